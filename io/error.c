@@ -1,0 +1,64 @@
+#include "io/error.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MESSAGE_SIZE = 1024 };
+
+static char message[MESSAGE_SIZE];
+
+sp_status sp_fail(sp_status status, const char *format, ...) {
+  /* Written to a copy first: an argument may be the old message itself. */
+  char text[MESSAGE_SIZE];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  memcpy(message, text, sizeof message);
+  return status;
+}
+
+const char *sp_error_message(void) {
+  return message;
+}
+
+sp_status sp_agree(MPI_Comm comm, sp_status status) {
+  int rank, size;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  const int failed = status == SP_OK ? size : rank;
+  int first;
+  MPI_Allreduce(&failed, &first, 1, MPI_INT, MPI_MIN, comm);
+  if (first == size) return SP_OK;
+  int agreed = (int)status;
+  MPI_Bcast(&agreed, 1, MPI_INT, first, comm);
+  MPI_Bcast(message, MESSAGE_SIZE, MPI_CHAR, first, comm);
+  return (sp_status)agreed;
+}
+
+int sp_exit_code(sp_status status) {
+  switch (status) {
+  case SP_OK:
+    return 0;
+  case SP_ERR_INPUT:
+  case SP_ERR_SYSTEM:
+    return 1;
+  case SP_ERR_NOT_CONVERGED:
+    return 2;
+  case SP_ERR_BREAKDOWN:
+    return 3;
+  }
+  return 1;
+}
+
+sp_status sp_allocate(size_t count, size_t size, const char *what, void *out) {
+  void *memory = NULL;
+  if (count <= SIZE_MAX / size) memory = calloc(count > 0 ? count : 1, size);
+  memcpy(out, &memory, sizeof memory);
+  if (!memory)
+    return sp_fail(SP_ERR_SYSTEM, "out of memory: %s needs %zu times %zu bytes", what, count, size);
+  return SP_OK;
+}

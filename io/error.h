@@ -1,0 +1,58 @@
+/* Errors: a status travels up by return value, the message waits in one place until it is printed.
+ *
+ * A function that can fail returns an sp_status. Where the failure is found, the function returns
+ * sp_fail(), which records one line and prints nothing. Callers pass the status on with SP_TRY.
+ * A phase that may fail on some ranks only ends in sp_agree, after which every rank holds the same
+ * status and the same message, so that all of them take the same way out. Only main prints.
+ *
+ * The message is kept per process. Nothing here is thread-safe. */
+#ifndef SP_IO_ERROR_H
+#define SP_IO_ERROR_H
+
+#include <stddef.h>
+
+#include <mpi.h>
+
+typedef enum sp_status {
+  SP_OK = 0,
+  SP_ERR_INPUT,         /* the case, a mesh or a formula is wrong: the user can mend it */
+  SP_ERR_SYSTEM,        /* memory, files, a library call */
+  SP_ERR_NOT_CONVERGED, /* the iteration limit came first; results are still written */
+  SP_ERR_BREAKDOWN      /* not a number, or an operator that is not positive definite */
+} sp_status;
+
+#if defined(__GNUC__)
+#define SP_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#else
+#define SP_PRINTF(format, first)
+#endif
+
+/* Record a message and return `status` (which is not SP_OK), so that one line does both:
+ *     return sp_fail(SP_ERR_INPUT, "%s:%d: expected a number, found '%s'", file, line, text);
+ * The message is one line without a final newline; it replaces an earlier one. Local. */
+sp_status sp_fail(sp_status status, const char *format, ...) SP_PRINTF(2, 3);
+
+/* The message of the last failure, "" if there was none. Owned by the module. Local. */
+const char *sp_error_message(void);
+
+/* Give all ranks of `comm` the same status: SP_OK if every rank passed SP_OK, otherwise status and
+ * message of the lowest rank that failed. Collective over `comm`. */
+sp_status sp_agree(MPI_Comm comm, sp_status status);
+
+/* The exit code of the program: 0 success, 1 bad input or failed system call, 2 not converged,
+ * 3 broken down. Local. */
+int sp_exit_code(sp_status status);
+
+/* Leave the calling function with the status of `call` if it failed. Use it only where the caller
+ * owns nothing that must be released. */
+#define SP_TRY(call)                                                                               \
+  do {                                                                                             \
+    const sp_status sp_try_status = (call);                                                        \
+    if (sp_try_status != SP_OK) return sp_try_status;                                              \
+  } while (0)
+
+/* calloc that reports through sp_fail. *out holds count * size zeroed bytes that the caller frees;
+ * a count of zero gives a valid pointer too. `what` names the array in the message. Local. */
+sp_status sp_allocate(size_t count, size_t size, const char *what, void *out);
+
+#endif

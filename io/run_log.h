@@ -1,0 +1,67 @@
+/* The run log: one small HDF5 file that tells what ran, where, and how fast.
+ *
+ *     /           attributes: program, version, git_revision, start_time (ISO 8601, UTC), hosts
+ *                 (comma-separated), ranks, device, case (the resolved INI text), status, and what
+ *                 sp_run_log_attribute_* added (sizes, results)
+ *     /matvec     one row an operator application: iteration, seconds, gflops, gbytes_per_second,
+ *                 gdofs_per_second
+ *     /matvec_seconds_by_rank   [rows of /matvec][ranks], seconds
+ *     /residual   one row an iteration: iteration, absolute, relative
+ *     /phases     one row a phase: name, calls, seconds_min, seconds_mean, seconds_max, share
+ *     /errors     one row: L2, H1, max; absent until sp_run_log_errors is called
+ *
+ * Tables are one-dimensional compound datasets; a table has the attribute "units", one string that
+ * lists the unit of each column in order ("1, s, GFLOP/s, GB/s, GDOF/s"). Columns hold doubles and
+ * 64-bit integers, names are strings.
+ *
+ * Rank 0 alone owns the file and calls these functions. Rows are kept in memory; about once a
+ * second the whole file is written anew beside the old one (PATH.tmp), synced, and renamed over it:
+ * PATH is readable at every moment, also after a kill. Uses HDF5's serial driver. All functions
+ * Local. */
+#ifndef SP_IO_RUN_LOG_H
+#define SP_IO_RUN_LOG_H
+
+#include <stdint.h>
+
+#include "io/error.h"
+
+typedef struct sp_run_log sp_run_log;
+
+typedef struct sp_matvec_row {
+  int64_t iteration;
+  double seconds, gflops, gbytes_per_second, gdofs_per_second;
+} sp_matvec_row;
+
+typedef struct sp_phase_row {
+  const char *name;
+  int64_t calls;
+  double seconds_min, seconds_mean, seconds_max; /* over ranks */
+  double share;                                  /* of the solve, 0..1 */
+} sp_phase_row;
+
+/* Open the log and write a first file at once, so that an unwritable path fails before the solve.
+ * Errors: SP_ERR_SYSTEM "cannot write log PATH: reason". The caller closes *out. */
+sp_status sp_run_log_create(const char *path, int ranks, sp_run_log **out);
+
+/* Root attributes; a second call with the same name replaces the value. Strings are copied. */
+sp_status sp_run_log_attribute_string(sp_run_log *log, const char *name, const char *value);
+sp_status sp_run_log_attribute_integer(sp_run_log *log, const char *name, int64_t value);
+sp_status sp_run_log_attribute_double(sp_run_log *log, const char *name, double value,
+                                      const char *unit);
+
+/* Append rows; `seconds_by_rank` has one entry a rank. May write the file (see above). */
+sp_status sp_run_log_matvec(sp_run_log *log, const sp_matvec_row *row,
+                            const double *seconds_by_rank);
+sp_status sp_run_log_residual(sp_run_log *log, int64_t iteration, double absolute, double relative);
+
+/* Replace the phase table, the error norms. */
+sp_status sp_run_log_phases(sp_run_log *log, int count, const sp_phase_row *rows);
+sp_status sp_run_log_errors(sp_run_log *log, double l2, double h1, double max);
+
+/* Write now. */
+sp_status sp_run_log_flush(sp_run_log *log);
+
+/* Write a last time and free; *log becomes NULL even if writing fails. NULL-safe. */
+sp_status sp_run_log_close(sp_run_log **log);
+
+#endif

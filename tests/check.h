@@ -1,0 +1,44 @@
+/* Checks for tests. A failed check prints one line and is counted; the program goes on, so that no
+ * rank leaves a collective call that the others wait in (which rules out the packaged frameworks:
+ * they jump out of a test). main ends with `return check_end(MPI_COMM_WORLD)`. */
+#ifndef SP_TESTS_CHECK_H
+#define SP_TESTS_CHECK_H
+
+#include <math.h>
+#include <mpi.h>
+#include <stdio.h>
+
+static int check_failures = 0;
+static int check_count = 0;
+
+/* Printf-style description after the condition: CHECK(n == 3, "n is %d", n). */
+#define CHECK(condition, ...)                                                                      \
+  do {                                                                                             \
+    check_count++;                                                                                 \
+    if (!(condition)) {                                                                            \
+      check_failures++;                                                                            \
+      printf("%s:%d: %s: ", __FILE__, __LINE__, #condition);                                       \
+      printf(__VA_ARGS__);                                                                         \
+      printf("\n");                                                                                \
+      fflush(stdout);                                                                              \
+    }                                                                                              \
+  } while (0)
+
+/* |a - b| <= tolerance; fails on NaN. */
+#define CHECK_CLOSE(a, b, tolerance)                                                               \
+  do {                                                                                             \
+    const double check_a = (a), check_b = (b), check_tolerance = (tolerance);                      \
+    CHECK(fabs(check_a - check_b) <= check_tolerance, "%.17g against %.17g, off by %.3g > %.3g",   \
+          check_a, check_b, fabs(check_a - check_b), check_tolerance);                             \
+  } while (0)
+
+/* Sum the counts over ranks, print them on rank 0; 0 if all checks passed and there was one. */
+static inline int check_end(MPI_Comm comm) {
+  int rank, local[2] = {check_count, check_failures}, all[2];
+  MPI_Comm_rank(comm, &rank);
+  MPI_Allreduce(local, all, 2, MPI_INT, MPI_SUM, comm);
+  if (rank == 0) printf("%d checks, %d failed\n", all[0], all[1]);
+  return all[0] == 0 || all[1] > 0;
+}
+
+#endif

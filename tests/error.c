@@ -1,0 +1,46 @@
+/* Agreement on errors: the lowest failing rank speaks for all. */
+#include "io/error.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/check.h"
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  int rank, size;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+
+  CHECK(sp_agree(MPI_COMM_WORLD, SP_OK) == SP_OK, "nobody failed");
+
+  for (int first = 0; first < size; first++) {
+    sp_status status = SP_OK;
+    if (rank >= first)
+      status = sp_fail(rank == first ? SP_ERR_BREAKDOWN : SP_ERR_INPUT, "rank %d fails", rank);
+    status = sp_agree(MPI_COMM_WORLD, status);
+    char expected[64];
+    snprintf(expected, sizeof expected, "rank %d fails", first);
+    CHECK(status == SP_ERR_BREAKDOWN, "status %d", (int)status);
+    CHECK(strcmp(sp_error_message(), expected) == 0, "message '%s'", sp_error_message());
+  }
+
+  sp_fail(SP_ERR_INPUT, "inner");
+  sp_fail(SP_ERR_INPUT, "outer: %s", sp_error_message());
+  CHECK(strcmp(sp_error_message(), "outer: inner") == 0, "message '%s'", sp_error_message());
+
+  const int codes[] = {0, 1, 1, 2, 3};
+  for (int status = SP_OK; status <= SP_ERR_BREAKDOWN; status++)
+    CHECK(sp_exit_code((sp_status)status) == codes[status], "exit code of %d", status);
+
+  double *array = NULL;
+  CHECK(sp_allocate(3, sizeof *array, "test", &array) == SP_OK && array && array[2] == 0, "zeroed");
+  free(array);
+  CHECK(sp_allocate(SIZE_MAX / 4, sizeof *array, "test", &array) == SP_ERR_SYSTEM, "overflow");
+  CHECK(array == NULL, "no memory after a failure");
+
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}
