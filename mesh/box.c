@@ -1,0 +1,115 @@
+#include "mesh/box.h"
+
+#include <math.h>
+
+#include "mesh/partition.h"
+
+static void deform_sine(double p[3]) {
+  const double x = p[0], y = p[1], z = p[2];
+  p[0] += 0.05 * sin(5.1 * y + 0.4) * sin(4.3 * z + 0.7);
+  p[1] += 0.05 * sin(4.7 * z + 0.3) * sin(5.3 * x + 0.9);
+  p[2] += 0.05 * sin(4.9 * x + 0.5) * sin(4.1 * y + 0.2);
+}
+
+/* The unit interval graded towards 1: slope 2 - epsilon on the lower half, epsilon on the upper. */
+static double grade_high(double epsilon, double y) {
+  return y <= 0.5 ? (2 - epsilon) * y : 1 + epsilon * (y - 1);
+}
+
+static double grade_low(double epsilon, double y) {
+  return 1 - grade_high(epsilon, 1 - y);
+}
+
+/* 0 for t <= 0, 1 for t >= 1, twice continuously differentiable in between. */
+static double quintic_step(double t) {
+  if (t <= 0) return 0;
+  if (t >= 1) return 1;
+  return t * t * t * (t * (6 * t - 15) + 10);
+}
+
+/* Weight of the grading towards the high end: up over the second sixth of x, down over the third
+ * and fourth, up again over the fifth. */
+static double kershaw_blend(double x) {
+  return quintic_step(6 * x - 1) - quintic_step((6 * x - 2) / 2) + quintic_step(6 * x - 4);
+}
+
+static void deform_kershaw(double epsilon, double p[3]) {
+  const double blend = kershaw_blend(p[0]);
+  for (int d = 1; d < 3; d++)
+    p[d] = (1 - blend) * grade_low(epsilon, p[d]) + blend * grade_high(epsilon, p[d]);
+}
+
+void sp_box_deform(sp_map map, double epsilon, double point[3]) {
+  switch (map) {
+  case SP_MAP_NONE:
+    break;
+  case SP_MAP_SINE:
+    deform_sine(point);
+    break;
+  case SP_MAP_KERSHAW:
+    deform_kershaw(epsilon, point);
+    break;
+  }
+}
+
+static sp_gid vertex_number(const sp_box *box, const int place[3]) {
+  const sp_gid nx = box->elements[0] + 1, ny = box->elements[1] + 1;
+  return place[0] + nx * (place[1] + ny * (sp_gid)place[2]);
+}
+
+static void vertex_point(const sp_box *box, const int place[3], double point[3]) {
+  for (int d = 0; d < 3; d++) point[d] = (double)place[d] / box->elements[d];
+  sp_box_deform(box->map, box->epsilon, point);
+  for (int d = 0; d < 3; d++) point[d] = box->lower[d] + (box->upper[d] - box->lower[d]) * point[d];
+}
+
+static void fill_element(const sp_box *box, const int place[3], sp_hexes *hexes, sp_lid e) {
+  for (int c = 0; c < SP_CORNERS; c++) {
+    const int corner[3] = {place[0] + (c & 1), place[1] + (c >> 1 & 1), place[2] + (c >> 2 & 1)};
+    hexes->vertices[e][c] = vertex_number(box, corner);
+    vertex_point(box, corner, &hexes->lattice[((size_t)e * SP_CORNERS + (size_t)c) * 3]);
+  }
+  for (int d = 0; d < 3; d++) {
+    hexes->surfaces[e][2 * d] = place[d] == 0 ? 2 * d : SP_SURFACE_INTERIOR;
+    hexes->surfaces[e][2 * d + 1] =
+        place[d] == box->elements[d] - 1 ? 2 * d + 1 : SP_SURFACE_INTERIOR;
+  }
+  hexes->tags[e] =
+      1 + place[0] +
+      (sp_gid)box->elements[0] * (place[1] + (sp_gid)box->elements[1] * (sp_gid)place[2]);
+}
+
+static sp_status make_brick(MPI_Comm comm, const sp_box *box, sp_hexes **out) {
+  int rank, size;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  sp_brick brick;
+  SP_TRY(sp_partition_brick(box->elements, size, rank, &brick));
+  sp_gid count = 1;
+  for (int d = 0; d < 3; d++) count *= brick.last[d] - brick.first[d];
+  SP_TRY(sp_hexes_create(count, 1, SP_FACES, SP_FACES, out));
+  sp_hexes *hexes = *out;
+
+  static const char *const names[SP_FACES] = {"xmin", "xmax", "ymin", "ymax", "zmin", "zmax"};
+  for (int g = 0; g < SP_FACES; g++) {
+    const sp_status status = sp_hexes_set_group(hexes, g, names[g], g + 1);
+    if (status) {
+      sp_hexes_destroy(out);
+      return status;
+    }
+    hexes->groups[g].members[g] = true;
+  }
+  sp_lid e = 0;
+  for (int k = brick.first[2]; k < brick.last[2]; k++)
+    for (int j = brick.first[1]; j < brick.last[1]; j++)
+      for (int i = brick.first[0]; i < brick.last[0]; i++)
+        fill_element(box, (const int[3]){i, j, k}, hexes, e++);
+  return SP_OK;
+}
+
+sp_status sp_box_hexes(MPI_Comm comm, const sp_box *box, sp_hexes **out) {
+  *out = NULL;
+  const sp_status status = sp_agree(comm, make_brick(comm, box, out));
+  if (status) sp_hexes_destroy(out);
+  return status;
+}

@@ -1,0 +1,35 @@
+/* Geometric factors of the map x(r, s, t) from the reference cube to an element (paper, Section
+ * "Problem description"; the paper's text writes G with J where the inverse is meant).
+ *
+ * With J_ab = d x_a / d r_b, |J| its determinant and w the product of the three one-dimensional
+ * weights, at every point of a tensor grid of n^3 points:
+ *
+ *     G  = w |J| J^-1 J^-T   (symmetric: rr, rs, rt, ss, st, tt),      wJ = w |J|
+ *
+ * so that  integral of grad v . grad u = sum over points of (grad_r v)^T G (grad_r u). */
+#ifndef SP_MESH_GEOMETRY_H
+#define SP_MESH_GEOMETRY_H
+
+#include "mesh/hexes.h"
+#include "mesh/reference.h"
+
+/* Factors at a point, in this order. */
+enum { SP_G_RR, SP_G_RS, SP_G_RT, SP_G_SS, SP_G_ST, SP_G_TT, SP_G_WJ, SP_FACTORS };
+
+/* factors[SP_FACTORS][k][j][i] of one element on the tensor grid of `rule`. Errors: SP_ERR_INPUT
+ * with number and place of an element whose |J| is not positive at some point. Local. */
+sp_status sp_geometry_factors(const sp_hexes *hexes, sp_lid element, const sp_rule *rule,
+                              double *factors);
+
+/* The same map for gradients at points: inverse[a][b] = d r_a / d x_b, [3][3][n^3], and |J|, [n^3].
+ * No check. Local. */
+void sp_geometry_inverse(const sp_hexes *hexes, sp_lid element, int n, const double *nodes,
+                         double *inverse, double *jacobian);
+
+/* On face f (mesh/hexes.h) at the n x n tensor grid of `rule` in the face's two directions (the
+ * lower one fastest): points xyz[3][n^2] and the outward normal times surface element times
+ * weights, normal[3][n^2]. Local. */
+void sp_geometry_face(const sp_hexes *hexes, sp_lid element, int face, const sp_rule *rule,
+                      double *xyz, double *normal);
+
+#endif

@@ -1,0 +1,580 @@
+#include "mesh/gmsh.h"
+
+#include <errno.h>
+#include <gmshc.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "mesh/partition.h"
+#include "mesh/topology.h"
+
+const char *sp_gmsh_version(void) {
+  return GMSH_API_VERSION;
+}
+
+static void initialize(int *error) {
+#if GMSH_API_VERSION_MAJOR > 4 || (GMSH_API_VERSION_MAJOR == 4 && GMSH_API_VERSION_MINOR >= 9)
+  gmshInitialize(0, NULL, 0, 0, error); /* 4.9 added the argument `run` */
+#else
+  gmshInitialize(0, NULL, 0, error);
+#endif
+}
+
+static sp_status gmsh_failed(const char *path, const char *what) {
+  char *reason = NULL;
+  int error;
+  gmshLoggerGetLastError(&reason, &error);
+  const bool known = !error && reason && reason[0];
+  const sp_status status = sp_fail(SP_ERR_INPUT, "%s: gmsh could not %s%s%s", path, what,
+                                   known ? ": " : "", known ? reason : "");
+  if (reason) gmshFree(reason);
+  return status;
+}
+
+static bool ends_with(const char *text, const char *end) {
+  const size_t n = strlen(text), m = strlen(end);
+  return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+/* gmsh answers a missing or empty file with an empty model and no error: look first. */
+static sp_status check_file(const char *path) {
+  struct stat file;
+  if (stat(path, &file)) return sp_fail(SP_ERR_INPUT, "%s: %s", path, strerror(errno));
+  if (S_ISDIR(file.st_mode))
+    return sp_fail(SP_ERR_INPUT, "%s: is a directory, expected a mesh file", path);
+  if (file.st_size == 0) return sp_fail(SP_ERR_INPUT, "%s: the file is empty", path);
+  FILE *stream = fopen(path, "rb");
+  if (!stream) return sp_fail(SP_ERR_INPUT, "%s: %s", path, strerror(errno));
+  fclose(stream);
+  return SP_OK;
+}
+
+static sp_status open_model(const char *path) {
+  int error;
+  gmshOptionSetNumber("General.Terminal", 0, &error);
+  gmshOpen(path, &error);
+  if (error) return gmsh_failed(path, "read the file");
+  if (ends_with(path, ".geo") || ends_with(path, ".geo_unrolled")) {
+    gmshModelMeshGenerate(3, &error);
+    if (error) return gmsh_failed(path, "mesh the geometry");
+  }
+  return SP_OK;
+}
+
+/* Elements of one entity as the SDK returns them. */
+typedef struct block {
+  int *types;
+  size_t **tags, **nodes;
+  size_t *tag_counts, *node_counts, type_count, unused;
+} block;
+
+static void block_free(block *b) {
+  for (size_t t = 0; t < b->type_count; t++) {
+    gmshFree(b->tags[t]);
+    gmshFree(b->nodes[t]);
+  }
+  gmshFree(b->types);
+  gmshFree(b->tags);
+  gmshFree(b->nodes);
+  gmshFree(b->tag_counts);
+  gmshFree(b->node_counts);
+}
+
+static sp_status block_get(const char *path, int dimension, int entity, block *b) {
+  int error;
+  *b = (block){0};
+  gmshModelMeshGetElements(&b->types, &b->type_count, &b->tags, &b->tag_counts, &b->unused,
+                           &b->nodes, &b->node_counts, &b->unused, dimension, entity, &error);
+  return error ? gmsh_failed(path, "list the elements") : SP_OK;
+}
+
+/* What a type of element is; `lattice` is [nodes], each node's place in the lattice of order^3, or
+ * NULL if the nodes are not a full lattice. The SDK's reference coordinates decide; no table is
+ * hard-coded. */
+typedef struct element_type {
+  char name[64];
+  int order, nodes;
+  int *lattice;
+} element_type;
+
+static sp_status type_get(const char *path, int type, element_type *out) {
+  char *name = NULL;
+  double *coordinates = NULL;
+  size_t coordinate_count;
+  int dimension, primary, error;
+  *out = (element_type){0};
+  gmshModelMeshGetElementProperties(type, &name, &dimension, &out->order, &out->nodes, &coordinates,
+                                    &coordinate_count, &primary, &error);
+  if (error) return gmsh_failed(path, "describe an element type");
+  snprintf(out->name, sizeof out->name, "%s", name);
+  const int n = out->order + 1;
+  sp_status status = SP_OK;
+  if (dimension == 3 && primary == SP_CORNERS && out->nodes == n * n * n) {
+    status = sp_allocate((size_t)out->nodes, sizeof *out->lattice, "element type", &out->lattice);
+    for (int p = 0; p < out->nodes && !status; p++) {
+      int place[3];
+      for (int d = 0; d < 3; d++)
+        place[d] = (int)lround((coordinates[3 * p + d] + 1) / 2 * out->order);
+      out->lattice[p] = (place[2] * n + place[1]) * n + place[0];
+    }
+  }
+  gmshFree(name);
+  gmshFree(coordinates);
+  return status;
+}
+
+/* Entities of dimension 3 to read. */
+static sp_status list_volumes(const char *path, int **volumes, size_t *count) {
+  int *pairs = NULL, *groups = NULL, error;
+  size_t pair_count = 0, group_count = 0;
+  *count = 0;
+  gmshModelGetEntities(&pairs, &pair_count, 3, &error);
+  if (error) return gmsh_failed(path, "list the volumes");
+  gmshModelGetPhysicalGroups(&groups, &group_count, -1, &error);
+  if (error) {
+    gmshFree(pairs);
+    return gmsh_failed(path, "list the physical groups");
+  }
+  /* A .msh file holds what was chosen when it was saved; for a .geo the same choice is made here.
+   */
+  const bool choose = group_count > 0 && !ends_with(path, ".msh");
+  const sp_status status = sp_allocate(pair_count / 2, sizeof **volumes, "volumes", volumes);
+  for (size_t p = 0; p < pair_count && !status; p += 2) {
+    bool wanted = true;
+    if (choose) {
+      int *tags = NULL;
+      size_t tag_count = 0;
+      gmshModelGetPhysicalGroupsForEntity(3, pairs[p + 1], &tags, &tag_count, &error);
+      wanted = !error && tag_count > 0;
+      gmshFree(tags);
+    }
+    if (wanted) (*volumes)[(*count)++] = pairs[p + 1];
+  }
+  gmshFree(pairs);
+  gmshFree(groups);
+  return status;
+}
+
+/* The hexahedra of the model as node tags (from 1) in lattice order. */
+typedef struct cells {
+  int order;
+  size_t count;
+  size_t *nodes; /* [count][(order+1)^3] */
+  sp_gid *tags;  /* [count] */
+} cells;
+
+static sp_status append_cells(const block *b, size_t t, const element_type *type, cells *all) {
+  const size_t added = b->tag_counts[t], n = (size_t)type->nodes;
+  void *nodes = realloc(all->nodes, (all->count + added) * n * sizeof *all->nodes);
+  if (nodes) all->nodes = nodes;
+  void *tags = realloc(all->tags, (all->count + added) * sizeof *all->tags);
+  if (tags) all->tags = tags;
+  if (!nodes || !tags) return sp_fail(SP_ERR_SYSTEM, "out of memory: %zu elements", added);
+  for (size_t e = 0; e < added; e++) {
+    for (size_t p = 0; p < n; p++)
+      all->nodes[(all->count + e) * n + (size_t)type->lattice[p]] = b->nodes[t][e * n + p];
+    all->tags[all->count + e] = (sp_gid)b->tags[t][e];
+  }
+  all->order = type->order;
+  all->count += added;
+  return SP_OK;
+}
+
+static sp_status append_block(const char *path, const block *b, cells *all) {
+  for (size_t t = 0; t < b->type_count; t++) {
+    element_type type;
+    sp_status status = type_get(path, b->types[t], &type);
+    const long long count = (long long)b->tag_counts[t];
+    if (!status && !type.lattice)
+      status = sp_fail(SP_ERR_INPUT,
+                       "%s: %lld elements of type '%s' (the first is element %lld); only hexahedra "
+                       "with a full lattice of nodes (8, 27, 64 ...) can be used: mesh all volumes "
+                       "with transfinite or recombined hexahedra",
+                       path, count, type.name, (long long)b->tags[t][0]);
+    else if (!status && all->count > 0 && all->order != type.order)
+      status =
+          sp_fail(SP_ERR_INPUT, "%s: hexahedra of order %d and %d; all must have the same order",
+                  path, all->order, type.order);
+    else if (!status)
+      status = append_cells(b, t, &type, all);
+    free(type.lattice);
+    if (status) return status;
+  }
+  return SP_OK;
+}
+
+static sp_status no_hexahedra(const char *path) {
+  int *groups = NULL, error;
+  size_t count = 0;
+  bool volume = false;
+  gmshModelGetPhysicalGroups(&groups, &count, -1, &error);
+  for (size_t g = 0; g < count; g += 2) volume = volume || groups[g] == 3;
+  gmshFree(groups);
+  return sp_fail(
+      SP_ERR_INPUT, "%s: no hexahedra in this file%s", path,
+      count > 0 && !volume
+          ? "; it names physical groups but no Physical Volume, and gmsh saves only what "
+            "is named: add one, or set Mesh.SaveAll = 1"
+          : "; expected a mesh of three-dimensional hexahedra");
+}
+
+static sp_status read_cells(const char *path, cells *all) {
+  int *volumes = NULL;
+  size_t count;
+  sp_status status = list_volumes(path, &volumes, &count);
+  for (size_t v = 0; v < count && !status; v++) {
+    block b;
+    status = block_get(path, 3, volumes[v], &b);
+    if (!status) {
+      status = append_block(path, &b, all);
+      block_free(&b);
+    }
+  }
+  free(volumes);
+  if (!status && all->count == 0) status = no_hexahedra(path);
+  return status;
+}
+
+typedef struct corner_set {
+  size_t nodes[SP_CORNERS]; /* ascending */
+  size_t element;
+} corner_set;
+
+static int compare_sets(const void *left, const void *right) {
+  const corner_set *a = left, *b = right;
+  for (int c = 0; c < SP_CORNERS; c++)
+    if (a->nodes[c] != b->nodes[c]) return a->nodes[c] < b->nodes[c] ? -1 : 1;
+  return (a->element > b->element) - (a->element < b->element);
+}
+
+static int compare_sizes(const void *left, const void *right) {
+  const size_t a = *(const size_t *)left, b = *(const size_t *)right;
+  return (a > b) - (a < b);
+}
+
+static size_t corner_place(int corner, int order) {
+  const size_t n = (size_t)order + 1, g = (size_t)order;
+  const size_t c = (size_t)corner;
+  return ((c >> 2) * g * n + (c >> 1 & 1) * g) * n + (c & 1) * g;
+}
+
+/* Format 2.2 lists an element once for each physical group of its volume. */
+static sp_status drop_repeated(cells *all) {
+  const size_t n = (size_t)((all->order + 1) * (all->order + 1) * (all->order + 1));
+  corner_set *sets;
+  bool *repeated = NULL;
+  SP_TRY(sp_allocate(all->count, sizeof *sets, "element corners", &sets));
+  const sp_status status =
+      sp_allocate(all->count, sizeof *repeated, "repeated elements", &repeated);
+  if (!status) {
+    for (size_t e = 0; e < all->count; e++) {
+      for (int c = 0; c < SP_CORNERS; c++)
+        sets[e].nodes[c] = all->nodes[e * n + corner_place(c, all->order)];
+      qsort(sets[e].nodes, SP_CORNERS, sizeof(size_t), compare_sizes);
+      sets[e].element = e;
+    }
+    qsort(sets, all->count, sizeof *sets, compare_sets);
+    for (size_t s = 1; s < all->count; s++)
+      if (!memcmp(sets[s].nodes, sets[s - 1].nodes, sizeof sets[s].nodes))
+        repeated[sets[s].element] = true;
+    size_t kept = 0;
+    for (size_t e = 0; e < all->count; e++) {
+      if (repeated[e]) continue;
+      memmove(&all->nodes[kept * n], &all->nodes[e * n], n * sizeof *all->nodes);
+      all->tags[kept++] = all->tags[e];
+    }
+    all->count = kept;
+  }
+  free(sets);
+  free(repeated);
+  return status;
+}
+
+/* Faces that a physical group names: corner nodes in ascending order, and the surface. */
+typedef struct named_face {
+  size_t nodes[4];
+  int surface;
+} named_face;
+
+static int compare_faces(const void *left, const void *right) {
+  const named_face *a = left, *b = right;
+  for (int c = 0; c < 4; c++)
+    if (a->nodes[c] != b->nodes[c]) return a->nodes[c] < b->nodes[c] ? -1 : 1;
+  return 0;
+}
+
+typedef struct boundary {
+  int *groups; /* pairs of dimension and number */
+  size_t group_count;
+  int *surfaces; /* gmsh entities of dimension 2 that belong to a group */
+  int surface_count;
+  named_face *faces;
+  size_t face_count;
+} boundary;
+
+static int surface_index(const boundary *b, int entity) {
+  for (int s = 0; s < b->surface_count; s++)
+    if (b->surfaces[s] == entity) return s;
+  return -1;
+}
+
+static sp_status append_faces(const char *path, int entity, int surface, boundary *b) {
+  block quads;
+  SP_TRY(block_get(path, 2, entity, &quads));
+  sp_status status = SP_OK;
+  for (size_t t = 0; t < quads.type_count && !status; t++) {
+    const size_t count = quads.tag_counts[t], nodes = quads.node_counts[t] / (count ? count : 1);
+    if (nodes < 4) continue; /* a triangle is no face of a hexahedron */
+    void *faces = realloc(b->faces, (b->face_count + count) * sizeof *b->faces);
+    if (!faces) {
+      status = sp_fail(SP_ERR_SYSTEM, "out of memory: %zu boundary faces", count);
+      break;
+    }
+    b->faces = faces;
+    for (size_t q = 0; q < count; q++) {
+      named_face *face = &b->faces[b->face_count++];
+      memcpy(face->nodes, &quads.nodes[t][q * nodes], sizeof face->nodes); /* corners come first */
+      qsort(face->nodes, 4, sizeof(size_t), compare_sizes);
+      face->surface = surface;
+    }
+  }
+  block_free(&quads);
+  return status;
+}
+
+/* Number the surfaces of all groups and list their faces. */
+static sp_status read_boundary(const char *path, boundary *b) {
+  int error;
+  gmshModelGetPhysicalGroups(&b->groups, &b->group_count, 2, &error);
+  if (error) return gmsh_failed(path, "list the physical surfaces");
+  for (size_t g = 0; g < b->group_count; g += 2) {
+    int *entities = NULL;
+    size_t count = 0;
+    gmshModelGetEntitiesForPhysicalGroup(2, b->groups[g + 1], &entities, &count, &error);
+    if (error) return gmsh_failed(path, "list the surfaces of a physical group");
+    void *surfaces =
+        realloc(b->surfaces, ((size_t)b->surface_count + count + 1) * sizeof *b->surfaces);
+    sp_status status = surfaces ? SP_OK : sp_fail(SP_ERR_SYSTEM, "out of memory: surfaces");
+    if (surfaces) b->surfaces = surfaces;
+    for (size_t s = 0; s < count && !status; s++)
+      if (surface_index(b, entities[s]) < 0) {
+        b->surfaces[b->surface_count] = entities[s];
+        status = append_faces(path, entities[s], b->surface_count++, b);
+      }
+    gmshFree(entities);
+    SP_TRY(status);
+  }
+  if (b->face_count > 0) qsort(b->faces, b->face_count, sizeof *b->faces, compare_faces);
+  return SP_OK;
+}
+
+static sp_status set_groups(const char *path, const boundary *b, sp_hexes *hexes) {
+  for (size_t g = 0; g < b->group_count; g += 2) {
+    char *name = NULL;
+    int *entities = NULL, error;
+    size_t count = 0;
+    gmshModelGetPhysicalName(2, b->groups[g + 1], &name, &error);
+    if (!error)
+      gmshModelGetEntitiesForPhysicalGroup(2, b->groups[g + 1], &entities, &count, &error);
+    if (error) {
+      gmshFree(name);
+      return gmsh_failed(path, "name a physical group");
+    }
+    const sp_status status = sp_hexes_set_group(hexes, (int)(g / 2), name, b->groups[g + 1]);
+    for (size_t s = 0; s < count && !status; s++)
+      hexes->groups[g / 2].members[surface_index(b, entities[s])] = true;
+    gmshFree(name);
+    gmshFree(entities);
+    SP_TRY(status);
+  }
+  return SP_OK;
+}
+
+/* Coordinates of all nodes by tag, [3 * (largest tag + 1)]. */
+static sp_status read_points(const char *path, const cells *all, double **points) {
+  size_t *tags = NULL, tag_count = 0, coordinate_count = 0, parameter_count = 0, largest = 0;
+  double *coordinates = NULL, *parameters = NULL;
+  int error;
+  gmshModelMeshGetNodes(&tags, &tag_count, &coordinates, &coordinate_count, &parameters,
+                        &parameter_count, -1, -1, 0, 0, &error);
+  if (error) return gmsh_failed(path, "list the nodes");
+  for (size_t i = 0; i < tag_count; i++) largest = tags[i] > largest ? tags[i] : largest;
+  sp_status status = sp_allocate(largest + 1, 3 * sizeof(double), "nodes", points);
+  for (size_t i = 0; i <= largest && !status; i++) (*points)[3 * i] = NAN;
+  for (size_t i = 0; i < tag_count && !status; i++)
+    memcpy(&(*points)[3 * tags[i]], &coordinates[3 * i], 3 * sizeof(double));
+  gmshFree(tags);
+  gmshFree(coordinates);
+  gmshFree(parameters);
+  const size_t n = (size_t)((all->order + 1) * (all->order + 1) * (all->order + 1));
+  for (size_t i = 0; i < all->count * n && !status; i++)
+    if (all->nodes[i] > largest || isnan((*points)[3 * all->nodes[i]]))
+      status = sp_fail(SP_ERR_INPUT, "%s: element %lld refers to node %zu, which does not exist",
+                       path, (long long)all->tags[i / n], all->nodes[i]);
+  return status;
+}
+
+static void fill_hexes(const cells *all, const double *points, const boundary *b, const bool *named,
+                       sp_hexes *hexes) {
+  const size_t n = (size_t)sp_hexes_lattice_size(hexes);
+  for (size_t e = 0; e < all->count; e++) {
+    const size_t *nodes = &all->nodes[e * n];
+    for (size_t p = 0; p < n; p++)
+      memcpy(&hexes->lattice[3 * (e * n + p)], &points[3 * nodes[p]], 3 * sizeof(double));
+    for (int c = 0; c < SP_CORNERS; c++)
+      hexes->vertices[e][c] = (sp_gid)nodes[corner_place(c, all->order)] - 1;
+    hexes->tags[e] = all->tags[e];
+    for (int f = 0; f < SP_FACES; f++) {
+      int corners[4];
+      bool candidate = true;
+      named_face face = {.surface = SP_SURFACE_INTERIOR};
+      sp_slot_corners(SP_FACE_SLOT + f, corners);
+      for (int c = 0; c < 4; c++) {
+        face.nodes[c] = nodes[corner_place(corners[c], all->order)];
+        candidate = candidate && named[face.nodes[c]];
+      }
+      hexes->surfaces[e][f] = SP_SURFACE_INTERIOR;
+      if (!candidate) continue;
+      qsort(face.nodes, 4, sizeof(size_t), compare_sizes);
+      const named_face *found = bsearch(&face, b->faces, b->face_count, sizeof face, compare_faces);
+      if (found) hexes->surfaces[e][f] = found->surface;
+    }
+  }
+}
+
+static sp_status make_hexes(const char *path, const cells *all, const boundary *b, sp_hexes **out) {
+  double *points = NULL;
+  bool *named = NULL; /* nodes on named faces: most faces of a mesh have none and need no search */
+  size_t largest = 0;
+  sp_status status = read_points(path, all, &points);
+  if (!status)
+    status = sp_hexes_create((sp_gid)all->count, all->order, b->surface_count,
+                             (int)(b->group_count / 2), out);
+  if (!status) status = set_groups(path, b, *out);
+  if (!status) {
+    const size_t n = (size_t)sp_hexes_lattice_size(*out);
+    for (size_t i = 0; i < all->count * n; i++)
+      largest = all->nodes[i] > largest ? all->nodes[i] : largest;
+    status = sp_allocate(largest + 1, sizeof *named, "boundary nodes", &named);
+  }
+  if (!status) {
+    for (size_t f = 0; f < b->face_count; f++)
+      for (int c = 0; c < 4; c++)
+        if (b->faces[f].nodes[c] <= largest) named[b->faces[f].nodes[c]] = true;
+    fill_hexes(all, points, b, named, *out);
+  }
+  free(points);
+  free(named);
+  return status;
+}
+
+typedef struct tagged {
+  sp_gid tag;
+  sp_lid element;
+} tagged;
+
+static int compare_tags(const void *left, const void *right) {
+  const tagged *a = left, *b = right;
+  return (a->tag > b->tag) - (a->tag < b->tag);
+}
+
+static sp_status assign_volume(const char *path, int entity, const tagged *known, size_t count,
+                               int size, int *parts) {
+  int *partitions = NULL, error;
+  size_t partition_count = 0;
+  gmshModelGetPartitions(3, entity, &partitions, &partition_count, &error);
+  const int part = !error && partition_count > 0 ? partitions[0] - 1 : -1;
+  gmshFree(partitions);
+  if (part < 0 || part >= size) return SP_OK; /* an entity that was replaced by its parts */
+  block b;
+  SP_TRY(block_get(path, 3, entity, &b));
+  for (size_t t = 0; t < b.type_count; t++)
+    for (size_t e = 0; e < b.tag_counts[t]; e++) {
+      const tagged key = {.tag = (sp_gid)b.tags[t][e]};
+      const tagged *found = bsearch(&key, known, count, sizeof key, compare_tags);
+      if (found) parts[found->element] = part;
+    }
+  block_free(&b);
+  return SP_OK;
+}
+
+/* METIS through the SDK. It moves elements to new entities, so this comes after all reading. */
+static sp_status partition(const char *path, const sp_hexes *hexes, int size, int *parts) {
+  if (size == 1) return SP_OK;
+  if (hexes->count < size)
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: %d ranks for a mesh of %d elements: use at most one rank an element", path,
+                   size, hexes->count);
+  int error, *pairs = NULL;
+  size_t pair_count = 0;
+  gmshOptionSetNumber("Mesh.PartitionCreateTopology", 0, &error);
+  gmshModelMeshPartition(size, &error);
+  if (error) return gmsh_failed(path, "partition the mesh");
+  gmshModelGetEntities(&pairs, &pair_count, 3, &error);
+  if (error) return gmsh_failed(path, "list the partitions");
+  tagged *known = NULL;
+  sp_status status = sp_allocate((size_t)hexes->count, sizeof *known, "element tags", &known);
+  if (!status) {
+    for (sp_lid e = 0; e < hexes->count; e++) {
+      known[e] = (tagged){hexes->tags[e], e};
+      parts[e] = -1;
+    }
+    qsort(known, (size_t)hexes->count, sizeof *known, compare_tags);
+  }
+  for (size_t p = 0; p < pair_count && !status; p += 2)
+    status = assign_volume(path, pairs[p + 1], known, (size_t)hexes->count, size, parts);
+  for (sp_lid e = 0; e < hexes->count && !status; e++)
+    if (parts[e] < 0)
+      status = sp_fail(SP_ERR_SYSTEM, "%s: gmsh gave element %lld no partition", path,
+                       (long long)hexes->tags[e]);
+  gmshFree(pairs);
+  free(known);
+  return status;
+}
+
+static sp_status read_model(const char *path, int size, sp_hexes **hexes, int **parts) {
+  cells all = {0};
+  boundary b = {0};
+  sp_status status = open_model(path);
+  if (!status) status = read_cells(path, &all);
+  if (!status) status = drop_repeated(&all);
+  if (!status) status = read_boundary(path, &b);
+  if (!status) status = make_hexes(path, &all, &b, hexes);
+  free(all.nodes);
+  free(all.tags);
+  gmshFree(b.groups);
+  free(b.surfaces);
+  free(b.faces);
+  if (!status) status = sp_allocate((size_t)(*hexes)->count, sizeof **parts, "partition", parts);
+  if (!status) status = partition(path, *hexes, size, *parts);
+  return status;
+}
+
+static sp_status read_and_partition(const char *path, int size, sp_hexes **hexes, int **parts) {
+  SP_TRY(check_file(path));
+  int error;
+  initialize(&error);
+  if (error) return sp_fail(SP_ERR_SYSTEM, "gmsh could not be initialized");
+  const sp_status status = read_model(path, size, hexes, parts);
+  gmshFinalize(&error);
+  return status;
+}
+
+sp_status sp_gmsh_hexes(MPI_Comm comm, const char *path, sp_hexes **out) {
+  int rank, size, *parts = NULL;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  *out = NULL;
+  sp_status status = SP_OK;
+  if (rank == 0) status = read_and_partition(path, size, out, &parts);
+  status = sp_agree(comm, status);
+  if (status)
+    sp_hexes_destroy(out);
+  else
+    status = sp_partition_distribute(comm, out, parts);
+  free(parts);
+  return status;
+}

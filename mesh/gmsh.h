@@ -1,0 +1,20 @@
+/* Meshes from files, through the gmsh SDK; the only file that knows it is mesh/gmsh.c. */
+#ifndef SP_MESH_GMSH_H
+#define SP_MESH_GMSH_H
+
+#include "mesh/hexes.h"
+
+/* Read the hexahedra of `path` (.msh 2.2 or 4.1, ASCII or binary, or .geo, which is meshed first)
+ * on rank 0, divide them over the ranks of `comm` with the SDK's METIS, and send each rank its
+ * part. A .geo with physical groups gives the volumes that a physical volume names, as `gmsh -3`
+ * would. Hexahedra of any one order with a full lattice of nodes are read (8, 27, 64 ... nodes);
+ * surfaces come from two-dimensional physical groups. Elements listed twice are read once. Errors:
+ * SP_ERR_INPUT or SP_ERR_SYSTEM with the path: no such file, gmsh's own message, no hexahedra,
+ * other volume elements among them, more ranks than elements. The caller destroys *out. Collective
+ * over `comm`. */
+sp_status sp_gmsh_hexes(MPI_Comm comm, const char *path, sp_hexes **out);
+
+/* Version of the SDK, "4.8.4". Local. */
+const char *sp_gmsh_version(void);
+
+#endif

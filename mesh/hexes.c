@@ -1,0 +1,100 @@
+#include "mesh/hexes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "mesh/reference.h"
+#include "mesh/tensor.h"
+
+int sp_hexes_lattice_size(const sp_hexes *hexes) {
+  const int n = hexes->map_order + 1;
+  return n * n * n;
+}
+
+sp_status sp_hexes_create(sp_gid count, int map_order, int surface_count, int group_count,
+                          sp_hexes **out) {
+  *out = NULL;
+  if (count > SP_LID_MAX)
+    return sp_fail(SP_ERR_INPUT,
+                   "%lld elements on one rank, at most %d are possible: use more ranks",
+                   (long long)count, SP_LID_MAX);
+  sp_hexes *hexes;
+  SP_TRY(sp_allocate(1, sizeof *hexes, "mesh", &hexes));
+  hexes->count = (sp_lid)count;
+  hexes->map_order = map_order;
+  hexes->surface_count = surface_count;
+  const size_t n = (size_t)count, points = (size_t)sp_hexes_lattice_size(hexes);
+  sp_status status = sp_allocate(n * points, 3 * sizeof(double), "element points", &hexes->lattice);
+  if (!status)
+    status = sp_allocate(n, sizeof *hexes->vertices, "element vertices", &hexes->vertices);
+  if (!status)
+    status = sp_allocate(n, sizeof *hexes->surfaces, "element surfaces", &hexes->surfaces);
+  if (!status) status = sp_allocate(n, sizeof *hexes->tags, "element tags", &hexes->tags);
+  if (!status)
+    status = sp_allocate((size_t)group_count, sizeof *hexes->groups, "groups", &hexes->groups);
+  if (status) {
+    sp_hexes_destroy(&hexes);
+    return status;
+  }
+  hexes->group_count = group_count;
+  *out = hexes;
+  return SP_OK;
+}
+
+void sp_hexes_destroy(sp_hexes **hexes) {
+  if (!*hexes) return;
+  for (int g = 0; g < (*hexes)->group_count; g++) {
+    free((*hexes)->groups[g].name);
+    free((*hexes)->groups[g].members);
+  }
+  free((*hexes)->groups);
+  free((*hexes)->lattice);
+  free((*hexes)->vertices);
+  free((*hexes)->surfaces);
+  free((*hexes)->tags);
+  free(*hexes);
+  *hexes = NULL;
+}
+
+sp_status sp_hexes_set_group(sp_hexes *hexes, int g, const char *name, int number) {
+  sp_group *group = &hexes->groups[g];
+  group->number = number;
+  SP_TRY(sp_allocate(strlen(name) + 1, 1, "group name", &group->name));
+  memcpy(group->name, name, strlen(name) + 1);
+  return sp_allocate((size_t)hexes->surface_count, sizeof(bool), "group members", &group->members);
+}
+
+/* Replace *array by its rows in the new order. */
+static sp_status permute(void *array, size_t row, sp_lid count, const sp_lid *order) {
+  char *from, *to;
+  memcpy(&from, array, sizeof from);
+  SP_TRY(sp_allocate((size_t)count, row, "reordered elements", &to));
+  for (sp_lid n = 0; n < count; n++)
+    memcpy(to + (size_t)n * row, from + (size_t)order[n] * row, row);
+  memcpy(array, &to, sizeof to);
+  free(from);
+  return SP_OK;
+}
+
+sp_status sp_hexes_permute(sp_hexes *hexes, const sp_lid *order) {
+  const size_t points = (size_t)sp_hexes_lattice_size(hexes);
+  SP_TRY(permute(&hexes->lattice, points * 3 * sizeof(double), hexes->count, order));
+  SP_TRY(permute(&hexes->vertices, sizeof *hexes->vertices, hexes->count, order));
+  SP_TRY(permute(&hexes->surfaces, sizeof *hexes->surfaces, hexes->count, order));
+  return permute(&hexes->tags, sizeof *hexes->tags, hexes->count, order);
+}
+
+void sp_hexes_coordinates(const sp_hexes *hexes, sp_lid element, int n, const double *nodes,
+                          double *xyz) {
+  const int g = hexes->map_order + 1;
+  double lattice[SP_MAX_NQ], matrix[SP_MAX_RULE * SP_MAX_NQ];
+  for (int i = 0; i < g; i++) lattice[i] = -1 + 2.0 * i / hexes->map_order;
+  sp_interpolation_matrix(g, lattice, n, nodes, matrix);
+  const size_t points = (size_t)sp_hexes_lattice_size(hexes), targets = (size_t)(n * n * n);
+  const double *from = &hexes->lattice[(size_t)element * points * 3];
+  for (int d = 0; d < 3; d++) {
+    double component[SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ];
+    for (size_t p = 0; p < points; p++) component[p] = from[3 * p + (size_t)d];
+    sp_tensor_apply(n, g, matrix, matrix, matrix, component, &xyz[(size_t)d * targets]);
+  }
+}

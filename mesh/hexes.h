@@ -1,0 +1,76 @@
+/* Hexahedra as records: what readers and generators make, what is sent between ranks, and what a
+ * mesh is built from. Connectivity is by global vertex numbers alone; coordinates belong to the
+ * element, so that periodic meshes and curved elements need nothing else.
+ *
+ * Element e is the image of [-1, 1]^3 under the Lagrange map of degree g = map_order through the
+ * points lattice[e][k][j][i], i, j, k = 0..g (equispaced; g = 1 is the trilinear map of the eight
+ * corners). Corner c = a + 2 b + 4 c' has (r, s, t) = (2a - 1, 2b - 1, 2c' - 1); face f = 2 d +
+ * side lies at side 0 or 1 of direction d:
+ *
+ *            6-------7          t
+ *           /|      /|          |  s         faces: 0 r = -1   1 r = 1
+ *          4-------5 |          | /                 2 s = -1   3 s = 1
+ *          | 2-----|-3          |/                  4 t = -1   5 t = 1
+ *          |/      |/           +---- r
+ *          0-------1
+ *
+ * Surfaces are the parts of the boundary that the mesh tells apart; a group (gmsh: physical group)
+ * is a named set of surfaces. Surfaces and groups are the same on all ranks. */
+#ifndef SP_MESH_HEXES_H
+#define SP_MESH_HEXES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "io/error.h"
+#include "mesh/types.h"
+
+enum {
+  SP_CORNERS = 8,
+  SP_FACES = 6,
+  SP_SURFACE_INTERIOR = -1, /* not on the boundary */
+  SP_SURFACE_UNNAMED = -2   /* an exterior face that no surface of the mesh covers */
+};
+
+typedef struct sp_group {
+  char *name;    /* "" if the mesh gives a number only */
+  int number;    /* gmsh's physical tag */
+  bool *members; /* [surface_count] */
+} sp_group;
+
+typedef struct sp_hexes {
+  sp_lid count; /* elements on this rank */
+  int map_order;
+  double *lattice;                /* [count][(g+1)^3][3] */
+  sp_gid (*vertices)[SP_CORNERS]; /* [count] */
+  int (*surfaces)[SP_FACES];      /* [count]; surface, or SP_SURFACE_INTERIOR where none is known */
+  sp_gid *tags;                   /* [count], the element's number in the file, for messages */
+  int surface_count;
+  int group_count;
+  sp_group *groups; /* [group_count] */
+} sp_hexes;
+
+/* Points of an element's lattice, (g+1)^3. Local. */
+int sp_hexes_lattice_size(const sp_hexes *hexes);
+
+/* Zeroed arrays for `count` elements and `surface_count` surfaces, `group_count` groups whose names
+ * are still NULL. The caller destroys *out. Local. */
+sp_status sp_hexes_create(sp_gid count, int map_order, int surface_count, int group_count,
+                          sp_hexes **out);
+
+/* NULL-safe; sets *hexes to NULL. Local. */
+void sp_hexes_destroy(sp_hexes **hexes);
+
+/* Put elements into another order: new element n is old element order[n], a permutation. Local. */
+sp_status sp_hexes_permute(sp_hexes *hexes, const sp_lid *order);
+
+/* A copy of `name` (and number) with all of surfaces' memberships cleared is stored in group `g`.
+ * Local. */
+sp_status sp_hexes_set_group(sp_hexes *hexes, int g, const char *name, int number);
+
+/* The map of one element evaluated at the tensor grid of n points `nodes` in each direction:
+ * xyz[d][k][j][i] with leading dimension n^3. Local. */
+void sp_hexes_coordinates(const sp_hexes *hexes, sp_lid element, int n, const double *nodes,
+                          double *xyz);
+
+#endif

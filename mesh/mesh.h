@@ -1,0 +1,35 @@
+/* The distributed mesh: hexahedra in the order in which operators process them, and their topology.
+ */
+#ifndef SP_MESH_MESH_H
+#define SP_MESH_MESH_H
+
+#include "mesh/hexes.h"
+#include "mesh/topology.h"
+
+typedef struct sp_mesh {
+  MPI_Comm comm;
+  /* Elements [0, halo_elements) touch another rank (a shared vertex is enough), the rest do not, so
+   * that an exchange can overlap with the rest. Both parts follow a Morton curve. */
+  sp_hexes *hexes;
+  sp_topology *topology;
+  sp_lid halo_elements;
+  sp_gid global_elements;
+  sp_gid unnamed_faces; /* exterior faces that no group contains, over all ranks */
+} sp_mesh;
+
+/* Take over *hexes (NULL afterwards, whatever happens), find the topology, order the elements, mark
+ * exterior faces, and check every element's Jacobian at its corners, edge mid-points, face centres
+ * and centre. The caller destroys *out; `comm` must outlive it. Errors: SP_ERR_INPUT for degenerate
+ * or inverted elements (number, where, how to mend), for faces of more than two elements, and for a
+ * mesh without elements. Collective over `comm`. */
+sp_status sp_mesh_create(MPI_Comm comm, sp_hexes **hexes, sp_mesh **out);
+
+/* Replace *mesh by its uniform refinement: every element becomes the eight images of the octants of
+ * its reference cube, on the same rank. Meshes refined from one mesh are nested. Errors leave *mesh
+ * NULL. Collective. */
+sp_status sp_mesh_refine(sp_mesh **mesh);
+
+/* NULL-safe; sets *mesh to NULL. Local. */
+void sp_mesh_destroy(sp_mesh **mesh);
+
+#endif

@@ -1,0 +1,276 @@
+#include "mesh/numbering.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int entity_dofs(const sp_topology *topology, sp_lid entity, int order) {
+  const sp_gid *key = topology->keys[entity];
+  const int inner = order - 1;
+  if (key[1] < 0) return 1;
+  if (key[2] < 0) return inner;
+  return inner * inner;
+}
+
+void sp_face_places(int order, int face, int *places) {
+  const int d = face / 2, low = d == 0 ? 1 : 0, high = d == 2 ? 1 : 2;
+  const int nq = order + 1, stride[3] = {1, nq, nq * nq};
+  const int base = face % 2 ? order * stride[d] : 0;
+  for (int b = 0; b < nq; b++)
+    for (int a = 0; a < nq; a++) places[b * nq + a] = base + a * stride[low] + b * stride[high];
+}
+
+static void number_edge(const sp_gid vertices[SP_CORNERS], int slot, int order, sp_lid base,
+                        sp_lid *nodes) {
+  const int nq = order + 1, stride[3] = {1, nq, nq * nq}, d = (slot - SP_EDGE_SLOT) / 4;
+  int corners[4];
+  sp_slot_corners(slot, corners);
+  int start = 0;
+  for (int c = 0; c < 3; c++) start += (corners[0] >> c & 1) * order * stride[c];
+  const int flipped = vertices[corners[0]] > vertices[corners[1]];
+  for (int p = 1; p < order; p++)
+    nodes[start + p * stride[d]] = base + (flipped ? order - p : p) - 1;
+}
+
+static void number_face(const sp_gid vertices[SP_CORNERS], int slot, int order, sp_lid base,
+                        sp_lid *nodes) {
+  int corners[4], places[256], origin = 0;
+  sp_slot_corners(slot, corners);
+  sp_face_places(order, slot - SP_FACE_SLOT, places);
+  for (int c = 1; c < 4; c++)
+    if (vertices[corners[c]] < vertices[corners[origin]]) origin = c;
+  const int swapped = vertices[corners[origin ^ 2]] < vertices[corners[origin ^ 1]];
+  for (int q = 1; q < order; q++)
+    for (int p = 1; p < order; p++) {
+      const int a = (origin & 1 ? order - p : p) - 1, b = (origin & 2 ? order - q : q) - 1;
+      nodes[places[q * (order + 1) + p]] =
+          base + (swapped ? a * (order - 1) + b : b * (order - 1) + a);
+    }
+}
+
+static void number_element(const sp_gid vertices[SP_CORNERS], const sp_lid slots[SP_SLOTS],
+                           const sp_lid *bases, sp_lid interior, int order, sp_lid *nodes) {
+  const int nq = order + 1;
+  for (int c = 0; c < SP_CORNERS; c++)
+    nodes[((c >> 2) * nq * nq + (c >> 1 & 1) * nq + (c & 1)) * order] = bases[slots[c]];
+  for (int slot = SP_EDGE_SLOT; slot < SP_FACE_SLOT; slot++)
+    number_edge(vertices, slot, order, bases[slots[slot]], nodes);
+  for (int slot = SP_FACE_SLOT; slot < SP_SLOTS; slot++)
+    number_face(vertices, slot, order, bases[slots[slot]], nodes);
+  for (int k = 1; k < order; k++)
+    for (int j = 1; j < order; j++)
+      for (int i = 1; i < order; i++) nodes[(k * nq + j) * nq + i] = interior++;
+}
+
+/* First DOF of every entity and element interior, in order of first touch. Owned ones count from 0,
+ * copies from the number of owned DOFs. */
+static sp_status assign_bases(const sp_mesh *mesh, sp_numbering *numbering, sp_lid *bases,
+                              sp_lid *interiors) {
+  const sp_topology *topology = mesh->topology;
+  const int order = numbering->order, inner = (order - 1) * (order - 1) * (order - 1);
+  int rank;
+  MPI_Comm_rank(mesh->comm, &rank);
+  sp_gid owned = 0, copies = 0;
+  for (sp_lid i = 0; i < topology->entities; i++) bases[i] = -1;
+
+  for (int pass = 0; pass < 2; pass++) {
+    sp_gid *next = pass == 0 ? &owned : &copies;
+    for (sp_lid e = 0; e < topology->elements; e++) {
+      for (int slot = 0; slot < SP_SLOTS; slot++) {
+        const sp_lid entity = topology->slots[e][slot];
+        const sp_lid sharer = topology->sharer_start[entity];
+        const bool copy =
+            sharer < topology->sharer_start[entity + 1] && topology->sharers[sharer] < rank;
+        if (bases[entity] >= 0 || copy != (pass == 1)) continue;
+        bases[entity] = (sp_lid)(owned + copies);
+        *next += entity_dofs(topology, entity, order);
+      }
+      if (pass == 0) {
+        interiors[e] = (sp_lid)owned;
+        owned += inner;
+        numbering->touched[e + 1] = (sp_lid)owned;
+      }
+      if (owned + copies > SP_LID_MAX)
+        return sp_fail(
+            SP_ERR_INPUT,
+            "more than %d degrees of freedom on rank %d: use more ranks or a lower order",
+            SP_LID_MAX, rank);
+    }
+  }
+  numbering->owned = (sp_lid)owned;
+  numbering->local = (sp_lid)(owned + copies);
+  return SP_OK;
+}
+
+static sp_status number_nodes(const sp_mesh *mesh, sp_numbering *numbering, sp_lid *bases) {
+  const size_t elements = (size_t)mesh->hexes->count;
+  const int nq = numbering->order + 1;
+  const size_t np = (size_t)(nq * nq * nq);
+  SP_TRY(sp_allocate(elements + 1, sizeof(sp_lid), "first touches", &numbering->touched));
+  SP_TRY(sp_allocate(elements, np * sizeof(sp_lid), "element nodes", &numbering->nodes));
+  sp_lid *interiors;
+  SP_TRY(sp_allocate(elements, sizeof *interiors, "element interiors", &interiors));
+  const sp_status status = assign_bases(mesh, numbering, bases, interiors);
+  for (size_t e = 0; e < elements && !status; e++)
+    number_element(mesh->hexes->vertices[e], mesh->topology->slots[e], bases, interiors[e],
+                   numbering->order, &numbering->nodes[e * np]);
+  free(interiors);
+  return status;
+}
+
+typedef struct shared_entity {
+  const sp_gid *key;
+  sp_lid entity;
+} shared_entity;
+
+static int compare_entities(const void *left, const void *right) {
+  const shared_entity *a = left, *b = right;
+  for (int c = 0; c < 4; c++)
+    if (a->key[c] != b->key[c]) return a->key[c] < b->key[c] ? -1 : 1;
+  return 0;
+}
+
+static int compare_ranks(const void *left, const void *right) {
+  const int a = *(const int *)left, b = *(const int *)right;
+  return (a > b) - (a < b);
+}
+
+static sp_status find_neighbours(const sp_topology *topology, sp_numbering *numbering) {
+  const size_t n = (size_t)topology->sharer_start[topology->entities];
+  SP_TRY(sp_allocate(n, sizeof(int), "neighbour ranks", &numbering->neighbour_ranks));
+  int *ranks = numbering->neighbour_ranks;
+  memcpy(ranks, topology->sharers, n * sizeof *ranks);
+  qsort(ranks, n, sizeof *ranks, compare_ranks);
+  for (size_t i = 0; i < n; i++)
+    if (i == 0 || ranks[i] != ranks[numbering->neighbours - 1])
+      ranks[numbering->neighbours++] = ranks[i];
+  return sp_allocate((size_t)numbering->neighbours + 1, sizeof(sp_lid), "neighbours",
+                     &numbering->shared_start);
+}
+
+/* List the shared DOFs by neighbour. Sorting by key puts entities into the same order on all ranks.
+ */
+static sp_status list_shared(const sp_topology *topology, const sp_lid *bases,
+                             sp_numbering *numbering) {
+  SP_TRY(find_neighbours(topology, numbering));
+  const int neighbours = numbering->neighbours, order = numbering->order;
+  sp_lid *start = numbering->shared_start;
+  shared_entity *list;
+  size_t count = 0;
+  for (sp_lid i = 0; i < topology->entities; i++)
+    count += topology->sharer_start[i] < topology->sharer_start[i + 1];
+  SP_TRY(sp_allocate(count, sizeof *list, "shared entities", &list));
+  count = 0;
+  for (sp_lid i = 0; i < topology->entities; i++)
+    if (topology->sharer_start[i] < topology->sharer_start[i + 1])
+      list[count++] = (shared_entity){topology->keys[i], i};
+  qsort(list, count, sizeof *list, compare_entities);
+
+  /* The first pass counts, the second writes. */
+  sp_status status = SP_OK;
+  for (int pass = 0; pass < 2 && !status; pass++) {
+    for (size_t n = 0; n < count; n++) {
+      const sp_lid entity = list[n].entity;
+      const int dofs = entity_dofs(topology, entity, order);
+      for (sp_lid s = topology->sharer_start[entity]; s < topology->sharer_start[entity + 1]; s++) {
+        const int *found = bsearch(&topology->sharers[s], numbering->neighbour_ranks,
+                                   (size_t)neighbours, sizeof(int), compare_ranks);
+        sp_lid *place = &start[found - numbering->neighbour_ranks];
+        if (pass == 0)
+          place[1] += dofs;
+        else
+          for (int i = 0; i < dofs; i++) numbering->shared[(*place)++] = bases[entity] + i;
+      }
+    }
+    if (pass == 0) {
+      for (int b = 0; b < neighbours; b++) start[b + 1] += start[b];
+      status =
+          sp_allocate((size_t)start[neighbours], sizeof(sp_lid), "shared DOFs", &numbering->shared);
+    } else if (neighbours > 0) {
+      memmove(start + 1, start, (size_t)neighbours * sizeof *start);
+      start[0] = 0;
+    }
+  }
+  free(list);
+  return status;
+}
+
+/* Global numbers: ranks one after another; owners tell the holders of copies. */
+static sp_status number_globally(MPI_Comm comm, sp_numbering *numbering) {
+  const sp_gid owned = numbering->owned;
+  const int neighbours = numbering->neighbours;
+  const size_t shared = (size_t)numbering->shared_start[neighbours];
+  MPI_Scan(&owned, &numbering->first, 1, SP_MPI_GID, MPI_SUM, comm);
+  numbering->first -= owned;
+  MPI_Allreduce(&owned, &numbering->global, 1, SP_MPI_GID, MPI_SUM, comm);
+
+  sp_gid *sent = NULL, *received = NULL;
+  MPI_Request *requests = NULL;
+  sp_status status = sp_allocate((size_t)(numbering->local - numbering->owned),
+                                 sizeof *numbering->copies, "copies", &numbering->copies);
+  if (!status) status = sp_allocate(shared, sizeof *sent, "global numbers", &sent);
+  if (!status) status = sp_allocate(shared, sizeof *received, "global numbers", &received);
+  if (!status)
+    status = sp_allocate(2 * (size_t)neighbours, sizeof *requests, "requests", &requests);
+  status = sp_agree(comm, status);
+  if (!status) {
+    for (size_t i = 0; i < shared; i++) {
+      const sp_lid dof = numbering->shared[i];
+      sent[i] = dof < numbering->owned ? numbering->first + dof : -1;
+    }
+    for (int b = 0; b < neighbours; b++) {
+      const sp_lid begin = numbering->shared_start[b], n = numbering->shared_start[b + 1] - begin;
+      const int rank = numbering->neighbour_ranks[b];
+      MPI_Irecv(received + begin, n, SP_MPI_GID, rank, 0, comm, &requests[2 * b]);
+      MPI_Isend(sent + begin, n, SP_MPI_GID, rank, 0, comm, &requests[2 * b + 1]);
+    }
+    MPI_Waitall(2 * neighbours, requests, MPI_STATUSES_IGNORE);
+    for (size_t i = 0; i < shared; i++) {
+      const sp_lid dof = numbering->shared[i];
+      if (dof >= numbering->owned && received[i] >= 0)
+        numbering->copies[dof - numbering->owned] = received[i];
+    }
+  }
+  free(sent);
+  free(received);
+  free(requests);
+  return status;
+}
+
+sp_status sp_numbering_create(const sp_mesh *mesh, int order, sp_numbering **out) {
+  *out = NULL;
+  sp_numbering *numbering = NULL;
+  sp_lid *bases = NULL;
+  sp_status status = sp_allocate(1, sizeof *numbering, "numbering", &numbering);
+  if (!status)
+    status = sp_allocate((size_t)mesh->topology->entities, sizeof *bases, "entities", &bases);
+  if (!status) {
+    numbering->order = order;
+    status = number_nodes(mesh, numbering, bases);
+  }
+  if (!status) status = list_shared(mesh->topology, bases, numbering);
+  free(bases);
+  status = sp_agree(mesh->comm, status);
+  if (!status) status = number_globally(mesh->comm, numbering);
+  if (status)
+    sp_numbering_destroy(&numbering);
+  else
+    *out = numbering;
+  return status;
+}
+
+void sp_numbering_destroy(sp_numbering **numbering) {
+  if (!*numbering) return;
+  free((*numbering)->copies);
+  free((*numbering)->nodes);
+  free((*numbering)->touched);
+  free((*numbering)->neighbour_ranks);
+  free((*numbering)->shared_start);
+  free((*numbering)->shared);
+  free(*numbering);
+  *numbering = NULL;
+}
+
+sp_gid sp_numbering_global(const sp_numbering *numbering, sp_lid dof) {
+  return dof < numbering->owned ? numbering->first + dof
+                                : numbering->copies[dof - numbering->owned];
+}

@@ -1,0 +1,177 @@
+#include "mesh/partition.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int clamp(sp_gid value, sp_gid low, sp_gid high) {
+  return (int)(value < low ? low : value > high ? high : value);
+}
+
+sp_status sp_partition_brick(const int elements[3], int size, int rank, sp_brick *brick) {
+  for (int d = 0; d < 3; d++) {
+    brick->first[d] = 0;
+    brick->last[d] = elements[d];
+  }
+  const double total = (double)elements[0] * elements[1] * elements[2];
+  if (total < size)
+    return sp_fail(SP_ERR_INPUT,
+                   "%d ranks for a mesh of %.0f elements: use at most one rank an element", size,
+                   total);
+  int first_rank = 0;
+  while (size > 1) {
+    int d = 0;
+    for (int c = 1; c < 3; c++)
+      if (brick->last[c] - brick->first[c] > brick->last[d] - brick->first[d]) d = c;
+    const int n = brick->last[d] - brick->first[d];
+    sp_gid slice = 1;
+    for (int c = 0; c < 3; c++)
+      if (c != d) slice *= brick->last[c] - brick->first[c];
+    /* Cut near the middle; then give each side as many ranks as it has elements for. */
+    const int cut = clamp(((sp_gid)n * (size / 2) + size / 2) / size, 1, n - 1);
+    const sp_gid fewest = size - (n - cut) * slice, most = cut * slice;
+    const int low_size =
+        clamp(size / 2, fewest > 1 ? fewest : 1, most < size - 1 ? most : size - 1);
+    if (rank < first_rank + low_size) {
+      brick->last[d] = brick->first[d] + cut;
+      size = low_size;
+    } else {
+      brick->first[d] += cut;
+      first_rank += low_size;
+      size -= low_size;
+    }
+  }
+  return SP_OK;
+}
+
+/* Surfaces and groups of rank 0, for everybody. */
+static sp_status broadcast_groups(MPI_Comm comm, const sp_hexes *from, sp_hexes *to) {
+  for (int g = 0; g < to->group_count; g++) {
+    int header[2] = {0, 0};
+    if (from) {
+      header[0] = from->groups[g].number;
+      header[1] = (int)strlen(from->groups[g].name);
+    }
+    MPI_Bcast(header, 2, MPI_INT, 0, comm);
+    char *name;
+    sp_status status = sp_allocate((size_t)header[1] + 1, 1, "group name", &name);
+    status = sp_agree(comm, status);
+    if (!status) {
+      if (from) memcpy(name, from->groups[g].name, (size_t)header[1] + 1);
+      MPI_Bcast(name, header[1] + 1, MPI_CHAR, 0, comm);
+      status = sp_agree(comm, sp_hexes_set_group(to, g, name, header[0]));
+    }
+    free(name);
+    if (status) return status;
+    bool *members = to->groups[g].members;
+    if (from) memcpy(members, from->groups[g].members, (size_t)to->surface_count * sizeof *members);
+    MPI_Bcast(members, to->surface_count, MPI_C_BOOL, 0, comm);
+  }
+  return SP_OK;
+}
+
+/* Elements of rank 0 sorted by destination: those of rank r are order[start[r]] ..
+ * order[start[r+1]]. */
+typedef struct schedule {
+  sp_lid *start; /* [size + 1], on all ranks */
+  sp_lid *order; /* [total], on rank 0 */
+  char *buffer;  /* on rank 0: the largest part of the widest array */
+} schedule;
+
+static void schedule_destroy(schedule *plan) {
+  free(plan->start);
+  free(plan->order);
+  free(plan->buffer);
+}
+
+static sp_status schedule_create(MPI_Comm comm, const sp_hexes *from, const int *parts,
+                                 schedule *plan) {
+  int size;
+  MPI_Comm_size(comm, &size);
+  SP_TRY(sp_agree(comm, sp_allocate((size_t)size + 1, sizeof *plan->start, "parts", &plan->start)));
+  sp_status status = SP_OK;
+  if (from) {
+    sp_lid largest = 0;
+    for (sp_lid e = 0; e < from->count; e++) plan->start[parts[e] + 1]++;
+    for (int r = 1; r <= size; r++) {
+      largest = plan->start[r] > largest ? plan->start[r] : largest;
+      plan->start[r] += plan->start[r - 1];
+    }
+    status = sp_allocate((size_t)from->count, sizeof *plan->order, "element order", &plan->order);
+    if (!status)
+      status =
+          sp_allocate((size_t)largest, 3 * sizeof(double) * (size_t)sp_hexes_lattice_size(from),
+                      "send buffer", &plan->buffer);
+    if (!status) {
+      for (sp_lid e = 0; e < from->count; e++) plan->order[plan->start[parts[e]]++] = e;
+      memmove(plan->start + 1, plan->start, (size_t)size * sizeof *plan->start);
+      plan->start[0] = 0;
+    }
+  }
+  SP_TRY(sp_agree(comm, status));
+  MPI_Bcast(plan->start, size + 1, MPI_INT32_T, 0, comm);
+  return SP_OK;
+}
+
+/* One array of `width` bytes an element: rank 0 sends each rank its rows. */
+static void scatter_rows(MPI_Comm comm, const schedule *plan, const void *from, size_t width,
+                         void *to) {
+  int rank, size;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  MPI_Datatype row;
+  MPI_Type_contiguous((int)width, MPI_BYTE, &row);
+  MPI_Type_commit(&row);
+  if (rank == 0) {
+    for (int r = 0; r < size; r++) {
+      char *packed = r == 0 ? to : plan->buffer;
+      const sp_lid *first = &plan->order[plan->start[r]];
+      const sp_lid count = plan->start[r + 1] - plan->start[r];
+      for (sp_lid n = 0; n < count; n++)
+        memcpy(packed + width * (size_t)n, (const char *)from + width * (size_t)first[n], width);
+      if (r > 0) MPI_Send(packed, count, row, r, 0, comm);
+    }
+  } else {
+    MPI_Recv(to, plan->start[rank + 1] - plan->start[rank], row, 0, 0, comm, MPI_STATUS_IGNORE);
+  }
+  MPI_Type_free(&row);
+}
+
+static sp_status distribute(MPI_Comm comm, const schedule *plan, const sp_hexes *from,
+                            sp_hexes *local) {
+  SP_TRY(broadcast_groups(comm, from, local));
+  const size_t lattice = 3 * sizeof(double) * (size_t)sp_hexes_lattice_size(local);
+  scatter_rows(comm, plan, from ? from->lattice : NULL, lattice, local->lattice);
+  scatter_rows(comm, plan, from ? from->vertices : NULL, sizeof *local->vertices, local->vertices);
+  scatter_rows(comm, plan, from ? from->surfaces : NULL, sizeof *local->surfaces, local->surfaces);
+  scatter_rows(comm, plan, from ? from->tags : NULL, sizeof *local->tags, local->tags);
+  return SP_OK;
+}
+
+sp_status sp_partition_distribute(MPI_Comm comm, sp_hexes **hexes, const int *parts) {
+  int rank;
+  MPI_Comm_rank(comm, &rank);
+  const sp_hexes *from = *hexes;
+
+  int shape[3] = {0, 0, 0}; /* map order, surfaces, groups */
+  if (from) {
+    shape[0] = from->map_order;
+    shape[1] = from->surface_count;
+    shape[2] = from->group_count;
+  }
+  MPI_Bcast(shape, 3, MPI_INT, 0, comm);
+
+  sp_hexes *local = NULL;
+  schedule plan = {0};
+  sp_status status = schedule_create(comm, from, parts, &plan);
+  if (!status)
+    status = sp_agree(comm, sp_hexes_create(plan.start[rank + 1] - plan.start[rank], shape[0],
+                                            shape[1], shape[2], &local));
+  if (!status) status = distribute(comm, &plan, from, local);
+  schedule_destroy(&plan);
+  sp_hexes_destroy(hexes);
+  if (status)
+    sp_hexes_destroy(&local);
+  else
+    *hexes = local;
+  return status;
+}

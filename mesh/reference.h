@@ -1,0 +1,62 @@
+/* One-dimensional nodes, weights and matrices on the reference interval [-1, 1] (paper, Notation
+ * and Section "Problem description"). All are computed in extended precision and rounded once, so
+ * that the symmetries below hold to the last bit.
+ *
+ *     Gauss-Lobatto-Legendre (GLL)   r_0 = -1 .. r_N = 1,   N + 1 nodes, exact to degree 2N - 1
+ *     Gauss-Legendre (GL)            n nodes, exact to degree 2n - 1
+ *
+ * Symmetries that kernels use (n = number of rows - 1, m = number of columns - 1):
+ *     interpolation    I[a][i] =  I[n-a][m-i]
+ *     differentiation  D[a][i] = -D[n-a][m-i]
+ *
+ * All functions Local. */
+#ifndef SP_MESH_REFERENCE_H
+#define SP_MESH_REFERENCE_H
+
+#include "mesh/types.h"
+
+enum {
+  SP_MAX_NQ = SP_MAX_ORDER + 1,  /* GLL nodes */
+  SP_MAX_RULE = SP_MAX_ORDER + 4 /* points of the finest rule, the one for errors */
+};
+
+/* A one-dimensional quadrature rule. */
+typedef struct sp_rule {
+  int n;
+  double nodes[SP_MAX_RULE];
+  double weights[SP_MAX_RULE];
+} sp_rule;
+
+/* What the operators of degree N need. Nq = N + 1, M = N + 2. */
+typedef struct sp_reference {
+  int order;
+  sp_rule gll; /* Nq nodes */
+  sp_rule gl;  /* M nodes */
+  double
+      differentiation[SP_MAX_NQ * SP_MAX_NQ]; /* D  [Nq][Nq]  l_i'(r_a), GLL basis at GLL nodes */
+  double
+      gl_differentiation[(SP_MAX_NQ + 1) * (SP_MAX_NQ + 1)]; /* D~ [M][M], GL basis at GL nodes */
+  double
+      interpolation[(SP_MAX_NQ + 1) * SP_MAX_NQ]; /* I [M][Nq]  l_i(r~_a), GLL basis at GL nodes */
+} sp_reference;
+
+/* The reference data of degree `order` (1..15), made on first use and kept until the program ends.
+ */
+const sp_reference *sp_reference_get(int order);
+
+/* n GLL nodes and weights, 2 <= n <= SP_MAX_RULE. */
+void sp_rule_gll(int n, sp_rule *rule);
+
+/* n GL nodes and weights, 1 <= n <= SP_MAX_RULE. */
+void sp_rule_gl(int n, sp_rule *rule);
+
+/* matrix[b][a] = l_a(to[b]), [n_to][n_from]: Lagrange basis on the nodes `from`, evaluated at `to`.
+ */
+void sp_interpolation_matrix(int n_from, const double *from, int n_to, const double *to,
+                             double *matrix);
+
+/* matrix[b][a] = l_a'(to[b]), [n_to][n_from]. */
+void sp_derivative_matrix(int n_from, const double *from, int n_to, const double *to,
+                          double *matrix);
+
+#endif

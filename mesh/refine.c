@@ -1,0 +1,69 @@
+/* Uniform refinement. The vertices of the refined mesh are the nodes of the numbering of degree 2,
+ * so that refinement needs no communication of its own. */
+#include <string.h>
+
+#include "mesh/numbering.h"
+#include "mesh/reference.h"
+
+static void refine_element(const sp_hexes *coarse, const sp_numbering *numbering, sp_lid e,
+                           sp_hexes *fine) {
+  const int g = coarse->map_order, n = 2 * g + 1;
+  const size_t lattice = (size_t)sp_hexes_lattice_size(coarse);
+  double nodes[SP_MAX_RULE], xyz[3 * SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE];
+  for (int i = 0; i < n; i++) nodes[i] = -1 + (double)i / g;
+  sp_hexes_coordinates(coarse, e, n, nodes, xyz);
+
+  for (int octant = 0; octant < 8; octant++) {
+    const int origin[3] = {octant & 1, octant >> 1 & 1, octant >> 2};
+    const size_t child = 8 * (size_t)e + (size_t)octant;
+    for (int c = 0; c < SP_CORNERS; c++) {
+      const int i = origin[0] + (c & 1), j = origin[1] + (c >> 1 & 1), k = origin[2] + (c >> 2);
+      const sp_lid dof = numbering->nodes[(size_t)e * 27 + (size_t)((k * 3 + j) * 3 + i)];
+      fine->vertices[child][c] = sp_numbering_global(numbering, dof);
+    }
+    double *point = &fine->lattice[child * lattice * 3];
+    for (int k = 0; k <= g; k++)
+      for (int j = 0; j <= g; j++)
+        for (int i = 0; i <= g; i++, point += 3)
+          for (int d = 0; d < 3; d++)
+            point[d] =
+                xyz[((d * n + origin[2] * g + k) * n + origin[1] * g + j) * n + origin[0] * g + i];
+    for (int f = 0; f < SP_FACES; f++)
+      fine->surfaces[child][f] =
+          origin[f / 2] == f % 2 ? coarse->surfaces[e][f] : SP_SURFACE_INTERIOR;
+    fine->tags[child] = coarse->tags[e];
+  }
+}
+
+static sp_status refine_hexes(const sp_mesh *mesh, const sp_numbering *numbering, sp_hexes **out) {
+  const sp_hexes *coarse = mesh->hexes;
+  SP_TRY(sp_hexes_create(8 * (sp_gid)coarse->count, coarse->map_order, coarse->surface_count,
+                         coarse->group_count, out));
+  for (int g = 0; g < coarse->group_count; g++) {
+    const sp_group *group = &coarse->groups[g];
+    const sp_status status = sp_hexes_set_group(*out, g, group->name, group->number);
+    if (status) {
+      sp_hexes_destroy(out);
+      return status;
+    }
+    memcpy((*out)->groups[g].members, group->members,
+           (size_t)coarse->surface_count * sizeof *group->members);
+  }
+  for (sp_lid e = 0; e < coarse->count; e++) refine_element(coarse, numbering, e, *out);
+  return SP_OK;
+}
+
+sp_status sp_mesh_refine(sp_mesh **mesh) {
+  MPI_Comm comm = (*mesh)->comm;
+  sp_numbering *numbering = NULL;
+  sp_hexes *fine = NULL;
+  sp_status status = sp_numbering_create(*mesh, 2, &numbering);
+  if (!status) status = sp_agree(comm, refine_hexes(*mesh, numbering, &fine));
+  sp_numbering_destroy(&numbering);
+  sp_mesh_destroy(mesh);
+  if (status) {
+    sp_hexes_destroy(&fine);
+    return status;
+  }
+  return sp_mesh_create(comm, &fine, mesh);
+}

@@ -1,0 +1,42 @@
+#include "mesh/tensor.h"
+
+#include <assert.h>
+
+#include "mesh/reference.h"
+
+enum { LIMIT = SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE };
+
+/* out[slow][m][fast] = sum_l matrix(m, l) in[slow][l][fast]; matrix(m, l) = matrix[m * row + l *
+ * column], so that strides decide whether the matrix or its transpose is meant. */
+static void contract(int slow, int to, int from, int fast, const double *matrix, int row,
+                     int column, const double *in, double *out) {
+  for (int s = 0; s < slow; s++)
+    for (int m = 0; m < to; m++) {
+      double *restrict target = &out[(s * to + m) * fast];
+      for (int f = 0; f < fast; f++) target[f] = 0;
+      for (int l = 0; l < from; l++) {
+        const double factor = matrix[m * row + l * column];
+        const double *restrict source = &in[(s * from + l) * fast];
+        for (int f = 0; f < fast; f++) target[f] += factor * source[f];
+      }
+    }
+}
+
+static void apply(int to, int from, int row, int column, const double *r, const double *s,
+                  const double *t, const double *in, double *out) {
+  assert(to <= SP_MAX_RULE && from <= SP_MAX_RULE);
+  double after_t[LIMIT], after_s[LIMIT];
+  contract(1, to, from, from * from, t, row, column, in, after_t);
+  contract(to, to, from, from, s, row, column, after_t, after_s);
+  contract(to * to, to, from, 1, r, row, column, after_s, out);
+}
+
+void sp_tensor_apply(int rows, int columns, const double *r, const double *s, const double *t,
+                     const double *in, double *out) {
+  apply(rows, columns, columns, 1, r, s, t, in, out);
+}
+
+void sp_tensor_apply_transposed(int rows, int columns, const double *r, const double *s,
+                                const double *t, const double *in, double *out) {
+  apply(columns, rows, 1, columns, r, s, t, in, out);
+}

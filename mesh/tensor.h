@@ -1,0 +1,15 @@
+/* Tensor-product application of one-dimensional matrices on one element, for set-up and
+ * diagnostics; the operators have their own kernels. */
+#ifndef SP_MESH_TENSOR_H
+#define SP_MESH_TENSOR_H
+
+/* out[c][b][a] = sum_{k,j,i} t[c][k] s[b][j] r[a][i] in[k][j][i], where r, s, t are
+ * [rows][columns], row-major; rows, columns <= SP_MAX_RULE. `out` must not overlap `in`. Local. */
+void sp_tensor_apply(int rows, int columns, const double *r, const double *s, const double *t,
+                     const double *in, double *out);
+
+/* The transpose: out[k][j][i] = sum_{c,b,a} t[c][k] s[b][j] r[a][i] in[c][b][a]. Local. */
+void sp_tensor_apply_transposed(int rows, int columns, const double *r, const double *s,
+                                const double *t, const double *in, double *out);
+
+#endif

@@ -1,0 +1,352 @@
+#include "mesh/topology.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int sp_slot_corners(int slot, int corners[4]) {
+  if (slot < SP_EDGE_SLOT) {
+    corners[0] = slot;
+    return 1;
+  }
+  if (slot < SP_FACE_SLOT) {
+    const int d = (slot - SP_EDGE_SLOT) / 4, q = (slot - SP_EDGE_SLOT) % 4;
+    const int low = d == 0 ? 1 : 0, high = d == 2 ? 1 : 2;
+    corners[0] = (q & 1) << low | (q >> 1) << high;
+    corners[1] = corners[0] | 1 << d;
+    return 2;
+  }
+  const int d = (slot - SP_FACE_SLOT) / 2, side = (slot - SP_FACE_SLOT) % 2;
+  const int low = d == 0 ? 1 : 0, high = d == 2 ? 1 : 2;
+  for (int c = 0; c < 4; c++) corners[c] = side << d | (c & 1) << low | (c >> 1) << high;
+  return 4;
+}
+
+static void make_key(const sp_gid vertices[SP_CORNERS], int slot, sp_gid key[4]) {
+  int corners[4];
+  const int count = sp_slot_corners(slot, corners);
+  for (int c = 0; c < 4; c++) key[c] = -1;
+  for (int c = 0; c < count; c++) {
+    int place = c;
+    for (; place > 0 && key[place - 1] > vertices[corners[c]]; place--) key[place] = key[place - 1];
+    key[place] = vertices[corners[c]];
+  }
+}
+
+static uint64_t hash(const sp_gid key[4]) {
+  uint64_t h = 0x9e3779b97f4a7c15u;
+  for (int c = 0; c < 4; c++) {
+    h ^= (uint64_t)key[c];
+    h *= 0xff51afd7ed558ccdu;
+    h ^= h >> 32;
+  }
+  return h;
+}
+
+/* Open addressing with linear probing; cells hold entity + 1, 0 is empty. */
+typedef struct table {
+  sp_lid *cells;
+  size_t mask;
+} table;
+
+static size_t find_cell(const table *t, sp_gid (*keys)[4], const sp_gid key[4]) {
+  size_t cell = (size_t)hash(key) & t->mask;
+  while (t->cells[cell] && memcmp(keys[t->cells[cell] - 1], key, 4 * sizeof *key) != 0)
+    cell = (cell + 1) & t->mask;
+  return cell;
+}
+
+static sp_status resize_table(table *t, size_t cells, sp_gid (*keys)[4], sp_lid entities) {
+  free(t->cells);
+  SP_TRY(sp_allocate(cells, sizeof *t->cells, "entity table", &t->cells));
+  t->mask = cells - 1;
+  for (sp_lid i = 0; i < entities; i++) t->cells[find_cell(t, keys, keys[i])] = i + 1;
+  return SP_OK;
+}
+
+static sp_status resize_keys(sp_topology *topology, size_t capacity) {
+  if (capacity > SP_LID_MAX)
+    return sp_fail(SP_ERR_INPUT, "too many vertices, edges and faces on one rank: use more ranks");
+  void *keys = realloc(topology->keys, capacity * sizeof *topology->keys);
+  if (!keys) return sp_fail(SP_ERR_SYSTEM, "out of memory: %zu entities", capacity);
+  topology->keys = keys;
+  return SP_OK;
+}
+
+static sp_status too_many_elements(const sp_topology *topology, sp_lid face) {
+  const sp_gid *key = topology->keys[face];
+  return sp_fail(SP_ERR_INPUT,
+                 "more than two hexahedra share the face with vertices %lld %lld %lld %lld: remove "
+                 "duplicate or overlapping elements",
+                 (long long)key[0] + 1, (long long)key[1] + 1, (long long)key[2] + 1,
+                 (long long)key[3] + 1);
+}
+
+/* Number the entities in order of first encounter. */
+static sp_status collect_entities(const sp_hexes *hexes, sp_topology *topology, table *t) {
+  size_t capacity = 64;
+  SP_TRY(resize_keys(topology, capacity));
+  SP_TRY(resize_table(t, 2 * capacity, topology->keys, 0));
+  for (sp_lid e = 0; e < hexes->count; e++)
+    for (int slot = 0; slot < SP_SLOTS; slot++) {
+      sp_gid key[4];
+      make_key(hexes->vertices[e], slot, key);
+      size_t cell = find_cell(t, topology->keys, key);
+      if (!t->cells[cell]) {
+        if ((size_t)topology->entities == capacity) {
+          capacity *= 2;
+          SP_TRY(resize_keys(topology, capacity));
+          SP_TRY(resize_table(t, 2 * capacity, topology->keys, topology->entities));
+          cell = find_cell(t, topology->keys, key);
+        }
+        memcpy(topology->keys[topology->entities], key, sizeof key);
+        t->cells[cell] = ++topology->entities;
+      }
+      topology->slots[e][slot] = t->cells[cell] - 1;
+    }
+  SP_TRY(sp_allocate((size_t)topology->entities, sizeof *topology->touching, "entity counts",
+                     &topology->touching));
+  for (sp_lid e = 0; e < hexes->count; e++)
+    for (int slot = 0; slot < SP_SLOTS; slot++) topology->touching[topology->slots[e][slot]]++;
+  for (sp_lid i = 0; i < topology->entities; i++)
+    if (topology->keys[i][3] >= 0 && topology->touching[i] > 2)
+      return too_many_elements(topology, i);
+  return SP_OK;
+}
+
+/* What a holder tells the directory, as five sp_gid: the key, and its own number of touching
+ * elements. */
+enum { RECORD = 5 };
+
+/* A received record with its sender, to be sorted by key. */
+typedef struct holding {
+  const sp_gid *record;
+  int rank;
+} holding;
+
+static int compare_holdings(const void *left, const void *right) {
+  const holding *a = left, *b = right;
+  for (int c = 0; c < 4; c++)
+    if (a->record[c] != b->record[c]) return a->record[c] < b->record[c] ? -1 : 1;
+  return (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+/* Buffers of one exchange with the directory; counts and starts are in records or ints a rank. */
+typedef struct directory {
+  sp_lid *candidates; /* entities asked about, in the order of the records sent */
+  sp_gid *asked, *received;
+  holding *holdings;
+  int *asked_count, *asked_start, *received_count, *received_start;
+  int *answer, *answer_count, *answer_start;
+  int *reply, *reply_count, *reply_start;
+} directory;
+
+static void directory_free(directory *d) {
+  free(d->candidates);
+  free(d->asked);
+  free(d->received);
+  free(d->holdings);
+  free(d->asked_count);
+  free(d->answer);
+  free(d->reply);
+}
+
+static int starts_from_counts(int size, const int *count, int *start) {
+  start[0] = 0;
+  for (int r = 0; r < size; r++) start[r + 1] = start[r] + count[r];
+  return start[size];
+}
+
+/* Entities that another rank could hold lie on faces that only one local element touches. Marks
+ * them and counts the records for each directory rank. */
+static sp_status choose_candidates(int size, const sp_topology *topology, directory *d) {
+  const size_t ranks = (size_t)size + 1;
+  bool *marked;
+  SP_TRY(sp_allocate(8 * ranks, sizeof(int), "rank counts", &d->asked_count));
+  d->asked_start = d->asked_count + ranks;
+  d->received_count = d->asked_start + ranks;
+  d->received_start = d->received_count + ranks;
+  d->answer_count = d->received_start + ranks;
+  d->answer_start = d->answer_count + ranks;
+  d->reply_count = d->answer_start + ranks;
+  d->reply_start = d->reply_count + ranks;
+  SP_TRY(sp_allocate((size_t)topology->entities, sizeof *marked, "candidates", &marked));
+  size_t count = 0;
+  for (sp_lid e = 0; e < topology->elements; e++)
+    for (int face = SP_FACE_SLOT; face < SP_SLOTS; face++) {
+      if (topology->touching[topology->slots[e][face]] != 1) continue;
+      int face_corners[4];
+      sp_slot_corners(face, face_corners);
+      for (int slot = 0; slot < SP_SLOTS; slot++) {
+        int corners[4], inside = 0;
+        const int n = sp_slot_corners(slot, corners);
+        for (int c = 0; c < n; c++)
+          for (int f = 0; f < 4; f++) inside += corners[c] == face_corners[f];
+        bool *mark = &marked[topology->slots[e][slot]];
+        if (inside == n && !*mark) {
+          *mark = true;
+          count++;
+          d->asked_count[hash(topology->keys[topology->slots[e][slot]]) % (uint64_t)size]++;
+        }
+      }
+    }
+  sp_status status = sp_allocate(count, sizeof *d->candidates, "candidates", &d->candidates);
+  if (!status) status = sp_allocate(count, RECORD * sizeof *d->asked, "directory", &d->asked);
+  if (!status) {
+    starts_from_counts(size, d->asked_count, d->asked_start);
+    for (sp_lid i = 0; i < topology->entities; i++) {
+      if (!marked[i]) continue;
+      const sp_gid *key = topology->keys[i];
+      const int place = d->asked_start[hash(key) % (uint64_t)size]++;
+      d->candidates[place] = i;
+      memcpy(&d->asked[place * RECORD], key, 4 * sizeof *key);
+      d->asked[place * RECORD + 4] = topology->touching[i];
+    }
+    starts_from_counts(size, d->asked_count, d->asked_start);
+  }
+  free(marked);
+  return status;
+}
+
+/* Answer to each record: the number of other holders, then their ranks; -1 alone for a face that
+ * more than two elements touch. */
+static sp_status answer_records(int size, directory *d) {
+  const int total = d->received_start[size];
+  SP_TRY(sp_allocate((size_t)total, sizeof *d->holdings, "directory", &d->holdings));
+  int *place; /* of each received record in the sorted order */
+  SP_TRY(sp_allocate((size_t)total, sizeof *place, "directory", &place));
+  for (int r = 0; r < size; r++)
+    for (int n = d->received_start[r]; n < d->received_start[r + 1]; n++)
+      d->holdings[n] = (holding){&d->received[n * RECORD], r};
+  qsort(d->holdings, (size_t)total, sizeof *d->holdings, compare_holdings);
+  for (int n = 0; n < total; n++) place[(d->holdings[n].record - d->received) / RECORD] = n;
+
+  /* Twice the same walk: the first counts, the second writes. */
+  sp_status status = SP_OK;
+  for (int pass = 0; pass < 2 && !status; pass++) {
+    int written = 0;
+    for (int r = 0; r < size; r++) {
+      const int begin = written;
+      for (int n = d->received_start[r]; n < d->received_start[r + 1]; n++) {
+        const sp_gid *key = &d->received[n * RECORD];
+        int first = place[n], last = place[n] + 1;
+        while (first > 0 && !memcmp(d->holdings[first - 1].record, key, 4 * sizeof *key)) first--;
+        while (last < total && !memcmp(d->holdings[last].record, key, 4 * sizeof *key)) last++;
+        sp_gid touching = 0;
+        for (int h = first; h < last; h++) touching += d->holdings[h].record[4];
+        const bool broken = key[3] >= 0 && touching > 2;
+        const int others = broken ? -1 : last - first - 1;
+        if (pass) d->answer[written] = others;
+        written++;
+        for (int h = first; h < last && others > 0; h++) {
+          if (d->holdings[h].rank == r) continue;
+          if (pass) d->answer[written] = d->holdings[h].rank;
+          written++;
+        }
+      }
+      d->answer_count[r] = written - begin;
+    }
+    if (!pass) status = sp_allocate((size_t)written, sizeof(int), "directory", &d->answer);
+  }
+  starts_from_counts(size, d->answer_count, d->answer_start);
+  free(place);
+  return status;
+}
+
+static sp_status store_replies(int size, const directory *d, sp_topology *topology) {
+  const sp_lid entities = topology->entities;
+  const int asked = d->asked_start[size];
+  SP_TRY(sp_allocate((size_t)entities + 1, sizeof(sp_lid), "sharers", &topology->sharer_start));
+  SP_TRY(sp_allocate((size_t)d->reply_start[size], sizeof(int), "sharers", &topology->sharers));
+  const int *reply = d->reply;
+  for (int n = 0; n < asked; n++) {
+    if (*reply < 0) return too_many_elements(topology, d->candidates[n]);
+    topology->sharer_start[d->candidates[n] + 1] = *reply;
+    reply += *reply + 1;
+  }
+  for (sp_lid i = 0; i < entities; i++) topology->sharer_start[i + 1] += topology->sharer_start[i];
+  reply = d->reply;
+  for (int n = 0; n < asked; n++) {
+    const int others = *reply++;
+    memcpy(&topology->sharers[topology->sharer_start[d->candidates[n]]], reply,
+           (size_t)others * sizeof *reply);
+    reply += others;
+  }
+  return SP_OK;
+}
+
+static sp_status find_sharers(MPI_Comm comm, sp_topology *topology, directory *d) {
+  int size;
+  MPI_Comm_size(comm, &size);
+  SP_TRY(sp_agree(comm, choose_candidates(size, topology, d)));
+
+  MPI_Datatype record;
+  MPI_Type_contiguous(RECORD, SP_MPI_GID, &record);
+  MPI_Type_commit(&record);
+  MPI_Alltoall(d->asked_count, 1, MPI_INT, d->received_count, 1, MPI_INT, comm);
+  const int received = starts_from_counts(size, d->received_count, d->received_start);
+  sp_status status = sp_agree(
+      comm, sp_allocate((size_t)received, RECORD * sizeof(sp_gid), "directory", &d->received));
+  if (!status)
+    MPI_Alltoallv(d->asked, d->asked_count, d->asked_start, record, d->received, d->received_count,
+                  d->received_start, record, comm);
+  MPI_Type_free(&record);
+  if (status) return status;
+
+  SP_TRY(sp_agree(comm, answer_records(size, d)));
+  MPI_Alltoall(d->answer_count, 1, MPI_INT, d->reply_count, 1, MPI_INT, comm);
+  const int replies = starts_from_counts(size, d->reply_count, d->reply_start);
+  SP_TRY(sp_agree(comm, sp_allocate((size_t)replies, sizeof *d->reply, "directory", &d->reply)));
+  MPI_Alltoallv(d->answer, d->answer_count, d->answer_start, MPI_INT, d->reply, d->reply_count,
+                d->reply_start, MPI_INT, comm);
+  return sp_agree(comm, store_replies(size, d, topology));
+}
+
+sp_status sp_topology_create(MPI_Comm comm, const sp_hexes *hexes, sp_topology **out) {
+  *out = NULL;
+  sp_topology *topology = NULL;
+  table t = {0};
+  sp_status status = sp_allocate(1, sizeof *topology, "topology", &topology);
+  if (!status) {
+    topology->elements = hexes->count;
+    status = sp_allocate((size_t)hexes->count, sizeof *topology->slots, "element entities",
+                         &topology->slots);
+  }
+  if (!status) status = collect_entities(hexes, topology, &t);
+  free(t.cells);
+  status = sp_agree(comm, status);
+
+  directory d = {0};
+  if (!status) status = find_sharers(comm, topology, &d);
+  directory_free(&d);
+  if (status)
+    sp_topology_destroy(&topology);
+  else
+    *out = topology;
+  return status;
+}
+
+void sp_topology_destroy(sp_topology **topology) {
+  if (!*topology) return;
+  free((*topology)->slots);
+  free((*topology)->keys);
+  free((*topology)->touching);
+  free((*topology)->sharer_start);
+  free((*topology)->sharers);
+  free(*topology);
+  *topology = NULL;
+}
+
+bool sp_topology_is_exterior(const sp_topology *topology, sp_lid face_entity) {
+  return topology->touching[face_entity] == 1 &&
+         topology->sharer_start[face_entity] == topology->sharer_start[face_entity + 1];
+}
+
+sp_status sp_topology_permute(sp_topology *topology, const sp_lid *order) {
+  sp_lid(*slots)[SP_SLOTS];
+  SP_TRY(sp_allocate((size_t)topology->elements, sizeof *slots, "reordered entities", &slots));
+  for (sp_lid n = 0; n < topology->elements; n++)
+    memcpy(slots[n], topology->slots[order[n]], sizeof *slots);
+  free(topology->slots);
+  topology->slots = slots;
+  return SP_OK;
+}

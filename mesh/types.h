@@ -1,0 +1,17 @@
+/* Integers that count degrees of freedom, elements and vertices. */
+#ifndef SP_MESH_TYPES_H
+#define SP_MESH_TYPES_H
+
+#include <stdint.h>
+
+/* Local: on one rank. Sums are formed in 64 bits and checked before they become an sp_lid. */
+typedef int32_t sp_lid;
+#define SP_LID_MAX INT32_MAX
+
+/* Global: over all ranks. */
+typedef int64_t sp_gid;
+#define SP_MPI_GID MPI_INT64_T
+
+enum { SP_MAX_ORDER = 15 };
+
+#endif

@@ -1,0 +1,98 @@
+/* The interface between numerics and hardware: one const table of functions a backend.
+ *
+ * Memory of a backend is reached only through its table. Vectors are L-vectors (mesh/numbering.h):
+ * the rank's owned DOFs, then its copies, which always hold the same bits as their owners.
+ * Functions that compute may return before the work is done; `download`, `sums` and `seconds` wait
+ * for what they return. All functions are Local: ranks meet in operators/operator.c alone. */
+#ifndef SP_OPERATORS_BACKEND_H
+#define SP_OPERATORS_BACKEND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "io/config.h"
+#include "mesh/mesh.h"
+#include "mesh/numbering.h"
+
+/* What an operator is made of. Everything stays with the caller and is not used after creation. */
+typedef struct sp_operator_setup {
+  const sp_mesh *mesh;
+  const sp_numbering *numbering;
+  sp_problem_kind kind;
+  sp_geometry_kind geometry; /* stored or trilinear */
+  double lambda;
+  const bool *constrained; /* [numbering->local], Dirichlet DOFs; NULL: none */
+} sp_operator_setup;
+
+/* Elements to work on: those that touch other ranks, or the rest. */
+typedef enum sp_part { SP_HALO, SP_INNER } sp_part;
+
+/* Vectors of a conjugate gradient iteration, in the backend's memory; `inverse_diagonal` may be
+ * NULL (no preconditioner). On copies all of them hold the owner's bits. */
+typedef struct sp_cg_vectors {
+  double *x, *r, *p, *ap;
+  const double *inverse_diagonal;
+} sp_cg_vectors;
+
+typedef struct sp_device sp_device;                 /* one for each backend that is open */
+typedef struct sp_local_operator sp_local_operator; /* Z^T A Z without the sum over ranks */
+
+typedef struct sp_backend {
+  const char *name; /* "host", "cuda" */
+
+  /* Take the hardware into use. `comm` tells which ranks share a machine. Errors: SP_ERR_SYSTEM. */
+  sp_status (*open)(MPI_Comm comm, sp_device **out);
+  void (*close)(sp_device **device);
+  const char *(*describe)(const sp_device *device); /* "AVX-512, AMD EPYC ..." */
+
+  /* The geometry that this backend applies faster where both are exact. */
+  sp_geometry_kind (*faster_geometry)(sp_problem_kind kind, int order);
+
+  /* Vectors of `count` doubles, zeroed. */
+  sp_status (*vector_create)(sp_device *device, size_t count, double **out);
+  void (*vector_destroy)(sp_device *device, double **vector);
+  sp_status (*upload)(sp_device *device, size_t count, const double *host, double *vector);
+  sp_status (*download)(sp_device *device, size_t count, const double *vector, double *host);
+
+  sp_status (*operator_create)(sp_device *device, const sp_operator_setup *setup,
+                               sp_local_operator **out);
+  void (*operator_destroy)(sp_local_operator **local);
+  size_t (*operator_bytes)(const sp_local_operator *local); /* held on the device */
+
+  /* y += Z^T A Z x over the elements of one part; the parts of one application are called in the
+   * order SP_HALO, SP_INNER, and y is cleared on the way. With `constrained`, constrained DOFs
+   * count as zero in x and stay zero in y; without, the operator is that of the unconstrained
+   * space. */
+  sp_status (*apply)(sp_local_operator *local, sp_part part, bool constrained, const double *x,
+                     double *y);
+
+  /* Pass 1 of a CG iteration over one part: p = z + beta p with z = D^-1 r where elements touch it
+   * first, ap += Z^T A Z p, and the sum of p_e^T A_e p_e for `sums`. */
+  sp_status (*direction)(sp_local_operator *local, sp_part part, double beta,
+                         const sp_cg_vectors *vectors);
+
+  /* Pass 2: x += alpha p, r -= alpha ap, and r.r, r.D^-1 r over owned DOFs for `sums`. */
+  sp_status (*update)(sp_local_operator *local, double alpha, const sp_cg_vectors *vectors);
+
+  /* Sums of the last passes on this rank: after `direction`, sums[0] = p.Ap; after `update`,
+   * sums[0] = r.r and sums[1] = r.D^-1 r. */
+  sp_status (*sums)(sp_local_operator *local, double sums[2]);
+
+  /* Shared entries of a vector for the exchange, which works in host memory: the vector itself
+   * where the backend's memory is the host's. `fetch` makes the listed entries valid there, `store`
+   * puts them back. */
+  sp_status (*fetch)(sp_local_operator *local, double *vector, double **host);
+  sp_status (*store)(sp_local_operator *local, double *vector);
+} sp_backend;
+
+extern const sp_backend sp_backend_host;
+
+/* The CUDA backend, or NULL in a program built without it. */
+extern const sp_backend *const sp_backend_cuda;
+
+/* The backend that `kind` asks for, opened. SP_DEVICE_AUTO takes a GPU if there is one. An explicit
+ * wish that cannot be met is an error. Collective over `comm`. */
+sp_status sp_backend_open(MPI_Comm comm, sp_device_kind kind, const sp_backend **backend,
+                          sp_device **device);
+
+#endif

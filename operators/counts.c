@@ -1,0 +1,50 @@
+#include "operators/counts.h"
+
+/* Terms of the flop count: interpolation to the Gauss points and back, differentiation on the
+ * points, and the operations at each point. */
+typedef struct problem {
+  bool gauss;     /* GL quadrature with interpolation; else collocated GLL */
+  bool stiffness; /* gradient and its transpose: six contractions */
+  int point_flops;
+  int factors; /* doubles a point when stored */
+} problem;
+
+static const problem problems[] = {
+    [SP_MASS] = {.gauss = true, .stiffness = false, .point_flops = 1, .factors = 1},
+    [SP_BP35] = {.gauss = false, .stiffness = true, .point_flops = 18, .factors = 7},
+    [SP_BP30] = {.gauss = true, .stiffness = true, .point_flops = 18, .factors = 7},
+};
+
+const sp_rule *sp_problem_rule(sp_problem_kind kind, int order) {
+  const sp_reference *reference = sp_reference_get(order);
+  return problems[kind].gauss ? &reference->gl : &reference->gll;
+}
+
+bool sp_problem_has_stiffness(sp_problem_kind kind) {
+  return problems[kind].stiffness;
+}
+
+double sp_problem_flops(sp_problem_kind kind, int order) {
+  const problem *p = &problems[kind];
+  const double nq = order + 1, m = sp_problem_rule(kind, order)->n;
+  double flops = p->point_flops * m * m * m;
+  if (p->gauss) flops += 4 * (nq * nq * nq * m + nq * nq * m * m + nq * m * m * m);
+  if (p->stiffness) flops += 12 * m * m * m * m;
+  return flops;
+}
+
+static double factor_doubles(sp_problem_kind kind, sp_geometry_kind geometry, int order) {
+  const double m = sp_problem_rule(kind, order)->n;
+  return geometry == SP_GEOMETRY_TRILINEAR ? 24 : problems[kind].factors * m * m * m;
+}
+
+double sp_problem_bytes(sp_problem_kind kind, sp_geometry_kind geometry, int order) {
+  const double nq = order + 1;
+  return 8 * (2 * nq * nq * nq + factor_doubles(kind, geometry, order));
+}
+
+double sp_problem_bytes_assembled(sp_problem_kind kind, sp_geometry_kind geometry, int order,
+                                  double elements, double dofs) {
+  const double nq = order + 1;
+  return elements * (8 * factor_doubles(kind, geometry, order) + 4 * nq * nq * nq) + 16 * dofs;
+}

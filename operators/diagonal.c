@@ -1,0 +1,81 @@
+#include "operators/operator.h"
+
+#include <stdlib.h>
+
+#include "mesh/geometry.h"
+#include "mesh/tensor.h"
+#include "operators/counts.h"
+
+/* One-dimensional values and derivatives of the nodal basis at quadrature points, [points][Nq], and
+ * their products: [0] value^2, [1] value * derivative, [2] derivative^2. */
+typedef struct products {
+  int points, nq;
+  double table[3][SP_MAX_RULE * SP_MAX_NQ];
+} products;
+
+static void make_products(sp_problem_kind kind, int order, products *out) {
+  const sp_reference *reference = sp_reference_get(order);
+  const sp_rule *rule = sp_problem_rule(kind, order);
+  double value[SP_MAX_RULE * SP_MAX_NQ], derivative[SP_MAX_RULE * SP_MAX_NQ];
+  out->points = rule->n;
+  out->nq = order + 1;
+  sp_interpolation_matrix(out->nq, reference->gll.nodes, rule->n, rule->nodes, value);
+  sp_derivative_matrix(out->nq, reference->gll.nodes, rule->n, rule->nodes, derivative);
+  for (int i = 0; i < rule->n * out->nq; i++) {
+    out->table[0][i] = value[i] * value[i];
+    out->table[1][i] = value[i] * derivative[i];
+    out->table[2][i] = derivative[i] * derivative[i];
+  }
+}
+
+/* Diagonal of one element: sum over points of the factor of each pair of directions (a, b) times
+ * the product over directions d of l^2, l l' or l'^2, according to how often d is among a and b. */
+static void element_diagonal(const products *p, bool stiffness, double mass, const double *factors,
+                             double *diagonal) {
+  const int points = p->points * p->points * p->points, nodes = p->nq * p->nq * p->nq;
+  double term[SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ];
+  for (int n = 0; n < nodes; n++) diagonal[n] = 0;
+  for (int a = 0, factor = 0; a < 3 && stiffness; a++)
+    for (int b = a; b < 3; b++, factor++) {
+      const double twice = a == b ? 1 : 2;
+      const double *t[3];
+      for (int d = 0; d < 3; d++) t[d] = p->table[(d == a) + (d == b)];
+      sp_tensor_apply_transposed(p->points, p->nq, t[0], t[1], t[2], &factors[factor * points],
+                                 term);
+      for (int n = 0; n < nodes; n++) diagonal[n] += twice * term[n];
+    }
+  const double *value = p->table[0];
+  sp_tensor_apply_transposed(p->points, p->nq, value, value, value, &factors[SP_G_WJ * points],
+                             term);
+  for (int n = 0; n < nodes; n++) diagonal[n] += mass * term[n];
+}
+
+static sp_status sum_elements(const sp_operator_setup *setup, double *sum) {
+  const sp_numbering *numbering = setup->numbering;
+  const sp_rule *rule = sp_problem_rule(setup->kind, numbering->order);
+  const bool stiffness = sp_problem_has_stiffness(setup->kind);
+  const double mass = stiffness ? setup->lambda : 1;
+  double factors[SP_FACTORS * SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE];
+  double diagonal[SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ];
+  products table;
+  make_products(setup->kind, numbering->order, &table);
+  const int nodes = table.nq * table.nq * table.nq;
+  for (sp_lid e = 0; e < setup->mesh->hexes->count; e++) {
+    SP_TRY(sp_geometry_factors(setup->mesh->hexes, e, rule, factors));
+    element_diagonal(&table, stiffness, mass, factors, diagonal);
+    for (int n = 0; n < nodes; n++)
+      sum[numbering->nodes[(size_t)e * (size_t)nodes + (size_t)n]] += diagonal[n];
+  }
+  return SP_OK;
+}
+
+sp_status sp_operator_inverse_diagonal(sp_exchange *exchange, const sp_operator_setup *setup,
+                                       double *inverse) {
+  const sp_lid dofs = setup->numbering->local;
+  for (sp_lid i = 0; i < dofs; i++) inverse[i] = 0;
+  SP_TRY(sp_agree(setup->mesh->comm, sum_elements(setup, inverse)));
+  sp_exchange_now(exchange, SP_SUM, inverse);
+  for (sp_lid i = 0; i < dofs; i++)
+    inverse[i] = setup->constrained && setup->constrained[i] ? 0 : 1 / inverse[i];
+  return SP_OK;
+}

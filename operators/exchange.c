@@ -1,0 +1,183 @@
+#include "operators/exchange.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OWN = -1, MAX_SUMS = 4 };
+
+struct sp_exchange {
+  MPI_Comm comm;
+  int size;        /* of comm */
+  double *sums;    /* [size][MAX_SUMS + 2], as gathered: sums, status, seconds */
+  double *seconds; /* [size], of the last sum */
+  int neighbours;
+  int *ranks;    /* [neighbours] */
+  sp_lid *start; /* [neighbours + 1] into the buffers */
+  sp_lid *dofs;  /* [start[neighbours]], what is sent from where */
+  double *sent, *received;
+  MPI_Request *requests;
+  /* Distinct shared DOFs, and for each its contributions in the order of ranks: places in
+   * `received`, or OWN. */
+  sp_lid targets;
+  sp_lid *target;       /* [targets] */
+  sp_lid *source_start; /* [targets + 1] */
+  sp_lid *sources;
+};
+
+typedef struct contribution {
+  sp_lid dof;
+  int rank;
+  sp_lid source;
+} contribution;
+
+static int compare_contributions(const void *left, const void *right) {
+  const contribution *a = left, *b = right;
+  if (a->dof != b->dof) return a->dof < b->dof ? -1 : 1;
+  return (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+/* Sort what arrives, and the rank's own value once for every DOF, by DOF and rank. */
+static sp_status plan_targets(sp_exchange *exchange) {
+  const size_t shared = (size_t)exchange->start[exchange->neighbours];
+  int rank;
+  MPI_Comm_rank(exchange->comm, &rank);
+  contribution *list;
+  SP_TRY(sp_allocate(2 * shared, sizeof *list, "exchange", &list));
+  size_t n = 0;
+  for (int b = 0; b < exchange->neighbours; b++)
+    for (sp_lid s = exchange->start[b]; s < exchange->start[b + 1]; s++) {
+      list[n++] = (contribution){exchange->dofs[s], exchange->ranks[b], s};
+      list[n++] = (contribution){exchange->dofs[s], rank, OWN};
+    }
+  if (n > 0) qsort(list, n, sizeof *list, compare_contributions);
+  sp_status status = sp_allocate(shared, sizeof(sp_lid), "exchange", &exchange->target);
+  if (!status)
+    status = sp_allocate(shared + 1, sizeof(sp_lid), "exchange", &exchange->source_start);
+  if (!status) status = sp_allocate(n, sizeof(sp_lid), "exchange", &exchange->sources);
+  sp_lid sources = 0;
+  for (size_t i = 0; i < n && !status; i++) {
+    if (i > 0 && compare_contributions(&list[i], &list[i - 1]) == 0) continue; /* own, repeated */
+    if (i == 0 || list[i].dof != list[i - 1].dof)
+      exchange->target[exchange->targets++] = list[i].dof;
+    exchange->sources[sources++] = list[i].source;
+    exchange->source_start[exchange->targets] = sources;
+  }
+  free(list);
+  return status;
+}
+
+static sp_status build(const sp_numbering *numbering, sp_exchange *exchange) {
+  const size_t neighbours = (size_t)numbering->neighbours;
+  const size_t shared = (size_t)numbering->shared_start[neighbours];
+  exchange->neighbours = numbering->neighbours;
+  MPI_Comm_size(exchange->comm, &exchange->size);
+  SP_TRY(sp_allocate((size_t)exchange->size, (MAX_SUMS + 2) * sizeof(double), "sums",
+                     &exchange->sums));
+  SP_TRY(sp_allocate((size_t)exchange->size, sizeof(double), "sums", &exchange->seconds));
+  SP_TRY(sp_allocate(neighbours, sizeof(int), "exchange", &exchange->ranks));
+  SP_TRY(sp_allocate(neighbours + 1, sizeof(sp_lid), "exchange", &exchange->start));
+  SP_TRY(sp_allocate(shared, sizeof(sp_lid), "exchange", &exchange->dofs));
+  SP_TRY(sp_allocate(shared, sizeof(double), "exchange", &exchange->sent));
+  SP_TRY(sp_allocate(shared, sizeof(double), "exchange", &exchange->received));
+  SP_TRY(sp_allocate(2 * neighbours, sizeof(MPI_Request), "exchange", &exchange->requests));
+  memcpy(exchange->ranks, numbering->neighbour_ranks, neighbours * sizeof(int));
+  memcpy(exchange->start, numbering->shared_start, (neighbours + 1) * sizeof(sp_lid));
+  memcpy(exchange->dofs, numbering->shared, shared * sizeof(sp_lid));
+  return plan_targets(exchange);
+}
+
+sp_status sp_exchange_create(MPI_Comm comm, const sp_numbering *numbering, sp_exchange **out) {
+  *out = NULL;
+  sp_exchange *exchange;
+  sp_status status = sp_allocate(1, sizeof *exchange, "exchange", &exchange);
+  if (!status) {
+    exchange->comm = comm;
+    status = build(numbering, exchange);
+  }
+  status = sp_agree(comm, status);
+  if (status)
+    sp_exchange_destroy(&exchange);
+  else
+    *out = exchange;
+  return status;
+}
+
+void sp_exchange_destroy(sp_exchange **exchange) {
+  if (!*exchange) return;
+  free((*exchange)->sums);
+  free((*exchange)->seconds);
+  free((*exchange)->ranks);
+  free((*exchange)->start);
+  free((*exchange)->dofs);
+  free((*exchange)->sent);
+  free((*exchange)->received);
+  free((*exchange)->requests);
+  free((*exchange)->target);
+  free((*exchange)->source_start);
+  free((*exchange)->sources);
+  free(*exchange);
+  *exchange = NULL;
+}
+
+void sp_exchange_begin(sp_exchange *exchange, const double *values) {
+  for (int b = 0; b < exchange->neighbours; b++) {
+    const sp_lid begin = exchange->start[b], n = exchange->start[b + 1] - begin;
+    MPI_Irecv(exchange->received + begin, n, MPI_DOUBLE, exchange->ranks[b], 0, exchange->comm,
+              &exchange->requests[b]);
+  }
+  for (int b = 0; b < exchange->neighbours; b++) {
+    const sp_lid begin = exchange->start[b], end = exchange->start[b + 1];
+    for (sp_lid s = begin; s < end; s++) exchange->sent[s] = values[exchange->dofs[s]];
+    MPI_Isend(exchange->sent + begin, end - begin, MPI_DOUBLE, exchange->ranks[b], 0,
+              exchange->comm, &exchange->requests[exchange->neighbours + b]);
+  }
+}
+
+void sp_exchange_end(sp_exchange *exchange, sp_combine combine, double *values) {
+  MPI_Waitall(2 * exchange->neighbours, exchange->requests, MPI_STATUSES_IGNORE);
+  for (sp_lid t = 0; t < exchange->targets; t++) {
+    const double own = values[exchange->target[t]];
+    double result = 0;
+    for (sp_lid s = exchange->source_start[t]; s < exchange->source_start[t + 1]; s++) {
+      const sp_lid source = exchange->sources[s];
+      const double value = source == OWN ? own : exchange->received[source];
+      if (s == exchange->source_start[t])
+        result = value;
+      else if (combine == SP_SUM)
+        result += value;
+      else if (value < result)
+        result = value;
+    }
+    values[exchange->target[t]] = result;
+  }
+}
+
+void sp_exchange_now(sp_exchange *exchange, sp_combine combine, double *values) {
+  sp_exchange_begin(exchange, values);
+  sp_exchange_end(exchange, combine, values);
+}
+
+sp_status sp_exchange_sum(sp_exchange *exchange, int count, double *values, double seconds,
+                          sp_status status) {
+  assert(count <= MAX_SUMS);
+  double mine[MAX_SUMS + 2];
+  const double *all = exchange->sums;
+  const int width = count + 2;
+  memcpy(mine, values, (size_t)count * sizeof *mine);
+  mine[count] = status;
+  mine[count + 1] = seconds;
+  MPI_Allgather(mine, width, MPI_DOUBLE, exchange->sums, width, MPI_DOUBLE, exchange->comm);
+  bool failed = false;
+  for (int c = 0; c < count; c++) values[c] = 0;
+  for (int r = 0; r < exchange->size; r++) {
+    for (int c = 0; c < count; c++) values[c] += all[r * width + c];
+    failed = failed || all[r * width + count] > 0;
+    exchange->seconds[r] = all[r * width + count + 1];
+  }
+  return failed ? sp_agree(exchange->comm, status) : SP_OK;
+}
+
+const double *sp_exchange_seconds(const sp_exchange *exchange) {
+  return exchange->seconds;
+}

@@ -1,0 +1,42 @@
+/* The sum over ranks in Z^T: values of DOFs that several ranks hold are combined, and all holders
+ * end with the same bits. Every holder sends its own value to every other holder, so one round of
+ * messages is enough; contributions are added in the order of ranks, never in the order of arrival.
+ */
+#ifndef SP_OPERATORS_EXCHANGE_H
+#define SP_OPERATORS_EXCHANGE_H
+
+#include "mesh/numbering.h"
+
+typedef enum sp_combine { SP_SUM, SP_MIN } sp_combine;
+
+typedef struct sp_exchange sp_exchange;
+
+/* Buffers for the DOFs that `numbering` shares; it may be destroyed afterwards. The caller destroys
+ * *out. Collective over `comm`, which must outlive it. */
+sp_status sp_exchange_create(MPI_Comm comm, const sp_numbering *numbering, sp_exchange **out);
+
+/* NULL-safe; sets *exchange to NULL. Local. */
+void sp_exchange_destroy(sp_exchange **exchange);
+
+/* Send the shared values of the L-vector `values` and post the receives. The shared values must not
+ * change until sp_exchange_end; others may. Collective among neighbours, does not wait. */
+void sp_exchange_begin(sp_exchange *exchange, const double *values);
+
+/* Wait, then combine into the shared values of `values` (the vector that was begun with).
+ * Collective among neighbours. */
+void sp_exchange_end(sp_exchange *exchange, sp_combine combine, double *values);
+
+/* Both in one. Collective among neighbours. */
+void sp_exchange_now(sp_exchange *exchange, sp_combine combine, double *values);
+
+/* Sum `count` values (at most 4) over ranks in the order of ranks: all ranks get the same bits. A
+ * rank that passes a failed status makes all of them return a failure (sp_agree's), so that a local
+ * failure in an iteration needs no message of its own. `seconds` travels along and is not summed.
+ * Collective over the exchange's communicator. */
+sp_status sp_exchange_sum(sp_exchange *exchange, int count, double *values, double seconds,
+                          sp_status status);
+
+/* What each rank passed as `seconds` to the last sp_exchange_sum, [ranks]. Local. */
+const double *sp_exchange_seconds(const sp_exchange *exchange);
+
+#endif

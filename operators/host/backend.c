@@ -1,0 +1,194 @@
+/* The host's table of functions: CPU kernels, one MPI rank a core. */
+#include "operators/backend.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "operators/host/kernels.h"
+#include "operators/host/layout.h"
+
+struct sp_device {
+  const sp_host_kernels *kernels;
+  char description[64];
+};
+
+struct sp_local_operator {
+  const sp_host_kernels *kernels;
+  sp_host_sweep_function *sweep;
+  sp_host_layout layout;
+  sp_host_tables tables;
+  double lambda;
+  size_t bytes;
+  double *work;
+  double sums[2];
+};
+
+static const sp_host_kernels *choose_kernels(void) {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512cd"))
+    return &sp_host_kernels_avx512;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+      __builtin_cpu_supports("bmi2"))
+    return &sp_host_kernels_avx2;
+#endif
+  return &sp_host_kernels_generic;
+}
+
+static sp_status host_open(MPI_Comm comm, sp_device **out) {
+  (void)comm;
+  SP_TRY(sp_allocate(1, sizeof **out, "device", out));
+  (*out)->kernels = choose_kernels();
+  snprintf((*out)->description, sizeof(*out)->description, "CPU, %s kernels",
+           (*out)->kernels->instruction_set);
+  return SP_OK;
+}
+
+static void host_close(sp_device **device) {
+  free(*device);
+  *device = NULL;
+}
+
+static const char *host_describe(const sp_device *device) {
+  return device->description;
+}
+
+static sp_geometry_kind host_faster_geometry(sp_problem_kind kind, int order) {
+  (void)kind;
+  (void)order;
+  return SP_GEOMETRY_STORED;
+}
+
+static sp_status host_vector_create(sp_device *device, size_t count, double **out) {
+  (void)device;
+  return sp_host_allocate(count, "vector", out);
+}
+
+static void host_vector_destroy(sp_device *device, double **vector) {
+  (void)device;
+  free(*vector);
+  *vector = NULL;
+}
+
+static sp_status host_upload(sp_device *device, size_t count, const double *host, double *vector) {
+  (void)device;
+  memcpy(vector, host, count * sizeof *vector);
+  return SP_OK;
+}
+
+static sp_status host_download(sp_device *device, size_t count, const double *vector,
+                               double *host) {
+  (void)device;
+  memcpy(host, vector, count * sizeof *host);
+  return SP_OK;
+}
+
+static void host_operator_destroy(sp_local_operator **local) {
+  if (!*local) return;
+  sp_host_layout_free(&(*local)->layout);
+  free((*local)->work);
+  free(*local);
+  *local = NULL;
+}
+
+static sp_status host_operator_create(sp_device *device, const sp_operator_setup *setup,
+                                      sp_local_operator **out) {
+  sp_local_operator *local;
+  *out = NULL;
+  SP_TRY(sp_allocate(1, sizeof *local, "operator", &local));
+  const int order = setup->numbering->order;
+  const int trilinear = setup->geometry == SP_GEOMETRY_TRILINEAR;
+  local->kernels = device->kernels;
+  local->sweep = device->kernels->sweep[setup->kind][trilinear][order];
+  local->lambda = setup->lambda;
+  sp_host_tables_fill(setup->kind, order, &local->tables);
+  sp_status status = sp_host_layout_create(setup, &local->layout);
+  if (!status) status = sp_host_allocate(SP_HOST_WORK, "kernel workspace", &local->work);
+  if (status) {
+    host_operator_destroy(&local);
+    return status;
+  }
+  local->bytes = sp_host_layout_bytes(setup, &local->layout);
+  *out = local;
+  return SP_OK;
+}
+
+static size_t host_operator_bytes(const sp_local_operator *local) {
+  return local->bytes;
+}
+
+static void run_sweep(sp_local_operator *local, sp_part part, sp_host_sweep *sweep) {
+  sweep->first = part == SP_HALO ? 0 : local->layout.halo_blocks;
+  sweep->last = part == SP_HALO ? local->layout.halo_blocks : local->layout.blocks;
+  sweep->lambda = local->lambda;
+  sweep->work = local->work;
+  local->sweep(&local->layout, &local->tables, sweep);
+}
+
+static sp_status host_apply(sp_local_operator *local, sp_part part, bool constrained,
+                            const double *x, double *y) {
+  sp_host_sweep sweep = {.x = x, .y = y, .constrained = constrained};
+  run_sweep(local, part, &sweep);
+  return SP_OK;
+}
+
+static sp_status host_direction(sp_local_operator *local, sp_part part, double beta,
+                                const sp_cg_vectors *vectors) {
+  sp_host_sweep sweep = {.x = vectors->p,
+                         .y = vectors->ap,
+                         .constrained = true,
+                         .direction = vectors->p,
+                         .residual = vectors->r,
+                         .inverse_diagonal = vectors->inverse_diagonal,
+                         .beta = beta};
+  run_sweep(local, part, &sweep);
+  local->sums[0] = (part == SP_HALO ? 0 : local->sums[0]) + sweep.energy;
+  return SP_OK;
+}
+
+static sp_status host_update(sp_local_operator *local, double alpha, const sp_cg_vectors *vectors) {
+  local->kernels->update(local->layout.owned, local->layout.local, alpha, vectors->p, vectors->ap,
+                         vectors->inverse_diagonal, vectors->x, vectors->r, local->sums);
+  return SP_OK;
+}
+
+static sp_status host_sums(sp_local_operator *local, double sums[2]) {
+  memcpy(sums, local->sums, sizeof local->sums);
+  return SP_OK;
+}
+
+static sp_status host_fetch(sp_local_operator *local, double *vector, double **host) {
+  (void)local;
+  *host = vector;
+  return SP_OK;
+}
+
+static sp_status host_store(sp_local_operator *local, double *vector) {
+  (void)local;
+  (void)vector;
+  return SP_OK;
+}
+
+const sp_backend sp_backend_host = {
+    .name = "host",
+    .open = host_open,
+    .close = host_close,
+    .describe = host_describe,
+    .faster_geometry = host_faster_geometry,
+    .vector_create = host_vector_create,
+    .vector_destroy = host_vector_destroy,
+    .upload = host_upload,
+    .download = host_download,
+    .operator_create = host_operator_create,
+    .operator_destroy = host_operator_destroy,
+    .operator_bytes = host_operator_bytes,
+    .apply = host_apply,
+    .direction = host_direction,
+    .update = host_update,
+    .sums = host_sums,
+    .fetch = host_fetch,
+    .store = host_store,
+};

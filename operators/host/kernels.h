@@ -1,0 +1,91 @@
+/* The host's block kernels: Z, the local operator and Z^T for blocks of SP_LANES elements, one
+ * element in each lane of a vector. kernels.c is compiled once for each instruction set; backend.c
+ * picks the table that the processor can run. */
+#ifndef SP_OPERATORS_HOST_KERNELS_H
+#define SP_OPERATORS_HOST_KERNELS_H
+
+#include <limits.h>
+
+#include "io/config.h"
+#include "mesh/geometry.h"
+
+enum {
+  SP_LANES = 8,                /* doubles in the widest vector; narrower machines split it */
+  SP_NO_DOF = INT32_MIN,       /* index of a lane without an element */
+  SP_MAX_M = SP_MAX_ORDER + 2, /* largest number of points in a direction */
+  SP_MAX_HALF = (SP_MAX_M + 1) / 2
+};
+
+/* A one-dimensional matrix with matrix[r][c] = +-matrix[rows-1-r][columns-1-c], split so that it
+ * acts on the even and the odd part of a line alone (half the multiplications):
+ *
+ *     even[r][c] = (matrix[r][c] + matrix[r][columns-1-c]) / 2,   odd likewise with a minus,
+ *     e_c = x_c + x_{columns-1-c},   o_c = x_c - x_{columns-1-c}   (e = x at the middle, which
+ * counts once) P = even e,  Q = odd o,   y_r = P_r + Q_r,   y_{rows-1-r} = +-(P_r - Q_r)
+ *
+ * with the sign of the symmetry. [half the rows][half the columns], halves rounded up. */
+typedef struct sp_even_odd {
+  double even[SP_MAX_HALF * SP_MAX_HALF], odd[SP_MAX_HALF * SP_MAX_HALF];
+} sp_even_odd;
+
+typedef struct sp_host_tables {
+  sp_even_odd differentiate,
+      differentiate_t;                    /* D or D~ and its transpose, on the quadrature points */
+  sp_even_odd interpolate, interpolate_t; /* I and its transpose; unused by bp3.5 */
+  double nodes[SP_MAX_M], weights[SP_MAX_M]; /* the quadrature rule */
+} sp_host_tables;
+
+/* Blocks [0, halo_blocks) hold the elements that touch other ranks. Arrays are [blocks] times: */
+typedef struct sp_host_layout {
+  sp_lid blocks, halo_blocks;
+  sp_lid owned, local; /* DOFs (mesh/numbering.h); copies are touched first by block 0's sweep */
+  /* [Np][SP_LANES] local DOFs: d, or ~d where the DOF is constrained, or SP_NO_DOF. */
+  sp_lid *dofs;
+  unsigned char *plain; /* whether all lanes of the block are elements without constrained DOFs */
+  sp_lid *touched; /* [blocks + 1]: blocks before b touch exactly the owned DOFs below touched[b] */
+  /* stored: [points][SP_FACTORS][SP_LANES] (mass: [points][SP_LANES]), mesh/geometry.h;
+   * trilinear: [24][SP_LANES], coefficient c of component d at 3 c + d:
+   * x_d = sum of c_0 + c_1 r + c_2 s + c_3 t + c_4 rs + c_5 st + c_6 rt + c_7 rst. */
+  double *factors;
+} sp_host_layout;
+
+/* One sweep over blocks [first, last): y += Z^T A Z x, with y set to zero where it is touched
+ * first. */
+typedef struct sp_host_sweep {
+  sp_lid first, last;
+  const double *x;
+  double *y;
+  bool constrained; /* constrained DOFs count as zero in x and are left alone in y */
+  double lambda;
+  double energy; /* out: sum over elements of x_e^T A_e x_e */
+  /* If `direction` is set it equals x and is formed on the way: p = d z + beta p, d =
+   * inverse_diagonal or 1 if that is NULL. */
+  double *direction;
+  const double *residual, *inverse_diagonal;
+  double beta;
+  double *work; /* SP_HOST_WORK doubles, 64-byte aligned */
+} sp_host_sweep;
+
+enum { SP_HOST_WORK = 5 * SP_MAX_M * SP_MAX_M * SP_MAX_M * SP_LANES };
+
+typedef void sp_host_sweep_function(const sp_host_layout *, const sp_host_tables *,
+                                    sp_host_sweep *);
+
+/* x += alpha p, r -= alpha Ap over n entries; sums[0] = r.r and sums[1] = r.D^-1 r over the first
+ * `owned` of them (inverse_diagonal NULL: D = 1). */
+typedef void sp_host_update_function(sp_lid owned, sp_lid n, double alpha, const double *p,
+                                     const double *ap, const double *inverse_diagonal, double *x,
+                                     double *r, double sums[2]);
+
+typedef struct sp_host_kernels {
+  const char *instruction_set;
+  /* [problem kind][stored, trilinear][order] */
+  sp_host_sweep_function *sweep[3][2][SP_MAX_ORDER + 1];
+  sp_host_update_function *update;
+} sp_host_kernels;
+
+extern const sp_host_kernels sp_host_kernels_generic;
+extern const sp_host_kernels sp_host_kernels_avx2;
+extern const sp_host_kernels sp_host_kernels_avx512;
+
+#endif

@@ -1,0 +1,178 @@
+#include "operators/host/layout.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "operators/counts.h"
+
+sp_status sp_host_allocate(size_t count, const char *what, double **out) {
+  enum { HUGE_PAGE = 2 << 20, CACHE_LINE = 64 };
+  size_t bytes = (count > 0 ? count : 1) * sizeof(double);
+  const size_t alignment = bytes >= HUGE_PAGE ? HUGE_PAGE : CACHE_LINE;
+  bytes = (bytes + alignment - 1) / alignment * alignment;
+  *out = aligned_alloc(alignment, bytes);
+  if (!*out) return sp_fail(SP_ERR_SYSTEM, "out of memory: %s needs %zu bytes", what, bytes);
+  /* Advice: without huge pages the program is a little slower, and right. */
+  if (alignment == HUGE_PAGE) (void)madvise(*out, bytes, MADV_HUGEPAGE);
+  memset(*out, 0, bytes);
+  return SP_OK;
+}
+
+/* Elements of a block: those of the halo fill the first blocks, the others start a new one. */
+static sp_lid first_element(const sp_mesh *mesh, const sp_host_layout *layout, sp_lid block) {
+  return block <= layout->halo_blocks
+             ? (block == layout->halo_blocks ? mesh->halo_elements : block * SP_LANES)
+             : mesh->halo_elements + (block - layout->halo_blocks) * SP_LANES;
+}
+
+static sp_lid end_element(const sp_mesh *mesh, const sp_host_layout *layout, sp_lid block) {
+  const sp_lid part_end = block < layout->halo_blocks ? mesh->halo_elements : mesh->hexes->count;
+  const sp_lid end = first_element(mesh, layout, block) + SP_LANES;
+  return end < part_end ? end : part_end;
+}
+
+static void pack_dofs(const sp_operator_setup *setup, sp_host_layout *layout, sp_lid block) {
+  const int nq = setup->numbering->order + 1, points = nq * nq * nq;
+  const sp_lid begin = first_element(setup->mesh, layout, block);
+  const sp_lid end = end_element(setup->mesh, layout, block);
+  sp_lid *dofs = &layout->dofs[(size_t)block * (size_t)points * SP_LANES];
+  bool plain = end - begin == SP_LANES;
+  for (int lane = 0; lane < SP_LANES; lane++) {
+    const sp_lid e = begin + lane;
+    for (int p = 0; p < points; p++) {
+      sp_lid dof = SP_NO_DOF;
+      if (e < end) {
+        dof = setup->numbering->nodes[(size_t)e * (size_t)points + (size_t)p];
+        if (setup->constrained && setup->constrained[dof]) dof = ~dof;
+      }
+      plain = plain && dof >= 0;
+      dofs[p * SP_LANES + lane] = dof;
+    }
+  }
+  layout->plain[block] = plain;
+  layout->touched[block] = setup->numbering->touched[begin];
+  layout->touched[block + 1] = setup->numbering->touched[end];
+}
+
+static void pack_trilinear(const sp_hexes *hexes, sp_lid element, int lane, double *factors) {
+  static const int signs[8] = {0, 1, 2, 4, 3, 6, 5, 7}; /* bits of r, s, t in each monomial */
+  const double *corners = &hexes->lattice[(size_t)element * SP_CORNERS * 3];
+  for (int m = 0; m < 8; m++)
+    for (int d = 0; d < 3; d++) {
+      double sum = 0;
+      for (int c = 0; c < SP_CORNERS; c++) {
+        /* (2a - 1) for every direction in the monomial: -1 for each of its bits that c lacks. */
+        const int minus = __builtin_popcount((unsigned)(signs[m] & ~c)) % 2;
+        sum += minus ? -corners[3 * c + d] : corners[3 * c + d];
+      }
+      factors[(3 * m + d) * SP_LANES + lane] = sum / 8;
+    }
+}
+
+static sp_status pack_factors(const sp_operator_setup *setup, sp_host_layout *layout,
+                              sp_lid block) {
+  const sp_hexes *hexes = setup->mesh->hexes;
+  const sp_lid begin = first_element(setup->mesh, layout, block);
+  const sp_lid end = end_element(setup->mesh, layout, block);
+  const sp_rule *rule = sp_problem_rule(setup->kind, setup->numbering->order);
+  const int points = rule->n * rule->n * rule->n;
+  if (setup->geometry == SP_GEOMETRY_TRILINEAR) {
+    double *factors = &layout->factors[(size_t)block * 24 * SP_LANES];
+    /* Lanes without an element repeat the last one, so that they do not divide by zero. */
+    for (int lane = 0; lane < SP_LANES; lane++)
+      pack_trilinear(hexes, begin + lane < end ? begin + lane : end - 1, lane, factors);
+    return SP_OK;
+  }
+  const int first = setup->kind == SP_MASS ? SP_G_WJ : 0, count = SP_FACTORS - first;
+  double *factors = &layout->factors[(size_t)block * (size_t)(points * count) * SP_LANES];
+  double element[SP_FACTORS * SP_MAX_M * SP_MAX_M * SP_MAX_M];
+  for (sp_lid e = begin; e < end; e++) {
+    SP_TRY(sp_geometry_factors(hexes, e, rule, element));
+    for (int p = 0; p < points; p++)
+      for (int f = 0; f < count; f++)
+        factors[(p * count + f) * SP_LANES + e - begin] = element[(first + f) * points + p];
+  }
+  return SP_OK;
+}
+
+static size_t factor_count(const sp_operator_setup *setup, const sp_host_layout *layout) {
+  const sp_rule *rule = sp_problem_rule(setup->kind, setup->numbering->order);
+  const size_t points = (size_t)(rule->n * rule->n * rule->n);
+  const size_t block = setup->geometry == SP_GEOMETRY_TRILINEAR
+                           ? 24
+                           : points * (setup->kind == SP_MASS ? 1 : SP_FACTORS);
+  return (size_t)layout->blocks * block * SP_LANES;
+}
+
+static size_t dof_count(const sp_operator_setup *setup, const sp_host_layout *layout) {
+  const size_t nq = (size_t)setup->numbering->order + 1;
+  return (size_t)layout->blocks * nq * nq * nq * SP_LANES;
+}
+
+sp_status sp_host_layout_create(const sp_operator_setup *setup, sp_host_layout *layout) {
+  const sp_mesh *mesh = setup->mesh;
+  const sp_lid inner = mesh->hexes->count - mesh->halo_elements;
+  *layout = (sp_host_layout){.halo_blocks = (mesh->halo_elements + SP_LANES - 1) / SP_LANES,
+                             .owned = setup->numbering->owned,
+                             .local = setup->numbering->local};
+  layout->blocks = layout->halo_blocks + (inner + SP_LANES - 1) / SP_LANES;
+  const size_t blocks = (size_t)layout->blocks;
+  SP_TRY(sp_allocate(dof_count(setup, layout), sizeof(sp_lid), "block DOFs", &layout->dofs));
+  SP_TRY(sp_allocate(blocks, 1, "block flags", &layout->plain));
+  SP_TRY(sp_allocate(blocks + 1, sizeof(sp_lid), "block touches", &layout->touched));
+  SP_TRY(sp_host_allocate(factor_count(setup, layout), "geometric factors", &layout->factors));
+  for (sp_lid b = 0; b < layout->blocks; b++) {
+    pack_dofs(setup, layout, b);
+    SP_TRY(pack_factors(setup, layout, b));
+  }
+  return SP_OK;
+}
+
+void sp_host_layout_free(sp_host_layout *layout) {
+  free(layout->dofs);
+  free(layout->plain);
+  free(layout->touched);
+  free(layout->factors);
+  *layout = (sp_host_layout){0};
+}
+
+size_t sp_host_layout_bytes(const sp_operator_setup *setup, const sp_host_layout *layout) {
+  return dof_count(setup, layout) * sizeof(sp_lid) + factor_count(setup, layout) * sizeof(double) +
+         (size_t)layout->blocks * (1 + sizeof(sp_lid));
+}
+
+/* Split matrix[rows][columns] into its even and odd halves (kernels.h). */
+static void split(int rows, int columns, const double *matrix, sp_even_odd *out) {
+  const int half_rows = (rows + 1) / 2, half_columns = (columns + 1) / 2;
+  for (int r = 0; r < half_rows; r++)
+    for (int c = 0; c < half_columns; c++) {
+      const double low = matrix[r * columns + c], high = matrix[r * columns + columns - 1 - c];
+      const bool middle = c == columns - 1 - c;
+      out->even[r * half_columns + c] = middle ? low : 0.5 * (low + high);
+      out->odd[r * half_columns + c] = middle ? 0 : 0.5 * (low - high);
+    }
+}
+
+static void split_both(int rows, int columns, const double *matrix, sp_even_odd *plain,
+                       sp_even_odd *transposed) {
+  double transpose[SP_MAX_M * SP_MAX_M];
+  for (int r = 0; r < rows; r++)
+    for (int c = 0; c < columns; c++) transpose[c * rows + r] = matrix[r * columns + c];
+  split(rows, columns, matrix, plain);
+  split(columns, rows, transpose, transposed);
+}
+
+void sp_host_tables_fill(sp_problem_kind kind, int order, sp_host_tables *tables) {
+  const sp_reference *reference = sp_reference_get(order);
+  const sp_rule *rule = sp_problem_rule(kind, order);
+  *tables = (sp_host_tables){0};
+  memcpy(tables->nodes, rule->nodes, (size_t)rule->n * sizeof(double));
+  memcpy(tables->weights, rule->weights, (size_t)rule->n * sizeof(double));
+  split_both(rule->n, rule->n,
+             kind == SP_BP35 ? reference->differentiation : reference->gl_differentiation,
+             &tables->differentiate, &tables->differentiate_t);
+  if (kind != SP_BP35)
+    split_both(order + 2, order + 1, reference->interpolation, &tables->interpolate,
+               &tables->interpolate_t);
+}

@@ -1,0 +1,119 @@
+#include "operators/operator.h"
+
+#include <stdlib.h>
+
+#include "operators/counts.h"
+
+static void count_work(const sp_operator_setup *setup, sp_operator *op) {
+  const double elements = setup->mesh->hexes->count;
+  double work[2] = {elements * sp_problem_flops(setup->kind, op->order),
+                    sp_problem_bytes_assembled(setup->kind, setup->geometry, op->order, elements,
+                                               setup->numbering->local)};
+  MPI_Allreduce(MPI_IN_PLACE, work, 2, MPI_DOUBLE, MPI_SUM, op->comm);
+  op->flops = work[0];
+  op->bytes = work[1];
+}
+
+sp_status sp_operator_create(const sp_backend *backend, sp_device *device,
+                             const sp_operator_setup *setup, sp_operator **out) {
+  MPI_Comm comm = setup->mesh->comm;
+  *out = NULL;
+  sp_operator *op;
+  sp_status status = sp_allocate(1, sizeof *op, "operator", &op);
+  if (!status) {
+    *op = (sp_operator){.comm = comm,
+                        .backend = backend,
+                        .device = device,
+                        .kind = setup->kind,
+                        .geometry = setup->geometry,
+                        .order = setup->numbering->order,
+                        .owned = setup->numbering->owned,
+                        .dofs = setup->numbering->local,
+                        .global_dofs = setup->numbering->global};
+    status = backend->operator_create(device, setup, &op->local);
+  }
+  status = sp_agree(comm, status);
+  if (!status) status = sp_exchange_create(comm, setup->numbering, &op->exchange);
+  if (status) {
+    sp_operator_destroy(&op);
+    return status;
+  }
+  count_work(setup, op);
+  *out = op;
+  return SP_OK;
+}
+
+void sp_operator_destroy(sp_operator **op) {
+  if (!*op) return;
+  (*op)->backend->operator_destroy(&(*op)->local);
+  sp_exchange_destroy(&(*op)->exchange);
+  free(*op);
+  *op = NULL;
+}
+
+/* Between the two parts of an application the shared values travel. A rank whose backend fails
+ * sends what it has: the others must not wait for it, and the failure is agreed on afterwards. */
+static sp_status begin_exchange(sp_operator *op, double *y, double **host) {
+  const sp_status status = op->backend->fetch(op->local, y, host);
+  sp_exchange_begin(op->exchange, *host);
+  return status;
+}
+
+static sp_status end_exchange(sp_operator *op, double *y, double *host) {
+  sp_exchange_end(op->exchange, SP_SUM, host);
+  return op->backend->store(op->local, y);
+}
+
+static sp_status first_failure(sp_status a, sp_status b) {
+  return a ? a : b;
+}
+
+sp_status sp_operator_apply(sp_operator *op, bool constrained, const double *x, double *y) {
+  double *host;
+  sp_status status = op->backend->apply(op->local, SP_HALO, constrained, x, y);
+  status = first_failure(status, begin_exchange(op, y, &host));
+  status = first_failure(status, op->backend->apply(op->local, SP_INNER, constrained, x, y));
+  status = first_failure(status, end_exchange(op, y, host));
+  return sp_agree(op->comm, status);
+}
+
+sp_status sp_operator_direction(sp_operator *op, double beta, const sp_cg_vectors *vectors,
+                                double *p_ap, double *seconds) {
+  double *host, sums[2];
+  const double start = MPI_Wtime();
+  sp_status status = op->backend->direction(op->local, SP_HALO, beta, vectors);
+  status = first_failure(status, begin_exchange(op, vectors->ap, &host));
+  status = first_failure(status, op->backend->direction(op->local, SP_INNER, beta, vectors));
+  status = first_failure(status, end_exchange(op, vectors->ap, host));
+  *seconds = MPI_Wtime() - start;
+  status = first_failure(status, op->backend->sums(op->local, sums));
+  SP_TRY(sp_exchange_sum(op->exchange, 1, sums, *seconds, status));
+  *p_ap = sums[0];
+  return SP_OK;
+}
+
+sp_status sp_operator_update(sp_operator *op, double alpha, const sp_cg_vectors *vectors,
+                             double *rr, double *rz) {
+  double sums[2];
+  sp_status status = op->backend->update(op->local, alpha, vectors);
+  status = first_failure(status, op->backend->sums(op->local, sums));
+  SP_TRY(sp_exchange_sum(op->exchange, 2, sums, 0, status));
+  *rr = sums[0];
+  *rz = sums[1];
+  return SP_OK;
+}
+
+sp_status sp_operator_choose_geometry(const sp_backend *backend, const sp_hexes *hexes,
+                                      sp_problem_kind problem, int order, sp_geometry_kind kind,
+                                      sp_geometry_kind *out) {
+  if (kind == SP_GEOMETRY_TRILINEAR && hexes->map_order > 1)
+    return sp_fail(
+        SP_ERR_INPUT,
+        "discretization.geometry = trilinear is exact for eight-node elements only; this "
+        "mesh has elements of order %d: use stored or auto",
+        hexes->map_order);
+  *out = kind;
+  if (kind == SP_GEOMETRY_AUTO)
+    *out = hexes->map_order > 1 ? SP_GEOMETRY_STORED : backend->faster_geometry(problem, order);
+  return SP_OK;
+}

@@ -1,0 +1,59 @@
+/* The global operator  A = Z^T (S + lambda M) Z  (or Z^T M Z) on L-vectors, matrix-free: the
+ * backend's local kernels, the sum over ranks, and the constraint of Dirichlet DOFs, which keeps A
+ * symmetric: rows and columns of constrained DOFs are zero. */
+#ifndef SP_OPERATORS_OPERATOR_H
+#define SP_OPERATORS_OPERATOR_H
+
+#include "operators/backend.h"
+#include "operators/exchange.h"
+
+typedef struct sp_operator {
+  MPI_Comm comm;
+  const sp_backend *backend;
+  sp_device *device;
+  sp_local_operator *local;
+  sp_exchange *exchange;
+  sp_problem_kind kind;
+  sp_geometry_kind geometry;
+  int order;
+  sp_lid owned, dofs; /* entries of an L-vector: owned, and with copies */
+  sp_gid global_dofs;
+  double flops, bytes; /* of one application over all ranks (operators/counts.h, assembled) */
+} sp_operator;
+
+/* Build the operator that `setup` describes on an open device, which must outlive it. The caller
+ * destroys *out. Errors: SP_ERR_INPUT for an element with a non-positive Jacobian, SP_ERR_SYSTEM
+ * for memory. Collective over the mesh's communicator. */
+sp_status sp_operator_create(const sp_backend *backend, sp_device *device,
+                             const sp_operator_setup *setup, sp_operator **out);
+
+/* NULL-safe; sets *op to NULL. Local. */
+void sp_operator_destroy(sp_operator **op);
+
+/* y = A x; x holds the owners' bits on copies, and so does y afterwards. Without `constrained`, A
+ * is the operator of the unconstrained space. Collective. */
+sp_status sp_operator_apply(sp_operator *op, bool constrained, const double *x, double *y);
+
+/* Pass 1 of a CG iteration: p = D^-1 r + beta p, ap = A p, and *p_ap = p.Ap over all ranks.
+ * `seconds` is the time of the application on this rank, without the reduction;
+ * sp_exchange_seconds(op->exchange) has those of all ranks. Collective. */
+sp_status sp_operator_direction(sp_operator *op, double beta, const sp_cg_vectors *vectors,
+                                double *p_ap, double *seconds);
+
+/* Pass 2: x += alpha p, r -= alpha ap, then *rr = r.r and *rz = r.D^-1 r over all ranks.
+ * Collective. */
+sp_status sp_operator_update(sp_operator *op, double alpha, const sp_cg_vectors *vectors,
+                             double *rr, double *rz);
+
+/* The exact diagonal of A for Jacobi's preconditioner, inverted: inverse[dofs] in host memory, zero
+ * on constrained DOFs. Collective. */
+sp_status sp_operator_inverse_diagonal(sp_exchange *exchange, const sp_operator_setup *setup,
+                                       double *inverse);
+
+/* The geometry that `kind` becomes on this mesh: what the backend runs faster among those that are
+ * exact. Errors: SP_ERR_INPUT for trilinear geometry on curved elements. Local. */
+sp_status sp_operator_choose_geometry(const sp_backend *backend, const sp_hexes *hexes,
+                                      sp_problem_kind problem, int order, sp_geometry_kind kind,
+                                      sp_geometry_kind *out);
+
+#endif
