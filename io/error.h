@@ -21,16 +21,10 @@ typedef enum sp_status {
   SP_ERR_BREAKDOWN      /* not a number, or an operator that is not positive definite */
 } sp_status;
 
-#if defined(__GNUC__)
-#define SP_PRINTF(format, first) __attribute__((format(printf, format, first)))
-#else
-#define SP_PRINTF(format, first)
-#endif
-
 /* Record a message and return `status` (which is not SP_OK), so that one line does both:
  *     return sp_fail(SP_ERR_INPUT, "%s:%d: expected a number, found '%s'", file, line, text);
  * The message is one line without a final newline; it replaces an earlier one. Local. */
-sp_status sp_fail(sp_status status, const char *format, ...) SP_PRINTF(2, 3);
+sp_status sp_fail(sp_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The message of the last failure, "" if there was none. Owned by the module. Local. */
 const char *sp_error_message(void);

@@ -43,7 +43,9 @@ typedef struct sp_phase_row {
  * Errors: SP_ERR_SYSTEM "cannot write log PATH: reason". The caller closes *out. */
 sp_status sp_run_log_create(const char *path, int ranks, sp_run_log **out);
 
-/* Root attributes; a second call with the same name replaces the value. Strings are copied. */
+/* Root attributes; a second call with the same name replaces the value. Strings are copied. A unit
+ * (NULL or "": none) becomes the attribute NAME_unit. sp_run_log_create sets ranks, start_time and
+ * status = "running"; all other attributes are the caller's. */
 sp_status sp_run_log_attribute_string(sp_run_log *log, const char *name, const char *value);
 sp_status sp_run_log_attribute_integer(sp_run_log *log, const char *name, int64_t value);
 sp_status sp_run_log_attribute_double(sp_run_log *log, const char *name, double value,

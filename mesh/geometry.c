@@ -1,5 +1,6 @@
 #include "mesh/geometry.h"
 
+#include <math.h>
 #include <stddef.h>
 
 /* Values and derivatives of the map's Lagrange basis at the points of one direction. */
@@ -78,6 +79,20 @@ static inline double adjugate(const map_line *line, int a, double adj[3][3]) {
   return r[0] * adj[0][0] + r[1] * adj[0][1] + r[2] * adj[0][2];
 }
 
+/* Positive beyond rounding: in a flat element |J| is noise of either sign, about 1e-16 of the
+ * product of the lengths of its columns, while the thinnest box has all of that product. False for
+ * NaN. */
+static bool is_proper(const map_line *line, int a, double jacobian) {
+  const double flat = 1e-13;
+  double squares[3] = {0, 0, 0};
+  for (int d = 0; d < 3; d++) {
+    squares[0] += line->dr[d][a] * line->dr[d][a];
+    squares[1] += line->ds[d][a] * line->ds[d][a];
+    squares[2] += line->dt[d][a] * line->dt[d][a];
+  }
+  return jacobian > flat * sqrt(squares[0]) * sqrt(squares[1]) * sqrt(squares[2]);
+}
+
 static const double *element_lattice(const sp_hexes *hexes, sp_lid element) {
   return &hexes->lattice[(size_t)element * (size_t)sp_hexes_lattice_size(hexes) * 3];
 }
@@ -107,7 +122,7 @@ sp_status sp_geometry_factors(const sp_hexes *hexes, sp_lid element, const sp_ru
       for (int a = 0; a < n; a++) {
         double adj[3][3];
         const double jacobian = adjugate(&line, a, adj);
-        if (!(jacobian > 0)) return inverted(hexes, element, &line, a, jacobian);
+        if (!is_proper(&line, a, jacobian)) return inverted(hexes, element, &line, a, jacobian);
         const double w = weight * rule->weights[a], scale = w / jacobian;
         for (int p = 0, q = 0; p < 3; p++)
           for (int m = p; m < 3; m++, q++)

@@ -17,7 +17,8 @@
 enum { SP_G_RR, SP_G_RS, SP_G_RT, SP_G_SS, SP_G_ST, SP_G_TT, SP_G_WJ, SP_FACTORS };
 
 /* factors[SP_FACTORS][k][j][i] of one element on the tensor grid of `rule`. Errors: SP_ERR_INPUT
- * with number and place of an element whose |J| is not positive at some point. Local. */
+ * with number and place of an element whose |J| is not positive (beyond rounding) at some point.
+ * Local. */
 sp_status sp_geometry_factors(const sp_hexes *hexes, sp_lid element, const sp_rule *rule,
                               double *factors);
 

@@ -78,16 +78,16 @@ sp_status sp_operator_apply(sp_operator *op, bool constrained, const double *x, 
 }
 
 sp_status sp_operator_direction(sp_operator *op, double beta, const sp_cg_vectors *vectors,
-                                double *p_ap, double *seconds) {
+                                sp_status status, double *p_ap) {
   double *host, sums[2];
   const double start = MPI_Wtime();
-  sp_status status = op->backend->direction(op->local, SP_HALO, beta, vectors);
+  status = first_failure(status, op->backend->direction(op->local, SP_HALO, beta, vectors));
   status = first_failure(status, begin_exchange(op, vectors->ap, &host));
   status = first_failure(status, op->backend->direction(op->local, SP_INNER, beta, vectors));
   status = first_failure(status, end_exchange(op, vectors->ap, host));
-  *seconds = MPI_Wtime() - start;
+  op->seconds = MPI_Wtime() - start;
   status = first_failure(status, op->backend->sums(op->local, sums));
-  SP_TRY(sp_exchange_sum(op->exchange, 1, sums, *seconds, status));
+  SP_TRY(sp_exchange_sum(op->exchange, 1, sums, op->seconds, status));
   *p_ap = sums[0];
   return SP_OK;
 }
@@ -97,7 +97,7 @@ sp_status sp_operator_update(sp_operator *op, double alpha, const sp_cg_vectors 
   double sums[2];
   sp_status status = op->backend->update(op->local, alpha, vectors);
   status = first_failure(status, op->backend->sums(op->local, sums));
-  SP_TRY(sp_exchange_sum(op->exchange, 2, sums, 0, status));
+  SP_TRY(sp_exchange_sum(op->exchange, 2, sums, op->seconds, status));
   *rr = sums[0];
   *rz = sums[1];
   return SP_OK;

@@ -19,6 +19,7 @@ typedef struct sp_operator {
   sp_lid owned, dofs; /* entries of an L-vector: owned, and with copies */
   sp_gid global_dofs;
   double flops, bytes; /* of one application over all ranks (operators/counts.h, assembled) */
+  double seconds;      /* of the last sp_operator_direction on this rank, without its reduction */
 } sp_operator;
 
 /* Build the operator that `setup` describes on an open device, which must outlive it. The caller
@@ -35,10 +36,11 @@ void sp_operator_destroy(sp_operator **op);
 sp_status sp_operator_apply(sp_operator *op, bool constrained, const double *x, double *y);
 
 /* Pass 1 of a CG iteration: p = D^-1 r + beta p, ap = A p, and *p_ap = p.Ap over all ranks.
- * `seconds` is the time of the application on this rank, without the reduction;
- * sp_exchange_seconds(op->exchange) has those of all ranks. Collective. */
+ * `status` is what this rank brings along from the iteration before: the reduction carries a
+ * failure to all ranks. It carries each rank's time too: sp_exchange_seconds(op->exchange).
+ * Collective. */
 sp_status sp_operator_direction(sp_operator *op, double beta, const sp_cg_vectors *vectors,
-                                double *p_ap, double *seconds);
+                                sp_status status, double *p_ap);
 
 /* Pass 2: x += alpha p, r -= alpha ap, then *rr = r.r and *rz = r.D^-1 r over all ranks.
  * Collective. */

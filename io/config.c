@@ -1,0 +1,410 @@
+#define _POSIX_C_SOURCE 200809L /* newlocale, open_memstream, getcwd */
+#include "io/config.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "io/config_keys.h"
+#include "io/ini.h"
+
+enum { MAX_FILE_SIZE = 16 * 1024 * 1024 };
+
+/* A case while it is read. */
+struct reader {
+  sp_config *config;
+  const char *path; /* of the case file, NULL without one */
+  char **where;     /* [sp_key_count]: the place that gave each key, NULL where none did */
+};
+
+/* ---- Numbers are written with a point, whatever the user's locale says ---- */
+
+static sp_status use_c_locale(locale_t *own, locale_t *previous) {
+  *own = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+  if (*own == (locale_t)0)
+    return sp_fail(SP_ERR_SYSTEM, "cannot make the C locale: %s", strerror(errno));
+  *previous = uselocale(*own);
+  return SP_OK;
+}
+
+static void restore_locale(locale_t own, locale_t previous) {
+  uselocale(previous);
+  freelocale(own);
+}
+
+/* ---- Keys one by one ---- */
+
+static void *field_of(sp_config *config, const sp_key *key) {
+  return (char *)config + key->offset;
+}
+
+static const char *where_given(const struct reader *reader, const char *section, const char *name) {
+  return reader->where[sp_key_find(section, name) - sp_keys];
+}
+
+/* How messages about a value begin. An argument already says which key it is about. */
+static sp_status make_where(const char *place, const sp_ini_entry *entry, char **where) {
+  if (entry->line == 0) return sp_copy_text(place, where);
+  char shown[SP_SHOWN_SIZE];
+  const size_t size = strlen(place) + strlen(entry->section) + SP_SHOWN_SIZE + 8;
+  SP_TRY(sp_allocate(size, 1, "a place in the case", where));
+  snprintf(*where, size, "%s: %s.%s", place, entry->section, sp_ini_show(entry->key, shown));
+  return SP_OK;
+}
+
+/* A line GROUP = ... of [boundary]: in the place of an earlier one of the group, or at the end. */
+static sp_status set_group(sp_config *config, const sp_key *key, const sp_ini_entry *entry,
+                           const char *where) {
+  sp_boundary_entry *entries = config->boundary.entries;
+  const int count = config->boundary.count;
+  for (int i = 0; i < count; i++)
+    if (strcmp(entries[i].group, entry->key) == 0)
+      return sp_key_set(key, entry->value, where, &entries[i]);
+
+  sp_boundary_entry added = {.group = NULL};
+  sp_status status = sp_copy_text(entry->key, &added.group);
+  if (status == SP_OK) status = sp_key_set(key, entry->value, where, &added);
+  if (status == SP_OK) {
+    entries = realloc(entries, ((size_t)count + 1) * sizeof *entries);
+    if (!entries) status = sp_fail(SP_ERR_SYSTEM, "out of memory: %d boundary groups", count + 1);
+  }
+  if (status != SP_OK) {
+    sp_key_clear(key, &added);
+    return status;
+  }
+  entries[count] = added;
+  config->boundary.entries = entries;
+  config->boundary.count = count + 1;
+  return SP_OK;
+}
+
+static sp_status assign(struct reader *reader, const char *place, const sp_ini_entry *entry) {
+  sp_config *config = reader->config;
+  const sp_key *key = sp_key_find(entry->section, entry->key);
+  if (!key) return sp_key_fail_unknown(place, entry->section, entry->key);
+  if (!entry->key) return SP_OK;
+
+  char *where = NULL;
+  SP_TRY(make_where(place, entry, &where));
+  sp_status status = key->name ? sp_key_set(key, entry->value, where, field_of(config, key))
+                               : set_group(config, key, entry, where);
+  if (status == SP_OK && strcmp(key->section, "boundary") == 0 && !config->boundary.where)
+    status = sp_copy_text(where, &config->boundary.where);
+  if (status == SP_OK) {
+    char **given = &reader->where[key - sp_keys];
+    free(*given);
+    /* A key without a value is as good as no key. */
+    *given = *entry->value != '\0' ? where : NULL;
+    if (*given) where = NULL;
+  }
+  free(where);
+  return status;
+}
+
+static sp_status assign_file(struct reader *reader, const sp_ini *ini) {
+  const size_t size = strlen(reader->path) + 16;
+  char *place = NULL;
+  SP_TRY(sp_allocate(size, 1, "a place in the case", &place));
+  sp_status status = SP_OK;
+  for (int i = 0; i < ini->count && status == SP_OK; i++) {
+    const sp_ini_entry *entry = &ini->entries[i];
+    snprintf(place, size, "%s:%d", reader->path, entry->line);
+    for (int j = 0; j < i && entry->key && status == SP_OK; j++) {
+      const sp_ini_entry *first = &ini->entries[j];
+      char shown[SP_SHOWN_SIZE];
+      if (first->key && strcmp(first->key, entry->key) == 0 &&
+          strcmp(first->section, entry->section) == 0)
+        status = sp_fail(SP_ERR_INPUT, "%s: key '%s' of [%s] is already given in line %d", place,
+                         sp_ini_show(entry->key, shown), entry->section, first->line);
+    }
+    if (status == SP_OK) status = assign(reader, place, entry);
+  }
+  free(place);
+  return status;
+}
+
+static sp_status assign_argument(struct reader *reader, const char *argument) {
+  sp_ini *ini = NULL;
+  SP_TRY(sp_ini_parse_argument(argument, &ini));
+  char shown[SP_SHOWN_SIZE], place[SP_SHOWN_SIZE + 16];
+  snprintf(place, sizeof place, "argument '%s'", sp_ini_show(argument, shown));
+  const sp_status status = assign(reader, place, &ini->entries[0]);
+  sp_ini_destroy(&ini);
+  return status;
+}
+
+static sp_status assign_defaults(sp_config *config) {
+  for (int k = 0; k < sp_key_count; k++) {
+    const sp_key *key = &sp_keys[k];
+    if (!key->name) continue;
+    char where[64];
+    snprintf(where, sizeof where, "default of %s.%s", key->section, key->name);
+    SP_TRY(sp_key_set(key, key->fallback, where, field_of(config, key)));
+  }
+  return sp_copy_text("default", &config->boundary.fallback.group);
+}
+
+/* ---- Rules that join several keys ---- */
+
+/* mesh.file as the program opens it: relative to the folder of the case file. */
+static sp_status resolve_file(struct reader *reader) {
+  char **file = &reader->config->mesh.file;
+  const char *slash = reader->path ? strrchr(reader->path, '/') : NULL;
+  if (!slash || **file == '/') return SP_OK;
+  const size_t folder = (size_t)(slash - reader->path) + 1, name = strlen(*file) + 1;
+  char *joined = NULL;
+  SP_TRY(sp_allocate(folder + name, 1, "the path of the mesh", &joined));
+  memcpy(joined, reader->path, folder);
+  memcpy(joined + folder, *file, name);
+  free(*file);
+  *file = joined;
+  return SP_OK;
+}
+
+static sp_status resolve_shape(struct reader *reader) {
+  sp_config *config = reader->config;
+  const char *file = where_given(reader, "mesh", "file");
+  const char *shape = where_given(reader, "mesh", "shape");
+  if (shape && file && config->mesh.shape == SP_SHAPE_BOX)
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: a box takes no file; drop this, or drop mesh.file, which is given too (%s)",
+                   shape, file);
+  if (shape && !file && config->mesh.shape == SP_SHAPE_FILE)
+    return sp_fail(SP_ERR_INPUT, "%s: no mesh.file is given; give it, or drop shape = file", shape);
+  config->mesh.shape = file ? SP_SHAPE_FILE : SP_SHAPE_BOX;
+  SP_TRY(sp_copy_text(file ? file : shape ? shape : "default of mesh.shape", &config->mesh.where));
+  if (file) return resolve_file(reader);
+  free(config->mesh.file);
+  config->mesh.file = NULL;
+  return SP_OK;
+}
+
+static sp_status check_corners(const struct reader *reader) {
+  const sp_config *config = reader->config;
+  const char *upper_where = where_given(reader, "mesh", "upper");
+  const char *where = upper_where ? upper_where : where_given(reader, "mesh", "lower");
+  for (int d = 0; d < 3; d++) {
+    const double lower = config->mesh.lower[d], upper = config->mesh.upper[d];
+    if (!(upper > lower) || !isfinite(upper - lower))
+      return sp_fail(SP_ERR_INPUT,
+                     "%s: expected a finite box with mesh.upper above mesh.lower, found %g to %g "
+                     "in %c",
+                     where, lower, upper, "xyz"[d]);
+  }
+  return SP_OK;
+}
+
+static sp_status check_whole(struct reader *reader) {
+  sp_config *config = reader->config;
+  config->problem.lambda_given = where_given(reader, "problem", "lambda");
+  SP_TRY(resolve_shape(reader));
+  for (int k = 0; k < sp_key_count; k++)
+    if (reader->where[k] && sp_keys[k].applies && !sp_keys[k].applies(config))
+      return sp_fail(SP_ERR_INPUT, "%s: %s", reader->where[k], sp_keys[k].misfit);
+  return check_corners(reader);
+}
+
+/* ---- From file to configuration ---- */
+
+static sp_status fill(struct reader *reader, const sp_ini *ini, int override_count,
+                      const char *const *overrides) {
+  SP_TRY(assign_defaults(reader->config));
+  if (ini) SP_TRY(assign_file(reader, ini));
+  for (int i = 0; i < override_count; i++) SP_TRY(assign_argument(reader, overrides[i]));
+  return check_whole(reader);
+}
+
+/* The part of reading that every rank does for itself. */
+static sp_status parse(const char *path, const char *text, size_t length, int override_count,
+                       const char *const *overrides, sp_config **out) {
+  locale_t own, previous;
+  SP_TRY(use_c_locale(&own, &previous));
+  struct reader reader = {.path = path};
+  sp_ini *ini = NULL;
+  sp_status status = sp_allocate(1, sizeof *reader.config, "the configuration", &reader.config);
+  if (status == SP_OK)
+    status =
+        sp_allocate((size_t)sp_key_count, sizeof *reader.where, "the configuration", &reader.where);
+  if (status == SP_OK && path) status = sp_ini_parse(path, text, length, &ini);
+  if (status == SP_OK) status = fill(&reader, ini, override_count, overrides);
+
+  sp_ini_destroy(&ini);
+  for (int k = 0; reader.where && k < sp_key_count; k++) free(reader.where[k]);
+  free(reader.where);
+  if (status != SP_OK) sp_config_destroy(&reader.config);
+  *out = reader.config;
+  restore_locale(own, previous);
+  return status;
+}
+
+/* The whole file, which the caller frees. Not by its size: it may be a pipe. */
+static sp_status read_stream(const char *path, FILE *stream, char **text, int *length) {
+  size_t capacity = 0, used = 0;
+  while (!feof(stream)) {
+    if (used == capacity) {
+      capacity = capacity > 0 ? 2 * capacity : 65536;
+      char *larger = realloc(*text, capacity);
+      if (!larger)
+        return sp_fail(SP_ERR_SYSTEM, "%s: out of memory: %zu bytes of text", path, capacity);
+      *text = larger;
+    }
+    used += fread(*text + used, 1, capacity - used, stream);
+    if (ferror(stream)) return sp_fail(SP_ERR_SYSTEM, "%s: cannot read: %s", path, strerror(errno));
+    if (used > MAX_FILE_SIZE)
+      return sp_fail(SP_ERR_INPUT, "%s: larger than %d MiB, which no case is", path,
+                     MAX_FILE_SIZE / (1024 * 1024));
+  }
+  *length = (int)used;
+  return SP_OK;
+}
+
+static sp_status read_file(const char *path, char **text, int *length) {
+  FILE *stream = fopen(path, "rb");
+  if (!stream) return sp_fail(SP_ERR_SYSTEM, "%s: cannot open: %s", path, strerror(errno));
+  const sp_status status = read_stream(path, stream, text, length);
+  fclose(stream); /* only read: nothing can be lost */
+  return status;
+}
+
+/* The text of the file on all ranks; the caller frees *text, also after a failure. Collective. */
+static sp_status read_everywhere(MPI_Comm comm, const char *path, char **text, int *length) {
+  int rank;
+  MPI_Comm_rank(comm, &rank);
+  SP_TRY(sp_agree(comm, rank == 0 ? read_file(path, text, length) : SP_OK));
+  MPI_Bcast(length, 1, MPI_INT, 0, comm);
+  const sp_status status =
+      rank == 0 ? SP_OK : sp_allocate((size_t)*length, 1, "the text of the case", text);
+  SP_TRY(sp_agree(comm, status));
+  MPI_Bcast(*text, *length, MPI_CHAR, 0, comm);
+  return SP_OK;
+}
+
+sp_status sp_config_read(MPI_Comm comm, const char *path, int override_count,
+                         const char *const *overrides, sp_config **out) {
+  *out = NULL;
+  char *text = NULL;
+  int length = 0;
+  sp_status status = path ? read_everywhere(comm, path, &text, &length) : SP_OK;
+  if (status == SP_OK) {
+    status = parse(path, text, (size_t)length, override_count, overrides, out);
+    status = sp_agree(comm, status);
+  }
+  if (status != SP_OK) sp_config_destroy(out);
+  free(text);
+  return status;
+}
+
+void sp_config_destroy(sp_config **config) {
+  if (!*config) return;
+  for (int k = 0; k < sp_key_count; k++) {
+    if (sp_keys[k].name)
+      sp_key_clear(&sp_keys[k], field_of(*config, &sp_keys[k]));
+    else
+      for (int i = 0; i < (*config)->boundary.count; i++)
+        sp_key_clear(&sp_keys[k], &(*config)->boundary.entries[i]);
+  }
+  free((*config)->boundary.entries);
+  free((*config)->boundary.where);
+  free((*config)->mesh.where);
+  free(*config);
+  *config = NULL;
+}
+
+/* ---- From configuration to text ---- */
+
+static void print_section(const sp_key *key, FILE *stream) {
+  if (key == sp_keys || strcmp(key->section, key[-1].section) != 0)
+    fprintf(stream, "%s[%s]\n", key == sp_keys ? "" : "\n", key->section);
+}
+
+static void print_config(const sp_config *config, FILE *stream) {
+  for (const sp_key *key = sp_keys; key < sp_keys + sp_key_count; key++) {
+    print_section(key, stream);
+    for (int i = 0; !key->name && i < config->boundary.count; i++) {
+      fprintf(stream, "%s = ", config->boundary.entries[i].group);
+      sp_key_print(key, &config->boundary.entries[i], stream);
+      fputc('\n', stream);
+    }
+    if (!key->name) continue;
+    fprintf(stream, "%s%s = ", !key->applies || key->applies(config) ? "" : "# ", key->name);
+    sp_key_print(key, (const char *)config + key->offset, stream);
+    fputc('\n', stream);
+  }
+}
+
+/* The written case may be read from any folder, so that its mesh needs an absolute path. */
+static sp_status make_absolute(const char *file, char **absolute) {
+  if (*file == '/') {
+    SP_TRY(sp_copy_text(file, absolute));
+  } else {
+    char *folder = getcwd(NULL, 0);
+    if (!folder)
+      return sp_fail(SP_ERR_SYSTEM, "cannot name the working directory: %s", strerror(errno));
+    const size_t size = strlen(folder) + strlen(file) + 2;
+    const sp_status status = sp_allocate(size, 1, "the path of the mesh", absolute);
+    if (status == SP_OK)
+      snprintf(*absolute, size, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, file);
+    free(folder);
+    SP_TRY(status);
+  }
+  if (!sp_ini_holds(*absolute))
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: a case cannot hold this path: it has a line break, or a # or ; after white "
+                   "space",
+                   *absolute);
+  return SP_OK;
+}
+
+sp_status sp_config_format(const sp_config *config, char **text) {
+  *text = NULL;
+  sp_config written = *config;
+  written.mesh.file = NULL;
+  if (config->mesh.file) {
+    const sp_status status = make_absolute(config->mesh.file, &written.mesh.file);
+    if (status != SP_OK) {
+      free(written.mesh.file);
+      return status;
+    }
+  }
+  locale_t own, previous;
+  sp_status status = use_c_locale(&own, &previous);
+  if (status == SP_OK) {
+    size_t size;
+    FILE *stream = open_memstream(text, &size);
+    if (stream) {
+      print_config(&written, stream);
+      const bool failed = ferror(stream);
+      if (fclose(stream) != 0 || failed) stream = NULL;
+    }
+    if (!stream) {
+      status = sp_fail(SP_ERR_SYSTEM, "cannot write the case to memory: %s", strerror(errno));
+      free(*text);
+      *text = NULL;
+    }
+    restore_locale(own, previous);
+  }
+  free(written.mesh.file);
+  return status;
+}
+
+void sp_config_print_defaults(FILE *stream) {
+  /* What decides which keys apply, as in a case that gives none. */
+  const sp_config defaults = {.mesh.shape = SP_SHAPE_BOX, .mesh.map = SP_MAP_NONE};
+  fprintf(stream, "# Every key of a case with its default. A key behind a # takes effect by being\n"
+                  "# given, or only together with another: remove the # to use it.\n\n");
+  for (const sp_key *key = sp_keys; key < sp_keys + sp_key_count; key++) {
+    print_section(key, stream);
+    if (!key->name) {
+      fprintf(stream, "# %s\n", key->help);
+      continue;
+    }
+    char expected[SP_DESCRIPTION_SIZE];
+    sp_key_describe(key, expected);
+    fprintf(stream, "# %s (%s)\n", key->help, expected);
+    fprintf(stream, "%s%s = %s\n", !key->applies || key->applies(&defaults) ? "" : "# ", key->name,
+            key->fallback);
+  }
+}

@@ -1,0 +1,326 @@
+/* The table of all keys, and the answer to names that are not in it. */
+#include "io/config_keys.h"
+
+#include <float.h>
+#include <limits.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "io/ini.h"
+
+_Static_assert(sizeof(sp_shape) == sizeof(int) && sizeof(sp_map) == sizeof(int) &&
+                   sizeof(sp_problem_kind) == sizeof(int) &&
+                   sizeof(sp_geometry_kind) == sizeof(int) && sizeof(sp_condition) == sizeof(int) &&
+                   sizeof(sp_preconditioner_kind) == sizeof(int) &&
+                   sizeof(sp_device_kind) == sizeof(int),
+               "choices are stored as int");
+
+static const char *const shapes[] = {[SP_SHAPE_FILE] = "file", [SP_SHAPE_BOX] = "box", NULL};
+static const char *const maps[] = {
+    [SP_MAP_NONE] = "none", [SP_MAP_SINE] = "sine", [SP_MAP_KERSHAW] = "kershaw", NULL};
+static const char *const operators[] = {
+    [SP_MASS] = "mass", [SP_BP35] = "bp3.5", [SP_BP30] = "bp3.0", NULL};
+static const char *const geometries[] = {[SP_GEOMETRY_AUTO] = "auto",
+                                         [SP_GEOMETRY_STORED] = "stored",
+                                         [SP_GEOMETRY_TRILINEAR] = "trilinear",
+                                         NULL};
+static const char *const conditions[] = {
+    [SP_DIRICHLET] = "dirichlet", [SP_NEUMANN] = "neumann", NULL};
+static const char *const preconditioners[] = {
+    [SP_PRECONDITIONER_NONE] = "none", [SP_PRECONDITIONER_JACOBI] = "jacobi", NULL};
+static const char *const devices[] = {
+    [SP_DEVICE_AUTO] = "auto", [SP_DEVICE_HOST] = "host", [SP_DEVICE_CUDA] = "cuda", NULL};
+
+const char *sp_problem_kind_name(sp_problem_kind kind) {
+  return operators[kind];
+}
+
+const char *sp_geometry_kind_name(sp_geometry_kind kind) {
+  return geometries[kind];
+}
+
+const char *sp_condition_name(sp_condition condition) {
+  return conditions[condition];
+}
+
+const char *sp_preconditioner_name(sp_preconditioner_kind kind) {
+  return preconditioners[kind];
+}
+
+static bool is_box(const sp_config *config) {
+  return config->mesh.shape == SP_SHAPE_BOX;
+}
+
+static bool is_kershaw(const sp_config *config) {
+  return is_box(config) && config->mesh.map == SP_MAP_KERSHAW;
+}
+
+/* These two always have a meaning, but to be given is one of its own: the mass problem refuses
+ * them. So they are written as comments unless the user gave them. */
+static bool is_lambda_given(const sp_config *config) {
+  return config->problem.lambda_given;
+}
+
+static bool is_boundary_given(const sp_config *config) {
+  return config->boundary.where;
+}
+
+#define FIELD(member) .offset = offsetof(sp_config, member)
+#define ANY_NUMBER .minimum = -DBL_MAX, .maximum = DBL_MAX
+#define BOX_ONLY                                                                                   \
+  .applies = is_box, .misfit = "only a box has this, but mesh.file is given; drop one of the two"
+
+const sp_key sp_keys[] = {
+    {.section = "mesh",
+     .name = "file",
+     .type = SP_KEY_TEXT,
+     FIELD(mesh.file),
+     .optional = true,
+     .fallback = "",
+     .help = "mesh of hexahedra, .msh or .geo; relative to the case file"},
+    {.section = "mesh",
+     .name = "shape",
+     .type = SP_KEY_CHOICE,
+     FIELD(mesh.shape),
+     .choices = shapes,
+     .fallback = "box",
+     .help = "file where file is given, otherwise box"},
+    {.section = "mesh",
+     .name = "elements",
+     .type = SP_KEY_INTEGER,
+     FIELD(mesh.elements),
+     .count = 3,
+     .minimum = 1,
+     .maximum = INT_MAX,
+     .fallback = "8 8 8",
+     BOX_ONLY,
+     .help = "elements of the box in x, y and z"},
+    {.section = "mesh",
+     .name = "lower",
+     .type = SP_KEY_NUMBER,
+     FIELD(mesh.lower),
+     .count = 3,
+     ANY_NUMBER,
+     .fallback = "0 0 0",
+     BOX_ONLY,
+     .help = "corner of the box"},
+    {.section = "mesh",
+     .name = "upper",
+     .type = SP_KEY_NUMBER,
+     FIELD(mesh.upper),
+     .count = 3,
+     ANY_NUMBER,
+     .fallback = "1 1 1",
+     BOX_ONLY,
+     .help = "the corner opposite to lower"},
+    {.section = "mesh",
+     .name = "map",
+     .type = SP_KEY_CHOICE,
+     FIELD(mesh.map),
+     .choices = maps,
+     .fallback = "none",
+     BOX_ONLY,
+     .help = "deformation of the box"},
+    {.section = "mesh",
+     .name = "epsilon",
+     .type = SP_KEY_NUMBER,
+     FIELD(mesh.epsilon),
+     .count = 1,
+     .minimum = 0,
+     .minimum_excluded = true,
+     .maximum = 1,
+     .fallback = "0.3",
+     .applies = is_kershaw,
+     .misfit = "only map = kershaw has this; drop it or set the map",
+     .help = "for map = kershaw: 1 is the identity, smaller is worse"},
+    {.section = "mesh",
+     .name = "refine",
+     .type = SP_KEY_INTEGER,
+     FIELD(mesh.refine),
+     .count = 1,
+     .minimum = 0,
+     .maximum = 10,
+     .fallback = "0",
+     .help = "uniform refinements, each makes 8 elements of one"},
+
+    {.section = "discretization",
+     .name = "order",
+     .type = SP_KEY_INTEGER,
+     FIELD(discretization.order),
+     .count = 1,
+     .minimum = 1,
+     .maximum = 15,
+     .fallback = "7",
+     .help = "polynomial order N"},
+    {.section = "discretization",
+     .name = "operator",
+     .type = SP_KEY_CHOICE,
+     FIELD(discretization.operator_kind),
+     .choices = operators,
+     .fallback = "bp3.5",
+     .help = "L2 projection, or screened Poisson with GLL or with GL quadrature"},
+    {.section = "discretization",
+     .name = "geometry",
+     .type = SP_KEY_CHOICE,
+     FIELD(discretization.geometry),
+     .choices = geometries,
+     .fallback = "auto",
+     .help = "factors stored at every point, or recomputed from the corners"},
+
+    {.section = "problem",
+     .name = "lambda",
+     .type = SP_KEY_FORMULA,
+     FIELD(problem.lambda),
+     .fallback = "1",
+     .applies = is_lambda_given,
+     .help = "coefficient in -div grad u + lambda u = f; not for the mass operator"},
+    {.section = "problem",
+     .name = "solution",
+     .type = SP_KEY_FORMULA,
+     FIELD(problem.solution),
+     .optional = true,
+     .fallback = "",
+     .help = "exact solution u(x, y, z), where one is known"},
+    {.section = "problem",
+     .name = "forcing",
+     .type = SP_KEY_FORMULA,
+     FIELD(problem.forcing),
+     .optional = true,
+     .fallback = "",
+     .help = "right-hand side f; derived from solution if empty"},
+
+    {.section = "boundary",
+     .name = "default",
+     .type = SP_KEY_CONDITION,
+     FIELD(boundary.fallback),
+     .choices = conditions,
+     .fallback = "dirichlet",
+     .applies = is_boundary_given,
+     .help = "faces of no group listed; without a formula, data come from solution"},
+    {.section = "boundary",
+     .name = NULL,
+     .type = SP_KEY_CONDITION,
+     .choices = conditions,
+     .help = "GROUP = dirichlet [FORMULA] | neumann [FORMULA], one line a boundary group"},
+
+    {.section = "solver",
+     .name = "tolerance",
+     .type = SP_KEY_NUMBER,
+     FIELD(solver.tolerance),
+     .count = 1,
+     .minimum = 0,
+     .minimum_excluded = true,
+     .maximum = 1,
+     .maximum_excluded = true,
+     .fallback = "1e-8",
+     .help = "on the residual relative to the right-hand side"},
+    {.section = "solver",
+     .name = "max_iterations",
+     .type = SP_KEY_INTEGER,
+     FIELD(solver.max_iterations),
+     .count = 1,
+     .minimum = 1,
+     .maximum = INT_MAX,
+     .fallback = "1000",
+     .help = "limit of the conjugate gradients"},
+    {.section = "solver",
+     .name = "preconditioner",
+     .type = SP_KEY_CHOICE,
+     FIELD(solver.preconditioner),
+     .choices = preconditioners,
+     .fallback = "none",
+     .help = "jacobi: the operator's diagonal"},
+
+    {.section = "backend",
+     .name = "device",
+     .type = SP_KEY_CHOICE,
+     FIELD(backend.device),
+     .choices = devices,
+     .fallback = "auto",
+     .help = "auto takes a GPU if there is one"},
+
+    {.section = "output",
+     .name = "log",
+     .type = SP_KEY_TEXT,
+     FIELD(output.log),
+     .optional = true,
+     .fallback = "run.h5",
+     .help = "run log (HDF5); empty writes none"},
+    {.section = "output",
+     .name = "field",
+     .type = SP_KEY_TEXT,
+     FIELD(output.field),
+     .optional = true,
+     .fallback = "run.hdf",
+     .help = "solution (VTKHDF); empty writes none"},
+};
+const int sp_key_count = sizeof sp_keys / sizeof sp_keys[0];
+
+const sp_key *sp_key_find(const char *section, const char *name) {
+  for (int k = 0; k < sp_key_count; k++)
+    if (strcmp(sp_keys[k].section, section) == 0 &&
+        (!name || !sp_keys[k].name || strcmp(sp_keys[k].name, name) == 0))
+      return &sp_keys[k];
+  return NULL;
+}
+
+/* ---- Unknown names ---- */
+
+enum { MAX_NAME = 32 };
+
+/* Levenshtein: insertions, deletions and replacements that lead from a to b. */
+static size_t edit_distance(const char *a, const char *b) {
+  size_t row[MAX_NAME + 1];
+  const size_t n = strlen(b);
+  for (size_t j = 0; j <= n; j++) row[j] = j;
+  for (size_t i = 1; a[i - 1]; i++) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= n; j++) {
+      size_t least = diagonal + (a[i - 1] != b[j - 1]);
+      if (row[j] + 1 < least) least = row[j] + 1;
+      if (row[j - 1] + 1 < least) least = row[j - 1] + 1;
+      diagonal = row[j];
+      row[j] = least;
+    }
+  }
+  return row[n];
+}
+
+/* Append ", name" to a list, which is large enough for all names of the table. */
+static void append_name(char *list, size_t size, const char *name) {
+  const size_t length = strlen(list);
+  snprintf(list + length, size - length, "%s%s", length > 0 ? ", " : "", name);
+}
+
+sp_status sp_key_fail_unknown(const char *place, const char *section, const char *name) {
+  const bool section_known = sp_key_find(section, NULL);
+  const char *unknown = section_known ? name : section;
+  const char *nearest = NULL, *previous = "";
+  size_t nearest_distance = SIZE_MAX;
+  char known[256] = "";
+  for (int k = 0; k < sp_key_count; k++) {
+    if (section_known && strcmp(sp_keys[k].section, section) != 0) continue;
+    const char *candidate = section_known ? sp_keys[k].name : sp_keys[k].section;
+    if (strcmp(candidate, previous) == 0) continue;
+    previous = candidate;
+    append_name(known, sizeof known, candidate);
+    const size_t distance = edit_distance(unknown, candidate);
+    if (distance < nearest_distance && distance <= (strlen(candidate) + 2) / 3) {
+      nearest = candidate;
+      nearest_distance = distance;
+    }
+  }
+
+  char shown[SP_SHOWN_SIZE];
+  sp_ini_show(unknown, shown);
+  if (section_known)
+    return nearest ? sp_fail(SP_ERR_INPUT, "%s: unknown key '%s' in [%s]; did you mean '%s'?",
+                             place, shown, section, nearest)
+                   : sp_fail(SP_ERR_INPUT, "%s: unknown key '%s' in [%s]; known are %s", place,
+                             shown, section, known);
+  return nearest
+             ? sp_fail(SP_ERR_INPUT, "%s: unknown section [%s]; did you mean [%s]?", place, shown,
+                       nearest)
+             : sp_fail(SP_ERR_INPUT, "%s: unknown section [%s]; known are %s", place, shown, known);
+}

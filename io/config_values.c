@@ -1,0 +1,236 @@
+/* The values of keys: text to field and back. */
+#include "io/config_keys.h"
+
+#include <errno.h>
+#include <float.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/ini.h"
+
+/* ---- Text to value ---- */
+
+sp_status sp_copy_text(const char *text, char **out) {
+  const size_t size = strlen(text) + 1;
+  char *copy = NULL;
+  SP_TRY(sp_allocate(size, 1, "a text of the case", &copy));
+  memcpy(copy, text, size);
+  free(*out);
+  *out = copy;
+  return SP_OK;
+}
+
+void sp_key_describe(const sp_key *key, char text[SP_DESCRIPTION_SIZE]) {
+  const size_t size = SP_DESCRIPTION_SIZE;
+  const bool several = key->count > 1;
+  char quantity[32], range[64] = "";
+  switch (key->type) {
+  case SP_KEY_INTEGER:
+    if (key->maximum < INT_MAX)
+      snprintf(range, sizeof range, " from %.0f to %.0f", key->minimum, key->maximum);
+    else
+      snprintf(range, sizeof range, " of at least %.0f", key->minimum);
+    snprintf(quantity, sizeof quantity, several ? "%d integers" : "an integer", key->count);
+    snprintf(text, size, "%s%s", quantity, range);
+    return;
+  case SP_KEY_NUMBER:
+    if (key->maximum < DBL_MAX)
+      snprintf(range, sizeof range, " %s %g and %s %g",
+               key->minimum_excluded ? "above" : "of at least", key->minimum,
+               key->maximum_excluded ? "below" : "at most", key->maximum);
+    snprintf(quantity, sizeof quantity, several ? "%d numbers" : "a number", key->count);
+    snprintf(text, size, "%s%s", quantity, range);
+    return;
+  case SP_KEY_CHOICE:
+  case SP_KEY_CONDITION:
+    text[0] = '\0';
+    for (int c = 0; key->choices[c]; c++) {
+      const size_t length = strlen(text);
+      const char *separator = c == 0 ? "" : key->choices[c + 1] ? ", " : " or ";
+      snprintf(text + length, size - length, "%s%s", separator, key->choices[c]);
+    }
+    return;
+  case SP_KEY_TEXT:
+    snprintf(text, size, "a text");
+    return;
+  case SP_KEY_FORMULA:
+    snprintf(text, size, "a formula");
+    return;
+  }
+}
+
+static sp_status fail_value(const sp_key *key, const char *text, const char *where) {
+  char expected[SP_DESCRIPTION_SIZE], shown[SP_SHOWN_SIZE];
+  sp_key_describe(key, expected);
+  if (*text == '\0')
+    return sp_fail(SP_ERR_INPUT, "%s: expected %s, found nothing", where, expected);
+  return sp_fail(SP_ERR_INPUT, "%s: expected %s, found '%s'", where, expected,
+                 sp_ini_show(text, shown));
+}
+
+static bool is_in_range(const sp_key *key, double value) {
+  return (key->minimum_excluded ? value > key->minimum : value >= key->minimum) &&
+         (key->maximum_excluded ? value < key->maximum : value <= key->maximum);
+}
+
+/* True if a number ended at `end`, that is at white space or at the end of the text. */
+static bool is_number_end(const char *begin, const char *end) {
+  return end != begin && (*end == '\0' || strchr(SP_INI_SPACE, *end));
+}
+
+static bool is_blank(const char *text) {
+  return text[strspn(text, SP_INI_SPACE)] == '\0';
+}
+
+static sp_status set_integers(const sp_key *key, const char *text, const char *where, void *field) {
+  int values[3];
+  const char *rest = text;
+  for (int i = 0; i < key->count; i++) {
+    char *end;
+    errno = 0;
+    const long value = strtol(rest, &end, 10);
+    if (errno != 0 || !is_number_end(rest, end) || value < INT_MIN || value > INT_MAX ||
+        !is_in_range(key, (double)value))
+      return fail_value(key, text, where);
+    values[i] = (int)value;
+    rest = end;
+  }
+  if (!is_blank(rest)) return fail_value(key, text, where);
+  memcpy(field, values, (size_t)key->count * sizeof *values);
+  return SP_OK;
+}
+
+static sp_status set_numbers(const sp_key *key, const char *text, const char *where, void *field) {
+  double values[3];
+  /* strtod would also take nan, inf and hexadecimal digits. */
+  if (text[strspn(text, "0123456789+-.eE" SP_INI_SPACE)] != '\0')
+    return fail_value(key, text, where);
+  const char *rest = text;
+  for (int i = 0; i < key->count; i++) {
+    char *end;
+    values[i] = strtod(rest, &end); /* infinite where it overflows, which no range holds */
+    if (!is_number_end(rest, end) || !is_in_range(key, values[i]))
+      return fail_value(key, text, where);
+    rest = end;
+  }
+  if (!is_blank(rest)) return fail_value(key, text, where);
+  memcpy(field, values, (size_t)key->count * sizeof *values);
+  return SP_OK;
+}
+
+/* The choice that the first `length` characters of `text` name, -1 if there is none. */
+static int find_choice(const char *const *choices, const char *text, size_t length) {
+  for (int c = 0; choices[c]; c++)
+    if (strlen(choices[c]) == length && strncmp(choices[c], text, length) == 0) return c;
+  return -1;
+}
+
+static sp_status set_formula(const char *text, const char *where, sp_formula *formula) {
+  sp_formula next = {NULL, NULL};
+  sp_status status = sp_copy_text(where, &next.where);
+  if (status == SP_OK && *text != '\0') status = sp_copy_text(text, &next.text);
+  if (status != SP_OK) {
+    free(next.where);
+    return status;
+  }
+  free(formula->text);
+  free(formula->where);
+  *formula = next;
+  return SP_OK;
+}
+
+sp_status sp_key_set(const sp_key *key, const char *text, const char *where, void *field) {
+  /* The one rule for empty values. */
+  if (*text == '\0' && !key->optional) return fail_value(key, text, where);
+  switch (key->type) {
+  case SP_KEY_INTEGER:
+    return set_integers(key, text, where, field);
+  case SP_KEY_NUMBER:
+    return set_numbers(key, text, where, field);
+  case SP_KEY_CHOICE: {
+    const int choice = find_choice(key->choices, text, strlen(text));
+    if (choice < 0) return fail_value(key, text, where);
+    memcpy(field, &choice, sizeof choice);
+    return SP_OK;
+  }
+  case SP_KEY_TEXT:
+    return sp_copy_text(text, field);
+  case SP_KEY_FORMULA:
+    return set_formula(text, where, field);
+  case SP_KEY_CONDITION: {
+    sp_boundary_entry *entry = field;
+    const size_t length = strcspn(text, SP_INI_SPACE);
+    const int choice = find_choice(key->choices, text, length);
+    if (choice < 0) return fail_value(key, text, where);
+    const char *formula = text + length;
+    SP_TRY(set_formula(formula + strspn(formula, SP_INI_SPACE), where, &entry->formula));
+    entry->condition = (sp_condition)choice;
+    return SP_OK;
+  }
+  }
+  return sp_fail(SP_ERR_SYSTEM, "%s: no such type of key", where);
+}
+
+/* ---- Value to text ---- */
+
+/* The shortest of 15, 16 and 17 digits that is read back to the same bits; 17 always are. */
+static void print_number(double value, FILE *stream) {
+  char text[32];
+  for (int digits = 15; digits <= 17; digits++) {
+    snprintf(text, sizeof text, "%.*g", digits, value);
+    if (strtod(text, NULL) == value) break;
+  }
+  fputs(text, stream);
+}
+
+void sp_key_print(const sp_key *key, const void *field, FILE *stream) {
+  switch (key->type) {
+  case SP_KEY_INTEGER:
+    for (int i = 0; i < key->count; i++)
+      fprintf(stream, "%s%d", i > 0 ? " " : "", ((const int *)field)[i]);
+    return;
+  case SP_KEY_NUMBER:
+    for (int i = 0; i < key->count; i++) {
+      if (i > 0) fputc(' ', stream);
+      print_number(((const double *)field)[i], stream);
+    }
+    return;
+  case SP_KEY_CHOICE: {
+    int choice;
+    memcpy(&choice, field, sizeof choice);
+    fputs(key->choices[choice], stream);
+    return;
+  }
+  case SP_KEY_TEXT: {
+    const char *text = *(char *const *)field;
+    if (text) fputs(text, stream);
+    return;
+  }
+  case SP_KEY_FORMULA: {
+    const sp_formula *formula = field;
+    if (formula->text) fputs(formula->text, stream);
+    return;
+  }
+  case SP_KEY_CONDITION: {
+    const sp_boundary_entry *entry = field;
+    fputs(key->choices[entry->condition], stream);
+    if (entry->formula.text) fprintf(stream, " %s", entry->formula.text);
+    return;
+  }
+  }
+}
+
+void sp_key_clear(const sp_key *key, void *field) {
+  if (key->type == SP_KEY_TEXT) {
+    free(*(char **)field);
+  } else if (key->type == SP_KEY_FORMULA) {
+    free(((sp_formula *)field)->text);
+    free(((sp_formula *)field)->where);
+  } else if (key->type == SP_KEY_CONDITION) {
+    sp_boundary_entry *entry = field;
+    free(entry->group);
+    free(entry->formula.text);
+    free(entry->formula.where);
+  }
+}

@@ -1,0 +1,483 @@
+/* The parser of formulas: recursive descent, straight into a program of slots. */
+#define _POSIX_C_SOURCE 200809L /* newlocale */
+#include "io/expression_internal.h"
+
+#include <locale.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Levels of parentheses, signs, exponents and conditionals within each other; keeps the recursion
+ * far from the end of the C stack. */
+enum { MAX_DEPTH = 200 };
+
+static const struct function {
+  const char *name;
+  int arity;
+  sp_operation operation;
+} functions[] = {
+    {"sin", 1, SP_OP_SIN},     {"cos", 1, SP_OP_COS},   {"tan", 1, SP_OP_TAN},
+    {"asin", 1, SP_OP_ASIN},   {"acos", 1, SP_OP_ACOS}, {"atan", 1, SP_OP_ATAN},
+    {"sinh", 1, SP_OP_SINH},   {"cosh", 1, SP_OP_COSH}, {"tanh", 1, SP_OP_TANH},
+    {"exp", 1, SP_OP_EXP},     {"log", 1, SP_OP_LOG},   {"log10", 1, SP_OP_LOG10},
+    {"sqrt", 1, SP_OP_SQRT},   {"cbrt", 1, SP_OP_CBRT}, {"abs", 1, SP_OP_ABS},
+    {"erf", 1, SP_OP_ERF},     {"sign", 1, SP_OP_SIGN}, {"floor", 1, SP_OP_FLOOR},
+    {"atan2", 2, SP_OP_ATAN2}, {"pow", 2, SP_OP_POWER}, {"min", 2, SP_OP_MIN},
+    {"max", 2, SP_OP_MAX},     {"if", 3, SP_OP_SELECT},
+};
+enum { FUNCTIONS = sizeof functions / sizeof functions[0] };
+
+static const char known_names[] =
+    "x, y, z, pi, e, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, exp, log, log10, sqrt, "
+    "cbrt, abs, erf, sign, floor, atan2, pow, min, max, if";
+
+/* The binary operators that associate to the left, weakest first. */
+enum { WEAKEST = 1, EQUALITY = 3, ORDER = 4, STRONGEST = 6 };
+static const struct binary {
+  const char *text;
+  int precedence;
+  sp_operation operation;
+} binaries[] = {
+    {"||", WEAKEST, SP_OP_OR},
+    {"&&", 2, SP_OP_AND},
+    {"==", EQUALITY, SP_OP_EQUAL},
+    {"!=", EQUALITY, SP_OP_NOT_EQUAL},
+    {"<", ORDER, SP_OP_LESS},
+    {"<=", ORDER, SP_OP_LESS_EQUAL},
+    {">", ORDER, SP_OP_GREATER},
+    {">=", ORDER, SP_OP_GREATER_EQUAL},
+    {"+", 5, SP_OP_ADD},
+    {"-", 5, SP_OP_SUBTRACT},
+    {"*", STRONGEST, SP_OP_MULTIPLY},
+    {"/", STRONGEST, SP_OP_DIVIDE},
+};
+enum { BINARIES = sizeof binaries / sizeof binaries[0] };
+
+typedef enum token_kind {
+  TOKEN_END,
+  TOKEN_NUMBER,
+  TOKEN_NAME,
+  TOKEN_SYMBOL,
+  TOKEN_STRAY
+} token_kind;
+
+typedef struct token {
+  token_kind kind;
+  const char *start;
+  size_t length;
+} token;
+
+/* A parsed subexpression. A constant has no place until an instruction needs it there, so that
+ * constants fold without undoing anything. */
+typedef struct operand {
+  bool is_constant;
+  double constant;
+  sp_source source;
+} operand;
+
+typedef struct parser {
+  sp_expression *expression;
+  size_t capacity;
+  token next;
+  int depth;
+  bool slot_used[SP_EXPRESSION_SLOTS];
+} parser;
+
+static bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool is_space(char c) {
+  return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* Bytes of the UTF-8 character at s, 0 if there is none; its code point. */
+static size_t utf8_character(const char *s, unsigned *code) {
+  const unsigned char lead = (unsigned char)*s;
+  const size_t length = lead >= 0xC2 && lead < 0xE0   ? 2
+                        : lead >= 0xE0 && lead < 0xF0 ? 3
+                        : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                      : 0;
+  *code = length ? lead & (0x7Fu >> length) : 0;
+  for (size_t k = 1; k < length; k++) {
+    if (((unsigned char)s[k] & 0xC0) != 0x80) return 0;
+    *code = *code << 6 | ((unsigned char)s[k] & 0x3Fu);
+  }
+  return length;
+}
+
+/* digits [. digits] [e [+-] digits], with a digit before or after the point; 0 if s is none. */
+static size_t number_length(const char *s) {
+  const char *p = s;
+  while (is_digit(*p)) p++;
+  size_t digits = (size_t)(p - s);
+  if (*p == '.') {
+    const char *fraction = ++p;
+    while (is_digit(*p)) p++;
+    digits += (size_t)(p - fraction);
+  }
+  if (digits == 0) return 0;
+  if (*p == 'e' || *p == 'E') {
+    const char *exponent = p + 1 + (p[1] == '+' || p[1] == '-');
+    if (is_digit(*exponent))
+      for (p = exponent; is_digit(*p);) p++;
+  }
+  return (size_t)(p - s);
+}
+
+static size_t symbol_length(const char *s) {
+  static const char *const pairs[] = {"||", "&&", "==", "!=", "<=", ">=", "**"};
+  for (size_t k = 0; k < sizeof pairs / sizeof pairs[0]; k++)
+    if (strncmp(s, pairs[k], 2) == 0) return 2;
+  return strchr("+-*/^<>!?:(),", *s) ? 1 : 0;
+}
+
+static void advance(parser *p) {
+  const char *s = p->next.start + p->next.length;
+  while (is_space(*s)) s++;
+  unsigned code;
+  size_t length = 0;
+  token_kind kind = TOKEN_END;
+  if (is_letter(*s)) {
+    kind = TOKEN_NAME;
+    while (is_letter(s[length]) || is_digit(s[length])) length++;
+  } else if ((length = number_length(s)) > 0)
+    kind = TOKEN_NUMBER;
+  else if (*s != '\0' && (length = symbol_length(s)) > 0)
+    kind = TOKEN_SYMBOL;
+  else if (*s != '\0') {
+    kind = TOKEN_STRAY;
+    length = utf8_character(s, &code);
+    if (length == 0) length = 1;
+  }
+  p->next = (token){kind, s, length};
+}
+
+static bool token_is(const token *t, const char *text) {
+  return t->length == strlen(text) && strncmp(t->start, text, t->length) == 0;
+}
+
+static int column_of(const parser *p, const token *t) {
+  const ptrdiff_t offset = t->start - p->expression->text;
+  return offset < INT32_MAX ? (int)offset + 1 : INT32_MAX;
+}
+
+enum { FOUND_SIZE = 96 };
+
+/* "found ..." for a message: printable whatever the bytes are. */
+static void describe(const token *t, char found[FOUND_SIZE]) {
+  const int longest = 40;
+  const unsigned char first = (unsigned char)*t->start;
+  unsigned code;
+  if (t->kind == TOKEN_END)
+    snprintf(found, FOUND_SIZE, "end of formula");
+  else if (first >= 0x80 && t->length > 1 && utf8_character(t->start, &code) && code >= 0xA0)
+    snprintf(found, FOUND_SIZE, "'%.*s' (U+%04X, not ASCII)", (int)t->length, t->start, code);
+  else if (first < 0x20 || first >= 0x7F)
+    snprintf(found, FOUND_SIZE, "byte 0x%02X", first);
+  else if (t->length > (size_t)longest)
+    snprintf(found, FOUND_SIZE, "'%.*s...'", longest, t->start);
+  else
+    snprintf(found, FOUND_SIZE, "'%.*s'%s", (int)t->length, t->start,
+             token_is(t, "=")   ? " (to compare, write '==')"
+             : token_is(t, "&") ? " (for 'and', write '&&')"
+             : token_is(t, "|") ? " (for 'or', write '||')"
+                                : "");
+}
+
+/* The next token is not what it should be; `note` is added in the end. */
+static sp_status unexpected(const parser *p, const char *expected, const char *note) {
+  char found[FOUND_SIZE];
+  describe(&p->next, found);
+  return sp_fail(SP_ERR_INPUT, "%s: column %d: expected %s, found %s%s", p->expression->where,
+                 column_of(p, &p->next), expected, found, note);
+}
+
+static sp_status expect(parser *p, const char *symbol, const char *expected, const char *note) {
+  if (!token_is(&p->next, symbol)) return unexpected(p, expected, note);
+  advance(p);
+  return SP_OK;
+}
+
+/* A call that leads back to the function it is in stands between these. */
+static sp_status enter(parser *p) {
+  if (++p->depth > MAX_DEPTH)
+    return sp_fail(SP_ERR_INPUT, "%s: column %d: nested more than %d levels deep",
+                   p->expression->where, column_of(p, &p->next), MAX_DEPTH);
+  return SP_OK;
+}
+
+static void leave(parser *p) {
+  p->depth--;
+}
+
+static operand constant_operand(double value) {
+  return (operand){.is_constant = true, .constant = value, .source = {-1, 0}};
+}
+
+static void release(parser *p, const operand *o) {
+  if (!o->is_constant && o->source.place >= 0) p->slot_used[o->source.place] = false;
+}
+
+/* Append an instruction with a free slot for its result. */
+static sp_status emit(parser *p, sp_instruction instruction, sp_source *destination) {
+  sp_expression *expression = p->expression;
+  int slot = 0;
+  while (slot < SP_EXPRESSION_SLOTS && p->slot_used[slot]) slot++;
+  if (slot == SP_EXPRESSION_SLOTS)
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: column %d: more than %d intermediate results wait for each other; use "
+                   "fewer nested parentheses",
+                   expression->where, column_of(p, &p->next), SP_EXPRESSION_SLOTS - 1);
+  if (expression->length == p->capacity) {
+    const size_t capacity = p->capacity ? 2 * p->capacity : 16;
+    sp_instruction *program = realloc(expression->program, capacity * sizeof *program);
+    if (!program)
+      return sp_fail(SP_ERR_SYSTEM, "%s: out of memory: %zu instructions of a formula",
+                     expression->where, capacity);
+    expression->program = program;
+    p->capacity = capacity;
+  }
+  p->slot_used[slot] = true;
+  instruction.destination.place = slot;
+  *destination = instruction.destination;
+  expression->program[expression->length++] = instruction;
+  return SP_OK;
+}
+
+static sp_status give_place(parser *p, operand *o) {
+  if (!o->is_constant) return SP_OK;
+  const sp_instruction instruction = {
+      .operation = SP_OP_CONSTANT, .operand = {{-1, 0}, {-1, 0}, {-1, 0}}, .constant = o->constant};
+  o->is_constant = false;
+  return emit(p, instruction, &o->source);
+}
+
+/* The coordinates along which the result may have a derivative. */
+static unsigned result_depends(sp_operation operation, const operand o[3]) {
+  switch (operation) {
+  case SP_OP_NOT:
+  case SP_OP_SIGN:
+  case SP_OP_FLOOR:
+  case SP_OP_EQUAL:
+  case SP_OP_NOT_EQUAL:
+  case SP_OP_LESS:
+  case SP_OP_LESS_EQUAL:
+  case SP_OP_GREATER:
+  case SP_OP_GREATER_EQUAL:
+  case SP_OP_AND:
+  case SP_OP_OR:
+    return 0;
+  case SP_OP_SELECT:
+    return o[1].source.depends | o[2].source.depends;
+  default:
+    return o[0].source.depends | o[1].source.depends;
+  }
+}
+
+/* *result = operation(o[0], .., o[count - 1]). */
+static sp_status apply(parser *p, sp_operation operation, int count, const operand *operands,
+                       operand *result) {
+  operand o[3] = {constant_operand(0), constant_operand(0), constant_operand(0)};
+  bool is_constant = true;
+  for (int k = 0; k < count; k++) {
+    o[k] = operands[k];
+    is_constant = is_constant && o[k].is_constant;
+  }
+  double constant = 0;
+  if (operation == SP_OP_POWER && o[1].is_constant && o[1].constant >= 2 &&
+      o[1].constant <= SP_SMALL_POWER_MAX && o[1].constant == floor(o[1].constant)) {
+    operation = SP_OP_SMALL_POWER;
+    constant = o[1].constant;
+    count = 1;
+  }
+  if (is_constant) {
+    const double values[3] = {o[0].constant, o[1].constant, o[2].constant};
+    *result = constant_operand(sp_expression_fold(operation, constant, values));
+    return SP_OK;
+  }
+  for (int k = 0; k < count; k++) SP_TRY(give_place(p, &o[k]));
+  const sp_instruction instruction = {
+      .operation = operation,
+      .operand = {o[0].source, o[1].source, o[2].source},
+      .destination = {.depends = result_depends(operation, o)},
+      .constant = constant,
+  };
+  *result = (operand){.is_constant = false};
+  SP_TRY(emit(p, instruction, &result->source));
+  for (int k = 0; k < count; k++) release(p, &o[k]);
+  return SP_OK;
+}
+
+static sp_status parse_conditional(parser *p, operand *result);
+
+static sp_status parse_number(parser *p, operand *result) {
+  /* In the C locale, see sp_expression_parse; the token's end is where strtod stops, except after
+   * 0x, which is an error at the x. */
+  const double value = strtod(p->next.start, NULL);
+  if (!isfinite(value)) return unexpected(p, "a number below 1.8e308", "");
+  *result = constant_operand(value);
+  advance(p);
+  return SP_OK;
+}
+
+static sp_status parse_arguments(parser *p, const struct function *function, operand *result) {
+  char note[64], expected[32];
+  snprintf(note, sizeof note, ": %s takes %d argument%s", function->name, function->arity,
+           function->arity == 1 ? "" : "s");
+  advance(p);
+  snprintf(expected, sizeof expected, "'(' after %s", function->name);
+  SP_TRY(expect(p, "(", expected, ""));
+  operand arguments[3];
+  for (int k = 0; k < function->arity; k++) {
+    if (token_is(&p->next, ")") || token_is(&p->next, ","))
+      return unexpected(p, "an argument", note);
+    SP_TRY(parse_conditional(p, &arguments[k]));
+    const bool is_last = k == function->arity - 1;
+    const bool miscounted = token_is(&p->next, is_last ? "," : ")");
+    SP_TRY(expect(p, is_last ? ")" : ",", is_last ? "')'" : "','", miscounted ? note : ""));
+  }
+  return apply(p, function->operation, function->arity, arguments, result);
+}
+
+static sp_status parse_name(parser *p, operand *result) {
+  const token *name = &p->next;
+  for (int d = 0; d < 3; d++)
+    if (token_is(name, (const char *const[]){"x", "y", "z"}[d])) {
+      *result = (operand){.is_constant = false, .source = {-1 - d, 1u << d}};
+      p->expression->is_constant = false;
+      advance(p);
+      return SP_OK;
+    }
+  const bool is_pi = token_is(name, "pi");
+  if (is_pi || token_is(name, "e")) {
+    *result = constant_operand(is_pi ? 3.14159265358979323846 : 2.71828182845904523536);
+    advance(p);
+    return SP_OK;
+  }
+  for (int k = 0; k < FUNCTIONS; k++)
+    if (token_is(name, functions[k].name)) return parse_arguments(p, &functions[k], result);
+  char found[FOUND_SIZE];
+  describe(name, found);
+  return sp_fail(SP_ERR_INPUT, "%s: column %d: unknown name %s; known names are %s",
+                 p->expression->where, column_of(p, name), found, known_names);
+}
+
+static sp_status parse_primary(parser *p, operand *result) {
+  if (p->next.kind == TOKEN_NUMBER) return parse_number(p, result);
+  if (p->next.kind == TOKEN_NAME) return parse_name(p, result);
+  SP_TRY(expect(p, "(", "a number, a name or '('", ""));
+  SP_TRY(parse_conditional(p, result));
+  return expect(p, ")", "')'", "");
+}
+
+/* A sign or '!' binds weaker than a power, but may begin an exponent: 2^-x. */
+static sp_status parse_unary(parser *p, operand *result) {
+  const token sign = p->next;
+  const bool is_signed = token_is(&sign, "+") || token_is(&sign, "-") || token_is(&sign, "!");
+  operand o[2];
+  if (is_signed)
+    advance(p);
+  else {
+    SP_TRY(parse_primary(p, &o[0]));
+    *result = o[0];
+    if (!token_is(&p->next, "^") && !token_is(&p->next, "**")) return SP_OK;
+    advance(p);
+  }
+  SP_TRY(enter(p));
+  SP_TRY(parse_unary(p, &o[1]));
+  leave(p);
+  if (!is_signed) return apply(p, SP_OP_POWER, 2, o, result);
+  *result = o[1];
+  if (token_is(&sign, "+")) return SP_OK;
+  return apply(p, token_is(&sign, "-") ? SP_OP_NEGATE : SP_OP_NOT, 1, &o[1], result);
+}
+
+static const struct binary *find_binary(const token *t) {
+  for (int k = 0; k < BINARIES; k++)
+    if (token_is(t, binaries[k].text)) return &binaries[k];
+  return NULL;
+}
+
+/* Operators of this precedence and stronger ones. The loop keeps long sums flat. */
+static sp_status parse_binary(parser *p, int precedence, operand *result) {
+  if (precedence > STRONGEST) return parse_unary(p, result);
+  operand o[2];
+  SP_TRY(parse_binary(p, precedence + 1, &o[0]));
+  const struct binary *binary = find_binary(&p->next);
+  for (bool first = true; binary && binary->precedence == precedence; first = false) {
+    /* 0 < x < 1 means something else than it says. */
+    if (!first && (precedence == EQUALITY || precedence == ORDER))
+      return unexpected(p, "'&&' or parentheses between comparisons", "");
+    advance(p);
+    SP_TRY(parse_binary(p, precedence + 1, &o[1]));
+    SP_TRY(apply(p, binary->operation, 2, o, &o[0]));
+    binary = find_binary(&p->next);
+  }
+  *result = o[0];
+  return SP_OK;
+}
+
+static sp_status parse_conditional(parser *p, operand *result) {
+  SP_TRY(enter(p));
+  operand o[3];
+  SP_TRY(parse_binary(p, WEAKEST, &o[0]));
+  *result = o[0];
+  if (token_is(&p->next, "?")) {
+    advance(p);
+    SP_TRY(parse_conditional(p, &o[1]));
+    SP_TRY(expect(p, ":", "':'", ""));
+    SP_TRY(parse_conditional(p, &o[2]));
+    SP_TRY(apply(p, SP_OP_SELECT, 3, o, result));
+  }
+  leave(p);
+  return SP_OK;
+}
+
+static sp_status parse_formula(parser *p) {
+  operand result;
+  advance(p);
+  if (p->next.kind == TOKEN_END) return unexpected(p, "a formula", "");
+  SP_TRY(parse_conditional(p, &result));
+  if (p->next.kind != TOKEN_END) return unexpected(p, "an operator or end of formula", "");
+  SP_TRY(give_place(p, &result));
+  p->expression->result = result.source;
+  return SP_OK;
+}
+
+static sp_status parse_into(sp_expression *expression, const char *text, const char *where) {
+  const size_t text_size = strlen(text) + 1, where_size = strlen(where) + 1;
+  SP_TRY(sp_allocate(text_size, 1, "the text of a formula", &expression->text));
+  memcpy(expression->text, text, text_size);
+  SP_TRY(sp_allocate(where_size, 1, "the place of a formula", &expression->where));
+  memcpy(expression->where, where, where_size);
+  expression->is_constant = true;
+
+  /* strtod reads "1,5" in some locales: this thread leaves its own for a moment. */
+  const locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+  if (!c_locale) return sp_fail(SP_ERR_SYSTEM, "%s: cannot make a C locale", where);
+  const locale_t old_locale = uselocale(c_locale);
+  parser p = {.expression = expression, .next = {.start = expression->text}};
+  const sp_status status = parse_formula(&p);
+  uselocale(old_locale);
+  freelocale(c_locale);
+  return status;
+}
+
+sp_status sp_expression_parse(const char *text, const char *where, sp_expression **out) {
+  *out = NULL;
+  sp_expression *expression;
+  SP_TRY(sp_allocate(1, sizeof *expression, "a formula", &expression));
+  const sp_status status = parse_into(expression, text, where);
+  if (status == SP_OK)
+    *out = expression;
+  else
+    sp_expression_destroy(&expression);
+  return status;
+}

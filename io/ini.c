@@ -1,0 +1,196 @@
+#include "io/ini.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_space(char c) {
+  return c != '\0' && strchr(SP_INI_SPACE, c);
+}
+
+static bool is_comment_sign(char c) {
+  return c == '#' || c == ';';
+}
+
+/* Cut white space off both ends, in place. */
+static char *trim(char *text) {
+  text += strspn(text, SP_INI_SPACE);
+  size_t length = strlen(text);
+  while (length > 0 && is_space(text[length - 1])) length--;
+  text[length] = '\0';
+  return text;
+}
+
+/* The first comment sign that begins a comment, or NULL. */
+static const char *find_comment(const char *text) {
+  for (const char *c = text; *c; c++)
+    if (is_comment_sign(*c) && (c == text || is_space(c[-1]))) return c;
+  return NULL;
+}
+
+bool sp_ini_holds(const char *value) {
+  const size_t length = strlen(value);
+  if (length == 0) return true;
+  return !is_space(value[0]) && !is_space(value[length - 1]) && !strchr(value, '\n') &&
+         !find_comment(value);
+}
+
+const char *sp_ini_show(const char *text, char shown[SP_SHOWN_SIZE]) {
+  static const char ellipsis[] = "...";
+  size_t length = strlen(text);
+  const bool cut = length >= SP_SHOWN_SIZE;
+  if (cut) {
+    length = SP_SHOWN_SIZE - sizeof ellipsis;
+    /* Not within a UTF-8 character: its later bytes are 10xxxxxx. */
+    while (length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80) length--;
+  }
+  for (size_t i = 0; i < length; i++) {
+    const unsigned char c = (unsigned char)text[i];
+    shown[i] = c < ' ' || c == 0x7F ? '?' : text[i];
+  }
+  strcpy(shown + length, cut ? ellipsis : "");
+  return shown;
+}
+
+static sp_status append(sp_ini *ini, int *capacity, sp_ini_entry entry) {
+  if (ini->count == *capacity) {
+    const int larger = *capacity > 0 ? 2 * *capacity : 32;
+    sp_ini_entry *entries = realloc(ini->entries, (size_t)larger * sizeof *entries);
+    if (!entries) return sp_fail(SP_ERR_SYSTEM, "out of memory: %d lines of a case", larger);
+    ini->entries = entries;
+    *capacity = larger;
+  }
+  ini->entries[ini->count++] = entry;
+  return SP_OK;
+}
+
+/* "[section]", already trimmed, becomes "section" in place. */
+static sp_status parse_section(const char *name, int line, char *text, const char **section) {
+  char shown[SP_SHOWN_SIZE];
+  char *end = strchr(text, ']');
+  if (!end)
+    return sp_fail(SP_ERR_INPUT, "%s:%d: expected ']' after '%s'", name, line,
+                   sp_ini_show(text, shown));
+  if (end[1] != '\0')
+    return sp_fail(SP_ERR_INPUT, "%s:%d: unexpected text after ']': '%s'", name, line,
+                   sp_ini_show(end + 1 + strspn(end + 1, SP_INI_SPACE), shown));
+  *end = '\0';
+  *section = trim(text + 1);
+  if (**section == '\0') return sp_fail(SP_ERR_INPUT, "%s:%d: no name in '[]'", name, line);
+  return SP_OK;
+}
+
+/* "key = value", already trimmed, is split in place. */
+static sp_status parse_key(const char *name, int line, char *text, sp_ini_entry *entry) {
+  char shown[SP_SHOWN_SIZE];
+  char *equals = strchr(text, '=');
+  if (!equals)
+    return sp_fail(SP_ERR_INPUT, "%s:%d: expected 'key = value' or '[section]', found '%s'", name,
+                   line, sp_ini_show(text, shown));
+  *equals = '\0';
+  entry->key = trim(text);
+  char *value = trim(equals + 1);
+  if (is_comment_sign(*value)) *value = '\0';
+  entry->value = value;
+  if (*entry->key == '\0') return sp_fail(SP_ERR_INPUT, "%s:%d: no key before '='", name, line);
+  if (!entry->section)
+    return sp_fail(SP_ERR_INPUT, "%s:%d: key '%s' stands before any [section]", name, line,
+                   sp_ini_show(entry->key, shown));
+  return SP_OK;
+}
+
+static sp_status parse_lines(const char *name, char *text, size_t length, sp_ini *ini) {
+  const char *section = NULL;
+  int capacity = 0, line = 0;
+  for (char *begin = text, *end = text + length; begin < end;) {
+    char *newline = memchr(begin, '\n', (size_t)(end - begin));
+    char *next = newline ? newline + 1 : end;
+    if (newline) *newline = '\0';
+    line++;
+    /* The text ends in a NUL, so one that is met before the end of the line is the user's. */
+    if (begin + strlen(begin) != (newline ? newline : end))
+      return sp_fail(SP_ERR_INPUT, "%s:%d: NUL byte; expected UTF-8 text", name, line);
+    char *comment = (char *)find_comment(begin);
+    if (comment) *comment = '\0';
+    begin = trim(begin);
+    if (*begin != '\0') {
+      sp_ini_entry entry = {.line = line};
+      if (*begin == '[') {
+        SP_TRY(parse_section(name, line, begin, &section));
+        entry.section = section;
+      } else {
+        entry.section = section;
+        SP_TRY(parse_key(name, line, begin, &entry));
+      }
+      SP_TRY(append(ini, &capacity, entry));
+    }
+    begin = next;
+  }
+  return SP_OK;
+}
+
+sp_status sp_ini_parse(const char *name, const char *text, size_t length, sp_ini **out) {
+  static const char mark[] = "\xEF\xBB\xBF";
+  *out = NULL;
+  sp_ini *ini = NULL;
+  SP_TRY(sp_allocate(1, sizeof *ini, "the list of a case", &ini));
+  sp_status status = sp_allocate(length + 1, 1, "the text of a case", &ini->text);
+  if (status == SP_OK) {
+    if (length > 0) memcpy(ini->text, text, length);
+    const size_t skip = strncmp(ini->text, mark, sizeof mark - 1) == 0 ? sizeof mark - 1 : 0;
+    status = parse_lines(name, ini->text + skip, length - skip, ini);
+  }
+  if (status != SP_OK)
+    sp_ini_destroy(&ini);
+  else
+    *out = ini;
+  return status;
+}
+
+static sp_status split_argument(const char *argument, char *text, sp_ini_entry *entry) {
+  char shown[SP_SHOWN_SIZE];
+  char *equals = strchr(text, '=');
+  if (equals) *equals = '\0';
+  char *dot = strchr(text, '.');
+  if (!equals || !dot)
+    return sp_fail(SP_ERR_INPUT, "argument '%s': expected section.key=value",
+                   sp_ini_show(argument, shown));
+  *dot = '\0';
+  *entry = (sp_ini_entry){.section = trim(text), .key = trim(dot + 1), .value = trim(equals + 1)};
+  if (*entry->section == '\0' || *entry->key == '\0')
+    return sp_fail(SP_ERR_INPUT, "argument '%s': expected section.key=value",
+                   sp_ini_show(argument, shown));
+  if (!sp_ini_holds(entry->key) || *entry->key == '[' || !sp_ini_holds(entry->value))
+    return sp_fail(SP_ERR_INPUT,
+                   "argument '%s': a case cannot hold a key that begins with '[', a line break, "
+                   "nor a # or ; at the start or after white space",
+                   sp_ini_show(argument, shown));
+  return SP_OK;
+}
+
+sp_status sp_ini_parse_argument(const char *argument, sp_ini **out) {
+  *out = NULL;
+  sp_ini *ini = NULL;
+  SP_TRY(sp_allocate(1, sizeof *ini, "an argument", &ini));
+  const size_t length = strlen(argument);
+  sp_status status = sp_allocate(length + 1, 1, "an argument", &ini->text);
+  if (status == SP_OK) {
+    memcpy(ini->text, argument, length);
+    sp_ini_entry entry;
+    int capacity = 0;
+    status = split_argument(argument, ini->text, &entry);
+    if (status == SP_OK) status = append(ini, &capacity, entry);
+  }
+  if (status != SP_OK)
+    sp_ini_destroy(&ini);
+  else
+    *out = ini;
+  return status;
+}
+
+void sp_ini_destroy(sp_ini **ini) {
+  if (!*ini) return;
+  free((*ini)->entries);
+  free((*ini)->text);
+  free(*ini);
+  *ini = NULL;
+}

@@ -1,0 +1,55 @@
+/* The syntax of case files: INI text becomes a plain list. Nothing here knows which sections and
+ * keys exist.
+ *
+ *     # a comment, or ; one
+ *     [section]            # white space within the brackets does not matter
+ *     key = value          # the key ends at the first '='; the value may be empty
+ *
+ * A # or ; begins a comment where it stands first in a line or a value, or after white space.
+ * Lines may have any length and end in LF or CRLF; a UTF-8 byte order mark is skipped. */
+#ifndef SP_IO_INI_H
+#define SP_IO_INI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "io/error.h"
+
+/* White space within a line. */
+#define SP_INI_SPACE " \t\r\v\f"
+
+typedef struct sp_ini_entry {
+  const char *section;
+  const char *key;   /* NULL in the entry of the line [section] itself */
+  const char *value; /* without white space at its ends; "" where nothing stands, NULL with key */
+  int line;          /* counted from 1; 0 for an argument */
+} sp_ini_entry;
+
+typedef struct sp_ini {
+  sp_ini_entry *entries; /* in the order of the text */
+  int count;
+  char *text; /* what the entries point into */
+} sp_ini;
+
+/* Split `text`, which may hold any bytes. `name` heads messages, "case.ini:12: expected ...". The
+ * caller destroys *out. Local. Errors: SP_ERR_INPUT with the first line that is no section, no
+ * key = value and no comment, or that holds a NUL byte. */
+sp_status sp_ini_parse(const char *name, const char *text, size_t length, sp_ini **out);
+
+/* One entry from section.key=value, where the section ends at the first dot. What could not stand
+ * in a file is refused, so that a case with its arguments can always be written as one file. The
+ * caller destroys *out. Local. Errors: SP_ERR_INPUT. */
+sp_status sp_ini_parse_argument(const char *argument, sp_ini **out);
+
+/* NULL-safe; sets *ini to NULL. Local. */
+void sp_ini_destroy(sp_ini **ini);
+
+/* True if `value` is read back unchanged when it is written into a file. Local. */
+bool sp_ini_holds(const char *value);
+
+/* `text` as a message shows it: long text cut and ended in "...", control characters as '?'.
+ * Returns `shown`. Local. */
+enum { SP_SHOWN_SIZE = 64 };
+const char *sp_ini_show(const char *text, char shown[SP_SHOWN_SIZE]);
+
+#endif

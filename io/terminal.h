@@ -1,0 +1,31 @@
+/* What a person sees: lines and tables on standard output, written by rank 0 only, and a progress
+ * line that is overwritten in place, only if standard output is a terminal. With -q there is
+ * neither. Error messages are main's business and go to standard error. All functions Local. */
+#ifndef SP_IO_TERMINAL_H
+#define SP_IO_TERMINAL_H
+
+#include <mpi.h>
+#include <stdbool.h>
+
+typedef struct sp_terminal {
+  bool prints;       /* rank 0 without -q */
+  bool progress;     /* and standard output is a terminal */
+  bool line_open;    /* a progress line is on screen */
+  double last_shown; /* MPI_Wtime of it */
+} sp_terminal;
+
+/* A terminal for this rank. */
+sp_terminal sp_terminal_open(MPI_Comm comm, bool quiet);
+
+/* Print like printf; clears a progress line first. */
+void sp_terminal_print(sp_terminal *terminal, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Replace the progress line, at most ten times a second. */
+void sp_terminal_progress(sp_terminal *terminal, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Remove the progress line, if there is one. */
+void sp_terminal_clear(sp_terminal *terminal);
+
+#endif

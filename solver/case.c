@@ -1,0 +1,220 @@
+#include "solver/case.h"
+
+#include <stdlib.h>
+
+#include "mesh/box.h"
+#include "mesh/gmsh.h"
+#include "operators/operator.h"
+#include "solver/cg.h"
+#include "solver/errors.h"
+#include "solver/field.h"
+#include "solver/null_space.h"
+#include "solver/problem.h"
+#include "solver/profile.h"
+#include "solver/report.h"
+
+/* Everything that a case owns, so that there is one place that releases it. */
+typedef struct sp_case {
+  MPI_Comm comm;
+  const sp_config *config;
+  sp_mesh *mesh;
+  sp_numbering *numbering;
+  sp_exchange *exchange;
+  sp_problem *problem;
+  sp_null_space *null_space; /* NULL where the operator is regular */
+  const sp_backend *backend;
+  sp_device *device;
+  sp_operator *op;
+  /* L-vectors on the host. */
+  bool *constrained;
+  double *boundary_values, *load, *inverse_diagonal, *solution;
+  /* L-vectors on the device. */
+  double *x, *b, *d;
+  sp_profile profile;
+  sp_report *report;
+} sp_case;
+
+static void release(sp_case *c) {
+  sp_report_close(&c->report);
+  if (c->device) {
+    c->backend->vector_destroy(c->device, &c->x);
+    c->backend->vector_destroy(c->device, &c->b);
+    c->backend->vector_destroy(c->device, &c->d);
+    sp_operator_destroy(&c->op);
+    c->backend->close(&c->device);
+  }
+  free(c->constrained);
+  free(c->boundary_values);
+  free(c->load);
+  free(c->inverse_diagonal);
+  free(c->solution);
+  sp_null_space_destroy(&c->null_space);
+  sp_problem_destroy(&c->problem);
+  sp_exchange_destroy(&c->exchange);
+  sp_numbering_destroy(&c->numbering);
+  sp_mesh_destroy(&c->mesh);
+}
+
+static sp_status make_mesh(sp_case *c) {
+  const sp_config *config = c->config;
+  sp_hexes *hexes;
+  if (config->mesh.shape == SP_SHAPE_FILE) {
+    SP_TRY(sp_gmsh_hexes(c->comm, config->mesh.file, &hexes));
+  } else {
+    sp_box box = {.map = config->mesh.map, .epsilon = config->mesh.epsilon};
+    for (int d = 0; d < 3; d++) {
+      box.elements[d] = config->mesh.elements[d];
+      box.lower[d] = config->mesh.lower[d];
+      box.upper[d] = config->mesh.upper[d];
+    }
+    SP_TRY(sp_box_hexes(c->comm, &box, &hexes));
+  }
+  SP_TRY(sp_mesh_create(c->comm, &hexes, &c->mesh));
+  for (int r = 0; r < config->mesh.refine; r++) SP_TRY(sp_mesh_refine(&c->mesh));
+  return SP_OK;
+}
+
+static sp_status make_numbering(sp_case *c) {
+  SP_TRY(sp_numbering_create(c->mesh, c->config->discretization.order, &c->numbering));
+  return sp_exchange_create(c->comm, c->numbering, &c->exchange);
+}
+
+static sp_status allocate_host_vectors(sp_case *c) {
+  const size_t dofs = (size_t)c->numbering->local;
+  SP_TRY(sp_allocate(dofs, sizeof(bool), "Dirichlet mask", &c->constrained));
+  SP_TRY(sp_allocate(dofs, sizeof(double), "Dirichlet values", &c->boundary_values));
+  SP_TRY(sp_allocate(dofs, sizeof(double), "load vector", &c->load));
+  SP_TRY(sp_allocate(dofs, sizeof(double), "solution", &c->solution));
+  if (c->config->solver.preconditioner == SP_PRECONDITIONER_JACOBI)
+    SP_TRY(sp_allocate(dofs, sizeof(double), "diagonal", &c->inverse_diagonal));
+  return SP_OK;
+}
+
+/* Constraints and load vector. */
+static sp_status make_problem(sp_case *c, sp_jacobian_range *range) {
+  SP_TRY(sp_problem_create(c->config, c->mesh, &c->problem));
+  SP_TRY(sp_agree(c->comm, allocate_host_vectors(c)));
+  SP_TRY(sp_problem_constraints(c->problem, c->mesh, c->numbering, c->exchange, c->constrained,
+                                c->boundary_values));
+  SP_TRY(sp_problem_load(c->problem, c->mesh, c->numbering, c->exchange, c->load, range));
+  if (!sp_null_space_exists(c->problem)) return SP_OK;
+  SP_TRY(sp_null_space_create(c->mesh, c->numbering, c->exchange, &c->null_space));
+  /* Data derived from a solution are compatible by the divergence theorem; what the quadrature
+   * leaves over is part of the discretization error. */
+  const bool given = c->problem->forcing || c->config->boundary.count > 0 ||
+                     c->config->boundary.fallback.formula.text;
+  double imbalance;
+  return sp_null_space_project(c->null_space, c->numbering, c->exchange, given, c->load,
+                               &imbalance);
+}
+
+static sp_status make_operator(sp_case *c) {
+  const sp_config *config = c->config;
+  sp_operator_setup setup = {.mesh = c->mesh,
+                             .numbering = c->numbering,
+                             .kind = c->problem->kind,
+                             .lambda = c->problem->lambda,
+                             .constrained = c->constrained};
+  SP_TRY(sp_backend_open(c->comm, config->backend.device, &c->backend, &c->device));
+  SP_TRY(sp_operator_choose_geometry(c->backend, c->mesh->hexes, setup.kind, c->numbering->order,
+                                     config->discretization.geometry, &setup.geometry));
+  SP_TRY(sp_operator_create(c->backend, c->device, &setup, &c->op));
+  if (c->inverse_diagonal)
+    return sp_operator_inverse_diagonal(c->exchange, &setup, c->inverse_diagonal);
+  return SP_OK;
+}
+
+static sp_status upload_vectors(sp_case *c) {
+  const size_t dofs = (size_t)c->op->dofs;
+  SP_TRY(c->backend->vector_create(c->device, dofs, &c->x));
+  SP_TRY(c->backend->vector_create(c->device, dofs, &c->b));
+  if (!c->inverse_diagonal) return SP_OK;
+  SP_TRY(c->backend->vector_create(c->device, dofs, &c->d));
+  return c->backend->upload(c->device, dofs, c->inverse_diagonal, c->d);
+}
+
+/* b = load - A u_D on free DOFs, where u_D has the Dirichlet values and is zero elsewhere. */
+static sp_status lift(sp_case *c) {
+  const size_t dofs = (size_t)c->op->dofs;
+  SP_TRY(sp_agree(c->comm, upload_vectors(c)));
+  if (c->problem->has_dirichlet) {
+    sp_status status = c->backend->upload(c->device, dofs, c->boundary_values, c->x);
+    SP_TRY(sp_agree(c->comm, status));
+    SP_TRY(sp_operator_apply(c->op, false, c->x, c->b));
+    status = c->backend->download(c->device, dofs, c->b, c->solution);
+    SP_TRY(sp_agree(c->comm, status));
+    for (size_t i = 0; i < dofs; i++)
+      c->load[i] = c->constrained[i] ? 0 : c->load[i] - c->solution[i];
+    for (size_t i = 0; i < dofs; i++) c->solution[i] = 0;
+    SP_TRY(sp_agree(c->comm, c->backend->upload(c->device, dofs, c->solution, c->x)));
+  }
+  return sp_agree(c->comm, c->backend->upload(c->device, dofs, c->load, c->b));
+}
+
+/* The iteration, and the whole solution on the host, also if it is not converged. */
+static sp_status solve(sp_case *c, sp_cg_result *result) {
+  const size_t dofs = (size_t)c->op->dofs;
+  const sp_cg_options options = {.tolerance = c->config->solver.tolerance,
+                                 .max_iterations = c->config->solver.max_iterations,
+                                 .on_iteration = sp_report_iteration,
+                                 .context = c->report};
+  const sp_status solved = sp_cg_solve(c->op, c->d, &options, c->b, c->x, result);
+  sp_profile_add(&c->profile, SP_PHASE_SOLVE, 1, result->seconds);
+  sp_profile_add(&c->profile, SP_PHASE_MATVEC, result->iterations, result->matvec_seconds);
+  sp_profile_add(&c->profile, SP_PHASE_VECTORS, result->iterations, result->update_seconds);
+  if (solved && solved != SP_ERR_NOT_CONVERGED) return solved;
+  SP_TRY(sp_agree(c->comm, c->backend->download(c->device, dofs, c->x, c->solution)));
+  for (size_t i = 0; i < dofs; i++) c->solution[i] += c->boundary_values[i];
+  if (c->null_space)
+    SP_TRY(sp_null_space_match_means(c->null_space, c->problem, c->mesh, c->numbering, c->exchange,
+                                     c->solution));
+  return solved;
+}
+
+/* Errors and field of a solution, converged or not. */
+static sp_status evaluate(sp_case *c, bool *have_norms, sp_error_norms *norms) {
+  double start = MPI_Wtime();
+  *have_norms = c->problem->solution != NULL;
+  if (*have_norms) {
+    SP_TRY(sp_errors_compute(c->problem, c->mesh, c->numbering, c->exchange, c->solution, norms));
+    sp_profile_lap(&c->profile, SP_PHASE_ERRORS, &start);
+  }
+  if (c->config->output.field[0]) {
+    SP_TRY(sp_field_write(c->config->output.field, c->problem, c->mesh, c->numbering, c->solution));
+    sp_profile_lap(&c->profile, SP_PHASE_FIELD, &start);
+  }
+  return SP_OK;
+}
+
+static sp_status run(sp_case *c) {
+  sp_jacobian_range range;
+  double start = MPI_Wtime();
+  SP_TRY(make_mesh(c));
+  sp_profile_lap(&c->profile, SP_PHASE_MESH, &start);
+  SP_TRY(make_numbering(c));
+  sp_profile_lap(&c->profile, SP_PHASE_NUMBERING, &start);
+  SP_TRY(make_problem(c, &range));
+  sp_profile_lap(&c->profile, SP_PHASE_PROBLEM, &start);
+  SP_TRY(make_operator(c));
+  SP_TRY(lift(c));
+  sp_profile_lap(&c->profile, SP_PHASE_OPERATOR, &start);
+
+  SP_TRY(sp_report_setup(c->report, c->mesh, c->numbering, c->op, c->problem, &range));
+  sp_cg_result result;
+  const sp_status solved = solve(c, &result);
+  if (solved && solved != SP_ERR_NOT_CONVERGED) return solved;
+  bool have_norms;
+  sp_error_norms norms;
+  SP_TRY(evaluate(c, &have_norms, &norms));
+  SP_TRY(sp_report_results(c->report, &c->profile, &result, have_norms ? &norms : NULL));
+  return solved;
+}
+
+sp_status sp_case_run(MPI_Comm comm, const sp_config *config, sp_terminal *terminal) {
+  sp_case c = {.comm = comm, .config = config};
+  sp_status status = sp_report_open(comm, config, terminal, &c.report);
+  if (!status) status = run(&c);
+  status = sp_report_finish(c.report, status);
+  release(&c);
+  return status;
+}

@@ -1,0 +1,205 @@
+#include "solver/problem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+
+static sp_status parse(const sp_formula *formula, sp_expression **out) {
+  return formula->text ? sp_expression_parse(formula->text, formula->where, out) : SP_OK;
+}
+
+static sp_status parse_lambda(const sp_config *config, sp_problem *problem) {
+  const sp_formula *formula = &config->problem.lambda;
+  if (problem->kind == SP_MASS) {
+    if (config->problem.lambda_given)
+      return sp_fail(SP_ERR_INPUT, "%s: the mass problem has no lambda; remove it", formula->where);
+    return SP_OK;
+  }
+  sp_expression *lambda;
+  const double origin = 0;
+  SP_TRY(sp_expression_parse(formula->text, formula->where, &lambda));
+  const bool constant = sp_expression_is_constant(lambda);
+  sp_expression_evaluate(lambda, 1, &origin, &origin, &origin, &problem->lambda);
+  sp_expression_destroy(&lambda);
+  if (!constant)
+    return sp_fail(SP_ERR_INPUT, "%s: expected a constant, found '%s', which varies in space",
+                   formula->where, formula->text);
+  if (!(problem->lambda >= 0) || isinf(problem->lambda))
+    return sp_fail(SP_ERR_INPUT, "%s: expected a finite number >= 0, found '%s'", formula->where,
+                   formula->text);
+  return SP_OK;
+}
+
+static sp_status parse_part(const sp_problem *problem, const sp_boundary_entry *entry,
+                            sp_boundary_part *part) {
+  *part = (sp_boundary_part){.group = entry->group, .condition = entry->condition};
+  SP_TRY(parse(&entry->formula, &part->formula));
+  if (!part->formula && !problem->solution)
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: '%s = %s' needs a formula, because there is no problem.solution to take "
+                   "the boundary values from",
+                   entry->formula.where, entry->group, sp_condition_name(entry->condition));
+  return SP_OK;
+}
+
+static sp_status parse_formulas(const sp_config *config, sp_problem *problem) {
+  SP_TRY(parse_lambda(config, problem));
+  SP_TRY(parse(&config->problem.solution, &problem->solution));
+  SP_TRY(parse(&config->problem.forcing, &problem->forcing));
+  if (!problem->solution && !problem->forcing)
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: the case needs problem.solution (a manufactured solution) or "
+                   "problem.forcing (the right-hand side f)",
+                   config->problem.solution.where);
+  if (problem->kind == SP_MASS) {
+    if (config->boundary.where)
+      return sp_fail(SP_ERR_INPUT,
+                     "%s: the mass problem has no boundary conditions; remove [boundary]",
+                     config->boundary.where);
+    return SP_OK;
+  }
+  problem->part_count = config->boundary.count + 1;
+  SP_TRY(sp_allocate((size_t)problem->part_count, sizeof *problem->parts, "boundary",
+                     &problem->parts));
+  for (int p = 0; p < config->boundary.count; p++)
+    SP_TRY(parse_part(problem, &config->boundary.entries[p], &problem->parts[p]));
+  return SP_OK;
+}
+
+static bool names_group(const char *name, const sp_group *group) {
+  char number[16];
+  snprintf(number, sizeof number, "%d", group->number);
+  return strcmp(name, group->name) == 0 || strcmp(name, number) == 0;
+}
+
+static sp_status unknown_group(const sp_boundary_entry *entry, const sp_hexes *hexes) {
+  char known[512] = "";
+  size_t used = 0;
+  for (int g = 0; g < hexes->group_count && used < sizeof known - 1; g++) {
+    const sp_group *group = &hexes->groups[g];
+    const int n =
+        group->name[0]
+            ? snprintf(known + used, sizeof known - used, "%s%s", g ? ", " : "", group->name)
+            : snprintf(known + used, sizeof known - used, "%s%d", g ? ", " : "", group->number);
+    used += (size_t)n;
+  }
+  return sp_fail(SP_ERR_INPUT, "%s: the mesh has no boundary group '%s'; %s%s",
+                 entry->formula.where, entry->group,
+                 hexes->group_count ? "it has: " : "it names none", known);
+}
+
+/* Which part each surface belongs to; the default where no line claims it. */
+static sp_status claim_surfaces(const sp_config *config, const sp_hexes *hexes,
+                                sp_problem *problem) {
+  const int fallback = config->boundary.count;
+  SP_TRY(sp_allocate((size_t)hexes->surface_count, sizeof(int), "surfaces",
+                     &problem->part_of_surface));
+  for (int s = 0; s < hexes->surface_count; s++) problem->part_of_surface[s] = fallback;
+  for (int p = 0; p < fallback; p++) {
+    const sp_boundary_entry *entry = &config->boundary.entries[p];
+    bool found = false;
+    for (int g = 0; g < hexes->group_count; g++) {
+      if (!names_group(entry->group, &hexes->groups[g])) continue;
+      found = true;
+      for (int s = 0; s < hexes->surface_count; s++) {
+        if (!hexes->groups[g].members[s]) continue;
+        int *part = &problem->part_of_surface[s];
+        if (*part != fallback && *part != p)
+          return sp_fail(SP_ERR_INPUT,
+                         "%s: group '%s' has a surface in common with group '%s'; every surface "
+                         "can have one condition",
+                         entry->formula.where, entry->group, problem->parts[*part].group);
+        *part = p;
+      }
+    }
+    if (!found) return unknown_group(entry, hexes);
+  }
+  return SP_OK;
+}
+
+int sp_problem_face_part(const sp_problem *problem, const sp_hexes *hexes, sp_lid element,
+                         int face) {
+  const int surface = hexes->surfaces[element][face];
+  if (surface == SP_SURFACE_INTERIOR || problem->part_count == 0) return -1;
+  return surface == SP_SURFACE_UNNAMED ? problem->part_count - 1
+                                       : problem->part_of_surface[surface];
+}
+
+/* Every line must have faces; the default needs data only if it has some. */
+static sp_status check_faces(const sp_config *config, const sp_mesh *mesh, sp_problem *problem) {
+  sp_gid *faces;
+  const sp_hexes *hexes = mesh->hexes;
+  const size_t parts = (size_t)problem->part_count;
+  sp_status status = sp_agree(mesh->comm, sp_allocate(parts, sizeof *faces, "boundary", &faces));
+  if (!status) {
+    for (sp_lid e = 0; e < hexes->count; e++)
+      for (int f = 0; f < SP_FACES; f++) {
+        const int part = sp_problem_face_part(problem, hexes, e, f);
+        if (part >= 0) faces[part]++;
+      }
+    MPI_Allreduce(MPI_IN_PLACE, faces, problem->part_count, SP_MPI_GID, MPI_SUM, mesh->comm);
+    const int fallback = problem->part_count - 1;
+    for (int p = 0; p < fallback && !status; p++)
+      if (faces[p] == 0)
+        status = sp_fail(SP_ERR_INPUT, "%s: boundary group '%s' has no exterior faces",
+                         config->boundary.entries[p].formula.where, problem->parts[p].group);
+    if (!status && faces[fallback] > 0)
+      status = parse_part(problem, &config->boundary.fallback, &problem->parts[fallback]);
+    for (size_t p = 0; p < parts; p++)
+      if (faces[p] > 0 && problem->parts[p].condition == SP_DIRICHLET)
+        problem->has_dirichlet = true;
+  }
+  free(faces);
+  return status;
+}
+
+sp_status sp_problem_create(const sp_config *config, const sp_mesh *mesh, sp_problem **out) {
+  sp_problem *problem;
+  *out = NULL;
+  sp_status status = sp_allocate(1, sizeof *problem, "problem", &problem);
+  if (!status) {
+    problem->kind = config->discretization.operator_kind;
+    status = parse_formulas(config, problem);
+  }
+  if (!status && problem->kind != SP_MASS) status = claim_surfaces(config, mesh->hexes, problem);
+  status = sp_agree(mesh->comm, status);
+  if (!status && problem->kind != SP_MASS) status = check_faces(config, mesh, problem);
+  status = sp_agree(mesh->comm, status);
+  if (status)
+    sp_problem_destroy(&problem);
+  else
+    *out = problem;
+  return status;
+}
+
+void sp_problem_destroy(sp_problem **problem) {
+  if (!*problem) return;
+  sp_expression_destroy(&(*problem)->solution);
+  sp_expression_destroy(&(*problem)->forcing);
+  for (int p = 0; p < (*problem)->part_count && (*problem)->parts; p++)
+    sp_expression_destroy(&(*problem)->parts[p].formula);
+  free((*problem)->parts);
+  free((*problem)->part_of_surface);
+  free(*problem);
+  *problem = NULL;
+}
+
+sp_status sp_problem_evaluate(const sp_expression *formula, size_t n, const double *xyz[3],
+                              double *value, double *const gradient[3], double *laplacian) {
+  static double *const no_gradient[3] = {NULL, NULL, NULL};
+  if (gradient || laplacian)
+    sp_expression_evaluate_jet(formula, n, xyz[0], xyz[1], xyz[2], value,
+                               gradient ? gradient : no_gradient, laplacian);
+  else
+    sp_expression_evaluate(formula, n, xyz[0], xyz[1], xyz[2], value);
+  for (size_t p = 0; p < n; p++) {
+    bool finite = isfinite(value[p]) && (!laplacian || isfinite(laplacian[p]));
+    for (int d = 0; d < 3 && gradient; d++) finite = finite && isfinite(gradient[d][p]);
+    if (!finite)
+      return sp_fail(SP_ERR_INPUT, "%s: '%s' or a derivative of it is not finite at (%g, %g, %g)",
+                     sp_expression_where(formula), sp_expression_text(formula), xyz[0][p],
+                     xyz[1][p], xyz[2][p]);
+  }
+  return SP_OK;
+}

@@ -1,0 +1,71 @@
+/* The problem that a case states:
+ *
+ *     -lap u + lambda u = f  in the domain,   u = g_D or du/dn = g_N on parts of its boundary
+ *
+ * or, for the mass problem, u = f in the sense of L2 projection. f is problem.forcing, or follows
+ * from problem.solution; boundary data without a formula follow from the solution too, by exact
+ * differentiation. */
+#ifndef SP_SOLVER_PROBLEM_H
+#define SP_SOLVER_PROBLEM_H
+
+#include "io/config.h"
+#include "io/expression.h"
+#include "mesh/mesh.h"
+#include "mesh/numbering.h"
+#include "operators/exchange.h"
+
+/* A condition on the faces of one line of [boundary], or the default. */
+typedef struct sp_boundary_part {
+  const char *group; /* owned by the configuration */
+  sp_condition condition;
+  sp_expression *formula; /* NULL: from the solution */
+} sp_boundary_part;
+
+typedef struct sp_problem {
+  sp_problem_kind kind;
+  double lambda;
+  sp_expression *solution, *forcing; /* NULL where not given */
+  int part_count;
+  sp_boundary_part *parts; /* in the order of the case; the last one is the default */
+  int *part_of_surface;    /* [surface_count], index into parts */
+  bool has_dirichlet;      /* some exterior face has a Dirichlet condition */
+} sp_problem;
+
+/* Largest and smallest |J| at the operator's quadrature points, over all ranks. */
+typedef struct sp_jacobian_range {
+  double smallest, largest;
+} sp_jacobian_range;
+
+/* Parse the formulas and give every exterior face a condition. `config` must outlive *out, which
+ * the caller destroys. Errors: SP_ERR_INPUT for formulas, for data that nothing defines, for groups
+ * that the mesh does not have (its groups are listed) or that have no exterior face, for faces that
+ * two lines claim, and for boundary conditions or lambda with the mass problem. Collective. */
+sp_status sp_problem_create(const sp_config *config, const sp_mesh *mesh, sp_problem **out);
+
+/* NULL-safe; sets *problem to NULL. Local. */
+void sp_problem_destroy(sp_problem **problem);
+
+/* Part of [0, part_count) that face f of an element belongs to, -1 for an interior face. Local. */
+int sp_problem_face_part(const sp_problem *problem, const sp_hexes *hexes, sp_lid element,
+                         int face);
+
+/* Dirichlet DOFs and their values, both [numbering->local] on the host. Where parts meet, the one
+ * listed first gives the value; all holders of a DOF get the same bits. Errors: SP_ERR_INPUT where
+ * a formula is not finite. Collective. */
+sp_status sp_problem_constraints(const sp_problem *problem, const sp_mesh *mesh,
+                                 const sp_numbering *numbering, sp_exchange *exchange,
+                                 bool *constrained, double *values);
+
+/* The load vector: load_i = integral of l_i f + integral over Neumann faces of l_i g_N, by the
+ * operator's own quadrature; [numbering->local], summed over ranks. Errors: SP_ERR_INPUT where a
+ * formula is not finite. Collective. */
+sp_status sp_problem_load(const sp_problem *problem, const sp_mesh *mesh,
+                          const sp_numbering *numbering, sp_exchange *exchange, double *load,
+                          sp_jacobian_range *range);
+
+/* Values of a formula at n points, with a check: the first value that is not finite is an error
+ * with the formula's place and the point. `gradient` and `laplacian` may be NULL. Local. */
+sp_status sp_problem_evaluate(const sp_expression *formula, size_t n, const double *xyz[3],
+                              double *value, double *const gradient[3], double *laplacian);
+
+#endif

@@ -1,0 +1,295 @@
+#include "solver/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "solver/version.h"
+
+struct sp_report {
+  MPI_Comm comm;
+  const sp_config *config;
+  sp_terminal *terminal;
+  sp_run_log *log;           /* on rank 0, if a log is wanted */
+  double flops, bytes, dofs; /* of one matvec, over all ranks */
+  char log_failure[512];     /* first failure of the log, "" if none */
+};
+
+/* Keep the first failure of the log and stop writing it; the run goes on. */
+static void keep_failure(sp_report *report, sp_status status) {
+  if (status && !report->log_failure[0])
+    snprintf(report->log_failure, sizeof report->log_failure, "%s", sp_error_message());
+}
+
+static bool logs(const sp_report *report) {
+  return report->log && !report->log_failure[0];
+}
+
+static void attribute_string(sp_report *report, const char *name, const char *value) {
+  if (logs(report)) keep_failure(report, sp_run_log_attribute_string(report->log, name, value));
+}
+
+static void attribute_integer(sp_report *report, const char *name, int64_t value) {
+  if (logs(report)) keep_failure(report, sp_run_log_attribute_integer(report->log, name, value));
+}
+
+static void attribute_double(sp_report *report, const char *name, double value, const char *unit) {
+  if (logs(report))
+    keep_failure(report, sp_run_log_attribute_double(report->log, name, value, unit));
+}
+
+/* Names of the hosts in the order of ranks, each once. The caller frees it, on rank 0. */
+static sp_status list_hosts(MPI_Comm comm, char **hosts) {
+  char name[MPI_MAX_PROCESSOR_NAME] = "", *all = NULL;
+  int rank, size, length;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  MPI_Get_processor_name(name, &length);
+  const size_t bytes = (size_t)size * MPI_MAX_PROCESSOR_NAME;
+  sp_status status = sp_allocate(rank == 0 ? bytes : 1, 1, "host names", &all);
+  if (!status) status = sp_allocate(rank == 0 ? bytes : 1, 1, "host names", hosts);
+  status = sp_agree(comm, status);
+  if (!status) {
+    MPI_Gather(name, sizeof name, MPI_CHAR, all, sizeof name, MPI_CHAR, 0, comm);
+    for (int r = 0; r < size && rank == 0; r++) {
+      const char *host = &all[(size_t)r * MPI_MAX_PROCESSOR_NAME];
+      bool known = false;
+      for (int s = 0; s < r && !known; s++)
+        known = strcmp(host, &all[(size_t)s * MPI_MAX_PROCESSOR_NAME]) == 0;
+      if (known) continue;
+      if (r > 0) strcat(*hosts, ",");
+      strcat(*hosts, host);
+    }
+  }
+  free(all);
+  return status;
+}
+
+static sp_status write_provenance(sp_report *report, int size) {
+  char *hosts = NULL, *text = NULL, now[32];
+  sp_status status = list_hosts(report->comm, &hosts);
+  if (!status) status = sp_agree(report->comm, sp_config_format(report->config, &text));
+  if (!status) {
+    const time_t seconds = time(NULL);
+    struct tm utc;
+    strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&seconds, &utc));
+    attribute_string(report, "program", "sp_solve");
+    attribute_string(report, "version", sp_version());
+    attribute_string(report, "git_revision", sp_revision());
+    attribute_string(report, "start_time", now);
+    attribute_string(report, "hosts", hosts);
+    attribute_integer(report, "ranks", size);
+    attribute_string(report, "case", text);
+    attribute_string(report, "status", "running");
+  }
+  free(hosts);
+  free(text);
+  return status;
+}
+
+sp_status sp_report_open(MPI_Comm comm, const sp_config *config, sp_terminal *terminal,
+                         sp_report **out) {
+  int rank, size;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  *out = NULL;
+  sp_report *report;
+  sp_status status = sp_allocate(1, sizeof *report, "report", &report);
+  if (!status) {
+    *report = (sp_report){.comm = comm, .config = config, .terminal = terminal};
+    if (rank == 0 && config->output.log[0])
+      status = sp_run_log_create(config->output.log, size, &report->log);
+  }
+  status = sp_agree(comm, status);
+  if (!status) status = write_provenance(report, size);
+  if (status) {
+    sp_report_close(&report);
+    return status;
+  }
+  sp_terminal_print(terminal, "sp_solve %s (%s), %d rank%s\n\n", sp_version(), sp_revision(), size,
+                    size == 1 ? "" : "s");
+  *out = report;
+  return SP_OK;
+}
+
+static const char *mesh_name(const sp_config *config) {
+  static const char *const boxes[] = {
+      [SP_MAP_NONE] = "box", [SP_MAP_SINE] = "sine box", [SP_MAP_KERSHAW] = "Kershaw box"};
+  return config->mesh.shape == SP_SHAPE_FILE ? config->mesh.file : boxes[config->mesh.map];
+}
+
+sp_status sp_report_setup(sp_report *report, const sp_mesh *mesh, const sp_numbering *numbering,
+                          const sp_operator *op, const sp_problem *problem,
+                          const sp_jacobian_range *range) {
+  const sp_config *config = report->config;
+  const char *device = op->backend->describe(op->device);
+  const char *kind = sp_problem_kind_name(op->kind),
+             *geometry = sp_geometry_kind_name(op->geometry);
+  report->flops = op->flops;
+  report->bytes = op->bytes;
+  report->dofs = (double)op->global_dofs;
+
+  attribute_string(report, "device", device);
+  attribute_string(report, "geometry", geometry);
+  attribute_integer(report, "elements", mesh->global_elements);
+  attribute_integer(report, "order", numbering->order);
+  attribute_integer(report, "dofs", numbering->global);
+  attribute_double(report, "flops_per_matvec", op->flops, "1");
+  attribute_double(report, "bytes_per_matvec", op->bytes, "B");
+  attribute_double(report, "smallest_jacobian", range->smallest, "1");
+  attribute_double(report, "largest_jacobian", range->largest, "1");
+
+  sp_terminal *t = report->terminal;
+  sp_terminal_print(t, "  %-16s %s\n", "device", device);
+  sp_terminal_print(t, "  %-16s %s, %lld elements, |J| from %.3g to %.3g\n", "mesh",
+                    mesh_name(config), (long long)mesh->global_elements, range->smallest,
+                    range->largest);
+  if (problem->kind != SP_MASS && mesh->hexes->group_count > 0 && mesh->unnamed_faces > 0)
+    sp_terminal_print(t,
+                      "  %-16s %lld exterior faces belong to no group and take the default "
+                      "condition; a crack?\n",
+                      "note", (long long)mesh->unnamed_faces);
+  sp_terminal_print(t, "  %-16s N = %d, %lld degrees of freedom\n", "discretization",
+                    numbering->order, (long long)numbering->global);
+  sp_terminal_print(t, "  %-16s %s, %s geometry", "operator", kind, geometry);
+  if (problem->kind != SP_MASS) sp_terminal_print(t, ", lambda = %g", problem->lambda);
+  sp_terminal_print(t, "\n  %-16s CG, %s, relative tolerance %.3g\n", "solver",
+                    config->solver.preconditioner == SP_PRECONDITIONER_NONE ? "no preconditioner"
+                                                                            : "Jacobi",
+                    config->solver.tolerance);
+  return SP_OK;
+}
+
+static sp_matvec_row throughput(const sp_report *report, int64_t iteration, double seconds) {
+  return (sp_matvec_row){.iteration = iteration,
+                         .seconds = seconds,
+                         .gflops = report->flops / seconds * 1e-9,
+                         .gbytes_per_second = report->bytes / seconds * 1e-9,
+                         .gdofs_per_second = report->dofs / seconds * 1e-9};
+}
+
+sp_status sp_report_iteration(const sp_cg_iteration *iteration, void *context) {
+  sp_report *report = context;
+  sp_terminal_progress(report->terminal, "  iteration %lld, relative residual %.3e",
+                       (long long)iteration->iteration, iteration->relative);
+  if (!logs(report)) return SP_OK;
+  sp_status status = SP_OK;
+  if (iteration->iteration > 0) {
+    const sp_matvec_row row = throughput(report, iteration->iteration, iteration->matvec_seconds);
+    status = sp_run_log_matvec(report->log, &row, iteration->seconds_by_rank);
+  }
+  if (!status)
+    status = sp_run_log_residual(report->log, iteration->iteration, iteration->residual,
+                                 iteration->relative);
+  keep_failure(report, status);
+  return SP_OK;
+}
+
+static void print_phases(sp_report *report, const sp_phase_row *rows) {
+  sp_terminal *t = report->terminal;
+  sp_terminal_print(t, "\n  %-12s %8s %12s %12s %12s %8s\n", "phase", "calls", "min [s]",
+                    "mean [s]", "max [s]", "share");
+  for (int p = 0; p < SP_PHASES; p++) {
+    if (rows[p].calls == 0) continue;
+    sp_terminal_print(t, "  %-12s %8lld %12.4f %12.4f %12.4f", rows[p].name,
+                      (long long)rows[p].calls, rows[p].seconds_min, rows[p].seconds_mean,
+                      rows[p].seconds_max);
+    if (rows[p].share > 0) sp_terminal_print(t, " %6.1f %%", 100 * rows[p].share);
+    sp_terminal_print(t, "\n");
+  }
+}
+
+/* Largest resident size of any rank, and the sum, in bytes. */
+static void measure_memory(MPI_Comm comm, double *largest, double *sum) {
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  const double bytes = 1024.0 * (double)usage.ru_maxrss;
+  MPI_Allreduce(&bytes, largest, 1, MPI_DOUBLE, MPI_MAX, comm);
+  MPI_Allreduce(&bytes, sum, 1, MPI_DOUBLE, MPI_SUM, comm);
+}
+
+sp_status sp_report_results(sp_report *report, const sp_profile *profile,
+                            const sp_cg_result *result, const sp_error_norms *norms) {
+  sp_phase_row rows[SP_PHASES];
+  double largest, sum;
+  sp_profile_rows(report->comm, profile, rows);
+  measure_memory(report->comm, &largest, &sum);
+  const int64_t matvecs = rows[SP_PHASE_MATVEC].calls;
+  const double cg_seconds = rows[SP_PHASE_SOLVE].seconds_max;
+  const double cg_rate =
+      cg_seconds > 0 ? report->dofs * (double)result->iterations / cg_seconds * 1e-9 : 0;
+
+  attribute_integer(report, "iterations", result->iterations);
+  attribute_double(report, "relative_residual", result->relative, "1");
+  attribute_double(report, "solve_seconds", cg_seconds, "s");
+  attribute_double(report, "cg_gdofs_per_second", cg_rate, "GDOF/s");
+  attribute_double(report, "matvec_share", rows[SP_PHASE_MATVEC].share, "1");
+  attribute_double(report, "peak_memory", sum, "B");
+  if (logs(report)) keep_failure(report, sp_run_log_phases(report->log, SP_PHASES, rows));
+  if (logs(report) && norms)
+    keep_failure(report, sp_run_log_errors(report->log, norms->l2, norms->h1, norms->max));
+
+  sp_terminal *t = report->terminal;
+  sp_terminal_print(t, "\n  %-16s %lld\n", "iterations", (long long)result->iterations);
+  sp_terminal_print(t, "  %-16s %.3e, relative %.3e\n", "residual", result->residual,
+                    result->relative);
+  if (norms)
+    sp_terminal_print(t, "  %-16s L2 %.6e   H1 %.6e   max %.6e\n", "errors", norms->l2, norms->h1,
+                      norms->max);
+  print_phases(report, rows);
+  if (matvecs > 0) {
+    const sp_matvec_row row =
+        throughput(report, 0, rows[SP_PHASE_MATVEC].seconds_max / (double)matvecs);
+    sp_terminal_print(
+        t, "\n  %-16s %.3f GFLOP/s   %.3f GB/s   %.4f GDOF/s   %.1f %% of the solve\n", "matvec",
+        row.gflops, row.gbytes_per_second, row.gdofs_per_second, 100 * rows[SP_PHASE_MATVEC].share);
+    sp_terminal_print(t, "  %-16s %.4f GDOF/s (degrees of freedom times iterations)\n", "CG",
+                      cg_rate);
+  }
+  sp_terminal_print(t, "  %-16s %.1f MB at the peak, %.1f MB on the largest rank\n", "memory",
+                    sum * 1e-6, largest * 1e-6);
+  if (report->config->output.log[0])
+    sp_terminal_print(t, "\n  %-16s %s\n", "run log", report->config->output.log);
+  if (report->config->output.field[0])
+    sp_terminal_print(t, "%s  %-16s %s\n", report->config->output.log[0] ? "" : "\n", "field",
+                      report->config->output.field);
+  return SP_OK;
+}
+
+/* The last write: the outcome, and all rows that are still in memory. */
+static void close_log(sp_report *report, sp_status status) {
+  char outcome[1100];
+  if (!status)
+    snprintf(outcome, sizeof outcome, "converged");
+  else if (status == SP_ERR_NOT_CONVERGED)
+    snprintf(outcome, sizeof outcome, "not converged");
+  else
+    snprintf(outcome, sizeof outcome, "failed: %s", sp_error_message());
+  attribute_string(report, "status", outcome);
+  keep_failure(report, sp_run_log_close(&report->log));
+}
+
+sp_status sp_report_finish(sp_report *report, sp_status status) {
+  if (!report) return status;
+  char message[1024];
+  snprintf(message, sizeof message, "%s", sp_error_message());
+  sp_terminal_clear(report->terminal);
+  if (report->log) close_log(report, status);
+  sp_status closed = SP_OK;
+  if (report->log_failure[0]) closed = sp_fail(SP_ERR_SYSTEM, "%s", report->log_failure);
+  closed = sp_agree(report->comm, closed);
+  if (!status) return closed;
+  if (closed) return sp_fail(status, "%s; besides, %s", message, report->log_failure);
+  return sp_fail(status, "%s", message);
+}
+
+void sp_report_close(sp_report **report) {
+  if (!*report) return;
+  /* Without sp_report_finish the last rows are lost with the rest of the run; what was written
+   * stays. */
+  if ((*report)->log) (void)sp_run_log_close(&(*report)->log);
+  free(*report);
+  *report = NULL;
+}

@@ -1,0 +1,40 @@
+/* What a run tells: the tables on the terminal and the run log. */
+#ifndef SP_SOLVER_REPORT_H
+#define SP_SOLVER_REPORT_H
+
+#include "io/terminal.h"
+#include "operators/operator.h"
+#include "solver/cg.h"
+#include "solver/errors.h"
+#include "solver/problem.h"
+#include "solver/profile.h"
+
+typedef struct sp_report sp_report;
+
+/* Open the run log that the configuration names (none for ""), write provenance, print the heading.
+ * `config` and `terminal` must outlive *out. Errors: SP_ERR_SYSTEM. Collective. */
+sp_status sp_report_open(MPI_Comm comm, const sp_config *config, sp_terminal *terminal,
+                         sp_report **out);
+
+/* Sizes, known once the operator is built; `op` must outlive the iteration. Collective. */
+sp_status sp_report_setup(sp_report *report, const sp_mesh *mesh, const sp_numbering *numbering,
+                          const sp_operator *op, const sp_problem *problem,
+                          const sp_jacobian_range *range);
+
+/* sp_cg_options.on_iteration with the report as context: rows of the log, the progress line. A log
+ * that cannot be written does not end the solve: the failure is kept for sp_report_finish. Local.
+ */
+sp_status sp_report_iteration(const sp_cg_iteration *iteration, void *report);
+
+/* Phases, throughput, errors (norms may be NULL): tables and log. Collective. */
+sp_status sp_report_results(sp_report *report, const sp_profile *profile,
+                            const sp_cg_result *result, const sp_error_norms *norms);
+
+/* Close the log with the outcome `status` of the run, and return it, or the log's own failure if
+ * the run had none. `report` may be NULL. Collective. */
+sp_status sp_report_finish(sp_report *report, sp_status status);
+
+/* Free; the log is already closed. NULL-safe; sets *report to NULL. Local. */
+void sp_report_close(sp_report **report);
+
+#endif

@@ -1,0 +1,94 @@
+/* The program: read the command line, run the case, and print an error in the one place that does.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/config.h"
+#include "io/terminal.h"
+#include "solver/case.h"
+#include "solver/version.h"
+
+static const char usage[] =
+    "usage: sp_solve [-q] CASE.ini [SECTION.KEY=VALUE ...]\n"
+    "       sp_solve [-q] SECTION.KEY=VALUE ...\n"
+    "       sp_solve --help | --version | --defaults\n"
+    "\n"
+    "Solves the screened Poisson equation -lap u + lambda u = f with high-order finite elements "
+    "on\n"
+    "hexahedra. Keys on the command line override those of the case file.\n"
+    "\n"
+    "  -q, --quiet   print errors only\n"
+    "  --defaults    print a commented case file with every key and its default\n"
+    "  --version     print version, revision, libraries and backends\n"
+    "\n"
+    "exit codes: 0 converged, 1 bad input or failed system call, 2 not converged, 3 broken down\n";
+
+typedef struct command {
+  bool quiet, done; /* done: the command line asked for information only */
+  const char *file;
+  int override_count;
+  const char **overrides;
+} command;
+
+/* Every rank sees the same arguments; `talks` marks the one that prints. */
+static sp_status parse_arguments(int argc, char **argv, bool talks, command *out) {
+  SP_TRY(sp_allocate((size_t)argc, sizeof *out->overrides, "arguments", &out->overrides));
+  for (int a = 1; a < argc; a++) {
+    const char *argument = argv[a];
+    if (!strcmp(argument, "-q") || !strcmp(argument, "--quiet")) {
+      out->quiet = true;
+    } else if (!strcmp(argument, "--help") || !strcmp(argument, "-h")) {
+      if (talks) fputs(usage, stdout);
+      out->done = true;
+      return SP_OK;
+    } else if (!strcmp(argument, "--version")) {
+      if (talks) sp_version_print();
+      out->done = true;
+      return SP_OK;
+    } else if (!strcmp(argument, "--defaults")) {
+      if (talks) sp_config_print_defaults(stdout);
+      out->done = true;
+      return SP_OK;
+    } else if (argument[0] == '-') {
+      return sp_fail(SP_ERR_INPUT, "unknown option '%s'; see sp_solve --help", argument);
+    } else if (strchr(argument, '=')) {
+      out->overrides[out->override_count++] = argument;
+    } else if (out->file) {
+      return sp_fail(SP_ERR_INPUT, "two case files, '%s' and '%s'; see sp_solve --help", out->file,
+                     argument);
+    } else {
+      out->file = argument;
+    }
+  }
+  if (!out->file && out->override_count == 0)
+    return sp_fail(SP_ERR_INPUT, "no case given; see sp_solve --help");
+  return SP_OK;
+}
+
+static sp_status run(int argc, char **argv, int rank) {
+  command line = {0};
+  sp_config *config = NULL;
+  sp_status status = sp_agree(MPI_COMM_WORLD, parse_arguments(argc, argv, rank == 0, &line));
+  if (!status && !line.done)
+    status =
+        sp_config_read(MPI_COMM_WORLD, line.file, line.override_count, line.overrides, &config);
+  if (config) {
+    sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, line.quiet);
+    status = sp_case_run(MPI_COMM_WORLD, config, &terminal);
+    sp_config_destroy(&config);
+  }
+  free(line.overrides);
+  return status;
+}
+
+int main(int argc, char **argv) {
+  int rank;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const sp_status status = run(argc, argv, rank);
+  if (status && rank == 0) fprintf(stderr, "sp_solve: %s\n", sp_error_message());
+  MPI_Finalize();
+  return sp_exit_code(status);
+}

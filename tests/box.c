@@ -1,0 +1,247 @@
+/* Boxes: the maps of the unit cube, the elements that ranks make, and how bricks divide a box. */
+#include "mesh/box.h"
+
+#include <float.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mesh/geometry.h"
+#include "mesh/partition.h"
+#include "tests/check.h"
+
+static const double EPSILON = DBL_EPSILON;
+
+static void check_sine(void) {
+  for (int n = 0; n < 125; n++) {
+    const double x = n % 5 / 4.0, y = n / 5 % 5 / 4.0, z = n / 25 / 4.0;
+    const double expected[3] = {x + 0.05 * sin(5.1 * y + 0.4) * sin(4.3 * z + 0.7),
+                                y + 0.05 * sin(4.7 * z + 0.3) * sin(5.3 * x + 0.9),
+                                z + 0.05 * sin(4.9 * x + 0.5) * sin(4.1 * y + 0.2)};
+    double point[3] = {x, y, z};
+    sp_box_deform(SP_MAP_SINE, 0.3, point);
+    for (int d = 0; d < 3; d++) CHECK_CLOSE(point[d], expected[d], EPSILON);
+  }
+}
+
+static double kershaw(double epsilon, double x, double y, double z, int d) {
+  double point[3] = {x, y, z};
+  sp_box_deform(SP_MAP_KERSHAW, epsilon, point);
+  return point[d];
+}
+
+static void check_kershaw(double epsilon) {
+  enum { STEPS = 24 };
+  for (int i = 0; i <= STEPS; i++) {
+    const double x = (double)i / STEPS;
+    for (int j = 0; j <= STEPS; j++) {
+      const double y = (double)j / STEPS;
+      CHECK(kershaw(epsilon, x, y, 0.4, 0) == x, "x moves to %g", kershaw(epsilon, x, y, 0.4, 0));
+      /* y and z are treated alike, each for itself. */
+      CHECK(kershaw(epsilon, x, y, 0.4, 1) == kershaw(epsilon, x, 0.7, y, 2), "y and z at %g", y);
+      CHECK(kershaw(epsilon, x, y, 0.4, 1) == kershaw(epsilon, x, y, 0.9, 1), "z moves y at %g", y);
+      if (j > 0) {
+        const double slope =
+            (kershaw(epsilon, x, y, 0, 1) - kershaw(epsilon, x, y - 1.0 / STEPS, 0, 1)) * STEPS;
+        /* Slopes blend epsilon and 2 - epsilon; the difference loses STEPS roundings. */
+        CHECK(slope >= epsilon - 4 * STEPS * EPSILON && slope <= 2 - epsilon + 4 * STEPS * EPSILON,
+              "slope %g at (%g, %g) for epsilon %g", slope, x, y, epsilon);
+      }
+      /* The half turn about the axis x = y = 1/2 maps the mesh to itself. */
+      CHECK_CLOSE(kershaw(epsilon, 1 - x, 1 - y, 0.5, 1), 1 - kershaw(epsilon, x, y, 0.5, 1),
+                  8 * EPSILON);
+    }
+    CHECK_CLOSE(kershaw(epsilon, x, 0, 0.5, 1), 0, 2 * EPSILON);
+    CHECK_CLOSE(kershaw(epsilon, x, 1, 0.5, 1), 1, 2 * EPSILON);
+  }
+  /* The ends are graded one way and the other: half of the cells hold epsilon / 2 of the length. */
+  CHECK_CLOSE(kershaw(epsilon, 0, 0.5, 0, 1), epsilon / 2, 2 * EPSILON);
+  CHECK_CLOSE(kershaw(epsilon, 1, 0.5, 0, 1), 1 - epsilon / 2, 2 * EPSILON);
+}
+
+static void check_maps(void) {
+  double point[3] = {0.1, 0.7, 0.35};
+  sp_box_deform(SP_MAP_NONE, 0.3, point);
+  CHECK(point[0] == 0.1 && point[1] == 0.7 && point[2] == 0.35, "none moves a point");
+  check_sine();
+  check_kershaw(1);
+  check_kershaw(0.3);
+  check_kershaw(0.05);
+  check_kershaw(1e-6);
+  for (int n = 0; n < 125; n++) {
+    const double p[3] = {n % 5 / 4.0, n / 5 % 5 / 4.0, n / 25 / 4.0};
+    for (int d = 0; d < 3; d++) CHECK_CLOSE(kershaw(1, p[0], p[1], p[2], d), p[d], 2 * EPSILON);
+  }
+}
+
+static sp_gid brick_size(const sp_brick *brick) {
+  sp_gid size = 1;
+  for (int d = 0; d < 3; d++) size *= brick->last[d] - brick->first[d];
+  return size;
+}
+
+/* Every element in one brick; returns the size of the largest. */
+static sp_gid check_bricks(const int elements[3], int size) {
+  const int total = elements[0] * elements[1] * elements[2];
+  char *seen = calloc((size_t)total, 1);
+  sp_gid largest = 0;
+  int wrong = 0;
+  if (!seen) abort();
+  for (int rank = 0; rank < size; rank++) {
+    sp_brick brick;
+    CHECK(sp_partition_brick(elements, size, rank, &brick) == SP_OK, "%s", sp_error_message());
+    for (int d = 0; d < 3; d++)
+      CHECK(0 <= brick.first[d] && brick.first[d] < brick.last[d] && brick.last[d] <= elements[d],
+            "%d x %d x %d over %d: rank %d has [%d, %d) in direction %d", elements[0], elements[1],
+            elements[2], size, rank, brick.first[d], brick.last[d], d);
+    largest = brick_size(&brick) > largest ? brick_size(&brick) : largest;
+    for (int k = brick.first[2]; k < brick.last[2]; k++)
+      for (int j = brick.first[1]; j < brick.last[1]; j++)
+        for (int i = brick.first[0]; i < brick.last[0]; i++)
+          wrong += seen[i + elements[0] * (j + elements[1] * k)]++ != 0;
+  }
+  for (int e = 0; e < total; e++) wrong += seen[e] != 1;
+  CHECK(wrong == 0, "%d x %d x %d over %d: %d elements in no brick or in two", elements[0],
+        elements[1], elements[2], size, wrong);
+  free(seen);
+  return largest;
+}
+
+static void check_partitions(void) {
+  static const int shapes[][3] = {{1, 1, 1},  {1, 1, 64}, {7, 1, 1},    {3, 5, 7},    {4, 4, 4},
+                                  {2, 2, 17}, {6, 6, 6},  {13, 2, 3},   {8, 8, 8},    {1, 9, 9},
+                                  {5, 5, 5},  {3, 3, 3},  {10, 11, 12}, {16, 16, 16}, {12, 4, 4}};
+  for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+    const int *n = shapes[s], total = n[0] * n[1] * n[2];
+    for (int size = 1; size <= 64 && size <= total; size++) {
+      const sp_gid largest = check_bricks(n, size);
+      const double ideal = (double)total / size;
+      /* Whole layers can be cut no finer: 63 ranks for 64 elements leave one with two. */
+      CHECK((double)largest < 2 * ideal, "%d x %d x %d over %d: %lld elements against %g", n[0],
+            n[1], n[2], size, (long long)largest, ideal);
+    }
+    /* One rank an element, and one too many. */
+    if (total > 64) CHECK(check_bricks(n, total) == 1, "%d ranks for as many elements", total);
+    sp_brick brick;
+    CHECK(sp_partition_brick(n, total + 1, 0, &brick) == SP_ERR_INPUT, "%d ranks", total + 1);
+    CHECK(strstr(sp_error_message(), "ranks for a mesh of"), "'%s'", sp_error_message());
+  }
+}
+
+/* Powers of two divide without remainder; larger boxes come closer to the mean. */
+static void check_balance(void) {
+  for (int size = 1; size <= 64; size *= 2)
+    CHECK(check_bricks((const int[3]){16, 8, 32}, size) == 4096 / size, "over %d", size);
+  for (int size = 1; size <= 64; size++)
+    CHECK((double)check_bricks((const int[3]){64, 64, 64}, size) < 1.15 * 64 * 64 * 64 / size,
+          "64 x 64 x 64 over %d", size);
+}
+
+/* The volume from Jacobians, and the elements by tag: each on one rank. */
+static void check_box(const sp_box *box, double volume, double tolerance) {
+  const int *n = box->elements;
+  sp_hexes *hexes;
+  CHECK(sp_box_hexes(MPI_COMM_WORLD, box, &hexes) == SP_OK, "%s", sp_error_message());
+  if (!hexes) return;
+  CHECK(hexes->count > 0 && hexes->map_order == 1, "%d elements", hexes->count);
+
+  /* Counts, and sums of tags and of vertex numbers, which the whole box knows in closed form. */
+  sp_gid sums[3 + SP_FACES] = {hexes->count}, all[3 + SP_FACES];
+  double local = 0, total, face_area[SP_FACES] = {0}, area[SP_FACES];
+  sp_rule rule;
+  sp_rule_gl(2, &rule); /* exact: |J| of a trilinear map has degree 2 in each direction */
+  for (sp_lid e = 0; e < hexes->count; e++) {
+    double factors[SP_FACTORS * 8], xyz[12], normal[12];
+    sums[1] += hexes->tags[e];
+    for (int c = 0; c < SP_CORNERS; c++) sums[2] += hexes->vertices[e][c];
+    CHECK(sp_geometry_factors(hexes, e, &rule, factors) == SP_OK, "%s", sp_error_message());
+    for (int q = 0; q < 8; q++) local += factors[SP_G_WJ * 8 + q];
+    for (int f = 0; f < SP_FACES; f++) {
+      const int surface = hexes->surfaces[e][f];
+      if (surface == SP_SURFACE_INTERIOR) continue;
+      CHECK(surface == f, "face %d has surface %d", f, surface);
+      sums[3 + f]++;
+      sp_geometry_face(hexes, e, f, &rule, xyz, normal);
+      for (int q = 0; q < 4; q++) face_area[f] += (f % 2 ? 1 : -1) * normal[f / 2 * 4 + q];
+      if (box->map == SP_MAP_SINE) continue;
+      for (int q = 0; q < 4; q++)
+        CHECK_CLOSE(xyz[f / 2 * 4 + q], f % 2 ? box->upper[f / 2] : box->lower[f / 2],
+                    16 * EPSILON);
+    }
+  }
+  MPI_Allreduce(sums, all, 3 + SP_FACES, SP_MPI_GID, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Allreduce(&local, &total, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Allreduce(face_area, area, SP_FACES, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  const sp_gid elements = (sp_gid)n[0] * n[1] * n[2];
+  const sp_gid vertices = (sp_gid)(n[0] + 1) * (n[1] + 1) * (n[2] + 1);
+  CHECK(all[0] == elements, "%lld elements", (long long)all[0]);
+  CHECK(all[1] == elements * (elements + 1) / 2, "tags sum to %lld", (long long)all[1]);
+  /* By symmetry about the centre the mean vertex number of all corners is (vertices - 1) / 2. */
+  CHECK(all[2] == 4 * elements * (vertices - 1), "vertices sum to %lld", (long long)all[2]);
+  CHECK_CLOSE(total, volume, tolerance);
+  for (int f = 0; f < SP_FACES; f++) {
+    CHECK(all[3 + f] == elements / n[f / 2], "%lld faces on side %d", (long long)all[3 + f], f);
+    if (box->map == SP_MAP_SINE) continue;
+    const double side = volume / (box->upper[f / 2] - box->lower[f / 2]);
+    CHECK_CLOSE(area[f], side, tolerance);
+  }
+
+  static const char *const names[] = {"xmin", "xmax", "ymin", "ymax", "zmin", "zmax"};
+  CHECK(hexes->group_count == 6 && hexes->surface_count == 6, "%d groups", hexes->group_count);
+  for (int g = 0; g < hexes->group_count; g++) {
+    CHECK(strcmp(hexes->groups[g].name, names[g]) == 0, "'%s'", hexes->groups[g].name);
+    CHECK(hexes->groups[g].number == g + 1, "group %d has number %d", g, hexes->groups[g].number);
+    for (int s = 0; s < hexes->surface_count; s++)
+      CHECK(hexes->groups[g].members[s] == (s == g), "group %d, surface %d", g, s);
+  }
+  sp_hexes_destroy(&hexes);
+}
+
+/* Volumes: the sum of up to 1000 element volumes, each right to about 100 EPSILON relative. */
+static void check_boxes(void) {
+  sp_box box = {{5, 4, 3}, {0, 0, 0}, {1, 1, 1}, SP_MAP_NONE, 0.3};
+  check_box(&box, 1, 100 * EPSILON);
+  box.map = SP_MAP_KERSHAW;
+  check_box(&box, 1, 100 * EPSILON);
+  box = (sp_box){{12, 6, 4}, {-1, 2, 0.5}, {1, 5, 1}, SP_MAP_KERSHAW, 0.05};
+  check_box(&box, 3, 300 * EPSILON);
+  /* The sine map moves the sides too: compare with a mesh four times as fine. Trilinear elements
+   * follow the sides to h^2 / 8 times their curvature, 0.05 * 5.3^2, over a surface of 10: 0.05 at
+   * h = 1/6 in the worst case, of both signs. */
+  box = (sp_box){{6, 6, 6}, {0, 0, 0}, {2, 1, 1}, SP_MAP_SINE, 0.3};
+  sp_hexes *fine;
+  const sp_box finer = {{24, 24, 24}, {0, 0, 0}, {2, 1, 1}, SP_MAP_SINE, 0.3};
+  CHECK(sp_box_hexes(MPI_COMM_SELF, &finer, &fine) == SP_OK, "%s", sp_error_message());
+  double volume = 0, factors[SP_FACTORS * 8];
+  sp_rule rule;
+  sp_rule_gl(2, &rule);
+  for (sp_lid e = 0; fine && e < fine->count; e++) {
+    CHECK(sp_geometry_factors(fine, e, &rule, factors) == SP_OK, "%s", sp_error_message());
+    for (int q = 0; q < 8; q++) volume += factors[SP_G_WJ * 8 + q];
+  }
+  sp_hexes_destroy(&fine);
+  CHECK(fabs(volume - 2) > 1e-3, "the sine map keeps the volume: %g", volume);
+  check_box(&box, volume, 0.02);
+}
+
+static void check_too_many_ranks(void) {
+  int size;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (size == 1) return;
+  const sp_box box = {{1, 1, 1}, {0, 0, 0}, {1, 1, 1}, SP_MAP_NONE, 1};
+  sp_hexes *hexes;
+  CHECK(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes) == SP_ERR_INPUT, "%d ranks", size);
+  CHECK(hexes == NULL, "elements after a failure");
+  CHECK(strstr(sp_error_message(), "ranks for a mesh of 1 elements"), "'%s'", sp_error_message());
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  check_maps();
+  check_partitions();
+  check_balance();
+  check_boxes();
+  check_too_many_ranks();
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}

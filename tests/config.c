@@ -1,0 +1,825 @@
+/* Reading cases: every key, every kind of mistake, overrides, and writing a case back. */
+#define _POSIX_C_SOURCE 200809L
+#include "io/config.h"
+
+#include <locale.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io/ini.h"
+#include "tests/check.h"
+
+static int rank, size;
+
+/* All paths below are relative to a temporary folder. */
+static char folder[] = "/tmp/sp_config_XXXXXX";
+
+static void enter_folder(void) {
+  const bool made = rank > 0 || mkdtemp(folder);
+  MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
+  if (!made || chdir(folder) != 0 || (rank == 0 && mkdir("sub", 0700) != 0)) {
+    perror(folder);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+}
+
+static void write_bytes(const char *path, const char *bytes, size_t count) {
+  FILE *stream = fopen(path, "wb");
+  CHECK(stream, "cannot write %s", path);
+  if (!stream) return;
+  CHECK(fwrite(bytes, 1, count, stream) == count, "cannot write %s", path);
+  CHECK(fclose(stream) == 0, "cannot write %s", path);
+}
+
+static void write_case(const char *text) {
+  MPI_Barrier(MPI_COMM_WORLD); /* nobody may still be reading the last one */
+  if (rank == 0) write_bytes("case.ini", text, strlen(text));
+}
+
+enum { MAX_OVERRIDES = 4 };
+
+static int count_overrides(const char *const *overrides) {
+  int count = 0;
+  while (count < MAX_OVERRIDES && overrides[count]) count++;
+  return count;
+}
+
+/* The configuration of a case that must be right; NULL, with a failed check, where it is not. */
+static sp_config *read_case(const char *text, const char *const *overrides) {
+  static const char *const none[] = {NULL};
+  if (!overrides) overrides = none;
+  if (text) write_case(text);
+  sp_config *config;
+  const sp_status status = sp_config_read(MPI_COMM_WORLD, text ? "case.ini" : NULL,
+                                          count_overrides(overrides), overrides, &config);
+  CHECK(status == SP_OK && config, "%s", sp_error_message());
+  return config;
+}
+
+static void check_error(const char *text, const char *const *overrides, const char *message) {
+  static const char *const none[] = {NULL};
+  if (!overrides) overrides = none;
+  if (text) write_case(text);
+  sp_config *config = (sp_config *)1;
+  const sp_status status = sp_config_read(MPI_COMM_WORLD, text ? "case.ini" : NULL,
+                                          count_overrides(overrides), overrides, &config);
+  CHECK(status == SP_ERR_INPUT, "status %d where '%s' was expected", (int)status, message);
+  CHECK(!config, "a configuration after a failure");
+  if (status == SP_OK) sp_config_destroy(&config);
+  CHECK(strcmp(sp_error_message(), message) == 0, "'%s' instead of '%s'", sp_error_message(),
+        message);
+}
+
+/* One key in a file and as an override, with the same complaint. */
+static void check_value(const char *section, const char *key, const char *value,
+                        const char *complaint) {
+  char text[256], message[1024];
+  snprintf(text, sizeof text, "\n[%s]\n%s = %s\n", section, key, value);
+  snprintf(message, sizeof message, "case.ini:3: %s.%s: %s", section, key, complaint);
+  check_error(text, NULL, message);
+  snprintf(text, sizeof text, "%s.%s=%s", section, key, value);
+  snprintf(message, sizeof message, "argument '%s': %s", text, complaint);
+  check_error(NULL, (const char *const[]){text, NULL}, message);
+}
+
+static bool same_text(const char *a, const char *b) {
+  return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static const char *or_null(const char *text) {
+  return text ? text : "(null)";
+}
+
+#define CHECK_TEXT(a, b) CHECK(same_text((a), (b)), "'%s' instead of '%s'", or_null(a), or_null(b))
+
+static void check_defaults(const sp_config *config) {
+  for (int d = 0; d < 3; d++) {
+    CHECK(config->mesh.elements[d] == 8, "elements %d", config->mesh.elements[d]);
+    CHECK(config->mesh.lower[d] == 0 && config->mesh.upper[d] == 1, "corners in %d", d);
+  }
+  CHECK(config->mesh.shape == SP_SHAPE_BOX, "shape %d", (int)config->mesh.shape);
+  CHECK(!config->mesh.file, "file %s", config->mesh.file);
+  CHECK(config->mesh.where, "no place of the mesh");
+  CHECK(config->mesh.map == SP_MAP_NONE, "map %d", (int)config->mesh.map);
+  CHECK(config->mesh.epsilon == 0.3, "epsilon %g", config->mesh.epsilon);
+  CHECK(config->mesh.refine == 0, "refine %d", config->mesh.refine);
+  CHECK(config->discretization.order == 7, "order %d", config->discretization.order);
+  CHECK(config->discretization.operator_kind == SP_BP35, "operator");
+  CHECK(config->discretization.geometry == SP_GEOMETRY_AUTO, "geometry");
+  CHECK_TEXT(config->problem.lambda.text, "1");
+  CHECK(!config->problem.lambda_given, "lambda was not given");
+  CHECK_TEXT(config->problem.solution.text, NULL);
+  CHECK_TEXT(config->problem.forcing.text, NULL);
+  CHECK(config->boundary.count == 0, "%d groups", config->boundary.count);
+  CHECK_TEXT(config->boundary.fallback.group, "default");
+  CHECK(config->boundary.fallback.condition == SP_DIRICHLET, "fallback");
+  CHECK_TEXT(config->boundary.fallback.formula.text, NULL);
+  CHECK_TEXT(config->boundary.where, NULL);
+  CHECK(config->solver.tolerance == 1e-8, "tolerance %g", config->solver.tolerance);
+  CHECK(config->solver.max_iterations == 1000, "max_iterations");
+  CHECK(config->solver.preconditioner == SP_PRECONDITIONER_NONE, "preconditioner");
+  CHECK(config->backend.device == SP_DEVICE_AUTO, "device");
+  CHECK_TEXT(config->output.log, "run.h5");
+  CHECK_TEXT(config->output.field, "run.hdf");
+}
+
+static void test_defaults(void) {
+  sp_config *config = read_case(NULL, NULL);
+  if (config) check_defaults(config);
+  sp_config_destroy(&config);
+  CHECK(!config, "not set to NULL");
+  sp_config_destroy(&config);
+  config = read_case("", NULL);
+  if (config) check_defaults(config);
+  sp_config_destroy(&config);
+
+  char *text = NULL;
+  size_t length;
+  FILE *stream = open_memstream(&text, &length);
+  CHECK(stream, "no stream in memory");
+  if (!stream) return;
+  sp_config_print_defaults(stream);
+  fclose(stream);
+  config = read_case(text, NULL);
+  if (config) check_defaults(config);
+  sp_config_destroy(&config);
+  /* Every key that the formatted case names is in the text for the user too. */
+  static const char *const keys[] = {"file =",
+                                     "shape = box",
+                                     "elements = 8 8 8",
+                                     "lower = 0 0 0",
+                                     "upper = 1 1 1",
+                                     "map =",
+                                     "epsilon =",
+                                     "refine = 0",
+                                     "order = 7",
+                                     "operator = bp3.5",
+                                     "geometry",
+                                     "lambda = 1",
+                                     "solution =",
+                                     "forcing =",
+                                     "default = dirichlet",
+                                     "GROUP =",
+                                     "tolerance = ",
+                                     "(an integer from 1 to 15)",
+                                     "max_iterations",
+                                     "preconditioner =",
+                                     "device = auto",
+                                     "log =",
+                                     "field ="};
+  for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++)
+    CHECK(strstr(text, keys[k]), "--defaults lacks '%s'", keys[k]);
+  free(text);
+}
+
+static const char every_key[] = "\xEF\xBB\xBF# a case\r\n"
+                                "[mesh]\r\n"
+                                "shape=box ; comment\r\n"
+                                "  elements =  2\t3   4  # comment\r\n"
+                                "lower = -1 -.5 +0.1\r\n"
+                                "upper = 1e0 2.5 3\r\n"
+                                "map = kershaw\r\n"
+                                "epsilon = 0.25\r\n"
+                                "refine = 10\r\n"
+                                "[ discretization ] # comment\n"
+                                "order = 15\n"
+                                "operator = bp3.0\n"
+                                "geometry = trilinear\n"
+                                "\n"
+                                "[problem]\n"
+                                "lambda = 2*pi\n"
+                                "solution = x == 1 ? sin(pi*x) : y#z\n"
+                                "forcing = z\n"
+                                "[solver]\n"
+                                "tolerance = 1e-3\n"
+                                "max_iterations = 2147483647\n"
+                                "preconditioner = jacobi\n"
+                                "[boundary]\n"
+                                "the left.wall = neumann  x + 1\n"
+                                "default = neumann\n"
+                                "1 = dirichlet\n"
+                                "[backend]\n"
+                                "device = host\n"
+                                "[output]\n"
+                                "log = a b.h5\n"
+                                "field =\n"
+                                "[mesh]";
+
+static void test_every_key(void) {
+  sp_config *config = read_case(every_key, NULL);
+  if (!config) return;
+  const int elements[] = {2, 3, 4};
+  const double lower[] = {-1, -0.5, 0.1}, upper[] = {1, 2.5, 3};
+  CHECK(memcmp(config->mesh.elements, elements, sizeof elements) == 0, "elements");
+  CHECK(memcmp(config->mesh.lower, lower, sizeof lower) == 0, "lower");
+  CHECK(memcmp(config->mesh.upper, upper, sizeof upper) == 0, "upper");
+  CHECK(config->mesh.shape == SP_SHAPE_BOX && !config->mesh.file, "shape");
+  CHECK_TEXT(config->mesh.where, "case.ini:3: mesh.shape");
+  CHECK(config->mesh.map == SP_MAP_KERSHAW && config->mesh.epsilon == 0.25, "map");
+  CHECK(config->mesh.refine == 10, "refine");
+  CHECK(config->discretization.order == 15, "order");
+  CHECK(config->discretization.operator_kind == SP_BP30, "operator");
+  CHECK(config->discretization.geometry == SP_GEOMETRY_TRILINEAR, "geometry");
+  CHECK_TEXT(config->problem.lambda.text, "2*pi");
+  CHECK_TEXT(config->problem.lambda.where, "case.ini:16: problem.lambda");
+  CHECK(config->problem.lambda_given, "lambda was given");
+  CHECK_TEXT(config->problem.solution.text, "x == 1 ? sin(pi*x) : y#z");
+  CHECK_TEXT(config->problem.forcing.text, "z");
+  CHECK(config->solver.tolerance == 1e-3, "tolerance");
+  CHECK(config->solver.max_iterations == INT32_MAX, "max_iterations");
+  CHECK(config->solver.preconditioner == SP_PRECONDITIONER_JACOBI, "preconditioner");
+  CHECK(config->backend.device == SP_DEVICE_HOST, "device");
+  CHECK_TEXT(config->output.log, "a b.h5");
+  CHECK_TEXT(config->output.field, "");
+  CHECK(config->boundary.count == 2, "%d groups", config->boundary.count);
+  if (config->boundary.count == 2) {
+    const sp_boundary_entry *entries = config->boundary.entries;
+    CHECK_TEXT(entries[0].group, "the left.wall");
+    CHECK(entries[0].condition == SP_NEUMANN, "condition");
+    CHECK_TEXT(entries[0].formula.text, "x + 1");
+    CHECK_TEXT(entries[0].formula.where, "case.ini:24: boundary.the left.wall");
+    CHECK_TEXT(entries[1].group, "1");
+    CHECK(entries[1].condition == SP_DIRICHLET && !entries[1].formula.text, "entry");
+  }
+  CHECK(config->boundary.fallback.condition == SP_NEUMANN, "fallback");
+  CHECK_TEXT(config->boundary.where, "case.ini:24: boundary.the left.wall");
+  sp_config_destroy(&config);
+}
+
+/* Every choice that a key has, and the names by which other modules print them. */
+static void test_choices(void) {
+#define CHECK_CHOICE(argument, member, expected)                                                   \
+  do {                                                                                             \
+    sp_config *choice = read_case(NULL, (const char *const[]){argument, NULL});                    \
+    if (choice) CHECK(choice->member == (expected), "%s gives %d", argument, (int)choice->member); \
+    sp_config_destroy(&choice);                                                                    \
+  } while (0)
+  CHECK_CHOICE("mesh.shape=box", mesh.shape, SP_SHAPE_BOX);
+  CHECK_CHOICE("mesh.map=none", mesh.map, SP_MAP_NONE);
+  CHECK_CHOICE("mesh.map=sine", mesh.map, SP_MAP_SINE);
+  CHECK_CHOICE("mesh.map=kershaw", mesh.map, SP_MAP_KERSHAW);
+  CHECK_CHOICE("discretization.operator=mass", discretization.operator_kind, SP_MASS);
+  CHECK_CHOICE("discretization.operator=bp3.5", discretization.operator_kind, SP_BP35);
+  CHECK_CHOICE("discretization.operator=bp3.0", discretization.operator_kind, SP_BP30);
+  CHECK_CHOICE("discretization.geometry=auto", discretization.geometry, SP_GEOMETRY_AUTO);
+  CHECK_CHOICE("discretization.geometry=stored", discretization.geometry, SP_GEOMETRY_STORED);
+  CHECK_CHOICE("discretization.geometry=trilinear", discretization.geometry, SP_GEOMETRY_TRILINEAR);
+  CHECK_CHOICE("discretization.order=1", discretization.order, 1);
+  CHECK_CHOICE("solver.preconditioner=none", solver.preconditioner, SP_PRECONDITIONER_NONE);
+  CHECK_CHOICE("solver.preconditioner=jacobi", solver.preconditioner, SP_PRECONDITIONER_JACOBI);
+  CHECK_CHOICE("backend.device=auto", backend.device, SP_DEVICE_AUTO);
+  CHECK_CHOICE("backend.device=host", backend.device, SP_DEVICE_HOST);
+  CHECK_CHOICE("backend.device=cuda", backend.device, SP_DEVICE_CUDA);
+  CHECK_CHOICE("boundary.default=dirichlet", boundary.fallback.condition, SP_DIRICHLET);
+  CHECK_CHOICE("boundary.default=neumann", boundary.fallback.condition, SP_NEUMANN);
+#undef CHECK_CHOICE
+  CHECK_TEXT(sp_problem_kind_name(SP_MASS), "mass");
+  CHECK_TEXT(sp_problem_kind_name(SP_BP35), "bp3.5");
+  CHECK_TEXT(sp_problem_kind_name(SP_BP30), "bp3.0");
+  CHECK_TEXT(sp_geometry_kind_name(SP_GEOMETRY_AUTO), "auto");
+  CHECK_TEXT(sp_geometry_kind_name(SP_GEOMETRY_STORED), "stored");
+  CHECK_TEXT(sp_geometry_kind_name(SP_GEOMETRY_TRILINEAR), "trilinear");
+  CHECK_TEXT(sp_condition_name(SP_DIRICHLET), "dirichlet");
+  CHECK_TEXT(sp_condition_name(SP_NEUMANN), "neumann");
+  CHECK_TEXT(sp_preconditioner_name(SP_PRECONDITIONER_NONE), "none");
+  CHECK_TEXT(sp_preconditioner_name(SP_PRECONDITIONER_JACOBI), "jacobi");
+}
+
+static void test_values(void) {
+  static const struct {
+    const char *section, *key, *expected;
+    const char *wrong[10];
+  } keys[] = {
+      {"mesh", "shape", "file or box", {"cube", "Box", "box box", ""}},
+      {"mesh",
+       "elements",
+       "3 integers of at least 1",
+       {"8", "8 8", "8 8 8 8", "8 8 0", "8 8 8x", "8,8,8", "8 8 2.5", "8 8 3000000000", ""}},
+      {"mesh",
+       "lower",
+       "3 numbers",
+       {"0 0", "0 0 0 0", "0 0 nan", "0 0 inf", "0 0 1e999", "a", ""}},
+      {"mesh", "upper", "3 numbers", {"1 1", "1 1 1 1", "1 1 0x1", "1 1 -", "1 1 1e", "1;1;1", ""}},
+      {"mesh", "map", "none, sine or kershaw", {"sin", "1", ""}},
+      {"mesh",
+       "epsilon",
+       "a number above 0 and at most 1",
+       {"0", "-0.1", "1.0000001", "x", "0.3 0.3", "1e-999", ""}},
+      {"mesh", "refine", "an integer from 0 to 10", {"-1", "11", "1.0", "x", ""}},
+      {"discretization",
+       "order",
+       "an integer from 1 to 15",
+       {"0", "16", "x", "7 7", "7x", "99999999999999999999", "-99999999999999999999", "4294967303",
+        ""}},
+      {"discretization", "operator", "mass, bp3.5 or bp3.0", {"bp3", "BP3.5", ""}},
+      {"discretization", "geometry", "auto, stored or trilinear", {"affine", ""}},
+      {"problem", "lambda", "a formula", {""}},
+      {"boundary", "default", "dirichlet or neumann", {"robin 1", "dirichlet(x)", ""}},
+      {"boundary", "some wall", "dirichlet or neumann", {"x", "neumannx", ""}},
+      {"solver",
+       "tolerance",
+       "a number above 0 and below 1",
+       {"0", "1", "-1e-8", "nan", "1e-8 x", "1e-999", "1,5", ""}},
+      {"solver",
+       "max_iterations",
+       "an integer of at least 1",
+       {"0", "-5", "2147483648", "1e3", "many", ""}},
+      {"solver", "preconditioner", "none or jacobi", {"ilu", ""}},
+      {"backend", "device", "auto, host or cuda", {"gpu", ""}},
+  };
+  for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++)
+    for (int w = 0; keys[k].wrong[w]; w++) {
+      char complaint[512];
+      const char *wrong = keys[k].wrong[w];
+      if (*wrong == '\0')
+        snprintf(complaint, sizeof complaint, "expected %s, found nothing", keys[k].expected);
+      else
+        snprintf(complaint, sizeof complaint, "expected %s, found '%s'", keys[k].expected, wrong);
+      check_value(keys[k].section, keys[k].key, wrong, complaint);
+    }
+}
+
+static void test_syntax(void) {
+  static const char *const errors[][2] = {
+      {"[bad", "case.ini:1: expected ']' after '[bad'"},
+      {"[mesh]\n[bad # ]\n", "case.ini:2: expected ']' after '[bad'"},
+      {"[mesh] x", "case.ini:1: unexpected text after ']': 'x'"},
+      {"[ ]", "case.ini:1: no name in '[]'"},
+      {"\n\n[mesh]\nrefine 1",
+       "case.ini:4: expected 'key = value' or '[section]', found 'refine 1'"},
+      {"refine = 1", "case.ini:1: key 'refine' stands before any [section]"},
+      {"[mesh]\n = 1", "case.ini:2: no key before '='"},
+      {"[msh]", "case.ini:1: unknown section [msh]; did you mean [mesh]?"},
+      {"[gmsh]\n", "case.ini:1: unknown section [gmsh]; did you mean [mesh]?"},
+      {"[quux]\na = 1",
+       "case.ini:1: unknown section [quux]; known are mesh, discretization, problem, boundary, "
+       "solver, backend, output"},
+      {"[discretization]\r\n\r\nordr = 7",
+       "case.ini:3: unknown key 'ordr' in [discretization]; did you mean 'order'?"},
+      {"[discretization]\nOrder = 7",
+       "case.ini:2: unknown key 'Order' in [discretization]; did you mean 'order'?"},
+      {"[solver]\nprecondtioner = none",
+       "case.ini:2: unknown key 'precondtioner' in [solver]; did you mean 'preconditioner'?"},
+      {"[solver]\nrestart = 5",
+       "case.ini:2: unknown key 'restart' in [solver]; known are tolerance, max_iterations, "
+       "preconditioner"},
+      {"[mesh]\nrefine = 1\n[solver]\n[mesh]\nrefine = 1",
+       "case.ini:5: key 'refine' of [mesh] is already given in line 2"},
+      {"[boundary]\na b = neumann\n\na b=dirichlet",
+       "case.ini:4: key 'a b' of [boundary] is already given in line 2"},
+      {"[mesh]\nrefine = 11111111111111111111111111111111111111111111111111111111111111111111111",
+       "case.ini:2: mesh.refine: expected an integer from 0 to 10, found "
+       "'111111111111111111111111111111111111111111111111111111111111...'"},
+      {"[mesh]\nrefine = \x1B[1m", "case.ini:2: mesh.refine: expected an integer from 0 to 10, "
+                                   "found '?[1m'"},
+  };
+  for (size_t e = 0; e < sizeof errors / sizeof errors[0]; e++)
+    check_error(errors[e][0], NULL, errors[e][1]);
+
+  static const char *const arguments[][2] = {
+      {"order", "argument 'order': expected section.key=value"},
+      {"order=5.0", "argument 'order=5.0': expected section.key=value"},
+      {".order=5", "argument '.order=5': expected section.key=value"},
+      {"mesh.=5", "argument 'mesh.=5': expected section.key=value"},
+      {"", "argument '': expected section.key=value"},
+      {"discretization.ordr=5",
+       "argument 'discretization.ordr=5': unknown key 'ordr' in [discretization]; did you mean "
+       "'order'?"},
+      {"msh.refine=5", "argument 'msh.refine=5': unknown section [msh]; did you mean [mesh]?"},
+      {"output.log=a #b",
+       "argument 'output.log=a #b': a case cannot hold a key that begins with '[', a line break, "
+       "nor a # or ; at the start or after white space"},
+      {"output.log=a\nb",
+       "argument 'output.log=a?b': a case cannot hold a key that begins with '[', a line break, "
+       "nor a # or ; at the start or after white space"},
+      {"boundary.[a=dirichlet",
+       "argument 'boundary.[a=dirichlet': a case cannot hold a key that begins with '[', a line "
+       "break, nor a # or ; at the start or after white space"},
+  };
+  for (size_t a = 0; a < sizeof arguments / sizeof arguments[0]; a++)
+    check_error(NULL, (const char *const[]){arguments[a][0], NULL}, arguments[a][1]);
+}
+
+/* Texts that no C string holds, and lines of any length. */
+static void test_bytes(void) {
+  static const char zero[] = "[mesh]\n# a\0b\n";
+  sp_ini *ini = NULL;
+  CHECK(sp_ini_parse("f", zero, sizeof zero - 1, &ini) == SP_ERR_INPUT && !ini, "NUL accepted");
+  CHECK_TEXT(sp_error_message(), "f:2: NUL byte; expected UTF-8 text");
+  CHECK(sp_ini_parse("f", "[a]\nb=c\0", 8, &ini) == SP_ERR_INPUT && !ini, "NUL accepted");
+  CHECK_TEXT(sp_error_message(), "f:2: NUL byte; expected UTF-8 text");
+
+  static const char list[] = "\n[a]\r\nb == c = ; d\n;e\nf=;g";
+  CHECK(sp_ini_parse("f", list, sizeof list - 1, &ini) == SP_OK, "syntax");
+  if (ini) {
+    CHECK(ini->count == 3, "%d entries", ini->count);
+    CHECK_TEXT(ini->entries[0].section, "a");
+    CHECK(!ini->entries[0].key && ini->entries[0].line == 2, "section");
+    CHECK_TEXT(ini->entries[1].key, "b");
+    CHECK_TEXT(ini->entries[1].value, "= c =");
+    CHECK_TEXT(ini->entries[2].value, "");
+    CHECK(ini->entries[2].line == 5, "line %d", ini->entries[2].line);
+  }
+  sp_ini_destroy(&ini);
+
+  enum { TERMS = 100000 };
+  char *text = calloc(1, 64 + 2 * TERMS);
+  CHECK(text, "no memory");
+  if (!text) return;
+  strcpy(text, "[problem]\nforcing = x");
+  for (int i = 0; i < TERMS; i++) memcpy(text + 21 + 2 * i, "+x", 2);
+  sp_config *config = read_case(text, NULL);
+  if (config) CHECK_TEXT(config->problem.forcing.text, text + 20);
+  sp_config_destroy(&config);
+  free(text);
+
+  char shown[SP_SHOWN_SIZE];
+  char umlauts[256];
+  for (int shift = 0; shift < 2; shift++) {
+    memset(umlauts, 'x', 2);
+    for (int i = 0; i < 80; i++) memcpy(umlauts + shift + 2 * i, "\xC3\xA4", 3);
+    sp_ini_show(umlauts, shown);
+    const size_t length = strlen(shown);
+    CHECK(length < SP_SHOWN_SIZE && length > 3, "length %zu", length);
+    CHECK(shown[length - 4] == '\xA4', "cut within a character: '%s'", shown);
+  }
+}
+
+static void test_overrides(void) {
+  static const char text[] = "[mesh]\nrefine = 1\n[boundary]\nleft = neumann x\nright = neumann y\n"
+                             "[problem]\nforcing = x\n[output]\nfield = a.hdf";
+  sp_config *config =
+      read_case(text, (const char *const[]){"mesh.refine=2", " mesh . refine = 3 ", NULL});
+  if (config) CHECK(config->mesh.refine == 3, "refine %d", config->mesh.refine);
+  sp_config_destroy(&config);
+
+  config =
+      read_case(text, (const char *const[]){"boundary.left=dirichlet 0", "boundary.a. b=neumann",
+                                            "problem.forcing=", "output.field=", NULL});
+  if (config) {
+    CHECK(config->boundary.count == 3, "%d groups", config->boundary.count);
+    if (config->boundary.count == 3) {
+      const sp_boundary_entry *entries = config->boundary.entries;
+      CHECK_TEXT(entries[0].group, "left");
+      CHECK(entries[0].condition == SP_DIRICHLET, "condition");
+      CHECK_TEXT(entries[0].formula.text, "0");
+      CHECK_TEXT(entries[0].formula.where, "argument 'boundary.left=dirichlet 0'");
+      CHECK_TEXT(entries[1].group, "right");
+      CHECK_TEXT(entries[1].formula.where, "case.ini:5: boundary.right");
+      CHECK_TEXT(entries[2].group, "a. b");
+    }
+    CHECK_TEXT(config->problem.forcing.text, NULL);
+    CHECK_TEXT(config->output.field, "");
+    CHECK_TEXT(config->output.log, "run.h5");
+  }
+  sp_config_destroy(&config);
+
+  config = read_case(NULL,
+                     (const char *const[]){
+                         "problem.solution=sin(pi*x)*sin(pi*y)*sin(pi*z) + x^2*y^2*z^2 + 1", NULL});
+  if (config) {
+    CHECK_TEXT(config->problem.solution.text, "sin(pi*x)*sin(pi*y)*sin(pi*z) + x^2*y^2*z^2 + 1");
+    CHECK_TEXT(config->problem.solution.where,
+               "argument 'problem.solution=sin(pi*x)*sin(pi*y)*sin(pi*z) + x^2*y^2*z^2...'");
+  }
+  sp_config_destroy(&config);
+}
+
+static void test_mesh(void) {
+  static const struct {
+    const char *text, *override, *message;
+  } errors[] = {
+      {"[mesh]\nfile = a.msh\nshape = box", NULL,
+       "case.ini:3: mesh.shape: a box takes no file; drop this, or drop mesh.file, which is given "
+       "too (case.ini:2: mesh.file)"},
+      {"[mesh]\nfile = a.msh", "mesh.shape=box",
+       "argument 'mesh.shape=box': a box takes no file; drop this, or drop mesh.file, which is "
+       "given too (case.ini:2: mesh.file)"},
+      {"[mesh]\nshape = file\nfile =", NULL,
+       "case.ini:2: mesh.shape: no mesh.file is given; give it, or drop shape = file"},
+      {"[mesh]\nelements = 1 1 1\nfile = a", NULL,
+       "case.ini:2: mesh.elements: only a box has this, but mesh.file is given; drop one of the "
+       "two"},
+      {"[mesh]\nfile = a\nlower = 0 0 0", NULL,
+       "case.ini:3: mesh.lower: only a box has this, but mesh.file is given; drop one of the two"},
+      {"[mesh]\nfile = a\nupper = 0 0 0", NULL,
+       "case.ini:3: mesh.upper: only a box has this, but mesh.file is given; drop one of the two"},
+      {"[mesh]\nfile = a\nmap = none", NULL,
+       "case.ini:3: mesh.map: only a box has this, but mesh.file is given; drop one of the two"},
+      {"[mesh]\nfile = a\nepsilon = 0.5", NULL,
+       "case.ini:3: mesh.epsilon: only map = kershaw has this; drop it or set the map"},
+      {"[mesh]\nepsilon = 0.5", "mesh.map=sine",
+       "case.ini:2: mesh.epsilon: only map = kershaw has this; drop it or set the map"},
+      {"[mesh]\nupper = 1 0 1", NULL,
+       "case.ini:2: mesh.upper: expected a finite box with mesh.upper above mesh.lower, found 0 to "
+       "0 in y"},
+      {"[mesh]\nlower = 0 0 2", NULL,
+       "case.ini:2: mesh.lower: expected a finite box with mesh.upper above mesh.lower, found 2 to "
+       "1 in z"},
+      {"[mesh]\nlower = -1e308 0 0", "mesh.upper=1e308 1 1",
+       "argument 'mesh.upper=1e308 1 1': expected a finite box with mesh.upper above mesh.lower, "
+       "found -1e+308 to 1e+308 in x"},
+  };
+  for (size_t e = 0; e < sizeof errors / sizeof errors[0]; e++)
+    check_error(errors[e].text, (const char *const[]){errors[e].override, NULL}, errors[e].message);
+
+  sp_config *config = read_case("[mesh]\nfile = a b.msh\n", NULL);
+  if (config) {
+    CHECK(config->mesh.shape == SP_SHAPE_FILE, "shape");
+    CHECK_TEXT(config->mesh.file, "a b.msh");
+    CHECK_TEXT(config->mesh.where, "case.ini:2: mesh.file");
+  }
+  sp_config_destroy(&config);
+
+  config = read_case("[mesh]\nfile = a.msh\n",
+                     (const char *const[]){"mesh.file=", "mesh.shape=box", "mesh.map=sine",
+                                           "mesh.lower=-1 0 0", NULL});
+  if (config) {
+    CHECK(config->mesh.shape == SP_SHAPE_BOX && !config->mesh.file, "shape");
+    CHECK(config->mesh.lower[0] == -1 && config->mesh.map == SP_MAP_SINE, "sine in any box");
+  }
+  sp_config_destroy(&config);
+}
+
+static char *format(const sp_config *config) {
+  char *text = NULL;
+  CHECK(sp_config_format(config, &text) == SP_OK && text, "%s", sp_error_message());
+  return text;
+}
+
+/* Write, read from `path`, write again; also, all ranks hold what rank 0 holds. */
+static void check_round_trip(const sp_config *config, const char *path) {
+  char *first = format(config);
+  if (!first) return;
+  int length = (int)strlen(first);
+  MPI_Bcast(&length, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  char *root = calloc((size_t)length + 1, 1);
+  CHECK(root, "no memory");
+  if (!root) MPI_Abort(MPI_COMM_WORLD, 1);
+  if (rank == 0) memcpy(root, first, (size_t)length);
+  MPI_Bcast(root, length, MPI_CHAR, 0, MPI_COMM_WORLD);
+  CHECK(strcmp(first, root) == 0, "rank 0 holds\n%s\nand this one\n%s", root, first);
+  free(root);
+
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) write_bytes(path, first, strlen(first));
+  sp_config *again = NULL;
+  CHECK(sp_config_read(MPI_COMM_WORLD, path, 0, NULL, &again) == SP_OK, "%s of\n%s",
+        sp_error_message(), first);
+  if (again) {
+    char *second = format(again);
+    CHECK(second && strcmp(first, second) == 0, "first\n%s\nthen\n%s", first, second);
+    free(second);
+    CHECK(again->problem.lambda_given == config->problem.lambda_given, "lambda_given");
+    CHECK(!again->boundary.where == !config->boundary.where, "boundary.where");
+    CHECK(again->mesh.shape == config->mesh.shape, "shape");
+    CHECK(memcmp(again->mesh.lower, config->mesh.lower, sizeof again->mesh.lower) == 0, "lower");
+    CHECK(again->solver.tolerance == config->solver.tolerance, "tolerance");
+  }
+  sp_config_destroy(&again);
+  free(first);
+}
+
+static void test_round_trip(void) {
+  sp_config *config = read_case(NULL, NULL);
+  if (config) check_round_trip(config, "sub/again.ini");
+  sp_config_destroy(&config);
+
+  config = read_case(every_key, NULL);
+  if (config) {
+    check_round_trip(config, "sub/again.ini");
+    char *text = format(config);
+    if (text) {
+      CHECK(strstr(text, "\nlower = -1 -0.5 0.1\n"), "not the shortest numbers: %s", text);
+      CHECK(strstr(text, "\n# file = \n") || strstr(text, "\nfile = \n"), "no file: %s", text);
+    }
+    free(text);
+  }
+  sp_config_destroy(&config);
+
+  /* 0.1 + 0.2 needs 17 digits, 1/3 needs 16. */
+  config = read_case(NULL, (const char *const[]){
+                               "mesh.lower=0.30000000000000004 0.3333333333333333 -1e-310", NULL});
+  if (config) {
+    CHECK(config->mesh.lower[0] == 0.1 + 0.2 && config->mesh.lower[1] == 1.0 / 3.0, "digits");
+    check_round_trip(config, "sub/again.ini");
+  }
+  sp_config_destroy(&config);
+
+  /* Files are found from the folder of the case, and still are when the case moves. */
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) write_bytes("sub/case.ini", "[mesh]\nfile = ../a.msh", 22);
+  const struct {
+    const char *path;
+    const char *const override;
+    const char *file;
+  } files[] = {{"sub/case.ini", "mesh.refine=1", "sub/../a.msh"},
+               {"sub/case.ini", "mesh.file=b.msh", "sub/b.msh"},
+               {"sub/case.ini", "mesh.file=/b.msh", "/b.msh"},
+               {"./sub/case.ini", "mesh.file=b.msh", "./sub/b.msh"}};
+  for (size_t f = 0; f < sizeof files / sizeof files[0]; f++) {
+    const sp_status status =
+        sp_config_read(MPI_COMM_WORLD, files[f].path, 1, &files[f].override, &config);
+    CHECK(status == SP_OK, "%s", sp_error_message());
+    if (!config) continue;
+    CHECK_TEXT(config->mesh.file, files[f].file);
+    check_round_trip(config, "sub/again.ini");
+    sp_config_destroy(&config);
+  }
+}
+
+static void check_unreadable(const char *path, sp_status expected, const char *message) {
+  sp_config *config = NULL;
+  const sp_status status = sp_config_read(MPI_COMM_WORLD, path, 0, NULL, &config);
+  CHECK(status == expected && !config, "status %d of %s", (int)status, path);
+  CHECK_TEXT(sp_error_message(), message);
+}
+
+static void test_files(void) {
+  check_unreadable("none.ini", SP_ERR_SYSTEM, "none.ini: cannot open: No such file or directory");
+  check_unreadable("sub", SP_ERR_SYSTEM, "sub: cannot read: Is a directory");
+  if (geteuid() != 0) { /* root may read anything */
+    write_case("");
+    if (rank == 0) CHECK(chmod("case.ini", 0) == 0, "chmod");
+    check_unreadable("case.ini", SP_ERR_SYSTEM, "case.ini: cannot open: Permission denied");
+    if (rank == 0) CHECK(chmod("case.ini", 0600) == 0, "chmod");
+  }
+  /* One byte more than the limit, as a hole; NUL bytes are then not what is complained about. */
+  write_case("");
+  const off_t limit = 16 * 1024 * 1024;
+  if (rank == 0) CHECK(truncate("case.ini", limit + 1) == 0, "truncate");
+  check_unreadable("case.ini", SP_ERR_INPUT, "case.ini: larger than 16 MiB, which no case is");
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) CHECK(truncate("case.ini", limit) == 0, "truncate");
+  check_unreadable("case.ini", SP_ERR_INPUT, "case.ini:1: NUL byte; expected UTF-8 text");
+}
+
+/* A locale with a decimal comma must change nothing; there may be none on this machine. */
+static void test_locale(void) {
+  if (!setlocale(LC_ALL, "de_DE.UTF-8") && !setlocale(LC_ALL, "fr_FR.UTF-8")) return;
+  sp_config *config = read_case(every_key, (const char *const[]){"solver.tolerance=0.5", NULL});
+  if (config) {
+    CHECK(config->solver.tolerance == 0.5 && config->mesh.lower[1] == -0.5, "decimal point");
+    check_round_trip(config, "sub/again.ini");
+  }
+  sp_config_destroy(&config);
+  char number[8];
+  snprintf(number, sizeof number, "%.1f", 0.5);
+  CHECK_TEXT(number, "0,5"); /* the caller's locale is as before */
+  setlocale(LC_ALL, "C");
+}
+
+/* ---- Random cases: nothing crashes, and whatever is accepted can be written and read back ---- */
+
+static uint32_t next_random(uint64_t *state, uint32_t below) {
+  *state = *state * 6364136223846793005u + 1442695040888963407u;
+  return (uint32_t)(*state >> 33) % below;
+}
+
+enum { FUZZ_SIZE = 2048 };
+
+/* Insert, at a random place, or delete there. */
+static size_t mutate(uint64_t *state, char *text, size_t length) {
+  static const char *const pieces[] = {"[",
+                                       "]",
+                                       "=",
+                                       "\n",
+                                       "#",
+                                       " ;",
+                                       "\r\n",
+                                       "\xEF\xBB\xBF",
+                                       ".",
+                                       "[mesh]",
+                                       "[boundary]",
+                                       "a = neumann x\n",
+                                       "b c=dirichlet\n",
+                                       "refine = 1\n",
+                                       "file = a\n",
+                                       "order = 3\n",
+                                       " ",
+                                       "\t",
+                                       "-",
+                                       "1e9",
+                                       "99999999999",
+                                       "\xC3",
+                                       "[output]\nlog =#\n",
+                                       "\v",
+                                       "default = dirichlet 1 #2\n"};
+  const size_t at = next_random(state, (uint32_t)length + 1);
+  size_t count;
+  switch (next_random(state, 4)) {
+  case 0: /* one byte becomes any other */
+    if (at < length) text[at] = (char)next_random(state, 256);
+    return length;
+  case 1: /* a few bytes go */
+    count = next_random(state, 12);
+    if (count > length - at) count = length - at;
+    memmove(text + at, text + at + count, length - at - count);
+    return length - count;
+  default: { /* a piece comes in */
+    const char *piece = pieces[next_random(state, sizeof pieces / sizeof pieces[0])];
+    count = strlen(piece);
+    if (length + count > FUZZ_SIZE) return length;
+    memmove(text + at + count, text + at, length - at);
+    memcpy(text + at, piece, count);
+    return length + count;
+  }
+  }
+}
+
+static void fuzz_one(const char *path, const char *text, size_t length, const char *argument,
+                     int *accepted) {
+  write_bytes(path, text, length);
+  sp_config *config = NULL;
+  if (sp_config_read(MPI_COMM_SELF, path, argument ? 1 : 0, &argument, &config) != SP_OK) {
+    CHECK(!config && *sp_error_message(), "a failure without a message");
+    return;
+  }
+  ++*accepted;
+  char *first = format(config);
+  sp_config_destroy(&config);
+  if (!first) return;
+  write_bytes(path, first, strlen(first));
+  CHECK(sp_config_read(MPI_COMM_SELF, path, 0, NULL, &config) == SP_OK, "%s of\n%s",
+        sp_error_message(), first);
+  if (config) {
+    char *second = format(config);
+    CHECK(second && strcmp(first, second) == 0, "first\n%s\nthen\n%s", first, second);
+    free(second);
+  }
+  sp_config_destroy(&config);
+  free(first);
+}
+
+static void test_random(void) {
+  enum { CASES = 50000 };
+  static const char *const seeds[] = {
+      every_key, "", "[boundary]\nleft = neumann\nright = dirichlet x # comment\n",
+      "[mesh]\nfile = a.msh\n[problem]\nsolution = x\n[output]\nlog = b.h5\nfield =\n",
+      "[mesh]\nelements = 1 2 3\nlower = 0 0 0\nupper = 0.1 .2 3e-1\n[solver]\ntolerance=1e-5\n"};
+  char path[32], text[FUZZ_SIZE + 1];
+  snprintf(path, sizeof path, "random-%d.ini", rank);
+  uint64_t state = 20240611u + (uint64_t)rank;
+  int accepted = 0;
+  for (int c = rank; c < CASES; c += size) {
+    const uint32_t kind = next_random(&state, 12);
+    const char *seed = seeds[kind % 5];
+    size_t length = strlen(seed);
+    memcpy(text, seed, length);
+    if (kind == 10) { /* noise */
+      length = next_random(&state, 200);
+      for (size_t i = 0; i < length; i++) text[i] = (char)next_random(&state, 256);
+    }
+    const uint32_t mutations = 1 + next_random(&state, 4);
+    for (uint32_t m = 0; m < mutations; m++) length = mutate(&state, text, length);
+    if (kind <= 10) {
+      fuzz_one(path, text, length, NULL, &accepted);
+    } else { /* an argument that is itself such a text */
+      char argument[FUZZ_SIZE + 16];
+      text[length] = '\0';
+      const size_t from = next_random(&state, (uint32_t)length + 1);
+      text[from + strcspn(text + from, next_random(&state, 2) ? "\n" : "")] = '\0';
+      static const char *const heads[] = {"boundary.", "output.log=", "mesh.file=", ""};
+      snprintf(argument, sizeof argument, "%s%s", heads[next_random(&state, 4)], text + from);
+      fuzz_one(path, "", 0, argument, &accepted);
+    }
+  }
+  /* Otherwise the part about accepted cases tests nothing. */
+  CHECK(accepted > CASES / size / 20, "only %d accepted", accepted);
+  CHECK(unlink(path) == 0, "cannot remove %s", path);
+}
+
+static void leave_folder(void) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank != 0) return;
+  static const char *const files[] = {"case.ini", "sub/case.ini", "sub/again.ini"};
+  for (size_t f = 0; f < sizeof files / sizeof files[0]; f++)
+    CHECK(unlink(files[f]) == 0, "cannot remove %s", files[f]);
+  CHECK(rmdir("sub") == 0 && chdir("/") == 0 && rmdir(folder) == 0, "cannot remove %s", folder);
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  enter_folder();
+  test_defaults();
+  test_every_key();
+  test_choices();
+  test_values();
+  test_syntax();
+  test_bytes();
+  test_overrides();
+  test_mesh();
+  test_round_trip();
+  test_files();
+  test_locale();
+  test_random();
+  leave_folder();
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}

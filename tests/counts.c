@@ -1,0 +1,50 @@
+/* Flops and bytes of the three problems against numbers worked out by hand. */
+#include "operators/counts.h"
+
+#include "tests/check.h"
+
+typedef struct row {
+  int order;
+  double flops[3];   /* mass, bp3.5, bp3.0 */
+  double doubles[3]; /* stored: Table 2 of the paper, 2 Np + Np~, 9 Np, 2 Np + 7 Np~ */
+  double trilinear;  /* 2 Np + 24 */
+} row;
+
+static const row rows[] = {
+    /* Np = 8, Np~ = 27; 4 (8 3 + 4 9 + 2 27) = 456 flops to interpolate and project */
+    {1, {456 + 27, 192 + 144, 456 + 972 + 486}, {43, 72, 205}, 40},
+    /* Np = 512, Np~ = 729; 4 (512 9 + 64 81 + 8 729) = 62496 */
+    {7, {63225, 58368, 154350}, {1753, 4608, 6127}, 1048},
+    /* Np = 4096, Np~ = 4913; 4 (4096 17 + 256 289 + 16 4913) = 888896 */
+    {15, {893809, 860160, 1979582}, {13105, 36864, 42583}, 8216},
+};
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+    const int order = rows[r].order;
+    for (sp_problem_kind kind = SP_MASS; kind <= SP_BP30; kind++) {
+      CHECK_CLOSE(sp_problem_flops(kind, order), rows[r].flops[kind], 0);
+      CHECK_CLOSE(sp_problem_bytes(kind, SP_GEOMETRY_STORED, order), 8 * rows[r].doubles[kind], 0);
+      CHECK_CLOSE(sp_problem_bytes(kind, SP_GEOMETRY_TRILINEAR, order), 8 * rows[r].trilinear, 0);
+      const sp_rule *rule = sp_problem_rule(kind, order);
+      CHECK(rule->n == (kind == SP_BP35 ? order + 1 : order + 2), "%d points", rule->n);
+      CHECK((rule->nodes[0] == -1) == (kind == SP_BP35), "only GLL rules have their ends");
+      CHECK(sp_problem_has_stiffness(kind) == (kind != SP_MASS), "kind %d", (int)kind);
+    }
+  }
+
+  /* Between L-vectors: 8 bytes a factor and 4 an index for each element, 16 a DOF. */
+  CHECK_CLOSE(sp_problem_bytes_assembled(SP_BP35, SP_GEOMETRY_STORED, 7, 10, 100),
+              10 * (28672 + 2048) + 1600, 0);
+  CHECK_CLOSE(sp_problem_bytes_assembled(SP_BP35, SP_GEOMETRY_TRILINEAR, 7, 10, 100),
+              10 * (192 + 2048) + 1600, 0);
+  CHECK_CLOSE(sp_problem_bytes_assembled(SP_MASS, SP_GEOMETRY_STORED, 1, 3, 20),
+              3 * (216 + 32) + 320, 0);
+  CHECK_CLOSE(sp_problem_bytes_assembled(SP_BP30, SP_GEOMETRY_STORED, 1, 3, 20),
+              3 * (1512 + 32) + 320, 0);
+
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}

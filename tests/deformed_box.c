@@ -1,0 +1,157 @@
+#include "tests/deformed_box.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mesh/box.h"
+#include "tests/rotate.h"
+
+static void require(sp_status status) {
+  if (!status) return;
+  printf("set-up failed: %s\n", sp_error_message());
+  fflush(stdout);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+void *test_allocate(size_t count, size_t size) {
+  void *memory;
+  require(sp_allocate(count, size, "test", &memory));
+  return memory;
+}
+
+double random_value(int seed, sp_gid number) {
+  /* The finalizer of splitmix64 turns consecutive numbers into independent bits. */
+  uint64_t z = (uint64_t)number * 0x9e3779b97f4a7c15u + (uint64_t)seed * 0xd1b54a32d192ed03u;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+  z ^= z >> 31;
+  return (double)(z >> 11) / 4503599627370496.0 - 1;
+}
+
+/* Trilinear elements as curved ones: their points are moved along a smooth field. */
+static void curve_elements(int map_order, sp_hexes **hexes) {
+  const sp_hexes *flat = *hexes;
+  const int n = map_order + 1, points = n * n * n;
+  sp_hexes *curved;
+  require(sp_hexes_create(flat->count, map_order, flat->surface_count, flat->group_count, &curved));
+  double nodes[16], *xyz = test_allocate((size_t)points * 3, sizeof *xyz);
+  for (int i = 0; i < n; i++) nodes[i] = -1 + 2.0 * i / map_order;
+  for (sp_lid e = 0; e < flat->count; e++) {
+    sp_hexes_coordinates(flat, e, n, nodes, xyz);
+    for (int p = 0; p < points; p++) {
+      const double x = xyz[p], y = xyz[points + p], z = xyz[2 * points + p];
+      double *out = &curved->lattice[((size_t)e * (size_t)points + (size_t)p) * 3];
+      out[0] = x + 0.03 * sin(9 * y + 2 * z);
+      out[1] = y + 0.03 * sin(8 * z + 3 * x);
+      out[2] = z + 0.03 * sin(7 * x + 4 * y);
+    }
+    memcpy(curved->vertices[e], flat->vertices[e], sizeof flat->vertices[e]);
+    memcpy(curved->surfaces[e], flat->surfaces[e], sizeof flat->surfaces[e]);
+    curved->tags[e] = flat->tags[e];
+  }
+  for (int g = 0; g < flat->group_count; g++) {
+    require(sp_hexes_set_group(curved, g, flat->groups[g].name, flat->groups[g].number));
+    memcpy(curved->groups[g].members, flat->groups[g].members,
+           (size_t)flat->surface_count * sizeof(bool));
+  }
+  free(xyz);
+  sp_hexes_destroy(hexes);
+  *hexes = curved;
+}
+
+static void make_mesh(MPI_Comm comm, const int elements[3], int map_order, int order,
+                      sp_mesh **mesh, sp_numbering **numbering) {
+  sp_box shape = {.upper = {1.5, 1, 0.8}, .map = SP_MAP_SINE};
+  memcpy(shape.elements, elements, sizeof shape.elements);
+  sp_hexes *hexes;
+  require(sp_box_hexes(comm, &shape, &hexes));
+  if (map_order > 1) curve_elements(map_order, &hexes);
+  rotate_elements(hexes, 77);
+  require(sp_mesh_create(comm, &hexes, mesh));
+  require(sp_numbering_create(*mesh, order, numbering));
+}
+
+void deformed_box_create(MPI_Comm comm, const int elements[3], int map_order, int order,
+                         deformed_box *box) {
+  *box = (deformed_box){0};
+  make_mesh(comm, elements, map_order, order, &box->mesh, &box->numbering);
+  make_mesh(MPI_COMM_SELF, elements, map_order, order, &box->whole, &box->whole_numbering);
+  const sp_hexes *hexes = box->mesh->hexes, *all = box->whole->hexes;
+  const sp_lid np = (order + 1) * (order + 1) * (order + 1);
+  sp_lid *by_tag = test_allocate((size_t)all->count + 1, sizeof *by_tag);
+  for (sp_lid e = 0; e < all->count; e++) by_tag[all->tags[e]] = e;
+  box->whole_element = test_allocate((size_t)hexes->count, sizeof(sp_lid));
+  box->whole_dof = test_allocate((size_t)box->numbering->local, sizeof(sp_lid));
+  for (sp_lid i = 0; i < box->numbering->local; i++) box->whole_dof[i] = -1;
+  for (sp_lid e = 0; e < hexes->count; e++) {
+    box->whole_element[e] = by_tag[hexes->tags[e]];
+    for (sp_lid p = 0; p < np; p++) {
+      sp_lid *dof = &box->whole_dof[box->numbering->nodes[e * np + p]];
+      const sp_lid expected = box->whole_numbering->nodes[box->whole_element[e] * np + p];
+      box->conflicts += *dof >= 0 && *dof != expected;
+      *dof = expected;
+    }
+  }
+  free(by_tag);
+}
+
+void deformed_box_destroy(deformed_box *box) {
+  sp_numbering_destroy(&box->numbering);
+  sp_numbering_destroy(&box->whole_numbering);
+  sp_mesh_destroy(&box->mesh);
+  sp_mesh_destroy(&box->whole);
+  free(box->whole_element);
+  free(box->whole_dof);
+}
+
+void random_vector(const deformed_box *box, int seed, double *values) {
+  for (sp_lid i = 0; i < box->numbering->local; i++)
+    values[i] = random_value(seed, box->whole_dof[i]);
+}
+
+void mark_constrained(const deformed_box *box, bool *mask, bool *whole_mask) {
+  const sp_hexes *all = box->whole->hexes;
+  const int order = box->whole_numbering->order, nq = order + 1;
+  const sp_lid np = nq * nq * nq;
+  int *places = test_allocate((size_t)(nq * nq), sizeof *places);
+  for (sp_lid i = 0; i < box->whole_numbering->local; i++) whole_mask[i] = false;
+  for (sp_lid e = 0; e < all->count; e++)
+    for (int f = 0; f < SP_FACES; f++) {
+      enum { X_LOW = 0, Z_HIGH = 5 };
+      if (all->surfaces[e][f] != X_LOW && all->surfaces[e][f] != Z_HIGH) continue;
+      sp_face_places(order, f, places);
+      for (int q = 0; q < nq * nq; q++)
+        whole_mask[box->whole_numbering->nodes[e * np + places[q]]] = true;
+    }
+  for (sp_lid i = 0; i < box->numbering->local; i++) mask[i] = whole_mask[box->whole_dof[i]];
+  free(places);
+}
+
+void sum_whole(MPI_Comm comm, const deformed_box *box, double *sum) {
+  MPI_Allreduce(MPI_IN_PLACE, sum, box->whole_numbering->local, MPI_DOUBLE, MPI_SUM, comm);
+}
+
+sp_lid count_different_bits(MPI_Comm comm, const deformed_box *box, const double *values) {
+  const sp_lid n = box->whole_numbering->local;
+  /* [0, n) the smallest, [n, 2n) the negated largest of the bits read as integers: one MPI_MIN. */
+  int64_t *bits = test_allocate(2 * (size_t)n, sizeof *bits);
+  for (sp_lid i = 0; i < 2 * n; i++) bits[i] = INT64_MAX;
+  for (sp_lid i = 0; i < box->numbering->local; i++) {
+    int64_t value;
+    memcpy(&value, &values[i], sizeof value);
+    bits[box->whole_dof[i]] = value;
+    bits[n + box->whole_dof[i]] = ~value;
+  }
+  MPI_Allreduce(MPI_IN_PLACE, bits, 2 * n, MPI_INT64_T, MPI_MIN, comm);
+  sp_lid different = 0;
+  for (sp_lid i = 0; i < n; i++) different += bits[i] != ~bits[n + i];
+  free(bits);
+  return different;
+}
+
+size_t element_nodes(const deformed_box *box) {
+  const size_t nq = (size_t)box->numbering->order + 1;
+  return nq * nq * nq;
+}

@@ -1,0 +1,48 @@
+/* Meshes for tests of numberings, exchanges and operators: a deformed box whose elements have
+ * random orientations, divided over the ranks, and the same box whole on every rank. The whole one
+ * gives each degree of freedom a number that does not depend on the ranks. */
+#ifndef SP_TESTS_DEFORMED_BOX_H
+#define SP_TESTS_DEFORMED_BOX_H
+
+#include "mesh/numbering.h"
+
+typedef struct deformed_box {
+  sp_mesh *mesh;           /* divided */
+  sp_numbering *numbering; /* of it */
+  sp_mesh *whole;          /* on MPI_COMM_SELF */
+  sp_numbering *whole_numbering;
+  sp_lid *whole_element; /* [mesh->hexes->count], the same element in `whole` */
+  sp_lid *whole_dof;     /* [numbering->local], the same DOF in `whole_numbering` */
+  sp_lid conflicts;      /* nodes whose two numberings disagree; 0 if all is well */
+} deformed_box;
+
+/* map_order 1: trilinear elements; higher: curved ones. Degree `order`. Aborts on errors, which a
+ * test has no use for. Collective over `comm`. */
+void deformed_box_create(MPI_Comm comm, const int elements[3], int map_order, int order,
+                         deformed_box *box);
+void deformed_box_destroy(deformed_box *box);
+
+/* A value in [-1, 1] for a DOF of the whole box, the same on all ranks; seeds give independent
+ * ones. */
+double random_value(int seed, sp_gid number);
+
+/* The L-vector of random values: values[numbering->local]. */
+void random_vector(const deformed_box *box, int seed, double *values);
+
+/* Whether DOFs lie on the faces x = 0 or z = 1 of the box: mask[numbering->local], and of the whole
+ * box, [whole_numbering->local]. */
+void mark_constrained(const deformed_box *box, bool *mask, bool *whole_mask);
+
+/* Values of the whole box's DOFs summed over ranks: sum[whole_numbering->local]. Collective. */
+void sum_whole(MPI_Comm comm, const deformed_box *box, double *sum);
+
+/* How many DOFs do not have the same bits in all their holders. Collective. */
+sp_lid count_different_bits(MPI_Comm comm, const deformed_box *box, const double *values);
+
+/* Elements, and DOFs a direction of an element: sizes of E-vectors. */
+size_t element_nodes(const deformed_box *box);
+
+/* sp_allocate that aborts. */
+void *test_allocate(size_t count, size_t size);
+
+#endif

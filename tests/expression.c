@@ -1,0 +1,750 @@
+/* Formulas: values against libm, derivatives against differences in long double, messages, fuzz. */
+#include "io/expression.h"
+
+#include <float.h>
+#include <locale.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/check.h"
+
+static const double PI = 3.14159265358979323846, E = 2.71828182845904523536;
+
+typedef struct jet {
+  double value, gradient[3], laplacian;
+} jet;
+
+static sp_expression *parse(const char *text) {
+  sp_expression *expression;
+  const sp_status status = sp_expression_parse(text, "f", &expression);
+  CHECK(status == SP_OK, "'%.60s': %s", text, sp_error_message());
+  return expression;
+}
+
+static double value_of(const sp_expression *expression, double x, double y, double z) {
+  double value;
+  sp_expression_evaluate(expression, 1, &x, &y, &z, &value);
+  return value;
+}
+
+static jet jet_of(const sp_expression *expression, double x, double y, double z) {
+  jet j;
+  double *const gradient[3] = {&j.gradient[0], &j.gradient[1], &j.gradient[2]};
+  sp_expression_evaluate_jet(expression, 1, &x, &y, &z, &j.value, gradient, &j.laplacian);
+  return j;
+}
+
+static jet jet_at(const char *text, double x, double y, double z) {
+  jet j = {NAN, {NAN, NAN, NAN}, NAN};
+  sp_expression *expression = parse(text);
+  if (expression) j = jet_of(expression, x, y, z);
+  sp_expression_destroy(&expression);
+  return j;
+}
+
+static double value_at(const char *text, double x, double y, double z) {
+  double value = NAN;
+  sp_expression *expression = parse(text);
+  if (expression) value = value_of(expression, x, y, z);
+  sp_expression_destroy(&expression);
+  return value;
+}
+
+static bool same_bits(double a, double b) {
+  return (isnan(a) && isnan(b)) || memcmp(&a, &b, sizeof a) == 0;
+}
+
+/* Functions of (x, y) against libm: the same calls, hence the same value. A power with a small
+ * integer exponent is n - 1 multiplications, each with half a unit of rounding. */
+static void check_values(void) {
+  const double x = 0.6, y = -0.35, z = 2.5;
+  const struct {
+    const char *text;
+    double value;
+  } table[] = {
+      {"sin(x)", sin(x)},
+      {"cos(x)", cos(x)},
+      {"tan(x)", tan(x)},
+      {"asin(x)", asin(x)},
+      {"acos(x)", acos(x)},
+      {"atan(x)", atan(x)},
+      {"sinh(x)", sinh(x)},
+      {"cosh(x)", cosh(x)},
+      {"tanh(x)", tanh(x)},
+      {"exp(x)", exp(x)},
+      {"log(x)", log(x)},
+      {"log10(x)", log10(x)},
+      {"sqrt(x)", sqrt(x)},
+      {"cbrt(y)", cbrt(y)},
+      {"abs(y)", -y},
+      {"abs(x)", x},
+      {"erf(x)", erf(x)},
+      {"sign(x)", 1},
+      {"sign(y)", -1},
+      {"sign(x-x)", 0},
+      {"floor(y)", -1},
+      {"floor(z)", 2},
+      {"atan2(y, x)", atan2(y, x)},
+      {"pow(x, z)", pow(x, z)},
+      {"pow(x, 3)", x * x * x},
+      {"min(x, y)", y},
+      {"min(y, x)", y},
+      {"max(x, y)", x},
+      {"max(y, x)", x},
+      {"if(x > 0, y, z)", y},
+      {"if(x < 0, y, z)", z},
+      {"x + y", x + y},
+      {"x - y", x - y},
+      {"x * y", x * y},
+      {"x / y", x / y},
+      {"x ^ y", pow(x, y)},
+      {"x ** z", pow(x, z)},
+      {"-x", -x},
+      {"+x", x},
+      {"!x", 0},
+      {"!(x-x)", 1},
+      {"x == x", 1},
+      {"x == y", 0},
+      {"x != x", 0},
+      {"x != y", 1},
+      {"x < y", 0},
+      {"y < x", 1},
+      {"x < x", 0},
+      {"x <= x", 1},
+      {"x <= y", 0},
+      {"x > y", 1},
+      {"x > x", 0},
+      {"x >= x", 1},
+      {"y >= x", 0},
+      {"x && y", 1},
+      {"x && 0", 0},
+      {"0 && x", 0},
+      {"x || 0", 1},
+      {"0 || x", 1},
+      {"(x-x) || 0", 0},
+      {"x^-2", pow(x, -2)},
+      {"x^9", pow(x, 9)},
+      {"2^x", pow(2, x)},
+      {"x^0.5", sqrt(x)},
+      {"pi", PI},
+      {"e", E},
+      {"1", 1},
+      {".5", 0.5},
+      {"5.", 5},
+      {"1e-3", 1e-3},
+      {"1.5E+2", 150},
+      {"1e-400", 0},
+      {"0.1", 0.1},
+      {"123456789012345678901234567890", 123456789012345678901234567890.0},
+      /* precedence and associativity */
+      {"2^3^2", 512},
+      {"(2^3)^2", 64},
+      {"2**3**2", 512},
+      {"-2^2", -4},
+      {"(-2)^3", -8},
+      {"(-2)^-3", -0.125},
+      {"2^-2", 0.25},
+      {"-2^-2", -0.25},
+      {"2*-3", -6},
+      {"1-2-3", -4},
+      {"1-(2-3)", 2},
+      {"8/4/2", 1},
+      {"8/4*2", 4},
+      {"1+2*3", 7},
+      {"2*3^2", 18},
+      {"- -3", 3},
+      {"1 - - 1", 2},
+      {"!0 + 1", 2},
+      {"!2^0", 0},
+      {"-!0", -1},
+      {"1 ? 2 : 3 ? 4 : 5", 2},
+      {"0 ? 2 : 3 ? 4 : 5", 4},
+      {"0 ? 2 : 0 ? 4 : 5", 5},
+      {"1 ? 0 ? 2 : 3 : 4", 3},
+      {"1 || 0 && 0", 1},
+      {"0 && 0 == 0", 0},
+      {"1 < 2 == 2 < 3", 1},
+      {"2 == 1 + 1", 1},
+      {"1 + 1 < 1 * 3", 1},
+      {"0 || 0 ? 1 : 2", 2},
+      {" \t( 1 )\r\n", 1},
+  };
+  for (size_t k = 0; k < sizeof table / sizeof table[0]; k++) {
+    const double value = value_at(table[k].text, x, y, z);
+    CHECK(fabs(value - table[k].value) <= 2 * DBL_EPSILON * fabs(table[k].value),
+          "%s = %.17g, not %.17g", table[k].text, value, table[k].value);
+    const double with_jet = jet_at(table[k].text, x, y, z).value;
+    CHECK(fabs(with_jet - value) <= DBL_EPSILON * fabs(value), "%s is %.17g with derivatives",
+          table[k].text, with_jet);
+  }
+  for (int n = 2; n <= 8; n++) {
+    char text[16];
+    snprintf(text, sizeof text, "x^%d", n);
+    CHECK_CLOSE(value_at(text, 1.7, 0, 0) / pow(1.7, n), 1, n * DBL_EPSILON);
+  }
+  CHECK(isnan(value_at("min(x, sqrt(y))", x, y, z)), "min lets a NaN through");
+  CHECK(isnan(value_at("max(sqrt(y), x)", x, y, z)), "max lets a NaN through");
+  CHECK(value_at("x^0", 0, 0, 0) == 1, "0^0");
+
+  const char *const constants[] = {"1", "2*pi", "sin(1)^2", "1 < 2 ? e : 0"};
+  const char *const variables[] = {"x", "0*y", "z^0", "sign(x)", "1 ? 2 : z"};
+  for (size_t k = 0; k < 4; k++) {
+    sp_expression *expression = parse(constants[k]);
+    CHECK(sp_expression_is_constant(expression), "%s", constants[k]);
+    sp_expression_destroy(&expression);
+  }
+  for (size_t k = 0; k < 5; k++) {
+    sp_expression *expression = parse(variables[k]);
+    CHECK(!sp_expression_is_constant(expression), "%s", variables[k]);
+    CHECK(strcmp(sp_expression_text(expression), variables[k]) == 0, "text");
+    CHECK(strcmp(sp_expression_where(expression), "f") == 0, "place");
+    sp_expression_destroy(&expression);
+    CHECK(!expression, "destroy sets NULL");
+    sp_expression_destroy(&expression);
+  }
+}
+
+/* The reference for derivatives: the same function in long double, without the evaluator. */
+typedef long double real;
+typedef real outer_function(real g, real h);
+
+static real inner_g(const real r[3]) {
+  return 0.4L + 0.2L * r[0] + 0.1L * r[1] * r[2] + 0.05L * sinl(r[0] + 2 * r[2]);
+}
+static real inner_h(const real r[3]) {
+  return 0.7L - 0.15L * r[0] * r[1] + 0.1L * r[2] * r[2] + 0.05L * r[1];
+}
+#define G "(0.4 + 0.2*x + 0.1*y*z + 0.05*sin(x + 2*z))"
+#define H "(0.7 - 0.15*x*y + 0.1*z*z + 0.05*y)"
+
+#define OUTER(name, value)                                                                         \
+  static real name(real g, real h) {                                                               \
+    (void)g, (void)h;                                                                              \
+    return value;                                                                                  \
+  }
+OUTER(outer_sin, sinl(g))
+OUTER(outer_cos, cosl(g))
+OUTER(outer_tan, tanl(g))
+OUTER(outer_asin, asinl(g))
+OUTER(outer_acos, acosl(g))
+OUTER(outer_atan, atanl(g))
+OUTER(outer_sinh, sinhl(g))
+OUTER(outer_cosh, coshl(g))
+OUTER(outer_tanh, tanhl(g))
+OUTER(outer_exp, expl(g))
+OUTER(outer_log, logl(g))
+OUTER(outer_log10, log10l(g))
+OUTER(outer_sqrt, sqrtl(g))
+OUTER(outer_cbrt, cbrtl(g))
+OUTER(outer_abs_negative, fabsl(g - 2))
+OUTER(outer_abs_positive, fabsl(g))
+OUTER(outer_erf, erfl(g))
+OUTER(outer_sign, 1)
+OUTER(outer_floor, -1)
+OUTER(outer_negate, -g)
+OUTER(outer_add, g + h)
+OUTER(outer_subtract, g - h)
+OUTER(outer_multiply, g *h)
+OUTER(outer_divide, g / h)
+OUTER(outer_power, powl(g, h))
+OUTER(outer_power_2, g *g)
+OUTER(outer_power_3, g *g *g)
+OUTER(outer_power_7, g *g *g *g *g *g *g)
+OUTER(outer_power_12, powl(g, 12))
+OUTER(outer_negative_base, powl(g - 2, 3))
+OUTER(outer_negative_base_11, powl(g - 2, 11))
+OUTER(outer_inverse, 1 / g)
+OUTER(outer_inverse_square, 1 / (g * g))
+OUTER(outer_real_power, powl(g, 2.3L))
+OUTER(outer_constant_base, powl(1.7L, g))
+OUTER(outer_atan2, atan2l(g, h))
+OUTER(outer_atan2_behind, atan2l(g, -h))
+OUTER(outer_greater, 2 * g + h)
+OUTER(outer_less, g - h)
+OUTER(outer_product_rule, sinl(g) * expl(h) * g)
+OUTER(outer_quotient_rule, sinl(g) / (1 + h * h))
+OUTER(outer_nested, expl(sinl(g *h)) / sqrtl(g + h))
+
+static const struct {
+  const char *text;
+  outer_function *function;
+} derivative_table[] = {
+    {"sin(" G ")", outer_sin},
+    {"cos(" G ")", outer_cos},
+    {"tan(" G ")", outer_tan},
+    {"asin(" G ")", outer_asin},
+    {"acos(" G ")", outer_acos},
+    {"atan(" G ")", outer_atan},
+    {"sinh(" G ")", outer_sinh},
+    {"cosh(" G ")", outer_cosh},
+    {"tanh(" G ")", outer_tanh},
+    {"exp(" G ")", outer_exp},
+    {"log(" G ")", outer_log},
+    {"log10(" G ")", outer_log10},
+    {"sqrt(" G ")", outer_sqrt},
+    {"cbrt(" G ")", outer_cbrt},
+    {"abs(" G " - 2)", outer_abs_negative},
+    {"abs(" G ")", outer_abs_positive},
+    {"erf(" G ")", outer_erf},
+    {"sign(" G ")", outer_sign},
+    {"floor(-" G ")", outer_floor},
+    {"-" G, outer_negate},
+    {G "+" H, outer_add},
+    {G "-" H, outer_subtract},
+    {G "*" H, outer_multiply},
+    {G "/" H, outer_divide},
+    {G "^" H, outer_power},
+    {"pow(" G "," H ")", outer_power},
+    {G "^2", outer_power_2},
+    {G "^3", outer_power_3},
+    {G "^7", outer_power_7},
+    {G "^12", outer_power_12},
+    {"(" G " - 2)^3", outer_negative_base},
+    {"(" G " - 2)^11", outer_negative_base_11},
+    {G "^-1", outer_inverse},
+    {"1/" G, outer_inverse},
+    {G "^-2", outer_inverse_square},
+    {G "^2.3", outer_real_power},
+    {"1.7^" G, outer_constant_base},
+    {"atan2(" G "," H ")", outer_atan2},
+    {"atan2(" G ", -" H ")", outer_atan2_behind},
+    {"max(2*" G " + " H "," G ")", outer_greater},
+    {"max(" G ", 2*" G " + " H ")", outer_greater},
+    {"min(" G " - " H "," G ")", outer_less},
+    {"min(" G "," G " - " H ")", outer_less},
+    {"if(" G " > 0, " G " - " H ", sqrt(-1 - x^2))", outer_less},
+    {G " < 0 ? log(-1 - x^2) : " G " - " H, outer_less},
+    {"sin(" G ")*exp(" H ")*" G, outer_product_rule},
+    {"sin(" G ")/(1 + " H "^2)", outer_quotient_rule},
+    {"exp(sin(" G "*" H "))/sqrt(" G "+" H ")", outer_nested},
+};
+
+static real composite(outer_function *f, const double point[3], int d, real shift) {
+  real r[3] = {point[0], point[1], point[2]};
+  r[d] += shift;
+  return f(inner_g(r), inner_h(r));
+}
+
+/* First and second derivative along d: central differences with steps h / 2^k, extrapolated to
+ * O(h^10). The change in the last extrapolation bounds the truncation error; rounding adds at most
+ * about 100 eps |f| / step and 100 eps |f| / step^2. */
+static void differences(outer_function *f, const double point[3], int d, real derivative[2],
+                        real error[2]) {
+  enum { LEVELS = 5 };
+  real table[2][LEVELS], step = 0.1L;
+  const real middle = composite(f, point, d, 0);
+  for (int k = 0; k < LEVELS; k++, step /= 2) {
+    const real up = composite(f, point, d, step), down = composite(f, point, d, -step);
+    table[0][k] = (up - down) / (2 * step);
+    table[1][k] = (up - 2 * middle + down) / (step * step);
+  }
+  step *= 2;
+  for (int order = 0; order < 2; order++) {
+    real weight = 4, before = 0;
+    for (int level = 1; level < LEVELS; level++, weight *= 4) {
+      before = table[order][LEVELS - 1];
+      for (int k = LEVELS - 1; k >= level; k--)
+        table[order][k] += (table[order][k] - table[order][k - 1]) / (weight - 1);
+    }
+    derivative[order] = table[order][LEVELS - 1];
+    error[order] = fabsl(derivative[order] - before) +
+                   100 * LDBL_EPSILON * (1 + fabsl(middle)) / (order == 0 ? step : step * step);
+  }
+}
+
+/* The evaluator's own rounding: some 50 operations, each of relative error eps times terms that are
+ * at most 50 times the largest derivative here: 2500 eps times (1 + that derivative). */
+static void check_derivatives(void) {
+  const double points[][3] = {{0.3, 0.4, 0.5}, {-0.6, 0.2, 0.7}, {0.5, -0.8, 0.1}};
+  const double rounding = 2500 * DBL_EPSILON;
+  double worst = 0;
+  for (size_t k = 0; k < sizeof derivative_table / sizeof derivative_table[0]; k++) {
+    const char *text = derivative_table[k].text;
+    outer_function *f = derivative_table[k].function;
+    for (size_t q = 0; q < 3; q++) {
+      const double *point = points[q];
+      const jet j = jet_at(text, point[0], point[1], point[2]);
+      const real value = composite(f, point, 0, 0);
+      CHECK(fabsl((real)j.value - value) <= rounding * (1 + fabsl(value)), "%s: value %.17g", text,
+            j.value);
+      real laplacian = 0, laplacian_error = 0, scale = 1;
+      for (int d = 0; d < 3; d++) {
+        real derivative[2], error[2];
+        differences(f, point, d, derivative, error);
+        CHECK(error[0] < 1e-9L && error[1] < 1e-9L, "%s: weak reference %Lg %Lg", text, error[0],
+              error[1]);
+        const real off = fabsl((real)j.gradient[d] - derivative[0]);
+        CHECK(off <= error[0] + rounding * (1 + fabsl(derivative[0])),
+              "%s: derivative %d is %.15g, not %.15Lg", text, d, j.gradient[d], derivative[0]);
+        worst = fmax(worst, (double)off);
+        laplacian += derivative[1];
+        laplacian_error += error[1];
+        scale += fabsl(derivative[1]);
+      }
+      const real off = fabsl((real)j.laplacian - laplacian);
+      CHECK(off <= laplacian_error + rounding * scale, "%s: Laplacian %.15g, not %.15Lg", text,
+            j.laplacian, laplacian);
+      worst = fmax(worst, (double)off);
+    }
+  }
+  printf("derivatives agree with differences to %.1e\n", worst);
+}
+
+/* One-dimensional closed forms, and points where a careless rule gives NaN. The tolerance is a few
+ * roundings. */
+static void check_closed_forms(void) {
+  const double x = 0.6, t = 1e-13;
+  const struct {
+    const char *text;
+    double x, first, second;
+  } table[] = {
+      {"sin(x)", x, cos(x), -sin(x)},
+      {"cos(x)", x, -sin(x), -cos(x)},
+      {"exp(2*x)", x, 2 * exp(2 * x), 4 * exp(2 * x)},
+      {"log(x)", x, 1 / x, -1 / (x * x)},
+      {"log10(x)", x, 1 / (x * log(10)), -1 / (x * x * log(10))},
+      {"sqrt(x)", x, 0.5 / sqrt(x), -0.25 / (x * sqrt(x))},
+      {"tanh(x)", 30, 4 * exp(-60), -8 * exp(-60)},
+      {"x^2", 0, 0, 2},
+      {"x^2", -3, -6, 2},
+      {"x^3", 0, 0, 0},
+      {"x^1", 0, 1, 0},
+      {"x^0", 0, 0, 0},
+      {"x^2.5", 0, 0, 0},
+      {"(-2)^3*x", 1, -8, 0},
+      {"0^(x+1)", 0, 0, 0},
+      {"x^(2+0*y)", 0, 0, 2},
+      {"x^floor(2.5+0*y)", -3, -6, 2},
+      {"x^(y+3)", 0, 0, 0},
+      {"abs(x)", -2, -1, 0},
+      {"abs(x)", 2, 1, 0},
+      {"x < 0", 1, 0, 0},
+      {"x && 1", 1, 0, 0},
+      {"!x", 1, 0, 0},
+      {"sign(x)*x", -2, -1, 0},
+      {"7", 0, 0, 0},
+      {"x", 5, 1, 0},
+      {"x > 0 ? sqrt(x) : 0", 0, 0, 0},
+      {"x > 0 ? x*log(x) : x^2", 0, 0, 2},
+      {"x > 0 ? x*log(x) : x^2", -1, -2, 2},
+      {"x == 0 ? 1 : sin(x)/x", 0, 0, 0},
+      {"if(x < 0, 1/(x-x), 3*x)", 1, 3, 0},
+      {"if(x < 0, 3*x, log(-x*0-1))", -1, 3, 0},
+      {"max(x, 2)", 3, 1, 0},
+      {"max(x, 2)", 1, 0, 0},
+  };
+  for (size_t k = 0; k < sizeof table / sizeof table[0]; k++) {
+    const jet j = jet_at(table[k].text, table[k].x, 0, 0);
+    const double scale = table[k].x > 20 ? exp(-60) : 1; /* the tail of tanh, relatively */
+    CHECK(fabs(j.gradient[0] - table[k].first) <= t * (scale + fabs(table[k].first)) &&
+              fabs(j.laplacian - table[k].second) <= t * (scale + fabs(table[k].second)),
+          "%s at %g: %.17g %.17g, not %.17g %.17g", table[k].text, table[k].x, j.gradient[0],
+          j.laplacian, table[k].first, table[k].second);
+    CHECK(!isnan(j.value) && j.gradient[1] == 0 && j.gradient[2] == 0,
+          "%s depends on x only: %g %g", table[k].text, j.gradient[1], j.gradient[2]);
+  }
+  const char *const undefined[] = {"sqrt(x)", "cbrt(x)",    "log(x)",    "log(x - 1)",
+                                   "x^0.5",   "x^1.5",      "asin(x+2)", "1/x",
+                                   "x^-1",    "atan2(x,y)", "sqrt(x^2)", "log10(x-1)"};
+  for (size_t k = 0; k < sizeof undefined / sizeof undefined[0]; k++)
+    CHECK(!isfinite(jet_at(undefined[k], 0, 0, 0).laplacian), "%s at 0", undefined[k]);
+  CHECK(!isfinite(jet_at("log(x)", -1, 0, 0).gradient[0]), "log has no derivative at -1");
+
+  /* Sums of at most nine terms that cancel, each below 100 in size. */
+  const char *const harmonic[] = {"x^2 - y^2",
+                                  "x*y*z",
+                                  "exp(x)*sin(y)",
+                                  "log(x^2 + y^2)",
+                                  "atan2(y, x)",
+                                  "1/sqrt(x^2 + y^2 + z^2)",
+                                  "(x^2 + y^2 + z^2)^-0.5",
+                                  "x^3 - 3*x*y^2",
+                                  "exp(5*x)*sin(3*y)*cos(4*z)/100",
+                                  "sinh(sqrt(2)*x)*sin(y)*cos(z)",
+                                  "x^2 + y^2 - 2*z^2"};
+  for (size_t k = 0; k < sizeof harmonic / sizeof harmonic[0]; k++)
+    CHECK_CLOSE(jet_at(harmonic[k], 0.7, -0.5, 0.9).laplacian, 0, 9 * 100 * DBL_EPSILON);
+}
+
+/* However many points are asked for at once, the bits are those of one at a time. */
+static void check_chunks(void) {
+  enum { MOST = 1000 };
+  static double x[MOST], y[MOST], z[MOST], value[MOST + 1], value_only[MOST + 1];
+  static double gradient_store[3][MOST + 1], laplacian[MOST + 1];
+  for (int i = 0; i < MOST; i++) {
+    x[i] = sin(i + 0.1);
+    y[i] = sin(1.7 * i + 0.2);
+    z[i] = sin(2.3 * i + 0.3);
+  }
+  const char *const formulas[] = {"x", "3", "sin(pi*x)*sin(pi*y)*sin(pi*z)",
+                                  "x < y ? log(x)^2/z : atan2(y, z)^x",
+                                  "max(x, y)*min(y, z) - tan(x)^3 + abs(z)^y"};
+  const size_t counts[] = {0, 1, 63, 64, 65, MOST};
+  for (size_t f = 0; f < 5; f++) {
+    sp_expression *expression = parse(formulas[f]);
+    for (size_t c = 0; c < 6; c++) {
+      const size_t n = counts[c];
+      double *const gradient[3] = {gradient_store[0], gradient_store[1], gradient_store[2]};
+      value[n] = value_only[n] = laplacian[n] = gradient[0][n] = gradient[1][n] = gradient[2][n] =
+          7;
+      sp_expression_evaluate(expression, n, x, y, z, value_only);
+      sp_expression_evaluate_jet(expression, n, x, y, z, value, gradient, laplacian);
+      size_t differing = 0;
+      for (size_t i = 0; i < n; i++) {
+        const jet j = jet_of(expression, x[i], y[i], z[i]);
+        bool same = same_bits(value_only[i], value_of(expression, x[i], y[i], z[i])) &&
+                    same_bits(value[i], j.value) && same_bits(laplacian[i], j.laplacian);
+        for (int d = 0; d < 3; d++) same = same && same_bits(gradient[d][i], j.gradient[d]);
+        differing += !same;
+      }
+      CHECK(differing == 0, "%s: %zu of %zu points differ", formulas[f], differing, n);
+      CHECK(value[n] == 7 && value_only[n] == 7 && laplacian[n] == 7 && gradient[0][n] == 7 &&
+                gradient[1][n] == 7 && gradient[2][n] == 7,
+            "%s: wrote beyond %zu points", formulas[f], n);
+    }
+    /* Outputs that are not wanted. */
+    double *const middle[3] = {NULL, gradient_store[1], NULL};
+    const double expected = gradient_store[1][5];
+    gradient_store[1][5] = 0;
+    sp_expression_evaluate_jet(expression, 100, x, y, z, NULL, middle, NULL);
+    CHECK(same_bits(gradient_store[1][5], expected), "%s: one derivative alone", formulas[f]);
+    sp_expression_destroy(&expression);
+  }
+}
+
+#define NAMES                                                                                      \
+  "known names are x, y, z, pi, e, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, exp, log, "  \
+  "log10, sqrt, cbrt, abs, erf, sign, floor, atan2, pow, min, max, if"
+
+static void check_messages(void) {
+  const struct {
+    const char *text, *message;
+  } table[] = {
+      {"", "column 1: expected a formula, found end of formula"},
+      {"  ", "column 3: expected a formula, found end of formula"},
+      {"(x + 1 y", "column 8: expected ')', found 'y'"},
+      {"(x", "column 3: expected ')', found end of formula"},
+      {"x)", "column 2: expected an operator or end of formula, found ')'"},
+      {"2 x", "column 3: expected an operator or end of formula, found 'x'"},
+      {"2pi", "column 2: expected an operator or end of formula, found 'pi'"},
+      {"x y", "column 3: expected an operator or end of formula, found 'y'"},
+      {"x(3)", "column 2: expected an operator or end of formula, found '('"},
+      {"1.2.3", "column 4: expected an operator or end of formula, found '.3'"},
+      {"0x10", "column 2: expected an operator or end of formula, found 'x10'"},
+      {"1,5", "column 2: expected an operator or end of formula, found ','"},
+      {"1e", "column 2: expected an operator or end of formula, found 'e'"},
+      {".", "column 1: expected a number, a name or '(', found '.'"},
+      {"x +", "column 4: expected a number, a name or '(', found end of formula"},
+      {"x + * y", "column 5: expected a number, a name or '(', found '*'"},
+      {"*x", "column 1: expected a number, a name or '(', found '*'"},
+      {"()", "column 2: expected a number, a name or '(', found ')'"},
+      {"x ^", "column 4: expected a number, a name or '(', found end of formula"},
+      {"2***3", "column 4: expected a number, a name or '(', found '*'"},
+      {"-", "column 2: expected a number, a name or '(', found end of formula"},
+      {"x = 1", "column 3: expected an operator or end of formula, found '=' (to compare, write "
+                "'==')"},
+      {"x & y", "column 3: expected an operator or end of formula, found '&' (for 'and', write "
+                "'&&')"},
+      {"x | y", "column 3: expected an operator or end of formula, found '|' (for 'or', write "
+                "'||')"},
+      {"x == y == z", "column 8: expected '&&' or parentheses between comparisons, found '=='"},
+      {"0 < x < 1", "column 7: expected '&&' or parentheses between comparisons, found '<'"},
+      {"x ? y", "column 6: expected ':', found end of formula"},
+      {"x ? y : ", "column 9: expected a number, a name or '(', found end of formula"},
+      {"x : y", "column 3: expected an operator or end of formula, found ':'"},
+      {"x ? : y", "column 5: expected a number, a name or '(', found ':'"},
+      {"sin x", "column 5: expected '(' after sin, found 'x'"},
+      {"sin", "column 4: expected '(' after sin, found end of formula"},
+      {"sin()", "column 5: expected an argument, found ')': sin takes 1 argument"},
+      {"sin(x, y)", "column 6: expected ')', found ',': sin takes 1 argument"},
+      {"atan2(y)", "column 8: expected ',', found ')': atan2 takes 2 arguments"},
+      {"1 + max(x, y, z)", "column 13: expected ')', found ',': max takes 2 arguments"},
+      {"if(x, y)", "column 8: expected ',', found ')': if takes 3 arguments"},
+      {"pow(x,)", "column 7: expected an argument, found ')': pow takes 2 arguments"},
+      {"sin(x y)", "column 7: expected ')', found 'y'"},
+      {"x + foo", "column 5: unknown name 'foo'; " NAMES},
+      {"sine(x)", "column 1: unknown name 'sine'; " NAMES},
+      {"X", "column 1: unknown name 'X'; " NAMES},
+      {"1e999", "column 1: expected a number below 1.8e308, found '1e999'"},
+      {"x + 1e400*y", "column 5: expected a number below 1.8e308, found '1e400'"},
+      {"2 \xC3\x97 x",
+       "column 3: expected an operator or end of formula, found '\xC3\x97' (U+00D7, not ASCII)"},
+      {"\xE2\x88\x92x",
+       "column 1: expected a number, a name or '(', found '\xE2\x88\x92' (U+2212, not ASCII)"},
+      {"x\xFFy", "column 2: expected an operator or end of formula, found byte 0xFF"},
+      {"x + \x07", "column 5: expected a number, a name or '(', found byte 0x07"},
+      {"x; y", "column 2: expected an operator or end of formula, found ';'"},
+      {"[x]", "column 1: expected a number, a name or '(', found '['"},
+      {"x @ y", "column 3: expected an operator or end of formula, found '@'"},
+      {"inf", "column 1: unknown name 'inf'; " NAMES},
+  };
+  for (size_t k = 0; k < sizeof table / sizeof table[0]; k++) {
+    char expected[1024];
+    snprintf(expected, sizeof expected, "case.ini:12: problem.solution: %s", table[k].message);
+    sp_expression *expression;
+    const sp_status status =
+        sp_expression_parse(table[k].text, "case.ini:12: problem.solution", &expression);
+    CHECK(status == SP_ERR_INPUT && !expression, "'%s' gave status %d", table[k].text, (int)status);
+    CHECK(strcmp(sp_error_message(), expected) == 0, "'%s': %s", table[k].text, sp_error_message());
+    sp_expression_destroy(&expression);
+  }
+}
+
+static char *repeat(const char *head, const char *unit, size_t count, const char *tail) {
+  const size_t size = strlen(head) + count * strlen(unit) + strlen(tail) + 1;
+  char *text = malloc(size), *end = text;
+  if (!text) MPI_Abort(MPI_COMM_WORLD, 1);
+  end = stpcpy(end, head);
+  for (size_t k = 0; k < count; k++) end = stpcpy(end, unit);
+  stpcpy(end, tail);
+  return text;
+}
+
+/* Long formulas work; deep ones work up to a limit and are refused beyond it. */
+static void check_size(void) {
+  char *text = repeat("x", "+x", 100000, "");
+  const jet j = jet_at(text, 0.5, 0, 0);
+  CHECK(j.value == 50000.5 && j.gradient[0] == 100001, "%g %g", j.value, j.gradient[0]);
+  free(text);
+  text = repeat("", "sin(", 150, "x");
+  char *closed = repeat(text, ")", 150, "");
+  double expected = 0.5;
+  for (int k = 0; k < 150; k++) expected = sin(expected);
+  CHECK(value_at(closed, 0.5, 0, 0) == expected, "150 nested calls");
+  free(text);
+  free(closed);
+  text = repeat("", "sin(x)+(", 90, "x");
+  closed = repeat(text, ")", 90, "");
+  CHECK_CLOSE(value_at(closed, 0.5, 0, 0), 90 * sin(0.5) + 0.5, 90 * 90 * DBL_EPSILON);
+  free(text);
+  free(closed);
+
+  const struct {
+    const char *unit, *message;
+  } deep[] = {{"(", "nested more than 200 levels deep"},
+              {"-", "nested more than 200 levels deep"},
+              {"2^", "nested more than 200 levels deep"},
+              {"sin(", "nested more than 200 levels deep"},
+              {"x?", "nested more than 200 levels deep"},
+              {"x?1:", "nested more than 200 levels deep"},
+              {"sin(x)+sin(y)*(", "more than 127 intermediate results"}};
+  for (size_t k = 0; k < sizeof deep / sizeof deep[0]; k++) {
+    text = repeat("", deep[k].unit, 100000, "x");
+    sp_expression *expression;
+    CHECK(sp_expression_parse(text, "f", &expression) == SP_ERR_INPUT, "%s", deep[k].unit);
+    CHECK(strstr(sp_error_message(), deep[k].message), "%s: %s", deep[k].unit, sp_error_message());
+    free(text);
+  }
+}
+
+/* Numbers mean the same where the decimal point is a comma. */
+static void check_locale(void) {
+  const char *const candidates[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE"};
+  bool found = false;
+  for (size_t k = 0; k < 4 && !found; k++) found = setlocale(LC_ALL, candidates[k]) != NULL;
+  CHECK(value_at("1.5e1 + .25", 0, 0, 0) == 15.25, "in locale %s", setlocale(LC_ALL, NULL));
+  if (!found) printf("no locale with a decimal comma here: only C was tried\n");
+  setlocale(LC_ALL, "C");
+}
+
+enum { FUZZ_SIZE = 160 };
+
+static uint64_t random_state = 88172645463325252u;
+
+static size_t random_below(size_t n) {
+  random_state ^= random_state << 13;
+  random_state ^= random_state >> 7;
+  random_state ^= random_state << 17;
+  return (size_t)((random_state >> 11) % n);
+}
+
+/* Tokens in random order. Mostly one that may stand where it is put, or few would be formulas. */
+static void random_formula(char text[FUZZ_SIZE]) {
+  static const char *const begins[] = {"x",     "y",    "z",    "pi",     "1",      "2",    ".5",
+                                       "3e2",   "x",    "-",    "!",      "(",      "sin(", "log(",
+                                       "sqrt(", "pow(", "min(", "if(",    "atan2(", "abs(", "sign(",
+                                       "+",     "e",    "-2",   "floor(", "cbrt(",  "acos("};
+  static const char *const continues[] = {"+",  "-",  "*", "/",  "^", "**", "<", "<=", "==", "!=",
+                                          "&&", "||", ">", ">=", "?", ":",  ",", ")",  ")",  ")"};
+  static const char *const anything[] = {"1e999", "=", " ", "x^", "()", ",", ":", "y", "*", "3 4"};
+  char *end = text;
+  bool begin = true;
+  for (size_t k = 1 + random_below(12); k > 0; k--) {
+    const char *token = begin ? begins[random_below(sizeof begins / sizeof begins[0])]
+                              : continues[random_below(sizeof continues / sizeof continues[0])];
+    if (random_below(20) == 0) token = anything[random_below(sizeof anything / sizeof anything[0])];
+    end = stpcpy(end, token);
+    begin = strchr("+-*/^<>=&|?:,(!", end[-1]) != NULL;
+  }
+}
+
+/* Nothing crashes, a refusal always names a column of the text. */
+static void check_fuzz(void) {
+  size_t accepted = 0, bad = 0;
+  for (int trial = 0; trial < 200000; trial++) {
+    char text[FUZZ_SIZE] = "";
+    if (trial % 2 == 0) {
+      const size_t length = random_below(13);
+      for (size_t k = 0; k < length; k++) text[k] = (char)(1 + random_below(255));
+      text[length] = '\0';
+    } else {
+      random_formula(text);
+    }
+    sp_expression *expression;
+    const sp_status status = sp_expression_parse(text, "f", &expression);
+    if (status == SP_OK) {
+      accepted++;
+      const double value = value_of(expression, 0.3, -1.2, 2);
+      const double with_jet = jet_of(expression, 0.3, -1.2, 2).value;
+      bad += !same_bits(value, with_jet);
+      sp_expression_destroy(&expression);
+    } else {
+      unsigned column = 0;
+      bad += status != SP_ERR_INPUT || expression ||
+             sscanf(sp_error_message(), "f: column %u:", &column) != 1 || column < 1 ||
+             column > strlen(text) + 1;
+    }
+  }
+  CHECK(bad == 0, "%zu of 200000 random texts misbehave", bad);
+  CHECK(accepted > 5000, "only %zu random texts are formulas: the fuzz reaches too little",
+        accepted);
+}
+
+/* Printed, not checked: it depends on the machine. */
+static void print_speed(void) {
+  enum { N = 10000, REPEATS = 20 };
+  static double x[N], y[N], z[N], value[N], derivative[3][N], laplacian[N];
+  for (int i = 0; i < N; i++) {
+    x[i] = (double)i / N;
+    y[i] = 0.3 + 0.5 * x[i];
+    z[i] = 0.9 - x[i];
+  }
+  sp_expression *expression = parse("sin(pi*x)*sin(pi*y)*sin(pi*z)");
+  double *const gradient[3] = {derivative[0], derivative[1], derivative[2]};
+  const double start = MPI_Wtime();
+  for (int k = 0; k < REPEATS; k++) sp_expression_evaluate(expression, N, x, y, z, value);
+  const double middle = MPI_Wtime();
+  for (int k = 0; k < REPEATS; k++)
+    sp_expression_evaluate_jet(expression, N, x, y, z, value, gradient, laplacian);
+  const double end = MPI_Wtime();
+  printf("%s: %.1f ns a value, %.1f ns a jet\n", sp_expression_text(expression),
+         (middle - start) * 1e9 / (N * REPEATS), (end - middle) * 1e9 / (N * REPEATS));
+  sp_expression_destroy(&expression);
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  check_values();
+  check_derivatives();
+  check_closed_forms();
+  check_chunks();
+  check_messages();
+  check_size();
+  check_locale();
+  check_fuzz();
+  print_speed();
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}

@@ -1,0 +1,290 @@
+/* The field file: what was written stands there, in VTK's order, for every order and any
+ * distribution of elements; and a rank that fails stops all of them.
+ *
+ * With the argument "keep" it only writes order_N.hdf for N = 1..15 into the working directory, for
+ * field_file_probe.py to open with VTK. */
+#include "io/field_file.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <hdf5.h>
+
+#include "tests/check.h"
+
+enum { HIGHEST_ORDER = 15 };
+
+static int rank, size;
+
+/* A box of elements with trilinear geometry: vertex (a, b, c) is moved from its place by less than
+ * a quarter of an element. field_file_probe.py has the same formulas. */
+static const int small_box[3] = {2, 2, 3}, large_box[3] = {8, 8, 24};
+
+static void vertex(int a, int b, int c, double *x) {
+  x[0] = a + 0.1 * sin(1 + a + 2 * b + 3 * c);
+  x[1] = b + 0.1 * sin(2 + 3 * a + b + 2 * c);
+  x[2] = c + 0.1 * sin(3 + 2 * a + 3 * b + c);
+}
+
+static void position(const int *box, int64_t element, const double *xi, double *x) {
+  const int e = (int)element;
+  const int at[3] = {e % box[0], e / box[0] % box[1], e / box[0] / box[1]};
+  x[0] = x[1] = x[2] = 0;
+  for (int corner = 0; corner < 8; corner++) {
+    double v[3], weight = 1;
+    vertex(at[0] + corner % 2, at[1] + corner / 2 % 2, at[2] + corner / 4, v);
+    for (int d = 0; d < 3; d++) weight *= corner >> d & 1 ? xi[d] : 1 - xi[d];
+    for (int d = 0; d < 3; d++) x[d] += weight * v[d];
+  }
+}
+
+/* Of degree N in each reference coordinate, not symmetric in them, different in each element. */
+static double polynomial(int order, int64_t element, const double *xi) {
+  return 1 + (double)element + pow(xi[0], order) * (1 - 2 * xi[1]) + pow(xi[1], order) * xi[2] -
+         pow(xi[2] - 0.5, order) * (1 + pow(xi[0], order));
+}
+
+/* Elements of a rank: none on the first of several, more and more on the following ones. */
+static int64_t first_element(int64_t total, int of_rank) {
+  if (size == 1) return of_rank == 0 ? 0 : total;
+  return total * of_rank * (of_rank - 1) / (size * (size - 1));
+}
+
+static sp_status write_field(const char *path, int order, const int *box) {
+  const int64_t n = order + 1, np = n * n * n, total = (int64_t)box[0] * box[1] * box[2];
+  const int64_t first = first_element(total, rank);
+  const int64_t elements = first_element(total, rank + 1) - first;
+  double *points = malloc((size_t)(elements * np * 3 + 1) * sizeof *points);
+  double *values = malloc((size_t)(elements * np + 1) * sizeof *values);
+  double *lattice = malloc((size_t)(elements * np + 1) * sizeof *lattice);
+  for (int64_t e = 0; e < elements; e++)
+    for (int64_t q = 0; q < np; q++) {
+      const int64_t i = q % n, j = q / n % n, k = q / n / n;
+      const double xi[3] = {(double)i / order, (double)j / order, (double)k / order};
+      position(box, first + e, xi, &points[(e * np + q) * 3]);
+      values[e * np + q] = polynomial(order, first + e, xi);
+      lattice[e * np + q] = (double)q;
+    }
+  const char *const names[] = {"polynomial", "lattice"};
+  const double *const fields[] = {values, lattice};
+  const sp_status status =
+      sp_field_file_write(MPI_COMM_WORLD, path, order, elements, points, 2, names, fields);
+  free(points);
+  free(values);
+  free(lattice);
+  return status;
+}
+
+/* A whole dataset as doubles (exact for the integers here), checked for its shape. */
+static double *read_dataset(hid_t file, const char *name, int64_t rows, int64_t columns) {
+  double *values = calloc((size_t)(rows * columns), sizeof *values);
+  const hid_t set = H5Dopen2(file, name, H5P_DEFAULT), space = H5Dget_space(set);
+  hsize_t shape[3] = {0, 1, 0};
+  const int dimensions = H5Sget_simple_extent_dims(space, shape, NULL);
+  CHECK(dimensions == (columns > 1 ? 2 : 1) && shape[0] == (hsize_t)rows &&
+            shape[1] == (hsize_t)columns,
+        "%s is %dD, %lld %lld", name, dimensions, (long long)shape[0], (long long)shape[1]);
+  CHECK(H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0, "%s", name);
+  H5Sclose(space);
+  H5Dclose(set);
+  return values;
+}
+
+static void check_type(hid_t file, const char *name, hid_t expected) {
+  const hid_t set = H5Dopen2(file, name, H5P_DEFAULT), type = H5Dget_type(set);
+  CHECK(H5Tequal(type, expected) > 0, "type of %s", name);
+  H5Tclose(type);
+  H5Dclose(set);
+}
+
+static void check_attributes(hid_t file) {
+  int64_t version[2] = {0, 9};
+  const hid_t number = H5Aopen_by_name(file, "VTKHDF", "Version", H5P_DEFAULT, H5P_DEFAULT);
+  H5Aread(number, H5T_NATIVE_INT64, version);
+  CHECK(version[0] == 1 && version[1] == 0, "version %d.%d", (int)version[0], (int)version[1]);
+  H5Aclose(number);
+  char kind[17] = "";
+  const hid_t text = H5Aopen_by_name(file, "VTKHDF", "Type", H5P_DEFAULT, H5P_DEFAULT);
+  const hid_t type = H5Aget_type(text);
+  CHECK(H5Tget_size(type) == 16 && H5Tis_variable_str(type) == 0, "VTK wants 16 characters");
+  H5Aread(text, type, kind);
+  CHECK(strcmp(kind, "UnstructuredGrid") == 0, "type '%s'", kind);
+  H5Tclose(type);
+  H5Aclose(text);
+}
+
+static void check_file(const char *path, int order, const int *box) {
+  const int64_t n = order + 1, np = n * n * n, total = (int64_t)box[0] * box[1] * box[2];
+  const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+  CHECK(file >= 0, "%s opens", path);
+  if (file < 0) return;
+  check_attributes(file);
+  check_type(file, "VTKHDF/Points", H5T_IEEE_F64LE);
+  check_type(file, "VTKHDF/PointData/polynomial", H5T_IEEE_F64LE);
+  check_type(file, "VTKHDF/Connectivity", H5T_STD_I64LE);
+  check_type(file, "VTKHDF/Types", H5T_STD_U8LE);
+  double *points = read_dataset(file, "VTKHDF/Points", total * np, 3);
+  double *values = read_dataset(file, "VTKHDF/PointData/polynomial", total * np, 1);
+  double *places = read_dataset(file, "VTKHDF/PointData/lattice", total * np, 1);
+  double *ids = read_dataset(file, "VTKHDF/Connectivity", total * np, 1);
+  double *offsets = read_dataset(file, "VTKHDF/Offsets", total + size, 1);
+  double *types = read_dataset(file, "VTKHDF/Types", total, 1);
+  double *cells = read_dataset(file, "VTKHDF/NumberOfCells", size, 1);
+  double *point_counts = read_dataset(file, "VTKHDF/NumberOfPoints", size, 1);
+  double *id_counts = read_dataset(file, "VTKHDF/NumberOfConnectivityIds", size, 1);
+  int *lattice = malloc((size_t)np * sizeof *lattice);
+  sp_vtk_hexahedron_order(order, lattice);
+
+  int64_t wrong = 0;
+  for (int piece = 0; piece < size; piece++) {
+    const int64_t first = first_element(total, piece);
+    const int64_t elements = first_element(total, piece + 1) - first;
+    CHECK(cells[piece] == (double)elements && point_counts[piece] == (double)(elements * np) &&
+              id_counts[piece] == (double)(elements * np),
+          "sizes of piece %d", piece);
+    for (int64_t e = 0; e <= elements; e++)
+      CHECK(offsets[first + piece + e] == (double)(e * np), "offset %d of piece %d", (int)e, piece);
+    for (int64_t e = first; e < first + elements; e++) {
+      CHECK(types[e] == 72, "type %g", types[e]);
+      for (int64_t p = 0; p < np; p++) {
+        const int64_t at = e * np + p;
+        const int i = lattice[p] % (int)n, j = lattice[p] / (int)n % (int)n;
+        const int k = lattice[p] / (int)(n * n);
+        const double xi[3] = {(double)i / order, (double)j / order, (double)k / order};
+        double x[3];
+        position(box, e, xi, x);
+        wrong += ids[at] != (double)((e - first) * np + p) || places[at] != lattice[p] ||
+                 values[at] != polynomial(order, e, xi) || memcmp(&points[at * 3], x, sizeof x);
+      }
+    }
+  }
+  CHECK(wrong == 0, "order %d: %lld points differ", order, (long long)wrong);
+  free(points);
+  free(values);
+  free(places);
+  free(ids);
+  free(offsets);
+  free(types);
+  free(cells);
+  free(point_counts);
+  free(id_counts);
+  free(lattice);
+  H5Fclose(file);
+}
+
+/* Each lattice place once. That the order is VTK's is checked against VTK itself, and here by the
+ * 27 points of order 2 as drawn in VTK's book of formats. */
+static void test_order(void) {
+  for (int order = 1; order <= HIGHEST_ORDER; order++) {
+    const int np = (order + 1) * (order + 1) * (order + 1);
+    int *lattice = malloc((size_t)np * sizeof *lattice);
+    bool *seen = calloc((size_t)np, sizeof *seen);
+    sp_vtk_hexahedron_order(order, lattice);
+    int distinct = 0;
+    for (int p = 0; p < np; p++)
+      if (lattice[p] >= 0 && lattice[p] < np && !seen[lattice[p]]) {
+        seen[lattice[p]] = true;
+        distinct++;
+      }
+    CHECK(distinct == np, "order %d: %d of %d places", order, distinct, np);
+    free(lattice);
+    free(seen);
+  }
+  static const int quadratic[27] = {0,  2,  8, 6,  18, 20, 26, 24, 1,  5,  7, 3,  19, 23,
+                                    25, 21, 9, 11, 17, 15, 12, 14, 10, 16, 4, 22, 13};
+  int lattice[27];
+  sp_vtk_hexahedron_order(2, lattice);
+  CHECK(memcmp(lattice, quadratic, sizeof lattice) == 0, "order 2");
+}
+
+/* All ranks tell the same failure. */
+static void check_failure(sp_status status, const char *path, const char *reason) {
+  char expected[256], first[256] = "";
+  snprintf(expected, sizeof expected, "cannot write field %s: %s", path, reason);
+  CHECK(status == SP_ERR_SYSTEM, "status %d", (int)status);
+  CHECK(strncmp(sp_error_message(), expected, strlen(expected)) == 0, "message '%s'",
+        sp_error_message());
+  snprintf(first, sizeof first, "%s", sp_error_message());
+  MPI_Bcast(first, sizeof first, MPI_CHAR, 0, MPI_COMM_WORLD);
+  CHECK(strcmp(first, sp_error_message()) == 0, "message '%s'", sp_error_message());
+}
+
+static void test_failures(const char *path, const char *temporary) {
+  check_failure(write_field("/nowhere/field.hdf", 2, small_box), "/nowhere/field.hdf",
+                "No such file or directory");
+  check_failure(write_field(".", 2, small_box), ".", "");
+  CHECK(access("..tmp", F_OK) != 0, "the file beside it is gone");
+
+  CHECK(write_field(path, 2, small_box) == SP_OK, "%s", sp_error_message());
+  if (size > 1) {
+    char folder[PATH_MAX];
+    CHECK(getcwd(folder, sizeof folder), "working directory");
+    if (rank == size - 1) CHECK(chdir("/") == 0, "a rank that does not see the file");
+    check_failure(write_field(path, 7, small_box), path, "No such file or directory");
+    CHECK(chdir(folder) == 0, "back");
+    CHECK(access(temporary, F_OK) != 0, "the file beside it is gone");
+  }
+  signal(SIGXFSZ, SIG_IGN);
+  struct rlimit before;
+  getrlimit(RLIMIT_FSIZE, &before);
+  /* Of the 300 kB of order 7, next to nothing, some, or most may be written. Open MPI's own little
+   * files must pass. */
+  const rlim_t limits[] = {1000, 70000, 200000};
+  for (int l = 0; l < 3; l++)
+    for (int failing = 0; failing < size; failing++) {
+      if (rank == failing) setrlimit(RLIMIT_FSIZE, &(struct rlimit){limits[l], before.rlim_max});
+      const sp_status status = write_field(path, 7, small_box);
+      setrlimit(RLIMIT_FSIZE, &before);
+      if (failing > 0 && first_element(12, failing) == first_element(12, failing + 1)) {
+        CHECK(status == SP_OK, "%s", sp_error_message());
+        CHECK(write_field(path, 2, small_box) == SP_OK, "%s", sp_error_message());
+      } else {
+        check_failure(status, path, failing == 0 ? "File too large" : "");
+        CHECK(access(temporary, F_OK) != 0, "the file beside it is gone");
+      }
+      MPI_Barrier(MPI_COMM_WORLD);
+      if (rank == 0) check_file(path, 2, small_box);
+      MPI_Barrier(MPI_COMM_WORLD);
+    }
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+  const bool keep = argc == 2 && strcmp(argv[1], "keep") == 0;
+
+  long unique = (long)getpid();
+  MPI_Bcast(&unique, 1, MPI_LONG, 0, MPI_COMM_WORLD);
+  char path[64], temporary[72];
+  snprintf(path, sizeof path, "test_field_file_%ld.hdf", unique);
+  snprintf(temporary, sizeof temporary, "%s.tmp", path);
+
+  for (int order = 1; order <= HIGHEST_ORDER; order++) {
+    if (keep) snprintf(path, sizeof path, "order_%d.hdf", order);
+    CHECK(write_field(path, order, small_box) == SP_OK, "%s", sp_error_message());
+    if (rank == 0) check_file(path, order, small_box);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  if (!keep) {
+    test_order();
+    /* Several blocks a rank, not the same number on all. */
+    CHECK(write_field(path, 7, large_box) == SP_OK, "%s", sp_error_message());
+    if (rank == 0) check_file(path, 7, large_box);
+    MPI_Barrier(MPI_COMM_WORLD);
+    const int empty[3] = {0, 0, 0};
+    CHECK(write_field(path, 3, empty) == SP_OK, "%s", sp_error_message());
+    MPI_Barrier(MPI_COMM_WORLD);
+    test_failures(path, temporary);
+    if (rank == 0) unlink(path);
+  }
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}

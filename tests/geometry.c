@@ -1,0 +1,365 @@
+/* Geometric factors against maps given as polynomials, whose volume and derivatives are known in
+ * closed form. All maps have points of order one, so that absolute tolerances are in units of
+ * EPSILON: a Jacobian sums (g + 1)^3 <= 64 lattice points three times over with derivatives of the
+ * Lagrange basis up to about 5, so its error is below 1000 EPSILON in the worst case. */
+#include "mesh/geometry.h"
+
+#include <float.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mesh/mesh.h"
+#include "mesh/tensor.h"
+#include "tests/check.h"
+#include "tests/rotate.h"
+
+static const double EPSILON = DBL_EPSILON;
+static const double TOLERANCE = 1000 * DBL_EPSILON;
+
+enum {
+  G = 3,
+  TERMS = (G + 1) * (G + 1) * (G + 1),
+  POINTS = SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE
+};
+
+/* x_d = sum of c[d][k][j][i] r^i s^j t^k, degree `order` in each direction. */
+typedef struct polynomial_map {
+  const char *name;
+  int order;
+  double c[3][G + 1][G + 1][G + 1];
+} polynomial_map;
+
+static void map_point(const polynomial_map *map, const double r[3], double x[3]) {
+  for (int d = 0; d < 3; d++) {
+    x[d] = 0;
+    for (int k = 0; k <= G; k++)
+      for (int j = 0; j <= G; j++)
+        for (int i = 0; i <= G; i++)
+          x[d] += map->c[d][k][j][i] * pow(r[0], i) * pow(r[1], j) * pow(r[2], k);
+  }
+}
+
+/* jacobian[d][b] = d x_d / d r_b. */
+static void map_slopes(const polynomial_map *map, const double r[3], double jacobian[3][3]) {
+  for (int d = 0; d < 3; d++)
+    for (int b = 0; b < 3; b++) {
+      jacobian[d][b] = 0;
+      for (int term = 0; term < TERMS; term++) {
+        const int power[3] = {term % (G + 1), term / (G + 1) % (G + 1), term / (G + 1) / (G + 1)};
+        if (power[b] == 0) continue;
+        double value = map->c[d][power[2]][power[1]][power[0]] * power[b];
+        for (int m = 0; m < 3; m++) value *= pow(r[m], power[m] - (m == b));
+        jacobian[d][b] += value;
+      }
+    }
+}
+
+/* The integral of the determinant, term by term: monomials integrate to 8 / product of (p + 1), or
+ * to zero where a power is odd. */
+static double map_volume(const polynomial_map *map) {
+  static const int sign[6][4] = {{0, 1, 2, 1},  {1, 2, 0, 1},  {2, 0, 1, 1},
+                                 {0, 2, 1, -1}, {2, 1, 0, -1}, {1, 0, 2, -1}};
+  double volume = 0;
+  for (int permutation = 0; permutation < 6; permutation++) {
+    const double *cr = &map->c[sign[permutation][0]][0][0][0];
+    const double *cs = &map->c[sign[permutation][1]][0][0][0];
+    const double *ct = &map->c[sign[permutation][2]][0][0][0];
+    for (int u = 0; u < TERMS; u++)
+      for (int v = 0; v < TERMS && cr[u] != 0; v++)
+        for (int w = 0; w < TERMS && cs[v] != 0; w++) {
+          if (ct[w] == 0) continue;
+          const int n = G + 1, factor = (u % n) * (v / n % n) * (w / n / n);
+          double integral = factor * cr[u] * cs[v] * ct[w] * sign[permutation][3];
+          for (int d = 0, stride = 1; d < 3; d++, stride *= n) {
+            const int power = u / stride % n + v / stride % n + w / stride % n - 1;
+            integral *= power % 2 ? 0 : 2.0 / (power + 1);
+          }
+          volume += factor ? integral : 0;
+        }
+  }
+  return volume;
+}
+
+static double draw(unsigned *state) {
+  *state = *state * 1664525u + 1013904223u;
+  return (*state >> 8) / 8388608.0 - 1;
+}
+
+/* The identity plus terms whose slopes sum to less than `size` in each direction: invertible. */
+static void make_map(const char *name, int order, double size, polynomial_map *map) {
+  unsigned state = 12345u + (unsigned)order;
+  memset(map, 0, sizeof *map);
+  map->name = name;
+  map->order = order;
+  const int terms = (order + 1) * (order + 1) * (order + 1);
+  for (int d = 0; d < 3; d++) {
+    for (int k = 0; k <= order; k++)
+      for (int j = 0; j <= order; j++)
+        for (int i = 0; i <= order; i++) map->c[d][k][j][i] = size * draw(&state) / (terms * order);
+    map->c[d][d == 2][d == 1][d == 0] += 1;
+  }
+}
+
+static void make_affine(const char *name, const double matrix[3][3], const double shift[3],
+                        polynomial_map *map) {
+  memset(map, 0, sizeof *map);
+  map->name = name;
+  map->order = 1;
+  for (int d = 0; d < 3; d++) {
+    map->c[d][0][0][0] = shift[d];
+    map->c[d][0][0][1] = matrix[d][0];
+    map->c[d][0][1][0] = matrix[d][1];
+    map->c[d][1][0][0] = matrix[d][2];
+  }
+}
+
+/* One element with the map's lattice, number 42. */
+static sp_hexes *make_element(const polynomial_map *map) {
+  sp_hexes *hexes;
+  if (sp_hexes_create(1, map->order, 0, 0, &hexes)) abort();
+  const int g = map->order, n = g + 1;
+  for (int p = 0; p < n * n * n; p++) {
+    const double r[3] = {-1 + 2.0 * (p % n) / g, -1 + 2.0 * (p / n % n) / g,
+                         -1 + 2.0 * (p / n / n) / g};
+    map_point(map, r, &hexes->lattice[3 * p]);
+  }
+  for (int c = 0; c < SP_CORNERS; c++) hexes->vertices[0][c] = c;
+  for (int f = 0; f < SP_FACES; f++) hexes->surfaces[0][f] = SP_SURFACE_INTERIOR;
+  hexes->tags[0] = 42;
+  return hexes;
+}
+
+static void check_factors(const polynomial_map *map, const sp_hexes *hexes, const sp_rule *rule) {
+  static double factors[SP_FACTORS * POINTS], inverse[9 * POINTS], jacobian[POINTS],
+      xyz[3 * POINTS];
+  const int n = rule->n, points = n * n * n;
+  CHECK(sp_geometry_factors(hexes, 0, rule, factors) == SP_OK, "%s", sp_error_message());
+  sp_geometry_inverse(hexes, 0, n, rule->nodes, inverse, jacobian);
+  sp_hexes_coordinates(hexes, 0, n, rule->nodes, xyz);
+  double volume = 0;
+  for (int q = 0; q < points; q++) {
+    const double r[3] = {rule->nodes[q % n], rule->nodes[q / n % n], rule->nodes[q / n / n]};
+    const double w = rule->weights[q % n] * rule->weights[q / n % n] * rule->weights[q / n / n];
+    double x[3], slopes[3][3], g[SP_FACTORS];
+    map_point(map, r, x);
+    map_slopes(map, r, slopes);
+    for (int d = 0; d < 3; d++) CHECK_CLOSE(xyz[d * points + q], x[d], TOLERANCE);
+
+    /* J^-1 times the analytic J is the identity. */
+    for (int a = 0; a < 3; a++)
+      for (int b = 0; b < 3; b++) {
+        double sum = 0;
+        for (int d = 0; d < 3; d++) sum += inverse[(3 * a + d) * points + q] * slopes[d][b];
+        CHECK_CLOSE(sum, a == b, TOLERANCE);
+      }
+
+    /* G = wJ J^-1 J^-T, and wJ = w |J|. */
+    for (int f = 0; f < SP_FACTORS; f++) g[f] = factors[f * points + q];
+    CHECK_CLOSE(g[SP_G_WJ], w * jacobian[q], 4 * EPSILON * w * jacobian[q]);
+    for (int a = 0, f = 0; a < 3; a++)
+      for (int b = a; b < 3; b++, f++) {
+        double sum = 0, absolute = 0;
+        for (int d = 0; d < 3; d++) {
+          const double term = inverse[(3 * a + d) * points + q] * inverse[(3 * b + d) * points + q];
+          sum += term;
+          absolute += fabs(term);
+        }
+        CHECK_CLOSE(g[f], g[SP_G_WJ] * sum, 10 * EPSILON * g[SP_G_WJ] * absolute);
+      }
+
+    /* Positive definite: leading minors. The determinant is w^3 |J|. */
+    const double minor = g[SP_G_RR] * g[SP_G_SS] - g[SP_G_RS] * g[SP_G_RS];
+    const double determinant = g[SP_G_TT] * minor -
+                               g[SP_G_ST] * (g[SP_G_RR] * g[SP_G_ST] - g[SP_G_RS] * g[SP_G_RT]) +
+                               g[SP_G_RT] * (g[SP_G_RS] * g[SP_G_ST] - g[SP_G_SS] * g[SP_G_RT]);
+    CHECK(g[SP_G_RR] > 0 && minor > 0 && determinant > 0, "%s: minors %g %g %g", map->name,
+          g[SP_G_RR], minor, determinant);
+    CHECK_CLOSE(determinant / (w * w * w * jacobian[q]), 1, TOLERANCE);
+    volume += g[SP_G_WJ];
+  }
+  CHECK_CLOSE(volume / map_volume(map), 1, TOLERANCE);
+}
+
+/* sum over a of d/dr_a (|J| d r_a / d x_b) = 0: a constant has no divergence on curved elements.
+ * The terms are polynomials of degree 2g in each direction, which the D of that degree
+ * differentiates without error. */
+static void check_metric_identity(const polynomial_map *map, const sp_hexes *hexes) {
+  static double inverse[9 * POINTS], jacobian[POINTS], flux[POINTS], slope[POINTS], sum[POINTS];
+  const sp_reference *reference = sp_reference_get(2 * map->order);
+  const int n = reference->gll.n, points = n * n * n;
+  double unit[SP_MAX_RULE * SP_MAX_RULE] = {0};
+  for (int i = 0; i < n; i++) unit[i * n + i] = 1;
+  sp_geometry_inverse(hexes, 0, n, reference->gll.nodes, inverse, jacobian);
+  for (int b = 0; b < 3; b++) {
+    memset(sum, 0, sizeof sum);
+    for (int a = 0; a < 3; a++) {
+      const double *matrix[3] = {unit, unit, unit};
+      matrix[a] = reference->differentiation;
+      for (int q = 0; q < points; q++) flux[q] = jacobian[q] * inverse[(3 * a + b) * points + q];
+      sp_tensor_apply(n, n, matrix[0], matrix[1], matrix[2], flux, slope);
+      for (int q = 0; q < points; q++) sum[q] += slope[q];
+    }
+    /* D of degree 6 has rows with absolute sums up to 30. */
+    for (int q = 0; q < points; q++) CHECK_CLOSE(sum[q], 0, 30 * TOLERANCE);
+  }
+}
+
+/* The integral of the normal over the closed surface is zero, that of x . n three volumes. */
+static void check_faces(const polynomial_map *map, const sp_hexes *hexes, const sp_rule *rule) {
+  static double xyz[3 * SP_MAX_RULE * SP_MAX_RULE], normal[3 * SP_MAX_RULE * SP_MAX_RULE];
+  const int n = rule->n;
+  double sum[3] = {0, 0, 0}, flux = 0;
+  for (int f = 0; f < SP_FACES; f++) {
+    const int d = f / 2, low = d == 0 ? 1 : 0, high = d == 2 ? 1 : 2;
+    sp_geometry_face(hexes, 0, f, rule, xyz, normal);
+    for (int q = 0; q < n * n; q++) {
+      double r[3], x[3], slopes[3][3], outward = 0, along[2] = {0, 0};
+      r[d] = f % 2 ? 1 : -1;
+      r[low] = rule->nodes[q % n];
+      r[high] = rule->nodes[q / n];
+      map_point(map, r, x);
+      map_slopes(map, r, slopes);
+      for (int m = 0; m < 3; m++) {
+        const double value = normal[m * n * n + q];
+        CHECK_CLOSE(xyz[m * n * n + q], x[m], TOLERANCE);
+        sum[m] += value;
+        flux += x[m] * value;
+        outward += value * slopes[m][d] * r[d];
+        along[0] += value * slopes[m][low];
+        along[1] += value * slopes[m][high];
+      }
+      CHECK(outward > 0, "%s: the normal of face %d points inward", map->name, f);
+      CHECK_CLOSE(along[0], 0, TOLERANCE);
+      CHECK_CLOSE(along[1], 0, TOLERANCE);
+    }
+  }
+  for (int m = 0; m < 3; m++) CHECK_CLOSE(sum[m], 0, TOLERANCE);
+  CHECK_CLOSE(flux / (3 * map_volume(map)), 1, TOLERANCE);
+}
+
+static void check_map(const polynomial_map *map) {
+  sp_hexes *hexes = make_element(map);
+  sp_rule rule;
+  sp_rule_gl(2 * map->order, &rule); /* exact to 4g - 1; |J| and x . n have degree 3g - 1 */
+  check_factors(map, hexes, &rule);
+  check_faces(map, hexes, &rule);
+  check_metric_identity(map, hexes);
+
+  /* Other local axes: the same volume. */
+  double factors[SP_FACTORS * 216];
+  for (int index = 0; index < ROTATIONS; index++) {
+    sp_hexes *rotated = make_element(map);
+    rotate_element(rotated, 0, index);
+    double volume = 0;
+    const int points = rule.n * rule.n * rule.n;
+    CHECK(sp_geometry_factors(rotated, 0, &rule, factors) == SP_OK, "rotation %d: %s", index,
+          sp_error_message());
+    for (int q = 0; q < points; q++) volume += factors[SP_G_WJ * points + q];
+    CHECK_CLOSE(volume / map_volume(map), 1, TOLERANCE);
+    sp_hexes_destroy(&rotated);
+  }
+  sp_hexes_destroy(&hexes);
+}
+
+static void check_refused(const char *name, sp_hexes *hexes, const char *place) {
+  double factors[SP_FACTORS * 8];
+  sp_rule rule;
+  sp_rule_gll(2, &rule); /* the corners, where a trilinear element tangles first */
+  const sp_status status = sp_geometry_factors(hexes, 0, &rule, factors);
+  CHECK(status == SP_ERR_INPUT, "%s: status %d", name, (int)status);
+  CHECK(strstr(sp_error_message(), "element 42 "), "%s: '%s'", name, sp_error_message());
+  CHECK(strstr(sp_error_message(), place), "%s: '%s' does not say %s", name, sp_error_message(),
+        place);
+
+  sp_mesh *mesh;
+  CHECK(sp_mesh_create(MPI_COMM_SELF, &hexes, &mesh) == SP_ERR_INPUT, "%s: a mesh", name);
+  CHECK(strstr(sp_error_message(), "element 42 "), "%s: '%s'", name, sp_error_message());
+  CHECK(!hexes && !mesh, "%s: elements are kept after a failure", name);
+  sp_hexes_destroy(&hexes);
+  sp_mesh_destroy(&mesh);
+}
+
+static void check_refusals(void) {
+  static const double shift[3] = {5, 6, 7};
+  polynomial_map map;
+  make_affine("mirrored", (const double[3][3]){{-1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, shift, &map);
+  check_refused(map.name, make_element(&map), "(6, 5, 6)");
+  make_affine("flat", (const double[3][3]){{1, 0, 0}, {0, 1, 0}, {0, 0, 0}}, shift, &map);
+  check_refused(map.name, make_element(&map), "(4, 5, 7)");
+  /* Flat but for rounding: the third direction is a combination of the others. */
+  make_affine("flat and tilted",
+              (const double[3][3]){{1.0 / 3, 0.1, 0.7 / 3 + 0.03},
+                                   {0.7, 0.2, 0.7 * 0.7 + 0.3 * 0.2},
+                                   {0.9, 1.1 / 3, 0.7 * 0.9 + 0.11}},
+              shift, &map);
+  check_refused(map.name, make_element(&map), "(");
+  make_affine("flat and tilted, mirrored",
+              (const double[3][3]){{0.1, 1.0 / 3, 0.7 / 3 + 0.03},
+                                   {0.2, 0.7, 0.7 * 0.7 + 0.3 * 0.2},
+                                   {1.1 / 3, 0.9, 0.7 * 0.9 + 0.11}},
+              shift, &map);
+  check_refused(map.name, make_element(&map), "(");
+
+  /* The last corner pushed through the opposite one: its neighbours turn first. */
+  make_affine("tangled", (const double[3][3]){{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, shift, &map);
+  sp_hexes *hexes = make_element(&map);
+  for (int d = 0; d < 3; d++) hexes->lattice[3 * 7 + d] = shift[d] - 2;
+  check_refused(map.name, hexes, "(6, 7, 6)");
+
+  /* NaN is not positive. */
+  hexes = make_element(&map);
+  hexes->lattice[0] = NAN;
+  check_refused("not a number", hexes, "nan");
+
+  /* Two corners that are one vertex; the message gives the centre. */
+  hexes = make_element(&map);
+  hexes->vertices[0][6] = hexes->vertices[0][7];
+  sp_mesh *mesh;
+  CHECK(sp_mesh_create(MPI_COMM_SELF, &hexes, &mesh) == SP_ERR_INPUT, "collapsed corners");
+  CHECK(strstr(sp_error_message(), "element 42 near (5, 6, 7) is degenerate"), "'%s'",
+        sp_error_message());
+}
+
+/* A very thin element in a slanted place is still an element. */
+static void check_thin(void) {
+  polynomial_map map;
+  make_affine("thin", (const double[3][3]){{0.6, -0.8e-6, 0}, {0.8, 0.6e-6, 0}, {0, 0, 1}},
+              (const double[3]){0, 0, 0}, &map);
+  sp_hexes *hexes = make_element(&map);
+  double factors[SP_FACTORS * 8];
+  sp_rule rule;
+  sp_rule_gl(2, &rule);
+  CHECK(sp_geometry_factors(hexes, 0, &rule, factors) == SP_OK, "%s", sp_error_message());
+  double volume = 0;
+  for (int q = 0; q < 8; q++) volume += factors[SP_G_WJ * 8 + q];
+  /* Coordinates of order one leave EPSILON / 1e-6 of the thin direction. */
+  CHECK_CLOSE(volume, 8e-6, 8e-6 * EPSILON / 1e-6);
+  sp_hexes_destroy(&hexes);
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  static polynomial_map map;
+  const double shift[3] = {0.5, -0.25, 1};
+  make_affine("box", (const double[3][3]){{1, 0, 0}, {0, 0.5, 0}, {0, 0, 1.5}}, shift, &map);
+  CHECK_CLOSE(map_volume(&map), 6, 6 * EPSILON);
+  check_map(&map);
+  make_affine("sheared", (const double[3][3]){{1, 0.4, -0.3}, {0, 0.5, 0.2}, {0, 0, 1.5}}, shift,
+              &map);
+  CHECK_CLOSE(map_volume(&map), 6, 6 * EPSILON);
+  check_map(&map);
+  make_affine("turned", (const double[3][3]){{0, 0.5, 0.1}, {0.2, 0, 1.5}, {1, 0.3, 0}}, shift,
+              &map);
+  check_map(&map);
+  make_map("trilinear", 1, 2, &map);
+  check_map(&map);
+  make_map("order 2", 2, 2, &map);
+  check_map(&map);
+  make_map("order 3", 3, 2, &map);
+  check_map(&map);
+  check_refusals();
+  check_thin();
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}

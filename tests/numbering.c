@@ -1,0 +1,345 @@
+/* Global degrees of freedom against geometry: two element nodes are one DOF if and only if they
+ * are one point; on elements with random local axes, straight and curved, before and after
+ * refinement, for bricks of a box. */
+#include "mesh/numbering.h"
+
+#include <float.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mesh/box.h"
+#include "mesh/geometry.h"
+#include "tests/check.h"
+#include "tests/rotate.h"
+
+static const double EPSILON = DBL_EPSILON;
+
+static int world_rank, world_size;
+
+static void *get(size_t count, size_t size) {
+  void *memory = calloc(count ? count : 1, size);
+  if (!memory) abort();
+  return memory;
+}
+
+typedef struct node {
+  double xyz[3];
+  sp_gid dof;
+} node;
+
+static int compare_dofs(const void *left, const void *right) {
+  const node *a = left, *b = right;
+  return (a->dof > b->dof) - (a->dof < b->dof);
+}
+
+/* Points of the tests are at least 1e-3 apart or equal to rounding; a shift that is no fraction
+ * keeps equal ones on one side of a cell's border. */
+static long long cell(double x) {
+  return llround(x * 1e6 + 0.3719);
+}
+
+static int compare_points(const void *left, const void *right) {
+  const node *a = left, *b = right;
+  for (int d = 0; d < 3; d++)
+    if (cell(a->xyz[d]) != cell(b->xyz[d])) return cell(a->xyz[d]) < cell(b->xyz[d]) ? -1 : 1;
+  return 0;
+}
+
+/* The element nodes of all ranks on rank 0. */
+static node *gather_nodes(const sp_mesh *mesh, const sp_numbering *numbering, size_t *count) {
+  const sp_rule *gll = &sp_reference_get(numbering->order)->gll;
+  const size_t np = (size_t)(gll->n * gll->n * gll->n), elements = (size_t)mesh->hexes->count;
+  node *local = get(elements * np, sizeof *local), *all = NULL;
+  double *xyz = get(3 * np, sizeof *xyz);
+  for (size_t e = 0; e < elements; e++) {
+    sp_hexes_coordinates(mesh->hexes, (sp_lid)e, gll->n, gll->nodes, xyz);
+    for (size_t q = 0; q < np; q++) {
+      const sp_lid dof = numbering->nodes[e * np + q];
+      CHECK(dof >= 0 && dof < numbering->local, "local DOF %d", dof);
+      local[e * np + q] =
+          (node){{xyz[q], xyz[np + q], xyz[2 * np + q]}, sp_numbering_global(numbering, dof)};
+    }
+  }
+  const int bytes = (int)(elements * np * sizeof *local);
+  int *counts = get(2 * (size_t)world_size, sizeof *counts), *starts = counts + world_size;
+  MPI_Gather(&bytes, 1, MPI_INT, counts, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  for (int r = 1; r < world_size; r++) starts[r] = starts[r - 1] + counts[r - 1];
+  *count = (size_t)(starts[world_size - 1] + counts[world_size - 1]) / sizeof *local;
+  if (world_rank == 0) all = get(*count, sizeof *all);
+  MPI_Gatherv(local, bytes, MPI_BYTE, all, counts, starts, MPI_BYTE, 0, MPI_COMM_WORLD);
+  free(local);
+  free(xyz);
+  free(counts);
+  return all;
+}
+
+/* Rank 0: nodes of one DOF are one point, and those of two DOFs are two. */
+static void check_points(node *all, size_t count, sp_gid global) {
+  qsort(all, count, sizeof *all, compare_dofs);
+  size_t distinct = 0;
+  int apart = 0;
+  for (size_t n = 0; n < count; n++) {
+    if (n == 0 || all[n].dof != all[n - 1].dof) {
+      all[distinct++] = all[n];
+      continue;
+    }
+    /* Interpolation of points below 2 to a node rounds by a few EPSILON. */
+    for (int d = 0; d < 3; d++)
+      apart += fabs(all[n].xyz[d] - all[distinct - 1].xyz[d]) > 40 * EPSILON;
+  }
+  CHECK(apart == 0, "%d coordinates of nodes of one DOF differ", apart);
+  CHECK((sp_gid)distinct == global, "%zu DOFs on nodes, %lld in all", distinct, (long long)global);
+  CHECK(distinct > 0 && all[0].dof == 0 && all[distinct - 1].dof == global - 1, "DOFs %lld..%lld",
+        (long long)all[0].dof, (long long)all[distinct - 1].dof);
+  qsort(all, distinct, sizeof *all, compare_points);
+  int same = 0;
+  for (size_t n = 1; n < distinct; n++) same += compare_points(&all[n], &all[n - 1]) == 0;
+  CHECK(same == 0, "%d points have two DOFs", same);
+}
+
+/* Elements [0, e) touch exactly the owned DOFs [0, touched[e]). */
+static void check_touched(const sp_mesh *mesh, const sp_numbering *numbering) {
+  const int nq = numbering->order + 1;
+  const size_t np = (size_t)(nq * nq * nq), elements = (size_t)mesh->hexes->count;
+  char *seen = get((size_t)numbering->local, 1);
+  sp_lid owned = 0, copies = 0, wrong = 0;
+  CHECK(numbering->touched[0] == 0, "touched[0] is %d", numbering->touched[0]);
+  for (size_t e = 0; e < elements; e++) {
+    for (size_t q = 0; q < np; q++) {
+      const sp_lid dof = numbering->nodes[e * np + q];
+      const bool own = dof < numbering->owned;
+      if (seen[dof]++) continue;
+      owned += own;
+      copies += !own;
+      wrong += own && dof >= numbering->touched[e + 1];
+    }
+    CHECK(owned == numbering->touched[e + 1], "%d DOFs touched, %d expected", owned,
+          numbering->touched[e + 1]);
+    for (int k = 1; k < numbering->order; k++) /* interiors are contiguous and lexicographic */
+      for (int j = 1; j < numbering->order; j++)
+        for (int i = 1; i < numbering->order; i++) {
+          const int inner = numbering->order - 1;
+          const sp_lid *nodes = &numbering->nodes[e * np];
+          wrong += nodes[(k * nq + j) * nq + i] !=
+                   nodes[(nq + 1) * nq + 1] + ((k - 1) * inner + j - 1) * inner + i - 1;
+        }
+  }
+  CHECK(wrong == 0, "%d DOFs out of order", wrong);
+  CHECK(owned == numbering->owned && owned + copies == numbering->local, "%d owned, %d copies",
+        owned, copies);
+  free(seen);
+}
+
+/* Holders of every DOF as bits of a word: owners, copies, and the lists of shared DOFs. */
+static void check_shared(const sp_numbering *numbering) {
+  const size_t global = (size_t)numbering->global;
+  unsigned char *holders = get(global, 1), *owners = get(global, 1);
+  for (sp_lid dof = 0; dof < numbering->local; dof++) {
+    const sp_gid number = sp_numbering_global(numbering, dof);
+    CHECK(number >= 0 && number < numbering->global, "DOF %lld", (long long)number);
+    const bool mine = number >= numbering->first && number < numbering->first + numbering->owned;
+    CHECK(mine == (dof < numbering->owned), "DOF %d of %d owned is global %lld", dof,
+          numbering->owned, (long long)number);
+    holders[number] = (unsigned char)(holders[number] | 1u << world_rank);
+    owners[number] = (unsigned char)(owners[number] + mine);
+  }
+  MPI_Allreduce(MPI_IN_PLACE, holders, (int)global, MPI_UNSIGNED_CHAR, MPI_BOR, MPI_COMM_WORLD);
+  MPI_Allreduce(MPI_IN_PLACE, owners, (int)global, MPI_UNSIGNED_CHAR, MPI_SUM, MPI_COMM_WORLD);
+  for (size_t i = 0; i < global; i++) CHECK(owners[i] == 1, "DOF %zu has %d owners", i, owners[i]);
+
+  sp_lid *expected = get((size_t)world_size, sizeof *expected);
+  for (sp_lid dof = 0; dof < numbering->local; dof++) {
+    const unsigned mask = holders[sp_numbering_global(numbering, dof)];
+    for (int r = 0; r < world_size; r++) expected[r] += r != world_rank && mask >> r & 1;
+    /* An owner is the lowest holder. */
+    const bool lowest = (mask & ((1u << world_rank) - 1)) == 0;
+    CHECK(lowest == (dof < numbering->owned), "DOF %d is held by %#x", dof, mask);
+  }
+
+  int b = 0;
+  for (int r = 0; r < world_size; r++) {
+    if (!expected[r]) continue;
+    CHECK(b < numbering->neighbours && numbering->neighbour_ranks[b] == r, "no neighbour %d", r);
+    if (b == numbering->neighbours) break;
+    const sp_lid begin = numbering->shared_start[b], count = numbering->shared_start[b + 1] - begin;
+    CHECK(count == expected[r], "%d DOFs shared with rank %d, expected %d", count, r, expected[r]);
+    sp_gid *mine = get((size_t)count, sizeof *mine), *theirs = get(global, sizeof *theirs);
+    for (sp_lid n = 0; n < count; n++)
+      mine[n] = sp_numbering_global(numbering, numbering->shared[begin + n]);
+    MPI_Status status;
+    int received;
+    MPI_Sendrecv(mine, count, SP_MPI_GID, r, 0, theirs, (int)global, SP_MPI_GID, r, 0,
+                 MPI_COMM_WORLD, &status);
+    MPI_Get_count(&status, SP_MPI_GID, &received);
+    CHECK(received == count, "rank %d lists %d DOFs, here are %d", r, received, count);
+    int differ = 0;
+    for (sp_lid n = 0; n < count && n < received; n++) differ += mine[n] != theirs[n];
+    CHECK(differ == 0, "%d of %d DOFs differ from rank %d's list", differ, count, r);
+    free(mine);
+    free(theirs);
+    b++;
+  }
+  CHECK(b == numbering->neighbours, "%d neighbours, expected %d", numbering->neighbours, b);
+  free(expected);
+  free(holders);
+  free(owners);
+}
+
+/* The nodes of a face are where geometry says that the face is. */
+static void check_face_places(const sp_mesh *mesh, int order) {
+  const sp_rule *gll = &sp_reference_get(order)->gll;
+  const int nq = gll->n;
+  double *xyz = get(3 * (size_t)(nq * nq * nq), sizeof *xyz);
+  double *face_xyz = get(6 * (size_t)(nq * nq), sizeof *face_xyz);
+  int *places = get((size_t)(nq * nq), sizeof *places);
+  sp_hexes_coordinates(mesh->hexes, 0, nq, gll->nodes, xyz);
+  for (int f = 0; f < SP_FACES; f++) {
+    sp_face_places(order, f, places);
+    sp_geometry_face(mesh->hexes, 0, f, gll, face_xyz, face_xyz + 3 * nq * nq);
+    for (int q = 0; q < nq * nq; q++)
+      for (int d = 0; d < 3; d++)
+        CHECK_CLOSE(xyz[d * nq * nq * nq + places[q]], face_xyz[d * nq * nq + q], 40 * EPSILON);
+  }
+  free(xyz);
+  free(face_xyz);
+  free(places);
+}
+
+static void check_numbering(const sp_mesh *mesh, const int n[3], int order) {
+  sp_numbering *numbering;
+  CHECK(sp_numbering_create(mesh, order, &numbering) == SP_OK, "%s", sp_error_message());
+  if (!numbering) return;
+  sp_gid global = 1;
+  for (int d = 0; d < 3; d++) global *= (sp_gid)n[d] * order + 1;
+  CHECK(numbering->order == order, "order %d", numbering->order);
+  CHECK(numbering->global == global, "order %d: %lld DOFs, expected %lld", order,
+        (long long)numbering->global, (long long)global);
+  size_t count;
+  node *all = gather_nodes(mesh, numbering, &count);
+  if (world_rank == 0) check_points(all, count, global);
+  free(all);
+  check_touched(mesh, numbering);
+  check_shared(numbering);
+  check_face_places(mesh, order);
+  sp_numbering_destroy(&numbering);
+  CHECK(!numbering, "not destroyed");
+}
+
+/* A box with random local axes; map_order > 1 bends its elements along a smooth map. */
+static sp_mesh *make_mesh(const int n[3], int map_order, unsigned seed) {
+  const sp_box box = {{n[0], n[1], n[2]}, {0, 0, 0}, {1, 1, 1}, SP_MAP_NONE, 1};
+  sp_hexes *hexes;
+  sp_mesh *mesh = NULL;
+  CHECK(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes) == SP_OK, "%s", sp_error_message());
+  if (hexes && map_order > 1) {
+    sp_hexes *curved;
+    if (sp_hexes_create(hexes->count, map_order, SP_FACES, SP_FACES, &curved)) abort();
+    const int g = map_order, points = (g + 1) * (g + 1) * (g + 1);
+    double nodes[SP_MAX_RULE], *xyz = get(3 * (size_t)points, sizeof *xyz);
+    for (int i = 0; i <= g; i++) nodes[i] = -1 + 2.0 * i / g;
+    for (sp_lid e = 0; e < hexes->count; e++) {
+      sp_hexes_coordinates(hexes, e, g + 1, nodes, xyz);
+      for (int p = 0; p < points; p++) {
+        double *point = &curved->lattice[((size_t)e * (size_t)points + (size_t)p) * 3];
+        for (int d = 0; d < 3; d++) point[d] = xyz[d * points + p];
+        sp_box_deform(SP_MAP_SINE, 0, point);
+      }
+    }
+    memcpy(curved->vertices, hexes->vertices, (size_t)hexes->count * sizeof *hexes->vertices);
+    memcpy(curved->surfaces, hexes->surfaces, (size_t)hexes->count * sizeof *hexes->surfaces);
+    memcpy(curved->tags, hexes->tags, (size_t)hexes->count * sizeof *hexes->tags);
+    for (int s = 0; s < SP_FACES; s++) {
+      if (sp_hexes_set_group(curved, s, hexes->groups[s].name, s + 1)) abort();
+      curved->groups[s].members[s] = true;
+    }
+    sp_hexes_destroy(&hexes);
+    hexes = curved;
+    free(xyz);
+  }
+  if (hexes && seed) rotate_elements(hexes, seed);
+  CHECK(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh) == SP_OK, "%s", sp_error_message());
+  if (!mesh) MPI_Abort(MPI_COMM_WORLD, 1);
+  return mesh;
+}
+
+/* Volume and the faces of each surface, over all ranks. */
+static double measure(const sp_mesh *mesh, sp_gid faces[SP_FACES]) {
+  static double factors[SP_FACTORS * SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE];
+  const sp_hexes *hexes = mesh->hexes;
+  const int n = 2 * hexes->map_order, points = n * n * n;
+  sp_gid local_faces[SP_FACES] = {0};
+  double local = 0, volume;
+  sp_rule rule;
+  sp_rule_gl(n, &rule);
+  for (sp_lid e = 0; e < hexes->count; e++) {
+    CHECK(sp_geometry_factors(hexes, e, &rule, factors) == SP_OK, "%s", sp_error_message());
+    for (int q = 0; q < points; q++) local += factors[SP_G_WJ * points + q];
+    for (int f = 0; f < SP_FACES; f++)
+      if (hexes->surfaces[e][f] >= 0) local_faces[hexes->surfaces[e][f]]++;
+  }
+  MPI_Allreduce(&local, &volume, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Allreduce(local_faces, faces, SP_FACES, SP_MPI_GID, MPI_SUM, MPI_COMM_WORLD);
+  return volume;
+}
+
+static void check_refinement(const int n[3], int map_order, unsigned seed) {
+  sp_mesh *mesh = make_mesh(n, map_order, seed);
+  sp_gid faces[SP_FACES], fine_faces[SP_FACES];
+  const double volume = measure(mesh, faces);
+  int fine[3] = {n[0], n[1], n[2]};
+  for (int level = 1; level <= 2; level++) {
+    const sp_lid before = mesh->hexes->count;
+    const sp_gid global = mesh->global_elements;
+    CHECK(sp_mesh_refine(&mesh) == SP_OK, "%s", sp_error_message());
+    if (!mesh) MPI_Abort(MPI_COMM_WORLD, 1);
+    CHECK(mesh->hexes->count == 8 * before && mesh->global_elements == 8 * global,
+          "%d elements from %d", mesh->hexes->count, before);
+    CHECK(mesh->hexes->map_order == map_order, "map order %d", mesh->hexes->map_order);
+    /* Children sum to the same polynomial integrals; each Jacobian is right to 1000 EPSILON
+     * (tests/geometry.c), and smaller elements have larger relative errors of differences. */
+    CHECK_CLOSE(measure(mesh, fine_faces), volume, 1000 * EPSILON);
+    for (int f = 0; f < SP_FACES; f++) {
+      CHECK(fine_faces[f] == faces[f] << 2 * level, "%lld faces on side %d, from %lld",
+            (long long)fine_faces[f], f, (long long)faces[f]);
+      CHECK(mesh->hexes->groups[f].number == f + 1 && mesh->hexes->groups[f].members[f] &&
+                !mesh->hexes->groups[f].members[(f + 1) % SP_FACES],
+            "group %d of the refined mesh", f);
+    }
+    CHECK(mesh->hexes->group_count == SP_FACES && strcmp(mesh->hexes->groups[0].name, "xmin") == 0,
+          "group '%s'", mesh->hexes->groups[0].name);
+    CHECK(mesh->unnamed_faces == 0, "%lld unnamed faces", (long long)mesh->unnamed_faces);
+    for (int d = 0; d < 3; d++) fine[d] *= 2;
+    check_numbering(mesh, fine, 1);
+    if (level == 1) check_numbering(mesh, fine, 3);
+  }
+  sp_mesh_destroy(&mesh);
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &world_size);
+  static const int orders[] = {1, 2, 3, 4, 7, 15};
+  static const int shapes[][3] = {{3, 2, 2}, {4, 1, 1}};
+  for (size_t o = 0; o < sizeof orders / sizeof *orders; o++)
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+      for (unsigned seed = 0; seed < 3; seed++) {
+        sp_mesh *mesh = make_mesh(shapes[s], 1 + (int)seed % 3, seed);
+        check_numbering(mesh, shapes[s], orders[o]);
+        sp_mesh_destroy(&mesh);
+      }
+  /* More elements meet at a vertex in more ways. */
+  for (unsigned seed = 1; seed < 5; seed++) {
+    const int n[3] = {5, 4, 4};
+    sp_mesh *mesh = make_mesh(n, 1, seed);
+    check_numbering(mesh, n, 4);
+    sp_mesh_destroy(&mesh);
+  }
+  for (int map_order = 1; map_order <= 3; map_order++) {
+    check_refinement((const int[3]){2, 3, 2}, map_order, 0);
+    check_refinement((const int[3]){2, 3, 2}, map_order, 7);
+  }
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}

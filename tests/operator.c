@@ -1,0 +1,269 @@
+/* The operators against a plain reference, for every problem, geometry, order and instruction set,
+ * on deformed elements in random orientations and on any number of ranks. */
+#include "operators/operator.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "operators/counts.h"
+#include "operators/host/kernels.h"
+#include "operators/host/layout.h"
+#include "tests/deformed_box.h"
+#include "tests/operator_bench.h"
+#include "tests/reference_operator.h"
+
+static const double LAMBDA = 1.75;
+static const char *const KIND_NAMES[] = {"mass", "bp3.5", "bp3.0"};
+static const char *const GEOMETRY_NAMES[] = {"auto", "stored", "trilinear"};
+
+/* What the reference says about one problem on one box. */
+typedef struct expected {
+  double *local, *local_scale; /* [numbering->local], this rank's elements alone */
+  double *whole, *whole_scale; /* [whole_numbering->local], all elements */
+  double energy, energy_scale; /* x.Ax over this rank's elements */
+  double tolerance;
+} expected;
+
+static void compute_expected(const deformed_box *box, sp_problem_kind kind, const double *x,
+                             expected *want) {
+  const sp_numbering *numbering = box->numbering;
+  const size_t np = element_nodes(box), local = (size_t)numbering->local;
+  const size_t whole = (size_t)box->whole_numbering->local;
+  want->local = test_allocate(local, sizeof(double));
+  want->local_scale = test_allocate(local, sizeof(double));
+  want->whole = test_allocate(whole, sizeof(double));
+  want->whole_scale = test_allocate(whole, sizeof(double));
+  want->energy = want->energy_scale = 0;
+  want->tolerance = reference_tolerance(numbering->order);
+  double *work = test_allocate(3 * np, sizeof *work), *y = work + np, *scale = y + np;
+  for (sp_lid e = 0; e < box->mesh->hexes->count; e++) {
+    const sp_lid *nodes = &numbering->nodes[(size_t)e * np];
+    for (size_t p = 0; p < np; p++) work[p] = x[nodes[p]];
+    reference_apply(kind, numbering->order, LAMBDA, box->mesh->hexes, e, work, y, scale);
+    for (size_t p = 0; p < np; p++) {
+      want->local[nodes[p]] += y[p];
+      want->local_scale[nodes[p]] += scale[p];
+      want->whole[box->whole_dof[nodes[p]]] += y[p];
+      want->whole_scale[box->whole_dof[nodes[p]]] += scale[p];
+      want->energy += work[p] * y[p];
+      want->energy_scale += fabs(work[p]) * scale[p];
+    }
+  }
+  sum_whole(box->mesh->comm, box, want->whole);
+  sum_whole(box->mesh->comm, box, want->whole_scale);
+  free(work);
+}
+
+static void free_expected(expected *want) {
+  free(want->local);
+  free(want->local_scale);
+  free(want->whole);
+  free(want->whole_scale);
+}
+
+/* Largest |a - b| / scale; infinite for a NaN. */
+static double worst(sp_lid n, const double *a, const double *b, const double *scale) {
+  double largest = 0;
+  for (sp_lid i = 0; i < n; i++) {
+    const double error = fabs(a[i] - b[i]) / scale[i];
+    if (!(error <= largest)) largest = error == error ? error : INFINITY;
+  }
+  return largest;
+}
+
+/* One rank's kernels of one instruction set, without any exchange. */
+static void check_kernels(const sp_host_kernels *kernels, const sp_operator_setup *setup,
+                          const sp_host_layout *layout, const double *x, const expected *want) {
+  const int order = setup->numbering->order;
+  const int trilinear = setup->geometry == SP_GEOMETRY_TRILINEAR;
+  sp_host_tables tables;
+  sp_host_tables_fill(setup->kind, order, &tables);
+  double *work = NULL;
+  CHECK(sp_host_allocate(SP_HOST_WORK, "test", &work) == SP_OK, "%s", sp_error_message());
+  const sp_lid n = setup->numbering->local;
+  double *y = test_allocate((size_t)n, sizeof *y);
+  for (sp_lid i = 0; i < n; i++) y[i] = NAN; /* whatever was there must not matter */
+  sp_host_sweep sweep = {
+      .last = layout->blocks, .x = x, .y = y, .lambda = setup->lambda, .work = work};
+  kernels->sweep[setup->kind][trilinear][order](layout, &tables, &sweep);
+  const double error = worst(n, y, want->local, want->local_scale);
+  CHECK(error <= want->tolerance, "%s %s N = %d, %s kernels: %.3g > %.3g", KIND_NAMES[setup->kind],
+        GEOMETRY_NAMES[setup->geometry], order, kernels->instruction_set, error, want->tolerance);
+  CHECK_CLOSE(sweep.energy, want->energy, want->tolerance * want->energy_scale);
+  free(y);
+  free(work);
+}
+
+static void check_instruction_sets(const sp_operator_setup *setup, const double *x,
+                                   const expected *want) {
+  sp_host_layout layout;
+  CHECK(sp_host_layout_create(setup, &layout) == SP_OK, "%s", sp_error_message());
+  check_kernels(&sp_host_kernels_generic, setup, &layout, x, want);
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+      __builtin_cpu_supports("bmi2"))
+    check_kernels(&sp_host_kernels_avx2, setup, &layout, x, want);
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512cd"))
+    check_kernels(&sp_host_kernels_avx512, setup, &layout, x, want);
+#endif
+  sp_host_layout_free(&layout);
+}
+
+/* The same operator on the whole box, by each rank for itself. */
+static void check_against_one_rank(const bench *b, const deformed_box *box,
+                                   const sp_operator_setup *setup, const double *y,
+                                   const expected *want) {
+  const sp_lid n = box->whole_numbering->local;
+  double *x = test_allocate(2 * (size_t)n, sizeof *x), *serial = x + n;
+  for (sp_lid i = 0; i < n; i++) x[i] = random_value(1, i);
+  sp_operator_setup alone = *setup;
+  alone.mesh = box->whole;
+  alone.numbering = box->whole_numbering;
+  alone.constrained = NULL;
+  sp_operator *op = bench_operator(b, &alone);
+  bench_apply(b, op, false, x, serial);
+  double error = 0;
+  for (sp_lid i = 0; i < box->numbering->local; i++) {
+    const sp_lid w = box->whole_dof[i];
+    error = fmax(error, fabs(y[i] - serial[w]) / want->whole_scale[w]);
+  }
+  CHECK(error <= want->tolerance, "off a single rank's result by %.3g", error);
+  sp_operator_destroy(&op);
+  free(x);
+}
+
+/* Rows and columns of constrained DOFs are zero: A_constrained = P A P. */
+static void check_constraints(const bench *b, sp_operator *op, const bool *mask, const double *x,
+                              const double *scale, double tolerance) {
+  const size_t n = (size_t)op->dofs;
+  double *masked = test_allocate(3 * n, sizeof *masked), *y = masked + n, *free_y = y + n;
+  for (size_t i = 0; i < n; i++) masked[i] = mask[i] ? 0 : x[i];
+  bench_apply(b, op, true, x, y);
+  bench_apply(b, op, false, masked, free_y);
+  sp_lid nonzero = 0;
+  for (size_t i = 0; i < n; i++) {
+    nonzero += mask[i] && y[i] != 0;
+    if (mask[i]) free_y[i] = 0;
+  }
+  CHECK(nonzero == 0, "%d constrained rows are not zero", nonzero);
+  const double error = worst(op->dofs, y, free_y, scale);
+  CHECK(error <= tolerance, "%.3g from P A P", error);
+  free(masked);
+}
+
+static void check_operator(const bench *b, const deformed_box *box, sp_operator_setup *setup,
+                           const bool *mask, const double *x, const expected *want,
+                           double *result) {
+  const sp_numbering *numbering = box->numbering;
+  const size_t n = (size_t)numbering->local;
+  double *here = test_allocate(4 * n, sizeof *here), *scale = here + n, *y = scale + n,
+         *masked_y = y + n;
+  for (size_t i = 0; i < n; i++) {
+    here[i] = want->whole[box->whole_dof[i]];
+    scale[i] = want->whole_scale[box->whole_dof[i]];
+  }
+  setup->constrained = NULL;
+  check_instruction_sets(setup, x, want);
+  sp_operator *op = bench_operator(b, setup);
+  bench_apply(b, op, true, x, y);
+  const double error = worst(numbering->local, y, here, scale);
+  CHECK(error <= want->tolerance, "%s %s N = %d: %.3g > %.3g", KIND_NAMES[setup->kind],
+        GEOMETRY_NAMES[setup->geometry], numbering->order, error, want->tolerance);
+  CHECK(count_different_bits(b->comm, box, y) == 0, "holders of a DOF differ");
+  check_against_one_rank(b, box, setup, y, want);
+  const double elements = (double)box->mesh->global_elements;
+  CHECK_CLOSE(op->flops, elements * sp_problem_flops(setup->kind, numbering->order), 0);
+  sp_operator_destroy(&op);
+
+  setup->constrained = mask;
+  check_instruction_sets(setup, x, want);
+  op = bench_operator(b, setup);
+  bench_apply(b, op, false, x, masked_y);
+  CHECK(worst(numbering->local, masked_y, here, scale) <= want->tolerance,
+        "unconstrained application of a constrained operator");
+  check_constraints(b, op, mask, x, scale, want->tolerance);
+  sp_operator_destroy(&op);
+  memcpy(result, y, n * sizeof *y);
+  free(here);
+}
+
+static void check_box(const bench *b, const int elements[3], int map_order, int order) {
+  deformed_box box;
+  deformed_box_create(b->comm, elements, map_order, order, &box);
+  CHECK(box.conflicts == 0, "%d nodes are numbered inconsistently", box.conflicts);
+  CHECK(box.numbering->global == box.whole_numbering->local, "DOFs over all ranks");
+  const size_t n = (size_t)box.numbering->local;
+  double *x = test_allocate(3 * n, sizeof *x), *stored = x + n, *trilinear = stored + n;
+  bool *mask = test_allocate(n, sizeof *mask);
+  bool *whole_mask = test_allocate((size_t)box.whole_numbering->local, sizeof *whole_mask);
+  random_vector(&box, 1, x);
+  mark_constrained(&box, mask, whole_mask);
+  for (sp_problem_kind kind = SP_MASS; kind <= SP_BP30; kind++) {
+    expected want;
+    compute_expected(&box, kind, x, &want);
+    sp_operator_setup setup = {.mesh = box.mesh,
+                               .numbering = box.numbering,
+                               .kind = kind,
+                               .geometry = SP_GEOMETRY_STORED,
+                               .lambda = LAMBDA};
+    check_operator(b, &box, &setup, mask, x, &want, stored);
+    if (map_order == 1) {
+      setup.geometry = SP_GEOMETRY_TRILINEAR;
+      check_operator(b, &box, &setup, mask, x, &want, trilinear);
+      double difference = 0;
+      for (size_t i = 0; i < n; i++)
+        difference =
+            fmax(difference, fabs(stored[i] - trilinear[i]) / want.whole_scale[box.whole_dof[i]]);
+      CHECK(difference <= want.tolerance, "stored and trilinear differ by %.3g", difference);
+    }
+    free_expected(&want);
+  }
+  free(x);
+  free(mask);
+  free(whole_mask);
+  deformed_box_destroy(&box);
+}
+
+static void check_choice_of_geometry(const bench *b) {
+  sp_hexes hexes = {.map_order = 2};
+  sp_geometry_kind kind;
+  CHECK(sp_operator_choose_geometry(b->backend, &hexes, SP_BP35, 4, SP_GEOMETRY_TRILINEAR, &kind) ==
+            SP_ERR_INPUT,
+        "trilinear factors cannot follow curved elements");
+  CHECK(sp_operator_choose_geometry(b->backend, &hexes, SP_BP35, 4, SP_GEOMETRY_AUTO, &kind) ==
+                SP_OK &&
+            kind == SP_GEOMETRY_STORED,
+        "curved elements need stored factors");
+  hexes.map_order = 1;
+  CHECK(sp_operator_choose_geometry(b->backend, &hexes, SP_BP35, 4, SP_GEOMETRY_AUTO, &kind) ==
+                SP_OK &&
+            kind != SP_GEOMETRY_AUTO,
+        "auto becomes one of the two");
+  CHECK(sp_operator_choose_geometry(b->backend, &hexes, SP_BP35, 4, SP_GEOMETRY_TRILINEAR, &kind) ==
+                SP_OK &&
+            kind == SP_GEOMETRY_TRILINEAR,
+        "a wish that can be met");
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  bench b = {.comm = MPI_COMM_WORLD};
+  const sp_status status = sp_backend_open(b.comm, SP_DEVICE_HOST, &b.backend, &b.device);
+  CHECK(status == SP_OK, "%s", sp_error_message());
+
+  /* 27 and 11 elements: full blocks and one that is filled partly. */
+  const int cube[3] = {3, 3, 3}, bar[3] = {11, 1, 1}, curved[3] = {2, 2, 3};
+  for (int order = 1; order <= SP_MAX_ORDER; order++)
+    check_box(&b, order <= 5 ? cube : bar, 1, order);
+  check_box(&b, curved, 2, 3);
+  check_box(&b, curved, 3, 6);
+  check_choice_of_geometry(&b);
+
+  b.backend->close(&b.device);
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}

@@ -1,0 +1,46 @@
+/* Operators on a backend, for tests: vectors stay in host memory, and failures are counted as
+ * failed checks. */
+#ifndef SP_TESTS_OPERATOR_BENCH_H
+#define SP_TESTS_OPERATOR_BENCH_H
+
+#include "operators/operator.h"
+#include "tests/check.h"
+
+typedef struct bench {
+  MPI_Comm comm;
+  const sp_backend *backend;
+  sp_device *device;
+} bench;
+
+static inline sp_operator *bench_operator(const bench *b, const sp_operator_setup *setup) {
+  sp_operator *op;
+  CHECK(sp_operator_create(b->backend, b->device, setup, &op) == SP_OK, "%s", sp_error_message());
+  return op;
+}
+
+/* A vector in the backend's memory with a copy of values[count]. */
+static inline double *bench_upload(const bench *b, size_t count, const double *values) {
+  double *vector = NULL;
+  CHECK(b->backend->vector_create(b->device, count, &vector) == SP_OK, "%s", sp_error_message());
+  CHECK(b->backend->upload(b->device, count, values, vector) == SP_OK, "%s", sp_error_message());
+  return vector;
+}
+
+static inline void bench_download(const bench *b, size_t count, const double *vector,
+                                  double *values) {
+  CHECK(b->backend->download(b->device, count, vector, values) == SP_OK, "%s", sp_error_message());
+}
+
+/* y = A x through the backend's memory, where y starts as rubbish. */
+static inline void bench_apply(const bench *b, sp_operator *op, bool constrained, const double *x,
+                               double *y) {
+  const size_t n = (size_t)op->dofs;
+  for (size_t i = 0; i < n; i++) y[i] = NAN;
+  double *device_x = bench_upload(b, n, x), *device_y = bench_upload(b, n, y);
+  CHECK(sp_operator_apply(op, constrained, device_x, device_y) == SP_OK, "%s", sp_error_message());
+  bench_download(b, n, device_y, y);
+  b->backend->vector_destroy(b->device, &device_x);
+  b->backend->vector_destroy(b->device, &device_y);
+}
+
+#endif

@@ -1,0 +1,339 @@
+/* What the operators are as matrices: symmetric, positive, exact for constants and linear
+ * functions, with the diagonal that Jacobi's preconditioner gets; and the fused steps of conjugate
+ * gradients against the same formulas one by one. */
+#include "operators/operator.h"
+
+#include <float.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mesh/reference.h"
+#include "tests/deformed_box.h"
+#include "tests/operator_bench.h"
+#include "tests/reference_operator.h"
+
+static const double LAMBDA = 1.75;
+static const double SLOPE[3] = {0.7, -1.3, 0.4};
+
+static double total(MPI_Comm comm, double value) {
+  MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_SUM, comm);
+  return value;
+}
+
+/* a.b over owned DOFs of all ranks. */
+static double dot(const deformed_box *box, const double *a, const double *b) {
+  double sum = 0;
+  for (sp_lid i = 0; i < box->numbering->owned; i++) sum += a[i] * b[i];
+  return total(box->mesh->comm, sum);
+}
+
+/* Bounds of rounding errors in A x where |x| <= 1, by DOF and summed over all of them. */
+static double error_bounds(const deformed_box *box, sp_problem_kind kind, double *bounds) {
+  const sp_numbering *numbering = box->numbering;
+  const size_t np = element_nodes(box);
+  double *zero = test_allocate(3 * np, sizeof *zero), *y = zero + np, *scale = y + np;
+  double *whole = test_allocate((size_t)box->whole_numbering->local, sizeof *whole), sum = 0;
+  for (sp_lid e = 0; e < box->mesh->hexes->count; e++) {
+    reference_apply(kind, numbering->order, LAMBDA, box->mesh->hexes, e, zero, y, scale);
+    for (size_t p = 0; p < np; p++)
+      whole[box->whole_dof[numbering->nodes[(size_t)e * np + p]]] += scale[p];
+  }
+  sum_whole(box->mesh->comm, box, whole);
+  const double tolerance = reference_tolerance(numbering->order);
+  for (sp_lid i = 0; i < box->whole_numbering->local; i++) sum += tolerance * whole[i];
+  for (sp_lid i = 0; i < numbering->local; i++) bounds[i] = tolerance * whole[box->whole_dof[i]];
+  free(zero);
+  free(whole);
+  return sum;
+}
+
+/* |J| of a trilinear map is quadratic in each direction: two Gauss points are exact. */
+static double volume(const deformed_box *box) {
+  const double place = 1 / sqrt(3.0);
+  double sum = 0, point[3], jacobian[3][3];
+  for (sp_lid e = 0; e < box->mesh->hexes->count; e++)
+    for (int c = 0; c < SP_CORNERS; c++) {
+      const double at[3] = {c & 1 ? place : -place, c & 2 ? place : -place, c & 4 ? place : -place};
+      sum += reference_map(box->mesh->hexes, e, at, point, jacobian);
+    }
+  return total(box->mesh->comm, sum);
+}
+
+static void linear_function(const deformed_box *box, double *values) {
+  const int order = box->numbering->order, nq = order + 1;
+  sp_rule gll;
+  sp_rule_gll(nq, &gll);
+  double jacobian[3][3], x[3];
+  const sp_lid *node = box->numbering->nodes;
+  for (sp_lid e = 0; e < box->mesh->hexes->count; e++)
+    for (int k = 0; k < nq; k++)
+      for (int j = 0; j < nq; j++)
+        for (int i = 0; i < nq; i++) {
+          const double at[3] = {gll.nodes[i], gll.nodes[j], gll.nodes[k]};
+          reference_map(box->mesh->hexes, e, at, x, jacobian);
+          values[*node++] = SLOPE[0] * x[0] + SLOPE[1] * x[1] + SLOPE[2] * x[2];
+        }
+}
+
+static void check_algebra(const bench *b, const deformed_box *box, sp_operator_setup setup) {
+  const size_t n = (size_t)box->numbering->local;
+  const bool stiffness = setup.kind != SP_MASS;
+  double *x = test_allocate(6 * n, sizeof *x), *y = x + n, *ax = y + n, *ay = ax + n, *one = ay + n,
+         *bounds = one + n;
+  random_vector(box, 2, x);
+  random_vector(box, 3, y);
+  for (size_t i = 0; i < n; i++) one[i] = 1;
+  const double bound = error_bounds(box, setup.kind, bounds);
+
+  sp_operator *op = bench_operator(b, &setup);
+  bench_apply(b, op, false, x, ax);
+  bench_apply(b, op, false, y, ay);
+  CHECK_CLOSE(dot(box, y, ax), dot(box, x, ay), 2 * bound);
+  CHECK(dot(box, x, ax) > bound && dot(box, y, ay) > bound, "x.Ax = %g", dot(box, x, ax));
+  bench_apply(b, op, false, one, ax);
+  /* GLL quadrature with two points is exact for linear |J| only. */
+  const bool exact = setup.kind != SP_BP35 || setup.numbering->order > 1;
+  const double size = volume(box), mass = stiffness ? LAMBDA : 1;
+  if (exact) CHECK_CLOSE(dot(box, one, ax), mass * size, bound);
+  sp_operator_destroy(&op);
+
+  if (setup.kind == SP_BP30) {
+    /* The same quadrature: what is left of a constant is lambda times the mass operator's. */
+    sp_operator_setup mass_setup = setup;
+    mass_setup.kind = SP_MASS;
+    op = bench_operator(b, &mass_setup);
+    bench_apply(b, op, false, one, ay);
+    double error = 0;
+    for (size_t i = 0; i < n; i++) error = fmax(error, fabs(ax[i] - LAMBDA * ay[i]) / bounds[i]);
+    CHECK(error <= 1, "A 1 is off lambda M 1 by %.3g of the bound", error);
+    sp_operator_destroy(&op);
+  }
+  if (stiffness) {
+    setup.lambda = 0;
+    op = bench_operator(b, &setup);
+    bench_apply(b, op, false, one, ax);
+    double error = 0;
+    for (size_t i = 0; i < n; i++) error = fmax(error, fabs(ax[i]) / bounds[i]);
+    CHECK(error <= 1, "S 1 is off zero by %.3g of the bound", error);
+    /* |u| <= 3 on this box. */
+    linear_function(box, x);
+    bench_apply(b, op, false, x, ax);
+    const double slopes = SLOPE[0] * SLOPE[0] + SLOPE[1] * SLOPE[1] + SLOPE[2] * SLOPE[2];
+    if (exact) CHECK_CLOSE(dot(box, x, ax), slopes * size, 9 * bound);
+    sp_operator_destroy(&op);
+  }
+  free(x);
+}
+
+/* State of an iteration in host memory. */
+typedef struct state {
+  double *x, *r, *p, *ap;
+  double p_ap, rr, rz;
+} state;
+
+static state make_state(const deformed_box *box, const bool *mask) {
+  const size_t n = (size_t)box->numbering->local;
+  state s = {.x = test_allocate(4 * n, sizeof(double))};
+  s.r = s.x + n;
+  s.p = s.r + n;
+  s.ap = s.p + n;
+  random_vector(box, 4, s.x);
+  random_vector(box, 5, s.r);
+  random_vector(box, 6, s.p);
+  for (size_t i = 0; i < n; i++) {
+    s.ap[i] = NAN; /* whatever was there must not matter */
+    if (mask[i]) s.x[i] = s.r[i] = s.p[i] = 0;
+  }
+  return s;
+}
+
+static const double BETA = 0.375, ALPHA = 0.0625;
+
+static void run_fused(const bench *b, sp_operator *op, const double *inverse_diagonal, state *s) {
+  const size_t n = (size_t)op->dofs;
+  double *x = bench_upload(b, n, s->x), *r = bench_upload(b, n, s->r);
+  double *p = bench_upload(b, n, s->p), *ap = bench_upload(b, n, s->ap);
+  double *d = inverse_diagonal ? bench_upload(b, n, inverse_diagonal) : NULL;
+  const sp_cg_vectors vectors = {.x = x, .r = r, .p = p, .ap = ap, .inverse_diagonal = d};
+  double seconds = -1;
+  int rank;
+  MPI_Comm_rank(b->comm, &rank);
+  CHECK(sp_operator_direction(op, BETA, &vectors, &s->p_ap, &seconds) == SP_OK, "%s",
+        sp_error_message());
+  CHECK(seconds >= 0 && seconds == sp_exchange_seconds(op->exchange)[rank], "%g s", seconds);
+  CHECK(sp_operator_update(op, ALPHA, &vectors, &s->rr, &s->rz) == SP_OK, "%s", sp_error_message());
+  bench_download(b, n, x, s->x);
+  bench_download(b, n, r, s->r);
+  bench_download(b, n, p, s->p);
+  bench_download(b, n, ap, s->ap);
+  b->backend->vector_destroy(b->device, &x);
+  b->backend->vector_destroy(b->device, &r);
+  b->backend->vector_destroy(b->device, &p);
+  b->backend->vector_destroy(b->device, &ap);
+  if (d) b->backend->vector_destroy(b->device, &d);
+}
+
+/* The formulas one by one, each on its own. */
+static void run_plain(const bench *b, const deformed_box *box, sp_operator *op,
+                      const double *inverse_diagonal, state *s) {
+  const size_t n = (size_t)op->dofs;
+  double *z = test_allocate(n, sizeof *z);
+  for (size_t i = 0; i < n; i++)
+    s->p[i] = (inverse_diagonal ? inverse_diagonal[i] : 1) * s->r[i] + BETA * s->p[i];
+  bench_apply(b, op, true, s->p, s->ap);
+  s->p_ap = dot(box, s->p, s->ap);
+  for (size_t i = 0; i < n; i++) {
+    s->x[i] += ALPHA * s->p[i];
+    s->r[i] -= ALPHA * s->ap[i];
+    z[i] = (inverse_diagonal ? inverse_diagonal[i] : 1) * s->r[i];
+  }
+  s->rr = dot(box, s->r, s->r);
+  s->rz = dot(box, s->r, z);
+  free(z);
+}
+
+static void check_steps(const bench *b, const deformed_box *box, sp_operator *op, const bool *mask,
+                        const double *inverse_diagonal) {
+  const size_t n = (size_t)op->dofs;
+  double *bounds = test_allocate(n, sizeof *bounds);
+  const double bound = error_bounds(box, op->kind, bounds);
+  state fused = make_state(box, mask), again = make_state(box, mask), plain = make_state(box, mask);
+  run_fused(b, op, inverse_diagonal, &fused);
+  run_fused(b, op, inverse_diagonal, &again);
+  run_plain(b, box, op, inverse_diagonal, &plain);
+
+  CHECK(memcmp(fused.x, again.x, 4 * n * sizeof(double)) == 0 && fused.p_ap == again.p_ap &&
+            fused.rr == again.rr && fused.rz == again.rz,
+        "two runs have different bits");
+  CHECK(count_different_bits(b->comm, box, fused.x) == 0, "x differs among holders");
+  CHECK(count_different_bits(b->comm, box, fused.r) == 0, "r differs among holders");
+  CHECK(count_different_bits(b->comm, box, fused.p) == 0, "p differs among holders");
+  CHECK(count_different_bits(b->comm, box, fused.ap) == 0, "Ap differs among holders");
+
+  /* |D^-1 r| + |beta p| < 2 in p and in x: a few roundings of it. Ap has those of A, twice. */
+  const double few = 8 * DBL_EPSILON, twice = 2 * 2;
+  double p_error = 0, x_error = 0, ap_error = 0, r_error = 0;
+  sp_lid moved = 0;
+  for (size_t i = 0; i < n; i++) {
+    p_error = fmax(p_error, fabs(fused.p[i] - plain.p[i]));
+    x_error = fmax(x_error, fabs(fused.x[i] - plain.x[i]));
+    ap_error = fmax(ap_error, fabs(fused.ap[i] - plain.ap[i]) / (twice * bounds[i]));
+    r_error = fmax(r_error, fabs(fused.r[i] - plain.r[i]) /
+                                (few * (1 + fabs(plain.r[i])) + twice * bounds[i]));
+    moved += mask[i] && (fused.x[i] != 0 || fused.r[i] != 0 || fused.p[i] != 0 || fused.ap[i] != 0);
+  }
+  CHECK(p_error <= few && x_error <= few, "p off by %.3g, x by %.3g", p_error, x_error);
+  CHECK(ap_error <= 1 && r_error <= 1, "Ap off by %.3g of the bound, r by %.3g", ap_error, r_error);
+  CHECK(moved == 0, "%d constrained entries are not zero", moved);
+  CHECK_CLOSE(fused.p_ap, plain.p_ap, 2 * twice * bound);
+  /* Sums of squares: every term is positive, and each has its own and the sum's roundings. */
+  const double sums = 2 * bound + (double)op->global_dofs * DBL_EPSILON;
+  CHECK_CLOSE(fused.rr, plain.rr, sums * (1 + plain.rr));
+  CHECK_CLOSE(fused.rz, plain.rz, sums * (1 + plain.rz));
+  if (!inverse_diagonal) CHECK(fused.rz == fused.rr, "without a preconditioner z is r");
+  free(bounds);
+  free(fused.x);
+  free(again.x);
+  free(plain.x);
+}
+
+/* Unit vectors one after another give the diagonal. */
+static void check_diagonal(const bench *b, const deformed_box *box, sp_operator *op,
+                           const sp_operator_setup *setup) {
+  const size_t n = (size_t)op->dofs;
+  double *inverse = test_allocate(5 * n, sizeof *inverse), *bounds = inverse + n,
+         *diagonal = bounds + n, *x = diagonal + n, *y = x + n;
+  error_bounds(box, op->kind, bounds);
+  CHECK(sp_operator_inverse_diagonal(op->exchange, setup, inverse) == SP_OK, "%s",
+        sp_error_message());
+  CHECK(count_different_bits(b->comm, box, inverse) == 0, "holders differ");
+  for (sp_lid unit = 0; unit < box->whole_numbering->local; unit++) {
+    for (size_t i = 0; i < n; i++) x[i] = box->whole_dof[i] == unit;
+    bench_apply(b, op, true, x, y);
+    for (size_t i = 0; i < n; i++)
+      if (x[i] > 0) diagonal[i] = y[i];
+  }
+  for (size_t i = 0; i < n; i++) {
+    if (setup->constrained && setup->constrained[i])
+      CHECK(inverse[i] == 0 && diagonal[i] == 0, "constrained: %g, %g", inverse[i], diagonal[i]);
+    else
+      CHECK_CLOSE(1 / inverse[i], diagonal[i], bounds[i]);
+  }
+  free(inverse);
+}
+
+static void check_diagonals(const bench *b, int map_order, int order) {
+  deformed_box box;
+  deformed_box_create(b->comm, (const int[3]){2, 2, 1}, map_order, order, &box);
+  bool *mask = test_allocate((size_t)box.numbering->local, sizeof *mask);
+  bool *whole_mask = test_allocate((size_t)box.whole_numbering->local, sizeof *whole_mask);
+  mark_constrained(&box, mask, whole_mask);
+  for (sp_problem_kind kind = SP_MASS; kind <= SP_BP30; kind++)
+    for (int constrained = 0; constrained < 2; constrained++) {
+      const sp_operator_setup setup = {.mesh = box.mesh,
+                                       .numbering = box.numbering,
+                                       .kind = kind,
+                                       .geometry = SP_GEOMETRY_STORED,
+                                       .lambda = LAMBDA,
+                                       .constrained = constrained ? mask : NULL};
+      sp_operator *op = bench_operator(b, &setup);
+      check_diagonal(b, &box, op, &setup);
+      sp_operator_destroy(&op);
+    }
+  free(mask);
+  free(whole_mask);
+  deformed_box_destroy(&box);
+}
+
+static void check_box(const bench *b, const int elements[3], int order) {
+  deformed_box box;
+  deformed_box_create(b->comm, elements, 1, order, &box);
+  const size_t n = (size_t)box.numbering->local;
+  bool *mask = test_allocate(n, sizeof *mask);
+  bool *whole_mask = test_allocate((size_t)box.whole_numbering->local, sizeof *whole_mask);
+  double *inverse_diagonal = test_allocate(n, sizeof *inverse_diagonal);
+  mark_constrained(&box, mask, whole_mask);
+  for (size_t i = 0; i < n; i++)
+    inverse_diagonal[i] = mask[i] ? 0 : 1 + 0.5 * random_value(8, box.whole_dof[i]);
+  for (sp_problem_kind kind = SP_MASS; kind <= SP_BP30; kind++)
+    for (sp_geometry_kind geometry = SP_GEOMETRY_STORED; geometry <= SP_GEOMETRY_TRILINEAR;
+         geometry++) {
+      sp_operator_setup setup = {.mesh = box.mesh,
+                                 .numbering = box.numbering,
+                                 .kind = kind,
+                                 .geometry = geometry,
+                                 .lambda = LAMBDA};
+      check_algebra(b, &box, setup);
+      setup.constrained = mask;
+      sp_operator *op = bench_operator(b, &setup);
+      check_steps(b, &box, op, mask, NULL);
+      check_steps(b, &box, op, mask, inverse_diagonal);
+      sp_operator_destroy(&op);
+    }
+  free(mask);
+  free(whole_mask);
+  free(inverse_diagonal);
+  deformed_box_destroy(&box);
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  bench b = {.comm = MPI_COMM_WORLD};
+  const sp_status status = sp_backend_open(b.comm, SP_DEVICE_HOST, &b.backend, &b.device);
+  CHECK(status == SP_OK, "%s", sp_error_message());
+
+  /* Element counts that fill the kernels' blocks of 8 in part, and ranks with and without inner
+   * elements. */
+  const int cube[3] = {3, 3, 3}, bar[3] = {11, 1, 1};
+  for (int order = 1; order <= 3; order++) check_box(&b, cube, order);
+  check_box(&b, bar, 4);
+  check_box(&b, bar, 7);
+  const int orders[] = {1, 2, 3, 5};
+  for (int i = 0; i < 4; i++) check_diagonals(&b, 1, orders[i]);
+  check_diagonals(&b, 2, 3);
+
+  b.backend->close(&b.device);
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}

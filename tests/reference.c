@@ -1,0 +1,273 @@
+/* One-dimensional nodes, weights and matrices against closed forms and the exactness that defines
+ * them. The constructions under test are rounded once from extended precision, so that a node or a
+ * matrix entry is off by at most one unit in its last place, EPSILON / 2 relative. */
+#include "mesh/reference.h"
+
+#include <float.h>
+#include <string.h>
+
+#include "mesh/tensor.h"
+#include "tests/check.h"
+
+static const double EPSILON = DBL_EPSILON;
+
+static long double legendre(int n, long double x) {
+  long double p0 = 1, p1 = x;
+  if (n == 0) return 1;
+  for (int k = 2; k <= n; k++) {
+    const long double p = ((2 * k - 1) * x * p1 - (k - 1) * p0) / k;
+    p0 = p1;
+    p1 = p;
+  }
+  return p1;
+}
+
+static double integrate_legendre(const sp_rule *rule, int degree) {
+  long double sum = 0;
+  for (int i = 0; i < rule->n; i++) sum += rule->weights[i] * legendre(degree, rule->nodes[i]);
+  return (double)sum;
+}
+
+static double integrate_power(const sp_rule *rule, int degree) {
+  long double sum = 0;
+  for (int i = 0; i < rule->n; i++) sum += rule->weights[i] * powl(rule->nodes[i], degree);
+  return (double)sum;
+}
+
+static void check_rule(const sp_rule *rule, int n, int exact_degree, const char *name) {
+  CHECK(rule->n == n, "%s %d has %d nodes", name, n, rule->n);
+  double sum = 0;
+  for (int i = 0; i < n; i++) {
+    sum += rule->weights[i];
+    CHECK(rule->weights[i] > 0, "%s %d weight %d", name, n, i);
+    CHECK(i == 0 || rule->nodes[i] > rule->nodes[i - 1], "%s %d ascending at %d", name, n, i);
+    CHECK(rule->nodes[i] == -rule->nodes[n - 1 - i], "%s %d node %d not symmetric", name, n, i);
+    CHECK(rule->weights[i] == rule->weights[n - 1 - i], "%s %d weight %d not symmetric", name, n,
+          i);
+  }
+  CHECK_CLOSE(sum, 2, 4 * EPSILON);
+  /* Sums are formed in extended precision. Weights sum to 2 and |P_k|, |x^k| <= 1, so rounding the
+   * weights costs EPSILON; rounding a node costs EPSILON / 4 times the slope, which weights of
+   * order (1 - x^2) / n tame: |P_k'| <= k / (1 - x^2). */
+  for (int degree = 1; degree <= exact_degree; degree++) {
+    CHECK_CLOSE(integrate_legendre(rule, degree), 0, (1 + degree) * EPSILON);
+    CHECK_CLOSE(integrate_power(rule, degree), degree % 2 ? 0 : 2.0 / (degree + 1),
+                (1 + degree) * EPSILON);
+  }
+  /* One degree more: the error term is the square of the node polynomial with the leading
+   * coefficient of a Legendre polynomial, whose integral is of order one. */
+  CHECK(fabs(integrate_legendre(rule, exact_degree + 1)) > 0.1,
+        "%s %d integrates degree %d as well: %.3g", name, n, exact_degree + 1,
+        integrate_legendre(rule, exact_degree + 1));
+}
+
+static void check_rules(void) {
+  for (int n = 2; n <= SP_MAX_RULE; n++) {
+    sp_rule rule;
+    sp_rule_gll(n, &rule);
+    check_rule(&rule, n, 2 * n - 3, "GLL");
+    CHECK(rule.nodes[0] == -1 && rule.nodes[n - 1] == 1, "GLL %d ends at %.17g", n, rule.nodes[0]);
+    CHECK_CLOSE(rule.weights[0], 2.0 / (n * (n - 1)), EPSILON * 2.0 / (n * (n - 1)));
+  }
+  for (int n = 1; n <= SP_MAX_RULE; n++) {
+    sp_rule rule;
+    sp_rule_gl(n, &rule);
+    check_rule(&rule, n, 2 * n - 1, "GL");
+  }
+}
+
+/* Abramowitz and Stegun, 25.4. Right halves only; symmetry is checked above. */
+static void check_closed_forms(void) {
+  static const struct {
+    int gll, n;
+    double square[3]; /* squares of the non-negative nodes, ascending */
+    double weight[3];
+  } forms[] = {
+      {1, 2, {1}, {1}},
+      {1, 3, {0, 1}, {4.0 / 3, 1.0 / 3}},
+      {1, 4, {1.0 / 5, 1}, {5.0 / 6, 1.0 / 6}},
+      {1, 5, {0, 3.0 / 7, 1}, {32.0 / 45, 49.0 / 90, 1.0 / 10}},
+      {0, 1, {0}, {2}},
+      {0, 2, {1.0 / 3}, {1}},
+      {0, 3, {0, 3.0 / 5}, {8.0 / 9, 5.0 / 9}},
+  };
+  for (size_t f = 0; f < sizeof forms / sizeof *forms; f++) {
+    sp_rule rule;
+    if (forms[f].gll)
+      sp_rule_gll(forms[f].n, &rule);
+    else
+      sp_rule_gl(forms[f].n, &rule);
+    for (int i = 0; 2 * i < rule.n; i++) {
+      const int j = rule.n / 2 + i;
+      CHECK_CLOSE(rule.nodes[j], sqrt(forms[f].square[i]), EPSILON);
+      CHECK_CLOSE(rule.weights[j], forms[f].weight[i], EPSILON);
+    }
+  }
+  const double root = sqrt(6.0 / 5);
+  sp_rule rule;
+  sp_rule_gl(4, &rule);
+  CHECK_CLOSE(rule.nodes[2], sqrt((3 - 2 * root) / 7), 2 * EPSILON);
+  CHECK_CLOSE(rule.nodes[3], sqrt((3 + 2 * root) / 7), 2 * EPSILON);
+  CHECK_CLOSE(rule.weights[2], (18 + sqrt(30)) / 36, 2 * EPSILON);
+  CHECK_CLOSE(rule.weights[3], (18 - sqrt(30)) / 36, 2 * EPSILON);
+}
+
+/* A polynomial of the given degree whose values and slopes stay of order one to degree^2. */
+static long double polynomial(int degree, long double x) {
+  long double sum = 0;
+  for (int k = 0; k <= degree; k++) sum += legendre(k, x) / (k + 1);
+  return sum;
+}
+
+/* P_k'(x) = P_{k-2}'(x) + (2k - 1) P_{k-1}(x). */
+static long double polynomial_slope(int degree, long double x) {
+  long double sum = 0, slope[SP_MAX_RULE + 2] = {0, 1};
+  for (int k = 2; k <= degree; k++) slope[k] = slope[k - 2] + (2 * k - 1) * legendre(k - 1, x);
+  for (int k = 1; k <= degree; k++) sum += slope[k] / (k + 1);
+  return sum;
+}
+
+/* Each row applied to polynomials of all degrees to `exact` equals their value or slope. Entries
+ * are rounded by EPSILON / 2 relative, and once more where they are made symmetric; the polynomials
+ * stay below 3.5. All else is in extended precision. */
+static void check_exact(const double *matrix, int rows, const double *to, int columns,
+                        const double *from, int exact, int slope, const char *name) {
+  for (int degree = 0; degree <= exact; degree++)
+    for (int a = 0; a < rows; a++) {
+      long double sum = 0, absolute = 0;
+      for (int i = 0; i < columns; i++) {
+        sum += matrix[a * columns + i] * polynomial(degree, from[i]);
+        absolute += fabsl((long double)matrix[a * columns + i]);
+      }
+      const long double expected =
+          slope ? polynomial_slope(degree, to[a]) : polynomial(degree, to[a]);
+      const double error = (double)fabsl(sum - expected);
+      CHECK(error <= 3.5 * EPSILON * (double)absolute,
+            "%s, %d rows, degree %d, row %d: off by %.3g", name, rows, degree, a, error);
+    }
+}
+
+static void check_sums(const double *matrix, int rows, int columns, double expected,
+                       const char *name) {
+  for (int a = 0; a < rows; a++) {
+    double sum = 0, absolute = 0;
+    for (int i = 0; i < columns; i++) {
+      sum += matrix[a * columns + i];
+      absolute += fabs(matrix[a * columns + i]);
+    }
+    CHECK(fabs(sum - expected) <= columns * EPSILON * absolute, "%s row %d sums to %.3g", name, a,
+          sum);
+  }
+}
+
+static void check_symmetry(const double *matrix, int rows, int columns, double sign,
+                           const char *name) {
+  for (int n = 0; n < rows * columns; n++)
+    CHECK(matrix[n] == sign * matrix[rows * columns - 1 - n], "%s entry %d: %.17g and %.17g", name,
+          n, matrix[n], matrix[rows * columns - 1 - n]);
+}
+
+static void check_matrices(void) {
+  for (int order = 1; order <= SP_MAX_ORDER; order++) {
+    const sp_reference *r = sp_reference_get(order);
+    const int nq = order + 1, m = order + 2;
+    CHECK(r->order == order && r->gll.n == nq && r->gl.n == m, "sizes of order %d", order);
+    CHECK(r == sp_reference_get(order), "order %d is not cached", order);
+    const double *gll = r->gll.nodes, *gl = r->gl.nodes;
+    check_symmetry(r->differentiation, nq, nq, -1, "D");
+    check_symmetry(r->gl_differentiation, m, m, -1, "D~");
+    check_symmetry(r->interpolation, m, nq, 1, "I");
+    check_sums(r->differentiation, nq, nq, 0, "D");
+    check_sums(r->gl_differentiation, m, m, 0, "D~");
+    check_sums(r->interpolation, m, nq, 1, "I");
+    check_exact(r->differentiation, nq, gll, nq, gll, order, 1, "D");
+    check_exact(r->gl_differentiation, m, gl, m, gl, order + 1, 1, "D~");
+    check_exact(r->interpolation, m, gl, nq, gll, order, 0, "I");
+
+    /* The corner of D: N (N + 1) / 4 with the sign of the end. */
+    CHECK_CLOSE(r->differentiation[nq * nq - 1], order * (order + 1) / 4.0,
+                EPSILON * order * (order + 1));
+
+    /* D~ I takes GLL values to slopes at GL nodes: the same as differentiating the GLL basis
+     * there, and the same as I D. */
+    double direct[SP_MAX_RULE * SP_MAX_RULE];
+    sp_derivative_matrix(nq, gll, m, gl, direct);
+    for (int a = 0; a < m; a++)
+      for (int i = 0; i < nq; i++) {
+        double left = 0, right = 0, absolute = 0;
+        for (int k = 0; k < m; k++) {
+          const double term = r->gl_differentiation[a * m + k] * r->interpolation[k * nq + i];
+          left += term;
+          absolute += fabs(term);
+        }
+        for (int k = 0; k < nq; k++) {
+          const double term = r->interpolation[a * nq + k] * r->differentiation[k * nq + i];
+          right += term;
+          absolute += fabs(term);
+        }
+        CHECK_CLOSE(left, direct[a * nq + i], m * EPSILON * absolute);
+        CHECK_CLOSE(right, direct[a * nq + i], m * EPSILON * absolute);
+      }
+  }
+}
+
+/* The general matrices: the Lagrange basis is one at its own node and zero at the others. */
+static void check_interpolation(void) {
+  for (int n = 2; n <= SP_MAX_RULE; n++) {
+    sp_rule rule, other;
+    double matrix[SP_MAX_RULE * SP_MAX_RULE];
+    sp_rule_gll(n, &rule);
+    sp_interpolation_matrix(n, rule.nodes, n, rule.nodes, matrix);
+    for (int a = 0; a < n; a++)
+      for (int i = 0; i < n; i++)
+        CHECK(matrix[a * n + i] == (a == i), "unit matrix of %d at %d, %d", n, a, i);
+    for (int to = 1; to <= SP_MAX_RULE; to++) {
+      sp_rule_gl(to, &other);
+      sp_interpolation_matrix(n, rule.nodes, to, other.nodes, matrix);
+      check_exact(matrix, to, other.nodes, n, rule.nodes, n - 1, 0, "GLL to GL");
+      sp_derivative_matrix(n, rule.nodes, to, other.nodes, matrix);
+      check_exact(matrix, to, other.nodes, n, rule.nodes, n - 1, 1, "slopes, GLL to GL");
+    }
+  }
+}
+
+/* The tensor contraction and its transpose against the triple sum, with three different matrices
+ * of small integers, for which every sum is exact. */
+static void check_tensor(void) {
+  enum { ROWS = 4, COLUMNS = 3, IN = 27, OUT = 64 };
+  double matrix[3][ROWS * COLUMNS], in[IN], out[OUT], back[IN];
+  for (int d = 0; d < 3; d++)
+    for (int n = 0; n < ROWS * COLUMNS; n++) matrix[d][n] = (5 * n + 3 * d + n * n) % 7 - 3;
+  for (int n = 0; n < IN; n++) in[n] = (11 * n * n + n) % 13 - 6;
+  sp_tensor_apply(ROWS, COLUMNS, matrix[0], matrix[1], matrix[2], in, out);
+  sp_tensor_apply_transposed(ROWS, COLUMNS, matrix[0], matrix[1], matrix[2], out, back);
+  double expected_back[IN];
+  memset(expected_back, 0, sizeof expected_back);
+  for (int o = 0; o < OUT; o++) {
+    const int a = o % ROWS, b = o / ROWS % ROWS, c = o / ROWS / ROWS;
+    double sum = 0;
+    for (int n = 0; n < IN; n++) {
+      const int i = n % COLUMNS, j = n / COLUMNS % COLUMNS, k = n / COLUMNS / COLUMNS;
+      const double factor =
+          matrix[0][a * COLUMNS + i] * matrix[1][b * COLUMNS + j] * matrix[2][c * COLUMNS + k];
+      sum += factor * in[n];
+      expected_back[n] += factor * out[o];
+    }
+    CHECK(out[o] == sum, "output %d is %g, expected %g", o, out[o], sum);
+  }
+  for (int n = 0; n < IN; n++)
+    CHECK(back[n] == expected_back[n], "transpose %d is %g, expected %g", n, back[n],
+          expected_back[n]);
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  check_rules();
+  check_closed_forms();
+  check_matrices();
+  check_interpolation();
+  check_tensor();
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}

@@ -1,0 +1,31 @@
+/* The bilinear forms of BP1.0, BP3.5 and BP3.0 on one element, quadrature point by quadrature
+ * point and without sum factorization: what every fast operator is compared with.
+ *
+ *     y_i = sum over points q of w_q |J| (grad l_i . grad u + lambda l_i u),   u = sum_j x_j l_j
+ *
+ * with gradients in physical space (mass: w_q |J| l_i u alone). Of the mesh and operator libraries
+ * it uses the nodes and weights of the quadrature rules and nothing else. */
+#ifndef SP_TESTS_REFERENCE_OPERATOR_H
+#define SP_TESTS_REFERENCE_OPERATOR_H
+
+#include "io/config.h"
+#include "mesh/hexes.h"
+
+/* The Lagrange map of the element's equispaced lattice (mesh/hexes.h) at (r, s, t): the point, and
+ * jacobian[a][b] = d x_a / d r_b. Returns |J|. */
+double reference_map(const sp_hexes *hexes, sp_lid element, const double at[3], double point[3],
+                     double jacobian[3][3]);
+
+/* y[Np] as above. scale[Np] is the same sum with the absolute value of every term and with |x| <=
+ * 1: rounding errors of any way to evaluate y, and nothing else, are small multiples of it. */
+void reference_apply(sp_problem_kind kind, int order, double lambda, const sp_hexes *hexes,
+                     sp_lid element, const double *x, double *y, double *scale);
+
+/* Relative error of the operators against `scale`: in each of the passes along a line (three to
+ * interpolate, two to differentiate in the even and the odd part, and their transposes) a sum of
+ * M = N + 2 terms is off by at most M machine epsilons of the sum of absolute values, and the
+ * geometric factors by some 30. BP3.0 differentiates the interpolant, whose terms are larger than
+ * those of the direct derivative by up to the norm of the interpolation, less than 3. */
+double reference_tolerance(int order);
+
+#endif

@@ -1,0 +1,382 @@
+/* The run log: every number comes back, and the file is readable whatever happens to the writer. */
+#include "io/run_log.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <hdf5.h>
+
+#include "tests/check.h"
+
+enum { RANKS = 3, ROWS = 3000, KILLS = 20 };
+
+extern char **environ;
+
+static char path[64], temporary[72];
+
+static double monotonic_seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void sleep_milliseconds(long milliseconds) {
+  struct timespec left = {milliseconds / 1000, milliseconds % 1000 * 1000000};
+  while (nanosleep(&left, &left) != 0 && errno == EINTR) continue;
+}
+
+/* Row i of each table; numbers whose bits say where they belong. */
+static sp_matvec_row matvec_row(int64_t i) {
+  const double x = (double)i;
+  return (sp_matvec_row){i, 1e-3 / (x + 1), x / 3, x / 7, x / 11};
+}
+
+static double rank_seconds(int64_t i, int rank) {
+  return 1 / (1 + (double)i + rank / 10.0);
+}
+
+static sp_status append(sp_run_log *log, int64_t i) {
+  const sp_matvec_row row = matvec_row(i);
+  double by_rank[RANKS];
+  for (int rank = 0; rank < RANKS; rank++) by_rank[rank] = rank_seconds(i, rank);
+  SP_TRY(sp_run_log_matvec(log, &row, by_rank));
+  return sp_run_log_residual(log, i, exp(-(double)i), exp(-(double)i) / 5);
+}
+
+static hid_t open_log(void) {
+  return H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+}
+
+static hsize_t row_count(hid_t file, const char *name) {
+  const hid_t set = H5Dopen2(file, name, H5P_DEFAULT), space = H5Dget_space(set);
+  hsize_t shape[2] = {0, 0};
+  H5Sget_simple_extent_dims(space, shape, NULL);
+  H5Sclose(space);
+  H5Dclose(set);
+  return shape[0];
+}
+
+/* One column of a compound dataset; the caller frees it. */
+static void *read_column(hid_t file, const char *table, const char *name, hid_t type) {
+  const size_t size = H5Tget_size(type);
+  const hid_t memory = H5Tcreate(H5T_COMPOUND, size);
+  H5Tinsert(memory, name, 0, type);
+  const hid_t set = H5Dopen2(file, table, H5P_DEFAULT);
+  void *values = calloc(row_count(file, table) + 1, size);
+  CHECK(H5Dread(set, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0, "%s.%s", table, name);
+  H5Dclose(set);
+  H5Tclose(memory);
+  return values;
+}
+
+static void check_reals(hid_t file, const char *table, const char *name, int count,
+                        double (*expected)(int row)) {
+  double *values = read_column(file, table, name, H5T_NATIVE_DOUBLE);
+  for (int row = 0; row < count; row++)
+    CHECK(values[row] == expected(row), "%s.%s[%d] is %g", table, name, row, values[row]);
+  free(values);
+}
+
+static void check_integers(hid_t file, const char *table, const char *name, int count,
+                           int64_t factor) {
+  int64_t *values = read_column(file, table, name, H5T_NATIVE_INT64);
+  for (int row = 0; row < count; row++)
+    CHECK(values[row] == factor * row, "%s.%s[%d] is %lld", table, name, row,
+          (long long)values[row]);
+  free(values);
+}
+
+static void check_text(hid_t object, const char *name, const char *expected) {
+  const hid_t id = H5Aopen(object, name, H5P_DEFAULT), type = H5Aget_type(id);
+  char *text = NULL;
+  CHECK(H5Tis_variable_str(type) > 0 && H5Aread(id, type, &text) >= 0, "attribute %s", name);
+  /* HDF5 stores no empty string, but says that there is none. */
+  CHECK(strcmp(text ? text : "", expected) == 0, "%s is '%s'", name, text ? text : "");
+  free(text);
+  H5Tclose(type);
+  H5Aclose(id);
+}
+
+static void check_units(hid_t file, const char *table, const char *expected) {
+  const hid_t set = H5Dopen2(file, table, H5P_DEFAULT);
+  check_text(set, "units", expected);
+  H5Dclose(set);
+}
+
+static void check_number(hid_t file, const char *name, double expected) {
+  const hid_t id = H5Aopen(file, name, H5P_DEFAULT);
+  double value = NAN;
+  H5Aread(id, H5T_NATIVE_DOUBLE, &value);
+  CHECK(value == expected, "%s is %.17g", name, value);
+  H5Aclose(id);
+}
+
+static double matvec_seconds(int i) {
+  return matvec_row(i).seconds;
+}
+static double matvec_gflops(int i) {
+  return matvec_row(i).gflops;
+}
+static double matvec_gbytes(int i) {
+  return matvec_row(i).gbytes_per_second;
+}
+static double matvec_gdofs(int i) {
+  return matvec_row(i).gdofs_per_second;
+}
+static double residual_absolute(int i) {
+  return exp(-(double)i);
+}
+static double residual_relative(int i) {
+  return exp(-(double)i) / 5;
+}
+static double phase_min(int i) {
+  return i + 0.25;
+}
+static double phase_mean(int i) {
+  return i + 0.5;
+}
+static double phase_max(int i) {
+  return i + 0.75;
+}
+static double phase_share(int i) {
+  return 1 / (i + 3.0);
+}
+static double error_l2(int i) {
+  return i + 1e-9;
+}
+static double error_h1(int i) {
+  return i + 1e-7;
+}
+static double error_max(int i) {
+  return i + 1e-8;
+}
+
+static void test_contents(void) {
+  sp_run_log *log = NULL;
+  CHECK(sp_run_log_create(path, RANKS, &log) == SP_OK, "%s", sp_error_message());
+  hid_t file = open_log();
+  CHECK(file >= 0, "a new log is readable at once");
+  CHECK(row_count(file, "matvec") == 0 && row_count(file, "phases") == 0, "a new log is empty");
+  CHECK(H5Lexists(file, "errors", H5P_DEFAULT) == 0, "errors are absent until they are known");
+  check_text(file, "status", "running");
+  H5Fclose(file);
+
+  /* More than the 64 KiB that HDF5 allows for attributes stored in place. */
+  enum { LENGTH = 100000 };
+  char *text = malloc(LENGTH + 1);
+  memset(text, 'x', LENGTH);
+  text[LENGTH] = 0;
+  static const char utf8[] = "u = \xcf\x80\n[mesh]";
+  CHECK(sp_run_log_attribute_string(log, "case", text) == SP_OK, "long text");
+  CHECK(sp_run_log_attribute_string(log, "utf8", utf8) == SP_OK, "text");
+  CHECK(sp_run_log_attribute_string(log, "empty", "") == SP_OK, "empty text");
+  CHECK(sp_run_log_attribute_string(log, "status", "failed") == SP_OK, "text");
+  CHECK(sp_run_log_attribute_string(log, "status", "converged") == SP_OK, "replaced text");
+  CHECK(sp_run_log_attribute_integer(log, "dofs", 5000000000) == SP_OK, "integer");
+  CHECK(sp_run_log_attribute_double(log, "solve", 1.5, "ms") == SP_OK, "number");
+  CHECK(sp_run_log_attribute_double(log, "solve", 0.1, "s") == SP_OK, "replaced number");
+  CHECK(sp_run_log_attribute_double(log, "ratio", 3, "%") == SP_OK, "number");
+  CHECK(sp_run_log_attribute_double(log, "ratio", 0.03, NULL) == SP_OK, "number without a unit");
+
+  for (int i = 0; i < ROWS; i++) CHECK(append(log, i) == SP_OK, "row %d", i);
+  const sp_phase_row phases[] = {{"setup", 0, 0.25, 0.5, 0.75, 1 / 3.0},
+                                 {"gather-scatter", 7, 1.25, 1.5, 1.75, 1 / 4.0},
+                                 {"", 14, 2.25, 2.5, 2.75, 1 / 5.0}};
+  CHECK(sp_run_log_phases(log, 1, &phases[1]) == SP_OK, "phases");
+  CHECK(sp_run_log_phases(log, 3, phases) == SP_OK, "replaced phases");
+  CHECK(sp_run_log_errors(log, 1, 2, 3) == SP_OK, "errors");
+  CHECK(sp_run_log_errors(log, 1e-9, 1e-7, 1e-8) == SP_OK, "replaced errors");
+  CHECK(sp_run_log_close(&log) == SP_OK && log == NULL, "%s", sp_error_message());
+  CHECK(sp_run_log_close(&log) == SP_OK, "closing nothing");
+
+  file = open_log();
+  CHECK(row_count(file, "matvec") == ROWS, "rows");
+  CHECK(row_count(file, "residual") == ROWS, "rows");
+  CHECK(row_count(file, "matvec_seconds_by_rank") == ROWS, "rows");
+  CHECK(row_count(file, "phases") == 3 && row_count(file, "errors") == 1, "rows");
+  check_integers(file, "matvec", "iteration", ROWS, 1);
+  check_reals(file, "matvec", "seconds", ROWS, matvec_seconds);
+  check_reals(file, "matvec", "gflops", ROWS, matvec_gflops);
+  check_reals(file, "matvec", "gbytes_per_second", ROWS, matvec_gbytes);
+  check_reals(file, "matvec", "gdofs_per_second", ROWS, matvec_gdofs);
+  check_integers(file, "residual", "iteration", ROWS, 1);
+  check_reals(file, "residual", "absolute", ROWS, residual_absolute);
+  check_reals(file, "residual", "relative", ROWS, residual_relative);
+  check_integers(file, "phases", "calls", 3, 7);
+  check_reals(file, "phases", "seconds_min", 3, phase_min);
+  check_reals(file, "phases", "seconds_mean", 3, phase_mean);
+  check_reals(file, "phases", "seconds_max", 3, phase_max);
+  check_reals(file, "phases", "share", 3, phase_share);
+  check_reals(file, "errors", "L2", 1, error_l2);
+  check_reals(file, "errors", "H1", 1, error_h1);
+  check_reals(file, "errors", "max", 1, error_max);
+
+  const hid_t name_type = H5Tcopy(H5T_C_S1);
+  H5Tset_size(name_type, 32);
+  H5Tset_cset(name_type, H5T_CSET_UTF8);
+  char(*names)[32] = read_column(file, "phases", "name", name_type);
+  for (int row = 0; row < 3; row++)
+    CHECK(strcmp(names[row], phases[row].name) == 0, "phase %d is '%s'", row, names[row]);
+  free(names);
+  H5Tclose(name_type);
+
+  double(*by_rank)[RANKS] = malloc(sizeof *by_rank * ROWS);
+  const hid_t set = H5Dopen2(file, "matvec_seconds_by_rank", H5P_DEFAULT);
+  H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, by_rank);
+  H5Dclose(set);
+  for (int i = 0; i < ROWS; i++)
+    for (int rank = 0; rank < RANKS; rank++)
+      CHECK(by_rank[i][rank] == rank_seconds(i, rank), "[%d][%d] is %g", i, rank, by_rank[i][rank]);
+  free(by_rank);
+
+  check_units(file, "matvec", "1, s, GFLOP/s, GB/s, GDOF/s");
+  check_units(file, "matvec_seconds_by_rank", "s");
+  check_units(file, "residual", "1, 1, 1");
+  check_units(file, "phases", "1, 1, s, s, s, 1");
+  check_units(file, "errors", "1, 1, 1");
+  check_text(file, "case", text);
+  check_text(file, "utf8", utf8);
+  check_text(file, "empty", "");
+  check_text(file, "status", "converged");
+  check_text(file, "solve_unit", "s");
+  check_number(file, "solve", 0.1);
+  check_number(file, "ratio", 0.03);
+  check_number(file, "dofs", 5e9);
+  check_number(file, "ranks", RANKS);
+  CHECK(H5Aexists(file, "ratio_unit") == 0, "the unit goes with the replaced value");
+  H5Fclose(file);
+  free(text);
+}
+
+/* Rows wait in memory for about a second, then the next one takes them along. */
+static void test_pace(void) {
+  sp_run_log *log = NULL;
+  const double start = monotonic_seconds();
+  CHECK(sp_run_log_create(path, RANKS, &log) == SP_OK, "%s", sp_error_message());
+  for (int i = 0; i < 5; i++) CHECK(append(log, i) == SP_OK, "row %d", i);
+  hid_t file = open_log();
+  const hsize_t early = row_count(file, "residual");
+  H5Fclose(file);
+  if (monotonic_seconds() - start < 1) CHECK(early == 0, "%d rows too early", (int)early);
+  /* A disk that takes long to sync stretches the interval to twenty times that. */
+  hsize_t late = 0;
+  while (late == 0 && monotonic_seconds() - start < 30) {
+    sleep_milliseconds(100);
+    CHECK(sp_run_log_residual(log, 5, 1, 1) == SP_OK, "%s", sp_error_message());
+    file = open_log();
+    late = row_count(file, "residual");
+    H5Fclose(file);
+  }
+  CHECK(late > 5 && monotonic_seconds() - start >= 1, "%d rows", (int)late);
+  CHECK(sp_run_log_close(&log) == SP_OK, "%s", sp_error_message());
+}
+
+static void test_failures(void) {
+  sp_run_log *log = NULL;
+  CHECK(sp_run_log_create("/nowhere/run.h5", 1, &log) == SP_ERR_SYSTEM && !log, "no folder");
+  CHECK(strcmp(sp_error_message(), "cannot write log /nowhere/run.h5: No such file or directory") ==
+            0,
+        "message '%s'", sp_error_message());
+  CHECK(sp_run_log_create(".", 1, &log) == SP_ERR_SYSTEM && !log, "a folder");
+  CHECK(access("..tmp", F_OK) != 0, "the file beside it is gone");
+
+  CHECK(sp_run_log_create(path, RANKS, &log) == SP_OK, "%s", sp_error_message());
+  for (int i = 0; i < 10; i++) CHECK(append(log, i) == SP_OK, "row %d", i);
+  CHECK(sp_run_log_flush(log) == SP_OK, "%s", sp_error_message());
+  for (int i = 10; i < ROWS; i++) CHECK(append(log, i) == SP_OK, "row %d", i);
+
+  struct rlimit before;
+  getrlimit(RLIMIT_FSIZE, &before);
+  signal(SIGXFSZ, SIG_IGN);
+  /* Nothing fits, part of a block fits, whole blocks fit but not the last one. */
+  const rlim_t limits[] = {0, 1000, 65536};
+  for (int l = 0; l < 3; l++) {
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){limits[l], before.rlim_max});
+    const sp_status status = sp_run_log_flush(log);
+    setrlimit(RLIMIT_FSIZE, &before);
+    char expected[128];
+    snprintf(expected, sizeof expected, "cannot write log %s: File too large", path);
+    CHECK(status == SP_ERR_SYSTEM, "status %d", (int)status);
+    CHECK(strcmp(sp_error_message(), expected) == 0, "message '%s'", sp_error_message());
+    CHECK(access(temporary, F_OK) != 0, "the file beside it is gone");
+    const hid_t file = open_log();
+    CHECK(row_count(file, "matvec") == 10, "the old file stays");
+    H5Fclose(file);
+  }
+  CHECK(sp_run_log_flush(log) == SP_OK, "%s", sp_error_message());
+  hid_t file = open_log();
+  CHECK(row_count(file, "matvec") == ROWS, "no row is lost");
+  H5Fclose(file);
+
+  CHECK(append(log, ROWS) == SP_OK, "%s", sp_error_message());
+  setrlimit(RLIMIT_FSIZE, &(struct rlimit){1000, before.rlim_max});
+  const sp_status status = sp_run_log_close(&log);
+  setrlimit(RLIMIT_FSIZE, &before);
+  CHECK(status == SP_ERR_SYSTEM && log == NULL, "status %d of closing", (int)status);
+}
+
+/* The writer that gets killed: one row and one whole file after the other. */
+static int write_until_killed(const char *log_path) {
+  sp_run_log *log = NULL;
+  if (sp_run_log_create(log_path, RANKS, &log) != SP_OK) return 1;
+  for (int64_t i = 0;; i++)
+    if (append(log, i) != SP_OK || sp_run_log_flush(log) != SP_OK) return 1;
+}
+
+static void check_readable(const char *when) {
+  const hid_t file = open_log();
+  CHECK(file >= 0, "readable %s", when);
+  if (file < 0) return;
+  const hsize_t rows = row_count(file, "matvec");
+  check_integers(file, "matvec", "iteration", (int)rows, 1);
+  check_reals(file, "matvec", "seconds", (int)rows, matvec_seconds);
+  /* A file is written after both tables got their row, or by the clock in between. */
+  const hsize_t residuals = row_count(file, "residual");
+  CHECK(residuals == rows || residuals + 1 == rows, "%d and %d rows", (int)rows, (int)residuals);
+  H5Fclose(file);
+}
+
+static void test_kill(void) {
+  for (int kill_number = 0; kill_number < KILLS; kill_number++) {
+    unlink(path);
+    pid_t child;
+    char *arguments[] = {"run_log", "write-until-killed", path, NULL};
+    const int spawned = posix_spawn(&child, "/proc/self/exe", NULL, NULL, arguments, environ);
+    CHECK(spawned == 0, "%s", strerror(spawned));
+    if (spawned != 0) return;
+    const double start = monotonic_seconds();
+    while (access(path, F_OK) != 0 && monotonic_seconds() - start < 30) sleep_milliseconds(1);
+    check_readable("while it is written");
+    sleep_milliseconds(37 * kill_number % 50);
+    kill(child, SIGKILL);
+    int state;
+    waitpid(child, &state, 0);
+    CHECK(WIFSIGNALED(state) && WTERMSIG(state) == SIGKILL, "the writer ended with %d", state);
+    check_readable("after a kill");
+  }
+}
+
+int main(int argc, char **argv) {
+  if (argc == 3 && strcmp(argv[1], "write-until-killed") == 0) return write_until_killed(argv[2]);
+  MPI_Init(&argc, &argv);
+  H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+  snprintf(path, sizeof path, "test_run_log_%ld.h5", (long)getpid());
+  snprintf(temporary, sizeof temporary, "%s.tmp", path);
+  test_contents();
+  test_pace();
+  test_failures();
+  test_kill();
+  unlink(path);
+  unlink(temporary);
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}

@@ -1,0 +1,307 @@
+/* Entities and sharers of distributed meshes, compared with every rank's elements gathered on all
+ * ranks; and the order of elements in a mesh. Elements have random local axes. */
+#include "mesh/topology.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "mesh/box.h"
+#include "mesh/mesh.h"
+#include "mesh/partition.h"
+#include "tests/check.h"
+#include "tests/rotate.h"
+
+static int world_rank, world_size;
+
+/* The vertices of all elements of all ranks. */
+typedef struct everything {
+  int count; /* elements */
+  sp_gid (*vertices)[SP_CORNERS];
+  int *ranks; /* that hold them */
+} everything;
+
+static everything gather(const sp_hexes *hexes) {
+  everything all = {0};
+  int *counts = malloc(2 * (size_t)world_size * sizeof *counts), *starts = counts + world_size;
+  if (!counts) abort();
+  const int mine = hexes->count * SP_CORNERS;
+  MPI_Allgather(&mine, 1, MPI_INT, counts, 1, MPI_INT, MPI_COMM_WORLD);
+  int total = 0;
+  for (int r = 0; r < world_size; r++) {
+    starts[r] = total;
+    total += counts[r];
+  }
+  all.count = total / SP_CORNERS;
+  all.vertices = malloc((size_t)all.count * sizeof *all.vertices);
+  all.ranks = malloc((size_t)all.count * sizeof *all.ranks);
+  if (!all.vertices || !all.ranks) abort();
+  MPI_Allgatherv(hexes->vertices, mine, SP_MPI_GID, all.vertices, counts, starts, SP_MPI_GID,
+                 MPI_COMM_WORLD);
+  for (int r = 0; r < world_size; r++)
+    for (int e = 0; e < counts[r] / SP_CORNERS; e++) all.ranks[starts[r] / SP_CORNERS + e] = r;
+  free(counts);
+  return all;
+}
+
+static int key_vertices(const sp_gid key[4]) {
+  int n = 0;
+  while (n < 4 && key[n] >= 0) n++;
+  return n;
+}
+
+/* In a mesh of hexahedra an element that has all vertices of an entity has the entity. */
+static int has_vertices(const sp_gid vertices[SP_CORNERS], const sp_gid key[4]) {
+  const int n = key_vertices(key);
+  int found = 0;
+  for (int k = 0; k < n; k++)
+    for (int c = 0; c < SP_CORNERS; c++) found += vertices[c] == key[k];
+  return found == n;
+}
+
+static void check_slots(const sp_hexes *hexes, const sp_topology *topology) {
+  CHECK(topology->elements == hexes->count, "%d elements", topology->elements);
+  for (sp_lid e = 0; e < hexes->count; e++)
+    for (int slot = 0; slot < SP_SLOTS; slot++) {
+      const sp_lid entity = topology->slots[e][slot];
+      CHECK(entity >= 0 && entity < topology->entities, "entity %d", entity);
+      const sp_gid *key = topology->keys[entity];
+      int corners[4];
+      const int n = sp_slot_corners(slot, corners);
+      CHECK(key_vertices(key) == n, "slot %d has %d vertices", slot, key_vertices(key));
+      for (int k = 1; k < n; k++) CHECK(key[k] > key[k - 1], "slot %d: key not ascending", slot);
+      for (int c = 0; c < n; c++) {
+        int found = 0;
+        for (int k = 0; k < n; k++) found += key[k] == hexes->vertices[e][corners[c]];
+        CHECK(found == 1, "slot %d: corner %d is not in the key", slot, corners[c]);
+      }
+    }
+}
+
+/* Touching elements and sharers against all elements of all ranks. */
+static void check_sharers(const sp_topology *topology, const everything *all) {
+  int *holds = malloc((size_t)world_size * sizeof *holds);
+  if (!holds) abort();
+  for (sp_lid i = 0; i < topology->entities; i++) {
+    memset(holds, 0, (size_t)world_size * sizeof *holds);
+    int elements = 0;
+    for (int e = 0; e < all->count; e++)
+      if (has_vertices(all->vertices[e], topology->keys[i])) {
+        holds[all->ranks[e]]++;
+        elements++;
+      }
+    CHECK(topology->touching[i] == holds[world_rank], "entity %d: %d elements, expected %d", i,
+          topology->touching[i], holds[world_rank]);
+    sp_lid s = topology->sharer_start[i];
+    for (int r = 0; r < world_size; r++) {
+      if (r == world_rank || !holds[r]) continue;
+      CHECK(s < topology->sharer_start[i + 1] && topology->sharers[s] == r,
+            "entity %d: rank %d is missing", i, r);
+      s++;
+    }
+    CHECK(s == topology->sharer_start[i + 1], "entity %d: sharers too many", i);
+    if (key_vertices(topology->keys[i]) == 4)
+      CHECK(sp_topology_is_exterior(topology, i) == (elements == 1), "face of %d elements",
+            elements);
+  }
+  free(holds);
+}
+
+/* Entities by dimension, each counted by the lowest rank that holds it, and exterior faces. */
+static void count_entities(const sp_topology *topology, sp_gid counts[5]) {
+  sp_gid local[5] = {0, 0, 0, topology->elements, 0};
+  for (sp_lid i = 0; i < topology->entities; i++) {
+    const int n = key_vertices(topology->keys[i]);
+    const sp_lid s = topology->sharer_start[i];
+    if (s < topology->sharer_start[i + 1] && topology->sharers[s] < world_rank) continue;
+    local[n / 2]++;
+    local[4] += n == 4 && sp_topology_is_exterior(topology, i);
+  }
+  MPI_Allreduce(local, counts, 5, SP_MPI_GID, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void check_counts(const sp_topology *topology, const int n[3]) {
+  const sp_gid x = n[0], y = n[1], z = n[2];
+  sp_gid counts[5];
+  count_entities(topology, counts);
+  const sp_gid expected[5] = {(x + 1) * (y + 1) * (z + 1),
+                              x * (y + 1) * (z + 1) + (x + 1) * y * (z + 1) + (x + 1) * (y + 1) * z,
+                              (x + 1) * y * z + x * (y + 1) * z + x * y * (z + 1), x * y * z,
+                              2 * (x * y + y * z + z * x)};
+  for (int d = 0; d < 5; d++)
+    CHECK(counts[d] == expected[d], "%lld entities of kind %d, expected %lld", (long long)counts[d],
+          d, (long long)expected[d]);
+  CHECK(counts[0] - counts[1] + counts[2] - counts[3] == 1, "Euler characteristic %lld",
+        (long long)(counts[0] - counts[1] + counts[2] - counts[3]));
+}
+
+/* Halo elements first, and exactly those with a vertex on another rank. */
+static void check_halo(const sp_mesh *mesh, const everything *all) {
+  for (sp_lid e = 0; e < mesh->hexes->count; e++) {
+    int touches = 0;
+    for (int other = 0; other < all->count && !touches; other++)
+      for (int c = 0; c < SP_CORNERS && all->ranks[other] != world_rank; c++) {
+        const sp_gid vertex[4] = {mesh->hexes->vertices[e][c], -1, -1, -1};
+        touches = touches || has_vertices(all->vertices[other], vertex);
+      }
+    CHECK(touches == (e < mesh->halo_elements), "element %d of %d halo ones", e,
+          mesh->halo_elements);
+  }
+}
+
+/* Surfaces stay on the faces of the box, and the interior has none. */
+static void check_surfaces(const sp_mesh *mesh, const int n[3]) {
+  sp_gid local[SP_FACES] = {0}, faces[SP_FACES];
+  for (sp_lid e = 0; e < mesh->hexes->count; e++)
+    for (int f = 0; f < SP_FACES; f++) {
+      const int surface = mesh->hexes->surfaces[e][f];
+      const bool exterior =
+          sp_topology_is_exterior(mesh->topology, mesh->topology->slots[e][SP_FACE_SLOT + f]);
+      CHECK(exterior == (surface != SP_SURFACE_INTERIOR), "surface %d", surface);
+      if (surface < 0) continue;
+      local[surface]++;
+      int corners[4];
+      sp_slot_corners(SP_FACE_SLOT + f, corners);
+      for (int c = 0; c < 4; c++)
+        CHECK(mesh->hexes->lattice[((size_t)e * SP_CORNERS + (size_t)corners[c]) * 3 +
+                                   (size_t)surface / 2] == surface % 2,
+              "surface %d is not on its side of the unit cube", surface);
+    }
+  MPI_Allreduce(local, faces, SP_FACES, SP_MPI_GID, MPI_SUM, MPI_COMM_WORLD);
+  for (int f = 0; f < SP_FACES; f++)
+    CHECK(faces[f] == (sp_gid)n[0] * n[1] * n[2] / n[f / 2], "%lld faces on side %d",
+          (long long)faces[f], f);
+  CHECK(mesh->unnamed_faces == 0, "%lld unnamed faces", (long long)mesh->unnamed_faces);
+}
+
+static sp_hexes *make_box(const int n[3], unsigned seed) {
+  const sp_box box = {{n[0], n[1], n[2]}, {0, 0, 0}, {1, 1, 1}, SP_MAP_NONE, 1};
+  sp_hexes *hexes;
+  CHECK(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes) == SP_OK, "%s", sp_error_message());
+  if (!hexes) MPI_Abort(MPI_COMM_WORLD, 1);
+  if (seed) rotate_elements(hexes, seed);
+  return hexes;
+}
+
+/* Deal elements out like cards: a partition with many touching ranks. */
+static sp_hexes *make_scattered(const int n[3], unsigned seed) {
+  const sp_box box = {{n[0], n[1], n[2]}, {0, 0, 0}, {1, 1, 1}, SP_MAP_NONE, 1};
+  sp_hexes *hexes = NULL;
+  int *parts = NULL;
+  if (world_rank == 0) {
+    CHECK(sp_box_hexes(MPI_COMM_SELF, &box, &hexes) == SP_OK, "%s", sp_error_message());
+    parts = malloc((size_t)hexes->count * sizeof *parts);
+    if (!parts) abort();
+    for (sp_lid e = 0; e < hexes->count; e++) parts[e] = (e * e + e / 3) % world_size;
+  }
+  CHECK(sp_partition_distribute(MPI_COMM_WORLD, &hexes, parts) == SP_OK, "%s", sp_error_message());
+  free(parts);
+  if (!hexes) MPI_Abort(MPI_COMM_WORLD, 1);
+  for (sp_lid e = 0; e < hexes->count; e++) {
+    const sp_lid number = (sp_lid)hexes->tags[e] - 1;
+    CHECK((number * number + number / 3) % world_size == world_rank, "element %d", number);
+    CHECK(e == 0 || hexes->tags[e] > hexes->tags[e - 1], "order of element %d", number);
+  }
+  CHECK(hexes->group_count == 6 && strcmp(hexes->groups[5].name, "zmax") == 0 &&
+            hexes->groups[5].number == 6 && hexes->groups[5].members[5] &&
+            !hexes->groups[5].members[4],
+        "groups of %d", world_rank);
+  if (seed) rotate_elements(hexes, seed);
+  return hexes;
+}
+
+static void check_mesh(sp_hexes *hexes, const int n[3]) {
+  everything all = gather(hexes);
+  sp_topology *topology;
+  CHECK(sp_topology_create(MPI_COMM_WORLD, hexes, &topology) == SP_OK, "%s", sp_error_message());
+  if (topology) {
+    check_slots(hexes, topology);
+    check_counts(topology, n);
+    check_sharers(topology, &all);
+  }
+  sp_topology_destroy(&topology);
+
+  sp_mesh *mesh;
+  CHECK(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh) == SP_OK, "%s", sp_error_message());
+  CHECK(!hexes, "elements were not taken over");
+  if (mesh) {
+    CHECK(mesh->global_elements == (sp_gid)n[0] * n[1] * n[2], "%lld elements",
+          (long long)mesh->global_elements);
+    check_slots(mesh->hexes, mesh->topology); /* still fits after the elements were ordered */
+    check_halo(mesh, &all);
+    check_surfaces(mesh, n);
+  }
+  sp_mesh_destroy(&mesh);
+  free(all.vertices);
+  free(all.ranks);
+}
+
+/* The same element three times, on as many ranks as there are; all ranks hear of it. */
+static void check_overlap(void) {
+  const int n[3] = {4, 2, 2};
+  sp_hexes *hexes = make_box(n, 5);
+  sp_gid vertices[SP_CORNERS];
+  memcpy(vertices, hexes->vertices[0], sizeof vertices);
+  MPI_Bcast(vertices, SP_CORNERS, SP_MPI_GID, 0, MPI_COMM_WORLD);
+  memcpy(hexes->vertices[hexes->count - 1], vertices, sizeof vertices);
+  memcpy(hexes->vertices[hexes->count - 2], vertices, sizeof vertices);
+  sp_mesh *mesh;
+  CHECK(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh) == SP_ERR_INPUT, "overlap");
+  CHECK(strstr(sp_error_message(), "more than two hexahedra share the face"), "'%s'",
+        sp_error_message());
+  CHECK(!hexes && !mesh, "something is left after a failure");
+}
+
+/* Two of the three elements at one face are on different ranks from the third. */
+static void check_overlap_across_ranks(void) {
+  const int n[3] = {4, 1, 1};
+  if (world_size != 4) return;
+  sp_hexes *hexes = make_box(n, 0);
+  for (int c = 0; c < SP_CORNERS && world_rank == 3; c++)
+    hexes->vertices[0][c] = (c & 1) + 5 * (c >> 1); /* where rank 0's element is */
+  sp_mesh *mesh;
+  CHECK(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh) == SP_ERR_INPUT, "overlap");
+  CHECK(strstr(sp_error_message(), "more than two hexahedra share the face"), "'%s'",
+        sp_error_message());
+  sp_mesh_destroy(&mesh);
+}
+
+static void check_empty(void) {
+  sp_hexes *hexes;
+  sp_mesh *mesh;
+  CHECK(sp_hexes_create(0, 1, 0, 0, &hexes) == SP_OK, "%s", sp_error_message());
+  CHECK(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh) == SP_ERR_INPUT, "a mesh without elements");
+  CHECK(strstr(sp_error_message(), "no elements"), "'%s'", sp_error_message());
+  CHECK(!hexes && !mesh, "something is left after a failure");
+}
+
+/* One rank's failure is everybody's. */
+static void check_one_rank_fails(void) {
+  const int n[3] = {4, 2, 2};
+  sp_hexes *hexes = make_box(n, 0);
+  if (world_rank == world_size - 1) {
+    hexes->tags[0] = 4711;
+    for (int p = 0; p < 24; p += 3) hexes->lattice[p] = -hexes->lattice[p];
+  }
+  sp_mesh *mesh;
+  CHECK(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh) == SP_ERR_INPUT, "inverted element");
+  CHECK(strstr(sp_error_message(), "element 4711"), "'%s'", sp_error_message());
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &world_size);
+  static const int shapes[][3] = {{4, 4, 4}, {3, 5, 2}, {4, 1, 1}, {1, 2, 7}};
+  for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+    for (unsigned seed = 0; seed < 3; seed++) {
+      check_mesh(make_box(shapes[s], seed), shapes[s]);
+      check_mesh(make_scattered(shapes[s], seed), shapes[s]);
+    }
+  check_overlap();
+  check_overlap_across_ranks();
+  check_empty();
+  check_one_rank_fails();
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}
