@@ -1,16 +1,31 @@
 #include "io/terminal.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
 
 static const double SECONDS_BETWEEN = 0.1;
 
+/* Launchers give every rank a pseudo-terminal, wherever their own output goes: on Linux, ask what
+ * the parent process writes to. Where that cannot be seen, our own standard output decides. */
+static bool reaches_terminal(void) {
+  if (!isatty(STDOUT_FILENO)) return false;
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%ld/fd/1", (long)getppid());
+  const int parent = open(path, O_WRONLY | O_NOCTTY | O_NONBLOCK);
+  if (parent < 0) return errno != ENXIO; /* ENXIO: a pipe or socket that cannot be opened by name */
+  const bool terminal = isatty(parent);
+  close(parent);
+  return terminal;
+}
+
 sp_terminal sp_terminal_open(MPI_Comm comm, bool quiet) {
   int rank;
   MPI_Comm_rank(comm, &rank);
   const bool prints = rank == 0 && !quiet;
-  return (sp_terminal){.prints = prints, .progress = prints && isatty(STDOUT_FILENO)};
+  return (sp_terminal){.prints = prints, .progress = prints && reaches_terminal()};
 }
 
 void sp_terminal_clear(sp_terminal *terminal) {

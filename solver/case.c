@@ -5,8 +5,6 @@
 #include "mesh/box.h"
 #include "mesh/gmsh.h"
 #include "operators/operator.h"
-#include "solver/cg.h"
-#include "solver/errors.h"
 #include "solver/field.h"
 #include "solver/null_space.h"
 #include "solver/problem.h"
@@ -172,11 +170,12 @@ static sp_status solve(sp_case *c, sp_cg_result *result) {
 }
 
 /* Errors and field of a solution, converged or not. */
-static sp_status evaluate(sp_case *c, bool *have_norms, sp_error_norms *norms) {
+static sp_status evaluate(sp_case *c, sp_results *results) {
   double start = MPI_Wtime();
-  *have_norms = c->problem->solution != NULL;
-  if (*have_norms) {
-    SP_TRY(sp_errors_compute(c->problem, c->mesh, c->numbering, c->exchange, c->solution, norms));
+  results->have_norms = c->problem->solution != NULL;
+  if (results->have_norms) {
+    SP_TRY(sp_errors_compute(c->problem, c->mesh, c->numbering, c->exchange, c->solution,
+                             &results->norms));
     sp_profile_lap(&c->profile, SP_PHASE_ERRORS, &start);
   }
   if (c->config->output.field[0]) {
@@ -186,7 +185,7 @@ static sp_status evaluate(sp_case *c, bool *have_norms, sp_error_norms *norms) {
   return SP_OK;
 }
 
-static sp_status run(sp_case *c) {
+static sp_status run(sp_case *c, sp_results *results) {
   sp_jacobian_range range;
   double start = MPI_Wtime();
   SP_TRY(make_mesh(c));
@@ -200,20 +199,22 @@ static sp_status run(sp_case *c) {
   sp_profile_lap(&c->profile, SP_PHASE_OPERATOR, &start);
 
   SP_TRY(sp_report_setup(c->report, c->mesh, c->numbering, c->op, c->problem, &range));
-  sp_cg_result result;
-  const sp_status solved = solve(c, &result);
+  results->elements = c->mesh->global_elements;
+  results->dofs = c->numbering->global;
+  const sp_status solved = solve(c, &results->cg);
   if (solved && solved != SP_ERR_NOT_CONVERGED) return solved;
-  bool have_norms;
-  sp_error_norms norms;
-  SP_TRY(evaluate(c, &have_norms, &norms));
-  SP_TRY(sp_report_results(c->report, &c->profile, &result, have_norms ? &norms : NULL));
+  SP_TRY(evaluate(c, results));
+  SP_TRY(sp_report_results(c->report, &c->profile, &results->cg,
+                           results->have_norms ? &results->norms : NULL));
   return solved;
 }
 
-sp_status sp_case_run(MPI_Comm comm, const sp_config *config, sp_terminal *terminal) {
+sp_status sp_case_run(MPI_Comm comm, const sp_config *config, sp_terminal *terminal,
+                      sp_results *results) {
   sp_case c = {.comm = comm, .config = config};
+  *results = (sp_results){0};
   sp_status status = sp_report_open(comm, config, terminal, &c.report);
-  if (!status) status = run(&c);
+  if (!status) status = run(&c, results);
   status = sp_report_finish(c.report, status);
   release(&c);
   return status;

@@ -76,7 +76,8 @@ static sp_status run(int argc, char **argv, int rank) {
         sp_config_read(MPI_COMM_WORLD, line.file, line.override_count, line.overrides, &config);
   if (config) {
     sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, line.quiet);
-    status = sp_case_run(MPI_COMM_WORLD, config, &terminal);
+    sp_results results;
+    status = sp_case_run(MPI_COMM_WORLD, config, &terminal, &results);
     sp_config_destroy(&config);
   }
   free(line.overrides);

@@ -70,30 +70,46 @@ static void pack_trilinear(const sp_hexes *hexes, sp_lid element, int lane, doub
     }
 }
 
-static sp_status pack_factors(const sp_operator_setup *setup, sp_host_layout *layout,
-                              sp_lid block) {
-  const sp_hexes *hexes = setup->mesh->hexes;
-  const sp_lid begin = first_element(setup->mesh, layout, block);
-  const sp_lid end = end_element(setup->mesh, layout, block);
+/* Factors of one block; `lanes` holds those of each of its elements in turn. */
+static sp_status pack_stored(const sp_operator_setup *setup, const sp_rule *rule, sp_lid begin,
+                             sp_lid end, double *lanes, double *factors) {
+  const size_t points = (size_t)(rule->n * rule->n * rule->n);
+  const size_t first = setup->kind == SP_MASS ? SP_G_WJ : 0, count = SP_FACTORS - first;
+  for (sp_lid e = begin; e < end; e++)
+    SP_TRY(sp_geometry_factors(setup->mesh->hexes, e, rule,
+                               &lanes[(size_t)(e - begin) * points * SP_FACTORS]));
+  for (size_t p = 0; p < points; p++)
+    for (size_t f = 0; f < count; f++)
+      for (size_t lane = 0; lane < (size_t)(end - begin); lane++)
+        factors[(p * count + f) * SP_LANES + lane] =
+            lanes[(lane * SP_FACTORS + first + f) * points + p];
+  return SP_OK;
+}
+
+static sp_status pack_factors(const sp_operator_setup *setup, sp_host_layout *layout) {
   const sp_rule *rule = sp_problem_rule(setup->kind, setup->numbering->order);
-  const int points = rule->n * rule->n * rule->n;
-  if (setup->geometry == SP_GEOMETRY_TRILINEAR) {
-    double *factors = &layout->factors[(size_t)block * 24 * SP_LANES];
+  const size_t points = (size_t)(rule->n * rule->n * rule->n);
+  const bool trilinear = setup->geometry == SP_GEOMETRY_TRILINEAR;
+  const size_t stride =
+      SP_LANES * (trilinear ? 24 : points * (setup->kind == SP_MASS ? 1 : SP_FACTORS));
+  double *lanes;
+  SP_TRY(sp_host_allocate(SP_LANES * SP_FACTORS * points, "factors of a block", &lanes));
+  sp_status status = SP_OK;
+  for (sp_lid b = 0; b < layout->blocks && !status; b++) {
+    const sp_lid begin = first_element(setup->mesh, layout, b);
+    const sp_lid end = end_element(setup->mesh, layout, b);
+    double *factors = &layout->factors[(size_t)b * stride];
+    if (!trilinear) {
+      status = pack_stored(setup, rule, begin, end, lanes, factors);
+      continue;
+    }
     /* Lanes without an element repeat the last one, so that they do not divide by zero. */
     for (int lane = 0; lane < SP_LANES; lane++)
-      pack_trilinear(hexes, begin + lane < end ? begin + lane : end - 1, lane, factors);
-    return SP_OK;
+      pack_trilinear(setup->mesh->hexes, begin + lane < end ? begin + lane : end - 1, lane,
+                     factors);
   }
-  const int first = setup->kind == SP_MASS ? SP_G_WJ : 0, count = SP_FACTORS - first;
-  double *factors = &layout->factors[(size_t)block * (size_t)(points * count) * SP_LANES];
-  double element[SP_FACTORS * SP_MAX_M * SP_MAX_M * SP_MAX_M];
-  for (sp_lid e = begin; e < end; e++) {
-    SP_TRY(sp_geometry_factors(hexes, e, rule, element));
-    for (int p = 0; p < points; p++)
-      for (int f = 0; f < count; f++)
-        factors[(p * count + f) * SP_LANES + e - begin] = element[(first + f) * points + p];
-  }
-  return SP_OK;
+  free(lanes);
+  return status;
 }
 
 static size_t factor_count(const sp_operator_setup *setup, const sp_host_layout *layout) {
@@ -122,11 +138,8 @@ sp_status sp_host_layout_create(const sp_operator_setup *setup, sp_host_layout *
   SP_TRY(sp_allocate(blocks, 1, "block flags", &layout->plain));
   SP_TRY(sp_allocate(blocks + 1, sizeof(sp_lid), "block touches", &layout->touched));
   SP_TRY(sp_host_allocate(factor_count(setup, layout), "geometric factors", &layout->factors));
-  for (sp_lid b = 0; b < layout->blocks; b++) {
-    pack_dofs(setup, layout, b);
-    SP_TRY(pack_factors(setup, layout, b));
-  }
-  return SP_OK;
+  for (sp_lid b = 0; b < layout->blocks; b++) pack_dofs(setup, layout, b);
+  return pack_factors(setup, layout);
 }
 
 void sp_host_layout_free(sp_host_layout *layout) {
