@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "mesh/gmsh_model.h"
 #include "mesh/partition.h"
 #include "mesh/topology.h"
 
@@ -23,7 +24,7 @@ static void initialize(int *error) {
 #endif
 }
 
-static sp_status gmsh_failed(const char *path, const char *what) {
+sp_status sp_gmsh_failed(const char *path, const char *what) {
   char *reason = NULL;
   int error;
   gmshLoggerGetLastError(&reason, &error);
@@ -56,22 +57,15 @@ static sp_status open_model(const char *path) {
   int error;
   gmshOptionSetNumber("General.Terminal", 0, &error);
   gmshOpen(path, &error);
-  if (error) return gmsh_failed(path, "read the file");
+  if (error) return sp_gmsh_failed(path, "read the file");
   if (ends_with(path, ".geo") || ends_with(path, ".geo_unrolled")) {
     gmshModelMeshGenerate(3, &error);
-    if (error) return gmsh_failed(path, "mesh the geometry");
+    if (error) return sp_gmsh_failed(path, "mesh the geometry");
   }
   return SP_OK;
 }
 
-/* Elements of one entity as the SDK returns them. */
-typedef struct block {
-  int *types;
-  size_t **tags, **nodes;
-  size_t *tag_counts, *node_counts, type_count, unused;
-} block;
-
-static void block_free(block *b) {
+void sp_gmsh_block_free(sp_gmsh_block *b) {
   for (size_t t = 0; t < b->type_count; t++) {
     gmshFree(b->tags[t]);
     gmshFree(b->nodes[t]);
@@ -83,12 +77,12 @@ static void block_free(block *b) {
   gmshFree(b->node_counts);
 }
 
-static sp_status block_get(const char *path, int dimension, int entity, block *b) {
+sp_status sp_gmsh_block_get(const char *path, int dimension, int entity, sp_gmsh_block *b) {
   int error;
-  *b = (block){0};
+  *b = (sp_gmsh_block){0};
   gmshModelMeshGetElements(&b->types, &b->type_count, &b->tags, &b->tag_counts, &b->unused,
                            &b->nodes, &b->node_counts, &b->unused, dimension, entity, &error);
-  return error ? gmsh_failed(path, "list the elements") : SP_OK;
+  return error ? sp_gmsh_failed(path, "list the elements") : SP_OK;
 }
 
 /* What a type of element is; `lattice` is [nodes], each node's place in the lattice of order^3, or
@@ -108,7 +102,7 @@ static sp_status type_get(const char *path, int type, element_type *out) {
   *out = (element_type){0};
   gmshModelMeshGetElementProperties(type, &name, &dimension, &out->order, &out->nodes, &coordinates,
                                     &coordinate_count, &primary, &error);
-  if (error) return gmsh_failed(path, "describe an element type");
+  if (error) return sp_gmsh_failed(path, "describe an element type");
   snprintf(out->name, sizeof out->name, "%s", name);
   const int n = out->order + 1;
   sp_status status = SP_OK;
@@ -132,11 +126,11 @@ static sp_status list_volumes(const char *path, int **volumes, size_t *count) {
   size_t pair_count = 0, group_count = 0;
   *count = 0;
   gmshModelGetEntities(&pairs, &pair_count, 3, &error);
-  if (error) return gmsh_failed(path, "list the volumes");
+  if (error) return sp_gmsh_failed(path, "list the volumes");
   gmshModelGetPhysicalGroups(&groups, &group_count, -1, &error);
   if (error) {
     gmshFree(pairs);
-    return gmsh_failed(path, "list the physical groups");
+    return sp_gmsh_failed(path, "list the physical groups");
   }
   /* A .msh file holds what was chosen when it was saved; for a .geo the same choice is made here.
    */
@@ -166,7 +160,8 @@ typedef struct cells {
   sp_gid *tags;  /* [count] */
 } cells;
 
-static sp_status append_cells(const block *b, size_t t, const element_type *type, cells *all) {
+static sp_status append_cells(const sp_gmsh_block *b, size_t t, const element_type *type,
+                              cells *all) {
   const size_t added = b->tag_counts[t], n = (size_t)type->nodes;
   void *nodes = realloc(all->nodes, (all->count + added) * n * sizeof *all->nodes);
   if (nodes) all->nodes = nodes;
@@ -183,7 +178,7 @@ static sp_status append_cells(const block *b, size_t t, const element_type *type
   return SP_OK;
 }
 
-static sp_status append_block(const char *path, const block *b, cells *all) {
+static sp_status append_block(const char *path, const sp_gmsh_block *b, cells *all) {
   for (size_t t = 0; t < b->type_count; t++) {
     element_type type;
     sp_status status = type_get(path, b->types[t], &type);
@@ -226,11 +221,11 @@ static sp_status read_cells(const char *path, cells *all) {
   size_t count;
   sp_status status = list_volumes(path, &volumes, &count);
   for (size_t v = 0; v < count && !status; v++) {
-    block b;
-    status = block_get(path, 3, volumes[v], &b);
+    sp_gmsh_block b;
+    status = sp_gmsh_block_get(path, 3, volumes[v], &b);
     if (!status) {
       status = append_block(path, &b, all);
-      block_free(&b);
+      sp_gmsh_block_free(&b);
     }
   }
   free(volumes);
@@ -322,8 +317,8 @@ static int surface_index(const boundary *b, int entity) {
 }
 
 static sp_status append_faces(const char *path, int entity, int surface, boundary *b) {
-  block quads;
-  SP_TRY(block_get(path, 2, entity, &quads));
+  sp_gmsh_block quads;
+  SP_TRY(sp_gmsh_block_get(path, 2, entity, &quads));
   sp_status status = SP_OK;
   for (size_t t = 0; t < quads.type_count && !status; t++) {
     const size_t count = quads.tag_counts[t], nodes = quads.node_counts[t] / (count ? count : 1);
@@ -341,7 +336,7 @@ static sp_status append_faces(const char *path, int entity, int surface, boundar
       face->surface = surface;
     }
   }
-  block_free(&quads);
+  sp_gmsh_block_free(&quads);
   return status;
 }
 
@@ -349,12 +344,12 @@ static sp_status append_faces(const char *path, int entity, int surface, boundar
 static sp_status read_boundary(const char *path, boundary *b) {
   int error;
   gmshModelGetPhysicalGroups(&b->groups, &b->group_count, 2, &error);
-  if (error) return gmsh_failed(path, "list the physical surfaces");
+  if (error) return sp_gmsh_failed(path, "list the physical surfaces");
   for (size_t g = 0; g < b->group_count; g += 2) {
     int *entities = NULL;
     size_t count = 0;
     gmshModelGetEntitiesForPhysicalGroup(2, b->groups[g + 1], &entities, &count, &error);
-    if (error) return gmsh_failed(path, "list the surfaces of a physical group");
+    if (error) return sp_gmsh_failed(path, "list the surfaces of a physical group");
     void *surfaces =
         realloc(b->surfaces, ((size_t)b->surface_count + count + 1) * sizeof *b->surfaces);
     sp_status status = surfaces ? SP_OK : sp_fail(SP_ERR_SYSTEM, "out of memory: surfaces");
@@ -381,7 +376,7 @@ static sp_status set_groups(const char *path, const boundary *b, sp_hexes *hexes
       gmshModelGetEntitiesForPhysicalGroup(2, b->groups[g + 1], &entities, &count, &error);
     if (error) {
       gmshFree(name);
-      return gmsh_failed(path, "name a physical group");
+      return sp_gmsh_failed(path, "name a physical group");
     }
     const sp_status status = sp_hexes_set_group(hexes, (int)(g / 2), name, b->groups[g + 1]);
     for (size_t s = 0; s < count && !status; s++)
@@ -400,7 +395,7 @@ static sp_status read_points(const char *path, const cells *all, double **points
   int error;
   gmshModelMeshGetNodes(&tags, &tag_count, &coordinates, &coordinate_count, &parameters,
                         &parameter_count, -1, -1, 0, 0, &error);
-  if (error) return gmsh_failed(path, "list the nodes");
+  if (error) return sp_gmsh_failed(path, "list the nodes");
   for (size_t i = 0; i < tag_count; i++) largest = tags[i] > largest ? tags[i] : largest;
   sp_status status = sp_allocate(largest + 1, 3 * sizeof(double), "nodes", points);
   for (size_t i = 0; i <= largest && !status; i++) (*points)[3 * i] = NAN;
@@ -471,70 +466,6 @@ static sp_status make_hexes(const char *path, const cells *all, const boundary *
   return status;
 }
 
-typedef struct tagged {
-  sp_gid tag;
-  sp_lid element;
-} tagged;
-
-static int compare_tags(const void *left, const void *right) {
-  const tagged *a = left, *b = right;
-  return (a->tag > b->tag) - (a->tag < b->tag);
-}
-
-static sp_status assign_volume(const char *path, int entity, const tagged *known, size_t count,
-                               int size, int *parts) {
-  int *partitions = NULL, error;
-  size_t partition_count = 0;
-  gmshModelGetPartitions(3, entity, &partitions, &partition_count, &error);
-  const int part = !error && partition_count > 0 ? partitions[0] - 1 : -1;
-  gmshFree(partitions);
-  if (part < 0 || part >= size) return SP_OK; /* an entity that was replaced by its parts */
-  block b;
-  SP_TRY(block_get(path, 3, entity, &b));
-  for (size_t t = 0; t < b.type_count; t++)
-    for (size_t e = 0; e < b.tag_counts[t]; e++) {
-      const tagged key = {.tag = (sp_gid)b.tags[t][e]};
-      const tagged *found = bsearch(&key, known, count, sizeof key, compare_tags);
-      if (found) parts[found->element] = part;
-    }
-  block_free(&b);
-  return SP_OK;
-}
-
-/* METIS through the SDK. It moves elements to new entities, so this comes after all reading. */
-static sp_status partition(const char *path, const sp_hexes *hexes, int size, int *parts) {
-  if (size == 1) return SP_OK;
-  if (hexes->count < size)
-    return sp_fail(SP_ERR_INPUT,
-                   "%s: %d ranks for a mesh of %d elements: use at most one rank an element", path,
-                   size, hexes->count);
-  int error, *pairs = NULL;
-  size_t pair_count = 0;
-  gmshOptionSetNumber("Mesh.PartitionCreateTopology", 0, &error);
-  gmshModelMeshPartition(size, &error);
-  if (error) return gmsh_failed(path, "partition the mesh");
-  gmshModelGetEntities(&pairs, &pair_count, 3, &error);
-  if (error) return gmsh_failed(path, "list the partitions");
-  tagged *known = NULL;
-  sp_status status = sp_allocate((size_t)hexes->count, sizeof *known, "element tags", &known);
-  if (!status) {
-    for (sp_lid e = 0; e < hexes->count; e++) {
-      known[e] = (tagged){hexes->tags[e], e};
-      parts[e] = -1;
-    }
-    qsort(known, (size_t)hexes->count, sizeof *known, compare_tags);
-  }
-  for (size_t p = 0; p < pair_count && !status; p += 2)
-    status = assign_volume(path, pairs[p + 1], known, (size_t)hexes->count, size, parts);
-  for (sp_lid e = 0; e < hexes->count && !status; e++)
-    if (parts[e] < 0)
-      status = sp_fail(SP_ERR_SYSTEM, "%s: gmsh gave element %lld no partition", path,
-                       (long long)hexes->tags[e]);
-  gmshFree(pairs);
-  free(known);
-  return status;
-}
-
 static sp_status read_model(const char *path, int size, sp_hexes **hexes, int **parts) {
   cells all = {0};
   boundary b = {0};
@@ -549,7 +480,7 @@ static sp_status read_model(const char *path, int size, sp_hexes **hexes, int **
   free(b.surfaces);
   free(b.faces);
   if (!status) status = sp_allocate((size_t)(*hexes)->count, sizeof **parts, "partition", parts);
-  if (!status) status = partition(path, *hexes, size, *parts);
+  if (!status) status = sp_gmsh_partition(path, *hexes, size, *parts);
   return status;
 }
 

@@ -53,6 +53,13 @@ static void release(sp_case *c) {
   sp_mesh_destroy(&c->mesh);
 }
 
+/* A fault of an element is a fault of the file that it came from. */
+static sp_status name_file(const sp_config *config, sp_status status) {
+  if (status && config->mesh.shape == SP_SHAPE_FILE)
+    return sp_fail(status, "%s: %s", config->mesh.file, sp_error_message());
+  return status;
+}
+
 static sp_status make_mesh(sp_case *c) {
   const sp_config *config = c->config;
   sp_hexes *hexes;
@@ -67,8 +74,8 @@ static sp_status make_mesh(sp_case *c) {
     }
     SP_TRY(sp_box_hexes(c->comm, &box, &hexes));
   }
-  SP_TRY(sp_mesh_create(c->comm, &hexes, &c->mesh));
-  for (int r = 0; r < config->mesh.refine; r++) SP_TRY(sp_mesh_refine(&c->mesh));
+  SP_TRY(name_file(config, sp_mesh_create(c->comm, &hexes, &c->mesh)));
+  for (int r = 0; r < config->mesh.refine; r++) SP_TRY(name_file(config, sp_mesh_refine(&c->mesh)));
   return SP_OK;
 }
 

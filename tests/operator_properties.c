@@ -155,12 +155,13 @@ static void run_fused(const bench *b, sp_operator *op, const double *inverse_dia
   double *p = bench_upload(b, n, s->p), *ap = bench_upload(b, n, s->ap);
   double *d = inverse_diagonal ? bench_upload(b, n, inverse_diagonal) : NULL;
   const sp_cg_vectors vectors = {.x = x, .r = r, .p = p, .ap = ap, .inverse_diagonal = d};
-  double seconds = -1;
   int rank;
   MPI_Comm_rank(b->comm, &rank);
-  CHECK(sp_operator_direction(op, BETA, &vectors, &s->p_ap, &seconds) == SP_OK, "%s",
+  op->seconds = -1;
+  CHECK(sp_operator_direction(op, BETA, &vectors, SP_OK, &s->p_ap) == SP_OK, "%s",
         sp_error_message());
-  CHECK(seconds >= 0 && seconds == sp_exchange_seconds(op->exchange)[rank], "%g s", seconds);
+  CHECK(op->seconds >= 0 && op->seconds == sp_exchange_seconds(op->exchange)[rank], "%g s",
+        op->seconds);
   CHECK(sp_operator_update(op, ALPHA, &vectors, &s->rr, &s->rz) == SP_OK, "%s", sp_error_message());
   bench_download(b, n, x, s->x);
   bench_download(b, n, r, s->r);
@@ -171,6 +172,26 @@ static void run_fused(const bench *b, sp_operator *op, const double *inverse_dia
   b->backend->vector_destroy(b->device, &p);
   b->backend->vector_destroy(b->device, &ap);
   if (d) b->backend->vector_destroy(b->device, &d);
+}
+
+/* A failure that one rank brings along reaches all of them, with its message. */
+static void check_failure(const bench *b, sp_operator *op, const state *s) {
+  const size_t n = (size_t)op->dofs;
+  double *r = bench_upload(b, n, s->r), *p = bench_upload(b, n, s->p);
+  double *ap = bench_upload(b, n, s->ap), p_ap;
+  const sp_cg_vectors vectors = {.r = r, .p = p, .ap = ap};
+  int rank, size;
+  MPI_Comm_rank(b->comm, &rank);
+  MPI_Comm_size(b->comm, &size);
+  sp_fail(SP_ERR_INPUT, "something old");
+  sp_status status = SP_OK;
+  if (rank == size - 1) status = sp_fail(SP_ERR_SYSTEM, "no space on the last rank");
+  status = sp_operator_direction(op, BETA, &vectors, status, &p_ap);
+  CHECK(status == SP_ERR_SYSTEM, "status %d", (int)status);
+  CHECK(strcmp(sp_error_message(), "no space on the last rank") == 0, "'%s'", sp_error_message());
+  b->backend->vector_destroy(b->device, &r);
+  b->backend->vector_destroy(b->device, &p);
+  b->backend->vector_destroy(b->device, &ap);
 }
 
 /* The formulas one by one, each on its own. */
@@ -198,6 +219,7 @@ static void check_steps(const bench *b, const deformed_box *box, sp_operator *op
   double *bounds = test_allocate(n, sizeof *bounds);
   const double bound = error_bounds(box, op->kind, bounds);
   state fused = make_state(box, mask), again = make_state(box, mask), plain = make_state(box, mask);
+  check_failure(b, op, &fused);
   run_fused(b, op, inverse_diagonal, &fused);
   run_fused(b, op, inverse_diagonal, &again);
   run_plain(b, box, op, inverse_diagonal, &plain);
