@@ -220,7 +220,7 @@ static sp_status fill(struct reader *reader, const sp_ini *ini, int override_cou
 /* The part of reading that every rank does for itself. */
 static sp_status parse(const char *path, const char *text, size_t length, int override_count,
                        const char *const *overrides, sp_config **out) {
-  locale_t own, previous;
+  locale_t own = (locale_t)0, previous = (locale_t)0;
   SP_TRY(use_c_locale(&own, &previous));
   struct reader reader = {.path = path};
   sp_ini *ini = NULL;
@@ -369,7 +369,7 @@ sp_status sp_config_format(const sp_config *config, char **text) {
       return status;
     }
   }
-  locale_t own, previous;
+  locale_t own = (locale_t)0, previous = (locale_t)0;
   sp_status status = use_c_locale(&own, &previous);
   if (status == SP_OK) {
     size_t size;

@@ -85,9 +85,9 @@ static sp_status make_brick(MPI_Comm comm, const sp_box *box, sp_hexes **out) {
   MPI_Comm_size(comm, &size);
   sp_brick brick;
   SP_TRY(sp_partition_brick(box->elements, size, rank, &brick));
-  sp_gid count = 1;
+  double count = 1; /* the product of three ints may not fit an integer */
   for (int d = 0; d < 3; d++) count *= brick.last[d] - brick.first[d];
-  SP_TRY(sp_hexes_create(count, 1, SP_FACES, SP_FACES, out));
+  SP_TRY(sp_hexes_create(count < 9e15 ? (sp_gid)count : INT64_MAX, 1, SP_FACES, SP_FACES, out));
   sp_hexes *hexes = *out;
 
   static const char *const names[SP_FACES] = {"xmin", "xmax", "ymin", "ymax", "zmin", "zmax"};

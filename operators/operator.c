@@ -15,25 +15,29 @@ static void count_work(const sp_operator_setup *setup, sp_operator *op) {
 }
 
 sp_status sp_operator_create(const sp_backend *backend, sp_device *device,
-                             const sp_operator_setup *setup, sp_operator **out) {
+                             const sp_operator_setup *setup, sp_exchange **exchange,
+                             sp_operator **out) {
   MPI_Comm comm = setup->mesh->comm;
   *out = NULL;
   sp_operator *op;
   sp_status status = sp_allocate(1, sizeof *op, "operator", &op);
-  if (!status) {
+  if (status) {
+    sp_exchange_destroy(exchange);
+  } else {
     *op = (sp_operator){.comm = comm,
                         .backend = backend,
                         .device = device,
+                        .exchange = *exchange,
                         .kind = setup->kind,
                         .geometry = setup->geometry,
                         .order = setup->numbering->order,
                         .owned = setup->numbering->owned,
                         .dofs = setup->numbering->local,
                         .global_dofs = setup->numbering->global};
+    *exchange = NULL;
     status = backend->operator_create(device, setup, &op->local);
   }
   status = sp_agree(comm, status);
-  if (!status) status = sp_exchange_create(comm, setup->numbering, &op->exchange);
   if (status) {
     sp_operator_destroy(&op);
     return status;

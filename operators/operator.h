@@ -22,11 +22,13 @@ typedef struct sp_operator {
   double seconds;      /* of the last sp_operator_direction on this rank, without its reduction */
 } sp_operator;
 
-/* Build the operator that `setup` describes on an open device, which must outlive it. The caller
- * destroys *out. Errors: SP_ERR_INPUT for an element with a non-positive Jacobian, SP_ERR_SYSTEM
- * for memory. Collective over the mesh's communicator. */
+/* Build the operator that `setup` describes on an open device, which must outlive it, and take over
+ * *exchange, made from the same numbering (NULL afterwards, whatever happens). The caller destroys
+ * *out. Errors: SP_ERR_INPUT for an element with a non-positive Jacobian, SP_ERR_SYSTEM for memory.
+ * Collective over the mesh's communicator. */
 sp_status sp_operator_create(const sp_backend *backend, sp_device *device,
-                             const sp_operator_setup *setup, sp_operator **out);
+                             const sp_operator_setup *setup, sp_exchange **exchange,
+                             sp_operator **out);
 
 /* NULL-safe; sets *op to NULL. Local. */
 void sp_operator_destroy(sp_operator **op);

@@ -17,7 +17,7 @@ typedef struct sp_case {
   const sp_config *config;
   sp_mesh *mesh;
   sp_numbering *numbering;
-  sp_exchange *exchange;
+  sp_exchange *exchange; /* until the operator takes it over */
   sp_problem *problem;
   sp_null_space *null_space; /* NULL where the operator is regular */
   const sp_backend *backend;
@@ -123,9 +123,9 @@ static sp_status make_operator(sp_case *c) {
   SP_TRY(sp_backend_open(c->comm, config->backend.device, &c->backend, &c->device));
   SP_TRY(sp_operator_choose_geometry(c->backend, c->mesh->hexes, setup.kind, c->numbering->order,
                                      config->discretization.geometry, &setup.geometry));
-  SP_TRY(sp_operator_create(c->backend, c->device, &setup, &c->op));
+  SP_TRY(sp_operator_create(c->backend, c->device, &setup, &c->exchange, &c->op));
   if (c->inverse_diagonal)
-    return sp_operator_inverse_diagonal(c->exchange, &setup, c->inverse_diagonal);
+    return sp_operator_inverse_diagonal(c->op->exchange, &setup, c->inverse_diagonal);
   return SP_OK;
 }
 
@@ -171,8 +171,8 @@ static sp_status solve(sp_case *c, sp_cg_result *result) {
   SP_TRY(sp_agree(c->comm, c->backend->download(c->device, dofs, c->x, c->solution)));
   for (size_t i = 0; i < dofs; i++) c->solution[i] += c->boundary_values[i];
   if (c->null_space)
-    SP_TRY(sp_null_space_match_means(c->null_space, c->problem, c->mesh, c->numbering, c->exchange,
-                                     c->solution));
+    SP_TRY(sp_null_space_match_means(c->null_space, c->problem, c->mesh, c->numbering,
+                                     c->op->exchange, c->solution));
   return solved;
 }
 
@@ -181,7 +181,7 @@ static sp_status evaluate(sp_case *c, sp_results *results) {
   double start = MPI_Wtime();
   results->have_norms = c->problem->solution != NULL;
   if (results->have_norms) {
-    SP_TRY(sp_errors_compute(c->problem, c->mesh, c->numbering, c->exchange, c->solution,
+    SP_TRY(sp_errors_compute(c->problem, c->mesh, c->numbering, c->op->exchange, c->solution,
                              &results->norms));
     sp_profile_lap(&c->profile, SP_PHASE_ERRORS, &start);
   }

@@ -39,11 +39,10 @@ static void write_case(const char *text) {
   if (rank == 0) write_bytes("case.ini", text, strlen(text));
 }
 
-enum { MAX_OVERRIDES = 4 };
-
+/* The list ends with NULL. */
 static int count_overrides(const char *const *overrides) {
   int count = 0;
-  while (count < MAX_OVERRIDES && overrides[count]) count++;
+  for (const char *const *o = overrides; *o; o++) count++;
   return count;
 }
 

@@ -39,7 +39,7 @@ void sum_whole(MPI_Comm comm, const deformed_box *box, double *sum);
 /* How many DOFs do not have the same bits in all their holders. Collective. */
 sp_lid count_different_bits(MPI_Comm comm, const deformed_box *box, const double *values);
 
-/* Elements, and DOFs a direction of an element: sizes of E-vectors. */
+/* Np, the nodes of an element. */
 size_t element_nodes(const deformed_box *box);
 
 /* sp_allocate that aborts. */

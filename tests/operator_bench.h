@@ -14,7 +14,11 @@ typedef struct bench {
 
 static inline sp_operator *bench_operator(const bench *b, const sp_operator_setup *setup) {
   sp_operator *op;
-  CHECK(sp_operator_create(b->backend, b->device, setup, &op) == SP_OK, "%s", sp_error_message());
+  sp_exchange *exchange;
+  CHECK(sp_exchange_create(b->comm, setup->numbering, &exchange) == SP_OK, "%s",
+        sp_error_message());
+  CHECK(sp_operator_create(b->backend, b->device, setup, &exchange, &op) == SP_OK, "%s",
+        sp_error_message());
   return op;
 }
 

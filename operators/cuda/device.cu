@@ -1,0 +1,95 @@
+extern "C" {
+#include "operators/cuda/device.h"
+}
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+static int current_device() {
+  int device = -1;
+  return cudaGetDevice(&device) == cudaSuccess ? device : -1;
+}
+
+sp_status sp_cuda_failed(cudaError_t error, const char *call, const char *file, int line) {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const char *name = strrchr(file, '/');
+  return sp_fail(SP_ERR_SYSTEM, "CUDA: %s in %.60s at %s:%d on rank %d, device %d",
+                 cudaGetErrorString(error), call, name ? name + 1 : file, line, rank,
+                 current_device());
+}
+
+sp_status sp_cuda_allocate(size_t count, size_t size, const char *what, void **out) {
+  const size_t bytes = (count > 0 ? count : 1) * size;
+  *out = nullptr;
+  if (cudaMalloc(out, bytes) != cudaSuccess) {
+    size_t available = 0, total = 0;
+    (void)cudaGetLastError();
+    (void)cudaMemGetInfo(&available, &total);
+    return sp_fail(SP_ERR_SYSTEM,
+                   "out of memory on GPU %d: %s needs %.1f MB, %.1f of %.1f MB are free",
+                   current_device(), what, bytes * 1e-6, available * 1e-6, total * 1e-6);
+  }
+  SP_CUDA(cudaMemset(*out, 0, bytes));
+  return SP_OK;
+}
+
+sp_status sp_cuda_copy_of(const void *host, size_t count, size_t size, const char *what,
+                          void **out) {
+  SP_TRY(sp_cuda_allocate(count, size, what, out));
+  SP_CUDA(cudaMemcpy(*out, host, count * size, cudaMemcpyHostToDevice));
+  return SP_OK;
+}
+
+static __global__ void probe() {}
+
+// Ranks of one machine take its GPUs in turn.
+static sp_status choose_device(MPI_Comm comm, int *id) {
+  MPI_Comm machine;
+  int rank, count = 0;
+  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
+  MPI_Comm_rank(machine, &rank);
+  MPI_Comm_free(&machine);
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error != cudaSuccess || count == 0)
+    return sp_fail(SP_ERR_SYSTEM, "no usable GPU: %s",
+                   error != cudaSuccess ? cudaGetErrorString(error) : "none found");
+  *id = rank % count;
+  return SP_OK;
+}
+
+static sp_status use_device(sp_device *device) {
+  cudaDeviceProp properties;
+  cudaFuncAttributes attributes;
+  SP_CUDA(cudaSetDevice(device->id));
+  SP_CUDA(cudaGetDeviceProperties(&properties, device->id));
+  if (cudaFuncGetAttributes(&attributes, probe) != cudaSuccess) {
+    (void)cudaGetLastError();
+    return sp_fail(SP_ERR_SYSTEM,
+                   "GPU %d, %s, is of architecture sm_%d%d, for which this program has no code: "
+                   "build it with -DCMAKE_CUDA_ARCHITECTURES=%d%d",
+                   device->id, properties.name, properties.major, properties.minor,
+                   properties.major, properties.minor);
+  }
+  SP_CUDA(cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking));
+  snprintf(device->description, sizeof device->description, "%.80s, GPU %d (sm_%d%d)",
+           properties.name, device->id, properties.major, properties.minor);
+  return SP_OK;
+}
+
+sp_status sp_cuda_open(MPI_Comm comm, sp_device **out) {
+  int id = 0;
+  *out = nullptr;
+  SP_TRY(choose_device(comm, &id));
+  SP_TRY(sp_allocate(1, sizeof **out, "device", out));
+  (*out)->id = id;
+  return use_device(*out);
+}
+
+void sp_cuda_close(sp_device **device) {
+  if (!*device) return;
+  if ((*device)->stream) (void)cudaStreamDestroy((*device)->stream);
+  free(*device);
+  *device = nullptr;
+}

@@ -1,0 +1,45 @@
+/* The GPU of this rank: choosing it, its memory, and errors. C++ inside .cu files only. */
+#ifndef SP_OPERATORS_CUDA_DEVICE_H
+#define SP_OPERATORS_CUDA_DEVICE_H
+
+#include <cuda_runtime.h>
+
+#include "operators/backend.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct sp_device {
+  int id; /* of the GPU on this machine */
+  cudaStream_t stream;
+  char description[160];
+};
+
+/* SP_ERR_SYSTEM with call, place, rank and device, for SP_CUDA. Local. */
+sp_status sp_cuda_failed(cudaError_t error, const char *call, const char *file, int line);
+
+/* Return from the calling function if a CUDA call fails. */
+#define SP_CUDA(call)                                                                              \
+  do {                                                                                             \
+    const cudaError_t sp_cuda_error = (call);                                                      \
+    if (sp_cuda_error != cudaSuccess)                                                              \
+      return sp_cuda_failed(sp_cuda_error, #call, __FILE__, __LINE__);                             \
+  } while (0)
+
+/* Zeroed device memory, with a message that says what is needed and what is free. Local. */
+sp_status sp_cuda_allocate(size_t count, size_t size, const char *what, void **out);
+
+/* Device memory with a copy of a host array. Local. */
+sp_status sp_cuda_copy_of(const void *host, size_t count, size_t size, const char *what,
+                          void **out);
+
+/* Entries of the backend's table (operators/backend.h). */
+sp_status sp_cuda_open(MPI_Comm comm, sp_device **out);
+void sp_cuda_close(sp_device **device);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
