@@ -134,6 +134,21 @@ sp_status sp_geometry_factors(const sp_hexes *hexes, sp_lid element, const sp_ru
   return SP_OK;
 }
 
+void sp_geometry_trilinear(const sp_hexes *hexes, sp_lid element, double coefficients[24]) {
+  static const int monomials[8] = {0, 1, 2, 4, 3, 6, 5, 7}; /* bits 1, 2, 4: the factors r, s, t */
+  const double *corners = element_lattice(hexes, element);
+  for (int m = 0; m < 8; m++)
+    for (int d = 0; d < 3; d++) {
+      double sum = 0;
+      for (int c = 0; c < SP_CORNERS; c++) {
+        /* Corner c has factor -1 for each direction of the monomial whose bit c lacks. */
+        const bool minus = __builtin_popcount((unsigned)(monomials[m] & ~c)) % 2;
+        sum += minus ? -corners[3 * c + d] : corners[3 * c + d];
+      }
+      coefficients[3 * m + d] = sum / 8;
+    }
+}
+
 void sp_geometry_inverse(const sp_hexes *hexes, sp_lid element, int n, const double *nodes,
                          double *inverse, double *jacobian) {
   map_table table;

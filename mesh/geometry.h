@@ -22,6 +22,10 @@ enum { SP_G_RR, SP_G_RS, SP_G_RT, SP_G_SS, SP_G_ST, SP_G_TT, SP_G_WJ, SP_FACTORS
 sp_status sp_geometry_factors(const sp_hexes *hexes, sp_lid element, const sp_rule *rule,
                               double *factors);
 
+/* Coefficients of the trilinear map of an eight-node element, coefficients[8][3]:
+ *     x = c_0 + c_1 r + c_2 s + c_3 t + c_4 rs + c_5 st + c_6 rt + c_7 rst.   Local. */
+void sp_geometry_trilinear(const sp_hexes *hexes, sp_lid element, double coefficients[24]);
+
 /* The same map for gradients at points: inverse[a][b] = d r_a / d x_b, [3][3][n^3], and |J|, [n^3].
  * No check. Local. */
 void sp_geometry_inverse(const sp_hexes *hexes, sp_lid element, int n, const double *nodes,

@@ -34,6 +34,18 @@ typedef struct sp_cg_vectors {
   const double *inverse_diagonal;
 } sp_cg_vectors;
 
+/* One CG iteration as a device did it. */
+typedef struct sp_cg_record {
+  double p_ap, rr, rz; /* p.Ap; r.r and r.D^-1 r after the update */
+  double seconds;      /* of pass 1, by the device's clock */
+} sp_cg_record;
+
+/* Scalars that a batch of iterations starts from. */
+typedef struct sp_cg_state {
+  double beta, rz; /* r.D^-1 r of the current residual */
+  double target;   /* iterations end when r.r <= target */
+} sp_cg_state;
+
 typedef struct sp_device sp_device;                 /* one for each backend that is open */
 typedef struct sp_local_operator sp_local_operator; /* Z^T A Z without the sum over ranks */
 
@@ -83,6 +95,13 @@ typedef struct sp_backend {
    * puts them back. */
   sp_status (*fetch)(sp_local_operator *local, double *vector, double **host);
   sp_status (*store)(sp_local_operator *local, double *vector);
+
+  /* Optional (NULL on the host), for a mesh on a single rank: up to `count` whole iterations
+   * without the host, ended early by r.r <= target or by sums that are not finite or p.Ap <= 0.
+   * *done is how many were begun; records has room for `count`. A backend may do fewer than
+   * `count`. */
+  sp_status (*iterate)(sp_local_operator *local, const sp_cg_vectors *vectors,
+                       const sp_cg_state *state, int count, sp_cg_record *records, int *done);
 } sp_backend;
 
 extern const sp_backend sp_backend_host;

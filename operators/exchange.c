@@ -164,7 +164,7 @@ sp_status sp_exchange_sum(sp_exchange *exchange, int count, double *values, doub
   double mine[MAX_SUMS + 2];
   const double *all = exchange->sums;
   const int width = count + 2;
-  memcpy(mine, values, (size_t)count * sizeof *mine);
+  for (int c = 0; c < count; c++) mine[c] = values[c];
   mine[count] = status;
   mine[count + 1] = seconds;
   MPI_Allgather(mine, width, MPI_DOUBLE, exchange->sums, width, MPI_DOUBLE, exchange->comm);

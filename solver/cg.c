@@ -30,6 +30,12 @@ static sp_status breakdown(const sp_cg_result *result, const char *what, double 
                  (long long)result->iterations, what, value);
 }
 
+static sp_status not_converged(const sp_cg_options *options, const sp_cg_result *result) {
+  return sp_fail(SP_ERR_NOT_CONVERGED,
+                 "not converged: relative residual %.3g after %d iterations, the tolerance is %.3g",
+                 result->relative, options->max_iterations, options->tolerance);
+}
+
 static sp_status iterate(sp_operator *op, const sp_cg_options *options,
                          const sp_cg_vectors *vectors, double rz, double norm_b,
                          sp_cg_result *result) {
@@ -38,10 +44,7 @@ static sp_status iterate(sp_operator *op, const sp_cg_options *options,
   while (!(result->residual <= options->tolerance * norm_b)) {
     if (result->iterations == options->max_iterations) {
       SP_TRY(sp_agree(op->comm, reported));
-      return sp_fail(SP_ERR_NOT_CONVERGED,
-                     "not converged: relative residual %.3g after %d iterations, the tolerance is "
-                     "%.3g",
-                     result->relative, options->max_iterations, options->tolerance);
+      return not_converged(options, result);
     }
     double p_ap, rr, rz_new;
     SP_TRY(sp_operator_direction(op, beta, vectors, reported, &p_ap));
@@ -62,6 +65,41 @@ static sp_status iterate(sp_operator *op, const sp_cg_options *options,
   return sp_agree(op->comm, reported);
 }
 
+/* The same on a device that does whole iterations by itself: the host looks at the residuals of a
+ * batch while it is over, and the batches grow, so that a short solve does not wait for a long
+ * batch. */
+static sp_status iterate_on_device(sp_operator *op, const sp_cg_options *options,
+                                   const sp_cg_vectors *vectors, double rz, double norm_b,
+                                   sp_cg_result *result) {
+  enum { LARGEST_BATCH = 64 };
+  sp_cg_record records[LARGEST_BATCH];
+  sp_cg_state state = {.rz = rz, .target = pow(options->tolerance * norm_b, 2)};
+  SP_TRY(report(op, options, result, 0));
+  for (int batch = 4; !(result->residual <= options->tolerance * norm_b);) {
+    if (result->iterations == options->max_iterations) return not_converged(options, result);
+    const int64_t left = options->max_iterations - result->iterations;
+    int done;
+    SP_TRY(op->backend->iterate(op->local, vectors, &state, left < batch ? (int)left : batch,
+                                records, &done));
+    for (int i = 0; i < done; i++) {
+      const sp_cg_record *record = &records[i];
+      result->iterations++;
+      if (!(record->p_ap > 0) || isinf(record->p_ap))
+        return breakdown(result, "p.Ap", record->p_ap);
+      result->matvec_seconds += record->seconds;
+      result->residual = sqrt(record->rr);
+      result->relative = result->residual / norm_b;
+      if (!isfinite(record->rr)) return breakdown(result, "r.r", record->rr);
+      SP_TRY(sp_exchange_sum(op->exchange, 0, NULL, record->seconds, SP_OK));
+      SP_TRY(report(op, options, result, record->seconds));
+      state.beta = record->rz / state.rz;
+      state.rz = record->rz;
+    }
+    if (batch < LARGEST_BATCH) batch *= 2;
+  }
+  return SP_OK;
+}
+
 sp_status sp_cg_solve(sp_operator *op, const double *inverse_diagonal, const sp_cg_options *options,
                       double *b, double *x, sp_cg_result *result) {
   const sp_backend *backend = op->backend;
@@ -80,7 +118,11 @@ sp_status sp_cg_solve(sp_operator *op, const double *inverse_diagonal, const sp_
     if (!status) {
       result->residual = sqrt(rr);
       result->relative = rr > 0 ? 1 : 0;
-      status = iterate(op, options, &vectors, rz, result->residual, result);
+      int ranks;
+      MPI_Comm_size(op->comm, &ranks);
+      status = ranks == 1 && backend->iterate
+                   ? iterate_on_device(op, options, &vectors, rz, result->residual, result)
+                   : iterate(op, options, &vectors, rz, result->residual, result);
     }
     result->seconds = MPI_Wtime() - start;
   }

@@ -3,6 +3,8 @@
 #ifndef SP_TESTS_OPERATOR_BENCH_H
 #define SP_TESTS_OPERATOR_BENCH_H
 
+#include <string.h>
+
 #include "operators/operator.h"
 #include "tests/check.h"
 
@@ -11,6 +13,20 @@ typedef struct bench {
   const sp_backend *backend;
   sp_device *device;
 } bench;
+
+enum { BENCH_SKIPPED = 77 }; /* CTest's SKIP_RETURN_CODE */
+
+/* Open the backend that the test's first argument names, host without one. False, with nothing
+ * open, if this machine has no such device. */
+static inline bool bench_open(int argc, char **argv, bench *b) {
+  const bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0;
+  *b = (bench){.comm = MPI_COMM_WORLD};
+  const sp_status status =
+      sp_backend_open(b->comm, cuda ? SP_DEVICE_CUDA : SP_DEVICE_HOST, &b->backend, &b->device);
+  if (status) printf("%s\n", sp_error_message());
+  CHECK(cuda || status == SP_OK, "no host backend");
+  return status == SP_OK;
+}
 
 static inline sp_operator *bench_operator(const bench *b, const sp_operator_setup *setup) {
   sp_operator *op;

@@ -340,9 +340,11 @@ static void check_box(const bench *b, const int elements[3], int order) {
 
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
-  bench b = {.comm = MPI_COMM_WORLD};
-  const sp_status status = sp_backend_open(b.comm, SP_DEVICE_HOST, &b.backend, &b.device);
-  CHECK(status == SP_OK, "%s", sp_error_message());
+  bench b;
+  if (!bench_open(argc, argv, &b)) {
+    MPI_Finalize();
+    return BENCH_SKIPPED;
+  }
 
   /* Element counts that fill the kernels' blocks of 8 in part, and ranks with and without inner
    * elements. */

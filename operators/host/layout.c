@@ -56,18 +56,9 @@ static void pack_dofs(const sp_operator_setup *setup, sp_host_layout *layout, sp
 }
 
 static void pack_trilinear(const sp_hexes *hexes, sp_lid element, int lane, double *factors) {
-  static const int signs[8] = {0, 1, 2, 4, 3, 6, 5, 7}; /* bits of r, s, t in each monomial */
-  const double *corners = &hexes->lattice[(size_t)element * SP_CORNERS * 3];
-  for (int m = 0; m < 8; m++)
-    for (int d = 0; d < 3; d++) {
-      double sum = 0;
-      for (int c = 0; c < SP_CORNERS; c++) {
-        /* (2a - 1) for every direction in the monomial: -1 for each of its bits that c lacks. */
-        const int minus = __builtin_popcount((unsigned)(signs[m] & ~c)) % 2;
-        sum += minus ? -corners[3 * c + d] : corners[3 * c + d];
-      }
-      factors[(3 * m + d) * SP_LANES + lane] = sum / 8;
-    }
+  double coefficients[24];
+  sp_geometry_trilinear(hexes, element, coefficients);
+  for (int c = 0; c < 24; c++) factors[c * SP_LANES + lane] = coefficients[c];
 }
 
 /* Factors of one block; `lanes` holds those of each of its elements in turn. */

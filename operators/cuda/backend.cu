@@ -1,0 +1,399 @@
+// The CUDA table of functions. Work is queued on the device's stream; what the host reads waits for
+// it.
+
+extern "C" {
+#include "operators/counts.h"
+#include "operators/cuda/vectors.h"
+#include "mesh/geometry.h"
+}
+
+#include <cstdlib>
+#include <cstring>
+
+struct sp_local_operator {
+  sp_device *device;
+  const sp_cuda_order *order;
+  sp_problem_kind kind;
+  int geometry; /* 0 stored, 1 trilinear */
+  double lambda;
+  int halo_elements, elements, owned, dofs;
+  double *factors, *surface, *energy, *partial;
+  int *nodes;
+  sp_cuda_assembly assembly;
+  sp_cuda_scalars *scalars;
+  double *sums; /* pinned: what the last pass left in the scalars */
+  size_t bytes;
+  /* The exchange: shared DOFs, packed on either side, and the host's L-vector. */
+  int shared;
+  int *shared_list;
+  int *host_list;
+  double *packed, *host_packed, *host_vector;
+  /* One iteration as a graph, for the vectors it was captured with. */
+  cudaGraphExec_t graph;
+  sp_cg_vectors captured;
+  sp_cg_record *records; /* on the device, SP_CUDA_BATCH */
+};
+
+enum { SP_CUDA_BATCH = 64 };
+
+static const char *cuda_describe(const sp_device *device) {
+  return device->description;
+}
+
+static sp_geometry_kind cuda_faster_geometry(sp_problem_kind kind, int order) {
+  (void)kind;
+  (void)order;
+  return SP_GEOMETRY_TRILINEAR;
+}
+
+static sp_status cuda_vector_create(sp_device *device, size_t count, double **out) {
+  (void)device;
+  return sp_cuda_allocate(count, sizeof(double), "vector", (void **)out);
+}
+
+static void cuda_vector_destroy(sp_device *device, double **vector) {
+  (void)device;
+  (void)cudaFree(*vector);
+  *vector = nullptr;
+}
+
+static sp_status cuda_upload(sp_device *device, size_t count, const double *host, double *vector) {
+  SP_CUDA(
+      cudaMemcpyAsync(vector, host, count * sizeof *host, cudaMemcpyHostToDevice, device->stream));
+  SP_CUDA(cudaStreamSynchronize(device->stream));
+  return SP_OK;
+}
+
+static sp_status cuda_download(sp_device *device, size_t count, const double *vector,
+                               double *host) {
+  SP_CUDA(
+      cudaMemcpyAsync(host, vector, count * sizeof *host, cudaMemcpyDeviceToHost, device->stream));
+  SP_CUDA(cudaStreamSynchronize(device->stream));
+  return SP_OK;
+}
+
+/* ---- Creation ----------------------------------------------------------------------------------
+ */
+
+/* Factors of a batch of elements on the host, sent before the next batch: no second copy of all. */
+static sp_status send_factors(const sp_operator_setup *setup, sp_local_operator *local) {
+  enum { BATCH = 256 };
+  const sp_hexes *hexes = setup->mesh->hexes;
+  const sp_rule *rule = sp_problem_rule(setup->kind, setup->numbering->order);
+  const size_t points = (size_t)(rule->n * rule->n * rule->n);
+  const size_t first = setup->kind == SP_MASS ? (size_t)SP_G_WJ * points : 0;
+  const size_t stored = (size_t)SP_FACTORS * points - first;
+  const size_t width = local->geometry ? 24 : stored;
+  double *batch = nullptr, *element = nullptr;
+  SP_TRY(sp_cuda_allocate((size_t)hexes->count * width, sizeof(double), "geometric factors",
+                          (void **)&local->factors));
+  local->bytes += (size_t)hexes->count * width * sizeof(double);
+  sp_status status = sp_allocate(BATCH * width, sizeof *batch, "factors", &batch);
+  if (!status) status = sp_allocate(SP_FACTORS * points, sizeof *element, "factors", &element);
+  for (sp_lid begin = 0; begin < hexes->count && !status; begin += BATCH) {
+    const sp_lid end = begin + BATCH < hexes->count ? begin + BATCH : hexes->count;
+    for (sp_lid e = begin; e < end && !status; e++) {
+      double *target = &batch[(size_t)(e - begin) * width];
+      if (local->geometry) {
+        sp_geometry_trilinear(hexes, e, target);
+        continue;
+      }
+      status = sp_geometry_factors(hexes, e, rule, element);
+      memcpy(target, element + first, stored * sizeof *element);
+    }
+    if (status) break;
+    const cudaError_t error =
+        cudaMemcpy(&local->factors[(size_t)begin * width], batch,
+                   (size_t)(end - begin) * width * sizeof *batch, cudaMemcpyHostToDevice);
+    if (error != cudaSuccess) status = sp_cuda_failed(error, "cudaMemcpy", __FILE__, __LINE__);
+  }
+  free(batch);
+  free(element);
+  return status;
+}
+
+static sp_status send_nodes(const sp_operator_setup *setup, sp_local_operator *local) {
+  const sp_numbering *numbering = setup->numbering;
+  const size_t nq = (size_t)numbering->order + 1;
+  const size_t count = (size_t)setup->mesh->hexes->count * nq * nq * nq;
+  int *nodes = nullptr;
+  SP_TRY(sp_allocate(count, sizeof *nodes, "element nodes", &nodes));
+  for (size_t n = 0; n < count; n++) {
+    const sp_lid dof = numbering->nodes[n];
+    nodes[n] = setup->constrained && setup->constrained[dof] ? ~dof : dof;
+  }
+  sp_status status =
+      sp_cuda_copy_of(nodes, count, sizeof *nodes, "element nodes", (void **)&local->nodes);
+  free(nodes);
+  if (!status)
+    status = sp_cuda_allocate(count, sizeof(double), "element surfaces", (void **)&local->surface);
+  local->bytes += count * (sizeof(int) + sizeof(double));
+  return status;
+}
+
+static sp_status make_exchange(const sp_operator_setup *setup, sp_local_operator *local) {
+  const sp_numbering *numbering = setup->numbering;
+  /* DOFs shared with several neighbours are packed once for each: simple, and they are few. */
+  local->shared = numbering->shared_start[numbering->neighbours];
+  const size_t shared = (size_t)local->shared;
+  SP_TRY(sp_allocate(shared, sizeof(int), "shared DOFs", &local->host_list));
+  memcpy(local->host_list, numbering->shared, shared * sizeof(int));
+  SP_TRY(sp_cuda_copy_of(numbering->shared, shared, sizeof(int), "shared DOFs",
+                         (void **)&local->shared_list));
+  SP_TRY(sp_cuda_allocate(shared, sizeof(double), "shared values", (void **)&local->packed));
+  SP_TRY(sp_allocate(shared > 0 ? (size_t)local->dofs : 0, sizeof(double), "shared values",
+                     &local->host_vector));
+  SP_CUDA(cudaMallocHost(&local->host_packed, (shared > 0 ? shared : 1) * sizeof(double)));
+  return SP_OK;
+}
+
+static int energy_blocks(const sp_local_operator *local, int elements) {
+  const int block = local->order->block_elements[local->kind][local->geometry];
+  return (elements + block - 1) / block;
+}
+
+static sp_status build(const sp_operator_setup *setup, sp_local_operator *local) {
+  const int order = setup->numbering->order;
+  SP_CUDA(local->order->prepare(sp_reference_get(order)));
+  SP_TRY(send_factors(setup, local));
+  SP_TRY(send_nodes(setup, local));
+  SP_TRY(sp_cuda_assembly_create(setup, &local->assembly));
+  local->bytes += sp_cuda_assembly_bytes(setup, &local->assembly);
+  const size_t blocks = (size_t)(energy_blocks(local, local->halo_elements) +
+                                 energy_blocks(local, local->elements - local->halo_elements));
+  SP_TRY(sp_cuda_allocate(blocks, sizeof(double), "partial sums", (void **)&local->energy));
+  SP_TRY(sp_cuda_allocate(2 * SP_CUDA_VECTOR_BLOCKS, sizeof(double), "partial sums",
+                          (void **)&local->partial));
+  SP_TRY(sp_cuda_allocate(1, sizeof *local->scalars, "scalars", (void **)&local->scalars));
+  SP_TRY(
+      sp_cuda_allocate(SP_CUDA_BATCH, sizeof *local->records, "records", (void **)&local->records));
+  SP_CUDA(cudaMallocHost(&local->sums, 2 * sizeof(double)));
+  SP_TRY(make_exchange(setup, local));
+  SP_CUDA(cudaDeviceSynchronize());
+  return SP_OK;
+}
+
+static void cuda_operator_destroy(sp_local_operator **out) {
+  sp_local_operator *local = *out;
+  if (!local) return;
+  if (local->graph) (void)cudaGraphExecDestroy(local->graph);
+  (void)cudaFree(local->factors);
+  (void)cudaFree(local->surface);
+  (void)cudaFree(local->energy);
+  (void)cudaFree(local->partial);
+  (void)cudaFree(local->nodes);
+  (void)cudaFree(local->scalars);
+  (void)cudaFree(local->records);
+  (void)cudaFree(local->shared_list);
+  (void)cudaFree(local->packed);
+  (void)cudaFreeHost(local->sums);
+  (void)cudaFreeHost(local->host_packed);
+  sp_cuda_assembly_free(&local->assembly);
+  free(local->host_list);
+  free(local->host_vector);
+  free(local);
+  *out = nullptr;
+}
+
+static sp_status cuda_operator_create(sp_device *device, const sp_operator_setup *setup,
+                                      sp_local_operator **out) {
+  sp_local_operator *local;
+  *out = nullptr;
+  SP_TRY(sp_allocate(1, sizeof *local, "operator", &local));
+  local->device = device;
+  local->order = sp_cuda_order_get(setup->numbering->order);
+  local->kind = setup->kind;
+  local->geometry = setup->geometry == SP_GEOMETRY_TRILINEAR;
+  local->lambda = setup->lambda;
+  local->halo_elements = setup->mesh->halo_elements;
+  local->elements = setup->mesh->hexes->count;
+  local->owned = setup->numbering->owned;
+  local->dofs = setup->numbering->local;
+  const sp_status status = build(setup, local);
+  if (status)
+    cuda_operator_destroy(&local);
+  else
+    *out = local;
+  return status;
+}
+
+static size_t cuda_operator_bytes(const sp_local_operator *local) {
+  return local->bytes;
+}
+
+/* ---- Application -------------------------------------------------------------------------------
+ */
+
+static sp_status apply_part(sp_local_operator *local, sp_part part, bool constrained,
+                            const double *x, double *y, bool energy) {
+  cudaStream_t stream = local->device->stream;
+  const bool halo = part == SP_HALO;
+  sp_cuda_arguments arguments = {};
+  arguments.first = halo ? 0 : local->halo_elements;
+  arguments.last = halo ? local->halo_elements : local->elements;
+  arguments.factors = local->factors;
+  arguments.nodes = local->nodes;
+  arguments.x = x;
+  arguments.y = y;
+  arguments.surface = local->surface;
+  arguments.lambda = local->lambda;
+  arguments.constrained = constrained;
+  if (energy)
+    arguments.energy = local->energy + (halo ? 0 : energy_blocks(local, local->halo_elements));
+  SP_CUDA(local->order->apply[local->kind][local->geometry](&arguments, stream));
+  const int shared = local->assembly.shared, count = local->assembly.count;
+  SP_CUDA(sp_cuda_assemble(&local->assembly, halo ? 0 : shared, halo ? shared : count, constrained,
+                           local->surface, y, local->scalars, stream));
+  return SP_OK;
+}
+
+static sp_status set_scalars(sp_local_operator *local, const sp_cuda_scalars *scalars) {
+  SP_CUDA(cudaMemcpyAsync(local->scalars, scalars, sizeof *scalars, cudaMemcpyHostToDevice,
+                          local->device->stream));
+  return SP_OK;
+}
+
+static sp_status cuda_apply(sp_local_operator *local, sp_part part, bool constrained,
+                            const double *x, double *y) {
+  const sp_cuda_scalars none = {};
+  if (part == SP_HALO) SP_TRY(set_scalars(local, &none));
+  return apply_part(local, part, constrained, x, y, false);
+}
+
+static sp_status cuda_direction(sp_local_operator *local, sp_part part, double beta,
+                                const sp_cg_vectors *vectors) {
+  if (part == SP_HALO) {
+    sp_cuda_scalars scalars = {};
+    scalars.beta = beta;
+    SP_TRY(set_scalars(local, &scalars));
+    SP_CUDA(sp_cuda_direction(local->dofs, vectors, local->scalars, local->device->stream));
+  }
+  SP_TRY(apply_part(local, part, true, vectors->p, vectors->ap, true));
+  if (part == SP_HALO) return SP_OK;
+  const int blocks = energy_blocks(local, local->halo_elements) +
+                     energy_blocks(local, local->elements - local->halo_elements);
+  SP_CUDA(sp_cuda_finish_direction(blocks, local->energy, local->scalars, nullptr,
+                                   local->device->stream));
+  SP_CUDA(cudaMemcpyAsync(local->sums, &local->scalars->p_ap, sizeof(double),
+                          cudaMemcpyDeviceToHost, local->device->stream));
+  return SP_OK;
+}
+
+static sp_status cuda_update(sp_local_operator *local, double alpha, const sp_cg_vectors *vectors) {
+  sp_cuda_scalars scalars = {};
+  scalars.alpha = alpha;
+  SP_TRY(set_scalars(local, &scalars));
+  SP_CUDA(sp_cuda_update(local->owned, local->dofs, vectors, local->partial, local->scalars,
+                         local->device->stream));
+  SP_CUDA(sp_cuda_finish_update(local->partial, local->scalars, nullptr, local->device->stream));
+  SP_CUDA(cudaMemcpyAsync(local->sums, &local->scalars->rr, 2 * sizeof(double),
+                          cudaMemcpyDeviceToHost, local->device->stream));
+  return SP_OK;
+}
+
+static sp_status cuda_sums(sp_local_operator *local, double sums[2]) {
+  SP_CUDA(cudaStreamSynchronize(local->device->stream));
+  memcpy(sums, local->sums, 2 * sizeof *sums);
+  return SP_OK;
+}
+
+static sp_status cuda_fetch(sp_local_operator *local, double *vector, double **host) {
+  cudaStream_t stream = local->device->stream;
+  *host = local->host_vector;
+  if (local->shared == 0) return SP_OK;
+  SP_CUDA(sp_cuda_pack(local->shared, local->shared_list, vector, local->packed, stream));
+  SP_CUDA(cudaMemcpyAsync(local->host_packed, local->packed, (size_t)local->shared * sizeof(double),
+                          cudaMemcpyDeviceToHost, stream));
+  SP_CUDA(cudaStreamSynchronize(stream));
+  for (int i = 0; i < local->shared; i++)
+    local->host_vector[local->host_list[i]] = local->host_packed[i];
+  return SP_OK;
+}
+
+static sp_status cuda_store(sp_local_operator *local, double *vector) {
+  cudaStream_t stream = local->device->stream;
+  if (local->shared == 0) return SP_OK;
+  for (int i = 0; i < local->shared; i++)
+    local->host_packed[i] = local->host_vector[local->host_list[i]];
+  SP_CUDA(cudaMemcpyAsync(local->packed, local->host_packed, (size_t)local->shared * sizeof(double),
+                          cudaMemcpyHostToDevice, stream));
+  SP_CUDA(sp_cuda_unpack(local->shared, local->shared_list, local->packed, vector, stream));
+  return SP_OK;
+}
+
+/* ---- Whole iterations on the device -------------------------------------------------------------
+ */
+
+static sp_status queue_iteration(sp_local_operator *local, const sp_cg_vectors *vectors) {
+  cudaStream_t stream = local->device->stream;
+  SP_CUDA(sp_cuda_direction(local->dofs, vectors, local->scalars, stream));
+  SP_TRY(apply_part(local, SP_HALO, true, vectors->p, vectors->ap, true));
+  SP_TRY(apply_part(local, SP_INNER, true, vectors->p, vectors->ap, true));
+  SP_CUDA(sp_cuda_finish_direction(energy_blocks(local, local->elements), local->energy,
+                                   local->scalars, local->records, stream));
+  SP_CUDA(
+      sp_cuda_update(local->owned, local->dofs, vectors, local->partial, local->scalars, stream));
+  SP_CUDA(sp_cuda_finish_update(local->partial, local->scalars, local->records, stream));
+  return SP_OK;
+}
+
+static sp_status capture_iteration(sp_local_operator *local, const sp_cg_vectors *vectors) {
+  if (local->graph && !memcmp(&local->captured, vectors, sizeof *vectors)) return SP_OK;
+  if (local->graph) SP_CUDA(cudaGraphExecDestroy(local->graph));
+  local->graph = nullptr;
+  cudaGraph_t graph = nullptr;
+  SP_CUDA(cudaStreamBeginCapture(local->device->stream, cudaStreamCaptureModeThreadLocal));
+  const sp_status status = queue_iteration(local, vectors);
+  const cudaError_t ended = cudaStreamEndCapture(local->device->stream, &graph);
+  if (status) return status;
+  SP_CUDA(ended);
+  const cudaError_t made = cudaGraphInstantiate(&local->graph, graph, 0);
+  SP_CUDA(cudaGraphDestroy(graph));
+  SP_CUDA(made);
+  local->captured = *vectors;
+  return SP_OK;
+}
+
+static sp_status cuda_iterate(sp_local_operator *local, const sp_cg_vectors *vectors,
+                              const sp_cg_state *state, int count, sp_cg_record *records,
+                              int *done) {
+  sp_cuda_scalars scalars = {};
+  scalars.beta = state->beta;
+  scalars.rz = state->rz;
+  scalars.target = state->target;
+  if (count > SP_CUDA_BATCH) count = SP_CUDA_BATCH;
+  SP_TRY(capture_iteration(local, vectors));
+  SP_TRY(set_scalars(local, &scalars));
+  for (int i = 0; i < count; i++) SP_CUDA(cudaGraphLaunch(local->graph, local->device->stream));
+  SP_CUDA(cudaMemcpyAsync(&scalars, local->scalars, sizeof scalars, cudaMemcpyDeviceToHost,
+                          local->device->stream));
+  SP_CUDA(cudaMemcpyAsync(records, local->records, (size_t)count * sizeof *records,
+                          cudaMemcpyDeviceToHost, local->device->stream));
+  SP_CUDA(cudaStreamSynchronize(local->device->stream));
+  *done = scalars.iterations;
+  return SP_OK;
+}
+
+static const sp_backend table = {
+    .name = "cuda",
+    .open = sp_cuda_open,
+    .close = sp_cuda_close,
+    .describe = cuda_describe,
+    .faster_geometry = cuda_faster_geometry,
+    .vector_create = cuda_vector_create,
+    .vector_destroy = cuda_vector_destroy,
+    .upload = cuda_upload,
+    .download = cuda_download,
+    .operator_create = cuda_operator_create,
+    .operator_destroy = cuda_operator_destroy,
+    .operator_bytes = cuda_operator_bytes,
+    .apply = cuda_apply,
+    .direction = cuda_direction,
+    .update = cuda_update,
+    .sums = cuda_sums,
+    .fetch = cuda_fetch,
+    .store = cuda_store,
+    .iterate = cuda_iterate,
+};
+
+extern "C" const sp_backend *const sp_backend_cuda = &table;

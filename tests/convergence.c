@@ -1,0 +1,160 @@
+/* The discretization converges as the theory says, through the whole program: under refinement,
+ * in the degree, and exactly for polynomials. */
+#include <stdbool.h>
+
+#include "tests/check.h"
+#include "tests/run_case.h"
+
+static const char *const KINDS[] = {"mass", "bp3.5", "bp3.0"};
+enum { MASS, BP35, BP30 };
+
+/* Three ways to divide the boundary; the mass problem has none. */
+static const char *const DIRICHLET[] = {"boundary.default=dirichlet", NULL};
+static const char *const NEUMANN[] = {"boundary.default=neumann", NULL};
+static const char *const MIXED[] = {"boundary.default=neumann", "boundary.xmin=dirichlet",
+                                    "boundary.ymax=dirichlet", NULL};
+static const char *const NOTHING[] = {NULL};
+
+/* Entire, not symmetric, of size one, and of unlike wave numbers in x, y and z. */
+static const char SMOOTH[] = "problem.solution=sin(2.9*x+0.4)*cos(2.3*y-0.3)*exp(0.9*z)+x*y*z";
+
+/* The solver's share of an error: CG stops at |r| <= 1e-13 |b|, so that the relative error in the
+ * energy norm is at most 1e-13 times the root of the condition number, and in the Euclidean norm at
+ * most 1e-13 times the condition number. With Jacobi that is below 1e4 here (it grows like N^2/h^2;
+ * N/h <= 32), and u is of size one: less than 1e-9, and rates are judged ten times above. */
+#define SOLVER                                                                                     \
+  "solver.tolerance=1e-13", "solver.preconditioner=jacobi", "solver.max_iterations=4000"
+static const double FLOOR = 1e-8;
+
+typedef struct trial {
+  int kind, order, refine;
+  const char *elements, *map, *solution;
+  const char *const *boundary;
+} trial;
+
+static sp_error_norms solve(const trial *t) {
+  char kind[64], order[64], refine[64];
+  snprintf(kind, sizeof kind, "discretization.operator=%s", KINDS[t->kind]);
+  snprintf(order, sizeof order, "discretization.order=%d", t->order);
+  snprintf(refine, sizeof refine, "mesh.refine=%d", t->refine);
+  const char *const common[] = {kind,   order,       refine, t->elements,
+                                t->map, t->solution, SOLVER, NULL};
+  sp_results results;
+  const sp_status status = run_case(MPI_COMM_WORLD, common, t->boundary, &results);
+  CHECK(!status && results.have_norms, "%s N = %d refine %d: %s", KINDS[t->kind], t->order,
+        t->refine, sp_error_message());
+  return results.norms;
+}
+
+/* error = C h^rate (1 + c h + ...), so that the rate observed between h and h/2 is off the true one
+ * by about c h / (2 ln 2). With h = 1/4 or 1/8 on the coarser mesh and c of order one that is up to
+ * 0.2; a lost order shows as 1. Superconvergence would be as wrong. */
+static void check_rates(int kind, int order, const char *const *boundary, const char *name) {
+  static const double DEVIATION = 0.2;
+  const int finest = order < 3 ? 3 : 2;
+  sp_error_norms norms[2];
+  for (int level = 0; level < 2; level++) {
+    const trial t = {.kind = kind,
+                     .order = order,
+                     .refine = finest - 1 + level,
+                     .elements = "mesh.elements=2 2 2",
+                     .map = "mesh.map=sine",
+                     .solution = SMOOTH,
+                     .boundary = boundary};
+    norms[level] = solve(&t);
+  }
+  const double l2 = log2(norms[0].l2 / norms[1].l2), h1 = log2(norms[0].h1 / norms[1].h1);
+  CHECK(norms[1].l2 > FLOOR, "%s N = %d %s: an L2 error of %g says nothing about rates",
+        KINDS[kind], order, name, norms[1].l2);
+  CHECK(fabs(l2 - (order + 1)) <= DEVIATION, "%s N = %d %s: L2 rate %.3f", KINDS[kind], order, name,
+        l2);
+  CHECK(fabs(h1 - order) <= DEVIATION, "%s N = %d %s: H1 rate %.3f", KINDS[kind], order, name, h1);
+}
+
+/* On elements of width h, functions of wave number k are approximated with an error that falls by
+ * about k h / (4 (N + 2)) from N to N + 1 (the remainder of Chebyshev interpolation), faster than
+ * any q^N. Here k = 2.9 and h <= 0.6; a factor of two is left for what the estimate neglects. */
+static void check_decay(int kind, const char *const *boundary, const char *name) {
+  double previous = 0;
+  for (int order = 1; order <= 10; order++) {
+    const trial t = {.kind = kind,
+                     .order = order,
+                     .elements = "mesh.elements=2 2 2",
+                     .map = "mesh.map=sine",
+                     .solution = SMOOTH,
+                     .boundary = boundary};
+    const double error = solve(&t).l2, limit = 2 * 2.9 * 0.6 / (4.0 * (order + 1));
+    if (order > 1 && previous > FLOOR)
+      CHECK(error <= limit * previous, "%s N = %d %s: L2 falls from %.3g to %.3g only", KINDS[kind],
+            order, name, previous, error);
+    if (order == 10) CHECK(error <= FLOOR, "%s N = 10 %s: L2 error %.3g", KINDS[kind], name, error);
+    previous = error;
+  }
+}
+
+/* Trilinear maps take polynomials of total degree p to degree p in each reference coordinate, which
+ * the space contains for p <= N. The discrete solution is exact if the quadrature is exact where
+ * integration by parts is applied: to grad u . grad v |J| and lap u v |J|, of degree N + p in each
+ * coordinate on deformed elements (the cofactors of the map add one), and N + p - 1 on bricks.
+ *
+ *     GL with N + 2 points, exact to degree 2 N + 3:    p <= N always       (bp3.0, mass)
+ *     GLL with N + 1 points, exact to degree 2 N - 1:   p <= N - 1 deformed, p <= N bricks  (bp3.5)
+ */
+static bool is_exact(int kind, int order, int degree, bool deformed) {
+  return degree <= (kind == BP35 && deformed ? order - 1 : order);
+}
+
+/* What is not exact is not so by accident: up to N = 5 the H1 error then stands clear of the
+ * solver's share. */
+static void check_polynomial(int kind, int order, int degree, bool deformed,
+                             const char *const *boundary) {
+  char solution[128];
+  snprintf(solution, sizeof solution,
+           "problem.solution=(0.3+0.6*x-0.4*y+0.5*z)^%d-(0.2*x+0.7*y-0.3*z)^%d", degree, degree);
+  const trial t = {.kind = kind,
+                   .order = order,
+                   .elements = "mesh.elements=2 2 2",
+                   .map = deformed ? "mesh.map=sine" : "mesh.map=none",
+                   .solution = solution,
+                   .boundary = boundary};
+  const sp_error_norms norms = solve(&t);
+  if (is_exact(kind, order, degree, deformed))
+    CHECK(norms.h1 <= 0.1 * FLOOR && norms.max <= 0.1 * FLOOR,
+          "%s N = %d degree %d %s %s: H1 error %.3g, max %.3g", KINDS[kind], order, degree, t.map,
+          boundary[0] ? boundary[0] : "", norms.h1, norms.max);
+  else if (order <= 5)
+    CHECK(norms.h1 > FLOOR, "%s N = %d degree %d %s %s: H1 error %.3g, as if exact", KINDS[kind],
+          order, degree, t.map, boundary[0] ? boundary[0] : "", norms.h1);
+}
+
+static void check_polynomials(int kind, const char *const *boundary) {
+  for (int order = 1; order <= 8; order++)
+    for (int degree = order - 1; degree <= order + 1; degree++)
+      for (int deformed = 0; deformed < 2; deformed++)
+        check_polynomial(kind, order, degree, deformed, boundary);
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  for (int order = 1; order <= 4; order++) {
+    check_rates(MASS, order, NOTHING, "");
+    for (int kind = BP35; kind <= BP30; kind++) {
+      check_rates(kind, order, DIRICHLET, "Dirichlet");
+      check_rates(kind, order, NEUMANN, "Neumann");
+      check_rates(kind, order, MIXED, "mixed");
+    }
+  }
+  check_decay(MASS, NOTHING, "");
+  check_polynomials(MASS, NOTHING);
+  for (int kind = BP35; kind <= BP30; kind++) {
+    check_decay(kind, DIRICHLET, "Dirichlet");
+    check_decay(kind, NEUMANN, "Neumann");
+    check_decay(kind, MIXED, "mixed");
+    check_polynomials(kind, DIRICHLET);
+    check_polynomials(kind, NEUMANN);
+    check_polynomials(kind, MIXED);
+  }
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}
