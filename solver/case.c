@@ -106,8 +106,9 @@ static sp_status make_problem(sp_case *c, sp_jacobian_range *range) {
   SP_TRY(sp_null_space_create(c->mesh, c->numbering, c->exchange, &c->null_space));
   /* Data derived from a solution are compatible by the divergence theorem; what the quadrature
    * leaves over is part of the discretization error. */
-  const bool given = c->problem->forcing || c->config->boundary.count > 0 ||
-                     c->config->boundary.fallback.formula.text;
+  bool given = c->problem->forcing != NULL;
+  for (int p = 0; p < c->problem->part_count; p++)
+    given = given || c->problem->parts[p].formula != NULL;
   double imbalance;
   return sp_null_space_project(c->null_space, c->numbering, c->exchange, given, c->load,
                                &imbalance);

@@ -44,7 +44,7 @@ static void constrain_boundary(system_t *s) {
   free(mark);
 }
 
-/* b is random on free DOFs and the same for any number of ranks up to the numbering of DOFs. */
+/* b becomes random on free DOFs, x zero. */
 static void reset(system_t *s) {
   for (sp_lid i = 0; i < s->op->dofs; i++) {
     s->x[i] = 0;
@@ -90,16 +90,16 @@ static void system_destroy(system_t *s) {
 /* Solve; s->x becomes the solution and s->b the final residual. */
 static sp_status solve(system_t *s, bool jacobi, const sp_cg_options *options,
                        sp_cg_result *result) {
-  const bench *bench = &s->bench;
+  const bench *bn = &s->bench;
   const size_t n = (size_t)s->op->dofs;
-  double *b = bench_upload(bench, n, s->b), *x = bench_upload(bench, n, s->x);
-  double *d = bench_upload(bench, n, s->inverse_diagonal);
+  double *b = bench_upload(bn, n, s->b), *x = bench_upload(bn, n, s->x);
+  double *d = bench_upload(bn, n, s->inverse_diagonal);
   const sp_status status = sp_cg_solve(s->op, jacobi ? d : NULL, options, b, x, result);
-  bench_download(bench, n, x, s->x);
-  bench_download(bench, n, b, s->b);
-  bench->backend->vector_destroy(bench->device, &b);
-  bench->backend->vector_destroy(bench->device, &x);
-  bench->backend->vector_destroy(bench->device, &d);
+  bench_download(bn, n, x, s->x);
+  bench_download(bn, n, b, s->b);
+  bn->backend->vector_destroy(bn->device, &b);
+  bn->backend->vector_destroy(bn->device, &x);
+  bn->backend->vector_destroy(bn->device, &d);
   return status;
 }
 
@@ -250,11 +250,11 @@ static void check_ends(system_t *s) {
   CHECK(result.iterations == 0, "NaN in b: %d iterations", (int)result.iterations);
 
   reset(s);
-  if (rank == 0) s->inverse_diagonal[s->op->owned / 2] *= NAN;
-  const double *d = s->inverse_diagonal;
+  double *entry = &s->inverse_diagonal[s->op->owned / 2];
+  const double diagonal = *entry;
+  if (rank == 0) *entry = NAN;
   CHECK(solve(s, true, &options, &result) == SP_ERR_BREAKDOWN, "NaN in the diagonal");
-  if (rank == 0) s->inverse_diagonal[s->op->owned / 2] = 1;
-  (void)d;
+  *entry = diagonal;
 
   reset(s);
   if (rank == 0) s->b[s->op->owned / 2] = 1e300;
@@ -276,7 +276,7 @@ static void check_indefinite(void) {
   system_destroy(&s);
 }
 
-/* A row of 8 elements with N = 1, 8 nodes by 3 by 3: 7 free DOFs, so 7 iterations at most. */
+/* 9 x 3 x 3 nodes, of which 7 x 1 x 1 are free: CG ends after 7 iterations at most. */
 static void check_termination(void) {
   const sp_box box = {.elements = {8, 2, 2}, .upper = {1, 1, 1}, .map = SP_MAP_SINE};
   const sp_cg_options options = {.tolerance = 1e-12, .max_iterations = 7};
@@ -304,7 +304,7 @@ static void check_jacobi(void) {
   memcpy(x, s.x, n * sizeof *x);
   reset(&s);
   CHECK(solve(&s, true, &options, &jacobi) == SP_OK, "%s", sp_error_message());
-  CHECK(2 * jacobi.iterations < plain.iterations, "%d iterations with Jacobi, %d without",
+  CHECK(4 * jacobi.iterations < 3 * plain.iterations, "%d iterations with Jacobi, %d without",
         (int)jacobi.iterations, (int)plain.iterations);
   /* |x1 - x2| <= |A^-1| (|r1| + |r2|) <= 2 condition 1e-12 |x|, and the condition number is below
    * the square of the iterations that plain CG needs. */

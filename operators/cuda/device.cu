@@ -31,7 +31,9 @@ sp_status sp_cuda_allocate(size_t count, size_t size, const char *what, void **o
                    "out of memory on GPU %d: %s needs %.1f MB, %.1f of %.1f MB are free",
                    current_device(), what, bytes * 1e-6, available * 1e-6, total * 1e-6);
   }
+  /* Our streams do not wait for the default one, on which this runs. */
   SP_CUDA(cudaMemset(*out, 0, bytes));
+  SP_CUDA(cudaStreamSynchronize(nullptr));
   return SP_OK;
 }
 
@@ -39,6 +41,7 @@ sp_status sp_cuda_copy_of(const void *host, size_t count, size_t size, const cha
                           void **out) {
   SP_TRY(sp_cuda_allocate(count, size, what, out));
   SP_CUDA(cudaMemcpy(*out, host, count * size, cudaMemcpyHostToDevice));
+  SP_CUDA(cudaStreamSynchronize(nullptr));
   return SP_OK;
 }
 

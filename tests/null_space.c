@@ -1,0 +1,256 @@
+/* Pure Neumann problems: the constants that the operator does not see. */
+#include "solver/null_space.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "mesh/box.h"
+#include "tests/check.h"
+#include "tests/run_case.h"
+
+#define BOX "mesh.elements=2 2 2", "problem.lambda=0", "solver.tolerance=1e-12"
+#define NEUMANN "boundary.default=neumann"
+#define SMOOTH "problem.solution=sin(2.9*x+0.4)*cos(2.3*y-0.3)*exp(0.9*z)+5"
+
+static int rank, size;
+
+static void require(sp_status status) {
+  CHECK(status == SP_OK, "%s", sp_error_message());
+  if (status) MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+/* The rates of tests/convergence.c, with its reason for the deviation; without matched means the
+ * error would not fall below the solution's mean of about 5. */
+static void check_convergence(void) {
+  static const char *const operators[] = {"discretization.operator=bp3.5",
+                                          "discretization.operator=bp3.0"};
+  static const char *const refinements[] = {"mesh.refine=1", "mesh.refine=2", "mesh.refine=3"};
+  static const char *const preconditioners[] = {"solver.preconditioner=none",
+                                                "solver.preconditioner=jacobi"};
+  for (int kind = 0; kind < 2; kind++)
+    for (int order = 1; order <= 3; order++) {
+      char order_is[64];
+      snprintf(order_is, sizeof order_is, "discretization.order=%d", order);
+      sp_results results[2];
+      for (int level = 0; level < 2; level++) {
+        const char *const own[] = {operators[kind],
+                                   order_is,
+                                   refinements[level + (order < 3)],
+                                   preconditioners[order % 2],
+                                   "mesh.map=sine",
+                                   BOX,
+                                   NEUMANN,
+                                   SMOOTH,
+                                   NULL};
+        CHECK(run_case(MPI_COMM_WORLD, NULL, own, &results[level]) == SP_OK, "%s",
+              sp_error_message());
+      }
+      const sp_error_norms *coarse = &results[0].norms, *fine = &results[1].norms;
+      CHECK_CLOSE(log2(coarse->l2 / fine->l2), order + 1, 0.2);
+      CHECK_CLOSE(log2(coarse->h1 / fine->h1), order, 0.2);
+    }
+}
+
+/* Whether a case of the undeformed box is refused, with a message that has all of `parts`. */
+static void check_refused(const char *const *own, const char *const *parts) {
+  static const char *const common[] = {BOX, NULL};
+  sp_results results;
+  const sp_status status = run_case(MPI_COMM_WORLD, common, own, &results);
+  CHECK(status == SP_ERR_INPUT, "status %d for %s", (int)status, own[0]);
+  for (; *parts; parts++)
+    CHECK(strstr(sp_error_message(), *parts), "'%s' is not in '%s'", *parts, sp_error_message());
+}
+
+static void check_accepted(const char *const *own, sp_results *results) {
+  static const char *const common[] = {BOX, NULL};
+  CHECK(run_case(MPI_COMM_WORLD, common, own, results) == SP_OK, "%s: %s", own[0],
+        sp_error_message());
+}
+
+static void check_compatibility(void) {
+  sp_results results;
+  /* The integral of 1 over the unit cube is 1, and all of it has one sign. */
+  check_refused((const char *const[]){"problem.forcing=1", "boundary.default=neumann 0", NULL},
+                (const char *const[]){"not compatible", "add up to 1,", "which is 1 of", NULL});
+  /* A flux of 2 through one face of area 1 against a forcing of -1: 1 of 3 is left over. */
+  check_refused((const char *const[]){"problem.forcing=-1", "boundary.default=neumann 0",
+                                      "boundary.zmax=neumann 2", NULL},
+                (const char *const[]){"add up to 1,", NULL});
+  /* These balance: a forcing of -1 with a flux of 1; a forcing with mean zero. */
+  check_accepted((const char *const[]){"problem.forcing=-1", "boundary.default=neumann 0",
+                                       "boundary.zmax=neumann 1", NULL},
+                 &results);
+  check_accepted((const char *const[]){"problem.forcing=cos(pi*x)", "boundary.default=neumann 0",
+                                       "discretization.order=9", NULL},
+                 &results);
+  CHECK(!results.have_norms && results.cg.iterations > 0, "%d iterations",
+        (int)results.cg.iterations);
+  /* The same with its solution, whose mean 3 is given back; N = 9 leaves errors of 1e-8. */
+  check_accepted((const char *const[]){"problem.forcing=pi^2*cos(pi*x)",
+                                       "problem.solution=cos(pi*x)+3", "boundary.default=neumann 0",
+                                       "discretization.order=9", NULL},
+                 &results);
+  CHECK(results.have_norms && results.norms.max < 1e-7, "max %g", results.norms.max);
+  /* Nothing to do. */
+  check_accepted((const char *const[]){"problem.forcing=0", "boundary.default=neumann 0", NULL},
+                 &results);
+  CHECK(results.cg.iterations == 0, "%d iterations", (int)results.cg.iterations);
+  /* Data derived from a solution are compatible up to the quadrature's error, also where groups are
+   * named. */
+  check_accepted((const char *const[]){SMOOTH, "mesh.map=sine", "discretization.order=2",
+                                       "boundary.default=neumann", "boundary.xmin=neumann", NULL},
+                 &results);
+  /* One Dirichlet face, or lambda, and there is no null space. */
+  check_accepted((const char *const[]){"problem.forcing=1", "boundary.default=neumann 0",
+                                       "boundary.xmin=dirichlet 0", NULL},
+                 &results);
+  check_accepted((const char *const[]){"problem.forcing=1", "boundary.default=neumann 0",
+                                       "problem.lambda=1", NULL},
+                 &results);
+}
+
+/* ---- Several components ---- */
+
+typedef struct parts {
+  sp_mesh *mesh;
+  sp_numbering *numbering;
+  sp_exchange *exchange;
+  sp_problem problem;
+} parts;
+
+/* `count` rows of elements along x, one beside the other with gaps between them. The element of
+ * place i in row r is on rank (i + r) % size, so that every row is spread over all ranks. */
+static void parts_create(int count, parts *p) {
+  enum { LENGTH = 9 };
+  sp_hexes *hexes;
+  sp_gid mine = 0;
+  for (int r = 0; r < count; r++)
+    for (int i = 0; i < LENGTH; i++) mine += (i + r) % size == rank;
+  require(sp_hexes_create(mine, 1, 0, 0, &hexes));
+  sp_lid e = 0;
+  for (int r = 0; r < count; r++)
+    for (int i = 0; i < LENGTH; i++) {
+      if ((i + r) % size != rank) continue;
+      for (int c = 0; c < SP_CORNERS; c++) {
+        const int a = c & 1, b = c >> 1 & 1, d = c >> 2;
+        double *point = &hexes->lattice[((size_t)e * SP_CORNERS + (size_t)c) * 3];
+        /* Numbers run against x and the rows interleave. */
+        hexes->vertices[e][c] = (LENGTH - i - a) * 4 * count + (b + 2 * d) * count + r;
+        point[0] = i + a + 0.2 * b;
+        point[1] = 2.5 * r + b;
+        point[2] = d + 0.1 * a;
+      }
+      for (int f = 0; f < SP_FACES; f++) hexes->surfaces[e][f] = SP_SURFACE_INTERIOR;
+      hexes->tags[e++] = 1 + i + LENGTH * r;
+    }
+  *p = (parts){.problem = {.kind = SP_BP35}};
+  require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &p->mesh));
+  require(sp_numbering_create(p->mesh, 3, &p->numbering));
+  require(sp_exchange_create(MPI_COMM_WORLD, p->numbering, &p->exchange));
+}
+
+static void parts_destroy(parts *p) {
+  sp_exchange_destroy(&p->exchange);
+  sp_numbering_destroy(&p->numbering);
+  sp_mesh_destroy(&p->mesh);
+}
+
+/* The row of an element, from its tag. */
+static int row_of(const parts *p, sp_lid e) {
+  return (int)((p->mesh->hexes->tags[e] - 1) / 9);
+}
+
+static void check_components(int count) {
+  enum { NODES = 64 };
+  parts p;
+  sp_null_space *null_space;
+  parts_create(count, &p);
+  const sp_numbering *numbering = p.numbering;
+  require(sp_null_space_create(p.mesh, numbering, p.exchange, &null_space));
+  CHECK(null_space->components == count, "%d components", null_space->components);
+
+  /* One number for all DOFs of a row, the same on all ranks, another one for every row. */
+  int of_row[8][2];
+  for (int r = 0; r < count; r++) of_row[r][0] = of_row[r][1] = -count;
+  for (sp_lid e = 0; e < p.mesh->hexes->count; e++)
+    for (int n = 0; n < NODES; n++) {
+      const int component = null_space->of_dof[numbering->nodes[e * NODES + n]];
+      int *range = of_row[row_of(&p, e)];
+      if (component > range[0]) range[0] = component;
+      if (-component > range[1]) range[1] = -component;
+    }
+  MPI_Allreduce(MPI_IN_PLACE, of_row, 2 * count, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  for (int r = 0; r < count; r++) {
+    CHECK(of_row[r][0] == -of_row[r][1] && of_row[r][0] >= 0 && of_row[r][0] < count,
+          "row %d has components %d to %d", r, -of_row[r][1], of_row[r][0]);
+    for (int s = 0; s < r; s++)
+      CHECK(of_row[r][0] != of_row[s][0], "rows %d and %d are one component", r, s);
+  }
+
+  /* A vector whose components have sums of opposite sign balances as a whole but not in each. */
+  const size_t dofs = (size_t)numbering->local;
+  double *b, *x, imbalance;
+  require(sp_allocate(dofs, sizeof *b, "test", &b));
+  require(sp_allocate(dofs, sizeof *x, "test", &x));
+  for (size_t i = 0; i < dofs; i++)
+    b[i] =
+        null_space->of_dof[i] % 2 ? -1 : 1 + sin((double)sp_numbering_global(numbering, (sp_lid)i));
+  CHECK(sp_null_space_project(null_space, numbering, p.exchange, true, b, &imbalance) ==
+            SP_ERR_INPUT,
+        "an incompatible component passes");
+  for (size_t i = 0; i < dofs; i++)
+    b[i] = 1 + null_space->of_dof[i] + sin((double)sp_numbering_global(numbering, (sp_lid)i));
+  require(sp_null_space_project(null_space, numbering, p.exchange, false, b, &imbalance));
+  CHECK(imbalance > 0.5 && imbalance <= 1, "imbalance %g", imbalance);
+  /* Rounding: 1e-16 for each of 640 entries of size up to 10. */
+  require(sp_null_space_project(null_space, numbering, p.exchange, true, b, &imbalance));
+  CHECK(imbalance < 1e-12, "imbalance %g after projection", imbalance);
+  for (size_t i = 0; i < dofs; i++) x[i] = b[i];
+  sp_exchange_now(p.exchange, SP_MIN, x);
+  CHECK(memcmp(x, b, dofs * sizeof *b) == 0, "holders of a DOF disagree");
+
+  /* Means are matched in each component: constants go to zero, or to the solution's mean. */
+  for (int with_solution = 0; with_solution < 2; with_solution++) {
+    if (with_solution)
+      require(sp_expression_parse("4 + floor(y / 2.5)", "test", &p.problem.solution));
+    for (size_t i = 0; i < dofs; i++) x[i] = 7 - 3 * null_space->of_dof[i];
+    require(sp_null_space_match_means(null_space, &p.problem, p.mesh, numbering, p.exchange, x));
+    for (sp_lid e = 0; e < p.mesh->hexes->count; e++)
+      for (int n = 0; n < NODES; n++)
+        CHECK_CLOSE(x[numbering->nodes[e * NODES + n]], with_solution ? 4 + row_of(&p, e) : 0,
+                    1e-12);
+  }
+  sp_expression_destroy(&p.problem.solution);
+  free(b);
+  free(x);
+  sp_null_space_destroy(&null_space);
+  CHECK(!null_space, "destroyed");
+  parts_destroy(&p);
+}
+
+static void check_existence(void) {
+  sp_problem problem = {.kind = SP_BP35};
+  CHECK(sp_null_space_exists(&problem), "bp3.5, Neumann");
+  problem.has_dirichlet = true;
+  CHECK(!sp_null_space_exists(&problem), "Dirichlet");
+  problem.has_dirichlet = false;
+  problem.lambda = 1e-30;
+  CHECK(!sp_null_space_exists(&problem), "lambda");
+  problem = (sp_problem){.kind = SP_MASS};
+  CHECK(!sp_null_space_exists(&problem), "mass");
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  check_existence();
+  check_components(1);
+  check_components(2);
+  check_components(5);
+  check_compatibility();
+  check_convergence();
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}

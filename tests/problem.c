@@ -1,0 +1,357 @@
+/* From the case to the problem: which condition holds where, what is refused and in which words,
+ * and the data that formulas and solutions become. */
+#include "solver/problem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "mesh/box.h"
+#include "mesh/gmsh.h"
+#include "mesh/reference.h"
+#include "tests/check.h"
+
+static int rank;
+
+static void require(sp_status status) {
+  CHECK(status == SP_OK, "%s", sp_error_message());
+  if (status) MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static sp_config *read_config(const char *const *overrides) {
+  int count = 0;
+  sp_config *config;
+  while (overrides[count]) count++;
+  require(sp_config_read(MPI_COMM_WORLD, NULL, count, overrides, &config));
+  return config;
+}
+
+/* A mesh and what stands on it. */
+typedef struct stage {
+  sp_mesh *mesh;
+  sp_numbering *numbering;
+  sp_exchange *exchange;
+} stage;
+
+static void stage_create(sp_hexes *hexes, int order, stage *s) {
+  require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &s->mesh));
+  require(sp_numbering_create(s->mesh, order, &s->numbering));
+  require(sp_exchange_create(MPI_COMM_WORLD, s->numbering, &s->exchange));
+}
+
+static void stage_destroy(stage *s) {
+  sp_exchange_destroy(&s->exchange);
+  sp_numbering_destroy(&s->numbering);
+  sp_mesh_destroy(&s->mesh);
+}
+
+static sp_hexes *make_box(int nx, int ny, int nz, sp_map map) {
+  const sp_box box = {.elements = {nx, ny, nz}, .upper = {1, 1, 1}, .map = map};
+  sp_hexes *hexes;
+  require(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes));
+  return hexes;
+}
+
+/* ---- What is refused ---- */
+
+/* How far a case gets: created, constrained, loaded. */
+static sp_status try_case(const stage *s, const char *const *overrides) {
+  sp_config *config = read_config(overrides);
+  sp_problem *problem;
+  sp_status status = sp_problem_create(config, s->mesh, &problem);
+  CHECK(!problem == !!status, "a problem and a failure, or neither");
+  if (!status) {
+    const size_t dofs = (size_t)s->numbering->local;
+    bool *constrained;
+    double *values;
+    sp_jacobian_range range;
+    require(sp_allocate(dofs, sizeof *constrained, "test", &constrained));
+    require(sp_allocate(dofs, sizeof *values, "test", &values));
+    status =
+        sp_problem_constraints(problem, s->mesh, s->numbering, s->exchange, constrained, values);
+    if (!status)
+      status = sp_problem_load(problem, s->mesh, s->numbering, s->exchange, values, &range);
+    free(constrained);
+    free(values);
+  }
+  sp_problem_destroy(&problem);
+  sp_config_destroy(&config);
+  return status;
+}
+
+/* Overrides and parts of the message, both ended by NULL. No part: the case is good. */
+typedef struct refusal {
+  const char *overrides[6], *parts[5];
+} refusal;
+
+static void check_refusals(const stage *s, size_t count, const refusal *refusals) {
+  for (size_t r = 0; r < count; r++) {
+    const refusal *it = &refusals[r];
+    const sp_status status = try_case(s, it->overrides);
+    CHECK(status == (it->parts[0] ? SP_ERR_INPUT : SP_OK), "case %s %s: status %d, '%s'",
+          it->overrides[0], it->overrides[1] ? it->overrides[1] : "", (int)status,
+          sp_error_message());
+    for (const char *const *part = it->parts; *part; part++)
+      CHECK(strstr(sp_error_message(), *part), "'%s' is not in '%s'", *part, sp_error_message());
+    CHECK(!strchr(sp_error_message(), '\n'), "more than one line");
+    /* Every rank has the same words. */
+    char message[1024] = "";
+    snprintf(message, sizeof message, "%s", sp_error_message());
+    MPI_Bcast(message, sizeof message, MPI_CHAR, 0, MPI_COMM_WORLD);
+    CHECK(!status || !strcmp(message, sp_error_message()), "rank %d says '%s', rank 0 '%s'", rank,
+          sp_error_message(), message);
+  }
+}
+
+static void check_box_cases(void) {
+  static const refusal refusals[] = {
+      {{"problem.solution=x"}, {NULL}},
+      {{"problem.forcing=1", "boundary.default=dirichlet 0"}, {NULL}},
+      {{"problem.forcing=x", "discretization.operator=mass"}, {NULL}},
+      /* Groups by name and by number. */
+      {{"problem.solution=x", "boundary.xmin=neumann", "boundary.2=dirichlet x"}, {NULL}},
+      {{"problem.solution=x", "boundary.wall=neumann"},
+       {"boundary.wall", "no boundary group 'wall'", "xmin, xmax, ymin, ymax, zmin, zmax"}},
+      {{"problem.solution=x", "boundary.7=neumann"}, {"no boundary group '7'", "zmax"}},
+      {{"problem.solution=x", "boundary.xmin=neumann", "boundary.1=dirichlet"},
+       {"boundary.1", "group '1'", "in common with group 'xmin'"}},
+      {{"problem.solution=x", "boundary.zmax=neumann"}, {"'zmax' has no exterior faces"}},
+      /* Data that nothing defines. */
+      {{"mesh.elements=2 2 2"}, {"problem.solution", "problem.forcing"}},
+      {{"problem.forcing=1", "boundary.xmin=neumann"},
+       {"boundary.xmin", "'xmin = neumann' needs a formula"}},
+      {{"problem.forcing=1", "boundary.xmin=neumann 1"}, {"'default = dirichlet' needs a formula"}},
+      {{"problem.forcing=1"}, {"'default = dirichlet' needs a formula"}},
+      /* The mass problem. */
+      {{"problem.solution=x", "discretization.operator=mass", "problem.lambda=1"},
+       {"problem.lambda", "mass problem has no lambda"}},
+      {{"problem.solution=x", "discretization.operator=mass", "boundary.xmin=dirichlet"},
+       {"boundary.xmin", "mass problem has no boundary conditions"}},
+      /* lambda. */
+      {{"problem.solution=x", "problem.lambda=1+x"}, {"problem.lambda", "varies in space"}},
+      {{"problem.solution=x", "problem.lambda=-2"}, {"problem.lambda", ">= 0", "'-2'"}},
+      {{"problem.solution=x", "problem.lambda=1/0"}, {"finite number"}},
+      {{"problem.solution=x", "problem.lambda=0/0"}, {"finite number"}},
+      {{"problem.solution=x", "problem.lambda=2*pi^2"}, {NULL}},
+      {{"problem.solution=x", "problem.lambda=0"}, {NULL}},
+      /* Formulas. */
+      {{"problem.solution=sin(x"}, {"problem.solution", "column"}},
+      {{"problem.solution=x", "boundary.xmin=dirichlet t"}, {"boundary.xmin", "column", "'t'"}},
+      {{"problem.forcing=1/x", "boundary.default=dirichlet 0"},
+       {"problem.forcing", "'1/x'", "not finite at (0, "}},
+      {{"problem.solution=sqrt(y)"}, {"'sqrt(y)' or a derivative of it", ", 0, "}},
+      {{"problem.solution=x", "boundary.ymax=dirichlet log(x-2)"},
+       {"boundary.ymax", "'log(x-2)'", ", 1, "}},
+      {{"problem.solution=x", "boundary.ymax=neumann 1/(z-z)"}, {"boundary.ymax", "not finite at"}},
+  };
+  sp_hexes *hexes = make_box(2, 2, 2, SP_MAP_NONE);
+  /* zmax keeps its name and its number but loses its surface. */
+  hexes->groups[5].members[5] = false;
+  stage s;
+  stage_create(hexes, 2, &s);
+  check_refusals(&s, sizeof refusals / sizeof refusals[0], refusals);
+  stage_destroy(&s);
+}
+
+/* fixtures/cube.geo: "bottom"; "top and bottom" (20), which has bottom's surface; 30 without a
+ * name; three sides without a group. */
+static void check_file_cases(void) {
+  static const refusal refusals[] = {
+      {{"problem.solution=x", "boundary.top and bottom=neumann"}, {NULL}},
+      {{"problem.solution=x", "boundary.bottom=neumann", "boundary.30=neumann"}, {NULL}},
+      {{"problem.solution=x", "boundary.bottom=neumann", "boundary.20=neumann"},
+       {"group '20' has a surface in common with group 'bottom'"}},
+      {{"problem.solution=x", "boundary.top=neumann"},
+       {"no boundary group 'top'", "bottom", "top and bottom", "30"}},
+  };
+  sp_hexes *hexes;
+  require(sp_gmsh_hexes(MPI_COMM_WORLD, SP_FIXTURES "/cube.geo", &hexes));
+  stage s;
+  stage_create(hexes, 1, &s);
+  check_refusals(&s, sizeof refusals / sizeof refusals[0], refusals);
+  stage_destroy(&s);
+}
+
+/* ---- Dirichlet data ---- */
+
+/* The box without its quarter x > 1/2, y > 1/2. The two faces at the inner edge belong to elements
+ * that do not touch each other's face, on several ranks to different ranks. */
+static sp_hexes *make_angle(void) {
+  sp_hexes *hexes = make_box(4, 4, 8, SP_MAP_NONE);
+  sp_lid kept = 0;
+  for (sp_lid e = 0; e < hexes->count; e++) {
+    const double *corner = &hexes->lattice[(size_t)e * SP_CORNERS * 3];
+    if (corner[0] > 0.4 && corner[1] > 0.4) continue;
+    double *to = &hexes->lattice[(size_t)kept * SP_CORNERS * 3];
+    memmove(to, corner, SP_CORNERS * 3 * sizeof *to);
+    memmove(hexes->vertices[kept], hexes->vertices[e], sizeof hexes->vertices[e]);
+    memmove(hexes->surfaces[kept], hexes->surfaces[e], sizeof hexes->surfaces[e]);
+    hexes->tags[kept] = hexes->tags[e];
+    enum { X_HIGH = 1, Y_HIGH = 3 };
+    if (to[0] > 0.2 && to[0] < 0.3 && to[1] > 0.4) hexes->surfaces[kept][X_HIGH] = X_HIGH;
+    if (to[1] > 0.2 && to[1] < 0.3 && to[0] > 0.4) hexes->surfaces[kept][Y_HIGH] = Y_HIGH;
+    kept++;
+  }
+  hexes->count = kept;
+  return hexes;
+}
+
+typedef struct condition {
+  const char *name;
+  bool (*holds)(const double *point);
+} condition;
+
+static bool near(double a, double b) {
+  return fabs(a - b) < 1e-9;
+}
+
+static bool on_xmax(const double *p) {
+  return near(p[0], 1) || (near(p[0], 0.5) && p[1] > 0.5 - 1e-9);
+}
+
+static bool on_ymax(const double *p) {
+  return near(p[1], 1) || (near(p[1], 0.5) && p[0] > 0.5 - 1e-9);
+}
+
+static bool on_zmin(const double *p) {
+  return near(p[2], 0);
+}
+
+/* The three groups in every order: the first one that holds a node gives its value. */
+static void check_order_of_groups(void) {
+  static const condition groups[] = {{"xmax", on_xmax}, {"ymax", on_ymax}, {"zmin", on_zmin}};
+  static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+                                   {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+  enum { ORDER = 3, NODES = 64 };
+  stage s;
+  stage_create(make_angle(), ORDER, &s);
+  const size_t dofs = (size_t)s.numbering->local;
+  bool *constrained;
+  double *values, xyz[3 * NODES];
+  require(sp_allocate(dofs, sizeof *constrained, "test", &constrained));
+  require(sp_allocate(dofs, sizeof *values, "test", &values));
+  for (int o = 0; o < 6; o++) {
+    char lines[3][64];
+    for (int g = 0; g < 3; g++)
+      snprintf(lines[g], sizeof lines[g], "boundary.%s=dirichlet %d + x/3",
+               groups[orders[o][g]].name, 10 * (g + 1));
+    sp_config *config = read_config((const char *const[]){
+        "problem.forcing=1", "boundary.default=neumann 0", lines[0], lines[1], lines[2], NULL});
+    sp_problem *problem;
+    require(sp_problem_create(config, s.mesh, &problem));
+    CHECK(problem->has_dirichlet, "has_dirichlet on rank %d", rank);
+    require(sp_problem_constraints(problem, s.mesh, s.numbering, s.exchange, constrained, values));
+    for (sp_lid e = 0; e < s.mesh->hexes->count; e++) {
+      sp_hexes_coordinates(s.mesh->hexes, e, ORDER + 1, sp_reference_get(ORDER)->gll.nodes, xyz);
+      for (int n = 0; n < NODES; n++) {
+        const sp_lid dof = s.numbering->nodes[e * NODES + n];
+        const double point[3] = {xyz[n], xyz[NODES + n], xyz[2 * NODES + n]};
+        int first = 0;
+        while (first < 3 && !groups[orders[o][first]].holds(point)) first++;
+        CHECK(constrained[dof] == (first < 3), "at (%g, %g, %g)", point[0], point[1], point[2]);
+        CHECK_CLOSE(values[dof], first < 3 ? 10 * (first + 1) + point[0] / 3 : 0, 1e-13);
+      }
+    }
+    /* The same bits wherever a DOF is held. */
+    double *least;
+    require(sp_allocate(dofs, sizeof *least, "test", &least));
+    memcpy(least, values, dofs * sizeof *least);
+    sp_exchange_now(s.exchange, SP_MIN, least);
+    CHECK(memcmp(least, values, dofs * sizeof *least) == 0, "holders of a DOF disagree");
+    free(least);
+    sp_problem_destroy(&problem);
+    sp_config_destroy(&config);
+  }
+  free(constrained);
+  free(values);
+  stage_destroy(&s);
+}
+
+/* ---- Load vector ---- */
+
+static void load_of(const stage *s, const char *const *overrides, double *load,
+                    sp_jacobian_range *range) {
+  sp_config *config = read_config(overrides);
+  sp_problem *problem;
+  require(sp_problem_create(config, s->mesh, &problem));
+  require(sp_problem_load(problem, s->mesh, s->numbering, s->exchange, load, range));
+  sp_problem_destroy(&problem);
+  sp_config_destroy(&config);
+}
+
+/* What the solution implies is what one would have written by hand. */
+static void check_derived_data(const char *operator_is) {
+  static const char solution[] = "problem.solution=sin(2*x)*exp(y)*(1+z^2)";
+  static const char forcing[] = "problem.forcing=(3+4-1)*sin(2*x)*exp(y)*(1+z^2)-2*sin(2*x)*exp(y)";
+  stage s;
+  stage_create(make_box(3, 2, 2, SP_MAP_NONE), 4, &s);
+  const size_t dofs = (size_t)s.numbering->local;
+  double *derived, *written;
+  sp_jacobian_range range;
+  require(sp_allocate(dofs, sizeof *derived, "test", &derived));
+  require(sp_allocate(dofs, sizeof *written, "test", &written));
+  load_of(&s,
+          (const char *const[]){operator_is, "problem.lambda=3", solution,
+                                "boundary.default=neumann", "boundary.zmin=dirichlet", NULL},
+          derived, &range);
+  load_of(&s,
+          (const char *const[]){
+              operator_is, "problem.lambda=3", forcing, "boundary.xmin=neumann -2*exp(y)*(1+z^2)",
+              "boundary.xmax=neumann 2*cos(2)*exp(y)*(1+z^2)",
+              "boundary.ymin=neumann -sin(2*x)*(1+z^2)", "boundary.ymax=neumann sin(2*x)*e*(1+z^2)",
+              "boundary.zmax=neumann 2*sin(2*x)*exp(y)", "boundary.zmin=dirichlet 0", NULL},
+          written, &range);
+  /* Each entry sums fewer than 1e3 terms, none larger than the volume times 40. */
+  double largest = 0;
+  for (size_t i = 0; i < dofs; i++) {
+    CHECK_CLOSE(derived[i], written[i], 1e-12);
+    largest = fmax(largest, fabs(derived[i]));
+  }
+  CHECK(largest > 1e-3, "all loads are below %g", largest);
+  const double jacobian = 1.0 / (6 * 4 * 4);
+  CHECK_CLOSE(range.smallest, jacobian, 1e-14);
+  CHECK_CLOSE(range.largest, jacobian, 1e-14);
+  free(derived);
+  free(written);
+  stage_destroy(&s);
+}
+
+/* The divergence theorem on deformed elements: with v = 1 and lambda = 0 the load of a quadratic u
+ * adds up to the integral of -lap u and of its flux, which is zero; by bp3.0's quadrature, which is
+ * exact for the degrees at hand (tests/convergence.c), up to the rounding of sums of size ten. */
+static void check_balance(void) {
+  stage s;
+  stage_create(make_box(3, 3, 2, SP_MAP_SINE), 2, &s);
+  double *load, sums[2] = {0, 0};
+  sp_jacobian_range range;
+  require(sp_allocate((size_t)s.numbering->local, sizeof *load, "test", &load));
+  load_of(&s,
+          (const char *const[]){"discretization.operator=bp3.0", "problem.lambda=0",
+                                "problem.solution=x^2+3*y^2-z^2+x*y+2*z",
+                                "boundary.default=neumann", NULL},
+          load, &range);
+  for (sp_lid i = 0; i < s.numbering->owned; i++) {
+    sums[0] += load[i];
+    sums[1] += fabs(load[i]);
+  }
+  MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  CHECK(sums[1] > 1, "loads of %g in all", sums[1]);
+  CHECK_CLOSE(sums[0], 0, 1e-12 * sums[1]);
+  CHECK(range.smallest > 0 && range.smallest < range.largest, "|J| from %g to %g", range.smallest,
+        range.largest);
+  free(load);
+  stage_destroy(&s);
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  check_box_cases();
+  check_file_cases();
+  check_order_of_groups();
+  check_derived_data("discretization.operator=bp3.5");
+  check_derived_data("discretization.operator=bp3.0");
+  check_balance();
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}

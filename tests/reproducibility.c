@@ -1,0 +1,173 @@
+/* The same case on 1, 2 and 4 ranks: the first ten residuals agree to 1e-10 relative, solutions to
+ * a small multiple of the tolerance; on the same ranks, to the last bit. Run on 4 ranks; results
+ * are read back from the run log and the field file. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <hdf5.h>
+
+#include "tests/check.h"
+#include "tests/run_case.h"
+
+static const int ELEMENTS = 4 * 4 * 3;
+enum { ORDER = 4, NODES = (ORDER + 1) * (ORDER + 1) * (ORDER + 1), RESIDUALS = 10 };
+
+#define LOG "reproducibility.h5"
+#define FIELD "reproducibility.hdf"
+
+typedef struct outcome {
+  sp_status status;
+  sp_results results;
+  int count;
+  double *residuals; /* [count], absolute */
+  double *points;    /* [elements][NODES][3], elements by their first point */
+  double *u;         /* [elements][NODES] */
+} outcome;
+
+static double *read_dataset(hid_t file, const char *name, hid_t type, size_t *count) {
+  const hid_t set = H5Dopen2(file, name, H5P_DEFAULT), space = H5Dget_space(set);
+  const hssize_t points = H5Sget_simple_extent_npoints(space);
+  CHECK(points > 0, "%s is empty", name);
+  *count = points > 0 ? (size_t)points : 0;
+  double *values = calloc(*count + 1, sizeof *values);
+  if (!values) abort();
+  CHECK(H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0, "cannot read %s", name);
+  H5Sclose(space);
+  H5Dclose(set);
+  return values;
+}
+
+typedef struct cell {
+  const double *points, *u;
+} cell;
+
+static int compare_cells(const void *left, const void *right) {
+  const double *a = ((const cell *)left)->points, *b = ((const cell *)right)->points;
+  for (int d = 2; d >= 0; d--)
+    if (a[d] != b[d]) return a[d] < b[d] ? -1 : 1;
+  return 0;
+}
+
+static void read_field(outcome *out) {
+  size_t points_count, u_count;
+  const hid_t file = H5Fopen(FIELD, H5F_ACC_RDONLY, H5P_DEFAULT);
+  double *points = read_dataset(file, "VTKHDF/Points", H5T_NATIVE_DOUBLE, &points_count);
+  double *u = read_dataset(file, "VTKHDF/PointData/u", H5T_NATIVE_DOUBLE, &u_count);
+  H5Fclose(file);
+  const size_t elements = (size_t)ELEMENTS;
+  CHECK(points_count == elements * NODES * 3 && u_count == elements * NODES, "%zu points, %zu u",
+        points_count, u_count);
+  if (points_count != elements * NODES * 3 || u_count != elements * NODES) abort();
+  cell *cells = malloc(elements * sizeof *cells);
+  out->points = malloc(points_count * sizeof(double));
+  out->u = malloc(u_count * sizeof(double));
+  if (!cells || !out->points || !out->u) abort();
+  for (size_t e = 0; e < elements; e++) cells[e] = (cell){&points[e * NODES * 3], &u[e * NODES]};
+  qsort(cells, elements, sizeof *cells, compare_cells);
+  for (size_t e = 0; e < elements; e++) {
+    memcpy(&out->points[e * NODES * 3], cells[e].points, NODES * 3 * sizeof(double));
+    memcpy(&out->u[e * NODES], cells[e].u, NODES * sizeof(double));
+  }
+  free(cells);
+  free(points);
+  free(u);
+}
+
+static void read_log(outcome *out) {
+  size_t count;
+  const hid_t memory = H5Tcreate(H5T_COMPOUND, sizeof(double));
+  H5Tinsert(memory, "absolute", 0, H5T_NATIVE_DOUBLE);
+  const hid_t file = H5Fopen(LOG, H5F_ACC_RDONLY, H5P_DEFAULT);
+  out->residuals = read_dataset(file, "residual", memory, &count);
+  out->count = (int)count;
+  H5Fclose(file);
+  H5Tclose(memory);
+}
+
+/* The case on the first `ranks` ranks; rank 0 gets the outcome. */
+static void run_on(int ranks, const char *const *own, outcome *out) {
+  int rank;
+  MPI_Comm comm;
+  static const char *const common[] = {"output.log=" LOG,
+                                       "output.field=" FIELD,
+                                       "mesh.elements=4 4 3",
+                                       "mesh.map=sine",
+                                       "discretization.order=4",
+                                       "problem.solution=sin(2.9*x+0.4)*cos(2.3*y-0.3)*exp(0.9*z)",
+                                       NULL};
+  *out = (outcome){0};
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_split(MPI_COMM_WORLD, rank < ranks ? 0 : MPI_UNDEFINED, rank, &comm);
+  if (comm == MPI_COMM_NULL) return;
+  out->status = run_case(comm, common, own, &out->results);
+  CHECK(out->status == SP_OK, "%d ranks: %s", ranks, sp_error_message());
+  MPI_Comm_free(&comm);
+  if (rank > 0 || out->status) return;
+  read_log(out);
+  read_field(out);
+  unlink(LOG);
+  unlink(FIELD);
+}
+
+static void outcome_destroy(outcome *out) {
+  free(out->residuals);
+  free(out->points);
+  free(out->u);
+}
+
+/* On rank 0: `other` ran on other ranks than `one`, or (`same`) on as many. */
+static void compare(const outcome *one, const outcome *other, double tolerance, bool same) {
+  const size_t nodes = (size_t)ELEMENTS * NODES;
+  double largest = 0, difference = 0;
+  CHECK(one->count > RESIDUALS && other->count > RESIDUALS, "%d and %d residuals", one->count,
+        other->count);
+  for (int i = 0; i <= RESIDUALS && i < one->count && i < other->count; i++)
+    CHECK_CLOSE(other->residuals[i] / one->residuals[i], 1, 1e-10);
+  CHECK(memcmp(one->points, other->points, 3 * nodes * sizeof(double)) == 0, "points differ");
+  for (size_t n = 0; n < nodes; n++) {
+    largest = fmax(largest, fabs(one->u[n]));
+    difference = fmax(difference, fabs(one->u[n] - other->u[n]));
+  }
+  CHECK(largest > 0.5, "u is below %g", largest);
+  CHECK(difference <= 100 * tolerance * largest, "solutions differ by %g", difference);
+  if (!same) return;
+  CHECK(one->count == other->count &&
+            memcmp(one->residuals, other->residuals, (size_t)one->count * sizeof(double)) == 0,
+        "residuals of two equal runs differ");
+  CHECK(memcmp(one->u, other->u, nodes * sizeof(double)) == 0, "two equal runs differ");
+  CHECK(memcmp(&one->results.norms, &other->results.norms, sizeof one->results.norms) == 0,
+        "error norms of two equal runs differ");
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  int rank, size;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  static const char tolerance[] = "solver.tolerance=1e-9";
+  static const char *const cases[][5] = {
+      {tolerance, "discretization.operator=mass", "solver.preconditioner=jacobi"},
+      {tolerance, "discretization.operator=bp3.5", "boundary.xmin=neumann"},
+      {tolerance, "discretization.operator=bp3.0", "solver.preconditioner=jacobi"},
+      {tolerance, "discretization.operator=bp3.5", "boundary.default=neumann", "problem.lambda=0"},
+  };
+  for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+    outcome serial, parallel, repeated;
+    run_on(1, cases[c], &serial);
+    for (int ranks = 1; ranks <= size; ranks *= 2) {
+      run_on(ranks, cases[c], &parallel);
+      run_on(ranks, cases[c], &repeated);
+      if (rank == 0 && !serial.status && !parallel.status && !repeated.status) {
+        compare(&serial, &parallel, 1e-9, ranks == 1);
+        compare(&parallel, &repeated, 1e-9, true);
+      }
+      outcome_destroy(&parallel);
+      outcome_destroy(&repeated);
+    }
+    outcome_destroy(&serial);
+  }
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}
