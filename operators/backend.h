@@ -65,6 +65,8 @@ typedef struct sp_backend {
   void (*vector_destroy)(sp_device *device, double **vector);
   sp_status (*upload)(sp_device *device, size_t count, const double *host, double *vector);
   sp_status (*download)(sp_device *device, size_t count, const double *vector, double *host);
+  sp_status (*copy)(sp_device *device, size_t count, const double *from, double *to);
+  sp_status (*finish)(sp_device *device); /* wait until all queued work is done */
 
   sp_status (*operator_create)(sp_device *device, const sp_operator_setup *setup,
                                sp_local_operator **out);
@@ -77,6 +79,11 @@ typedef struct sp_backend {
    * space. */
   sp_status (*apply)(sp_local_operator *local, sp_part part, bool constrained, const double *x,
                      double *y);
+
+  /* The local operator alone, between E-vectors of `e_vector_size` doubles in the backend's own
+   * layout: what the paper measures. Dirichlet DOFs do not matter. */
+  size_t (*e_vector_size)(const sp_local_operator *local);
+  sp_status (*apply_unassembled)(sp_local_operator *local, const double *x, double *y);
 
   /* Pass 1 of a CG iteration over one part: p = z + beta p with z = D^-1 r where elements touch it
    * first, ap += Z^T A Z p, and the sum of p_e^T A_e p_e for `sums`. */

@@ -17,6 +17,7 @@ struct sp_local_operator {
   int geometry; /* 0 stored, 1 trilinear */
   double lambda;
   int halo_elements, elements, owned, dofs;
+  size_t nodes_an_element;
   double *factors, *surface, *energy, *partial;
   int *nodes;
   sp_cuda_assembly assembly;
@@ -68,6 +69,16 @@ static sp_status cuda_download(sp_device *device, size_t count, const double *ve
                                double *host) {
   SP_CUDA(
       cudaMemcpyAsync(host, vector, count * sizeof *host, cudaMemcpyDeviceToHost, device->stream));
+  SP_CUDA(cudaStreamSynchronize(device->stream));
+  return SP_OK;
+}
+
+static sp_status cuda_copy(sp_device *device, size_t count, const double *from, double *to) {
+  SP_CUDA(cudaMemcpyAsync(to, from, count * sizeof *to, cudaMemcpyDeviceToDevice, device->stream));
+  return SP_OK;
+}
+
+static sp_status cuda_finish(sp_device *device) {
   SP_CUDA(cudaStreamSynchronize(device->stream));
   return SP_OK;
 }
@@ -209,6 +220,8 @@ static sp_status cuda_operator_create(sp_device *device, const sp_operator_setup
   local->elements = setup->mesh->hexes->count;
   local->owned = setup->numbering->owned;
   local->dofs = setup->numbering->local;
+  const size_t nq = (size_t)setup->numbering->order + 1;
+  local->nodes_an_element = nq * nq * nq;
   const sp_status status = build(setup, local);
   if (status)
     cuda_operator_destroy(&local);
@@ -258,6 +271,21 @@ static sp_status cuda_apply(sp_local_operator *local, sp_part part, bool constra
   const sp_cuda_scalars none = {};
   if (part == SP_HALO) SP_TRY(set_scalars(local, &none));
   return apply_part(local, part, constrained, x, y, false);
+}
+
+static size_t cuda_e_vector_size(const sp_local_operator *local) {
+  return (size_t)local->elements * local->nodes_an_element;
+}
+
+static sp_status cuda_apply_unassembled(sp_local_operator *local, const double *x, double *y) {
+  sp_cuda_arguments arguments = {};
+  arguments.last = local->elements;
+  arguments.factors = local->factors;
+  arguments.x = x;
+  arguments.y = y;
+  arguments.lambda = local->lambda;
+  SP_CUDA(local->order->apply[local->kind][local->geometry](&arguments, local->device->stream));
+  return SP_OK;
 }
 
 static sp_status cuda_direction(sp_local_operator *local, sp_part part, double beta,
@@ -384,10 +412,14 @@ static const sp_backend table = {
     .vector_destroy = cuda_vector_destroy,
     .upload = cuda_upload,
     .download = cuda_download,
+    .copy = cuda_copy,
+    .finish = cuda_finish,
     .operator_create = cuda_operator_create,
     .operator_destroy = cuda_operator_destroy,
     .operator_bytes = cuda_operator_bytes,
     .apply = cuda_apply,
+    .e_vector_size = cuda_e_vector_size,
+    .apply_unassembled = cuda_apply_unassembled,
     .direction = cuda_direction,
     .update = cuda_update,
     .sums = cuda_sums,

@@ -15,11 +15,13 @@ typedef struct sp_cuda_arguments {
    * coefficient m of component d at 3 m + d: x_d = c_0 + c_1 r + c_2 s + c_3 t + c_4 rs + c_5 st +
    * c_6 rt + c_7 rst. */
   const double *factors;
-  const int *nodes; /* [elements][Np], DOF d, or ~d where it is constrained */
-  const double *x;  /* L-vector */
-  double *y;        /* L-vector: interior nodes are stored here, they belong to one element only */
-  double *surface;  /* [elements][Np]: the other nodes, to be summed in a second pass */
-  double *energy;   /* [blocks of this launch], partial sums of x_e^T A_e x_e */
+  /* [elements][Np], DOF d, or ~d where it is constrained. NULL: x and y are E-vectors
+   * [elements][Np], and neither Z nor Z^T is applied. */
+  const int *nodes;
+  const double *x; /* L-vector */
+  double *y;       /* L-vector: interior nodes are stored here, they belong to one element only */
+  double *surface; /* [elements][Np]: the other nodes, to be summed in a second pass */
+  double *energy;  /* [blocks of this launch], partial sums of x_e^T A_e x_e */
   double lambda;
   bool constrained; /* constrained DOFs count as zero in x */
 } sp_cuda_arguments;

@@ -41,7 +41,9 @@ template <int n> constexpr int array_size = n *n *pitch<n>;
 // ---- Z and Z^T
 // -----------------------------------------------------------------------------------
 
+template <bool ASSEMBLED>
 __device__ __forceinline__ double load(const sp_cuda_arguments &a, size_t entry) {
+  if (!ASSEMBLED) return a.x[entry];
   const int dof = a.nodes[entry];
   if (dof >= 0) return a.x[dof];
   return a.constrained ? 0 : a.x[~dof];
@@ -51,9 +53,12 @@ __device__ __forceinline__ bool is_interior(int i, int j, int k) {
   return i > 0 && i < Nq - 1 && j > 0 && j < Nq - 1 && k > 0 && k < Nq - 1;
 }
 
+template <bool ASSEMBLED>
 __device__ __forceinline__ void store(const sp_cuda_arguments &a, size_t entry, bool interior,
                                       double value) {
-  if (interior)
+  if (!ASSEMBLED)
+    a.y[entry] = value;
+  else if (interior)
     a.y[a.nodes[entry]] = value;
   else
     a.surface[entry] = value;
@@ -256,7 +261,7 @@ template <int n> struct team {
 
 template <int E, int n> constexpr int threads = (E * n * n + 31) / 32 * 32;
 
-template <int E, int MIN_BLOCKS, int GEOMETRY>
+template <int E, int MIN_BLOCKS, int GEOMETRY, bool ASSEMBLED>
 __global__ __launch_bounds__(threads<E, Nq>, MIN_BLOCKS) void bp35(sp_cuda_arguments a) {
   extern __shared__ double shared[];
   const auto t = team<Nq>::template make<E>(a);
@@ -267,14 +272,14 @@ __global__ __launch_bounds__(threads<E, Nq>, MIN_BLOCKS) void bp35(sp_cuda_argum
   double u[Nq], result[Nq], energy = 0;
   if (t.on) {
 #pragma unroll
-    for (int k = 0; k < Nq; k++) u[k] = load(a, base + k * Nq * Nq);
+    for (int k = 0; k < Nq; k++) u[k] = load<ASSEMBLED>(a, base + k * Nq * Nq);
   }
   stiffness<Nq, GEOMETRY>(t.on, t.i, t.j, factors, a.lambda, u, result, U, X, Y);
   if (t.on) {
 #pragma unroll
     for (int k = 0; k < Nq; k++) {
       energy += u[k] * result[k];
-      store(a, base + k * Nq * Nq, is_interior(t.i, t.j, k), result[k]);
+      store<ASSEMBLED>(a, base + k * Nq * Nq, is_interior(t.i, t.j, k), result[k]);
     }
   }
   if (a.energy) store_energy(a.energy, energy);
@@ -284,21 +289,21 @@ __global__ __launch_bounds__(threads<E, Nq>, MIN_BLOCKS) void bp35(sp_cuda_argum
 // ------------------------------------------------
 
 // Nodes of the element to U, coalesced: entry p of U lies at row p / Nq, column p % Nq.
-template <int E>
+template <bool ASSEMBLED>
 __device__ __forceinline__ void load_nodes(const sp_cuda_arguments &a, const team<M> &t,
                                            double *U) {
   if (!t.on) return;
   for (int p = t.j * M + t.i; p < Np; p += M * M)
-    U[p / Nq * pitch<M> + p % Nq] = load(a, (size_t)t.element * Np + p);
+    U[p / Nq * pitch<M> + p % Nq] = load<ASSEMBLED>(a, (size_t)t.element * Np + p);
 }
 
-template <int E>
+template <bool ASSEMBLED>
 __device__ __forceinline__ void store_nodes(const sp_cuda_arguments &a, const team<M> &t,
                                             const double *U) {
   if (!t.on) return;
   for (int p = t.j * M + t.i; p < Np; p += M * M)
-    store(a, (size_t)t.element * Np + p, is_interior(p % Nq, p / Nq % Nq, p / (Nq * Nq)),
-          U[p / Nq * pitch<M> + p % Nq]);
+    store<ASSEMBLED>(a, (size_t)t.element * Np + p, is_interior(p % Nq, p / Nq % Nq, p / (Nq * Nq)),
+                     U[p / Nq * pitch<M> + p % Nq]);
 }
 
 // u[k] at the Gauss points (i, j, k) of the thread's column, from the nodes in U. Arrays hold
@@ -391,14 +396,14 @@ __device__ __forceinline__ void project(const team<M> &t, const double (&u)[M], 
   __syncthreads();
 }
 
-template <int E, int MIN_BLOCKS, int GEOMETRY>
+template <int E, int MIN_BLOCKS, int GEOMETRY, bool ASSEMBLED>
 __global__ __launch_bounds__(threads<E, M>, MIN_BLOCKS) void mass(sp_cuda_arguments a) {
   extern __shared__ double shared[];
   const auto t = team<M>::template make<E>(a);
   double *X = shared + t.slot * 2 * array_size<M>, *Y = X + array_size<M>;
   const double *factors = a.factors + (size_t)t.element * (GEOMETRY == TRILINEAR ? 24 : M * M * M);
   double u[M], energy = 0;
-  load_nodes<E>(a, t, Y);
+  load_nodes<ASSEMBLED>(a, t, Y);
   interpolate(t, Y, X, Y, u);
   if (t.on) {
     column_map<M> map;
@@ -416,11 +421,11 @@ __global__ __launch_bounds__(threads<E, M>, MIN_BLOCKS) void mass(sp_cuda_argume
     }
   }
   project(t, u, Y, X, Y);
-  store_nodes<E>(a, t, Y);
+  store_nodes<ASSEMBLED>(a, t, Y);
   if (a.energy) store_energy(a.energy, energy);
 }
 
-template <int E, int MIN_BLOCKS, int GEOMETRY>
+template <int E, int MIN_BLOCKS, int GEOMETRY, bool ASSEMBLED>
 __global__ __launch_bounds__(threads<E, M>, MIN_BLOCKS) void bp30(sp_cuda_arguments a) {
   extern __shared__ double shared[];
   const auto t = team<M>::template make<E>(a);
@@ -428,7 +433,7 @@ __global__ __launch_bounds__(threads<E, M>, MIN_BLOCKS) void bp30(sp_cuda_argume
   const double *factors =
       a.factors + (size_t)t.element * (GEOMETRY == TRILINEAR ? 24 : 7 * M * M * M);
   double u[M], result[M], energy = 0;
-  load_nodes<E>(a, t, U);
+  load_nodes<ASSEMBLED>(a, t, U);
   interpolate(t, U, X, Y, u);
   stiffness<M, GEOMETRY>(t.on, t.i, t.j, factors, a.lambda, u, result, U, X, Y);
   if (t.on) {
@@ -436,7 +441,7 @@ __global__ __launch_bounds__(threads<E, M>, MIN_BLOCKS) void bp30(sp_cuda_argume
     for (int k = 0; k < M; k++) energy += u[k] * result[k];
   }
   project(t, result, U, X, Y);
-  store_nodes<E>(a, t, U);
+  store_nodes<ASSEMBLED>(a, t, U);
   if (a.energy) store_energy(a.energy, energy);
 }
 
@@ -462,15 +467,17 @@ template <int block> constexpr int min_blocks = limit(512 / block, 1, 16);
 
 using kernel = void (*)(sp_cuda_arguments);
 
-template <kernel K, int E, int n, int arrays>
+// Two variants of one kernel: between L-vectors, and between E-vectors.
+template <kernel ASSEMBLED, kernel UNASSEMBLED, int E, int n, int arrays>
 cudaError_t launch(const sp_cuda_arguments *arguments, cudaStream_t stream) {
   constexpr size_t bytes = (size_t)E * arrays * array_size<n> * sizeof(double);
+  const kernel chosen = arguments->nodes ? ASSEMBLED : UNASSEMBLED;
   const int elements = arguments->last - arguments->first;
   if (elements == 0) return cudaSuccess;
   const cudaError_t error =
-      cudaFuncSetAttribute(K, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+      cudaFuncSetAttribute(chosen, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
   if (error != cudaSuccess) return error;
-  K<<<(elements + E - 1) / E, threads<E, n>, bytes, stream>>>(*arguments);
+  chosen<<<(elements + E - 1) / E, threads<E, n>, bytes, stream>>>(*arguments);
   return cudaGetLastError();
 }
 
@@ -494,23 +501,30 @@ cudaError_t prepare(const sp_reference *reference) {
   return cudaSuccess;
 }
 
+template <int G, bool A>
+constexpr kernel bp35_kernel = bp35<bp35_elements, min_blocks<threads<bp35_elements, Nq>>, G, A>;
+template <int G, bool A>
+constexpr kernel mass_kernel = mass<mass_elements, min_blocks<threads<mass_elements, M>>, G, A>;
+template <int G, bool A>
+constexpr kernel bp30_kernel = bp30<bp30_elements, min_blocks<threads<bp30_elements, M>>, G, A>;
+
 template <int G>
-constexpr kernel bp35_kernel = bp35<bp35_elements, min_blocks<threads<bp35_elements, Nq>>, G>;
+constexpr sp_cuda_launch *bp35_launch =
+    launch<bp35_kernel<G, true>, bp35_kernel<G, false>, bp35_elements, Nq, 3>;
 template <int G>
-constexpr kernel mass_kernel = mass<mass_elements, min_blocks<threads<mass_elements, M>>, G>;
+constexpr sp_cuda_launch *mass_launch =
+    launch<mass_kernel<G, true>, mass_kernel<G, false>, mass_elements, M, 2>;
 template <int G>
-constexpr kernel bp30_kernel = bp30<bp30_elements, min_blocks<threads<bp30_elements, M>>, G>;
+constexpr sp_cuda_launch *bp30_launch =
+    launch<bp30_kernel<G, true>, bp30_kernel<G, false>, bp30_elements, M, 3>;
 
 } // namespace
 
-extern "C" const sp_cuda_order JOIN(sp_cuda_order_, SP_ORDER) = {
-    prepare,
-    {{launch<mass_kernel<STORED>, mass_elements, M, 2>,
-      launch<mass_kernel<TRILINEAR>, mass_elements, M, 2>},
-     {launch<bp35_kernel<STORED>, bp35_elements, Nq, 3>,
-      launch<bp35_kernel<TRILINEAR>, bp35_elements, Nq, 3>},
-     {launch<bp30_kernel<STORED>, bp30_elements, M, 3>,
-      launch<bp30_kernel<TRILINEAR>, bp30_elements, M, 3>}},
-    {{mass_elements, mass_elements},
-     {bp35_elements, bp35_elements},
-     {bp30_elements, bp30_elements}}};
+extern "C" const sp_cuda_order JOIN(sp_cuda_order_,
+                                    SP_ORDER) = {prepare,
+                                                 {{mass_launch<STORED>, mass_launch<TRILINEAR>},
+                                                  {bp35_launch<STORED>, bp35_launch<TRILINEAR>},
+                                                  {bp30_launch<STORED>, bp30_launch<TRILINEAR>}},
+                                                 {{mass_elements, mass_elements},
+                                                  {bp35_elements, bp35_elements},
+                                                  {bp30_elements, bp30_elements}}};

@@ -19,7 +19,7 @@ struct sp_local_operator {
   sp_host_layout layout;
   sp_host_tables tables;
   double lambda;
-  size_t bytes;
+  size_t bytes, nodes; /* nodes of an element */
   double *work;
   double sums[2];
 };
@@ -86,6 +86,17 @@ static sp_status host_download(sp_device *device, size_t count, const double *ve
   return SP_OK;
 }
 
+static sp_status host_copy(sp_device *device, size_t count, const double *from, double *to) {
+  (void)device;
+  memcpy(to, from, count * sizeof *to);
+  return SP_OK;
+}
+
+static sp_status host_finish(sp_device *device) {
+  (void)device;
+  return SP_OK;
+}
+
 static void host_operator_destroy(sp_local_operator **local) {
   if (!*local) return;
   sp_host_layout_free(&(*local)->layout);
@@ -104,6 +115,7 @@ static sp_status host_operator_create(sp_device *device, const sp_operator_setup
   local->kernels = device->kernels;
   local->sweep = device->kernels->sweep[setup->kind][trilinear][order];
   local->lambda = setup->lambda;
+  local->nodes = (size_t)((order + 1) * (order + 1) * (order + 1));
   sp_host_tables_fill(setup->kind, order, &local->tables);
   sp_status status = sp_host_layout_create(setup, &local->layout);
   if (!status) status = sp_host_allocate(SP_HOST_WORK, "kernel workspace", &local->work);
@@ -132,6 +144,17 @@ static sp_status host_apply(sp_local_operator *local, sp_part part, bool constra
                             const double *x, double *y) {
   sp_host_sweep sweep = {.x = x, .y = y, .constrained = constrained};
   run_sweep(local, part, &sweep);
+  return SP_OK;
+}
+
+static size_t host_e_vector_size(const sp_local_operator *local) {
+  return (size_t)local->layout.blocks * local->nodes * SP_LANES;
+}
+
+static sp_status host_apply_unassembled(sp_local_operator *local, const double *x, double *y) {
+  sp_host_sweep sweep = {.x = x, .y = y, .unassembled = true};
+  run_sweep(local, SP_HALO, &sweep);
+  run_sweep(local, SP_INNER, &sweep);
   return SP_OK;
 }
 
@@ -182,10 +205,14 @@ const sp_backend sp_backend_host = {
     .vector_destroy = host_vector_destroy,
     .upload = host_upload,
     .download = host_download,
+    .copy = host_copy,
+    .finish = host_finish,
     .operator_create = host_operator_create,
     .operator_destroy = host_operator_destroy,
     .operator_bytes = host_operator_bytes,
     .apply = host_apply,
+    .e_vector_size = host_e_vector_size,
+    .apply_unassembled = host_apply_unassembled,
     .direction = host_direction,
     .update = host_update,
     .sums = host_sums,

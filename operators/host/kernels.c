@@ -253,21 +253,27 @@ INLINE void sweep_blocks(sp_problem_kind kind, int trilinear, int order,
   const int nq = order + 1, points = nq * nq * nq, n = kind == SP_BP35 ? nq : nq + 1;
   const ptrdiff_t stride =
       SP_LANES * (trilinear ? 24 : (ptrdiff_t)n * n * n * (kind == SP_MASS ? 1 : SP_FACTORS));
-  vec *u = (vec *)sweep->work, *out = u + points, *work = out + points;
+  vec *gathered = (vec *)sweep->work, *scattered = gathered + points, *work = scattered + points;
   vec energy = splat(0);
-  if (sweep->first == 0) first_touch(sweep, layout->owned, layout->local);
+  if (sweep->first == 0 && !sweep->unassembled) first_touch(sweep, layout->owned, layout->local);
   for (sp_lid b = sweep->first; b < sweep->last; b++) {
     const sp_lid *dofs = &layout->dofs[(ptrdiff_t)b * points * SP_LANES];
     const double *factors = &layout->factors[b * stride];
     const bool plain = layout->plain[b];
-    first_touch(sweep, layout->touched[b], layout->touched[b + 1]);
-    gather(points, dofs, plain, sweep->constrained, sweep->x, u);
+    const ptrdiff_t place = (ptrdiff_t)b * points * SP_LANES;
+    const vec *u = sweep->unassembled ? (const vec *)(sweep->x + place) : gathered;
+    vec *out = sweep->unassembled ? (vec *)(sweep->y + place) : scattered;
+    if (!sweep->unassembled) {
+      first_touch(sweep, layout->touched[b], layout->touched[b + 1]);
+      gather(points, dofs, plain, sweep->constrained, sweep->x, gathered);
+    }
     if (kind == SP_MASS)
       mass(nq, trilinear, tables, factors, u, out, work);
     else if (kind == SP_BP35)
       stiffness(nq, trilinear, tables, factors, sweep->lambda, u, out, work, work + points);
     else
       bp30(nq, trilinear, tables, factors, sweep->lambda, u, out, work);
+    if (sweep->unassembled) continue;
     for (int p = 0; p < points; p++) energy += u[p] * out[p];
     scatter(points, dofs, plain, sweep->constrained, out, sweep->y);
   }

@@ -63,7 +63,8 @@ typedef struct sp_host_sweep {
   double *direction;
   const double *residual, *inverse_diagonal;
   double beta;
-  double *work; /* SP_HOST_WORK doubles, 64-byte aligned */
+  bool unassembled; /* x and y are E-vectors, [blocks][Np][SP_LANES]: neither Z nor Z^T */
+  double *work;     /* SP_HOST_WORK doubles, 64-byte aligned */
 } sp_host_sweep;
 
 enum { SP_HOST_WORK = 5 * SP_MAX_M * SP_MAX_M * SP_MAX_M * SP_LANES };
