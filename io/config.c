@@ -197,6 +197,14 @@ static sp_status check_corners(const struct reader *reader) {
   return SP_OK;
 }
 
+static sp_status check_outputs(const struct reader *reader) {
+  const char *log = reader->config->output.log, *field = reader->config->output.field;
+  if (!log[0] || strcmp(log, field) != 0) return SP_OK;
+  const char *where = where_given(reader, "output", "field");
+  if (!where) where = where_given(reader, "output", "log");
+  return sp_fail(SP_ERR_INPUT, "%s: log and field are the same file, '%s'", where, log);
+}
+
 static sp_status check_whole(struct reader *reader) {
   sp_config *config = reader->config;
   config->problem.lambda_given = where_given(reader, "problem", "lambda");
@@ -204,6 +212,7 @@ static sp_status check_whole(struct reader *reader) {
   for (int k = 0; k < sp_key_count; k++)
     if (reader->where[k] && sp_keys[k].applies && !sp_keys[k].applies(config))
       return sp_fail(SP_ERR_INPUT, "%s: %s", reader->where[k], sp_keys[k].misfit);
+  SP_TRY(check_outputs(reader));
   return check_corners(reader);
 }
 

@@ -284,6 +284,22 @@ static sp_status prepare(piece *p, const char *path, int order, char **temporary
   return sp_allocate(BLOCK_BYTES, 1, "a block of the field file", &p->block);
 }
 
+sp_status sp_field_file_check(MPI_Comm comm, const char *path) {
+  int rank;
+  MPI_Comm_rank(comm, &rank);
+  sp_status status = SP_OK;
+  if (rank == 0) {
+    char *temporary = NULL;
+    status = sp_file_temporary_name(path, &temporary);
+    if (status == SP_OK) status = sp_file_write(temporary, "", 0);
+    if (status == SP_OK) unlink(temporary);
+    free(temporary);
+    if (status != SP_OK)
+      status = sp_fail(status, "cannot write field %s: %s", path, sp_error_message());
+  }
+  return sp_agree(comm, status);
+}
+
 sp_status sp_field_file_write(MPI_Comm comm, const char *path, int order, int64_t elements,
                               const double *points, int field_count, const char *const *names,
                               const double *const *fields) {

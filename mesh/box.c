@@ -53,7 +53,7 @@ void sp_box_deform(sp_map map, double epsilon, double point[3]) {
 }
 
 static sp_gid vertex_number(const sp_box *box, const int place[3]) {
-  const sp_gid nx = box->elements[0] + 1, ny = box->elements[1] + 1;
+  const sp_gid nx = (sp_gid)box->elements[0] + 1, ny = (sp_gid)box->elements[1] + 1;
   return place[0] + nx * (place[1] + ny * (sp_gid)place[2]);
 }
 

@@ -26,11 +26,12 @@ sp_status sp_partition_brick(const int elements[3], int size, int rank, sp_brick
     sp_gid slice = 1;
     for (int c = 0; c < 3; c++)
       if (c != d) slice *= brick->last[c] - brick->first[c];
+    if (slice > size) slice = size; /* enough for any share; keeps the products below in range */
     /* Cut near the middle, where layers are; then give each side ranks by the layers that it got,
      * as many as it has elements for. */
     const int cut = clamp(((sp_gid)n * (size / 2) + size / 2) / size, 1, n - 1);
     const sp_gid fewest = size - (n - cut) * slice, most = cut * slice;
-    const sp_gid share = (2 * (sp_gid)size * cut + n) / (2 * n);
+    const sp_gid share = (2 * (sp_gid)size * cut + n) / (2 * (sp_gid)n);
     const int low_size = clamp(share, fewest > 1 ? fewest : 1, most < size - 1 ? most : size - 1);
     if (rank < first_rank + low_size) {
       brick->last[d] = brick->first[d] + cut;

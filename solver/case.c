@@ -1,7 +1,10 @@
 #include "solver/case.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "io/field_file.h"
 #include "mesh/box.h"
 #include "mesh/gmsh.h"
 #include "operators/operator.h"
@@ -60,6 +63,24 @@ static sp_status name_file(const sp_config *config, sp_status status) {
   return status;
 }
 
+/* Refuse at once what cannot fit 32-bit local numbers after all refinements, not after the memory
+ * is gone. */
+static sp_status check_size(const sp_case *c, double elements) {
+  const sp_config *config = c->config;
+  int ranks;
+  MPI_Comm_size(c->comm, &ranks);
+  elements *= pow(8, config->mesh.refine);
+  const double dofs = elements * pow(config->discretization.order, 3);
+  if (dofs / ranks > SP_LID_MAX)
+    return sp_fail(
+        SP_ERR_INPUT,
+        "%s: %.4g elements of order %d are about %.4g degrees of freedom a rank, at most "
+        "%.4g are possible: use more ranks, fewer elements or less refinement",
+        config->mesh.where, elements, config->discretization.order, dofs / ranks,
+        (double)SP_LID_MAX);
+  return SP_OK;
+}
+
 static sp_status make_mesh(sp_case *c) {
   const sp_config *config = c->config;
   sp_hexes *hexes;
@@ -72,9 +93,11 @@ static sp_status make_mesh(sp_case *c) {
       box.lower[d] = config->mesh.lower[d];
       box.upper[d] = config->mesh.upper[d];
     }
+    SP_TRY(check_size(c, (double)box.elements[0] * box.elements[1] * box.elements[2]));
     SP_TRY(sp_box_hexes(c->comm, &box, &hexes));
   }
   SP_TRY(name_file(config, sp_mesh_create(c->comm, &hexes, &c->mesh)));
+  SP_TRY(check_size(c, (double)c->mesh->global_elements));
   for (int r = 0; r < config->mesh.refine; r++) SP_TRY(name_file(config, sp_mesh_refine(&c->mesh)));
   return SP_OK;
 }
@@ -177,8 +200,10 @@ static sp_status solve(sp_case *c, sp_cg_result *result) {
   return solved;
 }
 
-/* Errors and field of a solution, converged or not. */
+/* The error norms and the tables, converged or not; then the field, whose failure cannot lose them.
+ */
 static sp_status evaluate(sp_case *c, sp_results *results) {
+  const char *field = c->config->output.field;
   double start = MPI_Wtime();
   results->have_norms = c->problem->solution != NULL;
   if (results->have_norms) {
@@ -186,16 +211,22 @@ static sp_status evaluate(sp_case *c, sp_results *results) {
                              &results->norms));
     sp_profile_lap(&c->profile, SP_PHASE_ERRORS, &start);
   }
-  if (c->config->output.field[0]) {
-    SP_TRY(sp_field_write(c->config->output.field, c->problem, c->mesh, c->numbering, c->solution));
+  sp_status written = SP_OK;
+  if (field[0]) {
+    written = sp_field_write(field, c->problem, c->mesh, c->numbering, c->solution);
     sp_profile_lap(&c->profile, SP_PHASE_FIELD, &start);
   }
-  return SP_OK;
+  char reason[512];
+  snprintf(reason, sizeof reason, "%s", sp_error_message());
+  SP_TRY(sp_report_results(c->report, &c->profile, &results->cg,
+                           results->have_norms ? &results->norms : NULL));
+  return written ? sp_fail(written, "%s", reason) : SP_OK;
 }
 
 static sp_status run(sp_case *c, sp_results *results) {
   sp_jacobian_range range;
   double start = MPI_Wtime();
+  if (c->config->output.field[0]) SP_TRY(sp_field_file_check(c->comm, c->config->output.field));
   SP_TRY(make_mesh(c));
   sp_profile_lap(&c->profile, SP_PHASE_MESH, &start);
   SP_TRY(make_numbering(c));
@@ -211,10 +242,10 @@ static sp_status run(sp_case *c, sp_results *results) {
   results->dofs = c->numbering->global;
   const sp_status solved = solve(c, &results->cg);
   if (solved && solved != SP_ERR_NOT_CONVERGED) return solved;
+  char reason[512];
+  snprintf(reason, sizeof reason, "%s", sp_error_message());
   SP_TRY(evaluate(c, results));
-  SP_TRY(sp_report_results(c->report, &c->profile, &results->cg,
-                           results->have_norms ? &results->norms : NULL));
-  return solved;
+  return solved ? sp_fail(solved, "%s", reason) : SP_OK;
 }
 
 sp_status sp_case_run(MPI_Comm comm, const sp_config *config, sp_terminal *terminal,

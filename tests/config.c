@@ -582,6 +582,16 @@ static void check_round_trip(const sp_config *config, const char *path) {
   free(first);
 }
 
+static void test_outputs(void) {
+  check_error("[output]\nlog = a.h5\nfield = a.h5", NULL,
+              "case.ini:3: output.field: log and field are the same file, 'a.h5'");
+  check_error("[output]\nlog = run.hdf", NULL,
+              "case.ini:2: output.log: log and field are the same file, 'run.hdf'");
+  sp_config *config = read_case("[output]\nlog =\nfield =", NULL);
+  CHECK(config && !config->output.log[0] && !config->output.field[0], "neither log nor field");
+  sp_config_destroy(&config);
+}
+
 static void test_round_trip(void) {
   sp_config *config = read_case(NULL, NULL);
   if (config) check_round_trip(config, "sub/again.ini");
@@ -813,6 +823,7 @@ int main(int argc, char **argv) {
   test_bytes();
   test_overrides();
   test_mesh();
+  test_outputs();
   test_round_trip();
   test_files();
   test_locale();

@@ -29,13 +29,15 @@ struct sp_local_operator {
   int *shared_list;
   int *host_list;
   double *packed, *host_packed, *host_vector;
-  /* One iteration as a graph, for the vectors it was captured with. */
+  /* SP_CUDA_GRAPH iterations as a graph, for the vectors it was captured with. */
   cudaGraphExec_t graph;
   sp_cg_vectors captured;
   sp_cg_record *records; /* on the device, SP_CUDA_BATCH */
 };
 
-enum { SP_CUDA_BATCH = 64 };
+/* Iterations between two looks of the host, and in a graph: launching a graph costs some
+ * microseconds, a graph of several small iterations hides them. */
+enum { SP_CUDA_BATCH = 64, SP_CUDA_GRAPH = 8 };
 
 static const char *cuda_describe(const sp_device *device) {
   return device->description;
@@ -365,13 +367,14 @@ static sp_status queue_iteration(sp_local_operator *local, const sp_cg_vectors *
   return SP_OK;
 }
 
-static sp_status capture_iteration(sp_local_operator *local, const sp_cg_vectors *vectors) {
+static sp_status capture_iterations(sp_local_operator *local, const sp_cg_vectors *vectors) {
   if (local->graph && !memcmp(&local->captured, vectors, sizeof *vectors)) return SP_OK;
   if (local->graph) SP_CUDA(cudaGraphExecDestroy(local->graph));
   local->graph = nullptr;
   cudaGraph_t graph = nullptr;
   SP_CUDA(cudaStreamBeginCapture(local->device->stream, cudaStreamCaptureModeThreadLocal));
-  const sp_status status = queue_iteration(local, vectors);
+  sp_status status = SP_OK;
+  for (int i = 0; i < SP_CUDA_GRAPH && !status; i++) status = queue_iteration(local, vectors);
   const cudaError_t ended = cudaStreamEndCapture(local->device->stream, &graph);
   if (status) return status;
   SP_CUDA(ended);
@@ -390,9 +393,11 @@ static sp_status cuda_iterate(sp_local_operator *local, const sp_cg_vectors *vec
   scalars.rz = state->rz;
   scalars.target = state->target;
   if (count > SP_CUDA_BATCH) count = SP_CUDA_BATCH;
-  SP_TRY(capture_iteration(local, vectors));
+  scalars.limit = count;
+  SP_TRY(capture_iterations(local, vectors));
   SP_TRY(set_scalars(local, &scalars));
-  for (int i = 0; i < count; i++) SP_CUDA(cudaGraphLaunch(local->graph, local->device->stream));
+  for (int i = 0; i < count; i += SP_CUDA_GRAPH)
+    SP_CUDA(cudaGraphLaunch(local->graph, local->device->stream));
   SP_CUDA(cudaMemcpyAsync(&scalars, local->scalars, sizeof scalars, cudaMemcpyDeviceToHost,
                           local->device->stream));
   SP_CUDA(cudaMemcpyAsync(records, local->records, (size_t)count * sizeof *records,

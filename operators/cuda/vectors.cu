@@ -101,7 +101,8 @@ __global__ void finish_update(const double *partial, sp_cuda_scalars *s, sp_cg_r
   records[s->iterations].rr = rr;
   records[s->iterations].rz = rz;
   s->iterations++;
-  if (!(rr > s->target) || isinf(rr)) s->stop = 1; /* also if it is not a number */
+  /* Also if it is not a number. */
+  if (!(rr > s->target) || isinf(rr) || s->iterations == s->limit) s->stop = 1;
 }
 
 __global__ void pack(int n, const int *list, const double *vector, double *packed) {

@@ -16,7 +16,7 @@ typedef struct sp_cuda_scalars {
   double alpha, beta;         /* for the next ones */
   double target;              /* iterations end when rr <= target */
   unsigned long long started; /* ns, %globaltimer at the start of pass 1 */
-  int iterations;             /* done since the launch of the batch */
+  int iterations, limit;      /* done since the launch of the batch, and how many may be done */
   int stop;                   /* no further pass does anything */
 } sp_cuda_scalars;
 

@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+"""The program as a user meets it: exit codes, one line for an error, files, and no hangs.
+
+    program.py SP_SOLVE INPUTS FIXTURES MPIEXEC...      MPIEXEC... ends with the flag for the number of ranks
+
+Needs Python alone; logs are looked into with h5py or, where that is missing, with h5dump."""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+PROGRAM, INPUTS, FIXTURES = (os.path.abspath(path) for path in sys.argv[1:4])
+MPIEXEC = sys.argv[4:]
+SECONDS = 60  # for one run; all of them take less than two on an idle machine
+
+checks = failures = 0
+
+
+def check(condition, text):
+    global checks, failures
+    checks += 1
+    if not condition:
+        failures += 1
+        print("program:", text)
+
+
+class Run:
+    """The program on some ranks in the working directory. Every rank's exit code is caught before
+    the launcher sees it, because that would end the others and report one of them."""
+
+    SCRIPT = 'program=$1; shift; "$program" "$@"; echo $? >codes/$$'
+
+    def __init__(self, ranks, arguments):
+        self.name = f"{ranks} ranks, {' '.join(arguments)}"
+        os.mkdir("codes")
+        command = MPIEXEC + [str(ranks), "sh", "-c", self.SCRIPT, "sh", PROGRAM] + arguments
+        try:
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True,
+                                  text=True, timeout=SECONDS)
+            self.out, self.err = done.stdout, done.stderr
+            check(done.returncode == 0, f"{self.name}: the launcher failed: {self.err}")
+        except subprocess.TimeoutExpired:
+            self.out, self.err = "", ""
+            check(False, f"{self.name}: no end after {SECONDS} s")
+        self.codes = []
+        for name in os.listdir("codes"):
+            path = os.path.join("codes", name)
+            with open(path, encoding="ascii") as file:
+                self.codes.append(int(file.read()))
+            os.remove(path)
+        os.rmdir("codes")
+        self.lines = self.err.splitlines()
+
+    def expect(self, ranks, code):
+        check(self.codes == [code] * ranks, f"{self.name}: exit codes {self.codes}: {self.err}")
+        return self
+
+    def expect_error(self, ranks, code, *words):
+        self.expect(ranks, code)
+        check(len(self.lines) == 1 and self.lines[0].startswith("sp_solve: "),
+              f"{self.name}: not one line: {self.err!r}")
+        for word in words:
+            check(word in self.err, f"{self.name}: '{word}' is not in {self.err!r}")
+        return self
+
+
+def write(name, text):
+    with open(name, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+CASE = """[mesh]
+elements = 3 2 2
+map = sine
+[discretization]
+order = 3
+[problem]
+solution = sin(3*x) + y*z
+[output]
+log =
+field =
+"""
+
+
+def bad_inputs():
+    write("good.ini", CASE)
+    write("key.ini", CASE + "[solver]\ntolerence = 1e-3\n")
+    write("value.ini", CASE + "[solver]\n\ntolerance = tiny\n")
+    write("empty.msh", "")
+    good = "good.ini"
+    file = "output.log=", "output.field=", "problem.solution=x"
+    table = [
+        (["key.ini"], "key.ini:12:", "'tolerence'", "did you mean 'tolerance'"),
+        (["value.ini"], "value.ini:13:", "'tiny'"),
+        ([good, "discretization.order=16"], "discretization.order=16", "15"),
+        ([good, "solver.nothing=1"], "unknown key 'nothing'"),
+        (["absent.ini"], "absent.ini", "No such file"),
+        (["."], "sp_solve: .",),
+        ([], "--help"),
+        (["--wrong"], "'--wrong'", "--help"),
+        ([good, "key.ini"], "two case files", "good.ini", "key.ini"),
+        ([good, "boundary.wall=neumann"], "no boundary group 'wall'", "xmin"),
+        ([good, "problem.solution=sin(x"], "problem.solution", "column"),
+        ([good, "problem.solution=log(x-5)"], "not finite at ("),
+        ([good, "boundary.xmax=dirichlet 0/0"], "'0/0'", "not finite at ("),
+        ([good, "problem.lambda=0", "problem.forcing=1", "boundary.default=neumann 0"],
+         "not compatible"),
+        ([good, "mesh.elements=3 1 1"], None),  # too few elements for 4 ranks only
+        ([good, "mesh.elements=2000000000 2000000000 2000000000"], "sp_solve: "),
+        ([good, "mesh.upper=1 0 1"], "sp_solve: "),
+        ([good, "output.log=absent/run.h5"], "cannot write log absent/run.h5", "No such file"),
+        ([good, "output.field=absent/run.hdf"], "cannot write field absent/run.hdf",
+         "No such file"),
+        (["mesh.file=absent.msh", *file], "absent.msh"),
+        (["mesh.file=empty.msh", *file], "empty.msh"),
+        (["mesh.file=" + os.path.join(FIXTURES, "garbage.msh"), *file], "garbage.msh"),
+        (["mesh.file=" + os.path.join(FIXTURES, "tetrahedra.geo"), *file], "tetrahedra.geo"),
+        (["mesh.file=" + os.path.join(FIXTURES, "inverted.msh"), *file], "inverted.msh"),
+    ]
+    if "cuda" not in Run(1, ["--version"]).expect(1, 0).out.split("backends", 1)[-1]:
+        table.append(([good, "backend.device=cuda"], "cuda"))
+    for arguments, *words in table:
+        for ranks in 1, 4:
+            if words == [None]:
+                if ranks == 1:
+                    Run(ranks, arguments).expect(ranks, 0)
+                else:
+                    Run(ranks, arguments).expect_error(ranks, 1, "elements", "ranks")
+            else:
+                Run(ranks, arguments).expect_error(ranks, 1, *words)
+    check(not [name for name in os.listdir() if name.endswith((".h5", ".hdf", ".tmp"))],
+          f"bad input leaves files: {os.listdir()}")
+
+
+def launcher():
+    """Without a script in between: the shell sees the program's own exit code, and a pipe gets
+    plain text."""
+    for arguments, code in ((["absent.ini"], 1), (["good.ini", "solver.max_iterations=2"], 2),
+                            (["good.ini"], 0)):
+        done = subprocess.run(MPIEXEC + ["4", PROGRAM] + arguments, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=SECONDS, check=False)
+        check(done.returncode == code, f"{arguments}: the launcher returns {done.returncode}")
+        ours = [line for line in done.stderr.splitlines() if line.startswith("sp_solve: ")]
+        check(len(ours) == (code > 0), f"{arguments}: {done.stderr!r}")
+        check("iterations" in done.stdout or code == 1, f"{arguments}: {done.stdout!r}")
+        check("\033" not in done.stdout and "\r" not in done.stdout.replace("\r\n", "\n"),
+              f"{arguments}: escape sequences in a pipe: {done.stdout!r}")
+
+
+TABLES = ("matvec", "matvec_seconds_by_rank", "residual", "phases", "errors")
+ATTRIBUTES = ("program", "version", "git_revision", "start_time", "hosts", "ranks", "device",
+              "case", "status", "elements", "order", "dofs")
+
+
+def check_log(path, ranks, iterations, status):
+    try:
+        import h5py
+    except ImportError:
+        try:
+            text = subprocess.run(["h5dump", "-H", path], capture_output=True, text=True,
+                                  timeout=SECONDS, check=True).stdout
+        except FileNotFoundError:
+            print("program: no h5py and no h5dump, the log is not looked into")
+            return
+        for name in TABLES:
+            check(f'DATASET "{name}"' in text, f"{path} has no /{name}")
+        for name in ATTRIBUTES:
+            check(f'ATTRIBUTE "{name}"' in text, f"{path} has no attribute {name}")
+        return
+    with h5py.File(path, "r") as log:
+        for name in TABLES:
+            check(name in log, f"{path} has no /{name}")
+        for name in ATTRIBUTES:
+            check(name in log.attrs, f"{path} has no attribute {name}")
+        check(log.attrs["ranks"] == ranks, f"ranks {log.attrs['ranks']}")
+        check(log.attrs["status"] == status, f"status {log.attrs['status']!r}")
+        matvec, residual = log["matvec"], log["residual"]
+        check(matvec.shape == (iterations,), f"{matvec.shape} rows of matvec")
+        check(list(matvec["iteration"]) == list(range(1, iterations + 1)), "matvec iterations")
+        check((matvec["seconds"] > 0).all() and (matvec["gflops"] > 0).all(), "matvec rates")
+        check(log["matvec_seconds_by_rank"].shape == (iterations, ranks), "seconds by rank")
+        check((log["matvec_seconds_by_rank"][:].max(axis=1) == matvec["seconds"]).all(),
+              "a matvec takes as long as its slowest rank")
+        check(list(residual["iteration"]) == list(range(iterations + 1)), "residual iterations")
+        check(residual["relative"][0] == 1, "the first relative residual is not 1")
+        phases = {row["name"].decode(): row for row in log["phases"]}
+        check(0 < phases["matvec"]["share"] <= 1, "the share of the matvec")
+        check(phases["matvec"]["calls"] == iterations, "calls of the matvec")
+        for row in phases.values():
+            check(0 <= row["seconds_min"] <= row["seconds_mean"] * (1 + 1e-12) and
+                  row["seconds_mean"] <= row["seconds_max"] * (1 + 1e-12), f"phase {row}")
+        for name in "L2", "H1", "max":
+            check(log["errors"][name][0] > 0, f"error {name}")
+
+
+def iterations_of(run):
+    found = re.search(r"^ *iterations +(\d+)$", run.out, re.MULTILINE)
+    check(found, f"{run.name}: no iterations in {run.out!r}")
+    return int(found.group(1)) if found else -1
+
+
+def good_runs():
+    case = os.path.join(INPUTS, "cube.ini")
+    for ranks in 1, 4:
+        run = Run(ranks, [case]).expect(ranks, 0)
+        check(run.err == "", f"{run.name}: {run.err!r}")
+        for word in "L2 ", "H1 ", "max ", "matvec", "GFLOP/s", "GB/s", "GDOF/s", "run.h5", "run.hdf":
+            check(word in run.out, f"{run.name}: no '{word}' in {run.out!r}")
+        check_log("run.h5", ranks, iterations_of(run), "converged")
+        os.remove("run.h5")
+        os.remove("run.hdf")
+        run = Run(ranks, [case, "solver.max_iterations=5"])
+        run.expect_error(ranks, 2, "not converged", "after 5 iterations")
+        check(iterations_of(run) == 5, f"{run.name}: {run.out!r}")
+        check_log("run.h5", ranks, 5, "not converged")
+        check(os.path.getsize("run.hdf") > 0, "the field of an unconverged run")
+        os.remove("run.h5")
+        os.remove("run.hdf")
+        check(not [n for n in os.listdir() if n.endswith(".tmp")], f"left over: {os.listdir()}")
+    run = Run(2, ["-q", "good.ini"]).expect(2, 0)
+    check(run.out + run.err == "", f"{run.name}: {run.out!r} {run.err!r}")
+
+
+def information():
+    for ranks in 1, 4:
+        usage = Run(ranks, ["--help"]).expect(ranks, 0)
+        check(usage.out.startswith("usage: ") and usage.out.count("usage: ") == 1, usage.out)
+        check("exit codes" in usage.out and not usage.err, usage.err)
+        version = Run(ranks, ["--version"]).expect(ranks, 0)
+        for word in "sp_solve", "MPI", "HDF5", "gmsh", "host":
+            check(word in version.out, f"no '{word}' in {version.out!r}")
+        defaults = Run(ranks, ["--defaults"]).expect(ranks, 0)
+        check(defaults.out.count("[mesh]") == 1 and not defaults.err, f"{defaults.out!r}")
+    write("defaults.ini", defaults.out)
+    Run(2, ["defaults.ini", "problem.solution=x", "discretization.order=2", "output.log=",
+            "output.field="]).expect(2, 0)
+    # As it stands it says what is missing.
+    Run(2, ["defaults.ini", "output.log=", "output.field="]).expect_error(
+        2, 1, "problem.solution", "problem.forcing")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as directory:
+        os.chdir(directory)
+        bad_inputs()
+        launcher()
+        information()
+        good_runs()
+        os.chdir("/")
+    print(f"program: {checks} checks, {failures} failed")
+    return 1 if failures or not checks else 0
+
+
+sys.exit(main())
