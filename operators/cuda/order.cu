@@ -40,13 +40,12 @@ template <int n> constexpr int array_size = n *n *pitch<n>;
 
 // ---- Z and Z^T ----------------------------------------------------------------------------------
 
-// Without branches, so that the loads of a whole column can be in flight at once.
 template <bool ASSEMBLED>
 __device__ __forceinline__ double load(const sp_cuda_arguments &a, size_t entry) {
   if (!ASSEMBLED) return a.x[entry];
   const int dof = a.nodes[entry];
-  const double value = a.x[dof >= 0 ? dof : ~dof];
-  return dof >= 0 || !a.constrained ? value : 0;
+  if (dof >= 0) return a.x[dof];
+  return a.constrained ? 0 : a.x[~dof];
 }
 
 __device__ __forceinline__ bool is_interior(int i, int j, int k) {
