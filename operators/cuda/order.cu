@@ -34,6 +34,21 @@ __device__ __forceinline__ double I(int row, int column) {
   return c_interpolation[row * Nq + column];
 }
 
+// One line of a contraction: write(r, sum over c of matrix(r, c) read(c)).
+template <int rows, int columns, class Matrix, class Read, class Write>
+__device__ __forceinline__ void apply_line(Matrix matrix, Read read, Write write) {
+  double line[columns];
+#pragma unroll
+  for (int c = 0; c < columns; c++) line[c] = read(c);
+#pragma unroll
+  for (int r = 0; r < rows; r++) {
+    double value = 0;
+#pragma unroll
+    for (int c = 0; c < columns; c++) value += matrix(r, c) * line[c];
+    write(r, value);
+  }
+}
+
 // Rows of shared arrays have odd length, so that lines across them meet different banks.
 template <int n> constexpr int pitch = n % 2 ? n : n + 1;
 template <int n> constexpr int array_size = n *n *pitch<n>;
@@ -164,27 +179,16 @@ __device__ __forceinline__ void stiffness(bool on, int i, int j, const double *f
     for (int k = 0; k < n; k++) U[(k * n + j) * R + i] = u[k];
   }
   __syncthreads();
+  // The thread's lines are row (k = j, j = i) along r, and (k = j, i = i) along s.
+  const auto d = [](int a, int m) { return D<n>(a, m); };
+  const auto d_transposed = [](int a, int m) { return D<n>(m, a); };
+  const int r_line = (j * n + i) * R, s_line = j * n * R + i;
   if (on) {
-    double line[n];
-    // The thread's lines are row (k = j, j = i) along r, then (k = j, i = i) along s.
-#pragma unroll
-    for (int m = 0; m < n; m++) line[m] = U[(j * n + i) * R + m];
-#pragma unroll
-    for (int a = 0; a < n; a++) {
-      double value = 0;
-#pragma unroll
-      for (int m = 0; m < n; m++) value += D<n>(a, m) * line[m];
-      X[(j * n + i) * R + a] = value;
-    }
-#pragma unroll
-    for (int m = 0; m < n; m++) line[m] = U[(j * n + m) * R + i];
-#pragma unroll
-    for (int a = 0; a < n; a++) {
-      double value = 0;
-#pragma unroll
-      for (int m = 0; m < n; m++) value += D<n>(a, m) * line[m];
-      Y[(j * n + a) * R + i] = value;
-    }
+    apply_line<n, n>(
+        d, [&](int m) { return U[r_line + m]; }, [&](int a, double v) { X[r_line + a] = v; });
+    apply_line<n, n>(
+        d, [&](int m) { return U[s_line + m * R]; },
+        [&](int a, double v) { Y[s_line + a * R] = v; });
   }
   __syncthreads();
   if (on) {
@@ -210,25 +214,12 @@ __device__ __forceinline__ void stiffness(bool on, int i, int j, const double *f
   }
   __syncthreads();
   if (on) {
-    double line[n];
-#pragma unroll
-    for (int m = 0; m < n; m++) line[m] = X[(j * n + i) * R + m];
-#pragma unroll
-    for (int a = 0; a < n; a++) {
-      double value = 0;
-#pragma unroll
-      for (int m = 0; m < n; m++) value += D<n>(m, a) * line[m];
-      X[(j * n + i) * R + a] = value;
-    }
-#pragma unroll
-    for (int m = 0; m < n; m++) line[m] = Y[(j * n + m) * R + i];
-#pragma unroll
-    for (int a = 0; a < n; a++) {
-      double value = 0;
-#pragma unroll
-      for (int m = 0; m < n; m++) value += D<n>(m, a) * line[m];
-      Y[(j * n + a) * R + i] = value;
-    }
+    apply_line<n, n>(
+        d_transposed, [&](int m) { return X[r_line + m]; },
+        [&](int a, double v) { X[r_line + a] = v; });
+    apply_line<n, n>(
+        d_transposed, [&](int m) { return Y[s_line + m * R]; },
+        [&](int a, double v) { Y[s_line + a * R] = v; });
   }
   __syncthreads();
   if (on) {
@@ -310,88 +301,46 @@ __device__ __forceinline__ void store_nodes(const sp_cuda_arguments &a, const te
 __device__ __forceinline__ void interpolate(const team<M> &t, double *U, double *X, double *Y,
                                             double (&u)[M]) {
   constexpr int R = pitch<M>;
-  const int line = t.j * M + t.i;
+  const auto interpolation = [](int a, int m) { return I(a, m); };
+  const int line = t.j * M + t.i; // along r, at row `line` = k Nq + j; along s, at k = t.j and t.i
   __syncthreads();
-  if (t.on && line < Nq * Nq) {
-    double in[Nq];
-#pragma unroll
-    for (int m = 0; m < Nq; m++) in[m] = U[line * R + m];
-#pragma unroll
-    for (int a = 0; a < M; a++) {
-      double value = 0;
-#pragma unroll
-      for (int m = 0; m < Nq; m++) value += I(a, m) * in[m];
-      X[line * R + a] = value;
-    }
-  }
+  if (t.on && line < Nq * Nq)
+    apply_line<M, Nq>(
+        interpolation, [&](int m) { return U[line * R + m]; },
+        [&](int a, double v) { X[line * R + a] = v; });
   __syncthreads();
-  if (t.on && t.j < Nq) { // line along s at k = j, i
-    double in[Nq];
-#pragma unroll
-    for (int m = 0; m < Nq; m++) in[m] = X[(t.j * Nq + m) * R + t.i];
-#pragma unroll
-    for (int b = 0; b < M; b++) {
-      double value = 0;
-#pragma unroll
-      for (int m = 0; m < Nq; m++) value += I(b, m) * in[m];
-      Y[(t.j * M + b) * R + t.i] = value;
-    }
-  }
+  if (t.on && t.j < Nq)
+    apply_line<M, Nq>(
+        interpolation, [&](int m) { return X[(t.j * Nq + m) * R + t.i]; },
+        [&](int b, double v) { Y[(t.j * M + b) * R + t.i] = v; });
   __syncthreads();
-  if (t.on) {
-    double in[Nq];
-#pragma unroll
-    for (int m = 0; m < Nq; m++) in[m] = Y[(m * M + t.j) * R + t.i];
-#pragma unroll
-    for (int c = 0; c < M; c++) {
-      u[c] = 0;
-#pragma unroll
-      for (int m = 0; m < Nq; m++) u[c] += I(c, m) * in[m];
-    }
-  }
+  if (t.on)
+    apply_line<M, Nq>(
+        interpolation, [&](int m) { return Y[(m * M + t.j) * R + t.i]; },
+        [&](int c, double v) { u[c] = v; });
 }
 
 // The transpose: columns u at Gauss points to nodes in U.
 __device__ __forceinline__ void project(const team<M> &t, const double (&u)[M], double *U,
                                         double *X, double *Y) {
   constexpr int R = pitch<M>;
+  const auto projection = [](int m, int a) { return I(a, m); };
   const int line = t.j * M + t.i;
   __syncthreads();
-  if (t.on) {
-#pragma unroll
-    for (int m = 0; m < Nq; m++) {
-      double value = 0;
-#pragma unroll
-      for (int c = 0; c < M; c++) value += I(c, m) * u[c];
-      Y[(m * M + t.j) * R + t.i] = value;
-    }
-  }
+  if (t.on)
+    apply_line<Nq, M>(
+        projection, [&](int c) { return u[c]; },
+        [&](int m, double v) { Y[(m * M + t.j) * R + t.i] = v; });
   __syncthreads();
-  if (t.on && t.j < Nq) {
-    double in[M];
-#pragma unroll
-    for (int b = 0; b < M; b++) in[b] = Y[(t.j * M + b) * R + t.i];
-#pragma unroll
-    for (int m = 0; m < Nq; m++) {
-      double value = 0;
-#pragma unroll
-      for (int b = 0; b < M; b++) value += I(b, m) * in[b];
-      X[(t.j * Nq + m) * R + t.i] = value;
-    }
-  }
+  if (t.on && t.j < Nq)
+    apply_line<Nq, M>(
+        projection, [&](int b) { return Y[(t.j * M + b) * R + t.i]; },
+        [&](int m, double v) { X[(t.j * Nq + m) * R + t.i] = v; });
   __syncthreads();
-  if (t.on && line < Nq * Nq) {
-    double in[M];
-#pragma unroll
-    for (int a = 0; a < M; a++) in[a] = X[line * R + a];
-#pragma unroll
-    for (int m = 0; m < Nq; m++) {
-      double value = 0;
-#pragma unroll
-      for (int a = 0; a < M; a++) value += I(a, m) * in[a];
-      U[line * R + m] = value;
-    }
-  }
+  if (t.on && line < Nq * Nq)
+    apply_line<Nq, M>(
+        projection, [&](int a) { return X[line * R + a]; },
+        [&](int m, double v) { U[line * R + m] = v; });
   __syncthreads();
 }
 
