@@ -15,7 +15,7 @@ static bool reaches_terminal(void) {
   char path[64];
   snprintf(path, sizeof path, "/proc/%ld/fd/1", (long)getppid());
   const int parent = open(path, O_WRONLY | O_NOCTTY | O_NONBLOCK);
-  if (parent < 0) return errno != ENXIO; /* ENXIO: a pipe or socket that cannot be opened by name */
+  if (parent < 0) return errno == ENOENT; /* no /proc here; else a pipe, or not ours to open */
   const bool terminal = isatty(parent);
   close(parent);
   return terminal;

@@ -12,16 +12,25 @@
 #include "mesh/partition.h"
 #include "mesh/topology.h"
 
-const char *sp_gmsh_version(void) {
-  return GMSH_API_VERSION;
-}
-
 static void initialize(int *error) {
-#if GMSH_API_VERSION_MAJOR > 4 || (GMSH_API_VERSION_MAJOR == 4 && GMSH_API_VERSION_MINOR >= 9)
-  gmshInitialize(0, NULL, 0, 0, error); /* 4.9 added the argument `run` */
+#ifdef SP_GMSH_INITIALIZE_RUN
+  gmshInitialize(0, NULL, 0, 0, error);
 #else
   gmshInitialize(0, NULL, 0, error);
 #endif
+}
+
+const char *sp_gmsh_version(void) {
+  static char version[32] = "unknown";
+  char *text = NULL;
+  int error;
+  initialize(&error);
+  if (error) return version;
+  gmshOptionGetString("General.Version", &text, &error);
+  if (!error && text) snprintf(version, sizeof version, "%s", text);
+  if (text) gmshFree(text);
+  gmshFinalize(&error);
+  return version;
 }
 
 sp_status sp_gmsh_failed(const char *path, const char *what) {

@@ -14,7 +14,7 @@
  * over `comm`. */
 sp_status sp_gmsh_hexes(MPI_Comm comm, const char *path, sp_hexes **out);
 
-/* Version of the SDK, "4.8.4". Local. */
+/* Version of the library, "4.8.4"; not while a mesh is read. Local. */
 const char *sp_gmsh_version(void);
 
 #endif

@@ -42,7 +42,11 @@ sp_status sp_gmsh_partition(const char *path, const sp_hexes *hexes, int size, i
   int error, *pairs = NULL;
   size_t pair_count = 0;
   gmshOptionSetNumber("Mesh.PartitionCreateTopology", 0, &error);
+#ifdef SP_GMSH_PARTITION_LISTS
+  gmshModelMeshPartition(size, NULL, 0, NULL, 0, &error);
+#else
   gmshModelMeshPartition(size, &error);
+#endif
   if (error) return sp_gmsh_failed(path, "partition the mesh");
   gmshModelGetEntities(&pairs, &pair_count, 3, &error);
   if (error) return sp_gmsh_failed(path, "list the partitions");

@@ -26,7 +26,11 @@ void sp_version_print(void) {
   H5get_libversion(&major, &minor, &release);
   printf("sp_solve %s\n", sp_version());
   printf("revision   %s\n", sp_revision());
+#ifdef __clang__
   printf("compiler   %s\n", __VERSION__);
+#else
+  printf("compiler   gcc %s\n", __VERSION__);
+#endif
   printf("MPI        %s\n", mpi);
   printf("HDF5       %u.%u.%u\n", major, minor, release);
   printf("gmsh       %s\n", sp_gmsh_version());
