@@ -14,36 +14,33 @@
 #include "solver/profile.h"
 #include "solver/report.h"
 
-/* Everything that a case owns, so that there is one place that releases it. */
+/* Everything that a case owns, so that there is one place that releases it, and in front what it
+ * stands on. */
 typedef struct sp_case {
   MPI_Comm comm;
   const sp_config *config;
-  sp_mesh *mesh;
+  const sp_mesh *mesh;
+  const sp_backend *backend;
+  sp_device *device;
+  sp_report *report; /* NULL for one of a series */
+
   sp_numbering *numbering;
   sp_exchange *exchange; /* until the operator takes it over */
   sp_problem *problem;
   sp_null_space *null_space; /* NULL where the operator is regular */
-  const sp_backend *backend;
-  sp_device *device;
   sp_operator *op;
   /* L-vectors on the host. */
   bool *constrained;
   double *boundary_values, *load, *inverse_diagonal, *solution;
   /* L-vectors on the device. */
   double *x, *b, *d;
-  sp_profile profile;
-  sp_report *report;
 } sp_case;
 
 static void release(sp_case *c) {
-  sp_report_close(&c->report);
-  if (c->device) {
-    c->backend->vector_destroy(c->device, &c->x);
-    c->backend->vector_destroy(c->device, &c->b);
-    c->backend->vector_destroy(c->device, &c->d);
-    sp_operator_destroy(&c->op);
-    c->backend->close(&c->device);
-  }
+  c->backend->vector_destroy(c->device, &c->x);
+  c->backend->vector_destroy(c->device, &c->b);
+  c->backend->vector_destroy(c->device, &c->d);
+  sp_operator_destroy(&c->op);
   free(c->constrained);
   free(c->boundary_values);
   free(c->load);
@@ -53,7 +50,6 @@ static void release(sp_case *c) {
   sp_problem_destroy(&c->problem);
   sp_exchange_destroy(&c->exchange);
   sp_numbering_destroy(&c->numbering);
-  sp_mesh_destroy(&c->mesh);
 }
 
 /* A fault of an element is a fault of the file that it came from. */
@@ -65,10 +61,9 @@ static sp_status name_file(const sp_config *config, sp_status status) {
 
 /* Refuse at once what cannot fit 32-bit local numbers after all refinements, not after the memory
  * is gone. */
-static sp_status check_size(const sp_case *c, double elements) {
-  const sp_config *config = c->config;
+static sp_status check_size(MPI_Comm comm, const sp_config *config, double elements) {
   int ranks;
-  MPI_Comm_size(c->comm, &ranks);
+  MPI_Comm_size(comm, &ranks);
   elements *= pow(8, config->mesh.refine);
   const double dofs = elements * pow(config->discretization.order, 3);
   if (dofs / ranks > SP_LID_MAX)
@@ -81,11 +76,10 @@ static sp_status check_size(const sp_case *c, double elements) {
   return SP_OK;
 }
 
-static sp_status make_mesh(sp_case *c) {
-  const sp_config *config = c->config;
+static sp_status make_mesh(MPI_Comm comm, const sp_config *config, sp_mesh **mesh) {
   sp_hexes *hexes;
   if (config->mesh.shape == SP_SHAPE_FILE) {
-    SP_TRY(sp_gmsh_hexes(c->comm, config->mesh.file, &hexes));
+    SP_TRY(sp_gmsh_hexes(comm, config->mesh.file, &hexes));
   } else {
     sp_box box = {.map = config->mesh.map, .epsilon = config->mesh.epsilon};
     for (int d = 0; d < 3; d++) {
@@ -93,12 +87,12 @@ static sp_status make_mesh(sp_case *c) {
       box.lower[d] = config->mesh.lower[d];
       box.upper[d] = config->mesh.upper[d];
     }
-    SP_TRY(check_size(c, (double)box.elements[0] * box.elements[1] * box.elements[2]));
-    SP_TRY(sp_box_hexes(c->comm, &box, &hexes));
+    SP_TRY(check_size(comm, config, (double)box.elements[0] * box.elements[1] * box.elements[2]));
+    SP_TRY(sp_box_hexes(comm, &box, &hexes));
   }
-  SP_TRY(name_file(config, sp_mesh_create(c->comm, &hexes, &c->mesh)));
-  SP_TRY(check_size(c, (double)c->mesh->global_elements));
-  for (int r = 0; r < config->mesh.refine; r++) SP_TRY(name_file(config, sp_mesh_refine(&c->mesh)));
+  SP_TRY(name_file(config, sp_mesh_create(comm, &hexes, mesh)));
+  SP_TRY(check_size(comm, config, (double)(*mesh)->global_elements));
+  for (int r = 0; r < config->mesh.refine; r++) SP_TRY(name_file(config, sp_mesh_refine(mesh)));
   return SP_OK;
 }
 
@@ -144,7 +138,6 @@ static sp_status make_operator(sp_case *c) {
                              .kind = c->problem->kind,
                              .lambda = c->problem->lambda,
                              .constrained = c->constrained};
-  SP_TRY(sp_backend_open(c->comm, config->backend.device, &c->backend, &c->device));
   SP_TRY(sp_operator_choose_geometry(c->backend, c->mesh->hexes, setup.kind, c->numbering->order,
                                      config->discretization.geometry, &setup.geometry));
   SP_TRY(sp_operator_create(c->backend, c->device, &setup, &c->exchange, &c->op));
@@ -181,16 +174,17 @@ static sp_status lift(sp_case *c) {
 }
 
 /* The iteration, and the whole solution on the host, also if it is not converged. */
-static sp_status solve(sp_case *c, sp_cg_result *result) {
+static sp_status iterate(sp_case *c, sp_results *results) {
   const size_t dofs = (size_t)c->op->dofs;
+  sp_cg_result *result = &results->cg;
   const sp_cg_options options = {.tolerance = c->config->solver.tolerance,
                                  .max_iterations = c->config->solver.max_iterations,
-                                 .on_iteration = sp_report_iteration,
+                                 .on_iteration = c->report ? sp_report_iteration : NULL,
                                  .context = c->report};
   const sp_status solved = sp_cg_solve(c->op, c->d, &options, c->b, c->x, result);
-  sp_profile_add(&c->profile, SP_PHASE_SOLVE, 1, result->seconds);
-  sp_profile_add(&c->profile, SP_PHASE_MATVEC, result->iterations, result->matvec_seconds);
-  sp_profile_add(&c->profile, SP_PHASE_VECTORS, result->iterations, result->update_seconds);
+  sp_profile_add(&results->profile, SP_PHASE_SOLVE, 1, result->seconds);
+  sp_profile_add(&results->profile, SP_PHASE_MATVEC, result->iterations, result->matvec_seconds);
+  sp_profile_add(&results->profile, SP_PHASE_VECTORS, result->iterations, result->update_seconds);
   if (solved && solved != SP_ERR_NOT_CONVERGED) return solved;
   SP_TRY(sp_agree(c->comm, c->backend->download(c->device, dofs, c->x, c->solution)));
   for (size_t i = 0; i < dofs; i++) c->solution[i] += c->boundary_values[i];
@@ -200,61 +194,117 @@ static sp_status solve(sp_case *c, sp_cg_result *result) {
   return solved;
 }
 
-/* The error norms and the tables, converged or not; then the field, whose failure cannot lose them.
- */
-static sp_status evaluate(sp_case *c, sp_results *results) {
-  const char *field = c->config->output.field;
+/* From the mesh to the error norms, which are computed converged or not. */
+static sp_status solve(sp_case *c, sp_results *results) {
+  sp_jacobian_range range;
   double start = MPI_Wtime();
+  SP_TRY(make_numbering(c));
+  sp_profile_lap(&results->profile, SP_PHASE_NUMBERING, &start);
+  SP_TRY(make_problem(c, &range));
+  sp_profile_lap(&results->profile, SP_PHASE_PROBLEM, &start);
+  SP_TRY(make_operator(c));
+  SP_TRY(lift(c));
+  sp_profile_lap(&results->profile, SP_PHASE_OPERATOR, &start);
+
+  if (c->report)
+    SP_TRY(sp_report_setup(c->report, c->mesh, c->numbering, c->op, c->problem, &range));
+  results->elements = c->mesh->global_elements;
+  results->dofs = c->numbering->global;
+  const sp_status solved = iterate(c, results);
+  if (solved && solved != SP_ERR_NOT_CONVERGED) return solved;
+  char reason[512];
+  snprintf(reason, sizeof reason, "%s", sp_error_message());
+  start = MPI_Wtime();
   results->have_norms = c->problem->solution != NULL;
   if (results->have_norms) {
     SP_TRY(sp_errors_compute(c->problem, c->mesh, c->numbering, c->op->exchange, c->solution,
                              &results->norms));
-    sp_profile_lap(&c->profile, SP_PHASE_ERRORS, &start);
+    sp_profile_lap(&results->profile, SP_PHASE_ERRORS, &start);
   }
+  return solved ? sp_fail(solved, "%s", reason) : SP_OK;
+}
+
+/* The field and the tables, converged or not; a field that fails cannot lose the tables. */
+static sp_status write_results(sp_case *c, sp_results *results) {
+  const char *field = c->config->output.field;
+  double start = MPI_Wtime();
   sp_status written = SP_OK;
   if (field[0]) {
     written = sp_field_write(field, c->problem, c->mesh, c->numbering, c->solution);
-    sp_profile_lap(&c->profile, SP_PHASE_FIELD, &start);
+    sp_profile_lap(&results->profile, SP_PHASE_FIELD, &start);
   }
   char reason[512];
   snprintf(reason, sizeof reason, "%s", sp_error_message());
-  SP_TRY(sp_report_results(c->report, &c->profile, &results->cg,
+  SP_TRY(sp_report_results(c->report, &results->profile, &results->cg,
                            results->have_norms ? &results->norms : NULL));
   return written ? sp_fail(written, "%s", reason) : SP_OK;
 }
 
-static sp_status run(sp_case *c, sp_results *results) {
-  sp_jacobian_range range;
+sp_status sp_case_base_create(MPI_Comm comm, const sp_config *config, sp_case_base *base) {
   double start = MPI_Wtime();
-  if (c->config->output.field[0]) SP_TRY(sp_field_file_check(c->comm, c->config->output.field));
-  SP_TRY(make_mesh(c));
-  sp_profile_lap(&c->profile, SP_PHASE_MESH, &start);
-  SP_TRY(make_numbering(c));
-  sp_profile_lap(&c->profile, SP_PHASE_NUMBERING, &start);
-  SP_TRY(make_problem(c, &range));
-  sp_profile_lap(&c->profile, SP_PHASE_PROBLEM, &start);
-  SP_TRY(make_operator(c));
-  SP_TRY(lift(c));
-  sp_profile_lap(&c->profile, SP_PHASE_OPERATOR, &start);
+  *base = (sp_case_base){.comm = comm};
+  sp_status status = make_mesh(comm, config, &base->mesh);
+  sp_profile_lap(&base->profile, SP_PHASE_MESH, &start);
+  if (!status)
+    status = sp_backend_open(comm, config->backend.device, &base->backend, &base->device);
+  /* Not counted as a call: the operator of each case on this device is one. */
+  sp_profile_add(&base->profile, SP_PHASE_OPERATOR, 0, MPI_Wtime() - start);
+  if (status) sp_case_base_destroy(base);
+  return status;
+}
 
-  SP_TRY(sp_report_setup(c->report, c->mesh, c->numbering, c->op, c->problem, &range));
-  results->elements = c->mesh->global_elements;
-  results->dofs = c->numbering->global;
-  const sp_status solved = solve(c, &results->cg);
-  if (solved && solved != SP_ERR_NOT_CONVERGED) return solved;
-  char reason[512];
-  snprintf(reason, sizeof reason, "%s", sp_error_message());
-  SP_TRY(evaluate(c, results));
-  return solved ? sp_fail(solved, "%s", reason) : SP_OK;
+void sp_case_base_destroy(sp_case_base *base) {
+  if (base->device) base->backend->close(&base->device);
+  sp_mesh_destroy(&base->mesh);
+}
+
+static sp_case begin(const sp_case_base *base, const sp_config *config, sp_report *report) {
+  return (sp_case){.comm = base->comm,
+                   .config = config,
+                   .mesh = base->mesh,
+                   .backend = base->backend,
+                   .device = base->device,
+                   .report = report};
+}
+
+sp_status sp_case_solve(const sp_case_base *base, const sp_config *config, sp_results *results) {
+  sp_case c = begin(base, config, NULL);
+  *results = (sp_results){0};
+  const sp_status status = solve(&c, results);
+  release(&c);
+  return status;
+}
+
+/* The whole flow of one case, with its log open. */
+static sp_status run(MPI_Comm comm, const sp_config *config, sp_report *report,
+                     sp_results *results) {
+  sp_case_base base;
+  if (config->output.field[0]) SP_TRY(sp_field_file_check(comm, config->output.field));
+  SP_TRY(sp_case_base_create(comm, config, &base));
+  results->profile = base.profile;
+  sp_case c = begin(&base, config, report);
+  sp_status status = solve(&c, results);
+  if (!status || status == SP_ERR_NOT_CONVERGED) {
+    char reason[512];
+    snprintf(reason, sizeof reason, "%s", sp_error_message());
+    const sp_status written = write_results(&c, results);
+    if (written)
+      status = written;
+    else if (status)
+      status = sp_fail(status, "%s", reason);
+  }
+  release(&c);
+  sp_case_base_destroy(&base);
+  return status;
 }
 
 sp_status sp_case_run(MPI_Comm comm, const sp_config *config, sp_terminal *terminal,
                       sp_results *results) {
-  sp_case c = {.comm = comm, .config = config};
+  sp_report *report;
   *results = (sp_results){0};
-  sp_status status = sp_report_open(comm, config, terminal, &c.report);
-  if (!status) status = run(&c, results);
-  status = sp_report_finish(c.report, status);
-  release(&c);
+  sp_status status = sp_report_open(comm, config, terminal, &report);
+  if (!status) status = run(comm, config, report, results);
+  status = sp_report_finish(report, status);
+  sp_report_close(&report);
   return status;
 }

@@ -1,4 +1,4 @@
-/* One case from its configuration to its results. */
+/* A case from its configuration to its results, alone or as one of a series. */
 #ifndef SP_SOLVER_CASE_H
 #define SP_SOLVER_CASE_H
 
@@ -6,6 +6,7 @@
 #include "io/terminal.h"
 #include "solver/cg.h"
 #include "solver/errors.h"
+#include "solver/profile.h"
 
 /* What a case came to; filled as far as it got, also if it did not converge. */
 typedef struct sp_results {
@@ -13,6 +14,7 @@ typedef struct sp_results {
   sp_cg_result cg;
   bool have_norms; /* the problem has a solution to compare with */
   sp_error_norms norms;
+  sp_profile profile;
 } sp_results;
 
 /* Read or make the mesh, number the unknowns, build the operator and the right-hand side, solve,
@@ -21,5 +23,25 @@ typedef struct sp_results {
  * Collective. */
 sp_status sp_case_run(MPI_Comm comm, const sp_config *config, sp_terminal *terminal,
                       sp_results *results);
+
+/* What cases of a series share: the device and a mesh. */
+typedef struct sp_case_base {
+  MPI_Comm comm;
+  const sp_backend *backend;
+  sp_device *device;
+  sp_mesh *mesh;
+  sp_profile profile; /* what these two took */
+} sp_case_base;
+
+/* Read or make the mesh that `config` names, with its refinements, and open the device. The caller
+ * destroys *base. Errors: those of the mesh and of the backend. Collective. */
+sp_status sp_case_base_create(MPI_Comm comm, const sp_config *config, sp_case_base *base);
+
+/* Release the mesh and the device. Local. */
+void sp_case_base_destroy(sp_case_base *base);
+
+/* Solve `config` on the mesh and the device of `base`, whatever its own [mesh] and [backend] say,
+ * and measure the errors; write and print nothing. Errors as above. Collective. */
+sp_status sp_case_solve(const sp_case_base *base, const sp_config *config, sp_results *results);
 
 #endif
