@@ -208,6 +208,7 @@ static sp_status check_outputs(const struct reader *reader) {
 static sp_status check_whole(struct reader *reader) {
   sp_config *config = reader->config;
   config->problem.lambda_given = where_given(reader, "problem", "lambda");
+  config->problem.kappa_given = where_given(reader, "problem", "kappa");
   SP_TRY(resolve_shape(reader));
   for (int k = 0; k < sp_key_count; k++)
     if (reader->where[k] && sp_keys[k].applies && !sp_keys[k].applies(config))

@@ -65,8 +65,8 @@ typedef struct sp_config {
     sp_geometry_kind geometry;
   } discretization;
   struct {
-    sp_formula lambda, solution, forcing;
-    bool lambda_given; /* by the user, so that the mass problem can refuse it */
+    sp_formula lambda, kappa, solution, forcing;
+    bool lambda_given, kappa_given; /* by the user, so that the mass problem can refuse them */
   } problem;
   struct {
     sp_boundary_entry *entries; /* without "default" */

@@ -55,10 +55,14 @@ static bool is_kershaw(const sp_config *config) {
   return is_box(config) && config->mesh.map == SP_MAP_KERSHAW;
 }
 
-/* These two always have a meaning, but to be given is one of its own: the mass problem refuses
+/* These three always have a meaning, but to be given is one of its own: the mass problem refuses
  * them. So they are written as comments unless the user gave them. */
 static bool is_lambda_given(const sp_config *config) {
   return config->problem.lambda_given;
+}
+
+static bool is_kappa_given(const sp_config *config) {
+  return config->problem.kappa_given;
 }
 
 static bool is_boundary_given(const sp_config *config) {
@@ -173,7 +177,14 @@ const sp_key sp_keys[] = {
      FIELD(problem.lambda),
      .fallback = "1",
      .applies = is_lambda_given,
-     .help = "coefficient in -div grad u + lambda u = f; not for the mass operator"},
+     .help = "formula >= 0 in -div(kappa grad u) + lambda u = f; not for the mass operator"},
+    {.section = "problem",
+     .name = "kappa",
+     .type = SP_KEY_FORMULA,
+     FIELD(problem.kappa),
+     .fallback = "1",
+     .applies = is_kappa_given,
+     .help = "formula > 0, the diffusion coefficient; not for the mass operator"},
     {.section = "problem",
      .name = "solution",
      .type = SP_KEY_FORMULA,

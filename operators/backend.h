@@ -20,8 +20,11 @@ typedef struct sp_operator_setup {
   const sp_numbering *numbering;
   sp_problem_kind kind;
   sp_geometry_kind geometry; /* stored or trilinear */
-  double lambda;
-  const bool *constrained; /* [numbering->local], Dirichlet DOFs; NULL: none */
+  double lambda;             /* scales the mass term of bp3.5 and bp3.0 */
+  const bool *constrained;   /* [numbering->local], Dirichlet DOFs; NULL: none */
+  /* Coefficients at the operator's quadrature points, [elements][points], not for mass; NULL: one.
+   * They need stored geometry. With lambda_values, `lambda` is 1 (operators/factors.h). */
+  const double *kappa, *lambda_values;
 } sp_operator_setup;
 
 /* Elements to work on: those that touch other ranks, or the rest. */

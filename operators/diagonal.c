@@ -5,6 +5,7 @@
 #include "mesh/geometry.h"
 #include "mesh/tensor.h"
 #include "operators/counts.h"
+#include "operators/factors.h"
 
 /* One-dimensional values and derivatives of the nodal basis at quadrature points, [points][Nq], and
  * their products: [0] value^2, [1] value * derivative, [2] derivative^2. */
@@ -61,7 +62,7 @@ static sp_status sum_elements(const sp_operator_setup *setup, double *sum) {
   make_products(setup->kind, numbering->order, &table);
   const int nodes = table.nq * table.nq * table.nq;
   for (sp_lid e = 0; e < setup->mesh->hexes->count; e++) {
-    SP_TRY(sp_geometry_factors(setup->mesh->hexes, e, rule, factors));
+    SP_TRY(sp_operator_factors(setup, e, rule, factors));
     element_diagonal(&table, stiffness, mass, factors, diagonal);
     for (int n = 0; n < nodes; n++)
       sum[numbering->nodes[(size_t)e * (size_t)nodes + (size_t)n]] += diagonal[n];

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "operators/counts.h"
+#include "operators/factors.h"
 
 static void count_work(const sp_operator_setup *setup, sp_operator *op) {
   const double elements = setup->mesh->hexes->count;
@@ -107,17 +108,32 @@ sp_status sp_operator_update(sp_operator *op, double alpha, const sp_cg_vectors 
   return SP_OK;
 }
 
-sp_status sp_operator_choose_geometry(const sp_backend *backend, const sp_hexes *hexes,
-                                      sp_problem_kind problem, int order, sp_geometry_kind kind,
-                                      sp_geometry_kind *out) {
-  if (kind == SP_GEOMETRY_TRILINEAR && hexes->map_order > 1)
+sp_status sp_operator_choose_geometry(const sp_backend *backend, const sp_operator_setup *setup,
+                                      sp_geometry_kind wish, sp_geometry_kind *out,
+                                      const char **reason) {
+  const int map_order = setup->mesh->hexes->map_order;
+  const bool curved = map_order > 1, coefficients = sp_operator_has_coefficients(setup);
+  if (wish == SP_GEOMETRY_TRILINEAR && curved)
     return sp_fail(
         SP_ERR_INPUT,
         "discretization.geometry = trilinear is exact for eight-node elements only; this "
         "mesh has elements of order %d: use stored or auto",
-        hexes->map_order);
-  *out = kind;
-  if (kind == SP_GEOMETRY_AUTO)
-    *out = hexes->map_order > 1 ? SP_GEOMETRY_STORED : backend->faster_geometry(problem, order);
+        map_order);
+  if (wish == SP_GEOMETRY_TRILINEAR && coefficients)
+    return sp_fail(SP_ERR_INPUT,
+                   "discretization.geometry = trilinear recomputes factors from corners, which "
+                   "cannot hold a kappa other than 1 or a lambda that varies: use stored or auto");
+  *out = wish;
+  *reason = "as the case asks";
+  if (wish != SP_GEOMETRY_AUTO) return SP_OK;
+  *out = SP_GEOMETRY_STORED;
+  if (coefficients) {
+    *reason = "coefficients at the quadrature points";
+  } else if (curved) {
+    *reason = "curved elements";
+  } else {
+    *out = backend->faster_geometry(setup->kind, setup->numbering->order);
+    *reason = "the faster one on this device";
+  }
   return SP_OK;
 }

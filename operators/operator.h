@@ -1,6 +1,6 @@
-/* The global operator  A = Z^T (S + lambda M) Z  (or Z^T M Z) on L-vectors, matrix-free: the
- * backend's local kernels, the sum over ranks, and the constraint of Dirichlet DOFs, which keeps A
- * symmetric: rows and columns of constrained DOFs are zero. */
+/* The global operator  A = Z^T (S + lambda M) Z  (or Z^T M Z; S holds kappa) on L-vectors,
+ * matrix-free: the backend's local kernels, the sum over ranks, and the constraint of Dirichlet
+ * DOFs, which keeps A symmetric: rows and columns of constrained DOFs are zero. */
 #ifndef SP_OPERATORS_OPERATOR_H
 #define SP_OPERATORS_OPERATOR_H
 
@@ -54,10 +54,13 @@ sp_status sp_operator_update(sp_operator *op, double alpha, const sp_cg_vectors 
 sp_status sp_operator_inverse_diagonal(sp_exchange *exchange, const sp_operator_setup *setup,
                                        double *inverse);
 
-/* The geometry that `kind` becomes on this mesh: what the backend runs faster among those that are
- * exact. Errors: SP_ERR_INPUT for trilinear geometry on curved elements. Local. */
-sp_status sp_operator_choose_geometry(const sp_backend *backend, const sp_hexes *hexes,
-                                      sp_problem_kind problem, int order, sp_geometry_kind kind,
-                                      sp_geometry_kind *out);
+/* The geometry that `wish` becomes for this operator: for SP_GEOMETRY_AUTO what the backend runs
+ * faster among those that are exact for the mesh and the coefficients. *reason says why in a few
+ * words for the user ("as the case asks", "curved elements", ...), a constant string.
+ * setup->geometry is not looked at. Errors: SP_ERR_INPUT for trilinear geometry on curved elements
+ * or with coefficients at points. Local. */
+sp_status sp_operator_choose_geometry(const sp_backend *backend, const sp_operator_setup *setup,
+                                      sp_geometry_kind wish, sp_geometry_kind *out,
+                                      const char **reason);
 
 #endif

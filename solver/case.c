@@ -27,8 +27,10 @@ typedef struct sp_case {
   sp_numbering *numbering;
   sp_exchange *exchange; /* until the operator takes it over */
   sp_problem *problem;
+  double *kappa, *lambda;    /* at quadrature points, until the operator is built; NULL: constant */
   sp_null_space *null_space; /* NULL where the operator is regular */
   sp_operator *op;
+  const char *geometry_reason;
   /* L-vectors on the host. */
   bool *constrained;
   double *boundary_values, *load, *inverse_diagonal, *solution;
@@ -41,6 +43,8 @@ static void release(sp_case *c) {
   c->backend->vector_destroy(c->device, &c->b);
   c->backend->vector_destroy(c->device, &c->d);
   sp_operator_destroy(&c->op);
+  free(c->kappa);
+  free(c->lambda);
   free(c->constrained);
   free(c->boundary_values);
   free(c->load);
@@ -116,6 +120,7 @@ static sp_status allocate_host_vectors(sp_case *c) {
 static sp_status make_problem(sp_case *c, sp_jacobian_range *range) {
   SP_TRY(sp_problem_create(c->config, c->mesh, &c->problem));
   SP_TRY(sp_agree(c->comm, allocate_host_vectors(c)));
+  SP_TRY(sp_problem_coefficients(c->problem, c->mesh, c->numbering->order, &c->kappa, &c->lambda));
   SP_TRY(sp_problem_constraints(c->problem, c->mesh, c->numbering, c->exchange, c->constrained,
                                 c->boundary_values));
   SP_TRY(sp_problem_load(c->problem, c->mesh, c->numbering, c->exchange, c->load, range));
@@ -136,13 +141,18 @@ static sp_status make_operator(sp_case *c) {
   sp_operator_setup setup = {.mesh = c->mesh,
                              .numbering = c->numbering,
                              .kind = c->problem->kind,
-                             .lambda = c->problem->lambda,
-                             .constrained = c->constrained};
-  SP_TRY(sp_operator_choose_geometry(c->backend, c->mesh->hexes, setup.kind, c->numbering->order,
-                                     config->discretization.geometry, &setup.geometry));
+                             .lambda = c->lambda ? 1 : c->problem->lambda,
+                             .constrained = c->constrained,
+                             .kappa = c->kappa,
+                             .lambda_values = c->lambda};
+  SP_TRY(sp_operator_choose_geometry(c->backend, &setup, config->discretization.geometry,
+                                     &setup.geometry, &c->geometry_reason));
   SP_TRY(sp_operator_create(c->backend, c->device, &setup, &c->exchange, &c->op));
   if (c->inverse_diagonal)
-    return sp_operator_inverse_diagonal(c->op->exchange, &setup, c->inverse_diagonal);
+    SP_TRY(sp_operator_inverse_diagonal(c->op->exchange, &setup, c->inverse_diagonal));
+  free(c->kappa);
+  free(c->lambda);
+  c->kappa = c->lambda = NULL;
   return SP_OK;
 }
 
@@ -207,7 +217,8 @@ static sp_status solve(sp_case *c, sp_results *results) {
   sp_profile_lap(&results->profile, SP_PHASE_OPERATOR, &start);
 
   if (c->report)
-    SP_TRY(sp_report_setup(c->report, c->mesh, c->numbering, c->op, c->problem, &range));
+    SP_TRY(sp_report_setup(c->report, c->mesh, c->numbering, c->op, c->geometry_reason, c->problem,
+                           &range));
   results->elements = c->mesh->global_elements;
   results->dofs = c->numbering->global;
   const sp_status solved = iterate(c, results);

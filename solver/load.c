@@ -107,12 +107,19 @@ sp_status sp_problem_constraints(const sp_problem *problem, const sp_mesh *mesh,
 /* f at the points of one element: the forcing, or what the solution implies. */
 static sp_status evaluate_forcing(const sp_problem *problem, size_t n, const double *xyz[3],
                                   double *f) {
-  double laplacian[POINTS];
+  double laplacian[POINTS], lambda[POINTS], kappa[POINTS], slopes[6][POINTS];
+  double *const gradient[3] = {slopes[0], slopes[1], slopes[2]};
+  double *const kappa_gradient[3] = {slopes[3], slopes[4], slopes[5]};
   if (problem->forcing) return sp_problem_evaluate(problem->forcing, n, xyz, f, NULL, NULL);
   if (problem->kind == SP_MASS)
     return sp_problem_evaluate(problem->solution, n, xyz, f, NULL, NULL);
-  SP_TRY(sp_problem_evaluate(problem->solution, n, xyz, f, NULL, laplacian));
-  for (size_t p = 0; p < n; p++) f[p] = problem->lambda * f[p] - laplacian[p];
+  SP_TRY(sp_problem_lambda(problem, n, xyz, lambda));
+  SP_TRY(sp_problem_kappa(problem, n, xyz, kappa, kappa_gradient));
+  SP_TRY(sp_problem_evaluate(problem->solution, n, xyz, f, gradient, laplacian));
+  for (size_t p = 0; p < n; p++) {
+    f[p] = lambda[p] * f[p] - kappa[p] * laplacian[p];
+    for (int d = 0; d < 3; d++) f[p] -= kappa_gradient[d][p] * gradient[d][p];
+  }
   return SP_OK;
 }
 
@@ -169,11 +176,13 @@ static sp_status evaluate_flux(const sp_problem *problem, const sp_boundary_part
                       normal[2 * n + q] * normal[2 * n + q]);
     return SP_OK;
   }
-  double slopes[3][FACE_POINTS], *gradient[3] = {slopes[0], slopes[1], slopes[2]};
+  double kappa[FACE_POINTS], slopes[3][FACE_POINTS];
+  double *const gradient[3] = {slopes[0], slopes[1], slopes[2]};
+  SP_TRY(sp_problem_kappa(problem, count, xyz, kappa, NULL));
   SP_TRY(sp_problem_evaluate(problem->solution, count, xyz, flux, gradient, NULL));
   for (int q = 0; q < n; q++)
-    flux[q] =
-        slopes[0][q] * normal[q] + slopes[1][q] * normal[n + q] + slopes[2][q] * normal[2 * n + q];
+    flux[q] = kappa[q] * (slopes[0][q] * normal[q] + slopes[1][q] * normal[n + q] +
+                          slopes[2][q] * normal[2 * n + q]);
   return SP_OK;
 }
 

@@ -11,7 +11,8 @@ typedef struct sp_null_space {
   int *of_dof;    /* [numbering->local], component of each DOF */
 } sp_null_space;
 
-/* Whether `problem` has one: it is not mass, lambda is zero, nothing is Dirichlet. Local. */
+/* Whether `problem` has one: it is not mass, lambda is zero (at all
+ * quadrature points, after sp_problem_coefficients), nothing is Dirichlet. Local. */
 bool sp_null_space_exists(const sp_problem *problem);
 
 /* Connected components, through shared DOFs. The caller destroys *out. Collective. */

@@ -9,28 +9,6 @@ static sp_status parse(const sp_formula *formula, sp_expression **out) {
   return formula->text ? sp_expression_parse(formula->text, formula->where, out) : SP_OK;
 }
 
-static sp_status parse_lambda(const sp_config *config, sp_problem *problem) {
-  const sp_formula *formula = &config->problem.lambda;
-  if (problem->kind == SP_MASS) {
-    if (config->problem.lambda_given)
-      return sp_fail(SP_ERR_INPUT, "%s: the mass problem has no lambda; remove it", formula->where);
-    return SP_OK;
-  }
-  sp_expression *lambda;
-  const double origin = 0;
-  SP_TRY(sp_expression_parse(formula->text, formula->where, &lambda));
-  const bool constant = sp_expression_is_constant(lambda);
-  sp_expression_evaluate(lambda, 1, &origin, &origin, &origin, &problem->lambda);
-  sp_expression_destroy(&lambda);
-  if (!constant)
-    return sp_fail(SP_ERR_INPUT, "%s: expected a constant, found '%s', which varies in space",
-                   formula->where, formula->text);
-  if (!(problem->lambda >= 0) || isinf(problem->lambda))
-    return sp_fail(SP_ERR_INPUT, "%s: expected a finite number >= 0, found '%s'", formula->where,
-                   formula->text);
-  return SP_OK;
-}
-
 static sp_status parse_part(const sp_problem *problem, const sp_boundary_entry *entry,
                             sp_boundary_part *part) {
   *part = (sp_boundary_part){.group = entry->group, .condition = entry->condition};
@@ -44,7 +22,7 @@ static sp_status parse_part(const sp_problem *problem, const sp_boundary_entry *
 }
 
 static sp_status parse_formulas(const sp_config *config, sp_problem *problem) {
-  SP_TRY(parse_lambda(config, problem));
+  SP_TRY(sp_problem_parse_coefficients(config, problem));
   SP_TRY(parse(&config->problem.solution, &problem->solution));
   SP_TRY(parse(&config->problem.forcing, &problem->forcing));
   if (!problem->solution && !problem->forcing)
@@ -175,6 +153,8 @@ sp_status sp_problem_create(const sp_config *config, const sp_mesh *mesh, sp_pro
 
 void sp_problem_destroy(sp_problem **problem) {
   if (!*problem) return;
+  sp_expression_destroy(&(*problem)->lambda_formula);
+  sp_expression_destroy(&(*problem)->kappa_formula);
   sp_expression_destroy(&(*problem)->solution);
   sp_expression_destroy(&(*problem)->forcing);
   for (int p = 0; p < (*problem)->part_count && (*problem)->parts; p++)

@@ -1,6 +1,7 @@
 /* The problem that a case states:
  *
- *     -lap u + lambda u = f  in the domain,   u = g_D or du/dn = g_N on parts of its boundary
+ *     -div(kappa grad u) + lambda u = f  in the domain,
+ *     u = g_D  or  kappa du/dn = g_N     on parts of its boundary
  *
  * or, for the mass problem, u = f in the sense of L2 projection. f is problem.forcing, or follows
  * from problem.solution; boundary data without a formula follow from the solution too, by exact
@@ -23,8 +24,10 @@ typedef struct sp_boundary_part {
 
 typedef struct sp_problem {
   sp_problem_kind kind;
-  double lambda;
-  sp_expression *solution, *forcing; /* NULL where not given */
+  double lambda, kappa;                          /* where they are constant; kappa is 1 for mass */
+  sp_expression *lambda_formula, *kappa_formula; /* NULL where constant; after
+    sp_problem_coefficients, `lambda` is the largest value of its formula */
+  sp_expression *solution, *forcing;             /* NULL where not given */
   int part_count;
   sp_boundary_part *parts; /* in the order of the case; the last one is the default */
   int *part_of_surface;    /* [surface_count], index into parts */
@@ -39,7 +42,8 @@ typedef struct sp_jacobian_range {
 /* Parse the formulas and give every exterior face a condition. `config` must outlive *out, which
  * the caller destroys. Errors: SP_ERR_INPUT for formulas, for data that nothing defines, for groups
  * that the mesh does not have (its groups are listed) or that have no exterior face, for faces that
- * two lines claim, and for boundary conditions or lambda with the mass problem. Collective. */
+ * two lines claim, and for boundary conditions or coefficients with the mass problem. Collective.
+ */
 sp_status sp_problem_create(const sp_config *config, const sp_mesh *mesh, sp_problem **out);
 
 /* NULL-safe; sets *problem to NULL. Local. */
@@ -55,6 +59,28 @@ int sp_problem_face_part(const sp_problem *problem, const sp_hexes *hexes, sp_li
 sp_status sp_problem_constraints(const sp_problem *problem, const sp_mesh *mesh,
                                  const sp_numbering *numbering, sp_exchange *exchange,
                                  bool *constrained, double *values);
+
+/* kappa and lambda at the operator's quadrature points for sp_operator_setup, [elements][points]:
+ * *kappa is NULL where kappa is 1 everywhere, *lambda where it is constant. The caller frees both.
+ * Errors: SP_ERR_INPUT with a point where kappa is not positive, lambda is negative, or one of them
+ * is not finite. Collective. */
+sp_status sp_problem_coefficients(sp_problem *problem, const sp_mesh *mesh, int order,
+                                  double **kappa, double **lambda);
+
+/* Values at n points with the same checks; `gradient` may be NULL. Local. */
+sp_status sp_problem_kappa(const sp_problem *problem, size_t n, const double *xyz[3], double *value,
+                           double *const gradient[3]);
+sp_status sp_problem_lambda(const sp_problem *problem, size_t n, const double *xyz[3],
+                            double *value);
+
+/* Any coefficient: values > 0, or >= 0 with `zero_allowed`, else SP_ERR_INPUT with the point.
+ * Local. */
+sp_status sp_problem_evaluate_coefficient(const sp_expression *formula, bool zero_allowed, size_t n,
+                                          const double *xyz[3], double *value,
+                                          double *const gradient[3]);
+
+/* Part of sp_problem_create. Local. */
+sp_status sp_problem_parse_coefficients(const sp_config *config, sp_problem *problem);
 
 /* The load vector: load_i = integral of l_i f + integral over Neumann faces of l_i g_N, by the
  * operator's own quadrature; [numbering->local], summed over ranks. Errors: SP_ERR_INPUT where a

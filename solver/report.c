@@ -120,9 +120,17 @@ static const char *mesh_name(const sp_config *config) {
   return config->mesh.shape == SP_SHAPE_FILE ? config->mesh.file : boxes[config->mesh.map];
 }
 
+static void print_coefficient(sp_terminal *t, const char *name, double constant,
+                              const sp_expression *formula) {
+  if (formula)
+    sp_terminal_print(t, ", %s = %s", name, sp_expression_text(formula));
+  else
+    sp_terminal_print(t, ", %s = %g", name, constant);
+}
+
 sp_status sp_report_setup(sp_report *report, const sp_mesh *mesh, const sp_numbering *numbering,
-                          const sp_operator *op, const sp_problem *problem,
-                          const sp_jacobian_range *range) {
+                          const sp_operator *op, const char *geometry_reason,
+                          const sp_problem *problem, const sp_jacobian_range *range) {
   const sp_config *config = report->config;
   const char *device = op->backend->describe(op->device);
   const char *kind = sp_problem_kind_name(op->kind),
@@ -133,6 +141,7 @@ sp_status sp_report_setup(sp_report *report, const sp_mesh *mesh, const sp_numbe
 
   attribute_string(report, "device", device);
   attribute_string(report, "geometry", geometry);
+  attribute_string(report, "geometry_reason", geometry_reason);
   attribute_integer(report, "elements", mesh->global_elements);
   attribute_integer(report, "order", numbering->order);
   attribute_integer(report, "dofs", numbering->global);
@@ -153,9 +162,14 @@ sp_status sp_report_setup(sp_report *report, const sp_mesh *mesh, const sp_numbe
                       "note", (long long)mesh->unnamed_faces);
   sp_terminal_print(t, "  %-16s N = %d, %lld degrees of freedom\n", "discretization",
                     numbering->order, (long long)numbering->global);
-  sp_terminal_print(t, "  %-16s %s, %s geometry", "operator", kind, geometry);
-  if (problem->kind != SP_MASS) sp_terminal_print(t, ", lambda = %g", problem->lambda);
-  sp_terminal_print(t, "\n  %-16s CG, %s, relative tolerance %.3g\n", "solver",
+  sp_terminal_print(t, "  %-16s %s", "operator", kind);
+  if (problem->kind != SP_MASS) {
+    print_coefficient(t, "lambda", problem->lambda, problem->lambda_formula);
+    if (problem->kappa != 1 || problem->kappa_formula)
+      print_coefficient(t, "kappa", problem->kappa, problem->kappa_formula);
+  }
+  sp_terminal_print(t, "\n  %-16s %s: %s\n", "geometry", geometry, geometry_reason);
+  sp_terminal_print(t, "  %-16s CG, %s, relative tolerance %.3g\n", "solver",
                     config->solver.preconditioner == SP_PRECONDITIONER_NONE ? "no preconditioner"
                                                                             : "Jacobi",
                     config->solver.tolerance);

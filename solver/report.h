@@ -16,10 +16,11 @@ typedef struct sp_report sp_report;
 sp_status sp_report_open(MPI_Comm comm, const sp_config *config, sp_terminal *terminal,
                          sp_report **out);
 
-/* Sizes, known once the operator is built; `op` must outlive the iteration. Collective. */
+/* Sizes, known once the operator is built; `op` must outlive the iteration. `geometry_reason` is
+ * sp_operator_choose_geometry's. Collective. */
 sp_status sp_report_setup(sp_report *report, const sp_mesh *mesh, const sp_numbering *numbering,
-                          const sp_operator *op, const sp_problem *problem,
-                          const sp_jacobian_range *range);
+                          const sp_operator *op, const char *geometry_reason,
+                          const sp_problem *problem, const sp_jacobian_range *range);
 
 /* sp_cg_options.on_iteration with the report as context: rows of the log, the progress line. A log
  * that cannot be written does not end the solve: the failure is kept for sp_report_finish. Local.

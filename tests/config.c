@@ -109,7 +109,9 @@ static void check_defaults(const sp_config *config) {
   CHECK(config->discretization.operator_kind == SP_BP35, "operator");
   CHECK(config->discretization.geometry == SP_GEOMETRY_AUTO, "geometry");
   CHECK_TEXT(config->problem.lambda.text, "1");
+  CHECK_TEXT(config->problem.kappa.text, "1");
   CHECK(!config->problem.lambda_given, "lambda was not given");
+  CHECK(!config->problem.kappa_given, "kappa was not given");
   CHECK_TEXT(config->problem.solution.text, NULL);
   CHECK_TEXT(config->problem.forcing.text, NULL);
   CHECK(config->boundary.count == 0, "%d groups", config->boundary.count);
@@ -158,6 +160,7 @@ static void test_defaults(void) {
                                      "operator = bp3.5",
                                      "geometry",
                                      "lambda = 1",
+                                     "kappa = 1",
                                      "solution =",
                                      "forcing =",
                                      "default = dirichlet",
@@ -190,6 +193,7 @@ static const char every_key[] = "\xEF\xBB\xBF# a case\r\n"
                                 "\n"
                                 "[problem]\n"
                                 "lambda = 2*pi\n"
+                                "kappa = 1 + x^2\n"
                                 "solution = x == 1 ? sin(pi*x) : y#z\n"
                                 "forcing = z\n"
                                 "[solver]\n"
@@ -225,6 +229,8 @@ static void test_every_key(void) {
   CHECK_TEXT(config->problem.lambda.text, "2*pi");
   CHECK_TEXT(config->problem.lambda.where, "case.ini:16: problem.lambda");
   CHECK(config->problem.lambda_given, "lambda was given");
+  CHECK_TEXT(config->problem.kappa.text, "1 + x^2");
+  CHECK(config->problem.kappa_given, "kappa was given");
   CHECK_TEXT(config->problem.solution.text, "x == 1 ? sin(pi*x) : y#z");
   CHECK_TEXT(config->problem.forcing.text, "z");
   CHECK(config->solver.tolerance == 1e-3, "tolerance");
@@ -239,12 +245,12 @@ static void test_every_key(void) {
     CHECK_TEXT(entries[0].group, "the left.wall");
     CHECK(entries[0].condition == SP_NEUMANN, "condition");
     CHECK_TEXT(entries[0].formula.text, "x + 1");
-    CHECK_TEXT(entries[0].formula.where, "case.ini:24: boundary.the left.wall");
+    CHECK_TEXT(entries[0].formula.where, "case.ini:25: boundary.the left.wall");
     CHECK_TEXT(entries[1].group, "1");
     CHECK(entries[1].condition == SP_DIRICHLET && !entries[1].formula.text, "entry");
   }
   CHECK(config->boundary.fallback.condition == SP_NEUMANN, "fallback");
-  CHECK_TEXT(config->boundary.where, "case.ini:24: boundary.the left.wall");
+  CHECK_TEXT(config->boundary.where, "case.ini:25: boundary.the left.wall");
   sp_config_destroy(&config);
 }
 
@@ -316,6 +322,7 @@ static void test_values(void) {
       {"discretization", "operator", "mass, bp3.5 or bp3.0", {"bp3", "BP3.5", ""}},
       {"discretization", "geometry", "auto, stored or trilinear", {"affine", ""}},
       {"problem", "lambda", "a formula", {""}},
+      {"problem", "kappa", "a formula", {""}},
       {"boundary", "default", "dirichlet or neumann", {"robin 1", "dirichlet(x)", ""}},
       {"boundary", "some wall", "dirichlet or neumann", {"x", "neumannx", ""}},
       {"solver",
@@ -573,6 +580,7 @@ static void check_round_trip(const sp_config *config, const char *path) {
     CHECK(second && strcmp(first, second) == 0, "first\n%s\nthen\n%s", first, second);
     free(second);
     CHECK(again->problem.lambda_given == config->problem.lambda_given, "lambda_given");
+    CHECK(again->problem.kappa_given == config->problem.kappa_given, "kappa_given");
     CHECK(!again->boundary.where == !config->boundary.where, "boundary.where");
     CHECK(again->mesh.shape == config->mesh.shape, "shape");
     CHECK(memcmp(again->mesh.lower, config->mesh.lower, sizeof again->mesh.lower) == 0, "lower");

@@ -242,24 +242,40 @@ static void check_box(const bench *b, const int elements[3], int map_order, int 
 }
 
 static void check_choice_of_geometry(const bench *b) {
-  sp_hexes hexes = {.map_order = 2};
+  static const double field[1] = {1};
+  sp_hexes curved = {.map_order = 2}, straight = {.map_order = 1};
+  sp_mesh mesh = {.hexes = &curved};
+  sp_numbering numbering = {.order = 4};
+  sp_operator_setup setup = {.mesh = &mesh, .numbering = &numbering, .kind = SP_BP35};
   sp_geometry_kind kind;
-  CHECK(sp_operator_choose_geometry(b->backend, &hexes, SP_BP35, 4, SP_GEOMETRY_TRILINEAR, &kind) ==
+  const char *reason;
+  CHECK(sp_operator_choose_geometry(b->backend, &setup, SP_GEOMETRY_TRILINEAR, &kind, &reason) ==
             SP_ERR_INPUT,
         "trilinear factors cannot follow curved elements");
-  CHECK(sp_operator_choose_geometry(b->backend, &hexes, SP_BP35, 4, SP_GEOMETRY_AUTO, &kind) ==
+  CHECK(sp_operator_choose_geometry(b->backend, &setup, SP_GEOMETRY_AUTO, &kind, &reason) ==
                 SP_OK &&
-            kind == SP_GEOMETRY_STORED,
+            kind == SP_GEOMETRY_STORED && strstr(reason, "curved"),
         "curved elements need stored factors");
-  hexes.map_order = 1;
-  CHECK(sp_operator_choose_geometry(b->backend, &hexes, SP_BP35, 4, SP_GEOMETRY_AUTO, &kind) ==
+  mesh.hexes = &straight;
+  CHECK(sp_operator_choose_geometry(b->backend, &setup, SP_GEOMETRY_AUTO, &kind, &reason) ==
                 SP_OK &&
-            kind != SP_GEOMETRY_AUTO,
+            kind == b->backend->faster_geometry(SP_BP35, 4) && strstr(reason, "faster"),
         "auto becomes one of the two");
-  CHECK(sp_operator_choose_geometry(b->backend, &hexes, SP_BP35, 4, SP_GEOMETRY_TRILINEAR, &kind) ==
+  CHECK(sp_operator_choose_geometry(b->backend, &setup, SP_GEOMETRY_TRILINEAR, &kind, &reason) ==
                 SP_OK &&
-            kind == SP_GEOMETRY_TRILINEAR,
+            kind == SP_GEOMETRY_TRILINEAR && strstr(reason, "case"),
         "a wish that can be met");
+  for (int i = 0; i < 2; i++) {
+    setup.kappa = i == 0 ? field : NULL;
+    setup.lambda_values = i == 1 ? field : NULL;
+    CHECK(sp_operator_choose_geometry(b->backend, &setup, SP_GEOMETRY_TRILINEAR, &kind, &reason) ==
+              SP_ERR_INPUT,
+          "corners alone know no coefficients");
+    CHECK(sp_operator_choose_geometry(b->backend, &setup, SP_GEOMETRY_AUTO, &kind, &reason) ==
+                  SP_OK &&
+              kind == SP_GEOMETRY_STORED && strstr(reason, "coefficients"),
+          "coefficients need stored factors");
+  }
 }
 
 int main(int argc, char **argv) {

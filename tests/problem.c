@@ -53,7 +53,7 @@ static sp_hexes *make_box(int nx, int ny, int nz, sp_map map) {
 
 /* ---- What is refused ---- */
 
-/* How far a case gets: created, constrained, loaded. */
+/* How far a case gets: created, coefficients, constrained, loaded. */
 static sp_status try_case(const stage *s, const char *const *overrides) {
   sp_config *config = read_config(overrides);
   sp_problem *problem;
@@ -62,12 +62,17 @@ static sp_status try_case(const stage *s, const char *const *overrides) {
   if (!status) {
     const size_t dofs = (size_t)s->numbering->local;
     bool *constrained;
-    double *values;
+    double *values, *kappa, *lambda;
     sp_jacobian_range range;
     require(sp_allocate(dofs, sizeof *constrained, "test", &constrained));
     require(sp_allocate(dofs, sizeof *values, "test", &values));
-    status =
-        sp_problem_constraints(problem, s->mesh, s->numbering, s->exchange, constrained, values);
+    status = sp_problem_coefficients(problem, s->mesh, s->numbering->order, &kappa, &lambda);
+    CHECK(!status || (!kappa && !lambda), "coefficients are left after a failure");
+    free(kappa);
+    free(lambda);
+    if (!status)
+      status =
+          sp_problem_constraints(problem, s->mesh, s->numbering, s->exchange, constrained, values);
     if (!status)
       status = sp_problem_load(problem, s->mesh, s->numbering, s->exchange, values, &range);
     free(constrained);
@@ -124,15 +129,30 @@ static void check_box_cases(void) {
       /* The mass problem. */
       {{"problem.solution=x", "discretization.operator=mass", "problem.lambda=1"},
        {"problem.lambda", "mass problem has no lambda"}},
+      {{"problem.solution=x", "discretization.operator=mass", "problem.kappa=1"},
+       {"problem.kappa", "mass problem has no kappa"}},
       {{"problem.solution=x", "discretization.operator=mass", "boundary.xmin=dirichlet"},
        {"boundary.xmin", "mass problem has no boundary conditions"}},
       /* lambda. */
-      {{"problem.solution=x", "problem.lambda=1+x"}, {"problem.lambda", "varies in space"}},
+      {{"problem.solution=x", "problem.lambda=1+x"}, {NULL}},
+      {{"problem.solution=x", "problem.lambda=x"}, {NULL}},
+      {{"problem.solution=x", "problem.lambda=x-0.3"},
+       {"problem.lambda", "'x-0.3' is -0.3 at (0, ", ">= 0"}},
+      {{"problem.solution=x", "problem.lambda=1/x"}, {"'1/x'", "not finite at (0, "}},
+      {{"problem.solution=x", "problem.lambda=x > 0.9 ? -1 : 1"}, {"is -1 at (1, "}},
       {{"problem.solution=x", "problem.lambda=-2"}, {"problem.lambda", ">= 0", "'-2'"}},
       {{"problem.solution=x", "problem.lambda=1/0"}, {"finite number"}},
       {{"problem.solution=x", "problem.lambda=0/0"}, {"finite number"}},
       {{"problem.solution=x", "problem.lambda=2*pi^2"}, {NULL}},
       {{"problem.solution=x", "problem.lambda=0"}, {NULL}},
+      /* kappa. */
+      {{"problem.solution=x", "problem.kappa=2"}, {NULL}},
+      {{"problem.solution=x", "problem.kappa=1+x*y"}, {NULL}},
+      {{"problem.solution=x", "problem.kappa=0"}, {"problem.kappa", "> 0", "'0'"}},
+      {{"problem.solution=x", "problem.kappa=1/0"}, {"problem.kappa", "finite number"}},
+      {{"problem.solution=x", "problem.kappa=y"},
+       {"problem.kappa", "'y' is 0 at (", ", 0, ", "> 0"}},
+      {{"problem.solution=x", "problem.kappa=sqrt(z-0.1)"}, {"problem.kappa", "not finite at ("}},
       /* Formulas. */
       {{"problem.solution=sin(x"}, {"problem.solution", "column"}},
       {{"problem.solution=x", "boundary.xmin=dirichlet t"}, {"boundary.xmin", "column", "'t'"}},
@@ -282,7 +302,9 @@ static void load_of(const stage *s, const char *const *overrides, double *load,
 /* What the solution implies is what one would have written by hand. */
 static void check_derived_data(const char *operator_is) {
   static const char solution[] = "problem.solution=sin(2*x)*exp(y)*(1+z^2)";
-  static const char forcing[] = "problem.forcing=(3+4-1)*sin(2*x)*exp(y)*(1+z^2)-2*sin(2*x)*exp(y)";
+  static const char forcing[] =
+      "problem.forcing=((2+x)*(4-1)+(3+y))*sin(2*x)*exp(y)*(1+z^2)-(2+x)*2*sin(2*x)*exp(y)"
+      "-2*cos(2*x)*exp(y)*(1+z^2)";
   stage s;
   stage_create(make_box(3, 2, 2, SP_MAP_NONE), 4, &s);
   const size_t dofs = (size_t)s.numbering->local;
@@ -291,17 +313,19 @@ static void check_derived_data(const char *operator_is) {
   require(sp_allocate(dofs, sizeof *derived, "test", &derived));
   require(sp_allocate(dofs, sizeof *written, "test", &written));
   load_of(&s,
-          (const char *const[]){operator_is, "problem.lambda=3", solution,
+          (const char *const[]){operator_is, "problem.lambda=3+y", "problem.kappa=2+x", solution,
                                 "boundary.default=neumann", "boundary.zmin=dirichlet", NULL},
           derived, &range);
   load_of(&s,
-          (const char *const[]){
-              operator_is, "problem.lambda=3", forcing, "boundary.xmin=neumann -2*exp(y)*(1+z^2)",
-              "boundary.xmax=neumann 2*cos(2)*exp(y)*(1+z^2)",
-              "boundary.ymin=neumann -sin(2*x)*(1+z^2)", "boundary.ymax=neumann sin(2*x)*e*(1+z^2)",
-              "boundary.zmax=neumann 2*sin(2*x)*exp(y)", "boundary.zmin=dirichlet 0", NULL},
+          (const char *const[]){operator_is, "problem.lambda=3+y", "problem.kappa=2+x", forcing,
+                                "boundary.xmin=neumann -4*exp(y)*(1+z^2)",
+                                "boundary.xmax=neumann 6*cos(2)*exp(y)*(1+z^2)",
+                                "boundary.ymin=neumann -(2+x)*sin(2*x)*(1+z^2)",
+                                "boundary.ymax=neumann (2+x)*sin(2*x)*e*(1+z^2)",
+                                "boundary.zmax=neumann (2+x)*2*sin(2*x)*exp(y)",
+                                "boundary.zmin=dirichlet 0", NULL},
           written, &range);
-  /* Each entry sums fewer than 1e3 terms, none larger than the volume times 40. */
+  /* Each entry sums fewer than 1e3 terms, none larger than the volume times 100. */
   double largest = 0;
   for (size_t i = 0; i < dofs; i++) {
     CHECK_CLOSE(derived[i], written[i], 1e-12);
@@ -317,16 +341,18 @@ static void check_derived_data(const char *operator_is) {
 }
 
 /* The divergence theorem on deformed elements: with v = 1 and lambda = 0 the load of a quadratic u
- * adds up to the integral of -lap u and of its flux, which is zero; by bp3.0's quadrature, which is
- * exact for the degrees at hand (tests/convergence.c), up to the rounding of sums of size ten. */
-static void check_balance(void) {
+ * adds up to the integral of -div(kappa grad u) and of its flux, which is zero; by bp3.0's
+ * quadrature with 4 points, exact to degree 7, which is exact for the degrees at hand: kappa grad u
+ * is of degree 2 in the reference coordinates if kappa is linear, the cofactors of the map add two
+ * at most. Up to the rounding of sums of size ten. */
+static void check_balance(const char *kappa) {
   stage s;
   stage_create(make_box(3, 3, 2, SP_MAP_SINE), 2, &s);
   double *load, sums[2] = {0, 0};
   sp_jacobian_range range;
   require(sp_allocate((size_t)s.numbering->local, sizeof *load, "test", &load));
   load_of(&s,
-          (const char *const[]){"discretization.operator=bp3.0", "problem.lambda=0",
+          (const char *const[]){"discretization.operator=bp3.0", "problem.lambda=0", kappa,
                                 "problem.solution=x^2+3*y^2-z^2+x*y+2*z",
                                 "boundary.default=neumann", NULL},
           load, &range);
@@ -351,7 +377,8 @@ int main(int argc, char **argv) {
   check_order_of_groups();
   check_derived_data("discretization.operator=bp3.5");
   check_derived_data("discretization.operator=bp3.0");
-  check_balance();
+  check_balance("problem.kappa=1");
+  check_balance("problem.kappa=2+x-0.4*y");
   const int result = check_end(MPI_COMM_WORLD);
   MPI_Finalize();
   return result;

@@ -99,9 +99,10 @@ static void fill_point(int nq, const double *nodes, const double at[3], double i
       }
 }
 
-/* Add one point's part of the sum: weight (grad l_i . grad u + lambda l_i u), and its scale. */
-static void add_point(int nodes, bool stiffness, double weight, double lambda,
-                      const point_basis *at, const double *x, double *y, double *scale) {
+/* Add one point's part of the sum: weight (kappa grad l_i . grad u + lambda l_i u), and its scale.
+ */
+static void add_point(int nodes, double weight, double kappa, double lambda, const point_basis *at,
+                      const double *x, double *y, double *scale) {
   double u = 0, u_terms = 0;
   for (int j = 0; j < nodes; j++) {
     u += at->value[j] * x[j];
@@ -111,21 +112,32 @@ static void add_point(int nodes, bool stiffness, double weight, double lambda,
     y[i] += weight * lambda * at->value[i] * u;
     scale[i] += weight * lambda * fabs(at->value[i]) * u_terms;
   }
-  for (int a = 0; a < 3 && stiffness; a++) {
+  for (int a = 0; a < 3 && kappa > 0; a++) {
     double slope = 0, slope_terms = 0;
     for (int j = 0; j < nodes; j++) {
       slope += at->gradient[a][j] * x[j];
       slope_terms += at->terms[a][j];
     }
     for (int i = 0; i < nodes; i++) {
-      y[i] += weight * at->gradient[a][i] * slope;
-      scale[i] += weight * at->terms[a][i] * slope_terms;
+      y[i] += weight * kappa * at->gradient[a][i] * slope;
+      scale[i] += weight * kappa * at->terms[a][i] * slope_terms;
     }
   }
 }
 
-void reference_apply(sp_problem_kind kind, int order, double lambda, const sp_hexes *hexes,
-                     sp_lid element, const double *x, double *y, double *scale) {
+/* A coefficient is values[point], or `constant` where there are none. */
+typedef struct coefficient {
+  double constant;
+  const double *values;
+} coefficient;
+
+static double value_of(coefficient c, int point) {
+  return c.values ? c.values[point] : c.constant;
+}
+
+static void apply(sp_problem_kind kind, int order, coefficient kappa, coefficient lambda,
+                  const sp_hexes *hexes, sp_lid element, const double *x, double *y,
+                  double *scale) {
   const int nq = order + 1, nodes = nq * nq * nq;
   static point_basis at;
   sp_rule gll, rule;
@@ -144,8 +156,23 @@ void reference_apply(sp_problem_kind kind, int order, double lambda, const sp_he
         const double weight = rule.weights[a] * rule.weights[b] * rule.weights[c] * det;
         invert(jacobian, inverse);
         fill_point(nq, gll.nodes, place, inverse, &at);
-        add_point(nodes, kind != SP_MASS, weight, kind == SP_MASS ? 1 : lambda, &at, x, y, scale);
+        const int p = (c * rule.n + b) * rule.n + a;
+        add_point(nodes, weight, value_of(kappa, p), value_of(lambda, p), &at, x, y, scale);
       }
+}
+
+void reference_apply(sp_problem_kind kind, int order, double lambda, const sp_hexes *hexes,
+                     sp_lid element, const double *x, double *y, double *scale) {
+  const coefficient stiffness = {.constant = kind == SP_MASS ? 0 : 1};
+  const coefficient mass = {.constant = kind == SP_MASS ? 1 : lambda};
+  apply(kind, order, stiffness, mass, hexes, element, x, y, scale);
+}
+
+void reference_apply_coefficients(sp_problem_kind kind, int order, const double *kappa,
+                                  const double *lambda, const sp_hexes *hexes, sp_lid element,
+                                  const double *x, double *y, double *scale) {
+  apply(kind, order, (coefficient){1, kappa}, (coefficient){1, lambda}, hexes, element, x, y,
+        scale);
 }
 
 double reference_tolerance(int order) {

@@ -21,6 +21,14 @@ double reference_map(const sp_hexes *hexes, sp_lid element, const double at[3], 
 void reference_apply(sp_problem_kind kind, int order, double lambda, const sp_hexes *hexes,
                      sp_lid element, const double *x, double *y, double *scale);
 
+/* The same with coefficients at the points, in the order of the rule's tensor grid (the first
+ * direction fastest):
+ *     y_i = sum over points q of w_q |J| (kappa_q grad l_i . grad u + lambda_q l_i u)
+ * kappa or lambda may be NULL: one. */
+void reference_apply_coefficients(sp_problem_kind kind, int order, const double *kappa,
+                                  const double *lambda, const sp_hexes *hexes, sp_lid element,
+                                  const double *x, double *y, double *scale);
+
 /* Relative error of the operators against `scale`: in each of the passes along a line (three to
  * interpolate, two to differentiate in the even and the odd part, and their transposes) a sum of
  * M = N + 2 terms is off by at most M machine epsilons of the sum of absolute values, and the

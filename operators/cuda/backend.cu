@@ -4,6 +4,7 @@
 extern "C" {
 #include "operators/counts.h"
 #include "operators/cuda/vectors.h"
+#include "operators/factors.h"
 #include "mesh/geometry.h"
 }
 
@@ -111,7 +112,7 @@ static sp_status send_factors(const sp_operator_setup *setup, sp_local_operator 
         sp_geometry_trilinear(hexes, e, target);
         continue;
       }
-      status = sp_geometry_factors(hexes, e, rule, element);
+      status = sp_operator_factors(setup, e, rule, element);
       memcpy(target, element + first, stored * sizeof *element);
     }
     if (status) break;

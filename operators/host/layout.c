@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "operators/counts.h"
+#include "operators/factors.h"
 
 sp_status sp_host_allocate(size_t count, const char *what, double **out) {
   enum { HUGE_PAGE = 2 << 20, CACHE_LINE = 64 };
@@ -67,8 +68,7 @@ static sp_status pack_stored(const sp_operator_setup *setup, const sp_rule *rule
   const size_t points = (size_t)(rule->n * rule->n * rule->n);
   const size_t first = setup->kind == SP_MASS ? SP_G_WJ : 0, count = SP_FACTORS - first;
   for (sp_lid e = begin; e < end; e++)
-    SP_TRY(sp_geometry_factors(setup->mesh->hexes, e, rule,
-                               &lanes[(size_t)(e - begin) * points * SP_FACTORS]));
+    SP_TRY(sp_operator_factors(setup, e, rule, &lanes[(size_t)(e - begin) * points * SP_FACTORS]));
   for (size_t p = 0; p < points; p++)
     for (size_t f = 0; f < count; f++)
       for (size_t lane = 0; lane < (size_t)(end - begin); lane++)

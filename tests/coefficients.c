@@ -1,0 +1,108 @@
+/* Variable kappa and lambda through the whole program: rates, agreement with the constant path, and
+ * the pure Neumann problem. */
+#include <stdbool.h>
+
+#include "tests/check.h"
+#include "tests/run_case.h"
+
+static const char *const KINDS[] = {"discretization.operator=bp3.5",
+                                    "discretization.operator=bp3.0"};
+
+static const char *const DIRICHLET[] = {"boundary.default=dirichlet", NULL};
+static const char *const NEUMANN[] = {"boundary.default=neumann", NULL};
+static const char *const MIXED[] = {"boundary.default=neumann", "boundary.xmin=dirichlet",
+                                    "boundary.ymax=dirichlet", NULL};
+
+/* As in tests/convergence.c: entire functions of size one; kappa varies by a factor of three, so
+ * that a solver for a constant one would not converge at all. */
+#define SMOOTH "problem.solution=sin(2.9*x+0.4)*cos(2.3*y-0.3)*exp(0.9*z)+x*y*z"
+#define KAPPA "problem.kappa=1+0.5*sin(2*x+y)*cos(1.5*z)"
+#define LAMBDA "problem.lambda=2+cos(3*x)*sin(2*y+z)"
+#define SOLVER                                                                                     \
+  "solver.tolerance=1e-13", "solver.preconditioner=jacobi", "solver.max_iterations=4000"
+
+static sp_results solve(const char *const *common, const char *const *boundary) {
+  sp_results results;
+  const sp_status status = run_case(MPI_COMM_WORLD, common, boundary, &results);
+  CHECK(!status && results.have_norms, "%s", sp_error_message());
+  return results;
+}
+
+/* The same criteria as in tests/convergence.c, for the same reasons. */
+static void check_rates(const char *kind, int order, const char *lambda,
+                        const char *const *boundary) {
+  const int finest = order < 3 ? 3 : 2;
+  sp_error_norms norms[2];
+  for (int level = 0; level < 2; level++) {
+    char n[64], refine[64];
+    snprintf(n, sizeof n, "discretization.order=%d", order);
+    snprintf(refine, sizeof refine, "mesh.refine=%d", finest - 1 + level);
+    const char *const common[] = {
+        kind,   n,      refine, "mesh.elements=2 2 2", "mesh.map=sine", SMOOTH, KAPPA,
+        lambda, SOLVER, NULL};
+    norms[level] = solve(common, boundary).norms;
+  }
+  const double l2 = log2(norms[0].l2 / norms[1].l2), h1 = log2(norms[0].h1 / norms[1].h1);
+  CHECK(norms[1].l2 > 1e-8, "%s N = %d: an L2 error of %g says nothing about rates", kind, order,
+        norms[1].l2);
+  CHECK(fabs(l2 - (order + 1)) <= 0.2, "%s N = %d %s %s: L2 rate %.3f", kind, order, lambda,
+        boundary[0], l2);
+  CHECK(fabs(h1 - order) <= 0.2, "%s N = %d %s %s: H1 rate %.3f", kind, order, lambda, boundary[0],
+        h1);
+}
+
+/* A coefficient that is written as a formula of x and is constant gives the same discrete problem
+ * as the constant; u of both is off by the solver's 1e-13 times the condition number, below 1e4
+ * here (tests/convergence.c). So does a multiple of the whole equation. */
+static void check_agreement(const char *kind) {
+  static const char *const variants[][3] = {
+      {"problem.kappa=3", "problem.lambda=1.5", "discretization.geometry=auto"},
+      {"problem.kappa=3+0*x", "problem.lambda=1.5", "discretization.geometry=stored"},
+      {"problem.kappa=3", "problem.lambda=1.5+0*y", "discretization.geometry=auto"},
+      {"problem.kappa=3+0*z", "problem.lambda=1.5+0*z", "discretization.geometry=auto"},
+      {"problem.kappa=1", "problem.lambda=0.5", "discretization.geometry=trilinear"},
+  };
+  sp_error_norms first = {0};
+  for (size_t v = 0; v < sizeof variants / sizeof variants[0]; v++) {
+    const char *const common[] = {
+        kind,   "discretization.order=3", "mesh.elements=2 3 2", "mesh.map=sine", SMOOTH,
+        SOLVER, variants[v][0],           variants[v][1],        variants[v][2],  NULL};
+    const sp_error_norms norms = solve(common, MIXED).norms;
+    if (v == 0) first = norms;
+    CHECK(first.l2 > 1e-6, "an L2 error of %g", first.l2);
+    CHECK_CLOSE(norms.l2, first.l2, 1e-9);
+    CHECK_CLOSE(norms.h1, first.h1, 1e-8);
+  }
+}
+
+/* Trilinear geometry and coefficients at points exclude each other; the message says what to do. */
+static void check_refused(void) {
+  static const char *const coefficients[] = {"problem.kappa=2", "problem.kappa=1+x",
+                                             "problem.lambda=1+x"};
+  for (int c = 0; c < 3; c++) {
+    const char *const overrides[] = {"problem.solution=x",     "mesh.elements=2 2 2",
+                                     "discretization.order=2", "discretization.geometry=trilinear",
+                                     coefficients[c],          NULL};
+    sp_results results;
+    CHECK(run_case(MPI_COMM_WORLD, overrides, NULL, &results) == SP_ERR_INPUT, "%s",
+          coefficients[c]);
+  }
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  for (int k = 0; k < 2; k++) {
+    for (int order = 1; order <= 4; order++) {
+      check_rates(KINDS[k], order, LAMBDA, DIRICHLET);
+      check_rates(KINDS[k], order, LAMBDA, MIXED);
+    }
+    check_rates(KINDS[k], 2, LAMBDA, NEUMANN);
+    /* lambda = 0 everywhere, though no constant: the null space is found all the same. */
+    check_rates(KINDS[k], 3, "problem.lambda=0*x", NEUMANN);
+    check_agreement(KINDS[k]);
+  }
+  check_refused();
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}
