@@ -50,6 +50,8 @@ int sp_exit_code(sp_status status) {
     return 2;
   case SP_ERR_BREAKDOWN:
     return 3;
+  case SP_ERR_STUDY:
+    return 4;
   }
   return 1;
 }

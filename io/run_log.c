@@ -26,15 +26,13 @@ typedef struct table {
   char *rows;
 } table;
 
-typedef enum value_kind { INTEGER, REAL, TEXT } value_kind;
-
 typedef struct attribute {
   char *name;
-  value_kind kind;
+  sp_log_kind kind;
   int64_t integer;
   double real;
-  char *text;      /* of TEXT */
-  char *unit;      /* of REAL, or NULL */
+  char *text;      /* of SP_LOG_TEXT */
+  char *unit;      /* of SP_LOG_REAL, or NULL */
   char *unit_name; /* NAME_unit, where there is a unit */
 } attribute;
 
@@ -43,42 +41,40 @@ typedef struct residual_row {
   double absolute, relative;
 } residual_row;
 
-typedef struct errors_row {
-  double l2, h1, max;
-} errors_row;
+typedef struct column column;
 
-/* Bytes of a row of /phases after its name. */
-enum { PHASE_NUMBERS = 5 * 8 };
+/* A table that is replaced as a whole. Texts have a fixed width in its rows. */
+typedef struct named_table {
+  char *name, *units;
+  size_t column_count, text_width;
+  column *columns;
+  char *column_names; /* one after the other, each with its zero */
+  table rows;
+} named_table;
 
 struct sp_run_log {
   char *path, *temporary;
   int ranks;
   double next_write; /* on the monotonic clock */
-  table attributes, matvec, seconds_by_rank, residual, errors;
-  size_t phase_name_width;
-  table phases; /* rows as in the file: a name of fixed width, then the numbers */
+  table attributes, matvec, seconds_by_rank, residual;
+  table tables; /* of named_table */
 };
 
 /* A column of a compound dataset. Columns follow each other without gaps. */
-typedef struct column {
+struct column {
   const char *name;
-  value_kind kind;
-} column;
+  sp_log_kind kind;
+};
 
-static const column matvec_columns[] = {{"iteration", INTEGER},
-                                        {"seconds", REAL},
-                                        {"gflops", REAL},
-                                        {"gbytes_per_second", REAL},
-                                        {"gdofs_per_second", REAL}};
+static const column matvec_columns[] = {{"iteration", SP_LOG_INTEGER},
+                                        {"seconds", SP_LOG_REAL},
+                                        {"gflops", SP_LOG_REAL},
+                                        {"gbytes_per_second", SP_LOG_REAL},
+                                        {"gdofs_per_second", SP_LOG_REAL}};
 static const column residual_columns[] = {
-    {"iteration", INTEGER}, {"absolute", REAL}, {"relative", REAL}};
-static const column phase_columns[] = {{"name", TEXT},        {"calls", INTEGER},
-                                       {"seconds_min", REAL}, {"seconds_mean", REAL},
-                                       {"seconds_max", REAL}, {"share", REAL}};
-static const column error_columns[] = {{"L2", REAL}, {"H1", REAL}, {"max", REAL}};
+    {"iteration", SP_LOG_INTEGER}, {"absolute", SP_LOG_REAL}, {"relative", SP_LOG_REAL}};
 
-static_assert(sizeof(sp_matvec_row) == 5 * 8 && sizeof(residual_row) == 3 * 8 &&
-                  sizeof(errors_row) == 3 * 8,
+static_assert(sizeof(sp_matvec_row) == 5 * 8 && sizeof(residual_row) == 3 * 8,
               "rows are written as they lie in memory");
 
 static double monotonic_seconds(void) {
@@ -115,18 +111,24 @@ static void table_append(table *t, const void *row) {
   memcpy(t->rows + t->count++ * t->row_size, row, t->row_size);
 }
 
-/* Write an attribute of one value. `value` points to the number or, for TEXT, to the characters.
- * Texts have variable length: readers get plain strings, and the 64 KiB limit on attributes does
- * not touch the case. */
-static void write_attribute(hid_t object, const char *name, value_kind kind, const void *value) {
+static named_table *table_at(const table *tables, size_t n) {
+  return (named_table *)(void *)tables->rows + n;
+}
+
+/* Write an attribute of one value. `value` points to the number or, for SP_LOG_TEXT, to the
+ * characters. Texts have variable length: readers get plain strings, and the 64 KiB limit on
+ * attributes does not touch the case. */
+static void write_attribute(hid_t object, const char *name, sp_log_kind kind, const void *value) {
   const hid_t text = H5Tcopy(H5T_C_S1);
   H5Tset_size(text, H5T_VARIABLE);
   H5Tset_cset(text, H5T_CSET_UTF8);
-  const hid_t type = kind == TEXT ? text : kind == INTEGER ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE;
+  const hid_t type = kind == SP_LOG_TEXT      ? text
+                     : kind == SP_LOG_INTEGER ? H5T_NATIVE_INT64
+                                              : H5T_NATIVE_DOUBLE;
   const hid_t space = H5Screate(H5S_SCALAR);
   const hid_t id = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
   const char *characters = value;
-  H5Awrite(id, type, kind == TEXT ? (const void *)&characters : value);
+  H5Awrite(id, type, kind == SP_LOG_TEXT ? (const void *)&characters : value);
   H5Aclose(id);
   H5Sclose(space);
   H5Tclose(text);
@@ -137,7 +139,7 @@ static void write_dataset(hid_t file, const char *name, const char *units, hid_t
   const hid_t space = H5Screate_simple(dimensions, shape, NULL);
   const hid_t set = H5Dcreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   if (shape[0] > 0) H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
-  write_attribute(set, "units", TEXT, units);
+  write_attribute(set, "units", SP_LOG_TEXT, units);
   H5Dclose(set);
   H5Sclose(space);
 }
@@ -151,12 +153,12 @@ static void write_table(hid_t file, const char *name, const char *units, size_t 
   const hid_t type = H5Tcreate(H5T_COMPOUND, t->row_size);
   size_t offset = 0;
   for (size_t c = 0; c < column_count; c++) {
-    const value_kind kind = columns[c].kind;
-    const hid_t member = kind == TEXT      ? text
-                         : kind == INTEGER ? H5T_NATIVE_INT64
-                                           : H5T_NATIVE_DOUBLE;
+    const sp_log_kind kind = columns[c].kind;
+    const hid_t member = kind == SP_LOG_TEXT      ? text
+                         : kind == SP_LOG_INTEGER ? H5T_NATIVE_INT64
+                                                  : H5T_NATIVE_DOUBLE;
     H5Tinsert(type, columns[c].name, offset, member);
-    offset += kind == TEXT ? text_width : 8;
+    offset += kind == SP_LOG_TEXT ? text_width : 8;
   }
   write_dataset(file, name, units, type, 1, (hsize_t[]){t->count}, t->rows);
   H5Tclose(type);
@@ -167,15 +169,15 @@ static void write_root_attributes(hid_t file, const table *attributes) {
   for (size_t a = 0; a < attributes->count; a++) {
     const attribute *entry = (const attribute *)(const void *)attributes->rows + a;
     switch (entry->kind) {
-    case INTEGER:
-      write_attribute(file, entry->name, INTEGER, &entry->integer);
+    case SP_LOG_INTEGER:
+      write_attribute(file, entry->name, SP_LOG_INTEGER, &entry->integer);
       break;
-    case REAL:
-      write_attribute(file, entry->name, REAL, &entry->real);
-      if (entry->unit) write_attribute(file, entry->unit_name, TEXT, entry->unit);
+    case SP_LOG_REAL:
+      write_attribute(file, entry->name, SP_LOG_REAL, &entry->real);
+      if (entry->unit) write_attribute(file, entry->unit_name, SP_LOG_TEXT, entry->unit);
       break;
-    case TEXT:
-      write_attribute(file, entry->name, TEXT, entry->text);
+    case SP_LOG_TEXT:
+      write_attribute(file, entry->name, SP_LOG_TEXT, entry->text);
       break;
     }
   }
@@ -190,10 +192,10 @@ static void write_everything(hid_t file, const sp_run_log *log) {
                 (hsize_t[]){log->seconds_by_rank.count, (hsize_t)log->ranks},
                 log->seconds_by_rank.rows);
   write_table(file, "residual", "1, 1, 1", COLUMNS(residual_columns), 1, &log->residual);
-  write_table(file, "phases", "1, 1, s, s, s, 1", COLUMNS(phase_columns), log->phase_name_width,
-              &log->phases);
-  if (log->errors.count > 0)
-    write_table(file, "errors", "1, 1, 1", COLUMNS(error_columns), 1, &log->errors);
+  for (size_t n = 0; n < log->tables.count; n++) {
+    const named_table *t = table_at(&log->tables, n);
+    write_table(file, t->name, t->units, t->column_count, t->columns, t->text_width, &t->rows);
+  }
 #undef COLUMNS
 }
 
@@ -246,6 +248,14 @@ static void free_attribute(attribute *entry) {
   free(entry->unit_name);
 }
 
+static void free_named_table(named_table *t) {
+  free(t->name);
+  free(t->units);
+  free(t->columns);
+  free(t->column_names);
+  free(t->rows.rows);
+}
+
 static void destroy(sp_run_log *log) {
   attribute *entries = (attribute *)(void *)log->attributes.rows;
   for (size_t a = 0; a < log->attributes.count; a++) free_attribute(&entries[a]);
@@ -253,8 +263,8 @@ static void destroy(sp_run_log *log) {
   free(log->matvec.rows);
   free(log->seconds_by_rank.rows);
   free(log->residual.rows);
-  free(log->errors.rows);
-  free(log->phases.rows);
+  for (size_t n = 0; n < log->tables.count; n++) free_named_table(table_at(&log->tables, n));
+  free(log->tables.rows);
   free(log->path);
   free(log->temporary);
   free(log);
@@ -264,13 +274,12 @@ static sp_status initialise(sp_run_log *log, const char *path, int ranks) {
   SP_TRY(copy_text(path, &log->path));
   SP_TRY(sp_file_temporary_name(path, &log->temporary));
   log->ranks = ranks;
+  log->next_write = monotonic_seconds() + WRITE_INTERVAL;
   log->attributes.row_size = sizeof(attribute);
   log->matvec.row_size = sizeof(sp_matvec_row);
   log->seconds_by_rank.row_size = (size_t)ranks * sizeof(double);
   log->residual.row_size = sizeof(residual_row);
-  log->errors.row_size = sizeof(errors_row);
-  log->phase_name_width = 1;
-  log->phases.row_size = log->phase_name_width + PHASE_NUMBERS;
+  log->tables.row_size = sizeof(named_table);
 
   char start_time[sizeof "2000-01-01T00:00:00Z"] = "";
   const time_t now = time(NULL);
@@ -278,7 +287,8 @@ static sp_status initialise(sp_run_log *log, const char *path, int ranks) {
   if (gmtime_r(&now, &utc)) strftime(start_time, sizeof start_time, "%Y-%m-%dT%H:%M:%SZ", &utc);
   SP_TRY(sp_run_log_attribute_string(log, "start_time", start_time));
   SP_TRY(sp_run_log_attribute_integer(log, "ranks", ranks));
-  return sp_run_log_attribute_string(log, "status", "running");
+  SP_TRY(sp_run_log_attribute_string(log, "status", "running"));
+  return sp_run_log_phases(log, 0, NULL);
 }
 
 sp_status sp_run_log_create(const char *path, int ranks, sp_run_log **out) {
@@ -316,18 +326,18 @@ static sp_status set_attribute(sp_run_log *log, const char *name, attribute entr
 }
 
 sp_status sp_run_log_attribute_string(sp_run_log *log, const char *name, const char *value) {
-  attribute entry = {.kind = TEXT};
+  attribute entry = {.kind = SP_LOG_TEXT};
   SP_TRY(copy_text(value, &entry.text));
   return set_attribute(log, name, entry);
 }
 
 sp_status sp_run_log_attribute_integer(sp_run_log *log, const char *name, int64_t value) {
-  return set_attribute(log, name, (attribute){.kind = INTEGER, .integer = value});
+  return set_attribute(log, name, (attribute){.kind = SP_LOG_INTEGER, .integer = value});
 }
 
 sp_status sp_run_log_attribute_double(sp_run_log *log, const char *name, double value,
                                       const char *unit) {
-  attribute entry = {.kind = REAL, .real = value};
+  attribute entry = {.kind = SP_LOG_REAL, .real = value};
   if (unit && *unit) {
     const size_t size = strlen(name) + sizeof "_unit";
     SP_TRY(copy_text(unit, &entry.unit));
@@ -357,33 +367,99 @@ sp_status sp_run_log_residual(sp_run_log *log, int64_t iteration, double absolut
   return flush_if_due(log);
 }
 
-sp_status sp_run_log_phases(sp_run_log *log, int count, const sp_phase_row *rows) {
-  size_t width = 1;
-  for (int r = 0; r < count; r++) {
-    const size_t size = strlen(rows[r].name) + 1;
-    if (size > width) width = size;
+/* Names and units of the columns, in one string each. */
+static sp_status describe_columns(named_table *t, int count, const sp_log_column *columns) {
+  size_t names = 1, units = 1;
+  for (int c = 0; c < count; c++) {
+    names += strlen(columns[c].name) + 1;
+    units += strlen(columns[c].unit) + 2;
   }
-  table phases = {.row_size = width + PHASE_NUMBERS, .count = (size_t)count};
-  SP_TRY(sp_allocate(phases.count, phases.row_size, "the phases of the run log", &phases.rows));
-  for (int r = 0; r < count; r++) {
-    char *row = phases.rows + (size_t)r * phases.row_size;
-    const double seconds_and_share[] = {rows[r].seconds_min, rows[r].seconds_mean,
-                                        rows[r].seconds_max, rows[r].share};
-    strcpy(row, rows[r].name);
-    memcpy(row + width, &rows[r].calls, 8);
-    memcpy(row + width + 8, seconds_and_share, sizeof seconds_and_share);
+  SP_TRY(sp_allocate(names, 1, "a table of the run log", &t->column_names));
+  SP_TRY(sp_allocate(units, 1, "a table of the run log", &t->units));
+  SP_TRY(sp_allocate((size_t)count, sizeof *t->columns, "a table of the run log", &t->columns));
+  char *name = t->column_names;
+  for (int c = 0; c < count; c++) {
+    strcpy(name, columns[c].name);
+    t->columns[c] = (column){name, columns[c].kind};
+    name += strlen(name) + 1;
+    if (c > 0) strcat(t->units, ", ");
+    strcat(t->units, columns[c].unit);
   }
-  free(log->phases.rows);
-  log->phases = phases;
-  log->phase_name_width = width;
+  t->column_count = (size_t)count;
+  return SP_OK;
+}
+
+/* The cells as rows of the file. */
+static sp_status pack_rows(named_table *t, int count, const sp_log_cell *cells) {
+  const size_t columns = t->column_count, all = (size_t)count * columns;
+  t->text_width = 1;
+  for (size_t i = 0; i < all; i++)
+    if (t->columns[i % columns].kind == SP_LOG_TEXT && strlen(cells[i].text) >= t->text_width)
+      t->text_width = strlen(cells[i].text) + 1;
+  t->rows.count = (size_t)count;
+  for (size_t c = 0; c < columns; c++)
+    t->rows.row_size += t->columns[c].kind == SP_LOG_TEXT ? t->text_width : 8;
+  SP_TRY(sp_allocate((size_t)count, t->rows.row_size, "a table of the run log", &t->rows.rows));
+  char *place = t->rows.rows;
+  for (size_t i = 0; i < all; i++) {
+    const bool text = t->columns[i % columns].kind == SP_LOG_TEXT;
+    if (text)
+      strcpy(place, cells[i].text);
+    else
+      memcpy(place, &cells[i], 8);
+    place += text ? t->text_width : 8;
+  }
+  return SP_OK;
+}
+
+sp_status sp_run_log_table(sp_run_log *log, const char *name, int column_count,
+                           const sp_log_column *columns, int row_count, const sp_log_cell *cells) {
+  named_table made = {0};
+  sp_status status = copy_text(name, &made.name);
+  if (!status) status = describe_columns(&made, column_count, columns);
+  if (!status) status = pack_rows(&made, row_count, cells);
+  if (!status) status = table_reserve(&log->tables);
+  if (status) {
+    free_named_table(&made);
+    return status;
+  }
+  for (size_t n = 0; n < log->tables.count; n++) {
+    named_table *old = table_at(&log->tables, n);
+    if (strcmp(old->name, name) != 0) continue;
+    free_named_table(old);
+    *old = made;
+    return flush_if_due(log);
+  }
+  table_append(&log->tables, &made);
   return flush_if_due(log);
 }
 
+sp_status sp_run_log_phases(sp_run_log *log, int count, const sp_phase_row *rows) {
+  static const sp_log_column columns[] = {
+      {"name", "1", SP_LOG_TEXT},        {"calls", "1", SP_LOG_INTEGER},
+      {"seconds_min", "s", SP_LOG_REAL}, {"seconds_mean", "s", SP_LOG_REAL},
+      {"seconds_max", "s", SP_LOG_REAL}, {"share", "1", SP_LOG_REAL}};
+  enum { COLUMNS = sizeof columns / sizeof *columns };
+  sp_log_cell(*cells)[COLUMNS];
+  SP_TRY(sp_allocate((size_t)count, sizeof *cells, "the phases of the run log", &cells));
+  for (int r = 0; r < count; r++) {
+    cells[r][0].text = rows[r].name;
+    cells[r][1].integer = rows[r].calls;
+    cells[r][2].real = rows[r].seconds_min;
+    cells[r][3].real = rows[r].seconds_mean;
+    cells[r][4].real = rows[r].seconds_max;
+    cells[r][5].real = rows[r].share;
+  }
+  const sp_status status = sp_run_log_table(log, "phases", COLUMNS, columns, count, cells[0]);
+  free(cells);
+  return status;
+}
+
 sp_status sp_run_log_errors(sp_run_log *log, double l2, double h1, double max) {
-  SP_TRY(table_reserve(&log->errors));
-  log->errors.count = 0;
-  table_append(&log->errors, &(errors_row){l2, h1, max});
-  return flush_if_due(log);
+  static const sp_log_column columns[] = {
+      {"L2", "1", SP_LOG_REAL}, {"H1", "1", SP_LOG_REAL}, {"max", "1", SP_LOG_REAL}};
+  const sp_log_cell cells[] = {{.real = l2}, {.real = h1}, {.real = max}};
+  return sp_run_log_table(log, "errors", 3, columns, 1, cells);
 }
 
 sp_status sp_run_log_close(sp_run_log **log) {

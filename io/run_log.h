@@ -9,6 +9,7 @@
  *     /residual   one row an iteration: iteration, absolute, relative
  *     /phases     one row a phase: name, calls, seconds_min, seconds_mean, seconds_max, share
  *     /errors     one row: L2, H1, max; absent until sp_run_log_errors is called
+ *     /NAME       what sp_run_log_table adds, for instance /study (solver/study.h)
  *
  * Tables are one-dimensional compound datasets; a table has the attribute "units", one string that
  * lists the unit of each column in order ("1, s, GFLOP/s, GB/s, GDOF/s"). Columns hold doubles and
@@ -55,6 +56,24 @@ sp_status sp_run_log_attribute_double(sp_run_log *log, const char *name, double 
 sp_status sp_run_log_matvec(sp_run_log *log, const sp_matvec_row *row,
                             const double *seconds_by_rank);
 sp_status sp_run_log_residual(sp_run_log *log, int64_t iteration, double absolute, double relative);
+
+/* Tables that are written as a whole: a column is 64-bit integers, doubles or strings. */
+typedef enum sp_log_kind { SP_LOG_INTEGER, SP_LOG_REAL, SP_LOG_TEXT } sp_log_kind;
+
+typedef struct sp_log_column {
+  const char *name, *unit; /* "1" for a pure number */
+  sp_log_kind kind;
+} sp_log_column;
+
+typedef union sp_log_cell {
+  int64_t integer;
+  double real;
+  const char *text;
+} sp_log_cell;
+
+/* Make or replace the table /NAME from cells[row_count][column_count]. Everything is copied. */
+sp_status sp_run_log_table(sp_run_log *log, const char *name, int column_count,
+                           const sp_log_column *columns, int row_count, const sp_log_cell *cells);
 
 /* Replace the phase table, the error norms. */
 sp_status sp_run_log_phases(sp_run_log *log, int count, const sp_phase_row *rows);

@@ -29,6 +29,10 @@ sp_status sp_mesh_create(MPI_Comm comm, sp_hexes **hexes, sp_mesh **out);
  * NULL. Collective. */
 sp_status sp_mesh_refine(sp_mesh **mesh);
 
+/* The same without touching `coarse`: *out is a mesh of its own that the caller destroys. NULL
+ * after an error. Collective. */
+sp_status sp_mesh_refined(const sp_mesh *coarse, sp_mesh **out);
+
 /* NULL-safe; sets *mesh to NULL. Local. */
 void sp_mesh_destroy(sp_mesh **mesh);
 

@@ -53,17 +53,27 @@ static sp_status refine_hexes(const sp_mesh *mesh, const sp_numbering *numbering
   return SP_OK;
 }
 
+static sp_status refine(const sp_mesh *coarse, sp_hexes **fine) {
+  sp_numbering *numbering = NULL;
+  *fine = NULL;
+  sp_status status = sp_numbering_create(coarse, 2, &numbering);
+  if (!status) status = sp_agree(coarse->comm, refine_hexes(coarse, numbering, fine));
+  sp_numbering_destroy(&numbering);
+  if (status) sp_hexes_destroy(fine);
+  return status;
+}
+
+sp_status sp_mesh_refined(const sp_mesh *coarse, sp_mesh **out) {
+  sp_hexes *fine;
+  *out = NULL;
+  SP_TRY(refine(coarse, &fine));
+  return sp_mesh_create(coarse->comm, &fine, out);
+}
+
 sp_status sp_mesh_refine(sp_mesh **mesh) {
   MPI_Comm comm = (*mesh)->comm;
-  sp_numbering *numbering = NULL;
-  sp_hexes *fine = NULL;
-  sp_status status = sp_numbering_create(*mesh, 2, &numbering);
-  if (!status) status = sp_agree(comm, refine_hexes(*mesh, numbering, &fine));
-  sp_numbering_destroy(&numbering);
-  sp_mesh_destroy(mesh);
-  if (status) {
-    sp_hexes_destroy(&fine);
-    return status;
-  }
-  return sp_mesh_create(comm, &fine, mesh);
+  sp_hexes *fine;
+  const sp_status status = refine(*mesh, &fine);
+  sp_mesh_destroy(mesh); /* before the finer one asks for memory */
+  return status ? status : sp_mesh_create(comm, &fine, mesh);
 }

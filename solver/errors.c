@@ -69,15 +69,18 @@ static void accumulate(workspace *w, sp_error_norms *squares) {
   sp_tensor_apply(n, w->nq, v, v, d, w->nodal, w->gradient[2]);
   for (size_t p = 0; p < points; p++) {
     const double weight = weight_at(w, p), error = w->u[p] - w->exact[p];
-    double slope_squared = 0;
+    double slope_squared = 0, exact_slope_squared = 0;
     for (size_t c = 0; c < 3; c++) {
       double slope = -w->exact_gradient[c][p];
       for (size_t a = 0; a < 3; a++)
         slope += w->inverse[(3 * a + c) * points + p] * w->gradient[a][p];
       slope_squared += slope * slope;
+      exact_slope_squared += w->exact_gradient[c][p] * w->exact_gradient[c][p];
     }
     squares->l2 += weight * error * error;
     squares->h1 += weight * slope_squared;
+    squares->solution_l2 += weight * w->exact[p] * w->exact[p];
+    squares->solution_h1 += weight * exact_slope_squared;
     if (fabs(error) > squares->max) squares->max = fabs(error);
   }
 }
@@ -94,11 +97,13 @@ sp_status sp_errors_compute(const sp_problem *problem, const sp_mesh *mesh,
   }
   free(w);
   SP_TRY(sp_agree(mesh->comm, status));
-  double sums[2] = {squares.l2, squares.h1};
-  SP_TRY(sp_exchange_sum(exchange, 2, sums, 0, SP_OK));
+  double sums[4] = {squares.l2, squares.h1, squares.solution_l2, squares.solution_h1};
+  SP_TRY(sp_exchange_sum(exchange, 4, sums, 0, SP_OK));
   MPI_Allreduce(&squares.max, &norms->max, 1, MPI_DOUBLE, MPI_MAX, mesh->comm);
   norms->l2 = sqrt(sums[0]);
   norms->h1 = sqrt(sums[1]);
+  norms->solution_l2 = sqrt(sums[2]);
+  norms->solution_h1 = sqrt(sums[3]);
   return SP_OK;
 }
 

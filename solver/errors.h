@@ -11,6 +11,7 @@
 
 typedef struct sp_error_norms {
   double l2, h1, max;
+  double solution_l2, solution_h1; /* of u itself, at the same points, to compare with */
 } sp_error_norms;
 
 /* Norms for the host L-vector x; the problem must have a solution. Errors: SP_ERR_INPUT where the

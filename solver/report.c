@@ -215,6 +215,24 @@ static void print_phases(sp_report *report, const sp_phase_row *rows) {
   }
 }
 
+void sp_report_phases(sp_report *report, const sp_profile *profile) {
+  sp_phase_row rows[SP_PHASES];
+  sp_profile_rows(report->comm, profile, rows);
+  if (logs(report)) keep_failure(report, sp_run_log_phases(report->log, SP_PHASES, rows));
+  print_phases(report, rows);
+}
+
+void sp_report_text(sp_report *report, const char *name, const char *value) {
+  attribute_string(report, name, value);
+}
+
+void sp_report_table(sp_report *report, const char *name, int column_count,
+                     const sp_log_column *columns, int row_count, const sp_log_cell *cells) {
+  if (logs(report))
+    keep_failure(report,
+                 sp_run_log_table(report->log, name, column_count, columns, row_count, cells));
+}
+
 /* Largest resident size of any rank, and the sum, in bytes. */
 static void measure_memory(MPI_Comm comm, double *largest, double *sum) {
   struct rusage usage;
@@ -279,6 +297,8 @@ static void close_log(sp_report *report, sp_status status) {
     snprintf(outcome, sizeof outcome, "converged");
   else if (status == SP_ERR_NOT_CONVERGED)
     snprintf(outcome, sizeof outcome, "not converged");
+  else if (status == SP_ERR_STUDY)
+    snprintf(outcome, sizeof outcome, "fell short of its rate: %s", sp_error_message());
   else
     snprintf(outcome, sizeof outcome, "failed: %s", sp_error_message());
   attribute_string(report, "status", outcome);

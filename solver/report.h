@@ -31,6 +31,15 @@ sp_status sp_report_iteration(const sp_cg_iteration *iteration, void *report);
 sp_status sp_report_results(sp_report *report, const sp_profile *profile,
                             const sp_cg_result *result, const sp_error_norms *norms);
 
+/* The phase table alone, for a series of cases. Collective. */
+void sp_report_phases(sp_report *report, const sp_profile *profile);
+
+/* A root attribute of the log, and a table of its own (io/run_log.h), if there is a log; failures
+ * are kept for sp_report_finish. Local. */
+void sp_report_text(sp_report *report, const char *name, const char *value);
+void sp_report_table(sp_report *report, const char *name, int column_count,
+                     const sp_log_column *columns, int row_count, const sp_log_cell *cells);
+
 /* Close the log with the outcome `status` of the run, and return it, or the log's own failure if
  * the run had none. `report` may be NULL. Collective. */
 sp_status sp_report_finish(sp_report *report, sp_status status);

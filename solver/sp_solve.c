@@ -8,6 +8,7 @@
 #include "io/config.h"
 #include "io/terminal.h"
 #include "solver/case.h"
+#include "solver/study.h"
 #include "solver/version.h"
 
 static const char usage[] =
@@ -20,16 +21,21 @@ static const char usage[] =
     "hexahedra. Keys on the command line override those of the case file.\n"
     "\n"
     "  -q, --quiet   print errors only\n"
+    "  --study KEY=A:B\n"
+    "                solve for every order (--study order=1:8) or refinement (--study refine=0:3)\n"
+    "                and judge the convergence against the case's solution; both: every pair\n"
     "  --defaults    print a commented case file with every key and its default\n"
     "  --version     print version, revision, libraries and backends\n"
     "\n"
-    "exit codes: 0 converged, 1 bad input or failed system call, 2 not converged, 3 broken down\n";
+    "exit codes: 0 converged, 1 bad input or failed system call, 2 not converged, 3 broken down,\n"
+    "            4 a study fell short of its expected rate\n";
 
 typedef struct command {
   bool quiet, done; /* done: the command line asked for information only */
   const char *file;
   int override_count;
   const char **overrides;
+  sp_study study;
 } command;
 
 /* Every rank sees the same arguments; `talks` marks the one that prints. */
@@ -51,6 +57,10 @@ static sp_status parse_arguments(int argc, char **argv, bool talks, command *out
       if (talks) sp_config_print_defaults(stdout);
       out->done = true;
       return SP_OK;
+    } else if (!strcmp(argument, "--study")) {
+      if (++a == argc)
+        return sp_fail(SP_ERR_INPUT, "--study: expected order=A:B or refine=A:B after it");
+      SP_TRY(sp_study_parse(argv[a], &out->study));
     } else if (argument[0] == '-') {
       return sp_fail(SP_ERR_INPUT, "unknown option '%s'; see sp_solve --help", argument);
     } else if (strchr(argument, '=')) {
@@ -76,8 +86,12 @@ static sp_status run(int argc, char **argv, int rank) {
         sp_config_read(MPI_COMM_WORLD, line.file, line.override_count, line.overrides, &config);
   if (config) {
     sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, line.quiet);
-    sp_results results;
-    status = sp_case_run(MPI_COMM_WORLD, config, &terminal, &results);
+    if (line.study.order.given || line.study.refine.given) {
+      status = sp_study_run(MPI_COMM_WORLD, config, &line.study, &terminal);
+    } else {
+      sp_results results;
+      status = sp_case_run(MPI_COMM_WORLD, config, &terminal, &results);
+    }
     sp_config_destroy(&config);
   }
   free(line.overrides);

@@ -223,6 +223,29 @@ def good_runs():
     check(run.out + run.err == "", f"{run.name}: {run.out!r} {run.err!r}")
 
 
+def studies():
+    """Exit codes, the printed table and its copy in the log."""
+    smooth, kink = "problem.solution=sin(3*x)*exp(y)+z^3", "problem.solution=abs(x-0.4)^1.5"
+    both = ["--study", "order=1:2", "--study", "refine=0:1"]
+    for ranks in 1, 4:
+        run = Run(ranks, ["good.ini", smooth, "output.log=study.h5", *both]).expect(ranks, 0)
+        rows = re.findall(r"^ +[12] +[01] .*%(?:  at the floor)?$", run.out, re.MULTILINE)
+        check(len(rows) == 4 and "as expected in all 4 steps" in run.out, f"{run.name}: {run.out}")
+        check(os.path.getsize("study.h5") > 0, "the log of a study")
+        os.remove("study.h5")
+        Run(ranks, ["good.ini", kink, "solver.max_iterations=2000", *both]).expect_error(
+            ranks, 4, "order 1, refine 0 to 1", "expected")
+        Run(ranks, ["good.ini", "solver.max_iterations=3", *both]).expect_error(
+            ranks, 2, "order 1, refine 1: not converged")
+        Run(ranks, ["good.ini", "problem.solution=", "problem.forcing=1",
+                    "boundary.default=neumann 0", *both]).expect_error(
+                        ranks, 1, "problem.solution", "exact solution")
+        Run(ranks, ["good.ini", "--study", "order=3"]).expect_error(ranks, 1, "order=A:B")
+        Run(ranks, ["good.ini", "--study"]).expect_error(ranks, 1, "order=A:B")
+    check(not [name for name in os.listdir() if name.endswith((".h5", ".hdf"))],
+          f"left over: {os.listdir()}")
+
+
 def information():
     for ranks in 1, 4:
         usage = Run(ranks, ["--help"]).expect(ranks, 0)
@@ -247,6 +270,7 @@ def main():
         bad_inputs()
         launcher()
         information()
+        studies()
         good_runs()
         os.chdir("/")
     print(f"program: {checks} checks, {failures} failed")

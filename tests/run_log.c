@@ -256,6 +256,39 @@ static void test_contents(void) {
   free(text);
 }
 
+/* A table of every kind of column; the second one of its name takes the place of the first. */
+static void test_tables(void) {
+  static const sp_log_column first[] = {{"n", "1", SP_LOG_INTEGER}, {"name", "1", SP_LOG_TEXT}};
+  static const sp_log_column second[] = {
+      {"name", "1", SP_LOG_TEXT}, {"length", "m", SP_LOG_REAL}, {"n", "1", SP_LOG_INTEGER}};
+  const sp_log_cell old[] = {{.integer = 3}, {.text = "gone"}};
+  const sp_log_cell cells[] = {{.text = ""},         {.real = 0.1}, {.integer = 0},
+                               {.text = "a longer"}, {.real = NAN}, {.integer = 7}};
+  sp_run_log *log = NULL;
+  CHECK(!sp_run_log_create(path, RANKS, &log), "%s", sp_error_message());
+  CHECK(!sp_run_log_table(log, "thing", 2, first, 1, old), "%s", sp_error_message());
+  CHECK(!sp_run_log_table(log, "other", 2, first, 0, NULL), "%s", sp_error_message());
+  CHECK(!sp_run_log_table(log, "thing", 3, second, 2, cells), "%s", sp_error_message());
+  CHECK(!sp_run_log_close(&log), "%s", sp_error_message());
+
+  const hid_t file = open_log();
+  CHECK(row_count(file, "thing") == 2 && row_count(file, "other") == 0, "rows");
+  check_units(file, "thing", "1, m, 1");
+  check_integers(file, "thing", "n", 2, 7);
+  double *lengths = read_column(file, "thing", "length", H5T_NATIVE_DOUBLE);
+  CHECK(lengths[0] == 0.1 && isnan(lengths[1]), "%g %g", lengths[0], lengths[1]);
+  free(lengths);
+  const hid_t text = H5Tcopy(H5T_C_S1);
+  H5Tset_size(text, 16);
+  H5Tset_cset(text, H5T_CSET_UTF8);
+  char(*names)[16] = read_column(file, "thing", "name", text);
+  CHECK(strcmp(names[0], "") == 0 && strcmp(names[1], "a longer") == 0, "'%s' '%s'", names[0],
+        names[1]);
+  free(names);
+  H5Tclose(text);
+  H5Fclose(file);
+}
+
 /* Rows wait in memory for about a second, then the next one takes them along. */
 static void test_pace(void) {
   sp_run_log *log = NULL;
@@ -371,6 +404,7 @@ int main(int argc, char **argv) {
   snprintf(path, sizeof path, "test_run_log_%ld.h5", (long)getpid());
   snprintf(temporary, sizeof temporary, "%s.tmp", path);
   test_contents();
+  test_tables();
   test_pace();
   test_failures();
   test_kill();

@@ -1,0 +1,252 @@
+/* Studies: rates are judged as solver/rates.h says, a series gives the bits of its single runs, and
+ * what falls short is said. */
+#include "solver/study.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <hdf5.h>
+
+#include "solver/rates.h"
+#include "tests/check.h"
+#include "tests/run_case.h"
+
+static int rank;
+static char path[64];
+
+/* ---- The judgement, on made-up errors ---- */
+
+enum { RUNS = 4 };
+
+/* Errors in both norms with a floor of 1e-12 and a solution of norm 1. */
+static void fill(bool along_orders, const double *l2, const double *h1, sp_study_row *rows) {
+  for (int i = 0; i < RUNS; i++) {
+    rows[i] = (sp_study_row){.order = along_orders ? i + 1 : 3,
+                             .refine = along_orders ? 0 : i,
+                             .elements = along_orders ? 8 : 8 << 3 * i,
+                             .error = {l2[i], h1[i]},
+                             .norm = {1, 1},
+                             .floor = {1e-12, 1e-12}};
+    sp_rates_observe(along_orders, i + 1, rows);
+  }
+}
+
+static void expect_verdict(sp_problem_kind kind, bool along_orders, const double *l2,
+                           const double *h1, sp_status expected, int judged, const char *words) {
+  sp_study_row rows[RUNS];
+  int count;
+  fill(along_orders, l2, h1, rows);
+  const sp_status status = sp_rates_judge(kind, along_orders, RUNS, rows, &count);
+  CHECK(status == expected && count == judged, "status %d, %d judged, %s", status, count,
+        sp_error_message());
+  if (expected) CHECK(strstr(sp_error_message(), words), "'%s'", sp_error_message());
+}
+
+/* Errors of N = 3: rate 4 in L2 and 3 in H1 are right. */
+static void test_refinements(void) {
+  const double h1[RUNS] = {8e-2, 1e-2, 1.25e-3, 1.5625e-4};
+  const double right[RUNS] = {1.6e-2, 1e-3, 6.25e-5, 3.90625e-6};
+  expect_verdict(SP_BP35, false, right, h1, SP_OK, 2, "");
+
+  sp_study_row rows[RUNS];
+  fill(false, right, h1, rows);
+  CHECK(isnan(rows[0].rate[SP_L2]), "%g", rows[0].rate[SP_L2]);
+  CHECK_CLOSE(rows[1].rate[SP_L2], 4, 1e-12);
+  CHECK_CLOSE(rows[3].rate[SP_H1], 3, 1e-12);
+
+  const double lost[RUNS] = {1e-3, 1.25e-4, 1.5625e-5, 1.953125e-6}; /* one order less */
+  expect_verdict(SP_BP35, false, lost, h1, SP_ERR_STUDY, 1, "order 3, refine 2 to 3: the L2");
+  const double flat[RUNS] = {1.6e-2, 1e-3, 6.25e-5, 6.2e-5};
+  expect_verdict(SP_BP35, false, flat, h1, SP_ERR_STUDY, 1, "rate of 0.01; expected 4");
+  expect_verdict(SP_BP35, false, right, lost, SP_OK, 2, "");
+  expect_verdict(SP_BP35, false, right, right, SP_OK, 2, ""); /* better is not wrong */
+  const double slow[RUNS] = {4e-2, 1e-2, 2.5e-3, 6.25e-4};
+  expect_verdict(SP_BP35, false, right, slow, SP_ERR_STUDY, 2, "the H1 error");
+  /* Coarse meshes say nothing, the finest one does; at the floor the one before. */
+  const double late[RUNS] = {1e-2, 9e-3, 1e-3, 6.25e-5};
+  expect_verdict(SP_BP35, false, late, h1, SP_OK, 2, "");
+  const double floored[RUNS] = {1.6e-9, 1e-10, 9e-12, 8e-12};
+  expect_verdict(SP_BP35, false, floored, h1, SP_OK, 2, "");
+  const double lost_then_floor[RUNS] = {4e-10, 1e-10, 9e-12, 8e-12};
+  expect_verdict(SP_BP35, false, lost_then_floor, h1, SP_ERR_STUDY, 1, "refine 0 to 1");
+  const double exact[RUNS] = {1e-14, 2e-14, 4e-14, 0};
+  expect_verdict(SP_BP35, false, exact, exact, SP_OK, 0, "");
+  const double broken[RUNS] = {1.6e-2, 1e-3, 6.25e-5, NAN};
+  expect_verdict(SP_BP35, false, broken, h1, SP_ERR_STUDY, 1, "nan");
+
+  CHECK(sp_rates_shortfall(SP_MASS, 3, 64) == 0.2 && sp_rates_shortfall(SP_BP30, 2, 64) == 0.2,
+        "only the projection of even order has more room");
+  CHECK_CLOSE(sp_rates_shortfall(SP_MASS, 2, 64), 0.45, 1e-15);
+}
+
+static void test_orders(void) {
+  const double falling[RUNS] = {1e-1, 1e-2, 1e-3, 1e-4};
+  expect_verdict(SP_BP35, true, falling, falling, SP_OK, 6, "");
+  const double stairs[RUNS] = {1e-2, 1.05e-2, 1e-4, 1.05e-4};
+  expect_verdict(SP_BP35, true, stairs, falling, SP_OK, 6, "");
+  const double flat[RUNS] = {1e-1, 1e-3, 1e-3, 1e-3};
+  expect_verdict(SP_BP35, true, flat, falling, SP_ERR_STUDY, 3, "order 3 to 4: the L2 error");
+  const double rising[RUNS] = {1e-1, 1e-3, 2e-3, 1e-4};
+  expect_verdict(SP_BP35, true, falling, rising, SP_ERR_STUDY, 5, "order 2 to 3: the H1 error");
+  const double floored[RUNS] = {1e-1, 1e-9, 5e-12, 5e-11}; /* what follows the floor is noise */
+  expect_verdict(SP_BP35, true, floored, falling, SP_OK, 4, "");
+  const double unresolved[RUNS] = {0.7, 0.9, 0.8, 1e-2};
+  expect_verdict(SP_BP35, true, unresolved, falling, SP_OK, 4, "");
+  const double wrong[RUNS] = {0.7, 0.7, 0.7, 0.7}; /* never resolved: the last step is judged */
+  expect_verdict(SP_BP35, true, wrong, falling, SP_ERR_STUDY, 1, "order 3 to 4");
+}
+
+static void test_parse(void) {
+  sp_study study = {0};
+  CHECK(!sp_study_parse("order=1:10", &study) && !sp_study_parse("refine=0:3", &study), "%s",
+        sp_error_message());
+  CHECK(study.order.first == 1 && study.order.last == 10 && study.refine.first == 0 &&
+            study.refine.last == 3,
+        "%d %d %d %d", study.order.first, study.order.last, study.refine.first, study.refine.last);
+  static const char *const wrong[] = {
+      "order=3",     "order=3:3",  "order=0:3",           "order=1:16", "order=1:x",
+      "order=1:3x",  "order=:3",   "refine=-1:2",         "refine=3:2", "refine=0:11",
+      "orders=1:2",  "lambda=1:2", "order=1:99999999999", "order",      "",
+      "refine=0:2:4"};
+  for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
+    sp_study fresh = {0};
+    CHECK(sp_study_parse(wrong[w], &fresh) == SP_ERR_INPUT &&
+              strstr(sp_error_message(), "expected"),
+          "'%s': %s", wrong[w], sp_error_message());
+    CHECK(!fresh.order.given && !fresh.refine.given, "'%s' is taken", wrong[w]);
+  }
+  CHECK(sp_study_parse("order=1:3", &study) == SP_ERR_INPUT, "a second range of orders");
+}
+
+/* ---- Whole studies ---- */
+
+enum { ROWS = 12 };
+typedef struct logged_row {
+  int64_t order, refine, dofs, iterations;
+  double l2, h1, l2_rate, share;
+} logged_row;
+
+static int read_log(logged_row *rows) {
+  const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+  const hid_t set = H5Dopen2(file, "study", H5P_DEFAULT), space = H5Dget_space(set);
+  const hid_t type = H5Tcreate(H5T_COMPOUND, sizeof *rows);
+  H5Tinsert(type, "order", HOFFSET(logged_row, order), H5T_NATIVE_INT64);
+  H5Tinsert(type, "refine", HOFFSET(logged_row, refine), H5T_NATIVE_INT64);
+  H5Tinsert(type, "dofs", HOFFSET(logged_row, dofs), H5T_NATIVE_INT64);
+  H5Tinsert(type, "iterations", HOFFSET(logged_row, iterations), H5T_NATIVE_INT64);
+  H5Tinsert(type, "L2", HOFFSET(logged_row, l2), H5T_NATIVE_DOUBLE);
+  H5Tinsert(type, "H1", HOFFSET(logged_row, h1), H5T_NATIVE_DOUBLE);
+  H5Tinsert(type, "L2_rate", HOFFSET(logged_row, l2_rate), H5T_NATIVE_DOUBLE);
+  H5Tinsert(type, "matvec_share", HOFFSET(logged_row, share), H5T_NATIVE_DOUBLE);
+  const int count = (int)H5Sget_simple_extent_npoints(space);
+  CHECK(count >= 0 && count <= ROWS && H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows) >= 0,
+        "%s: %d rows", path, count);
+  H5Tclose(type);
+  H5Sclose(space);
+  H5Dclose(set);
+  H5Fclose(file);
+  return count;
+}
+
+/* The mass problem has no boundary and takes this line for nothing. */
+#define SMOOTH                                                                                     \
+  "mesh.map=sine", "problem.solution=sin(2.9*x+0.4)*cos(2.3*y-0.3)*exp(0.9*z)+x*y*z",              \
+      "solver.max_iterations=4000"
+
+/* Returns the status of a study of the overrides; rank 0 finds its log in `path`. */
+static sp_status run_study(const char *const *overrides, const char *order, const char *refine) {
+  char log[80];
+  snprintf(log, sizeof log, "output.log=%s", path);
+  const char *all[RUN_CASE_OVERRIDES] = {log, "backend.device=host"};
+  int count = 2;
+  while (overrides[count - 2]) {
+    all[count] = overrides[count - 2];
+    count++;
+  }
+  sp_study study = {0};
+  sp_config *config;
+  if (order) SP_TRY(sp_study_parse(order, &study));
+  if (refine) SP_TRY(sp_study_parse(refine, &study));
+  SP_TRY(sp_config_read(MPI_COMM_WORLD, NULL, count, all, &config));
+  sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, true);
+  const sp_status status = sp_study_run(MPI_COMM_WORLD, config, &study, &terminal);
+  sp_config_destroy(&config);
+  return status;
+}
+
+/* Each row has the bits of the case alone: what runs share is not changed by them. */
+static void check_rows(const char *const *overrides, int expected) {
+  logged_row rows[ROWS] = {0};
+  int count = rank == 0 ? read_log(rows) : 0;
+  MPI_Bcast(&count, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  MPI_Bcast(rows, sizeof rows, MPI_BYTE, 0, MPI_COMM_WORLD);
+  CHECK(count == expected, "%d rows", count);
+  for (int r = 0; r < count; r++) {
+    char order[64], refine[64];
+    snprintf(order, sizeof order, "discretization.order=%d", (int)rows[r].order);
+    snprintf(refine, sizeof refine, "mesh.refine=%d", (int)rows[r].refine);
+    const char *const own[] = {order, refine, "solver.tolerance=1e-13", NULL};
+    sp_results results;
+    CHECK(!run_case(MPI_COMM_WORLD, overrides, own, &results), "%s", sp_error_message());
+    CHECK(results.dofs == rows[r].dofs && results.cg.iterations == rows[r].iterations &&
+              results.norms.l2 == rows[r].l2 && results.norms.h1 == rows[r].h1,
+          "order %d refine %d: %g %g against %g %g", (int)rows[r].order, (int)rows[r].refine,
+          results.norms.l2, results.norms.h1, rows[r].l2, rows[r].h1);
+    CHECK(rows[r].share > 0 && rows[r].share <= 1, "share %g", rows[r].share);
+  }
+}
+
+static void test_studies(void) {
+  static const char *const kinds[] = {"discretization.operator=mass",
+                                      "discretization.operator=bp3.5",
+                                      "discretization.operator=bp3.0"};
+  for (int k = 0; k < 3; k++) {
+    const char *const overrides[] = {SMOOTH, "mesh.elements=4 4 4", kinds[k], NULL};
+    CHECK(!run_study(overrides, "order=1:3", "refine=0:1"), "%s: %s", kinds[k], sp_error_message());
+    check_rows(overrides, 6);
+    CHECK(!run_study(overrides, "order=1:5", NULL), "%s: %s", kinds[k], sp_error_message());
+    check_rows(overrides, 5);
+  }
+  /* In the space of every order: nothing to judge, and the estimate of the floor covers what is
+   * left. */
+  const char *const linear[] = {"problem.solution=1+x-2*y+3*z", "mesh.elements=3 3 3", NULL};
+  CHECK(!run_study(linear, "order=1:4", "refine=0:1"), "%s", sp_error_message());
+}
+
+static void test_failures(void) {
+  /* A kink in the middle of elements: rates 1.5 and 0.5 at best, whatever the order. */
+  const char *const kink[] = {"problem.solution=abs(x-0.4)^1.5", "mesh.elements=4 2 2",
+                              "discretization.order=3", "solver.max_iterations=4000", NULL};
+  CHECK(run_study(kink, NULL, "refine=0:2") == SP_ERR_STUDY &&
+            strstr(sp_error_message(), "order 3, refine 1 to 2"),
+        "%s", sp_error_message());
+  const char *const unknown[] = {"problem.forcing=1", "boundary.default=dirichlet 0", NULL};
+  CHECK(run_study(unknown, NULL, "refine=0:1") == SP_ERR_INPUT &&
+            strstr(sp_error_message(), "problem.solution"),
+        "%s", sp_error_message());
+  const char *const short_of_iterations[] = {
+      SMOOTH, "mesh.elements=4 4 4", "solver.tolerance=1e-13", "solver.max_iterations=30", NULL};
+  CHECK(run_study(short_of_iterations, "order=1:4", NULL) == SP_ERR_NOT_CONVERGED &&
+            strstr(sp_error_message(), "order 2, refine 0: not converged"),
+        "%s", sp_error_message());
+  logged_row rows[ROWS];
+  if (rank == 0) CHECK(read_log(rows) == 2, "the run that did not converge is in the log");
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  long id = (long)getpid();
+  MPI_Bcast(&id, 1, MPI_LONG, 0, MPI_COMM_WORLD);
+  snprintf(path, sizeof path, "test_study_%ld.h5", id);
+  test_refinements();
+  test_orders();
+  test_parse();
+  test_studies();
+  test_failures();
+  if (rank == 0) unlink(path);
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}
