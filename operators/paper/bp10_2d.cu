@@ -1,0 +1,439 @@
+// BP1.0, the mass matrix, with 2D thread blocks: kernels 1 to 8 (paper, Section "Optimizing
+// Benchmark Problem 1.0"; Algorithms 1 to 3). Compiled once an order, SP_ORDER.
+//
+// M is the paper's glNq. J holds weights times Jacobians at the Gauss points. (Algorithm 1
+// multiplies by J already and Algorithm 3 does so again: once is right.)
+//
+// Kernels 1 to 6 go through the M slices k of Gauss points. They contract along c first, so that a
+// slice depends on nothing but q, then along b and a, and back along a, b and c. Each of the five
+// stages of a slice ends with a barrier: with the one after I is loaded, 5 M + 1 in all.
+#include "operators/paper/kernel.h"
+
+// Starting point: only I is in shared memory, and all loops read and write global memory, with two
+// arrays work_1 and work_2 [elements][M][M][M] for what the threads of a block share.
+template <int N>
+__global__ __launch_bounds__((N + 2) * (N + 2)) void bp10_2d_1(input I, input J, input q,
+                                                               double *aq, double *work_1,
+                                                               double *work_2) {
+  constexpr int Nq = N + 1, M = N + 2;
+  __shared__ double s_I[M][Nq];
+  const int i = threadIdx.x, j = threadIdx.y;
+  const bool node = i < Nq && j < Nq;
+  q += (size_t)blockIdx.x * Nq * Nq * Nq;
+  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
+  J += (size_t)blockIdx.x * M * M * M;
+  work_1 += (size_t)blockIdx.x * M * M * M;
+  work_2 += (size_t)blockIdx.x * M * M * M;
+
+  if (i < Nq) s_I[j][i] = I[j * Nq + i];
+  if (node) {
+#pragma unroll 1
+    for (int c = 0; c < Nq; c++) aq[at<Nq>(c, j, i)] = 0;
+  }
+  __syncthreads();
+#pragma unroll 1
+  for (int k = 0; k < M; k++) {
+    if (node)
+      work_1[at<M>(k, j, i)] =
+          rolled_sum<Nq>([&](int c) { return s_I[k][c] * q[at<Nq>(c, j, i)]; });
+    __syncthreads();
+    if (i < Nq)
+      work_2[at<M>(k, j, i)] =
+          rolled_sum<Nq>([&](int b) { return s_I[j][b] * work_1[at<M>(k, b, i)]; });
+    __syncthreads();
+    work_1[at<M>(k, j, i)] = J[at<M>(k, j, i)] * rolled_sum<Nq>([&](int a) {
+                               return s_I[i][a] * work_2[at<M>(k, j, a)];
+                             });
+    __syncthreads();
+    if (i < Nq)
+      work_2[at<M>(k, j, i)] =
+          rolled_sum<M>([&](int n) { return s_I[n][i] * work_1[at<M>(k, j, n)]; });
+    __syncthreads();
+    if (node) {
+      const double value = rolled_sum<M>([&](int n) { return s_I[n][j] * work_2[at<M>(k, n, i)]; });
+#pragma unroll 1
+      for (int c = 0; c < Nq; c++) aq[at<Nq>(c, j, i)] += s_I[k][c] * value;
+    }
+    __syncthreads();
+  }
+}
+
+// The two auxiliary arrays become slices in shared memory, which removes most of the traffic to
+// global memory; q is still read from there whenever it is needed.
+template <int N>
+__global__ __launch_bounds__((N + 2) * (N + 2)) void bp10_2d_2(input I, input J, input q,
+                                                               double *aq) {
+  constexpr int Nq = N + 1, M = N + 2;
+  __shared__ double s_I[M][Nq], s_1[M][M], s_2[M][M];
+  const int i = threadIdx.x, j = threadIdx.y;
+  const bool node = i < Nq && j < Nq;
+  q += (size_t)blockIdx.x * Nq * Nq * Nq;
+  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
+  J += (size_t)blockIdx.x * M * M * M;
+
+  if (i < Nq) s_I[j][i] = I[j * Nq + i];
+  if (node) {
+#pragma unroll 1
+    for (int c = 0; c < Nq; c++) aq[at<Nq>(c, j, i)] = 0;
+  }
+  __syncthreads();
+#pragma unroll 1
+  for (int k = 0; k < M; k++) {
+    if (node) s_1[j][i] = rolled_sum<Nq>([&](int c) { return s_I[k][c] * q[at<Nq>(c, j, i)]; });
+    __syncthreads();
+    if (i < Nq) s_2[j][i] = rolled_sum<Nq>([&](int b) { return s_I[j][b] * s_1[b][i]; });
+    __syncthreads();
+    s_1[j][i] = J[at<M>(k, j, i)] * rolled_sum<Nq>([&](int a) { return s_I[i][a] * s_2[j][a]; });
+    __syncthreads();
+    if (i < Nq) s_2[j][i] = rolled_sum<M>([&](int n) { return s_I[n][i] * s_1[j][n]; });
+    __syncthreads();
+    if (node) {
+      const double value = rolled_sum<M>([&](int n) { return s_I[n][j] * s_2[n][i]; });
+#pragma unroll 1
+      for (int c = 0; c < Nq; c++) aq[at<Nq>(c, j, i)] += s_I[k][c] * value;
+    }
+    __syncthreads();
+  }
+}
+
+// Each thread copies its column of q to an array of its own at the beginning and collects its
+// column of the result in another: both cross global memory once. (Arrays that are indexed in loops
+// become registers only where the loops are unrolled, from kernel 6.)
+template <int N>
+__global__ __launch_bounds__((N + 2) * (N + 2)) void bp10_2d_3(input I, input J, input q,
+                                                               double *aq) {
+  constexpr int Nq = N + 1, M = N + 2;
+  __shared__ double s_I[M][Nq], s_1[M][M], s_2[M][M];
+  double r_q[Nq], r_aq[Nq];
+  const int i = threadIdx.x, j = threadIdx.y;
+  const bool node = i < Nq && j < Nq;
+  q += (size_t)blockIdx.x * Nq * Nq * Nq;
+  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
+  J += (size_t)blockIdx.x * M * M * M;
+
+  if (i < Nq) s_I[j][i] = I[j * Nq + i];
+#pragma unroll 1
+  for (int c = 0; c < Nq; c++) {
+    r_q[c] = node ? q[at<Nq>(c, j, i)] : 0;
+    r_aq[c] = 0;
+  }
+  __syncthreads();
+#pragma unroll 1
+  for (int k = 0; k < M; k++) {
+    if (node) s_1[j][i] = rolled_sum<Nq>([&](int c) { return s_I[k][c] * r_q[c]; });
+    __syncthreads();
+    if (i < Nq) s_2[j][i] = rolled_sum<Nq>([&](int b) { return s_I[j][b] * s_1[b][i]; });
+    __syncthreads();
+    s_1[j][i] = J[at<M>(k, j, i)] * rolled_sum<Nq>([&](int a) { return s_I[i][a] * s_2[j][a]; });
+    __syncthreads();
+    if (i < Nq) s_2[j][i] = rolled_sum<M>([&](int n) { return s_I[n][i] * s_1[j][n]; });
+    __syncthreads();
+    if (node) {
+      const double value = rolled_sum<M>([&](int n) { return s_I[n][j] * s_2[n][i]; });
+#pragma unroll 1
+      for (int c = 0; c < Nq; c++) r_aq[c] += s_I[k][c] * value;
+    }
+    __syncthreads();
+  }
+  if (node) {
+#pragma unroll 1
+    for (int c = 0; c < Nq; c++) aq[at<Nq>(c, j, i)] = r_aq[c];
+  }
+}
+
+// All inputs are declared const, so that loads may go through the read-only cache and pass stores.
+template <int N>
+__global__ __launch_bounds__((N + 2) * (N + 2)) void bp10_2d_4(const_input I, const_input J,
+                                                               const_input q, double *aq) {
+  constexpr int Nq = N + 1, M = N + 2;
+  __shared__ double s_I[M][Nq], s_1[M][M], s_2[M][M];
+  double r_q[Nq], r_aq[Nq];
+  const int i = threadIdx.x, j = threadIdx.y;
+  const bool node = i < Nq && j < Nq;
+  q += (size_t)blockIdx.x * Nq * Nq * Nq;
+  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
+  J += (size_t)blockIdx.x * M * M * M;
+
+  if (i < Nq) s_I[j][i] = I[j * Nq + i];
+#pragma unroll 1
+  for (int c = 0; c < Nq; c++) {
+    r_q[c] = node ? q[at<Nq>(c, j, i)] : 0;
+    r_aq[c] = 0;
+  }
+  __syncthreads();
+#pragma unroll 1
+  for (int k = 0; k < M; k++) {
+    if (node) s_1[j][i] = rolled_sum<Nq>([&](int c) { return s_I[k][c] * r_q[c]; });
+    __syncthreads();
+    if (i < Nq) s_2[j][i] = rolled_sum<Nq>([&](int b) { return s_I[j][b] * s_1[b][i]; });
+    __syncthreads();
+    s_1[j][i] = J[at<M>(k, j, i)] * rolled_sum<Nq>([&](int a) { return s_I[i][a] * s_2[j][a]; });
+    __syncthreads();
+    if (i < Nq) s_2[j][i] = rolled_sum<M>([&](int n) { return s_I[n][i] * s_1[j][n]; });
+    __syncthreads();
+    if (node) {
+      const double value = rolled_sum<M>([&](int n) { return s_I[n][j] * s_2[n][i]; });
+#pragma unroll 1
+      for (int c = 0; c < Nq; c++) r_aq[c] += s_I[k][c] * value;
+    }
+    __syncthreads();
+  }
+  if (node) {
+#pragma unroll 1
+    for (int c = 0; c < Nq; c++) aq[at<Nq>(c, j, i)] = r_aq[c];
+  }
+}
+
+// Where Nq or M is 8 or 16, rows of the shared arrays get one more double, so that neighbouring
+// rows start in different banks.
+template <int N>
+__global__ __launch_bounds__((N + 2) * (N + 2)) void bp10_2d_5(const_input I, const_input J,
+                                                               const_input q, double *aq) {
+  constexpr int Nq = N + 1, M = N + 2, PAD = conflicts<Nq> || conflicts<M>;
+  __shared__ double s_I[M][Nq + PAD], s_1[M][M + PAD], s_2[M][M + PAD];
+  double r_q[Nq], r_aq[Nq];
+  const int i = threadIdx.x, j = threadIdx.y;
+  const bool node = i < Nq && j < Nq;
+  q += (size_t)blockIdx.x * Nq * Nq * Nq;
+  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
+  J += (size_t)blockIdx.x * M * M * M;
+
+  if (i < Nq) s_I[j][i] = I[j * Nq + i];
+#pragma unroll 1
+  for (int c = 0; c < Nq; c++) {
+    r_q[c] = node ? q[at<Nq>(c, j, i)] : 0;
+    r_aq[c] = 0;
+  }
+  __syncthreads();
+#pragma unroll 1
+  for (int k = 0; k < M; k++) {
+    if (node) s_1[j][i] = rolled_sum<Nq>([&](int c) { return s_I[k][c] * r_q[c]; });
+    __syncthreads();
+    if (i < Nq) s_2[j][i] = rolled_sum<Nq>([&](int b) { return s_I[j][b] * s_1[b][i]; });
+    __syncthreads();
+    s_1[j][i] = J[at<M>(k, j, i)] * rolled_sum<Nq>([&](int a) { return s_I[i][a] * s_2[j][a]; });
+    __syncthreads();
+    if (i < Nq) s_2[j][i] = rolled_sum<M>([&](int n) { return s_I[n][i] * s_1[j][n]; });
+    __syncthreads();
+    if (node) {
+      const double value = rolled_sum<M>([&](int n) { return s_I[n][j] * s_2[n][i]; });
+#pragma unroll 1
+      for (int c = 0; c < Nq; c++) r_aq[c] += s_I[k][c] * value;
+    }
+    __syncthreads();
+  }
+  if (node) {
+#pragma unroll 1
+    for (int c = 0; c < Nq; c++) aq[at<Nq>(c, j, i)] = r_aq[c];
+  }
+}
+
+// All loops are unrolled, the one over slices too: the scheduler gets independent instructions to
+// choose from, and the columns become registers.
+template <int N>
+__global__ __launch_bounds__((N + 2) * (N + 2)) void bp10_2d_6(const_input I, const_input J,
+                                                               const_input q, double *aq) {
+  constexpr int Nq = N + 1, M = N + 2, PAD = conflicts<Nq> || conflicts<M>;
+  __shared__ double s_I[M][Nq + PAD], s_1[M][M + PAD], s_2[M][M + PAD];
+  double r_q[Nq], r_aq[Nq];
+  const int i = threadIdx.x, j = threadIdx.y;
+  const bool node = i < Nq && j < Nq;
+  q += (size_t)blockIdx.x * Nq * Nq * Nq;
+  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
+  J += (size_t)blockIdx.x * M * M * M;
+
+  if (i < Nq) s_I[j][i] = I[j * Nq + i];
+#pragma unroll
+  for (int c = 0; c < Nq; c++) {
+    r_q[c] = node ? q[at<Nq>(c, j, i)] : 0;
+    r_aq[c] = 0;
+  }
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < M; k++) {
+    if (node) s_1[j][i] = sum<Nq>([&](int c) { return s_I[k][c] * r_q[c]; });
+    __syncthreads();
+    if (i < Nq) s_2[j][i] = sum<Nq>([&](int b) { return s_I[j][b] * s_1[b][i]; });
+    __syncthreads();
+    s_1[j][i] = J[at<M>(k, j, i)] * sum<Nq>([&](int a) { return s_I[i][a] * s_2[j][a]; });
+    __syncthreads();
+    if (i < Nq) s_2[j][i] = sum<M>([&](int n) { return s_I[n][i] * s_1[j][n]; });
+    __syncthreads();
+    if (node) {
+      const double value = sum<M>([&](int n) { return s_I[n][j] * s_2[n][i]; });
+#pragma unroll
+      for (int c = 0; c < Nq; c++) r_aq[c] += s_I[k][c] * value;
+    }
+    __syncthreads();
+  }
+  if (node) {
+#pragma unroll
+    for (int c = 0; c < Nq; c++) aq[at<Nq>(c, j, i)] = r_aq[c];
+  }
+}
+
+// All of q^e is loaded to shared memory instead of slice by slice. A thread takes a whole line to
+// registers, contracts it there and puts the result back in its place: no other thread has business
+// with this line before the next barrier. That leaves five barriers. The lines along c come in the
+// middle: interpolated, scaled and projected without leaving the thread.
+template <int N>
+__global__ __launch_bounds__((N + 2) * (N + 2)) void bp10_2d_7(const_input I, const_input J,
+                                                               const_input q, double *aq) {
+  constexpr int Nq = N + 1, M = N + 2, PAD = conflicts<Nq> || conflicts<M>;
+  __shared__ double s_I[M][Nq + PAD], s_q[Nq][M][M + PAD];
+  double line[Nq], fine[M];
+  const int x = threadIdx.x, y = threadIdx.y;
+  q += (size_t)blockIdx.x * Nq * Nq * Nq;
+  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
+  J += (size_t)blockIdx.x * M * M * M;
+
+  if (x < Nq) s_I[y][x] = I[y * Nq + x];
+  if (x < Nq && y < Nq) {
+#pragma unroll
+    for (int c = 0; c < Nq; c++) s_q[c][y][x] = q[at<Nq>(c, y, x)];
+  }
+  __syncthreads();
+  if (x < Nq && y < Nq) { // along b, at c = y, a = x
+#pragma unroll
+    for (int b = 0; b < Nq; b++) line[b] = s_q[y][b][x];
+#pragma unroll
+    for (int j = 0; j < M; j++) s_q[y][j][x] = sum<Nq>([&](int b) { return s_I[j][b] * line[b]; });
+  }
+  __syncthreads();
+  if (y < Nq) { // along a, at c = y, j = x
+#pragma unroll
+    for (int a = 0; a < Nq; a++) line[a] = s_q[y][x][a];
+#pragma unroll
+    for (int i = 0; i < M; i++) s_q[y][x][i] = sum<Nq>([&](int a) { return s_I[i][a] * line[a]; });
+  }
+  __syncthreads();
+  { // along c, at j = y, i = x, and back
+#pragma unroll
+    for (int c = 0; c < Nq; c++) line[c] = s_q[c][y][x];
+#pragma unroll
+    for (int k = 0; k < M; k++)
+      fine[k] = J[at<M>(k, y, x)] * sum<Nq>([&](int c) { return s_I[k][c] * line[c]; });
+    forget();
+#pragma unroll
+    for (int c = 0; c < Nq; c++) s_q[c][y][x] = sum<M>([&](int k) { return s_I[k][c] * fine[k]; });
+  }
+  __syncthreads();
+  if (y < Nq) { // back along a, at c = y, j = x
+#pragma unroll
+    for (int i = 0; i < M; i++) fine[i] = s_q[y][x][i];
+#pragma unroll
+    for (int a = 0; a < Nq; a++) s_q[y][x][a] = sum<M>([&](int i) { return s_I[i][a] * fine[i]; });
+  }
+  __syncthreads();
+  if (x < Nq && y < Nq) { // back along b, at c = y, a = x
+#pragma unroll
+    for (int j = 0; j < M; j++) fine[j] = s_q[y][j][x];
+#pragma unroll
+    for (int b = 0; b < Nq; b++)
+      aq[at<Nq>(y, b, x)] = sum<M>([&](int j) { return s_I[j][b] * fine[j]; });
+  }
+}
+
+// By the symmetry of I, every entry that is read from shared memory serves two products: half as
+// many reads of I.
+template <int N>
+__global__ __launch_bounds__((N + 2) * (N + 2)) void bp10_2d_8(const_input I, const_input J,
+                                                               const_input q, double *aq) {
+  constexpr int Nq = N + 1, M = N + 2, PAD = conflicts<Nq> || conflicts<M>;
+  __shared__ double s_I[M][Nq + PAD], s_q[Nq][M][M + PAD];
+  double line[Nq], fine[M];
+  const int x = threadIdx.x, y = threadIdx.y;
+  q += (size_t)blockIdx.x * Nq * Nq * Nq;
+  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
+  J += (size_t)blockIdx.x * M * M * M;
+
+  if (x < Nq) s_I[y][x] = I[y * Nq + x];
+  if (x < Nq && y < Nq) {
+#pragma unroll
+    for (int c = 0; c < Nq; c++) s_q[c][y][x] = q[at<Nq>(c, y, x)];
+  }
+  __syncthreads();
+  if (x < Nq && y < Nq) { // along b, at c = y, a = x
+#pragma unroll
+    for (int b = 0; b < Nq; b++) line[b] = s_q[y][b][x];
+    interpolate_line<Nq>(s_I, line, [&](int j, double value) { s_q[y][j][x] = value; });
+  }
+  __syncthreads();
+  if (y < Nq) { // along a, at c = y, j = x
+#pragma unroll
+    for (int a = 0; a < Nq; a++) line[a] = s_q[y][x][a];
+    interpolate_line<Nq>(s_I, line, [&](int i, double value) { s_q[y][x][i] = value; });
+  }
+  __syncthreads();
+  { // along c, at j = y, i = x, and back
+#pragma unroll
+    for (int c = 0; c < Nq; c++) line[c] = s_q[c][y][x];
+    interpolate_line<Nq>(s_I, line,
+                         [&](int k, double value) { fine[k] = J[at<M>(k, y, x)] * value; });
+    forget();
+    project_line<Nq>(s_I, fine, line);
+#pragma unroll
+    for (int c = 0; c < Nq; c++) s_q[c][y][x] = line[c];
+  }
+  __syncthreads();
+  if (y < Nq) { // back along a, at c = y, j = x
+#pragma unroll
+    for (int i = 0; i < M; i++) fine[i] = s_q[y][x][i];
+    project_line<Nq>(s_I, fine, line);
+#pragma unroll
+    for (int a = 0; a < Nq; a++) s_q[y][x][a] = line[a];
+  }
+  __syncthreads();
+  if (x < Nq && y < Nq) { // back along b, at c = y, a = x
+#pragma unroll
+    for (int j = 0; j < M; j++) fine[j] = s_q[y][j][x];
+    project_line<Nq>(s_I, fine, line);
+#pragma unroll
+    for (int b = 0; b < Nq; b++) aq[at<Nq>(y, b, x)] = line[b];
+  }
+}
+
+static const dim3 block(SP_ORDER + 2, SP_ORDER + 2);
+
+template <auto kernel> static sp_status resources(sp_paper_resources *out) {
+  *out = {};
+  return add_resources<kernel>(block, out);
+}
+
+// Kernel 1 alone has a workspace.
+template <auto kernel> static sp_status launch_1(sp_device *device, const sp_paper_arguments *a) {
+  constexpr size_t points = (SP_ORDER + 2) * (SP_ORDER + 2) * (SP_ORDER + 2);
+  sp_paper_matrices matrices;
+  SP_TRY(sp_paper_matrices_get(SP_ORDER, &matrices));
+  return queue<kernel>(device, a->elements, block, matrices.interpolation,
+                       const_cast<double *>(a->factors), const_cast<double *>(a->q), a->aq,
+                       a->workspace, a->workspace + a->elements * points);
+}
+
+template <auto kernel> static sp_status launch(sp_device *device, const sp_paper_arguments *a) {
+  sp_paper_matrices matrices;
+  SP_TRY(sp_paper_matrices_get(SP_ORDER, &matrices));
+  return queue<kernel>(device, a->elements, block, matrices.interpolation,
+                       const_cast<double *>(a->factors), const_cast<double *>(a->q), a->aq);
+}
+
+static size_t workspace(int order, int elements) {
+  const size_t M = (size_t)order + 2;
+  return 2 * elements * M * M * M * sizeof(double);
+}
+
+static const sp_paper_rung rungs[] = {
+    SP_RUNG("reference: only I in shared memory, all else in global", workspace, launch_1,
+            bp10_2d_1),
+    SP_RUNG("slices for partial results in shared memory", nullptr, launch, bp10_2d_2),
+    SP_RUNG("columns of q and of the result cached by their thread", nullptr, launch, bp10_2d_3),
+    SP_RUNG("inputs const", nullptr, launch, bp10_2d_4),
+    SP_RUNG("padding against bank conflicts", nullptr, launch, bp10_2d_5),
+    SP_RUNG("all loops unrolled", nullptr, launch, bp10_2d_6),
+    SP_RUNG("whole q in shared memory, lines in registers: five barriers", nullptr, launch,
+            bp10_2d_7),
+    SP_RUNG("entries of I read once, used twice", nullptr, launch, bp10_2d_8),
+};
+
+extern "C" const sp_paper_ladder SP_JOIN(sp_paper_bp10_2d, SP_ORDER) = {
+    SP_MASS, 2, SP_ORDER, sizeof rungs / sizeof rungs[0], rungs};

@@ -1,0 +1,635 @@
+// BP3.0, stiffness and mass with Gauss quadrature, with 3D thread blocks: kernels 1 to 9 (paper,
+// Section "Optimizing Benchmark Problem 3.0"; Algorithm 4). Compiled once an order, SP_ORDER <= 8.
+//
+// M is the paper's glNq, D its glD. Thread (i, j, k) owns that Gauss point and, where they are all
+// less than Nq, that node. A global workspace [3][elements][M][M][M] holds partial results: v_0,
+// v_1, v_2. The paper says nothing of const in this ladder, so its inputs are never declared so.
+//
+// The differentiation starts from that of BP3.5 (3D) kernel 1: one direction after the other,
+// through one array of partial sums.
+#include "operators/paper/kernel.h"
+
+static_assert((SP_ORDER + 2) * (SP_ORDER + 2) * (SP_ORDER + 2) <= 1024, "threads of a block");
+
+// Starting point: Algorithm 4 as three launches. I and D are in shared memory; q and all partial
+// results are in global memory.
+template <int N>
+__global__ __launch_bounds__((N + 2) * (N + 2) *
+                             (N + 2)) void bp30_3d_1_interpolate(input I, input q, double *v_0,
+                                                                 double *v_1, double *v_2) {
+  constexpr int Nq = N + 1, M = N + 2, Mp = M * M * M;
+  __shared__ double s_I[M][Nq];
+  const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z, point = at<M>(k, j, i);
+  q += (size_t)blockIdx.x * Nq * Nq * Nq;
+  v_0 += (size_t)blockIdx.x * Mp;
+  v_1 += (size_t)blockIdx.x * Mp;
+  v_2 += (size_t)blockIdx.x * Mp;
+
+  if (k == 0 && i < Nq) s_I[j][i] = I[j * Nq + i];
+  __syncthreads();
+  if (k < Nq && i < Nq)
+    v_1[point] = rolled_sum<Nq>([&](int b) { return s_I[j][b] * q[at<Nq>(k, b, i)]; });
+  __syncthreads();
+  if (k < Nq) v_2[point] = rolled_sum<Nq>([&](int a) { return s_I[i][a] * v_1[at<M>(k, j, a)]; });
+  __syncthreads();
+  v_0[point] = rolled_sum<Nq>([&](int c) { return s_I[k][c] * v_2[at<M>(c, j, i)]; });
+}
+
+template <int N>
+__global__ __launch_bounds__((N + 2) * (N + 2) * (N + 2)) void bp30_3d_1_differentiate(
+    input D, input G, double lambda, double *v_0, double *v_1, double *v_2) {
+  constexpr int M = N + 2, Mp = M * M * M;
+  __shared__ double s_D[M][M];
+  const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z, point = at<M>(k, j, i);
+  G += (size_t)blockIdx.x * 7 * Mp;
+  v_0 += (size_t)blockIdx.x * Mp;
+  v_1 += (size_t)blockIdx.x * Mp;
+  v_2 += (size_t)blockIdx.x * Mp;
+
+  if (k == 0) s_D[j][i] = D[j * M + i];
+  __syncthreads();
+  const double GwJ = G[SP_G_WJ * Mp + point];
+  const double qr = rolled_sum<M>([&](int n) { return s_D[i][n] * v_0[at<M>(k, j, n)]; });
+  const double qs = rolled_sum<M>([&](int n) { return s_D[j][n] * v_0[at<M>(k, n, i)]; });
+  const double qt = rolled_sum<M>([&](int n) { return s_D[k][n] * v_0[at<M>(n, j, i)]; });
+  v_2[point] = GwJ * lambda * v_0[point];
+  const double G00 = G[SP_G_RR * Mp + point], G01 = G[SP_G_RS * Mp + point];
+  const double G02 = G[SP_G_RT * Mp + point];
+  v_1[point] = G00 * qr + G01 * qs + G02 * qt;
+  __syncthreads();
+  v_2[point] += rolled_sum<M>([&](int n) { return s_D[n][i] * v_1[at<M>(k, j, n)]; });
+  __syncthreads();
+  const double G10 = G[SP_G_RS * Mp + point], G11 = G[SP_G_SS * Mp + point];
+  const double G12 = G[SP_G_ST * Mp + point];
+  v_1[point] = G10 * qr + G11 * qs + G12 * qt;
+  __syncthreads();
+  v_2[point] += rolled_sum<M>([&](int n) { return s_D[n][j] * v_1[at<M>(k, n, i)]; });
+  __syncthreads();
+  const double G20 = G[SP_G_RT * Mp + point], G21 = G[SP_G_ST * Mp + point];
+  const double G22 = G[SP_G_TT * Mp + point];
+  v_1[point] = G20 * qr + G21 * qs + G22 * qt;
+  __syncthreads();
+  v_2[point] += rolled_sum<M>([&](int n) { return s_D[n][k] * v_1[at<M>(n, j, i)]; });
+}
+
+template <int N>
+__global__ __launch_bounds__((N + 2) * (N + 2) *
+                             (N + 2)) void bp30_3d_1_project(input I, double *aq, double *v_0,
+                                                             double *v_1, double *v_2) {
+  constexpr int Nq = N + 1, M = N + 2, Mp = M * M * M;
+  __shared__ double s_I[M][Nq];
+  const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z, point = at<M>(k, j, i);
+  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
+  v_0 += (size_t)blockIdx.x * Mp;
+  v_1 += (size_t)blockIdx.x * Mp;
+  v_2 += (size_t)blockIdx.x * Mp;
+
+  if (k == 0 && i < Nq) s_I[j][i] = I[j * Nq + i];
+  __syncthreads();
+  if (j < Nq) v_1[point] = rolled_sum<M>([&](int n) { return s_I[n][j] * v_2[at<M>(k, n, i)]; });
+  __syncthreads();
+  if (j < Nq && i < Nq)
+    v_0[point] = rolled_sum<M>([&](int n) { return s_I[n][i] * v_1[at<M>(k, j, n)]; });
+  __syncthreads();
+  if (k < Nq && j < Nq && i < Nq)
+    aq[at<Nq>(k, j, i)] = rolled_sum<M>([&](int n) { return s_I[n][k] * v_0[at<M>(n, j, i)]; });
+}
+
+// The three launches become one.
+template <int N>
+__global__ __launch_bounds__((N + 2) * (N + 2) * (N + 2)) void bp30_3d_2(input I, input D, input G,
+                                                                         input q, double *aq,
+                                                                         double lambda, double *v_0,
+                                                                         double *v_1, double *v_2) {
+  constexpr int Nq = N + 1, M = N + 2, Mp = M * M * M;
+  __shared__ double s_I[M][Nq], s_D[M][M];
+  const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z, point = at<M>(k, j, i);
+  q += (size_t)blockIdx.x * Nq * Nq * Nq;
+  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
+  G += (size_t)blockIdx.x * 7 * Mp;
+  v_0 += (size_t)blockIdx.x * Mp;
+  v_1 += (size_t)blockIdx.x * Mp;
+  v_2 += (size_t)blockIdx.x * Mp;
+
+  if (k == 0 && i < Nq) s_I[j][i] = I[j * Nq + i];
+  if (k == 0) s_D[j][i] = D[j * M + i];
+  __syncthreads();
+  if (k < Nq && i < Nq)
+    v_1[point] = rolled_sum<Nq>([&](int b) { return s_I[j][b] * q[at<Nq>(k, b, i)]; });
+  __syncthreads();
+  if (k < Nq) v_2[point] = rolled_sum<Nq>([&](int a) { return s_I[i][a] * v_1[at<M>(k, j, a)]; });
+  __syncthreads();
+  v_0[point] = rolled_sum<Nq>([&](int c) { return s_I[k][c] * v_2[at<M>(c, j, i)]; });
+  __syncthreads();
+
+  const double GwJ = G[SP_G_WJ * Mp + point];
+  const double qr = rolled_sum<M>([&](int n) { return s_D[i][n] * v_0[at<M>(k, j, n)]; });
+  const double qs = rolled_sum<M>([&](int n) { return s_D[j][n] * v_0[at<M>(k, n, i)]; });
+  const double qt = rolled_sum<M>([&](int n) { return s_D[k][n] * v_0[at<M>(n, j, i)]; });
+  v_2[point] = GwJ * lambda * v_0[point];
+  const double G00 = G[SP_G_RR * Mp + point], G01 = G[SP_G_RS * Mp + point];
+  const double G02 = G[SP_G_RT * Mp + point];
+  v_1[point] = G00 * qr + G01 * qs + G02 * qt;
+  __syncthreads();
+  v_2[point] += rolled_sum<M>([&](int n) { return s_D[n][i] * v_1[at<M>(k, j, n)]; });
+  __syncthreads();
+  const double G10 = G[SP_G_RS * Mp + point], G11 = G[SP_G_SS * Mp + point];
+  const double G12 = G[SP_G_ST * Mp + point];
+  v_1[point] = G10 * qr + G11 * qs + G12 * qt;
+  __syncthreads();
+  v_2[point] += rolled_sum<M>([&](int n) { return s_D[n][j] * v_1[at<M>(k, n, i)]; });
+  __syncthreads();
+  const double G20 = G[SP_G_RT * Mp + point], G21 = G[SP_G_ST * Mp + point];
+  const double G22 = G[SP_G_TT * Mp + point];
+  v_1[point] = G20 * qr + G21 * qs + G22 * qt;
+  __syncthreads();
+  v_2[point] += rolled_sum<M>([&](int n) { return s_D[n][k] * v_1[at<M>(n, j, i)]; });
+  __syncthreads();
+
+  if (j < Nq) v_1[point] = rolled_sum<M>([&](int n) { return s_I[n][j] * v_2[at<M>(k, n, i)]; });
+  __syncthreads();
+  if (j < Nq && i < Nq)
+    v_0[point] = rolled_sum<M>([&](int n) { return s_I[n][i] * v_1[at<M>(k, j, n)]; });
+  __syncthreads();
+  if (k < Nq && j < Nq && i < Nq)
+    aq[at<Nq>(k, j, i)] = rolled_sum<M>([&](int n) { return s_I[n][k] * v_0[at<M>(n, j, i)]; });
+}
+
+// All internal loops are unrolled.
+template <int N>
+__global__ __launch_bounds__((N + 2) * (N + 2) * (N + 2)) void bp30_3d_3(input I, input D, input G,
+                                                                         input q, double *aq,
+                                                                         double lambda, double *v_0,
+                                                                         double *v_1, double *v_2) {
+  constexpr int Nq = N + 1, M = N + 2, Mp = M * M * M;
+  __shared__ double s_I[M][Nq], s_D[M][M];
+  const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z, point = at<M>(k, j, i);
+  q += (size_t)blockIdx.x * Nq * Nq * Nq;
+  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
+  G += (size_t)blockIdx.x * 7 * Mp;
+  v_0 += (size_t)blockIdx.x * Mp;
+  v_1 += (size_t)blockIdx.x * Mp;
+  v_2 += (size_t)blockIdx.x * Mp;
+
+  if (k == 0 && i < Nq) s_I[j][i] = I[j * Nq + i];
+  if (k == 0) s_D[j][i] = D[j * M + i];
+  __syncthreads();
+  if (k < Nq && i < Nq) v_1[point] = sum<Nq>([&](int b) { return s_I[j][b] * q[at<Nq>(k, b, i)]; });
+  __syncthreads();
+  if (k < Nq) v_2[point] = sum<Nq>([&](int a) { return s_I[i][a] * v_1[at<M>(k, j, a)]; });
+  __syncthreads();
+  v_0[point] = sum<Nq>([&](int c) { return s_I[k][c] * v_2[at<M>(c, j, i)]; });
+  __syncthreads();
+
+  const double GwJ = G[SP_G_WJ * Mp + point];
+  const double qr = sum<M>([&](int n) { return s_D[i][n] * v_0[at<M>(k, j, n)]; });
+  const double qs = sum<M>([&](int n) { return s_D[j][n] * v_0[at<M>(k, n, i)]; });
+  const double qt = sum<M>([&](int n) { return s_D[k][n] * v_0[at<M>(n, j, i)]; });
+  v_2[point] = GwJ * lambda * v_0[point];
+  const double G00 = G[SP_G_RR * Mp + point], G01 = G[SP_G_RS * Mp + point];
+  const double G02 = G[SP_G_RT * Mp + point];
+  v_1[point] = G00 * qr + G01 * qs + G02 * qt;
+  __syncthreads();
+  v_2[point] += sum<M>([&](int n) { return s_D[n][i] * v_1[at<M>(k, j, n)]; });
+  __syncthreads();
+  const double G10 = G[SP_G_RS * Mp + point], G11 = G[SP_G_SS * Mp + point];
+  const double G12 = G[SP_G_ST * Mp + point];
+  v_1[point] = G10 * qr + G11 * qs + G12 * qt;
+  __syncthreads();
+  v_2[point] += sum<M>([&](int n) { return s_D[n][j] * v_1[at<M>(k, n, i)]; });
+  __syncthreads();
+  const double G20 = G[SP_G_RT * Mp + point], G21 = G[SP_G_ST * Mp + point];
+  const double G22 = G[SP_G_TT * Mp + point];
+  v_1[point] = G20 * qr + G21 * qs + G22 * qt;
+  __syncthreads();
+  v_2[point] += sum<M>([&](int n) { return s_D[n][k] * v_1[at<M>(n, j, i)]; });
+  __syncthreads();
+
+  if (j < Nq) v_1[point] = sum<M>([&](int n) { return s_I[n][j] * v_2[at<M>(k, n, i)]; });
+  __syncthreads();
+  if (j < Nq && i < Nq) v_0[point] = sum<M>([&](int n) { return s_I[n][i] * v_1[at<M>(k, j, n)]; });
+  __syncthreads();
+  if (k < Nq && j < Nq && i < Nq)
+    aq[at<Nq>(k, j, i)] = sum<M>([&](int n) { return s_I[n][k] * v_0[at<M>(n, j, i)]; });
+}
+
+// The geometric factors are loaded once. (The paper says that it differs from kernel 2 by this; the
+// unrolling of kernel 3 stays, as all that came before stays everywhere else.)
+template <int N>
+__global__ __launch_bounds__((N + 2) * (N + 2) * (N + 2)) void bp30_3d_4(input I, input D, input G,
+                                                                         input q, double *aq,
+                                                                         double lambda, double *v_0,
+                                                                         double *v_1, double *v_2) {
+  constexpr int Nq = N + 1, M = N + 2, Mp = M * M * M;
+  __shared__ double s_I[M][Nq], s_D[M][M];
+  const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z, point = at<M>(k, j, i);
+  q += (size_t)blockIdx.x * Nq * Nq * Nq;
+  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
+  G += (size_t)blockIdx.x * 7 * Mp;
+  v_0 += (size_t)blockIdx.x * Mp;
+  v_1 += (size_t)blockIdx.x * Mp;
+  v_2 += (size_t)blockIdx.x * Mp;
+
+  if (k == 0 && i < Nq) s_I[j][i] = I[j * Nq + i];
+  if (k == 0) s_D[j][i] = D[j * M + i];
+  __syncthreads();
+  if (k < Nq && i < Nq) v_1[point] = sum<Nq>([&](int b) { return s_I[j][b] * q[at<Nq>(k, b, i)]; });
+  __syncthreads();
+  if (k < Nq) v_2[point] = sum<Nq>([&](int a) { return s_I[i][a] * v_1[at<M>(k, j, a)]; });
+  __syncthreads();
+  v_0[point] = sum<Nq>([&](int c) { return s_I[k][c] * v_2[at<M>(c, j, i)]; });
+  __syncthreads();
+
+  const double G00 = G[SP_G_RR * Mp + point], G01 = G[SP_G_RS * Mp + point];
+  const double G02 = G[SP_G_RT * Mp + point], G11 = G[SP_G_SS * Mp + point];
+  const double G12 = G[SP_G_ST * Mp + point], G22 = G[SP_G_TT * Mp + point];
+  const double GwJ = G[SP_G_WJ * Mp + point];
+  const double qr = sum<M>([&](int n) { return s_D[i][n] * v_0[at<M>(k, j, n)]; });
+  const double qs = sum<M>([&](int n) { return s_D[j][n] * v_0[at<M>(k, n, i)]; });
+  const double qt = sum<M>([&](int n) { return s_D[k][n] * v_0[at<M>(n, j, i)]; });
+  v_2[point] = GwJ * lambda * v_0[point];
+  v_1[point] = G00 * qr + G01 * qs + G02 * qt;
+  __syncthreads();
+  v_2[point] += sum<M>([&](int n) { return s_D[n][i] * v_1[at<M>(k, j, n)]; });
+  __syncthreads();
+  v_1[point] = G01 * qr + G11 * qs + G12 * qt;
+  __syncthreads();
+  v_2[point] += sum<M>([&](int n) { return s_D[n][j] * v_1[at<M>(k, n, i)]; });
+  __syncthreads();
+  v_1[point] = G02 * qr + G12 * qs + G22 * qt;
+  __syncthreads();
+  v_2[point] += sum<M>([&](int n) { return s_D[n][k] * v_1[at<M>(n, j, i)]; });
+  __syncthreads();
+
+  if (j < Nq) v_1[point] = sum<M>([&](int n) { return s_I[n][j] * v_2[at<M>(k, n, i)]; });
+  __syncthreads();
+  if (j < Nq && i < Nq) v_0[point] = sum<M>([&](int n) { return s_I[n][i] * v_1[at<M>(k, j, n)]; });
+  __syncthreads();
+  if (k < Nq && j < Nq && i < Nq)
+    aq[at<Nq>(k, j, i)] = sum<M>([&](int n) { return s_I[n][k] * v_0[at<M>(n, j, i)]; });
+}
+
+// For the differentiation, q at the Gauss points is fetched to a shared array; interpolation and
+// projection still read global memory.
+template <int N>
+__global__ __launch_bounds__((N + 2) * (N + 2) * (N + 2)) void bp30_3d_5(input I, input D, input G,
+                                                                         input q, double *aq,
+                                                                         double lambda, double *v_0,
+                                                                         double *v_1, double *v_2) {
+  constexpr int Nq = N + 1, M = N + 2, Mp = M * M * M;
+  __shared__ double s_I[M][Nq], s_D[M][M], s_q[M][M][M];
+  const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z, point = at<M>(k, j, i);
+  q += (size_t)blockIdx.x * Nq * Nq * Nq;
+  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
+  G += (size_t)blockIdx.x * 7 * Mp;
+  v_0 += (size_t)blockIdx.x * Mp;
+  v_1 += (size_t)blockIdx.x * Mp;
+  v_2 += (size_t)blockIdx.x * Mp;
+
+  if (k == 0 && i < Nq) s_I[j][i] = I[j * Nq + i];
+  if (k == 0) s_D[j][i] = D[j * M + i];
+  __syncthreads();
+  if (k < Nq && i < Nq) v_1[point] = sum<Nq>([&](int b) { return s_I[j][b] * q[at<Nq>(k, b, i)]; });
+  __syncthreads();
+  if (k < Nq) v_2[point] = sum<Nq>([&](int a) { return s_I[i][a] * v_1[at<M>(k, j, a)]; });
+  __syncthreads();
+  v_0[point] = sum<Nq>([&](int c) { return s_I[k][c] * v_2[at<M>(c, j, i)]; });
+  s_q[k][j][i] = v_0[point];
+  __syncthreads();
+
+  const double G00 = G[SP_G_RR * Mp + point], G01 = G[SP_G_RS * Mp + point];
+  const double G02 = G[SP_G_RT * Mp + point], G11 = G[SP_G_SS * Mp + point];
+  const double G12 = G[SP_G_ST * Mp + point], G22 = G[SP_G_TT * Mp + point];
+  const double GwJ = G[SP_G_WJ * Mp + point];
+  const double qr = sum<M>([&](int n) { return s_D[i][n] * s_q[k][j][n]; });
+  const double qs = sum<M>([&](int n) { return s_D[j][n] * s_q[k][n][i]; });
+  const double qt = sum<M>([&](int n) { return s_D[k][n] * s_q[n][j][i]; });
+  v_2[point] = GwJ * lambda * s_q[k][j][i];
+  v_1[point] = G00 * qr + G01 * qs + G02 * qt;
+  __syncthreads();
+  v_2[point] += sum<M>([&](int n) { return s_D[n][i] * v_1[at<M>(k, j, n)]; });
+  __syncthreads();
+  v_1[point] = G01 * qr + G11 * qs + G12 * qt;
+  __syncthreads();
+  v_2[point] += sum<M>([&](int n) { return s_D[n][j] * v_1[at<M>(k, n, i)]; });
+  __syncthreads();
+  v_1[point] = G02 * qr + G12 * qs + G22 * qt;
+  __syncthreads();
+  v_2[point] += sum<M>([&](int n) { return s_D[n][k] * v_1[at<M>(n, j, i)]; });
+  __syncthreads();
+
+  if (j < Nq) v_1[point] = sum<M>([&](int n) { return s_I[n][j] * v_2[at<M>(k, n, i)]; });
+  __syncthreads();
+  if (j < Nq && i < Nq) v_0[point] = sum<M>([&](int n) { return s_I[n][i] * v_1[at<M>(k, j, n)]; });
+  __syncthreads();
+  if (k < Nq && j < Nq && i < Nq)
+    aq[at<Nq>(k, j, i)] = sum<M>([&](int n) { return s_I[n][k] * v_0[at<M>(n, j, i)]; });
+}
+
+// The differentiation adds its result up in a register.
+template <int N>
+__global__ __launch_bounds__((N + 2) * (N + 2) * (N + 2)) void bp30_3d_6(input I, input D, input G,
+                                                                         input q, double *aq,
+                                                                         double lambda, double *v_0,
+                                                                         double *v_1, double *v_2) {
+  constexpr int Nq = N + 1, M = N + 2, Mp = M * M * M;
+  __shared__ double s_I[M][Nq], s_D[M][M], s_q[M][M][M];
+  const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z, point = at<M>(k, j, i);
+  q += (size_t)blockIdx.x * Nq * Nq * Nq;
+  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
+  G += (size_t)blockIdx.x * 7 * Mp;
+  v_0 += (size_t)blockIdx.x * Mp;
+  v_1 += (size_t)blockIdx.x * Mp;
+  v_2 += (size_t)blockIdx.x * Mp;
+
+  if (k == 0 && i < Nq) s_I[j][i] = I[j * Nq + i];
+  if (k == 0) s_D[j][i] = D[j * M + i];
+  __syncthreads();
+  if (k < Nq && i < Nq) v_1[point] = sum<Nq>([&](int b) { return s_I[j][b] * q[at<Nq>(k, b, i)]; });
+  __syncthreads();
+  if (k < Nq) v_2[point] = sum<Nq>([&](int a) { return s_I[i][a] * v_1[at<M>(k, j, a)]; });
+  __syncthreads();
+  v_0[point] = sum<Nq>([&](int c) { return s_I[k][c] * v_2[at<M>(c, j, i)]; });
+  s_q[k][j][i] = v_0[point];
+  __syncthreads();
+
+  const double G00 = G[SP_G_RR * Mp + point], G01 = G[SP_G_RS * Mp + point];
+  const double G02 = G[SP_G_RT * Mp + point], G11 = G[SP_G_SS * Mp + point];
+  const double G12 = G[SP_G_ST * Mp + point], G22 = G[SP_G_TT * Mp + point];
+  const double GwJ = G[SP_G_WJ * Mp + point];
+  const double qr = sum<M>([&](int n) { return s_D[i][n] * s_q[k][j][n]; });
+  const double qs = sum<M>([&](int n) { return s_D[j][n] * s_q[k][n][i]; });
+  const double qt = sum<M>([&](int n) { return s_D[k][n] * s_q[n][j][i]; });
+  double r_Aq = GwJ * lambda * s_q[k][j][i];
+  v_1[point] = G00 * qr + G01 * qs + G02 * qt;
+  __syncthreads();
+  r_Aq += sum<M>([&](int n) { return s_D[n][i] * v_1[at<M>(k, j, n)]; });
+  __syncthreads();
+  v_1[point] = G01 * qr + G11 * qs + G12 * qt;
+  __syncthreads();
+  r_Aq += sum<M>([&](int n) { return s_D[n][j] * v_1[at<M>(k, n, i)]; });
+  __syncthreads();
+  v_1[point] = G02 * qr + G12 * qs + G22 * qt;
+  __syncthreads();
+  r_Aq += sum<M>([&](int n) { return s_D[n][k] * v_1[at<M>(n, j, i)]; });
+  v_2[point] = r_Aq;
+  __syncthreads();
+
+  if (j < Nq) v_1[point] = sum<M>([&](int n) { return s_I[n][j] * v_2[at<M>(k, n, i)]; });
+  __syncthreads();
+  if (j < Nq && i < Nq) v_0[point] = sum<M>([&](int n) { return s_I[n][i] * v_1[at<M>(k, j, n)]; });
+  __syncthreads();
+  if (k < Nq && j < Nq && i < Nq)
+    aq[at<Nq>(k, j, i)] = sum<M>([&](int n) { return s_I[n][k] * v_0[at<M>(n, j, i)]; });
+}
+
+// Partial results are in shared memory and registers everywhere except between interpolation, first
+// and second differentiation, and projection: three vectors cross global memory.
+template <int N>
+__global__ __launch_bounds__((N + 2) * (N + 2) * (N + 2)) void bp30_3d_7(input I, input D, input G,
+                                                                         input q, double *aq,
+                                                                         double lambda, double *v_0,
+                                                                         double *v_1, double *v_2) {
+  constexpr int Nq = N + 1, M = N + 2, Mp = M * M * M;
+  __shared__ double s_I[M][Nq], s_D[M][M], s_q[M][M][M];
+  const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z, point = at<M>(k, j, i);
+  q += (size_t)blockIdx.x * Nq * Nq * Nq;
+  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
+  G += (size_t)blockIdx.x * 7 * Mp;
+  v_0 += (size_t)blockIdx.x * Mp;
+  v_1 += (size_t)blockIdx.x * Mp;
+  v_2 += (size_t)blockIdx.x * Mp;
+
+  if (k == 0 && i < Nq) s_I[j][i] = I[j * Nq + i];
+  if (k == 0) s_D[j][i] = D[j * M + i];
+  __syncthreads();
+  if (k < Nq && i < Nq)
+    s_q[k][j][i] = sum<Nq>([&](int b) { return s_I[j][b] * q[at<Nq>(k, b, i)]; });
+  __syncthreads();
+  double value = k < Nq ? sum<Nq>([&](int a) { return s_I[i][a] * s_q[k][j][a]; }) : 0;
+  __syncthreads();
+  if (k < Nq) s_q[k][j][i] = value;
+  __syncthreads();
+  value = sum<Nq>([&](int c) { return s_I[k][c] * s_q[c][j][i]; });
+  v_0[point] = value;
+  __syncthreads();
+  s_q[k][j][i] = v_0[point];
+  __syncthreads();
+
+  const double G00 = G[SP_G_RR * Mp + point], G01 = G[SP_G_RS * Mp + point];
+  const double G02 = G[SP_G_RT * Mp + point], G11 = G[SP_G_SS * Mp + point];
+  const double G12 = G[SP_G_ST * Mp + point], G22 = G[SP_G_TT * Mp + point];
+  const double GwJ = G[SP_G_WJ * Mp + point];
+  const double qr = sum<M>([&](int n) { return s_D[i][n] * s_q[k][j][n]; });
+  const double qs = sum<M>([&](int n) { return s_D[j][n] * s_q[k][n][i]; });
+  const double qt = sum<M>([&](int n) { return s_D[k][n] * s_q[n][j][i]; });
+  double r_Aq = GwJ * lambda * s_q[k][j][i];
+  v_1[point] = G00 * qr + G01 * qs + G02 * qt;
+  __syncthreads();
+  r_Aq += sum<M>([&](int n) { return s_D[n][i] * v_1[at<M>(k, j, n)]; });
+  __syncthreads();
+  v_1[point] = G01 * qr + G11 * qs + G12 * qt;
+  __syncthreads();
+  r_Aq += sum<M>([&](int n) { return s_D[n][j] * v_1[at<M>(k, n, i)]; });
+  __syncthreads();
+  v_1[point] = G02 * qr + G12 * qs + G22 * qt;
+  __syncthreads();
+  r_Aq += sum<M>([&](int n) { return s_D[n][k] * v_1[at<M>(n, j, i)]; });
+  v_2[point] = r_Aq;
+  __syncthreads();
+
+  if (j < Nq) s_q[k][j][i] = sum<M>([&](int n) { return s_I[n][j] * v_2[at<M>(k, n, i)]; });
+  __syncthreads();
+  if (j < Nq && i < Nq) value = sum<M>([&](int n) { return s_I[n][i] * s_q[k][j][n]; });
+  __syncthreads();
+  if (j < Nq && i < Nq) s_q[k][j][i] = value;
+  __syncthreads();
+  if (k < Nq && j < Nq && i < Nq)
+    aq[at<Nq>(k, j, i)] = sum<M>([&](int n) { return s_I[n][k] * s_q[n][j][i]; });
+}
+
+// Nothing is left in global memory on the way: the cube in shared memory takes every partial
+// result, with barriers before and after each time.
+template <int N>
+__global__ __launch_bounds__((N + 2) * (N + 2) * (N + 2)) void bp30_3d_8(input I, input D, input G,
+                                                                         input q, double *aq,
+                                                                         double lambda) {
+  constexpr int Nq = N + 1, M = N + 2, Mp = M * M * M;
+  __shared__ double s_I[M][Nq], s_D[M][M], s_q[M][M][M];
+  const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z, point = at<M>(k, j, i);
+  q += (size_t)blockIdx.x * Nq * Nq * Nq;
+  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
+  G += (size_t)blockIdx.x * 7 * Mp;
+
+  if (k == 0 && i < Nq) s_I[j][i] = I[j * Nq + i];
+  if (k == 0) s_D[j][i] = D[j * M + i];
+  __syncthreads();
+  if (k < Nq && i < Nq)
+    s_q[k][j][i] = sum<Nq>([&](int b) { return s_I[j][b] * q[at<Nq>(k, b, i)]; });
+  __syncthreads();
+  double value = k < Nq ? sum<Nq>([&](int a) { return s_I[i][a] * s_q[k][j][a]; }) : 0;
+  __syncthreads();
+  if (k < Nq) s_q[k][j][i] = value;
+  __syncthreads();
+  value = sum<Nq>([&](int c) { return s_I[k][c] * s_q[c][j][i]; });
+  __syncthreads();
+  s_q[k][j][i] = value;
+  __syncthreads();
+
+  const double G00 = G[SP_G_RR * Mp + point], G01 = G[SP_G_RS * Mp + point];
+  const double G02 = G[SP_G_RT * Mp + point], G11 = G[SP_G_SS * Mp + point];
+  const double G12 = G[SP_G_ST * Mp + point], G22 = G[SP_G_TT * Mp + point];
+  const double GwJ = G[SP_G_WJ * Mp + point];
+  const double qr = sum<M>([&](int n) { return s_D[i][n] * s_q[k][j][n]; });
+  const double qs = sum<M>([&](int n) { return s_D[j][n] * s_q[k][n][i]; });
+  const double qt = sum<M>([&](int n) { return s_D[k][n] * s_q[n][j][i]; });
+  double r_Aq = GwJ * lambda * s_q[k][j][i];
+  __syncthreads();
+  s_q[k][j][i] = G00 * qr + G01 * qs + G02 * qt;
+  __syncthreads();
+  r_Aq += sum<M>([&](int n) { return s_D[n][i] * s_q[k][j][n]; });
+  __syncthreads();
+  s_q[k][j][i] = G01 * qr + G11 * qs + G12 * qt;
+  __syncthreads();
+  r_Aq += sum<M>([&](int n) { return s_D[n][j] * s_q[k][n][i]; });
+  __syncthreads();
+  s_q[k][j][i] = G02 * qr + G12 * qs + G22 * qt;
+  __syncthreads();
+  r_Aq += sum<M>([&](int n) { return s_D[n][k] * s_q[n][j][i]; });
+  __syncthreads();
+  s_q[k][j][i] = r_Aq;
+  __syncthreads();
+
+  if (j < Nq) value = sum<M>([&](int n) { return s_I[n][j] * s_q[k][n][i]; });
+  __syncthreads();
+  if (j < Nq) s_q[k][j][i] = value;
+  __syncthreads();
+  if (j < Nq && i < Nq) value = sum<M>([&](int n) { return s_I[n][i] * s_q[k][j][n]; });
+  __syncthreads();
+  if (j < Nq && i < Nq) s_q[k][j][i] = value;
+  __syncthreads();
+  if (k < Nq && j < Nq && i < Nq)
+    aq[at<Nq>(k, j, i)] = sum<M>([&](int n) { return s_I[n][k] * s_q[n][j][i]; });
+}
+
+// Three more cubes in shared memory, so that a result need not wait for the one before it to be
+// used up: every pass but the last ends with a single barrier.
+template <int N>
+__global__ __launch_bounds__((N + 2) * (N + 2) * (N + 2)) void bp30_3d_9(input I, input D, input G,
+                                                                         input q, double *aq,
+                                                                         double lambda) {
+  constexpr int Nq = N + 1, M = N + 2, Mp = M * M * M;
+  __shared__ double s_I[M][Nq], s_D[M][M], s_q[M][M][M];
+  __shared__ double s_r[M][M][M], s_s[M][M][M], s_t[M][M][M];
+  const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z, point = at<M>(k, j, i);
+  q += (size_t)blockIdx.x * Nq * Nq * Nq;
+  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
+  G += (size_t)blockIdx.x * 7 * Mp;
+
+  if (k == 0 && i < Nq) s_I[j][i] = I[j * Nq + i];
+  if (k == 0) s_D[j][i] = D[j * M + i];
+  __syncthreads();
+  if (k < Nq && i < Nq)
+    s_r[k][j][i] = sum<Nq>([&](int b) { return s_I[j][b] * q[at<Nq>(k, b, i)]; });
+  __syncthreads();
+  if (k < Nq) s_s[k][j][i] = sum<Nq>([&](int a) { return s_I[i][a] * s_r[k][j][a]; });
+  __syncthreads();
+  s_q[k][j][i] = sum<Nq>([&](int c) { return s_I[k][c] * s_s[c][j][i]; });
+  __syncthreads();
+
+  const double G00 = G[SP_G_RR * Mp + point], G01 = G[SP_G_RS * Mp + point];
+  const double G02 = G[SP_G_RT * Mp + point], G11 = G[SP_G_SS * Mp + point];
+  const double G12 = G[SP_G_ST * Mp + point], G22 = G[SP_G_TT * Mp + point];
+  const double GwJ = G[SP_G_WJ * Mp + point];
+  const double qr = sum<M>([&](int n) { return s_D[i][n] * s_q[k][j][n]; });
+  const double qs = sum<M>([&](int n) { return s_D[j][n] * s_q[k][n][i]; });
+  const double qt = sum<M>([&](int n) { return s_D[k][n] * s_q[n][j][i]; });
+  s_r[k][j][i] = G00 * qr + G01 * qs + G02 * qt;
+  s_s[k][j][i] = G01 * qr + G11 * qs + G12 * qt;
+  s_t[k][j][i] = G02 * qr + G12 * qs + G22 * qt;
+  double r_Aq = GwJ * lambda * s_q[k][j][i];
+  __syncthreads();
+  r_Aq += sum<M>([&](int n) { return s_D[n][i] * s_r[k][j][n]; });
+  r_Aq += sum<M>([&](int n) { return s_D[n][j] * s_s[k][n][i]; });
+  r_Aq += sum<M>([&](int n) { return s_D[n][k] * s_t[n][j][i]; });
+  s_q[k][j][i] = r_Aq;
+  __syncthreads();
+
+  if (j < Nq) s_r[k][j][i] = sum<M>([&](int n) { return s_I[n][j] * s_q[k][n][i]; });
+  __syncthreads();
+  if (j < Nq && i < Nq) s_s[k][j][i] = sum<M>([&](int n) { return s_I[n][i] * s_r[k][j][n]; });
+  __syncthreads();
+  if (k < Nq && j < Nq && i < Nq)
+    aq[at<Nq>(k, j, i)] = sum<M>([&](int n) { return s_I[n][k] * s_s[n][j][i]; });
+}
+
+static const dim3 block(SP_ORDER + 2, SP_ORDER + 2, SP_ORDER + 2);
+
+template <auto kernel> static sp_status resources(sp_paper_resources *out) {
+  *out = {};
+  return add_resources<kernel>(block, out);
+}
+
+static sp_status resources_1(sp_paper_resources *out) {
+  *out = {};
+  SP_TRY(add_resources<bp30_3d_1_interpolate<SP_ORDER>>(block, out));
+  SP_TRY(add_resources<bp30_3d_1_differentiate<SP_ORDER>>(block, out));
+  return add_resources<bp30_3d_1_project<SP_ORDER>>(block, out);
+}
+
+static size_t vector_size(const sp_paper_arguments *a) {
+  return (size_t)a->elements * (SP_ORDER + 2) * (SP_ORDER + 2) * (SP_ORDER + 2);
+}
+
+static sp_status launch_1(sp_device *device, const sp_paper_arguments *a) {
+  double *const v_0 = a->workspace, *const v_1 = v_0 + vector_size(a);
+  double *const v_2 = v_1 + vector_size(a), *const G = const_cast<double *>(a->factors);
+  sp_paper_matrices matrices;
+  SP_TRY(sp_paper_matrices_get(SP_ORDER, &matrices));
+  SP_TRY(queue<bp30_3d_1_interpolate<SP_ORDER>>(device, a->elements, block, matrices.interpolation,
+                                                const_cast<double *>(a->q), v_0, v_1, v_2));
+  SP_TRY(queue<bp30_3d_1_differentiate<SP_ORDER>>(
+      device, a->elements, block, matrices.gl_differentiation, G, a->lambda, v_0, v_1, v_2));
+  return queue<bp30_3d_1_project<SP_ORDER>>(device, a->elements, block, matrices.interpolation,
+                                            a->aq, v_0, v_1, v_2);
+}
+
+// Kernels 2 to 7, with partial results in the workspace.
+template <auto kernel>
+static sp_status launch_global(sp_device *device, const sp_paper_arguments *a) {
+  double *const v_0 = a->workspace, *const v_1 = v_0 + vector_size(a);
+  sp_paper_matrices matrices;
+  SP_TRY(sp_paper_matrices_get(SP_ORDER, &matrices));
+  return queue<kernel>(device, a->elements, block, matrices.interpolation,
+                       matrices.gl_differentiation, const_cast<double *>(a->factors),
+                       const_cast<double *>(a->q), a->aq, a->lambda, v_0, v_1,
+                       v_1 + vector_size(a));
+}
+
+template <auto kernel> static sp_status launch(sp_device *device, const sp_paper_arguments *a) {
+  sp_paper_matrices matrices;
+  SP_TRY(sp_paper_matrices_get(SP_ORDER, &matrices));
+  return queue<kernel>(device, a->elements, block, matrices.interpolation,
+                       matrices.gl_differentiation, const_cast<double *>(a->factors),
+                       const_cast<double *>(a->q), a->aq, a->lambda);
+}
+
+static size_t workspace(int order, int elements) {
+  const size_t M = (size_t)order + 2;
+  return 3 * elements * M * M * M * sizeof(double);
+}
+
+static const sp_paper_rung rungs[] = {
+    {"reference: Algorithm 4, three launches", workspace, {launch_1, resources_1}},
+    SP_RUNG("one launch", workspace, launch_global, bp30_3d_2),
+    SP_RUNG("all loops unrolled", workspace, launch_global, bp30_3d_3),
+    SP_RUNG("geometric factors loaded once", workspace, launch_global, bp30_3d_4),
+    SP_RUNG("differentiation: q in shared memory", workspace, launch_global, bp30_3d_5),
+    SP_RUNG("differentiation: result in a register", workspace, launch_global, bp30_3d_6),
+    SP_RUNG("partial results shared but between the parts", workspace, launch_global, bp30_3d_7),
+    SP_RUNG("no partial result in global memory", nullptr, launch, bp30_3d_8),
+    SP_RUNG("three more shared arrays", nullptr, launch, bp30_3d_9),
+};
+
+extern "C" const sp_paper_ladder SP_JOIN(sp_paper_bp30_3d, SP_ORDER) = {
+    SP_BP30, 3, SP_ORDER, sizeof rungs / sizeof rungs[0], rungs};

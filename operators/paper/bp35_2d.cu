@@ -1,0 +1,536 @@
+// BP3.5, stiffness and mass with collocation, with 2D thread blocks: kernels 1 to 10 (paper,
+// Section "Optimizing Benchmark Problem 3.5"; Algorithm 5). Compiled once an order, SP_ORDER.
+//
+// Thread (i, j) owns the column of nodes (i, j, k). G holds the seven factors of mesh/geometry.h.
+// What Algorithm 5 leaves open or mistakes is decided by the mathematics: D is the derivative l_i';
+// G is w |J| J^-1 J^-T; Sqtemp, which it does not declare, is a second cube beside s_tmps (in
+// global memory where two do not fit, Sqtemp_global [elements][Np]) and is what Sq1 is summed from,
+// while Sq2 is summed from s_tmps; line 17 means Sq_n += D_kn r_tmpt_k for all n, which r_Aq
+// collects.
+#include "operators/paper/kernel.h"
+
+// Two cubes and D in the 48 KB of static shared memory that a block has.
+constexpr bool two_cubes_fit(int order) {
+  return (2 * (order + 1) + 1) * (order + 1) * (order + 1) * sizeof(double) <= 48 * 1024;
+}
+template <int N> constexpr bool cubes = two_cubes_fit(N);
+
+// Starting point, Algorithm 5: D and cubes for partial sums are in shared memory, q is read from
+// global memory whenever it is needed, and the result is added up there.
+template <int N>
+__global__ __launch_bounds__((N + 1) * (N + 1)) void bp35_2d_1(input D, input G, input q,
+                                                               double *aq, double lambda,
+                                                               double *Sqtemp_global) {
+  constexpr int Nq = N + 1, Np = Nq * Nq * Nq;
+  constexpr bool FITS = cubes<N>;
+  __shared__ double s_D[Nq][Nq], s_tmps[Nq][Nq][Nq], s_Sqtemp[FITS ? Np : 1];
+  double r_qt[Nq], r_Aq[Nq];
+  const int i = threadIdx.x, j = threadIdx.y;
+  q += (size_t)blockIdx.x * Np;
+  aq += (size_t)blockIdx.x * Np;
+  G += (size_t)blockIdx.x * 7 * Np;
+  double *const Sqtemp = FITS ? s_Sqtemp : Sqtemp_global + (size_t)blockIdx.x * Np;
+
+  s_D[j][i] = D[j * Nq + i];
+  __syncthreads();
+#pragma unroll 1
+  for (int k = 0; k < Nq; k++) {
+    r_qt[k] = rolled_sum<Nq>([&](int n) { return s_D[k][n] * q[at<Nq>(n, j, i)]; });
+    r_Aq[k] = 0;
+  }
+#pragma unroll 1
+  for (int k = 0; k < Nq; k++) {
+    const int node = at<Nq>(k, j, i);
+    const double G00 = G[SP_G_RR * Np + node], G01 = G[SP_G_RS * Np + node];
+    const double G02 = G[SP_G_RT * Np + node], G11 = G[SP_G_SS * Np + node];
+    const double G12 = G[SP_G_ST * Np + node], G22 = G[SP_G_TT * Np + node];
+    const double GwJ = G[SP_G_WJ * Np + node];
+    const double qr = rolled_sum<Nq>([&](int n) { return s_D[i][n] * q[at<Nq>(k, j, n)]; });
+    const double qs = rolled_sum<Nq>([&](int n) { return s_D[j][n] * q[at<Nq>(k, n, i)]; });
+    Sqtemp[node] = G00 * qr + G01 * qs + G02 * r_qt[k];
+    s_tmps[k][j][i] = G01 * qr + G11 * qs + G12 * r_qt[k];
+    const double tmpt = G02 * qr + G12 * qs + G22 * r_qt[k];
+    aq[node] = GwJ * lambda * q[node];
+#pragma unroll 1
+    for (int n = 0; n < Nq; n++) r_Aq[n] += s_D[k][n] * tmpt;
+  }
+  __syncthreads();
+#pragma unroll 1
+  for (int k = 0; k < Nq; k++) {
+    const int node = at<Nq>(k, j, i);
+    aq[node] += rolled_sum<Nq>([&](int n) { return Sqtemp[at<Nq>(k, j, n)] * s_D[n][i]; });
+    aq[node] += rolled_sum<Nq>([&](int n) { return s_tmps[k][n][i] * s_D[n][j]; });
+    aq[node] += r_Aq[k];
+  }
+}
+
+// All inputs are declared const.
+template <int N>
+__global__ __launch_bounds__((N + 1) * (N + 1)) void bp35_2d_2(const_input D, const_input G,
+                                                               const_input q, double *aq,
+                                                               double lambda,
+                                                               double *Sqtemp_global) {
+  constexpr int Nq = N + 1, Np = Nq * Nq * Nq;
+  constexpr bool FITS = cubes<N>;
+  __shared__ double s_D[Nq][Nq], s_tmps[Nq][Nq][Nq], s_Sqtemp[FITS ? Np : 1];
+  double r_qt[Nq], r_Aq[Nq];
+  const int i = threadIdx.x, j = threadIdx.y;
+  q += (size_t)blockIdx.x * Np;
+  aq += (size_t)blockIdx.x * Np;
+  G += (size_t)blockIdx.x * 7 * Np;
+  double *const Sqtemp = FITS ? s_Sqtemp : Sqtemp_global + (size_t)blockIdx.x * Np;
+
+  s_D[j][i] = D[j * Nq + i];
+  __syncthreads();
+#pragma unroll 1
+  for (int k = 0; k < Nq; k++) {
+    r_qt[k] = rolled_sum<Nq>([&](int n) { return s_D[k][n] * q[at<Nq>(n, j, i)]; });
+    r_Aq[k] = 0;
+  }
+#pragma unroll 1
+  for (int k = 0; k < Nq; k++) {
+    const int node = at<Nq>(k, j, i);
+    const double G00 = G[SP_G_RR * Np + node], G01 = G[SP_G_RS * Np + node];
+    const double G02 = G[SP_G_RT * Np + node], G11 = G[SP_G_SS * Np + node];
+    const double G12 = G[SP_G_ST * Np + node], G22 = G[SP_G_TT * Np + node];
+    const double GwJ = G[SP_G_WJ * Np + node];
+    const double qr = rolled_sum<Nq>([&](int n) { return s_D[i][n] * q[at<Nq>(k, j, n)]; });
+    const double qs = rolled_sum<Nq>([&](int n) { return s_D[j][n] * q[at<Nq>(k, n, i)]; });
+    Sqtemp[node] = G00 * qr + G01 * qs + G02 * r_qt[k];
+    s_tmps[k][j][i] = G01 * qr + G11 * qs + G12 * r_qt[k];
+    const double tmpt = G02 * qr + G12 * qs + G22 * r_qt[k];
+    aq[node] = GwJ * lambda * q[node];
+#pragma unroll 1
+    for (int n = 0; n < Nq; n++) r_Aq[n] += s_D[k][n] * tmpt;
+  }
+  __syncthreads();
+#pragma unroll 1
+  for (int k = 0; k < Nq; k++) {
+    const int node = at<Nq>(k, j, i);
+    aq[node] += rolled_sum<Nq>([&](int n) { return Sqtemp[at<Nq>(k, j, n)] * s_D[n][i]; });
+    aq[node] += rolled_sum<Nq>([&](int n) { return s_tmps[k][n][i] * s_D[n][j]; });
+    aq[node] += r_Aq[k];
+  }
+}
+
+// All loops with k are unrolled, and so are the sums in them: they carry k in an index, and only
+// then are the columns r_qt and r_Aq registers. More instructions can be in flight, at the price of
+// more registers. (The paper's figure on unrolling calls kernels 2 and 3 its kernels 1 and 2.)
+template <int N>
+__global__ __launch_bounds__((N + 1) * (N + 1)) void bp35_2d_3(const_input D, const_input G,
+                                                               const_input q, double *aq,
+                                                               double lambda,
+                                                               double *Sqtemp_global) {
+  constexpr int Nq = N + 1, Np = Nq * Nq * Nq;
+  constexpr bool FITS = cubes<N>;
+  __shared__ double s_D[Nq][Nq], s_tmps[Nq][Nq][Nq], s_Sqtemp[FITS ? Np : 1];
+  double r_qt[Nq], r_Aq[Nq];
+  const int i = threadIdx.x, j = threadIdx.y;
+  q += (size_t)blockIdx.x * Np;
+  aq += (size_t)blockIdx.x * Np;
+  G += (size_t)blockIdx.x * 7 * Np;
+  double *const Sqtemp = FITS ? s_Sqtemp : Sqtemp_global + (size_t)blockIdx.x * Np;
+
+  s_D[j][i] = D[j * Nq + i];
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < Nq; k++) {
+    r_qt[k] = sum<Nq>([&](int n) { return s_D[k][n] * q[at<Nq>(n, j, i)]; });
+    r_Aq[k] = 0;
+  }
+#pragma unroll
+  for (int k = 0; k < Nq; k++) {
+    const int node = at<Nq>(k, j, i);
+    const double G00 = G[SP_G_RR * Np + node], G01 = G[SP_G_RS * Np + node];
+    const double G02 = G[SP_G_RT * Np + node], G11 = G[SP_G_SS * Np + node];
+    const double G12 = G[SP_G_ST * Np + node], G22 = G[SP_G_TT * Np + node];
+    const double GwJ = G[SP_G_WJ * Np + node];
+    const double qr = sum<Nq>([&](int n) { return s_D[i][n] * q[at<Nq>(k, j, n)]; });
+    const double qs = sum<Nq>([&](int n) { return s_D[j][n] * q[at<Nq>(k, n, i)]; });
+    Sqtemp[node] = G00 * qr + G01 * qs + G02 * r_qt[k];
+    s_tmps[k][j][i] = G01 * qr + G11 * qs + G12 * r_qt[k];
+    const double tmpt = G02 * qr + G12 * qs + G22 * r_qt[k];
+    aq[node] = GwJ * lambda * q[node];
+#pragma unroll
+    for (int n = 0; n < Nq; n++) r_Aq[n] += s_D[k][n] * tmpt;
+  }
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < Nq; k++) {
+    const int node = at<Nq>(k, j, i);
+    aq[node] += sum<Nq>([&](int n) { return Sqtemp[at<Nq>(k, j, n)] * s_D[n][i]; });
+    aq[node] += sum<Nq>([&](int n) { return s_tmps[k][n][i] * s_D[n][j]; });
+    aq[node] += r_Aq[k];
+  }
+}
+
+// The loop over k (lines 7 to 17) moves outside those over i and j: the threads of a block go
+// through the slices together, with a barrier after each, and qt is summed where its slice is
+// worked on.
+template <int N>
+__global__ __launch_bounds__((N + 1) * (N + 1)) void bp35_2d_4(const_input D, const_input G,
+                                                               const_input q, double *aq,
+                                                               double lambda,
+                                                               double *Sqtemp_global) {
+  constexpr int Nq = N + 1, Np = Nq * Nq * Nq;
+  constexpr bool FITS = cubes<N>;
+  __shared__ double s_D[Nq][Nq], s_tmps[Nq][Nq][Nq], s_Sqtemp[FITS ? Np : 1];
+  double r_Aq[Nq];
+  const int i = threadIdx.x, j = threadIdx.y;
+  q += (size_t)blockIdx.x * Np;
+  aq += (size_t)blockIdx.x * Np;
+  G += (size_t)blockIdx.x * 7 * Np;
+  double *const Sqtemp = FITS ? s_Sqtemp : Sqtemp_global + (size_t)blockIdx.x * Np;
+
+  s_D[j][i] = D[j * Nq + i];
+#pragma unroll
+  for (int k = 0; k < Nq; k++) r_Aq[k] = 0;
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < Nq; k++) {
+    const int node = at<Nq>(k, j, i);
+    const double G00 = G[SP_G_RR * Np + node], G01 = G[SP_G_RS * Np + node];
+    const double G02 = G[SP_G_RT * Np + node], G11 = G[SP_G_SS * Np + node];
+    const double G12 = G[SP_G_ST * Np + node], G22 = G[SP_G_TT * Np + node];
+    const double GwJ = G[SP_G_WJ * Np + node];
+    const double qr = sum<Nq>([&](int n) { return s_D[i][n] * q[at<Nq>(k, j, n)]; });
+    const double qs = sum<Nq>([&](int n) { return s_D[j][n] * q[at<Nq>(k, n, i)]; });
+    const double qt = sum<Nq>([&](int n) { return s_D[k][n] * q[at<Nq>(n, j, i)]; });
+    Sqtemp[node] = G00 * qr + G01 * qs + G02 * qt;
+    s_tmps[k][j][i] = G01 * qr + G11 * qs + G12 * qt;
+    const double tmpt = G02 * qr + G12 * qs + G22 * qt;
+    aq[node] = GwJ * lambda * q[node];
+#pragma unroll
+    for (int n = 0; n < Nq; n++) r_Aq[n] += s_D[k][n] * tmpt;
+    __syncthreads();
+  }
+#pragma unroll
+  for (int k = 0; k < Nq; k++) {
+    const int node = at<Nq>(k, j, i);
+    aq[node] += sum<Nq>([&](int n) { return Sqtemp[at<Nq>(k, j, n)] * s_D[n][i]; });
+    aq[node] += sum<Nq>([&](int n) { return s_tmps[k][n][i] * s_D[n][j]; });
+    aq[node] += r_Aq[k];
+  }
+}
+
+// The cubes for partial sums become two slices, s_tmpr and s_tmps, which are used up before the
+// next slice: far less shared memory, for a second barrier a slice.
+template <int N>
+__global__ __launch_bounds__((N + 1) * (N + 1)) void bp35_2d_5(const_input D, const_input G,
+                                                               const_input q, double *aq,
+                                                               double lambda) {
+  constexpr int Nq = N + 1, Np = Nq * Nq * Nq;
+  __shared__ double s_D[Nq][Nq], s_tmpr[Nq][Nq], s_tmps[Nq][Nq];
+  double r_Aq[Nq];
+  const int i = threadIdx.x, j = threadIdx.y;
+  q += (size_t)blockIdx.x * Np;
+  aq += (size_t)blockIdx.x * Np;
+  G += (size_t)blockIdx.x * 7 * Np;
+
+  s_D[j][i] = D[j * Nq + i];
+#pragma unroll
+  for (int k = 0; k < Nq; k++) r_Aq[k] = 0;
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < Nq; k++) {
+    const int node = at<Nq>(k, j, i);
+    const double G00 = G[SP_G_RR * Np + node], G01 = G[SP_G_RS * Np + node];
+    const double G02 = G[SP_G_RT * Np + node], G11 = G[SP_G_SS * Np + node];
+    const double G12 = G[SP_G_ST * Np + node], G22 = G[SP_G_TT * Np + node];
+    const double GwJ = G[SP_G_WJ * Np + node];
+    const double qr = sum<Nq>([&](int n) { return s_D[i][n] * q[at<Nq>(k, j, n)]; });
+    const double qs = sum<Nq>([&](int n) { return s_D[j][n] * q[at<Nq>(k, n, i)]; });
+    const double qt = sum<Nq>([&](int n) { return s_D[k][n] * q[at<Nq>(n, j, i)]; });
+    s_tmpr[j][i] = G00 * qr + G01 * qs + G02 * qt;
+    s_tmps[j][i] = G01 * qr + G11 * qs + G12 * qt;
+    const double tmpt = G02 * qr + G12 * qs + G22 * qt;
+    aq[node] = GwJ * lambda * q[node];
+#pragma unroll
+    for (int n = 0; n < Nq; n++) r_Aq[n] += s_D[k][n] * tmpt;
+    __syncthreads();
+    aq[node] += sum<Nq>([&](int n) { return s_tmpr[j][n] * s_D[n][i]; });
+    aq[node] += sum<Nq>([&](int n) { return s_tmps[n][i] * s_D[n][j]; });
+    __syncthreads();
+  }
+#pragma unroll
+  for (int k = 0; k < Nq; k++) aq[at<Nq>(k, j, i)] += r_Aq[k];
+}
+
+// q is fetched to shared memory at the beginning.
+template <int N>
+__global__ __launch_bounds__((N + 1) * (N + 1)) void bp35_2d_6(const_input D, const_input G,
+                                                               const_input q, double *aq,
+                                                               double lambda) {
+  constexpr int Nq = N + 1, Np = Nq * Nq * Nq;
+  __shared__ double s_D[Nq][Nq], s_q[Nq][Nq][Nq], s_tmpr[Nq][Nq], s_tmps[Nq][Nq];
+  double r_Aq[Nq];
+  const int i = threadIdx.x, j = threadIdx.y;
+  q += (size_t)blockIdx.x * Np;
+  aq += (size_t)blockIdx.x * Np;
+  G += (size_t)blockIdx.x * 7 * Np;
+
+  s_D[j][i] = D[j * Nq + i];
+#pragma unroll
+  for (int k = 0; k < Nq; k++) {
+    s_q[k][j][i] = q[at<Nq>(k, j, i)];
+    r_Aq[k] = 0;
+  }
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < Nq; k++) {
+    const int node = at<Nq>(k, j, i);
+    const double G00 = G[SP_G_RR * Np + node], G01 = G[SP_G_RS * Np + node];
+    const double G02 = G[SP_G_RT * Np + node], G11 = G[SP_G_SS * Np + node];
+    const double G12 = G[SP_G_ST * Np + node], G22 = G[SP_G_TT * Np + node];
+    const double GwJ = G[SP_G_WJ * Np + node];
+    const double qr = sum<Nq>([&](int n) { return s_D[i][n] * s_q[k][j][n]; });
+    const double qs = sum<Nq>([&](int n) { return s_D[j][n] * s_q[k][n][i]; });
+    const double qt = sum<Nq>([&](int n) { return s_D[k][n] * s_q[n][j][i]; });
+    s_tmpr[j][i] = G00 * qr + G01 * qs + G02 * qt;
+    s_tmps[j][i] = G01 * qr + G11 * qs + G12 * qt;
+    const double tmpt = G02 * qr + G12 * qs + G22 * qt;
+    aq[node] = GwJ * lambda * s_q[k][j][i];
+#pragma unroll
+    for (int n = 0; n < Nq; n++) r_Aq[n] += s_D[k][n] * tmpt;
+    __syncthreads();
+    aq[node] += sum<Nq>([&](int n) { return s_tmpr[j][n] * s_D[n][i]; });
+    aq[node] += sum<Nq>([&](int n) { return s_tmps[n][i] * s_D[n][j]; });
+    __syncthreads();
+  }
+#pragma unroll
+  for (int k = 0; k < Nq; k++) aq[at<Nq>(k, j, i)] += r_Aq[k];
+}
+
+// Whatever is needed again is cached, now the result too: its column is added up in registers and
+// written to global memory once, at the end.
+template <int N>
+__global__ __launch_bounds__((N + 1) * (N + 1)) void bp35_2d_7(const_input D, const_input G,
+                                                               const_input q, double *aq,
+                                                               double lambda) {
+  constexpr int Nq = N + 1, Np = Nq * Nq * Nq;
+  __shared__ double s_D[Nq][Nq], s_q[Nq][Nq][Nq], s_tmpr[Nq][Nq], s_tmps[Nq][Nq];
+  double r_Aq[Nq];
+  const int i = threadIdx.x, j = threadIdx.y;
+  q += (size_t)blockIdx.x * Np;
+  aq += (size_t)blockIdx.x * Np;
+  G += (size_t)blockIdx.x * 7 * Np;
+
+  s_D[j][i] = D[j * Nq + i];
+#pragma unroll
+  for (int k = 0; k < Nq; k++) {
+    s_q[k][j][i] = q[at<Nq>(k, j, i)];
+    r_Aq[k] = 0;
+  }
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < Nq; k++) {
+    const int node = at<Nq>(k, j, i);
+    const double G00 = G[SP_G_RR * Np + node], G01 = G[SP_G_RS * Np + node];
+    const double G02 = G[SP_G_RT * Np + node], G11 = G[SP_G_SS * Np + node];
+    const double G12 = G[SP_G_ST * Np + node], G22 = G[SP_G_TT * Np + node];
+    const double GwJ = G[SP_G_WJ * Np + node];
+    const double qr = sum<Nq>([&](int n) { return s_D[i][n] * s_q[k][j][n]; });
+    const double qs = sum<Nq>([&](int n) { return s_D[j][n] * s_q[k][n][i]; });
+    const double qt = sum<Nq>([&](int n) { return s_D[k][n] * s_q[n][j][i]; });
+    s_tmpr[j][i] = G00 * qr + G01 * qs + G02 * qt;
+    s_tmps[j][i] = G01 * qr + G11 * qs + G12 * qt;
+    const double tmpt = G02 * qr + G12 * qs + G22 * qt;
+    r_Aq[k] += GwJ * lambda * s_q[k][j][i];
+#pragma unroll
+    for (int n = 0; n < Nq; n++) r_Aq[n] += s_D[k][n] * tmpt;
+    __syncthreads();
+    r_Aq[k] += sum<Nq>([&](int n) { return s_tmpr[j][n] * s_D[n][i]; });
+    r_Aq[k] += sum<Nq>([&](int n) { return s_tmps[n][i] * s_D[n][j]; });
+    __syncthreads();
+  }
+#pragma unroll
+  for (int k = 0; k < Nq; k++) aq[at<Nq>(k, j, i)] = r_Aq[k];
+}
+
+// For N = 7 and 15 the rows of the shared arrays are padded by one, against bank conflicts.
+template <int N>
+__global__ __launch_bounds__((N + 1) * (N + 1)) void bp35_2d_8(const_input D, const_input G,
+                                                               const_input q, double *aq,
+                                                               double lambda) {
+  constexpr int Nq = N + 1, Np = Nq * Nq * Nq, PAD = conflicts<Nq>;
+  __shared__ double s_D[Nq][Nq + PAD], s_q[Nq][Nq][Nq + PAD];
+  __shared__ double s_tmpr[Nq][Nq + PAD], s_tmps[Nq][Nq + PAD];
+  double r_Aq[Nq];
+  const int i = threadIdx.x, j = threadIdx.y;
+  q += (size_t)blockIdx.x * Np;
+  aq += (size_t)blockIdx.x * Np;
+  G += (size_t)blockIdx.x * 7 * Np;
+
+  s_D[j][i] = D[j * Nq + i];
+#pragma unroll
+  for (int k = 0; k < Nq; k++) {
+    s_q[k][j][i] = q[at<Nq>(k, j, i)];
+    r_Aq[k] = 0;
+  }
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < Nq; k++) {
+    const int node = at<Nq>(k, j, i);
+    const double G00 = G[SP_G_RR * Np + node], G01 = G[SP_G_RS * Np + node];
+    const double G02 = G[SP_G_RT * Np + node], G11 = G[SP_G_SS * Np + node];
+    const double G12 = G[SP_G_ST * Np + node], G22 = G[SP_G_TT * Np + node];
+    const double GwJ = G[SP_G_WJ * Np + node];
+    const double qr = sum<Nq>([&](int n) { return s_D[i][n] * s_q[k][j][n]; });
+    const double qs = sum<Nq>([&](int n) { return s_D[j][n] * s_q[k][n][i]; });
+    const double qt = sum<Nq>([&](int n) { return s_D[k][n] * s_q[n][j][i]; });
+    s_tmpr[j][i] = G00 * qr + G01 * qs + G02 * qt;
+    s_tmps[j][i] = G01 * qr + G11 * qs + G12 * qt;
+    const double tmpt = G02 * qr + G12 * qs + G22 * qt;
+    r_Aq[k] += GwJ * lambda * s_q[k][j][i];
+#pragma unroll
+    for (int n = 0; n < Nq; n++) r_Aq[n] += s_D[k][n] * tmpt;
+    __syncthreads();
+    r_Aq[k] += sum<Nq>([&](int n) { return s_tmpr[j][n] * s_D[n][i]; });
+    r_Aq[k] += sum<Nq>([&](int n) { return s_tmps[n][i] * s_D[n][j]; });
+    __syncthreads();
+  }
+#pragma unroll
+  for (int k = 0; k < Nq; k++) aq[at<Nq>(k, j, i)] = r_Aq[k];
+}
+
+// Each thread fetches its column of q to registers instead of shared memory. What other threads
+// need, the slice at hand, passes through one of the two slices for partial sums: two more barriers
+// a slice.
+template <int N>
+__global__ __launch_bounds__((N + 1) * (N + 1)) void bp35_2d_9(const_input D, const_input G,
+                                                               const_input q, double *aq,
+                                                               double lambda) {
+  constexpr int Nq = N + 1, Np = Nq * Nq * Nq, PAD = conflicts<Nq>;
+  __shared__ double s_D[Nq][Nq + PAD], s_tmpr[Nq][Nq + PAD], s_tmps[Nq][Nq + PAD];
+  double r_q[Nq], r_Aq[Nq];
+  const int i = threadIdx.x, j = threadIdx.y;
+  q += (size_t)blockIdx.x * Np;
+  aq += (size_t)blockIdx.x * Np;
+  G += (size_t)blockIdx.x * 7 * Np;
+
+  s_D[j][i] = D[j * Nq + i];
+#pragma unroll
+  for (int k = 0; k < Nq; k++) {
+    r_q[k] = q[at<Nq>(k, j, i)];
+    r_Aq[k] = 0;
+  }
+#pragma unroll
+  for (int k = 0; k < Nq; k++) {
+    const int node = at<Nq>(k, j, i);
+    const double G00 = G[SP_G_RR * Np + node], G01 = G[SP_G_RS * Np + node];
+    const double G02 = G[SP_G_RT * Np + node], G11 = G[SP_G_SS * Np + node];
+    const double G12 = G[SP_G_ST * Np + node], G22 = G[SP_G_TT * Np + node];
+    const double GwJ = G[SP_G_WJ * Np + node];
+    s_tmpr[j][i] = r_q[k];
+    __syncthreads();
+    const double qr = sum<Nq>([&](int n) { return s_D[i][n] * s_tmpr[j][n]; });
+    const double qs = sum<Nq>([&](int n) { return s_D[j][n] * s_tmpr[n][i]; });
+    const double qt = sum<Nq>([&](int n) { return s_D[k][n] * r_q[n]; });
+    __syncthreads();
+    s_tmpr[j][i] = G00 * qr + G01 * qs + G02 * qt;
+    s_tmps[j][i] = G01 * qr + G11 * qs + G12 * qt;
+    const double tmpt = G02 * qr + G12 * qs + G22 * qt;
+    r_Aq[k] += GwJ * lambda * r_q[k];
+#pragma unroll
+    for (int n = 0; n < Nq; n++) r_Aq[n] += s_D[k][n] * tmpt;
+    __syncthreads();
+    r_Aq[k] += sum<Nq>([&](int n) { return s_tmpr[j][n] * s_D[n][i]; });
+    r_Aq[k] += sum<Nq>([&](int n) { return s_tmps[n][i] * s_D[n][j]; });
+    __syncthreads();
+  }
+#pragma unroll
+  for (int k = 0; k < Nq; k++) aq[at<Nq>(k, j, i)] = r_Aq[k];
+}
+
+// A third slice, s_q, so that q does not wait for the partial sums: two barriers a slice, and the
+// minimum of traffic to global memory.
+template <int N>
+__global__ __launch_bounds__((N + 1) * (N + 1)) void bp35_2d_10(const_input D, const_input G,
+                                                                const_input q, double *aq,
+                                                                double lambda) {
+  constexpr int Nq = N + 1, Np = Nq * Nq * Nq, PAD = conflicts<Nq>;
+  __shared__ double s_D[Nq][Nq + PAD], s_q[Nq][Nq + PAD];
+  __shared__ double s_tmpr[Nq][Nq + PAD], s_tmps[Nq][Nq + PAD];
+  double r_q[Nq], r_Aq[Nq];
+  const int i = threadIdx.x, j = threadIdx.y;
+  q += (size_t)blockIdx.x * Np;
+  aq += (size_t)blockIdx.x * Np;
+  G += (size_t)blockIdx.x * 7 * Np;
+
+  s_D[j][i] = D[j * Nq + i];
+#pragma unroll
+  for (int k = 0; k < Nq; k++) {
+    r_q[k] = q[at<Nq>(k, j, i)];
+    r_Aq[k] = 0;
+  }
+#pragma unroll
+  for (int k = 0; k < Nq; k++) {
+    const int node = at<Nq>(k, j, i);
+    const double G00 = G[SP_G_RR * Np + node], G01 = G[SP_G_RS * Np + node];
+    const double G02 = G[SP_G_RT * Np + node], G11 = G[SP_G_SS * Np + node];
+    const double G12 = G[SP_G_ST * Np + node], G22 = G[SP_G_TT * Np + node];
+    const double GwJ = G[SP_G_WJ * Np + node];
+    s_q[j][i] = r_q[k];
+    __syncthreads();
+    const double qr = sum<Nq>([&](int n) { return s_D[i][n] * s_q[j][n]; });
+    const double qs = sum<Nq>([&](int n) { return s_D[j][n] * s_q[n][i]; });
+    const double qt = sum<Nq>([&](int n) { return s_D[k][n] * r_q[n]; });
+    s_tmpr[j][i] = G00 * qr + G01 * qs + G02 * qt;
+    s_tmps[j][i] = G01 * qr + G11 * qs + G12 * qt;
+    const double tmpt = G02 * qr + G12 * qs + G22 * qt;
+    r_Aq[k] += GwJ * lambda * r_q[k];
+#pragma unroll
+    for (int n = 0; n < Nq; n++) r_Aq[n] += s_D[k][n] * tmpt;
+    __syncthreads();
+    r_Aq[k] += sum<Nq>([&](int n) { return s_tmpr[j][n] * s_D[n][i]; });
+    r_Aq[k] += sum<Nq>([&](int n) { return s_tmps[n][i] * s_D[n][j]; });
+  }
+#pragma unroll
+  for (int k = 0; k < Nq; k++) aq[at<Nq>(k, j, i)] = r_Aq[k];
+}
+
+static const dim3 block(SP_ORDER + 1, SP_ORDER + 1);
+
+template <auto kernel> static sp_status resources(sp_paper_resources *out) {
+  *out = {};
+  return add_resources<kernel>(block, out);
+}
+
+template <auto kernel> static sp_status launch(sp_device *device, const sp_paper_arguments *a) {
+  sp_paper_matrices matrices;
+  SP_TRY(sp_paper_matrices_get(SP_ORDER, &matrices));
+  return queue<kernel>(device, a->elements, block, matrices.differentiation,
+                       const_cast<double *>(a->factors), const_cast<double *>(a->q), a->aq,
+                       a->lambda);
+}
+
+// Kernels 1 to 4, with Sqtemp in the workspace.
+template <auto kernel>
+static sp_status launch_cubes(sp_device *device, const sp_paper_arguments *a) {
+  sp_paper_matrices matrices;
+  SP_TRY(sp_paper_matrices_get(SP_ORDER, &matrices));
+  return queue<kernel>(device, a->elements, block, matrices.differentiation,
+                       const_cast<double *>(a->factors), const_cast<double *>(a->q), a->aq,
+                       a->lambda, a->workspace);
+}
+
+static size_t workspace(int order, int elements) {
+  const size_t Nq = (size_t)order + 1;
+  return two_cubes_fit(order) ? 0 : elements * Nq * Nq * Nq * sizeof(double);
+}
+
+static const sp_paper_rung rungs[] = {
+    SP_RUNG("reference: Algorithm 5", workspace, launch_cubes, bp35_2d_1),
+    SP_RUNG("inputs const", workspace, launch_cubes, bp35_2d_2),
+    SP_RUNG("loops with k unrolled", workspace, launch_cubes, bp35_2d_3),
+    SP_RUNG("loop over k outermost", workspace, launch_cubes, bp35_2d_4),
+    SP_RUNG("two slices instead of cubes for partial sums", nullptr, launch, bp35_2d_5),
+    SP_RUNG("q in shared memory", nullptr, launch, bp35_2d_6),
+    SP_RUNG("result added up in registers, written once", nullptr, launch, bp35_2d_7),
+    SP_RUNG("padding against bank conflicts", nullptr, launch, bp35_2d_8),
+    SP_RUNG("q in registers instead of shared memory", nullptr, launch, bp35_2d_9),
+    SP_RUNG("three slices: q beside the partial sums", nullptr, launch, bp35_2d_10),
+};
+
+extern "C" const sp_paper_ladder SP_JOIN(sp_paper_bp35_2d, SP_ORDER) = {
+    SP_BP35, 2, SP_ORDER, sizeof rungs / sizeof rungs[0], rungs};

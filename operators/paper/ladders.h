@@ -1,0 +1,39 @@
+/* What the files of the ladders give to the table (table.c), and what they get from matrices.cu. A
+ * new rung goes into the file of its ladder alone: a kernel, and a row at the end. */
+#ifndef SP_OPERATORS_PAPER_LADDERS_H
+#define SP_OPERATORS_PAPER_LADDERS_H
+
+#include "operators/paper/paper.h"
+
+/* A kernel at the order that its file was compiled for. */
+typedef struct sp_paper_rung {
+  const char *adds;
+  size_t (*workspace)(int order, int elements); /* bytes, for any order; NULL: none */
+  sp_paper_instance instance;
+} sp_paper_rung;
+
+/* One ladder at one order: `sp_paper_<problem>_<threads>_<order>`. */
+typedef struct sp_paper_ladder {
+  sp_problem_kind problem;
+  int threads; /* 2 or 3 */
+  int order;
+  int count;
+  const sp_paper_rung *rungs; /* [count], numbers 1 .. count */
+} sp_paper_ladder;
+
+/* Matrices of an order in device memory, row by row (mesh/reference.h). */
+typedef struct sp_paper_matrices {
+  double *differentiation;    /* D [Nq][Nq] */
+  double *gl_differentiation; /* D~ [glNq][glNq] */
+  double *interpolation;      /* I [glNq][Nq] */
+} sp_paper_matrices;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+sp_status sp_paper_matrices_get(int order, sp_paper_matrices *out);
+#ifdef __cplusplus
+}
+#endif
+
+#endif
