@@ -25,7 +25,7 @@ static const char *const geometries[] = {[SP_GEOMETRY_AUTO] = "auto",
                                          [SP_GEOMETRY_TRILINEAR] = "trilinear",
                                          NULL};
 static const char *const conditions[] = {
-    [SP_DIRICHLET] = "dirichlet", [SP_NEUMANN] = "neumann", NULL};
+    [SP_DIRICHLET] = "dirichlet", [SP_NEUMANN] = "neumann", [SP_ROBIN] = "robin", NULL};
 static const char *const preconditioners[] = {
     [SP_PRECONDITIONER_NONE] = "none", [SP_PRECONDITIONER_JACOBI] = "jacobi", NULL};
 static const char *const devices[] = {
@@ -212,7 +212,7 @@ const sp_key sp_keys[] = {
      .name = NULL,
      .type = SP_KEY_CONDITION,
      .choices = conditions,
-     .help = "GROUP = dirichlet [FORMULA] | neumann [FORMULA], one line a boundary group"},
+     .help = "GROUP = dirichlet [G] | neumann [G] | robin ALPHA[, G], one line a boundary group"},
 
     {.section = "solver",
      .name = "tolerance",

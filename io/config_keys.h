@@ -15,7 +15,7 @@ typedef enum sp_key_type {
   SP_KEY_CHOICE,   /* an enum: the index into choices */
   SP_KEY_TEXT,     /* char *, "" where there is none */
   SP_KEY_FORMULA,  /* sp_formula */
-  SP_KEY_CONDITION /* sp_boundary_entry: a condition, then a formula or nothing */
+  SP_KEY_CONDITION /* sp_boundary_entry: a condition, then its formulas or nothing */
 } sp_key_type;
 
 typedef struct sp_key {

@@ -140,6 +140,69 @@ static sp_status set_formula(const char *text, const char *where, sp_formula *fo
   return SP_OK;
 }
 
+/* Length of the text before the first comma outside of all parentheses. */
+static size_t first_argument(const char *text) {
+  int depth = 0;
+  size_t length = 0;
+  for (; text[length] != '\0'; length++) {
+    if (text[length] == ',' && depth == 0) break;
+    depth += (text[length] == '(') - (text[length] == ')');
+  }
+  return length;
+}
+
+/* A formula that is one of two: the place names which. */
+static sp_status set_part(const char *text, size_t length, const char *where, const char *part,
+                          sp_formula *formula) {
+  const size_t where_size = strlen(where) + strlen(part) + 4;
+  char *copy = NULL, *place = NULL;
+  while (length > 0 && strchr(SP_INI_SPACE, text[length - 1])) length--;
+  sp_status status = sp_allocate(length + 1, 1, "a text of the case", &copy);
+  if (status == SP_OK) status = sp_allocate(where_size, 1, "a place in the case", &place);
+  if (status == SP_OK) {
+    memcpy(copy, text, length);
+    snprintf(place, where_size, "%s (%s)", where, part);
+    status = set_formula(copy, place, formula);
+  }
+  free(copy);
+  free(place);
+  return status;
+}
+
+/* What follows the name of a condition: nothing, a formula, or robin's two. */
+static sp_status set_condition(sp_condition condition, const char *text, const char *where,
+                               sp_boundary_entry *entry) {
+  sp_formula alpha = {NULL, NULL}, formula = {NULL, NULL};
+  sp_status status;
+  if (condition == SP_ROBIN) {
+    const size_t length = first_argument(text);
+    const char *rest = text[length] == ',' ? text + length + 1 : text + length;
+    rest += strspn(rest, SP_INI_SPACE);
+    if (text[strspn(text, SP_INI_SPACE)] == '\0' || text[0] == ',')
+      return sp_fail(SP_ERR_INPUT,
+                     "%s: expected robin ALPHA or robin ALPHA, G, for kappa du/dn + ALPHA u = G; "
+                     "found no ALPHA",
+                     where);
+    status = set_part(text, length, where, "alpha", &alpha);
+    if (status == SP_OK) status = set_part(rest, strlen(rest), where, "g", &formula);
+  } else {
+    status = set_formula(text, where, &formula);
+  }
+  if (status != SP_OK) {
+    free(alpha.text);
+    free(alpha.where);
+    return status;
+  }
+  free(entry->alpha.text);
+  free(entry->alpha.where);
+  free(entry->formula.text);
+  free(entry->formula.where);
+  entry->alpha = alpha;
+  entry->formula = formula;
+  entry->condition = condition;
+  return SP_OK;
+}
+
 sp_status sp_key_set(const sp_key *key, const char *text, const char *where, void *field) {
   /* The one rule for empty values. */
   if (*text == '\0' && !key->optional) return fail_value(key, text, where);
@@ -163,10 +226,8 @@ sp_status sp_key_set(const sp_key *key, const char *text, const char *where, voi
     const size_t length = strcspn(text, SP_INI_SPACE);
     const int choice = find_choice(key->choices, text, length);
     if (choice < 0) return fail_value(key, text, where);
-    const char *formula = text + length;
-    SP_TRY(set_formula(formula + strspn(formula, SP_INI_SPACE), where, &entry->formula));
-    entry->condition = (sp_condition)choice;
-    return SP_OK;
+    text += length;
+    return set_condition((sp_condition)choice, text + strspn(text, SP_INI_SPACE), where, entry);
   }
   }
   return sp_fail(SP_ERR_SYSTEM, "%s: no such type of key", where);
@@ -215,6 +276,8 @@ void sp_key_print(const sp_key *key, const void *field, FILE *stream) {
   case SP_KEY_CONDITION: {
     const sp_boundary_entry *entry = field;
     fputs(key->choices[entry->condition], stream);
+    if (entry->alpha.text)
+      fprintf(stream, " %s%s", entry->alpha.text, entry->formula.text ? "," : "");
     if (entry->formula.text) fprintf(stream, " %s", entry->formula.text);
     return;
   }
@@ -230,6 +293,8 @@ void sp_key_clear(const sp_key *key, void *field) {
   } else if (key->type == SP_KEY_CONDITION) {
     sp_boundary_entry *entry = field;
     free(entry->group);
+    free(entry->alpha.text);
+    free(entry->alpha.where);
     free(entry->formula.text);
     free(entry->formula.where);
   }

@@ -25,6 +25,12 @@ typedef struct sp_operator_setup {
   /* Coefficients at the operator's quadrature points, [elements][points], not for mass; NULL: one.
    * They need stored geometry. With lambda_values, `lambda` is 1 (operators/factors.h). */
   const double *kappa, *lambda_values;
+  /* A diagonal to add to A, of this rank's faces alone (Robin conditions): A gains
+   * diagonal_values[i] at local DOF diagonal_dofs[i], which is listed once; other ranks' parts come
+   * by the exchange. */
+  sp_lid diagonal_count;
+  const sp_lid *diagonal_dofs;
+  const double *diagonal_values;
 } sp_operator_setup;
 
 /* Elements to work on: those that touch other ranks, or the rest. */
@@ -76,20 +82,20 @@ typedef struct sp_backend {
   void (*operator_destroy)(sp_local_operator **local);
   size_t (*operator_bytes)(const sp_local_operator *local); /* held on the device */
 
-  /* y += Z^T A Z x over the elements of one part; the parts of one application are called in the
-   * order SP_HALO, SP_INNER, and y is cleared on the way. With `constrained`, constrained DOFs
-   * count as zero in x and stay zero in y; without, the operator is that of the unconstrained
-   * space. */
+  /* y += Z^T A Z x over the elements of one part, and the setup's diagonal; the parts of one
+   * application are called in the order SP_HALO, SP_INNER, and y is cleared on the way. With
+   * `constrained`, constrained DOFs count as zero in x and stay zero in y; without, the operator is
+   * that of the unconstrained space. */
   sp_status (*apply)(sp_local_operator *local, sp_part part, bool constrained, const double *x,
                      double *y);
 
   /* The local operator alone, between E-vectors of `e_vector_size` doubles in the backend's own
-   * layout: what the paper measures. Dirichlet DOFs do not matter. */
+   * layout: what the paper measures. Dirichlet DOFs and the setup's diagonal do not matter. */
   size_t (*e_vector_size)(const sp_local_operator *local);
   sp_status (*apply_unassembled)(sp_local_operator *local, const double *x, double *y);
 
   /* Pass 1 of a CG iteration over one part: p = z + beta p with z = D^-1 r where elements touch it
-   * first, ap += Z^T A Z p, and the sum of p_e^T A_e p_e for `sums`. */
+   * first, ap += Z^T A Z p, and the sum of p_e^T A_e p_e for `sums`, the diagonal included. */
   sp_status (*direction)(sp_local_operator *local, sp_part part, double beta,
                          const sp_cg_vectors *vectors);
 

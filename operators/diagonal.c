@@ -67,6 +67,8 @@ static sp_status sum_elements(const sp_operator_setup *setup, double *sum) {
     for (int n = 0; n < nodes; n++)
       sum[numbering->nodes[(size_t)e * (size_t)nodes + (size_t)n]] += diagonal[n];
   }
+  for (sp_lid i = 0; i < setup->diagonal_count; i++)
+    sum[setup->diagonal_dofs[i]] += setup->diagonal_values[i];
   return SP_OK;
 }
 

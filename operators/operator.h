@@ -1,6 +1,7 @@
-/* The global operator  A = Z^T (S + lambda M) Z  (or Z^T M Z; S holds kappa) on L-vectors,
- * matrix-free: the backend's local kernels, the sum over ranks, and the constraint of Dirichlet
- * DOFs, which keeps A symmetric: rows and columns of constrained DOFs are zero. */
+/* The global operator  A = Z^T (S + lambda M) Z  (or Z^T M Z; S holds kappa), plus a
+ * diagonal for Robin conditions, on L-vectors, matrix-free: the backend's local kernels, the sum
+ * over ranks, and the constraint of Dirichlet DOFs, which keeps A symmetric: rows and columns of
+ * constrained DOFs are zero. */
 #ifndef SP_OPERATORS_OPERATOR_H
 #define SP_OPERATORS_OPERATOR_H
 

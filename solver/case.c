@@ -27,7 +27,9 @@ typedef struct sp_case {
   sp_numbering *numbering;
   sp_exchange *exchange; /* until the operator takes it over */
   sp_problem *problem;
-  double *kappa, *lambda;    /* at quadrature points, until the operator is built; NULL: constant */
+  /* Until the operator is built: coefficients at quadrature points, NULL where constant. */
+  double *kappa, *lambda;
+  sp_robin robin;
   sp_null_space *null_space; /* NULL where the operator is regular */
   sp_operator *op;
   const char *geometry_reason;
@@ -38,13 +40,19 @@ typedef struct sp_case {
   double *x, *b, *d;
 } sp_case;
 
+static void free_coefficients(sp_case *c) {
+  free(c->kappa);
+  free(c->lambda);
+  c->kappa = c->lambda = NULL;
+  sp_robin_free(&c->robin);
+}
+
 static void release(sp_case *c) {
   c->backend->vector_destroy(c->device, &c->x);
   c->backend->vector_destroy(c->device, &c->b);
   c->backend->vector_destroy(c->device, &c->d);
   sp_operator_destroy(&c->op);
-  free(c->kappa);
-  free(c->lambda);
+  free_coefficients(c);
   free(c->constrained);
   free(c->boundary_values);
   free(c->load);
@@ -121,6 +129,7 @@ static sp_status make_problem(sp_case *c, sp_jacobian_range *range) {
   SP_TRY(sp_problem_create(c->config, c->mesh, &c->problem));
   SP_TRY(sp_agree(c->comm, allocate_host_vectors(c)));
   SP_TRY(sp_problem_coefficients(c->problem, c->mesh, c->numbering->order, &c->kappa, &c->lambda));
+  SP_TRY(sp_problem_robin(c->problem, c->mesh, c->numbering, &c->robin));
   SP_TRY(sp_problem_constraints(c->problem, c->mesh, c->numbering, c->exchange, c->constrained,
                                 c->boundary_values));
   SP_TRY(sp_problem_load(c->problem, c->mesh, c->numbering, c->exchange, c->load, range));
@@ -144,15 +153,16 @@ static sp_status make_operator(sp_case *c) {
                              .lambda = c->lambda ? 1 : c->problem->lambda,
                              .constrained = c->constrained,
                              .kappa = c->kappa,
-                             .lambda_values = c->lambda};
+                             .lambda_values = c->lambda,
+                             .diagonal_count = c->robin.count,
+                             .diagonal_dofs = c->robin.dofs,
+                             .diagonal_values = c->robin.values};
   SP_TRY(sp_operator_choose_geometry(c->backend, &setup, config->discretization.geometry,
                                      &setup.geometry, &c->geometry_reason));
   SP_TRY(sp_operator_create(c->backend, c->device, &setup, &c->exchange, &c->op));
   if (c->inverse_diagonal)
     SP_TRY(sp_operator_inverse_diagonal(c->op->exchange, &setup, c->inverse_diagonal));
-  free(c->kappa);
-  free(c->lambda);
-  c->kappa = c->lambda = NULL;
+  free_coefficients(c);
   return SP_OK;
 }
 

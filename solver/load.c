@@ -165,23 +165,31 @@ static sp_status add_volume(const sp_problem *problem, const sp_mesh *mesh,
   return SP_OK;
 }
 
-/* g_N times the surface element at a face's quadrature points. */
+/* Surface element times weight at point q of n. */
+static double area_element(const double *normal, int n, int q) {
+  return sqrt(normal[q] * normal[q] + normal[n + q] * normal[n + q] +
+              normal[2 * n + q] * normal[2 * n + q]);
+}
+
+/* g times the surface element at the points of a Neumann or Robin face. */
 static sp_status evaluate_flux(const sp_problem *problem, const sp_boundary_part *part, int n,
                                const double *xyz[3], const double *normal, double *flux) {
   const size_t count = (size_t)n;
   if (part->formula) {
     SP_TRY(sp_problem_evaluate(part->formula, count, xyz, flux, NULL, NULL));
-    for (int q = 0; q < n; q++)
-      flux[q] *= sqrt(normal[q] * normal[q] + normal[n + q] * normal[n + q] +
-                      normal[2 * n + q] * normal[2 * n + q]);
+    for (int q = 0; q < n; q++) flux[q] *= area_element(normal, n, q);
     return SP_OK;
   }
-  double kappa[FACE_POINTS], slopes[3][FACE_POINTS];
+  double kappa[FACE_POINTS], alpha[FACE_POINTS], slopes[3][FACE_POINTS];
   double *const gradient[3] = {slopes[0], slopes[1], slopes[2]};
   SP_TRY(sp_problem_kappa(problem, count, xyz, kappa, NULL));
+  for (int q = 0; q < n; q++) alpha[q] = 0;
+  if (part->alpha)
+    SP_TRY(sp_problem_evaluate_coefficient(part->alpha, true, count, xyz, alpha, NULL));
   SP_TRY(sp_problem_evaluate(problem->solution, count, xyz, flux, gradient, NULL));
   for (int q = 0; q < n; q++)
-    flux[q] = kappa[q] * (slopes[0][q] * normal[q] + slopes[1][q] * normal[n + q] +
+    flux[q] = alpha[q] * flux[q] * area_element(normal, n, q) +
+              kappa[q] * (slopes[0][q] * normal[q] + slopes[1][q] * normal[n + q] +
                           slopes[2][q] * normal[2 * n + q]);
   return SP_OK;
 }
@@ -190,7 +198,8 @@ static sp_status add_face(const sp_problem *problem, const sp_mesh *mesh,
                           const sp_numbering *numbering, sp_lid e, int f,
                           const sp_boundary_part *part, double *load) {
   const int order = numbering->order, nq = order + 1;
-  const sp_rule *rule = sp_problem_rule(problem->kind, order);
+  const sp_rule *gll = &sp_reference_get(order)->gll;
+  const sp_rule *rule = part->condition == SP_ROBIN ? gll : sp_problem_rule(problem->kind, order);
   const int m = rule->n, points = m * m;
   double coordinates[3 * FACE_POINTS], normal[3 * FACE_POINTS], flux[FACE_POINTS];
   double values[(SP_MAX_NQ + 1) * SP_MAX_NQ];
@@ -198,7 +207,7 @@ static sp_status add_face(const sp_problem *problem, const sp_mesh *mesh,
   sp_geometry_face(mesh->hexes, e, f, rule, coordinates, normal);
   const double *xyz[3] = {coordinates, coordinates + points, coordinates + 2 * points};
   SP_TRY(evaluate_flux(problem, part, points, xyz, normal, flux));
-  sp_interpolation_matrix(nq, sp_reference_get(order)->gll.nodes, m, rule->nodes, values);
+  sp_interpolation_matrix(nq, gll->nodes, m, rule->nodes, values);
   sp_face_places(order, f, places);
   for (int j = 0; j < nq; j++)
     for (int i = 0; i < nq; i++) {
@@ -219,7 +228,7 @@ static sp_status add_elements(const sp_problem *problem, const sp_mesh *mesh,
     SP_TRY(add_volume(problem, mesh, numbering, e, load, range));
     for (int f = 0; f < SP_FACES; f++) {
       const int part = sp_problem_face_part(problem, mesh->hexes, e, f);
-      if (part >= 0 && problem->parts[part].condition == SP_NEUMANN)
+      if (part >= 0 && problem->parts[part].condition != SP_DIRICHLET)
         SP_TRY(add_face(problem, mesh, numbering, e, f, &problem->parts[part], load));
     }
   }

@@ -9,7 +9,8 @@
 static const double BALANCE = 1e-10;
 
 bool sp_null_space_exists(const sp_problem *problem) {
-  return problem->kind != SP_MASS && problem->lambda == 0 && !problem->has_dirichlet;
+  return problem->kind != SP_MASS && problem->lambda == 0 && !problem->has_dirichlet &&
+         !problem->has_robin;
 }
 
 static size_t nodes_of(const sp_numbering *numbering) {

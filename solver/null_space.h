@@ -12,7 +12,8 @@ typedef struct sp_null_space {
 } sp_null_space;
 
 /* Whether `problem` has one: it is not mass, lambda is zero (at all
- * quadrature points, after sp_problem_coefficients), nothing is Dirichlet. Local. */
+ * quadrature points, after sp_problem_coefficients), nothing is Dirichlet, no alpha is
+ * positive (after sp_problem_robin). Local. */
 bool sp_null_space_exists(const sp_problem *problem);
 
 /* Connected components, through shared DOFs. The caller destroys *out. Collective. */

@@ -12,12 +12,14 @@ static sp_status parse(const sp_formula *formula, sp_expression **out) {
 static sp_status parse_part(const sp_problem *problem, const sp_boundary_entry *entry,
                             sp_boundary_part *part) {
   *part = (sp_boundary_part){.group = entry->group, .condition = entry->condition};
+  SP_TRY(parse(&entry->alpha, &part->alpha));
   SP_TRY(parse(&entry->formula, &part->formula));
   if (!part->formula && !problem->solution)
     return sp_fail(SP_ERR_INPUT,
-                   "%s: '%s = %s' needs a formula, because there is no problem.solution to take "
+                   "%s: '%s = %s' needs a formula%s, because there is no problem.solution to take "
                    "the boundary values from",
-                   entry->formula.where, entry->group, sp_condition_name(entry->condition));
+                   entry->formula.where, entry->group, sp_condition_name(entry->condition),
+                   entry->condition == SP_ROBIN ? " after its alpha" : "");
   return SP_OK;
 }
 
@@ -157,8 +159,10 @@ void sp_problem_destroy(sp_problem **problem) {
   sp_expression_destroy(&(*problem)->kappa_formula);
   sp_expression_destroy(&(*problem)->solution);
   sp_expression_destroy(&(*problem)->forcing);
-  for (int p = 0; p < (*problem)->part_count && (*problem)->parts; p++)
+  for (int p = 0; p < (*problem)->part_count && (*problem)->parts; p++) {
+    sp_expression_destroy(&(*problem)->parts[p].alpha);
     sp_expression_destroy(&(*problem)->parts[p].formula);
+  }
   free((*problem)->parts);
   free((*problem)->part_of_surface);
   free(*problem);

@@ -1,7 +1,7 @@
 /* The problem that a case states:
  *
  *     -div(kappa grad u) + lambda u = f  in the domain,
- *     u = g_D  or  kappa du/dn = g_N     on parts of its boundary
+ *     u = g_D  or  kappa du/dn = g_N  or  kappa du/dn + alpha u = g_R  on parts of its boundary
  *
  * or, for the mass problem, u = f in the sense of L2 projection. f is problem.forcing, or follows
  * from problem.solution; boundary data without a formula follow from the solution too, by exact
@@ -19,6 +19,7 @@
 typedef struct sp_boundary_part {
   const char *group; /* owned by the configuration */
   sp_condition condition;
+  sp_expression *alpha;   /* robin alone has it */
   sp_expression *formula; /* NULL: from the solution */
 } sp_boundary_part;
 
@@ -32,6 +33,7 @@ typedef struct sp_problem {
   sp_boundary_part *parts; /* in the order of the case; the last one is the default */
   int *part_of_surface;    /* [surface_count], index into parts */
   bool has_dirichlet;      /* some exterior face has a Dirichlet condition */
+  bool has_robin;          /* alpha > 0 somewhere, after sp_problem_robin */
 } sp_problem;
 
 /* Largest and smallest |J| at the operator's quadrature points, over all ranks. */
@@ -82,9 +84,27 @@ sp_status sp_problem_evaluate_coefficient(const sp_expression *formula, bool zer
 /* Part of sp_problem_create. Local. */
 sp_status sp_problem_parse_coefficients(const sp_config *config, sp_problem *problem);
 
-/* The load vector: load_i = integral of l_i f + integral over Neumann faces of l_i g_N, by the
- * operator's own quadrature; [numbering->local], summed over ranks. Errors: SP_ERR_INPUT where a
- * formula is not finite. Collective. */
+/* The Robin faces' part of the operator, for sp_operator_setup. */
+typedef struct sp_robin {
+  sp_lid count;
+  sp_lid *dofs; /* [count], ascending */
+  double *values;
+} sp_robin;
+
+/* The bilinear form of Robin conditions, the integral of alpha u v, by GLL quadrature at the nodes
+ * of the faces: a diagonal, value = alpha w |dx/dr x dx/ds| summed over the rank's faces at a DOF.
+ * With N + 1 points it is exact to degree 2 N - 1, one short of u v on a plane face: the functional
+ * is off by as much as interpolation is, and rates stay N + 1 and N for bp3.0 too. The load uses
+ * the same points, so that alpha u = g holds node by node. Memory of *robin is freed by
+ * sp_robin_free, also after a failure. Errors: SP_ERR_INPUT with a point where alpha is negative or
+ * not finite. Collective. */
+sp_status sp_problem_robin(sp_problem *problem, const sp_mesh *mesh, const sp_numbering *numbering,
+                           sp_robin *robin);
+void sp_robin_free(sp_robin *robin);
+
+/* The load vector: load_i = integral of l_i f + integral over Neumann and Robin faces of l_i g, by
+ * the operator's own quadrature (GLL for Robin faces); [numbering->local], summed over ranks.
+ * Errors: SP_ERR_INPUT where a formula is not finite. Collective. */
 sp_status sp_problem_load(const sp_problem *problem, const sp_mesh *mesh,
                           const sp_numbering *numbering, sp_exchange *exchange, double *load,
                           sp_jacobian_range *range);

@@ -204,6 +204,8 @@ static const char every_key[] = "\xEF\xBB\xBF# a case\r\n"
                                 "the left.wall = neumann  x + 1\n"
                                 "default = neumann\n"
                                 "1 = dirichlet\n"
+                                "2 = robin max(x, (y))*2 , min(z, 1)\n"
+                                "3 = robin 1\n"
                                 "[backend]\n"
                                 "device = host\n"
                                 "[output]\n"
@@ -239,8 +241,8 @@ static void test_every_key(void) {
   CHECK(config->backend.device == SP_DEVICE_HOST, "device");
   CHECK_TEXT(config->output.log, "a b.h5");
   CHECK_TEXT(config->output.field, "");
-  CHECK(config->boundary.count == 2, "%d groups", config->boundary.count);
-  if (config->boundary.count == 2) {
+  CHECK(config->boundary.count == 4, "%d groups", config->boundary.count);
+  if (config->boundary.count == 4) {
     const sp_boundary_entry *entries = config->boundary.entries;
     CHECK_TEXT(entries[0].group, "the left.wall");
     CHECK(entries[0].condition == SP_NEUMANN, "condition");
@@ -248,6 +250,14 @@ static void test_every_key(void) {
     CHECK_TEXT(entries[0].formula.where, "case.ini:25: boundary.the left.wall");
     CHECK_TEXT(entries[1].group, "1");
     CHECK(entries[1].condition == SP_DIRICHLET && !entries[1].formula.text, "entry");
+    CHECK(!entries[1].alpha.text, "alpha without robin");
+    CHECK(entries[2].condition == SP_ROBIN && entries[3].condition == SP_ROBIN, "robin");
+    CHECK_TEXT(entries[2].alpha.text, "max(x, (y))*2");
+    CHECK_TEXT(entries[2].alpha.where, "case.ini:28: boundary.2 (alpha)");
+    CHECK_TEXT(entries[2].formula.text, "min(z, 1)");
+    CHECK_TEXT(entries[2].formula.where, "case.ini:28: boundary.2 (g)");
+    CHECK_TEXT(entries[3].alpha.text, "1");
+    CHECK_TEXT(entries[3].formula.text, NULL);
   }
   CHECK(config->boundary.fallback.condition == SP_NEUMANN, "fallback");
   CHECK_TEXT(config->boundary.where, "case.ini:25: boundary.the left.wall");
@@ -280,6 +290,7 @@ static void test_choices(void) {
   CHECK_CHOICE("backend.device=cuda", backend.device, SP_DEVICE_CUDA);
   CHECK_CHOICE("boundary.default=dirichlet", boundary.fallback.condition, SP_DIRICHLET);
   CHECK_CHOICE("boundary.default=neumann", boundary.fallback.condition, SP_NEUMANN);
+  CHECK_CHOICE("boundary.default=robin 1", boundary.fallback.condition, SP_ROBIN);
 #undef CHECK_CHOICE
   CHECK_TEXT(sp_problem_kind_name(SP_MASS), "mass");
   CHECK_TEXT(sp_problem_kind_name(SP_BP35), "bp3.5");
@@ -323,8 +334,8 @@ static void test_values(void) {
       {"discretization", "geometry", "auto, stored or trilinear", {"affine", ""}},
       {"problem", "lambda", "a formula", {""}},
       {"problem", "kappa", "a formula", {""}},
-      {"boundary", "default", "dirichlet or neumann", {"robin 1", "dirichlet(x)", ""}},
-      {"boundary", "some wall", "dirichlet or neumann", {"x", "neumannx", ""}},
+      {"boundary", "default", "dirichlet, neumann or robin", {"robyn 1", "dirichlet(x)", ""}},
+      {"boundary", "some wall", "dirichlet, neumann or robin", {"x", "neumannx", ""}},
       {"solver",
        "tolerance",
        "a number above 0 and below 1",
@@ -386,6 +397,12 @@ static void test_syntax(void) {
     check_error(errors[e][0], NULL, errors[e][1]);
 
   static const char *const arguments[][2] = {
+      {"boundary.a=robin",
+       "argument 'boundary.a=robin': expected robin ALPHA or robin ALPHA, G, for "
+       "kappa du/dn + ALPHA u = G; found no ALPHA"},
+      {"boundary.a=robin , 1",
+       "argument 'boundary.a=robin , 1': expected robin ALPHA or robin ALPHA, G, for kappa du/dn + "
+       "ALPHA u = G; found no ALPHA"},
       {"order", "argument 'order': expected section.key=value"},
       {"order=5.0", "argument 'order=5.0': expected section.key=value"},
       {".order=5", "argument '.order=5': expected section.key=value"},
@@ -712,6 +729,7 @@ static size_t mutate(uint64_t *state, char *text, size_t length) {
                                        "[mesh]",
                                        "[boundary]",
                                        "a = neumann x\n",
+                                       "d = robin 1, x\n",
                                        "b c=dirichlet\n",
                                        "refine = 1\n",
                                        "file = a\n",

@@ -1,5 +1,6 @@
-/* Operators with kappa and lambda at the quadrature points: against the plain reference,
- * constrained and not, through a step of conjugate gradients, and with their diagonal. */
+/* Operators with kappa and lambda at the quadrature points and with a diagonal: against the plain
+ * reference, constrained and not, through a step of conjugate gradients, and with their diagonal.
+ */
 #include <stdlib.h>
 
 #include "operators/counts.h"
@@ -11,6 +12,26 @@
 typedef struct fields {
   double *kappa, *lambda;
 } fields;
+
+/* A rank's part of the diagonal: on some DOFs, shared ones among them, in any order. */
+typedef struct parts {
+  sp_lid count, *dofs;
+  double *values;
+} parts;
+
+static parts make_parts(const deformed_box *box) {
+  int rank;
+  MPI_Comm_rank(box->mesh->comm, &rank);
+  const sp_lid n = box->numbering->local;
+  parts d = {.dofs = test_allocate((size_t)n, sizeof(sp_lid)),
+             .values = test_allocate((size_t)n, sizeof(double))};
+  for (sp_lid i = n - 1; i >= 0; i--) {
+    if (random_value(13 + rank, box->whole_dof[i]) < 0) continue;
+    d.dofs[d.count] = i;
+    d.values[d.count++] = 2 + random_value(23 + rank, box->whole_dof[i]);
+  }
+  return d;
+}
 
 static int points_of(sp_problem_kind kind, int order) {
   const int n = sp_problem_rule(kind, order)->n;
@@ -50,6 +71,11 @@ static void apply_reference(const deformed_box *box, const sp_operator_setup *se
       sums[box->whole_dof[nodes[p]]] += ye[p];
       sum_scale[box->whole_dof[nodes[p]]] += se[p];
     }
+  }
+  for (sp_lid i = 0; i < setup->diagonal_count; i++) {
+    const sp_lid dof = setup->diagonal_dofs[i];
+    sums[box->whole_dof[dof]] += setup->diagonal_values[i] * x[dof];
+    sum_scale[box->whole_dof[dof]] += setup->diagonal_values[i];
   }
   sum_whole(box->mesh->comm, box, sums);
   sum_whole(box->mesh->comm, box, sum_scale);
@@ -146,16 +172,20 @@ static void check_box(const bench *b, const int elements[3], int map_order, int 
   bool *mask = test_allocate((size_t)box.numbering->local, sizeof *mask);
   bool *whole_mask = test_allocate((size_t)box.whole_numbering->local, sizeof *whole_mask);
   mark_constrained(&box, mask, whole_mask);
+  const parts d = make_parts(&box);
   for (sp_problem_kind kind = SP_BP35; kind <= SP_BP30; kind++) {
     const fields f = make_fields(&box, kind);
-    for (int which = 1; which < 4; which++) {
+    for (int which = 1; which < (b->backend == &sp_backend_host ? 8 : 4); which++) {
       const sp_operator_setup setup = {.mesh = box.mesh,
                                        .numbering = box.numbering,
                                        .kind = kind,
                                        .geometry = SP_GEOMETRY_STORED,
                                        .lambda = 1,
                                        .kappa = which & 1 ? f.kappa : NULL,
-                                       .lambda_values = which & 2 ? f.lambda : NULL};
+                                       .lambda_values = which & 2 ? f.lambda : NULL,
+                                       .diagonal_count = which & 4 ? d.count : 0,
+                                       .diagonal_dofs = d.dofs,
+                                       .diagonal_values = d.values};
       if (diagonal)
         check_diagonal(&box, &setup);
       else
@@ -164,6 +194,8 @@ static void check_box(const bench *b, const int elements[3], int map_order, int 
     free(f.kappa);
     free(f.lambda);
   }
+  free(d.dofs);
+  free(d.values);
   free(mask);
   free(whole_mask);
   deformed_box_destroy(&box);

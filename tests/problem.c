@@ -53,7 +53,7 @@ static sp_hexes *make_box(int nx, int ny, int nz, sp_map map) {
 
 /* ---- What is refused ---- */
 
-/* How far a case gets: created, coefficients, constrained, loaded. */
+/* How far a case gets: created, coefficients, Robin faces, constrained, loaded. */
 static sp_status try_case(const stage *s, const char *const *overrides) {
   sp_config *config = read_config(overrides);
   sp_problem *problem;
@@ -70,6 +70,9 @@ static sp_status try_case(const stage *s, const char *const *overrides) {
     CHECK(!status || (!kappa && !lambda), "coefficients are left after a failure");
     free(kappa);
     free(lambda);
+    sp_robin robin = {0};
+    if (!status) status = sp_problem_robin(problem, s->mesh, s->numbering, &robin);
+    sp_robin_free(&robin);
     if (!status)
       status =
           sp_problem_constraints(problem, s->mesh, s->numbering, s->exchange, constrained, values);
@@ -126,6 +129,16 @@ static void check_box_cases(void) {
        {"boundary.xmin", "'xmin = neumann' needs a formula"}},
       {{"problem.forcing=1", "boundary.xmin=neumann 1"}, {"'default = dirichlet' needs a formula"}},
       {{"problem.forcing=1"}, {"'default = dirichlet' needs a formula"}},
+      {{"problem.forcing=1", "boundary.xmin=robin 2"},
+       {"boundary.xmin", "'xmin = robin' needs a formula after its alpha"}},
+      {{"problem.forcing=1", "boundary.default=robin 2"}, {"'default = robin' needs a formula"}},
+      {{"problem.forcing=1", "boundary.default=robin 2, 1"}, {NULL}},
+      {{"problem.solution=x", "boundary.xmin=robin 2"}, {NULL}},
+      {{"problem.solution=x", "boundary.xmin=robin y-0.4, 1"},
+       {"boundary.xmin", "(alpha)", "'y-0.4' is -0.4 at (0, 0, ", ">= 0"}},
+      {{"problem.solution=x", "boundary.xmin=robin 1/z"}, {"(alpha)", "not finite at (0, "}},
+      {{"problem.solution=x", "boundary.xmin=robin 1, 1/z"}, {"(g)", "not finite at (0, "}},
+      {{"problem.solution=x", "boundary.xmin=robin 1+, 1"}, {"(alpha)", "column"}},
       /* The mass problem. */
       {{"problem.solution=x", "discretization.operator=mass", "problem.lambda=1"},
        {"problem.lambda", "mass problem has no lambda"}},
@@ -301,10 +314,10 @@ static void load_of(const stage *s, const char *const *overrides, double *load,
 
 /* What the solution implies is what one would have written by hand. */
 static void check_derived_data(const char *operator_is) {
-  static const char solution[] = "problem.solution=sin(2*x)*exp(y)*(1+z^2)";
+  static const char solution[] = "problem.solution=sin(2*x)*exp(y)*(1+z^2)+0.5";
   static const char forcing[] =
       "problem.forcing=((2+x)*(4-1)+(3+y))*sin(2*x)*exp(y)*(1+z^2)-(2+x)*2*sin(2*x)*exp(y)"
-      "-2*cos(2*x)*exp(y)*(1+z^2)";
+      "-2*cos(2*x)*exp(y)*(1+z^2)+0.5*(3+y)";
   stage s;
   stage_create(make_box(3, 2, 2, SP_MAP_NONE), 4, &s);
   const size_t dofs = (size_t)s.numbering->local;
@@ -314,11 +327,12 @@ static void check_derived_data(const char *operator_is) {
   require(sp_allocate(dofs, sizeof *written, "test", &written));
   load_of(&s,
           (const char *const[]){operator_is, "problem.lambda=3+y", "problem.kappa=2+x", solution,
-                                "boundary.default=neumann", "boundary.zmin=dirichlet", NULL},
+                                "boundary.default=neumann", "boundary.zmin=dirichlet",
+                                "boundary.xmin=robin 1+z", NULL},
           derived, &range);
   load_of(&s,
           (const char *const[]){operator_is, "problem.lambda=3+y", "problem.kappa=2+x", forcing,
-                                "boundary.xmin=neumann -4*exp(y)*(1+z^2)",
+                                "boundary.xmin=robin 1+z, 0.5*(1+z)-4*exp(y)*(1+z^2)",
                                 "boundary.xmax=neumann 6*cos(2)*exp(y)*(1+z^2)",
                                 "boundary.ymin=neumann -(2+x)*sin(2*x)*(1+z^2)",
                                 "boundary.ymax=neumann (2+x)*sin(2*x)*e*(1+z^2)",
@@ -337,6 +351,35 @@ static void check_derived_data(const char *operator_is) {
   CHECK_CLOSE(range.largest, jacobian, 1e-14);
   free(derived);
   free(written);
+  stage_destroy(&s);
+}
+
+/* The sum of the Robin diagonal is the integral of alpha: GLL with N + 1 = 4 points is exact to
+ * degree 5, and alpha times the constant surface element has degree 3. Entries are on their faces
+ * alone. */
+static void check_robin_diagonal(void) {
+  stage s;
+  stage_create(make_box(3, 2, 4, SP_MAP_NONE), 3, &s);
+  sp_config *config = read_config(
+      (const char *const[]){"problem.forcing=1", "boundary.default=neumann 0",
+                            "boundary.xmin=robin 1+y*z^2, 0", "boundary.zmax=robin x^3, 0", NULL});
+  sp_problem *problem;
+  sp_robin robin;
+  require(sp_problem_create(config, s.mesh, &problem));
+  require(sp_problem_robin(problem, s.mesh, s.numbering, &robin));
+  CHECK(problem->has_robin, "alpha is positive somewhere");
+  double sum = 0;
+  for (sp_lid i = 0; i < robin.count; i++) {
+    CHECK(robin.dofs[i] >= 0 && robin.dofs[i] < s.numbering->local, "DOF %d", robin.dofs[i]);
+    CHECK(i == 0 || robin.dofs[i] > robin.dofs[i - 1], "DOF %d is listed twice", robin.dofs[i]);
+    CHECK(robin.values[i] > 0, "value %g", robin.values[i]);
+    sum += robin.values[i];
+  }
+  MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  CHECK_CLOSE(sum, 1 + 1.0 / 6 + 1.0 / 4, 1e-13);
+  sp_robin_free(&robin);
+  sp_problem_destroy(&problem);
+  sp_config_destroy(&config);
   stage_destroy(&s);
 }
 
@@ -377,6 +420,7 @@ int main(int argc, char **argv) {
   check_order_of_groups();
   check_derived_data("discretization.operator=bp3.5");
   check_derived_data("discretization.operator=bp3.0");
+  check_robin_diagonal();
   check_balance("problem.kappa=1");
   check_balance("problem.kappa=2+x-0.4*y");
   const int result = check_end(MPI_COMM_WORLD);

@@ -213,6 +213,9 @@ static sp_status cuda_operator_create(sp_device *device, const sp_operator_setup
                                       sp_local_operator **out) {
   sp_local_operator *local;
   *out = nullptr;
+  if (setup->diagonal_count > 0)
+    return sp_fail(SP_ERR_INPUT, "the CUDA backend has no Robin conditions yet: set "
+                                 "backend.device = host");
   SP_TRY(sp_allocate(1, sizeof *local, "operator", &local));
   local->device = device;
   local->order = sp_cuda_order_get(setup->numbering->order);

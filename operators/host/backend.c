@@ -19,6 +19,11 @@ struct sp_local_operator {
   sp_host_layout layout;
   sp_host_tables tables;
   double lambda;
+  /* The setup's diagonal; the first `diagonal_halo` DOFs are complete after the sweep over the
+   * halo, where shared ones have to be. ~d where the DOF is constrained. */
+  sp_lid diagonal_count, diagonal_halo;
+  sp_lid *diagonal_dofs;
+  double *diagonal_values;
   size_t bytes, nodes; /* nodes of an element */
   double *work;
   double sums[2];
@@ -100,9 +105,32 @@ static sp_status host_finish(sp_device *device) {
 static void host_operator_destroy(sp_local_operator **local) {
   if (!*local) return;
   sp_host_layout_free(&(*local)->layout);
+  free((*local)->diagonal_dofs);
+  free((*local)->diagonal_values);
   free((*local)->work);
   free(*local);
   *local = NULL;
+}
+
+static sp_status keep_diagonal(const sp_operator_setup *setup, sp_local_operator *local) {
+  const size_t count = (size_t)setup->diagonal_count;
+  const sp_host_layout *layout = &local->layout;
+  const sp_lid halo_owned = layout->touched[layout->halo_blocks];
+  SP_TRY(sp_allocate(count, sizeof(sp_lid), "diagonal", &local->diagonal_dofs));
+  SP_TRY(sp_allocate(count, sizeof(double), "diagonal", &local->diagonal_values));
+  for (int pass = 0; pass < 2; pass++) {
+    for (size_t i = 0; i < count; i++) {
+      const sp_lid dof = setup->diagonal_dofs[i], n = local->diagonal_count;
+      const bool halo = dof < halo_owned || dof >= layout->owned;
+      if (halo != (pass == 0)) continue;
+      local->diagonal_dofs[n] = setup->constrained && setup->constrained[dof] ? ~dof : dof;
+      local->diagonal_values[n] = setup->diagonal_values[i];
+      local->diagonal_count++;
+    }
+    if (pass == 0) local->diagonal_halo = local->diagonal_count;
+  }
+  local->bytes += count * (sizeof(sp_lid) + sizeof(double));
+  return SP_OK;
 }
 
 static sp_status host_operator_create(sp_device *device, const sp_operator_setup *setup,
@@ -118,12 +146,13 @@ static sp_status host_operator_create(sp_device *device, const sp_operator_setup
   local->nodes = (size_t)((order + 1) * (order + 1) * (order + 1));
   sp_host_tables_fill(setup->kind, order, &local->tables);
   sp_status status = sp_host_layout_create(setup, &local->layout);
+  if (!status) local->bytes = sp_host_layout_bytes(setup, &local->layout);
+  if (!status) status = keep_diagonal(setup, local);
   if (!status) status = sp_host_allocate(SP_HOST_WORK, "kernel workspace", &local->work);
   if (status) {
     host_operator_destroy(&local);
     return status;
   }
-  local->bytes = sp_host_layout_bytes(setup, &local->layout);
   *out = local;
   return SP_OK;
 }
@@ -140,10 +169,27 @@ static void run_sweep(sp_local_operator *local, sp_part part, sp_host_sweep *swe
   local->sweep(&local->layout, &local->tables, sweep);
 }
 
+/* y += D x after the sweep of one part, which made y's entries; returns the part's x.D x. */
+static double add_diagonal(const sp_local_operator *local, sp_part part, bool constrained,
+                           const double *x, double *y) {
+  const sp_lid first = part == SP_HALO ? 0 : local->diagonal_halo;
+  const sp_lid last = part == SP_HALO ? local->diagonal_halo : local->diagonal_count;
+  double energy = 0;
+  for (sp_lid i = first; i < last; i++) {
+    const sp_lid d = local->diagonal_dofs[i], dof = d < 0 ? ~d : d;
+    if (d < 0 && constrained) continue;
+    const double product = local->diagonal_values[i] * x[dof];
+    y[dof] += product;
+    energy += x[dof] * product;
+  }
+  return energy;
+}
+
 static sp_status host_apply(sp_local_operator *local, sp_part part, bool constrained,
                             const double *x, double *y) {
   sp_host_sweep sweep = {.x = x, .y = y, .constrained = constrained};
   run_sweep(local, part, &sweep);
+  (void)add_diagonal(local, part, constrained, x, y);
   return SP_OK;
 }
 
@@ -168,6 +214,7 @@ static sp_status host_direction(sp_local_operator *local, sp_part part, double b
                          .inverse_diagonal = vectors->inverse_diagonal,
                          .beta = beta};
   run_sweep(local, part, &sweep);
+  sweep.energy += add_diagonal(local, part, true, vectors->p, vectors->ap);
   local->sums[0] = (part == SP_HALO ? 0 : local->sums[0]) + sweep.energy;
   return SP_OK;
 }

@@ -1,0 +1,125 @@
+/* Robin conditions through the whole program: rates, exactness, the limits alpha = 0 and alpha very
+ * large, and that they take the null space away. */
+#include <stdbool.h>
+
+#include "tests/check.h"
+#include "tests/run_case.h"
+
+static const char *const KINDS[] = {"discretization.operator=bp3.5",
+                                    "discretization.operator=bp3.0"};
+
+static const char *const ROBIN[] = {"boundary.default=robin 1+x*y", NULL};
+static const char *const MIXED[] = {"boundary.default=robin 2", "boundary.xmin=dirichlet",
+                                    "boundary.ymax=neumann", "boundary.zmin=robin exp(x)", NULL};
+
+/* As in tests/convergence.c. */
+#define SMOOTH "problem.solution=sin(2.9*x+0.4)*cos(2.3*y-0.3)*exp(0.9*z)+x*y*z"
+#define SOLVER                                                                                     \
+  "solver.tolerance=1e-13", "solver.preconditioner=jacobi", "solver.max_iterations=4000"
+
+static sp_error_norms solve(const char *const *common, const char *const *boundary) {
+  sp_results results;
+  const sp_status status = run_case(MPI_COMM_WORLD, common, boundary, &results);
+  CHECK(!status && results.have_norms, "%s", sp_error_message());
+  return results.norms;
+}
+
+/* The same criteria as in tests/convergence.c, for the same reasons. */
+static void check_rates(const char *kind, int order, const char *coefficients,
+                        const char *const *boundary) {
+  const int finest = order < 3 ? 3 : 2;
+  sp_error_norms norms[2];
+  for (int level = 0; level < 2; level++) {
+    char n[64], refine[64];
+    snprintf(n, sizeof n, "discretization.order=%d", order);
+    snprintf(refine, sizeof refine, "mesh.refine=%d", finest - 1 + level);
+    const char *const common[] = {
+        kind,         n,      refine, "mesh.elements=2 2 2", "mesh.map=sine", SMOOTH,
+        coefficients, SOLVER, NULL};
+    norms[level] = solve(common, boundary);
+  }
+  const double l2 = log2(norms[0].l2 / norms[1].l2), h1 = log2(norms[0].h1 / norms[1].h1);
+  CHECK(norms[1].l2 > 1e-8, "%s N = %d: an L2 error of %g says nothing about rates", kind, order,
+        norms[1].l2);
+  CHECK(fabs(l2 - (order + 1)) <= 0.2, "%s N = %d %s %s: L2 rate %.3f", kind, order, coefficients,
+        boundary[0], l2);
+  CHECK(fabs(h1 - order) <= 0.2, "%s N = %d %s %s: H1 rate %.3f", kind, order, coefficients,
+        boundary[0], h1);
+}
+
+/* alpha u = g holds node by node, so what remains is the flux, as with Neumann conditions by GLL
+ * quadrature (tests/convergence.c): degree N - 1 is exact on deformed elements, with both
+ * operators; N is not. */
+static void check_exactness(const char *kind, int order) {
+  for (int degree = order - 1; degree <= order; degree++) {
+    char n[64], solution[128];
+    snprintf(n, sizeof n, "discretization.order=%d", order);
+    snprintf(solution, sizeof solution, "problem.solution=(0.3+0.6*x-0.4*y+0.5*z)^%d", degree);
+    const char *const common[] = {kind,   n,   "mesh.elements=2 2 2", "mesh.map=sine", solution,
+                                  SOLVER, NULL};
+    const sp_error_norms norms = solve(common, ROBIN);
+    if (degree < order)
+      CHECK(norms.h1 <= 1e-9 && norms.max <= 1e-9, "%s %s: H1 error %g, max %g", n, solution,
+            norms.h1, norms.max);
+    else
+      CHECK(norms.h1 > 1e-8, "%s %s: H1 error %g, as if exact", n, solution, norms.h1);
+  }
+}
+
+/* alpha = 0 is Neumann, by the same quadrature for bp3.5: the same errors up to the solver's 1e-13
+ * times the condition number, below 1e4; also in the pure Neumann problem. Where alpha is 1e8 the
+ * solution is off Dirichlet's by about its flux over alpha, which is below 1e-6. */
+static void check_limits(void) {
+  static const char *const common[] = {
+      "discretization.order=3", "mesh.elements=2 2 2", "mesh.map=sine", SMOOTH, SOLVER, NULL};
+  static const char *const limits[][2] = {
+      {"boundary.default=robin 0", "boundary.default=neumann"},
+      {"boundary.default=robin 0*x", "boundary.default=neumann"},
+      {"boundary.default=robin 1e8", "boundary.default=dirichlet"}};
+  static const double tolerance[] = {1e-9, 1e-9, 1e-6};
+  for (int limit = 0; limit < 3; limit++)
+    for (int lambda = 0; lambda < 2; lambda++) {
+      const char *const value = lambda ? "problem.lambda=1" : "problem.lambda=0";
+      const char *const robin[] = {limits[limit][0], value, NULL};
+      const char *const other[] = {limits[limit][1], value, NULL};
+      const sp_error_norms a = solve(common, robin), b = solve(common, other);
+      CHECK(b.l2 > 1e-5, "an L2 error of %g", b.l2);
+      CHECK_CLOSE(a.l2, b.l2, tolerance[limit]);
+      CHECK_CLOSE(a.h1, b.h1, 10 * tolerance[limit]);
+    }
+}
+
+/* With lambda = 0, forcing 1 and u of the outside 0: no constant is free, so nothing has to
+ * balance. -u'' = 1 with u' = -u at x = 1 and u' = 0 at x = 0: u = (3 - x^2) / 2. */
+static void check_regular(void) {
+  for (int kind = 0; kind < 2; kind++) {
+    const char *const overrides[] = {KINDS[kind],
+                                     "discretization.order=3",
+                                     "mesh.elements=3 2 2",
+                                     "problem.lambda=0",
+                                     "problem.forcing=1",
+                                     "problem.solution=(3-x^2)/2",
+                                     "boundary.default=neumann 0",
+                                     "boundary.xmax=robin 1, 0",
+                                     SOLVER,
+                                     NULL};
+    const sp_error_norms norms = solve(overrides, NULL);
+    CHECK(norms.max <= 1e-9, "max error %g", norms.max);
+  }
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  for (int k = 0; k < 2; k++) {
+    for (int order = 1; order <= 4; order++) {
+      check_rates(KINDS[k], order, "problem.lambda=0", ROBIN);
+      check_rates(KINDS[k], order, "problem.kappa=1+0.5*sin(2*x+y)*cos(1.5*z)", MIXED);
+      if (order > 1) check_exactness(KINDS[k], order);
+    }
+  }
+  check_limits();
+  check_regular();
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}
