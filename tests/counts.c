@@ -1,6 +1,7 @@
 /* Flops and bytes of the three problems against numbers worked out by hand. */
 #include "operators/counts.h"
 
+#include "operators/paper/paper.h"
 #include "tests/check.h"
 
 typedef struct row {
@@ -18,6 +19,33 @@ static const row rows[] = {
     /* Np = 4096, Np~ = 4913; 4 (4096 17 + 256 289 + 16 4913) = 888896 */
     {15, {893809, 860160, 1979582}, {13105, 36864, 42583}, 8216},
 };
+
+/* Bytes to and from shared memory of the paper's kernels, counted access by access and thread by
+ * thread while they ran on a CPU. At N = 1, BP1.0 kernel 7, in doubles: 6 of I and 2 (8 + 2 12 + 2
+ * 18) = 136 of q written and read, 6 entries of I for each of 2 (4 + 6 + 9) = 38 lines: 370. */
+static const struct {
+  sp_problem_kind problem;
+  int number, order;
+  size_t bytes;
+} shared[] = {
+    {SP_MASS, 6, 1, 3912},     {SP_MASS, 7, 1, 2960},     {SP_MASS, 8, 1, 2048},
+    {SP_MASS, 6, 7, 447624},   {SP_MASS, 7, 7, 297920},   {SP_MASS, 8, 7, 172928},
+    {SP_MASS, 6, 14, 4798208}, {SP_MASS, 7, 14, 3062640}, {SP_MASS, 8, 14, 1678320},
+    {SP_BP30, 8, 1, 10232},    {SP_BP30, 9, 1, 9320},     {SP_BP30, 8, 7, 841592},
+    {SP_BP30, 9, 7, 716600},   {SP_BP30, 8, 14, 8407920}, {SP_BP30, 9, 14, 7023600},
+    {SP_MASS, 5, 7, 0},        {SP_BP30, 7, 7, 0},        {SP_BP35, 8, 7, 0},
+};
+
+static void check_shared_bytes(void) {
+  for (size_t r = 0; r < sizeof shared / sizeof *shared; r++) {
+    sp_paper_kernel kernel = {
+        .problem = shared[r].problem, .threads = 2, .number = shared[r].number};
+    const size_t bytes = sp_paper_shared_bytes(&kernel, shared[r].order);
+    CHECK(bytes == shared[r].bytes, "row %zu: %zu bytes, not %zu", r, bytes, shared[r].bytes);
+    kernel.threads = 3;
+    CHECK(sp_paper_shared_bytes(&kernel, shared[r].order) == 0, "3D, row %zu", r);
+  }
+}
 
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
@@ -43,6 +71,8 @@ int main(int argc, char **argv) {
               3 * (216 + 32) + 320, 0);
   CHECK_CLOSE(sp_problem_bytes_assembled(SP_BP30, SP_GEOMETRY_STORED, 1, 3, 20),
               3 * (1512 + 32) + 320, 0);
+
+  check_shared_bytes();
 
   const int result = check_end(MPI_COMM_WORLD);
   MPI_Finalize();

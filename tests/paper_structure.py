@@ -6,7 +6,6 @@ machine code.
 Barriers, loads of inputs, of shared memory and of geometric factors are counted as a thread executes
 them: an instruction inside a loop that was not unrolled counts once a turn. n = Nq, M = N + 2.
 """
-import collections
 import re
 import subprocess
 import sys
@@ -44,10 +43,10 @@ class Code:
 
     def barriers(self, turns):
         """Executed barriers, where each loop around one has this many turns."""
-        total = 0
+        total, loops = 0, self.loops()
         for address, opcode, _ in self.instructions:
             if opcode.startswith("BAR.SYNC"):
-                inside = any(first <= address <= last for first, last in self.loops())
+                inside = any(first <= address <= last for first, last in loops)
                 total += turns if inside else 1
         return total
 
@@ -74,13 +73,19 @@ def disassemble(cuobjdump, path):
 
 
 def shared_bytes(cuobjdump, path):
-    """{kernel: largest static shared memory of its architectures}"""
+    """{(architecture, kernel): static shared memory}, as ptxas counts it: from sm_90 on cuobjdump adds
+    1 KB that the system keeps for itself."""
     text = subprocess.run([cuobjdump, "-res-usage", path], check=True, capture_output=True,
                           text=True).stdout
-    largest = collections.defaultdict(int)
-    for name, size in re.findall(r"Function _Z\d+([a-z0-9_]+)ILi\d+E\S*:\s+.*?SHARED:(\d+)", text):
-        largest[name] = max(largest[name], int(size))
-    return largest
+    sizes, architecture, name = {}, None, None
+    for line in text.splitlines():
+        if match := re.search(r"\barch = sm_(\d+)", line):
+            architecture = int(match.group(1))
+        elif match := re.search(r"Function _Z\d+([a-z0-9_]+)ILi\d+E", line):
+            name = match.group(1)
+        elif match := re.search(r"SHARED:(\d+)", line):
+            sizes[architecture, name] = int(match.group(1)) - (1024 if architecture >= 90 else 0)
+    return sizes
 
 
 # Barriers by ladder and rung. The paper gives those of BP1.0 (5 M + 1 to kernel 6, then 5) and of
@@ -148,9 +153,11 @@ def check_factor_loads(ladder, n, rung, where):
 
 def check_object(cuobjdump, ladder, order, path):
     n, M = order + 1, order + 2
-    for name, size in shared_bytes(cuobjdump, path).items():
-        check(size <= 48 * 1024, f"{name} N = {order}: {size} bytes of shared memory")
-    kernels = disassemble(cuobjdump, path)
+    kernels, sizes = disassemble(cuobjdump, path), shared_bytes(cuobjdump, path)
+    check(len(sizes) == len(kernels), f"{ladder} N = {order}: shared memory of {len(sizes)} kernels")
+    for (architecture, name), size in sizes.items():
+        check(0 < size <= 48 * 1024,
+              f"{name} N = {order} sm_{architecture}: {size} bytes of shared memory")
     for architecture in sorted({a for a, _ in kernels}):
         where = f"{ladder} N = {order} {architecture}"
         rung = {int(name[len(ladder) + 1:]): code for (a, name), code in kernels.items()
