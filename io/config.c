@@ -81,6 +81,30 @@ static sp_status set_group(sp_config *config, const sp_key *key, const sp_ini_en
   return SP_OK;
 }
 
+/* A line NAME = x y z of [probe]: in the place of an earlier one of that name, or at the end. */
+static sp_status set_probe(sp_config *config, const sp_key *key, const sp_ini_entry *entry,
+                           const char *where) {
+  sp_probe_entry *entries = config->probes.entries;
+  int i = 0;
+  while (i < config->probes.count && strcmp(entries[i].name, entry->key) != 0) i++;
+  if (i == config->probes.count) {
+    entries = realloc(entries, ((size_t)i + 1) * sizeof *entries);
+    if (!entries) return sp_fail(SP_ERR_SYSTEM, "out of memory: %d probes", i + 1);
+    entries[i] = (sp_probe_entry){.name = NULL};
+    config->probes.entries = entries;
+    config->probes.count = i + 1;
+  }
+  SP_TRY(sp_copy_text(entry->key, &entries[i].name));
+  SP_TRY(sp_copy_text(where, &entries[i].where));
+  return sp_key_set(key, entry->value, where, entries[i].point);
+}
+
+static sp_status set_named(sp_config *config, const sp_key *key, const sp_ini_entry *entry,
+                           const char *where) {
+  return strcmp(key->section, "probe") == 0 ? set_probe(config, key, entry, where)
+                                            : set_group(config, key, entry, where);
+}
+
 static sp_status assign(struct reader *reader, const char *place, const sp_ini_entry *entry) {
   sp_config *config = reader->config;
   const sp_key *key = sp_key_find(entry->section, entry->key);
@@ -90,7 +114,7 @@ static sp_status assign(struct reader *reader, const char *place, const sp_ini_e
   char *where = NULL;
   SP_TRY(make_where(place, entry, &where));
   sp_status status = key->name ? sp_key_set(key, entry->value, where, field_of(config, key))
-                               : set_group(config, key, entry, where);
+                               : set_named(config, key, entry, where);
   if (status == SP_OK && strcmp(key->section, "boundary") == 0 && !config->boundary.where)
     status = sp_copy_text(where, &config->boundary.where);
   if (status == SP_OK) {
@@ -312,11 +336,16 @@ void sp_config_destroy(sp_config **config) {
   for (int k = 0; k < sp_key_count; k++) {
     if (sp_keys[k].name)
       sp_key_clear(&sp_keys[k], field_of(*config, &sp_keys[k]));
-    else
+    else if (sp_keys[k].type == SP_KEY_CONDITION)
       for (int i = 0; i < (*config)->boundary.count; i++)
         sp_key_clear(&sp_keys[k], &(*config)->boundary.entries[i]);
   }
   free((*config)->boundary.entries);
+  for (int i = 0; i < (*config)->probes.count; i++) {
+    free((*config)->probes.entries[i].name);
+    free((*config)->probes.entries[i].where);
+  }
+  free((*config)->probes.entries);
   free((*config)->boundary.where);
   free((*config)->mesh.where);
   free(*config);
@@ -333,7 +362,13 @@ static void print_section(const sp_key *key, FILE *stream) {
 static void print_config(const sp_config *config, FILE *stream) {
   for (const sp_key *key = sp_keys; key < sp_keys + sp_key_count; key++) {
     print_section(key, stream);
-    for (int i = 0; !key->name && i < config->boundary.count; i++) {
+    const bool groups = !key->name && key->type == SP_KEY_CONDITION;
+    for (int i = 0; !key->name && !groups && i < config->probes.count; i++) {
+      fprintf(stream, "%s = ", config->probes.entries[i].name);
+      sp_key_print(key, config->probes.entries[i].point, stream);
+      fputc('\n', stream);
+    }
+    for (int i = 0; groups && i < config->boundary.count; i++) {
       fprintf(stream, "%s = ", config->boundary.entries[i].group);
       sp_key_print(key, &config->boundary.entries[i], stream);
       fputc('\n', stream);

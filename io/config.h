@@ -51,6 +51,13 @@ typedef struct sp_boundary_entry {
   sp_formula formula; /* without text: derived from the solution */
 } sp_boundary_entry;
 
+/* One line of [probe]: name = x y z. */
+typedef struct sp_probe_entry {
+  char *name;
+  char *where; /* "case.ini:12: probe.name", to head messages */
+  double point[3];
+} sp_probe_entry;
+
 typedef struct sp_config {
   struct {
     sp_shape shape;  /* box, unless mesh.file is given */
@@ -88,6 +95,10 @@ typedef struct sp_config {
   struct {
     char *log, *field; /* paths relative to the working directory; "" writes none */
   } output;
+  struct {
+    sp_probe_entry *entries; /* in the order of the file */
+    int count;
+  } probes;
 } sp_config;
 
 /* Rank 0 reads `path` and broadcasts its text; every rank parses it and the overrides, so that all

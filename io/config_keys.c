@@ -264,6 +264,13 @@ const sp_key sp_keys[] = {
      .optional = true,
      .fallback = "run.hdf",
      .help = "solution (VTKHDF); empty writes none"},
+
+    {.section = "probe",
+     .name = NULL,
+     .type = SP_KEY_NUMBER,
+     .count = 3,
+     ANY_NUMBER,
+     .help = "NAME = x y z, one line for each point at which the solution is wanted"},
 };
 const int sp_key_count = sizeof sp_keys / sizeof sp_keys[0];
 

@@ -20,7 +20,7 @@ typedef enum sp_key_type {
 
 typedef struct sp_key {
   const char *section;
-  const char *name; /* NULL: any name that no other row of the section has, a boundary group */
+  const char *name; /* NULL: any name that no other row of the section has: a group, a probe */
   sp_key_type type;
   size_t offset; /* of the field in sp_config */
   int count;     /* of the integers or numbers: 1 or 3 */

@@ -10,6 +10,7 @@
 #include "operators/operator.h"
 #include "solver/field.h"
 #include "solver/null_space.h"
+#include "solver/probe.h"
 #include "solver/problem.h"
 #include "solver/profile.h"
 #include "solver/report.h"
@@ -24,6 +25,7 @@ typedef struct sp_case {
   sp_device *device;
   sp_report *report; /* NULL for one of a series */
 
+  sp_probes *probes; /* NULL for one of a series */
   sp_numbering *numbering;
   sp_exchange *exchange; /* until the operator takes it over */
   sp_problem *problem;
@@ -62,6 +64,7 @@ static void release(sp_case *c) {
   sp_problem_destroy(&c->problem);
   sp_exchange_destroy(&c->exchange);
   sp_numbering_destroy(&c->numbering);
+  sp_probes_destroy(&c->probes);
 }
 
 /* A fault of an element is a fault of the file that it came from. */
@@ -256,8 +259,10 @@ static sp_status write_results(sp_case *c, sp_results *results) {
   }
   char reason[512];
   snprintf(reason, sizeof reason, "%s", sp_error_message());
+  SP_TRY(sp_probes_evaluate(c->probes, c->problem, c->mesh, c->numbering, c->solution));
   SP_TRY(sp_report_results(c->report, &results->profile, &results->cg,
                            results->have_norms ? &results->norms : NULL));
+  sp_report_probes(c->report, c->probes, results->have_norms);
   return written ? sp_fail(written, "%s", reason) : SP_OK;
 }
 
@@ -304,7 +309,8 @@ static sp_status run(MPI_Comm comm, const sp_config *config, sp_report *report,
   SP_TRY(sp_case_base_create(comm, config, &base));
   results->profile = base.profile;
   sp_case c = begin(&base, config, report);
-  sp_status status = solve(&c, results);
+  sp_status status = sp_probes_create(config, base.mesh, &c.probes);
+  if (!status) status = solve(&c, results);
   if (!status || status == SP_ERR_NOT_CONVERGED) {
     char reason[512];
     snprintf(reason, sizeof reason, "%s", sp_error_message());

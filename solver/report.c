@@ -233,6 +233,43 @@ void sp_report_table(sp_report *report, const char *name, int column_count,
                  sp_run_log_table(report->log, name, column_count, columns, row_count, cells));
 }
 
+static void log_probes(sp_report *report, const sp_probes *probes, bool have_errors) {
+  static const sp_log_column columns[] = {{"name", "1", SP_LOG_TEXT}, {"x", "1", SP_LOG_REAL},
+                                          {"y", "1", SP_LOG_REAL},    {"z", "1", SP_LOG_REAL},
+                                          {"u", "1", SP_LOG_REAL},    {"error", "1", SP_LOG_REAL}};
+  const int width = have_errors ? 6 : 5;
+  sp_log_cell *cells;
+  sp_status status = sp_allocate((size_t)(probes->count * width), sizeof *cells, "probes", &cells);
+  if (!status) {
+    sp_log_cell *cell = cells;
+    for (int p = 0; p < probes->count; p++) {
+      const sp_probe *probe = &probes->list[p];
+      (cell++)->text = probe->name;
+      for (int d = 0; d < 3; d++) (cell++)->real = probe->point[d];
+      (cell++)->real = probe->value;
+      if (have_errors) (cell++)->real = probe->error;
+    }
+    status = sp_run_log_table(report->log, "probes", width, columns, probes->count, cells);
+  }
+  keep_failure(report, status);
+  free(cells);
+}
+
+void sp_report_probes(sp_report *report, const sp_probes *probes, bool have_errors) {
+  sp_terminal *t = report->terminal;
+  if (probes->count == 0) return;
+  if (logs(report)) log_probes(report, probes, have_errors);
+  sp_terminal_print(t, "\n  %-16s %12s %12s %12s %20s%s\n", "probe", "x", "y", "z", "u",
+                    have_errors ? "      error" : "");
+  for (int p = 0; p < probes->count; p++) {
+    const sp_probe *probe = &probes->list[p];
+    sp_terminal_print(t, "  %-16s %12g %12g %12g %20.12g", probe->name, probe->point[0],
+                      probe->point[1], probe->point[2], probe->value);
+    if (have_errors) sp_terminal_print(t, " %10.2e", probe->error);
+    sp_terminal_print(t, "\n");
+  }
+}
+
 /* Largest resident size of any rank, and the sum, in bytes. */
 static void measure_memory(MPI_Comm comm, double *largest, double *sum) {
   struct rusage usage;

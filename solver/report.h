@@ -6,6 +6,7 @@
 #include "operators/operator.h"
 #include "solver/cg.h"
 #include "solver/errors.h"
+#include "solver/probe.h"
 #include "solver/problem.h"
 #include "solver/profile.h"
 
@@ -30,6 +31,10 @@ sp_status sp_report_iteration(const sp_cg_iteration *iteration, void *report);
 /* Phases, throughput, errors (norms may be NULL): tables and log. Collective. */
 sp_status sp_report_results(sp_report *report, const sp_profile *profile,
                             const sp_cg_result *result, const sp_error_norms *norms);
+
+/* The solution at the probes: a table, and /probes in the log (name, x, y, z, u and, where there is
+ * an exact solution, error); neither without probes. Local. */
+void sp_report_probes(sp_report *report, const sp_probes *probes, bool have_errors);
 
 /* The phase table alone, for a series of cases. Collective. */
 void sp_report_phases(sp_report *report, const sp_profile *profile);

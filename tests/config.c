@@ -373,7 +373,7 @@ static void test_syntax(void) {
       {"[gmsh]\n", "case.ini:1: unknown section [gmsh]; did you mean [mesh]?"},
       {"[quux]\na = 1",
        "case.ini:1: unknown section [quux]; known are mesh, discretization, problem, boundary, "
-       "solver, backend, output"},
+       "solver, backend, output, probe"},
       {"[discretization]\r\n\r\nordr = 7",
        "case.ini:3: unknown key 'ordr' in [discretization]; did you mean 'order'?"},
       {"[discretization]\nOrder = 7",
@@ -605,6 +605,23 @@ static void check_round_trip(const sp_config *config, const char *path) {
   }
   sp_config_destroy(&again);
   free(first);
+}
+
+static void test_probes(void) {
+  check_error("[probe]\ntip = 0 1", NULL, "case.ini:2: probe.tip: expected 3 numbers, found '0 1'");
+  check_error("[probe]\ntip =", NULL, "case.ini:2: probe.tip: expected 3 numbers, found nothing");
+  sp_config *config = read_case("[probe]\ntip of it = 0 1 -2.5\nroot = 0.1 0 0\n",
+                                (const char *const[]){"probe.root=3 2 1", NULL});
+  if (config) {
+    CHECK(config->probes.count == 2, "%d probes", config->probes.count);
+    CHECK_TEXT(config->probes.entries[0].name, "tip of it");
+    CHECK_TEXT(config->probes.entries[0].where, "case.ini:2: probe.tip of it");
+    CHECK_TEXT(config->probes.entries[1].name, "root");
+    CHECK(config->probes.entries[0].point[2] == -2.5 && config->probes.entries[1].point[0] == 3,
+          "points");
+    check_round_trip(config, "sub/again.ini");
+  }
+  sp_config_destroy(&config);
 }
 
 static void test_outputs(void) {
@@ -850,6 +867,7 @@ int main(int argc, char **argv) {
   test_overrides();
   test_mesh();
   test_outputs();
+  test_probes();
   test_round_trip();
   test_files();
   test_locale();

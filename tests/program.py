@@ -110,6 +110,8 @@ def bad_inputs():
         ([good, "mesh.elements=3 1 1"], None),  # too few elements for 4 ranks only
         ([good, "mesh.elements=2000000000 2000000000 2000000000"], "sp_solve: "),
         ([good, "mesh.upper=1 0 1"], "sp_solve: "),
+        ([good, "probe.tip=0.5 0.5 3"], "probe.tip", "(0.5, 0.5, 3)", "outside the mesh"),
+        ([good, "probe.tip=0.5 0.5"], "probe.tip", "expected 3 numbers"),
         ([good, "output.log=absent/run.h5"], "cannot write log absent/run.h5", "No such file"),
         ([good, "output.field=absent/run.hdf"], "cannot write field absent/run.hdf",
          "No such file"),
@@ -219,6 +221,14 @@ def good_runs():
         os.remove("run.h5")
         os.remove("run.hdf")
         check(not [n for n in os.listdir() if n.endswith(".tmp")], f"left over: {os.listdir()}")
+    values = set()
+    for ranks in 1, 4:
+        run = Run(ranks, ["good.ini", "solver.tolerance=1e-12", "probe.middle=0.5 0.5 0.5"])
+        run.expect(ranks, 0)
+        found = re.search(r"^ *middle +0.5 +0.5 +0.5 +(\S+) +\S+$", run.out, re.MULTILINE)
+        check(found, f"{run.name}: no probe in {run.out!r}")
+        values.add(found.group(1)[:10] if found else None)
+    check(len(values) == 1, f"probes on 1 and 4 ranks: {values}")
     run = Run(2, ["-q", "good.ini"]).expect(2, 0)
     check(run.out + run.err == "", f"{run.name}: {run.out!r} {run.err!r}")
 

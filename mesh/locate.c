@@ -1,0 +1,100 @@
+#include "mesh/locate.h"
+
+#include <math.h>
+
+#include "mesh/reference.h"
+
+static const double *lattice_of(const sp_hexes *hexes, sp_lid element) {
+  return &hexes->lattice[(size_t)element * (size_t)sp_hexes_lattice_size(hexes) * 3];
+}
+
+/* x(r) - point and the columns dx/dr, dx/ds, dx/dt. */
+static void evaluate(const sp_hexes *hexes, sp_lid element, const double point[3],
+                     const double reference[3], double gap[3], double columns[3][3]) {
+  const int n = hexes->map_order + 1;
+  const double *lattice = lattice_of(hexes, element);
+  double nodes[SP_MAX_NQ], value[3][SP_MAX_NQ], slope[3][SP_MAX_NQ];
+  for (int i = 0; i < n; i++) nodes[i] = -1 + 2.0 * i / hexes->map_order;
+  for (int d = 0; d < 3; d++) {
+    sp_interpolation_matrix(n, nodes, 1, &reference[d], value[d]);
+    sp_derivative_matrix(n, nodes, 1, &reference[d], slope[d]);
+    gap[d] = -point[d];
+    columns[0][d] = columns[1][d] = columns[2][d] = 0;
+  }
+  for (int k = 0; k < n; k++)
+    for (int j = 0; j < n; j++)
+      for (int i = 0; i < n; i++, lattice += 3)
+        for (int d = 0; d < 3; d++) {
+          gap[d] += value[0][i] * value[1][j] * value[2][k] * lattice[d];
+          columns[0][d] += slope[0][i] * value[1][j] * value[2][k] * lattice[d];
+          columns[1][d] += value[0][i] * slope[1][j] * value[2][k] * lattice[d];
+          columns[2][d] += value[0][i] * value[1][j] * slope[2][k] * lattice[d];
+        }
+}
+
+static double triple(const double a[3], const double b[3], const double c[3]) {
+  return a[0] * (b[1] * c[2] - b[2] * c[1]) + a[1] * (b[2] * c[0] - b[0] * c[2]) +
+         a[2] * (b[0] * c[1] - b[1] * c[0]);
+}
+
+/* Newton's method from `reference`; the iterate stays near the cube, where the map is one to one,
+ * and a step that would leave it is cut. */
+static bool newton(const sp_hexes *hexes, sp_lid element, const double point[3],
+                   double reference[3]) {
+  static const double NEAR = 1.5, SMALL = 1e-12;
+  for (int iteration = 0; iteration < 50; iteration++) {
+    double gap[3], columns[3][3], largest = 0;
+    evaluate(hexes, element, point, reference, gap, columns);
+    const double determinant = triple(columns[0], columns[1], columns[2]);
+    if (determinant == 0) return false;
+    const double step[3] = {triple(gap, columns[1], columns[2]) / determinant,
+                            triple(columns[0], gap, columns[2]) / determinant,
+                            triple(columns[0], columns[1], gap) / determinant};
+    for (int d = 0; d < 3; d++) {
+      reference[d] = fmax(-NEAR, fmin(NEAR, reference[d] - step[d]));
+      largest = fmax(largest, fabs(step[d]));
+    }
+    if (largest <= SMALL) return true;
+  }
+  return false;
+}
+
+bool sp_locate_in_element(const sp_hexes *hexes, sp_lid element, const double point[3],
+                          double reference[3]) {
+  static const double OUTSIDE = 1 + 1e-8;
+  /* From the centre, then from the middle of each octant: strongly bent elements need that. */
+  for (int start = -1; start < SP_CORNERS; start++) {
+    for (int d = 0; d < 3; d++) reference[d] = start < 0 ? 0 : (start >> d & 1) - 0.5;
+    if (!newton(hexes, element, point, reference)) continue;
+    bool inside = true;
+    for (int d = 0; d < 3; d++) {
+      inside = inside && fabs(reference[d]) <= OUTSIDE;
+      reference[d] = fmax(-1, fmin(1, reference[d]));
+    }
+    return inside;
+  }
+  return false;
+}
+
+/* Whether the box around the element's lattice, made wider by its own half to all sides, holds the
+ * point: curved elements bulge out of the box around their lattice, but by less. */
+static bool may_hold(const sp_hexes *hexes, sp_lid element, const double point[3]) {
+  const int points = sp_hexes_lattice_size(hexes);
+  const double *lattice = lattice_of(hexes, element);
+  for (int d = 0; d < 3; d++) {
+    double low = lattice[d], high = lattice[d];
+    for (int p = 1; p < points; p++) {
+      low = fmin(low, lattice[3 * p + d]);
+      high = fmax(high, lattice[3 * p + d]);
+    }
+    const double margin = 0.5 * (high - low);
+    if (!(point[d] >= low - margin && point[d] <= high + margin)) return false;
+  }
+  return true;
+}
+
+sp_lid sp_locate(const sp_hexes *hexes, const double point[3], double reference[3]) {
+  for (sp_lid e = 0; e < hexes->count; e++)
+    if (may_hold(hexes, e, point) && sp_locate_in_element(hexes, e, point, reference)) return e;
+  return -1;
+}

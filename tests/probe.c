@@ -1,0 +1,154 @@
+/* Probes: the inverse of an element's map, who answers, and what. */
+#include "solver/probe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "mesh/locate.h"
+#include "mesh/reference.h"
+#include "tests/check.h"
+#include "tests/deformed_box.h"
+
+enum { ORDER = 3, PLACES = 5 };
+
+/* Reference points: within an element, on a face, on an edge, at a corner. */
+static const double places[PLACES][3] = {
+    {0.3, -0.7, 0.95}, {-0.999, 0.1, 0.5}, {1, 0.2, -0.4}, {0.6, -1, 1}, {1, 1, 1}};
+enum { INTERIOR_PLACES = 2 };
+
+static void map_point(const sp_hexes *hexes, sp_lid element, const double reference[3],
+                      double point[3]) {
+  const int n = hexes->map_order + 1;
+  double lattice[SP_MAX_NQ], basis[3][SP_MAX_NQ];
+  for (int i = 0; i < n; i++) lattice[i] = -1 + 2.0 * i / hexes->map_order;
+  for (int d = 0; d < 3; d++) sp_interpolation_matrix(n, lattice, 1, &reference[d], basis[d]);
+  const double *corner = &hexes->lattice[(size_t)element * (size_t)(n * n * n) * 3];
+  for (int d = 0; d < 3; d++) point[d] = 0;
+  for (int q = 0; q < n * n * n; q++)
+    for (int d = 0; d < 3; d++)
+      point[d] += basis[0][q % n] * basis[1][q / n % n] * basis[2][q / (n * n)] * corner[3 * q + d];
+}
+
+/* Newton's method ends at a step of 1e-12; the elements here are of size one and their maps have
+ * condition numbers below 100. */
+static void check_inverse(const deformed_box *box) {
+  const sp_hexes *hexes = box->whole->hexes;
+  for (sp_lid e = 0; e < hexes->count; e++)
+    for (int p = 0; p < PLACES; p++) {
+      double point[3], back[3], reference[3];
+      map_point(hexes, e, places[p], point);
+      const sp_lid found = sp_locate(hexes, point, reference);
+      CHECK(p >= INTERIOR_PLACES || found == e, "place %d of element %d is found in %d", p, e,
+            found);
+      CHECK(found >= 0, "place %d of element %d is in none", p, e);
+      if (found < 0) continue;
+      map_point(hexes, found, reference, back);
+      for (int d = 0; d < 3; d++) {
+        CHECK_CLOSE(back[d], point[d], 1e-10);
+        if (found == e) CHECK_CLOSE(reference[d], places[p][d], 1e-10);
+      }
+    }
+}
+
+/* Degree 3 lies in the space of trilinear elements of order 3, degree 1 in that of curved ones of
+ * map order 3. */
+static double polynomial(bool curved, const double p[3]) {
+  const double linear = 0.3 + p[0] - 2 * p[1] + 0.5 * p[2];
+  return curved ? linear : linear * linear * linear + p[0] * p[1] * p[2];
+}
+
+static sp_config *read_probes(int count, const double (*points)[3]) {
+  enum { LENGTH = 128 };
+  char(*texts)[LENGTH] = test_allocate((size_t)count + 1, sizeof *texts);
+  const char **overrides = test_allocate((size_t)count + 1, sizeof *overrides);
+  snprintf(texts[0], LENGTH, "problem.forcing=1");
+  for (int p = 0; p < count; p++)
+    snprintf(texts[p + 1], LENGTH, "probe.p%d=%.17g %.17g %.17g", p, points[p][0], points[p][1],
+             points[p][2]);
+  for (int p = 0; p <= count; p++) overrides[p] = texts[p];
+  sp_config *config;
+  CHECK(!sp_config_read(MPI_COMM_WORLD, NULL, count + 1, overrides, &config), "%s",
+        sp_error_message());
+  free(texts);
+  free(overrides);
+  return config;
+}
+
+/* Points of all elements, whichever rank holds them, get the polynomial's value on all ranks.
+ * Lagrange interpolation and the inverse map leave a few hundred roundings. */
+static void check_values(const deformed_box *box, bool curved) {
+  const sp_hexes *whole = box->whole->hexes;
+  const int count = whole->count * PLACES;
+  double(*points)[3] = test_allocate((size_t)count, sizeof *points);
+  for (int p = 0; p < count; p++) map_point(whole, p / PLACES, places[p % PLACES], points[p]);
+  sp_config *config = read_probes(count, (const double(*)[3])points);
+
+  const size_t nodes = element_nodes(box);
+  double *x = test_allocate((size_t)box->numbering->local, sizeof *x);
+  double *xyz = test_allocate(3 * nodes, sizeof *xyz);
+  for (sp_lid e = 0; e < box->mesh->hexes->count; e++) {
+    sp_hexes_coordinates(box->mesh->hexes, e, ORDER + 1, sp_reference_get(ORDER)->gll.nodes, xyz);
+    for (size_t n = 0; n < nodes; n++)
+      x[box->numbering->nodes[(size_t)e * nodes + n]] =
+          polynomial(curved, (double[3]){xyz[n], xyz[nodes + n], xyz[2 * nodes + n]});
+  }
+  const sp_problem problem = {.kind = SP_BP35};
+  sp_probes *probes;
+  CHECK(!sp_probes_create(config, box->mesh, &probes), "%s", sp_error_message());
+  if (!probes) return;
+  CHECK(!sp_probes_evaluate(probes, &problem, box->mesh, box->numbering, x), "%s",
+        sp_error_message());
+  int answers = 0;
+  for (int p = 0; p < count; p++) {
+    CHECK_CLOSE(probes->list[p].value, polynomial(curved, points[p]), 1e-10);
+    answers += probes->list[p].element >= 0;
+  }
+  MPI_Allreduce(MPI_IN_PLACE, &answers, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  CHECK(answers == count, "%d ranks answer for %d probes", answers, count);
+  sp_probes_destroy(&probes);
+  sp_config_destroy(&config);
+  free(points);
+  free(x);
+  free(xyz);
+}
+
+static void check_outside(const deformed_box *box) {
+  const double points[][3] = {{0.5, 0.5, 0.5}, {1e3, 0.5, 0.5}};
+  sp_config *config = read_probes(2, points);
+  sp_probes *probes;
+  CHECK(sp_probes_create(config, box->mesh, &probes) == SP_ERR_INPUT && !probes,
+        "a point far away is found");
+  CHECK(strstr(sp_error_message(), "probe.p1=") && strstr(sp_error_message(), "outside the mesh"),
+        "%s", sp_error_message());
+  sp_config_destroy(&config);
+}
+
+/* A point counts as outside from 1e-8 of half an element's width on, and not before. */
+static void check_edge(void) {
+  sp_hexes *hexes;
+  double reference[3];
+  CHECK(!sp_hexes_create(1, 1, 0, 0, &hexes), "%s", sp_error_message());
+  for (int c = 0; c < SP_CORNERS; c++)
+    for (int d = 0; d < 3; d++) hexes->lattice[3 * c + d] = 2 * (c >> d & 1) - 1;
+  CHECK(sp_locate(hexes, (double[3]){1 + 5e-9, 0, 0}, reference) == 0 && reference[0] == 1,
+        "rounding puts a point on the boundary outside");
+  CHECK(sp_locate(hexes, (double[3]){0, -1 - 2e-8, 0}, reference) == -1, "outside, but found");
+  CHECK(sp_locate(hexes, (double[3]){0, NAN, 0}, reference) == -1, "NaN is found");
+  sp_hexes_destroy(&hexes);
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  for (int map_order = 1; map_order <= 3; map_order += 2) {
+    deformed_box box;
+    deformed_box_create(MPI_COMM_WORLD, (const int[3]){3, 2, 4}, map_order, ORDER, &box);
+    check_inverse(&box);
+    check_values(&box, map_order > 1);
+    check_outside(&box);
+    deformed_box_destroy(&box);
+  }
+  check_edge();
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}
