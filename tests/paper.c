@@ -129,11 +129,20 @@ static void check_kernel(const bench *b, const sp_paper_kernel *kernel, const da
   free(result);
 }
 
+/* Whether an order up to `highest` was built: the first ladder has them all. */
+static bool any_built(const sp_paper_kernel *kernels, int highest) {
+  bool any = false;
+  for (int order = 1; order <= highest; order++) any |= kernels[0].order[order].launch != NULL;
+  return any;
+}
+
 /* Ladders in the paper's order, rungs from 1, orders where they fit and nowhere else. */
 static void check_table(const sp_paper_kernel *kernels, int count) {
   int row = 0;
+  CHECK(any_built(kernels, SP_MAX_ORDER), "no order was built");
   for (int problem = 0; problem < PROBLEMS; problem++)
-    for (int threads = 2; threads <= 3; threads++)
+    for (int threads = 2; threads <= 3; threads++) {
+      if (!any_built(kernels, highest_order[problem][threads])) continue;
       for (int number = 1; number <= rungs[problem][threads]; number++, row++) {
         if (row >= count) continue;
         const sp_paper_kernel *kernel = &kernels[row];
@@ -148,7 +157,9 @@ static void check_table(const sp_paper_kernel *kernels, int count) {
                 "%s %dD kernel %d at N = %d", PROBLEM_NAMES[problem], threads, number, order);
         }
       }
-  CHECK(row == ROWS && count == ROWS, "%d rows, %d expected", count, row);
+    }
+  CHECK(count == row, "%d rows, %d expected", count, row);
+  if (any_built(kernels, 8)) CHECK(count == ROWS, "%d rows of %d", count, ROWS);
 }
 
 static void check_order(const bench *b, const sp_paper_kernel *kernels, int count, int order) {

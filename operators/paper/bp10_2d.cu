@@ -96,9 +96,10 @@ __global__ __launch_bounds__((N + 2) * (N + 2)) void bp10_2d_2(input I, input J,
   }
 }
 
-// Each thread copies its column of q to an array of its own at the beginning and collects its
-// column of the result in another: both cross global memory once. (Arrays that are indexed in loops
-// become registers only where the loops are unrolled, from kernel 6.)
+// Each thread copies its column of q to an array of its own at the beginning. The column of the
+// result gets one too, which the paper does not name: without it the sums of kernels 1 and 2 would
+// go on crossing global memory once a slice. (Arrays that are indexed in loops become registers
+// only where the loops are unrolled, from kernel 6.)
 template <int N>
 __global__ __launch_bounds__((N + 2) * (N + 2)) void bp10_2d_3(input I, input J, input q,
                                                                double *aq) {

@@ -2,11 +2,11 @@
 // Section "Optimizing Benchmark Problem 3.5"; Algorithm 5). Compiled once an order, SP_ORDER.
 //
 // Thread (i, j) owns the column of nodes (i, j, k). G holds the seven factors of mesh/geometry.h.
-// What Algorithm 5 leaves open or mistakes is decided by the mathematics: D is the derivative l_i';
-// G is w |J| J^-1 J^-T; Sqtemp, which it does not declare, is a second cube beside s_tmps (in
-// global memory where two do not fit, Sqtemp_global [elements][Np]) and is what Sq1 is summed from,
-// while Sq2 is summed from s_tmps; line 17 means Sq_n += D_kn r_tmpt_k for all n, which r_Aq
-// collects.
+// What Algorithm 5 leaves open or mistakes is decided by the mathematics: D is the derivative l_i'
+// (the paper's definition lacks the prime); G is w |J| J^-1 J^-T (it writes J^T J); Sqtemp, which
+// it does not declare, is a second cube beside s_tmps (in global memory where two do not fit,
+// Sqtemp_global [elements][Np]) and is what Sq1 is summed from, while Sq2 is summed from s_tmps;
+// line 17 means Sq_n += D_kn r_tmpt_k for all n, which r_Aq collects.
 #include "operators/paper/kernel.h"
 
 // Two cubes and D in the 48 KB of static shared memory that a block has.

@@ -58,7 +58,8 @@ typedef struct sp_paper_kernel {
   sp_paper_instance order[SP_MAX_ORDER + 1];    /* by N; [0] is empty */
 } sp_paper_kernel;
 
-/* The table, in the order above, and its number of rows: 42, or 0 in a program built without. */
+/* The table, in the order above, and its number of rows: 42, or 0 in a program built without. (A
+ * ladder for which no order was built, see SP_PAPER_ORDERS, has no rows.) */
 const sp_paper_kernel *sp_paper_kernels(int *count);
 
 /* Send the matrices D, D~ and I of an order to the device: once, before its first launch there.
