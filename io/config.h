@@ -27,7 +27,7 @@ typedef enum sp_geometry_kind {
   SP_GEOMETRY_STORED,
   SP_GEOMETRY_TRILINEAR
 } sp_geometry_kind;
-typedef enum sp_condition { SP_DIRICHLET, SP_NEUMANN, SP_ROBIN } sp_condition;
+typedef enum sp_condition { SP_DIRICHLET, SP_NEUMANN, SP_ROBIN, SP_PERIODIC } sp_condition;
 typedef enum sp_preconditioner_kind {
   SP_PRECONDITIONER_NONE,
   SP_PRECONDITIONER_JACOBI
@@ -40,15 +40,16 @@ typedef struct sp_formula {
   char *where; /* "case.ini:12: problem.solution", to head messages */
 } sp_formula;
 
-/* One line of [boundary]: group = condition [formula], or group = robin alpha[, formula]. Lines
- * keep the order of the file: where two Dirichlet groups meet, the first one listed gives the
- * value.
+/* One line of [boundary]: group = condition [formula], group = robin alpha[, formula], or group =
+ * periodic partner. Lines keep the order of the file: where two Dirichlet groups meet, the first
+ * one listed gives the value.
  */
 typedef struct sp_boundary_entry {
   char *group;
   sp_condition condition;
   sp_formula alpha;   /* robin alone has it */
-  sp_formula formula; /* without text: derived from the solution */
+  sp_formula formula; /* without text: derived from the solution; its place is the line's */
+  char *partner;      /* the other group of a periodic pair, else NULL */
 } sp_boundary_entry;
 
 /* One line of [probe]: name = x y z. */

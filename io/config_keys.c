@@ -24,7 +24,13 @@ static const char *const geometries[] = {[SP_GEOMETRY_AUTO] = "auto",
                                          [SP_GEOMETRY_STORED] = "stored",
                                          [SP_GEOMETRY_TRILINEAR] = "trilinear",
                                          NULL};
-static const char *const conditions[] = {
+static const char *const conditions[] = {[SP_DIRICHLET] = "dirichlet",
+                                         [SP_NEUMANN] = "neumann",
+                                         [SP_ROBIN] = "robin",
+                                         [SP_PERIODIC] = "periodic",
+                                         NULL};
+/* A default is for single faces, which a pair is not. */
+static const char *const default_conditions[] = {
     [SP_DIRICHLET] = "dirichlet", [SP_NEUMANN] = "neumann", [SP_ROBIN] = "robin", NULL};
 static const char *const preconditioners[] = {
     [SP_PRECONDITIONER_NONE] = "none", [SP_PRECONDITIONER_JACOBI] = "jacobi", NULL};
@@ -204,7 +210,7 @@ const sp_key sp_keys[] = {
      .name = "default",
      .type = SP_KEY_CONDITION,
      FIELD(boundary.fallback),
-     .choices = conditions,
+     .choices = default_conditions,
      .fallback = "dirichlet",
      .applies = is_boundary_given,
      .help = "faces of no group listed; without a formula, data come from solution"},
@@ -212,7 +218,8 @@ const sp_key sp_keys[] = {
      .name = NULL,
      .type = SP_KEY_CONDITION,
      .choices = conditions,
-     .help = "GROUP = dirichlet [G] | neumann [G] | robin ALPHA[, G], one line a boundary group"},
+     .help =
+         "GROUP = dirichlet [G] | neumann [G] | robin ALPHA[, G] | periodic OTHER, a line each"},
 
     {.section = "solver",
      .name = "tolerance",

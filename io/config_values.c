@@ -169,10 +169,11 @@ static sp_status set_part(const char *text, size_t length, const char *where, co
   return status;
 }
 
-/* What follows the name of a condition: nothing, a formula, or robin's two. */
+/* What follows the name of a condition: nothing, a formula, robin's two, or a group. */
 static sp_status set_condition(sp_condition condition, const char *text, const char *where,
                                sp_boundary_entry *entry) {
   sp_formula alpha = {NULL, NULL}, formula = {NULL, NULL};
+  char *partner = NULL;
   sp_status status;
   if (condition == SP_ROBIN) {
     const size_t length = first_argument(text);
@@ -185,18 +186,26 @@ static sp_status set_condition(sp_condition condition, const char *text, const c
                      where);
     status = set_part(text, length, where, "alpha", &alpha);
     if (status == SP_OK) status = set_part(rest, strlen(rest), where, "g", &formula);
+  } else if (condition == SP_PERIODIC) {
+    if (*text == '\0')
+      return sp_fail(SP_ERR_INPUT, "%s: expected periodic GROUP, found no group", where);
+    status = sp_copy_text(text, &partner);
+    if (status == SP_OK) status = set_formula("", where, &formula);
   } else {
     status = set_formula(text, where, &formula);
   }
   if (status != SP_OK) {
     free(alpha.text);
     free(alpha.where);
+    free(partner);
     return status;
   }
   free(entry->alpha.text);
   free(entry->alpha.where);
   free(entry->formula.text);
   free(entry->formula.where);
+  free(entry->partner);
+  entry->partner = partner;
   entry->alpha = alpha;
   entry->formula = formula;
   entry->condition = condition;
@@ -279,6 +288,7 @@ void sp_key_print(const sp_key *key, const void *field, FILE *stream) {
     if (entry->alpha.text)
       fprintf(stream, " %s%s", entry->alpha.text, entry->formula.text ? "," : "");
     if (entry->formula.text) fprintf(stream, " %s", entry->formula.text);
+    if (entry->partner) fprintf(stream, " %s", entry->partner);
     return;
   }
   }
@@ -293,6 +303,7 @@ void sp_key_clear(const sp_key *key, void *field) {
   } else if (key->type == SP_KEY_CONDITION) {
     sp_boundary_entry *entry = field;
     free(entry->group);
+    free(entry->partner);
     free(entry->alpha.text);
     free(entry->alpha.where);
     free(entry->formula.text);

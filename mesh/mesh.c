@@ -80,12 +80,14 @@ static sp_status order_elements(sp_mesh *mesh) {
   return status;
 }
 
-/* Exterior faces keep the surface that the mesh gave them; interior ones have none. */
+/* Exterior faces keep the surface that the mesh gave them, and so do those on periodic groups;
+ * other interior faces have none. */
 static void mark_surfaces(sp_mesh *mesh) {
   const sp_hexes *hexes = mesh->hexes;
   for (sp_lid e = 0; e < hexes->count; e++)
     for (int f = 0; f < SP_FACES; f++) {
       int *surface = &hexes->surfaces[e][f];
+      if (sp_periodic_has_surface(mesh->periodic, hexes, *surface)) continue;
       if (!sp_topology_is_exterior(mesh->topology, mesh->topology->slots[e][SP_FACE_SLOT + f]))
         *surface = SP_SURFACE_INTERIOR;
       else if (*surface < 0)
@@ -115,17 +117,25 @@ static sp_status check_elements(const sp_hexes *hexes) {
   return SP_OK;
 }
 
+/* Topology, and what follows from it. */
+static sp_status connect(sp_mesh *mesh) {
+  sp_topology_destroy(&mesh->topology);
+  mesh->halo_elements = 0;
+  mesh->unnamed_faces = 0;
+  SP_TRY(sp_topology_create(mesh->comm, mesh->hexes, mesh->periodic, &mesh->topology));
+  SP_TRY(sp_agree(mesh->comm, order_elements(mesh)));
+  mark_surfaces(mesh);
+  MPI_Allreduce(MPI_IN_PLACE, &mesh->unnamed_faces, 1, SP_MPI_GID, MPI_SUM, mesh->comm);
+  return SP_OK;
+}
+
 static sp_status build(sp_mesh *mesh) {
   MPI_Comm comm = mesh->comm;
   const sp_gid local = mesh->hexes->count;
   MPI_Allreduce(&local, &mesh->global_elements, 1, SP_MPI_GID, MPI_SUM, comm);
   if (mesh->global_elements == 0) return sp_fail(SP_ERR_INPUT, "the mesh has no elements");
   SP_TRY(sp_agree(comm, check_elements(mesh->hexes)));
-  SP_TRY(sp_topology_create(comm, mesh->hexes, &mesh->topology));
-  SP_TRY(sp_agree(comm, order_elements(mesh)));
-  mark_surfaces(mesh);
-  MPI_Allreduce(MPI_IN_PLACE, &mesh->unnamed_faces, 1, SP_MPI_GID, MPI_SUM, comm);
-  return SP_OK;
+  return connect(mesh);
 }
 
 sp_status sp_mesh_create(MPI_Comm comm, sp_hexes **hexes, sp_mesh **out) {
@@ -148,10 +158,17 @@ sp_status sp_mesh_create(MPI_Comm comm, sp_hexes **hexes, sp_mesh **out) {
   return status;
 }
 
+sp_status sp_mesh_identify(sp_mesh *mesh, int count, const sp_periodic_pair *pairs) {
+  if (count == 0) return SP_OK;
+  SP_TRY(sp_periodic_create(mesh->comm, mesh->hexes, count, pairs, &mesh->periodic));
+  return connect(mesh);
+}
+
 void sp_mesh_destroy(sp_mesh **mesh) {
   if (!*mesh) return;
   sp_hexes_destroy(&(*mesh)->hexes);
   sp_topology_destroy(&(*mesh)->topology);
+  sp_periodic_destroy(&(*mesh)->periodic);
   free(*mesh);
   *mesh = NULL;
 }

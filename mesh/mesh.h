@@ -12,9 +12,12 @@ typedef struct sp_mesh {
    * that an exchange can overlap with the rest. Both parts follow a Morton curve. */
   sp_hexes *hexes;
   sp_topology *topology;
+  sp_periodic *periodic; /* NULL, or what sp_mesh_identify identifies; topology holds it already */
   sp_lid halo_elements;
   sp_gid global_elements;
   sp_gid unnamed_faces; /* exterior faces that no group contains, over all ranks */
+  /* hexes->surfaces tells the surface of exterior faces, and of those that are identified with
+   * others: they are interior to the topology and keep their surface. */
 } sp_mesh;
 
 /* Take over *hexes (NULL afterwards, whatever happens), find the topology, order the elements, mark
@@ -24,9 +27,14 @@ typedef struct sp_mesh {
  * mesh without elements. Collective over `comm`. */
 sp_status sp_mesh_create(MPI_Comm comm, sp_hexes **hexes, sp_mesh **out);
 
+/* Make the mesh periodic: identify the faces of pairs of groups (mesh/periodic.h), once. Elements
+ * may change their order. After an error the mesh can only be destroyed. Errors: those of
+ * sp_periodic_create. Collective. */
+sp_status sp_mesh_identify(sp_mesh *mesh, int count, const sp_periodic_pair *pairs);
+
 /* Replace *mesh by its uniform refinement: every element becomes the eight images of the octants of
- * its reference cube, on the same rank. Meshes refined from one mesh are nested. Errors leave *mesh
- * NULL. Collective. */
+ * its reference cube, on the same rank; a periodic mesh stays so. Meshes refined from one mesh are
+ * nested. Errors leave *mesh NULL. Collective. */
 sp_status sp_mesh_refine(sp_mesh **mesh);
 
 /* The same without touching `coarse`: *out is a mesh of its own that the caller destroys. NULL

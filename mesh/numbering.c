@@ -19,26 +19,24 @@ void sp_face_places(int order, int face, int *places) {
     for (int a = 0; a < nq; a++) places[b * nq + a] = base + a * stride[low] + b * stride[high];
 }
 
-static void number_edge(const sp_gid vertices[SP_CORNERS], int slot, int order, sp_lid base,
-                        sp_lid *nodes) {
+/* `vertices` are those of the slot, sp_slot_vertices. */
+static void number_edge(const sp_gid vertices[4], int slot, int order, sp_lid base, sp_lid *nodes) {
   const int nq = order + 1, stride[3] = {1, nq, nq * nq}, d = (slot - SP_EDGE_SLOT) / 4;
   int corners[4];
   sp_slot_corners(slot, corners);
   int start = 0;
   for (int c = 0; c < 3; c++) start += (corners[0] >> c & 1) * order * stride[c];
-  const int flipped = vertices[corners[0]] > vertices[corners[1]];
+  const int flipped = vertices[0] > vertices[1];
   for (int p = 1; p < order; p++)
     nodes[start + p * stride[d]] = base + (flipped ? order - p : p) - 1;
 }
 
-static void number_face(const sp_gid vertices[SP_CORNERS], int slot, int order, sp_lid base,
-                        sp_lid *nodes) {
-  int corners[4], places[256], origin = 0;
-  sp_slot_corners(slot, corners);
+static void number_face(const sp_gid vertices[4], int slot, int order, sp_lid base, sp_lid *nodes) {
+  int places[256], origin = 0;
   sp_face_places(order, slot - SP_FACE_SLOT, places);
   for (int c = 1; c < 4; c++)
-    if (vertices[corners[c]] < vertices[corners[origin]]) origin = c;
-  const int swapped = vertices[corners[origin ^ 2]] < vertices[corners[origin ^ 1]];
+    if (vertices[c] < vertices[origin]) origin = c;
+  const int swapped = vertices[origin ^ 2] < vertices[origin ^ 1];
   for (int q = 1; q < order; q++)
     for (int p = 1; p < order; p++) {
       const int a = (origin & 1 ? order - p : p) - 1, b = (origin & 2 ? order - q : q) - 1;
@@ -47,15 +45,20 @@ static void number_face(const sp_gid vertices[SP_CORNERS], int slot, int order, 
     }
 }
 
-static void number_element(const sp_gid vertices[SP_CORNERS], const sp_lid slots[SP_SLOTS],
-                           const sp_lid *bases, sp_lid interior, int order, sp_lid *nodes) {
+static void number_element(const sp_mesh *mesh, sp_lid e, const sp_lid *bases, sp_lid interior,
+                           int order, sp_lid *nodes) {
   const int nq = order + 1;
+  const sp_lid *slots = mesh->topology->slots[e];
+  sp_gid vertices[4];
   for (int c = 0; c < SP_CORNERS; c++)
     nodes[((c >> 2) * nq * nq + (c >> 1 & 1) * nq + (c & 1)) * order] = bases[slots[c]];
-  for (int slot = SP_EDGE_SLOT; slot < SP_FACE_SLOT; slot++)
-    number_edge(vertices, slot, order, bases[slots[slot]], nodes);
-  for (int slot = SP_FACE_SLOT; slot < SP_SLOTS; slot++)
-    number_face(vertices, slot, order, bases[slots[slot]], nodes);
+  for (int slot = SP_EDGE_SLOT; slot < SP_SLOTS; slot++) {
+    sp_slot_vertices(mesh->periodic, mesh->hexes->vertices[e], slot, vertices);
+    if (slot < SP_FACE_SLOT)
+      number_edge(vertices, slot, order, bases[slots[slot]], nodes);
+    else
+      number_face(vertices, slot, order, bases[slots[slot]], nodes);
+  }
   for (int k = 1; k < order; k++)
     for (int j = 1; j < order; j++)
       for (int i = 1; i < order; i++) nodes[(k * nq + j) * nq + i] = interior++;
@@ -111,8 +114,8 @@ static sp_status number_nodes(const sp_mesh *mesh, sp_numbering *numbering, sp_l
   SP_TRY(sp_allocate(elements, sizeof *interiors, "element interiors", &interiors));
   const sp_status status = assign_bases(mesh, numbering, bases, interiors);
   for (size_t e = 0; e < elements && !status; e++)
-    number_element(mesh->hexes->vertices[e], mesh->topology->slots[e], bases, interiors[e],
-                   numbering->order, &numbering->nodes[e * np]);
+    number_element(mesh, (sp_lid)e, bases, interiors[e], numbering->order,
+                   &numbering->nodes[e * np]);
   free(interiors);
   return status;
 }

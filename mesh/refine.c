@@ -1,5 +1,6 @@
 /* Uniform refinement. The vertices of the refined mesh are the nodes of the numbering of degree 2,
  * so that refinement needs no communication of its own. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "mesh/numbering.h"
@@ -53,27 +54,64 @@ static sp_status refine_hexes(const sp_mesh *mesh, const sp_numbering *numbering
   return SP_OK;
 }
 
-static sp_status refine(const sp_mesh *coarse, sp_hexes **fine) {
+/* What refining a mesh needs and leaves: elements, and the pairs of groups to identify again. */
+typedef struct refined {
+  sp_hexes *hexes;
+  int pair_count;
+  sp_periodic_pair *pairs;
+} refined;
+
+/* The mesh as if it were not periodic: new vertices on either side of a period are two. */
+static sp_status number_plainly(const sp_mesh *mesh, sp_numbering **numbering) {
+  if (!mesh->periodic) return sp_numbering_create(mesh, 2, numbering);
+  sp_mesh plain = *mesh;
+  plain.periodic = NULL;
+  SP_TRY(sp_topology_create(mesh->comm, mesh->hexes, NULL, &plain.topology));
+  const sp_status status = sp_numbering_create(&plain, 2, numbering);
+  sp_topology_destroy(&plain.topology);
+  return status;
+}
+
+static void free_refined(refined *fine) {
+  sp_hexes_destroy(&fine->hexes);
+  free(fine->pairs);
+}
+
+static sp_status refine(const sp_mesh *coarse, refined *fine) {
   sp_numbering *numbering = NULL;
-  *fine = NULL;
-  sp_status status = sp_numbering_create(coarse, 2, &numbering);
-  if (!status) status = sp_agree(coarse->comm, refine_hexes(coarse, numbering, fine));
+  const sp_periodic_pair *pairs;
+  *fine = (refined){.pair_count = sp_periodic_pairs(coarse->periodic, &pairs)};
+  SP_TRY(number_plainly(coarse, &numbering));
+  const size_t count = (size_t)fine->pair_count;
+  sp_status status = refine_hexes(coarse, numbering, &fine->hexes);
+  if (!status) status = sp_allocate(count, sizeof *pairs, "periodic pairs", &fine->pairs);
+  if (!status && count > 0) memcpy(fine->pairs, pairs, count * sizeof *pairs);
+  status = sp_agree(coarse->comm, status);
   sp_numbering_destroy(&numbering);
-  if (status) sp_hexes_destroy(fine);
+  if (status) free_refined(fine);
+  return status;
+}
+
+/* Takes over `fine`. */
+static sp_status finish(MPI_Comm comm, refined *fine, sp_mesh **out) {
+  sp_status status = sp_mesh_create(comm, &fine->hexes, out);
+  if (!status) status = sp_mesh_identify(*out, fine->pair_count, fine->pairs);
+  free_refined(fine);
+  if (status) sp_mesh_destroy(out);
   return status;
 }
 
 sp_status sp_mesh_refined(const sp_mesh *coarse, sp_mesh **out) {
-  sp_hexes *fine;
+  refined fine;
   *out = NULL;
   SP_TRY(refine(coarse, &fine));
-  return sp_mesh_create(coarse->comm, &fine, out);
+  return finish(coarse->comm, &fine, out);
 }
 
 sp_status sp_mesh_refine(sp_mesh **mesh) {
   MPI_Comm comm = (*mesh)->comm;
-  sp_hexes *fine;
+  refined fine;
   const sp_status status = refine(*mesh, &fine);
   sp_mesh_destroy(mesh); /* before the finer one asks for memory */
-  return status ? status : sp_mesh_create(comm, &fine, mesh);
+  return status ? status : finish(comm, &fine, mesh);
 }

@@ -21,14 +21,25 @@ int sp_slot_corners(int slot, int corners[4]) {
   return 4;
 }
 
-static void make_key(const sp_gid vertices[SP_CORNERS], int slot, sp_gid key[4]) {
+int sp_slot_vertices(const sp_periodic *periodic, const sp_gid vertices[SP_CORNERS], int slot,
+                     sp_gid out[4]) {
   int corners[4];
+  sp_gid own[4];
   const int count = sp_slot_corners(slot, corners);
+  for (int c = 0; c < count; c++) own[c] = vertices[corners[c]];
+  sp_periodic_map(periodic, count, own, out);
+  return count;
+}
+
+static void make_key(const sp_periodic *periodic, const sp_gid vertices[SP_CORNERS], int slot,
+                     sp_gid key[4]) {
+  sp_gid known[4];
+  const int count = sp_slot_vertices(periodic, vertices, slot, known);
   for (int c = 0; c < 4; c++) key[c] = -1;
   for (int c = 0; c < count; c++) {
     int place = c;
-    for (; place > 0 && key[place - 1] > vertices[corners[c]]; place--) key[place] = key[place - 1];
-    key[place] = vertices[corners[c]];
+    for (; place > 0 && key[place - 1] > known[c]; place--) key[place] = key[place - 1];
+    key[place] = known[c];
   }
 }
 
@@ -82,14 +93,15 @@ static sp_status too_many_elements(const sp_topology *topology, sp_lid face) {
 }
 
 /* Number the entities in order of first encounter. */
-static sp_status collect_entities(const sp_hexes *hexes, sp_topology *topology, table *t) {
+static sp_status collect_entities(const sp_hexes *hexes, const sp_periodic *periodic,
+                                  sp_topology *topology, table *t) {
   size_t capacity = 64;
   SP_TRY(resize_keys(topology, capacity));
   SP_TRY(resize_table(t, 2 * capacity, topology->keys, 0));
   for (sp_lid e = 0; e < hexes->count; e++)
     for (int slot = 0; slot < SP_SLOTS; slot++) {
       sp_gid key[4];
-      make_key(hexes->vertices[e], slot, key);
+      make_key(periodic, hexes->vertices[e], slot, key);
       size_t cell = find_cell(t, topology->keys, key);
       if (!t->cells[cell]) {
         if ((size_t)topology->entities == capacity) {
@@ -301,7 +313,8 @@ static sp_status find_sharers(MPI_Comm comm, sp_topology *topology, directory *d
   return sp_agree(comm, store_replies(size, d, topology));
 }
 
-sp_status sp_topology_create(MPI_Comm comm, const sp_hexes *hexes, sp_topology **out) {
+sp_status sp_topology_create(MPI_Comm comm, const sp_hexes *hexes, const sp_periodic *periodic,
+                             sp_topology **out) {
   *out = NULL;
   sp_topology *topology = NULL;
   table t = {0};
@@ -311,7 +324,7 @@ sp_status sp_topology_create(MPI_Comm comm, const sp_hexes *hexes, sp_topology *
     status = sp_allocate((size_t)hexes->count, sizeof *topology->slots, "element entities",
                          &topology->slots);
   }
-  if (!status) status = collect_entities(hexes, topology, &t);
+  if (!status) status = collect_entities(hexes, periodic, topology, &t);
   free(t.cells);
   status = sp_agree(comm, status);
 

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "mesh/hexes.h"
+#include "mesh/periodic.h"
 
 enum { SP_SLOTS = 26, SP_EDGE_SLOT = 8, SP_FACE_SLOT = 20 };
 
@@ -25,10 +26,19 @@ typedef struct sp_topology {
 /* Corners of a slot in lexicographic order of their places: 1, 2 or 4; returns how many. Local. */
 int sp_slot_corners(int slot, int corners[4]);
 
-/* Entities of `hexes` by vertex numbers, sharers through a distributed directory (each entity's key
- * is hashed to a rank that knows all holders; no rank sees all). Errors: SP_ERR_INPUT if more than
- * two elements share a face. The caller destroys *out. Collective over `comm`. */
-sp_status sp_topology_create(MPI_Comm comm, const sp_hexes *hexes, sp_topology **out);
+/* Vertices of a slot of an element as entities are known by them, in the order of sp_slot_corners:
+ * those of the representative on a periodic boundary (`periodic` may be NULL), else the element's
+ * own. All elements that touch the entity get the same ones for the same points. Returns how many.
+ * Local. */
+int sp_slot_vertices(const sp_periodic *periodic, const sp_gid vertices[SP_CORNERS], int slot,
+                     sp_gid out[4]);
+
+/* Entities of `hexes` by vertex numbers, with what `periodic` (or NULL) identifies, sharers through
+ * a distributed directory (each entity's key is hashed to a rank that knows all holders; no rank
+ * sees all). Errors: SP_ERR_INPUT if more than two elements share a face. The caller destroys *out.
+ * Collective over `comm`. */
+sp_status sp_topology_create(MPI_Comm comm, const sp_hexes *hexes, const sp_periodic *periodic,
+                             sp_topology **out);
 
 /* NULL-safe; sets *topology to NULL. Local. */
 void sp_topology_destroy(sp_topology **topology);

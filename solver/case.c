@@ -8,6 +8,7 @@
 #include "mesh/box.h"
 #include "mesh/gmsh.h"
 #include "operators/operator.h"
+#include "solver/boundary.h"
 #include "solver/field.h"
 #include "solver/null_space.h"
 #include "solver/probe.h"
@@ -107,6 +108,7 @@ static sp_status make_mesh(MPI_Comm comm, const sp_config *config, sp_mesh **mes
   }
   SP_TRY(name_file(config, sp_mesh_create(comm, &hexes, mesh)));
   SP_TRY(check_size(comm, config, (double)(*mesh)->global_elements));
+  if (config->discretization.operator_kind != SP_MASS) SP_TRY(sp_boundary_identify(config, *mesh));
   for (int r = 0; r < config->mesh.refine; r++) SP_TRY(name_file(config, sp_mesh_refine(mesh)));
   return SP_OK;
 }

@@ -228,7 +228,8 @@ static sp_status add_elements(const sp_problem *problem, const sp_mesh *mesh,
     SP_TRY(add_volume(problem, mesh, numbering, e, load, range));
     for (int f = 0; f < SP_FACES; f++) {
       const int part = sp_problem_face_part(problem, mesh->hexes, e, f);
-      if (part >= 0 && problem->parts[part].condition != SP_DIRICHLET)
+      if (part >= 0 && (problem->parts[part].condition == SP_NEUMANN ||
+                        problem->parts[part].condition == SP_ROBIN))
         SP_TRY(add_face(problem, mesh, numbering, e, f, &problem->parts[part], load));
     }
   }

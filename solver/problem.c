@@ -2,8 +2,8 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <stdio.h>
-#include <string.h>
+
+#include "solver/boundary.h"
 
 static sp_status parse(const sp_formula *formula, sp_expression **out) {
   return formula->text ? sp_expression_parse(formula->text, formula->where, out) : SP_OK;
@@ -12,6 +12,7 @@ static sp_status parse(const sp_formula *formula, sp_expression **out) {
 static sp_status parse_part(const sp_problem *problem, const sp_boundary_entry *entry,
                             sp_boundary_part *part) {
   *part = (sp_boundary_part){.group = entry->group, .condition = entry->condition};
+  if (entry->condition == SP_PERIODIC) return SP_OK;
   SP_TRY(parse(&entry->alpha, &part->alpha));
   SP_TRY(parse(&entry->formula, &part->formula));
   if (!part->formula && !problem->solution)
@@ -47,26 +48,24 @@ static sp_status parse_formulas(const sp_config *config, sp_problem *problem) {
   return SP_OK;
 }
 
-static bool names_group(const char *name, const sp_group *group) {
-  char number[16];
-  snprintf(number, sizeof number, "%d", group->number);
-  return strcmp(name, group->name) == 0 || strcmp(name, number) == 0;
-}
-
-static sp_status unknown_group(const sp_boundary_entry *entry, const sp_hexes *hexes) {
-  char known[512] = "";
-  size_t used = 0;
-  for (int g = 0; g < hexes->group_count && used < sizeof known - 1; g++) {
-    const sp_group *group = &hexes->groups[g];
-    const int n =
-        group->name[0]
-            ? snprintf(known + used, sizeof known - used, "%s%s", g ? ", " : "", group->name)
-            : snprintf(known + used, sizeof known - used, "%s%d", g ? ", " : "", group->number);
-    used += (size_t)n;
+/* Give the surfaces of all groups that `name` means to part p. */
+static sp_status claim_group(const sp_boundary_entry *entry, const char *name, int p, int fallback,
+                             const sp_hexes *hexes, sp_problem *problem) {
+  SP_TRY(sp_boundary_check_group(entry, name, hexes));
+  for (int g = 0; g < hexes->group_count; g++) {
+    if (!sp_boundary_names_group(name, &hexes->groups[g])) continue;
+    for (int s = 0; s < hexes->surface_count; s++) {
+      if (!hexes->groups[g].members[s]) continue;
+      int *part = &problem->part_of_surface[s];
+      if (*part != fallback && *part != p)
+        return sp_fail(SP_ERR_INPUT,
+                       "%s: group '%s' has a surface in common with group '%s'; every surface can "
+                       "have one condition",
+                       entry->formula.where, name, problem->parts[*part].group);
+      *part = p;
+    }
   }
-  return sp_fail(SP_ERR_INPUT, "%s: the mesh has no boundary group '%s'; %s%s",
-                 entry->formula.where, entry->group,
-                 hexes->group_count ? "it has: " : "it names none", known);
+  return SP_OK;
 }
 
 /* Which part each surface belongs to; the default where no line claims it. */
@@ -78,22 +77,8 @@ static sp_status claim_surfaces(const sp_config *config, const sp_hexes *hexes,
   for (int s = 0; s < hexes->surface_count; s++) problem->part_of_surface[s] = fallback;
   for (int p = 0; p < fallback; p++) {
     const sp_boundary_entry *entry = &config->boundary.entries[p];
-    bool found = false;
-    for (int g = 0; g < hexes->group_count; g++) {
-      if (!names_group(entry->group, &hexes->groups[g])) continue;
-      found = true;
-      for (int s = 0; s < hexes->surface_count; s++) {
-        if (!hexes->groups[g].members[s]) continue;
-        int *part = &problem->part_of_surface[s];
-        if (*part != fallback && *part != p)
-          return sp_fail(SP_ERR_INPUT,
-                         "%s: group '%s' has a surface in common with group '%s'; every surface "
-                         "can have one condition",
-                         entry->formula.where, entry->group, problem->parts[*part].group);
-        *part = p;
-      }
-    }
-    if (!found) return unknown_group(entry, hexes);
+    SP_TRY(claim_group(entry, entry->group, p, fallback, hexes, problem));
+    if (entry->partner) SP_TRY(claim_group(entry, entry->partner, p, fallback, hexes, problem));
   }
   return SP_OK;
 }

@@ -15,7 +15,8 @@
 #include "mesh/numbering.h"
 #include "operators/exchange.h"
 
-/* A condition on the faces of one line of [boundary], or the default. */
+/* A condition on the faces of one line of [boundary] (both groups of a periodic one), or the
+ * default. */
 typedef struct sp_boundary_part {
   const char *group; /* owned by the configuration */
   sp_condition condition;
@@ -51,7 +52,8 @@ sp_status sp_problem_create(const sp_config *config, const sp_mesh *mesh, sp_pro
 /* NULL-safe; sets *problem to NULL. Local. */
 void sp_problem_destroy(sp_problem **problem);
 
-/* Part of [0, part_count) that face f of an element belongs to, -1 for an interior face. Local. */
+/* Part of [0, part_count) that face f of an element belongs to, -1 for an interior face; a
+ * periodic face, which is identified with another, belongs to its line's. Local. */
 int sp_problem_face_part(const sp_problem *problem, const sp_hexes *hexes, sp_lid element,
                          int face);
 

@@ -206,6 +206,7 @@ static const char every_key[] = "\xEF\xBB\xBF# a case\r\n"
                                 "1 = dirichlet\n"
                                 "2 = robin max(x, (y))*2 , min(z, 1)\n"
                                 "3 = robin 1\n"
+                                "4 = periodic the other one\n"
                                 "[backend]\n"
                                 "device = host\n"
                                 "[output]\n"
@@ -241,8 +242,8 @@ static void test_every_key(void) {
   CHECK(config->backend.device == SP_DEVICE_HOST, "device");
   CHECK_TEXT(config->output.log, "a b.h5");
   CHECK_TEXT(config->output.field, "");
-  CHECK(config->boundary.count == 4, "%d groups", config->boundary.count);
-  if (config->boundary.count == 4) {
+  CHECK(config->boundary.count == 5, "%d groups", config->boundary.count);
+  if (config->boundary.count == 5) {
     const sp_boundary_entry *entries = config->boundary.entries;
     CHECK_TEXT(entries[0].group, "the left.wall");
     CHECK(entries[0].condition == SP_NEUMANN, "condition");
@@ -258,6 +259,9 @@ static void test_every_key(void) {
     CHECK_TEXT(entries[2].formula.where, "case.ini:28: boundary.2 (g)");
     CHECK_TEXT(entries[3].alpha.text, "1");
     CHECK_TEXT(entries[3].formula.text, NULL);
+    CHECK(entries[4].condition == SP_PERIODIC && !entries[3].partner, "periodic");
+    CHECK_TEXT(entries[4].partner, "the other one");
+    CHECK_TEXT(entries[4].formula.where, "case.ini:30: boundary.4");
   }
   CHECK(config->boundary.fallback.condition == SP_NEUMANN, "fallback");
   CHECK_TEXT(config->boundary.where, "case.ini:25: boundary.the left.wall");
@@ -334,8 +338,11 @@ static void test_values(void) {
       {"discretization", "geometry", "auto, stored or trilinear", {"affine", ""}},
       {"problem", "lambda", "a formula", {""}},
       {"problem", "kappa", "a formula", {""}},
-      {"boundary", "default", "dirichlet, neumann or robin", {"robyn 1", "dirichlet(x)", ""}},
-      {"boundary", "some wall", "dirichlet, neumann or robin", {"x", "neumannx", ""}},
+      {"boundary",
+       "default",
+       "dirichlet, neumann or robin",
+       {"robyn 1", "periodic a", "dirichlet(x)", ""}},
+      {"boundary", "some wall", "dirichlet, neumann, robin or periodic", {"x", "neumannx", ""}},
       {"solver",
        "tolerance",
        "a number above 0 and below 1",
@@ -397,6 +404,8 @@ static void test_syntax(void) {
     check_error(errors[e][0], NULL, errors[e][1]);
 
   static const char *const arguments[][2] = {
+      {"boundary.a=periodic",
+       "argument 'boundary.a=periodic': expected periodic GROUP, found no group"},
       {"boundary.a=robin",
        "argument 'boundary.a=robin': expected robin ALPHA or robin ALPHA, G, for "
        "kappa du/dn + ALPHA u = G; found no ALPHA"},
@@ -747,6 +756,7 @@ static size_t mutate(uint64_t *state, char *text, size_t length) {
                                        "[boundary]",
                                        "a = neumann x\n",
                                        "d = robin 1, x\n",
+                                       "e = periodic d\n",
                                        "b c=dirichlet\n",
                                        "refine = 1\n",
                                        "file = a\n",

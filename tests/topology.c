@@ -212,7 +212,8 @@ static sp_hexes *make_scattered(const int n[3], unsigned seed) {
 static void check_mesh(sp_hexes *hexes, const int n[3]) {
   everything all = gather(hexes);
   sp_topology *topology;
-  CHECK(sp_topology_create(MPI_COMM_WORLD, hexes, &topology) == SP_OK, "%s", sp_error_message());
+  CHECK(sp_topology_create(MPI_COMM_WORLD, hexes, NULL, &topology) == SP_OK, "%s",
+        sp_error_message());
   if (topology) {
     check_slots(hexes, topology);
     check_counts(topology, n);

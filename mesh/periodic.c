@@ -1,0 +1,431 @@
+#include "mesh/periodic.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mesh/geometry.h"
+#include "mesh/topology.h"
+
+static const double TOLERANCE = 1e-6;
+
+/* An entity of the periodic boundary: its vertices in ascending order, then -1s, and those of its
+ * representative in the corresponding order. */
+typedef struct entity {
+  sp_gid key[4], image[4];
+} entity;
+
+struct sp_periodic {
+  int pair_count;
+  sp_periodic_pair *pairs;
+  size_t entity_count;
+  entity *entities; /* ascending by key; vertices are among them, so every vertex is found */
+};
+
+/* ---- Entities ---------------------------------------------------------------------------------
+ */
+
+/* Ascending, filled up with -1s. */
+static void sort_vertices(int count, const sp_gid *vertices, sp_gid key[4]) {
+  for (int c = 0; c < 4; c++) key[c] = -1;
+  for (int c = 0; c < count; c++) {
+    int place = c;
+    for (; place > 0 && key[place - 1] > vertices[c]; place--) key[place] = key[place - 1];
+    key[place] = vertices[c];
+  }
+}
+
+static int compare_keys(const sp_gid *a, const sp_gid *b) {
+  for (int c = 0; c < 4; c++)
+    if (a[c] != b[c]) return a[c] < b[c] ? -1 : 1;
+  return 0;
+}
+
+static int compare_entities(const void *left, const void *right) {
+  return compare_keys(((const entity *)left)->key, ((const entity *)right)->key);
+}
+
+static entity *find_entity(const sp_periodic *periodic, int count, const sp_gid *vertices) {
+  entity wanted;
+  sort_vertices(count, vertices, wanted.key);
+  return bsearch(&wanted, periodic->entities, periodic->entity_count, sizeof wanted,
+                 compare_entities);
+}
+
+static int place_of(const sp_gid key[4], sp_gid vertex) {
+  int place = 0;
+  while (place < 3 && key[place] != vertex) place++;
+  return place;
+}
+
+void sp_periodic_map(const sp_periodic *periodic, int count, const sp_gid *vertices,
+                     sp_gid *images) {
+  /* Most entities of a mesh have a first vertex that is not on the boundary. */
+  const entity *found = periodic ? find_entity(periodic, 1, vertices) : NULL;
+  if (found && count > 1) found = find_entity(periodic, count, vertices);
+  for (int c = 0; c < count; c++)
+    images[c] = found ? found->image[place_of(found->key, vertices[c])] : vertices[c];
+}
+
+/* ---- Faces ------------------------------------------------------------------------------------
+ */
+
+/* A face of a periodic group; corners in the order of sp_slot_corners. */
+typedef struct face {
+  sp_gid vertices[4], tag;
+  double corners[4][3], centre[3];
+  int pair, side;
+} face;
+
+/* Pair and side that a surface belongs to; -1 for none, -2 for several. */
+static int find_pair(const sp_hexes *hexes, int count, const sp_periodic_pair *pairs, int surface,
+                     int *side) {
+  int found = -1;
+  for (int p = 0; p < count; p++)
+    for (int s = 0; s < 2; s++)
+      if (surface >= 0 && hexes->groups[pairs[p].groups[s]].members[surface]) {
+        found = found == -1 ? p : -2;
+        *side = s;
+      }
+  return found;
+}
+
+static const char *group_name(const sp_hexes *hexes, int group, char text[16]) {
+  if (hexes->groups[group].name[0]) return hexes->groups[group].name;
+  snprintf(text, 16, "%d", hexes->groups[group].number);
+  return text;
+}
+
+static void describe_face(const sp_hexes *hexes, sp_lid e, int f, face *out) {
+  static const sp_rule middle = {.n = 1, .nodes = {0}, .weights = {1}};
+  const size_t g = (size_t)hexes->map_order, n = g + 1;
+  int corners[4];
+  double normal[3];
+  sp_slot_corners(SP_FACE_SLOT + f, corners);
+  for (int c = 0; c < 4; c++) {
+    const size_t at = (size_t)corners[c];
+    const size_t place = ((at >> 2) * g * n + (at >> 1 & 1) * g) * n + (at & 1) * g;
+    out->vertices[c] = hexes->vertices[e][corners[c]];
+    memcpy(out->corners[c], &hexes->lattice[((size_t)e * n * n * n + place) * 3],
+           sizeof out->corners[c]);
+  }
+  sp_geometry_face(hexes, e, f, &middle, out->centre, normal);
+  out->tag = hexes->tags[e];
+}
+
+static sp_status list_local(const sp_hexes *hexes, int count, const sp_periodic_pair *pairs,
+                            face **faces, int *face_count) {
+  size_t n = 0;
+  for (int pass = 0; pass < 2; pass++) {
+    n = 0;
+    for (sp_lid e = 0; e < hexes->count; e++)
+      for (int f = 0; f < SP_FACES; f++) {
+        int side = 0;
+        const int pair = find_pair(hexes, count, pairs, hexes->surfaces[e][f], &side);
+        if (pair == -1) continue;
+        if (pair == -2)
+          return sp_fail(
+              SP_ERR_INPUT,
+              "element %lld has a face in two periodic groups; a face can be in one pair "
+              "only",
+              (long long)hexes->tags[e]);
+        if (pass) {
+          describe_face(hexes, e, f, &(*faces)[n]);
+          (*faces)[n].pair = pair;
+          (*faces)[n].side = side;
+        }
+        n++;
+      }
+    if (!pass) SP_TRY(sp_allocate(n, sizeof **faces, "periodic faces", faces));
+  }
+  if (n > SP_LID_MAX) return sp_fail(SP_ERR_INPUT, "too many periodic faces: use more ranks");
+  *face_count = (int)n;
+  return SP_OK;
+}
+
+/* The faces of all ranks, rank by rank. */
+static sp_status gather_faces(MPI_Comm comm, const sp_hexes *hexes, int count,
+                              const sp_periodic_pair *pairs, face **all, size_t *all_count) {
+  int size, mine = 0, *counts = NULL;
+  face *local = NULL;
+  MPI_Comm_size(comm, &size);
+  sp_status status = list_local(hexes, count, pairs, &local, &mine);
+  if (!status) status = sp_allocate(2 * (size_t)size, sizeof *counts, "periodic faces", &counts);
+  status = sp_agree(comm, status);
+  if (!status) {
+    int *starts = counts + size;
+    MPI_Allgather(&mine, 1, MPI_INT, counts, 1, MPI_INT, comm);
+    sp_gid total = 0;
+    for (int r = 0; r < size; r++) {
+      starts[r] = (int)total;
+      total += counts[r];
+      if (total > SP_LID_MAX)
+        status = sp_fail(SP_ERR_INPUT, "more than %d periodic faces", SP_LID_MAX);
+    }
+    if (!status) status = sp_allocate((size_t)total, sizeof **all, "periodic faces", all);
+    *all_count = (size_t)total;
+    status = sp_agree(comm, status);
+    if (!status) {
+      MPI_Datatype record;
+      MPI_Type_contiguous((int)sizeof **all, MPI_BYTE, &record);
+      MPI_Type_commit(&record);
+      MPI_Allgatherv(local, mine, record, *all, counts, starts, record, comm);
+      MPI_Type_free(&record);
+    }
+  }
+  free(counts);
+  free(local);
+  return status;
+}
+
+/* ---- Matching ---------------------------------------------------------------------------------
+ */
+
+static double distance(const double a[3], const double b[3], const double shift[3]) {
+  const double x = a[0] + shift[0] - b[0], y = a[1] + shift[1] - b[1], z = a[2] + shift[2] - b[2];
+  return sqrt(x * x + y * y + z * z);
+}
+
+/* A face's place along a direction in general position, in which faces hardly ever coincide. */
+typedef struct placed {
+  double place;
+  const face *face;
+} placed;
+
+static double place_along(const double point[3], const double shift[3]) {
+  static const double direction[3] = {0.5377, 0.6213, 0.5701}; /* of length one */
+  double sum = 0;
+  for (int d = 0; d < 3; d++) sum += direction[d] * (point[d] + shift[d]);
+  return sum;
+}
+
+static int compare_placed(const void *left, const void *right) {
+  const placed *a = left, *b = right;
+  if (a->place != b->place) return a->place < b->place ? -1 : 1;
+  return (a->face > b->face) - (a->face < b->face);
+}
+
+/* The faces of one pair: those of the second group in order of place. */
+typedef struct matching {
+  const face **first;
+  placed *second;
+  size_t counts[2];
+  double shift[3], tolerance;
+} matching;
+
+static sp_status fill_matching(const sp_hexes *hexes, const sp_periodic_pair *pairs, int pair,
+                               size_t count, const face *faces, matching *m) {
+  static const double nowhere[3] = {0, 0, 0};
+  double means[2][3] = {{0}}, shortest = DBL_MAX;
+  SP_TRY(sp_allocate(count, sizeof *m->first, "periodic faces", &m->first));
+  SP_TRY(sp_allocate(count, sizeof *m->second, "periodic faces", &m->second));
+  for (size_t i = 0; i < count; i++) {
+    const face *f = &faces[i];
+    if (f->pair != pair) continue;
+    if (f->side == 0)
+      m->first[m->counts[0]++] = f;
+    else
+      m->second[m->counts[1]++] = (placed){place_along(f->centre, nowhere), f};
+    for (int d = 0; d < 3; d++) means[f->side][d] += f->centre[d];
+    for (int a = 0; a < 4; a++)
+      for (int b = 0; b < a; b++)
+        shortest = fmin(shortest, distance(f->corners[a], f->corners[b], nowhere));
+  }
+  char texts[2][16];
+  const char *names[2];
+  for (int s = 0; s < 2; s++) names[s] = group_name(hexes, pairs[pair].groups[s], texts[s]);
+  if (m->counts[0] != m->counts[1] || m->counts[0] == 0)
+    return sp_fail(
+        SP_ERR_INPUT,
+        "periodic groups '%s' and '%s' have %zu and %zu exterior faces; expected as many "
+        "in both, and some",
+        names[0], names[1], m->counts[0], m->counts[1]);
+  for (int d = 0; d < 3; d++) m->shift[d] = (means[1][d] - means[0][d]) / (double)m->counts[0];
+  m->tolerance = TOLERANCE * shortest;
+  qsort(m->second, m->counts[1], sizeof *m->second, compare_placed);
+  return SP_OK;
+}
+
+/* partner[c] is the corner of `b` where corner c of `a` is moved; false if some has none. */
+static bool match_corners(const face *a, const face *b, const matching *m, int partner[4]) {
+  if (distance(a->centre, b->centre, m->shift) > m->tolerance) return false;
+  for (int c = 0; c < 4; c++) {
+    partner[c] = -1;
+    for (int d = 0; d < 4; d++)
+      if (distance(a->corners[c], b->corners[d], m->shift) <= m->tolerance) partner[c] = d;
+    if (partner[c] < 0) return false;
+  }
+  return true;
+}
+
+static const face *find_partner(const face *a, const matching *m, int partner[4]) {
+  const double place = place_along(a->centre, m->shift);
+  size_t low = 0, high = m->counts[1];
+  while (low < high) {
+    const size_t middle = (low + high) / 2;
+    if (m->second[middle].place < place - m->tolerance)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  for (; low < m->counts[1] && m->second[low].place <= place + m->tolerance; low++)
+    if (match_corners(a, m->second[low].face, m, partner)) return m->second[low].face;
+  return NULL;
+}
+
+/* ---- Classes ----------------------------------------------------------------------------------
+ */
+
+enum { FACE_ENTITIES = 9 };
+
+/* Corners of the vertices, edges and the face itself. */
+static const struct {
+  int count, corners[4];
+} parts_of_face[FACE_ENTITIES] = {{1, {0}},    {1, {1}},    {1, {2}},
+                                  {1, {3}},    {2, {0, 1}}, {2, {2, 3}},
+                                  {2, {0, 2}}, {2, {1, 3}}, {4, {0, 1, 2, 3}}};
+
+static int part_vertices(const face *f, int part, const int *order, sp_gid vertices[4]) {
+  for (int c = 0; c < parts_of_face[part].count; c++) {
+    const int corner = parts_of_face[part].corners[c];
+    vertices[c] = f->vertices[order ? order[corner] : corner];
+  }
+  return parts_of_face[part].count;
+}
+
+static sp_status collect_entities(size_t count, const face *faces, sp_periodic *periodic) {
+  SP_TRY(sp_allocate(FACE_ENTITIES * count, sizeof *periodic->entities, "periodic entities",
+                     &periodic->entities));
+  entity *list = periodic->entities;
+  size_t n = 0;
+  for (size_t i = 0; i < count; i++)
+    for (int part = 0; part < FACE_ENTITIES; part++, n++) {
+      sp_gid vertices[4];
+      const int corners = part_vertices(&faces[i], part, NULL, vertices);
+      sort_vertices(corners, vertices, list[n].key);
+      memcpy(list[n].image, list[n].key, sizeof list[n].image);
+    }
+  if (n > 0) qsort(list, n, sizeof *list, compare_entities);
+  for (size_t i = 0; i < n; i++)
+    if (i == 0 || compare_entities(&list[i], &list[periodic->entity_count - 1]) != 0)
+      list[periodic->entity_count++] = list[i];
+  return SP_OK;
+}
+
+/* Give both entities the smaller image, vertex by vertex; true if that changed something. */
+static bool join(sp_periodic *periodic, int count, const sp_gid *at_a, const sp_gid *at_b) {
+  entity *a = find_entity(periodic, count, at_a), *b = find_entity(periodic, count, at_b);
+  sp_gid image_a[4], image_b[4];
+  sort_vertices(count, a->image, image_a);
+  sort_vertices(count, b->image, image_b);
+  const int order = compare_keys(image_a, image_b);
+  for (int c = 0; c < count && order != 0; c++) {
+    sp_gid *from_a = &a->image[place_of(a->key, at_a[c])];
+    sp_gid *from_b = &b->image[place_of(b->key, at_b[c])];
+    if (order < 0)
+      *from_b = *from_a;
+    else
+      *from_a = *from_b;
+  }
+  return order != 0;
+}
+
+/* Join what the faces of one pair identify. */
+static sp_status join_pair(const sp_hexes *hexes, const sp_periodic_pair *pair, const matching *m,
+                           sp_periodic *periodic, bool *changed) {
+  for (size_t i = 0; i < m->counts[0]; i++) {
+    const face *a = m->first[i];
+    int order[4];
+    const face *b = find_partner(a, m, order);
+    char texts[2][16];
+    if (!b)
+      return sp_fail(SP_ERR_INPUT,
+                     "the face of element %lld at (%g, %g, %g) in group '%s' has no partner in "
+                     "periodic group '%s', moved by (%g, %g, %g): the two must be copies of each "
+                     "other, meshed alike",
+                     (long long)a->tag, a->centre[0], a->centre[1], a->centre[2],
+                     group_name(hexes, pair->groups[0], texts[0]),
+                     group_name(hexes, pair->groups[1], texts[1]), m->shift[0], m->shift[1],
+                     m->shift[2]);
+    for (int part = 0; part < FACE_ENTITIES; part++) {
+      sp_gid at_a[4], at_b[4];
+      const int count = part_vertices(a, part, NULL, at_a);
+      part_vertices(b, part, order, at_b);
+      if (join(periodic, count, at_a, at_b)) *changed = true;
+    }
+  }
+  return SP_OK;
+}
+
+/* Images spread through the pairs until nothing changes: where several pairs meet, an edge is
+ * identified with three others. */
+static sp_status join_all(const sp_hexes *hexes, size_t count, const face *faces,
+                          sp_periodic *periodic) {
+  matching *list = NULL;
+  SP_TRY(sp_allocate((size_t)periodic->pair_count, sizeof *list, "periodic pairs", &list));
+  sp_status status = SP_OK;
+  for (int p = 0; p < periodic->pair_count && !status; p++)
+    status = fill_matching(hexes, periodic->pairs, p, count, faces, &list[p]);
+  for (bool changed = true; changed && !status;) {
+    changed = false;
+    for (int p = 0; p < periodic->pair_count && !status; p++)
+      status = join_pair(hexes, &periodic->pairs[p], &list[p], periodic, &changed);
+  }
+  for (int p = 0; p < periodic->pair_count; p++) {
+    free(list[p].first);
+    free(list[p].second);
+  }
+  free(list);
+  return status;
+}
+
+/* ---- Creation ---------------------------------------------------------------------------------
+ */
+
+sp_status sp_periodic_create(MPI_Comm comm, const sp_hexes *hexes, int count,
+                             const sp_periodic_pair *pairs, sp_periodic **out) {
+  sp_periodic *periodic = NULL;
+  face *faces = NULL;
+  size_t face_count = 0;
+  *out = NULL;
+  sp_status status = sp_allocate(1, sizeof *periodic, "periodic pairs", &periodic);
+  if (!status)
+    status = sp_allocate((size_t)count, sizeof *pairs, "periodic pairs", &periodic->pairs);
+  status = sp_agree(comm, status);
+  if (!status) {
+    periodic->pair_count = count;
+    memcpy(periodic->pairs, pairs, (size_t)count * sizeof *pairs);
+    status = gather_faces(comm, hexes, count, pairs, &faces, &face_count);
+  }
+  if (!status) {
+    status = collect_entities(face_count, faces, periodic);
+    if (!status) status = join_all(hexes, face_count, faces, periodic);
+    status = sp_agree(comm, status);
+  }
+  free(faces);
+  if (status)
+    sp_periodic_destroy(&periodic);
+  else
+    *out = periodic;
+  return status;
+}
+
+void sp_periodic_destroy(sp_periodic **periodic) {
+  if (!*periodic) return;
+  free((*periodic)->pairs);
+  free((*periodic)->entities);
+  free(*periodic);
+  *periodic = NULL;
+}
+
+int sp_periodic_pairs(const sp_periodic *periodic, const sp_periodic_pair **pairs) {
+  *pairs = periodic ? periodic->pairs : NULL;
+  return periodic ? periodic->pair_count : 0;
+}
+
+bool sp_periodic_has_surface(const sp_periodic *periodic, const sp_hexes *hexes, int surface) {
+  int side;
+  return periodic && find_pair(hexes, periodic->pair_count, periodic->pairs, surface, &side) >= 0;
+}

@@ -1,0 +1,340 @@
+/* Periodic pairs of groups: two element nodes are one DOF if and only if they are one point modulo
+ * the periods, also with one and two elements across; and solutions on such meshes. */
+#include "mesh/periodic.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "mesh/box.h"
+#include "mesh/mesh.h"
+#include "mesh/numbering.h"
+#include "mesh/reference.h"
+#include "tests/check.h"
+#include "tests/rotate.h"
+#include "tests/run_case.h"
+
+static int world_rank, world_size;
+
+static void require(sp_status status) {
+  CHECK(status == SP_OK, "%s", sp_error_message());
+  if (status) MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+/* ---- The numbering ---- */
+
+typedef struct node {
+  sp_gid dof;
+  long long cell[3]; /* the point in units of 1e-6, modulo the periods */
+} node;
+
+static int compare_dofs(const void *left, const void *right) {
+  const node *a = left, *b = right;
+  return (a->dof > b->dof) - (a->dof < b->dof);
+}
+
+static int compare_cells(const void *left, const void *right) {
+  const node *a = left, *b = right;
+  for (int d = 0; d < 3; d++)
+    if (a->cell[d] != b->cell[d]) return a->cell[d] < b->cell[d] ? -1 : 1;
+  return 0;
+}
+
+/* Nodes are at least 1e-3 apart or equal to rounding. */
+static long long cell_of(double x, bool periodic) {
+  const long long unit = 1000000, cell = llround(x * (double)unit);
+  return periodic ? cell % unit : cell;
+}
+
+/* All ranks' element nodes on rank 0: a one-to-one map between DOFs and points. */
+static void check_points(const sp_mesh *mesh, const sp_numbering *numbering, const bool *periodic,
+                         sp_gid expected) {
+  const sp_rule *gll = &sp_reference_get(numbering->order)->gll;
+  const size_t np = (size_t)(gll->n * gll->n * gll->n);
+  const size_t count = (size_t)mesh->hexes->count * np;
+  double xyz[3 * 216];
+  node *mine = malloc(count * sizeof *mine), *all = NULL;
+  int *counts = malloc(2 * (size_t)world_size * sizeof *counts), *starts = counts + world_size;
+  if (!mine || !counts || np > 216) abort();
+  for (sp_lid e = 0; e < mesh->hexes->count; e++) {
+    sp_hexes_coordinates(mesh->hexes, e, gll->n, gll->nodes, xyz);
+    for (size_t p = 0; p < np; p++) {
+      node *n = &mine[(size_t)e * np + p];
+      n->dof = sp_numbering_global(numbering, numbering->nodes[(size_t)e * np + p]);
+      for (size_t d = 0; d < 3; d++) n->cell[d] = cell_of(xyz[d * np + p], periodic[d]);
+    }
+  }
+  const int bytes = (int)(count * sizeof *mine);
+  int total = 0;
+  MPI_Gather(&bytes, 1, MPI_INT, counts, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  if (world_rank == 0) {
+    for (int r = 0; r < world_size; r++) {
+      starts[r] = total;
+      total += counts[r];
+    }
+    all = malloc((size_t)total);
+    if (!all) abort();
+  }
+  MPI_Gatherv(mine, bytes, MPI_BYTE, all, counts, starts, MPI_BYTE, 0, MPI_COMM_WORLD);
+  if (world_rank == 0) {
+    const size_t n = (size_t)total / sizeof *all;
+    sp_gid dofs = 1, cells = 1, torn = 0;
+    qsort(all, n, sizeof *all, compare_dofs);
+    for (size_t i = 1; i < n; i++) {
+      const bool same = all[i].dof == all[i - 1].dof;
+      dofs += !same;
+      torn += same && compare_cells(&all[i], &all[i - 1]) != 0;
+    }
+    qsort(all, n, sizeof *all, compare_cells);
+    for (size_t i = 1; i < n; i++) cells += compare_cells(&all[i], &all[i - 1]) != 0;
+    CHECK(torn == 0, "%lld DOFs are at two points", (long long)torn);
+    CHECK(dofs == expected && cells == expected, "%lld DOFs at %lld points, expected %lld",
+          (long long)dofs, (long long)cells, (long long)expected);
+  }
+  free(mine);
+  free(all);
+  free(counts);
+}
+
+/* Pairs in either order of their groups. */
+static int make_pairs(const bool *periodic, unsigned seed, sp_periodic_pair *pairs) {
+  int count = 0;
+  for (int d = 0; d < 3; d++) {
+    const int low = 2 * d, high = 2 * d + 1, swap = seed >> d & 1;
+    if (periodic[d]) pairs[count++] = (sp_periodic_pair){{swap ? high : low, swap ? low : high}};
+  }
+  return count;
+}
+
+static void check_faces(const sp_mesh *mesh, const int n[3], const bool *periodic) {
+  sp_gid exterior = 0, kept = 0, expected = 0, identified = 0;
+  for (sp_lid e = 0; e < mesh->hexes->count; e++)
+    for (int f = 0; f < SP_FACES; f++) {
+      const int surface = mesh->hexes->surfaces[e][f];
+      exterior +=
+          sp_topology_is_exterior(mesh->topology, mesh->topology->slots[e][SP_FACE_SLOT + f]);
+      kept += surface >= 0 && periodic[surface / 2];
+    }
+  for (int d = 0; d < 3; d++) {
+    const sp_gid faces = 2 * (sp_gid)n[0] * n[1] * n[2] / n[d];
+    *(periodic[d] ? &identified : &expected) += faces;
+  }
+  MPI_Allreduce(MPI_IN_PLACE, &exterior, 1, SP_MPI_GID, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Allreduce(MPI_IN_PLACE, &kept, 1, SP_MPI_GID, MPI_SUM, MPI_COMM_WORLD);
+  CHECK(exterior == expected, "%lld exterior faces, expected %lld", (long long)exterior,
+        (long long)expected);
+  CHECK(kept == identified, "%lld faces on periodic groups, expected %lld", (long long)kept,
+        (long long)identified);
+}
+
+static void check_box(const int n[3], unsigned mask, unsigned seed) {
+  if (n[0] * n[1] * n[2] < world_size) return;
+  const bool periodic[3] = {mask & 1, mask & 2, mask & 4};
+  const sp_box box = {.elements = {n[0], n[1], n[2]}, .upper = {1, 1, 1}};
+  sp_hexes *hexes;
+  sp_mesh *mesh;
+  sp_periodic_pair pairs[3];
+  const int count = make_pairs(periodic, seed, pairs);
+  require(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes));
+  if (seed) rotate_elements(hexes, seed);
+  require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
+  require(sp_mesh_identify(mesh, count, pairs));
+  int fine[3] = {n[0], n[1], n[2]};
+  for (int level = 0; level < 2; level++) {
+    check_faces(mesh, fine, periodic);
+    for (int order = 1; order <= 4; order += level + 1) {
+      sp_gid expected = 1;
+      for (int d = 0; d < 3; d++) expected *= (sp_gid)fine[d] * order + !periodic[d];
+      sp_numbering *numbering;
+      require(sp_numbering_create(mesh, order, &numbering));
+      CHECK(numbering->global == expected, "%d %d %d elements, periods %u, order %d: %lld DOFs",
+            fine[0], fine[1], fine[2], mask, order, (long long)numbering->global);
+      check_points(mesh, numbering, periodic, expected);
+      sp_numbering_destroy(&numbering);
+    }
+    if (level == 0) require(sp_mesh_refine(&mesh));
+    for (int d = 0; d < 3; d++) fine[d] *= 2;
+  }
+  sp_mesh_destroy(&mesh);
+}
+
+/* Two unit cubes, at the origin and moved by (1, 1, 0), that share an edge. Their left faces are
+ * identified with their right ones, so that three edges along z become one through the middle one:
+ * classes are closed, whatever the order of the faces and of the vertex numbers. */
+static void check_chain(bool descending) {
+  sp_hexes *hexes;
+  sp_mesh *mesh;
+  sp_numbering *numbering;
+  require(sp_hexes_create(2, 1, 2, 2, &hexes));
+  for (int g = 0; g < 2; g++) {
+    require(sp_hexes_set_group(hexes, g, g ? "right" : "left", g + 1));
+    hexes->groups[g].members[g] = true;
+  }
+  for (int e = 0; e < 2; e++) {
+    for (int c = 0; c < SP_CORNERS; c++) {
+      const int x = e + (c & 1), y = e + (c >> 1 & 1), z = c >> 2, number = x + 3 * (y + 3 * z);
+      const double point[3] = {x, y, z};
+      memcpy(&hexes->lattice[(e * SP_CORNERS + c) * 3], point, sizeof point);
+      hexes->vertices[e][c] = descending ? 17 - number : number;
+    }
+    for (int f = 0; f < SP_FACES; f++) hexes->surfaces[e][f] = f < 2 ? f : SP_SURFACE_INTERIOR;
+  }
+  require(sp_mesh_create(MPI_COMM_SELF, &hexes, &mesh));
+  require(sp_mesh_identify(mesh, 1, &(sp_periodic_pair){{0, 1}}));
+  require(sp_numbering_create(mesh, 1, &numbering));
+  CHECK(numbering->global == 6, "%lld DOFs", (long long)numbering->global);
+  sp_numbering_destroy(&numbering);
+  sp_mesh_destroy(&mesh);
+}
+
+/* ---- Solutions ---- */
+
+static const char *const KINDS[] = {"discretization.operator=bp3.5",
+                                    "discretization.operator=bp3.0"};
+#define SOLVER                                                                                     \
+  "solver.tolerance=1e-13", "solver.preconditioner=jacobi", "solver.max_iterations=4000"
+
+static sp_error_norms solve(const char *const *common, const char *const *own) {
+  sp_results results;
+  const sp_status status = run_case(MPI_COMM_WORLD, common, own, &results);
+  CHECK(!status && results.have_norms, "%s", sp_error_message());
+  return results.norms;
+}
+
+#define ALL_PERIODIC                                                                               \
+  "boundary.xmin=periodic xmax", "boundary.ymax=periodic ymin", "boundary.zmin=periodic zmax"
+
+/* Rates as in tests/convergence.c, here between 6 and 12 elements a period; with lambda = 0 on the
+ * torus there is a null space. */
+static void check_rates(const char *kind, int order, const char *const *own) {
+  sp_error_norms norms[2];
+  for (int level = 0; level < 2; level++) {
+    char n[64], refine[64];
+    snprintf(n, sizeof n, "discretization.order=%d", order);
+    snprintf(refine, sizeof refine, "mesh.refine=%d", level + 1);
+    const char *const common[] = {
+        kind,
+        n,
+        refine,
+        "mesh.elements=3 3 3",
+        "problem.solution=sin(2*pi*x+0.3)*cos(2*pi*y)+0.5*sin(2*pi*(z-x))",
+        "problem.kappa=1+0.3*sin(2*pi*y)",
+        SOLVER,
+        NULL};
+    norms[level] = solve(common, own);
+  }
+  const double l2 = log2(norms[0].l2 / norms[1].l2), h1 = log2(norms[0].h1 / norms[1].h1);
+  CHECK(norms[1].l2 > 1e-8, "%s N = %d: an L2 error of %g says nothing about rates", kind, order,
+        norms[1].l2);
+  CHECK(fabs(l2 - (order + 1)) <= 0.2 && fabs(h1 - order) <= 0.2,
+        "%s N = %d %s: rates %.3f in L2, %.3f in H1", kind, order, own[0], l2, h1);
+}
+
+/* Moving the data by one element moves the solution: the errors stay, to the solver's share.
+ * Without the identification they do not, because data would be given on other faces. */
+static void check_translation(const char *kind) {
+  static const char *const moved[] = {
+      "problem.solution=exp(sin(2*pi*x))*cos(2*pi*y+1)*sin(2*pi*z+2)",
+      "problem.solution=exp(sin(2*pi*(x+1/3)))*cos(2*pi*(y-1/2)+1)*sin(2*pi*z+2)"};
+  sp_error_norms norms[2];
+  for (int m = 0; m < 2; m++) {
+    const char *const overrides[] = {kind,
+                                     "discretization.order=4",
+                                     "mesh.elements=3 2 1",
+                                     moved[m],
+                                     "problem.lambda=0.5",
+                                     ALL_PERIODIC,
+                                     SOLVER,
+                                     NULL};
+    norms[m] = solve(overrides, NULL);
+  }
+  if (world_size <= 6) CHECK(norms[0].l2 > 1e-4, "an L2 error of %g", norms[0].l2);
+  CHECK_CLOSE(norms[0].l2, norms[1].l2, 1e-9);
+  CHECK_CLOSE(norms[0].h1, norms[1].h1, 1e-8);
+}
+
+/* A pipe wall from gmsh with curved elements, periodic along its axis; both ends are one. */
+static void check_file(void) {
+  double l2[2];
+  for (int refine = 0; refine < 2; refine++) {
+    char level[32];
+    snprintf(level, sizeof level, "mesh.refine=%d", refine);
+    const char *const overrides[] = {
+        "mesh.file=" SP_FIXTURES "/pipe.geo",
+        level,
+        "discretization.order=5",
+        "problem.solution=sin(2*pi*z+x)*y", /* not periodic in x, where it need not be */
+        "boundary.bottom=periodic top",
+        "boundary.cuts=neumann",
+        SOLVER,
+        NULL};
+    l2[refine] = solve(overrides, NULL).l2;
+  }
+  /* N = 5: 2^6 between the two levels of a mesh with 2 and 4 elements a period, off by no more than
+   * a factor of two that far from the limit. */
+  CHECK(l2[0] > 32 * l2[1] && l2[0] < 128 * l2[1], "errors %g and %g", l2[0], l2[1]);
+}
+
+/* ---- What is refused ---- */
+
+static void check_refused(void) {
+  static const char *const cases[][5] = {
+      {"mesh.map=sine", "boundary.xmin=periodic xmax", "mesh.elements=2 4 3",
+       "in group 'xmin' has no partner", "boundary.xmin"},
+      {"mesh.map=none", "boundary.xmin=periodic ymax", "mesh.elements=2 2 3", "the face of element",
+       "'ymax', moved by (0.5, 0.5, 0)"},
+      {"mesh.map=none", "boundary.xmin=periodic zmax", "mesh.elements=2 4 3",
+       "have 12 and 8 exterior faces", "boundary.xmin"},
+      {"mesh.map=none", "boundary.xmin=periodic xmin", "mesh.elements=2 4 3",
+       "periodic with itself", "boundary.xmin"},
+      {"mesh.map=none", "boundary.xmin=periodic left", "mesh.elements=2 4 3",
+       "no boundary group 'left'", "xmin, xmax, ymin"},
+      {"mesh.map=none", "boundary.xmin=periodic xmax", "boundary.xmax=neumann",
+       "a surface in common with group 'xmin'", "boundary.xmax"},
+      {"mesh.map=none", "boundary.xmin=periodic xmax", "boundary.xmax=periodic xmin",
+       "a face in two periodic groups", "element"},
+  };
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    const char *const overrides[] = {"problem.solution=1",
+                                     "discretization.order=2",
+                                     "mesh.elements=2 4 3",
+                                     cases[c][0],
+                                     cases[c][1],
+                                     cases[c][2],
+                                     NULL};
+    sp_results results;
+    CHECK(run_case(MPI_COMM_WORLD, overrides, NULL, &results) == SP_ERR_INPUT, "%s %s", cases[c][0],
+          cases[c][1]);
+    for (int w = 3; w < 5; w++)
+      CHECK(strstr(sp_error_message(), cases[c][w]), "'%s' is not in '%s'", cases[c][w],
+            sp_error_message());
+  }
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &world_size);
+  static const int shapes[][3] = {{1, 1, 1}, {2, 2, 2}, {3, 3, 3}, {1, 2, 3}, {4, 1, 1}, {2, 1, 4}};
+  for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+    for (unsigned mask = 1; mask < 8; mask++)
+      for (unsigned seed = 0; seed < 3; seed++) check_box(shapes[s], mask, 5 * seed);
+
+  check_chain(false);
+  check_chain(true);
+
+  static const char *const torus[] = {ALL_PERIODIC, "problem.lambda=0", NULL};
+  static const char *const slab[] = {"boundary.xmax=periodic xmin", "boundary.ymin=periodic ymax",
+                                     "boundary.zmin=neumann", "boundary.zmax=robin 2", NULL};
+  for (int k = 0; k < 2; k++) {
+    for (int order = 2; order <= 3; order++) {
+      check_rates(KINDS[k], order, torus);
+      check_rates(KINDS[k], order, slab);
+    }
+    check_translation(KINDS[k]);
+  }
+  check_file();
+  check_refused();
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}
