@@ -1,0 +1,61 @@
+"""What all figures share: opening a file, one look, saving. Sizes are for a column of print."""
+
+import os
+
+import matplotlib
+
+matplotlib.use("Agg")  # no display needed
+
+import h5py  # noqa: E402
+from matplotlib import pyplot  # noqa: E402
+
+# Okabe and Ito's colours, told apart also by the colour-blind (Wong, Nature Methods 8, 2011), in an
+# order in which neighbours differ in brightness too; markers and dashes repeat the difference.
+COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
+MARKERS = ["o", "s", "^", "D", "v", "P", "X"]
+DASHES = ["-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)), (0, (7, 3)), (0, (3, 1))]
+
+pyplot.rcParams.update({
+    "figure.figsize": (4.8, 3.4), "figure.dpi": 100, "savefig.dpi": 200, "font.size": 9,
+    "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.alpha": 0.3,
+    "grid.linewidth": 0.5, "lines.linewidth": 1.4, "lines.markersize": 4, "legend.frameon": False,
+    "legend.fontsize": 8, "legend.handlelength": 3, "pdf.fonttype": 42,
+})
+
+
+class Failure(Exception):
+    """One line for the user."""
+
+
+def open_file(path):
+    """An open HDF5 file; close it, or use it in a with statement."""
+    try:
+        return h5py.File(path, "r")
+    except FileNotFoundError:
+        raise Failure(f"{path}: no such file") from None
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else "not an HDF5 file, or a damaged one"
+        raise Failure(f"{path}: cannot read: {reason}") from None
+
+
+def style(n):
+    """Line style of curve n."""
+    return {"color": COLOURS[n % len(COLOURS)], "marker": MARKERS[n % len(MARKERS)],
+            "linestyle": DASHES[n % len(DASHES)]}
+
+
+def ink(colour):
+    """The text colour that can be read on `colour`: by its luminance (ITU-R BT.709)."""
+    red, green, blue = matplotlib.colors.to_rgb(colour)
+    return "black" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.5 else "white"
+
+
+def save(figure, path):
+    """Write and close; an ending that matplotlib does not know is the user's mistake."""
+    try:
+        figure.savefig(path, bbox_inches="tight", pad_inches=0.05)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or " ".join(str(error).split())
+        raise Failure(f"{path}: cannot write: {reason}") from None
+    finally:
+        pyplot.close(figure)

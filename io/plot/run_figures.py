@@ -1,0 +1,216 @@
+"""Figures of run logs (io/run_log.h, solver/study.h)."""
+
+import configparser
+import os
+
+import numpy
+from matplotlib.ticker import MaxNLocator, PercentFormatter
+
+import figures
+from figures import Failure, pyplot
+
+
+def add_commands(commands):
+    """The subcommands of this module."""
+    table = (
+        ("residual", residual, "the residual over the iterations"),
+        ("matvec", matvec, "the throughput of the operator over the iterations"),
+        ("phases", phases, "where the time of a run goes"),
+        ("study", study, "the convergence of a study, with reference slopes"),
+    )
+    for name, draw, text in table:
+        command = commands.add_parser(name, help=text, description=text.capitalize() + ".")
+        command.add_argument("files", nargs="+", metavar="RUN.H5")
+        command.add_argument("-o", "--output", required=True, metavar="IMAGE",
+                             help="name.png, name.pdf or name.svg")
+        command.set_defaults(draw=draw)
+
+
+def read(path, table):
+    """The rows of a table and the attributes of a run log; the file may still be growing."""
+    with figures.open_file(path) as log:
+        if log.attrs.get("program") != "sp_solve" or "case" not in log.attrs:
+            raise Failure(f"{path}: not a run log of sp_solve")
+        if table not in log:
+            what = "no study; run sp_solve with --study" if table == "study" else f"no /{table}"
+            raise Failure(f"{path}: {what}")
+        rows, attributes = log[table][:], dict(log.attrs)
+    if len(rows) == 0:
+        studied = " (a study logs its runs in /study only)" if "study_rate" in attributes else ""
+        raise Failure(f"{path}: /{table} has no rows{studied}")
+    return rows, attributes
+
+
+def read_all(arguments, table):
+    """(label, rows, attributes) of every file. Runs are told apart by the names of their files."""
+    labels = [os.path.splitext(os.path.basename(path))[0] for path in arguments.files]
+    if len(set(labels)) < len(labels):
+        labels = arguments.files
+    return [(label, *read(path, table)) for label, path in zip(labels, arguments.files)]
+
+
+def describe(attributes):
+    """A line that says what ran; a study has no order of its own."""
+    case = configparser.RawConfigParser(strict=False, delimiters=("=",))
+    case.read_string(attributes["case"])
+    operator = case["discretization"]["operator"]
+    if "study_rate" in attributes:
+        return f"{operator}, all runs of a study"
+    return f"{operator}, N = {attributes['order']}, {attributes['dofs']:,} degrees of freedom"
+
+
+def legend(axes, runs):
+    """One run is described, several are named."""
+    if len(runs) > 1:
+        axes.legend()
+    else:
+        axes.set_title(describe(runs[0][2]), fontsize=9)
+
+
+def every(count):
+    """A marker now and then, not on each of many points."""
+    return max(1, count // 12)
+
+
+def residual(arguments):
+    """Relative residuals, logarithmic."""
+    runs = read_all(arguments, "residual")
+    figure, axes = pyplot.subplots()
+    for n, (label, rows, _) in enumerate(runs):
+        axes.semilogy(rows["iteration"], rows["relative"], label=label, markevery=every(len(rows)),
+                      **figures.style(n))
+    axes.set_xlabel("iteration")
+    axes.set_ylabel("relative residual  ||r|| / ||b||")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    legend(axes, runs)
+    figures.save(figure, arguments.output)
+
+
+def matvec(arguments):
+    """GDOF/s of every application, with its median."""
+    runs = read_all(arguments, "matvec")
+    figure, axes = pyplot.subplots()
+    for n, (label, rows, _) in enumerate(runs):
+        rate, colour = rows["gdofs_per_second"], figures.style(n)["color"]
+        median = float(numpy.median(rate))
+        axes.plot(rows["iteration"], rate, ".", markersize=3, color=colour, alpha=0.6)
+        axes.axhline(median, color=colour, linestyle=figures.style(n)["linestyle"],
+                     label=f"{label + ', ' if len(runs) > 1 else ''}median {median:.4g} GDOF/s")
+    axes.set_xlabel("iteration")
+    axes.set_ylabel("throughput of the matvec [GDOF/s]")
+    axes.set_ylim(bottom=0)
+    axes.set_xlim(left=0)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    if len(runs) == 1:
+        legend(axes, runs)
+    axes.legend(loc="lower right", frameon=True, framealpha=0.9, edgecolor="none")
+    figures.save(figure, arguments.output)
+
+
+PARTS = ("matvec", "vectors")  # of the phase "solve"
+REST = "rest of solve"
+PHASE_COLOURS = figures.COLOURS[:6] + ["#8C564B", "#BBBBBB"]
+
+
+def whole_by_parts(rows):
+    """Seconds by phase, with what the parts leave over of the solve behind them."""
+    seconds = {row["name"].decode(): float(row["seconds_mean"]) for row in rows}
+    rest = seconds.pop("solve", 0) - sum(seconds.get(part, 0) for part in PARTS)
+    parts = {}
+    for name, value in seconds.items():
+        parts[name] = value
+        if name == PARTS[-1]:
+            parts[REST] = max(rest, 0)
+    return parts
+
+
+def phases(arguments):
+    """Shares of the run, a bar a run; the solve is shown by its parts."""
+    runs = read_all(arguments, "phases")
+    figure, axes = pyplot.subplots(figsize=(6.4, 1.2 + 0.5 * len(runs)))
+    names, shares = [], []
+    for _, rows, _ in runs:
+        seconds = whole_by_parts(rows)
+        whole = sum(seconds.values())
+        shares.append({name: value / whole for name, value in seconds.items()})
+        names += [name for name, value in seconds.items() if value > 0 and name not in names]
+    for n, name in enumerate(names):
+        colour = PHASE_COLOURS[n % len(PHASE_COLOURS)]
+        for place, share in enumerate(shares):
+            left = sum(share.get(other, 0) for other in names[:n])
+            value = share.get(name, 0)
+            axes.barh(place, value, left=left, height=0.62, label=name if place == 0 else None,
+                      color=colour, edgecolor="white")
+            if value > 0.06:
+                axes.text(left + value / 2, place, f"{100 * value:.0f} %", ha="center",
+                          va="center", color=figures.ink(colour), fontsize=8)
+    if len(runs) > 1:
+        axes.set_yticks(range(len(runs)), [label for label, _, _ in runs])
+    else:
+        axes.set_yticks([])
+    axes.invert_yaxis()
+    axes.set_xlim(0, 1)
+    axes.xaxis.set_major_formatter(PercentFormatter(1))
+    axes.set_xlabel("share of the run (means over ranks)")
+    axes.grid(axis="y", visible=False)
+    if len(runs) == 1:
+        axes.set_title(describe(runs[0][2]), fontsize=9)
+    axes.legend(ncol=1, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    figures.save(figure, arguments.output)
+
+
+def slope(axes, x, y, rate):
+    """A short line of the given rate under the finest points, with its number."""
+    ends = numpy.array([x[-2], x[-1]])
+    line = 0.6 * y[-1] * (ends / ends[-1]) ** rate
+    axes.loglog(ends, line, color="0.4", linewidth=0.9)
+    axes.annotate(f"{rate}", (numpy.sqrt(ends.prod()), numpy.sqrt(line.prod())), fontsize=7,
+                  color="0.3", textcoords="offset points", xytext=(2, -8))
+
+
+def along_refinements(axes, rows, norm):
+    """Errors over the element width relative to the coarsest, a line an order."""
+    coarsest = rows["elements"].min()
+    for n, order in enumerate(numpy.unique(rows["order"])):
+        part = rows[rows["order"] == order]
+        width = (coarsest / part["elements"]) ** (1 / 3)
+        axes.loglog(width, part[norm], label=f"N = {order}", **figures.style(n))
+        clear = part[norm] > 10 * part[norm + "_floor"]
+        if clear.sum() > 1:
+            slope(axes, width[clear], part[norm][clear], int(part[norm + "_expected"][0]))
+    ticks = numpy.unique((coarsest / rows["elements"]) ** (1 / 3))
+    axes.set_xticks(ticks, [f"1/{round(1 / tick)}" if tick < 1 else "1" for tick in ticks])
+    axes.minorticks_off()
+    axes.invert_xaxis()
+    axes.set_xlabel("element width / coarsest")
+
+
+def along_orders(axes, rows, norm, label, n):
+    """Errors over the order, and the floor under them."""
+    axes.semilogy(rows["order"], rows[norm], label=label, **figures.style(n))
+    axes.semilogy(rows["order"], rows[norm + "_floor"], color="0.5", linewidth=0.9, linestyle=":",
+                  label="estimate of the floor" if n == 0 else None)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xlabel("order N")
+
+
+def study(arguments):
+    """Both norms side by side. Studies along orders may be overlaid, of others one is drawn."""
+    runs = read_all(arguments, "study")
+    refined = ["refinements" in attributes.get("study_rate", "") for _, _, attributes in runs]
+    if any(refined) and len(runs) > 1:
+        raise Failure("several studies in one figure must all be along orders; "
+                      f"{arguments.files[refined.index(True)]} is along refinements")
+    figure, both = pyplot.subplots(1, 2, figsize=(7.2, 3.4), constrained_layout=True)
+    for axes, norm, title in zip(both, ("L2", "H1"), ("L2 norm", "H1 seminorm")):
+        for n, (label, rows, _) in enumerate(runs):
+            if refined[0]:
+                along_refinements(axes, rows, norm)
+            else:
+                along_orders(axes, rows, norm, label if len(runs) > 1 else "error", n)
+        axes.set_ylabel(f"error, {title}")
+    if refined[0]:
+        both[1].legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    else:
+        both[0].legend(loc="upper right")
+    figures.save(figure, arguments.output)

@@ -1,0 +1,33 @@
+#!/usr/bin/env python3
+"""sp_plot: the figures, from the HDF5 files that the programs write.
+
+    sp_plot residual run.h5 [more.h5 ...] -o residual.png
+    sp_plot study run.h5 -o study.pdf         the ending of the name decides the format
+
+One figure a command; a figure is a function of (files, arguments) in a module of its own room:
+run_figures for run.h5. Errors are one line on stderr and exit code 1."""
+
+import argparse
+import sys
+
+
+def main():
+    try:
+        import figures
+        import run_figures
+    except ImportError as error:
+        sys.exit(f"sp_plot: {error}; on Debian and Ubuntu: apt-get install python3-matplotlib "
+                 "python3-h5py")
+    parser = argparse.ArgumentParser(prog="sp_plot", description="Figures from HDF5 files.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="FIGURE")
+    for module in (run_figures,):
+        module.add_commands(commands)
+    arguments = parser.parse_args()
+    try:
+        arguments.draw(arguments)
+    except figures.Failure as failure:
+        sys.exit(f"sp_plot: {failure}")
+
+
+if __name__ == "__main__":
+    main()

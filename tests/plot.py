@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Every figure of sp_plot from files of real runs, and its answers to wrong input.
+
+    plot.py SP_PLOT SP_SOLVE        exit code 77 (skipped) without matplotlib or h5py"""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+PLOT, SOLVE = (os.path.abspath(path) for path in sys.argv[1:3])
+
+try:
+    import h5py
+    import numpy
+    from matplotlib import image
+except ImportError as error:
+    print("plot: skipped,", error)
+    sys.exit(77)
+
+BLUE, ORANGE, GREEN = (0x00, 0x72, 0xB2), (0xD5, 0x5E, 0x00), (0x00, 0x9E, 0x73)
+checks = failures = 0
+
+
+def check(condition, text):
+    global checks, failures
+    checks += 1
+    if not condition:
+        failures += 1
+        print("plot:", text)
+
+
+def solve(*arguments):
+    done = subprocess.run([SOLVE, "-q", *arguments], capture_output=True, text=True, timeout=100)
+    check(done.returncode == 0, f"{arguments}: {done.returncode}, {done.stderr}")
+
+
+def plot(*arguments):
+    return subprocess.run([sys.executable, PLOT, *arguments], capture_output=True, text=True,
+                          timeout=100)
+
+
+def draw(name, files, colours, absent=()):
+    """The figure exists, and of these colours there is more than a trace, or none."""
+    done = plot(name, *files, "-o", "x.png")
+    check(done.returncode == 0 and not done.stdout + done.stderr,
+          f"{name} {files}: {done.returncode} {done.stderr}")
+    if not os.path.exists("x.png"):
+        check(False, f"{name} {files}: no image")
+        return
+    pixels = numpy.round(image.imread("x.png")[:, :, :3] * 255)
+    check(min(pixels.shape[:2]) >= 200, f"{name} {files}: {pixels.shape}")
+    for colour in (*colours, *absent):
+        count = (abs(pixels - colour).max(axis=2) <= 2).sum()
+        check((count > 100) == (colour in colours), f"{name} {files}: {count} pixels of {colour}")
+    os.remove("x.png")
+
+
+def refuse(words, *arguments):
+    done = plot(*arguments)
+    lines = done.stderr.splitlines()
+    check(done.returncode == 1 and len(lines) == 1 and lines[0].startswith("sp_plot: "),
+          f"{arguments}: {done.returncode} {done.stderr!r}")
+    for word in words:
+        check(word in done.stderr, f"{arguments}: no '{word}' in {done.stderr!r}")
+    check(not os.path.exists("x.png"), f"{arguments}: an image in spite of the error")
+
+
+def main():
+    box = ["mesh.elements=3 3 3", "discretization.order=4", "output.field=",
+           "problem.solution=sin(3*x)*exp(y)+z^3"]
+    solve(*box, "output.log=a.h5")
+    solve(*box, "output.log=b.h5", "solver.preconditioner=jacobi")
+    solve(*box, "output.log=orders.h5", "--study", "order=1:4")
+    solve(*box, "output.log=refined.h5", "--study", "order=1:3", "--study", "refine=0:1")
+    solve(*box, "output.log=exact.h5", "problem.solution=x", "--study", "order=1:2", "--study",
+          "refine=0:1")
+
+    draw("residual", ["a.h5"], [BLUE], [ORANGE])
+    draw("residual", ["a.h5", "b.h5"], [BLUE, ORANGE])
+    draw("matvec", ["a.h5"], [BLUE], [ORANGE])
+    draw("matvec", ["a.h5", "b.h5"], [BLUE, ORANGE])
+    draw("phases", ["a.h5"], [BLUE, GREEN])
+    draw("phases", ["a.h5", "b.h5", "orders.h5"], [BLUE, GREEN])
+    draw("study", ["orders.h5"], [BLUE], [ORANGE])
+    draw("study", ["orders.h5", "orders.h5"], [ORANGE])
+    draw("study", ["refined.h5"], [BLUE, ORANGE, GREEN])
+    draw("study", ["exact.h5"], [BLUE, ORANGE], [GREEN])  # no slopes: all errors are at the floor
+    check(plot("study", "refined.h5", "-o", "x.pdf").returncode == 0 and os.path.exists("x.pdf"),
+          "a PDF")
+
+    with open("text.h5", "w", encoding="ascii") as file:
+        file.write("no HDF5\n")
+    with h5py.File("other.h5", "w") as file:
+        file["residual"] = numpy.zeros(3)
+    to = ["-o", "x.png"]
+    for name in "residual", "matvec", "phases", "study":
+        refuse(["absent.h5", "no such file"], name, "absent.h5", *to)
+        refuse(["text.h5", "not an HDF5 file"], name, "text.h5", *to)
+        refuse(["cannot write"], name, "orders.h5" if name in ("phases", "study") else "a.h5",
+               "-o", "absent/x.png")
+    refuse(["other.h5", "not a run log"], "residual", "other.h5", *to)
+    refuse(["a.h5", "no study", "--study"], "study", "a.h5", *to)
+    refuse(["orders.h5", "no rows", "/study"], "residual", "orders.h5", *to)
+    refuse(["refined.h5", "along refinements"], "study", "orders.h5", "refined.h5", *to)
+    refuse(["x.foo", "foo"], "residual", "a.h5", "-o", "x.foo")
+    check(plot().returncode == 2 and plot("nothing").returncode == 2, "usage")
+
+
+with tempfile.TemporaryDirectory() as directory:
+    os.chdir(directory)
+    main()
+    os.chdir("/")
+print(f"plot: {checks} checks, {failures} failed")
+sys.exit(1 if failures or not checks else 0)
