@@ -274,6 +274,29 @@ static void check_file(void) {
   CHECK(l2[0] > 32 * l2[1] && l2[0] < 128 * l2[1], "errors %g and %g", l2[0], l2[1]);
 }
 
+/* A hexagonal prism of three blocks whose opposite sides are one another's copies: a honeycomb.
+ * Edges along the axis are identified in threes, through pairs in any order. */
+static void check_honeycomb(void) {
+  double l2[2];
+  for (int refine = 0; refine < 2; refine++) {
+    char level[32];
+    snprintf(level, sizeof level, "mesh.refine=%d", refine);
+    const char *const overrides[] = {"mesh.file=" SP_INPUTS "/blocks.geo",
+                                     level,
+                                     "discretization.order=4",
+                                     "problem.solution=cos(2*pi/3*x)*cos(2*pi/sqrt(3)*y+1)*cos(z)",
+                                     "boundary.side 1=periodic side 4",
+                                     "boundary.side 5=periodic side 2",
+                                     "boundary.side 3=periodic side 6",
+                                     "boundary.bottom=neumann",
+                                     SOLVER,
+                                     NULL};
+    l2[refine] = solve(overrides, NULL).l2;
+  }
+  /* N = 4: 2^5, off by no more than a factor of two this far from the limit. */
+  CHECK(l2[0] > 16 * l2[1] && l2[0] < 64 * l2[1], "errors %g and %g", l2[0], l2[1]);
+}
+
 /* ---- What is refused ---- */
 
 static void check_refused(void) {
@@ -333,6 +356,7 @@ int main(int argc, char **argv) {
     check_translation(KINDS[k]);
   }
   check_file();
+  check_honeycomb();
   check_refused();
   const int result = check_end(MPI_COMM_WORLD);
   MPI_Finalize();

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""The inputs that users copy: each runs, on one rank and on four, and is as accurate as it was.
+
+    inputs.py SP_SOLVE INPUTS MPIEXEC...      MPIEXEC... ends with the flag for the number of ranks
+
+An input that is not in the table fails, so that a new one gets its line."""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+PROGRAM, INPUTS = (os.path.abspath(path) for path in sys.argv[1:3])
+MPIEXEC = sys.argv[3:]
+SECONDS = 60
+
+# The largest L2 error: twice what the discretization gives (seen to be independent of the number of ranks),
+# or for solutions in the finite element space, what a relative residual of 1e-10 leaves.
+LIMITS = {
+    "blocks.ini": 1.1e-7,
+    "coefficients.ini": 1.6e-8,
+    "cube.ini": 3.1e-10,
+    "deformed.ini": 3.6e-9,
+    "kershaw.ini": 7.5e-5,
+    "mass.ini": 7.1e-8,
+    "neumann.ini": 2.6e-10,
+    "periodic.ini": 2.8e-6,
+    "robin.ini": 1e-9,
+    "shell.ini": 8.3e-6,
+}
+
+failures = 0
+
+
+def fail(text):
+    global failures
+    failures += 1
+    print("inputs:", text)
+
+
+def main():
+    names = sorted(name for name in os.listdir(INPUTS) if name.endswith(".ini"))
+    if names != sorted(LIMITS):
+        fail(f"{sorted(set(names) ^ set(LIMITS))} are in inputs/ or in the table, not in both")
+    with tempfile.TemporaryDirectory() as directory:
+        os.chdir(directory)
+        for name in names:
+            for ranks in "1", "4":
+                command = MPIEXEC + [ranks, PROGRAM, os.path.join(INPUTS, name)]
+                done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                      timeout=SECONDS, check=False)
+                found = re.search(r"^ +errors +L2 (\S+) ", done.stdout, re.MULTILINE)
+                if done.returncode != 0 or done.stderr or not found:
+                    fail(f"{name}, {ranks} ranks: exit code {done.returncode}: {done.stderr}{done.stdout}")
+                elif not float(found.group(1)) <= LIMITS.get(name, 0):
+                    fail(f"{name}, {ranks} ranks: L2 error {found.group(1)}")
+                for output in "run.h5", "run.hdf":
+                    if not os.path.exists(output):
+                        fail(f"{name}, {ranks} ranks: no {output}")
+                    else:
+                        os.remove(output)
+        os.chdir("/")
+    print(f"inputs: {len(names)} inputs, {failures} failures")
+    return 1 if failures or not names else 0
+
+
+sys.exit(main())
