@@ -48,3 +48,12 @@ double sp_problem_bytes_assembled(sp_problem_kind kind, sp_geometry_kind geometr
   const double nq = order + 1;
   return elements * (8 * factor_doubles(kind, geometry, order) + 4 * nq * nq * nq) + 16 * dofs;
 }
+
+double sp_problem_device_bytes(sp_problem_kind kind, sp_geometry_kind geometry, int order,
+                               double elements, double dofs, bool jacobi) {
+  /* Factors, and the 4-byte index of every element node. */
+  const double matrix = sp_problem_bytes_assembled(kind, geometry, order, elements, 0);
+  /* x, b (which becomes r), two buffers of p, A p, and the inverse diagonal. */
+  const double vectors = 8 * dofs * (5 + jacobi);
+  return matrix + vectors;
+}

@@ -33,4 +33,9 @@ double sp_problem_bytes(sp_problem_kind kind, sp_geometry_kind geometry, int ord
 double sp_problem_bytes_assembled(sp_problem_kind kind, sp_geometry_kind geometry, int order,
                                   double elements, double dofs);
 
+/* Bytes that a device holds during the solve, for a rank's `elements` and `dofs` (copies included);
+ * the prediction of --dry-run. Local. */
+double sp_problem_device_bytes(sp_problem_kind kind, sp_geometry_kind geometry, int order,
+                               double elements, double dofs, bool jacobi);
+
 #endif

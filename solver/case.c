@@ -7,6 +7,7 @@
 #include "io/field_file.h"
 #include "mesh/box.h"
 #include "mesh/gmsh.h"
+#include "mesh/sizes.h"
 #include "operators/operator.h"
 #include "solver/boundary.h"
 #include "solver/field.h"
@@ -107,7 +108,9 @@ static sp_status make_mesh(MPI_Comm comm, const sp_config *config, sp_mesh **mes
     SP_TRY(sp_box_hexes(comm, &box, &hexes));
   }
   SP_TRY(name_file(config, sp_mesh_create(comm, &hexes, mesh)));
-  SP_TRY(check_size(comm, config, (double)(*mesh)->global_elements));
+  sp_sizes sizes;
+  sp_sizes_count(*mesh, config->mesh.refine, config->discretization.order, &sizes);
+  SP_TRY(sp_agree(comm, sp_sizes_check(&sizes, config->mesh.where)));
   if (config->discretization.operator_kind != SP_MASS) SP_TRY(sp_boundary_identify(config, *mesh));
   for (int r = 0; r < config->mesh.refine; r++) SP_TRY(name_file(config, sp_mesh_refine(mesh)));
   return SP_OK;

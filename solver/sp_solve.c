@@ -8,6 +8,7 @@
 #include "io/config.h"
 #include "io/terminal.h"
 #include "solver/case.h"
+#include "solver/dry_run.h"
 #include "solver/study.h"
 #include "solver/version.h"
 
@@ -24,6 +25,7 @@ static const char usage[] =
     "  --study KEY=A:B\n"
     "                solve for every order (--study order=1:8) or refinement (--study refine=0:3)\n"
     "                and judge the convergence against the case's solution; both: every pair\n"
+    "  --dry-run     read and check the case, print the memory that it will take, and stop\n"
     "  --defaults    print a commented case file with every key and its default\n"
     "  --version     print version, revision, libraries and backends\n"
     "\n"
@@ -31,7 +33,7 @@ static const char usage[] =
     "            4 a study fell short of its expected rate\n";
 
 typedef struct command {
-  bool quiet, done; /* done: the command line asked for information only */
+  bool quiet, dry, done; /* done: the command line asked for information only */
   const char *file;
   int override_count;
   const char **overrides;
@@ -57,6 +59,8 @@ static sp_status parse_arguments(int argc, char **argv, bool talks, command *out
       if (talks) sp_config_print_defaults(stdout);
       out->done = true;
       return SP_OK;
+    } else if (!strcmp(argument, "--dry-run")) {
+      out->dry = true;
     } else if (!strcmp(argument, "--study")) {
       if (++a == argc)
         return sp_fail(SP_ERR_INPUT, "--study: expected order=A:B or refine=A:B after it");
@@ -72,12 +76,15 @@ static sp_status parse_arguments(int argc, char **argv, bool talks, command *out
       out->file = argument;
     }
   }
+  if (out->dry && (out->study.order.given || out->study.refine.given))
+    return sp_fail(SP_ERR_INPUT, "--dry-run is for one case: give the largest of the study's");
   if (!out->file && out->override_count == 0)
     return sp_fail(SP_ERR_INPUT, "no case given; see sp_solve --help");
   return SP_OK;
 }
 
 static sp_status run(int argc, char **argv, int rank) {
+  const double at_start = sp_memory_resident();
   command line = {0};
   sp_config *config = NULL;
   sp_status status = sp_agree(MPI_COMM_WORLD, parse_arguments(argc, argv, rank == 0, &line));
@@ -88,6 +95,8 @@ static sp_status run(int argc, char **argv, int rank) {
     sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, line.quiet);
     if (line.study.order.given || line.study.refine.given) {
       status = sp_study_run(MPI_COMM_WORLD, config, &line.study, &terminal);
+    } else if (line.dry) {
+      status = sp_dry_run(MPI_COMM_WORLD, config, at_start, &terminal);
     } else {
       sp_results results;
       status = sp_case_run(MPI_COMM_WORLD, config, &terminal, &results);

@@ -1,0 +1,61 @@
+#include "mesh/sizes.h"
+
+#include <math.h>
+
+/* Vertices, edges and faces: by themselves, and each as often as other ranks share it. */
+typedef struct census {
+  double local[3], shared[3];
+} census;
+
+static void take_census(const sp_topology *topology, census *c) {
+  *c = (census){0};
+  for (sp_lid i = 0; i < topology->entities; i++) {
+    const sp_gid *key = topology->keys[i];
+    const int kind = key[1] < 0 ? 0 : key[2] < 0 ? 1 : 2;
+    c->local[kind]++;
+    c->shared[kind] += topology->sharer_start[i + 1] - topology->sharer_start[i];
+  }
+}
+
+/* Nodes of degree `degree` on entities, without those inside elements. */
+static double nodes_on(const double entities[3], double degree) {
+  const double inner = degree - 1;
+  return entities[0] + entities[1] * inner + entities[2] * inner * inner;
+}
+
+/* Vertices, edges and faces that the division by m makes of entities: an edge gives m edges, a face
+ * 2 m (m - 1) edges and m^2 faces. */
+static double parts_of(const double entities[3], double m) {
+  return nodes_on(entities, m) + entities[1] * m + entities[2] * (2 * m * (m - 1) + m * m);
+}
+
+void sp_sizes_count(const sp_mesh *mesh, int refinements, int order, sp_sizes *sizes) {
+  const double elements = mesh->hexes->count, m = ldexp(1, refinements), degree = order * m;
+  census c;
+  take_census(mesh->topology, &c);
+  /* Within an element: (m - 1)^3 vertices, 3 m (m - 1)^2 edges, 3 m^2 (m - 1) faces. */
+  const double inside = (m - 1) * ((m - 1) * (m - 1) + 3 * m * (m - 1) + 3 * m * m);
+  *sizes = (sp_sizes){.elements = elements * m * m * m,
+                      .entities = parts_of(c.local, m) + elements * inside,
+                      .dofs = nodes_on(c.local, degree) + elements * pow(degree - 1, 3),
+                      .shared = nodes_on(c.shared, degree),
+                      .sharers = parts_of(c.shared, m)};
+}
+
+sp_status sp_sizes_check(const sp_sizes *sizes, const char *where) {
+  /* The table of entities grows by doubling and must stay below SP_LID_MAX. */
+  const struct {
+    double count, limit;
+    const char *what;
+  } checks[] = {{sizes->elements, SP_LID_MAX, "elements"},
+                {sizes->entities, SP_LID_MAX / 2, "vertices, edges and faces"},
+                {sizes->dofs, SP_LID_MAX, "degrees of freedom"},
+                {sizes->shared, SP_LID_MAX, "shared degrees of freedom"}};
+  for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
+    if (checks[i].count > checks[i].limit)
+      return sp_fail(SP_ERR_INPUT,
+                     "%s: %.4g %s on one rank, at most %.4g are possible: use more ranks, fewer "
+                     "elements, less refinement or a lower order",
+                     where, checks[i].count, checks[i].what, checks[i].limit);
+  return SP_OK;
+}

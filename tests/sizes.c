@@ -1,0 +1,90 @@
+/* What is counted on the coarse mesh is what refinement and numbering then make. */
+#include "mesh/sizes.h"
+
+#include <string.h>
+
+#include "mesh/box.h"
+#include "mesh/gmsh.h"
+#include "mesh/numbering.h"
+#include "tests/check.h"
+
+static sp_mesh *make_mesh(const char *file, bool periodic) {
+  sp_hexes *hexes;
+  sp_mesh *mesh;
+  const sp_box box = {.elements = {4, 3, 3}, .upper = {1, 1, 1}};
+  sp_status status = file ? sp_gmsh_hexes(MPI_COMM_WORLD, file, &hexes)
+                          : sp_box_hexes(MPI_COMM_WORLD, &box, &hexes);
+  if (!status) status = sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh);
+  if (!status && periodic) {
+    const sp_periodic_pair pair = {{0, 1}}; /* xmin and xmax */
+    status = sp_mesh_identify(mesh, 1, &pair);
+  }
+  if (status) {
+    printf("%s\n", sp_error_message());
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  return mesh;
+}
+
+static void check_mesh(const char *name, sp_mesh *mesh, int most) {
+  static const int orders[] = {1, 2, 5};
+  sp_sizes predicted[3][3];
+  for (int r = 0; r <= most; r++)
+    for (int o = 0; o < 3; o++) sp_sizes_count(mesh, r, orders[o], &predicted[r][o]);
+  for (int r = 0; r <= most; r++) {
+    if (r > 0 && sp_mesh_refine(&mesh)) MPI_Abort(MPI_COMM_WORLD, 1);
+    const sp_topology *topology = mesh->topology;
+    for (int o = 0; o < 3; o++) {
+      const sp_sizes *p = &predicted[r][o];
+      sp_numbering *numbering;
+      CHECK(!sp_numbering_create(mesh, orders[o], &numbering), "%s", sp_error_message());
+      CHECK(p->elements == mesh->hexes->count, "%s refine %d: %g elements, not %d", name, r,
+            p->elements, mesh->hexes->count);
+      CHECK(p->entities == topology->entities, "%s refine %d: %g entities, not %d", name, r,
+            p->entities, topology->entities);
+      CHECK(p->sharers == topology->sharer_start[topology->entities],
+            "%s refine %d: %g sharers, not %d", name, r, p->sharers,
+            topology->sharer_start[topology->entities]);
+      CHECK(p->dofs == numbering->local, "%s refine %d order %d: %g DOFs, not %d", name, r,
+            orders[o], p->dofs, numbering->local);
+      CHECK(p->shared == numbering->shared_start[numbering->neighbours],
+            "%s refine %d order %d: %g shared DOFs, not %d", name, r, orders[o], p->shared,
+            numbering->shared_start[numbering->neighbours]);
+      sp_numbering_destroy(&numbering);
+    }
+  }
+  sp_mesh_destroy(&mesh);
+}
+
+/* One count past its limit at a time; at the limit all is well. */
+static void test_limits(void) {
+  sp_sizes sizes = {
+      .elements = SP_LID_MAX, .entities = SP_LID_MAX / 2, .dofs = SP_LID_MAX, .shared = SP_LID_MAX};
+  CHECK(!sp_sizes_check(&sizes, "here"), "%s", sp_error_message());
+  double *const counts[] = {&sizes.elements, &sizes.entities, &sizes.dofs, &sizes.shared};
+  static const char *const words[] = {"elements on", "faces on", "degrees of freedom on",
+                                      "shared degrees"};
+  for (int c = 0; c < 4; c++) {
+    *counts[c] += 1;
+    CHECK(sp_sizes_check(&sizes, "here") == SP_ERR_INPUT &&
+              strncmp(sp_error_message(), "here: ", 6) == 0 && strstr(sp_error_message(), words[c]),
+          "%s", sp_error_message());
+    *counts[c] -= 1;
+  }
+  /* Beyond all integers: 2^30 elements on a side. */
+  sp_mesh *mesh = make_mesh(NULL, false);
+  sp_sizes_count(mesh, 30, 15, &sizes);
+  CHECK(sp_sizes_check(&sizes, "here") == SP_ERR_INPUT && sizes.dofs > 1e30, "%g", sizes.dofs);
+  sp_mesh_destroy(&mesh);
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  check_mesh("box", make_mesh(NULL, false), 2);
+  check_mesh("periodic box", make_mesh(NULL, true), 2);
+  check_mesh("blocks", make_mesh(SP_FIXTURES "/two_blocks.geo", false), 1);
+  test_limits();
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}
