@@ -51,8 +51,8 @@ sp_status sp_operator_update(sp_operator *op, double alpha, const sp_cg_vectors 
                              double *rr, double *rz);
 
 /* The diagonal of A for Jacobi's preconditioner, inverted: inverse[dofs] in host memory, zero on
- * constrained DOFs. Exact, but where an element meets itself across a period: there it is the sum of
- * the elements' diagonals, which is positive too. Collective. */
+ * constrained DOFs. Exact, but where an element meets itself across a period: there it is the sum
+ * of the elements' diagonals, which is positive too. Collective. */
 sp_status sp_operator_inverse_diagonal(sp_exchange *exchange, const sp_operator_setup *setup,
                                        double *inverse);
 
