@@ -64,60 +64,66 @@ static void number_element(const sp_mesh *mesh, sp_lid e, const sp_lid *bases, s
       for (int i = 1; i < order; i++) nodes[(k * nq + j) * nq + i] = interior++;
 }
 
-/* First DOF of every entity and element interior, in order of first touch. Owned ones count from 0,
- * copies from the number of owned DOFs. */
-static sp_status assign_bases(const sp_mesh *mesh, sp_numbering *numbering, sp_lid *bases,
-                              sp_lid *interiors) {
+/* Give the entities of slots [first, end) their first DOFs from *next on, in order of first touch:
+ * those that this rank owns, or copies. */
+static void number_entities(const sp_topology *topology, int order, int rank, bool copies,
+                            sp_lid element, int first, int end, sp_lid *bases, sp_gid *next) {
+  for (int slot = first; slot < end; slot++) {
+    const sp_lid entity = topology->slots[element][slot];
+    const sp_lid sharer = topology->sharer_start[entity];
+    const bool copy =
+        sharer < topology->sharer_start[entity + 1] && topology->sharers[sharer] < rank;
+    if (bases[entity] >= 0 || copy != copies) continue;
+    /* Past the range of sp_lid the caller gives up. */
+    bases[entity] = *next <= SP_LID_MAX ? (sp_lid)*next : 0;
+    *next += entity_dofs(topology, entity, order);
+  }
+}
+
+/* First DOF of every entity, class by class, and the ranges that elements touch. */
+static sp_status assign_bases(const sp_mesh *mesh, sp_numbering *numbering, sp_lid *bases) {
+  static const int slots[SP_DOF_CLASSES][2] = {[SP_FACE_DOFS] = {SP_FACE_SLOT, SP_SLOTS},
+                                               [SP_EDGE_DOFS] = {SP_EDGE_SLOT, SP_FACE_SLOT},
+                                               [SP_VERTEX_DOFS] = {0, SP_EDGE_SLOT}};
   const sp_topology *topology = mesh->topology;
   const int order = numbering->order, inner = (order - 1) * (order - 1) * (order - 1);
   int rank;
   MPI_Comm_rank(mesh->comm, &rank);
-  sp_gid owned = 0, copies = 0;
   for (sp_lid i = 0; i < topology->entities; i++) bases[i] = -1;
-
-  for (int pass = 0; pass < 2; pass++) {
-    sp_gid *next = pass == 0 ? &owned : &copies;
-    for (sp_lid e = 0; e < topology->elements; e++) {
-      for (int slot = 0; slot < SP_SLOTS; slot++) {
-        const sp_lid entity = topology->slots[e][slot];
-        const sp_lid sharer = topology->sharer_start[entity];
-        const bool copy =
-            sharer < topology->sharer_start[entity + 1] && topology->sharers[sharer] < rank;
-        if (bases[entity] >= 0 || copy != (pass == 1)) continue;
-        bases[entity] = (sp_lid)(owned + copies);
-        *next += entity_dofs(topology, entity, order);
-      }
-      if (pass == 0) {
-        interiors[e] = (sp_lid)owned;
-        owned += inner;
-        numbering->touched[e + 1] = (sp_lid)owned;
-      }
-      if (owned + copies > SP_LID_MAX)
-        return sp_fail(
-            SP_ERR_INPUT,
-            "more than %d degrees of freedom on rank %d: use more ranks or a lower order",
-            SP_LID_MAX, rank);
+  sp_gid next = 0;
+  for (int c = 0; c < SP_DOF_CLASSES && next <= SP_LID_MAX; c++) {
+    numbering->class_start[c] = numbering->touched[0][c] = (sp_lid)next;
+    for (sp_lid e = 0; e < topology->elements && next <= SP_LID_MAX; e++) {
+      if (c == SP_INTERIORS)
+        next += inner;
+      else
+        number_entities(topology, order, rank, false, e, slots[c][0], slots[c][1], bases, &next);
+      if (next <= SP_LID_MAX) numbering->touched[e + 1][c] = (sp_lid)next;
     }
   }
-  numbering->owned = (sp_lid)owned;
-  numbering->local = (sp_lid)(owned + copies);
+  if (next <= SP_LID_MAX) numbering->class_start[SP_DOF_CLASSES] = numbering->owned = (sp_lid)next;
+  for (sp_lid e = 0; e < topology->elements && next <= SP_LID_MAX; e++)
+    number_entities(topology, order, rank, true, e, 0, SP_SLOTS, bases, &next);
+  if (next > SP_LID_MAX)
+    return sp_fail(SP_ERR_INPUT,
+                   "more than %d degrees of freedom on rank %d: use more ranks or a lower order",
+                   SP_LID_MAX, rank);
+  numbering->local = (sp_lid)next;
   return SP_OK;
 }
 
 static sp_status number_nodes(const sp_mesh *mesh, sp_numbering *numbering, sp_lid *bases) {
   const size_t elements = (size_t)mesh->hexes->count;
-  const int nq = numbering->order + 1;
+  const int nq = numbering->order + 1, ni = nq - 2;
   const size_t np = (size_t)(nq * nq * nq);
-  SP_TRY(sp_allocate(elements + 1, sizeof(sp_lid), "first touches", &numbering->touched));
+  SP_TRY(
+      sp_allocate(elements + 1, sizeof *numbering->touched, "first touches", &numbering->touched));
   SP_TRY(sp_allocate(elements, np * sizeof(sp_lid), "element nodes", &numbering->nodes));
-  sp_lid *interiors;
-  SP_TRY(sp_allocate(elements, sizeof *interiors, "element interiors", &interiors));
-  const sp_status status = assign_bases(mesh, numbering, bases, interiors);
-  for (size_t e = 0; e < elements && !status; e++)
-    number_element(mesh, (sp_lid)e, bases, interiors[e], numbering->order,
+  SP_TRY(assign_bases(mesh, numbering, bases));
+  for (size_t e = 0; e < elements; e++)
+    number_element(mesh, (sp_lid)e, bases, (sp_lid)e * ni * ni * ni, numbering->order,
                    &numbering->nodes[e * np]);
-  free(interiors);
-  return status;
+  return SP_OK;
 }
 
 typedef struct shared_entity {

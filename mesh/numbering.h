@@ -6,13 +6,25 @@
  * the next smallest, so that all elements and ranks agree whatever their orientation.
  *
  * L-vectors hold one double a local DOF: first the DOFs that this rank owns, then copies of those
- * that lower ranks own (an entity belongs to the lowest rank that holds it). Both are numbered in
- * the order in which elements touch them first; interiors are contiguous, lexicographic, and follow
- * the entities of their element. */
+ * that lower ranks own (an entity belongs to the lowest rank that holds it):
+ *
+ *     | interiors | faces | edges | vertices | copies |
+ *
+ * Element e's interior starts at e (N-1)^3, lexicographic. Everything else stands, class by class,
+ * in the order in which elements touch it first. The classes differ in how many elements share a
+ * DOF: one, two, some, more. */
 #ifndef SP_MESH_NUMBERING_H
 #define SP_MESH_NUMBERING_H
 
 #include "mesh/mesh.h"
+
+typedef enum sp_dof_class {
+  SP_INTERIORS,
+  SP_FACE_DOFS,
+  SP_EDGE_DOFS,
+  SP_VERTEX_DOFS,
+  SP_DOF_CLASSES
+} sp_dof_class;
 
 typedef struct sp_numbering {
   int order;           /* N */
@@ -21,8 +33,10 @@ typedef struct sp_numbering {
   sp_gid first;        /* global number of DOF 0; owned ones follow in order */
   sp_gid *copies;      /* [local - owned], global numbers of the copies */
   sp_lid *nodes;       /* [elements][Nq][Nq][Nq], local DOF of every element node */
-  sp_lid
-      *touched; /* [elements + 1]: elements [0, e) touch exactly the owned DOFs [0, touched[e]) */
+  /* Owned DOFs of class c are [class_start[c], class_start[c + 1]); elements [0, e) touch exactly
+   * those below touched[e][c]: [elements + 1]. */
+  sp_lid class_start[SP_DOF_CLASSES + 1];
+  sp_lid (*touched)[SP_DOF_CLASSES];
 
   /* DOFs shared with other ranks. Neighbour b shares shared[shared_start[b] .. shared_start[b +
    * 1]), listed in the same order on both sides. */

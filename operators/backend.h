@@ -37,9 +37,11 @@ typedef struct sp_operator_setup {
 typedef enum sp_part { SP_HALO, SP_INNER } sp_part;
 
 /* Vectors of a conjugate gradient iteration, in the backend's memory; `inverse_diagonal` may be
- * NULL (no preconditioner). On copies all of them hold the owner's bits. */
+ * NULL (no preconditioner). On copies all of them hold the owner's bits. The new direction goes to
+ * next_p, which is p itself on a backend without two_directions. ap belongs to the iteration: zero
+ * before the first pass 1, then left to the passes. */
 typedef struct sp_cg_vectors {
-  double *x, *r, *p, *ap;
+  double *x, *r, *p, *next_p, *ap;
   const double *inverse_diagonal;
 } sp_cg_vectors;
 
@@ -69,6 +71,9 @@ typedef struct sp_backend {
   /* The geometry that this backend applies faster where both are exact. */
   sp_geometry_kind (*faster_geometry)(sp_problem_kind kind, int order);
 
+  /* Neighbours still read the old direction while the new one is formed. */
+  bool two_directions;
+
   /* Vectors of `count` doubles, zeroed. */
   sp_status (*vector_create)(sp_device *device, size_t count, double **out);
   void (*vector_destroy)(sp_device *device, double **vector);
@@ -94,12 +99,14 @@ typedef struct sp_backend {
   size_t (*e_vector_size)(const sp_local_operator *local);
   sp_status (*apply_unassembled)(sp_local_operator *local, const double *x, double *y);
 
-  /* Pass 1 of a CG iteration over one part: p = z + beta p with z = D^-1 r where elements touch it
-   * first, ap += Z^T A Z p, and the sum of p_e^T A_e p_e for `sums`, the diagonal included. */
+  /* Pass 1 of a CG iteration over one part: next_p = z + beta p with z = D^-1 r where elements
+   * touch it first, ap += Z^T A Z next_p, and the sum of p_e^T A_e p_e for `sums`, the
+   * diagonal included. */
   sp_status (*direction)(sp_local_operator *local, sp_part part, double beta,
                          const sp_cg_vectors *vectors);
 
-  /* Pass 2: x += alpha p, r -= alpha ap, and r.r, r.D^-1 r over owned DOFs for `sums`. */
+  /* Pass 2: x += alpha p, r -= alpha ap, and r.r, r.D^-1 r over owned DOFs for `sums`; p is what
+   * pass 1 made, `next_p` does not matter. */
   sp_status (*update)(sp_local_operator *local, double alpha, const sp_cg_vectors *vectors);
 
   /* Sums of the last passes on this rank: after `direction`, sums[0] = p.Ap; after `update`,
@@ -115,9 +122,9 @@ typedef struct sp_backend {
   /* Optional (NULL on the host), for a mesh on a single rank: up to `count` whole iterations
    * without the host, ended early by r.r <= target or by sums that are not finite or p.Ap <= 0.
    * *done is how many were begun; records has room for `count`. A backend may do fewer than
-   * `count`. */
-  sp_status (*iterate)(sp_local_operator *local, const sp_cg_vectors *vectors,
-                       const sp_cg_state *state, int count, sp_cg_record *records, int *done);
+   * `count`. Afterwards vectors->p is the last direction. */
+  sp_status (*iterate)(sp_local_operator *local, sp_cg_vectors *vectors, const sp_cg_state *state,
+                       int count, sp_cg_record *records, int *done);
 } sp_backend;
 
 extern const sp_backend sp_backend_host;

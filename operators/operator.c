@@ -82,7 +82,7 @@ sp_status sp_operator_apply(sp_operator *op, bool constrained, const double *x, 
   return sp_agree(op->comm, status);
 }
 
-sp_status sp_operator_direction(sp_operator *op, double beta, const sp_cg_vectors *vectors,
+sp_status sp_operator_direction(sp_operator *op, double beta, sp_cg_vectors *vectors,
                                 sp_status status, double *p_ap) {
   double *host, sums[2];
   const double start = MPI_Wtime();
@@ -90,6 +90,9 @@ sp_status sp_operator_direction(sp_operator *op, double beta, const sp_cg_vector
   status = first_failure(status, begin_exchange(op, vectors->ap, &host));
   status = first_failure(status, op->backend->direction(op->local, SP_INNER, beta, vectors));
   status = first_failure(status, end_exchange(op, vectors->ap, host));
+  double *const direction = vectors->next_p;
+  vectors->next_p = vectors->p;
+  vectors->p = direction;
   op->seconds = MPI_Wtime() - start;
   status = first_failure(status, op->backend->sums(op->local, sums));
   SP_TRY(sp_exchange_sum(op->exchange, 1, sums, op->seconds, status));

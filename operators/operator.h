@@ -38,11 +38,12 @@ void sp_operator_destroy(sp_operator **op);
  * is the operator of the unconstrained space. Collective. */
 sp_status sp_operator_apply(sp_operator *op, bool constrained, const double *x, double *y);
 
-/* Pass 1 of a CG iteration: p = D^-1 r + beta p, ap = A p, and *p_ap = p.Ap over all ranks.
+/* Pass 1 of a CG iteration: p = D^-1 r + beta p, ap = A p, and *p_ap = p.Ap over all ranks. On a
+ * backend with two_directions p and next_p change places.
  * `status` is what this rank brings along from the iteration before: the reduction carries a
  * failure to all ranks. It carries each rank's time too: sp_exchange_seconds(op->exchange).
  * Collective. */
-sp_status sp_operator_direction(sp_operator *op, double beta, const sp_cg_vectors *vectors,
+sp_status sp_operator_direction(sp_operator *op, double beta, sp_cg_vectors *vectors,
                                 sp_status status, double *p_ap);
 
 /* Pass 2: x += alpha p, r -= alpha ap, then *rr = r.r and *rz = r.D^-1 r over all ranks.

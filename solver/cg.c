@@ -36,9 +36,8 @@ static sp_status not_converged(const sp_cg_options *options, const sp_cg_result 
                  result->relative, options->max_iterations, options->tolerance);
 }
 
-static sp_status iterate(sp_operator *op, const sp_cg_options *options,
-                         const sp_cg_vectors *vectors, double rz, double norm_b,
-                         sp_cg_result *result) {
+static sp_status iterate(sp_operator *op, const sp_cg_options *options, sp_cg_vectors *vectors,
+                         double rz, double norm_b, sp_cg_result *result) {
   double beta = 0;
   sp_status reported = report(op, options, result, 0);
   while (!(result->residual <= options->tolerance * norm_b)) {
@@ -69,7 +68,7 @@ static sp_status iterate(sp_operator *op, const sp_cg_options *options,
  * batch while it is over, and the batches grow, so that a short solve does not wait for a long
  * batch. */
 static sp_status iterate_on_device(sp_operator *op, const sp_cg_options *options,
-                                   const sp_cg_vectors *vectors, double rz, double norm_b,
+                                   sp_cg_vectors *vectors, double rz, double norm_b,
                                    sp_cg_result *result) {
   enum { LARGEST_BATCH = 64 };
   sp_cg_record records[LARGEST_BATCH];
@@ -108,6 +107,11 @@ sp_status sp_cg_solve(sp_operator *op, const double *inverse_diagonal, const sp_
   *result = (sp_cg_result){0};
   sp_status status = backend->vector_create(op->device, dofs, &vectors.p);
   if (!status) status = backend->vector_create(op->device, dofs, &vectors.ap);
+  if (backend->two_directions) {
+    if (!status) status = backend->vector_create(op->device, dofs, &vectors.next_p);
+  } else {
+    vectors.next_p = vectors.p;
+  }
   status = sp_agree(op->comm, status);
   if (!status) {
     /* With a step of zero, pass 2 leaves x and r = b alone and gives the first sums. */
@@ -126,6 +130,7 @@ sp_status sp_cg_solve(sp_operator *op, const double *inverse_diagonal, const sp_
     }
     result->seconds = MPI_Wtime() - start;
   }
+  if (backend->two_directions) backend->vector_destroy(op->device, &vectors.next_p);
   backend->vector_destroy(op->device, &vectors.p);
   backend->vector_destroy(op->device, &vectors.ap);
   return status;

@@ -97,36 +97,44 @@ static void check_points(node *all, size_t count, sp_gid global) {
   CHECK(same == 0, "%d points have two DOFs", same);
 }
 
-/* Elements [0, e) touch exactly the owned DOFs [0, touched[e]). */
+static int class_of(const sp_numbering *numbering, sp_lid dof) {
+  int c = 0;
+  while (dof >= numbering->class_start[c + 1]) c++;
+  return c;
+}
+
+/* Elements [0, e) touch exactly the owned DOFs of class c below touched[e][c], and the class of a
+ * DOF says on how many sides of an element its nodes lie. */
 static void check_touched(const sp_mesh *mesh, const sp_numbering *numbering) {
-  const int nq = numbering->order + 1;
+  const int order = numbering->order, nq = order + 1, ni = order - 1;
+  const sp_lid *start = numbering->class_start;
   const size_t np = (size_t)(nq * nq * nq), elements = (size_t)mesh->hexes->count;
   char *seen = get((size_t)numbering->local, 1);
-  sp_lid owned = 0, copies = 0, wrong = 0;
-  CHECK(numbering->touched[0] == 0, "touched[0] is %d", numbering->touched[0]);
+  sp_lid touched[SP_DOF_CLASSES], copies = 0, wrong = 0;
+  memcpy(touched, start, sizeof touched);
+  CHECK(start[0] == 0 && start[SP_DOF_CLASSES] == numbering->owned, "classes are [%d, %d)",
+        start[0], start[SP_DOF_CLASSES]);
+  CHECK(memcmp(numbering->touched[0], start, sizeof touched) == 0, "touched before any element");
   for (size_t e = 0; e < elements; e++) {
-    for (size_t q = 0; q < np; q++) {
-      const sp_lid dof = numbering->nodes[e * np + q];
-      const bool own = dof < numbering->owned;
+    for (int q = 0; q < (int)np; q++) {
+      const int ijk[3] = {q % nq, q / nq % nq, q / (nq * nq)};
+      const sp_lid dof = numbering->nodes[e * np + (size_t)q];
+      int sides = 0;
+      for (int d = 0; d < 3; d++) sides += ijk[d] == 0 || ijk[d] == order;
+      if (dof < numbering->owned) wrong += class_of(numbering, dof) != sides;
+      if (sides == 0)
+        wrong += dof != ((sp_lid)e * ni + ijk[2] - 1) * ni * ni + (ijk[1] - 1) * ni + ijk[0] - 1;
       if (seen[dof]++) continue;
-      owned += own;
-      copies += !own;
-      wrong += own && dof >= numbering->touched[e + 1];
+      if (dof < numbering->owned)
+        touched[sides]++;
+      else
+        copies++;
     }
-    CHECK(owned == numbering->touched[e + 1], "%d DOFs touched, %d expected", owned,
-          numbering->touched[e + 1]);
-    for (int k = 1; k < numbering->order; k++) /* interiors are contiguous and lexicographic */
-      for (int j = 1; j < numbering->order; j++)
-        for (int i = 1; i < numbering->order; i++) {
-          const int inner = numbering->order - 1;
-          const sp_lid *nodes = &numbering->nodes[e * np];
-          wrong += nodes[(k * nq + j) * nq + i] !=
-                   nodes[(nq + 1) * nq + 1] + ((k - 1) * inner + j - 1) * inner + i - 1;
-        }
+    CHECK(memcmp(numbering->touched[e + 1], touched, sizeof touched) == 0,
+          "element %zu touches other DOFs", e);
   }
-  CHECK(wrong == 0, "%d DOFs out of order", wrong);
-  CHECK(owned == numbering->owned && owned + copies == numbering->local, "%d owned, %d copies",
-        owned, copies);
+  CHECK(wrong == 0, "%d DOFs of another class or place", wrong);
+  CHECK(copies == numbering->local - numbering->owned, "%d copies touched", copies);
   free(seen);
 }
 

@@ -129,6 +129,7 @@ static void check_algebra(const bench *b, const deformed_box *box, sp_operator_s
 typedef struct state {
   double *x, *r, *p, *ap;
   double p_ap, rr, rz;
+  double next_p_ap; /* of a second pass 1 */
 } state;
 
 static state make_state(const deformed_box *box, const bool *mask) {
@@ -140,21 +141,35 @@ static state make_state(const deformed_box *box, const bool *mask) {
   random_vector(box, 4, s.x);
   random_vector(box, 5, s.r);
   random_vector(box, 6, s.p);
-  for (size_t i = 0; i < n; i++) {
-    s.ap[i] = NAN; /* whatever was there must not matter */
+  for (size_t i = 0; i < n; i++)
     if (mask[i]) s.x[i] = s.r[i] = s.p[i] = 0;
-  }
   return s;
 }
 
 static const double BETA = 0.375, ALPHA = 0.0625;
+
+/* Room for the new direction: a vector of its own, full of rubbish, where the backend wants one. */
+static double *next_direction(const bench *b, size_t n, double *p) {
+  if (!b->backend->two_directions) return p;
+  double *rubbish = test_allocate(n, sizeof *rubbish);
+  for (size_t i = 0; i < n; i++) rubbish[i] = NAN;
+  double *next_p = bench_upload(b, n, rubbish);
+  free(rubbish);
+  return next_p;
+}
+
+static void destroy_directions(const bench *b, sp_cg_vectors *vectors) {
+  if (vectors->next_p != vectors->p) b->backend->vector_destroy(b->device, &vectors->next_p);
+  b->backend->vector_destroy(b->device, &vectors->p);
+}
 
 static void run_fused(const bench *b, sp_operator *op, const double *inverse_diagonal, state *s) {
   const size_t n = (size_t)op->dofs;
   double *x = bench_upload(b, n, s->x), *r = bench_upload(b, n, s->r);
   double *p = bench_upload(b, n, s->p), *ap = bench_upload(b, n, s->ap);
   double *d = inverse_diagonal ? bench_upload(b, n, inverse_diagonal) : NULL;
-  const sp_cg_vectors vectors = {.x = x, .r = r, .p = p, .ap = ap, .inverse_diagonal = d};
+  sp_cg_vectors vectors = {
+      .x = x, .r = r, .p = p, .next_p = next_direction(b, n, p), .ap = ap, .inverse_diagonal = d};
   int rank;
   MPI_Comm_rank(b->comm, &rank);
   op->seconds = -1;
@@ -165,11 +180,12 @@ static void run_fused(const bench *b, sp_operator *op, const double *inverse_dia
   CHECK(sp_operator_update(op, ALPHA, &vectors, &s->rr, &s->rz) == SP_OK, "%s", sp_error_message());
   bench_download(b, n, x, s->x);
   bench_download(b, n, r, s->r);
-  bench_download(b, n, p, s->p);
-  bench_download(b, n, ap, s->ap);
+  bench_download(b, n, vectors.p, s->p);
+  CHECK(sp_operator_direction(op, BETA, &vectors, SP_OK, &s->next_p_ap) == SP_OK, "%s",
+        sp_error_message());
+  destroy_directions(b, &vectors);
   b->backend->vector_destroy(b->device, &x);
   b->backend->vector_destroy(b->device, &r);
-  b->backend->vector_destroy(b->device, &p);
   b->backend->vector_destroy(b->device, &ap);
   if (d) b->backend->vector_destroy(b->device, &d);
 }
@@ -179,7 +195,7 @@ static void check_failure(const bench *b, sp_operator *op, const state *s) {
   const size_t n = (size_t)op->dofs;
   double *r = bench_upload(b, n, s->r), *p = bench_upload(b, n, s->p);
   double *ap = bench_upload(b, n, s->ap), p_ap;
-  const sp_cg_vectors vectors = {.r = r, .p = p, .ap = ap};
+  sp_cg_vectors vectors = {.r = r, .p = p, .next_p = next_direction(b, n, p), .ap = ap};
   int rank, size;
   MPI_Comm_rank(b->comm, &rank);
   MPI_Comm_size(b->comm, &size);
@@ -189,8 +205,8 @@ static void check_failure(const bench *b, sp_operator *op, const state *s) {
   status = sp_operator_direction(op, BETA, &vectors, status, &p_ap);
   CHECK(status == SP_ERR_SYSTEM, "status %d", (int)status);
   CHECK(strcmp(sp_error_message(), "no space on the last rank") == 0, "'%s'", sp_error_message());
+  destroy_directions(b, &vectors);
   b->backend->vector_destroy(b->device, &r);
-  b->backend->vector_destroy(b->device, &p);
   b->backend->vector_destroy(b->device, &ap);
 }
 
@@ -210,6 +226,12 @@ static void run_plain(const bench *b, const deformed_box *box, sp_operator *op,
   }
   s->rr = dot(box, s->r, s->r);
   s->rz = dot(box, s->r, z);
+  double *next_p = test_allocate(n, sizeof *next_p), *product = test_allocate(n, sizeof *product);
+  for (size_t i = 0; i < n; i++) next_p[i] = z[i] + BETA * s->p[i];
+  bench_apply(b, op, true, next_p, product);
+  s->next_p_ap = dot(box, next_p, product);
+  free(next_p);
+  free(product);
   free(z);
 }
 
@@ -225,29 +247,30 @@ static void check_steps(const bench *b, const deformed_box *box, sp_operator *op
   run_plain(b, box, op, inverse_diagonal, &plain);
 
   CHECK(memcmp(fused.x, again.x, 4 * n * sizeof(double)) == 0 && fused.p_ap == again.p_ap &&
-            fused.rr == again.rr && fused.rz == again.rz,
+            fused.rr == again.rr && fused.rz == again.rz && fused.next_p_ap == again.next_p_ap,
         "two runs have different bits");
   CHECK(count_different_bits(b->comm, box, fused.x) == 0, "x differs among holders");
   CHECK(count_different_bits(b->comm, box, fused.r) == 0, "r differs among holders");
   CHECK(count_different_bits(b->comm, box, fused.p) == 0, "p differs among holders");
-  CHECK(count_different_bits(b->comm, box, fused.ap) == 0, "Ap differs among holders");
 
   /* |D^-1 r| + |beta p| < 2 in p and in x: a few roundings of it. Ap has those of A, twice. */
   const double few = 8 * DBL_EPSILON, twice = 2 * 2;
-  double p_error = 0, x_error = 0, ap_error = 0, r_error = 0;
+  double p_error = 0, x_error = 0, r_error = 0;
   sp_lid moved = 0;
   for (size_t i = 0; i < n; i++) {
     p_error = fmax(p_error, fabs(fused.p[i] - plain.p[i]));
     x_error = fmax(x_error, fabs(fused.x[i] - plain.x[i]));
-    ap_error = fmax(ap_error, fabs(fused.ap[i] - plain.ap[i]) / (twice * bounds[i]));
     r_error = fmax(r_error, fabs(fused.r[i] - plain.r[i]) /
                                 (few * (1 + fabs(plain.r[i])) + twice * bounds[i]));
-    moved += mask[i] && (fused.x[i] != 0 || fused.r[i] != 0 || fused.p[i] != 0 || fused.ap[i] != 0);
+    moved += mask[i] && (fused.x[i] != 0 || fused.r[i] != 0 || fused.p[i] != 0);
   }
   CHECK(p_error <= few && x_error <= few, "p off by %.3g, x by %.3g", p_error, x_error);
-  CHECK(ap_error <= 1 && r_error <= 1, "Ap off by %.3g of the bound, r by %.3g", ap_error, r_error);
+  CHECK(r_error <= 1, "r off by %.3g of the bound", r_error);
   CHECK(moved == 0, "%d constrained entries are not zero", moved);
   CHECK_CLOSE(fused.p_ap, plain.p_ap, 2 * twice * bound);
+  /* The second pass 1 finds ap as the passes left it: anything not cleared is off by order one. The
+   * rounding of the first round goes through A once more: a factor of a hundred is ample. */
+  CHECK_CLOSE(fused.next_p_ap, plain.next_p_ap, 100 * twice * bound);
   /* Sums of squares: every term is positive, and each has its own and the sum's roundings. */
   const double sums = 2 * bound + (double)op->global_dofs * DBL_EPSILON;
   CHECK_CLOSE(fused.rr, plain.rr, sums * (1 + plain.rr));

@@ -2,95 +2,158 @@
 
 #include <stdlib.h>
 
-static bool is_surface(int order, int p) {
-  const int nq = order + 1, i = p % nq, j = p / nq % nq, k = p / (nq * nq);
-  return i == 0 || i == order || j == 0 || j == order || k == 0 || k == order;
+enum { LANES = 32, NOT_LISTED = -1 };
+
+/* Call body for every edge node of the mesh, in the order of the array of edge nodes, with `dof`
+ * its DOF and `place` its place there. */
+typedef void visitor(sp_lid dof, unsigned place, void *context);
+
+static void visit_edge_nodes(const sp_numbering *numbering, size_t elements, visitor *visit,
+                             void *context) {
+  const int order = numbering->order, nq = order + 1;
+  const sp_lid *node = numbering->nodes;
+  unsigned place = 0;
+  for (size_t e = 0; e < elements; e++)
+    for (int k = 0; k < nq; k++)
+      for (int j = 0; j < nq; j++)
+        for (int i = 0; i < nq; i++, node++)
+          if ((i == 0 || i == order) + (j == 0 || j == order) + (k == 0 || k == order) >= 2)
+            visit(*node, place++, context);
 }
 
-/* Host lists while they are built. */
-typedef struct lists {
-  bool *shared;    /* [dofs] */
-  unsigned *count; /* [dofs], surface nodes of each DOF */
-  int *place;      /* [dofs], target of each DOF */
-  int *targets;
+/* One list of targets while it is built. */
+typedef struct list {
+  const sp_lid *target; /* [dofs], target of each DOF or NOT_LISTED */
+  unsigned *count;      /* [targets], contributions */
   unsigned *start, *entries;
-} lists;
+} list;
 
-static void lists_free(lists *l) {
-  free(l->shared);
-  free(l->count);
-  free(l->place);
-  free(l->targets);
-  free(l->start);
-  free(l->entries);
+static void count_entry(sp_lid dof, unsigned place, void *context) {
+  list *l = context;
+  (void)place;
+  if (l->target[dof] != NOT_LISTED) l->count[l->target[dof]]++;
 }
 
-static sp_status fill_lists(const sp_operator_setup *setup, lists *l, sp_cuda_assembly *out) {
+static void add_entry(sp_lid dof, unsigned place, void *context) {
+  list *l = context;
+  const sp_lid t = l->target[dof];
+  if (t == NOT_LISTED) return;
+  const unsigned flag = l->entries[l->start[t / LANES] + (unsigned)t % LANES] & SP_CUDA_CONSTRAINED;
+  unsigned *entry = &l->entries[l->start[t / LANES] + LANES * l->count[t] + (unsigned)t % LANES];
+  *entry = l->count[t]++ == 0 ? place | flag : place;
+}
+
+static sp_status fill(const sp_operator_setup *setup, size_t targets, list *l, sp_cuda_targets *out,
+                      size_t *bytes) {
   const sp_numbering *numbering = setup->numbering;
-  const int order = numbering->order, np = (order + 1) * (order + 1) * (order + 1);
-  const size_t dofs = (size_t)numbering->local, elements = (size_t)setup->mesh->hexes->count;
-  if (elements * (size_t)np > UINT32_MAX)
-    return sp_fail(SP_ERR_INPUT, "%zu elements of order %d on one GPU: use more ranks", elements,
-                   order);
-  SP_TRY(sp_allocate(dofs, sizeof *l->shared, "assembly", &l->shared));
-  SP_TRY(sp_allocate(dofs, sizeof *l->count, "assembly", &l->count));
-  SP_TRY(sp_allocate(dofs, sizeof *l->place, "assembly", &l->place));
-  SP_TRY(sp_allocate(dofs, sizeof *l->targets, "assembly", &l->targets));
-  SP_TRY(sp_allocate(dofs + 2, sizeof *l->start, "assembly", &l->start));
-  for (sp_lid s = 0; s < numbering->shared_start[numbering->neighbours]; s++)
-    l->shared[numbering->shared[s]] = true;
-  size_t total = 0;
-  for (size_t e = 0; e < elements; e++)
-    for (int p = 0; p < np; p++)
-      if (is_surface(order, p)) {
-        l->count[numbering->nodes[e * (size_t)np + (size_t)p]]++;
-        total++;
-      }
-  SP_TRY(sp_allocate(total, sizeof *l->entries, "assembly", &l->entries));
-  for (int pass = 0; pass < 2; pass++) {
-    for (size_t d = 0; d < dofs; d++)
-      if (l->count[d] > 0 && l->shared[d] == (pass == 0)) {
-        const bool constrained = setup->constrained && setup->constrained[d];
-        l->place[d] = out->count;
-        l->targets[out->count] = constrained ? ~(int)d : (int)d;
-        l->start[out->count + 2] = l->count[d];
-        out->count++;
-      }
-    if (pass == 0) out->shared = out->count;
+  const size_t elements = (size_t)setup->mesh->hexes->count;
+  const size_t groups = (targets + LANES - 1) / LANES;
+  SP_TRY(sp_allocate(targets, sizeof *l->count, "assembly", &l->count));
+  SP_TRY(sp_allocate(groups + 1, sizeof *l->start, "assembly", &l->start));
+  visit_edge_nodes(numbering, elements, count_entry, l);
+  unsigned entries = 0;
+  for (size_t g = 0; g < groups; g++) {
+    unsigned most = 1; /* the first entry holds a flag */
+    for (size_t t = g * LANES; t < (g + 1) * LANES && t < targets; t++)
+      most = l->count[t] > most ? l->count[t] : most;
+    l->start[g] = entries;
+    entries += most * LANES;
   }
-  /* start[t + 1] is where target t writes next; it ends as the start of target t + 1. */
-  for (int t = 0; t < out->count; t++) l->start[t + 2] += l->start[t + 1];
-  for (size_t e = 0; e < elements; e++)
-    for (int p = 0; p < np; p++)
-      if (is_surface(order, p)) {
-        const size_t entry = e * (size_t)np + (size_t)p;
-        l->entries[l->start[l->place[numbering->nodes[entry]] + 1]++] = (unsigned)entry;
-      }
-  const size_t targets = (size_t)out->count;
-  SP_TRY(sp_cuda_copy_of(l->targets, targets, sizeof(int), "assembly", (void **)&out->targets));
-  SP_TRY(
-      sp_cuda_copy_of(l->start, targets + 1, sizeof(unsigned), "assembly", (void **)&out->start));
-  return sp_cuda_copy_of(l->entries, total, sizeof(unsigned), "assembly", (void **)&out->entries);
+  l->start[groups] = entries;
+  SP_TRY(sp_allocate(entries, sizeof *l->entries, "assembly", &l->entries));
+  for (size_t n = 0; n < entries; n++) l->entries[n] = SP_CUDA_ABSENT;
+  for (size_t t = 0; t < targets; t++) l->count[t] = 0;
+  for (sp_lid d = 0; d < numbering->local; d++)
+    if (l->target[d] != NOT_LISTED && setup->constrained && setup->constrained[d])
+      l->entries[l->start[l->target[d] / LANES] + (unsigned)l->target[d] % LANES] |=
+          SP_CUDA_CONSTRAINED;
+  visit_edge_nodes(numbering, elements, add_entry, l);
+  out->count = (int)targets;
+  *bytes += (groups + 1 + entries) * sizeof(unsigned);
+  SP_TRY(sp_cuda_copy_of(l->start, groups + 1, sizeof(unsigned), "assembly", (void **)&out->start));
+  return sp_cuda_copy_of(l->entries, entries, sizeof(unsigned), "assembly", (void **)&out->entries);
+}
+
+static sp_status make_list(const sp_operator_setup *setup, const sp_lid *target, size_t targets,
+                           sp_cuda_targets *out, size_t *bytes) {
+  list l = {.target = target};
+  const sp_status status = fill(setup, targets, &l, out, bytes);
+  free(l.count);
+  free(l.start);
+  free(l.entries);
+  return status;
+}
+
+/* Shared DOFs on edges and at vertices, each once: target[dof] and dofs[target]. */
+static size_t list_shared(const sp_numbering *numbering, const bool *on_edge, sp_lid *target,
+                          sp_lid *dofs) {
+  size_t count = 0;
+  for (sp_lid s = 0; s < numbering->shared_start[numbering->neighbours]; s++) {
+    const sp_lid dof = numbering->shared[s];
+    if (!on_edge[dof] || target[dof] != NOT_LISTED) continue;
+    target[dof] = (sp_lid)count;
+    dofs[count++] = dof;
+  }
+  return count;
+}
+
+static void mark_edge(sp_lid dof, unsigned place, void *context) {
+  bool *on_edge = context;
+  (void)place;
+  on_edge[dof] = true;
+}
+
+/* Work arrays of build(). */
+typedef struct workspace {
+  bool *on_edge;                /* [dofs] */
+  sp_lid *shared_target, *dofs; /* of the shared list: [dofs], [shared entries] */
+  sp_lid *own_target;           /* [dofs] */
+} workspace;
+
+static sp_status build(const sp_operator_setup *setup, workspace *w, sp_cuda_assembly *out) {
+  const sp_numbering *numbering = setup->numbering;
+  const size_t dofs = (size_t)numbering->local, elements = (size_t)setup->mesh->hexes->count;
+  const size_t entries = (size_t)numbering->shared_start[numbering->neighbours];
+  const sp_lid first = numbering->class_start[SP_EDGE_DOFS];
+  out->first_face = numbering->class_start[SP_FACE_DOFS];
+  out->first_edge = first;
+  out->owned = numbering->owned;
+  out->local = numbering->local;
+  if (dofs > SP_CUDA_DOF || elements * (size_t)sp_cuda_edge_nodes(numbering->order) > SP_CUDA_DOF)
+    return sp_fail(SP_ERR_INPUT, "%zu elements of order %d on one GPU: use more ranks", elements,
+                   numbering->order);
+  SP_TRY(sp_allocate(dofs, sizeof *w->on_edge, "assembly", &w->on_edge));
+  SP_TRY(sp_allocate(dofs, sizeof *w->shared_target, "assembly", &w->shared_target));
+  SP_TRY(sp_allocate(dofs, sizeof *w->own_target, "assembly", &w->own_target));
+  SP_TRY(sp_allocate(entries, sizeof *w->dofs, "assembly", &w->dofs));
+  visit_edge_nodes(numbering, elements, mark_edge, w->on_edge);
+  for (size_t d = 0; d < dofs; d++) w->shared_target[d] = w->own_target[d] = NOT_LISTED;
+  const size_t shared = list_shared(numbering, w->on_edge, w->shared_target, w->dofs);
+  for (sp_lid d = first; d < numbering->owned; d++)
+    if (w->shared_target[d] == NOT_LISTED) w->own_target[d] = d - first;
+  out->bytes = shared * sizeof(int);
+  SP_TRY(sp_cuda_copy_of(w->dofs, shared, sizeof(int), "assembly", (void **)&out->shared_dofs));
+  SP_TRY(make_list(setup, w->shared_target, shared, &out->shared, &out->bytes));
+  return make_list(setup, w->own_target, (size_t)(numbering->owned - first), &out->own,
+                   &out->bytes);
 }
 
 sp_status sp_cuda_assembly_create(const sp_operator_setup *setup, sp_cuda_assembly *out) {
-  lists l = {0};
+  workspace w = {0};
   *out = (sp_cuda_assembly){0};
-  const sp_status status = fill_lists(setup, &l, out);
-  lists_free(&l);
+  const sp_status status = build(setup, &w, out);
+  free(w.on_edge);
+  free(w.shared_target);
+  free(w.own_target);
+  free(w.dofs);
   return status;
 }
 
 void sp_cuda_assembly_free(sp_cuda_assembly *assembly) {
-  (void)cudaFree(assembly->targets);
-  (void)cudaFree(assembly->start);
-  (void)cudaFree(assembly->entries);
+  (void)cudaFree(assembly->own.start);
+  (void)cudaFree(assembly->own.entries);
+  (void)cudaFree(assembly->shared.start);
+  (void)cudaFree(assembly->shared.entries);
+  (void)cudaFree(assembly->shared_dofs);
   *assembly = (sp_cuda_assembly){0};
-}
-
-size_t sp_cuda_assembly_bytes(const sp_operator_setup *setup, const sp_cuda_assembly *assembly) {
-  const size_t nq = (size_t)setup->numbering->order + 1, inner = nq > 2 ? nq - 2 : 0;
-  const size_t surface = nq * nq * nq - inner * inner * inner;
-  return (size_t)assembly->count * (sizeof(int) + sizeof(unsigned)) +
-         (size_t)setup->mesh->hexes->count * surface * sizeof(unsigned);
 }

@@ -1,27 +1,43 @@
-/* The second pass of Z^T on the GPU: values that elements left at their surface nodes are summed
- * DOF by DOF, in the order of elements, so that the result does not depend on scheduling. */
+/* Z^T at edges and vertices, where an entry of the L-vector has more than two contributions: they
+ * are summed entry by entry, in the order of elements, so that the result does not depend on
+ * scheduling. Lists are for groups of 32 targets, one warp's: contribution c of target t is at
+ *
+ *     entries[start[t / 32] + 32 c + t % 32],    a place in the array of edge nodes (launch.h),
+ *
+ * with SP_CUDA_ABSENT where a target has fewer contributions than others of its group. */
 #ifndef SP_OPERATORS_CUDA_ASSEMBLY_H
 #define SP_OPERATORS_CUDA_ASSEMBLY_H
 
 #include "operators/cuda/device.h"
+#include "operators/cuda/launch.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* DOFs that are not interior to an element; those shared with other ranks come first. */
+#define SP_CUDA_ABSENT 0x7fffffffu /* no entry; SP_CUDA_CONSTRAINED may be set in the first one */
+
+typedef struct sp_cuda_targets {
+  int count;
+  unsigned *start;   /* [groups + 1] */
+  unsigned *entries; /* [start[groups]] */
+} sp_cuda_targets;
+
 typedef struct sp_cuda_assembly {
-  int shared, count; /* targets [0, shared) and [shared, count) */
-  int *targets;      /* DOF d, or ~d where it is constrained */
-  unsigned *start;   /* [count + 1] */
-  unsigned *entries; /* places in the surface array [elements][Np] */
+  int first_face, first_edge, owned, local; /* of an L-vector (mesh/numbering.h) */
+  /* The owned DOFs from first_edge on. Those that are shared with other ranks have no entries: they
+   * are complete after the exchange. */
+  sp_cuda_targets own;
+  /* The shared ones, copies too: DOFs shared_dofs[t]. */
+  sp_cuda_targets shared;
+  int *shared_dofs;
+  size_t bytes;
 } sp_cuda_assembly;
 
 /* Build the lists on the host and copy them to the device. *out is freed by sp_cuda_assembly_free,
- * also after a failure. Local. */
+ * also after a failure. Errors: SP_ERR_INPUT for more nodes than 30 bits count. Local. */
 sp_status sp_cuda_assembly_create(const sp_operator_setup *setup, sp_cuda_assembly *out);
 void sp_cuda_assembly_free(sp_cuda_assembly *assembly);
-size_t sp_cuda_assembly_bytes(const sp_operator_setup *setup, const sp_cuda_assembly *assembly);
 
 #ifdef __cplusplus
 }

@@ -15,12 +15,13 @@ struct sp_local_operator {
   sp_device *device;
   const sp_cuda_order *order;
   sp_problem_kind kind;
+  const sp_cuda_kernel *kernel;
   int geometry; /* 0 stored, 1 trilinear */
   double lambda;
   int halo_elements, elements, owned, dofs;
   size_t nodes_an_element;
-  double *factors, *surface, *energy, *partial;
-  int *nodes;
+  double *factors, *edges, *energy, *partial;
+  unsigned *nodes;
   sp_cuda_assembly assembly;
   sp_cuda_scalars *scalars;
   double *sums; /* pinned: what the last pass left in the scalars */
@@ -52,7 +53,8 @@ static sp_geometry_kind cuda_faster_geometry(sp_problem_kind kind, int order) {
 
 static sp_status cuda_vector_create(sp_device *device, size_t count, double **out) {
   (void)device;
-  return sp_cuda_allocate(count, sizeof(double), "vector", (void **)out);
+  /* Kernels work on pairs: room for a whole last one. */
+  return sp_cuda_allocate(count + 1, sizeof(double), "vector", (void **)out);
 }
 
 static void cuda_vector_destroy(sp_device *device, double **vector) {
@@ -128,20 +130,30 @@ static sp_status send_factors(const sp_operator_setup *setup, sp_local_operator 
 
 static sp_status send_nodes(const sp_operator_setup *setup, sp_local_operator *local) {
   const sp_numbering *numbering = setup->numbering;
-  const size_t nq = (size_t)numbering->order + 1;
-  const size_t count = (size_t)setup->mesh->hexes->count * nq * nq * nq;
-  int *nodes = nullptr;
-  SP_TRY(sp_allocate(count, sizeof *nodes, "element nodes", &nodes));
-  for (size_t n = 0; n < count; n++) {
-    const sp_lid dof = numbering->nodes[n];
-    nodes[n] = setup->constrained && setup->constrained[dof] ? ~dof : dof;
-  }
-  sp_status status =
-      sp_cuda_copy_of(nodes, count, sizeof *nodes, "element nodes", (void **)&local->nodes);
-  free(nodes);
+  const int order = numbering->order, nq = order + 1;
+  const size_t elements = (size_t)setup->mesh->hexes->count;
+  const size_t count = elements * (size_t)sp_cuda_surface_nodes(order);
+  const size_t edges = elements * (size_t)sp_cuda_edge_nodes(order);
+  unsigned *nodes = nullptr;
+  bool *seen = nullptr;
+  sp_status status = sp_allocate(count, sizeof *nodes, "element nodes", &nodes);
+  if (!status) status = sp_allocate((size_t)local->dofs, sizeof *seen, "element nodes", &seen);
+  size_t n = 0;
+  for (size_t e = 0; e < elements && !status; e++)
+    for (int place = 0; place < nq * nq * nq; place++) {
+      const int i = place % nq, j = place / nq % nq, k = place / (nq * nq);
+      if (i > 0 && i < order && j > 0 && j < order && k > 0 && k < order) continue;
+      const sp_lid dof = numbering->nodes[e * local->nodes_an_element + (size_t)place];
+      nodes[n++] = (unsigned)dof | (seen[dof] ? 0 : SP_CUDA_FIRST) |
+                   (setup->constrained && setup->constrained[dof] ? SP_CUDA_CONSTRAINED : 0);
+      seen[dof] = true;
+    }
   if (!status)
-    status = sp_cuda_allocate(count, sizeof(double), "element surfaces", (void **)&local->surface);
-  local->bytes += count * (sizeof(int) + sizeof(double));
+    status = sp_cuda_copy_of(nodes, count, sizeof *nodes, "element nodes", (void **)&local->nodes);
+  if (!status) status = sp_cuda_allocate(edges, sizeof(double), "edges", (void **)&local->edges);
+  free(nodes);
+  free(seen);
+  local->bytes += count * sizeof *nodes + edges * sizeof(double);
   return status;
 }
 
@@ -161,21 +173,21 @@ static sp_status make_exchange(const sp_operator_setup *setup, sp_local_operator
   return SP_OK;
 }
 
-static int energy_blocks(const sp_local_operator *local, int elements) {
-  const int block = local->order->block_elements[local->kind][local->geometry];
-  return (elements + block - 1) / block;
+/* Partial sums of a pass 1 over so many elements. */
+static int pass_1_blocks(const sp_local_operator *local, int elements) {
+  return (elements + local->kernel->elements - 1) / local->kernel->elements;
 }
 
 static sp_status build(const sp_operator_setup *setup, sp_local_operator *local) {
   const int order = setup->numbering->order;
   SP_CUDA(local->order->prepare(sp_reference_get(order)));
   SP_TRY(send_factors(setup, local));
-  SP_TRY(send_nodes(setup, local));
   SP_TRY(sp_cuda_assembly_create(setup, &local->assembly));
-  local->bytes += sp_cuda_assembly_bytes(setup, &local->assembly);
-  const size_t blocks = (size_t)(energy_blocks(local, local->halo_elements) +
-                                 energy_blocks(local, local->elements - local->halo_elements));
-  SP_TRY(sp_cuda_allocate(blocks, sizeof(double), "partial sums", (void **)&local->energy));
+  SP_TRY(send_nodes(setup, local));
+  local->bytes += local->assembly.bytes;
+  const int blocks = pass_1_blocks(local, local->elements) + 1; /* in two parts there is one more */
+  SP_TRY(sp_cuda_allocate((size_t)(blocks + SP_CUDA_SUM_BLOCKS), sizeof(double), "partial sums",
+                          (void **)&local->energy));
   SP_TRY(sp_cuda_allocate(2 * SP_CUDA_VECTOR_BLOCKS, sizeof(double), "partial sums",
                           (void **)&local->partial));
   SP_TRY(sp_cuda_allocate(1, sizeof *local->scalars, "scalars", (void **)&local->scalars));
@@ -192,7 +204,7 @@ static void cuda_operator_destroy(sp_local_operator **out) {
   if (!local) return;
   if (local->graph) (void)cudaGraphExecDestroy(local->graph);
   (void)cudaFree(local->factors);
-  (void)cudaFree(local->surface);
+  (void)cudaFree(local->edges);
   (void)cudaFree(local->energy);
   (void)cudaFree(local->partial);
   (void)cudaFree(local->nodes);
@@ -221,6 +233,7 @@ static sp_status cuda_operator_create(sp_device *device, const sp_operator_setup
   local->order = sp_cuda_order_get(setup->numbering->order);
   local->kind = setup->kind;
   local->geometry = setup->geometry == SP_GEOMETRY_TRILINEAR;
+  local->kernel = &local->order->kernels[local->kind][local->geometry];
   local->lambda = setup->lambda;
   local->halo_elements = setup->mesh->halo_elements;
   local->elements = setup->mesh->hexes->count;
@@ -243,40 +256,41 @@ static size_t cuda_operator_bytes(const sp_local_operator *local) {
 /* ---- Application -------------------------------------------------------------------------------
  */
 
-static sp_status apply_part(sp_local_operator *local, sp_part part, bool constrained,
-                            const double *x, double *y, bool energy) {
-  cudaStream_t stream = local->device->stream;
-  const bool halo = part == SP_HALO;
+static sp_cuda_arguments arguments_of(const sp_local_operator *local, int first, int last) {
   sp_cuda_arguments arguments = {};
-  arguments.first = halo ? 0 : local->halo_elements;
-  arguments.last = halo ? local->halo_elements : local->elements;
+  arguments.first = first;
+  arguments.last = last;
   arguments.factors = local->factors;
   arguments.nodes = local->nodes;
-  arguments.x = x;
-  arguments.y = y;
-  arguments.surface = local->surface;
+  arguments.edges = local->edges;
   arguments.lambda = local->lambda;
-  arguments.constrained = constrained;
-  if (energy)
-    arguments.energy = local->energy + (halo ? 0 : energy_blocks(local, local->halo_elements));
-  SP_CUDA(local->order->apply[local->kind][local->geometry](&arguments, stream));
-  const int shared = local->assembly.shared, count = local->assembly.count;
-  SP_CUDA(sp_cuda_assemble(&local->assembly, halo ? 0 : shared, halo ? shared : count, constrained,
-                           local->surface, y, local->scalars, stream));
-  return SP_OK;
+  return arguments;
 }
 
-static sp_status set_scalars(sp_local_operator *local, const sp_cuda_scalars *scalars) {
-  SP_CUDA(cudaMemcpyAsync(local->scalars, scalars, sizeof *scalars, cudaMemcpyHostToDevice,
-                          local->device->stream));
-  return SP_OK;
+static sp_cuda_arguments arguments_of_part(const sp_local_operator *local, sp_part part) {
+  return part == SP_HALO ? arguments_of(local, 0, local->halo_elements)
+                         : arguments_of(local, local->halo_elements, local->elements);
 }
 
 static sp_status cuda_apply(sp_local_operator *local, sp_part part, bool constrained,
                             const double *x, double *y) {
-  const sp_cuda_scalars none = {};
-  if (part == SP_HALO) SP_TRY(set_scalars(local, &none));
-  return apply_part(local, part, constrained, x, y, false);
+  cudaStream_t stream = local->device->stream;
+  sp_cuda_arguments arguments = arguments_of_part(local, part);
+  arguments.x = x;
+  arguments.y = y;
+  arguments.constrained = constrained;
+  if (part == SP_HALO) {
+    const sp_cuda_scalars none = {};
+    SP_CUDA(sp_cuda_set_scalars(local->scalars, &none, stream));
+    SP_CUDA(sp_cuda_clear_faces(&local->assembly, y, stream));
+  }
+  SP_CUDA(local->kernel->launch(&arguments, SP_CUDA_ASSEMBLED, stream));
+  if (part == SP_HALO)
+    SP_CUDA(sp_cuda_assemble_shared(&local->assembly, constrained, local->edges, y, local->scalars,
+                                    stream));
+  else
+    SP_CUDA(sp_cuda_assemble_own(&local->assembly, constrained, local->edges, y, stream));
+  return SP_OK;
 }
 
 static size_t cuda_e_vector_size(const sp_local_operator *local) {
@@ -284,42 +298,73 @@ static size_t cuda_e_vector_size(const sp_local_operator *local) {
 }
 
 static sp_status cuda_apply_unassembled(sp_local_operator *local, const double *x, double *y) {
-  sp_cuda_arguments arguments = {};
-  arguments.last = local->elements;
-  arguments.factors = local->factors;
+  sp_cuda_arguments arguments = arguments_of(local, 0, local->elements);
   arguments.x = x;
   arguments.y = y;
-  arguments.lambda = local->lambda;
-  SP_CUDA(local->order->apply[local->kind][local->geometry](&arguments, local->device->stream));
+  SP_CUDA(local->kernel->launch(&arguments, SP_CUDA_LOCAL, local->device->stream));
+  return SP_OK;
+}
+
+static void set_step(sp_local_operator *local, const sp_cg_vectors *vectors,
+                     sp_cuda_arguments *arguments) {
+  arguments->constrained = true;
+  arguments->y = vectors->ap;
+  arguments->step.r = vectors->r;
+  arguments->step.p = vectors->p;
+  arguments->step.next_p = vectors->next_p;
+  arguments->step.inverse_diagonal = vectors->inverse_diagonal;
+  arguments->step.partial = local->energy + SP_CUDA_SUM_BLOCKS;
+  arguments->step.scalars = local->scalars;
+}
+
+static sp_status finish_pass_1(sp_local_operator *local, int blocks, sp_cg_record *records) {
+  SP_CUDA(sp_cuda_finish_pass_1(blocks, local->energy + SP_CUDA_SUM_BLOCKS, local->energy,
+                                local->scalars, records, local->device->stream));
   return SP_OK;
 }
 
 static sp_status cuda_direction(sp_local_operator *local, sp_part part, double beta,
                                 const sp_cg_vectors *vectors) {
+  cudaStream_t stream = local->device->stream;
+  sp_cuda_arguments arguments = arguments_of_part(local, part);
+  set_step(local, vectors, &arguments);
   if (part == SP_HALO) {
     sp_cuda_scalars scalars = {};
     scalars.beta = beta;
-    SP_TRY(set_scalars(local, &scalars));
-    SP_CUDA(sp_cuda_direction(local->dofs, vectors, local->scalars, local->device->stream));
+    SP_CUDA(sp_cuda_set_scalars(local->scalars, &scalars, stream));
+    SP_CUDA(local->kernel->launch(&arguments, SP_CUDA_CG, stream));
+    SP_CUDA(sp_cuda_assemble_shared(&local->assembly, true, local->edges, vectors->ap,
+                                    local->scalars, stream));
+    return SP_OK;
   }
-  SP_TRY(apply_part(local, part, true, vectors->p, vectors->ap, true));
-  if (part == SP_HALO) return SP_OK;
-  const int blocks = energy_blocks(local, local->halo_elements) +
-                     energy_blocks(local, local->elements - local->halo_elements);
-  SP_CUDA(sp_cuda_finish_direction(blocks, local->energy, local->scalars, nullptr,
-                                   local->device->stream));
+  arguments.step.first_block = pass_1_blocks(local, local->halo_elements);
+  SP_CUDA(local->kernel->launch(&arguments, SP_CUDA_CG, stream));
+  SP_TRY(finish_pass_1(local,
+                       arguments.step.first_block +
+                           pass_1_blocks(local, local->elements - local->halo_elements),
+                       nullptr));
   SP_CUDA(cudaMemcpyAsync(local->sums, &local->scalars->p_ap, sizeof(double),
-                          cudaMemcpyDeviceToHost, local->device->stream));
+                          cudaMemcpyDeviceToHost, stream));
   return SP_OK;
+}
+
+static sp_cuda_update update_of(sp_local_operator *local, const sp_cg_vectors *vectors) {
+  sp_cuda_update update = {};
+  update.vectors = *vectors;
+  update.assembly = local->assembly;
+  update.edges = local->edges;
+  update.partial = local->partial;
+  update.scalars = local->scalars;
+  return update;
 }
 
 static sp_status cuda_update(sp_local_operator *local, double alpha, const sp_cg_vectors *vectors) {
   sp_cuda_scalars scalars = {};
   scalars.alpha = alpha;
-  SP_TRY(set_scalars(local, &scalars));
-  SP_CUDA(sp_cuda_update(local->owned, local->dofs, vectors, local->partial, local->scalars,
-                         local->device->stream));
-  SP_CUDA(sp_cuda_finish_update(local->partial, local->scalars, nullptr, local->device->stream));
+  sp_cuda_update update = update_of(local, vectors);
+  update.update_x = true;
+  SP_CUDA(sp_cuda_set_scalars(local->scalars, &scalars, local->device->stream));
+  SP_CUDA(sp_cuda_update_launch(&update, local->device->stream));
   SP_CUDA(cudaMemcpyAsync(local->sums, &local->scalars->rr, 2 * sizeof(double),
                           cudaMemcpyDeviceToHost, local->device->stream));
   return SP_OK;
@@ -358,27 +403,35 @@ static sp_status cuda_store(sp_local_operator *local, double *vector) {
 /* ---- Whole iterations on the device -------------------------------------------------------------
  */
 
-static sp_status queue_iteration(sp_local_operator *local, const sp_cg_vectors *vectors) {
-  cudaStream_t stream = local->device->stream;
-  SP_CUDA(sp_cuda_direction(local->dofs, vectors, local->scalars, stream));
-  SP_TRY(apply_part(local, SP_HALO, true, vectors->p, vectors->ap, true));
-  SP_TRY(apply_part(local, SP_INNER, true, vectors->p, vectors->ap, true));
-  SP_CUDA(sp_cuda_finish_direction(energy_blocks(local, local->elements), local->energy,
-                                   local->scalars, local->records, stream));
-  SP_CUDA(
-      sp_cuda_update(local->owned, local->dofs, vectors, local->partial, local->scalars, stream));
-  SP_CUDA(sp_cuda_finish_update(local->partial, local->scalars, local->records, stream));
+static void change_places(double **a, double **b) {
+  double *const kept = *a;
+  *a = *b;
+  *b = kept;
+}
+
+static sp_status queue_iteration(sp_local_operator *local, sp_cg_vectors *vectors) {
+  sp_cuda_arguments arguments = arguments_of(local, 0, local->elements);
+  set_step(local, vectors, &arguments);
+  arguments.step.x = vectors->x;
+  SP_CUDA(local->kernel->launch(&arguments, SP_CUDA_CG, local->device->stream));
+  SP_TRY(finish_pass_1(local, pass_1_blocks(local, local->elements), local->records));
+  change_places(&vectors->p, &vectors->next_p);
+  sp_cuda_update update = update_of(local, vectors);
+  update.records = local->records;
+  SP_CUDA(sp_cuda_update_launch(&update, local->device->stream));
   return SP_OK;
 }
 
+/* SP_CUDA_GRAPH is even: the directions are back in their places after a graph. */
 static sp_status capture_iterations(sp_local_operator *local, const sp_cg_vectors *vectors) {
   if (local->graph && !memcmp(&local->captured, vectors, sizeof *vectors)) return SP_OK;
   if (local->graph) SP_CUDA(cudaGraphExecDestroy(local->graph));
   local->graph = nullptr;
   cudaGraph_t graph = nullptr;
+  sp_cg_vectors turning = *vectors;
   SP_CUDA(cudaStreamBeginCapture(local->device->stream, cudaStreamCaptureModeThreadLocal));
   sp_status status = SP_OK;
-  for (int i = 0; i < SP_CUDA_GRAPH && !status; i++) status = queue_iteration(local, vectors);
+  for (int i = 0; i < SP_CUDA_GRAPH && !status; i++) status = queue_iteration(local, &turning);
   const cudaError_t ended = cudaStreamEndCapture(local->device->stream, &graph);
   if (status) return status;
   SP_CUDA(ended);
@@ -389,9 +442,10 @@ static sp_status capture_iterations(sp_local_operator *local, const sp_cg_vector
   return SP_OK;
 }
 
-static sp_status cuda_iterate(sp_local_operator *local, const sp_cg_vectors *vectors,
+static sp_status cuda_iterate(sp_local_operator *local, sp_cg_vectors *vectors,
                               const sp_cg_state *state, int count, sp_cg_record *records,
                               int *done) {
+  cudaStream_t stream = local->device->stream;
   sp_cuda_scalars scalars = {};
   scalars.beta = state->beta;
   scalars.rz = state->rz;
@@ -399,15 +453,17 @@ static sp_status cuda_iterate(sp_local_operator *local, const sp_cg_vectors *vec
   if (count > SP_CUDA_BATCH) count = SP_CUDA_BATCH;
   scalars.limit = count;
   SP_TRY(capture_iterations(local, vectors));
-  SP_TRY(set_scalars(local, &scalars));
-  for (int i = 0; i < count; i += SP_CUDA_GRAPH)
-    SP_CUDA(cudaGraphLaunch(local->graph, local->device->stream));
-  SP_CUDA(cudaMemcpyAsync(&scalars, local->scalars, sizeof scalars, cudaMemcpyDeviceToHost,
-                          local->device->stream));
+  SP_CUDA(sp_cuda_set_scalars(local->scalars, &scalars, stream));
+  for (int i = 0; i < count; i += SP_CUDA_GRAPH) SP_CUDA(cudaGraphLaunch(local->graph, stream));
+  SP_CUDA(sp_cuda_last_step(local->dofs, vectors->p, vectors->next_p, vectors->x, local->scalars,
+                            stream));
+  SP_CUDA(
+      cudaMemcpyAsync(&scalars, local->scalars, sizeof scalars, cudaMemcpyDeviceToHost, stream));
   SP_CUDA(cudaMemcpyAsync(records, local->records, (size_t)count * sizeof *records,
-                          cudaMemcpyDeviceToHost, local->device->stream));
-  SP_CUDA(cudaStreamSynchronize(local->device->stream));
+                          cudaMemcpyDeviceToHost, stream));
+  SP_CUDA(cudaStreamSynchronize(stream));
   *done = scalars.iterations;
+  if (*done % 2) change_places(&vectors->p, &vectors->next_p);
   return SP_OK;
 }
 
@@ -417,6 +473,7 @@ static const sp_backend table = {
     .close = sp_cuda_close,
     .describe = cuda_describe,
     .faster_geometry = cuda_faster_geometry,
+    .two_directions = true,
     .vector_create = cuda_vector_create,
     .vector_destroy = cuda_vector_destroy,
     .upload = cuda_upload,

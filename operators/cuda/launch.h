@@ -7,32 +7,82 @@
 
 #include "io/config.h"
 #include "mesh/reference.h"
+#include "operators/backend.h"
 
-/* Arguments of a local operator, by value to the kernel. All pointers are to device memory. */
+/* What is known of a surface node, one unsigned: its local DOF and two flags. */
+#define SP_CUDA_DOF 0x3fffffffu         /* mask of the DOF */
+#define SP_CUDA_FIRST 0x40000000u       /* no node before this one has the DOF */
+#define SP_CUDA_CONSTRAINED 0x80000000u /* Dirichlet */
+
+/* Scalars of an iteration, on the device. */
+typedef struct sp_cuda_scalars {
+  double p_ap, rr, rz;        /* sums of the last passes */
+  double alpha, beta;         /* for the next ones */
+  double target;              /* iterations end when rr <= target */
+  unsigned long long started; /* ns, %globaltimer at the start of pass 1 */
+  int iterations, limit;      /* done since the launch of the batch, and how many may be done */
+  int stop;                   /* no further pass does anything */
+  unsigned arrived[2];        /* blocks of a sum that are done: pass 1, pass 2 */
+} sp_cuda_scalars;
+
+/* Pass 1 of CG as a local operator sees it: p_new = D^-1 r + beta p on the way in, and x += alpha p
+ * with the old p and the step of the iteration before, at the first node of each DOF. */
+typedef struct sp_cuda_step {
+  const double *r, *p, *inverse_diagonal; /* the last may be NULL: D = 1 */
+  double *next_p;
+  double *x; /* NULL: x is updated elsewhere */
+  sp_cuda_scalars *scalars;
+  double *partial; /* sums of p_e.A_e p_e, this launch's first block at first_block */
+  int first_block;
+} sp_cuda_step;
+
+/* Arguments of a local operator, by value to the kernel. All pointers are to device memory.
+ *
+ * Z^T: interior nodes are stored to y. Nodes inside faces are added to y, which was cleared: an
+ * entry gets two contributions at most, and a + b is b + a to the bit. Nodes on edges and at
+ * vertices go to `edges`, to be summed in a fixed order later (assembly.h). */
 typedef struct sp_cuda_arguments {
   int first, last; /* elements */
   /* stored: [elements][7][points] (mass: [elements][points]); trilinear: [elements][24],
    * coefficient m of component d at 3 m + d: x_d = c_0 + c_1 r + c_2 s + c_3 t + c_4 rs + c_5 st +
    * c_6 rt + c_7 rst. */
   const double *factors;
-  /* [elements][Np], DOF d, or ~d where it is constrained. NULL: x and y are E-vectors
-   * [elements][Np], and neither Z nor Z^T is applied. */
-  const int *nodes;
-  const double *x; /* L-vector */
-  double *y;       /* L-vector: interior nodes are stored here, they belong to one element only */
-  double *surface; /* [elements][Np]: the other nodes, to be summed in a second pass */
-  double *energy;  /* [blocks of this launch], partial sums of x_e^T A_e x_e */
+  const unsigned *nodes; /* [elements][sp_cuda_surface_nodes(order)] */
+  const double *x;
+  double *y;
+  double *edges; /* [elements][sp_cuda_edge_nodes(order)] */
   double lambda;
-  bool constrained; /* constrained DOFs count as zero in x */
+  bool constrained; /* constrained DOFs count as zero in x and get nothing in y */
+  sp_cuda_step step;
 } sp_cuda_arguments;
 
-typedef cudaError_t sp_cuda_launch(const sp_cuda_arguments *arguments, cudaStream_t stream);
+/* Nodes of an element on its surface, and of these on edges or at vertices, in the order of places.
+ */
+static inline int sp_cuda_surface_nodes(int order) {
+  return 6 * order * order + 2;
+}
+static inline int sp_cuda_edge_nodes(int order) {
+  return 12 * order - 4;
+}
+
+/* E-vectors, L-vectors, or L-vectors in pass 1 of CG. */
+typedef enum sp_cuda_mode {
+  SP_CUDA_LOCAL,
+  SP_CUDA_ASSEMBLED,
+  SP_CUDA_CG,
+  SP_CUDA_MODES
+} sp_cuda_mode;
+
+typedef struct sp_cuda_kernel {
+  /* ceil((last - first) / elements) blocks. */
+  cudaError_t (*launch)(const sp_cuda_arguments *arguments, sp_cuda_mode mode, cudaStream_t stream);
+  int elements; /* of a block */
+} sp_cuda_kernel;
 
 typedef struct sp_cuda_order {
   /* Send matrices, nodes and weights to the constant memory of the current device. */
   cudaError_t (*prepare)(const sp_reference *reference);
-  sp_cuda_launch *apply[3][2]; /* [problem kind][stored, trilinear] */
-  int block_elements[3][2];    /* elements a block: energy has ceil(elements / this) entries */
+  sp_cuda_kernel kernels[3][2]; /* [problem kind][stored, trilinear] */
 } sp_cuda_order;
 
 /* The table for `order` (1..15). */

@@ -4,105 +4,172 @@ extern "C" {
 
 namespace {
 
-constexpr int THREADS = SP_CUDA_VECTOR_THREADS, BLOCKS = SP_CUDA_VECTOR_BLOCKS, SUM_THREADS = 1024;
+#include "operators/cuda/sums.cu"
 
-__device__ unsigned long long now() {
-  unsigned long long nanoseconds;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(nanoseconds));
-  return nanoseconds;
+constexpr int THREADS = SP_CUDA_VECTOR_THREADS, BLOCKS = SP_CUDA_VECTOR_BLOCKS;
+
+__global__ void set_scalars(sp_cuda_scalars *scalars, sp_cuda_scalars values) {
+  *scalars = values;
 }
 
-// The sum over a block, valid in thread 0; a fixed tree.
-__device__ double block_sum(double value) {
-  __shared__ double warps[32];
-  __syncthreads();
-  for (int offset = 16; offset > 0; offset /= 2) value += __shfl_down_sync(~0u, value, offset);
-  if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = value;
-  __syncthreads();
-  value = threadIdx.x < blockDim.x / 32 ? warps[threadIdx.x] : 0;
-  if (threadIdx.x < 32)
-    for (int offset = 16; offset > 0; offset /= 2) value += __shfl_down_sync(~0u, value, offset);
-  return value;
+__global__ void clear_faces(int first, int end, int copies, int last, double *y) {
+  const int i = blockIdx.x * THREADS + threadIdx.x, stride = gridDim.x * THREADS;
+  for (int n = first + i; n < end; n += stride) y[n] = 0;
+  for (int n = copies + i; n < last; n += stride) y[n] = 0;
 }
 
-__device__ double sum_partials(int count, const double *partial) {
+// The sum of a target's contributions; `first` is its first entry, for the flag.
+__device__ __forceinline__ double sum_entries(const sp_cuda_targets &targets, const double *edges,
+                                              int t, unsigned &first) {
+  const unsigned begin = __ldg(targets.start + t / 32) + t % 32;
+  const unsigned end = __ldg(targets.start + t / 32 + 1);
   double sum = 0;
-  for (int i = threadIdx.x; i < count; i += SUM_THREADS) sum += partial[i];
-  return block_sum(sum);
+  first = SP_CUDA_ABSENT;
+#pragma unroll 4
+  for (unsigned n = begin; n < end; n += 32) {
+    const unsigned code = __ldcs(targets.entries + n), entry = code & SP_CUDA_ABSENT;
+    if (n == begin) first = code;
+    if (entry != SP_CUDA_ABSENT) sum += __ldcs(edges + entry);
+  }
+  return sum;
 }
 
-__global__ void direction(int n, const double *r, const double *d, double *p,
-                          sp_cuda_scalars *scalars) {
-  if (scalars->stop) return;
-  const double beta = scalars->beta;
-  if (blockIdx.x == 0 && threadIdx.x == 0) scalars->started = now();
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
-    p[i] = (d ? d[i] * r[i] : r[i]) + beta * p[i];
+__global__ void assemble_shared(sp_cuda_assembly a, bool constrained, const double *edges,
+                                double *y, const sp_cuda_scalars *scalars) {
+  const int t = blockIdx.x * THREADS + threadIdx.x;
+  unsigned first;
+  if (t >= a.shared.count || scalars->stop) return;
+  const double sum = sum_entries(a.shared, edges, t, first);
+  y[a.shared_dofs[t]] = constrained && first & SP_CUDA_CONSTRAINED ? 0 : sum;
 }
 
-__global__ void assemble(int first, int last, const int *targets, const unsigned *start,
-                         const unsigned *entries, bool constrained, const double *surface,
-                         double *y, const sp_cuda_scalars *scalars) {
-  const int t = first + blockIdx.x * blockDim.x + threadIdx.x;
-  if (t >= last || scalars->stop) return;
-  const int target = targets[t];
-  double sum = 0;
-  if (target >= 0 || !constrained)
-    for (unsigned e = start[t]; e < start[t + 1]; e++) sum += surface[entries[e]];
-  y[target >= 0 ? target : ~target] = sum;
+__global__ void assemble_own(sp_cuda_assembly a, bool constrained, const double *edges, double *y) {
+  const int t = blockIdx.x * THREADS + threadIdx.x;
+  unsigned first;
+  if (t >= a.own.count) return;
+  const double sum = sum_entries(a.own, edges, t, first);
+  if ((first & SP_CUDA_ABSENT) != SP_CUDA_ABSENT)
+    y[a.first_edge + t] = constrained && first & SP_CUDA_CONSTRAINED ? 0 : sum;
 }
 
-__global__ void finish_direction(int count, const double *partial, sp_cuda_scalars *s,
-                                 sp_cg_record *records) {
+// Chunks of partial sums by blocks, then the blocks' sums by the last one.
+__global__ void finish_pass_1(int count, const double *partial, double *room, sp_cuda_scalars *s,
+                              sp_cg_record *records) {
   if (s->stop) return;
-  const double p_ap = sum_partials(count, partial);
+  const int chunk = (count + gridDim.x - 1) / gridDim.x, first = blockIdx.x * chunk;
+  const int mine = min(chunk, count - first);
+  double p_ap = sum_partials(mine, partial + first);
+  if (gridDim.x > 1) {
+    if (threadIdx.x == 0) room[blockIdx.x] = p_ap;
+    if (!is_last(&s->arrived[0], gridDim.x)) return;
+    p_ap = sum_partials(gridDim.x, room);
+  }
   if (threadIdx.x > 0) return;
   s->p_ap = p_ap;
   s->alpha = s->rz / p_ap;
   if (!records) return;
-  records[s->iterations].p_ap = p_ap;
-  records[s->iterations].seconds = 1e-9 * (double)(now() - s->started);
+  sp_cg_record *record = &records[s->iterations];
+  record->p_ap = p_ap;
+  record->seconds = 1e-9 * (double)(sp_now() - s->started);
   if (!(p_ap > 0) || isinf(p_ap)) {
+    s->alpha = 0; // nothing is left to be added to x
     s->stop = 1;
     s->iterations++;
   }
 }
 
-__global__ void update(int owned, int n, const double *p, const double *ap, const double *d,
-                       double *x, double *r, double *partial, const sp_cuda_scalars *scalars) {
-  if (scalars->stop) return;
-  const double alpha = scalars->alpha;
-  double rr = 0, rz = 0;
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-    x[i] += alpha * p[i];
-    const double residual = r[i] - alpha * ap[i];
-    r[i] = residual;
-    if (i < owned) {
-      rr += residual * residual;
-      if (d) rz += residual * d[i] * residual;
-    }
-  }
-  rr = block_sum(rr);
-  rz = block_sum(rz);
-  if (threadIdx.x == 0) {
-    partial[blockIdx.x] = rr;
-    partial[BLOCKS + blockIdx.x] = d ? rz : rr;
-  }
-}
-
-__global__ void finish_update(const double *partial, sp_cuda_scalars *s, sp_cg_record *records) {
-  if (s->stop) return;
-  const double rr = sum_partials(BLOCKS, partial), rz = sum_partials(BLOCKS, partial + BLOCKS);
+// End of pass 2, by the last block: the sums and what follows from them.
+__device__ void finish_pass_2(const sp_cuda_update &u) {
+  if (!is_last(&u.scalars->arrived[1], gridDim.x)) return;
+  const double rr = sum_partials(gridDim.x, u.partial);
+  const double rz = sum_partials(gridDim.x, u.partial + BLOCKS);
   if (threadIdx.x > 0) return;
+  sp_cuda_scalars *s = u.scalars;
   s->beta = rz / s->rz;
   s->rr = rr;
   s->rz = rz;
-  if (!records) return;
-  records[s->iterations].rr = rr;
-  records[s->iterations].rz = rz;
+  if (!u.records) return;
+  u.records[s->iterations].rr = rr;
+  u.records[s->iterations].rz = rz;
   s->iterations++;
-  /* Also if it is not a number. */
+  // Also if it is not a number.
   if (!(rr > s->target) || isinf(rr) || s->iterations == s->limit) s->stop = 1;
+}
+
+struct norms {
+  double rr, rz;
+
+  __device__ __forceinline__ void add(double residual, const double *d, int i) {
+    rr += residual * residual;
+    if (d) rz += residual * d[i] * residual;
+  }
+};
+
+__global__ __launch_bounds__(THREADS) void update(sp_cuda_update u) {
+  if (u.scalars->stop) return;
+  const double alpha = u.scalars->alpha;
+  const double *__restrict__ d = u.vectors.inverse_diagonal, *__restrict__ p = u.vectors.p;
+  double *__restrict__ x = u.update_x ? u.vectors.x : nullptr, *__restrict__ r = u.vectors.r;
+  double *__restrict__ ap = u.vectors.ap;
+  const sp_cuda_assembly &a = u.assembly;
+  const int first = blockIdx.x * THREADS + threadIdx.x, stride = gridDim.x * THREADS;
+  norms sums = {0, 0};
+  // Interiors and faces, in pairs.
+#pragma unroll 2
+  for (int i = 2 * first; i + 1 < a.first_edge; i += 2 * stride) {
+    double2 residual = *(const double2 *)(r + i);
+    const double2 product = *(const double2 *)(ap + i);
+    residual.x -= alpha * product.x;
+    residual.y -= alpha * product.y;
+    *(double2 *)(r + i) = residual;
+    if (i + 1 >= a.first_face) *(double2 *)(ap + i) = make_double2(0, 0);
+    if (x) {
+      const double2 direction = *(const double2 *)(p + i);
+      double2 solution = *(const double2 *)(x + i);
+      solution.x += alpha * direction.x;
+      solution.y += alpha * direction.y;
+      *(double2 *)(x + i) = solution;
+    }
+    sums.add(residual.x, d, i);
+    sums.add(residual.y, d, i + 1);
+  }
+  const auto single = [&](int i, double product) {
+    const double residual = r[i] - alpha * product;
+    r[i] = residual;
+    if (x) x[i] += alpha * p[i];
+    if (i < a.owned) sums.add(residual, d, i);
+  };
+  if (a.first_edge % 2 && first == 0) {
+    single(a.first_edge - 1, ap[a.first_edge - 1]);
+    ap[a.first_edge - 1] = 0;
+  }
+  // Edges and vertices: ap holds something only where it came with the exchange. A step of zero
+  // asks for the sums alone; the edge nodes may hold anything then.
+  for (int t = first; t < a.own.count; t += stride) {
+    unsigned entry;
+    const int i = a.first_edge + t;
+    const double sum = sum_entries(a.own, u.edges, t, entry);
+    single(i, alpha == 0 || entry & SP_CUDA_CONSTRAINED ? 0 : ap[i] + sum);
+  }
+  for (int i = a.owned + first; i < a.local; i += stride) {
+    single(i, ap[i]);
+    ap[i] = 0;
+  }
+  double rr = sums.rr, rz = sums.rz;
+  rr = block_sum(rr);
+  rz = block_sum(rz);
+  if (threadIdx.x == 0) {
+    u.partial[blockIdx.x] = rr;
+    u.partial[BLOCKS + blockIdx.x] = d ? rz : rr;
+  }
+  finish_pass_2(u);
+}
+
+__global__ void last_step(int n, const double *even_p, const double *odd_p, double *x,
+                          const sp_cuda_scalars *scalars) {
+  const double alpha = scalars->alpha, *p = scalars->iterations % 2 ? odd_p : even_p;
+  for (int i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS)
+    x[i] += alpha * p[i];
 }
 
 __global__ void pack(int n, const int *list, const double *vector, double *packed) {
@@ -119,39 +186,59 @@ int blocks_for(int n) {
   return (n + THREADS - 1) / THREADS;
 }
 
+// Of a loop over pairs.
+int pair_blocks(int n) {
+  const int blocks = blocks_for((n + 1) / 2);
+  return blocks < BLOCKS ? blocks : BLOCKS;
+}
+
 } // namespace
 
-cudaError_t sp_cuda_direction(int n, const sp_cg_vectors *v, sp_cuda_scalars *scalars,
-                              cudaStream_t stream) {
-  direction<<<BLOCKS, THREADS, 0, stream>>>(n, v->r, v->inverse_diagonal, v->p, scalars);
+cudaError_t sp_cuda_set_scalars(sp_cuda_scalars *scalars, const sp_cuda_scalars *values,
+                                cudaStream_t stream) {
+  set_scalars<<<1, 1, 0, stream>>>(scalars, *values);
   return cudaGetLastError();
 }
 
-cudaError_t sp_cuda_assemble(const sp_cuda_assembly *a, int first, int last, bool constrained,
-                             const double *surface, double *y, const sp_cuda_scalars *scalars,
-                             cudaStream_t stream) {
-  if (first == last) return cudaSuccess;
-  assemble<<<blocks_for(last - first), THREADS, 0, stream>>>(
-      first, last, a->targets, a->start, a->entries, constrained, surface, y, scalars);
+cudaError_t sp_cuda_clear_faces(const sp_cuda_assembly *a, double *y, cudaStream_t stream) {
+  clear_faces<<<BLOCKS, THREADS, 0, stream>>>(a->first_face, a->first_edge, a->owned, a->local, y);
   return cudaGetLastError();
 }
 
-cudaError_t sp_cuda_finish_direction(int count, const double *partial, sp_cuda_scalars *scalars,
-                                     sp_cg_record *records, cudaStream_t stream) {
-  finish_direction<<<1, SUM_THREADS, 0, stream>>>(count, partial, scalars, records);
+cudaError_t sp_cuda_assemble_shared(const sp_cuda_assembly *a, bool constrained,
+                                    const double *edges, double *y, const sp_cuda_scalars *scalars,
+                                    cudaStream_t stream) {
+  if (a->shared.count == 0) return cudaSuccess;
+  assemble_shared<<<blocks_for(a->shared.count), THREADS, 0, stream>>>(*a, constrained, edges, y,
+                                                                       scalars);
   return cudaGetLastError();
 }
 
-cudaError_t sp_cuda_update(int owned, int n, const sp_cg_vectors *v, double *partial,
-                           const sp_cuda_scalars *scalars, cudaStream_t stream) {
-  update<<<BLOCKS, THREADS, 0, stream>>>(owned, n, v->p, v->ap, v->inverse_diagonal, v->x, v->r,
-                                         partial, scalars);
+cudaError_t sp_cuda_assemble_own(const sp_cuda_assembly *a, bool constrained, const double *edges,
+                                 double *y, cudaStream_t stream) {
+  if (a->own.count == 0) return cudaSuccess;
+  assemble_own<<<blocks_for(a->own.count), THREADS, 0, stream>>>(*a, constrained, edges, y);
   return cudaGetLastError();
 }
 
-cudaError_t sp_cuda_finish_update(const double *partial, sp_cuda_scalars *scalars,
-                                  sp_cg_record *records, cudaStream_t stream) {
-  finish_update<<<1, SUM_THREADS, 0, stream>>>(partial, scalars, records);
+cudaError_t sp_cuda_finish_pass_1(int count, const double *partial, double *room,
+                                  sp_cuda_scalars *scalars, sp_cg_record *records,
+                                  cudaStream_t stream) {
+  constexpr int SUM_THREADS = 512, CHUNK = 4 * SUM_THREADS;
+  const int chunks = (count + CHUNK - 1) / CHUNK;
+  const int blocks = chunks < SP_CUDA_SUM_BLOCKS ? chunks : SP_CUDA_SUM_BLOCKS;
+  finish_pass_1<<<blocks, SUM_THREADS, 0, stream>>>(count, partial, room, scalars, records);
+  return cudaGetLastError();
+}
+
+cudaError_t sp_cuda_update_launch(const sp_cuda_update *u, cudaStream_t stream) {
+  update<<<pair_blocks(u->assembly.local), THREADS, 0, stream>>>(*u);
+  return cudaGetLastError();
+}
+
+cudaError_t sp_cuda_last_step(int n, const double *even_p, const double *odd_p, double *x,
+                              const sp_cuda_scalars *scalars, cudaStream_t stream) {
+  last_step<<<pair_blocks(n), THREADS, 0, stream>>>(n, even_p, odd_p, x, scalars);
   return cudaGetLastError();
 }
 

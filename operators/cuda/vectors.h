@@ -1,5 +1,5 @@
 /* Vector kernels of the CUDA backend: launches return the launch's error. Sums are formed in a
- * fixed order: partial sums of the blocks of a fixed grid, then one block over them. */
+ * fixed order: partial sums of the blocks of a grid, then the last block over them. */
 #ifndef SP_OPERATORS_CUDA_VECTORS_H
 #define SP_OPERATORS_CUDA_VECTORS_H
 
@@ -10,41 +10,52 @@
 extern "C" {
 #endif
 
-/* Scalars of an iteration, on the device. */
-typedef struct sp_cuda_scalars {
-  double p_ap, rr, rz;        /* sums of the last passes */
-  double alpha, beta;         /* for the next ones */
-  double target;              /* iterations end when rr <= target */
-  unsigned long long started; /* ns, %globaltimer at the start of pass 1 */
-  int iterations, limit;      /* done since the launch of the batch, and how many may be done */
-  int stop;                   /* no further pass does anything */
-} sp_cuda_scalars;
-
 enum { SP_CUDA_VECTOR_BLOCKS = 132 * 8, SP_CUDA_VECTOR_THREADS = 256 };
 
-/* p = D^-1 r + beta p over n entries (D = 1 if inverse_diagonal is NULL), beta = scalars->beta. */
-cudaError_t sp_cuda_direction(int n, const sp_cg_vectors *vectors, sp_cuda_scalars *scalars,
-                              cudaStream_t stream);
+cudaError_t sp_cuda_set_scalars(sp_cuda_scalars *scalars, const sp_cuda_scalars *values,
+                                cudaStream_t stream);
 
-/* y at targets [first, last) of an assembly. */
-cudaError_t sp_cuda_assemble(const sp_cuda_assembly *assembly, int first, int last,
-                             bool constrained, const double *surface, double *y,
-                             const sp_cuda_scalars *scalars, cudaStream_t stream);
+/* y = 0 where faces add to it. */
+cudaError_t sp_cuda_clear_faces(const sp_cuda_assembly *assembly, double *y, cudaStream_t stream);
 
-/* scalars->p_ap = sum of count partial sums, and alpha = rz / p_ap; the iteration's record, if any.
- */
-cudaError_t sp_cuda_finish_direction(int count, const double *partial, sp_cuda_scalars *scalars,
-                                     sp_cg_record *records, cudaStream_t stream);
+/* y on edges and at vertices, from the array of edge nodes: at the DOFs that other ranks share, or
+ * at the others. Nothing once iterations have stopped. */
+cudaError_t sp_cuda_assemble_shared(const sp_cuda_assembly *assembly, bool constrained,
+                                    const double *edges, double *y, const sp_cuda_scalars *scalars,
+                                    cudaStream_t stream);
+cudaError_t sp_cuda_assemble_own(const sp_cuda_assembly *assembly, bool constrained,
+                                 const double *edges, double *y, cudaStream_t stream);
 
-/* x += alpha p, r -= alpha ap over n entries, alpha = scalars->alpha; partial sums of r.r and
- * r.D^-1 r over the first `owned` entries in partial[2][SP_CUDA_VECTOR_BLOCKS]. */
-cudaError_t sp_cuda_update(int owned, int n, const sp_cg_vectors *vectors, double *partial,
-                           const sp_cuda_scalars *scalars, cudaStream_t stream);
+/* End of pass 1: scalars->p_ap = sum of count partial sums, and alpha = rz / p_ap; the iteration's
+ * record, unless NULL. `room` holds SP_CUDA_SUM_BLOCKS. */
+enum { SP_CUDA_SUM_BLOCKS = 64 };
+cudaError_t sp_cuda_finish_pass_1(int count, const double *partial, double *room,
+                                  sp_cuda_scalars *scalars, sp_cg_record *records,
+                                  cudaStream_t stream);
 
-/* scalars->rr and rz, beta = rz_new / rz_old, and whether to stop; the iteration's record, if any.
- */
-cudaError_t sp_cuda_finish_update(const double *partial, sp_cuda_scalars *scalars,
-                                  sp_cg_record *records, cudaStream_t stream);
+/* Pass 2 of CG with alpha = scalars->alpha:
+ *
+ *     r -= alpha (ap, or the sum over edge nodes at DOFs that only this rank has there)
+ *     r.r and r.D^-1 r over owned DOFs
+ *
+ * and ap = 0 where faces add to it in the next pass 1; with update_x also x += alpha p. The last
+ * block sets scalars->rr, rz and beta, and decides whether to stop; records get the iteration's,
+ * unless NULL. partial has room for 2 SP_CUDA_VECTOR_BLOCKS. */
+typedef struct sp_cuda_update {
+  sp_cg_vectors vectors;
+  bool update_x;
+  sp_cuda_assembly assembly;
+  const double *edges;
+  double *partial;
+  sp_cuda_scalars *scalars;
+  sp_cg_record *records;
+} sp_cuda_update;
+cudaError_t sp_cuda_update_launch(const sp_cuda_update *update, cudaStream_t stream);
+
+/* x += alpha p, where whole iterations have left the last step out: p is even_p after an even
+ * number of them. */
+cudaError_t sp_cuda_last_step(int n, const double *even_p, const double *odd_p, double *x,
+                              const sp_cuda_scalars *scalars, cudaStream_t stream);
 
 /* packed[i] = vector[list[i]] and back. */
 cudaError_t sp_cuda_pack(int n, const int *list, const double *vector, double *packed,

@@ -264,7 +264,8 @@ INLINE void sweep_blocks(sp_problem_kind kind, int trilinear, int order,
     const vec *u = sweep->unassembled ? (const vec *)(sweep->x + place) : gathered;
     vec *out = sweep->unassembled ? (vec *)(sweep->y + place) : scattered;
     if (!sweep->unassembled) {
-      first_touch(sweep, layout->touched[b], layout->touched[b + 1]);
+      for (int c = 0; c < SP_DOF_CLASSES; c++)
+        first_touch(sweep, layout->touched[b][c], layout->touched[b + 1][c]);
       gather(points, dofs, plain, sweep->constrained, sweep->x, gathered);
     }
     if (kind == SP_MASS)

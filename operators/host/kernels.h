@@ -8,6 +8,7 @@
 
 #include "io/config.h"
 #include "mesh/geometry.h"
+#include "mesh/numbering.h"
 
 enum {
   SP_LANES = 8,                /* doubles in the widest vector; narrower machines split it */
@@ -42,7 +43,8 @@ typedef struct sp_host_layout {
   /* [Np][SP_LANES] local DOFs: d, or ~d where the DOF is constrained, or SP_NO_DOF. */
   sp_lid *dofs;
   unsigned char *plain; /* whether all lanes of the block are elements without constrained DOFs */
-  sp_lid *touched; /* [blocks + 1]: blocks before b touch exactly the owned DOFs below touched[b] */
+  /* [blocks + 1]: blocks before b touch exactly the owned DOFs of class c below touched[b][c]. */
+  sp_lid (*touched)[SP_DOF_CLASSES];
   /* stored: [points][SP_FACTORS][SP_LANES] (mass: [points][SP_LANES]), mesh/geometry.h;
    * trilinear: [24][SP_LANES], coefficient c of component d at 3 c + d:
    * x_d = sum of c_0 + c_1 r + c_2 s + c_3 t + c_4 rs + c_5 st + c_6 rt + c_7 rst. */

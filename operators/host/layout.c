@@ -52,8 +52,8 @@ static void pack_dofs(const sp_operator_setup *setup, sp_host_layout *layout, sp
     }
   }
   layout->plain[block] = plain;
-  layout->touched[block] = setup->numbering->touched[begin];
-  layout->touched[block + 1] = setup->numbering->touched[end];
+  memcpy(layout->touched[block], setup->numbering->touched[begin], sizeof *layout->touched);
+  memcpy(layout->touched[block + 1], setup->numbering->touched[end], sizeof *layout->touched);
 }
 
 static void pack_trilinear(const sp_hexes *hexes, sp_lid element, int lane, double *factors) {
@@ -127,7 +127,7 @@ sp_status sp_host_layout_create(const sp_operator_setup *setup, sp_host_layout *
   const size_t blocks = (size_t)layout->blocks;
   SP_TRY(sp_allocate(dof_count(setup, layout), sizeof(sp_lid), "block DOFs", &layout->dofs));
   SP_TRY(sp_allocate(blocks, 1, "block flags", &layout->plain));
-  SP_TRY(sp_allocate(blocks + 1, sizeof(sp_lid), "block touches", &layout->touched));
+  SP_TRY(sp_allocate(blocks + 1, sizeof *layout->touched, "block touches", &layout->touched));
   SP_TRY(sp_host_allocate(factor_count(setup, layout), "geometric factors", &layout->factors));
   for (sp_lid b = 0; b < layout->blocks; b++) pack_dofs(setup, layout, b);
   return pack_factors(setup, layout);
@@ -143,7 +143,7 @@ void sp_host_layout_free(sp_host_layout *layout) {
 
 size_t sp_host_layout_bytes(const sp_operator_setup *setup, const sp_host_layout *layout) {
   return dof_count(setup, layout) * sizeof(sp_lid) + factor_count(setup, layout) * sizeof(double) +
-         (size_t)layout->blocks * (1 + sizeof(sp_lid));
+         (size_t)layout->blocks * (1 + sizeof *layout->touched);
 }
 
 /* Split matrix[rows][columns] into its even and odd halves (kernels.h). */

@@ -1,0 +1,82 @@
+// Geometric factors at a point, stored or recomputed: part of order.cu.
+
+// The trilinear map along a column (r and s fixed): d x / d t does not depend on t, the others are
+// linear in t.
+template <int n> struct column_map {
+  double r0[3], r1[3], s0[3], s1[3], t[3], weights;
+
+  __device__ __forceinline__ void prepare(const double *c, int i, int j) {
+    const double r = point<n>(i), s = point<n>(j);
+    weights = weight<n>(i) * weight<n>(j);
+#pragma unroll
+    for (int d = 0; d < 3; d++) {
+      r0[d] = c[3 + d] + s * c[12 + d];
+      r1[d] = c[18 + d] + s * c[21 + d];
+      s0[d] = c[6 + d] + r * c[12 + d];
+      s1[d] = c[15 + d] + r * c[21 + d];
+      t[d] = c[9 + d] + s * c[15 + d] + r * (c[18 + d] + s * c[21 + d]);
+    }
+  }
+
+  // Rows of the adjugate |J| J^-1 at point k of the column, and |J|.
+  __device__ __forceinline__ double adjugate(int k, double p[3], double q[3], double w[3]) const {
+    const double z = point<n>(k);
+    double r[3], s[3];
+#pragma unroll
+    for (int d = 0; d < 3; d++) {
+      r[d] = r0[d] + z * r1[d];
+      s[d] = s0[d] + z * s1[d];
+    }
+    cross(s, t, p);
+    cross(t, r, q);
+    cross(r, s, w);
+    return r[0] * p[0] + r[1] * p[1] + r[2] * p[2];
+  }
+
+  static __device__ __forceinline__ void cross(const double a[3], const double b[3], double c[3]) {
+    c[0] = a[1] * b[2] - a[2] * b[1];
+    c[1] = a[2] * b[0] - a[0] * b[2];
+    c[2] = a[0] * b[1] - a[1] * b[0];
+  }
+};
+
+// 1 / a to rounding, for a far from overflow and underflow: the hardware's 20 bits and two Newton
+// steps, without the branches of a correctly rounded division.
+__device__ __forceinline__ double reciprocal(double a) {
+  double x;
+  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(x) : "d"(a));
+  x = fma(fma(-a, x, 1.0), x, x);
+  return fma(fma(-a, x, 1.0), x, x);
+}
+
+// (ur, us, ut) <- G (ur, us, ut) at point k; returns wJ.
+template <int n>
+__device__ __forceinline__ double scale_trilinear(const column_map<n> &map, int k, double &ur,
+                                                  double &us, double &ut) {
+  double p[3], q[3], w[3], flux[3];
+  const double jacobian = map.adjugate(k, p, q, w), weights = map.weights * weight<n>(k);
+  const double scale = weights * reciprocal(jacobian);
+#pragma unroll
+  for (int d = 0; d < 3; d++) flux[d] = scale * (p[d] * ur + q[d] * us + w[d] * ut);
+  ur = p[0] * flux[0] + p[1] * flux[1] + p[2] * flux[2];
+  us = q[0] * flux[0] + q[1] * flux[1] + q[2] * flux[2];
+  ut = w[0] * flux[0] + w[1] * flux[1] + w[2] * flux[2];
+  return weights * jacobian;
+}
+
+template <int n>
+__device__ __forceinline__ double scale_stored(const double *factors, double &ur, double &us,
+                                               double &ut) {
+  constexpr int points = n * n * n;
+  const double rr = load_once(factors + SP_G_RR * points),
+               rs = load_once(factors + SP_G_RS * points);
+  const double rt = load_once(factors + SP_G_RT * points),
+               ss = load_once(factors + SP_G_SS * points);
+  const double st = load_once(factors + SP_G_ST * points),
+               tt = load_once(factors + SP_G_TT * points);
+  const double r = ur, s = us, t = ut;
+  ur = rr * r + rs * s + rt * t;
+  us = rs * r + ss * s + st * t;
+  ut = rt * r + st * s + tt * t;
+  return load_once(factors + SP_G_WJ * points);
+}

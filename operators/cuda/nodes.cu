@@ -1,0 +1,124 @@
+// Z, Z^T and the vector updates of CG at an element's nodes: part of order.cu.
+
+__device__ __forceinline__ double load_once(const double *p) {
+  return __ldcs(p); // streamed: read by one block, once
+}
+
+// A node (i, j, k) of an element; `there` is false for a thread that has none.
+struct node {
+  int i, j, k;
+  bool there;
+
+  __device__ __forceinline__ int place() const {
+    return (k * Nq + j) * Nq + i;
+  }
+  // On how many sides of the element the node lies.
+  __device__ __forceinline__ int sides() const {
+    return (i == 0 || i == SP_ORDER) + (j == 0 || j == SP_ORDER) + (k == 0 || k == SP_ORDER);
+  }
+  // Place among the 4 N nodes of the rim of a layer k = const, in the order of (j, i).
+  __device__ __forceinline__ int rim_place() const {
+    if (j == 0) return i;
+    return Nq + 2 * (j - 1) + (j == SP_ORDER ? i : i > 0);
+  }
+  // Place among the surface nodes, in the order of (k, j, i): whole bottom, rims, whole top.
+  __device__ __forceinline__ int surface_place() const {
+    if (k == 0) return j * Nq + i;
+    return Nq * Nq + (k - 1) * RIM + (k == SP_ORDER ? j * Nq + i : rim_place());
+  }
+  // Place among the nodes on edges and at vertices, in the same order: rims of bottom and top,
+  // corners of the layers between.
+  __device__ __forceinline__ int edge_place() const {
+    if (k == 0) return rim_place();
+    return RIM + 4 * (k - 1) + (k == SP_ORDER ? rim_place() : 2 * (j > 0) + (i > 0));
+  }
+  // Place in the interior.
+  __device__ __forceinline__ int inner_place() const {
+    return ((k - 1) * (SP_ORDER - 1) + j - 1) * (SP_ORDER - 1) + i - 1;
+  }
+};
+
+// The code of a node (launch.h): interiors stand in the order of elements and need none.
+__device__ __forceinline__ unsigned code_of(const sp_cuda_arguments &a, int element, node n) {
+  if (n.sides() > 0) return __ldg(a.nodes + (size_t)element * SURFACE_NODES + n.surface_place());
+  return (unsigned)(element * INNER_NODES + n.inner_place()) | SP_CUDA_FIRST;
+}
+
+// Values of x at nodes at(0), ..., at(count - 1) of an element for one thread. In pass 1 of CG they
+// are those of the new direction. Loads stand before stores, so that they are in flight together.
+template <int MODE, int count, class Nodes>
+__device__ __forceinline__ void load(const sp_cuda_arguments &a, int element, double alpha,
+                                     double beta, Nodes at, double (&u)[count]) {
+  unsigned code[count];
+#pragma unroll
+  for (int c = 0; c < count; c++) {
+    u[c] = 0;
+    if (!at(c).there) continue;
+    if (MODE == SP_CUDA_LOCAL)
+      u[c] = load_once(a.x + (size_t)element * Np + at(c).place());
+    else
+      code[c] = code_of(a, element, at(c));
+  }
+  if (MODE == SP_CUDA_ASSEMBLED) {
+#pragma unroll
+    for (int c = 0; c < count; c++)
+      if (at(c).there && !(a.constrained && code[c] & SP_CUDA_CONSTRAINED))
+        u[c] = __ldg(a.x + (code[c] & SP_CUDA_DOF));
+  }
+  if (MODE == SP_CUDA_CG) {
+    double p[count], x[count];
+#pragma unroll
+    for (int c = 0; c < count; c++) {
+      if (!at(c).there) continue;
+      const unsigned dof = code[c] & SP_CUDA_DOF;
+      p[c] = __ldg(a.step.p + dof);
+      u[c] = __ldg(a.step.r + dof);
+      if (a.step.inverse_diagonal) u[c] *= __ldg(a.step.inverse_diagonal + dof);
+      if (a.step.x && code[c] & SP_CUDA_FIRST) x[c] = a.step.x[dof];
+    }
+#pragma unroll
+    for (int c = 0; c < count; c++) {
+      if (!at(c).there) continue;
+      u[c] += beta * p[c];
+      if (!(code[c] & SP_CUDA_FIRST)) continue;
+      const unsigned dof = code[c] & SP_CUDA_DOF;
+      a.step.next_p[dof] = u[c];
+      if (a.step.x) a.step.x[dof] = x[c] + alpha * p[c];
+    }
+  }
+}
+
+template <int MODE>
+__device__ __forceinline__ void store(const sp_cuda_arguments &a, int element, node n,
+                                      double value) {
+  if (MODE == SP_CUDA_LOCAL) {
+    __stcs(a.y + (size_t)element * Np + n.place(), value);
+    return;
+  }
+  const int sides = n.sides();
+  if (sides == 0) {
+    a.y[element * INNER_NODES + n.inner_place()] = value;
+  } else if (sides == 1) {
+    const unsigned code = code_of(a, element, n);
+    if (!(a.constrained && code & SP_CUDA_CONSTRAINED))
+      atomicAdd(a.y + (code & SP_CUDA_DOF), value);
+  } else {
+    a.edges[(size_t)element * EDGE_NODES + n.edge_place()] = value;
+  }
+}
+
+// Start of pass 1: false if the iterations have ended.
+__device__ __forceinline__ bool begin_pass(const sp_cuda_step &step, double &alpha, double &beta) {
+  if (step.scalars->stop) return false;
+  alpha = step.scalars->alpha;
+  beta = step.scalars->beta;
+  if (blockIdx.x == 0 && threadIdx.x == 0 && step.first_block == 0)
+    step.scalars->started = sp_now();
+  return true;
+}
+
+// End of pass 1: this block's part of p.Ap.
+__device__ __forceinline__ void store_partial(const sp_cuda_step &step, double energy) {
+  energy = block_sum(energy);
+  if (threadIdx.x == 0) step.partial[step.first_block + blockIdx.x] = energy;
+}
