@@ -23,6 +23,7 @@ struct sp_local_operator {
   double *factors, *edges, *energy, *partial;
   unsigned *nodes;
   sp_cuda_assembly assembly;
+  sp_cuda_diagonal diagonal;
   sp_cuda_scalars *scalars;
   double *sums; /* pinned: what the last pass left in the scalars */
   size_t bytes;
@@ -157,6 +158,39 @@ static sp_status send_nodes(const sp_operator_setup *setup, sp_local_operator *l
   return status;
 }
 
+static sp_status send_diagonal(const sp_operator_setup *setup, sp_local_operator *local) {
+  const sp_numbering *numbering = setup->numbering;
+  const size_t count = (size_t)setup->diagonal_count;
+  sp_cuda_diagonal *diagonal = &local->diagonal;
+  bool *shared = nullptr;
+  unsigned *dofs = nullptr;
+  double *values = nullptr;
+  sp_status status = sp_allocate((size_t)local->dofs, sizeof *shared, "diagonal", &shared);
+  if (!status) status = sp_allocate(count, sizeof *dofs, "diagonal", &dofs);
+  if (!status) status = sp_allocate(count, sizeof *values, "diagonal", &values);
+  for (sp_lid s = 0; !status && s < numbering->shared_start[numbering->neighbours]; s++)
+    shared[numbering->shared[s]] = true;
+  for (int pass = 0; pass < 2 && !status; pass++) {
+    for (size_t n = 0; n < count; n++) {
+      const sp_lid dof = setup->diagonal_dofs[n];
+      if (shared[dof] != (pass == 0)) continue;
+      const bool constrained = setup->constrained && setup->constrained[dof];
+      dofs[diagonal->count] = (unsigned)dof | (constrained ? SP_CUDA_CONSTRAINED : 0);
+      values[diagonal->count++] = setup->diagonal_values[n];
+    }
+    if (pass == 0) diagonal->shared = diagonal->count;
+  }
+  if (!status)
+    status = sp_cuda_copy_of(dofs, count, sizeof *dofs, "diagonal", (void **)&diagonal->dofs);
+  if (!status)
+    status = sp_cuda_copy_of(values, count, sizeof *values, "diagonal", (void **)&diagonal->values);
+  free(shared);
+  free(dofs);
+  free(values);
+  local->bytes += count * (sizeof *dofs + sizeof *values);
+  return status;
+}
+
 static sp_status make_exchange(const sp_operator_setup *setup, sp_local_operator *local) {
   const sp_numbering *numbering = setup->numbering;
   /* DOFs shared with several neighbours are packed once for each: simple, and they are few. */
@@ -175,7 +209,20 @@ static sp_status make_exchange(const sp_operator_setup *setup, sp_local_operator
 
 /* Partial sums of a pass 1 over so many elements. */
 static int pass_1_blocks(const sp_local_operator *local, int elements) {
-  return (elements + local->kernel->elements - 1) / local->kernel->elements;
+  return local->kernel->blocks(elements, SP_CUDA_CG);
+}
+
+static int diagonal_blocks(const sp_local_operator *local) {
+  return sp_cuda_diagonal_blocks(local->diagonal.shared) +
+         sp_cuda_diagonal_blocks(local->diagonal.count - local->diagonal.shared);
+}
+
+/* Of a pass 1 in two parts, or whole. */
+static int most_blocks(const sp_local_operator *local) {
+  const int halo = pass_1_blocks(local, local->halo_elements);
+  const int inner = pass_1_blocks(local, local->elements - local->halo_elements);
+  const int whole = pass_1_blocks(local, local->elements);
+  return halo + inner > whole ? halo + inner : whole;
 }
 
 static sp_status build(const sp_operator_setup *setup, sp_local_operator *local) {
@@ -184,8 +231,9 @@ static sp_status build(const sp_operator_setup *setup, sp_local_operator *local)
   SP_TRY(send_factors(setup, local));
   SP_TRY(sp_cuda_assembly_create(setup, &local->assembly));
   SP_TRY(send_nodes(setup, local));
+  SP_TRY(send_diagonal(setup, local));
   local->bytes += local->assembly.bytes;
-  const int blocks = pass_1_blocks(local, local->elements) + 1; /* in two parts there is one more */
+  const int blocks = most_blocks(local) + diagonal_blocks(local);
   SP_TRY(sp_cuda_allocate((size_t)(blocks + SP_CUDA_SUM_BLOCKS), sizeof(double), "partial sums",
                           (void **)&local->energy));
   SP_TRY(sp_cuda_allocate(2 * SP_CUDA_VECTOR_BLOCKS, sizeof(double), "partial sums",
@@ -207,6 +255,8 @@ static void cuda_operator_destroy(sp_local_operator **out) {
   (void)cudaFree(local->edges);
   (void)cudaFree(local->energy);
   (void)cudaFree(local->partial);
+  (void)cudaFree(local->diagonal.dofs);
+  (void)cudaFree(local->diagonal.values);
   (void)cudaFree(local->nodes);
   (void)cudaFree(local->scalars);
   (void)cudaFree(local->records);
@@ -225,9 +275,6 @@ static sp_status cuda_operator_create(sp_device *device, const sp_operator_setup
                                       sp_local_operator **out) {
   sp_local_operator *local;
   *out = nullptr;
-  if (setup->diagonal_count > 0)
-    return sp_fail(SP_ERR_INPUT, "the CUDA backend has no Robin conditions yet: set "
-                                 "backend.device = host");
   SP_TRY(sp_allocate(1, sizeof *local, "operator", &local));
   local->device = device;
   local->order = sp_cuda_order_get(setup->numbering->order);
@@ -272,6 +319,15 @@ static sp_cuda_arguments arguments_of_part(const sp_local_operator *local, sp_pa
                          : arguments_of(local, local->halo_elements, local->elements);
 }
 
+static sp_status add_diagonal(sp_local_operator *local, sp_part part, bool constrained,
+                              int first_edge, const double *x, double *y, double *partial) {
+  const sp_cuda_diagonal *diagonal = &local->diagonal;
+  SP_CUDA(sp_cuda_add_diagonal(diagonal, part == SP_HALO ? 0 : diagonal->shared,
+                               part == SP_HALO ? diagonal->shared : diagonal->count, constrained,
+                               first_edge, x, y, partial, local->scalars, local->device->stream));
+  return SP_OK;
+}
+
 static sp_status cuda_apply(sp_local_operator *local, sp_part part, bool constrained,
                             const double *x, double *y) {
   cudaStream_t stream = local->device->stream;
@@ -290,7 +346,7 @@ static sp_status cuda_apply(sp_local_operator *local, sp_part part, bool constra
                                     stream));
   else
     SP_CUDA(sp_cuda_assemble_own(&local->assembly, constrained, local->edges, y, stream));
-  return SP_OK;
+  return add_diagonal(local, part, constrained, local->dofs, x, y, nullptr);
 }
 
 static size_t cuda_e_vector_size(const sp_local_operator *local) {
@@ -326,6 +382,10 @@ static sp_status finish_pass_1(sp_local_operator *local, int blocks, sp_cg_recor
 static sp_status cuda_direction(sp_local_operator *local, sp_part part, double beta,
                                 const sp_cg_vectors *vectors) {
   cudaStream_t stream = local->device->stream;
+  const int halo_blocks = pass_1_blocks(local, local->halo_elements);
+  const int blocks = halo_blocks + pass_1_blocks(local, local->elements - local->halo_elements);
+  const int halo_diagonal = sp_cuda_diagonal_blocks(local->diagonal.shared);
+  double *const partial = local->energy + SP_CUDA_SUM_BLOCKS;
   sp_cuda_arguments arguments = arguments_of_part(local, part);
   set_step(local, vectors, &arguments);
   if (part == SP_HALO) {
@@ -335,14 +395,14 @@ static sp_status cuda_direction(sp_local_operator *local, sp_part part, double b
     SP_CUDA(local->kernel->launch(&arguments, SP_CUDA_CG, stream));
     SP_CUDA(sp_cuda_assemble_shared(&local->assembly, true, local->edges, vectors->ap,
                                     local->scalars, stream));
-    return SP_OK;
+    return add_diagonal(local, part, true, local->dofs, vectors->next_p, vectors->ap,
+                        partial + blocks);
   }
-  arguments.step.first_block = pass_1_blocks(local, local->halo_elements);
+  arguments.step.first_block = halo_blocks;
   SP_CUDA(local->kernel->launch(&arguments, SP_CUDA_CG, stream));
-  SP_TRY(finish_pass_1(local,
-                       arguments.step.first_block +
-                           pass_1_blocks(local, local->elements - local->halo_elements),
-                       nullptr));
+  SP_TRY(add_diagonal(local, part, true, local->assembly.first_edge, vectors->next_p, vectors->ap,
+                      partial + blocks + halo_diagonal));
+  SP_TRY(finish_pass_1(local, blocks + diagonal_blocks(local), nullptr));
   SP_CUDA(cudaMemcpyAsync(local->sums, &local->scalars->p_ap, sizeof(double),
                           cudaMemcpyDeviceToHost, stream));
   return SP_OK;
@@ -414,8 +474,11 @@ static sp_status queue_iteration(sp_local_operator *local, sp_cg_vectors *vector
   set_step(local, vectors, &arguments);
   arguments.step.x = vectors->x;
   SP_CUDA(local->kernel->launch(&arguments, SP_CUDA_CG, local->device->stream));
-  SP_TRY(finish_pass_1(local, pass_1_blocks(local, local->elements), local->records));
   change_places(&vectors->p, &vectors->next_p);
+  const int blocks = pass_1_blocks(local, local->elements);
+  SP_TRY(add_diagonal(local, SP_INNER, true, local->assembly.first_edge, vectors->p, vectors->ap,
+                      local->energy + SP_CUDA_SUM_BLOCKS + blocks));
+  SP_TRY(finish_pass_1(local, blocks + diagonal_blocks(local), local->records));
   sp_cuda_update update = update_of(local, vectors);
   update.records = local->records;
   SP_CUDA(sp_cuda_update_launch(&update, local->device->stream));

@@ -74,9 +74,9 @@ typedef enum sp_cuda_mode {
 } sp_cuda_mode;
 
 typedef struct sp_cuda_kernel {
-  /* ceil((last - first) / elements) blocks. */
   cudaError_t (*launch)(const sp_cuda_arguments *arguments, sp_cuda_mode mode, cudaStream_t stream);
-  int elements; /* of a block */
+  /* Blocks of a launch over so many elements: the partial sums it makes. 0 for none. */
+  int (*blocks)(int elements, sp_cuda_mode mode);
 } sp_cuda_kernel;
 
 typedef struct sp_cuda_order {

@@ -44,6 +44,20 @@ __device__ __forceinline__ unsigned code_of(const sp_cuda_arguments &a, int elem
   return (unsigned)(element * INNER_NODES + n.inner_place()) | SP_CUDA_FIRST;
 }
 
+// p_new = D^-1 r + beta p at a node; the first node of a DOF stores it and brings x up to date. x
+// gets one addition: without a load nothing waits for it.
+__device__ __forceinline__ double new_direction(const sp_cuda_step &step, double alpha, double beta,
+                                                unsigned code, double r, double p) {
+  const unsigned dof = code & SP_CUDA_DOF;
+  const double z = step.inverse_diagonal ? __ldg(step.inverse_diagonal + dof) * r : r;
+  const double direction = z + beta * p;
+  if (code & SP_CUDA_FIRST) {
+    step.next_p[dof] = direction;
+    if (step.x) atomicAdd(step.x + dof, alpha * p);
+  }
+  return direction;
+}
+
 // Values of x at nodes at(0), ..., at(count - 1) of an element for one thread. In pass 1 of CG they
 // are those of the new direction. Loads stand before stores, so that they are in flight together.
 template <int MODE, int count, class Nodes>
@@ -66,45 +80,40 @@ __device__ __forceinline__ void load(const sp_cuda_arguments &a, int element, do
         u[c] = __ldg(a.x + (code[c] & SP_CUDA_DOF));
   }
   if (MODE == SP_CUDA_CG) {
-    double p[count], x[count];
+    double p[count];
 #pragma unroll
     for (int c = 0; c < count; c++) {
       if (!at(c).there) continue;
       const unsigned dof = code[c] & SP_CUDA_DOF;
       p[c] = __ldg(a.step.p + dof);
       u[c] = __ldg(a.step.r + dof);
-      if (a.step.inverse_diagonal) u[c] *= __ldg(a.step.inverse_diagonal + dof);
-      if (a.step.x && code[c] & SP_CUDA_FIRST) x[c] = a.step.x[dof];
     }
 #pragma unroll
-    for (int c = 0; c < count; c++) {
-      if (!at(c).there) continue;
-      u[c] += beta * p[c];
-      if (!(code[c] & SP_CUDA_FIRST)) continue;
-      const unsigned dof = code[c] & SP_CUDA_DOF;
-      a.step.next_p[dof] = u[c];
-      if (a.step.x) a.step.x[dof] = x[c] + alpha * p[c];
-    }
+    for (int c = 0; c < count; c++)
+      if (at(c).there) u[c] = new_direction(a.step, alpha, beta, code[c], u[c], p[c]);
   }
+}
+
+// Z^T at a node whose code is known where it is needed.
+template <int MODE>
+__device__ __forceinline__ void store(const sp_cuda_arguments &a, int element, node n,
+                                      unsigned code, double value) {
+  const int sides = n.sides();
+  if (MODE == SP_CUDA_LOCAL)
+    __stcs(a.y + (size_t)element * Np + n.place(), value);
+  else if (sides == 0)
+    a.y[element * INNER_NODES + n.inner_place()] = value;
+  else if (sides >= 2)
+    a.edges[(size_t)element * EDGE_NODES + n.edge_place()] = value;
+  else if (!(a.constrained && code & SP_CUDA_CONSTRAINED))
+    atomicAdd(a.y + (code & SP_CUDA_DOF), value);
 }
 
 template <int MODE>
 __device__ __forceinline__ void store(const sp_cuda_arguments &a, int element, node n,
                                       double value) {
-  if (MODE == SP_CUDA_LOCAL) {
-    __stcs(a.y + (size_t)element * Np + n.place(), value);
-    return;
-  }
-  const int sides = n.sides();
-  if (sides == 0) {
-    a.y[element * INNER_NODES + n.inner_place()] = value;
-  } else if (sides == 1) {
-    const unsigned code = code_of(a, element, n);
-    if (!(a.constrained && code & SP_CUDA_CONSTRAINED))
-      atomicAdd(a.y + (code & SP_CUDA_DOF), value);
-  } else {
-    a.edges[(size_t)element * EDGE_NODES + n.edge_place()] = value;
-  }
+  const bool needed = MODE != SP_CUDA_LOCAL && n.sides() == 1;
+  store<MODE>(a, element, n, needed ? code_of(a, element, n) : 0, value);
 }
 
 // Start of pass 1: false if the iterations have ended.

@@ -70,66 +70,118 @@ cudaError_t prepare(const sp_reference *reference) {
 
 using kernel = void (*)(sp_cuda_arguments);
 
-// Three variants of one kernel by mode; E elements a block.
-template <kernel LOCAL, kernel ASSEMBLED, kernel CG, int E, int THREADS, size_t BYTES>
+// Three variants of one kernel by mode; E elements a block, all of them in one block each or, with
+// RESIDENT, as many blocks as the device holds at a time.
+template <kernel LOCAL, kernel ASSEMBLED, kernel CG, int E, int THREADS, size_t LOCAL_BYTES,
+          size_t ASSEMBLED_BYTES = LOCAL_BYTES, size_t CG_BYTES = LOCAL_BYTES,
+          bool RESIDENT = false>
 struct family {
   static kernel choose(sp_cuda_mode mode) {
     return mode == SP_CUDA_LOCAL ? LOCAL : mode == SP_CUDA_ASSEMBLED ? ASSEMBLED : CG;
   }
 
+  static size_t bytes(sp_cuda_mode mode) {
+    return mode == SP_CUDA_LOCAL       ? LOCAL_BYTES
+           : mode == SP_CUDA_ASSEMBLED ? ASSEMBLED_BYTES
+                                       : CG_BYTES;
+  }
+
+  static cudaError_t allow(sp_cuda_mode mode) {
+    return cudaFuncSetAttribute(choose(mode), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                (int)bytes(mode));
+  }
+
+  static int count_resident(sp_cuda_mode mode) {
+    int device = 0, processors = 0, each = 0;
+    (void)allow(mode); // launch() reports its failure
+    (void)cudaGetDevice(&device);
+    (void)cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+    (void)cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, choose(mode), THREADS, bytes(mode));
+    return processors * each > 0 ? processors * each : 1;
+  }
+
+  static int blocks(int elements, sp_cuda_mode mode) {
+    const int all = (elements + E - 1) / E;
+    if (!RESIDENT) return all;
+    static int resident[SP_CUDA_MODES];
+    if (resident[mode] == 0) resident[mode] = count_resident(mode);
+    return all < resident[mode] ? all : resident[mode];
+  }
+
   static cudaError_t launch(const sp_cuda_arguments *arguments, sp_cuda_mode mode,
                             cudaStream_t stream) {
-    const int elements = arguments->last - arguments->first;
-    if (elements == 0) return cudaSuccess;
-    const cudaError_t error =
-        cudaFuncSetAttribute(choose(mode), cudaFuncAttributeMaxDynamicSharedMemorySize, (int)BYTES);
+    const int grid = blocks(arguments->last - arguments->first, mode);
+    if (grid == 0) return cudaSuccess;
+    const cudaError_t error = allow(mode);
     if (error != cudaSuccess) return error;
-    choose(mode)<<<(elements + E - 1) / E, THREADS, BYTES, stream>>>(*arguments);
+    choose(mode)<<<grid, THREADS, bytes(mode), stream>>>(*arguments);
     return cudaGetLastError();
   }
 
   static constexpr sp_cuda_kernel entry() {
-    return {launch, E};
+    return {launch, blocks};
   }
 };
 
-// Elements a block: about 256 threads, as far as 160 KB of shared memory for two blocks a
-// multiprocessor allow.
-constexpr int limit(int value, int low, int high) {
-  return value < low ? low : value > high ? high : value;
-}
-template <int n, int arrays>
-constexpr int elements_per_block =
-    limit(limit(256 / (n * n), 1, 256), 1,
-          limit(80 * 1024 / (arrays * array_size<n> * (int)sizeof(double)), 1, 256));
-
-// Registers for columns of n values and their results decide how many blocks a multiprocessor
-// holds.
-template <int block> constexpr int min_blocks = limit(512 / block, 1, 16);
+// Elements a block and blocks a multiprocessor (the bound on registers), by order; measured
+// (README.md). Small blocks wait less at their barriers; the registers of a column and its results
+// limit how many there are.
+struct shape {
+  int elements, blocks;
+};
+constexpr shape bp35_stored[] = {{0, 0},  {16, 12}, {7, 12}, {4, 10}, {5, 5}, {3, 5},
+                                 {1, 10}, {1, 8},   {1, 5},  {1, 3},  {1, 3}, {1, 2},
+                                 {1, 2},  {1, 1},   {1, 1},  {1, 1}};
+constexpr shape bp35_trilinear[] = {{0, 0},  {16, 12}, {7, 12}, {4, 12}, {5, 5}, {3, 5},
+                                    {1, 10}, {1, 8},   {1, 5},  {1, 4},  {1, 4}, {1, 3},
+                                    {1, 2},  {1, 2},   {1, 2},  {1, 2}};
+constexpr shape mass_shape[] = {{0, 0}, {7, 8}, {4, 8}, {5, 4}, {7, 3}, {5, 4}, {1, 16}, {1, 5},
+                                {1, 4}, {1, 4}, {1, 4}, {1, 2}, {1, 2}, {1, 2}, {1, 1},  {1, 1}};
+constexpr shape bp30_shape[] = {{0, 0}, {7, 8}, {4, 8}, {5, 4}, {3, 4}, {1, 8}, {1, 8}, {1, 5},
+                                {1, 4}, {1, 4}, {1, 3}, {1, 2}, {1, 2}, {1, 1}, {1, 1}, {1, 1}};
 
 template <int G> struct bp35_lines {
-  static constexpr int E = elements_per_block<Nq, 3>, T = threads<E, Nq>, B = min_blocks<T>;
-  using type = family<bp35<E, B, G, SP_CUDA_LOCAL>, bp35<E, B, G, SP_CUDA_ASSEMBLED>,
-                      bp35<E, B, G, SP_CUDA_CG>, E, T, E * 3 * array_size<Nq> * sizeof(double)>;
+  static constexpr shape S = (G == TRILINEAR ? bp35_trilinear : bp35_stored)[SP_ORDER];
+  static constexpr int E = S.elements, B = S.blocks;
+  using type =
+      family<bp35<E, B, G, SP_CUDA_LOCAL>, bp35<E, B, G, SP_CUDA_ASSEMBLED>,
+             bp35<E, B, G, SP_CUDA_CG>, E, threads<E, Nq>, E * 3 * array_size<Nq> * sizeof(double)>;
 };
 template <int G> struct mass_lines {
-  static constexpr int E = elements_per_block<M, 2>, T = threads<E, M>, B = min_blocks<T>;
-  using type = family<mass<E, B, G, SP_CUDA_LOCAL>, mass<E, B, G, SP_CUDA_ASSEMBLED>,
-                      mass<E, B, G, SP_CUDA_CG>, E, T, E * 2 * array_size<M> * sizeof(double)>;
+  static constexpr int E = mass_shape[SP_ORDER].elements, B = mass_shape[SP_ORDER].blocks;
+  using type =
+      family<mass<E, B, G, SP_CUDA_LOCAL>, mass<E, B, G, SP_CUDA_ASSEMBLED>,
+             mass<E, B, G, SP_CUDA_CG>, E, threads<E, M>, E * 2 * array_size<M> * sizeof(double)>;
 };
 template <int G> struct bp30_lines {
-  static constexpr int E = elements_per_block<M, 3>, T = threads<E, M>, B = min_blocks<T>;
-  using type = family<bp30<E, B, G, SP_CUDA_LOCAL>, bp30<E, B, G, SP_CUDA_ASSEMBLED>,
-                      bp30<E, B, G, SP_CUDA_CG>, E, T, E * 3 * array_size<M> * sizeof(double)>;
+  static constexpr int E = bp30_shape[SP_ORDER].elements, B = bp30_shape[SP_ORDER].blocks;
+  using type =
+      family<bp30<E, B, G, SP_CUDA_LOCAL>, bp30<E, B, G, SP_CUDA_ASSEMBLED>,
+             bp30<E, B, G, SP_CUDA_CG>, E, threads<E, M>, E * 3 * array_size<M> * sizeof(double)>;
 };
 
 #if SP_ORDER == 7
-template <int G> struct bp35_slices_ {
-  static constexpr int E = 4, B = G == TRILINEAR ? 2 : 3;
-  using type = family<bp35_slices<E, B, G, SP_CUDA_LOCAL>, bp35_slices<E, B, G, SP_CUDA_ASSEMBLED>,
-                      bp35_slices<E, B, G, SP_CUDA_CG>, E, 32 * E, 0>;
+template <int G> struct bp35_warps {
+  static constexpr int E = 4, B = 3;
+  using type =
+      family<bp35_slices<E, B, G, SP_CUDA_LOCAL>, bp35_slices<E, B, G, SP_CUDA_ASSEMBLED>,
+             bp35_slices<E, B, G, SP_CUDA_CG>, E, 32 * E, E * sizeof(warp_memory<SP_CUDA_LOCAL>),
+             E * sizeof(warp_memory<SP_CUDA_ASSEMBLED>), E * sizeof(warp_memory<SP_CUDA_CG>), true>;
 };
-template <int G> using bp35_best = typename bp35_slices_<G>::type;
+// The tensor cores' kernel where there are such.
+template <int G> struct bp35_best {
+  using warps = typename bp35_warps<G>::type;
+  using lines = typename bp35_lines<G>::type;
+  static int blocks(int elements, sp_cuda_mode mode) {
+    return has_slices() ? warps::blocks(elements, mode) : lines::blocks(elements, mode);
+  }
+  static cudaError_t launch(const sp_cuda_arguments *a, sp_cuda_mode mode, cudaStream_t stream) {
+    return has_slices() ? warps::launch(a, mode, stream) : lines::launch(a, mode, stream);
+  }
+  static constexpr sp_cuda_kernel entry() {
+    return {launch, blocks};
+  }
+};
 #else
 template <int G> using bp35_best = typename bp35_lines<G>::type;
 #endif

@@ -6,6 +6,9 @@
 // own registers are the operand A, so that the r contractions move no data at all. The s
 // contractions need the slice as operand B, rows across lanes, and take it through shared memory.
 // The t direction is a register contraction over the eight slices.
+//
+// A warp goes through the mesh with the stride of all warps. While it works on one element, the
+// values of the next and the codes of the one after travel to shared memory (cp.async).
 #if SP_ORDER == 7
 
 constexpr int SLICE = 64;
@@ -18,6 +21,31 @@ __device__ __forceinline__ void multiply(double2 &c, double a, double b) {
 #else
   __trap(); // has_slices() chooses the other kernel
 #endif
+}
+
+// Copy `bytes` (4, 8 or 16) to shared memory, or zeros; complete after copies_done().
+template <int bytes>
+__device__ __forceinline__ void copy(void *shared, const void *global, bool zero = false) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(
+                   (unsigned)__cvta_generic_to_shared(shared)),
+               "l"(global), "n"(bytes), "r"(zero ? 0 : bytes)
+               : "memory");
+#endif
+}
+__device__ __forceinline__ void copies_done() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+  __syncwarp();
+}
+
+// Where point (row, column) of a slice lies in shared memory. Rows of one parity are neighbours,
+// and halves of rows change sides, so that neither 16-byte writes in rows nor 8-byte reads of every
+// second row meet in a bank.
+__device__ __forceinline__ int swizzle(int row, int column) {
+  const int slot = row / 2 ^ (row % 2 ? 5 : 0);
+  return slot * 8 + (column ^ (slot & 2) * 2);
 }
 
 // The factors of two neighbours in a row; jacobian gets wJ.
@@ -33,45 +61,110 @@ __device__ __forceinline__ void scale_stored_pair(const double *factors, double2
   jacobian = factor(SP_G_WJ);
 }
 
-// Where point (row, column) of a slice lies in shared memory. Rows of one parity are neighbours,
-// and halves of rows change sides, so that neither 16-byte writes in rows nor 8-byte reads of every
-// second row meet in a bank.
-__device__ __forceinline__ int swizzle(int row, int column) {
-  const int slot = row / 2 ^ (row % 2 ? 5 : 0);
-  return slot * 8 + (column ^ (slot & 2) * 2);
+// What a warp keeps in shared memory.
+template <int MODE> struct warp_memory {
+  static constexpr int VECTORS = MODE == SP_CUDA_CG ? 2 : 1,
+                       ELEMENTS = MODE == SP_CUDA_LOCAL ? 1 : 3;
+  double2 slices[Nq][SLICE / 2];
+  double2 values[VECTORS][Nq][32];         // of the next element: x, or r and p
+  unsigned codes[ELEMENTS][SURFACE_NODES]; // unused between E-vectors
+};
+
+template <int MODE>
+__device__ __forceinline__ void fetch_codes(const sp_cuda_arguments &a, int element, int lane,
+                                            unsigned *codes) {
+  static_assert(SURFACE_NODES % 4 == 0, "16 bytes at a time");
+  if (MODE == SP_CUDA_LOCAL || element >= a.last) return;
+  const unsigned *source = a.nodes + (size_t)element * SURFACE_NODES;
+  for (int c = 4 * lane; c < SURFACE_NODES; c += 128) copy<16>(codes + c, source + c);
 }
 
-__device__ __forceinline__ void load_rows(const double *x, double (&u)[2 * Nq]) {
+__device__ __forceinline__ unsigned slice_code(const unsigned *codes, int element, node n) {
+  if (n.sides() > 0) return codes[n.surface_place()];
+  return (unsigned)(element * INNER_NODES + n.inner_place()) | SP_CUDA_FIRST;
+}
+
+template <int MODE, class Memory>
+__device__ __forceinline__ void fetch_values(const sp_cuda_arguments &a, int element, int lane,
+                                             const unsigned *codes, Memory &memory) {
+  if (element >= a.last) return;
 #pragma unroll
   for (int k = 0; k < Nq; k++) {
-    const double2 pair = __ldcs((const double2 *)(x + k * SLICE));
-    u[2 * k] = pair.x;
-    u[2 * k + 1] = pair.y;
+    if (MODE == SP_CUDA_LOCAL) {
+      copy<16>(&memory.values[0][k][lane], a.x + (size_t)element * Np + k * SLICE + 2 * lane);
+      continue;
+    }
+#pragma unroll
+    for (int c = 0; c < 2; c++) {
+      const unsigned code = slice_code(codes, element, {lane % 4 * 2 + c, lane / 4, k, true});
+      const unsigned dof = code & SP_CUDA_DOF;
+      if (MODE == SP_CUDA_ASSEMBLED) {
+        copy<8>((double *)&memory.values[0][k][lane] + c, a.x + dof,
+                a.constrained && code & SP_CUDA_CONSTRAINED);
+      } else {
+        copy<8>((double *)&memory.values[0][k][lane] + c, a.step.r + dof);
+        copy<8>((double *)&memory.values[MODE == SP_CUDA_CG][k][lane] + c, a.step.p + dof);
+      }
+    }
+  }
+}
+
+// The element's values, and in pass 1 of CG what follows from them at first nodes.
+template <int MODE, class Memory>
+__device__ __forceinline__ void take_values(const sp_cuda_arguments &a, int element, int lane,
+                                            double alpha, double beta, const unsigned *codes,
+                                            const Memory &memory, double (&u)[2 * Nq]) {
+#pragma unroll
+  for (int k = 0; k < Nq; k++) {
+    const double2 value = memory.values[0][k][lane];
+    u[2 * k] = value.x;
+    u[2 * k + 1] = value.y;
+  }
+  if (MODE != SP_CUDA_CG) return;
+#pragma unroll
+  for (int k = 0; k < Nq; k++) {
+    const double2 old = memory.values[MODE == SP_CUDA_CG][k][lane];
+#pragma unroll
+    for (int c = 0; c < 2; c++) {
+      const unsigned code = slice_code(codes, element, {lane % 4 * 2 + c, lane / 4, k, true});
+      const double p = c == 0 ? old.x : old.y;
+      u[2 * k + c] = new_direction(a.step, alpha, beta, code, u[2 * k + c], p);
+    }
   }
 }
 
 template <int WARPS, int MIN_BLOCKS, int GEOMETRY, int MODE>
 __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void bp35_slices(sp_cuda_arguments a) {
-  __shared__ double2 shared[WARPS][2][Nq * SLICE / 2];
+  extern __shared__ double2 shared2[];
   double alpha = 0, beta = 0, energy = 0;
   if (MODE == SP_CUDA_CG && !begin_pass(a.step, alpha, beta)) return;
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, j = lane / 4, q = lane % 4, i = 2 * q;
-  double *U = (double *)shared[warp][0], *W = (double *)shared[warp][1];
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, j = lane / 4, i = lane % 4 * 2;
+  const int stride = gridDim.x * WARPS;
+  auto &memory = ((warp_memory<MODE> *)shared2)[warp];
+  double *slices = (double *)memory.slices;
   const int written = swizzle(j, i);                       // (j, i), (j, i + 1)
   const int even = swizzle(i, j), odd = swizzle(i + 1, j); // (i, j) and (i + 1, j)
   const double d_even = c_differentiation[j * Nq + i], d_odd = c_differentiation[j * Nq + i + 1];
   const double t_even = c_differentiation[i * Nq + j], t_odd = c_differentiation[(i + 1) * Nq + j];
-  const int element = a.first + blockIdx.x * WARPS + warp;
-  if (element < a.last) {
-    const auto at = [&](int c) { return node{i + c % 2, j, c / 2, true}; };
+
+  int element = a.first + blockIdx.x * WARPS + warp;
+  constexpr int ELEMENTS = warp_memory<MODE>::ELEMENTS;
+  unsigned *codes = memory.codes[0], *next_codes = memory.codes[1 % ELEMENTS];
+  unsigned *later_codes = memory.codes[2 % ELEMENTS];
+  fetch_codes<MODE>(a, element, lane, codes);
+  copies_done();
+  fetch_values<MODE>(a, element, lane, codes, memory);
+  fetch_codes<MODE>(a, element + stride, lane, next_codes);
+
+  for (; element < a.last; element += stride) {
     double u[2 * Nq];
-    if (MODE == SP_CUDA_LOCAL)
-      load_rows(a.x + (size_t)element * Np + j * Nq + i, u);
-    else
-      load<MODE>(a, element, alpha, beta, at, u);
+    copies_done();
+    take_values<MODE>(a, element, lane, alpha, beta, codes, memory, u);
 #pragma unroll
     for (int k = 0; k < Nq; k++)
-      *(double2 *)(U + k * SLICE + written) = make_double2(u[2 * k], u[2 * k + 1]);
+      *(double2 *)(slices + k * SLICE + written) = make_double2(u[2 * k], u[2 * k + 1]);
+    fetch_values<MODE>(a, element + stride, lane, next_codes, memory);
+    fetch_codes<MODE>(a, element + 2 * stride, lane, later_codes);
     __syncwarp();
     column_map<Nq> map[2];
     const double *factors = a.factors + (size_t)element * (GEOMETRY == TRILINEAR ? 24 : 7 * Np);
@@ -84,13 +177,18 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void bp35_slices(sp_cuda_ar
     double2 result[Nq];
 #pragma unroll
     for (int k = 0; k < Nq; k++) result[k] = make_double2(0, 0);
+    double row_even = slices[even], row_odd = slices[odd];
 #pragma unroll
     for (int k = 0; k < Nq; k++) {
       double2 ur = make_double2(0, 0), us = ur, ut = ur;
       multiply(ur, u[2 * k], d_even);
-      multiply(us, d_even, U[k * SLICE + even]);
+      multiply(us, d_even, row_even);
       multiply(ur, u[2 * k + 1], d_odd);
-      multiply(us, d_odd, U[k * SLICE + odd]);
+      multiply(us, d_odd, row_odd);
+      if (k + 1 < Nq) {
+        row_even = slices[(k + 1) * SLICE + even];
+        row_odd = slices[(k + 1) * SLICE + odd];
+      }
 #pragma unroll
       for (int m = 0; m < Nq; m++) {
         ut.x += D<Nq>(k, m) * u[2 * m];
@@ -103,7 +201,8 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void bp35_slices(sp_cuda_ar
       } else {
         scale_stored_pair(factors + k * SLICE, ur, us, ut, jacobian);
       }
-      *(double2 *)(W + k * SLICE + written) = us;
+      __syncwarp(); // all lanes have read slice k
+      *(double2 *)(slices + k * SLICE + written) = us;
       result[k].x += a.lambda * jacobian.x * u[2 * k];
       result[k].y += a.lambda * jacobian.y * u[2 * k + 1];
       multiply(result[k], ur.x, t_even);
@@ -117,19 +216,25 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void bp35_slices(sp_cuda_ar
     __syncwarp();
 #pragma unroll
     for (int k = 0; k < Nq; k++) {
-      multiply(result[k], t_even, W[k * SLICE + even]);
-      multiply(result[k], t_odd, W[k * SLICE + odd]);
+      multiply(result[k], t_even, slices[k * SLICE + even]);
+      multiply(result[k], t_odd, slices[k * SLICE + odd]);
     }
 #pragma unroll
     for (int k = 0; k < Nq; k++) {
       if (MODE == SP_CUDA_CG) energy += u[2 * k] * result[k].x + u[2 * k + 1] * result[k].y;
       if (MODE == SP_CUDA_LOCAL) {
-        __stcs((double2 *)(a.y + (size_t)element * Np + at(2 * k).place()), result[k]);
-      } else {
-        store<MODE>(a, element, at(2 * k), result[k].x);
-        store<MODE>(a, element, at(2 * k + 1), result[k].y);
+        __stcs((double2 *)(a.y + (size_t)element * Np + k * SLICE + 2 * lane), result[k]);
+        continue;
       }
+      const node n[2] = {{i, j, k, true}, {i + 1, j, k, true}};
+      store<MODE>(a, element, n[0], slice_code(codes, element, n[0]), result[k].x);
+      store<MODE>(a, element, n[1], slice_code(codes, element, n[1]), result[k].y);
     }
+    __syncwarp();
+    unsigned *const done = codes;
+    codes = next_codes;
+    next_codes = later_codes;
+    later_codes = done;
   }
   if (MODE == SP_CUDA_CG) store_partial(a.step, energy);
 }

@@ -52,6 +52,23 @@ __global__ void assemble_own(sp_cuda_assembly a, bool constrained, const double 
     y[a.first_edge + t] = constrained && first & SP_CUDA_CONSTRAINED ? 0 : sum;
 }
 
+__global__ void add_diagonal(sp_cuda_diagonal diagonal, int first, int last, bool constrained,
+                             int first_edge, const double *x, double *y, double *partial,
+                             const sp_cuda_scalars *scalars) {
+  if (scalars->stop) return;
+  const int n = first + blockIdx.x * THREADS + threadIdx.x;
+  double energy = 0;
+  if (n < last && !(constrained && diagonal.dofs[n] & SP_CUDA_CONSTRAINED)) {
+    const int dof = (int)(diagonal.dofs[n] & SP_CUDA_DOF);
+    const double product = diagonal.values[n] * x[dof];
+    y[dof] = dof < first_edge ? y[dof] + product : product;
+    energy = x[dof] * product;
+  }
+  if (!partial) return;
+  energy = block_sum(energy);
+  if (threadIdx.x == 0) partial[blockIdx.x] = energy;
+}
+
 // Chunks of partial sums by blocks, then the blocks' sums by the last one.
 __global__ void finish_pass_1(int count, const double *partial, double *room, sp_cuda_scalars *s,
                               sp_cg_record *records) {
@@ -218,6 +235,20 @@ cudaError_t sp_cuda_assemble_own(const sp_cuda_assembly *a, bool constrained, co
                                  double *y, cudaStream_t stream) {
   if (a->own.count == 0) return cudaSuccess;
   assemble_own<<<blocks_for(a->own.count), THREADS, 0, stream>>>(*a, constrained, edges, y);
+  return cudaGetLastError();
+}
+
+int sp_cuda_diagonal_blocks(int count) {
+  return blocks_for(count);
+}
+
+cudaError_t sp_cuda_add_diagonal(const sp_cuda_diagonal *diagonal, int first, int last,
+                                 bool constrained, int first_edge, const double *x, double *y,
+                                 double *partial, const sp_cuda_scalars *scalars,
+                                 cudaStream_t stream) {
+  if (first == last) return cudaSuccess;
+  add_diagonal<<<blocks_for(last - first), THREADS, 0, stream>>>(
+      *diagonal, first, last, constrained, first_edge, x, y, partial, scalars);
   return cudaGetLastError();
 }
 

@@ -26,6 +26,22 @@ cudaError_t sp_cuda_assemble_shared(const sp_cuda_assembly *assembly, bool const
 cudaError_t sp_cuda_assemble_own(const sp_cuda_assembly *assembly, bool constrained,
                                  const double *edges, double *y, cudaStream_t stream);
 
+/* The setup's diagonal (operators/backend.h): shared DOFs first. */
+typedef struct sp_cuda_diagonal {
+  int shared, count;
+  unsigned *dofs; /* [count], with SP_CUDA_CONSTRAINED */
+  double *values;
+} sp_cuda_diagonal;
+
+/* y += D x at entries [first, last) of the diagonal; from first_edge on y = D x instead, for pass
+ * 2, which adds the edge nodes. If `partial` is not NULL it gets sp_cuda_diagonal_blocks(last -
+ * first) sums of x.D x. Nothing once iterations have stopped. */
+int sp_cuda_diagonal_blocks(int count);
+cudaError_t sp_cuda_add_diagonal(const sp_cuda_diagonal *diagonal, int first, int last,
+                                 bool constrained, int first_edge, const double *x, double *y,
+                                 double *partial, const sp_cuda_scalars *scalars,
+                                 cudaStream_t stream);
+
 /* End of pass 1: scalars->p_ap = sum of count partial sums, and alpha = rz / p_ap; the iteration's
  * record, unless NULL. `room` holds SP_CUDA_SUM_BLOCKS. */
 enum { SP_CUDA_SUM_BLOCKS = 64 };

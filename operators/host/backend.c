@@ -112,17 +112,24 @@ static void host_operator_destroy(sp_local_operator **local) {
   *local = NULL;
 }
 
+/* Whether the sweep over the halo completes a DOF on this rank. */
+static bool touched_by_halo(const sp_host_layout *layout, sp_lid dof) {
+  bool touched = dof >= layout->owned;
+  for (int c = 0; c < SP_DOF_CLASSES; c++)
+    touched =
+        touched || (dof >= layout->touched[0][c] && dof < layout->touched[layout->halo_blocks][c]);
+  return touched;
+}
+
 static sp_status keep_diagonal(const sp_operator_setup *setup, sp_local_operator *local) {
   const size_t count = (size_t)setup->diagonal_count;
   const sp_host_layout *layout = &local->layout;
-  const sp_lid halo_owned = layout->touched[layout->halo_blocks];
   SP_TRY(sp_allocate(count, sizeof(sp_lid), "diagonal", &local->diagonal_dofs));
   SP_TRY(sp_allocate(count, sizeof(double), "diagonal", &local->diagonal_values));
   for (int pass = 0; pass < 2; pass++) {
     for (size_t i = 0; i < count; i++) {
       const sp_lid dof = setup->diagonal_dofs[i], n = local->diagonal_count;
-      const bool halo = dof < halo_owned || dof >= layout->owned;
-      if (halo != (pass == 0)) continue;
+      if (touched_by_halo(layout, dof) != (pass == 0)) continue;
       local->diagonal_dofs[n] = setup->constrained && setup->constrained[dof] ? ~dof : dof;
       local->diagonal_values[n] = setup->diagonal_values[i];
       local->diagonal_count++;
