@@ -70,52 +70,43 @@ cudaError_t prepare(const sp_reference *reference) {
 
 using kernel = void (*)(sp_cuda_arguments);
 
-// Three variants of one kernel by mode; E elements a block, all of them in one block each or, with
-// RESIDENT, as many blocks as the device holds at a time.
-template <kernel LOCAL, kernel ASSEMBLED, kernel CG, int E, int THREADS, size_t LOCAL_BYTES,
-          size_t ASSEMBLED_BYTES = LOCAL_BYTES, size_t CG_BYTES = LOCAL_BYTES,
-          bool RESIDENT = false>
+cudaError_t launch_kernel(kernel chosen, int blocks, int threads, size_t bytes,
+                          const sp_cuda_arguments *arguments, cudaStream_t stream) {
+  if (blocks == 0) return cudaSuccess;
+  const cudaError_t error =
+      cudaFuncSetAttribute(chosen, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+  if (error != cudaSuccess) return error;
+  chosen<<<blocks, threads, bytes, stream>>>(*arguments);
+  return cudaGetLastError();
+}
+
+#if SP_ORDER == 7
+// Blocks of a kernel that the device holds at a time.
+int count_resident(kernel chosen, int threads, size_t bytes) {
+  int device = 0, processors = 0, each = 0;
+  (void)cudaFuncSetAttribute(chosen, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+  (void)cudaGetDevice(&device);
+  (void)cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+  (void)cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, chosen, threads, bytes);
+  return processors * each > 0 ? processors * each : 1;
+}
+#endif
+
+// Three variants of one kernel by mode; E elements a block.
+template <kernel LOCAL, kernel ASSEMBLED, kernel CG, int E, int THREADS, size_t BYTES>
 struct family {
-  static kernel choose(sp_cuda_mode mode) {
-    return mode == SP_CUDA_LOCAL ? LOCAL : mode == SP_CUDA_ASSEMBLED ? ASSEMBLED : CG;
-  }
-
-  static size_t bytes(sp_cuda_mode mode) {
-    return mode == SP_CUDA_LOCAL       ? LOCAL_BYTES
-           : mode == SP_CUDA_ASSEMBLED ? ASSEMBLED_BYTES
-                                       : CG_BYTES;
-  }
-
-  static cudaError_t allow(sp_cuda_mode mode) {
-    return cudaFuncSetAttribute(choose(mode), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                (int)bytes(mode));
-  }
-
-  static int count_resident(sp_cuda_mode mode) {
-    int device = 0, processors = 0, each = 0;
-    (void)allow(mode); // launch() reports its failure
-    (void)cudaGetDevice(&device);
-    (void)cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
-    (void)cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, choose(mode), THREADS, bytes(mode));
-    return processors * each > 0 ? processors * each : 1;
-  }
-
   static int blocks(int elements, sp_cuda_mode mode) {
-    const int all = (elements + E - 1) / E;
-    if (!RESIDENT) return all;
-    static int resident[SP_CUDA_MODES];
-    if (resident[mode] == 0) resident[mode] = count_resident(mode);
-    return all < resident[mode] ? all : resident[mode];
+    (void)mode;
+    return (elements + E - 1) / E;
   }
 
   static cudaError_t launch(const sp_cuda_arguments *arguments, sp_cuda_mode mode,
                             cudaStream_t stream) {
-    const int grid = blocks(arguments->last - arguments->first, mode);
-    if (grid == 0) return cudaSuccess;
-    const cudaError_t error = allow(mode);
-    if (error != cudaSuccess) return error;
-    choose(mode)<<<grid, THREADS, bytes(mode), stream>>>(*arguments);
-    return cudaGetLastError();
+    const kernel chosen = mode == SP_CUDA_LOCAL       ? LOCAL
+                          : mode == SP_CUDA_ASSEMBLED ? ASSEMBLED
+                                                      : CG;
+    return launch_kernel(chosen, blocks(arguments->last - arguments->first, mode), THREADS, BYTES,
+                         arguments, stream);
   }
 
   static constexpr sp_cuda_kernel entry() {
@@ -161,23 +152,34 @@ template <int G> struct bp30_lines {
 };
 
 #if SP_ORDER == 7
-template <int G> struct bp35_warps {
-  static constexpr int E = 4, B = 3;
-  using type =
-      family<bp35_slices<E, B, G, SP_CUDA_LOCAL>, bp35_slices<E, B, G, SP_CUDA_ASSEMBLED>,
-             bp35_slices<E, B, G, SP_CUDA_CG>, E, 32 * E, E * sizeof(warp_memory<SP_CUDA_LOCAL>),
-             E * sizeof(warp_memory<SP_CUDA_ASSEMBLED>), E * sizeof(warp_memory<SP_CUDA_CG>), true>;
-};
-// The tensor cores' kernel where there are such.
+// The tensor cores' kernel where there are such. Between L-vectors there are as many blocks as the
+// device holds at a time, and they go through the mesh.
 template <int G> struct bp35_best {
-  using warps = typename bp35_warps<G>::type;
   using lines = typename bp35_lines<G>::type;
+  static constexpr int E = 4, THREADS = 32 * E;
+
+  template <int MODE>
+  static constexpr kernel slices = bp35_slices<E, MODE == SP_CUDA_LOCAL ? 3 : 2, G, MODE>;
+  template <int MODE> static constexpr size_t bytes = E * sizeof(warp_memory<MODE>);
+
   static int blocks(int elements, sp_cuda_mode mode) {
-    return has_slices() ? warps::blocks(elements, mode) : lines::blocks(elements, mode);
+    const int all = (elements + E - 1) / E;
+    if (mode == SP_CUDA_CG || !has_slices()) return lines::blocks(elements, mode);
+    if (mode == SP_CUDA_LOCAL) return all;
+    static const int resident =
+        count_resident(slices<SP_CUDA_ASSEMBLED>, THREADS, bytes<SP_CUDA_ASSEMBLED>);
+    return all < resident ? all : resident;
   }
+
   static cudaError_t launch(const sp_cuda_arguments *a, sp_cuda_mode mode, cudaStream_t stream) {
-    return has_slices() ? warps::launch(a, mode, stream) : lines::launch(a, mode, stream);
+    if (mode == SP_CUDA_CG || !has_slices()) return lines::launch(a, mode, stream);
+    const int count = blocks(a->last - a->first, mode);
+    return mode == SP_CUDA_LOCAL ? launch_kernel(slices<SP_CUDA_LOCAL>, count, THREADS,
+                                                 bytes<SP_CUDA_LOCAL>, a, stream)
+                                 : launch_kernel(slices<SP_CUDA_ASSEMBLED>, count, THREADS,
+                                                 bytes<SP_CUDA_ASSEMBLED>, a, stream);
   }
+
   static constexpr sp_cuda_kernel entry() {
     return {launch, blocks};
   }

@@ -7,8 +7,9 @@
 // contractions need the slice as operand B, rows across lanes, and take it through shared memory.
 // The t direction is a register contraction over the eight slices.
 //
-// A warp goes through the mesh with the stride of all warps. While it works on one element, the
-// values of the next and the codes of the one after travel to shared memory (cp.async).
+// Between L-vectors a warp goes through the mesh with the stride of all warps. While it works on
+// one element, the values of the next and the codes of the one after travel to shared memory
+// (cp.async). Pass 1 of CG is not here: with it the lines are faster.
 #if SP_ORDER == 7
 
 constexpr int SLICE = 64;
@@ -63,10 +64,9 @@ __device__ __forceinline__ void scale_stored_pair(const double *factors, double2
 
 // What a warp keeps in shared memory.
 template <int MODE> struct warp_memory {
-  static constexpr int VECTORS = MODE == SP_CUDA_CG ? 2 : 1,
-                       ELEMENTS = MODE == SP_CUDA_LOCAL ? 1 : 3;
+  static constexpr int ELEMENTS = MODE == SP_CUDA_LOCAL ? 1 : 3;
   double2 slices[Nq][SLICE / 2];
-  double2 values[VECTORS][Nq][32];         // of the next element: x, or r and p
+  double2 values[Nq][32];                  // of the next element
   unsigned codes[ELEMENTS][SURFACE_NODES]; // unused between E-vectors
 };
 
@@ -91,44 +91,15 @@ __device__ __forceinline__ void fetch_values(const sp_cuda_arguments &a, int ele
 #pragma unroll
   for (int k = 0; k < Nq; k++) {
     if (MODE == SP_CUDA_LOCAL) {
-      copy<16>(&memory.values[0][k][lane], a.x + (size_t)element * Np + k * SLICE + 2 * lane);
+      copy<16>(&memory.values[k][lane], a.x + (size_t)element * Np + k * SLICE + 2 * lane);
       continue;
     }
 #pragma unroll
     for (int c = 0; c < 2; c++) {
       const unsigned code = slice_code(codes, element, {lane % 4 * 2 + c, lane / 4, k, true});
       const unsigned dof = code & SP_CUDA_DOF;
-      if (MODE == SP_CUDA_ASSEMBLED) {
-        copy<8>((double *)&memory.values[0][k][lane] + c, a.x + dof,
-                a.constrained && code & SP_CUDA_CONSTRAINED);
-      } else {
-        copy<8>((double *)&memory.values[0][k][lane] + c, a.step.r + dof);
-        copy<8>((double *)&memory.values[MODE == SP_CUDA_CG][k][lane] + c, a.step.p + dof);
-      }
-    }
-  }
-}
-
-// The element's values, and in pass 1 of CG what follows from them at first nodes.
-template <int MODE, class Memory>
-__device__ __forceinline__ void take_values(const sp_cuda_arguments &a, int element, int lane,
-                                            double alpha, double beta, const unsigned *codes,
-                                            const Memory &memory, double (&u)[2 * Nq]) {
-#pragma unroll
-  for (int k = 0; k < Nq; k++) {
-    const double2 value = memory.values[0][k][lane];
-    u[2 * k] = value.x;
-    u[2 * k + 1] = value.y;
-  }
-  if (MODE != SP_CUDA_CG) return;
-#pragma unroll
-  for (int k = 0; k < Nq; k++) {
-    const double2 old = memory.values[MODE == SP_CUDA_CG][k][lane];
-#pragma unroll
-    for (int c = 0; c < 2; c++) {
-      const unsigned code = slice_code(codes, element, {lane % 4 * 2 + c, lane / 4, k, true});
-      const double p = c == 0 ? old.x : old.y;
-      u[2 * k + c] = new_direction(a.step, alpha, beta, code, u[2 * k + c], p);
+      copy<8>((double *)&memory.values[k][lane] + c, a.x + dof,
+              a.constrained && code & SP_CUDA_CONSTRAINED);
     }
   }
 }
@@ -136,17 +107,11 @@ __device__ __forceinline__ void take_values(const sp_cuda_arguments &a, int elem
 template <int WARPS, int MIN_BLOCKS, int GEOMETRY, int MODE>
 __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void bp35_slices(sp_cuda_arguments a) {
   extern __shared__ double2 shared2[];
-  double alpha = 0, beta = 0, energy = 0;
-  if (MODE == SP_CUDA_CG && !begin_pass(a.step, alpha, beta)) return;
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, j = lane / 4, i = lane % 4 * 2;
+  const int warp = threadIdx.x / 32;
+  int lane = threadIdx.x % 32;
   const int stride = gridDim.x * WARPS;
   auto &memory = ((warp_memory<MODE> *)shared2)[warp];
   double *slices = (double *)memory.slices;
-  const int written = swizzle(j, i);                       // (j, i), (j, i + 1)
-  const int even = swizzle(i, j), odd = swizzle(i + 1, j); // (i, j) and (i + 1, j)
-  const double d_even = c_differentiation[j * Nq + i], d_odd = c_differentiation[j * Nq + i + 1];
-  const double t_even = c_differentiation[i * Nq + j], t_odd = c_differentiation[(i + 1) * Nq + j];
-
   int element = a.first + blockIdx.x * WARPS + warp;
   constexpr int ELEMENTS = warp_memory<MODE>::ELEMENTS;
   unsigned *codes = memory.codes[0], *next_codes = memory.codes[1 % ELEMENTS];
@@ -157,14 +122,30 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void bp35_slices(sp_cuda_ar
   fetch_codes<MODE>(a, element + stride, lane, next_codes);
 
   for (; element < a.last; element += stride) {
+    // Opaque, so that what follows from it is computed again in each round: kept, it would take the
+    // registers that the factors need.
+    if (GEOMETRY == STORED) asm volatile("" : "+r"(lane));
+    const int j = lane / 4, i = lane % 4 * 2;
+    const int written = swizzle(j, i);                       // (j, i), (j, i + 1)
+    const int even = swizzle(i, j), odd = swizzle(i + 1, j); // (i, j) and (i + 1, j)
+    const double d_even = c_differentiation[j * Nq + i], d_odd = c_differentiation[j * Nq + i + 1];
+    const double t_even = c_differentiation[i * Nq + j],
+                 t_odd = c_differentiation[(i + 1) * Nq + j];
     double u[2 * Nq];
     copies_done();
-    take_values<MODE>(a, element, lane, alpha, beta, codes, memory, u);
+#pragma unroll
+    for (int k = 0; k < Nq; k++) {
+      const double2 value = memory.values[k][lane];
+      u[2 * k] = value.x;
+      u[2 * k + 1] = value.y;
+    }
 #pragma unroll
     for (int k = 0; k < Nq; k++)
       *(double2 *)(slices + k * SLICE + written) = make_double2(u[2 * k], u[2 * k + 1]);
-    fetch_values<MODE>(a, element + stride, lane, next_codes, memory);
-    fetch_codes<MODE>(a, element + 2 * stride, lane, later_codes);
+    if (MODE != SP_CUDA_LOCAL) {
+      fetch_values<MODE>(a, element + stride, lane, next_codes, memory);
+      fetch_codes<MODE>(a, element + 2 * stride, lane, later_codes);
+    }
     __syncwarp();
     column_map<Nq> map[2];
     const double *factors = a.factors + (size_t)element * (GEOMETRY == TRILINEAR ? 24 : 7 * Np);
@@ -221,7 +202,6 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void bp35_slices(sp_cuda_ar
     }
 #pragma unroll
     for (int k = 0; k < Nq; k++) {
-      if (MODE == SP_CUDA_CG) energy += u[2 * k] * result[k].x + u[2 * k + 1] * result[k].y;
       if (MODE == SP_CUDA_LOCAL) {
         __stcs((double2 *)(a.y + (size_t)element * Np + k * SLICE + 2 * lane), result[k]);
         continue;
@@ -230,13 +210,13 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void bp35_slices(sp_cuda_ar
       store<MODE>(a, element, n[0], slice_code(codes, element, n[0]), result[k].x);
       store<MODE>(a, element, n[1], slice_code(codes, element, n[1]), result[k].y);
     }
+    if (MODE == SP_CUDA_LOCAL) break; // many blocks do better here: nothing is looked up
     __syncwarp();
     unsigned *const done = codes;
     codes = next_codes;
     next_codes = later_codes;
     later_codes = done;
   }
-  if (MODE == SP_CUDA_CG) store_partial(a.step, energy);
 }
 
 // FP64 mma came with sm_80.

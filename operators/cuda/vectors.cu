@@ -29,7 +29,7 @@ __device__ __forceinline__ double sum_entries(const sp_cuda_targets &targets, co
   for (unsigned n = begin; n < end; n += 32) {
     const unsigned code = __ldcs(targets.entries + n), entry = code & SP_CUDA_ABSENT;
     if (n == begin) first = code;
-    if (entry != SP_CUDA_ABSENT) sum += __ldcs(edges + entry);
+    if (entry != SP_CUDA_ABSENT) sum += __ldg(edges + entry);
   }
   return sum;
 }
@@ -131,24 +131,35 @@ __global__ __launch_bounds__(THREADS) void update(sp_cuda_update u) {
   const sp_cuda_assembly &a = u.assembly;
   const int first = blockIdx.x * THREADS + threadIdx.x, stride = gridDim.x * THREADS;
   norms sums = {0, 0};
-  // Interiors and faces, in pairs.
-#pragma unroll 2
-  for (int i = 2 * first; i + 1 < a.first_edge; i += 2 * stride) {
-    double2 residual = *(const double2 *)(r + i);
-    const double2 product = *(const double2 *)(ap + i);
-    residual.x -= alpha * product.x;
-    residual.y -= alpha * product.y;
-    *(double2 *)(r + i) = residual;
-    if (i + 1 >= a.first_face) *(double2 *)(ap + i) = make_double2(0, 0);
-    if (x) {
-      const double2 direction = *(const double2 *)(p + i);
-      double2 solution = *(const double2 *)(x + i);
-      solution.x += alpha * direction.x;
-      solution.y += alpha * direction.y;
-      *(double2 *)(x + i) = solution;
+  // Interiors and faces, in pairs, some of them in flight together.
+  constexpr int FLIGHT = 4;
+  for (int begin = 2 * first; begin + 1 < a.first_edge; begin += 2 * FLIGHT * stride) {
+    double2 residual[FLIGHT], product[FLIGHT];
+#pragma unroll
+    for (int f = 0; f < FLIGHT; f++) {
+      const int i = begin + 2 * f * stride;
+      if (i + 1 >= a.first_edge) break;
+      residual[f] = *(const double2 *)(r + i);
+      product[f] = *(const double2 *)(ap + i);
     }
-    sums.add(residual.x, d, i);
-    sums.add(residual.y, d, i + 1);
+#pragma unroll
+    for (int f = 0; f < FLIGHT; f++) {
+      const int i = begin + 2 * f * stride;
+      if (i + 1 >= a.first_edge) break;
+      residual[f].x -= alpha * product[f].x;
+      residual[f].y -= alpha * product[f].y;
+      *(double2 *)(r + i) = residual[f];
+      if (i + 1 >= a.first_face) *(double2 *)(ap + i) = make_double2(0, 0);
+      if (x) {
+        const double2 direction = *(const double2 *)(p + i);
+        double2 solution = *(const double2 *)(x + i);
+        solution.x += alpha * direction.x;
+        solution.y += alpha * direction.y;
+        *(double2 *)(x + i) = solution;
+      }
+      sums.add(residual[f].x, d, i);
+      sums.add(residual[f].y, d, i + 1);
+    }
   }
   const auto single = [&](int i, double product) {
     const double residual = r[i] - alpha * product;
