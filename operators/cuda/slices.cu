@@ -70,11 +70,10 @@ template <int MODE> struct warp_memory {
   unsigned codes[ELEMENTS][SURFACE_NODES]; // unused between E-vectors
 };
 
-template <int MODE>
 __device__ __forceinline__ void fetch_codes(const sp_cuda_arguments &a, int element, int lane,
                                             unsigned *codes) {
   static_assert(SURFACE_NODES % 4 == 0, "16 bytes at a time");
-  if (MODE == SP_CUDA_LOCAL || element >= a.last) return;
+  if (element >= a.last) return;
   const unsigned *source = a.nodes + (size_t)element * SURFACE_NODES;
   for (int c = 4 * lane; c < SURFACE_NODES; c += 128) copy<16>(codes + c, source + c);
 }
@@ -116,10 +115,12 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void bp35_slices(sp_cuda_ar
   constexpr int ELEMENTS = warp_memory<MODE>::ELEMENTS;
   unsigned *codes = memory.codes[0], *next_codes = memory.codes[1 % ELEMENTS];
   unsigned *later_codes = memory.codes[2 % ELEMENTS];
-  fetch_codes<MODE>(a, element, lane, codes);
-  copies_done();
+  if constexpr (MODE != SP_CUDA_LOCAL) {
+    fetch_codes(a, element, lane, codes);
+    copies_done();
+  }
   fetch_values<MODE>(a, element, lane, codes, memory);
-  fetch_codes<MODE>(a, element + stride, lane, next_codes);
+  if constexpr (MODE != SP_CUDA_LOCAL) fetch_codes(a, element + stride, lane, next_codes);
 
   for (; element < a.last; element += stride) {
     // Opaque, so that what follows from it is computed again in each round: kept, it would take the
@@ -142,9 +143,9 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void bp35_slices(sp_cuda_ar
 #pragma unroll
     for (int k = 0; k < Nq; k++)
       *(double2 *)(slices + k * SLICE + written) = make_double2(u[2 * k], u[2 * k + 1]);
-    if (MODE != SP_CUDA_LOCAL) {
+    if constexpr (MODE != SP_CUDA_LOCAL) {
       fetch_values<MODE>(a, element + stride, lane, next_codes, memory);
-      fetch_codes<MODE>(a, element + 2 * stride, lane, later_codes);
+      fetch_codes(a, element + 2 * stride, lane, later_codes);
     }
     __syncwarp();
     column_map<Nq> map[2];

@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-enum { SP_CUDA_VECTOR_BLOCKS = 132 * 8, SP_CUDA_VECTOR_THREADS = 256 };
+enum { SP_CUDA_VECTOR_BLOCKS = 132 * 4, SP_CUDA_VECTOR_THREADS = 256 };
 
 cudaError_t sp_cuda_set_scalars(sp_cuda_scalars *scalars, const sp_cuda_scalars *values,
                                 cudaStream_t stream);
