@@ -34,6 +34,12 @@ typedef enum sp_preconditioner_kind {
 } sp_preconditioner_kind;
 typedef enum sp_device_kind { SP_DEVICE_AUTO, SP_DEVICE_HOST, SP_DEVICE_CUDA } sp_device_kind;
 
+typedef enum sp_exchange_kind {
+  SP_EXCHANGE_AUTO,
+  SP_EXCHANGE_PEER,
+  SP_EXCHANGE_STAGED
+} sp_exchange_kind;
+
 /* A formula as written, not yet parsed; text is NULL where the user gave none. */
 typedef struct sp_formula {
   char *text;
@@ -92,6 +98,7 @@ typedef struct sp_config {
   } solver;
   struct {
     sp_device_kind device;
+    sp_exchange_kind exchange; /* how GPUs sum over ranks */
   } backend;
   struct {
     char *log, *field; /* paths relative to the working directory; "" writes none */

@@ -12,7 +12,7 @@ _Static_assert(sizeof(sp_shape) == sizeof(int) && sizeof(sp_map) == sizeof(int) 
                    sizeof(sp_problem_kind) == sizeof(int) &&
                    sizeof(sp_geometry_kind) == sizeof(int) && sizeof(sp_condition) == sizeof(int) &&
                    sizeof(sp_preconditioner_kind) == sizeof(int) &&
-                   sizeof(sp_device_kind) == sizeof(int),
+                   sizeof(sp_device_kind) == sizeof(int) && sizeof(sp_exchange_kind) == sizeof(int),
                "choices are stored as int");
 
 static const char *const shapes[] = {[SP_SHAPE_FILE] = "file", [SP_SHAPE_BOX] = "box", NULL};
@@ -36,6 +36,11 @@ static const char *const preconditioners[] = {
     [SP_PRECONDITIONER_NONE] = "none", [SP_PRECONDITIONER_JACOBI] = "jacobi", NULL};
 static const char *const devices[] = {
     [SP_DEVICE_AUTO] = "auto", [SP_DEVICE_HOST] = "host", [SP_DEVICE_CUDA] = "cuda", NULL};
+
+static const char *const exchanges[] = {[SP_EXCHANGE_AUTO] = "auto",
+                                        [SP_EXCHANGE_PEER] = "peer",
+                                        [SP_EXCHANGE_STAGED] = "staged",
+                                        NULL};
 
 const char *sp_problem_kind_name(sp_problem_kind kind) {
   return operators[kind];
@@ -256,6 +261,13 @@ const sp_key sp_keys[] = {
      .choices = devices,
      .fallback = "auto",
      .help = "auto takes a GPU if there is one"},
+    {.section = "backend",
+     .name = "exchange",
+     .type = SP_KEY_CHOICE,
+     FIELD(backend.exchange),
+     .choices = exchanges,
+     .fallback = "auto",
+     .help = "GPUs write to each other (peer) or go through the host (staged)"},
 
     {.section = "output",
      .name = "log",

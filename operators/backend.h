@@ -3,7 +3,8 @@
  * Memory of a backend is reached only through its table. Vectors are L-vectors (mesh/numbering.h):
  * the rank's owned DOFs, then its copies, which always hold the same bits as their owners.
  * Functions that compute may return before the work is done; `download`, `sums` and `seconds` wait
- * for what they return. All functions are Local: ranks meet in operators/operator.c alone. */
+ * for what they return. All functions are Local: ranks meet in operators/operator.c alone,
+ * but for `connect` and `iterate`. */
 #ifndef SP_OPERATORS_BACKEND_H
 #define SP_OPERATORS_BACKEND_H
 
@@ -13,6 +14,7 @@
 #include "io/config.h"
 #include "mesh/mesh.h"
 #include "mesh/numbering.h"
+#include "operators/exchange.h"
 
 /* What an operator is made of. Everything stays with the caller and is not used after creation. */
 typedef struct sp_operator_setup {
@@ -31,6 +33,7 @@ typedef struct sp_operator_setup {
   sp_lid diagonal_count;
   const sp_lid *diagonal_dofs;
   const double *diagonal_values;
+  sp_exchange_kind exchange; /* how a backend that can choose sums over ranks */
 } sp_operator_setup;
 
 /* Elements to work on: those that touch other ranks, or the rest. */
@@ -119,10 +122,16 @@ typedef struct sp_backend {
   sp_status (*fetch)(sp_local_operator *local, double *vector, double **host);
   sp_status (*store)(sp_local_operator *local, double *vector);
 
-  /* Optional (NULL on the host), for a mesh on a single rank: up to `count` whole iterations
-   * without the host, ended early by r.r <= target or by sums that are not finite or p.Ap <= 0.
-   * *done is how many were begun; records has room for `count`. A backend may do fewer than
-   * `count`. Afterwards vectors->p is the last direction. */
+  /* Optional (NULL on the host): prepare for whole iterations without the host. *iterates tells
+   * whether `iterate` works for this operator; *how says in words how it sums over ranks, or why it
+   * does not. Errors: SP_ERR_SYSTEM where the setup's wish cannot be met. Collective. */
+  sp_status (*connect)(sp_local_operator *local, MPI_Comm comm, const sp_exchange_plan *plan,
+                       bool *iterates, const char **how);
+
+  /* Optional, after connect(): up to `count` whole iterations without the host, ended early by r.r
+   * <= target or by sums that are not finite or p.Ap <= 0. *done is how many were begun; records
+   * has room for `count`. A backend may do fewer than `count`. Afterwards vectors->p is the last
+   * direction. All ranks call it alike and get the same records but for `seconds`. */
   sp_status (*iterate)(sp_local_operator *local, sp_cg_vectors *vectors, const sp_cg_state *state,
                        int count, sp_cg_record *records, int *done);
 } sp_backend;

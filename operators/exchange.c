@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OWN = -1, MAX_SUMS = 4 };
+enum { MAX_SUMS = 4 };
 
 struct sp_exchange {
   MPI_Comm comm;
@@ -18,7 +18,7 @@ struct sp_exchange {
   double *sent, *received;
   MPI_Request *requests;
   /* Distinct shared DOFs, and for each its contributions in the order of ranks: places in
-   * `received`, or OWN. */
+   * `received`, or SP_OWN_VALUE. */
   sp_lid targets;
   sp_lid *target;       /* [targets] */
   sp_lid *source_start; /* [targets + 1] */
@@ -48,7 +48,7 @@ static sp_status plan_targets(sp_exchange *exchange) {
   for (int b = 0; b < exchange->neighbours; b++)
     for (sp_lid s = exchange->start[b]; s < exchange->start[b + 1]; s++) {
       list[n++] = (contribution){exchange->dofs[s], exchange->ranks[b], s};
-      list[n++] = (contribution){exchange->dofs[s], rank, OWN};
+      list[n++] = (contribution){exchange->dofs[s], rank, SP_OWN_VALUE};
     }
   if (n > 0) qsort(list, n, sizeof *list, compare_contributions);
   sp_status status = sp_allocate(shared, sizeof(sp_lid), "exchange", &exchange->target);
@@ -120,6 +120,17 @@ void sp_exchange_destroy(sp_exchange **exchange) {
   *exchange = NULL;
 }
 
+sp_exchange_plan sp_exchange_plan_of(const sp_exchange *exchange) {
+  return (sp_exchange_plan){.neighbours = exchange->neighbours,
+                            .ranks = exchange->ranks,
+                            .start = exchange->start,
+                            .dofs = exchange->dofs,
+                            .targets = exchange->targets,
+                            .target = exchange->target,
+                            .source_start = exchange->source_start,
+                            .sources = exchange->sources};
+}
+
 void sp_exchange_begin(sp_exchange *exchange, const double *values) {
   for (int b = 0; b < exchange->neighbours; b++) {
     const sp_lid begin = exchange->start[b], n = exchange->start[b + 1] - begin;
@@ -141,7 +152,7 @@ void sp_exchange_end(sp_exchange *exchange, sp_combine combine, double *values) 
     double result = 0;
     for (sp_lid s = exchange->source_start[t]; s < exchange->source_start[t + 1]; s++) {
       const sp_lid source = exchange->sources[s];
-      const double value = source == OWN ? own : exchange->received[source];
+      const double value = source == SP_OWN_VALUE ? own : exchange->received[source];
       if (s == exchange->source_start[t])
         result = value;
       else if (combine == SP_SUM)

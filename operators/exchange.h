@@ -11,12 +11,27 @@ typedef enum sp_combine { SP_SUM, SP_MIN } sp_combine;
 
 typedef struct sp_exchange sp_exchange;
 
+/* Who exchanges what, for a backend that does it by itself. Arrays belong to the exchange. */
+enum { SP_OWN_VALUE = -1 };
+typedef struct sp_exchange_plan {
+  int neighbours;
+  const int *ranks;    /* [neighbours], ascending */
+  const sp_lid *start; /* [neighbours + 1]: entries for neighbour b, the same number both ways */
+  const sp_lid *dofs;  /* [start[neighbours]]: what is sent */
+  /* DOF target[t] becomes the sum of sources source_start[t], ..., source_start[t + 1] - 1 in this
+   * order, the order of ranks: entries received, or SP_OWN_VALUE. */
+  sp_lid targets;
+  const sp_lid *target, *source_start, *sources;
+} sp_exchange_plan;
+
 /* Buffers for the DOFs that `numbering` shares; it may be destroyed afterwards. The caller destroys
  * *out. Collective over `comm`, which must outlive it. */
 sp_status sp_exchange_create(MPI_Comm comm, const sp_numbering *numbering, sp_exchange **out);
 
 /* NULL-safe; sets *exchange to NULL. Local. */
 void sp_exchange_destroy(sp_exchange **exchange);
+
+sp_exchange_plan sp_exchange_plan_of(const sp_exchange *exchange);
 
 /* Send the shared values of the L-vector `values` and post the receives. The shared values must not
  * change until sp_exchange_end; others may. Collective among neighbours, does not wait. */

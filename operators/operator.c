@@ -39,6 +39,12 @@ sp_status sp_operator_create(const sp_backend *backend, sp_device *device,
     status = backend->operator_create(device, setup, &op->local);
   }
   status = sp_agree(comm, status);
+  if (!status) {
+    op->exchanged = "MPI";
+    const sp_exchange_plan plan = sp_exchange_plan_of(op->exchange);
+    if (backend->connect)
+      status = backend->connect(op->local, comm, &plan, &op->iterates, &op->exchanged);
+  }
   if (status) {
     sp_operator_destroy(&op);
     return status;

@@ -19,8 +19,10 @@ typedef struct sp_operator {
   int order;
   sp_lid owned, dofs; /* entries of an L-vector: owned, and with copies */
   sp_gid global_dofs;
-  double flops, bytes; /* of one application over all ranks (operators/counts.h, assembled) */
-  double seconds;      /* of the last sp_operator_direction on this rank, without its reduction */
+  double flops, bytes;   /* of one application over all ranks (operators/counts.h, assembled) */
+  bool iterates;         /* the backend does whole iterations by itself */
+  const char *exchanged; /* how values travel between ranks, in words */
+  double seconds;        /* of the last sp_operator_direction on this rank, without its reduction */
 } sp_operator;
 
 /* Build the operator that `setup` describes on an open device, which must outlive it, and take over

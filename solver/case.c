@@ -164,7 +164,8 @@ static sp_status make_operator(sp_case *c) {
                              .lambda_values = c->lambda,
                              .diagonal_count = c->robin.count,
                              .diagonal_dofs = c->robin.dofs,
-                             .diagonal_values = c->robin.values};
+                             .diagonal_values = c->robin.values,
+                             .exchange = config->backend.exchange};
   SP_TRY(sp_operator_choose_geometry(c->backend, &setup, config->discretization.geometry,
                                      &setup.geometry, &c->geometry_reason));
   SP_TRY(sp_operator_create(c->backend, c->device, &setup, &c->exchange, &c->op));

@@ -64,22 +64,24 @@ static sp_status iterate(sp_operator *op, const sp_cg_options *options, sp_cg_ve
   return sp_agree(op->comm, reported);
 }
 
-/* The same on a device that does whole iterations by itself: the host looks at the residuals of a
- * batch while it is over, and the batches grow, so that a short solve does not wait for a long
- * batch. */
+/* The same on devices that do whole iterations by themselves: the host looks at the residuals of a
+ * batch when it is over, and the batches grow, so that a short solve does not wait for a long
+ * batch. All ranks see the same sums and decide alike. */
 static sp_status iterate_on_device(sp_operator *op, const sp_cg_options *options,
                                    sp_cg_vectors *vectors, double rz, double norm_b,
                                    sp_cg_result *result) {
   enum { LARGEST_BATCH = 64 };
   sp_cg_record records[LARGEST_BATCH];
   sp_cg_state state = {.rz = rz, .target = pow(options->tolerance * norm_b, 2)};
-  SP_TRY(report(op, options, result, 0));
+  sp_status reported = report(op, options, result, 0);
   for (int batch = 4; !(result->residual <= options->tolerance * norm_b);) {
+    SP_TRY(sp_agree(op->comm, reported));
     if (result->iterations == options->max_iterations) return not_converged(options, result);
     const int64_t left = options->max_iterations - result->iterations;
     int done;
-    SP_TRY(op->backend->iterate(op->local, vectors, &state, left < batch ? (int)left : batch,
-                                records, &done));
+    const sp_status status = op->backend->iterate(op->local, vectors, &state,
+                                                  left < batch ? (int)left : batch, records, &done);
+    SP_TRY(sp_agree(op->comm, status));
     for (int i = 0; i < done; i++) {
       const sp_cg_record *record = &records[i];
       result->iterations++;
@@ -89,14 +91,14 @@ static sp_status iterate_on_device(sp_operator *op, const sp_cg_options *options
       result->residual = sqrt(record->rr);
       result->relative = result->residual / norm_b;
       if (!isfinite(record->rr)) return breakdown(result, "r.r", record->rr);
-      SP_TRY(sp_exchange_sum(op->exchange, 0, NULL, record->seconds, SP_OK));
-      SP_TRY(report(op, options, result, record->seconds));
+      SP_TRY(sp_exchange_sum(op->exchange, 0, NULL, record->seconds, reported));
+      reported = report(op, options, result, longest(op));
       state.beta = record->rz / state.rz;
       state.rz = record->rz;
     }
     if (batch < LARGEST_BATCH) batch *= 2;
   }
-  return SP_OK;
+  return sp_agree(op->comm, reported);
 }
 
 sp_status sp_cg_solve(sp_operator *op, const double *inverse_diagonal, const sp_cg_options *options,
@@ -122,11 +124,8 @@ sp_status sp_cg_solve(sp_operator *op, const double *inverse_diagonal, const sp_
     if (!status) {
       result->residual = sqrt(rr);
       result->relative = rr > 0 ? 1 : 0;
-      int ranks;
-      MPI_Comm_size(op->comm, &ranks);
-      status = ranks == 1 && backend->iterate
-                   ? iterate_on_device(op, options, &vectors, rz, result->residual, result)
-                   : iterate(op, options, &vectors, rz, result->residual, result);
+      status = op->iterates ? iterate_on_device(op, options, &vectors, rz, result->residual, result)
+                            : iterate(op, options, &vectors, rz, result->residual, result);
     }
     result->seconds = MPI_Wtime() - start;
   }

@@ -135,11 +135,14 @@ sp_status sp_report_setup(sp_report *report, const sp_mesh *mesh, const sp_numbe
   const char *device = op->backend->describe(op->device);
   const char *kind = sp_problem_kind_name(op->kind),
              *geometry = sp_geometry_kind_name(op->geometry);
+  int ranks;
+  MPI_Comm_size(op->comm, &ranks);
   report->flops = op->flops;
   report->bytes = op->bytes;
   report->dofs = (double)op->global_dofs;
 
   attribute_string(report, "device", device);
+  attribute_string(report, "exchange", op->exchanged);
   attribute_string(report, "geometry", geometry);
   attribute_string(report, "geometry_reason", geometry_reason);
   attribute_integer(report, "elements", mesh->global_elements);
@@ -152,6 +155,7 @@ sp_status sp_report_setup(sp_report *report, const sp_mesh *mesh, const sp_numbe
 
   sp_terminal *t = report->terminal;
   sp_terminal_print(t, "  %-16s %s\n", "device", device);
+  if (ranks > 1) sp_terminal_print(t, "  %-16s %s\n", "exchange", op->exchanged);
   sp_terminal_print(t, "  %-16s %s, %lld elements, |J| from %.3g to %.3g\n", "mesh",
                     mesh_name(config), (long long)mesh->global_elements, range->smallest,
                     range->largest);

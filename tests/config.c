@@ -123,6 +123,7 @@ static void check_defaults(const sp_config *config) {
   CHECK(config->solver.max_iterations == 1000, "max_iterations");
   CHECK(config->solver.preconditioner == SP_PRECONDITIONER_NONE, "preconditioner");
   CHECK(config->backend.device == SP_DEVICE_AUTO, "device");
+  CHECK(config->backend.exchange == SP_EXCHANGE_AUTO, "exchange");
   CHECK_TEXT(config->output.log, "run.h5");
   CHECK_TEXT(config->output.field, "run.hdf");
 }
@@ -292,6 +293,8 @@ static void test_choices(void) {
   CHECK_CHOICE("backend.device=auto", backend.device, SP_DEVICE_AUTO);
   CHECK_CHOICE("backend.device=host", backend.device, SP_DEVICE_HOST);
   CHECK_CHOICE("backend.device=cuda", backend.device, SP_DEVICE_CUDA);
+  CHECK_CHOICE("backend.exchange=peer", backend.exchange, SP_EXCHANGE_PEER);
+  CHECK_CHOICE("backend.exchange=staged", backend.exchange, SP_EXCHANGE_STAGED);
   CHECK_CHOICE("boundary.default=dirichlet", boundary.fallback.condition, SP_DIRICHLET);
   CHECK_CHOICE("boundary.default=neumann", boundary.fallback.condition, SP_NEUMANN);
   CHECK_CHOICE("boundary.default=robin 1", boundary.fallback.condition, SP_ROBIN);
@@ -353,6 +356,7 @@ static void test_values(void) {
        {"0", "-5", "2147483648", "1e3", "many", ""}},
       {"solver", "preconditioner", "none or jacobi", {"ilu", ""}},
       {"backend", "device", "auto, host or cuda", {"gpu", ""}},
+      {"backend", "exchange", "auto, peer or staged", {"nccl", ""}},
   };
   for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++)
     for (int w = 0; keys[k].wrong[w]; w++) {

@@ -103,26 +103,36 @@ static void check_equal(const deformed_box *box, const bool *zero, const double 
   CHECK(count_different_bits(box->mesh->comm, box, y) == 0, "%s: holders differ", what);
 }
 
-/* p = r + beta p with p.Ap summed on the way. */
+/* p = r + beta p with p.Ap summed on the way, then r + Ap: what pass 2 makes of a step of -1. */
 static void check_direction(const bench *b, const deformed_box *box, sp_operator *op,
                             const bool *mask, const double *want, const double *scale,
                             const double *x) {
   const size_t n = (size_t)op->dofs;
-  double *zero = test_allocate(3 * n, sizeof *zero), *ap = zero + n, *masked = ap + n, p_ap;
-  for (size_t i = 0; i < n; i++) masked[i] = mask[i] ? 0 : x[i];
-  double *r = bench_upload(b, n, masked), *p = bench_upload(b, n, zero);
-  double *y = bench_upload(b, n, zero);
-  const sp_cg_vectors vectors = {.r = r, .p = p, .ap = y};
+  double *zero = test_allocate(5 * n, sizeof *zero), *sum = zero + n, *masked = sum + n;
+  double *expected = masked + n, *bounds = expected + n, p_ap, rr, rz;
+  for (size_t i = 0; i < n; i++) {
+    masked[i] = mask[i] ? 0 : x[i];
+    expected[i] = masked[i] + want[i];
+    bounds[i] = scale[i] + 2 * DBL_EPSILON * (fabs(masked[i]) + fabs(want[i])); /* of the sum */
+  }
+  sp_cg_vectors vectors = {.x = bench_upload(b, n, zero),
+                           .r = bench_upload(b, n, masked),
+                           .p = bench_upload(b, n, zero),
+                           .ap = bench_upload(b, n, zero)};
+  vectors.next_p = b->backend->two_directions ? bench_upload(b, n, zero) : vectors.p;
   CHECK(sp_operator_direction(op, 0, &vectors, SP_OK, &p_ap) == SP_OK, "%s", sp_error_message());
-  bench_download(b, n, y, ap);
-  check_equal(box, mask, ap, want, scale, "direction");
+  CHECK(sp_operator_update(op, -1, &vectors, &rr, &rz) == SP_OK, "%s", sp_error_message());
+  bench_download(b, n, vectors.r, sum);
+  check_equal(box, mask, sum, expected, bounds, "direction");
   double bound = 0;
   for (sp_lid i = 0; i < box->numbering->owned; i++) bound += scale[i];
   MPI_Allreduce(MPI_IN_PLACE, &bound, 1, MPI_DOUBLE, MPI_SUM, b->comm);
   CHECK_CLOSE(p_ap, dot(box, masked, want), bound);
-  b->backend->vector_destroy(b->device, &r);
-  b->backend->vector_destroy(b->device, &p);
-  b->backend->vector_destroy(b->device, &y);
+  if (vectors.next_p != vectors.p) b->backend->vector_destroy(b->device, &vectors.next_p);
+  b->backend->vector_destroy(b->device, &vectors.x);
+  b->backend->vector_destroy(b->device, &vectors.r);
+  b->backend->vector_destroy(b->device, &vectors.p);
+  b->backend->vector_destroy(b->device, &vectors.ap);
   free(zero);
 }
 

@@ -3,11 +3,13 @@
 
 extern "C" {
 #include "operators/counts.h"
+#include "operators/cuda/peers.h"
 #include "operators/cuda/vectors.h"
 #include "operators/factors.h"
 #include "mesh/geometry.h"
 }
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -32,6 +34,9 @@ struct sp_local_operator {
   int *shared_list;
   int *host_list;
   double *packed, *host_packed, *host_vector;
+  sp_exchange_kind exchange;
+  sp_cuda_peer_memory peers;
+  char how[96]; /* values travel between ranks */
   /* SP_CUDA_GRAPH iterations as a graph, for the vectors it was captured with. */
   cudaGraphExec_t graph;
   sp_cg_vectors captured;
@@ -265,6 +270,7 @@ static void cuda_operator_destroy(sp_local_operator **out) {
   (void)cudaFreeHost(local->sums);
   (void)cudaFreeHost(local->host_packed);
   sp_cuda_assembly_free(&local->assembly);
+  sp_cuda_peers_free(&local->peers);
   free(local->host_list);
   free(local->host_vector);
   free(local);
@@ -282,6 +288,7 @@ static sp_status cuda_operator_create(sp_device *device, const sp_operator_setup
   local->geometry = setup->geometry == SP_GEOMETRY_TRILINEAR;
   local->kernel = &local->order->kernels[local->kind][local->geometry];
   local->lambda = setup->lambda;
+  local->exchange = setup->exchange;
   local->halo_elements = setup->mesh->halo_elements;
   local->elements = setup->mesh->hexes->count;
   local->owned = setup->numbering->owned;
@@ -373,9 +380,10 @@ static void set_step(sp_local_operator *local, const sp_cg_vectors *vectors,
   arguments->step.scalars = local->scalars;
 }
 
-static sp_status finish_pass_1(sp_local_operator *local, int blocks, sp_cg_record *records) {
+static sp_status finish_pass_1(sp_local_operator *local, int blocks, const sp_cuda_peers *peers,
+                               sp_cg_record *records) {
   SP_CUDA(sp_cuda_finish_pass_1(blocks, local->energy + SP_CUDA_SUM_BLOCKS, local->energy,
-                                local->scalars, records, local->device->stream));
+                                local->scalars, peers, records, local->device->stream));
   return SP_OK;
 }
 
@@ -402,7 +410,8 @@ static sp_status cuda_direction(sp_local_operator *local, sp_part part, double b
   SP_CUDA(local->kernel->launch(&arguments, SP_CUDA_CG, stream));
   SP_TRY(add_diagonal(local, part, true, local->assembly.first_edge, vectors->next_p, vectors->ap,
                       partial + blocks + halo_diagonal));
-  SP_TRY(finish_pass_1(local, blocks + diagonal_blocks(local), nullptr));
+  const sp_cuda_peers none = {}; /* the host sums over ranks */
+  SP_TRY(finish_pass_1(local, blocks + diagonal_blocks(local), &none, nullptr));
   SP_CUDA(cudaMemcpyAsync(local->sums, &local->scalars->p_ap, sizeof(double),
                           cudaMemcpyDeviceToHost, stream));
   return SP_OK;
@@ -469,19 +478,42 @@ static void change_places(double **a, double **b) {
   *b = kept;
 }
 
-static sp_status queue_iteration(sp_local_operator *local, sp_cg_vectors *vectors) {
-  sp_cuda_arguments arguments = arguments_of(local, 0, local->elements);
+/* Pass 1 over one part, with what belongs to it at edges and on the diagonal. Partial sums go to
+ * first_block and after; *blocks gets their number. */
+static sp_status queue_part(sp_local_operator *local, sp_part part, sp_cg_vectors *vectors,
+                            int first_block, int *blocks) {
+  cudaStream_t stream = local->device->stream;
+  sp_cuda_arguments arguments = arguments_of_part(local, part);
+  const int shared = local->diagonal.shared, own = local->diagonal.count - shared;
   set_step(local, vectors, &arguments);
   arguments.step.x = vectors->x;
-  SP_CUDA(local->kernel->launch(&arguments, SP_CUDA_CG, local->device->stream));
+  arguments.step.first_block = first_block;
+  const int elements = pass_1_blocks(local, arguments.last - arguments.first);
+  SP_CUDA(local->kernel->launch(&arguments, SP_CUDA_CG, stream));
+  if (part == SP_HALO)
+    SP_CUDA(sp_cuda_assemble_shared(&local->assembly, true, local->edges, vectors->ap,
+                                    local->scalars, stream));
+  SP_TRY(add_diagonal(local, part, true, part == SP_HALO ? local->dofs : local->assembly.first_edge,
+                      vectors->next_p, vectors->ap,
+                      arguments.step.partial + first_block + elements));
+  *blocks = elements + sp_cuda_diagonal_blocks(part == SP_HALO ? shared : own);
+  return SP_OK;
+}
+
+static sp_status queue_iteration(sp_local_operator *local, sp_cg_vectors *vectors) {
+  cudaStream_t stream = local->device->stream;
+  const sp_cuda_peers *peers = &local->peers.view;
+  int halo_blocks, blocks;
+  SP_TRY(queue_part(local, SP_HALO, vectors, 0, &halo_blocks));
+  SP_CUDA(sp_cuda_peers_send(peers, vectors->ap, local->scalars, stream));
+  SP_TRY(queue_part(local, SP_INNER, vectors, halo_blocks, &blocks));
+  SP_CUDA(sp_cuda_peers_receive(peers, vectors->ap, local->scalars, stream));
+  SP_TRY(finish_pass_1(local, halo_blocks + blocks, peers, local->records));
   change_places(&vectors->p, &vectors->next_p);
-  const int blocks = pass_1_blocks(local, local->elements);
-  SP_TRY(add_diagonal(local, SP_INNER, true, local->assembly.first_edge, vectors->p, vectors->ap,
-                      local->energy + SP_CUDA_SUM_BLOCKS + blocks));
-  SP_TRY(finish_pass_1(local, blocks + diagonal_blocks(local), local->records));
   sp_cuda_update update = update_of(local, vectors);
+  update.peers = *peers;
   update.records = local->records;
-  SP_CUDA(sp_cuda_update_launch(&update, local->device->stream));
+  SP_CUDA(sp_cuda_update_launch(&update, stream));
   return SP_OK;
 }
 
@@ -524,9 +556,35 @@ static sp_status cuda_iterate(sp_local_operator *local, sp_cg_vectors *vectors,
       cudaMemcpyAsync(&scalars, local->scalars, sizeof scalars, cudaMemcpyDeviceToHost, stream));
   SP_CUDA(cudaMemcpyAsync(records, local->records, (size_t)count * sizeof *records,
                           cudaMemcpyDeviceToHost, stream));
+  int missing = 0;
+  if (local->peers.view.size > 0)
+    SP_CUDA(cudaMemcpyAsync(&missing, local->peers.view.missing, sizeof missing,
+                            cudaMemcpyDeviceToHost, stream));
   SP_CUDA(cudaStreamSynchronize(stream));
+  if (missing)
+    return sp_fail(SP_ERR_SYSTEM, "rank %d did not answer rank %d for %.0f s", missing - 1,
+                   local->peers.view.rank, SP_CUDA_PATIENCE * 1e-9);
   *done = scalars.iterations;
   if (*done % 2) change_places(&vectors->p, &vectors->next_p);
+  return SP_OK;
+}
+
+static sp_status cuda_connect(sp_local_operator *local, MPI_Comm comm, const sp_exchange_plan *plan,
+                              bool *iterates, const char **how) {
+  int size;
+  const char *why = "backend.exchange = staged";
+  MPI_Comm_size(comm, &size);
+  *iterates = size == 1;
+  *how = "none: one rank";
+  if (size == 1) return SP_OK;
+  if (local->exchange != SP_EXCHANGE_STAGED)
+    SP_TRY(sp_cuda_peers_create(comm, plan, iterates, &why, &local->peers));
+  if (!*iterates && local->exchange == SP_EXCHANGE_PEER)
+    return sp_fail(SP_ERR_SYSTEM, "backend.exchange = peer is not possible: %s; use auto", why);
+  snprintf(local->how, sizeof local->how, "%s%s",
+           *iterates ? "peer: GPUs write to each other" : "staged through the host: ",
+           *iterates ? "" : why);
+  *how = local->how;
   return SP_OK;
 }
 
@@ -554,6 +612,7 @@ static const sp_backend table = {
     .sums = cuda_sums,
     .fetch = cuda_fetch,
     .store = cuda_store,
+    .connect = cuda_connect,
     .iterate = cuda_iterate,
 };
 

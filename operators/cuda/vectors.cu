@@ -6,6 +6,8 @@ namespace {
 
 #include "operators/cuda/sums.cu"
 
+#include "operators/cuda/gather.cu"
+
 constexpr int THREADS = SP_CUDA_VECTOR_THREADS, BLOCKS = SP_CUDA_VECTOR_BLOCKS;
 
 __global__ void set_scalars(sp_cuda_scalars *scalars, sp_cuda_scalars values) {
@@ -71,7 +73,7 @@ __global__ void add_diagonal(sp_cuda_diagonal diagonal, int first, int last, boo
 
 // Chunks of partial sums by blocks, then the blocks' sums by the last one.
 __global__ void finish_pass_1(int count, const double *partial, double *room, sp_cuda_scalars *s,
-                              sp_cg_record *records) {
+                              sp_cuda_peers peers, sp_cg_record *records) {
   if (s->stop) return;
   const int chunk = (count + gridDim.x - 1) / gridDim.x, first = blockIdx.x * chunk;
   const int mine = min(chunk, count - first);
@@ -81,6 +83,8 @@ __global__ void finish_pass_1(int count, const double *partial, double *room, sp
     if (!is_last(&s->arrived[0], gridDim.x)) return;
     p_ap = sum_partials(gridDim.x, room);
   }
+  double nothing = 0;
+  sum_over_ranks(peers, 0, p_ap, nothing);
   if (threadIdx.x > 0) return;
   s->p_ap = p_ap;
   s->alpha = s->rz / p_ap;
@@ -92,15 +96,18 @@ __global__ void finish_pass_1(int count, const double *partial, double *room, sp
     s->alpha = 0; // nothing is left to be added to x
     s->stop = 1;
     s->iterations++;
+    if (peers.size > 0) ++*peers.epoch;
   }
 }
 
 // End of pass 2, by the last block: the sums and what follows from them.
 __device__ void finish_pass_2(const sp_cuda_update &u) {
   if (!is_last(&u.scalars->arrived[1], gridDim.x)) return;
-  const double rr = sum_partials(gridDim.x, u.partial);
-  const double rz = sum_partials(gridDim.x, u.partial + BLOCKS);
+  double rr = sum_partials(gridDim.x, u.partial);
+  double rz = sum_partials(gridDim.x, u.partial + BLOCKS);
+  sum_over_ranks(u.peers, 1, rr, rz);
   if (threadIdx.x > 0) return;
+  if (u.peers.size > 0) ++*u.peers.epoch;
   sp_cuda_scalars *s = u.scalars;
   s->beta = rz / s->rz;
   s->rr = rr;
@@ -111,6 +118,7 @@ __device__ void finish_pass_2(const sp_cuda_update &u) {
   s->iterations++;
   // Also if it is not a number.
   if (!(rr > s->target) || isinf(rr) || s->iterations == s->limit) s->stop = 1;
+  if (u.peers.size > 0 && *u.peers.missing) s->stop = 1;
 }
 
 struct norms {
@@ -264,12 +272,12 @@ cudaError_t sp_cuda_add_diagonal(const sp_cuda_diagonal *diagonal, int first, in
 }
 
 cudaError_t sp_cuda_finish_pass_1(int count, const double *partial, double *room,
-                                  sp_cuda_scalars *scalars, sp_cg_record *records,
-                                  cudaStream_t stream) {
+                                  sp_cuda_scalars *scalars, const sp_cuda_peers *peers,
+                                  sp_cg_record *records, cudaStream_t stream) {
   constexpr int SUM_THREADS = 512, CHUNK = 4 * SUM_THREADS;
   const int chunks = (count + CHUNK - 1) / CHUNK;
   const int blocks = chunks < SP_CUDA_SUM_BLOCKS ? chunks : SP_CUDA_SUM_BLOCKS;
-  finish_pass_1<<<blocks, SUM_THREADS, 0, stream>>>(count, partial, room, scalars, records);
+  finish_pass_1<<<blocks, SUM_THREADS, 0, stream>>>(count, partial, room, scalars, *peers, records);
   return cudaGetLastError();
 }
 

@@ -5,6 +5,7 @@
 
 #include "operators/cuda/assembly.h"
 #include "operators/cuda/launch.h"
+#include "operators/cuda/peers.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -42,17 +43,17 @@ cudaError_t sp_cuda_add_diagonal(const sp_cuda_diagonal *diagonal, int first, in
                                  double *partial, const sp_cuda_scalars *scalars,
                                  cudaStream_t stream);
 
-/* End of pass 1: scalars->p_ap = sum of count partial sums, and alpha = rz / p_ap; the iteration's
- * record, unless NULL. `room` holds SP_CUDA_SUM_BLOCKS. */
+/* End of pass 1: scalars->p_ap = sum of count partial sums, over all peers if there are any, and
+ * alpha = rz / p_ap; the iteration's record, unless NULL. `room` holds SP_CUDA_SUM_BLOCKS. */
 enum { SP_CUDA_SUM_BLOCKS = 64 };
 cudaError_t sp_cuda_finish_pass_1(int count, const double *partial, double *room,
-                                  sp_cuda_scalars *scalars, sp_cg_record *records,
-                                  cudaStream_t stream);
+                                  sp_cuda_scalars *scalars, const sp_cuda_peers *peers,
+                                  sp_cg_record *records, cudaStream_t stream);
 
 /* Pass 2 of CG with alpha = scalars->alpha:
  *
  *     r -= alpha (ap, or the sum over edge nodes at DOFs that only this rank has there)
- *     r.r and r.D^-1 r over owned DOFs
+ *     r.r and r.D^-1 r over owned DOFs, and over all peers if there are any
  *
  * and ap = 0 where faces add to it in the next pass 1; with update_x also x += alpha p. The last
  * block sets scalars->rr, rz and beta, and decides whether to stop; records get the iteration's,
@@ -64,6 +65,7 @@ typedef struct sp_cuda_update {
   const double *edges;
   double *partial;
   sp_cuda_scalars *scalars;
+  sp_cuda_peers peers;
   sp_cg_record *records;
 } sp_cuda_update;
 cudaError_t sp_cuda_update_launch(const sp_cuda_update *update, cudaStream_t stream);

@@ -1,0 +1,270 @@
+extern "C" {
+#include "operators/cuda/peers.h"
+}
+
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+
+#include "operators/cuda/sums.cu"
+
+#include "operators/cuda/gather.cu"
+
+constexpr int THREADS = 256;
+
+__global__ void send(sp_cuda_peers p, const double *vector, const sp_cuda_scalars *scalars) {
+  if (scalars->stop) return;
+  const int i = blockIdx.x * THREADS + threadIdx.x;
+  if (i < p.shared) {
+    int b = 0;
+    while (i >= p.start[b + 1]) b++;
+    p.remote_received[b][i - p.start[b]] = vector[p.dofs[i]];
+  }
+  __threadfence_system();
+  __syncthreads();
+  if (!is_last(p.sent, gridDim.x)) return;
+  for (int b = threadIdx.x; b < p.neighbours; b += THREADS)
+    signal(p.remote_arrived[b], *p.epoch + 1);
+}
+
+__global__ void receive(sp_cuda_peers p, double *vector, const sp_cuda_scalars *scalars) {
+  if (scalars->stop) return;
+  for (int b = threadIdx.x; b < p.neighbours; b += THREADS)
+    await(p.arrived + b, *p.epoch + 1, p.ranks[b], p.missing);
+  __syncthreads();
+  const int t = blockIdx.x * THREADS + threadIdx.x;
+  if (t >= p.targets) return;
+  const double own = vector[p.target[t]];
+  double sum = 0;
+  for (int s = p.source_start[t]; s < p.source_start[t + 1]; s++) {
+    const int source = p.sources[s];
+    sum += source == SP_OWN_VALUE ? own : __ldcg(p.received + source);
+  }
+  vector[p.target[t]] = sum;
+}
+
+/* What ranks tell each other. */
+struct introduction {
+  cudaIpcMemHandle_t handle;
+  char bus[32];
+  int shared, neighbours, ready;
+};
+
+/* Places in a region, in units of 8 bytes. */
+struct layout {
+  size_t received, sums, arrived, sums_arrived, count;
+};
+
+layout lay_out(int size, int shared, int neighbours) {
+  layout l = {};
+  l.sums = (size_t)shared;
+  l.arrived = l.sums + 4 * (size_t)size;
+  l.sums_arrived = l.arrived + (size_t)neighbours;
+  l.count = l.sums_arrived + 2 * (size_t)size;
+  return l;
+}
+
+sp_status introduce(const sp_exchange_plan *plan, int size, sp_cuda_peer_memory *memory,
+                    introduction *mine) {
+  int device;
+  mine->shared = plan->start[plan->neighbours];
+  mine->neighbours = plan->neighbours;
+  const layout l = lay_out(size, mine->shared, mine->neighbours);
+  SP_CUDA(cudaGetDevice(&device));
+  SP_CUDA(cudaDeviceGetPCIBusId(mine->bus, sizeof mine->bus, device));
+  SP_TRY(sp_cuda_allocate(l.count, 8, "exchange", &memory->region));
+  SP_CUDA(cudaIpcGetMemHandle(&mine->handle, memory->region));
+  mine->ready = 1;
+  return SP_OK;
+}
+
+bool all_agree(MPI_Comm comm, bool mine) {
+  int all = mine;
+  MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm);
+  return all;
+}
+
+bool on_one_machine(MPI_Comm comm) {
+  MPI_Comm machine;
+  int size, together;
+  MPI_Comm_size(comm, &size);
+  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
+  MPI_Comm_size(machine, &together);
+  MPI_Comm_free(&machine);
+  return all_agree(comm, together == size);
+}
+
+bool gpus_differ(const introduction *all, int size) {
+  for (int r = 0; r < size; r++)
+    for (int s = 0; s < r; s++)
+      if (!strcmp(all[r].bus, all[s].bus)) return false;
+  return true;
+}
+
+bool map_regions(const introduction *all, int rank, int size, sp_cuda_peer_memory *memory) {
+  memory->mapped_count = size;
+  for (int r = 0; r < size; r++) {
+    if (r == rank) continue;
+    if (cudaIpcOpenMemHandle(&memory->mapped[r], all[r].handle, cudaIpcMemLazyEnablePeerAccess) !=
+        cudaSuccess) {
+      (void)cudaGetLastError();
+      memory->mapped[r] = nullptr;
+      return false;
+    }
+  }
+  return true;
+}
+
+template <class T>
+sp_status table(sp_cuda_peer_memory *memory, const T *host, size_t count, const T **out) {
+  void *copy = nullptr;
+  SP_TRY(sp_cuda_copy_of(host, count, sizeof(T), "exchange", &copy));
+  memory->tables[memory->table_count++] = copy;
+  *out = (const T *)copy;
+  return SP_OK;
+}
+
+/* `places[b]`: where neighbour b expects this rank's values and its flag. */
+struct place {
+  int start, index;
+};
+
+sp_status make_tables(const sp_exchange_plan *plan, const introduction *all, const place *places,
+                      int rank, int size, sp_cuda_peer_memory *memory) {
+  sp_cuda_peers *view = &memory->view;
+  const size_t neighbours = (size_t)plan->neighbours, shared = (size_t)plan->start[neighbours];
+  double **pointers = nullptr;
+  const size_t most = neighbours > (size_t)size ? neighbours : (size_t)size;
+  SP_TRY(sp_allocate(4 * most, sizeof *pointers, "exchange", &pointers));
+  double **received = pointers, **arrived = received + most;
+  double **sums = arrived + most, **sums_arrived = sums + most;
+  for (size_t b = 0; b < neighbours; b++) {
+    const introduction *other = &all[plan->ranks[b]];
+    const layout l = lay_out(size, other->shared, other->neighbours);
+    double *region = (double *)memory->mapped[plan->ranks[b]];
+    received[b] = region + l.received + places[b].start;
+    arrived[b] = region + l.arrived + places[b].index;
+  }
+  for (int r = 0; r < size; r++) {
+    const layout l = lay_out(size, all[r].shared, all[r].neighbours);
+    double *region = (double *)(r == rank ? memory->region : memory->mapped[r]);
+    sums[r] = region + l.sums;
+    sums_arrived[r] = region + l.sums_arrived;
+  }
+  sp_status status = table(memory, received, neighbours, (double *const **)&view->remote_received);
+  if (!status)
+    status = table(memory, (sp_cuda_epoch **)arrived, neighbours,
+                   (sp_cuda_epoch *const **)&view->remote_arrived);
+  if (!status) status = table(memory, sums, (size_t)size, (double *const **)&view->remote_sums);
+  if (!status)
+    status = table(memory, (sp_cuda_epoch **)sums_arrived, (size_t)size,
+                   (sp_cuda_epoch *const **)&view->remote_sums_arrived);
+  free(pointers);
+  SP_TRY(status);
+  SP_TRY(table(memory, plan->start, neighbours + 1, &view->start));
+  SP_TRY(table(memory, plan->dofs, shared, &view->dofs));
+  SP_TRY(table(memory, plan->ranks, neighbours, &view->ranks));
+  SP_TRY(table(memory, plan->target, (size_t)plan->targets, &view->target));
+  SP_TRY(table(memory, plan->source_start, (size_t)plan->targets + 1, &view->source_start));
+  const size_t sources = plan->targets > 0 ? (size_t)plan->source_start[plan->targets] : 0;
+  SP_TRY(table(memory, plan->sources, sources, &view->sources));
+  SP_TRY(sp_cuda_allocate(1, sizeof *view->epoch, "exchange", (void **)&view->epoch));
+  memory->tables[memory->table_count++] = view->epoch;
+  SP_TRY(sp_cuda_allocate(1, sizeof *view->sent, "exchange", (void **)&view->sent));
+  memory->tables[memory->table_count++] = view->sent;
+  SP_TRY(sp_cuda_allocate(1, sizeof *view->missing, "exchange", (void **)&view->missing));
+  memory->tables[memory->table_count++] = view->missing;
+  const layout l = lay_out(size, (int)shared, plan->neighbours);
+  double *region = (double *)memory->region;
+  view->rank = rank;
+  view->neighbours = plan->neighbours;
+  view->shared = (int)shared;
+  view->targets = plan->targets;
+  view->received = region + l.received;
+  view->sums = region + l.sums;
+  view->arrived = (sp_cuda_epoch *)(region + l.arrived);
+  view->sums_arrived = (sp_cuda_epoch *)(region + l.sums_arrived);
+  return SP_OK;
+}
+
+void exchange_places(MPI_Comm comm, const sp_exchange_plan *plan, place *places) {
+  for (int b = 0; b < plan->neighbours; b++) {
+    const place mine = {plan->start[b], b};
+    MPI_Sendrecv(&mine, 2, MPI_INT, plan->ranks[b], 1, &places[b], 2, MPI_INT, plan->ranks[b], 1,
+                 comm, MPI_STATUS_IGNORE);
+  }
+}
+
+/* Host arrays while peers meet. */
+struct meeting {
+  introduction *all;
+  place *places;
+};
+
+sp_status meet(MPI_Comm comm, const sp_exchange_plan *plan, const char **why, meeting *m,
+               sp_cuda_peer_memory *memory) {
+  int rank, size;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  *why = "ranks are on several machines";
+  if (!on_one_machine(comm)) return SP_OK;
+  introduction mine = {};
+  sp_status status = sp_allocate((size_t)size, sizeof *m->all, "exchange", &m->all);
+  if (!status)
+    status = sp_allocate((size_t)plan->neighbours, sizeof *m->places, "exchange", &m->places);
+  if (!status)
+    status = sp_allocate((size_t)size, sizeof *memory->mapped, "exchange", &memory->mapped);
+  SP_TRY(sp_agree(comm, status));
+  (void)introduce(plan, size, memory, &mine); /* mine.ready tells */
+  MPI_Allgather(&mine, (int)sizeof mine, MPI_BYTE, m->all, (int)sizeof mine, MPI_BYTE, comm);
+  *why = "GPU memory cannot be exported";
+  if (!all_agree(comm, mine.ready)) return SP_OK;
+  *why = "ranks share a GPU";
+  if (!gpus_differ(m->all, size)) return SP_OK;
+  *why = "GPUs cannot reach each other's memory";
+  if (!all_agree(comm, map_regions(m->all, rank, size, memory))) return SP_OK;
+  exchange_places(comm, plan, m->places);
+  status = make_tables(plan, m->all, m->places, rank, size, memory);
+  SP_TRY(sp_agree(comm, status));
+  memory->view.size = size;
+  return SP_OK;
+}
+
+} // namespace
+
+sp_status sp_cuda_peers_create(MPI_Comm comm, const sp_exchange_plan *plan, bool *possible,
+                               const char **why, sp_cuda_peer_memory *out) {
+  meeting m = {};
+  *out = {};
+  const sp_status status = meet(comm, plan, why, &m, out);
+  *possible = out->view.size > 0;
+  free(m.all);
+  free(m.places);
+  return status;
+}
+
+void sp_cuda_peers_free(sp_cuda_peer_memory *memory) {
+  for (int r = 0; r < memory->mapped_count; r++)
+    if (memory->mapped[r]) (void)cudaIpcCloseMemHandle(memory->mapped[r]);
+  for (int t = 0; t < memory->table_count; t++) (void)cudaFree(memory->tables[t]);
+  (void)cudaFree(memory->region);
+  free(memory->mapped);
+  *memory = {};
+}
+
+cudaError_t sp_cuda_peers_send(const sp_cuda_peers *peers, const double *vector,
+                               const sp_cuda_scalars *scalars, cudaStream_t stream) {
+  if (peers->neighbours == 0) return cudaSuccess;
+  send<<<(peers->shared + THREADS - 1) / THREADS, THREADS, 0, stream>>>(*peers, vector, scalars);
+  return cudaGetLastError();
+}
+
+cudaError_t sp_cuda_peers_receive(const sp_cuda_peers *peers, double *vector,
+                                  const sp_cuda_scalars *scalars, cudaStream_t stream) {
+  if (peers->neighbours == 0) return cudaSuccess;
+  receive<<<(peers->targets + THREADS - 1) / THREADS, THREADS, 0, stream>>>(*peers, vector,
+                                                                            scalars);
+  return cudaGetLastError();
+}

@@ -1,0 +1,75 @@
+/* Ranks of one machine with a GPU each that write into each other's memory (CUDA IPC): the sum over
+ * shared DOFs and the sums of a CG iteration without the host and without a library's latency.
+ *
+ * Every rank owns a region that all others map. Data are written there, then a flag with the number
+ * of the iteration (release, system scope); the owner waits for the flag (acquire). One buffer is
+ * enough: between two exchanges lie sums over all ranks, which nobody passes before everybody has
+ * read what came before. Who waits longer than SP_CUDA_PATIENCE gives up: the others have failed.
+ */
+#ifndef SP_OPERATORS_CUDA_PEERS_H
+#define SP_OPERATORS_CUDA_PEERS_H
+
+#include "operators/cuda/device.h"
+#include "operators/cuda/launch.h"
+#include "operators/exchange.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SP_CUDA_PATIENCE 60e9 /* ns */
+
+typedef unsigned long long sp_cuda_epoch;
+
+/* By value to kernels; all pointers are to device memory. size = 0: there is only this rank. */
+typedef struct sp_cuda_peers {
+  int rank, size, neighbours, shared, targets;
+  const int
+      *start; /* [neighbours + 1]: what neighbour b shares, in the arrays of `shared` entries */
+  const int *dofs;                            /* [shared] */
+  const int *ranks;                           /* [neighbours] */
+  const int *target, *source_start, *sources; /* the sum, as in sp_exchange_plan */
+  double *received;                           /* [shared] */
+  double *const *remote_received;             /* [neighbours], where this rank's values go */
+  sp_cuda_epoch *arrived;                     /* [neighbours] */
+  sp_cuda_epoch *const *remote_arrived;
+  double *sums;                /* [2][size][2]: two kinds of sums, of each rank, up to two values */
+  double *const *remote_sums;  /* [size] */
+  sp_cuda_epoch *sums_arrived; /* [2][size] */
+  sp_cuda_epoch *const *remote_sums_arrived;
+  sp_cuda_epoch *epoch; /* iterations done since the creation */
+  unsigned *sent;       /* blocks that have sent */
+  int *missing;         /* 1 + a rank that was waited for in vain, or 0 */
+} sp_cuda_peers;
+
+/* What a rank holds and has mapped. */
+typedef struct sp_cuda_peer_memory {
+  sp_cuda_peers view;
+  void *region;
+  int mapped_count;
+  void **mapped; /* [mapped_count], NULL for this rank */
+  void *tables[13];
+  int table_count;
+} sp_cuda_peer_memory;
+
+/* Map the regions of all ranks of `comm`. *possible is false, with the reason in `why`, where ranks
+ * are on several machines, share a GPU, or cannot map each other's memory; that is no error.
+ * *out is freed in every case. Collective. */
+sp_status sp_cuda_peers_create(MPI_Comm comm, const sp_exchange_plan *plan, bool *possible,
+                               const char **why, sp_cuda_peer_memory *out);
+
+/* After the last sums over all ranks nobody writes here any more. Local. */
+void sp_cuda_peers_free(sp_cuda_peer_memory *memory);
+
+/* Send the shared values of `vector`, and wait for those of the others and add them in the order of
+ * ranks. Nothing once iterations have stopped. */
+cudaError_t sp_cuda_peers_send(const sp_cuda_peers *peers, const double *vector,
+                               const sp_cuda_scalars *scalars, cudaStream_t stream);
+cudaError_t sp_cuda_peers_receive(const sp_cuda_peers *peers, double *vector,
+                                  const sp_cuda_scalars *scalars, cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
