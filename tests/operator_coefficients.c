@@ -1,6 +1,7 @@
 /* Operators with kappa and lambda at the quadrature points and with a diagonal: against the plain
  * reference, constrained and not, through a step of conjugate gradients, and with their diagonal.
  */
+#include <float.h>
 #include <stdlib.h>
 
 #include "operators/counts.h"
