@@ -51,8 +51,11 @@ double sp_problem_bytes_assembled(sp_problem_kind kind, sp_geometry_kind geometr
 
 double sp_problem_device_bytes(sp_problem_kind kind, sp_geometry_kind geometry, int order,
                                double elements, double dofs, bool jacobi) {
-  /* Factors, and the 4-byte index of every element node. */
-  const double matrix = sp_problem_bytes_assembled(kind, geometry, order, elements, 0);
+  /* Factors; a 4-byte code for every surface node; a value and a 4-byte entry for every node on
+   * edges and at vertices (operators/cuda/assembly.h). */
+  const double n = order, surface = 6 * n * n + 2, edges = 12 * n - 4;
+  const double matrix =
+      elements * (8 * factor_doubles(kind, geometry, order) + 4 * surface + (8 + 4) * edges);
   /* x, b (which becomes r), two buffers of p, A p, and the inverse diagonal. */
   const double vectors = 8 * dofs * (5 + jacobi);
   return matrix + vectors;
