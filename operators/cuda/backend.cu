@@ -252,6 +252,23 @@ static sp_status build(const sp_operator_setup *setup, sp_local_operator *local)
   return SP_OK;
 }
 
+/* Refuse before anything is allocated what cannot fit. */
+static sp_status check_memory(const sp_operator_setup *setup) {
+  int device = -1;
+  size_t available, total;
+  const double needed =
+      sp_problem_device_bytes(setup->kind, setup->geometry, setup->numbering->order,
+                              setup->mesh->hexes->count, setup->numbering->local, false);
+  SP_CUDA(cudaGetDevice(&device));
+  SP_CUDA(cudaMemGetInfo(&available, &total));
+  if (needed <= (double)available) return SP_OK;
+  return sp_fail(
+      SP_ERR_SYSTEM,
+      "the case needs %.1f GB on GPU %d, of which %.1f of %.1f GB are free: use more GPUs, "
+      "or trilinear geometry",
+      needed * 1e-9, device, available * 1e-9, total * 1e-9);
+}
+
 static void cuda_operator_destroy(sp_local_operator **out) {
   sp_local_operator *local = *out;
   if (!local) return;
@@ -281,6 +298,7 @@ static sp_status cuda_operator_create(sp_device *device, const sp_operator_setup
                                       sp_local_operator **out) {
   sp_local_operator *local;
   *out = nullptr;
+  SP_TRY(check_memory(setup));
   SP_TRY(sp_allocate(1, sizeof *local, "operator", &local));
   local->device = device;
   local->order = sp_cuda_order_get(setup->numbering->order);

@@ -47,22 +47,39 @@ sp_status sp_cuda_copy_of(const void *host, size_t count, size_t size, const cha
 
 static __global__ void probe() {}
 
-// Ranks of one machine take its GPUs in turn.
-static sp_status choose_device(MPI_Comm comm, int *id) {
+// " for ranks 0 1 2 ..., GPUs 0 1 ...", as far as it fits.
+static void describe_ranks(MPI_Comm comm, int id, char *text, size_t room) {
+  int size;
+  MPI_Comm_size(comm, &size);
+  int *ids = (int *)malloc((size_t)size * sizeof *ids); // without it the map is left out
+  int possible = ids != nullptr;
+  MPI_Allreduce(MPI_IN_PLACE, &possible, 1, MPI_INT, MPI_MIN, comm);
+  if (possible) MPI_Allgather(&id, 1, MPI_INT, ids, 1, MPI_INT, comm);
+  if (possible && size > 1) {
+    size_t used = (size_t)snprintf(text, room, "; GPUs of ranks 0 to %d:", size - 1);
+    for (int r = 0; r < size && used + 8 < room; r++)
+      used += (size_t)snprintf(text + used, room - used, " %d", ids[r]);
+  }
+  free(ids);
+}
+
+// Ranks of one machine take its GPUs in turn; `map` gets the GPUs of all ranks in words.
+static sp_status choose_device(MPI_Comm comm, int *id, char *map, size_t room) {
   MPI_Comm machine;
   int rank, count = 0;
   MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
   MPI_Comm_rank(machine, &rank);
   MPI_Comm_free(&machine);
   const cudaError_t error = cudaGetDeviceCount(&count);
-  if (error != cudaSuccess || count == 0)
+  *id = error == cudaSuccess && count > 0 ? rank % count : -1;
+  describe_ranks(comm, *id, map, room);
+  if (*id < 0)
     return sp_fail(SP_ERR_SYSTEM, "no usable GPU: %s",
                    error != cudaSuccess ? cudaGetErrorString(error) : "none found");
-  *id = rank % count;
   return SP_OK;
 }
 
-static sp_status use_device(sp_device *device) {
+static sp_status use_device(sp_device *device, const char *map) {
   cudaDeviceProp properties;
   cudaFuncAttributes attributes;
   SP_CUDA(cudaSetDevice(device->id));
@@ -76,18 +93,19 @@ static sp_status use_device(sp_device *device) {
                    properties.major, properties.minor);
   }
   SP_CUDA(cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking));
-  snprintf(device->description, sizeof device->description, "%.80s, GPU %d (sm_%d%d)",
-           properties.name, device->id, properties.major, properties.minor);
+  snprintf(device->description, sizeof device->description, "%.80s, GPU %d (sm_%d%d)%s",
+           properties.name, device->id, properties.major, properties.minor, map);
   return SP_OK;
 }
 
 sp_status sp_cuda_open(MPI_Comm comm, sp_device **out) {
   int id = 0;
+  char map[160] = "";
   *out = nullptr;
-  SP_TRY(choose_device(comm, &id));
+  SP_TRY(choose_device(comm, &id, map, sizeof map));
   SP_TRY(sp_allocate(1, sizeof **out, "device", out));
   (*out)->id = id;
-  return use_device(*out);
+  return use_device(*out, map);
 }
 
 void sp_cuda_close(sp_device **device) {

@@ -13,7 +13,7 @@ extern "C" {
 struct sp_device {
   int id; /* of the GPU on this machine */
   cudaStream_t stream;
-  char description[160];
+  char description[320];
 };
 
 /* SP_ERR_SYSTEM with call, place, rank and device, for SP_CUDA. Local. */
