@@ -129,6 +129,16 @@ static sp_status type_get(const char *path, int type, element_type *out) {
   return status;
 }
 
+/* A split file lists the neighbours' elements too, in entities of their own. */
+static bool is_ghost(int volume) {
+  char *type = NULL;
+  int error;
+  gmshModelGetType(3, volume, &type, &error);
+  const bool ghost = !error && type && strncmp(type, "Ghost", 5) == 0;
+  gmshFree(type);
+  return ghost;
+}
+
 /* Entities of dimension 3 to read. */
 static sp_status list_volumes(const char *path, int **volumes, size_t *count) {
   int *pairs = NULL, *groups = NULL, error;
@@ -154,7 +164,7 @@ static sp_status list_volumes(const char *path, int **volumes, size_t *count) {
       wanted = !error && tag_count > 0;
       gmshFree(tags);
     }
-    if (wanted) (*volumes)[(*count)++] = pairs[p + 1];
+    if (wanted && !is_ghost(pairs[p + 1])) (*volumes)[(*count)++] = pairs[p + 1];
   }
   gmshFree(pairs);
   gmshFree(groups);
@@ -297,106 +307,6 @@ static sp_status drop_repeated(cells *all) {
   return status;
 }
 
-/* Faces that a physical group names: corner nodes in ascending order, and the surface. */
-typedef struct named_face {
-  size_t nodes[4];
-  int surface;
-} named_face;
-
-static int compare_faces(const void *left, const void *right) {
-  const named_face *a = left, *b = right;
-  for (int c = 0; c < 4; c++)
-    if (a->nodes[c] != b->nodes[c]) return a->nodes[c] < b->nodes[c] ? -1 : 1;
-  return 0;
-}
-
-typedef struct boundary {
-  int *groups; /* pairs of dimension and number */
-  size_t group_count;
-  int *surfaces; /* gmsh entities of dimension 2 that belong to a group */
-  int surface_count;
-  named_face *faces;
-  size_t face_count;
-} boundary;
-
-static int surface_index(const boundary *b, int entity) {
-  for (int s = 0; s < b->surface_count; s++)
-    if (b->surfaces[s] == entity) return s;
-  return -1;
-}
-
-static sp_status append_faces(const char *path, int entity, int surface, boundary *b) {
-  sp_gmsh_block quads;
-  SP_TRY(sp_gmsh_block_get(path, 2, entity, &quads));
-  sp_status status = SP_OK;
-  for (size_t t = 0; t < quads.type_count && !status; t++) {
-    const size_t count = quads.tag_counts[t], nodes = quads.node_counts[t] / (count ? count : 1);
-    if (nodes < 4) continue; /* a triangle is no face of a hexahedron */
-    void *faces = realloc(b->faces, (b->face_count + count) * sizeof *b->faces);
-    if (!faces) {
-      status = sp_fail(SP_ERR_SYSTEM, "out of memory: %zu boundary faces", count);
-      break;
-    }
-    b->faces = faces;
-    for (size_t q = 0; q < count; q++) {
-      named_face *face = &b->faces[b->face_count++];
-      memcpy(face->nodes, &quads.nodes[t][q * nodes], sizeof face->nodes); /* corners come first */
-      qsort(face->nodes, 4, sizeof(size_t), compare_sizes);
-      face->surface = surface;
-    }
-  }
-  sp_gmsh_block_free(&quads);
-  return status;
-}
-
-/* Number the surfaces of all groups and list their faces. */
-static sp_status read_boundary(const char *path, boundary *b) {
-  int error;
-  gmshModelGetPhysicalGroups(&b->groups, &b->group_count, 2, &error);
-  if (error) return sp_gmsh_failed(path, "list the physical surfaces");
-  for (size_t g = 0; g < b->group_count; g += 2) {
-    int *entities = NULL;
-    size_t count = 0;
-    gmshModelGetEntitiesForPhysicalGroup(2, b->groups[g + 1], &entities, &count, &error);
-    if (error) return sp_gmsh_failed(path, "list the surfaces of a physical group");
-    void *surfaces =
-        realloc(b->surfaces, ((size_t)b->surface_count + count + 1) * sizeof *b->surfaces);
-    sp_status status = surfaces ? SP_OK : sp_fail(SP_ERR_SYSTEM, "out of memory: surfaces");
-    if (surfaces) b->surfaces = surfaces;
-    for (size_t s = 0; s < count && !status; s++)
-      if (surface_index(b, entities[s]) < 0) {
-        b->surfaces[b->surface_count] = entities[s];
-        status = append_faces(path, entities[s], b->surface_count++, b);
-      }
-    gmshFree(entities);
-    SP_TRY(status);
-  }
-  if (b->face_count > 0) qsort(b->faces, b->face_count, sizeof *b->faces, compare_faces);
-  return SP_OK;
-}
-
-static sp_status set_groups(const char *path, const boundary *b, sp_hexes *hexes) {
-  for (size_t g = 0; g < b->group_count; g += 2) {
-    char *name = NULL;
-    int *entities = NULL, error;
-    size_t count = 0;
-    gmshModelGetPhysicalName(2, b->groups[g + 1], &name, &error);
-    if (!error)
-      gmshModelGetEntitiesForPhysicalGroup(2, b->groups[g + 1], &entities, &count, &error);
-    if (error) {
-      gmshFree(name);
-      return sp_gmsh_failed(path, "name a physical group");
-    }
-    const sp_status status = sp_hexes_set_group(hexes, (int)(g / 2), name, b->groups[g + 1]);
-    for (size_t s = 0; s < count && !status; s++)
-      hexes->groups[g / 2].members[surface_index(b, entities[s])] = true;
-    gmshFree(name);
-    gmshFree(entities);
-    SP_TRY(status);
-  }
-  return SP_OK;
-}
-
 /* Coordinates of all nodes by tag, [3 * (largest tag + 1)]. */
 static sp_status read_points(const char *path, const cells *all, double **points) {
   size_t *tags = NULL, tag_count = 0, coordinate_count = 0, parameter_count = 0, largest = 0;
@@ -421,8 +331,8 @@ static sp_status read_points(const char *path, const cells *all, double **points
   return status;
 }
 
-static void fill_hexes(const cells *all, const double *points, const boundary *b, const bool *named,
-                       sp_hexes *hexes) {
+static void fill_hexes(const cells *all, const double *points, const sp_gmsh_boundary *b,
+                       const bool *named, sp_hexes *hexes) {
   const size_t n = (size_t)sp_hexes_lattice_size(hexes);
   for (size_t e = 0; e < all->count; e++) {
     const size_t *nodes = &all->nodes[e * n];
@@ -434,22 +344,19 @@ static void fill_hexes(const cells *all, const double *points, const boundary *b
     for (int f = 0; f < SP_FACES; f++) {
       int corners[4];
       bool candidate = true;
-      named_face face = {.surface = SP_SURFACE_INTERIOR};
+      size_t face[4];
       sp_slot_corners(SP_FACE_SLOT + f, corners);
       for (int c = 0; c < 4; c++) {
-        face.nodes[c] = nodes[corner_place(corners[c], all->order)];
-        candidate = candidate && named[face.nodes[c]];
+        face[c] = nodes[corner_place(corners[c], all->order)];
+        candidate = candidate && named[face[c]];
       }
-      hexes->surfaces[e][f] = SP_SURFACE_INTERIOR;
-      if (!candidate) continue;
-      qsort(face.nodes, 4, sizeof(size_t), compare_sizes);
-      const named_face *found = bsearch(&face, b->faces, b->face_count, sizeof face, compare_faces);
-      if (found) hexes->surfaces[e][f] = found->surface;
+      hexes->surfaces[e][f] = candidate ? sp_gmsh_boundary_find(b, face) : SP_SURFACE_INTERIOR;
     }
   }
 }
 
-static sp_status make_hexes(const char *path, const cells *all, const boundary *b, sp_hexes **out) {
+static sp_status make_hexes(const char *path, const cells *all, const sp_gmsh_boundary *b,
+                            sp_hexes **out) {
   double *points = NULL;
   bool *named = NULL; /* nodes on named faces: most faces of a mesh have none and need no search */
   size_t largest = 0;
@@ -457,7 +364,7 @@ static sp_status make_hexes(const char *path, const cells *all, const boundary *
   if (!status)
     status = sp_hexes_create((sp_gid)all->count, all->order, b->surface_count,
                              (int)(b->group_count / 2), out);
-  if (!status) status = set_groups(path, b, *out);
+  if (!status) status = sp_gmsh_boundary_set_groups(path, b, *out);
   if (!status) {
     const size_t n = (size_t)sp_hexes_lattice_size(*out);
     for (size_t i = 0; i < all->count * n; i++)
@@ -475,41 +382,74 @@ static sp_status make_hexes(const char *path, const cells *all, const boundary *
   return status;
 }
 
-static sp_status read_model(const char *path, int size, sp_hexes **hexes, int **parts) {
+static sp_status read_model(const char *path, sp_hexes **hexes) {
   cells all = {0};
-  boundary b = {0};
+  sp_gmsh_boundary b = {0};
   sp_status status = open_model(path);
   if (!status) status = read_cells(path, &all);
   if (!status) status = drop_repeated(&all);
-  if (!status) status = read_boundary(path, &b);
+  if (!status) status = sp_gmsh_boundary_read(path, &b);
   if (!status) status = make_hexes(path, &all, &b, hexes);
   free(all.nodes);
   free(all.tags);
-  gmshFree(b.groups);
-  free(b.surfaces);
-  free(b.faces);
-  if (!status) status = sp_allocate((size_t)(*hexes)->count, sizeof **parts, "partition", parts);
-  if (!status) status = sp_gmsh_partition(path, *hexes, size, *parts);
+  sp_gmsh_boundary_free(&b);
   return status;
 }
 
-static sp_status read_and_partition(const char *path, int size, sp_hexes **hexes, int **parts) {
+/* With `parts` also the part of each element, of `size` parts. */
+static sp_status read_file(const char *path, int size, sp_hexes **hexes, int **parts) {
   SP_TRY(check_file(path));
   int error;
   initialize(&error);
   if (error) return sp_fail(SP_ERR_SYSTEM, "gmsh could not be initialized");
-  const sp_status status = read_model(path, size, hexes, parts);
+  sp_status status = read_model(path, hexes);
+  if (!status && parts) {
+    status = sp_allocate((size_t)(*hexes)->count, sizeof **parts, "partition", parts);
+    if (!status) status = sp_gmsh_partition(path, *hexes, size, *parts);
+  }
   gmshFinalize(&error);
   return status;
 }
 
+/* Every rank reads its own file. */
+static sp_status read_split(MPI_Comm comm, const char *path, int files, sp_hexes **out) {
+  int rank, size;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  if (files != size)
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: the mesh is split into %d files (NAME_1.msh and so on), but there are %d "
+                   "ranks: run on %d, or split it for %d",
+                   path, files, size, files, size);
+  char *part = NULL;
+  sp_status status = sp_gmsh_part_path(path, rank + 1, &part);
+  if (!status) status = sp_gmsh_check_part(part);
+  if (!status) status = read_file(part, 1, out, NULL);
+  free(part);
+  status = sp_agree(comm, status);
+  return status ? status : sp_gmsh_unify(comm, path, *out);
+}
+
+bool sp_gmsh_is_split(const char *path) {
+  int files = 0;
+  return sp_gmsh_count_parts(path, &files) == SP_OK && files > 0;
+}
+
 sp_status sp_gmsh_hexes(MPI_Comm comm, const char *path, sp_hexes **out) {
-  int rank, size, *parts = NULL;
+  int rank, size, files = 0, *parts = NULL;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
   *out = NULL;
   sp_status status = SP_OK;
-  if (rank == 0) status = read_and_partition(path, size, out, &parts);
+  if (rank == 0) status = sp_gmsh_count_parts(path, &files);
+  SP_TRY(sp_agree(comm, status));
+  MPI_Bcast(&files, 1, MPI_INT, 0, comm);
+  if (files > 0) {
+    status = read_split(comm, path, files, out);
+    if (status) sp_hexes_destroy(out);
+    return status;
+  }
+  if (rank == 0) status = read_file(path, size, out, &parts);
   status = sp_agree(comm, status);
   if (status)
     sp_hexes_destroy(out);

@@ -1,5 +1,5 @@
-/* What mesh/gmsh.c and mesh/gmsh_partition.c share of the model that the SDK has open on this rank;
- * of no use elsewhere. All functions Local. */
+/* What mesh/gmsh*.c share of the model that the SDK has
+ * open on this rank; of no use elsewhere. Functions are Local unless they say otherwise. */
 #ifndef SP_MESH_GMSH_MODEL_H
 #define SP_MESH_GMSH_MODEL_H
 
@@ -18,6 +18,47 @@ void sp_gmsh_block_free(sp_gmsh_block *b);
 
 /* SP_ERR_INPUT: "PATH: gmsh could not WHAT", with the SDK's reason if it gives one. */
 sp_status sp_gmsh_failed(const char *path, const char *what);
+
+/* A face that a physical group names: corner nodes in ascending order, and the surface. */
+typedef struct sp_gmsh_face {
+  size_t nodes[4];
+  int surface;
+} sp_gmsh_face;
+
+/* The groups of dimension 2, their surfaces, and the faces of these in order of their nodes. */
+typedef struct sp_gmsh_boundary {
+  int *groups; /* pairs of dimension and number, group_count ints in all */
+  size_t group_count;
+  int *surfaces; /* gmsh entities of dimension 2 that belong to a group */
+  int surface_count;
+  sp_gmsh_face *faces;
+  size_t face_count;
+} sp_gmsh_boundary;
+
+/* Fill *b, which is zero before; sp_gmsh_boundary_free frees what it holds, also after a failure.
+ * Surfaces between the parts of a partitioned mesh are left out. Errors: SP_ERR_INPUT. */
+sp_status sp_gmsh_boundary_read(const char *path, sp_gmsh_boundary *b);
+void sp_gmsh_boundary_free(sp_gmsh_boundary *b);
+
+/* Names and members of the groups of `hexes`, which has room for them. */
+sp_status sp_gmsh_boundary_set_groups(const char *path, const sp_gmsh_boundary *b, sp_hexes *hexes);
+
+/* The surface of the face with these corner nodes, SP_SURFACE_INTERIOR if it has none. */
+int sp_gmsh_boundary_find(const sp_gmsh_boundary *b, const size_t nodes[4]);
+
+/* How many files NAME_1.msh, NAME_2.msh ... stand for `path` NAME.msh: 0 if that file exists or is
+ * no .msh. */
+sp_status sp_gmsh_count_parts(const char *path, int *count);
+
+/* NAME_part.msh for NAME.msh; the caller frees it. */
+sp_status sp_gmsh_part_path(const char *path, int part, char **out);
+
+/* Refuse parts in formats before 4, on which gmsh 4.8 fails or crashes. */
+sp_status sp_gmsh_check_part(const char *path);
+
+/* Give all ranks, each of which has read a part, the same groups (by number) and surfaces. Errors:
+ * SP_ERR_INPUT for parts of different order. Collective over `comm`. */
+sp_status sp_gmsh_unify(MPI_Comm comm, const char *path, sp_hexes *hexes);
 
 /* Divide the open model into `size` parts with METIS: parts[e] is the part of element e of `hexes`.
  * The SDK moves elements to new entities, so nothing is read from the model afterwards. Errors:

@@ -1,0 +1,142 @@
+/* The surfaces that physical groups name. */
+#include <gmshc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mesh/gmsh_model.h"
+
+static int compare_sizes(const void *left, const void *right) {
+  const size_t a = *(const size_t *)left, b = *(const size_t *)right;
+  return (a > b) - (a < b);
+}
+
+static int compare_faces(const void *left, const void *right) {
+  const sp_gmsh_face *a = left, *b = right;
+  for (int c = 0; c < 4; c++)
+    if (a->nodes[c] != b->nodes[c]) return a->nodes[c] < b->nodes[c] ? -1 : 1;
+  return 0;
+}
+
+static int surface_index(const sp_gmsh_boundary *b, int entity) {
+  for (int s = 0; s < b->surface_count; s++)
+    if (b->surfaces[s] == entity) return s;
+  return -1;
+}
+
+static sp_status append_faces(const char *path, int entity, int surface, sp_gmsh_boundary *b) {
+  sp_gmsh_block quads;
+  SP_TRY(sp_gmsh_block_get(path, 2, entity, &quads));
+  sp_status status = SP_OK;
+  for (size_t t = 0; t < quads.type_count && !status; t++) {
+    const size_t count = quads.tag_counts[t], nodes = quads.node_counts[t] / (count ? count : 1);
+    if (nodes < 4) continue; /* a triangle is no face of a hexahedron */
+    void *faces = realloc(b->faces, (b->face_count + count) * sizeof *b->faces);
+    if (!faces) {
+      status = sp_fail(SP_ERR_SYSTEM, "out of memory: %zu boundary faces", count);
+      break;
+    }
+    b->faces = faces;
+    for (size_t q = 0; q < count; q++) {
+      sp_gmsh_face *face = &b->faces[b->face_count++];
+      memcpy(face->nodes, &quads.nodes[t][q * nodes], sizeof face->nodes); /* corners come first */
+      qsort(face->nodes, 4, sizeof(size_t), compare_sizes);
+      face->surface = surface;
+    }
+  }
+  sp_gmsh_block_free(&quads);
+  return status;
+}
+
+/* Surfaces between the parts of a partitioned mesh are in a group too: gmsh gives them the physical
+ * tag of the volume that they cut. */
+static bool is_cut(int surface) {
+  int dimension = 0, parent, error;
+  gmshModelGetParent(2, surface, &dimension, &parent, &error);
+  return !error && dimension == 3;
+}
+
+/* Leave out the groups of which no surface is kept. */
+static sp_status drop_cuts(const char *path, sp_gmsh_boundary *b) {
+  size_t kept = 0;
+  for (size_t g = 0; g < b->group_count; g += 2) {
+    int *entities = NULL, error;
+    size_t count = 0;
+    bool cuts_only = true;
+    gmshModelGetEntitiesForPhysicalGroup(2, b->groups[g + 1], &entities, &count, &error);
+    if (error) return sp_gmsh_failed(path, "list the surfaces of a physical group");
+    for (size_t s = 0; s < count; s++) cuts_only = cuts_only && is_cut(entities[s]);
+    gmshFree(entities);
+    if (count > 0 && cuts_only) continue;
+    b->groups[kept++] = b->groups[g];
+    b->groups[kept++] = b->groups[g + 1];
+  }
+  b->group_count = kept;
+  return SP_OK;
+}
+
+/* Number the surfaces of all groups and list their faces. */
+sp_status sp_gmsh_boundary_read(const char *path, sp_gmsh_boundary *b) {
+  int error;
+  gmshModelGetPhysicalGroups(&b->groups, &b->group_count, 2, &error);
+  if (error) return sp_gmsh_failed(path, "list the physical surfaces");
+  SP_TRY(drop_cuts(path, b));
+  for (size_t g = 0; g < b->group_count; g += 2) {
+    int *entities = NULL;
+    size_t count = 0;
+    gmshModelGetEntitiesForPhysicalGroup(2, b->groups[g + 1], &entities, &count, &error);
+    if (error) return sp_gmsh_failed(path, "list the surfaces of a physical group");
+    void *surfaces =
+        realloc(b->surfaces, ((size_t)b->surface_count + count + 1) * sizeof *b->surfaces);
+    sp_status status = surfaces ? SP_OK : sp_fail(SP_ERR_SYSTEM, "out of memory: surfaces");
+    if (surfaces) b->surfaces = surfaces;
+    for (size_t s = 0; s < count && !status; s++)
+      if (surface_index(b, entities[s]) < 0 && !is_cut(entities[s])) {
+        b->surfaces[b->surface_count] = entities[s];
+        status = append_faces(path, entities[s], b->surface_count++, b);
+      }
+    gmshFree(entities);
+    SP_TRY(status);
+  }
+  if (b->face_count > 0) qsort(b->faces, b->face_count, sizeof *b->faces, compare_faces);
+  return SP_OK;
+}
+
+sp_status sp_gmsh_boundary_set_groups(const char *path, const sp_gmsh_boundary *b,
+                                      sp_hexes *hexes) {
+  for (size_t g = 0; g < b->group_count; g += 2) {
+    char *name = NULL;
+    int *entities = NULL, error;
+    size_t count = 0;
+    gmshModelGetPhysicalName(2, b->groups[g + 1], &name, &error);
+    if (!error)
+      gmshModelGetEntitiesForPhysicalGroup(2, b->groups[g + 1], &entities, &count, &error);
+    if (error) {
+      gmshFree(name);
+      return sp_gmsh_failed(path, "name a physical group");
+    }
+    const sp_status status = sp_hexes_set_group(hexes, (int)(g / 2), name, b->groups[g + 1]);
+    for (size_t s = 0; s < count && !status; s++) {
+      const int surface = surface_index(b, entities[s]);
+      if (surface >= 0) hexes->groups[g / 2].members[surface] = true;
+    }
+    gmshFree(name);
+    gmshFree(entities);
+    SP_TRY(status);
+  }
+  return SP_OK;
+}
+
+int sp_gmsh_boundary_find(const sp_gmsh_boundary *b, const size_t nodes[4]) {
+  sp_gmsh_face face;
+  memcpy(face.nodes, nodes, sizeof face.nodes);
+  qsort(face.nodes, 4, sizeof(size_t), compare_sizes);
+  const sp_gmsh_face *found = bsearch(&face, b->faces, b->face_count, sizeof face, compare_faces);
+  return found ? found->surface : SP_SURFACE_INTERIOR;
+}
+
+void sp_gmsh_boundary_free(sp_gmsh_boundary *b) {
+  gmshFree(b->groups);
+  free(b->surfaces);
+  free(b->faces);
+  *b = (sp_gmsh_boundary){0};
+}

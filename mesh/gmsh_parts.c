@@ -1,0 +1,203 @@
+/* Meshes that gmsh has split: NAME_1.msh, NAME_2.msh ... in place of NAME.msh. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "mesh/gmsh_model.h"
+
+static const char ENDING[] = ".msh";
+
+static size_t stem_length(const char *path) {
+  const size_t length = strlen(path), ending = sizeof ENDING - 1;
+  return length > ending && strcmp(path + length - ending, ENDING) == 0 ? length - ending : 0;
+}
+
+sp_status sp_gmsh_part_path(const char *path, int part, char **out) {
+  const size_t stem = stem_length(path), size = strlen(path) + 16;
+  SP_TRY(sp_allocate(size, 1, "the path of a mesh", out));
+  snprintf(*out, size, "%.*s_%d%s", (int)stem, path, part, ENDING);
+  return SP_OK;
+}
+
+sp_status sp_gmsh_count_parts(const char *path, int *count) {
+  struct stat file;
+  *count = 0;
+  if (stem_length(path) == 0 || stat(path, &file) == 0) return SP_OK;
+  for (bool exists = true; exists;) {
+    char *part;
+    SP_TRY(sp_gmsh_part_path(path, *count + 1, &part));
+    exists = stat(part, &file) == 0;
+    free(part);
+    *count += exists;
+  }
+  return SP_OK;
+}
+
+sp_status sp_gmsh_check_part(const char *path) {
+  double version = 0;
+  FILE *stream = fopen(path, "rb");
+  if (!stream) return SP_OK; /* whoever reads it says so */
+  const bool known = fscanf(stream, " $MeshFormat %lf", &version) == 1;
+  fclose(stream);
+  if (known && version < 4)
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: gmsh cannot read its own parts in format %g: split the mesh with "
+                   "-format msh41",
+                   path, version);
+  return SP_OK;
+}
+
+/* ---- One list of groups and surfaces for all ranks ---- */
+
+/* A group as it travels; names longer than gmsh's own limit of 127 characters do not exist. */
+typedef struct named_group {
+  int number;
+  char name[252];
+} named_group;
+
+static int compare_groups(const void *left, const void *right) {
+  const int a = ((const named_group *)left)->number, b = ((const named_group *)right)->number;
+  return (a > b) - (a < b);
+}
+
+/* The records of all ranks, rank by rank; the caller frees *all. */
+static sp_status gather(MPI_Comm comm, const void *mine, int count, size_t width, void *all,
+                        size_t *all_count) {
+  int size, *counts = NULL;
+  char *records = NULL;
+  MPI_Comm_size(comm, &size);
+  sp_status status = sp_allocate(2 * (size_t)size, sizeof *counts, "groups", &counts);
+  SP_TRY(sp_agree(comm, status));
+  int *starts = counts + size, total = 0;
+  MPI_Allgather(&count, 1, MPI_INT, counts, 1, MPI_INT, comm);
+  for (int r = 0; r < size; r++) {
+    starts[r] = total;
+    total += counts[r];
+  }
+  status = sp_agree(comm, sp_allocate((size_t)total, width, "groups", &records));
+  if (!status) {
+    MPI_Datatype record;
+    MPI_Type_contiguous((int)width, MPI_BYTE, &record);
+    MPI_Type_commit(&record);
+    MPI_Allgatherv(mine, count, record, records, counts, starts, record, comm);
+    MPI_Type_free(&record);
+  }
+  free(counts);
+  memcpy(all, &records, sizeof records);
+  *all_count = (size_t)total;
+  return status;
+}
+
+/* Keep the first of equal neighbours in a sorted list. */
+static size_t drop_equal(void *list, size_t count, size_t width,
+                         int (*compare)(const void *, const void *)) {
+  char *rows = list;
+  size_t kept = 0;
+  if (count > 0) qsort(rows, count, width, compare);
+  for (size_t i = 0; i < count; i++)
+    if (kept == 0 || compare(rows + i * width, rows + (kept - 1) * width) != 0)
+      memmove(rows + kept++ * width, rows + i * width, width);
+  return kept;
+}
+
+/* The groups of all ranks by number. */
+static sp_status gather_groups(MPI_Comm comm, const sp_hexes *hexes, named_group **all,
+                               size_t *count) {
+  const size_t n = (size_t)hexes->group_count;
+  named_group *mine;
+  sp_status status = sp_agree(comm, sp_allocate(n, sizeof *mine, "groups", &mine));
+  if (!status) {
+    for (size_t g = 0; g < n; g++) {
+      mine[g].number = hexes->groups[g].number;
+      snprintf(mine[g].name, sizeof mine[g].name, "%s", hexes->groups[g].name);
+    }
+    status = gather(comm, mine, (int)n, sizeof *mine, all, count);
+  }
+  free(mine);
+  if (!status) *count = drop_equal(*all, *count, sizeof **all, compare_groups);
+  return status;
+}
+
+/* A surface's groups as text, "3 17 ", which does not depend on the rank; two surfaces in the same
+ * groups are one to the program. */
+enum { KEY_SIZE = 512 };
+
+static int compare_keys(const void *left, const void *right) {
+  return strncmp(left, right, KEY_SIZE);
+}
+
+static sp_status make_key(const char *path, const sp_hexes *hexes, size_t count,
+                          const named_group *all, int surface, char key[KEY_SIZE]) {
+  size_t used = 0;
+  for (size_t n = 0; n < count; n++)
+    for (int g = 0; g < hexes->group_count; g++) {
+      if (hexes->groups[g].number != all[n].number || !hexes->groups[g].members[surface]) continue;
+      used += (size_t)snprintf(key + used, KEY_SIZE - used, "%d ", all[n].number);
+      if (used >= KEY_SIZE)
+        return sp_fail(SP_ERR_INPUT, "%s: a surface is in too many physical groups", path);
+    }
+  return SP_OK;
+}
+
+static bool key_has(const char *key, int number) {
+  char text[16];
+  const int length = snprintf(text, sizeof text, "%d ", number);
+  for (const char *at = key; at && *at; at = strchr(at, ' '), at = at ? at + 1 : NULL)
+    if (strncmp(at, text, (size_t)length) == 0) return true;
+  return false;
+}
+
+static sp_status replace_groups(size_t group_count, const named_group *groups, size_t key_count,
+                                char (*keys)[KEY_SIZE], sp_hexes *hexes) {
+  sp_group *list;
+  SP_TRY(sp_allocate(group_count, sizeof *list, "groups", &list));
+  for (int g = 0; g < hexes->group_count; g++) {
+    free(hexes->groups[g].name);
+    free(hexes->groups[g].members);
+  }
+  free(hexes->groups);
+  hexes->groups = list;
+  hexes->group_count = (int)group_count;
+  hexes->surface_count = (int)key_count;
+  for (size_t g = 0; g < group_count; g++) {
+    SP_TRY(sp_hexes_set_group(hexes, (int)g, groups[g].name, groups[g].number));
+    for (size_t s = 0; s < key_count; s++) list[g].members[s] = key_has(keys[s], groups[g].number);
+  }
+  return SP_OK;
+}
+
+sp_status sp_gmsh_unify(MPI_Comm comm, const char *path, sp_hexes *hexes) {
+  int orders[2] = {hexes->map_order, -hexes->map_order};
+  MPI_Allreduce(MPI_IN_PLACE, orders, 2, MPI_INT, MPI_MAX, comm);
+  if (orders[0] != -orders[1])
+    return sp_fail(SP_ERR_INPUT, "%s: its parts have hexahedra of orders %d and %d", path,
+                   -orders[1], orders[0]);
+  named_group *groups = NULL;
+  size_t group_count = 0, key_count = 0, surfaces = (size_t)hexes->surface_count;
+  char(*mine)[KEY_SIZE] = NULL, (*keys)[KEY_SIZE] = NULL;
+  sp_status status = gather_groups(comm, hexes, &groups, &group_count);
+  if (!status) {
+    status = sp_allocate(surfaces, KEY_SIZE, "surfaces", &mine);
+    for (size_t s = 0; s < surfaces && !status; s++)
+      status = make_key(path, hexes, group_count, groups, (int)s, mine[s]);
+    status = sp_agree(comm, status);
+  }
+  if (!status) status = gather(comm, mine, (int)surfaces, KEY_SIZE, &keys, &key_count);
+  if (!status) {
+    key_count = drop_equal(keys, key_count, KEY_SIZE, compare_keys);
+    for (sp_lid e = 0; e < hexes->count; e++)
+      for (int f = 0; f < SP_FACES; f++) {
+        int *surface = &hexes->surfaces[e][f];
+        if (*surface < 0) continue;
+        const char(*found)[KEY_SIZE] =
+            bsearch(mine[*surface], keys, key_count, KEY_SIZE, compare_keys);
+        *surface = (int)(found - (const char(*)[KEY_SIZE])keys);
+      }
+    status = sp_agree(comm, replace_groups(group_count, groups, key_count, keys, hexes));
+  }
+  free(groups);
+  free(mine);
+  free(keys);
+  return status;
+}

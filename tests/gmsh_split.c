@@ -1,0 +1,215 @@
+/* Meshes split by gmsh, one file a rank: the same elements, vertices, groups and solution as from
+ * the whole file, whatever the format, the order, and with ghost elements or without. */
+#include <gmshc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "mesh/gmsh.h"
+#include "mesh/mesh.h"
+#include "mesh/numbering.h"
+#include "tests/check.h"
+#include "tests/run_case.h"
+
+enum { PATH_SIZE = 128 };
+
+static int world_rank, world_size;
+static char folder[] = "/tmp/sp_test_split_XXXXXX";
+
+static void require(sp_status status) {
+  CHECK(status == SP_OK, "%s", sp_error_message());
+  if (status) MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+/* Rank 0 writes whole.msh, and split_1.msh ... split_<files>.msh. */
+static void generate(const char *geometry, int order, int binary, int ghosts, double version,
+                     int files) {
+  MPI_Barrier(MPI_COMM_WORLD); /* nobody may still be reading the last ones */
+  if (world_rank == 0) {
+    char path[PATH_SIZE];
+    int error, failed = 0;
+#if GMSH_API_VERSION_MAJOR > 4 || (GMSH_API_VERSION_MAJOR == 4 && GMSH_API_VERSION_MINOR >= 9)
+    gmshInitialize(0, NULL, 0, 0, &error);
+#else
+    gmshInitialize(0, NULL, 0, &error);
+#endif
+    gmshOptionSetNumber("General.Terminal", 0, &error);
+    gmshOptionSetNumber("Mesh.MshFileVersion", version, &error);
+    gmshOptionSetNumber("Mesh.Binary", binary, &error);
+    gmshOptionSetNumber("Mesh.PartitionSplitMeshFiles", 1, &error);
+    gmshOptionSetNumber("Mesh.PartitionCreateGhostCells", ghosts, &error);
+    gmshOpen(geometry, &error);
+    gmshOptionSetNumber("Mesh.ElementOrder", order, &error);
+    gmshModelMeshGenerate(3, &error);
+    failed += error != 0;
+    snprintf(path, sizeof path, "%s/whole.msh", folder);
+    gmshWrite(path, &error);
+    failed += error != 0;
+#if GMSH_API_VERSION_MAJOR > 4 || (GMSH_API_VERSION_MAJOR == 4 && GMSH_API_VERSION_MINOR >= 9)
+    gmshModelMeshPartition(files, NULL, 0, NULL, 0, &error);
+#else
+    gmshModelMeshPartition(files, &error);
+#endif
+    failed += error != 0;
+    snprintf(path, sizeof path, "%s/split.msh", folder);
+    gmshWrite(path, &error);
+    failed += error != 0;
+    gmshFinalize(&error);
+    CHECK(failed == 0, "gmsh could not split %s", geometry);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void remove_files(void) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int f = 0; f <= 8 && world_rank == 0; f++) {
+    char path[PATH_SIZE];
+    snprintf(path, sizeof path, f ? "%s/split_%d.msh" : "%s/whole.msh", folder, f);
+    unlink(path); /* what does not exist needs no removal */
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* What does not depend on ranks and order: elements, exterior faces by group, and a sum over
+ * elements of a hash of their vertices' numbers, coordinates and groups. */
+typedef struct summary {
+  sp_gid elements, dofs, unnamed, faces[16];
+  uint64_t hash;
+} summary;
+
+static uint64_t mix(uint64_t h, uint64_t value) {
+  h = (h ^ value) * 0xff51afd7ed558ccdu;
+  return h ^ h >> 29;
+}
+
+static sp_status summarize(const char *name, summary *out, sp_mesh **mesh) {
+  char path[PATH_SIZE];
+  sp_hexes *hexes;
+  sp_numbering *numbering;
+  *out = (summary){0};
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  SP_TRY(sp_gmsh_hexes(MPI_COMM_WORLD, path, &hexes));
+  require(sp_mesh_create(MPI_COMM_WORLD, &hexes, mesh));
+  require(sp_numbering_create(*mesh, 3, &numbering));
+  const sp_hexes *h = (*mesh)->hexes;
+  const size_t lattice = (size_t)sp_hexes_lattice_size(h) * 3;
+  CHECK(h->group_count <= 16, "%d groups", h->group_count);
+  for (sp_lid e = 0; e < h->count; e++) {
+    uint64_t hash = 0;
+    for (int c = 0; c < SP_CORNERS; c++) hash = mix(hash, (uint64_t)h->vertices[e][c]);
+    for (size_t p = 0; p < lattice; p++)
+      hash = mix(hash, (uint64_t)llround(h->lattice[(size_t)e * lattice + p] * 1e9));
+    for (int f = 0; f < SP_FACES; f++)
+      for (int g = 0; g < h->group_count && h->surfaces[e][f] >= 0; g++) {
+        const bool member = h->groups[g].members[h->surfaces[e][f]];
+        hash = mix(hash, (uint64_t)(member ? h->groups[g].number : 0));
+        out->faces[g] += member;
+      }
+    out->hash += hash;
+  }
+  MPI_Allreduce(MPI_IN_PLACE, &out->hash, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Allreduce(MPI_IN_PLACE, out->faces, 16, SP_MPI_GID, MPI_SUM, MPI_COMM_WORLD);
+  out->elements = (*mesh)->global_elements;
+  out->unnamed = (*mesh)->unnamed_faces;
+  out->dofs = numbering->global;
+  sp_numbering_destroy(&numbering);
+  return SP_OK;
+}
+
+static void check_same(const char *geometry, int order, int binary, int ghosts) {
+  summary whole, split;
+  sp_mesh *whole_mesh, *mesh;
+  generate(geometry, order, binary, ghosts, 4.1, world_size);
+  char path[PATH_SIZE];
+  snprintf(path, sizeof path, "%s/split.msh", folder);
+  CHECK(sp_gmsh_is_split(path), "%s is split", path);
+  snprintf(path, sizeof path, "%s/whole.msh", folder);
+  CHECK(!sp_gmsh_is_split(path), "%s is whole", path);
+  require(summarize("whole.msh", &whole, &whole_mesh));
+  require(summarize("split.msh", &split, &mesh));
+  CHECK(split.elements == whole.elements && split.dofs == whole.dofs &&
+            split.unnamed == whole.unnamed,
+        "%lld elements, %lld DOFs, expected %lld and %lld", (long long)split.elements,
+        (long long)split.dofs, (long long)whole.elements, (long long)whole.dofs);
+  CHECK(memcmp(split.faces, whole.faces, sizeof whole.faces) == 0, "faces by group");
+  CHECK(split.hash == whole.hash, "vertices, coordinates or groups differ");
+  const sp_hexes *a = mesh->hexes, *b = whole_mesh->hexes;
+  CHECK(a->group_count == b->group_count, "%d groups, expected %d", a->group_count, b->group_count);
+  for (int g = 0; g < a->group_count && g < b->group_count; g++)
+    CHECK(a->groups[g].number == b->groups[g].number &&
+              strcmp(a->groups[g].name, b->groups[g].name) == 0,
+          "group %d is '%s', expected '%s'", g, a->groups[g].name, b->groups[g].name);
+  sp_mesh_destroy(&whole_mesh);
+  sp_mesh_destroy(&mesh);
+  remove_files();
+}
+
+/* The errors of the two differ by what the solver leaves: 1e-13 times the condition number, below
+ * 1e4.
+ */
+static void check_solution(void) {
+  static const char *const common[] = {
+      "discretization.order=4",       "problem.solution=sin(2*x+y)*cos(z)+x*y*z",
+      "boundary.side 1=robin 1",      "boundary.top=periodic bottom",
+      "problem.kappa=1+x^2",          "solver.tolerance=1e-13",
+      "solver.preconditioner=jacobi", NULL};
+  sp_results results[2];
+  generate(SP_INPUTS "/blocks.geo", 1, 1, 1, 4.1, world_size);
+  for (int split = 0; split < 2; split++) {
+    char file[PATH_SIZE + 16];
+    snprintf(file, sizeof file, "mesh.file=%s/%s.msh", folder, split ? "split" : "whole");
+    const char *const own[] = {file, NULL};
+    require(run_case(MPI_COMM_WORLD, common, own, &results[split]));
+  }
+  CHECK(results[0].norms.l2 > 1e-6, "an L2 error of %g", results[0].norms.l2);
+  CHECK_CLOSE(results[1].norms.l2, results[0].norms.l2, 1e-9);
+  remove_files();
+}
+
+static void check_refused(void) {
+  summary any;
+  sp_mesh *mesh = NULL;
+  generate(SP_INPUTS "/blocks.geo", 1, 1, 0, 4.1, world_size + 1);
+  CHECK(summarize("split.msh", &any, &mesh) == SP_ERR_INPUT, "another number of ranks");
+  char words[64];
+  snprintf(words, sizeof words, "split into %d files", world_size + 1);
+  CHECK(strstr(sp_error_message(), words), "'%s'", sp_error_message());
+  remove_files();
+  if (world_size == 1) return;
+  generate(SP_INPUTS "/blocks.geo", 1, 0, 0, 2.2, world_size);
+  CHECK(summarize("split.msh", &any, &mesh) == SP_ERR_INPUT, "an old format");
+  CHECK(strstr(sp_error_message(), "split_1.msh: gmsh cannot read its own parts in format 2.2"),
+        "'%s'", sp_error_message());
+  remove_files();
+  /* One part cannot be read: all ranks hear of it. */
+  generate(SP_INPUTS "/blocks.geo", 1, 0, 0, 4.1, world_size);
+  char path[PATH_SIZE];
+  snprintf(path, sizeof path, "%s/split_%d.msh", folder, world_size);
+  if (world_rank == 0 && truncate(path, 100) != 0) MPI_Abort(MPI_COMM_WORLD, 1);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(summarize("split.msh", &any, &mesh) == SP_ERR_INPUT, "a truncated part");
+  snprintf(words, sizeof words, "split_%d.msh", world_size);
+  CHECK(strstr(sp_error_message(), words), "'%s'", sp_error_message());
+  remove_files();
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &world_size);
+  const bool made = world_rank > 0 || mkdtemp(folder);
+  MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
+  if (!made) MPI_Abort(MPI_COMM_WORLD, 1);
+  for (int binary = 0; binary < 2 && world_size > 1; binary++)
+    for (int ghosts = 0; ghosts < 2; ghosts++) {
+      check_same(SP_INPUTS "/blocks.geo", 1 + binary, binary, ghosts);
+      check_same(SP_FIXTURES "/cube.geo", 1 + ghosts, binary, ghosts);
+      check_same(SP_FIXTURES "/two_blocks.geo", 1, binary, ghosts);
+    }
+  if (world_size > 1) check_solution();
+  check_refused();
+  if (world_rank == 0) rmdir(folder);
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}
