@@ -92,6 +92,12 @@ static sp_status too_many_elements(const sp_topology *topology, sp_lid face) {
                  (long long)key[3] + 1);
 }
 
+static sp_status overlapping(const sp_topology *topology, sp_lid entity) {
+  return sp_fail(SP_ERR_INPUT,
+                 "hexahedra overlap at vertex %lld: remove duplicate or overlapping elements",
+                 (long long)topology->keys[entity][0] + 1);
+}
+
 /* Number the entities in order of first encounter. */
 static sp_status collect_entities(const sp_hexes *hexes, const sp_periodic *periodic,
                                   sp_topology *topology, table *t) {
@@ -144,6 +150,7 @@ static int compare_holdings(const void *left, const void *right) {
 
 /* Buffers of one exchange with the directory; counts and starts are in records or ints a rank. */
 typedef struct directory {
+  bool *boundary;     /* [entities], those that another rank may hold */
   sp_lid *candidates; /* entities asked about, in the order of the records sent */
   sp_gid *asked, *received;
   holding *holdings;
@@ -153,6 +160,7 @@ typedef struct directory {
 } directory;
 
 static void directory_free(directory *d) {
+  free(d->boundary);
   free(d->candidates);
   free(d->asked);
   free(d->received);
@@ -168,10 +176,46 @@ static int starts_from_counts(int size, const int *count, int *start) {
   return start[size];
 }
 
-/* Entities that another rank could hold lie on faces that only one local element touches. Marks
- * them and counts the records for each directory rank. */
+/* Entities of an element that lie on its face `face`. */
+static bool lies_on(int slot, int face) {
+  int corners[4], face_corners[4], inside = 0;
+  const int n = sp_slot_corners(slot, corners);
+  sp_slot_corners(face, face_corners);
+  for (int c = 0; c < n; c++)
+    for (int f = 0; f < 4; f++) inside += corners[c] == face_corners[f];
+  return inside == n;
+}
+
+/* Entities that another rank may hold lie on faces that only one local element touches. */
+static void mark_boundary(const sp_topology *topology, bool *marked) {
+  for (sp_lid e = 0; e < topology->elements; e++)
+    for (int face = SP_FACE_SLOT; face < SP_SLOTS; face++) {
+      if (topology->touching[topology->slots[e][face]] != 1) continue;
+      for (int slot = 0; slot < SP_SLOTS; slot++)
+        if (lies_on(slot, face)) marked[topology->slots[e][slot]] = true;
+    }
+}
+
+/* In a mesh with overlapping elements a third one may hold a face between two local ones. All its
+ * vertices are shared then: those of such a face are on the local boundary, or one is an inner
+ * vertex that another rank should not know. */
+static void mark_suspects(const sp_topology *topology, const bool *boundary, bool *marked) {
+  for (sp_lid e = 0; e < topology->elements; e++) {
+    const sp_lid *slots = topology->slots[e];
+    for (int c = 0; c < SP_EDGE_SLOT; c++) marked[slots[c]] = true;
+    for (int face = SP_FACE_SLOT; face < SP_SLOTS; face++) {
+      int corners[4];
+      bool all = true;
+      sp_slot_corners(face, corners);
+      for (int c = 0; c < 4; c++) all = all && boundary[slots[corners[c]]];
+      if (all) marked[slots[face]] = true;
+    }
+  }
+}
+
+/* Marks what the directory is asked about, and counts the records for each of its ranks. */
 static sp_status choose_candidates(int size, const sp_topology *topology, directory *d) {
-  const size_t ranks = (size_t)size + 1;
+  const size_t ranks = (size_t)size + 1, entities = (size_t)topology->entities;
   bool *marked;
   SP_TRY(sp_allocate(8 * ranks, sizeof(int), "rank counts", &d->asked_count));
   d->asked_start = d->asked_count + ranks;
@@ -181,26 +225,17 @@ static sp_status choose_candidates(int size, const sp_topology *topology, direct
   d->answer_start = d->answer_count + ranks;
   d->reply_count = d->answer_start + ranks;
   d->reply_start = d->reply_count + ranks;
-  SP_TRY(sp_allocate((size_t)topology->entities, sizeof *marked, "candidates", &marked));
+  SP_TRY(sp_allocate(entities, sizeof *d->boundary, "boundary", &d->boundary));
+  SP_TRY(sp_allocate(entities, sizeof *marked, "candidates", &marked));
+  mark_boundary(topology, d->boundary);
+  memcpy(marked, d->boundary, entities * sizeof *marked);
+  if (size > 1) mark_suspects(topology, d->boundary, marked);
   size_t count = 0;
-  for (sp_lid e = 0; e < topology->elements; e++)
-    for (int face = SP_FACE_SLOT; face < SP_SLOTS; face++) {
-      if (topology->touching[topology->slots[e][face]] != 1) continue;
-      int face_corners[4];
-      sp_slot_corners(face, face_corners);
-      for (int slot = 0; slot < SP_SLOTS; slot++) {
-        int corners[4], inside = 0;
-        const int n = sp_slot_corners(slot, corners);
-        for (int c = 0; c < n; c++)
-          for (int f = 0; f < 4; f++) inside += corners[c] == face_corners[f];
-        bool *mark = &marked[topology->slots[e][slot]];
-        if (inside == n && !*mark) {
-          *mark = true;
-          count++;
-          d->asked_count[hash(topology->keys[topology->slots[e][slot]]) % (uint64_t)size]++;
-        }
-      }
-    }
+  for (size_t i = 0; i < entities; i++) {
+    if (!marked[i]) continue;
+    count++;
+    d->asked_count[hash(topology->keys[i]) % (uint64_t)size]++;
+  }
   sp_status status = sp_allocate(count, sizeof *d->candidates, "candidates", &d->candidates);
   if (!status) status = sp_allocate(count, RECORD * sizeof *d->asked, "directory", &d->asked);
   if (!status) {
@@ -272,6 +307,8 @@ static sp_status store_replies(int size, const directory *d, sp_topology *topolo
   const int *reply = d->reply;
   for (int n = 0; n < asked; n++) {
     if (*reply < 0) return too_many_elements(topology, d->candidates[n]);
+    if (*reply > 0 && !d->boundary[d->candidates[n]])
+      return overlapping(topology, d->candidates[n]);
     topology->sharer_start[d->candidates[n] + 1] = *reply;
     reply += *reply + 1;
   }

@@ -266,6 +266,29 @@ static void check_overlap_across_ranks(void) {
   sp_mesh_destroy(&mesh);
 }
 
+/* Rank 0 has all elements of a box but the last, which the last rank takes elsewhere: of its
+ * corners those in `mask` are corners of element 0, which has all its neighbours, the others are
+ * new. */
+static void check_foreign_overlap(const int n[3], int mask) {
+  const sp_box box = {{n[0], n[1], n[2]}, {0, 0, 0}, {1, 1, 1}, SP_MAP_NONE, 1};
+  const int count = n[0] * n[1] * n[2];
+  sp_hexes *hexes = NULL;
+  int parts[16] = {0};
+  if (world_size < 2) return;
+  if (world_rank == 0) {
+    CHECK(sp_box_hexes(MPI_COMM_SELF, &box, &hexes) == SP_OK, "%s", sp_error_message());
+    if (!hexes) MPI_Abort(MPI_COMM_WORLD, 1);
+    for (int c = 0; c < SP_CORNERS; c++)
+      hexes->vertices[count - 1][c] = mask >> c & 1 ? hexes->vertices[0][c] : 1000 + c;
+    parts[count - 1] = world_size - 1;
+  }
+  CHECK(sp_partition_distribute(MPI_COMM_WORLD, &hexes, parts) == SP_OK, "%s", sp_error_message());
+  sp_mesh *mesh;
+  CHECK(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh) == SP_ERR_INPUT, "overlap of %x", mask);
+  CHECK(strstr(sp_error_message(), "overlap"), "'%s'", sp_error_message());
+  sp_mesh_destroy(&mesh);
+}
+
 static void check_empty(void) {
   sp_hexes *hexes;
   sp_mesh *mesh;
@@ -300,6 +323,12 @@ int main(int argc, char **argv) {
     }
   check_overlap();
   check_overlap_across_ranks();
+  /* The face at high x, with all vertices on the boundary, and with one of them inside; that one
+   * alone. */
+  const int high_x = 1 << 1 | 1 << 3 | 1 << 5 | 1 << 7;
+  check_foreign_overlap((const int[]){4, 1, 1}, high_x);
+  check_foreign_overlap((const int[]){4, 2, 2}, high_x);
+  check_foreign_overlap((const int[]){4, 2, 2}, 1 << 7);
   check_empty();
   check_one_rank_fails();
   const int result = check_end(MPI_COMM_WORLD);
