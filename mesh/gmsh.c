@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "mesh/gmsh_child.h"
 #include "mesh/gmsh_model.h"
 #include "mesh/partition.h"
 #include "mesh/topology.h"
@@ -49,6 +50,27 @@ static bool ends_with(const char *text, const char *end) {
   return n >= m && strcmp(text + n - m, end) == 0;
 }
 
+/* gmsh takes what does not begin as a .msh file for a script. */
+static sp_status check_head(const char *path, FILE *stream) {
+  char line[64] = "";
+  double version = 0;
+  bool comments = true;
+  while (comments && fgets(line, sizeof line, stream)) comments = line[0] == '\n';
+  /* A file may begin with sections of the user's own. */
+  if (line[0] != '$' || strchr(line, '\n') == NULL)
+    return sp_fail(SP_ERR_INPUT,
+                   "%s:1: expected a gmsh mesh, which begins with a line $MeshFormat; is the file "
+                   "damaged or cut short?",
+                   path);
+  if (strncmp(line, "$MeshFormat", 11) != 0) return SP_OK;
+  if (fscanf(stream, "%lf", &version) != 1 || version < 2 || version >= 5)
+    return sp_fail(SP_ERR_INPUT,
+                   "%s:2: expected the version of the format, 2.2 or 4.1; is the file damaged or "
+                   "cut short?",
+                   path);
+  return SP_OK;
+}
+
 /* gmsh answers a missing or empty file with an empty model and no error: look first. */
 static sp_status check_file(const char *path) {
   struct stat file;
@@ -58,15 +80,20 @@ static sp_status check_file(const char *path) {
   if (file.st_size == 0) return sp_fail(SP_ERR_INPUT, "%s: the file is empty", path);
   FILE *stream = fopen(path, "rb");
   if (!stream) return sp_fail(SP_ERR_INPUT, "%s: %s", path, strerror(errno));
+  const sp_status status = ends_with(path, ".msh") ? check_head(path, stream) : SP_OK;
   fclose(stream);
-  return SP_OK;
+  return status;
 }
 
 static sp_status open_model(const char *path) {
   int error;
   gmshOptionSetNumber("General.Terminal", 0, &error);
   gmshOpen(path, &error);
-  if (error) return sp_gmsh_failed(path, "read the file");
+  if (error) {
+    const sp_status status = sp_gmsh_failed(path, "read the file");
+    if (!ends_with(path, ".msh")) return status;
+    return sp_fail(status, "%s; is the file damaged or cut short?", sp_error_message());
+  }
   if (ends_with(path, ".geo") || ends_with(path, ".geo_unrolled")) {
     gmshModelMeshGenerate(3, &error);
     if (error) return sp_gmsh_failed(path, "mesh the geometry");
@@ -396,9 +423,7 @@ static sp_status read_model(const char *path, sp_hexes **hexes) {
   return status;
 }
 
-/* With `parts` also the part of each element, of `size` parts. */
-static sp_status read_file(const char *path, int size, sp_hexes **hexes, int **parts) {
-  SP_TRY(check_file(path));
+static sp_status read_and_partition(const char *path, int size, sp_hexes **hexes, int **parts) {
   int error;
   initialize(&error);
   if (error) return sp_fail(SP_ERR_SYSTEM, "gmsh could not be initialized");
@@ -409,6 +434,12 @@ static sp_status read_file(const char *path, int size, sp_hexes **hexes, int **p
   }
   gmshFinalize(&error);
   return status;
+}
+
+/* With `parts` also the part of each element, of `size` parts. */
+static sp_status read_file(const char *path, int size, sp_hexes **hexes, int **parts) {
+  SP_TRY(check_file(path));
+  return sp_gmsh_in_child(read_and_partition, path, size, hexes, parts);
 }
 
 /* Every rank reads its own file. */

@@ -278,12 +278,14 @@ static void check_refusals(void) {
     check_refused(path, "ranks for a mesh of 1 elements");
   }
 
-  /* Last: the SDK's parser keeps the rest of a broken text, even over gmshFinalize, and fails on
-   * the next one (4.8.4). The program reads one mesh only. */
   fixture("garbage.geo", path);
   check_refused(path, "gmsh could not read the file");
   fixture("garbage.msh", path);
-  check_refused(path, "gmsh could not read the file");
+  check_refused(path, "garbage.msh:1: expected a gmsh mesh");
+
+  /* A broken text leaves no trace: each file is read by a process of its own. */
+  fixture("two_blocks.geo", path);
+  check_two_blocks(path);
 }
 
 int main(int argc, char **argv) {
