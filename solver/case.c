@@ -184,10 +184,27 @@ static sp_status upload_vectors(sp_case *c) {
   return c->backend->upload(c->device, dofs, c->inverse_diagonal, c->d);
 }
 
+/* CG squares its vectors: keep r.r and p.Ap far from underflow, where a residual looks like zero,
+ * and from overflow. */
+static sp_status check_load(sp_case *c) {
+  const double smallest = 1e-140, largest = 1e140;
+  double size = 0;
+  for (sp_lid i = 0; i < c->numbering->owned; i++) size = fmax(size, fabs(c->load[i]));
+  MPI_Allreduce(MPI_IN_PLACE, &size, 1, MPI_DOUBLE, MPI_MAX, c->comm);
+  if (size == 0 || (size * c->config->solver.tolerance > smallest && size < largest)) return SP_OK;
+  return sp_fail(SP_ERR_INPUT,
+                 "the right-hand side has entries of up to %.3g; its squares would leave the range "
+                 "of double precision: give the data in other units, so that this lies between "
+                 "%.0e / solver.tolerance and %.0e",
+                 size, smallest, largest);
+}
+
 /* b = load - A u_D on free DOFs, where u_D has the Dirichlet values and is zero elsewhere. */
 static sp_status lift(sp_case *c) {
   const size_t dofs = (size_t)c->op->dofs;
   SP_TRY(sp_agree(c->comm, upload_vectors(c)));
+  if (c->problem->kind != SP_MASS && !c->problem->has_dirichlet && !c->null_space)
+    SP_TRY(sp_null_space_check_resolved(c->op, c->numbering, c->x, c->b, c->solution));
   if (c->problem->has_dirichlet) {
     sp_status status = c->backend->upload(c->device, dofs, c->boundary_values, c->x);
     SP_TRY(sp_agree(c->comm, status));
@@ -199,6 +216,7 @@ static sp_status lift(sp_case *c) {
     for (size_t i = 0; i < dofs; i++) c->solution[i] = 0;
     SP_TRY(sp_agree(c->comm, c->backend->upload(c->device, dofs, c->solution, c->x)));
   }
+  SP_TRY(check_load(c));
   return sp_agree(c->comm, c->backend->upload(c->device, dofs, c->load, c->b));
 }
 

@@ -1,5 +1,6 @@
 #include "solver/null_space.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,48 @@ static const double BALANCE = 1e-10;
 bool sp_null_space_exists(const sp_problem *problem) {
   return problem->kind != SP_MASS && problem->lambda == 0 && !problem->has_dirichlet &&
          !problem->has_robin;
+}
+
+/* 1, or with `signs` either of 1 and -1 without a pattern, the same on all holders of a DOF. */
+static void fill_vector(const sp_numbering *numbering, bool signs, double *host) {
+  for (sp_lid i = 0; i < numbering->local; i++) {
+    const uint64_t draw = (uint64_t)sp_numbering_global(numbering, i) * 0x9e3779b97f4a7c15u;
+    host[i] = signs && (draw >> 63) ? -1 : 1;
+  }
+}
+
+/* Sum and sum of squares of A v over all ranks. */
+static sp_status apply_to(sp_operator *op, double *x, double *y, double *host, double sums[2]) {
+  const size_t dofs = (size_t)op->dofs;
+  SP_TRY(sp_agree(op->comm, op->backend->upload(op->device, dofs, host, x)));
+  SP_TRY(sp_operator_apply(op, false, x, y));
+  SP_TRY(sp_agree(op->comm, op->backend->download(op->device, dofs, y, host)));
+  sums[0] = sums[1] = 0;
+  for (sp_lid i = 0; i < op->owned; i++) {
+    sums[0] += host[i];
+    sums[1] += host[i] * host[i];
+  }
+  return sp_exchange_sum(op->exchange, 2, sums, 0, SP_OK);
+}
+
+sp_status sp_null_space_check_resolved(sp_operator *op, const sp_numbering *numbering, double *x,
+                                       double *y, double *host) {
+  double ones[2], signs[2];
+  fill_vector(numbering, false, host);
+  SP_TRY(apply_to(op, x, y, host, ones));
+  fill_vector(numbering, true, host);
+  SP_TRY(apply_to(op, x, y, host, signs));
+  memset(host, 0, (size_t)op->dofs * sizeof *host);
+  SP_TRY(sp_agree(op->comm, op->backend->upload(op->device, (size_t)op->dofs, host, x)));
+
+  const double error = DBL_EPSILON * sqrt(signs[1]);
+  if (ones[0] > 10 * error) return SP_OK;
+  return sp_fail(
+      SP_ERR_INPUT,
+      "without a Dirichlet boundary lambda and alpha determine the mean of the solution, "
+      "but they are too small for that: the sum of the operator's entries is %.3g, and "
+      "rounding makes that uncertain by %.3g; make them zero, or larger",
+      ones[0], error);
 }
 
 static size_t nodes_of(const sp_numbering *numbering) {

@@ -3,7 +3,7 @@
 #ifndef SP_SOLVER_NULL_SPACE_H
 #define SP_SOLVER_NULL_SPACE_H
 
-#include "operators/exchange.h"
+#include "operators/operator.h"
 #include "solver/problem.h"
 
 typedef struct sp_null_space {
@@ -15,6 +15,14 @@ typedef struct sp_null_space {
  * quadrature points, after sp_problem_coefficients), nothing is Dirichlet, no alpha is
  * positive (after sp_problem_robin). Local. */
 bool sp_null_space_exists(const sp_problem *problem);
+
+/* Refuse a positive lambda or alpha that rounding hides beside the stiffness: without a Dirichlet
+ * boundary it alone determines the mean of the solution. 1.A 1, which is the integral of lambda and
+ * alpha, must be ten times its rounding error eps |A|_F (|A|_F, the root of the sum of all squared
+ * entries, is estimated by |A v| with random signs in v). x and y are L-vectors on the device, host
+ * is one on the host; x and host are zero afterwards. Errors: SP_ERR_INPUT. Collective. */
+sp_status sp_null_space_check_resolved(sp_operator *op, const sp_numbering *numbering, double *x,
+                                       double *y, double *host);
 
 /* Connected components, through shared DOFs. The caller destroys *out. Collective. */
 sp_status sp_null_space_create(const sp_mesh *mesh, const sp_numbering *numbering,
