@@ -10,14 +10,16 @@
 
 #include "io/config_keys.h"
 #include "io/ini.h"
+#include "io/path.h"
 
 enum { MAX_FILE_SIZE = 16 * 1024 * 1024 };
 
 /* A case while it is read. */
 struct reader {
   sp_config *config;
-  const char *path; /* of the case file, NULL without one */
-  char **where;     /* [sp_key_count]: the place that gave each key, NULL where none did */
+  const char *path;      /* of the case file, NULL without one */
+  char **where;          /* [sp_key_count]: the place that gave each key, NULL where none did */
+  bool file_in_argument; /* mesh.file comes from the command line */
 };
 
 /* ---- Numbers are written with a point, whatever the user's locale says ---- */
@@ -105,11 +107,59 @@ static sp_status set_named(sp_config *config, const sp_key *key, const sp_ini_en
                                             : set_group(config, key, entry, where);
 }
 
+static sp_status set_default(sp_config *config, const sp_key *key) {
+  char where[64];
+  snprintf(where, sizeof where, "default of %s.%s", key->section, key->name);
+  return sp_key_set(key, key->fallback, where, field_of(config, key));
+}
+
+static void drop_group(sp_config *config, const sp_key *key, const char *name) {
+  sp_boundary_entry *entries = config->boundary.entries;
+  for (int i = 0; i < config->boundary.count; i++) {
+    if (strcmp(entries[i].group, name) != 0) continue;
+    sp_key_clear(key, &entries[i]);
+    config->boundary.count--;
+    memmove(&entries[i], &entries[i + 1], (size_t)(config->boundary.count - i) * sizeof *entries);
+    return;
+  }
+}
+
+static void drop_probe(sp_config *config, const char *name) {
+  sp_probe_entry *entries = config->probes.entries;
+  for (int i = 0; i < config->probes.count; i++) {
+    if (strcmp(entries[i].name, name) != 0) continue;
+    free(entries[i].name);
+    free(entries[i].where);
+    config->probes.count--;
+    memmove(&entries[i], &entries[i + 1], (size_t)(config->probes.count - i) * sizeof *entries);
+    return;
+  }
+}
+
+/* An argument without a value takes back what the file says: the key has its default again, the
+ * line of a group or probe is gone. */
+static sp_status unset(struct reader *reader, const sp_key *key, const char *name) {
+  sp_config *config = reader->config;
+  if (key->name) SP_TRY(set_default(config, key));
+  if (!key->name && key->type == SP_KEY_CONDITION) drop_group(config, key, name);
+  if (!key->name && key->type != SP_KEY_CONDITION) drop_probe(config, name);
+  char **given = &reader->where[key - sp_keys];
+  free(*given);
+  *given = NULL;
+  if (config->boundary.count == 0 && !where_given(reader, "boundary", "default")) {
+    free(config->boundary.where);
+    config->boundary.where = NULL;
+  }
+  return SP_OK;
+}
+
 static sp_status assign(struct reader *reader, const char *place, const sp_ini_entry *entry) {
   sp_config *config = reader->config;
   const sp_key *key = sp_key_find(entry->section, entry->key);
   if (!key) return sp_key_fail_unknown(place, entry->section, entry->key);
   if (!entry->key) return SP_OK;
+  if (entry->line == 0 && *entry->value == '\0' && !key->optional)
+    return unset(reader, key, entry->key);
 
   char *where = NULL;
   SP_TRY(make_where(place, entry, &where));
@@ -123,6 +173,8 @@ static sp_status assign(struct reader *reader, const char *place, const sp_ini_e
     /* A key without a value is as good as no key. */
     *given = *entry->value != '\0' ? where : NULL;
     if (*given) where = NULL;
+    if (field_of(config, key) == (void *)&config->mesh.file)
+      reader->file_in_argument = entry->line == 0;
   }
   free(where);
   return status;
@@ -161,23 +213,19 @@ static sp_status assign_argument(struct reader *reader, const char *argument) {
 }
 
 static sp_status assign_defaults(sp_config *config) {
-  for (int k = 0; k < sp_key_count; k++) {
-    const sp_key *key = &sp_keys[k];
-    if (!key->name) continue;
-    char where[64];
-    snprintf(where, sizeof where, "default of %s.%s", key->section, key->name);
-    SP_TRY(sp_key_set(key, key->fallback, where, field_of(config, key)));
-  }
+  for (int k = 0; k < sp_key_count; k++)
+    if (sp_keys[k].name) SP_TRY(set_default(config, &sp_keys[k]));
   return sp_copy_text("default", &config->boundary.fallback.group);
 }
 
 /* ---- Rules that join several keys ---- */
 
-/* mesh.file as the program opens it: relative to the folder of the case file. */
+/* mesh.file as the program opens it: relative to the folder of the case file where that names it,
+ * else to the working directory. */
 static sp_status resolve_file(struct reader *reader) {
   char **file = &reader->config->mesh.file;
   const char *slash = reader->path ? strrchr(reader->path, '/') : NULL;
-  if (!slash || **file == '/') return SP_OK;
+  if (!slash || **file == '/' || reader->file_in_argument) return SP_OK;
   const size_t folder = (size_t)(slash - reader->path) + 1, name = strlen(*file) + 1;
   char *joined = NULL;
   SP_TRY(sp_allocate(folder + name, 1, "the path of the mesh", &joined));
@@ -221,12 +269,38 @@ static sp_status check_corners(const struct reader *reader) {
   return SP_OK;
 }
 
+/* What an error about an output names: where it was given, or that it is the default. */
+static sp_status fail_output(const char *where, const char *name, const char *what,
+                             const char *path) {
+  if (where) return sp_fail(SP_ERR_INPUT, "%s: %s, '%s'", where, what, path);
+  return sp_fail(SP_ERR_INPUT, "default of output.%s: %s, '%s'", name, what, path);
+}
+
+/* Outputs are renamed into place: that must hit no input, no other output, and nothing that is not
+ * a file. */
 static sp_status check_outputs(const struct reader *reader) {
-  const char *log = reader->config->output.log, *field = reader->config->output.field;
-  if (!log[0] || strcmp(log, field) != 0) return SP_OK;
-  const char *where = where_given(reader, "output", "field");
-  if (!where) where = where_given(reader, "output", "log");
-  return sp_fail(SP_ERR_INPUT, "%s: log and field are the same file, '%s'", where, log);
+  static const char *const names[] = {"log", "field"};
+  const sp_config *config = reader->config;
+  const char *outputs[] = {config->output.log, config->output.field};
+  enum { OUTPUTS = sizeof outputs / sizeof *outputs };
+  for (int o = 0; o < OUTPUTS; o++) {
+    const char *where = where_given(reader, "output", names[o]), *path = outputs[o];
+    char what[64];
+    if (!path[0]) continue;
+    if (!sp_path_is_replaceable(path))
+      return fail_output(where, names[o], "this is no regular file; give another name", path);
+    if (reader->path && sp_path_is_same(path, reader->path))
+      return fail_output(where, names[o], "this would overwrite the case file", path);
+    if (config->mesh.file && sp_path_is_same(path, config->mesh.file))
+      return fail_output(where, names[o], "this would overwrite the mesh", path);
+    for (int other = 0; other < o; other++) {
+      if (!outputs[other][0] || !sp_path_is_same(path, outputs[other])) continue;
+      snprintf(what, sizeof what, "%s and %s are the same file", names[other], names[o]);
+      return fail_output(where ? where : where_given(reader, "output", names[other]), names[o],
+                         what, path);
+    }
+  }
+  return SP_OK;
 }
 
 static sp_status check_whole(struct reader *reader) {

@@ -7,9 +7,10 @@
  * An unknown section or key, a key given twice, a value of the wrong type or out of range is an
  * error with file, line, what was expected, what was found, and the nearest known name. Overrides
  * have the form section.key=value, are applied after the file (the last one of a key wins), and
- * their errors name the argument in place of file and line. Section and key names are lower case;
+ * their errors name the argument in place of file and line. section.key= gives the key its default
+ * again, or takes the line of a boundary group or probe out. Section and key names are lower case;
  * names of boundary groups are free text, or "default". A relative mesh.file is relative to the
- * case file. */
+ * case file that names it, on the command line to the working directory. */
 #ifndef SP_IO_CONFIG_H
 #define SP_IO_CONFIG_H
 

@@ -92,7 +92,7 @@ const sp_key sp_keys[] = {
      FIELD(mesh.file),
      .optional = true,
      .fallback = "",
-     .help = "mesh of hexahedra, .msh or .geo; relative to the case file"},
+     .help = "mesh of hexahedra, .msh or .geo; relative to the case file that names it"},
     {.section = "mesh",
      .name = "shape",
      .type = SP_KEY_CHOICE,

@@ -72,13 +72,14 @@ static void check_error(const char *text, const char *const *overrides, const ch
         message);
 }
 
-/* One key in a file and as an override, with the same complaint. */
+/* One key in a file and as an override, with the same complaint; an empty override is none. */
 static void check_value(const char *section, const char *key, const char *value,
                         const char *complaint) {
   char text[256], message[1024];
   snprintf(text, sizeof text, "\n[%s]\n%s = %s\n", section, key, value);
   snprintf(message, sizeof message, "case.ini:3: %s.%s: %s", section, key, complaint);
   check_error(text, NULL, message);
+  if (*value == '\0') return;
   snprintf(text, sizeof text, "%s.%s=%s", section, key, value);
   snprintf(message, sizeof message, "argument '%s': %s", text, complaint);
   check_error(NULL, (const char *const[]){text, NULL}, message);
@@ -681,9 +682,9 @@ static void test_round_trip(void) {
     const char *const override;
     const char *file;
   } files[] = {{"sub/case.ini", "mesh.refine=1", "sub/../a.msh"},
-               {"sub/case.ini", "mesh.file=b.msh", "sub/b.msh"},
+               {"sub/case.ini", "mesh.file=b.msh", "b.msh"},
                {"sub/case.ini", "mesh.file=/b.msh", "/b.msh"},
-               {"./sub/case.ini", "mesh.file=b.msh", "./sub/b.msh"}};
+               {"./sub/case.ini", "mesh.refine=1", "./sub/../a.msh"}};
   for (size_t f = 0; f < sizeof files / sizeof files[0]; f++) {
     const sp_status status =
         sp_config_read(MPI_COMM_WORLD, files[f].path, 1, &files[f].override, &config);
@@ -693,6 +694,41 @@ static void test_round_trip(void) {
     check_round_trip(config, "sub/again.ini");
     sp_config_destroy(&config);
   }
+}
+
+/* An empty override takes back what the file or an earlier argument says. */
+static void test_unset(void) {
+  static const char text[] = "[mesh]\nfile = a.msh\n[discretization]\norder = 3\n[problem]\n"
+                             "lambda = 2\n[boundary]\nleft = neumann 1\nright = neumann 2\n"
+                             "default = robin 3\n[solver]\npreconditioner = jacobi\n[probe]\n"
+                             "a = 1 2 3\nb = 4 5 6\n";
+  static const char *const arguments[] = {
+      "mesh.file=",      "mesh.elements=2 2 2", "mesh.elements=",    "discretization.order=",
+      "problem.lambda=", "boundary.left=",      "boundary.default=", "solver.preconditioner=",
+      "probe.a=",        "probe.none=",         "boundary.none=",    "boundary.right="};
+  enum { ARGUMENTS = sizeof arguments / sizeof *arguments };
+  sp_config *config;
+  if (rank == 0) write_bytes("unset.ini", text, sizeof text - 1);
+  CHECK(sp_config_read(MPI_COMM_WORLD, "unset.ini", ARGUMENTS - 1, arguments, &config) == SP_OK,
+        "%s", sp_error_message());
+  if (!config) return;
+  CHECK(config->boundary.count == 1 && config->boundary.where, "%d groups", config->boundary.count);
+  CHECK_TEXT(config->boundary.entries[0].group, "right");
+  CHECK(config->boundary.fallback.condition == SP_DIRICHLET, "the default condition");
+  CHECK(config->probes.count == 1, "%d probes", config->probes.count);
+  CHECK_TEXT(config->probes.entries[0].name, "b");
+  sp_config_destroy(&config);
+
+  CHECK(sp_config_read(MPI_COMM_WORLD, "unset.ini", ARGUMENTS, arguments, &config) == SP_OK, "%s",
+        sp_error_message());
+  if (!config) return;
+  CHECK(!config->boundary.where && config->boundary.count == 0, "boundary is still given");
+  CHECK(!config->problem.lambda_given, "lambda is still given");
+  CHECK(config->discretization.order == 7 &&
+            config->solver.preconditioner == SP_PRECONDITIONER_NONE && !config->mesh.file,
+        "defaults");
+  CHECK(config->mesh.elements[0] == 8, "elements %d", config->mesh.elements[0]);
+  sp_config_destroy(&config);
 }
 
 static void check_unreadable(const char *path, sp_status expected, const char *message) {
@@ -861,7 +897,7 @@ static void test_random(void) {
 static void leave_folder(void) {
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank != 0) return;
-  static const char *const files[] = {"case.ini", "sub/case.ini", "sub/again.ini"};
+  static const char *const files[] = {"case.ini", "unset.ini", "sub/case.ini", "sub/again.ini"};
   for (size_t f = 0; f < sizeof files / sizeof files[0]; f++)
     CHECK(unlink(files[f]) == 0, "cannot remove %s", files[f]);
   CHECK(rmdir("sub") == 0 && chdir("/") == 0 && rmdir(folder) == 0, "cannot remove %s", folder);
@@ -884,6 +920,7 @@ int main(int argc, char **argv) {
   test_probes();
   test_round_trip();
   test_files();
+  test_unset();
   test_locale();
   test_random();
   leave_folder();
