@@ -11,64 +11,13 @@ import subprocess
 import sys
 import tempfile
 
+import driver
+from driver import Run, check, write
+
 PROGRAM, INPUTS, FIXTURES = (os.path.abspath(path) for path in sys.argv[1:4])
 MPIEXEC = sys.argv[4:]
-SECONDS = 60  # for one run; all of them take less than two on an idle machine
-
-checks = failures = 0
-
-
-def check(condition, text):
-    global checks, failures
-    checks += 1
-    if not condition:
-        failures += 1
-        print("program:", text)
-
-
-class Run:
-    """The program on some ranks in the working directory. Every rank's exit code is caught before
-    the launcher sees it, because that would end the others and report one of them."""
-
-    SCRIPT = 'program=$1; shift; "$program" "$@"; echo $? >codes/$$'
-
-    def __init__(self, ranks, arguments):
-        self.name = f"{ranks} ranks, {' '.join(arguments)}"
-        os.mkdir("codes")
-        command = MPIEXEC + [str(ranks), "sh", "-c", self.SCRIPT, "sh", PROGRAM] + arguments
-        try:
-            done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True,
-                                  text=True, timeout=SECONDS)
-            self.out, self.err = done.stdout, done.stderr
-            check(done.returncode == 0, f"{self.name}: the launcher failed: {self.err}")
-        except subprocess.TimeoutExpired:
-            self.out, self.err = "", ""
-            check(False, f"{self.name}: no end after {SECONDS} s")
-        self.codes = []
-        for name in os.listdir("codes"):
-            path = os.path.join("codes", name)
-            with open(path, encoding="ascii") as file:
-                self.codes.append(int(file.read()))
-            os.remove(path)
-        os.rmdir("codes")
-        self.lines = self.err.splitlines()
-
-    def expect(self, ranks, code):
-        check(self.codes == [code] * ranks, f"{self.name}: exit codes {self.codes}: {self.err}")
-        return self
-
-    def expect_error(self, ranks, code, *words):
-        self.expect(ranks, code)
-        check(len(self.lines) == 1 and self.lines[0].startswith("sp_solve: "),
-              f"{self.name}: not one line: {self.err!r}")
-        for word in words:
-            check(word in self.err, f"{self.name}: '{word}' is not in {self.err!r}")
-        return self
-
-
-def write(name, text):
-    with open(name, "w", encoding="utf-8") as file:
-        file.write(text)
+SECONDS = driver.SECONDS
+driver.start("program", PROGRAM, MPIEXEC)
 
 
 CASE = """[mesh]
@@ -331,8 +280,7 @@ def main():
         dry_runs()
         good_runs()
         os.chdir("/")
-    print(f"program: {checks} checks, {failures} failed")
-    return 1 if failures or not checks else 0
+    driver.finish()
 
 
-sys.exit(main())
+main()

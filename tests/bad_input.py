@@ -1,0 +1,334 @@
+#!/usr/bin/env python3
+"""Every wrong thing that a user can give ends in one line that says what and where, exit code 1 on
+all ranks, soon, and without files left behind.
+
+    bad_input.py SP_SOLVE INPUTS FIXTURES MPIEXEC...      MPIEXEC... ends with the flag for the number of ranks
+
+The wrong values of a key follow from what --defaults says that it expects, so that a new key is
+tested without a line here."""
+
+import concurrent.futures
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import driver
+from driver import Run, check, write
+
+PROGRAM, INPUTS, FIXTURES = (os.path.abspath(path) for path in sys.argv[1:4])
+driver.start("bad_input", PROGRAM, sys.argv[4:])
+SECONDS = 30  # none of these waits for anything
+
+SMALL = ["mesh.elements=3 2 2", "discretization.order=2", "problem.solution=sin(3*x)+y*z",
+         "output.log=", "output.field="]
+jobs = []
+
+
+def refuse(arguments, *words, ranks=(1, 4), prefix=""):
+    """To be run by work(): error, exit code 1, and each of `words` in the message."""
+    for count in ranks:
+        jobs.append((count, arguments, words, prefix))
+
+
+def work():
+    def one(job):
+        ranks, arguments, words, prefix = job
+        Run(ranks, arguments, prefix, SECONDS).expect_error(ranks, 1, *words)
+    with concurrent.futures.ThreadPoolExecutor(max(2, (os.cpu_count() or 2) // 4)) as pool:
+        for done in pool.map(one, jobs):
+            del done
+    jobs.clear()
+
+
+def listed_keys():
+    """(section, key, default, what it must be) of every key, those behind a # too."""
+    run = Run(1, ["--defaults"]).expect(1, 0)
+    section = expected = ""
+    keys = []
+    for line in run.out.splitlines():
+        if line.startswith("["):
+            section = line.strip("[]")
+        found = re.fullmatch(r"(?:# )?(\w+) = ?(.*)", line)
+        if found and expected:
+            keys.append((section, found.group(1), found.group(2), expected))
+            expected = ""
+        else:
+            found = re.fullmatch(r"# .* \(([^()]+(?:\([^()]*\))?)\)", line)
+            expected = found.group(1) if found else ""
+    check(len(keys) >= 20, f"--defaults lists {len(keys)} keys only")
+    return keys
+
+
+def wrong_values(expected):
+    """Values that a key of this kind must refuse; None if the kind is not known."""
+    count = 3 if expected.startswith("3 ") else 1
+    filler = " 1" * (count - 1)
+    if "integer" in expected:
+        wrong = ["x", "1.5", "1e1", "0x1", "99999999999999999999", "-99999999999999999999", "1,"]
+        limits = re.search(r"from (-?\d+) to (-?\d+)|at least (-?\d+)", expected)
+        low, high = limits.group(1) or limits.group(3), limits.group(2)
+        wrong += [str(int(low) - 1)] + ([str(int(high) + 1)] if high else [])
+    elif "number" in expected:
+        wrong = ["x", "nan", "inf", "1e999", "0x1", "1,5", "1e", "--1"]
+        for bound, side in re.findall(r"(above|below|at least|at most) (\S+)", expected):
+            excluded = bound in ("above", "below")
+            wrong.append(side if excluded else str(float(side) + (1 if bound == "at most" else -1)))
+    elif expected == "a formula":
+        return ["sin(x", "x +", "2 x", "foo(x)", "w", "x)", "1..2", "x ? 1", '"', "sin()", "é"]
+    elif expected == "a text":
+        return []  # whether a text is wrong is for its reader to say
+    elif re.fullmatch(r"[\w.-]+(, [\w.-]+)* or [\w.-]+", expected):
+        first = re.split(r", | or ", expected)[0]
+        return ["nonsense", first.upper(), first[:-1], first + "x"]
+    else:
+        return None
+    values = [value + filler for value in wrong]
+    values.append("1" + " 1" * count)  # one too many
+    if count > 1:
+        values.append("1")
+    return values
+
+
+def every_key():
+    for section, key, default, expected in listed_keys():
+        name = f"{section}.{key}"
+        values = wrong_values(expected)
+        if values is None:
+            check(False, f"{name}: no wrong values are known for '{expected}'")
+            continue
+        for index, value in enumerate(values):
+            refuse([*SMALL, f"{name}={value}"], name, *(["column"] if expected == "a formula" else []),
+                   ranks=(1, 4) if index == 0 else (1,))
+        if values:
+            file = f"{name}.ini"
+            write(file, f"# a comment\n[{section}]\n\n{key} = {values[0]}\n")
+            refuse([file], f"{file}:4: {name}", ranks=(1,))
+        if expected != "a text" and default:
+            file = f"{name}.empty.ini"
+            write(file, f"[{section}]\n{key} =\n")
+            refuse([file], f"{file}:2: {name}", "found nothing", ranks=(1,))
+            # On the command line the same takes the key back.
+            Run(1, [*SMALL, f"{name}="]).expect(1, 0)
+
+
+def case_files():
+    table = [
+        (b"[mesh\nelements = 2 2 2\n", ":1:"),
+        (b"elements = 2 2 2\n", ":1:"),
+        (b"[mesh]\nelements\n", ":2:"),
+        (b"[mesh]\n= 2\n", ":2:"),
+        (b"[mash]\n", ":1:", "[mash]", "[mesh]"),
+        (b"[mesh]\nelemnts = 2 2 2\n", ":2:", "elements"),
+        (b"[mesh]\nelements = 2 2 2\nelements = 3 3 3\n", ":3:", "line 2"),
+        (b"[mesh]\nelements = 2 2\0 2\n", ":2:"),
+        (b"\xff\xfe[\0m\0", ":1:"),
+        (b"\x7fELF\x02\x01\x01\0\0", ":1:"),
+    ]
+    for index, (text, *words) in enumerate(table):
+        name = f"case{index}.ini"
+        with open(name, "wb") as file:
+            file.write(text)
+        refuse([name], name + words[0], *words[1:], ranks=(1, 4) if index < 3 else (1,))
+    refuse(["absent.ini"], "absent.ini", "No such file")
+    refuse(["."], "Is a directory")
+    refuse([*SMALL, "[mesh].elements=2"], "argument")
+    refuse([*SMALL, "elements=2"], "argument")
+
+
+def formulas():
+    """Where a formula is not a number, the message says at which point."""
+    for name in "problem.solution", "problem.lambda", "problem.kappa":
+        refuse([*SMALL, f"{name}=1/(x-1)"], name, "at (")
+        refuse([*SMALL, f"{name}=sqrt(x-0.5)"], name, "at (", ranks=(1,))
+    given = [*SMALL, "problem.solution="]
+    refuse([*given, "problem.forcing=log(x-0.5)", "boundary.default=dirichlet 0"],
+           "problem.forcing", "at (")
+    for condition in "dirichlet 0/x", "neumann log(x)", "robin 1, 1/x", "robin 1/x, 1":
+        refuse([*given, "problem.forcing=1", "boundary.default=dirichlet 0",
+                f"boundary.xmin={condition}"], "boundary.xmin", "at (0,")
+    refuse([*SMALL, "boundary.xmin=robin x-1"], "boundary.xmin", "at (0,")
+    refuse([*SMALL, "boundary.xmin=dirichlet sin("], "boundary.xmin", "column")
+    refuse([*SMALL, "boundary.xmin=robin"], "boundary.xmin", "ALPHA")
+    refuse([*SMALL, "boundary.xmin=periodic"], "boundary.xmin", "GROUP")
+    refuse([*SMALL, "boundary.xmin=periodic ymin"], "boundary.xmin", "ymin")
+    refuse([*SMALL, "boundary.inflow=neumann 0"], "inflow",
+           "xmin, xmax, ymin, ymax, zmin, zmax")
+    refuse([*SMALL, "problem.solution="], "problem.solution", "problem.forcing")
+    # Data that double precision cannot hold.
+    refuse([*SMALL, "problem.solution=1e-200*sin(x)"], "right-hand side", "range")
+    refuse([*SMALL, "problem.solution=1e200*sin(x)"], "right-hand side", "range")
+    refuse([*SMALL, "problem.lambda=1e-30", "boundary.default=neumann"], "lambda", "too small")
+    refuse([*SMALL, "mesh.upper=1e300 1 1"], "Jacobian")
+    refuse([*SMALL, "mesh.upper=1e-200 1e-200 1e-200"], "Jacobian")
+
+
+CORNERS = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1)]
+
+
+def mesh(name, points, hexahedra, groups=(), kind=5):
+    """Format 2.2: points from 1 on, elements as lists of them."""
+    lines = ["$MeshFormat", "2.2 0 8", "$EndMeshFormat", "$Nodes", str(len(points))]
+    lines += [f"{n} {x} {y} {z}" for n, (x, y, z) in enumerate(points, 1)]
+    lines += ["$EndNodes", "$Elements", str(len(hexahedra) + len(groups))]
+    lines += [f"{e} 3 2 {group} {group} {' '.join(map(str, nodes))}"
+              for e, (group, nodes) in enumerate(groups, 1)]
+    lines += [f"{e} {kind} 2 99 1 {' '.join(map(str, nodes))}"
+              for e, nodes in enumerate(hexahedra, len(groups) + 1)]
+    write(name, "\n".join(lines + ["$EndElements", ""]))
+
+
+def row_of_cubes(count):
+    """Points and hexahedra of a row along x."""
+    points = [(x, y, z) for x in range(count + 1) for y in (0, 1) for z in (0, 1)]
+    place = {point: n for n, point in enumerate(points, 1)}
+    return points, [[place[(x + e, y, z)] for x, y, z in CORNERS] for e in range(count)]
+
+
+def meshes():
+    on = [*SMALL[1:], "problem.solution=x"]
+
+    def bad(name, *words, ranks=(1, 4)):
+        refuse([f"mesh.file={name}", *on], os.path.basename(name), *words, ranks=ranks)
+
+    for name, text in (("empty.msh", ""), ("text.msh", "hello\n"), ("cut.msh", "$MeshFo"),
+                       ("version.msh", "$MeshFormat\n9.9 0 8\n$EndMeshFormat\n"),
+                       ("nothing.msh", "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n")):
+        write(name, text)
+        bad(name)
+    bad("absent.msh", "No such file")
+    os.mkdir("folder.msh")
+    bad("folder.msh", "directory")
+    bad(os.path.join(FIXTURES, "garbage.msh"))
+    bad(os.path.join(FIXTURES, "garbage.geo"))
+    bad(os.path.join(FIXTURES, "tetrahedra.geo"), "Tetrahedron", "hexahedra")
+    bad(os.path.join(FIXTURES, "mixed.geo"), "hexahedra")
+    bad(os.path.join(FIXTURES, "surface_only.geo"), "Physical Volume")
+    bad(os.path.join(FIXTURES, "inverted.msh"), "element", "inverted")
+    write("open.geo", "Point(1) = {0, 0, 0};\nLine(1) = {1, 7};\n")
+    bad("open.geo", "gmsh")
+    with open(os.path.join(INPUTS, "cube.msh"), "rb") as file:
+        whole = file.read()
+    for share in range(1, 12):
+        name = f"cut{share}.msh"
+        with open(name, "wb") as file:
+            file.write(whole[:len(whole) * share // 12])
+        bad(name, ranks=(1, 4) if share in (3, 9) else (1,))
+
+    points, cubes = row_of_cubes(6)
+    mesh("good.msh", points, cubes)
+    Run(4, ["mesh.file=good.msh", *on]).expect(4, 0)
+    mesh("nodes.msh", points[:-1], cubes)
+    bad("nodes.msh")
+    mesh("number.msh", [(float("nan"), 0, 0), *points[1:]], cubes)
+    bad("number.msh", "element 1")
+    mesh("prism.msh", points, [nodes[:6] for nodes in cubes], kind=6)
+    bad("prism.msh", "Prism", "hexahedra")
+    mesh("serendipity.msh", [(x, y, z) for x in range(5) for y in range(2) for z in range(2)],
+         [list(range(1, 21))], kind=17)
+    bad("serendipity.msh", "20", "lattice", ranks=(1,))
+    mesh("flat.msh", points, [[cubes[0][0]] * 2 + cubes[0][2:], *cubes[1:]])
+    bad("flat.msh", "element 1")
+    mesh("inside_out.msh", points, [cubes[0][4:] + cubes[0][:4], *cubes[1:]])
+    bad("inside_out.msh", "element 1", "inverted", "(")
+    # A third element on the face between two, on one side of it and then on the other rank.
+    extra = points + [(x, y, z) for x, y, z in [(3.5, 2, 0), (3.5, 2, 1), (3.5, 3, 0), (3.5, 3, 1)]]
+    n = len(points)
+    face = [cubes[3][0], cubes[3][3], cubes[3][7], cubes[3][4]]  # x = 3
+    third = [face[0], n + 1, n + 3, face[1], face[3], n + 2, n + 4, face[2]]
+    mesh("third.msh", extra, [*cubes, third])
+    bad("third.msh", "hexahedra")
+    bad("good.msh", "use at most one rank an element", ranks=(7,))
+    refuse(["mesh.elements=3 1 1", *SMALL[1:]], "elements", "ranks", ranks=(4,))
+
+    # A crack is no error, but it is told.
+    mesh("crack.msh", points + points[12:16], cubes[:3] +
+         [[n + 1 + points[12:16].index(points[p - 1]) if points[p - 1][0] == 3 else p
+           for p in cubes[3]], *cubes[4:]], groups=[(7, [cubes[0][k] for k in (0, 3, 7, 4)])])
+    for ranks in 1, 4:
+        run = Run(ranks, ["mesh.file=crack.msh", *on]).expect(ranks, 0)
+        check("a crack?" in run.out, f"{run.name}: nothing about a crack in {run.out!r}")
+
+
+def sizes():
+    refuse([*SMALL, "mesh.elements=2000000000 2000000000 2000000000"], "degrees of freedom")
+    refuse([*SMALL, "mesh.elements=2000 2000 2000", "discretization.order=15"],
+           "degrees of freedom", "at most")
+    refuse([*SMALL, "mesh.refine=10", "discretization.order=15"], "degrees of freedom", "refinement")
+    refuse([f"mesh.file={os.path.join(INPUTS, 'cube.msh')}", *SMALL[1:], "mesh.refine=9"],
+           "degrees of freedom", "refinement")
+    # 1300^3 elements of order 1 have DOFs in range for one rank, but their corners need memory.
+    refuse([*SMALL, "mesh.elements=1200 1200 1200", "discretization.order=1"], "memory",
+           ranks=(1,), prefix="ulimit -v 20000000; ")
+
+
+def outputs():
+    write("case.ini", "[problem]\nsolution = x\n")
+    texts = [key for section, key, _, expected in listed_keys()
+             if section == "output" and expected == "a text" and key != "restart"]
+    check({"log", "field"} <= set(texts), f"outputs: {texts}")
+    for key in texts:
+        for path in "absent/run.out", "/proc/run.out", "case.ini/run.out":
+            refuse([*SMALL, f"output.{key}={path}"], path)
+        for path in ".", "/dev/null":
+            refuse([*SMALL, f"output.{key}={path}"], f"output.{key}", "no regular file")
+        refuse(["case.ini", *SMALL, f"output.{key}=./case.ini"], f"output.{key}", "case file")
+        refuse([*SMALL[1:], "problem.solution=x", "mesh.file=good.msh", f"output.{key}=./good.msh"],
+               f"output.{key}", "the mesh")
+        if key != "log":
+            refuse([*SMALL, "output.log=same.out", f"output.{key}=./same.out"], "same file")
+
+
+def full_disk():
+    """A limit on the size of files, and where name spaces may be made, a disk that is too small."""
+    big = [*SMALL, "mesh.elements=6 6 6", "discretization.order=7"]
+    for ranks in 1, 4:
+        for key, other in (("log", "field"), ("field", "log")):
+            arguments = [*big, f"output.{key}=full_{key}", f"output.{other}="]
+            # 2 KiB hold no log, 256 KiB no field of this size. The shell counts in 512 bytes. Open
+            # MPI itself needs larger files, unless it is told to use sockets.
+            run = Run(ranks, arguments, "export OMPI_MCA_btl=self,tcp; "
+                      f"ulimit -f {4 if key == 'log' else 512}; ", SECONDS)
+            run.expect_error(ranks, 1, f"cannot write {key} full_{key}", "File too large")
+            check(not os.path.exists(f"full_{key}.tmp"), f"{run.name}: a temporary file is left")
+    script = ("mkdir -p small && mount -t tmpfs -o size=64k none small && "
+              "head -c 60000 /dev/zero >small/filler && exec \"$@\"")
+    inside = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, "sh"]
+    try:
+        probe = subprocess.run([*inside, "true"], capture_output=True, check=False, timeout=SECONDS)
+        possible = probe.returncode == 0
+    except (FileNotFoundError, subprocess.TimeoutExpired):
+        possible = False
+    if not possible:
+        print("bad_input: no name spaces here, the small disk is left out")
+        return
+    for key, other in (("log", "field"), ("field", "log")):
+        done = subprocess.run([*inside, PROGRAM, *big, f"output.{key}=small/run.out",
+                               f"output.{other}="], capture_output=True, text=True, check=False,
+                              timeout=SECONDS)
+        check(done.returncode == 1 and f"cannot write {key}" in done.stderr and
+              "No space left" in done.stderr and len(done.stderr.splitlines()) == 1,
+              f"{key} on a full disk: {done.returncode}, {done.stderr!r}")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as directory:
+        os.chdir(directory)
+        every_key()
+        case_files()
+        formulas()
+        meshes()
+        sizes()
+        outputs()
+        count = len(jobs)
+        work()
+        print(f"bad_input: {count} wrong inputs")
+        left = [name for name in os.listdir() if name.endswith((".h5", ".hdf", ".tmp"))]
+        check(not left, f"left behind: {left}")
+        full_disk()
+        os.chdir("/")
+    driver.finish()
+
+
+main()

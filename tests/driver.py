@@ -1,0 +1,82 @@
+"""Running the program from a test: on some ranks, with every rank's exit code, and with checks that
+are counted. A test calls start() with its command line, then Run, and ends with finish()."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+
+SECONDS = 60  # for one run; all of them take a few seconds on an idle machine
+
+checks = failures = 0
+_name = "test"
+_program = ""
+_mpiexec = []
+_lock = threading.Lock()
+
+
+def start(name, program, mpiexec):
+    """`mpiexec` ends with the flag for the number of ranks."""
+    global _name, _program, _mpiexec
+    _name, _program, _mpiexec = name, os.path.abspath(program), mpiexec
+
+
+def check(condition, text):
+    global checks, failures
+    with _lock:
+        checks += 1
+        if not condition:
+            failures += 1
+            print(f"{_name}: {text}", flush=True)
+    return bool(condition)
+
+
+def finish():
+    print(f"{_name}: {checks} checks, {failures} failed")
+    sys.exit(1 if failures or not checks else 0)
+
+
+class Run:
+    """The program on some ranks in the working directory. Every rank's exit code is caught before
+    the launcher sees it, because that would end the others and report one of them. `prefix` is
+    shell code that runs before the program, on each rank ("ulimit -f 1; ")."""
+
+    SCRIPT = 'program=$1; codes=$2; shift 2; %s "$program" "$@"; echo $? >"$codes"/$$'
+
+    def __init__(self, ranks, arguments, prefix="", seconds=SECONDS):
+        self.name = f"{prefix}{ranks} ranks, {' '.join(arguments)}"
+        with tempfile.TemporaryDirectory() as codes:
+            command = _mpiexec + [str(ranks), "sh", "-c", self.SCRIPT % prefix, "sh", _program,
+                                  codes] + arguments
+            try:
+                done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True,
+                                      text=True, errors="replace", timeout=seconds, check=False)
+                self.out, self.err = done.stdout, done.stderr
+                check(done.returncode == 0, f"{self.name}: the launcher failed: {self.err}")
+            except subprocess.TimeoutExpired:
+                self.out, self.err = "", ""
+                check(False, f"{self.name}: no end after {seconds} s")
+            self.codes = []
+            for name in os.listdir(codes):
+                with open(os.path.join(codes, name), encoding="ascii") as file:
+                    self.codes.append(int(file.read()))
+        self.lines = self.err.splitlines()
+
+    def expect(self, ranks, code):
+        check(self.codes == [code] * ranks, f"{self.name}: exit codes {self.codes}: {self.err}")
+        return self
+
+    def expect_error(self, ranks, code, *words):
+        """One line on stderr, in which each of `words` occurs."""
+        self.expect(ranks, code)
+        check(len(self.lines) == 1 and self.lines[0].startswith("sp_solve: "),
+              f"{self.name}: not one line: {self.err!r}")
+        for word in words:
+            check(word in self.err, f"{self.name}: '{word}' is not in {self.err!r}")
+        return self
+
+
+def write(name, text):
+    with open(name, "w", encoding="utf-8") as file:
+        file.write(text)
