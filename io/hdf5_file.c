@@ -5,12 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <hdf5.h>
 
-enum { REASON_SIZE = 256 };
+/* A file that is put together in memory grows by this much at a time. */
+enum { REASON_SIZE = 256, IMAGE_INCREMENT = 1 << 16 };
 
 static bool failed;
 static char reason[REASON_SIZE];
@@ -108,4 +110,67 @@ sp_status sp_file_sync(const char *path) {
 
 sp_status sp_file_rename(const char *from, const char *to) {
   return rename(from, to) == 0 ? SP_OK : fail_errno();
+}
+
+/* `value` points to the number or the characters. */
+static void write_attribute(int64_t object, const char *name, hid_t type, const void *value) {
+  const hid_t space = H5Screate(H5S_SCALAR);
+  const hid_t id = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+  H5Awrite(id, type, value);
+  H5Aclose(id);
+  H5Sclose(space);
+}
+
+void sp_hdf5_attribute_text(int64_t object, const char *name, const char *text) {
+  const hid_t type = H5Tcopy(H5T_C_S1);
+  H5Tset_size(type, H5T_VARIABLE);
+  H5Tset_cset(type, H5T_CSET_UTF8);
+  write_attribute(object, name, type, &text);
+  H5Tclose(type);
+}
+
+void sp_hdf5_attribute_integer(int64_t object, const char *name, int64_t value) {
+  write_attribute(object, name, H5T_NATIVE_INT64, &value);
+}
+
+void sp_hdf5_attribute_real(int64_t object, const char *name, double value) {
+  write_attribute(object, name, H5T_NATIVE_DOUBLE, &value);
+}
+
+/* The bytes of the file. HDF5 gets to see memory only: it does not survive well a file that cannot
+ * be closed because the disk is full. */
+static sp_status build_image(void (*fill)(int64_t file, const void *context), const void *context,
+                             void **image, size_t *size) {
+  sp_hdf5_begin();
+  const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+  H5Pset_fapl_core(access, IMAGE_INCREMENT, false);
+  const hid_t file = H5Fcreate("in memory", H5F_ACC_TRUNC, H5P_DEFAULT, access);
+  H5Pclose(access);
+  fill(file, context);
+  H5Fflush(file, H5F_SCOPE_LOCAL);
+  sp_status status = SP_OK;
+  const ssize_t bytes = H5Fget_file_image(file, NULL, 0);
+  if (bytes >= 0) status = sp_allocate((size_t)bytes, 1, "an HDF5 file", image);
+  if (*image) H5Fget_file_image(file, *image, (size_t)bytes);
+  H5Fclose(file);
+  if (status == SP_OK) status = sp_hdf5_end();
+  *size = status == SP_OK ? (size_t)bytes : 0;
+  return status;
+}
+
+sp_status sp_hdf5_replace(const char *path, void (*fill)(int64_t file, const void *context),
+                          const void *context) {
+  void *image = NULL;
+  char *temporary = NULL;
+  size_t size;
+  sp_status status = build_image(fill, context, &image, &size);
+  if (status == SP_OK) status = sp_file_temporary_name(path, &temporary);
+  if (status == SP_OK) {
+    status = sp_file_write(temporary, image, size);
+    if (status == SP_OK) status = sp_file_rename(temporary, path);
+    if (status != SP_OK) unlink(temporary);
+  }
+  free(temporary);
+  free(image);
+  return status;
 }

@@ -31,6 +31,18 @@ void sp_hdf5_begin(void);
 bool sp_hdf5_failed(void);
 sp_status sp_hdf5_end(void);
 
+/* Attribute of one value on an object of an open file (an hid_t); for between the two above. Texts
+ * have variable length: readers get plain strings, and no limit of 64 KiB. */
+void sp_hdf5_attribute_text(int64_t object, const char *name, const char *text);
+void sp_hdf5_attribute_integer(int64_t object, const char *name, int64_t value);
+void sp_hdf5_attribute_real(int64_t object, const char *name, double value);
+
+/* Write a whole file and let it take PATH's place as above. `fill` makes the contents in an empty
+ * open file, without a pair of its own. The file is put together in memory: meant for small ones.
+ */
+sp_status sp_hdf5_replace(const char *path, void (*fill)(int64_t file, const void *context),
+                          const void *context);
+
 /* PATH.tmp, freed by the caller. */
 sp_status sp_file_temporary_name(const char *path, char **temporary);
 

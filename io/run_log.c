@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <hdf5.h>
 
@@ -16,9 +15,6 @@
  * run. */
 #define WRITE_INTERVAL 1.0
 #define WRITE_PAUSE 20.0
-
-/* The file is put together in memory, which grows by this much at a time. */
-enum { IMAGE_INCREMENT = 1 << 16 };
 
 /* A growing table in memory; rows are stored one after the other. */
 typedef struct table {
@@ -53,7 +49,7 @@ typedef struct named_table {
 } named_table;
 
 struct sp_run_log {
-  char *path, *temporary;
+  char *path;
   int ranks;
   double next_write; /* on the monotonic clock */
   table attributes, matvec, seconds_by_rank, residual;
@@ -115,31 +111,12 @@ static named_table *table_at(const table *tables, size_t n) {
   return (named_table *)(void *)tables->rows + n;
 }
 
-/* Write an attribute of one value. `value` points to the number or, for SP_LOG_TEXT, to the
- * characters. Texts have variable length: readers get plain strings, and the 64 KiB limit on
- * attributes does not touch the case. */
-static void write_attribute(hid_t object, const char *name, sp_log_kind kind, const void *value) {
-  const hid_t text = H5Tcopy(H5T_C_S1);
-  H5Tset_size(text, H5T_VARIABLE);
-  H5Tset_cset(text, H5T_CSET_UTF8);
-  const hid_t type = kind == SP_LOG_TEXT      ? text
-                     : kind == SP_LOG_INTEGER ? H5T_NATIVE_INT64
-                                              : H5T_NATIVE_DOUBLE;
-  const hid_t space = H5Screate(H5S_SCALAR);
-  const hid_t id = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-  const char *characters = value;
-  H5Awrite(id, type, kind == SP_LOG_TEXT ? (const void *)&characters : value);
-  H5Aclose(id);
-  H5Sclose(space);
-  H5Tclose(text);
-}
-
 static void write_dataset(hid_t file, const char *name, const char *units, hid_t type,
                           int dimensions, const hsize_t *shape, const void *values) {
   const hid_t space = H5Screate_simple(dimensions, shape, NULL);
   const hid_t set = H5Dcreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   if (shape[0] > 0) H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
-  write_attribute(set, "units", SP_LOG_TEXT, units);
+  sp_hdf5_attribute_text(set, "units", units);
   H5Dclose(set);
   H5Sclose(space);
 }
@@ -170,20 +147,21 @@ static void write_root_attributes(hid_t file, const table *attributes) {
     const attribute *entry = (const attribute *)(const void *)attributes->rows + a;
     switch (entry->kind) {
     case SP_LOG_INTEGER:
-      write_attribute(file, entry->name, SP_LOG_INTEGER, &entry->integer);
+      sp_hdf5_attribute_integer(file, entry->name, entry->integer);
       break;
     case SP_LOG_REAL:
-      write_attribute(file, entry->name, SP_LOG_REAL, &entry->real);
-      if (entry->unit) write_attribute(file, entry->unit_name, SP_LOG_TEXT, entry->unit);
+      sp_hdf5_attribute_real(file, entry->name, entry->real);
+      if (entry->unit) sp_hdf5_attribute_text(file, entry->unit_name, entry->unit);
       break;
     case SP_LOG_TEXT:
-      write_attribute(file, entry->name, SP_LOG_TEXT, entry->text);
+      sp_hdf5_attribute_text(file, entry->name, entry->text);
       break;
     }
   }
 }
 
-static void write_everything(hid_t file, const sp_run_log *log) {
+static void write_everything(int64_t file, const void *context) {
+  const sp_run_log *log = context;
 #define COLUMNS(columns) sizeof(columns) / sizeof *(columns), columns
   write_root_attributes(file, &log->attributes);
   write_table(file, "matvec", "1, s, GFLOP/s, GB/s, GDOF/s", COLUMNS(matvec_columns), 1,
@@ -199,38 +177,9 @@ static void write_everything(hid_t file, const sp_run_log *log) {
 #undef COLUMNS
 }
 
-/* The bytes of the file. HDF5 gets to see memory only: it does not survive well a file that cannot
- * be closed because the disk is full. */
-static sp_status build_image(const sp_run_log *log, void **image, size_t *size) {
-  *image = NULL;
-  sp_hdf5_begin();
-  const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-  H5Pset_fapl_core(access, IMAGE_INCREMENT, false);
-  const hid_t file = H5Fcreate(log->temporary, H5F_ACC_TRUNC, H5P_DEFAULT, access);
-  H5Pclose(access);
-  write_everything(file, log);
-  H5Fflush(file, H5F_SCOPE_LOCAL);
-  sp_status status = SP_OK;
-  const ssize_t bytes = H5Fget_file_image(file, NULL, 0);
-  if (bytes >= 0) status = sp_allocate((size_t)bytes, 1, "the run log", image);
-  if (*image) H5Fget_file_image(file, *image, (size_t)bytes);
-  H5Fclose(file);
-  if (status == SP_OK) status = sp_hdf5_end();
-  *size = status == SP_OK ? (size_t)bytes : 0;
-  return status;
-}
-
 sp_status sp_run_log_flush(sp_run_log *log) {
   const double start = monotonic_seconds();
-  void *image;
-  size_t size;
-  sp_status status = build_image(log, &image, &size);
-  if (status == SP_OK) {
-    status = sp_file_write(log->temporary, image, size);
-    if (status == SP_OK) status = sp_file_rename(log->temporary, log->path);
-    if (status != SP_OK) unlink(log->temporary);
-  }
-  free(image);
+  const sp_status status = sp_hdf5_replace(log->path, write_everything, log);
   const double now = monotonic_seconds();
   const double pause = WRITE_PAUSE * (now - start);
   log->next_write = now + (pause > WRITE_INTERVAL ? pause : WRITE_INTERVAL);
@@ -266,13 +215,11 @@ static void destroy(sp_run_log *log) {
   for (size_t n = 0; n < log->tables.count; n++) free_named_table(table_at(&log->tables, n));
   free(log->tables.rows);
   free(log->path);
-  free(log->temporary);
   free(log);
 }
 
 static sp_status initialise(sp_run_log *log, const char *path, int ranks) {
   SP_TRY(copy_text(path, &log->path));
-  SP_TRY(sp_file_temporary_name(path, &log->temporary));
   log->ranks = ranks;
   log->next_write = monotonic_seconds() + WRITE_INTERVAL;
   log->attributes.row_size = sizeof(attribute);

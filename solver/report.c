@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include "mesh/gmsh.h"
+#include "solver/provenance.h"
 #include "solver/version.h"
 
 struct sp_report {
@@ -41,41 +41,12 @@ static void attribute_double(sp_report *report, const char *name, double value, 
     keep_failure(report, sp_run_log_attribute_double(report->log, name, value, unit));
 }
 
-/* Names of the hosts in the order of ranks, each once. The caller frees it, on rank 0. */
-static sp_status list_hosts(MPI_Comm comm, char **hosts) {
-  char name[MPI_MAX_PROCESSOR_NAME] = "", *all = NULL;
-  int rank, size, length;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
-  MPI_Get_processor_name(name, &length);
-  const size_t bytes = (size_t)size * MPI_MAX_PROCESSOR_NAME;
-  sp_status status = sp_allocate(rank == 0 ? bytes : 1, 1, "host names", &all);
-  if (!status) status = sp_allocate(rank == 0 ? bytes : 1, 1, "host names", hosts);
-  status = sp_agree(comm, status);
-  if (!status) {
-    MPI_Gather(name, sizeof name, MPI_CHAR, all, sizeof name, MPI_CHAR, 0, comm);
-    for (int r = 0; r < size && rank == 0; r++) {
-      const char *host = &all[(size_t)r * MPI_MAX_PROCESSOR_NAME];
-      bool known = false;
-      for (int s = 0; s < r && !known; s++)
-        known = strcmp(host, &all[(size_t)s * MPI_MAX_PROCESSOR_NAME]) == 0;
-      if (known) continue;
-      if (r > 0) strcat(*hosts, ",");
-      strcat(*hosts, host);
-    }
-  }
-  free(all);
-  return status;
-}
-
 static sp_status write_provenance(sp_report *report, int size) {
-  char *hosts = NULL, *text = NULL, now[32];
-  sp_status status = list_hosts(report->comm, &hosts);
+  char *hosts = NULL, *text = NULL, now[SP_TIME_SIZE];
+  sp_status status = sp_list_hosts(report->comm, &hosts);
   if (!status) status = sp_agree(report->comm, sp_config_format(report->config, &text));
   if (!status) {
-    const time_t seconds = time(NULL);
-    struct tm utc;
-    strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&seconds, &utc));
+    sp_time_now(now);
     attribute_string(report, "program", "sp_solve");
     attribute_string(report, "version", sp_version());
     attribute_string(report, "git_revision", sp_revision());

@@ -257,7 +257,7 @@ def sizes():
            "degrees of freedom", "at most")
     refuse([*SMALL, "mesh.refine=10", "discretization.order=15"], "degrees of freedom", "refinement")
     refuse([f"mesh.file={os.path.join(INPUTS, 'cube.msh')}", *SMALL[1:], "mesh.refine=9"],
-           "degrees of freedom", "refinement")
+           "elements on one rank", "refinement")
     # 1300^3 elements of order 1 have DOFs in range for one rank, but their corners need memory.
     refuse([*SMALL, "mesh.elements=1200 1200 1200", "discretization.order=1"], "memory",
            ranks=(1,), prefix="ulimit -v 20000000; ")
