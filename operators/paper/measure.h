@@ -1,0 +1,54 @@
+/* What the rooflines need to know of a GPU beyond its kernels: its sizes and clocks, the rates of
+ * its shared memory and of its arithmetic, and time stamps on the device. In a program built
+ * without CUDA every function that can fail does so. All functions Local. */
+#ifndef SP_OPERATORS_PAPER_MEASURE_H
+#define SP_OPERATORS_PAPER_MEASURE_H
+
+#include "operators/backend.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A GPU by its data sheet, as the driver tells it. */
+typedef struct sp_gpu {
+  int multiprocessors;
+  double clock;            /* highest clock of the multiprocessors, Hz */
+  double cache_bytes;      /* L2 */
+  double memory_bandwidth; /* B/s: two transfers a clock of the memory, times the bus width; 0 where
+                            * the driver does not tell */
+  double shared_bandwidth; /* B/s, the paper's B_sh: multiprocessors x 32 lanes x 4 bytes x clock */
+} sp_gpu;
+
+/* Errors: SP_ERR_SYSTEM. */
+sp_status sp_gpu_describe(const sp_device *device, sp_gpu *out);
+
+/* Time stamps 0 .. count - 1, taken by the device when it has done the work queued before them. */
+typedef struct sp_stamps sp_stamps;
+
+sp_status sp_stamps_create(int count, sp_stamps **out);
+void sp_stamps_destroy(sp_stamps **stamps); /* NULL-safe; sets *stamps to NULL */
+
+/* Queue stamp n, to be taken anew if it was before. */
+sp_status sp_stamps_queue(sp_device *device, sp_stamps *stamps, int n);
+
+/* Seconds from stamp `from` to stamp `to`; waits for the latter. */
+sp_status sp_stamps_seconds(sp_stamps *stamps, int from, int to, double *seconds);
+
+/* Queue a pause of the device. Work that is queued during the pause then runs back to back, however
+ * long the host takes to launch it. */
+sp_status sp_gpu_pause(sp_device *device, double seconds);
+
+/* Measured B/s of reads from shared memory without bank conflicts, all multiprocessors together:
+ * the best of several runs. */
+sp_status sp_gpu_measure_shared(sp_device *device, double *bandwidth);
+
+/* Measured flop/s of independent double-precision multiply-adds (two flops each; not the tensor
+ * cores): the best of several runs. */
+sp_status sp_gpu_measure_fp64(sp_device *device, double *rate);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
