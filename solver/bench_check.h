@@ -1,0 +1,27 @@
+/* The operators on one element, written for reading: sum factorization line by line on the host,
+ * from the matrices of mesh/reference.h and the factors of mesh/geometry.h alone. What sp_bench
+ * compares every kernel's result with before it is timed. All functions Local. */
+#ifndef SP_SOLVER_BENCH_CHECK_H
+#define SP_SOLVER_BENCH_CHECK_H
+
+#include "io/config.h"
+#include "mesh/hexes.h"
+
+/* y = A x on element `element`, x and y [Np]:
+ *     mass    I^T wJ I x
+ *     bp3.5   (D^T G D + lambda wJ) x
+ *     bp3.0   I^T (D~^T G D~ + lambda wJ) I x,   I, D, D~ acting along all directions. */
+sp_status sp_bench_reference(sp_problem_kind kind, int order, double lambda, const sp_hexes *hexes,
+                             sp_lid element, const double *x, double *y);
+
+/* max |result - expected| / max |expected|; infinite if anything is not a number. */
+double sp_bench_difference(size_t count, const double *result, const double *expected);
+
+/* How large the difference may be: sixteen passes along lines of M = N + 2 terms, and 30 roundings
+ * of the factors, of one machine epsilon each. */
+double sp_bench_tolerance(int order);
+
+/* Uniform in (-1, 1), the same for the same number on every rank. */
+double sp_bench_random(sp_gid number);
+
+#endif

@@ -1,0 +1,362 @@
+/* The study of the operators (sp_bench) in its parts: boxes, the reference, samples, results and
+ * their file, the plan, and the paper's kernels, whose place is taken by functions on the host,
+ * some of them wrong. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "mesh/geometry.h"
+#include "operators/counts.h"
+#include "solver/bench_check.h"
+#include "solver/bench_paper.h"
+#include "solver/bench_plan.h"
+#include "solver/bench_production.h"
+#include "tests/check.h"
+#include "tests/deformed_box.h"
+#include "tests/reference_operator.h"
+
+enum { ORDER = 3, NP = (ORDER + 1) * (ORDER + 1) * (ORDER + 1) };
+
+/* ---- Kernels on the host, in the place of the paper's -----------------------------------------
+ */
+
+/* Kernel 1 is right, 2 is off by a little in the last element, 3 leaves a node of it out, 4 takes
+ * another factor. */
+enum { RIGHT = 1, OFF, MISSING, FACTORS, KERNELS = FACTORS };
+
+static const sp_bench_case *fake_case; /* what the kernels are launched on */
+static sp_problem_kind fake_kind;
+static const double *seen[64]; /* inputs of launches in turn */
+static int launches;
+
+static sp_status launch(int number, const sp_paper_arguments *arguments) {
+  const sp_rule *rule = sp_problem_rule(fake_kind, ORDER);
+  const size_t points = (size_t)(rule->n * rule->n * rule->n), last = (size_t)fake_case->elements;
+  const size_t stored = fake_kind == SP_MASS ? 1 : SP_FACTORS;
+  const size_t first = fake_kind == SP_MASS ? SP_G_WJ : 0;
+  double *factors = test_allocate(points * SP_FACTORS, sizeof *factors);
+  if (launches < 64) seen[launches] = arguments->q;
+  launches++;
+  for (size_t e = 0; e < last; e++) {
+    CHECK(sp_geometry_factors(fake_case->mesh->hexes, (sp_lid)e, rule, factors) == SP_OK, "%s",
+          sp_error_message());
+    const double *sent = &arguments->factors[e * stored * points];
+    CHECK(memcmp(sent, &factors[first * points], stored * points * sizeof *sent) == 0,
+          "factors of element %zu", e);
+    CHECK(sp_bench_reference(fake_kind, ORDER, arguments->lambda, fake_case->mesh->hexes, (sp_lid)e,
+                             &arguments->q[e * NP], &arguments->aq[e * NP]) == SP_OK,
+          "%s", sp_error_message());
+    if (arguments->workspace) arguments->workspace[e] = 1;
+  }
+  double *result = &arguments->aq[last * NP - 1];
+  if (number == OFF) *result += 1e-9;
+  if (number == MISSING) *result = NAN;
+  if (number == FACTORS) *result *= 2;
+  free(factors);
+  return SP_OK;
+}
+
+static sp_status launch_1(sp_device *device, const sp_paper_arguments *arguments) {
+  (void)device;
+  return launch(RIGHT, arguments);
+}
+static sp_status launch_2(sp_device *device, const sp_paper_arguments *arguments) {
+  (void)device;
+  return launch(OFF, arguments);
+}
+static sp_status launch_3(sp_device *device, const sp_paper_arguments *arguments) {
+  (void)device;
+  return launch(MISSING, arguments);
+}
+static sp_status launch_4(sp_device *device, const sp_paper_arguments *arguments) {
+  (void)device;
+  return launch(FACTORS, arguments);
+}
+
+static sp_status fake_resources(sp_paper_resources *out) {
+  *out =
+      (sp_paper_resources){.registers = 11, .shared_bytes = 22, .local_bytes = 33, .threads = 44};
+  return SP_OK;
+}
+
+static size_t fake_workspace(int order, int elements) {
+  (void)order;
+  return (size_t)elements * sizeof(double);
+}
+
+#define KERNEL(kind, n, launcher)                                                                  \
+  {                                                                                                \
+    .problem = kind, .threads = 2, .number = n, .adds = "", .workspace = fake_workspace,           \
+    .order = {                                                                                     \
+      [ORDER] = {launcher, fake_resources}                                                         \
+    }                                                                                              \
+  }
+static const sp_paper_kernel fakes[] = {KERNEL(SP_MASS, 1, launch_1), KERNEL(SP_BP35, 1, launch_1),
+                                        KERNEL(SP_BP30, 1, launch_1), KERNEL(SP_BP30, 2, launch_2),
+                                        KERNEL(SP_BP30, 3, launch_3), KERNEL(SP_BP30, 4, launch_4)};
+enum { FAKES = sizeof fakes / sizeof *fakes };
+
+const sp_paper_kernel *sp_paper_kernels(int *count) {
+  *count = FAKES;
+  return fakes;
+}
+
+sp_status sp_paper_prepare(sp_device *device, int order) {
+  (void)device, (void)order;
+  return SP_OK;
+}
+
+/* ---- Checks ------------------------------------------------------------------------------------
+ */
+
+static void check_boxes(void) {
+  static const struct {
+    sp_gid elements;
+    int box[3];
+  } cases[] = {{1, {1, 1, 1}},   {7, {1, 1, 7}},       {12, {2, 2, 3}},           {60, {3, 4, 5}},
+               {512, {8, 8, 8}}, {4096, {16, 16, 16}}, {1000000, {100, 100, 100}}};
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    int box[3];
+    sp_bench_box(cases[c].elements, box);
+    CHECK(memcmp(box, cases[c].box, sizeof box) == 0, "%lld: %d %d %d",
+          (long long)cases[c].elements, box[0], box[1], box[2]);
+  }
+}
+
+/* Against the reference of the tests, which sums over points without sum factorization. */
+static void check_reference(void) {
+  const int elements[3] = {2, 2, 2};
+  for (int order = 1; order <= 6; order++) {
+    const size_t np = (size_t)((order + 1) * (order + 1) * (order + 1));
+    deformed_box box;
+    deformed_box_create(MPI_COMM_SELF, elements, 2, order, &box);
+    double *x = test_allocate(4 * np, sizeof *x), *y = x + np, *expected = y + np;
+    for (size_t i = 0; i < np; i++) x[i] = sp_bench_random((sp_gid)i);
+    for (sp_problem_kind kind = SP_MASS; kind <= SP_BP30; kind++) {
+      reference_apply(kind, order, 1.5, box.mesh->hexes, 3, x, expected, expected + np);
+      CHECK(sp_bench_reference(kind, order, 1.5, box.mesh->hexes, 3, x, y) == SP_OK, "%s",
+            sp_error_message());
+      const double difference = sp_bench_difference(np, y, expected);
+      CHECK(difference <= sp_bench_tolerance(order), "%s at N = %d: %g > %g",
+            sp_problem_kind_name(kind), order, difference, sp_bench_tolerance(order));
+    }
+    free(x);
+    deformed_box_destroy(&box);
+  }
+}
+
+static void check_difference(void) {
+  const double expected[] = {2, -4}, off[] = {2, -3}, wrong[] = {2, NAN};
+  CHECK_CLOSE(sp_bench_difference(2, expected, expected), 0, 0);
+  CHECK_CLOSE(sp_bench_difference(2, off, expected), 0.25, 0);
+  CHECK(isinf(sp_bench_difference(2, wrong, expected)), "a result that is not a number");
+}
+
+static void check_summary(void) {
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  double odd[] = {3, 1, 2}, even[] = {4, 1, 2, 8};
+  sp_bench_row row = {.dofs = 4000, .flops = 6e12, .bytes = 8e9};
+  for (int i = 0; i < 3; i++) odd[i] /= 1 + rank; /* the slowest rank is rank 0 */
+  sp_bench_summarize(MPI_COMM_WORLD, 3, odd, &row);
+  CHECK(row.samples == 3 && row.seconds == 2 && row.seconds_min == 1 && row.seconds_max == 3,
+        "%g from %g to %g", row.seconds, row.seconds_min, row.seconds_max);
+  CHECK_CLOSE(row.tflops, 3, 1e-15);
+  CHECK_CLOSE(row.gbytes_per_second, 4, 1e-15);
+  CHECK_CLOSE(row.gdofs_per_second, 2e-6, 1e-21);
+  sp_bench_summarize(MPI_COMM_WORLD, 4, even, &row);
+  CHECK(row.seconds == 3 && row.seconds_min == 1 && row.seconds_max == 8, "%g", row.seconds);
+}
+
+/* A clock on the host that asks for changing inputs: its cache holds a fraction of a set. */
+static void open_clock(sp_bench_clock *clock, const sp_backend **backend, sp_device **device) {
+  CHECK(sp_backend_open(MPI_COMM_SELF, SP_DEVICE_HOST, backend, device) == SP_OK, "%s",
+        sp_error_message());
+  CHECK(sp_bench_clock_create(MPI_COMM_SELF, *backend, *device, 2, false, clock) == SP_OK, "%s",
+        sp_error_message());
+  CHECK(clock->warm_cache && sp_bench_input_sets(clock, 1) == 1, "the host takes one set");
+  clock->warm_cache = false;
+  clock->gpu.cache_bytes = 1000;
+}
+
+static void check_paper_kernels(void) {
+  const sp_backend *backend;
+  sp_device *device;
+  sp_bench_clock clock;
+  sp_bench_case c = {.comm = MPI_COMM_SELF};
+  open_clock(&clock, &backend, &device);
+  CHECK(sp_bench_input_sets(&clock, 1e9) == 2 && sp_bench_input_sets(&clock, 1000) == 5,
+        "sets exceed the cache by four");
+  CHECK(sp_bench_case_set(&c, 12, ORDER) == SP_OK, "%s", sp_error_message());
+  for (int k = 0; k < FAKES; k++) {
+    sp_bench_paper paper;
+    sp_bench_row row = {.order = ORDER, .elements = 12};
+    fake_case = &c;
+    fake_kind = fakes[k].problem;
+    launches = 0;
+    CHECK(sp_bench_paper_create(&clock, &c, fake_kind, &paper) == SP_OK, "%s", sp_error_message());
+    const sp_status status = sp_bench_paper_time(&paper, &fakes[k], &row);
+    if (fakes[k].number == RIGHT) {
+      CHECK(status == SP_OK, "%s", sp_error_message());
+      CHECK(paper.sets == 2 && row.sets == 2, "%d sets", paper.sets);
+      CHECK(row.registers == 11 && row.shared_bytes == 22 && row.local_bytes == 33 &&
+                row.block_threads == 44,
+            "resources");
+      CHECK(row.dofs == 12 * NP && row.seconds > 0 && row.error <= sp_bench_tolerance(ORDER),
+            "%g s, error %g", row.seconds, row.error);
+      /* The check, then calls that take the sets in turn. */
+      CHECK(launches > 4 && seen[0] == seen[1] && seen[1] != seen[2] && seen[1] == seen[3],
+            "inputs change from call to call");
+    } else {
+      CHECK(status == SP_ERR_SYSTEM && strstr(sp_error_message(), "wrong result") &&
+                strstr(sp_error_message(), "bp3.0 2D kernel"),
+            "kernel %d: %d %s", fakes[k].number, (int)status, sp_error_message());
+      CHECK(launches == 1, "a wrong kernel is not timed");
+    }
+    sp_bench_paper_destroy(&paper);
+  }
+  sp_bench_case_clear(&c);
+  sp_bench_clock_destroy(&clock);
+  backend->close(&device);
+}
+
+/* Bytes of a copy by the paper's Table 2, and the time of a copy as a roofline. */
+static void check_copy(void) {
+  const sp_backend *backend;
+  sp_device *device;
+  sp_bench_clock clock;
+  sp_bench_case c = {.comm = MPI_COMM_SELF};
+  open_clock(&clock, &backend, &device);
+  CHECK(sp_bench_case_set(&c, 12, ORDER) == SP_OK, "%s", sp_error_message());
+  const double nodes = 12 * NP, points = 12 * 125,
+               doubles[] = {[SP_MASS] = 2 * nodes + points,
+                            [SP_BP35] = 9 * nodes,
+                            [SP_BP30] = 2 * nodes + 7 * points};
+  for (sp_problem_kind kind = SP_MASS; kind <= SP_BP30; kind++) {
+    sp_bench_row row = {.order = ORDER, .elements = 12};
+    CHECK(sp_bench_copy_time(&clock, &c, kind, &row) == SP_OK, "%s", sp_error_message());
+    CHECK(row.bytes == 8 * doubles[kind], "%g bytes", row.bytes);
+    CHECK(row.calls == 10 && row.sets == 2, "%d calls, %d sets", (int)row.calls, (int)row.sets);
+    const double roofline = row.gbytes_per_second * 1e-3 * row.flops / row.bytes;
+    CHECK_CLOSE(row.tflops, roofline, 1e-14 * roofline);
+  }
+  sp_bench_case_clear(&c);
+  sp_bench_clock_destroy(&clock);
+  backend->close(&device);
+}
+
+/* All options parsed from one line of words. */
+static sp_status parse(const char *line, sp_bench_options *o) {
+  static char text[256];
+  char *argv[32] = {(char[]){"sp_bench"}};
+  int argc = 1;
+  snprintf(text, sizeof text, "%s", line);
+  char *rest = text;
+  for (char *word; (word = strtok_r(rest, " ", &rest));) argv[argc++] = word;
+  optind = 0;
+  return sp_bench_options_parse(argc, argv, o);
+}
+
+static void check_plan(void) {
+  sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, true);
+  static const struct {
+    const char *line;
+    bool gpu;
+    int steps; /* or -1: refused with these words */
+    const char *words;
+  } cases[] = {
+      /* copy; unassembled, operator and CG of two geometries */
+      {"--order 2", false, 7, ""},
+      {"--order 2:4 --elements 8,27 --geometry stored", false, 3 * 2 * 4, ""},
+      {"--problem all --measure operator,cg", false, 3 * 2 * 2, ""},
+      /* a copy and three rungs at one order */
+      {"--problem bp3.0 --kernel 2:4 --order 3", true, 4, ""},
+      {"--problem bp3.0 --kernel 2:4 --order 2:4", true, 3 + 3, ""},
+      {"--problem all --kernel all --order 3 --geometry stored", true, 3 + FAKES + 3 * 3, ""},
+      {"--problem all --kernel all --threads 2d --order 3 --measure unassembled", true,
+       3 + FAKES + 6, ""},
+      {"--problem bp3.0 --kernel 3 --order 3", false, -1, "need a GPU"},
+      {"--problem bp3.0 --kernel 5 --order 3", true, -1, "no kernel 5"},
+      {"--problem bp3.0 --kernel 1 --order 3 --threads 3d", true, -1, "no kernel 1"},
+      {"--problem bp3.0 --kernel 1 --order 4", true, -1, "nothing to measure"},
+      {"--problem mass --kernel 1 --order 3 --measure cg", true, -1, "nothing to measure"}};
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    sp_bench_options o;
+    sp_bench_plan plan;
+    CHECK(parse(cases[c].line, &o) == SP_OK, "%s: %s", cases[c].line, sp_error_message());
+    const sp_status status = sp_bench_plan_make(&o, cases[c].gpu, false, &terminal, &plan);
+    if (cases[c].steps < 0) {
+      CHECK(status == SP_ERR_INPUT && strstr(sp_error_message(), cases[c].words), "%s: %s",
+            cases[c].line, sp_error_message());
+    } else {
+      CHECK(status == SP_OK && plan.count == cases[c].steps, "%s: %d steps, %d expected",
+            cases[c].line, plan.count, cases[c].steps);
+    }
+    for (int a = 0; a < plan.count; a++)
+      for (int b = 0; b < a; b++)
+        CHECK(memcmp(&plan.steps[a].key, &plan.steps[b].key, sizeof plan.steps[a].key) != 0,
+              "%s: steps %d and %d are the same", cases[c].line, b, a);
+    sp_bench_plan_destroy(&plan);
+  }
+}
+
+static void check_file(void) {
+  char path[64];
+  int pid = (int)getpid(), count;
+  MPI_Bcast(&pid, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  snprintf(path, sizeof path, "bench_%d.h5", pid);
+  const sp_bench_provenance here = {.device = "a device", .options = "--order 3"};
+  const sp_bench_provenance elsewhere = {.device = "another", .options = "--order 3"};
+  sp_bench_row row = {.what = "copy", .problem = "mass", .order = 3, .seconds = 0.1, .error = NAN};
+  sp_bench_file *file;
+  CHECK(sp_bench_file_open(MPI_COMM_WORLD, path, &here, true, &file) == SP_OK, "%s",
+        sp_error_message());
+  for (row.elements = 1; row.elements <= 100; row.elements++)
+    CHECK(sp_bench_file_add(file, &row) == SP_OK, "%s", sp_error_message());
+  sp_fail(SP_ERR_SYSTEM, "cut short");
+  CHECK(sp_bench_file_close(&file, SP_ERR_SYSTEM) == SP_ERR_SYSTEM && !file, "the outcome stays");
+  CHECK(strcmp(sp_error_message(), "cut short") == 0, "%s", sp_error_message());
+
+  CHECK(sp_bench_file_open(MPI_COMM_WORLD, path, &elsewhere, true, &file) == SP_ERR_INPUT,
+        "a file of another device");
+  CHECK(strstr(sp_error_message(), "'a device', here it is 'another'"), "%s", sp_error_message());
+  CHECK(!file, "no file after an error");
+
+  CHECK(sp_bench_file_open(MPI_COMM_WORLD, path, &here, true, &file) == SP_OK, "%s",
+        sp_error_message());
+  const sp_bench_row *rows = sp_bench_file_rows(file, &count);
+  CHECK(count == 100, "%d rows", count);
+  for (int r = 0; r < count; r++) {
+    row.elements = r + 1;
+    CHECK(memcmp(&rows[r], &row, sizeof row) == 0, "row %d", r);
+    CHECK(sp_bench_file_find(file, &row) == &rows[r], "row %d is found", r);
+  }
+  sp_bench_row other = row;
+  other.warm_cache = 1;
+  CHECK(sp_bench_file_find(file, &other) == NULL, "a row that is not there");
+  CHECK(sp_bench_file_close(&file, SP_OK) == SP_OK, "%s", sp_error_message());
+
+  CHECK(sp_bench_file_open(MPI_COMM_WORLD, path, &elsewhere, false, &file) == SP_OK, "%s",
+        sp_error_message());
+  sp_bench_file_rows(file, &count);
+  CHECK(count == 0, "%d rows of an old file", count);
+  CHECK(sp_bench_file_close(&file, SP_OK) == SP_OK, "%s", sp_error_message());
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) CHECK(unlink(path) == 0, "the file was written");
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  check_boxes();
+  check_reference();
+  check_difference();
+  check_summary();
+  check_paper_kernels();
+  check_copy();
+  check_plan();
+  check_file();
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}

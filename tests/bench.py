@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""sp_bench as a user meets it: its file, resuming, killing, messages.
+
+    bench.py SP_BENCH MPIEXEC...     (MPIEXEC... ends with the flag for the number of ranks)
+    exit code 77 (skipped) without h5py"""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+BENCH, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2:]
+
+try:
+    import h5py
+    import numpy
+except ImportError as error:
+    print("bench: skipped,", error)
+    sys.exit(77)
+
+checks = failures = 0
+
+
+def check(condition, text):
+    global checks, failures
+    checks += 1
+    if not condition:
+        failures += 1
+        print("bench:", text)
+
+
+def run(*arguments, ranks=0):
+    launcher = [*MPIEXEC, str(ranks)] if ranks else []
+    return subprocess.run([*launcher, BENCH, *arguments], capture_output=True, text=True,
+                          timeout=250)
+
+
+def read(path):
+    with h5py.File(path) as file:
+        return file["bench"][:], dict(file.attrs), file["bench"].attrs["units"]
+
+
+def refuse(words, *arguments):
+    done = run(*arguments)
+    lines = done.stderr.splitlines()
+    check(done.returncode == 1 and len(lines) == 1 and lines[0].startswith("sp_bench: "),
+          f"{arguments}: {done.returncode} {done.stderr!r}")
+    check(words in done.stderr, f"{arguments}: no '{words}' in {done.stderr!r}")
+
+
+def check_rows(rows, ranks):
+    what = rows["what"].astype(str)
+    # A copy a problem, and for two geometries three measurements.
+    check(len(rows) == 2 * 3 * (1 + 2 * 3), f"{len(rows)} rows")
+    check(sum(what == "copy") == 6 and sum(what == "cg") == 12, what)
+    for name in "seconds", "seconds_min", "seconds_max", "gdofs_per_second":
+        check((rows[name] > 0).all(), f"{name}: {rows[name]}")
+    check((rows["seconds_min"] <= rows["seconds"]).all()
+          and (rows["seconds"] <= rows["seconds_max"]).all(), "median between min and max")
+    checked = numpy.isin(what, ("operator", "cg"))
+    check((rows["error"][checked] < 1e-13).all(), f"errors {rows['error'][checked]}")
+    rated = what != "cg"
+    check(numpy.allclose(rows["tflops"][rated] * rows["seconds"][rated] * 1e12,
+                         rows["flops"][rated], rtol=1e-14), "rates")
+    nq = rows["order"] + 1
+    collocated = (rows["problem"].astype(str) == "bp3.5") & (what == "unassembled")
+    check(numpy.array_equal(rows["flops"][collocated],
+                            (27 * (12 * nq**4 + 18 * nq**3))[collocated]), "flops of BP3.5")
+    check(set(rows["dofs"][what == "operator"]) == {4**3, 7**3}, "degrees of freedom")
+    check((rows["warm_cache"] == 1).all(), "the host does not change inputs")
+    check(sum(rows["kernel"]) == sum(rows["threads"]) == 0, f"kernels on {ranks} ranks")
+
+
+def main():
+    small = ["--problem", "all", "--elements", "27", "--device", "host", "--repeats", "3"]
+    for ranks in 0, 2:
+        path = f"{ranks}.h5"
+        done = run(*small, "--order", "1,2", "-o", path, ranks=ranks)
+        check(done.returncode == 0 and "L to L" in done.stdout and path in done.stdout,
+              f"{done.returncode} {done.stdout} {done.stderr}")
+        rows, attributes, units = read(path)
+        check(len(units.split(", ")) == len(rows.dtype.names), units)
+        check(attributes["program"] == "sp_bench" and attributes["status"] == "complete"
+              and attributes["ranks"] == max(ranks, 1) and attributes["device"]
+              and "--elements 27" in attributes["options"], attributes)
+        check_rows(rows, ranks)
+
+    # What is there stays, bit for bit; what is new is added.
+    rows, attributes, _ = read("0.h5")
+    done = run(*small, "--order", "1:3", "-o", "0.h5", "--resume", "-q")
+    check(done.returncode == 0 and not done.stdout, f"{done.returncode} {done.stdout}")
+    more, later, _ = read("0.h5")
+    check(len(more) == 63 and more[:42].tobytes() == rows.tobytes(), f"{len(more)} rows")
+    check(later["start_time"] == attributes["start_time"]
+          and len(later["options"].splitlines()) == 2, later)
+
+    # Killed while it runs, and resumed.
+    long = ["--order", "1:6", "--elements", "64", "--device", "host", "--repeats", "100", "-q",
+            "-o", "killed.h5"]
+    with subprocess.Popen([BENCH, *long]) as process:
+        deadline = time.monotonic() + 100
+        while process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+            if os.path.exists("killed.h5") and len(read("killed.h5")[0]) > 0:
+                break
+        process.send_signal(signal.SIGKILL)
+    rows, attributes, _ = read("killed.h5")
+    check(0 < len(rows) < 42 and attributes["status"] == "running", f"{len(rows)} {attributes}")
+    check(run(*long, "--resume").returncode == 0, "resumed")
+    more, attributes, _ = read("killed.h5")
+    check(len(more) == 42 and more[:len(rows)].tobytes() == rows.tobytes()
+          and attributes["status"] == "complete", f"{len(more)} rows, {attributes}")
+
+    with open("text.h5", "w", encoding="ascii") as file:
+        file.write("no HDF5\n")
+    with h5py.File("other.h5", "w") as file:
+        file.attrs["program"] = "sp_solve"
+    refuse("cannot resume text.h5", "-o", "text.h5", "--resume")
+    refuse("its program is 'sp_solve'", "-o", "other.h5", "--resume")
+    refuse("it is of 2 ranks", *small, "-o", "2.h5", "--resume")
+    refuse("cannot write absent/x.h5", *small, "-o", "absent/x.h5")
+    refuse("expected of mass", "--problem", "bp4")
+    refuse("from 1 to 15", "--order", "3,16")
+    refuse("from 1 to 15", "--order", "")
+    refuse("from 1 to 15", "--order", "5:3")
+    refuse("found '-3'", "--kernel", "-3")
+    refuse("found '0'", "--elements", "0")
+    refuse("expected of unassembled", "--measure", "speed")
+    refuse("from 1 to 1000", "--repeats", "0")
+    refuse("unknown option", "--orders", "3")
+    refuse("unexpected argument 'case.ini'", "case.ini")
+    refuse("--kernel", "--kernel", "1", "--device", "host")
+    help_text = run("--help")
+    check(help_text.returncode == 0 and "--warm-cache" in help_text.stdout, "help")
+
+
+with tempfile.TemporaryDirectory() as directory:
+    os.chdir(directory)
+    main()
+    os.chdir("/")
+print(f"bench: {checks} checks, {failures} failed")
+sys.exit(1 if failures or not checks else 0)
