@@ -112,17 +112,10 @@ static void check_instruction_sets(const sp_operator_setup *setup, const double 
                                    const expected *want) {
   sp_host_layout layout;
   CHECK(sp_host_layout_create(setup, &layout) == SP_OK, "%s", sp_error_message());
-  check_kernels(&sp_host_kernels_generic, setup, &layout, x, want);
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-      __builtin_cpu_supports("bmi2"))
-    check_kernels(&sp_host_kernels_avx2, setup, &layout, x, want);
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512cd"))
-    check_kernels(&sp_host_kernels_avx512, setup, &layout, x, want);
-#endif
+  const sp_host_kernels *usable[SP_HOST_KERNEL_SETS];
+  const int count = sp_host_usable_kernels(usable);
+  CHECK(count > 0, "no kernels for this processor");
+  for (int k = 0; k < count; k++) check_kernels(usable[k], setup, &layout, x, want);
   sp_host_layout_free(&layout);
 }
 

@@ -29,24 +29,35 @@ struct sp_local_operator {
   double sums[2];
 };
 
-static const sp_host_kernels *choose_kernels(void) {
-#if defined(__x86_64__)
-  __builtin_cpu_init();
+int sp_host_usable_kernels(const sp_host_kernels *usable[SP_HOST_KERNEL_SETS]) {
+  int count = 0;
+#ifdef SP_HOST_HAS_avx512
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512cd"))
-    return &sp_host_kernels_avx512;
+    usable[count++] = &sp_host_kernels_avx512;
+#endif
+#ifdef SP_HOST_HAS_avx2
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
       __builtin_cpu_supports("bmi2"))
-    return &sp_host_kernels_avx2;
+    usable[count++] = &sp_host_kernels_avx2;
 #endif
-  return &sp_host_kernels_generic;
+#ifdef SP_HOST_HAS_generic
+  usable[count++] = &sp_host_kernels_generic;
+#endif
+  return count;
 }
 
 static sp_status host_open(MPI_Comm comm, sp_device **out) {
+  const sp_host_kernels *usable[SP_HOST_KERNEL_SETS];
   (void)comm;
+  *out = NULL;
+  if (sp_host_usable_kernels(usable) == 0)
+    return sp_fail(SP_ERR_INPUT,
+                   "this program has no kernels for this processor: build it with the set "
+                   "'generic' in SP_HOST_KERNEL_SETS");
   SP_TRY(sp_allocate(1, sizeof **out, "device", out));
-  (*out)->kernels = choose_kernels();
+  (*out)->kernels = usable[0];
   snprintf((*out)->description, sizeof(*out)->description, "CPU, %s kernels",
            (*out)->kernels->instruction_set);
   return SP_OK;

@@ -91,4 +91,10 @@ extern const sp_host_kernels sp_host_kernels_generic;
 extern const sp_host_kernels sp_host_kernels_avx2;
 extern const sp_host_kernels sp_host_kernels_avx512;
 
+enum { SP_HOST_KERNEL_SETS = 3 };
+
+/* The tables that were built (CMake: SP_HOST_KERNEL_SETS) and that this processor can run, the
+ * widest first. Returns how many there are. Local. */
+int sp_host_usable_kernels(const sp_host_kernels *usable[SP_HOST_KERNEL_SETS]);
+
 #endif
