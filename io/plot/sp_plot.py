@@ -3,9 +3,10 @@
 
     sp_plot residual run.h5 [more.h5 ...] -o residual.png
     sp_plot study run.h5 -o study.pdf         the ending of the name decides the format
+    sp_plot paper bench.h5 -o figures/        all figures of the paper, --format pdf|svg|png
 
-One figure a command; a figure is a function of (files, arguments) in a module of its own room:
-run_figures for run.h5. Errors are one line on stderr and exit code 1."""
+A figure is a function in the module of its file: run_figures for run.h5, paper_figures for bench.h5
+of sp_bench. Errors are one line on stderr and exit code 1."""
 
 import argparse
 import sys
@@ -14,13 +15,14 @@ import sys
 def main():
     try:
         import figures
+        import paper_figures
         import run_figures
     except ImportError as error:
         sys.exit(f"sp_plot: {error}; on Debian and Ubuntu: apt-get install python3-matplotlib "
                  "python3-h5py")
     parser = argparse.ArgumentParser(prog="sp_plot", description="Figures from HDF5 files.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="FIGURE")
-    for module in (run_figures,):
+    for module in (run_figures, paper_figures):
         module.add_commands(commands)
     arguments = parser.parse_args()
     try:

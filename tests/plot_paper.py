@@ -1,0 +1,305 @@
+#!/usr/bin/env python3
+"""sp_plot paper: every figure from a file of sp_bench to which rows like a GPU's were added, what is
+plotted against the rows, and its answers to wrong input.
+
+    plot_paper.py SP_PLOT SP_BENCH [FOLDER]    exit code 77 (skipped) without matplotlib or h5py
+                                               FOLDER: keep the figures there, to look at"""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+PLOT, BENCH = (os.path.abspath(path) for path in sys.argv[1:3])
+KEEP = os.path.abspath(sys.argv[3]) if len(sys.argv) > 3 else None
+sys.path.insert(0, os.path.dirname(PLOT))
+
+try:
+    import h5py
+    import numpy
+    import paper_figures
+    from paper_data import Study
+except ImportError as error:
+    print("plot_paper: skipped,", error)
+    sys.exit(77)
+
+LADDERS = {("mass", 2): (8, 15), ("bp3.5", 2): (10, 15), ("bp3.5", 3): (6, 9),
+           ("bp3.0", 2): (9, 15), ("bp3.0", 3): (9, 8)}  # kernels, highest order
+NAMES = {("mass", 2): "bp10_2d", ("bp3.5", 2): "bp35_2d", ("bp3.5", 3): "bp35_3d",
+         ("bp3.0", 2): "bp30_2d", ("bp3.0", 3): "bp30_3d"}
+OTHERS = ["rooflines", "bp10_shared", "bp35_unrolling", "bp30_shared"]
+RATES = {"memory_bandwidth_theoretical": 4.9e12, "shared_bandwidth_formula": 33e12,
+         "shared_bandwidth_measured": 31e12, "fp64_measured": 33.5e12}
+MESHES = 512, 4096
+checks = failures = 0
+
+
+def check(condition, text):
+    global checks, failures
+    checks += 1
+    if not condition:
+        failures += 1
+        print("plot_paper:", text)
+
+
+# ---- Rows as of a GPU ---------------------------------------------------------------------------
+
+
+def flops(problem, order):
+    """Of an element (operators/counts.h)."""
+    n, m = order + 1, order + 2
+    if problem == "bp3.5":
+        return 12 * n**4 + 18 * n**3
+    interpolation = 4 * (n**3 * m + n**2 * m**2 + n * m**3)
+    return interpolation + (m**3 if problem == "mass" else 12 * m**4 + 18 * m**3)
+
+
+def size(problem, order):
+    """Bytes of an element, the paper's Table 2."""
+    n, m = (order + 1)**3, (order + 2)**3
+    return 8 * {"mass": 2 * n + m, "bp3.5": 9 * n, "bp3.0": 2 * n + 7 * m}[problem]
+
+
+def new_row(dtype, problem, order, elements, warm, share, **others):
+    """A row whose rate is a share of what a copy at 4 TB/s, or 8 from cache, would allow."""
+    row = numpy.zeros(1, dtype)
+    values = {"what": "unassembled", "problem": problem, "geometry": "stored", "order": order,
+              "elements": elements, "warm_cache": warm, "flops": elements * flops(problem, order),
+              "bytes": elements * size(problem, order), **others}
+    for name, value in values.items():
+        row[name] = value
+    bandwidth = (8e12 if warm else 4e12) / (1 + 4e6 / (elements * size(problem, order)))
+    row["tflops"] = share * bandwidth * flops(problem, order) / size(problem, order) * 1e-12
+    return row
+
+
+def gpu_rows(dtype, warm):
+    """Of a whole study. Not a GPU's numbers; of their order, and no two alike."""
+    rows = []
+    for elements in MESHES:
+        for problem in "mass", "bp3.5", "bp3.0":
+            for order in range(1, 16):
+                key = dtype, problem, order, elements, warm
+                rows.append(new_row(*key, 1, what="copy"))
+                rows.append(new_row(*key, 0.9 + 0.005 * order))
+                rows.append(new_row(*key, 1.7, geometry="trilinear"))
+                rows.append(new_row(*key, 0.7, what="operator"))
+        for (problem, threads), (kernels, highest) in LADDERS.items():
+            for number in range(1, kernels + 1):
+                for order in range(1, highest + 1):
+                    share = 0.05 + 0.8 * (number / kernels)**2 * (1 - 0.02 * order) + 1e-3 * threads
+                    rows.append(new_row(
+                        dtype, problem, order, elements, warm, share, threads=threads,
+                        kernel=number, registers=24 + 8 * order // (1 + (number == 2)),
+                        shared_traffic=6 * number * (order + 2)**4
+                        if threads == 2 and problem != "bp3.5" else 0))
+    return numpy.concatenate(rows)
+
+
+def write(path, rows, attributes, rates):
+    with h5py.File(path, "w") as file:
+        file.create_dataset("bench", data=rows)
+        file.attrs.update({**attributes, **rates, "device": "NVIDIA Synthetic, GPU 0 (sm_90)"})
+
+
+# ---- What is drawn ------------------------------------------------------------------------------
+
+
+def table_of(rows):
+    """{(what, problem, geometry, threads, kernel, elements, warm): {order: row}}"""
+    result = {}
+    for row in rows:
+        key = (*(row[name].decode() for name in ("what", "problem", "geometry")),
+               *(int(row[name]) for name in ("threads", "kernel", "elements", "warm_cache")))
+        result.setdefault(key, {})[int(row["order"])] = row
+    return result
+
+
+def drawn_lines(axes):
+    """{label: {order: y}}, without gaps."""
+    return {line.get_label(): {int(x): y for x, y in zip(*line.get_data()) if numpy.isfinite(y)}
+            for line in axes.get_lines()}
+
+
+def expected(rows, *key, highest=15):
+    return {order: row["tflops"] for order, row in rows[key].items() if order <= highest}
+
+
+def same(text, drawn, wanted):
+    """The same lines, to a few roundings."""
+    check(set(drawn) == set(wanted), f"{text}: lines {sorted(drawn)}, expected {sorted(wanted)}")
+    for name in set(drawn) & set(wanted):
+        a, b = drawn[name], wanted[name]
+        check(set(a) == set(b) and all(abs(a[order] / b[order] - 1) < 1e-14 for order in a),
+              f"{text}, {name}: {a}, expected {b}")
+
+
+def check_ladders(study, rows, draw):
+    for (problem, threads), (kernels, highest) in LADDERS.items():
+        for warm in 0, 1:
+            name = NAMES[problem, threads] + ("_warm" if warm else "")
+            figure = draw[name](study, [])
+            check("NVIDIA Synthetic:" not in figure._suptitle.get_text()
+                  and "NVIDIA Synthetic" in figure._suptitle.get_text()
+                  and f"{threads}D" in figure._suptitle.get_text(), figure._suptitle.get_text())
+            check(len(figure.axes) == 2, f"{name}: a panel a mesh")
+            for axes, elements in zip(figure.axes, MESHES):
+                wanted = {f"kernel {k}": expected(rows, "unassembled", problem, "stored", threads,
+                                                  k, elements, warm)
+                          for k in range(1, kernels + 1)}
+                wanted["roofline by copies"] = expected(rows, "copy", problem, "stored", 0, 0,
+                                                        elements, warm, highest=highest)
+                wanted["production, stored factors"] = expected(
+                    rows, "unassembled", problem, "stored", 0, 0, elements, warm, highest=highest)
+                same(f"{name}, {elements}", drawn_lines(axes), wanted)
+                check(axes.get_title() == f"{elements} elements", axes.get_title())
+                # Without colours too, no two lines look alike.
+                markers = {line.get_marker() for line in axes.get_lines()}
+                check(len(markers) == len(wanted), f"{name}: {len(markers)} markers")
+
+
+def check_rooflines(study, rows, draw):
+    figure = draw["rooflines"](study, [])
+    check(len(figure.axes) == 3, "a panel a problem")
+    for axes, problem in zip(figure.axes, ("mass", "bp3.5", "bp3.0")):
+        wanted = {f"copies, {e} elements": expected(rows, "copy", problem, "stored", 0, 0, e, 0)
+                  for e in MESHES}
+        wanted["theoretical bandwidth, 4900 GB/s"] = {
+            order: 4.9e12 * flops(problem, order) / size(problem, order) * 1e-12
+            for order in range(1, 16)}
+        wanted["FP64 measured, 33.5 TFLOP/s"] = {0: 33.5, 1: 33.5}  # across the panel
+        same(f"rooflines, {problem}", drawn_lines(axes), wanted)
+
+
+def check_shared(study, rows, draw, name, problem, kernels):
+    figure = draw[name](study, [])
+    check(len(figure.axes) == len(kernels), f"{name}: {len(figure.axes)} panels")
+    for axes, kernel in zip(figure.axes, kernels):
+        own = rows["unassembled", problem, "stored", 2, kernel, 4096, 0]
+        copies = expected(rows, "copy", problem, "stored", 0, 0, 4096, 0)
+        bounds = {rate: {order: min(copies[order], rate * flops(problem, order)
+                                    / row["shared_traffic"] * 1e-12)
+                         for order, row in own.items()} for rate in (33e12, 31e12)}
+        check(any(bounds[31e12][order] < copies[order] for order in copies)
+              and any(bounds[31e12][order] == copies[order] for order in copies),
+              f"{name}, kernel {kernel}: both rooflines should bound in this test")
+        same(f"{name}, kernel {kernel}", drawn_lines(axes), {
+            "roofline by copies": copies, "kernel": {o: row["tflops"] for o, row in own.items()},
+            "with shared memory, 33.0 TB/s by the paper's formula": bounds[33e12],
+            "with shared memory, 31.0 TB/s measured": bounds[31e12]})
+
+
+def check_unrolling(study, rows, draw):
+    figure = draw["bp35_unrolling"](study, [])
+    check(len(figure.axes) == 4, "two panels, and registers behind them")
+    for n, elements in enumerate(MESHES):
+        own = {k: rows["unassembled", "bp3.5", "stored", 2, k, elements, 0] for k in (2, 3)}
+        same(f"unrolling, {elements}", drawn_lines(figure.axes[n]), {
+            name: {order: row["tflops"] for order, row in own[k].items()}
+            for k, name in ((2, "kernel 2, loops not unrolled"), (3, "kernel 3, unrolled"))})
+        bars = {tuple(bar.get_height() for bar in bars) for bars in figure.axes[2 + n].containers}
+        check(bars == {tuple(own[k][order]["registers"] for order in range(1, 16))
+                       for k in (2, 3)}, f"registers {bars}")
+
+
+# ---- The program --------------------------------------------------------------------------------
+
+
+def plot(*arguments):
+    return subprocess.run([sys.executable, PLOT, "paper", *arguments], capture_output=True,
+                          text=True, timeout=200)
+
+
+def draw_all(path, folder, names, left_out=(), form="png", extra=()):
+    done = plot(path, "-o", folder, "--format", form, *extra)
+    files = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    check(done.returncode == 0 and not done.stdout, f"{path}: {done.returncode} {done.stderr}")
+    check(files == sorted(f"{name}.{form}" for name in names), f"{path}: {files}")
+    check(all(os.path.getsize(os.path.join(folder, name)) > 5000 for name in files), "empty files")
+    lines = done.stderr.splitlines()
+    check([line.split()[:4] for line in lines] == [["sp_plot:", name, "left", "out:"]
+                                                   for name in left_out], f"{path}: {lines}")
+
+
+def refuse(words, *arguments):
+    done = plot(*arguments)
+    lines = done.stderr.splitlines()
+    check(done.returncode == 1 and len(lines) == 1 and lines[0].startswith("sp_plot: "),
+          f"{arguments}: {done.returncode} {done.stderr!r}")
+    for word in words:
+        check(word in done.stderr, f"{arguments}: no '{word}' in {done.stderr!r}")
+
+
+def main():
+    done = subprocess.run([BENCH, "-q", "--device", "host", "--problem", "all", "--order", "1,2",
+                           "--elements", "27", "--repeats", "3", "-o", "host.h5"],
+                          capture_output=True, text=True, timeout=100)
+    check(done.returncode == 0, f"sp_bench: {done.returncode} {done.stderr}")
+    with h5py.File("host.h5") as file:
+        host, attributes = file["bench"][:], dict(file.attrs)
+    cold, warm = gpu_rows(host.dtype, 0), gpu_rows(host.dtype, 1)
+    everything = numpy.concatenate([host, cold, warm])
+    numpy.random.default_rng(1).shuffle(everything)  # their order means nothing
+    write("bench.h5", everything, attributes, RATES)
+
+    study, rows = Study("bench.h5"), table_of(everything)
+    draw = dict(sum(paper_figures.table(), []))
+    check_ladders(study, rows, draw)
+    check_rooflines(study, rows, draw)
+    check_shared(study, rows, draw, "bp10_shared", "mass", (6, 7, 8))
+    check_shared(study, rows, draw, "bp30_shared", "bp3.0", (8, 9))
+    check_unrolling(study, rows, draw)
+
+    ladders = list(NAMES.values())
+    draw_all("bench.h5", KEEP or "all/figures", ladders + OTHERS + [f"{n}_warm" for n in ladders])
+    write("cold.h5", cold, attributes, RATES)
+    draw_all("cold.h5", "cold", ladders + OTHERS, form="pdf")
+    only = cold[(cold["elements"] == 512) & (cold["problem"] == b"mass")
+                & numpy.isin(cold["order"], (1, 3))]
+    write("mass.h5", only, attributes, {})
+    draw_all("mass.h5", "mass", ["rooflines", "bp10_2d"],
+             ["bp10_shared", "bp35_unrolling", "bp30_shared", "bp35_2d", "bp35_3d", "bp30_2d",
+              "bp30_3d"], "svg")
+    figure = draw["rooflines"](Study("mass.h5"), [])
+    check(len(figure.axes) == 1 and figure.axes[0].get_xlim()[1] == 3.5, "one problem, one panel")
+    lines = drawn_lines(draw["bp10_2d"](Study("mass.h5"), []).axes[0])
+    check(len(lines) == 10 and all(set(line) == {1, 3} for line in lines.values()),
+          f"what is missing is not drawn: {lines}")
+    figure = draw["bp10_2d"](study, [512])
+    check([axes.get_title() for axes in figure.axes] == ["512 elements"], "--elements")
+    many = numpy.concatenate([cold] * 3)
+    many["elements"] += numpy.repeat([0, 1, 2], len(cold))
+    write("many.h5", many, attributes, RATES)
+    draw_all("many.h5", "many", ladders + OTHERS, extra=["--elements", "512,4098"])
+
+    with open("text.h5", "w", encoding="ascii") as file:
+        file.write("no HDF5\n")
+    with h5py.File("other.h5", "w") as file:
+        file.attrs["program"] = "sp_solve"
+    with h5py.File("group.h5", "w") as file:
+        file.attrs["program"] = "sp_bench"
+        file.create_group("bench")
+    write("old.h5", cold[["what", "problem", "tflops"]], attributes, RATES)
+    write("empty.h5", cold[:0], attributes, RATES)
+    to = ["-o", "refused"]
+    refuse(["absent.h5", "no such file"], "absent.h5", *to)
+    refuse(["text.h5", "not an HDF5 file"], "text.h5", *to)
+    refuse(["other.h5", "not a file of sp_bench"], "other.h5", *to)
+    refuse(["group.h5", "no column 'what'"], "group.h5", *to)
+    refuse(["old.h5", "no column 'geometry'"], "old.h5", *to)
+    refuse(["empty.h5", "nothing to draw", "--kernel all"], "empty.h5", *to)
+    refuse(["host.h5", "nothing to draw"], "host.h5", *to)
+    refuse(["nothing to draw"], "bench.h5", *to, "--elements", "9")
+    refuse(["6 meshes", "--elements 4097,4098"], "many.h5", *to)
+    refuse(["--format", "found 'bmp'"], "bench.h5", *to, "--format", "bmp")
+    refuse(["--elements", "found '512,x'"], "bench.h5", *to, "--elements", "512,x")
+    refuse(["text.h5", "cannot make"], "bench.h5", "-o", "text.h5")
+    check(not os.path.exists("refused"), "a folder in spite of errors")
+
+
+with tempfile.TemporaryDirectory() as directory:
+    os.chdir(directory)
+    main()
+    os.chdir("/")
+print(f"plot_paper: {checks} checks, {failures} failed")
+sys.exit(1 if failures or not checks else 0)
