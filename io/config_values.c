@@ -184,6 +184,12 @@ static sp_status set_condition(sp_condition condition, const char *text, const c
                      "%s: expected robin ALPHA or robin ALPHA, G, for kappa du/dn + ALPHA u = G; "
                      "found no ALPHA",
                      where);
+    /* Right after the comma it is no comment, but would be one in the case as the log keeps it. */
+    if (!sp_ini_holds(rest)) {
+      char shown[SP_SHOWN_SIZE];
+      return sp_fail(SP_ERR_INPUT, "%s: expected robin ALPHA, G with a formula G, found '%s'",
+                     where, sp_ini_show(rest, shown));
+    }
     status = set_part(text, length, where, "alpha", &alpha);
     if (status == SP_OK) status = set_part(rest, strlen(rest), where, "g", &formula);
   } else if (condition == SP_PERIODIC) {

@@ -417,6 +417,8 @@ static void test_syntax(void) {
       {"boundary.a=robin , 1",
        "argument 'boundary.a=robin , 1': expected robin ALPHA or robin ALPHA, G, for kappa du/dn + "
        "ALPHA u = G; found no ALPHA"},
+      {"boundary.a=robin 1,; 2",
+       "argument 'boundary.a=robin 1,; 2': expected robin ALPHA, G with a formula G, found '; 2'"},
       {"order", "argument 'order': expected section.key=value"},
       {"order=5.0", "argument 'order=5.0': expected section.key=value"},
       {".order=5", "argument '.order=5': expected section.key=value"},
