@@ -334,39 +334,31 @@ static sp_status drop_repeated(cells *all) {
   return status;
 }
 
-/* Coordinates of all nodes by tag, [3 * (largest tag + 1)]. */
-static sp_status read_points(const char *path, const cells *all, double **points) {
-  size_t *tags = NULL, tag_count = 0, coordinate_count = 0, parameter_count = 0, largest = 0;
-  double *coordinates = NULL, *parameters = NULL;
-  int error;
-  gmshModelMeshGetNodes(&tags, &tag_count, &coordinates, &coordinate_count, &parameters,
-                        &parameter_count, -1, -1, 0, 0, &error);
-  if (error) return sp_gmsh_failed(path, "list the nodes");
-  for (size_t i = 0; i < tag_count; i++) largest = tags[i] > largest ? tags[i] : largest;
-  sp_status status = sp_allocate(largest + 1, 3 * sizeof(double), "nodes", points);
-  for (size_t i = 0; i <= largest && !status; i++) (*points)[3 * i] = NAN;
-  for (size_t i = 0; i < tag_count && !status; i++)
-    memcpy(&(*points)[3 * tags[i]], &coordinates[3 * i], 3 * sizeof(double));
-  gmshFree(tags);
-  gmshFree(coordinates);
-  gmshFree(parameters);
+/* Tags without a point are damage that the SDK lets pass. */
+static sp_status check_nodes(const char *path, const cells *all, const sp_gmsh_points *points) {
   const size_t n = (size_t)((all->order + 1) * (all->order + 1) * (all->order + 1));
-  for (size_t i = 0; i < all->count * n && !status; i++)
-    if (all->nodes[i] > largest || isnan((*points)[3 * all->nodes[i]]))
-      status = sp_fail(SP_ERR_INPUT, "%s: element %lld refers to node %zu, which does not exist",
-                       path, (long long)all->tags[i / n], all->nodes[i]);
-  return status;
+  for (size_t i = 0; i < all->count * n; i++)
+    if (sp_gmsh_points_find(points, all->nodes[i]) == points->count)
+      return sp_fail(SP_ERR_INPUT, "%s: element %lld refers to node %zu, which does not exist",
+                     path, (long long)all->tags[i / n], all->nodes[i]);
+  return SP_OK;
 }
 
-static void fill_hexes(const cells *all, const double *points, const sp_gmsh_boundary *b,
+/* `named` [points]: on a named face, which most faces of a mesh are not and then need no search. */
+static void fill_hexes(const cells *all, const sp_gmsh_points *points, const sp_gmsh_boundary *b,
                        const bool *named, sp_hexes *hexes) {
   const size_t n = (size_t)sp_hexes_lattice_size(hexes);
   for (size_t e = 0; e < all->count; e++) {
     const size_t *nodes = &all->nodes[e * n];
+    bool corner_named[SP_CORNERS];
     for (size_t p = 0; p < n; p++)
-      memcpy(&hexes->lattice[3 * (e * n + p)], &points[3 * nodes[p]], 3 * sizeof(double));
-    for (int c = 0; c < SP_CORNERS; c++)
-      hexes->vertices[e][c] = (sp_gid)nodes[corner_place(c, all->order)] - 1;
+      memcpy(&hexes->lattice[3 * (e * n + p)],
+             points->list[sp_gmsh_points_find(points, nodes[p])].xyz, 3 * sizeof(double));
+    for (int c = 0; c < SP_CORNERS; c++) {
+      const size_t tag = nodes[corner_place(c, all->order)];
+      hexes->vertices[e][c] = (sp_gid)tag - 1;
+      corner_named[c] = named[sp_gmsh_points_find(points, tag)];
+    }
     hexes->tags[e] = all->tags[e];
     for (int f = 0; f < SP_FACES; f++) {
       int corners[4];
@@ -375,7 +367,7 @@ static void fill_hexes(const cells *all, const double *points, const sp_gmsh_bou
       sp_slot_corners(SP_FACE_SLOT + f, corners);
       for (int c = 0; c < 4; c++) {
         face[c] = nodes[corner_place(corners[c], all->order)];
-        candidate = candidate && named[face[c]];
+        candidate = candidate && corner_named[corners[c]];
       }
       hexes->surfaces[e][f] = candidate ? sp_gmsh_boundary_find(b, face) : SP_SURFACE_INTERIOR;
     }
@@ -384,27 +376,24 @@ static void fill_hexes(const cells *all, const double *points, const sp_gmsh_bou
 
 static sp_status make_hexes(const char *path, const cells *all, const sp_gmsh_boundary *b,
                             sp_hexes **out) {
-  double *points = NULL;
-  bool *named = NULL; /* nodes on named faces: most faces of a mesh have none and need no search */
-  size_t largest = 0;
-  sp_status status = read_points(path, all, &points);
+  sp_gmsh_points points;
+  bool *named = NULL;
+  SP_TRY(sp_gmsh_points_read(path, &points));
+  sp_status status = check_nodes(path, all, &points);
   if (!status)
     status = sp_hexes_create((sp_gid)all->count, all->order, b->surface_count,
                              (int)(b->group_count / 2), out);
   if (!status) status = sp_gmsh_boundary_set_groups(path, b, *out);
-  if (!status) {
-    const size_t n = (size_t)sp_hexes_lattice_size(*out);
-    for (size_t i = 0; i < all->count * n; i++)
-      largest = all->nodes[i] > largest ? all->nodes[i] : largest;
-    status = sp_allocate(largest + 1, sizeof *named, "boundary nodes", &named);
-  }
+  if (!status) status = sp_allocate(points.count, sizeof *named, "boundary nodes", &named);
   if (!status) {
     for (size_t f = 0; f < b->face_count; f++)
-      for (int c = 0; c < 4; c++)
-        if (b->faces[f].nodes[c] <= largest) named[b->faces[f].nodes[c]] = true;
-    fill_hexes(all, points, b, named, *out);
+      for (int c = 0; c < 4; c++) {
+        const size_t place = sp_gmsh_points_find(&points, b->faces[f].nodes[c]);
+        if (place < points.count) named[place] = true;
+      }
+    fill_hexes(all, &points, b, named, *out);
   }
-  free(points);
+  sp_gmsh_points_free(&points);
   free(named);
   return status;
 }

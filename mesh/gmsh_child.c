@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -88,12 +89,33 @@ static void fall_silent(void) {
   setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
 }
 
+/* A damaged file may name any number of anything, which the SDK then allocates. What a sound file
+ * needs follows from its size, many times over; a .geo may make much of little. */
+static void limit_memory(const char *path) {
+  enum { LEAST = 1 << 30, TIMES_FILE = 300 };
+  struct stat file;
+  unsigned long pages = 0;
+  const size_t length = strlen(path);
+  if (length < 4 || strcmp(path + length - 4, ".msh") != 0 || stat(path, &file)) return;
+  FILE *taken = fopen("/proc/self/statm", "r"); /* what the parent has is in the child, too */
+  if (!taken) return;
+  const bool known = fscanf(taken, "%lu", &pages) == 1;
+  fclose(taken);
+  const rlim_t bytes =
+      (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + LEAST + TIMES_FILE * (rlim_t)file.st_size;
+  struct rlimit limit;
+  if (!known || getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur <= bytes) return;
+  limit.rlim_cur = bytes;
+  setrlimit(RLIMIT_AS, &limit);
+}
+
 static void be_child(sp_gmsh_reader reader, const char *path, int size, int file, bool with_parts) {
   channel c = {.file = file, .writes = true};
   sp_hexes *hexes = NULL;
   int *parts = NULL;
   header head = {0};
   fall_silent();
+  limit_memory(path);
   head.status = (int)reader(path, size, &hexes, with_parts ? &parts : NULL);
   if (head.status) {
     snprintf(head.message, sizeof head.message, "%s", sp_error_message());

@@ -19,6 +19,24 @@ void sp_gmsh_block_free(sp_gmsh_block *b);
 /* SP_ERR_INPUT: "PATH: gmsh could not WHAT", with the SDK's reason if it gives one. */
 sp_status sp_gmsh_failed(const char *path, const char *what);
 
+/* The nodes of the model in ascending order of their tags, which may have any gaps. */
+typedef struct sp_gmsh_point {
+  size_t tag;
+  double xyz[3];
+} sp_gmsh_point;
+
+typedef struct sp_gmsh_points {
+  size_t count;
+  sp_gmsh_point *list; /* [count] */
+} sp_gmsh_points;
+
+/* Fill *points; sp_gmsh_points_free frees what it holds. Errors: SP_ERR_INPUT with `path`. */
+sp_status sp_gmsh_points_read(const char *path, sp_gmsh_points *points);
+void sp_gmsh_points_free(sp_gmsh_points *points);
+
+/* The place of a node in the list, `count` if there is none with this tag. */
+size_t sp_gmsh_points_find(const sp_gmsh_points *points, size_t tag);
+
 /* A face that a physical group names: corner nodes in ascending order, and the surface. */
 typedef struct sp_gmsh_face {
   size_t nodes[4];

@@ -1,0 +1,52 @@
+/* The nodes of the model. */
+#include <gmshc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mesh/gmsh_model.h"
+
+static int compare_points(const void *left, const void *right) {
+  const size_t a = ((const sp_gmsh_point *)left)->tag, b = ((const sp_gmsh_point *)right)->tag;
+  return (a > b) - (a < b);
+}
+
+sp_status sp_gmsh_points_read(const char *path, sp_gmsh_points *points) {
+  size_t *tags = NULL, tag_count = 0, coordinate_count = 0, parameter_count = 0;
+  double *coordinates = NULL, *parameters = NULL;
+  int error;
+  *points = (sp_gmsh_points){0};
+  gmshModelMeshGetNodes(&tags, &tag_count, &coordinates, &coordinate_count, &parameters,
+                        &parameter_count, -1, -1, 0, 0, &error);
+  if (error) return sp_gmsh_failed(path, "list the nodes");
+  const sp_status status = sp_allocate(tag_count, sizeof *points->list, "nodes", &points->list);
+  if (!status) {
+    bool ascending = true;
+    points->count = tag_count;
+    for (size_t i = 0; i < tag_count; i++) {
+      points->list[i].tag = tags[i];
+      memcpy(points->list[i].xyz, &coordinates[3 * i], sizeof points->list[i].xyz);
+      ascending = ascending && (i == 0 || tags[i - 1] < tags[i]);
+    }
+    if (!ascending) qsort(points->list, tag_count, sizeof *points->list, compare_points);
+  }
+  gmshFree(tags);
+  gmshFree(coordinates);
+  gmshFree(parameters);
+  return status;
+}
+
+/* Whole files number their nodes without gaps; the parts of a split one do not. */
+size_t sp_gmsh_points_find(const sp_gmsh_points *points, size_t tag) {
+  const size_t n = points->count;
+  if (n == 0 || tag < points->list[0].tag || tag > points->list[n - 1].tag) return n;
+  if (points->list[n - 1].tag - points->list[0].tag == n - 1) return tag - points->list[0].tag;
+  const sp_gmsh_point wanted = {.tag = tag};
+  const sp_gmsh_point *found =
+      bsearch(&wanted, points->list, n, sizeof *points->list, compare_points);
+  return found ? (size_t)(found - points->list) : n;
+}
+
+void sp_gmsh_points_free(sp_gmsh_points *points) {
+  free(points->list);
+  *points = (sp_gmsh_points){0};
+}
