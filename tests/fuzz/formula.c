@@ -1,0 +1,61 @@
+/* Formulas: an input is the text of one.
+ *
+ * It is a formula or a message with a column. Values at several points at once are those at each
+ * point alone, values are the same with derivatives as without, and a formula without x, y and z
+ * has one value and derivatives that are zero or do not exist. */
+#include <math.h>
+#include <string.h>
+
+#include "io/expression.h"
+#include "tests/fuzz/fuzz.h"
+
+enum { POINTS = 5 };
+
+static const double X[POINTS] = {0, 0.5, -1, 3, 1e200}, Y[POINTS] = {0, 0.25, 2, -7.5, -1e-200},
+                    Z[POINTS] = {0, 1, -0.0, 1e6, 1};
+
+int LLVMFuzzerInitialize(int *argc, char ***argv) {
+  (void)argc, (void)argv;
+  return 0;
+}
+
+static bool same(double a, double b) {
+  return a == b || (isnan(a) && isnan(b));
+}
+
+static void check_values(const sp_expression *expression) {
+  double alone[POINTS], together[POINTS], value[POINTS], slope[3][POINTS], laplacian[POINTS];
+  double *const gradient[3] = {slope[0], slope[1], slope[2]};
+  for (int p = 0; p < POINTS; p++)
+    sp_expression_evaluate(expression, 1, &X[p], &Y[p], &Z[p], &alone[p]);
+  sp_expression_evaluate(expression, POINTS, X, Y, Z, together);
+  sp_expression_evaluate_jet(expression, POINTS, X, Y, Z, value, gradient, laplacian);
+  for (int p = 0; p < POINTS; p++) {
+    require(same(alone[p], together[p]), "a value depends on the other points");
+    require(same(alone[p], value[p]), "a value depends on whether it is differentiated");
+    if (!sp_expression_is_constant(expression)) continue;
+    require(same(alone[p], alone[0]), "a constant is not constant");
+    for (int d = 0; d < 3; d++)
+      require(slope[d][p] == 0 || isnan(slope[d][p]), "a constant has a slope");
+    require(laplacian[p] == 0 || isnan(laplacian[p]), "a constant has a Laplacian");
+  }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  char *text = malloc(size + 1);
+  sp_expression *expression = NULL;
+  require(text != NULL, "out of memory");
+  memcpy(text, data, size);
+  text[size] = '\0';
+  const sp_status status = sp_expression_parse(text, "case.ini:1: problem.solution", &expression);
+  if (status) {
+    require_message(status);
+    require(strstr(sp_error_message(), "column") != NULL, "a message without a column");
+  } else {
+    require(strcmp(sp_expression_text(expression), text) == 0, "another text than was given");
+    check_values(expression);
+  }
+  sp_expression_destroy(&expression);
+  free(text);
+  return 0;
+}

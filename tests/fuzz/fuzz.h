@@ -1,0 +1,43 @@
+/* What the fuzzing harnesses share. libFuzzer calls LLVMFuzzerTestOneInput with one input after the
+ * other; a property that does not hold ends the process, and libFuzzer keeps the input. */
+#ifndef SP_TESTS_FUZZ_H
+#define SP_TESTS_FUZZ_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <sanitizer/lsan_interface.h>
+
+#include "io/error.h"
+
+/* The property, as a sentence that says what went wrong. */
+static inline void require(bool holds, const char *otherwise) {
+  if (holds) return;
+  fprintf(stderr, "property violated: %s\n", otherwise);
+  abort();
+}
+
+/* A failure has one line to show, whatever bytes the input was made of. */
+static inline void require_message(sp_status status) {
+  require(status == SP_ERR_INPUT || status == SP_ERR_SYSTEM, "an error of another kind");
+  const char *text = sp_error_message();
+  require(text[0] != '\0', "an error without a message");
+  for (; *text; text++)
+    require((unsigned char)*text >= 0x20 && *text != 0x7f, "a control character in a message");
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Open MPI's own leaks are not ours to find. */
+static inline void start_mpi(void) {
+  __lsan_disable();
+  MPI_Init(NULL, NULL);
+  __lsan_enable();
+}
+
+#endif

@@ -1,0 +1,60 @@
+/* Damaged mesh files: an input is a file, byte by byte, of the formats 2.2 and 4.1, ASCII or
+ * binary.
+ *
+ * The SDK crashes on some of them. So each is read as the program reads it, in a child process
+ * (mesh/gmsh_child.h), and what must hold is that this process gets elements or a message, whatever
+ * becomes of the child. That is slow, and libFuzzer sees only what happens on this side; what lies
+ * behind the SDK is the matter of mesh.c and hexes.c. */
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sanitizer/common_interface_defs.h>
+#include <unistd.h>
+
+#include "mesh/gmsh.h"
+#include "mesh/mesh.h"
+#include "tests/fuzz/fuzz.h"
+
+static char path[] = "/tmp/sp_fuzz_XXXXXX.msh";
+
+static void clean_up(void) {
+  unlink(path);
+}
+
+/* In the child a crash is no finding of libFuzzer's, and neither is an allocation that fails. */
+static void leave_libfuzzer(void) {
+  static const int signals[] = {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE};
+  for (size_t s = 0; s < sizeof signals / sizeof *signals; s++) signal(signals[s], SIG_DFL);
+  __sanitizer_set_death_callback(NULL);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv) {
+  static char *arguments[64];
+  int count = 0;
+  for (; count < *argc && count < 62; count++) arguments[count] = (*argv)[count];
+  arguments[count++] = "-malloc_limit_mb=1048576"; /* libFuzzer's hook is in the child too */
+  *argv = arguments;
+  *argc = count;
+  require(pthread_atfork(NULL, NULL, leave_libfuzzer) == 0, "no handler for forks");
+  start_mpi();
+  const int file = mkstemps(path, 4);
+  require(file >= 0, "no file for the mesh");
+  close(file);
+  atexit(clean_up);
+  return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  FILE *file = fopen(path, "wb");
+  require(file != NULL, "the mesh cannot be written");
+  require(fwrite(data, 1, size, file) == size, "the mesh cannot be written");
+  require(fclose(file) == 0, "the mesh cannot be written");
+  sp_hexes *hexes = NULL;
+  sp_mesh *mesh = NULL;
+  sp_status status = sp_gmsh_hexes(MPI_COMM_SELF, path, &hexes);
+  if (!status) status = sp_mesh_create(MPI_COMM_SELF, &hexes, &mesh);
+  require(hexes == NULL, "elements that nobody owns");
+  if (status) require_message(status);
+  sp_mesh_destroy(&mesh);
+  return 0;
+}
