@@ -13,6 +13,7 @@
 #include "solver/version.h"
 
 static const double SECONDS_BETWEEN_WRITES = 1;
+enum { DEFLATE_LEVEL = 6 };
 
 struct sp_bench_file {
   MPI_Comm comm;
@@ -94,6 +95,12 @@ static void write_real(int64_t file, const char *name, double value, const char 
   sp_hdf5_attribute_text(file, unit_name, unit);
 }
 
+static void write_version(int64_t file, const char *name, int version) {
+  char text[32];
+  snprintf(text, sizeof text, "%d.%d", version / 1000, version % 1000 / 10);
+  sp_hdf5_attribute_text(file, name, text);
+}
+
 static void write_attributes(int64_t file, const sp_bench_file *f) {
   const sp_bench_provenance *p = f->provenance;
   sp_hdf5_attribute_text(file, "program", "sp_bench");
@@ -106,6 +113,8 @@ static void write_attributes(int64_t file, const sp_bench_file *f) {
   sp_hdf5_attribute_text(file, "options", f->options);
   sp_hdf5_attribute_text(file, "status", f->status);
   if (!p->gpu) return;
+  write_version(file, "cuda_driver", p->properties.driver);
+  write_version(file, "cuda_runtime", p->properties.runtime);
   sp_hdf5_attribute_integer(file, "multiprocessors", p->properties.multiprocessors);
   write_real(file, "clock", p->properties.clock, "Hz");
   write_real(file, "cache", p->properties.cache_bytes, "B");
@@ -114,6 +123,17 @@ static void write_attributes(int64_t file, const sp_bench_file *f) {
   write_real(file, "shared_bandwidth_formula", p->properties.shared_bandwidth, "B/s");
   write_real(file, "shared_bandwidth_measured", p->shared_bandwidth, "B/s");
   write_real(file, "fp64_measured", p->fp64_rate, "flop/s");
+}
+
+/* All rows are compressed as one chunk, their bytes regrouped by significance first: texts and
+ * neighbours' integers are alike, and a study is small enough to be kept with the sources. */
+static hid_t row_storage(hsize_t count) {
+  const hsize_t chunk = count > 0 ? count : 1;
+  const hid_t storage = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_chunk(storage, 1, &chunk);
+  H5Pset_shuffle(storage);
+  H5Pset_deflate(storage, DEFLATE_LEVEL);
+  return storage;
 }
 
 static void write_everything(int64_t file, const void *context) {
@@ -126,10 +146,12 @@ static void write_everything(int64_t file, const void *context) {
   write_attributes(file, f);
   const hsize_t count = (hsize_t)f->count;
   const hid_t type = row_type(), space = H5Screate_simple(1, &count, NULL);
-  const hid_t set = H5Dcreate2(file, "bench", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  const hid_t storage = row_storage(count);
+  const hid_t set = H5Dcreate2(file, "bench", type, space, H5P_DEFAULT, storage, H5P_DEFAULT);
   if (count > 0) H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, f->rows);
   sp_hdf5_attribute_text(set, "units", units);
   H5Dclose(set);
+  H5Pclose(storage);
   H5Sclose(space);
   H5Tclose(type);
 }

@@ -2,10 +2,12 @@
  *
  *     /        attributes: program, version, git_revision, start_time (ISO 8601, UTC), hosts,
  * ranks, device, options (the command line, one a line if resumed), status ("running", "complete",
- * or the error); on a GPU with their units as NAME_unit: multiprocessors, clock, cache,
- * memory_bandwidth_theoretical (absent where unknown), shared_bandwidth_formula,
- * shared_bandwidth_measured, fp64_measured /bench one row a measurement, the columns of
- * sp_bench_row; the attribute "units" lists the unit of each in order
+ * or the error); on a GPU cuda_driver and cuda_runtime (versions), and with their units as
+ * NAME_unit: multiprocessors, clock, cache, memory_bandwidth_theoretical (absent where unknown),
+ * shared_bandwidth_formula, shared_bandwidth_measured, fp64_measured
+ *
+ *     /bench   one row a measurement, the columns of sp_bench_row, compressed; the attribute
+ * "units" lists the unit of each in order
  *
  * About once a second the file is written anew beside the old one and renamed (io/hdf5_file.h), so
  * that it is readable at every moment and a study that was cut short can be resumed. Every rank
@@ -31,7 +33,7 @@ typedef struct sp_bench_row {
   int64_t kernel;               /* number of the paper's; 0: the program's own, and copies */
   int64_t order;                /* N */
   int64_t elements;
-  int64_t warm_cache; /* 1: inputs were not changed from call to call */
+  int64_t warm_cache; /* 1: inputs were not changed from call to call; always so for cg */
 
   int64_t dofs; /* nodes of all elements for copy and unassembled, else degrees of freedom */
   int64_t sets; /* input sets, taken in turn */

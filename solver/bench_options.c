@@ -129,20 +129,26 @@ static sp_status parse_kernels(char *list, sp_bench_options *o) {
   return SP_OK;
 }
 
+static sp_status parse_integer(const char *option, const char *text, int highest, int *value) {
+  char *end;
+  const long number = strtol(text, &end, 10);
+  if (*end || end == text || number < 1 || number > highest)
+    return sp_fail(SP_ERR_INPUT, "--%s: expected whole numbers from 1 to %d, found '%s'", option,
+                   highest, text);
+  *value = (int)number;
+  return SP_OK;
+}
+
 static sp_status parse_elements(char *list, sp_bench_options *o) {
   enum { HIGHEST = 1 << 28 };
   o->mesh_count = 0;
-  if (!*list) return sp_fail(SP_ERR_INPUT, "--elements: expected numbers of elements");
   for (char *text = strtok(list, ","); text; text = strtok(NULL, ",")) {
-    char *end;
-    const long elements = strtol(text, &end, 10);
-    if (*end || elements < 1 || elements > HIGHEST)
-      return sp_fail(SP_ERR_INPUT, "--elements: expected numbers from 1 to %d, found '%s'", HIGHEST,
-                     text);
     if (o->mesh_count == SP_BENCH_MAX_MESHES)
       return sp_fail(SP_ERR_INPUT, "--elements: at most %d meshes", SP_BENCH_MAX_MESHES);
-    o->elements[o->mesh_count++] = (int)elements;
+    SP_TRY(parse_integer("elements", text, HIGHEST, &o->elements[o->mesh_count++]));
   }
+  if (o->mesh_count == 0)
+    return sp_fail(SP_ERR_INPUT, "--elements: expected numbers of elements, found none");
   return SP_OK;
 }
 
@@ -174,7 +180,6 @@ static const struct option known_options[] = {
     {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0}};
 
 static sp_status parse_option(int letter, char *value, sp_bench_options *o) {
-  double repeats;
   switch (letter) {
   case 'p':
     return parse_words("problem", value, problem_words, 3, o->problems);
@@ -196,9 +201,7 @@ static sp_status parse_option(int letter, char *value, sp_bench_options *o) {
   case 'd':
     return parse_device(value, &o->device);
   case 'r':
-    SP_TRY(parse_number("repeats", value, 1, SP_BENCH_MAX_REPEATS, &repeats));
-    o->repeats = (int)repeats;
-    return SP_OK;
+    return parse_integer("repeats", value, SP_BENCH_MAX_REPEATS, &o->repeats);
   case 'o':
     if (!*value) return sp_fail(SP_ERR_INPUT, "--output: expected the name of a file");
     o->output = value;

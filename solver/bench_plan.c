@@ -97,7 +97,7 @@ static sp_status add_step(sp_bench_plan *plan, sp_bench_step step, int order, in
   }
   step.key.order = order;
   step.key.elements = elements;
-  step.key.warm_cache = warm_cache;
+  step.key.warm_cache = warm_cache || step.what == SP_BENCH_CG; /* it iterates on one operator */
   *new = step;
   return SP_OK;
 }

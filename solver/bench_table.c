@@ -17,7 +17,9 @@ static const sp_bench_row *at_order(const tables *t, const sp_bench_row *key, in
   return sp_bench_file_find(t->file, &other);
 }
 
+/* The key of another measurement like that of a plan's step; CG's cache is always warm. */
 static sp_bench_row with_what(sp_bench_row key, sp_bench_what what) {
+  key.warm_cache = key.warm_cache || what == SP_BENCH_CG;
   snprintf(key.what, sizeof key.what, "%s", sp_bench_what_name(what));
   return key;
 }

@@ -293,6 +293,9 @@ static void check_plan(void) {
             cases[c].line, plan.count, cases[c].steps);
     }
     for (int a = 0; a < plan.count; a++)
+      CHECK(plan.steps[a].key.warm_cache == (plan.steps[a].what == SP_BENCH_CG),
+            "%s: what is measured with inputs in the cache", cases[c].line);
+    for (int a = 0; a < plan.count; a++)
       for (int b = 0; b < a; b++)
         CHECK(memcmp(&plan.steps[a].key, &plan.steps[b].key, sizeof plan.steps[a].key) != 0,
               "%s: steps %d and %d are the same", cases[c].line, b, a);
@@ -301,6 +304,7 @@ static void check_plan(void) {
 }
 
 static void check_file(void) {
+  enum { ROWS = 1500 };
   char path[64];
   int pid = (int)getpid(), count;
   MPI_Bcast(&pid, 1, MPI_INT, 0, MPI_COMM_WORLD);
@@ -311,7 +315,7 @@ static void check_file(void) {
   sp_bench_file *file;
   CHECK(sp_bench_file_open(MPI_COMM_WORLD, path, &here, true, &file) == SP_OK, "%s",
         sp_error_message());
-  for (row.elements = 1; row.elements <= 100; row.elements++)
+  for (row.elements = 1; row.elements <= ROWS; row.elements++)
     CHECK(sp_bench_file_add(file, &row) == SP_OK, "%s", sp_error_message());
   sp_fail(SP_ERR_SYSTEM, "cut short");
   CHECK(sp_bench_file_close(&file, SP_ERR_SYSTEM) == SP_ERR_SYSTEM && !file, "the outcome stays");
@@ -325,7 +329,7 @@ static void check_file(void) {
   CHECK(sp_bench_file_open(MPI_COMM_WORLD, path, &here, true, &file) == SP_OK, "%s",
         sp_error_message());
   const sp_bench_row *rows = sp_bench_file_rows(file, &count);
-  CHECK(count == 100, "%d rows", count);
+  CHECK(count == ROWS, "%d rows", count);
   for (int r = 0; r < count; r++) {
     row.elements = r + 1;
     CHECK(memcmp(&rows[r], &row, sizeof row) == 0, "row %d", r);

@@ -39,6 +39,7 @@ def run(*arguments, ranks=0):
 
 def read(path):
     with h5py.File(path) as file:
+        check(file["bench"].compression == "gzip" and file["bench"].shuffle, "compressed")
         return file["bench"][:], dict(file.attrs), file["bench"].attrs["units"]
 
 
@@ -128,7 +129,9 @@ def main():
     refuse("found '-3'", "--kernel", "-3")
     refuse("found '0'", "--elements", "0")
     refuse("expected of unassembled", "--measure", "speed")
+    refuse("found none", "--elements", ",")
     refuse("from 1 to 1000", "--repeats", "0")
+    refuse("whole numbers", "--repeats", "2.5")
     refuse("unknown option", "--orders", "3")
     refuse("unexpected argument 'case.ini'", "case.ini")
     refuse("--kernel", "--kernel", "1", "--device", "host")

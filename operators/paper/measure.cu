@@ -109,6 +109,8 @@ extern "C" sp_status sp_gpu_describe(const sp_device *device, sp_gpu *out) {
   SP_TRY(attribute(device, cudaDevAttrL2CacheSize, &cache));
   SP_TRY(attribute(device, cudaDevAttrMemoryClockRate, &memory_clock));
   SP_TRY(attribute(device, cudaDevAttrGlobalMemoryBusWidth, &bus)); // bits
+  SP_CUDA(cudaDriverGetVersion(&out->driver));
+  SP_CUDA(cudaRuntimeGetVersion(&out->runtime));
   out->multiprocessors = static_cast<int>(multiprocessors);
   out->clock = 1e3 * clock;
   out->cache_bytes = cache;

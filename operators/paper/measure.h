@@ -18,6 +18,8 @@ typedef struct sp_gpu {
   double memory_bandwidth; /* B/s: two transfers a clock of the memory, times the bus width; 0 where
                             * the driver does not tell */
   double shared_bandwidth; /* B/s, the paper's B_sh: multiprocessors x 32 lanes x 4 bytes x clock */
+  int driver, runtime; /* CUDA of the driver, at most, and of this program: 1000 major + 10 minor;
+                        * the kernels are what that version's compiler made of them */
 } sp_gpu;
 
 /* Errors: SP_ERR_SYSTEM. */
