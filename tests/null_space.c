@@ -242,6 +242,10 @@ static void check_existence(void) {
 
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
+  if (!run_case_begin(argc, argv)) {
+    MPI_Finalize();
+    return RUN_CASE_SKIPPED;
+  }
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   check_existence();

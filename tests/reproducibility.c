@@ -142,6 +142,10 @@ static void compare(const outcome *one, const outcome *other, double tolerance, 
 
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
+  if (!run_case_begin(argc, argv)) {
+    MPI_Finalize();
+    return RUN_CASE_SKIPPED;
+  }
   int rank, size;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);

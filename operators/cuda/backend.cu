@@ -43,6 +43,10 @@ struct sp_local_operator {
   sp_cg_record *records; /* on the device, SP_CUDA_BATCH */
 };
 
+/* As many partial sums of pass 1 every block of pass 2 adds up itself: for small problems that is
+ * less than what one more kernel takes. */
+enum { SP_CUDA_FEW_SUMS = 4096 };
+
 /* Iterations between two looks of the host, and in a graph: launching a graph costs some
  * microseconds, a graph of several small iterations hides them. */
 enum { SP_CUDA_BATCH = 64, SP_CUDA_GRAPH = 8 };
@@ -99,7 +103,7 @@ static sp_status cuda_finish(sp_device *device) {
 
 /* Factors of a batch of elements on the host, sent before the next batch: no second copy of all. */
 static sp_status send_factors(const sp_operator_setup *setup, sp_local_operator *local) {
-  enum { BATCH = 256 };
+  enum { ELEMENTS = 256 };
   const sp_hexes *hexes = setup->mesh->hexes;
   const sp_rule *rule = sp_problem_rule(setup->kind, setup->numbering->order);
   const size_t points = (size_t)(rule->n * rule->n * rule->n);
@@ -110,10 +114,10 @@ static sp_status send_factors(const sp_operator_setup *setup, sp_local_operator 
   SP_TRY(sp_cuda_allocate((size_t)hexes->count * width, sizeof(double), "geometric factors",
                           (void **)&local->factors));
   local->bytes += (size_t)hexes->count * width * sizeof(double);
-  sp_status status = sp_allocate(BATCH * width, sizeof *batch, "factors", &batch);
+  sp_status status = sp_allocate(ELEMENTS * width, sizeof *batch, "factors", &batch);
   if (!status) status = sp_allocate(SP_FACTORS * points, sizeof *element, "factors", &element);
-  for (sp_lid begin = 0; begin < hexes->count && !status; begin += BATCH) {
-    const sp_lid end = begin + BATCH < hexes->count ? begin + BATCH : hexes->count;
+  for (sp_lid begin = 0; begin < hexes->count && !status; begin += ELEMENTS) {
+    const sp_lid end = begin + ELEMENTS < hexes->count ? begin + ELEMENTS : hexes->count;
     for (sp_lid e = begin; e < end && !status; e++) {
       double *target = &batch[(size_t)(e - begin) * width];
       if (local->geometry) {
@@ -345,11 +349,12 @@ static sp_cuda_arguments arguments_of_part(const sp_local_operator *local, sp_pa
 }
 
 static sp_status add_diagonal(sp_local_operator *local, sp_part part, bool constrained,
-                              int first_edge, const double *x, double *y, double *partial) {
+                              int first_edge, const double *x, double *y, double *partial,
+                              const sp_cuda_scalars *scalars) {
   const sp_cuda_diagonal *diagonal = &local->diagonal;
   SP_CUDA(sp_cuda_add_diagonal(diagonal, part == SP_HALO ? 0 : diagonal->shared,
                                part == SP_HALO ? diagonal->shared : diagonal->count, constrained,
-                               first_edge, x, y, partial, local->scalars, local->device->stream));
+                               first_edge, x, y, partial, scalars, local->device->stream));
   return SP_OK;
 }
 
@@ -360,18 +365,14 @@ static sp_status cuda_apply(sp_local_operator *local, sp_part part, bool constra
   arguments.x = x;
   arguments.y = y;
   arguments.constrained = constrained;
-  if (part == SP_HALO) {
-    const sp_cuda_scalars none = {};
-    SP_CUDA(sp_cuda_set_scalars(local->scalars, &none, stream));
-    SP_CUDA(sp_cuda_clear_faces(&local->assembly, y, stream));
-  }
+  if (part == SP_HALO) SP_CUDA(sp_cuda_clear_faces(&local->assembly, y, stream));
   SP_CUDA(local->kernel->launch(&arguments, SP_CUDA_ASSEMBLED, stream));
   if (part == SP_HALO)
-    SP_CUDA(sp_cuda_assemble_shared(&local->assembly, constrained, local->edges, y, local->scalars,
-                                    stream));
+    SP_CUDA(
+        sp_cuda_assemble_shared(&local->assembly, constrained, local->edges, y, nullptr, stream));
   else
     SP_CUDA(sp_cuda_assemble_own(&local->assembly, constrained, local->edges, y, stream));
-  return add_diagonal(local, part, constrained, local->dofs, x, y, nullptr);
+  return add_diagonal(local, part, constrained, local->dofs, x, y, nullptr, nullptr);
 }
 
 static size_t cuda_e_vector_size(const sp_local_operator *local) {
@@ -422,12 +423,12 @@ static sp_status cuda_direction(sp_local_operator *local, sp_part part, double b
     SP_CUDA(sp_cuda_assemble_shared(&local->assembly, true, local->edges, vectors->ap,
                                     local->scalars, stream));
     return add_diagonal(local, part, true, local->dofs, vectors->next_p, vectors->ap,
-                        partial + blocks);
+                        partial + blocks, local->scalars);
   }
   arguments.step.first_block = halo_blocks;
   SP_CUDA(local->kernel->launch(&arguments, SP_CUDA_CG, stream));
   SP_TRY(add_diagonal(local, part, true, local->assembly.first_edge, vectors->next_p, vectors->ap,
-                      partial + blocks + halo_diagonal));
+                      partial + blocks + halo_diagonal, local->scalars));
   const sp_cuda_peers none = {}; /* the host sums over ranks */
   SP_TRY(finish_pass_1(local, blocks + diagonal_blocks(local), &none, nullptr));
   SP_CUDA(cudaMemcpyAsync(local->sums, &local->scalars->p_ap, sizeof(double),
@@ -513,7 +514,7 @@ static sp_status queue_part(sp_local_operator *local, sp_part part, sp_cg_vector
                                     local->scalars, stream));
   SP_TRY(add_diagonal(local, part, true, part == SP_HALO ? local->dofs : local->assembly.first_edge,
                       vectors->next_p, vectors->ap,
-                      arguments.step.partial + first_block + elements));
+                      arguments.step.partial + first_block + elements, local->scalars));
   *blocks = elements + sp_cuda_diagonal_blocks(part == SP_HALO ? shared : own);
   return SP_OK;
 }
@@ -526,11 +527,17 @@ static sp_status queue_iteration(sp_local_operator *local, sp_cg_vectors *vector
   SP_CUDA(sp_cuda_peers_send(peers, vectors->ap, local->scalars, stream));
   SP_TRY(queue_part(local, SP_INNER, vectors, halo_blocks, &blocks));
   SP_CUDA(sp_cuda_peers_receive(peers, vectors->ap, local->scalars, stream));
-  SP_TRY(finish_pass_1(local, halo_blocks + blocks, peers, local->records));
+  blocks += halo_blocks;
   change_places(&vectors->p, &vectors->next_p);
   sp_cuda_update update = update_of(local, vectors);
   update.peers = *peers;
   update.records = local->records;
+  if (peers->size == 0 && blocks <= SP_CUDA_FEW_SUMS) {
+    update.pass_1 = local->energy + SP_CUDA_SUM_BLOCKS;
+    update.pass_1_count = blocks;
+  } else {
+    SP_TRY(finish_pass_1(local, blocks, peers, local->records));
+  }
   SP_CUDA(sp_cuda_update_launch(&update, stream));
   return SP_OK;
 }

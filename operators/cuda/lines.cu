@@ -108,6 +108,7 @@ template <int E, int MIN_BLOCKS, int GEOMETRY, int MODE>
 __global__ __launch_bounds__(threads<E, Nq>, MIN_BLOCKS) void bp35(sp_cuda_arguments a) {
   extern __shared__ double shared[];
   double alpha = 0, beta = 0, energy = 0;
+  follow();
   if (MODE == SP_CUDA_CG && !begin_pass(a.step, alpha, beta)) return;
   const team<Nq, E> t(a);
   double *U = shared + t.slot * 3 * array_size<Nq>, *X = U + array_size<Nq>;
@@ -215,6 +216,7 @@ template <int E, int MIN_BLOCKS, int GEOMETRY, int MODE>
 __global__ __launch_bounds__(threads<E, M>, MIN_BLOCKS) void mass(sp_cuda_arguments a) {
   extern __shared__ double shared[];
   double alpha = 0, beta = 0, energy = 0;
+  follow();
   if (MODE == SP_CUDA_CG && !begin_pass(a.step, alpha, beta)) return;
   const team<M, E> t(a);
   double *X = shared + t.slot * 2 * array_size<M>, *Y = X + array_size<M>;
@@ -246,6 +248,7 @@ template <int E, int MIN_BLOCKS, int GEOMETRY, int MODE>
 __global__ __launch_bounds__(threads<E, M>, MIN_BLOCKS) void bp30(sp_cuda_arguments a) {
   extern __shared__ double shared[];
   double alpha = 0, beta = 0, energy = 0;
+  follow();
   if (MODE == SP_CUDA_CG && !begin_pass(a.step, alpha, beta)) return;
   const team<M, E> t(a);
   double *U = shared + t.slot * 3 * array_size<M>, *X = U + array_size<M>, *Y = X + array_size<M>;

@@ -49,7 +49,7 @@ __device__ __forceinline__ unsigned code_of(const sp_cuda_arguments &a, int elem
 __device__ __forceinline__ double new_direction(const sp_cuda_step &step, double alpha, double beta,
                                                 unsigned code, double r, double p) {
   const unsigned dof = code & SP_CUDA_DOF;
-  const double z = step.inverse_diagonal ? __ldg(step.inverse_diagonal + dof) * r : r;
+  const double z = step.inverse_diagonal ? step.inverse_diagonal[dof] * r : r;
   const double direction = z + beta * p;
   if (code & SP_CUDA_FIRST) {
     step.next_p[dof] = direction;
@@ -77,7 +77,7 @@ __device__ __forceinline__ void load(const sp_cuda_arguments &a, int element, do
 #pragma unroll
     for (int c = 0; c < count; c++)
       if (at(c).there && !(a.constrained && code[c] & SP_CUDA_CONSTRAINED))
-        u[c] = __ldg(a.x + (code[c] & SP_CUDA_DOF));
+        u[c] = a.x[code[c] & SP_CUDA_DOF];
   }
   if (MODE == SP_CUDA_CG) {
     double p[count];
@@ -85,8 +85,8 @@ __device__ __forceinline__ void load(const sp_cuda_arguments &a, int element, do
     for (int c = 0; c < count; c++) {
       if (!at(c).there) continue;
       const unsigned dof = code[c] & SP_CUDA_DOF;
-      p[c] = __ldg(a.step.p + dof);
-      u[c] = __ldg(a.step.r + dof);
+      p[c] = a.step.p[dof];
+      u[c] = a.step.r[dof];
     }
 #pragma unroll
     for (int c = 0; c < count; c++)

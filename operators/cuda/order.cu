@@ -38,6 +38,8 @@ __device__ __forceinline__ double I(int row, int column) {
 
 #include "operators/cuda/sums.cu"
 
+#include "operators/cuda/queue.cu"
+
 #include "operators/cuda/nodes.cu"
 
 #include "operators/cuda/geometry.cu"
@@ -76,8 +78,7 @@ cudaError_t launch_kernel(kernel chosen, int blocks, int threads, size_t bytes,
   const cudaError_t error =
       cudaFuncSetAttribute(chosen, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
   if (error != cudaSuccess) return error;
-  chosen<<<blocks, threads, bytes, stream>>>(*arguments);
-  return cudaGetLastError();
+  return queue(chosen, blocks, threads, bytes, stream, *arguments);
 }
 
 #if SP_ORDER == 7

@@ -12,9 +12,12 @@ namespace {
 
 #include "operators/cuda/gather.cu"
 
+#include "operators/cuda/queue.cu"
+
 constexpr int THREADS = 256;
 
 __global__ void send(sp_cuda_peers p, const double *vector, const sp_cuda_scalars *scalars) {
+  follow();
   if (scalars->stop) return;
   const int i = blockIdx.x * THREADS + threadIdx.x;
   if (i < p.shared) {
@@ -30,6 +33,7 @@ __global__ void send(sp_cuda_peers p, const double *vector, const sp_cuda_scalar
 }
 
 __global__ void receive(sp_cuda_peers p, double *vector, const sp_cuda_scalars *scalars) {
+  follow();
   if (scalars->stop) return;
   for (int b = threadIdx.x; b < p.neighbours; b += THREADS)
     await(p.arrived + b, *p.epoch + 1, p.ranks[b], p.missing);
@@ -256,15 +260,12 @@ void sp_cuda_peers_free(sp_cuda_peer_memory *memory) {
 
 cudaError_t sp_cuda_peers_send(const sp_cuda_peers *peers, const double *vector,
                                const sp_cuda_scalars *scalars, cudaStream_t stream) {
-  if (peers->neighbours == 0) return cudaSuccess;
-  send<<<(peers->shared + THREADS - 1) / THREADS, THREADS, 0, stream>>>(*peers, vector, scalars);
-  return cudaGetLastError();
+  return queue(send, (peers->shared + THREADS - 1) / THREADS, THREADS, 0, stream, *peers, vector,
+               scalars);
 }
 
 cudaError_t sp_cuda_peers_receive(const sp_cuda_peers *peers, double *vector,
                                   const sp_cuda_scalars *scalars, cudaStream_t stream) {
-  if (peers->neighbours == 0) return cudaSuccess;
-  receive<<<(peers->targets + THREADS - 1) / THREADS, THREADS, 0, stream>>>(*peers, vector,
-                                                                            scalars);
-  return cudaGetLastError();
+  return queue(receive, (peers->targets + THREADS - 1) / THREADS, THREADS, 0, stream, *peers,
+               vector, scalars);
 }

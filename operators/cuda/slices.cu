@@ -89,16 +89,16 @@ __device__ __forceinline__ void fetch_values(const sp_cuda_arguments &a, int ele
   if (element >= a.last) return;
 #pragma unroll
   for (int k = 0; k < Nq; k++) {
-    if (MODE == SP_CUDA_LOCAL) {
+    if constexpr (MODE == SP_CUDA_LOCAL) {
       copy<16>(&memory.values[k][lane], a.x + (size_t)element * Np + k * SLICE + 2 * lane);
-      continue;
-    }
+    } else {
 #pragma unroll
-    for (int c = 0; c < 2; c++) {
-      const unsigned code = slice_code(codes, element, {lane % 4 * 2 + c, lane / 4, k, true});
-      const unsigned dof = code & SP_CUDA_DOF;
-      copy<8>((double *)&memory.values[k][lane] + c, a.x + dof,
-              a.constrained && code & SP_CUDA_CONSTRAINED);
+      for (int c = 0; c < 2; c++) {
+        const unsigned code = slice_code(codes, element, {lane % 4 * 2 + c, lane / 4, k, true});
+        const unsigned dof = code & SP_CUDA_DOF;
+        copy<8>((double *)&memory.values[k][lane] + c, a.x + dof,
+                a.constrained && code & SP_CUDA_CONSTRAINED);
+      }
     }
   }
 }
@@ -106,6 +106,7 @@ __device__ __forceinline__ void fetch_values(const sp_cuda_arguments &a, int ele
 template <int WARPS, int MIN_BLOCKS, int GEOMETRY, int MODE>
 __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void bp35_slices(sp_cuda_arguments a) {
   extern __shared__ double2 shared2[];
+  follow();
   const int warp = threadIdx.x / 32;
   int lane = threadIdx.x % 32;
   const int stride = gridDim.x * WARPS;
@@ -222,13 +223,7 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void bp35_slices(sp_cuda_ar
 
 // FP64 mma came with sm_80.
 bool has_slices() {
-  static int major = -1;
-  if (major < 0) {
-    int device = 0;
-    (void)cudaGetDevice(&device);
-    (void)cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
-  }
-  return major >= 8;
+  return capability() >= 8;
 }
 
 #endif

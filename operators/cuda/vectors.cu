@@ -8,30 +8,42 @@ namespace {
 
 #include "operators/cuda/gather.cu"
 
+#include "operators/cuda/queue.cu"
+
 constexpr int THREADS = SP_CUDA_VECTOR_THREADS, BLOCKS = SP_CUDA_VECTOR_BLOCKS;
 
 __global__ void set_scalars(sp_cuda_scalars *scalars, sp_cuda_scalars values) {
+  follow();
   *scalars = values;
 }
 
 __global__ void clear_faces(int first, int end, int copies, int last, double *y) {
   const int i = blockIdx.x * THREADS + threadIdx.x, stride = gridDim.x * THREADS;
+  follow();
   for (int n = first + i; n < end; n += stride) y[n] = 0;
   for (int n = copies + i; n < last; n += stride) y[n] = 0;
 }
 
-// The sum of a target's contributions; `first` is its first entry, for the flag.
+// The sum of a target's contributions, four loads at a time; `first` is its first entry, for the
+// flag.
 __device__ __forceinline__ double sum_entries(const sp_cuda_targets &targets, const double *edges,
                                               int t, unsigned &first) {
+  constexpr int FLIGHT = 4;
   const unsigned begin = __ldg(targets.start + t / 32) + t % 32;
   const unsigned end = __ldg(targets.start + t / 32 + 1);
   double sum = 0;
   first = SP_CUDA_ABSENT;
-#pragma unroll 4
-  for (unsigned n = begin; n < end; n += 32) {
-    const unsigned code = __ldcs(targets.entries + n), entry = code & SP_CUDA_ABSENT;
-    if (n == begin) first = code;
-    if (entry != SP_CUDA_ABSENT) sum += __ldg(edges + entry);
+  for (unsigned n = begin; n < end; n += 32 * FLIGHT) {
+    unsigned code[FLIGHT];
+#pragma unroll
+    for (int f = 0; f < FLIGHT; f++)
+      code[f] = n + 32 * f < end ? __ldcs(targets.entries + n + 32 * f) : SP_CUDA_ABSENT;
+    if (n == begin) first = code[0];
+#pragma unroll
+    for (int f = 0; f < FLIGHT; f++) {
+      const unsigned entry = code[f] & SP_CUDA_ABSENT;
+      if (entry != SP_CUDA_ABSENT) sum += edges[entry];
+    }
   }
   return sum;
 }
@@ -40,7 +52,8 @@ __global__ void assemble_shared(sp_cuda_assembly a, bool constrained, const doub
                                 double *y, const sp_cuda_scalars *scalars) {
   const int t = blockIdx.x * THREADS + threadIdx.x;
   unsigned first;
-  if (t >= a.shared.count || scalars->stop) return;
+  follow();
+  if (t >= a.shared.count || (scalars && scalars->stop)) return;
   const double sum = sum_entries(a.shared, edges, t, first);
   y[a.shared_dofs[t]] = constrained && first & SP_CUDA_CONSTRAINED ? 0 : sum;
 }
@@ -48,6 +61,7 @@ __global__ void assemble_shared(sp_cuda_assembly a, bool constrained, const doub
 __global__ void assemble_own(sp_cuda_assembly a, bool constrained, const double *edges, double *y) {
   const int t = blockIdx.x * THREADS + threadIdx.x;
   unsigned first;
+  follow();
   if (t >= a.own.count) return;
   const double sum = sum_entries(a.own, edges, t, first);
   if ((first & SP_CUDA_ABSENT) != SP_CUDA_ABSENT)
@@ -57,7 +71,8 @@ __global__ void assemble_own(sp_cuda_assembly a, bool constrained, const double 
 __global__ void add_diagonal(sp_cuda_diagonal diagonal, int first, int last, bool constrained,
                              int first_edge, const double *x, double *y, double *partial,
                              const sp_cuda_scalars *scalars) {
-  if (scalars->stop) return;
+  follow();
+  if (scalars && scalars->stop) return;
   const int n = first + blockIdx.x * THREADS + threadIdx.x;
   double energy = 0;
   if (n < last && !(constrained && diagonal.dofs[n] & SP_CUDA_CONSTRAINED)) {
@@ -71,9 +86,30 @@ __global__ void add_diagonal(sp_cuda_diagonal diagonal, int first, int last, boo
   if (threadIdx.x == 0) partial[blockIdx.x] = energy;
 }
 
+__device__ bool is_useful(double p_ap) {
+  return p_ap > 0 && !isinf(p_ap);
+}
+
+// What follows from p.Ap, by one thread.
+__device__ void end_pass_1(sp_cuda_scalars *s, const sp_cuda_peers &peers, sp_cg_record *records,
+                           double p_ap) {
+  s->p_ap = p_ap;
+  s->alpha = s->rz / p_ap;
+  if (!records) return;
+  sp_cg_record *record = &records[s->iterations];
+  record->p_ap = p_ap;
+  record->seconds = 1e-9 * (double)(sp_now() - s->started);
+  if (is_useful(p_ap)) return;
+  s->alpha = 0; // nothing is left to be added to x
+  s->stop = 1;
+  s->iterations++;
+  if (peers.size > 0) ++*peers.epoch;
+}
+
 // Chunks of partial sums by blocks, then the blocks' sums by the last one.
 __global__ void finish_pass_1(int count, const double *partial, double *room, sp_cuda_scalars *s,
                               sp_cuda_peers peers, sp_cg_record *records) {
+  follow();
   if (s->stop) return;
   const int chunk = (count + gridDim.x - 1) / gridDim.x, first = blockIdx.x * chunk;
   const int mine = min(chunk, count - first);
@@ -85,19 +121,24 @@ __global__ void finish_pass_1(int count, const double *partial, double *room, sp
   }
   double nothing = 0;
   sum_over_ranks(peers, 0, p_ap, nothing);
-  if (threadIdx.x > 0) return;
-  s->p_ap = p_ap;
-  s->alpha = s->rz / p_ap;
-  if (!records) return;
-  sp_cg_record *record = &records[s->iterations];
-  record->p_ap = p_ap;
-  record->seconds = 1e-9 * (double)(sp_now() - s->started);
-  if (!(p_ap > 0) || isinf(p_ap)) {
-    s->alpha = 0; // nothing is left to be added to x
-    s->stop = 1;
-    s->iterations++;
-    if (peers.size > 0) ++*peers.epoch;
+  if (threadIdx.x == 0) end_pass_1(s, peers, records, p_ap);
+}
+
+// The same inside pass 2, for few partial sums: every block forms the step, which is the same to the
+// bit, and the first one notes it. False if the iterations end here.
+__device__ bool begin_pass_2(const sp_cuda_update &u, double &alpha) {
+  __shared__ double step;
+  __shared__ bool useful;
+  const double rz = u.scalars->rz;
+  const double p_ap = sum_partials(u.pass_1_count, u.pass_1);
+  if (threadIdx.x == 0) {
+    step = rz / p_ap;
+    useful = is_useful(p_ap);
+    if (blockIdx.x == 0) end_pass_1(u.scalars, u.peers, u.records, p_ap);
   }
+  __syncthreads();
+  alpha = step;
+  return useful;
 }
 
 // End of pass 2, by the last block: the sums and what follows from them.
@@ -131,8 +172,10 @@ struct norms {
 };
 
 __global__ __launch_bounds__(THREADS) void update(sp_cuda_update u) {
+  follow();
   if (u.scalars->stop) return;
-  const double alpha = u.scalars->alpha;
+  double alpha = u.scalars->alpha;
+  if (u.pass_1_count > 0 && !begin_pass_2(u, alpha)) return;
   const double *__restrict__ d = u.vectors.inverse_diagonal, *__restrict__ p = u.vectors.p;
   double *__restrict__ x = u.update_x ? u.vectors.x : nullptr, *__restrict__ r = u.vectors.r;
   double *__restrict__ ap = u.vectors.ap;
@@ -203,18 +246,21 @@ __global__ __launch_bounds__(THREADS) void update(sp_cuda_update u) {
 
 __global__ void last_step(int n, const double *even_p, const double *odd_p, double *x,
                           const sp_cuda_scalars *scalars) {
+  follow();
   const double alpha = scalars->alpha, *p = scalars->iterations % 2 ? odd_p : even_p;
   for (int i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS)
     x[i] += alpha * p[i];
 }
 
 __global__ void pack(int n, const int *list, const double *vector, double *packed) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  const int i = blockIdx.x * THREADS + threadIdx.x;
+  follow();
   if (i < n) packed[i] = vector[list[i]];
 }
 
 __global__ void unpack(int n, const int *list, const double *packed, double *vector) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  const int i = blockIdx.x * THREADS + threadIdx.x;
+  follow();
   if (i < n) vector[list[i]] = packed[i];
 }
 
@@ -232,29 +278,25 @@ int pair_blocks(int n) {
 
 cudaError_t sp_cuda_set_scalars(sp_cuda_scalars *scalars, const sp_cuda_scalars *values,
                                 cudaStream_t stream) {
-  set_scalars<<<1, 1, 0, stream>>>(scalars, *values);
-  return cudaGetLastError();
+  return queue(set_scalars, 1, 1, 0, stream, scalars, *values);
 }
 
 cudaError_t sp_cuda_clear_faces(const sp_cuda_assembly *a, double *y, cudaStream_t stream) {
-  clear_faces<<<BLOCKS, THREADS, 0, stream>>>(a->first_face, a->first_edge, a->owned, a->local, y);
-  return cudaGetLastError();
+  return queue(clear_faces, BLOCKS, THREADS, 0, stream, a->first_face, a->first_edge, a->owned,
+               a->local, y);
 }
 
 cudaError_t sp_cuda_assemble_shared(const sp_cuda_assembly *a, bool constrained,
                                     const double *edges, double *y, const sp_cuda_scalars *scalars,
                                     cudaStream_t stream) {
-  if (a->shared.count == 0) return cudaSuccess;
-  assemble_shared<<<blocks_for(a->shared.count), THREADS, 0, stream>>>(*a, constrained, edges, y,
-                                                                       scalars);
-  return cudaGetLastError();
+  return queue(assemble_shared, blocks_for(a->shared.count), THREADS, 0, stream, *a, constrained,
+               edges, y, scalars);
 }
 
 cudaError_t sp_cuda_assemble_own(const sp_cuda_assembly *a, bool constrained, const double *edges,
                                  double *y, cudaStream_t stream) {
-  if (a->own.count == 0) return cudaSuccess;
-  assemble_own<<<blocks_for(a->own.count), THREADS, 0, stream>>>(*a, constrained, edges, y);
-  return cudaGetLastError();
+  return queue(assemble_own, blocks_for(a->own.count), THREADS, 0, stream, *a, constrained, contributions,
+               y);
 }
 
 int sp_cuda_diagonal_blocks(int count) {
@@ -265,10 +307,8 @@ cudaError_t sp_cuda_add_diagonal(const sp_cuda_diagonal *diagonal, int first, in
                                  bool constrained, int first_edge, const double *x, double *y,
                                  double *partial, const sp_cuda_scalars *scalars,
                                  cudaStream_t stream) {
-  if (first == last) return cudaSuccess;
-  add_diagonal<<<blocks_for(last - first), THREADS, 0, stream>>>(
-      *diagonal, first, last, constrained, first_edge, x, y, partial, scalars);
-  return cudaGetLastError();
+  return queue(add_diagonal, blocks_for(last - first), THREADS, 0, stream, *diagonal, first, last,
+               constrained, first_edge, x, y, partial, scalars);
 }
 
 cudaError_t sp_cuda_finish_pass_1(int count, const double *partial, double *room,
@@ -277,31 +317,25 @@ cudaError_t sp_cuda_finish_pass_1(int count, const double *partial, double *room
   constexpr int SUM_THREADS = 512, CHUNK = 4 * SUM_THREADS;
   const int chunks = (count + CHUNK - 1) / CHUNK;
   const int blocks = chunks < SP_CUDA_SUM_BLOCKS ? chunks : SP_CUDA_SUM_BLOCKS;
-  finish_pass_1<<<blocks, SUM_THREADS, 0, stream>>>(count, partial, room, scalars, *peers, records);
-  return cudaGetLastError();
+  return queue(finish_pass_1, blocks, SUM_THREADS, 0, stream, count, partial, room, scalars, *peers,
+               records);
 }
 
 cudaError_t sp_cuda_update_launch(const sp_cuda_update *u, cudaStream_t stream) {
-  update<<<pair_blocks(u->assembly.local), THREADS, 0, stream>>>(*u);
-  return cudaGetLastError();
+  return queue(update, pair_blocks(u->assembly.local), THREADS, 0, stream, *u);
 }
 
 cudaError_t sp_cuda_last_step(int n, const double *even_p, const double *odd_p, double *x,
                               const sp_cuda_scalars *scalars, cudaStream_t stream) {
-  last_step<<<pair_blocks(n), THREADS, 0, stream>>>(n, even_p, odd_p, x, scalars);
-  return cudaGetLastError();
+  return queue(last_step, pair_blocks(n), THREADS, 0, stream, n, even_p, odd_p, x, scalars);
 }
 
 cudaError_t sp_cuda_pack(int n, const int *list, const double *vector, double *packed,
                          cudaStream_t stream) {
-  if (n == 0) return cudaSuccess;
-  pack<<<blocks_for(n), THREADS, 0, stream>>>(n, list, vector, packed);
-  return cudaGetLastError();
+  return queue(pack, blocks_for(n), THREADS, 0, stream, n, list, vector, packed);
 }
 
 cudaError_t sp_cuda_unpack(int n, const int *list, const double *packed, double *vector,
                            cudaStream_t stream) {
-  if (n == 0) return cudaSuccess;
-  unpack<<<blocks_for(n), THREADS, 0, stream>>>(n, list, packed, vector);
-  return cudaGetLastError();
+  return queue(unpack, blocks_for(n), THREADS, 0, stream, n, list, packed, vector);
 }

@@ -20,7 +20,7 @@ cudaError_t sp_cuda_set_scalars(sp_cuda_scalars *scalars, const sp_cuda_scalars 
 cudaError_t sp_cuda_clear_faces(const sp_cuda_assembly *assembly, double *y, cudaStream_t stream);
 
 /* y on edges and at vertices, from the array of edge nodes: at the DOFs that other ranks share, or
- * at the others. Nothing once iterations have stopped. */
+ * at the others. Nothing once iterations have stopped; scalars may be NULL. */
 cudaError_t sp_cuda_assemble_shared(const sp_cuda_assembly *assembly, bool constrained,
                                     const double *edges, double *y, const sp_cuda_scalars *scalars,
                                     cudaStream_t stream);
@@ -36,7 +36,7 @@ typedef struct sp_cuda_diagonal {
 
 /* y += D x at entries [first, last) of the diagonal; from first_edge on y = D x instead, for pass
  * 2, which adds the edge nodes. If `partial` is not NULL it gets sp_cuda_diagonal_blocks(last -
- * first) sums of x.D x. Nothing once iterations have stopped. */
+ * first) sums of x.D x. Nothing once iterations have stopped; scalars may be NULL. */
 int sp_cuda_diagonal_blocks(int count);
 cudaError_t sp_cuda_add_diagonal(const sp_cuda_diagonal *diagonal, int first, int last,
                                  bool constrained, int first_edge, const double *x, double *y,
@@ -61,6 +61,10 @@ cudaError_t sp_cuda_finish_pass_1(int count, const double *partial, double *room
 typedef struct sp_cuda_update {
   sp_cg_vectors vectors;
   bool update_x;
+  /* One rank and few blocks: pass 2 begins with what sp_cuda_finish_pass_1 does. 0: it was called.
+   */
+  int pass_1_count;
+  const double *pass_1;
   sp_cuda_assembly assembly;
   const double *edges;
   double *partial;

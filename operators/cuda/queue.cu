@@ -1,0 +1,42 @@
+// Kernels one after another in a stream: part of order.cu, vectors.cu and peers.cu. Where the GPU can
+// (programmatic dependent launch, sm_90), the blocks of a kernel take their places while the last
+// ones of the kernel before still run, and wait there.
+
+// The first statement of every kernel that is launched by queue(): what kernels before have done is
+// visible after it.
+static __device__ __forceinline__ void follow() {
+#if __CUDA_ARCH__ >= 900
+  cudaGridDependencySynchronize();
+  cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
+// Major compute capability of the current device.
+static int capability() {
+  static int major = -1;
+  if (major < 0) {
+    int device = 0;
+    (void)cudaGetDevice(&device);
+    (void)cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+  }
+  return major;
+}
+
+// kernel(values) by blocks of so many threads and bytes of dynamic shared memory. Without blocks
+// there is nothing to do. Stream capture knows such launches since CUDA 12.3.
+template <class... Parameters, class... Values>
+static cudaError_t queue(void (*kernel)(Parameters...), int blocks, int threads, size_t bytes,
+                         cudaStream_t stream, const Values &...values) {
+  if (blocks == 0) return cudaSuccess;
+  cudaLaunchAttribute early = {};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3((unsigned)blocks);
+  config.blockDim = dim3((unsigned)threads);
+  config.dynamicSmemBytes = bytes;
+  config.stream = stream;
+  config.attrs = &early;
+  config.numAttrs = CUDART_VERSION >= 12030 && capability() >= 9 ? 1 : 0;
+  return cudaLaunchKernelEx(&config, kernel, Parameters(values)...);
+}
