@@ -13,6 +13,8 @@ extern "C" {
 #include <cstdlib>
 #include <cstring>
 
+#include <nvtx3/nvToolsExt.h>
+
 struct sp_local_operator {
   sp_device *device;
   const sp_cuda_order *order;
@@ -50,6 +52,16 @@ enum { SP_CUDA_FEW_SUMS = 4096 };
 /* Iterations between two looks of the host, and in a graph: launching a graph costs some
  * microseconds, a graph of several small iterations hides them. */
 enum { SP_CUDA_BATCH = 64, SP_CUDA_GRAPH = 8 };
+
+/* What the host does, for profilers (NVTX): from here to the end of the block. */
+struct range {
+  explicit range(const char *name) {
+    nvtxRangePushA(name);
+  }
+  ~range() {
+    nvtxRangePop();
+  }
+};
 
 static const char *cuda_describe(const sp_device *device) {
   return device->description;
@@ -300,6 +312,7 @@ static void cuda_operator_destroy(sp_local_operator **out) {
 
 static sp_status cuda_operator_create(sp_device *device, const sp_operator_setup *setup,
                                       sp_local_operator **out) {
+  const range named("operator: set-up");
   sp_local_operator *local;
   *out = nullptr;
   SP_TRY(check_memory(setup));
@@ -360,6 +373,7 @@ static sp_status add_diagonal(sp_local_operator *local, sp_part part, bool const
 
 static sp_status cuda_apply(sp_local_operator *local, sp_part part, bool constrained,
                             const double *x, double *y) {
+  const range named("operator");
   cudaStream_t stream = local->device->stream;
   sp_cuda_arguments arguments = arguments_of_part(local, part);
   arguments.x = x;
@@ -408,6 +422,7 @@ static sp_status finish_pass_1(sp_local_operator *local, int blocks, const sp_cu
 
 static sp_status cuda_direction(sp_local_operator *local, sp_part part, double beta,
                                 const sp_cg_vectors *vectors) {
+  const range named("CG: pass 1");
   cudaStream_t stream = local->device->stream;
   const int halo_blocks = pass_1_blocks(local, local->halo_elements);
   const int blocks = halo_blocks + pass_1_blocks(local, local->elements - local->halo_elements);
@@ -447,6 +462,7 @@ static sp_cuda_update update_of(sp_local_operator *local, const sp_cg_vectors *v
 }
 
 static sp_status cuda_update(sp_local_operator *local, double alpha, const sp_cg_vectors *vectors) {
+  const range named("CG: pass 2");
   sp_cuda_scalars scalars = {};
   scalars.alpha = alpha;
   sp_cuda_update update = update_of(local, vectors);
@@ -565,6 +581,7 @@ static sp_status capture_iterations(sp_local_operator *local, const sp_cg_vector
 static sp_status cuda_iterate(sp_local_operator *local, sp_cg_vectors *vectors,
                               const sp_cg_state *state, int count, sp_cg_record *records,
                               int *done) {
+  const range named("CG: iterations");
   cudaStream_t stream = local->device->stream;
   sp_cuda_scalars scalars = {};
   scalars.beta = state->beta;
@@ -596,6 +613,7 @@ static sp_status cuda_iterate(sp_local_operator *local, sp_cg_vectors *vectors,
 
 static sp_status cuda_connect(sp_local_operator *local, MPI_Comm comm, const sp_exchange_plan *plan,
                               bool *iterates, const char **how) {
+  const range named("exchange: set-up");
   int size;
   const char *why = "backend.exchange = staged";
   MPI_Comm_size(comm, &size);

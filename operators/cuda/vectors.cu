@@ -295,7 +295,7 @@ cudaError_t sp_cuda_assemble_shared(const sp_cuda_assembly *a, bool constrained,
 
 cudaError_t sp_cuda_assemble_own(const sp_cuda_assembly *a, bool constrained, const double *edges,
                                  double *y, cudaStream_t stream) {
-  return queue(assemble_own, blocks_for(a->own.count), THREADS, 0, stream, *a, constrained, contributions,
+  return queue(assemble_own, blocks_for(a->own.count), THREADS, 0, stream, *a, constrained, edges,
                y);
 }
 
