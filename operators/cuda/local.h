@@ -1,0 +1,71 @@
+/* A local operator on the GPU: what setup.cu makes and backend.cu works with. C++ only. */
+#ifndef SP_OPERATORS_CUDA_LOCAL_H
+#define SP_OPERATORS_CUDA_LOCAL_H
+
+extern "C" {
+#include "operators/cuda/peers.h"
+#include "operators/cuda/vectors.h"
+}
+
+#include <nvtx3/nvToolsExt.h>
+
+struct sp_local_operator {
+  sp_device *device;
+  const sp_cuda_order *order;
+  sp_problem_kind kind;
+  const sp_cuda_kernel *kernel;
+  int geometry; /* 0 stored, 1 trilinear */
+  double lambda;
+  int halo_elements, elements, owned, dofs;
+  size_t nodes_an_element;
+  double *factors, *edges, *energy, *partial;
+  unsigned *nodes;
+  sp_cuda_assembly assembly;
+  sp_cuda_diagonal diagonal;
+  sp_cuda_scalars *scalars;
+  double *sums; /* pinned: what the last pass left in the scalars */
+  size_t bytes;
+  /* The exchange: shared DOFs, packed on either side, and the host's L-vector. */
+  int shared;
+  int *shared_list;
+  int *host_list;
+  double *packed, *host_packed, *host_vector;
+  sp_exchange_kind exchange;
+  sp_cuda_peer_memory peers;
+  char how[96]; /* values travel between ranks */
+  /* SP_CUDA_GRAPH iterations as a graph, for the vectors it was captured with. */
+  cudaGraphExec_t graph;
+  sp_cg_vectors captured;
+  sp_cg_record *records; /* on the device, SP_CUDA_BATCH */
+};
+
+/* Iterations between two looks of the host, and in a graph: launching a graph costs some
+ * microseconds, a graph of several small iterations hides them. */
+enum { SP_CUDA_BATCH = 64, SP_CUDA_GRAPH = 8 };
+
+/* Partial sums of a pass 1 over so many elements. */
+static inline int pass_1_blocks(const sp_local_operator *local, int elements) {
+  return local->kernel->blocks(elements, SP_CUDA_CG);
+}
+
+static inline int diagonal_blocks(const sp_local_operator *local) {
+  return sp_cuda_diagonal_blocks(local->diagonal.shared) +
+         sp_cuda_diagonal_blocks(local->diagonal.count - local->diagonal.shared);
+}
+
+/* What the host does, for profilers (NVTX): from here to the end of the block. */
+struct range {
+  explicit range(const char *name) {
+    nvtxRangePushA(name);
+  }
+  ~range() {
+    nvtxRangePop();
+  }
+};
+
+/* Entries of the backend's table (operators/backend.h). */
+sp_status sp_cuda_operator_create(sp_device *device, const sp_operator_setup *setup,
+                                  sp_local_operator **out);
+void sp_cuda_operator_destroy(sp_local_operator **out);
+
+#endif

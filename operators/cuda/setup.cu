@@ -1,0 +1,227 @@
+// Creation of a local operator on the GPU from what the host knows.
+
+extern "C" {
+#include "mesh/geometry.h"
+#include "operators/counts.h"
+#include "operators/factors.h"
+}
+
+#include "operators/cuda/local.h"
+
+#include <cstdlib>
+#include <cstring>
+
+/* Factors of a batch of elements on the host, sent before the next batch: no second copy of all. */
+static sp_status send_factors(const sp_operator_setup *setup, sp_local_operator *local) {
+  enum { ELEMENTS = 256 };
+  const sp_hexes *hexes = setup->mesh->hexes;
+  const sp_rule *rule = sp_problem_rule(setup->kind, setup->numbering->order);
+  const size_t points = (size_t)(rule->n * rule->n * rule->n);
+  const size_t first = setup->kind == SP_MASS ? (size_t)SP_G_WJ * points : 0;
+  const size_t stored = (size_t)SP_FACTORS * points - first;
+  const size_t width = local->geometry ? 24 : stored;
+  double *batch = nullptr, *element = nullptr;
+  SP_TRY(sp_cuda_allocate((size_t)hexes->count * width, sizeof(double), "geometric factors",
+                          (void **)&local->factors));
+  local->bytes += (size_t)hexes->count * width * sizeof(double);
+  sp_status status = sp_allocate(ELEMENTS * width, sizeof *batch, "factors", &batch);
+  if (!status) status = sp_allocate(SP_FACTORS * points, sizeof *element, "factors", &element);
+  for (sp_lid begin = 0; begin < hexes->count && !status; begin += ELEMENTS) {
+    const sp_lid end = begin + ELEMENTS < hexes->count ? begin + ELEMENTS : hexes->count;
+    for (sp_lid e = begin; e < end && !status; e++) {
+      double *target = &batch[(size_t)(e - begin) * width];
+      if (local->geometry) {
+        sp_geometry_trilinear(hexes, e, target);
+        continue;
+      }
+      status = sp_operator_factors(setup, e, rule, element);
+      memcpy(target, element + first, stored * sizeof *element);
+    }
+    if (status) break;
+    const cudaError_t error =
+        cudaMemcpy(&local->factors[(size_t)begin * width], batch,
+                   (size_t)(end - begin) * width * sizeof *batch, cudaMemcpyHostToDevice);
+    if (error != cudaSuccess) status = sp_cuda_failed(error, "cudaMemcpy", __FILE__, __LINE__);
+  }
+  free(batch);
+  free(element);
+  return status;
+}
+
+static sp_status send_nodes(const sp_operator_setup *setup, sp_local_operator *local) {
+  const sp_numbering *numbering = setup->numbering;
+  const int order = numbering->order, nq = order + 1;
+  const size_t elements = (size_t)setup->mesh->hexes->count;
+  const size_t count = elements * (size_t)sp_cuda_surface_nodes(order);
+  const size_t edges = elements * (size_t)sp_cuda_edge_nodes(order);
+  unsigned *nodes = nullptr;
+  bool *seen = nullptr;
+  sp_status status = sp_allocate(count, sizeof *nodes, "element nodes", &nodes);
+  if (!status) status = sp_allocate((size_t)local->dofs, sizeof *seen, "element nodes", &seen);
+  size_t n = 0;
+  for (size_t e = 0; e < elements && !status; e++)
+    for (int place = 0; place < nq * nq * nq; place++) {
+      const int i = place % nq, j = place / nq % nq, k = place / (nq * nq);
+      if (i > 0 && i < order && j > 0 && j < order && k > 0 && k < order) continue;
+      const sp_lid dof = numbering->nodes[e * local->nodes_an_element + (size_t)place];
+      nodes[n++] = (unsigned)dof | (seen[dof] ? 0 : SP_CUDA_FIRST) |
+                   (setup->constrained && setup->constrained[dof] ? SP_CUDA_CONSTRAINED : 0);
+      seen[dof] = true;
+    }
+  if (!status)
+    status = sp_cuda_copy_of(nodes, count, sizeof *nodes, "element nodes", (void **)&local->nodes);
+  if (!status) status = sp_cuda_allocate(edges, sizeof(double), "edges", (void **)&local->edges);
+  free(nodes);
+  free(seen);
+  local->bytes += count * sizeof *nodes + edges * sizeof(double);
+  return status;
+}
+
+static sp_status send_diagonal(const sp_operator_setup *setup, sp_local_operator *local) {
+  const sp_numbering *numbering = setup->numbering;
+  const size_t count = (size_t)setup->diagonal_count;
+  sp_cuda_diagonal *diagonal = &local->diagonal;
+  bool *shared = nullptr;
+  unsigned *dofs = nullptr;
+  double *values = nullptr;
+  sp_status status = sp_allocate((size_t)local->dofs, sizeof *shared, "diagonal", &shared);
+  if (!status) status = sp_allocate(count, sizeof *dofs, "diagonal", &dofs);
+  if (!status) status = sp_allocate(count, sizeof *values, "diagonal", &values);
+  for (sp_lid s = 0; !status && s < numbering->shared_start[numbering->neighbours]; s++)
+    shared[numbering->shared[s]] = true;
+  for (int pass = 0; pass < 2 && !status; pass++) {
+    for (size_t n = 0; n < count; n++) {
+      const sp_lid dof = setup->diagonal_dofs[n];
+      if (shared[dof] != (pass == 0)) continue;
+      const bool constrained = setup->constrained && setup->constrained[dof];
+      dofs[diagonal->count] = (unsigned)dof | (constrained ? SP_CUDA_CONSTRAINED : 0);
+      values[diagonal->count++] = setup->diagonal_values[n];
+    }
+    if (pass == 0) diagonal->shared = diagonal->count;
+  }
+  if (!status)
+    status = sp_cuda_copy_of(dofs, count, sizeof *dofs, "diagonal", (void **)&diagonal->dofs);
+  if (!status)
+    status = sp_cuda_copy_of(values, count, sizeof *values, "diagonal", (void **)&diagonal->values);
+  free(shared);
+  free(dofs);
+  free(values);
+  local->bytes += count * (sizeof *dofs + sizeof *values);
+  return status;
+}
+
+static sp_status make_exchange(const sp_operator_setup *setup, sp_local_operator *local) {
+  const sp_numbering *numbering = setup->numbering;
+  /* DOFs shared with several neighbours are packed once for each: simple, and they are few. */
+  local->shared = numbering->shared_start[numbering->neighbours];
+  const size_t shared = (size_t)local->shared;
+  SP_TRY(sp_allocate(shared, sizeof(int), "shared DOFs", &local->host_list));
+  memcpy(local->host_list, numbering->shared, shared * sizeof(int));
+  SP_TRY(sp_cuda_copy_of(numbering->shared, shared, sizeof(int), "shared DOFs",
+                         (void **)&local->shared_list));
+  SP_TRY(sp_cuda_allocate(shared, sizeof(double), "shared values", (void **)&local->packed));
+  SP_TRY(sp_allocate(shared > 0 ? (size_t)local->dofs : 0, sizeof(double), "shared values",
+                     &local->host_vector));
+  SP_CUDA(cudaMallocHost(&local->host_packed, (shared > 0 ? shared : 1) * sizeof(double)));
+  return SP_OK;
+}
+
+/* Of a pass 1 in two parts, or whole. */
+static int most_blocks(const sp_local_operator *local) {
+  const int halo = pass_1_blocks(local, local->halo_elements);
+  const int inner = pass_1_blocks(local, local->elements - local->halo_elements);
+  const int whole = pass_1_blocks(local, local->elements);
+  return halo + inner > whole ? halo + inner : whole;
+}
+
+static sp_status build(const sp_operator_setup *setup, sp_local_operator *local) {
+  const int order = setup->numbering->order;
+  SP_CUDA(local->order->prepare(sp_reference_get(order)));
+  SP_TRY(send_factors(setup, local));
+  SP_TRY(sp_cuda_assembly_create(setup, &local->assembly));
+  SP_TRY(send_nodes(setup, local));
+  SP_TRY(send_diagonal(setup, local));
+  local->bytes += local->assembly.bytes;
+  const int blocks = most_blocks(local) + diagonal_blocks(local);
+  SP_TRY(sp_cuda_allocate((size_t)(blocks + SP_CUDA_SUM_BLOCKS), sizeof(double), "partial sums",
+                          (void **)&local->energy));
+  SP_TRY(sp_cuda_allocate(2 * SP_CUDA_VECTOR_BLOCKS, sizeof(double), "partial sums",
+                          (void **)&local->partial));
+  SP_TRY(sp_cuda_allocate(1, sizeof *local->scalars, "scalars", (void **)&local->scalars));
+  SP_TRY(
+      sp_cuda_allocate(SP_CUDA_BATCH, sizeof *local->records, "records", (void **)&local->records));
+  SP_CUDA(cudaMallocHost(&local->sums, 2 * sizeof(double)));
+  SP_TRY(make_exchange(setup, local));
+  SP_CUDA(cudaDeviceSynchronize());
+  return SP_OK;
+}
+
+/* Refuse before anything is allocated what cannot fit. */
+static sp_status check_memory(const sp_operator_setup *setup) {
+  int device = -1;
+  size_t available, total;
+  const double needed =
+      sp_problem_device_bytes(setup->kind, setup->geometry, setup->numbering->order,
+                              setup->mesh->hexes->count, setup->numbering->local, false);
+  SP_CUDA(cudaGetDevice(&device));
+  SP_CUDA(cudaMemGetInfo(&available, &total));
+  if (needed <= (double)available) return SP_OK;
+  return sp_fail(
+      SP_ERR_SYSTEM,
+      "the case needs %.1f GB on GPU %d, of which %.1f of %.1f GB are free: use more GPUs, "
+      "or trilinear geometry",
+      needed * 1e-9, device, available * 1e-9, total * 1e-9);
+}
+
+void sp_cuda_operator_destroy(sp_local_operator **out) {
+  sp_local_operator *local = *out;
+  if (!local) return;
+  if (local->graph) (void)cudaGraphExecDestroy(local->graph);
+  (void)cudaFree(local->factors);
+  (void)cudaFree(local->edges);
+  (void)cudaFree(local->energy);
+  (void)cudaFree(local->partial);
+  (void)cudaFree(local->diagonal.dofs);
+  (void)cudaFree(local->diagonal.values);
+  (void)cudaFree(local->nodes);
+  (void)cudaFree(local->scalars);
+  (void)cudaFree(local->records);
+  (void)cudaFree(local->shared_list);
+  (void)cudaFree(local->packed);
+  (void)cudaFreeHost(local->sums);
+  (void)cudaFreeHost(local->host_packed);
+  sp_cuda_assembly_free(&local->assembly);
+  sp_cuda_peers_free(&local->peers);
+  free(local->host_list);
+  free(local->host_vector);
+  free(local);
+  *out = nullptr;
+}
+
+sp_status sp_cuda_operator_create(sp_device *device, const sp_operator_setup *setup,
+                                  sp_local_operator **out) {
+  const range named("operator: set-up");
+  sp_local_operator *local;
+  *out = nullptr;
+  SP_TRY(check_memory(setup));
+  SP_TRY(sp_allocate(1, sizeof *local, "operator", &local));
+  local->device = device;
+  local->order = sp_cuda_order_get(setup->numbering->order);
+  local->kind = setup->kind;
+  local->geometry = setup->geometry == SP_GEOMETRY_TRILINEAR;
+  local->kernel = &local->order->kernels[local->kind][local->geometry];
+  local->lambda = setup->lambda;
+  local->exchange = setup->exchange;
+  local->halo_elements = setup->mesh->halo_elements;
+  local->elements = setup->mesh->hexes->count;
+  local->owned = setup->numbering->owned;
+  local->dofs = setup->numbering->local;
+  const size_t nq = (size_t)setup->numbering->order + 1;
+  local->nodes_an_element = nq * nq * nq;
+  const sp_status status = build(setup, local);
+  if (status)
+    sp_cuda_operator_destroy(&local);
+  else
+    *out = local;
+  return status;
+}
