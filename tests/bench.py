@@ -11,6 +11,9 @@ import sys
 import tempfile
 import time
 
+import driver
+from driver import check
+
 BENCH, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2:]
 
 try:
@@ -20,15 +23,7 @@ except ImportError as error:
     print("bench: skipped,", error)
     sys.exit(77)
 
-checks = failures = 0
-
-
-def check(condition, text):
-    global checks, failures
-    checks += 1
-    if not condition:
-        failures += 1
-        print("bench:", text)
+driver.start("bench", BENCH, MPIEXEC)
 
 
 def run(*arguments, ranks=0):
@@ -143,5 +138,4 @@ with tempfile.TemporaryDirectory() as directory:
     os.chdir(directory)
     main()
     os.chdir("/")
-print(f"bench: {checks} checks, {failures} failed")
-sys.exit(1 if failures or not checks else 0)
+driver.finish()

@@ -8,6 +8,9 @@ import subprocess
 import sys
 import tempfile
 
+import driver
+from driver import check
+
 PLOT, SOLVE = (os.path.abspath(path) for path in sys.argv[1:3])
 
 try:
@@ -19,15 +22,7 @@ except ImportError as error:
     sys.exit(77)
 
 BLUE, ORANGE, GREEN = (0x00, 0x72, 0xB2), (0xD5, 0x5E, 0x00), (0x00, 0x9E, 0x73)
-checks = failures = 0
-
-
-def check(condition, text):
-    global checks, failures
-    checks += 1
-    if not condition:
-        failures += 1
-        print("plot:", text)
+driver.start("plot", SOLVE, [])
 
 
 def solve(*arguments):
@@ -111,5 +106,4 @@ with tempfile.TemporaryDirectory() as directory:
     os.chdir(directory)
     main()
     os.chdir("/")
-print(f"plot: {checks} checks, {failures} failed")
-sys.exit(1 if failures or not checks else 0)
+driver.finish()

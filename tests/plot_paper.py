@@ -10,6 +10,9 @@ import subprocess
 import sys
 import tempfile
 
+import driver
+from driver import check
+
 PLOT, BENCH = (os.path.abspath(path) for path in sys.argv[1:3])
 KEEP = os.path.abspath(sys.argv[3]) if len(sys.argv) > 3 else None
 sys.path.insert(0, os.path.dirname(PLOT))
@@ -31,15 +34,7 @@ OTHERS = ["rooflines", "bp10_shared", "bp35_unrolling", "bp30_shared"]
 RATES = {"memory_bandwidth_theoretical": 4.9e12, "shared_bandwidth_formula": 33e12,
          "shared_bandwidth_measured": 31e12, "fp64_measured": 33.5e12}
 MESHES = 512, 4096
-checks = failures = 0
-
-
-def check(condition, text):
-    global checks, failures
-    checks += 1
-    if not condition:
-        failures += 1
-        print("plot_paper:", text)
+driver.start("plot_paper", BENCH, [])
 
 
 # ---- Rows as of a GPU ---------------------------------------------------------------------------
@@ -301,5 +296,4 @@ with tempfile.TemporaryDirectory() as directory:
     os.chdir(directory)
     main()
     os.chdir("/")
-print(f"plot_paper: {checks} checks, {failures} failed")
-sys.exit(1 if failures or not checks else 0)
+driver.finish()
