@@ -338,9 +338,7 @@ static sp_status check_solve(solve *s, const sp_cg_result *result, double *error
 /* Samples: whole solves where iterations run without the host, else the iterations of one solve. */
 static sp_status time_solves(solve *s, double *samples, int *count, sp_bench_row *row) {
   const sp_bench_clock *clock = s->production->clock;
-  int ranks;
-  MPI_Comm_size(clock->comm, &ranks);
-  const bool whole = ranks == 1 && clock->backend->iterate;
+  const bool whole = s->production->operators[0]->iterates;
   sp_cg_result result;
   SP_TRY(run_solve(s, &result)); /* to warm up, and to check */
   SP_TRY(check_solve(s, &result, &row->error));
