@@ -1,21 +1,17 @@
 #include "io/field_file.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <hdf5.h>
 
 #include "io/hdf5_file.h"
+#include "io/hdf5_shared.h"
 
 enum { LAGRANGE_HEXAHEDRON = 72 };
 
 /* Elements are reordered and written in blocks of about this size. Far below the 2 GiB at which
  * counts in MPI-IO overflow, and large enough that a call to the file system costs nothing. */
 enum { BLOCK_BYTES = 8 << 20 };
-
-/* Room for what HDF5 adds to the data: headers, groups, the small datasets' alignment. */
-enum { METADATA_BYTES = 1 << 16 };
 
 void sp_vtk_hexahedron_order(int order, int *lattice) {
   /* The corners, edges, faces and the interior in VTK's order; a letter an axis says which lattice
@@ -43,15 +39,16 @@ void sp_vtk_hexahedron_order(int order, int *lattice) {
 
 /* The local piece and its place among those of the other ranks. */
 typedef struct piece {
-  MPI_Comm comm;
   int rank, ranks;
   int64_t points_per_element;
   int64_t elements, first, total; /* local, on lower ranks, on all ranks */
-  int64_t *elements_by_rank;
+  int64_t *elements_by_rank, *counts;
   int *lattice;
   void *block;
+  const double *points;
   int field_count;
   const char *const *names;
+  const double *const *fields;
 } piece;
 
 typedef enum content { POINTS, CONNECTIVITY, OFFSETS, TYPES, FIELD } content;
@@ -116,52 +113,19 @@ static void write_attribute(hid_t group, const char *name, hid_t type, hid_t spa
   H5Sclose(space);
 }
 
-static void write_counts(hid_t group, const char *name, const piece *p, int64_t factor,
-                         int64_t *counts) {
-  for (int rank = 0; rank < p->ranks; rank++) counts[rank] = factor * p->elements_by_rank[rank];
+static void write_counts(hid_t group, const char *name, const piece *p, int64_t factor) {
+  for (int rank = 0; rank < p->ranks; rank++) p->counts[rank] = factor * p->elements_by_rank[rank];
   const hid_t space = H5Screate_simple(1, (hsize_t[]){(hsize_t)p->ranks}, NULL);
   const hid_t set =
       H5Dcreate2(group, name, H5T_NATIVE_INT64, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-  H5Dwrite(set, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, counts);
+  H5Dwrite(set, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, p->counts);
   H5Dclose(set);
   H5Sclose(space);
 }
 
-/* Create `set` with its place in the file fixed, but not written. */
-static void create_dataset(hid_t file, const dataset *set) {
-  const hsize_t shape[] = {(hsize_t)(set->total * set->rows), (hsize_t)set->columns};
-  const hid_t space = H5Screate_simple(set->columns > 1 ? 2 : 1, shape, NULL);
-  const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
-  H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY);
-  H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
-  const hid_t group = H5Gopen2(file, set->group, H5P_DEFAULT);
-  H5Dclose(H5Dcreate2(group, set->name, set->type, space, H5P_DEFAULT, creation, H5P_DEFAULT));
-  H5Gclose(group);
-  H5Pclose(creation);
-  H5Sclose(space);
-}
-
-/* Write everything but the large datasets, which are laid out only. One rank does this, with the
- * serial driver, and claims the disk space for all of it: so no rank changes metadata or the size
- * of the file while others write, and a full disk shows here and not in a collective call, where a
- * failure of one rank could leave the others waiting. */
-static sp_status create_file(const char *path, const piece *p) {
-  const int count = FIELD + p->field_count;
-  int64_t bytes = METADATA_BYTES + (int64_t)count * 1024 + 3 * 8 * (int64_t)p->ranks;
-  for (int index = 0; index < count; index++) {
-    const dataset set = describe(p, index);
-    bytes += set.total * set.rows * set.columns * set.value_size;
-  }
-  SP_TRY(sp_file_reserve(path, bytes));
-  int64_t *counts;
-  SP_TRY(sp_allocate((size_t)p->ranks, sizeof *counts, "sizes of pieces", &counts));
-
-  sp_hdf5_begin();
-  const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-  /* Nobody else uses this file yet, and some parallel file systems refuse locks. */
-  H5Pset_file_locking(access, false, true);
-  const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
-  H5Pclose(access);
+/* Everything but the large datasets, which are laid out only. */
+static void lay_out(int64_t file, const void *context) {
+  const piece *p = context;
   const hid_t root = H5Gcreate2(file, "VTKHDF", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   const hid_t two = H5Screate_simple(1, (hsize_t[]){2}, NULL);
   write_attribute(root, "Version", H5T_NATIVE_INT64, two, (int64_t[]){1, 0});
@@ -171,22 +135,28 @@ static sp_status create_file(const char *path, const piece *p) {
   H5Tset_strpad(text, H5T_STR_NULLPAD);
   write_attribute(root, "Type", text, H5Screate(H5S_SCALAR), kind);
   H5Tclose(text);
-  write_counts(root, "NumberOfPoints", p, p->points_per_element, counts);
-  write_counts(root, "NumberOfConnectivityIds", p, p->points_per_element, counts);
-  write_counts(root, "NumberOfCells", p, 1, counts);
+  write_counts(root, "NumberOfPoints", p, p->points_per_element);
+  write_counts(root, "NumberOfConnectivityIds", p, p->points_per_element);
+  write_counts(root, "NumberOfCells", p, 1);
   H5Gclose(H5Gcreate2(root, "PointData", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
   H5Gclose(root);
+  for (int index = 0; index < FIELD + p->field_count; index++) {
+    const dataset set = describe(p, index);
+    const hid_t group = H5Gopen2(file, set.group, H5P_DEFAULT);
+    sp_hdf5_create_dataset(group, set.name, set.type, set.columns > 1 ? 2 : 1,
+                           (int64_t[]){set.total * set.rows, set.columns});
+    H5Gclose(group);
+  }
+}
+
+static int64_t file_bytes(const piece *p) {
+  const int count = FIELD + p->field_count;
+  int64_t bytes = (int64_t)count * 1024 + 3 * 8 * (int64_t)p->ranks;
   for (int index = 0; index < count; index++) {
     const dataset set = describe(p, index);
-    create_dataset(file, &set);
+    bytes += set.total * set.rows * set.columns * set.value_size;
   }
-  hsize_t size = 0;
-  H5Fflush(file, H5F_SCOPE_LOCAL);
-  H5Fget_filesize(file, &size);
-  H5Fclose(file);
-  free(counts);
-  SP_TRY(sp_hdf5_end());
-  return sp_file_reserve(path, (int64_t)size);
+  return bytes;
 }
 
 /* Block <- `count` units from local unit `first` on, in VTK's order. */
@@ -241,95 +211,60 @@ static void write_dataset(hid_t file, const piece *p, const dataset *set, const 
   H5Gclose(group);
 }
 
-/* All ranks open the file and write their parts. The writes themselves are independent: a part is
- * one range of bytes a dataset, so aggregation has nothing to win, and where a collective write
- * fails on one rank only, some MPI libraries (ROMIO) leave the others waiting. Collective. */
-static sp_status write_pieces(const char *path, const piece *p, const double *points,
-                              const double *const *fields) {
-  /* Where a rank cannot open the file (a folder that not all machines share), Open MPI 4.1 leaves
-   * the others waiting in MPI_File_open. */
-  sp_status status = sp_agree(p->comm, sp_file_check(path));
-  if (status != SP_OK) return status;
-
-  sp_hdf5_begin();
-  const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-  H5Pset_fapl_mpio(access, p->comm, MPI_INFO_NULL);
-  const hid_t file = H5Fopen(path, H5F_ACC_RDWR, access);
-  H5Pclose(access);
-  status = sp_agree(p->comm, sp_hdf5_end());
-
-  sp_hdf5_begin();
-  if (status == SP_OK) {
-    const hid_t transfer = H5Pcreate(H5P_DATASET_XFER);
-    H5Pset_dxpl_mpio(transfer, H5FD_MPIO_INDEPENDENT);
-    for (int index = 0; index < FIELD + p->field_count; index++) {
-      const dataset set = describe(p, index);
-      write_dataset(file, p, &set, index < FIELD ? points : fields[index - FIELD], transfer);
-    }
-    H5Pclose(transfer);
+static void write_datasets(int64_t file, int64_t transfer, const void *context) {
+  const piece *p = context;
+  for (int index = 0; index < FIELD + p->field_count; index++) {
+    const dataset set = describe(p, index);
+    write_dataset(file, p, &set, index < FIELD ? p->points : p->fields[index - FIELD], transfer);
   }
-  if (file >= 0) H5Fclose(file);
-  const sp_status written = sp_hdf5_end();
-  return status == SP_OK ? sp_agree(p->comm, written) : status;
 }
 
 /* Local. */
-static sp_status prepare(piece *p, const char *path, int order, char **temporary) {
+static sp_status prepare(piece *p, int order) {
   const int64_t n = p->points_per_element;
-  SP_TRY(sp_file_temporary_name(path, temporary));
   SP_TRY(sp_allocate((size_t)p->ranks, sizeof *p->elements_by_rank, "sizes of pieces",
                      &p->elements_by_rank));
+  SP_TRY(sp_allocate((size_t)p->ranks, sizeof *p->counts, "sizes of pieces", &p->counts));
   SP_TRY(sp_allocate((size_t)n, sizeof *p->lattice, "the order of points", &p->lattice));
   sp_vtk_hexahedron_order(order, p->lattice);
   return sp_allocate(BLOCK_BYTES, 1, "a block of the field file", &p->block);
 }
 
 sp_status sp_field_file_check(MPI_Comm comm, const char *path) {
-  int rank;
-  MPI_Comm_rank(comm, &rank);
-  sp_status status = SP_OK;
-  if (rank == 0) {
-    char *temporary = NULL;
-    status = sp_file_temporary_name(path, &temporary);
-    if (status == SP_OK) status = sp_file_write(temporary, "", 0);
-    if (status == SP_OK) unlink(temporary);
-    free(temporary);
-    if (status != SP_OK)
-      status = sp_fail(status, "cannot write field %s: %s", path, sp_error_message());
-  }
-  return sp_agree(comm, status);
+  return sp_hdf5_shared_check(comm, "field", path);
 }
 
 sp_status sp_field_file_write(MPI_Comm comm, const char *path, int order, int64_t elements,
                               const double *points, int field_count, const char *const *names,
                               const double *const *fields) {
   const int64_t n = order + 1;
-  piece p = {.comm = comm,
-             .points_per_element = n * n * n,
+  piece p = {.points_per_element = n * n * n,
              .elements = elements,
+             .points = points,
              .field_count = field_count,
-             .names = names};
+             .names = names,
+             .fields = fields};
   MPI_Comm_rank(comm, &p.rank);
   MPI_Comm_size(comm, &p.ranks);
-  char *temporary = NULL;
-  sp_status status = sp_agree(comm, prepare(&p, path, order, &temporary));
+  sp_status status = sp_agree(comm, prepare(&p, order));
   if (status == SP_OK) {
     MPI_Allgather(&elements, 1, MPI_INT64_T, p.elements_by_rank, 1, MPI_INT64_T, comm);
     for (int rank = 0; rank < p.ranks; rank++) {
       if (rank < p.rank) p.first += p.elements_by_rank[rank];
       p.total += p.elements_by_rank[rank];
     }
-    status = sp_agree(comm, p.rank == 0 ? create_file(temporary, &p) : SP_OK);
-    if (status == SP_OK) status = write_pieces(temporary, &p, points, fields);
-    if (status == SP_OK) status = sp_agree(comm, sp_file_sync(temporary));
-    if (status == SP_OK)
-      status = sp_agree(comm, p.rank == 0 ? sp_file_rename(temporary, path) : SP_OK);
-    if (status != SP_OK && p.rank == 0) unlink(temporary);
+    status = sp_hdf5_shared_write(comm, &(sp_hdf5_shared){.what = "field",
+                                                          .path = path,
+                                                          .bytes = file_bytes(&p),
+                                                          .lay_out = lay_out,
+                                                          .write = write_datasets,
+                                                          .context = &p});
+  } else {
+    status = sp_fail(status, "cannot write field %s: %s", path, sp_error_message());
   }
-  free(temporary);
   free(p.elements_by_rank);
+  free(p.counts);
   free(p.lattice);
   free(p.block);
-  if (status == SP_OK) return SP_OK;
-  return sp_fail(status, "cannot write field %s: %s", path, sp_error_message());
+  return status;
 }

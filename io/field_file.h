@@ -22,8 +22,8 @@ sp_status sp_field_file_check(MPI_Comm comm, const char *path);
 
 /* Write `path`: `points` is [elements][(N+1)^3][3] and each fields[f] is [elements][(N+1)^3], for
  * the local elements (0 or more), points of each element in lattice order (i fastest) on the
- * equispaced lattice of degree N; the function reorders. Field f is named names[f]. The file is
- * written beside its place (PATH.tmp), synced and renamed. Collective over `comm`; all ranks return
+ * equispaced lattice of degree N; the function reorders. Field f is named names[f]. The file
+ * appears whole or not at all (io/hdf5_shared.h). Collective over `comm`; all ranks return
  * the same status. Errors: SP_ERR_SYSTEM "cannot write field PATH: reason". */
 sp_status sp_field_file_write(MPI_Comm comm, const char *path, int order, int64_t elements,
                               const double *points, int field_count, const char *const *names,

@@ -1,0 +1,103 @@
+#include "io/hdf5_shared.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <hdf5.h>
+
+#include "io/hdf5_file.h"
+
+/* Room for what HDF5 adds to the data: headers, groups, the small datasets' alignment. */
+enum { METADATA_BYTES = 1 << 16, MAX_DIMENSIONS = 4 };
+
+static sp_status fail_write(const char *what, const char *path, sp_status status) {
+  return sp_fail(status, "cannot write %s %s: %s", what, path, sp_error_message());
+}
+
+void sp_hdf5_create_dataset(int64_t group, const char *name, int64_t type, int dimensions,
+                            const int64_t *shape) {
+  hsize_t extent[MAX_DIMENSIONS] = {0};
+  for (int d = 0; d < dimensions; d++) extent[d] = (hsize_t)shape[d];
+  const hid_t space = H5Screate_simple(dimensions, extent, NULL);
+  const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY);
+  H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
+  H5Dclose(H5Dcreate2(group, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT));
+  H5Pclose(creation);
+  H5Sclose(space);
+}
+
+/* With the serial driver. */
+static sp_status lay_out(const char *path, const sp_hdf5_shared *shared) {
+  SP_TRY(sp_file_reserve(path, shared->bytes + METADATA_BYTES));
+  sp_hdf5_begin();
+  const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+  /* Nobody else uses this file yet, and some parallel file systems refuse locks. */
+  H5Pset_file_locking(access, false, true);
+  const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+  H5Pclose(access);
+  shared->lay_out(file, shared->context);
+  hsize_t size = 0;
+  H5Fflush(file, H5F_SCOPE_LOCAL);
+  H5Fget_filesize(file, &size);
+  H5Fclose(file);
+  SP_TRY(sp_hdf5_end());
+  return sp_file_reserve(path, (int64_t)size);
+}
+
+static sp_status write_parts(MPI_Comm comm, const char *path, const sp_hdf5_shared *shared) {
+  /* Where a rank cannot open the file (a folder that not all machines share), Open MPI 4.1 leaves
+   * the others waiting in MPI_File_open. */
+  sp_status status = sp_agree(comm, sp_file_check(path));
+  if (status != SP_OK) return status;
+
+  sp_hdf5_begin();
+  const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+  H5Pset_fapl_mpio(access, comm, MPI_INFO_NULL);
+  const hid_t file = H5Fopen(path, H5F_ACC_RDWR, access);
+  H5Pclose(access);
+  status = sp_agree(comm, sp_hdf5_end());
+
+  sp_hdf5_begin();
+  if (status == SP_OK) {
+    const hid_t transfer = H5Pcreate(H5P_DATASET_XFER);
+    H5Pset_dxpl_mpio(transfer, H5FD_MPIO_INDEPENDENT);
+    shared->write(file, transfer, shared->context);
+    H5Pclose(transfer);
+  }
+  if (file >= 0) H5Fclose(file);
+  const sp_status written = sp_hdf5_end();
+  return status == SP_OK ? sp_agree(comm, written) : status;
+}
+
+sp_status sp_hdf5_shared_check(MPI_Comm comm, const char *what, const char *path) {
+  int rank;
+  MPI_Comm_rank(comm, &rank);
+  sp_status status = SP_OK;
+  if (rank == 0) {
+    char *temporary = NULL;
+    status = sp_file_temporary_name(path, &temporary);
+    if (status == SP_OK) status = sp_file_write(temporary, "", 0);
+    if (status == SP_OK) unlink(temporary);
+    free(temporary);
+    if (status != SP_OK) status = fail_write(what, path, status);
+  }
+  return sp_agree(comm, status);
+}
+
+sp_status sp_hdf5_shared_write(MPI_Comm comm, const sp_hdf5_shared *shared) {
+  int rank;
+  MPI_Comm_rank(comm, &rank);
+  char *temporary = NULL;
+  sp_status status = sp_agree(comm, sp_file_temporary_name(shared->path, &temporary));
+  if (status == SP_OK) {
+    status = sp_agree(comm, rank == 0 ? lay_out(temporary, shared) : SP_OK);
+    if (status == SP_OK) status = write_parts(comm, temporary, shared);
+    if (status == SP_OK) status = sp_agree(comm, sp_file_sync(temporary));
+    if (status == SP_OK)
+      status = sp_agree(comm, rank == 0 ? sp_file_rename(temporary, shared->path) : SP_OK);
+    if (status != SP_OK && rank == 0) unlink(temporary);
+  }
+  free(temporary);
+  return status == SP_OK ? SP_OK : fail_write(shared->what, shared->path, status);
+}
