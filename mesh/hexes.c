@@ -30,6 +30,7 @@ sp_status sp_hexes_create(sp_gid count, int map_order, int surface_count, int gr
   if (!status)
     status = sp_allocate(n, sizeof *hexes->surfaces, "element surfaces", &hexes->surfaces);
   if (!status) status = sp_allocate(n, sizeof *hexes->tags, "element tags", &hexes->tags);
+  if (!status) status = sp_allocate(n, sizeof *hexes->octants, "element octants", &hexes->octants);
   if (!status)
     status = sp_allocate((size_t)group_count, sizeof *hexes->groups, "groups", &hexes->groups);
   if (status) {
@@ -52,6 +53,7 @@ void sp_hexes_destroy(sp_hexes **hexes) {
   free((*hexes)->vertices);
   free((*hexes)->surfaces);
   free((*hexes)->tags);
+  free((*hexes)->octants);
   free(*hexes);
   *hexes = NULL;
 }
@@ -81,7 +83,8 @@ sp_status sp_hexes_permute(sp_hexes *hexes, const sp_lid *order) {
   SP_TRY(permute(&hexes->lattice, points * 3 * sizeof(double), hexes->count, order));
   SP_TRY(permute(&hexes->vertices, sizeof *hexes->vertices, hexes->count, order));
   SP_TRY(permute(&hexes->surfaces, sizeof *hexes->surfaces, hexes->count, order));
-  return permute(&hexes->tags, sizeof *hexes->tags, hexes->count, order);
+  SP_TRY(permute(&hexes->tags, sizeof *hexes->tags, hexes->count, order));
+  return permute(&hexes->octants, sizeof *hexes->octants, hexes->count, order);
 }
 
 void sp_hexes_coordinates(const sp_hexes *hexes, sp_lid element, int n, const double *nodes,

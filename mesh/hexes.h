@@ -44,7 +44,10 @@ typedef struct sp_hexes {
   double *lattice;                /* [count][(g+1)^3][3] */
   sp_gid (*vertices)[SP_CORNERS]; /* [count] */
   int (*surfaces)[SP_FACES];      /* [count]; surface, or SP_SURFACE_INTERIOR where none is known */
-  sp_gid *tags;                   /* [count], the element's number in the file, for messages */
+  sp_gid *tags;                   /* [count], the element's number in the file */
+  /* [count], which part of the file's element: an octal digit a refinement, the last one lowest; 0
+   * without any. Tag and octants name an element on any number of ranks. */
+  int *octants;
   int surface_count;
   int group_count;
   sp_group *groups; /* [group_count] */

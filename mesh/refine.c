@@ -33,6 +33,7 @@ static void refine_element(const sp_hexes *coarse, const sp_numbering *numbering
       fine->surfaces[child][f] =
           origin[f / 2] == f % 2 ? coarse->surfaces[e][f] : SP_SURFACE_INTERIOR;
     fine->tags[child] = coarse->tags[e];
+    fine->octants[child] = 8 * coarse->octants[e] + octant;
   }
 }
 

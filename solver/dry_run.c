@@ -41,10 +41,11 @@ static double points_of_lattice(const shape *s) {
   return n * n * n;
 }
 
-/* sp_mesh: for an element its lattice, vertices (8 sp_gid), surfaces (6 int), tag and 26 slots; for
- * an entity its key (4 sp_gid), the elements that touch it and the start of its sharers. */
+/* sp_mesh: for an element its lattice, vertices (8 sp_gid), surfaces (6 int), tag, octants and
+ * 26 slots; for an entity its key (4 sp_gid), the elements that touch it and the start of its
+ * sharers. */
 static double mesh_bytes(const shape *s, const sp_sizes *sizes) {
-  return sizes->elements * (24 * points_of_lattice(s) + 64 + 24 + 8 + 104) +
+  return sizes->elements * (24 * points_of_lattice(s) + 64 + 24 + 8 + 4 + 104) +
          sizes->entities * (32 + 4 + 4) + 4 * sizes->sharers;
 }
 
