@@ -52,6 +52,8 @@ int sp_exit_code(sp_status status) {
     return 3;
   case SP_ERR_STUDY:
     return 4;
+  case SP_ERR_INTERRUPTED:
+    return 5;
   }
   return 1;
 }

@@ -19,7 +19,8 @@ typedef enum sp_status {
   SP_ERR_SYSTEM,        /* memory, files, a library call */
   SP_ERR_NOT_CONVERGED, /* the iteration limit came first; results are still written */
   SP_ERR_BREAKDOWN,     /* not a number, or an operator that is not positive definite */
-  SP_ERR_STUDY          /* a study missed the rate that theory promises */
+  SP_ERR_STUDY,         /* a study missed the rate that theory promises */
+  SP_ERR_INTERRUPTED    /* a signal ended the iteration; results are still written */
 } sp_status;
 
 /* Record a message and return `status` (which is not SP_OK), so that one line does both:
@@ -35,7 +36,7 @@ const char *sp_error_message(void);
 sp_status sp_agree(MPI_Comm comm, sp_status status);
 
 /* The exit code of the program: 0 success, 1 bad input or failed system call, 2 not converged,
- * 3 broken down, 4 a study fell short of its rate. Local. */
+ * 3 broken down, 4 a study fell short of its rate, 5 interrupted. Local. */
 int sp_exit_code(sp_status status);
 
 /* Leave the calling function with the status of `call` if it failed. Use it only where the caller

@@ -4,13 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_SUMS = 4 };
+/* What travels with the sums: status, seconds, wish. */
+enum { MAX_SUMS = 4, RIDERS = 3 };
 
 struct sp_exchange {
   MPI_Comm comm;
-  int size;        /* of comm */
-  double *sums;    /* [size][MAX_SUMS + 2], as gathered: sums, status, seconds */
-  double *seconds; /* [size], of the last sum */
+  int size;           /* of comm */
+  double *sums;       /* [size][MAX_SUMS + RIDERS], as gathered */
+  double *seconds;    /* [size], of the last sum */
+  int own_wish, wish; /* the latter the largest of all ranks */
   int neighbours;
   int *ranks;    /* [neighbours] */
   sp_lid *start; /* [neighbours + 1] into the buffers */
@@ -72,7 +74,7 @@ static sp_status build(const sp_numbering *numbering, sp_exchange *exchange) {
   const size_t shared = (size_t)numbering->shared_start[neighbours];
   exchange->neighbours = numbering->neighbours;
   MPI_Comm_size(exchange->comm, &exchange->size);
-  SP_TRY(sp_allocate((size_t)exchange->size, (MAX_SUMS + 2) * sizeof(double), "sums",
+  SP_TRY(sp_allocate((size_t)exchange->size, (MAX_SUMS + RIDERS) * sizeof(double), "sums",
                      &exchange->sums));
   SP_TRY(sp_allocate((size_t)exchange->size, sizeof(double), "sums", &exchange->seconds));
   SP_TRY(sp_allocate(neighbours, sizeof(int), "exchange", &exchange->ranks));
@@ -172,21 +174,33 @@ void sp_exchange_now(sp_exchange *exchange, sp_combine combine, double *values) 
 sp_status sp_exchange_sum(sp_exchange *exchange, int count, double *values, double seconds,
                           sp_status status) {
   assert(count <= MAX_SUMS);
-  double mine[MAX_SUMS + 2];
+  double mine[MAX_SUMS + RIDERS];
   const double *all = exchange->sums;
-  const int width = count + 2;
+  const int width = count + RIDERS;
   for (int c = 0; c < count; c++) mine[c] = values[c];
   mine[count] = status;
   mine[count + 1] = seconds;
+  mine[count + 2] = exchange->own_wish;
   MPI_Allgather(mine, width, MPI_DOUBLE, exchange->sums, width, MPI_DOUBLE, exchange->comm);
   bool failed = false;
+  exchange->wish = 0;
   for (int c = 0; c < count; c++) values[c] = 0;
   for (int r = 0; r < exchange->size; r++) {
     for (int c = 0; c < count; c++) values[c] += all[r * width + c];
     failed = failed || all[r * width + count] > 0;
     exchange->seconds[r] = all[r * width + count + 1];
+    const int wish = (int)all[r * width + count + 2];
+    if (wish > exchange->wish) exchange->wish = wish;
   }
   return failed ? sp_agree(exchange->comm, status) : SP_OK;
+}
+
+void sp_exchange_set_wish(sp_exchange *exchange, int wish) {
+  exchange->own_wish = wish;
+}
+
+int sp_exchange_wish(const sp_exchange *exchange) {
+  return exchange->wish;
 }
 
 const double *sp_exchange_seconds(const sp_exchange *exchange) {

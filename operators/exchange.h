@@ -51,6 +51,12 @@ void sp_exchange_now(sp_exchange *exchange, sp_combine combine, double *values);
 sp_status sp_exchange_sum(sp_exchange *exchange, int count, double *values, double seconds,
                           sp_status status);
 
+/* What this rank wishes from now on; a wish travels with every sum, beside the sums. The largest
+ * wish of all ranks, as of the last sum: the same on all of them; 0 before. What a wish means is
+ * the caller's business. Local. */
+void sp_exchange_set_wish(sp_exchange *exchange, int wish);
+int sp_exchange_wish(const sp_exchange *exchange);
+
 /* What each rank passed as `seconds` to the last sp_exchange_sum, [ranks]. Local. */
 const double *sp_exchange_seconds(const sp_exchange *exchange);
 

@@ -2,16 +2,30 @@
 
 #include <math.h>
 
+typedef struct solve {
+  sp_operator *op;
+  const sp_cg_options *options;
+  sp_cg_vectors vectors;
+  sp_cg_progress at;
+  sp_cg_result *result;
+  int wish;           /* of all ranks, as of the last iteration */
+  sp_status reported; /* what this rank's on_iteration returned last */
+} solve;
+
 /* Tell the caller; ranks that fail there are agreed on in the next reduction. */
-static sp_status report(const sp_operator *op, const sp_cg_options *options,
-                        const sp_cg_result *result, double matvec_seconds) {
-  if (!options->on_iteration) return SP_OK;
-  const sp_cg_iteration iteration = {.iteration = result->iterations,
-                                     .residual = result->residual,
-                                     .relative = result->relative,
+static void report(solve *s, bool applied, double matvec_seconds) {
+  const sp_cg_options *options = s->options;
+  s->result->iterations = s->at.iteration;
+  s->result->residual = s->at.residual;
+  s->result->relative = s->at.norm_b > 0 ? s->at.residual / s->at.norm_b : 0;
+  if (!options->on_iteration) return;
+  const sp_cg_iteration iteration = {.iteration = s->at.iteration,
+                                     .applied = applied,
+                                     .residual = s->result->residual,
+                                     .relative = s->result->relative,
                                      .matvec_seconds = matvec_seconds,
-                                     .seconds_by_rank = sp_exchange_seconds(op->exchange)};
-  return options->on_iteration(&iteration, options->context);
+                                     .seconds_by_rank = sp_exchange_seconds(s->op->exchange)};
+  s->reported = options->on_iteration(&iteration, options->context);
 }
 
 static double longest(const sp_operator *op) {
@@ -23,114 +37,165 @@ static double longest(const sp_operator *op) {
   return result;
 }
 
-static sp_status breakdown(const sp_cg_result *result, const char *what, double value) {
+static sp_status breakdown(const solve *s, const char *what, double value) {
   return sp_fail(SP_ERR_BREAKDOWN,
                  "conjugate gradients broke down in iteration %lld: %s = %g; expected a finite, "
                  "positive number (is the operator positive definite, are the data finite?)",
-                 (long long)result->iterations, what, value);
+                 (long long)s->result->iterations, what, value);
 }
 
-static sp_status not_converged(const sp_cg_options *options, const sp_cg_result *result) {
-  return sp_fail(SP_ERR_NOT_CONVERGED,
-                 "not converged: relative residual %.3g after %d iterations, the tolerance is %.3g",
-                 result->relative, options->max_iterations, options->tolerance);
+static bool is_converged(const solve *s) {
+  return s->at.residual <= s->options->tolerance * s->at.norm_b;
 }
 
-static sp_status iterate(sp_operator *op, const sp_cg_options *options, sp_cg_vectors *vectors,
-                         double rz, double norm_b, sp_cg_result *result) {
-  double beta = 0;
-  sp_status reported = report(op, options, result, 0);
-  while (!(result->residual <= options->tolerance * norm_b)) {
-    if (result->iterations == options->max_iterations) {
-      SP_TRY(sp_agree(op->comm, reported));
-      return not_converged(options, result);
-    }
-    double p_ap, rr, rz_new;
-    SP_TRY(sp_operator_direction(op, beta, vectors, reported, &p_ap));
-    result->matvec_seconds += op->seconds;
-    result->iterations++;
-    if (!(p_ap > 0) || isinf(p_ap)) return breakdown(result, "p.Ap", p_ap);
+/* What the next reduction is to carry to the other ranks. */
+static void make_wish(const solve *s) {
+  const sp_cg_options *options = s->options;
+  if (options->wish) sp_exchange_set_wish(s->op->exchange, options->wish(options->context));
+}
+
+static sp_status save(solve *s) {
+  if (!s->options->save) return SP_OK;
+  const double start = MPI_Wtime();
+  const sp_status status = s->options->save(&s->at, &s->vectors, s->options->context);
+  s->result->save_seconds += MPI_Wtime() - start;
+  s->result->saves++;
+  return status;
+}
+
+/* Between two iterations: whether there shall be another one. All ranks decide alike. */
+static sp_status before_next(solve *s) {
+  const bool exhausted = s->at.iteration >= s->options->max_iterations;
+  if (!exhausted && s->wish == SP_CG_CONTINUE) return SP_OK;
+  SP_TRY(sp_agree(s->op->comm, s->reported));
+  SP_TRY(save(s));
+  if (exhausted)
+    return sp_fail(SP_ERR_NOT_CONVERGED,
+                   "not converged: relative residual %.3g after %lld iterations, the tolerance is "
+                   "%.3g",
+                   s->result->relative, (long long)s->at.iteration, s->options->tolerance);
+  if (s->wish == SP_CG_STOP)
+    return sp_fail(SP_ERR_INTERRUPTED,
+                   "interrupted after %lld iterations with a relative residual of %.3g",
+                   (long long)s->at.iteration, s->result->relative);
+  s->wish = SP_CG_CONTINUE;
+  return SP_OK;
+}
+
+static void advance(solve *s, double rr, double rz) {
+  s->at.iteration = s->result->iterations;
+  s->at.residual = sqrt(rr);
+  s->at.beta = rz / s->at.rz;
+  s->at.rz = rz;
+}
+
+static sp_status iterate(solve *s) {
+  sp_operator *op = s->op;
+  while (!is_converged(s)) {
+    SP_TRY(before_next(s));
+    double p_ap, rr, rz;
+    SP_TRY(sp_operator_direction(op, s->at.beta, &s->vectors, s->reported, &p_ap));
+    s->result->matvec_seconds += op->seconds;
+    s->result->iterations++;
+    if (!(p_ap > 0) || isinf(p_ap)) return breakdown(s, "p.Ap", p_ap);
 
     const double start = MPI_Wtime();
-    SP_TRY(sp_operator_update(op, rz / p_ap, vectors, &rr, &rz_new));
-    result->update_seconds += MPI_Wtime() - start;
-    result->residual = sqrt(rr);
-    result->relative = result->residual / norm_b;
-    if (!isfinite(rr)) return breakdown(result, "r.r", rr);
-    reported = report(op, options, result, longest(op));
-    beta = rz_new / rz;
-    rz = rz_new;
+    make_wish(s);
+    SP_TRY(sp_operator_update(op, s->at.rz / p_ap, &s->vectors, &rr, &rz));
+    s->wish = sp_exchange_wish(op->exchange);
+    s->result->update_seconds += MPI_Wtime() - start;
+    if (!isfinite(rr)) return breakdown(s, "r.r", rr);
+    advance(s, rr, rz);
+    report(s, true, longest(op));
   }
-  return sp_agree(op->comm, reported);
+  return SP_OK;
 }
 
 /* The same on devices that do whole iterations by themselves: the host looks at the residuals of a
  * batch when it is over, and the batches grow, so that a short solve does not wait for a long
  * batch. All ranks see the same sums and decide alike. */
-static sp_status iterate_on_device(sp_operator *op, const sp_cg_options *options,
-                                   sp_cg_vectors *vectors, double rz, double norm_b,
-                                   sp_cg_result *result) {
+static sp_status iterate_on_device(solve *s) {
   enum { LARGEST_BATCH = 64 };
+  sp_operator *op = s->op;
   sp_cg_record records[LARGEST_BATCH];
-  sp_cg_state state = {.rz = rz, .target = pow(options->tolerance * norm_b, 2)};
-  sp_status reported = report(op, options, result, 0);
-  for (int batch = 4; !(result->residual <= options->tolerance * norm_b);) {
-    SP_TRY(sp_agree(op->comm, reported));
-    if (result->iterations == options->max_iterations) return not_converged(options, result);
-    const int64_t left = options->max_iterations - result->iterations;
+  const double target = pow(s->options->tolerance * s->at.norm_b, 2);
+  for (int batch = 4; !is_converged(s);) {
+    SP_TRY(sp_agree(op->comm, s->reported));
+    SP_TRY(before_next(s));
+    const sp_cg_state state = {.beta = s->at.beta, .rz = s->at.rz, .target = target};
+    const int64_t left = s->options->max_iterations - s->at.iteration;
     int done;
-    const sp_status status = op->backend->iterate(op->local, vectors, &state,
+    const sp_status status = op->backend->iterate(op->local, &s->vectors, &state,
                                                   left < batch ? (int)left : batch, records, &done);
     SP_TRY(sp_agree(op->comm, status));
+    make_wish(s);
     for (int i = 0; i < done; i++) {
       const sp_cg_record *record = &records[i];
-      result->iterations++;
-      if (!(record->p_ap > 0) || isinf(record->p_ap))
-        return breakdown(result, "p.Ap", record->p_ap);
-      result->matvec_seconds += record->seconds;
-      result->residual = sqrt(record->rr);
-      result->relative = result->residual / norm_b;
-      if (!isfinite(record->rr)) return breakdown(result, "r.r", record->rr);
-      SP_TRY(sp_exchange_sum(op->exchange, 0, NULL, record->seconds, reported));
-      reported = report(op, options, result, longest(op));
-      state.beta = record->rz / state.rz;
-      state.rz = record->rz;
+      s->result->iterations++;
+      if (!(record->p_ap > 0) || isinf(record->p_ap)) return breakdown(s, "p.Ap", record->p_ap);
+      s->result->matvec_seconds += record->seconds;
+      if (!isfinite(record->rr)) return breakdown(s, "r.r", record->rr);
+      SP_TRY(sp_exchange_sum(op->exchange, 0, NULL, record->seconds, s->reported));
+      advance(s, record->rr, record->rz);
+      report(s, true, longest(op));
     }
+    s->wish = sp_exchange_wish(op->exchange);
     if (batch < LARGEST_BATCH) batch *= 2;
   }
-  return sp_agree(op->comm, reported);
+  return SP_OK;
+}
+
+/* With a step of zero, pass 2 leaves x and r = b alone and gives the first sums. */
+static sp_status begin(solve *s) {
+  double rr, rz;
+  SP_TRY(sp_operator_update(s->op, 0, &s->vectors, &rr, &rz));
+  if (!isfinite(rr)) return breakdown(s, "b.b", rr);
+  s->at = (sp_cg_progress){.norm_b = sqrt(rr), .residual = sqrt(rr), .rz = rz};
+  return SP_OK;
+}
+
+static sp_status create_vectors(solve *s) {
+  const sp_backend *backend = s->op->backend;
+  const size_t dofs = (size_t)s->op->dofs;
+  SP_TRY(backend->vector_create(s->op->device, dofs, &s->vectors.p));
+  SP_TRY(backend->vector_create(s->op->device, dofs, &s->vectors.ap));
+  if (backend->two_directions)
+    SP_TRY(backend->vector_create(s->op->device, dofs, &s->vectors.next_p));
+  else
+    s->vectors.next_p = s->vectors.p;
+  if (!s->options->start) return SP_OK;
+  s->at = *s->options->start;
+  return backend->upload(s->op->device, dofs, s->options->start_p, s->vectors.p);
+}
+
+static void destroy_vectors(solve *s) {
+  const sp_backend *backend = s->op->backend;
+  if (backend->two_directions) backend->vector_destroy(s->op->device, &s->vectors.next_p);
+  backend->vector_destroy(s->op->device, &s->vectors.p);
+  backend->vector_destroy(s->op->device, &s->vectors.ap);
 }
 
 sp_status sp_cg_solve(sp_operator *op, const double *inverse_diagonal, const sp_cg_options *options,
                       double *b, double *x, sp_cg_result *result) {
-  const sp_backend *backend = op->backend;
-  const size_t dofs = (size_t)op->dofs;
-  sp_cg_vectors vectors = {.x = x, .r = b, .inverse_diagonal = inverse_diagonal};
+  solve s = {.op = op,
+             .options = options,
+             .vectors = {.x = x, .r = b, .inverse_diagonal = inverse_diagonal},
+             .result = result};
   *result = (sp_cg_result){0};
-  sp_status status = backend->vector_create(op->device, dofs, &vectors.p);
-  if (!status) status = backend->vector_create(op->device, dofs, &vectors.ap);
-  if (backend->two_directions) {
-    if (!status) status = backend->vector_create(op->device, dofs, &vectors.next_p);
-  } else {
-    vectors.next_p = vectors.p;
-  }
-  status = sp_agree(op->comm, status);
+  sp_status status = sp_agree(op->comm, create_vectors(&s));
   if (!status) {
-    /* With a step of zero, pass 2 leaves x and r = b alone and gives the first sums. */
     const double start = MPI_Wtime();
-    double rr, rz;
-    status = sp_operator_update(op, 0, &vectors, &rr, &rz);
-    if (!status && !isfinite(rr)) status = breakdown(result, "b.b", rr);
+    result->first = s.at.iteration;
+    if (!options->start) status = begin(&s);
     if (!status) {
-      result->residual = sqrt(rr);
-      result->relative = rr > 0 ? 1 : 0;
-      status = op->iterates ? iterate_on_device(op, options, &vectors, rz, result->residual, result)
-                            : iterate(op, options, &vectors, rz, result->residual, result);
+      report(&s, false, 0);
+      status = op->iterates ? iterate_on_device(&s) : iterate(&s);
     }
-    result->seconds = MPI_Wtime() - start;
+    if (!status) status = sp_agree(op->comm, s.reported);
+    if (!status) status = save(&s);
+    result->seconds = MPI_Wtime() - start - result->save_seconds;
   }
-  if (backend->two_directions) backend->vector_destroy(op->device, &vectors.next_p);
-  backend->vector_destroy(op->device, &vectors.p);
-  backend->vector_destroy(op->device, &vectors.ap);
+  sp_exchange_set_wish(op->exchange, SP_CG_CONTINUE);
+  destroy_vectors(&s);
   return status;
 }

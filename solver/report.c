@@ -167,7 +167,7 @@ sp_status sp_report_iteration(const sp_cg_iteration *iteration, void *context) {
                        (long long)iteration->iteration, iteration->relative);
   if (!logs(report)) return SP_OK;
   sp_status status = SP_OK;
-  if (iteration->iteration > 0) {
+  if (iteration->applied) {
     const sp_matvec_row row = throughput(report, iteration->iteration, iteration->matvec_seconds);
     status = sp_run_log_matvec(report->log, &row, iteration->seconds_by_rank);
   }
@@ -265,7 +265,9 @@ sp_status sp_report_results(sp_report *report, const sp_profile *profile,
   const int64_t matvecs = rows[SP_PHASE_MATVEC].calls;
   const double cg_seconds = rows[SP_PHASE_SOLVE].seconds_max;
   const double cg_rate =
-      cg_seconds > 0 ? report->dofs * (double)result->iterations / cg_seconds * 1e-9 : 0;
+      cg_seconds > 0
+          ? report->dofs * (double)(result->iterations - result->first) / cg_seconds * 1e-9
+          : 0;
 
   attribute_integer(report, "iterations", result->iterations);
   attribute_double(report, "relative_residual", result->relative, "1");
@@ -311,6 +313,8 @@ static void close_log(sp_report *report, sp_status status) {
     snprintf(outcome, sizeof outcome, "converged");
   else if (status == SP_ERR_NOT_CONVERGED)
     snprintf(outcome, sizeof outcome, "not converged");
+  else if (status == SP_ERR_INTERRUPTED)
+    snprintf(outcome, sizeof outcome, "interrupted");
   else if (status == SP_ERR_STUDY)
     snprintf(outcome, sizeof outcome, "fell short of its rate: %s", sp_error_message());
   else

@@ -30,8 +30,8 @@ int main(int argc, char **argv) {
   sp_fail(SP_ERR_INPUT, "outer: %s", sp_error_message());
   CHECK(strcmp(sp_error_message(), "outer: inner") == 0, "message '%s'", sp_error_message());
 
-  const int codes[] = {0, 1, 1, 2, 3};
-  for (int status = SP_OK; status <= SP_ERR_BREAKDOWN; status++)
+  const int codes[] = {0, 1, 1, 2, 3, 4, 5};
+  for (int status = SP_OK; status <= SP_ERR_INTERRUPTED; status++)
     CHECK(sp_exit_code((sp_status)status) == codes[status], "exit code of %d", status);
 
   double *array = NULL;

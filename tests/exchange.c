@@ -111,6 +111,18 @@ static void check_sums(void) {
     for (int r = 0; r < size; r++) CHECK_CLOSE(sp_exchange_seconds(exchange)[r], 0.5 + r, 0);
   }
 
+  /* The wish of any rank reaches all, and goes when it is taken back. */
+  CHECK(sp_exchange_wish(exchange) == 0, "a wish that nobody has");
+  for (int wishing = 0; wishing < size; wishing++) {
+    sp_exchange_set_wish(exchange, rank == wishing ? 2 : rank == 0);
+    CHECK(sp_exchange_sum(exchange, 0, NULL, 0, SP_OK) == SP_OK, "%s", sp_error_message());
+    CHECK(sp_exchange_wish(exchange) == 2, "rank %d's wish is %d", wishing,
+          sp_exchange_wish(exchange));
+  }
+  sp_exchange_set_wish(exchange, 0);
+  CHECK(sp_exchange_sum(exchange, 0, NULL, 0, SP_OK) == SP_OK && sp_exchange_wish(exchange) == 0,
+        "a wish stays");
+
   for (int failing = 0; failing < size; failing++) {
     sp_status status = SP_OK;
     sp_fail(SP_ERR_INPUT, "an old message of rank %d", rank);
