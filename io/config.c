@@ -279,9 +279,10 @@ static sp_status fail_output(const char *where, const char *name, const char *wh
 /* Outputs are renamed into place: that must hit no input, no other output, and nothing that is not
  * a file. */
 static sp_status check_outputs(const struct reader *reader) {
-  static const char *const names[] = {"log", "field"};
+  static const char *const names[] = {"log", "field", "checkpoint"};
   const sp_config *config = reader->config;
-  const char *outputs[] = {config->output.log, config->output.field};
+  const char *outputs[] = {config->output.log, config->output.field, config->output.checkpoint};
+  enum { CHECKPOINT = 2 }; /* may replace the one to restart from */
   enum { OUTPUTS = sizeof outputs / sizeof *outputs };
   for (int o = 0; o < OUTPUTS; o++) {
     const char *where = where_given(reader, "output", names[o]), *path = outputs[o];
@@ -293,6 +294,10 @@ static sp_status check_outputs(const struct reader *reader) {
       return fail_output(where, names[o], "this would overwrite the case file", path);
     if (config->mesh.file && sp_path_is_same(path, config->mesh.file))
       return fail_output(where, names[o], "this would overwrite the mesh", path);
+    if (o != CHECKPOINT && config->output.restart[0] &&
+        sp_path_is_same(path, config->output.restart))
+      return fail_output(where, names[o], "this would overwrite the checkpoint to restart from",
+                         path);
     for (int other = 0; other < o; other++) {
       if (!outputs[other][0] || !sp_path_is_same(path, outputs[other])) continue;
       snprintf(what, sizeof what, "%s and %s are the same file", names[other], names[o]);

@@ -102,7 +102,9 @@ typedef struct sp_config {
     sp_exchange_kind exchange; /* how GPUs sum over ranks */
   } backend;
   struct {
-    char *log, *field; /* paths relative to the working directory; "" writes none */
+    /* Paths relative to the working directory; "" writes none, restarts from none. */
+    char *log, *field, *checkpoint, *restart;
+    double every; /* seconds between checkpoints; 0: at the end only */
   } output;
   struct {
     sp_probe_entry *entries; /* in the order of the file */

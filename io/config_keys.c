@@ -80,6 +80,10 @@ static bool is_boundary_given(const sp_config *config) {
   return config->boundary.where;
 }
 
+static bool has_checkpoint(const sp_config *config) {
+  return config->output.checkpoint && config->output.checkpoint[0];
+}
+
 #define FIELD(member) .offset = offsetof(sp_config, member)
 #define ANY_NUMBER .minimum = -DBL_MAX, .maximum = DBL_MAX
 #define BOX_ONLY                                                                                   \
@@ -283,6 +287,31 @@ const sp_key sp_keys[] = {
      .optional = true,
      .fallback = "run.hdf",
      .help = "solution (VTKHDF); empty writes none"},
+    {.section = "output",
+     .name = "checkpoint",
+     .type = SP_KEY_TEXT,
+     FIELD(output.checkpoint),
+     .optional = true,
+     .fallback = "",
+     .help = "where the iteration stands (HDF5), to be continued; empty writes none"},
+    {.section = "output",
+     .name = "every",
+     .type = SP_KEY_NUMBER,
+     FIELD(output.every),
+     .count = 1,
+     .minimum = 0,
+     .maximum = DBL_MAX,
+     .fallback = "0",
+     .applies = has_checkpoint,
+     .misfit = "only output.checkpoint has this; drop it or name the checkpoint",
+     .help = "seconds between checkpoints; 0: at the end or a signal only"},
+    {.section = "output",
+     .name = "restart",
+     .type = SP_KEY_TEXT,
+     FIELD(output.restart),
+     .optional = true,
+     .fallback = "",
+     .help = "checkpoint of the same case to continue from"},
 
     {.section = "probe",
      .name = NULL,

@@ -10,7 +10,9 @@
 #include "mesh/sizes.h"
 #include "operators/operator.h"
 #include "solver/boundary.h"
+#include "solver/checkpoint.h"
 #include "solver/field.h"
+#include "solver/interrupt.h"
 #include "solver/null_space.h"
 #include "solver/probe.h"
 #include "solver/problem.h"
@@ -35,11 +37,12 @@ typedef struct sp_case {
   double *kappa, *lambda;
   sp_robin robin;
   sp_null_space *null_space; /* NULL where the operator is regular */
+  sp_checkpoint *checkpoint; /* NULL without checkpoint and restart */
   sp_operator *op;
   const char *geometry_reason;
   /* L-vectors on the host. */
   bool *constrained;
-  double *boundary_values, *load, *inverse_diagonal, *solution;
+  double *boundary_values, *load, *inverse_diagonal, *solution, *direction;
   /* L-vectors on the device. */
   double *x, *b, *d;
 } sp_case;
@@ -62,6 +65,8 @@ static void release(sp_case *c) {
   free(c->load);
   free(c->inverse_diagonal);
   free(c->solution);
+  free(c->direction);
+  sp_checkpoint_destroy(&c->checkpoint);
   sp_null_space_destroy(&c->null_space);
   sp_problem_destroy(&c->problem);
   sp_exchange_destroy(&c->exchange);
@@ -118,7 +123,8 @@ static sp_status make_mesh(MPI_Comm comm, const sp_config *config, sp_mesh **mes
 
 static sp_status make_numbering(sp_case *c) {
   SP_TRY(sp_numbering_create(c->mesh, c->config->discretization.order, &c->numbering));
-  return sp_exchange_create(c->comm, c->numbering, &c->exchange);
+  SP_TRY(sp_exchange_create(c->comm, c->numbering, &c->exchange));
+  return sp_checkpoint_create(c->config, c->mesh, c->numbering, c->exchange, &c->checkpoint);
 }
 
 static sp_status allocate_host_vectors(sp_case *c) {
@@ -220,19 +226,68 @@ static sp_status lift(sp_case *c) {
   return sp_agree(c->comm, c->backend->upload(c->device, dofs, c->load, c->b));
 }
 
+/* The iterate, residual and direction of a checkpoint in the place of those to begin with. */
+static sp_status restart(sp_case *c, sp_cg_progress *progress) {
+  const size_t dofs = (size_t)c->op->dofs;
+  SP_TRY(sp_agree(c->comm, sp_allocate(dofs, sizeof(double), "direction", &c->direction)));
+  SP_TRY(sp_checkpoint_load(c->checkpoint, progress, c->solution, c->load, c->direction));
+  sp_status status = c->backend->upload(c->device, dofs, c->solution, c->x);
+  if (!status) status = c->backend->upload(c->device, dofs, c->load, c->b);
+  SP_TRY(sp_agree(c->comm, status));
+  if (c->report) sp_report_restart(c->report, progress);
+  return SP_OK;
+}
+
+static sp_status on_iteration(const sp_cg_iteration *iteration, void *context) {
+  const sp_case *c = context;
+  return c->report ? sp_report_iteration(iteration, c->report) : SP_OK;
+}
+
+static sp_cg_wish wish(void *context) {
+  const sp_case *c = context;
+  if (sp_interrupt_noted()) return SP_CG_STOP;
+  return sp_checkpoint_is_due(c->checkpoint) ? SP_CG_SAVE : SP_CG_CONTINUE;
+}
+
+/* A checkpoint that cannot be written does not end the solve: there may be room for the next one,
+ * and if the last one fails, that is the run's error. */
+static sp_status save(const sp_cg_progress *progress, const sp_cg_vectors *vectors, void *context) {
+  const sp_case *c = context;
+  (void)sp_checkpoint_save(c->checkpoint, c->op, progress, vectors);
+  return SP_OK;
+}
+
+/* Whether there is a solution to look at. */
+static bool has_results(sp_status status) {
+  return !status || status == SP_ERR_NOT_CONVERGED || status == SP_ERR_INTERRUPTED;
+}
+
 /* The iteration, and the whole solution on the host, also if it is not converged. */
 static sp_status iterate(sp_case *c, sp_results *results) {
   const size_t dofs = (size_t)c->op->dofs;
+  const bool restarts = sp_checkpoint_restarts(c->checkpoint);
+  const char *checkpoint = c->config->output.checkpoint;
   sp_cg_result *result = &results->cg;
+  sp_cg_progress start;
+  if (restarts) SP_TRY(restart(c, &start));
   const sp_cg_options options = {.tolerance = c->config->solver.tolerance,
                                  .max_iterations = c->config->solver.max_iterations,
-                                 .on_iteration = c->report ? sp_report_iteration : NULL,
-                                 .context = c->report};
-  const sp_status solved = sp_cg_solve(c->op, c->d, &options, c->b, c->x, result);
+                                 .on_iteration = on_iteration,
+                                 .wish = wish,
+                                 .save = checkpoint[0] ? save : NULL,
+                                 .context = c,
+                                 .start = restarts ? &start : NULL,
+                                 .start_p = c->direction};
+  sp_interrupt_watch();
+  sp_status solved = sp_cg_solve(c->op, c->d, &options, c->b, c->x, result);
+  if (solved == SP_ERR_INTERRUPTED && checkpoint[0] && !sp_checkpoint_last_save(c->checkpoint))
+    solved = sp_fail(solved, "%s; continue with output.restart=%s", sp_error_message(), checkpoint);
+  const int64_t iterations = result->iterations - result->first;
   sp_profile_add(&results->profile, SP_PHASE_SOLVE, 1, result->seconds);
-  sp_profile_add(&results->profile, SP_PHASE_MATVEC, result->iterations, result->matvec_seconds);
-  sp_profile_add(&results->profile, SP_PHASE_VECTORS, result->iterations, result->update_seconds);
-  if (solved && solved != SP_ERR_NOT_CONVERGED) return solved;
+  sp_profile_add(&results->profile, SP_PHASE_MATVEC, iterations, result->matvec_seconds);
+  sp_profile_add(&results->profile, SP_PHASE_VECTORS, iterations, result->update_seconds);
+  sp_profile_add(&results->profile, SP_PHASE_CHECKPOINT, result->saves, result->save_seconds);
+  if (!has_results(solved)) return solved;
   SP_TRY(sp_agree(c->comm, c->backend->download(c->device, dofs, c->x, c->solution)));
   for (size_t i = 0; i < dofs; i++) c->solution[i] += c->boundary_values[i];
   if (c->null_space)
@@ -259,7 +314,7 @@ static sp_status solve(sp_case *c, sp_results *results) {
   results->elements = c->mesh->global_elements;
   results->dofs = c->numbering->global;
   const sp_status solved = iterate(c, results);
-  if (solved && solved != SP_ERR_NOT_CONVERGED) return solved;
+  if (!has_results(solved)) return solved;
   char reason[512];
   snprintf(reason, sizeof reason, "%s", sp_error_message());
   start = MPI_Wtime();
@@ -272,7 +327,8 @@ static sp_status solve(sp_case *c, sp_results *results) {
   return solved ? sp_fail(solved, "%s", reason) : SP_OK;
 }
 
-/* The field and the tables, converged or not; a field that fails cannot lose the tables. */
+/* The field and the tables, converged or not; a field or a checkpoint that fails cannot lose the
+ * tables. */
 static sp_status write_results(sp_case *c, sp_results *results) {
   const char *field = c->config->output.field;
   double start = MPI_Wtime();
@@ -281,6 +337,7 @@ static sp_status write_results(sp_case *c, sp_results *results) {
     written = sp_field_write(field, c->problem, c->mesh, c->numbering, c->solution);
     sp_profile_lap(&results->profile, SP_PHASE_FIELD, &start);
   }
+  if (!written) written = sp_checkpoint_last_save(c->checkpoint);
   char reason[512];
   snprintf(reason, sizeof reason, "%s", sp_error_message());
   SP_TRY(sp_probes_evaluate(c->probes, c->problem, c->mesh, c->numbering, c->solution));
@@ -330,12 +387,13 @@ static sp_status run(MPI_Comm comm, const sp_config *config, sp_report *report,
                      sp_results *results) {
   sp_case_base base;
   if (config->output.field[0]) SP_TRY(sp_field_file_check(comm, config->output.field));
+  SP_TRY(sp_checkpoint_check(comm, config));
   SP_TRY(sp_case_base_create(comm, config, &base));
   results->profile = base.profile;
   sp_case c = begin(&base, config, report);
   sp_status status = sp_probes_create(config, base.mesh, &c.probes);
   if (!status) status = solve(&c, results);
-  if (!status || status == SP_ERR_NOT_CONVERGED) {
+  if (has_results(status)) {
     char reason[512];
     snprintf(reason, sizeof reason, "%s", sp_error_message());
     const sp_status written = write_results(&c, results);

@@ -9,6 +9,7 @@
 #include "mesh/sizes.h"
 #include "operators/counts.h"
 #include "solver/case.h"
+#include "solver/checkpoint.h"
 #include "solver/null_space.h"
 #include "solver/probe.h"
 #include "solver/problem.h"
@@ -92,9 +93,15 @@ static double predict_host(const shape *s, const sp_sizes *sizes, double at_star
                            ? 8 * sizes->elements * nodes * (s->has_solution ? 5 : 4) +
                                  (largest < FIELD_BLOCK ? largest : FIELD_BLOCK)
                            : 0;
+  /* Names of DOFs and, to save, three vectors; to restart, a share of the file, what is sent and
+   * met of it, and the questions and answers. */
+  const bool saves = s->config->output.checkpoint[0], restarts = s->config->output.restart[0];
+  const double checkpoint = dofs * ((saves || restarts ? 16 : 0) + (saves ? 24 : 0));
+  const double restart = restarts ? dofs * (8 + 40 + 40 + 40 + 40 + 16 + 24 + 16 + 24) : 0;
   const double moments[] = {mesh + ordering_bytes(s, sizes), held + coefficients + matrix,
-                            held + matrix + iterates + directions,
-                            held + matrix + iterates + field};
+                            held + matrix + iterates + directions + checkpoint,
+                            held + matrix + iterates + checkpoint + restart,
+                            held + matrix + iterates + checkpoint + field};
   double peak = 0;
   for (size_t m = 0; m < sizeof moments / sizeof *moments; m++)
     if (moments[m] > peak) peak = moments[m];
@@ -204,6 +211,7 @@ sp_status sp_dry_run(MPI_Comm comm, const sp_config *config, double at_start,
   sp_config coarse = *config;
   coarse.mesh.refine = 0;
   if (config->output.field[0]) SP_TRY(sp_field_file_check(comm, config->output.field));
+  SP_TRY(sp_checkpoint_check(comm, config));
   SP_TRY(sp_case_base_create(comm, &coarse, &base));
   sp_sizes sizes;
   sp_sizes_count(base.mesh, config->mesh.refine, config->discretization.order, &sizes);

@@ -4,8 +4,8 @@ static const char *const names[SP_PHASES] = {
     [SP_PHASE_MESH] = "mesh",       [SP_PHASE_NUMBERING] = "numbering",
     [SP_PHASE_PROBLEM] = "problem", [SP_PHASE_OPERATOR] = "operator",
     [SP_PHASE_SOLVE] = "solve",     [SP_PHASE_MATVEC] = "matvec",
-    [SP_PHASE_VECTORS] = "vectors", [SP_PHASE_ERRORS] = "errors",
-    [SP_PHASE_FIELD] = "field",
+    [SP_PHASE_VECTORS] = "vectors", [SP_PHASE_CHECKPOINT] = "checkpoint",
+    [SP_PHASE_ERRORS] = "errors",   [SP_PHASE_FIELD] = "field",
 };
 
 void sp_profile_add(sp_profile *profile, sp_phase phase, int64_t calls, double seconds) {

@@ -7,7 +7,8 @@
 #include "io/run_log.h"
 
 /* In the order of the tables. Solve is the CG loop; matvec and vectors are parts of it: pass 1
- * without its reduction, and pass 2 with its reduction (solver/cg.h). */
+ * without its reduction, and pass 2 with its reduction (solver/cg.h). Checkpoints that are written
+ * between iterations are no part of it. */
 typedef enum sp_phase {
   SP_PHASE_MESH,
   SP_PHASE_NUMBERING,
@@ -16,6 +17,7 @@ typedef enum sp_phase {
   SP_PHASE_SOLVE,
   SP_PHASE_MATVEC,
   SP_PHASE_VECTORS,
+  SP_PHASE_CHECKPOINT,
   SP_PHASE_ERRORS,
   SP_PHASE_FIELD,
   SP_PHASES

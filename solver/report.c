@@ -153,6 +153,14 @@ sp_status sp_report_setup(sp_report *report, const sp_mesh *mesh, const sp_numbe
   return SP_OK;
 }
 
+void sp_report_restart(sp_report *report, const sp_cg_progress *progress) {
+  const char *path = report->config->output.restart;
+  attribute_string(report, "restart", path);
+  attribute_integer(report, "restart_iteration", progress->iteration);
+  sp_terminal_print(report->terminal, "  %-16s %s, after %lld iterations\n", "restart", path,
+                    (long long)progress->iteration);
+}
+
 static sp_matvec_row throughput(const sp_report *report, int64_t iteration, double seconds) {
   return (sp_matvec_row){.iteration = iteration,
                          .seconds = seconds,
@@ -303,6 +311,8 @@ sp_status sp_report_results(sp_report *report, const sp_profile *profile,
   if (report->config->output.field[0])
     sp_terminal_print(t, "%s  %-16s %s\n", report->config->output.log[0] ? "" : "\n", "field",
                       report->config->output.field);
+  if (report->config->output.checkpoint[0])
+    sp_terminal_print(t, "  %-16s %s\n", "checkpoint", report->config->output.checkpoint);
   return SP_OK;
 }
 

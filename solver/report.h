@@ -23,6 +23,9 @@ sp_status sp_report_setup(sp_report *report, const sp_mesh *mesh, const sp_numbe
                           const sp_operator *op, const char *geometry_reason,
                           const sp_problem *problem, const sp_jacobian_range *range);
 
+/* Where the run continues. Local. */
+void sp_report_restart(sp_report *report, const sp_cg_progress *progress);
+
 /* sp_cg_options.on_iteration with the report as context: rows of the log, the progress line. A log
  * that cannot be written does not end the solve: the failure is kept for sp_report_finish. Local.
  */

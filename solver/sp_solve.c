@@ -31,7 +31,7 @@ static const char usage[] =
     "  --version     print version, revision, libraries and backends\n"
     "\n"
     "exit codes: 0 converged, 1 bad input or failed system call, 2 not converged, 3 broken down,\n"
-    "            4 a study fell short of its expected rate\n";
+    "            4 a study fell short of its expected rate, 5 interrupted by a signal\n";
 
 typedef struct command {
   bool quiet, dry, done; /* done: the command line asked for information only */

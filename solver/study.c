@@ -217,6 +217,8 @@ static sp_status run_one(series *s, int order, int refine, int place) {
     add_row(s, order, refine, &results, place);
     if (status) return sp_fail(status, "order %d, refine %d: %s", order, refine, reason);
   }
+  if (status == SP_ERR_INTERRUPTED)
+    return sp_fail(status, "order %d, refine %d: %s", order, refine, sp_error_message());
   return status;
 }
 
@@ -273,12 +275,14 @@ static sp_status run(series *s, double case_tolerance) {
 
 sp_status sp_study_run(MPI_Comm comm, const sp_config *config, const sp_study *study,
                        sp_terminal *terminal) {
-  static char no_field[] = "";
+  static char none[] = "";
   const sp_study_range *order = &study->order, *refine = &study->refine;
   if (!config->problem.solution.text)
     return sp_fail(SP_ERR_INPUT,
                    "%s: a study compares with the exact solution, and the case gives none",
                    config->problem.solution.where);
+  if (config->output.restart[0])
+    return sp_fail(SP_ERR_INPUT, "output.restart continues one case, not a study: leave it out");
   series *s;
   SP_TRY(sp_agree(comm, sp_allocate(1, sizeof *s, "study", &s)));
   const int n = config->discretization.order, r = config->mesh.refine;
@@ -291,7 +295,7 @@ sp_status sp_study_run(MPI_Comm comm, const sp_config *config, const sp_study *s
                 .first_refine = refine->given ? refine->first : r,
                 .last_refine = refine->given ? refine->last : r};
   tighten(&s->config);
-  s->config.output.field = no_field;
+  s->config.output.field = s->config.output.checkpoint = none;
   s->config.discretization.order = s->first_order;
   s->config.mesh.refine = s->first_refine;
   sp_status status = sp_report_open(comm, &s->config, terminal, &s->report);

@@ -271,7 +271,7 @@ def outputs():
     write("case.ini", "[problem]\nsolution = x\n")
     texts = [key for section, key, _, expected in listed_keys()
              if section == "output" and expected == "a text" and key != "restart"]
-    check({"log", "field"} <= set(texts), f"outputs: {texts}")
+    check({"log", "field", "checkpoint"} <= set(texts), f"outputs: {texts}")
     for key in texts:
         for path in "absent/run.out", "/proc/run.out", "case.ini/run.out":
             refuse([*SMALL, f"output.{key}={path}"], path)
@@ -288,14 +288,25 @@ def full_disk():
     """A limit on the size of files, and where name spaces may be made, a disk that is too small."""
     big = [*SMALL, "mesh.elements=6 6 6", "discretization.order=7"]
     for ranks in 1, 4:
-        for key, other in (("log", "field"), ("field", "log")):
-            arguments = [*big, f"output.{key}=full_{key}", f"output.{other}="]
-            # 2 KiB hold no log, 256 KiB no field of this size. The shell counts in 512 bytes. Open
+        for key in "log", "field", "checkpoint":
+            arguments = [*big, f"output.{key}=full_{key}"]
+            # 2 KiB hold no log, 256 KiB no field or checkpoint of this size. The shell counts in 512 bytes. Open
             # MPI itself needs larger files, unless it is told to use sockets.
             run = Run(ranks, arguments, "export OMPI_MCA_btl=self,tcp; "
                       f"ulimit -f {4 if key == 'log' else 512}; ", SECONDS)
             run.expect_error(ranks, 1, f"cannot write {key} full_{key}", "File too large")
             check(not os.path.exists(f"full_{key}.tmp"), f"{run.name}: a temporary file is left")
+        # Where later checkpoints do not fit any more, the one before stays as it is. The run goes on.
+        saved = [*big, "output.checkpoint=saved.chk", "solver.max_iterations=5"]
+        Run(ranks, saved).expect(ranks, 2)
+        with open("saved.chk", "rb") as file:
+            before = file.read()
+        run = Run(ranks, [*saved, "output.every=1e-9", "solver.max_iterations=20"],
+                  "export OMPI_MCA_btl=self,tcp; ulimit -f 512; ", SECONDS)
+        run.expect_error(ranks, 1, "cannot write checkpoint saved.chk", "File too large")
+        check("iterations       20" in run.out, f"{run.name}: {run.out!r}")
+        with open("saved.chk", "rb") as file:
+            check(file.read() == before, f"{run.name}: the checkpoint before is lost")
     script = ("mkdir -p small && mount -t tmpfs -o size=64k none small && "
               "head -c 60000 /dev/zero >small/filler && exec \"$@\"")
     inside = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, "sh"]
@@ -307,9 +318,9 @@ def full_disk():
     if not possible:
         print("bad_input: no name spaces here, the small disk is left out")
         return
-    for key, other in (("log", "field"), ("field", "log")):
-        done = subprocess.run([*inside, PROGRAM, *big, f"output.{key}=small/run.out",
-                               f"output.{other}="], capture_output=True, text=True, check=False,
+    for key in "log", "field", "checkpoint":
+        done = subprocess.run([*inside, PROGRAM, *big, f"output.{key}=small/run.out"],
+                              capture_output=True, text=True, check=False,
                               timeout=SECONDS)
         check(done.returncode == 1 and f"cannot write {key}" in done.stderr and
               "No space left" in done.stderr and len(done.stderr.splitlines()) == 1,
