@@ -1,0 +1,82 @@
+/* Values by name: every rank gets the bits that belong to the names it asks for, whoever has them;
+ * double and missing names are found. */
+#include "solver/rendezvous.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/check.h"
+
+static int rank, size;
+
+static void *allocate(size_t count, size_t bytes) {
+  void *memory = calloc(count + 1, bytes);
+  if (!memory) abort();
+  return memory;
+}
+
+/* Names spread over all 64 bits, some alike in one part. */
+static sp_row_name name_of(int64_t row) {
+  return (sp_row_name){{(int64_t)sp_hash((uint64_t)row / 3), row % 3 - 1}};
+}
+
+/* Bits that are no numbers to calculate with travel too. */
+static double value_of(int64_t row, int v) {
+  const uint64_t bits = sp_hash((uint64_t)(SP_ROW_VALUES * row + v));
+  double value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+/* Row `row` lies on this rank. Uneven: low ranks have most, the last of several none. */
+static bool is_mine(int64_t row) {
+  const int holders = size > 1 ? size - 1 : 1;
+  return (int)(sp_hash((uint64_t)row + 77) % (uint64_t)holders) % holders == rank;
+}
+
+/* All `count` rows are somewhere; this rank wants every (rank + 1)th, last first. With `twice` a
+ * row is on rank 0 once more; with `missing` one name is asked for that nobody has. */
+static sp_status meet(int64_t count, int64_t twice, bool missing) {
+  sp_row *rows = allocate((size_t)count + 1, sizeof *rows);
+  sp_row_name *wanted = allocate((size_t)count + 1, sizeof *wanted);
+  double(*values)[SP_ROW_VALUES] = allocate((size_t)count + 1, sizeof *values);
+  int64_t have = 0, want = 0;
+  for (int64_t row = 0; row < count; row++)
+    for (int copy = 0; copy < is_mine(row) + (rank == 0 && row == twice); copy++) {
+      rows[have].name = name_of(row);
+      for (int v = 0; v < SP_ROW_VALUES; v++) rows[have].values[v] = value_of(row, v);
+      have++;
+    }
+  for (int64_t row = count - 1; row >= 0; row -= rank + 1) wanted[want++] = name_of(row);
+  if (missing && rank == size - 1) wanted[want++] = name_of(count);
+  const sp_status status = sp_rendezvous(MPI_COMM_WORLD, have, rows, want, wanted, values);
+  for (int64_t w = 0, row = count - 1; !status && row >= 0; w++, row -= rank + 1)
+    for (int v = 0; v < SP_ROW_VALUES; v++) {
+      const double expected = value_of(row, v);
+      CHECK(memcmp(&values[w][v], &expected, sizeof expected) == 0, "value %d of row %lld", v,
+            (long long)row);
+    }
+  free(rows);
+  free(wanted);
+  free(values);
+  return status;
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  static const int64_t counts[] = {0, 1, 2, 100, 4099};
+  for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
+    CHECK(meet(counts[c], -1, false) == SP_OK, "%s", sp_error_message());
+  CHECK(meet(100, 41, false) == SP_ERR_INPUT && strstr(sp_error_message(), "two rows are named"),
+        "a double row: %s", sp_error_message());
+  CHECK(meet(100, -1, true) == SP_ERR_INPUT && strstr(sp_error_message(), "no row is named"),
+        "a missing row: %s", sp_error_message());
+  /* The first outputs of SplitMix64 from the seed 0, as Java's SplittableRandom gives them. */
+  CHECK(sp_hash(0) == 0xe220a8397b1dcdafu, "the hash of 0 is %llx", (unsigned long long)sp_hash(0));
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}
