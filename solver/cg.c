@@ -8,7 +8,7 @@ typedef struct solve {
   sp_cg_vectors vectors;
   sp_cg_progress at;
   sp_cg_result *result;
-  int wish;           /* of all ranks, as of the last iteration */
+  sp_cg_wish wish;    /* of all ranks, as of the last iteration */
   sp_status reported; /* what this rank's on_iteration returned last */
 } solve;
 
@@ -51,7 +51,7 @@ static bool is_converged(const solve *s) {
 /* What the next reduction is to carry to the other ranks. */
 static void make_wish(const solve *s) {
   const sp_cg_options *options = s->options;
-  if (options->wish) sp_exchange_set_wish(s->op->exchange, options->wish(options->context));
+  if (options->wish) sp_exchange_set_wish(s->op->exchange, (int)options->wish(options->context));
 }
 
 static sp_status save(solve *s) {
@@ -102,7 +102,7 @@ static sp_status iterate(solve *s) {
     const double start = MPI_Wtime();
     make_wish(s);
     SP_TRY(sp_operator_update(op, s->at.rz / p_ap, &s->vectors, &rr, &rz));
-    s->wish = sp_exchange_wish(op->exchange);
+    s->wish = (sp_cg_wish)sp_exchange_wish(op->exchange);
     s->result->update_seconds += MPI_Wtime() - start;
     if (!isfinite(rr)) return breakdown(s, "r.r", rr);
     advance(s, rr, rz);
@@ -139,7 +139,7 @@ static sp_status iterate_on_device(solve *s) {
       advance(s, record->rr, record->rz);
       report(s, true, longest(op));
     }
-    s->wish = sp_exchange_wish(op->exchange);
+    s->wish = (sp_cg_wish)sp_exchange_wish(op->exchange);
     if (batch < LARGEST_BATCH) batch *= 2;
   }
   return SP_OK;

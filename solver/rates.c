@@ -53,7 +53,7 @@ static sp_status judge_refinement(sp_problem_kind kind, int count, const sp_stud
   while (last > 0 && !is_clear(&rows[last], norm)) last--;
   if (last == 0) return SP_OK;
   const sp_study_row *row = &rows[last];
-  const int expected = sp_rates_expected(row->order, norm);
+  const int expected = sp_rates_expected(row->order, (sp_norm)norm);
   const double least = expected - sp_rates_shortfall(kind, row->order, row[-1].elements);
   ++*judged;
   if (row->rate[norm] >= least) return SP_OK;

@@ -125,7 +125,8 @@ static void log_rows(series *s) {
     for (int n = 0; n < SP_NORMS; n++) {
       (cell++)->real = row->error[n];
       (cell++)->real = row->rate[n];
-      (cell++)->real = s->along_orders ? (double)NAN : (double)sp_rates_expected(row->order, n);
+      (cell++)->real =
+          s->along_orders ? (double)NAN : (double)sp_rates_expected(row->order, (sp_norm)n);
       (cell++)->real = row->floor[n];
     }
     (cell++)->real = row->seconds;
