@@ -78,9 +78,9 @@ sp_status sp_gmsh_check_part(const char *path);
  * SP_ERR_INPUT for parts of different order. Collective over `comm`. */
 sp_status sp_gmsh_unify(MPI_Comm comm, const char *path, sp_hexes *hexes);
 
-/* Divide the open model into `size` parts with METIS: parts[e] is the part of element e of `hexes`.
- * The SDK moves elements to new entities, so nothing is read from the model afterwards. Errors:
- * SP_ERR_INPUT if there are fewer elements than parts. */
+/* Divide `hexes`, which were read from the open model, into `size` parts with METIS: parts[e] is
+ * the part of element e. Another model takes the open one's place, so nothing is read afterwards.
+ * Errors: SP_ERR_INPUT if there are fewer elements than parts. */
 sp_status sp_gmsh_partition(const char *path, const sp_hexes *hexes, int size, int *parts);
 
 #endif

@@ -1,20 +1,69 @@
+/* Elements to ranks with the SDK's METIS. It gets a model of its own, made of corners that are
+ * numbered without gaps: its tables are as long as the largest number of a node, and renumbering
+ * the nodes of the model that was read leaves them so. */
 #include <gmshc.h>
 #include <stdlib.h>
 
 #include "mesh/gmsh_model.h"
 
-typedef struct tagged {
-  sp_gid tag;
-  sp_lid element;
-} tagged;
+enum { HEXAHEDRON = 5 }; /* gmsh's number of the type with eight nodes */
 
-static int compare_tags(const void *left, const void *right) {
-  const tagged *a = left, *b = right;
-  return (a->tag > b->tag) - (a->tag < b->tag);
+/* What the model is made of; tags of elements are 1, 2 ... in the order of the hexahedra. */
+typedef struct connectivity {
+  size_t *node_tags, *element_tags, *corners;
+  double *coordinates;
+} connectivity;
+
+static sp_status connectivity_create(const sp_hexes *hexes, const sp_gmsh_points *points,
+                                     connectivity *c) {
+  static const int gmsh_order[SP_CORNERS] = {0, 1, 3, 2, 4, 5, 7, 6};
+  const size_t elements = (size_t)hexes->count, nodes = points->count;
+  SP_TRY(sp_allocate(nodes, sizeof *c->node_tags, "nodes", &c->node_tags));
+  SP_TRY(sp_allocate(3 * nodes, sizeof *c->coordinates, "nodes", &c->coordinates));
+  SP_TRY(sp_allocate(elements, sizeof *c->element_tags, "element tags", &c->element_tags));
+  SP_TRY(sp_allocate(SP_CORNERS * elements, sizeof *c->corners, "corners", &c->corners));
+  for (size_t n = 0; n < nodes; n++) c->node_tags[n] = n + 1; /* METIS asks for no coordinates */
+  for (size_t e = 0; e < elements; e++) {
+    c->element_tags[e] = e + 1;
+    for (int v = 0; v < SP_CORNERS; v++) {
+      const size_t tag = (size_t)hexes->vertices[e][gmsh_order[v]] + 1;
+      c->corners[SP_CORNERS * e + (size_t)v] = sp_gmsh_points_find(points, tag) + 1;
+    }
+  }
+  return SP_OK;
 }
 
-static sp_status assign_volume(const char *path, int entity, const tagged *known, size_t count,
-                               int size, int *parts) {
+static void connectivity_free(connectivity *c) {
+  free(c->node_tags);
+  free(c->element_tags);
+  free(c->corners);
+  free(c->coordinates);
+}
+
+/* Replace the open model. */
+static sp_status make_model(const char *path, const sp_hexes *hexes) {
+  sp_gmsh_points points;
+  connectivity c = {0};
+  int error = 0;
+  SP_TRY(sp_gmsh_points_read(path, &points));
+  sp_status status = connectivity_create(hexes, &points, &c);
+  if (!status) {
+    const size_t elements = (size_t)hexes->count, nodes = points.count;
+    gmshClear(&error);
+    if (!error) gmshModelAddDiscreteEntity(3, 1, NULL, 0, &error);
+    if (!error)
+      gmshModelMeshAddNodes(3, 1, c.node_tags, nodes, c.coordinates, 3 * nodes, NULL, 0, &error);
+    if (!error)
+      gmshModelMeshAddElementsByType(1, HEXAHEDRON, c.element_tags, elements, c.corners,
+                                     SP_CORNERS * elements, &error);
+    if (error) status = sp_gmsh_failed(path, "make a model of the corners");
+  }
+  connectivity_free(&c);
+  sp_gmsh_points_free(&points);
+  return status;
+}
+
+static sp_status assign_volume(const char *path, int entity, sp_lid count, int size, int *parts) {
   int *partitions = NULL, error;
   size_t partition_count = 0;
   gmshModelGetPartitions(3, entity, &partitions, &partition_count, &error);
@@ -24,11 +73,8 @@ static sp_status assign_volume(const char *path, int entity, const tagged *known
   sp_gmsh_block b;
   SP_TRY(sp_gmsh_block_get(path, 3, entity, &b));
   for (size_t t = 0; t < b.type_count; t++)
-    for (size_t e = 0; e < b.tag_counts[t]; e++) {
-      const tagged key = {.tag = (sp_gid)b.tags[t][e]};
-      const tagged *found = bsearch(&key, known, count, sizeof key, compare_tags);
-      if (found) parts[found->element] = part;
-    }
+    for (size_t e = 0; e < b.tag_counts[t]; e++)
+      if (b.tags[t][e] >= 1 && b.tags[t][e] <= (size_t)count) parts[b.tags[t][e] - 1] = part;
   sp_gmsh_block_free(&b);
   return SP_OK;
 }
@@ -41,6 +87,7 @@ sp_status sp_gmsh_partition(const char *path, const sp_hexes *hexes, int size, i
                    size, hexes->count);
   int error, *pairs = NULL;
   size_t pair_count = 0;
+  SP_TRY(make_model(path, hexes));
   gmshOptionSetNumber("Mesh.PartitionCreateTopology", 0, &error);
 #ifdef SP_GMSH_PARTITION_LISTS
   gmshModelMeshPartition(size, NULL, 0, NULL, 0, &error);
@@ -50,22 +97,14 @@ sp_status sp_gmsh_partition(const char *path, const sp_hexes *hexes, int size, i
   if (error) return sp_gmsh_failed(path, "partition the mesh");
   gmshModelGetEntities(&pairs, &pair_count, 3, &error);
   if (error) return sp_gmsh_failed(path, "list the partitions");
-  tagged *known = NULL;
-  sp_status status = sp_allocate((size_t)hexes->count, sizeof *known, "element tags", &known);
-  if (!status) {
-    for (sp_lid e = 0; e < hexes->count; e++) {
-      known[e] = (tagged){hexes->tags[e], e};
-      parts[e] = -1;
-    }
-    qsort(known, (size_t)hexes->count, sizeof *known, compare_tags);
-  }
+  for (sp_lid e = 0; e < hexes->count; e++) parts[e] = -1;
+  sp_status status = SP_OK;
   for (size_t p = 0; p < pair_count && !status; p += 2)
-    status = assign_volume(path, pairs[p + 1], known, (size_t)hexes->count, size, parts);
+    status = assign_volume(path, pairs[p + 1], hexes->count, size, parts);
   for (sp_lid e = 0; e < hexes->count && !status; e++)
     if (parts[e] < 0)
       status = sp_fail(SP_ERR_SYSTEM, "%s: gmsh gave element %lld no partition", path,
                        (long long)hexes->tags[e]);
   gmshFree(pairs);
-  free(known);
   return status;
 }

@@ -255,10 +255,10 @@ static double child_memory(void) {
   return (double)usage.ru_maxrss / 1024;
 }
 
-/* Node numbers with gaps: memory follows the number of nodes, not the largest number. A table by
- * number would take 24 bytes times that. (METIS in gmsh has such a table: smaller gaps with it.) */
+/* Node numbers with gaps: memory follows the number of nodes, not the largest number, also in
+ * METIS. A table by number would take 24 bytes times that. */
 static void check_sparse(void) {
-  const int a = world_size == 1 ? 2000000000 : 2000000, b = a - 1;
+  const int a = 2000000000, b = a - 1;
   char text[1024], path[PATH_SIZE];
   if (world_size > 2) return; /* two elements */
   const int size =
