@@ -35,11 +35,13 @@ sp_status sp_gmsh_points_read(const char *path, sp_gmsh_points *points) {
   return status;
 }
 
-/* Whole files number their nodes without gaps; the parts of a split one do not. */
+/* Whole files number their nodes without gaps; the parts of a split one do not, and some writers
+ * list a node twice. */
 size_t sp_gmsh_points_find(const sp_gmsh_points *points, size_t tag) {
   const size_t n = points->count;
-  if (n == 0 || tag < points->list[0].tag || tag > points->list[n - 1].tag) return n;
-  if (points->list[n - 1].tag - points->list[0].tag == n - 1) return tag - points->list[0].tag;
+  if (n == 0 || tag < points->list[0].tag) return n;
+  const size_t place = tag - points->list[0].tag;
+  if (place < n && points->list[place].tag == tag) return place;
   const sp_gmsh_point wanted = {.tag = tag};
   const sp_gmsh_point *found =
       bsearch(&wanted, points->list, n, sizeof *points->list, compare_points);

@@ -280,6 +280,24 @@ static void check_sparse(void) {
   CHECK(child_memory() < 1024, "%.0f MiB for two elements", child_memory());
 }
 
+/* A unit cube, node 3 of which is listed twice, and 8 not at all: as many nodes as numbers. */
+static void check_doubled(void) {
+  static const char text[] =
+      "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n"
+      "$Entities\n0 0 1 1\n1 0 0 0 1 1 1 0 0\n1 0 0 0 1 1 1 0 1 1\n$EndEntities\n"
+      "$Nodes\n2 9 1 9\n2 1 0 1\n3\n1 1 0\n3 1 0 8\n1\n2\n3\n4\n5\n6\n7\n9\n"
+      "0 0 0\n1 0 0\n1 1 0\n0 1 0\n0 0 1\n1 0 1\n1 1 1\n0 1 1\n$EndNodes\n"
+      "$Elements\n1 1 1 1\n3 1 5 1\n1 1 2 3 4 5 6 7 9\n$EndElements\n";
+  char path[PATH_SIZE];
+  if (world_size > 1) return; /* one element */
+  write_file("doubled.msh", text, sizeof text - 1);
+  path_in_folder("doubled.msh", path);
+  sp_mesh *mesh = read_mesh(path);
+  if (!mesh) return;
+  CHECK_CLOSE(measure(mesh).volume, 1, TOLERANCE);
+  sp_mesh_destroy(&mesh);
+}
+
 /* A damaged count, here of the groups of a point: gmsh would fill 8 GB before it misses them. */
 static void check_damaged_count(void) {
   static const char head[] = "$MeshFormat\n4.1 1 8\n\1\0\0\0\n$EndMeshFormat\n$Entities\n";
@@ -371,6 +389,7 @@ int main(int argc, char **argv) {
   check_repeated(2.2);
   check_repeated(4.1);
   check_sparse();
+  check_doubled();
   check_damaged_count();
   check_refusals();
   CHECK(strchr(sp_gmsh_version(), '.'), "version '%s'", sp_gmsh_version());
@@ -378,8 +397,8 @@ int main(int argc, char **argv) {
   MPI_Barrier(MPI_COMM_WORLD);
   static const char *const made[] = {"cube.msh",  "two_blocks.msh", "two_groups.msh",
                                      "empty.msh", "cut.msh",        "surface_only.msh",
-                                     "count.msh", "sparse.msh"};
-  const size_t made_count = sizeof made / sizeof *made - (world_size > 2);
+                                     "count.msh", "sparse.msh",     "doubled.msh"};
+  const size_t made_count = sizeof made / sizeof *made - (world_size > 2) - (world_size > 1);
   for (size_t n = 0; n < made_count && world_rank == 0; n++) {
     path_in_folder(made[n], path);
     CHECK(unlink(path) == 0, "%s is left", path);
