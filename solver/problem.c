@@ -109,8 +109,14 @@ static sp_status check_faces(const sp_config *config, const sp_mesh *mesh, sp_pr
       if (faces[p] == 0)
         status = sp_fail(SP_ERR_INPUT, "%s: boundary group '%s' has no exterior faces",
                          config->boundary.entries[p].formula.where, problem->parts[p].group);
-    if (!status && faces[fallback] > 0)
-      status = parse_part(problem, &config->boundary.fallback, &problem->parts[fallback]);
+    if (!status && faces[fallback] > 0) {
+      const sp_boundary_entry *entry = &config->boundary.fallback;
+      status = parse_part(problem, entry, &problem->parts[fallback]);
+      if (status && !entry->formula.text)
+        status =
+            sp_fail(status, "%s; it is for %lld exterior faces, %lld of them in no group",
+                    sp_error_message(), (long long)faces[fallback], (long long)mesh->unnamed_faces);
+    }
     for (size_t p = 0; p < parts; p++)
       if (faces[p] > 0 && problem->parts[p].condition == SP_DIRICHLET)
         problem->has_dirichlet = true;
