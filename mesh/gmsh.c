@@ -381,7 +381,7 @@ static sp_status make_hexes(const char *path, const cells *all, const sp_gmsh_bo
   SP_TRY(sp_gmsh_points_read(path, &points));
   sp_status status = check_nodes(path, all, &points);
   if (!status)
-    status = sp_hexes_create((sp_gid)all->count, all->order, b->surface_count,
+    status = sp_hexes_create((sp_gid)all->count, all->order, b->entity_count + b->union_count,
                              (int)(b->group_count / 2), out);
   if (!status) status = sp_gmsh_boundary_set_groups(path, b, *out);
   if (!status) status = sp_allocate(points.count, sizeof *named, "boundary nodes", &named);

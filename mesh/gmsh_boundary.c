@@ -17,8 +17,13 @@ static int compare_faces(const void *left, const void *right) {
   return 0;
 }
 
+static int compare_listed(const void *left, const void *right) {
+  const int order = compare_faces(left, right), a = ((const sp_gmsh_face *)left)->surface;
+  return order ? order : a - ((const sp_gmsh_face *)right)->surface;
+}
+
 static int surface_index(const sp_gmsh_boundary *b, int entity) {
-  for (int s = 0; s < b->surface_count; s++)
+  for (int s = 0; s < b->entity_count; s++)
     if (b->surfaces[s] == entity) return s;
   return -1;
 }
@@ -74,6 +79,35 @@ static sp_status drop_cuts(const char *path, sp_gmsh_boundary *b) {
   return SP_OK;
 }
 
+static sp_status unite(sp_gmsh_boundary *b, int first, int second, int *surface) {
+  int u = 0;
+  while (u < b->union_count && (b->unions[u][0] != first || b->unions[u][1] != second)) u++;
+  *surface = b->entity_count + u;
+  if (u < b->union_count) return SP_OK;
+  void *unions = realloc(b->unions, ((size_t)u + 1) * sizeof *b->unions);
+  if (!unions) return sp_fail(SP_ERR_SYSTEM, "out of memory: surfaces");
+  b->unions = unions;
+  b->unions[u][0] = first;
+  b->unions[u][1] = second;
+  b->union_count++;
+  return SP_OK;
+}
+
+/* Sort the faces, and make one of those that are listed several times. */
+static sp_status merge_faces(sp_gmsh_boundary *b) {
+  size_t kept = 0;
+  if (b->face_count > 0) qsort(b->faces, b->face_count, sizeof *b->faces, compare_listed);
+  for (size_t f = 0; f < b->face_count; f++) {
+    sp_gmsh_face *last = &b->faces[kept > 0 ? kept - 1 : 0];
+    if (kept == 0 || compare_faces(last, &b->faces[f]) != 0)
+      b->faces[kept++] = b->faces[f];
+    else if (b->faces[f].surface != b->faces[f - 1].surface)
+      SP_TRY(unite(b, last->surface, b->faces[f].surface, &last->surface));
+  }
+  b->face_count = kept;
+  return SP_OK;
+}
+
 /* Number the surfaces of all groups and list their faces. */
 sp_status sp_gmsh_boundary_read(const char *path, sp_gmsh_boundary *b) {
   int error;
@@ -86,19 +120,18 @@ sp_status sp_gmsh_boundary_read(const char *path, sp_gmsh_boundary *b) {
     gmshModelGetEntitiesForPhysicalGroup(2, b->groups[g + 1], &entities, &count, &error);
     if (error) return sp_gmsh_failed(path, "list the surfaces of a physical group");
     void *surfaces =
-        realloc(b->surfaces, ((size_t)b->surface_count + count + 1) * sizeof *b->surfaces);
+        realloc(b->surfaces, ((size_t)b->entity_count + count + 1) * sizeof *b->surfaces);
     sp_status status = surfaces ? SP_OK : sp_fail(SP_ERR_SYSTEM, "out of memory: surfaces");
     if (surfaces) b->surfaces = surfaces;
     for (size_t s = 0; s < count && !status; s++)
       if (surface_index(b, entities[s]) < 0 && !is_cut(entities[s])) {
-        b->surfaces[b->surface_count] = entities[s];
-        status = append_faces(path, entities[s], b->surface_count++, b);
+        b->surfaces[b->entity_count] = entities[s];
+        status = append_faces(path, entities[s], b->entity_count++, b);
       }
     gmshFree(entities);
     SP_TRY(status);
   }
-  if (b->face_count > 0) qsort(b->faces, b->face_count, sizeof *b->faces, compare_faces);
-  return SP_OK;
+  return merge_faces(b);
 }
 
 sp_status sp_gmsh_boundary_set_groups(const char *path, const sp_gmsh_boundary *b,
@@ -115,10 +148,13 @@ sp_status sp_gmsh_boundary_set_groups(const char *path, const sp_gmsh_boundary *
       return sp_gmsh_failed(path, "name a physical group");
     }
     const sp_status status = sp_hexes_set_group(hexes, (int)(g / 2), name, b->groups[g + 1]);
+    bool *members = hexes->groups[g / 2].members;
     for (size_t s = 0; s < count && !status; s++) {
       const int surface = surface_index(b, entities[s]);
-      if (surface >= 0) hexes->groups[g / 2].members[surface] = true;
+      if (surface >= 0) members[surface] = true;
     }
+    for (int u = 0; u < b->union_count && !status; u++)
+      members[b->entity_count + u] = members[b->unions[u][0]] || members[b->unions[u][1]];
     gmshFree(name);
     gmshFree(entities);
     SP_TRY(status);
@@ -137,6 +173,7 @@ int sp_gmsh_boundary_find(const sp_gmsh_boundary *b, const size_t nodes[4]) {
 void sp_gmsh_boundary_free(sp_gmsh_boundary *b) {
   gmshFree(b->groups);
   free(b->surfaces);
+  free(b->unions);
   free(b->faces);
   *b = (sp_gmsh_boundary){0};
 }

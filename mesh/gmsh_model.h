@@ -43,12 +43,16 @@ typedef struct sp_gmsh_face {
   int surface;
 } sp_gmsh_face;
 
-/* The groups of dimension 2, their surfaces, and the faces of these in order of their nodes. */
+/* The groups of dimension 2, their surfaces, and the faces of these in order of their nodes. Files
+ * may list a face in several entities (in 2.2 some writers do so for each group of a face): it has
+ * a surface of its own then, which belongs to the groups of all. */
 typedef struct sp_gmsh_boundary {
   int *groups; /* pairs of dimension and number, group_count ints in all */
   size_t group_count;
-  int *surfaces; /* gmsh entities of dimension 2 that belong to a group */
-  int surface_count;
+  int *surfaces; /* gmsh entities of dimension 2 that belong to a group: the first surfaces */
+  int entity_count;
+  int (*unions)[2]; /* surface entity_count + u is in both surfaces unions[u], which come before */
+  int union_count;
   sp_gmsh_face *faces;
   size_t face_count;
 } sp_gmsh_boundary;

@@ -280,6 +280,31 @@ static void check_sparse(void) {
   CHECK(child_memory() < 1024, "%.0f MiB for two elements", child_memory());
 }
 
+/* A face that several entities list is in the groups of all. Of two cubes side by side 7 has both
+ * faces below, 8 and 9 have the left one of these and the right one above. */
+static void check_shared_faces(void) {
+  static const char text[] =
+      "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n12\n"
+      "1 0 0 0\n2 1 0 0\n3 2 0 0\n4 0 1 0\n5 1 1 0\n6 2 1 0\n"
+      "7 0 0 1\n8 1 0 1\n9 2 0 1\n10 0 1 1\n11 1 1 1\n12 2 1 1\n$EndNodes\n"
+      "$Elements\n8\n1 3 2 9 9 8 9 12 11\n2 3 2 7 7 1 2 5 4\n3 3 2 7 7 3 2 5 6\n"
+      "4 3 2 8 8 4 5 2 1\n5 3 2 8 8 9 8 11 12\n6 3 2 9 9 5 4 1 2\n"
+      "7 5 2 1 1 1 2 5 4 7 8 11 10\n8 5 2 1 1 2 3 6 5 8 9 12 11\n$EndElements\n";
+  char path[PATH_SIZE];
+  if (world_size > 2) return; /* two elements */
+  write_file("shared.msh", text, sizeof text - 1);
+  path_in_folder("shared.msh", path);
+  sp_mesh *mesh = read_mesh(path);
+  if (!mesh) return;
+  const sizes size = measure(mesh);
+  for (int number = 7; number <= 9; number++) {
+    const int group = find_group(mesh->hexes, "", number);
+    CHECK(size.faces[group] == 2, "%lld faces in group %d", (long long)size.faces[group], number);
+  }
+  CHECK(mesh->unnamed_faces == 10 - 3, "%lld faces in no group", (long long)mesh->unnamed_faces);
+  sp_mesh_destroy(&mesh);
+}
+
 /* A unit cube, node 3 of which is listed twice, and 8 not at all: as many nodes as numbers. */
 static void check_doubled(void) {
   static const char text[] =
@@ -389,16 +414,19 @@ int main(int argc, char **argv) {
   check_repeated(2.2);
   check_repeated(4.1);
   check_sparse();
+  check_shared_faces();
   check_doubled();
   check_damaged_count();
   check_refusals();
   CHECK(strchr(sp_gmsh_version(), '.'), "version '%s'", sp_gmsh_version());
 
   MPI_Barrier(MPI_COMM_WORLD);
-  static const char *const made[] = {"cube.msh",  "two_blocks.msh", "two_groups.msh",
-                                     "empty.msh", "cut.msh",        "surface_only.msh",
-                                     "count.msh", "sparse.msh",     "doubled.msh"};
-  const size_t made_count = sizeof made / sizeof *made - (world_size > 2) - (world_size > 1);
+  /* The last ones are made on two ranks at most, and on one. */
+  static const char *const made[] = {
+      "cube.msh",         "two_blocks.msh", "two_groups.msh", "empty.msh",  "cut.msh",
+      "surface_only.msh", "count.msh",      "sparse.msh",     "shared.msh", "doubled.msh"};
+  const size_t made_count =
+      sizeof made / sizeof *made - 2 * (size_t)(world_size > 2) - (size_t)(world_size > 1);
   for (size_t n = 0; n < made_count && world_rank == 0; n++) {
     path_in_folder(made[n], path);
     CHECK(unlink(path) == 0, "%s is left", path);
