@@ -1,5 +1,6 @@
 #include "mesh/topology.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,10 +171,16 @@ static void directory_free(directory *d) {
   free(d->reply);
 }
 
-static int starts_from_counts(int size, const int *count, int *start) {
-  start[0] = 0;
-  for (int r = 0; r < size; r++) start[r + 1] = start[r] + count[r];
-  return start[size];
+static sp_status starts_from_counts(int size, const int *count, int *start) {
+  sp_gid total = 0;
+  for (int r = 0; r <= size; r++) {
+    if (total > INT_MAX)
+      return sp_fail(SP_ERR_INPUT,
+                     "too many vertices, edges and faces between ranks: use more ranks");
+    start[r] = (int)total;
+    if (r < size) total += count[r];
+  }
+  return SP_OK;
 }
 
 /* Entities of an element that lie on its face `face`. */
@@ -236,19 +243,20 @@ static sp_status choose_candidates(int size, const sp_topology *topology, direct
     count++;
     d->asked_count[hash(topology->keys[i]) % (uint64_t)size]++;
   }
-  sp_status status = sp_allocate(count, sizeof *d->candidates, "candidates", &d->candidates);
+  sp_status status = starts_from_counts(size, d->asked_count, d->asked_start);
+  if (!status) status = sp_allocate(count, sizeof *d->candidates, "candidates", &d->candidates);
   if (!status) status = sp_allocate(count, RECORD * sizeof *d->asked, "directory", &d->asked);
   if (!status) {
-    starts_from_counts(size, d->asked_count, d->asked_start);
     for (sp_lid i = 0; i < topology->entities; i++) {
       if (!marked[i]) continue;
       const sp_gid *key = topology->keys[i];
       const int place = d->asked_start[hash(key) % (uint64_t)size]++;
       d->candidates[place] = i;
-      memcpy(&d->asked[place * RECORD], key, 4 * sizeof *key);
-      d->asked[place * RECORD + 4] = topology->touching[i];
+      sp_gid *asked = &d->asked[(size_t)place * RECORD];
+      memcpy(asked, key, 4 * sizeof *key);
+      asked[4] = topology->touching[i];
     }
-    starts_from_counts(size, d->asked_count, d->asked_start);
+    status = starts_from_counts(size, d->asked_count, d->asked_start);
   }
   free(marked);
   return status;
@@ -263,18 +271,18 @@ static sp_status answer_records(int size, directory *d) {
   SP_TRY(sp_allocate((size_t)total, sizeof *place, "directory", &place));
   for (int r = 0; r < size; r++)
     for (int n = d->received_start[r]; n < d->received_start[r + 1]; n++)
-      d->holdings[n] = (holding){&d->received[n * RECORD], r};
+      d->holdings[n] = (holding){&d->received[(size_t)n * RECORD], r};
   qsort(d->holdings, (size_t)total, sizeof *d->holdings, compare_holdings);
   for (int n = 0; n < total; n++) place[(d->holdings[n].record - d->received) / RECORD] = n;
 
   /* Twice the same walk: the first counts, the second writes. */
   sp_status status = SP_OK;
   for (int pass = 0; pass < 2 && !status; pass++) {
-    int written = 0;
+    size_t written = 0;
     for (int r = 0; r < size; r++) {
-      const int begin = written;
+      const size_t begin = written;
       for (int n = d->received_start[r]; n < d->received_start[r + 1]; n++) {
-        const sp_gid *key = &d->received[n * RECORD];
+        const sp_gid *key = &d->received[(size_t)n * RECORD];
         int first = place[n], last = place[n] + 1;
         while (first > 0 && !memcmp(d->holdings[first - 1].record, key, 4 * sizeof *key)) first--;
         while (last < total && !memcmp(d->holdings[last].record, key, 4 * sizeof *key)) last++;
@@ -290,11 +298,12 @@ static sp_status answer_records(int size, directory *d) {
           written++;
         }
       }
-      d->answer_count[r] = written - begin;
+      d->answer_count[r] = (int)(written - begin);
     }
-    if (!pass) status = sp_allocate((size_t)written, sizeof(int), "directory", &d->answer);
+    if (pass) continue;
+    status = starts_from_counts(size, d->answer_count, d->answer_start);
+    if (!status) status = sp_allocate(written, sizeof(int), "directory", &d->answer);
   }
-  starts_from_counts(size, d->answer_count, d->answer_start);
   free(place);
   return status;
 }
@@ -332,9 +341,11 @@ static sp_status find_sharers(MPI_Comm comm, sp_topology *topology, directory *d
   MPI_Type_contiguous(RECORD, SP_MPI_GID, &record);
   MPI_Type_commit(&record);
   MPI_Alltoall(d->asked_count, 1, MPI_INT, d->received_count, 1, MPI_INT, comm);
-  const int received = starts_from_counts(size, d->received_count, d->received_start);
-  sp_status status = sp_agree(
-      comm, sp_allocate((size_t)received, RECORD * sizeof(sp_gid), "directory", &d->received));
+  sp_status status = starts_from_counts(size, d->received_count, d->received_start);
+  if (!status)
+    status = sp_allocate((size_t)d->received_start[size], RECORD * sizeof(sp_gid), "directory",
+                         &d->received);
+  status = sp_agree(comm, status);
   if (!status)
     MPI_Alltoallv(d->asked, d->asked_count, d->asked_start, record, d->received, d->received_count,
                   d->received_start, record, comm);
@@ -343,8 +354,10 @@ static sp_status find_sharers(MPI_Comm comm, sp_topology *topology, directory *d
 
   SP_TRY(sp_agree(comm, answer_records(size, d)));
   MPI_Alltoall(d->answer_count, 1, MPI_INT, d->reply_count, 1, MPI_INT, comm);
-  const int replies = starts_from_counts(size, d->reply_count, d->reply_start);
-  SP_TRY(sp_agree(comm, sp_allocate((size_t)replies, sizeof *d->reply, "directory", &d->reply)));
+  status = starts_from_counts(size, d->reply_count, d->reply_start);
+  if (!status)
+    status = sp_allocate((size_t)d->reply_start[size], sizeof *d->reply, "directory", &d->reply);
+  SP_TRY(sp_agree(comm, status));
   MPI_Alltoallv(d->answer, d->answer_count, d->answer_start, MPI_INT, d->reply, d->reply_count,
                 d->reply_start, MPI_INT, comm);
   return sp_agree(comm, store_replies(size, d, topology));
