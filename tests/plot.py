@@ -22,6 +22,7 @@ except ImportError as error:
     sys.exit(77)
 
 BLUE, ORANGE, GREEN = (0x00, 0x72, 0xB2), (0xD5, 0x5E, 0x00), (0x00, 0x9E, 0x73)
+OLIVE, INDIGO = (0xBC, 0xBD, 0x22), (0x33, 0x22, 0x88)
 driver.start("plot", SOLVE, [])
 
 
@@ -66,6 +67,7 @@ def main():
            "problem.solution=sin(3*x)*exp(y)+z^3"]
     solve(*box, "output.log=a.h5")
     solve(*box, "output.log=b.h5", "solver.preconditioner=jacobi")
+    solve(*box, "output.log=all.h5", "output.field=all.hdf", "output.checkpoint=all.chk")
     solve(*box, "output.log=orders.h5", "--study", "order=1:4")
     solve(*box, "output.log=refined.h5", "--study", "order=1:3", "--study", "refine=0:1")
     solve(*box, "output.log=exact.h5", "problem.solution=x", "--study", "order=1:2", "--study",
@@ -77,6 +79,7 @@ def main():
     draw("matvec", ["a.h5", "b.h5"], [BLUE, ORANGE])
     draw("phases", ["a.h5"], [BLUE, GREEN])
     draw("phases", ["a.h5", "b.h5", "orders.h5"], [BLUE, GREEN])
+    draw("phases", ["all.h5"], [BLUE, GREEN, OLIVE, INDIGO])  # ten phases, ten colours
     draw("study", ["orders.h5"], [BLUE], [ORANGE])
     draw("study", ["orders.h5", "orders.h5"], [ORANGE])
     draw("study", ["refined.h5"], [BLUE, ORANGE, GREEN])

@@ -109,7 +109,7 @@ def matvec(arguments):
 
 PARTS = ("matvec", "vectors")  # of the phase "solve"
 REST = "rest of solve"
-PHASE_COLOURS = figures.COLOURS[:6] + ["#8C564B", "#BBBBBB"]
+PHASE_COLOURS = figures.COLOURS[:6] + ["#8C564B", "#BBBBBB", "#BCBD22", "#332288"]  # all phases
 
 
 def whole_by_parts(rows):
@@ -155,7 +155,7 @@ def phases(arguments):
     axes.grid(axis="y", visible=False)
     if len(runs) == 1:
         axes.set_title(describe(runs[0][2]), fontsize=9)
-    axes.legend(ncol=1, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    axes.legend(ncol=1, loc="center left", bbox_to_anchor=(1.04, 0.5))
     figures.save(figure, arguments.output)
 
 
