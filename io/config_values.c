@@ -39,6 +39,9 @@ void sp_key_describe(const sp_key *key, char text[SP_DESCRIPTION_SIZE]) {
       snprintf(range, sizeof range, " %s %g and %s %g",
                key->minimum_excluded ? "above" : "of at least", key->minimum,
                key->maximum_excluded ? "below" : "at most", key->maximum);
+    else if (key->minimum > -DBL_MAX)
+      snprintf(range, sizeof range, " %s %g", key->minimum_excluded ? "above" : "of at least",
+               key->minimum);
     snprintf(quantity, sizeof quantity, several ? "%d numbers" : "a number", key->count);
     snprintf(text, size, "%s%s", quantity, range);
     return;

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "io/config_keys.h"
 #include "io/ini.h"
 #include "tests/check.h"
 
@@ -332,7 +333,10 @@ static void test_values(void) {
        "epsilon",
        "a number above 0 and at most 1",
        {"0", "-0.1", "1.0000001", "x", "0.3 0.3", "1e-999", ""}},
-      {"mesh", "refine", "an integer from 0 to 10", {"-1", "11", "1.0", "x", ""}},
+      {"mesh",
+       "refine",
+       "an integer from 0 to 10",
+       {"-1", "11", "1.0", "1e1", "0x1", "1,", "x", ""}},
       {"discretization",
        "order",
        "an integer from 1 to 15",
@@ -358,8 +362,19 @@ static void test_values(void) {
       {"solver", "preconditioner", "none or jacobi", {"ilu", ""}},
       {"backend", "device", "auto, host or cuda", {"gpu", ""}},
       {"backend", "exchange", "auto, peer or staged", {"nccl", ""}},
+      {"output", "every", "a number of at least 0", {"-1e-9", "x", "inf", "1 1", ""}},
+      {"probe", "tip", "3 numbers", {"0 0", "0 0 0 0", "0 0 0x1", ""}},
   };
-  for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++)
+  enum { LISTED = sizeof keys / sizeof keys[0] };
+  for (int k = 0; k < sp_key_count; k++) {
+    const sp_key *key = &sp_keys[k];
+    bool listed = key->optional; /* may be any text */
+    for (int n = 0; n < LISTED && !listed; n++)
+      listed = sp_key_find(keys[n].section, keys[n].key) == key;
+    CHECK(listed, "no wrong values of %s.%s are known", key->section,
+          key->name ? key->name : "NAME");
+  }
+  for (int k = 0; k < LISTED; k++)
     for (int w = 0; keys[k].wrong[w]; w++) {
       char complaint[512];
       const char *wrong = keys[k].wrong[w];
