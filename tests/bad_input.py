@@ -4,9 +4,10 @@ all ranks, soon, and without files left behind.
 
     bad_input.py plain|sanitized SP_SOLVE INPUTS FIXTURES MPIEXEC...   ... ends with the flag for the number of ranks
 
-A program with sanitizers needs all address space, so that none is taken away, and each key gets two wrong
-values only: what reads them is tested under the sanitizers by test_config and by the fuzzer. The wrong values of a key follow from what --defaults
-says that it expects, so that a new key is tested without a line here."""
+A program with sanitizers needs all address space, so that none is taken away, and is slow, so that
+what is met with the mesh is tried on two ranks only. The wrong values of a key follow from what
+--defaults says that it expects, so that a new key is tested without a line here; many more of them
+are tried by test_config, without starting a program for each."""
 
 import concurrent.futures
 import os
@@ -22,13 +23,14 @@ SANITIZED = {"plain": False, "sanitized": True}[sys.argv[1]]
 PROGRAM, INPUTS, FIXTURES = (os.path.abspath(path) for path in sys.argv[2:5])
 driver.start("bad_input", PROGRAM, sys.argv[5:])
 SECONDS = 30  # none of these waits for anything
+RANKS = (2,) if SANITIZED else (1, 4)
 
 SMALL = ["mesh.elements=3 2 2", "discretization.order=2", "problem.solution=sin(3*x)+y*z",
          "output.log=", "output.field="]
 jobs = []
 
 
-def refuse(arguments, *words, ranks=(1, 4), prefix=""):
+def refuse(arguments, *words, ranks=RANKS, prefix=""):
     """To be run by work(): error, exit code 1, and each of `words` in the message."""
     for count in ranks:
         jobs.append((count, arguments, words, prefix))
@@ -38,7 +40,7 @@ def work():
     def one(job):
         ranks, arguments, words, prefix = job
         Run(ranks, arguments, prefix, SECONDS).expect_error(ranks, 1, *words)
-    with concurrent.futures.ThreadPoolExecutor(max(2, (os.cpu_count() or 2) // 4)) as pool:
+    with concurrent.futures.ThreadPoolExecutor(driver.workers()) as pool:
         for done in pool.map(one, jobs):
             del done
     jobs.clear()
@@ -64,56 +66,54 @@ def listed_keys():
 
 
 def wrong_values(expected):
-    """Values that a key of this kind must refuse; None if the kind is not known."""
+    """Two values that a key of this kind must refuse, the second by its bounds or names; None if the
+    kind is not known."""
     count = 3 if expected.startswith("3 ") else 1
     filler = " 1" * (count - 1)
     if "integer" in expected:
-        wrong = ["x", "1.5", "1e1", "0x1", "99999999999999999999", "-99999999999999999999", "1,"]
-        limits = re.search(r"from (-?\d+) to (-?\d+)|at least (-?\d+)", expected)
-        low, high = limits.group(1) or limits.group(3), limits.group(2)
-        wrong += [str(int(low) - 1)] + ([str(int(high) + 1)] if high else [])
-    elif "number" in expected:
-        wrong = ["x", "nan", "inf", "1e999", "0x1", "1,5", "1e", "--1"]
-        for bound, side in re.findall(r"(above|below|at least|at most) (\S+)", expected):
-            excluded = bound in ("above", "below")
-            wrong.append(side if excluded else str(float(side) + (1 if bound == "at most" else -1)))
-    elif expected == "a formula":
-        return ["sin(x", "x +", "2 x", "foo(x)", "w", "x)", "1..2", "x ? 1", '"', "sin()", "é"]
-    elif expected == "a text":
+        low = re.search(r"from (-?\d+) to|at least (-?\d+)", expected)
+        return ["1.5" + filler, str(int(low.group(1) or low.group(2)) - 1) + filler]
+    if "number" in expected:
+        bound = re.search(r"(above|at least) (\S+)", expected)
+        low = float(bound.group(2)) - (bound.group(1) == "at least") if bound else "nan"
+        return ["0x1" + filler, f"{low}{filler}"]
+    if expected == "a formula":
+        return ["sin(x", "foo(x)"]
+    if expected == "a text":
         return []  # whether a text is wrong is for its reader to say
-    elif re.fullmatch(r"[\w.-]+(, [\w.-]+)* or [\w.-]+", expected):
-        first = re.split(r", | or ", expected)[0]
-        return ["nonsense", first.upper(), first[:-1], first + "x"]
-    else:
-        return None
-    values = [value + filler for value in wrong]
-    values.append("1" + " 1" * count)  # one too many
-    if count > 1:
-        values.append("1")
-    return values
+    if re.fullmatch(r"[\w.-]+(, [\w.-]+)* or [\w.-]+", expected):
+        return ["nonsense", re.split(r", | or ", expected)[0] + "x"]
+    return None
 
 
 def every_key():
-    for section, key, default, expected in listed_keys():
+    for section, key, _, expected in listed_keys():
         name = f"{section}.{key}"
         values = wrong_values(expected)
         if values is None:
             check(False, f"{name}: no wrong values are known for '{expected}'")
-            continue
-        for index, value in enumerate(values[:2] if SANITIZED else values):
-            refuse([*SMALL, f"{name}={value}"], name, *(["column"] if expected == "a formula" else []),
-                   ranks=(1, 4) if index == 0 else (1,))
-        if values:
+        elif values:
+            # A formula is read when the log stands, and the log of a failed run is kept.
             file = f"{name}.ini"
             write(file, f"# a comment\n[{section}]\n\n{key} = {values[0]}\n")
-            # A formula is read when the log stands, and the log of a failed run is kept.
-            refuse([file, "output.log="], f"{file}:4: {name}", ranks=(1,))
-        if expected != "a text" and default:
-            file = f"{name}.empty.ini"
-            write(file, f"[{section}]\n{key} =\n")
-            refuse([file], f"{file}:2: {name}", "found nothing", ranks=(1,))
-            # On the command line the same takes the key back.
-            Run(1, [*SMALL, f"{name}="]).expect(1, 0)
+            refuse([file, "output.log="], f"{file}:4: {name}", ranks=(2,))
+            refuse([*SMALL, f"{name}={values[1]}"], name,
+                   *(["column"] if expected == "a formula" else []), ranks=(1,))
+
+
+def command_line():
+    refuse([], "--help", ranks=(2,))
+    refuse(["--wrong"], "'--wrong'", "--help", ranks=(2,))
+    write("one.ini", "[problem]\nsolution = x\n")
+    refuse(["one.ini", "two.ini"], "two case files", "one.ini", "two.ini", ranks=(2,))
+    for study in "order=3", "refine=2:1":
+        refuse([*SMALL, "--study", study], f"--study {study}", "A < B", ranks=(1,))
+    refuse([*SMALL, "--study"], "order=A:B", ranks=(1,))
+    refuse([*SMALL, "problem.solution=", "problem.forcing=1", "boundary.default=neumann 0",
+            "--study", "order=1:2"], "problem.solution", "exact solution")
+    refuse([*SMALL, "--dry-run", "--study", "order=1:2"], "--dry-run is for one", ranks=(1,))
+    if "cuda" not in Run(1, ["--version"]).expect(1, 0).out.split("backends", 1)[-1]:
+        refuse([*SMALL, "backend.device=cuda"], "cuda")
 
 
 def case_files():
@@ -133,11 +133,11 @@ def case_files():
         name = f"case{index}.ini"
         with open(name, "wb") as file:
             file.write(text)
-        refuse([name], name + words[0], *words[1:], ranks=(1, 4) if index < 3 else (1,))
-    refuse(["absent.ini"], "absent.ini", "No such file")
-    refuse(["."], "Is a directory")
-    refuse([*SMALL, "[mesh].elements=2"], "argument")
-    refuse([*SMALL, "elements=2"], "argument")
+        refuse([name], name + words[0], *words[1:], ranks=(2,) if index < 3 else (1,))
+    refuse(["absent.ini"], "absent.ini", "No such file", ranks=(2,))
+    refuse(["."], "Is a directory", ranks=(2,))
+    refuse([*SMALL, "[mesh].elements=2"], "argument", ranks=(1,))
+    refuse([*SMALL, "elements=2"], "argument", ranks=(1,))
 
 
 def formulas():
@@ -159,10 +159,15 @@ def formulas():
     refuse([*SMALL, "boundary.inflow=neumann 0"], "inflow",
            "xmin, xmax, ymin, ymax, zmin, zmax")
     refuse([*SMALL, "problem.solution="], "problem.solution", "problem.forcing")
+    refuse([*SMALL, "problem.lambda=0", "problem.forcing=1", "boundary.default=neumann 0"],
+           "not compatible")
+    refuse([*SMALL, "probe.tip=0.5 0.5"], "probe.tip", "expected 3 numbers", ranks=(1,))
+    refuse([*SMALL, "probe.tip=0.5 0.5 3"], "probe.tip", "(0.5, 0.5, 3)", "outside the mesh")
     # Data that double precision cannot hold.
     refuse([*SMALL, "problem.solution=1e-200*sin(x)"], "right-hand side", "range")
     refuse([*SMALL, "problem.solution=1e200*sin(x)"], "right-hand side", "range")
     refuse([*SMALL, "problem.lambda=1e-30", "boundary.default=neumann"], "lambda", "too small")
+    refuse([*SMALL, "mesh.upper=1 0 1"], "mesh.upper", "above mesh.lower", ranks=(2,))
     refuse([*SMALL, "mesh.upper=1e300 1 1"], "Jacobian")
     refuse([*SMALL, "mesh.upper=1e-200 1e-200 1e-200"], "Jacobian")
 
@@ -192,7 +197,7 @@ def row_of_cubes(count):
 def meshes():
     on = [*SMALL[1:], "problem.solution=x"]
 
-    def bad(name, *words, ranks=(1, 4)):
+    def bad(name, *words, ranks=RANKS):
         refuse([f"mesh.file={name}", *on], os.path.basename(name), *words, ranks=ranks)
 
     for name, text in (("empty.msh", ""), ("text.msh", "hello\n"), ("cut.msh", "$MeshFo"),
@@ -217,7 +222,7 @@ def meshes():
         name = f"cut{share}.msh"
         with open(name, "wb") as file:
             file.write(whole[:len(whole) * share // 12])
-        bad(name, ranks=(1, 4) if share in (3, 9) else (1,))
+        bad(name, ranks=RANKS if share in (3, 9) else (1,))
 
     points, cubes = row_of_cubes(6)
     mesh("good.msh", points, cubes)
@@ -249,7 +254,7 @@ def meshes():
     mesh("crack.msh", points + points[12:16], cubes[:3] +
          [[n + 1 + points[12:16].index(points[p - 1]) if points[p - 1][0] == 3 else p
            for p in cubes[3]], *cubes[4:]], groups=[(7, [cubes[0][k] for k in (0, 3, 7, 4)])])
-    for ranks in 1, 4:
+    for ranks in RANKS:
         run = Run(ranks, ["mesh.file=crack.msh", *on]).expect(ranks, 0)
         check("a crack?" in run.out, f"{run.name}: nothing about a crack in {run.out!r}")
 
@@ -268,26 +273,31 @@ def sizes():
 
 
 def outputs():
+    """The first rank writes, all ranks compare paths."""
     write("case.ini", "[problem]\nsolution = x\n")
     texts = [key for section, key, _, expected in listed_keys()
              if section == "output" and expected == "a text" and key != "restart"]
     check({"log", "field", "checkpoint"} <= set(texts), f"outputs: {texts}")
     for key in texts:
-        for path in "absent/run.out", "/proc/run.out", "case.ini/run.out":
-            refuse([*SMALL, f"output.{key}={path}"], path)
+        refuse([*SMALL, f"output.{key}=absent/run.out"], f"cannot write {key} absent/run.out",
+               "No such file")
+        for path in "/proc/run.out", "case.ini/run.out":
+            refuse([*SMALL, f"output.{key}={path}"], path, ranks=(2,))
         for path in ".", "/dev/null":
-            refuse([*SMALL, f"output.{key}={path}"], f"output.{key}", "no regular file")
-        refuse(["case.ini", *SMALL, f"output.{key}=./case.ini"], f"output.{key}", "case file")
+            refuse([*SMALL, f"output.{key}={path}"], f"output.{key}", "no regular file", ranks=(1,))
+        refuse(["case.ini", *SMALL, f"output.{key}=./case.ini"], f"output.{key}", "case file",
+               ranks=(2,))
         refuse([*SMALL[1:], "problem.solution=x", "mesh.file=good.msh", f"output.{key}=./good.msh"],
-               f"output.{key}", "the mesh")
+               f"output.{key}", "the mesh", ranks=(1,))
         if key != "log":
-            refuse([*SMALL, "output.log=same.out", f"output.{key}=./same.out"], "same file")
+            refuse([*SMALL, "output.log=same.out", f"output.{key}=./same.out"], "same file",
+                   ranks=(1,))
 
 
 def full_disk():
     """A limit on the size of files, and where name spaces may be made, a disk that is too small."""
     big = [*SMALL, "mesh.elements=6 6 6", "discretization.order=7"]
-    for ranks in 1, 4:
+    for ranks in RANKS:
         for key in "log", "field", "checkpoint":
             arguments = [*big, f"output.{key}=full_{key}"]
             # 2 KiB hold no log, 256 KiB no field or checkpoint of this size. The shell counts in 512 bytes. Open
@@ -331,6 +341,7 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         os.chdir(directory)
         every_key()
+        command_line()
         case_files()
         formulas()
         meshes()

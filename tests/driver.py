@@ -1,11 +1,14 @@
 """Running the program from a test: on some ranks, with every rank's exit code, and with checks that
-are counted. A test calls start() with its command line, then Run, and ends with finish()."""
+are counted. A test calls start() with its command line, then Run, or side_by_side() with functions
+that do, and ends with finish()."""
 
+import concurrent.futures
 import os
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 SECONDS = 60  # for one run; all of them take a few seconds on an idle machine
 
@@ -20,6 +23,9 @@ def start(name, program, mpiexec):
     """`mpiexec` ends with the flag for the number of ranks."""
     global _name, _program, _mpiexec
     _name, _program, _mpiexec = name, os.path.abspath(program), mpiexec
+    # Open MPI's ranks wait busily unless it knows that there are more of them than cores, and of other
+    # runs at the same time it does not know.
+    os.environ["OMPI_MCA_mpi_yield_when_idle"] = "1"
 
 
 def check(condition, text):
@@ -30,6 +36,34 @@ def check(condition, text):
             failures += 1
             print(f"{_name}: {text}", flush=True)
     return bool(condition)
+
+
+def _in_own_folder(function, arguments):
+    global checks, failures
+    checks = failures = 0
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        function(*arguments)
+        os.chdir("/")
+    text = " ".join([function.__name__, *map(str, arguments)])
+    print(f"{_name}: {text} in {time.monotonic() - begin:.0f} s", flush=True)
+    return checks, failures
+
+
+def workers():
+    """How many runs of a few ranks a machine takes at a time; most of a short run is waiting."""
+    return max(2, (os.cpu_count() or 2) // 4)
+
+
+def side_by_side(jobs):
+    """Call each (function, arguments...), in a process and an empty working directory of its own."""
+    global checks, failures
+    with concurrent.futures.ProcessPoolExecutor(workers()) as pool:
+        for done in [pool.submit(_in_own_folder, job[0], job[1:]) for job in jobs]:
+            counts = done.result()
+            checks += counts[0]
+            failures += counts[1]
 
 
 def finish():
