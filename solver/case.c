@@ -36,7 +36,8 @@ typedef struct sp_case {
   /* Until the operator is built: coefficients at quadrature points, NULL where constant. */
   double *kappa, *lambda;
   sp_robin robin;
-  sp_null_space *null_space; /* NULL where the operator is regular */
+  sp_null_space *null_space; /* NULL where Dirichlet data determine the solution */
+  bool singular;             /* nothing determines its means */
   sp_checkpoint *checkpoint; /* NULL without checkpoint and restart */
   sp_operator *op;
   const char *geometry_reason;
@@ -147,8 +148,10 @@ static sp_status make_problem(sp_case *c, sp_jacobian_range *range) {
   SP_TRY(sp_problem_constraints(c->problem, c->mesh, c->numbering, c->exchange, c->constrained,
                                 c->boundary_values));
   SP_TRY(sp_problem_load(c->problem, c->mesh, c->numbering, c->exchange, c->load, range));
-  if (!sp_null_space_exists(c->problem)) return SP_OK;
+  if (!sp_null_space_is_near(c->problem)) return SP_OK;
   SP_TRY(sp_null_space_create(c->mesh, c->numbering, c->exchange, &c->null_space));
+  c->singular = sp_null_space_exists(c->problem);
+  if (!c->singular) return SP_OK;
   /* Data derived from a solution are compatible by the divergence theorem; what the quadrature
    * leaves over is part of the discretization error. */
   bool given = c->problem->forcing != NULL;
@@ -209,8 +212,8 @@ static sp_status check_load(sp_case *c) {
 static sp_status lift(sp_case *c) {
   const size_t dofs = (size_t)c->op->dofs;
   SP_TRY(sp_agree(c->comm, upload_vectors(c)));
-  if (c->problem->kind != SP_MASS && !c->problem->has_dirichlet && !c->null_space)
-    SP_TRY(sp_null_space_check_resolved(c->op, c->numbering, c->x, c->b, c->solution));
+  if (c->null_space && !c->singular)
+    SP_TRY(sp_null_space_weigh(c->null_space, c->op, c->numbering, c->x, c->b, c->solution));
   if (c->problem->has_dirichlet) {
     sp_status status = c->backend->upload(c->device, dofs, c->boundary_values, c->x);
     SP_TRY(sp_agree(c->comm, status));
@@ -262,6 +265,17 @@ static bool has_results(sp_status status) {
   return !status || status == SP_ERR_NOT_CONVERGED || status == SP_ERR_INTERRUPTED;
 }
 
+/* The means that the residual says little or nothing about. */
+static sp_status set_means(sp_case *c) {
+  if (c->singular)
+    return sp_null_space_match_means(c->null_space, c->problem, c->mesh, c->numbering,
+                                     c->op->exchange, c->solution);
+  double *residual = c->load; /* of no more use; CG has made b the residual */
+  SP_TRY(sp_agree(c->comm, c->backend->download(c->device, (size_t)c->op->dofs, c->b, residual)));
+  return sp_null_space_correct_means(c->null_space, c->numbering, c->op->exchange, residual,
+                                     c->solution);
+}
+
 /* The iteration, and the whole solution on the host, also if it is not converged. */
 static sp_status iterate(sp_case *c, sp_results *results) {
   const size_t dofs = (size_t)c->op->dofs;
@@ -290,9 +304,7 @@ static sp_status iterate(sp_case *c, sp_results *results) {
   if (!has_results(solved)) return solved;
   SP_TRY(sp_agree(c->comm, c->backend->download(c->device, dofs, c->x, c->solution)));
   for (size_t i = 0; i < dofs; i++) c->solution[i] += c->boundary_values[i];
-  if (c->null_space)
-    SP_TRY(sp_null_space_match_means(c->null_space, c->problem, c->mesh, c->numbering,
-                                     c->op->exchange, c->solution));
+  if (c->null_space) SP_TRY(set_means(c));
   return solved;
 }
 
@@ -311,6 +323,8 @@ static sp_status solve(sp_case *c, sp_results *results) {
   if (c->report)
     SP_TRY(sp_report_setup(c->report, c->mesh, c->numbering, c->op, c->geometry_reason, c->problem,
                            &range));
+  if (c->report && c->null_space && !c->singular)
+    sp_report_magnification(c->report, c->null_space->magnification);
   results->elements = c->mesh->global_elements;
   results->dofs = c->numbering->global;
   const sp_status solved = iterate(c, results);

@@ -9,9 +9,12 @@
 
 static const double BALANCE = 1e-10;
 
+bool sp_null_space_is_near(const sp_problem *problem) {
+  return problem->kind != SP_MASS && !problem->has_dirichlet;
+}
+
 bool sp_null_space_exists(const sp_problem *problem) {
-  return problem->kind != SP_MASS && problem->lambda == 0 && !problem->has_dirichlet &&
-         !problem->has_robin;
+  return sp_null_space_is_near(problem) && problem->lambda == 0 && !problem->has_robin;
 }
 
 /* 1, or with `signs` either of 1 and -1 without a pattern, the same on all holders of a DOF. */
@@ -22,38 +25,78 @@ static void fill_vector(const sp_numbering *numbering, bool signs, double *host)
   }
 }
 
-/* Sum and sum of squares of A v over all ranks. */
-static sp_status apply_to(sp_operator *op, double *x, double *y, double *host, double sums[2]) {
+/* host = A host. */
+static sp_status apply(sp_operator *op, double *x, double *y, double *host) {
   const size_t dofs = (size_t)op->dofs;
   SP_TRY(sp_agree(op->comm, op->backend->upload(op->device, dofs, host, x)));
   SP_TRY(sp_operator_apply(op, false, x, y));
-  SP_TRY(sp_agree(op->comm, op->backend->download(op->device, dofs, y, host)));
-  sums[0] = sums[1] = 0;
-  for (sp_lid i = 0; i < op->owned; i++) {
-    sums[0] += host[i];
-    sums[1] += host[i] * host[i];
-  }
-  return sp_exchange_sum(op->exchange, 2, sums, 0, SP_OK);
+  return sp_agree(op->comm, op->backend->download(op->device, dofs, y, host));
 }
 
-sp_status sp_null_space_check_resolved(sp_operator *op, const sp_numbering *numbering, double *x,
-                                       double *y, double *host) {
-  double ones[2], signs[2];
-  fill_vector(numbering, false, host);
-  SP_TRY(apply_to(op, x, y, host, ones));
-  fill_vector(numbering, true, host);
-  SP_TRY(apply_to(op, x, y, host, signs));
-  memset(host, 0, (size_t)op->dofs * sizeof *host);
-  SP_TRY(sp_agree(op->comm, op->backend->upload(op->device, (size_t)op->dofs, host, x)));
+/* Sum `width` values of every component over ranks. A rank that has failed, and has none, makes all
+ * of them fail. */
+static sp_status sum_over_ranks(const sp_null_space *null_space, sp_exchange *exchange, int width,
+                                double *sums, sp_status status) {
+  double none[3] = {0};
+  for (int c = 0; c < null_space->components; c++)
+    SP_TRY(sp_exchange_sum(exchange, width, status ? none : &sums[c * width], 0, status));
+  return SP_OK;
+}
 
-  const double error = DBL_EPSILON * sqrt(signs[1]);
-  if (ones[0] > 10 * error) return SP_OK;
-  return sp_fail(
-      SP_ERR_INPUT,
-      "without a Dirichlet boundary lambda and alpha determine the mean of the solution, "
-      "but they are too small for that: the sum of the operator's entries is %.3g, and "
-      "rounding makes that uncertain by %.3g; make them zero, or larger",
-      ones[0], error);
+/* By component: the sums of A 1, and of the squares of A v for random signs v. */
+static sp_status sum_entries(const sp_null_space *null_space, sp_operator *op,
+                             const sp_numbering *numbering, double *x, double *y, double *host,
+                             double (*sums)[2]) {
+  for (int signs = 0; signs < 2; signs++) {
+    fill_vector(numbering, signs, host);
+    SP_TRY(apply(op, x, y, host));
+    for (sp_lid i = 0; i < op->owned; i++)
+      sums[null_space->of_dof[i]][signs] += signs ? host[i] * host[i] : host[i];
+  }
+  SP_TRY(sum_over_ranks(null_space, op->exchange, 2, sums[0], SP_OK));
+  memset(host, 0, (size_t)op->dofs * sizeof *host);
+  return sp_agree(op->comm, op->backend->upload(op->device, (size_t)op->dofs, host, x));
+}
+
+sp_status sp_null_space_weigh(sp_null_space *null_space, sp_operator *op,
+                              const sp_numbering *numbering, double *x, double *y, double *host) {
+  double(*sums)[2];
+  const size_t components = (size_t)null_space->components;
+  sp_status status = sp_allocate(components, sizeof *sums, "component sums", &sums);
+  if (!status)
+    status =
+        sp_allocate(components, sizeof *null_space->weight, "component sums", &null_space->weight);
+  status = sp_agree(op->comm, status);
+  if (!status) status = sum_entries(null_space, op, numbering, x, y, host, sums);
+  for (size_t c = 0; c < components && !status; c++) {
+    const double error = DBL_EPSILON * sqrt(sums[c][1]);
+    null_space->weight[c] = sums[c][0];
+    if (!(sums[c][0] > 10 * error))
+      status = sp_fail(
+          SP_ERR_INPUT,
+          "without a Dirichlet boundary lambda and alpha determine the mean of the solution, "
+          "but they are too small for that%s: the sum of the operator's entries is %.3g, and "
+          "rounding makes that uncertain by %.3g; make them zero, or larger",
+          components > 1 ? " on one of the mesh's connected parts" : "", sums[c][0], error);
+    else
+      null_space->magnification = fmax(null_space->magnification, sqrt(sums[c][1]) / sums[c][0]);
+  }
+  free(sums);
+  return status;
+}
+
+sp_status sp_null_space_correct_means(const sp_null_space *null_space,
+                                      const sp_numbering *numbering, sp_exchange *exchange,
+                                      const double *r, double *x) {
+  double *sums;
+  sp_status status =
+      sp_allocate((size_t)null_space->components, sizeof *sums, "component sums", &sums);
+  for (sp_lid i = 0; i < numbering->owned && !status; i++) sums[null_space->of_dof[i]] += r[i];
+  status = sum_over_ranks(null_space, exchange, 1, sums, status);
+  for (sp_lid i = 0; i < numbering->local && !status; i++)
+    x[i] += sums[null_space->of_dof[i]] / null_space->weight[null_space->of_dof[i]];
+  free(sums);
+  return status;
 }
 
 static size_t nodes_of(const sp_numbering *numbering) {
@@ -167,35 +210,44 @@ sp_status sp_null_space_create(const sp_mesh *mesh, const sp_numbering *numberin
 void sp_null_space_destroy(sp_null_space **null_space) {
   if (!*null_space) return;
   free((*null_space)->of_dof);
+  free((*null_space)->weight);
   free(*null_space);
   *null_space = NULL;
+}
+
+static sp_status unbalanced(double sum, double ratio) {
+  return sp_fail(SP_ERR_INPUT,
+                 "the right-hand side of this pure Neumann problem is not compatible: forcing "
+                 "and fluxes add up to %.6g, which is %.3g of their total; it must vanish to "
+                 "%.0e, or set problem.lambda > 0 or a Dirichlet boundary",
+                 sum, ratio, BALANCE);
 }
 
 sp_status sp_null_space_project(const sp_null_space *null_space, const sp_numbering *numbering,
                                 sp_exchange *exchange, bool must_balance, double *b,
                                 double *imbalance) {
+  double(*sums)[3]; /* of b, of |b|, of 1 */
+  const size_t components = (size_t)null_space->components;
   *imbalance = 0;
-  for (int c = 0; c < null_space->components; c++) {
-    double sums[3] = {0, 0, 0}; /* of b, of |b|, of 1 */
-    for (sp_lid i = 0; i < numbering->owned; i++)
-      if (null_space->of_dof[i] == c) {
-        sums[0] += b[i];
-        sums[1] += fabs(b[i]);
-        sums[2] += 1;
-      }
-    SP_TRY(sp_exchange_sum(exchange, 3, sums, 0, SP_OK));
-    const double ratio = sums[1] > 0 ? fabs(sums[0]) / sums[1] : 0;
-    if (ratio > *imbalance) *imbalance = ratio;
-    for (sp_lid i = 0; i < numbering->local; i++)
-      if (null_space->of_dof[i] == c) b[i] -= sums[0] / sums[2];
-    if (must_balance && ratio > BALANCE)
-      return sp_fail(SP_ERR_INPUT,
-                     "the right-hand side of this pure Neumann problem is not compatible: forcing "
-                     "and fluxes add up to %.6g, which is %.3g of their total; it must vanish to "
-                     "%.0e, or set problem.lambda > 0 or a Dirichlet boundary",
-                     sums[0], ratio, BALANCE);
+  sp_status status = sp_allocate(components, sizeof *sums, "component sums", &sums);
+  for (sp_lid i = 0; i < numbering->owned && !status; i++) {
+    double *sum = sums[null_space->of_dof[i]];
+    sum[0] += b[i];
+    sum[1] += fabs(b[i]);
+    sum[2] += 1;
   }
-  return SP_OK;
+  status = sum_over_ranks(null_space, exchange, 3, sums ? sums[0] : NULL, status);
+  for (size_t c = 0; c < components && !status; c++) {
+    const double ratio = sums[c][1] > 0 ? fabs(sums[c][0]) / sums[c][1] : 0;
+    if (must_balance && ratio > BALANCE) status = unbalanced(sums[c][0], ratio);
+    *imbalance = fmax(*imbalance, ratio);
+  }
+  for (sp_lid i = 0; i < numbering->local && !status; i++) {
+    const double *sum = sums[null_space->of_dof[i]];
+    b[i] -= sum[0] / sum[2];
+  }
+  free(sums);
+  return status;
 }
 
 sp_status sp_null_space_match_means(const sp_null_space *null_space, const sp_problem *problem,
@@ -212,8 +264,7 @@ sp_status sp_null_space_match_means(const sp_null_space *null_space, const sp_pr
     for (size_t e = 0; e < elements; e++)
       for (int i = 0; i < 2; i++)
         sums[null_space->of_dof[numbering->nodes[e * nodes]]][i] += integrals[e][i];
-  for (int c = 0; c < null_space->components && !status; c++)
-    status = sp_exchange_sum(exchange, 2, sums[c], 0, SP_OK);
+  if (!status) status = sum_over_ranks(null_space, exchange, 2, sums[0], SP_OK);
   for (sp_lid i = 0; i < numbering->local && !status; i++) {
     const double *sum = sums[null_space->of_dof[i]];
     x[i] -= sum[0] / sum[1];

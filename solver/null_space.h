@@ -1,5 +1,6 @@
-/* The null space of a Poisson operator without lambda and without Dirichlet boundary: one constant
- * for each connected component of the mesh. */
+/* The constants, one for each connected component of the mesh: the null space of the operator where
+ * nothing determines the mean of the solution, and near to it where a small lambda or alpha does.
+ */
 #ifndef SP_SOLVER_NULL_SPACE_H
 #define SP_SOLVER_NULL_SPACE_H
 
@@ -9,20 +10,18 @@
 typedef struct sp_null_space {
   int components; /* over all ranks */
   int *of_dof;    /* [numbering->local], component of each DOF */
+  /* After sp_null_space_weigh: 1_c . A 1_c = integral of lambda and alpha over component c, and the
+   * largest |A|_F / weight: relative errors of A and b come that much larger in a mean. */
+  double *weight, magnification;
 } sp_null_space;
 
-/* Whether `problem` has one: it is not mass, lambda is zero (at all
- * quadrature points, after sp_problem_coefficients), nothing is Dirichlet, no alpha is
- * positive (after sp_problem_robin). Local. */
-bool sp_null_space_exists(const sp_problem *problem);
+/* Whether nothing is Dirichlet and `problem` is not mass: lambda and alpha alone determine the
+ * mean, or nothing does. Local. */
+bool sp_null_space_is_near(const sp_problem *problem);
 
-/* Refuse a positive lambda or alpha that rounding hides beside the stiffness: without a Dirichlet
- * boundary it alone determines the mean of the solution. 1.A 1, which is the integral of lambda and
- * alpha, must be ten times its rounding error eps |A|_F (|A|_F, the root of the sum of all squared
- * entries, is estimated by |A v| with random signs in v). x and y are L-vectors on the device, host
- * is one on the host; x and host are zero afterwards. Errors: SP_ERR_INPUT. Collective. */
-sp_status sp_null_space_check_resolved(sp_operator *op, const sp_numbering *numbering, double *x,
-                                       double *y, double *host);
+/* Whether nothing does: besides, lambda is zero (at all quadrature points, after
+ * sp_problem_coefficients) and no alpha is positive (after sp_problem_robin). Local. */
+bool sp_null_space_exists(const sp_problem *problem);
 
 /* Connected components, through shared DOFs. The caller destroys *out. Collective. */
 sp_status sp_null_space_create(const sp_mesh *mesh, const sp_numbering *numbering,
@@ -30,6 +29,21 @@ sp_status sp_null_space_create(const sp_mesh *mesh, const sp_numbering *numberin
 
 /* NULL-safe; sets *null_space to NULL. Local. */
 void sp_null_space_destroy(sp_null_space **null_space);
+
+/* Fill weight and magnification, and refuse a lambda or alpha that rounding hides beside the
+ * stiffness: a weight must be ten times its rounding error eps |A|_F (|A|_F, the root of the sum of
+ * all squared entries, is estimated by |A v| with random signs in v). x and y are L-vectors on the
+ * device, host is one on the host; x and host are zero afterwards. Errors: SP_ERR_INPUT.
+ * Collective. */
+sp_status sp_null_space_weigh(sp_null_space *null_space, sp_operator *op,
+                              const sp_numbering *numbering, double *x, double *y, double *host);
+
+/* x += sum over c of (1_c . r / weight[c]) 1_c, where r = b - A x, both on the host: what is best
+ * in the energy norm, and the exact mean where lambda is constant. An iteration that stops at a
+ * relative residual says nothing about a mean whose part in b is smaller than that. Collective. */
+sp_status sp_null_space_correct_means(const sp_null_space *null_space,
+                                      const sp_numbering *numbering, sp_exchange *exchange,
+                                      const double *r, double *x);
 
 /* Remove from b its mean over each component. *imbalance is the largest |sum of b| / sum of |b|;
  * with `must_balance`, more than 1e-10 is an error (SP_ERR_INPUT), because then no solution exists.

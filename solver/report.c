@@ -153,6 +153,17 @@ sp_status sp_report_setup(sp_report *report, const sp_mesh *mesh, const sp_numbe
   return SP_OK;
 }
 
+void sp_report_magnification(sp_report *report, double magnification) {
+  static const double WORTH_A_NOTE = 1e6;
+  attribute_double(report, "mean_magnification", magnification, "1");
+  if (magnification > WORTH_A_NOTE)
+    sp_terminal_print(
+        report->terminal,
+        "  %-16s lambda and alpha alone determine the mean of the solution: errors of "
+        "the data\n  %-16s (quadrature, rounding) count there up to %.0e-fold\n",
+        "note", "", magnification);
+}
+
 void sp_report_restart(sp_report *report, const sp_cg_progress *progress) {
   const char *path = report->config->output.restart;
   attribute_string(report, "restart", path);

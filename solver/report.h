@@ -23,6 +23,10 @@ sp_status sp_report_setup(sp_report *report, const sp_mesh *mesh, const sp_numbe
                           const sp_operator *op, const char *geometry_reason,
                           const sp_problem *problem, const sp_jacobian_range *range);
 
+/* How much larger errors of the data come in a mean that lambda and alpha alone determine
+ * (sp_null_space.magnification): a note where this is a lot. Local. */
+void sp_report_magnification(sp_report *report, double magnification);
+
 /* Where the run continues. Local. */
 void sp_report_restart(sp_report *report, const sp_cg_progress *progress);
 

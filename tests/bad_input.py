@@ -167,6 +167,10 @@ def formulas():
     refuse([*SMALL, "problem.solution=1e-200*sin(x)"], "right-hand side", "range")
     refuse([*SMALL, "problem.solution=1e200*sin(x)"], "right-hand side", "range")
     refuse([*SMALL, "problem.lambda=1e-30", "boundary.default=neumann"], "lambda", "too small")
+    small = Run(2, [*SMALL, "problem.lambda=1e-9", "boundary.default=neumann"]).expect(2, 0)
+    check("lambda and alpha alone determine the mean" in small.out, f"no note in {small.out!r}")
+    check("alone determine" not in Run(2, [*SMALL, "boundary.default=neumann"]).expect(2, 0).out,
+          "a note about a lambda of 1")
     refuse([*SMALL, "mesh.upper=1 0 1"], "mesh.upper", "above mesh.lower", ranks=(2,))
     refuse([*SMALL, "mesh.upper=1e300 1 1"], "Jacobian")
     refuse([*SMALL, "mesh.upper=1e-200 1e-200 1e-200"], "Jacobian")
