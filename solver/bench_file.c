@@ -9,6 +9,7 @@
 #include <hdf5.h>
 
 #include "io/hdf5_file.h"
+#include "io/path.h"
 #include "solver/provenance.h"
 #include "solver/version.h"
 
@@ -85,8 +86,7 @@ static hid_t row_type(void) {
   return type;
 }
 
-/* ---- Writing ----------------------------------------------------------------------------------
- */
+/* ---- Writing ---- */
 
 static void write_real(int64_t file, const char *name, double value, const char *unit) {
   char unit_name[64];
@@ -167,8 +167,7 @@ static sp_status write_file(sp_bench_file *f) {
   return sp_agree(f->comm, status);
 }
 
-/* ---- Reading what is to be resumed ------------------------------------------------------------
- */
+/* ---- Reading what is to be resumed ---- */
 
 /* A text attribute of the file's root; the caller frees it. NULL after an error of HDF5. */
 static sp_status read_text(hid_t file, const char *name, char **text) {
@@ -267,8 +266,7 @@ static sp_status read_file(sp_bench_file *f) {
   return SP_OK;
 }
 
-/* ---- Rows --------------------------------------------------------------------------------------
- */
+/* ---- Rows ---- */
 
 static bool same_measurement(const sp_bench_row *a, const sp_bench_row *b) {
   return strcmp(a->what, b->what) == 0 && strcmp(a->problem, b->problem) == 0 &&
@@ -336,6 +334,8 @@ static sp_status share_rows(sp_bench_file *f) {
 static sp_status initialise(sp_bench_file *f, const char *path, bool resume) {
   sp_status status = sp_allocate(strlen(path) + 1, 1, "a file name", &f->path);
   if (!status) strcpy(f->path, path);
+  if (!status && f->rank == 0 && !sp_path_is_replaceable(path))
+    status = sp_fail(SP_ERR_INPUT, "--output: %s is no regular file; give another name", path);
   SP_TRY(sp_agree(f->comm, status));
   SP_TRY(sp_list_hosts(f->comm, &f->hosts));
   sp_time_now(f->start_time);

@@ -1,13 +1,14 @@
 /* The results of sp_bench: rows in memory, and the HDF5 file that keeps them.
  *
- *     /        attributes: program, version, git_revision, start_time (ISO 8601, UTC), hosts,
- * ranks, device, options (the command line, one a line if resumed), status ("running", "complete",
- * or the error); on a GPU cuda_driver and cuda_runtime (versions), and with their units as
- * NAME_unit: multiprocessors, clock, cache, memory_bandwidth_theoretical (absent where unknown),
- * shared_bandwidth_formula, shared_bandwidth_measured, fp64_measured
+ *     /        program, version, git_revision, ... (attributes)
+ *     /bench   one row a measurement: the columns of sp_bench_row, compressed; its attribute
+ *              "units" lists the unit of each in order
  *
- *     /bench   one row a measurement, the columns of sp_bench_row, compressed; the attribute
- * "units" lists the unit of each in order
+ * The attributes are program, version, git_revision, start_time (ISO 8601, UTC), hosts, ranks,
+ * device, options (the command line, one a line if resumed) and status ("running", "complete", or
+ * the error); on a GPU cuda_driver and cuda_runtime (versions), multiprocessors and, with their
+ * units as NAME_unit, clock, cache, memory_bandwidth_theoretical (absent where unknown),
+ * shared_bandwidth_formula, shared_bandwidth_measured and fp64_measured.
  *
  * About once a second the file is written anew beside the old one and renamed (io/hdf5_file.h), so
  * that it is readable at every moment and a study that was cut short can be resumed. Every rank
@@ -59,8 +60,9 @@ typedef struct sp_bench_provenance {
 typedef struct sp_bench_file sp_bench_file;
 
 /* Start the file `path`; with `resume` and if it exists, with its rows. Without, an old file is
- * replaced. The caller closes *out. Errors: SP_ERR_INPUT for a file to resume that is not of this
- * program, version, revision, device and number of ranks; SP_ERR_SYSTEM "cannot write PATH:
+ * replaced. The caller closes *out. Errors: SP_ERR_INPUT for a path that is no regular file, and
+ * for a file to resume that is not of this program, version, revision, device and number of ranks;
+ * SP_ERR_SYSTEM "cannot write PATH:
  * reason". Collective over `comm`, as are all functions here but sp_bench_file_find and
  * sp_bench_file_rows. */
 sp_status sp_bench_file_open(MPI_Comm comm, const char *path, const sp_bench_provenance *provenance,

@@ -1,5 +1,6 @@
 /* The study of the operators' speed: every kernel of the paper and the program's own, by order and
  * mesh, with what their rooflines need, into one file. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,6 +141,8 @@ int main(int argc, char **argv) {
   int rank;
   sp_bench_options o;
   char *command_line = NULL;
+  /* A file beyond the limit on its size shall be an error of the write, with a message. */
+  signal(SIGXFSZ, SIG_IGN);
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   sp_status status = join(argc, argv, &command_line); /* parsing cuts the lists up */
@@ -147,6 +150,7 @@ int main(int argc, char **argv) {
   status = sp_agree(MPI_COMM_WORLD, status);
   if (!status && o.help && rank == 0) fputs(sp_bench_usage, stdout);
   if (!status && !o.help) status = run(&o, command_line);
+  if (!status) status = sp_agree(MPI_COMM_WORLD, sp_terminal_check());
   if (status && rank == 0) fprintf(stderr, "sp_bench: %s\n", sp_error_message());
   free(command_line);
   MPI_Finalize();

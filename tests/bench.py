@@ -6,13 +6,14 @@
 
 import os
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
 import time
 
 import driver
-from driver import check
+from driver import Run, check
 
 BENCH, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2:]
 
@@ -117,6 +118,14 @@ def main():
     refuse("its program is 'sp_solve'", "-o", "other.h5", "--resume")
     refuse("it is of 2 ranks", *small, "-o", "2.h5", "--resume")
     refuse("cannot write absent/x.h5", *small, "-o", "absent/x.h5")
+    os.mkfifo("pipe")
+    refuse("pipe is no regular file", *small, "-o", "pipe")
+    check(stat.S_ISFIFO(os.stat("pipe").st_mode), "a pipe is replaced")
+    # As in bad_input.py.
+    full = Run(1, [*small, "-o", "full.h5"], "export OMPI_MCA_btl=self,tcp; ulimit -f 4; ")
+    full.expect(1, 1)
+    check("cannot write full.h5: File too large" in full.err, full.err)
+    check(not os.path.exists("full.h5.tmp"), "a temporary file is left")
     refuse("expected of mass", "--problem", "bp4")
     refuse("from 1 to 15", "--order", "3,16")
     refuse("from 1 to 15", "--order", "")
