@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 static const double SECONDS_BETWEEN = 0.1;
@@ -33,6 +34,13 @@ void sp_terminal_clear(sp_terminal *terminal) {
   printf("\r\033[K"); /* to the first column, erase to the end of the line */
   fflush(stdout);
   terminal->line_open = false;
+}
+
+sp_status sp_terminal_check(void) {
+  errno = 0;
+  if (fflush(stdout) == 0 && !ferror(stdout)) return SP_OK;
+  return sp_fail(SP_ERR_SYSTEM, "cannot write to standard output%s%s", errno ? ": " : "",
+                 errno ? strerror(errno) : "");
 }
 
 void sp_terminal_print(sp_terminal *terminal, const char *format, ...) {

@@ -7,6 +7,8 @@
 #include <mpi.h>
 #include <stdbool.h>
 
+#include "io/error.h"
+
 typedef struct sp_terminal {
   bool prints;       /* rank 0 without -q */
   bool progress;     /* and standard output is a terminal */
@@ -27,5 +29,9 @@ void sp_terminal_progress(sp_terminal *terminal, const char *format, ...)
 
 /* Remove the progress line, if there is one. */
 void sp_terminal_clear(sp_terminal *terminal);
+
+/* Whether everything that this process has printed is on its way: a full disk behind `>` is not to
+ * go unnoticed. Errors: SP_ERR_SYSTEM. */
+sp_status sp_terminal_check(void);
 
 #endif

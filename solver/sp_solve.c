@@ -114,7 +114,8 @@ int main(int argc, char **argv) {
   signal(SIGXFSZ, SIG_IGN);
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  const sp_status status = run(argc, argv, rank);
+  sp_status status = run(argc, argv, rank);
+  if (!status) status = sp_agree(MPI_COMM_WORLD, sp_terminal_check());
   if (status && rank == 0) fprintf(stderr, "sp_solve: %s\n", sp_error_message());
   MPI_Finalize();
   return sp_exit_code(status);
