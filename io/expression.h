@@ -11,8 +11,10 @@
  *
  * Derivatives come from forward-mode automatic differentiation of jets (u, u_x, u_y, u_z, lap u):
  * these five close under every operation, since
- *     lap g(a, b) = g_a lap a + g_b lap b + g_aa |grad a|^2 + 2 g_ab grad a . grad b + g_bb |grad
- * b|^2. A conditional takes the derivatives of the branch taken; abs, sign, floor, min and max
+ *     lap g(a, b) = g_a lap a + g_b lap b
+ *                   + g_aa |grad a|^2 + 2 g_ab grad a . grad b + g_bb |grad b|^2.
+ *
+ * A conditional takes the derivatives of the branch taken; abs, sign, floor, min and max
  * those of the smooth piece at hand. Where an exact derivative does not exist the result is not a
  * number or infinite, which callers check (sqrt at 0, for instance); x^2 at x = 0 is exact, because
  * an exponent that is an integer constant never goes through a logarithm. */

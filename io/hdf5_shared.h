@@ -1,8 +1,7 @@
 /* An HDF5 file that all ranks write together, and that takes its place whole or not at all:
  *
- *     rank 0 lays PATH.tmp out, with room on the disk for all of it  ->  every rank writes its
- * parts
- *     ->  sync  ->  rename PATH.tmp to PATH
+ *     rank 0 lays PATH.tmp out, with room on the disk for all of it
+ *     ->  every rank writes its parts  ->  sync  ->  rename PATH.tmp to PATH
  *
  * So no rank changes metadata or the size of the file while others write, and a full disk shows on
  * rank 0 and not in a collective call, where a failure of one rank could leave the others waiting.

@@ -58,8 +58,7 @@ void sp_bench_summarize(MPI_Comm comm, int count, double *samples, sp_bench_row 
   row->gdofs_per_second = (double)row->dofs / row->seconds * 1e-9;
 }
 
-/* ---- The host's clock -------------------------------------------------------------------------
- */
+/* ---- The host's clock ---- */
 
 static sp_status host_sample(const sp_bench_clock *clock, sp_bench_call *call, const void *context,
                              int calls, int *turn, double *seconds) {
@@ -92,8 +91,7 @@ static sp_status host_time(const sp_bench_clock *clock, sp_bench_call *call, con
   return SP_OK;
 }
 
-/* ---- The device's clock ------------------------------------------------------------------------
- */
+/* ---- The device's clock ---- */
 
 /* Queue a sample between two stamps. Calls may be collective: a rank in trouble makes them all the
  * same. */

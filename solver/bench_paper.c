@@ -14,8 +14,7 @@ static size_t element_nodes(const sp_bench_case *c) {
   return nq * nq * nq;
 }
 
-/* ---- Data --------------------------------------------------------------------------------------
- */
+/* ---- Data ---- */
 
 /* Elements from the first to the last: blocks of all waves take part. */
 static void choose_elements(sp_bench_paper *p) {
@@ -106,8 +105,7 @@ void sp_bench_paper_destroy(sp_bench_paper *paper) {
   *paper = (sp_bench_paper){0};
 }
 
-/* ---- Kernels -----------------------------------------------------------------------------------
- */
+/* ---- Kernels ---- */
 
 typedef struct launch {
   const sp_bench_paper *paper;
@@ -195,8 +193,7 @@ sp_status sp_bench_paper_time(const sp_bench_paper *paper, const sp_paper_kernel
   return status;
 }
 
-/* ---- Copies ------------------------------------------------------------------------------------
- */
+/* ---- Copies ---- */
 
 typedef struct copies {
   const sp_bench_clock *clock;

@@ -18,8 +18,7 @@ static bool is_constrained(const sp_bench_production *p, sp_lid dof) {
   return sp_problem_has_stiffness(p->kind) && p->c->boundary[dof];
 }
 
-/* ---- Set-up ------------------------------------------------------------------------------------
- */
+/* ---- Set-up ---- */
 
 static sp_status create_operator(const sp_bench_production *p, sp_operator **out) {
   const sp_bench_case *c = p->c;
@@ -95,8 +94,7 @@ void sp_bench_production_destroy(sp_bench_production *production) {
   *production = (sp_bench_production){0};
 }
 
-/* ---- Calls -------------------------------------------------------------------------------------
- */
+/* ---- Calls ---- */
 
 static sp_status call_unassembled(const void *context, int turn) {
   const sp_bench_production *p = context;
@@ -111,8 +109,7 @@ static sp_status call_operator(const void *context, int turn) {
   return sp_operator_apply(p->operators[set], true, &p->l_x[place], &p->l_y[place]);
 }
 
-/* ---- Checks ------------------------------------------------------------------------------------
- */
+/* ---- Checks ---- */
 
 static sp_status judge(const sp_bench_production *p, sp_bench_what what, double error,
                        double tolerance) {
@@ -257,8 +254,7 @@ static sp_status check_operator(const sp_bench_production *p, double *error) {
   return status;
 }
 
-/* ---- Conjugate gradients -----------------------------------------------------------------------
- */
+/* ---- Conjugate gradients ---- */
 
 /* Iterations of a solve on a device that does them by itself: enough that its start does not count.
  * The tolerance is out of reach, and its square not below the smallest number. */
@@ -380,8 +376,7 @@ static sp_status time_cg(const sp_bench_production *p, sp_bench_row *row) {
   return status;
 }
 
-/* ---- Rows --------------------------------------------------------------------------------------
- */
+/* ---- Rows ---- */
 
 static void count_work(const sp_bench_production *p, sp_bench_what what, sp_bench_row *row) {
   const double elements = (double)p->c->elements;

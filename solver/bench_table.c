@@ -31,8 +31,7 @@ static sp_bench_row copy_key(sp_bench_row key) {
   return key;
 }
 
-/* ---- Ladders -----------------------------------------------------------------------------------
- */
+/* ---- Ladders ---- */
 
 static bool order_planned(const tables *t, int64_t elements, int order) {
   for (int s = 0; s < t->plan->count; s++)
@@ -94,8 +93,7 @@ static void print_ladders(const tables *t) {
   }
 }
 
-/* ---- The program's own kernels -----------------------------------------------------------------
- */
+/* ---- The program's own kernels ---- */
 
 static void print_number(const tables *t, int width, int digits, double value) {
   if (isfinite(value))

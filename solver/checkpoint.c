@@ -1,7 +1,6 @@
 #include "solver/checkpoint.h"
 
 #include <assert.h>
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,8 +30,8 @@ static_assert(sizeof(sp_row_name) == sizeof(int64_t[2]), "names are handed on as
 
 /* ---- Names ---- */
 
-/* For every DOF the least `number` over the element nodes that it has, on all ranks. With `tags`
- * only nodes of elements whose tag is the DOF's count. */
+/* For every DOF the least tag of the elements that it is in, on all ranks; with `places` the least
+ * place, of its nodes in elements of that tag. */
 static void find_least(const sp_mesh *mesh, const sp_numbering *numbering, sp_exchange *exchange,
                        bool places, int64_t (*names)[2], double *least) {
   const sp_hexes *hexes = mesh->hexes;

@@ -1,8 +1,9 @@
 /* Norms of the error against the manufactured solution, over-integrated with N + 4 Gauss points in
  * each direction:
  *
- *     L2 = (integral of (u_h - u)^2)^1/2,   H1 = (integral of |grad (u_h - u)|^2)^1/2  (the
- * seminorm), max = largest |u_h - u| at those points. */
+ *     L2 = (integral of (u_h - u)^2)^1/2,
+ *     H1 = (integral of |grad (u_h - u)|^2)^1/2   (the seminorm),
+ *     max = largest |u_h - u| at those points. */
 #ifndef SP_SOLVER_ERRORS_H
 #define SP_SOLVER_ERRORS_H
 

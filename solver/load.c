@@ -18,8 +18,7 @@ static size_t nodes_of(const sp_numbering *numbering) {
   return nq * nq * nq;
 }
 
-/* ---- Dirichlet data ----------------------------------------------------------------------------
- */
+/* ---- Dirichlet data ---- */
 
 /* A face's nodes, their places in the element, and their coordinates. */
 typedef struct face_nodes {
@@ -101,8 +100,7 @@ sp_status sp_problem_constraints(const sp_problem *problem, const sp_mesh *mesh,
   return status;
 }
 
-/* ---- Load vector -------------------------------------------------------------------------------
- */
+/* ---- Load vector ---- */
 
 /* f at the points of one element: the forcing, or what the solution implies. */
 static sp_status evaluate_forcing(const sp_problem *problem, size_t n, const double *xyz[3],

@@ -41,20 +41,17 @@ static void attribute_double(sp_report *report, const char *name, double value, 
     keep_failure(report, sp_run_log_attribute_double(report->log, name, value, unit));
 }
 
-static sp_status write_provenance(sp_report *report, int size) {
-  char *hosts = NULL, *text = NULL, now[SP_TIME_SIZE];
+/* Besides start_time, ranks and status = "running", which the log sets itself. */
+static sp_status write_provenance(sp_report *report) {
+  char *hosts = NULL, *text = NULL;
   sp_status status = sp_list_hosts(report->comm, &hosts);
   if (!status) status = sp_agree(report->comm, sp_config_format(report->config, &text));
   if (!status) {
-    sp_time_now(now);
     attribute_string(report, "program", "sp_solve");
     attribute_string(report, "version", sp_version());
     attribute_string(report, "git_revision", sp_revision());
-    attribute_string(report, "start_time", now);
     attribute_string(report, "hosts", hosts);
-    attribute_integer(report, "ranks", size);
     attribute_string(report, "case", text);
-    attribute_string(report, "status", "running");
   }
   free(hosts);
   free(text);
@@ -75,7 +72,7 @@ sp_status sp_report_open(MPI_Comm comm, const sp_config *config, sp_terminal *te
       status = sp_run_log_create(config->output.log, size, &report->log);
   }
   status = sp_agree(comm, status);
-  if (!status) status = write_provenance(report, size);
+  if (!status) status = write_provenance(report);
   if (status) {
     sp_report_close(&report);
     return status;
@@ -275,55 +272,69 @@ static void measure_memory(MPI_Comm comm, double *largest, double *sum) {
   MPI_Allreduce(&bytes, sum, 1, MPI_DOUBLE, MPI_SUM, comm);
 }
 
-sp_status sp_report_results(sp_report *report, const sp_profile *profile,
-                            const sp_cg_result *result, const sp_error_norms *norms) {
+/* What both the log and the terminal tell of a solve. */
+typedef struct summary {
   sp_phase_row rows[SP_PHASES];
-  double largest, sum;
-  sp_profile_rows(report->comm, profile, rows);
-  measure_memory(report->comm, &largest, &sum);
-  const int64_t matvecs = rows[SP_PHASE_MATVEC].calls;
-  const double cg_seconds = rows[SP_PHASE_SOLVE].seconds_max;
-  const double cg_rate =
-      cg_seconds > 0
-          ? report->dofs * (double)(result->iterations - result->first) / cg_seconds * 1e-9
-          : 0;
+  double cg_rate;      /* GDOF/s */
+  double largest, all; /* memory, bytes */
+  const sp_cg_result *result;
+  const sp_error_norms *norms; /* or NULL */
+} summary;
 
-  attribute_integer(report, "iterations", result->iterations);
-  attribute_double(report, "relative_residual", result->relative, "1");
-  attribute_double(report, "solve_seconds", cg_seconds, "s");
-  attribute_double(report, "cg_gdofs_per_second", cg_rate, "GDOF/s");
-  attribute_double(report, "matvec_share", rows[SP_PHASE_MATVEC].share, "1");
-  attribute_double(report, "peak_memory", sum, "B");
-  if (logs(report)) keep_failure(report, sp_run_log_phases(report->log, SP_PHASES, rows));
-  if (logs(report) && norms)
-    keep_failure(report, sp_run_log_errors(report->log, norms->l2, norms->h1, norms->max));
+static void log_results(sp_report *report, const summary *s) {
+  attribute_integer(report, "iterations", s->result->iterations);
+  attribute_double(report, "relative_residual", s->result->relative, "1");
+  attribute_double(report, "solve_seconds", s->rows[SP_PHASE_SOLVE].seconds_max, "s");
+  attribute_double(report, "cg_gdofs_per_second", s->cg_rate, "GDOF/s");
+  attribute_double(report, "matvec_share", s->rows[SP_PHASE_MATVEC].share, "1");
+  attribute_double(report, "peak_memory", s->all, "B");
+  if (logs(report)) keep_failure(report, sp_run_log_phases(report->log, SP_PHASES, s->rows));
+  if (logs(report) && s->norms)
+    keep_failure(report, sp_run_log_errors(report->log, s->norms->l2, s->norms->h1, s->norms->max));
+}
 
+static void print_files(const sp_report *report) {
+  const char *log = report->config->output.log, *field = report->config->output.field;
+  const char *checkpoint = report->config->output.checkpoint;
   sp_terminal *t = report->terminal;
-  sp_terminal_print(t, "\n  %-16s %lld\n", "iterations", (long long)result->iterations);
-  sp_terminal_print(t, "  %-16s %.3e, relative %.3e\n", "residual", result->residual,
-                    result->relative);
-  if (norms)
-    sp_terminal_print(t, "  %-16s L2 %.6e   H1 %.6e   max %.6e\n", "errors", norms->l2, norms->h1,
-                      norms->max);
-  print_phases(report, rows);
-  if (matvecs > 0) {
-    const sp_matvec_row row =
-        throughput(report, 0, rows[SP_PHASE_MATVEC].seconds_max / (double)matvecs);
+  if (log[0]) sp_terminal_print(t, "\n  %-16s %s\n", "run log", log);
+  if (field[0]) sp_terminal_print(t, "%s  %-16s %s\n", log[0] ? "" : "\n", "field", field);
+  if (checkpoint[0]) sp_terminal_print(t, "  %-16s %s\n", "checkpoint", checkpoint);
+}
+
+static void print_results(sp_report *report, const summary *s) {
+  sp_terminal *t = report->terminal;
+  const sp_phase_row *matvec = &s->rows[SP_PHASE_MATVEC];
+  sp_terminal_print(t, "\n  %-16s %lld\n", "iterations", (long long)s->result->iterations);
+  sp_terminal_print(t, "  %-16s %.3e, relative %.3e\n", "residual", s->result->residual,
+                    s->result->relative);
+  if (s->norms)
+    sp_terminal_print(t, "  %-16s L2 %.6e   H1 %.6e   max %.6e\n", "errors", s->norms->l2,
+                      s->norms->h1, s->norms->max);
+  print_phases(report, s->rows);
+  if (matvec->calls > 0) {
+    const sp_matvec_row row = throughput(report, 0, matvec->seconds_max / (double)matvec->calls);
     sp_terminal_print(
         t, "\n  %-16s %.3f GFLOP/s   %.3f GB/s   %.4f GDOF/s   %.1f %% of the solve\n", "matvec",
-        row.gflops, row.gbytes_per_second, row.gdofs_per_second, 100 * rows[SP_PHASE_MATVEC].share);
+        row.gflops, row.gbytes_per_second, row.gdofs_per_second, 100 * matvec->share);
     sp_terminal_print(t, "  %-16s %.4f GDOF/s (degrees of freedom times iterations)\n", "CG",
-                      cg_rate);
+                      s->cg_rate);
   }
   sp_terminal_print(t, "  %-16s %.1f MB at the peak, %.1f MB on the largest rank\n", "memory",
-                    sum * 1e-6, largest * 1e-6);
-  if (report->config->output.log[0])
-    sp_terminal_print(t, "\n  %-16s %s\n", "run log", report->config->output.log);
-  if (report->config->output.field[0])
-    sp_terminal_print(t, "%s  %-16s %s\n", report->config->output.log[0] ? "" : "\n", "field",
-                      report->config->output.field);
-  if (report->config->output.checkpoint[0])
-    sp_terminal_print(t, "  %-16s %s\n", "checkpoint", report->config->output.checkpoint);
+                    s->all * 1e-6, s->largest * 1e-6);
+  print_files(report);
+}
+
+sp_status sp_report_results(sp_report *report, const sp_profile *profile,
+                            const sp_cg_result *result, const sp_error_norms *norms) {
+  summary s = {.result = result, .norms = norms};
+  sp_profile_rows(report->comm, profile, s.rows);
+  measure_memory(report->comm, &s.largest, &s.all);
+  const double seconds = s.rows[SP_PHASE_SOLVE].seconds_max;
+  const double iterations = (double)(result->iterations - result->first);
+  if (seconds > 0) s.cg_rate = report->dofs * iterations / seconds * 1e-9;
+  log_results(report, &s);
+  print_results(report, &s);
   return SP_OK;
 }
 

@@ -2,8 +2,9 @@
  *
  *     sp_solve case.ini --study order=1:10
  *     sp_solve case.ini --study refine=0:3
- *     sp_solve case.ini --study order=1:4 --study refine=0:3     every pair, rates along
- * refinements
+ *     sp_solve case.ini --study order=1:4 --study refine=0:3
+ *
+ * With both every pair is solved, and rates are taken along refinements.
  *
  * The log of a study has no rows in /matvec and /residual; instead it has, with one row a run,
  *
