@@ -132,7 +132,7 @@ static sp_status check_case(const sp_config *config, const sp_case_base *base, s
                  .coefficients = kappa + lambda,
                  .jacobi = config->solver.preconditioner == SP_PRECONDITIONER_JACOBI,
                  .has_solution = problem->solution != NULL,
-                 .null_space = sp_null_space_is_near(problem),
+                 .null_space = sp_null_space_may_exist(problem),
                  .on_device = base->backend != &sp_backend_host};
     status = sp_operator_choose_geometry(base->backend, &setup, config->discretization.geometry,
                                          &s->geometry, &reason);

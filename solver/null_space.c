@@ -9,12 +9,12 @@
 
 static const double BALANCE = 1e-10;
 
-bool sp_null_space_is_near(const sp_problem *problem) {
-  return problem->kind != SP_MASS && !problem->has_dirichlet;
+bool sp_null_space_may_exist(const sp_problem *problem) {
+  return problem->kind != SP_MASS && (!problem->has_dirichlet || problem->lambda == 0);
 }
 
-bool sp_null_space_exists(const sp_problem *problem) {
-  return sp_null_space_is_near(problem) && problem->lambda == 0 && !problem->has_robin;
+bool sp_null_space_is_exact(const sp_problem *problem) {
+  return problem->lambda == 0 && !problem->has_robin;
 }
 
 /* 1, or with `signs` either of 1 and -1 without a pattern, the same on all holders of a DOF. */
@@ -51,7 +51,8 @@ static sp_status sum_entries(const sp_null_space *null_space, sp_operator *op,
     fill_vector(numbering, signs, host);
     SP_TRY(apply(op, x, y, host));
     for (sp_lid i = 0; i < op->owned; i++)
-      sums[null_space->of_dof[i]][signs] += signs ? host[i] * host[i] : host[i];
+      if (null_space->of_dof[i] >= 0)
+        sums[null_space->of_dof[i]][signs] += signs ? host[i] * host[i] : host[i];
   }
   SP_TRY(sum_over_ranks(null_space, op->exchange, 2, sums[0], SP_OK));
   memset(host, 0, (size_t)op->dofs * sizeof *host);
@@ -77,7 +78,7 @@ sp_status sp_null_space_weigh(sp_null_space *null_space, sp_operator *op,
           "without a Dirichlet boundary lambda and alpha determine the mean of the solution, "
           "but they are too small for that%s: the sum of the operator's entries is %.3g, and "
           "rounding makes that uncertain by %.3g; make them zero, or larger",
-          components > 1 ? " on one of the mesh's connected parts" : "", sums[c][0], error);
+          null_space->of_parts ? " on one of the mesh's connected parts" : "", sums[c][0], error);
     else
       null_space->magnification = fmax(null_space->magnification, sqrt(sums[c][1]) / sums[c][0]);
   }
@@ -91,10 +92,12 @@ sp_status sp_null_space_correct_means(const sp_null_space *null_space,
   double *sums;
   sp_status status =
       sp_allocate((size_t)null_space->components, sizeof *sums, "component sums", &sums);
-  for (sp_lid i = 0; i < numbering->owned && !status; i++) sums[null_space->of_dof[i]] += r[i];
+  for (sp_lid i = 0; i < numbering->owned && !status; i++)
+    if (null_space->of_dof[i] >= 0) sums[null_space->of_dof[i]] += r[i];
   status = sum_over_ranks(null_space, exchange, 1, sums, status);
   for (sp_lid i = 0; i < numbering->local && !status; i++)
-    x[i] += sums[null_space->of_dof[i]] / null_space->weight[null_space->of_dof[i]];
+    if (null_space->of_dof[i] >= 0)
+      x[i] += sums[null_space->of_dof[i]] / null_space->weight[null_space->of_dof[i]];
   free(sums);
   return status;
 }
@@ -122,12 +125,15 @@ static void join_elements(const sp_mesh *mesh, const sp_numbering *numbering, sp
   for (sp_lid i = 0; i < numbering->local; i++) parent[i] = find_root(parent, i);
 }
 
-/* Spread the smallest global number through each component, across ranks until nothing changes. A
- * global number is exact as a double below 2^53. */
+/* The label of a component with Dirichlet DOFs, below all global numbers. */
+static const double DETERMINED = -1;
+
+/* Spread the smallest global number, or that there is a Dirichlet DOF, through each component,
+ * across ranks until nothing changes. A global number is exact as a double below 2^53. */
 static void spread_labels(MPI_Comm comm, const sp_numbering *numbering, const sp_lid *root,
-                          sp_exchange *exchange, double *label) {
+                          const bool *constrained, sp_exchange *exchange, double *label) {
   for (sp_lid i = 0; i < numbering->local; i++)
-    label[i] = (double)sp_numbering_global(numbering, i);
+    label[i] = constrained[i] ? DETERMINED : (double)sp_numbering_global(numbering, i);
   for (int changed = 1; changed;) {
     changed = 0;
     for (sp_lid i = 0; i < numbering->local; i++)
@@ -146,15 +152,19 @@ static int compare_labels(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-/* Number the components: each has exactly one owned DOF that is its own label. */
+/* Number the components: each has exactly one owned DOF that is its own label, but for those with
+ * Dirichlet DOFs, which have none. */
 static sp_status number_components(MPI_Comm comm, const sp_numbering *numbering,
                                    const double *label, sp_null_space *null_space) {
-  int size, mine = 0, *counts = NULL;
+  int size, mine = 0, determined = 0, *counts = NULL;
   MPI_Comm_size(comm, &size);
   double *all = NULL;
   for (sp_lid i = 0; i < numbering->owned; i++)
     mine += label[i] == (double)sp_numbering_global(numbering, i);
+  for (sp_lid i = 0; i < numbering->owned; i++) determined |= label[i] == DETERMINED;
   MPI_Allreduce(&mine, &null_space->components, 1, MPI_INT, MPI_SUM, comm);
+  MPI_Allreduce(MPI_IN_PLACE, &determined, 1, MPI_INT, MPI_MAX, comm);
+  null_space->of_parts = determined || null_space->components > 1;
   const size_t components = (size_t)null_space->components;
   double *found = NULL;
   sp_status status = sp_allocate(2 * (size_t)size, sizeof *counts, "components", &counts);
@@ -171,7 +181,7 @@ static sp_status number_components(MPI_Comm comm, const sp_numbering *numbering,
     qsort(all, components, sizeof *all, compare_labels);
     for (sp_lid i = 0; i < numbering->local; i++) {
       const double *place = bsearch(&label[i], all, components, sizeof *all, compare_labels);
-      null_space->of_dof[i] = (int)(place - all);
+      null_space->of_dof[i] = place ? (int)(place - all) : -1;
     }
   }
   free(counts);
@@ -181,7 +191,8 @@ static sp_status number_components(MPI_Comm comm, const sp_numbering *numbering,
 }
 
 sp_status sp_null_space_create(const sp_mesh *mesh, const sp_numbering *numbering,
-                               sp_exchange *exchange, sp_null_space **out) {
+                               sp_exchange *exchange, const bool *constrained,
+                               sp_null_space **out) {
   const size_t dofs = (size_t)numbering->local;
   sp_null_space *null_space = NULL;
   sp_lid *root = NULL;
@@ -195,12 +206,12 @@ sp_status sp_null_space_create(const sp_mesh *mesh, const sp_numbering *numberin
   status = sp_agree(mesh->comm, status);
   if (!status) {
     join_elements(mesh, numbering, root);
-    spread_labels(mesh->comm, numbering, root, exchange, label);
+    spread_labels(mesh->comm, numbering, root, constrained, exchange, label);
     status = number_components(mesh->comm, numbering, label, null_space);
   }
   free(root);
   free(label);
-  if (status)
+  if (status || null_space->components == 0)
     sp_null_space_destroy(&null_space);
   else
     *out = null_space;
@@ -215,12 +226,13 @@ void sp_null_space_destroy(sp_null_space **null_space) {
   *null_space = NULL;
 }
 
-static sp_status unbalanced(double sum, double ratio) {
+static sp_status unbalanced(const sp_null_space *null_space, double sum, double ratio) {
   return sp_fail(SP_ERR_INPUT,
                  "the right-hand side of this pure Neumann problem is not compatible: forcing "
-                 "and fluxes add up to %.6g, which is %.3g of their total; it must vanish to "
-                 "%.0e, or set problem.lambda > 0 or a Dirichlet boundary",
-                 sum, ratio, BALANCE);
+                 "and fluxes%s add up to %.6g, which is %.3g of their total; it must vanish to "
+                 "%.0e, or set problem.lambda > 0 or a Dirichlet boundary there",
+                 null_space->of_parts ? " on one of the mesh's connected parts" : "", sum, ratio,
+                 BALANCE);
 }
 
 sp_status sp_null_space_project(const sp_null_space *null_space, const sp_numbering *numbering,
@@ -231,6 +243,7 @@ sp_status sp_null_space_project(const sp_null_space *null_space, const sp_number
   *imbalance = 0;
   sp_status status = sp_allocate(components, sizeof *sums, "component sums", &sums);
   for (sp_lid i = 0; i < numbering->owned && !status; i++) {
+    if (null_space->of_dof[i] < 0) continue;
     double *sum = sums[null_space->of_dof[i]];
     sum[0] += b[i];
     sum[1] += fabs(b[i]);
@@ -239,10 +252,11 @@ sp_status sp_null_space_project(const sp_null_space *null_space, const sp_number
   status = sum_over_ranks(null_space, exchange, 3, sums ? sums[0] : NULL, status);
   for (size_t c = 0; c < components && !status; c++) {
     const double ratio = sums[c][1] > 0 ? fabs(sums[c][0]) / sums[c][1] : 0;
-    if (must_balance && ratio > BALANCE) status = unbalanced(sums[c][0], ratio);
+    if (must_balance && ratio > BALANCE) status = unbalanced(null_space, sums[c][0], ratio);
     *imbalance = fmax(*imbalance, ratio);
   }
   for (sp_lid i = 0; i < numbering->local && !status; i++) {
+    if (null_space->of_dof[i] < 0) continue;
     const double *sum = sums[null_space->of_dof[i]];
     b[i] -= sum[0] / sum[2];
   }
@@ -261,11 +275,13 @@ sp_status sp_null_space_match_means(const sp_null_space *null_space, const sp_pr
   if (!status) status = sp_errors_integrate(problem, mesh, numbering, x, integrals);
   status = sp_agree(mesh->comm, status);
   if (!status)
-    for (size_t e = 0; e < elements; e++)
-      for (int i = 0; i < 2; i++)
-        sums[null_space->of_dof[numbering->nodes[e * nodes]]][i] += integrals[e][i];
+    for (size_t e = 0; e < elements; e++) {
+      const int component = null_space->of_dof[numbering->nodes[e * nodes]];
+      for (int i = 0; i < 2 && component >= 0; i++) sums[component][i] += integrals[e][i];
+    }
   if (!status) status = sum_over_ranks(null_space, exchange, 2, sums[0], SP_OK);
   for (sp_lid i = 0; i < numbering->local && !status; i++) {
+    if (null_space->of_dof[i] < 0) continue;
     const double *sum = sums[null_space->of_dof[i]];
     x[i] -= sum[0] / sum[1];
   }

@@ -1,6 +1,6 @@
-/* The constants, one for each connected component of the mesh: the null space of the operator where
- * nothing determines the mean of the solution, and near to it where a small lambda or alpha does.
- */
+/* The constants, one for each connected component of the mesh without Dirichlet data: the null
+ * space of the operator where nothing determines the mean of the solution there, and near to it
+ * where a small lambda or alpha does. */
 #ifndef SP_SOLVER_NULL_SPACE_H
 #define SP_SOLVER_NULL_SPACE_H
 
@@ -8,24 +8,26 @@
 #include "solver/problem.h"
 
 typedef struct sp_null_space {
-  int components; /* over all ranks */
-  int *of_dof;    /* [numbering->local], component of each DOF */
+  int components; /* without Dirichlet DOFs, over all ranks */
+  bool of_parts;  /* each is a part of the mesh */
+  int *of_dof;    /* [numbering->local], component of each DOF; -1 in one with Dirichlet DOFs */
   /* After sp_null_space_weigh: 1_c . A 1_c = integral of lambda and alpha over component c, and the
    * largest |A|_F / weight: relative errors of A and b come that much larger in a mean. */
   double *weight, magnification;
 } sp_null_space;
 
-/* Whether nothing is Dirichlet and `problem` is not mass: lambda and alpha alone determine the
- * mean, or nothing does. Local. */
-bool sp_null_space_is_near(const sp_problem *problem);
+/* Whether the operator can have such components: it is not mass, and nothing is Dirichlet or lambda
+ * is zero (at all quadrature points, after sp_problem_coefficients). Local. */
+bool sp_null_space_may_exist(const sp_problem *problem);
 
-/* Whether nothing does: besides, lambda is zero (at all quadrature points, after
- * sp_problem_coefficients) and no alpha is positive (after sp_problem_robin). Local. */
-bool sp_null_space_exists(const sp_problem *problem);
+/* Whether nothing determines the mean on them: lambda is zero, and no alpha is positive (after
+ * sp_problem_robin). Local. */
+bool sp_null_space_is_exact(const sp_problem *problem);
 
-/* Connected components, through shared DOFs. The caller destroys *out. Collective. */
+/* Connected components, through shared DOFs; `constrained` marks Dirichlet DOFs,
+ * [numbering->local]. *out is NULL if each has some; the caller destroys it. Collective. */
 sp_status sp_null_space_create(const sp_mesh *mesh, const sp_numbering *numbering,
-                               sp_exchange *exchange, sp_null_space **out);
+                               sp_exchange *exchange, const bool *constrained, sp_null_space **out);
 
 /* NULL-safe; sets *null_space to NULL. Local. */
 void sp_null_space_destroy(sp_null_space **null_space);

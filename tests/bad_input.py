@@ -261,6 +261,13 @@ def meshes():
     for ranks in RANKS:
         run = Run(ranks, ["mesh.file=crack.msh", *on]).expect(ranks, 0)
         check("a crack?" in run.out, f"{run.name}: nothing about a crack in {run.out!r}")
+        # Dirichlet data on one side of the crack leave the mean of the other side open.
+        open_mean = ["mesh.file=crack.msh", *on, "problem.lambda=0", "boundary.7=dirichlet",
+                     "boundary.default=neumann", "problem.solution=x+5"]
+        run = Run(ranks, open_mean).expect(ranks, 0)
+        error = re.search(r"errors +L2 (\S+)", run.out)
+        check(error and float(error.group(1)) < 1e-6, f"{run.name}: {run.out!r}")
+    refuse([*open_mean, "problem.forcing=1"], "not compatible", "connected parts")
 
 
 def sizes():

@@ -115,6 +115,7 @@ typedef struct parts {
   sp_mesh *mesh;
   sp_numbering *numbering;
   sp_exchange *exchange;
+  bool *free_dofs; /* [local], all false: constrained nowhere */
   sp_problem problem;
 } parts;
 
@@ -147,9 +148,11 @@ static void parts_create(int count, parts *p) {
   require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &p->mesh));
   require(sp_numbering_create(p->mesh, 3, &p->numbering));
   require(sp_exchange_create(MPI_COMM_WORLD, p->numbering, &p->exchange));
+  require(sp_allocate((size_t)p->numbering->local, sizeof *p->free_dofs, "test", &p->free_dofs));
 }
 
 static void parts_destroy(parts *p) {
+  free(p->free_dofs);
   sp_exchange_destroy(&p->exchange);
   sp_numbering_destroy(&p->numbering);
   sp_mesh_destroy(&p->mesh);
@@ -166,7 +169,7 @@ static void check_components(int count) {
   sp_null_space *null_space;
   parts_create(count, &p);
   const sp_numbering *numbering = p.numbering;
-  require(sp_null_space_create(p.mesh, numbering, p.exchange, &null_space));
+  require(sp_null_space_create(p.mesh, numbering, p.exchange, p.free_dofs, &null_space));
   CHECK(null_space->components == count, "%d components", null_space->components);
 
   /* One number for all DOFs of a row, the same on all ranks, another one for every row. */
@@ -240,7 +243,7 @@ static void check_weights(double lambda, bool second_row) {
   const bool cuda = strstr(run_case_device, "cuda");
   parts_create(2, &p);
   const size_t dofs = (size_t)p.numbering->local, elements = (size_t)p.mesh->hexes->count;
-  require(sp_null_space_create(p.mesh, p.numbering, p.exchange, &null_space));
+  require(sp_null_space_create(p.mesh, p.numbering, p.exchange, p.free_dofs, &null_space));
   require(
       sp_backend_open(MPI_COMM_WORLD, cuda ? SP_DEVICE_CUDA : SP_DEVICE_HOST, &backend, &device));
   double *at_points, *host, *x, *y;
@@ -319,14 +322,50 @@ static void check_small_lambda(void) {
 
 static void check_existence(void) {
   sp_problem problem = {.kind = SP_BP35};
-  CHECK(sp_null_space_exists(&problem), "bp3.5, Neumann");
+  CHECK(sp_null_space_may_exist(&problem) && sp_null_space_is_exact(&problem), "bp3.5, Neumann");
   problem.has_dirichlet = true;
-  CHECK(!sp_null_space_exists(&problem) && !sp_null_space_is_near(&problem), "Dirichlet");
-  problem.has_dirichlet = false;
+  CHECK(sp_null_space_may_exist(&problem), "Dirichlet somewhere");
   problem.lambda = 1e-30;
-  CHECK(!sp_null_space_exists(&problem) && sp_null_space_is_near(&problem), "lambda");
+  CHECK(!sp_null_space_may_exist(&problem), "Dirichlet, and lambda elsewhere");
+  problem.has_dirichlet = false;
+  CHECK(sp_null_space_may_exist(&problem) && !sp_null_space_is_exact(&problem), "lambda");
+  problem = (sp_problem){.kind = SP_BP35, .has_robin = true};
+  CHECK(sp_null_space_may_exist(&problem) && !sp_null_space_is_exact(&problem), "alpha");
   problem = (sp_problem){.kind = SP_MASS};
-  CHECK(!sp_null_space_exists(&problem) && !sp_null_space_is_near(&problem), "mass");
+  CHECK(!sp_null_space_may_exist(&problem), "mass");
+}
+
+/* Dirichlet data at one end of every second row leave the means of the others open. */
+static void check_determined_parts(int count) {
+  enum { NODES = 64 };
+  parts p;
+  sp_null_space *null_space;
+  bool *constrained;
+  double *least;
+  parts_create(count, &p);
+  const sp_numbering *numbering = p.numbering;
+  const size_t dofs = (size_t)numbering->local;
+  require(sp_allocate(dofs, sizeof *constrained, "test", &constrained));
+  require(sp_allocate(dofs, sizeof *least, "test", &least));
+  for (sp_lid e = 0; e < p.mesh->hexes->count; e++)
+    if (p.mesh->hexes->tags[e] % 9 == 1 && row_of(&p, e) % 2 == 1)
+      for (int n = 0; n < NODES; n++) least[numbering->nodes[e * NODES + n]] = -1;
+  sp_exchange_now(p.exchange, SP_MIN, least);
+  for (size_t i = 0; i < dofs; i++) constrained[i] = least[i] < 0;
+  require(sp_null_space_create(p.mesh, numbering, p.exchange, constrained, &null_space));
+  CHECK(null_space->components == (count + 1) / 2, "%d components", null_space->components);
+  CHECK(null_space->of_parts == (count > 1), "of parts");
+  for (sp_lid e = 0; e < p.mesh->hexes->count; e++)
+    for (int n = 0; n < NODES; n++)
+      CHECK((null_space->of_dof[numbering->nodes[e * NODES + n]] < 0) == (row_of(&p, e) % 2 == 1),
+            "element %d", (int)e);
+  sp_null_space_destroy(&null_space);
+  for (size_t i = 0; i < dofs; i++) constrained[i] = true;
+  require(sp_null_space_create(p.mesh, numbering, p.exchange, constrained, &null_space));
+  CHECK(!null_space, "all is determined");
+  free(constrained);
+  free(least);
+  parts_destroy(&p);
 }
 
 int main(int argc, char **argv) {
@@ -341,6 +380,8 @@ int main(int argc, char **argv) {
   check_components(1);
   check_components(2);
   check_components(5);
+  check_determined_parts(1);
+  check_determined_parts(5);
   check_weights(1, true);
   check_weights(1e-7, true);
   check_weights(1e-7, false);
