@@ -93,10 +93,6 @@ static bool is_proper(const map_line *line, int a, double jacobian) {
   return jacobian > flat * sqrt(squares[0]) * sqrt(squares[1]) * sqrt(squares[2]);
 }
 
-static const double *element_lattice(const sp_hexes *hexes, sp_lid element) {
-  return &hexes->lattice[(size_t)element * (size_t)sp_hexes_lattice_size(hexes) * 3];
-}
-
 static sp_status inverted(const sp_hexes *hexes, sp_lid element, const map_line *line, int a,
                           double jacobian) {
   return sp_fail(SP_ERR_INPUT,
@@ -110,7 +106,7 @@ sp_status sp_geometry_factors(const sp_hexes *hexes, sp_lid element, const sp_ru
                               double *factors) {
   map_table table;
   make_table(hexes->map_order, rule->n, rule->nodes, &table);
-  const double *lattice = element_lattice(hexes, element);
+  const double *lattice = sp_hexes_lattice(hexes, element);
   const int n = rule->n;
   const ptrdiff_t points = (ptrdiff_t)n * n * n;
   map_line line;
@@ -136,7 +132,7 @@ sp_status sp_geometry_factors(const sp_hexes *hexes, sp_lid element, const sp_ru
 
 void sp_geometry_trilinear(const sp_hexes *hexes, sp_lid element, double coefficients[24]) {
   static const int monomials[8] = {0, 1, 2, 4, 3, 6, 5, 7}; /* bits 1, 2, 4: the factors r, s, t */
-  const double *corners = element_lattice(hexes, element);
+  const double *corners = sp_hexes_lattice(hexes, element);
   for (int m = 0; m < 8; m++)
     for (int d = 0; d < 3; d++) {
       double sum = 0;
@@ -153,7 +149,7 @@ void sp_geometry_inverse(const sp_hexes *hexes, sp_lid element, int n, const dou
                          double *inverse, double *jacobian) {
   map_table table;
   make_table(hexes->map_order, n, nodes, &table);
-  const double *lattice = element_lattice(hexes, element);
+  const double *lattice = sp_hexes_lattice(hexes, element);
   const ptrdiff_t points = (ptrdiff_t)n * n * n;
   map_line line;
   for (int c = 0; c < n; c++)
@@ -177,7 +173,7 @@ void sp_geometry_face(const sp_hexes *hexes, sp_lid element, int face, const sp_
   make_table(hexes->map_order, n, rule->nodes, &on_face);
   make_table(hexes->map_order, 1, &side, &across);
   tables[d] = &across;
-  const double *lattice = element_lattice(hexes, element);
+  const double *lattice = sp_hexes_lattice(hexes, element);
   map_line line;
   for (int c = 0; c < tables[2]->n; c++)
     for (int b = 0; b < tables[1]->n; b++) {

@@ -296,12 +296,6 @@ static int compare_sizes(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-static size_t corner_place(int corner, int order) {
-  const size_t n = (size_t)order + 1, g = (size_t)order;
-  const size_t c = (size_t)corner;
-  return ((c >> 2) * g * n + (c >> 1 & 1) * g) * n + (c & 1) * g;
-}
-
 /* Format 2.2 lists an element once for each physical group of its volume. */
 static sp_status drop_repeated(cells *all) {
   const size_t n = (size_t)((all->order + 1) * (all->order + 1) * (all->order + 1));
@@ -313,7 +307,7 @@ static sp_status drop_repeated(cells *all) {
   if (!status) {
     for (size_t e = 0; e < all->count; e++) {
       for (int c = 0; c < SP_CORNERS; c++)
-        sets[e].nodes[c] = all->nodes[e * n + corner_place(c, all->order)];
+        sets[e].nodes[c] = all->nodes[e * n + sp_hexes_corner_place(all->order, c)];
       qsort(sets[e].nodes, SP_CORNERS, sizeof(size_t), compare_sizes);
       sets[e].element = e;
     }
@@ -355,7 +349,7 @@ static void fill_hexes(const cells *all, const sp_gmsh_points *points, const sp_
       memcpy(&hexes->lattice[3 * (e * n + p)],
              points->list[sp_gmsh_points_find(points, nodes[p])].xyz, 3 * sizeof(double));
     for (int c = 0; c < SP_CORNERS; c++) {
-      const size_t tag = nodes[corner_place(c, all->order)];
+      const size_t tag = nodes[sp_hexes_corner_place(all->order, c)];
       hexes->vertices[e][c] = (sp_gid)tag - 1;
       corner_named[c] = named[sp_gmsh_points_find(points, tag)];
     }
@@ -366,7 +360,7 @@ static void fill_hexes(const cells *all, const sp_gmsh_points *points, const sp_
       size_t face[4];
       sp_slot_corners(SP_FACE_SLOT + f, corners);
       for (int c = 0; c < 4; c++) {
-        face[c] = nodes[corner_place(corners[c], all->order)];
+        face[c] = nodes[sp_hexes_corner_place(all->order, corners[c])];
         candidate = candidate && corner_named[corners[c]];
       }
       hexes->surfaces[e][f] = candidate ? sp_gmsh_boundary_find(b, face) : SP_SURFACE_INTERIOR;

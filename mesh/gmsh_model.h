@@ -1,5 +1,5 @@
-/* What mesh/gmsh*.c share of the model that the SDK has
- * open on this rank; of no use elsewhere. Functions are Local unless they say otherwise. */
+/* What mesh/gmsh*.c share of the model that the SDK has open on this rank; of no use elsewhere.
+ * Functions are Local unless they say otherwise. */
 #ifndef SP_MESH_GMSH_MODEL_H
 #define SP_MESH_GMSH_MODEL_H
 

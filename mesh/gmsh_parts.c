@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "mesh/gather.h"
 #include "mesh/gmsh_model.h"
 
 static const char ENDING[] = ".msh";
@@ -61,34 +62,6 @@ static int compare_groups(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-/* The records of all ranks, rank by rank; the caller frees *all. */
-static sp_status gather(MPI_Comm comm, const void *mine, int count, size_t width, void *all,
-                        size_t *all_count) {
-  int size, *counts = NULL;
-  char *records = NULL;
-  MPI_Comm_size(comm, &size);
-  sp_status status = sp_allocate(2 * (size_t)size, sizeof *counts, "groups", &counts);
-  SP_TRY(sp_agree(comm, status));
-  int *starts = counts + size, total = 0;
-  MPI_Allgather(&count, 1, MPI_INT, counts, 1, MPI_INT, comm);
-  for (int r = 0; r < size; r++) {
-    starts[r] = total;
-    total += counts[r];
-  }
-  status = sp_agree(comm, sp_allocate((size_t)total, width, "groups", &records));
-  if (!status) {
-    MPI_Datatype record;
-    MPI_Type_contiguous((int)width, MPI_BYTE, &record);
-    MPI_Type_commit(&record);
-    MPI_Allgatherv(mine, count, record, records, counts, starts, record, comm);
-    MPI_Type_free(&record);
-  }
-  free(counts);
-  memcpy(all, &records, sizeof records);
-  *all_count = (size_t)total;
-  return status;
-}
-
 /* Keep the first of equal neighbours in a sorted list. */
 static size_t drop_equal(void *list, size_t count, size_t width,
                          int (*compare)(const void *, const void *)) {
@@ -112,7 +85,7 @@ static sp_status gather_groups(MPI_Comm comm, const sp_hexes *hexes, named_group
       mine[g].number = hexes->groups[g].number;
       snprintf(mine[g].name, sizeof mine[g].name, "%s", hexes->groups[g].name);
     }
-    status = gather(comm, mine, (int)n, sizeof *mine, all, count);
+    status = sp_gather_records(comm, mine, n, sizeof *mine, "groups", all, count);
   }
   free(mine);
   if (!status) *count = drop_equal(*all, *count, sizeof **all, compare_groups);
@@ -183,7 +156,8 @@ sp_status sp_gmsh_unify(MPI_Comm comm, const char *path, sp_hexes *hexes) {
       status = make_key(path, hexes, group_count, groups, (int)s, mine[s]);
     status = sp_agree(comm, status);
   }
-  if (!status) status = gather(comm, mine, (int)surfaces, KEY_SIZE, &keys, &key_count);
+  if (!status)
+    status = sp_gather_records(comm, mine, surfaces, KEY_SIZE, "surfaces", &keys, &key_count);
   if (!status) {
     key_count = drop_equal(keys, key_count, KEY_SIZE, compare_keys);
     for (sp_lid e = 0; e < hexes->count; e++)

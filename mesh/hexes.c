@@ -11,6 +11,15 @@ int sp_hexes_lattice_size(const sp_hexes *hexes) {
   return n * n * n;
 }
 
+const double *sp_hexes_lattice(const sp_hexes *hexes, sp_lid element) {
+  return &hexes->lattice[(size_t)element * (size_t)sp_hexes_lattice_size(hexes) * 3];
+}
+
+size_t sp_hexes_corner_place(int map_order, int corner) {
+  const size_t g = (size_t)map_order, n = g + 1, c = (size_t)corner;
+  return ((c >> 2) * g * n + (c >> 1 & 1) * g) * n + (c & 1) * g;
+}
+
 sp_status sp_hexes_create(sp_gid count, int map_order, int surface_count, int group_count,
                           sp_hexes **out) {
   *out = NULL;
@@ -94,7 +103,7 @@ void sp_hexes_coordinates(const sp_hexes *hexes, sp_lid element, int n, const do
   for (int i = 0; i < g; i++) lattice[i] = -1 + 2.0 * i / hexes->map_order;
   sp_interpolation_matrix(g, lattice, n, nodes, matrix);
   const size_t points = (size_t)sp_hexes_lattice_size(hexes), targets = (size_t)(n * n * n);
-  const double *from = &hexes->lattice[(size_t)element * points * 3];
+  const double *from = sp_hexes_lattice(hexes, element);
   for (int d = 0; d < 3; d++) {
     double component[SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ];
     for (size_t p = 0; p < points; p++) component[p] = from[3 * p + (size_t)d];

@@ -4,15 +4,11 @@
 
 #include "mesh/reference.h"
 
-static const double *lattice_of(const sp_hexes *hexes, sp_lid element) {
-  return &hexes->lattice[(size_t)element * (size_t)sp_hexes_lattice_size(hexes) * 3];
-}
-
 /* x(r) - point and the columns dx/dr, dx/ds, dx/dt. */
 static void evaluate(const sp_hexes *hexes, sp_lid element, const double point[3],
                      const double reference[3], double gap[3], double columns[3][3]) {
   const int n = hexes->map_order + 1;
-  const double *lattice = lattice_of(hexes, element);
+  const double *lattice = sp_hexes_lattice(hexes, element);
   double nodes[SP_MAX_NQ], value[3][SP_MAX_NQ], slope[3][SP_MAX_NQ];
   for (int i = 0; i < n; i++) nodes[i] = -1 + 2.0 * i / hexes->map_order;
   for (int d = 0; d < 3; d++) {
@@ -80,7 +76,7 @@ bool sp_locate_in_element(const sp_hexes *hexes, sp_lid element, const double po
  * point: curved elements bulge out of the box around their lattice, but by less. */
 static bool may_hold(const sp_hexes *hexes, sp_lid element, const double point[3]) {
   const int points = sp_hexes_lattice_size(hexes);
-  const double *lattice = lattice_of(hexes, element);
+  const double *lattice = sp_hexes_lattice(hexes, element);
   for (int d = 0; d < 3; d++) {
     double low = lattice[d], high = lattice[d];
     for (int p = 1; p < points; p++) {

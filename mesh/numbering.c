@@ -132,10 +132,7 @@ typedef struct shared_entity {
 } shared_entity;
 
 static int compare_entities(const void *left, const void *right) {
-  const shared_entity *a = left, *b = right;
-  for (int c = 0; c < 4; c++)
-    if (a->key[c] != b->key[c]) return a->key[c] < b->key[c] ? -1 : 1;
-  return 0;
+  return sp_entity_compare(((const shared_entity *)left)->key, ((const shared_entity *)right)->key);
 }
 
 static int compare_ranks(const void *left, const void *right) {

@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mesh/gather.h"
 #include "mesh/geometry.h"
 #include "mesh/topology.h"
 
 static const double TOLERANCE = 1e-6;
 
-/* An entity of the periodic boundary: its vertices in ascending order, then -1s, and those of its
- * representative in the corresponding order. */
+/* An entity of the periodic boundary: its key, and the vertices of its representative in the
+ * corresponding order. */
 typedef struct entity {
   sp_gid key[4], image[4];
 } entity;
@@ -27,29 +28,13 @@ struct sp_periodic {
 /* ---- Entities ---------------------------------------------------------------------------------
  */
 
-/* Ascending, filled up with -1s. */
-static void sort_vertices(int count, const sp_gid *vertices, sp_gid key[4]) {
-  for (int c = 0; c < 4; c++) key[c] = -1;
-  for (int c = 0; c < count; c++) {
-    int place = c;
-    for (; place > 0 && key[place - 1] > vertices[c]; place--) key[place] = key[place - 1];
-    key[place] = vertices[c];
-  }
-}
-
-static int compare_keys(const sp_gid *a, const sp_gid *b) {
-  for (int c = 0; c < 4; c++)
-    if (a[c] != b[c]) return a[c] < b[c] ? -1 : 1;
-  return 0;
-}
-
 static int compare_entities(const void *left, const void *right) {
-  return compare_keys(((const entity *)left)->key, ((const entity *)right)->key);
+  return sp_entity_compare(((const entity *)left)->key, ((const entity *)right)->key);
 }
 
 static entity *find_entity(const sp_periodic *periodic, int count, const sp_gid *vertices) {
   entity wanted;
-  sort_vertices(count, vertices, wanted.key);
+  sp_entity_key(count, vertices, wanted.key);
   return bsearch(&wanted, periodic->entities, periodic->entity_count, sizeof wanted,
                  compare_entities);
 }
@@ -100,15 +85,13 @@ static const char *group_name(const sp_hexes *hexes, int group, char text[16]) {
 
 static void describe_face(const sp_hexes *hexes, sp_lid e, int f, face *out) {
   static const sp_rule middle = {.n = 1, .nodes = {0}, .weights = {1}};
-  const size_t g = (size_t)hexes->map_order, n = g + 1;
+  const double *lattice = sp_hexes_lattice(hexes, e);
   int corners[4];
   double normal[3];
   sp_slot_corners(SP_FACE_SLOT + f, corners);
   for (int c = 0; c < 4; c++) {
-    const size_t at = (size_t)corners[c];
-    const size_t place = ((at >> 2) * g * n + (at >> 1 & 1) * g) * n + (at & 1) * g;
     out->vertices[c] = hexes->vertices[e][corners[c]];
-    memcpy(out->corners[c], &hexes->lattice[((size_t)e * n * n * n + place) * 3],
+    memcpy(out->corners[c], &lattice[3 * sp_hexes_corner_place(hexes->map_order, corners[c])],
            sizeof out->corners[c]);
   }
   sp_geometry_face(hexes, e, f, &middle, out->centre, normal);
@@ -116,7 +99,7 @@ static void describe_face(const sp_hexes *hexes, sp_lid e, int f, face *out) {
 }
 
 static sp_status list_local(const sp_hexes *hexes, int count, const sp_periodic_pair *pairs,
-                            face **faces, int *face_count) {
+                            face **faces, size_t *face_count) {
   size_t n = 0;
   for (int pass = 0; pass < 2; pass++) {
     n = 0;
@@ -140,42 +123,18 @@ static sp_status list_local(const sp_hexes *hexes, int count, const sp_periodic_
       }
     if (!pass) SP_TRY(sp_allocate(n, sizeof **faces, "periodic faces", faces));
   }
-  if (n > SP_LID_MAX) return sp_fail(SP_ERR_INPUT, "too many periodic faces: use more ranks");
-  *face_count = (int)n;
+  *face_count = n;
   return SP_OK;
 }
 
 /* The faces of all ranks, rank by rank. */
 static sp_status gather_faces(MPI_Comm comm, const sp_hexes *hexes, int count,
                               const sp_periodic_pair *pairs, face **all, size_t *all_count) {
-  int size, mine = 0, *counts = NULL;
   face *local = NULL;
-  MPI_Comm_size(comm, &size);
-  sp_status status = list_local(hexes, count, pairs, &local, &mine);
-  if (!status) status = sp_allocate(2 * (size_t)size, sizeof *counts, "periodic faces", &counts);
-  status = sp_agree(comm, status);
-  if (!status) {
-    int *starts = counts + size;
-    MPI_Allgather(&mine, 1, MPI_INT, counts, 1, MPI_INT, comm);
-    sp_gid total = 0;
-    for (int r = 0; r < size; r++) {
-      starts[r] = (int)total;
-      total += counts[r];
-      if (total > SP_LID_MAX)
-        status = sp_fail(SP_ERR_INPUT, "more than %d periodic faces", SP_LID_MAX);
-    }
-    if (!status) status = sp_allocate((size_t)total, sizeof **all, "periodic faces", all);
-    *all_count = (size_t)total;
-    status = sp_agree(comm, status);
-    if (!status) {
-      MPI_Datatype record;
-      MPI_Type_contiguous((int)sizeof **all, MPI_BYTE, &record);
-      MPI_Type_commit(&record);
-      MPI_Allgatherv(local, mine, record, *all, counts, starts, record, comm);
-      MPI_Type_free(&record);
-    }
-  }
-  free(counts);
+  size_t mine = 0;
+  sp_status status = sp_agree(comm, list_local(hexes, count, pairs, &local, &mine));
+  if (!status)
+    status = sp_gather_records(comm, local, mine, sizeof *local, "periodic faces", all, all_count);
   free(local);
   return status;
 }
@@ -304,7 +263,7 @@ static sp_status collect_entities(size_t count, const face *faces, sp_periodic *
     for (int part = 0; part < FACE_ENTITIES; part++, n++) {
       sp_gid vertices[4];
       const int corners = part_vertices(&faces[i], part, NULL, vertices);
-      sort_vertices(corners, vertices, list[n].key);
+      sp_entity_key(corners, vertices, list[n].key);
       memcpy(list[n].image, list[n].key, sizeof list[n].image);
     }
   if (n > 0) qsort(list, n, sizeof *list, compare_entities);
@@ -318,9 +277,9 @@ static sp_status collect_entities(size_t count, const face *faces, sp_periodic *
 static bool join(sp_periodic *periodic, int count, const sp_gid *at_a, const sp_gid *at_b) {
   entity *a = find_entity(periodic, count, at_a), *b = find_entity(periodic, count, at_b);
   sp_gid image_a[4], image_b[4];
-  sort_vertices(count, a->image, image_a);
-  sort_vertices(count, b->image, image_b);
-  const int order = compare_keys(image_a, image_b);
+  sp_entity_key(count, a->image, image_a);
+  sp_entity_key(count, b->image, image_b);
+  const int order = sp_entity_compare(image_a, image_b);
   for (int c = 0; c < count && order != 0; c++) {
     sp_gid *from_a = &a->image[place_of(a->key, at_a[c])];
     sp_gid *from_b = &b->image[place_of(b->key, at_b[c])];

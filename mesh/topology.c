@@ -4,6 +4,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+void sp_entity_key(int count, const sp_gid *vertices, sp_gid key[4]) {
+  for (int c = 0; c < 4; c++) key[c] = -1;
+  for (int c = 0; c < count; c++) {
+    int place = c;
+    for (; place > 0 && key[place - 1] > vertices[c]; place--) key[place] = key[place - 1];
+    key[place] = vertices[c];
+  }
+}
+
+int sp_entity_compare(const sp_gid a[4], const sp_gid b[4]) {
+  for (int c = 0; c < 4; c++)
+    if (a[c] != b[c]) return a[c] < b[c] ? -1 : 1;
+  return 0;
+}
+
 int sp_slot_corners(int slot, int corners[4]) {
   if (slot < SP_EDGE_SLOT) {
     corners[0] = slot;
@@ -30,18 +45,6 @@ int sp_slot_vertices(const sp_periodic *periodic, const sp_gid vertices[SP_CORNE
   for (int c = 0; c < count; c++) own[c] = vertices[corners[c]];
   sp_periodic_map(periodic, count, own, out);
   return count;
-}
-
-static void make_key(const sp_periodic *periodic, const sp_gid vertices[SP_CORNERS], int slot,
-                     sp_gid key[4]) {
-  sp_gid known[4];
-  const int count = sp_slot_vertices(periodic, vertices, slot, known);
-  for (int c = 0; c < 4; c++) key[c] = -1;
-  for (int c = 0; c < count; c++) {
-    int place = c;
-    for (; place > 0 && key[place - 1] > known[c]; place--) key[place] = key[place - 1];
-    key[place] = known[c];
-  }
 }
 
 static uint64_t hash(const sp_gid key[4]) {
@@ -107,8 +110,8 @@ static sp_status collect_entities(const sp_hexes *hexes, const sp_periodic *peri
   SP_TRY(resize_table(t, 2 * capacity, topology->keys, 0));
   for (sp_lid e = 0; e < hexes->count; e++)
     for (int slot = 0; slot < SP_SLOTS; slot++) {
-      sp_gid key[4];
-      make_key(periodic, hexes->vertices[e], slot, key);
+      sp_gid vertices[4], key[4];
+      sp_entity_key(sp_slot_vertices(periodic, hexes->vertices[e], slot, vertices), vertices, key);
       size_t cell = find_cell(t, topology->keys, key);
       if (!t->cells[cell]) {
         if ((size_t)topology->entities == capacity) {
@@ -144,9 +147,8 @@ typedef struct holding {
 
 static int compare_holdings(const void *left, const void *right) {
   const holding *a = left, *b = right;
-  for (int c = 0; c < 4; c++)
-    if (a->record[c] != b->record[c]) return a->record[c] < b->record[c] ? -1 : 1;
-  return (a->rank > b->rank) - (a->rank < b->rank);
+  const int order = sp_entity_compare(a->record, b->record);
+  return order ? order : (a->rank > b->rank) - (a->rank < b->rank);
 }
 
 /* Buffers of one exchange with the directory; counts and starts are in records or ints a rank. */

@@ -17,11 +17,18 @@ typedef struct sp_topology {
   sp_lid elements;
   sp_lid entities;           /* distinct vertices, edges and faces on this rank */
   sp_lid (*slots)[SP_SLOTS]; /* [elements], entity of each slot */
-  sp_gid (*keys)[4];         /* [entities], the entity's vertices in ascending order, then -1s */
+  sp_gid (*keys)[4];         /* [entities], sp_entity_key */
   int *touching;             /* [entities], local elements that touch it */
   sp_lid *sharer_start;      /* [entities + 1] */
   int *sharers;              /* other ranks that hold entity i, ascending: from sharer_start[i] */
 } sp_topology;
+
+/* The key of a vertex, edge or face: its `count` vertices (1, 2, 4) in ascending order, then -1s.
+ * Local. */
+void sp_entity_key(int count, const sp_gid *vertices, sp_gid key[4]);
+
+/* -1, 0 or 1: the lexicographic order of keys. Local. */
+int sp_entity_compare(const sp_gid a[4], const sp_gid b[4]);
 
 /* Corners of a slot in lexicographic order of their places: 1, 2 or 4; returns how many. Local. */
 int sp_slot_corners(int slot, int corners[4]);

@@ -1,0 +1,68 @@
+/* Gathered records: rank by rank, with ranks that have none, and too many of them refused. */
+#include "mesh/gather.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/check.h"
+
+typedef struct record {
+  int rank, place;
+  char text[5]; /* an odd width */
+} record;
+
+/* Rank r has r + 1 records, or none where r is odd and `gaps` is set. */
+static size_t count_of(int rank, bool gaps) {
+  return gaps && rank % 2 ? 0 : (size_t)rank + 1;
+}
+
+static void check_records(int rank, int size, bool gaps) {
+  const size_t count = count_of(rank, gaps);
+  size_t total = 0, at = 0;
+  record *mine = calloc(count + 1, sizeof *mine), *all;
+  if (!mine) abort();
+  for (size_t n = 0; n < count; n++) {
+    mine[n] = (record){rank, (int)n, "abcd"};
+    mine[n].text[0] = (char)('0' + rank);
+  }
+  CHECK(sp_gather_records(MPI_COMM_WORLD, mine, count, sizeof *mine, "records", &all, &total) ==
+            SP_OK,
+        "%s", sp_error_message());
+  for (int r = 0; r < size && all; r++)
+    for (size_t n = 0; n < count_of(r, gaps) && at < total; n++, at++)
+      CHECK(all[at].rank == r && all[at].place == (int)n && all[at].text[0] == '0' + r &&
+                strcmp(all[at].text + 1, "bcd") == 0,
+            "record %zu is %d of rank %d", at, all[at].place, all[at].rank);
+  size_t expected = 0;
+  for (int r = 0; r < size; r++) expected += count_of(r, gaps);
+  CHECK(total == expected && at == expected, "%zu records, expected %zu", total, expected);
+  free(mine);
+  free(all);
+}
+
+/* No record is read, so that none needs to exist. */
+static void check_too_many(int size) {
+  const size_t count = (size_t)INT_MAX / (size_t)size + 1;
+  size_t total = 1;
+  record *all = (record *)&total;
+  CHECK(sp_gather_records(MPI_COMM_WORLD, NULL, count, sizeof *all, "records", &all, &total) ==
+            SP_ERR_INPUT,
+        "%zu records", total);
+  CHECK(strstr(sp_error_message(), "records: more than 2147483647"), "'%s'", sp_error_message());
+  CHECK(!all && total == 0, "something is left after a failure");
+}
+
+int main(int argc, char **argv) {
+  int rank, size;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  check_records(rank, size, false);
+  check_records(rank, size, true);
+  check_too_many(size);
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}
