@@ -102,6 +102,11 @@ static void print_number(const tables *t, int width, int digits, double value) {
     sp_terminal_print(t->terminal, " %*s", width, "-");
 }
 
+/* Three digits that count, for a GPU as for a core of a CPU. */
+static void print_rate(const tables *t, double value) {
+  print_number(t, 9, value < 1 ? 4 : value < 10 ? 3 : 2, value);
+}
+
 static void print_production_row(const tables *t, const sp_bench_step *step) {
   const sp_bench_row *key = &step->key, *rows[SP_BENCH_WHATS];
   for (int what = 0; what < SP_BENCH_WHATS; what++) {
@@ -116,12 +121,12 @@ static void print_production_row(const tables *t, const sp_bench_step *step) {
                     (int)key->order, (long long)key->elements);
   print_number(t, 7, 2, global ? (double)global->dofs * 1e-6 : NAN);
   print_number(t, 8, 0, copy ? copy->gbytes_per_second : NAN);
-  print_number(t, 9, 2, local ? local->gdofs_per_second : NAN);
-  print_number(t, 9, 2, local ? local->tflops : NAN);
+  print_rate(t, local ? local->gdofs_per_second : NAN);
+  print_rate(t, local ? local->tflops : NAN);
   print_number(t, 9, 1, local && copy ? 100 * local->tflops / copy->tflops : NAN);
-  print_number(t, 9, 2, op ? op->gdofs_per_second : NAN);
+  print_rate(t, op ? op->gdofs_per_second : NAN);
   print_number(t, 8, 1, cg ? cg->seconds * 1e6 : NAN);
-  print_number(t, 9, 2, cg ? cg->gdofs_per_second : NAN);
+  print_rate(t, cg ? cg->gdofs_per_second : NAN);
   sp_terminal_print(t->terminal, "\n");
 }
 

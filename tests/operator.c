@@ -87,19 +87,22 @@ static double worst(sp_lid n, const double *a, const double *b, const double *sc
 
 /* One rank's kernels of one instruction set, without any exchange. */
 static void check_kernels(const sp_host_kernels *kernels, const sp_operator_setup *setup,
-                          const sp_host_layout *layout, const double *x, const expected *want) {
+                          const sp_host_tables *tables, const sp_host_layout *layout,
+                          const double *x, const expected *want) {
   const int order = setup->numbering->order;
   const int trilinear = setup->geometry == SP_GEOMETRY_TRILINEAR;
-  sp_host_tables tables;
-  sp_host_tables_fill(setup->kind, order, &tables);
   double *work = NULL;
   CHECK(sp_host_allocate(SP_HOST_WORK, "test", &work) == SP_OK, "%s", sp_error_message());
   const sp_lid n = setup->numbering->local;
   double *y = test_allocate((size_t)n, sizeof *y);
   for (sp_lid i = 0; i < n; i++) y[i] = NAN; /* whatever was there must not matter */
-  sp_host_sweep sweep = {
-      .last = layout->blocks, .x = x, .y = y, .lambda = setup->lambda, .work = work};
-  kernels->sweep[setup->kind][trilinear][order](layout, &tables, &sweep);
+  sp_host_sweep sweep = {.local = kernels->local[setup->kind][trilinear],
+                         .last = layout->blocks,
+                         .x = x,
+                         .y = y,
+                         .lambda = setup->lambda,
+                         .work = work};
+  kernels->sweep(layout, tables, &sweep);
   const double error = worst(n, y, want->local, want->local_scale);
   CHECK(error <= want->tolerance, "%s %s N = %d, %s kernels: %.3g > %.3g", KIND_NAMES[setup->kind],
         GEOMETRY_NAMES[setup->geometry], order, kernels->instruction_set, error, want->tolerance);
@@ -110,12 +113,14 @@ static void check_kernels(const sp_host_kernels *kernels, const sp_operator_setu
 
 static void check_instruction_sets(const sp_operator_setup *setup, const double *x,
                                    const expected *want) {
+  sp_host_tables tables;
+  sp_host_tables_fill(setup->kind, setup->numbering->order, &tables);
   sp_host_layout layout;
-  CHECK(sp_host_layout_create(setup, &layout) == SP_OK, "%s", sp_error_message());
+  CHECK(sp_host_layout_create(setup, &tables, &layout) == SP_OK, "%s", sp_error_message());
   const sp_host_kernels *usable[SP_HOST_KERNEL_SETS];
   const int count = sp_host_usable_kernels(usable);
   CHECK(count > 0, "no kernels for this processor");
-  for (int k = 0; k < count; k++) check_kernels(usable[k], setup, &layout, x, want);
+  for (int k = 0; k < count; k++) check_kernels(usable[k], setup, &tables, &layout, x, want);
   sp_host_layout_free(&layout);
 }
 

@@ -15,7 +15,7 @@ struct sp_device {
 
 struct sp_local_operator {
   const sp_host_kernels *kernels;
-  sp_host_sweep_function *sweep;
+  sp_host_local_function *local;
   sp_host_layout layout;
   sp_host_tables tables;
   double lambda;
@@ -72,8 +72,9 @@ static const char *host_describe(const sp_device *device) {
   return device->description;
 }
 
-/* Measured on one core with AVX-512, 2.5 M DOFs: recomputing wins for the stiffness problems from
- * N = 2 on (by 8 to 26 %), reading one factor a point is cheaper for mass. */
+/* Measured between L-vectors on one core with AVX-512, 1 M DOFs: from N = 2 on recomputing is never
+ * more than 10 % behind for the stiffness problems and up to 35 % ahead, and it leaves the memory
+ * to other cores; reading one factor a point is cheaper for mass. */
 static sp_geometry_kind host_faster_geometry(sp_problem_kind kind, int order) {
   return kind == SP_MASS || order == 1 ? SP_GEOMETRY_STORED : SP_GEOMETRY_TRILINEAR;
 }
@@ -159,12 +160,12 @@ static sp_status host_operator_create(sp_device *device, const sp_operator_setup
   const int order = setup->numbering->order;
   const int trilinear = setup->geometry == SP_GEOMETRY_TRILINEAR;
   local->kernels = device->kernels;
-  local->sweep = device->kernels->sweep[setup->kind][trilinear][order];
+  local->local = device->kernels->local[setup->kind][trilinear];
   local->lambda = setup->lambda;
   local->nodes = (size_t)((order + 1) * (order + 1) * (order + 1));
   sp_host_tables_fill(setup->kind, order, &local->tables);
-  sp_status status = sp_host_layout_create(setup, &local->layout);
-  if (!status) local->bytes = sp_host_layout_bytes(setup, &local->layout);
+  sp_status status = sp_host_layout_create(setup, &local->tables, &local->layout);
+  if (!status) local->bytes = sp_host_layout_bytes(&local->tables, &local->layout);
   if (!status) status = keep_diagonal(setup, local);
   if (!status) status = sp_host_allocate(SP_HOST_WORK, "kernel workspace", &local->work);
   if (status) {
@@ -180,11 +181,12 @@ static size_t host_operator_bytes(const sp_local_operator *local) {
 }
 
 static void run_sweep(sp_local_operator *local, sp_part part, sp_host_sweep *sweep) {
+  sweep->local = local->local;
   sweep->first = part == SP_HALO ? 0 : local->layout.halo_blocks;
   sweep->last = part == SP_HALO ? local->layout.halo_blocks : local->layout.blocks;
   sweep->lambda = local->lambda;
   sweep->work = local->work;
-  local->sweep(&local->layout, &local->tables, sweep);
+  local->kernels->sweep(&local->layout, &local->tables, sweep);
 }
 
 /* y += D x after the sweep of one part, which made y's entries; returns the part's x.D x. */

@@ -1,9 +1,10 @@
 /* See kernels.h. Compiled once for each instruction set with SP_HOST_KERNELS naming the table.
- * Every kernel is one inlined function of constants (order, problem, geometry), so that loops over
- * the points of a line have compile-time lengths and unroll completely. */
+ * Passes over lines are functions of constants (direction and lengths), so that their loops unroll
+ * completely; the local operators are made of them. */
 #include "operators/host/kernels.h"
 
 #include <stddef.h>
+#include <string.h>
 
 typedef double vec __attribute__((vector_size(SP_LANES * sizeof(double))));
 
@@ -12,6 +13,19 @@ typedef double vec __attribute__((vector_size(SP_LANES * sizeof(double))));
 
 INLINE vec splat(double value) {
   return (vec){value, value, value, value, value, value, value, value};
+}
+
+/* Memory that is read soon, asked for a few cache lines at a time between the arithmetic. Stored
+ * factors are read in bursts: without this, processor and memory wait for each other. */
+typedef struct stream {
+  const char *next;
+  int lines; /* at each step; 0: nothing is asked for */
+} stream;
+
+INLINE void advance(stream *ahead) {
+  enum { CACHE_LINE = 64, READ = 0, SECOND_LEVEL = 2 };
+  for (int l = 0; l < ahead->lines; l++, ahead->next += CACHE_LINE)
+    __builtin_prefetch(ahead->next, READ, SECOND_LEVEL);
 }
 
 /* One line: out[r] (+)= matrix in, through its even and odd parts. `sign` is that of the symmetry.
@@ -42,17 +56,76 @@ INLINE void apply_line(int rows, int columns, int sign, const sp_even_odd *matri
   }
 }
 
-/* Lines along direction d (0 r, 1 s, 2 t) of an array whose extents are n[0], n[1], n[2]; the
+/* Lines along direction d (0 r, 1 s, 2 t) of an array whose extents are n0, n1, n2, r fastest; the
  * result has `rows` in that direction. */
-INLINE void apply_direction(int d, int rows, const int n[3], int sign, const sp_even_odd *matrix,
-                            const vec *in, vec *out, bool add) {
-  const int inner = d == 0 ? 1 : d == 1 ? n[0] : n[0] * n[1];
-  const int outer = d == 2 ? 1 : d == 1 ? n[2] : n[1] * n[2];
+INLINE void apply_direction(int d, int rows, int n0, int n1, int n2, int sign,
+                            const sp_even_odd *matrix, const vec *in, vec *out, bool add,
+                            stream *ahead) {
+  const int columns = d == 0 ? n0 : d == 1 ? n1 : n2;
+  const int inner = d == 0 ? 1 : d == 1 ? n0 : n0 * n1;
+  const int outer = d == 2 ? 1 : d == 1 ? n2 : n1 * n2;
   for (int o = 0; o < outer; o++)
-    for (int i = 0; i < inner; i++)
-      apply_line(rows, n[d], sign, matrix, &in[o * n[d] * inner + i], inner,
+    for (int i = 0; i < inner; i++) {
+      apply_line(rows, columns, sign, matrix, &in[o * columns * inner + i], inner,
                  &out[o * rows * inner + i], inner, add);
+      if (ahead) advance(ahead);
+    }
 }
+
+/* Passes over all lines of an array, compiled once for every operator that uses them. First
+ * derivatives on n points a direction: out = (or +=) matrix in, along r and s on a slice
+ * [n][n] and along t on a cube. */
+typedef void derive_pass(const sp_even_odd *matrix, const vec *in, vec *out, stream *ahead);
+
+typedef struct derive_passes {
+  derive_pass *r, *s, *t, *add_r, *add_s, *add_t;
+} derive_passes;
+
+#define DERIVE(name, n, direction, depth, add)                                                     \
+  static void name##_##n(const sp_even_odd *matrix, const vec *in, vec *out, stream *ahead) {      \
+    apply_direction(direction, n, n, n, depth, -1, matrix, in, out, add, ahead);                   \
+  }
+#define DERIVES(n)                                                                                 \
+  DERIVE(derive_r, n, 0, 1, false)                                                                 \
+  DERIVE(derive_s, n, 1, 1, false)                                                                 \
+  DERIVE(derive_t, n, 2, n, false)                                                                 \
+  DERIVE(add_r, n, 0, 1, true)                                                                     \
+  DERIVE(add_s, n, 1, 1, true)                                                                     \
+  DERIVE(add_t, n, 2, n, true)
+#define ENTER_DERIVES(n)                                                                           \
+  [n] = {derive_r_##n, derive_s_##n, derive_t_##n, add_r_##n, add_s_##n, add_t_##n},
+
+/* Interpolation from n nodes to m = n + 1 points a direction and its transpose:
+ *     up_r [n][n][n] -> [n][n][m],   up_s -> [n][m][m],   up_t -> [m][m][m],
+ *     down_t [m][m][m] -> [n][m][m],   down_s -> [n][n][m],   down_r -> [n][n][n]. */
+typedef void interpolate_pass(const sp_even_odd *matrix, const vec *in, vec *out);
+
+typedef struct interpolate_passes {
+  interpolate_pass *up_r, *up_s, *up_t, *down_t, *down_s, *down_r;
+} interpolate_passes;
+
+#define INTERPOLATE(name, n, rows, direction, n0, n1, n2)                                          \
+  static void name##_##n(const sp_even_odd *matrix, const vec *in, vec *out) {                     \
+    apply_direction(direction, rows, n0, n1, n2, 1, matrix, in, out, false, NULL);                 \
+  }
+#define INTERPOLATES(n)                                                                            \
+  INTERPOLATE(up_r, n, n + 1, 0, n, n, n)                                                          \
+  INTERPOLATE(up_s, n, n + 1, 1, n + 1, n, n)                                                      \
+  INTERPOLATE(up_t, n, n + 1, 2, n + 1, n + 1, n)                                                  \
+  INTERPOLATE(down_t, n, n, 2, n + 1, n + 1, n + 1)                                                \
+  INTERPOLATE(down_s, n, n, 1, n + 1, n + 1, n)                                                    \
+  INTERPOLATE(down_r, n, n, 0, n + 1, n, n)
+#define ENTER_INTERPOLATES(n)                                                                      \
+  [n] = {up_r_##n, up_s_##n, up_t_##n, down_t_##n, down_s_##n, down_r_##n},
+
+#define EACH_LENGTH(DO)                                                                            \
+  DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11) DO(12) DO(13) DO(14) DO(15) DO(16)
+
+EACH_LENGTH(DERIVES)
+DERIVES(17)
+EACH_LENGTH(INTERPOLATES)
+static const derive_passes derives[SP_MAX_M + 1] = {EACH_LENGTH(ENTER_DERIVES) ENTER_DERIVES(17)};
+static const interpolate_passes interpolates[SP_MAX_ORDER + 2] = {EACH_LENGTH(ENTER_INTERPOLATES)};
 
 /* The trilinear map's derivatives, prepared for a row of points (s and t fixed): d x / d r does not
  * depend on r, the others are linear in r. */
@@ -112,16 +185,24 @@ INLINE vec scale_trilinear(const row_map *row, double r, double weight, vec *gr,
 
 /* out = (D^T G D + lambda wJ) u on n^3 collocation points; ft is an array like u, slices two of
  * n^2. */
-INLINE void stiffness(int n, int trilinear, const sp_host_tables *tables, const double *factors,
+INLINE void stiffness(int n, bool trilinear, const sp_host_tables *tables, const double *factors,
                       double lambda, const vec *u, vec *out, vec *ft, vec *slices) {
-  const int cube[3] = {n, n, n}, square[3] = {n, n, 1}, area = n * n;
+  const derive_passes *pass = &derives[n];
+  const sp_even_odd *d = &tables->differentiate, *dt = &tables->differentiate_t;
+  const int area = n * n;
   vec *fr = slices, *fs = slices + area;
-  apply_direction(2, n, cube, -1, &tables->differentiate, u, ft, false);
+  /* Factors of all blocks stand in one row. Of a block's 7 n^3 cache lines, as many are asked for
+   * at each of the 6 n^2 lines of points; a sixth ahead, because the first n^2 read none. On one
+   * core BP3.5 gets 15 % (n = 4) to 40 % faster; smaller elements are too short for it. */
+  const int step = (SP_FACTORS * n + 5) / 6;
+  stream ahead = {.next = (const char *)((const vec *)factors + step * area),
+                  .lines = trilinear || n <= 3 ? 0 : step};
+  pass->t(d, u, ft, &ahead);
   for (int k = 0; k < n; k++) {
     const vec *slice = &u[k * area];
     vec *target = &out[k * area], *slice_ft = &ft[k * area];
-    apply_direction(0, n, square, -1, &tables->differentiate, slice, fr, false);
-    apply_direction(1, n, square, -1, &tables->differentiate, slice, fs, false);
+    pass->r(d, slice, fr, &ahead);
+    pass->s(d, slice, fs, &ahead);
     for (int j = 0; j < n; j++) {
       row_map row;
       if (trilinear) prepare_row(factors, tables->nodes[j], tables->nodes[k], &row);
@@ -138,39 +219,26 @@ INLINE void stiffness(int n, int trilinear, const sp_host_tables *tables, const 
         target[p] = lambda * jacobian * slice[p];
       }
     }
-    apply_direction(0, n, square, -1, &tables->differentiate_t, fr, target, true);
-    apply_direction(1, n, square, -1, &tables->differentiate_t, fs, target, true);
+    pass->add_r(dt, fr, target, &ahead);
+    pass->add_s(dt, fs, target, &ahead);
   }
-  apply_direction(2, n, cube, -1, &tables->differentiate_t, ft, out, true);
-}
-
-/* Interpolation in r and s: [nq][nq][nq] -> [nq][m][m]; `half` is [nq][nq][m]. */
-INLINE void interpolate_rs(int nq, const sp_host_tables *tables, const vec *u, vec *half,
-                           vec *out) {
-  const int m = nq + 1, first[3] = {nq, nq, nq}, second[3] = {m, nq, nq};
-  apply_direction(0, m, first, 1, &tables->interpolate, u, half, false);
-  apply_direction(1, m, second, 1, &tables->interpolate, half, out, false);
-}
-
-/* Its transpose: [nq][m][m] -> [nq][nq][nq]. */
-INLINE void project_rs(int nq, const sp_host_tables *tables, const vec *in, vec *half, vec *out) {
-  const int m = nq + 1, first[3] = {m, m, nq}, second[3] = {m, nq, nq};
-  apply_direction(1, nq, first, 1, &tables->interpolate_t, in, half, false);
-  apply_direction(0, nq, second, 1, &tables->interpolate_t, half, out, false);
+  pass->add_t(dt, ft, out, &ahead);
 }
 
 /* BP1.0. Columns along t are interpolated, multiplied by wJ and projected without leaving registers
- * or the first cache. */
-INLINE void mass(int nq, int trilinear, const sp_host_tables *tables, const double *factors,
+ * or the first cache, so that this is compiled for each order. */
+INLINE void mass(int n, bool trilinear, const sp_host_tables *tables, const double *factors,
                  const vec *u, vec *out, vec *work) {
-  const int m = nq + 1, area = m * m;
-  vec *half = work, *plane = work + nq * nq * m;
-  interpolate_rs(nq, tables, u, half, plane);
+  const int m = n + 1, area = m * m;
+  const interpolate_passes *pass = &interpolates[n];
+  vec *half = work, *plane = work + n * n * m;
+  pass->up_r(&tables->interpolate, u, half);
+  pass->up_s(&tables->interpolate, half, plane);
   for (int j = 0; j < m; j++)
     for (int i = 0; i < m; i++) {
       vec column[SP_MAX_M];
       vec *base = &plane[j * m + i];
-      apply_line(m, nq, 1, &tables->interpolate, base, area, column, 1, false);
+      apply_line(m, n, 1, &tables->interpolate, base, area, column, 1, false);
       for (int k = 0; k < m; k++) {
         if (trilinear) {
           row_map row;
@@ -182,64 +250,179 @@ INLINE void mass(int nq, int trilinear, const sp_host_tables *tables, const doub
           column[k] *= ((const vec *)factors)[k * area + j * m + i];
         }
       }
-      apply_line(nq, m, 1, &tables->interpolate_t, column, 1, base, area, false);
+      apply_line(n, m, 1, &tables->interpolate_t, column, 1, base, area, false);
     }
-  project_rs(nq, tables, plane, half, out);
+  pass->down_s(&tables->interpolate_t, plane, half);
+  pass->down_r(&tables->interpolate_t, half, out);
 }
 
 /* BP3.0: interpolate, differentiate on the Gauss points, project. */
-INLINE void bp30(int nq, int trilinear, const sp_host_tables *tables, const double *factors,
+INLINE void bp30(int n, bool trilinear, const sp_host_tables *tables, const double *factors,
                  double lambda, const vec *u, vec *out, vec *work) {
-  const int m = nq + 1, volume = m * m * m, planes[3] = {m, m, nq}, cube[3] = {m, m, m};
+  const int m = n + 1, volume = m * m * m;
+  const interpolate_passes *pass = &interpolates[n];
   vec *fine = work, *result = work + volume, *ft = work + 2 * volume, *slices = work + 3 * volume;
-  interpolate_rs(nq, tables, u, ft, result);
-  apply_direction(2, m, planes, 1, &tables->interpolate, result, fine, false);
+  pass->up_r(&tables->interpolate, u, ft);
+  pass->up_s(&tables->interpolate, ft, result);
+  pass->up_t(&tables->interpolate, result, fine);
   stiffness(m, trilinear, tables, factors, lambda, fine, result, ft, slices);
-  apply_direction(2, nq, cube, 1, &tables->interpolate_t, result, fine, false);
-  project_rs(nq, tables, fine, ft, out);
+  pass->down_t(&tables->interpolate_t, result, fine);
+  pass->down_s(&tables->interpolate_t, fine, ft);
+  pass->down_r(&tables->interpolate_t, ft, out);
 }
 
-/* Z for one block. The general branch serves blocks at the boundary and the last, partly filled
- * ones. */
-INLINE void gather(int points, const sp_lid *dofs, bool plain, bool constrained, const double *x,
-                   vec *u) {
-  if (plain) {
-    for (int p = 0; p < points; p++) {
-      const sp_lid *d = &dofs[p * SP_LANES];
-      u[p] = (vec){x[d[0]], x[d[1]], x[d[2]], x[d[3]], x[d[4]], x[d[5]], x[d[6]], x[d[7]]};
+#define MASS(n)                                                                                    \
+  static void mass_stored_##n(const sp_host_tables *tables, const double *factors, const vec *u,   \
+                              vec *out, vec *work) {                                               \
+    mass(n, false, tables, factors, u, out, work);                                                 \
+  }                                                                                                \
+  static void mass_trilinear_##n(const sp_host_tables *tables, const double *factors,              \
+                                 const vec *u, vec *out, vec *work) {                              \
+    mass(n, true, tables, factors, u, out, work);                                                  \
+  }
+#define ENTER_MASS(n) [n] = {mass_stored_##n, mass_trilinear_##n},
+
+EACH_LENGTH(MASS)
+typedef void mass_function(const sp_host_tables *, const double *, const vec *, vec *, vec *);
+static mass_function *const masses[SP_MAX_ORDER + 2][2] = {EACH_LENGTH(ENTER_MASS)};
+
+/* The local operators as the table has them. */
+#define LOCAL(name, ...)                                                                           \
+  static void name(const sp_host_tables *tables, const double *factors, double lambda,             \
+                   const double *x, double *y, double *space) {                                    \
+    const vec *u = (const vec *)x;                                                                 \
+    vec *out = (vec *)y, *work = (vec *)space;                                                     \
+    const int n = tables->n;                                                                       \
+    __VA_ARGS__;                                                                                   \
+  }
+LOCAL(local_mass_stored, (void)lambda; masses[n][0](tables, factors, u, out, work))
+LOCAL(local_mass_trilinear, (void)lambda; masses[n][1](tables, factors, u, out, work))
+LOCAL(bp35_stored, stiffness(n, false, tables, factors, lambda, u, out, work, work + n * n * n))
+LOCAL(bp35_trilinear, stiffness(n, true, tables, factors, lambda, u, out, work, work + n * n * n))
+LOCAL(bp30_stored, bp30(n, false, tables, factors, lambda, u, out, work))
+LOCAL(bp30_trilinear, bp30(n, true, tables, factors, lambda, u, out, work))
+
+/* Four doubles of each of four lanes, from lane-by-lane to point-by-point or back. */
+typedef double quad __attribute__((vector_size(4 * sizeof(double))));
+
+INLINE void transpose(quad rows[4]) {
+  const quad a = __builtin_shufflevector(rows[0], rows[1], 0, 4, 2, 6);
+  const quad b = __builtin_shufflevector(rows[0], rows[1], 1, 5, 3, 7);
+  const quad c = __builtin_shufflevector(rows[2], rows[3], 0, 4, 2, 6);
+  const quad d = __builtin_shufflevector(rows[2], rows[3], 1, 5, 3, 7);
+  rows[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5);
+  rows[1] = __builtin_shufflevector(b, d, 0, 1, 4, 5);
+  rows[2] = __builtin_shufflevector(a, c, 2, 3, 6, 7);
+  rows[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
+}
+
+/* Interiors of a block: the elements' own runs of `count` entries, one after another. places[q] is
+ * where entry q belongs in the element. */
+static void gather_interiors(int count, const unsigned short *places, int elements, const double *x,
+                             vec *u) {
+  double *lanes = (double *)u;
+  int q = 0;
+  if (elements == SP_LANES)
+    for (; q + 4 <= count; q += 4)
+      for (int first = 0; first < SP_LANES; first += 4) {
+        quad rows[4];
+        UNROLL for (int l = 0; l < 4; l++)
+            memcpy(&rows[l], &x[(ptrdiff_t)(first + l) * count + q], sizeof rows[l]);
+        transpose(rows);
+        UNROLL for (int i = 0; i < 4; i++)
+            memcpy(&lanes[places[q + i] * SP_LANES + first], &rows[i], sizeof rows[i]);
+      }
+  for (; q < count; q++)
+    for (int l = 0; l < SP_LANES; l++)
+      lanes[places[q] * SP_LANES + l] = l < elements ? x[(ptrdiff_t)l * count + q] : 0;
+}
+
+static void scatter_interiors(int count, const unsigned short *places, int elements, const vec *out,
+                              double *y) {
+  const double *lanes = (const double *)out;
+  int q = 0;
+  if (elements == SP_LANES)
+    for (; q + 4 <= count; q += 4)
+      for (int first = 0; first < SP_LANES; first += 4) {
+        quad rows[4];
+        UNROLL for (int i = 0; i < 4; i++)
+            memcpy(&rows[i], &lanes[places[q + i] * SP_LANES + first], sizeof rows[i]);
+        transpose(rows);
+        UNROLL for (int l = 0; l < 4; l++)
+            memcpy(&y[(ptrdiff_t)(first + l) * count + q], &rows[l], sizeof rows[l]);
+      }
+  for (; q < count; q++)
+    for (int l = 0; l < elements; l++)
+      y[(ptrdiff_t)l * count + q] = lanes[places[q] * SP_LANES + l];
+}
+
+/* The DOFs of one surface node in all lanes, and which of them count. */
+typedef int32_t indices __attribute__((vector_size(SP_LANES * sizeof(int32_t))));
+typedef int64_t mask __attribute__((vector_size(SP_LANES * sizeof(int64_t))));
+
+INLINE mask decode(const sp_lid *dofs, bool constrained, mask present, sp_lid at[SP_LANES]) {
+  indices dof;
+  memcpy(&dof, dofs, sizeof dof);
+  const indices negative = dof < 0, plain = dof ^ negative;
+  memcpy(at, &plain, sizeof plain);
+  return constrained ? present & ~__builtin_convertvector(negative, mask) : present;
+}
+
+INLINE mask present_lanes(int elements) {
+  mask present;
+  for (int l = 0; l < SP_LANES; l++) present[l] = l < elements ? -1 : 0;
+  return present;
+}
+
+static void gather_surface(int count, const unsigned short *restrict places,
+                           const sp_lid *restrict dofs, const sp_host_block *block,
+                           bool constrained, const double *x, vec *u) {
+  if (block->plain) {
+    for (int s = 0; s < count; s++) {
+      const sp_lid *d = &dofs[s * SP_LANES];
+      u[places[s]] = (vec){x[d[0]], x[d[1]], x[d[2]], x[d[3]], x[d[4]], x[d[5]], x[d[6]], x[d[7]]};
     }
     return;
   }
-  double *scalars = (double *)u;
-  for (int i = 0; i < points * SP_LANES; i++) {
-    const sp_lid d = dofs[i];
-    scalars[i] = d >= 0 ? x[d] : constrained || d == SP_NO_DOF ? 0 : x[~d];
+  const mask present = present_lanes(block->elements);
+  for (int s = 0; s < count; s++) {
+    sp_lid d[SP_LANES];
+    const mask counts = decode(&dofs[s * SP_LANES], constrained, present, d);
+    const vec all = {x[d[0]], x[d[1]], x[d[2]], x[d[3]], x[d[4]], x[d[5]], x[d[6]], x[d[7]]};
+    u[places[s]] = (vec)((mask)all & counts);
   }
 }
 
-/* Z^T for one block: lanes one after another, because they may share DOFs. */
-INLINE void scatter(int points, const sp_lid *dofs, bool plain, bool constrained, const vec *out,
-                    double *y) {
-  const double *scalars = (const double *)out;
-  if (plain) {
-    for (int i = 0; i < points * SP_LANES; i++) y[dofs[i]] += scalars[i];
+/* Lanes one after another, because they may share DOFs. Those that do not count add zero. */
+static void scatter_surface(int count, const unsigned short *restrict places,
+                            const sp_lid *restrict dofs, const sp_host_block *block,
+                            bool constrained, const vec *out, double *restrict y) {
+  if (block->plain) {
+    for (int s = 0; s < count; s++) {
+      const double *lanes = (const double *)&out[places[s]];
+      UNROLL for (int l = 0; l < SP_LANES; l++) y[dofs[s * SP_LANES + l]] += lanes[l];
+    }
     return;
   }
-  for (int i = 0; i < points * SP_LANES; i++) {
-    const sp_lid d = dofs[i];
-    if (d >= 0)
-      y[d] += scalars[i];
-    else if (!constrained && d != SP_NO_DOF)
-      y[~d] += scalars[i];
+  const mask present = present_lanes(block->elements);
+  for (int s = 0; s < count; s++) {
+    sp_lid d[SP_LANES];
+    const mask counts = decode(&dofs[s * SP_LANES], constrained, present, d);
+    double lanes[SP_LANES];
+    const vec counted = (vec)((mask)out[places[s]] & counts);
+    memcpy(lanes, &counted, sizeof lanes);
+    UNROLL for (int l = 0; l < SP_LANES; l++) y[d[l]] += lanes[l];
   }
 }
 
-/* Entries [begin, end) just before they are touched first: y = 0, and the new direction. */
-INLINE void first_touch(const sp_host_sweep *sweep, sp_lid begin, sp_lid end) {
+/* Entries [begin, end) just before they are touched first: y = 0, but for interiors, which are
+ * written once, and the new direction. */
+static void first_touch(const sp_host_sweep *sweep, sp_lid begin, sp_lid end, bool interiors) {
   double *restrict y = sweep->y, *restrict p = sweep->direction;
   const double *restrict r = sweep->residual, *restrict d = sweep->inverse_diagonal;
   const double beta = sweep->beta;
-  for (sp_lid i = begin; i < end; i++) y[i] = 0;
+  if (!interiors)
+    for (sp_lid i = begin; i < end; i++) y[i] = 0;
   if (!p) return;
   if (d)
     for (sp_lid i = begin; i < end; i++) p[i] = d[i] * r[i] + beta * p[i];
@@ -247,36 +430,43 @@ INLINE void first_touch(const sp_host_sweep *sweep, sp_lid begin, sp_lid end) {
     for (sp_lid i = begin; i < end; i++) p[i] = r[i] + beta * p[i];
 }
 
-INLINE void sweep_blocks(sp_problem_kind kind, int trilinear, int order,
-                         const sp_host_layout *layout, const sp_host_tables *tables,
-                         sp_host_sweep *sweep) {
-  const int nq = order + 1, points = nq * nq * nq, n = kind == SP_BP35 ? nq : nq + 1;
-  const ptrdiff_t stride =
-      SP_LANES * (trilinear ? 24 : (ptrdiff_t)n * n * n * (kind == SP_MASS ? 1 : SP_FACTORS));
-  vec *gathered = (vec *)sweep->work, *scattered = gathered + points, *work = scattered + points;
+/* One block between L-vectors; returns x_e^T A_e x_e of each lane. */
+static vec assembled_block(const sp_host_layout *layout, const sp_host_tables *tables,
+                           const sp_host_sweep *sweep, sp_lid b, const double *factors, vec *u,
+                           vec *out) {
+  const sp_host_block *block = &layout->block[b];
+  const int surface = tables->surface, interiors = tables->points - surface;
+  const unsigned short *inside = &tables->places[surface];
+  const sp_lid *dofs = &layout->dofs[(ptrdiff_t)b * surface * SP_LANES];
+  for (int c = 0; c < SP_DOF_CLASSES; c++)
+    first_touch(sweep, layout->touched[b][c], layout->touched[b + 1][c], c == SP_INTERIORS);
+  gather_interiors(interiors, inside, block->elements, &sweep->x[layout->touched[b][SP_INTERIORS]],
+                   u);
+  gather_surface(surface, tables->places, dofs, block, sweep->constrained, sweep->x, u);
+  sweep->local(tables, factors, sweep->lambda, (const double *)u, (double *)out,
+               (double *)(out + tables->points));
   vec energy = splat(0);
-  if (sweep->first == 0 && !sweep->unassembled) first_touch(sweep, layout->owned, layout->local);
+  for (int p = 0; p < tables->points; p++) energy += u[p] * out[p];
+  scatter_interiors(interiors, inside, block->elements, out,
+                    &sweep->y[layout->touched[b][SP_INTERIORS]]);
+  scatter_surface(surface, tables->places, dofs, block, sweep->constrained, out, sweep->y);
+  return energy;
+}
+
+static void sweep_blocks(const sp_host_layout *layout, const sp_host_tables *tables,
+                         sp_host_sweep *sweep) {
+  const ptrdiff_t block_points = (ptrdiff_t)tables->points * SP_LANES;
+  vec *u = (vec *)sweep->work, *out = u + tables->points, *work = out + tables->points;
+  vec energy = splat(0);
+  if (sweep->first == 0 && !sweep->unassembled)
+    first_touch(sweep, layout->owned, layout->local, false);
   for (sp_lid b = sweep->first; b < sweep->last; b++) {
-    const sp_lid *dofs = &layout->dofs[(ptrdiff_t)b * points * SP_LANES];
-    const double *factors = &layout->factors[b * stride];
-    const bool plain = layout->plain[b];
-    const ptrdiff_t place = (ptrdiff_t)b * points * SP_LANES;
-    const vec *u = sweep->unassembled ? (const vec *)(sweep->x + place) : gathered;
-    vec *out = sweep->unassembled ? (vec *)(sweep->y + place) : scattered;
-    if (!sweep->unassembled) {
-      for (int c = 0; c < SP_DOF_CLASSES; c++)
-        first_touch(sweep, layout->touched[b][c], layout->touched[b + 1][c]);
-      gather(points, dofs, plain, sweep->constrained, sweep->x, gathered);
-    }
-    if (kind == SP_MASS)
-      mass(nq, trilinear, tables, factors, u, out, work);
-    else if (kind == SP_BP35)
-      stiffness(nq, trilinear, tables, factors, sweep->lambda, u, out, work, work + points);
+    const double *factors = &layout->factors[b * layout->block_factors];
+    if (sweep->unassembled)
+      sweep->local(tables, factors, sweep->lambda, &sweep->x[b * block_points],
+                   &sweep->y[b * block_points], (double *)work);
     else
-      bp30(nq, trilinear, tables, factors, sweep->lambda, u, out, work);
-    if (sweep->unassembled) continue;
-    for (int p = 0; p < points; p++) energy += u[p] * out[p];
-    scatter(points, dofs, plain, sweep->constrained, out, sweep->y);
+      energy += assembled_block(layout, tables, sweep, b, factors, u, out);
   }
   for (int lane = 0; lane < SP_LANES; lane++) sweep->energy += energy[lane];
 }
@@ -313,41 +503,11 @@ static void update(sp_lid owned, sp_lid n, double alpha, const double *restrict 
   sums[1] = inverse_diagonal ? sum_rz : sum_rr;
 }
 
-#define EACH_ORDER(DO, kind, trilinear)                                                            \
-  DO(kind, trilinear, 1)                                                                           \
-  DO(kind, trilinear, 2)                                                                           \
-  DO(kind, trilinear, 3)                                                                           \
-  DO(kind, trilinear, 4)                                                                           \
-  DO(kind, trilinear, 5)                                                                           \
-  DO(kind, trilinear, 6)                                                                           \
-  DO(kind, trilinear, 7)                                                                           \
-  DO(kind, trilinear, 8)                                                                           \
-  DO(kind, trilinear, 9)                                                                           \
-  DO(kind, trilinear, 10)                                                                          \
-  DO(kind, trilinear, 11)                                                                          \
-  DO(kind, trilinear, 12)                                                                          \
-  DO(kind, trilinear, 13)                                                                          \
-  DO(kind, trilinear, 14)                                                                          \
-  DO(kind, trilinear, 15)
-
-#define DEFINE(kind, trilinear, order)                                                             \
-  static void sweep_##kind##_##trilinear##_##order(                                                \
-      const sp_host_layout *layout, const sp_host_tables *tables, sp_host_sweep *sweep) {          \
-    sweep_blocks(kind, trilinear, order, layout, tables, sweep);                                   \
-  }
-#define ENTER(kind, trilinear, order)                                                              \
-  .sweep[kind][trilinear][order] = sweep_##kind##_##trilinear##_##order,
-
-EACH_ORDER(DEFINE, SP_MASS, 0)
-EACH_ORDER(DEFINE, SP_MASS, 1)
-EACH_ORDER(DEFINE, SP_BP35, 0)
-EACH_ORDER(DEFINE, SP_BP35, 1)
-EACH_ORDER(DEFINE, SP_BP30, 0)
-EACH_ORDER(DEFINE, SP_BP30, 1)
-
 const sp_host_kernels SP_HOST_KERNELS = {
     .instruction_set = SP_HOST_INSTRUCTION_SET,
-    EACH_ORDER(ENTER, SP_MASS, 0) EACH_ORDER(ENTER, SP_MASS, 1) EACH_ORDER(ENTER, SP_BP35, 0)
-        EACH_ORDER(ENTER, SP_BP35, 1) EACH_ORDER(ENTER, SP_BP30, 0) EACH_ORDER(ENTER, SP_BP30, 1)
-            .update = update,
+    .local = {[SP_MASS] = {local_mass_stored, local_mass_trilinear},
+              [SP_BP35] = {bp35_stored, bp35_trilinear},
+              [SP_BP30] = {bp30_stored, bp30_trilinear}},
+    .sweep = sweep_blocks,
+    .update = update,
 };

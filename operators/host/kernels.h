@@ -4,7 +4,8 @@
 #ifndef SP_OPERATORS_HOST_KERNELS_H
 #define SP_OPERATORS_HOST_KERNELS_H
 
-#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 #include "io/config.h"
 #include "mesh/geometry.h"
@@ -12,9 +13,9 @@
 
 enum {
   SP_LANES = 8,                /* doubles in the widest vector; narrower machines split it */
-  SP_NO_DOF = INT32_MIN,       /* index of a lane without an element */
   SP_MAX_M = SP_MAX_ORDER + 2, /* largest number of points in a direction */
-  SP_MAX_HALF = (SP_MAX_M + 1) / 2
+  SP_MAX_HALF = (SP_MAX_M + 1) / 2,
+  SP_MAX_NODES = (SP_MAX_ORDER + 1) * (SP_MAX_ORDER + 1) * (SP_MAX_ORDER + 1)
 };
 
 /* A one-dimensional matrix with matrix[r][c] = +-matrix[rows-1-r][columns-1-c], split so that it
@@ -34,26 +35,41 @@ typedef struct sp_host_tables {
       differentiate_t;                    /* D or D~ and its transpose, on the quadrature points */
   sp_even_odd interpolate, interpolate_t; /* I and its transpose; unused by bp3.5 */
   double nodes[SP_MAX_M], weights[SP_MAX_M]; /* the quadrature rule */
+  int n, points, surface; /* nodes a direction, of an element, and on its surface */
+  /* Nodes as places in [0, points): those of the surface, then those inside, each lexicographic. */
+  unsigned short places[SP_MAX_NODES];
 } sp_host_tables;
+
+typedef struct sp_host_block {
+  unsigned char elements; /* in its first lanes; the others repeat the last one */
+  bool plain;             /* all lanes have elements, none has constrained DOFs */
+} sp_host_block;
 
 /* Blocks [0, halo_blocks) hold the elements that touch other ranks. Arrays are [blocks] times: */
 typedef struct sp_host_layout {
   sp_lid blocks, halo_blocks;
   sp_lid owned, local; /* DOFs (mesh/numbering.h); copies are touched first by block 0's sweep */
-  /* [Np][SP_LANES] local DOFs: d, or ~d where the DOF is constrained, or SP_NO_DOF. */
+  sp_host_block *block;
+  /* [surface][SP_LANES] local DOFs on the surface: d, or ~d where the DOF is constrained. Interiors
+   * need no index: a block's stand one after another from touched[b][SP_INTERIORS] on. */
   sp_lid *dofs;
-  unsigned char *plain; /* whether all lanes of the block are elements without constrained DOFs */
   /* [blocks + 1]: blocks before b touch exactly the owned DOFs of class c below touched[b][c]. */
   sp_lid (*touched)[SP_DOF_CLASSES];
   /* stored: [points][SP_FACTORS][SP_LANES] (mass: [points][SP_LANES]), mesh/geometry.h;
    * trilinear: [24][SP_LANES], coefficient c of component d at 3 c + d:
    * x_d = sum of c_0 + c_1 r + c_2 s + c_3 t + c_4 rs + c_5 st + c_6 rt + c_7 rst. */
   double *factors;
+  ptrdiff_t block_factors; /* doubles of a block */
 } sp_host_layout;
+
+/* out = A_e u for one block: u and out are [points][SP_LANES]. */
+typedef void sp_host_local_function(const sp_host_tables *, const double *factors, double lambda,
+                                    const double *u, double *out, double *work);
 
 /* One sweep over blocks [first, last): y += Z^T A Z x, with y set to zero where it is touched
  * first. */
 typedef struct sp_host_sweep {
+  sp_host_local_function *local;
   sp_lid first, last;
   const double *x;
   double *y;
@@ -82,8 +98,8 @@ typedef void sp_host_update_function(sp_lid owned, sp_lid n, double alpha, const
 
 typedef struct sp_host_kernels {
   const char *instruction_set;
-  /* [problem kind][stored, trilinear][order] */
-  sp_host_sweep_function *sweep[3][2][SP_MAX_ORDER + 1];
+  sp_host_local_function *local[3][2]; /* [problem kind][stored, trilinear] */
+  sp_host_sweep_function *sweep;
   sp_host_update_function *update;
 } sp_host_kernels;
 

@@ -33,25 +33,23 @@ static sp_lid end_element(const sp_mesh *mesh, const sp_host_layout *layout, sp_
   return end < part_end ? end : part_end;
 }
 
-static void pack_dofs(const sp_operator_setup *setup, sp_host_layout *layout, sp_lid block) {
-  const int nq = setup->numbering->order + 1, points = nq * nq * nq;
+static void pack_dofs(const sp_operator_setup *setup, const sp_host_tables *tables,
+                      sp_host_layout *layout, sp_lid block) {
   const sp_lid begin = first_element(setup->mesh, layout, block);
   const sp_lid end = end_element(setup->mesh, layout, block);
-  sp_lid *dofs = &layout->dofs[(size_t)block * (size_t)points * SP_LANES];
+  sp_lid *dofs = &layout->dofs[(size_t)block * (size_t)(tables->surface * SP_LANES)];
   bool plain = end - begin == SP_LANES;
   for (int lane = 0; lane < SP_LANES; lane++) {
-    const sp_lid e = begin + lane;
-    for (int p = 0; p < points; p++) {
-      sp_lid dof = SP_NO_DOF;
-      if (e < end) {
-        dof = setup->numbering->nodes[(size_t)e * (size_t)points + (size_t)p];
-        if (setup->constrained && setup->constrained[dof]) dof = ~dof;
-      }
-      plain = plain && dof >= 0;
-      dofs[p * SP_LANES + lane] = dof;
+    const sp_lid e = begin + lane < end ? begin + lane : end - 1;
+    const sp_lid *nodes = &setup->numbering->nodes[(size_t)e * (size_t)tables->points];
+    for (int s = 0; s < tables->surface; s++) {
+      const sp_lid dof = nodes[tables->places[s]];
+      const bool constrained = setup->constrained && setup->constrained[dof];
+      plain = plain && !constrained;
+      dofs[s * SP_LANES + lane] = constrained ? ~dof : dof;
     }
   }
-  layout->plain[block] = plain;
+  layout->block[block] = (sp_host_block){.elements = (unsigned char)(end - begin), .plain = plain};
   memcpy(layout->touched[block], setup->numbering->touched[begin], sizeof *layout->touched);
   memcpy(layout->touched[block + 1], setup->numbering->touched[end], sizeof *layout->touched);
 }
@@ -80,17 +78,14 @@ static sp_status pack_stored(const sp_operator_setup *setup, const sp_rule *rule
 static sp_status pack_factors(const sp_operator_setup *setup, sp_host_layout *layout) {
   const sp_rule *rule = sp_problem_rule(setup->kind, setup->numbering->order);
   const size_t points = (size_t)(rule->n * rule->n * rule->n);
-  const bool trilinear = setup->geometry == SP_GEOMETRY_TRILINEAR;
-  const size_t stride =
-      SP_LANES * (trilinear ? 24 : points * (setup->kind == SP_MASS ? 1 : SP_FACTORS));
   double *lanes;
   SP_TRY(sp_host_allocate(SP_LANES * SP_FACTORS * points, "factors of a block", &lanes));
   sp_status status = SP_OK;
   for (sp_lid b = 0; b < layout->blocks && !status; b++) {
     const sp_lid begin = first_element(setup->mesh, layout, b);
     const sp_lid end = end_element(setup->mesh, layout, b);
-    double *factors = &layout->factors[(size_t)b * stride];
-    if (!trilinear) {
+    double *factors = &layout->factors[b * layout->block_factors];
+    if (setup->geometry != SP_GEOMETRY_TRILINEAR) {
       status = pack_stored(setup, rule, begin, end, lanes, factors);
       continue;
     }
@@ -103,47 +98,47 @@ static sp_status pack_factors(const sp_operator_setup *setup, sp_host_layout *la
   return status;
 }
 
-static size_t factor_count(const sp_operator_setup *setup, const sp_host_layout *layout) {
-  const sp_rule *rule = sp_problem_rule(setup->kind, setup->numbering->order);
-  const size_t points = (size_t)(rule->n * rule->n * rule->n);
-  const size_t block = setup->geometry == SP_GEOMETRY_TRILINEAR
-                           ? 24
-                           : points * (setup->kind == SP_MASS ? 1 : SP_FACTORS);
-  return (size_t)layout->blocks * block * SP_LANES;
+static size_t factor_count(const sp_host_layout *layout) {
+  return (size_t)layout->blocks * (size_t)layout->block_factors;
 }
 
-static size_t dof_count(const sp_operator_setup *setup, const sp_host_layout *layout) {
-  const size_t nq = (size_t)setup->numbering->order + 1;
-  return (size_t)layout->blocks * nq * nq * nq * SP_LANES;
+static size_t dof_count(const sp_host_tables *tables, const sp_host_layout *layout) {
+  return (size_t)layout->blocks * (size_t)(tables->surface * SP_LANES);
 }
 
-sp_status sp_host_layout_create(const sp_operator_setup *setup, sp_host_layout *layout) {
+sp_status sp_host_layout_create(const sp_operator_setup *setup, const sp_host_tables *tables,
+                                sp_host_layout *layout) {
   const sp_mesh *mesh = setup->mesh;
   const sp_lid inner = mesh->hexes->count - mesh->halo_elements;
+  const int m = sp_problem_rule(setup->kind, setup->numbering->order)->n;
+  const int factors = setup->geometry == SP_GEOMETRY_TRILINEAR ? 24
+                      : setup->kind == SP_MASS                 ? m * m * m
+                                                               : m * m * m * SP_FACTORS;
   *layout = (sp_host_layout){.halo_blocks = (mesh->halo_elements + SP_LANES - 1) / SP_LANES,
                              .owned = setup->numbering->owned,
-                             .local = setup->numbering->local};
+                             .local = setup->numbering->local,
+                             .block_factors = factors * SP_LANES};
   layout->blocks = layout->halo_blocks + (inner + SP_LANES - 1) / SP_LANES;
   const size_t blocks = (size_t)layout->blocks;
-  SP_TRY(sp_allocate(dof_count(setup, layout), sizeof(sp_lid), "block DOFs", &layout->dofs));
-  SP_TRY(sp_allocate(blocks, 1, "block flags", &layout->plain));
+  SP_TRY(sp_allocate(dof_count(tables, layout), sizeof(sp_lid), "block DOFs", &layout->dofs));
+  SP_TRY(sp_allocate(blocks, sizeof *layout->block, "blocks", &layout->block));
   SP_TRY(sp_allocate(blocks + 1, sizeof *layout->touched, "block touches", &layout->touched));
-  SP_TRY(sp_host_allocate(factor_count(setup, layout), "geometric factors", &layout->factors));
-  for (sp_lid b = 0; b < layout->blocks; b++) pack_dofs(setup, layout, b);
+  SP_TRY(sp_host_allocate(factor_count(layout), "geometric factors", &layout->factors));
+  for (sp_lid b = 0; b < layout->blocks; b++) pack_dofs(setup, tables, layout, b);
   return pack_factors(setup, layout);
 }
 
 void sp_host_layout_free(sp_host_layout *layout) {
   free(layout->dofs);
-  free(layout->plain);
+  free(layout->block);
   free(layout->touched);
   free(layout->factors);
   *layout = (sp_host_layout){0};
 }
 
-size_t sp_host_layout_bytes(const sp_operator_setup *setup, const sp_host_layout *layout) {
-  return dof_count(setup, layout) * sizeof(sp_lid) + factor_count(setup, layout) * sizeof(double) +
-         (size_t)layout->blocks * (1 + sizeof *layout->touched);
+size_t sp_host_layout_bytes(const sp_host_tables *tables, const sp_host_layout *layout) {
+  return dof_count(tables, layout) * sizeof(sp_lid) + factor_count(layout) * sizeof(double) +
+         (size_t)layout->blocks * (sizeof *layout->block + sizeof *layout->touched);
 }
 
 /* Split matrix[rows][columns] into its even and odd halves (kernels.h). */
@@ -170,7 +165,14 @@ static void split_both(int rows, int columns, const double *matrix, sp_even_odd 
 void sp_host_tables_fill(sp_problem_kind kind, int order, sp_host_tables *tables) {
   const sp_reference *reference = sp_reference_get(order);
   const sp_rule *rule = sp_problem_rule(kind, order);
-  *tables = (sp_host_tables){0};
+  const int n = order + 1;
+  *tables = (sp_host_tables){.n = n, .points = n * n * n};
+  int inside = n * n * n - (order - 1) * (order - 1) * (order - 1);
+  for (int p = 0; p < tables->points; p++) {
+    const int i = p % n, j = p / n % n, k = p / (n * n);
+    const bool surface = i == 0 || i == order || j == 0 || j == order || k == 0 || k == order;
+    tables->places[surface ? tables->surface++ : inside++] = (unsigned short)p;
+  }
   memcpy(tables->nodes, rule->nodes, (size_t)rule->n * sizeof(double));
   memcpy(tables->weights, rule->weights, (size_t)rule->n * sizeof(double));
   split_both(rule->n, rule->n,

@@ -10,15 +10,17 @@
  * halve the cost of streaming through them. Freed with free(). Local. */
 sp_status sp_host_allocate(size_t count, const char *what, double **out);
 
-/* Fill *layout, which sp_host_layout_free frees, also after a failure. Errors: SP_ERR_INPUT for an
- * element with a non-positive Jacobian. Local. */
-sp_status sp_host_layout_create(const sp_operator_setup *setup, sp_host_layout *layout);
+/* Fill *layout for the setup's tables (sp_host_tables_fill); the layout is what sp_host_layout_free
+ * frees, also after a failure. Errors: SP_ERR_INPUT for an element with a non-positive Jacobian.
+ * Local. */
+sp_status sp_host_layout_create(const sp_operator_setup *setup, const sp_host_tables *tables,
+                                sp_host_layout *layout);
 void sp_host_layout_free(sp_host_layout *layout);
 
 /* Bytes that the layout holds. Local. */
-size_t sp_host_layout_bytes(const sp_operator_setup *setup, const sp_host_layout *layout);
+size_t sp_host_layout_bytes(const sp_host_tables *tables, const sp_host_layout *layout);
 
-/* The one-dimensional matrices and the quadrature rule of `kind` at `order`. Local. */
+/* The one-dimensional matrices, the quadrature rule and the places of `kind` at `order`. Local. */
 void sp_host_tables_fill(sp_problem_kind kind, int order, sp_host_tables *tables);
 
 #endif
