@@ -2,9 +2,9 @@
  *
  * Memory of a backend is reached only through its table. Vectors are L-vectors (mesh/numbering.h):
  * the rank's owned DOFs, then its copies, which always hold the same bits as their owners.
- * Functions that compute may return before the work is done; `download`, `sums` and `seconds` wait
- * for what they return. All functions are Local: ranks meet in operators/operator.c alone,
- * but for `connect` and `iterate`. */
+ * Functions that compute may return before the work is done; `download` and `sums` wait for what
+ * they return. All functions are Local: ranks meet in operators/operator.c alone, but for `open`,
+ * `connect`, `iterate`, and `operator_destroy` of an operator that is connected. */
 #ifndef SP_OPERATORS_BACKEND_H
 #define SP_OPERATORS_BACKEND_H
 

@@ -111,6 +111,15 @@ static sp_status iterate(solve *s) {
   return SP_OK;
 }
 
+/* The largest rr with sqrt(rr) <= norm: devices compare squares, and have to end where the host
+ * would. */
+static double largest_square(double norm) {
+  double square = norm * norm;
+  while (sqrt(square) > norm) square = nextafter(square, 0);
+  while (sqrt(nextafter(square, INFINITY)) <= norm) square = nextafter(square, INFINITY);
+  return square;
+}
+
 /* The same on devices that do whole iterations by themselves: the host looks at the residuals of a
  * batch when it is over, and the batches grow, so that a short solve does not wait for a long
  * batch. All ranks see the same sums and decide alike. */
@@ -118,22 +127,25 @@ static sp_status iterate_on_device(solve *s) {
   enum { LARGEST_BATCH = 64 };
   sp_operator *op = s->op;
   sp_cg_record records[LARGEST_BATCH];
-  const double target = pow(s->options->tolerance * s->at.norm_b, 2);
+  const double target = largest_square(s->options->tolerance * s->at.norm_b);
   for (int batch = 4; !is_converged(s);) {
     SP_TRY(sp_agree(op->comm, s->reported));
     SP_TRY(before_next(s));
     const sp_cg_state state = {.beta = s->at.beta, .rz = s->at.rz, .target = target};
     const int64_t left = s->options->max_iterations - s->at.iteration;
     int done;
+    const double start = MPI_Wtime();
     const sp_status status = op->backend->iterate(op->local, &s->vectors, &state,
                                                   left < batch ? (int)left : batch, records, &done);
     SP_TRY(sp_agree(op->comm, status));
+    s->result->update_seconds += MPI_Wtime() - start;
     make_wish(s);
     for (int i = 0; i < done; i++) {
       const sp_cg_record *record = &records[i];
       s->result->iterations++;
       if (!(record->p_ap > 0) || isinf(record->p_ap)) return breakdown(s, "p.Ap", record->p_ap);
       s->result->matvec_seconds += record->seconds;
+      s->result->update_seconds -= record->seconds;
       if (!isfinite(record->rr)) return breakdown(s, "r.r", record->rr);
       SP_TRY(sp_exchange_sum(op->exchange, 0, NULL, record->seconds, s->reported));
       advance(s, record->rr, record->rz);

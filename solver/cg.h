@@ -59,8 +59,10 @@ typedef struct sp_cg_result {
   double residual, relative;
   double seconds;        /* of the loop without `save`, on this rank */
   double matvec_seconds; /* of all passes 1 without their reductions, on this rank */
-  double update_seconds; /* of all passes 2 with their reduction, on this rank */
-  double save_seconds;   /* in `save`, on this rank */
+  /* Of all passes 2 with their reduction, on this rank; where a device does whole iterations, all
+   * that is not pass 1. */
+  double update_seconds;
+  double save_seconds; /* in `save`, on this rank */
   int64_t saves;
 } sp_cg_result;
 

@@ -119,9 +119,6 @@ static sp_status build(const sp_operator_setup *setup, workspace *w, sp_cuda_ass
   out->first_edge = first;
   out->owned = numbering->owned;
   out->local = numbering->local;
-  if (dofs > SP_CUDA_DOF || elements * (size_t)sp_cuda_edge_nodes(numbering->order) > SP_CUDA_DOF)
-    return sp_fail(SP_ERR_INPUT, "%zu elements of order %d on one GPU: use more ranks", elements,
-                   numbering->order);
   SP_TRY(sp_allocate(dofs, sizeof *w->on_edge, "assembly", &w->on_edge));
   SP_TRY(sp_allocate(dofs, sizeof *w->shared_target, "assembly", &w->shared_target));
   SP_TRY(sp_allocate(dofs, sizeof *w->own_target, "assembly", &w->own_target));

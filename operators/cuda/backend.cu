@@ -288,7 +288,10 @@ static sp_status capture_iterations(sp_local_operator *local, const sp_cg_vector
   sp_status status = SP_OK;
   for (int i = 0; i < SP_CUDA_GRAPH && !status; i++) status = queue_iteration(local, &turning);
   const cudaError_t ended = cudaStreamEndCapture(local->device->stream, &graph);
-  if (status) return status;
+  if (status) {
+    if (graph) (void)cudaGraphDestroy(graph);
+    return status;
+  }
   SP_CUDA(ended);
   const cudaError_t made = cudaGraphInstantiate(&local->graph, graph, 0);
   SP_CUDA(cudaGraphDestroy(graph));

@@ -23,7 +23,10 @@ sp_status sp_cuda_failed(cudaError_t error, const char *call, const char *file, 
 sp_status sp_cuda_allocate(size_t count, size_t size, const char *what, void **out) {
   const size_t bytes = (count > 0 ? count : 1) * size;
   *out = nullptr;
-  if (cudaMalloc(out, bytes) != cudaSuccess) {
+  const cudaError_t error = cudaMalloc(out, bytes);
+  if (error != cudaSuccess && error != cudaErrorMemoryAllocation)
+    return sp_cuda_failed(error, "cudaMalloc", __FILE__, __LINE__);
+  if (error != cudaSuccess) {
     size_t available = 0, total = 0;
     (void)cudaGetLastError();
     (void)cudaMemGetInfo(&available, &total);
@@ -46,6 +49,12 @@ sp_status sp_cuda_copy_of(const void *host, size_t count, size_t size, const cha
 }
 
 static __global__ void probe() {}
+
+static int architecture;
+
+int sp_cuda_architecture(void) {
+  return architecture;
+}
 
 // " for ranks 0 1 2 ..., GPUs 0 1 ...", as far as it fits.
 static void describe_ranks(MPI_Comm comm, int id, char *text, size_t room) {
@@ -92,6 +101,7 @@ static sp_status use_device(sp_device *device, const char *map) {
                    device->id, properties.name, properties.major, properties.minor,
                    properties.major, properties.minor);
   }
+  architecture = attributes.ptxVersion; // all files are compiled for the same ones
   SP_CUDA(cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking));
   snprintf(device->description, sizeof device->description, "%.80s, GPU %d (sm_%d%d)%s",
            properties.name, device->id, properties.major, properties.minor, map);

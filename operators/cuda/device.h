@@ -19,6 +19,10 @@ struct sp_device {
 /* SP_ERR_SYSTEM with call, place, rank and device, for SP_CUDA. Local. */
 sp_status sp_cuda_failed(cudaError_t error, const char *call, const char *file, int line);
 
+/* The architecture that the code running on the current device was compiled for, 90 for sm_90: less
+ * than the device's own where the driver compiles older PTX. After sp_cuda_open(). Local. */
+int sp_cuda_architecture(void);
+
 /* Return from the calling function if a CUDA call fails. */
 #define SP_CUDA(call)                                                                              \
   do {                                                                                             \

@@ -4,18 +4,22 @@ static __device__ __forceinline__ void signal(sp_cuda_epoch *flag, sp_cuda_epoch
   asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(flag), "l"(epoch) : "memory");
 }
 
-// Wait until a flag has reached `epoch`; whoever does not come is noted.
+// Wait until a flag has reached `epoch`; whoever does not come is noted. Once somebody is missing,
+// later waits end after a moment.
 static __device__ void await(const sp_cuda_epoch *flag, sp_cuda_epoch epoch, int rank,
-                             int *missing) {
-  const unsigned long long start = sp_now();
-  sp_cuda_epoch value = 0;
-  do {
+                             volatile int *missing) {
+  const unsigned long long start = sp_now(), moment = 1000000;
+  for (;;) {
+    sp_cuda_epoch value;
     asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(flag) : "memory");
-    if (value < epoch && sp_now() - start > (unsigned long long)SP_CUDA_PATIENCE) {
+    if (value >= epoch) return;
+    const unsigned long long waited = sp_now() - start;
+    if (waited > moment && *missing) return;
+    if (waited > (unsigned long long)SP_CUDA_PATIENCE) {
       *missing = rank + 1;
       return;
     }
-  } while (value < epoch);
+  }
 }
 
 // Sum two values over all ranks, in their order, by one whole block: thread 0 brings this rank's

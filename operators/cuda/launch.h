@@ -66,17 +66,13 @@ static inline int sp_cuda_edge_nodes(int order) {
 }
 
 /* E-vectors, L-vectors, or L-vectors in pass 1 of CG. */
-typedef enum sp_cuda_mode {
-  SP_CUDA_LOCAL,
-  SP_CUDA_ASSEMBLED,
-  SP_CUDA_CG,
-  SP_CUDA_MODES
-} sp_cuda_mode;
+typedef enum sp_cuda_mode { SP_CUDA_LOCAL, SP_CUDA_ASSEMBLED, SP_CUDA_CG } sp_cuda_mode;
 
 typedef struct sp_cuda_kernel {
   cudaError_t (*launch)(const sp_cuda_arguments *arguments, sp_cuda_mode mode, cudaStream_t stream);
   /* Blocks of a launch over so many elements: the partial sums it makes. 0 for none. */
   int (*blocks)(int elements, sp_cuda_mode mode);
+  size_t shared_bytes; /* of shared memory a block, at most */
 } sp_cuda_kernel;
 
 typedef struct sp_cuda_order {

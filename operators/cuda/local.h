@@ -12,11 +12,10 @@ extern "C" {
 struct sp_local_operator {
   sp_device *device;
   const sp_cuda_order *order;
-  sp_problem_kind kind;
   const sp_cuda_kernel *kernel;
   int geometry; /* 0 stored, 1 trilinear */
   double lambda;
-  int halo_elements, elements, owned, dofs;
+  int halo_elements, elements, dofs;
   size_t nodes_an_element;
   double *factors, *edges, *energy, *partial;
   unsigned *nodes;

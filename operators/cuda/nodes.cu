@@ -44,16 +44,17 @@ __device__ __forceinline__ unsigned code_of(const sp_cuda_arguments &a, int elem
   return (unsigned)(element * INNER_NODES + n.inner_place()) | SP_CUDA_FIRST;
 }
 
-// p_new = D^-1 r + beta p at a node; the first node of a DOF stores it and brings x up to date. x
+// p_new = D^-1 r + beta p at a node, rounded as written, so that copies have their owners' bits
+// whichever kernel forms them; the first node of a DOF stores it and brings x up to date. x
 // gets one addition: without a load nothing waits for it.
 __device__ __forceinline__ double new_direction(const sp_cuda_step &step, double alpha, double beta,
                                                 unsigned code, double r, double p) {
   const unsigned dof = code & SP_CUDA_DOF;
-  const double z = step.inverse_diagonal ? step.inverse_diagonal[dof] * r : r;
-  const double direction = z + beta * p;
+  const double z = step.inverse_diagonal ? __dmul_rn(step.inverse_diagonal[dof], r) : r;
+  const double direction = fma(beta, p, z);
   if (code & SP_CUDA_FIRST) {
     step.next_p[dof] = direction;
-    if (step.x) atomicAdd(step.x + dof, alpha * p);
+    if (step.x) atomicAdd(step.x + dof, __dmul_rn(alpha, p));
   }
   return direction;
 }

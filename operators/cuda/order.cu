@@ -4,6 +4,7 @@
 
 extern "C" {
 #include "mesh/geometry.h"
+#include "operators/cuda/device.h"
 #include "operators/cuda/launch.h"
 }
 
@@ -111,7 +112,7 @@ struct family {
   }
 
   static constexpr sp_cuda_kernel entry() {
-    return {launch, blocks};
+    return {launch, blocks, BYTES};
   }
 };
 
@@ -181,8 +182,11 @@ template <int G> struct bp35_best {
                                                  bytes<SP_CUDA_ASSEMBLED>, a, stream);
   }
 
+  static_assert(bytes<SP_CUDA_LOCAL> <= 99 << 10, "every GPU with FP64 tensor cores has so much");
+  static_assert(bytes<SP_CUDA_ASSEMBLED> <= 99 << 10, "every GPU with FP64 tensor cores has so much");
+
   static constexpr sp_cuda_kernel entry() {
-    return {launch, blocks};
+    return {launch, blocks, lines::entry().shared_bytes};
   }
 };
 #else

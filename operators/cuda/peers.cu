@@ -227,12 +227,13 @@ sp_status meet(MPI_Comm comm, const sp_exchange_plan *plan, const char **why, me
   if (!all_agree(comm, mine.ready)) return SP_OK;
   *why = "ranks share a GPU";
   if (!gpus_differ(m->all, size)) return SP_OK;
-  *why = "GPUs cannot reach each other's memory";
+  *why = "GPUs cannot reach each other's memory (every rank must see all of its machine's)";
   if (!all_agree(comm, map_regions(m->all, rank, size, memory))) return SP_OK;
   exchange_places(comm, plan, m->places);
   status = make_tables(plan, m->all, m->places, rank, size, memory);
   SP_TRY(sp_agree(comm, status));
   memory->view.size = size;
+  memory->comm = comm;
   return SP_OK;
 }
 
@@ -252,6 +253,8 @@ sp_status sp_cuda_peers_create(MPI_Comm comm, const sp_exchange_plan *plan, bool
 void sp_cuda_peers_free(sp_cuda_peer_memory *memory) {
   for (int r = 0; r < memory->mapped_count; r++)
     if (memory->mapped[r]) (void)cudaIpcCloseMemHandle(memory->mapped[r]);
+  /* Memory is to be freed after others have closed what they mapped of it. */
+  if (memory->view.size > 0) MPI_Barrier(memory->comm);
   for (int t = 0; t < memory->table_count; t++) (void)cudaFree(memory->tables[t]);
   (void)cudaFree(memory->region);
   free(memory->mapped);

@@ -45,6 +45,7 @@ typedef struct sp_cuda_peers {
 /* What a rank holds and has mapped. */
 typedef struct sp_cuda_peer_memory {
   sp_cuda_peers view;
+  MPI_Comm comm;
   void *region;
   int mapped_count;
   void **mapped; /* [mapped_count], NULL for this rank */
@@ -54,11 +55,12 @@ typedef struct sp_cuda_peer_memory {
 
 /* Map the regions of all ranks of `comm`. *possible is false, with the reason in `why`, where ranks
  * are on several machines, share a GPU, or cannot map each other's memory; that is no error.
- * *out is freed in every case. Collective. */
+ * sp_cuda_peers_free frees *out, in every case. Collective. */
 sp_status sp_cuda_peers_create(MPI_Comm comm, const sp_exchange_plan *plan, bool *possible,
                                const char **why, sp_cuda_peer_memory *out);
 
-/* After the last sums over all ranks nobody writes here any more. Local. */
+/* After the last sums over all ranks nobody writes here any more. Collective where peers are
+ * connected (view.size > 0), else Local. */
 void sp_cuda_peers_free(sp_cuda_peer_memory *memory);
 
 /* Send the shared values of `vector`, and wait for those of the others and add them in the order of

@@ -11,19 +11,9 @@ static __device__ __forceinline__ void follow() {
 #endif
 }
 
-// Major compute capability of the current device.
-static int capability() {
-  static int major = -1;
-  if (major < 0) {
-    int device = 0;
-    (void)cudaGetDevice(&device);
-    (void)cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
-  }
-  return major;
-}
-
 // kernel(values) by blocks of so many threads and bytes of dynamic shared memory. Without blocks
-// there is nothing to do. Stream capture knows such launches since CUDA 12.3.
+// there is nothing to do. Early launches need a kernel that was compiled to wait, whatever the device
+// could do, and stream capture knows them since CUDA 12.3.
 template <class... Parameters, class... Values>
 static cudaError_t queue(void (*kernel)(Parameters...), int blocks, int threads, size_t bytes,
                          cudaStream_t stream, const Values &...values) {
@@ -37,6 +27,6 @@ static cudaError_t queue(void (*kernel)(Parameters...), int blocks, int threads,
   config.dynamicSmemBytes = bytes;
   config.stream = stream;
   config.attrs = &early;
-  config.numAttrs = CUDART_VERSION >= 12030 && capability() >= 9 ? 1 : 0;
+  config.numAttrs = CUDART_VERSION >= 12030 && sp_cuda_architecture() >= 90 ? 1 : 0;
   return cudaLaunchKernelEx(&config, kernel, Parameters(values)...);
 }

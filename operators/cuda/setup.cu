@@ -134,8 +134,20 @@ static int most_blocks(const sp_local_operator *local) {
   return halo + inner > whole ? halo + inner : whole;
 }
 
+static sp_status check_shared_memory(int order, const sp_local_operator *local) {
+  int most = 0;
+  SP_CUDA(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin,
+                                 local->device->id));
+  if (local->kernel->shared_bytes <= (size_t)most) return SP_OK;
+  return sp_fail(SP_ERR_INPUT,
+                 "order %d needs %.1f kB of shared memory a block, GPU %d has %.1f kB: take a "
+                 "lower order or backend.device = host",
+                 order, 1e-3 * (double)local->kernel->shared_bytes, local->device->id, 1e-3 * most);
+}
+
 static sp_status build(const sp_operator_setup *setup, sp_local_operator *local) {
   const int order = setup->numbering->order;
+  SP_TRY(check_shared_memory(order, local));
   SP_CUDA(local->order->prepare(sp_reference_get(order)));
   SP_TRY(send_factors(setup, local));
   SP_TRY(sp_cuda_assembly_create(setup, &local->assembly));
@@ -156,8 +168,15 @@ static sp_status build(const sp_operator_setup *setup, sp_local_operator *local)
   return SP_OK;
 }
 
-/* Refuse before anything is allocated what cannot fit. */
-static sp_status check_memory(const sp_operator_setup *setup) {
+/* Refuse before anything is allocated what cannot fit: into codes of nodes (launch.h), into memory.
+ */
+static sp_status check_size(const sp_operator_setup *setup) {
+  const int order = setup->numbering->order;
+  const size_t elements = (size_t)setup->mesh->hexes->count;
+  const size_t edge_nodes = elements * (size_t)sp_cuda_edge_nodes(order);
+  if ((size_t)setup->numbering->local > SP_CUDA_DOF || edge_nodes > SP_CUDA_DOF)
+    return sp_fail(SP_ERR_INPUT, "%zu elements of order %d on one GPU: use more ranks", elements,
+                   order);
   int device = -1;
   size_t available, total;
   const double needed =
@@ -203,18 +222,16 @@ sp_status sp_cuda_operator_create(sp_device *device, const sp_operator_setup *se
   const range named("operator: set-up");
   sp_local_operator *local;
   *out = nullptr;
-  SP_TRY(check_memory(setup));
+  SP_TRY(check_size(setup));
   SP_TRY(sp_allocate(1, sizeof *local, "operator", &local));
   local->device = device;
   local->order = sp_cuda_order_get(setup->numbering->order);
-  local->kind = setup->kind;
   local->geometry = setup->geometry == SP_GEOMETRY_TRILINEAR;
-  local->kernel = &local->order->kernels[local->kind][local->geometry];
+  local->kernel = &local->order->kernels[setup->kind][local->geometry];
   local->lambda = setup->lambda;
   local->exchange = setup->exchange;
   local->halo_elements = setup->mesh->halo_elements;
   local->elements = setup->mesh->hexes->count;
-  local->owned = setup->numbering->owned;
   local->dofs = setup->numbering->local;
   const size_t nq = (size_t)setup->numbering->order + 1;
   local->nodes_an_element = nq * nq * nq;

@@ -223,7 +223,7 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void bp35_slices(sp_cuda_ar
 
 // FP64 mma came with sm_80.
 bool has_slices() {
-  return capability() >= 8;
+  return sp_cuda_architecture() >= 80;
 }
 
 #endif

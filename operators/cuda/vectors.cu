@@ -171,9 +171,11 @@ struct norms {
   }
 };
 
-__global__ __launch_bounds__(THREADS) void update(sp_cuda_update u) {
+// Registers for all BLOCKS of an H200 at a time.
+__global__ __launch_bounds__(THREADS, 4) void update(sp_cuda_update u) {
   follow();
-  if (u.scalars->stop) return;
+  // All threads of a block alike: another block may just be setting it.
+  if (__syncthreads_or(u.scalars->stop)) return;
   double alpha = u.scalars->alpha;
   if (u.pass_1_count > 0 && !begin_pass_2(u, alpha)) return;
   const double *__restrict__ d = u.vectors.inverse_diagonal, *__restrict__ p = u.vectors.p;
@@ -197,15 +199,15 @@ __global__ __launch_bounds__(THREADS) void update(sp_cuda_update u) {
     for (int f = 0; f < FLIGHT; f++) {
       const int i = begin + 2 * f * stride;
       if (i + 1 >= a.first_edge) break;
-      residual[f].x -= alpha * product[f].x;
-      residual[f].y -= alpha * product[f].y;
+      residual[f].x = fma(-alpha, product[f].x, residual[f].x);
+      residual[f].y = fma(-alpha, product[f].y, residual[f].y);
       *(double2 *)(r + i) = residual[f];
       if (i + 1 >= a.first_face) *(double2 *)(ap + i) = make_double2(0, 0);
       if (x) {
         const double2 direction = *(const double2 *)(p + i);
         double2 solution = *(const double2 *)(x + i);
-        solution.x += alpha * direction.x;
-        solution.y += alpha * direction.y;
+        solution.x = fma(alpha, direction.x, solution.x);
+        solution.y = fma(alpha, direction.y, solution.y);
         *(double2 *)(x + i) = solution;
       }
       sums.add(residual[f].x, d, i);
@@ -213,9 +215,9 @@ __global__ __launch_bounds__(THREADS) void update(sp_cuda_update u) {
     }
   }
   const auto single = [&](int i, double product) {
-    const double residual = r[i] - alpha * product;
+    const double residual = fma(-alpha, product, r[i]);
     r[i] = residual;
-    if (x) x[i] += alpha * p[i];
+    if (x) x[i] = fma(alpha, p[i], x[i]);
     if (i < a.owned) sums.add(residual, d, i);
   };
   if (a.first_edge % 2 && first == 0) {
@@ -249,7 +251,7 @@ __global__ void last_step(int n, const double *even_p, const double *odd_p, doub
   follow();
   const double alpha = scalars->alpha, *p = scalars->iterations % 2 ? odd_p : even_p;
   for (int i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS)
-    x[i] += alpha * p[i];
+    x[i] = __dadd_rn(x[i], __dmul_rn(alpha, p[i])); // rounded as in pass 1: batches do not matter
 }
 
 __global__ void pack(int n, const int *list, const double *vector, double *packed) {
@@ -272,6 +274,11 @@ int blocks_for(int n) {
 int pair_blocks(int n) {
   const int blocks = blocks_for((n + 1) / 2);
   return blocks < BLOCKS ? blocks : BLOCKS;
+}
+
+// Of a kernel that sums over ranks: also one without elements takes part.
+int at_least_one(int blocks) {
+  return blocks > 0 ? blocks : 1;
 }
 
 } // namespace
@@ -317,12 +324,12 @@ cudaError_t sp_cuda_finish_pass_1(int count, const double *partial, double *room
   constexpr int SUM_THREADS = 512, CHUNK = 4 * SUM_THREADS;
   const int chunks = (count + CHUNK - 1) / CHUNK;
   const int blocks = chunks < SP_CUDA_SUM_BLOCKS ? chunks : SP_CUDA_SUM_BLOCKS;
-  return queue(finish_pass_1, blocks, SUM_THREADS, 0, stream, count, partial, room, scalars, *peers,
+  return queue(finish_pass_1, at_least_one(blocks), SUM_THREADS, 0, stream, count, partial, room, scalars, *peers,
                records);
 }
 
 cudaError_t sp_cuda_update_launch(const sp_cuda_update *u, cudaStream_t stream) {
-  return queue(update, pair_blocks(u->assembly.local), THREADS, 0, stream, *u);
+  return queue(update, at_least_one(pair_blocks(u->assembly.local)), THREADS, 0, stream, *u);
 }
 
 cudaError_t sp_cuda_last_step(int n, const double *even_p, const double *odd_p, double *x,
