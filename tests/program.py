@@ -119,6 +119,25 @@ def good_runs(ranks):
     check(not [n for n in os.listdir() if n.endswith(".tmp")], f"left over: {os.listdir()}")
 
 
+SLAB = """Point(1) = {0, 0, 0};
+Extrude {1, 0, 0} { Point{1}; Layers{3}; Recombine; }
+Extrude {0, 1, 0} { Line{1}; Layers{3}; Recombine; }
+Extrude {0, 0, 1} { Surface{5}; Layers{1}; Recombine; }
+"""
+
+
+def as_many_ranks_as_elements():
+    """The partitioner (gmsh 4.8) then leaves some ranks without elements."""
+    write("slab.geo", SLAB)
+    found = []
+    for ranks in 1, 9:
+        run = Run(ranks, ["mesh.file=slab.geo", "discretization.order=3", "solver.tolerance=1e-11",
+                          "problem.solution=sin(x)*y", "output.field=run.hdf"]).expect(ranks, 0)
+        check(os.path.getsize("run.hdf") > 0, f"{run.name}: the field")
+        found.append((iterations_of(run), re.search(r"L2 (\S{8})", run.out).group(1)))
+    check(found[0] == found[1], f"iterations and error on 1 and 9 ranks: {found}")
+
+
 def probes():
     write("good.ini", CASE)
     values = set()
@@ -224,6 +243,7 @@ def main():
     driver.side_by_side([
         *[(dry_run, ranks, number) for ranks in (4, 1) for number in range(len(DRY_RUNS))],
         (good_runs, 4), (good_runs, 1), (study, 4), (study, 1), (launcher,), (probes,),
+        (as_many_ranks_as_elements,),
         (dry_run_refusals, 4), (dry_run_refusals, 1), (information,)])
     driver.finish()
 

@@ -4,6 +4,7 @@
 #include "operators/host/kernels.h"
 
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 typedef double vec __attribute__((vector_size(SP_LANES * sizeof(double))));
@@ -18,14 +19,14 @@ INLINE vec splat(double value) {
 /* Memory that is read soon, asked for a few cache lines at a time between the arithmetic. Stored
  * factors are read in bursts: without this, processor and memory wait for each other. */
 typedef struct stream {
-  const char *next;
-  int lines; /* at each step; 0: nothing is asked for */
+  uintptr_t next; /* an address: it runs past the end of the factors */
+  int lines;      /* at each step; 0: nothing is asked for */
 } stream;
 
 INLINE void advance(stream *ahead) {
   enum { CACHE_LINE = 64, READ = 0, SECOND_LEVEL = 2 };
   for (int l = 0; l < ahead->lines; l++, ahead->next += CACHE_LINE)
-    __builtin_prefetch(ahead->next, READ, SECOND_LEVEL);
+    __builtin_prefetch((const void *)ahead->next, READ, SECOND_LEVEL);
 }
 
 /* One line: out[r] (+)= matrix in, through its even and odd parts. `sign` is that of the symmetry.
@@ -195,7 +196,7 @@ INLINE void stiffness(int n, bool trilinear, const sp_host_tables *tables, const
    * at each of the 6 n^2 lines of points; a sixth ahead, because the first n^2 read none. On one
    * core BP3.5 gets 15 % (n = 4) to 40 % faster; smaller elements are too short for it. */
   const int step = (SP_FACTORS * n + 5) / 6;
-  stream ahead = {.next = (const char *)((const vec *)factors + step * area),
+  stream ahead = {.next = (uintptr_t)factors + sizeof(vec) * (size_t)(step * area),
                   .lines = trilinear || n <= 3 ? 0 : step};
   pass->t(d, u, ft, &ahead);
   for (int k = 0; k < n; k++) {

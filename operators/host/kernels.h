@@ -22,10 +22,11 @@ enum {
  * acts on the even and the odd part of a line alone (half the multiplications):
  *
  *     even[r][c] = (matrix[r][c] + matrix[r][columns-1-c]) / 2,   odd likewise with a minus,
- *     e_c = x_c + x_{columns-1-c},   o_c = x_c - x_{columns-1-c}   (e = x at the middle, which
- * counts once) P = even e,  Q = odd o,   y_r = P_r + Q_r,   y_{rows-1-r} = +-(P_r - Q_r)
+ *     e_c = x_c + x_{columns-1-c},   o_c = x_c - x_{columns-1-c},   P = even e,   Q = odd o,
+ *     y_r = P_r + Q_r,   y_{rows-1-r} = +-(P_r - Q_r)
  *
- * with the sign of the symmetry. [half the rows][half the columns], halves rounded up. */
+ * with the sign of the symmetry; a middle column counts once, e = x there.
+ * [half the rows][half the columns], halves rounded up. */
 typedef struct sp_even_odd {
   double even[SP_MAX_HALF * SP_MAX_HALF], odd[SP_MAX_HALF * SP_MAX_HALF];
 } sp_even_odd;
