@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What travels with the sums: status, seconds, wish. */
-enum { MAX_SUMS = 4, RIDERS = 3 };
+/* Riders: status and wish. */
+enum { MAX_SUMS = 4, RIDERS = 2, MOST = SP_EXCHANGE_TIMES + RIDERS };
 
 struct sp_exchange {
   MPI_Comm comm;
   int size;           /* of comm */
-  double *sums;       /* [size][MAX_SUMS + RIDERS], as gathered */
-  double *seconds;    /* [size], of the last sum */
+  double *gathered;   /* [size][MOST] at most */
+  double *seconds;    /* [SP_EXCHANGE_TIMES][size] */
   int own_wish, wish; /* the latter the largest of all ranks */
   int neighbours;
   int *ranks;    /* [neighbours] */
@@ -74,9 +74,9 @@ static sp_status build(const sp_numbering *numbering, sp_exchange *exchange) {
   const size_t shared = (size_t)numbering->shared_start[neighbours];
   exchange->neighbours = numbering->neighbours;
   MPI_Comm_size(exchange->comm, &exchange->size);
-  SP_TRY(sp_allocate((size_t)exchange->size, (MAX_SUMS + RIDERS) * sizeof(double), "sums",
-                     &exchange->sums));
-  SP_TRY(sp_allocate((size_t)exchange->size, sizeof(double), "sums", &exchange->seconds));
+  const size_t size = (size_t)exchange->size;
+  SP_TRY(sp_allocate(size, MOST * sizeof(double), "sums", &exchange->gathered));
+  SP_TRY(sp_allocate(size, SP_EXCHANGE_TIMES * sizeof(double), "sums", &exchange->seconds));
   SP_TRY(sp_allocate(neighbours, sizeof(int), "exchange", &exchange->ranks));
   SP_TRY(sp_allocate(neighbours + 1, sizeof(sp_lid), "exchange", &exchange->start));
   SP_TRY(sp_allocate(shared, sizeof(sp_lid), "exchange", &exchange->dofs));
@@ -107,7 +107,7 @@ sp_status sp_exchange_create(MPI_Comm comm, const sp_numbering *numbering, sp_ex
 
 void sp_exchange_destroy(sp_exchange **exchange) {
   if (!*exchange) return;
-  free((*exchange)->sums);
+  free((*exchange)->gathered);
   free((*exchange)->seconds);
   free((*exchange)->ranks);
   free((*exchange)->start);
@@ -171,28 +171,50 @@ void sp_exchange_now(sp_exchange *exchange, sp_combine combine, double *values) 
   sp_exchange_end(exchange, combine, values);
 }
 
+/* Every rank's `count` values and what travels with them, [size][count + RIDERS]. */
+static sp_status gather(sp_exchange *exchange, int count, double *mine, sp_status status) {
+  const int width = count + RIDERS;
+  double *all = exchange->gathered;
+  mine[count] = status;
+  mine[count + 1] = exchange->own_wish;
+  MPI_Allgather(mine, width, MPI_DOUBLE, all, width, MPI_DOUBLE, exchange->comm);
+  bool failed = false;
+  exchange->wish = 0;
+  for (int r = 0; r < exchange->size; r++) {
+    const int wish = (int)all[r * width + count + 1];
+    if (wish > exchange->wish) exchange->wish = wish;
+    failed = failed || all[r * width + count] > 0;
+  }
+  return failed ? sp_agree(exchange->comm, status) : SP_OK;
+}
+
 sp_status sp_exchange_sum(sp_exchange *exchange, int count, double *values, double seconds,
                           sp_status status) {
   assert(count <= MAX_SUMS);
-  double mine[MAX_SUMS + RIDERS];
-  const double *all = exchange->sums;
-  const int width = count + RIDERS;
+  double mine[MAX_SUMS + 1 + RIDERS];
+  const int width = count + 1 + RIDERS;
   for (int c = 0; c < count; c++) mine[c] = values[c];
-  mine[count] = status;
-  mine[count + 1] = seconds;
-  mine[count + 2] = exchange->own_wish;
-  MPI_Allgather(mine, width, MPI_DOUBLE, exchange->sums, width, MPI_DOUBLE, exchange->comm);
-  bool failed = false;
-  exchange->wish = 0;
+  mine[count] = seconds;
+  SP_TRY(gather(exchange, count + 1, mine, status));
   for (int c = 0; c < count; c++) values[c] = 0;
   for (int r = 0; r < exchange->size; r++) {
-    for (int c = 0; c < count; c++) values[c] += all[r * width + c];
-    failed = failed || all[r * width + count] > 0;
-    exchange->seconds[r] = all[r * width + count + 1];
-    const int wish = (int)all[r * width + count + 2];
-    if (wish > exchange->wish) exchange->wish = wish;
+    for (int c = 0; c < count; c++) values[c] += exchange->gathered[r * width + c];
+    exchange->seconds[r] = exchange->gathered[r * width + count];
   }
-  return failed ? sp_agree(exchange->comm, status) : SP_OK;
+  return SP_OK;
+}
+
+sp_status sp_exchange_times(sp_exchange *exchange, int count, const double *seconds,
+                            sp_status status) {
+  assert(count <= SP_EXCHANGE_TIMES);
+  double mine[SP_EXCHANGE_TIMES + RIDERS];
+  const int width = count + RIDERS;
+  memcpy(mine, seconds, (size_t)count * sizeof *mine);
+  SP_TRY(gather(exchange, count, mine, status));
+  for (int i = 0; i < count; i++)
+    for (int r = 0; r < exchange->size; r++)
+      exchange->seconds[i * exchange->size + r] = exchange->gathered[r * width + i];
+  return SP_OK;
 }
 
 void sp_exchange_set_wish(sp_exchange *exchange, int wish) {

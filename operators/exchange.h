@@ -57,7 +57,15 @@ sp_status sp_exchange_sum(sp_exchange *exchange, int count, double *values, doub
 void sp_exchange_set_wish(sp_exchange *exchange, int wish);
 int sp_exchange_wish(const sp_exchange *exchange);
 
-/* What each rank passed as `seconds` to the last sp_exchange_sum, [ranks]. Local. */
+/* Tell all ranks what `count` iterations took on this one (at most SP_EXCHANGE_TIMES), where a
+ * device has summed by itself: one message in place of `count` sums. Status and wishes travel as
+ * with a sum. Collective over the exchange's communicator. */
+enum { SP_EXCHANGE_TIMES = 64 };
+sp_status sp_exchange_times(sp_exchange *exchange, int count, const double *seconds,
+                            sp_status status);
+
+/* What each rank passed as `seconds` to the last sp_exchange_sum, [ranks], or sp_exchange_times,
+ * [count][ranks]. Local. */
 const double *sp_exchange_seconds(const sp_exchange *exchange);
 
 #endif

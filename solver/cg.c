@@ -12,29 +12,25 @@ typedef struct solve {
   sp_status reported; /* what this rank's on_iteration returned last */
 } solve;
 
-/* Tell the caller; ranks that fail there are agreed on in the next reduction. */
-static void report(solve *s, bool applied, double matvec_seconds) {
+/* Tell the caller; a failure there is agreed on in the next reduction, and the last thing it hears.
+ * `seconds` are those of the ranks. */
+static void report(solve *s, bool applied, const double *seconds) {
   const sp_cg_options *options = s->options;
   s->result->iterations = s->at.iteration;
   s->result->residual = s->at.residual;
   s->result->relative = s->at.norm_b > 0 ? s->at.residual / s->at.norm_b : 0;
-  if (!options->on_iteration) return;
+  if (!options->on_iteration || s->reported) return;
+  int size;
+  double longest = 0;
+  MPI_Comm_size(s->op->comm, &size);
+  for (int r = 0; r < size && applied; r++) longest = fmax(longest, seconds[r]);
   const sp_cg_iteration iteration = {.iteration = s->at.iteration,
                                      .applied = applied,
                                      .residual = s->result->residual,
                                      .relative = s->result->relative,
-                                     .matvec_seconds = matvec_seconds,
-                                     .seconds_by_rank = sp_exchange_seconds(s->op->exchange)};
+                                     .matvec_seconds = longest,
+                                     .seconds_by_rank = seconds};
   s->reported = options->on_iteration(&iteration, options->context);
-}
-
-static double longest(const sp_operator *op) {
-  int size;
-  MPI_Comm_size(op->comm, &size);
-  const double *seconds = sp_exchange_seconds(op->exchange);
-  double result = 0;
-  for (int r = 0; r < size; r++) result = seconds[r] > result ? seconds[r] : result;
-  return result;
 }
 
 static sp_status breakdown(const solve *s, const char *what, double value) {
@@ -106,7 +102,7 @@ static sp_status iterate(solve *s) {
     s->result->update_seconds += MPI_Wtime() - start;
     if (!isfinite(rr)) return breakdown(s, "r.r", rr);
     advance(s, rr, rz);
-    report(s, true, longest(op));
+    report(s, true, sp_exchange_seconds(op->exchange));
   }
   return SP_OK;
 }
@@ -124,9 +120,12 @@ static double largest_square(double norm) {
  * batch when it is over, and the batches grow, so that a short solve does not wait for a long
  * batch. All ranks see the same sums and decide alike. */
 static sp_status iterate_on_device(solve *s) {
-  enum { LARGEST_BATCH = 64 };
+  enum { LARGEST_BATCH = SP_EXCHANGE_TIMES };
   sp_operator *op = s->op;
   sp_cg_record records[LARGEST_BATCH];
+  double seconds[LARGEST_BATCH];
+  int size;
+  MPI_Comm_size(op->comm, &size);
   const double target = largest_square(s->options->tolerance * s->at.norm_b);
   for (int batch = 4; !is_converged(s);) {
     SP_TRY(sp_agree(op->comm, s->reported));
@@ -140,6 +139,8 @@ static sp_status iterate_on_device(solve *s) {
     SP_TRY(sp_agree(op->comm, status));
     s->result->update_seconds += MPI_Wtime() - start;
     make_wish(s);
+    for (int i = 0; i < done; i++) seconds[i] = records[i].seconds;
+    SP_TRY(sp_exchange_times(op->exchange, done, seconds, s->reported));
     for (int i = 0; i < done; i++) {
       const sp_cg_record *record = &records[i];
       s->result->iterations++;
@@ -147,9 +148,8 @@ static sp_status iterate_on_device(solve *s) {
       s->result->matvec_seconds += record->seconds;
       s->result->update_seconds -= record->seconds;
       if (!isfinite(record->rr)) return breakdown(s, "r.r", record->rr);
-      SP_TRY(sp_exchange_sum(op->exchange, 0, NULL, record->seconds, s->reported));
       advance(s, record->rr, record->rz);
-      report(s, true, longest(op));
+      report(s, true, sp_exchange_seconds(op->exchange) + (ptrdiff_t)i * size);
     }
     s->wish = (sp_cg_wish)sp_exchange_wish(op->exchange);
     if (batch < LARGEST_BATCH) batch *= 2;
@@ -200,7 +200,7 @@ sp_status sp_cg_solve(sp_operator *op, const double *inverse_diagonal, const sp_
     result->first = s.at.iteration;
     if (!options->start) status = begin(&s);
     if (!status) {
-      report(&s, false, 0);
+      report(&s, false, sp_exchange_seconds(op->exchange));
       status = op->iterates ? iterate_on_device(&s) : iterate(&s);
     }
     if (!status) status = sp_agree(op->comm, s.reported);

@@ -111,6 +111,15 @@ static void check_sums(void) {
     for (int r = 0; r < size; r++) CHECK_CLOSE(sp_exchange_seconds(exchange)[r], 0.5 + r, 0);
   }
 
+  double seconds[SP_EXCHANGE_TIMES];
+  for (int count = 0; count <= SP_EXCHANGE_TIMES; count += 32) {
+    for (int i = 0; i < count; i++) seconds[i] = contribution(rank, i, 0);
+    CHECK(sp_exchange_times(exchange, count, seconds, SP_OK) == SP_OK, "%s", sp_error_message());
+    for (int i = 0; i < count; i++)
+      for (int r = 0; r < size; r++)
+        CHECK_CLOSE(sp_exchange_seconds(exchange)[i * size + r], contribution(r, i, 0), 0);
+  }
+
   /* The wish of any rank reaches all, and goes when it is taken back. */
   CHECK(sp_exchange_wish(exchange) == 0, "a wish that nobody has");
   for (int wishing = 0; wishing < size; wishing++) {
@@ -132,6 +141,9 @@ static void check_sums(void) {
     char want[64];
     snprintf(want, sizeof want, "rank %d has failed", failing);
     CHECK(status == SP_ERR_BREAKDOWN, "status %d", (int)status);
+    CHECK(sp_exchange_times(exchange, 1, seconds, rank == failing ? status : SP_OK) ==
+              SP_ERR_BREAKDOWN,
+          "a failure that travels with times is lost");
     CHECK(strcmp(sp_error_message(), want) == 0, "message '%s'", sp_error_message());
   }
   double value = 1;
