@@ -248,8 +248,8 @@ static sp_status queue_part(sp_local_operator *local, sp_part part, sp_cg_vector
     SP_CUDA(sp_cuda_assemble_shared(&local->assembly, true, local->edges, vectors->ap,
                                     local->scalars, stream));
   SP_TRY(add_diagonal(local, part, true, part == SP_HALO ? local->dofs : local->assembly.first_edge,
-                      vectors->next_p, vectors->ap,
-                      arguments.step.partial + first_block + elements, local->scalars));
+                      vectors->next_p, vectors->ap, arguments.step.partial + first_block + elements,
+                      local->scalars));
   *blocks = elements + sp_cuda_diagonal_blocks(part == SP_HALO ? shared : own);
   return SP_OK;
 }

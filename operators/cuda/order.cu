@@ -183,7 +183,8 @@ template <int G> struct bp35_best {
   }
 
   static_assert(bytes<SP_CUDA_LOCAL> <= 99 << 10, "every GPU with FP64 tensor cores has so much");
-  static_assert(bytes<SP_CUDA_ASSEMBLED> <= 99 << 10, "every GPU with FP64 tensor cores has so much");
+  static_assert(bytes<SP_CUDA_ASSEMBLED> <= 99 << 10,
+                "every GPU with FP64 tensor cores has so much");
 
   static constexpr sp_cuda_kernel entry() {
     return {launch, blocks, lines::entry().shared_bytes};

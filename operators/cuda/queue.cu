@@ -1,6 +1,6 @@
-// Kernels one after another in a stream: part of order.cu, vectors.cu and peers.cu. Where the GPU can
-// (programmatic dependent launch, sm_90), the blocks of a kernel take their places while the last
-// ones of the kernel before still run, and wait there.
+// Kernels one after another in a stream: part of order.cu, vectors.cu and peers.cu. Where the GPU
+// can (programmatic dependent launch, sm_90), the blocks of a kernel take their places while the
+// last ones of the kernel before still run, and wait there.
 
 // The first statement of every kernel that is launched by queue(): what kernels before have done is
 // visible after it.
@@ -12,8 +12,8 @@ static __device__ __forceinline__ void follow() {
 }
 
 // kernel(values) by blocks of so many threads and bytes of dynamic shared memory. Without blocks
-// there is nothing to do. Early launches need a kernel that was compiled to wait, whatever the device
-// could do, and stream capture knows them since CUDA 12.3.
+// there is nothing to do. Early launches need a kernel that was compiled to wait, whatever the
+// device could do, and stream capture knows them since CUDA 12.3.
 template <class... Parameters, class... Values>
 static cudaError_t queue(void (*kernel)(Parameters...), int blocks, int threads, size_t bytes,
                          cudaStream_t stream, const Values &...values) {

@@ -136,8 +136,8 @@ static int most_blocks(const sp_local_operator *local) {
 
 static sp_status check_shared_memory(int order, const sp_local_operator *local) {
   int most = 0;
-  SP_CUDA(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin,
-                                 local->device->id));
+  SP_CUDA(
+      cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, local->device->id));
   if (local->kernel->shared_bytes <= (size_t)most) return SP_OK;
   return sp_fail(SP_ERR_INPUT,
                  "order %d needs %.1f kB of shared memory a block, GPU %d has %.1f kB: take a "

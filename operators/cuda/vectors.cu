@@ -124,8 +124,8 @@ __global__ void finish_pass_1(int count, const double *partial, double *room, sp
   if (threadIdx.x == 0) end_pass_1(s, peers, records, p_ap);
 }
 
-// The same inside pass 2, for few partial sums: every block forms the step, which is the same to the
-// bit, and the first one notes it. False if the iterations end here.
+// The same inside pass 2, for few partial sums: every block forms the step, which is the same to
+// the bit, and the first one notes it. False if the iterations end here.
 __device__ bool begin_pass_2(const sp_cuda_update &u, double &alpha) {
   __shared__ double step;
   __shared__ bool useful;
@@ -324,8 +324,8 @@ cudaError_t sp_cuda_finish_pass_1(int count, const double *partial, double *room
   constexpr int SUM_THREADS = 512, CHUNK = 4 * SUM_THREADS;
   const int chunks = (count + CHUNK - 1) / CHUNK;
   const int blocks = chunks < SP_CUDA_SUM_BLOCKS ? chunks : SP_CUDA_SUM_BLOCKS;
-  return queue(finish_pass_1, at_least_one(blocks), SUM_THREADS, 0, stream, count, partial, room, scalars, *peers,
-               records);
+  return queue(finish_pass_1, at_least_one(blocks), SUM_THREADS, 0, stream, count, partial, room,
+               scalars, *peers, records);
 }
 
 cudaError_t sp_cuda_update_launch(const sp_cuda_update *u, cudaStream_t stream) {

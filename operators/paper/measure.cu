@@ -59,8 +59,9 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_A_MULTIPROCESSOR) multiply_add
   out[blockIdx.x * THREADS + threadIdx.x] = sum;
 }
 
-template <class Out> sp_status run(sp_device *device, void (*kernel)(Out *), int blocks, Out *out,
-                                   sp_stamps *stamps, double *best) {
+template <class Out>
+sp_status run(sp_device *device, void (*kernel)(Out *), int blocks, Out *out, sp_stamps *stamps,
+              double *best) {
   for (int r = 0; r < RUNS; r++) {
     double seconds = 0;
     SP_TRY(sp_stamps_queue(device, stamps, 0));
