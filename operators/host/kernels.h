@@ -1,6 +1,7 @@
 /* The host's block kernels: Z, the local operator and Z^T for blocks of SP_LANES elements, one
- * element in each lane of a vector. kernels.c is compiled once for each instruction set; backend.c
- * picks the table that the processor can run. */
+ * element in each lane of a vector. kernels.c and local.c are compiled once for each instruction
+ * set, with their names in SP_HOST_KERNELS and SP_HOST_LOCALS; backend.c picks the table that the
+ * processor can run. */
 #ifndef SP_OPERATORS_HOST_KERNELS_H
 #define SP_OPERATORS_HOST_KERNELS_H
 
@@ -99,7 +100,7 @@ typedef void sp_host_update_function(sp_lid owned, sp_lid n, double alpha, const
 
 typedef struct sp_host_kernels {
   const char *instruction_set;
-  sp_host_local_function *local[3][2]; /* [problem kind][stored, trilinear] */
+  sp_host_local_function *const (*local)[2]; /* [problem kind][stored, trilinear] */
   sp_host_sweep_function *sweep;
   sp_host_update_function *update;
 } sp_host_kernels;
