@@ -108,6 +108,17 @@ static void symmetrize(int rows, int columns, double sign, double *matrix) {
   }
 }
 
+void sp_even_odd_split(int rows, int columns, const double *matrix, sp_even_odd *out) {
+  const int half_rows = (rows + 1) / 2, half_columns = (columns + 1) / 2;
+  for (int r = 0; r < half_rows; r++)
+    for (int c = 0; c < half_columns; c++) {
+      const double low = matrix[r * columns + c], high = matrix[r * columns + columns - 1 - c];
+      const bool middle = c == columns - 1 - c;
+      out->even[r * half_columns + c] = middle ? low : 0.5 * (low + high);
+      out->odd[r * half_columns + c] = middle ? 0 : 0.5 * (low - high);
+    }
+}
+
 const sp_reference *sp_reference_get(int order) {
   static sp_reference cache[SP_MAX_ORDER + 1];
   static bool known[SP_MAX_ORDER + 1];

@@ -16,8 +16,10 @@
 #include "mesh/types.h"
 
 enum {
-  SP_MAX_NQ = SP_MAX_ORDER + 1,  /* GLL nodes */
-  SP_MAX_RULE = SP_MAX_ORDER + 4 /* points of the finest rule, the one for errors */
+  SP_MAX_NQ = SP_MAX_ORDER + 1,   /* GLL nodes */
+  SP_MAX_M = SP_MAX_ORDER + 2,    /* GL nodes */
+  SP_MAX_RULE = SP_MAX_ORDER + 4, /* points of the finest rule, the one for errors */
+  SP_MAX_HALF = (SP_MAX_M + 1) / 2
 };
 
 /* A one-dimensional quadrature rule. */
@@ -40,6 +42,19 @@ typedef struct sp_reference {
       interpolation[(SP_MAX_NQ + 1) * SP_MAX_NQ]; /* I [M][Nq]  l_i(r~_a), GLL basis at GL nodes */
 } sp_reference;
 
+/* A matrix with one of the symmetries above, matrix[r][c] = +-matrix[rows-1-r][columns-1-c], split
+ * so that it acts on the even and the odd part of a line alone (half the multiplications):
+ *
+ *     even[r][c] = (matrix[r][c] + matrix[r][columns-1-c]) / 2,   odd likewise with a minus,
+ *     e_c = x_c + x_{columns-1-c},   o_c = x_c - x_{columns-1-c},   P = even e,   Q = odd o,
+ *     y_r = P_r + Q_r,   y_{rows-1-r} = +-(P_r - Q_r)
+ *
+ * with the sign of the symmetry; a middle column counts once, e = x and o = 0 there.
+ * [half the rows][half the columns], halves rounded up. */
+typedef struct sp_even_odd {
+  double even[SP_MAX_HALF * SP_MAX_HALF], odd[SP_MAX_HALF * SP_MAX_HALF];
+} sp_even_odd;
+
 /* The reference data of degree `order` (1..15), made on first use and kept until the program ends.
  */
 const sp_reference *sp_reference_get(int order);
@@ -49,6 +64,8 @@ void sp_rule_gll(int n, sp_rule *rule);
 
 /* n GL nodes and weights, 1 <= n <= SP_MAX_RULE. */
 void sp_rule_gl(int n, sp_rule *rule);
+
+void sp_even_odd_split(int rows, int columns, const double *matrix, sp_even_odd *out);
 
 /* matrix[b][a] = l_a(to[b]), [n_to][n_from]: Lagrange basis on the nodes `from`, evaluated at `to`.
  */

@@ -4,6 +4,7 @@
 #include "mesh/reference.h"
 
 #include <float.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "mesh/tensor.h"
@@ -167,6 +168,38 @@ static void check_symmetry(const double *matrix, int rows, int columns, double s
           n, matrix[n], matrix[rows * columns - 1 - n]);
 }
 
+/* The even and odd parts of unit vectors give the columns of the matrix; and kernels take the
+ * transposed matrix's parts from those of the matrix: the other one where the sign is a minus. */
+static void check_split(const double *matrix, int rows, int columns, double sign,
+                        const char *name) {
+  const int half_rows = (rows + 1) / 2, half_columns = (columns + 1) / 2;
+  sp_even_odd parts, transposed;
+  double transpose[SP_MAX_RULE * SP_MAX_RULE];
+  sp_even_odd_split(rows, columns, matrix, &parts);
+  for (int c = 0; c < columns; c++) {
+    const bool middle = c == columns - 1 - c, low = c < half_columns;
+    const int half = low ? c : columns - 1 - c;
+    for (int r = 0; r < half_rows; r++) {
+      const double p = parts.even[r * half_columns + half];
+      const double q = middle ? 0 : (low ? 1 : -1) * parts.odd[r * half_columns + half];
+      const double size = fabs(p) + fabs(q);
+      CHECK_CLOSE(p + q, matrix[r * columns + c], EPSILON * size);
+      CHECK_CLOSE(sign * (p - q), matrix[(rows - 1 - r) * columns + c], EPSILON * size);
+    }
+  }
+  for (int r = 0; r < rows; r++)
+    for (int c = 0; c < columns; c++) transpose[c * rows + r] = matrix[r * columns + c];
+  sp_even_odd_split(columns, rows, transpose, &transposed);
+  const double *even = sign > 0 ? parts.even : parts.odd, *odd = sign > 0 ? parts.odd : parts.even;
+  for (int r = 0; r < half_rows; r++)
+    for (int c = 0; c < half_columns; c++) {
+      const int there = c * half_rows + r, here = r * half_columns + c;
+      CHECK(transposed.even[there] == even[here], "%s: even part at %d, %d", name, r, c);
+      if (2 * r + 1 == rows) continue; /* a middle entry has no odd part */
+      CHECK(transposed.odd[there] == odd[here], "%s: odd part at %d, %d", name, r, c);
+    }
+}
+
 static void check_matrices(void) {
   for (int order = 1; order <= SP_MAX_ORDER; order++) {
     const sp_reference *r = sp_reference_get(order);
@@ -177,6 +210,9 @@ static void check_matrices(void) {
     check_symmetry(r->differentiation, nq, nq, -1, "D");
     check_symmetry(r->gl_differentiation, m, m, -1, "D~");
     check_symmetry(r->interpolation, m, nq, 1, "I");
+    check_split(r->differentiation, nq, nq, -1, "D");
+    check_split(r->gl_differentiation, m, m, -1, "D~");
+    check_split(r->interpolation, m, nq, 1, "I");
     check_sums(r->differentiation, nq, nq, 0, "D");
     check_sums(r->gl_differentiation, m, m, 0, "D~");
     check_sums(r->interpolation, m, nq, 1, "I");

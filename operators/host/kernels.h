@@ -11,26 +11,12 @@
 #include "io/config.h"
 #include "mesh/geometry.h"
 #include "mesh/numbering.h"
+#include "mesh/reference.h"
 
 enum {
-  SP_LANES = 8,                /* doubles in the widest vector; narrower machines split it */
-  SP_MAX_M = SP_MAX_ORDER + 2, /* largest number of points in a direction */
-  SP_MAX_HALF = (SP_MAX_M + 1) / 2,
+  SP_LANES = 8, /* doubles in the widest vector; narrower machines split it */
   SP_MAX_NODES = (SP_MAX_ORDER + 1) * (SP_MAX_ORDER + 1) * (SP_MAX_ORDER + 1)
 };
-
-/* A one-dimensional matrix with matrix[r][c] = +-matrix[rows-1-r][columns-1-c], split so that it
- * acts on the even and the odd part of a line alone (half the multiplications):
- *
- *     even[r][c] = (matrix[r][c] + matrix[r][columns-1-c]) / 2,   odd likewise with a minus,
- *     e_c = x_c + x_{columns-1-c},   o_c = x_c - x_{columns-1-c},   P = even e,   Q = odd o,
- *     y_r = P_r + Q_r,   y_{rows-1-r} = +-(P_r - Q_r)
- *
- * with the sign of the symmetry; a middle column counts once, e = x there.
- * [half the rows][half the columns], halves rounded up. */
-typedef struct sp_even_odd {
-  double even[SP_MAX_HALF * SP_MAX_HALF], odd[SP_MAX_HALF * SP_MAX_HALF];
-} sp_even_odd;
 
 typedef struct sp_host_tables {
   sp_even_odd differentiate,

@@ -141,25 +141,13 @@ size_t sp_host_layout_bytes(const sp_host_tables *tables, const sp_host_layout *
          (size_t)layout->blocks * (sizeof *layout->block + sizeof *layout->touched);
 }
 
-/* Split matrix[rows][columns] into its even and odd halves (kernels.h). */
-static void split(int rows, int columns, const double *matrix, sp_even_odd *out) {
-  const int half_rows = (rows + 1) / 2, half_columns = (columns + 1) / 2;
-  for (int r = 0; r < half_rows; r++)
-    for (int c = 0; c < half_columns; c++) {
-      const double low = matrix[r * columns + c], high = matrix[r * columns + columns - 1 - c];
-      const bool middle = c == columns - 1 - c;
-      out->even[r * half_columns + c] = middle ? low : 0.5 * (low + high);
-      out->odd[r * half_columns + c] = middle ? 0 : 0.5 * (low - high);
-    }
-}
-
 static void split_both(int rows, int columns, const double *matrix, sp_even_odd *plain,
                        sp_even_odd *transposed) {
   double transpose[SP_MAX_M * SP_MAX_M];
   for (int r = 0; r < rows; r++)
     for (int c = 0; c < columns; c++) transpose[c * rows + r] = matrix[r * columns + c];
-  split(rows, columns, matrix, plain);
-  split(columns, rows, transpose, transposed);
+  sp_even_odd_split(rows, columns, matrix, plain);
+  sp_even_odd_split(columns, rows, transpose, transposed);
 }
 
 void sp_host_tables_fill(sp_problem_kind kind, int order, sp_host_tables *tables) {
