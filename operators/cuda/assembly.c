@@ -10,15 +10,13 @@ typedef void visitor(sp_lid dof, unsigned place, void *context);
 
 static void visit_edge_nodes(const sp_numbering *numbering, size_t elements, visitor *visit,
                              void *context) {
-  const int order = numbering->order, nq = order + 1;
-  const sp_lid *node = numbering->nodes;
+  const int nq = numbering->order + 1, count = sp_cuda_edge_nodes(numbering->order);
+  const size_t np = (size_t)(nq * nq * nq);
+  unsigned short places[SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ];
   unsigned place = 0;
+  sp_cuda_node_order(numbering->order, places);
   for (size_t e = 0; e < elements; e++)
-    for (int k = 0; k < nq; k++)
-      for (int j = 0; j < nq; j++)
-        for (int i = 0; i < nq; i++, node++)
-          if ((i == 0 || i == order) + (j == 0 || j == order) + (k == 0 || k == order) >= 2)
-            visit(*node, place++, context);
+    for (int q = 0; q < count; q++) visit(numbering->nodes[e * np + places[q]], place++, context);
 }
 
 /* One list of targets while it is built. */

@@ -56,7 +56,11 @@ typedef struct sp_cuda_arguments {
   sp_cuda_step step;
 } sp_cuda_arguments;
 
-/* Nodes of an element on its surface, and of these on edges or at vertices, in the order of places.
+/* Nodes of an element in the order of the codes below: vertices, edges (N - 1 each), faces ((N -
+ * 1)^2 each) and the interior. places[q] is where node q stands in lexicographic order, [Nq^3]. */
+void sp_cuda_node_order(int order, unsigned short *places);
+
+/* Nodes of an element on its surface, and of these on edges or at vertices: the first of the order.
  */
 static inline int sp_cuda_surface_nodes(int order) {
   return 6 * order * order + 2;
@@ -71,7 +75,7 @@ typedef enum sp_cuda_mode { SP_CUDA_LOCAL, SP_CUDA_ASSEMBLED, SP_CUDA_CG } sp_cu
 typedef struct sp_cuda_kernel {
   cudaError_t (*launch)(const sp_cuda_arguments *arguments, sp_cuda_mode mode, cudaStream_t stream);
   /* Blocks of a launch over so many elements: the partial sums it makes. 0 for none. */
-  int (*blocks)(int elements, sp_cuda_mode mode);
+  int (*blocks)(int elements);
   size_t shared_bytes; /* of shared memory a block, at most */
 } sp_cuda_kernel;
 

@@ -1,19 +1,34 @@
-// Local operators by lines: part of order.cu. One thread works on one line of the element: its
-// values cross shared memory once for each contraction, the third direction and the geometric
-// factors stay in registers. A block works on E elements.
+// Local operators by lines: part of order.cu. A thread works on one line of the element in each
+// direction; values cross shared memory between directions, along t a line stays in registers. A
+// block works on E elements.
 
-// One line of a contraction: write(r, sum over c of matrix(r, c) read(c)).
-template <int rows, int columns, class Matrix, class Read, class Write>
-__device__ __forceinline__ void apply_line(Matrix matrix, Read read, Write write) {
-  double line[columns];
+// One line of a contraction, by its even and odd parts (mesh/reference.h): write(r, y_r) for
+// x_c = read(c).
+template <class Matrix, class Read, class Write>
+__device__ __forceinline__ void apply_line(Read read, Write write) {
+  constexpr int rows = Matrix::rows, columns = Matrix::columns, pairs = columns / 2;
+  double even[half<columns>], odd[half<columns>];
 #pragma unroll
-  for (int c = 0; c < columns; c++) line[c] = read(c);
+  for (int c = 0; c < pairs; c++) {
+    const double low = read(c), high = read(columns - 1 - c);
+    even[c] = low + high;
+    odd[c] = low - high;
+  }
+  if (columns % 2) even[pairs] = read(pairs);
 #pragma unroll
-  for (int r = 0; r < rows; r++) {
-    double value = 0;
+  for (int r = 0; r < half<rows>; r++) {
+    const bool middle = 2 * r + 1 == rows; // one of the two sums is zero there
+    double p = 0, q = 0;
+    if (!middle || Matrix::sign > 0) {
 #pragma unroll
-    for (int c = 0; c < columns; c++) value += matrix(r, c) * line[c];
-    write(r, value);
+      for (int c = 0; c < half<columns>; c++) p += Matrix::even(r, c) * even[c];
+    }
+    if (!middle || Matrix::sign < 0) {
+#pragma unroll
+      for (int c = 0; c < pairs; c++) q += Matrix::odd(r, c) * odd[c];
+    }
+    write(r, p + q);
+    if (!middle) write(rows - 1 - r, Matrix::sign > 0 ? p - q : q - p);
   }
 }
 
@@ -21,68 +36,71 @@ __device__ __forceinline__ void apply_line(Matrix matrix, Read read, Write write
 template <int n> constexpr int pitch = n % 2 ? n : n + 1;
 template <int n> constexpr int array_size = n *n *pitch<n>;
 
-// Thread (i, j) of an element owns the column u[k] of points (i, j, k) and gets result[k] there:
-// result = (D^T G D + lambda wJ) u. U, X, Y are shared arrays of the element; all threads of the
-// block call this, `on` marks those with an element. Begins with a barrier after the first writes.
-template <int n, int GEOMETRY>
+// Where point (k, j, i) lies in an array of stiffness(). Half a warp works on columns, on r lines
+// and on s lines of neighbours. If four divides n, all of them meet 16 different banks of 8 bytes;
+// else rows without gaps are best: columns do, s lines meet in a bank two or three times.
+template <int n>
+__host__ __device__ __forceinline__ unsigned place_of(unsigned k, unsigned j, unsigned i) {
+  constexpr unsigned power = n & -n; // of two, in n
+  if (n == 16) return (k * n + j) * pitch<n> + i;
+  if (power < 4) return (k * n + j) * n + i;
+  return k * (n * n + n) + j * n + (i ^ (k * (n * power / 16) + j / (16 / power)) % power);
+}
+
+// Thread (i, j) of an element gets result[k] at the points (i, j, k) of its column:
+// result = (D^T G D + lambda wJ) u, and with ENERGY its part of u.result is added to energy. U, X,
+// Y are shared arrays of the element, U holds u; all threads of the block call this, `on` marks
+// those with an element. Begins with a barrier.
+template <int n, int GEOMETRY, bool ENERGY>
 __device__ __forceinline__ void stiffness(bool on, int i, int j, const double *factors,
-                                          double lambda, const double (&u)[n], double (&result)[n],
-                                          double *U, double *X, double *Y) {
-  constexpr int R = pitch<n>;
-  if (on) {
-#pragma unroll
-    for (int k = 0; k < n; k++) U[(k * n + j) * R + i] = u[k];
-  }
+                                          double lambda, double *U, double *X, double *Y,
+                                          double (&result)[n], double &energy) {
+  const auto place = [&](int k) { return place_of<n>(k, j, i); };
+  double ut[n];
   __syncthreads();
-  // The thread's lines are row (k = j, j = i) along r, and (k = j, i = i) along s.
-  const auto d = [](int a, int m) { return D<n>(a, m); };
-  const auto d_transposed = [](int a, int m) { return D<n>(m, a); };
-  const int r_line = (j * n + i) * R, s_line = j * n * R + i;
+  // The thread's lines are (k = j, j = i) along r, and (k = j, i = i) along s.
+  const auto on_r = [&](int m) { return place_of<n>(j, i, m); };
+  const auto on_s = [&](int m) { return place_of<n>(j, m, i); };
   if (on) {
-    apply_line<n, n>(
-        d, [&](int m) { return U[r_line + m]; }, [&](int a, double v) { X[r_line + a] = v; });
-    apply_line<n, n>(
-        d, [&](int m) { return U[s_line + m * R]; },
-        [&](int a, double v) { Y[s_line + a * R] = v; });
+    apply_line<derivative<n>>([&](int m) { return U[place(m)]; },
+                              [&](int a, double v) { ut[a] = v; });
+    apply_line<derivative<n>>([&](int m) { return U[on_r(m)]; },
+                              [&](int a, double v) { X[on_r(a)] = v; });
+    apply_line<derivative<n>>([&](int m) { return U[on_s(m)]; },
+                              [&](int a, double v) { Y[on_s(a)] = v; });
   }
   __syncthreads();
   if (on) {
     column_map<n> map;
     if (GEOMETRY == TRILINEAR) map.prepare(factors, i, j);
 #pragma unroll
-    for (int k = 0; k < n; k++) result[k] = 0;
-#pragma unroll
     for (int k = 0; k < n; k++) {
-      const int place = (k * n + j) * R + i;
-      double ur = X[place], us = Y[place], ut = 0;
-#pragma unroll
-      for (int m = 0; m < n; m++) ut += D<n>(k, m) * u[m];
-      const double jacobian = GEOMETRY == TRILINEAR
-                                  ? scale_trilinear<n>(map, k, ur, us, ut)
-                                  : scale_stored<n>(factors + (k * n + j) * n + i, ur, us, ut);
-      X[place] = ur;
-      Y[place] = us;
-      result[k] += lambda * jacobian * u[k];
-#pragma unroll
-      for (int m = 0; m < n; m++) result[m] += D<n>(k, m) * ut;
+      const double u = U[place(k)], r = X[place(k)], s = Y[place(k)], t = ut[k];
+      double flux_r = r, flux_s = s;
+      const double jacobian =
+          GEOMETRY == TRILINEAR
+              ? scale_trilinear<n>(map, k, flux_r, flux_s, ut[k])
+              : scale_stored<n>(factors + (k * n + j) * n + i, flux_r, flux_s, ut[k]);
+      const double mass = lambda * jacobian * u;
+      X[place(k)] = flux_r;
+      Y[place(k)] = flux_s;
+      U[place(k)] = mass; // registers are scarce here
+      if (ENERGY) energy += r * flux_r + s * flux_s + t * ut[k] + mass * u;
     }
+    apply_line<derivative_transposed<n>>([&](int m) { return ut[m]; },
+                                         [&](int a, double v) { result[a] = v; });
   }
   __syncthreads();
   if (on) {
-    apply_line<n, n>(
-        d_transposed, [&](int m) { return X[r_line + m]; },
-        [&](int a, double v) { X[r_line + a] = v; });
-    apply_line<n, n>(
-        d_transposed, [&](int m) { return Y[s_line + m * R]; },
-        [&](int a, double v) { Y[s_line + a * R] = v; });
+    apply_line<derivative_transposed<n>>([&](int m) { return X[on_r(m)]; },
+                                         [&](int a, double v) { X[on_r(a)] = v; });
+    apply_line<derivative_transposed<n>>([&](int m) { return Y[on_s(m)]; },
+                                         [&](int a, double v) { Y[on_s(a)] = v; });
   }
   __syncthreads();
   if (on) {
 #pragma unroll
-    for (int k = 0; k < n; k++) {
-      const int place = (k * n + j) * R + i;
-      result[k] += X[place] + Y[place];
-    }
+    for (int k = 0; k < n; k++) result[k] += X[place(k)] + Y[place(k)] + U[place(k)];
   }
 }
 
@@ -100,6 +118,11 @@ template <int n, int E> struct team {
     on = slot < E && element < a.last;
     if (!on) slot = 0;
   }
+
+  // Of the threads of an element.
+  __device__ __forceinline__ int worker() const {
+    return j * n + i;
+  }
 };
 
 template <int E, int n> constexpr int threads = (E * n * n + 31) / 32 * 32;
@@ -107,59 +130,45 @@ template <int E, int n> constexpr int threads = (E * n * n + 31) / 32 * 32;
 template <int E, int MIN_BLOCKS, int GEOMETRY, int MODE>
 __global__ __launch_bounds__(threads<E, Nq>, MIN_BLOCKS) void bp35(sp_cuda_arguments a) {
   extern __shared__ double shared[];
+  constexpr int WORKERS = Nq * Nq;
+  const team<Nq, E> t(a);
+  const node_codes<MODE, WORKERS> codes(a, t.on, t.element, t.worker());
   double alpha = 0, beta = 0, energy = 0;
   follow();
   if (MODE == SP_CUDA_CG && !begin_pass(a.step, alpha, beta)) return;
-  const team<Nq, E> t(a);
-  double *U = shared + t.slot * 3 * array_size<Nq>, *X = U + array_size<Nq>;
-  double *Y = X + array_size<Nq>;
+  double *U = shared + t.slot * 3 * array_size<Nq>;
+  double *X = U + array_size<Nq>, *Y = X + array_size<Nq>;
   const double *factors = a.factors + (size_t)t.element * (GEOMETRY == TRILINEAR ? 24 : 7 * Np);
-  double u[Nq], result[Nq];
-  if (t.on)
-    load<MODE>(
-        a, t.element, alpha, beta,
-        [&](int k) {
-          return node{t.i, t.j, k, true};
-        },
-        u);
-  stiffness<Nq, GEOMETRY>(t.on, t.i, t.j, factors, a.lambda, u, result, U, X, Y);
+  if (GEOMETRY == STORED && MIN_BLOCKS == 1 && threadIdx.x == 0) ask_for<7 * Np>(factors);
+  double result[Nq];
+  const auto offset = [&](visit<WORKERS> v) -> int {
+    return MODE == SP_CUDA_LOCAL ? place_of<Nq>(v.c, t.j, t.i) : __ldg(d_offsets + v.node());
+  };
+  if (t.on) load_nodes<MODE>(a, t.element, t.worker(), codes, alpha, beta, offset, U);
+  stiffness<Nq, GEOMETRY, MODE == SP_CUDA_CG>(t.on, t.i, t.j, factors, a.lambda, U, X, Y, result,
+                                              energy);
   if (t.on) {
 #pragma unroll
     for (int k = 0; k < Nq; k++) {
-      if (MODE == SP_CUDA_CG) energy += u[k] * result[k];
-      store<MODE>(a, t.element, node{t.i, t.j, k, true}, result[k]);
+      if (MODE == SP_CUDA_LOCAL)
+        __stcs(a.y + (size_t)t.element * Np + k * WORKERS + t.worker(), result[k]);
+      else
+        X[place_of<Nq>(k, t.j, t.i)] = result[k];
     }
+  }
+  if (MODE != SP_CUDA_LOCAL) {
+    __syncthreads();
+    if (t.on) store_nodes<MODE, WORKERS>(a, t.element, t.worker(), offset, X);
   }
   if (MODE == SP_CUDA_CG) store_partial(a.step, energy);
 }
 
-// ---- Interpolation between nodes and Gauss points
-// ------------------------------------------------
+// ---- Interpolation between nodes and Gauss points ----
 
-__device__ __forceinline__ node node_of(int place) {
-  return {place % Nq, place / Nq % Nq, place / (Nq * Nq), place < Np};
-}
-
-// Nodes of the element to U, coalesced: entry p of U lies at row p / Nq, column p % Nq.
-template <int MODE, class Team>
-__device__ __forceinline__ void load_nodes(const sp_cuda_arguments &a, const Team &t, double alpha,
-                                           double beta, double *U) {
-  if (!t.on) return;
-  constexpr int count = (Np + M * M - 1) / (M * M);
-  const auto at = [&](int c) { return node_of(c * M * M + t.j * M + t.i); };
-  double u[count];
-  load<MODE>(a, t.element, alpha, beta, at, u);
-#pragma unroll
-  for (int c = 0; c < count; c++)
-    if (at(c).there) U[(at(c).k * Nq + at(c).j) * pitch<M> + at(c).i] = u[c];
-}
-
-template <int MODE, class Team>
-__device__ __forceinline__ void store_nodes(const sp_cuda_arguments &a, const Team &t,
-                                            const double *U) {
-  if (!t.on) return;
-  for (int p = t.j * M + t.i; p < Np; p += M * M)
-    store<MODE>(a, t.element, node_of(p), U[p / Nq * pitch<M> + p % Nq]);
+// Where a node lies among those that interpolate() starts from.
+template <int MODE, int workers> __device__ __forceinline__ int row_offset(visit<workers> v) {
+  const int place = MODE == SP_CUDA_LOCAL ? v.node() : __ldg(d_places + v.node());
+  return place / Nq * pitch<M> + place % Nq;
 }
 
 // u[k] at the Gauss points (i, j, k) of the thread's column, from the nodes in U. Arrays hold
@@ -168,23 +177,19 @@ template <class Team>
 __device__ __forceinline__ void interpolate(const Team &t, double *U, double *X, double *Y,
                                             double (&u)[M]) {
   constexpr int R = pitch<M>;
-  const auto interpolation = [](int a, int m) { return I(a, m); };
   const int line = t.j * M + t.i; // along r, at row `line` = k Nq + j; along s, at k = t.j and t.i
   __syncthreads();
   if (t.on && line < Nq * Nq)
-    apply_line<M, Nq>(
-        interpolation, [&](int m) { return U[line * R + m]; },
-        [&](int a, double v) { X[line * R + a] = v; });
+    apply_line<interpolation>([&](int m) { return U[line * R + m]; },
+                              [&](int a, double v) { X[line * R + a] = v; });
   __syncthreads();
   if (t.on && t.j < Nq)
-    apply_line<M, Nq>(
-        interpolation, [&](int m) { return X[(t.j * Nq + m) * R + t.i]; },
-        [&](int b, double v) { Y[(t.j * M + b) * R + t.i] = v; });
+    apply_line<interpolation>([&](int m) { return X[(t.j * Nq + m) * R + t.i]; },
+                              [&](int b, double v) { Y[(t.j * M + b) * R + t.i] = v; });
   __syncthreads();
   if (t.on)
-    apply_line<M, Nq>(
-        interpolation, [&](int m) { return Y[(m * M + t.j) * R + t.i]; },
-        [&](int c, double v) { u[c] = v; });
+    apply_line<interpolation>([&](int m) { return Y[(m * M + t.j) * R + t.i]; },
+                              [&](int c, double v) { u[c] = v; });
 }
 
 // The transpose: columns u at Gauss points to nodes in U.
@@ -192,77 +197,83 @@ template <class Team>
 __device__ __forceinline__ void project(const Team &t, const double (&u)[M], double *U, double *X,
                                         double *Y) {
   constexpr int R = pitch<M>;
-  const auto projection = [](int m, int a) { return I(a, m); };
   const int line = t.j * M + t.i;
   __syncthreads();
   if (t.on)
-    apply_line<Nq, M>(
-        projection, [&](int c) { return u[c]; },
-        [&](int m, double v) { Y[(m * M + t.j) * R + t.i] = v; });
+    apply_line<projection>([&](int c) { return u[c]; },
+                           [&](int m, double v) { Y[(m * M + t.j) * R + t.i] = v; });
   __syncthreads();
   if (t.on && t.j < Nq)
-    apply_line<Nq, M>(
-        projection, [&](int b) { return Y[(t.j * M + b) * R + t.i]; },
-        [&](int m, double v) { X[(t.j * Nq + m) * R + t.i] = v; });
+    apply_line<projection>([&](int b) { return Y[(t.j * M + b) * R + t.i]; },
+                           [&](int m, double v) { X[(t.j * Nq + m) * R + t.i] = v; });
   __syncthreads();
   if (t.on && line < Nq * Nq)
-    apply_line<Nq, M>(
-        projection, [&](int a) { return X[line * R + a]; },
-        [&](int m, double v) { U[line * R + m] = v; });
+    apply_line<projection>([&](int a) { return X[line * R + a]; },
+                           [&](int m, double v) { U[line * R + m] = v; });
   __syncthreads();
 }
 
 template <int E, int MIN_BLOCKS, int GEOMETRY, int MODE>
 __global__ __launch_bounds__(threads<E, M>, MIN_BLOCKS) void mass(sp_cuda_arguments a) {
   extern __shared__ double shared[];
+  constexpr int WORKERS = M * M;
+  const team<M, E> t(a);
+  const node_codes<MODE, WORKERS> codes(a, t.on, t.element, t.worker());
   double alpha = 0, beta = 0, energy = 0;
   follow();
   if (MODE == SP_CUDA_CG && !begin_pass(a.step, alpha, beta)) return;
-  const team<M, E> t(a);
   double *X = shared + t.slot * 2 * array_size<M>, *Y = X + array_size<M>;
   const double *factors = a.factors + (size_t)t.element * (GEOMETRY == TRILINEAR ? 24 : M * M * M);
-  double u[M];
-  load_nodes<MODE>(a, t, alpha, beta, Y);
+  double u[M], stored[M]; // wJ on the column, asked for before the first barrier
+#pragma unroll
+  for (int k = 0; k < M; k++)
+    if (GEOMETRY == STORED && t.on) stored[k] = load_once(factors + k * WORKERS + t.worker());
+  if (t.on)
+    load_nodes<MODE>(a, t.element, t.worker(), codes, alpha, beta, row_offset<MODE, WORKERS>, Y);
   interpolate(t, Y, X, Y, u);
   if (t.on) {
     column_map<M> map;
     if (GEOMETRY == TRILINEAR) map.prepare(factors, t.i, t.j);
 #pragma unroll
     for (int k = 0; k < M; k++) {
-      double jacobian, p[3], q[3], w[3];
-      if (GEOMETRY == TRILINEAR)
-        jacobian = map.weights * weight<M>(k) * map.adjugate(k, p, q, w);
-      else
-        jacobian = load_once(factors + (k * M + t.j) * M + t.i);
+      double p[3], q[3], w[3];
+      const double jacobian =
+          GEOMETRY == TRILINEAR ? map.weights * weight<M>(k) * map.adjugate(k, p, q, w) : stored[k];
       const double value = jacobian * u[k];
       if (MODE == SP_CUDA_CG) energy += value * u[k];
       u[k] = value;
     }
   }
   project(t, u, Y, X, Y);
-  store_nodes<MODE>(a, t, Y);
+  if (t.on) store_nodes<MODE, WORKERS>(a, t.element, t.worker(), row_offset<MODE, WORKERS>, Y);
   if (MODE == SP_CUDA_CG) store_partial(a.step, energy);
 }
 
 template <int E, int MIN_BLOCKS, int GEOMETRY, int MODE>
 __global__ __launch_bounds__(threads<E, M>, MIN_BLOCKS) void bp30(sp_cuda_arguments a) {
   extern __shared__ double shared[];
+  constexpr int WORKERS = M * M;
+  const team<M, E> t(a);
+  const node_codes<MODE, WORKERS> codes(a, t.on, t.element, t.worker());
   double alpha = 0, beta = 0, energy = 0;
   follow();
   if (MODE == SP_CUDA_CG && !begin_pass(a.step, alpha, beta)) return;
-  const team<M, E> t(a);
-  double *U = shared + t.slot * 3 * array_size<M>, *X = U + array_size<M>, *Y = X + array_size<M>;
+  double *U = shared + t.slot * 3 * array_size<M>;
+  double *X = U + array_size<M>, *Y = X + array_size<M>;
   const double *factors =
       a.factors + (size_t)t.element * (GEOMETRY == TRILINEAR ? 24 : 7 * M * M * M);
+  if (GEOMETRY == STORED && MIN_BLOCKS == 1 && threadIdx.x == 0) ask_for<7 * M * M * M>(factors);
   double u[M], result[M];
-  load_nodes<MODE>(a, t, alpha, beta, U);
+  if (t.on)
+    load_nodes<MODE>(a, t.element, t.worker(), codes, alpha, beta, row_offset<MODE, WORKERS>, U);
   interpolate(t, U, X, Y, u);
-  stiffness<M, GEOMETRY>(t.on, t.i, t.j, factors, a.lambda, u, result, U, X, Y);
-  if (MODE == SP_CUDA_CG && t.on) {
+  if (t.on) {
 #pragma unroll
-    for (int k = 0; k < M; k++) energy += u[k] * result[k];
+    for (int k = 0; k < M; k++) U[place_of<M>(k, t.j, t.i)] = u[k];
   }
+  stiffness<M, GEOMETRY, MODE == SP_CUDA_CG>(t.on, t.i, t.j, factors, a.lambda, U, X, Y, result,
+                                             energy);
   project(t, result, U, X, Y);
-  store_nodes<MODE>(a, t, U);
+  if (t.on) store_nodes<MODE, WORKERS>(a, t.element, t.worker(), row_offset<MODE, WORKERS>, U);
   if (MODE == SP_CUDA_CG) store_partial(a.step, energy);
 }

@@ -44,7 +44,7 @@ enum { SP_CUDA_BATCH = 64, SP_CUDA_GRAPH = 8 };
 
 /* Partial sums of a pass 1 over so many elements. */
 static inline int pass_1_blocks(const sp_local_operator *local, int elements) {
-  return local->kernel->blocks(elements, SP_CUDA_CG);
+  return local->kernel->blocks(elements);
 }
 
 static inline int diagonal_blocks(const sp_local_operator *local) {

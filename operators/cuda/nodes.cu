@@ -1,48 +1,54 @@
-// Z, Z^T and the vector updates of CG at an element's nodes: part of order.cu.
+// Z, Z^T and the vector updates of CG at an element's nodes: part of order.cu. Between L-vectors
+// the nodes of an element are visited in the order of sp_cuda_node_order(): a vertex, an edge, a
+// face or an interior stands in one place of the L-vector, and threads that are neighbours read
+// neighbours. Nodes cross shared memory on their way to lines and back.
+
+// sp_cuda_node_order(), and where BP3.5 has those nodes in shared memory.
+__device__ unsigned short d_places[Np], d_offsets[Np];
 
 __device__ __forceinline__ double load_once(const double *p) {
   return __ldcs(p); // streamed: read by one block, once
 }
 
-// A node (i, j, k) of an element; `there` is false for a thread that has none.
-struct node {
-  int i, j, k;
-  bool there;
+// The node that one of an element's workers visits in turn c.
+template <int workers> struct visit {
+  static constexpr int turns = (Np + workers - 1) / workers;
+  int c, worker;
 
-  __device__ __forceinline__ int place() const {
-    return (k * Nq + j) * Nq + i;
+  __device__ __forceinline__ int node() const {
+    return c * workers + worker;
   }
-  // On how many sides of the element the node lies.
-  __device__ __forceinline__ int sides() const {
-    return (i == 0 || i == SP_ORDER) + (j == 0 || j == SP_ORDER) + (k == 0 || k == SP_ORDER);
+  // Whether node() < limit: known when c is, for most c.
+  __device__ __forceinline__ bool below(int limit) const {
+    return (c + 1) * workers <= limit || (c * workers < limit && node() < limit);
   }
-  // Place among the 4 N nodes of the rim of a layer k = const, in the order of (j, i).
-  __device__ __forceinline__ int rim_place() const {
-    if (j == 0) return i;
-    return Nq + 2 * (j - 1) + (j == SP_ORDER ? i : i > 0);
-  }
-  // Place among the surface nodes, in the order of (k, j, i): whole bottom, rims, whole top.
-  __device__ __forceinline__ int surface_place() const {
-    if (k == 0) return j * Nq + i;
-    return Nq * Nq + (k - 1) * RIM + (k == SP_ORDER ? j * Nq + i : rim_place());
-  }
-  // Place among the nodes on edges and at vertices, in the same order: rims of bottom and top,
-  // corners of the layers between.
-  __device__ __forceinline__ int edge_place() const {
-    if (k == 0) return rim_place();
-    return RIM + 4 * (k - 1) + (k == SP_ORDER ? rim_place() : 2 * (j > 0) + (i > 0));
-  }
-  // Place in the interior.
-  __device__ __forceinline__ int inner_place() const {
-    return ((k - 1) * (SP_ORDER - 1) + j - 1) * (SP_ORDER - 1) + i - 1;
+  __device__ __forceinline__ bool there() const {
+    return below(Np);
   }
 };
 
 // The code of a node (launch.h): interiors stand in the order of elements and need none.
-__device__ __forceinline__ unsigned code_of(const sp_cuda_arguments &a, int element, node n) {
-  if (n.sides() > 0) return __ldg(a.nodes + (size_t)element * SURFACE_NODES + n.surface_place());
-  return (unsigned)(element * INNER_NODES + n.inner_place()) | SP_CUDA_FIRST;
+template <int workers>
+__device__ __forceinline__ unsigned code_of(const sp_cuda_arguments &a, int element,
+                                            visit<workers> v) {
+  if (v.below(SURFACE_NODES)) return __ldg(a.nodes + (size_t)element * SURFACE_NODES + v.node());
+  return (unsigned)(element * INNER_NODES + v.node() - SURFACE_NODES) | SP_CUDA_FIRST;
 }
+
+// Codes of the nodes that a worker visits. They do not change: a kernel asks for them before those
+// ahead of it are done.
+template <int MODE, int workers> struct node_codes {
+  unsigned code[visit<workers>::turns];
+
+  __device__ __forceinline__ node_codes(const sp_cuda_arguments &a, bool on, int element,
+                                        int worker) {
+#pragma unroll
+    for (int c = 0; c < visit<workers>::turns; c++) {
+      const visit<workers> v = {c, worker};
+      if (MODE != SP_CUDA_LOCAL && on && v.there()) code[c] = code_of(a, element, v);
+    }
+  }
+};
 
 // p_new = D^-1 r + beta p at a node, rounded as written, so that copies have their owners' bits
 // whichever kernel forms them; the first node of a DOF stores it and brings x up to date. x
@@ -59,62 +65,76 @@ __device__ __forceinline__ double new_direction(const sp_cuda_step &step, double
   return direction;
 }
 
-// Values of x at nodes at(0), ..., at(count - 1) of an element for one thread. In pass 1 of CG they
-// are those of the new direction. Loads stand before stores, so that they are in flight together.
-template <int MODE, int count, class Nodes>
-__device__ __forceinline__ void load(const sp_cuda_arguments &a, int element, double alpha,
-                                     double beta, Nodes at, double (&u)[count]) {
-  unsigned code[count];
+// Values of x at the nodes of an element to U[offset(visit)], by so many workers; in pass 1 of CG
+// those of the new direction. Loads stand before stores, so that they are in flight together.
+template <int MODE, int workers, class Offset>
+__device__ __forceinline__ void load_nodes(const sp_cuda_arguments &a, int element, int worker,
+                                           const node_codes<MODE, workers> &codes, double alpha,
+                                           double beta, Offset offset, double *U) {
+  constexpr int turns = visit<workers>::turns;
+  const auto &code = codes.code;
+  double u[turns];
 #pragma unroll
-  for (int c = 0; c < count; c++) {
+  for (int c = 0; c < turns; c++) {
+    const visit<workers> v = {c, worker};
     u[c] = 0;
-    if (!at(c).there) continue;
-    if (MODE == SP_CUDA_LOCAL)
-      u[c] = load_once(a.x + (size_t)element * Np + at(c).place());
-    else
-      code[c] = code_of(a, element, at(c));
+    if (MODE == SP_CUDA_LOCAL && v.there()) u[c] = load_once(a.x + (size_t)element * Np + v.node());
   }
   if (MODE == SP_CUDA_ASSEMBLED) {
 #pragma unroll
-    for (int c = 0; c < count; c++)
-      if (at(c).there && !(a.constrained && code[c] & SP_CUDA_CONSTRAINED))
+    for (int c = 0; c < turns; c++)
+      if (visit<workers>{c, worker}.there() && !(a.constrained && code[c] & SP_CUDA_CONSTRAINED))
         u[c] = a.x[code[c] & SP_CUDA_DOF];
   }
   if (MODE == SP_CUDA_CG) {
-    double p[count];
+    double p[turns];
 #pragma unroll
-    for (int c = 0; c < count; c++) {
-      if (!at(c).there) continue;
+    for (int c = 0; c < turns; c++) {
+      if (!visit<workers>{c, worker}.there()) continue;
       const unsigned dof = code[c] & SP_CUDA_DOF;
       p[c] = a.step.p[dof];
       u[c] = a.step.r[dof];
     }
 #pragma unroll
-    for (int c = 0; c < count; c++)
-      if (at(c).there) u[c] = new_direction(a.step, alpha, beta, code[c], u[c], p[c]);
+    for (int c = 0; c < turns; c++)
+      if (visit<workers>{c, worker}.there())
+        u[c] = new_direction(a.step, alpha, beta, code[c], u[c], p[c]);
+  }
+#pragma unroll
+  for (int c = 0; c < turns; c++) {
+    const visit<workers> v = {c, worker};
+    if (v.there()) U[offset(v)] = u[c];
   }
 }
 
-// Z^T at a node whose code is known where it is needed.
-template <int MODE>
-__device__ __forceinline__ void store(const sp_cuda_arguments &a, int element, node n,
-                                      unsigned code, double value) {
-  const int sides = n.sides();
-  if (MODE == SP_CUDA_LOCAL)
-    __stcs(a.y + (size_t)element * Np + n.place(), value);
-  else if (sides == 0)
-    a.y[element * INNER_NODES + n.inner_place()] = value;
-  else if (sides >= 2)
-    a.edges[(size_t)element * EDGE_NODES + n.edge_place()] = value;
+// Z^T at a node; its code matters inside faces.
+template <int workers>
+__device__ __forceinline__ void add_node(const sp_cuda_arguments &a, int element, visit<workers> v,
+                                         unsigned code, double value) {
+  if (v.below(EDGE_NODES))
+    a.edges[(size_t)element * EDGE_NODES + v.node()] = value;
+  else if (!v.below(SURFACE_NODES))
+    a.y[element * INNER_NODES + v.node() - SURFACE_NODES] = value;
   else if (!(a.constrained && code & SP_CUDA_CONSTRAINED))
     atomicAdd(a.y + (code & SP_CUDA_DOF), value);
 }
 
-template <int MODE>
-__device__ __forceinline__ void store(const sp_cuda_arguments &a, int element, node n,
-                                      double value) {
-  const bool needed = MODE != SP_CUDA_LOCAL && n.sides() == 1;
-  store<MODE>(a, element, n, needed ? code_of(a, element, n) : 0, value);
+// The nodes in U[offset(visit)] to y, by so many workers.
+template <int MODE, int workers, class Offset>
+__device__ __forceinline__ void store_nodes(const sp_cuda_arguments &a, int element, int worker,
+                                            Offset offset, const double *U) {
+#pragma unroll
+  for (int c = 0; c < visit<workers>::turns; c++) {
+    const visit<workers> v = {c, worker};
+    if (!v.there()) continue;
+    const double value = U[offset(v)];
+    if (MODE == SP_CUDA_LOCAL) {
+      __stcs(a.y + (size_t)element * Np + v.node(), value);
+    } else {
+      const bool in_face = !v.below(EDGE_NODES) && v.below(SURFACE_NODES);
+      add_node(a, element, v, in_face ? code_of(a, element, v) : 0, value);
+    }
+  }
 }
 
 // Start of pass 1: false if the iterations have ended.

@@ -4,6 +4,7 @@
 
 extern "C" {
 #include "mesh/geometry.h"
+#include "mesh/reference.h"
 #include "operators/cuda/device.h"
 #include "operators/cuda/launch.h"
 }
@@ -14,27 +15,61 @@ extern "C" {
 namespace {
 
 constexpr int Nq = SP_ORDER + 1, M = Nq + 1, Np = Nq * Nq * Nq;
-constexpr int RIM = 4 * SP_ORDER, INNER_NODES = (Nq - 2) * (Nq - 2) * (Nq - 2);
-constexpr int SURFACE_NODES = Np - INNER_NODES;    // sp_cuda_surface_nodes()
-constexpr int EDGE_NODES = 2 * RIM + 4 * (Nq - 2); // sp_cuda_edge_nodes()
+constexpr int EDGE_NODES = 12 * SP_ORDER - 4, SURFACE_NODES = 6 * SP_ORDER * SP_ORDER + 2;
+constexpr int INNER_NODES = Np - SURFACE_NODES;
 enum geometry { STORED, TRILINEAR };
 
-__constant__ double c_differentiation[Nq * Nq], c_gl_differentiation[M * M],
-    c_interpolation[M * Nq];
+template <int n> constexpr int half = (n + 1) / 2;
+
+// Matrices are split into even and odd parts (mesh/reference.h).
+__constant__ double c_d_even[half<Nq> * half<Nq>], c_d_odd[half<Nq> * half<Nq>];
+__constant__ double c_gl_d_even[half<M> * half<M>], c_gl_d_odd[half<M> * half<M>];
+__constant__ double c_i_even[half<M> * half<Nq>], c_i_odd[half<M> * half<Nq>];
 __constant__ double c_gll_nodes[Nq], c_gll_weights[Nq], c_gl_nodes[M], c_gl_weights[M];
 
 // D on n points: GLL if n is the number of nodes, GL otherwise.
-template <int n> __device__ __forceinline__ double D(int row, int column) {
-  return n == Nq ? c_differentiation[row * Nq + column] : c_gl_differentiation[row * M + column];
-}
+template <int n> struct derivative {
+  static constexpr int rows = n, columns = n, sign = -1;
+  static __device__ __forceinline__ double even(int r, int c) {
+    return n == Nq ? c_d_even[r * half<Nq> + c] : c_gl_d_even[r * half<M> + c];
+  }
+  static __device__ __forceinline__ double odd(int r, int c) {
+    return n == Nq ? c_d_odd[r * half<Nq> + c] : c_gl_d_odd[r * half<M> + c];
+  }
+};
+template <int n> struct derivative_transposed {
+  static constexpr int rows = n, columns = n, sign = -1;
+  static __device__ __forceinline__ double even(int r, int c) {
+    return derivative<n>::odd(c, r);
+  }
+  static __device__ __forceinline__ double odd(int r, int c) {
+    return derivative<n>::even(c, r);
+  }
+};
+// I from nodes to Gauss points, and its transpose.
+struct interpolation {
+  static constexpr int rows = M, columns = Nq, sign = 1;
+  static __device__ __forceinline__ double even(int r, int c) {
+    return c_i_even[r * half<Nq> + c];
+  }
+  static __device__ __forceinline__ double odd(int r, int c) {
+    return c_i_odd[r * half<Nq> + c];
+  }
+};
+struct projection {
+  static constexpr int rows = Nq, columns = M, sign = 1;
+  static __device__ __forceinline__ double even(int r, int c) {
+    return interpolation::even(c, r);
+  }
+  static __device__ __forceinline__ double odd(int r, int c) {
+    return interpolation::odd(c, r);
+  }
+};
 template <int n> __device__ __forceinline__ double point(int i) {
   return n == Nq ? c_gll_nodes[i] : c_gl_nodes[i];
 }
 template <int n> __device__ __forceinline__ double weight(int i) {
   return n == Nq ? c_gll_weights[i] : c_gl_weights[i];
-}
-__device__ __forceinline__ double I(int row, int column) {
-  return c_interpolation[row * Nq + column];
 }
 
 #include "operators/cuda/sums.cu"
@@ -47,25 +82,36 @@ __device__ __forceinline__ double I(int row, int column) {
 
 #include "operators/cuda/lines.cu"
 
-#include "operators/cuda/slices.cu"
-
 // ---- Launches ----------------------------------------------------------------------------------
 
 cudaError_t prepare(const sp_reference *reference) {
+  sp_even_odd d, gl_d, i;
+  sp_even_odd_split(Nq, Nq, reference->differentiation, &d);
+  sp_even_odd_split(M, M, reference->gl_differentiation, &gl_d);
+  sp_even_odd_split(M, Nq, reference->interpolation, &i);
+  unsigned short places[Np], offsets[Np];
+  sp_cuda_node_order(SP_ORDER, places);
+  for (int q = 0; q < Np; q++) {
+    const unsigned i = places[q] % Nq, j = places[q] / Nq % Nq, k = places[q] / (Nq * Nq);
+    offsets[q] = (unsigned short)place_of<Nq>(k, j, i);
+  }
   const struct {
-    const void *symbol;
-    const double *values;
-    size_t count;
-  } tables[] = {{c_differentiation, reference->differentiation, Nq * Nq},
-                {c_gl_differentiation, reference->gl_differentiation, M * M},
-                {c_interpolation, reference->interpolation, M * Nq},
-                {c_gll_nodes, reference->gll.nodes, Nq},
-                {c_gll_weights, reference->gll.weights, Nq},
-                {c_gl_nodes, reference->gl.nodes, M},
-                {c_gl_weights, reference->gl.weights, M}};
+    const void *symbol, *values;
+    size_t bytes;
+  } tables[] = {{d_places, places, sizeof d_places},
+                {d_offsets, offsets, sizeof d_offsets},
+                {c_d_even, d.even, sizeof c_d_even},
+                {c_d_odd, d.odd, sizeof c_d_odd},
+                {c_gl_d_even, gl_d.even, sizeof c_gl_d_even},
+                {c_gl_d_odd, gl_d.odd, sizeof c_gl_d_odd},
+                {c_i_even, i.even, sizeof c_i_even},
+                {c_i_odd, i.odd, sizeof c_i_odd},
+                {c_gll_nodes, reference->gll.nodes, sizeof c_gll_nodes},
+                {c_gll_weights, reference->gll.weights, sizeof c_gll_weights},
+                {c_gl_nodes, reference->gl.nodes, sizeof c_gl_nodes},
+                {c_gl_weights, reference->gl.weights, sizeof c_gl_weights}};
   for (const auto &table : tables) {
-    const cudaError_t error =
-        cudaMemcpyToSymbol(table.symbol, table.values, table.count * sizeof(double));
+    const cudaError_t error = cudaMemcpyToSymbol(table.symbol, table.values, table.bytes);
     if (error != cudaSuccess) return error;
   }
   return cudaSuccess;
@@ -82,23 +128,10 @@ cudaError_t launch_kernel(kernel chosen, int blocks, int threads, size_t bytes,
   return queue(chosen, blocks, threads, bytes, stream, *arguments);
 }
 
-#if SP_ORDER == 7
-// Blocks of a kernel that the device holds at a time.
-int count_resident(kernel chosen, int threads, size_t bytes) {
-  int device = 0, processors = 0, each = 0;
-  (void)cudaFuncSetAttribute(chosen, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
-  (void)cudaGetDevice(&device);
-  (void)cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
-  (void)cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, chosen, threads, bytes);
-  return processors * each > 0 ? processors * each : 1;
-}
-#endif
-
 // Three variants of one kernel by mode; E elements a block.
 template <kernel LOCAL, kernel ASSEMBLED, kernel CG, int E, int THREADS, size_t BYTES>
 struct family {
-  static int blocks(int elements, sp_cuda_mode mode) {
-    (void)mode;
+  static int blocks(int elements) {
     return (elements + E - 1) / E;
   }
 
@@ -107,7 +140,7 @@ struct family {
     const kernel chosen = mode == SP_CUDA_LOCAL       ? LOCAL
                           : mode == SP_CUDA_ASSEMBLED ? ASSEMBLED
                                                       : CG;
-    return launch_kernel(chosen, blocks(arguments->last - arguments->first, mode), THREADS, BYTES,
+    return launch_kernel(chosen, blocks(arguments->last - arguments->first), THREADS, BYTES,
                          arguments, stream);
   }
 
@@ -118,20 +151,20 @@ struct family {
 
 // Elements a block and blocks a multiprocessor (the bound on registers), by order; measured
 // (README.md). Small blocks wait less at their barriers; the registers of a column and its results
-// limit how many there are.
+// limit how many there are. A block that is alone (1) asks for all its stored factors at once.
 struct shape {
   int elements, blocks;
 };
-constexpr shape bp35_stored[] = {{0, 0},  {16, 12}, {7, 12}, {4, 10}, {5, 5}, {3, 5},
-                                 {1, 10}, {1, 8},   {1, 5},  {1, 3},  {1, 3}, {1, 2},
-                                 {1, 2},  {1, 1},   {1, 1},  {1, 1}};
-constexpr shape bp35_trilinear[] = {{0, 0},  {16, 12}, {7, 12}, {4, 12}, {5, 5}, {3, 5},
-                                    {1, 10}, {1, 8},   {1, 5},  {1, 4},  {1, 4}, {1, 3},
-                                    {1, 2},  {1, 2},   {1, 2},  {1, 2}};
-constexpr shape mass_shape[] = {{0, 0}, {7, 8}, {4, 8}, {5, 4}, {7, 3}, {5, 4}, {1, 16}, {1, 5},
-                                {1, 4}, {1, 4}, {1, 4}, {1, 2}, {1, 2}, {1, 2}, {1, 1},  {1, 1}};
-constexpr shape bp30_shape[] = {{0, 0}, {7, 8}, {4, 8}, {5, 4}, {3, 4}, {1, 8}, {1, 8}, {1, 5},
-                                {1, 4}, {1, 4}, {1, 3}, {1, 2}, {1, 2}, {1, 1}, {1, 1}, {1, 1}};
+constexpr shape bp35_stored[] = {{0, 0},  {16, 12}, {7, 12}, {4, 14}, {5, 6}, {3, 6},
+                                 {1, 10}, {1, 8},   {1, 5},  {1, 4},  {1, 4}, {1, 3},
+                                 {1, 2},  {1, 2},   {1, 2},  {1, 1}};
+constexpr shape bp35_trilinear[] = {{0, 0}, {16, 12}, {7, 12}, {4, 12}, {5, 6}, {3, 6},
+                                    {3, 4}, {1, 10},  {1, 6},  {1, 5},  {1, 5}, {1, 4},
+                                    {1, 3}, {1, 2},   {1, 2},  {1, 2}};
+constexpr shape mass_shape[] = {{0, 0}, {7, 8}, {4, 8}, {5, 8}, {3, 9}, {5, 4}, {2, 8}, {1, 8},
+                                {1, 4}, {1, 4}, {1, 4}, {1, 3}, {1, 2}, {1, 2}, {1, 2}, {1, 2}};
+constexpr shape bp30_shape[] = {{0, 0}, {7, 8}, {4, 8}, {5, 6}, {3, 5}, {3, 4}, {1, 8}, {1, 5},
+                                {1, 4}, {1, 4}, {1, 3}, {1, 2}, {1, 2}, {1, 2}, {1, 2}, {1, 1}};
 
 template <int G> struct bp35_lines {
   static constexpr shape S = (G == TRILINEAR ? bp35_trilinear : bp35_stored)[SP_ORDER];
@@ -153,51 +186,10 @@ template <int G> struct bp30_lines {
              bp30<E, B, G, SP_CUDA_CG>, E, threads<E, M>, E * 3 * array_size<M> * sizeof(double)>;
 };
 
-#if SP_ORDER == 7
-// The tensor cores' kernel where there are such. Between L-vectors there are as many blocks as the
-// device holds at a time, and they go through the mesh.
-template <int G> struct bp35_best {
-  using lines = typename bp35_lines<G>::type;
-  static constexpr int E = 4, THREADS = 32 * E;
-
-  template <int MODE>
-  static constexpr kernel slices = bp35_slices<E, MODE == SP_CUDA_LOCAL ? 3 : 2, G, MODE>;
-  template <int MODE> static constexpr size_t bytes = E * sizeof(warp_memory<MODE>);
-
-  static int blocks(int elements, sp_cuda_mode mode) {
-    const int all = (elements + E - 1) / E;
-    if (mode == SP_CUDA_CG || !has_slices()) return lines::blocks(elements, mode);
-    if (mode == SP_CUDA_LOCAL) return all;
-    static const int resident =
-        count_resident(slices<SP_CUDA_ASSEMBLED>, THREADS, bytes<SP_CUDA_ASSEMBLED>);
-    return all < resident ? all : resident;
-  }
-
-  static cudaError_t launch(const sp_cuda_arguments *a, sp_cuda_mode mode, cudaStream_t stream) {
-    if (mode == SP_CUDA_CG || !has_slices()) return lines::launch(a, mode, stream);
-    const int count = blocks(a->last - a->first, mode);
-    return mode == SP_CUDA_LOCAL ? launch_kernel(slices<SP_CUDA_LOCAL>, count, THREADS,
-                                                 bytes<SP_CUDA_LOCAL>, a, stream)
-                                 : launch_kernel(slices<SP_CUDA_ASSEMBLED>, count, THREADS,
-                                                 bytes<SP_CUDA_ASSEMBLED>, a, stream);
-  }
-
-  static_assert(bytes<SP_CUDA_LOCAL> <= 99 << 10, "every GPU with FP64 tensor cores has so much");
-  static_assert(bytes<SP_CUDA_ASSEMBLED> <= 99 << 10,
-                "every GPU with FP64 tensor cores has so much");
-
-  static constexpr sp_cuda_kernel entry() {
-    return {launch, blocks, lines::entry().shared_bytes};
-  }
-};
-#else
-template <int G> using bp35_best = typename bp35_lines<G>::type;
-#endif
-
 } // namespace
 
 extern "C" const sp_cuda_order JOIN(sp_cuda_order_, SP_ORDER) = {
     prepare,
     {{mass_lines<STORED>::type::entry(), mass_lines<TRILINEAR>::type::entry()},
-     {bp35_best<STORED>::entry(), bp35_best<TRILINEAR>::entry()},
+     {bp35_lines<STORED>::type::entry(), bp35_lines<TRILINEAR>::type::entry()},
      {bp30_lines<STORED>::type::entry(), bp30_lines<TRILINEAR>::type::entry()}}};

@@ -2,8 +2,8 @@
 // can (programmatic dependent launch, sm_90), the blocks of a kernel take their places while the
 // last ones of the kernel before still run, and wait there.
 
-// The first statement of every kernel that is launched by queue(): what kernels before have done is
-// visible after it.
+// In every kernel that is launched by queue(), before it reads or writes anything that may change:
+// what kernels before have done is visible after it.
 static __device__ __forceinline__ void follow() {
 #if __CUDA_ARCH__ >= 900
   cudaGridDependencySynchronize();

@@ -50,7 +50,7 @@ static sp_status send_factors(const sp_operator_setup *setup, sp_local_operator 
 
 static sp_status send_nodes(const sp_operator_setup *setup, sp_local_operator *local) {
   const sp_numbering *numbering = setup->numbering;
-  const int order = numbering->order, nq = order + 1;
+  const int order = numbering->order;
   const size_t elements = (size_t)setup->mesh->hexes->count;
   const size_t count = elements * (size_t)sp_cuda_surface_nodes(order);
   const size_t edges = elements * (size_t)sp_cuda_edge_nodes(order);
@@ -58,12 +58,12 @@ static sp_status send_nodes(const sp_operator_setup *setup, sp_local_operator *l
   bool *seen = nullptr;
   sp_status status = sp_allocate(count, sizeof *nodes, "element nodes", &nodes);
   if (!status) status = sp_allocate((size_t)local->dofs, sizeof *seen, "element nodes", &seen);
+  unsigned short places[SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ];
+  sp_cuda_node_order(order, places);
   size_t n = 0;
   for (size_t e = 0; e < elements && !status; e++)
-    for (int place = 0; place < nq * nq * nq; place++) {
-      const int i = place % nq, j = place / nq % nq, k = place / (nq * nq);
-      if (i > 0 && i < order && j > 0 && j < order && k > 0 && k < order) continue;
-      const sp_lid dof = numbering->nodes[e * local->nodes_an_element + (size_t)place];
+    for (int q = 0; q < sp_cuda_surface_nodes(order); q++) {
+      const sp_lid dof = numbering->nodes[e * local->nodes_an_element + places[q]];
       nodes[n++] = (unsigned)dof | (seen[dof] ? 0 : SP_CUDA_FIRST) |
                    (setup->constrained && setup->constrained[dof] ? SP_CUDA_CONSTRAINED : 0);
       seen[dof] = true;

@@ -6,18 +6,30 @@ static __device__ __forceinline__ unsigned long long sp_now() {
   return nanoseconds;
 }
 
-// The sum over a block, valid in thread 0; a fixed tree.
-static __device__ double block_sum(double value) {
-  __shared__ double warps[32];
+// Sums over a block, valid in thread 0; a fixed tree.
+template <int n> static __device__ __forceinline__ void block_sums(double (&values)[n]) {
+  __shared__ double warps[n][32];
   __syncthreads();
-  for (int offset = 16; offset > 0; offset /= 2) value += __shfl_down_sync(~0u, value, offset);
-  if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = value;
-  __syncthreads();
-  if (threadIdx.x < 32) {
-    value = threadIdx.x < (blockDim.x + 31) / 32 ? warps[threadIdx.x] : 0;
-    for (int offset = 16; offset > 0; offset /= 2) value += __shfl_down_sync(~0u, value, offset);
+#pragma unroll
+  for (int v = 0; v < n; v++) {
+    for (int offset = 16; offset > 0; offset /= 2)
+      values[v] += __shfl_down_sync(~0u, values[v], offset);
+    if (threadIdx.x % 32 == 0) warps[v][threadIdx.x / 32] = values[v];
   }
-  return value;
+  __syncthreads();
+  if (threadIdx.x >= 32) return;
+#pragma unroll
+  for (int v = 0; v < n; v++) {
+    values[v] = threadIdx.x < (blockDim.x + 31) / 32 ? warps[v][threadIdx.x] : 0;
+    for (int offset = 16; offset > 0; offset /= 2)
+      values[v] += __shfl_down_sync(~0u, values[v], offset);
+  }
+}
+
+static __device__ __forceinline__ double block_sum(double value) {
+  double values[] = {value};
+  block_sums(values);
+  return values[0];
 }
 
 // Whether this block is the last of `total` to arrive at *counter, which is zero again afterwards.
@@ -34,8 +46,21 @@ static __device__ bool is_last(unsigned *counter, int total) {
   return last;
 }
 
-static __device__ double sum_partials(int count, const double *partial) {
-  double sum = 0;
-  for (int i = threadIdx.x; i < count; i += blockDim.x) sum += __ldcg(partial + i);
-  return block_sum(sum);
+// Sums of partial[0 .. count), each of n values, by one block; valid in thread 0.
+template <int n>
+static __device__ __forceinline__ void sum_partials(int count, const double *partial,
+                                                    double (&sums)[n]) {
+#pragma unroll
+  for (int v = 0; v < n; v++) sums[v] = 0;
+  for (int i = threadIdx.x; i < count; i += blockDim.x) {
+#pragma unroll
+    for (int v = 0; v < n; v++) sums[v] += __ldcg(partial + n * i + v);
+  }
+  block_sums(sums);
+}
+
+static __device__ __forceinline__ double sum_partials(int count, const double *partial) {
+  double sums[1];
+  sum_partials(count, partial, sums);
+  return sums[0];
 }

@@ -24,48 +24,77 @@ __global__ void clear_faces(int first, int end, int copies, int last, double *y)
   for (int n = copies + i; n < last; n += stride) y[n] = 0;
 }
 
-// The sum of a target's contributions, four loads at a time; `first` is its first entry, for the
-// flag.
-__device__ __forceinline__ double sum_entries(const sp_cuda_targets &targets, const double *edges,
-                                              int t, unsigned &first) {
-  constexpr int FLIGHT = 4;
-  const unsigned begin = __ldg(targets.start + t / 32) + t % 32;
-  const unsigned end = __ldg(targets.start + t / 32 + 1);
-  double sum = 0;
-  first = SP_CUDA_ABSENT;
-  for (unsigned n = begin; n < end; n += 32 * FLIGHT) {
-    unsigned code[FLIGHT];
+// A target and its contributions, some of them under way together. Where they stand is known before
+// the kernels ahead are done. The first entry holds the flag.
+struct target {
+  static constexpr int FLIGHT = 4;
+  unsigned begin, end, entries[FLIGHT];
+  double values[FLIGHT];
+
+  __device__ __forceinline__ target(const sp_cuda_targets &targets, int t) {
+    begin = end = 0;
+    entries[0] = SP_CUDA_ABSENT;
+    if (t >= targets.count) return;
+    begin = __ldg(targets.start + t / 32) + t % 32;
+    end = __ldg(targets.start + t / 32 + 1);
+    find(targets, begin);
+  }
+
+  __device__ __forceinline__ void find(const sp_cuda_targets &targets, unsigned from) {
 #pragma unroll
     for (int f = 0; f < FLIGHT; f++)
-      code[f] = n + 32 * f < end ? __ldcs(targets.entries + n + 32 * f) : SP_CUDA_ABSENT;
-    if (n == begin) first = code[0];
+      entries[f] = from + 32 * f < end ? __ldcs(targets.entries + from + 32 * f) : SP_CUDA_ABSENT;
+  }
+
+  __device__ __forceinline__ void load(const double *edges) {
 #pragma unroll
     for (int f = 0; f < FLIGHT; f++) {
-      const unsigned entry = code[f] & SP_CUDA_ABSENT;
-      if (entry != SP_CUDA_ABSENT) sum += edges[entry];
+      const unsigned entry = begin < end ? entries[f] & SP_CUDA_ABSENT : SP_CUDA_ABSENT;
+      values[f] = entry != SP_CUDA_ABSENT ? edges[entry] : 0;
     }
   }
-  return sum;
-}
+
+  // Whether no element of this rank reaches it.
+  __device__ __forceinline__ bool is_empty() const {
+    return (entries[0] & SP_CUDA_ABSENT) == SP_CUDA_ABSENT;
+  }
+  __device__ __forceinline__ bool is_constrained() const {
+    return entries[0] & SP_CUDA_CONSTRAINED;
+  }
+
+  // After load().
+  __device__ __forceinline__ double sum(const sp_cuda_targets &targets, const double *edges) const {
+    double sum = 0;
+    target next = *this;
+    for (unsigned n = begin; n < end; n += 32 * FLIGHT) {
+      if (n > begin) {
+        next.find(targets, n);
+        next.load(edges);
+      }
+#pragma unroll
+      for (int f = 0; f < FLIGHT; f++) sum += next.values[f];
+    }
+    return sum;
+  }
+};
 
 __global__ void assemble_shared(sp_cuda_assembly a, bool constrained, const double *edges,
                                 double *y, const sp_cuda_scalars *scalars) {
   const int t = blockIdx.x * THREADS + threadIdx.x;
-  unsigned first;
+  target here(a.shared, t);
   follow();
   if (t >= a.shared.count || (scalars && scalars->stop)) return;
-  const double sum = sum_entries(a.shared, edges, t, first);
-  y[a.shared_dofs[t]] = constrained && first & SP_CUDA_CONSTRAINED ? 0 : sum;
+  here.load(edges);
+  y[a.shared_dofs[t]] = constrained && here.is_constrained() ? 0 : here.sum(a.shared, edges);
 }
 
 __global__ void assemble_own(sp_cuda_assembly a, bool constrained, const double *edges, double *y) {
   const int t = blockIdx.x * THREADS + threadIdx.x;
-  unsigned first;
+  target here(a.own, t);
   follow();
-  if (t >= a.own.count) return;
-  const double sum = sum_entries(a.own, edges, t, first);
-  if ((first & SP_CUDA_ABSENT) != SP_CUDA_ABSENT)
-    y[a.first_edge + t] = constrained && first & SP_CUDA_CONSTRAINED ? 0 : sum;
+  if (here.is_empty()) return;
+  here.load(edges);
+  y[a.first_edge + t] = constrained && here.is_constrained() ? 0 : here.sum(a.own, edges);
 }
 
 __global__ void add_diagonal(sp_cuda_diagonal diagonal, int first, int last, bool constrained,
@@ -144,12 +173,13 @@ __device__ bool begin_pass_2(const sp_cuda_update &u, double &alpha) {
 // End of pass 2, by the last block: the sums and what follows from them.
 __device__ void finish_pass_2(const sp_cuda_update &u) {
   if (!is_last(&u.scalars->arrived[1], gridDim.x)) return;
-  double rr = sum_partials(gridDim.x, u.partial);
-  double rz = sum_partials(gridDim.x, u.partial + BLOCKS);
-  sum_over_ranks(u.peers, 1, rr, rz);
+  double sums[2]; // r.r and r.z
+  sum_partials(gridDim.x, u.partial, sums);
+  sum_over_ranks(u.peers, 1, sums[0], sums[1]);
   if (threadIdx.x > 0) return;
   if (u.peers.size > 0) ++*u.peers.epoch;
   sp_cuda_scalars *s = u.scalars;
+  const double rr = sums[0], rz = sums[1];
   s->beta = rz / s->rz;
   s->rr = rr;
   s->rz = rz;
@@ -171,37 +201,72 @@ struct norms {
   }
 };
 
-// Registers for all BLOCKS of an H200 at a time.
-__global__ __launch_bounds__(THREADS, 4) void update(sp_cuda_update u) {
-  follow();
-  // All threads of a block alike: another block may just be setting it.
-  if (__syncthreads_or(u.scalars->stop)) return;
-  double alpha = u.scalars->alpha;
-  if (u.pass_1_count > 0 && !begin_pass_2(u, alpha)) return;
-  const double *__restrict__ d = u.vectors.inverse_diagonal, *__restrict__ p = u.vectors.p;
-  double *__restrict__ x = u.update_x ? u.vectors.x : nullptr, *__restrict__ r = u.vectors.r;
-  double *__restrict__ ap = u.vectors.ap;
-  const sp_cuda_assembly &a = u.assembly;
-  const int first = blockIdx.x * THREADS + threadIdx.x, stride = gridDim.x * THREADS;
-  norms sums = {0, 0};
-  // Interiors and faces, in pairs, some of them in flight together.
-  constexpr int FLIGHT = 4;
-  for (int begin = 2 * first; begin + 1 < a.first_edge; begin += 2 * FLIGHT * stride) {
-    double2 residual[FLIGHT], product[FLIGHT];
+// Entries of r and A p under way together, in pairs, from one of a thread on.
+struct pairs {
+  static constexpr int FLIGHT = 4;
+  double2 residual[FLIGHT], product[FLIGHT];
+
+  __device__ __forceinline__ void load(const double *r, const double *ap, int begin, int stride,
+                                       int end) {
 #pragma unroll
     for (int f = 0; f < FLIGHT; f++) {
       const int i = begin + 2 * f * stride;
-      if (i + 1 >= a.first_edge) break;
+      if (i + 1 >= end) break;
       residual[f] = *(const double2 *)(r + i);
       product[f] = *(const double2 *)(ap + i);
     }
+  }
+};
+
+// Registers for all BLOCKS of an H200 at a time.
+__global__ __launch_bounds__(THREADS, 4) void update(sp_cuda_update u) {
+  const sp_cuda_assembly &a = u.assembly;
+  const double *__restrict__ d = u.vectors.inverse_diagonal, *__restrict__ p = u.vectors.p;
+  double *__restrict__ x = u.update_x ? u.vectors.x : nullptr, *__restrict__ r = u.vectors.r;
+  double *__restrict__ ap = u.vectors.ap;
+  const int first = blockIdx.x * THREADS + threadIdx.x, stride = gridDim.x * THREADS;
+  target first_target(a.own, first);
+  follow();
+  // Asked for before the step is known: in a small problem this is as long as that.
+  const int stop = u.scalars->stop;
+  pairs under_way;
+  under_way.load(r, ap, 2 * first, stride, a.first_edge);
+  first_target.load(u.edges);
+  // All threads of a block alike: another block may just be setting it.
+  if (__syncthreads_or(stop)) return;
+  double alpha = u.scalars->alpha;
+  if (u.pass_1_count > 0 && !begin_pass_2(u, alpha)) return;
+  norms sums = {0, 0};
+  const auto single = [&](int i, double product) {
+    const double residual = fma(-alpha, product, r[i]);
+    r[i] = residual;
+    if (x) x[i] = fma(alpha, p[i], x[i]);
+    if (i < a.owned) sums.add(residual, d, i);
+  };
+  // Edges and vertices: ap holds something only where it came with the exchange. A step of zero
+  // asks for the sums alone; the edge nodes may hold anything then.
+  const auto edge = [&](int t, const target &there) {
+    const int i = a.first_edge + t;
+    const bool none = alpha == 0 || there.is_constrained();
+    single(i, none ? 0 : ap[i] + there.sum(a.own, u.edges));
+  };
+  if (first < a.own.count) edge(first, first_target);
+  for (int t = first + stride; t < a.own.count; t += stride) {
+    target there(a.own, t);
+    there.load(u.edges);
+    edge(t, there);
+  }
+  // Interiors and faces.
+  for (int begin = 2 * first; begin + 1 < a.first_edge; begin += 2 * pairs::FLIGHT * stride) {
+    if (begin > 2 * first) under_way.load(r, ap, begin, stride, a.first_edge);
 #pragma unroll
-    for (int f = 0; f < FLIGHT; f++) {
+    for (int f = 0; f < pairs::FLIGHT; f++) {
       const int i = begin + 2 * f * stride;
       if (i + 1 >= a.first_edge) break;
-      residual[f].x = fma(-alpha, product[f].x, residual[f].x);
-      residual[f].y = fma(-alpha, product[f].y, residual[f].y);
-      *(double2 *)(r + i) = residual[f];
+      double2 residual = under_way.residual[f];
+      residual.x = fma(-alpha, under_way.product[f].x, residual.x);
+      residual.y = fma(-alpha, under_way.product[f].y, residual.y);
+      *(double2 *)(r + i) = residual;
       if (i + 1 >= a.first_face) *(double2 *)(ap + i) = make_double2(0, 0);
       if (x) {
         const double2 direction = *(const double2 *)(p + i);
@@ -210,38 +275,23 @@ __global__ __launch_bounds__(THREADS, 4) void update(sp_cuda_update u) {
         solution.y = fma(alpha, direction.y, solution.y);
         *(double2 *)(x + i) = solution;
       }
-      sums.add(residual[f].x, d, i);
-      sums.add(residual[f].y, d, i + 1);
+      sums.add(residual.x, d, i);
+      sums.add(residual.y, d, i + 1);
     }
   }
-  const auto single = [&](int i, double product) {
-    const double residual = fma(-alpha, product, r[i]);
-    r[i] = residual;
-    if (x) x[i] = fma(alpha, p[i], x[i]);
-    if (i < a.owned) sums.add(residual, d, i);
-  };
   if (a.first_edge % 2 && first == 0) {
     single(a.first_edge - 1, ap[a.first_edge - 1]);
     ap[a.first_edge - 1] = 0;
-  }
-  // Edges and vertices: ap holds something only where it came with the exchange. A step of zero
-  // asks for the sums alone; the edge nodes may hold anything then.
-  for (int t = first; t < a.own.count; t += stride) {
-    unsigned entry;
-    const int i = a.first_edge + t;
-    const double sum = sum_entries(a.own, u.edges, t, entry);
-    single(i, alpha == 0 || entry & SP_CUDA_CONSTRAINED ? 0 : ap[i] + sum);
   }
   for (int i = a.owned + first; i < a.local; i += stride) {
     single(i, ap[i]);
     ap[i] = 0;
   }
-  double rr = sums.rr, rz = sums.rz;
-  rr = block_sum(rr);
-  rz = block_sum(rz);
+  double both[] = {sums.rr, d ? sums.rz : sums.rr};
+  block_sums(both);
   if (threadIdx.x == 0) {
-    u.partial[blockIdx.x] = rr;
-    u.partial[BLOCKS + blockIdx.x] = d ? rz : rr;
+    u.partial[2 * blockIdx.x] = both[0];
+    u.partial[2 * blockIdx.x + 1] = both[1];
   }
   finish_pass_2(u);
 }
