@@ -36,7 +36,7 @@ typedef struct sp_case {
   /* Until the operator is built: coefficients at quadrature points, NULL where constant. */
   double *kappa, *lambda;
   sp_robin robin;
-  sp_null_space *null_space; /* NULL where Dirichlet data determine all means, or lambda */
+  sp_null_space *null_space; /* NULL where Dirichlet data determine all means */
   bool singular;             /* nothing determines its means */
   sp_checkpoint *checkpoint; /* NULL without checkpoint and restart */
   sp_operator *op;
@@ -148,7 +148,7 @@ static sp_status make_problem(sp_case *c, sp_jacobian_range *range) {
   SP_TRY(sp_problem_constraints(c->problem, c->mesh, c->numbering, c->exchange, c->constrained,
                                 c->boundary_values));
   SP_TRY(sp_problem_load(c->problem, c->mesh, c->numbering, c->exchange, c->load, range));
-  if (!sp_null_space_may_exist(c->problem)) return SP_OK;
+  if (c->problem->kind == SP_MASS) return SP_OK;
   SP_TRY(sp_null_space_create(c->mesh, c->numbering, c->exchange, c->constrained, &c->null_space));
   c->singular = c->null_space && sp_null_space_is_exact(c->problem);
   if (!c->singular) return SP_OK;

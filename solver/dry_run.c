@@ -11,7 +11,6 @@
 #include "operators/counts.h"
 #include "solver/case.h"
 #include "solver/checkpoint.h"
-#include "solver/null_space.h"
 #include "solver/probe.h"
 #include "solver/problem.h"
 
@@ -82,7 +81,8 @@ static double predict_host(const shape *s, const sp_sizes *sizes, double at_star
   const double points = (double)rule->n * rule->n * rule->n;
 
   const double mesh = at_start + LATER + mesh_bytes(s, sizes);
-  /* Mask, boundary values, load, solution, diagonal; the component of every DOF. */
+  /* Mask, boundary values, load, solution, diagonal; the component of every DOF, which with
+   * Dirichlet data only a mesh of several parts keeps. */
   const double vectors = dofs * (1 + 8 + 8 + 8 + (s->jacobi ? 8 : 0) + (s->null_space ? 4 : 0));
   const double held = mesh + numbering_bytes(sizes, nodes) + vectors;
   const double coefficients = 8 * sizes->elements * points * s->coefficients;
@@ -135,7 +135,7 @@ static sp_status check_case(const sp_config *config, const sp_case_base *base, s
                  .coefficients = kappa + lambda,
                  .jacobi = config->solver.preconditioner == SP_PRECONDITIONER_JACOBI,
                  .has_solution = problem->solution != NULL,
-                 .null_space = sp_null_space_may_exist(problem),
+                 .null_space = problem->kind != SP_MASS && !problem->has_dirichlet,
                  .on_device = base->backend != &sp_backend_host};
     status = sp_operator_choose_geometry(base->backend, &setup, config->discretization.geometry,
                                          &s->geometry, &reason);

@@ -9,10 +9,6 @@
 
 static const double BALANCE = 1e-10;
 
-bool sp_null_space_may_exist(const sp_problem *problem) {
-  return problem->kind != SP_MASS && (!problem->has_dirichlet || problem->lambda == 0);
-}
-
 bool sp_null_space_is_exact(const sp_problem *problem) {
   return problem->lambda == 0 && !problem->has_robin;
 }

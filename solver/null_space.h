@@ -16,15 +16,11 @@ typedef struct sp_null_space {
   double *weight, magnification;
 } sp_null_space;
 
-/* Whether the operator can have such components: it is not mass, and nothing is Dirichlet or lambda
- * is zero (at all quadrature points, after sp_problem_coefficients). Local. */
-bool sp_null_space_may_exist(const sp_problem *problem);
-
 /* Whether nothing determines the mean on them: lambda is zero, and no alpha is positive (after
  * sp_problem_robin). Local. */
 bool sp_null_space_is_exact(const sp_problem *problem);
 
-/* Connected components, through shared DOFs; `constrained` marks Dirichlet DOFs,
+/* Of an operator that is not mass: connected components, through shared DOFs; `constrained` marks Dirichlet DOFs,
  * [numbering->local]. *out is NULL if each has some; the caller destroys it. Collective. */
 sp_status sp_null_space_create(const sp_mesh *mesh, const sp_numbering *numbering,
                                sp_exchange *exchange, const bool *constrained, sp_null_space **out);
