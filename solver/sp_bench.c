@@ -8,6 +8,7 @@
 #include "solver/bench_paper.h"
 #include "solver/bench_production.h"
 #include "solver/bench_table.h"
+#include "solver/interrupt.h"
 #include "solver/version.h"
 
 /* What is set up at the moment: steps of the plan take what is there, or replace it. */
@@ -46,9 +47,20 @@ static sp_status measure(study *s, const sp_bench_step *step, sp_bench_row *row)
   return sp_bench_production_time(&s->production, step->what, row);
 }
 
+/* Whether any rank has been asked to end; asked between two measurements. Collective. */
+static sp_status check_signals(MPI_Comm comm, int done, int planned) {
+  int noted = sp_interrupt_noted();
+  MPI_Allreduce(MPI_IN_PLACE, &noted, 1, MPI_INT, MPI_MAX, comm);
+  if (!noted) return SP_OK;
+  return sp_fail(SP_ERR_INTERRUPTED,
+                 "interrupted by a signal, %d of %d measurements done; continue with --resume",
+                 done, planned);
+}
+
 static sp_status run_plan(study *s, const sp_bench_plan *plan, sp_bench_file *file,
                           sp_terminal *terminal) {
   sp_status status = SP_OK;
+  sp_interrupt_watch();
   for (int n = 0; n < plan->count && !status; n++) {
     const sp_bench_step *step = &plan->steps[n];
     char text[128];
@@ -56,7 +68,8 @@ static sp_status run_plan(study *s, const sp_bench_plan *plan, sp_bench_file *fi
     if (sp_bench_file_find(file, &step->key)) continue;
     sp_bench_step_describe(step, sizeof text, text);
     sp_terminal_progress(terminal, "%d of %d: %s", n + 1, plan->count, text);
-    status = measure(s, step, &row);
+    status = check_signals(s->clock.comm, n, plan->count);
+    if (!status) status = measure(s, step, &row);
     if (!status) status = sp_bench_file_add(file, &row);
   }
   drop_data(s);
@@ -102,7 +115,7 @@ static sp_status run_study(study *s, const sp_bench_options *o, sp_bench_provena
   if (!status) status = sp_bench_file_open(clock->comm, o->output, provenance, o->resume, &file);
   if (!status) {
     status = run_plan(s, &plan, file, terminal);
-    if (!status) sp_bench_table_print(&plan, file, terminal);
+    if (!status || status == SP_ERR_INTERRUPTED) sp_bench_table_print(&plan, file, terminal);
     status = sp_bench_file_close(&file, status);
   }
   if (!status) sp_terminal_print(terminal, "\nresults          %s\n", o->output);

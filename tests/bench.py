@@ -47,6 +47,30 @@ def refuse(words, *arguments):
     check(words in done.stderr, f"{arguments}: no '{words}' in {done.stderr!r}")
 
 
+def ended_early(number, code, status):
+    """A signal while it runs: what is measured stays, and is resumed. What it printed."""
+    path = f"signal{number}.h5"
+    long = ["--order", "1:6", "--elements", "64", "--device", "host", "--repeats", "100", "-o", path]
+    with subprocess.Popen([BENCH, *long], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True) as process:
+        deadline = time.monotonic() + 100
+        while process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+            if os.path.exists(path) and len(read(path)[0]) > 0:
+                break
+        process.send_signal(number)
+        printed = process.communicate(timeout=100)
+    rows, attributes, _ = read(path)
+    check(process.returncode == code, f"signal {number}: exit code {process.returncode}")
+    check(0 < len(rows) < 42 and attributes["status"].startswith(status),
+          f"{len(rows)} {attributes}")
+    check(run(*long, "--resume").returncode == 0, "resumed")
+    more, attributes, _ = read(path)
+    check(len(more) == 42 and more[:len(rows)].tobytes() == rows.tobytes()
+          and attributes["status"] == "complete", f"{len(more)} rows, {attributes}")
+    return printed
+
+
 def check_rows(rows, ranks):
     what = rows["what"].astype(str)
     # A copy a problem, and for two geometries three measurements.
@@ -93,22 +117,10 @@ def main():
     check(later["start_time"] == attributes["start_time"]
           and len(later["options"].splitlines()) == 2, later)
 
-    # Killed while it runs, and resumed.
-    long = ["--order", "1:6", "--elements", "64", "--device", "host", "--repeats", "100", "-q",
-            "-o", "killed.h5"]
-    with subprocess.Popen([BENCH, *long]) as process:
-        deadline = time.monotonic() + 100
-        while process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.05)
-            if os.path.exists("killed.h5") and len(read("killed.h5")[0]) > 0:
-                break
-        process.send_signal(signal.SIGKILL)
-    rows, attributes, _ = read("killed.h5")
-    check(0 < len(rows) < 42 and attributes["status"] == "running", f"{len(rows)} {attributes}")
-    check(run(*long, "--resume").returncode == 0, "resumed")
-    more, attributes, _ = read("killed.h5")
-    check(len(more) == 42 and more[:len(rows)].tobytes() == rows.tobytes()
-          and attributes["status"] == "complete", f"{len(more)} rows, {attributes}")
+    ended_early(signal.SIGKILL, -signal.SIGKILL, "running")
+    output, errors = ended_early(signal.SIGTERM, 5, "interrupted by a signal")
+    check("L to L" in output and "stored" in output, f"no table in {output!r}")
+    check("--resume" in errors and len(errors.splitlines()) == 1, errors)
 
     with open("text.h5", "w", encoding="ascii") as file:
         file.write("no HDF5\n")
