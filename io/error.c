@@ -29,10 +29,11 @@ sp_status sp_agree(MPI_Comm comm, sp_status status) {
   int rank, size;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
-  const int failed = status == SP_OK ? size : rank;
+  const int failed = status == SP_OK ? 2 * size : status == SP_ERR_ELSEWHERE ? size + rank : rank;
   int first;
   MPI_Allreduce(&failed, &first, 1, MPI_INT, MPI_MIN, comm);
-  if (first == size) return SP_OK;
+  if (first == 2 * size) return SP_OK;
+  first %= size;
   int agreed = (int)status;
   MPI_Bcast(&agreed, 1, MPI_INT, first, comm);
   MPI_Bcast(message, MESSAGE_SIZE, MPI_CHAR, first, comm);
@@ -45,6 +46,7 @@ int sp_exit_code(sp_status status) {
     return 0;
   case SP_ERR_INPUT:
   case SP_ERR_SYSTEM:
+  case SP_ERR_ELSEWHERE:
     return 1;
   case SP_ERR_NOT_CONVERGED:
     return 2;

@@ -20,7 +20,8 @@ typedef enum sp_status {
   SP_ERR_NOT_CONVERGED, /* the iteration limit came first; results are still written */
   SP_ERR_BREAKDOWN,     /* not a number, or an operator that is not positive definite */
   SP_ERR_STUDY,         /* a study missed the rate that theory promises */
-  SP_ERR_INTERRUPTED    /* a signal ended the iteration; results are still written */
+  SP_ERR_INTERRUPTED,   /* a signal ended the iteration; results are still written */
+  SP_ERR_ELSEWHERE      /* another rank did not do its part, and may know why */
 } sp_status;
 
 /* Record a message and return `status` (which is not SP_OK), so that one line does both:
@@ -32,11 +33,12 @@ sp_status sp_fail(sp_status status, const char *format, ...) __attribute__((form
 const char *sp_error_message(void);
 
 /* Give all ranks of `comm` the same status: SP_OK if every rank passed SP_OK, otherwise status and
- * message of the lowest rank that failed. Collective over `comm`. */
+ * message of the lowest rank that failed; one with SP_ERR_ELSEWHERE speaks only if no other has
+ * failed. Collective over `comm`. */
 sp_status sp_agree(MPI_Comm comm, sp_status status);
 
-/* The exit code of the program: 0 success, 1 bad input or failed system call, 2 not converged,
- * 3 broken down, 4 a study fell short of its rate, 5 interrupted. Local. */
+/* The exit code of the program: 0 success, 1 bad input, failed system call or rank, 2 not
+ * converged, 3 broken down, 4 a study fell short of its rate, 5 interrupted. Local. */
 int sp_exit_code(sp_status status);
 
 /* Leave the calling function with the status of `call` if it failed. Use it only where the caller

@@ -26,12 +26,21 @@ int main(int argc, char **argv) {
     CHECK(strcmp(sp_error_message(), expected) == 0, "message '%s'", sp_error_message());
   }
 
+  /* Who only waited in vain speaks last. */
+  sp_status waited = sp_fail(rank == size - 1 ? SP_ERR_SYSTEM : SP_ERR_ELSEWHERE, "rank %d", rank);
+  CHECK(sp_agree(MPI_COMM_WORLD, waited) == SP_ERR_SYSTEM, "the cause");
+  CHECK(atoi(sp_error_message() + 5) == size - 1, "message '%s'", sp_error_message());
+  waited = rank == 0 ? SP_OK : sp_fail(SP_ERR_ELSEWHERE, "rank %d", rank);
+  const sp_status expected = size > 1 ? SP_ERR_ELSEWHERE : SP_OK;
+  CHECK(sp_agree(MPI_COMM_WORLD, waited) == expected, "nobody knows the cause");
+  CHECK(atoi(sp_error_message() + 5) == (size > 1 ? 1 : 0), "message '%s'", sp_error_message());
+
   sp_fail(SP_ERR_INPUT, "inner");
   sp_fail(SP_ERR_INPUT, "outer: %s", sp_error_message());
   CHECK(strcmp(sp_error_message(), "outer: inner") == 0, "message '%s'", sp_error_message());
 
-  const int codes[] = {0, 1, 1, 2, 3, 4, 5};
-  for (int status = SP_OK; status <= SP_ERR_INTERRUPTED; status++)
+  const int codes[] = {0, 1, 1, 2, 3, 4, 5, 1};
+  for (int status = SP_OK; status <= SP_ERR_ELSEWHERE; status++)
     CHECK(sp_exit_code((sp_status)status) == codes[status], "exit code of %d", status);
 
   double *array = NULL;

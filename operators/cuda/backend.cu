@@ -326,7 +326,7 @@ static sp_status cuda_iterate(sp_local_operator *local, sp_cg_vectors *vectors,
                             cudaMemcpyDeviceToHost, stream));
   SP_CUDA(cudaStreamSynchronize(stream));
   if (missing)
-    return sp_fail(SP_ERR_SYSTEM, "rank %d did not answer rank %d for %.0f s", missing - 1,
+    return sp_fail(SP_ERR_ELSEWHERE, "rank %d did not answer rank %d for %.0f s", missing - 1,
                    local->peers.view.rank, SP_CUDA_PATIENCE * 1e-9);
   *done = scalars.iterations;
   if (*done % 2) change_places(&vectors->p, &vectors->next_p);
