@@ -85,10 +85,10 @@ template <int n> __device__ __forceinline__ double weight(int i) {
 // ---- Launches ----------------------------------------------------------------------------------
 
 cudaError_t prepare(const sp_reference *reference) {
-  sp_even_odd d, gl_d, i;
+  sp_even_odd d, gl_d, to_gl;
   sp_even_odd_split(Nq, Nq, reference->differentiation, &d);
   sp_even_odd_split(M, M, reference->gl_differentiation, &gl_d);
-  sp_even_odd_split(M, Nq, reference->interpolation, &i);
+  sp_even_odd_split(M, Nq, reference->interpolation, &to_gl);
   unsigned short places[Np], offsets[Np];
   sp_cuda_node_order(SP_ORDER, places);
   for (int q = 0; q < Np; q++) {
@@ -104,8 +104,8 @@ cudaError_t prepare(const sp_reference *reference) {
                 {c_d_odd, d.odd, sizeof c_d_odd},
                 {c_gl_d_even, gl_d.even, sizeof c_gl_d_even},
                 {c_gl_d_odd, gl_d.odd, sizeof c_gl_d_odd},
-                {c_i_even, i.even, sizeof c_i_even},
-                {c_i_odd, i.odd, sizeof c_i_odd},
+                {c_i_even, to_gl.even, sizeof c_i_even},
+                {c_i_odd, to_gl.odd, sizeof c_i_odd},
                 {c_gll_nodes, reference->gll.nodes, sizeof c_gll_nodes},
                 {c_gll_weights, reference->gll.weights, sizeof c_gll_weights},
                 {c_gl_nodes, reference->gl.nodes, sizeof c_gl_nodes},
