@@ -35,7 +35,7 @@ typedef struct sp_cuda_assembly {
 } sp_cuda_assembly;
 
 /* Build the lists on the host and copy them to the device. *out is freed by sp_cuda_assembly_free,
- * also after a failure. Errors: SP_ERR_INPUT for more nodes than 30 bits count. Local. */
+ * also after a failure. Places must fit 30 bits, which setup.cu has seen to. Local. */
 sp_status sp_cuda_assembly_create(const sp_operator_setup *setup, sp_cuda_assembly *out);
 void sp_cuda_assembly_free(sp_cuda_assembly *assembly);
 

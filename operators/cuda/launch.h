@@ -39,7 +39,8 @@ typedef struct sp_cuda_step {
 /* Arguments of a local operator, by value to the kernel. All pointers are to device memory.
  *
  * Z^T: interior nodes are stored to y. Nodes inside faces are added to y, which was cleared: an
- * entry gets two contributions at most, and a + b is b + a to the bit. Nodes on edges and at
+ * entry gets two contributions at most, and a + b is b + a to the bit (what Robin faces add follows
+ * in a kernel of its own). Nodes on edges and at
  * vertices go to `edges`, to be summed in a fixed order later (assembly.h). */
 typedef struct sp_cuda_arguments {
   int first, last; /* elements */
@@ -56,7 +57,7 @@ typedef struct sp_cuda_arguments {
   sp_cuda_step step;
 } sp_cuda_arguments;
 
-/* Nodes of an element in the order of the codes below: vertices, edges (N - 1 each), faces ((N -
+/* Nodes of an element in the order of their codes: vertices, edges (N - 1 each), faces ((N -
  * 1)^2 each) and the interior. places[q] is where node q stands in lexicographic order, [Nq^3]. */
 void sp_cuda_node_order(int order, unsigned short *places);
 

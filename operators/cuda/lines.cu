@@ -32,13 +32,15 @@ __device__ __forceinline__ void apply_line(Read read, Write write) {
   }
 }
 
-// Rows of shared arrays have odd length, so that lines across them meet different banks.
+// Rows of the arrays of interpolate() have odd length, so that lines across them meet different
+// banks; those of stiffness() have room in as much.
 template <int n> constexpr int pitch = n % 2 ? n : n + 1;
 template <int n> constexpr int array_size = n *n *pitch<n>;
 
 // Where point (k, j, i) lies in an array of stiffness(). Half a warp works on columns, on r lines
 // and on s lines of neighbours. If four divides n, all of them meet 16 different banks of 8 bytes;
-// else rows without gaps are best: columns do, s lines meet in a bank two or three times.
+// else rows without gaps are best: columns do, r lines meet in a bank twice at most, s lines two or
+// three times.
 template <int n>
 __host__ __device__ __forceinline__ unsigned place_of(unsigned k, unsigned j, unsigned i) {
   constexpr unsigned power = n & -n; // of two, in n

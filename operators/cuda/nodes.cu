@@ -50,13 +50,12 @@ template <int MODE, int workers> struct node_codes {
   }
 };
 
-// p_new = D^-1 r + beta p at a node, rounded as written, so that copies have their owners' bits
-// whichever kernel forms them; the first node of a DOF stores it and brings x up to date. x
+// p_new = z + beta p at a node, z = D^-1 r, rounded as written, so that copies have their owners'
+// bits whichever kernel forms them; the first node of a DOF stores it and brings x up to date. x
 // gets one addition: without a load nothing waits for it.
 __device__ __forceinline__ double new_direction(const sp_cuda_step &step, double alpha, double beta,
-                                                unsigned code, double r, double p) {
+                                                unsigned code, double z, double p) {
   const unsigned dof = code & SP_CUDA_DOF;
-  const double z = step.inverse_diagonal ? __dmul_rn(step.inverse_diagonal[dof], r) : r;
   const double direction = fma(beta, p, z);
   if (code & SP_CUDA_FIRST) {
     step.next_p[dof] = direction;
@@ -94,6 +93,12 @@ __device__ __forceinline__ void load_nodes(const sp_cuda_arguments &a, int eleme
       const unsigned dof = code[c] & SP_CUDA_DOF;
       p[c] = a.step.p[dof];
       u[c] = a.step.r[dof];
+    }
+    if (a.step.inverse_diagonal) {
+#pragma unroll
+      for (int c = 0; c < turns; c++)
+        if (visit<workers>{c, worker}.there())
+          u[c] = __dmul_rn(__ldg(a.step.inverse_diagonal + (code[c] & SP_CUDA_DOF)), u[c]);
     }
 #pragma unroll
     for (int c = 0; c < turns; c++)

@@ -1,4 +1,4 @@
-// Sums over blocks in a fixed order: part of order.cu and vectors.cu.
+// Sums over blocks in a fixed order: part of order.cu, vectors.cu and peers.cu.
 
 static __device__ __forceinline__ unsigned long long sp_now() {
   unsigned long long nanoseconds;

@@ -197,7 +197,7 @@ struct norms {
 
   __device__ __forceinline__ void add(double residual, const double *d, int i) {
     rr += residual * residual;
-    if (d) rz += residual * d[i] * residual;
+    if (d) rz += residual * __ldg(d + i) * residual; // not held up by stores
   }
 };
 
