@@ -39,9 +39,9 @@ typedef struct sp_cuda_step {
 /* Arguments of a local operator, by value to the kernel. All pointers are to device memory.
  *
  * Z^T: interior nodes are stored to y. Nodes inside faces are added to y, which was cleared: an
- * entry gets two contributions at most, and a + b is b + a to the bit (what Robin faces add follows
- * in a kernel of its own). Nodes on edges and at
- * vertices go to `edges`, to be summed in a fixed order later (assembly.h). */
+ * entry gets two contributions at most, and a + b is b + a to the bit; what Robin faces add follows
+ * in a kernel of its own. Nodes on edges and at vertices go to `edges`, to be summed in a fixed
+ * order later (assembly.h). */
 typedef struct sp_cuda_arguments {
   int first, last; /* elements */
   /* stored: [elements][7][points] (mass: [elements][points]); trilinear: [elements][24],
