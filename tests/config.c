@@ -1,77 +1,10 @@
-/* Reading cases: every key, every kind of mistake, overrides, and writing a case back. */
+/* Reading cases: every key, every kind of mistake, overrides. */
 #define _POSIX_C_SOURCE 200809L
-#include "io/config.h"
-
-#include <locale.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "io/config_keys.h"
 #include "io/ini.h"
-#include "tests/check.h"
-
-static int rank, size;
-
-/* All paths below are relative to a temporary folder. */
-static char folder[] = "/tmp/sp_config_XXXXXX";
-
-static void enter_folder(void) {
-  const bool made = rank > 0 || mkdtemp(folder);
-  MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
-  if (!made || chdir(folder) != 0 || (rank == 0 && mkdir("sub", 0700) != 0)) {
-    perror(folder);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
-}
-
-static void write_bytes(const char *path, const char *bytes, size_t count) {
-  FILE *stream = fopen(path, "wb");
-  CHECK(stream, "cannot write %s", path);
-  if (!stream) return;
-  CHECK(fwrite(bytes, 1, count, stream) == count, "cannot write %s", path);
-  CHECK(fclose(stream) == 0, "cannot write %s", path);
-}
-
-static void write_case(const char *text) {
-  MPI_Barrier(MPI_COMM_WORLD); /* nobody may still be reading the last one */
-  if (rank == 0) write_bytes("case.ini", text, strlen(text));
-}
-
-/* The list ends with NULL. */
-static int count_overrides(const char *const *overrides) {
-  int count = 0;
-  for (const char *const *o = overrides; *o; o++) count++;
-  return count;
-}
-
-/* The configuration of a case that must be right; NULL, with a failed check, where it is not. */
-static sp_config *read_case(const char *text, const char *const *overrides) {
-  static const char *const none[] = {NULL};
-  if (!overrides) overrides = none;
-  if (text) write_case(text);
-  sp_config *config;
-  const sp_status status = sp_config_read(MPI_COMM_WORLD, text ? "case.ini" : NULL,
-                                          count_overrides(overrides), overrides, &config);
-  CHECK(status == SP_OK && config, "%s", sp_error_message());
-  return config;
-}
-
-static void check_error(const char *text, const char *const *overrides, const char *message) {
-  static const char *const none[] = {NULL};
-  if (!overrides) overrides = none;
-  if (text) write_case(text);
-  sp_config *config = (sp_config *)1;
-  const sp_status status = sp_config_read(MPI_COMM_WORLD, text ? "case.ini" : NULL,
-                                          count_overrides(overrides), overrides, &config);
-  CHECK(status == SP_ERR_INPUT, "status %d where '%s' was expected", (int)status, message);
-  CHECK(!config, "a configuration after a failure");
-  if (status == SP_OK) sp_config_destroy(&config);
-  CHECK(strcmp(sp_error_message(), message) == 0, "'%s' instead of '%s'", sp_error_message(),
-        message);
-}
+#include "tests/config_case.h"
 
 /* One key in a file and as an override, with the same complaint; an empty override is none. */
 static void check_value(const char *section, const char *key, const char *value,
@@ -85,16 +18,6 @@ static void check_value(const char *section, const char *key, const char *value,
   snprintf(message, sizeof message, "argument '%s': %s", text, complaint);
   check_error(NULL, (const char *const[]){text, NULL}, message);
 }
-
-static bool same_text(const char *a, const char *b) {
-  return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
-static const char *or_null(const char *text) {
-  return text ? text : "(null)";
-}
-
-#define CHECK_TEXT(a, b) CHECK(same_text((a), (b)), "'%s' instead of '%s'", or_null(a), or_null(b))
 
 static void check_defaults(const sp_config *config) {
   for (int d = 0; d < 3; d++) {
@@ -179,43 +102,6 @@ static void test_defaults(void) {
     CHECK(strstr(text, keys[k]), "--defaults lacks '%s'", keys[k]);
   free(text);
 }
-
-static const char every_key[] = "\xEF\xBB\xBF# a case\r\n"
-                                "[mesh]\r\n"
-                                "shape=box ; comment\r\n"
-                                "  elements =  2\t3   4  # comment\r\n"
-                                "lower = -1 -.5 +0.1\r\n"
-                                "upper = 1e0 2.5 3\r\n"
-                                "map = kershaw\r\n"
-                                "epsilon = 0.25\r\n"
-                                "refine = 10\r\n"
-                                "[ discretization ] # comment\n"
-                                "order = 15\n"
-                                "operator = bp3.0\n"
-                                "geometry = trilinear\n"
-                                "\n"
-                                "[problem]\n"
-                                "lambda = 2*pi\n"
-                                "kappa = 1 + x^2\n"
-                                "solution = x == 1 ? sin(pi*x) : y#z\n"
-                                "forcing = z\n"
-                                "[solver]\n"
-                                "tolerance = 1e-3\n"
-                                "max_iterations = 2147483647\n"
-                                "preconditioner = jacobi\n"
-                                "[boundary]\n"
-                                "the left.wall = neumann  x + 1\n"
-                                "default = neumann\n"
-                                "1 = dirichlet\n"
-                                "2 = robin max(x, (y))*2 , min(z, 1)\n"
-                                "3 = robin 1\n"
-                                "4 = periodic the other one\n"
-                                "[backend]\n"
-                                "device = host\n"
-                                "[output]\n"
-                                "log = a b.h5\n"
-                                "field =\n"
-                                "[mesh]";
 
 static void test_every_key(void) {
   sp_config *config = read_case(every_key, NULL);
@@ -598,63 +484,6 @@ static void test_mesh(void) {
   sp_config_destroy(&config);
 }
 
-static char *format(const sp_config *config) {
-  char *text = NULL;
-  CHECK(sp_config_format(config, &text) == SP_OK && text, "%s", sp_error_message());
-  return text;
-}
-
-/* Write, read from `path`, write again; also, all ranks hold what rank 0 holds. */
-static void check_round_trip(const sp_config *config, const char *path) {
-  char *first = format(config);
-  if (!first) return;
-  int length = (int)strlen(first);
-  MPI_Bcast(&length, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  char *root = calloc((size_t)length + 1, 1);
-  CHECK(root, "no memory");
-  if (!root) MPI_Abort(MPI_COMM_WORLD, 1);
-  if (rank == 0) memcpy(root, first, (size_t)length);
-  MPI_Bcast(root, length, MPI_CHAR, 0, MPI_COMM_WORLD);
-  CHECK(strcmp(first, root) == 0, "rank 0 holds\n%s\nand this one\n%s", root, first);
-  free(root);
-
-  MPI_Barrier(MPI_COMM_WORLD);
-  if (rank == 0) write_bytes(path, first, strlen(first));
-  sp_config *again = NULL;
-  CHECK(sp_config_read(MPI_COMM_WORLD, path, 0, NULL, &again) == SP_OK, "%s of\n%s",
-        sp_error_message(), first);
-  if (again) {
-    char *second = format(again);
-    CHECK(second && strcmp(first, second) == 0, "first\n%s\nthen\n%s", first, second);
-    free(second);
-    CHECK(again->problem.lambda_given == config->problem.lambda_given, "lambda_given");
-    CHECK(again->problem.kappa_given == config->problem.kappa_given, "kappa_given");
-    CHECK(!again->boundary.where == !config->boundary.where, "boundary.where");
-    CHECK(again->mesh.shape == config->mesh.shape, "shape");
-    CHECK(memcmp(again->mesh.lower, config->mesh.lower, sizeof again->mesh.lower) == 0, "lower");
-    CHECK(again->solver.tolerance == config->solver.tolerance, "tolerance");
-  }
-  sp_config_destroy(&again);
-  free(first);
-}
-
-static void test_probes(void) {
-  check_error("[probe]\ntip = 0 1", NULL, "case.ini:2: probe.tip: expected 3 numbers, found '0 1'");
-  check_error("[probe]\ntip =", NULL, "case.ini:2: probe.tip: expected 3 numbers, found nothing");
-  sp_config *config = read_case("[probe]\ntip of it = 0 1 -2.5\nroot = 0.1 0 0\n",
-                                (const char *const[]){"probe.root=3 2 1", NULL});
-  if (config) {
-    CHECK(config->probes.count == 2, "%d probes", config->probes.count);
-    CHECK_TEXT(config->probes.entries[0].name, "tip of it");
-    CHECK_TEXT(config->probes.entries[0].where, "case.ini:2: probe.tip of it");
-    CHECK_TEXT(config->probes.entries[1].name, "root");
-    CHECK(config->probes.entries[0].point[2] == -2.5 && config->probes.entries[1].point[0] == 3,
-          "points");
-    check_round_trip(config, "sub/again.ini");
-  }
-  sp_config_destroy(&config);
-}
-
 static void test_outputs(void) {
   check_error("[output]\nlog = a.h5\nfield = a.h5", NULL,
               "case.ini:3: output.field: log and field are the same file, 'a.h5'");
@@ -663,54 +492,6 @@ static void test_outputs(void) {
   sp_config *config = read_case("[output]\nlog =\nfield =", NULL);
   CHECK(config && !config->output.log[0] && !config->output.field[0], "neither log nor field");
   sp_config_destroy(&config);
-}
-
-static void test_round_trip(void) {
-  sp_config *config = read_case(NULL, NULL);
-  if (config) check_round_trip(config, "sub/again.ini");
-  sp_config_destroy(&config);
-
-  config = read_case(every_key, NULL);
-  if (config) {
-    check_round_trip(config, "sub/again.ini");
-    char *text = format(config);
-    if (text) {
-      CHECK(strstr(text, "\nlower = -1 -0.5 0.1\n"), "not the shortest numbers: %s", text);
-      CHECK(strstr(text, "\n# file = \n") || strstr(text, "\nfile = \n"), "no file: %s", text);
-    }
-    free(text);
-  }
-  sp_config_destroy(&config);
-
-  /* 0.1 + 0.2 needs 17 digits, 1/3 needs 16. */
-  config = read_case(NULL, (const char *const[]){
-                               "mesh.lower=0.30000000000000004 0.3333333333333333 -1e-310", NULL});
-  if (config) {
-    CHECK(config->mesh.lower[0] == 0.1 + 0.2 && config->mesh.lower[1] == 1.0 / 3.0, "digits");
-    check_round_trip(config, "sub/again.ini");
-  }
-  sp_config_destroy(&config);
-
-  /* Files are found from the folder of the case, and still are when the case moves. */
-  MPI_Barrier(MPI_COMM_WORLD);
-  if (rank == 0) write_bytes("sub/case.ini", "[mesh]\nfile = ../a.msh", 22);
-  const struct {
-    const char *path;
-    const char *const override;
-    const char *file;
-  } files[] = {{"sub/case.ini", "mesh.refine=1", "sub/../a.msh"},
-               {"sub/case.ini", "mesh.file=b.msh", "b.msh"},
-               {"sub/case.ini", "mesh.file=/b.msh", "/b.msh"},
-               {"./sub/case.ini", "mesh.refine=1", "./sub/../a.msh"}};
-  for (size_t f = 0; f < sizeof files / sizeof files[0]; f++) {
-    const sp_status status =
-        sp_config_read(MPI_COMM_WORLD, files[f].path, 1, &files[f].override, &config);
-    CHECK(status == SP_OK, "%s", sp_error_message());
-    if (!config) continue;
-    CHECK_TEXT(config->mesh.file, files[f].file);
-    check_round_trip(config, "sub/again.ini");
-    sp_config_destroy(&config);
-  }
 }
 
 /* An empty override takes back what the file or an earlier argument says. */
@@ -774,152 +555,6 @@ static void test_files(void) {
   check_unreadable("case.ini", SP_ERR_INPUT, "case.ini:1: NUL byte; expected UTF-8 text");
 }
 
-/* A locale with a decimal comma must change nothing; there may be none on this machine. */
-static void test_locale(void) {
-  if (!setlocale(LC_ALL, "de_DE.UTF-8") && !setlocale(LC_ALL, "fr_FR.UTF-8")) return;
-  sp_config *config = read_case(every_key, (const char *const[]){"solver.tolerance=0.5", NULL});
-  if (config) {
-    CHECK(config->solver.tolerance == 0.5 && config->mesh.lower[1] == -0.5, "decimal point");
-    check_round_trip(config, "sub/again.ini");
-  }
-  sp_config_destroy(&config);
-  char number[8];
-  snprintf(number, sizeof number, "%.1f", 0.5);
-  CHECK_TEXT(number, "0,5"); /* the caller's locale is as before */
-  setlocale(LC_ALL, "C");
-}
-
-/* ---- Random cases: nothing crashes, and whatever is accepted can be written and read back ---- */
-
-static uint32_t next_random(uint64_t *state, uint32_t below) {
-  *state = *state * 6364136223846793005u + 1442695040888963407u;
-  return (uint32_t)(*state >> 33) % below;
-}
-
-enum { FUZZ_SIZE = 2048 };
-
-/* Insert, at a random place, or delete there. */
-static size_t mutate(uint64_t *state, char *text, size_t length) {
-  static const char *const pieces[] = {"[",
-                                       "]",
-                                       "=",
-                                       "\n",
-                                       "#",
-                                       " ;",
-                                       "\r\n",
-                                       "\xEF\xBB\xBF",
-                                       ".",
-                                       "[mesh]",
-                                       "[boundary]",
-                                       "a = neumann x\n",
-                                       "d = robin 1, x\n",
-                                       "e = periodic d\n",
-                                       "b c=dirichlet\n",
-                                       "refine = 1\n",
-                                       "file = a\n",
-                                       "order = 3\n",
-                                       " ",
-                                       "\t",
-                                       "-",
-                                       "1e9",
-                                       "99999999999",
-                                       "\xC3",
-                                       "[output]\nlog =#\n",
-                                       "\v",
-                                       "default = dirichlet 1 #2\n"};
-  const size_t at = next_random(state, (uint32_t)length + 1);
-  size_t count;
-  switch (next_random(state, 4)) {
-  case 0: /* one byte becomes any other */
-    if (at < length) text[at] = (char)next_random(state, 256);
-    return length;
-  case 1: /* a few bytes go */
-    count = next_random(state, 12);
-    if (count > length - at) count = length - at;
-    memmove(text + at, text + at + count, length - at - count);
-    return length - count;
-  default: { /* a piece comes in */
-    const char *piece = pieces[next_random(state, sizeof pieces / sizeof pieces[0])];
-    count = strlen(piece);
-    if (length + count > FUZZ_SIZE) return length;
-    memmove(text + at + count, text + at, length - at);
-    memcpy(text + at, piece, count);
-    return length + count;
-  }
-  }
-}
-
-static void fuzz_one(const char *path, const char *text, size_t length, const char *argument,
-                     int *accepted) {
-  write_bytes(path, text, length);
-  sp_config *config = NULL;
-  if (sp_config_read(MPI_COMM_SELF, path, argument ? 1 : 0, &argument, &config) != SP_OK) {
-    CHECK(!config && *sp_error_message(), "a failure without a message");
-    return;
-  }
-  ++*accepted;
-  char *first = format(config);
-  sp_config_destroy(&config);
-  if (!first) return;
-  write_bytes(path, first, strlen(first));
-  CHECK(sp_config_read(MPI_COMM_SELF, path, 0, NULL, &config) == SP_OK, "%s of\n%s",
-        sp_error_message(), first);
-  if (config) {
-    char *second = format(config);
-    CHECK(second && strcmp(first, second) == 0, "first\n%s\nthen\n%s", first, second);
-    free(second);
-  }
-  sp_config_destroy(&config);
-  free(first);
-}
-
-static void test_random(void) {
-  enum { CASES = 10000 }; /* tests/fuzz/case.c has the time for more */
-  static const char *const seeds[] = {
-      every_key, "", "[boundary]\nleft = neumann\nright = dirichlet x # comment\n",
-      "[mesh]\nfile = a.msh\n[problem]\nsolution = x\n[output]\nlog = b.h5\nfield =\n",
-      "[mesh]\nelements = 1 2 3\nlower = 0 0 0\nupper = 0.1 .2 3e-1\n[solver]\ntolerance=1e-5\n"};
-  char path[32], text[FUZZ_SIZE + 1];
-  snprintf(path, sizeof path, "random-%d.ini", rank);
-  uint64_t state = 20240611u + (uint64_t)rank;
-  int accepted = 0;
-  for (int c = rank; c < CASES; c += size) {
-    const uint32_t kind = next_random(&state, 12);
-    const char *seed = seeds[kind % 5];
-    size_t length = strlen(seed);
-    memcpy(text, seed, length);
-    if (kind == 10) { /* noise */
-      length = next_random(&state, 200);
-      for (size_t i = 0; i < length; i++) text[i] = (char)next_random(&state, 256);
-    }
-    const uint32_t mutations = 1 + next_random(&state, 4);
-    for (uint32_t m = 0; m < mutations; m++) length = mutate(&state, text, length);
-    if (kind <= 10) {
-      fuzz_one(path, text, length, NULL, &accepted);
-    } else { /* an argument that is itself such a text */
-      char argument[FUZZ_SIZE + 16];
-      text[length] = '\0';
-      const size_t from = next_random(&state, (uint32_t)length + 1);
-      text[from + strcspn(text + from, next_random(&state, 2) ? "\n" : "")] = '\0';
-      static const char *const heads[] = {"boundary.", "output.log=", "mesh.file=", ""};
-      snprintf(argument, sizeof argument, "%s%s", heads[next_random(&state, 4)], text + from);
-      fuzz_one(path, "", 0, argument, &accepted);
-    }
-  }
-  /* Otherwise the part about accepted cases tests nothing. */
-  CHECK(accepted > CASES / size / 20, "only %d accepted", accepted);
-  CHECK(unlink(path) == 0, "cannot remove %s", path);
-}
-
-static void leave_folder(void) {
-  MPI_Barrier(MPI_COMM_WORLD);
-  if (rank != 0) return;
-  static const char *const files[] = {"case.ini", "unset.ini", "sub/case.ini", "sub/again.ini"};
-  for (size_t f = 0; f < sizeof files / sizeof files[0]; f++)
-    CHECK(unlink(files[f]) == 0, "cannot remove %s", files[f]);
-  CHECK(rmdir("sub") == 0 && chdir("/") == 0 && rmdir(folder) == 0, "cannot remove %s", folder);
-}
-
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -934,12 +569,8 @@ int main(int argc, char **argv) {
   test_overrides();
   test_mesh();
   test_outputs();
-  test_probes();
-  test_round_trip();
   test_files();
   test_unset();
-  test_locale();
-  test_random();
   leave_folder();
   const int result = check_end(MPI_COMM_WORLD);
   MPI_Finalize();

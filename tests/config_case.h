@@ -1,0 +1,132 @@
+/* Cases for the tests of io/config.h: a temporary folder, files in it, and what reading them gives.
+ */
+#ifndef SP_TESTS_CONFIG_CASE_H
+#define SP_TESTS_CONFIG_CASE_H
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io/config.h"
+#include "tests/check.h"
+
+static int rank, size;
+
+/* All paths are relative to a temporary folder. */
+static char folder[] = "/tmp/sp_config_XXXXXX";
+
+static inline void enter_folder(void) {
+  const bool made = rank > 0 || mkdtemp(folder);
+  MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
+  if (!made || chdir(folder) != 0 || (rank == 0 && mkdir("sub", 0700) != 0)) {
+    perror(folder);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+}
+
+static inline void write_bytes(const char *path, const char *bytes, size_t count) {
+  FILE *stream = fopen(path, "wb");
+  CHECK(stream, "cannot write %s", path);
+  if (!stream) return;
+  CHECK(fwrite(bytes, 1, count, stream) == count, "cannot write %s", path);
+  CHECK(fclose(stream) == 0, "cannot write %s", path);
+}
+
+static inline void write_case(const char *text) {
+  MPI_Barrier(MPI_COMM_WORLD); /* nobody may still be reading the last one */
+  if (rank == 0) write_bytes("case.ini", text, strlen(text));
+}
+
+/* The list ends with NULL. */
+static inline int count_overrides(const char *const *overrides) {
+  int count = 0;
+  for (const char *const *o = overrides; *o; o++) count++;
+  return count;
+}
+
+/* The configuration of a case that must be right; NULL, with a failed check, where it is not. */
+static inline sp_config *read_case(const char *text, const char *const *overrides) {
+  static const char *const none[] = {NULL};
+  if (!overrides) overrides = none;
+  if (text) write_case(text);
+  sp_config *config;
+  const sp_status status = sp_config_read(MPI_COMM_WORLD, text ? "case.ini" : NULL,
+                                          count_overrides(overrides), overrides, &config);
+  CHECK(status == SP_OK && config, "%s", sp_error_message());
+  return config;
+}
+
+static inline void check_error(const char *text, const char *const *overrides,
+                               const char *message) {
+  static const char *const none[] = {NULL};
+  if (!overrides) overrides = none;
+  if (text) write_case(text);
+  sp_config *config = (sp_config *)1;
+  const sp_status status = sp_config_read(MPI_COMM_WORLD, text ? "case.ini" : NULL,
+                                          count_overrides(overrides), overrides, &config);
+  CHECK(status == SP_ERR_INPUT, "status %d where '%s' was expected", (int)status, message);
+  CHECK(!config, "a configuration after a failure");
+  if (status == SP_OK) sp_config_destroy(&config);
+  CHECK(strcmp(sp_error_message(), message) == 0, "'%s' instead of '%s'", sp_error_message(),
+        message);
+}
+
+static inline bool same_text(const char *a, const char *b) {
+  return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static inline const char *or_null(const char *text) {
+  return text ? text : "(null)";
+}
+
+#define CHECK_TEXT(a, b) CHECK(same_text((a), (b)), "'%s' instead of '%s'", or_null(a), or_null(b))
+
+/* Every section and key, in every way of writing them. */
+static const char every_key[] = "\xEF\xBB\xBF# a case\r\n"
+                                "[mesh]\r\n"
+                                "shape=box ; comment\r\n"
+                                "  elements =  2\t3   4  # comment\r\n"
+                                "lower = -1 -.5 +0.1\r\n"
+                                "upper = 1e0 2.5 3\r\n"
+                                "map = kershaw\r\n"
+                                "epsilon = 0.25\r\n"
+                                "refine = 10\r\n"
+                                "[ discretization ] # comment\n"
+                                "order = 15\n"
+                                "operator = bp3.0\n"
+                                "geometry = trilinear\n"
+                                "\n"
+                                "[problem]\n"
+                                "lambda = 2*pi\n"
+                                "kappa = 1 + x^2\n"
+                                "solution = x == 1 ? sin(pi*x) : y#z\n"
+                                "forcing = z\n"
+                                "[solver]\n"
+                                "tolerance = 1e-3\n"
+                                "max_iterations = 2147483647\n"
+                                "preconditioner = jacobi\n"
+                                "[boundary]\n"
+                                "the left.wall = neumann  x + 1\n"
+                                "default = neumann\n"
+                                "1 = dirichlet\n"
+                                "2 = robin max(x, (y))*2 , min(z, 1)\n"
+                                "3 = robin 1\n"
+                                "4 = periodic the other one\n"
+                                "[backend]\n"
+                                "device = host\n"
+                                "[output]\n"
+                                "log = a b.h5\n"
+                                "field =\n"
+                                "[mesh]";
+
+static inline void leave_folder(void) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank != 0) return;
+  static const char *const files[] = {"case.ini", "unset.ini", "sub/case.ini", "sub/again.ini"};
+  for (size_t f = 0; f < sizeof files / sizeof files[0]; f++) (void)unlink(files[f]);
+  /* Fails if a test has left something else. */
+  CHECK(rmdir("sub") == 0 && chdir("/") == 0 && rmdir(folder) == 0, "cannot remove %s", folder);
+}
+
+#endif

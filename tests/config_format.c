@@ -1,0 +1,263 @@
+/* Cases written back: what is read from them is what was there, for random ones, too. */
+#define _POSIX_C_SOURCE 200809L
+#include <locale.h>
+#include <stdint.h>
+
+#include "tests/config_case.h"
+
+static char *format(const sp_config *config) {
+  char *text = NULL;
+  CHECK(sp_config_format(config, &text) == SP_OK && text, "%s", sp_error_message());
+  return text;
+}
+
+/* Write, read from `path`, write again; also, all ranks hold what rank 0 holds. */
+static void check_round_trip(const sp_config *config, const char *path) {
+  char *first = format(config);
+  if (!first) return;
+  int length = (int)strlen(first);
+  MPI_Bcast(&length, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  char *root = calloc((size_t)length + 1, 1);
+  CHECK(root, "no memory");
+  if (!root) MPI_Abort(MPI_COMM_WORLD, 1);
+  if (rank == 0) memcpy(root, first, (size_t)length);
+  MPI_Bcast(root, length, MPI_CHAR, 0, MPI_COMM_WORLD);
+  CHECK(strcmp(first, root) == 0, "rank 0 holds\n%s\nand this one\n%s", root, first);
+  free(root);
+
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) write_bytes(path, first, strlen(first));
+  sp_config *again = NULL;
+  CHECK(sp_config_read(MPI_COMM_WORLD, path, 0, NULL, &again) == SP_OK, "%s of\n%s",
+        sp_error_message(), first);
+  if (again) {
+    char *second = format(again);
+    CHECK(second && strcmp(first, second) == 0, "first\n%s\nthen\n%s", first, second);
+    free(second);
+    CHECK(again->problem.lambda_given == config->problem.lambda_given, "lambda_given");
+    CHECK(again->problem.kappa_given == config->problem.kappa_given, "kappa_given");
+    CHECK(!again->boundary.where == !config->boundary.where, "boundary.where");
+    CHECK(again->mesh.shape == config->mesh.shape, "shape");
+    CHECK(memcmp(again->mesh.lower, config->mesh.lower, sizeof again->mesh.lower) == 0, "lower");
+    CHECK(again->solver.tolerance == config->solver.tolerance, "tolerance");
+  }
+  sp_config_destroy(&again);
+  free(first);
+}
+
+static void test_probes(void) {
+  check_error("[probe]\ntip = 0 1", NULL, "case.ini:2: probe.tip: expected 3 numbers, found '0 1'");
+  check_error("[probe]\ntip =", NULL, "case.ini:2: probe.tip: expected 3 numbers, found nothing");
+  sp_config *config = read_case("[probe]\ntip of it = 0 1 -2.5\nroot = 0.1 0 0\n",
+                                (const char *const[]){"probe.root=3 2 1", NULL});
+  if (config) {
+    CHECK(config->probes.count == 2, "%d probes", config->probes.count);
+    CHECK_TEXT(config->probes.entries[0].name, "tip of it");
+    CHECK_TEXT(config->probes.entries[0].where, "case.ini:2: probe.tip of it");
+    CHECK_TEXT(config->probes.entries[1].name, "root");
+    CHECK(config->probes.entries[0].point[2] == -2.5 && config->probes.entries[1].point[0] == 3,
+          "points");
+    check_round_trip(config, "sub/again.ini");
+  }
+  sp_config_destroy(&config);
+}
+
+static void test_round_trip(void) {
+  sp_config *config = read_case(NULL, NULL);
+  if (config) check_round_trip(config, "sub/again.ini");
+  sp_config_destroy(&config);
+
+  config = read_case(every_key, NULL);
+  if (config) {
+    check_round_trip(config, "sub/again.ini");
+    char *text = format(config);
+    if (text) {
+      CHECK(strstr(text, "\nlower = -1 -0.5 0.1\n"), "not the shortest numbers: %s", text);
+      CHECK(strstr(text, "\n# file = \n") || strstr(text, "\nfile = \n"), "no file: %s", text);
+    }
+    free(text);
+  }
+  sp_config_destroy(&config);
+
+  /* 0.1 + 0.2 needs 17 digits, 1/3 needs 16. */
+  config = read_case(NULL, (const char *const[]){
+                               "mesh.lower=0.30000000000000004 0.3333333333333333 -1e-310", NULL});
+  if (config) {
+    CHECK(config->mesh.lower[0] == 0.1 + 0.2 && config->mesh.lower[1] == 1.0 / 3.0, "digits");
+    check_round_trip(config, "sub/again.ini");
+  }
+  sp_config_destroy(&config);
+
+  /* Files are found from the folder of the case, and still are when the case moves. */
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) write_bytes("sub/case.ini", "[mesh]\nfile = ../a.msh", 22);
+  const struct {
+    const char *path;
+    const char *const override;
+    const char *file;
+  } files[] = {{"sub/case.ini", "mesh.refine=1", "sub/../a.msh"},
+               {"sub/case.ini", "mesh.file=b.msh", "b.msh"},
+               {"sub/case.ini", "mesh.file=/b.msh", "/b.msh"},
+               {"./sub/case.ini", "mesh.refine=1", "./sub/../a.msh"}};
+  for (size_t f = 0; f < sizeof files / sizeof files[0]; f++) {
+    const sp_status status =
+        sp_config_read(MPI_COMM_WORLD, files[f].path, 1, &files[f].override, &config);
+    CHECK(status == SP_OK, "%s", sp_error_message());
+    if (!config) continue;
+    CHECK_TEXT(config->mesh.file, files[f].file);
+    check_round_trip(config, "sub/again.ini");
+    sp_config_destroy(&config);
+  }
+}
+
+/* A locale with a decimal comma must change nothing; there may be none on this machine. */
+static void test_locale(void) {
+  if (!setlocale(LC_ALL, "de_DE.UTF-8") && !setlocale(LC_ALL, "fr_FR.UTF-8")) return;
+  sp_config *config = read_case(every_key, (const char *const[]){"solver.tolerance=0.5", NULL});
+  if (config) {
+    CHECK(config->solver.tolerance == 0.5 && config->mesh.lower[1] == -0.5, "decimal point");
+    check_round_trip(config, "sub/again.ini");
+  }
+  sp_config_destroy(&config);
+  char number[8];
+  snprintf(number, sizeof number, "%.1f", 0.5);
+  CHECK_TEXT(number, "0,5"); /* the caller's locale is as before */
+  setlocale(LC_ALL, "C");
+}
+
+/* ---- Random cases: nothing crashes, and whatever is accepted can be written and read back ---- */
+
+static uint32_t next_random(uint64_t *state, uint32_t below) {
+  *state = *state * 6364136223846793005u + 1442695040888963407u;
+  return (uint32_t)(*state >> 33) % below;
+}
+
+enum { FUZZ_SIZE = 2048 };
+
+/* Insert, at a random place, or delete there. */
+static size_t mutate(uint64_t *state, char *text, size_t length) {
+  static const char *const pieces[] = {"[",
+                                       "]",
+                                       "=",
+                                       "\n",
+                                       "#",
+                                       " ;",
+                                       "\r\n",
+                                       "\xEF\xBB\xBF",
+                                       ".",
+                                       "[mesh]",
+                                       "[boundary]",
+                                       "a = neumann x\n",
+                                       "d = robin 1, x\n",
+                                       "e = periodic d\n",
+                                       "b c=dirichlet\n",
+                                       "refine = 1\n",
+                                       "file = a\n",
+                                       "order = 3\n",
+                                       " ",
+                                       "\t",
+                                       "-",
+                                       "1e9",
+                                       "99999999999",
+                                       "\xC3",
+                                       "[output]\nlog =#\n",
+                                       "\v",
+                                       "default = dirichlet 1 #2\n"};
+  const size_t at = next_random(state, (uint32_t)length + 1);
+  size_t count;
+  switch (next_random(state, 4)) {
+  case 0: /* one byte becomes any other */
+    if (at < length) text[at] = (char)next_random(state, 256);
+    return length;
+  case 1: /* a few bytes go */
+    count = next_random(state, 12);
+    if (count > length - at) count = length - at;
+    memmove(text + at, text + at + count, length - at - count);
+    return length - count;
+  default: { /* a piece comes in */
+    const char *piece = pieces[next_random(state, sizeof pieces / sizeof pieces[0])];
+    count = strlen(piece);
+    if (length + count > FUZZ_SIZE) return length;
+    memmove(text + at + count, text + at, length - at);
+    memcpy(text + at, piece, count);
+    return length + count;
+  }
+  }
+}
+
+static void fuzz_one(const char *path, const char *text, size_t length, const char *argument,
+                     int *accepted) {
+  write_bytes(path, text, length);
+  sp_config *config = NULL;
+  if (sp_config_read(MPI_COMM_SELF, path, argument ? 1 : 0, &argument, &config) != SP_OK) {
+    CHECK(!config && *sp_error_message(), "a failure without a message");
+    return;
+  }
+  ++*accepted;
+  char *first = format(config);
+  sp_config_destroy(&config);
+  if (!first) return;
+  write_bytes(path, first, strlen(first));
+  CHECK(sp_config_read(MPI_COMM_SELF, path, 0, NULL, &config) == SP_OK, "%s of\n%s",
+        sp_error_message(), first);
+  if (config) {
+    char *second = format(config);
+    CHECK(second && strcmp(first, second) == 0, "first\n%s\nthen\n%s", first, second);
+    free(second);
+  }
+  sp_config_destroy(&config);
+  free(first);
+}
+
+static void test_random(void) {
+  enum { CASES = 10000 }; /* tests/fuzz/case.c has the time for more */
+  static const char *const seeds[] = {
+      every_key, "", "[boundary]\nleft = neumann\nright = dirichlet x # comment\n",
+      "[mesh]\nfile = a.msh\n[problem]\nsolution = x\n[output]\nlog = b.h5\nfield =\n",
+      "[mesh]\nelements = 1 2 3\nlower = 0 0 0\nupper = 0.1 .2 3e-1\n[solver]\ntolerance=1e-5\n"};
+  char path[32], text[FUZZ_SIZE + 1];
+  snprintf(path, sizeof path, "random-%d.ini", rank);
+  uint64_t state = 20240611u + (uint64_t)rank;
+  int accepted = 0;
+  for (int c = rank; c < CASES; c += size) {
+    const uint32_t kind = next_random(&state, 12);
+    const char *seed = seeds[kind % 5];
+    size_t length = strlen(seed);
+    memcpy(text, seed, length);
+    if (kind == 10) { /* noise */
+      length = next_random(&state, 200);
+      for (size_t i = 0; i < length; i++) text[i] = (char)next_random(&state, 256);
+    }
+    const uint32_t mutations = 1 + next_random(&state, 4);
+    for (uint32_t m = 0; m < mutations; m++) length = mutate(&state, text, length);
+    if (kind <= 10) {
+      fuzz_one(path, text, length, NULL, &accepted);
+    } else { /* an argument that is itself such a text */
+      char argument[FUZZ_SIZE + 16];
+      text[length] = '\0';
+      const size_t from = next_random(&state, (uint32_t)length + 1);
+      text[from + strcspn(text + from, next_random(&state, 2) ? "\n" : "")] = '\0';
+      static const char *const heads[] = {"boundary.", "output.log=", "mesh.file=", ""};
+      snprintf(argument, sizeof argument, "%s%s", heads[next_random(&state, 4)], text + from);
+      fuzz_one(path, "", 0, argument, &accepted);
+    }
+  }
+  /* Otherwise the part about accepted cases tests nothing. */
+  CHECK(accepted > CASES / size / 20, "only %d accepted", accepted);
+  CHECK(unlink(path) == 0, "cannot remove %s", path);
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  enter_folder();
+  test_probes();
+  test_round_trip();
+  test_locale();
+  test_random();
+  leave_folder();
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}
