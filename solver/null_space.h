@@ -20,8 +20,9 @@ typedef struct sp_null_space {
  * sp_problem_robin). Local. */
 bool sp_null_space_is_exact(const sp_problem *problem);
 
-/* Of an operator that is not mass: connected components, through shared DOFs; `constrained` marks Dirichlet DOFs,
- * [numbering->local]. *out is NULL if each has some; the caller destroys it. Collective. */
+/* Of an operator that is not mass: connected components, through shared DOFs; `constrained` marks
+ * Dirichlet DOFs, [numbering->local]. *out is NULL if each has some; the caller destroys it.
+ * Collective. */
 sp_status sp_null_space_create(const sp_mesh *mesh, const sp_numbering *numbering,
                                sp_exchange *exchange, const bool *constrained, sp_null_space **out);
 
