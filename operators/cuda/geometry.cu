@@ -82,9 +82,10 @@ __device__ __forceinline__ double scale_stored(const double *factors, double &ur
   return load_once(factors + SP_G_WJ * points);
 }
 
-// Ask for `count` factors from the first one of an element on, to the second-level cache: one
-// instruction, which names whole 16 bytes.
-template <int count> __device__ __forceinline__ void ask_for(const double *factors) {
+// Prefetch `count` factors, from the first one of an element on, to the second-level cache: one
+// instruction, which names whole 16 bytes. After begin_pass(): iterations that have ended ask for
+// nothing.
+template <int count> __device__ __forceinline__ void prefetch(const double *factors) {
 #if __CUDA_ARCH__ >= 900
   constexpr unsigned SIZE = 16, BYTES = count * sizeof(double) / SIZE * SIZE;
   asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"((size_t)factors / SIZE * SIZE),

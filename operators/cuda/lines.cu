@@ -141,7 +141,7 @@ __global__ __launch_bounds__(threads<E, Nq>, MIN_BLOCKS) void bp35(sp_cuda_argum
   double *U = shared + t.slot * 3 * array_size<Nq>;
   double *X = U + array_size<Nq>, *Y = X + array_size<Nq>;
   const double *factors = a.factors + (size_t)t.element * (GEOMETRY == TRILINEAR ? 24 : 7 * Np);
-  if (GEOMETRY == STORED && MIN_BLOCKS == 1 && threadIdx.x == 0) ask_for<7 * Np>(factors);
+  if (GEOMETRY == STORED && MIN_BLOCKS == 1 && threadIdx.x == 0) prefetch<7 * Np>(factors);
   double result[Nq];
   const auto offset = [&](visit<WORKERS> v) -> int {
     return MODE == SP_CUDA_LOCAL ? place_of<Nq>(v.c, t.j, t.i) : __ldg(d_offsets + v.node());
@@ -264,7 +264,7 @@ __global__ __launch_bounds__(threads<E, M>, MIN_BLOCKS) void bp30(sp_cuda_argume
   double *X = U + array_size<M>, *Y = X + array_size<M>;
   const double *factors =
       a.factors + (size_t)t.element * (GEOMETRY == TRILINEAR ? 24 : 7 * M * M * M);
-  if (GEOMETRY == STORED && MIN_BLOCKS == 1 && threadIdx.x == 0) ask_for<7 * M * M * M>(factors);
+  if (GEOMETRY == STORED && MIN_BLOCKS == 1 && threadIdx.x == 0) prefetch<7 * M * M * M>(factors);
   double u[M], result[M];
   if (t.on)
     load_nodes<MODE>(a, t.element, t.worker(), codes, alpha, beta, row_offset<MODE, WORKERS>, U);
