@@ -38,6 +38,8 @@ typedef enum sp_device_kind { SP_DEVICE_AUTO, SP_DEVICE_HOST, SP_DEVICE_CUDA } s
 typedef enum sp_exchange_kind {
   SP_EXCHANGE_AUTO,
   SP_EXCHANGE_PEER,
+  SP_EXCHANGE_CUDA_AWARE,
+  SP_EXCHANGE_NCCL,
   SP_EXCHANGE_STAGED
 } sp_exchange_kind;
 

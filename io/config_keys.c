@@ -39,6 +39,8 @@ static const char *const devices[] = {
 
 static const char *const exchanges[] = {[SP_EXCHANGE_AUTO] = "auto",
                                         [SP_EXCHANGE_PEER] = "peer",
+                                        [SP_EXCHANGE_CUDA_AWARE] = "cuda-aware",
+                                        [SP_EXCHANGE_NCCL] = "nccl",
                                         [SP_EXCHANGE_STAGED] = "staged",
                                         NULL};
 
@@ -271,7 +273,7 @@ const sp_key sp_keys[] = {
      FIELD(backend.exchange),
      .choices = exchanges,
      .fallback = "auto",
-     .help = "GPUs write to each other (peer) or go through the host (staged)"},
+     .help = "how values travel between GPUs; staged: through the host"},
 
     {.section = "output",
      .name = "log",

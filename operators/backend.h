@@ -116,11 +116,13 @@ typedef struct sp_backend {
    * sums[0] = r.r and sums[1] = r.D^-1 r. */
   sp_status (*sums)(sp_local_operator *local, double sums[2]);
 
-  /* Shared entries of a vector for the exchange, which works in host memory: the vector itself
-   * where the backend's memory is the host's. `fetch` makes the listed entries valid there, `store`
-   * puts them back. */
-  sp_status (*fetch)(sp_local_operator *local, double *vector, double **host);
-  sp_status (*store)(sp_local_operator *local, double *vector);
+  /* Optional, after connect(): the sum over ranks of a vector's shared entries where its memory is
+   * not the host's. `pack` sets *sent and *received to buffers in the order of the plan, for MPI to
+   * send and to receive, also if it fails; *sent = NULL: there is nothing for MPI to do. `unpack`
+   * adds what was received, in the order of ranks. */
+  sp_status (*pack)(sp_local_operator *local, const double *vector, double **sent,
+                    double **received);
+  sp_status (*unpack)(sp_local_operator *local, double *vector);
 
   /* Optional (NULL on the host): prepare for whole iterations without the host. *iterates tells
    * whether `iterate` works for this operator; *how says in words how it sums over ranks, or why it

@@ -133,22 +133,32 @@ sp_exchange_plan sp_exchange_plan_of(const sp_exchange *exchange) {
                             .sources = exchange->sources};
 }
 
-void sp_exchange_begin(sp_exchange *exchange, const double *values) {
-  for (int b = 0; b < exchange->neighbours; b++) {
+void sp_exchange_begin_packed(sp_exchange *exchange, const double *sent, double *received) {
+  const int neighbours = exchange->neighbours;
+  for (int b = 0; b < neighbours; b++) {
     const sp_lid begin = exchange->start[b], n = exchange->start[b + 1] - begin;
-    MPI_Irecv(exchange->received + begin, n, MPI_DOUBLE, exchange->ranks[b], 0, exchange->comm,
+    MPI_Irecv(received + begin, n, MPI_DOUBLE, exchange->ranks[b], 0, exchange->comm,
               &exchange->requests[b]);
   }
-  for (int b = 0; b < exchange->neighbours; b++) {
-    const sp_lid begin = exchange->start[b], end = exchange->start[b + 1];
-    for (sp_lid s = begin; s < end; s++) exchange->sent[s] = values[exchange->dofs[s]];
-    MPI_Isend(exchange->sent + begin, end - begin, MPI_DOUBLE, exchange->ranks[b], 0,
-              exchange->comm, &exchange->requests[exchange->neighbours + b]);
+  for (int b = 0; b < neighbours; b++) {
+    const sp_lid begin = exchange->start[b], n = exchange->start[b + 1] - begin;
+    MPI_Isend(sent + begin, n, MPI_DOUBLE, exchange->ranks[b], 0, exchange->comm,
+              &exchange->requests[neighbours + b]);
   }
 }
 
-void sp_exchange_end(sp_exchange *exchange, sp_combine combine, double *values) {
+void sp_exchange_end_packed(sp_exchange *exchange) {
   MPI_Waitall(2 * exchange->neighbours, exchange->requests, MPI_STATUSES_IGNORE);
+}
+
+void sp_exchange_begin(sp_exchange *exchange, const double *values) {
+  const sp_lid shared = exchange->start[exchange->neighbours];
+  for (sp_lid s = 0; s < shared; s++) exchange->sent[s] = values[exchange->dofs[s]];
+  sp_exchange_begin_packed(exchange, exchange->sent, exchange->received);
+}
+
+void sp_exchange_end(sp_exchange *exchange, sp_combine combine, double *values) {
+  sp_exchange_end_packed(exchange);
   for (sp_lid t = 0; t < exchange->targets; t++) {
     const double own = values[exchange->target[t]];
     double result = 0;

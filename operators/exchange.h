@@ -41,7 +41,13 @@ void sp_exchange_begin(sp_exchange *exchange, const double *values);
  * Collective among neighbours. */
 void sp_exchange_end(sp_exchange *exchange, sp_combine combine, double *values);
 
-/* Both in one. Collective among neighbours. */
+/* The same for values that the caller packs, sp_exchange_plan's dofs one after another, into
+ * `sent`, and combines from `received` when they have come; memory that the MPI library can read.
+ */
+void sp_exchange_begin_packed(sp_exchange *exchange, const double *sent, double *received);
+void sp_exchange_end_packed(sp_exchange *exchange);
+
+/* Begin and end in one. Collective among neighbours. */
 void sp_exchange_now(sp_exchange *exchange, sp_combine combine, double *values);
 
 /* Sum `count` values (at most 4) over ranks in the order of ranks: all ranks get the same bits. A

@@ -64,15 +64,26 @@ void sp_operator_destroy(sp_operator **op) {
 
 /* Between the two parts of an application the shared values travel. A rank whose backend fails
  * sends what it has: the others must not wait for it, and the failure is agreed on afterwards. */
-static sp_status begin_exchange(sp_operator *op, double *y, double **host) {
-  const sp_status status = op->backend->fetch(op->local, y, host);
-  sp_exchange_begin(op->exchange, *host);
+static sp_status begin_exchange(sp_operator *op, const double *y, bool *by_mpi) {
+  double *sent = NULL, *received;
+  *by_mpi = true;
+  if (!op->backend->pack) {
+    sp_exchange_begin(op->exchange, y);
+    return SP_OK;
+  }
+  const sp_status status = op->backend->pack(op->local, y, &sent, &received);
+  *by_mpi = sent != NULL;
+  if (*by_mpi) sp_exchange_begin_packed(op->exchange, sent, received);
   return status;
 }
 
-static sp_status end_exchange(sp_operator *op, double *y, double *host) {
-  sp_exchange_end(op->exchange, SP_SUM, host);
-  return op->backend->store(op->local, y);
+static sp_status end_exchange(sp_operator *op, bool by_mpi, double *y) {
+  if (!op->backend->pack) {
+    sp_exchange_end(op->exchange, SP_SUM, y);
+    return SP_OK;
+  }
+  if (by_mpi) sp_exchange_end_packed(op->exchange);
+  return op->backend->unpack(op->local, y);
 }
 
 static sp_status first_failure(sp_status a, sp_status b) {
@@ -80,22 +91,23 @@ static sp_status first_failure(sp_status a, sp_status b) {
 }
 
 sp_status sp_operator_apply(sp_operator *op, bool constrained, const double *x, double *y) {
-  double *host;
+  bool by_mpi;
   sp_status status = op->backend->apply(op->local, SP_HALO, constrained, x, y);
-  status = first_failure(status, begin_exchange(op, y, &host));
+  status = first_failure(status, begin_exchange(op, y, &by_mpi));
   status = first_failure(status, op->backend->apply(op->local, SP_INNER, constrained, x, y));
-  status = first_failure(status, end_exchange(op, y, host));
+  status = first_failure(status, end_exchange(op, by_mpi, y));
   return sp_agree(op->comm, status);
 }
 
 sp_status sp_operator_direction(sp_operator *op, double beta, sp_cg_vectors *vectors,
                                 sp_status status, double *p_ap) {
-  double *host, sums[2];
+  double sums[2];
+  bool by_mpi;
   const double start = MPI_Wtime();
   status = first_failure(status, op->backend->direction(op->local, SP_HALO, beta, vectors));
-  status = first_failure(status, begin_exchange(op, vectors->ap, &host));
+  status = first_failure(status, begin_exchange(op, vectors->ap, &by_mpi));
   status = first_failure(status, op->backend->direction(op->local, SP_INNER, beta, vectors));
-  status = first_failure(status, end_exchange(op, vectors->ap, host));
+  status = first_failure(status, end_exchange(op, by_mpi, vectors->ap));
   double *const direction = vectors->next_p;
   vectors->next_p = vectors->p;
   vectors->p = direction;

@@ -182,6 +182,8 @@ static void test_choices(void) {
   CHECK_CHOICE("backend.device=host", backend.device, SP_DEVICE_HOST);
   CHECK_CHOICE("backend.device=cuda", backend.device, SP_DEVICE_CUDA);
   CHECK_CHOICE("backend.exchange=peer", backend.exchange, SP_EXCHANGE_PEER);
+  CHECK_CHOICE("backend.exchange=cuda-aware", backend.exchange, SP_EXCHANGE_CUDA_AWARE);
+  CHECK_CHOICE("backend.exchange=nccl", backend.exchange, SP_EXCHANGE_NCCL);
   CHECK_CHOICE("backend.exchange=staged", backend.exchange, SP_EXCHANGE_STAGED);
   CHECK_CHOICE("boundary.default=dirichlet", boundary.fallback.condition, SP_DIRICHLET);
   CHECK_CHOICE("boundary.default=neumann", boundary.fallback.condition, SP_NEUMANN);
@@ -247,7 +249,7 @@ static void test_values(void) {
        {"0", "-5", "2147483648", "1e3", "many", ""}},
       {"solver", "preconditioner", "none or jacobi", {"ilu", ""}},
       {"backend", "device", "auto, host or cuda", {"gpu", ""}},
-      {"backend", "exchange", "auto, peer or staged", {"nccl", ""}},
+      {"backend", "exchange", "auto, peer, cuda-aware, nccl or staged", {"mpi", ""}},
       {"output", "every", "a number of at least 0", {"-1e-9", "x", "inf", "1 1", ""}},
       {"probe", "tip", "3 numbers", {"0 0", "0 0 0 0", "0 0 0x1", ""}},
   };

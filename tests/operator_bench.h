@@ -12,15 +12,26 @@ typedef struct bench {
   MPI_Comm comm;
   const sp_backend *backend;
   sp_device *device;
+  sp_exchange_kind exchange;
 } bench;
 
 enum { BENCH_SKIPPED = 77 }; /* CTest's SKIP_RETURN_CODE */
+
+/* The exchange that the test's second argument names, as in backend.exchange; auto without one. */
+static inline sp_exchange_kind bench_exchange(int argc, char **argv) {
+  if (argc < 3) return SP_EXCHANGE_AUTO;
+  if (strcmp(argv[2], "staged") == 0) return SP_EXCHANGE_STAGED;
+  if (strcmp(argv[2], "nccl") == 0) return SP_EXCHANGE_NCCL;
+  if (strcmp(argv[2], "cuda-aware") == 0) return SP_EXCHANGE_CUDA_AWARE;
+  CHECK(strcmp(argv[2], "peer") == 0, "%s: staged, nccl, cuda-aware or peer", argv[2]);
+  return SP_EXCHANGE_PEER;
+}
 
 /* Open the backend that the test's first argument names, host without one. False, with nothing
  * open, if this machine has no such device. */
 static inline bool bench_open(int argc, char **argv, bench *b) {
   const bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0;
-  *b = (bench){.comm = MPI_COMM_WORLD};
+  *b = (bench){.comm = MPI_COMM_WORLD, .exchange = bench_exchange(argc, argv)};
   const sp_status status =
       sp_backend_open(b->comm, cuda ? SP_DEVICE_CUDA : SP_DEVICE_HOST, &b->backend, &b->device);
   if (status) printf("%s\n", sp_error_message());
@@ -29,11 +40,13 @@ static inline bool bench_open(int argc, char **argv, bench *b) {
 }
 
 static inline sp_operator *bench_operator(const bench *b, const sp_operator_setup *setup) {
+  sp_operator_setup own = *setup;
   sp_operator *op;
   sp_exchange *exchange;
+  own.exchange = b->exchange;
   CHECK(sp_exchange_create(b->comm, setup->numbering, &exchange) == SP_OK, "%s",
         sp_error_message());
-  CHECK(sp_operator_create(b->backend, b->device, setup, &exchange, &op) == SP_OK, "%s",
+  CHECK(sp_operator_create(b->backend, b->device, &own, &exchange, &op) == SP_OK, "%s",
         sp_error_message());
   return op;
 }

@@ -199,28 +199,13 @@ static sp_status cuda_sums(sp_local_operator *local, double sums[2]) {
   return SP_OK;
 }
 
-static sp_status cuda_fetch(sp_local_operator *local, double *vector, double **host) {
-  cudaStream_t stream = local->device->stream;
-  *host = local->host_vector;
-  if (local->shared == 0) return SP_OK;
-  SP_CUDA(sp_cuda_pack(local->shared, local->shared_list, vector, local->packed, stream));
-  SP_CUDA(cudaMemcpyAsync(local->host_packed, local->packed, (size_t)local->shared * sizeof(double),
-                          cudaMemcpyDeviceToHost, stream));
-  SP_CUDA(cudaStreamSynchronize(stream));
-  for (int i = 0; i < local->shared; i++)
-    local->host_vector[local->host_list[i]] = local->host_packed[i];
-  return SP_OK;
+static sp_status cuda_pack(sp_local_operator *local, const double *vector, double **sent,
+                           double **received) {
+  return sp_cuda_exchange_pack(&local->exchange, vector, sent, received);
 }
 
-static sp_status cuda_store(sp_local_operator *local, double *vector) {
-  cudaStream_t stream = local->device->stream;
-  if (local->shared == 0) return SP_OK;
-  for (int i = 0; i < local->shared; i++)
-    local->host_packed[i] = local->host_vector[local->host_list[i]];
-  SP_CUDA(cudaMemcpyAsync(local->packed, local->host_packed, (size_t)local->shared * sizeof(double),
-                          cudaMemcpyHostToDevice, stream));
-  SP_CUDA(sp_cuda_unpack(local->shared, local->shared_list, local->packed, vector, stream));
-  return SP_OK;
+static sp_status cuda_unpack(sp_local_operator *local, double *vector) {
+  return sp_cuda_exchange_unpack(&local->exchange, vector);
 }
 
 /* ---- Whole iterations on the device -------------------------------------------------------------
@@ -333,23 +318,52 @@ static sp_status cuda_iterate(sp_local_operator *local, sp_cg_vectors *vectors,
   return SP_OK;
 }
 
+/* The ways between ranks in the order in which `auto` tries them. */
+static const struct {
+  sp_exchange_kind kind;
+  const char *name, *description;
+} ways[] = {{SP_EXCHANGE_PEER, "peer", "GPUs write to each other"},
+            {SP_EXCHANGE_CUDA_AWARE, "cuda-aware", "MPI reads GPU memory"},
+            {SP_EXCHANGE_NCCL, "nccl", "NCCL between GPUs"},
+            {SP_EXCHANGE_STAGED, "staged", "through the host"}};
+
+static sp_status try_way(sp_local_operator *local, MPI_Comm comm, sp_exchange_kind kind,
+                         const char **why) {
+  *why = nullptr;
+  if (kind == SP_EXCHANGE_STAGED) return SP_OK;
+  if (kind != SP_EXCHANGE_PEER) return sp_cuda_exchange_choose(&local->exchange, comm, kind, why);
+  SP_TRY(sp_cuda_peers_create(comm, &local->exchange, why, &local->peers));
+  if (*why) sp_cuda_peers_free(&local->peers);
+  return SP_OK;
+}
+
 static sp_status cuda_connect(sp_local_operator *local, MPI_Comm comm, const sp_exchange_plan *plan,
                               bool *iterates, const char **how) {
   const range named("exchange: set-up");
+  const bool chooses = local->wish == SP_EXCHANGE_AUTO;
+  const char *first_obstacle = nullptr;
   int size;
-  const char *why = "backend.exchange = staged";
   MPI_Comm_size(comm, &size);
   *iterates = size == 1;
   *how = "none: one rank";
   if (size == 1) return SP_OK;
-  if (local->exchange != SP_EXCHANGE_STAGED)
-    SP_TRY(sp_cuda_peers_create(comm, plan, iterates, &why, &local->peers));
-  if (!*iterates && local->exchange == SP_EXCHANGE_PEER)
-    return sp_fail(SP_ERR_SYSTEM, "backend.exchange = peer is not possible: %s; use auto", why);
-  snprintf(local->how, sizeof local->how, "%s%s",
-           *iterates ? "peer: GPUs write to each other" : "staged through the host: ",
-           *iterates ? "" : why);
   *how = local->how;
+  SP_TRY(sp_cuda_exchange_create(local->device, comm, plan, &local->exchange));
+  for (const auto &way : ways) {
+    const char *why;
+    if (!chooses && local->wish != way.kind) continue;
+    SP_TRY(try_way(local, comm, way.kind, &why));
+    if (why && !chooses)
+      return sp_fail(SP_ERR_SYSTEM, "backend.exchange = %s is not possible: %s; use auto", way.name,
+                     why);
+    if (!first_obstacle) first_obstacle = why;
+    if (why) continue;
+    snprintf(local->how, sizeof local->how, "%s: %s%s%s%s", way.name, way.description,
+             first_obstacle ? " (" : "", first_obstacle ? first_obstacle : "",
+             first_obstacle ? ")" : "");
+    *iterates = way.kind == SP_EXCHANGE_PEER;
+    break;
+  }
   return SP_OK;
 }
 
@@ -375,8 +389,8 @@ static const sp_backend table = {
     .direction = cuda_direction,
     .update = cuda_update,
     .sums = cuda_sums,
-    .fetch = cuda_fetch,
-    .store = cuda_store,
+    .pack = cuda_pack,
+    .unpack = cuda_unpack,
     .connect = cuda_connect,
     .iterate = cuda_iterate,
 };

@@ -1,5 +1,5 @@
 extern "C" {
-#include "operators/cuda/device.h"
+#include "operators/cuda/exchange.h"
 }
 
 #include <cstdio>
@@ -120,6 +120,7 @@ sp_status sp_cuda_open(MPI_Comm comm, sp_device **out) {
 
 void sp_cuda_close(sp_device **device) {
   if (!*device) return;
+  sp_cuda_nccl_close(&(*device)->nccl);
   if ((*device)->stream) (void)cudaStreamDestroy((*device)->stream);
   free(*device);
   *device = nullptr;

@@ -13,6 +13,7 @@ extern "C" {
 struct sp_device {
   int id; /* of the GPU on this machine */
   cudaStream_t stream;
+  struct sp_cuda_nccl *nccl; /* NULL until an exchange asks for it (exchange.h) */
   char description[320];
 };
 

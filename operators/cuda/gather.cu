@@ -1,5 +1,17 @@
 // Waiting for other ranks, and sums over them: part of peers.cu and vectors.cu.
 
+// The value of shared DOF target[t] becomes the sum of what ranks hold there, in their order.
+static __device__ __forceinline__ void sum_of_ranks(const sp_cuda_lists &lists, int t,
+                                                    const double *received, double *vector) {
+  const double own = vector[lists.target[t]];
+  double sum = 0;
+  for (int s = lists.source_start[t]; s < lists.source_start[t + 1]; s++) {
+    const int source = lists.sources[s];
+    sum += source == SP_OWN_VALUE ? own : __ldcg(received + source);
+  }
+  vector[lists.target[t]] = sum;
+}
+
 static __device__ __forceinline__ void signal(sp_cuda_epoch *flag, sp_cuda_epoch epoch) {
   asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(flag), "l"(epoch) : "memory");
 }

@@ -24,14 +24,11 @@ struct sp_local_operator {
   sp_cuda_scalars *scalars;
   double *sums; /* pinned: what the last pass left in the scalars */
   size_t bytes;
-  /* The exchange: shared DOFs, packed on either side, and the host's L-vector. */
-  int shared;
-  int *shared_list;
-  int *host_list;
-  double *packed, *host_packed, *host_vector;
-  sp_exchange_kind exchange;
+  /* Between ranks. */
+  sp_exchange_kind wish;
+  sp_cuda_exchange exchange;
   sp_cuda_peer_memory peers;
-  char how[96]; /* values travel between ranks */
+  char how[96]; /* values travel */
   /* SP_CUDA_GRAPH iterations as a graph, for the vectors it was captured with. */
   cudaGraphExec_t graph;
   sp_cg_vectors captured;

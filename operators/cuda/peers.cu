@@ -4,7 +4,6 @@ extern "C" {
 
 #include <climits>
 #include <cstdlib>
-#include <cstring>
 
 namespace {
 
@@ -20,10 +19,10 @@ __global__ void send(sp_cuda_peers p, const double *vector, const sp_cuda_scalar
   follow();
   if (scalars->stop) return;
   const int i = blockIdx.x * THREADS + threadIdx.x;
-  if (i < p.shared) {
+  if (i < p.lists.shared) {
     int b = 0;
     while (i >= p.start[b + 1]) b++;
-    p.remote_received[b][i - p.start[b]] = vector[p.dofs[i]];
+    p.remote_received[b][i - p.start[b]] = vector[p.lists.dofs[i]];
   }
   __threadfence_system();
   __syncthreads();
@@ -39,20 +38,12 @@ __global__ void receive(sp_cuda_peers p, double *vector, const sp_cuda_scalars *
     await(p.arrived + b, *p.epoch + 1, p.ranks[b], p.missing);
   __syncthreads();
   const int t = blockIdx.x * THREADS + threadIdx.x;
-  if (t >= p.targets) return;
-  const double own = vector[p.target[t]];
-  double sum = 0;
-  for (int s = p.source_start[t]; s < p.source_start[t + 1]; s++) {
-    const int source = p.sources[s];
-    sum += source == SP_OWN_VALUE ? own : __ldcg(p.received + source);
-  }
-  vector[p.target[t]] = sum;
+  if (t < p.lists.targets) sum_of_ranks(p.lists, t, p.received, vector);
 }
 
 /* What ranks tell each other. */
 struct introduction {
   cudaIpcMemHandle_t handle;
-  char bus[32];
   int shared, neighbours, ready;
 };
 
@@ -72,12 +63,9 @@ layout lay_out(int size, int shared, int neighbours) {
 
 sp_status introduce(const sp_exchange_plan *plan, int size, sp_cuda_peer_memory *memory,
                     introduction *mine) {
-  int device;
   mine->shared = plan->start[plan->neighbours];
   mine->neighbours = plan->neighbours;
   const layout l = lay_out(size, mine->shared, mine->neighbours);
-  SP_CUDA(cudaGetDevice(&device));
-  SP_CUDA(cudaDeviceGetPCIBusId(mine->bus, sizeof mine->bus, device));
   SP_TRY(sp_cuda_allocate(l.count, 8, "exchange", &memory->region));
   SP_CUDA(cudaIpcGetMemHandle(&mine->handle, memory->region));
   mine->ready = 1;
@@ -98,13 +86,6 @@ bool on_one_machine(MPI_Comm comm) {
   MPI_Comm_size(machine, &together);
   MPI_Comm_free(&machine);
   return all_agree(comm, together == size);
-}
-
-bool gpus_differ(const introduction *all, int size) {
-  for (int r = 0; r < size; r++)
-    for (int s = 0; s < r; s++)
-      if (!strcmp(all[r].bus, all[s].bus)) return false;
-  return true;
 }
 
 bool map_regions(const introduction *all, int rank, int size, sp_cuda_peer_memory *memory) {
@@ -135,10 +116,11 @@ struct place {
   int start, index;
 };
 
-sp_status make_tables(const sp_exchange_plan *plan, const introduction *all, const place *places,
-                      int rank, int size, sp_cuda_peer_memory *memory) {
+sp_status make_tables(const sp_cuda_exchange *exchange, const introduction *all,
+                      const place *places, int rank, int size, sp_cuda_peer_memory *memory) {
+  const sp_exchange_plan *plan = &exchange->plan;
   sp_cuda_peers *view = &memory->view;
-  const size_t neighbours = (size_t)plan->neighbours, shared = (size_t)plan->start[neighbours];
+  const size_t neighbours = (size_t)plan->neighbours;
   double **pointers = nullptr;
   const size_t most = neighbours > (size_t)size ? neighbours : (size_t)size;
   SP_TRY(sp_allocate(4 * most, sizeof *pointers, "exchange", &pointers));
@@ -168,24 +150,18 @@ sp_status make_tables(const sp_exchange_plan *plan, const introduction *all, con
   free(pointers);
   SP_TRY(status);
   SP_TRY(table(memory, plan->start, neighbours + 1, &view->start));
-  SP_TRY(table(memory, plan->dofs, shared, &view->dofs));
   SP_TRY(table(memory, plan->ranks, neighbours, &view->ranks));
-  SP_TRY(table(memory, plan->target, (size_t)plan->targets, &view->target));
-  SP_TRY(table(memory, plan->source_start, (size_t)plan->targets + 1, &view->source_start));
-  const size_t sources = plan->targets > 0 ? (size_t)plan->source_start[plan->targets] : 0;
-  SP_TRY(table(memory, plan->sources, sources, &view->sources));
   SP_TRY(sp_cuda_allocate(1, sizeof *view->epoch, "exchange", (void **)&view->epoch));
   memory->tables[memory->table_count++] = view->epoch;
   SP_TRY(sp_cuda_allocate(1, sizeof *view->sent, "exchange", (void **)&view->sent));
   memory->tables[memory->table_count++] = view->sent;
   SP_TRY(sp_cuda_allocate(1, sizeof *view->missing, "exchange", (void **)&view->missing));
   memory->tables[memory->table_count++] = view->missing;
-  const layout l = lay_out(size, (int)shared, plan->neighbours);
+  const layout l = lay_out(size, exchange->lists.shared, plan->neighbours);
   double *region = (double *)memory->region;
   view->rank = rank;
   view->neighbours = plan->neighbours;
-  view->shared = (int)shared;
-  view->targets = plan->targets;
+  view->lists = exchange->lists;
   view->received = region + l.received;
   view->sums = region + l.sums;
   view->arrived = (sp_cuda_epoch *)(region + l.arrived);
@@ -207,13 +183,18 @@ struct meeting {
   place *places;
 };
 
-sp_status meet(MPI_Comm comm, const sp_exchange_plan *plan, const char **why, meeting *m,
+sp_status meet(MPI_Comm comm, const sp_cuda_exchange *exchange, const char **why, meeting *m,
                sp_cuda_peer_memory *memory) {
+  const sp_exchange_plan *plan = &exchange->plan;
   int rank, size;
+  bool differ;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
   *why = "ranks are on several machines";
   if (!on_one_machine(comm)) return SP_OK;
+  *why = "ranks share a GPU";
+  SP_TRY(sp_cuda_gpus_differ(comm, &differ));
+  if (!differ) return SP_OK;
   introduction mine = {};
   sp_status status = sp_allocate((size_t)size, sizeof *m->all, "exchange", &m->all);
   if (!status)
@@ -225,26 +206,24 @@ sp_status meet(MPI_Comm comm, const sp_exchange_plan *plan, const char **why, me
   MPI_Allgather(&mine, (int)sizeof mine, MPI_BYTE, m->all, (int)sizeof mine, MPI_BYTE, comm);
   *why = "GPU memory cannot be exported";
   if (!all_agree(comm, mine.ready)) return SP_OK;
-  *why = "ranks share a GPU";
-  if (!gpus_differ(m->all, size)) return SP_OK;
   *why = "GPUs cannot reach each other's memory (every rank must see all of its machine's)";
+  memory->comm = comm;
   if (!all_agree(comm, map_regions(m->all, rank, size, memory))) return SP_OK;
   exchange_places(comm, plan, m->places);
-  status = make_tables(plan, m->all, m->places, rank, size, memory);
+  status = make_tables(exchange, m->all, m->places, rank, size, memory);
   SP_TRY(sp_agree(comm, status));
   memory->view.size = size;
-  memory->comm = comm;
+  *why = NULL;
   return SP_OK;
 }
 
 } // namespace
 
-sp_status sp_cuda_peers_create(MPI_Comm comm, const sp_exchange_plan *plan, bool *possible,
-                               const char **why, sp_cuda_peer_memory *out) {
+sp_status sp_cuda_peers_create(MPI_Comm comm, const sp_cuda_exchange *exchange, const char **why,
+                               sp_cuda_peer_memory *out) {
   meeting m = {};
   *out = {};
-  const sp_status status = meet(comm, plan, why, &m, out);
-  *possible = out->view.size > 0;
+  const sp_status status = meet(comm, exchange, why, &m, out);
   free(m.all);
   free(m.places);
   return status;
@@ -254,7 +233,7 @@ void sp_cuda_peers_free(sp_cuda_peer_memory *memory) {
   for (int r = 0; r < memory->mapped_count; r++)
     if (memory->mapped[r]) (void)cudaIpcCloseMemHandle(memory->mapped[r]);
   /* Memory is to be freed after others have closed what they mapped of it. */
-  if (memory->view.size > 0) MPI_Barrier(memory->comm);
+  if (memory->mapped_count > 0) MPI_Barrier(memory->comm);
   for (int t = 0; t < memory->table_count; t++) (void)cudaFree(memory->tables[t]);
   (void)cudaFree(memory->region);
   free(memory->mapped);
@@ -263,12 +242,12 @@ void sp_cuda_peers_free(sp_cuda_peer_memory *memory) {
 
 cudaError_t sp_cuda_peers_send(const sp_cuda_peers *peers, const double *vector,
                                const sp_cuda_scalars *scalars, cudaStream_t stream) {
-  return queue(send, (peers->shared + THREADS - 1) / THREADS, THREADS, 0, stream, *peers, vector,
-               scalars);
+  return queue(send, (peers->lists.shared + THREADS - 1) / THREADS, THREADS, 0, stream, *peers,
+               vector, scalars);
 }
 
 cudaError_t sp_cuda_peers_receive(const sp_cuda_peers *peers, double *vector,
                                   const sp_cuda_scalars *scalars, cudaStream_t stream) {
-  return queue(receive, (peers->targets + THREADS - 1) / THREADS, THREADS, 0, stream, *peers,
+  return queue(receive, (peers->lists.targets + THREADS - 1) / THREADS, THREADS, 0, stream, *peers,
                vector, scalars);
 }

@@ -9,9 +9,8 @@
 #ifndef SP_OPERATORS_CUDA_PEERS_H
 #define SP_OPERATORS_CUDA_PEERS_H
 
-#include "operators/cuda/device.h"
+#include "operators/cuda/exchange.h"
 #include "operators/cuda/launch.h"
-#include "operators/exchange.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -23,15 +22,13 @@ typedef unsigned long long sp_cuda_epoch;
 
 /* By value to kernels; all pointers are to device memory. size = 0: there is only this rank. */
 typedef struct sp_cuda_peers {
-  int rank, size, neighbours, shared, targets;
-  const int
-      *start; /* [neighbours + 1]: what neighbour b shares, in the arrays of `shared` entries */
-  const int *dofs;                            /* [shared] */
-  const int *ranks;                           /* [neighbours] */
-  const int *target, *source_start, *sources; /* the sum, as in sp_exchange_plan */
-  double *received;                           /* [shared] */
-  double *const *remote_received;             /* [neighbours], where this rank's values go */
-  sp_cuda_epoch *arrived;                     /* [neighbours] */
+  int rank, size, neighbours;
+  sp_cuda_lists lists;
+  const int *start;               /* [neighbours + 1]: where the lists have neighbour b's */
+  const int *ranks;               /* [neighbours] */
+  double *received;               /* [shared] */
+  double *const *remote_received; /* [neighbours], where this rank's values go */
+  sp_cuda_epoch *arrived;         /* [neighbours] */
   sp_cuda_epoch *const *remote_arrived;
   double *sums;                /* [2][size][2]: two kinds of sums, of each rank, up to two values */
   double *const *remote_sums;  /* [size] */
@@ -49,18 +46,19 @@ typedef struct sp_cuda_peer_memory {
   void *region;
   int mapped_count;
   void **mapped; /* [mapped_count], NULL for this rank */
-  void *tables[13];
+  void *tables[9];
   int table_count;
 } sp_cuda_peer_memory;
 
-/* Map the regions of all ranks of `comm`. *possible is false, with the reason in `why`, where ranks
- * are on several machines, share a GPU, or cannot map each other's memory; that is no error.
- * sp_cuda_peers_free frees *out, in every case. Collective. */
-sp_status sp_cuda_peers_create(MPI_Comm comm, const sp_exchange_plan *plan, bool *possible,
-                               const char **why, sp_cuda_peer_memory *out);
+/* Map the regions of all ranks of `comm` for the values of `exchange`, which must outlive *out. If
+ * that is not possible, since ranks are on several machines, share a GPU, or cannot map each
+ * other's memory, *why says so; that is no error. Else it is NULL. sp_cuda_peers_free frees *out,
+ * in every case. Collective. */
+sp_status sp_cuda_peers_create(MPI_Comm comm, const sp_cuda_exchange *exchange, const char **why,
+                               sp_cuda_peer_memory *out);
 
-/* After the last sums over all ranks nobody writes here any more. Collective where peers are
- * connected (view.size > 0), else Local. */
+/* After the last sums over all ranks nobody writes here any more. Collective where regions are
+ * mapped (the same on all ranks), else Local. */
 void sp_cuda_peers_free(sp_cuda_peer_memory *memory);
 
 /* Send the shared values of `vector`, and wait for those of the others and add them in the order of

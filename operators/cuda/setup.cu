@@ -110,22 +110,6 @@ static sp_status send_diagonal(const sp_operator_setup *setup, sp_local_operator
   return status;
 }
 
-static sp_status make_exchange(const sp_operator_setup *setup, sp_local_operator *local) {
-  const sp_numbering *numbering = setup->numbering;
-  /* DOFs shared with several neighbours are packed once for each: simple, and they are few. */
-  local->shared = numbering->shared_start[numbering->neighbours];
-  const size_t shared = (size_t)local->shared;
-  SP_TRY(sp_allocate(shared, sizeof(int), "shared DOFs", &local->host_list));
-  memcpy(local->host_list, numbering->shared, shared * sizeof(int));
-  SP_TRY(sp_cuda_copy_of(numbering->shared, shared, sizeof(int), "shared DOFs",
-                         (void **)&local->shared_list));
-  SP_TRY(sp_cuda_allocate(shared, sizeof(double), "shared values", (void **)&local->packed));
-  SP_TRY(sp_allocate(shared > 0 ? (size_t)local->dofs : 0, sizeof(double), "shared values",
-                     &local->host_vector));
-  SP_CUDA(cudaMallocHost(&local->host_packed, (shared > 0 ? shared : 1) * sizeof(double)));
-  return SP_OK;
-}
-
 /* Of a pass 1 in two parts, or whole. */
 static int most_blocks(const sp_local_operator *local) {
   const int halo = pass_1_blocks(local, local->halo_elements);
@@ -163,7 +147,6 @@ static sp_status build(const sp_operator_setup *setup, sp_local_operator *local)
   SP_TRY(
       sp_cuda_allocate(SP_CUDA_BATCH, sizeof *local->records, "records", (void **)&local->records));
   SP_CUDA(cudaMallocHost(&local->sums, 2 * sizeof(double)));
-  SP_TRY(make_exchange(setup, local));
   SP_CUDA(cudaDeviceSynchronize());
   return SP_OK;
 }
@@ -205,14 +188,10 @@ void sp_cuda_operator_destroy(sp_local_operator **out) {
   (void)cudaFree(local->nodes);
   (void)cudaFree(local->scalars);
   (void)cudaFree(local->records);
-  (void)cudaFree(local->shared_list);
-  (void)cudaFree(local->packed);
   (void)cudaFreeHost(local->sums);
-  (void)cudaFreeHost(local->host_packed);
   sp_cuda_assembly_free(&local->assembly);
   sp_cuda_peers_free(&local->peers);
-  free(local->host_list);
-  free(local->host_vector);
+  sp_cuda_exchange_free(&local->exchange);
   free(local);
   *out = nullptr;
 }
@@ -229,7 +208,7 @@ sp_status sp_cuda_operator_create(sp_device *device, const sp_operator_setup *se
   local->geometry = setup->geometry == SP_GEOMETRY_TRILINEAR;
   local->kernel = &local->order->kernels[setup->kind][local->geometry];
   local->lambda = setup->lambda;
-  local->exchange = setup->exchange;
+  local->wish = setup->exchange;
   local->halo_elements = setup->mesh->halo_elements;
   local->elements = setup->mesh->hexes->count;
   local->dofs = setup->numbering->local;

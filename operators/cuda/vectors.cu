@@ -304,16 +304,16 @@ __global__ void last_step(int n, const double *even_p, const double *odd_p, doub
     x[i] = __dadd_rn(x[i], __dmul_rn(alpha, p[i])); // rounded as in pass 1: batches do not matter
 }
 
-__global__ void pack(int n, const int *list, const double *vector, double *packed) {
+__global__ void pack(sp_cuda_lists lists, const double *vector, double *sent) {
   const int i = blockIdx.x * THREADS + threadIdx.x;
   follow();
-  if (i < n) packed[i] = vector[list[i]];
+  if (i < lists.shared) sent[i] = vector[lists.dofs[i]];
 }
 
-__global__ void unpack(int n, const int *list, const double *packed, double *vector) {
-  const int i = blockIdx.x * THREADS + threadIdx.x;
+__global__ void combine(sp_cuda_lists lists, const double *received, double *vector) {
+  const int t = blockIdx.x * THREADS + threadIdx.x;
   follow();
-  if (i < n) vector[list[i]] = packed[i];
+  if (t < lists.targets) sum_of_ranks(lists, t, received, vector);
 }
 
 int blocks_for(int n) {
@@ -387,12 +387,12 @@ cudaError_t sp_cuda_last_step(int n, const double *even_p, const double *odd_p, 
   return queue(last_step, pair_blocks(n), THREADS, 0, stream, n, even_p, odd_p, x, scalars);
 }
 
-cudaError_t sp_cuda_pack(int n, const int *list, const double *vector, double *packed,
+cudaError_t sp_cuda_pack(const sp_cuda_lists *lists, const double *vector, double *sent,
                          cudaStream_t stream) {
-  return queue(pack, blocks_for(n), THREADS, 0, stream, n, list, vector, packed);
+  return queue(pack, blocks_for(lists->shared), THREADS, 0, stream, *lists, vector, sent);
 }
 
-cudaError_t sp_cuda_unpack(int n, const int *list, const double *packed, double *vector,
-                           cudaStream_t stream) {
-  return queue(unpack, blocks_for(n), THREADS, 0, stream, n, list, packed, vector);
+cudaError_t sp_cuda_combine(const sp_cuda_lists *lists, const double *received, double *vector,
+                            cudaStream_t stream) {
+  return queue(combine, blocks_for(lists->targets), THREADS, 0, stream, *lists, received, vector);
 }

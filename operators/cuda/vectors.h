@@ -79,11 +79,11 @@ cudaError_t sp_cuda_update_launch(const sp_cuda_update *update, cudaStream_t str
 cudaError_t sp_cuda_last_step(int n, const double *even_p, const double *odd_p, double *x,
                               const sp_cuda_scalars *scalars, cudaStream_t stream);
 
-/* packed[i] = vector[list[i]] and back. */
-cudaError_t sp_cuda_pack(int n, const int *list, const double *vector, double *packed,
+/* Pack the shared values of `vector`; add received ones to it (exchange.h). */
+cudaError_t sp_cuda_pack(const sp_cuda_lists *lists, const double *vector, double *sent,
                          cudaStream_t stream);
-cudaError_t sp_cuda_unpack(int n, const int *list, const double *packed, double *vector,
-                           cudaStream_t stream);
+cudaError_t sp_cuda_combine(const sp_cuda_lists *lists, const double *received, double *vector,
+                            cudaStream_t stream);
 
 #ifdef __cplusplus
 }

@@ -250,18 +250,6 @@ static sp_status host_sums(sp_local_operator *local, double sums[2]) {
   return SP_OK;
 }
 
-static sp_status host_fetch(sp_local_operator *local, double *vector, double **host) {
-  (void)local;
-  *host = vector;
-  return SP_OK;
-}
-
-static sp_status host_store(sp_local_operator *local, double *vector) {
-  (void)local;
-  (void)vector;
-  return SP_OK;
-}
-
 const sp_backend sp_backend_host = {
     .name = "host",
     .open = host_open,
@@ -283,6 +271,4 @@ const sp_backend sp_backend_host = {
     .direction = host_direction,
     .update = host_update,
     .sums = host_sums,
-    .fetch = host_fetch,
-    .store = host_store,
 };

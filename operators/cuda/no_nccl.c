@@ -1,0 +1,22 @@
+/* Stands in for nccl.c in a program that is built without NCCL: it is never connected. */
+#include "operators/cuda/exchange.h"
+
+sp_status sp_cuda_nccl_connect(sp_device *device, MPI_Comm comm, const char **why) {
+  (void)device;
+  (void)comm;
+  *why = "this program was built without NCCL";
+  return SP_OK;
+}
+
+sp_status sp_cuda_nccl_begin(sp_cuda_exchange *exchange) {
+  (void)exchange;
+  return sp_fail(SP_ERR_SYSTEM, "this program was built without NCCL");
+}
+
+sp_status sp_cuda_nccl_end(sp_cuda_exchange *exchange) {
+  return sp_cuda_nccl_begin(exchange);
+}
+
+void sp_cuda_nccl_close(struct sp_cuda_nccl **nccl) {
+  (void)nccl;
+}
