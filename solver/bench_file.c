@@ -110,6 +110,7 @@ static void write_attributes(int64_t file, const sp_bench_file *f) {
   sp_hdf5_attribute_text(file, "hosts", f->hosts);
   sp_hdf5_attribute_integer(file, "ranks", f->ranks);
   sp_hdf5_attribute_text(file, "device", p->device);
+  sp_hdf5_attribute_text(file, "exchange", p->exchange);
   sp_hdf5_attribute_text(file, "options", f->options);
   sp_hdf5_attribute_text(file, "status", f->status);
   if (!p->gpu) return;
@@ -202,6 +203,7 @@ static sp_status check_same(const sp_bench_file *f, hid_t file) {
   SP_TRY(check_text(f, file, "version", sp_version()));
   SP_TRY(check_text(f, file, "git_revision", sp_revision()));
   SP_TRY(check_text(f, file, "device", f->provenance->device));
+  SP_TRY(check_text(f, file, "exchange", f->provenance->exchange));
   int64_t ranks = 0;
   const hid_t id = H5Aopen(file, "ranks", H5P_DEFAULT);
   H5Aread(id, H5T_NATIVE_INT64, &ranks);

@@ -22,6 +22,7 @@ const char sp_bench_usage[] =
     "  --measure LIST    of unassembled, operator, cg, all           (default all; of the paper's\n"
     "                    kernels there is unassembled only)\n"
     "  --device NAME     auto, host, cuda                            (default auto)\n"
+    "  --exchange NAME   auto, peer, cuda-aware, nccl, staged: between GPUs (default auto)\n"
     "  --repeats NUMBER  samples, of which the median is taken       (default 20)\n"
     "  --warm-cache      leave inputs in the GPU's cache from call to call; the default takes new\n"
     "                    ones, in turn, that do not fit into it together\n"
@@ -51,6 +52,16 @@ static const word measure_words[MAX_WORDS] = {{"unassembled", SP_BENCH_UNASSEMBL
                                               {"all", ALL}};
 static const word device_words[MAX_WORDS] = {
     {"auto", SP_DEVICE_AUTO}, {"host", SP_DEVICE_HOST}, {"cuda", SP_DEVICE_CUDA}};
+static const word exchange_words[MAX_WORDS] = {
+    [SP_EXCHANGE_AUTO] = {"auto", SP_EXCHANGE_AUTO},
+    [SP_EXCHANGE_PEER] = {"peer", SP_EXCHANGE_PEER},
+    [SP_EXCHANGE_CUDA_AWARE] = {"cuda-aware", SP_EXCHANGE_CUDA_AWARE},
+    [SP_EXCHANGE_NCCL] = {"nccl", SP_EXCHANGE_NCCL},
+    [SP_EXCHANGE_STAGED] = {"staged", SP_EXCHANGE_STAGED}};
+
+const char *sp_bench_exchange_name(sp_exchange_kind exchange) {
+  return exchange_words[exchange].name;
+}
 
 const char *sp_bench_what_name(sp_bench_what what) {
   return what == SP_BENCH_COPY ? "copy" : measure_words[what - 1].name;
@@ -162,24 +173,34 @@ static sp_status parse_number(const char *option, const char *text, double low, 
   return SP_OK;
 }
 
-static sp_status parse_device(const char *text, sp_device_kind *device) {
-  const word *found = find_word(device_words, text);
-  if (!found) return unknown_word("device", device_words, text);
-  *device = (sp_device_kind)found->mark;
+/* One word, not a list. */
+static sp_status parse_word(const char *option, const char *text, const word *words, int *mark) {
+  const word *found = find_word(words, text);
+  if (!found) return unknown_word(option, words, text);
+  *mark = found->mark;
   return SP_OK;
 }
 
-static const struct option known_options[] = {
-    {"problem", required_argument, NULL, 'p'},  {"kernel", required_argument, NULL, 'k'},
-    {"threads", required_argument, NULL, 't'},  {"order", required_argument, NULL, 'N'},
-    {"geometry", required_argument, NULL, 'g'}, {"elements", required_argument, NULL, 'e'},
-    {"dofs", required_argument, NULL, 'n'},     {"measure", required_argument, NULL, 'm'},
-    {"device", required_argument, NULL, 'd'},   {"repeats", required_argument, NULL, 'r'},
-    {"warm-cache", no_argument, NULL, 'w'},     {"output", required_argument, NULL, 'o'},
-    {"resume", no_argument, NULL, 'R'},         {"quiet", no_argument, NULL, 'q'},
-    {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0}};
+static const struct option known_options[] = {{"problem", required_argument, NULL, 'p'},
+                                              {"kernel", required_argument, NULL, 'k'},
+                                              {"threads", required_argument, NULL, 't'},
+                                              {"order", required_argument, NULL, 'N'},
+                                              {"geometry", required_argument, NULL, 'g'},
+                                              {"elements", required_argument, NULL, 'e'},
+                                              {"dofs", required_argument, NULL, 'n'},
+                                              {"measure", required_argument, NULL, 'm'},
+                                              {"device", required_argument, NULL, 'd'},
+                                              {"repeats", required_argument, NULL, 'r'},
+                                              {"warm-cache", no_argument, NULL, 'w'},
+                                              {"output", required_argument, NULL, 'o'},
+                                              {"resume", no_argument, NULL, 'R'},
+                                              {"quiet", no_argument, NULL, 'q'},
+                                              {"help", no_argument, NULL, 'h'},
+                                              {"exchange", required_argument, NULL, 'x'},
+                                              {NULL, 0, NULL, 0}};
 
 static sp_status parse_option(int letter, char *value, sp_bench_options *o) {
+  int mark = 0;
   switch (letter) {
   case 'p':
     return parse_words("problem", value, problem_words, 3, o->problems);
@@ -199,7 +220,13 @@ static sp_status parse_option(int letter, char *value, sp_bench_options *o) {
   case 'm':
     return parse_words("measure", value, measure_words, SP_BENCH_WHATS, o->measure);
   case 'd':
-    return parse_device(value, &o->device);
+    SP_TRY(parse_word("device", value, device_words, &mark));
+    o->device = (sp_device_kind)mark;
+    return SP_OK;
+  case 'x':
+    SP_TRY(parse_word("exchange", value, exchange_words, &mark));
+    o->exchange = (sp_exchange_kind)mark;
+    return SP_OK;
   case 'r':
     return parse_integer("repeats", value, SP_BENCH_MAX_REPEATS, &o->repeats);
   case 'o':

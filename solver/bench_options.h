@@ -35,6 +35,7 @@ typedef struct sp_bench_options {
   int elements[SP_BENCH_MAX_MESHES];
   double dofs;
   sp_device_kind device;
+  sp_exchange_kind exchange;
   int repeats;
   bool warm_cache, resume, quiet, help;
   const char *output;
@@ -45,6 +46,9 @@ extern const char sp_bench_usage[];
 
 /* "copy", "unassembled", "operator", "cg". */
 const char *sp_bench_what_name(sp_bench_what what);
+
+/* The word of --exchange. */
+const char *sp_bench_exchange_name(sp_exchange_kind exchange);
 
 /* Errors: SP_ERR_INPUT with what was expected and found. *out keeps pointers into argv. */
 sp_status sp_bench_options_parse(int argc, char **argv, sp_bench_options *out);

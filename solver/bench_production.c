@@ -27,6 +27,7 @@ static sp_status create_operator(const sp_bench_production *p, sp_operator **out
                                    .kind = p->kind,
                                    .geometry = p->geometry,
                                    .lambda = SP_BENCH_LAMBDA,
+                                   .exchange = p->exchange,
                                    .constrained =
                                        sp_problem_has_stiffness(p->kind) ? c->boundary : NULL};
   sp_exchange *exchange;
@@ -68,8 +69,9 @@ static sp_status create_vectors(sp_bench_production *p) {
 
 sp_status sp_bench_production_create(const sp_bench_clock *clock, sp_bench_case *c,
                                      sp_problem_kind kind, sp_geometry_kind geometry,
-                                     sp_bench_production *production) {
-  *production = (sp_bench_production){.clock = clock, .c = c, .kind = kind, .geometry = geometry};
+                                     sp_exchange_kind exchange, sp_bench_production *production) {
+  *production = (sp_bench_production){
+      .clock = clock, .c = c, .kind = kind, .geometry = geometry, .exchange = exchange};
   SP_TRY(sp_bench_case_number(c));
   production->sets = sp_bench_input_sets(clock, c->mesh->hexes->count *
                                                     sp_problem_bytes(kind, geometry, c->order));

@@ -15,6 +15,7 @@ typedef struct sp_bench_production {
   const sp_bench_case *c;
   sp_problem_kind kind;
   sp_geometry_kind geometry;
+  sp_exchange_kind exchange;
   int sets;
   sp_operator **operators; /* [sets] */
   size_t e_size, l_size;   /* doubles of a vector */
@@ -26,7 +27,7 @@ typedef struct sp_bench_production {
  * after an error. Collective. */
 sp_status sp_bench_production_create(const sp_bench_clock *clock, sp_bench_case *c,
                                      sp_problem_kind kind, sp_geometry_kind geometry,
-                                     sp_bench_production *production);
+                                     sp_exchange_kind exchange, sp_bench_production *production);
 void sp_bench_production_destroy(sp_bench_production *production); /* Local. */
 
 /* Check what is to be measured, then time it: fill *row. Not for SP_BENCH_COPY. Errors:

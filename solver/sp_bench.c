@@ -13,6 +13,7 @@
 
 /* What is set up at the moment: steps of the plan take what is there, or replace it. */
 typedef struct study {
+  sp_exchange_kind exchange;
   sp_bench_clock clock;
   sp_bench_case c;
   sp_bench_paper paper;
@@ -36,7 +37,8 @@ static sp_status set_up(study *s, const sp_bench_step *step) {
   SP_TRY(sp_bench_case_set(&s->c, step->key.elements, (int)step->key.order));
   if (step->what == SP_BENCH_COPY) return SP_OK;
   if (step->kernel) return sp_bench_paper_create(&s->clock, &s->c, step->kind, &s->paper);
-  return sp_bench_production_create(&s->clock, &s->c, step->kind, step->geometry, &s->production);
+  return sp_bench_production_create(&s->clock, &s->c, step->kind, step->geometry, s->exchange,
+                                    &s->production);
 }
 
 static sp_status measure(study *s, const sp_bench_step *step, sp_bench_row *row) {
@@ -124,12 +126,14 @@ static sp_status run_study(study *s, const sp_bench_options *o, sp_bench_provena
 }
 
 static sp_status run(const sp_bench_options *o, const char *command_line) {
-  study s = {.c = {.comm = MPI_COMM_WORLD}};
+  study s = {.exchange = o->exchange, .c = {.comm = MPI_COMM_WORLD}};
   const sp_backend *backend;
   sp_device *device;
   sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, o->quiet);
   SP_TRY(sp_backend_open(MPI_COMM_WORLD, o->device, &backend, &device));
-  sp_bench_provenance provenance = {.device = backend->describe(device), .options = command_line};
+  sp_bench_provenance provenance = {.device = backend->describe(device),
+                                    .exchange = sp_bench_exchange_name(o->exchange),
+                                    .options = command_line};
   sp_status status =
       sp_bench_clock_create(MPI_COMM_WORLD, backend, device, o->repeats, o->warm_cache, &s.clock);
   if (!status) status = run_study(&s, o, &provenance, &terminal);

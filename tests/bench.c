@@ -309,8 +309,10 @@ static void check_file(void) {
   int pid = (int)getpid(), count;
   MPI_Bcast(&pid, 1, MPI_INT, 0, MPI_COMM_WORLD);
   snprintf(path, sizeof path, "bench_%d.h5", pid);
-  const sp_bench_provenance here = {.device = "a device", .options = "--order 3"};
-  const sp_bench_provenance elsewhere = {.device = "another", .options = "--order 3"};
+  const sp_bench_provenance here = {
+      .device = "a device", .exchange = "auto", .options = "--order 3"};
+  const sp_bench_provenance elsewhere = {
+      .device = "another", .exchange = "auto", .options = "--order 3"};
   sp_bench_row row = {.what = "copy", .problem = "mass", .order = 3, .seconds = 0.1, .error = NAN};
   sp_bench_file *file;
   CHECK(sp_bench_file_open(MPI_COMM_WORLD, path, &here, true, &file) == SP_OK, "%s",

@@ -129,6 +129,10 @@ def main():
     refuse("cannot resume text.h5", "-o", "text.h5", "--resume")
     refuse("its program is 'sp_solve'", "-o", "other.h5", "--resume")
     refuse("it is of 2 ranks", *small, "-o", "2.h5", "--resume")
+    refuse("its exchange is 'auto', here it is 'staged'", *small, "-o", "0.h5", "--resume",
+           "--exchange", "staged")
+    refuse("--exchange: expected of auto, peer, cuda-aware, nccl, staged, found 'mpi'",
+           "--exchange", "mpi")
     refuse("cannot write absent/x.h5", *small, "-o", "absent/x.h5")
     os.mkfifo("pipe")
     refuse("pipe is no regular file", *small, "-o", "pipe")
