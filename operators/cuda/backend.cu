@@ -82,11 +82,11 @@ static sp_cuda_arguments arguments_of_part(const sp_local_operator *local, sp_pa
 
 static sp_status add_diagonal(sp_local_operator *local, sp_part part, bool constrained,
                               int first_edge, const double *x, double *y, double *partial,
-                              const sp_cuda_scalars *scalars) {
+                              const sp_cuda_scalars *scalars, bool joins, cudaStream_t stream) {
   const sp_cuda_diagonal *diagonal = &local->diagonal;
   SP_CUDA(sp_cuda_add_diagonal(diagonal, part == SP_HALO ? 0 : diagonal->shared,
                                part == SP_HALO ? diagonal->shared : diagonal->count, constrained,
-                               first_edge, x, y, partial, scalars, local->device->stream));
+                               first_edge, x, y, partial, scalars, joins, stream));
   return SP_OK;
 }
 
@@ -105,7 +105,7 @@ static sp_status cuda_apply(sp_local_operator *local, sp_part part, bool constra
         sp_cuda_assemble_shared(&local->assembly, constrained, local->edges, y, nullptr, stream));
   else
     SP_CUDA(sp_cuda_assemble_own(&local->assembly, constrained, local->edges, y, stream));
-  return add_diagonal(local, part, constrained, local->dofs, x, y, nullptr, nullptr);
+  return add_diagonal(local, part, constrained, local->dofs, x, y, nullptr, nullptr, false, stream);
 }
 
 static size_t cuda_e_vector_size(const sp_local_operator *local) {
@@ -135,7 +135,8 @@ static void set_step(sp_local_operator *local, const sp_cg_vectors *vectors,
 static sp_status finish_pass_1(sp_local_operator *local, int blocks, const sp_cuda_peers *peers,
                                sp_cg_record *records) {
   SP_CUDA(sp_cuda_finish_pass_1(blocks, local->energy + SP_CUDA_SUM_BLOCKS, local->energy,
-                                local->scalars, peers, records, local->device->stream));
+                                local->scalars, peers, records, peers->size > 0,
+                                local->device->stream));
   return SP_OK;
 }
 
@@ -157,12 +158,12 @@ static sp_status cuda_direction(sp_local_operator *local, sp_part part, double b
     SP_CUDA(sp_cuda_assemble_shared(&local->assembly, true, local->edges, vectors->ap,
                                     local->scalars, stream));
     return add_diagonal(local, part, true, local->dofs, vectors->next_p, vectors->ap,
-                        partial + blocks, local->scalars);
+                        partial + blocks, local->scalars, false, stream);
   }
   arguments.step.first_block = halo_blocks;
   SP_CUDA(local->kernel->launch(&arguments, SP_CUDA_CG, stream));
   SP_TRY(add_diagonal(local, part, true, local->assembly.first_edge, vectors->next_p, vectors->ap,
-                      partial + blocks + halo_diagonal, local->scalars));
+                      partial + blocks + halo_diagonal, local->scalars, false, stream));
   const sp_cuda_peers none = {}; /* the host sums over ranks */
   SP_TRY(finish_pass_1(local, blocks + diagonal_blocks(local), &none, nullptr));
   SP_CUDA(cudaMemcpyAsync(local->sums, &local->scalars->p_ap, sizeof(double),
@@ -217,37 +218,52 @@ static void change_places(double **a, double **b) {
   *b = kept;
 }
 
-/* Pass 1 over one part, with what belongs to it at edges and on the diagonal. Partial sums go to
- * first_block and after; *blocks gets their number. */
+/* Pass 1 over one part; *blocks more partial sums are made. */
 static sp_status queue_part(sp_local_operator *local, sp_part part, sp_cg_vectors *vectors,
-                            int first_block, int *blocks) {
-  cudaStream_t stream = local->device->stream;
+                            cudaStream_t stream, int *blocks) {
   sp_cuda_arguments arguments = arguments_of_part(local, part);
-  const int shared = local->diagonal.shared, own = local->diagonal.count - shared;
   set_step(local, vectors, &arguments);
   arguments.step.x = vectors->x;
-  arguments.step.first_block = first_block;
-  const int elements = pass_1_blocks(local, arguments.last - arguments.first);
+  arguments.step.first_block = *blocks;
+  arguments.forks = part == SP_HALO;
   SP_CUDA(local->kernel->launch(&arguments, SP_CUDA_CG, stream));
-  if (part == SP_HALO)
-    SP_CUDA(sp_cuda_assemble_shared(&local->assembly, true, local->edges, vectors->ap,
-                                    local->scalars, stream));
-  SP_TRY(add_diagonal(local, part, true, part == SP_HALO ? local->dofs : local->assembly.first_edge,
-                      vectors->next_p, vectors->ap, arguments.step.partial + first_block + elements,
-                      local->scalars));
-  *blocks = elements + sp_cuda_diagonal_blocks(part == SP_HALO ? shared : own);
+  *blocks += pass_1_blocks(local, arguments.last - arguments.first);
   return SP_OK;
+}
+
+/* What the diagonal adds to a part that is done, likewise. */
+static sp_status queue_diagonal(sp_local_operator *local, sp_part part,
+                                const sp_cg_vectors *vectors, cudaStream_t stream, int *blocks) {
+  const int shared = local->diagonal.shared, own = local->diagonal.count - shared;
+  const int first_edge = part == SP_HALO ? local->dofs : local->assembly.first_edge;
+  double *const partial = local->energy + SP_CUDA_SUM_BLOCKS + *blocks;
+  SP_TRY(add_diagonal(local, part, true, first_edge, vectors->next_p, vectors->ap, partial,
+                      local->scalars, part == SP_INNER && local->peers.view.size > 0, stream));
+  *blocks += sp_cuda_diagonal_blocks(part == SP_HALO ? shared : own);
+  return SP_OK;
+}
+
+/* Pass 1 on several GPUs: the border and its exchange beside the elements inside. */
+static sp_status queue_parts(sp_local_operator *local, sp_cg_vectors *vectors, int *blocks) {
+  const sp_cuda_peers *peers = &local->peers.view;
+  cudaStream_t urgent = local->device->urgent;
+  SP_TRY(sp_cuda_fork(local->device));
+  SP_TRY(queue_part(local, SP_INNER, vectors, local->device->stream, blocks));
+  SP_TRY(queue_part(local, SP_HALO, vectors, urgent, blocks));
+  SP_CUDA(sp_cuda_assemble_shared(&local->assembly, true, local->edges, vectors->ap, local->scalars,
+                                  urgent));
+  SP_TRY(queue_diagonal(local, SP_HALO, vectors, urgent, blocks));
+  SP_CUDA(sp_cuda_peers_exchange(peers, vectors->ap, local->scalars, urgent));
+  return sp_cuda_join(local->device);
 }
 
 static sp_status queue_iteration(sp_local_operator *local, sp_cg_vectors *vectors) {
   cudaStream_t stream = local->device->stream;
   const sp_cuda_peers *peers = &local->peers.view;
-  int halo_blocks, blocks;
-  SP_TRY(queue_part(local, SP_HALO, vectors, 0, &halo_blocks));
-  SP_CUDA(sp_cuda_peers_send(peers, vectors->ap, local->scalars, stream));
-  SP_TRY(queue_part(local, SP_INNER, vectors, halo_blocks, &blocks));
-  SP_CUDA(sp_cuda_peers_receive(peers, vectors->ap, local->scalars, stream));
-  blocks += halo_blocks;
+  int blocks = 0;
+  SP_TRY(peers->size > 0 ? queue_parts(local, vectors, &blocks)
+                         : queue_part(local, SP_INNER, vectors, stream, &blocks));
+  SP_TRY(queue_diagonal(local, SP_INNER, vectors, stream, &blocks));
   change_places(&vectors->p, &vectors->next_p);
   sp_cuda_update update = update_of(local, vectors);
   update.peers = *peers;

@@ -102,7 +102,12 @@ static sp_status use_device(sp_device *device, const char *map) {
                    properties.major, properties.minor);
   }
   architecture = attributes.ptxVersion; // all files are compiled for the same ones
-  SP_CUDA(cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking));
+  int least, greatest;
+  SP_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+  SP_CUDA(cudaStreamCreateWithPriority(&device->stream, cudaStreamNonBlocking, least));
+  SP_CUDA(cudaStreamCreateWithPriority(&device->urgent, cudaStreamNonBlocking, greatest));
+  SP_CUDA(cudaEventCreateWithFlags(&device->fork, cudaEventDisableTiming));
+  SP_CUDA(cudaEventCreateWithFlags(&device->join, cudaEventDisableTiming));
   snprintf(device->description, sizeof device->description, "%.80s, GPU %d (sm_%d%d)%s",
            properties.name, device->id, properties.major, properties.minor, map);
   return SP_OK;
@@ -118,9 +123,24 @@ sp_status sp_cuda_open(MPI_Comm comm, sp_device **out) {
   return use_device(*out, map);
 }
 
+sp_status sp_cuda_fork(sp_device *device) {
+  SP_CUDA(cudaEventRecord(device->fork, device->stream));
+  SP_CUDA(cudaStreamWaitEvent(device->urgent, device->fork, 0));
+  return SP_OK;
+}
+
+sp_status sp_cuda_join(sp_device *device) {
+  SP_CUDA(cudaEventRecord(device->join, device->urgent));
+  SP_CUDA(cudaStreamWaitEvent(device->stream, device->join, 0));
+  return SP_OK;
+}
+
 void sp_cuda_close(sp_device **device) {
   if (!*device) return;
   sp_cuda_nccl_close(&(*device)->nccl);
+  if ((*device)->fork) (void)cudaEventDestroy((*device)->fork);
+  if ((*device)->join) (void)cudaEventDestroy((*device)->join);
+  if ((*device)->urgent) (void)cudaStreamDestroy((*device)->urgent);
   if ((*device)->stream) (void)cudaStreamDestroy((*device)->stream);
   free(*device);
   *device = nullptr;

@@ -13,6 +13,10 @@ extern "C" {
 struct sp_device {
   int id; /* of the GPU on this machine */
   cudaStream_t stream;
+  /* Beside it, for what other ranks wait for: its kernels go first. It begins behind `fork`, an
+   * event of the stream, and is done with `join`. */
+  cudaStream_t urgent;
+  cudaEvent_t fork, join;
   struct sp_cuda_nccl *nccl; /* NULL until an exchange asks for it (exchange.h) */
   char description[320];
 };
@@ -38,6 +42,10 @@ sp_status sp_cuda_allocate(size_t count, size_t size, const char *what, void **o
 /* Device memory with a copy of a host array. Local. */
 sp_status sp_cuda_copy_of(const void *host, size_t count, size_t size, const char *what,
                           void **out);
+
+/* Let the urgent stream follow what is in the device's stream; let the stream wait for it. */
+sp_status sp_cuda_fork(sp_device *device);
+sp_status sp_cuda_join(sp_device *device);
 
 /* Entries of the backend's table (operators/backend.h). */
 sp_status sp_cuda_open(MPI_Comm comm, sp_device **out);

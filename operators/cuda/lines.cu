@@ -32,22 +32,34 @@ __device__ __forceinline__ void apply_line(Read read, Write write) {
   }
 }
 
-// Rows of the arrays of interpolate() have odd length, so that lines across them meet different
-// banks; those of stiffness() have room in as much.
-template <int n> constexpr int pitch = n % 2 ? n : n + 1;
-template <int n> constexpr int array_size = n *n *pitch<n>;
+// Shared memory has 16 banks of 8 bytes, and half a warp works on neighbouring columns or lines.
+// Strides are such that these meet different banks, or nearly so, whatever their direction.
+constexpr int BANKS = 16;
+constexpr int stride_of(int least, int bank) {
+  return least + ((bank - least) % BANKS + BANKS) % BANKS;
+}
 
-// Where point (k, j, i) lies in an array of stiffness(). Half a warp works on columns, on r lines
-// and on s lines of neighbours. If four divides n, all of them meet 16 different banks of 8 bytes;
-// else rows without gaps are best: columns do, r lines meet in a bank twice at most, s lines two or
-// three times.
+// Arrays of stiffness(). If four divides n, all half warps meet 16 different banks; else rows have
+// no gaps, and s lines meet in a bank twice at most, or nearly so.
+template <int n>
+constexpr int plane_stride = n == 16      ? n *n + n
+                             : n % 4 == 0 ? n *n + n
+                             : n == 3     ? stride_of(n *n, 2)
+                             : n % 2 == 0 ? stride_of(n *n, 9)
+                                          : n *n;
+template <int n> constexpr int array_size = n *plane_stride<n>;
+
+// Where point (k, j, i) lies.
 template <int n>
 __host__ __device__ __forceinline__ unsigned place_of(unsigned k, unsigned j, unsigned i) {
   constexpr unsigned power = n & -n; // of two, in n
-  if (n == 16) return (k * n + j) * pitch<n> + i;
-  if (power < 4) return (k * n + j) * n + i;
-  return k * (n * n + n) + j * n + (i ^ (k * (n * power / 16) + j / (16 / power)) % power);
+  if (n == 16) return k * plane_stride<n> + j * (n + 1) + i;
+  if (power < 4) return k * plane_stride<n> + j * n + i;
+  return k * plane_stride<n> + j * n + (i ^ (k * (n * power / 16) + j / (16 / power)) % power);
 }
+
+// Doubles an element of E: neighbouring elements go on with the bank where one left off.
+template <int n> constexpr int stiffness_size = stride_of(3 * array_size<n>, n *n);
 
 // Thread (i, j) of an element gets result[k] at the points (i, j, k) of its column:
 // result = (D^T G D + lambda wJ) u, and with ENERGY its part of u.result is added to energy. U, X,
@@ -121,9 +133,8 @@ template <int n, int E> struct team {
     if (!on) slot = 0;
   }
 
-  // Of the threads of an element.
-  __device__ __forceinline__ int worker() const {
-    return j * n + i;
+  __device__ __forceinline__ walk<n * n> nodes() const {
+    return {j * n + i, element, 0, 0};
   }
 };
 
@@ -134,63 +145,92 @@ __global__ __launch_bounds__(threads<E, Nq>, MIN_BLOCKS) void bp35(sp_cuda_argum
   extern __shared__ double shared[];
   constexpr int WORKERS = Nq * Nq;
   const team<Nq, E> t(a);
-  const node_codes<MODE, WORKERS> codes(a, t.on, t.element, t.worker());
+  const auto nodes = t.nodes();
+  const node_codes<MODE, walk<WORKERS>> codes(a, t.on, nodes);
   double alpha = 0, beta = 0, energy = 0;
   follow();
   if (MODE == SP_CUDA_CG && !begin_pass(a.step, alpha, beta)) return;
-  double *U = shared + t.slot * 3 * array_size<Nq>;
+  double *U = shared + t.slot * stiffness_size<Nq>;
   double *X = U + array_size<Nq>, *Y = X + array_size<Nq>;
   const double *factors = a.factors + (size_t)t.element * (GEOMETRY == TRILINEAR ? 24 : 7 * Np);
   if (GEOMETRY == STORED && MIN_BLOCKS == 1 && threadIdx.x == 0) prefetch<7 * Np>(factors);
   double result[Nq];
-  const auto offset = [&](visit<WORKERS> v) -> int {
-    return MODE == SP_CUDA_LOCAL ? place_of<Nq>(v.c, t.j, t.i) : __ldg(d_offsets + v.node());
+  const auto offset = [&](int c) -> int {
+    return MODE == SP_CUDA_LOCAL ? place_of<Nq>(c, t.j, t.i) : __ldg(d_offsets + nodes.node(c));
   };
-  if (t.on) load_nodes<MODE>(a, t.element, t.worker(), codes, alpha, beta, offset, U);
+  if (t.on) load_nodes(a, nodes, codes, alpha, beta, offset, U);
   stiffness<Nq, GEOMETRY, MODE == SP_CUDA_CG>(t.on, t.i, t.j, factors, a.lambda, U, X, Y, result,
                                               energy);
   if (t.on) {
 #pragma unroll
     for (int k = 0; k < Nq; k++) {
       if (MODE == SP_CUDA_LOCAL)
-        __stcs(a.y + (size_t)t.element * Np + k * WORKERS + t.worker(), result[k]);
+        __stcs(a.y + (size_t)t.element * Np + k * WORKERS + nodes.worker, result[k]);
       else
         X[place_of<Nq>(k, t.j, t.i)] = result[k];
     }
   }
   if (MODE != SP_CUDA_LOCAL) {
     __syncthreads();
-    if (t.on) store_nodes<MODE, WORKERS>(a, t.element, t.worker(), offset, X);
+    if (t.on) store_nodes<MODE>(a, nodes, offset, X);
   }
   if (MODE == SP_CUDA_CG) store_partial(a.step, energy);
 }
 
 // ---- Interpolation between nodes and Gauss points ----
 
-// Where a node lies among those that interpolate() starts from.
-template <int MODE, int workers> __device__ __forceinline__ int row_offset(visit<workers> v) {
-  const int place = MODE == SP_CUDA_LOCAL ? v.node() : __ldg(d_places + v.node());
-  return place / Nq * pitch<M> + place % Nq;
+// Arrays between the directions of interpolate(), each for what one direction writes and the next
+// one reads.
+
+// Nodes (k, j, i), rows of odd length.
+constexpr int ROW = Nq % 2 ? Nq : Nq + 1, NODES_SIZE = Nq * Nq * ROW;
+
+// After r: point a at nodes (k, j), by k and a, then j.
+constexpr int R_STRIDE = stride_of(Nq * M, M == 5 ? 4 : M % 2 && M < BANKS ? 2 : 1);
+constexpr int R_SIZE = Nq * R_STRIDE;
+__device__ __forceinline__ int after_r(int k, int j, int a) {
+  return j * R_STRIDE + k * M + a;
 }
 
-// u[k] at the Gauss points (i, j, k) of the thread's column, from the nodes in U. Arrays hold
-// [k][j][i] with rows of pitch M; X gets r lines, Y gets s lines.
+// After s: points (b, a) at nodes k, by k and a, then b.
+constexpr int S_STRIDE = stride_of(Nq * M, M % BANKS), S_SIZE = M * S_STRIDE;
+__device__ __forceinline__ int after_s(int k, int b, int a) {
+  return b * S_STRIDE + k * M + a;
+}
+
+constexpr int larger(int a, int b) {
+  return a > b ? a : b;
+}
+
+// Doubles an element, and where its arrays begin.
+constexpr int MASS_X = larger(NODES_SIZE, S_SIZE), MASS_SIZE = stride_of(MASS_X + R_SIZE, M *M);
+constexpr int BP30_X = larger(NODES_SIZE, array_size<M>);
+constexpr int BP30_Y = BP30_X + larger(R_SIZE, array_size<M>);
+constexpr int BP30_SIZE = stride_of(BP30_Y + larger(S_SIZE, array_size<M>), M *M);
+
+// Where a node lies among those that interpolate() starts from.
+template <int MODE> __device__ __forceinline__ int row_offset(int node) {
+  const int place = MODE == SP_CUDA_LOCAL ? node : __ldg(d_places + node);
+  return place / Nq * ROW + place % Nq;
+}
+
+// u[k] at the Gauss points (i, j, k) of the thread's column, from the nodes in U; by X and Y, of
+// which Y may be U.
 template <class Team>
 __device__ __forceinline__ void interpolate(const Team &t, double *U, double *X, double *Y,
                                             double (&u)[M]) {
-  constexpr int R = pitch<M>;
-  const int line = t.j * M + t.i; // along r, at row `line` = k Nq + j; along s, at k = t.j and t.i
+  const int line = t.j * M + t.i, k = line / Nq, j = line % Nq; // along r; along s at k = t.j
   __syncthreads();
-  if (t.on && line < Nq * Nq)
-    apply_line<interpolation>([&](int m) { return U[line * R + m]; },
-                              [&](int a, double v) { X[line * R + a] = v; });
+  if (t.on && k < Nq)
+    apply_line<interpolation>([&](int m) { return U[line * ROW + m]; },
+                              [&](int a, double v) { X[after_r(k, j, a)] = v; });
   __syncthreads();
   if (t.on && t.j < Nq)
-    apply_line<interpolation>([&](int m) { return X[(t.j * Nq + m) * R + t.i]; },
-                              [&](int b, double v) { Y[(t.j * M + b) * R + t.i] = v; });
+    apply_line<interpolation>([&](int m) { return X[after_r(t.j, m, t.i)]; },
+                              [&](int b, double v) { Y[after_s(t.j, b, t.i)] = v; });
   __syncthreads();
   if (t.on)
-    apply_line<interpolation>([&](int m) { return Y[(m * M + t.j) * R + t.i]; },
+    apply_line<interpolation>([&](int m) { return Y[after_s(m, t.j, t.i)]; },
                               [&](int c, double v) { u[c] = v; });
 }
 
@@ -198,20 +238,19 @@ __device__ __forceinline__ void interpolate(const Team &t, double *U, double *X,
 template <class Team>
 __device__ __forceinline__ void project(const Team &t, const double (&u)[M], double *U, double *X,
                                         double *Y) {
-  constexpr int R = pitch<M>;
-  const int line = t.j * M + t.i;
+  const int line = t.j * M + t.i, k = line / Nq, j = line % Nq;
   __syncthreads();
   if (t.on)
     apply_line<projection>([&](int c) { return u[c]; },
-                           [&](int m, double v) { Y[(m * M + t.j) * R + t.i] = v; });
+                           [&](int m, double v) { Y[after_s(m, t.j, t.i)] = v; });
   __syncthreads();
   if (t.on && t.j < Nq)
-    apply_line<projection>([&](int b) { return Y[(t.j * M + b) * R + t.i]; },
-                           [&](int m, double v) { X[(t.j * Nq + m) * R + t.i] = v; });
+    apply_line<projection>([&](int b) { return Y[after_s(t.j, b, t.i)]; },
+                           [&](int m, double v) { X[after_r(t.j, m, t.i)] = v; });
   __syncthreads();
-  if (t.on && line < Nq * Nq)
-    apply_line<projection>([&](int a) { return X[line * R + a]; },
-                           [&](int m, double v) { U[line * R + m] = v; });
+  if (t.on && k < Nq)
+    apply_line<projection>([&](int a) { return X[after_r(k, j, a)]; },
+                           [&](int m, double v) { U[line * ROW + m] = v; });
   __syncthreads();
 }
 
@@ -220,18 +259,19 @@ __global__ __launch_bounds__(threads<E, M>, MIN_BLOCKS) void mass(sp_cuda_argume
   extern __shared__ double shared[];
   constexpr int WORKERS = M * M;
   const team<M, E> t(a);
-  const node_codes<MODE, WORKERS> codes(a, t.on, t.element, t.worker());
+  const auto nodes = t.nodes();
+  const node_codes<MODE, walk<WORKERS>> codes(a, t.on, nodes);
   double alpha = 0, beta = 0, energy = 0;
   follow();
   if (MODE == SP_CUDA_CG && !begin_pass(a.step, alpha, beta)) return;
-  double *X = shared + t.slot * 2 * array_size<M>, *Y = X + array_size<M>;
+  double *Y = shared + t.slot * MASS_SIZE, *X = Y + MASS_X;
   const double *factors = a.factors + (size_t)t.element * (GEOMETRY == TRILINEAR ? 24 : M * M * M);
   double u[M], stored[M]; // wJ on the column, asked for before the first barrier
 #pragma unroll
   for (int k = 0; k < M; k++)
-    if (GEOMETRY == STORED && t.on) stored[k] = load_once(factors + k * WORKERS + t.worker());
-  if (t.on)
-    load_nodes<MODE>(a, t.element, t.worker(), codes, alpha, beta, row_offset<MODE, WORKERS>, Y);
+    if (GEOMETRY == STORED && t.on) stored[k] = load_once(factors + k * WORKERS + nodes.worker);
+  const auto offset = [&](int c) { return row_offset<MODE>(nodes.node(c)); };
+  if (t.on) load_nodes(a, nodes, codes, alpha, beta, offset, Y);
   interpolate(t, Y, X, Y, u);
   if (t.on) {
     column_map<M> map;
@@ -247,7 +287,7 @@ __global__ __launch_bounds__(threads<E, M>, MIN_BLOCKS) void mass(sp_cuda_argume
     }
   }
   project(t, u, Y, X, Y);
-  if (t.on) store_nodes<MODE, WORKERS>(a, t.element, t.worker(), row_offset<MODE, WORKERS>, Y);
+  if (t.on) store_nodes<MODE>(a, nodes, offset, Y);
   if (MODE == SP_CUDA_CG) store_partial(a.step, energy);
 }
 
@@ -256,18 +296,18 @@ __global__ __launch_bounds__(threads<E, M>, MIN_BLOCKS) void bp30(sp_cuda_argume
   extern __shared__ double shared[];
   constexpr int WORKERS = M * M;
   const team<M, E> t(a);
-  const node_codes<MODE, WORKERS> codes(a, t.on, t.element, t.worker());
+  const auto nodes = t.nodes();
+  const node_codes<MODE, walk<WORKERS>> codes(a, t.on, nodes);
   double alpha = 0, beta = 0, energy = 0;
   follow();
   if (MODE == SP_CUDA_CG && !begin_pass(a.step, alpha, beta)) return;
-  double *U = shared + t.slot * 3 * array_size<M>;
-  double *X = U + array_size<M>, *Y = X + array_size<M>;
+  double *U = shared + t.slot * BP30_SIZE, *X = U + BP30_X, *Y = U + BP30_Y;
   const double *factors =
       a.factors + (size_t)t.element * (GEOMETRY == TRILINEAR ? 24 : 7 * M * M * M);
   if (GEOMETRY == STORED && MIN_BLOCKS == 1 && threadIdx.x == 0) prefetch<7 * M * M * M>(factors);
   double u[M], result[M];
-  if (t.on)
-    load_nodes<MODE>(a, t.element, t.worker(), codes, alpha, beta, row_offset<MODE, WORKERS>, U);
+  const auto offset = [&](int c) { return row_offset<MODE>(nodes.node(c)); };
+  if (t.on) load_nodes(a, nodes, codes, alpha, beta, offset, U);
   interpolate(t, U, X, Y, u);
   if (t.on) {
 #pragma unroll
@@ -276,6 +316,6 @@ __global__ __launch_bounds__(threads<E, M>, MIN_BLOCKS) void bp30(sp_cuda_argume
   stiffness<M, GEOMETRY, MODE == SP_CUDA_CG>(t.on, t.i, t.j, factors, a.lambda, U, X, Y, result,
                                              energy);
   project(t, result, U, X, Y);
-  if (t.on) store_nodes<MODE, WORKERS>(a, t.element, t.worker(), row_offset<MODE, WORKERS>, U);
+  if (t.on) store_nodes<MODE>(a, nodes, offset, U);
   if (MODE == SP_CUDA_CG) store_partial(a.step, energy);
 }

@@ -10,43 +10,46 @@ __device__ __forceinline__ double load_once(const double *p) {
   return __ldcs(p); // streamed: read by one block, once
 }
 
-// The node that one of an element's workers visits in turn c.
-template <int workers> struct visit {
-  static constexpr int turns = (Np + workers - 1) / workers;
-  int c, worker;
+// The nodes that a worker visits, turn by turn: those of one element that it shares with other
+// workers, or so of several elements, one after another.
+template <int workers, int elements = 1> struct walk {
+  static constexpr int each = (Np + workers - 1) / workers, turns = elements * each;
+  int worker, first, stride, end; // elements first, first + stride, ... before `end`
 
-  __device__ __forceinline__ int node() const {
-    return c * workers + worker;
+  __device__ __forceinline__ int node(int c) const {
+    return c % each * workers + worker;
   }
-  // Whether node() < limit: known when c is, for most c.
-  __device__ __forceinline__ bool below(int limit) const {
-    return (c + 1) * workers <= limit || (c * workers < limit && node() < limit);
+  __device__ __forceinline__ int element(int c) const {
+    return elements == 1 ? first : first + c / each * stride;
   }
-  __device__ __forceinline__ bool there() const {
-    return below(Np);
+  // Whether node(c) < limit: known when c is, for most c.
+  __device__ __forceinline__ bool below(int c, int limit) const {
+    const int turn = c % each;
+    return (turn + 1) * workers <= limit || (turn * workers < limit && node(c) < limit);
+  }
+  __device__ __forceinline__ bool there(int c) const {
+    return below(c, Np) && (elements == 1 || element(c) < end);
   }
 };
 
 // The code of a node (launch.h): interiors stand in the order of elements and need none.
-template <int workers>
-__device__ __forceinline__ unsigned code_of(const sp_cuda_arguments &a, int element,
-                                            visit<workers> v) {
-  if (v.below(SURFACE_NODES)) return __ldg(a.nodes + (size_t)element * SURFACE_NODES + v.node());
-  return (unsigned)(element * INNER_NODES + v.node() - SURFACE_NODES) | SP_CUDA_FIRST;
+template <class Walk>
+__device__ __forceinline__ unsigned code_of(const sp_cuda_arguments &a, const Walk &w, int c) {
+  const int element = w.element(c);
+  if (w.below(c, SURFACE_NODES))
+    return __ldg(a.nodes + (size_t)element * SURFACE_NODES + w.node(c));
+  return (unsigned)(element * INNER_NODES + w.node(c) - SURFACE_NODES) | SP_CUDA_FIRST;
 }
 
 // Codes of the nodes that a worker visits. They do not change: a kernel asks for them before those
 // ahead of it are done.
-template <int MODE, int workers> struct node_codes {
-  unsigned code[visit<workers>::turns];
+template <int MODE, class Walk> struct node_codes {
+  unsigned code[Walk::turns];
 
-  __device__ __forceinline__ node_codes(const sp_cuda_arguments &a, bool on, int element,
-                                        int worker) {
+  __device__ __forceinline__ node_codes(const sp_cuda_arguments &a, bool on, const Walk &w) {
 #pragma unroll
-    for (int c = 0; c < visit<workers>::turns; c++) {
-      const visit<workers> v = {c, worker};
-      if (MODE != SP_CUDA_LOCAL && on && v.there()) code[c] = code_of(a, element, v);
-    }
+    for (int c = 0; c < Walk::turns; c++)
+      if (MODE != SP_CUDA_LOCAL && on && w.there(c)) code[c] = code_of(a, w, c);
   }
 };
 
@@ -64,32 +67,32 @@ __device__ __forceinline__ double new_direction(const sp_cuda_step &step, double
   return direction;
 }
 
-// Values of x at the nodes of an element to U[offset(visit)], by so many workers; in pass 1 of CG
-// those of the new direction. Loads stand before stores, so that they are in flight together.
-template <int MODE, int workers, class Offset>
-__device__ __forceinline__ void load_nodes(const sp_cuda_arguments &a, int element, int worker,
-                                           const node_codes<MODE, workers> &codes, double alpha,
+// Values of x at the nodes of a walk to U[offset(turn)]; in pass 1 of CG those of the new
+// direction. Loads stand before stores, so that they are in flight together.
+template <int MODE, class Walk, class Offset>
+__device__ __forceinline__ void load_nodes(const sp_cuda_arguments &a, const Walk &w,
+                                           const node_codes<MODE, Walk> &codes, double alpha,
                                            double beta, Offset offset, double *U) {
-  constexpr int turns = visit<workers>::turns;
+  constexpr int turns = Walk::turns;
   const auto &code = codes.code;
   double u[turns];
 #pragma unroll
   for (int c = 0; c < turns; c++) {
-    const visit<workers> v = {c, worker};
     u[c] = 0;
-    if (MODE == SP_CUDA_LOCAL && v.there()) u[c] = load_once(a.x + (size_t)element * Np + v.node());
+    if (MODE == SP_CUDA_LOCAL && w.there(c))
+      u[c] = load_once(a.x + (size_t)w.element(c) * Np + w.node(c));
   }
   if (MODE == SP_CUDA_ASSEMBLED) {
 #pragma unroll
     for (int c = 0; c < turns; c++)
-      if (visit<workers>{c, worker}.there() && !(a.constrained && code[c] & SP_CUDA_CONSTRAINED))
+      if (w.there(c) && !(a.constrained && code[c] & SP_CUDA_CONSTRAINED))
         u[c] = a.x[code[c] & SP_CUDA_DOF];
   }
   if (MODE == SP_CUDA_CG) {
     double p[turns];
 #pragma unroll
     for (int c = 0; c < turns; c++) {
-      if (!visit<workers>{c, worker}.there()) continue;
+      if (!w.there(c)) continue;
       const unsigned dof = code[c] & SP_CUDA_DOF;
       p[c] = a.step.p[dof];
       u[c] = a.step.r[dof];
@@ -97,47 +100,44 @@ __device__ __forceinline__ void load_nodes(const sp_cuda_arguments &a, int eleme
     if (a.step.inverse_diagonal) {
 #pragma unroll
       for (int c = 0; c < turns; c++)
-        if (visit<workers>{c, worker}.there())
+        if (w.there(c))
           u[c] = __dmul_rn(__ldg(a.step.inverse_diagonal + (code[c] & SP_CUDA_DOF)), u[c]);
     }
 #pragma unroll
     for (int c = 0; c < turns; c++)
-      if (visit<workers>{c, worker}.there())
-        u[c] = new_direction(a.step, alpha, beta, code[c], u[c], p[c]);
+      if (w.there(c)) u[c] = new_direction(a.step, alpha, beta, code[c], u[c], p[c]);
   }
 #pragma unroll
-  for (int c = 0; c < turns; c++) {
-    const visit<workers> v = {c, worker};
-    if (v.there()) U[offset(v)] = u[c];
-  }
+  for (int c = 0; c < turns; c++)
+    if (w.there(c)) U[offset(c)] = u[c];
 }
 
 // Z^T at a node; its code matters inside faces.
-template <int workers>
-__device__ __forceinline__ void add_node(const sp_cuda_arguments &a, int element, visit<workers> v,
+template <class Walk>
+__device__ __forceinline__ void add_node(const sp_cuda_arguments &a, const Walk &w, int c,
                                          unsigned code, double value) {
-  if (v.below(EDGE_NODES))
-    a.edges[(size_t)element * EDGE_NODES + v.node()] = value;
-  else if (!v.below(SURFACE_NODES))
-    a.y[element * INNER_NODES + v.node() - SURFACE_NODES] = value;
+  const int element = w.element(c);
+  if (w.below(c, EDGE_NODES))
+    a.edges[(size_t)element * EDGE_NODES + w.node(c)] = value;
+  else if (!w.below(c, SURFACE_NODES))
+    a.y[element * INNER_NODES + w.node(c) - SURFACE_NODES] = value;
   else if (!(a.constrained && code & SP_CUDA_CONSTRAINED))
     atomicAdd(a.y + (code & SP_CUDA_DOF), value);
 }
 
-// The nodes in U[offset(visit)] to y, by so many workers.
-template <int MODE, int workers, class Offset>
-__device__ __forceinline__ void store_nodes(const sp_cuda_arguments &a, int element, int worker,
+// The nodes in U[offset(turn)] to y.
+template <int MODE, class Walk, class Offset>
+__device__ __forceinline__ void store_nodes(const sp_cuda_arguments &a, const Walk &w,
                                             Offset offset, const double *U) {
 #pragma unroll
-  for (int c = 0; c < visit<workers>::turns; c++) {
-    const visit<workers> v = {c, worker};
-    if (!v.there()) continue;
-    const double value = U[offset(v)];
+  for (int c = 0; c < Walk::turns; c++) {
+    if (!w.there(c)) continue;
+    const double value = U[offset(c)];
     if (MODE == SP_CUDA_LOCAL) {
-      __stcs(a.y + (size_t)element * Np + v.node(), value);
+      __stcs(a.y + (size_t)w.element(c) * Np + w.node(c), value);
     } else {
-      const bool in_face = !v.below(EDGE_NODES) && v.below(SURFACE_NODES);
-      add_node(a, element, v, in_face ? code_of(a, element, v) : 0, value);
+      const bool in_face = !w.below(c, EDGE_NODES) && w.below(c, SURFACE_NODES);
+      add_node(a, w, c, in_face ? code_of(a, w, c) : 0, value);
     }
   }
 }

@@ -125,7 +125,7 @@ cudaError_t launch_kernel(kernel chosen, int blocks, int threads, size_t bytes,
   const cudaError_t error =
       cudaFuncSetAttribute(chosen, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
   if (error != cudaSuccess) return error;
-  return queue(chosen, blocks, threads, bytes, stream, *arguments);
+  return start(!arguments->forks, chosen, blocks, threads, bytes, stream, *arguments);
 }
 
 // Three variants of one kernel by mode; E elements a block.
@@ -155,13 +155,13 @@ struct family {
 struct shape {
   int elements, blocks;
 };
-constexpr shape bp35_stored[] = {{0, 0},  {16, 12}, {7, 12}, {4, 14}, {5, 6}, {3, 6},
+constexpr shape bp35_stored[] = {{0, 0},  {16, 12}, {7, 12}, {4, 12}, {5, 6}, {3, 5},
                                  {1, 10}, {1, 8},   {1, 5},  {1, 4},  {1, 4}, {1, 3},
                                  {1, 2},  {1, 2},   {1, 2},  {1, 1}};
 constexpr shape bp35_trilinear[] = {{0, 0}, {16, 12}, {7, 12}, {4, 12}, {5, 6}, {3, 6},
                                     {3, 4}, {1, 10},  {1, 6},  {1, 5},  {1, 5}, {1, 4},
                                     {1, 3}, {1, 2},   {1, 2},  {1, 2}};
-constexpr shape mass_shape[] = {{0, 0}, {7, 8}, {4, 8}, {5, 8}, {3, 9}, {5, 4}, {2, 8}, {1, 8},
+constexpr shape mass_shape[] = {{0, 0}, {7, 8}, {4, 8}, {5, 8}, {7, 4}, {5, 5}, {2, 8}, {1, 8},
                                 {1, 4}, {1, 4}, {1, 4}, {1, 3}, {1, 2}, {1, 2}, {1, 2}, {1, 2}};
 constexpr shape bp30_shape[] = {{0, 0}, {7, 8}, {4, 8}, {5, 6}, {3, 5}, {3, 4}, {1, 8}, {1, 5},
                                 {1, 4}, {1, 4}, {1, 3}, {1, 2}, {1, 2}, {1, 2}, {1, 2}, {1, 1}};
@@ -171,19 +171,17 @@ template <int G> struct bp35_lines {
   static constexpr int E = S.elements, B = S.blocks;
   using type =
       family<bp35<E, B, G, SP_CUDA_LOCAL>, bp35<E, B, G, SP_CUDA_ASSEMBLED>,
-             bp35<E, B, G, SP_CUDA_CG>, E, threads<E, Nq>, E * 3 * array_size<Nq> * sizeof(double)>;
+             bp35<E, B, G, SP_CUDA_CG>, E, threads<E, Nq>, E * stiffness_size<Nq> * sizeof(double)>;
 };
 template <int G> struct mass_lines {
   static constexpr int E = mass_shape[SP_ORDER].elements, B = mass_shape[SP_ORDER].blocks;
-  using type =
-      family<mass<E, B, G, SP_CUDA_LOCAL>, mass<E, B, G, SP_CUDA_ASSEMBLED>,
-             mass<E, B, G, SP_CUDA_CG>, E, threads<E, M>, E * 2 * array_size<M> * sizeof(double)>;
+  using type = family<mass<E, B, G, SP_CUDA_LOCAL>, mass<E, B, G, SP_CUDA_ASSEMBLED>,
+                      mass<E, B, G, SP_CUDA_CG>, E, threads<E, M>, E * MASS_SIZE * sizeof(double)>;
 };
 template <int G> struct bp30_lines {
   static constexpr int E = bp30_shape[SP_ORDER].elements, B = bp30_shape[SP_ORDER].blocks;
-  using type =
-      family<bp30<E, B, G, SP_CUDA_LOCAL>, bp30<E, B, G, SP_CUDA_ASSEMBLED>,
-             bp30<E, B, G, SP_CUDA_CG>, E, threads<E, M>, E * 3 * array_size<M> * sizeof(double)>;
+  using type = family<bp30<E, B, G, SP_CUDA_LOCAL>, bp30<E, B, G, SP_CUDA_ASSEMBLED>,
+                      bp30<E, B, G, SP_CUDA_CG>, E, threads<E, M>, E * BP30_SIZE * sizeof(double)>;
 };
 
 } // namespace

@@ -15,6 +15,10 @@ namespace {
 
 constexpr int THREADS = 256;
 
+int blocks_for(int n) {
+  return (n + THREADS - 1) / THREADS;
+}
+
 __global__ void send(sp_cuda_peers p, const double *vector, const sp_cuda_scalars *scalars) {
   follow();
   if (scalars->stop) return;
@@ -31,14 +35,15 @@ __global__ void send(sp_cuda_peers p, const double *vector, const sp_cuda_scalar
     signal(p.remote_arrived[b], *p.epoch + 1);
 }
 
+// By few blocks: they wait beside others that work.
 __global__ void receive(sp_cuda_peers p, double *vector, const sp_cuda_scalars *scalars) {
   follow();
   if (scalars->stop) return;
   for (int b = threadIdx.x; b < p.neighbours; b += THREADS)
     await(p.arrived + b, *p.epoch + 1, p.ranks[b], p.missing);
   __syncthreads();
-  const int t = blockIdx.x * THREADS + threadIdx.x;
-  if (t < p.lists.targets) sum_of_ranks(p.lists, t, p.received, vector);
+  for (int t = blockIdx.x * THREADS + threadIdx.x; t < p.lists.targets; t += gridDim.x * THREADS)
+    sum_of_ranks(p.lists, t, p.received, vector);
 }
 
 /* What ranks tell each other. */
@@ -240,14 +245,12 @@ void sp_cuda_peers_free(sp_cuda_peer_memory *memory) {
   *memory = {};
 }
 
-cudaError_t sp_cuda_peers_send(const sp_cuda_peers *peers, const double *vector,
-                               const sp_cuda_scalars *scalars, cudaStream_t stream) {
-  return queue(send, (peers->lists.shared + THREADS - 1) / THREADS, THREADS, 0, stream, *peers,
-               vector, scalars);
-}
-
-cudaError_t sp_cuda_peers_receive(const sp_cuda_peers *peers, double *vector,
-                                  const sp_cuda_scalars *scalars, cudaStream_t stream) {
-  return queue(receive, (peers->lists.targets + THREADS - 1) / THREADS, THREADS, 0, stream, *peers,
-               vector, scalars);
+cudaError_t sp_cuda_peers_exchange(const sp_cuda_peers *peers, double *vector,
+                                   const sp_cuda_scalars *scalars, cudaStream_t stream) {
+  constexpr int WAITING = 32;
+  const int sending = blocks_for(peers->lists.shared), needed = blocks_for(peers->lists.targets);
+  const cudaError_t error = queue(send, sending, THREADS, 0, stream, *peers, vector, scalars);
+  if (error != cudaSuccess) return error;
+  return queue(receive, needed < WAITING ? needed : WAITING, THREADS, 0, stream, *peers, vector,
+               scalars);
 }

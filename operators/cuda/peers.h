@@ -61,12 +61,10 @@ sp_status sp_cuda_peers_create(MPI_Comm comm, const sp_cuda_exchange *exchange, 
  * mapped (the same on all ranks), else Local. */
 void sp_cuda_peers_free(sp_cuda_peer_memory *memory);
 
-/* Send the shared values of `vector`, and wait for those of the others and add them in the order of
+/* Send the shared values of `vector`, wait for those of the others and add them in the order of
  * ranks. Nothing once iterations have stopped. */
-cudaError_t sp_cuda_peers_send(const sp_cuda_peers *peers, const double *vector,
-                               const sp_cuda_scalars *scalars, cudaStream_t stream);
-cudaError_t sp_cuda_peers_receive(const sp_cuda_peers *peers, double *vector,
-                                  const sp_cuda_scalars *scalars, cudaStream_t stream);
+cudaError_t sp_cuda_peers_exchange(const sp_cuda_peers *peers, double *vector,
+                                   const sp_cuda_scalars *scalars, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

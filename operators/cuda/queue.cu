@@ -11,22 +11,29 @@ static __device__ __forceinline__ void follow() {
 #endif
 }
 
-// kernel(values) by blocks of so many threads and bytes of dynamic shared memory. Without blocks
-// there is nothing to do. Early launches need a kernel that was compiled to wait, whatever the
-// device could do, and stream capture knows them since CUDA 12.3.
+// kernel(values) by blocks of so many threads and bytes of dynamic shared memory; without blocks
+// there is nothing to do. `early`: as above, behind the one kernel that stands before in its
+// stream. This needs a kernel that was compiled to wait, whatever the device could do, and stream
+// capture knows it since CUDA 12.3.
 template <class... Parameters, class... Values>
-static cudaError_t queue(void (*kernel)(Parameters...), int blocks, int threads, size_t bytes,
-                         cudaStream_t stream, const Values &...values) {
+static cudaError_t start(bool early, void (*kernel)(Parameters...), int blocks, int threads,
+                         size_t bytes, cudaStream_t stream, const Values &...values) {
   if (blocks == 0) return cudaSuccess;
-  cudaLaunchAttribute early = {};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchAttribute attribute = {};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3((unsigned)blocks);
   config.blockDim = dim3((unsigned)threads);
   config.dynamicSmemBytes = bytes;
   config.stream = stream;
-  config.attrs = &early;
-  config.numAttrs = CUDART_VERSION >= 12030 && sp_cuda_architecture() >= 90 ? 1 : 0;
+  config.attrs = &attribute;
+  config.numAttrs = early && CUDART_VERSION >= 12030 && sp_cuda_architecture() >= 90 ? 1 : 0;
   return cudaLaunchKernelEx(&config, kernel, Parameters(values)...);
+}
+
+template <class... Parameters, class... Values>
+static cudaError_t queue(void (*kernel)(Parameters...), int blocks, int threads, size_t bytes,
+                         cudaStream_t stream, const Values &...values) {
+  return start(true, kernel, blocks, threads, bytes, stream, values...);
 }

@@ -362,20 +362,20 @@ int sp_cuda_diagonal_blocks(int count) {
 
 cudaError_t sp_cuda_add_diagonal(const sp_cuda_diagonal *diagonal, int first, int last,
                                  bool constrained, int first_edge, const double *x, double *y,
-                                 double *partial, const sp_cuda_scalars *scalars,
+                                 double *partial, const sp_cuda_scalars *scalars, bool joins,
                                  cudaStream_t stream) {
-  return queue(add_diagonal, blocks_for(last - first), THREADS, 0, stream, *diagonal, first, last,
-               constrained, first_edge, x, y, partial, scalars);
+  return start(!joins, add_diagonal, blocks_for(last - first), THREADS, 0, stream, *diagonal, first,
+               last, constrained, first_edge, x, y, partial, scalars);
 }
 
 cudaError_t sp_cuda_finish_pass_1(int count, const double *partial, double *room,
                                   sp_cuda_scalars *scalars, const sp_cuda_peers *peers,
-                                  sp_cg_record *records, cudaStream_t stream) {
+                                  sp_cg_record *records, bool joins, cudaStream_t stream) {
   constexpr int SUM_THREADS = 512, CHUNK = 4 * SUM_THREADS;
   const int chunks = (count + CHUNK - 1) / CHUNK;
   const int blocks = chunks < SP_CUDA_SUM_BLOCKS ? chunks : SP_CUDA_SUM_BLOCKS;
-  return queue(finish_pass_1, at_least_one(blocks), SUM_THREADS, 0, stream, count, partial, room,
-               scalars, *peers, records);
+  return start(!joins, finish_pass_1, at_least_one(blocks), SUM_THREADS, 0, stream, count, partial,
+               room, scalars, *peers, records);
 }
 
 cudaError_t sp_cuda_update_launch(const sp_cuda_update *u, cudaStream_t stream) {

@@ -36,19 +36,21 @@ typedef struct sp_cuda_diagonal {
 
 /* y += D x at entries [first, last) of the diagonal; from first_edge on y = D x instead, for pass
  * 2, which adds the edge nodes. If `partial` is not NULL it gets sp_cuda_diagonal_blocks(last -
- * first) sums of x.D x. Nothing once iterations have stopped; scalars may be NULL. */
+ * first) sums of x.D x. Nothing once iterations have stopped; scalars may be NULL. `joins`: as
+ * sp_cuda_finish_pass_1. */
 int sp_cuda_diagonal_blocks(int count);
 cudaError_t sp_cuda_add_diagonal(const sp_cuda_diagonal *diagonal, int first, int last,
                                  bool constrained, int first_edge, const double *x, double *y,
-                                 double *partial, const sp_cuda_scalars *scalars,
+                                 double *partial, const sp_cuda_scalars *scalars, bool joins,
                                  cudaStream_t stream);
 
 /* End of pass 1: scalars->p_ap = sum of count partial sums, over all peers if there are any, and
- * alpha = rz / p_ap; the iteration's record, unless NULL. `room` holds SP_CUDA_SUM_BLOCKS. */
+ * alpha = rz / p_ap; the iteration's record, unless NULL. `room` holds SP_CUDA_SUM_BLOCKS.
+ * `joins`: it may stand behind kernels on several streams (queue.cu). */
 enum { SP_CUDA_SUM_BLOCKS = 64 };
 cudaError_t sp_cuda_finish_pass_1(int count, const double *partial, double *room,
                                   sp_cuda_scalars *scalars, const sp_cuda_peers *peers,
-                                  sp_cg_record *records, cudaStream_t stream);
+                                  sp_cg_record *records, bool joins, cudaStream_t stream);
 
 /* Pass 2 of CG with alpha = scalars->alpha:
  *
