@@ -294,7 +294,8 @@ static sp_status capture_iterations(sp_local_operator *local, const sp_cg_vector
     return status;
   }
   SP_CUDA(ended);
-  const cudaError_t made = cudaGraphInstantiate(&local->graph, graph, 0);
+  const cudaError_t made =
+      cudaGraphInstantiate(&local->graph, graph, cudaGraphInstantiateFlagUseNodePriority);
   SP_CUDA(cudaGraphDestroy(graph));
   SP_CUDA(made);
   local->captured = *vectors;
