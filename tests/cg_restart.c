@@ -1,0 +1,171 @@
+/* A saved solve by conjugate gradients continues to the same bits, with the argument `cuda` on a
+ * GPU, and where a device does whole iterations. */
+#include "tests/cg_system.h"
+
+#include <stdlib.h>
+
+static int rank, size;
+static bench backend; /* stays open */
+
+enum { HISTORY = 400 };
+
+/* One rank wishes something after `wish_at` iterations, once; what is saved last is kept. */
+typedef struct saving {
+  int calls;
+  double residual[HISTORY];
+  const system_t *system;
+  int wish_at, wish_on, seen;
+  sp_cg_wish wish;
+  int saves;
+  int64_t saved_at[HISTORY];
+  sp_cg_progress progress;
+  double *x, *r, *p;
+} saving;
+
+static sp_status count_iterations(const sp_cg_iteration *iteration, void *context) {
+  saving *s = context;
+  const int place = (int)iteration->iteration;
+  if (place < HISTORY) s->residual[place] = iteration->residual;
+  CHECK(iteration->applied == (s->calls > 0), "iteration %d", place);
+  s->calls++;
+  s->seen = place;
+  return SP_OK;
+}
+
+/* In iteration seen + 1. */
+static sp_cg_wish wish(void *context) {
+  const saving *s = context;
+  return rank == s->wish_on && s->seen + 1 >= s->wish_at && s->saves == 0 ? s->wish
+                                                                          : SP_CG_CONTINUE;
+}
+
+static sp_status keep(const sp_cg_progress *progress, const sp_cg_vectors *vectors, void *context) {
+  saving *s = context;
+  const size_t n = (size_t)s->system->op->dofs;
+  if (s->saves < HISTORY) s->saved_at[s->saves] = progress->iteration;
+  if (s->saves++ > 0) return SP_OK;
+  s->progress = *progress;
+  bench_download(&s->system->bench, n, vectors->x, s->x);
+  bench_download(&s->system->bench, n, vectors->r, s->r);
+  bench_download(&s->system->bench, n, vectors->p, s->p);
+  return SP_OK;
+}
+
+static void forget(saving *s, sp_cg_wish wanted, int at) {
+  s->calls = 0;
+  s->wish = wanted;
+  s->wish_at = at;
+  s->wish_on = size - 1;
+  s->saves = s->seen = 0;
+}
+
+/* A device is asked between batches only. Odd numbers of iterations leave the directions of two
+ * buffers in each other's places. */
+static void check_continuation(system_t *s, bool jacobi) {
+  const size_t n = (size_t)s->op->dofs;
+  static saving whole, part;
+  sp_cg_result result, expected;
+  double *x = test_allocate(n, sizeof *x);
+  saving *const both[] = {&whole, &part};
+  for (int i = 0; i < 2; i++) {
+    both[i]->system = s;
+    both[i]->x = test_allocate(3 * n, sizeof(double));
+    both[i]->r = both[i]->x + n;
+    both[i]->p = both[i]->r + n;
+  }
+  sp_cg_options options = {.tolerance = 1e-10,
+                           .max_iterations = 300,
+                           .on_iteration = count_iterations,
+                           .wish = wish,
+                           .save = keep};
+
+  forget(&whole, SP_CG_CONTINUE, 1);
+  options.context = &whole;
+  reset(s);
+  CHECK(solve(s, jacobi, &options, &expected) == SP_OK, "%s", sp_error_message());
+  memcpy(x, s->x, n * sizeof *x);
+  CHECK(whole.saves == 1 && whole.saved_at[0] == expected.iterations && expected.saves == 1,
+        "%d saves without a wish", whole.saves);
+
+  const int at[] = {1, 2, 7, 12, (int)expected.iterations - 1};
+  for (int a = 0; a < 5; a++)
+    for (int stop = 0; stop < 2; stop++) {
+      forget(&part, stop ? SP_CG_STOP : SP_CG_SAVE, at[a]);
+      options.context = &part;
+      reset(s);
+      const sp_status status = solve(s, jacobi, &options, &result);
+      const int64_t saved = part.saved_at[0];
+      CHECK(s->op->iterates ? saved >= at[a] : saved == at[a], "wished at %d, saved at %d", at[a],
+            (int)saved);
+      CHECK(part.progress.iteration == saved && part.progress.norm_b == whole.residual[0] &&
+                part.progress.residual == whole.residual[saved],
+            "the numbers saved at %d", (int)saved);
+      if (stop && saved < expected.iterations) {
+        CHECK(status == SP_ERR_INTERRUPTED && strstr(sp_error_message(), "interrupted"),
+              "status %d: %s", (int)status, sp_error_message());
+        CHECK(part.saves == 1 && result.iterations == saved && result.first == 0,
+              "%d saves, %d iterations", part.saves, (int)result.iterations);
+      } else {
+        CHECK(status == SP_OK && memcmp(x, s->x, n * sizeof *x) == 0,
+              "saving changes the solution");
+        CHECK(part.saves == (saved < expected.iterations ? 2 : 1), "%d saves", part.saves);
+      }
+
+      /* Rubbish where the vectors of the continued solve have been. */
+      reset(s);
+      memcpy(s->x, part.x, n * sizeof *x);
+      memcpy(s->b, part.r, n * sizeof *x);
+      const sp_cg_progress progress = part.progress;
+      options.start = &progress;
+      options.start_p = part.p;
+      forget(&part, SP_CG_CONTINUE, 1);
+      CHECK(solve(s, jacobi, &options, &result) == SP_OK, "%s", sp_error_message());
+      CHECK(result.iterations == expected.iterations && result.first == saved,
+            "%d iterations from %d, not %d", (int)result.iterations, (int)result.first,
+            (int)expected.iterations);
+      CHECK(part.calls == expected.iterations - saved + 1, "%d calls", part.calls);
+      CHECK(memcmp(&part.residual[saved], &whole.residual[saved],
+                   (size_t)part.calls * sizeof(double)) == 0,
+            "the residuals from iteration %d on differ", (int)saved);
+      CHECK(memcmp(x, s->x, n * sizeof *x) == 0, "continued from %d, the solution differs",
+            (int)saved);
+      /* The limit counts all iterations. */
+      if (stop == 0 && a == 2) {
+        options.max_iterations = (int)saved;
+        forget(&part, SP_CG_CONTINUE, 1);
+        memcpy(s->x, part.x, n * sizeof *x);
+        CHECK(solve(s, jacobi, &options, &result) == SP_ERR_NOT_CONVERGED &&
+                  result.iterations == saved,
+              "%d iterations past the limit", (int)(result.iterations - saved));
+        options.max_iterations = 300;
+      }
+      options.start = NULL;
+    }
+  free(whole.x);
+  free(part.x);
+  free(x);
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (!bench_open(argc, argv, &backend)) {
+    MPI_Finalize();
+    return BENCH_SKIPPED;
+  }
+  const sp_box box = {.elements = {4, 3, 3}, .upper = {1, 1, 1}, .map = SP_MAP_SINE};
+  system_t s;
+  system_create(&backend, &box, 5, 1, &s);
+  for (int jacobi = 0; jacobi < 2; jacobi++) check_continuation(&s, jacobi);
+  if (backend.backend == &sp_backend_host) {
+    stand_in(&s, true);
+    for (int jacobi = 0; jacobi < 2; jacobi++) check_continuation(&s, jacobi);
+    stand_in(&s, false);
+  }
+  system_destroy(&s);
+  backend.backend->close(&backend.device);
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}
