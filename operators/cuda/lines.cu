@@ -191,14 +191,17 @@ __device__ __forceinline__ int after_r(int k, int j, int a) {
   return j * R_STRIDE + k * M + a;
 }
 
-// After s: points (b, a) at nodes k, by k and a, then b.
-constexpr int S_STRIDE = stride_of(Nq * M, M % BANKS), S_SIZE = M * S_STRIDE;
-__device__ __forceinline__ int after_s(int k, int b, int a) {
-  return b * S_STRIDE + k * M + a;
-}
-
 constexpr int larger(int a, int b) {
   return a > b ? a : b;
+}
+
+// After s: points (b, a) at nodes k, by k and a, then b, or by b and a, then k, whatever is
+// smaller.
+constexpr int S_NODES = stride_of(Nq * M, M), S_PLANE = stride_of(M * M, M);
+constexpr bool BY_POINT = M * S_NODES <= Nq * S_PLANE;
+constexpr int S_SIZE = BY_POINT ? M * S_NODES : Nq * S_PLANE;
+__device__ __forceinline__ int after_s(int k, int b, int a) {
+  return BY_POINT ? b * S_NODES + k * M + a : k * S_PLANE + b * M + a;
 }
 
 // Doubles an element, and where its arrays begin.
