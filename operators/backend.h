@@ -4,7 +4,8 @@
  * the rank's owned DOFs, then its copies, which always hold the same bits as their owners.
  * Functions that compute may return before the work is done; `download` and `sums` wait for what
  * they return. All functions are Local: ranks meet in operators/operator.c alone, but for `open`,
- * `connect`, `iterate`, and `operator_destroy` of an operator that is connected. */
+ * `close`, `connect`, `iterate`, `pack` and `unpack`, and `operator_destroy` of an operator that is
+ * connected. */
 #ifndef SP_OPERATORS_BACKEND_H
 #define SP_OPERATORS_BACKEND_H
 

@@ -33,7 +33,7 @@ sp_status sp_operator_create(const sp_backend *backend, sp_device *device,
                              const sp_operator_setup *setup, sp_exchange **exchange,
                              sp_operator **out);
 
-/* NULL-safe; sets *op to NULL. Local. */
+/* NULL-safe; sets *op to NULL. Collective. */
 void sp_operator_destroy(sp_operator **op);
 
 /* y = A x; x holds the owners' bits on copies, and so does y afterwards. Without `constrained`, A

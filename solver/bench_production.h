@@ -28,7 +28,7 @@ typedef struct sp_bench_production {
 sp_status sp_bench_production_create(const sp_bench_clock *clock, sp_bench_case *c,
                                      sp_problem_kind kind, sp_geometry_kind geometry,
                                      sp_exchange_kind exchange, sp_bench_production *production);
-void sp_bench_production_destroy(sp_bench_production *production); /* Local. */
+void sp_bench_production_destroy(sp_bench_production *production); /* Collective. */
 
 /* Check what is to be measured, then time it: fill *row. Not for SP_BENCH_COPY. Errors:
  * SP_ERR_SYSTEM for a wrong result. Collective. */

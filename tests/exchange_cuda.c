@@ -1,6 +1,6 @@
-/* The ways in which values travel between GPUs: each that is possible here gives the bits of the
- * one through the host, for the operator and for pass 1 of an iteration; one that is not says so.
- */
+/* The ways in which values travel between GPUs where the host asks for them: each that is possible
+ * here gives the bits of the one through the host, for the operator and for pass 1 of an iteration;
+ * one that is not says so. (Whole iterations by peers: cg_restart, reproducibility.) */
 #include <stdlib.h>
 #include <string.h>
 

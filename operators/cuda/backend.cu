@@ -140,12 +140,17 @@ static sp_status finish_pass_1(sp_local_operator *local, int blocks, const sp_cu
   return SP_OK;
 }
 
+static int blocks_of_elements(const sp_local_operator *local) {
+  return pass_1_blocks(local, local->halo_elements) +
+         pass_1_blocks(local, local->elements - local->halo_elements);
+}
+
 static sp_status cuda_direction(sp_local_operator *local, sp_part part, double beta,
                                 const sp_cg_vectors *vectors) {
   const range named("CG: pass 1");
   cudaStream_t stream = local->device->stream;
   const int halo_blocks = pass_1_blocks(local, local->halo_elements);
-  const int blocks = halo_blocks + pass_1_blocks(local, local->elements - local->halo_elements);
+  const int blocks = blocks_of_elements(local);
   const int halo_diagonal = sp_cuda_diagonal_blocks(local->diagonal.shared);
   double *const partial = local->energy + SP_CUDA_SUM_BLOCKS;
   sp_cuda_arguments arguments = arguments_of_part(local, part);
@@ -218,41 +223,40 @@ static void change_places(double **a, double **b) {
   *b = kept;
 }
 
-/* Pass 1 over one part; *blocks more partial sums are made. */
+/* Pass 1 over one part. Partial sums stand in the order of cuda_direction(): border, inside, and
+ * what the diagonal adds to the two. */
 static sp_status queue_part(sp_local_operator *local, sp_part part, sp_cg_vectors *vectors,
-                            cudaStream_t stream, int *blocks) {
+                            cudaStream_t stream) {
   sp_cuda_arguments arguments = arguments_of_part(local, part);
+  const bool nothing_inside = local->halo_elements == local->elements;
   set_step(local, vectors, &arguments);
   arguments.step.x = vectors->x;
-  arguments.step.first_block = *blocks;
+  arguments.step.first_block = part == SP_HALO ? 0 : pass_1_blocks(local, local->halo_elements);
+  arguments.step.stamps = part == SP_INNER || nothing_inside; /* what starts first */
   arguments.forks = part == SP_HALO;
   SP_CUDA(local->kernel->launch(&arguments, SP_CUDA_CG, stream));
-  *blocks += pass_1_blocks(local, arguments.last - arguments.first);
   return SP_OK;
 }
 
-/* What the diagonal adds to a part that is done, likewise. */
 static sp_status queue_diagonal(sp_local_operator *local, sp_part part,
-                                const sp_cg_vectors *vectors, cudaStream_t stream, int *blocks) {
-  const int shared = local->diagonal.shared, own = local->diagonal.count - shared;
+                                const sp_cg_vectors *vectors, cudaStream_t stream) {
   const int first_edge = part == SP_HALO ? local->dofs : local->assembly.first_edge;
-  double *const partial = local->energy + SP_CUDA_SUM_BLOCKS + *blocks;
-  SP_TRY(add_diagonal(local, part, true, first_edge, vectors->next_p, vectors->ap, partial,
-                      local->scalars, part == SP_INNER && local->peers.view.size > 0, stream));
-  *blocks += sp_cuda_diagonal_blocks(part == SP_HALO ? shared : own);
-  return SP_OK;
+  const int before = part == SP_HALO ? 0 : sp_cuda_diagonal_blocks(local->diagonal.shared);
+  double *const partial = local->energy + SP_CUDA_SUM_BLOCKS + blocks_of_elements(local) + before;
+  return add_diagonal(local, part, true, first_edge, vectors->next_p, vectors->ap, partial,
+                      local->scalars, part == SP_INNER && local->peers.view.size > 0, stream);
 }
 
 /* Pass 1 on several GPUs: the border and its exchange beside the elements inside. */
-static sp_status queue_parts(sp_local_operator *local, sp_cg_vectors *vectors, int *blocks) {
+static sp_status queue_parts(sp_local_operator *local, sp_cg_vectors *vectors) {
   const sp_cuda_peers *peers = &local->peers.view;
   cudaStream_t urgent = local->device->urgent;
   SP_TRY(sp_cuda_fork(local->device));
-  SP_TRY(queue_part(local, SP_INNER, vectors, local->device->stream, blocks));
-  SP_TRY(queue_part(local, SP_HALO, vectors, urgent, blocks));
+  SP_TRY(queue_part(local, SP_INNER, vectors, local->device->stream));
+  SP_TRY(queue_part(local, SP_HALO, vectors, urgent));
   SP_CUDA(sp_cuda_assemble_shared(&local->assembly, true, local->edges, vectors->ap, local->scalars,
                                   urgent));
-  SP_TRY(queue_diagonal(local, SP_HALO, vectors, urgent, blocks));
+  SP_TRY(queue_diagonal(local, SP_HALO, vectors, urgent));
   SP_CUDA(sp_cuda_peers_exchange(peers, vectors->ap, local->scalars, urgent));
   return sp_cuda_join(local->device);
 }
@@ -260,10 +264,10 @@ static sp_status queue_parts(sp_local_operator *local, sp_cg_vectors *vectors, i
 static sp_status queue_iteration(sp_local_operator *local, sp_cg_vectors *vectors) {
   cudaStream_t stream = local->device->stream;
   const sp_cuda_peers *peers = &local->peers.view;
-  int blocks = 0;
-  SP_TRY(peers->size > 0 ? queue_parts(local, vectors, &blocks)
-                         : queue_part(local, SP_INNER, vectors, stream, &blocks));
-  SP_TRY(queue_diagonal(local, SP_INNER, vectors, stream, &blocks));
+  const int blocks = blocks_of_elements(local) + diagonal_blocks(local);
+  SP_TRY(peers->size > 0 ? queue_parts(local, vectors)
+                         : queue_part(local, SP_INNER, vectors, stream));
+  SP_TRY(queue_diagonal(local, SP_INNER, vectors, stream));
   change_places(&vectors->p, &vectors->next_p);
   sp_cuda_update update = update_of(local, vectors);
   update.peers = *peers;
@@ -354,11 +358,17 @@ static sp_status try_way(sp_local_operator *local, MPI_Comm comm, sp_exchange_ki
   return SP_OK;
 }
 
+/* Add "; WAY: WHY" to the obstacles, as far as they fit. */
+static void note_obstacle(const char *way, const char *why, size_t room, char *obstacles) {
+  const size_t used = strlen(obstacles);
+  snprintf(obstacles + used, room - used, "%s%s: %s", used > 0 ? "; " : "", way, why);
+}
+
 static sp_status cuda_connect(sp_local_operator *local, MPI_Comm comm, const sp_exchange_plan *plan,
                               bool *iterates, const char **how) {
   const range named("exchange: set-up");
   const bool chooses = local->wish == SP_EXCHANGE_AUTO;
-  const char *first_obstacle = nullptr;
+  char obstacles[256] = "";
   int size;
   MPI_Comm_size(comm, &size);
   *iterates = size == 1;
@@ -371,13 +381,14 @@ static sp_status cuda_connect(sp_local_operator *local, MPI_Comm comm, const sp_
     if (!chooses && local->wish != way.kind) continue;
     SP_TRY(try_way(local, comm, way.kind, &why));
     if (why && !chooses)
-      return sp_fail(SP_ERR_SYSTEM, "backend.exchange = %s is not possible: %s; use auto", way.name,
-                     why);
-    if (!first_obstacle) first_obstacle = why;
-    if (why) continue;
+      return sp_fail(SP_ERR_SYSTEM, "exchange = %s is not possible: %s; use auto", way.name, why);
+    if (why) {
+      note_obstacle(way.name, why, sizeof obstacles, obstacles);
+      continue;
+    }
+    const bool first = !*obstacles;
     snprintf(local->how, sizeof local->how, "%s: %s%s%s%s", way.name, way.description,
-             first_obstacle ? " (" : "", first_obstacle ? first_obstacle : "",
-             first_obstacle ? ")" : "");
+             first ? "" : " (", obstacles, first ? "" : ")");
     *iterates = way.kind == SP_EXCHANGE_PEER;
     break;
   }

@@ -58,7 +58,7 @@ void sp_cuda_exchange_free(sp_cuda_exchange *exchange) {
 /* ---- What is possible --------------------------------------------------------------------------
  */
 
-static bool all_agree(MPI_Comm comm, bool mine) {
+bool sp_cuda_all_agree(MPI_Comm comm, bool mine) {
   int all = mine;
   MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm);
   return all;
@@ -87,7 +87,7 @@ sp_status sp_cuda_gpus_differ(MPI_Comm comm, bool *differ) {
   MPI_Comm_free(&machine);
   free(all);
   SP_TRY(status);
-  *differ = all_agree(comm, alone);
+  *differ = sp_cuda_all_agree(comm, alone);
   return SP_OK;
 }
 
@@ -126,7 +126,7 @@ static sp_status mpi_passes_messages(MPI_Comm comm, bool *passes) {
   (void)cudaFree(sent);
   (void)cudaFree(received);
   SP_TRY(status);
-  *passes = all_agree(comm, *passes);
+  *passes = sp_cuda_all_agree(comm, *passes);
   return SP_OK;
 }
 
@@ -134,8 +134,8 @@ sp_status sp_cuda_exchange_choose(sp_cuda_exchange *exchange, MPI_Comm comm, sp_
                                   const char **why) {
   if (kind == SP_EXCHANGE_CUDA_AWARE) {
     bool passes = false;
-    *why = "this MPI library does not say that it can read GPU memory";
-    if (!all_agree(comm, mpi_reports_cuda())) return SP_OK;
+    *why = "MPI does not report it";
+    if (!sp_cuda_all_agree(comm, mpi_reports_cuda())) return SP_OK;
     *why = "messages between GPUs did not arrive whole";
     SP_TRY(mpi_passes_messages(comm, &passes));
     if (!passes) return SP_OK;
@@ -159,10 +159,10 @@ sp_status sp_cuda_exchange_pack(sp_cuda_exchange *e, const double *vector, doubl
                                 double **received) {
   const bool staged = e->kind == SP_EXCHANGE_STAGED, nccl = e->kind == SP_EXCHANGE_NCCL;
   const size_t bytes = (size_t)e->lists.shared * sizeof *vector;
-  cudaStream_t stream = e->device ? e->device->stream : NULL;
   *sent = nccl ? NULL : staged ? e->host_sent : e->sent;
   *received = staged ? e->host_received : e->received;
   if (e->lists.shared == 0) return SP_OK;
+  cudaStream_t stream = e->device->stream;
   SP_CUDA(sp_cuda_pack(&e->lists, vector, e->sent, stream));
   if (nccl) return sp_cuda_nccl_begin(e);
   if (staged)

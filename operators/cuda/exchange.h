@@ -42,27 +42,32 @@ sp_status sp_cuda_exchange_choose(sp_cuda_exchange *exchange, MPI_Comm comm, sp_
                                   const char **why);
 
 /* Pack the shared values of `vector`. MPI is to send *sent and to receive to *received; *sent is
- * NULL where they are under way already. Waits for the GPU unless it is NCCL that sends. Local. */
+ * NULL where they are under way already. Waits for the GPU unless it is NCCL that sends: then it is
+ * Collective among neighbours, else Local. */
 sp_status sp_cuda_exchange_pack(sp_cuda_exchange *exchange, const double *vector, double **sent,
                                 double **received);
 
-/* Add what was received to the shared values of `vector`. Local. */
+/* Add what was received to the shared values of `vector`. Waits for NCCL, not for MPI. */
 sp_status sp_cuda_exchange_unpack(sp_cuda_exchange *exchange, double *vector);
+
+/* Whether all ranks say yes. Collective. */
+bool sp_cuda_all_agree(MPI_Comm comm, bool mine);
 
 /* Whether every rank of a machine has a GPU of its own. Collective. */
 sp_status sp_cuda_gpus_differ(MPI_Comm comm, bool *differ);
 
 /* Through NCCL, where the program is built with it (nccl.c; else no_nccl.c). One communicator a
- * device, made when it is first asked for: *why is NULL if there is one for `comm`'s ranks. The
- * ranks' GPUs must differ. Collective. */
+ * device, made when it is first asked for: *why is NULL if there is one for `comm`'s ranks, else it
+ * says why not, which is no error. The ranks' GPUs must differ. Collective. */
 sp_status sp_cuda_nccl_connect(sp_device *device, MPI_Comm comm, const char **why);
 
 /* Queue the messages of `exchange` behind what is on the device's stream; wait until they have
- * come. A rank that does not answer for SP_CUDA_PATIENCE has failed. Local. */
+ * come. A rank that does not answer for SP_CUDA_PATIENCE has failed; after an error the
+ * communicator is given up. Collective among neighbours. */
 sp_status sp_cuda_nccl_begin(sp_cuda_exchange *exchange);
 sp_status sp_cuda_nccl_end(sp_cuda_exchange *exchange);
 
-/* NULL-safe; sets *nccl to NULL. Local. */
+/* NULL-safe; sets *nccl to NULL. Collective over the ranks it connects. */
 void sp_cuda_nccl_close(struct sp_cuda_nccl **nccl);
 
 #ifdef __cplusplus

@@ -34,6 +34,7 @@ typedef struct sp_cuda_step {
   sp_cuda_scalars *scalars;
   double *partial; /* sums of p_e.A_e p_e, this launch's first block at first_block */
   int first_block;
+  bool stamps; /* notes when it starts */
 } sp_cuda_step;
 
 /* Arguments of a local operator, by value to the kernel. All pointers are to device memory.

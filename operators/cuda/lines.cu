@@ -40,7 +40,7 @@ constexpr int stride_of(int least, int bank) {
 }
 
 // Arrays of stiffness(). If four divides n, all half warps meet 16 different banks; else rows have
-// no gaps, and s lines meet in a bank twice, or nearly so.
+// no gaps, and lines along r or s meet in a bank twice, at n = 7 three times in places.
 template <int n> constexpr int plane_stride() {
   if (n % 4 == 0) return n * n + n;
   if (n == 3) return stride_of(n * n, 2);

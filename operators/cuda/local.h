@@ -28,7 +28,7 @@ struct sp_local_operator {
   sp_exchange_kind wish;
   sp_cuda_exchange exchange;
   sp_cuda_peer_memory peers;
-  char how[96]; /* values travel */
+  char how[320]; /* values travel */
   /* SP_CUDA_GRAPH iterations as a graph, for the vectors it was captured with. */
   cudaGraphExec_t graph;
   sp_cg_vectors captured;

@@ -147,8 +147,7 @@ __device__ __forceinline__ bool begin_pass(const sp_cuda_step &step, double &alp
   if (step.scalars->stop) return false;
   alpha = step.scalars->alpha;
   beta = step.scalars->beta;
-  if (blockIdx.x == 0 && threadIdx.x == 0 && step.first_block == 0)
-    step.scalars->started = sp_now();
+  if (blockIdx.x == 0 && threadIdx.x == 0 && step.stamps) step.scalars->started = sp_now();
   return true;
 }
 

@@ -77,12 +77,6 @@ sp_status introduce(const sp_exchange_plan *plan, int size, sp_cuda_peer_memory 
   return SP_OK;
 }
 
-bool all_agree(MPI_Comm comm, bool mine) {
-  int all = mine;
-  MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm);
-  return all;
-}
-
 bool on_one_machine(MPI_Comm comm) {
   MPI_Comm machine;
   int size, together;
@@ -90,7 +84,7 @@ bool on_one_machine(MPI_Comm comm) {
   MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
   MPI_Comm_size(machine, &together);
   MPI_Comm_free(&machine);
-  return all_agree(comm, together == size);
+  return sp_cuda_all_agree(comm, together == size);
 }
 
 bool map_regions(const introduction *all, int rank, int size, sp_cuda_peer_memory *memory) {
@@ -110,10 +104,10 @@ bool map_regions(const introduction *all, int rank, int size, sp_cuda_peer_memor
 template <class T>
 sp_status table(sp_cuda_peer_memory *memory, const T *host, size_t count, const T **out) {
   void *copy = nullptr;
-  SP_TRY(sp_cuda_copy_of(host, count, sizeof(T), "exchange", &copy));
+  const sp_status status = sp_cuda_copy_of(host, count, sizeof(T), "exchange", &copy);
   memory->tables[memory->table_count++] = copy;
   *out = (const T *)copy;
-  return SP_OK;
+  return status;
 }
 
 /* `places[b]`: where neighbour b expects this rank's values and its flag. */
@@ -210,10 +204,10 @@ sp_status meet(MPI_Comm comm, const sp_cuda_exchange *exchange, const char **why
   (void)introduce(plan, size, memory, &mine); /* mine.ready tells */
   MPI_Allgather(&mine, (int)sizeof mine, MPI_BYTE, m->all, (int)sizeof mine, MPI_BYTE, comm);
   *why = "GPU memory cannot be exported";
-  if (!all_agree(comm, mine.ready)) return SP_OK;
+  if (!sp_cuda_all_agree(comm, mine.ready)) return SP_OK;
   *why = "GPUs cannot reach each other's memory (every rank must see all of its machine's)";
   memory->comm = comm;
-  if (!all_agree(comm, map_regions(m->all, rank, size, memory))) return SP_OK;
+  if (!sp_cuda_all_agree(comm, map_regions(m->all, rank, size, memory))) return SP_OK;
   exchange_places(comm, plan, m->places);
   status = make_tables(exchange, m->all, m->places, rank, size, memory);
   SP_TRY(sp_agree(comm, status));
