@@ -60,3 +60,10 @@ double sp_problem_device_bytes(sp_problem_kind kind, sp_geometry_kind geometry, 
   const double vectors = 8 * dofs * (5 + jacobi);
   return matrix + vectors;
 }
+
+sp_status sp_problem_device_numbers(int order, double elements, double dofs) {
+  const double edge_nodes = elements * (12 * order - 4);
+  if (dofs <= SP_DEVICE_MOST && edge_nodes <= SP_DEVICE_MOST) return SP_OK;
+  return sp_fail(SP_ERR_INPUT, "%.0f elements of order %d on one GPU: use more ranks", elements,
+                 order);
+}

@@ -38,4 +38,9 @@ double sp_problem_bytes_assembled(sp_problem_kind kind, sp_geometry_kind geometr
 double sp_problem_device_bytes(sp_problem_kind kind, sp_geometry_kind geometry, int order,
                                double elements, double dofs, bool jacobi);
 
+/* A device has 30 bits for the DOFs of a rank (copies included), and for the nodes of its elements
+ * that are on edges or at vertices. SP_ERR_INPUT where they are too few. Local. */
+enum { SP_DEVICE_MOST = 0x3fffffff };
+sp_status sp_problem_device_numbers(int order, double elements, double dofs);
+
 #endif

@@ -194,12 +194,15 @@ static sp_status predict(const sp_config *config, const sp_case_base *base, doub
   struct rusage usage;
   getrusage(RUSAGE_SELF, &usage);
   const double so_far = 1024.0 * (double)usage.ru_maxrss; /* a mesh file may take more to read */
+  const int order = config->discretization.order;
+  if (s.on_device)
+    SP_TRY(sp_agree(base->comm, sp_problem_device_numbers(order, later.elements, later.dofs)));
   double row[COLUMNS] = {[ELEMENTS] = later.elements, [DOFS] = later.dofs};
   row[HOST] = predict_host(&s, &later, kept > at_start ? kept : at_start);
   if (row[HOST] < so_far) row[HOST] = so_far;
   if (s.on_device)
-    row[DEVICE] = sp_problem_device_bytes(s.kind, s.geometry, config->discretization.order,
-                                          later.elements, later.dofs, s.jacobi);
+    row[DEVICE] =
+        sp_problem_device_bytes(s.kind, s.geometry, order, later.elements, later.dofs, s.jacobi);
   sp_terminal_print(terminal, "dry run: the case is read and checked, nothing is solved\n\n");
   sp_terminal_print(terminal, "  %-16s %s\n", "device", base->backend->describe(base->device));
   sp_terminal_print(terminal, "  %-16s %s, N = %d, %s geometry\n", "operator",

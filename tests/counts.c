@@ -73,6 +73,11 @@ int main(int argc, char **argv) {
               3 * (1512 + 32) + 320, 0);
 
   check_shared_bytes();
+  /* 2^30 - 1 numbers: eight vertices an element at order 1; DOFs at order 7. */
+  CHECK(sp_problem_device_numbers(1, 134217727, 1e6) == SP_OK, "%s", sp_error_message());
+  CHECK(sp_problem_device_numbers(1, 134217728, 1e6) == SP_ERR_INPUT, "too many edge nodes");
+  CHECK(sp_problem_device_numbers(7, 3e6, 1073741823) == SP_OK, "%s", sp_error_message());
+  CHECK(sp_problem_device_numbers(7, 3e6, 1073741824) == SP_ERR_INPUT, "too many DOFs");
 
   const int result = check_end(MPI_COMM_WORLD);
   MPI_Finalize();

@@ -155,11 +155,8 @@ static sp_status build(const sp_operator_setup *setup, sp_local_operator *local)
  */
 static sp_status check_size(const sp_operator_setup *setup) {
   const int order = setup->numbering->order;
-  const size_t elements = (size_t)setup->mesh->hexes->count;
-  const size_t edge_nodes = elements * (size_t)sp_cuda_edge_nodes(order);
-  if ((size_t)setup->numbering->local > SP_CUDA_DOF || edge_nodes > SP_CUDA_DOF)
-    return sp_fail(SP_ERR_INPUT, "%zu elements of order %d on one GPU: use more ranks", elements,
-                   order);
+  static_assert(SP_DEVICE_MOST == SP_CUDA_DOF, "codes of nodes hold all numbers");
+  SP_TRY(sp_problem_device_numbers(order, setup->mesh->hexes->count, setup->numbering->local));
   int device = -1;
   size_t available, total;
   const double needed =
