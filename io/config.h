@@ -133,6 +133,7 @@ void sp_config_print_defaults(FILE *stream);
 /* Names as they are written in a case ("bp3.5", "stored", "jacobi", ...). Local. */
 const char *sp_problem_kind_name(sp_problem_kind kind);
 const char *sp_geometry_kind_name(sp_geometry_kind kind);
+const char *sp_exchange_kind_name(sp_exchange_kind kind);
 const char *sp_condition_name(sp_condition condition);
 const char *sp_preconditioner_name(sp_preconditioner_kind kind);
 

@@ -52,6 +52,10 @@ const char *sp_geometry_kind_name(sp_geometry_kind kind) {
   return geometries[kind];
 }
 
+const char *sp_exchange_kind_name(sp_exchange_kind kind) {
+  return exchanges[kind];
+}
+
 const char *sp_condition_name(sp_condition condition) {
   return conditions[condition];
 }

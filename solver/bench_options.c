@@ -59,10 +59,6 @@ static const word exchange_words[MAX_WORDS] = {
     [SP_EXCHANGE_NCCL] = {"nccl", SP_EXCHANGE_NCCL},
     [SP_EXCHANGE_STAGED] = {"staged", SP_EXCHANGE_STAGED}};
 
-const char *sp_bench_exchange_name(sp_exchange_kind exchange) {
-  return exchange_words[exchange].name;
-}
-
 const char *sp_bench_what_name(sp_bench_what what) {
   return what == SP_BENCH_COPY ? "copy" : measure_words[what - 1].name;
 }

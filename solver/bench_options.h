@@ -47,9 +47,6 @@ extern const char sp_bench_usage[];
 /* "copy", "unassembled", "operator", "cg". */
 const char *sp_bench_what_name(sp_bench_what what);
 
-/* The word of --exchange. */
-const char *sp_bench_exchange_name(sp_exchange_kind exchange);
-
 /* Errors: SP_ERR_INPUT with what was expected and found. *out keeps pointers into argv. */
 sp_status sp_bench_options_parse(int argc, char **argv, sp_bench_options *out);
 

@@ -31,9 +31,13 @@ static bool apply_by(const bench *b, const deformed_box *box, const bool *mask,
           sp_error_message());
     return false;
   }
+  double *const zero = test_allocate(2 * n, sizeof *zero), *const before = zero + n;
   memcpy(y, x, n * sizeof *y);
-  for (int a = 0; a < APPLICATIONS; a++) bench_apply(b, op, true, y, y);
-  double *const zero = test_allocate(n, sizeof *zero);
+  for (int a = 0; a < APPLICATIONS; a++) {
+    memcpy(before, y, n * sizeof *y);
+    bench_apply(b, op, true, before, y); /* y must not be what it is applied to */
+  }
+  for (size_t i = 0; i < n; i++) CHECK(isfinite(y[i]), "y[%zu] is %g", i, y[i]);
   sp_cg_vectors vectors = {.x = bench_upload(b, n, zero),
                            .r = bench_upload(b, n, x),
                            .p = bench_upload(b, n, zero),

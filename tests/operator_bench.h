@@ -20,11 +20,10 @@ enum { BENCH_SKIPPED = 77 }; /* CTest's SKIP_RETURN_CODE */
 /* The exchange that the test's second argument names, as in backend.exchange; auto without one. */
 static inline sp_exchange_kind bench_exchange(int argc, char **argv) {
   if (argc < 3) return SP_EXCHANGE_AUTO;
-  if (strcmp(argv[2], "staged") == 0) return SP_EXCHANGE_STAGED;
-  if (strcmp(argv[2], "nccl") == 0) return SP_EXCHANGE_NCCL;
-  if (strcmp(argv[2], "cuda-aware") == 0) return SP_EXCHANGE_CUDA_AWARE;
-  CHECK(strcmp(argv[2], "peer") == 0, "%s: staged, nccl, cuda-aware or peer", argv[2]);
-  return SP_EXCHANGE_PEER;
+  for (sp_exchange_kind kind = SP_EXCHANGE_AUTO; kind <= SP_EXCHANGE_STAGED; kind++)
+    if (strcmp(argv[2], sp_exchange_kind_name(kind)) == 0) return kind;
+  CHECK(false, "'%s' is no exchange", argv[2]);
+  return SP_EXCHANGE_AUTO;
 }
 
 /* Open the backend that the test's first argument names, host without one. False, with nothing
@@ -64,7 +63,7 @@ static inline void bench_download(const bench *b, size_t count, const double *ve
   CHECK(b->backend->download(b->device, count, vector, values) == SP_OK, "%s", sp_error_message());
 }
 
-/* y = A x through the backend's memory, where y starts as rubbish. */
+/* y = A x through the backend's memory, where y, another vector, starts as rubbish. */
 static inline void bench_apply(const bench *b, sp_operator *op, bool constrained, const double *x,
                                double *y) {
   const size_t n = (size_t)op->dofs;

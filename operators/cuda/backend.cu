@@ -342,11 +342,11 @@ static sp_status cuda_iterate(sp_local_operator *local, sp_cg_vectors *vectors,
 /* The ways between ranks in the order in which `auto` tries them. */
 static const struct {
   sp_exchange_kind kind;
-  const char *name, *description;
-} ways[] = {{SP_EXCHANGE_PEER, "peer", "GPUs write to each other"},
-            {SP_EXCHANGE_CUDA_AWARE, "cuda-aware", "MPI reads GPU memory"},
-            {SP_EXCHANGE_NCCL, "nccl", "NCCL between GPUs"},
-            {SP_EXCHANGE_STAGED, "staged", "through the host"}};
+  const char *description;
+} ways[] = {{SP_EXCHANGE_PEER, "GPUs write to each other"},
+            {SP_EXCHANGE_CUDA_AWARE, "MPI reads GPU memory"},
+            {SP_EXCHANGE_NCCL, "NCCL between GPUs"},
+            {SP_EXCHANGE_STAGED, "through the host"}};
 
 static sp_status try_way(sp_local_operator *local, MPI_Comm comm, sp_exchange_kind kind,
                          const char **why) {
@@ -377,17 +377,17 @@ static sp_status cuda_connect(sp_local_operator *local, MPI_Comm comm, const sp_
   *how = local->how;
   SP_TRY(sp_cuda_exchange_create(local->device, comm, plan, &local->exchange));
   for (const auto &way : ways) {
-    const char *why;
+    const char *why, *name = sp_exchange_kind_name(way.kind);
     if (!chooses && local->wish != way.kind) continue;
     SP_TRY(try_way(local, comm, way.kind, &why));
     if (why && !chooses)
-      return sp_fail(SP_ERR_SYSTEM, "exchange = %s is not possible: %s; use auto", way.name, why);
+      return sp_fail(SP_ERR_SYSTEM, "exchange = %s is not possible: %s; use auto", name, why);
     if (why) {
-      note_obstacle(way.name, why, sizeof obstacles, obstacles);
+      note_obstacle(name, why, sizeof obstacles, obstacles);
       continue;
     }
     const bool first = !*obstacles;
-    snprintf(local->how, sizeof local->how, "%s: %s%s%s%s", way.name, way.description,
+    snprintf(local->how, sizeof local->how, "%s: %s%s%s%s", name, way.description,
              first ? "" : " (", obstacles, first ? "" : ")");
     *iterates = way.kind == SP_EXCHANGE_PEER;
     break;

@@ -43,7 +43,8 @@ sp_status sp_cuda_allocate(size_t count, size_t size, const char *what, void **o
 sp_status sp_cuda_copy_of(const void *host, size_t count, size_t size, const char *what,
                           void **out);
 
-/* Let the urgent stream follow what is in the device's stream; let the stream wait for it. */
+/* Let the urgent stream follow what is in the device's stream; let the stream wait for it. Local.
+ */
 sp_status sp_cuda_fork(sp_device *device);
 sp_status sp_cuda_join(sp_device *device);
 

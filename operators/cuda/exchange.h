@@ -47,7 +47,8 @@ sp_status sp_cuda_exchange_choose(sp_cuda_exchange *exchange, MPI_Comm comm, sp_
 sp_status sp_cuda_exchange_pack(sp_cuda_exchange *exchange, const double *vector, double **sent,
                                 double **received);
 
-/* Add what was received to the shared values of `vector`. Waits for NCCL, not for MPI. */
+/* Add what was received to the shared values of `vector`. Waits for NCCL, not for MPI. Local.
+ */
 sp_status sp_cuda_exchange_unpack(sp_cuda_exchange *exchange, double *vector);
 
 /* Whether all ranks say yes. Collective. */
