@@ -41,20 +41,20 @@ constexpr int stride_of(int least, int bank) {
 
 // Arrays of stiffness(). If four divides n, all half warps meet 16 different banks; else rows have
 // no gaps, and lines along r or s meet in a bank twice, at n = 7 three times in places.
-template <int n> constexpr int plane_stride() {
-  if (n % 4 == 0) return n * n + n;
-  if (n == 3) return stride_of(n * n, 2);
-  return n == 6 || n == 10 ? stride_of(n * n, 9) : n * n;
-}
-template <int n> constexpr int array_size = n *plane_stride<n>();
+template <int n>
+constexpr int plane_stride = n % 4 == 0          ? n *n + n
+                             : n == 3            ? stride_of(n *n, 2)
+                             : n == 6 || n == 10 ? stride_of(n *n, 9)
+                                                 : n *n;
+template <int n> constexpr int array_size = n *plane_stride<n>;
 
 // Where point (k, j, i) lies.
 template <int n>
 __host__ __device__ __forceinline__ unsigned place_of(unsigned k, unsigned j, unsigned i) {
-  constexpr unsigned power = n & -n; // of two, in n
-  if (n == 16) return k * plane_stride<n>() + j * (n + 1) + i;
-  if (power < 4) return k * plane_stride<n>() + j * n + i;
-  return k * plane_stride<n>() + j * n + (i ^ (k * (n * power / 16) + j / (16 / power)) % power);
+  constexpr unsigned power = n & -n, plane = plane_stride<n>; // power: of two, in n
+  if (n == 16) return k * plane + j * (n + 1) + i;
+  if (power < 4) return k * plane + j * n + i;
+  return k * plane + j * n + (i ^ (k * (n * power / 16) + j / (16 / power)) % power);
 }
 
 // Doubles an element of E: neighbouring elements go on with the bank where one left off.

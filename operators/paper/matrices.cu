@@ -32,7 +32,7 @@ extern "C" sp_status sp_paper_matrices_get(int order, sp_paper_matrices *out) {
 
 extern "C" sp_status sp_paper_prepare(sp_device *device, int order) {
   const sp_reference *reference = sp_reference_get(order);
-  sp_paper_matrices to;
+  sp_paper_matrices to = {};
   SP_TRY(sp_paper_matrices_get(order, &to));
   SP_TRY(send(reference->differentiation, sizeof reference->differentiation, to.differentiation,
               device->stream));

@@ -104,7 +104,7 @@ sp_status attribute(const sp_device *device, cudaDeviceAttr which, double *value
 } // namespace
 
 extern "C" sp_status sp_gpu_describe(const sp_device *device, sp_gpu *out) {
-  double multiprocessors, clock, cache, memory_clock, bus;
+  double multiprocessors = 0, clock = 0, cache = 0, memory_clock = 0, bus = 0;
   SP_TRY(attribute(device, cudaDevAttrMultiProcessorCount, &multiprocessors));
   SP_TRY(attribute(device, cudaDevAttrClockRate, &clock)); // kHz, as the memory's
   SP_TRY(attribute(device, cudaDevAttrL2CacheSize, &cache));
