@@ -64,22 +64,79 @@ __device__ __forceinline__ double scale_trilinear(const column_map<n> &map, int 
   return weights * jacobian;
 }
 
+// Factors of an element in global memory.
+struct streamed {
+  const double *element;
+
+  __device__ __forceinline__ void await() const {}
+  __device__ __forceinline__ double operator[](int n) const {
+    return load_once(element + n);
+  }
+};
+
+// Factors of an element in shared memory, on their way there while the block works: one copy for
+// all its elements. Where the GPU cannot (before sm_90), they stay in global memory.
+struct ahead {
+  const double *element;
+  unsigned arrived; // a barrier's shared address
+
+  // Doubles of shared memory: the barrier, `count` factors, and one at either end, since a copy
+  // begins and ends on a boundary of 16 bytes.
+  static constexpr int size(int count) {
+    return 2 + count + 2;
+  }
+
+  // The block's `count` factors from `first` on, to `room`, which begins on such a boundary; the
+  // thread's element has its own `own` further on. By all threads.
+  __device__ __forceinline__ ahead(const double *first, int count, int own, double *room)
+      : element(first + own) {
+#if __CUDA_ARCH__ >= 900
+    const unsigned shift = (size_t)first / sizeof(double) % 2, bytes = (count + shift + 1) / 2 * 16;
+    arrived = (unsigned)__cvta_generic_to_shared(room);
+    element = room + 2 + shift + own;
+    if (threadIdx.x == 0)
+      asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n\t"
+                   "fence.proxy.async.shared::cta;\n\t"
+                   "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %3;\n\t"
+                   "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+                   "[%1], [%2], %3, [%0];"
+                   :
+                   : "r"(arrived), "r"(arrived + 16), "l"(first - shift), "r"(bytes)
+                   : "memory");
+#endif
+  }
+
+  // After a barrier of the block that follows the constructor.
+  __device__ __forceinline__ void await() const {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("{\n\t"
+                 ".reg .pred done;\n\t"
+                 "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], 0;\n\t"
+                 "@!done bra again;\n\t"
+                 "}"
+                 :
+                 : "r"(arrived)
+                 : "memory");
+#endif
+  }
+  __device__ __forceinline__ double operator[](int n) const {
+    return element[n];
+  }
+};
+
 // The same with stored factors.
-template <int n>
-__device__ __forceinline__ double scale_stored(const double *factors, double &ur, double &us,
-                                               double &ut) {
+template <int n, class Factors>
+__device__ __forceinline__ double scale_stored(const Factors &factors, int point, double &ur,
+                                               double &us, double &ut) {
   constexpr int points = n * n * n;
-  const double rr = load_once(factors + SP_G_RR * points),
-               rs = load_once(factors + SP_G_RS * points);
-  const double rt = load_once(factors + SP_G_RT * points),
-               ss = load_once(factors + SP_G_SS * points);
-  const double st = load_once(factors + SP_G_ST * points),
-               tt = load_once(factors + SP_G_TT * points);
+  const double rr = factors[SP_G_RR * points + point], rs = factors[SP_G_RS * points + point];
+  const double rt = factors[SP_G_RT * points + point], ss = factors[SP_G_SS * points + point];
+  const double st = factors[SP_G_ST * points + point], tt = factors[SP_G_TT * points + point];
   const double r = ur, s = us, t = ut;
   ur = rr * r + rs * s + rt * t;
   us = rs * r + ss * s + st * t;
   ut = rt * r + st * s + tt * t;
-  return load_once(factors + SP_G_WJ * points);
+  return factors[SP_G_WJ * points + point];
 }
 
 // Prefetch `count` factors, from the first one of an element on, to the second-level cache: one

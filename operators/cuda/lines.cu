@@ -64,8 +64,8 @@ template <int n> constexpr int stiffness_size = stride_of(3 * array_size<n>, n *
 // result = (D^T G D + lambda wJ) u, and with ENERGY its part of u.result is added to energy. U, X,
 // Y are shared arrays of the element, U holds u; all threads of the block call this, `on` marks
 // those with an element. Begins with a barrier.
-template <int n, int GEOMETRY, bool ENERGY>
-__device__ __forceinline__ void stiffness(bool on, int i, int j, const double *factors,
+template <int n, int GEOMETRY, bool ENERGY, class Factors>
+__device__ __forceinline__ void stiffness(bool on, int i, int j, const Factors &factors,
                                           double lambda, double *U, double *X, double *Y,
                                           double (&result)[n], double &energy) {
   const auto place = [&](int k) { return place_of<n>(k, j, i); };
@@ -85,7 +85,8 @@ __device__ __forceinline__ void stiffness(bool on, int i, int j, const double *f
   __syncthreads();
   if (on) {
     column_map<n> map;
-    if (GEOMETRY == TRILINEAR) map.prepare(factors, i, j);
+    factors.await();
+    if (GEOMETRY == TRILINEAR) map.prepare(factors.element, i, j);
 #pragma unroll
     for (int k = 0; k < n; k++) {
       const double u = U[place(k)], r = X[place(k)], s = Y[place(k)], t = ut[k];
@@ -93,7 +94,7 @@ __device__ __forceinline__ void stiffness(bool on, int i, int j, const double *f
       const double jacobian =
           GEOMETRY == TRILINEAR
               ? scale_trilinear<n>(map, k, flux_r, flux_s, ut[k])
-              : scale_stored<n>(factors + (k * n + j) * n + i, flux_r, flux_s, ut[k]);
+              : scale_stored<n>(factors, (k * n + j) * n + i, flux_r, flux_s, ut[k]);
       const double mass = lambda * jacobian * u;
       X[place(k)] = flux_r;
       Y[place(k)] = flux_s;
@@ -139,20 +140,31 @@ template <int n, int E> struct team {
 
 template <int E, int n> constexpr int threads = (E * n * n + 31) / 32 * 32;
 
-template <int E, int MIN_BLOCKS, int GEOMETRY, int MODE>
+// Doubles of all elements of a block, in whole 16 bytes.
+template <int E> constexpr int stiffness_room = (E * stiffness_size<Nq> + 1) / 2 * 2;
+
+template <int E, int MIN_BLOCKS, int GEOMETRY, int MODE, bool AHEAD = false>
 __global__ __launch_bounds__(threads<E, Nq>, MIN_BLOCKS) void bp35(sp_cuda_arguments a) {
   extern __shared__ double shared[];
   constexpr int WORKERS = Nq * Nq;
   const team<Nq, E> t(a);
   const auto nodes = t.nodes();
   const node_codes<MODE, walk<WORKERS>> codes(a, t.on, nodes);
+  const auto factors = [&] {
+    constexpr int each = GEOMETRY == TRILINEAR ? 24 : 7 * Np;
+    const int first = a.first + blockIdx.x * E;
+    if constexpr (AHEAD)
+      return ahead(a.factors + (size_t)first * each, min(E, a.last - first) * each, t.slot * each,
+                   shared + stiffness_room<E>);
+    else
+      return streamed{a.factors + (size_t)t.element * each};
+  }();
   double alpha = 0, beta = 0, energy = 0;
   follow();
   if (MODE == SP_CUDA_CG && !begin_pass(a.step, alpha, beta)) return;
   double *U = shared + t.slot * stiffness_size<Nq>;
   double *X = U + array_size<Nq>, *Y = X + array_size<Nq>;
-  const double *factors = a.factors + (size_t)t.element * (GEOMETRY == TRILINEAR ? 24 : 7 * Np);
-  if (GEOMETRY == STORED && MIN_BLOCKS == 1 && threadIdx.x == 0) prefetch<7 * Np>(factors);
+  if (GEOMETRY == STORED && MIN_BLOCKS == 1 && threadIdx.x == 0) prefetch<7 * Np>(factors.element);
   double result[Nq];
   const auto offset = [&](int c) -> int {
     return MODE == SP_CUDA_LOCAL ? place_of<Nq>(c, t.j, t.i) : __ldg(d_offsets + nodes.node(c));
@@ -304,9 +316,10 @@ __global__ __launch_bounds__(threads<E, M>, MIN_BLOCKS) void bp30(sp_cuda_argume
   follow();
   if (MODE == SP_CUDA_CG && !begin_pass(a.step, alpha, beta)) return;
   double *U = shared + t.slot * BP30_SIZE, *X = U + BP30_X, *Y = U + BP30_Y;
-  const double *factors =
-      a.factors + (size_t)t.element * (GEOMETRY == TRILINEAR ? 24 : 7 * M * M * M);
-  if (GEOMETRY == STORED && MIN_BLOCKS == 1 && threadIdx.x == 0) prefetch<7 * M * M * M>(factors);
+  const streamed factors = {a.factors +
+                            (size_t)t.element * (GEOMETRY == TRILINEAR ? 24 : 7 * M * M * M)};
+  if (GEOMETRY == STORED && MIN_BLOCKS == 1 && threadIdx.x == 0)
+    prefetch<7 * M * M * M>(factors.element);
   double u[M], result[M];
   const auto offset = [&](int c) { return row_offset<MODE>(nodes.node(c)); };
   if (t.on) load_nodes(a, nodes, codes, alpha, beta, offset, U);
