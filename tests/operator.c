@@ -147,6 +147,32 @@ static void check_against_one_rank(const bench *b, const deformed_box *box,
   free(x);
 }
 
+/* Between E-vectors [element][Np], as backends but the host have them: the sum of the results is that
+ * of this rank's elements. */
+static void check_unassembled(const bench *b, const deformed_box *box, sp_operator *op,
+                              const double *x, const expected *want) {
+  const sp_numbering *numbering = box->numbering;
+  const sp_backend *backend = b->backend;
+  const size_t n = (size_t)numbering->local;
+  const size_t size = (size_t)box->mesh->hexes->count * element_nodes(box);
+  if (backend == &sp_backend_host) return;
+  CHECK(backend->e_vector_size(op->local) == size, "size of an E-vector");
+  double *host = test_allocate(size + n, sizeof *host), *sum = host + size;
+  for (size_t i = 0; i < size; i++) host[i] = x[numbering->nodes[i]];
+  double *from = bench_upload(b, size, host);
+  for (size_t i = 0; i < size; i++) host[i] = NAN;
+  double *to = bench_upload(b, size, host);
+  CHECK(backend->apply_unassembled(op->local, from, to) == SP_OK, "%s", sp_error_message());
+  CHECK(backend->download(b->device, size, to, host) == SP_OK, "%s", sp_error_message());
+  for (size_t i = 0; i < size; i++) sum[numbering->nodes[i]] += host[i];
+  const double error = worst(numbering->local, sum, want->local, want->local_scale);
+  CHECK(error <= want->tolerance, "%s N = %d between E-vectors: %.3g > %.3g",
+        sp_problem_kind_name(op->kind), numbering->order, error, want->tolerance);
+  backend->vector_destroy(b->device, &from);
+  backend->vector_destroy(b->device, &to);
+  free(host);
+}
+
 /* Rows and columns of constrained DOFs are zero: A_constrained = P A P. */
 static void check_constraints(const bench *b, sp_operator *op, const bool *mask, const double *x,
                               const double *scale, double tolerance) {
@@ -185,6 +211,7 @@ static void check_operator(const bench *b, const deformed_box *box, sp_operator_
   CHECK(error <= want->tolerance, "%s %s N = %d: %.3g > %.3g", KIND_NAMES[setup->kind],
         GEOMETRY_NAMES[setup->geometry], numbering->order, error, want->tolerance);
   CHECK(count_different_bits(b->comm, box, y) == 0, "holders of a DOF differ");
+  check_unassembled(b, box, op, x, want);
   check_against_one_rank(b, box, setup, y, want);
   const double elements = (double)box->mesh->global_elements;
   CHECK_CLOSE(op->flops, elements * sp_problem_flops(setup->kind, numbering->order), 0);

@@ -64,46 +64,66 @@ __device__ __forceinline__ double scale_trilinear(const column_map<n> &map, int 
   return weights * jacobian;
 }
 
-// Factors of an element in global memory.
-struct streamed {
+// Factors of an element in global memory: stored ones on n^3 points, or trilinear coefficients.
+template <int n> struct streamed {
   const double *element;
 
   __device__ __forceinline__ void await() const {}
-  __device__ __forceinline__ double operator[](int n) const {
-    return load_once(element + n);
+  // A component at point `column` of layer k.
+  __device__ __forceinline__ double at(int component, int k, int column) const {
+    return load_once(element + (component * n + k) * (n * n) + column);
   }
 };
 
-// Factors of an element in shared memory, on their way there while the block works: one copy for
-// all its elements. Where the GPU cannot (before sm_90), they stay in global memory.
-struct ahead {
-  const double *element;
-  unsigned arrived; // a barrier's shared address
+// Stored factors with the first LAYERS of n on their way to shared memory while the block works, by
+// copies of the hardware (sm_90; before that they stay in global memory). A block has E elements,
+// one unless LAYERS = n.
+template <int n, int E, int LAYERS> struct ahead {
+  static_assert(E == 1 || LAYERS == n, "factors of several elements are one copy");
+  static constexpr int each = SP_FACTORS * n * n * n; // doubles of an element
+  static constexpr int copies = LAYERS == n ? 1 : SP_FACTORS;
+  static constexpr int length = LAYERS == n ? E * each : LAYERS * n * n;
+  // Copies begin and end on a boundary of 16 bytes: a double more at either end.
+  static constexpr int stride = (length + 1) / 2 * 2 + 2;
+  // Doubles of shared memory, a barrier first.
+  static constexpr int size = 2 + copies * stride;
 
-  // Doubles of shared memory: the barrier, `count` factors, and one at either end, since a copy
-  // begins and ends on a boundary of 16 bytes.
-  static constexpr int size(int count) {
-    return 2 + count + 2;
-  }
+  const double *element, *copied;
+  unsigned shift, arrived; // the barrier's shared address
 
-  // The block's `count` factors from `first` on, to `room`, which begins on such a boundary; the
-  // thread's element has its own `own` further on. By all threads.
-  __device__ __forceinline__ ahead(const double *first, int count, int own, double *room)
-      : element(first + own) {
+  // `elements` of a block, the first one's factors at `first`; the thread's is number `own`. `room`
+  // begins on a boundary of 16 bytes. By all threads.
+  __device__ __forceinline__ ahead(const double *first, int elements, int own, double *room)
+      : element(first + own * each), copied(room + 2 + own * each),
+        shift((size_t)first / sizeof(double) % 2),
+        arrived((unsigned)__cvta_generic_to_shared(room)) {
 #if __CUDA_ARCH__ >= 900
-    const unsigned shift = (size_t)first / sizeof(double) % 2, bytes = (count + shift + 1) / 2 * 16;
-    arrived = (unsigned)__cvta_generic_to_shared(room);
-    element = room + 2 + shift + own;
-    if (threadIdx.x == 0)
-      asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n\t"
-                   "fence.proxy.async.shared::cta;\n\t"
-                   "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %3;\n\t"
-                   "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+    if (threadIdx.x > 0) return;
+    const int count = LAYERS == n ? elements * each : length;
+    const auto bytes = [&](int c) { return (count + shift_of(c) + 1) / 2 * 16; };
+    unsigned total = 0;
+#pragma unroll
+    for (int c = 0; c < copies; c++) total += bytes(c);
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n\t"
+                 "fence.proxy.async.shared::cta;\n\t"
+                 "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+                 :
+                 : "r"(arrived), "r"(total)
+                 : "memory");
+#pragma unroll
+    for (int c = 0; c < copies; c++)
+      asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
                    "[%1], [%2], %3, [%0];"
                    :
-                   : "r"(arrived), "r"(arrived + 16), "l"(first - shift), "r"(bytes)
+                   : "r"(arrived), "r"(arrived + 16 + c * stride * 8),
+                     "l"(first + c * (n * n * n) - shift_of(c)), "r"(bytes(c))
                    : "memory");
 #endif
+  }
+
+  // By how many doubles copy c begins early.
+  __device__ __forceinline__ unsigned shift_of(int c) const {
+    return (shift + c * (n * n * n)) % 2;
   }
 
   // After a barrier of the block that follows the constructor.
@@ -119,24 +139,28 @@ struct ahead {
                  : "memory");
 #endif
   }
-  __device__ __forceinline__ double operator[](int n) const {
-    return element[n];
+
+  __device__ __forceinline__ double at(int component, int k, int column) const {
+#if __CUDA_ARCH__ >= 900
+    if (LAYERS == n) return copied[shift + (component * n + k) * (n * n) + column];
+    if (k < LAYERS) return copied[component * stride + shift_of(component) + k * (n * n) + column];
+#endif
+    return load_once(element + (component * n + k) * (n * n) + column);
   }
 };
 
 // The same with stored factors.
-template <int n, class Factors>
-__device__ __forceinline__ double scale_stored(const Factors &factors, int point, double &ur,
-                                               double &us, double &ut) {
-  constexpr int points = n * n * n;
-  const double rr = factors[SP_G_RR * points + point], rs = factors[SP_G_RS * points + point];
-  const double rt = factors[SP_G_RT * points + point], ss = factors[SP_G_SS * points + point];
-  const double st = factors[SP_G_ST * points + point], tt = factors[SP_G_TT * points + point];
+template <class Factors>
+__device__ __forceinline__ double scale_stored(const Factors &factors, int k, int column,
+                                               double &ur, double &us, double &ut) {
+  const double rr = factors.at(SP_G_RR, k, column), rs = factors.at(SP_G_RS, k, column);
+  const double rt = factors.at(SP_G_RT, k, column), ss = factors.at(SP_G_SS, k, column);
+  const double st = factors.at(SP_G_ST, k, column), tt = factors.at(SP_G_TT, k, column);
   const double r = ur, s = us, t = ut;
   ur = rr * r + rs * s + rt * t;
   us = rs * r + ss * s + st * t;
   ut = rt * r + st * s + tt * t;
-  return factors[SP_G_WJ * points + point];
+  return factors.at(SP_G_WJ, k, column);
 }
 
 // Prefetch `count` factors, from the first one of an element on, to the second-level cache: one

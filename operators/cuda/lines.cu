@@ -91,10 +91,9 @@ __device__ __forceinline__ void stiffness(bool on, int i, int j, const Factors &
     for (int k = 0; k < n; k++) {
       const double u = U[place(k)], r = X[place(k)], s = Y[place(k)], t = ut[k];
       double flux_r = r, flux_s = s;
-      const double jacobian =
-          GEOMETRY == TRILINEAR
-              ? scale_trilinear<n>(map, k, flux_r, flux_s, ut[k])
-              : scale_stored<n>(factors, (k * n + j) * n + i, flux_r, flux_s, ut[k]);
+      const double jacobian = GEOMETRY == TRILINEAR
+                                  ? scale_trilinear<n>(map, k, flux_r, flux_s, ut[k])
+                                  : scale_stored(factors, k, j * n + i, flux_r, flux_s, ut[k]);
       const double mass = lambda * jacobian * u;
       X[place(k)] = flux_r;
       Y[place(k)] = flux_s;
@@ -143,7 +142,11 @@ template <int E, int n> constexpr int threads = (E * n * n + 31) / 32 * 32;
 // Doubles of all elements of a block, in whole 16 bytes.
 template <int E> constexpr int stiffness_room = (E * stiffness_size<Nq> + 1) / 2 * 2;
 
-template <int E, int MIN_BLOCKS, int GEOMETRY, int MODE, bool AHEAD = false>
+// Doubles behind them for factors ahead.
+template <int E, int LAYERS> constexpr int ahead_size = ahead<Nq, E, LAYERS>::size;
+template <int E> constexpr int ahead_size<E, 0> = 0;
+
+template <int E, int MIN_BLOCKS, int GEOMETRY, int MODE, int LAYERS>
 __global__ __launch_bounds__(threads<E, Nq>, MIN_BLOCKS) void bp35(sp_cuda_arguments a) {
   extern __shared__ double shared[];
   constexpr int WORKERS = Nq * Nq;
@@ -151,13 +154,13 @@ __global__ __launch_bounds__(threads<E, Nq>, MIN_BLOCKS) void bp35(sp_cuda_argum
   const auto nodes = t.nodes();
   const node_codes<MODE, walk<WORKERS>> codes(a, t.on, nodes);
   const auto factors = [&] {
-    constexpr int each = GEOMETRY == TRILINEAR ? 24 : 7 * Np;
+    constexpr int each = GEOMETRY == TRILINEAR ? 24 : SP_FACTORS * Np;
     const int first = a.first + blockIdx.x * E;
-    if constexpr (AHEAD)
-      return ahead(a.factors + (size_t)first * each, min(E, a.last - first) * each, t.slot * each,
-                   shared + stiffness_room<E>);
+    if constexpr (LAYERS > 0)
+      return ahead<Nq, E, LAYERS>(a.factors + (size_t)first * each, min(E, a.last - first), t.slot,
+                                  shared + stiffness_room<E>);
     else
-      return streamed{a.factors + (size_t)t.element * each};
+      return streamed<Nq>{a.factors + (size_t)t.element * each};
   }();
   double alpha = 0, beta = 0, energy = 0;
   follow();
@@ -316,8 +319,8 @@ __global__ __launch_bounds__(threads<E, M>, MIN_BLOCKS) void bp30(sp_cuda_argume
   follow();
   if (MODE == SP_CUDA_CG && !begin_pass(a.step, alpha, beta)) return;
   double *U = shared + t.slot * BP30_SIZE, *X = U + BP30_X, *Y = U + BP30_Y;
-  const streamed factors = {a.factors +
-                            (size_t)t.element * (GEOMETRY == TRILINEAR ? 24 : 7 * M * M * M)};
+  const streamed<M> factors = {a.factors +
+                               (size_t)t.element * (GEOMETRY == TRILINEAR ? 24 : 7 * M * M * M)};
   if (GEOMETRY == STORED && MIN_BLOCKS == 1 && threadIdx.x == 0)
     prefetch<7 * M * M * M>(factors.element);
   double u[M], result[M];

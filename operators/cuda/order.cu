@@ -167,18 +167,17 @@ constexpr shape mass_shape[] = {{0, 0}, {7, 8}, {4, 8}, {5, 8}, {7, 4}, {5, 5}, 
 constexpr shape bp30_shape[] = {{0, 0}, {7, 8}, {4, 8}, {5, 6}, {3, 5}, {3, 4}, {1, 8}, {1, 5},
                                 {1, 4}, {1, 4}, {1, 3}, {1, 2}, {1, 2}, {1, 2}, {1, 2}, {1, 1}};
 
-// Stored factors ahead between E-vectors: 3 to 9 % faster at these orders, slower at odd ones, and
-// slower between L-vectors, where fewer blocks fit to gather (README.md).
-constexpr bool bp35_ahead = SP_ORDER % 2 == 0 && SP_ORDER <= 8;
+// Layers of an element's stored factors that go ahead to shared memory between E-vectors. Between
+// L-vectors this costs more than it gains (README.md).
+constexpr int bp35_ahead[] = {0, 0, 3, 0, 5, 0, 7, 3, 9, 5, 0, 3, 0, 0, 0, 0};
 
 template <int G> struct bp35_lines {
   static constexpr shape S = (G == TRILINEAR ? bp35_trilinear : bp35_stored)[SP_ORDER];
   static constexpr int E = S.elements, B = S.blocks;
-  static constexpr bool AHEAD = G == STORED && bp35_ahead;
-  static constexpr size_t MORE = AHEAD ? ahead::size(E * 7 * Np) : 0;
-  using type = family<bp35<E, B, G, SP_CUDA_LOCAL, AHEAD>, bp35<E, B, G, SP_CUDA_ASSEMBLED>,
-                      bp35<E, B, G, SP_CUDA_CG>, E, threads<E, Nq>,
-                      stiffness_room<E> * sizeof(double), MORE * sizeof(double)>;
+  static constexpr int LAYERS = G == STORED ? bp35_ahead[SP_ORDER] : 0;
+  using type = family<bp35<E, B, G, SP_CUDA_LOCAL, LAYERS>, bp35<E, B, G, SP_CUDA_ASSEMBLED, 0>,
+                      bp35<E, B, G, SP_CUDA_CG, 0>, E, threads<E, Nq>,
+                      stiffness_room<E> * sizeof(double), ahead_size<E, LAYERS> * sizeof(double)>;
 };
 template <int G> struct mass_lines {
   static constexpr int E = mass_shape[SP_ORDER].elements, B = mass_shape[SP_ORDER].blocks;
