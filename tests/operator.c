@@ -147,8 +147,8 @@ static void check_against_one_rank(const bench *b, const deformed_box *box,
   free(x);
 }
 
-/* Between E-vectors [element][Np], as backends but the host have them: the sum of the results is that
- * of this rank's elements. */
+/* Between E-vectors [element][Np], as backends but the host have them: the sum of the results is
+ * that of this rank's elements. */
 static void check_unassembled(const bench *b, const deformed_box *box, sp_operator *op,
                               const double *x, const expected *want) {
   const sp_numbering *numbering = box->numbering;

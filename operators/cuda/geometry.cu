@@ -64,20 +64,34 @@ __device__ __forceinline__ double scale_trilinear(const column_map<n> &map, int 
   return weights * jacobian;
 }
 
-// Factors of an element in global memory: stored ones on n^3 points, or trilinear coefficients.
-template <int n> struct streamed {
-  const double *element;
+// The same with stored factors, where at(component) is one of them.
+template <class At>
+__device__ __forceinline__ double scale_stored(At at, double &ur, double &us, double &ut) {
+  const double rr = at(SP_G_RR), rs = at(SP_G_RS), rt = at(SP_G_RT);
+  const double ss = at(SP_G_SS), st = at(SP_G_ST), tt = at(SP_G_TT);
+  const double r = ur, s = us, t = ut;
+  ur = rr * r + rs * s + rt * t;
+  us = rs * r + ss * s + st * t;
+  ut = rt * r + st * s + tt * t;
+  return at(SP_G_WJ);
+}
 
-  __device__ __forceinline__ void await() const {}
-  // A component at point `column` of layer k.
-  __device__ __forceinline__ double at(int component, int k, int column) const {
-    return load_once(element + (component * n + k) * (n * n) + column);
-  }
-};
+// Factors of an element in global memory, at point (k, j, i). How addresses are written decides how
+// many loads the compiler asks for ahead, and when: BY_POINT is better at most orders (lines.cu).
+template <int n, bool BY_POINT>
+__device__ __forceinline__ double scale_stored(const double *factors, int k, int j, int i,
+                                               double &ur, double &us, double &ut) {
+  const double *point = factors + (k * n + j) * n + i;
+  const auto at = [&](int component) {
+    return BY_POINT ? load_once(point + component * (n * n * n))
+                    : load_once(factors + (component * n + k) * (n * n) + (j * n + i));
+  };
+  return scale_stored(at, ur, us, ut);
+}
 
-// Stored factors with the first LAYERS of n on their way to shared memory while the block works, by
-// copies of the hardware (sm_90; before that they stay in global memory). A block has E elements,
-// one unless LAYERS = n.
+// Stored factors of an element with the first LAYERS of n on their way to shared memory while the
+// block works, by copies of the hardware (sm_90; before that they stay in global memory). A block
+// has E elements, one unless LAYERS = n.
 template <int n, int E, int LAYERS> struct ahead {
   static_assert(E == 1 || LAYERS == n, "factors of several elements are one copy");
   static constexpr int each = SP_FACTORS * n * n * n; // doubles of an element
@@ -126,20 +140,7 @@ template <int n, int E, int LAYERS> struct ahead {
     return (shift + c * (n * n * n)) % 2;
   }
 
-  // After a barrier of the block that follows the constructor.
-  __device__ __forceinline__ void await() const {
-#if __CUDA_ARCH__ >= 900
-    asm volatile("{\n\t"
-                 ".reg .pred done;\n\t"
-                 "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], 0;\n\t"
-                 "@!done bra again;\n\t"
-                 "}"
-                 :
-                 : "r"(arrived)
-                 : "memory");
-#endif
-  }
-
+  // A component at point `column` of layer k.
   __device__ __forceinline__ double at(int component, int k, int column) const {
 #if __CUDA_ARCH__ >= 900
     if (LAYERS == n) return copied[shift + (component * n + k) * (n * n) + column];
@@ -149,18 +150,27 @@ template <int n, int E, int LAYERS> struct ahead {
   }
 };
 
-// The same with stored factors.
-template <class Factors>
-__device__ __forceinline__ double scale_stored(const Factors &factors, int k, int column,
-                                               double &ur, double &us, double &ut) {
-  const double rr = factors.at(SP_G_RR, k, column), rs = factors.at(SP_G_RS, k, column);
-  const double rt = factors.at(SP_G_RT, k, column), ss = factors.at(SP_G_SS, k, column);
-  const double st = factors.at(SP_G_ST, k, column), tt = factors.at(SP_G_TT, k, column);
-  const double r = ur, s = us, t = ut;
-  ur = rr * r + rs * s + rt * t;
-  us = rs * r + ss * s + st * t;
-  ut = rt * r + st * s + tt * t;
-  return factors.at(SP_G_WJ, k, column);
+// Wait until factors are there: after a barrier of the block that follows their constructor.
+__device__ __forceinline__ void await(const double *) {}
+template <int n, int E, int LAYERS>
+__device__ __forceinline__ void await(const ahead<n, E, LAYERS> &factors) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("{\n\t"
+               ".reg .pred done;\n\t"
+               "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], 0;\n\t"
+               "@!done bra again;\n\t"
+               "}"
+               :
+               : "r"(factors.arrived)
+               : "memory");
+#endif
+}
+
+template <int n, bool BY_POINT, int E, int LAYERS>
+__device__ __forceinline__ double scale_stored(const ahead<n, E, LAYERS> &factors, int k, int j,
+                                               int i, double &ur, double &us, double &ut) {
+  return scale_stored([&](int component) { return factors.at(component, k, j * n + i); }, ur, us,
+                      ut);
 }
 
 // Prefetch `count` factors, from the first one of an element on, to the second-level cache: one

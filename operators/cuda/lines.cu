@@ -60,14 +60,18 @@ __host__ __device__ __forceinline__ unsigned place_of(unsigned k, unsigned j, un
 // Doubles an element of E: neighbouring elements go on with the bank where one left off.
 template <int n> constexpr int stiffness_size = stride_of(3 * array_size<n>, n *n);
 
+// How stiffness() addresses stored factors (geometry.cu): BP3.5 at N = 13 and 14 7 and 11 % faster
+// without points, 11 and 20 % between L-vectors; at N = 12 and 15 8 and 4 % slower.
+constexpr bool BP35_BY_POINT = SP_ORDER != 13 && SP_ORDER != 14, BP30_BY_POINT = SP_ORDER <= 12;
+
 // Thread (i, j) of an element gets result[k] at the points (i, j, k) of its column:
 // result = (D^T G D + lambda wJ) u, and with ENERGY its part of u.result is added to energy. U, X,
 // Y are shared arrays of the element, U holds u; all threads of the block call this, `on` marks
 // those with an element. Begins with a barrier.
-template <int n, int GEOMETRY, bool ENERGY, class Factors>
-__device__ __forceinline__ void stiffness(bool on, int i, int j, const Factors &factors,
-                                          double lambda, double *U, double *X, double *Y,
-                                          double (&result)[n], double &energy) {
+template <int n, int GEOMETRY, bool ENERGY, bool BY_POINT, class Factors>
+__device__ __forceinline__ void stiffness(bool on, int i, int j, Factors factors, double lambda,
+                                          double *U, double *X, double *Y, double (&result)[n],
+                                          double &energy) {
   const auto place = [&](int k) { return place_of<n>(k, j, i); };
   double ut[n];
   __syncthreads();
@@ -85,15 +89,16 @@ __device__ __forceinline__ void stiffness(bool on, int i, int j, const Factors &
   __syncthreads();
   if (on) {
     column_map<n> map;
-    factors.await();
-    if (GEOMETRY == TRILINEAR) map.prepare(factors.element, i, j);
+    await(factors);
+    if constexpr (GEOMETRY == TRILINEAR) map.prepare(factors, i, j);
 #pragma unroll
     for (int k = 0; k < n; k++) {
       const double u = U[place(k)], r = X[place(k)], s = Y[place(k)], t = ut[k];
       double flux_r = r, flux_s = s;
-      const double jacobian = GEOMETRY == TRILINEAR
-                                  ? scale_trilinear<n>(map, k, flux_r, flux_s, ut[k])
-                                  : scale_stored(factors, k, j * n + i, flux_r, flux_s, ut[k]);
+      const double jacobian =
+          GEOMETRY == TRILINEAR
+              ? scale_trilinear<n>(map, k, flux_r, flux_s, ut[k])
+              : scale_stored<n, BY_POINT>(factors, k, j, i, flux_r, flux_s, ut[k]);
       const double mass = lambda * jacobian * u;
       X[place(k)] = flux_r;
       Y[place(k)] = flux_s;
@@ -153,6 +158,11 @@ __global__ __launch_bounds__(threads<E, Nq>, MIN_BLOCKS) void bp35(sp_cuda_argum
   const team<Nq, E> t(a);
   const auto nodes = t.nodes();
   const node_codes<MODE, walk<WORKERS>> codes(a, t.on, nodes);
+  double alpha = 0, beta = 0, energy = 0;
+  follow();
+  if (MODE == SP_CUDA_CG && !begin_pass(a.step, alpha, beta)) return;
+  double *U = shared + t.slot * stiffness_size<Nq>;
+  double *X = U + array_size<Nq>, *Y = X + array_size<Nq>;
   const auto factors = [&] {
     constexpr int each = GEOMETRY == TRILINEAR ? 24 : SP_FACTORS * Np;
     const int first = a.first + blockIdx.x * E;
@@ -160,21 +170,17 @@ __global__ __launch_bounds__(threads<E, Nq>, MIN_BLOCKS) void bp35(sp_cuda_argum
       return ahead<Nq, E, LAYERS>(a.factors + (size_t)first * each, min(E, a.last - first), t.slot,
                                   shared + stiffness_room<E>);
     else
-      return streamed<Nq>{a.factors + (size_t)t.element * each};
+      return a.factors + (size_t)t.element * each;
   }();
-  double alpha = 0, beta = 0, energy = 0;
-  follow();
-  if (MODE == SP_CUDA_CG && !begin_pass(a.step, alpha, beta)) return;
-  double *U = shared + t.slot * stiffness_size<Nq>;
-  double *X = U + array_size<Nq>, *Y = X + array_size<Nq>;
-  if (GEOMETRY == STORED && MIN_BLOCKS == 1 && threadIdx.x == 0) prefetch<7 * Np>(factors.element);
+  if constexpr (GEOMETRY == STORED && MIN_BLOCKS == 1)
+    if (threadIdx.x == 0) prefetch<SP_FACTORS * Np>(factors);
   double result[Nq];
   const auto offset = [&](int c) -> int {
     return MODE == SP_CUDA_LOCAL ? place_of<Nq>(c, t.j, t.i) : __ldg(d_offsets + nodes.node(c));
   };
   if (t.on) load_nodes(a, nodes, codes, alpha, beta, offset, U);
-  stiffness<Nq, GEOMETRY, MODE == SP_CUDA_CG>(t.on, t.i, t.j, factors, a.lambda, U, X, Y, result,
-                                              energy);
+  stiffness<Nq, GEOMETRY, MODE == SP_CUDA_CG, BP35_BY_POINT>(t.on, t.i, t.j, factors, a.lambda, U,
+                                                             X, Y, result, energy);
   if (t.on) {
 #pragma unroll
     for (int k = 0; k < Nq; k++) {
@@ -319,10 +325,10 @@ __global__ __launch_bounds__(threads<E, M>, MIN_BLOCKS) void bp30(sp_cuda_argume
   follow();
   if (MODE == SP_CUDA_CG && !begin_pass(a.step, alpha, beta)) return;
   double *U = shared + t.slot * BP30_SIZE, *X = U + BP30_X, *Y = U + BP30_Y;
-  const streamed<M> factors = {a.factors +
-                               (size_t)t.element * (GEOMETRY == TRILINEAR ? 24 : 7 * M * M * M)};
+  const double *factors =
+      a.factors + (size_t)t.element * (GEOMETRY == TRILINEAR ? 24 : SP_FACTORS * M * M * M);
   if (GEOMETRY == STORED && MIN_BLOCKS == 1 && threadIdx.x == 0)
-    prefetch<7 * M * M * M>(factors.element);
+    prefetch<SP_FACTORS * M * M * M>(factors);
   double u[M], result[M];
   const auto offset = [&](int c) { return row_offset<MODE>(nodes.node(c)); };
   if (t.on) load_nodes(a, nodes, codes, alpha, beta, offset, U);
@@ -331,8 +337,8 @@ __global__ __launch_bounds__(threads<E, M>, MIN_BLOCKS) void bp30(sp_cuda_argume
 #pragma unroll
     for (int k = 0; k < M; k++) U[place_of<M>(k, t.j, t.i)] = u[k];
   }
-  stiffness<M, GEOMETRY, MODE == SP_CUDA_CG>(t.on, t.i, t.j, factors, a.lambda, U, X, Y, result,
-                                             energy);
+  stiffness<M, GEOMETRY, MODE == SP_CUDA_CG, BP30_BY_POINT>(t.on, t.i, t.j, factors, a.lambda, U, X,
+                                                            Y, result, energy);
   project(t, result, U, X, Y);
   if (t.on) store_nodes<MODE>(a, nodes, offset, U);
   if (MODE == SP_CUDA_CG) store_partial(a.step, energy);
