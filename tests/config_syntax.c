@@ -1,0 +1,237 @@
+/* Reading cases: syntax, overrides, and files that cannot be read. */
+#define _POSIX_C_SOURCE 200809L
+#include "io/ini.h"
+#include "tests/config_case.h"
+
+static void test_syntax(void) {
+  static const char *const errors[][2] = {
+      {"[bad", "case.ini:1: expected ']' after '[bad'"},
+      {"[mesh]\n[bad # ]\n", "case.ini:2: expected ']' after '[bad'"},
+      {"[mesh] x", "case.ini:1: unexpected text after ']': 'x'"},
+      {"[ ]", "case.ini:1: no name in '[]'"},
+      {"\n\n[mesh]\nrefine 1",
+       "case.ini:4: expected 'key = value' or '[section]', found 'refine 1'"},
+      {"refine = 1", "case.ini:1: key 'refine' stands before any [section]"},
+      {"[mesh]\n = 1", "case.ini:2: no key before '='"},
+      {"[msh]", "case.ini:1: unknown section [msh]; did you mean [mesh]?"},
+      {"[gmsh]\n", "case.ini:1: unknown section [gmsh]; did you mean [mesh]?"},
+      {"[quux]\na = 1",
+       "case.ini:1: unknown section [quux]; known are mesh, discretization, problem, boundary, "
+       "solver, backend, output, probe"},
+      {"[discretization]\r\n\r\nordr = 7",
+       "case.ini:3: unknown key 'ordr' in [discretization]; did you mean 'order'?"},
+      {"[discretization]\nOrder = 7",
+       "case.ini:2: unknown key 'Order' in [discretization]; did you mean 'order'?"},
+      {"[solver]\nprecondtioner = none",
+       "case.ini:2: unknown key 'precondtioner' in [solver]; did you mean 'preconditioner'?"},
+      {"[solver]\nrestart = 5",
+       "case.ini:2: unknown key 'restart' in [solver]; known are tolerance, max_iterations, "
+       "preconditioner"},
+      {"[mesh]\nrefine = 1\n[solver]\n[mesh]\nrefine = 1",
+       "case.ini:5: key 'refine' of [mesh] is already given in line 2"},
+      {"[boundary]\na b = neumann\n\na b=dirichlet",
+       "case.ini:4: key 'a b' of [boundary] is already given in line 2"},
+      {"[mesh]\nrefine = 11111111111111111111111111111111111111111111111111111111111111111111111",
+       "case.ini:2: mesh.refine: expected an integer from 0 to 10, found "
+       "'111111111111111111111111111111111111111111111111111111111111...'"},
+      {"[mesh]\nrefine = \x1B[1m", "case.ini:2: mesh.refine: expected an integer from 0 to 10, "
+                                   "found '?[1m'"},
+  };
+  for (size_t e = 0; e < sizeof errors / sizeof errors[0]; e++)
+    check_error(errors[e][0], NULL, errors[e][1]);
+
+  static const char *const arguments[][2] = {
+      {"boundary.a=periodic",
+       "argument 'boundary.a=periodic': expected periodic GROUP, found no group"},
+      {"boundary.a=robin",
+       "argument 'boundary.a=robin': expected robin ALPHA or robin ALPHA, G, for "
+       "kappa du/dn + ALPHA u = G; found no ALPHA"},
+      {"boundary.a=robin , 1",
+       "argument 'boundary.a=robin , 1': expected robin ALPHA or robin ALPHA, G, for kappa du/dn + "
+       "ALPHA u = G; found no ALPHA"},
+      {"boundary.a=robin 1,; 2",
+       "argument 'boundary.a=robin 1,; 2': expected robin ALPHA, G with a formula G, found '; 2'"},
+      {"order", "argument 'order': expected section.key=value"},
+      {"order=5.0", "argument 'order=5.0': expected section.key=value"},
+      {".order=5", "argument '.order=5': expected section.key=value"},
+      {"mesh.=5", "argument 'mesh.=5': expected section.key=value"},
+      {"", "argument '': expected section.key=value"},
+      {"discretization.ordr=5",
+       "argument 'discretization.ordr=5': unknown key 'ordr' in [discretization]; did you mean "
+       "'order'?"},
+      {"msh.refine=5", "argument 'msh.refine=5': unknown section [msh]; did you mean [mesh]?"},
+      {"output.log=a #b",
+       "argument 'output.log=a #b': a case cannot hold a key that begins with '[', a line break, "
+       "nor a # or ; at the start or after white space"},
+      {"output.log=a\nb",
+       "argument 'output.log=a?b': a case cannot hold a key that begins with '[', a line break, "
+       "nor a # or ; at the start or after white space"},
+      {"boundary.[a=dirichlet",
+       "argument 'boundary.[a=dirichlet': a case cannot hold a key that begins with '[', a line "
+       "break, nor a # or ; at the start or after white space"},
+  };
+  for (size_t a = 0; a < sizeof arguments / sizeof arguments[0]; a++)
+    check_error(NULL, (const char *const[]){arguments[a][0], NULL}, arguments[a][1]);
+}
+
+/* Texts that no C string holds, and lines of any length. */
+static void test_bytes(void) {
+  static const char zero[] = "[mesh]\n# a\0b\n";
+  sp_ini *ini = NULL;
+  CHECK(sp_ini_parse("f", zero, sizeof zero - 1, &ini) == SP_ERR_INPUT && !ini, "NUL accepted");
+  CHECK_TEXT(sp_error_message(), "f:2: NUL byte; expected UTF-8 text");
+  CHECK(sp_ini_parse("f", "[a]\nb=c\0", 8, &ini) == SP_ERR_INPUT && !ini, "NUL accepted");
+  CHECK_TEXT(sp_error_message(), "f:2: NUL byte; expected UTF-8 text");
+
+  static const char list[] = "\n[a]\r\nb == c = ; d\n;e\nf=;g";
+  CHECK(sp_ini_parse("f", list, sizeof list - 1, &ini) == SP_OK, "syntax");
+  if (ini) {
+    CHECK(ini->count == 3, "%d entries", ini->count);
+    CHECK_TEXT(ini->entries[0].section, "a");
+    CHECK(!ini->entries[0].key && ini->entries[0].line == 2, "section");
+    CHECK_TEXT(ini->entries[1].key, "b");
+    CHECK_TEXT(ini->entries[1].value, "= c =");
+    CHECK_TEXT(ini->entries[2].value, "");
+    CHECK(ini->entries[2].line == 5, "line %d", ini->entries[2].line);
+  }
+  sp_ini_destroy(&ini);
+
+  enum { TERMS = 100000 };
+  char *text = calloc(1, 64 + 2 * TERMS);
+  CHECK(text, "no memory");
+  if (!text) return;
+  strcpy(text, "[problem]\nforcing = x");
+  for (int i = 0; i < TERMS; i++) memcpy(text + 21 + 2 * i, "+x", 2);
+  sp_config *config = read_case(text, NULL);
+  if (config) CHECK_TEXT(config->problem.forcing.text, text + 20);
+  sp_config_destroy(&config);
+  free(text);
+
+  char shown[SP_SHOWN_SIZE];
+  char umlauts[256];
+  for (int shift = 0; shift < 2; shift++) {
+    memset(umlauts, 'x', 2);
+    for (int i = 0; i < 80; i++) memcpy(umlauts + shift + 2 * i, "\xC3\xA4", 3);
+    sp_ini_show(umlauts, shown);
+    const size_t length = strlen(shown);
+    CHECK(length < SP_SHOWN_SIZE && length > 3, "length %zu", length);
+    CHECK(shown[length - 4] == '\xA4', "cut within a character: '%s'", shown);
+  }
+}
+
+static void test_overrides(void) {
+  static const char text[] = "[mesh]\nrefine = 1\n[boundary]\nleft = neumann x\nright = neumann y\n"
+                             "[problem]\nforcing = x\n[output]\nfield = a.hdf";
+  sp_config *config =
+      read_case(text, (const char *const[]){"mesh.refine=2", " mesh . refine = 3 ", NULL});
+  if (config) CHECK(config->mesh.refine == 3, "refine %d", config->mesh.refine);
+  sp_config_destroy(&config);
+
+  config =
+      read_case(text, (const char *const[]){"boundary.left=dirichlet 0", "boundary.a. b=neumann",
+                                            "problem.forcing=", "output.field=", NULL});
+  if (config) {
+    CHECK(config->boundary.count == 3, "%d groups", config->boundary.count);
+    if (config->boundary.count == 3) {
+      const sp_boundary_entry *entries = config->boundary.entries;
+      CHECK_TEXT(entries[0].group, "left");
+      CHECK(entries[0].condition == SP_DIRICHLET, "condition");
+      CHECK_TEXT(entries[0].formula.text, "0");
+      CHECK_TEXT(entries[0].formula.where, "argument 'boundary.left=dirichlet 0'");
+      CHECK_TEXT(entries[1].group, "right");
+      CHECK_TEXT(entries[1].formula.where, "case.ini:5: boundary.right");
+      CHECK_TEXT(entries[2].group, "a. b");
+    }
+    CHECK_TEXT(config->problem.forcing.text, NULL);
+    CHECK_TEXT(config->output.field, "");
+    CHECK_TEXT(config->output.log, "run.h5");
+  }
+  sp_config_destroy(&config);
+
+  config = read_case(NULL,
+                     (const char *const[]){
+                         "problem.solution=sin(pi*x)*sin(pi*y)*sin(pi*z) + x^2*y^2*z^2 + 1", NULL});
+  if (config) {
+    CHECK_TEXT(config->problem.solution.text, "sin(pi*x)*sin(pi*y)*sin(pi*z) + x^2*y^2*z^2 + 1");
+    CHECK_TEXT(config->problem.solution.where,
+               "argument 'problem.solution=sin(pi*x)*sin(pi*y)*sin(pi*z) + x^2*y^2*z^2...'");
+  }
+  sp_config_destroy(&config);
+}
+
+/* An empty override takes back what the file or an earlier argument says. */
+static void test_unset(void) {
+  static const char text[] = "[mesh]\nfile = a.msh\n[discretization]\norder = 3\n[problem]\n"
+                             "lambda = 2\n[boundary]\nleft = neumann 1\nright = neumann 2\n"
+                             "default = robin 3\n[solver]\npreconditioner = jacobi\n[probe]\n"
+                             "a = 1 2 3\nb = 4 5 6\n";
+  static const char *const arguments[] = {
+      "mesh.file=",      "mesh.elements=2 2 2", "mesh.elements=",    "discretization.order=",
+      "problem.lambda=", "boundary.left=",      "boundary.default=", "solver.preconditioner=",
+      "probe.a=",        "probe.none=",         "boundary.none=",    "boundary.right="};
+  enum { ARGUMENTS = sizeof arguments / sizeof *arguments };
+  sp_config *config;
+  if (rank == 0) write_bytes("unset.ini", text, sizeof text - 1);
+  CHECK(sp_config_read(MPI_COMM_WORLD, "unset.ini", ARGUMENTS - 1, arguments, &config) == SP_OK,
+        "%s", sp_error_message());
+  if (!config) return;
+  CHECK(config->boundary.count == 1 && config->boundary.where, "%d groups", config->boundary.count);
+  CHECK_TEXT(config->boundary.entries[0].group, "right");
+  CHECK(config->boundary.fallback.condition == SP_DIRICHLET, "the default condition");
+  CHECK(config->probes.count == 1, "%d probes", config->probes.count);
+  CHECK_TEXT(config->probes.entries[0].name, "b");
+  sp_config_destroy(&config);
+
+  CHECK(sp_config_read(MPI_COMM_WORLD, "unset.ini", ARGUMENTS, arguments, &config) == SP_OK, "%s",
+        sp_error_message());
+  if (!config) return;
+  CHECK(!config->boundary.where && config->boundary.count == 0, "boundary is still given");
+  CHECK(!config->problem.lambda_given, "lambda is still given");
+  CHECK(config->discretization.order == 7 &&
+            config->solver.preconditioner == SP_PRECONDITIONER_NONE && !config->mesh.file,
+        "defaults");
+  CHECK(config->mesh.elements[0] == 8, "elements %d", config->mesh.elements[0]);
+  sp_config_destroy(&config);
+}
+
+static void check_unreadable(const char *path, sp_status expected, const char *message) {
+  sp_config *config = NULL;
+  const sp_status status = sp_config_read(MPI_COMM_WORLD, path, 0, NULL, &config);
+  CHECK(status == expected && !config, "status %d of %s", (int)status, path);
+  CHECK_TEXT(sp_error_message(), message);
+}
+
+static void test_files(void) {
+  check_unreadable("none.ini", SP_ERR_SYSTEM, "none.ini: cannot open: No such file or directory");
+  check_unreadable("sub", SP_ERR_SYSTEM, "sub: cannot read: Is a directory");
+  if (geteuid() != 0) { /* root may read anything */
+    write_case("");
+    if (rank == 0) CHECK(chmod("case.ini", 0) == 0, "chmod");
+    check_unreadable("case.ini", SP_ERR_SYSTEM, "case.ini: cannot open: Permission denied");
+    if (rank == 0) CHECK(chmod("case.ini", 0600) == 0, "chmod");
+  }
+  /* One byte more than the limit, as a hole; NUL bytes are then not what is complained about. */
+  write_case("");
+  const off_t limit = 16 * 1024 * 1024;
+  if (rank == 0) CHECK(truncate("case.ini", limit + 1) == 0, "truncate");
+  check_unreadable("case.ini", SP_ERR_INPUT, "case.ini: larger than 16 MiB, which no case is");
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) CHECK(truncate("case.ini", limit) == 0, "truncate");
+  check_unreadable("case.ini", SP_ERR_INPUT, "case.ini:1: NUL byte; expected UTF-8 text");
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  enter_folder();
+  test_syntax();
+  test_bytes();
+  test_overrides();
+  test_files();
+  test_unset();
+  leave_folder();
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}
