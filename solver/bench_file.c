@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <hdf5.h>
@@ -333,6 +334,25 @@ static sp_status share_rows(sp_bench_file *f) {
   return SP_OK;
 }
 
+/* What is replaced must be a file of sp_bench, or empty: a name may be another file's by mistake.
+ */
+static sp_status check_replaced(const sp_bench_file *f) {
+  struct stat found;
+  char *program = NULL;
+  if (stat(f->path, &found) != 0 || found.st_size == 0) return SP_OK;
+  sp_hdf5_begin();
+  const hid_t file = H5Fopen(f->path, H5F_ACC_RDONLY, H5P_DEFAULT);
+  const sp_status status = file >= 0 ? read_text(file, "program", &program) : SP_OK;
+  if (file >= 0) H5Fclose(file);
+  const bool ours = program && strcmp(program, "sp_bench") == 0;
+  (void)sp_hdf5_end(); /* no HDF5 file, or one without this attribute: not ours */
+  free(program);
+  if (status || ours) return status;
+  return sp_fail(SP_ERR_INPUT,
+                 "--output: %s is there already and no file of sp_bench; give another name",
+                 f->path);
+}
+
 static sp_status initialise(sp_bench_file *f, const char *path, bool resume) {
   sp_status status = sp_allocate(strlen(path) + 1, 1, "a file name", &f->path);
   if (!status) strcpy(f->path, path);
@@ -344,6 +364,8 @@ static sp_status initialise(sp_bench_file *f, const char *path, bool resume) {
   if (resume) {
     SP_TRY(sp_agree(f->comm, f->rank == 0 ? read_file(f) : SP_OK));
     SP_TRY(share_rows(f));
+  } else {
+    SP_TRY(sp_agree(f->comm, f->rank == 0 ? check_replaced(f) : SP_OK));
   }
   SP_TRY(sp_agree(f->comm, f->options ? SP_OK : add_options(f, "")));
   return write_file(f);

@@ -60,10 +60,11 @@ typedef struct sp_bench_provenance {
 typedef struct sp_bench_file sp_bench_file;
 
 /* Start the file `path`; with `resume` and if it exists, with its rows. Without, an old file is
- * replaced. The caller closes *out. Errors: SP_ERR_INPUT for a path that is no regular file, and
- * for a file to resume that is not of this program, version, revision, device, exchange and number
- * of ranks; SP_ERR_SYSTEM "cannot write PATH: reason". Collective over `comm`, as are all functions
- * here but sp_bench_file_find and sp_bench_file_rows. */
+ * replaced. The caller closes *out. Errors: SP_ERR_INPUT for a path that is no regular file, for
+ * one that holds something else and would be replaced, and for a file to resume that is not of this
+ * program, version, revision, device, exchange and number of ranks; SP_ERR_SYSTEM "cannot write
+ * PATH: reason". Collective over `comm`, as are all functions here but sp_bench_file_find and
+ * sp_bench_file_rows. */
 sp_status sp_bench_file_open(MPI_Comm comm, const char *path, const sp_bench_provenance *provenance,
                              bool resume, sp_bench_file **out);
 

@@ -26,7 +26,7 @@ const char sp_bench_usage[] =
     "  --repeats NUMBER  samples, of which the median is taken       (default 20)\n"
     "  --warm-cache      leave inputs in the GPU's cache from call to call; the default takes new\n"
     "                    ones, in turn, that do not fit into it together\n"
-    "  -o, --output FILE results (HDF5)                              (default bench.h5)\n"
+    "  -o, --output FILE results (HDF5), in the place of older ones  (default bench.h5)\n"
     "  --resume          keep the results that FILE has, measure the others\n"
     "  -q, --quiet       print errors only\n"
     "\n"
@@ -211,7 +211,6 @@ static sp_status parse_option(int letter, char *value, sp_bench_options *o) {
   case 'e':
     return parse_elements(value, o);
   case 'n':
-    o->mesh_count = 0;
     return parse_number("dofs", value, 1, 1e12, &o->dofs);
   case 'm':
     return parse_words("measure", value, measure_words, SP_BENCH_WHATS, o->measure);
@@ -245,8 +244,7 @@ static sp_status parse_option(int letter, char *value, sp_bench_options *o) {
 }
 
 sp_status sp_bench_options_parse(int argc, char **argv, sp_bench_options *out) {
-  *out = (sp_bench_options){
-      .dofs = 2.5e6, .device = SP_DEVICE_AUTO, .repeats = 20, .output = "bench.h5"};
+  *out = (sp_bench_options){.device = SP_DEVICE_AUTO, .repeats = 20, .output = "bench.h5"};
   out->problems[SP_BP35] = out->orders[7] = out->kernels[SP_BENCH_PRODUCTION] = true;
   out->geometries[SP_GEOMETRY_STORED] = out->geometries[SP_GEOMETRY_TRILINEAR] = true;
   out->threads[2] = out->threads[3] = true;
@@ -260,5 +258,8 @@ sp_status sp_bench_options_parse(int argc, char **argv, sp_bench_options *out) {
   }
   if (optind < argc && !out->help)
     return sp_fail(SP_ERR_INPUT, "unexpected argument '%s'; see sp_bench --help", argv[optind]);
+  if (out->dofs > 0 && out->mesh_count > 0)
+    return sp_fail(SP_ERR_INPUT, "--elements and --dofs both give sizes: take one of the two");
+  if (out->dofs == 0) out->dofs = 2.5e6;
   return SP_OK;
 }
