@@ -182,6 +182,43 @@ static sp_status print_table(MPI_Comm comm, sp_terminal *t, const double mine[CO
   return SP_OK;
 }
 
+/* What this machine could still give, or 0 where nothing tells. */
+static double memory_available(void) {
+  FILE *stream = fopen("/proc/meminfo", "r");
+  char line[128];
+  double kilobytes = 0;
+  while (stream && !kilobytes && fgets(line, sizeof line, stream))
+    if (sscanf(line, "MemAvailable: %lf kB", &kilobytes) != 1) kilobytes = 0;
+  if (stream) fclose(stream);
+  return 1024 * kilobytes;
+}
+
+/* Compare what the ranks of a machine will take besides what they have with what it could give; say
+ * so for the machine where that is tightest. */
+static void print_machine(MPI_Comm comm, sp_terminal *t, double host) {
+  MPI_Comm machine;
+  int rank;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
+  const double mine = fmax(0, host - sp_memory_resident());
+  double memory[2]; /* needed, available */
+  MPI_Allreduce(&mine, &memory[0], 1, MPI_DOUBLE, MPI_SUM, machine);
+  MPI_Comm_free(&machine);
+  memory[1] = memory_available();
+  struct {
+    double ratio;
+    int rank;
+  } tightest = {memory[1] > 0 ? memory[0] / memory[1] : 0, rank};
+  MPI_Allreduce(MPI_IN_PLACE, &tightest, 1, MPI_DOUBLE_INT, MPI_MAXLOC, comm);
+  MPI_Bcast(memory, 2, MPI_DOUBLE, tightest.rank, comm);
+  if (memory[1] > 0)
+    sp_terminal_print(t,
+                      "\n  %-16s %.1f MB more on the machine with the least room, where %.1f MB "
+                      "are available%s\n",
+                      "host", 1e-6 * memory[0], 1e-6 * memory[1],
+                      memory[0] > memory[1] ? ": too little" : "");
+}
+
 static sp_status predict(const sp_config *config, const sp_case_base *base, double at_start,
                          sp_terminal *terminal) {
   shape s;
@@ -208,7 +245,9 @@ static sp_status predict(const sp_config *config, const sp_case_base *base, doub
   sp_terminal_print(terminal, "  %-16s %s, N = %d, %s geometry\n", "operator",
                     sp_problem_kind_name(s.kind), config->discretization.order,
                     sp_geometry_kind_name(s.geometry));
-  return print_table(base->comm, terminal, row, s.on_device);
+  SP_TRY(print_table(base->comm, terminal, row, s.on_device));
+  print_machine(base->comm, terminal, row[HOST]);
+  return SP_OK;
 }
 
 sp_status sp_dry_run(MPI_Comm comm, const sp_config *config, double at_start,

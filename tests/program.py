@@ -184,6 +184,24 @@ DRY_RUNS = (
 )
 
 
+def check_room(dry):
+    """What the ranks will take more, of what the machine has."""
+    room = re.search(r"^ *host +(\S+) MB more .* (\S+) MB are available(: too little)?$", dry.out,
+                     re.MULTILINE)
+    check(room, f"{dry.name}: {dry.out!r}")
+    if room:
+        more, available = float(room.group(1)), float(room.group(2))
+        check(more >= 0 and available > 0 and bool(room.group(3)) == (more > available),
+              f"{dry.name}: {room.group()}")
+
+
+def dry_run_of_too_much(ranks):
+    """A hundred million elements: most machines are too small."""
+    dry = Run(ranks, ["mesh.refine=6", "discretization.order=2", "problem.solution=x",
+                      "--dry-run"]).expect(ranks, 0)
+    check_room(dry)
+
+
 def dry_run(ranks, number):
     """The prediction against what the run then takes at its peak, resident, by rank and in all; 15 %.
     The sizes make the case a good half of it, the rest is the program and its libraries. Under the
@@ -194,6 +212,7 @@ def dry_run(ranks, number):
     check(not os.listdir(), f"a dry run writes: {os.listdir()}")
     rows = dict(re.findall(r"^ *(largest|sum) +\d+ +\d+ +(\S+)$", dry.out, re.MULTILINE))
     check(len(rows) == 2, f"{dry.name}: {dry.out!r}")
+    check_room(dry)
     if "ASAN_OPTIONS" in os.environ or len(rows) != 2:
         return
     run = Run(ranks, arguments).expect(ranks, 2)
@@ -244,7 +263,7 @@ def main():
         *[(dry_run, ranks, number) for ranks in (4, 1) for number in range(len(DRY_RUNS))],
         (good_runs, 4), (good_runs, 1), (study, 4), (study, 1), (launcher,), (probes,),
         (as_many_ranks_as_elements,),
-        (dry_run_refusals, 4), (dry_run_refusals, 1), (information,)])
+        (dry_run_refusals, 4), (dry_run_refusals, 1), (dry_run_of_too_much, 4), (information,)])
     driver.finish()
 
 
