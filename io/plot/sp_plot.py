@@ -19,7 +19,7 @@ def main():
         import run_figures
     except ImportError as error:
         sys.exit(f"sp_plot: {error} for {sys.executable}; on Debian and Ubuntu: apt-get install "
-                 f"python3-matplotlib python3-h5py, for /usr/bin/python3 {sys.argv[0]}")
+                 f"python3-matplotlib python3-h5py, then /usr/bin/python3 {sys.argv[0]}")
     parser = argparse.ArgumentParser(prog="sp_plot", description="Figures from HDF5 files.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="FIGURE")
     for module in (run_figures, paper_figures):

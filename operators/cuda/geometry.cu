@@ -77,14 +77,14 @@ __device__ __forceinline__ double scale_stored(At at, double &ur, double &us, do
 }
 
 // Factors of an element in global memory, at point (k, j, i). How addresses are written decides how
-// many loads the compiler asks for ahead, and when: BY_POINT is better at most orders (lines.cu).
-template <int n, bool BY_POINT>
+// many loads the compiler asks for ahead, and when: POINTWISE is better at most orders (lines.cu).
+template <int n, bool POINTWISE>
 __device__ __forceinline__ double scale_stored(const double *factors, int k, int j, int i,
                                                double &ur, double &us, double &ut) {
   const double *point = factors + (k * n + j) * n + i;
   const auto at = [&](int component) {
-    return BY_POINT ? load_once(point + component * (n * n * n))
-                    : load_once(factors + (component * n + k) * (n * n) + (j * n + i));
+    return POINTWISE ? load_once(point + component * (n * n * n))
+                     : load_once(factors + (component * n + k) * (n * n) + (j * n + i));
   };
   return scale_stored(at, ur, us, ut);
 }
@@ -166,7 +166,7 @@ __device__ __forceinline__ void await(const ahead<n, E, LAYERS> &factors) {
 #endif
 }
 
-template <int n, bool BY_POINT, int E, int LAYERS>
+template <int n, bool POINTWISE, int E, int LAYERS>
 __device__ __forceinline__ double scale_stored(const ahead<n, E, LAYERS> &factors, int k, int j,
                                                int i, double &ur, double &us, double &ut) {
   return scale_stored([&](int component) { return factors.at(component, k, j * n + i); }, ur, us,

@@ -62,13 +62,13 @@ template <int n> constexpr int stiffness_size = stride_of(3 * array_size<n>, n *
 
 // How stiffness() addresses stored factors (geometry.cu): BP3.5 at N = 13 and 14 7 and 11 % faster
 // without points, 11 and 20 % between L-vectors; at N = 12 and 15 8 and 4 % slower.
-constexpr bool BP35_BY_POINT = SP_ORDER != 13 && SP_ORDER != 14, BP30_BY_POINT = SP_ORDER <= 12;
+constexpr bool BP35_POINTWISE = SP_ORDER != 13 && SP_ORDER != 14, BP30_POINTWISE = SP_ORDER <= 12;
 
 // Thread (i, j) of an element gets result[k] at the points (i, j, k) of its column:
 // result = (D^T G D + lambda wJ) u, and with ENERGY its part of u.result is added to energy. U, X,
 // Y are shared arrays of the element, U holds u; all threads of the block call this, `on` marks
 // those with an element. Begins with a barrier.
-template <int n, int GEOMETRY, bool ENERGY, bool BY_POINT, class Factors>
+template <int n, int GEOMETRY, bool ENERGY, bool POINTWISE, class Factors>
 __device__ __forceinline__ void stiffness(bool on, int i, int j, Factors factors, double lambda,
                                           double *U, double *X, double *Y, double (&result)[n],
                                           double &energy) {
@@ -98,7 +98,7 @@ __device__ __forceinline__ void stiffness(bool on, int i, int j, Factors factors
       const double jacobian =
           GEOMETRY == TRILINEAR
               ? scale_trilinear<n>(map, k, flux_r, flux_s, ut[k])
-              : scale_stored<n, BY_POINT>(factors, k, j, i, flux_r, flux_s, ut[k]);
+              : scale_stored<n, POINTWISE>(factors, k, j, i, flux_r, flux_s, ut[k]);
       const double mass = lambda * jacobian * u;
       X[place(k)] = flux_r;
       Y[place(k)] = flux_s;
@@ -179,8 +179,8 @@ __global__ __launch_bounds__(threads<E, Nq>, MIN_BLOCKS) void bp35(sp_cuda_argum
     return MODE == SP_CUDA_LOCAL ? place_of<Nq>(c, t.j, t.i) : __ldg(d_offsets + nodes.node(c));
   };
   if (t.on) load_nodes(a, nodes, codes, alpha, beta, offset, U);
-  stiffness<Nq, GEOMETRY, MODE == SP_CUDA_CG, BP35_BY_POINT>(t.on, t.i, t.j, factors, a.lambda, U,
-                                                             X, Y, result, energy);
+  stiffness<Nq, GEOMETRY, MODE == SP_CUDA_CG, BP35_POINTWISE>(t.on, t.i, t.j, factors, a.lambda, U,
+                                                              X, Y, result, energy);
   if (t.on) {
 #pragma unroll
     for (int k = 0; k < Nq; k++) {
@@ -337,8 +337,8 @@ __global__ __launch_bounds__(threads<E, M>, MIN_BLOCKS) void bp30(sp_cuda_argume
 #pragma unroll
     for (int k = 0; k < M; k++) U[place_of<M>(k, t.j, t.i)] = u[k];
   }
-  stiffness<M, GEOMETRY, MODE == SP_CUDA_CG, BP30_BY_POINT>(t.on, t.i, t.j, factors, a.lambda, U, X,
-                                                            Y, result, energy);
+  stiffness<M, GEOMETRY, MODE == SP_CUDA_CG, BP30_POINTWISE>(t.on, t.i, t.j, factors, a.lambda, U,
+                                                             X, Y, result, energy);
   project(t, result, U, X, Y);
   if (t.on) store_nodes<MODE>(a, nodes, offset, U);
   if (MODE == SP_CUDA_CG) store_partial(a.step, energy);

@@ -168,7 +168,8 @@ constexpr shape bp30_shape[] = {{0, 0}, {7, 8}, {4, 8}, {5, 6}, {3, 5}, {3, 4}, 
                                 {1, 4}, {1, 4}, {1, 3}, {1, 2}, {1, 2}, {1, 2}, {1, 2}, {1, 1}};
 
 // Layers of an element's stored factors that go ahead to shared memory between E-vectors. Between
-// L-vectors this costs more than it gains (README.md).
+// L-vectors this costs more than it gains (README.md). How addresses of factors are written is
+// chosen in lines.cu.
 constexpr int bp35_ahead[] = {0, 0, 3, 0, 5, 0, 7, 3, 9, 5, 0, 3, 0, 0, 0, 0};
 
 template <int G> struct bp35_lines {
