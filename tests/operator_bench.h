@@ -40,13 +40,14 @@ static inline bool bench_open(int argc, char **argv, bench *b) {
 
 static inline sp_operator *bench_operator(const bench *b, const sp_operator_setup *setup) {
   sp_operator_setup own = *setup;
-  sp_operator *op;
+  sp_operator *op = NULL;
   sp_exchange *exchange;
   own.exchange = b->exchange;
   CHECK(sp_exchange_create(b->comm, setup->numbering, &exchange) == SP_OK, "%s",
         sp_error_message());
   CHECK(sp_operator_create(b->backend, b->device, &own, &exchange, &op) == SP_OK, "%s",
         sp_error_message());
+  if (!op) MPI_Abort(b->comm, 1); /* nothing is left to be tested */
   return op;
 }
 

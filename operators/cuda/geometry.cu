@@ -50,9 +50,9 @@ __device__ __forceinline__ double reciprocal(double a) {
 }
 
 // (ur, us, ut) <- G (ur, us, ut) at point k; returns wJ.
-template <int n>
-__device__ __forceinline__ double scale_trilinear(const column_map<n> &map, int k, double &ur,
-                                                  double &us, double &ut) {
+template <int n, class Map>
+__device__ __forceinline__ double scale_trilinear(const Map &map, int k, double &ur, double &us,
+                                                  double &ut) {
   double p[3], q[3], w[3], flux[3];
   const double jacobian = map.adjugate(k, p, q, w), weights = map.weights * weight<n>(k);
   const double scale = weights * reciprocal(jacobian);
@@ -89,9 +89,46 @@ __device__ __forceinline__ double scale_stored(const double *factors, int k, int
   return scale_stored(at, ur, us, ut);
 }
 
+// Copies of the hardware from global to shared memory (cp.async.bulk, sm_90), of whole 16 bytes,
+// that are waited for at a barrier: 16 bytes of shared memory, given by their address. One thread
+// makes the barrier, for copies of so many bytes in all, and asks for them; others wait after a
+// barrier of their block or warp that follows.
+__device__ __forceinline__ void expect_copies(unsigned arrived, unsigned bytes) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n\t"
+               "fence.proxy.async.shared::cta;\n\t"
+               "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+               :
+               : "r"(arrived), "r"(bytes)
+               : "memory");
+#endif
+}
+__device__ __forceinline__ void bulk_copy(unsigned arrived, unsigned shared, const double *global,
+                                          unsigned bytes) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+               "[%1], [%2], %3, [%0];"
+               :
+               : "r"(arrived), "r"(shared), "l"(global), "r"(bytes)
+               : "memory");
+#endif
+}
+__device__ __forceinline__ void await_copies(unsigned arrived) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("{\n\t"
+               ".reg .pred done;\n\t"
+               "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], 0;\n\t"
+               "@!done bra again;\n\t"
+               "}"
+               :
+               : "r"(arrived)
+               : "memory");
+#endif
+}
+
 // Stored factors of an element with the first LAYERS of n on their way to shared memory while the
-// block works, by copies of the hardware (sm_90; before that they stay in global memory). A block
-// has E elements, one unless LAYERS = n.
+// block works (sm_90; before that they stay in global memory). A block has E elements, one unless
+// LAYERS = n.
 template <int n, int E, int LAYERS> struct ahead {
   static_assert(E == 1 || LAYERS == n, "factors of several elements are one copy");
   static constexpr int each = SP_FACTORS * n * n * n; // doubles of an element
@@ -118,20 +155,11 @@ template <int n, int E, int LAYERS> struct ahead {
     unsigned total = 0;
 #pragma unroll
     for (int c = 0; c < copies; c++) total += bytes(c);
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n\t"
-                 "fence.proxy.async.shared::cta;\n\t"
-                 "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
-                 :
-                 : "r"(arrived), "r"(total)
-                 : "memory");
+    expect_copies(arrived, total);
 #pragma unroll
     for (int c = 0; c < copies; c++)
-      asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
-                   "[%1], [%2], %3, [%0];"
-                   :
-                   : "r"(arrived), "r"(arrived + 16 + c * stride * 8),
-                     "l"(first + c * (n * n * n) - shift_of(c)), "r"(bytes(c))
-                   : "memory");
+      bulk_copy(arrived, arrived + 16 + c * stride * 8, first + c * (n * n * n) - shift_of(c),
+                bytes(c));
 #endif
   }
 
@@ -154,16 +182,7 @@ template <int n, int E, int LAYERS> struct ahead {
 __device__ __forceinline__ void await(const double *) {}
 template <int n, int E, int LAYERS>
 __device__ __forceinline__ void await(const ahead<n, E, LAYERS> &factors) {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("{\n\t"
-               ".reg .pred done;\n\t"
-               "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], 0;\n\t"
-               "@!done bra again;\n\t"
-               "}"
-               :
-               : "r"(factors.arrived)
-               : "memory");
-#endif
+  await_copies(factors.arrived);
 }
 
 template <int n, bool POINTWISE, int E, int LAYERS>

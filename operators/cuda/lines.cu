@@ -178,6 +178,7 @@ __global__ __launch_bounds__(threads<E, Nq>, MIN_BLOCKS) void bp35(sp_cuda_argum
   const auto offset = [&](int c) -> int {
     return MODE == SP_CUDA_LOCAL ? place_of<Nq>(c, t.j, t.i) : __ldg(d_offsets + nodes.node(c));
   };
+  const auto face_code = [&](int c) { return code_of(a, nodes, c); };
   if (t.on) load_nodes(a, nodes, codes, alpha, beta, offset, U);
   stiffness<Nq, GEOMETRY, MODE == SP_CUDA_CG, BP35_POINTWISE>(t.on, t.i, t.j, factors, a.lambda, U,
                                                               X, Y, result, energy);
@@ -192,7 +193,7 @@ __global__ __launch_bounds__(threads<E, Nq>, MIN_BLOCKS) void bp35(sp_cuda_argum
   }
   if (MODE != SP_CUDA_LOCAL) {
     __syncthreads();
-    if (t.on) store_nodes<MODE>(a, nodes, offset, X);
+    if (t.on) store_nodes<MODE>(a, nodes, face_code, offset, X);
   }
   if (MODE == SP_CUDA_CG) store_partial(a.step, energy);
 }
@@ -212,7 +213,7 @@ __device__ __forceinline__ int after_r(int k, int j, int a) {
   return j * R_STRIDE + k * M + a;
 }
 
-constexpr int larger(int a, int b) {
+template <class Number> constexpr Number larger(Number a, Number b) {
   return a > b ? a : b;
 }
 
@@ -294,6 +295,7 @@ __global__ __launch_bounds__(threads<E, M>, MIN_BLOCKS) void mass(sp_cuda_argume
   for (int k = 0; k < M; k++)
     if (GEOMETRY == STORED && t.on) stored[k] = load_once(factors + k * WORKERS + nodes.worker);
   const auto offset = [&](int c) { return row_offset<MODE>(nodes.node(c)); };
+  const auto face_code = [&](int c) { return code_of(a, nodes, c); };
   if (t.on) load_nodes(a, nodes, codes, alpha, beta, offset, Y);
   interpolate(t, Y, X, Y, u);
   if (t.on) {
@@ -310,7 +312,7 @@ __global__ __launch_bounds__(threads<E, M>, MIN_BLOCKS) void mass(sp_cuda_argume
     }
   }
   project(t, u, Y, X, Y);
-  if (t.on) store_nodes<MODE>(a, nodes, offset, Y);
+  if (t.on) store_nodes<MODE>(a, nodes, face_code, offset, Y);
   if (MODE == SP_CUDA_CG) store_partial(a.step, energy);
 }
 
@@ -331,6 +333,7 @@ __global__ __launch_bounds__(threads<E, M>, MIN_BLOCKS) void bp30(sp_cuda_argume
     prefetch<SP_FACTORS * M * M * M>(factors);
   double u[M], result[M];
   const auto offset = [&](int c) { return row_offset<MODE>(nodes.node(c)); };
+  const auto face_code = [&](int c) { return code_of(a, nodes, c); };
   if (t.on) load_nodes(a, nodes, codes, alpha, beta, offset, U);
   interpolate(t, U, X, Y, u);
   if (t.on) {
@@ -340,6 +343,6 @@ __global__ __launch_bounds__(threads<E, M>, MIN_BLOCKS) void bp30(sp_cuda_argume
   stiffness<M, GEOMETRY, MODE == SP_CUDA_CG, BP30_POINTWISE>(t.on, t.i, t.j, factors, a.lambda, U,
                                                              X, Y, result, energy);
   project(t, result, U, X, Y);
-  if (t.on) store_nodes<MODE>(a, nodes, offset, U);
+  if (t.on) store_nodes<MODE>(a, nodes, face_code, offset, U);
   if (MODE == SP_CUDA_CG) store_partial(a.step, energy);
 }

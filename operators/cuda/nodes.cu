@@ -30,6 +30,9 @@ template <int workers, int elements = 1> struct walk {
   __device__ __forceinline__ bool there(int c) const {
     return below(c, Np) && (elements == 1 || element(c) < end);
   }
+  __device__ __forceinline__ bool in_face(int c) const {
+    return !below(c, EDGE_NODES) && below(c, SURFACE_NODES);
+  }
 };
 
 // The code of a node (launch.h): interiors stand in the order of elements and need none.
@@ -125,20 +128,18 @@ __device__ __forceinline__ void add_node(const sp_cuda_arguments &a, const Walk 
     atomicAdd(a.y + (code & SP_CUDA_DOF), value);
 }
 
-// The nodes in U[offset(turn)] to y.
-template <int MODE, class Walk, class Offset>
+// The nodes in U[offset(turn)] to y; face_code(turn) is asked for inside faces.
+template <int MODE, class Walk, class Code, class Offset>
 __device__ __forceinline__ void store_nodes(const sp_cuda_arguments &a, const Walk &w,
-                                            Offset offset, const double *U) {
+                                            Code face_code, Offset offset, const double *U) {
 #pragma unroll
   for (int c = 0; c < Walk::turns; c++) {
     if (!w.there(c)) continue;
     const double value = U[offset(c)];
-    if (MODE == SP_CUDA_LOCAL) {
+    if (MODE == SP_CUDA_LOCAL)
       __stcs(a.y + (size_t)w.element(c) * Np + w.node(c), value);
-    } else {
-      const bool in_face = !w.below(c, EDGE_NODES) && w.below(c, SURFACE_NODES);
-      add_node(a, w, c, in_face ? code_of(a, w, c) : 0, value);
-    }
+    else
+      add_node(a, w, c, w.in_face(c) ? face_code(c) : 0, value);
   }
 }
 

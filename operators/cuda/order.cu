@@ -82,6 +82,10 @@ template <int n> __device__ __forceinline__ double weight(int i) {
 
 #include "operators/cuda/lines.cu"
 
+#if SP_ORDER == 3
+#include "operators/cuda/tensor.cu"
+#endif
+
 // ---- Launches ----------------------------------------------------------------------------------
 
 cudaError_t prepare(const sp_reference *reference) {
@@ -114,39 +118,58 @@ cudaError_t prepare(const sp_reference *reference) {
     const cudaError_t error = cudaMemcpyToSymbol(table.symbol, table.values, table.bytes);
     if (error != cudaSuccess) return error;
   }
+#if SP_ORDER == 3
+  return prepare_groups(reference);
+#else
   return cudaSuccess;
+#endif
 }
 
 using kernel = void (*)(sp_cuda_arguments);
 
-cudaError_t launch_kernel(kernel chosen, int blocks, int threads, size_t bytes,
-                          const sp_cuda_arguments *arguments, cudaStream_t stream) {
-  if (blocks == 0) return cudaSuccess;
-  const cudaError_t error =
-      cudaFuncSetAttribute(chosen, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
-  if (error != cudaSuccess) return error;
-  return start(!arguments->forks, chosen, blocks, threads, bytes, stream, *arguments);
-}
+// One kernel: E elements a block.
+template <kernel KERNEL, int E, int THREADS, size_t BYTES> struct variant {
+  static constexpr size_t bytes = BYTES; // of shared memory a block
 
-// Three variants of one kernel by mode; E elements a block. LOCAL may need MORE shared memory.
-template <kernel LOCAL, kernel ASSEMBLED, kernel CG, int E, int THREADS, size_t BYTES,
-          size_t MORE = 0>
-struct family {
   static int blocks(int elements) {
     return (elements + E - 1) / E;
   }
 
+  static cudaError_t launch(const sp_cuda_arguments *arguments, cudaStream_t stream) {
+    const int count = blocks(arguments->last - arguments->first);
+    if (count == 0) return cudaSuccess;
+    const cudaError_t error =
+        cudaFuncSetAttribute(KERNEL, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)BYTES);
+    if (error != cudaSuccess) return error;
+    return start(!arguments->forks, KERNEL, count, THREADS, BYTES, stream, *arguments);
+  }
+};
+
+// A kernel for sm_90, and another one for GPUs before.
+template <class SINCE, class BEFORE> struct since_90 {
+  static constexpr size_t bytes = larger(SINCE::bytes, BEFORE::bytes);
+
+  static int blocks(int elements) {
+    return sp_cuda_architecture() >= 90 ? SINCE::blocks(elements) : BEFORE::blocks(elements);
+  }
+
+  static cudaError_t launch(const sp_cuda_arguments *arguments, cudaStream_t stream) {
+    return sp_cuda_architecture() >= 90 ? SINCE::launch(arguments, stream)
+                                        : BEFORE::launch(arguments, stream);
+  }
+};
+
+// A local operator by mode.
+template <class LOCAL, class ASSEMBLED, class CG> struct family {
   static cudaError_t launch(const sp_cuda_arguments *arguments, sp_cuda_mode mode,
                             cudaStream_t stream) {
-    const kernel chosen = mode == SP_CUDA_LOCAL       ? LOCAL
-                          : mode == SP_CUDA_ASSEMBLED ? ASSEMBLED
-                                                      : CG;
-    return launch_kernel(chosen, blocks(arguments->last - arguments->first), THREADS,
-                         BYTES + (mode == SP_CUDA_LOCAL ? MORE : 0), arguments, stream);
+    return mode == SP_CUDA_LOCAL       ? LOCAL::launch(arguments, stream)
+           : mode == SP_CUDA_ASSEMBLED ? ASSEMBLED::launch(arguments, stream)
+                                       : CG::launch(arguments, stream);
   }
 
   static constexpr sp_cuda_kernel entry() {
-    return {launch, blocks, BYTES + MORE};
+    return {launch, CG::blocks, larger(LOCAL::bytes, larger(ASSEMBLED::bytes, CG::bytes))};
   }
 };
 
@@ -172,29 +195,51 @@ constexpr shape bp30_shape[] = {{0, 0}, {7, 8}, {4, 8}, {5, 6}, {3, 5}, {3, 4}, 
 // chosen in lines.cu.
 constexpr int bp35_ahead[] = {0, 0, 3, 0, 5, 0, 7, 3, 9, 5, 0, 3, 0, 0, 0, 0};
 
-template <int G> struct bp35_lines {
-  static constexpr shape S = (G == TRILINEAR ? bp35_trilinear : bp35_stored)[SP_ORDER];
-  static constexpr int E = S.elements, B = S.blocks;
-  static constexpr int LAYERS = G == STORED ? bp35_ahead[SP_ORDER] : 0;
-  using type = family<bp35<E, B, G, SP_CUDA_LOCAL, LAYERS>, bp35<E, B, G, SP_CUDA_ASSEMBLED, 0>,
-                      bp35<E, B, G, SP_CUDA_CG, 0>, E, threads<E, Nq>,
-                      stiffness_room<E> * sizeof(double), ahead_size<E, LAYERS> * sizeof(double)>;
+template <int G>
+constexpr shape bp35_shape = (G == TRILINEAR ? bp35_trilinear : bp35_stored)[SP_ORDER];
+template <int G, int MODE>
+constexpr int layers_ahead = (G == STORED && MODE == SP_CUDA_LOCAL) ? bp35_ahead[SP_ORDER] : 0;
+
+template <int G, int MODE, int E = bp35_shape<G>.elements, int LAYERS = layers_ahead<G, MODE>>
+using bp35_lines = variant<bp35<E, bp35_shape<G>.blocks, G, MODE, LAYERS>, E, threads<E, Nq>,
+                           sizeof(double) * (stiffness_room<E> + ahead_size<E, LAYERS>)>;
+template <int G, int MODE, int E = mass_shape[SP_ORDER].elements>
+using mass_lines = variant<mass<E, mass_shape[SP_ORDER].blocks, G, MODE>, E, threads<E, M>,
+                           E * MASS_SIZE * sizeof(double)>;
+template <int G, int MODE, int E = bp30_shape[SP_ORDER].elements>
+using bp30_lines = variant<bp30<E, bp30_shape[SP_ORDER].blocks, G, MODE>, E, threads<E, M>,
+                           E * BP30_SIZE * sizeof(double)>;
+
+#if SP_ORDER == 3
+// On tensor cores, by blocks a multiprocessor. Pass 1 of CG with the mass operator and stored
+// factors is faster by lines.
+template <kernel KERNEL, class TEAM>
+using group_variant = variant<KERNEL, WARPS * GROUP, WARPS * 32, WARPS * TEAM::bytes>;
+
+template <int G, int MODE, int BLOCKS = G == STORED ? 3 : 4>
+using bp35_fastest =
+    since_90<group_variant<bp35_group<BLOCKS, G, MODE>, bp35_team<MODE, G>>, bp35_lines<G, MODE>>;
+template <int G, int MODE> struct mass_choice {
+  using type =
+      since_90<group_variant<mass_group<3, G, MODE>, mass_team<MODE, G>>, mass_lines<G, MODE>>;
 };
-template <int G> struct mass_lines {
-  static constexpr int E = mass_shape[SP_ORDER].elements, B = mass_shape[SP_ORDER].blocks;
-  using type = family<mass<E, B, G, SP_CUDA_LOCAL>, mass<E, B, G, SP_CUDA_ASSEMBLED>,
-                      mass<E, B, G, SP_CUDA_CG>, E, threads<E, M>, E * MASS_SIZE * sizeof(double)>;
-};
-template <int G> struct bp30_lines {
-  static constexpr int E = bp30_shape[SP_ORDER].elements, B = bp30_shape[SP_ORDER].blocks;
-  using type = family<bp30<E, B, G, SP_CUDA_LOCAL>, bp30<E, B, G, SP_CUDA_ASSEMBLED>,
-                      bp30<E, B, G, SP_CUDA_CG>, E, threads<E, M>, E * BP30_SIZE * sizeof(double)>;
-};
+template <> struct mass_choice<STORED, SP_CUDA_CG> { using type = mass_lines<STORED, SP_CUDA_CG>; };
+template <int G, int MODE> using mass_fastest = typename mass_choice<G, MODE>::type;
+#else
+template <int G, int MODE> using bp35_fastest = bp35_lines<G, MODE>;
+template <int G, int MODE> using mass_fastest = mass_lines<G, MODE>;
+#endif
+template <int G, int MODE> using bp30_fastest = bp30_lines<G, MODE>;
+
+template <template <int, int> class OPERATOR, int G> constexpr sp_cuda_kernel entry() {
+  return family<OPERATOR<G, SP_CUDA_LOCAL>, OPERATOR<G, SP_CUDA_ASSEMBLED>,
+                OPERATOR<G, SP_CUDA_CG>>::entry();
+}
 
 } // namespace
 
 extern "C" const sp_cuda_order JOIN(sp_cuda_order_, SP_ORDER) = {
     prepare,
-    {{mass_lines<STORED>::type::entry(), mass_lines<TRILINEAR>::type::entry()},
-     {bp35_lines<STORED>::type::entry(), bp35_lines<TRILINEAR>::type::entry()},
-     {bp30_lines<STORED>::type::entry(), bp30_lines<TRILINEAR>::type::entry()}}};
+    {{entry<mass_fastest, STORED>(), entry<mass_fastest, TRILINEAR>()},
+     {entry<bp35_fastest, STORED>(), entry<bp35_fastest, TRILINEAR>()},
+     {entry<bp30_fastest, STORED>(), entry<bp30_fastest, TRILINEAR>()}}};
