@@ -247,13 +247,13 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void bp35_group(sp_cuda_arg
   const team g(a, shared);
   const auto nodes = g.nodes(a);
   const typename team::codes codes(a, true, nodes);
+  double alpha = 0, beta = 0, energy = 0;
+  follow();
+  if (MODE == SP_CUDA_CG && !begin_pass(a.step, alpha, beta)) return;
   if (GEOMETRY == TRILINEAR)
     g.ask_maps(a);
   else
     g.ask_layer(a, 0);
-  double alpha = 0, beta = 0, energy = 0;
-  follow();
-  if (MODE == SP_CUDA_CG && !begin_pass(a.step, alpha, beta)) return copies_done();
   g.load(a, nodes, codes, alpha, beta);
   const double slope[2] = {__ldg(&d_slope[0][0][g.lane]), __ldg(&d_slope[0][1][g.lane])};
   const double transposed[2] = {__ldg(&d_slope[1][0][g.lane]), __ldg(&d_slope[1][1][g.lane])};
@@ -315,8 +315,9 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void mass_group(sp_cuda_arg
   const team g(a, shared);
   const auto nodes = g.nodes(a);
   const typename team::codes codes(a, true, nodes);
-  static_assert(GEOMETRY == TRILINEAR || MODE != SP_CUDA_CG,
-                "the copy may outlive a block that ends");
+  double alpha = 0, beta = 0, energy = 0;
+  follow();
+  if (MODE == SP_CUDA_CG && !begin_pass(a.step, alpha, beta)) return;
   constexpr int EACH = M * M * M;
   const size_t from = (size_t)g.first * EACH;
   const unsigned arrived = (unsigned)__cvta_generic_to_shared(g.room);
@@ -329,9 +330,6 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void mass_group(sp_cuda_arg
     bulk_copy(arrived, arrived + 16, a.factors + from - from % 2, bytes);
   }
   const double *factors = g.room + 2 + from % 2 + g.lane / 4 * EACH;
-  double alpha = 0, beta = 0, energy = 0;
-  follow();
-  if (MODE == SP_CUDA_CG && !begin_pass(a.step, alpha, beta)) return copies_done();
   g.load(a, nodes, codes, alpha, beta);
   if (GEOMETRY == STORED && any) await_copies(arrived);
   double u[Nq][Nq], y[2][2][4] = {}; // u[k][j]; y[k / 2][j / 2][2 (k % 2) + j % 2]
