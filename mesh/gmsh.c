@@ -430,12 +430,16 @@ static sp_status read_split(MPI_Comm comm, const char *path, int files, sp_hexes
   int rank, size;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
-  if (files != size)
-    return sp_fail(SP_ERR_INPUT,
-                   "%s: the mesh is split into %d files (NAME_1.msh and so on), but there are %d "
-                   "ranks: run on %d, or split it for %d",
-                   path, files, size, files, size);
   char *part = NULL;
+  if (files != size) {
+    SP_TRY(sp_agree(comm, sp_gmsh_part_path(path, files + 1, &part)));
+    sp_fail(SP_ERR_INPUT,
+            "%s: the mesh is split into %d files (there is no %s), but there are %d ranks: run on "
+            "%d, or split it for %d",
+            path, files, part, size, files, size);
+    free(part);
+    return SP_ERR_INPUT;
+  }
   sp_status status = sp_gmsh_part_path(path, rank + 1, &part);
   if (!status) status = sp_gmsh_check_part(part);
   if (!status) status = read_file(part, 1, out, NULL);

@@ -126,9 +126,10 @@ sp_status sp_report_setup(sp_report *report, const sp_mesh *mesh, const sp_numbe
   sp_terminal_print(t, "  %-16s %s\n", "device", device);
   if (ranks > 1) sp_terminal_print(t, "  %-16s %s\n", "exchange", op->exchanged);
   const bool split = config->mesh.shape == SP_SHAPE_FILE && sp_gmsh_is_split(config->mesh.file);
-  sp_terminal_print(t, "  %-16s %s%s, %lld elements, |J| from %.3g to %.3g\n", "mesh",
+  sp_terminal_print(t, "  %-16s %s%s, %lld element%s, |J| from %.3g to %.3g\n", "mesh",
                     mesh_name(config), split ? ", one part a rank" : "",
-                    (long long)mesh->global_elements, range->smallest, range->largest);
+                    (long long)mesh->global_elements, mesh->global_elements == 1 ? "" : "s",
+                    range->smallest, range->largest);
   if (problem->kind != SP_MASS && mesh->hexes->group_count > 0 && mesh->unnamed_faces > 0)
     sp_terminal_print(t,
                       "  %-16s %lld exterior faces belong to no group and take the default "

@@ -171,8 +171,9 @@ static void check_refused(void) {
   sp_mesh *mesh = NULL;
   generate(SP_INPUTS "/blocks.geo", 1, 1, 0, 4.1, world_size + 1);
   CHECK(summarize("split.msh", &any, &mesh) == SP_ERR_INPUT, "another number of ranks");
-  char words[64];
-  snprintf(words, sizeof words, "split into %d files", world_size + 1);
+  char words[128];
+  snprintf(words, sizeof words, "split into %d files (there is no %s/split_%d.msh)", world_size + 1,
+           folder, world_size + 2);
   CHECK(strstr(sp_error_message(), words), "'%s'", sp_error_message());
   remove_files();
   if (world_size == 1) return;
