@@ -77,7 +77,7 @@ typedef enum sp_cuda_mode { SP_CUDA_LOCAL, SP_CUDA_ASSEMBLED, SP_CUDA_CG } sp_cu
 
 typedef struct sp_cuda_kernel {
   cudaError_t (*launch)(const sp_cuda_arguments *arguments, sp_cuda_mode mode, cudaStream_t stream);
-  /* Blocks of a launch over so many elements: the partial sums it makes. 0 for none. */
+  /* Blocks of pass 1 over so many elements: the partial sums it makes. 0 for none. */
   int (*blocks)(int elements);
   size_t shared_bytes; /* of shared memory a block, at most */
 } sp_cuda_kernel;
