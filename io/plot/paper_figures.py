@@ -50,9 +50,11 @@ def kernel_style(number):
     n = number - 1
     colour = figures.COLOURS[n % 6]
     again = n % 10 >= 6
-    return {"color": colour, "marker": KERNEL_MARKERS[n % 10], "linestyle": "--" if again else "-",
-            "markerfacecolor": "white" if again else colour,
-            "markersize": 6.5 if number == 1 else 4}  # kernel 2 is often as fast, and drawn over it
+    style = {"color": colour, "marker": KERNEL_MARKERS[n % 10], "linestyle": "--" if again else "-",
+             "markerfacecolor": "white" if again else colour}
+    if number == 1:
+        style["markersize"] = 6.5  # kernel 2 is often as fast, and drawn over it
+    return style
 
 
 def curve(axes, values, name, style):

@@ -1,5 +1,21 @@
 // Geometric factors at a point, stored or recomputed: part of order.cu.
 
+__device__ __forceinline__ void cross(const double a[3], const double b[3], double c[3]) {
+  c[0] = a[1] * b[2] - a[2] * b[1];
+  c[1] = a[2] * b[0] - a[0] * b[2];
+  c[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+// Rows p, q, w of the adjugate |J| J^-1, and |J|, from the columns r, s, t of J.
+__device__ __forceinline__ double adjugate_of(const double r[3], const double s[3],
+                                              const double t[3], double p[3], double q[3],
+                                              double w[3]) {
+  cross(s, t, p);
+  cross(t, r, q);
+  cross(r, s, w);
+  return r[0] * p[0] + r[1] * p[1] + r[2] * p[2];
+}
+
 // The trilinear map along a column (r and s fixed): d x / d t does not depend on t, the others are
 // linear in t.
 template <int n> struct column_map {
@@ -18,7 +34,7 @@ template <int n> struct column_map {
     }
   }
 
-  // Rows of the adjugate |J| J^-1 at point k of the column, and |J|.
+  // The adjugate and |J| at point k of the column.
   __device__ __forceinline__ double adjugate(int k, double p[3], double q[3], double w[3]) const {
     const double z = point<n>(k);
     double r[3], s[3];
@@ -27,16 +43,7 @@ template <int n> struct column_map {
       r[d] = r0[d] + z * r1[d];
       s[d] = s0[d] + z * s1[d];
     }
-    cross(s, t, p);
-    cross(t, r, q);
-    cross(r, s, w);
-    return r[0] * p[0] + r[1] * p[1] + r[2] * p[2];
-  }
-
-  static __device__ __forceinline__ void cross(const double a[3], const double b[3], double c[3]) {
-    c[0] = a[1] * b[2] - a[2] * b[1];
-    c[1] = a[2] * b[0] - a[0] * b[2];
-    c[2] = a[0] * b[1] - a[1] * b[0];
+    return adjugate_of(r, s, t, p, q, w);
   }
 };
 

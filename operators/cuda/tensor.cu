@@ -3,8 +3,8 @@
 // A warp works on a group of eight elements. Its lane 4 e + i holds the nodes (i, j, k) of element
 // e. To mma.m16n8k8 the columns of operand A are points (i, j) of a layer k, and its rows elements;
 // the result lies in lanes as the operand does. So contractions along r move nothing between lanes,
-// those along s and t are within a lane, and no thread waits for another one: shared memory is on
-// the way from nodes in the order of L-vectors to lanes, and back, and relieves registers.
+// those along s and t are within a lane, and no warp waits for another one: shared memory is on the
+// way from nodes in the order of L-vectors to lanes, and back, and relieves registers.
 static_assert(Nq == 4, "a lane's nodes are those of an operand's columns");
 
 constexpr int WARPS = 4; // of a block
@@ -113,7 +113,7 @@ struct row_map {
     }
   }
 
-  // Rows of the adjugate |J| J^-1 at point j of the row, and |J|.
+  // The adjugate and |J| at point j of the row.
   __device__ __forceinline__ double adjugate(int j, double p[3], double q[3], double w[3]) const {
     const double z = point<Nq>(j);
     double r[3], t[3];
@@ -122,10 +122,7 @@ struct row_map {
       r[d] = r0[d] + z * r1[d];
       t[d] = t0[d] + z * t1[d];
     }
-    column_map<Nq>::cross(s, t, p);
-    column_map<Nq>::cross(t, r, q);
-    column_map<Nq>::cross(r, s, w);
-    return r[0] * p[0] + r[1] * p[1] + r[2] * p[2];
+    return adjugate_of(r, s, t, p, q, w);
   }
 };
 
@@ -247,13 +244,13 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void bp35_group(sp_cuda_arg
   const team g(a, shared);
   const auto nodes = g.nodes(a);
   const typename team::codes codes(a, true, nodes);
-  double alpha = 0, beta = 0, energy = 0;
-  follow();
-  if (MODE == SP_CUDA_CG && !begin_pass(a.step, alpha, beta)) return;
   if (GEOMETRY == TRILINEAR)
     g.ask_maps(a);
   else
     g.ask_layer(a, 0);
+  double alpha = 0, beta = 0, energy = 0;
+  follow();
+  if (MODE == SP_CUDA_CG && !begin_pass(a.step, alpha, beta)) return copies_done();
   g.load(a, nodes, codes, alpha, beta);
   const double slope[2] = {__ldg(&d_slope[0][0][g.lane]), __ldg(&d_slope[0][1][g.lane])};
   const double transposed[2] = {__ldg(&d_slope[1][0][g.lane]), __ldg(&d_slope[1][1][g.lane])};
@@ -264,7 +261,7 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void bp35_group(sp_cuda_arg
                                [&](int k, double v) { t[k][j] = v; });
 #pragma unroll
   for (int k = 0; k < Nq; k++) {
-    // Also keeps the compiler from filling registers with what later layers need.
+    // Besides, the barrier keeps the compiler from filling registers with what later layers need.
     if (GEOMETRY == STORED && k > 0)
       copies_done();
     else
@@ -315,9 +312,8 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void mass_group(sp_cuda_arg
   const team g(a, shared);
   const auto nodes = g.nodes(a);
   const typename team::codes codes(a, true, nodes);
-  double alpha = 0, beta = 0, energy = 0;
-  follow();
-  if (MODE == SP_CUDA_CG && !begin_pass(a.step, alpha, beta)) return;
+  static_assert(GEOMETRY == TRILINEAR || MODE != SP_CUDA_CG,
+                "the copy may outlive a block that ends");
   constexpr int EACH = M * M * M;
   const size_t from = (size_t)g.first * EACH;
   const unsigned arrived = (unsigned)__cvta_generic_to_shared(g.room);
@@ -330,6 +326,9 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void mass_group(sp_cuda_arg
     bulk_copy(arrived, arrived + 16, a.factors + from - from % 2, bytes);
   }
   const double *factors = g.room + 2 + from % 2 + g.lane / 4 * EACH;
+  double alpha = 0, beta = 0, energy = 0;
+  follow();
+  if (MODE == SP_CUDA_CG && !begin_pass(a.step, alpha, beta)) return copies_done();
   g.load(a, nodes, codes, alpha, beta);
   if (GEOMETRY == STORED && any) await_copies(arrived);
   double u[Nq][Nq], y[2][2][4] = {}; // u[k][j]; y[k / 2][j / 2][2 (k % 2) + j % 2]
@@ -362,7 +361,7 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void mass_group(sp_cuda_arg
                                 [&](int c, double v) { column[c] = v; });
       column_map<M> map;
       if (GEOMETRY == TRILINEAR) {
-        __syncwarp(); // as above
+        __syncwarp(); // the registers, as in bp35_group()
         map.prepare(g.map(), p % M, p / M);
       }
 #pragma unroll
