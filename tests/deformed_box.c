@@ -133,6 +133,13 @@ void sum_whole(MPI_Comm comm, const deformed_box *box, double *sum) {
   MPI_Allreduce(MPI_IN_PLACE, sum, box->whole_numbering->local, MPI_DOUBLE, MPI_SUM, comm);
 }
 
+double dot(const deformed_box *box, const double *a, const double *b) {
+  double sum = 0;
+  for (sp_lid i = 0; i < box->numbering->owned; i++) sum += a[i] * b[i];
+  MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, box->mesh->comm);
+  return sum;
+}
+
 sp_lid count_different_bits(MPI_Comm comm, const deformed_box *box, const double *values) {
   const sp_lid n = box->whole_numbering->local;
   /* [0, n) the smallest, [n, 2n) the negated largest of the bits read as integers: one MPI_MIN. */

@@ -36,6 +36,9 @@ void mark_constrained(const deformed_box *box, bool *mask, bool *whole_mask);
 /* Values of the whole box's DOFs summed over ranks: sum[whole_numbering->local]. Collective. */
 void sum_whole(MPI_Comm comm, const deformed_box *box, double *sum);
 
+/* a.b over owned DOFs of all ranks. Collective. */
+double dot(const deformed_box *box, const double *a, const double *b);
+
 /* How many DOFs do not have the same bits in all their holders. Collective. */
 sp_lid count_different_bits(MPI_Comm comm, const deformed_box *box, const double *values);
 

@@ -2,6 +2,7 @@
  * on deformed elements in random orientations and on any number of ranks. */
 #include "operators/operator.h"
 
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -178,9 +179,28 @@ static void check_unassembled(const bench *b, const deformed_box *box, sp_operat
   free(host);
 }
 
+/* The passes of CG have kernels of their own: x + A x, and x.A x on the way, where y = A x. */
+static void check_passes(const bench *b, const deformed_box *box, sp_operator *op, const double *x,
+                         const double *y, const double *scale, double tolerance) {
+  const size_t n = (size_t)op->dofs;
+  double *sum = test_allocate(3 * n, sizeof *sum), *want = sum + n, *bounds = want + n;
+  for (size_t i = 0; i < n; i++) { /* either may be off by the tolerance; and the sum is rounded */
+    want[i] = x[i] + y[i];
+    bounds[i] = 2 * tolerance * scale[i] + 2 * DBL_EPSILON * (fabs(x[i]) + fabs(y[i]));
+  }
+  const double x_ax = bench_passes(b, op, x, sum);
+  const double error = worst(op->dofs, sum, want, bounds);
+  CHECK(error <= 1, "%s N = %d, passes of CG: %.3g of what rounding allows",
+        sp_problem_kind_name(op->kind), box->numbering->order, error);
+  for (size_t i = 0; i < n; i++) want[i] = fabs(x[i]);
+  CHECK_CLOSE(x_ax, dot(box, x, y), 2 * tolerance * dot(box, want, scale));
+  free(sum);
+}
+
 /* Rows and columns of constrained DOFs are zero: A_constrained = P A P. */
-static void check_constraints(const bench *b, sp_operator *op, const bool *mask, const double *x,
-                              const double *scale, double tolerance) {
+static void check_constraints(const bench *b, const deformed_box *box, sp_operator *op,
+                              const bool *mask, const double *x, const double *scale,
+                              double tolerance) {
   const size_t n = (size_t)op->dofs;
   double *masked = test_allocate(3 * n, sizeof *masked), *y = masked + n, *free_y = y + n;
   for (size_t i = 0; i < n; i++) masked[i] = mask[i] ? 0 : x[i];
@@ -194,6 +214,7 @@ static void check_constraints(const bench *b, sp_operator *op, const bool *mask,
   CHECK(nonzero == 0, "%d constrained rows are not zero", nonzero);
   const double error = worst(op->dofs, y, free_y, scale);
   CHECK(error <= tolerance, "%.3g from P A P", error);
+  check_passes(b, box, op, masked, y, scale, tolerance);
   free(masked);
 }
 
@@ -228,7 +249,7 @@ static void check_operator(const bench *b, const deformed_box *box, sp_operator_
   bench_apply(b, op, false, x, masked_y);
   CHECK(worst(numbering->local, masked_y, here, scale) <= want->tolerance,
         "unconstrained application of a constrained operator");
-  check_constraints(b, op, mask, x, scale, want->tolerance);
+  check_constraints(b, box, op, mask, x, scale, want->tolerance);
   sp_operator_destroy(&op);
   memcpy(result, y, n * sizeof *y);
   free(here);

@@ -3,6 +3,7 @@
 #ifndef SP_TESTS_OPERATOR_BENCH_H
 #define SP_TESTS_OPERATOR_BENCH_H
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "operators/operator.h"
@@ -74,6 +75,30 @@ static inline void bench_apply(const bench *b, sp_operator *op, bool constrained
   bench_download(b, n, device_y, y);
   b->backend->vector_destroy(b->device, &device_x);
   b->backend->vector_destroy(b->device, &device_y);
+}
+
+/* Both passes of CG from r, with beta = 0 and a step of -1: p = r and sum = r + A p. Returns p.Ap
+ * as pass 1 has it. */
+static inline double bench_passes(const bench *b, sp_operator *op, const double *r, double *sum) {
+  const size_t n = (size_t)op->dofs;
+  double *zero = (double *)calloc(n + 1, sizeof *zero), p_ap = NAN, rr, rz;
+  CHECK(zero, "no memory");
+  for (size_t i = 0; i < n; i++) sum[i] = NAN;
+  sp_cg_vectors vectors = {.x = bench_upload(b, n, zero),
+                           .r = bench_upload(b, n, r),
+                           .p = bench_upload(b, n, zero),
+                           .ap = bench_upload(b, n, zero)};
+  vectors.next_p = b->backend->two_directions ? bench_upload(b, n, sum) : vectors.p;
+  CHECK(sp_operator_direction(op, 0, &vectors, SP_OK, &p_ap) == SP_OK, "%s", sp_error_message());
+  CHECK(sp_operator_update(op, -1, &vectors, &rr, &rz) == SP_OK, "%s", sp_error_message());
+  bench_download(b, n, vectors.r, sum);
+  if (vectors.next_p != vectors.p) b->backend->vector_destroy(b->device, &vectors.next_p);
+  b->backend->vector_destroy(b->device, &vectors.x);
+  b->backend->vector_destroy(b->device, &vectors.r);
+  b->backend->vector_destroy(b->device, &vectors.p);
+  b->backend->vector_destroy(b->device, &vectors.ap);
+  free(zero);
+  return p_ap;
 }
 
 #endif

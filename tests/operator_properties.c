@@ -20,13 +20,6 @@ static double total(MPI_Comm comm, double value) {
   return value;
 }
 
-/* a.b over owned DOFs of all ranks. */
-static double dot(const deformed_box *box, const double *a, const double *b) {
-  double sum = 0;
-  for (sp_lid i = 0; i < box->numbering->owned; i++) sum += a[i] * b[i];
-  return total(box->mesh->comm, sum);
-}
-
 /* Bounds of rounding errors in A x where |x| <= 1, by DOF and summed over all of them. */
 static double error_bounds(const deformed_box *box, sp_problem_kind kind, double *bounds) {
   const sp_numbering *numbering = box->numbering;

@@ -97,38 +97,55 @@ __device__ __forceinline__ double scale_stored(const double *factors, int k, int
 }
 
 // Copies of the hardware from global to shared memory (cp.async.bulk, sm_90), of whole 16 bytes,
-// that are waited for at a barrier: 16 bytes of shared memory, given by their address. One thread
-// makes the barrier, for copies of so many bytes in all, and asks for them; others wait after a
-// barrier of their block or warp that follows.
-__device__ __forceinline__ void expect_copies(unsigned arrived, unsigned bytes) {
+// that are waited for at a barrier: 8 bytes of shared memory, given by their address. One thread
+// makes the barrier, says how many bytes are to come and asks for them; others wait after a barrier
+// of their block or warp that follows.
+//
+// A barrier's phase ends when so many threads have arrived and all bytes that they expect are
+// there; phases count from zero.
+__device__ __forceinline__ void make_barrier(unsigned barrier, unsigned threads) {
 #if __CUDA_ARCH__ >= 900
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n\t"
-               "fence.proxy.async.shared::cta;\n\t"
-               "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" : : "r"(barrier), "r"(threads) : "memory");
+#endif
+}
+// After the last make_barrier().
+__device__ __forceinline__ void barriers_made() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
+__device__ __forceinline__ void arrive(unsigned barrier) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" : : "r"(barrier) : "memory");
+#endif
+}
+__device__ __forceinline__ void expect_copies(unsigned barrier, unsigned bytes) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
                :
-               : "r"(arrived), "r"(bytes)
+               : "r"(barrier), "r"(bytes)
                : "memory");
 #endif
 }
-__device__ __forceinline__ void bulk_copy(unsigned arrived, unsigned shared, const double *global,
+__device__ __forceinline__ void bulk_copy(unsigned barrier, unsigned shared, const double *global,
                                           unsigned bytes) {
 #if __CUDA_ARCH__ >= 900
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
                "[%1], [%2], %3, [%0];"
                :
-               : "r"(arrived), "r"(shared), "l"(global), "r"(bytes)
+               : "r"(barrier), "r"(shared), "l"(global), "r"(bytes)
                : "memory");
 #endif
 }
-__device__ __forceinline__ void await_copies(unsigned arrived) {
+__device__ __forceinline__ void await(unsigned barrier, unsigned phase) {
 #if __CUDA_ARCH__ >= 900
   asm volatile("{\n\t"
                ".reg .pred done;\n\t"
-               "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], 0;\n\t"
+               "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n\t"
                "@!done bra again;\n\t"
                "}"
                :
-               : "r"(arrived)
+               : "r"(barrier), "r"(phase % 2)
                : "memory");
 #endif
 }
@@ -162,6 +179,8 @@ template <int n, int E, int LAYERS> struct ahead {
     unsigned total = 0;
 #pragma unroll
     for (int c = 0; c < copies; c++) total += bytes(c);
+    make_barrier(arrived, 1);
+    barriers_made();
     expect_copies(arrived, total);
 #pragma unroll
     for (int c = 0; c < copies; c++)
@@ -185,13 +204,105 @@ template <int n, int E, int LAYERS> struct ahead {
   }
 };
 
-// Wait until factors are there: after a barrier of the block that follows their constructor.
-__device__ __forceinline__ void await(const double *) {}
+// Stored factors of a block's element, layer by layer through SLOTS places in shared memory: one
+// thread asks for a layer when all warps are done with the one that had its place (sm_90; before
+// that they stay in global memory). A block has one element, and threads of lane 0 in all its warps
+// that hold points have one.
+template <int n, int SLOTS> struct ring {
+  static_assert(n % 2 == 0, "copies begin and end on a boundary of 16 bytes");
+  static constexpr int layer = n * n, warps = (layer + 31) / 32, slot = SP_FACTORS * layer;
+  // Doubles of shared memory: two barriers a slot (filled, and done with) first.
+  static constexpr int size = 2 * SLOTS + SLOTS * slot;
+
+  const double *element, *slots;
+  unsigned barriers; // shared address
+
+  // `room` begins on a boundary of 16 bytes. By all threads.
+  __device__ __forceinline__ ring(const double *element, double *room)
+      : element(element), slots(room + 2 * SLOTS),
+        barriers((unsigned)__cvta_generic_to_shared(room)) {
+#if __CUDA_ARCH__ >= 900
+    if (threadIdx.x > 0) return;
+#pragma unroll
+    for (int k = 0; k < SLOTS; k++) {
+      make_barrier(filled(k), 1);
+      make_barrier(done_with(k), warps);
+    }
+    barriers_made();
+#pragma unroll
+    for (int k = 0; k < SLOTS; k++) ask(k);
+#endif
+  }
+
+  __device__ __forceinline__ unsigned filled(int k) const {
+    return barriers + 16 * (k % SLOTS);
+  }
+  __device__ __forceinline__ unsigned done_with(int k) const {
+    return filled(k) + 8;
+  }
+
+  __device__ __forceinline__ void ask(int k) const {
+    constexpr unsigned bytes = layer * sizeof(double);
+    const unsigned place = barriers + 8 * (2 * SLOTS + k % SLOTS * slot);
+    expect_copies(filled(k), SP_FACTORS * bytes);
+#pragma unroll
+    for (int c = 0; c < SP_FACTORS; c++)
+      bulk_copy(filled(k), place + c * bytes, element + (c * n + k) * layer, bytes);
+  }
+
+  // Around the use of layer k, in the order of layers, by all threads that hold points.
+  __device__ __forceinline__ void begin(int k) const {
+#if __CUDA_ARCH__ >= 900
+    if (k > 0 && k - 1 + SLOTS < n && threadIdx.x == 0) {
+      await(done_with(k - 1), (k - 1) / SLOTS);
+      ask(k - 1 + SLOTS);
+    }
+    await(filled(k), k / SLOTS);
+#endif
+  }
+  __device__ __forceinline__ void end(int k) const {
+#if __CUDA_ARCH__ >= 900
+    if (k + SLOTS >= n) return;
+    __syncwarp(threadIdx.x / 32 == layer / 32 ? (1u << layer % 32) - 1 : ~0u);
+    if (threadIdx.x % 32 == 0) arrive(done_with(k));
+#endif
+  }
+
+  // A component at point `column` of layer k.
+  __device__ __forceinline__ double at(int component, int k, int column) const {
+#if __CUDA_ARCH__ >= 900
+    return slots[k % SLOTS * slot + component * layer + column];
+#else
+    return load_once(element + (component * n + k) * layer + column);
+#endif
+  }
+};
+
+// Around the use of factors in layer k, in the order of layers: after a barrier of the block that
+// follows their constructor.
+__device__ __forceinline__ void begin_layer(const double *, int) {}
+__device__ __forceinline__ void end_layer(const double *, int) {}
 template <int n, int E, int LAYERS>
-__device__ __forceinline__ void await(const ahead<n, E, LAYERS> &factors) {
-  await_copies(factors.arrived);
+__device__ __forceinline__ void begin_layer(const ahead<n, E, LAYERS> &factors, int k) {
+  if (k == 0) await(factors.arrived, 0);
+}
+template <int n, int E, int LAYERS>
+__device__ __forceinline__ void end_layer(const ahead<n, E, LAYERS> &, int) {}
+template <int n, int SLOTS>
+__device__ __forceinline__ void begin_layer(const ring<n, SLOTS> &factors, int k) {
+  factors.begin(k);
+}
+template <int n, int SLOTS>
+__device__ __forceinline__ void end_layer(const ring<n, SLOTS> &factors, int k) {
+  factors.end(k);
 }
 
+template <int n, bool POINTWISE, int SLOTS>
+__device__ __forceinline__ double scale_stored(const ring<n, SLOTS> &factors, int k, int j, int i,
+                                               double &ur, double &us, double &ut) {
+  return scale_stored([&](int component) { return factors.at(component, k, j * n + i); }, ur, us,
+                      ut);
+}
 template <int n, bool POINTWISE, int E, int LAYERS>
 __device__ __forceinline__ double scale_stored(const ahead<n, E, LAYERS> &factors, int k, int j,
                                                int i, double &ur, double &us, double &ut) {

@@ -89,16 +89,17 @@ __device__ __forceinline__ void stiffness(bool on, int i, int j, Factors factors
   __syncthreads();
   if (on) {
     column_map<n> map;
-    await(factors);
     if constexpr (GEOMETRY == TRILINEAR) map.prepare(factors, i, j);
 #pragma unroll
     for (int k = 0; k < n; k++) {
+      begin_layer(factors, k);
       const double u = U[place(k)], r = X[place(k)], s = Y[place(k)], t = ut[k];
       double flux_r = r, flux_s = s;
       const double jacobian =
           GEOMETRY == TRILINEAR
               ? scale_trilinear<n>(map, k, flux_r, flux_s, ut[k])
               : scale_stored<n, POINTWISE>(factors, k, j, i, flux_r, flux_s, ut[k]);
+      end_layer(factors, k);
       const double mass = lambda * jacobian * u;
       X[place(k)] = flux_r;
       Y[place(k)] = flux_s;
@@ -147,11 +148,17 @@ template <int E, int n> constexpr int threads = (E * n * n + 31) / 32 * 32;
 // Doubles of all elements of a block, in whole 16 bytes.
 template <int E> constexpr int stiffness_room = (E * stiffness_size<Nq> + 1) / 2 * 2;
 
-// Doubles behind them for factors ahead.
-template <int E, int LAYERS> constexpr int ahead_size = ahead<Nq, E, LAYERS>::size;
-template <int E> constexpr int ahead_size<E, 0> = 0;
+// Doubles behind them for copies of factors: LAYERS ahead of their use, or SLOTS of a ring.
+template <int E, int LAYERS, int SLOTS> constexpr int copies_room() {
+  if constexpr (LAYERS > 0)
+    return ahead<Nq, E, LAYERS>::size;
+  else if constexpr (SLOTS > 0)
+    return ring<Nq, SLOTS>::size;
+  else
+    return 0;
+}
 
-template <int E, int MIN_BLOCKS, int GEOMETRY, int MODE, int LAYERS>
+template <int E, int MIN_BLOCKS, int GEOMETRY, int MODE, int LAYERS, int SLOTS>
 __global__ __launch_bounds__(threads<E, Nq>, MIN_BLOCKS) void bp35(sp_cuda_arguments a) {
   extern __shared__ double shared[];
   constexpr int WORKERS = Nq * Nq;
@@ -166,9 +173,12 @@ __global__ __launch_bounds__(threads<E, Nq>, MIN_BLOCKS) void bp35(sp_cuda_argum
   const auto factors = [&] {
     constexpr int each = GEOMETRY == TRILINEAR ? 24 : SP_FACTORS * Np;
     const int first = a.first + blockIdx.x * E;
+    const double *const from = a.factors + (size_t)first * each;
+    double *const room = shared + stiffness_room<E>;
     if constexpr (LAYERS > 0)
-      return ahead<Nq, E, LAYERS>(a.factors + (size_t)first * each, min(E, a.last - first), t.slot,
-                                  shared + stiffness_room<E>);
+      return ahead<Nq, E, LAYERS>(from, min(E, a.last - first), t.slot, room);
+    else if constexpr (SLOTS > 0)
+      return ring<Nq, SLOTS>(from, room);
     else
       return a.factors + (size_t)t.element * each;
   }();

@@ -190,19 +190,26 @@ constexpr shape mass_shape[] = {{0, 0}, {7, 8}, {4, 8}, {5, 8}, {7, 4}, {5, 5}, 
 constexpr shape bp30_shape[] = {{0, 0}, {7, 8}, {4, 8}, {5, 6}, {3, 5}, {3, 4}, {1, 8}, {1, 5},
                                 {1, 4}, {1, 4}, {1, 3}, {1, 2}, {1, 2}, {1, 2}, {1, 2}, {1, 1}};
 
-// Layers of an element's stored factors that go ahead to shared memory between E-vectors. Between
-// L-vectors this costs more than it gains (README.md). How addresses of factors are written is
-// chosen in lines.cu.
+// Layers of an element's stored factors that go ahead to shared memory between E-vectors, and slots
+// of the ring through which they all go. Between L-vectors both cost more than they gain
+// (README.md) but for the ring in CG at N = 13. How addresses of factors are written is chosen in
+// lines.cu.
 constexpr int bp35_ahead[] = {0, 0, 3, 0, 5, 0, 7, 3, 9, 5, 0, 3, 0, 0, 0, 0};
 
 template <int G>
 constexpr shape bp35_shape = (G == TRILINEAR ? bp35_trilinear : bp35_stored)[SP_ORDER];
 template <int G, int MODE>
 constexpr int layers_ahead = (G == STORED && MODE == SP_CUDA_LOCAL) ? bp35_ahead[SP_ORDER] : 0;
+template <int G, int MODE>
+constexpr int ring_slots = (G != STORED || SP_ORDER != 13) ? 0
+                           : MODE == SP_CUDA_LOCAL         ? 4
+                           : MODE == SP_CUDA_CG            ? 3
+                                                           : 0;
 
-template <int G, int MODE, int E = bp35_shape<G>.elements, int LAYERS = layers_ahead<G, MODE>>
-using bp35_lines = variant<bp35<E, bp35_shape<G>.blocks, G, MODE, LAYERS>, E, threads<E, Nq>,
-                           sizeof(double) * (stiffness_room<E> + ahead_size<E, LAYERS>)>;
+template <int G, int MODE, int E = bp35_shape<G>.elements, int LAYERS = layers_ahead<G, MODE>,
+          int SLOTS = ring_slots<G, MODE>>
+using bp35_lines = variant<bp35<E, bp35_shape<G>.blocks, G, MODE, LAYERS, SLOTS>, E, threads<E, Nq>,
+                           sizeof(double) * (stiffness_room<E> + copies_room<E, LAYERS, SLOTS>())>;
 template <int G, int MODE, int E = mass_shape[SP_ORDER].elements>
 using mass_lines = variant<mass<E, mass_shape[SP_ORDER].blocks, G, MODE>, E, threads<E, M>,
                            E * MASS_SIZE * sizeof(double)>;

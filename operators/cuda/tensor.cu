@@ -322,6 +322,8 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void mass_group(sp_cuda_arg
     g.ask_maps(a);
   } else if (any && g.lane == 0) { // copies begin and end on a boundary of 16 bytes
     const unsigned bytes = (from % 2 + min(GROUP, a.last - g.first) * EACH + 1) / 2 * 16;
+    make_barrier(arrived, 1);
+    barriers_made();
     expect_copies(arrived, bytes);
     bulk_copy(arrived, arrived + 16, a.factors + from - from % 2, bytes);
   }
@@ -330,7 +332,7 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void mass_group(sp_cuda_arg
   follow();
   if (MODE == SP_CUDA_CG && !begin_pass(a.step, alpha, beta)) return copies_done();
   g.load(a, nodes, codes, alpha, beta);
-  if (GEOMETRY == STORED && any) await_copies(arrived);
+  if (GEOMETRY == STORED && any) await(arrived, 0);
   double u[Nq][Nq], y[2][2][4] = {}; // u[k][j]; y[k / 2][j / 2][2 (k % 2) + j % 2]
 #pragma unroll
   for (int k = 0; k < Nq; k++) {
