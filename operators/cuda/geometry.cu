@@ -311,8 +311,8 @@ __device__ __forceinline__ double scale_stored(const ahead<n, E, LAYERS> &factor
 }
 
 // Prefetch `count` factors, from the first one of an element on, to the second-level cache: one
-// instruction, which names whole 16 bytes. After begin_pass(): iterations that have ended ask for
-// nothing.
+// instruction, which names whole 16 bytes. After pass_1::begins(): iterations that have ended ask
+// for nothing.
 template <int count> __device__ __forceinline__ void prefetch(const double *factors) {
 #if __CUDA_ARCH__ >= 900
   constexpr unsigned SIZE = 16, BYTES = count * sizeof(double) / SIZE * SIZE;

@@ -70,50 +70,74 @@ __device__ __forceinline__ double new_direction(const sp_cuda_step &step, double
   return direction;
 }
 
-// Values of x at the nodes of a walk to U[offset(turn)]; in pass 1 of CG those of the new
-// direction. Loads stand before stores, so that they are in flight together.
-template <int MODE, class Walk, class Offset>
-__device__ __forceinline__ void load_nodes(const sp_cuda_arguments &a, const Walk &w,
-                                           const node_codes<MODE, Walk> &codes, double alpha,
-                                           double beta, Offset offset, double *U) {
-  constexpr int turns = Walk::turns;
-  const auto &code = codes.code;
-  double u[turns];
-#pragma unroll
-  for (int c = 0; c < turns; c++) {
-    u[c] = 0;
-    if (MODE == SP_CUDA_LOCAL && w.there(c))
-      u[c] = load_once(a.x + (size_t)w.element(c) * Np + w.node(c));
+// What pass 1 of CG starts from.
+template <int MODE> struct pass_1 {
+  int stop = 0;
+  double alpha = 0, beta = 0;
+
+  __device__ __forceinline__ pass_1(const sp_cuda_step &step) {
+    if (MODE != SP_CUDA_CG) return;
+    stop = step.scalars->stop;
+    alpha = step.scalars->alpha;
+    beta = step.scalars->beta;
   }
-  if (MODE == SP_CUDA_ASSEMBLED) {
-#pragma unroll
-    for (int c = 0; c < turns; c++)
-      if (w.there(c) && !(a.constrained && code[c] & SP_CUDA_CONSTRAINED))
-        u[c] = a.x[code[c] & SP_CUDA_DOF];
+
+  // False if the iterations have ended. Nodes are asked for before: in a small problem this takes
+  // as long as they do.
+  __device__ __forceinline__ bool begins(const sp_cuda_step &step) const {
+    if (MODE != SP_CUDA_CG) return true;
+    if (stop) return false;
+    if (blockIdx.x == 0 && threadIdx.x == 0 && step.stamps) step.scalars->started = sp_now();
+    return true;
   }
-  if (MODE == SP_CUDA_CG) {
-    double p[turns];
+};
+
+// Values of x at the nodes of a walk; in pass 1 of CG what the new direction is made of.
+template <int MODE, class Walk> struct node_values {
+  static constexpr int turns = Walk::turns;
+  double u[turns], p[MODE == SP_CUDA_CG ? turns : 1];
+
+  // Loads alone, so that they are in flight together.
+  __device__ __forceinline__ node_values(const sp_cuda_arguments &a, bool on, const Walk &w,
+                                         const node_codes<MODE, Walk> &codes) {
+    const auto &code = codes.code;
 #pragma unroll
     for (int c = 0; c < turns; c++) {
-      if (!w.there(c)) continue;
+      u[c] = 0;
+      if (!on || !w.there(c)) continue;
       const unsigned dof = code[c] & SP_CUDA_DOF;
-      p[c] = a.step.p[dof];
-      u[c] = a.step.r[dof];
+      if (MODE == SP_CUDA_LOCAL) u[c] = load_once(a.x + (size_t)w.element(c) * Np + w.node(c));
+      if (MODE == SP_CUDA_ASSEMBLED && !(a.constrained && code[c] & SP_CUDA_CONSTRAINED))
+        u[c] = a.x[dof];
+      if (MODE == SP_CUDA_CG) {
+        p[c] = a.step.p[dof];
+        u[c] = a.step.r[dof];
+      }
     }
-    if (a.step.inverse_diagonal) {
+    if (MODE == SP_CUDA_CG && a.step.inverse_diagonal) {
+#pragma unroll
+      for (int c = 0; c < turns; c++)
+        if (on && w.there(c))
+          u[c] = __dmul_rn(__ldg(a.step.inverse_diagonal + (code[c] & SP_CUDA_DOF)), u[c]);
+    }
+  }
+
+  // To U[offset(turn)].
+  template <class Offset>
+  __device__ __forceinline__ void put(const sp_cuda_arguments &a, const Walk &w,
+                                      const node_codes<MODE, Walk> &codes, const pass_1<MODE> &pass,
+                                      Offset offset, double *U) {
+    if (MODE == SP_CUDA_CG) {
 #pragma unroll
       for (int c = 0; c < turns; c++)
         if (w.there(c))
-          u[c] = __dmul_rn(__ldg(a.step.inverse_diagonal + (code[c] & SP_CUDA_DOF)), u[c]);
+          u[c] = new_direction(a.step, pass.alpha, pass.beta, codes.code[c], u[c], p[c]);
     }
 #pragma unroll
     for (int c = 0; c < turns; c++)
-      if (w.there(c)) u[c] = new_direction(a.step, alpha, beta, code[c], u[c], p[c]);
+      if (w.there(c)) U[offset(c)] = u[c];
   }
-#pragma unroll
-  for (int c = 0; c < turns; c++)
-    if (w.there(c)) U[offset(c)] = u[c];
-}
+};
 
 // Z^T at a node; its code matters inside faces.
 template <class Walk>
@@ -141,15 +165,6 @@ __device__ __forceinline__ void store_nodes(const sp_cuda_arguments &a, const Wa
     else
       add_node(a, w, c, w.in_face(c) ? face_code(c) : 0, value);
   }
-}
-
-// Start of pass 1: false if the iterations have ended.
-__device__ __forceinline__ bool begin_pass(const sp_cuda_step &step, double &alpha, double &beta) {
-  if (step.scalars->stop) return false;
-  alpha = step.scalars->alpha;
-  beta = step.scalars->beta;
-  if (blockIdx.x == 0 && threadIdx.x == 0 && step.stamps) step.scalars->started = sp_now();
-  return true;
 }
 
 // End of pass 1: this block's part of p.Ap.

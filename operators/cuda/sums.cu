@@ -33,34 +33,42 @@ static __device__ __forceinline__ double block_sum(double value) {
 }
 
 // Whether this block is the last of `total` to arrive at *counter, which is zero again afterwards.
-// What all blocks stored before is visible to the last one.
+// What thread 0 of any block stored before, or others ahead of a barrier, is visible to the last
+// block.
 static __device__ bool is_last(unsigned *counter, int total) {
   __shared__ bool last;
   if (threadIdx.x == 0) {
-    __threadfence();
-    last = atomicAdd(counter, 1u) == (unsigned)total - 1;
+    unsigned before;
+    asm volatile("atom.add.acq_rel.gpu.global.u32 %0, [%1], 1;"
+                 : "=r"(before)
+                 : "l"(counter)
+                 : "memory");
+    last = before == (unsigned)total - 1;
     if (last) *counter = 0;
-    __threadfence();
   }
   __syncthreads();
   return last;
 }
 
-// Sums of partial[0 .. count), each of n values, by one block; valid in thread 0.
+// A thread's part of the sums of partial[0 .. count), each of n values, by one block.
 template <int n>
-static __device__ __forceinline__ void sum_partials(int count, const double *partial,
-                                                    double (&sums)[n]) {
+static __device__ __forceinline__ void share_of_partials(int count, const double *partial,
+                                                         double (&sums)[n]) {
 #pragma unroll
   for (int v = 0; v < n; v++) sums[v] = 0;
   for (int i = threadIdx.x; i < count; i += blockDim.x) {
 #pragma unroll
     for (int v = 0; v < n; v++) sums[v] += __ldcg(partial + n * i + v);
   }
-  block_sums(sums);
 }
 
-static __device__ __forceinline__ double sum_partials(int count, const double *partial) {
+static __device__ __forceinline__ double share_of_partials(int count, const double *partial) {
   double sums[1];
-  sum_partials(count, partial, sums);
+  share_of_partials(count, partial, sums);
   return sums[0];
+}
+
+// The sum, valid in thread 0.
+static __device__ __forceinline__ double sum_partials(int count, const double *partial) {
+  return block_sum(share_of_partials(count, partial));
 }

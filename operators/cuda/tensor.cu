@@ -131,6 +131,7 @@ struct row_map {
 template <int MODE, int ROOM> struct group {
   using visit = walk<16, GROUP / 2>; // half a warp visits an element's nodes
   using codes = node_codes<MODE, visit>;
+  using values = node_values<MODE, visit>; // in CG
   static constexpr int SIZE = GROUP_U + ROOM;
   static constexpr size_t bytes = SIZE * sizeof(double) + GROUP * FACE_NODES * sizeof(unsigned);
 
@@ -178,10 +179,11 @@ template <int MODE, int ROOM> struct group {
 
   // Values at the group's nodes to U; by copies, where they come as they are.
   __device__ __forceinline__ void load(const sp_cuda_arguments &a, const visit &w,
-                                       const codes &known, double alpha, double beta) const {
+                                       const codes &known, const pass_1<MODE> &pass,
+                                       values &asked) const {
     if (MODE == SP_CUDA_CG)
-      load_nodes(
-          a, w, known, alpha, beta, [&](int c) { return offset(w, c); }, U);
+      asked.put(
+          a, w, known, pass, [&](int c) { return offset(w, c); }, U);
 #pragma unroll
     for (int c = 0; c < visit::turns; c++) {
       if (!w.there(c)) continue;
@@ -248,10 +250,12 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void bp35_group(sp_cuda_arg
     g.ask_maps(a);
   else
     g.ask_layer(a, 0);
-  double alpha = 0, beta = 0, energy = 0;
+  double energy = 0;
   follow();
-  if (MODE == SP_CUDA_CG && !begin_pass(a.step, alpha, beta)) return copies_done();
-  g.load(a, nodes, codes, alpha, beta);
+  const pass_1<MODE> pass(a.step);
+  typename team::values values(a, MODE == SP_CUDA_CG, nodes, codes);
+  if (!pass.begins(a.step)) return copies_done();
+  g.load(a, nodes, codes, pass, values);
   const double slope[2] = {__ldg(&d_slope[0][0][g.lane]), __ldg(&d_slope[0][1][g.lane])};
   const double transposed[2] = {__ldg(&d_slope[1][0][g.lane]), __ldg(&d_slope[1][1][g.lane])};
   double t[Nq][Nq]; // [k][j]
@@ -328,10 +332,12 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void mass_group(sp_cuda_arg
     bulk_copy(arrived, arrived + 16, a.factors + from - from % 2, bytes);
   }
   const double *factors = g.room + 2 + from % 2 + g.lane / 4 * EACH;
-  double alpha = 0, beta = 0, energy = 0;
+  double energy = 0;
   follow();
-  if (MODE == SP_CUDA_CG && !begin_pass(a.step, alpha, beta)) return copies_done();
-  g.load(a, nodes, codes, alpha, beta);
+  const pass_1<MODE> pass(a.step);
+  typename team::values values(a, MODE == SP_CUDA_CG, nodes, codes);
+  if (!pass.begins(a.step)) return copies_done();
+  g.load(a, nodes, codes, pass, values);
   if (GEOMETRY == STORED && any) await(arrived, 0);
   double u[Nq][Nq], y[2][2][4] = {}; // u[k][j]; y[k / 2][j / 2][2 (k % 2) + j % 2]
 #pragma unroll

@@ -154,12 +154,12 @@ __global__ void finish_pass_1(int count, const double *partial, double *room, sp
 }
 
 // The same inside pass 2, for few partial sums: every block forms the step, which is the same to
-// the bit, and the first one notes it. False if the iterations end here.
-__device__ bool begin_pass_2(const sp_cuda_update &u, double &alpha) {
+// the bit, and the first one notes it. `share`: of the partial sums. False if the iterations end
+// here.
+__device__ bool begin_pass_2(const sp_cuda_update &u, double share, double rz, double &alpha) {
   __shared__ double step;
   __shared__ bool useful;
-  const double rz = u.scalars->rz;
-  const double p_ap = sum_partials(u.pass_1_count, u.pass_1);
+  const double p_ap = block_sum(share);
   if (threadIdx.x == 0) {
     step = rz / p_ap;
     useful = is_useful(p_ap);
@@ -172,23 +172,27 @@ __device__ bool begin_pass_2(const sp_cuda_update &u, double &alpha) {
 
 // End of pass 2, by the last block: the sums and what follows from them.
 __device__ void finish_pass_2(const sp_cuda_update &u) {
-  if (!is_last(&u.scalars->arrived[1], gridDim.x)) return;
+  sp_cuda_scalars *s = u.scalars;
+  // By all blocks: the last one has them when it needs them.
+  const double rz_before = s->rz, target = s->target;
+  const int iterations = s->iterations, limit = s->limit;
+  if (!is_last(&s->arrived[1], gridDim.x)) return;
   double sums[2]; // r.r and r.z
-  sum_partials(gridDim.x, u.partial, sums);
+  share_of_partials(gridDim.x, u.partial, sums);
+  block_sums(sums);
   sum_over_ranks(u.peers, 1, sums[0], sums[1]);
   if (threadIdx.x > 0) return;
   if (u.peers.size > 0) ++*u.peers.epoch;
-  sp_cuda_scalars *s = u.scalars;
   const double rr = sums[0], rz = sums[1];
-  s->beta = rz / s->rz;
+  s->beta = rz / rz_before;
   s->rr = rr;
   s->rz = rz;
   if (!u.records) return;
-  u.records[s->iterations].rr = rr;
-  u.records[s->iterations].rz = rz;
-  s->iterations++;
+  u.records[iterations].rr = rr;
+  u.records[iterations].rz = rz;
+  s->iterations = iterations + 1;
   // Also if it is not a number.
-  if (!(rr > s->target) || isinf(rr) || s->iterations == s->limit) s->stop = 1;
+  if (!(rr > target) || isinf(rr) || iterations + 1 == limit) s->stop = 1;
   if (u.peers.size > 0 && *u.peers.missing) s->stop = 1;
 }
 
@@ -229,13 +233,15 @@ __global__ __launch_bounds__(THREADS, 4) void update(sp_cuda_update u) {
   follow();
   // Asked for before the step is known: in a small problem this is as long as that.
   const int stop = u.scalars->stop;
+  const double rz = u.scalars->rz;
   pairs under_way;
   under_way.load(r, ap, 2 * first, stride, a.first_edge);
   first_target.load(u.edges);
+  const double share = share_of_partials(u.pass_1_count, u.pass_1);
   // All threads of a block alike: another block may just be setting it.
   if (__syncthreads_or(stop)) return;
   double alpha = u.scalars->alpha;
-  if (u.pass_1_count > 0 && !begin_pass_2(u, alpha)) return;
+  if (u.pass_1_count > 0 && !begin_pass_2(u, share, rz, alpha)) return;
   norms sums = {0, 0};
   const auto single = [&](int i, double product) {
     const double residual = fma(-alpha, product, r[i]);
