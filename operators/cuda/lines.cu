@@ -168,7 +168,6 @@ __global__ __launch_bounds__(threads<E, Nq>, MIN_BLOCKS) void bp35(sp_cuda_argum
   double energy = 0;
   follow();
   const pass_1<MODE> pass(a.step);
-  node_values<MODE, walk<WORKERS>> values(a, t.on, nodes, codes);
   if (!pass.begins(a.step)) return;
   double *U = shared + t.slot * stiffness_size<Nq>;
   double *X = U + array_size<Nq>, *Y = X + array_size<Nq>;
@@ -191,7 +190,7 @@ __global__ __launch_bounds__(threads<E, Nq>, MIN_BLOCKS) void bp35(sp_cuda_argum
     return MODE == SP_CUDA_LOCAL ? place_of<Nq>(c, t.j, t.i) : __ldg(d_offsets + nodes.node(c));
   };
   const auto face_code = [&](int c) { return code_of(a, nodes, c); };
-  if (t.on) values.put(a, nodes, codes, pass, offset, U);
+  if (t.on) load_nodes(a, nodes, codes, pass, offset, U);
   stiffness<Nq, GEOMETRY, MODE == SP_CUDA_CG, BP35_POINTWISE>(t.on, t.i, t.j, factors, a.lambda, U,
                                                               X, Y, result, energy);
   if (t.on) {
@@ -300,7 +299,6 @@ __global__ __launch_bounds__(threads<E, M>, MIN_BLOCKS) void mass(sp_cuda_argume
   double energy = 0;
   follow();
   const pass_1<MODE> pass(a.step);
-  node_values<MODE, walk<WORKERS>> values(a, t.on, nodes, codes);
   if (!pass.begins(a.step)) return;
   double *Y = shared + t.slot * MASS_SIZE, *X = Y + MASS_X;
   const double *factors = a.factors + (size_t)t.element * (GEOMETRY == TRILINEAR ? 24 : M * M * M);
@@ -310,7 +308,7 @@ __global__ __launch_bounds__(threads<E, M>, MIN_BLOCKS) void mass(sp_cuda_argume
     if (GEOMETRY == STORED && t.on) stored[k] = load_once(factors + k * WORKERS + nodes.worker);
   const auto offset = [&](int c) { return row_offset<MODE>(nodes.node(c)); };
   const auto face_code = [&](int c) { return code_of(a, nodes, c); };
-  if (t.on) values.put(a, nodes, codes, pass, offset, Y);
+  if (t.on) load_nodes(a, nodes, codes, pass, offset, Y);
   interpolate(t, Y, X, Y, u);
   if (t.on) {
     column_map<M> map;
@@ -340,7 +338,6 @@ __global__ __launch_bounds__(threads<E, M>, MIN_BLOCKS) void bp30(sp_cuda_argume
   double energy = 0;
   follow();
   const pass_1<MODE> pass(a.step);
-  node_values<MODE, walk<WORKERS>> values(a, t.on, nodes, codes);
   if (!pass.begins(a.step)) return;
   double *U = shared + t.slot * BP30_SIZE, *X = U + BP30_X, *Y = U + BP30_Y;
   const double *factors =
@@ -350,7 +347,7 @@ __global__ __launch_bounds__(threads<E, M>, MIN_BLOCKS) void bp30(sp_cuda_argume
   double u[M], result[M];
   const auto offset = [&](int c) { return row_offset<MODE>(nodes.node(c)); };
   const auto face_code = [&](int c) { return code_of(a, nodes, c); };
-  if (t.on) values.put(a, nodes, codes, pass, offset, U);
+  if (t.on) load_nodes(a, nodes, codes, pass, offset, U);
   interpolate(t, U, X, Y, u);
   if (t.on) {
 #pragma unroll

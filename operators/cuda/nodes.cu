@@ -11,16 +11,21 @@ __device__ __forceinline__ double load_once(const double *p) {
 }
 
 // The nodes that a worker visits, turn by turn: those of one element that it shares with other
-// workers, or so of several elements, one after another.
+// workers, or so of several elements, one after another. In the place of elements that are not
+// there stands the last one, so that loads need not ask.
 template <int workers, int elements = 1> struct walk {
   static constexpr int each = (Np + workers - 1) / workers, turns = elements * each;
+  static constexpr bool several = elements > 1;
   int worker, first, stride, end; // elements first, first + stride, ... before `end`
 
   __device__ __forceinline__ int node(int c) const {
     return c % each * workers + worker;
   }
-  __device__ __forceinline__ int element(int c) const {
+  __device__ __forceinline__ int place(int c) const { // of the element, there or not
     return elements == 1 ? first : first + c / each * stride;
+  }
+  __device__ __forceinline__ int element(int c) const {
+    return elements == 1 ? first : min(place(c), end - 1);
   }
   // Whether node(c) < limit: known when c is, for most c.
   __device__ __forceinline__ bool below(int c, int limit) const {
@@ -28,12 +33,21 @@ template <int workers, int elements = 1> struct walk {
     return (turn + 1) * workers <= limit || (turn * workers < limit && node(c) < limit);
   }
   __device__ __forceinline__ bool there(int c) const {
-    return below(c, Np) && (elements == 1 || element(c) < end);
+    return below(c, Np) && (elements == 1 || place(c) < end);
   }
   __device__ __forceinline__ bool in_face(int c) const {
     return !below(c, EDGE_NODES) && below(c, SURFACE_NODES);
   }
 };
+
+// The DOF of a code. Where nothing is conditional, the mask is hidden from the compiler, which
+// makes six instructions of an address where it sees one, and two where it does not.
+template <class Walk> __device__ __forceinline__ unsigned dof_of(unsigned code) {
+  if (!Walk::several) return code & SP_CUDA_DOF;
+  unsigned dof;
+  asm("and.b32 %0, %1, %2;" : "=r"(dof) : "r"(code), "n"(SP_CUDA_DOF));
+  return dof;
+}
 
 // The code of a node (launch.h): interiors stand in the order of elements and need none.
 template <class Walk>
@@ -45,23 +59,25 @@ __device__ __forceinline__ unsigned code_of(const sp_cuda_arguments &a, const Wa
 }
 
 // Codes of the nodes that a worker visits. They do not change: a kernel asks for them before those
-// ahead of it are done.
+// ahead of it are done. Nodes that are not there are nobody's first.
 template <int MODE, class Walk> struct node_codes {
   unsigned code[Walk::turns];
 
   __device__ __forceinline__ node_codes(const sp_cuda_arguments &a, bool on, const Walk &w) {
 #pragma unroll
     for (int c = 0; c < Walk::turns; c++)
-      if (MODE != SP_CUDA_LOCAL && on && w.there(c)) code[c] = code_of(a, w, c);
+      if (MODE != SP_CUDA_LOCAL && on && w.below(c, Np))
+        code[c] = code_of(a, w, c) & (MODE != SP_CUDA_CG || w.there(c) ? ~0u : ~SP_CUDA_FIRST);
   }
 };
 
 // p_new = z + beta p at a node, z = D^-1 r, rounded as written, so that copies have their owners'
 // bits whichever kernel forms them; the first node of a DOF stores it and brings x up to date. x
 // gets one addition: without a load nothing waits for it.
+template <class Walk>
 __device__ __forceinline__ double new_direction(const sp_cuda_step &step, double alpha, double beta,
                                                 unsigned code, double z, double p) {
-  const unsigned dof = code & SP_CUDA_DOF;
+  const unsigned dof = dof_of<Walk>(code);
   const double direction = fma(beta, p, z);
   if (code & SP_CUDA_FIRST) {
     step.next_p[dof] = direction;
@@ -82,8 +98,7 @@ template <int MODE> struct pass_1 {
     beta = step.scalars->beta;
   }
 
-  // False if the iterations have ended. Nodes are asked for before: in a small problem this takes
-  // as long as they do.
+  // False if the iterations have ended.
   __device__ __forceinline__ bool begins(const sp_cuda_step &step) const {
     if (MODE != SP_CUDA_CG) return true;
     if (stop) return false;
@@ -98,18 +113,26 @@ template <int MODE, class Walk> struct node_values {
   double u[turns], p[MODE == SP_CUDA_CG ? turns : 1];
 
   // Loads alone, so that they are in flight together.
-  __device__ __forceinline__ node_values(const sp_cuda_arguments &a, bool on, const Walk &w,
-                                         const node_codes<MODE, Walk> &codes) {
+  __device__ __forceinline__ void ask(const sp_cuda_arguments &a, const Walk &w,
+                                      const node_codes<MODE, Walk> &codes) {
     const auto &code = codes.code;
 #pragma unroll
     for (int c = 0; c < turns; c++) {
       u[c] = 0;
-      if (!on || !w.there(c)) continue;
-      const unsigned dof = code[c] & SP_CUDA_DOF;
-      if (MODE == SP_CUDA_LOCAL) u[c] = load_once(a.x + (size_t)w.element(c) * Np + w.node(c));
-      if (MODE == SP_CUDA_ASSEMBLED && !(a.constrained && code[c] & SP_CUDA_CONSTRAINED))
-        u[c] = a.x[dof];
-      if (MODE == SP_CUDA_CG) {
+      if (MODE == SP_CUDA_LOCAL && w.below(c, Np))
+        u[c] = load_once(a.x + (size_t)w.element(c) * Np + w.node(c));
+    }
+    if (MODE == SP_CUDA_ASSEMBLED) {
+#pragma unroll
+      for (int c = 0; c < turns; c++)
+        if (w.below(c, Np) && !(a.constrained && code[c] & SP_CUDA_CONSTRAINED))
+          u[c] = a.x[dof_of<Walk>(code[c])];
+    }
+    if (MODE == SP_CUDA_CG) {
+#pragma unroll
+      for (int c = 0; c < turns; c++) {
+        if (!w.below(c, Np)) continue;
+        const unsigned dof = dof_of<Walk>(code[c]);
         p[c] = a.step.p[dof];
         u[c] = a.step.r[dof];
       }
@@ -117,8 +140,8 @@ template <int MODE, class Walk> struct node_values {
     if (MODE == SP_CUDA_CG && a.step.inverse_diagonal) {
 #pragma unroll
       for (int c = 0; c < turns; c++)
-        if (on && w.there(c))
-          u[c] = __dmul_rn(__ldg(a.step.inverse_diagonal + (code[c] & SP_CUDA_DOF)), u[c]);
+        if (w.below(c, Np))
+          u[c] = __dmul_rn(__ldg(a.step.inverse_diagonal + dof_of<Walk>(code[c])), u[c]);
     }
   }
 
@@ -130,26 +153,35 @@ template <int MODE, class Walk> struct node_values {
     if (MODE == SP_CUDA_CG) {
 #pragma unroll
       for (int c = 0; c < turns; c++)
-        if (w.there(c))
-          u[c] = new_direction(a.step, pass.alpha, pass.beta, codes.code[c], u[c], p[c]);
+        if (w.below(c, Np))
+          u[c] = new_direction<Walk>(a.step, pass.alpha, pass.beta, codes.code[c], u[c], p[c]);
     }
 #pragma unroll
     for (int c = 0; c < turns; c++)
-      if (w.there(c)) U[offset(c)] = u[c];
+      if (w.below(c, Np)) U[offset(c)] = u[c];
   }
 };
+
+template <int MODE, class Walk, class Offset>
+__device__ __forceinline__ void load_nodes(const sp_cuda_arguments &a, const Walk &w,
+                                           const node_codes<MODE, Walk> &codes,
+                                           const pass_1<MODE> &pass, Offset offset, double *U) {
+  node_values<MODE, Walk> values;
+  values.ask(a, w, codes);
+  values.put(a, w, codes, pass, offset, U);
+}
 
 // Z^T at a node; its code matters inside faces.
 template <class Walk>
 __device__ __forceinline__ void add_node(const sp_cuda_arguments &a, const Walk &w, int c,
                                          unsigned code, double value) {
-  const int element = w.element(c);
+  const int element = w.place(c);
   if (w.below(c, EDGE_NODES))
     a.edges[(size_t)element * EDGE_NODES + w.node(c)] = value;
   else if (!w.below(c, SURFACE_NODES))
     a.y[element * INNER_NODES + w.node(c) - SURFACE_NODES] = value;
   else if (!(a.constrained && code & SP_CUDA_CONSTRAINED))
-    atomicAdd(a.y + (code & SP_CUDA_DOF), value);
+    atomicAdd(a.y + dof_of<Walk>(code), value);
 }
 
 // The nodes in U[offset(turn)] to y; face_code(turn) is asked for inside faces.
@@ -161,7 +193,7 @@ __device__ __forceinline__ void store_nodes(const sp_cuda_arguments &a, const Wa
     if (!w.there(c)) continue;
     const double value = U[offset(c)];
     if (MODE == SP_CUDA_LOCAL)
-      __stcs(a.y + (size_t)w.element(c) * Np + w.node(c), value);
+      __stcs(a.y + (size_t)w.place(c) * Np + w.node(c), value);
     else
       add_node(a, w, c, w.in_face(c) ? face_code(c) : 0, value);
   }

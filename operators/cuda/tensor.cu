@@ -171,7 +171,7 @@ template <int MODE, int ROOM> struct group {
     const int place = MODE == SP_CUDA_LOCAL
                           ? group_place(node / (Nq * Nq), node / Nq % Nq, node % Nq)
                           : __ldg(d_group_places + node);
-    return (w.element(c) - first) * GROUP_STRIDE + place;
+    return (w.place(c) - first) * GROUP_STRIDE + place;
   }
   __device__ __forceinline__ unsigned &face_code(const visit &w, int c) const {
     return faces[c / visit::each * w.stride * FACE_NODES + w.node(c) - EDGE_NODES];
@@ -186,14 +186,13 @@ template <int MODE, int ROOM> struct group {
           a, w, known, pass, [&](int c) { return offset(w, c); }, U);
 #pragma unroll
     for (int c = 0; c < visit::turns; c++) {
-      if (!w.there(c)) continue;
       if (MODE == SP_CUDA_LOCAL) {
         copy(U + offset(w, c), a.x + (size_t)w.element(c) * Np + w.node(c), false);
         continue;
       }
       const unsigned code = known.code[c];
       if (MODE == SP_CUDA_ASSEMBLED)
-        copy(U + offset(w, c), a.x + (code & SP_CUDA_DOF),
+        copy(U + offset(w, c), a.x + dof_of<visit>(code),
              a.constrained && code & SP_CUDA_CONSTRAINED);
       if (w.in_face(c)) face_code(w, c) = code;
     }
@@ -253,7 +252,9 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void bp35_group(sp_cuda_arg
   double energy = 0;
   follow();
   const pass_1<MODE> pass(a.step);
-  typename team::values values(a, MODE == SP_CUDA_CG, nodes, codes);
+  typename team::values values;
+  // Before it is known whether iterations go on: in a small problem this takes as long as nodes.
+  if (MODE == SP_CUDA_CG) values.ask(a, nodes, codes);
   if (!pass.begins(a.step)) return copies_done();
   g.load(a, nodes, codes, pass, values);
   const double slope[2] = {__ldg(&d_slope[0][0][g.lane]), __ldg(&d_slope[0][1][g.lane])};
@@ -335,7 +336,9 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void mass_group(sp_cuda_arg
   double energy = 0;
   follow();
   const pass_1<MODE> pass(a.step);
-  typename team::values values(a, MODE == SP_CUDA_CG, nodes, codes);
+  typename team::values values;
+  // Before it is known whether iterations go on: in a small problem this takes as long as nodes.
+  if (MODE == SP_CUDA_CG) values.ask(a, nodes, codes);
   if (!pass.begins(a.step)) return copies_done();
   g.load(a, nodes, codes, pass, values);
   if (GEOMETRY == STORED && any) await(arrived, 0);
