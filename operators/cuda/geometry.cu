@@ -204,10 +204,10 @@ template <int n, int E, int LAYERS> struct ahead {
   }
 };
 
-// Stored factors of a block's element, layer by layer through SLOTS places in shared memory: one
-// thread asks for a layer when all warps are done with the one that had its place (sm_90; before
-// that they stay in global memory). A block has one element, and threads of lane 0 in all its warps
-// that hold points have one.
+// Stored factors of a block's only element, layer by layer through SLOTS places in shared memory:
+// one thread asks for a layer when all warps are done with the one that had its place (sm_90;
+// before that they stay in global memory). Warps that hold points hold one in lane 0, which speaks
+// for them.
 template <int n, int SLOTS> struct ring {
   static_assert(n % 2 == 0, "copies begin and end on a boundary of 16 bytes");
   static constexpr int layer = n * n, warps = (layer + 31) / 32, slot = SP_FACTORS * layer;
