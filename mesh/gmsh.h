@@ -15,7 +15,7 @@
  * nodes); surfaces come from two-dimensional physical groups. Elements listed twice are read once.
  * Errors: SP_ERR_INPUT or SP_ERR_SYSTEM with the path: no such file, gmsh's own message, no
  * hexahedra, other volume elements among them, more ranks than elements, a split for another number
- * of ranks. The caller destroys *out. Collective over `comm`. */
+ * of ranks, parts missing. The caller destroys *out. Collective over `comm`. */
 sp_status sp_gmsh_hexes(MPI_Comm comm, const char *path, sp_hexes **out);
 
 /* Whether sp_gmsh_hexes would read parts. Local. */
