@@ -334,6 +334,16 @@ static void test_outputs(void) {
               "case.ini:3: output.field: log and field are the same file, 'a.h5'");
   check_error("[output]\nlog = run.hdf", NULL,
               "case.ini:2: output.log: log and field are the same file, 'run.hdf'");
+  check_error(
+      "[output]\nfield = a.hdf\ncheckpoint = a.hdf.tmp", NULL,
+      "case.ini:2: output.field: this would overwrite output.checkpoint with NAME.tmp, which "
+      "is written first, 'a.hdf'");
+  check_error("[output]\nfield = log.tmp\nlog = log", NULL,
+              "case.ini:3: output.log: this would overwrite output.field with NAME.tmp, which is "
+              "written first, 'log'");
+  check_error("[output]\ncheckpoint = a.chk\nrestart = ./a.chk.tmp", NULL,
+              "case.ini:2: output.checkpoint: this would overwrite the checkpoint to restart from "
+              "with NAME.tmp, which is written first, 'a.chk'");
   sp_config *config = read_case("[output]\nlog =\nfield =", NULL);
   CHECK(config && !config->output.log[0] && !config->output.field[0], "neither log nor field");
   sp_config_destroy(&config);

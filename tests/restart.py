@@ -308,7 +308,7 @@ def signalled(number, who, ranks):
 def launcher_signalled():
     """Open MPI's launcher waits for as many seconds before it hands the signal on, and as many again
     before it kills; its exit code is its own."""
-    patient = ["--mca", "odls_base_sigkill_timeout", "4"]
+    patient = ["--mca", "odls_base_sigkill_timeout", "10"]
     version = subprocess.run([MPIEXEC[0], "--version"], capture_output=True, text=True, check=False)
     if "Open MPI" not in version.stdout and "OpenRTE" not in version.stdout:
         print("restart: no Open MPI, the signal to the launcher is left out")
