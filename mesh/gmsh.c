@@ -336,14 +336,25 @@ static int compare_sizes(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-/* Format 2.2 lists an element once for each physical group of its volume. */
-static sp_status drop_repeated(cells *all) {
+/* Whether two elements have the same nodes, however turned. `room`: for 2 n numbers. */
+static bool has_nodes_of(const cells *all, size_t n, size_t a, size_t b, size_t *room) {
+  memcpy(room, &all->nodes[a * n], n * sizeof *room);
+  memcpy(room + n, &all->nodes[b * n], n * sizeof *room);
+  qsort(room, n, sizeof *room, compare_sizes);
+  qsort(room + n, n, sizeof *room, compare_sizes);
+  return memcmp(room, room + n, n * sizeof *room) == 0;
+}
+
+/* Format 2.2 lists an element once for each physical group of its volume. Others with the same
+ * corners are curved ones that would be glued together on all sides: vertices name faces. */
+static sp_status drop_repeated(const char *path, cells *all) {
   const size_t n = (size_t)((all->order + 1) * (all->order + 1) * (all->order + 1));
   corner_set *sets;
   bool *repeated = NULL;
+  size_t *room = NULL;
   SP_TRY(sp_allocate(all->count, sizeof *sets, "element corners", &sets));
-  const sp_status status =
-      sp_allocate(all->count, sizeof *repeated, "repeated elements", &repeated);
+  sp_status status = sp_allocate(all->count, sizeof *repeated, "repeated elements", &repeated);
+  if (!status) status = sp_allocate(2 * n, sizeof *room, "element nodes", &room);
   if (!status) {
     for (size_t e = 0; e < all->count; e++) {
       for (int c = 0; c < SP_CORNERS; c++)
@@ -352,9 +363,16 @@ static sp_status drop_repeated(cells *all) {
       sets[e].element = e;
     }
     qsort(sets, all->count, sizeof *sets, compare_sets);
-    for (size_t s = 1; s < all->count; s++)
-      if (!memcmp(sets[s].nodes, sets[s - 1].nodes, sizeof sets[s].nodes))
-        repeated[sets[s].element] = true;
+    for (size_t s = 1; s < all->count && !status; s++) {
+      const size_t e = sets[s].element, before = sets[s - 1].element;
+      if (memcmp(sets[s].nodes, sets[s - 1].nodes, sizeof sets[s].nodes) != 0) continue;
+      repeated[e] = true;
+      if (!has_nodes_of(all, n, e, before, room))
+        status = sp_fail(SP_ERR_INPUT,
+                         "%s: elements %lld and %lld have the same corners, but other nodes "
+                         "between: divide them, so that they share one face at most",
+                         path, (long long)all->tags[before], (long long)all->tags[e]);
+    }
     size_t kept = 0;
     for (size_t e = 0; e < all->count; e++) {
       if (repeated[e]) continue;
@@ -365,6 +383,7 @@ static sp_status drop_repeated(cells *all) {
   }
   free(sets);
   free(repeated);
+  free(room);
   return status;
 }
 
@@ -438,7 +457,7 @@ static sp_status read_model(const char *path, int files, sp_hexes **hexes) {
   sp_gmsh_boundary b = {0};
   sp_status status = open_model(path);
   if (!status) status = read_cells(path, files, &all);
-  if (!status) status = drop_repeated(&all);
+  if (!status) status = drop_repeated(path, &all);
   if (!status) status = sp_gmsh_boundary_read(path, &b);
   if (!status) status = make_hexes(path, &all, &b, hexes);
   free(all.nodes);

@@ -305,6 +305,29 @@ static void check_shared_faces(void) {
   sp_mesh_destroy(&mesh);
 }
 
+/* Two curved elements with all corners in common, like the halves of a ring. */
+static void check_same_corners(void) {
+  enum { CORNERS = 8, NODES = 27, ALL = 2 * NODES - CORNERS };
+  char text[8192], path[PATH_SIZE];
+  int used = snprintf(text, sizeof text, "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n%d\n", ALL);
+  for (int n = 0; n < ALL; n++) {
+    const int x = n % 4 == 1 || n % 4 == 2, y = n % 4 > 1, z = n / 4;
+    used += snprintf(text + used, sizeof text - (size_t)used, "%d %d %d %d\n", n + 1, x, y, z);
+  }
+  used += snprintf(text + used, sizeof text - (size_t)used, "$EndNodes\n$Elements\n2\n");
+  for (int e = 0; e < 2; e++) {
+    used += snprintf(text + used, sizeof text - (size_t)used, "%d 12 2 1 1", e + 1);
+    for (int n = 0; n < NODES; n++)
+      used += snprintf(text + used, sizeof text - (size_t)used, " %d",
+                       n + 1 + (n < CORNERS ? 0 : e * (NODES - CORNERS)));
+    used += snprintf(text + used, sizeof text - (size_t)used, "\n");
+  }
+  used += snprintf(text + used, sizeof text - (size_t)used, "$EndElements\n");
+  write_file("ring.msh", text, (size_t)used);
+  path_in_folder("ring.msh", path);
+  check_refused(path, "elements 1 and 2 have the same corners, but other nodes between");
+}
+
 /* A unit cube, node 3 of which is listed twice, and 8 not at all: as many nodes as numbers. */
 static void check_doubled(void) {
   static const char text[] =
@@ -413,6 +436,7 @@ int main(int argc, char **argv) {
   check_two_blocks(path);
   check_repeated(2.2);
   check_repeated(4.1);
+  check_same_corners();
   check_sparse();
   check_shared_faces();
   check_doubled();
@@ -422,9 +446,10 @@ int main(int argc, char **argv) {
 
   MPI_Barrier(MPI_COMM_WORLD);
   /* The last ones are made on two ranks at most, and on one. */
-  static const char *const made[] = {
-      "cube.msh",         "two_blocks.msh", "two_groups.msh", "empty.msh",  "cut.msh",
-      "surface_only.msh", "count.msh",      "sparse.msh",     "shared.msh", "doubled.msh"};
+  static const char *const made[] = {"cube.msh",   "two_blocks.msh", "two_groups.msh",
+                                     "empty.msh",  "cut.msh",        "surface_only.msh",
+                                     "count.msh",  "ring.msh",       "sparse.msh",
+                                     "shared.msh", "doubled.msh"};
   const size_t made_count =
       sizeof made / sizeof *made - 2 * (size_t)(world_size > 2) - (size_t)(world_size > 1);
   for (size_t n = 0; n < made_count && world_rank == 0; n++) {
