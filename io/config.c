@@ -9,9 +9,8 @@
 #include <unistd.h>
 
 #include "io/config_keys.h"
-#include "io/hdf5_file.h"
 #include "io/ini.h"
-#include "io/path.h"
+#include "io/output_paths.h"
 
 enum { MAX_FILE_SIZE = 16 * 1024 * 1024 };
 
@@ -270,69 +269,17 @@ static sp_status check_corners(const struct reader *reader) {
   return SP_OK;
 }
 
-/* What an error about an output names: where it was given, or that it is the default. */
-static sp_status fail_output(const char *where, const char *name, const char *what,
-                             const char *path) {
-  if (where) return sp_fail(SP_ERR_INPUT, "%s: %s, '%s'", where, what, path);
-  return sp_fail(SP_ERR_INPUT, "default of output.%s: %s, '%s'", name, what, path);
-}
-
-struct output {
-  const char *name, *path, *where;
-};
-
-/* Refuse an output that would take the place of the file `victim`, if there is one: NAME.tmp, which
- * is written first and renamed (io/hdf5_file.h), or with `by_name` NAME itself. */
-static sp_status spare(const struct output *output, const char *victim, bool by_name,
-                       const char *what) {
-  char *temporary, text[128];
-  if (!victim || !victim[0]) return SP_OK;
-  SP_TRY(sp_file_temporary_name(output->path, &temporary));
-  const bool hit = by_name && sp_path_is_same(output->path, victim);
-  const bool hit_before = sp_path_is_same(temporary, victim);
-  free(temporary);
-  if (!hit && !hit_before) return SP_OK;
-  snprintf(text, sizeof text, "this would overwrite %s%s", what,
-           hit ? "" : " with NAME.tmp, which is written first");
-  return fail_output(output->where, output->name, text, output->path);
-}
-
-/* Outputs are renamed into place: that must hit no input, no other output, and nothing that is not
- * a file. */
 static sp_status check_outputs(const struct reader *reader) {
   const sp_config *config = reader->config;
-  struct output outputs[] = {{.name = "log", .path = config->output.log},
-                             {.name = "field", .path = config->output.field},
-                             {.name = "checkpoint", .path = config->output.checkpoint}};
-  enum { CHECKPOINT = 2 }; /* may replace the one to restart from */
+  sp_output_path outputs[] = {
+      {.name = "log", .path = config->output.log},
+      {.name = "field", .path = config->output.field},
+      {.name = "checkpoint", .path = config->output.checkpoint, .may_replace_restart = true}};
   enum { OUTPUTS = sizeof outputs / sizeof *outputs };
-  for (int o = 0; o < OUTPUTS; o++) {
-    struct output *output = &outputs[o];
-    char what[64];
-    if (!output->path[0]) continue;
-    output->where = where_given(reader, "output", output->name);
-    if (!sp_path_is_replaceable(output->path))
-      return fail_output(output->where, output->name, "this is no regular file; give another name",
-                         output->path);
-    SP_TRY(spare(output, reader->path, true, "the case file"));
-    SP_TRY(spare(output, config->mesh.file, true, "the mesh"));
-    SP_TRY(
-        spare(output, config->output.restart, o != CHECKPOINT, "the checkpoint to restart from"));
-    for (int before = 0; before < o; before++) {
-      const struct output *other = &outputs[before];
-      if (!other->path[0]) continue;
-      if (sp_path_is_same(output->path, other->path)) {
-        snprintf(what, sizeof what, "%s and %s are the same file", other->name, output->name);
-        return fail_output(output->where ? output->where : other->where, output->name, what,
-                           output->path);
-      }
-      snprintf(what, sizeof what, "output.%s", other->name);
-      SP_TRY(spare(output, other->path, false, what));
-      snprintf(what, sizeof what, "output.%s", output->name);
-      SP_TRY(spare(other, output->path, false, what));
-    }
-  }
-  return SP_OK;
+  for (int o = 0; o < OUTPUTS; o++)
+    outputs[o].where = where_given(reader, "output", outputs[o].name);
+  return sp_output_paths_check(outputs, OUTPUTS, reader->path, config->mesh.file,
+                               config->output.restart);
 }
 
 static sp_status check_whole(struct reader *reader) {

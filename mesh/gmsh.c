@@ -198,45 +198,6 @@ static sp_status list_volumes(const char *path, int **volumes, size_t *count) {
   return status;
 }
 
-/* Mark in there[size] the partitions of an entity, from 1; larger ones count in *highest alone. */
-static void mark_partitions(int dimension, int entity, int size, bool *there, int *highest) {
-  int *list = NULL, error;
-  size_t count = 0;
-  gmshModelGetPartitions(dimension, entity, &list, &count, &error);
-  for (size_t i = 0; i < count && !error; i++) {
-    if (list[i] > *highest) *highest = list[i];
-    if (list[i] >= 1 && list[i] <= size) there[list[i] - 1] = true;
-  }
-  gmshFree(list);
-}
-
-/* A mesh that gmsh has partitioned must be here as one of its parts, of which there are `files`, or
- * with 0 files whole. Where parts meet, gmsh names all of them. */
-static sp_status check_parts(const char *path, int files, size_t count, const int *volumes) {
-  int *pairs = NULL, error, parts = 0, highest = 0, missing = 0;
-  size_t pair_count = 0;
-  bool *there;
-  gmshModelGetEntities(&pairs, &pair_count, -1, &error);
-  if (error) return sp_gmsh_failed(path, "list the entities");
-  for (size_t p = 0; p < pair_count; p += 2)
-    mark_partitions(pairs[p], pairs[p + 1], 0, NULL, &parts);
-  gmshFree(pairs);
-  if (files > 0 && parts > files)
-    return sp_fail(SP_ERR_INPUT, "%s: part %d of this mesh is missing: its files 1 to %d are here",
-                   path, parts, files);
-  if (files > 0) return SP_OK;
-  SP_TRY(sp_allocate((size_t)parts, sizeof *there, "partitions", &there));
-  for (size_t v = 0; v < count; v++) mark_partitions(3, volumes[v], parts, there, &highest);
-  for (int p = parts; p >= 1; p--)
-    if (!there[p - 1]) missing = p;
-  free(there);
-  if (highest == 0 || missing == 0) return SP_OK;
-  return sp_fail(SP_ERR_INPUT,
-                 "%s: part %d of this mesh is not in it: to read all parts of a split mesh, name "
-                 "it without the number",
-                 path, missing);
-}
-
 /* The hexahedra of the model as node tags (from 1) in lattice order. */
 typedef struct cells {
   int order;
@@ -305,7 +266,7 @@ static sp_status read_cells(const char *path, int files, cells *all) {
   int *volumes = NULL;
   size_t count;
   sp_status status = list_volumes(path, &volumes, &count);
-  if (!status) status = check_parts(path, files, count, volumes);
+  if (!status) status = sp_gmsh_check_complete(path, files, count, volumes);
   for (size_t v = 0; v < count && !status; v++) {
     sp_gmsh_block b;
     status = sp_gmsh_block_get(path, 3, volumes[v], &b);

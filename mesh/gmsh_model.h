@@ -78,6 +78,11 @@ sp_status sp_gmsh_part_path(const char *path, int part, char **out);
 /* Refuse parts in formats before 4, on which gmsh 4.8 fails or crashes. */
 sp_status sp_gmsh_check_part(const char *path);
 
+/* Whether nothing is missing of a mesh that gmsh has partitioned: the open model, whose volumes are
+ * volumes[count], must be one of its parts, of which there are `files`, or with 0 files the whole.
+ * Where parts meet, gmsh names all of them. Errors: SP_ERR_INPUT with the part that is missing. */
+sp_status sp_gmsh_check_complete(const char *path, int files, size_t count, const int *volumes);
+
 /* Give all ranks, each of which has read a part, the same groups (by number) and surfaces. Errors:
  * SP_ERR_INPUT for parts of different order. Collective over `comm`. */
 sp_status sp_gmsh_unify(MPI_Comm comm, const char *path, sp_hexes *hexes);
