@@ -108,8 +108,9 @@ __device__ __forceinline__ void make_barrier(unsigned barrier, unsigned threads)
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" : : "r"(barrier), "r"(threads) : "memory");
 #endif
 }
-// After the last make_barrier().
-__device__ __forceinline__ void barriers_made() {
+// What a thread did in shared memory comes before the copies that are asked for after this: the
+// barriers it made, and its loads, which copies overtake if it merely arrives at a barrier.
+__device__ __forceinline__ void before_copies() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 #endif
@@ -180,7 +181,7 @@ template <int n, int E, int LAYERS> struct ahead {
 #pragma unroll
     for (int c = 0; c < copies; c++) total += bytes(c);
     make_barrier(arrived, 1);
-    barriers_made();
+    before_copies();
     expect_copies(arrived, total);
 #pragma unroll
     for (int c = 0; c < copies; c++)
@@ -205,12 +206,11 @@ template <int n, int E, int LAYERS> struct ahead {
 };
 
 // Stored factors of a block's only element, layer by layer through SLOTS places in shared memory:
-// one thread asks for a layer when all warps are done with the one that had its place (sm_90;
-// before that they stay in global memory). Warps that hold points hold one in lane 0, which speaks
-// for them.
+// one thread asks for a layer when all threads with points have read the one that had its place
+// (sm_90; before that they stay in global memory).
 template <int n, int SLOTS> struct ring {
   static_assert(n % 2 == 0, "copies begin and end on a boundary of 16 bytes");
-  static constexpr int layer = n * n, warps = (layer + 31) / 32, slot = SP_FACTORS * layer;
+  static constexpr int layer = n * n, slot = SP_FACTORS * layer;
   // Doubles of shared memory: two barriers a slot (filled, and done with) first.
   static constexpr int size = 2 * SLOTS + SLOTS * slot;
 
@@ -226,9 +226,9 @@ template <int n, int SLOTS> struct ring {
 #pragma unroll
     for (int k = 0; k < SLOTS; k++) {
       make_barrier(filled(k), 1);
-      make_barrier(done_with(k), warps);
+      make_barrier(done_with(k), layer);
     }
-    barriers_made();
+    before_copies();
 #pragma unroll
     for (int k = 0; k < SLOTS; k++) ask(k);
 #endif
@@ -263,8 +263,8 @@ template <int n, int SLOTS> struct ring {
   __device__ __forceinline__ void end(int k) const {
 #if __CUDA_ARCH__ >= 900
     if (k + SLOTS >= n) return;
-    __syncwarp(threadIdx.x / 32 == layer / 32 ? (1u << layer % 32) - 1 : ~0u);
-    if (threadIdx.x % 32 == 0) arrive(done_with(k));
+    before_copies();
+    arrive(done_with(k));
 #endif
   }
 

@@ -328,7 +328,7 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void mass_group(sp_cuda_arg
   } else if (any && g.lane == 0) { // copies begin and end on a boundary of 16 bytes
     const unsigned bytes = (from % 2 + min(GROUP, a.last - g.first) * EACH + 1) / 2 * 16;
     make_barrier(arrived, 1);
-    barriers_made();
+    before_copies();
     expect_copies(arrived, bytes);
     bulk_copy(arrived, arrived + 16, a.factors + from - from % 2, bytes);
   }
