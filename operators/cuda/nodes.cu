@@ -12,8 +12,9 @@ __device__ __forceinline__ double load_once(const double *p) {
 
 // The nodes that a worker visits, turn by turn: those of one element that it shares with other
 // workers, or so of several elements, one after another. In the place of elements that are not
-// there stands the last one, so that loads need not ask.
-template <int workers, int elements = 1> struct walk {
+// there stands the last one, so that loads need not ask. `remembers`: stores spell the number of an
+// element as loads did, which spares instructions and takes registers.
+template <int workers, int elements = 1, bool remembers = false> struct walk {
   static constexpr int each = (Np + workers - 1) / workers, turns = elements * each;
   static constexpr bool several = elements > 1;
   int worker, first, stride, end; // elements first, first + stride, ... before `end`
@@ -26,6 +27,9 @@ template <int workers, int elements = 1> struct walk {
   }
   __device__ __forceinline__ int element(int c) const {
     return elements == 1 ? first : min(place(c), end - 1);
+  }
+  __device__ __forceinline__ int element_there(int c) const { // where there(c)
+    return remembers ? element(c) : place(c);
   }
   // Whether node(c) < limit: known when c is, for most c.
   __device__ __forceinline__ bool below(int c, int limit) const {
@@ -175,7 +179,7 @@ __device__ __forceinline__ void load_nodes(const sp_cuda_arguments &a, const Wal
 template <class Walk>
 __device__ __forceinline__ void add_node(const sp_cuda_arguments &a, const Walk &w, int c,
                                          unsigned code, double value) {
-  const int element = w.place(c);
+  const int element = w.element_there(c);
   if (w.below(c, EDGE_NODES))
     a.edges[(size_t)element * EDGE_NODES + w.node(c)] = value;
   else if (!w.below(c, SURFACE_NODES))
@@ -193,7 +197,7 @@ __device__ __forceinline__ void store_nodes(const sp_cuda_arguments &a, const Wa
     if (!w.there(c)) continue;
     const double value = U[offset(c)];
     if (MODE == SP_CUDA_LOCAL)
-      __stcs(a.y + (size_t)w.place(c) * Np + w.node(c), value);
+      __stcs(a.y + (size_t)w.element_there(c) * Np + w.node(c), value);
     else
       add_node(a, w, c, w.in_face(c) ? face_code(c) : 0, value);
   }

@@ -128,8 +128,8 @@ struct row_map {
 
 // A warp with its group, and what it has of shared memory: U, and ROOM doubles besides. Behind all
 // warps' stand codes of nodes inside faces.
-template <int MODE, int ROOM> struct group {
-  using visit = walk<16, GROUP / 2>; // half a warp visits an element's nodes
+template <int MODE, int ROOM, bool REMEMBERS> struct group {
+  using visit = walk<16, GROUP / 2, REMEMBERS>; // half a warp visits an element's nodes
   using codes = node_codes<MODE, visit>;
   using values = node_values<MODE, visit>; // in CG
   static constexpr int SIZE = GROUP_U + ROOM;
@@ -236,7 +236,7 @@ template <int MODE, int ROOM> struct group {
 };
 
 template <int MODE, int GEOMETRY>
-using bp35_team = group<MODE, GEOMETRY == TRILINEAR ? GROUP_MAPS : GROUP_LAYER>;
+using bp35_team = group<MODE, GEOMETRY == TRILINEAR ? GROUP_MAPS : GROUP_LAYER, false>;
 
 template <int MIN_BLOCKS, int GEOMETRY, int MODE>
 __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void bp35_group(sp_cuda_arguments a) {
@@ -307,7 +307,8 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void bp35_group(sp_cuda_arg
 }
 
 template <int MODE, int GEOMETRY>
-using mass_team = group<MODE, GEOMETRY == TRILINEAR ? GROUP_MAPS : GROUP_MASS>;
+using mass_team = group<MODE, GEOMETRY == TRILINEAR ? GROUP_MAPS : GROUP_MASS,
+                        GEOMETRY == STORED || MODE == SP_CUDA_CG>;
 
 // Interpolation along r and s in one product, tile by tile of the layers' points; along t in lanes.
 template <int MIN_BLOCKS, int GEOMETRY, int MODE>
