@@ -247,11 +247,12 @@ static sp_status queue_diagonal(sp_local_operator *local, sp_part part,
                       local->scalars, part == SP_INNER && local->peers.view.size > 0, stream);
 }
 
-/* Pass 1 on several GPUs: the border and its exchange beside the elements inside. */
+/* Pass 1 on several GPUs: the border and its exchange beside the elements inside, both behind what
+ * recorded the event `fork`. */
 static sp_status queue_parts(sp_local_operator *local, sp_cg_vectors *vectors) {
   const sp_cuda_peers *peers = &local->peers.view;
   cudaStream_t urgent = local->device->urgent;
-  SP_TRY(sp_cuda_fork(local->device));
+  SP_CUDA(cudaStreamWaitEvent(urgent, local->device->fork, 0));
   SP_TRY(queue_part(local, SP_INNER, vectors, local->device->stream));
   SP_TRY(queue_part(local, SP_HALO, vectors, urgent));
   SP_CUDA(sp_cuda_assemble_shared(&local->assembly, true, local->edges, vectors->ap, local->scalars,
@@ -272,6 +273,7 @@ static sp_status queue_iteration(sp_local_operator *local, sp_cg_vectors *vector
   sp_cuda_update update = update_of(local, vectors);
   update.peers = *peers;
   update.records = local->records;
+  if (peers->size > 0) update.done = local->device->fork;
   if (peers->size == 0 && blocks <= SP_CUDA_FEW_SUMS) {
     update.pass_1 = local->energy + SP_CUDA_SUM_BLOCKS;
     update.pass_1_count = blocks;
@@ -279,6 +281,12 @@ static sp_status queue_iteration(sp_local_operator *local, sp_cg_vectors *vector
     SP_TRY(finish_pass_1(local, blocks, peers, local->records));
   }
   SP_CUDA(sp_cuda_update_launch(&update, stream));
+  return SP_OK;
+}
+
+/* What the border of the first iteration begins behind; later ones begin behind a pass 2. */
+static sp_status begin_fork(sp_local_operator *local) {
+  SP_CUDA(cudaEventRecord(local->device->fork, local->device->stream));
   return SP_OK;
 }
 
@@ -290,7 +298,7 @@ static sp_status capture_iterations(sp_local_operator *local, const sp_cg_vector
   cudaGraph_t graph = nullptr;
   sp_cg_vectors turning = *vectors;
   SP_CUDA(cudaStreamBeginCapture(local->device->stream, cudaStreamCaptureModeThreadLocal));
-  sp_status status = SP_OK;
+  sp_status status = begin_fork(local);
   for (int i = 0; i < SP_CUDA_GRAPH && !status; i++) status = queue_iteration(local, &turning);
   const cudaError_t ended = cudaStreamEndCapture(local->device->stream, &graph);
   if (status) {

@@ -14,7 +14,7 @@ struct sp_device {
   int id; /* of the GPU on this machine */
   cudaStream_t stream;
   /* Beside it, for what other ranks wait for: its kernels go first. It begins behind `fork`, an
-   * event of the stream, and is done with `join`. */
+   * event of the stream, and ends with `join`. */
   cudaStream_t urgent;
   cudaEvent_t fork, join;
   struct sp_cuda_nccl *nccl; /* NULL until an exchange asks for it (exchange.h) */

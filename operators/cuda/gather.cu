@@ -12,19 +12,12 @@ static __device__ __forceinline__ void sum_of_ranks(const sp_cuda_lists &lists, 
   vector[lists.target[t]] = sum;
 }
 
-static __device__ __forceinline__ void signal(sp_cuda_epoch *flag, sp_cuda_epoch epoch) {
-  asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(flag), "l"(epoch) : "memory");
-}
-
-// Wait until a flag has reached `epoch`; whoever does not come is noted. Once somebody is missing,
+// Wait until ready(); if it never is, note the rank that did not come. Once somebody is missing,
 // later waits end after a moment.
-static __device__ void await(const sp_cuda_epoch *flag, sp_cuda_epoch epoch, int rank,
-                             volatile int *missing) {
+template <class Ready>
+static __device__ __forceinline__ void await(Ready ready, int rank, volatile int *missing) {
   const unsigned long long start = sp_now(), moment = 1000000;
-  for (;;) {
-    sp_cuda_epoch value;
-    asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(flag) : "memory");
-    if (value >= epoch) return;
+  while (!ready()) {
     const unsigned long long waited = sp_now() - start;
     if (waited > moment && *missing) return;
     if (waited > (unsigned long long)SP_CUDA_PATIENCE) {
@@ -34,30 +27,68 @@ static __device__ void await(const sp_cuda_epoch *flag, sp_cuda_epoch epoch, int
   }
 }
 
-// Sum two values over all ranks, in their order, by one whole block: thread 0 brings this rank's
-// and takes the sums. `kind` is 0 or 1, in turns.
-static __device__ void sum_over_ranks(const sp_cuda_peers &p, int kind, double &a, double &b) {
-  if (p.size == 0) return;
-  __shared__ double mine[2];
-  const sp_cuda_epoch epoch = *p.epoch + 1;
-  if (threadIdx.x == 0) {
-    mine[0] = a;
-    mine[1] = b;
+// Sums over all ranks, in their order, by one whole block of no fewer threads than there are ranks.
+// What this takes is asked for at the creation, by all threads.
+struct sum_over_ranks {
+  sp_cuda_sums *there = nullptr; // of the thread's rank
+  unsigned epoch = 0;
+
+  __device__ __forceinline__ sum_over_ranks(const sp_cuda_peers &p) {
+    if (p.size == 0) return;
+    epoch = (unsigned)*p.epoch + 1;
+    if (threadIdx.x < p.size) there = p.remote_sums[threadIdx.x];
   }
-  __syncthreads();
-  for (int r = threadIdx.x; r < p.size; r += blockDim.x) {
-    double *target = p.remote_sums[r] + (kind * p.size + p.rank) * 2;
-    target[0] = mine[0];
-    target[1] = mine[1];
-    signal(p.remote_sums_arrived[r] + kind * p.size + p.rank, epoch);
+
+  // Thread 0 brings this rank's two values and takes the sums. `kind` is 0 or 1, in turns.
+  __device__ __forceinline__ void add(const sp_cuda_peers &p, int kind, double &a,
+                                      double &b) const {
+    if (p.size == 0) return;
+    __shared__ double mine[2], all[SP_CUDA_MOST_PEERS][2];
+    if (threadIdx.x == 0) {
+      mine[0] = a;
+      mine[1] = b;
+    }
+    __syncthreads();
+    const int r = threadIdx.x;
+    if (r < p.size) {
+      __threadfence_system(); // what this rank has read may change when others have its sums
+      put(there[kind * p.size + p.rank], mine);
+      const sp_cuda_sums &here = p.sums[kind * p.size + r];
+      await([&] { return get(here, all[r]); }, r, p.missing);
+      __threadfence_system();
+    }
+    __syncthreads();
+    if (threadIdx.x > 0) return;
+    a = b = 0;
+    for (int i = 0; i < p.size; i++) {
+      a += all[i][0];
+      b += all[i][1];
+    }
   }
-  for (int r = threadIdx.x; r < p.size; r += blockDim.x)
-    await(p.sums_arrived + kind * p.size + r, epoch, r, p.missing);
-  __syncthreads();
-  if (threadIdx.x > 0) return;
-  a = b = 0;
-  for (int r = 0; r < p.size; r++) {
-    a += __ldcg(p.sums + (kind * p.size + r) * 2);
-    b += __ldcg(p.sums + (kind * p.size + r) * 2 + 1);
+
+private:
+  __device__ __forceinline__ void put(sp_cuda_sums &to, const double (&values)[2]) const {
+    for (int h = 0; h < 4; h++) {
+      const unsigned long long bits = (unsigned long long)__double_as_longlong(values[h / 2]);
+      const unsigned long long word = (unsigned long long)epoch << 32 | (bits >> h % 2 * 32 & ~0u);
+      asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(&to.halves[h]), "l"(word)
+                   : "memory");
+    }
   }
-}
+
+  // Whether all words are of this epoch.
+  __device__ __forceinline__ bool get(const sp_cuda_sums &from, double (&values)[2]) const {
+    unsigned long long words[4];
+    bool ready = true;
+    for (int h = 0; h < 4; h++) {
+      asm volatile("ld.relaxed.sys.global.u64 %0, [%1];"
+                   : "=l"(words[h])
+                   : "l"(&from.halves[h])
+                   : "memory");
+      ready &= words[h] >> 32 == epoch;
+    }
+    for (int v = 0; v < 2; v++)
+      values[v] = __longlong_as_double((long long)(words[2 * v + 1] << 32 | (words[2 * v] & ~0u)));
+    return ready;
+  }
+};

@@ -141,7 +141,7 @@ template <kernel KERNEL, int E, int THREADS, size_t BYTES> struct variant {
     const cudaError_t error =
         cudaFuncSetAttribute(KERNEL, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)BYTES);
     if (error != cudaSuccess) return error;
-    return start(!arguments->forks, KERNEL, count, THREADS, BYTES, stream, *arguments);
+    return start(!arguments->forks, nullptr, KERNEL, count, THREADS, BYTES, stream, *arguments);
   }
 };
 

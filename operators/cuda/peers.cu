@@ -19,6 +19,15 @@ int blocks_for(int n) {
   return (n + THREADS - 1) / THREADS;
 }
 
+__device__ __forceinline__ void signal(sp_cuda_epoch *flag, sp_cuda_epoch epoch) {
+  asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(flag), "l"(epoch) : "memory");
+}
+__device__ __forceinline__ sp_cuda_epoch acquired(const sp_cuda_epoch *flag) {
+  sp_cuda_epoch value;
+  asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(flag) : "memory");
+  return value;
+}
+
 __global__ void send(sp_cuda_peers p, const double *vector, const sp_cuda_scalars *scalars) {
   follow();
   if (scalars->stop) return;
@@ -35,15 +44,19 @@ __global__ void send(sp_cuda_peers p, const double *vector, const sp_cuda_scalar
     signal(p.remote_arrived[b], *p.epoch + 1);
 }
 
-// By few blocks: they wait beside others that work.
-__global__ void receive(sp_cuda_peers p, double *vector, const sp_cuda_scalars *scalars) {
+// By one block: it waits beside others that work.
+__global__ void await_neighbours(sp_cuda_peers p, const sp_cuda_scalars *scalars) {
   follow();
   if (scalars->stop) return;
-  for (int b = threadIdx.x; b < p.neighbours; b += THREADS)
-    await(p.arrived + b, *p.epoch + 1, p.ranks[b], p.missing);
-  __syncthreads();
-  for (int t = blockIdx.x * THREADS + threadIdx.x; t < p.lists.targets; t += gridDim.x * THREADS)
-    sum_of_ranks(p.lists, t, p.received, vector);
+  const sp_cuda_epoch epoch = *p.epoch + 1;
+  for (int b = threadIdx.x; b < p.neighbours; b += blockDim.x)
+    await([&] { return acquired(p.arrived + b) >= epoch; }, p.ranks[b], p.missing);
+}
+
+__global__ void add_received(sp_cuda_peers p, double *vector, const sp_cuda_scalars *scalars) {
+  const int t = blockIdx.x * THREADS + threadIdx.x;
+  follow();
+  if (t < p.lists.targets && !scalars->stop) sum_of_ranks(p.lists, t, p.received, vector);
 }
 
 /* What ranks tell each other. */
@@ -54,15 +67,14 @@ struct introduction {
 
 /* Places in a region, in units of 8 bytes. */
 struct layout {
-  size_t received, sums, arrived, sums_arrived, count;
+  size_t received, sums, arrived, count;
 };
 
 layout lay_out(int size, int shared, int neighbours) {
   layout l = {};
   l.sums = (size_t)shared;
-  l.arrived = l.sums + 4 * (size_t)size;
-  l.sums_arrived = l.arrived + (size_t)neighbours;
-  l.count = l.sums_arrived + 2 * (size_t)size;
+  l.arrived = l.sums + 2 * sizeof(sp_cuda_sums) / 8 * (size_t)size;
+  l.count = l.arrived + (size_t)neighbours;
   return l;
 }
 
@@ -122,9 +134,8 @@ sp_status make_tables(const sp_cuda_exchange *exchange, const introduction *all,
   const size_t neighbours = (size_t)plan->neighbours;
   double **pointers = nullptr;
   const size_t most = neighbours > (size_t)size ? neighbours : (size_t)size;
-  SP_TRY(sp_allocate(4 * most, sizeof *pointers, "exchange", &pointers));
-  double **received = pointers, **arrived = received + most;
-  double **sums = arrived + most, **sums_arrived = sums + most;
+  SP_TRY(sp_allocate(3 * most, sizeof *pointers, "exchange", &pointers));
+  double **received = pointers, **arrived = received + most, **sums = arrived + most;
   for (size_t b = 0; b < neighbours; b++) {
     const introduction *other = &all[plan->ranks[b]];
     const layout l = lay_out(size, other->shared, other->neighbours);
@@ -136,16 +147,14 @@ sp_status make_tables(const sp_cuda_exchange *exchange, const introduction *all,
     const layout l = lay_out(size, all[r].shared, all[r].neighbours);
     double *region = (double *)(r == rank ? memory->region : memory->mapped[r]);
     sums[r] = region + l.sums;
-    sums_arrived[r] = region + l.sums_arrived;
   }
   sp_status status = table(memory, received, neighbours, (double *const **)&view->remote_received);
   if (!status)
     status = table(memory, (sp_cuda_epoch **)arrived, neighbours,
                    (sp_cuda_epoch *const **)&view->remote_arrived);
-  if (!status) status = table(memory, sums, (size_t)size, (double *const **)&view->remote_sums);
   if (!status)
-    status = table(memory, (sp_cuda_epoch **)sums_arrived, (size_t)size,
-                   (sp_cuda_epoch *const **)&view->remote_sums_arrived);
+    status = table(memory, (sp_cuda_sums **)sums, (size_t)size,
+                   (sp_cuda_sums *const **)&view->remote_sums);
   free(pointers);
   SP_TRY(status);
   SP_TRY(table(memory, plan->start, neighbours + 1, &view->start));
@@ -162,9 +171,8 @@ sp_status make_tables(const sp_cuda_exchange *exchange, const introduction *all,
   view->neighbours = plan->neighbours;
   view->lists = exchange->lists;
   view->received = region + l.received;
-  view->sums = region + l.sums;
+  view->sums = (sp_cuda_sums *)(region + l.sums);
   view->arrived = (sp_cuda_epoch *)(region + l.arrived);
-  view->sums_arrived = (sp_cuda_epoch *)(region + l.sums_arrived);
   return SP_OK;
 }
 
@@ -191,6 +199,8 @@ sp_status meet(MPI_Comm comm, const sp_cuda_exchange *exchange, const char **why
   MPI_Comm_size(comm, &size);
   *why = "ranks are on several machines";
   if (!on_one_machine(comm)) return SP_OK;
+  *why = "there are too many ranks";
+  if (size > SP_CUDA_MOST_PEERS) return SP_OK;
   *why = "ranks share a GPU";
   SP_TRY(sp_cuda_gpus_differ(comm, &differ));
   if (!differ) return SP_OK;
@@ -241,10 +251,11 @@ void sp_cuda_peers_free(sp_cuda_peer_memory *memory) {
 
 cudaError_t sp_cuda_peers_exchange(const sp_cuda_peers *peers, double *vector,
                                    const sp_cuda_scalars *scalars, cudaStream_t stream) {
-  constexpr int WAITING = 32;
-  const int sending = blocks_for(peers->lists.shared), needed = blocks_for(peers->lists.targets);
-  const cudaError_t error = queue(send, sending, THREADS, 0, stream, *peers, vector, scalars);
+  cudaError_t error =
+      queue(send, blocks_for(peers->lists.shared), THREADS, 0, stream, *peers, vector, scalars);
+  if (error == cudaSuccess) error = queue(await_neighbours, 1, 32, 0, stream, *peers, scalars);
   if (error != cudaSuccess) return error;
-  return queue(receive, needed < WAITING ? needed : WAITING, THREADS, 0, stream, *peers, vector,
-               scalars);
+  // Not early: its blocks would take places while one waits.
+  return start(false, nullptr, add_received, blocks_for(peers->lists.targets), THREADS, 0, stream,
+               *peers, vector, scalars);
 }

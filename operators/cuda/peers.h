@@ -1,10 +1,12 @@
 /* Ranks of one machine with a GPU each that write into each other's memory (CUDA IPC): the sum over
  * shared DOFs and the sums of a CG iteration without the host and without a library's latency.
  *
- * Every rank owns a region that all others map. Data are written there, then a flag with the number
- * of the iteration (release, system scope); the owner waits for the flag (acquire). One buffer is
- * enough: between two exchanges lie sums over all ranks, which nobody passes before everybody has
- * read what came before. Who waits longer than SP_CUDA_PATIENCE gives up: the others have failed.
+ * Every rank owns a region that all others map. Shared values are written there, then a flag with
+ * the number of the iteration (release, system scope); the owner waits for the flag (acquire). Sums
+ * are few, and need no flag that travels behind them: each half of one has the number beside it in
+ * its word (as in NCCL's protocol LL). One buffer is enough: between two exchanges lie sums over
+ * all ranks, which nobody passes before everybody has read what came before. Who waits longer than
+ * SP_CUDA_PATIENCE gives up: the others have failed.
  */
 #ifndef SP_OPERATORS_CUDA_PEERS_H
 #define SP_OPERATORS_CUDA_PEERS_H
@@ -18,7 +20,14 @@ extern "C" {
 
 #define SP_CUDA_PATIENCE 60e9 /* ns */
 
+#define SP_CUDA_MOST_PEERS 64 /* ranks */
+
 typedef unsigned long long sp_cuda_epoch;
+
+/* Two values of a rank: words of 32 bits of a value, the low ones first, below 32 of the epoch. */
+typedef struct sp_cuda_sums {
+  unsigned long long halves[4];
+} sp_cuda_sums;
 
 /* By value to kernels; all pointers are to device memory. size = 0: there is only this rank. */
 typedef struct sp_cuda_peers {
@@ -30,13 +39,11 @@ typedef struct sp_cuda_peers {
   double *const *remote_received; /* [neighbours], where this rank's values go */
   sp_cuda_epoch *arrived;         /* [neighbours] */
   sp_cuda_epoch *const *remote_arrived;
-  double *sums;                /* [2][size][2]: two kinds of sums, of each rank, up to two values */
-  double *const *remote_sums;  /* [size] */
-  sp_cuda_epoch *sums_arrived; /* [2][size] */
-  sp_cuda_epoch *const *remote_sums_arrived;
-  sp_cuda_epoch *epoch; /* iterations done since the creation */
-  unsigned *sent;       /* blocks that have sent */
-  int *missing;         /* 1 + a rank that was waited for in vain, or 0 */
+  sp_cuda_sums *sums;               /* [2][size]: two kinds of sums, of each rank */
+  sp_cuda_sums *const *remote_sums; /* [size] */
+  sp_cuda_epoch *epoch;             /* iterations done since the creation */
+  unsigned *sent;                   /* blocks that have sent */
+  int *missing;                     /* 1 + a rank that was waited for in vain, or 0 */
 } sp_cuda_peers;
 
 /* What a rank holds and has mapped. */
@@ -46,7 +53,7 @@ typedef struct sp_cuda_peer_memory {
   void *region;
   int mapped_count;
   void **mapped; /* [mapped_count], NULL for this rank */
-  void *tables[9];
+  void *tables[8];
   int table_count;
 } sp_cuda_peer_memory;
 

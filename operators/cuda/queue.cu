@@ -11,29 +11,44 @@ static __device__ __forceinline__ void follow() {
 #endif
 }
 
+// This needs kernels that were compiled to wait, whatever the device could do, and stream capture
+// knows it since CUDA 12.3.
+static bool can_be_early() {
+  return CUDART_VERSION >= 12030 && sp_cuda_architecture() >= 90;
+}
+
 // kernel(values) by blocks of so many threads and bytes of dynamic shared memory; without blocks
 // there is nothing to do. `early`: as above, behind the one kernel that stands before in its
-// stream. This needs a kernel that was compiled to wait, whatever the device could do, and stream
-// capture knows it since CUDA 12.3.
+// stream. `event`, unless NULL, is recorded behind it: a kernel of another stream that waits for it
+// may be early, too.
 template <class... Parameters, class... Values>
-static cudaError_t start(bool early, void (*kernel)(Parameters...), int blocks, int threads,
-                         size_t bytes, cudaStream_t stream, const Values &...values) {
+static cudaError_t start(bool early, cudaEvent_t event, void (*kernel)(Parameters...), int blocks,
+                         int threads, size_t bytes, cudaStream_t stream, const Values &...values) {
   if (blocks == 0) return cudaSuccess;
-  cudaLaunchAttribute attribute = {};
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchAttribute attributes[2] = {};
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3((unsigned)blocks);
   config.blockDim = dim3((unsigned)threads);
   config.dynamicSmemBytes = bytes;
   config.stream = stream;
-  config.attrs = &attribute;
-  config.numAttrs = early && CUDART_VERSION >= 12030 && sp_cuda_architecture() >= 90 ? 1 : 0;
-  return cudaLaunchKernelEx(&config, kernel, Parameters(values)...);
+  config.attrs = attributes;
+  if (early && can_be_early()) {
+    cudaLaunchAttribute *attribute = &attributes[config.numAttrs++];
+    attribute->id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute->val.programmaticStreamSerializationAllowed = 1;
+  }
+  if (event && can_be_early()) {
+    cudaLaunchAttribute *attribute = &attributes[config.numAttrs++];
+    attribute->id = cudaLaunchAttributeProgrammaticEvent;
+    attribute->val.programmaticEvent.event = event;
+  }
+  const cudaError_t error = cudaLaunchKernelEx(&config, kernel, Parameters(values)...);
+  if (error != cudaSuccess || !event || can_be_early()) return error;
+  return cudaEventRecord(event, stream);
 }
 
 template <class... Parameters, class... Values>
 static cudaError_t queue(void (*kernel)(Parameters...), int blocks, int threads, size_t bytes,
                          cudaStream_t stream, const Values &...values) {
-  return start(true, kernel, blocks, threads, bytes, stream, values...);
+  return start(true, nullptr, kernel, blocks, threads, bytes, stream, values...);
 }

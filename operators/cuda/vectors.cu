@@ -140,6 +140,7 @@ __global__ void finish_pass_1(int count, const double *partial, double *room, sp
                               sp_cuda_peers peers, sp_cg_record *records) {
   follow();
   if (s->stop) return;
+  const sum_over_ranks sum(peers);
   const int chunk = (count + gridDim.x - 1) / gridDim.x, first = blockIdx.x * chunk;
   const int mine = min(chunk, count - first);
   double p_ap = sum_partials(mine, partial + first);
@@ -149,7 +150,7 @@ __global__ void finish_pass_1(int count, const double *partial, double *room, sp
     p_ap = sum_partials(gridDim.x, room);
   }
   double nothing = 0;
-  sum_over_ranks(peers, 0, p_ap, nothing);
+  sum.add(peers, 0, p_ap, nothing);
   if (threadIdx.x == 0) end_pass_1(s, peers, records, p_ap);
 }
 
@@ -176,11 +177,12 @@ __device__ void finish_pass_2(const sp_cuda_update &u) {
   // By all blocks: the last one has them when it needs them.
   const double rz_before = s->rz, target = s->target;
   const int iterations = s->iterations, limit = s->limit;
+  const sum_over_ranks sum(u.peers);
   if (!is_last(&s->arrived[1], gridDim.x)) return;
   double sums[2]; // r.r and r.z
   share_of_partials(gridDim.x, u.partial, sums);
   block_sums(sums);
-  sum_over_ranks(u.peers, 1, sums[0], sums[1]);
+  sum.add(u.peers, 1, sums[0], sums[1]);
   if (threadIdx.x > 0) return;
   if (u.peers.size > 0) ++*u.peers.epoch;
   const double rr = sums[0], rz = sums[1];
@@ -370,8 +372,8 @@ cudaError_t sp_cuda_add_diagonal(const sp_cuda_diagonal *diagonal, int first, in
                                  bool constrained, int first_edge, const double *x, double *y,
                                  double *partial, const sp_cuda_scalars *scalars, bool joins,
                                  cudaStream_t stream) {
-  return start(!joins, add_diagonal, blocks_for(last - first), THREADS, 0, stream, *diagonal, first,
-               last, constrained, first_edge, x, y, partial, scalars);
+  return start(!joins, nullptr, add_diagonal, blocks_for(last - first), THREADS, 0, stream,
+               *diagonal, first, last, constrained, first_edge, x, y, partial, scalars);
 }
 
 cudaError_t sp_cuda_finish_pass_1(int count, const double *partial, double *room,
@@ -380,12 +382,13 @@ cudaError_t sp_cuda_finish_pass_1(int count, const double *partial, double *room
   constexpr int SUM_THREADS = 512, CHUNK = 4 * SUM_THREADS;
   const int chunks = (count + CHUNK - 1) / CHUNK;
   const int blocks = chunks < SP_CUDA_SUM_BLOCKS ? chunks : SP_CUDA_SUM_BLOCKS;
-  return start(!joins, finish_pass_1, at_least_one(blocks), SUM_THREADS, 0, stream, count, partial,
-               room, scalars, *peers, records);
+  return start(!joins, nullptr, finish_pass_1, at_least_one(blocks), SUM_THREADS, 0, stream, count,
+               partial, room, scalars, *peers, records);
 }
 
 cudaError_t sp_cuda_update_launch(const sp_cuda_update *u, cudaStream_t stream) {
-  return queue(update, at_least_one(pair_blocks(u->assembly.local)), THREADS, 0, stream, *u);
+  return start(true, u->done, update, at_least_one(pair_blocks(u->assembly.local)), THREADS, 0,
+               stream, *u);
 }
 
 cudaError_t sp_cuda_last_step(int n, const double *even_p, const double *odd_p, double *x,

@@ -73,6 +73,7 @@ typedef struct sp_cuda_update {
   sp_cuda_scalars *scalars;
   sp_cuda_peers peers;
   sp_cg_record *records;
+  cudaEvent_t done; /* recorded behind it for other streams, or NULL (queue.cu) */
 } sp_cuda_update;
 cudaError_t sp_cuda_update_launch(const sp_cuda_update *update, cudaStream_t stream);
 
