@@ -3,6 +3,7 @@
 #include <float.h>
 #include <stdlib.h>
 
+#include "mesh/conformity.h"
 #include "mesh/geometry.h"
 #include "mesh/reference.h"
 
@@ -135,7 +136,8 @@ static sp_status build(sp_mesh *mesh) {
   MPI_Allreduce(&local, &mesh->global_elements, 1, SP_MPI_GID, MPI_SUM, comm);
   if (mesh->global_elements == 0) return sp_fail(SP_ERR_INPUT, "the mesh has no elements");
   SP_TRY(sp_agree(comm, check_elements(mesh->hexes)));
-  return connect(mesh);
+  SP_TRY(connect(mesh));
+  return sp_mesh_check_conformity(mesh);
 }
 
 sp_status sp_mesh_create(MPI_Comm comm, sp_hexes **hexes, sp_mesh **out) {

@@ -23,8 +23,9 @@ typedef struct sp_mesh {
 /* Take over *hexes (NULL afterwards, whatever happens), find the topology, order the elements, mark
  * exterior faces, and check every element's Jacobian at its corners, edge mid-points, face centres
  * and centre. The caller destroys *out; `comm` must outlive it. Errors: SP_ERR_INPUT for degenerate
- * or inverted elements (number, where, how to mend), for faces of more than two elements, and for a
- * mesh without elements. Collective over `comm`. */
+ * or inverted elements (number, where, how to mend), for faces of more than two elements, for
+ * elements that do not meet as their vertices say (mesh/conformity.h), and for a mesh without
+ * elements. Collective over `comm`. */
 sp_status sp_mesh_create(MPI_Comm comm, sp_hexes **hexes, sp_mesh **out);
 
 /* Make the mesh periodic: identify the faces of pairs of groups (mesh/periodic.h), once. Elements

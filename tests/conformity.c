@@ -1,0 +1,86 @@
+/* Elements must meet as their vertices say: a mesh is refused, on all ranks, if one point that
+ * elements share is moved in one of them alone, be it at a vertex, on an edge or inside a face,
+ * within a rank or between ranks. Points that no other element has may be anywhere. */
+#include "mesh/conformity.h"
+
+#include <string.h>
+
+#include "mesh/box.h"
+#include "tests/check.h"
+#include "tests/rotate.h"
+
+enum { SIDE = 3 }; /* elements along the unit cube */
+
+static int world_rank, world_size;
+
+/* Elements of degree 2 in a cube, with random local axes. */
+static sp_hexes *make_hexes(void) {
+  static const double nodes[] = {-1, 0, 1};
+  const sp_box box = {.elements = {SIDE, SIDE, SIDE}, .upper = {1, 1, 1}};
+  sp_hexes *straight, *hexes;
+  if (sp_box_hexes(MPI_COMM_WORLD, &box, &straight)) MPI_Abort(MPI_COMM_WORLD, 1);
+  rotate_elements(straight, 1);
+  if (sp_hexes_create(straight->count, 2, 0, 0, &hexes)) MPI_Abort(MPI_COMM_WORLD, 1);
+  for (sp_lid e = 0; e < straight->count; e++) {
+    double xyz[3][27];
+    sp_hexes_coordinates(straight, e, 3, nodes, xyz[0]);
+    for (int p = 0; p < 27; p++)
+      for (int d = 0; d < 3; d++) hexes->lattice[(27 * (ptrdiff_t)e + p) * 3 + d] = xyz[d][p];
+    memcpy(hexes->vertices[e], straight->vertices[e], sizeof hexes->vertices[e]);
+    for (int f = 0; f < SP_FACES; f++) hexes->surfaces[e][f] = SP_SURFACE_INTERIOR;
+    hexes->tags[e] = straight->tags[e];
+  }
+  sp_hexes_destroy(&straight);
+  return hexes;
+}
+
+/* How many elements have a point. */
+static int holders(const double point[3]) {
+  int count = 1;
+  for (int d = 0; d < 3; d++) {
+    const double place = point[d] * SIDE, plane = round(place);
+    if (fabs(place - plane) < 1e-9 && plane > 0 && plane < SIDE) count *= 2;
+  }
+  return count;
+}
+
+/* Move point p of the first element of a rank by so much of its size. */
+static void check_moved(int rank, int p, double distance) {
+  sp_hexes *hexes = make_hexes();
+  sp_mesh *mesh;
+  double point[3];
+  long long tag = 0;
+  if (world_rank == rank) {
+    memcpy(point, &hexes->lattice[(size_t)p * 3], sizeof point);
+    hexes->lattice[p * 3 + p % 3] += distance / SIDE;
+    tag = (long long)hexes->tags[0];
+  }
+  MPI_Bcast(point, 3, MPI_DOUBLE, rank, MPI_COMM_WORLD);
+  MPI_Bcast(&tag, 1, MPI_LONG_LONG, rank, MPI_COMM_WORLD);
+  const sp_status status = sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh);
+  if (holders(point) == 1 || distance < 1e-6) {
+    CHECK(status == SP_OK, "point %d moved by %g: %s", p, distance, sp_error_message());
+  } else {
+    char first[64], second[64];
+    snprintf(first, sizeof first, "elements %lld and ", tag);
+    snprintf(second, sizeof second, " and %lld have vertices in common", tag);
+    CHECK(status == SP_ERR_INPUT, "point %d moved by %g is accepted", p, distance);
+    CHECK(strstr(sp_error_message(), first) || strstr(sp_error_message(), second), "'%s'",
+          sp_error_message());
+  }
+  sp_mesh_destroy(&mesh);
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &world_size);
+  for (int p = 0; p < 27; p++) {
+    check_moved(0, p, 1e-5);
+    check_moved(world_size - 1, p, 1e-7);
+    if (world_size > 1) check_moved(world_size - 1, p, 1e-5);
+  }
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}
