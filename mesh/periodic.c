@@ -8,6 +8,7 @@
 
 #include "mesh/gather.h"
 #include "mesh/geometry.h"
+#include "mesh/numbering.h"
 #include "mesh/topology.h"
 
 static const double TOLERANCE = 1e-6;
@@ -60,9 +61,22 @@ void sp_periodic_map(const sp_periodic *periodic, int count, const sp_gid *verti
 /* A face of a periodic group; corners in the order of sp_slot_corners. */
 typedef struct face {
   sp_gid vertices[4], tag;
-  double corners[4][3], centre[3];
+  double centre[3];
   int pair, side;
+  const double *points; /* of the lattice, [g + 1][g + 1][3]: set when all faces are there */
 } face;
+
+/* The faces of all pairs on all ranks. */
+typedef struct all_faces {
+  int order; /* g, of the map */
+  size_t count;
+  face *list;     /* [count] */
+  double *points; /* what they point to */
+} all_faces;
+
+static const double *corner_of(const face *f, int order, int c) {
+  return &f->points[3 * order * ((c >> 1) * (order + 1) + (c & 1))];
+}
 
 /* Pair and side that a surface belongs to; -1 for none, -2 for several. */
 static int find_pair(const sp_hexes *hexes, int count, const sp_periodic_pair *pairs, int surface,
@@ -83,23 +97,28 @@ static const char *group_name(const sp_hexes *hexes, int group, char text[16]) {
   return text;
 }
 
-static void describe_face(const sp_hexes *hexes, sp_lid e, int f, face *out) {
+static size_t points_of_face(const sp_hexes *hexes) {
+  const size_t n = (size_t)hexes->map_order + 1;
+  return n * n;
+}
+
+static void describe_face(const sp_hexes *hexes, sp_lid e, int f, face *out, double *points) {
   static const sp_rule middle = {.n = 1, .nodes = {0}, .weights = {1}};
   const double *lattice = sp_hexes_lattice(hexes, e);
-  int corners[4];
+  int corners[4], places[SP_MAX_NQ * SP_MAX_NQ];
   double normal[3];
   sp_slot_corners(SP_FACE_SLOT + f, corners);
-  for (int c = 0; c < 4; c++) {
-    out->vertices[c] = hexes->vertices[e][corners[c]];
-    memcpy(out->corners[c], &lattice[3 * sp_hexes_corner_place(hexes->map_order, corners[c])],
-           sizeof out->corners[c]);
-  }
+  for (int c = 0; c < 4; c++) out->vertices[c] = hexes->vertices[e][corners[c]];
+  sp_face_places(hexes->map_order, f, places);
+  for (size_t p = 0; p < points_of_face(hexes); p++)
+    memcpy(&points[3 * p], &lattice[3 * places[p]], 3 * sizeof *points);
   sp_geometry_face(hexes, e, f, &middle, out->centre, normal);
   out->tag = hexes->tags[e];
 }
 
 static sp_status list_local(const sp_hexes *hexes, int count, const sp_periodic_pair *pairs,
-                            face **faces, size_t *face_count) {
+                            face **faces, double **points, size_t *face_count) {
+  const size_t each = 3 * points_of_face(hexes);
   size_t n = 0;
   for (int pass = 0; pass < 2; pass++) {
     n = 0;
@@ -115,13 +134,15 @@ static sp_status list_local(const sp_hexes *hexes, int count, const sp_periodic_
               "only",
               (long long)hexes->tags[e]);
         if (pass) {
-          describe_face(hexes, e, f, &(*faces)[n]);
+          describe_face(hexes, e, f, &(*faces)[n], &(*points)[n * each]);
           (*faces)[n].pair = pair;
           (*faces)[n].side = side;
         }
         n++;
       }
-    if (!pass) SP_TRY(sp_allocate(n, sizeof **faces, "periodic faces", faces));
+    if (pass) continue;
+    SP_TRY(sp_allocate(n, sizeof **faces, "periodic faces", faces));
+    SP_TRY(sp_allocate(n, each * sizeof **points, "periodic faces", points));
   }
   *face_count = n;
   return SP_OK;
@@ -129,13 +150,22 @@ static sp_status list_local(const sp_hexes *hexes, int count, const sp_periodic_
 
 /* The faces of all ranks, rank by rank. */
 static sp_status gather_faces(MPI_Comm comm, const sp_hexes *hexes, int count,
-                              const sp_periodic_pair *pairs, face **all, size_t *all_count) {
+                              const sp_periodic_pair *pairs, all_faces *all) {
+  const size_t each = 3 * points_of_face(hexes);
   face *local = NULL;
+  double *points = NULL;
   size_t mine = 0;
-  sp_status status = sp_agree(comm, list_local(hexes, count, pairs, &local, &mine));
+  all->order = hexes->map_order;
+  sp_status status = sp_agree(comm, list_local(hexes, count, pairs, &local, &points, &mine));
   if (!status)
-    status = sp_gather_records(comm, local, mine, sizeof *local, "periodic faces", all, all_count);
+    status = sp_gather_records(comm, local, mine, sizeof *local, "periodic faces", &all->list,
+                               &all->count);
+  if (!status)
+    status = sp_gather_records(comm, points, mine, each * sizeof *points, "periodic faces",
+                               &all->points, &all->count);
+  for (size_t f = 0; f < all->count && !status; f++) all->list[f].points = &all->points[f * each];
   free(local);
+  free(points);
   return status;
 }
 
@@ -172,16 +202,18 @@ typedef struct matching {
   placed *second;
   size_t counts[2];
   double shift[3], tolerance;
+  int order; /* of the map */
 } matching;
 
 static sp_status fill_matching(const sp_hexes *hexes, const sp_periodic_pair *pairs, int pair,
-                               size_t count, const face *faces, matching *m) {
+                               const all_faces *all, matching *m) {
   static const double nowhere[3] = {0, 0, 0};
   double means[2][3] = {{0}}, shortest = DBL_MAX;
-  SP_TRY(sp_allocate(count, sizeof *m->first, "periodic faces", &m->first));
-  SP_TRY(sp_allocate(count, sizeof *m->second, "periodic faces", &m->second));
-  for (size_t i = 0; i < count; i++) {
-    const face *f = &faces[i];
+  m->order = all->order;
+  SP_TRY(sp_allocate(all->count, sizeof *m->first, "periodic faces", &m->first));
+  SP_TRY(sp_allocate(all->count, sizeof *m->second, "periodic faces", &m->second));
+  for (size_t i = 0; i < all->count; i++) {
+    const face *f = &all->list[i];
     if (f->pair != pair) continue;
     if (f->side == 0)
       m->first[m->counts[0]++] = f;
@@ -190,7 +222,8 @@ static sp_status fill_matching(const sp_hexes *hexes, const sp_periodic_pair *pa
     for (int d = 0; d < 3; d++) means[f->side][d] += f->centre[d];
     for (int a = 0; a < 4; a++)
       for (int b = 0; b < a; b++)
-        shortest = fmin(shortest, distance(f->corners[a], f->corners[b], nowhere));
+        shortest = fmin(
+            shortest, distance(corner_of(f, all->order, a), corner_of(f, all->order, b), nowhere));
   }
   char texts[2][16];
   const char *names[2];
@@ -213,9 +246,26 @@ static bool match_corners(const face *a, const face *b, const matching *m, int p
   for (int c = 0; c < 4; c++) {
     partner[c] = -1;
     for (int d = 0; d < 4; d++)
-      if (distance(a->corners[c], b->corners[d], m->shift) <= m->tolerance) partner[c] = d;
+      if (distance(corner_of(a, m->order, c), corner_of(b, m->order, d), m->shift) <= m->tolerance)
+        partner[c] = d;
     if (partner[c] < 0) return false;
   }
+  return true;
+}
+
+/* Whether all points of the lattices match where corners do. */
+static bool match_points(const face *a, const face *b, const matching *m, const int partner[4]) {
+  const int g = m->order, origin[2] = {partner[0] & 1, partner[0] >> 1};
+  const int along_p[2] = {(partner[1] & 1) - origin[0], (partner[1] >> 1) - origin[1]};
+  const int along_q[2] = {(partner[2] & 1) - origin[0], (partner[2] >> 1) - origin[1]};
+  for (int q = 0; q <= g; q++)
+    for (int p = 0; p <= g; p++) {
+      const int i = g * origin[0] + p * along_p[0] + q * along_q[0];
+      const int j = g * origin[1] + p * along_p[1] + q * along_q[1];
+      if (distance(&a->points[3 * (q * (g + 1) + p)], &b->points[3 * (j * (g + 1) + i)], m->shift) >
+          m->tolerance)
+        return false;
+    }
   return true;
 }
 
@@ -230,7 +280,9 @@ static const face *find_partner(const face *a, const matching *m, int partner[4]
       high = middle;
   }
   for (; low < m->counts[1] && m->second[low].place <= place + m->tolerance; low++)
-    if (match_corners(a, m->second[low].face, m, partner)) return m->second[low].face;
+    if (match_corners(a, m->second[low].face, m, partner) &&
+        match_points(a, m->second[low].face, m, partner))
+      return m->second[low].face;
   return NULL;
 }
 
@@ -320,13 +372,12 @@ static sp_status join_pair(const sp_hexes *hexes, const sp_periodic_pair *pair, 
 
 /* Images spread through the pairs until nothing changes: where several pairs meet, an edge is
  * identified with three others. */
-static sp_status join_all(const sp_hexes *hexes, size_t count, const face *faces,
-                          sp_periodic *periodic) {
+static sp_status join_all(const sp_hexes *hexes, const all_faces *all, sp_periodic *periodic) {
   matching *list = NULL;
   SP_TRY(sp_allocate((size_t)periodic->pair_count, sizeof *list, "periodic pairs", &list));
   sp_status status = SP_OK;
   for (int p = 0; p < periodic->pair_count && !status; p++)
-    status = fill_matching(hexes, periodic->pairs, p, count, faces, &list[p]);
+    status = fill_matching(hexes, periodic->pairs, p, all, &list[p]);
   for (bool changed = true; changed && !status;) {
     changed = false;
     for (int p = 0; p < periodic->pair_count && !status; p++)
@@ -346,8 +397,7 @@ static sp_status join_all(const sp_hexes *hexes, size_t count, const face *faces
 sp_status sp_periodic_create(MPI_Comm comm, const sp_hexes *hexes, int count,
                              const sp_periodic_pair *pairs, sp_periodic **out) {
   sp_periodic *periodic = NULL;
-  face *faces = NULL;
-  size_t face_count = 0;
+  all_faces all = {0};
   *out = NULL;
   sp_status status = sp_allocate(1, sizeof *periodic, "periodic pairs", &periodic);
   if (!status)
@@ -356,14 +406,15 @@ sp_status sp_periodic_create(MPI_Comm comm, const sp_hexes *hexes, int count,
   if (!status) {
     periodic->pair_count = count;
     memcpy(periodic->pairs, pairs, (size_t)count * sizeof *pairs);
-    status = gather_faces(comm, hexes, count, pairs, &faces, &face_count);
+    status = gather_faces(comm, hexes, count, pairs, &all);
   }
   if (!status) {
-    status = collect_entities(face_count, faces, periodic);
-    if (!status) status = join_all(hexes, face_count, faces, periodic);
+    status = collect_entities(all.count, all.list, periodic);
+    if (!status) status = join_all(hexes, &all, periodic);
     status = sp_agree(comm, status);
   }
-  free(faces);
+  free(all.list);
+  free(all.points);
   if (status)
     sp_periodic_destroy(&periodic);
   else

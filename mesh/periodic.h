@@ -20,7 +20,7 @@ typedef struct sp_periodic_pair {
 typedef struct sp_periodic sp_periodic;
 
 /* Match the faces of `count` pairs of groups, which must be on the boundary. A face fits another if
- * its corners and its centre are within 1e-6 of the shortest distance between two corners of the
+ * all points of its lattice are within 1e-6 of the shortest distance between two corners of the
  * pair's faces. For the duration of the call every rank holds the faces of all pairs, afterwards
  * their entities. Errors: SP_ERR_INPUT for groups without faces, with unlike numbers of faces or
  * with faces in common, and for a face without a partner, with its place. The caller destroys *out.

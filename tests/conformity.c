@@ -5,34 +5,12 @@
 
 #include <string.h>
 
-#include "mesh/box.h"
 #include "tests/check.h"
-#include "tests/rotate.h"
+#include "tests/quadratic_box.h"
 
 enum { SIDE = 3 }; /* elements along the unit cube */
 
 static int world_rank, world_size;
-
-/* Elements of degree 2 in a cube, with random local axes. */
-static sp_hexes *make_hexes(void) {
-  static const double nodes[] = {-1, 0, 1};
-  const sp_box box = {.elements = {SIDE, SIDE, SIDE}, .upper = {1, 1, 1}};
-  sp_hexes *straight, *hexes;
-  if (sp_box_hexes(MPI_COMM_WORLD, &box, &straight)) MPI_Abort(MPI_COMM_WORLD, 1);
-  rotate_elements(straight, 1);
-  if (sp_hexes_create(straight->count, 2, 0, 0, &hexes)) MPI_Abort(MPI_COMM_WORLD, 1);
-  for (sp_lid e = 0; e < straight->count; e++) {
-    double xyz[3][27];
-    sp_hexes_coordinates(straight, e, 3, nodes, xyz[0]);
-    for (int p = 0; p < 27; p++)
-      for (int d = 0; d < 3; d++) hexes->lattice[(27 * (ptrdiff_t)e + p) * 3 + d] = xyz[d][p];
-    memcpy(hexes->vertices[e], straight->vertices[e], sizeof hexes->vertices[e]);
-    for (int f = 0; f < SP_FACES; f++) hexes->surfaces[e][f] = SP_SURFACE_INTERIOR;
-    hexes->tags[e] = straight->tags[e];
-  }
-  sp_hexes_destroy(&straight);
-  return hexes;
-}
 
 /* How many elements have a point. */
 static int holders(const double point[3]) {
@@ -46,7 +24,7 @@ static int holders(const double point[3]) {
 
 /* Move point p of the first element of a rank by so much of its size. */
 static void check_moved(int rank, int p, double distance) {
-  sp_hexes *hexes = make_hexes();
+  sp_hexes *hexes = quadratic_box(SIDE);
   sp_mesh *mesh;
   double point[3];
   long long tag = 0;

@@ -10,6 +10,7 @@
 #include "mesh/numbering.h"
 #include "mesh/reference.h"
 #include "tests/check.h"
+#include "tests/quadratic_box.h"
 #include "tests/rotate.h"
 #include "tests/run_case.h"
 
@@ -252,6 +253,26 @@ static void check_translation(const char *kind) {
   CHECK_CLOSE(norms[0].h1, norms[1].h1, 1e-8);
 }
 
+/* Curved faces are copies of each other only if all their points are: the mesh is bent at one point
+ * of the side x = 0, inside a face or on an edge, and at its copy or not. */
+static void check_bent(double y, double z, bool both) {
+  enum { SIDE = 2 };
+  static const sp_periodic_pair pair = {{0, 1}};
+  sp_hexes *hexes = quadratic_box(SIDE);
+  sp_mesh *mesh;
+  for (sp_lid p = 0; p < 27 * hexes->count; p++) {
+    double *point = &hexes->lattice[3 * (size_t)p];
+    const bool there = point[0] < 1e-9 || (both && point[0] > 1 - 1e-9);
+    if (there && fabs(point[1] - y) < 1e-9 && fabs(point[2] - z) < 1e-9) point[0] += 0.01;
+  }
+  require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
+  const sp_status status = sp_mesh_identify(mesh, 1, &pair);
+  CHECK(both ? status == SP_OK
+             : status == SP_ERR_INPUT && strstr(sp_error_message(), "has no partner"),
+        "bent at (0, %g, %g): %s", y, z, sp_error_message());
+  sp_mesh_destroy(&mesh);
+}
+
 /* A pipe wall from gmsh with curved elements, periodic along its axis; both ends are one. */
 static void check_file(void) {
   double l2[2];
@@ -344,6 +365,11 @@ int main(int argc, char **argv) {
 
   check_chain(false);
   check_chain(true);
+  for (int both = 0; both < 2; both++) {
+    check_bent(0.25, 0.75, both); /* inside a face */
+    check_bent(0.25, 0.5, both);  /* on an edge */
+    check_bent(0.75, 0, both);    /* on an edge of the cube */
+  }
 
   static const char *const torus[] = {ALL_PERIODIC, "problem.lambda=0", NULL};
   static const char *const slab[] = {"boundary.xmax=periodic xmin", "boundary.ymin=periodic ymax",
