@@ -139,7 +139,7 @@ static void parts_create(int count, parts *p) {
         hexes->vertices[e][c] = (LENGTH - i - a) * 4 * count + (b + 2 * d) * count + r;
         point[0] = i + a + 0.2 * b;
         point[1] = 2.5 * r + b;
-        point[2] = d + 0.1 * a;
+        point[2] = d + 0.1 * (i + a);
       }
       for (int f = 0; f < SP_FACES; f++) hexes->surfaces[e][f] = SP_SURFACE_INTERIOR;
       hexes->tags[e++] = 1 + i + LENGTH * r;
