@@ -89,10 +89,12 @@ static void mark_surfaces(sp_mesh *mesh) {
     for (int f = 0; f < SP_FACES; f++) {
       int *surface = &hexes->surfaces[e][f];
       if (sp_periodic_has_surface(mesh->periodic, hexes, *surface)) continue;
-      if (!sp_topology_is_exterior(mesh->topology, mesh->topology->slots[e][SP_FACE_SLOT + f]))
+      if (!sp_topology_is_exterior(mesh->topology, mesh->topology->slots[e][SP_FACE_SLOT + f])) {
+        if (*surface >= 0) mesh->buried[*surface] = true;
         *surface = SP_SURFACE_INTERIOR;
-      else if (*surface < 0)
+      } else if (*surface < 0) {
         *surface = SP_SURFACE_UNNAMED;
+      }
       bool named = *surface == SP_SURFACE_INTERIOR;
       for (int g = 0; g < hexes->group_count && !named; g++)
         named = *surface >= 0 && hexes->groups[g].members[*surface];
@@ -136,7 +138,10 @@ static sp_status build(sp_mesh *mesh) {
   MPI_Allreduce(&local, &mesh->global_elements, 1, SP_MPI_GID, MPI_SUM, comm);
   if (mesh->global_elements == 0) return sp_fail(SP_ERR_INPUT, "the mesh has no elements");
   SP_TRY(sp_agree(comm, check_elements(mesh->hexes)));
+  const int surfaces = mesh->hexes->surface_count;
+  SP_TRY(sp_agree(comm, sp_allocate((size_t)surfaces, sizeof(bool), "surfaces", &mesh->buried)));
   SP_TRY(connect(mesh));
+  MPI_Allreduce(MPI_IN_PLACE, mesh->buried, surfaces, MPI_C_BOOL, MPI_LOR, comm);
   return sp_mesh_check_conformity(mesh);
 }
 
@@ -168,6 +173,7 @@ sp_status sp_mesh_identify(sp_mesh *mesh, int count, const sp_periodic_pair *pai
 
 void sp_mesh_destroy(sp_mesh **mesh) {
   if (!*mesh) return;
+  free((*mesh)->buried);
   sp_hexes_destroy(&(*mesh)->hexes);
   sp_topology_destroy(&(*mesh)->topology);
   sp_periodic_destroy(&(*mesh)->periodic);

@@ -16,6 +16,7 @@ typedef struct sp_mesh {
   sp_lid halo_elements;
   sp_gid global_elements;
   sp_gid unnamed_faces; /* exterior faces that no group contains, over all ranks */
+  bool *buried;         /* [surface_count], whether elements had the surface between each other */
   /* hexes->surfaces tells the surface of exterior faces, and of those that are identified with
    * others: they are interior to the topology and keep their surface. */
 } sp_mesh;

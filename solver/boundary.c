@@ -58,10 +58,36 @@ static sp_status find_pair(const sp_boundary_entry *entry, const sp_hexes *hexes
   return SP_OK;
 }
 
+/* Between elements there is no boundary: a condition there would be lost. */
+static sp_status check_exterior(const sp_boundary_entry *entry, const char *name,
+                                const sp_mesh *mesh) {
+  const sp_hexes *hexes = mesh->hexes;
+  for (int g = 0; g < hexes->group_count; g++) {
+    if (!sp_boundary_names_group(name, &hexes->groups[g])) continue;
+    for (int s = 0; s < hexes->surface_count; s++)
+      if (hexes->groups[g].members[s] && mesh->buried[s])
+        return sp_fail(SP_ERR_INPUT,
+                       "%s: group '%s' has faces between elements, where there is no boundary: put "
+                       "the exterior ones alone into a group",
+                       entry->formula.where, name);
+  }
+  return SP_OK;
+}
+
+static sp_status check_all_exterior(const sp_config *config, const sp_mesh *mesh) {
+  for (int p = 0; p < config->boundary.count; p++) {
+    const sp_boundary_entry *entry = &config->boundary.entries[p];
+    SP_TRY(check_exterior(entry, entry->group, mesh));
+    if (entry->partner) SP_TRY(check_exterior(entry, entry->partner, mesh));
+  }
+  return SP_OK;
+}
+
 sp_status sp_boundary_identify(const sp_config *config, sp_mesh *mesh) {
   sp_periodic_pair *pairs;
   const sp_boundary_entry *first = NULL;
   int count = 0;
+  SP_TRY(sp_agree(mesh->comm, check_all_exterior(config, mesh)));
   sp_status status =
       sp_allocate((size_t)config->boundary.count, sizeof *pairs, "periodic pairs", &pairs);
   for (int p = 0; p < config->boundary.count && !status; p++) {

@@ -12,9 +12,10 @@ bool sp_boundary_names_group(const char *name, const sp_group *group);
 sp_status sp_boundary_check_group(const sp_boundary_entry *entry, const char *name,
                                   const sp_hexes *hexes);
 
-/* Make the mesh periodic where the case says so. Errors: SP_ERR_INPUT with the line: unknown
- * groups, a group with itself, a name that several groups have, and those of sp_mesh_identify; then
- * the mesh can only be destroyed. Collective over the mesh's communicator. */
+/* Make the mesh periodic where the case says so. Errors: SP_ERR_INPUT with the line: groups in use
+ * that have faces between elements, unknown groups, a group with itself, a name that several groups
+ * have, and those of sp_mesh_identify; then the mesh can only be destroyed. Collective over the
+ * mesh's communicator. */
 sp_status sp_boundary_identify(const sp_config *config, sp_mesh *mesh);
 
 #endif

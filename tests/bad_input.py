@@ -254,6 +254,11 @@ def meshes():
     bad("good.msh", "use at most one rank an element", ranks=(7,))
     refuse(["mesh.elements=3 1 1", *SMALL[1:]], "elements", "ranks", ranks=(4,))
 
+    # A group with a face between elements is no boundary, but harmless where no condition names it.
+    mesh("buried.msh", points, cubes, groups=[(7, [cubes[e][k] for k in (0, 3, 7, 4)]) for e in (0, 2)])
+    refuse(["mesh.file=buried.msh", *on, "boundary.7=dirichlet"], "boundary.7", "'7'", "between elements")
+    Run(2, ["mesh.file=buried.msh", *on]).expect(2, 0)
+
     # A crack is no error, but it is told.
     mesh("crack.msh", points + points[12:16], cubes[:3] +
          [[n + 1 + points[12:16].index(points[p - 1]) if points[p - 1][0] == 3 else p
