@@ -16,7 +16,9 @@ typedef struct sp_mesh {
   sp_lid halo_elements;
   sp_gid global_elements;
   sp_gid unnamed_faces; /* exterior faces that no group contains, over all ranks */
-  bool *buried;         /* [surface_count], whether elements had the surface between each other */
+  /* [surface_count], the same on all ranks: surfaces that have faces between elements; none in a
+   * refined mesh, which has forgotten them. */
+  bool *buried;
   /* hexes->surfaces tells the surface of exterior faces, and of those that are identified with
    * others: they are interior to the topology and keep their surface. */
 } sp_mesh;

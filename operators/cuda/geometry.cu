@@ -109,7 +109,7 @@ __device__ __forceinline__ void make_barrier(unsigned barrier, unsigned threads)
 #endif
 }
 // What a thread did in shared memory comes before the copies that are asked for after this: the
-// barriers it made, and its loads, which copies overtake if it merely arrives at a barrier.
+// barriers it made, and its loads, which copies may overtake if it merely arrives at a barrier.
 __device__ __forceinline__ void before_copies() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
