@@ -1,5 +1,5 @@
 /* The checkpoint file (HDF5): where an iteration stands, and its vectors, one row a degree of
- * freedom in any order. What the names, texts and sums mean is for solver/checkpoint.h to say.
+ * freedom in any order. What the names, texts and sums mean is for solver/run/checkpoint.h to say.
  *
  *     /        attributes: sp_solve_checkpoint (the format, 1), case, mesh, checksum, dofs,
  *              iteration, norm_b, residual, rz, beta

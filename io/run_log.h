@@ -9,7 +9,7 @@
  *     /residual   one row an iteration: iteration, absolute, relative
  *     /phases     one row a phase: name, calls, seconds_min, seconds_mean, seconds_max, share
  *     /errors     one row: L2, H1, max; absent until sp_run_log_errors is called
- *     /NAME       what sp_run_log_table adds, for instance /study (solver/study.h)
+ *     /NAME       what sp_run_log_table adds, for instance /study (solver/run/study.h)
  *
  * Tables are one-dimensional compound datasets; a table has the attribute "units", one string that
  * lists the unit of each column in order ("1, s, GFLOP/s, GB/s, GDOF/s"). Columns hold doubles and

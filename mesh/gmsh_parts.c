@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "mesh/gather.h"
+#include "io/gather.h"
 #include "mesh/gmsh_model.h"
 
 static const char ENDING[] = ".msh";

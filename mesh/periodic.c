@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mesh/gather.h"
+#include "io/gather.h"
 #include "mesh/geometry.h"
 #include "mesh/numbering.h"
 #include "mesh/topology.h"

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "solver/bench_paper.h"
-#include "solver/bench_production.h"
-#include "solver/bench_table.h"
-#include "solver/interrupt.h"
-#include "solver/version.h"
+#include "solver/bench/paper.h"
+#include "solver/bench/production.h"
+#include "solver/bench/table.h"
+#include "solver/run/interrupt.h"
+#include "solver/run/version.h"
 
 /* What is set up at the moment: steps of the plan take what is there, or replace it. */
 typedef struct study {

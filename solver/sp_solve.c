@@ -8,10 +8,10 @@
 
 #include "io/config.h"
 #include "io/terminal.h"
-#include "solver/case.h"
-#include "solver/dry_run.h"
-#include "solver/study.h"
-#include "solver/version.h"
+#include "solver/run/case.h"
+#include "solver/run/dry_run.h"
+#include "solver/run/study.h"
+#include "solver/run/version.h"
 
 static const char usage[] =
     "usage: sp_solve [-q] CASE.ini [SECTION.KEY=VALUE ...]\n"

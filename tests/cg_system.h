@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "mesh/box.h"
-#include "solver/cg.h"
+#include "solver/linear/cg.h"
 #include "tests/deformed_box.h"
 #include "tests/operator_bench.h"
 

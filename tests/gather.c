@@ -1,5 +1,5 @@
 /* Gathered records: rank by rank, with ranks that have none, and too many of them refused. */
-#include "mesh/gather.h"
+#include "io/gather.h"
 
 #include <limits.h>
 #include <stdbool.h>

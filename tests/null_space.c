@@ -1,5 +1,5 @@
 /* Pure Neumann problems: the constants that the operator does not see. */
-#include "solver/null_space.h"
+#include "solver/problem/null_space.h"
 
 #include <stdlib.h>
 #include <string.h>

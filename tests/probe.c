@@ -1,5 +1,5 @@
 /* Probes: the inverse of an element's map, who answers, and what. */
-#include "solver/probe.h"
+#include "solver/problem/probe.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* From the case to the problem: which condition holds where, what is refused and in which words,
  * and the data that formulas and solutions become. */
-#include "solver/problem.h"
+#include "solver/problem/problem.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Values by name: every rank gets the bits that belong to the names it asks for, whoever has them;
  * double and missing names are found. */
-#include "solver/rendezvous.h"
+#include "io/rendezvous.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

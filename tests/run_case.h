@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "operators/backend.h"
-#include "solver/case.h"
+#include "solver/run/case.h"
 
 enum { RUN_CASE_OVERRIDES = 32, RUN_CASE_SKIPPED = 77 }; /* CTest's SKIP_RETURN_CODE */
 

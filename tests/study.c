@@ -1,6 +1,6 @@
-/* Studies: rates are judged as solver/rates.h says, a series gives the bits of its single runs, and
- * what falls short is said. */
-#include "solver/study.h"
+/* Studies: rates are judged as solver/run/rates.h says, a series gives the bits of its single runs,
+ * and what falls short is said. */
+#include "solver/run/study.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #include <hdf5.h>
 
-#include "solver/rates.h"
+#include "solver/run/rates.h"
 #include "tests/check.h"
 #include "tests/run_case.h"
 

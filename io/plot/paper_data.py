@@ -1,4 +1,4 @@
-"""What the figures of the paper show, as numbers: read from sp_bench's file (solver/bench_file.h).
+"""What the figures of the paper show, as numbers: read from sp_bench's file (solver/bench/file.h).
 
 A curve is TFLOP/s at N = 1 .. 15, NaN where the file has no such row."""
 

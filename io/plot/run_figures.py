@@ -1,4 +1,4 @@
-"""Figures of run logs (io/run_log.h, solver/study.h)."""
+"""Figures of run logs (io/run_log.h, solver/run/study.h)."""
 
 import configparser
 import os

@@ -54,7 +54,7 @@ typedef struct sp_cuda_arguments {
   double *y;
   double *edges; /* [elements][sp_cuda_edge_nodes(order)] */
   double lambda;
-  bool forks;       /* first on another stream than the kernels before (queue.cu) */
+  bool forks;       /* first on another stream than the kernels before (queue.cuh) */
   bool constrained; /* constrained DOFs count as zero in x and get nothing in y */
   sp_cuda_step step;
 } sp_cuda_arguments;

@@ -72,18 +72,18 @@ template <int n> __device__ __forceinline__ double weight(int i) {
   return n == Nq ? c_gll_weights[i] : c_gl_weights[i];
 }
 
-#include "operators/cuda/sums.cu"
+#include "operators/cuda/sums.cuh"
 
-#include "operators/cuda/queue.cu"
+#include "operators/cuda/queue.cuh"
 
-#include "operators/cuda/nodes.cu"
+#include "operators/cuda/nodes.cuh"
 
-#include "operators/cuda/geometry.cu"
+#include "operators/cuda/geometry.cuh"
 
-#include "operators/cuda/lines.cu"
+#include "operators/cuda/lines.cuh"
 
 #if SP_ORDER == 3
-#include "operators/cuda/tensor.cu"
+#include "operators/cuda/tensor.cuh"
 #endif
 
 // ---- Launches ----------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ constexpr shape bp30_shape[] = {{0, 0}, {7, 8}, {4, 8}, {5, 6}, {3, 5}, {3, 4}, 
 // Layers of an element's stored factors that go ahead to shared memory between E-vectors, and slots
 // of the ring through which they all go. Between L-vectors both cost more than they gain
 // (README.md) but for the ring in CG at N = 13. How addresses of factors are written is chosen in
-// lines.cu.
+// lines.cuh.
 constexpr int bp35_ahead[] = {0, 0, 3, 0, 5, 0, 7, 3, 9, 5, 0, 3, 0, 0, 0, 0};
 
 template <int G>

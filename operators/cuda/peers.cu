@@ -7,11 +7,11 @@ extern "C" {
 
 namespace {
 
-#include "operators/cuda/sums.cu"
+#include "operators/cuda/sums.cuh"
 
-#include "operators/cuda/gather.cu"
+#include "operators/cuda/gather.cuh"
 
-#include "operators/cuda/queue.cu"
+#include "operators/cuda/queue.cuh"
 
 constexpr int THREADS = 256;
 

@@ -21,7 +21,7 @@ static sp_status send_factors(const sp_operator_setup *setup, sp_local_operator 
   const size_t stored = (size_t)SP_FACTORS * points - first;
   const size_t width = local->geometry ? 24 : stored;
   double *batch = nullptr, *element = nullptr;
-  /* And one: copies of whole 16 bytes (geometry.cu) may read it. */
+  /* And one: copies of whole 16 bytes (geometry.cuh) may read it. */
   SP_TRY(sp_cuda_allocate((size_t)hexes->count * width + 1, sizeof(double), "geometric factors",
                           (void **)&local->factors));
   local->bytes += (size_t)hexes->count * width * sizeof(double);

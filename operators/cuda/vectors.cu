@@ -4,11 +4,11 @@ extern "C" {
 
 namespace {
 
-#include "operators/cuda/sums.cu"
+#include "operators/cuda/sums.cuh"
 
-#include "operators/cuda/gather.cu"
+#include "operators/cuda/gather.cuh"
 
-#include "operators/cuda/queue.cu"
+#include "operators/cuda/queue.cuh"
 
 constexpr int THREADS = SP_CUDA_VECTOR_THREADS, BLOCKS = SP_CUDA_VECTOR_BLOCKS;
 

@@ -46,7 +46,7 @@ cudaError_t sp_cuda_add_diagonal(const sp_cuda_diagonal *diagonal, int first, in
 
 /* End of pass 1: scalars->p_ap = sum of count partial sums, over all peers if there are any, and
  * alpha = rz / p_ap; the iteration's record, unless NULL. `room` holds SP_CUDA_SUM_BLOCKS.
- * `joins`: it may stand behind kernels on several streams (queue.cu). */
+ * `joins`: it may stand behind kernels on several streams (queue.cuh). */
 enum { SP_CUDA_SUM_BLOCKS = 64 };
 cudaError_t sp_cuda_finish_pass_1(int count, const double *partial, double *room,
                                   sp_cuda_scalars *scalars, const sp_cuda_peers *peers,
@@ -73,7 +73,7 @@ typedef struct sp_cuda_update {
   sp_cuda_scalars *scalars;
   sp_cuda_peers peers;
   sp_cg_record *records;
-  cudaEvent_t done; /* recorded behind it for other streams, or NULL (queue.cu) */
+  cudaEvent_t done; /* recorded behind it for other streams, or NULL (queue.cuh) */
 } sp_cuda_update;
 cudaError_t sp_cuda_update_launch(const sp_cuda_update *update, cudaStream_t stream);
 

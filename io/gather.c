@@ -1,0 +1,58 @@
+#include "io/gather.h"
+
+#include <limits.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Where each rank's records begin; starts[size] is their number. */
+static sp_status find_starts(int size, const int64_t *counts, const char *what, int *lengths,
+                             int *starts) {
+  int64_t total = 0;
+  for (int r = 0; r < size; r++) {
+    if (counts[r] > INT_MAX - total)
+      return sp_fail(SP_ERR_INPUT, "%s: more than %d, which every rank would have to hold", what,
+                     INT_MAX);
+    lengths[r] = (int)counts[r];
+    starts[r] = (int)total;
+    total += counts[r];
+  }
+  starts[size] = (int)total;
+  return SP_OK;
+}
+
+sp_status sp_gather_records(MPI_Comm comm, const void *mine, size_t count, size_t width,
+                            const char *what, void *all, size_t *all_count) {
+  int size, *lengths = NULL;
+  int64_t *counts = NULL;
+  char *records = NULL;
+  MPI_Comm_size(comm, &size);
+  *all_count = 0;
+  sp_status status = sp_allocate((size_t)size, sizeof *counts, what, &counts);
+  if (!status) status = sp_allocate(2 * (size_t)size + 1, sizeof *lengths, what, &lengths);
+  status = sp_agree(comm, status);
+  if (!status) {
+    const int64_t local = (int64_t)count;
+    int *starts = lengths + size;
+    MPI_Allgather(&local, 1, MPI_INT64_T, counts, 1, MPI_INT64_T, comm);
+    status = find_starts(size, counts, what, lengths, starts);
+    if (!status) status = sp_allocate((size_t)starts[size], width, what, &records);
+    status = sp_agree(comm, status);
+    if (!status) {
+      MPI_Datatype record;
+      MPI_Type_contiguous((int)width, MPI_BYTE, &record);
+      MPI_Type_commit(&record);
+      MPI_Allgatherv(mine, (int)count, record, records, lengths, starts, record, comm);
+      MPI_Type_free(&record);
+      *all_count = (size_t)starts[size];
+    }
+  }
+  if (status) {
+    free(records);
+    records = NULL;
+  }
+  free(lengths);
+  free(counts);
+  memcpy(all, &records, sizeof records);
+  return status;
+}

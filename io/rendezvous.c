@@ -1,0 +1,185 @@
+#include "io/rendezvous.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* The finalizer of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators,
+ * 2014). */
+uint64_t sp_hash(uint64_t bits) {
+  bits += 0x9e3779b97f4a7c15u;
+  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
+  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
+  return bits ^ (bits >> 31);
+}
+
+/* What goes to and comes from each rank, in rows: counts, and starts in [size + 1]. */
+typedef struct traffic {
+  MPI_Comm comm;
+  int size;
+  int *memory;
+  int *sent, *sent_start, *received, *received_start;
+} traffic;
+
+static int meeting_place(const sp_row_name *name, int size) {
+  const uint64_t hash = sp_hash(sp_hash((uint64_t)name->part[0]) ^ (uint64_t)name->part[1]);
+  return (int)(hash % (uint64_t)size);
+}
+
+static int compare_names(const sp_row_name *a, const sp_row_name *b) {
+  for (int i = 0; i < 2; i++)
+    if (a->part[i] != b->part[i]) return a->part[i] < b->part[i] ? -1 : 1;
+  return 0;
+}
+
+/* Rows and names both begin with a name. */
+static int compare(const void *left, const void *right) {
+  return compare_names(left, right);
+}
+
+static sp_status sum_counts(const traffic *t, const int *count, int *start) {
+  int64_t sum = 0;
+  for (int r = 0; r < t->size; r++) {
+    start[r] = (int)sum;
+    sum += count[r];
+    if (sum > INT_MAX)
+      return sp_fail(SP_ERR_INPUT, "more than %d rows for one rank: use more ranks", INT_MAX);
+  }
+  start[t->size] = (int)sum;
+  return SP_OK;
+}
+
+/* Count what goes where: entries of `stride` bytes, each of which begins with a name. Collective.
+ */
+static sp_status plan(traffic *t, int64_t count, const void *entries, size_t stride) {
+  const size_t ranks = (size_t)t->size + 1;
+  sp_status status = sp_allocate(4 * ranks, sizeof *t->memory, "rank counts", &t->memory);
+  if (!status && count > INT_MAX)
+    status = sp_fail(SP_ERR_INPUT, "%lld rows on one rank: use more ranks", (long long)count);
+  SP_TRY(sp_agree(t->comm, status));
+  t->sent = t->memory;
+  t->sent_start = t->sent + ranks;
+  t->received = t->sent_start + ranks;
+  t->received_start = t->received + ranks;
+  for (int64_t i = 0; i < count; i++) {
+    const void *entry = (const char *)entries + (size_t)i * stride;
+    t->sent[meeting_place(entry, t->size)]++;
+  }
+  MPI_Alltoall(t->sent, 1, MPI_INT, t->received, 1, MPI_INT, t->comm);
+  status = sum_counts(t, t->sent, t->sent_start);
+  if (!status) status = sum_counts(t, t->received, t->received_start);
+  return sp_agree(t->comm, status);
+}
+
+/* Entry i goes to place order[i] of what is sent. */
+static void order_entries(const traffic *t, int64_t count, const void *entries, size_t stride,
+                          int *order) {
+  for (int64_t i = 0; i < count; i++) {
+    const void *entry = (const char *)entries + (size_t)i * stride;
+    order[i] = t->sent_start[meeting_place(entry, t->size)]++;
+  }
+  for (int r = t->size; r > 0; r--) t->sent_start[r] = t->sent_start[r - 1];
+  t->sent_start[0] = 0;
+}
+
+/* There or, with `back`, back the same way; an entry is `words` of 8 bytes. */
+static void travel(const traffic *t, bool back, int words, const void *from, void *to) {
+  MPI_Datatype entry;
+  MPI_Type_contiguous(words, MPI_INT64_T, &entry);
+  MPI_Type_commit(&entry);
+  if (back)
+    MPI_Alltoallv(from, t->received, t->received_start, entry, to, t->sent, t->sent_start, entry,
+                  t->comm);
+  else
+    MPI_Alltoallv(from, t->sent, t->sent_start, entry, to, t->received, t->received_start, entry,
+                  t->comm);
+  MPI_Type_free(&entry);
+}
+
+typedef struct meeting {
+  traffic rows, names;
+  sp_row *sent_rows, *met_rows; /* the latter by name */
+  sp_row_name *sent_names, *met_names;
+  int *order;
+  double (*answers)[SP_ROW_VALUES], (*answered)[SP_ROW_VALUES];
+} meeting;
+
+enum { ROW_WORDS = sizeof(sp_row) / 8, NAME_WORDS = sizeof(sp_row_name) / 8 };
+
+/* All rows to where their names meet. Collective. */
+static sp_status bring_rows(meeting *m, int64_t count, const sp_row *rows) {
+  SP_TRY(plan(&m->rows, count, rows, sizeof *rows));
+  const int size = m->rows.size, met = m->rows.received_start[size];
+  sp_status status = sp_allocate((size_t)count, sizeof *rows, "rows", &m->sent_rows);
+  if (!status) status = sp_allocate((size_t)count, sizeof(int), "rows", &m->order);
+  if (!status) status = sp_allocate((size_t)met, sizeof *rows, "rows", &m->met_rows);
+  SP_TRY(sp_agree(m->rows.comm, status));
+  order_entries(&m->rows, count, rows, sizeof *rows, m->order);
+  for (int64_t i = 0; i < count; i++) m->sent_rows[m->order[i]] = rows[i];
+  travel(&m->rows, false, ROW_WORDS, m->sent_rows, m->met_rows);
+  free(m->sent_rows);
+  m->sent_rows = NULL;
+  free(m->order);
+  m->order = NULL;
+  qsort(m->met_rows, (size_t)met, sizeof *rows, compare);
+  for (int i = 1; i < met && !status; i++)
+    if (compare(&m->met_rows[i - 1], &m->met_rows[i]) == 0)
+      status =
+          sp_fail(SP_ERR_INPUT, "two rows are named (%lld, %lld)",
+                  (long long)m->met_rows[i].name.part[0], (long long)m->met_rows[i].name.part[1]);
+  return sp_agree(m->rows.comm, status);
+}
+
+static sp_status answer(meeting *m) {
+  const size_t rows = (size_t)m->rows.received_start[m->rows.size];
+  const int asked = m->names.received_start[m->names.size];
+  for (int i = 0; i < asked; i++) {
+    const sp_row_name *name = &m->met_names[i];
+    const sp_row *row = bsearch(name, m->met_rows, rows, sizeof *row, compare);
+    if (!row)
+      return sp_fail(SP_ERR_INPUT, "no row is named (%lld, %lld)", (long long)name->part[0],
+                     (long long)name->part[1]);
+    for (int v = 0; v < SP_ROW_VALUES; v++) m->answers[i][v] = row->values[v];
+  }
+  return SP_OK;
+}
+
+/* Ask for all names, and hand the answers out. Collective. */
+static sp_status ask(meeting *m, int64_t count, const sp_row_name *wanted,
+                     double (*values)[SP_ROW_VALUES]) {
+  SP_TRY(plan(&m->names, count, wanted, sizeof *wanted));
+  const size_t asked = (size_t)m->names.received_start[m->names.size];
+  sp_status status = sp_allocate((size_t)count, sizeof *wanted, "names", &m->sent_names);
+  if (!status) status = sp_allocate((size_t)count, sizeof(int), "names", &m->order);
+  if (!status) status = sp_allocate(asked, sizeof *wanted, "names", &m->met_names);
+  if (!status) status = sp_allocate(asked, sizeof *m->answers, "answers", &m->answers);
+  if (!status) status = sp_allocate((size_t)count, sizeof *m->answers, "answers", &m->answered);
+  SP_TRY(sp_agree(m->names.comm, status));
+  order_entries(&m->names, count, wanted, sizeof *wanted, m->order);
+  for (int64_t i = 0; i < count; i++) m->sent_names[m->order[i]] = wanted[i];
+  travel(&m->names, false, NAME_WORDS, m->sent_names, m->met_names);
+  SP_TRY(sp_agree(m->names.comm, answer(m)));
+  travel(&m->names, true, SP_ROW_VALUES, m->answers, m->answered);
+  for (int64_t i = 0; i < count; i++)
+    for (int v = 0; v < SP_ROW_VALUES; v++) values[i][v] = m->answered[m->order[i]][v];
+  return SP_OK;
+}
+
+sp_status sp_rendezvous(MPI_Comm comm, int64_t row_count, const sp_row *rows, int64_t wanted_count,
+                        const sp_row_name *wanted, double (*values)[SP_ROW_VALUES]) {
+  meeting m = {.rows.comm = comm, .names.comm = comm};
+  MPI_Comm_size(comm, &m.rows.size);
+  m.names.size = m.rows.size;
+  sp_status status = bring_rows(&m, row_count, rows);
+  if (!status) status = ask(&m, wanted_count, wanted, values);
+  free(m.rows.memory);
+  free(m.names.memory);
+  free(m.sent_rows);
+  free(m.met_rows);
+  free(m.sent_names);
+  free(m.met_names);
+  free(m.order);
+  free(m.answers);
+  free(m.answered);
+  return status;
+}

@@ -1,0 +1,323 @@
+// Geometric factors at a point, stored or recomputed: part of order.cu.
+
+__device__ __forceinline__ void cross(const double a[3], const double b[3], double c[3]) {
+  c[0] = a[1] * b[2] - a[2] * b[1];
+  c[1] = a[2] * b[0] - a[0] * b[2];
+  c[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+// Rows p, q, w of the adjugate |J| J^-1, and |J|, from the columns r, s, t of J.
+__device__ __forceinline__ double adjugate_of(const double r[3], const double s[3],
+                                              const double t[3], double p[3], double q[3],
+                                              double w[3]) {
+  cross(s, t, p);
+  cross(t, r, q);
+  cross(r, s, w);
+  return r[0] * p[0] + r[1] * p[1] + r[2] * p[2];
+}
+
+// The trilinear map along a column (r and s fixed): d x / d t does not depend on t, the others are
+// linear in t.
+template <int n> struct column_map {
+  double r0[3], r1[3], s0[3], s1[3], t[3], weights;
+
+  __device__ __forceinline__ void prepare(const double *c, int i, int j) {
+    const double r = point<n>(i), s = point<n>(j);
+    weights = weight<n>(i) * weight<n>(j);
+#pragma unroll
+    for (int d = 0; d < 3; d++) {
+      r0[d] = c[3 + d] + s * c[12 + d];
+      r1[d] = c[18 + d] + s * c[21 + d];
+      s0[d] = c[6 + d] + r * c[12 + d];
+      s1[d] = c[15 + d] + r * c[21 + d];
+      t[d] = c[9 + d] + s * c[15 + d] + r * (c[18 + d] + s * c[21 + d]);
+    }
+  }
+
+  // The adjugate and |J| at point k of the column.
+  __device__ __forceinline__ double adjugate(int k, double p[3], double q[3], double w[3]) const {
+    const double z = point<n>(k);
+    double r[3], s[3];
+#pragma unroll
+    for (int d = 0; d < 3; d++) {
+      r[d] = r0[d] + z * r1[d];
+      s[d] = s0[d] + z * s1[d];
+    }
+    return adjugate_of(r, s, t, p, q, w);
+  }
+};
+
+// 1 / a to rounding, for a far from overflow and underflow: the hardware's 20 bits and two Newton
+// steps, without the branches of a correctly rounded division.
+__device__ __forceinline__ double reciprocal(double a) {
+  double x;
+  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(x) : "d"(a));
+  x = fma(fma(-a, x, 1.0), x, x);
+  return fma(fma(-a, x, 1.0), x, x);
+}
+
+// (ur, us, ut) <- G (ur, us, ut) at point k; returns wJ.
+template <int n, class Map>
+__device__ __forceinline__ double scale_trilinear(const Map &map, int k, double &ur, double &us,
+                                                  double &ut) {
+  double p[3], q[3], w[3], flux[3];
+  const double jacobian = map.adjugate(k, p, q, w), weights = map.weights * weight<n>(k);
+  const double scale = weights * reciprocal(jacobian);
+#pragma unroll
+  for (int d = 0; d < 3; d++) flux[d] = scale * (p[d] * ur + q[d] * us + w[d] * ut);
+  ur = p[0] * flux[0] + p[1] * flux[1] + p[2] * flux[2];
+  us = q[0] * flux[0] + q[1] * flux[1] + q[2] * flux[2];
+  ut = w[0] * flux[0] + w[1] * flux[1] + w[2] * flux[2];
+  return weights * jacobian;
+}
+
+// The same with stored factors, where at(component) is one of them.
+template <class At>
+__device__ __forceinline__ double scale_stored(At at, double &ur, double &us, double &ut) {
+  const double rr = at(SP_G_RR), rs = at(SP_G_RS), rt = at(SP_G_RT);
+  const double ss = at(SP_G_SS), st = at(SP_G_ST), tt = at(SP_G_TT);
+  const double r = ur, s = us, t = ut;
+  ur = rr * r + rs * s + rt * t;
+  us = rs * r + ss * s + st * t;
+  ut = rt * r + st * s + tt * t;
+  return at(SP_G_WJ);
+}
+
+// Factors of an element in global memory, at point (k, j, i). How addresses are written decides how
+// many loads the compiler asks for ahead, and when: POINTWISE is better at most orders (lines.cuh).
+template <int n, bool POINTWISE>
+__device__ __forceinline__ double scale_stored(const double *factors, int k, int j, int i,
+                                               double &ur, double &us, double &ut) {
+  const double *point = factors + (k * n + j) * n + i;
+  const auto at = [&](int component) {
+    return POINTWISE ? load_once(point + component * (n * n * n))
+                     : load_once(factors + (component * n + k) * (n * n) + (j * n + i));
+  };
+  return scale_stored(at, ur, us, ut);
+}
+
+// Copies of the hardware from global to shared memory (cp.async.bulk, sm_90), of whole 16 bytes,
+// that are waited for at a barrier: 8 bytes of shared memory, given by their address. One thread
+// makes the barrier, says how many bytes are to come and asks for them; others wait after a barrier
+// of their block or warp that follows.
+//
+// A barrier's phase ends when so many threads have arrived and all bytes that they expect are
+// there; phases count from zero.
+__device__ __forceinline__ void make_barrier(unsigned barrier, unsigned threads) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" : : "r"(barrier), "r"(threads) : "memory");
+#endif
+}
+// What a thread did in shared memory comes before the copies that are asked for after this: the
+// barriers it made, and its loads, which copies may overtake if it merely arrives at a barrier.
+__device__ __forceinline__ void before_copies() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
+__device__ __forceinline__ void arrive(unsigned barrier) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" : : "r"(barrier) : "memory");
+#endif
+}
+__device__ __forceinline__ void expect_copies(unsigned barrier, unsigned bytes) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+               :
+               : "r"(barrier), "r"(bytes)
+               : "memory");
+#endif
+}
+__device__ __forceinline__ void bulk_copy(unsigned barrier, unsigned shared, const double *global,
+                                          unsigned bytes) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+               "[%1], [%2], %3, [%0];"
+               :
+               : "r"(barrier), "r"(shared), "l"(global), "r"(bytes)
+               : "memory");
+#endif
+}
+__device__ __forceinline__ void await(unsigned barrier, unsigned phase) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("{\n\t"
+               ".reg .pred done;\n\t"
+               "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n\t"
+               "@!done bra again;\n\t"
+               "}"
+               :
+               : "r"(barrier), "r"(phase % 2)
+               : "memory");
+#endif
+}
+
+// Stored factors of an element with the first LAYERS of n on their way to shared memory while the
+// block works (sm_90; before that they stay in global memory). A block has E elements, one unless
+// LAYERS = n.
+template <int n, int E, int LAYERS> struct ahead {
+  static_assert(E == 1 || LAYERS == n, "factors of several elements are one copy");
+  static constexpr int each = SP_FACTORS * n * n * n; // doubles of an element
+  static constexpr int copies = LAYERS == n ? 1 : SP_FACTORS;
+  static constexpr int length = LAYERS == n ? E * each : LAYERS * n * n;
+  // Copies begin and end on a boundary of 16 bytes: a double more at either end.
+  static constexpr int stride = (length + 1) / 2 * 2 + 2;
+  // Doubles of shared memory, a barrier first.
+  static constexpr int size = 2 + copies * stride;
+
+  const double *element, *copied;
+  unsigned shift, arrived; // the barrier's shared address
+
+  // `elements` of a block, the first one's factors at `first`; the thread's is number `own`. `room`
+  // begins on a boundary of 16 bytes. By all threads.
+  __device__ __forceinline__ ahead(const double *first, int elements, int own, double *room)
+      : element(first + own * each), copied(room + 2 + own * each),
+        shift((size_t)first / sizeof(double) % 2),
+        arrived((unsigned)__cvta_generic_to_shared(room)) {
+#if __CUDA_ARCH__ >= 900
+    if (threadIdx.x > 0) return;
+    const int count = LAYERS == n ? elements * each : length;
+    const auto bytes = [&](int c) { return (count + shift_of(c) + 1) / 2 * 16; };
+    unsigned total = 0;
+#pragma unroll
+    for (int c = 0; c < copies; c++) total += bytes(c);
+    make_barrier(arrived, 1);
+    before_copies();
+    expect_copies(arrived, total);
+#pragma unroll
+    for (int c = 0; c < copies; c++)
+      bulk_copy(arrived, arrived + 16 + c * stride * 8, first + c * (n * n * n) - shift_of(c),
+                bytes(c));
+#endif
+  }
+
+  // By how many doubles copy c begins early.
+  __device__ __forceinline__ unsigned shift_of(int c) const {
+    return (shift + c * (n * n * n)) % 2;
+  }
+
+  // A component at point `column` of layer k.
+  __device__ __forceinline__ double at(int component, int k, int column) const {
+#if __CUDA_ARCH__ >= 900
+    if (LAYERS == n) return copied[shift + (component * n + k) * (n * n) + column];
+    if (k < LAYERS) return copied[component * stride + shift_of(component) + k * (n * n) + column];
+#endif
+    return load_once(element + (component * n + k) * (n * n) + column);
+  }
+};
+
+// Stored factors of a block's only element, layer by layer through SLOTS places in shared memory:
+// one thread asks for a layer when all threads with points have read the one that had its place
+// (sm_90; before that they stay in global memory).
+template <int n, int SLOTS> struct ring {
+  static_assert(n % 2 == 0, "copies begin and end on a boundary of 16 bytes");
+  static constexpr int layer = n * n, slot = SP_FACTORS * layer;
+  // Doubles of shared memory: two barriers a slot (filled, and done with) first.
+  static constexpr int size = 2 * SLOTS + SLOTS * slot;
+
+  const double *element, *slots;
+  unsigned barriers; // shared address
+
+  // `room` begins on a boundary of 16 bytes. By all threads.
+  __device__ __forceinline__ ring(const double *element, double *room)
+      : element(element), slots(room + 2 * SLOTS),
+        barriers((unsigned)__cvta_generic_to_shared(room)) {
+#if __CUDA_ARCH__ >= 900
+    if (threadIdx.x > 0) return;
+#pragma unroll
+    for (int k = 0; k < SLOTS; k++) {
+      make_barrier(filled(k), 1);
+      make_barrier(done_with(k), layer);
+    }
+    before_copies();
+#pragma unroll
+    for (int k = 0; k < SLOTS; k++) ask(k);
+#endif
+  }
+
+  __device__ __forceinline__ unsigned filled(int k) const {
+    return barriers + 16 * (k % SLOTS);
+  }
+  __device__ __forceinline__ unsigned done_with(int k) const {
+    return filled(k) + 8;
+  }
+
+  __device__ __forceinline__ void ask(int k) const {
+    constexpr unsigned bytes = layer * sizeof(double);
+    const unsigned place = barriers + 8 * (2 * SLOTS + k % SLOTS * slot);
+    expect_copies(filled(k), SP_FACTORS * bytes);
+#pragma unroll
+    for (int c = 0; c < SP_FACTORS; c++)
+      bulk_copy(filled(k), place + c * bytes, element + (c * n + k) * layer, bytes);
+  }
+
+  // Around the use of layer k, in the order of layers, by all threads that hold points.
+  __device__ __forceinline__ void begin(int k) const {
+#if __CUDA_ARCH__ >= 900
+    if (k > 0 && k - 1 + SLOTS < n && threadIdx.x == 0) {
+      await(done_with(k - 1), (k - 1) / SLOTS);
+      ask(k - 1 + SLOTS);
+    }
+    await(filled(k), k / SLOTS);
+#endif
+  }
+  __device__ __forceinline__ void end(int k) const {
+#if __CUDA_ARCH__ >= 900
+    if (k + SLOTS >= n) return;
+    before_copies();
+    arrive(done_with(k));
+#endif
+  }
+
+  // A component at point `column` of layer k.
+  __device__ __forceinline__ double at(int component, int k, int column) const {
+#if __CUDA_ARCH__ >= 900
+    return slots[k % SLOTS * slot + component * layer + column];
+#else
+    return load_once(element + (component * n + k) * layer + column);
+#endif
+  }
+};
+
+// Around the use of factors in layer k, in the order of layers: after a barrier of the block that
+// follows their constructor.
+__device__ __forceinline__ void begin_layer(const double *, int) {}
+__device__ __forceinline__ void end_layer(const double *, int) {}
+template <int n, int E, int LAYERS>
+__device__ __forceinline__ void begin_layer(const ahead<n, E, LAYERS> &factors, int k) {
+  if (k == 0) await(factors.arrived, 0);
+}
+template <int n, int E, int LAYERS>
+__device__ __forceinline__ void end_layer(const ahead<n, E, LAYERS> &, int) {}
+template <int n, int SLOTS>
+__device__ __forceinline__ void begin_layer(const ring<n, SLOTS> &factors, int k) {
+  factors.begin(k);
+}
+template <int n, int SLOTS>
+__device__ __forceinline__ void end_layer(const ring<n, SLOTS> &factors, int k) {
+  factors.end(k);
+}
+
+template <int n, bool POINTWISE, int SLOTS>
+__device__ __forceinline__ double scale_stored(const ring<n, SLOTS> &factors, int k, int j, int i,
+                                               double &ur, double &us, double &ut) {
+  return scale_stored([&](int component) { return factors.at(component, k, j * n + i); }, ur, us,
+                      ut);
+}
+template <int n, bool POINTWISE, int E, int LAYERS>
+__device__ __forceinline__ double scale_stored(const ahead<n, E, LAYERS> &factors, int k, int j,
+                                               int i, double &ur, double &us, double &ut) {
+  return scale_stored([&](int component) { return factors.at(component, k, j * n + i); }, ur, us,
+                      ut);
+}
+
+// Prefetch `count` factors, from the first one of an element on, to the second-level cache: one
+// instruction, which names whole 16 bytes. After pass_1::begins(): iterations that have ended ask
+// for nothing.
+template <int count> __device__ __forceinline__ void prefetch(const double *factors) {
+#if __CUDA_ARCH__ >= 900
+  constexpr unsigned SIZE = 16, BYTES = count * sizeof(double) / SIZE * SIZE;
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"((size_t)factors / SIZE * SIZE),
+               "r"(BYTES)
+               : "memory");
+#endif
+}

@@ -1,0 +1,89 @@
+#include "solver/bench/case.h"
+
+#include <stdlib.h>
+
+#include "mesh/box.h"
+#include "mesh/geometry.h"
+#include "operators/counts.h"
+
+void sp_bench_box(sp_gid elements, int box[3]) {
+  double least = -1;
+  for (sp_gid a = 1; a * a * a <= elements; a++) {
+    if (elements % a != 0) continue;
+    for (sp_gid b = a; a * b * b <= elements; b++) {
+      const sp_gid c = elements / a / b;
+      if (a * b * c != elements) continue;
+      const double surface = (double)a * (double)b + (double)a * (double)c + (double)b * (double)c;
+      if (least >= 0 && surface >= least) continue;
+      least = surface;
+      box[0] = (int)a, box[1] = (int)b, box[2] = (int)c;
+    }
+  }
+}
+
+static void clear_order(sp_bench_case *c) {
+  sp_numbering_destroy(&c->numbering);
+  free(c->boundary);
+  free(c->factors);
+  c->boundary = NULL;
+  c->factors = NULL;
+  c->factor_rule = 0;
+}
+
+void sp_bench_case_clear(sp_bench_case *c) {
+  clear_order(c);
+  sp_mesh_destroy(&c->mesh);
+  c->elements = 0;
+}
+
+sp_status sp_bench_case_set(sp_bench_case *c, sp_gid elements, int order) {
+  if (c->elements == elements && c->order == order) return SP_OK;
+  clear_order(c);
+  c->order = order;
+  if (c->elements == elements) return SP_OK;
+  sp_bench_case_clear(c);
+  sp_box box = {.upper = {1, 1, 1}, .map = SP_MAP_SINE, .epsilon = 1};
+  sp_bench_box(elements, box.elements);
+  sp_hexes *hexes;
+  SP_TRY(sp_box_hexes(c->comm, &box, &hexes));
+  SP_TRY(sp_mesh_create(c->comm, &hexes, &c->mesh));
+  c->elements = elements;
+  return SP_OK;
+}
+
+static void mark_boundary(sp_bench_case *c) {
+  int places[SP_MAX_NQ * SP_MAX_NQ];
+  const size_t nq = (size_t)c->order + 1;
+  const sp_hexes *hexes = c->mesh->hexes;
+  for (sp_lid e = 0; e < hexes->count; e++)
+    for (int f = 0; f < SP_FACES; f++) {
+      if (hexes->surfaces[e][f] == SP_SURFACE_INTERIOR) continue;
+      sp_face_places(c->order, f, places);
+      for (size_t n = 0; n < nq * nq; n++)
+        c->boundary[c->numbering->nodes[(size_t)e * nq * nq * nq + (size_t)places[n]]] = true;
+    }
+}
+
+sp_status sp_bench_case_number(sp_bench_case *c) {
+  if (c->numbering) return SP_OK;
+  SP_TRY(sp_numbering_create(c->mesh, c->order, &c->numbering));
+  const size_t dofs = (size_t)c->numbering->local;
+  SP_TRY(sp_agree(c->comm, sp_allocate(dofs, sizeof(bool), "boundary mask", &c->boundary)));
+  mark_boundary(c);
+  return SP_OK;
+}
+
+sp_status sp_bench_case_factors(sp_bench_case *c, sp_problem_kind kind) {
+  const sp_rule *rule = sp_problem_rule(kind, c->order);
+  if (c->factor_rule == rule->n) return SP_OK;
+  free(c->factors);
+  c->factors = NULL;
+  const size_t size = (size_t)SP_FACTORS * (size_t)(rule->n * rule->n * rule->n);
+  const sp_lid count = c->mesh->hexes->count;
+  sp_status status =
+      sp_allocate((size_t)count * size, sizeof *c->factors, "geometric factors", &c->factors);
+  for (sp_lid e = 0; e < count && !status; e++)
+    status = sp_geometry_factors(c->mesh->hexes, e, rule, &c->factors[(size_t)e * size]);
+  c->factor_rule = status ? 0 : rule->n;
+  return sp_agree(c->comm, status);
+}

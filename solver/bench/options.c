@@ -1,0 +1,265 @@
+#include "solver/bench/options.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char sp_bench_usage[] =
+    "usage: sp_bench [OPTIONS]\n"
+    "\n"
+    "Times operators on a sine-mapped box with random data, by order, against copies of as many\n"
+    "bytes; every result is checked first. A LIST has commas, numbers also ranges: 1:15 or "
+    "3,7,11.\n"
+    "\n"
+    "  --problem LIST    of mass (or bp1.0), bp3.5, bp3.0, all       (default bp3.5)\n"
+    "  --kernel LIST     production (the program's own), all, or numbers of the paper's kernels\n"
+    "                    (default production)\n"
+    "  --threads LIST    of 2d, 3d, all: the paper's kernels by their thread blocks (default all)\n"
+    "  --order LIST      polynomial orders                           (default 7)\n"
+    "  --geometry LIST   of stored, trilinear: production's factors  (default both)\n"
+    "  --elements LIST   numbers of elements, each a box as near to a cube as it goes\n"
+    "  --dofs NUMBER     instead: a cube of about so many degrees of freedom (default 2.5e6)\n"
+    "  --measure LIST    of unassembled, operator, cg, all           (default all; of the paper's\n"
+    "                    kernels there is unassembled only)\n"
+    "  --device NAME     auto, host, cuda                            (default auto)\n"
+    "  --exchange NAME   auto, peer, cuda-aware, nccl, staged: between GPUs (default auto)\n"
+    "  --repeats NUMBER  samples, of which the median is taken       (default 20)\n"
+    "  --warm-cache      leave inputs in the GPU's cache from call to call; the default takes new\n"
+    "                    ones, in turn, that do not fit into it together\n"
+    "  -o, --output FILE results (HDF5), in the place of older ones  (default bench.h5)\n"
+    "  --resume          keep the results that FILE has, measure the others\n"
+    "  -q, --quiet       print errors only\n"
+    "\n"
+    "The study of the paper:\n"
+    "  sp_bench --problem all --kernel all --order 1:15 --elements 512,4096 --device cuda\n";
+
+/* A word of a list, and what it marks: `mark`, or all of them. */
+typedef struct word {
+  const char *name;
+  int mark;
+} word;
+
+enum { ALL = -1, MAX_WORDS = 8 };
+
+static const word problem_words[MAX_WORDS] = {
+    {"mass", SP_MASS}, {"bp1.0", SP_MASS}, {"bp3.5", SP_BP35}, {"bp3.0", SP_BP30}, {"all", ALL}};
+static const word geometry_words[MAX_WORDS] = {{"stored", SP_GEOMETRY_STORED},
+                                               {"trilinear", SP_GEOMETRY_TRILINEAR}};
+static const word thread_words[MAX_WORDS] = {{"2d", 2}, {"3d", 3}, {"all", ALL}};
+static const word measure_words[MAX_WORDS] = {{"unassembled", SP_BENCH_UNASSEMBLED},
+                                              {"operator", SP_BENCH_OPERATOR},
+                                              {"cg", SP_BENCH_CG},
+                                              {"all", ALL}};
+static const word device_words[MAX_WORDS] = {
+    {"auto", SP_DEVICE_AUTO}, {"host", SP_DEVICE_HOST}, {"cuda", SP_DEVICE_CUDA}};
+static const word exchange_words[MAX_WORDS] = {
+    [SP_EXCHANGE_AUTO] = {"auto", SP_EXCHANGE_AUTO},
+    [SP_EXCHANGE_PEER] = {"peer", SP_EXCHANGE_PEER},
+    [SP_EXCHANGE_CUDA_AWARE] = {"cuda-aware", SP_EXCHANGE_CUDA_AWARE},
+    [SP_EXCHANGE_NCCL] = {"nccl", SP_EXCHANGE_NCCL},
+    [SP_EXCHANGE_STAGED] = {"staged", SP_EXCHANGE_STAGED}};
+
+const char *sp_bench_what_name(sp_bench_what what) {
+  return what == SP_BENCH_COPY ? "copy" : measure_words[what - 1].name;
+}
+
+static const word *find_word(const word *words, const char *text) {
+  for (int w = 0; w < MAX_WORDS && words[w].name; w++)
+    if (strcmp(words[w].name, text) == 0) return &words[w];
+  return NULL;
+}
+
+static sp_status unknown_word(const char *option, const word *words, const char *text) {
+  char known[128] = "";
+  for (int w = 0; w < MAX_WORDS && words[w].name; w++) {
+    if (w > 0) strcat(known, ", ");
+    strcat(known, words[w].name);
+  }
+  return sp_fail(SP_ERR_INPUT, "--%s: expected of %s, found '%s'", option, known, text);
+}
+
+/* Mark the words of a list, and no others. */
+static sp_status parse_words(const char *option, char *list, const word *words, int count,
+                             bool *marks) {
+  memset(marks, 0, (size_t)count * sizeof *marks);
+  if (!*list) return unknown_word(option, words, list);
+  for (char *text = strtok(list, ","); text; text = strtok(NULL, ",")) {
+    const word *found = find_word(words, text);
+    if (!found) return unknown_word(option, words, text);
+    for (int w = 0; w < MAX_WORDS && words[w].name; w++)
+      if (words[w].mark != ALL && (found->mark == ALL || found->mark == words[w].mark))
+        marks[words[w].mark] = true;
+  }
+  return SP_OK;
+}
+
+/* N or N:M, from 1 to `highest`. */
+static sp_status parse_range(const char *option, const char *text, long highest, long *first,
+                             long *last) {
+  char *end;
+  *first = strtol(text, &end, 10);
+  *last = *end == ':' ? strtol(end + 1, &end, 10) : *first;
+  if (*end || end == text || *first < 1 || *last > highest || *first > *last)
+    return sp_fail(SP_ERR_INPUT, "--%s: expected numbers from 1 to %ld (7, 1:%ld), found '%s'",
+                   option, highest, highest, text);
+  return SP_OK;
+}
+
+static sp_status parse_orders(char *list, bool marks[SP_MAX_ORDER + 1]) {
+  long first, last;
+  memset(marks, 0, (SP_MAX_ORDER + 1) * sizeof *marks);
+  if (!*list) return parse_range("order", list, SP_MAX_ORDER, &first, &last);
+  for (char *text = strtok(list, ","); text; text = strtok(NULL, ",")) {
+    SP_TRY(parse_range("order", text, SP_MAX_ORDER, &first, &last));
+    for (long order = first; order <= last; order++) marks[order] = true;
+  }
+  return SP_OK;
+}
+
+static sp_status parse_kernels(char *list, sp_bench_options *o) {
+  memset(o->kernels, 0, sizeof o->kernels);
+  o->all_kernels = false;
+  if (!*list) return sp_fail(SP_ERR_INPUT, "--kernel: expected production, all or numbers");
+  for (char *text = strtok(list, ","); text; text = strtok(NULL, ",")) {
+    long first = SP_BENCH_PRODUCTION, last = SP_BENCH_PRODUCTION;
+    if (strcmp(text, "all") == 0) {
+      o->all_kernels = true;
+      last = SP_BENCH_MAX_KERNEL;
+    } else if (strcmp(text, "production") != 0) {
+      if (!strchr("0123456789", *text))
+        return sp_fail(SP_ERR_INPUT, "--kernel: expected production, all or numbers, found '%s'",
+                       text);
+      SP_TRY(parse_range("kernel", text, SP_BENCH_MAX_KERNEL, &first, &last));
+    }
+    for (long kernel = first; kernel <= last; kernel++) o->kernels[kernel] = true;
+  }
+  return SP_OK;
+}
+
+static sp_status parse_integer(const char *option, const char *text, int highest, int *value) {
+  char *end;
+  const long number = strtol(text, &end, 10);
+  if (*end || end == text || number < 1 || number > highest)
+    return sp_fail(SP_ERR_INPUT, "--%s: expected whole numbers from 1 to %d, found '%s'", option,
+                   highest, text);
+  *value = (int)number;
+  return SP_OK;
+}
+
+static sp_status parse_elements(char *list, sp_bench_options *o) {
+  enum { HIGHEST = 1 << 28 };
+  o->mesh_count = 0;
+  for (char *text = strtok(list, ","); text; text = strtok(NULL, ",")) {
+    if (o->mesh_count == SP_BENCH_MAX_MESHES)
+      return sp_fail(SP_ERR_INPUT, "--elements: at most %d meshes", SP_BENCH_MAX_MESHES);
+    SP_TRY(parse_integer("elements", text, HIGHEST, &o->elements[o->mesh_count++]));
+  }
+  if (o->mesh_count == 0)
+    return sp_fail(SP_ERR_INPUT, "--elements: expected numbers of elements, found none");
+  return SP_OK;
+}
+
+static sp_status parse_number(const char *option, const char *text, double low, double high,
+                              double *value) {
+  char *end;
+  *value = strtod(text, &end);
+  if (*end || end == text || !(*value >= low && *value <= high))
+    return sp_fail(SP_ERR_INPUT, "--%s: expected a number from %g to %g, found '%s'", option, low,
+                   high, text);
+  return SP_OK;
+}
+
+/* One word, not a list. */
+static sp_status parse_word(const char *option, const char *text, const word *words, int *mark) {
+  const word *found = find_word(words, text);
+  if (!found) return unknown_word(option, words, text);
+  *mark = found->mark;
+  return SP_OK;
+}
+
+static const struct option known_options[] = {{"problem", required_argument, NULL, 'p'},
+                                              {"kernel", required_argument, NULL, 'k'},
+                                              {"threads", required_argument, NULL, 't'},
+                                              {"order", required_argument, NULL, 'N'},
+                                              {"geometry", required_argument, NULL, 'g'},
+                                              {"elements", required_argument, NULL, 'e'},
+                                              {"dofs", required_argument, NULL, 'n'},
+                                              {"measure", required_argument, NULL, 'm'},
+                                              {"device", required_argument, NULL, 'd'},
+                                              {"repeats", required_argument, NULL, 'r'},
+                                              {"warm-cache", no_argument, NULL, 'w'},
+                                              {"output", required_argument, NULL, 'o'},
+                                              {"resume", no_argument, NULL, 'R'},
+                                              {"quiet", no_argument, NULL, 'q'},
+                                              {"help", no_argument, NULL, 'h'},
+                                              {"exchange", required_argument, NULL, 'x'},
+                                              {NULL, 0, NULL, 0}};
+
+static sp_status parse_option(int letter, char *value, sp_bench_options *o) {
+  int mark = 0;
+  switch (letter) {
+  case 'p':
+    return parse_words("problem", value, problem_words, 3, o->problems);
+  case 'k':
+    return parse_kernels(value, o);
+  case 't':
+    return parse_words("threads", value, thread_words, 4, o->threads);
+  case 'N':
+    return parse_orders(value, o->orders);
+  case 'g':
+    return parse_words("geometry", value, geometry_words, 3, o->geometries);
+  case 'e':
+    return parse_elements(value, o);
+  case 'n':
+    return parse_number("dofs", value, 1, 1e12, &o->dofs);
+  case 'm':
+    return parse_words("measure", value, measure_words, SP_BENCH_WHATS, o->measure);
+  case 'd':
+    SP_TRY(parse_word("device", value, device_words, &mark));
+    o->device = (sp_device_kind)mark;
+    return SP_OK;
+  case 'x':
+    SP_TRY(parse_word("exchange", value, exchange_words, &mark));
+    o->exchange = (sp_exchange_kind)mark;
+    return SP_OK;
+  case 'r':
+    return parse_integer("repeats", value, SP_BENCH_MAX_REPEATS, &o->repeats);
+  case 'o':
+    if (!*value) return sp_fail(SP_ERR_INPUT, "--output: expected the name of a file");
+    o->output = value;
+    return SP_OK;
+  case 'w':
+    o->warm_cache = true;
+    return SP_OK;
+  case 'R':
+    o->resume = true;
+    return SP_OK;
+  case 'q':
+    o->quiet = true;
+    return SP_OK;
+  default:
+    o->help = true;
+    return SP_OK;
+  }
+}
+
+sp_status sp_bench_options_parse(int argc, char **argv, sp_bench_options *out) {
+  *out = (sp_bench_options){.device = SP_DEVICE_AUTO, .repeats = 20, .output = "bench.h5"};
+  out->problems[SP_BP35] = out->orders[7] = out->kernels[SP_BENCH_PRODUCTION] = true;
+  out->geometries[SP_GEOMETRY_STORED] = out->geometries[SP_GEOMETRY_TRILINEAR] = true;
+  out->threads[2] = out->threads[3] = true;
+  for (int w = SP_BENCH_UNASSEMBLED; w < SP_BENCH_WHATS; w++) out->measure[w] = true;
+  opterr = 0;
+  for (int c; (c = getopt_long(argc, argv, "hqo:", known_options, NULL)) != -1 && !out->help;) {
+    if (c == '?')
+      return sp_fail(SP_ERR_INPUT, "unknown option or missing value: '%s'; see sp_bench --help",
+                     argv[optind - 1]);
+    SP_TRY(parse_option(c, optarg, out));
+  }
+  if (optind < argc && !out->help)
+    return sp_fail(SP_ERR_INPUT, "unexpected argument '%s'; see sp_bench --help", argv[optind]);
+  if (out->dofs > 0 && out->mesh_count > 0)
+    return sp_fail(SP_ERR_INPUT, "--elements and --dofs both give sizes: take one of the two");
+  if (out->dofs == 0) out->dofs = 2.5e6;
+  return SP_OK;
+}

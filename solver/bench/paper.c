@@ -1,0 +1,245 @@
+#include "solver/bench/paper.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mesh/geometry.h"
+#include "operators/counts.h"
+#include "solver/bench/check.h"
+
+static size_t element_nodes(const sp_bench_case *c) {
+  const size_t nq = (size_t)c->order + 1;
+  return nq * nq * nq;
+}
+
+/* ---- Data ---- */
+
+/* Elements from the first to the last: blocks of all waves take part. */
+static void choose_elements(sp_bench_paper *p) {
+  enum { CHECKED = sizeof p->checked / sizeof *p->checked };
+  const sp_lid count = p->c->mesh->hexes->count;
+  p->checked_count = 0;
+  for (sp_lid n = 0; n < CHECKED; n++) {
+    const sp_lid e = (sp_lid)((int64_t)(count - 1) * n / (CHECKED - 1));
+    if (n == 0 || e != p->checked[p->checked_count - 1]) p->checked[p->checked_count++] = e;
+  }
+}
+
+static sp_status make_expected(sp_bench_paper *p, const double *q) {
+  const size_t np = element_nodes(p->c);
+  choose_elements(p);
+  SP_TRY(
+      sp_allocate((size_t)p->checked_count * np, sizeof *p->expected, "a reference", &p->expected));
+  for (int n = 0; n < p->checked_count; n++)
+    SP_TRY(sp_bench_reference(p->kind, p->c->order, SP_BENCH_LAMBDA, p->c->mesh->hexes,
+                              p->checked[n], &q[(size_t)p->checked[n] * np],
+                              &p->expected[(size_t)n * np]));
+  return SP_OK;
+}
+
+/* Send set 0 and copy it to the others. */
+static sp_status fill_sets(const sp_bench_paper *p, size_t size, const double *values,
+                           double *sets) {
+  const sp_backend *backend = p->clock->backend;
+  SP_TRY(backend->upload(p->clock->device, size, values, sets));
+  for (int s = 1; s < p->sets; s++)
+    SP_TRY(backend->copy(p->clock->device, size, sets, &sets[(size_t)s * size]));
+  return backend->finish(p->clock->device);
+}
+
+/* The mass matrix takes the last of the seven factors alone. */
+static sp_status send_factors(const sp_bench_paper *p) {
+  const double *all = p->c->factors;
+  if (p->kind != SP_MASS) return fill_sets(p, p->factor_size, all, p->factors);
+  const size_t count = (size_t)p->c->mesh->hexes->count, points = p->factor_size / count;
+  double *weights;
+  SP_TRY(sp_allocate(p->factor_size, sizeof *weights, "geometric factors", &weights));
+  for (size_t e = 0; e < count; e++)
+    memcpy(&weights[e * points], &all[(e * SP_FACTORS + SP_G_WJ) * points],
+           points * sizeof *weights);
+  const sp_status status = fill_sets(p, p->factor_size, weights, p->factors);
+  free(weights);
+  return status;
+}
+
+static sp_status send_data(sp_bench_paper *p) {
+  const sp_backend *backend = p->clock->backend;
+  const size_t sets = (size_t)p->sets;
+  SP_TRY(backend->vector_create(p->clock->device, sets * p->factor_size, &p->factors));
+  SP_TRY(backend->vector_create(p->clock->device, sets * p->e_size, &p->q));
+  SP_TRY(backend->vector_create(p->clock->device, sets * p->e_size, &p->aq));
+  SP_TRY(send_factors(p));
+  double *q;
+  SP_TRY(sp_allocate(p->e_size, sizeof *q, "random data", &q));
+  for (size_t i = 0; i < p->e_size; i++) q[i] = sp_bench_random((sp_gid)i);
+  sp_status status = fill_sets(p, p->e_size, q, p->q);
+  if (!status) status = make_expected(p, q);
+  free(q);
+  return status;
+}
+
+sp_status sp_bench_paper_create(const sp_bench_clock *clock, sp_bench_case *c, sp_problem_kind kind,
+                                sp_bench_paper *paper) {
+  *paper = (sp_bench_paper){.clock = clock, .c = c, .kind = kind};
+  SP_TRY(sp_bench_case_factors(c, kind));
+  const size_t count = (size_t)c->mesh->hexes->count,
+               n = (size_t)sp_problem_rule(kind, c->order)->n;
+  paper->e_size = count * element_nodes(c);
+  paper->factor_size = count * n * n * n * (kind == SP_MASS ? 1 : SP_FACTORS);
+  paper->sets =
+      sp_bench_input_sets(clock, (double)(2 * paper->e_size + paper->factor_size) * sizeof(double));
+  sp_status status = sp_paper_prepare(clock->device, c->order);
+  if (!status) status = send_data(paper);
+  return sp_agree(clock->comm, status);
+}
+
+void sp_bench_paper_destroy(sp_bench_paper *paper) {
+  if (!paper->clock) return;
+  const sp_backend *backend = paper->clock->backend;
+  backend->vector_destroy(paper->clock->device, &paper->factors);
+  backend->vector_destroy(paper->clock->device, &paper->q);
+  backend->vector_destroy(paper->clock->device, &paper->aq);
+  free(paper->expected);
+  *paper = (sp_bench_paper){0};
+}
+
+/* ---- Kernels ---- */
+
+typedef struct launch {
+  const sp_bench_paper *paper;
+  const sp_paper_instance *instance;
+  double *workspace;
+} launch;
+
+static sp_status call_kernel(const void *context, int turn) {
+  const launch *l = context;
+  const sp_bench_paper *p = l->paper;
+  const size_t set = (size_t)(turn % p->sets);
+  const sp_paper_arguments arguments = {.elements = p->c->mesh->hexes->count,
+                                        .factors = &p->factors[set * p->factor_size],
+                                        .q = &p->q[set * p->e_size],
+                                        .aq = &p->aq[set * p->e_size],
+                                        .workspace = l->workspace,
+                                        .lambda = SP_BENCH_LAMBDA};
+  return l->instance->launch(p->clock->device, &arguments);
+}
+
+/* The largest difference over the checked elements, whose outputs are not numbers before. */
+static sp_status compare(const launch *l, double *result, double *error) {
+  const sp_bench_paper *p = l->paper;
+  const sp_backend *backend = p->clock->backend;
+  const size_t np = element_nodes(p->c);
+  for (size_t i = 0; i < np; i++) result[i] = NAN;
+  for (int n = 0; n < p->checked_count; n++)
+    SP_TRY(backend->upload(p->clock->device, np, result, &p->aq[(size_t)p->checked[n] * np]));
+  SP_TRY(call_kernel(l, 0));
+  *error = 0;
+  for (int n = 0; n < p->checked_count; n++) {
+    SP_TRY(backend->download(p->clock->device, np, &p->aq[(size_t)p->checked[n] * np], result));
+    *error = fmax(*error, sp_bench_difference(np, result, &p->expected[(size_t)n * np]));
+  }
+  return SP_OK;
+}
+
+static sp_status check(const launch *l, const sp_paper_kernel *kernel, double *error) {
+  const sp_bench_paper *p = l->paper;
+  double *result;
+  SP_TRY(sp_allocate(element_nodes(p->c), sizeof *result, "a result", &result));
+  const sp_status status = compare(l, result, error);
+  free(result);
+  const double tolerance = sp_bench_tolerance(p->c->order);
+  if (status || *error <= tolerance) return status;
+  return sp_fail(SP_ERR_SYSTEM,
+                 "wrong result: %s %dD kernel %d at N = %d differs from the reference by %.3g, at "
+                 "most %.3g is rounding",
+                 sp_problem_kind_name(p->kind), kernel->threads, kernel->number, p->c->order,
+                 *error, tolerance);
+}
+
+static sp_status prepare(const sp_paper_kernel *kernel, launch *l, sp_bench_row *row) {
+  const sp_bench_paper *p = l->paper;
+  sp_paper_resources resources;
+  const size_t bytes = kernel->workspace(p->c->order, p->c->mesh->hexes->count);
+  if (bytes > 0)
+    SP_TRY(p->clock->backend->vector_create(
+        p->clock->device, (bytes + sizeof(double) - 1) / sizeof(double), &l->workspace));
+  SP_TRY(check(l, kernel, &row->error));
+  SP_TRY(l->instance->resources(&resources));
+  row->registers = resources.registers;
+  row->shared_bytes = resources.shared_bytes;
+  row->local_bytes = resources.local_bytes;
+  row->block_threads = resources.threads;
+  row->shared_traffic = (int64_t)sp_paper_shared_bytes(kernel, p->c->order);
+  return SP_OK;
+}
+
+static void count_work(const sp_bench_case *c, sp_problem_kind kind, sp_bench_row *row) {
+  const double elements = (double)c->elements;
+  row->dofs = c->elements * (sp_gid)element_nodes(c);
+  row->flops = elements * sp_problem_flops(kind, c->order);
+  row->bytes = elements * sp_problem_bytes(kind, SP_GEOMETRY_STORED, c->order);
+}
+
+sp_status sp_bench_paper_time(const sp_bench_paper *paper, const sp_paper_kernel *kernel,
+                              sp_bench_row *row) {
+  launch l = {.paper = paper, .instance = &kernel->order[paper->c->order]};
+  count_work(paper->c, paper->kind, row);
+  row->sets = paper->sets;
+  sp_status status = sp_agree(paper->clock->comm, prepare(kernel, &l, row));
+  if (!status) status = sp_bench_time(paper->clock, call_kernel, &l, 0, row);
+  if (l.workspace) paper->clock->backend->vector_destroy(paper->clock->device, &l.workspace);
+  return status;
+}
+
+/* ---- Copies ---- */
+
+typedef struct copies {
+  const sp_bench_clock *clock;
+  int sets;
+  size_t size; /* doubles of a copy */
+  double *from, *to;
+} copies;
+
+static sp_status call_copy(const void *context, int turn) {
+  const copies *c = context;
+  const size_t place = (size_t)(turn % c->sets) * c->size;
+  return c->clock->backend->copy(c->clock->device, c->size, &c->from[place], &c->to[place]);
+}
+
+/* Random numbers, so that nothing can profit from zeros: one block of them, again and again. */
+static sp_status fill_source(const copies *all, size_t count) {
+  const size_t block = count < (1 << 20) ? count : 1 << 20;
+  const sp_bench_clock *clock = all->clock;
+  double *values;
+  SP_TRY(sp_allocate(block, sizeof *values, "random data", &values));
+  for (size_t i = 0; i < block; i++) values[i] = sp_bench_random((sp_gid)i);
+  sp_status status = clock->backend->upload(clock->device, block, values, all->from);
+  free(values);
+  for (size_t done = block; done < count && !status; done += block)
+    status = clock->backend->copy(clock->device, done + block < count ? block : count - done,
+                                  all->from, &all->from[done]);
+  return status ? status : clock->backend->finish(clock->device);
+}
+
+sp_status sp_bench_copy_time(const sp_bench_clock *clock, const sp_bench_case *c,
+                             sp_problem_kind kind, sp_bench_row *row) {
+  enum { CALLS = 10 }; /* of the paper */
+  const sp_backend *backend = clock->backend;
+  const double bytes = sp_problem_bytes(kind, SP_GEOMETRY_STORED, c->order) / 2;
+  copies all = {.clock = clock};
+  all.size = (size_t)(c->mesh->hexes->count * bytes / sizeof(double));
+  all.sets = sp_bench_input_sets(clock, 2 * sizeof(double) * (double)all.size);
+  count_work(c, kind, row);
+  row->sets = all.sets;
+  const size_t count = (size_t)all.sets * all.size;
+  sp_status status = backend->vector_create(clock->device, count, &all.from);
+  if (!status) status = backend->vector_create(clock->device, count, &all.to);
+  if (!status) status = fill_source(&all, count);
+  status = sp_agree(clock->comm, status);
+  if (!status) status = sp_bench_time(clock, call_copy, &all, CALLS, row);
+  backend->vector_destroy(clock->device, &all.from);
+  backend->vector_destroy(clock->device, &all.to);
+  return status;
+}

@@ -1,0 +1,39 @@
+/* Times of the paper's kernels (operators/paper/paper.h) and of copies of as many bytes. */
+#ifndef SP_SOLVER_BENCH_PAPER_H
+#define SP_SOLVER_BENCH_PAPER_H
+
+#include "operators/paper/paper.h"
+#include "solver/bench/case.h"
+#include "solver/bench/clock.h"
+
+/* Inputs and outputs of one problem on the device, for as many input sets as the clock asks for. */
+typedef struct sp_bench_paper {
+  const sp_bench_clock *clock;
+  const sp_bench_case *c;
+  sp_problem_kind kind;
+  int sets;
+  size_t e_size, factor_size; /* doubles of a set */
+  double *factors, *q, *aq;   /* [sets][...] on the device */
+  int checked_count;          /* elements whose results are compared with the reference */
+  sp_lid checked[4];
+  double *expected; /* [checked_count][Np] */
+} sp_bench_paper;
+
+/* Make the data for the problem `kind` on *c, which must outlive them. Destroy with the function
+ * below, also after an error. Collective. */
+sp_status sp_bench_paper_create(const sp_bench_clock *clock, sp_bench_case *c, sp_problem_kind kind,
+                                sp_bench_paper *paper);
+void sp_bench_paper_destroy(sp_bench_paper *paper); /* Local. */
+
+/* Check a kernel's result, then time it: fill *row. Errors: SP_ERR_SYSTEM for a wrong result.
+ * Collective. */
+sp_status sp_bench_paper_time(const sp_bench_paper *paper, const sp_paper_kernel *kernel,
+                              sp_bench_row *row);
+
+/* Time copies on the device of (R + W) / 2 bytes, where R and W are what the paper's kernels read
+ * and write (its Table 2): samples of ten copies each. Fill *row, whose key says problem, order and
+ * elements. Collective. */
+sp_status sp_bench_copy_time(const sp_bench_clock *clock, const sp_bench_case *c,
+                             sp_problem_kind kind, sp_bench_row *row);
+
+#endif

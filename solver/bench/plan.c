@@ -1,0 +1,174 @@
+#include "solver/bench/plan.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* BP3.0 follows the mass matrix, whose quadrature points it shares. */
+static const sp_problem_kind problem_order[] = {SP_MASS, SP_BP30, SP_BP35};
+
+static bool is_wanted(const sp_bench_options *o, const sp_paper_kernel *kernel) {
+  return o->problems[kernel->problem] && o->threads[kernel->threads] &&
+         kernel->number <= SP_BENCH_MAX_KERNEL && o->kernels[kernel->number];
+}
+
+static bool wants_paper(const sp_bench_options *o) {
+  bool any = false;
+  for (int number = 1; number <= SP_BENCH_MAX_KERNEL; number++) any |= o->kernels[number];
+  return any;
+}
+
+/* Whether the kernels that were asked for exist. */
+static sp_status check_kernels(const sp_bench_options *o, bool gpu) {
+  int count;
+  const sp_paper_kernel *kernels = sp_paper_kernels(&count);
+  if (!wants_paper(o)) return SP_OK;
+  if (count == 0)
+    return sp_fail(SP_ERR_INPUT,
+                   "--kernel: this program has none of the paper's kernels: build it with "
+                   "-DSP_ENABLE_CUDA=ON -DSP_PAPER_KERNELS=ON, or take --kernel production");
+  if (!gpu)
+    return sp_fail(SP_ERR_INPUT, "--kernel: the paper's kernels need a GPU: take --device cuda on "
+                                 "a machine that has one, or --kernel production");
+  for (int number = 1; number <= SP_BENCH_MAX_KERNEL && !o->all_kernels; number++) {
+    bool found = !o->kernels[number];
+    for (int k = 0; k < count && !found; k++)
+      found = kernels[k].number == number && is_wanted(o, &kernels[k]);
+    if (!found)
+      return sp_fail(SP_ERR_INPUT,
+                     "--kernel: the ladders of these problems and threads have no kernel %d",
+                     number);
+  }
+  return SP_OK;
+}
+
+/* Say for which orders a ladder has no kernels, once a ladder: at its first kernel. */
+static void say_missing_orders(const sp_bench_options *o, const sp_paper_kernel *kernel,
+                               sp_terminal *terminal) {
+  char missing[128] = "";
+  for (int order = 1; order <= SP_MAX_ORDER; order++)
+    if (o->orders[order] && !kernel->order[order].launch)
+      snprintf(missing + strlen(missing), sizeof missing - strlen(missing), " %d", order);
+  if (missing[0])
+    sp_terminal_print(terminal,
+                      "%s, %dD: no kernels for N =%s (too many threads a block, or not built)\n",
+                      sp_problem_kind_name(kernel->problem), kernel->threads, missing);
+}
+
+static void say_all_missing_orders(const sp_bench_options *o, sp_terminal *terminal) {
+  int count;
+  const sp_paper_kernel *kernels = sp_paper_kernels(&count), *last = NULL;
+  for (int k = 0; k < count; k++) {
+    if (!is_wanted(o, &kernels[k])) continue;
+    if (!last || last->problem != kernels[k].problem || last->threads != kernels[k].threads)
+      say_missing_orders(o, &kernels[k], terminal);
+    last = &kernels[k];
+  }
+}
+
+/* Room for one more step, zeroed; NULL, with a message, if there is no memory. */
+static sp_bench_step *next_step(sp_bench_plan *plan) {
+  if (plan->count == plan->capacity) {
+    const int capacity = plan->capacity > 0 ? 2 * plan->capacity : 256;
+    sp_bench_step *steps;
+    if (sp_allocate((size_t)capacity, sizeof *steps, "the plan", &steps)) {
+      free(steps);
+      return NULL;
+    }
+    if (plan->count > 0) memcpy(steps, plan->steps, (size_t)plan->count * sizeof *steps);
+    free(plan->steps);
+    plan->steps = steps;
+    plan->capacity = capacity;
+  }
+  return &plan->steps[plan->count++];
+}
+
+static sp_status add_step(sp_bench_plan *plan, sp_bench_step step, int order, int64_t elements,
+                          bool warm_cache) {
+  sp_bench_step *new = next_step(plan);
+  if (!new) return SP_ERR_SYSTEM;
+  snprintf(step.key.what, sizeof step.key.what, "%s", sp_bench_what_name(step.what));
+  snprintf(step.key.problem, sizeof step.key.problem, "%s", sp_problem_kind_name(step.kind));
+  snprintf(step.key.geometry, sizeof step.key.geometry, "%s", sp_geometry_kind_name(step.geometry));
+  if (step.kernel) {
+    step.key.threads = step.kernel->threads;
+    step.key.kernel = step.kernel->number;
+  }
+  step.key.order = order;
+  step.key.elements = elements;
+  step.key.warm_cache = warm_cache || step.what == SP_BENCH_CG; /* it iterates on one operator */
+  *new = step;
+  return SP_OK;
+}
+
+static sp_status add_problem(sp_bench_plan *plan, const sp_bench_options *o, sp_problem_kind kind,
+                             int order, int64_t elements, bool warm_cache) {
+  int count;
+  const sp_paper_kernel *kernels = sp_paper_kernels(&count);
+  sp_bench_step step = {.kind = kind, .geometry = SP_GEOMETRY_STORED};
+  if (o->measure[SP_BENCH_UNASSEMBLED]) SP_TRY(add_step(plan, step, order, elements, warm_cache));
+  step.what = SP_BENCH_UNASSEMBLED;
+  for (int k = 0; k < count && o->measure[SP_BENCH_UNASSEMBLED]; k++) {
+    if (kernels[k].problem != kind || !is_wanted(o, &kernels[k])) continue;
+    if (!kernels[k].order[order].launch) continue;
+    step.kernel = &kernels[k];
+    SP_TRY(add_step(plan, step, order, elements, warm_cache));
+  }
+  step.kernel = NULL;
+  for (int g = SP_GEOMETRY_STORED; g <= SP_GEOMETRY_TRILINEAR && o->kernels[SP_BENCH_PRODUCTION];
+       g++)
+    for (int what = SP_BENCH_UNASSEMBLED; what < SP_BENCH_WHATS && o->geometries[g]; what++) {
+      if (!o->measure[what]) continue;
+      step.geometry = (sp_geometry_kind)g;
+      step.what = (sp_bench_what)what;
+      SP_TRY(add_step(plan, step, order, elements, warm_cache));
+    }
+  return SP_OK;
+}
+
+/* A cube with about as many degrees of freedom as asked for. */
+static int64_t elements_for_dofs(double dofs, int order) {
+  const int64_t side = (int64_t)fmax(1, round(cbrt(dofs) / order));
+  return side * side * side;
+}
+
+sp_status sp_bench_plan_make(const sp_bench_options *options, bool gpu, bool warm_cache,
+                             sp_terminal *terminal, sp_bench_plan *plan) {
+  *plan = (sp_bench_plan){0};
+  SP_TRY(check_kernels(options, gpu));
+  const int meshes = options->mesh_count > 0 ? options->mesh_count : 1;
+  for (int m = 0; m < meshes; m++)
+    for (int order = 1; order <= SP_MAX_ORDER; order++) {
+      if (!options->orders[order]) continue;
+      const int64_t elements =
+          options->mesh_count > 0 ? options->elements[m] : elements_for_dofs(options->dofs, order);
+      for (int p = 0; p < 3; p++)
+        if (options->problems[problem_order[p]])
+          SP_TRY(add_problem(plan, options, problem_order[p], order, elements, warm_cache));
+    }
+  bool any = false; /* copies alone are nothing */
+  for (int s = 0; s < plan->count; s++) any |= plan->steps[s].what != SP_BENCH_COPY;
+  if (!any)
+    return sp_fail(SP_ERR_INPUT, "nothing to measure: no kernel is of the problems, threads, "
+                                 "orders and measurements asked for");
+  say_all_missing_orders(options, terminal);
+  return SP_OK;
+}
+
+void sp_bench_plan_destroy(sp_bench_plan *plan) {
+  free(plan->steps);
+  *plan = (sp_bench_plan){0};
+}
+
+void sp_bench_step_describe(const sp_bench_step *step, size_t size, char *text) {
+  char kernel[64];
+  if (step->kernel)
+    snprintf(kernel, sizeof kernel, "%dD kernel %d", step->kernel->threads, step->kernel->number);
+  else if (step->what == SP_BENCH_COPY)
+    snprintf(kernel, sizeof kernel, "copy");
+  else
+    snprintf(kernel, sizeof kernel, "%s, %s", step->key.geometry, step->key.what);
+  snprintf(text, size, "%s %s, N = %d, %lld elements", step->key.problem, kernel,
+           (int)step->key.order, (long long)step->key.elements);
+}

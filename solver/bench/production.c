@@ -1,0 +1,407 @@
+#include "solver/bench/production.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "operators/counts.h"
+#include "solver/bench/check.h"
+#include "solver/linear/cg.h"
+
+static size_t element_nodes(const sp_bench_case *c) {
+  const size_t nq = (size_t)c->order + 1;
+  return nq * nq * nq;
+}
+
+/* Boundary DOFs are constrained, as in a solve; the mass matrix has no boundary conditions. */
+static bool is_constrained(const sp_bench_production *p, sp_lid dof) {
+  return sp_problem_has_stiffness(p->kind) && p->c->boundary[dof];
+}
+
+/* ---- Set-up ---- */
+
+static sp_status create_operator(const sp_bench_production *p, sp_operator **out) {
+  const sp_bench_case *c = p->c;
+  const sp_operator_setup setup = {.mesh = c->mesh,
+                                   .numbering = c->numbering,
+                                   .kind = p->kind,
+                                   .geometry = p->geometry,
+                                   .lambda = SP_BENCH_LAMBDA,
+                                   .exchange = p->exchange,
+                                   .constrained =
+                                       sp_problem_has_stiffness(p->kind) ? c->boundary : NULL};
+  sp_exchange *exchange;
+  SP_TRY(sp_exchange_create(c->comm, c->numbering, &exchange));
+  return sp_operator_create(p->clock->backend, p->clock->device, &setup, &exchange, out);
+}
+
+static double random_at(const sp_bench_production *p, sp_lid dof) {
+  return sp_bench_random(sp_numbering_global(p->c->numbering, dof));
+}
+
+/* Random data in set 0, copied to the others; `global`: by global number. */
+static sp_status fill_sets(const sp_bench_production *p, size_t size, bool global, double *sets) {
+  const sp_bench_clock *clock = p->clock;
+  double *values;
+  SP_TRY(sp_allocate(size, sizeof *values, "random data", &values));
+  for (size_t i = 0; i < size; i++)
+    values[i] = global ? random_at(p, (sp_lid)i) : sp_bench_random((sp_gid)i);
+  sp_status status = clock->backend->upload(clock->device, size, values, sets);
+  free(values);
+  for (int s = 1; s < p->sets && !status; s++)
+    status = clock->backend->copy(clock->device, size, sets, &sets[(size_t)s * size]);
+  return status ? status : clock->backend->finish(clock->device);
+}
+
+static sp_status create_vectors(sp_bench_production *p) {
+  const sp_bench_clock *clock = p->clock;
+  const sp_backend *backend = clock->backend;
+  const size_t sets = (size_t)p->sets;
+  p->e_size = backend->e_vector_size(p->operators[0]->local);
+  p->l_size = (size_t)p->operators[0]->dofs;
+  SP_TRY(backend->vector_create(clock->device, sets * p->e_size, &p->e_x));
+  SP_TRY(backend->vector_create(clock->device, sets * p->e_size, &p->e_y));
+  SP_TRY(backend->vector_create(clock->device, sets * p->l_size, &p->l_x));
+  SP_TRY(backend->vector_create(clock->device, sets * p->l_size, &p->l_y));
+  SP_TRY(fill_sets(p, p->e_size, false, p->e_x));
+  return fill_sets(p, p->l_size, true, p->l_x);
+}
+
+sp_status sp_bench_production_create(const sp_bench_clock *clock, sp_bench_case *c,
+                                     sp_problem_kind kind, sp_geometry_kind geometry,
+                                     sp_exchange_kind exchange, sp_bench_production *production) {
+  *production = (sp_bench_production){
+      .clock = clock, .c = c, .kind = kind, .geometry = geometry, .exchange = exchange};
+  SP_TRY(sp_bench_case_number(c));
+  production->sets = sp_bench_input_sets(clock, c->mesh->hexes->count *
+                                                    sp_problem_bytes(kind, geometry, c->order));
+  SP_TRY(sp_agree(clock->comm, sp_allocate((size_t)production->sets, sizeof *production->operators,
+                                           "operators", &production->operators)));
+  for (int s = 0; s < production->sets; s++)
+    SP_TRY(create_operator(production, &production->operators[s]));
+  return sp_agree(clock->comm, create_vectors(production));
+}
+
+void sp_bench_production_destroy(sp_bench_production *production) {
+  if (!production->clock) return;
+  const sp_backend *backend = production->clock->backend;
+  sp_device *device = production->clock->device;
+  backend->vector_destroy(device, &production->e_x);
+  backend->vector_destroy(device, &production->e_y);
+  backend->vector_destroy(device, &production->l_x);
+  backend->vector_destroy(device, &production->l_y);
+  for (int s = 0; s < production->sets && production->operators; s++)
+    sp_operator_destroy(&production->operators[s]);
+  free(production->operators);
+  *production = (sp_bench_production){0};
+}
+
+/* ---- Calls ---- */
+
+static sp_status call_unassembled(const void *context, int turn) {
+  const sp_bench_production *p = context;
+  const size_t set = (size_t)(turn % p->sets), place = set * p->e_size;
+  return p->clock->backend->apply_unassembled(p->operators[set]->local, &p->e_x[place],
+                                              &p->e_y[place]);
+}
+
+static sp_status call_operator(const void *context, int turn) {
+  const sp_bench_production *p = context;
+  const size_t set = (size_t)(turn % p->sets), place = set * p->l_size;
+  return sp_operator_apply(p->operators[set], true, &p->l_x[place], &p->l_y[place]);
+}
+
+/* ---- Checks ---- */
+
+static sp_status judge(const sp_bench_production *p, sp_bench_what what, double error,
+                       double tolerance) {
+  if (error <= tolerance) return SP_OK;
+  return sp_fail(SP_ERR_SYSTEM,
+                 "wrong result: %s of %s, %s geometry, at N = %d differs from the reference by "
+                 "%.3g, at most %.3g is rounding",
+                 sp_bench_what_name(what), sp_problem_kind_name(p->kind),
+                 sp_geometry_kind_name(p->geometry), p->c->order, error, tolerance);
+}
+
+/* Of a result, relative. Geometry on the fly forms Jacobians, of the size of an element, from
+ * coordinates of the size of the box: there roundings grow by the number of elements along a side.
+ */
+static double tolerance_of(const sp_bench_production *p) {
+  const double along = p->geometry == SP_GEOMETRY_TRILINEAR ? cbrt((double)p->c->elements) : 0;
+  return sp_bench_tolerance(p->c->order) + 16 * along * DBL_EPSILON;
+}
+
+static sp_status poison(const sp_bench_production *p, size_t size, double *values, double *vector) {
+  for (size_t i = 0; i < size; i++) values[i] = NAN;
+  return p->clock->backend->upload(p->clock->device, size, values, vector);
+}
+
+/* First, middle and last element in the layout [element][Np]. */
+static sp_status compare_unassembled(const sp_bench_production *p, double *y, double *error) {
+  const size_t np = element_nodes(p->c);
+  const sp_lid count = p->c->mesh->hexes->count;
+  const sp_lid elements[] = {0, count / 2, count - 1};
+  double *x, *expected;
+  SP_TRY(poison(p, p->e_size, y, p->e_y));
+  SP_TRY(call_unassembled(p, 0));
+  SP_TRY(p->clock->backend->download(p->clock->device, p->e_size, p->e_y, y));
+  SP_TRY(sp_allocate(2 * np, sizeof *x, "a reference", &x));
+  expected = x + np;
+  sp_status status = SP_OK;
+  *error = 0;
+  for (int n = 0; n < 3 && !status; n++) {
+    const size_t first = (size_t)elements[n] * np;
+    for (size_t i = 0; i < np; i++) x[i] = sp_bench_random((sp_gid)(first + i));
+    status = sp_bench_reference(p->kind, p->c->order, SP_BENCH_LAMBDA, p->c->mesh->hexes,
+                                elements[n], x, expected);
+    if (!status) *error = fmax(*error, sp_bench_difference(np, &y[first], expected));
+  }
+  free(x);
+  return status;
+}
+
+/* The host packs elements into the lanes of its vectors, in a layout of its own: there the check
+ * between L-vectors, which runs the same kernel, must do. */
+static sp_status check_unassembled(const sp_bench_production *p, double *error) {
+  *error = NAN;
+  if (p->clock->backend == &sp_backend_host) return SP_OK;
+  double *y;
+  SP_TRY(sp_allocate(p->e_size, sizeof *y, "a result", &y));
+  sp_status status = compare_unassembled(p, y, error);
+  free(y);
+  if (!status) status = judge(p, SP_BENCH_UNASSEMBLED, *error, tolerance_of(p));
+  return status;
+}
+
+enum { UNMARKED = -1 };
+
+/* Number the DOFs of three elements, those that no other rank shares: places[dof], and the DOFs in
+ * order, listed[*count]. */
+static sp_lid mark_dofs(const sp_bench_case *c, sp_lid *places, sp_lid *listed) {
+  const sp_numbering *numbering = c->numbering;
+  const sp_lid elements = c->mesh->hexes->count;
+  const sp_lid chosen[] = {0, elements / 2, elements - 1};
+  const size_t np = element_nodes(c);
+  sp_lid count = 0;
+  enum { SHARED = -2 };
+  for (sp_lid d = 0; d < numbering->local; d++) places[d] = UNMARKED;
+  for (sp_lid s = 0; s < numbering->shared_start[numbering->neighbours]; s++)
+    places[numbering->shared[s]] = SHARED;
+  for (int n = 0; n < 3; n++)
+    for (size_t i = 0; i < np; i++) {
+      const sp_lid dof = numbering->nodes[(size_t)chosen[n] * np + i];
+      if (places[dof] != UNMARKED) continue;
+      places[dof] = count;
+      listed[count++] = dof;
+    }
+  return count;
+}
+
+/* expected[places[dof]] = sum over the elements that touch a marked DOF. */
+static sp_status assemble_expected(const sp_bench_production *p, const sp_lid *places,
+                                   double *expected) {
+  const sp_bench_case *c = p->c;
+  const size_t np = element_nodes(c);
+  double *x;
+  SP_TRY(sp_allocate(2 * np, sizeof *x, "a reference", &x));
+  double *y = x + np;
+  sp_status status = SP_OK;
+  for (sp_lid e = 0; e < c->mesh->hexes->count && !status; e++) {
+    const sp_lid *nodes = &c->numbering->nodes[(size_t)e * np];
+    bool touches = false;
+    for (size_t i = 0; i < np && !touches; i++) touches = places[nodes[i]] >= 0;
+    if (!touches) continue;
+    for (size_t i = 0; i < np; i++) x[i] = is_constrained(p, nodes[i]) ? 0 : random_at(p, nodes[i]);
+    status = sp_bench_reference(p->kind, c->order, SP_BENCH_LAMBDA, c->mesh->hexes, e, x, y);
+    for (size_t i = 0; i < np && !status; i++)
+      if (places[nodes[i]] >= 0 && !is_constrained(p, nodes[i])) expected[places[nodes[i]]] += y[i];
+  }
+  free(x);
+  return status;
+}
+
+static sp_status compare_operator(const sp_bench_production *p, const double *y, double *error) {
+  sp_lid *places, *listed;
+  SP_TRY(sp_allocate(p->l_size + 3 * element_nodes(p->c), sizeof *places, "a reference", &places));
+  listed = places + p->l_size;
+  const sp_lid count = mark_dofs(p->c, places, listed);
+  double *expected = NULL;
+  sp_status status = sp_allocate(2 * (size_t)count, sizeof *expected, "a reference", &expected);
+  if (!status) status = assemble_expected(p, places, expected);
+  if (!status) {
+    double *result = expected + count;
+    for (sp_lid i = 0; i < count; i++) result[i] = y[listed[i]];
+    *error = sp_bench_difference((size_t)count, result, expected);
+  }
+  free(expected);
+  free(places);
+  return status;
+}
+
+static sp_status check_operator(const sp_bench_production *p, double *error) {
+  const sp_bench_clock *clock = p->clock;
+  double *y;
+  sp_status status = sp_allocate(p->l_size, sizeof *y, "a result", &y);
+  if (!status) status = poison(p, p->l_size, y, p->l_y);
+  status = sp_agree(clock->comm, status);
+  if (!status) status = call_operator(p, 0);
+  if (!status) {
+    status = clock->backend->download(clock->device, p->l_size, p->l_y, y);
+    if (!status) status = compare_operator(p, y, error);
+    if (!status) status = judge(p, SP_BENCH_OPERATOR, *error, tolerance_of(p));
+    status = sp_agree(clock->comm, status);
+  }
+  free(y);
+  if (!status) MPI_Allreduce(MPI_IN_PLACE, error, 1, MPI_DOUBLE, MPI_MAX, clock->comm);
+  return status;
+}
+
+/* ---- Conjugate gradients ---- */
+
+/* Iterations of a solve on a device that does them by itself: enough that its start does not count.
+ * The tolerance is out of reach, and its square not below the smallest number. */
+enum { ITERATIONS = 192, WARM_UP = 8 };
+static const double TOLERANCE = 1e-140;
+
+typedef struct solve {
+  const sp_bench_production *production;
+  double *b;    /* [l_size] on the host: the right-hand side, zero where constrained */
+  double *work; /* [l_size] */
+  int max_iterations;
+  double *times; /* [max_iterations + 1], MPI_Wtime when an iteration was known to be done */
+  int times_count;
+} solve;
+
+static sp_status note_time(const sp_cg_iteration *iteration, void *context) {
+  solve *s = context;
+  (void)iteration;
+  s->times[s->times_count++] = MPI_Wtime();
+  return SP_OK;
+}
+
+/* Solve A x = b once from zero; x is left in l_x. */
+static sp_status run_solve(solve *s, sp_cg_result *result) {
+  const sp_bench_production *p = s->production;
+  const sp_bench_clock *clock = p->clock;
+  for (size_t i = 0; i < p->l_size; i++) s->work[i] = 0;
+  sp_status status = clock->backend->upload(clock->device, p->l_size, s->work, p->l_x);
+  if (!status) status = clock->backend->upload(clock->device, p->l_size, s->b, p->l_y);
+  SP_TRY(sp_agree(clock->comm, status));
+  const sp_cg_options limits = {.tolerance = TOLERANCE,
+                                .max_iterations = s->max_iterations,
+                                .on_iteration = note_time,
+                                .context = s};
+  s->times_count = 0;
+  status = sp_cg_solve(p->operators[0], NULL, &limits, p->l_y, p->l_x, result);
+  return status == SP_ERR_NOT_CONVERGED ? SP_OK : status;
+}
+
+static double norm(const sp_bench_production *p, const double *values) {
+  double sum = 0;
+  for (sp_lid i = 0; i < p->operators[0]->owned; i++) sum += values[i] * values[i];
+  MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, p->clock->comm);
+  return sqrt(sum);
+}
+
+static sp_status fetch(const sp_bench_production *p, const double *vector, double *values) {
+  const sp_bench_clock *clock = p->clock;
+  return sp_agree(clock->comm, clock->backend->download(clock->device, p->l_size, vector, values));
+}
+
+/* values = A l_x */
+static sp_status apply(const sp_bench_production *p, double *values) {
+  SP_TRY(sp_operator_apply(p->operators[0], true, p->l_x, p->l_y));
+  return fetch(p, p->l_y, values);
+}
+
+/* The residual r that CG carries along against b - A x. They part by a rounding of ||A|| ||x|| an
+ * iteration (A. Greenbaum, SIAM J. Matrix Anal. Appl. 18 (1997) 535); ||A b|| / ||b|| for random b
+ * is somewhat below ||A||. A wrong iteration is off by much more. */
+static sp_status check_solve(solve *s, const sp_cg_result *result, double *error) {
+  const sp_bench_production *p = s->production;
+  const sp_bench_clock *clock = p->clock;
+  SP_TRY(fetch(p, p->l_x, s->work));
+  const double b = norm(p, s->b), x = norm(p, s->work);
+  SP_TRY(apply(p, s->work));
+  for (size_t i = 0; i < p->l_size; i++) s->work[i] = s->b[i] - s->work[i];
+  const double r = norm(p, s->work);
+  SP_TRY(sp_agree(clock->comm, clock->backend->upload(clock->device, p->l_size, s->b, p->l_x)));
+  SP_TRY(apply(p, s->work));
+  const double roundings = DBL_EPSILON * (double)result->iterations * norm(p, s->work) / b * x / b;
+  *error = fabs(r - result->residual) / b;
+  if (!isfinite(*error)) *error = INFINITY;
+  return judge(p, SP_BENCH_CG, *error, 10 * roundings);
+}
+
+/* Samples: whole solves where iterations run without the host, else the iterations of one solve. */
+static sp_status time_solves(solve *s, double *samples, int *count, sp_bench_row *row) {
+  const sp_bench_clock *clock = s->production->clock;
+  const bool whole = s->production->operators[0]->iterates;
+  sp_cg_result result;
+  SP_TRY(run_solve(s, &result)); /* to warm up, and to check */
+  SP_TRY(check_solve(s, &result, &row->error));
+  *count = 0;
+  row->calls = whole ? result.iterations : 1;
+  for (int n = 0; n < (whole ? clock->samples : 1); n++) {
+    SP_TRY(run_solve(s, &result));
+    if (whole) samples[(*count)++] = result.seconds / (double)result.iterations;
+  }
+  for (int n = WARM_UP + 1; n < s->times_count && !whole; n++)
+    samples[(*count)++] = s->times[n] - s->times[n - 1];
+  if (*count == 0)
+    return sp_fail(SP_ERR_SYSTEM, "%s at N = %d: too few iterations to time; take more elements",
+                   sp_problem_kind_name(s->production->kind), s->production->c->order);
+  return SP_OK;
+}
+
+static sp_status time_cg(const sp_bench_production *p, sp_bench_row *row) {
+  const int room =
+      ITERATIONS > SP_BENCH_MAX_REPEATS + WARM_UP ? ITERATIONS : SP_BENCH_MAX_REPEATS + WARM_UP;
+  solve s = {.production = p};
+  s.max_iterations = p->clock->stamps ? ITERATIONS : p->clock->samples + WARM_UP;
+  double *samples = NULL;
+  int count = 0;
+  sp_status status = sp_allocate(2 * p->l_size, sizeof *s.b, "a right-hand side", &s.b);
+  if (!status)
+    status = sp_allocate(2 * ((size_t)room + 1), sizeof *samples, "times of iterations", &samples);
+  status = sp_agree(p->clock->comm, status);
+  if (!status) {
+    s.work = s.b + p->l_size;
+    s.times = samples + room + 1;
+    for (size_t i = 0; i < p->l_size; i++)
+      s.b[i] = is_constrained(p, (sp_lid)i) ? 0 : random_at(p, (sp_lid)i);
+    status = time_solves(&s, samples, &count, row);
+  }
+  if (!status) sp_bench_summarize(p->clock->comm, count, samples, row);
+  free(samples);
+  free(s.b);
+  return status;
+}
+
+/* ---- Rows ---- */
+
+static void count_work(const sp_bench_production *p, sp_bench_what what, sp_bench_row *row) {
+  const double elements = (double)p->c->elements;
+  row->sets = what == SP_BENCH_CG ? 1 : p->sets;
+  if (what == SP_BENCH_UNASSEMBLED) {
+    row->dofs = p->c->elements * (sp_gid)element_nodes(p->c);
+    row->flops = elements * sp_problem_flops(p->kind, p->c->order);
+    row->bytes = elements * sp_problem_bytes(p->kind, p->geometry, p->c->order);
+  } else {
+    row->dofs = p->c->numbering->global;
+    row->flops = what == SP_BENCH_CG ? NAN : p->operators[0]->flops;
+    row->bytes = what == SP_BENCH_CG ? NAN : p->operators[0]->bytes;
+  }
+}
+
+sp_status sp_bench_production_time(const sp_bench_production *p, sp_bench_what what,
+                                   sp_bench_row *row) {
+  count_work(p, what, row);
+  if (what == SP_BENCH_CG) return time_cg(p, row);
+  if (what == SP_BENCH_OPERATOR) {
+    SP_TRY(check_operator(p, &row->error));
+    return sp_bench_time(p->clock, call_operator, p, 0, row);
+  }
+  SP_TRY(sp_agree(p->clock->comm, check_unassembled(p, &row->error)));
+  return sp_bench_time(p->clock, call_unassembled, p, 0, row);
+}

@@ -1,0 +1,166 @@
+#include "solver/bench/table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct tables {
+  const sp_bench_plan *plan;
+  const sp_bench_file *file;
+  sp_terminal *terminal;
+} tables;
+
+/* The measured row like `key`, but for its order. */
+static const sp_bench_row *at_order(const tables *t, const sp_bench_row *key, int order) {
+  sp_bench_row other = *key;
+  other.order = order;
+  return sp_bench_file_find(t->file, &other);
+}
+
+/* The key of another measurement like that of a plan's step; CG's cache is always warm. */
+static sp_bench_row with_what(sp_bench_row key, sp_bench_what what) {
+  key.warm_cache = key.warm_cache || what == SP_BENCH_CG;
+  snprintf(key.what, sizeof key.what, "%s", sp_bench_what_name(what));
+  return key;
+}
+
+static sp_bench_row copy_key(sp_bench_row key) {
+  key = with_what(key, SP_BENCH_COPY);
+  snprintf(key.geometry, sizeof key.geometry, "%s", sp_geometry_kind_name(SP_GEOMETRY_STORED));
+  key.threads = key.kernel = 0;
+  return key;
+}
+
+/* ---- Ladders ---- */
+
+static bool order_planned(const tables *t, int64_t elements, int order) {
+  for (int s = 0; s < t->plan->count; s++)
+    if (t->plan->steps[s].key.elements == elements && t->plan->steps[s].key.order == order)
+      return true;
+  return false;
+}
+
+/* One line of TFLOP/s; nothing if there is no such row at any order. */
+static void print_line(const tables *t, const char *name, const sp_bench_row *key) {
+  char line[256];
+  bool any = false;
+  int length = snprintf(line, sizeof line, "%-22s", name);
+  for (int order = 1; order <= SP_MAX_ORDER; order++) {
+    if (!order_planned(t, key->elements, order)) continue;
+    const sp_bench_row *row = at_order(t, key, order);
+    any |= row != NULL;
+    length += row ? snprintf(line + length, sizeof line - (size_t)length, "%7.3f", row->tflops)
+                  : snprintf(line + length, sizeof line - (size_t)length, "%7s", "-");
+  }
+  if (any) sp_terminal_print(t->terminal, "%s\n", line);
+}
+
+static void print_ladder(const tables *t, const sp_bench_step *first) {
+  sp_bench_row key = first->key;
+  sp_terminal_print(t->terminal, "\n%s, %lldD thread blocks, %lld elements, TFLOP/s\n%-22s",
+                    key.problem, (long long)key.threads, (long long)key.elements, "N");
+  for (int order = 1; order <= SP_MAX_ORDER; order++)
+    if (order_planned(t, key.elements, order)) sp_terminal_print(t->terminal, "%7d", order);
+  sp_terminal_print(t->terminal, "\n");
+  const sp_bench_row copy = copy_key(key);
+  print_line(t, "roofline by copies", &copy);
+  for (key.kernel = 1; key.kernel <= SP_BENCH_MAX_KERNEL; key.kernel++) {
+    char name[32];
+    snprintf(name, sizeof name, "kernel %d", (int)key.kernel);
+    print_line(t, name, &key);
+  }
+  key.threads = key.kernel = 0;
+  for (int g = SP_GEOMETRY_STORED; g <= SP_GEOMETRY_TRILINEAR; g++) {
+    char name[48];
+    const char *geometry = sp_geometry_kind_name((sp_geometry_kind)g);
+    snprintf(name, sizeof name, "production, %s", geometry);
+    snprintf(key.geometry, sizeof key.geometry, "%s", geometry);
+    print_line(t, name, &key);
+  }
+}
+
+static bool same_ladder(const sp_bench_step *a, const sp_bench_step *b) {
+  return a->kernel && b->kernel && a->kind == b->kind && a->key.threads == b->key.threads &&
+         a->key.elements == b->key.elements;
+}
+
+static void print_ladders(const tables *t) {
+  for (int s = 0; s < t->plan->count; s++) {
+    bool seen = t->plan->steps[s].kernel == NULL;
+    for (int earlier = 0; earlier < s && !seen; earlier++)
+      seen = same_ladder(&t->plan->steps[earlier], &t->plan->steps[s]);
+    if (!seen) print_ladder(t, &t->plan->steps[s]);
+  }
+}
+
+/* ---- The program's own kernels ---- */
+
+static void print_number(const tables *t, int width, int digits, double value) {
+  if (isfinite(value))
+    sp_terminal_print(t->terminal, " %*.*f", width, digits, value);
+  else
+    sp_terminal_print(t->terminal, " %*s", width, "-");
+}
+
+/* Three digits that count, for a GPU as for a core of a CPU. */
+static void print_rate(const tables *t, double value) {
+  print_number(t, 9, value < 1 ? 4 : value < 10 ? 3 : 2, value);
+}
+
+static void print_production_row(const tables *t, const sp_bench_step *step) {
+  const sp_bench_row *key = &step->key, *rows[SP_BENCH_WHATS];
+  for (int what = 0; what < SP_BENCH_WHATS; what++) {
+    const sp_bench_row other =
+        what == SP_BENCH_COPY ? copy_key(*key) : with_what(*key, (sp_bench_what)what);
+    rows[what] = sp_bench_file_find(t->file, &other);
+  }
+  const sp_bench_row *copy = rows[SP_BENCH_COPY], *local = rows[SP_BENCH_UNASSEMBLED];
+  const sp_bench_row *op = rows[SP_BENCH_OPERATOR], *cg = rows[SP_BENCH_CG];
+  const sp_bench_row *global = op ? op : cg;
+  sp_terminal_print(t->terminal, "%-6s %-9s %3d %9lld", key->problem, key->geometry,
+                    (int)key->order, (long long)key->elements);
+  print_number(t, 7, 2, global ? (double)global->dofs * 1e-6 : NAN);
+  print_number(t, 8, 0, copy ? copy->gbytes_per_second : NAN);
+  print_rate(t, local ? local->gdofs_per_second : NAN);
+  print_rate(t, local ? local->tflops : NAN);
+  print_number(t, 9, 1, local && copy ? 100 * local->tflops / copy->tflops : NAN);
+  print_rate(t, op ? op->gdofs_per_second : NAN);
+  print_number(t, 8, 1, cg ? cg->seconds * 1e6 : NAN);
+  print_rate(t, cg ? cg->gdofs_per_second : NAN);
+  sp_terminal_print(t->terminal, "\n");
+}
+
+static bool same_production(const sp_bench_step *a, const sp_bench_step *b) {
+  return !a->kernel && a->what != SP_BENCH_COPY && a->kind == b->kind &&
+         a->geometry == b->geometry && a->key.elements == b->key.elements &&
+         a->key.order == b->key.order;
+}
+
+/* By problem and geometry, orders and meshes below each other. */
+static void print_production(const tables *t) {
+  bool headed = false;
+  for (int kind = SP_MASS; kind <= SP_BP30; kind++)
+    for (int g = SP_GEOMETRY_STORED; g <= SP_GEOMETRY_TRILINEAR; g++)
+      for (int s = 0; s < t->plan->count; s++) {
+        const sp_bench_step *step = &t->plan->steps[s];
+        if (step->kernel || step->what == SP_BENCH_COPY || (int)step->kind != kind ||
+            (int)step->geometry != g || (s > 0 && same_production(step - 1, step)))
+          continue;
+        if (!headed)
+          sp_terminal_print(t->terminal,
+                            "\n%-6s %-9s %3s %9s %7s %8s %9s %9s %9s %9s %8s %9s\n"
+                            "%-6s %-9s %3s %9s %7s %8s %9s %9s %9s %9s %8s %9s\n",
+                            "", "geometry", "N", "elements", "MDOF", "copy", "local", "local",
+                            "of paper", "L to L", "CG", "CG", "", "", "", "", "", "GB/s", "Gnode/s",
+                            "TFLOP/s", "roof %", "GDOF/s", "us", "GDOF/s");
+        headed = true;
+        print_production_row(t, step);
+      }
+}
+
+void sp_bench_table_print(const sp_bench_plan *plan, const sp_bench_file *file,
+                          sp_terminal *terminal) {
+  const tables t = {plan, file, terminal};
+  print_ladders(&t);
+  print_production(&t);
+}

@@ -1,0 +1,12 @@
+/* The tables that sp_bench prints: the paper's ladders in TFLOP/s by order, and the program's own
+ * kernels with what they come to in an operator and an iteration. Local. */
+#ifndef SP_SOLVER_BENCH_TABLE_H
+#define SP_SOLVER_BENCH_TABLE_H
+
+#include "solver/bench/plan.h"
+
+/* Print the rows of the file that the plan is about. */
+void sp_bench_table_print(const sp_bench_plan *plan, const sp_bench_file *file,
+                          sp_terminal *terminal);
+
+#endif

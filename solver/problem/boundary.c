@@ -1,0 +1,107 @@
+#include "solver/problem/boundary.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool sp_boundary_names_group(const char *name, const sp_group *group) {
+  char number[16];
+  snprintf(number, sizeof number, "%d", group->number);
+  return strcmp(name, group->name) == 0 || strcmp(name, number) == 0;
+}
+
+/* The first group of the name, -1 if there is none; *matches is how many there are. */
+static int find_group(const char *name, const sp_hexes *hexes, int *matches) {
+  int found = -1;
+  *matches = 0;
+  for (int g = hexes->group_count - 1; g >= 0; g--)
+    if (sp_boundary_names_group(name, &hexes->groups[g])) {
+      found = g;
+      (*matches)++;
+    }
+  return found;
+}
+
+sp_status sp_boundary_check_group(const sp_boundary_entry *entry, const char *name,
+                                  const sp_hexes *hexes) {
+  char known[512] = "";
+  size_t used = 0;
+  int matches;
+  if (find_group(name, hexes, &matches) >= 0) return SP_OK;
+  for (int g = 0; g < hexes->group_count && used < sizeof known - 1; g++) {
+    const sp_group *group = &hexes->groups[g];
+    const int n =
+        group->name[0]
+            ? snprintf(known + used, sizeof known - used, "%s%s", g ? ", " : "", group->name)
+            : snprintf(known + used, sizeof known - used, "%s%d", g ? ", " : "", group->number);
+    used += (size_t)n;
+  }
+  return sp_fail(SP_ERR_INPUT, "%s: the mesh has no boundary group '%s'; %s%s",
+                 entry->formula.where, name, hexes->group_count ? "it has: " : "it names none",
+                 known);
+}
+
+static sp_status find_pair(const sp_boundary_entry *entry, const sp_hexes *hexes,
+                           sp_periodic_pair *pair) {
+  const char *const names[2] = {entry->group, entry->partner};
+  for (int s = 0; s < 2; s++) {
+    int matches;
+    SP_TRY(sp_boundary_check_group(entry, names[s], hexes));
+    pair->groups[s] = find_group(names[s], hexes, &matches);
+    if (matches > 1)
+      return sp_fail(SP_ERR_INPUT, "%s: '%s' means %d groups of the mesh, expected one",
+                     entry->formula.where, names[s], matches);
+  }
+  if (pair->groups[0] == pair->groups[1])
+    return sp_fail(SP_ERR_INPUT, "%s: '%s' is periodic with itself, expected another group",
+                   entry->formula.where, entry->group);
+  return SP_OK;
+}
+
+/* Between elements there is no boundary: a condition there would be lost. */
+static sp_status check_exterior(const sp_boundary_entry *entry, const char *name,
+                                const sp_mesh *mesh) {
+  const sp_hexes *hexes = mesh->hexes;
+  for (int g = 0; g < hexes->group_count; g++) {
+    if (!sp_boundary_names_group(name, &hexes->groups[g])) continue;
+    for (int s = 0; s < hexes->surface_count; s++)
+      if (hexes->groups[g].members[s] && mesh->buried[s])
+        return sp_fail(SP_ERR_INPUT,
+                       "%s: group '%s' has faces between elements, where there is no boundary: put "
+                       "the exterior ones alone into a group",
+                       entry->formula.where, name);
+  }
+  return SP_OK;
+}
+
+static sp_status check_all_exterior(const sp_config *config, const sp_mesh *mesh) {
+  for (int p = 0; p < config->boundary.count; p++) {
+    const sp_boundary_entry *entry = &config->boundary.entries[p];
+    SP_TRY(check_exterior(entry, entry->group, mesh));
+    if (entry->partner) SP_TRY(check_exterior(entry, entry->partner, mesh));
+  }
+  return SP_OK;
+}
+
+sp_status sp_boundary_identify(const sp_config *config, sp_mesh *mesh) {
+  sp_periodic_pair *pairs;
+  const sp_boundary_entry *first = NULL;
+  int count = 0;
+  SP_TRY(sp_agree(mesh->comm, check_all_exterior(config, mesh)));
+  sp_status status =
+      sp_allocate((size_t)config->boundary.count, sizeof *pairs, "periodic pairs", &pairs);
+  for (int p = 0; p < config->boundary.count && !status; p++) {
+    const sp_boundary_entry *entry = &config->boundary.entries[p];
+    if (entry->condition != SP_PERIODIC) continue;
+    if (!first) first = entry;
+    status = find_pair(entry, mesh->hexes, &pairs[count++]);
+  }
+  status = sp_agree(mesh->comm, status);
+  if (!status) {
+    status = sp_mesh_identify(mesh, count, pairs);
+    if (status == SP_ERR_INPUT)
+      status = sp_fail(status, "%s: %s", first->formula.where, sp_error_message());
+  }
+  free(pairs);
+  return status;
+}

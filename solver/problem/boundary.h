@@ -1,0 +1,21 @@
+/* The groups that lines of [boundary] name, and the periodic pairs among them. */
+#ifndef SP_SOLVER_PROBLEM_BOUNDARY_H
+#define SP_SOLVER_PROBLEM_BOUNDARY_H
+
+#include "io/config.h"
+#include "mesh/mesh.h"
+
+/* Whether `name` is a group's name or its number. Local. */
+bool sp_boundary_names_group(const char *name, const sp_group *group);
+
+/* Errors: SP_ERR_INPUT with the groups that there are, if the mesh has none of the name. Local. */
+sp_status sp_boundary_check_group(const sp_boundary_entry *entry, const char *name,
+                                  const sp_hexes *hexes);
+
+/* Make the mesh periodic where the case says so. Errors: SP_ERR_INPUT with the line: groups in use
+ * that have faces between elements, unknown groups, a group with itself, a name that several groups
+ * have, and those of sp_mesh_identify; then the mesh can only be destroyed. Collective over the
+ * mesh's communicator. */
+sp_status sp_boundary_identify(const sp_config *config, sp_mesh *mesh);
+
+#endif

@@ -1,0 +1,112 @@
+/* kappa and lambda: constants become numbers, formulas become values at points, checked there. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "operators/counts.h"
+#include "solver/problem/problem.h"
+
+enum { POINTS = (SP_MAX_NQ + 1) * (SP_MAX_NQ + 1) * (SP_MAX_NQ + 1) };
+
+/* A constant is evaluated and checked at once; *formula stays NULL then. */
+static sp_status parse_coefficient(const sp_formula *text, bool zero_allowed, double *constant,
+                                   sp_expression **formula) {
+  const double origin = 0;
+  SP_TRY(sp_expression_parse(text->text, text->where, formula));
+  if (!sp_expression_is_constant(*formula)) return SP_OK;
+  sp_expression_evaluate(*formula, 1, &origin, &origin, &origin, constant);
+  sp_expression_destroy(formula);
+  const bool good = zero_allowed ? *constant >= 0 : *constant > 0;
+  if (!good || isinf(*constant))
+    return sp_fail(SP_ERR_INPUT, "%s: expected a finite number %s 0, found '%s'", text->where,
+                   zero_allowed ? ">=" : ">", text->text);
+  return SP_OK;
+}
+
+sp_status sp_problem_parse_coefficients(const sp_config *config, sp_problem *problem) {
+  problem->kappa = 1;
+  if (problem->kind == SP_MASS) {
+    const bool lambda = config->problem.lambda_given;
+    if (lambda || config->problem.kappa_given)
+      return sp_fail(SP_ERR_INPUT, "%s: the mass problem has no %s; remove it",
+                     lambda ? config->problem.lambda.where : config->problem.kappa.where,
+                     lambda ? "lambda" : "kappa");
+    return SP_OK;
+  }
+  SP_TRY(
+      parse_coefficient(&config->problem.lambda, true, &problem->lambda, &problem->lambda_formula));
+  return parse_coefficient(&config->problem.kappa, false, &problem->kappa, &problem->kappa_formula);
+}
+
+sp_status sp_problem_evaluate_coefficient(const sp_expression *formula, bool zero_allowed, size_t n,
+                                          const double *xyz[3], double *value,
+                                          double *const gradient[3]) {
+  SP_TRY(sp_problem_evaluate(formula, n, xyz, value, gradient, NULL));
+  for (size_t p = 0; p < n; p++)
+    if (!(zero_allowed ? value[p] >= 0 : value[p] > 0))
+      return sp_fail(SP_ERR_INPUT, "%s: '%s' is %g at (%g, %g, %g), expected a value %s 0",
+                     sp_expression_where(formula), sp_expression_text(formula), value[p], xyz[0][p],
+                     xyz[1][p], xyz[2][p], zero_allowed ? ">=" : ">");
+  return SP_OK;
+}
+
+sp_status sp_problem_kappa(const sp_problem *problem, size_t n, const double *xyz[3], double *value,
+                           double *const gradient[3]) {
+  if (problem->kappa_formula)
+    return sp_problem_evaluate_coefficient(problem->kappa_formula, false, n, xyz, value, gradient);
+  for (size_t p = 0; p < n; p++) {
+    value[p] = problem->kappa;
+    for (int d = 0; d < 3 && gradient; d++) gradient[d][p] = 0;
+  }
+  return SP_OK;
+}
+
+sp_status sp_problem_lambda(const sp_problem *problem, size_t n, const double *xyz[3],
+                            double *value) {
+  if (problem->lambda_formula)
+    return sp_problem_evaluate_coefficient(problem->lambda_formula, true, n, xyz, value, NULL);
+  for (size_t p = 0; p < n; p++) value[p] = problem->lambda;
+  return SP_OK;
+}
+
+/* Fill the arrays that are not NULL. */
+static sp_status fill(const sp_problem *problem, const sp_mesh *mesh, const sp_rule *rule,
+                      double *kappa, double *lambda) {
+  const size_t points = (size_t)(rule->n * rule->n * rule->n);
+  double coordinates[3 * POINTS];
+  const double *xyz[3] = {coordinates, coordinates + points, coordinates + 2 * points};
+  for (sp_lid e = 0; e < mesh->hexes->count; e++) {
+    const size_t first = (size_t)e * points;
+    sp_hexes_coordinates(mesh->hexes, e, rule->n, rule->nodes, coordinates);
+    if (kappa) SP_TRY(sp_problem_kappa(problem, points, xyz, &kappa[first], NULL));
+    if (lambda) SP_TRY(sp_problem_lambda(problem, points, xyz, &lambda[first]));
+  }
+  return SP_OK;
+}
+
+sp_status sp_problem_coefficients(sp_problem *problem, const sp_mesh *mesh, int order,
+                                  double **kappa, double **lambda) {
+  *kappa = *lambda = NULL;
+  if (problem->kind == SP_MASS) return SP_OK;
+  const bool with_kappa = problem->kappa_formula || problem->kappa != 1;
+  const bool with_lambda = problem->lambda_formula;
+  if (!with_kappa && !with_lambda) return SP_OK;
+  const sp_rule *rule = sp_problem_rule(problem->kind, order);
+  const size_t values = (size_t)mesh->hexes->count * (size_t)(rule->n * rule->n * rule->n);
+  sp_status status = SP_OK;
+  if (with_kappa) status = sp_allocate(values, sizeof **kappa, "kappa", kappa);
+  if (!status && with_lambda) status = sp_allocate(values, sizeof **lambda, "lambda", lambda);
+  if (!status) status = fill(problem, mesh, rule, *kappa, *lambda);
+  status = sp_agree(mesh->comm, status);
+  if (status) {
+    free(*kappa);
+    free(*lambda);
+    *kappa = *lambda = NULL;
+    return status;
+  }
+  if (with_lambda) {
+    problem->lambda = 0;
+    for (size_t i = 0; i < values; i++) problem->lambda = fmax(problem->lambda, (*lambda)[i]);
+    MPI_Allreduce(MPI_IN_PLACE, &problem->lambda, 1, MPI_DOUBLE, MPI_MAX, mesh->comm);
+  }
+  return SP_OK;
+}

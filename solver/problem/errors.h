@@ -1,0 +1,30 @@
+/* Norms of the error against the manufactured solution, over-integrated with N + 4 Gauss points in
+ * each direction:
+ *
+ *     L2 = (integral of (u_h - u)^2)^1/2,
+ *     H1 = (integral of |grad (u_h - u)|^2)^1/2   (the seminorm),
+ *     max = largest |u_h - u| at those points. */
+#ifndef SP_SOLVER_PROBLEM_ERRORS_H
+#define SP_SOLVER_PROBLEM_ERRORS_H
+
+#include "operators/exchange.h"
+#include "solver/problem/problem.h"
+
+typedef struct sp_error_norms {
+  double l2, h1, max;
+  double solution_l2, solution_h1; /* of u itself, at the same points, to compare with */
+} sp_error_norms;
+
+/* Norms for the host L-vector x; the problem must have a solution. Errors: SP_ERR_INPUT where the
+ * solution or its gradient is not finite. Collective. */
+sp_status sp_errors_compute(const sp_problem *problem, const sp_mesh *mesh,
+                            const sp_numbering *numbering, sp_exchange *exchange, const double *x,
+                            sp_error_norms *norms);
+
+/* For every local element: integrals[e][0] of u_h - u (u = 0 if the problem has no solution),
+ * integrals[e][1] of 1. Errors as above. Local. */
+sp_status sp_errors_integrate(const sp_problem *problem, const sp_mesh *mesh,
+                              const sp_numbering *numbering, const double *x,
+                              double (*integrals)[2]);
+
+#endif

@@ -1,0 +1,247 @@
+/* Load vector and Dirichlet data: the problem's formulas become L-vectors. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "mesh/geometry.h"
+#include "mesh/tensor.h"
+#include "operators/counts.h"
+#include "solver/problem/problem.h"
+
+enum {
+  POINTS = (SP_MAX_NQ + 1) * (SP_MAX_NQ + 1) * (SP_MAX_NQ + 1),
+  FACE_POINTS = (SP_MAX_NQ + 1) * (SP_MAX_NQ + 1)
+};
+
+static size_t nodes_of(const sp_numbering *numbering) {
+  const size_t nq = (size_t)numbering->order + 1;
+  return nq * nq * nq;
+}
+
+/* ---- Dirichlet data ---- */
+
+/* A face's nodes, their places in the element, and their coordinates. */
+typedef struct face_nodes {
+  int count, places[FACE_POINTS];
+  double xyz[3 * FACE_POINTS];
+} face_nodes;
+
+static void locate_face(const sp_mesh *mesh, const sp_numbering *numbering, sp_lid e, int f,
+                        face_nodes *face) {
+  const sp_rule *gll = &sp_reference_get(numbering->order)->gll;
+  double normal[3 * FACE_POINTS];
+  face->count = gll->n * gll->n;
+  sp_face_places(numbering->order, f, face->places);
+  sp_geometry_face(mesh->hexes, e, f, gll, face->xyz, normal);
+}
+
+/* Lowest number of a Dirichlet part that holds each DOF. */
+static void mark_parts(const sp_problem *problem, const sp_mesh *mesh,
+                       const sp_numbering *numbering, double *part_of_dof) {
+  int places[FACE_POINTS];
+  const int nq = numbering->order + 1;
+  for (sp_lid e = 0; e < mesh->hexes->count; e++)
+    for (int f = 0; f < SP_FACES; f++) {
+      const int part = sp_problem_face_part(problem, mesh->hexes, e, f);
+      if (part < 0 || problem->parts[part].condition != SP_DIRICHLET) continue;
+      sp_face_places(numbering->order, f, places);
+      for (int n = 0; n < nq * nq; n++) {
+        const sp_lid dof = numbering->nodes[(size_t)e * nodes_of(numbering) + (size_t)places[n]];
+        if (part < part_of_dof[dof]) part_of_dof[dof] = part;
+      }
+    }
+}
+
+static sp_status set_values(const sp_problem *problem, const sp_mesh *mesh,
+                            const sp_numbering *numbering, const double *part_of_dof,
+                            double *values) {
+  for (sp_lid e = 0; e < mesh->hexes->count; e++)
+    for (int f = 0; f < SP_FACES; f++) {
+      const int part = sp_problem_face_part(problem, mesh->hexes, e, f);
+      if (part < 0 || problem->parts[part].condition != SP_DIRICHLET) continue;
+      const sp_expression *formula = problem->parts[part].formula;
+      face_nodes face;
+      double data[FACE_POINTS];
+      locate_face(mesh, numbering, e, f, &face);
+      const double *xyz[3] = {face.xyz, face.xyz + face.count, face.xyz + 2 * face.count};
+      SP_TRY(sp_problem_evaluate(formula ? formula : problem->solution, (size_t)face.count, xyz,
+                                 data, NULL, NULL));
+      for (int n = 0; n < face.count; n++) {
+        const sp_lid dof =
+            numbering->nodes[(size_t)e * nodes_of(numbering) + (size_t)face.places[n]];
+        if (part_of_dof[dof] == part && data[n] < values[dof]) values[dof] = data[n];
+      }
+    }
+  return SP_OK;
+}
+
+sp_status sp_problem_constraints(const sp_problem *problem, const sp_mesh *mesh,
+                                 const sp_numbering *numbering, sp_exchange *exchange,
+                                 bool *constrained, double *values) {
+  const double none = DBL_MAX;
+  double *part_of_dof;
+  SP_TRY(sp_agree(mesh->comm, sp_allocate((size_t)numbering->local, sizeof *part_of_dof,
+                                          "Dirichlet parts", &part_of_dof)));
+  for (sp_lid i = 0; i < numbering->local; i++) part_of_dof[i] = values[i] = none;
+  mark_parts(problem, mesh, numbering, part_of_dof);
+  sp_exchange_now(exchange, SP_MIN, part_of_dof);
+  const sp_status status =
+      sp_agree(mesh->comm, set_values(problem, mesh, numbering, part_of_dof, values));
+  if (!status) {
+    /* A node's coordinates differ by rounding between elements: the minimum is one of the values.
+     */
+    sp_exchange_now(exchange, SP_MIN, values);
+    for (sp_lid i = 0; i < numbering->local; i++) {
+      constrained[i] = part_of_dof[i] < none;
+      if (!constrained[i]) values[i] = 0;
+    }
+  }
+  free(part_of_dof);
+  return status;
+}
+
+/* ---- Load vector ---- */
+
+/* f at the points of one element: the forcing, or what the solution implies. */
+static sp_status evaluate_forcing(const sp_problem *problem, size_t n, const double *xyz[3],
+                                  double *f) {
+  double laplacian[POINTS], lambda[POINTS], kappa[POINTS], slopes[6][POINTS];
+  double *const gradient[3] = {slopes[0], slopes[1], slopes[2]};
+  double *const kappa_gradient[3] = {slopes[3], slopes[4], slopes[5]};
+  if (problem->forcing) return sp_problem_evaluate(problem->forcing, n, xyz, f, NULL, NULL);
+  if (problem->kind == SP_MASS)
+    return sp_problem_evaluate(problem->solution, n, xyz, f, NULL, NULL);
+  SP_TRY(sp_problem_lambda(problem, n, xyz, lambda));
+  SP_TRY(sp_problem_kappa(problem, n, xyz, kappa, kappa_gradient));
+  SP_TRY(sp_problem_evaluate(problem->solution, n, xyz, f, gradient, laplacian));
+  for (size_t p = 0; p < n; p++) {
+    f[p] = lambda[p] * f[p] - kappa[p] * laplacian[p];
+    for (int d = 0; d < 3; d++) f[p] -= kappa_gradient[d][p] * gradient[d][p];
+  }
+  return SP_OK;
+}
+
+static void widen_range(const sp_rule *rule, const double *wj, sp_jacobian_range *range) {
+  const int n = rule->n;
+  for (int k = 0; k < n; k++)
+    for (int j = 0; j < n; j++)
+      for (int i = 0; i < n; i++) {
+        const double weight = rule->weights[i] * rule->weights[j] * rule->weights[k];
+        const double jacobian = wj[(k * n + j) * n + i] / weight;
+        if (jacobian < range->smallest) range->smallest = jacobian;
+        if (jacobian > range->largest) range->largest = jacobian;
+      }
+}
+
+/* The transposed interpolation from the rule's points to the nodes: the identity for collocation.
+ */
+static void project(const sp_problem *problem, int order, const double *points, double *nodes) {
+  const sp_reference *reference = sp_reference_get(order);
+  const int nq = order + 1, m = sp_problem_rule(problem->kind, order)->n;
+  const double *matrix = reference->interpolation;
+  if (problem->kind == SP_BP35)
+    for (int n = 0; n < nq * nq * nq; n++) nodes[n] = points[n];
+  else
+    sp_tensor_apply_transposed(m, nq, matrix, matrix, matrix, points, nodes);
+}
+
+static sp_status add_volume(const sp_problem *problem, const sp_mesh *mesh,
+                            const sp_numbering *numbering, sp_lid e, double *load,
+                            sp_jacobian_range *range) {
+  const sp_rule *rule = sp_problem_rule(problem->kind, numbering->order);
+  const size_t points = (size_t)(rule->n * rule->n * rule->n), nodes = nodes_of(numbering);
+  double factors[SP_FACTORS * POINTS], coordinates[3 * POINTS], f[POINTS], integral[POINTS];
+  SP_TRY(sp_geometry_factors(mesh->hexes, e, rule, factors));
+  const double *wj = &factors[SP_G_WJ * points];
+  widen_range(rule, wj, range);
+  sp_hexes_coordinates(mesh->hexes, e, rule->n, rule->nodes, coordinates);
+  const double *xyz[3] = {coordinates, coordinates + points, coordinates + 2 * points};
+  SP_TRY(evaluate_forcing(problem, points, xyz, f));
+  for (size_t p = 0; p < points; p++) f[p] *= wj[p];
+  project(problem, numbering->order, f, integral);
+  for (size_t n = 0; n < nodes; n++) load[numbering->nodes[(size_t)e * nodes + n]] += integral[n];
+  return SP_OK;
+}
+
+/* Surface element times weight at point q of n. */
+static double area_element(const double *normal, int n, int q) {
+  return sqrt(normal[q] * normal[q] + normal[n + q] * normal[n + q] +
+              normal[2 * n + q] * normal[2 * n + q]);
+}
+
+/* g times the surface element at the points of a Neumann or Robin face. */
+static sp_status evaluate_flux(const sp_problem *problem, const sp_boundary_part *part, int n,
+                               const double *xyz[3], const double *normal, double *flux) {
+  const size_t count = (size_t)n;
+  if (part->formula) {
+    SP_TRY(sp_problem_evaluate(part->formula, count, xyz, flux, NULL, NULL));
+    for (int q = 0; q < n; q++) flux[q] *= area_element(normal, n, q);
+    return SP_OK;
+  }
+  double kappa[FACE_POINTS], alpha[FACE_POINTS], slopes[3][FACE_POINTS];
+  double *const gradient[3] = {slopes[0], slopes[1], slopes[2]};
+  SP_TRY(sp_problem_kappa(problem, count, xyz, kappa, NULL));
+  for (int q = 0; q < n; q++) alpha[q] = 0;
+  if (part->alpha)
+    SP_TRY(sp_problem_evaluate_coefficient(part->alpha, true, count, xyz, alpha, NULL));
+  SP_TRY(sp_problem_evaluate(problem->solution, count, xyz, flux, gradient, NULL));
+  for (int q = 0; q < n; q++)
+    flux[q] = alpha[q] * flux[q] * area_element(normal, n, q) +
+              kappa[q] * (slopes[0][q] * normal[q] + slopes[1][q] * normal[n + q] +
+                          slopes[2][q] * normal[2 * n + q]);
+  return SP_OK;
+}
+
+static sp_status add_face(const sp_problem *problem, const sp_mesh *mesh,
+                          const sp_numbering *numbering, sp_lid e, int f,
+                          const sp_boundary_part *part, double *load) {
+  const int order = numbering->order, nq = order + 1;
+  const sp_rule *gll = &sp_reference_get(order)->gll;
+  const sp_rule *rule = part->condition == SP_ROBIN ? gll : sp_problem_rule(problem->kind, order);
+  const int m = rule->n, points = m * m;
+  double coordinates[3 * FACE_POINTS], normal[3 * FACE_POINTS], flux[FACE_POINTS];
+  double values[(SP_MAX_NQ + 1) * SP_MAX_NQ];
+  int places[FACE_POINTS];
+  sp_geometry_face(mesh->hexes, e, f, rule, coordinates, normal);
+  const double *xyz[3] = {coordinates, coordinates + points, coordinates + 2 * points};
+  SP_TRY(evaluate_flux(problem, part, points, xyz, normal, flux));
+  sp_interpolation_matrix(nq, gll->nodes, m, rule->nodes, values);
+  sp_face_places(order, f, places);
+  for (int j = 0; j < nq; j++)
+    for (int i = 0; i < nq; i++) {
+      double integral = 0;
+      for (int b = 0; b < m; b++)
+        for (int a = 0; a < m; a++)
+          integral += values[a * nq + i] * values[b * nq + j] * flux[b * m + a];
+      load[numbering->nodes[(size_t)e * nodes_of(numbering) + (size_t)places[j * nq + i]]] +=
+          integral;
+    }
+  return SP_OK;
+}
+
+static sp_status add_elements(const sp_problem *problem, const sp_mesh *mesh,
+                              const sp_numbering *numbering, double *load,
+                              sp_jacobian_range *range) {
+  for (sp_lid e = 0; e < mesh->hexes->count; e++) {
+    SP_TRY(add_volume(problem, mesh, numbering, e, load, range));
+    for (int f = 0; f < SP_FACES; f++) {
+      const int part = sp_problem_face_part(problem, mesh->hexes, e, f);
+      if (part >= 0 && (problem->parts[part].condition == SP_NEUMANN ||
+                        problem->parts[part].condition == SP_ROBIN))
+        SP_TRY(add_face(problem, mesh, numbering, e, f, &problem->parts[part], load));
+    }
+  }
+  return SP_OK;
+}
+
+sp_status sp_problem_load(const sp_problem *problem, const sp_mesh *mesh,
+                          const sp_numbering *numbering, sp_exchange *exchange, double *load,
+                          sp_jacobian_range *range) {
+  *range = (sp_jacobian_range){DBL_MAX, 0};
+  for (sp_lid i = 0; i < numbering->local; i++) load[i] = 0;
+  SP_TRY(sp_agree(mesh->comm, add_elements(problem, mesh, numbering, load, range)));
+  MPI_Allreduce(MPI_IN_PLACE, &range->smallest, 1, MPI_DOUBLE, MPI_MIN, mesh->comm);
+  MPI_Allreduce(MPI_IN_PLACE, &range->largest, 1, MPI_DOUBLE, MPI_MAX, mesh->comm);
+  sp_exchange_now(exchange, SP_SUM, load);
+  return SP_OK;
+}

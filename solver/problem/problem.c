@@ -1,0 +1,180 @@
+#include "solver/problem/problem.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "solver/problem/boundary.h"
+
+static sp_status parse(const sp_formula *formula, sp_expression **out) {
+  return formula->text ? sp_expression_parse(formula->text, formula->where, out) : SP_OK;
+}
+
+static sp_status parse_part(const sp_problem *problem, const sp_boundary_entry *entry,
+                            sp_boundary_part *part) {
+  *part = (sp_boundary_part){.group = entry->group, .condition = entry->condition};
+  if (entry->condition == SP_PERIODIC) return SP_OK;
+  SP_TRY(parse(&entry->alpha, &part->alpha));
+  SP_TRY(parse(&entry->formula, &part->formula));
+  if (!part->formula && !problem->solution)
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: '%s = %s' needs a formula%s, because there is no problem.solution to take "
+                   "the boundary values from",
+                   entry->formula.where, entry->group, sp_condition_name(entry->condition),
+                   entry->condition == SP_ROBIN ? " after its alpha" : "");
+  return SP_OK;
+}
+
+static sp_status parse_formulas(const sp_config *config, sp_problem *problem) {
+  SP_TRY(sp_problem_parse_coefficients(config, problem));
+  SP_TRY(parse(&config->problem.solution, &problem->solution));
+  SP_TRY(parse(&config->problem.forcing, &problem->forcing));
+  if (!problem->solution && !problem->forcing)
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: the case needs problem.solution (a manufactured solution) or "
+                   "problem.forcing (the right-hand side f)",
+                   config->problem.solution.where);
+  if (problem->kind == SP_MASS) {
+    if (config->boundary.where)
+      return sp_fail(SP_ERR_INPUT,
+                     "%s: the mass problem has no boundary conditions; remove [boundary]",
+                     config->boundary.where);
+    return SP_OK;
+  }
+  problem->part_count = config->boundary.count + 1;
+  SP_TRY(sp_allocate((size_t)problem->part_count, sizeof *problem->parts, "boundary",
+                     &problem->parts));
+  for (int p = 0; p < config->boundary.count; p++)
+    SP_TRY(parse_part(problem, &config->boundary.entries[p], &problem->parts[p]));
+  return SP_OK;
+}
+
+/* Give the surfaces of all groups that `name` means to part p. */
+static sp_status claim_group(const sp_boundary_entry *entry, const char *name, int p, int fallback,
+                             const sp_hexes *hexes, sp_problem *problem) {
+  SP_TRY(sp_boundary_check_group(entry, name, hexes));
+  for (int g = 0; g < hexes->group_count; g++) {
+    if (!sp_boundary_names_group(name, &hexes->groups[g])) continue;
+    for (int s = 0; s < hexes->surface_count; s++) {
+      if (!hexes->groups[g].members[s]) continue;
+      int *part = &problem->part_of_surface[s];
+      if (*part != fallback && *part != p)
+        return sp_fail(SP_ERR_INPUT,
+                       "%s: group '%s' has a surface in common with group '%s'; every surface can "
+                       "have one condition",
+                       entry->formula.where, name, problem->parts[*part].group);
+      *part = p;
+    }
+  }
+  return SP_OK;
+}
+
+/* Which part each surface belongs to; the default where no line claims it. */
+static sp_status claim_surfaces(const sp_config *config, const sp_hexes *hexes,
+                                sp_problem *problem) {
+  const int fallback = config->boundary.count;
+  SP_TRY(sp_allocate((size_t)hexes->surface_count, sizeof(int), "surfaces",
+                     &problem->part_of_surface));
+  for (int s = 0; s < hexes->surface_count; s++) problem->part_of_surface[s] = fallback;
+  for (int p = 0; p < fallback; p++) {
+    const sp_boundary_entry *entry = &config->boundary.entries[p];
+    SP_TRY(claim_group(entry, entry->group, p, fallback, hexes, problem));
+    if (entry->partner) SP_TRY(claim_group(entry, entry->partner, p, fallback, hexes, problem));
+  }
+  return SP_OK;
+}
+
+int sp_problem_face_part(const sp_problem *problem, const sp_hexes *hexes, sp_lid element,
+                         int face) {
+  const int surface = hexes->surfaces[element][face];
+  if (surface == SP_SURFACE_INTERIOR || problem->part_count == 0) return -1;
+  return surface == SP_SURFACE_UNNAMED ? problem->part_count - 1
+                                       : problem->part_of_surface[surface];
+}
+
+/* Every line must have faces; the default needs data only if it has some. */
+static sp_status check_faces(const sp_config *config, const sp_mesh *mesh, sp_problem *problem) {
+  sp_gid *faces;
+  const sp_hexes *hexes = mesh->hexes;
+  const size_t parts = (size_t)problem->part_count;
+  sp_status status = sp_agree(mesh->comm, sp_allocate(parts, sizeof *faces, "boundary", &faces));
+  if (!status) {
+    for (sp_lid e = 0; e < hexes->count; e++)
+      for (int f = 0; f < SP_FACES; f++) {
+        const int part = sp_problem_face_part(problem, hexes, e, f);
+        if (part >= 0) faces[part]++;
+      }
+    MPI_Allreduce(MPI_IN_PLACE, faces, problem->part_count, SP_MPI_GID, MPI_SUM, mesh->comm);
+    const int fallback = problem->part_count - 1;
+    for (int p = 0; p < fallback && !status; p++)
+      if (faces[p] == 0)
+        status = sp_fail(SP_ERR_INPUT, "%s: boundary group '%s' has no exterior faces",
+                         config->boundary.entries[p].formula.where, problem->parts[p].group);
+    if (!status && faces[fallback] > 0) {
+      const sp_boundary_entry *entry = &config->boundary.fallback;
+      status = parse_part(problem, entry, &problem->parts[fallback]);
+      if (status && !entry->formula.text)
+        status =
+            sp_fail(status, "%s; it is for %lld exterior faces, %lld of them in no group",
+                    sp_error_message(), (long long)faces[fallback], (long long)mesh->unnamed_faces);
+    }
+    for (size_t p = 0; p < parts; p++)
+      if (faces[p] > 0 && problem->parts[p].condition == SP_DIRICHLET)
+        problem->has_dirichlet = true;
+  }
+  free(faces);
+  return status;
+}
+
+sp_status sp_problem_create(const sp_config *config, const sp_mesh *mesh, sp_problem **out) {
+  sp_problem *problem;
+  *out = NULL;
+  sp_status status = sp_allocate(1, sizeof *problem, "problem", &problem);
+  if (!status) {
+    problem->kind = config->discretization.operator_kind;
+    status = parse_formulas(config, problem);
+  }
+  if (!status && problem->kind != SP_MASS) status = claim_surfaces(config, mesh->hexes, problem);
+  status = sp_agree(mesh->comm, status);
+  if (!status && problem->kind != SP_MASS) status = check_faces(config, mesh, problem);
+  status = sp_agree(mesh->comm, status);
+  if (status)
+    sp_problem_destroy(&problem);
+  else
+    *out = problem;
+  return status;
+}
+
+void sp_problem_destroy(sp_problem **problem) {
+  if (!*problem) return;
+  sp_expression_destroy(&(*problem)->lambda_formula);
+  sp_expression_destroy(&(*problem)->kappa_formula);
+  sp_expression_destroy(&(*problem)->solution);
+  sp_expression_destroy(&(*problem)->forcing);
+  for (int p = 0; p < (*problem)->part_count && (*problem)->parts; p++) {
+    sp_expression_destroy(&(*problem)->parts[p].alpha);
+    sp_expression_destroy(&(*problem)->parts[p].formula);
+  }
+  free((*problem)->parts);
+  free((*problem)->part_of_surface);
+  free(*problem);
+  *problem = NULL;
+}
+
+sp_status sp_problem_evaluate(const sp_expression *formula, size_t n, const double *xyz[3],
+                              double *value, double *const gradient[3], double *laplacian) {
+  static double *const no_gradient[3] = {NULL, NULL, NULL};
+  if (gradient || laplacian)
+    sp_expression_evaluate_jet(formula, n, xyz[0], xyz[1], xyz[2], value,
+                               gradient ? gradient : no_gradient, laplacian);
+  else
+    sp_expression_evaluate(formula, n, xyz[0], xyz[1], xyz[2], value);
+  for (size_t p = 0; p < n; p++) {
+    bool finite = isfinite(value[p]) && (!laplacian || isfinite(laplacian[p]));
+    for (int d = 0; d < 3 && gradient; d++) finite = finite && isfinite(gradient[d][p]);
+    if (!finite)
+      return sp_fail(SP_ERR_INPUT, "%s: '%s' or a derivative of it is not finite at (%g, %g, %g)",
+                     sp_expression_where(formula), sp_expression_text(formula), xyz[0][p],
+                     xyz[1][p], xyz[2][p]);
+  }
+  return SP_OK;
+}

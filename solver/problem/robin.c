@@ -1,0 +1,76 @@
+/* The diagonal of Robin conditions. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "mesh/geometry.h"
+#include "solver/problem/problem.h"
+
+enum { FACE_NODES = SP_MAX_NQ * SP_MAX_NQ };
+
+static sp_status add_face(const sp_boundary_part *part, const sp_mesh *mesh,
+                          const sp_numbering *numbering, sp_lid e, int f, double *diagonal) {
+  const sp_rule *gll = &sp_reference_get(numbering->order)->gll;
+  const int n = gll->n * gll->n;
+  const size_t first = (size_t)e * (size_t)n * (size_t)gll->n;
+  double coordinates[3 * FACE_NODES], normal[3 * FACE_NODES], alpha[FACE_NODES];
+  int places[FACE_NODES];
+  sp_geometry_face(mesh->hexes, e, f, gll, coordinates, normal);
+  const double *xyz[3] = {coordinates, coordinates + n, coordinates + 2 * n};
+  SP_TRY(sp_problem_evaluate_coefficient(part->alpha, true, (size_t)n, xyz, alpha, NULL));
+  sp_face_places(numbering->order, f, places);
+  for (int q = 0; q < n; q++)
+    diagonal[numbering->nodes[first + (size_t)places[q]]] +=
+        alpha[q] * sqrt(normal[q] * normal[q] + normal[n + q] * normal[n + q] +
+                        normal[2 * n + q] * normal[2 * n + q]);
+  return SP_OK;
+}
+
+static sp_status add_faces(const sp_problem *problem, const sp_mesh *mesh,
+                           const sp_numbering *numbering, double *diagonal) {
+  for (sp_lid e = 0; e < mesh->hexes->count; e++)
+    for (int f = 0; f < SP_FACES; f++) {
+      const int part = sp_problem_face_part(problem, mesh->hexes, e, f);
+      if (part >= 0 && problem->parts[part].condition == SP_ROBIN)
+        SP_TRY(add_face(&problem->parts[part], mesh, numbering, e, f, diagonal));
+    }
+  return SP_OK;
+}
+
+/* Keep the entries that are not zero. */
+static sp_status compress(sp_lid n, const double *diagonal, sp_robin *robin) {
+  for (sp_lid i = 0; i < n; i++) robin->count += diagonal[i] > 0;
+  SP_TRY(sp_allocate((size_t)robin->count, sizeof *robin->dofs, "Robin faces", &robin->dofs));
+  SP_TRY(sp_allocate((size_t)robin->count, sizeof *robin->values, "Robin faces", &robin->values));
+  sp_lid next = 0;
+  for (sp_lid i = 0; i < n; i++)
+    if (diagonal[i] > 0) {
+      robin->dofs[next] = i;
+      robin->values[next++] = diagonal[i];
+    }
+  return SP_OK;
+}
+
+sp_status sp_problem_robin(sp_problem *problem, const sp_mesh *mesh, const sp_numbering *numbering,
+                           sp_robin *robin) {
+  *robin = (sp_robin){0};
+  bool robin_parts = false;
+  for (int p = 0; p < problem->part_count; p++)
+    robin_parts = robin_parts || problem->parts[p].condition == SP_ROBIN;
+  if (!robin_parts) return SP_OK;
+  double *diagonal;
+  sp_status status = sp_allocate((size_t)numbering->local, sizeof *diagonal, "Robin", &diagonal);
+  if (!status) status = add_faces(problem, mesh, numbering, diagonal);
+  if (!status) status = compress(numbering->local, diagonal, robin);
+  free(diagonal);
+  SP_TRY(sp_agree(mesh->comm, status));
+  int some = robin->count > 0;
+  MPI_Allreduce(MPI_IN_PLACE, &some, 1, MPI_INT, MPI_MAX, mesh->comm);
+  problem->has_robin = some;
+  return SP_OK;
+}
+
+void sp_robin_free(sp_robin *robin) {
+  free(robin->dofs);
+  free(robin->values);
+  *robin = (sp_robin){0};
+}

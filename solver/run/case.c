@@ -1,0 +1,433 @@
+#include "solver/run/case.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "io/field_file.h"
+#include "mesh/box.h"
+#include "mesh/gmsh.h"
+#include "mesh/sizes.h"
+#include "operators/operator.h"
+#include "solver/problem/boundary.h"
+#include "solver/run/checkpoint.h"
+#include "solver/run/field.h"
+#include "solver/run/interrupt.h"
+#include "solver/problem/null_space.h"
+#include "solver/problem/probe.h"
+#include "solver/problem/problem.h"
+#include "solver/run/profile.h"
+#include "solver/run/report.h"
+
+/* Everything that a case owns, so that there is one place that releases it, and in front what it
+ * stands on. */
+typedef struct sp_case {
+  MPI_Comm comm;
+  const sp_config *config;
+  const sp_mesh *mesh;
+  const sp_backend *backend;
+  sp_device *device;
+  sp_report *report; /* NULL for one of a series */
+
+  sp_probes *probes; /* NULL for one of a series */
+  sp_numbering *numbering;
+  sp_exchange *exchange; /* until the operator takes it over */
+  sp_problem *problem;
+  /* Until the operator is built: coefficients at quadrature points, NULL where constant. */
+  double *kappa, *lambda;
+  sp_robin robin;
+  sp_null_space *null_space; /* NULL where Dirichlet data determine all means */
+  bool singular;             /* nothing determines its means */
+  sp_checkpoint *checkpoint; /* NULL without checkpoint and restart */
+  sp_operator *op;
+  const char *geometry_reason;
+  /* L-vectors on the host. */
+  bool *constrained;
+  double *boundary_values, *load, *inverse_diagonal, *solution, *direction;
+  /* L-vectors on the device. */
+  double *x, *b, *d;
+} sp_case;
+
+static void free_coefficients(sp_case *c) {
+  free(c->kappa);
+  free(c->lambda);
+  c->kappa = c->lambda = NULL;
+  sp_robin_free(&c->robin);
+}
+
+static void release(sp_case *c) {
+  c->backend->vector_destroy(c->device, &c->x);
+  c->backend->vector_destroy(c->device, &c->b);
+  c->backend->vector_destroy(c->device, &c->d);
+  sp_operator_destroy(&c->op);
+  free_coefficients(c);
+  free(c->constrained);
+  free(c->boundary_values);
+  free(c->load);
+  free(c->inverse_diagonal);
+  free(c->solution);
+  free(c->direction);
+  sp_checkpoint_destroy(&c->checkpoint);
+  sp_null_space_destroy(&c->null_space);
+  sp_problem_destroy(&c->problem);
+  sp_exchange_destroy(&c->exchange);
+  sp_numbering_destroy(&c->numbering);
+  sp_probes_destroy(&c->probes);
+}
+
+/* A fault of an element is a fault of the file that it came from. */
+static sp_status name_file(const sp_config *config, sp_status status) {
+  if (status && config->mesh.shape == SP_SHAPE_FILE)
+    return sp_fail(status, "%s: %s", config->mesh.file, sp_error_message());
+  return status;
+}
+
+/* Refuse at once what cannot fit 32-bit local numbers after all refinements, not after the memory
+ * is gone. */
+static sp_status check_size(MPI_Comm comm, const sp_config *config, double elements) {
+  int ranks;
+  MPI_Comm_size(comm, &ranks);
+  elements *= pow(8, config->mesh.refine);
+  const double dofs = elements * pow(config->discretization.order, 3);
+  if (dofs / ranks > SP_LID_MAX)
+    return sp_fail(
+        SP_ERR_INPUT,
+        "%s: %.4g elements of order %d are about %.4g degrees of freedom a rank, at most "
+        "%.4g are possible: use more ranks, fewer elements or less refinement",
+        config->mesh.where, elements, config->discretization.order, dofs / ranks,
+        (double)SP_LID_MAX);
+  return SP_OK;
+}
+
+static sp_status make_mesh(MPI_Comm comm, const sp_config *config, sp_mesh **mesh) {
+  sp_hexes *hexes;
+  if (config->mesh.shape == SP_SHAPE_FILE) {
+    SP_TRY(sp_gmsh_hexes(comm, config->mesh.file, &hexes));
+  } else {
+    sp_box box = {.map = config->mesh.map, .epsilon = config->mesh.epsilon};
+    for (int d = 0; d < 3; d++) {
+      box.elements[d] = config->mesh.elements[d];
+      box.lower[d] = config->mesh.lower[d];
+      box.upper[d] = config->mesh.upper[d];
+    }
+    SP_TRY(check_size(comm, config, (double)box.elements[0] * box.elements[1] * box.elements[2]));
+    SP_TRY(sp_box_hexes(comm, &box, &hexes));
+  }
+  SP_TRY(name_file(config, sp_mesh_create(comm, &hexes, mesh)));
+  sp_sizes sizes;
+  sp_sizes_count(*mesh, config->mesh.refine, config->discretization.order, &sizes);
+  SP_TRY(sp_agree(comm, sp_sizes_check(&sizes, config->mesh.where)));
+  if (config->discretization.operator_kind != SP_MASS) SP_TRY(sp_boundary_identify(config, *mesh));
+  for (int r = 0; r < config->mesh.refine; r++) SP_TRY(name_file(config, sp_mesh_refine(mesh)));
+  return SP_OK;
+}
+
+static sp_status make_numbering(sp_case *c) {
+  SP_TRY(sp_numbering_create(c->mesh, c->config->discretization.order, &c->numbering));
+  SP_TRY(sp_exchange_create(c->comm, c->numbering, &c->exchange));
+  return sp_checkpoint_create(c->config, c->mesh, c->numbering, c->exchange, &c->checkpoint);
+}
+
+static sp_status allocate_host_vectors(sp_case *c) {
+  const size_t dofs = (size_t)c->numbering->local;
+  SP_TRY(sp_allocate(dofs, sizeof(bool), "Dirichlet mask", &c->constrained));
+  SP_TRY(sp_allocate(dofs, sizeof(double), "Dirichlet values", &c->boundary_values));
+  SP_TRY(sp_allocate(dofs, sizeof(double), "load vector", &c->load));
+  SP_TRY(sp_allocate(dofs, sizeof(double), "solution", &c->solution));
+  if (c->config->solver.preconditioner == SP_PRECONDITIONER_JACOBI)
+    SP_TRY(sp_allocate(dofs, sizeof(double), "diagonal", &c->inverse_diagonal));
+  return SP_OK;
+}
+
+/* Constraints and load vector. */
+static sp_status make_problem(sp_case *c, sp_jacobian_range *range) {
+  SP_TRY(sp_problem_create(c->config, c->mesh, &c->problem));
+  SP_TRY(sp_agree(c->comm, allocate_host_vectors(c)));
+  SP_TRY(sp_problem_coefficients(c->problem, c->mesh, c->numbering->order, &c->kappa, &c->lambda));
+  SP_TRY(sp_problem_robin(c->problem, c->mesh, c->numbering, &c->robin));
+  SP_TRY(sp_problem_constraints(c->problem, c->mesh, c->numbering, c->exchange, c->constrained,
+                                c->boundary_values));
+  SP_TRY(sp_problem_load(c->problem, c->mesh, c->numbering, c->exchange, c->load, range));
+  if (c->problem->kind == SP_MASS) return SP_OK;
+  SP_TRY(sp_null_space_create(c->mesh, c->numbering, c->exchange, c->constrained, &c->null_space));
+  c->singular = c->null_space && sp_null_space_is_exact(c->problem);
+  if (!c->singular) return SP_OK;
+  /* Data derived from a solution are compatible by the divergence theorem; what the quadrature
+   * leaves over is part of the discretization error. */
+  bool given = c->problem->forcing != NULL;
+  for (int p = 0; p < c->problem->part_count; p++)
+    given = given || c->problem->parts[p].formula != NULL;
+  double imbalance;
+  return sp_null_space_project(c->null_space, c->numbering, c->exchange, given, c->load,
+                               &imbalance);
+}
+
+static sp_status make_operator(sp_case *c) {
+  const sp_config *config = c->config;
+  sp_operator_setup setup = {.mesh = c->mesh,
+                             .numbering = c->numbering,
+                             .kind = c->problem->kind,
+                             .lambda = c->lambda ? 1 : c->problem->lambda,
+                             .constrained = c->constrained,
+                             .kappa = c->kappa,
+                             .lambda_values = c->lambda,
+                             .diagonal_count = c->robin.count,
+                             .diagonal_dofs = c->robin.dofs,
+                             .diagonal_values = c->robin.values,
+                             .exchange = config->backend.exchange};
+  SP_TRY(sp_operator_choose_geometry(c->backend, &setup, config->discretization.geometry,
+                                     &setup.geometry, &c->geometry_reason));
+  SP_TRY(sp_operator_create(c->backend, c->device, &setup, &c->exchange, &c->op));
+  if (c->inverse_diagonal)
+    SP_TRY(sp_operator_inverse_diagonal(c->op->exchange, &setup, c->inverse_diagonal));
+  free_coefficients(c);
+  return SP_OK;
+}
+
+static sp_status upload_vectors(sp_case *c) {
+  const size_t dofs = (size_t)c->op->dofs;
+  SP_TRY(c->backend->vector_create(c->device, dofs, &c->x));
+  SP_TRY(c->backend->vector_create(c->device, dofs, &c->b));
+  if (!c->inverse_diagonal) return SP_OK;
+  SP_TRY(c->backend->vector_create(c->device, dofs, &c->d));
+  return c->backend->upload(c->device, dofs, c->inverse_diagonal, c->d);
+}
+
+/* CG squares its vectors: keep r.r and p.Ap far from underflow, where a residual looks like zero,
+ * and from overflow. */
+static sp_status check_load(sp_case *c) {
+  const double smallest = 1e-140, largest = 1e140;
+  double size = 0;
+  for (sp_lid i = 0; i < c->numbering->owned; i++) size = fmax(size, fabs(c->load[i]));
+  MPI_Allreduce(MPI_IN_PLACE, &size, 1, MPI_DOUBLE, MPI_MAX, c->comm);
+  if (size == 0 || (size * c->config->solver.tolerance > smallest && size < largest)) return SP_OK;
+  return sp_fail(SP_ERR_INPUT,
+                 "the right-hand side has entries of up to %.3g; its squares would leave the range "
+                 "of double precision: give the data in other units, so that this lies between "
+                 "%.0e / solver.tolerance and %.0e",
+                 size, smallest, largest);
+}
+
+/* b = load - A u_D on free DOFs, where u_D has the Dirichlet values and is zero elsewhere. */
+static sp_status lift(sp_case *c) {
+  const size_t dofs = (size_t)c->op->dofs;
+  SP_TRY(sp_agree(c->comm, upload_vectors(c)));
+  if (c->null_space && !c->singular)
+    SP_TRY(sp_null_space_weigh(c->null_space, c->op, c->numbering, c->x, c->b, c->solution));
+  if (c->problem->has_dirichlet) {
+    sp_status status = c->backend->upload(c->device, dofs, c->boundary_values, c->x);
+    SP_TRY(sp_agree(c->comm, status));
+    SP_TRY(sp_operator_apply(c->op, false, c->x, c->b));
+    status = c->backend->download(c->device, dofs, c->b, c->solution);
+    SP_TRY(sp_agree(c->comm, status));
+    for (size_t i = 0; i < dofs; i++)
+      c->load[i] = c->constrained[i] ? 0 : c->load[i] - c->solution[i];
+    for (size_t i = 0; i < dofs; i++) c->solution[i] = 0;
+    SP_TRY(sp_agree(c->comm, c->backend->upload(c->device, dofs, c->solution, c->x)));
+  }
+  SP_TRY(check_load(c));
+  return sp_agree(c->comm, c->backend->upload(c->device, dofs, c->load, c->b));
+}
+
+/* The iterate, residual and direction of a checkpoint in the place of those to begin with. */
+static sp_status restart(sp_case *c, sp_cg_progress *progress) {
+  const size_t dofs = (size_t)c->op->dofs;
+  SP_TRY(sp_agree(c->comm, sp_allocate(dofs, sizeof(double), "direction", &c->direction)));
+  SP_TRY(sp_checkpoint_load(c->checkpoint, progress, c->solution, c->load, c->direction));
+  sp_status status = c->backend->upload(c->device, dofs, c->solution, c->x);
+  if (!status) status = c->backend->upload(c->device, dofs, c->load, c->b);
+  SP_TRY(sp_agree(c->comm, status));
+  if (c->report) sp_report_restart(c->report, progress);
+  return SP_OK;
+}
+
+static sp_status on_iteration(const sp_cg_iteration *iteration, void *context) {
+  const sp_case *c = context;
+  return c->report ? sp_report_iteration(iteration, c->report) : SP_OK;
+}
+
+static sp_cg_wish wish(void *context) {
+  const sp_case *c = context;
+  if (sp_interrupt_noted()) return SP_CG_STOP;
+  return sp_checkpoint_is_due(c->checkpoint) ? SP_CG_SAVE : SP_CG_CONTINUE;
+}
+
+/* A checkpoint that cannot be written does not end the solve: there may be room for the next one,
+ * and if the last one fails, that is the run's error. */
+static sp_status save(const sp_cg_progress *progress, const sp_cg_vectors *vectors, void *context) {
+  const sp_case *c = context;
+  (void)sp_checkpoint_save(c->checkpoint, c->op, progress, vectors);
+  return SP_OK;
+}
+
+/* Whether there is a solution to look at. */
+static bool has_results(sp_status status) {
+  return !status || status == SP_ERR_NOT_CONVERGED || status == SP_ERR_INTERRUPTED;
+}
+
+/* The means that the residual says little or nothing about. */
+static sp_status set_means(sp_case *c) {
+  if (c->singular)
+    return sp_null_space_match_means(c->null_space, c->problem, c->mesh, c->numbering,
+                                     c->op->exchange, c->solution);
+  double *residual = c->load; /* of no more use; CG has made b the residual */
+  SP_TRY(sp_agree(c->comm, c->backend->download(c->device, (size_t)c->op->dofs, c->b, residual)));
+  return sp_null_space_correct_means(c->null_space, c->numbering, c->op->exchange, residual,
+                                     c->solution);
+}
+
+/* The iteration, and the whole solution on the host, also if it is not converged. */
+static sp_status iterate(sp_case *c, sp_results *results) {
+  const size_t dofs = (size_t)c->op->dofs;
+  const bool restarts = sp_checkpoint_restarts(c->checkpoint);
+  const char *checkpoint = c->config->output.checkpoint;
+  sp_cg_result *result = &results->cg;
+  sp_cg_progress start;
+  if (restarts) SP_TRY(restart(c, &start));
+  const sp_cg_options options = {.tolerance = c->config->solver.tolerance,
+                                 .max_iterations = c->config->solver.max_iterations,
+                                 .on_iteration = on_iteration,
+                                 .wish = wish,
+                                 .save = checkpoint[0] ? save : NULL,
+                                 .context = c,
+                                 .start = restarts ? &start : NULL,
+                                 .start_p = c->direction};
+  sp_interrupt_watch();
+  sp_status solved = sp_cg_solve(c->op, c->d, &options, c->b, c->x, result);
+  if (solved == SP_ERR_INTERRUPTED && checkpoint[0] && !sp_checkpoint_last_save(c->checkpoint))
+    solved = sp_fail(solved, "%s; continue with output.restart=%s", sp_error_message(), checkpoint);
+  const int64_t iterations = result->iterations - result->first;
+  sp_profile_add(&results->profile, SP_PHASE_SOLVE, 1, result->seconds);
+  sp_profile_add(&results->profile, SP_PHASE_MATVEC, iterations, result->matvec_seconds);
+  sp_profile_add(&results->profile, SP_PHASE_VECTORS, iterations, result->update_seconds);
+  sp_profile_add(&results->profile, SP_PHASE_CHECKPOINT, result->saves, result->save_seconds);
+  if (!has_results(solved)) return solved;
+  SP_TRY(sp_agree(c->comm, c->backend->download(c->device, dofs, c->x, c->solution)));
+  for (size_t i = 0; i < dofs; i++) c->solution[i] += c->boundary_values[i];
+  if (c->null_space) SP_TRY(set_means(c));
+  return solved;
+}
+
+/* From the mesh to the error norms, which are computed converged or not. */
+static sp_status solve(sp_case *c, sp_results *results) {
+  sp_jacobian_range range;
+  double start = MPI_Wtime();
+  SP_TRY(make_numbering(c));
+  sp_profile_lap(&results->profile, SP_PHASE_NUMBERING, &start);
+  SP_TRY(make_problem(c, &range));
+  sp_profile_lap(&results->profile, SP_PHASE_PROBLEM, &start);
+  SP_TRY(make_operator(c));
+  SP_TRY(lift(c));
+  sp_profile_lap(&results->profile, SP_PHASE_OPERATOR, &start);
+
+  if (c->report)
+    SP_TRY(sp_report_setup(c->report, c->mesh, c->numbering, c->op, c->geometry_reason, c->problem,
+                           &range));
+  if (c->report && c->null_space && !c->singular)
+    sp_report_magnification(c->report, c->null_space->magnification);
+  results->elements = c->mesh->global_elements;
+  results->dofs = c->numbering->global;
+  const sp_status solved = iterate(c, results);
+  if (!has_results(solved)) return solved;
+  char reason[512];
+  snprintf(reason, sizeof reason, "%s", sp_error_message());
+  start = MPI_Wtime();
+  results->have_norms = c->problem->solution != NULL;
+  if (results->have_norms) {
+    SP_TRY(sp_errors_compute(c->problem, c->mesh, c->numbering, c->op->exchange, c->solution,
+                             &results->norms));
+    sp_profile_lap(&results->profile, SP_PHASE_ERRORS, &start);
+  }
+  return solved ? sp_fail(solved, "%s", reason) : SP_OK;
+}
+
+/* The field and the tables, converged or not; a field or a checkpoint that fails cannot lose the
+ * tables. */
+static sp_status write_results(sp_case *c, sp_results *results) {
+  const char *field = c->config->output.field;
+  double start = MPI_Wtime();
+  sp_status written = SP_OK;
+  if (field[0]) {
+    written = sp_field_write(field, c->problem, c->mesh, c->numbering, c->solution);
+    sp_profile_lap(&results->profile, SP_PHASE_FIELD, &start);
+  }
+  if (!written) written = sp_checkpoint_last_save(c->checkpoint);
+  char reason[512];
+  snprintf(reason, sizeof reason, "%s", sp_error_message());
+  SP_TRY(sp_probes_evaluate(c->probes, c->problem, c->mesh, c->numbering, c->solution));
+  SP_TRY(sp_report_results(c->report, &results->profile, &results->cg,
+                           results->have_norms ? &results->norms : NULL));
+  sp_report_probes(c->report, c->probes, results->have_norms);
+  return written ? sp_fail(written, "%s", reason) : SP_OK;
+}
+
+sp_status sp_case_base_create(MPI_Comm comm, const sp_config *config, sp_case_base *base) {
+  double start = MPI_Wtime();
+  *base = (sp_case_base){.comm = comm};
+  sp_status status = make_mesh(comm, config, &base->mesh);
+  sp_profile_lap(&base->profile, SP_PHASE_MESH, &start);
+  if (!status)
+    status = sp_backend_open(comm, config->backend.device, &base->backend, &base->device);
+  /* Not counted as a call: the operator of each case on this device is one. */
+  sp_profile_add(&base->profile, SP_PHASE_OPERATOR, 0, MPI_Wtime() - start);
+  if (status) sp_case_base_destroy(base);
+  return status;
+}
+
+void sp_case_base_destroy(sp_case_base *base) {
+  if (base->device) base->backend->close(&base->device);
+  sp_mesh_destroy(&base->mesh);
+}
+
+static sp_case begin(const sp_case_base *base, const sp_config *config, sp_report *report) {
+  return (sp_case){.comm = base->comm,
+                   .config = config,
+                   .mesh = base->mesh,
+                   .backend = base->backend,
+                   .device = base->device,
+                   .report = report};
+}
+
+sp_status sp_case_solve(const sp_case_base *base, const sp_config *config, sp_results *results) {
+  sp_case c = begin(base, config, NULL);
+  *results = (sp_results){0};
+  const sp_status status = solve(&c, results);
+  release(&c);
+  return status;
+}
+
+/* The whole flow of one case, with its log open. */
+static sp_status run(MPI_Comm comm, const sp_config *config, sp_report *report,
+                     sp_results *results) {
+  sp_case_base base;
+  if (config->output.field[0]) SP_TRY(sp_field_file_check(comm, config->output.field));
+  SP_TRY(sp_checkpoint_check(comm, config));
+  SP_TRY(sp_case_base_create(comm, config, &base));
+  results->profile = base.profile;
+  sp_case c = begin(&base, config, report);
+  sp_status status = sp_probes_create(config, base.mesh, &c.probes);
+  if (!status) status = solve(&c, results);
+  if (has_results(status)) {
+    char reason[512];
+    snprintf(reason, sizeof reason, "%s", sp_error_message());
+    const sp_status written = write_results(&c, results);
+    if (written)
+      status = written;
+    else if (status)
+      status = sp_fail(status, "%s", reason);
+  }
+  release(&c);
+  sp_case_base_destroy(&base);
+  return status;
+}
+
+sp_status sp_case_run(MPI_Comm comm, const sp_config *config, sp_terminal *terminal,
+                      sp_results *results) {
+  sp_report *report;
+  *results = (sp_results){0};
+  sp_status status = sp_report_open(comm, config, terminal, &report);
+  if (!status) status = run(comm, config, report, results);
+  status = sp_report_finish(report, status);
+  sp_report_close(&report);
+  return status;
+}

@@ -1,0 +1,48 @@
+/* A case from its configuration to its results, alone or as one of a series. */
+#ifndef SP_SOLVER_RUN_CASE_H
+#define SP_SOLVER_RUN_CASE_H
+
+#include "io/config.h"
+#include "io/terminal.h"
+#include "solver/linear/cg.h"
+#include "solver/problem/errors.h"
+#include "solver/run/profile.h"
+
+/* What a case came to; filled as far as it got, also if it did not converge. */
+typedef struct sp_results {
+  int64_t elements, dofs;
+  sp_cg_result cg;
+  bool have_norms; /* the problem has a solution to compare with */
+  sp_error_norms norms;
+  sp_profile profile;
+} sp_results;
+
+/* Read or make the mesh, number the unknowns, build the operator and the right-hand side, solve,
+ * measure the errors, write the run log and the field, and print the tables. Log, field and
+ * checkpoint are also written if the iteration does not converge, or is interrupted by a signal.
+ * Errors: those of all phases; the first one decides.
+ * Collective. */
+sp_status sp_case_run(MPI_Comm comm, const sp_config *config, sp_terminal *terminal,
+                      sp_results *results);
+
+/* What cases of a series share: the device and a mesh. */
+typedef struct sp_case_base {
+  MPI_Comm comm;
+  const sp_backend *backend;
+  sp_device *device;
+  sp_mesh *mesh;
+  sp_profile profile; /* what these two took */
+} sp_case_base;
+
+/* Read or make the mesh that `config` names, with its refinements, and open the device. The caller
+ * destroys *base. Errors: those of the mesh and of the backend. Collective. */
+sp_status sp_case_base_create(MPI_Comm comm, const sp_config *config, sp_case_base *base);
+
+/* Release the mesh and the device. Local. */
+void sp_case_base_destroy(sp_case_base *base);
+
+/* Solve `config` on the mesh and the device of `base`, whatever its own [mesh] and [backend] say,
+ * and measure the errors; write and print nothing. Errors as above. Collective. */
+sp_status sp_case_solve(const sp_case_base *base, const sp_config *config, sp_results *results);
+
+#endif

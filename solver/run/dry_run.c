@@ -1,0 +1,267 @@
+#include "solver/run/dry_run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "io/field_file.h"
+#include "mesh/sizes.h"
+#include "operators/counts.h"
+#include "solver/run/case.h"
+#include "solver/run/checkpoint.h"
+#include "solver/problem/probe.h"
+#include "solver/problem/problem.h"
+
+double sp_memory_resident(void) {
+  long pages = 0, resident = 0;
+  FILE *stream = fopen("/proc/self/statm", "r");
+  if (stream) {
+    if (fscanf(stream, "%ld %ld", &pages, &resident) != 2) resident = 0;
+    fclose(stream);
+  }
+  if (resident > 0) return (double)resident * (double)sysconf(_SC_PAGESIZE);
+  struct rusage usage; /* elsewhere: the peak so far, which is little more at the start */
+  getrusage(RUSAGE_SELF, &usage);
+  return 1024.0 * (double)usage.ru_maxrss;
+}
+
+/* What decides the memory of a rank besides its sizes. */
+typedef struct shape {
+  const sp_config *config;
+  sp_problem_kind kind;
+  sp_geometry_kind geometry;
+  int map_order;
+  int coefficients; /* fields at quadrature points: kappa, lambda */
+  bool jacobi, has_solution, null_space, on_device;
+} shape;
+
+static double points_of_lattice(const shape *s) {
+  const double n = s->map_order + 1;
+  return n * n * n;
+}
+
+/* sp_mesh: for an element its lattice, vertices (8 sp_gid), surfaces (6 int), tag, octants and
+ * 26 slots; for an entity its key (4 sp_gid), the elements that touch it and the start of its
+ * sharers. */
+static double mesh_bytes(const shape *s, const sp_sizes *sizes) {
+  return sizes->elements * (24 * points_of_lattice(s) + 64 + 24 + 8 + 4 + 104) +
+         sizes->entities * (32 + 4 + 4) + 4 * sizes->sharers;
+}
+
+/* While the elements are put in order: keys, order and centres, and a second lattice. */
+static double ordering_bytes(const shape *s, const sp_sizes *sizes) {
+  return sizes->elements * (24 + 4 + 24 + 24 * points_of_lattice(s));
+}
+
+/* sp_numbering and sp_exchange: the DOFs of the element nodes, and for a shared DOF places in both,
+ * two buffers and the order of its contributions. */
+static double numbering_bytes(const sp_sizes *sizes, double nodes) {
+  return sizes->elements * (4 * nodes + 4) + sizes->shared * (4 + 8 + 4 + 8 + 8 + 16);
+}
+
+/* The operator's elements are packed in blocks of eight; interiors have no index. */
+static double operator_bytes(const shape *s, const sp_sizes *sizes) {
+  enum { BLOCK = 8 };
+  const int order = s->config->discretization.order;
+  const double elements = sizes->elements + BLOCK, inner = pow(order - 1, 3);
+  return sp_problem_bytes_assembled(s->kind, s->geometry, order, elements, 0) -
+         elements * inner * sizeof(sp_lid);
+}
+
+/* The largest of the moments at which a run holds most. */
+static double predict_host(const shape *s, const sp_sizes *sizes, double at_start) {
+  /* Pages of the program, HDF5 and MPI-IO that the start has not touched: 4 to 7 MB measured on
+   * tiny cases. */
+  static const double LATER = 6e6, FIELD_BLOCK = 8 << 20;
+  const int order = s->config->discretization.order;
+  const double nq = order + 1, nodes = nq * nq * nq, dofs = sizes->dofs;
+  const sp_rule *rule = sp_problem_rule(s->kind, order);
+  const double points = (double)rule->n * rule->n * rule->n;
+
+  const double mesh = at_start + LATER + mesh_bytes(s, sizes);
+  /* Mask, boundary values, load, solution, diagonal; the component of every DOF, which with
+   * Dirichlet data only a mesh of several parts keeps. */
+  const double vectors = dofs * (1 + 8 + 8 + 8 + (s->jacobi ? 8 : 0) + (s->null_space ? 4 : 0));
+  const double held = mesh + numbering_bytes(sizes, nodes) + vectors;
+  const double coefficients = 8 * sizes->elements * points * s->coefficients;
+  /* On the host: the matrix, and x, b, the diagonal, p and A p. */
+  const double matrix = s->on_device ? 0 : operator_bytes(s, sizes);
+  const double iterates = s->on_device ? 0 : 8 * dofs * (s->jacobi ? 3 : 2);
+  const double directions = s->on_device ? 0 : 8 * dofs * 2;
+  /* Points, u and the error, all at element nodes, and the block in which they are written. */
+  const double largest = 24 * sizes->elements * nodes;
+  const double field = s->config->output.field[0]
+                           ? 8 * sizes->elements * nodes * (s->has_solution ? 5 : 4) +
+                                 (largest < FIELD_BLOCK ? largest : FIELD_BLOCK)
+                           : 0;
+  /* Names of DOFs and, to save, three vectors; to restart, a share of the file, what is sent and
+   * met of it, and the questions and answers. */
+  const bool saves = s->config->output.checkpoint[0], restarts = s->config->output.restart[0];
+  const double checkpoint = dofs * ((saves || restarts ? 16 : 0) + (saves ? 24 : 0));
+  const double restart = restarts ? dofs * (8 + 40 + 40 + 40 + 40 + 16 + 24 + 16 + 24) : 0;
+  const double moments[] = {mesh + ordering_bytes(s, sizes), held + coefficients + matrix,
+                            held + matrix + iterates + directions + checkpoint,
+                            held + matrix + iterates + checkpoint + restart,
+                            held + matrix + iterates + checkpoint + field};
+  double peak = 0;
+  for (size_t m = 0; m < sizeof moments / sizeof *moments; m++)
+    if (moments[m] > peak) peak = moments[m];
+  return peak;
+}
+
+/* The part of a case that needs no refined mesh. */
+static sp_status check_case(const sp_config *config, const sp_case_base *base, shape *s) {
+  sp_problem *problem = NULL;
+  sp_probes *probes = NULL;
+  sp_status status = sp_problem_create(config, base->mesh, &problem);
+  if (!status) status = sp_probes_create(config, base->mesh, &probes);
+  if (!status) {
+    const bool stiffness = problem->kind != SP_MASS;
+    const bool kappa = stiffness && (problem->kappa_formula || problem->kappa != 1);
+    const bool lambda = stiffness && problem->lambda_formula;
+    static const double varies = 1; /* what setup.kappa and lambda_values point to matters not */
+    const sp_numbering numbering = {.order = config->discretization.order};
+    const sp_operator_setup setup = {.mesh = base->mesh,
+                                     .numbering = &numbering,
+                                     .kind = problem->kind,
+                                     .kappa = kappa ? &varies : NULL,
+                                     .lambda_values = lambda ? &varies : NULL};
+    const char *reason;
+    *s = (shape){.config = config,
+                 .kind = problem->kind,
+                 .map_order = base->mesh->hexes->map_order,
+                 .coefficients = kappa + lambda,
+                 .jacobi = config->solver.preconditioner == SP_PRECONDITIONER_JACOBI,
+                 .has_solution = problem->solution != NULL,
+                 .null_space = problem->kind != SP_MASS && !problem->has_dirichlet,
+                 .on_device = base->backend != &sp_backend_host};
+    status = sp_operator_choose_geometry(base->backend, &setup, config->discretization.geometry,
+                                         &s->geometry, &reason);
+    status = sp_agree(base->comm, status);
+  }
+  sp_probes_destroy(&probes);
+  sp_problem_destroy(&problem);
+  return status;
+}
+
+enum { ELEMENTS, DOFS, HOST, DEVICE, COLUMNS };
+
+static void print_row(sp_terminal *t, const char *name, const double row[COLUMNS], bool on_device) {
+  sp_terminal_print(t, "  %-8s %12.0f %14.0f %12.1f", name, row[ELEMENTS], row[DOFS],
+                    1e-6 * row[HOST]);
+  if (on_device) sp_terminal_print(t, " %12.1f", 1e-6 * row[DEVICE]);
+  sp_terminal_print(t, "\n");
+}
+
+/* Every rank where they are few, and in any case the largest and the sum. */
+static sp_status print_table(MPI_Comm comm, sp_terminal *t, const double mine[COLUMNS],
+                             bool on_device) {
+  enum { FEW = 16 };
+  int size;
+  MPI_Comm_size(comm, &size);
+  double(*all)[COLUMNS];
+  SP_TRY(sp_agree(comm, sp_allocate((size_t)size, sizeof *all, "predictions", &all)));
+  MPI_Allgather(mine, COLUMNS, MPI_DOUBLE, all, COLUMNS, MPI_DOUBLE, comm);
+  double largest[COLUMNS] = {0}, sum[COLUMNS] = {0};
+  sp_terminal_print(t, "\n  %-8s %12s %14s %12s%s\n", "rank", "elements", "local DOFs", "host [MB]",
+                    on_device ? "  device [MB]" : "");
+  for (int r = 0; r < size; r++) {
+    char name[16];
+    snprintf(name, sizeof name, "%d", r);
+    if (size <= FEW) print_row(t, name, all[r], on_device);
+    for (int c = 0; c < COLUMNS; c++) {
+      sum[c] += all[r][c];
+      if (all[r][c] > largest[c]) largest[c] = all[r][c];
+    }
+  }
+  print_row(t, "largest", largest, on_device);
+  print_row(t, "sum", sum, on_device);
+  free(all);
+  return SP_OK;
+}
+
+/* What this machine could still give, or 0 where nothing tells. */
+static double memory_available(void) {
+  FILE *stream = fopen("/proc/meminfo", "r");
+  char line[128];
+  double kilobytes = 0;
+  while (stream && !kilobytes && fgets(line, sizeof line, stream))
+    if (sscanf(line, "MemAvailable: %lf kB", &kilobytes) != 1) kilobytes = 0;
+  if (stream) fclose(stream);
+  return 1024 * kilobytes;
+}
+
+/* Compare what the ranks of a machine will take besides what they have with what it could give; say
+ * so for the machine where that is tightest. */
+static void print_machine(MPI_Comm comm, sp_terminal *t, double host) {
+  MPI_Comm machine;
+  int rank;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
+  const double mine = fmax(0, host - sp_memory_resident());
+  double memory[2]; /* needed, available */
+  MPI_Allreduce(&mine, &memory[0], 1, MPI_DOUBLE, MPI_SUM, machine);
+  MPI_Comm_free(&machine);
+  memory[1] = memory_available();
+  struct {
+    double ratio;
+    int rank;
+  } tightest = {memory[1] > 0 ? memory[0] / memory[1] : 0, rank};
+  MPI_Allreduce(MPI_IN_PLACE, &tightest, 1, MPI_DOUBLE_INT, MPI_MAXLOC, comm);
+  MPI_Bcast(memory, 2, MPI_DOUBLE, tightest.rank, comm);
+  if (memory[1] > 0)
+    sp_terminal_print(t,
+                      "\n  %-16s %.1f MB more on the machine with the least room, where %.1f MB "
+                      "are available%s\n",
+                      "host", 1e-6 * memory[0], 1e-6 * memory[1],
+                      memory[0] > memory[1] ? ": too little" : "");
+}
+
+static sp_status predict(const sp_config *config, const sp_case_base *base, double at_start,
+                         sp_terminal *terminal) {
+  shape s;
+  sp_sizes now, later;
+  SP_TRY(check_case(config, base, &s));
+  sp_sizes_count(base->mesh, 0, 1, &now);
+  sp_sizes_count(base->mesh, config->mesh.refine, config->discretization.order, &later);
+  /* What the mesh's library and the device's driver have taken and keep. */
+  const double kept = sp_memory_resident() - mesh_bytes(&s, &now);
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  const double so_far = 1024.0 * (double)usage.ru_maxrss; /* a mesh file may take more to read */
+  const int order = config->discretization.order;
+  if (s.on_device)
+    SP_TRY(sp_agree(base->comm, sp_problem_device_numbers(order, later.elements, later.dofs)));
+  double row[COLUMNS] = {[ELEMENTS] = later.elements, [DOFS] = later.dofs};
+  row[HOST] = predict_host(&s, &later, kept > at_start ? kept : at_start);
+  if (row[HOST] < so_far) row[HOST] = so_far;
+  if (s.on_device)
+    row[DEVICE] =
+        sp_problem_device_bytes(s.kind, s.geometry, order, later.elements, later.dofs, s.jacobi);
+  sp_terminal_print(terminal, "dry run: the case is read and checked, nothing is solved\n\n");
+  sp_terminal_print(terminal, "  %-16s %s\n", "device", base->backend->describe(base->device));
+  sp_terminal_print(terminal, "  %-16s %s, N = %d, %s geometry\n", "operator",
+                    sp_problem_kind_name(s.kind), config->discretization.order,
+                    sp_geometry_kind_name(s.geometry));
+  SP_TRY(print_table(base->comm, terminal, row, s.on_device));
+  print_machine(base->comm, terminal, row[HOST]);
+  return SP_OK;
+}
+
+sp_status sp_dry_run(MPI_Comm comm, const sp_config *config, double at_start,
+                     sp_terminal *terminal) {
+  sp_case_base base;
+  sp_config coarse = *config;
+  coarse.mesh.refine = 0;
+  if (config->output.field[0]) SP_TRY(sp_field_file_check(comm, config->output.field));
+  SP_TRY(sp_checkpoint_check(comm, config));
+  SP_TRY(sp_case_base_create(comm, &coarse, &base));
+  sp_sizes sizes;
+  sp_sizes_count(base.mesh, config->mesh.refine, config->discretization.order, &sizes);
+  sp_status status = sp_agree(comm, sp_sizes_check(&sizes, config->mesh.where));
+  if (!status) status = predict(config, &base, at_start, terminal);
+  sp_case_base_destroy(&base);
+  return status;
+}

@@ -1,0 +1,56 @@
+#include "solver/run/field.h"
+
+#include <stdlib.h>
+
+#include "io/field_file.h"
+#include "mesh/reference.h"
+#include "mesh/tensor.h"
+
+/* Points [elements][nodes][3] and fields [elements][nodes]. */
+typedef struct field_arrays {
+  double *points, *u, *error;
+} field_arrays;
+
+static sp_status fill(const sp_problem *problem, const sp_mesh *mesh, const sp_numbering *numbering,
+                      const double *x, field_arrays *arrays) {
+  enum { NODES = SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ };
+  const int nq = numbering->order + 1;
+  const size_t nodes = (size_t)(nq * nq * nq), elements = (size_t)mesh->hexes->count;
+  double lattice[SP_MAX_NQ], matrix[SP_MAX_NQ * SP_MAX_NQ];
+  double nodal[NODES], coordinates[3 * NODES], exact[NODES];
+  SP_TRY(sp_allocate(elements * nodes, 3 * sizeof(double), "field points", &arrays->points));
+  SP_TRY(sp_allocate(elements * nodes, sizeof(double), "field", &arrays->u));
+  if (problem->solution)
+    SP_TRY(sp_allocate(elements * nodes, sizeof(double), "field", &arrays->error));
+  for (int i = 0; i < nq; i++) lattice[i] = -1 + 2.0 * i / numbering->order;
+  sp_interpolation_matrix(nq, sp_reference_get(numbering->order)->gll.nodes, nq, lattice, matrix);
+  for (size_t e = 0; e < elements; e++) {
+    double *u = &arrays->u[e * nodes], *point = &arrays->points[e * nodes * 3];
+    for (size_t n = 0; n < nodes; n++) nodal[n] = x[numbering->nodes[e * nodes + n]];
+    sp_tensor_apply(nq, nq, matrix, matrix, matrix, nodal, u);
+    sp_hexes_coordinates(mesh->hexes, (sp_lid)e, nq, lattice, coordinates);
+    for (size_t n = 0; n < nodes; n++)
+      for (size_t d = 0; d < 3; d++) point[3 * n + d] = coordinates[d * nodes + n];
+    if (!problem->solution) continue;
+    const double *xyz[3] = {coordinates, coordinates + nodes, coordinates + 2 * nodes};
+    SP_TRY(sp_problem_evaluate(problem->solution, nodes, xyz, exact, NULL, NULL));
+    for (size_t n = 0; n < nodes; n++) arrays->error[e * nodes + n] = u[n] - exact[n];
+  }
+  return SP_OK;
+}
+
+sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_mesh *mesh,
+                         const sp_numbering *numbering, const double *x) {
+  static const char *const names[] = {"u", "error"};
+  field_arrays arrays = {0};
+  sp_status status = sp_agree(mesh->comm, fill(problem, mesh, numbering, x, &arrays));
+  if (!status) {
+    const double *fields[] = {arrays.u, arrays.error};
+    status = sp_field_file_write(mesh->comm, path, numbering->order, mesh->hexes->count,
+                                 arrays.points, problem->solution ? 2 : 1, names, fields);
+  }
+  free(arrays.points);
+  free(arrays.u);
+  free(arrays.error);
+  return status;
+}

@@ -1,0 +1,12 @@
+/* The solution as a field file (io/field_file.h): "u", and "error" = u_h - u where the problem has
+ * a solution, at the equispaced points of each element. */
+#ifndef SP_SOLVER_RUN_FIELD_H
+#define SP_SOLVER_RUN_FIELD_H
+
+#include "solver/problem/problem.h"
+
+/* Write the host L-vector x. Errors: SP_ERR_SYSTEM. Collective. */
+sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_mesh *mesh,
+                         const sp_numbering *numbering, const double *x);
+
+#endif

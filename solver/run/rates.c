@@ -1,0 +1,94 @@
+#include "solver/run/rates.h"
+
+#include <float.h>
+#include <math.h>
+
+static const char *const norm_names[SP_NORMS] = {[SP_L2] = "L2", [SP_H1] = "H1"};
+
+void sp_rates_floor(sp_problem_kind kind, double tolerance, const sp_mesh_size *size,
+                    sp_study_row *row) {
+  const double root = fmax(1, 2 * (double)row->iterations / log(2 / tolerance)); /* sqrt(kappa) */
+  const double relative = tolerance * root + DBL_EPSILON * root * root;
+  if (kind == SP_MASS) {
+    row->floor[SP_L2] = relative * row->norm[SP_L2];
+    row->floor[SP_H1] = row->floor[SP_L2] * sqrt(12) * row->order * row->order / size->width;
+  } else {
+    row->floor[SP_H1] = relative * row->norm[SP_H1];
+    row->floor[SP_L2] = row->floor[SP_H1] * size->diameter / acos(-1);
+  }
+}
+
+void sp_rates_observe(bool along_orders, int count, sp_study_row *rows) {
+  sp_study_row *row = &rows[count - 1];
+  for (int n = 0; n < SP_NORMS; n++) {
+    row->rate[n] = NAN;
+    if (count == 1 || !(row[0].error[n] > 0) || !(row[-1].error[n] > 0)) continue;
+    const double ratio = row[-1].error[n] / row[0].error[n];
+    row->rate[n] = along_orders ? log10(ratio) : log2(ratio);
+  }
+}
+
+int sp_rates_expected(int order, sp_norm norm) {
+  return norm == SP_L2 ? order + 1 : order;
+}
+
+static bool is_clear(const sp_study_row *row, int norm) {
+  return !(row->error[norm] <= SP_RATES_CLEAR * row->floor[norm]);
+}
+
+/* Where an error has not got going, the cure is another mesh and not a search for a bug. */
+static const char *hint(const sp_study_row *row, int norm) {
+  return row->error[norm] > 0.05 * row->norm[norm]
+             ? "; the solution is hardly resolved there, refine further"
+             : "";
+}
+
+double sp_rates_shortfall(sp_problem_kind kind, int order, int64_t elements) {
+  return 0.2 + (kind == SP_MASS && order % 2 == 0 ? 1 / cbrt((double)elements) : 0);
+}
+
+static sp_status judge_refinement(sp_problem_kind kind, int count, const sp_study_row *rows,
+                                  int norm, int *judged) {
+  int last = count - 1;
+  while (last > 0 && !is_clear(&rows[last], norm)) last--;
+  if (last == 0) return SP_OK;
+  const sp_study_row *row = &rows[last];
+  const int expected = sp_rates_expected(row->order, (sp_norm)norm);
+  const double least = expected - sp_rates_shortfall(kind, row->order, row[-1].elements);
+  ++*judged;
+  if (row->rate[norm] >= least) return SP_OK;
+  return sp_fail(SP_ERR_STUDY,
+                 "order %d, refine %d to %d: the %s error falls from %.3g to %.3g, a rate of %.2f; "
+                 "expected %d, %.2f at least%s",
+                 row->order, row[-1].refine, row->refine, norm_names[norm], row[-1].error[norm],
+                 row->error[norm], row->rate[norm], expected, least, hint(row, norm));
+}
+
+static sp_status judge_orders(int count, const sp_study_row *rows, int norm, int *judged) {
+  static const double FLAT = 1.1; /* under-integration lets a flat step rise a little */
+  int last = 1;
+  while (last < count && is_clear(&rows[last - 1], norm)) last++;
+  for (int i = 1; i < last; i++) {
+    const double before = rows[i - 1].error[norm], error = rows[i].error[norm];
+    const bool unresolved = before >= 0.5 * rows[i - 1].norm[norm];
+    if (!is_clear(&rows[i], norm) || (unresolved && i < count - 1)) continue;
+    ++*judged;
+    if (error < before || (error <= FLAT * before && (i == 1 || error < rows[i - 2].error[norm])))
+      continue;
+    return sp_fail(SP_ERR_STUDY,
+                   "refine %d, order %d to %d: the %s error goes from %.3g to %.3g; expected it to "
+                   "fall until about %.1g, where the solver's tolerance and rounding begin%s",
+                   rows[i].refine, rows[i - 1].order, rows[i].order, norm_names[norm], before,
+                   error, SP_RATES_CLEAR * rows[i].floor[norm], hint(&rows[i], norm));
+  }
+  return SP_OK;
+}
+
+sp_status sp_rates_judge(sp_problem_kind kind, bool along_orders, int count,
+                         const sp_study_row *rows, int *judged) {
+  *judged = 0;
+  for (int n = 0; n < SP_NORMS; n++)
+    SP_TRY(along_orders ? judge_orders(count, rows, n, judged)
+                        : judge_refinement(kind, count, rows, n, judged));
+  return SP_OK;
+}

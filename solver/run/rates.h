@@ -1,0 +1,80 @@
+/* Observed rates of convergence, and whether they are what theory promises.
+ *
+ * Along refinements e = C h^p (1 + O(h)), with h halved from run to run:
+ *     rate = log2(e_coarse / e_fine),   p = N + 1 in L2 and N in H1,
+ * for the screened Poisson problem (solution and mesh smooth) and for the L2 projection alike. Both
+ * are also upper bounds, odd and even N alike: no function that is not a polynomial of degree N is
+ * approximated better (saturation); the superconvergence on uniform meshes is one at points.
+ *
+ * Along orders on one mesh the error of an analytic solution falls at least geometrically:
+ *     rate = log10(e_N-1 / e_N),   digits an order.
+ * A solution that is even (odd) about the centre of every element gains nothing from an odd (even)
+ * order, so that single steps may be flat but no two in a row.
+ *
+ * Source: Brenner and Scott, The Mathematical Theory of Finite Element Methods, chapters 4 and 5;
+ * Lin, Xie and Xu, Lower bounds of the discretization error, Math. Comp. 83 (2014). */
+#ifndef SP_SOLVER_RUN_RATES_H
+#define SP_SOLVER_RUN_RATES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "io/config.h"
+
+typedef enum sp_norm { SP_L2, SP_H1, SP_NORMS } sp_norm;
+
+/* One run of a study. */
+typedef struct sp_study_row {
+  int order, refine;
+  int64_t elements, dofs, iterations;
+  double error[SP_NORMS];
+  double norm[SP_NORMS];  /* of the exact solution */
+  double floor[SP_NORMS]; /* what the solver's tolerance and rounding may contribute to the error */
+  double rate[SP_NORMS];  /* from the run before, NaN where there is none */
+  double seconds;         /* of the solve, longest of all ranks */
+  double matvec_share;    /* of the solve */
+} sp_study_row;
+
+/* A domain of this diameter in elements of this width. */
+typedef struct sp_mesh_size {
+  double diameter, width;
+} sp_mesh_size;
+
+/* Estimate row->floor. CG needs k = sqrt(kappa) / 2 ln(2 / tolerance) iterations at most, which
+ * gives the condition number kappa from the iterations that it took; then, relative to u in the
+ * energy norm (L2 for the mass problem),
+ *     tolerance sqrt(kappa) + epsilon kappa,
+ * the second part being the rounding of the residual. Into the other norm leads Poincare's
+ * inequality ||e|| <= diameter / pi |e|, for mass the inverse one |e| <= sqrt(12) N^2 / width
+ * ||e||. Local. */
+void sp_rates_floor(sp_problem_kind kind, double tolerance, const sp_mesh_size *size,
+                    sp_study_row *row);
+
+/* Fill `rate` of the last of `count` rows, which follow each other in refinement, or in order.
+ * Local. */
+void sp_rates_observe(bool along_orders, int count, sp_study_row *rows);
+
+/* The rate that theory promises along refinements. Local. */
+int sp_rates_expected(int order, sp_norm norm);
+
+/* Errors above this many floors are the discretization's: the solver then changes a rate by less
+ * than log2(1 + 1/10) = 0.14. */
+#define SP_RATES_CLEAR 10.0
+
+/* How far the rate from a mesh of `elements` elements to its refinement may fall short: 0.2,
+ * because a lost order shows as 1 and what the O(h) hides on meshes that people can afford is less
+ * than half of that. The projection of even order has a layer of larger errors along the boundary;
+ * it is one element wide, so that its share in the squared norm falls with 1 / n, n =
+ * elements^(1/3), and the rate approaches N + 1 from below: by 0.8 / n for N = 2 on cubes, for
+ * which 1 / n is added. Local.
+ */
+double sp_rates_shortfall(sp_problem_kind kind, int order, int64_t elements);
+
+/* Judge a series. Along refinements the finest step that stands clear of the floor must have its
+ * rate. Along orders every step until the floor must fall (see above); steps from an error of half
+ * the solution's norm or more, which resolve nothing yet, are let pass unless they are the last.
+ * *judged is how many steps could be told. Errors: SP_ERR_STUDY with the step. Local. */
+sp_status sp_rates_judge(sp_problem_kind kind, bool along_orders, int count,
+                         const sp_study_row *rows, int *judged);
+
+#endif

@@ -1,0 +1,380 @@
+#include "solver/run/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "mesh/gmsh.h"
+#include "solver/run/provenance.h"
+#include "solver/run/version.h"
+
+struct sp_report {
+  MPI_Comm comm;
+  const sp_config *config;
+  sp_terminal *terminal;
+  sp_run_log *log;           /* on rank 0, if a log is wanted */
+  double flops, bytes, dofs; /* of one matvec, over all ranks */
+  char log_failure[512];     /* first failure of the log, "" if none */
+};
+
+/* Keep the first failure of the log and stop writing it; the run goes on. */
+static void keep_failure(sp_report *report, sp_status status) {
+  if (status && !report->log_failure[0])
+    snprintf(report->log_failure, sizeof report->log_failure, "%s", sp_error_message());
+}
+
+static bool logs(const sp_report *report) {
+  return report->log && !report->log_failure[0];
+}
+
+static void attribute_string(sp_report *report, const char *name, const char *value) {
+  if (logs(report)) keep_failure(report, sp_run_log_attribute_string(report->log, name, value));
+}
+
+static void attribute_integer(sp_report *report, const char *name, int64_t value) {
+  if (logs(report)) keep_failure(report, sp_run_log_attribute_integer(report->log, name, value));
+}
+
+static void attribute_double(sp_report *report, const char *name, double value, const char *unit) {
+  if (logs(report))
+    keep_failure(report, sp_run_log_attribute_double(report->log, name, value, unit));
+}
+
+/* Besides start_time, ranks and status = "running", which the log sets itself. */
+static sp_status write_provenance(sp_report *report) {
+  char *hosts = NULL, *text = NULL;
+  sp_status status = sp_list_hosts(report->comm, &hosts);
+  if (!status) status = sp_agree(report->comm, sp_config_format(report->config, &text));
+  if (!status) {
+    attribute_string(report, "program", "sp_solve");
+    attribute_string(report, "version", sp_version());
+    attribute_string(report, "git_revision", sp_revision());
+    attribute_string(report, "hosts", hosts);
+    attribute_string(report, "case", text);
+  }
+  free(hosts);
+  free(text);
+  return status;
+}
+
+sp_status sp_report_open(MPI_Comm comm, const sp_config *config, sp_terminal *terminal,
+                         sp_report **out) {
+  int rank, size;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  *out = NULL;
+  sp_report *report;
+  sp_status status = sp_allocate(1, sizeof *report, "report", &report);
+  if (!status) {
+    *report = (sp_report){.comm = comm, .config = config, .terminal = terminal};
+    if (rank == 0 && config->output.log[0])
+      status = sp_run_log_create(config->output.log, size, &report->log);
+  }
+  status = sp_agree(comm, status);
+  if (!status) status = write_provenance(report);
+  if (status) {
+    sp_report_close(&report);
+    return status;
+  }
+  sp_terminal_print(terminal, "sp_solve %s (%s), %d rank%s\n\n", sp_version(), sp_revision(), size,
+                    size == 1 ? "" : "s");
+  *out = report;
+  return SP_OK;
+}
+
+static const char *mesh_name(const sp_config *config) {
+  static const char *const boxes[] = {
+      [SP_MAP_NONE] = "box", [SP_MAP_SINE] = "sine box", [SP_MAP_KERSHAW] = "Kershaw box"};
+  return config->mesh.shape == SP_SHAPE_FILE ? config->mesh.file : boxes[config->mesh.map];
+}
+
+static void print_coefficient(sp_terminal *t, const char *name, double constant,
+                              const sp_expression *formula) {
+  if (formula)
+    sp_terminal_print(t, ", %s = %s", name, sp_expression_text(formula));
+  else
+    sp_terminal_print(t, ", %s = %g", name, constant);
+}
+
+sp_status sp_report_setup(sp_report *report, const sp_mesh *mesh, const sp_numbering *numbering,
+                          const sp_operator *op, const char *geometry_reason,
+                          const sp_problem *problem, const sp_jacobian_range *range) {
+  const sp_config *config = report->config;
+  const char *device = op->backend->describe(op->device);
+  const char *kind = sp_problem_kind_name(op->kind),
+             *geometry = sp_geometry_kind_name(op->geometry);
+  int ranks;
+  MPI_Comm_size(op->comm, &ranks);
+  report->flops = op->flops;
+  report->bytes = op->bytes;
+  report->dofs = (double)op->global_dofs;
+
+  attribute_string(report, "device", device);
+  attribute_string(report, "exchange", op->exchanged);
+  attribute_string(report, "geometry", geometry);
+  attribute_string(report, "geometry_reason", geometry_reason);
+  attribute_integer(report, "elements", mesh->global_elements);
+  attribute_integer(report, "order", numbering->order);
+  attribute_integer(report, "dofs", numbering->global);
+  attribute_double(report, "flops_per_matvec", op->flops, "1");
+  attribute_double(report, "bytes_per_matvec", op->bytes, "B");
+  attribute_double(report, "smallest_jacobian", range->smallest, "1");
+  attribute_double(report, "largest_jacobian", range->largest, "1");
+
+  sp_terminal *t = report->terminal;
+  sp_terminal_print(t, "  %-16s %s\n", "device", device);
+  if (ranks > 1) sp_terminal_print(t, "  %-16s %s\n", "exchange", op->exchanged);
+  const bool split = config->mesh.shape == SP_SHAPE_FILE && sp_gmsh_is_split(config->mesh.file);
+  sp_terminal_print(t, "  %-16s %s%s, %lld element%s, |J| from %.3g to %.3g\n", "mesh",
+                    mesh_name(config), split ? ", one part a rank" : "",
+                    (long long)mesh->global_elements, mesh->global_elements == 1 ? "" : "s",
+                    range->smallest, range->largest);
+  if (problem->kind != SP_MASS && mesh->hexes->group_count > 0 && mesh->unnamed_faces > 0)
+    sp_terminal_print(t,
+                      "  %-16s %lld exterior faces belong to no group and take the default "
+                      "condition; a crack?\n",
+                      "note", (long long)mesh->unnamed_faces);
+  sp_terminal_print(t, "  %-16s N = %d, %lld degrees of freedom\n", "discretization",
+                    numbering->order, (long long)numbering->global);
+  sp_terminal_print(t, "  %-16s %s", "operator", kind);
+  if (problem->kind != SP_MASS) {
+    print_coefficient(t, "lambda", problem->lambda, problem->lambda_formula);
+    if (problem->kappa != 1 || problem->kappa_formula)
+      print_coefficient(t, "kappa", problem->kappa, problem->kappa_formula);
+  }
+  sp_terminal_print(t, "\n  %-16s %s: %s\n", "geometry", geometry, geometry_reason);
+  sp_terminal_print(t, "  %-16s CG, %s, relative tolerance %.3g\n", "solver",
+                    config->solver.preconditioner == SP_PRECONDITIONER_NONE ? "no preconditioner"
+                                                                            : "Jacobi",
+                    config->solver.tolerance);
+  return SP_OK;
+}
+
+void sp_report_magnification(sp_report *report, double magnification) {
+  static const double WORTH_A_NOTE = 1e6;
+  attribute_double(report, "mean_magnification", magnification, "1");
+  if (magnification > WORTH_A_NOTE)
+    sp_terminal_print(
+        report->terminal,
+        "  %-16s lambda and alpha alone determine the mean of the solution: errors of "
+        "the data\n  %-16s (quadrature, rounding) count there up to %.0e-fold\n",
+        "note", "", magnification);
+}
+
+void sp_report_restart(sp_report *report, const sp_cg_progress *progress) {
+  const char *path = report->config->output.restart;
+  attribute_string(report, "restart", path);
+  attribute_integer(report, "restart_iteration", progress->iteration);
+  sp_terminal_print(report->terminal, "  %-16s %s, after %lld iterations\n", "restart", path,
+                    (long long)progress->iteration);
+}
+
+static sp_matvec_row throughput(const sp_report *report, int64_t iteration, double seconds) {
+  return (sp_matvec_row){.iteration = iteration,
+                         .seconds = seconds,
+                         .gflops = report->flops / seconds * 1e-9,
+                         .gbytes_per_second = report->bytes / seconds * 1e-9,
+                         .gdofs_per_second = report->dofs / seconds * 1e-9};
+}
+
+sp_status sp_report_iteration(const sp_cg_iteration *iteration, void *context) {
+  sp_report *report = context;
+  sp_terminal_progress(report->terminal, "  iteration %lld, relative residual %.3e",
+                       (long long)iteration->iteration, iteration->relative);
+  if (!logs(report)) return SP_OK;
+  sp_status status = SP_OK;
+  if (iteration->applied) {
+    const sp_matvec_row row = throughput(report, iteration->iteration, iteration->matvec_seconds);
+    status = sp_run_log_matvec(report->log, &row, iteration->seconds_by_rank);
+  }
+  if (!status)
+    status = sp_run_log_residual(report->log, iteration->iteration, iteration->residual,
+                                 iteration->relative);
+  keep_failure(report, status);
+  return SP_OK;
+}
+
+static void print_phases(sp_report *report, const sp_phase_row *rows) {
+  sp_terminal *t = report->terminal;
+  sp_terminal_print(t, "\n  %-12s %8s %12s %12s %12s %8s\n", "phase", "calls", "min [s]",
+                    "mean [s]", "max [s]", "share");
+  for (int p = 0; p < SP_PHASES; p++) {
+    if (rows[p].calls == 0) continue;
+    sp_terminal_print(t, "  %-12s %8lld %12.4f %12.4f %12.4f", rows[p].name,
+                      (long long)rows[p].calls, rows[p].seconds_min, rows[p].seconds_mean,
+                      rows[p].seconds_max);
+    if (rows[p].share > 0) sp_terminal_print(t, " %6.1f %%", 100 * rows[p].share);
+    sp_terminal_print(t, "\n");
+  }
+}
+
+void sp_report_phases(sp_report *report, const sp_profile *profile) {
+  sp_phase_row rows[SP_PHASES];
+  sp_profile_rows(report->comm, profile, rows);
+  if (logs(report)) keep_failure(report, sp_run_log_phases(report->log, SP_PHASES, rows));
+  print_phases(report, rows);
+}
+
+void sp_report_text(sp_report *report, const char *name, const char *value) {
+  attribute_string(report, name, value);
+}
+
+void sp_report_table(sp_report *report, const char *name, int column_count,
+                     const sp_log_column *columns, int row_count, const sp_log_cell *cells) {
+  if (logs(report))
+    keep_failure(report,
+                 sp_run_log_table(report->log, name, column_count, columns, row_count, cells));
+}
+
+static void log_probes(sp_report *report, const sp_probes *probes, bool have_errors) {
+  static const sp_log_column columns[] = {{"name", "1", SP_LOG_TEXT}, {"x", "1", SP_LOG_REAL},
+                                          {"y", "1", SP_LOG_REAL},    {"z", "1", SP_LOG_REAL},
+                                          {"u", "1", SP_LOG_REAL},    {"error", "1", SP_LOG_REAL}};
+  const int width = have_errors ? 6 : 5;
+  sp_log_cell *cells;
+  sp_status status = sp_allocate((size_t)(probes->count * width), sizeof *cells, "probes", &cells);
+  if (!status) {
+    sp_log_cell *cell = cells;
+    for (int p = 0; p < probes->count; p++) {
+      const sp_probe *probe = &probes->list[p];
+      (cell++)->text = probe->name;
+      for (int d = 0; d < 3; d++) (cell++)->real = probe->point[d];
+      (cell++)->real = probe->value;
+      if (have_errors) (cell++)->real = probe->error;
+    }
+    status = sp_run_log_table(report->log, "probes", width, columns, probes->count, cells);
+  }
+  keep_failure(report, status);
+  free(cells);
+}
+
+void sp_report_probes(sp_report *report, const sp_probes *probes, bool have_errors) {
+  sp_terminal *t = report->terminal;
+  if (probes->count == 0) return;
+  if (logs(report)) log_probes(report, probes, have_errors);
+  sp_terminal_print(t, "\n  %-16s %12s %12s %12s %20s%s\n", "probe", "x", "y", "z", "u",
+                    have_errors ? "      error" : "");
+  for (int p = 0; p < probes->count; p++) {
+    const sp_probe *probe = &probes->list[p];
+    sp_terminal_print(t, "  %-16s %12g %12g %12g %20.12g", probe->name, probe->point[0],
+                      probe->point[1], probe->point[2], probe->value);
+    if (have_errors) sp_terminal_print(t, " %10.2e", probe->error);
+    sp_terminal_print(t, "\n");
+  }
+}
+
+/* Largest resident size of any rank, and the sum, in bytes. */
+static void measure_memory(MPI_Comm comm, double *largest, double *sum) {
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  const double bytes = 1024.0 * (double)usage.ru_maxrss;
+  MPI_Allreduce(&bytes, largest, 1, MPI_DOUBLE, MPI_MAX, comm);
+  MPI_Allreduce(&bytes, sum, 1, MPI_DOUBLE, MPI_SUM, comm);
+}
+
+/* What both the log and the terminal tell of a solve. */
+typedef struct summary {
+  sp_phase_row rows[SP_PHASES];
+  double cg_rate;      /* GDOF/s */
+  double largest, all; /* memory, bytes */
+  const sp_cg_result *result;
+  const sp_error_norms *norms; /* or NULL */
+} summary;
+
+static void log_results(sp_report *report, const summary *s) {
+  attribute_integer(report, "iterations", s->result->iterations);
+  attribute_double(report, "relative_residual", s->result->relative, "1");
+  attribute_double(report, "solve_seconds", s->rows[SP_PHASE_SOLVE].seconds_max, "s");
+  attribute_double(report, "cg_gdofs_per_second", s->cg_rate, "GDOF/s");
+  attribute_double(report, "matvec_share", s->rows[SP_PHASE_MATVEC].share, "1");
+  attribute_double(report, "peak_memory", s->all, "B");
+  if (logs(report)) keep_failure(report, sp_run_log_phases(report->log, SP_PHASES, s->rows));
+  if (logs(report) && s->norms)
+    keep_failure(report, sp_run_log_errors(report->log, s->norms->l2, s->norms->h1, s->norms->max));
+}
+
+static void print_files(const sp_report *report) {
+  const char *log = report->config->output.log, *field = report->config->output.field;
+  const char *checkpoint = report->config->output.checkpoint;
+  sp_terminal *t = report->terminal;
+  if (log[0]) sp_terminal_print(t, "\n  %-16s %s\n", "run log", log);
+  if (field[0]) sp_terminal_print(t, "%s  %-16s %s\n", log[0] ? "" : "\n", "field", field);
+  if (checkpoint[0]) sp_terminal_print(t, "  %-16s %s\n", "checkpoint", checkpoint);
+}
+
+static void print_results(sp_report *report, const summary *s) {
+  sp_terminal *t = report->terminal;
+  const sp_phase_row *matvec = &s->rows[SP_PHASE_MATVEC];
+  sp_terminal_print(t, "\n  %-16s %lld\n", "iterations", (long long)s->result->iterations);
+  sp_terminal_print(t, "  %-16s %.3e, relative %.3e\n", "residual", s->result->residual,
+                    s->result->relative);
+  if (s->norms)
+    sp_terminal_print(t, "  %-16s L2 %.6e   H1 %.6e   max %.6e\n", "errors", s->norms->l2,
+                      s->norms->h1, s->norms->max);
+  print_phases(report, s->rows);
+  if (matvec->calls > 0) {
+    const sp_matvec_row row = throughput(report, 0, matvec->seconds_max / (double)matvec->calls);
+    sp_terminal_print(
+        t, "\n  %-16s %.3f GFLOP/s   %.3f GB/s   %.4f GDOF/s   %.1f %% of the solve\n", "matvec",
+        row.gflops, row.gbytes_per_second, row.gdofs_per_second, 100 * matvec->share);
+    sp_terminal_print(t, "  %-16s %.4f GDOF/s (degrees of freedom times iterations)\n", "CG",
+                      s->cg_rate);
+  }
+  sp_terminal_print(t, "  %-16s %.1f MB at the peak, %.1f MB on the largest rank\n", "memory",
+                    s->all * 1e-6, s->largest * 1e-6);
+  print_files(report);
+}
+
+sp_status sp_report_results(sp_report *report, const sp_profile *profile,
+                            const sp_cg_result *result, const sp_error_norms *norms) {
+  summary s = {.result = result, .norms = norms};
+  sp_profile_rows(report->comm, profile, s.rows);
+  measure_memory(report->comm, &s.largest, &s.all);
+  const double seconds = s.rows[SP_PHASE_SOLVE].seconds_max;
+  const double iterations = (double)(result->iterations - result->first);
+  if (seconds > 0) s.cg_rate = report->dofs * iterations / seconds * 1e-9;
+  log_results(report, &s);
+  print_results(report, &s);
+  return SP_OK;
+}
+
+/* The last write: the outcome, and all rows that are still in memory. */
+static void close_log(sp_report *report, sp_status status) {
+  char outcome[1100];
+  if (!status)
+    snprintf(outcome, sizeof outcome, "converged");
+  else if (status == SP_ERR_NOT_CONVERGED)
+    snprintf(outcome, sizeof outcome, "not converged");
+  else if (status == SP_ERR_INTERRUPTED)
+    snprintf(outcome, sizeof outcome, "interrupted");
+  else if (status == SP_ERR_STUDY)
+    snprintf(outcome, sizeof outcome, "fell short of its rate: %s", sp_error_message());
+  else
+    snprintf(outcome, sizeof outcome, "failed: %s", sp_error_message());
+  attribute_string(report, "status", outcome);
+  keep_failure(report, sp_run_log_close(&report->log));
+}
+
+sp_status sp_report_finish(sp_report *report, sp_status status) {
+  if (!report) return status;
+  char message[1024];
+  snprintf(message, sizeof message, "%s", sp_error_message());
+  sp_terminal_clear(report->terminal);
+  if (report->log) close_log(report, status);
+  sp_status closed = SP_OK;
+  if (report->log_failure[0]) closed = sp_fail(SP_ERR_SYSTEM, "%s", report->log_failure);
+  closed = sp_agree(report->comm, closed);
+  if (!status) return closed;
+  if (closed) return sp_fail(status, "%s; besides, %s", message, report->log_failure);
+  return sp_fail(status, "%s", message);
+}
+
+void sp_report_close(sp_report **report) {
+  if (!*report) return;
+  /* Without sp_report_finish the last rows are lost with the rest of the run; what was written
+   * stays. */
+  if ((*report)->log) (void)sp_run_log_close(&(*report)->log);
+  free(*report);
+  *report = NULL;
+}

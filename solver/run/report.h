@@ -1,0 +1,62 @@
+/* What a run tells: the tables on the terminal and the run log. */
+#ifndef SP_SOLVER_RUN_REPORT_H
+#define SP_SOLVER_RUN_REPORT_H
+
+#include "io/terminal.h"
+#include "operators/operator.h"
+#include "solver/linear/cg.h"
+#include "solver/problem/errors.h"
+#include "solver/problem/probe.h"
+#include "solver/problem/problem.h"
+#include "solver/run/profile.h"
+
+typedef struct sp_report sp_report;
+
+/* Open the run log that the configuration names (none for ""), write provenance, print the heading.
+ * `config` and `terminal` must outlive *out. Errors: SP_ERR_SYSTEM. Collective. */
+sp_status sp_report_open(MPI_Comm comm, const sp_config *config, sp_terminal *terminal,
+                         sp_report **out);
+
+/* Sizes, known once the operator is built; `op` must outlive the iteration. `geometry_reason` is
+ * sp_operator_choose_geometry's. Collective. */
+sp_status sp_report_setup(sp_report *report, const sp_mesh *mesh, const sp_numbering *numbering,
+                          const sp_operator *op, const char *geometry_reason,
+                          const sp_problem *problem, const sp_jacobian_range *range);
+
+/* How much larger errors of the data come in a mean that lambda and alpha alone determine
+ * (sp_null_space.magnification): a note where this is a lot. Local. */
+void sp_report_magnification(sp_report *report, double magnification);
+
+/* Where the run continues. Local. */
+void sp_report_restart(sp_report *report, const sp_cg_progress *progress);
+
+/* sp_cg_options.on_iteration with the report as context: rows of the log, the progress line. A log
+ * that cannot be written does not end the solve: the failure is kept for sp_report_finish. Local.
+ */
+sp_status sp_report_iteration(const sp_cg_iteration *iteration, void *report);
+
+/* Phases, throughput, errors (norms may be NULL): tables and log. Collective. */
+sp_status sp_report_results(sp_report *report, const sp_profile *profile,
+                            const sp_cg_result *result, const sp_error_norms *norms);
+
+/* The solution at the probes: a table, and /probes in the log (name, x, y, z, u and, where there is
+ * an exact solution, error); neither without probes. Local. */
+void sp_report_probes(sp_report *report, const sp_probes *probes, bool have_errors);
+
+/* The phase table alone, for a series of cases. Collective. */
+void sp_report_phases(sp_report *report, const sp_profile *profile);
+
+/* A root attribute of the log, and a table of its own (io/run_log.h), if there is a log; failures
+ * are kept for sp_report_finish. Local. */
+void sp_report_text(sp_report *report, const char *name, const char *value);
+void sp_report_table(sp_report *report, const char *name, int column_count,
+                     const sp_log_column *columns, int row_count, const sp_log_cell *cells);
+
+/* Close the log with the outcome `status` of the run, and return it, or the log's own failure if
+ * the run had none. `report` may be NULL. Collective. */
+sp_status sp_report_finish(sp_report *report, sp_status status);
+
+/* Free; the log is already closed. NULL-safe; sets *report to NULL. Local. */
+void sp_report_close(sp_report **report);
+
+#endif

@@ -1,0 +1,308 @@
+#include "solver/run/study.h"
+
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "solver/run/case.h"
+#include "solver/run/rates.h"
+#include "solver/run/report.h"
+
+enum { MAX_REFINE = 10 };
+
+static const double TOLERANCE = 1e-13;
+
+/* A study while it runs. */
+typedef struct series {
+  MPI_Comm comm;
+  sp_config config; /* the user's, with what the study changes */
+  sp_terminal *terminal;
+  sp_report *report;
+  bool along_orders; /* what rates are taken along */
+  int first_order, last_order, first_refine, last_refine;
+  sp_case_base base;               /* the device, and no mesh of its own */
+  sp_mesh *meshes[MAX_REFINE + 1]; /* by refinement, NULL where it is not made yet */
+  sp_mesh_size sizes[MAX_REFINE + 1];
+  sp_profile profile; /* of all runs */
+  int count;          /* of runs so far */
+  sp_study_row rows[SP_MAX_ORDER * (MAX_REFINE + 1)];
+} series;
+
+sp_status sp_study_parse(const char *text, sp_study *study) {
+  static const struct {
+    const char *name;
+    int least, most;
+  } kinds[] = {{"order", 1, SP_MAX_ORDER}, {"refine", 0, MAX_REFINE}};
+  for (int k = 0; k < 2; k++) {
+    sp_study_range *range = k == 0 ? &study->order : &study->refine;
+    const size_t length = strlen(kinds[k].name);
+    int first, last, end = 0;
+    if (strncmp(text, kinds[k].name, length) != 0 || text[length] != '=') continue;
+    if (range->given)
+      return sp_fail(SP_ERR_INPUT, "--study %s: %s is already given", text, kinds[k].name);
+    if (sscanf(text + length, "=%3d:%3d%n", &first, &last, &end) != 2 ||
+        text[length + (size_t)end] || first < kinds[k].least || last > kinds[k].most ||
+        first >= last)
+      return sp_fail(SP_ERR_INPUT, "--study %s: expected %s=A:B with %d <= A < B <= %d", text,
+                     kinds[k].name, kinds[k].least, kinds[k].most);
+    *range = (sp_study_range){.given = true, .first = first, .last = last};
+    return SP_OK;
+  }
+  return sp_fail(SP_ERR_INPUT,
+                 "--study %s: expected order=A:B or refine=A:B, for instance --study refine=0:3",
+                 text);
+}
+
+/* A tolerance that does not hide the discretization error, and room for the iterations that it
+ * takes: CG gains the same number of digits in every iteration. */
+static void tighten(sp_config *config) {
+  const double given = config->solver.tolerance;
+  if (given <= TOLERANCE) return;
+  const double limit = ceil(config->solver.max_iterations * log(TOLERANCE) / log(given));
+  config->solver.tolerance = TOLERANCE;
+  config->solver.max_iterations = limit < INT_MAX ? (int)limit : INT_MAX;
+}
+
+/* Diameter of the bounding box, and the width of a cube of which that box would have as many. */
+static sp_mesh_size measure(const sp_mesh *mesh) {
+  const sp_hexes *hexes = mesh->hexes;
+  const size_t points = (size_t)hexes->count * (size_t)sp_hexes_lattice_size(hexes);
+  double low[3] = {DBL_MAX, DBL_MAX, DBL_MAX}, high[3] = {-DBL_MAX, -DBL_MAX, -DBL_MAX};
+  for (size_t p = 0; p < points; p++)
+    for (size_t d = 0; d < 3; d++) {
+      low[d] = fmin(low[d], hexes->lattice[3 * p + d]);
+      high[d] = fmax(high[d], hexes->lattice[3 * p + d]);
+    }
+  MPI_Allreduce(MPI_IN_PLACE, low, 3, MPI_DOUBLE, MPI_MIN, mesh->comm);
+  MPI_Allreduce(MPI_IN_PLACE, high, 3, MPI_DOUBLE, MPI_MAX, mesh->comm);
+  const double x = high[0] - low[0], y = high[1] - low[1], z = high[2] - low[2];
+  return (sp_mesh_size){.diameter = sqrt(x * x + y * y + z * z),
+                        .width = cbrt(x * y * z / (double)mesh->global_elements)};
+}
+
+static sp_status make_mesh(series *s, int refine) {
+  if (s->meshes[refine]) return SP_OK;
+  double start = MPI_Wtime();
+  SP_TRY(sp_mesh_refined(s->meshes[refine - 1], &s->meshes[refine]));
+  s->sizes[refine] = measure(s->meshes[refine]);
+  sp_profile_lap(&s->profile, SP_PHASE_MESH, &start);
+  return SP_OK;
+}
+
+static sp_status open_base(series *s) {
+  s->config.mesh.refine = s->first_refine;
+  SP_TRY(sp_case_base_create(s->comm, &s->config, &s->base));
+  s->profile = s->base.profile;
+  s->meshes[s->first_refine] = s->base.mesh;
+  s->sizes[s->first_refine] = measure(s->base.mesh);
+  s->base.mesh = NULL;
+  return SP_OK;
+}
+
+static void log_rows(series *s) {
+  static const sp_log_column columns[] = {
+      {"order", "1", SP_LOG_INTEGER},      {"refine", "1", SP_LOG_INTEGER},
+      {"elements", "1", SP_LOG_INTEGER},   {"dofs", "1", SP_LOG_INTEGER},
+      {"iterations", "1", SP_LOG_INTEGER}, {"L2", "1", SP_LOG_REAL},
+      {"L2_rate", "1", SP_LOG_REAL},       {"L2_expected", "1", SP_LOG_REAL},
+      {"L2_floor", "1", SP_LOG_REAL},      {"H1", "1", SP_LOG_REAL},
+      {"H1_rate", "1", SP_LOG_REAL},       {"H1_expected", "1", SP_LOG_REAL},
+      {"H1_floor", "1", SP_LOG_REAL},      {"seconds", "s", SP_LOG_REAL},
+      {"matvec_share", "1", SP_LOG_REAL}};
+  enum { COLUMNS = sizeof columns / sizeof *columns };
+  static sp_log_cell cells[SP_MAX_ORDER * (MAX_REFINE + 1)][COLUMNS];
+  for (int r = 0; r < s->count; r++) {
+    const sp_study_row *row = &s->rows[r];
+    sp_log_cell *cell = cells[r];
+    (cell++)->integer = row->order;
+    (cell++)->integer = row->refine;
+    (cell++)->integer = row->elements;
+    (cell++)->integer = row->dofs;
+    (cell++)->integer = row->iterations;
+    for (int n = 0; n < SP_NORMS; n++) {
+      (cell++)->real = row->error[n];
+      (cell++)->real = row->rate[n];
+      (cell++)->real =
+          s->along_orders ? (double)NAN : (double)sp_rates_expected(row->order, (sp_norm)n);
+      (cell++)->real = row->floor[n];
+    }
+    (cell++)->real = row->seconds;
+    cell->real = row->matvec_share;
+  }
+  sp_report_table(s->report, "study", COLUMNS, columns, s->count, cells[0]);
+}
+
+static void print_heading(const series *s, double case_tolerance) {
+  sp_terminal *t = s->terminal;
+  sp_terminal_print(t, "  %-16s", "study");
+  if (s->last_order > s->first_order)
+    sp_terminal_print(t, " order = %d to %d", s->first_order, s->last_order);
+  if (s->last_refine > s->first_refine)
+    sp_terminal_print(t, "%s refine = %d to %d", s->last_order > s->first_order ? "," : "",
+                      s->first_refine, s->last_refine);
+  sp_terminal_print(t, ", %s\n  %-16s %s\n",
+                    sp_problem_kind_name(s->config.discretization.operator_kind), "device",
+                    s->base.backend->describe(s->base.device));
+  sp_terminal_print(t, "  %-16s relative tolerance %.3g", "solver", s->config.solver.tolerance);
+  if (s->config.solver.tolerance < case_tolerance)
+    sp_terminal_print(t, " instead of %.3g", case_tolerance);
+  sp_terminal_print(t, ", at most %d iterations\n", s->config.solver.max_iterations);
+  sp_terminal_print(t, "  %-16s %s\n\n", "rates",
+                    s->along_orders ? "log10(e_N-1 / e_N), digits an order"
+                                    : "log2(e_h / e_h/2), expected N+1 in L2 and N in H1");
+  sp_terminal_print(t, "  %2s %6s %10s %12s %10s %11s %6s %11s %6s %10s %7s\n", "N", "refine",
+                    "elements", "DOFs", "iterations", "L2 error", "rate", "H1 error", "rate",
+                    "solve [s]", "matvec");
+}
+
+static void print_rate(sp_terminal *t, double error, double rate) {
+  sp_terminal_print(t, " %11.3e", error);
+  if (isfinite(rate))
+    sp_terminal_print(t, " %6.2f", rate);
+  else
+    sp_terminal_print(t, " %6s", "");
+}
+
+static void print_row(const series *s, const sp_study_row *row) {
+  sp_terminal *t = s->terminal;
+  sp_terminal_print(t, "  %2d %6d %10lld %12lld %10lld", row->order, row->refine,
+                    (long long)row->elements, (long long)row->dofs, (long long)row->iterations);
+  for (int n = 0; n < SP_NORMS; n++) print_rate(t, row->error[n], row->rate[n]);
+  sp_terminal_print(t, " %10.4f %5.1f %%", row->seconds, 100 * row->matvec_share);
+  bool at_floor = false;
+  for (int n = 0; n < SP_NORMS; n++)
+    at_floor = at_floor || row->error[n] <= SP_RATES_CLEAR * row->floor[n];
+  sp_terminal_print(t, "%s\n", at_floor ? "  at the floor" : "");
+}
+
+static void add_row(series *s, int order, int refine, const sp_results *results, int place) {
+  sp_phase_row phases[SP_PHASES];
+  sp_profile_rows(s->comm, &results->profile, phases);
+  for (int p = 0; p < SP_PHASES; p++)
+    sp_profile_add(&s->profile, (sp_phase)p, results->profile.calls[p],
+                   results->profile.seconds[p]);
+  const sp_error_norms *norms = &results->norms;
+  sp_study_row *row = &s->rows[s->count++];
+  *row = (sp_study_row){.order = order,
+                        .refine = refine,
+                        .elements = results->elements,
+                        .dofs = results->dofs,
+                        .iterations = results->cg.iterations,
+                        .error = {norms->l2, norms->h1},
+                        .norm = {norms->solution_l2, norms->solution_h1},
+                        .seconds = phases[SP_PHASE_SOLVE].seconds_max,
+                        .matvec_share = phases[SP_PHASE_MATVEC].share};
+  sp_rates_floor(s->config.discretization.operator_kind, s->config.solver.tolerance,
+                 &s->sizes[refine], row);
+  sp_rates_observe(s->along_orders, place, row - place + 1);
+  print_row(s, row);
+  log_rows(s);
+}
+
+/* One run; `place` is its place in the series that rates are taken along, from 1. */
+static sp_status run_one(series *s, int order, int refine, int place) {
+  SP_TRY(make_mesh(s, refine));
+  sp_case_base base = s->base;
+  base.mesh = s->meshes[refine];
+  s->config.discretization.order = order;
+  s->config.mesh.refine = refine;
+  sp_terminal_progress(s->terminal, "  order %d, refine %d", order, refine);
+  sp_results results;
+  const sp_status status = sp_case_solve(&base, &s->config, &results);
+  if (!status || status == SP_ERR_NOT_CONVERGED) {
+    char reason[512];
+    snprintf(reason, sizeof reason, "%s", sp_error_message());
+    add_row(s, order, refine, &results, place);
+    if (status) return sp_fail(status, "order %d, refine %d: %s", order, refine, reason);
+  }
+  if (status == SP_ERR_INTERRUPTED)
+    return sp_fail(status, "order %d, refine %d: %s", order, refine, sp_error_message());
+  return status;
+}
+
+/* Every pair, and a judgement of each series; the first failure is kept, because the rest of the
+ * table is still worth having. */
+static sp_status run_all(series *s) {
+  sp_status verdict = SP_OK;
+  char reason[512] = "";
+  int all = 0;
+  const int refinements = s->last_refine - s->first_refine + 1;
+  for (int order = s->first_order; order <= s->last_order; order++) {
+    for (int refine = s->first_refine; refine <= s->last_refine; refine++)
+      SP_TRY(
+          run_one(s, order, refine, s->along_orders ? s->count + 1 : refine - s->first_refine + 1));
+    if (s->along_orders && order < s->last_order) continue;
+    const int length = s->along_orders ? s->count : refinements;
+    int judged;
+    const sp_status status = sp_rates_judge(s->config.discretization.operator_kind, s->along_orders,
+                                            length, &s->rows[s->count - length], &judged);
+    all += judged;
+    if (status && !verdict) {
+      verdict = status;
+      snprintf(reason, sizeof reason, "%s", sp_error_message());
+    }
+  }
+  sp_report_phases(s->report, &s->profile);
+  if (verdict) return sp_fail(verdict, "%s", reason);
+  if (all > 0)
+    sp_terminal_print(s->terminal, "\n  %-16s as expected in all %d steps that tell\n", "rates",
+                      all);
+  else
+    sp_terminal_print(s->terminal,
+                      "\n  %-16s no step tells: all errors are at the floor of tolerance and "
+                      "rounding\n",
+                      "rates");
+  return SP_OK;
+}
+
+static void release(series *s) {
+  for (int r = 0; r <= MAX_REFINE; r++) sp_mesh_destroy(&s->meshes[r]);
+  sp_case_base_destroy(&s->base);
+  sp_report_close(&s->report);
+}
+
+static sp_status run(series *s, double case_tolerance) {
+  SP_TRY(open_base(s));
+  sp_report_text(s->report, "device", s->base.backend->describe(s->base.device));
+  sp_report_text(s->report, "study_rate",
+                 s->along_orders ? "along orders: log10(e_N-1 / e_N)"
+                                 : "along refinements: log2(e_h / e_h/2)");
+  print_heading(s, case_tolerance);
+  return run_all(s);
+}
+
+sp_status sp_study_run(MPI_Comm comm, const sp_config *config, const sp_study *study,
+                       sp_terminal *terminal) {
+  static char none[] = "";
+  const sp_study_range *order = &study->order, *refine = &study->refine;
+  if (!config->problem.solution.text)
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: a study compares with the exact solution, and the case gives none",
+                   config->problem.solution.where);
+  if (config->output.restart[0])
+    return sp_fail(SP_ERR_INPUT, "output.restart continues one case, not a study: leave it out");
+  series *s;
+  SP_TRY(sp_agree(comm, sp_allocate(1, sizeof *s, "study", &s)));
+  const int n = config->discretization.order, r = config->mesh.refine;
+  *s = (series){.comm = comm,
+                .config = *config,
+                .terminal = terminal,
+                .along_orders = !refine->given,
+                .first_order = order->given ? order->first : n,
+                .last_order = order->given ? order->last : n,
+                .first_refine = refine->given ? refine->first : r,
+                .last_refine = refine->given ? refine->last : r};
+  tighten(&s->config);
+  s->config.output.field = s->config.output.checkpoint = none;
+  s->config.discretization.order = s->first_order;
+  s->config.mesh.refine = s->first_refine;
+  sp_status status = sp_report_open(comm, &s->config, terminal, &s->report);
+  if (!status) status = run(s, config->solver.tolerance);
+  status = sp_report_finish(s->report, status);
+  release(s);
+  free(s);
+  return status;
+}

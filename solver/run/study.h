@@ -1,0 +1,43 @@
+/* Convergence studies: one case solved on a series of orders, of refinements, or of both.
+ *
+ *     sp_solve case.ini --study order=1:10
+ *     sp_solve case.ini --study refine=0:3
+ *     sp_solve case.ini --study order=1:4 --study refine=0:3
+ *
+ * With both every pair is solved, and rates are taken along refinements.
+ *
+ * The log of a study has no rows in /matvec and /residual; instead it has, with one row a run,
+ *
+ *     /study   order, refine, elements, dofs, iterations, L2, L2_rate, L2_expected, L2_floor, H1,
+ *              H1_rate, H1_expected, H1_floor, seconds, matvec_share
+ *
+ * where NaN stands for a rate that has no run before it and for expectations along orders. Rates
+ * are those of solver/run/rates.h; the root attribute study_rate says along what. */
+#ifndef SP_SOLVER_RUN_STUDY_H
+#define SP_SOLVER_RUN_STUDY_H
+
+#include "io/config.h"
+#include "io/terminal.h"
+
+typedef struct sp_study_range {
+  bool given;
+  int first, last; /* first < last */
+} sp_study_range;
+
+typedef struct sp_study {
+  sp_study_range order, refine;
+} sp_study;
+
+/* Take one argument of --study, "order=1:10" or "refine=0:3", into *study. Errors: SP_ERR_INPUT.
+ * Local. */
+sp_status sp_study_parse(const char *text, sp_study *study);
+
+/* Solve the series, print and log its table, and judge the rates. The mesh is read once and refined
+ * from run to run, the device opened once. The solver's tolerance becomes 1e-13 where the case asks
+ * for less, and the limit of iterations grows with it; neither field nor probes are written.
+ * Errors: SP_ERR_INPUT for a case without solution, SP_ERR_STUDY with the first step that falls
+ * short, and those of a case, which end the series. Collective. */
+sp_status sp_study_run(MPI_Comm comm, const sp_config *config, const sp_study *study,
+                       sp_terminal *terminal);
+
+#endif

@@ -1,0 +1,12 @@
+/* What this program was built from and with. All functions Local; strings are constants. */
+#ifndef SP_SOLVER_RUN_VERSION_H
+#define SP_SOLVER_RUN_VERSION_H
+
+const char *sp_version(void); /* "0.1.0" */
+const char *
+sp_revision(void); /* git revision, "-dirty" if the tree had changes; "unknown" without git */
+
+/* Print version, revision, compiler, MPI, HDF5, gmsh and backends to standard output. */
+void sp_version_print(void);
+
+#endif
