@@ -22,7 +22,7 @@
 
 typedef enum sp_shape { SP_SHAPE_FILE, SP_SHAPE_BOX } sp_shape;
 typedef enum sp_map { SP_MAP_NONE, SP_MAP_SINE, SP_MAP_KERSHAW } sp_map;
-typedef enum sp_problem_kind { SP_MASS, SP_BP35, SP_BP30 } sp_problem_kind;
+typedef enum sp_operator_kind { SP_MASS, SP_BP35, SP_BP30 } sp_operator_kind;
 typedef enum sp_geometry_kind {
   SP_GEOMETRY_AUTO,
   SP_GEOMETRY_STORED,
@@ -35,13 +35,13 @@ typedef enum sp_preconditioner_kind {
 } sp_preconditioner_kind;
 typedef enum sp_device_kind { SP_DEVICE_AUTO, SP_DEVICE_HOST, SP_DEVICE_CUDA } sp_device_kind;
 
-typedef enum sp_exchange_kind {
-  SP_EXCHANGE_AUTO,
-  SP_EXCHANGE_PEER,
-  SP_EXCHANGE_CUDA_AWARE,
-  SP_EXCHANGE_NCCL,
-  SP_EXCHANGE_STAGED
-} sp_exchange_kind;
+typedef enum sp_transport {
+  SP_TRANSPORT_AUTO,
+  SP_TRANSPORT_PEER,
+  SP_TRANSPORT_CUDA_AWARE,
+  SP_TRANSPORT_NCCL,
+  SP_TRANSPORT_STAGED
+} sp_transport;
 
 /* A formula as written, not yet parsed; text is NULL where the user gave none. */
 typedef struct sp_formula {
@@ -81,7 +81,7 @@ typedef struct sp_config {
   } mesh;
   struct {
     int order; /* N, 1..15 */
-    sp_problem_kind operator_kind;
+    sp_operator_kind operator_kind;
     sp_geometry_kind geometry;
   } discretization;
   struct {
@@ -101,7 +101,7 @@ typedef struct sp_config {
   } solver;
   struct {
     sp_device_kind device;
-    sp_exchange_kind exchange; /* how GPUs sum over ranks */
+    sp_transport exchange; /* how GPUs sum over ranks */
   } backend;
   struct {
     /* Paths relative to the working directory; "" writes none, restarts from none. */
@@ -131,9 +131,9 @@ sp_status sp_config_format(const sp_config *config, char **text);
 void sp_config_print_defaults(FILE *stream);
 
 /* Names as they are written in a case ("bp3.5", "stored", "jacobi", ...). Local. */
-const char *sp_problem_kind_name(sp_problem_kind kind);
+const char *sp_operator_name(sp_operator_kind kind);
 const char *sp_geometry_kind_name(sp_geometry_kind kind);
-const char *sp_exchange_kind_name(sp_exchange_kind kind);
+const char *sp_transport_name(sp_transport kind);
 const char *sp_condition_name(sp_condition condition);
 const char *sp_preconditioner_name(sp_preconditioner_kind kind);
 

@@ -9,10 +9,10 @@
 #include "io/ini.h"
 
 _Static_assert(sizeof(sp_shape) == sizeof(int) && sizeof(sp_map) == sizeof(int) &&
-                   sizeof(sp_problem_kind) == sizeof(int) &&
+                   sizeof(sp_operator_kind) == sizeof(int) &&
                    sizeof(sp_geometry_kind) == sizeof(int) && sizeof(sp_condition) == sizeof(int) &&
                    sizeof(sp_preconditioner_kind) == sizeof(int) &&
-                   sizeof(sp_device_kind) == sizeof(int) && sizeof(sp_exchange_kind) == sizeof(int),
+                   sizeof(sp_device_kind) == sizeof(int) && sizeof(sp_transport) == sizeof(int),
                "choices are stored as int");
 
 static const char *const shapes[] = {[SP_SHAPE_FILE] = "file", [SP_SHAPE_BOX] = "box", NULL};
@@ -37,14 +37,14 @@ static const char *const preconditioners[] = {
 static const char *const devices[] = {
     [SP_DEVICE_AUTO] = "auto", [SP_DEVICE_HOST] = "host", [SP_DEVICE_CUDA] = "cuda", NULL};
 
-static const char *const exchanges[] = {[SP_EXCHANGE_AUTO] = "auto",
-                                        [SP_EXCHANGE_PEER] = "peer",
-                                        [SP_EXCHANGE_CUDA_AWARE] = "cuda-aware",
-                                        [SP_EXCHANGE_NCCL] = "nccl",
-                                        [SP_EXCHANGE_STAGED] = "staged",
+static const char *const exchanges[] = {[SP_TRANSPORT_AUTO] = "auto",
+                                        [SP_TRANSPORT_PEER] = "peer",
+                                        [SP_TRANSPORT_CUDA_AWARE] = "cuda-aware",
+                                        [SP_TRANSPORT_NCCL] = "nccl",
+                                        [SP_TRANSPORT_STAGED] = "staged",
                                         NULL};
 
-const char *sp_problem_kind_name(sp_problem_kind kind) {
+const char *sp_operator_name(sp_operator_kind kind) {
   return operators[kind];
 }
 
@@ -52,7 +52,7 @@ const char *sp_geometry_kind_name(sp_geometry_kind kind) {
   return geometries[kind];
 }
 
-const char *sp_exchange_kind_name(sp_exchange_kind kind) {
+const char *sp_transport_name(sp_transport kind) {
   return exchanges[kind];
 }
 

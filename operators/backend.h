@@ -21,7 +21,7 @@
 typedef struct sp_operator_setup {
   const sp_mesh *mesh;
   const sp_numbering *numbering;
-  sp_problem_kind kind;
+  sp_operator_kind kind;
   sp_geometry_kind geometry; /* stored or trilinear */
   double lambda;             /* scales the mass term of bp3.5 and bp3.0 */
   const bool *constrained;   /* [numbering->local], Dirichlet DOFs; NULL: none */
@@ -34,7 +34,7 @@ typedef struct sp_operator_setup {
   sp_lid diagonal_count;
   const sp_lid *diagonal_dofs;
   const double *diagonal_values;
-  sp_exchange_kind exchange; /* how a backend that can choose sums over ranks */
+  sp_transport exchange; /* how a backend that can choose sums over ranks */
 } sp_operator_setup;
 
 /* Elements to work on: those that touch other ranks, or the rest. */
@@ -73,7 +73,7 @@ typedef struct sp_backend {
   const char *(*describe)(const sp_device *device); /* "AVX-512, AMD EPYC ..." */
 
   /* The geometry that this backend applies faster where both are exact. */
-  sp_geometry_kind (*faster_geometry)(sp_problem_kind kind, int order);
+  sp_geometry_kind (*faster_geometry)(sp_operator_kind kind, int order);
 
   /* Neighbours still read the old direction while the new one is formed. */
   bool two_directions;

@@ -14,9 +14,9 @@ typedef struct products {
   double table[3][SP_MAX_RULE * SP_MAX_NQ];
 } products;
 
-static void make_products(sp_problem_kind kind, int order, products *out) {
+static void make_products(sp_operator_kind kind, int order, products *out) {
   const sp_reference *reference = sp_reference_get(order);
-  const sp_rule *rule = sp_problem_rule(kind, order);
+  const sp_rule *rule = sp_operator_rule(kind, order);
   double value[SP_MAX_RULE * SP_MAX_NQ], derivative[SP_MAX_RULE * SP_MAX_NQ];
   out->points = rule->n;
   out->nq = order + 1;
@@ -53,8 +53,8 @@ static void element_diagonal(const products *p, bool stiffness, double mass, con
 
 static sp_status sum_elements(const sp_operator_setup *setup, double *sum) {
   const sp_numbering *numbering = setup->numbering;
-  const sp_rule *rule = sp_problem_rule(setup->kind, numbering->order);
-  const bool stiffness = sp_problem_has_stiffness(setup->kind);
+  const sp_rule *rule = sp_operator_rule(setup->kind, numbering->order);
+  const bool stiffness = sp_operator_has_stiffness(setup->kind);
   const double mass = stiffness ? setup->lambda : 1;
   double factors[SP_FACTORS * SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE];
   double diagonal[SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ];

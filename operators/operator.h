@@ -14,7 +14,7 @@ typedef struct sp_operator {
   sp_device *device;
   sp_local_operator *local;
   sp_exchange *exchange;
-  sp_problem_kind kind;
+  sp_operator_kind kind;
   sp_geometry_kind geometry;
   int order;
   sp_lid owned, dofs; /* entries of an L-vector: owned, and with copies */

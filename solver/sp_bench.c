@@ -13,7 +13,7 @@
 
 /* What is set up at the moment: steps of the plan take what is there, or replace it. */
 typedef struct study {
-  sp_exchange_kind exchange;
+  sp_transport exchange;
   sp_bench_clock clock;
   sp_bench_case c;
   sp_bench_paper paper;
@@ -132,7 +132,7 @@ static sp_status run(const sp_bench_options *o, const char *command_line) {
   sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, o->quiet);
   SP_TRY(sp_backend_open(MPI_COMM_WORLD, o->device, &backend, &device));
   sp_bench_provenance provenance = {.device = backend->describe(device),
-                                    .exchange = sp_exchange_kind_name(o->exchange),
+                                    .exchange = sp_transport_name(o->exchange),
                                     .options = command_line};
   sp_status status =
       sp_bench_clock_create(MPI_COMM_WORLD, backend, device, o->repeats, o->warm_cache, &s.clock);

@@ -25,12 +25,12 @@ enum { ORDER = 3, NP = (ORDER + 1) * (ORDER + 1) * (ORDER + 1) };
 enum { RIGHT = 1, OFF, MISSING, FACTORS, KERNELS = FACTORS };
 
 static const sp_bench_case *fake_case; /* what the kernels are launched on */
-static sp_problem_kind fake_kind;
+static sp_operator_kind fake_kind;
 static const double *seen[64]; /* inputs of launches in turn */
 static int launches;
 
 static sp_status launch(int number, const sp_paper_arguments *arguments) {
-  const sp_rule *rule = sp_problem_rule(fake_kind, ORDER);
+  const sp_rule *rule = sp_operator_rule(fake_kind, ORDER);
   const size_t points = (size_t)(rule->n * rule->n * rule->n), last = (size_t)fake_case->elements;
   const size_t stored = fake_kind == SP_MASS ? 1 : SP_FACTORS;
   const size_t first = fake_kind == SP_MASS ? SP_G_WJ : 0;
@@ -132,13 +132,13 @@ static void check_reference(void) {
     deformed_box_create(MPI_COMM_SELF, elements, 2, order, &box);
     double *x = test_allocate(4 * np, sizeof *x), *y = x + np, *expected = y + np;
     for (size_t i = 0; i < np; i++) x[i] = sp_bench_random((sp_gid)i);
-    for (sp_problem_kind kind = SP_MASS; kind <= SP_BP30; kind++) {
+    for (sp_operator_kind kind = SP_MASS; kind <= SP_BP30; kind++) {
       reference_apply(kind, order, 1.5, box.mesh->hexes, 3, x, expected, expected + np);
       CHECK(sp_bench_reference(kind, order, 1.5, box.mesh->hexes, 3, x, y) == SP_OK, "%s",
             sp_error_message());
       const double difference = sp_bench_difference(np, y, expected);
       CHECK(difference <= sp_bench_tolerance(order), "%s at N = %d: %g > %g",
-            sp_problem_kind_name(kind), order, difference, sp_bench_tolerance(order));
+            sp_operator_name(kind), order, difference, sp_bench_tolerance(order));
     }
     free(x);
     deformed_box_destroy(&box);
@@ -232,7 +232,7 @@ static void check_copy(void) {
                doubles[] = {[SP_MASS] = 2 * nodes + points,
                             [SP_BP35] = 9 * nodes,
                             [SP_BP30] = 2 * nodes + 7 * points};
-  for (sp_problem_kind kind = SP_MASS; kind <= SP_BP30; kind++) {
+  for (sp_operator_kind kind = SP_MASS; kind <= SP_BP30; kind++) {
     sp_bench_row row = {.order = ORDER, .elements = 12};
     CHECK(sp_bench_copy_time(&clock, &c, kind, &row) == SP_OK, "%s", sp_error_message());
     CHECK(row.bytes == 8 * doubles[kind], "%g bytes", row.bytes);

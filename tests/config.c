@@ -47,7 +47,7 @@ static void check_defaults(const sp_config *config) {
   CHECK(config->solver.max_iterations == 1000, "max_iterations");
   CHECK(config->solver.preconditioner == SP_PRECONDITIONER_NONE, "preconditioner");
   CHECK(config->backend.device == SP_DEVICE_AUTO, "device");
-  CHECK(config->backend.exchange == SP_EXCHANGE_AUTO, "exchange");
+  CHECK(config->backend.exchange == SP_TRANSPORT_AUTO, "exchange");
   CHECK_TEXT(config->output.log, "run.h5");
   CHECK_TEXT(config->output.field, "run.hdf");
 }
@@ -180,17 +180,17 @@ static void test_choices(void) {
   CHECK_CHOICE("backend.device=auto", backend.device, SP_DEVICE_AUTO);
   CHECK_CHOICE("backend.device=host", backend.device, SP_DEVICE_HOST);
   CHECK_CHOICE("backend.device=cuda", backend.device, SP_DEVICE_CUDA);
-  CHECK_CHOICE("backend.exchange=peer", backend.exchange, SP_EXCHANGE_PEER);
-  CHECK_CHOICE("backend.exchange=cuda-aware", backend.exchange, SP_EXCHANGE_CUDA_AWARE);
-  CHECK_CHOICE("backend.exchange=nccl", backend.exchange, SP_EXCHANGE_NCCL);
-  CHECK_CHOICE("backend.exchange=staged", backend.exchange, SP_EXCHANGE_STAGED);
+  CHECK_CHOICE("backend.exchange=peer", backend.exchange, SP_TRANSPORT_PEER);
+  CHECK_CHOICE("backend.exchange=cuda-aware", backend.exchange, SP_TRANSPORT_CUDA_AWARE);
+  CHECK_CHOICE("backend.exchange=nccl", backend.exchange, SP_TRANSPORT_NCCL);
+  CHECK_CHOICE("backend.exchange=staged", backend.exchange, SP_TRANSPORT_STAGED);
   CHECK_CHOICE("boundary.default=dirichlet", boundary.fallback.condition, SP_DIRICHLET);
   CHECK_CHOICE("boundary.default=neumann", boundary.fallback.condition, SP_NEUMANN);
   CHECK_CHOICE("boundary.default=robin 1", boundary.fallback.condition, SP_ROBIN);
 #undef CHECK_CHOICE
-  CHECK_TEXT(sp_problem_kind_name(SP_MASS), "mass");
-  CHECK_TEXT(sp_problem_kind_name(SP_BP35), "bp3.5");
-  CHECK_TEXT(sp_problem_kind_name(SP_BP30), "bp3.0");
+  CHECK_TEXT(sp_operator_name(SP_MASS), "mass");
+  CHECK_TEXT(sp_operator_name(SP_BP35), "bp3.5");
+  CHECK_TEXT(sp_operator_name(SP_BP30), "bp3.0");
   CHECK_TEXT(sp_geometry_kind_name(SP_GEOMETRY_AUTO), "auto");
   CHECK_TEXT(sp_geometry_kind_name(SP_GEOMETRY_STORED), "stored");
   CHECK_TEXT(sp_geometry_kind_name(SP_GEOMETRY_TRILINEAR), "trilinear");

@@ -24,7 +24,7 @@ static const row rows[] = {
  * thread while they ran on a CPU. At N = 1, BP1.0 kernel 7, in doubles: 6 of I and 2 (8 + 2 12 + 2
  * 18) = 136 of q written and read, 6 entries of I for each of 2 (4 + 6 + 9) = 38 lines: 370. */
 static const struct {
-  sp_problem_kind problem;
+  sp_operator_kind problem;
   int number, order;
   size_t bytes;
 } shared[] = {
@@ -51,33 +51,33 @@ int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
     const int order = rows[r].order;
-    for (sp_problem_kind kind = SP_MASS; kind <= SP_BP30; kind++) {
-      CHECK_CLOSE(sp_problem_flops(kind, order), rows[r].flops[kind], 0);
-      CHECK_CLOSE(sp_problem_bytes(kind, SP_GEOMETRY_STORED, order), 8 * rows[r].doubles[kind], 0);
-      CHECK_CLOSE(sp_problem_bytes(kind, SP_GEOMETRY_TRILINEAR, order), 8 * rows[r].trilinear, 0);
-      const sp_rule *rule = sp_problem_rule(kind, order);
+    for (sp_operator_kind kind = SP_MASS; kind <= SP_BP30; kind++) {
+      CHECK_CLOSE(sp_operator_flops(kind, order), rows[r].flops[kind], 0);
+      CHECK_CLOSE(sp_operator_bytes(kind, SP_GEOMETRY_STORED, order), 8 * rows[r].doubles[kind], 0);
+      CHECK_CLOSE(sp_operator_bytes(kind, SP_GEOMETRY_TRILINEAR, order), 8 * rows[r].trilinear, 0);
+      const sp_rule *rule = sp_operator_rule(kind, order);
       CHECK(rule->n == (kind == SP_BP35 ? order + 1 : order + 2), "%d points", rule->n);
       CHECK((rule->nodes[0] == -1) == (kind == SP_BP35), "only GLL rules have their ends");
-      CHECK(sp_problem_has_stiffness(kind) == (kind != SP_MASS), "kind %d", (int)kind);
+      CHECK(sp_operator_has_stiffness(kind) == (kind != SP_MASS), "kind %d", (int)kind);
     }
   }
 
   /* Between L-vectors: 8 bytes a factor and 4 an index for each element, 16 a DOF. */
-  CHECK_CLOSE(sp_problem_bytes_assembled(SP_BP35, SP_GEOMETRY_STORED, 7, 10, 100),
+  CHECK_CLOSE(sp_operator_bytes_assembled(SP_BP35, SP_GEOMETRY_STORED, 7, 10, 100),
               10 * (28672 + 2048) + 1600, 0);
-  CHECK_CLOSE(sp_problem_bytes_assembled(SP_BP35, SP_GEOMETRY_TRILINEAR, 7, 10, 100),
+  CHECK_CLOSE(sp_operator_bytes_assembled(SP_BP35, SP_GEOMETRY_TRILINEAR, 7, 10, 100),
               10 * (192 + 2048) + 1600, 0);
-  CHECK_CLOSE(sp_problem_bytes_assembled(SP_MASS, SP_GEOMETRY_STORED, 1, 3, 20),
+  CHECK_CLOSE(sp_operator_bytes_assembled(SP_MASS, SP_GEOMETRY_STORED, 1, 3, 20),
               3 * (216 + 32) + 320, 0);
-  CHECK_CLOSE(sp_problem_bytes_assembled(SP_BP30, SP_GEOMETRY_STORED, 1, 3, 20),
+  CHECK_CLOSE(sp_operator_bytes_assembled(SP_BP30, SP_GEOMETRY_STORED, 1, 3, 20),
               3 * (1512 + 32) + 320, 0);
 
   check_shared_bytes();
   /* 2^30 - 1 numbers: eight vertices an element at order 1; DOFs at order 7. */
-  CHECK(sp_problem_device_numbers(1, 134217727, 1e6) == SP_OK, "%s", sp_error_message());
-  CHECK(sp_problem_device_numbers(1, 134217728, 1e6) == SP_ERR_INPUT, "too many edge nodes");
-  CHECK(sp_problem_device_numbers(7, 3e6, 1073741823) == SP_OK, "%s", sp_error_message());
-  CHECK(sp_problem_device_numbers(7, 3e6, 1073741824) == SP_ERR_INPUT, "too many DOFs");
+  CHECK(sp_operator_device_numbers(1, 134217727, 1e6) == SP_OK, "%s", sp_error_message());
+  CHECK(sp_operator_device_numbers(1, 134217728, 1e6) == SP_ERR_INPUT, "too many edge nodes");
+  CHECK(sp_operator_device_numbers(7, 3e6, 1073741823) == SP_OK, "%s", sp_error_message());
+  CHECK(sp_operator_device_numbers(7, 3e6, 1073741824) == SP_ERR_INPUT, "too many DOFs");
 
   const int result = check_end(MPI_COMM_WORLD);
   MPI_Finalize();

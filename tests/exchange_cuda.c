@@ -12,8 +12,8 @@ enum { ORDER = 4, APPLICATIONS = 3 };
 
 /* y = A^APPLICATIONS x, and ap and p.Ap of a first direction x. False where `kind` cannot be had.
  */
-static bool apply_by(const bench *b, const deformed_box *box, const bool *mask,
-                     sp_exchange_kind kind, const double *x, double *y, double *ap, double *p_ap) {
+static bool apply_by(const bench *b, const deformed_box *box, const bool *mask, sp_transport kind,
+                     const double *x, double *y, double *ap, double *p_ap) {
   const size_t n = (size_t)box->numbering->local;
   const sp_operator_setup setup = {.mesh = box->mesh,
                                    .numbering = box->numbering,
@@ -79,15 +79,15 @@ int main(int argc, char **argv) {
   random_vector(&box, 1, x);
   mark_constrained(&box, mask, whole_mask);
   for (size_t i = 0; i < n; i++) x[i] = mask[i] ? 0 : x[i];
-  CHECK(apply_by(&b, &box, mask, SP_EXCHANGE_STAGED, x, expected, expected_ap, &expected_p_ap),
+  CHECK(apply_by(&b, &box, mask, SP_TRANSPORT_STAGED, x, expected, expected_ap, &expected_p_ap),
         "the way through the host is always possible");
   static const struct {
-    sp_exchange_kind kind;
+    sp_transport kind;
     const char *name;
-  } ways[] = {{SP_EXCHANGE_AUTO, "auto"},
-              {SP_EXCHANGE_PEER, "peer"},
-              {SP_EXCHANGE_CUDA_AWARE, "cuda-aware"},
-              {SP_EXCHANGE_NCCL, "nccl"}};
+  } ways[] = {{SP_TRANSPORT_AUTO, "auto"},
+              {SP_TRANSPORT_PEER, "peer"},
+              {SP_TRANSPORT_CUDA_AWARE, "cuda-aware"},
+              {SP_TRANSPORT_NCCL, "nccl"}};
   for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
     const bool possible = apply_by(&b, &box, mask, ways[w].kind, x, y, ap, &p_ap);
     if (rank == 0) printf("%s: %s\n", ways[w].name, possible ? "possible" : sp_error_message());

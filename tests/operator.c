@@ -40,7 +40,7 @@ typedef struct expected {
   double tolerance;
 } expected;
 
-static void compute_expected(const deformed_box *box, sp_problem_kind kind, const double *x,
+static void compute_expected(const deformed_box *box, sp_operator_kind kind, const double *x,
                              expected *want) {
   const sp_numbering *numbering = box->numbering;
   const size_t np = element_nodes(box), local = (size_t)numbering->local;
@@ -173,7 +173,7 @@ static void check_unassembled(const bench *b, const deformed_box *box, sp_operat
   for (size_t i = 0; i < size; i++) host[i] = ldexp(host[i], -(int)(i / np % 7));
   const double error = worst((sp_lid)size, host, want->elements, want->elements_scale);
   CHECK(error <= want->tolerance, "%s N = %d between E-vectors: %.3g > %.3g",
-        sp_problem_kind_name(op->kind), box->numbering->order, error, want->tolerance);
+        sp_operator_name(op->kind), box->numbering->order, error, want->tolerance);
   backend->vector_destroy(b->device, &from);
   backend->vector_destroy(b->device, &to);
   free(host);
@@ -191,7 +191,7 @@ static void check_passes(const bench *b, const deformed_box *box, sp_operator *o
   const double x_ax = bench_passes(b, op, x, sum);
   const double error = worst(op->dofs, sum, want, bounds);
   CHECK(error <= 1, "%s N = %d, passes of CG: %.3g of what rounding allows",
-        sp_problem_kind_name(op->kind), box->numbering->order, error);
+        sp_operator_name(op->kind), box->numbering->order, error);
   for (size_t i = 0; i < n; i++) want[i] = fabs(x[i]);
   CHECK_CLOSE(x_ax, dot(box, x, y), 2 * tolerance * dot(box, want, scale));
   free(sum);
@@ -240,7 +240,7 @@ static void check_operator(const bench *b, const deformed_box *box, sp_operator_
   check_unassembled(b, box, op, x, want);
   check_against_one_rank(b, box, setup, y, want);
   const double elements = (double)box->mesh->global_elements;
-  CHECK_CLOSE(op->flops, elements * sp_problem_flops(setup->kind, numbering->order), 0);
+  CHECK_CLOSE(op->flops, elements * sp_operator_flops(setup->kind, numbering->order), 0);
   sp_operator_destroy(&op);
 
   setup->constrained = mask;
@@ -266,7 +266,7 @@ static void check_box(const bench *b, const int elements[3], int map_order, int 
   bool *whole_mask = test_allocate((size_t)box.whole_numbering->local, sizeof *whole_mask);
   random_vector(&box, 1, x);
   mark_constrained(&box, mask, whole_mask);
-  for (sp_problem_kind kind = SP_MASS; kind <= SP_BP30; kind++) {
+  for (sp_operator_kind kind = SP_MASS; kind <= SP_BP30; kind++) {
     expected want;
     compute_expected(&box, kind, x, &want);
     sp_operator_setup setup = {.mesh = box.mesh,

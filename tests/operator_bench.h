@@ -13,18 +13,18 @@ typedef struct bench {
   MPI_Comm comm;
   const sp_backend *backend;
   sp_device *device;
-  sp_exchange_kind exchange;
+  sp_transport exchange;
 } bench;
 
 enum { BENCH_SKIPPED = 77 }; /* CTest's SKIP_RETURN_CODE */
 
 /* The exchange that the test's second argument names, as in backend.exchange; auto without one. */
-static inline sp_exchange_kind bench_exchange(int argc, char **argv) {
-  if (argc < 3) return SP_EXCHANGE_AUTO;
-  for (sp_exchange_kind kind = SP_EXCHANGE_AUTO; kind <= SP_EXCHANGE_STAGED; kind++)
-    if (strcmp(argv[2], sp_exchange_kind_name(kind)) == 0) return kind;
+static inline sp_transport bench_exchange(int argc, char **argv) {
+  if (argc < 3) return SP_TRANSPORT_AUTO;
+  for (sp_transport kind = SP_TRANSPORT_AUTO; kind <= SP_TRANSPORT_STAGED; kind++)
+    if (strcmp(argv[2], sp_transport_name(kind)) == 0) return kind;
   CHECK(false, "'%s' is no exchange", argv[2]);
-  return SP_EXCHANGE_AUTO;
+  return SP_TRANSPORT_AUTO;
 }
 
 /* Open the backend that the test's first argument names, host without one. False, with nothing

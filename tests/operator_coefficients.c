@@ -34,13 +34,13 @@ static parts make_parts(const deformed_box *box) {
   return d;
 }
 
-static int points_of(sp_problem_kind kind, int order) {
-  const int n = sp_problem_rule(kind, order)->n;
+static int points_of(sp_operator_kind kind, int order) {
+  const int n = sp_operator_rule(kind, order)->n;
   return n * n * n;
 }
 
 /* kappa in [0.5, 2.5], lambda in [0, 3]: an error in one or a mixture of the two shows. */
-static fields make_fields(const deformed_box *box, sp_problem_kind kind) {
+static fields make_fields(const deformed_box *box, sp_operator_kind kind) {
   const int points = points_of(kind, box->numbering->order);
   const size_t count = (size_t)box->mesh->hexes->count * (size_t)points;
   fields f = {test_allocate(count, sizeof(double)), test_allocate(count, sizeof(double))};
@@ -164,7 +164,7 @@ static void check_box(const bench *b, const int elements[3], int map_order, int 
   bool *whole_mask = test_allocate((size_t)box.whole_numbering->local, sizeof *whole_mask);
   mark_constrained(&box, mask, whole_mask);
   const parts d = make_parts(&box);
-  for (sp_problem_kind kind = SP_BP35; kind <= SP_BP30; kind++) {
+  for (sp_operator_kind kind = SP_BP35; kind <= SP_BP30; kind++) {
     const fields f = make_fields(&box, kind);
     for (int which = 1; which < (b->backend == &sp_backend_host ? 8 : 4); which++) {
       const sp_operator_setup setup = {.mesh = box.mesh,

@@ -21,7 +21,7 @@ static double total(MPI_Comm comm, double value) {
 }
 
 /* Bounds of rounding errors in A x where |x| <= 1, by DOF and summed over all of them. */
-static double error_bounds(const deformed_box *box, sp_problem_kind kind, double *bounds) {
+static double error_bounds(const deformed_box *box, sp_operator_kind kind, double *bounds) {
   const sp_numbering *numbering = box->numbering;
   const size_t np = element_nodes(box);
   double *zero = test_allocate(3 * np, sizeof *zero), *y = zero + np, *scale = y + np;
@@ -306,7 +306,7 @@ static void check_diagonals(const bench *b, int map_order, int order) {
   bool *mask = test_allocate((size_t)box.numbering->local, sizeof *mask);
   bool *whole_mask = test_allocate((size_t)box.whole_numbering->local, sizeof *whole_mask);
   mark_constrained(&box, mask, whole_mask);
-  for (sp_problem_kind kind = SP_MASS; kind <= SP_BP30; kind++)
+  for (sp_operator_kind kind = SP_MASS; kind <= SP_BP30; kind++)
     for (int constrained = 0; constrained < 2; constrained++) {
       const sp_operator_setup setup = {.mesh = box.mesh,
                                        .numbering = box.numbering,
@@ -333,7 +333,7 @@ static void check_box(const bench *b, const int elements[3], int order) {
   mark_constrained(&box, mask, whole_mask);
   for (size_t i = 0; i < n; i++)
     inverse_diagonal[i] = mask[i] ? 0 : 1 + 0.5 * random_value(8, box.whole_dof[i]);
-  for (sp_problem_kind kind = SP_MASS; kind <= SP_BP30; kind++)
+  for (sp_operator_kind kind = SP_MASS; kind <= SP_BP30; kind++)
     for (sp_geometry_kind geometry = SP_GEOMETRY_STORED; geometry <= SP_GEOMETRY_TRILINEAR;
          geometry++) {
       sp_operator_setup setup = {.mesh = box.mesh,

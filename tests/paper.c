@@ -29,7 +29,7 @@ typedef struct data {
   double *q, *factors; /* on the device */
 } data;
 
-static void fill_factors(const deformed_box *box, sp_problem_kind kind, const sp_rule *rule,
+static void fill_factors(const deformed_box *box, sp_operator_kind kind, const sp_rule *rule,
                          double *factors) {
   const size_t points = (size_t)(rule->n * rule->n * rule->n);
   const sp_hexes *hexes = box->mesh->hexes;
@@ -44,9 +44,9 @@ static void fill_factors(const deformed_box *box, sp_problem_kind kind, const sp
   free(all);
 }
 
-static void data_create(const bench *b, const deformed_box *box, sp_problem_kind kind, data *d) {
+static void data_create(const bench *b, const deformed_box *box, sp_operator_kind kind, data *d) {
   const sp_hexes *hexes = box->mesh->hexes;
-  const sp_rule *rule = sp_problem_rule(kind, box->numbering->order);
+  const sp_rule *rule = sp_operator_rule(kind, box->numbering->order);
   const size_t np = element_nodes(box), points = (size_t)(rule->n * rule->n * rule->n);
   const size_t count = (size_t)hexes->count * points * (kind == SP_MASS ? 1 : SP_FACTORS);
   *d = (data){.order = box->numbering->order, .elements = hexes->count};
@@ -167,7 +167,7 @@ static void check_order(const bench *b, const sp_paper_kernel *kernels, int coun
   deformed_box box;
   deformed_box_create(MPI_COMM_WORLD, elements, 2, order, &box);
   CHECK(sp_paper_prepare(b->device, order) == SP_OK, "%s", sp_error_message());
-  for (sp_problem_kind kind = SP_MASS; kind <= SP_BP30; kind++) {
+  for (sp_operator_kind kind = SP_MASS; kind <= SP_BP30; kind++) {
     data d;
     data_create(b, &box, kind, &d);
     for (int k = 0; k < count; k++)

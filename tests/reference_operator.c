@@ -135,7 +135,7 @@ static double value_of(coefficient c, int point) {
   return c.values ? c.values[point] : c.constant;
 }
 
-static void apply(sp_problem_kind kind, int order, coefficient kappa, coefficient lambda,
+static void apply(sp_operator_kind kind, int order, coefficient kappa, coefficient lambda,
                   const sp_hexes *hexes, sp_lid element, const double *x, double *y,
                   double *scale) {
   const int nq = order + 1, nodes = nq * nq * nq;
@@ -161,14 +161,14 @@ static void apply(sp_problem_kind kind, int order, coefficient kappa, coefficien
       }
 }
 
-void reference_apply(sp_problem_kind kind, int order, double lambda, const sp_hexes *hexes,
+void reference_apply(sp_operator_kind kind, int order, double lambda, const sp_hexes *hexes,
                      sp_lid element, const double *x, double *y, double *scale) {
   const coefficient stiffness = {.constant = kind == SP_MASS ? 0 : 1};
   const coefficient mass = {.constant = kind == SP_MASS ? 1 : lambda};
   apply(kind, order, stiffness, mass, hexes, element, x, y, scale);
 }
 
-void reference_apply_coefficients(sp_problem_kind kind, int order, const double *kappa,
+void reference_apply_coefficients(sp_operator_kind kind, int order, const double *kappa,
                                   const double *lambda, const sp_hexes *hexes, sp_lid element,
                                   const double *x, double *y, double *scale) {
   apply(kind, order, (coefficient){1, kappa}, (coefficient){1, lambda}, hexes, element, x, y,

@@ -18,14 +18,14 @@ double reference_map(const sp_hexes *hexes, sp_lid element, const double at[3], 
 
 /* y[Np] as above. scale[Np] is the same sum with the absolute value of every term and with |x| <=
  * 1: rounding errors of any way to evaluate y, and nothing else, are small multiples of it. */
-void reference_apply(sp_problem_kind kind, int order, double lambda, const sp_hexes *hexes,
+void reference_apply(sp_operator_kind kind, int order, double lambda, const sp_hexes *hexes,
                      sp_lid element, const double *x, double *y, double *scale);
 
 /* The same with coefficients at the points, in the order of the rule's tensor grid (the first
  * direction fastest):
  *     y_i = sum over points q of w_q |J| (kappa_q grad l_i . grad u + lambda_q l_i u)
  * kappa or lambda may be NULL: one. */
-void reference_apply_coefficients(sp_problem_kind kind, int order, const double *kappa,
+void reference_apply_coefficients(sp_operator_kind kind, int order, const double *kappa,
                                   const double *lambda, const sp_hexes *hexes, sp_lid element,
                                   const double *x, double *y, double *scale);
 

@@ -32,7 +32,7 @@ static void fill(bool along_orders, const double *l2, const double *h1, sp_study
   }
 }
 
-static void expect_verdict(sp_problem_kind kind, bool along_orders, const double *l2,
+static void expect_verdict(sp_operator_kind kind, bool along_orders, const double *l2,
                            const double *h1, sp_status expected, int judged, const char *words) {
   sp_study_row rows[RUNS];
   int count;

@@ -14,7 +14,7 @@ static const char *cuda_describe(const sp_device *device) {
   return device->description;
 }
 
-static sp_geometry_kind cuda_faster_geometry(sp_problem_kind kind, int order) {
+static sp_geometry_kind cuda_faster_geometry(sp_operator_kind kind, int order) {
   (void)kind;
   (void)order;
   return SP_GEOMETRY_TRILINEAR;
@@ -349,18 +349,18 @@ static sp_status cuda_iterate(sp_local_operator *local, sp_cg_vectors *vectors,
 
 /* The ways between ranks in the order in which `auto` tries them. */
 static const struct {
-  sp_exchange_kind kind;
+  sp_transport kind;
   const char *description;
-} ways[] = {{SP_EXCHANGE_PEER, "GPUs write to each other"},
-            {SP_EXCHANGE_CUDA_AWARE, "MPI reads GPU memory"},
-            {SP_EXCHANGE_NCCL, "NCCL between GPUs"},
-            {SP_EXCHANGE_STAGED, "through the host"}};
+} ways[] = {{SP_TRANSPORT_PEER, "GPUs write to each other"},
+            {SP_TRANSPORT_CUDA_AWARE, "MPI reads GPU memory"},
+            {SP_TRANSPORT_NCCL, "NCCL between GPUs"},
+            {SP_TRANSPORT_STAGED, "through the host"}};
 
-static sp_status try_way(sp_local_operator *local, MPI_Comm comm, sp_exchange_kind kind,
+static sp_status try_way(sp_local_operator *local, MPI_Comm comm, sp_transport kind,
                          const char **why) {
   *why = nullptr;
-  if (kind == SP_EXCHANGE_STAGED) return SP_OK;
-  if (kind != SP_EXCHANGE_PEER) return sp_cuda_exchange_choose(&local->exchange, comm, kind, why);
+  if (kind == SP_TRANSPORT_STAGED) return SP_OK;
+  if (kind != SP_TRANSPORT_PEER) return sp_cuda_exchange_choose(&local->exchange, comm, kind, why);
   SP_TRY(sp_cuda_peers_create(comm, &local->exchange, why, &local->peers));
   if (*why) sp_cuda_peers_free(&local->peers);
   return SP_OK;
@@ -375,7 +375,7 @@ static void note_obstacle(const char *way, const char *why, size_t room, char *o
 static sp_status cuda_connect(sp_local_operator *local, MPI_Comm comm, const sp_exchange_plan *plan,
                               bool *iterates, const char **how) {
   const range named("exchange: set-up");
-  const bool chooses = local->wish == SP_EXCHANGE_AUTO;
+  const bool chooses = local->wish == SP_TRANSPORT_AUTO;
   char obstacles[256] = "";
   int size;
   MPI_Comm_size(comm, &size);
@@ -385,7 +385,7 @@ static sp_status cuda_connect(sp_local_operator *local, MPI_Comm comm, const sp_
   *how = local->how;
   SP_TRY(sp_cuda_exchange_create(local->device, comm, plan, &local->exchange));
   for (const auto &way : ways) {
-    const char *why, *name = sp_exchange_kind_name(way.kind);
+    const char *why, *name = sp_transport_name(way.kind);
     if (!chooses && local->wish != way.kind) continue;
     SP_TRY(try_way(local, comm, way.kind, &why));
     if (why && !chooses)
@@ -397,7 +397,7 @@ static sp_status cuda_connect(sp_local_operator *local, MPI_Comm comm, const sp_
     const bool first = !*obstacles;
     snprintf(local->how, sizeof local->how, "%s: %s%s%s%s", name, way.description,
              first ? "" : " (", obstacles, first ? "" : ")");
-    *iterates = way.kind == SP_EXCHANGE_PEER;
+    *iterates = way.kind == SP_TRANSPORT_PEER;
     break;
   }
   return SP_OK;

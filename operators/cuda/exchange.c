@@ -38,7 +38,7 @@ static sp_status build(const sp_exchange_plan *plan, sp_cuda_exchange *e) {
 
 sp_status sp_cuda_exchange_create(sp_device *device, MPI_Comm comm, const sp_exchange_plan *plan,
                                   sp_cuda_exchange *out) {
-  *out = (sp_cuda_exchange){.device = device, .kind = SP_EXCHANGE_STAGED, .plan = *plan};
+  *out = (sp_cuda_exchange){.device = device, .kind = SP_TRANSPORT_STAGED, .plan = *plan};
   return sp_agree(comm, build(plan, out));
 }
 
@@ -130,9 +130,9 @@ static sp_status mpi_passes_messages(MPI_Comm comm, bool *passes) {
   return SP_OK;
 }
 
-sp_status sp_cuda_exchange_choose(sp_cuda_exchange *exchange, MPI_Comm comm, sp_exchange_kind kind,
+sp_status sp_cuda_exchange_choose(sp_cuda_exchange *exchange, MPI_Comm comm, sp_transport kind,
                                   const char **why) {
-  if (kind == SP_EXCHANGE_CUDA_AWARE) {
+  if (kind == SP_TRANSPORT_CUDA_AWARE) {
     bool passes = false;
     *why = "MPI does not report it";
     if (!sp_cuda_all_agree(comm, mpi_reports_cuda())) return SP_OK;
@@ -157,7 +157,7 @@ sp_status sp_cuda_exchange_choose(sp_cuda_exchange *exchange, MPI_Comm comm, sp_
 
 sp_status sp_cuda_exchange_pack(sp_cuda_exchange *e, const double *vector, double **sent,
                                 double **received) {
-  const bool staged = e->kind == SP_EXCHANGE_STAGED, nccl = e->kind == SP_EXCHANGE_NCCL;
+  const bool staged = e->kind == SP_TRANSPORT_STAGED, nccl = e->kind == SP_TRANSPORT_NCCL;
   const size_t bytes = (size_t)e->lists.shared * sizeof *vector;
   *sent = nccl ? NULL : staged ? e->host_sent : e->sent;
   *received = staged ? e->host_received : e->received;
@@ -175,8 +175,8 @@ sp_status sp_cuda_exchange_unpack(sp_cuda_exchange *e, double *vector) {
   if (e->lists.shared == 0) return SP_OK;
   const size_t bytes = (size_t)e->lists.shared * sizeof *vector;
   cudaStream_t stream = e->device->stream;
-  if (e->kind == SP_EXCHANGE_NCCL) SP_TRY(sp_cuda_nccl_end(e));
-  if (e->kind == SP_EXCHANGE_STAGED)
+  if (e->kind == SP_TRANSPORT_NCCL) SP_TRY(sp_cuda_nccl_end(e));
+  if (e->kind == SP_TRANSPORT_STAGED)
     SP_CUDA(cudaMemcpyAsync(e->received, e->host_received, bytes, cudaMemcpyHostToDevice, stream));
   SP_CUDA(sp_cuda_combine(&e->lists, e->received, vector, stream));
   return SP_OK;

@@ -23,7 +23,7 @@ typedef struct sp_cuda_lists {
 typedef struct sp_cuda_exchange {
   sp_device *device;
   sp_cuda_lists lists;
-  sp_exchange_kind kind;             /* staged, cuda-aware or nccl */
+  sp_transport kind;                 /* staged, cuda-aware or nccl */
   sp_exchange_plan plan;             /* the exchange's own, on the host */
   double *sent, *received;           /* [shared], on the device */
   double *host_sent, *host_received; /* the same, pinned; staged */
@@ -38,7 +38,7 @@ void sp_cuda_exchange_free(sp_cuda_exchange *exchange);
 
 /* Let values travel by `kind` (cuda-aware or nccl) if that is possible on all ranks; if not, *why
  * says in words why, else it is NULL. Collective. */
-sp_status sp_cuda_exchange_choose(sp_cuda_exchange *exchange, MPI_Comm comm, sp_exchange_kind kind,
+sp_status sp_cuda_exchange_choose(sp_cuda_exchange *exchange, MPI_Comm comm, sp_transport kind,
                                   const char **why);
 
 /* Pack the shared values of `vector`. MPI is to send *sent and to receive to *received; *sent is

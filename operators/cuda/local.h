@@ -25,7 +25,7 @@ struct sp_local_operator {
   double *sums; /* pinned: what the last pass left in the scalars */
   size_t bytes;
   /* Between ranks. */
-  sp_exchange_kind wish;
+  sp_transport wish;
   sp_cuda_exchange exchange;
   sp_cuda_peer_memory peers;
   char how[320]; /* values travel */

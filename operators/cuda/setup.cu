@@ -15,7 +15,7 @@ extern "C" {
 static sp_status send_factors(const sp_operator_setup *setup, sp_local_operator *local) {
   enum { ELEMENTS = 256 };
   const sp_hexes *hexes = setup->mesh->hexes;
-  const sp_rule *rule = sp_problem_rule(setup->kind, setup->numbering->order);
+  const sp_rule *rule = sp_operator_rule(setup->kind, setup->numbering->order);
   const size_t points = (size_t)(rule->n * rule->n * rule->n);
   const size_t first = setup->kind == SP_MASS ? (size_t)SP_G_WJ * points : 0;
   const size_t stored = (size_t)SP_FACTORS * points - first;
@@ -157,12 +157,12 @@ static sp_status build(const sp_operator_setup *setup, sp_local_operator *local)
 static sp_status check_size(const sp_operator_setup *setup) {
   const int order = setup->numbering->order;
   static_assert(SP_DEVICE_MOST == SP_CUDA_DOF, "codes of nodes hold all numbers");
-  SP_TRY(sp_problem_device_numbers(order, setup->mesh->hexes->count, setup->numbering->local));
+  SP_TRY(sp_operator_device_numbers(order, setup->mesh->hexes->count, setup->numbering->local));
   int device = -1;
   size_t available, total;
   const double needed =
-      sp_problem_device_bytes(setup->kind, setup->geometry, setup->numbering->order,
-                              setup->mesh->hexes->count, setup->numbering->local, false);
+      sp_operator_device_bytes(setup->kind, setup->geometry, setup->numbering->order,
+                               setup->mesh->hexes->count, setup->numbering->local, false);
   SP_CUDA(cudaGetDevice(&device));
   SP_CUDA(cudaMemGetInfo(&available, &total));
   if (needed <= (double)available) return SP_OK;

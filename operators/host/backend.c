@@ -75,7 +75,7 @@ static const char *host_describe(const sp_device *device) {
 /* Measured between L-vectors on one core with AVX-512, 1 M DOFs: from N = 2 on recomputing is never
  * more than 10 % behind for the stiffness problems and up to 35 % ahead, and it leaves the memory
  * to other cores; reading one factor a point is cheaper for mass. */
-static sp_geometry_kind host_faster_geometry(sp_problem_kind kind, int order) {
+static sp_geometry_kind host_faster_geometry(sp_operator_kind kind, int order) {
   return kind == SP_MASS || order == 1 ? SP_GEOMETRY_STORED : SP_GEOMETRY_TRILINEAR;
 }
 

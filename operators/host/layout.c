@@ -76,7 +76,7 @@ static sp_status pack_stored(const sp_operator_setup *setup, const sp_rule *rule
 }
 
 static sp_status pack_factors(const sp_operator_setup *setup, sp_host_layout *layout) {
-  const sp_rule *rule = sp_problem_rule(setup->kind, setup->numbering->order);
+  const sp_rule *rule = sp_operator_rule(setup->kind, setup->numbering->order);
   const size_t points = (size_t)(rule->n * rule->n * rule->n);
   double *lanes;
   SP_TRY(sp_host_allocate(SP_LANES * SP_FACTORS * points, "factors of a block", &lanes));
@@ -110,7 +110,7 @@ sp_status sp_host_layout_create(const sp_operator_setup *setup, const sp_host_ta
                                 sp_host_layout *layout) {
   const sp_mesh *mesh = setup->mesh;
   const sp_lid inner = mesh->hexes->count - mesh->halo_elements;
-  const int m = sp_problem_rule(setup->kind, setup->numbering->order)->n;
+  const int m = sp_operator_rule(setup->kind, setup->numbering->order)->n;
   const int factors = setup->geometry == SP_GEOMETRY_TRILINEAR ? 24
                       : setup->kind == SP_MASS                 ? m * m * m
                                                                : m * m * m * SP_FACTORS;
@@ -150,9 +150,9 @@ static void split_both(int rows, int columns, const double *matrix, sp_even_odd 
   sp_even_odd_split(columns, rows, transpose, transposed);
 }
 
-void sp_host_tables_fill(sp_problem_kind kind, int order, sp_host_tables *tables) {
+void sp_host_tables_fill(sp_operator_kind kind, int order, sp_host_tables *tables) {
   const sp_reference *reference = sp_reference_get(order);
-  const sp_rule *rule = sp_problem_rule(kind, order);
+  const sp_rule *rule = sp_operator_rule(kind, order);
   const int n = order + 1;
   *tables = (sp_host_tables){.n = n, .points = n * n * n};
   int inside = n * n * n - (order - 1) * (order - 1) * (order - 1);

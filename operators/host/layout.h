@@ -21,6 +21,6 @@ void sp_host_layout_free(sp_host_layout *layout);
 size_t sp_host_layout_bytes(const sp_host_tables *tables, const sp_host_layout *layout);
 
 /* The one-dimensional matrices, the quadrature rule and the places of `kind` at `order`. Local. */
-void sp_host_tables_fill(sp_problem_kind kind, int order, sp_host_tables *tables);
+void sp_host_tables_fill(sp_operator_kind kind, int order, sp_host_tables *tables);
 
 #endif

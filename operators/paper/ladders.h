@@ -14,7 +14,7 @@ typedef struct sp_paper_rung {
 
 /* One ladder at one order: `sp_paper_<problem>_<threads>_<order>`. */
 typedef struct sp_paper_ladder {
-  sp_problem_kind problem;
+  sp_operator_kind problem;
   int threads; /* 2 or 3 */
   int order;
   int count;

@@ -50,7 +50,7 @@ typedef struct sp_paper_instance {
 } sp_paper_instance;
 
 typedef struct sp_paper_kernel {
-  sp_problem_kind problem;
+  sp_operator_kind problem;
   int threads;                                  /* 2 or 3: dimensions of a thread block */
   int number;                                   /* as in the paper, from 1 */
   const char *adds;                             /* what this kernel changes, one line */

@@ -73,8 +73,8 @@ sp_status sp_bench_case_number(sp_bench_case *c) {
   return SP_OK;
 }
 
-sp_status sp_bench_case_factors(sp_bench_case *c, sp_problem_kind kind) {
-  const sp_rule *rule = sp_problem_rule(kind, c->order);
+sp_status sp_bench_case_factors(sp_bench_case *c, sp_operator_kind kind) {
+  const sp_rule *rule = sp_operator_rule(kind, c->order);
   if (c->factor_rule == rule->n) return SP_OK;
   free(c->factors);
   c->factors = NULL;

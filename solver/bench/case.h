@@ -31,7 +31,7 @@ sp_status sp_bench_case_number(sp_bench_case *c);
 
 /* Make sure of c->factors, [elements][SP_FACTORS][points] of this rank's elements on the points of
  * the problem's rule (mesh/geometry.h). Collective. */
-sp_status sp_bench_case_factors(sp_bench_case *c, sp_problem_kind kind);
+sp_status sp_bench_case_factors(sp_bench_case *c, sp_operator_kind kind);
 
 /* Release everything. Local. */
 void sp_bench_case_clear(sp_bench_case *c);

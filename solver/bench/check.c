@@ -66,10 +66,10 @@ static void screened_poisson(int n, const double *derivative, const double *fact
     along(d, &D_transposed, size, &flux[(size_t)d * points], result, true);
 }
 
-sp_status sp_bench_reference(sp_problem_kind kind, int order, double lambda, const sp_hexes *hexes,
+sp_status sp_bench_reference(sp_operator_kind kind, int order, double lambda, const sp_hexes *hexes,
                              sp_lid element, const double *x, double *y) {
   const sp_reference *reference = sp_reference_get(order);
-  const sp_rule *rule = sp_problem_rule(kind, order);
+  const sp_rule *rule = sp_operator_rule(kind, order);
   const int nq = order + 1, n = rule->n;
   const size_t points = (size_t)(n * n * n);
   const matrix I = {reference->interpolation, n, nq, false};

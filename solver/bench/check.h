@@ -11,7 +11,7 @@
  *     mass    I^T wJ I x
  *     bp3.5   (D^T G D + lambda wJ) x
  *     bp3.0   I^T (D~^T G D~ + lambda wJ) I x,   I, D, D~ acting along all directions. */
-sp_status sp_bench_reference(sp_problem_kind kind, int order, double lambda, const sp_hexes *hexes,
+sp_status sp_bench_reference(sp_operator_kind kind, int order, double lambda, const sp_hexes *hexes,
                              sp_lid element, const double *x, double *y);
 
 /* max |result - expected| / max |expected|; infinite if anything is not a number. */

@@ -53,11 +53,11 @@ static const word measure_words[MAX_WORDS] = {{"unassembled", SP_BENCH_UNASSEMBL
 static const word device_words[MAX_WORDS] = {
     {"auto", SP_DEVICE_AUTO}, {"host", SP_DEVICE_HOST}, {"cuda", SP_DEVICE_CUDA}};
 static const word exchange_words[MAX_WORDS] = {
-    [SP_EXCHANGE_AUTO] = {"auto", SP_EXCHANGE_AUTO},
-    [SP_EXCHANGE_PEER] = {"peer", SP_EXCHANGE_PEER},
-    [SP_EXCHANGE_CUDA_AWARE] = {"cuda-aware", SP_EXCHANGE_CUDA_AWARE},
-    [SP_EXCHANGE_NCCL] = {"nccl", SP_EXCHANGE_NCCL},
-    [SP_EXCHANGE_STAGED] = {"staged", SP_EXCHANGE_STAGED}};
+    [SP_TRANSPORT_AUTO] = {"auto", SP_TRANSPORT_AUTO},
+    [SP_TRANSPORT_PEER] = {"peer", SP_TRANSPORT_PEER},
+    [SP_TRANSPORT_CUDA_AWARE] = {"cuda-aware", SP_TRANSPORT_CUDA_AWARE},
+    [SP_TRANSPORT_NCCL] = {"nccl", SP_TRANSPORT_NCCL},
+    [SP_TRANSPORT_STAGED] = {"staged", SP_TRANSPORT_STAGED}};
 
 const char *sp_bench_what_name(sp_bench_what what) {
   return what == SP_BENCH_COPY ? "copy" : measure_words[what - 1].name;
@@ -220,7 +220,7 @@ static sp_status parse_option(int letter, char *value, sp_bench_options *o) {
     return SP_OK;
   case 'x':
     SP_TRY(parse_word("exchange", value, exchange_words, &mark));
-    o->exchange = (sp_exchange_kind)mark;
+    o->exchange = (sp_transport)mark;
     return SP_OK;
   case 'r':
     return parse_integer("repeats", value, SP_BENCH_MAX_REPEATS, &o->repeats);

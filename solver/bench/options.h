@@ -24,7 +24,7 @@ enum {
 };
 
 typedef struct sp_bench_options {
-  bool problems[3];   /* by sp_problem_kind */
+  bool problems[3];   /* by sp_operator_kind */
   bool geometries[3]; /* by sp_geometry_kind: of the program's own kernels */
   bool orders[SP_MAX_ORDER + 1];
   bool threads[4];                       /* [2], [3]: the paper's 2D and 3D ladders */
@@ -35,7 +35,7 @@ typedef struct sp_bench_options {
   int elements[SP_BENCH_MAX_MESHES];
   double dofs;
   sp_device_kind device;
-  sp_exchange_kind exchange;
+  sp_transport exchange;
   int repeats;
   bool warm_cache, resume, quiet, help;
   const char *output;

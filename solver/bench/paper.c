@@ -80,12 +80,12 @@ static sp_status send_data(sp_bench_paper *p) {
   return status;
 }
 
-sp_status sp_bench_paper_create(const sp_bench_clock *clock, sp_bench_case *c, sp_problem_kind kind,
-                                sp_bench_paper *paper) {
+sp_status sp_bench_paper_create(const sp_bench_clock *clock, sp_bench_case *c,
+                                sp_operator_kind kind, sp_bench_paper *paper) {
   *paper = (sp_bench_paper){.clock = clock, .c = c, .kind = kind};
   SP_TRY(sp_bench_case_factors(c, kind));
   const size_t count = (size_t)c->mesh->hexes->count,
-               n = (size_t)sp_problem_rule(kind, c->order)->n;
+               n = (size_t)sp_operator_rule(kind, c->order)->n;
   paper->e_size = count * element_nodes(c);
   paper->factor_size = count * n * n * n * (kind == SP_MASS ? 1 : SP_FACTORS);
   paper->sets =
@@ -154,8 +154,8 @@ static sp_status check(const launch *l, const sp_paper_kernel *kernel, double *e
   return sp_fail(SP_ERR_SYSTEM,
                  "wrong result: %s %dD kernel %d at N = %d differs from the reference by %.3g, at "
                  "most %.3g is rounding",
-                 sp_problem_kind_name(p->kind), kernel->threads, kernel->number, p->c->order,
-                 *error, tolerance);
+                 sp_operator_name(p->kind), kernel->threads, kernel->number, p->c->order, *error,
+                 tolerance);
 }
 
 static sp_status prepare(const sp_paper_kernel *kernel, launch *l, sp_bench_row *row) {
@@ -175,11 +175,11 @@ static sp_status prepare(const sp_paper_kernel *kernel, launch *l, sp_bench_row 
   return SP_OK;
 }
 
-static void count_work(const sp_bench_case *c, sp_problem_kind kind, sp_bench_row *row) {
+static void count_work(const sp_bench_case *c, sp_operator_kind kind, sp_bench_row *row) {
   const double elements = (double)c->elements;
   row->dofs = c->elements * (sp_gid)element_nodes(c);
-  row->flops = elements * sp_problem_flops(kind, c->order);
-  row->bytes = elements * sp_problem_bytes(kind, SP_GEOMETRY_STORED, c->order);
+  row->flops = elements * sp_operator_flops(kind, c->order);
+  row->bytes = elements * sp_operator_bytes(kind, SP_GEOMETRY_STORED, c->order);
 }
 
 sp_status sp_bench_paper_time(const sp_bench_paper *paper, const sp_paper_kernel *kernel,
@@ -224,10 +224,10 @@ static sp_status fill_source(const copies *all, size_t count) {
 }
 
 sp_status sp_bench_copy_time(const sp_bench_clock *clock, const sp_bench_case *c,
-                             sp_problem_kind kind, sp_bench_row *row) {
+                             sp_operator_kind kind, sp_bench_row *row) {
   enum { CALLS = 10 }; /* of the paper */
   const sp_backend *backend = clock->backend;
-  const double bytes = sp_problem_bytes(kind, SP_GEOMETRY_STORED, c->order) / 2;
+  const double bytes = sp_operator_bytes(kind, SP_GEOMETRY_STORED, c->order) / 2;
   copies all = {.clock = clock};
   all.size = (size_t)(c->mesh->hexes->count * bytes / sizeof(double));
   all.sets = sp_bench_input_sets(clock, 2 * sizeof(double) * (double)all.size);

@@ -10,7 +10,7 @@
 typedef struct sp_bench_paper {
   const sp_bench_clock *clock;
   const sp_bench_case *c;
-  sp_problem_kind kind;
+  sp_operator_kind kind;
   int sets;
   size_t e_size, factor_size; /* doubles of a set */
   double *factors, *q, *aq;   /* [sets][...] on the device */
@@ -21,8 +21,8 @@ typedef struct sp_bench_paper {
 
 /* Make the data for the problem `kind` on *c, which must outlive them. Destroy with the function
  * below, also after an error. Collective. */
-sp_status sp_bench_paper_create(const sp_bench_clock *clock, sp_bench_case *c, sp_problem_kind kind,
-                                sp_bench_paper *paper);
+sp_status sp_bench_paper_create(const sp_bench_clock *clock, sp_bench_case *c,
+                                sp_operator_kind kind, sp_bench_paper *paper);
 void sp_bench_paper_destroy(sp_bench_paper *paper); /* Local. */
 
 /* Check a kernel's result, then time it: fill *row. Errors: SP_ERR_SYSTEM for a wrong result.
@@ -34,6 +34,6 @@ sp_status sp_bench_paper_time(const sp_bench_paper *paper, const sp_paper_kernel
  * and write (its Table 2): samples of ten copies each. Fill *row, whose key says problem, order and
  * elements. Collective. */
 sp_status sp_bench_copy_time(const sp_bench_clock *clock, const sp_bench_case *c,
-                             sp_problem_kind kind, sp_bench_row *row);
+                             sp_operator_kind kind, sp_bench_row *row);
 
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* BP3.0 follows the mass matrix, whose quadrature points it shares. */
-static const sp_problem_kind problem_order[] = {SP_MASS, SP_BP30, SP_BP35};
+static const sp_operator_kind problem_order[] = {SP_MASS, SP_BP30, SP_BP35};
 
 static bool is_wanted(const sp_bench_options *o, const sp_paper_kernel *kernel) {
   return o->problems[kernel->problem] && o->threads[kernel->threads] &&
@@ -53,7 +53,7 @@ static void say_missing_orders(const sp_bench_options *o, const sp_paper_kernel 
   if (missing[0])
     sp_terminal_print(terminal,
                       "%s, %dD: no kernels for N =%s (too many threads a block, or not built)\n",
-                      sp_problem_kind_name(kernel->problem), kernel->threads, missing);
+                      sp_operator_name(kernel->problem), kernel->threads, missing);
 }
 
 static void say_all_missing_orders(const sp_bench_options *o, sp_terminal *terminal) {
@@ -89,7 +89,7 @@ static sp_status add_step(sp_bench_plan *plan, sp_bench_step step, int order, in
   sp_bench_step *new = next_step(plan);
   if (!new) return SP_ERR_SYSTEM;
   snprintf(step.key.what, sizeof step.key.what, "%s", sp_bench_what_name(step.what));
-  snprintf(step.key.problem, sizeof step.key.problem, "%s", sp_problem_kind_name(step.kind));
+  snprintf(step.key.problem, sizeof step.key.problem, "%s", sp_operator_name(step.kind));
   snprintf(step.key.geometry, sizeof step.key.geometry, "%s", sp_geometry_kind_name(step.geometry));
   if (step.kernel) {
     step.key.threads = step.kernel->threads;
@@ -102,7 +102,7 @@ static sp_status add_step(sp_bench_plan *plan, sp_bench_step step, int order, in
   return SP_OK;
 }
 
-static sp_status add_problem(sp_bench_plan *plan, const sp_bench_options *o, sp_problem_kind kind,
+static sp_status add_problem(sp_bench_plan *plan, const sp_bench_options *o, sp_operator_kind kind,
                              int order, int64_t elements, bool warm_cache) {
   int count;
   const sp_paper_kernel *kernels = sp_paper_kernels(&count);

@@ -11,7 +11,7 @@
 
 typedef struct sp_bench_step {
   sp_bench_what what;
-  sp_problem_kind kind;
+  sp_operator_kind kind;
   sp_geometry_kind geometry;
   const sp_paper_kernel *kernel; /* NULL: a copy, or the program's own */
   sp_bench_row key;              /* what the row is of; nothing else is set */

@@ -15,7 +15,7 @@ static size_t element_nodes(const sp_bench_case *c) {
 
 /* Boundary DOFs are constrained, as in a solve; the mass matrix has no boundary conditions. */
 static bool is_constrained(const sp_bench_production *p, sp_lid dof) {
-  return sp_problem_has_stiffness(p->kind) && p->c->boundary[dof];
+  return sp_operator_has_stiffness(p->kind) && p->c->boundary[dof];
 }
 
 /* ---- Set-up ---- */
@@ -29,7 +29,7 @@ static sp_status create_operator(const sp_bench_production *p, sp_operator **out
                                    .lambda = SP_BENCH_LAMBDA,
                                    .exchange = p->exchange,
                                    .constrained =
-                                       sp_problem_has_stiffness(p->kind) ? c->boundary : NULL};
+                                       sp_operator_has_stiffness(p->kind) ? c->boundary : NULL};
   sp_exchange *exchange;
   SP_TRY(sp_exchange_create(c->comm, c->numbering, &exchange));
   return sp_operator_create(p->clock->backend, p->clock->device, &setup, &exchange, out);
@@ -68,13 +68,13 @@ static sp_status create_vectors(sp_bench_production *p) {
 }
 
 sp_status sp_bench_production_create(const sp_bench_clock *clock, sp_bench_case *c,
-                                     sp_problem_kind kind, sp_geometry_kind geometry,
-                                     sp_exchange_kind exchange, sp_bench_production *production) {
+                                     sp_operator_kind kind, sp_geometry_kind geometry,
+                                     sp_transport exchange, sp_bench_production *production) {
   *production = (sp_bench_production){
       .clock = clock, .c = c, .kind = kind, .geometry = geometry, .exchange = exchange};
   SP_TRY(sp_bench_case_number(c));
   production->sets = sp_bench_input_sets(clock, c->mesh->hexes->count *
-                                                    sp_problem_bytes(kind, geometry, c->order));
+                                                    sp_operator_bytes(kind, geometry, c->order));
   SP_TRY(sp_agree(clock->comm, sp_allocate((size_t)production->sets, sizeof *production->operators,
                                            "operators", &production->operators)));
   for (int s = 0; s < production->sets; s++)
@@ -119,7 +119,7 @@ static sp_status judge(const sp_bench_production *p, sp_bench_what what, double 
   return sp_fail(SP_ERR_SYSTEM,
                  "wrong result: %s of %s, %s geometry, at N = %d differs from the reference by "
                  "%.3g, at most %.3g is rounding",
-                 sp_bench_what_name(what), sp_problem_kind_name(p->kind),
+                 sp_bench_what_name(what), sp_operator_name(p->kind),
                  sp_geometry_kind_name(p->geometry), p->c->order, error, tolerance);
 }
 
@@ -350,7 +350,7 @@ static sp_status time_solves(solve *s, double *samples, int *count, sp_bench_row
     samples[(*count)++] = s->times[n] - s->times[n - 1];
   if (*count == 0)
     return sp_fail(SP_ERR_SYSTEM, "%s at N = %d: too few iterations to time; take more elements",
-                   sp_problem_kind_name(s->production->kind), s->production->c->order);
+                   sp_operator_name(s->production->kind), s->production->c->order);
   return SP_OK;
 }
 
@@ -385,8 +385,8 @@ static void count_work(const sp_bench_production *p, sp_bench_what what, sp_benc
   row->sets = what == SP_BENCH_CG ? 1 : p->sets;
   if (what == SP_BENCH_UNASSEMBLED) {
     row->dofs = p->c->elements * (sp_gid)element_nodes(p->c);
-    row->flops = elements * sp_problem_flops(p->kind, p->c->order);
-    row->bytes = elements * sp_problem_bytes(p->kind, p->geometry, p->c->order);
+    row->flops = elements * sp_operator_flops(p->kind, p->c->order);
+    row->bytes = elements * sp_operator_bytes(p->kind, p->geometry, p->c->order);
   } else {
     row->dofs = p->c->numbering->global;
     row->flops = what == SP_BENCH_CG ? NAN : p->operators[0]->flops;

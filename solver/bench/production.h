@@ -13,9 +13,9 @@
 typedef struct sp_bench_production {
   const sp_bench_clock *clock;
   const sp_bench_case *c;
-  sp_problem_kind kind;
+  sp_operator_kind kind;
   sp_geometry_kind geometry;
-  sp_exchange_kind exchange;
+  sp_transport exchange;
   int sets;
   sp_operator **operators; /* [sets] */
   size_t e_size, l_size;   /* doubles of a vector */
@@ -26,8 +26,8 @@ typedef struct sp_bench_production {
 /* Make operators and vectors on *c, which must outlive them. Destroy with the function below, also
  * after an error. Collective. */
 sp_status sp_bench_production_create(const sp_bench_clock *clock, sp_bench_case *c,
-                                     sp_problem_kind kind, sp_geometry_kind geometry,
-                                     sp_exchange_kind exchange, sp_bench_production *production);
+                                     sp_operator_kind kind, sp_geometry_kind geometry,
+                                     sp_transport exchange, sp_bench_production *production);
 void sp_bench_production_destroy(sp_bench_production *production); /* Collective. */
 
 /* Check what is to be measured, then time it: fill *row. Not for SP_BENCH_COPY. Errors:

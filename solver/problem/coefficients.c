@@ -90,7 +90,7 @@ sp_status sp_problem_coefficients(sp_problem *problem, const sp_mesh *mesh, int 
   const bool with_kappa = problem->kappa_formula || problem->kappa != 1;
   const bool with_lambda = problem->lambda_formula;
   if (!with_kappa && !with_lambda) return SP_OK;
-  const sp_rule *rule = sp_problem_rule(problem->kind, order);
+  const sp_rule *rule = sp_operator_rule(problem->kind, order);
   const size_t values = (size_t)mesh->hexes->count * (size_t)(rule->n * rule->n * rule->n);
   sp_status status = SP_OK;
   if (with_kappa) status = sp_allocate(values, sizeof **kappa, "kappa", kappa);

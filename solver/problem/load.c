@@ -137,7 +137,7 @@ static void widen_range(const sp_rule *rule, const double *wj, sp_jacobian_range
  */
 static void project(const sp_problem *problem, int order, const double *points, double *nodes) {
   const sp_reference *reference = sp_reference_get(order);
-  const int nq = order + 1, m = sp_problem_rule(problem->kind, order)->n;
+  const int nq = order + 1, m = sp_operator_rule(problem->kind, order)->n;
   const double *matrix = reference->interpolation;
   if (problem->kind == SP_BP35)
     for (int n = 0; n < nq * nq * nq; n++) nodes[n] = points[n];
@@ -148,7 +148,7 @@ static void project(const sp_problem *problem, int order, const double *points, 
 static sp_status add_volume(const sp_problem *problem, const sp_mesh *mesh,
                             const sp_numbering *numbering, sp_lid e, double *load,
                             sp_jacobian_range *range) {
-  const sp_rule *rule = sp_problem_rule(problem->kind, numbering->order);
+  const sp_rule *rule = sp_operator_rule(problem->kind, numbering->order);
   const size_t points = (size_t)(rule->n * rule->n * rule->n), nodes = nodes_of(numbering);
   double factors[SP_FACTORS * POINTS], coordinates[3 * POINTS], f[POINTS], integral[POINTS];
   SP_TRY(sp_geometry_factors(mesh->hexes, e, rule, factors));
@@ -197,7 +197,7 @@ static sp_status add_face(const sp_problem *problem, const sp_mesh *mesh,
                           const sp_boundary_part *part, double *load) {
   const int order = numbering->order, nq = order + 1;
   const sp_rule *gll = &sp_reference_get(order)->gll;
-  const sp_rule *rule = part->condition == SP_ROBIN ? gll : sp_problem_rule(problem->kind, order);
+  const sp_rule *rule = part->condition == SP_ROBIN ? gll : sp_operator_rule(problem->kind, order);
   const int m = rule->n, points = m * m;
   double coordinates[3 * FACE_POINTS], normal[3 * FACE_POINTS], flux[FACE_POINTS];
   double values[(SP_MAX_NQ + 1) * SP_MAX_NQ];

@@ -25,7 +25,7 @@ typedef struct sp_boundary_part {
 } sp_boundary_part;
 
 typedef struct sp_problem {
-  sp_problem_kind kind;
+  sp_operator_kind kind;
   double lambda, kappa;                          /* where they are constant; kappa is 1 for mass */
   sp_expression *lambda_formula, *kappa_formula; /* NULL where constant; after
     sp_problem_coefficients, `lambda` is the largest value of its formula */

@@ -30,7 +30,7 @@ double sp_memory_resident(void) {
 /* What decides the memory of a rank besides its sizes. */
 typedef struct shape {
   const sp_config *config;
-  sp_problem_kind kind;
+  sp_operator_kind kind;
   sp_geometry_kind geometry;
   int map_order;
   int coefficients; /* fields at quadrature points: kappa, lambda */
@@ -66,7 +66,7 @@ static double operator_bytes(const shape *s, const sp_sizes *sizes) {
   enum { BLOCK = 8 };
   const int order = s->config->discretization.order;
   const double elements = sizes->elements + BLOCK, inner = pow(order - 1, 3);
-  return sp_problem_bytes_assembled(s->kind, s->geometry, order, elements, 0) -
+  return sp_operator_bytes_assembled(s->kind, s->geometry, order, elements, 0) -
          elements * inner * sizeof(sp_lid);
 }
 
@@ -77,7 +77,7 @@ static double predict_host(const shape *s, const sp_sizes *sizes, double at_star
   static const double LATER = 6e6, FIELD_BLOCK = 8 << 20;
   const int order = s->config->discretization.order;
   const double nq = order + 1, nodes = nq * nq * nq, dofs = sizes->dofs;
-  const sp_rule *rule = sp_problem_rule(s->kind, order);
+  const sp_rule *rule = sp_operator_rule(s->kind, order);
   const double points = (double)rule->n * rule->n * rule->n;
 
   const double mesh = at_start + LATER + mesh_bytes(s, sizes);
@@ -233,17 +233,17 @@ static sp_status predict(const sp_config *config, const sp_case_base *base, doub
   const double so_far = 1024.0 * (double)usage.ru_maxrss; /* a mesh file may take more to read */
   const int order = config->discretization.order;
   if (s.on_device)
-    SP_TRY(sp_agree(base->comm, sp_problem_device_numbers(order, later.elements, later.dofs)));
+    SP_TRY(sp_agree(base->comm, sp_operator_device_numbers(order, later.elements, later.dofs)));
   double row[COLUMNS] = {[ELEMENTS] = later.elements, [DOFS] = later.dofs};
   row[HOST] = predict_host(&s, &later, kept > at_start ? kept : at_start);
   if (row[HOST] < so_far) row[HOST] = so_far;
   if (s.on_device)
     row[DEVICE] =
-        sp_problem_device_bytes(s.kind, s.geometry, order, later.elements, later.dofs, s.jacobi);
+        sp_operator_device_bytes(s.kind, s.geometry, order, later.elements, later.dofs, s.jacobi);
   sp_terminal_print(terminal, "dry run: the case is read and checked, nothing is solved\n\n");
   sp_terminal_print(terminal, "  %-16s %s\n", "device", base->backend->describe(base->device));
   sp_terminal_print(terminal, "  %-16s %s, N = %d, %s geometry\n", "operator",
-                    sp_problem_kind_name(s.kind), config->discretization.order,
+                    sp_operator_name(s.kind), config->discretization.order,
                     sp_geometry_kind_name(s.geometry));
   SP_TRY(print_table(base->comm, terminal, row, s.on_device));
   print_machine(base->comm, terminal, row[HOST]);

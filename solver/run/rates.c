@@ -5,7 +5,7 @@
 
 static const char *const norm_names[SP_NORMS] = {[SP_L2] = "L2", [SP_H1] = "H1"};
 
-void sp_rates_floor(sp_problem_kind kind, double tolerance, const sp_mesh_size *size,
+void sp_rates_floor(sp_operator_kind kind, double tolerance, const sp_mesh_size *size,
                     sp_study_row *row) {
   const double root = fmax(1, 2 * (double)row->iterations / log(2 / tolerance)); /* sqrt(kappa) */
   const double relative = tolerance * root + DBL_EPSILON * root * root;
@@ -43,11 +43,11 @@ static const char *hint(const sp_study_row *row, int norm) {
              : "";
 }
 
-double sp_rates_shortfall(sp_problem_kind kind, int order, int64_t elements) {
+double sp_rates_shortfall(sp_operator_kind kind, int order, int64_t elements) {
   return 0.2 + (kind == SP_MASS && order % 2 == 0 ? 1 / cbrt((double)elements) : 0);
 }
 
-static sp_status judge_refinement(sp_problem_kind kind, int count, const sp_study_row *rows,
+static sp_status judge_refinement(sp_operator_kind kind, int count, const sp_study_row *rows,
                                   int norm, int *judged) {
   int last = count - 1;
   while (last > 0 && !is_clear(&rows[last], norm)) last--;
@@ -84,7 +84,7 @@ static sp_status judge_orders(int count, const sp_study_row *rows, int norm, int
   return SP_OK;
 }
 
-sp_status sp_rates_judge(sp_problem_kind kind, bool along_orders, int count,
+sp_status sp_rates_judge(sp_operator_kind kind, bool along_orders, int count,
                          const sp_study_row *rows, int *judged) {
   *judged = 0;
   for (int n = 0; n < SP_NORMS; n++)

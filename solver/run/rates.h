@@ -47,7 +47,7 @@ typedef struct sp_mesh_size {
  * the second part being the rounding of the residual. Into the other norm leads Poincare's
  * inequality ||e|| <= diameter / pi |e|, for mass the inverse one |e| <= sqrt(12) N^2 / width
  * ||e||. Local. */
-void sp_rates_floor(sp_problem_kind kind, double tolerance, const sp_mesh_size *size,
+void sp_rates_floor(sp_operator_kind kind, double tolerance, const sp_mesh_size *size,
                     sp_study_row *row);
 
 /* Fill `rate` of the last of `count` rows, which follow each other in refinement, or in order.
@@ -68,13 +68,13 @@ int sp_rates_expected(int order, sp_norm norm);
  * elements^(1/3), and the rate approaches N + 1 from below: by 0.8 / n for N = 2 on cubes, for
  * which 1 / n is added. Local.
  */
-double sp_rates_shortfall(sp_problem_kind kind, int order, int64_t elements);
+double sp_rates_shortfall(sp_operator_kind kind, int order, int64_t elements);
 
 /* Judge a series. Along refinements the finest step that stands clear of the floor must have its
  * rate. Along orders every step until the floor must fall (see above); steps from an error of half
  * the solution's norm or more, which resolve nothing yet, are let pass unless they are the last.
  * *judged is how many steps could be told. Errors: SP_ERR_STUDY with the step. Local. */
-sp_status sp_rates_judge(sp_problem_kind kind, bool along_orders, int count,
+sp_status sp_rates_judge(sp_operator_kind kind, bool along_orders, int count,
                          const sp_study_row *rows, int *judged);
 
 #endif

@@ -102,8 +102,7 @@ sp_status sp_report_setup(sp_report *report, const sp_mesh *mesh, const sp_numbe
                           const sp_problem *problem, const sp_jacobian_range *range) {
   const sp_config *config = report->config;
   const char *device = op->backend->describe(op->device);
-  const char *kind = sp_problem_kind_name(op->kind),
-             *geometry = sp_geometry_kind_name(op->geometry);
+  const char *kind = sp_operator_name(op->kind), *geometry = sp_geometry_kind_name(op->geometry);
   int ranks;
   MPI_Comm_size(op->comm, &ranks);
   report->flops = op->flops;

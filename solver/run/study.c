@@ -144,7 +144,7 @@ static void print_heading(const series *s, double case_tolerance) {
     sp_terminal_print(t, "%s refine = %d to %d", s->last_order > s->first_order ? "," : "",
                       s->first_refine, s->last_refine);
   sp_terminal_print(t, ", %s\n  %-16s %s\n",
-                    sp_problem_kind_name(s->config.discretization.operator_kind), "device",
+                    sp_operator_name(s->config.discretization.operator_kind), "device",
                     s->base.backend->describe(s->base.device));
   sp_terminal_print(t, "  %-16s relative tolerance %.3g", "solver", s->config.solver.tolerance);
   if (s->config.solver.tolerance < case_tolerance)
