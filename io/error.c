@@ -6,13 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MESSAGE_SIZE = 1024 };
-
-static char message[MESSAGE_SIZE];
+static char message[SP_MESSAGE_SIZE];
 
 sp_status sp_fail(sp_status status, const char *format, ...) {
   /* Written to a copy first: an argument may be the old message itself. */
-  char text[MESSAGE_SIZE];
+  char text[SP_MESSAGE_SIZE];
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
@@ -23,6 +21,15 @@ sp_status sp_fail(sp_status status, const char *format, ...) {
 
 const char *sp_error_message(void) {
   return message;
+}
+
+void sp_error_keep(sp_status status, sp_kept_error *kept) {
+  kept->status = status;
+  memcpy(kept->message, status ? message : "", status ? sizeof message : 1);
+}
+
+sp_status sp_error_restore(const sp_kept_error *kept) {
+  return kept->status ? sp_fail(kept->status, "%s", kept->message) : SP_OK;
 }
 
 sp_status sp_agree(MPI_Comm comm, sp_status status) {
@@ -36,7 +43,7 @@ sp_status sp_agree(MPI_Comm comm, sp_status status) {
   first %= size;
   int agreed = (int)status;
   MPI_Bcast(&agreed, 1, MPI_INT, first, comm);
-  MPI_Bcast(message, MESSAGE_SIZE, MPI_CHAR, first, comm);
+  MPI_Bcast(message, SP_MESSAGE_SIZE, MPI_CHAR, first, comm);
   return (sp_status)agreed;
 }
 

@@ -32,6 +32,19 @@ sp_status sp_fail(sp_status status, const char *format, ...) __attribute__((form
 /* The message of the last failure, "" if there was none. Owned by the module. Local. */
 const char *sp_error_message(void);
 
+/* A failure with its message, kept while other calls may fail. */
+enum { SP_MESSAGE_SIZE = 1024 };
+typedef struct sp_kept_error {
+  sp_status status;
+  char message[SP_MESSAGE_SIZE];
+} sp_kept_error;
+
+/* Keep `status` and, if it is not SP_OK, the message of the last failure. Local. */
+void sp_error_keep(sp_status status, sp_kept_error *kept);
+
+/* The kept status, with its message as that of the last failure. Local. */
+sp_status sp_error_restore(const sp_kept_error *kept);
+
 /* Give all ranks of `comm` the same status: SP_OK if every rank passed SP_OK, otherwise status and
  * message of the lowest rank that failed; one with SP_ERR_ELSEWHERE speaks only if no other has
  * failed. Collective over `comm`. */

@@ -1,11 +1,21 @@
-/* The interface between numerics and hardware: one const table of functions a backend.
+/* The interface between numerics and hardware: one const table of functions per backend.
+ *
+ * Groups, as in SUNDIALS' required and optional operations: device, vectors, exchange and local
+ * operators, which every backend has, and whole iterations of conjugate gradients, which it may
+ * have.
  *
  * Memory of a backend is reached only through its table. Vectors are L-vectors (mesh/numbering.h):
  * the rank's owned DOFs, then its copies, which always hold the same bits as their owners.
- * Functions that compute may return before the work is done; `download` and `sums` wait for what
- * they return. All functions are Local: ranks meet in operators/operator.c alone, but for `open`,
- * `close`, `connect`, `iterate`, `pack` and `unpack`, and `operator_destroy` of an operator that is
- * connected. */
+ * Functions that compute may return before the work is done; `download`, `finish`, `dot` and `sums`
+ * wait. Functions are Local, except where they say otherwise.
+ *
+ * Failures: a function that exchanges with neighbours always sends what they wait for, even if it
+ * fails. The caller keeps the status it returns and hands it to the next reduction
+ * (operators/reduction.h), which makes it known to all ranks.
+ *
+ * Precision: vectors and operators are double or single (operators/precision.h). A vector passed to
+ * an operator or a space has the precision that the function is told or that the operator was
+ * created with. CG works in double alone, so its vectors are double *. */
 #ifndef SP_OPERATORS_BACKEND_H
 #define SP_OPERATORS_BACKEND_H
 
@@ -14,17 +24,20 @@
 
 #include "io/config.h"
 #include "mesh/mesh.h"
-#include "mesh/numbering.h"
 #include "operators/exchange.h"
+#include "operators/precision.h"
 
-/* What an operator is made of. Everything stays with the caller and is not used after creation. */
+struct sp_space;
+
+/* What defines an operator. Everything except `space` stays with the caller and is not used after
+ * creation; the space is borrowed and must outlive the operator. */
 typedef struct sp_operator_setup {
-  const sp_mesh *mesh;
-  const sp_numbering *numbering;
+  const struct sp_space *space;
   sp_operator_kind kind;
   sp_geometry_kind geometry; /* stored or trilinear */
-  double lambda;             /* scales the mass term of bp3.5 and bp3.0 */
-  const bool *constrained;   /* [numbering->local], Dirichlet DOFs; NULL: none */
+  sp_precision precision;
+  double lambda;           /* scales the mass term of bp3.5 and bp3.0 */
+  const bool *constrained; /* [local DOFs], Dirichlet DOFs; NULL: none */
   /* Coefficients at the operator's quadrature points, [elements][points], not for mass; NULL: one.
    * They need stored geometry. With lambda_values, `lambda` is 1 (operators/factors.h). */
   const double *kappa, *lambda_values;
@@ -34,107 +47,164 @@ typedef struct sp_operator_setup {
   sp_lid diagonal_count;
   const sp_lid *diagonal_dofs;
   const double *diagonal_values;
-  sp_transport exchange; /* how a backend that can choose sums over ranks */
 } sp_operator_setup;
 
-/* Elements to work on: those that touch other ranks, or the rest. */
-typedef enum sp_part { SP_HALO, SP_INNER } sp_part;
+/* What defines a transfer between two orders (operators/transfer.h). Everything except the spaces
+ * stays with the caller and is not used after creation. */
+typedef struct sp_transfer_setup {
+  const struct sp_space *fine, *coarse;
+  sp_precision precision;
+  const double *weights; /* [fine local DOFs]: 1 / elements that share it, 0 where constrained */
+  const bool *coarse_constrained; /* [coarse local DOFs]; NULL: none */
+} sp_transfer_setup;
 
-/* Vectors of a conjugate gradient iteration, in the backend's memory; `inverse_diagonal` may be
- * NULL (no preconditioner). On copies all of them hold the owner's bits. The new direction goes to
- * next_p, which is p itself on a backend without two_directions. ap belongs to the iteration: zero
- * before the first pass 1, then left to the passes. */
+/* Vectors of a conjugate gradient iteration, in the backend's memory. `inverse_diagonal` is NULL
+ * unless the preconditioner is a diagonal. `z` is what pass 1 makes the new direction from: r, or
+ * with a preconditioner that is no diagonal z = B r. On copies all vectors hold the owner's bits.
+ * The new direction goes to next_p, which is p itself on a backend without two_directions. ap
+ * belongs to the iteration: zero before the first pass 1, then left to the passes. */
 typedef struct sp_cg_vectors {
-  double *x, *r, *p, *next_p, *ap;
+  double *x, *r, *z, *p, *next_p, *ap;
   const double *inverse_diagonal;
 } sp_cg_vectors;
 
 /* One CG iteration as a device did it. */
 typedef struct sp_cg_record {
-  double p_ap, rr, rz; /* p.Ap; r.r and r.D^-1 r after the update */
+  double p_ap, rr, rz; /* p.Ap; r.r and r.z after the update */
   double seconds;      /* of pass 1, by the device's clock */
 } sp_cg_record;
 
 /* Scalars that a batch of iterations starts from. */
 typedef struct sp_cg_state {
-  double beta, rz; /* r.D^-1 r of the current residual */
+  double beta, rz; /* r.z of the current residual */
   double target;   /* iterations end when r.r <= target */
 } sp_cg_state;
 
+/* At most so many iterations between two looks of the host. */
+enum { SP_CG_BATCH = 64 };
+
 typedef struct sp_device sp_device;                 /* one for each backend that is open */
-typedef struct sp_local_operator sp_local_operator; /* Z^T A Z without the sum over ranks */
+typedef struct sp_device_space sp_device_space;     /* what a device keeps to exchange */
+typedef struct sp_local_operator sp_local_operator; /* Z^T A Z */
+typedef struct sp_device_transfer sp_device_transfer;
 
 typedef struct sp_backend {
   const char *name; /* "host", "cuda" */
 
-  /* Take the hardware into use. `comm` tells which ranks share a machine. Errors: SP_ERR_SYSTEM. */
+  /* ---- Device ---- */
+
+  /* Take the hardware into use. `comm` tells which ranks share a machine. Errors: SP_ERR_SYSTEM.
+   * Collective. */
   sp_status (*open)(MPI_Comm comm, sp_device **out);
-  void (*close)(sp_device **device);
+  void (*close)(sp_device **device);                /* Collective. */
   const char *(*describe)(const sp_device *device); /* "AVX-512, AMD EPYC ..." */
+
+  /* Wait until all queued work is done; returns what failed meanwhile. */
+  sp_status (*finish)(sp_device *device);
 
   /* The geometry that this backend applies faster where both are exact. */
   sp_geometry_kind (*faster_geometry)(sp_operator_kind kind, int order);
 
-  /* Neighbours still read the old direction while the new one is formed. */
-  bool two_directions;
+  /* ---- Vectors ---- */
 
-  /* Vectors of `count` doubles, zeroed. */
-  sp_status (*vector_create)(sp_device *device, size_t count, double **out);
-  void (*vector_destroy)(sp_device *device, double **vector);
-  sp_status (*upload)(sp_device *device, size_t count, const double *host, double *vector);
-  sp_status (*download)(sp_device *device, size_t count, const double *vector, double *host);
-  sp_status (*copy)(sp_device *device, size_t count, const double *from, double *to);
-  sp_status (*finish)(sp_device *device); /* wait until all queued work is done */
+  /* *out (a double ** or float **) becomes a zeroed vector of `count` numbers, which
+   * vector_destroy frees; that takes the pointer's address too and nulls it. */
+  sp_status (*vector_create)(sp_device *device, sp_precision precision, size_t count, void *out);
+  void (*vector_destroy)(sp_device *device, void *vector);
+
+  sp_status (*upload)(sp_device *device, sp_precision precision, size_t count, const void *host,
+                      void *vector);
+  sp_status (*download)(sp_device *device, sp_precision precision, size_t count, const void *vector,
+                        void *host);
+  sp_status (*copy)(sp_device *device, sp_precision precision, size_t count, const void *from,
+                    void *to);
+
+  /* to = scale from, between precisions. */
+  sp_status (*convert)(sp_device *device, size_t count, double scale, sp_precision from_precision,
+                       const void *from, sp_precision to_precision, void *to);
+
+  /* y = a x + b y; with b = 0, y may hold anything before. */
+  sp_status (*axpby)(sp_device *device, sp_precision precision, size_t count, double a,
+                     const void *x, double b, void *y);
+
+  /* z = x y, entry by entry. */
+  sp_status (*multiply)(sp_device *device, sp_precision precision, size_t count, const void *x,
+                        const void *y, void *z);
+
+  /* *sum = x.y of this rank's `count` entries, in double precision and a fixed order. Waits. */
+  sp_status (*dot)(sp_device *device, sp_precision precision, size_t count, const void *x,
+                   const void *y, double *sum);
+
+  /* A step of Chebyshev's iteration: d = a d + b s t, then x = x + c d; s may be NULL: one. With
+   * a = 0, d may hold anything before; with `first`, x may too, and becomes c d. */
+  sp_status (*correct)(sp_device *device, sp_precision precision, size_t count, double a, double b,
+                       const void *s, const void *t, double c, bool first, void *d, void *x);
+
+  /* ---- Exchange: the sum over ranks in Z^T ---- */
+
+  /* What the device needs to sum over ranks by `exchange`, which must outlive it. *how says in
+   * words how values travel; *resident whether they and sums over all ranks do so without the host.
+   * Errors: SP_ERR_SYSTEM where `transport` is not possible. Collective over `comm`. */
+  sp_status (*space_create)(sp_device *device, MPI_Comm comm, sp_exchange *exchange,
+                            sp_transport transport, sp_device_space **out, const char **how,
+                            bool *resident);
+  void (*space_destroy)(sp_device_space **space); /* Collective. NULL-safe. */
+
+  /* Sum the shared entries of `vector` over ranks. Collective among neighbours. */
+  sp_status (*assemble)(sp_device_space *space, sp_precision precision, void *vector);
+
+  /* ---- Local operators ---- */
 
   sp_status (*operator_create)(sp_device *device, const sp_operator_setup *setup,
                                sp_local_operator **out);
   void (*operator_destroy)(sp_local_operator **local);
   size_t (*operator_bytes)(const sp_local_operator *local); /* held on the device */
 
-  /* y += Z^T A Z x over the elements of one part, and the setup's diagonal; the parts of one
-   * application are called in the order SP_HALO, SP_INNER, and y is cleared on the way. With
-   * `constrained`, constrained DOFs count as zero in x and stay zero in y; without, the operator is
-   * that of the unconstrained space. */
-  sp_status (*apply)(sp_local_operator *local, sp_part part, bool constrained, const double *x,
-                     double *y);
+  /* y = Z^T A Z x with the sum over ranks and the setup's diagonal. With `constrained`, constrained
+   * DOFs count as zero in x and become zero in y; without, the operator is that of the
+   * unconstrained space. Collective among neighbours. */
+  sp_status (*apply)(sp_local_operator *local, bool constrained, const void *x, void *y);
 
-  /* The local operator alone, between E-vectors of `e_vector_size` doubles in the backend's own
+  /* The local operator alone, between E-vectors of `e_vector_size` numbers in the backend's own
    * layout: what the paper measures. Dirichlet DOFs and the setup's diagonal do not matter. */
   size_t (*e_vector_size)(const sp_local_operator *local);
-  sp_status (*apply_unassembled)(sp_local_operator *local, const double *x, double *y);
+  sp_status (*apply_unassembled)(sp_local_operator *local, const void *x, void *y);
 
-  /* Pass 1 of a CG iteration over one part: next_p = z + beta p with z = D^-1 r where elements
-   * touch it first, ap += Z^T A Z next_p, and the sum of p_e^T A_e p_e for `sums`, the
-   * diagonal included. */
-  sp_status (*direction)(sp_local_operator *local, sp_part part, double beta,
-                         const sp_cg_vectors *vectors);
+  /* ---- Transfer between two orders ---- */
+
+  sp_status (*transfer_create)(sp_device *device, const sp_transfer_setup *setup,
+                               sp_device_transfer **out);
+  void (*transfer_destroy)(sp_device_transfer **transfer);
+
+  /* fine += P coarse; coarse = P^T fine. Collective among neighbours. */
+  sp_status (*prolong)(sp_device_transfer *transfer, const void *coarse, void *fine);
+  sp_status (*restrict_residual)(sp_device_transfer *transfer, const void *fine, void *coarse);
+
+  /* ---- Passes of conjugate gradients, in double precision ---- */
+
+  /* Neighbours still read the old direction while the new one is formed. */
+  bool two_directions;
+
+  /* Pass 1: next_p = z + beta p, or with an inverse diagonal D^-1 z + beta p, where elements touch
+   * it first; ap = Z^T A Z next_p with the sum over ranks; and this rank's part of p.Ap, the sum of
+   * p_e^T A_e p_e and the diagonal's part, for `sums`. Collective among neighbours. */
+  sp_status (*direction)(sp_local_operator *local, double beta, const sp_cg_vectors *vectors);
 
   /* Pass 2: x += alpha p, r -= alpha ap, and r.r, r.D^-1 r over owned DOFs for `sums`; p is what
-   * pass 1 made, `next_p` does not matter. */
+   * pass 1 made, next_p is not used. */
   sp_status (*update)(sp_local_operator *local, double alpha, const sp_cg_vectors *vectors);
 
-  /* Sums of the last passes on this rank: after `direction`, sums[0] = p.Ap; after `update`,
-   * sums[0] = r.r and sums[1] = r.D^-1 r. */
+  /* This rank's sums of the last pass: after `direction`, sums[0] = p.Ap; after `update`, sums[0] =
+   * r.r and sums[1] = r.D^-1 r. Waits. */
   sp_status (*sums)(sp_local_operator *local, double sums[2]);
 
-  /* Optional, after connect(): the sum over ranks of a vector's shared entries where its memory is
-   * not the host's. `pack` sets *sent and *received to buffers in the order of the plan, for MPI to
-   * send and to receive, also if it fails; *sent = NULL: there is nothing for MPI to do. `unpack`
-   * adds what was received, in the order of ranks. */
-  sp_status (*pack)(sp_local_operator *local, const double *vector, double **sent,
-                    double **received);
-  sp_status (*unpack)(sp_local_operator *local, double *vector);
+  /* ---- Optional: whole iterations without the host ---- */
 
-  /* Optional (NULL on the host): prepare for whole iterations without the host. *iterates tells
-   * whether `iterate` works for this operator; *how says in words how it sums over ranks, or why it
-   * does not. Errors: SP_ERR_SYSTEM where the setup's wish cannot be met. Collective. */
-  sp_status (*connect)(sp_local_operator *local, MPI_Comm comm, const sp_exchange_plan *plan,
-                       bool *iterates, const char **how);
-
-  /* Optional, after connect(): up to `count` whole iterations without the host, ended early by r.r
-   * <= target or by sums that are not finite or p.Ap <= 0. *done is how many were begun; records
-   * has room for `count`. A backend may do fewer than `count`. Afterwards vectors->p is the last
-   * direction. All ranks call it alike and get the same records but for `seconds`. */
+  /* NULL, or where the space is resident: up to `count` <= SP_CG_BATCH iterations, ended early by
+   * r.r <= target or by sums that are not finite or p.Ap <= 0. For preconditioners that are none or
+   * a diagonal. *done is how many were begun; records has room for `count`. A backend may do fewer
+   * than `count`. Afterwards vectors->p is the last direction. All ranks get the same records
+   * except `seconds`. Collective. */
   sp_status (*iterate)(sp_local_operator *local, sp_cg_vectors *vectors, const sp_cg_state *state,
                        int count, sp_cg_record *records, int *done);
 } sp_backend;
@@ -143,10 +213,5 @@ extern const sp_backend sp_backend_host;
 
 /* The CUDA backend, or NULL in a program built without it. */
 extern const sp_backend *const sp_backend_cuda;
-
-/* The backend that `kind` asks for, opened. SP_DEVICE_AUTO takes a GPU if there is one. An explicit
- * wish that cannot be met is an error. Collective over `comm`. */
-sp_status sp_backend_open(MPI_Comm comm, sp_device_kind kind, const sp_backend **backend,
-                          sp_device **device);
 
 #endif

@@ -52,7 +52,7 @@ static void element_diagonal(const products *p, bool stiffness, double mass, con
 }
 
 static sp_status sum_elements(const sp_operator_setup *setup, double *sum) {
-  const sp_numbering *numbering = setup->numbering;
+  const sp_numbering *numbering = setup->space->numbering;
   const sp_rule *rule = sp_operator_rule(setup->kind, numbering->order);
   const bool stiffness = sp_operator_has_stiffness(setup->kind);
   const double mass = stiffness ? setup->lambda : 1;
@@ -61,7 +61,7 @@ static sp_status sum_elements(const sp_operator_setup *setup, double *sum) {
   products table;
   make_products(setup->kind, numbering->order, &table);
   const int nodes = table.nq * table.nq * table.nq;
-  for (sp_lid e = 0; e < setup->mesh->hexes->count; e++) {
+  for (sp_lid e = 0; e < setup->space->mesh->hexes->count; e++) {
     SP_TRY(sp_operator_factors(setup, e, rule, factors));
     element_diagonal(&table, stiffness, mass, factors, diagonal);
     for (int n = 0; n < nodes; n++)
@@ -72,12 +72,12 @@ static sp_status sum_elements(const sp_operator_setup *setup, double *sum) {
   return SP_OK;
 }
 
-sp_status sp_operator_inverse_diagonal(sp_exchange *exchange, const sp_operator_setup *setup,
-                                       double *inverse) {
-  const sp_lid dofs = setup->numbering->local;
+sp_status sp_operator_inverse_diagonal(const sp_operator_setup *setup, double *inverse) {
+  const sp_space *space = setup->space;
+  const sp_lid dofs = space->numbering->local;
   for (sp_lid i = 0; i < dofs; i++) inverse[i] = 0;
-  SP_TRY(sp_agree(setup->mesh->comm, sum_elements(setup, inverse)));
-  sp_exchange_now(exchange, SP_SUM, inverse);
+  SP_TRY(sp_agree(space->mesh->comm, sum_elements(setup, inverse)));
+  sp_exchange_now(space->exchange, SP_SUM, inverse);
   for (sp_lid i = 0; i < dofs; i++)
     inverse[i] = setup->constrained && setup->constrained[i] ? 0 : 1 / inverse[i];
   return SP_OK;

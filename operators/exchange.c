@@ -1,25 +1,17 @@
 #include "operators/exchange.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Riders: status and wish. */
-enum { MAX_SUMS = 4, RIDERS = 2, MOST = SP_EXCHANGE_TIMES + RIDERS };
-
 struct sp_exchange {
   MPI_Comm comm;
-  int size;           /* of comm */
-  double *gathered;   /* [size][MOST] at most */
-  double *seconds;    /* [SP_EXCHANGE_TIMES][size] */
-  int own_wish, wish; /* the latter the largest of all ranks */
   int neighbours;
-  int *ranks;    /* [neighbours] */
-  sp_lid *start; /* [neighbours + 1] into the buffers */
-  sp_lid *dofs;  /* [start[neighbours]], what is sent from where */
-  double *sent, *received;
-  MPI_Request *requests;
-  /* Distinct shared DOFs, and for each its contributions in the order of ranks: places in
+  int *ranks;            /* [neighbours] */
+  sp_lid *start;         /* [neighbours + 1] into the buffers */
+  sp_lid *dofs;          /* [start[neighbours]]: what is sent */
+  void *sent, *received; /* as many doubles or floats */
+  MPI_Request *requests; /* [2 neighbours] */
+  /* Distinct shared DOFs, and for each its contributions in the order of ranks: indices in
    * `received`, or SP_OWN_VALUE. */
   sp_lid targets;
   sp_lid *target;       /* [targets] */
@@ -73,10 +65,6 @@ static sp_status build(const sp_numbering *numbering, sp_exchange *exchange) {
   const size_t neighbours = (size_t)numbering->neighbours;
   const size_t shared = (size_t)numbering->shared_start[neighbours];
   exchange->neighbours = numbering->neighbours;
-  MPI_Comm_size(exchange->comm, &exchange->size);
-  const size_t size = (size_t)exchange->size;
-  SP_TRY(sp_allocate(size, MOST * sizeof(double), "sums", &exchange->gathered));
-  SP_TRY(sp_allocate(size, SP_EXCHANGE_TIMES * sizeof(double), "sums", &exchange->seconds));
   SP_TRY(sp_allocate(neighbours, sizeof(int), "exchange", &exchange->ranks));
   SP_TRY(sp_allocate(neighbours + 1, sizeof(sp_lid), "exchange", &exchange->start));
   SP_TRY(sp_allocate(shared, sizeof(sp_lid), "exchange", &exchange->dofs));
@@ -107,8 +95,6 @@ sp_status sp_exchange_create(MPI_Comm comm, const sp_numbering *numbering, sp_ex
 
 void sp_exchange_destroy(sp_exchange **exchange) {
   if (!*exchange) return;
-  free((*exchange)->gathered);
-  free((*exchange)->seconds);
   free((*exchange)->ranks);
   free((*exchange)->start);
   free((*exchange)->dofs);
@@ -133,17 +119,25 @@ sp_exchange_plan sp_exchange_plan_of(const sp_exchange *exchange) {
                             .sources = exchange->sources};
 }
 
-void sp_exchange_begin_packed(sp_exchange *exchange, const double *sent, double *received) {
+double sp_exchange_bytes(double shared) {
+  const double plan = sizeof(sp_lid) * (1 + 1 + 1 + 2); /* dofs, target, source_start, sources */
+  return shared * (plan + 2 * sizeof(double));
+}
+
+void sp_exchange_begin_packed(sp_exchange *exchange, sp_precision precision, const void *sent,
+                              void *received) {
   const int neighbours = exchange->neighbours;
+  const MPI_Datatype type = precision == SP_SINGLE ? MPI_FLOAT : MPI_DOUBLE;
+  const size_t bytes = sp_precision_bytes(precision);
   for (int b = 0; b < neighbours; b++) {
     const sp_lid begin = exchange->start[b], n = exchange->start[b + 1] - begin;
-    MPI_Irecv(received + begin, n, MPI_DOUBLE, exchange->ranks[b], 0, exchange->comm,
-              &exchange->requests[b]);
+    MPI_Irecv((char *)received + (size_t)begin * bytes, n, type, exchange->ranks[b], 0,
+              exchange->comm, &exchange->requests[b]);
   }
   for (int b = 0; b < neighbours; b++) {
     const sp_lid begin = exchange->start[b], n = exchange->start[b + 1] - begin;
-    MPI_Isend(sent + begin, n, MPI_DOUBLE, exchange->ranks[b], 0, exchange->comm,
-              &exchange->requests[neighbours + b]);
+    MPI_Isend((const char *)sent + (size_t)begin * bytes, n, type, exchange->ranks[b], 0,
+              exchange->comm, &exchange->requests[neighbours + b]);
   }
 }
 
@@ -151,90 +145,55 @@ void sp_exchange_end_packed(sp_exchange *exchange) {
   MPI_Waitall(2 * exchange->neighbours, exchange->requests, MPI_STATUSES_IGNORE);
 }
 
-void sp_exchange_begin(sp_exchange *exchange, const double *values) {
-  const sp_lid shared = exchange->start[exchange->neighbours];
-  for (sp_lid s = 0; s < shared; s++) exchange->sent[s] = values[exchange->dofs[s]];
-  sp_exchange_begin_packed(exchange, exchange->sent, exchange->received);
+/* Pack the shared values, and combine what has come, for one type of number. */
+#define DEFINE_PACK_AND_COMBINE(real)                                                              \
+  static void pack_##real(sp_exchange *exchange, const real *values) {                             \
+    real *sent = exchange->sent;                                                                   \
+    const sp_lid shared = exchange->start[exchange->neighbours];                                   \
+    for (sp_lid s = 0; s < shared; s++) sent[s] = values[exchange->dofs[s]];                       \
+  }                                                                                                \
+                                                                                                   \
+  static void combine_##real(const sp_exchange *exchange, sp_combine combine, real *values) {      \
+    const real *received = exchange->received;                                                     \
+    for (sp_lid t = 0; t < exchange->targets; t++) {                                               \
+      const real own = values[exchange->target[t]];                                                \
+      const sp_lid begin = exchange->source_start[t], end = exchange->source_start[t + 1];         \
+      real result = 0;                                                                             \
+      for (sp_lid s = begin; s < end; s++) {                                                       \
+        const sp_lid source = exchange->sources[s];                                                \
+        const real value = source == SP_OWN_VALUE ? own : received[source];                        \
+        if (s == begin)                                                                            \
+          result = value;                                                                          \
+        else if (combine == SP_SUM)                                                                \
+          result += value;                                                                         \
+        else if (value < result)                                                                   \
+          result = value;                                                                          \
+      }                                                                                            \
+      values[exchange->target[t]] = result;                                                        \
+    }                                                                                              \
+  }
+
+DEFINE_PACK_AND_COMBINE(double)
+DEFINE_PACK_AND_COMBINE(float)
+
+void sp_exchange_begin(sp_exchange *exchange, sp_precision precision, const void *values) {
+  if (precision == SP_SINGLE)
+    pack_float(exchange, values);
+  else
+    pack_double(exchange, values);
+  sp_exchange_begin_packed(exchange, precision, exchange->sent, exchange->received);
 }
 
-void sp_exchange_end(sp_exchange *exchange, sp_combine combine, double *values) {
+void sp_exchange_end(sp_exchange *exchange, sp_precision precision, void *values) {
   sp_exchange_end_packed(exchange);
-  for (sp_lid t = 0; t < exchange->targets; t++) {
-    const double own = values[exchange->target[t]];
-    double result = 0;
-    for (sp_lid s = exchange->source_start[t]; s < exchange->source_start[t + 1]; s++) {
-      const sp_lid source = exchange->sources[s];
-      const double value = source == SP_OWN_VALUE ? own : exchange->received[source];
-      if (s == exchange->source_start[t])
-        result = value;
-      else if (combine == SP_SUM)
-        result += value;
-      else if (value < result)
-        result = value;
-    }
-    values[exchange->target[t]] = result;
-  }
+  if (precision == SP_SINGLE)
+    combine_float(exchange, SP_SUM, values);
+  else
+    combine_double(exchange, SP_SUM, values);
 }
 
 void sp_exchange_now(sp_exchange *exchange, sp_combine combine, double *values) {
-  sp_exchange_begin(exchange, values);
-  sp_exchange_end(exchange, combine, values);
-}
-
-/* Every rank's `count` values and what travels with them, [size][count + RIDERS]. */
-static sp_status gather(sp_exchange *exchange, int count, double *mine, sp_status status) {
-  const int width = count + RIDERS;
-  double *all = exchange->gathered;
-  mine[count] = status;
-  mine[count + 1] = exchange->own_wish;
-  MPI_Allgather(mine, width, MPI_DOUBLE, all, width, MPI_DOUBLE, exchange->comm);
-  bool failed = false;
-  exchange->wish = 0;
-  for (int r = 0; r < exchange->size; r++) {
-    const int wish = (int)all[r * width + count + 1];
-    if (wish > exchange->wish) exchange->wish = wish;
-    failed = failed || all[r * width + count] > 0;
-  }
-  return failed ? sp_agree(exchange->comm, status) : SP_OK;
-}
-
-sp_status sp_exchange_sum(sp_exchange *exchange, int count, double *values, double seconds,
-                          sp_status status) {
-  assert(count <= MAX_SUMS);
-  double mine[MAX_SUMS + 1 + RIDERS];
-  const int width = count + 1 + RIDERS;
-  for (int c = 0; c < count; c++) mine[c] = values[c];
-  mine[count] = seconds;
-  SP_TRY(gather(exchange, count + 1, mine, status));
-  for (int c = 0; c < count; c++) values[c] = 0;
-  for (int r = 0; r < exchange->size; r++) {
-    for (int c = 0; c < count; c++) values[c] += exchange->gathered[r * width + c];
-    exchange->seconds[r] = exchange->gathered[r * width + count];
-  }
-  return SP_OK;
-}
-
-sp_status sp_exchange_times(sp_exchange *exchange, int count, const double *seconds,
-                            sp_status status) {
-  assert(count <= SP_EXCHANGE_TIMES);
-  double mine[SP_EXCHANGE_TIMES + RIDERS];
-  const int width = count + RIDERS;
-  memcpy(mine, seconds, (size_t)count * sizeof *mine);
-  SP_TRY(gather(exchange, count, mine, status));
-  for (int i = 0; i < count; i++)
-    for (int r = 0; r < exchange->size; r++)
-      exchange->seconds[i * exchange->size + r] = exchange->gathered[r * width + i];
-  return SP_OK;
-}
-
-void sp_exchange_set_wish(sp_exchange *exchange, int wish) {
-  exchange->own_wish = wish;
-}
-
-int sp_exchange_wish(const sp_exchange *exchange) {
-  return exchange->wish;
-}
-
-const double *sp_exchange_seconds(const sp_exchange *exchange) {
-  return exchange->seconds;
+  sp_exchange_begin(exchange, SP_DOUBLE, values);
+  sp_exchange_end_packed(exchange);
+  combine_double(exchange, combine, values);
 }

@@ -1,50 +1,47 @@
-/* The global operator  A = Z^T (S + lambda M) Z  (or Z^T M Z; S holds kappa), plus a
- * diagonal for Robin conditions, on L-vectors, matrix-free: the backend's local kernels, the sum
- * over ranks, and the constraint of Dirichlet DOFs, which keeps A symmetric: rows and columns of
- * constrained DOFs are zero. */
+/* The global operator  A = Z^T (S + lambda M) Z  (or Z^T M Z; S holds kappa), plus a diagonal for
+ * Robin conditions, on L-vectors, matrix-free: the backend's local kernels, the sum over ranks, and
+ * the constraint of Dirichlet DOFs, which keeps A symmetric: rows and columns of constrained DOFs
+ * are zero. */
 #ifndef SP_OPERATORS_OPERATOR_H
 #define SP_OPERATORS_OPERATOR_H
 
-#include "operators/backend.h"
-#include "operators/exchange.h"
+#include "operators/space.h"
 
 typedef struct sp_operator {
+  const sp_space *space; /* borrowed */
+  /* Of the space's platform, which outlives the operator. */
   MPI_Comm comm;
   const sp_backend *backend;
   sp_device *device;
+  sp_reduction *reduction;
   sp_local_operator *local;
-  sp_exchange *exchange;
   sp_operator_kind kind;
   sp_geometry_kind geometry;
+  sp_precision precision;
   int order;
   sp_lid owned, dofs; /* entries of an L-vector: owned, and with copies */
   sp_gid global_dofs;
-  double flops, bytes;   /* of one application over all ranks (operators/counts.h, assembled) */
-  bool iterates;         /* the backend does whole iterations by itself */
-  const char *exchanged; /* how values travel between ranks, in words */
-  double seconds;        /* of the last sp_operator_direction on this rank, without its reduction */
+  double flops, bytes; /* of one application over all ranks (operators/counts.h, assembled) */
+  bool iterates;       /* the backend does whole iterations without the host */
+  double seconds;      /* of the last sp_operator_direction on this rank, without its reduction */
 } sp_operator;
 
-/* Build the operator that `setup` describes on an open device, which must outlive it, and take over
- * *exchange, made from the same numbering (NULL afterwards, whatever happens). The caller destroys
- * *out. Errors: SP_ERR_INPUT for an element with a non-positive Jacobian, SP_ERR_SYSTEM for memory.
- * Collective over the mesh's communicator. */
-sp_status sp_operator_create(const sp_backend *backend, sp_device *device,
-                             const sp_operator_setup *setup, sp_exchange **exchange,
-                             sp_operator **out);
+/* Build the operator that `setup` describes. The caller destroys *out. Errors: SP_ERR_INPUT for an
+ * element with a non-positive Jacobian, SP_ERR_SYSTEM for memory. Collective. */
+sp_status sp_operator_create(const sp_operator_setup *setup, sp_operator **out);
 
-/* NULL-safe; sets *op to NULL. Collective. */
+/* NULL-safe; sets *op to NULL. Local. */
 void sp_operator_destroy(sp_operator **op);
 
-/* y = A x; x holds the owners' bits on copies, and so does y afterwards. Without `constrained`, A
- * is the operator of the unconstrained space. Collective. */
-sp_status sp_operator_apply(sp_operator *op, bool constrained, const double *x, double *y);
+/* y = A x, in the operator's precision; x holds the owners' bits on copies, and so does y
+ * afterwards. Without `constrained`, A is the operator of the unconstrained space. Returns this
+ * rank's failure, which the caller hands to the next reduction or to sp_agree. Collective among
+ * neighbours. */
+sp_status sp_operator_apply(sp_operator *op, bool constrained, const void *x, void *y);
 
-/* Pass 1 of a CG iteration: p = D^-1 r + beta p, ap = A p, and *p_ap = p.Ap over all ranks. On a
- * backend with two_directions p and next_p change places.
- * `status` is what this rank brings along from the iteration before: the reduction carries a
- * failure to all ranks. It carries each rank's time too: sp_exchange_seconds(op->exchange).
- * Collective. */
+/* Pass 1 of a CG iteration: p = z + beta p (or D^-1 z + beta p), ap = A p, and *p_ap = p.Ap over
+ * all ranks. On a backend with two_directions p and next_p change places. `status` is what this
+ * rank brings along: the reduction makes a failure known to all ranks. Collective. */
 sp_status sp_operator_direction(sp_operator *op, double beta, sp_cg_vectors *vectors,
                                 sp_status status, double *p_ap);
 
@@ -53,19 +50,22 @@ sp_status sp_operator_direction(sp_operator *op, double beta, sp_cg_vectors *vec
 sp_status sp_operator_update(sp_operator *op, double alpha, const sp_cg_vectors *vectors,
                              double *rr, double *rz);
 
-/* The diagonal of A for Jacobi's preconditioner, inverted: inverse[dofs] in host memory, zero on
- * constrained DOFs. Exact, but where an element meets itself across a period: there it is the sum
- * of the elements' diagonals, which is positive too. Collective. */
-sp_status sp_operator_inverse_diagonal(sp_exchange *exchange, const sp_operator_setup *setup,
-                                       double *inverse);
+/* *sum = x.y over the owned DOFs of all ranks; `status` as above. Collective. */
+sp_status sp_operator_dot(sp_operator *op, const void *x, const void *y, sp_status status,
+                          double *sum);
 
-/* The geometry that `wish` becomes for this operator: for SP_GEOMETRY_AUTO what the backend runs
+/* The diagonal of A for Jacobi's preconditioner, inverted: inverse[dofs] in host memory, zero on
+ * constrained DOFs. Exact, except where an element meets itself across a period: there it is the
+ * sum of the elements' diagonals, which is positive too. Collective. */
+sp_status sp_operator_inverse_diagonal(const sp_operator_setup *setup, double *inverse);
+
+/* The geometry that `request` becomes for this operator: for SP_GEOMETRY_AUTO what the backend runs
  * faster among those that are exact for the mesh and the coefficients. *reason says why in a few
  * words for the user ("as the case asks", "curved elements", ...), a constant string.
- * setup->geometry is not looked at. Errors: SP_ERR_INPUT for trilinear geometry on curved elements
+ * setup->geometry is not used. Errors: SP_ERR_INPUT for trilinear geometry on curved elements
  * or with coefficients at points. Local. */
 sp_status sp_operator_choose_geometry(const sp_backend *backend, const sp_operator_setup *setup,
-                                      sp_geometry_kind wish, sp_geometry_kind *out,
+                                      sp_geometry_kind request, sp_geometry_kind *out,
                                       const char **reason);
 
 #endif

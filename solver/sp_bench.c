@@ -13,7 +13,6 @@
 
 /* What is set up at the moment: steps of the plan take what is there, or replace it. */
 typedef struct study {
-  sp_transport exchange;
   sp_bench_clock clock;
   sp_bench_case c;
   sp_bench_paper paper;
@@ -37,8 +36,7 @@ static sp_status set_up(study *s, const sp_bench_step *step) {
   SP_TRY(sp_bench_case_set(&s->c, step->key.elements, (int)step->key.order));
   if (step->what == SP_BENCH_COPY) return SP_OK;
   if (step->kernel) return sp_bench_paper_create(&s->clock, &s->c, step->kind, &s->paper);
-  return sp_bench_production_create(&s->clock, &s->c, step->kind, step->geometry, s->exchange,
-                                    &s->production);
+  return sp_bench_production_create(&s->clock, &s->c, step->kind, step->geometry, &s->production);
 }
 
 static sp_status measure(study *s, const sp_bench_step *step, sp_bench_row *row) {
@@ -126,19 +124,17 @@ static sp_status run_study(study *s, const sp_bench_options *o, sp_bench_provena
 }
 
 static sp_status run(const sp_bench_options *o, const char *command_line) {
-  study s = {.exchange = o->exchange, .c = {.comm = MPI_COMM_WORLD}};
-  const sp_backend *backend;
-  sp_device *device;
+  sp_platform platform;
+  study s = {.c = {.platform = &platform}};
   sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, o->quiet);
-  SP_TRY(sp_backend_open(MPI_COMM_WORLD, o->device, &backend, &device));
-  sp_bench_provenance provenance = {.device = backend->describe(device),
+  SP_TRY(sp_platform_open(MPI_COMM_WORLD, o->device, o->exchange, &platform));
+  sp_bench_provenance provenance = {.device = platform.backend->describe(platform.device),
                                     .exchange = sp_transport_name(o->exchange),
                                     .options = command_line};
-  sp_status status =
-      sp_bench_clock_create(MPI_COMM_WORLD, backend, device, o->repeats, o->warm_cache, &s.clock);
+  sp_status status = sp_bench_clock_create(&platform, o->repeats, o->warm_cache, &s.clock);
   if (!status) status = run_study(&s, o, &provenance, &terminal);
   sp_bench_clock_destroy(&s.clock);
-  backend->close(&device);
+  sp_platform_close(&platform);
   return status;
 }
 

@@ -169,22 +169,20 @@ static void check_summary(void) {
 }
 
 /* A clock on the host that asks for changing inputs: its cache holds a fraction of a set. */
-static void open_clock(sp_bench_clock *clock, const sp_backend **backend, sp_device **device) {
-  CHECK(sp_backend_open(MPI_COMM_SELF, SP_DEVICE_HOST, backend, device) == SP_OK, "%s",
+static void open_clock(sp_platform *platform, sp_bench_clock *clock) {
+  CHECK(sp_platform_open(MPI_COMM_SELF, SP_DEVICE_HOST, SP_TRANSPORT_AUTO, platform) == SP_OK, "%s",
         sp_error_message());
-  CHECK(sp_bench_clock_create(MPI_COMM_SELF, *backend, *device, 2, false, clock) == SP_OK, "%s",
-        sp_error_message());
+  CHECK(sp_bench_clock_create(platform, 2, false, clock) == SP_OK, "%s", sp_error_message());
   CHECK(clock->warm_cache && sp_bench_input_sets(clock, 1) == 1, "the host takes one set");
   clock->warm_cache = false;
   clock->gpu.cache_bytes = 1000;
 }
 
 static void check_paper_kernels(void) {
-  const sp_backend *backend;
-  sp_device *device;
+  sp_platform platform;
   sp_bench_clock clock;
-  sp_bench_case c = {.comm = MPI_COMM_SELF};
-  open_clock(&clock, &backend, &device);
+  sp_bench_case c = {.platform = &platform};
+  open_clock(&platform, &clock);
   CHECK(sp_bench_input_sets(&clock, 1e9) == 2 && sp_bench_input_sets(&clock, 1000) == 5,
         "sets exceed the cache by four");
   CHECK(sp_bench_case_set(&c, 12, ORDER) == SP_OK, "%s", sp_error_message());
@@ -217,16 +215,15 @@ static void check_paper_kernels(void) {
   }
   sp_bench_case_clear(&c);
   sp_bench_clock_destroy(&clock);
-  backend->close(&device);
+  sp_platform_close(&platform);
 }
 
 /* Bytes of a copy by the paper's Table 2, and the time of a copy as a roofline. */
 static void check_copy(void) {
-  const sp_backend *backend;
-  sp_device *device;
+  sp_platform platform;
   sp_bench_clock clock;
-  sp_bench_case c = {.comm = MPI_COMM_SELF};
-  open_clock(&clock, &backend, &device);
+  sp_bench_case c = {.platform = &platform};
+  open_clock(&platform, &clock);
   CHECK(sp_bench_case_set(&c, 12, ORDER) == SP_OK, "%s", sp_error_message());
   const double nodes = 12 * NP, points = 12 * 125,
                doubles[] = {[SP_MASS] = 2 * nodes + points,
@@ -242,7 +239,7 @@ static void check_copy(void) {
   }
   sp_bench_case_clear(&c);
   sp_bench_clock_destroy(&clock);
-  backend->close(&device);
+  sp_platform_close(&platform);
 }
 
 /* All options parsed from one line of words. */

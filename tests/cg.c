@@ -2,6 +2,7 @@
  * where a device does whole iterations. */
 #include "tests/cg_system.h"
 
+#include <float.h>
 #include <stdlib.h>
 
 static int rank, size;
@@ -20,12 +21,13 @@ typedef struct history {
 
 static sp_status record(const sp_cg_iteration *iteration, void *context) {
   history *h = context;
+  const double seconds = iteration->matvec_seconds, *by_rank = iteration->seconds_by_rank;
   double longest = 0;
-  for (int r = 0; r < size; r++)
-    if (iteration->seconds_by_rank[r] > longest) longest = iteration->seconds_by_rank[r];
+  for (int r = 0; r < size && by_rank; r++) longest = fmax(longest, by_rank[r]);
   h->consistent = h->consistent && iteration->iteration == h->calls &&
-                  iteration->matvec_seconds == (h->calls ? longest : 0) &&
-                  (h->calls == 0 || longest > 0);
+                  iteration->applied == (h->calls > 0) &&
+                  (by_rank != NULL) == (rank == 0 && h->calls > 0) &&
+                  (h->calls > 0 ? seconds > 0 : seconds == 0) && (!by_rank || seconds == longest);
   if (h->calls < HISTORY) {
     h->residual[h->calls] = iteration->residual;
     h->relative[h->calls] = iteration->relative;
@@ -46,7 +48,7 @@ static void check_callback(system_t *s) {
 
   reset(s);
   const double norm_b = norm(s, s->b);
-  CHECK(solve(s, true, &options, &result) == SP_OK, "%s", sp_error_message());
+  CHECK(solve(s, s->by[JACOBI], &options, &result) == SP_OK, "%s", sp_error_message());
   memcpy(x, s->x, (size_t)s->op->dofs * sizeof *x);
   CHECK(first.calls == result.iterations + 1, "%d calls in %d iterations", first.calls,
         (int)result.iterations);
@@ -70,7 +72,7 @@ static void check_callback(system_t *s) {
   /* The same bits again. */
   reset(s);
   options.context = &second;
-  CHECK(solve(s, true, &options, &result) == SP_OK, "%s", sp_error_message());
+  CHECK(solve(s, s->by[JACOBI], &options, &result) == SP_OK, "%s", sp_error_message());
   CHECK(second.calls == first.calls &&
             memcmp(first.residual, second.residual, sizeof first.residual) == 0,
         "the residuals of a second run differ");
@@ -82,7 +84,7 @@ static void check_callback(system_t *s) {
     second = (history){.consistent = true, .fails_at = failing[f], .fails_on = size - 1};
     options.max_iterations = f == 3 ? last / 2 : 300;
     reset(s);
-    const sp_status status = solve(s, false, &options, &result);
+    const sp_status status = solve(s, NULL, &options, &result);
     char expected[64];
     snprintf(expected, sizeof expected, "rank %d has no disk left", size - 1);
     /* Without Jacobi it takes more iterations than `last`, so all four happen. */
@@ -97,7 +99,8 @@ static void check_callback(system_t *s) {
   second = (history){.consistent = true, .fails_at = last, .fails_on = size - 1};
   options.max_iterations = 300;
   reset(s);
-  CHECK(solve(s, true, &options, &result) == SP_ERR_SYSTEM, "a failure at the end is lost");
+  CHECK(solve(s, s->by[JACOBI], &options, &result) == SP_ERR_SYSTEM,
+        "a failure at the end is lost");
   free(x);
 }
 
@@ -109,7 +112,7 @@ static void check_ends(system_t *s) {
 
   memset(s->b, 0, (size_t)s->op->dofs * sizeof *s->b);
   memset(s->x, 0, (size_t)s->op->dofs * sizeof *s->x);
-  CHECK(solve(s, false, &options, &result) == SP_OK, "b = 0: %s", sp_error_message());
+  CHECK(solve(s, NULL, &options, &result) == SP_OK, "b = 0: %s", sp_error_message());
   CHECK(result.iterations == 0 && result.residual == 0 && result.relative == 0,
         "b = 0: %d iterations, residual %g", (int)result.iterations, result.residual);
   CHECK(norm(s, s->x) == 0, "b = 0: the solution is not zero");
@@ -118,7 +121,7 @@ static void check_ends(system_t *s) {
    * residual. */
   reset(s);
   options.max_iterations = 40;
-  CHECK(solve(s, false, &options, &result) == SP_ERR_NOT_CONVERGED, "%d iterations at the limit",
+  CHECK(solve(s, NULL, &options, &result) == SP_ERR_NOT_CONVERGED, "%d iterations at the limit",
         (int)result.iterations);
   CHECK(strstr(sp_error_message(), "after 40 iterations"), "message '%s'", sp_error_message());
   CHECK(result.iterations == 40 && result.relative > options.tolerance && isfinite(result.relative),
@@ -129,7 +132,7 @@ static void check_ends(system_t *s) {
   reset(s);
   options.max_iterations = 300;
   if (rank == size - 1) s->b[s->op->owned / 2] = NAN;
-  CHECK(solve(s, true, &options, &result) == SP_ERR_BREAKDOWN, "NaN in b");
+  CHECK(solve(s, s->by[JACOBI], &options, &result) == SP_ERR_BREAKDOWN, "NaN in b");
   CHECK(strstr(sp_error_message(), "b.b = ") && strstr(sp_error_message(), "nan"), "message '%s'",
         sp_error_message());
   CHECK(result.iterations == 0, "NaN in b: %d iterations", (int)result.iterations);
@@ -138,12 +141,15 @@ static void check_ends(system_t *s) {
   double *entry = &s->inverse_diagonal[s->op->owned / 2];
   const double diagonal = *entry;
   if (rank == 0) *entry = NAN;
-  CHECK(solve(s, true, &options, &result) == SP_ERR_BREAKDOWN, "NaN in the diagonal");
+  double *with_nan = bench_upload(s->bench, (size_t)s->op->dofs, s->inverse_diagonal);
+  sp_preconditioner broken = {.name = "broken", .inverse_diagonal = with_nan};
+  CHECK(solve(s, &broken, &options, &result) == SP_ERR_BREAKDOWN, "NaN in the diagonal");
+  s->bench->backend->vector_destroy(s->bench->device, &with_nan);
   *entry = diagonal;
 
   reset(s);
   if (rank == 0) s->b[s->op->owned / 2] = 1e300;
-  CHECK(solve(s, false, &options, &result) == SP_ERR_BREAKDOWN, "overflow in b.b");
+  CHECK(solve(s, NULL, &options, &result) == SP_ERR_BREAKDOWN, "overflow in b.b");
 }
 
 /* The smallest eigenvalue of -lap on the unit cube is 3 pi^2: lambda = -1000 leaves positive and
@@ -154,7 +160,7 @@ static void check_indefinite(void) {
   system_t s;
   sp_cg_result result;
   system_create(&backend, &box, 3, -1000, &s);
-  CHECK(solve(&s, false, &options, &result) == SP_ERR_BREAKDOWN, "an indefinite operator passes");
+  CHECK(solve(&s, NULL, &options, &result) == SP_ERR_BREAKDOWN, "an indefinite operator passes");
   CHECK(strstr(sp_error_message(), "p.Ap = -"), "message '%s'", sp_error_message());
   CHECK(result.iterations >= 1 && result.iterations < 1000, "%d iterations",
         (int)result.iterations);
@@ -165,11 +171,11 @@ static void check_indefinite(void) {
 static void check_termination(void) {
   const sp_box box = {.elements = {8, 2, 2}, .upper = {1, 1, 1}, .map = SP_MAP_SINE};
   const sp_cg_options options = {.tolerance = 1e-12, .max_iterations = 7};
-  for (int jacobi = 0; jacobi < 2; jacobi++) {
+  for (preconditioning p = PLAIN; p < PRECONDITIONINGS; p++) {
     system_t s;
     sp_cg_result result;
     system_create(&backend, &box, 1, 1, &s);
-    CHECK(solve(&s, jacobi, &options, &result) == SP_OK, "%s", sp_error_message());
+    CHECK(solve(&s, s.by[p], &options, &result) == SP_OK, "%s", sp_error_message());
     CHECK(true_residual(&s) <= 2e-12, "the residual is %g", true_residual(&s));
     system_destroy(&s);
   }
@@ -185,10 +191,10 @@ static void check_jacobi(void) {
   system_create(&backend, &box, 4, 1, &s);
   const size_t n = (size_t)s.op->dofs;
   double *x = test_allocate(n, sizeof *x);
-  CHECK(solve(&s, false, &options, &plain) == SP_OK, "%s", sp_error_message());
+  CHECK(solve(&s, NULL, &options, &plain) == SP_OK, "%s", sp_error_message());
   memcpy(x, s.x, n * sizeof *x);
   reset(&s);
-  CHECK(solve(&s, true, &options, &jacobi) == SP_OK, "%s", sp_error_message());
+  CHECK(solve(&s, s.by[JACOBI], &options, &jacobi) == SP_OK, "%s", sp_error_message());
   CHECK(4 * jacobi.iterations < 3 * plain.iterations, "%d iterations with Jacobi, %d without",
         (int)jacobi.iterations, (int)plain.iterations);
   /* |x1 - x2| <= |A^-1| (|r1| + |r2|) <= 2 condition 1e-12 |x|, and the condition number is below
@@ -201,7 +207,179 @@ static void check_jacobi(void) {
   system_destroy(&s);
 }
 
+/* ---- A preconditioner that is applied ---- */
+
+/* Jacobi's own functions: its diagonal for the passes, and the same by `apply`. */
+static void check_jacobi_applied(system_t *s) {
+  const size_t n = (size_t)s->op->dofs;
+  sp_preconditioner *jacobi = s->by[JACOBI];
+  double *z = test_allocate(n, sizeof *z), *inverse = test_allocate(n, sizeof *inverse);
+  char text[32];
+  for (size_t i = 0; i < n; i++) z[i] = NAN;
+  reset(s);
+  double *r = bench_upload(s->bench, n, s->b), *device_z = bench_upload(s->bench, n, z);
+  CHECK(jacobi->apply(jacobi, r, device_z) == SP_OK, "%s", sp_error_message());
+  bench_download(s->bench, n, device_z, z);
+  bench_download(s->bench, n, jacobi->inverse_diagonal, inverse);
+  CHECK(memcmp(inverse, s->inverse_diagonal, n * sizeof *inverse) == 0, "another diagonal");
+  for (size_t i = 0; i < n; i++)
+    CHECK(z[i] == inverse[i] * s->b[i], "z[%zu] is %g, not %g", i, z[i], inverse[i] * s->b[i]);
+  jacobi->describe(jacobi, sizeof text, text);
+  CHECK(!strcmp(jacobi->name, "jacobi") && !strcmp(text, "Jacobi"), "%s: %s", jacobi->name, text);
+  s->bench->backend->vector_destroy(s->bench->device, &r);
+  s->bench->backend->vector_destroy(s->bench->device, &device_z);
+  free(z);
+  free(inverse);
+}
+
+static sp_status solve_with_history(system_t *s, preconditioning with, history *h,
+                                    sp_cg_result *result) {
+  const sp_cg_options options = {
+      .tolerance = 1e-10, .max_iterations = 300, .on_iteration = record, .context = h};
+  *h = (history){.consistent = true, .fails_at = -1};
+  return solve(s, s->by[with], &options, result);
+}
+
+/* spread[k] is how far the residuals up to the k-th one are moved by random relative changes of b
+ * of at most `change`, relative to those of `base`. */
+static void measure_spread(system_t *s, double change, const history *base, double *spread) {
+  enum { TIMES = 4 };
+  static history other;
+  sp_cg_result result;
+  for (int k = 0; k < HISTORY; k++) spread[k] = 0;
+  for (int time = 0; time < TIMES; time++) {
+    reset(s);
+    for (sp_lid i = 0; i < s->op->dofs; i++)
+      s->b[i] *= 1 + change * random_value(50 + time, sp_numbering_global(s->space->numbering, i));
+    CHECK(solve_with_history(s, JACOBI, &other, &result) == SP_OK, "%s", sp_error_message());
+    for (int k = 0; k < base->calls && k < other.calls; k++)
+      spread[k] = fmax(spread[k], fabs(other.residual[k] / base->residual[k] - 1));
+  }
+  for (int k = 1; k < HISTORY; k++) spread[k] = fmax(spread[k], spread[k - 1]);
+}
+
+/* Jacobi's preconditioner by `apply` takes the path of Jacobi's in the passes but for rounding. In
+ * each iteration that changes alpha and beta, which are made of sums of n positive terms, by n
+ * epsilons at most, and vectors by a few. What the iteration makes of such changes is measured on
+ * Jacobi's: each of k + 1 iterations may add as much. */
+static void check_applied(system_t *s) {
+  static history expected, applied_history;
+  static double spread[HISTORY];
+  sp_cg_result result;
+  check_jacobi_applied(s);
+  reset(s);
+  CHECK(solve_with_history(s, JACOBI, &expected, &result) == SP_OK, "%s", sp_error_message());
+  CHECK(result.preconditioner_seconds == 0, "%g s beside the passes",
+        result.preconditioner_seconds);
+  measure_spread(s, (double)s->op->global_dofs * DBL_EPSILON, &expected, spread);
+  reset(s);
+  const applied *a = applied_reset(s, NO_FAULT, 0);
+  CHECK(solve_with_history(s, APPLIED, &applied_history, &result) == SP_OK, "%s",
+        sp_error_message());
+  CHECK(applied_history.consistent, "iteration numbers and times");
+  /* Before the first iteration and after each but the last one. */
+  CHECK(a->applications == result.iterations, "%d applications in %d iterations", a->applications,
+        (int)result.iterations);
+  CHECK(result.preconditioner_seconds > 0 && result.seconds >= result.matvec_seconds +
+                                                                   result.update_seconds +
+                                                                   result.preconditioner_seconds,
+        "%g s with %g s of the preconditioner", result.seconds, result.preconditioner_seconds);
+  CHECK(applied_history.residual[0] == expected.residual[0], "|b| is %g, not %g",
+        applied_history.residual[0], expected.residual[0]);
+  for (int k = 0; k < expected.calls && k < applied_history.calls; k++) {
+    const double allowed = (k + 1) * spread[k];
+    const double off = fabs(applied_history.residual[k] / expected.residual[k] - 1);
+    CHECK(off <= allowed, "residual %d is off by %.3g > %.3g", k, off, allowed);
+  }
+}
+
+/* Begin in the middle, where the first application is that of a solve that continues. */
+static sp_status continue_solve(system_t *s, sp_cg_options options, sp_cg_result *result) {
+  const sp_cg_progress middle = {.iteration = 5, .norm_b = 1, .residual = 1, .rz = 1, .beta = 0};
+  double *p = test_allocate((size_t)s->op->dofs, sizeof *p);
+  options.start = &middle;
+  options.start_p = p;
+  const sp_status status = solve(s, s->by[APPLIED], &options, result);
+  free(p);
+  return status;
+}
+
+/* What a preconditioner does wrong ends the solve on all ranks, in the application where it
+ * happens: before the first iteration, later, or before a solve continues. */
+static void check_faults(system_t *s) {
+  static const struct {
+    fault fault;
+    sp_status status;
+    const char *words;
+  } cases[] = {{NEGATIVE, SP_ERR_BREAKDOWN, "r.z = -"},
+               {ZERO, SP_ERR_BREAKDOWN, "r.z = 0;"},
+               {NOT_A_NUMBER, SP_ERR_BREAKDOWN, "nan"},
+               {FAILURE, SP_ERR_SYSTEM, "cannot precondition"}};
+  const sp_cg_options options = {.tolerance = 1e-10, .max_iterations = 300};
+  char failed[64], iteration[64];
+  snprintf(failed, sizeof failed, "rank %d cannot precondition", size - 1);
+  for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++)
+    for (int at = 0; at <= 3; at += 3)
+      for (int continued = 0; continued < 2; continued++) {
+        sp_cg_result result;
+        const int before = continued ? 5 : 0;
+        sp_fail(SP_ERR_INPUT, "an old message of rank %d", rank);
+        reset(s);
+        applied *a = applied_reset(s, cases[c].fault, at);
+        const sp_status status = continued ? continue_solve(s, options, &result)
+                                           : solve(s, s->by[APPLIED], &options, &result);
+        const char *message = sp_error_message();
+        snprintf(iteration, sizeof iteration, "in iteration %d:", before + at);
+        CHECK(status == cases[c].status && strstr(message, cases[c].words),
+              "case %zu at %d: status %d, '%s'", c, at, (int)status, message);
+        if (cases[c].fault == FAILURE)
+          CHECK(strcmp(message, failed) == 0, "'%s', not '%s'", message, failed);
+        else
+          CHECK(strstr(message, "r.z = ") && strstr(message, a->base.name) &&
+                    strstr(message, iteration),
+                "'%s' should name r.z, '%s' and iteration %d", message, a->base.name, before + at);
+        CHECK(result.iterations == before + at && result.first == before,
+              "%d iterations from %d on, with a fault in %d", (int)result.iterations,
+              (int)result.first, before + at);
+        CHECK(a->applications == at + 1, "%d applications with a fault in application %d",
+              a->applications, at);
+      }
+  applied_reset(s, NO_FAULT, 0);
+}
+
+/* Nothing to be preconditioned. */
+static void check_applied_to_zero(system_t *s) {
+  const sp_cg_options options = {.tolerance = 1e-10, .max_iterations = 300};
+  sp_cg_result result;
+  const applied *a = applied_reset(s, NO_FAULT, 0);
+  memset(s->b, 0, (size_t)s->op->dofs * sizeof *s->b);
+  memset(s->x, 0, (size_t)s->op->dofs * sizeof *s->x);
+  CHECK(solve(s, s->by[APPLIED], &options, &result) == SP_OK, "b = 0: %s", sp_error_message());
+  CHECK(result.iterations == 0 && result.residual == 0 && a->applications == 0,
+        "b = 0: %d iterations, %d applications", (int)result.iterations, a->applications);
+}
+
 /* ---- Whole iterations ---- */
+
+/* The host applies a preconditioner between the passes, whatever the device can do. */
+static void check_applied_between(system_t *s) {
+  const sp_cg_options options = {.tolerance = 1e-10, .max_iterations = 300};
+  const size_t n = (size_t)s->op->dofs;
+  double *x = test_allocate(n, sizeof *x);
+  sp_cg_result results[2];
+  for (int by_device = 0; by_device < 2; by_device++) {
+    stand_in(s, by_device);
+    reset(s);
+    const applied *a = applied_reset(s, NO_FAULT, 0);
+    CHECK(solve(s, s->by[APPLIED], &options, &results[by_device]) == SP_OK, "%s",
+          sp_error_message());
+    CHECK(a->applications == results[by_device].iterations, "%d applications", a->applications);
+    if (!by_device) memcpy(x, s->x, n * sizeof *x);
+  }
+  CHECK(memcmp(x, s->x, n * sizeof *x) == 0, "another solution");
+  stand_in(s, false);
+  free(x);
+}
 
 /* The same solutions to the bit, and the same answers, as without. */
 static void check_iterating(system_t *s) {
@@ -213,7 +391,8 @@ static void check_iterating(system_t *s) {
     for (int by_device = 0; by_device < 2; by_device++) {
       stand_in(s, by_device);
       reset(s);
-      CHECK(solve(s, true, &options, &results[by_device]) == SP_OK, "%s", sp_error_message());
+      CHECK(solve(s, s->by[JACOBI], &options, &results[by_device]) == SP_OK, "%s",
+            sp_error_message());
       if (!by_device) memcpy(x, s->x, n * sizeof *x);
     }
     CHECK(memcmp(x, s->x, n * sizeof *x) == 0 && results[0].iterations == results[1].iterations &&
@@ -237,12 +416,16 @@ int main(int argc, char **argv) {
   system_create(&backend, &box, 5, 1, &s);
   check_callback(&s);
   check_ends(&s);
+  check_applied(&s);
+  check_faults(&s);
+  check_applied_to_zero(&s);
+  check_applied_between(&s);
   check_iterating(&s);
   system_destroy(&s);
   check_indefinite();
   check_termination();
   check_jacobi();
-  backend.backend->close(&backend.device);
+  bench_close(&backend);
   const int result = check_end(MPI_COMM_WORLD);
   MPI_Finalize();
   return result;

@@ -9,13 +9,13 @@ static bench backend; /* stays open */
 
 enum { HISTORY = 400 };
 
-/* One rank wishes something after `wish_at` iterations, once; what is saved last is kept. */
+/* One rank requests something after `request_at` iterations, once; what is saved first is kept. */
 typedef struct saving {
   int calls;
   double residual[HISTORY];
   const system_t *system;
-  int wish_at, wish_on, seen;
-  sp_cg_wish wish;
+  int request_at, request_on, seen;
+  sp_cg_request request;
   int saves;
   int64_t saved_at[HISTORY];
   sp_cg_progress progress;
@@ -33,10 +33,10 @@ static sp_status count_iterations(const sp_cg_iteration *iteration, void *contex
 }
 
 /* In iteration seen + 1. */
-static sp_cg_wish wish(void *context) {
+static sp_cg_request request(void *context) {
   const saving *s = context;
-  return rank == s->wish_on && s->seen + 1 >= s->wish_at && s->saves == 0 ? s->wish
-                                                                          : SP_CG_CONTINUE;
+  const bool due = rank == s->request_on && s->seen + 1 >= s->request_at && s->saves == 0;
+  return due ? s->request : SP_CG_CONTINUE;
 }
 
 static sp_status keep(const sp_cg_progress *progress, const sp_cg_vectors *vectors, void *context) {
@@ -45,25 +45,26 @@ static sp_status keep(const sp_cg_progress *progress, const sp_cg_vectors *vecto
   if (s->saves < HISTORY) s->saved_at[s->saves] = progress->iteration;
   if (s->saves++ > 0) return SP_OK;
   s->progress = *progress;
-  bench_download(&s->system->bench, n, vectors->x, s->x);
-  bench_download(&s->system->bench, n, vectors->r, s->r);
-  bench_download(&s->system->bench, n, vectors->p, s->p);
+  bench_download(s->system->bench, n, vectors->x, s->x);
+  bench_download(s->system->bench, n, vectors->r, s->r);
+  bench_download(s->system->bench, n, vectors->p, s->p);
   return SP_OK;
 }
 
-static void forget(saving *s, sp_cg_wish wanted, int at) {
+static void forget(saving *s, sp_cg_request wanted, int at) {
   s->calls = 0;
-  s->wish = wanted;
-  s->wish_at = at;
-  s->wish_on = size - 1;
+  s->request = wanted;
+  s->request_at = at;
+  s->request_on = size - 1;
   s->saves = s->seen = 0;
 }
 
 /* A device is asked between batches only. Odd numbers of iterations leave the directions of two
  * buffers in each other's places. */
-static void check_continuation(system_t *s, bool jacobi) {
+static void check_continuation(system_t *s, preconditioning with) {
   const size_t n = (size_t)s->op->dofs;
   static saving whole, part;
+  const bool in_batches = s->op->iterates && with != APPLIED;
   sp_cg_result result, expected;
   double *x = test_allocate(n, sizeof *x);
   saving *const both[] = {&whole, &part};
@@ -76,16 +77,16 @@ static void check_continuation(system_t *s, bool jacobi) {
   sp_cg_options options = {.tolerance = 1e-10,
                            .max_iterations = 300,
                            .on_iteration = count_iterations,
-                           .wish = wish,
+                           .request = request,
                            .save = keep};
 
   forget(&whole, SP_CG_CONTINUE, 1);
   options.context = &whole;
   reset(s);
-  CHECK(solve(s, jacobi, &options, &expected) == SP_OK, "%s", sp_error_message());
+  CHECK(solve(s, s->by[with], &options, &expected) == SP_OK, "%s", sp_error_message());
   memcpy(x, s->x, n * sizeof *x);
   CHECK(whole.saves == 1 && whole.saved_at[0] == expected.iterations && expected.saves == 1,
-        "%d saves without a wish", whole.saves);
+        "%d saves without a request", whole.saves);
 
   const int at[] = {1, 2, 7, 12, (int)expected.iterations - 1};
   for (int a = 0; a < 5; a++)
@@ -93,9 +94,9 @@ static void check_continuation(system_t *s, bool jacobi) {
       forget(&part, stop ? SP_CG_STOP : SP_CG_SAVE, at[a]);
       options.context = &part;
       reset(s);
-      const sp_status status = solve(s, jacobi, &options, &result);
+      const sp_status status = solve(s, s->by[with], &options, &result);
       const int64_t saved = part.saved_at[0];
-      CHECK(s->op->iterates ? saved >= at[a] : saved == at[a], "wished at %d, saved at %d", at[a],
+      CHECK(in_batches ? saved >= at[a] : saved == at[a], "requested at %d, saved at %d", at[a],
             (int)saved);
       CHECK(part.progress.iteration == saved && part.progress.norm_b == whole.residual[0] &&
                 part.progress.residual == whole.residual[saved],
@@ -119,7 +120,7 @@ static void check_continuation(system_t *s, bool jacobi) {
       options.start = &progress;
       options.start_p = part.p;
       forget(&part, SP_CG_CONTINUE, 1);
-      CHECK(solve(s, jacobi, &options, &result) == SP_OK, "%s", sp_error_message());
+      CHECK(solve(s, s->by[with], &options, &result) == SP_OK, "%s", sp_error_message());
       CHECK(result.iterations == expected.iterations && result.first == saved,
             "%d iterations from %d, not %d", (int)result.iterations, (int)result.first,
             (int)expected.iterations);
@@ -134,7 +135,7 @@ static void check_continuation(system_t *s, bool jacobi) {
         options.max_iterations = (int)saved;
         forget(&part, SP_CG_CONTINUE, 1);
         memcpy(s->x, part.x, n * sizeof *x);
-        CHECK(solve(s, jacobi, &options, &result) == SP_ERR_NOT_CONVERGED &&
+        CHECK(solve(s, s->by[with], &options, &result) == SP_ERR_NOT_CONVERGED &&
                   result.iterations == saved,
               "%d iterations past the limit", (int)(result.iterations - saved));
         options.max_iterations = 300;
@@ -144,6 +145,59 @@ static void check_continuation(system_t *s, bool jacobi) {
   free(whole.x);
   free(part.x);
   free(x);
+}
+
+/* What is saved at the end serves a solve to a smaller tolerance. */
+static void check_smaller_tolerance(system_t *s, preconditioning with) {
+  const size_t n = (size_t)s->op->dofs;
+  static saving whole, part;
+  sp_cg_result result, expected;
+  double *x = test_allocate(n, sizeof *x), *kept = test_allocate(6 * n, sizeof *kept);
+  saving *const both[] = {&whole, &part};
+  for (int i = 0; i < 2; i++) {
+    both[i]->system = s;
+    both[i]->x = kept + (size_t)(3 * i) * n;
+    both[i]->r = both[i]->x + n;
+    both[i]->p = both[i]->r + n;
+    forget(both[i], SP_CG_CONTINUE, 1);
+  }
+  sp_cg_options options = {.tolerance = 1e-10,
+                           .max_iterations = 300,
+                           .on_iteration = count_iterations,
+                           .save = keep,
+                           .context = &whole};
+  reset(s);
+  CHECK(solve(s, s->by[with], &options, &expected) == SP_OK, "%s", sp_error_message());
+  memcpy(x, s->x, n * sizeof *x);
+
+  options.tolerance = 1e-4;
+  options.context = &part;
+  reset(s);
+  CHECK(solve(s, s->by[with], &options, &result) == SP_OK, "%s", sp_error_message());
+  CHECK(part.saves == 1 && part.progress.iteration == result.iterations &&
+            result.iterations < expected.iterations,
+        "%d saves, %d iterations", part.saves, (int)result.iterations);
+
+  const sp_cg_progress progress = part.progress;
+  memcpy(s->x, part.x, n * sizeof *x);
+  memcpy(s->b, part.r, n * sizeof *x);
+  options.tolerance = 1e-10;
+  options.start = &progress;
+  options.start_p = part.p;
+  forget(&part, SP_CG_CONTINUE, 1);
+  CHECK(solve(s, s->by[with], &options, &result) == SP_OK, "%s", sp_error_message());
+  CHECK(result.iterations == expected.iterations, "%d iterations, not %d", (int)result.iterations,
+        (int)expected.iterations);
+  CHECK(memcmp(x, s->x, n * sizeof *x) == 0, "the solution differs");
+  free(kept);
+  free(x);
+}
+
+static void check_all(system_t *s) {
+  for (preconditioning with = PLAIN; with < PRECONDITIONINGS; with++) {
+    check_continuation(s, with);
+    check_smaller_tolerance(s, with);
+  }
 }
 
 int main(int argc, char **argv) {
@@ -157,14 +211,14 @@ int main(int argc, char **argv) {
   const sp_box box = {.elements = {4, 3, 3}, .upper = {1, 1, 1}, .map = SP_MAP_SINE};
   system_t s;
   system_create(&backend, &box, 5, 1, &s);
-  for (int jacobi = 0; jacobi < 2; jacobi++) check_continuation(&s, jacobi);
+  check_all(&s);
   if (backend.backend == &sp_backend_host) {
     stand_in(&s, true);
-    for (int jacobi = 0; jacobi < 2; jacobi++) check_continuation(&s, jacobi);
+    check_all(&s);
     stand_in(&s, false);
   }
   system_destroy(&s);
-  backend.backend->close(&backend.device);
+  bench_close(&backend);
   const int result = check_end(MPI_COMM_WORLD);
   MPI_Finalize();
   return result;

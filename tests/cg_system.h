@@ -7,18 +7,39 @@
 
 #include "mesh/box.h"
 #include "solver/linear/cg.h"
+#include "solver/linear/jacobi.h"
 #include "tests/deformed_box.h"
 #include "tests/operator_bench.h"
 
+/* Without a preconditioner, with Jacobi's, which is in the passes, and with the same by `apply`. */
+typedef enum preconditioning { PLAIN, JACOBI, APPLIED, PRECONDITIONINGS } preconditioning;
+
 /* A system A x = b: an operator of the unit cube, Dirichlet on its whole boundary. */
 typedef struct system {
-  bench bench;
+  const bench *bench;
   sp_mesh *mesh;
-  sp_numbering *numbering;
+  sp_space *space;
   sp_operator *op;
+  sp_operator_setup setup; /* of op */
   bool *constrained;
-  double *b, *x, *inverse_diagonal; /* [op->dofs] */
+  double *b, *x, *inverse_diagonal; /* [op->dofs], on the host */
+  sp_preconditioner *by[PRECONDITIONINGS];
 } system_t;
+
+/* What an application of `applied` does wrong: -D^-1 r on all ranks; zero on all; NaN on the last
+ * rank; D^-1 r, but the last rank fails. */
+typedef enum fault { NO_FAULT, NEGATIVE, ZERO, NOT_A_NUMBER, FAILURE } fault;
+
+/* z = D^-1 r, as conjugate gradients apply a preconditioner that is no diagonal. */
+typedef struct applied {
+  sp_preconditioner base;
+  const bench *bench;
+  size_t dofs;
+  double *inverse_diagonal; /* on the device */
+  int applications;         /* since the last applied_reset */
+  fault fault;
+  int fault_at; /* the application, counted from zero, that has it */
+} applied;
 
 /* Abort after an error that a test has no use for. */
 static inline void require(sp_status status) {
@@ -26,9 +47,66 @@ static inline void require(sp_status status) {
   if (status) MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
+static sp_status applied_apply(sp_preconditioner *self, const double *r, double *z) {
+  applied *a = (applied *)self;
+  const sp_backend *backend = a->bench->backend;
+  sp_device *device = a->bench->device;
+  int rank, size;
+  MPI_Comm_rank(a->bench->comm, &rank);
+  MPI_Comm_size(a->bench->comm, &size);
+  const bool last = rank == size - 1;
+  SP_TRY(backend->multiply(device, SP_DOUBLE, a->dofs, a->inverse_diagonal, r, z));
+  switch (a->applications++ == a->fault_at ? a->fault : NO_FAULT) {
+  case NEGATIVE:
+    return backend->axpby(device, SP_DOUBLE, a->dofs, 0, r, -1, z);
+  case ZERO:
+    return backend->axpby(device, SP_DOUBLE, a->dofs, 0, r, 0, z);
+  case NOT_A_NUMBER:
+    return last ? backend->axpby(device, SP_DOUBLE, a->dofs, NAN, r, 0, z) : SP_OK;
+  case FAILURE:
+    return last ? sp_fail(SP_ERR_SYSTEM, "rank %d cannot precondition", rank) : SP_OK;
+  case NO_FAULT:
+    break;
+  }
+  return SP_OK;
+}
+
+static void applied_destroy(sp_preconditioner *self) {
+  applied *a = (applied *)self;
+  a->bench->backend->vector_destroy(a->bench->device, &a->inverse_diagonal);
+  free(a);
+}
+
+static void applied_describe(const sp_preconditioner *self, size_t room, char *text) {
+  (void)self;
+  snprintf(text, room, "Jacobi, applied");
+}
+
+static inline sp_preconditioner *applied_create(const system_t *s) {
+  applied *a = test_allocate(1, sizeof *a);
+  *a = (applied){.base = {.name = "jacobi by hand",
+                          .apply = applied_apply,
+                          .destroy = applied_destroy,
+                          .describe = applied_describe},
+                 .bench = s->bench,
+                 .dofs = (size_t)s->op->dofs,
+                 .inverse_diagonal =
+                     bench_upload(s->bench, (size_t)s->op->dofs, s->inverse_diagonal)};
+  return &a->base;
+}
+
+/* Let application `at` from now on have a fault. */
+static inline applied *applied_reset(system_t *s, fault kind, int at) {
+  applied *a = (applied *)s->by[APPLIED];
+  a->applications = 0;
+  a->fault = kind;
+  a->fault_at = at;
+  return a;
+}
+
 static inline void constrain_boundary(system_t *s) {
   int places[(SP_MAX_ORDER + 1) * (SP_MAX_ORDER + 1)];
-  const sp_numbering *numbering = s->numbering;
+  const sp_numbering *numbering = s->space->numbering;
   const int nq = numbering->order + 1;
   double *mark = test_allocate((size_t)numbering->local, sizeof *mark);
   for (sp_lid e = 0; e < s->mesh->hexes->count; e++)
@@ -37,10 +115,7 @@ static inline void constrain_boundary(system_t *s) {
       sp_face_places(numbering->order, f, places);
       for (int n = 0; n < nq * nq; n++) mark[numbering->nodes[e * nq * nq * nq + places[n]]] = -1;
     }
-  sp_exchange *exchange;
-  require(sp_exchange_create(MPI_COMM_WORLD, numbering, &exchange));
-  sp_exchange_now(exchange, SP_MIN, mark);
-  sp_exchange_destroy(&exchange);
+  sp_exchange_now(s->space->exchange, SP_MIN, mark);
   for (sp_lid i = 0; i < numbering->local; i++) s->constrained[i] = mark[i] < 0;
   free(mark);
 }
@@ -49,38 +124,40 @@ static inline void constrain_boundary(system_t *s) {
 static inline void reset(system_t *s) {
   for (sp_lid i = 0; i < s->op->dofs; i++) {
     s->x[i] = 0;
-    s->b[i] = s->constrained[i] ? 0 : random_value(3, sp_numbering_global(s->numbering, i));
+    s->b[i] = s->constrained[i] ? 0 : random_value(3, sp_numbering_global(s->space->numbering, i));
   }
 }
 
 /* BP3.5 of degree `order` on *b, which stays open. Collective. */
 static inline void system_create(const bench *b, const sp_box *box, int order, double lambda,
                                  system_t *s) {
-  *s = (system_t){.bench = *b};
+  *s = (system_t){.bench = b};
   sp_hexes *hexes;
   require(sp_box_hexes(MPI_COMM_WORLD, box, &hexes));
   require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &s->mesh));
-  require(sp_numbering_create(s->mesh, order, &s->numbering));
-  const size_t dofs = (size_t)s->numbering->local;
+  s->space = bench_space(b, s->mesh, order);
+  const size_t dofs = sp_space_dofs(s->space);
   s->constrained = test_allocate(dofs, sizeof *s->constrained);
   s->b = test_allocate(dofs, sizeof *s->b);
   s->x = test_allocate(dofs, sizeof *s->x);
   s->inverse_diagonal = test_allocate(dofs, sizeof *s->inverse_diagonal);
   constrain_boundary(s);
-  const sp_operator_setup setup = {.mesh = s->mesh,
-                                   .numbering = s->numbering,
-                                   .kind = SP_BP35,
-                                   .geometry = SP_GEOMETRY_STORED,
-                                   .lambda = lambda,
-                                   .constrained = s->constrained};
-  s->op = bench_operator(&s->bench, &setup);
-  require(sp_operator_inverse_diagonal(s->op->exchange, &setup, s->inverse_diagonal));
+  s->setup = (sp_operator_setup){.space = s->space,
+                                 .kind = SP_BP35,
+                                 .geometry = SP_GEOMETRY_STORED,
+                                 .lambda = lambda,
+                                 .constrained = s->constrained};
+  s->op = bench_operator(&s->setup);
+  require(sp_operator_inverse_diagonal(&s->setup, s->inverse_diagonal));
+  require(sp_jacobi_create(s->op, &s->setup, &s->by[JACOBI]));
+  s->by[APPLIED] = applied_create(s);
   reset(s);
 }
 
 static inline void system_destroy(system_t *s) {
+  for (int p = 0; p < PRECONDITIONINGS; p++) sp_preconditioner_destroy(&s->by[p]);
   sp_operator_destroy(&s->op);
-  sp_numbering_destroy(&s->numbering);
+  sp_space_destroy(&s->space);
   sp_mesh_destroy(&s->mesh);
   free(s->constrained);
   free(s->b);
@@ -89,18 +166,16 @@ static inline void system_destroy(system_t *s) {
 }
 
 /* Solve; s->x becomes the solution and s->b the final residual. Collective. */
-static inline sp_status solve(system_t *s, bool jacobi, const sp_cg_options *options,
-                              sp_cg_result *result) {
-  const bench *bn = &s->bench;
+static inline sp_status solve(system_t *s, sp_preconditioner *preconditioner,
+                              const sp_cg_options *options, sp_cg_result *result) {
+  const bench *bn = s->bench;
   const size_t n = (size_t)s->op->dofs;
   double *b = bench_upload(bn, n, s->b), *x = bench_upload(bn, n, s->x);
-  double *d = bench_upload(bn, n, s->inverse_diagonal);
-  const sp_status status = sp_cg_solve(s->op, jacobi ? d : NULL, options, b, x, result);
+  const sp_status status = sp_cg_solve(s->op, preconditioner, options, b, x, result);
   bench_download(bn, n, x, s->x);
   bench_download(bn, n, b, s->b);
   bn->backend->vector_destroy(bn->device, &b);
   bn->backend->vector_destroy(bn->device, &x);
-  bn->backend->vector_destroy(bn->device, &d);
   return status;
 }
 
@@ -117,7 +192,7 @@ static inline double true_residual(system_t *s) {
   const size_t n = (size_t)s->op->dofs;
   double *x = test_allocate(2 * n, sizeof *x), *ax = x + n;
   memcpy(x, s->x, n * sizeof *x);
-  bench_apply(&s->bench, s->op, true, x, ax);
+  bench_apply(s->bench, s->op, true, x, ax);
   reset(s);
   const double scale = norm(s, s->b);
   for (size_t i = 0; i < n; i++) ax[i] = s->b[i] - ax[i];
@@ -133,8 +208,7 @@ static inline sp_status iterate(sp_local_operator *local, sp_cg_vectors *vectors
                                 const sp_cg_state *state, int count, sp_cg_record *records,
                                 int *done) {
   double beta = state->beta, rz = state->rz;
-  CHECK(local == iterated->local && count >= 1 && count <= SP_EXCHANGE_TIMES, "%d iterations",
-        count);
+  CHECK(local == iterated->local && count >= 1 && count <= SP_CG_BATCH, "%d iterations", count);
   for (*done = 0; *done < count && *done < 7;) {
     sp_cg_record *made = &records[(*done)++];
     require(sp_operator_direction(iterated, beta, vectors, SP_OK, &made->p_ap));
@@ -152,10 +226,10 @@ static inline sp_status iterate(sp_local_operator *local, sp_cg_vectors *vectors
  * host would; or by the host again. For one system at a time. */
 static inline void stand_in(system_t *s, bool in) {
   static sp_backend device;
-  device = *s->bench.backend;
+  device = *s->bench->backend;
   device.iterate = iterate;
   iterated = s->op;
-  s->op->backend = in ? &device : s->bench.backend;
+  s->op->backend = in ? &device : s->bench->backend;
   s->op->iterates = in;
 }
 

@@ -1,6 +1,7 @@
 /* The ways in which values travel between GPUs where the host asks for them: each that is possible
- * here gives the bits of the one through the host, for the operator and for pass 1 of an iteration;
- * one that is not says so. (Whole iterations by peers: cg_restart, reproducibility.) */
+ * here gives the bits of the one through the host, for the operator, for pass 1 of an iteration,
+ * and for sums of vectors in double and single precision; one that is not says so. (Whole
+ * iterations by peers: cg_restart, reproducibility.) */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,52 +11,107 @@
 
 enum { ORDER = 4, APPLICATIONS = 3 };
 
-/* y = A^APPLICATIONS x, and ap and p.Ap of a first direction x. False where `kind` cannot be had.
- */
+/* What one transport gives, [DOFs] each: y = A^APPLICATIONS x, ap and p.Ap of a first direction x,
+ * and sums over ranks of values that every rank has for itself. */
+typedef struct outcome {
+  double *y, *ap, p_ap, *sum;
+  float *single;
+} outcome;
+
+static outcome make_outcome(size_t n) {
+  return (outcome){.y = test_allocate(n, sizeof(double)),
+                   .ap = test_allocate(n, sizeof(double)),
+                   .sum = test_allocate(n, sizeof(double)),
+                   .single = test_allocate(n, sizeof(float))};
+}
+
+static void free_outcome(outcome *o) {
+  free(o->y);
+  free(o->ap);
+  free(o->sum);
+  free(o->single);
+}
+
+/* values[n] become their sums over ranks, on the device. */
+static void assemble(const bench *b, const sp_space *space, sp_precision precision, size_t n,
+                     void *values) {
+  void *vector = NULL;
+  CHECK(b->backend->vector_create(b->device, precision, n, &vector) == SP_OK, "%s",
+        sp_error_message());
+  CHECK(b->backend->upload(b->device, precision, n, values, vector) == SP_OK, "%s",
+        sp_error_message());
+  CHECK(b->backend->assemble(space->on_device, precision, vector) == SP_OK, "%s",
+        sp_error_message());
+  CHECK(b->backend->download(b->device, precision, n, vector, values) == SP_OK, "%s",
+        sp_error_message());
+  b->backend->vector_destroy(b->device, &vector);
+}
+
+/* False where `kind` cannot be had. */
 static bool apply_by(const bench *b, const deformed_box *box, const bool *mask, sp_transport kind,
-                     const double *x, double *y, double *ap, double *p_ap) {
+                     const double *x, outcome *o) {
   const size_t n = (size_t)box->numbering->local;
-  const sp_operator_setup setup = {.mesh = box->mesh,
-                                   .numbering = box->numbering,
-                                   .kind = SP_BP35,
-                                   .geometry = SP_GEOMETRY_STORED,
-                                   .lambda = 0.5,
-                                   .constrained = mask,
-                                   .exchange = kind};
-  sp_exchange *exchange;
-  sp_operator *op;
-  CHECK(sp_exchange_create(b->comm, box->numbering, &exchange) == SP_OK, "%s", sp_error_message());
-  const sp_status status = sp_operator_create(b->backend, b->device, &setup, &exchange, &op);
+  sp_platform platform = b->platform;
+  sp_space *space;
+  platform.transport = kind;
+  const sp_status status = sp_space_create(&platform, box->mesh, ORDER, &space);
   if (status) {
     CHECK(status == SP_ERR_SYSTEM && strstr(sp_error_message(), "is not possible: "), "%s",
           sp_error_message());
     return false;
   }
+  const sp_operator_setup setup = {.space = space,
+                                   .kind = SP_BP35,
+                                   .geometry = SP_GEOMETRY_STORED,
+                                   .lambda = 0.5,
+                                   .constrained = mask};
+  sp_operator *op = bench_operator(&setup);
   double *const zero = test_allocate(2 * n, sizeof *zero), *const before = zero + n;
-  memcpy(y, x, n * sizeof *y);
+  memcpy(o->y, x, n * sizeof *x);
   for (int a = 0; a < APPLICATIONS; a++) {
-    memcpy(before, y, n * sizeof *y);
-    bench_apply(b, op, true, before, y); /* y must not be what it is applied to */
+    memcpy(before, o->y, n * sizeof *x);
+    bench_apply(b, op, true, before, o->y); /* y must not be what it is applied to */
   }
-  for (size_t i = 0; i < n; i++) CHECK(isfinite(y[i]), "y[%zu] is %g", i, y[i]);
+  for (size_t i = 0; i < n; i++) CHECK(isfinite(o->y[i]), "y[%zu] is %g", i, o->y[i]);
   sp_cg_vectors vectors = {.x = bench_upload(b, n, zero),
                            .r = bench_upload(b, n, x),
                            .p = bench_upload(b, n, zero),
                            .next_p = bench_upload(b, n, zero),
                            .ap = bench_upload(b, n, zero)};
-  CHECK(sp_operator_direction(op, 0, &vectors, SP_OK, p_ap) == SP_OK, "%s", sp_error_message());
-  bench_download(b, n, vectors.ap, ap);
+  vectors.z = vectors.r;
+  CHECK(sp_operator_direction(op, 0, &vectors, SP_OK, &o->p_ap) == SP_OK, "%s", sp_error_message());
+  bench_download(b, n, vectors.ap, o->ap);
   double **const all[] = {&vectors.x, &vectors.r, &vectors.p, &vectors.next_p, &vectors.ap};
   for (int v = 0; v < 5; v++) b->backend->vector_destroy(b->device, all[v]);
   free(zero);
+  int rank;
+  MPI_Comm_rank(b->comm, &rank);
+  for (size_t i = 0; i < n; i++) { /* of sizes far apart: the order of the sum shows */
+    o->sum[i] = ldexp(random_value(20 + rank, box->whole_dof[i]), 9 * (rank % 3));
+    o->single[i] = (float)o->sum[i];
+  }
+  assemble(b, space, SP_DOUBLE, n, o->sum);
+  assemble(b, space, SP_SINGLE, n, o->single);
   sp_operator_destroy(&op);
+  sp_space_destroy(&space);
   return true;
 }
 
-static size_t count_differences(size_t n, const double *a, const double *b) {
+static size_t count_differences(size_t n, size_t size, const void *a, const void *b) {
+  const unsigned char *left = a, *right = b;
   size_t count = 0;
-  for (size_t i = 0; i < n; i++) count += memcmp(&a[i], &b[i], sizeof *a) != 0;
+  for (size_t i = 0; i < n; i++) count += memcmp(&left[i * size], &right[i * size], size) != 0;
   return count;
+}
+
+static void check_same(size_t n, const char *way, const outcome *is, const outcome *want) {
+  CHECK(count_differences(n, sizeof(double), is->y, want->y) == 0, "%s: other bits in A x", way);
+  CHECK(count_differences(n, sizeof(double), is->ap, want->ap) == 0, "%s: other bits in A p", way);
+  CHECK(is->p_ap == want->p_ap, "%s: p.Ap %.17g instead of %.17g", way, is->p_ap, want->p_ap);
+  CHECK(count_differences(n, sizeof(double), is->sum, want->sum) == 0, "%s: other bits in sums",
+        way);
+  CHECK(count_differences(n, sizeof(float), is->single, want->single) == 0,
+        "%s: other bits in sums in single precision", way);
 }
 
 int main(int argc, char **argv) {
@@ -71,15 +127,14 @@ int main(int argc, char **argv) {
   deformed_box box;
   deformed_box_create(b.comm, elements, 1, ORDER, &box);
   const size_t n = (size_t)box.numbering->local;
-  double *x = test_allocate(3 * n, sizeof *x), *y = x + n, *ap = y + n;
-  double *expected = test_allocate(2 * n, sizeof *expected), *expected_ap = expected + n;
+  double *x = test_allocate(n, sizeof *x);
+  outcome is = make_outcome(n), want = make_outcome(n);
   bool *mask = test_allocate(n, sizeof *mask);
   bool *whole_mask = test_allocate((size_t)box.whole_numbering->local, sizeof *whole_mask);
-  double p_ap, expected_p_ap;
   random_vector(&box, 1, x);
   mark_constrained(&box, mask, whole_mask);
   for (size_t i = 0; i < n; i++) x[i] = mask[i] ? 0 : x[i];
-  CHECK(apply_by(&b, &box, mask, SP_TRANSPORT_STAGED, x, expected, expected_ap, &expected_p_ap),
+  CHECK(apply_by(&b, &box, mask, SP_TRANSPORT_STAGED, x, &want),
         "the way through the host is always possible");
   static const struct {
     sp_transport kind;
@@ -89,20 +144,18 @@ int main(int argc, char **argv) {
               {SP_TRANSPORT_CUDA_AWARE, "cuda-aware"},
               {SP_TRANSPORT_NCCL, "nccl"}};
   for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
-    const bool possible = apply_by(&b, &box, mask, ways[w].kind, x, y, ap, &p_ap);
+    const bool possible = apply_by(&b, &box, mask, ways[w].kind, x, &is);
     if (rank == 0) printf("%s: %s\n", ways[w].name, possible ? "possible" : sp_error_message());
     if (!possible) continue;
-    CHECK(count_differences(n, y, expected) == 0, "%s: other bits in A x", ways[w].name);
-    CHECK(count_differences(n, ap, expected_ap) == 0, "%s: other bits in A p", ways[w].name);
-    CHECK(p_ap == expected_p_ap, "%s: p.Ap %.17g instead of %.17g", ways[w].name, p_ap,
-          expected_p_ap);
+    check_same(n, ways[w].name, &is, &want);
   }
   free(x);
-  free(expected);
+  free_outcome(&is);
+  free_outcome(&want);
   free(mask);
   free(whole_mask);
   deformed_box_destroy(&box);
-  b.backend->close(&b.device);
+  bench_close(&b);
   const int result = check_end(MPI_COMM_WORLD);
   MPI_Finalize();
   return result;

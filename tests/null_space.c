@@ -13,6 +13,7 @@
 #define SMOOTH "problem.solution=sin(2.9*x+0.4)*cos(2.3*y-0.3)*exp(0.9*z)+5"
 
 static int rank, size;
+static sp_platform platform; /* stays open */
 
 static void require(sp_status status) {
   CHECK(status == SP_OK, "%s", sp_error_message());
@@ -113,9 +114,8 @@ static void check_compatibility(void) {
 
 typedef struct parts {
   sp_mesh *mesh;
-  sp_numbering *numbering;
-  sp_exchange *exchange;
-  bool *free_dofs; /* [local], all false: constrained nowhere */
+  sp_space *space;
+  bool *free_dofs; /* [local DOFs], all false: constrained nowhere */
   sp_problem problem;
 } parts;
 
@@ -146,15 +146,13 @@ static void parts_create(int count, parts *p) {
     }
   *p = (parts){.problem = {.kind = SP_BP35}};
   require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &p->mesh));
-  require(sp_numbering_create(p->mesh, 3, &p->numbering));
-  require(sp_exchange_create(MPI_COMM_WORLD, p->numbering, &p->exchange));
-  require(sp_allocate((size_t)p->numbering->local, sizeof *p->free_dofs, "test", &p->free_dofs));
+  require(sp_space_create(&platform, p->mesh, 3, &p->space));
+  require(sp_allocate(sp_space_dofs(p->space), sizeof *p->free_dofs, "test", &p->free_dofs));
 }
 
 static void parts_destroy(parts *p) {
   free(p->free_dofs);
-  sp_exchange_destroy(&p->exchange);
-  sp_numbering_destroy(&p->numbering);
+  sp_space_destroy(&p->space);
   sp_mesh_destroy(&p->mesh);
 }
 
@@ -168,8 +166,8 @@ static void check_components(int count) {
   parts p;
   sp_null_space *null_space;
   parts_create(count, &p);
-  const sp_numbering *numbering = p.numbering;
-  require(sp_null_space_create(p.mesh, numbering, p.exchange, p.free_dofs, &null_space));
+  const sp_numbering *numbering = p.space->numbering;
+  require(sp_null_space_create(p.space, p.free_dofs, &null_space));
   CHECK(null_space->components == count, "%d components", null_space->components);
 
   /* One number for all DOFs of a row, the same on all ranks, another one for every row. */
@@ -198,18 +196,17 @@ static void check_components(int count) {
   for (size_t i = 0; i < dofs; i++)
     b[i] =
         null_space->of_dof[i] % 2 ? -1 : 1 + sin((double)sp_numbering_global(numbering, (sp_lid)i));
-  CHECK(sp_null_space_project(null_space, numbering, p.exchange, true, b, &imbalance) ==
-            SP_ERR_INPUT,
+  CHECK(sp_null_space_project(null_space, p.space, true, b, &imbalance) == SP_ERR_INPUT,
         "an incompatible component passes");
   for (size_t i = 0; i < dofs; i++)
     b[i] = 1 + null_space->of_dof[i] + sin((double)sp_numbering_global(numbering, (sp_lid)i));
-  require(sp_null_space_project(null_space, numbering, p.exchange, false, b, &imbalance));
+  require(sp_null_space_project(null_space, p.space, false, b, &imbalance));
   CHECK(imbalance > 0.5 && imbalance <= 1, "imbalance %g", imbalance);
   /* Rounding: 1e-16 for each of 640 entries of size up to 10. */
-  require(sp_null_space_project(null_space, numbering, p.exchange, true, b, &imbalance));
+  require(sp_null_space_project(null_space, p.space, true, b, &imbalance));
   CHECK(imbalance < 1e-12, "imbalance %g after projection", imbalance);
   for (size_t i = 0; i < dofs; i++) x[i] = b[i];
-  sp_exchange_now(p.exchange, SP_MIN, x);
+  sp_exchange_now(p.space->exchange, SP_MIN, x);
   CHECK(memcmp(x, b, dofs * sizeof *b) == 0, "holders of a DOF disagree");
 
   /* Means are matched in each component: constants go to zero, or to the solution's mean. */
@@ -217,7 +214,7 @@ static void check_components(int count) {
     if (with_solution)
       require(sp_expression_parse("4 + floor(y / 2.5)", "test", &p.problem.solution));
     for (size_t i = 0; i < dofs; i++) x[i] = 7 - 3 * null_space->of_dof[i];
-    require(sp_null_space_match_means(null_space, &p.problem, p.mesh, numbering, p.exchange, x));
+    require(sp_null_space_match_means(null_space, &p.problem, p.space, x));
     for (sp_lid e = 0; e < p.mesh->hexes->count; e++)
       for (int n = 0; n < NODES; n++)
         CHECK_CLOSE(x[numbering->nodes[e * NODES + n]], with_solution ? 4 + row_of(&p, e) : 0,
@@ -237,15 +234,13 @@ static void check_weights(double lambda, bool second_row) {
   enum { POINTS = 64 };
   parts p;
   sp_null_space *null_space;
-  const sp_backend *backend;
-  sp_device *device;
+  const sp_backend *backend = platform.backend;
+  sp_device *device = platform.device;
   sp_operator *op;
-  const bool cuda = strstr(run_case_device, "cuda");
   parts_create(2, &p);
-  const size_t dofs = (size_t)p.numbering->local, elements = (size_t)p.mesh->hexes->count;
-  require(sp_null_space_create(p.mesh, p.numbering, p.exchange, p.free_dofs, &null_space));
-  require(
-      sp_backend_open(MPI_COMM_WORLD, cuda ? SP_DEVICE_CUDA : SP_DEVICE_HOST, &backend, &device));
+  const sp_lid *nodes = p.space->numbering->nodes;
+  const size_t dofs = sp_space_dofs(p.space), elements = (size_t)p.mesh->hexes->count;
+  require(sp_null_space_create(p.space, p.free_dofs, &null_space));
   double *at_points, *host, *x, *y;
   require(sp_allocate(elements * POINTS, sizeof *at_points, "test", &at_points));
   require(sp_allocate(dofs, sizeof *host, "test", &host));
@@ -253,16 +248,15 @@ static void check_weights(double lambda, bool second_row) {
     const int row = row_of(&p, (sp_lid)(i / POINTS));
     at_points[i] = row == 0 ? lambda : second_row ? lambda / 2 : 0;
   }
-  require(backend->vector_create(device, dofs, &x));
-  require(backend->vector_create(device, dofs, &y));
-  const sp_operator_setup setup = {.mesh = p.mesh,
-                                   .numbering = p.numbering,
+  require(backend->vector_create(device, SP_DOUBLE, dofs, &x));
+  require(backend->vector_create(device, SP_DOUBLE, dofs, &y));
+  const sp_operator_setup setup = {.space = p.space,
                                    .kind = SP_BP35,
                                    .geometry = SP_GEOMETRY_STORED,
                                    .lambda = 1,
                                    .lambda_values = at_points};
-  require(sp_operator_create(backend, device, &setup, &p.exchange, &op));
-  const sp_status status = sp_null_space_weigh(null_space, op, p.numbering, x, y, host);
+  require(sp_operator_create(&setup, &op));
+  const sp_status status = sp_null_space_weigh(null_space, op, x, y, host);
   if (second_row) {
     require(status);
     /* r is 1 in the first row and 2 in the second; a row has 28 * 16 DOFs. */
@@ -273,18 +267,18 @@ static void check_weights(double lambda, bool second_row) {
     int row_of_component[2] = {0, 0};
     for (size_t n = 0; n < elements * POINTS; n++) {
       const int row = row_of(&p, (sp_lid)(n / POINTS));
-      row_of_component[null_space->of_dof[p.numbering->nodes[n]]] = row;
-      r[p.numbering->nodes[n]] = 1 + row;
+      row_of_component[null_space->of_dof[nodes[n]]] = row;
+      r[nodes[n]] = 1 + row;
     }
     CHECK(null_space->magnification > 0.1 / lambda, "magnified %g-fold", null_space->magnification);
     for (size_t i = 0; i < dofs; i++) CHECK(host[i] == 0, "the work vector is not cleared");
     for (int c = 0; c < 2; c++)
       CHECK_CLOSE(null_space->weight[c], row_of_component[c] ? 9 * lambda / 2 : 9 * lambda,
                   rounding * 9 * lambda);
-    require(sp_null_space_correct_means(null_space, p.numbering, op->exchange, r, host));
+    require(sp_null_space_correct_means(null_space, p.space, r, host));
     for (size_t n = 0; n < elements * POINTS; n++) {
       const double expected = mean[row_of(&p, (sp_lid)(n / POINTS))];
-      CHECK_CLOSE(host[p.numbering->nodes[n]] / expected, 1, 2 * rounding);
+      CHECK_CLOSE(host[nodes[n]] / expected, 1, 2 * rounding);
     }
     free(r);
   } else {
@@ -294,7 +288,6 @@ static void check_weights(double lambda, bool second_row) {
   backend->vector_destroy(device, &x);
   backend->vector_destroy(device, &y);
   sp_operator_destroy(&op);
-  backend->close(&device);
   free(at_points);
   free(host);
   sp_null_space_destroy(&null_space);
@@ -321,14 +314,12 @@ static void check_small_lambda(void) {
 }
 
 static void check_exactness(void) {
-  sp_problem problem = {.kind = SP_BP35};
-  CHECK(sp_null_space_is_exact(&problem), "Neumann");
-  problem.has_dirichlet = true;
-  CHECK(sp_null_space_is_exact(&problem), "Dirichlet on another part");
-  problem.lambda = 1e-30;
-  CHECK(!sp_null_space_is_exact(&problem), "lambda");
-  problem = (sp_problem){.kind = SP_BP35, .has_robin = true};
-  CHECK(!sp_null_space_is_exact(&problem), "alpha");
+  const sp_coefficients zero = {.scale = 1}, lambda = {.scale = 1, .largest_lambda = 1e-30};
+  const sp_robin none = {0}, alpha = {.anywhere = true};
+  CHECK(sp_null_space_is_exact(&zero, &none), "Neumann");
+  CHECK(!sp_null_space_is_exact(&lambda, &none), "lambda");
+  CHECK(!sp_null_space_is_exact(&zero, &alpha), "alpha");
+  CHECK(!sp_null_space_is_exact(&lambda, &alpha), "lambda and alpha");
 }
 
 /* Dirichlet data at one end of every second row leave the means of the others open. */
@@ -339,16 +330,16 @@ static void check_determined_parts(int count) {
   bool *constrained;
   double *least;
   parts_create(count, &p);
-  const sp_numbering *numbering = p.numbering;
+  const sp_numbering *numbering = p.space->numbering;
   const size_t dofs = (size_t)numbering->local;
   require(sp_allocate(dofs, sizeof *constrained, "test", &constrained));
   require(sp_allocate(dofs, sizeof *least, "test", &least));
   for (sp_lid e = 0; e < p.mesh->hexes->count; e++)
     if (p.mesh->hexes->tags[e] % 9 == 1 && row_of(&p, e) % 2 == 1)
       for (int n = 0; n < NODES; n++) least[numbering->nodes[e * NODES + n]] = -1;
-  sp_exchange_now(p.exchange, SP_MIN, least);
+  sp_exchange_now(p.space->exchange, SP_MIN, least);
   for (size_t i = 0; i < dofs; i++) constrained[i] = least[i] < 0;
-  require(sp_null_space_create(p.mesh, numbering, p.exchange, constrained, &null_space));
+  require(sp_null_space_create(p.space, constrained, &null_space));
   CHECK(null_space->components == (count + 1) / 2, "%d components", null_space->components);
   CHECK(null_space->of_parts == (count > 1), "of parts");
   for (sp_lid e = 0; e < p.mesh->hexes->count; e++)
@@ -357,7 +348,7 @@ static void check_determined_parts(int count) {
             "element %d", (int)e);
   sp_null_space_destroy(&null_space);
   for (size_t i = 0; i < dofs; i++) constrained[i] = true;
-  require(sp_null_space_create(p.mesh, numbering, p.exchange, constrained, &null_space));
+  require(sp_null_space_create(p.space, constrained, &null_space));
   CHECK(!null_space, "all is determined");
   free(constrained);
   free(least);
@@ -372,6 +363,9 @@ int main(int argc, char **argv) {
   }
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const bool cuda = strstr(run_case_device, "cuda");
+  require(sp_platform_open(MPI_COMM_WORLD, cuda ? SP_DEVICE_CUDA : SP_DEVICE_HOST,
+                           SP_TRANSPORT_AUTO, &platform));
   check_exactness();
   check_components(1);
   check_components(2);
@@ -381,6 +375,7 @@ int main(int argc, char **argv) {
   check_weights(1, true);
   check_weights(1e-7, true);
   check_weights(1e-7, false);
+  sp_platform_close(&platform);
   check_small_lambda();
   check_compatibility();
   check_convergence();

@@ -97,11 +97,12 @@ static double worst(sp_lid n, const double *a, const double *b, const double *sc
 static void check_kernels(const sp_host_kernels *kernels, const sp_operator_setup *setup,
                           const sp_host_tables *tables, const sp_host_layout *layout,
                           const double *x, const expected *want) {
-  const int order = setup->numbering->order;
+  const int order = setup->space->numbering->order;
   const int trilinear = setup->geometry == SP_GEOMETRY_TRILINEAR;
   double *work = NULL;
-  CHECK(sp_host_allocate(SP_HOST_WORK, "test", &work) == SP_OK, "%s", sp_error_message());
-  const sp_lid n = setup->numbering->local;
+  CHECK(sp_host_allocate(SP_HOST_WORK, sizeof *work, "test", &work) == SP_OK, "%s",
+        sp_error_message());
+  const sp_lid n = setup->space->numbering->local;
   double *y = test_allocate((size_t)n, sizeof *y);
   for (sp_lid i = 0; i < n; i++) y[i] = NAN; /* whatever was there must not matter */
   sp_host_sweep sweep = {.local = kernels->local[setup->kind][trilinear],
@@ -122,7 +123,7 @@ static void check_kernels(const sp_host_kernels *kernels, const sp_operator_setu
 static void check_instruction_sets(const sp_operator_setup *setup, const double *x,
                                    const expected *want) {
   sp_host_tables tables;
-  sp_host_tables_fill(setup->kind, setup->numbering->order, &tables);
+  sp_host_tables_fill(setup->kind, setup->space->numbering->order, &tables);
   sp_host_layout layout;
   CHECK(sp_host_layout_create(setup, &tables, &layout) == SP_OK, "%s", sp_error_message());
   const sp_host_kernels *usable[SP_HOST_KERNEL_SETS];
@@ -139,12 +140,14 @@ static void check_against_one_rank(const bench *b, const deformed_box *box,
   const sp_lid n = box->whole_numbering->local;
   double *x = test_allocate(2 * (size_t)n, sizeof *x), *serial = x + n;
   for (sp_lid i = 0; i < n; i++) x[i] = random_value(1, i);
-  sp_operator_setup alone = *setup;
-  alone.mesh = box->whole;
-  alone.numbering = box->whole_numbering;
-  alone.constrained = NULL;
-  sp_operator *op = bench_operator(b, &alone);
-  bench_apply(b, op, false, x, serial);
+  bench alone;
+  bench_open_alone(b, &alone);
+  sp_space *space = bench_space(&alone, box->whole, box->numbering->order);
+  sp_operator_setup whole = *setup;
+  whole.space = space;
+  whole.constrained = NULL;
+  sp_operator *op = bench_operator(&whole);
+  bench_apply(&alone, op, false, x, serial);
   double error = 0;
   for (sp_lid i = 0; i < box->numbering->local; i++) {
     const sp_lid w = box->whole_dof[i];
@@ -152,6 +155,8 @@ static void check_against_one_rank(const bench *b, const deformed_box *box,
   }
   CHECK(error <= want->tolerance, "off a single rank's result by %.3g", error);
   sp_operator_destroy(&op);
+  sp_space_destroy(&space);
+  bench_close_alone(&alone);
   free(x);
 }
 
@@ -231,7 +236,7 @@ static void check_operator(const bench *b, const deformed_box *box, sp_operator_
   }
   setup->constrained = NULL;
   check_instruction_sets(setup, x, want);
-  sp_operator *op = bench_operator(b, setup);
+  sp_operator *op = bench_operator(setup);
   bench_apply(b, op, true, x, y);
   const double error = worst(numbering->local, y, here, scale);
   CHECK(error <= want->tolerance, "%s %s N = %d: %.3g > %.3g", KIND_NAMES[setup->kind],
@@ -245,7 +250,7 @@ static void check_operator(const bench *b, const deformed_box *box, sp_operator_
 
   setup->constrained = mask;
   check_instruction_sets(setup, x, want);
-  op = bench_operator(b, setup);
+  op = bench_operator(setup);
   bench_apply(b, op, false, x, masked_y);
   CHECK(worst(numbering->local, masked_y, here, scale) <= want->tolerance,
         "unconstrained application of a constrained operator");
@@ -260,6 +265,7 @@ static void check_box(const bench *b, const int elements[3], int map_order, int 
   deformed_box_create(b->comm, elements, map_order, order, &box);
   CHECK(box.conflicts == 0, "%d nodes are numbered inconsistently", box.conflicts);
   CHECK(box.numbering->global == box.whole_numbering->local, "DOFs over all ranks");
+  sp_space *space = bench_space(b, box.mesh, order);
   const size_t n = (size_t)box.numbering->local;
   double *x = test_allocate(3 * n, sizeof *x), *stored = x + n, *trilinear = stored + n;
   bool *mask = test_allocate(n, sizeof *mask);
@@ -269,11 +275,8 @@ static void check_box(const bench *b, const int elements[3], int map_order, int 
   for (sp_operator_kind kind = SP_MASS; kind <= SP_BP30; kind++) {
     expected want;
     compute_expected(&box, kind, x, &want);
-    sp_operator_setup setup = {.mesh = box.mesh,
-                               .numbering = box.numbering,
-                               .kind = kind,
-                               .geometry = SP_GEOMETRY_STORED,
-                               .lambda = LAMBDA};
+    sp_operator_setup setup = {
+        .space = space, .kind = kind, .geometry = SP_GEOMETRY_STORED, .lambda = LAMBDA};
     check_operator(b, &box, &setup, mask, x, &want, stored);
     if (map_order == 1) {
       setup.geometry = SP_GEOMETRY_TRILINEAR;
@@ -289,6 +292,7 @@ static void check_box(const bench *b, const int elements[3], int map_order, int 
   free(x);
   free(mask);
   free(whole_mask);
+  sp_space_destroy(&space);
   deformed_box_destroy(&box);
 }
 
@@ -297,7 +301,8 @@ static void check_choice_of_geometry(const bench *b) {
   sp_hexes curved = {.map_order = 2}, straight = {.map_order = 1};
   sp_mesh mesh = {.hexes = &curved};
   sp_numbering numbering = {.order = 4};
-  sp_operator_setup setup = {.mesh = &mesh, .numbering = &numbering, .kind = SP_BP35};
+  const sp_space space = {.mesh = &mesh, .numbering = &numbering};
+  sp_operator_setup setup = {.space = &space, .kind = SP_BP35};
   sp_geometry_kind kind;
   const char *reason;
   CHECK(sp_operator_choose_geometry(b->backend, &setup, SP_GEOMETRY_TRILINEAR, &kind, &reason) ==
@@ -315,7 +320,7 @@ static void check_choice_of_geometry(const bench *b) {
   CHECK(sp_operator_choose_geometry(b->backend, &setup, SP_GEOMETRY_TRILINEAR, &kind, &reason) ==
                 SP_OK &&
             kind == SP_GEOMETRY_TRILINEAR && strstr(reason, "case"),
-        "a wish that can be met");
+        "a request that can be met");
   for (int i = 0; i < 2; i++) {
     setup.kappa = i == 0 ? field : NULL;
     setup.lambda_values = i == 1 ? field : NULL;
@@ -345,7 +350,7 @@ int main(int argc, char **argv) {
   check_box(&b, curved, 3, 6);
   check_choice_of_geometry(&b);
 
-  b.backend->close(&b.device);
+  bench_close(&b);
   const int result = check_end(MPI_COMM_WORLD);
   MPI_Finalize();
   return result;

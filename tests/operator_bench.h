@@ -10,16 +10,17 @@
 #include "tests/check.h"
 
 typedef struct bench {
+  sp_platform platform; /* spaces point at it: a bench stays where it was opened */
+  /* Of the platform. */
   MPI_Comm comm;
   const sp_backend *backend;
   sp_device *device;
-  sp_transport exchange;
 } bench;
 
 enum { BENCH_SKIPPED = 77 }; /* CTest's SKIP_RETURN_CODE */
 
-/* The exchange that the test's second argument names, as in backend.exchange; auto without one. */
-static inline sp_transport bench_exchange(int argc, char **argv) {
+/* The transport that the test's second argument names, as in backend.exchange; auto without one. */
+static inline sp_transport bench_transport(int argc, char **argv) {
   if (argc < 3) return SP_TRANSPORT_AUTO;
   for (sp_transport kind = SP_TRANSPORT_AUTO; kind <= SP_TRANSPORT_STAGED; kind++)
     if (strcmp(argv[2], sp_transport_name(kind)) == 0) return kind;
@@ -28,41 +29,65 @@ static inline sp_transport bench_exchange(int argc, char **argv) {
 }
 
 /* Open the backend that the test's first argument names, host without one. False, with nothing
- * open, if this machine has no such device. */
+ * open, if this machine has no such device. Collective over MPI_COMM_WORLD. */
 static inline bool bench_open(int argc, char **argv, bench *b) {
   const bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0;
-  *b = (bench){.comm = MPI_COMM_WORLD, .exchange = bench_exchange(argc, argv)};
-  const sp_status status =
-      sp_backend_open(b->comm, cuda ? SP_DEVICE_CUDA : SP_DEVICE_HOST, &b->backend, &b->device);
+  *b = (bench){.comm = MPI_COMM_WORLD};
+  const sp_status status = sp_platform_open(b->comm, cuda ? SP_DEVICE_CUDA : SP_DEVICE_HOST,
+                                            bench_transport(argc, argv), &b->platform);
   if (status) printf("%s\n", sp_error_message());
   CHECK(cuda || status == SP_OK, "no host backend");
+  b->backend = b->platform.backend;
+  b->device = b->platform.device;
   return status == SP_OK;
 }
 
-static inline sp_operator *bench_operator(const bench *b, const sp_operator_setup *setup) {
-  sp_operator_setup own = *setup;
+static inline void bench_close(bench *b) {
+  sp_platform_close(&b->platform);
+}
+
+/* Each rank for itself on the device of *b, which stays open longer. Local. */
+static inline void bench_open_alone(const bench *b, bench *alone) {
+  *alone = *b;
+  alone->comm = alone->platform.comm = MPI_COMM_SELF;
+  CHECK(sp_reduction_create(MPI_COMM_SELF, &alone->platform.reduction) == SP_OK, "%s",
+        sp_error_message());
+}
+
+static inline void bench_close_alone(bench *alone) {
+  sp_reduction_destroy(&alone->platform.reduction);
+}
+
+/* Collective over b->comm. */
+static inline sp_space *bench_space(const bench *b, const sp_mesh *mesh, int order) {
+  sp_space *space = NULL;
+  CHECK(sp_space_create(&b->platform, mesh, order, &space) == SP_OK, "%s", sp_error_message());
+  if (!space) MPI_Abort(MPI_COMM_WORLD, 1); /* nothing is left to be tested */
+  return space;
+}
+
+/* Collective over the communicator of the setup's space. */
+static inline sp_operator *bench_operator(const sp_operator_setup *setup) {
   sp_operator *op = NULL;
-  sp_exchange *exchange;
-  own.exchange = b->exchange;
-  CHECK(sp_exchange_create(b->comm, setup->numbering, &exchange) == SP_OK, "%s",
-        sp_error_message());
-  CHECK(sp_operator_create(b->backend, b->device, &own, &exchange, &op) == SP_OK, "%s",
-        sp_error_message());
-  if (!op) MPI_Abort(b->comm, 1); /* nothing is left to be tested */
+  CHECK(sp_operator_create(setup, &op) == SP_OK, "%s", sp_error_message());
+  if (!op) MPI_Abort(MPI_COMM_WORLD, 1);
   return op;
 }
 
 /* A vector in the backend's memory with a copy of values[count]. */
 static inline double *bench_upload(const bench *b, size_t count, const double *values) {
   double *vector = NULL;
-  CHECK(b->backend->vector_create(b->device, count, &vector) == SP_OK, "%s", sp_error_message());
-  CHECK(b->backend->upload(b->device, count, values, vector) == SP_OK, "%s", sp_error_message());
+  CHECK(b->backend->vector_create(b->device, SP_DOUBLE, count, &vector) == SP_OK, "%s",
+        sp_error_message());
+  CHECK(b->backend->upload(b->device, SP_DOUBLE, count, values, vector) == SP_OK, "%s",
+        sp_error_message());
   return vector;
 }
 
 static inline void bench_download(const bench *b, size_t count, const double *vector,
                                   double *values) {
-  CHECK(b->backend->download(b->device, count, vector, values) == SP_OK, "%s", sp_error_message());
+  CHECK(b->backend->download(b->device, SP_DOUBLE, count, vector, values) == SP_OK, "%s",
+        sp_error_message());
 }
 
 /* y = A x through the backend's memory, where y, another vector, starts as rubbish. */
@@ -88,6 +113,7 @@ static inline double bench_passes(const bench *b, sp_operator *op, const double 
                            .r = bench_upload(b, n, r),
                            .p = bench_upload(b, n, zero),
                            .ap = bench_upload(b, n, zero)};
+  vectors.z = vectors.r;
   vectors.next_p = b->backend->two_directions ? bench_upload(b, n, sum) : vectors.p;
   CHECK(sp_operator_direction(op, 0, &vectors, SP_OK, &p_ap) == SP_OK, "%s", sp_error_message());
   CHECK(sp_operator_update(op, -1, &vectors, &rr, &rz) == SP_OK, "%s", sp_error_message());

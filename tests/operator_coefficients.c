@@ -125,7 +125,7 @@ static void check_operator(const bench *b, const deformed_box *box, sp_operator_
   random_vector(box, 1, x);
   for (size_t i = 0; i < n; i++) masked[i] = mask[i] ? 0 : x[i];
   setup.constrained = mask;
-  sp_operator *op = bench_operator(b, &setup);
+  sp_operator *op = bench_operator(&setup);
   apply_reference(box, &setup, x, want, scale);
   bench_apply(b, op, false, x, y);
   check_equal(box, NULL, y, want, scale, "unconstrained");
@@ -142,17 +142,13 @@ static void check_diagonal(const deformed_box *box, const sp_operator_setup *set
   const size_t n = (size_t)box->numbering->local;
   double *inverse = test_allocate(4 * n, sizeof *inverse), *x = inverse + n, *y = x + n,
          *scale = y + n;
-  sp_exchange *exchange;
-  CHECK(sp_exchange_create(box->mesh->comm, box->numbering, &exchange) == SP_OK, "%s",
-        sp_error_message());
-  CHECK(sp_operator_inverse_diagonal(exchange, setup, inverse) == SP_OK, "%s", sp_error_message());
+  CHECK(sp_operator_inverse_diagonal(setup, inverse) == SP_OK, "%s", sp_error_message());
   for (sp_lid unit = 0; unit < box->whole_numbering->local; unit++) {
     for (size_t i = 0; i < n; i++) x[i] = box->whole_dof[i] == unit;
     apply_reference(box, setup, x, y, scale);
     for (size_t i = 0; i < n; i++)
       if (x[i] > 0) CHECK_CLOSE(1 / inverse[i], y[i], scale[i]);
   }
-  sp_exchange_destroy(&exchange);
   free(inverse);
 }
 
@@ -164,11 +160,11 @@ static void check_box(const bench *b, const int elements[3], int map_order, int 
   bool *whole_mask = test_allocate((size_t)box.whole_numbering->local, sizeof *whole_mask);
   mark_constrained(&box, mask, whole_mask);
   const parts d = make_parts(&box);
+  sp_space *space = bench_space(b, box.mesh, order);
   for (sp_operator_kind kind = SP_BP35; kind <= SP_BP30; kind++) {
     const fields f = make_fields(&box, kind);
     for (int which = 1; which < (b->backend == &sp_backend_host ? 8 : 4); which++) {
-      const sp_operator_setup setup = {.mesh = box.mesh,
-                                       .numbering = box.numbering,
+      const sp_operator_setup setup = {.space = space,
                                        .kind = kind,
                                        .geometry = SP_GEOMETRY_STORED,
                                        .lambda = 1,
@@ -189,6 +185,7 @@ static void check_box(const bench *b, const int elements[3], int map_order, int 
   free(d.values);
   free(mask);
   free(whole_mask);
+  sp_space_destroy(&space);
   deformed_box_destroy(&box);
 }
 
@@ -206,7 +203,7 @@ int main(int argc, char **argv) {
   check_box(&b, small, 1, 1, true);
   check_box(&b, small, 1, 3, true);
   check_box(&b, small, 2, 2, true);
-  b.backend->close(&b.device);
+  bench_close(&b);
   const int result = check_end(MPI_COMM_WORLD);
   MPI_Finalize();
   return result;

@@ -192,7 +192,7 @@ int main(int argc, char **argv) {
   for (int order = 1; order <= SP_MAX_ORDER; order++)
     if (count > 0 && kernels[0].order[order].launch) check_order(&b, kernels, count, order);
 
-  b.backend->close(&b.device);
+  bench_close(&b);
   const int result = check_end(MPI_COMM_WORLD);
   MPI_Finalize();
   return result;

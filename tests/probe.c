@@ -76,13 +76,16 @@ static sp_config *read_probes(int count, const double (*points)[3]) {
 
 /* Points of all elements, whichever rank holds them, get the polynomial's value on all ranks.
  * Lagrange interpolation and the inverse map leave a few hundred roundings. */
-static void check_values(const deformed_box *box, bool curved) {
+static void check_values(const sp_platform *platform, const deformed_box *box, bool curved) {
   const sp_hexes *whole = box->whole->hexes;
   const int count = whole->count * PLACES;
   double(*points)[3] = test_allocate((size_t)count, sizeof *points);
   for (int p = 0; p < count; p++) map_point(whole, p / PLACES, places[p % PLACES], points[p]);
   sp_config *config = read_probes(count, (const double(*)[3])points);
 
+  sp_space *space;
+  CHECK(!sp_space_create(platform, box->mesh, ORDER, &space), "%s", sp_error_message());
+  if (!space) return;
   const size_t nodes = element_nodes(box);
   double *x = test_allocate((size_t)box->numbering->local, sizeof *x);
   double *xyz = test_allocate(3 * nodes, sizeof *xyz);
@@ -96,8 +99,7 @@ static void check_values(const deformed_box *box, bool curved) {
   sp_probes *probes;
   CHECK(!sp_probes_create(config, box->mesh, &probes), "%s", sp_error_message());
   if (!probes) return;
-  CHECK(!sp_probes_evaluate(probes, &problem, box->mesh, box->numbering, x), "%s",
-        sp_error_message());
+  CHECK(!sp_probes_evaluate(probes, &problem, space, x), "%s", sp_error_message());
   int answers = 0;
   for (int p = 0; p < count; p++) {
     CHECK_CLOSE(probes->list[p].value, polynomial(curved, points[p]), 1e-10);
@@ -106,6 +108,7 @@ static void check_values(const deformed_box *box, bool curved) {
   MPI_Allreduce(MPI_IN_PLACE, &answers, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   CHECK(answers == count, "%d ranks answer for %d probes", answers, count);
   sp_probes_destroy(&probes);
+  sp_space_destroy(&space);
   sp_config_destroy(&config);
   free(points);
   free(x);
@@ -139,15 +142,19 @@ static void check_edge(void) {
 
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
+  sp_platform platform;
+  CHECK(!sp_platform_open(MPI_COMM_WORLD, SP_DEVICE_HOST, SP_TRANSPORT_AUTO, &platform), "%s",
+        sp_error_message());
   for (int map_order = 1; map_order <= 3; map_order += 2) {
     deformed_box box;
     deformed_box_create(MPI_COMM_WORLD, (const int[3]){3, 2, 4}, map_order, ORDER, &box);
     check_inverse(&box);
-    check_values(&box, map_order > 1);
+    check_values(&platform, &box, map_order > 1);
     check_outside(&box);
     deformed_box_destroy(&box);
   }
   check_edge();
+  sp_platform_close(&platform);
   const int result = check_end(MPI_COMM_WORLD);
   MPI_Finalize();
   return result;

@@ -11,6 +11,7 @@
 #include "tests/check.h"
 
 static int rank;
+static sp_platform platform; /* stays open */
 
 static void require(sp_status status) {
   CHECK(status == SP_OK, "%s", sp_error_message());
@@ -28,19 +29,16 @@ static sp_config *read_config(const char *const *overrides) {
 /* A mesh and what stands on it. */
 typedef struct stage {
   sp_mesh *mesh;
-  sp_numbering *numbering;
-  sp_exchange *exchange;
+  sp_space *space;
 } stage;
 
 static void stage_create(sp_hexes *hexes, int order, stage *s) {
   require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &s->mesh));
-  require(sp_numbering_create(s->mesh, order, &s->numbering));
-  require(sp_exchange_create(MPI_COMM_WORLD, s->numbering, &s->exchange));
+  require(sp_space_create(&platform, s->mesh, order, &s->space));
 }
 
 static void stage_destroy(stage *s) {
-  sp_exchange_destroy(&s->exchange);
-  sp_numbering_destroy(&s->numbering);
+  sp_space_destroy(&s->space);
   sp_mesh_destroy(&s->mesh);
 }
 
@@ -60,24 +58,21 @@ static sp_status try_case(const stage *s, const char *const *overrides) {
   sp_status status = sp_problem_create(config, s->mesh, &problem);
   CHECK(!problem == !!status, "a problem and a failure, or neither");
   if (!status) {
-    const size_t dofs = (size_t)s->numbering->local;
+    const size_t dofs = sp_space_dofs(s->space);
     bool *constrained;
-    double *values, *kappa, *lambda;
+    double *values;
+    sp_coefficients coefficients;
     sp_jacobian_range range;
     require(sp_allocate(dofs, sizeof *constrained, "test", &constrained));
     require(sp_allocate(dofs, sizeof *values, "test", &values));
-    status = sp_problem_coefficients(problem, s->mesh, s->numbering->order, &kappa, &lambda);
-    CHECK(!status || (!kappa && !lambda), "coefficients are left after a failure");
-    free(kappa);
-    free(lambda);
+    status = sp_problem_coefficients(problem, s->mesh, s->space->numbering->order, &coefficients);
+    sp_coefficients_free(&coefficients);
+    CHECK(!coefficients.kappa && !coefficients.lambda, "coefficients are left");
     sp_robin robin = {0};
-    if (!status) status = sp_problem_robin(problem, s->mesh, s->numbering, &robin);
+    if (!status) status = sp_problem_robin(problem, s->space, &robin);
     sp_robin_free(&robin);
-    if (!status)
-      status =
-          sp_problem_constraints(problem, s->mesh, s->numbering, s->exchange, constrained, values);
-    if (!status)
-      status = sp_problem_load(problem, s->mesh, s->numbering, s->exchange, values, &range);
+    if (!status) status = sp_problem_constraints(problem, s->space, constrained, values);
+    if (!status) status = sp_problem_load(problem, s->space, values, &range);
     free(constrained);
     free(values);
   }
@@ -205,6 +200,40 @@ static void check_file_cases(void) {
   stage_destroy(&s);
 }
 
+/* ---- Coefficients ---- */
+
+/* Constants stay numbers; a formula becomes values at the points, and the mass term's scale 1. The
+ * largest lambda is that of all ranks: 1 + x on the GLL points that the face x = 1 has. */
+static void check_coefficients(void) {
+  static const struct {
+    const char *kappa, *lambda;
+    bool with_kappa, with_lambda;
+    double scale, largest;
+  } cases[] = {{"problem.kappa=1", "problem.lambda=3", false, false, 3, 3},
+               {"problem.kappa=2", "problem.lambda=0", true, false, 0, 0},
+               {"problem.kappa=1", "problem.lambda=1+x", false, true, 1, 2},
+               {"problem.kappa=1+y", "problem.lambda=5*x", true, true, 1, 5}};
+  stage s;
+  stage_create(make_box(4, 2, 2, SP_MAP_NONE), 2, &s);
+  for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+    sp_config *config = read_config(
+        (const char *const[]){"problem.solution=x", cases[c].kappa, cases[c].lambda, NULL});
+    sp_problem *problem;
+    sp_coefficients coefficients;
+    require(sp_problem_create(config, s.mesh, &problem));
+    require(sp_problem_coefficients(problem, s.mesh, 2, &coefficients));
+    CHECK((coefficients.kappa != NULL) == cases[c].with_kappa &&
+              (coefficients.lambda != NULL) == cases[c].with_lambda,
+          "arrays of case %zu", c);
+    CHECK_CLOSE(coefficients.scale, cases[c].scale, 0);
+    CHECK_CLOSE(coefficients.largest_lambda, cases[c].largest, 1e-15 * cases[c].largest);
+    sp_coefficients_free(&coefficients);
+    sp_problem_destroy(&problem);
+    sp_config_destroy(&config);
+  }
+  stage_destroy(&s);
+}
+
 /* ---- Dirichlet data ---- */
 
 /* The box without its quarter x > 1/2, y > 1/2. The two faces at the inner edge belong to elements
@@ -259,7 +288,7 @@ static void check_order_of_groups(void) {
   enum { ORDER = 3, NODES = 64 };
   stage s;
   stage_create(make_angle(), ORDER, &s);
-  const size_t dofs = (size_t)s.numbering->local;
+  const size_t dofs = sp_space_dofs(s.space);
   bool *constrained;
   double *values, xyz[3 * NODES];
   require(sp_allocate(dofs, sizeof *constrained, "test", &constrained));
@@ -274,11 +303,11 @@ static void check_order_of_groups(void) {
     sp_problem *problem;
     require(sp_problem_create(config, s.mesh, &problem));
     CHECK(problem->has_dirichlet, "has_dirichlet on rank %d", rank);
-    require(sp_problem_constraints(problem, s.mesh, s.numbering, s.exchange, constrained, values));
+    require(sp_problem_constraints(problem, s.space, constrained, values));
     for (sp_lid e = 0; e < s.mesh->hexes->count; e++) {
       sp_hexes_coordinates(s.mesh->hexes, e, ORDER + 1, sp_reference_get(ORDER)->gll.nodes, xyz);
       for (int n = 0; n < NODES; n++) {
-        const sp_lid dof = s.numbering->nodes[e * NODES + n];
+        const sp_lid dof = s.space->numbering->nodes[e * NODES + n];
         const double point[3] = {xyz[n], xyz[NODES + n], xyz[2 * NODES + n]};
         int first = 0;
         while (first < 3 && !groups[orders[o][first]].holds(point)) first++;
@@ -290,7 +319,7 @@ static void check_order_of_groups(void) {
     double *least;
     require(sp_allocate(dofs, sizeof *least, "test", &least));
     memcpy(least, values, dofs * sizeof *least);
-    sp_exchange_now(s.exchange, SP_MIN, least);
+    sp_exchange_now(s.space->exchange, SP_MIN, least);
     CHECK(memcmp(least, values, dofs * sizeof *least) == 0, "holders of a DOF disagree");
     free(least);
     sp_problem_destroy(&problem);
@@ -308,7 +337,7 @@ static void load_of(const stage *s, const char *const *overrides, double *load,
   sp_config *config = read_config(overrides);
   sp_problem *problem;
   require(sp_problem_create(config, s->mesh, &problem));
-  require(sp_problem_load(problem, s->mesh, s->numbering, s->exchange, load, range));
+  require(sp_problem_load(problem, s->space, load, range));
   sp_problem_destroy(&problem);
   sp_config_destroy(&config);
 }
@@ -321,7 +350,7 @@ static void check_derived_data(const char *operator_is) {
       "-2*cos(2*x)*exp(y)*(1+z^2)+0.5*(3+y)";
   stage s;
   stage_create(make_box(3, 2, 2, SP_MAP_NONE), 4, &s);
-  const size_t dofs = (size_t)s.numbering->local;
+  const size_t dofs = sp_space_dofs(s.space);
   double *derived, *written;
   sp_jacobian_range range;
   require(sp_allocate(dofs, sizeof *derived, "test", &derived));
@@ -367,17 +396,26 @@ static void check_robin_diagonal(void) {
   sp_problem *problem;
   sp_robin robin;
   require(sp_problem_create(config, s.mesh, &problem));
-  require(sp_problem_robin(problem, s.mesh, s.numbering, &robin));
-  CHECK(problem->has_robin, "alpha is positive somewhere");
+  require(sp_problem_robin(problem, s.space, &robin));
+  CHECK(robin.anywhere, "alpha is positive somewhere");
   double sum = 0;
   for (sp_lid i = 0; i < robin.count; i++) {
-    CHECK(robin.dofs[i] >= 0 && robin.dofs[i] < s.numbering->local, "DOF %d", robin.dofs[i]);
+    CHECK(robin.dofs[i] >= 0 && robin.dofs[i] < s.space->numbering->local, "DOF %d", robin.dofs[i]);
     CHECK(i == 0 || robin.dofs[i] > robin.dofs[i - 1], "DOF %d is listed twice", robin.dofs[i]);
     CHECK(robin.values[i] > 0, "value %g", robin.values[i]);
     sum += robin.values[i];
   }
   MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   CHECK_CLOSE(sum, 1 + 1.0 / 6 + 1.0 / 4, 1e-13);
+  sp_robin_free(&robin);
+  sp_problem_destroy(&problem);
+  sp_config_destroy(&config);
+
+  config = read_config((const char *const[]){"problem.forcing=1", "boundary.default=neumann 0",
+                                             "boundary.xmin=robin 0, 1", NULL});
+  require(sp_problem_create(config, s.mesh, &problem));
+  require(sp_problem_robin(problem, s.space, &robin));
+  CHECK(!robin.anywhere, "alpha is zero everywhere");
   sp_robin_free(&robin);
   sp_problem_destroy(&problem);
   sp_config_destroy(&config);
@@ -394,13 +432,13 @@ static void check_balance(const char *kappa) {
   stage_create(make_box(3, 3, 2, SP_MAP_SINE), 2, &s);
   double *load, sums[2] = {0, 0};
   sp_jacobian_range range;
-  require(sp_allocate((size_t)s.numbering->local, sizeof *load, "test", &load));
+  require(sp_allocate(sp_space_dofs(s.space), sizeof *load, "test", &load));
   load_of(&s,
           (const char *const[]){"discretization.operator=bp3.0", "problem.lambda=0", kappa,
                                 "problem.solution=x^2+3*y^2-z^2+x*y+2*z",
                                 "boundary.default=neumann", NULL},
           load, &range);
-  for (sp_lid i = 0; i < s.numbering->owned; i++) {
+  for (sp_lid i = 0; i < s.space->numbering->owned; i++) {
     sums[0] += load[i];
     sums[1] += fabs(load[i]);
   }
@@ -416,14 +454,17 @@ static void check_balance(const char *kappa) {
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  require(sp_platform_open(MPI_COMM_WORLD, SP_DEVICE_HOST, SP_TRANSPORT_AUTO, &platform));
   check_box_cases();
   check_file_cases();
+  check_coefficients();
   check_order_of_groups();
   check_derived_data("discretization.operator=bp3.5");
   check_derived_data("discretization.operator=bp3.0");
   check_robin_diagonal();
   check_balance("problem.kappa=1");
   check_balance("problem.kappa=2+x-0.4*y");
+  sp_platform_close(&platform);
   const int result = check_end(MPI_COMM_WORLD);
   MPI_Finalize();
   return result;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "operators/backend.h"
+#include "operators/platform.h"
 #include "solver/run/case.h"
 
 enum { RUN_CASE_OVERRIDES = 32, RUN_CASE_SKIPPED = 77 }; /* CTest's SKIP_RETURN_CODE */
@@ -17,14 +17,14 @@ static const char *run_case_device = "backend.device=host";
  * if this machine has no such device. Collective over MPI_COMM_WORLD. */
 static inline bool run_case_begin(int argc, char **argv) {
   if (argc < 2 || strcmp(argv[1], "cuda") != 0) return true;
-  const sp_backend *backend;
-  sp_device *device;
+  sp_platform platform;
   run_case_device = "backend.device=cuda";
-  const sp_status status = sp_backend_open(MPI_COMM_WORLD, SP_DEVICE_CUDA, &backend, &device);
+  const sp_status status =
+      sp_platform_open(MPI_COMM_WORLD, SP_DEVICE_CUDA, SP_TRANSPORT_AUTO, &platform);
   if (status)
     printf("%s\n", sp_error_message());
   else
-    backend->close(&device);
+    sp_platform_close(&platform);
   return status == SP_OK;
 }
 

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "operators/space.h"
+
 enum { LANES = 32, NOT_LISTED = -1 };
 
 /* Call body for every edge node of the mesh, in the order of the array of edge nodes, with `dof`
@@ -43,8 +45,8 @@ static void add_entry(sp_lid dof, unsigned place, void *context) {
 
 static sp_status fill(const sp_operator_setup *setup, size_t targets, list *l, sp_cuda_targets *out,
                       size_t *bytes) {
-  const sp_numbering *numbering = setup->numbering;
-  const size_t elements = (size_t)setup->mesh->hexes->count;
+  const sp_numbering *numbering = setup->space->numbering;
+  const size_t elements = (size_t)setup->space->mesh->hexes->count;
   const size_t groups = (targets + LANES - 1) / LANES;
   SP_TRY(sp_allocate(targets, sizeof *l->count, "assembly", &l->count));
   SP_TRY(sp_allocate(groups + 1, sizeof *l->start, "assembly", &l->start));
@@ -109,8 +111,8 @@ typedef struct workspace {
 } workspace;
 
 static sp_status build(const sp_operator_setup *setup, workspace *w, sp_cuda_assembly *out) {
-  const sp_numbering *numbering = setup->numbering;
-  const size_t dofs = (size_t)numbering->local, elements = (size_t)setup->mesh->hexes->count;
+  const sp_numbering *numbering = setup->space->numbering;
+  const size_t dofs = (size_t)numbering->local, elements = (size_t)setup->space->mesh->hexes->count;
   const size_t entries = (size_t)numbering->shared_start[numbering->neighbours];
   const sp_lid first = numbering->class_start[SP_EDGE_DOFS];
   out->first_face = numbering->class_start[SP_FACE_DOFS];

@@ -1,5 +1,7 @@
 extern "C" {
+#include "operators/cuda/blas.h"
 #include "operators/cuda/exchange.h"
+#include "operators/cuda/launch.h"
 }
 
 #include <cstdio>
@@ -108,6 +110,7 @@ static sp_status use_device(sp_device *device, const char *map) {
   SP_CUDA(cudaStreamCreateWithPriority(&device->urgent, cudaStreamNonBlocking, greatest));
   SP_CUDA(cudaEventCreateWithFlags(&device->fork, cudaEventDisableTiming));
   SP_CUDA(cudaEventCreateWithFlags(&device->join, cudaEventDisableTiming));
+  SP_TRY(sp_cuda_blas_prepare(device));
   snprintf(device->description, sizeof device->description, "%.80s, GPU %d (sm_%d%d)%s",
            properties.name, device->id, properties.major, properties.minor, map);
   return SP_OK;
@@ -138,6 +141,10 @@ sp_status sp_cuda_join(sp_device *device) {
 void sp_cuda_close(sp_device **device) {
   if (!*device) return;
   sp_cuda_nccl_close(&(*device)->nccl);
+  sp_cuda_peers_close(&(*device)->peers);
+  (void)cudaFree((*device)->partial);
+  (void)cudaFree((*device)->arrived);
+  (void)cudaFreeHost((*device)->sum);
   if ((*device)->fork) (void)cudaEventDestroy((*device)->fork);
   if ((*device)->join) (void)cudaEventDestroy((*device)->join);
   if ((*device)->urgent) (void)cudaStreamDestroy((*device)->urgent);

@@ -17,16 +17,16 @@ struct sp_device {
    * event of the stream, and ends with `join`. */
   cudaStream_t urgent;
   cudaEvent_t fork, join;
-  struct sp_cuda_nccl *nccl; /* NULL until an exchange asks for it (exchange.h) */
+  struct sp_cuda_nccl *nccl;   /* NULL until a space asks for it (exchange.h) */
+  struct sp_cuda_peers *peers; /* likewise (peers.h) */
+  /* For sums that the host asks for (blas.h). */
+  double *partial, *sum; /* on the device, and pinned */
+  unsigned *arrived;
   char description[320];
 };
 
 /* SP_ERR_SYSTEM with call, place, rank and device, for SP_CUDA. Local. */
 sp_status sp_cuda_failed(cudaError_t error, const char *call, const char *file, int line);
-
-/* The architecture that the code running on the current device was compiled for, 90 for sm_90: less
- * than the device's own where the driver compiles older PTX. After sp_cuda_open(). Local. */
-int sp_cuda_architecture(void);
 
 /* Return from the calling function if a CUDA call fails. */
 #define SP_CUDA(call)                                                                              \

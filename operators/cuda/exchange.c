@@ -1,5 +1,6 @@
 #include "operators/cuda/exchange.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,8 @@
 
 #include "operators/cuda/vectors.h"
 
+/* ---- Lists and buffers ----------------------------------------------------------------------- */
+
 static sp_status list(const int *host, size_t count, const int **out) {
   void *copy;
   const sp_status status = sp_cuda_copy_of(host, count, sizeof *host, "exchange", &copy);
@@ -16,43 +19,25 @@ static sp_status list(const int *host, size_t count, const int **out) {
   return status;
 }
 
-static sp_status pinned(size_t count, double **out) {
-  SP_CUDA(cudaMallocHost((void **)out, (count > 0 ? count : 1) * sizeof **out));
+static sp_status pinned(size_t count, void **out) {
+  SP_CUDA(cudaMallocHost(out, (count > 0 ? count : 1) * sizeof(double)));
   return SP_OK;
 }
 
-static sp_status build(const sp_exchange_plan *plan, sp_cuda_exchange *e) {
+static sp_status build(sp_device_space *s) {
+  const sp_exchange_plan *plan = &s->plan;
   const size_t shared = (size_t)plan->start[plan->neighbours], targets = (size_t)plan->targets;
   const size_t sources = targets > 0 ? (size_t)plan->source_start[targets] : 0;
-  e->lists.shared = (int)shared;
-  e->lists.targets = plan->targets;
-  SP_TRY(list(plan->dofs, shared, &e->lists.dofs));
-  SP_TRY(list(plan->target, targets, &e->lists.target));
-  SP_TRY(list(plan->source_start, targets + 1, &e->lists.source_start));
-  SP_TRY(list(plan->sources, sources, &e->lists.sources));
-  SP_TRY(sp_cuda_allocate(shared, sizeof(double), "shared values", (void **)&e->sent));
-  SP_TRY(sp_cuda_allocate(shared, sizeof(double), "shared values", (void **)&e->received));
-  SP_TRY(pinned(shared, &e->host_sent));
-  return pinned(shared, &e->host_received);
-}
-
-sp_status sp_cuda_exchange_create(sp_device *device, MPI_Comm comm, const sp_exchange_plan *plan,
-                                  sp_cuda_exchange *out) {
-  *out = (sp_cuda_exchange){.device = device, .kind = SP_TRANSPORT_STAGED, .plan = *plan};
-  return sp_agree(comm, build(plan, out));
-}
-
-void sp_cuda_exchange_free(sp_cuda_exchange *exchange) {
-  const sp_cuda_lists *lists = &exchange->lists;
-  (void)cudaFree((void *)lists->dofs);
-  (void)cudaFree((void *)lists->target);
-  (void)cudaFree((void *)lists->source_start);
-  (void)cudaFree((void *)lists->sources);
-  (void)cudaFree(exchange->sent);
-  (void)cudaFree(exchange->received);
-  (void)cudaFreeHost(exchange->host_sent);
-  (void)cudaFreeHost(exchange->host_received);
-  *exchange = (sp_cuda_exchange){0};
+  s->lists.shared = (int)shared;
+  s->lists.targets = plan->targets;
+  SP_TRY(list(plan->dofs, shared, &s->lists.dofs));
+  SP_TRY(list(plan->target, targets, &s->lists.target));
+  SP_TRY(list(plan->source_start, targets + 1, &s->lists.source_start));
+  SP_TRY(list(plan->sources, sources, &s->lists.sources));
+  SP_TRY(sp_cuda_allocate(shared, sizeof(double), "shared values", &s->sent));
+  SP_TRY(sp_cuda_allocate(shared, sizeof(double), "shared values", &s->received));
+  SP_TRY(pinned(shared, &s->host_sent));
+  return pinned(shared, &s->host_received);
 }
 
 /* ---- What is possible --------------------------------------------------------------------------
@@ -130,54 +115,196 @@ static sp_status mpi_passes_messages(MPI_Comm comm, bool *passes) {
   return SP_OK;
 }
 
-sp_status sp_cuda_exchange_choose(sp_cuda_exchange *exchange, MPI_Comm comm, sp_transport kind,
-                                  const char **why) {
-  if (kind == SP_TRANSPORT_CUDA_AWARE) {
-    bool passes = false;
-    *why = "MPI does not report it";
-    if (!sp_cuda_all_agree(comm, mpi_reports_cuda())) return SP_OK;
-    *why = "messages between GPUs did not arrive whole";
-    SP_TRY(mpi_passes_messages(comm, &passes));
-    if (!passes) return SP_OK;
-  } else {
-    bool differ = false;
-    *why = "ranks share a GPU";
-    SP_TRY(sp_cuda_gpus_differ(comm, &differ));
-    if (!differ) return SP_OK;
-    SP_TRY(sp_cuda_nccl_connect(exchange->device, comm, why));
-    if (*why) return SP_OK;
-  }
-  *why = NULL;
-  exchange->kind = kind;
+/* ---- Choice ------------------------------------------------------------------------------------
+ */
+
+static sp_status try_cuda_aware(MPI_Comm comm, const char **why) {
+  bool passes = false;
+  *why = "MPI does not report it";
+  if (!sp_cuda_all_agree(comm, mpi_reports_cuda())) return SP_OK;
+  *why = "messages between GPUs did not arrive whole";
+  SP_TRY(mpi_passes_messages(comm, &passes));
+  if (passes) *why = NULL;
   return SP_OK;
+}
+
+static sp_status try_nccl(sp_device *device, MPI_Comm comm, const char **why) {
+  bool differ = false;
+  *why = "ranks share a GPU";
+  SP_TRY(sp_cuda_gpus_differ(comm, &differ));
+  return differ ? sp_cuda_nccl_connect(device, comm, why) : SP_OK;
+}
+
+static sp_status try_peer(sp_device_space *space, MPI_Comm comm, const char **why) {
+  SP_TRY(sp_cuda_peers_connect(space->device, comm, why));
+  if (*why) return SP_OK;
+  SP_TRY(
+      sp_cuda_border_create(space->device, comm, &space->plan, &space->lists, why, &space->border));
+  if (*why) sp_cuda_border_free(&space->border);
+  return SP_OK;
+}
+
+/* *why is NULL if values can travel by `kind` between all ranks, else it says in words why not. */
+static sp_status try_transport(sp_device_space *space, MPI_Comm comm, sp_transport kind,
+                               const char **why) {
+  *why = NULL;
+  switch (kind) {
+  case SP_TRANSPORT_PEER:
+    return try_peer(space, comm, why);
+  case SP_TRANSPORT_CUDA_AWARE:
+    return try_cuda_aware(comm, why);
+  case SP_TRANSPORT_NCCL:
+    return try_nccl(space->device, comm, why);
+  default:
+    return SP_OK;
+  }
+}
+
+/* Append "; TRANSPORT: WHY" to the obstacles, as far as they fit. */
+static void note_obstacle(const char *transport, const char *why, size_t room, char *obstacles) {
+  const size_t used = strlen(obstacles);
+  snprintf(obstacles + used, room - used, "%s%s: %s", used > 0 ? "; " : "", transport, why);
+}
+
+/* The transports in the order in which `auto` tries them. */
+static const struct {
+  sp_transport kind;
+  const char *description;
+} transports[] = {{SP_TRANSPORT_PEER, "GPUs write to each other"},
+                  {SP_TRANSPORT_CUDA_AWARE, "MPI reads GPU memory"},
+                  {SP_TRANSPORT_NCCL, "NCCL between GPUs"},
+                  {SP_TRANSPORT_STAGED, "through the host"}};
+
+static sp_status choose(sp_device_space *space, MPI_Comm comm, sp_transport request) {
+  char obstacles[256] = "";
+  for (size_t t = 0; t < sizeof transports / sizeof *transports; t++) {
+    const sp_transport kind = transports[t].kind;
+    const char *why, *name = sp_transport_name(kind);
+    if (request != SP_TRANSPORT_AUTO && request != kind) continue;
+    SP_TRY(try_transport(space, comm, kind, &why));
+    if (why && request == kind)
+      return sp_fail(SP_ERR_SYSTEM, "exchange = %s is not possible: %s; use auto", name, why);
+    if (why) {
+      note_obstacle(name, why, sizeof obstacles, obstacles);
+      continue;
+    }
+    const bool first = !*obstacles;
+    space->kind = kind;
+    snprintf(space->how, sizeof space->how, "%s: %s%s%s%s", name, transports[t].description,
+             first ? "" : " (", obstacles, first ? "" : ")");
+    break;
+  }
+  return SP_OK;
+}
+
+sp_status sp_cuda_space_create(sp_device *device, MPI_Comm comm, sp_exchange *exchange,
+                               sp_transport transport, sp_device_space **out, const char **how,
+                               bool *resident) {
+  sp_device_space *space;
+  *out = NULL;
+  SP_TRY(sp_agree(comm, sp_allocate(1, sizeof *space, "space", &space)));
+  *space = (sp_device_space){.device = device,
+                             .exchange = exchange,
+                             .plan = sp_exchange_plan_of(exchange),
+                             .kind = SP_TRANSPORT_STAGED,
+                             .how = "none: one rank"};
+  MPI_Comm_size(comm, &space->ranks);
+  sp_status status = SP_OK;
+  if (space->ranks > 1) {
+    status = sp_agree(comm, build(space));
+    if (!status) status = choose(space, comm, transport);
+  }
+  if (status) {
+    sp_cuda_space_destroy(&space);
+    return status;
+  }
+  *how = space->how;
+  *resident = space->ranks == 1 || space->kind == SP_TRANSPORT_PEER;
+  *out = space;
+  return SP_OK;
+}
+
+void sp_cuda_space_destroy(sp_device_space **space) {
+  sp_device_space *s = *space;
+  if (!s) return;
+  sp_cuda_border_free(&s->border);
+  (void)cudaFree((void *)s->lists.dofs);
+  (void)cudaFree((void *)s->lists.target);
+  (void)cudaFree((void *)s->lists.source_start);
+  (void)cudaFree((void *)s->lists.sources);
+  (void)cudaFree(s->sent);
+  (void)cudaFree(s->received);
+  (void)cudaFreeHost(s->host_sent);
+  (void)cudaFreeHost(s->host_received);
+  free(s);
+  *space = NULL;
 }
 
 /* ---- Messages ----------------------------------------------------------------------------------
  */
 
-sp_status sp_cuda_exchange_pack(sp_cuda_exchange *e, const double *vector, double **sent,
-                                double **received) {
-  const bool staged = e->kind == SP_TRANSPORT_STAGED, nccl = e->kind == SP_TRANSPORT_NCCL;
-  const size_t bytes = (size_t)e->lists.shared * sizeof *vector;
-  *sent = nccl ? NULL : staged ? e->host_sent : e->sent;
-  *received = staged ? e->host_received : e->received;
-  if (e->lists.shared == 0) return SP_OK;
-  cudaStream_t stream = e->device->stream;
-  SP_CUDA(sp_cuda_pack(&e->lists, vector, e->sent, stream));
-  if (nccl) return sp_cuda_nccl_begin(e);
-  if (staged)
-    SP_CUDA(cudaMemcpyAsync(e->host_sent, e->sent, bytes, cudaMemcpyDeviceToHost, stream));
+cudaStream_t sp_cuda_border_stream(const sp_device_space *space) {
+  return space->ranks > 1 && space->kind == SP_TRANSPORT_PEER ? space->device->urgent
+                                                              : space->device->stream;
+}
+
+static sp_status pack(sp_device_space *s, sp_precision precision, const void *vector,
+                      cudaStream_t stream) {
+  const size_t bytes = (size_t)s->lists.shared * sp_precision_bytes(precision);
+  if (s->lists.shared == 0) return SP_OK;
+  SP_CUDA(sp_cuda_pack(&s->lists, precision, vector, s->sent, stream));
+  if (s->kind == SP_TRANSPORT_NCCL) return sp_cuda_nccl_begin(s, precision);
+  if (s->kind == SP_TRANSPORT_STAGED)
+    SP_CUDA(cudaMemcpyAsync(s->host_sent, s->sent, bytes, cudaMemcpyDeviceToHost, stream));
   SP_CUDA(cudaStreamSynchronize(stream));
   return SP_OK;
 }
 
-sp_status sp_cuda_exchange_unpack(sp_cuda_exchange *e, double *vector) {
-  if (e->lists.shared == 0) return SP_OK;
-  const size_t bytes = (size_t)e->lists.shared * sizeof *vector;
-  cudaStream_t stream = e->device->stream;
-  if (e->kind == SP_TRANSPORT_NCCL) SP_TRY(sp_cuda_nccl_end(e));
-  if (e->kind == SP_TRANSPORT_STAGED)
-    SP_CUDA(cudaMemcpyAsync(e->received, e->host_received, bytes, cudaMemcpyHostToDevice, stream));
-  SP_CUDA(sp_cuda_combine(&e->lists, e->received, vector, stream));
+sp_status sp_cuda_exchange_begin(sp_device_space *s, sp_precision precision, void *vector,
+                                 cudaStream_t stream) {
+  if (s->ranks == 1) return SP_OK;
+  if (s->kind == SP_TRANSPORT_PEER) {
+    SP_CUDA(sp_cuda_border_exchange(&s->border.view, precision, vector, NULL, stream));
+    return SP_OK;
+  }
+  const sp_status status = pack(s, precision, vector, stream);
+  if (s->kind == SP_TRANSPORT_STAGED)
+    sp_exchange_begin_packed(s->exchange, precision, s->host_sent, s->host_received);
+  if (s->kind == SP_TRANSPORT_CUDA_AWARE)
+    sp_exchange_begin_packed(s->exchange, precision, s->sent, s->received);
+  return status;
+}
+
+sp_status sp_cuda_exchange_end(sp_device_space *s, sp_precision precision, void *vector,
+                               cudaStream_t stream, bool *joins) {
+  *joins = false;
+  if (s->ranks == 1) return SP_OK;
+  sp_device *device = s->device;
+  if (s->kind == SP_TRANSPORT_PEER) {
+    *joins = stream != device->stream;
+    return *joins ? sp_cuda_join(device) : SP_OK;
+  }
+  if (s->kind != SP_TRANSPORT_NCCL) sp_exchange_end_packed(s->exchange);
+  if (s->lists.shared == 0) return SP_OK;
+  if (s->kind == SP_TRANSPORT_NCCL) SP_CUDA(cudaStreamWaitEvent(device->stream, device->join, 0));
+  if (s->kind == SP_TRANSPORT_STAGED)
+    SP_CUDA(cudaMemcpyAsync(s->received, s->host_received,
+                            (size_t)s->lists.shared * sp_precision_bytes(precision),
+                            cudaMemcpyHostToDevice, device->stream));
+  SP_CUDA(sp_cuda_combine(&s->lists, precision, s->received, vector, device->stream));
   return SP_OK;
+}
+
+sp_status sp_cuda_assemble(sp_device_space *space, sp_precision precision, void *vector) {
+  bool joins;
+  cudaStream_t stream = space->device->stream;
+  const sp_status begun = sp_cuda_exchange_begin(space, precision, vector, stream);
+  const sp_status ended = sp_cuda_exchange_end(space, precision, vector, stream, &joins);
+  return begun ? begun : ended;
+}
+
+sp_status sp_cuda_wait(sp_device *device) {
+  if (device->nccl) SP_TRY(sp_cuda_nccl_wait(device));
+  SP_CUDA(cudaStreamSynchronize(device->stream));
+  return sp_cuda_peers_check(device->peers);
 }

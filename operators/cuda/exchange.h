@@ -1,55 +1,61 @@
-/* The sum over ranks of an L-vector's shared DOFs on the GPU: lists, buffers, and how values travel
- * where the host drives the iterations. (Whole iterations without the host: peers.h.)
+/* The sum over ranks of an L-vector's shared DOFs on the GPU: what a space keeps on the device, and
+ * how values travel.
  *
- * Values are packed, sent, and what arrives is added in the order of ranks, all on the GPU. MPI
- * sends from pinned host memory (staged) or from the GPU's (cuda-aware); NCCL sends by itself. */
+ * peer        GPUs write into each other's memory (peers.h)
+ * cuda-aware  MPI sends from the GPU's memory
+ * nccl        NCCL sends
+ * staged      MPI sends from pinned host memory
+ *
+ * What arrives is added on the GPU in the order of ranks. With peer and nccl nothing waits on the
+ * host; with the other two MPI needs it. */
 #ifndef SP_OPERATORS_CUDA_EXCHANGE_H
 #define SP_OPERATORS_CUDA_EXCHANGE_H
 
 #include "operators/cuda/device.h"
+#include "operators/cuda/peers.h"
 #include "operators/exchange.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* By value to kernels; all pointers are to device memory. */
-typedef struct sp_cuda_lists {
-  int shared, targets;
-  const int *dofs;                            /* [shared]: what is sent */
-  const int *target, *source_start, *sources; /* the sum, as in sp_exchange_plan */
-} sp_cuda_lists;
-
-typedef struct sp_cuda_exchange {
+struct sp_device_space {
   sp_device *device;
+  sp_exchange *exchange; /* the host's, for MPI's messages; borrowed */
+  sp_exchange_plan plan; /* its plan */
+  int ranks;             /* of the communicator; 1: there is nothing to exchange */
+  sp_transport kind;     /* any but SP_TRANSPORT_AUTO */
   sp_cuda_lists lists;
-  sp_transport kind;                 /* staged, cuda-aware or nccl */
-  sp_exchange_plan plan;             /* the exchange's own, on the host */
-  double *sent, *received;           /* [shared], on the device */
-  double *host_sent, *host_received; /* the same, pinned; staged */
-} sp_cuda_exchange;
+  void *sent, *received;           /* [shared] on the device, room for doubles */
+  void *host_sent, *host_received; /* the same, pinned */
+  sp_cuda_border_memory border;    /* peer */
+  char how[320];                   /* values travel, in words */
+};
 
-/* Lists and buffers for `plan`, whose arrays must outlive them; *out is freed by
- * sp_cuda_exchange_free, also after a failure. It is staged until something else is chosen.
- * Collective. */
-sp_status sp_cuda_exchange_create(sp_device *device, MPI_Comm comm, const sp_exchange_plan *plan,
-                                  sp_cuda_exchange *out);
-void sp_cuda_exchange_free(sp_cuda_exchange *exchange);
+/* Entries of the backend's table (operators/backend.h). */
+sp_status sp_cuda_space_create(sp_device *device, MPI_Comm comm, sp_exchange *exchange,
+                               sp_transport transport, sp_device_space **out, const char **how,
+                               bool *resident);
+void sp_cuda_space_destroy(sp_device_space **space);
+sp_status sp_cuda_assemble(sp_device_space *space, sp_precision precision, void *vector);
 
-/* Let values travel by `kind` (cuda-aware or nccl) if that is possible on all ranks; if not, *why
- * says in words why, else it is NULL. Collective. */
-sp_status sp_cuda_exchange_choose(sp_cuda_exchange *exchange, MPI_Comm comm, sp_transport kind,
-                                  const char **why);
+/* The stream for what other ranks wait for: the urgent one where their values need no host. */
+cudaStream_t sp_cuda_border_stream(const sp_device_space *space);
 
-/* Pack the shared values of `vector`. MPI is to send *sent and to receive to *received; *sent is
- * NULL where they are under way already. Waits for the GPU unless it is NCCL that sends: then it is
- * Collective among neighbours, else Local. */
-sp_status sp_cuda_exchange_pack(sp_cuda_exchange *exchange, const double *vector, double **sent,
-                                double **received);
+/* Send the shared values of `vector`, which is complete there behind what is queued on `stream`.
+ * Collective among neighbours, also after a failure. */
+sp_status sp_cuda_exchange_begin(sp_device_space *space, sp_precision precision, void *vector,
+                                 cudaStream_t stream);
 
-/* Add what was received to the shared values of `vector`. Waits for NCCL, not for MPI. Local.
- */
-sp_status sp_cuda_exchange_unpack(sp_cuda_exchange *exchange, double *vector);
+/* Add what the neighbours have sent, on the device's stream. With *joins the next kernel there
+ * stands behind kernels of two streams (queue.cuh). `stream` is that of the begin. Collective among
+ * neighbours. */
+sp_status sp_cuda_exchange_end(sp_device_space *space, sp_precision precision, void *vector,
+                               cudaStream_t stream, bool *joins);
+
+/* Wait for the device's stream, and for NCCL's messages only as long as they can still come.
+ * Returns what went wrong meanwhile on this rank or a neighbour. Local. */
+sp_status sp_cuda_wait(sp_device *device);
 
 /* Whether all ranks say yes. Collective. */
 bool sp_cuda_all_agree(MPI_Comm comm, bool mine);
@@ -57,16 +63,18 @@ bool sp_cuda_all_agree(MPI_Comm comm, bool mine);
 /* Whether every rank of a machine has a GPU of its own. Collective. */
 sp_status sp_cuda_gpus_differ(MPI_Comm comm, bool *differ);
 
-/* Through NCCL, where the program is built with it (nccl.c; else no_nccl.c). One communicator a
- * device, made when it is first asked for: *why is NULL if there is one for `comm`'s ranks, else it
- * says why not, which is no error. The ranks' GPUs must differ. Collective. */
+/* Through NCCL, where the program is built with it (nccl.c; else no_nccl.c). One communicator per
+ * device, made on first use: *why is NULL if there is one for `comm`'s ranks, else it says why not,
+ * which is no error. The ranks' GPUs must differ. Collective. */
 sp_status sp_cuda_nccl_connect(sp_device *device, MPI_Comm comm, const char **why);
 
-/* Queue the messages of `exchange` behind what is on the device's stream; wait until they have
- * come. A rank that does not answer for SP_CUDA_PATIENCE has failed; after an error the
- * communicator is given up. Collective among neighbours. */
-sp_status sp_cuda_nccl_begin(sp_cuda_exchange *exchange);
-sp_status sp_cuda_nccl_end(sp_cuda_exchange *exchange);
+/* Queue the messages of `space` behind what is on the device's stream, and record device->join
+ * behind them. After an error the communicator is given up. Collective among neighbours. */
+sp_status sp_cuda_nccl_begin(sp_device_space *space, sp_precision precision);
+
+/* Wait until the device's stream is done. A rank that does not answer for SP_CUDA_PATIENCE has
+ * failed. */
+sp_status sp_cuda_nccl_wait(sp_device *device);
 
 /* NULL-safe; sets *nccl to NULL. Collective over the ranks it connects. */
 void sp_cuda_nccl_close(struct sp_cuda_nccl **nccl);

@@ -4,10 +4,9 @@
 #define SP_OPERATORS_CUDA_LAUNCH_H
 
 #include <cuda_runtime.h>
+#include <stdbool.h>
 
-#include "io/config.h"
 #include "mesh/reference.h"
-#include "operators/backend.h"
 
 /* What is known of a surface node, one unsigned: its local DOF and two flags. */
 #define SP_CUDA_DOF 0x3fffffffu         /* mask of the DOF */
@@ -25,10 +24,11 @@ typedef struct sp_cuda_scalars {
   unsigned arrived[2];        /* blocks of a sum that are done: pass 1, pass 2 */
 } sp_cuda_scalars;
 
-/* Pass 1 of CG as a local operator sees it: p_new = D^-1 r + beta p on the way in, and x += alpha p
- * with the old p and the step of the iteration before, at the first node of each DOF. */
+/* Pass 1 of CG as a local operator sees it: p_new = D^-1 z + beta p on the way in (z is the
+ * residual or a preconditioned one), and x += alpha p with the old p and the step of the iteration
+ * before, at the first node of each DOF. */
 typedef struct sp_cuda_step {
-  const double *r, *p, *inverse_diagonal; /* the last may be NULL: D = 1 */
+  const double *z, *p, *inverse_diagonal; /* the last may be NULL: D = 1 */
   double *next_p;
   double *x; /* NULL: x is updated elsewhere */
   sp_cuda_scalars *scalars;
@@ -87,6 +87,10 @@ typedef struct sp_cuda_order {
   cudaError_t (*prepare)(const sp_reference *reference);
   sp_cuda_kernel kernels[3][2]; /* [problem kind][stored, trilinear] */
 } sp_cuda_order;
+
+/* The architecture that the code running on the current device was compiled for, 90 for sm_90: less
+ * than the device's own where the driver compiles older PTX. After sp_cuda_open(). Local. */
+int sp_cuda_architecture(void);
 
 /* The table for `order` (1..15). */
 const sp_cuda_order *sp_cuda_order_get(int order);

@@ -3,7 +3,7 @@
 #define SP_OPERATORS_CUDA_LOCAL_H
 
 extern "C" {
-#include "operators/cuda/peers.h"
+#include "operators/cuda/exchange.h"
 #include "operators/cuda/vectors.h"
 }
 
@@ -24,20 +24,25 @@ struct sp_local_operator {
   sp_cuda_scalars *scalars;
   double *sums; /* pinned: what the last pass left in the scalars */
   size_t bytes;
-  /* Between ranks. */
-  sp_transport wish;
-  sp_cuda_exchange exchange;
-  sp_cuda_peer_memory peers;
-  char how[320]; /* values travel */
+  sp_device_space *space; /* borrowed */
   /* SP_CUDA_GRAPH iterations as a graph, for the vectors it was captured with. */
   cudaGraphExec_t graph;
   sp_cg_vectors captured;
-  sp_cg_record *records; /* on the device, SP_CUDA_BATCH */
+  sp_cg_record *records; /* on the device, SP_CG_BATCH */
 };
 
-/* Iterations between two looks of the host, and in a graph: launching a graph costs some
- * microseconds, a graph of several small iterations hides them. */
-enum { SP_CUDA_BATCH = 64, SP_CUDA_GRAPH = 8 };
+/* Iterations in a graph: launching one costs some microseconds, which several small iterations
+ * hide. Even, so that the directions are back in their vectors after a graph. */
+enum { SP_CUDA_GRAPH = 8 };
+
+/* Elements that touch other ranks, whose sums travel while the others are worked on. */
+typedef enum mesh_part { HALO, INNER } mesh_part;
+
+/* Over which ranks the device sums by itself; size 0: only this one. */
+static inline sp_cuda_ranks ranks_of(const sp_local_operator *local) {
+  const bool peers = local->space->ranks > 1 && local->space->kind == SP_TRANSPORT_PEER;
+  return peers ? local->device->peers->view : sp_cuda_ranks{};
+}
 
 /* Partial sums of a pass 1 over so many elements. */
 static inline int pass_1_blocks(const sp_local_operator *local, int elements) {

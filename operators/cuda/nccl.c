@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "operators/cuda/exchange.h"
-#include "operators/cuda/peers.h"
 
 struct sp_cuda_nccl {
   MPI_Comm comm; /* of the ranks it connects */
@@ -62,49 +61,51 @@ sp_status sp_cuda_nccl_connect(sp_device *device, MPI_Comm comm, const char **wh
   return SP_OK;
 }
 
-static ncclResult_t send_and_receive(const sp_cuda_exchange *e, int b) {
-  const ncclComm_t ranks = e->device->nccl->ranks;
-  const int begin = e->plan.start[b], rank = e->plan.ranks[b];
-  const size_t count = (size_t)(e->plan.start[b + 1] - begin);
-  cudaStream_t stream = e->device->urgent;
-  const ncclResult_t result = ncclSend(e->sent + begin, count, ncclDouble, rank, ranks, stream);
+static ncclResult_t send_and_receive(const sp_device_space *s, sp_precision precision, int b) {
+  const ncclComm_t ranks = s->device->nccl->ranks;
+  const int begin = s->plan.start[b], rank = s->plan.ranks[b];
+  const size_t count = (size_t)(s->plan.start[b + 1] - begin);
+  const size_t offset = (size_t)begin * sp_precision_bytes(precision);
+  const ncclDataType_t type = precision == SP_SINGLE ? ncclFloat : ncclDouble;
+  cudaStream_t stream = s->device->urgent;
+  const ncclResult_t result = ncclSend((char *)s->sent + offset, count, type, rank, ranks, stream);
   if (result != ncclSuccess) return result;
-  return ncclRecv(e->received + begin, count, ncclDouble, rank, ranks, stream);
+  return ncclRecv((char *)s->received + offset, count, type, rank, ranks, stream);
 }
 
 /* A group that was begun is ended, whatever happens. */
-static sp_status exchange_values(const sp_cuda_exchange *e) {
+static sp_status exchange_values(const sp_device_space *s, sp_precision precision) {
   ncclResult_t result = ncclSuccess;
   TRY_NCCL(ncclGroupStart());
-  for (int b = 0; b < e->plan.neighbours && result == ncclSuccess; b++)
-    result = send_and_receive(e, b);
+  for (int b = 0; b < s->plan.neighbours && result == ncclSuccess; b++)
+    result = send_and_receive(s, precision, b);
   const ncclResult_t ended = ncclGroupEnd();
   TRY_NCCL(result);
   TRY_NCCL(ended);
   return SP_OK;
 }
 
-static sp_status begin(sp_cuda_exchange *exchange) {
-  sp_device *device = exchange->device;
+static sp_status begin(sp_device_space *space, sp_precision precision) {
+  sp_device *device = space->device;
   if (!device->nccl->ranks) return sp_fail(SP_ERR_ELSEWHERE, "NCCL has been given up");
   SP_TRY(sp_cuda_fork(device));
-  SP_TRY(exchange_values(exchange));
+  SP_TRY(exchange_values(space, precision));
   SP_CUDA(cudaEventRecord(device->join, device->urgent));
   return SP_OK;
 }
 
-sp_status sp_cuda_nccl_begin(sp_cuda_exchange *exchange) {
-  const sp_status status = begin(exchange);
-  return status ? give_up(exchange->device->nccl, status) : SP_OK;
+sp_status sp_cuda_nccl_begin(sp_device_space *space, sp_precision precision) {
+  const sp_status status = begin(space, precision);
+  return status ? give_up(space->device->nccl, status) : SP_OK;
 }
 
-/* The host waits here, not the stream: later waits for the stream cannot hang for another rank. */
-static sp_status wait_for_values(const sp_cuda_exchange *exchange) {
+/* The host asks again and again instead of waiting: a message that never comes must not hang it. */
+static sp_status wait_for_stream(sp_device *device) {
   const double start = MPI_Wtime();
   cudaError_t state;
-  while ((state = cudaEventQuery(exchange->device->join)) == cudaErrorNotReady) {
+  while ((state = cudaStreamQuery(device->stream)) == cudaErrorNotReady) {
     ncclResult_t problem = ncclSuccess;
-    TRY_NCCL(ncclCommGetAsyncError(exchange->device->nccl->ranks, &problem));
+    TRY_NCCL(ncclCommGetAsyncError(device->nccl->ranks, &problem));
     TRY_NCCL(problem);
     if (MPI_Wtime() - start > 1e-9 * SP_CUDA_PATIENCE)
       return sp_fail(SP_ERR_ELSEWHERE, "no answer through NCCL for %.0f s",
@@ -114,11 +115,10 @@ static sp_status wait_for_values(const sp_cuda_exchange *exchange) {
   return SP_OK;
 }
 
-sp_status sp_cuda_nccl_end(sp_cuda_exchange *exchange) {
-  struct sp_cuda_nccl *nccl = exchange->device->nccl;
-  if (!nccl->ranks) return sp_fail(SP_ERR_ELSEWHERE, "NCCL has been given up");
-  const sp_status status = wait_for_values(exchange);
-  return status ? give_up(nccl, status) : SP_OK;
+sp_status sp_cuda_nccl_wait(sp_device *device) {
+  if (!device->nccl->ranks) return sp_fail(SP_ERR_ELSEWHERE, "NCCL has been given up");
+  const sp_status status = wait_for_stream(device);
+  return status ? give_up(device->nccl, status) : SP_OK;
 }
 
 void sp_cuda_nccl_close(struct sp_cuda_nccl **nccl) {

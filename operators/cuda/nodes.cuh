@@ -138,7 +138,7 @@ template <int MODE, class Walk> struct node_values {
         if (!w.below(c, Np)) continue;
         const unsigned dof = dof_of<Walk>(code[c]);
         p[c] = a.step.p[dof];
-        u[c] = a.step.r[dof];
+        u[c] = a.step.z[dof];
       }
     }
     if (MODE == SP_CUDA_CG && a.step.inverse_diagonal) {

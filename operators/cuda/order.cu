@@ -5,7 +5,6 @@
 extern "C" {
 #include "mesh/geometry.h"
 #include "mesh/reference.h"
-#include "operators/cuda/device.h"
 #include "operators/cuda/launch.h"
 }
 

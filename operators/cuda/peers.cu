@@ -1,4 +1,5 @@
 extern "C" {
+#include "operators/cuda/exchange.h"
 #include "operators/cuda/peers.h"
 }
 
@@ -28,65 +29,53 @@ __device__ __forceinline__ sp_cuda_epoch acquired(const sp_cuda_epoch *flag) {
   return value;
 }
 
-__global__ void send(sp_cuda_peers p, const double *vector, const sp_cuda_scalars *scalars) {
+template <class T>
+__global__ void send(sp_cuda_border p, const T *vector, const sp_cuda_scalars *scalars) {
   follow();
-  if (scalars->stop) return;
+  if (scalars && scalars->stop) return;
+  const sp_cuda_epoch exchange = *p.begun + 1;
   const int i = blockIdx.x * THREADS + threadIdx.x;
   if (i < p.lists.shared) {
     int b = 0;
     while (i >= p.start[b + 1]) b++;
-    p.remote_received[b][i - p.start[b]] = vector[p.lists.dofs[i]];
+    T *buffer = (T *)p.remote_received[b] + (exchange % 2) * (unsigned)p.stride[b];
+    buffer[i - p.start[b]] = vector[p.lists.dofs[i]];
   }
   __threadfence_system();
   __syncthreads();
   if (!is_last(p.sent, gridDim.x)) return;
-  for (int b = threadIdx.x; b < p.neighbours; b += THREADS)
-    signal(p.remote_arrived[b], *p.epoch + 1);
+  for (int b = threadIdx.x; b < p.neighbours; b += THREADS) signal(p.remote_arrived[b], exchange);
+  if (threadIdx.x == 0) *p.begun = exchange; // all blocks have read it
 }
 
 // By one block: it waits beside others that work.
-__global__ void await_neighbours(sp_cuda_peers p, const sp_cuda_scalars *scalars) {
+__global__ void await_neighbours(sp_cuda_border p, const sp_cuda_scalars *scalars) {
   follow();
-  if (scalars->stop) return;
-  const sp_cuda_epoch epoch = *p.epoch + 1;
+  if (scalars && scalars->stop) return;
+  const sp_cuda_epoch exchange = *p.begun;
   for (int b = threadIdx.x; b < p.neighbours; b += blockDim.x)
-    await([&] { return acquired(p.arrived + b) >= epoch; }, p.ranks[b], p.missing);
+    await([&] { return acquired(p.arrived + b) >= exchange; }, p.ranks[b], p.missing);
 }
 
-__global__ void add_received(sp_cuda_peers p, double *vector, const sp_cuda_scalars *scalars) {
+template <class T>
+__global__ void add_received(sp_cuda_border p, T *vector, const sp_cuda_scalars *scalars) {
   const int t = blockIdx.x * THREADS + threadIdx.x;
   follow();
-  if (t < p.lists.targets && !scalars->stop) sum_of_ranks(p.lists, t, p.received, vector);
+  if (t >= p.lists.targets || (scalars && scalars->stop)) return;
+  const T *buffer = (const T *)p.received + (*p.begun % 2) * (unsigned)p.lists.shared;
+  sum_of_ranks(p.lists, t, buffer, vector);
 }
 
-/* What ranks tell each other. */
+/* What ranks tell each other of a region. */
 struct introduction {
   cudaIpcMemHandle_t handle;
   int shared, neighbours, ready;
 };
 
-/* Places in a region, in units of 8 bytes. */
-struct layout {
-  size_t received, sums, arrived, count;
-};
-
-layout lay_out(int size, int shared, int neighbours) {
-  layout l = {};
-  l.sums = (size_t)shared;
-  l.arrived = l.sums + 2 * sizeof(sp_cuda_sums) / 8 * (size_t)size;
-  l.count = l.arrived + (size_t)neighbours;
-  return l;
-}
-
-sp_status introduce(const sp_exchange_plan *plan, int size, sp_cuda_peer_memory *memory,
-                    introduction *mine) {
-  mine->shared = plan->start[plan->neighbours];
-  mine->neighbours = plan->neighbours;
-  const layout l = lay_out(size, mine->shared, mine->neighbours);
-  SP_TRY(sp_cuda_allocate(l.count, 8, "exchange", &memory->region));
-  SP_CUDA(cudaIpcGetMemHandle(&mine->handle, memory->region));
-  mine->ready = 1;
-  return SP_OK;
+/* Memory that is exported on its own: small allocations share pages of 2 MiB with others. */
+sp_status allocate_region(size_t bytes, void **region) {
+  const size_t page = 2 << 20;
+  return sp_cuda_allocate((bytes + page - 1) / page, page, "exchange", region);
 }
 
 bool on_one_machine(MPI_Comm comm) {
@@ -99,102 +88,93 @@ bool on_one_machine(MPI_Comm comm) {
   return sp_cuda_all_agree(comm, together == size);
 }
 
-bool map_regions(const introduction *all, int rank, int size, sp_cuda_peer_memory *memory) {
-  memory->mapped_count = size;
-  for (int r = 0; r < size; r++) {
-    if (r == rank) continue;
-    if (cudaIpcOpenMemHandle(&memory->mapped[r], all[r].handle, cudaIpcMemLazyEnablePeerAccess) !=
-        cudaSuccess) {
-      (void)cudaGetLastError();
-      memory->mapped[r] = nullptr;
-      return false;
-    }
-  }
-  return true;
+sp_status export_region(size_t bytes, sp_cuda_mapping *mapping, introduction *mine) {
+  SP_TRY(allocate_region(bytes, &mapping->region));
+  SP_CUDA(cudaIpcGetMemHandle(&mine->handle, mapping->region));
+  mine->ready = 1;
+  return SP_OK;
+}
+
+bool map_region(const introduction *other, void **mapped) {
+  if (cudaIpcOpenMemHandle(mapped, other->handle, cudaIpcMemLazyEnablePeerAccess) == cudaSuccess)
+    return true;
+  (void)cudaGetLastError();
+  *mapped = nullptr;
+  return false;
+}
+
+/* Export a region of `bytes` and map those of the ranks that `wanted` says, [size]. all[size] gets
+ * what the ranks tell. *why as in sp_cuda_peers_connect. */
+sp_status map_regions(MPI_Comm comm, size_t bytes, const bool *wanted, introduction *mine,
+                      introduction *all, const char **why, sp_cuda_mapping *mapping) {
+  int rank, size;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  SP_TRY(sp_agree(
+      comm, sp_allocate((size_t)size, sizeof *mapping->mapped, "exchange", &mapping->mapped)));
+  mapping->size = size;
+  (void)export_region(bytes, mapping, mine); /* mine->ready tells */
+  MPI_Allgather(mine, (int)sizeof *mine, MPI_BYTE, all, (int)sizeof *mine, MPI_BYTE, comm);
+  *why = "GPU memory cannot be exported";
+  if (!sp_cuda_all_agree(comm, mine->ready)) return SP_OK;
+  *why = "GPUs cannot reach each other's memory (every rank must see all of its machine's)";
+  mapping->comm = comm;
+  bool possible = true;
+  for (int r = 0; r < size && possible; r++)
+    if (r != rank && wanted[r]) possible = map_region(&all[r], &mapping->mapped[r]);
+  if (!sp_cuda_all_agree(comm, possible)) return SP_OK;
+  *why = nullptr;
+  return SP_OK;
+}
+
+void unmap(sp_cuda_mapping *mapping) {
+  for (int r = 0; r < mapping->size && mapping->mapped; r++)
+    if (mapping->mapped[r]) (void)cudaIpcCloseMemHandle(mapping->mapped[r]);
+  /* Memory is freed after others have closed what they mapped of it. */
+  if (mapping->comm != MPI_COMM_NULL) MPI_Barrier(mapping->comm);
+  for (int t = 0; t < mapping->table_count; t++) (void)cudaFree(mapping->tables[t]);
+  (void)cudaFree(mapping->region);
+  free(mapping->mapped);
+  *mapping = {};
+  mapping->comm = MPI_COMM_NULL;
 }
 
 template <class T>
-sp_status table(sp_cuda_peer_memory *memory, const T *host, size_t count, const T **out) {
+sp_status table(sp_cuda_mapping *mapping, const T *host, size_t count, const T **out) {
   void *copy = nullptr;
   const sp_status status = sp_cuda_copy_of(host, count, sizeof(T), "exchange", &copy);
-  memory->tables[memory->table_count++] = copy;
+  mapping->tables[mapping->table_count++] = copy;
   *out = (const T *)copy;
   return status;
 }
 
-/* `places[b]`: where neighbour b expects this rank's values and its flag. */
-struct place {
-  int start, index;
-};
-
-sp_status make_tables(const sp_cuda_exchange *exchange, const introduction *all,
-                      const place *places, int rank, int size, sp_cuda_peer_memory *memory) {
-  const sp_exchange_plan *plan = &exchange->plan;
-  sp_cuda_peers *view = &memory->view;
-  const size_t neighbours = (size_t)plan->neighbours;
-  double **pointers = nullptr;
-  const size_t most = neighbours > (size_t)size ? neighbours : (size_t)size;
-  SP_TRY(sp_allocate(3 * most, sizeof *pointers, "exchange", &pointers));
-  double **received = pointers, **arrived = received + most, **sums = arrived + most;
-  for (size_t b = 0; b < neighbours; b++) {
-    const introduction *other = &all[plan->ranks[b]];
-    const layout l = lay_out(size, other->shared, other->neighbours);
-    double *region = (double *)memory->mapped[plan->ranks[b]];
-    received[b] = region + l.received + places[b].start;
-    arrived[b] = region + l.arrived + places[b].index;
-  }
-  for (int r = 0; r < size; r++) {
-    const layout l = lay_out(size, all[r].shared, all[r].neighbours);
-    double *region = (double *)(r == rank ? memory->region : memory->mapped[r]);
-    sums[r] = region + l.sums;
-  }
-  sp_status status = table(memory, received, neighbours, (double *const **)&view->remote_received);
-  if (!status)
-    status = table(memory, (sp_cuda_epoch **)arrived, neighbours,
-                   (sp_cuda_epoch *const **)&view->remote_arrived);
-  if (!status)
-    status = table(memory, (sp_cuda_sums **)sums, (size_t)size,
-                   (sp_cuda_sums *const **)&view->remote_sums);
-  free(pointers);
-  SP_TRY(status);
-  SP_TRY(table(memory, plan->start, neighbours + 1, &view->start));
-  SP_TRY(table(memory, plan->ranks, neighbours, &view->ranks));
-  SP_TRY(sp_cuda_allocate(1, sizeof *view->epoch, "exchange", (void **)&view->epoch));
-  memory->tables[memory->table_count++] = view->epoch;
-  SP_TRY(sp_cuda_allocate(1, sizeof *view->sent, "exchange", (void **)&view->sent));
-  memory->tables[memory->table_count++] = view->sent;
-  SP_TRY(sp_cuda_allocate(1, sizeof *view->missing, "exchange", (void **)&view->missing));
-  memory->tables[memory->table_count++] = view->missing;
-  const layout l = lay_out(size, exchange->lists.shared, plan->neighbours);
-  double *region = (double *)memory->region;
-  view->rank = rank;
-  view->neighbours = plan->neighbours;
-  view->lists = exchange->lists;
-  view->received = region + l.received;
-  view->sums = (sp_cuda_sums *)(region + l.sums);
-  view->arrived = (sp_cuda_epoch *)(region + l.arrived);
+template <class T> sp_status counter(sp_cuda_mapping *mapping, T **out) {
+  SP_TRY(sp_cuda_allocate(1, sizeof(T), "exchange", (void **)out));
+  mapping->tables[mapping->table_count++] = *out;
   return SP_OK;
 }
 
-void exchange_places(MPI_Comm comm, const sp_exchange_plan *plan, place *places) {
-  for (int b = 0; b < plan->neighbours; b++) {
-    const place mine = {plan->start[b], b};
-    MPI_Sendrecv(&mine, 2, MPI_INT, plan->ranks[b], 1, &places[b], 2, MPI_INT, plan->ranks[b], 1,
-                 comm, MPI_STATUS_IGNORE);
-  }
+/* ---- Sums over all ranks ---- */
+
+sp_status make_sum_tables(int rank, int size, sp_cuda_peers *peers) {
+  sp_cuda_ranks *view = &peers->view;
+  sp_cuda_sums *sums[SP_CUDA_MOST_PEERS];
+  for (int r = 0; r < size; r++)
+    sums[r] = (sp_cuda_sums *)(r == rank ? peers->mapping.region : peers->mapping.mapped[r]);
+  view->rank = rank;
+  view->sums = sums[rank];
+  SP_TRY(table(&peers->mapping, (sp_cuda_sums *const *)sums, (size_t)size, &view->remote_sums));
+  SP_TRY(counter(&peers->mapping, &view->epoch));
+  SP_TRY(counter(&peers->mapping, &view->missing.on_device));
+  SP_CUDA(cudaMallocHost(&view->missing.on_host, sizeof(int)));
+  *view->missing.on_host = 0;
+  return SP_OK;
 }
 
-/* Host arrays while peers meet. */
-struct meeting {
-  introduction *all;
-  place *places;
-};
-
-sp_status meet(MPI_Comm comm, const sp_cuda_exchange *exchange, const char **why, meeting *m,
-               sp_cuda_peer_memory *memory) {
-  const sp_exchange_plan *plan = &exchange->plan;
+sp_status connect(MPI_Comm comm, const char **why, sp_cuda_peers *peers) {
   int rank, size;
-  bool differ;
+  bool wanted[SP_CUDA_MOST_PEERS], differ;
+  introduction mine = {}, all[SP_CUDA_MOST_PEERS];
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
   *why = "ranks are on several machines";
@@ -204,58 +184,179 @@ sp_status meet(MPI_Comm comm, const sp_cuda_exchange *exchange, const char **why
   *why = "ranks share a GPU";
   SP_TRY(sp_cuda_gpus_differ(comm, &differ));
   if (!differ) return SP_OK;
-  introduction mine = {};
-  sp_status status = sp_allocate((size_t)size, sizeof *m->all, "exchange", &m->all);
-  if (!status)
-    status = sp_allocate((size_t)plan->neighbours, sizeof *m->places, "exchange", &m->places);
-  if (!status)
-    status = sp_allocate((size_t)size, sizeof *memory->mapped, "exchange", &memory->mapped);
-  SP_TRY(sp_agree(comm, status));
-  (void)introduce(plan, size, memory, &mine); /* mine.ready tells */
-  MPI_Allgather(&mine, (int)sizeof mine, MPI_BYTE, m->all, (int)sizeof mine, MPI_BYTE, comm);
-  *why = "GPU memory cannot be exported";
-  if (!sp_cuda_all_agree(comm, mine.ready)) return SP_OK;
-  *why = "GPUs cannot reach each other's memory (every rank must see all of its machine's)";
-  memory->comm = comm;
-  if (!sp_cuda_all_agree(comm, map_regions(m->all, rank, size, memory))) return SP_OK;
-  exchange_places(comm, plan, m->places);
-  status = make_tables(exchange, m->all, m->places, rank, size, memory);
-  SP_TRY(sp_agree(comm, status));
-  memory->view.size = size;
-  *why = NULL;
+  for (int r = 0; r < size; r++) wanted[r] = true;
+  SP_TRY(map_regions(comm, 2 * (size_t)size * sizeof(sp_cuda_sums), wanted, &mine, all, why,
+                     &peers->mapping));
+  if (*why) return SP_OK;
+  SP_TRY(sp_agree(comm, make_sum_tables(rank, size, peers)));
+  peers->view.size = size;
   return SP_OK;
+}
+
+bool connects(const sp_cuda_peers *peers, MPI_Comm comm) {
+  int comparison;
+  MPI_Comm_compare(comm, peers->mapping.comm, &comparison);
+  return comparison == MPI_IDENT || comparison == MPI_CONGRUENT;
+}
+
+/* ---- Values of neighbours ---- */
+
+/* Offsets in a space's region, in units of 8 bytes. */
+struct layout {
+  size_t arrived, count;
+};
+
+layout lay_out(int shared, int neighbours) {
+  const size_t values = 2 * (size_t)shared;
+  return {values, values + (size_t)neighbours};
+}
+
+/* Where neighbour b expects this rank's values and its flag. */
+struct place {
+  int start, index;
+};
+
+void exchange_places(MPI_Comm comm, const sp_exchange_plan *plan, place *places) {
+  for (int b = 0; b < plan->neighbours; b++) {
+    const place mine = {plan->start[b], b};
+    MPI_Sendrecv(&mine, 2, MPI_INT, plan->ranks[b], 1, &places[b], 2, MPI_INT, plan->ranks[b], 1,
+                 comm, MPI_STATUS_IGNORE);
+  }
+}
+
+/* Host arrays while neighbours meet: [ranks] and [neighbours]. */
+struct meeting {
+  introduction *all;
+  bool *wanted;
+  place *places;
+  double **received;
+  sp_cuda_epoch **arrived;
+  int *stride;
+};
+
+sp_status meeting_create(int size, int neighbours, meeting *m) {
+  const size_t n = (size_t)neighbours;
+  SP_TRY(sp_allocate((size_t)size, sizeof *m->all, "exchange", &m->all));
+  SP_TRY(sp_allocate((size_t)size, sizeof *m->wanted, "exchange", &m->wanted));
+  SP_TRY(sp_allocate(n, sizeof *m->places, "exchange", &m->places));
+  SP_TRY(sp_allocate(n, sizeof *m->received, "exchange", &m->received));
+  SP_TRY(sp_allocate(n, sizeof *m->arrived, "exchange", &m->arrived));
+  return sp_allocate(n, sizeof *m->stride, "exchange", &m->stride);
+}
+
+void meeting_destroy(meeting *m) {
+  free(m->all);
+  free(m->wanted);
+  free(m->places);
+  free(m->received);
+  free(m->arrived);
+  free(m->stride);
+}
+
+sp_status make_border_tables(const sp_exchange_plan *plan, const meeting *m,
+                             sp_cuda_border_memory *memory) {
+  sp_cuda_border *view = &memory->view;
+  sp_cuda_mapping *mapping = &memory->mapping;
+  const size_t neighbours = (size_t)plan->neighbours;
+  for (size_t b = 0; b < neighbours; b++) {
+    const introduction *other = &m->all[plan->ranks[b]];
+    double *region = (double *)mapping->mapped[plan->ranks[b]];
+    m->received[b] = region + m->places[b].start;
+    m->arrived[b] = (sp_cuda_epoch *)region + lay_out(other->shared, other->neighbours).arrived +
+                    m->places[b].index;
+    m->stride[b] = other->shared;
+  }
+  SP_TRY(table(mapping, (double *const *)m->received, neighbours, &view->remote_received));
+  SP_TRY(table(mapping, (sp_cuda_epoch *const *)m->arrived, neighbours, &view->remote_arrived));
+  SP_TRY(table(mapping, (const int *)m->stride, neighbours, &view->stride));
+  SP_TRY(table(mapping, plan->start, neighbours + 1, &view->start));
+  SP_TRY(table(mapping, plan->ranks, neighbours, &view->ranks));
+  SP_TRY(counter(mapping, &view->begun));
+  SP_TRY(counter(mapping, &view->sent));
+  double *region = (double *)mapping->region;
+  view->neighbours = plan->neighbours;
+  view->received = region;
+  view->arrived = (sp_cuda_epoch *)region + lay_out(view->lists.shared, plan->neighbours).arrived;
+  return SP_OK;
+}
+
+sp_status meet(MPI_Comm comm, const sp_exchange_plan *plan, const char **why, meeting *m,
+               sp_cuda_border_memory *memory) {
+  int size;
+  MPI_Comm_size(comm, &size);
+  SP_TRY(sp_agree(comm, meeting_create(size, plan->neighbours, m)));
+  for (int b = 0; b < plan->neighbours; b++) m->wanted[plan->ranks[b]] = true;
+  introduction mine = {};
+  mine.shared = memory->view.lists.shared;
+  mine.neighbours = plan->neighbours;
+  const size_t bytes = 8 * lay_out(mine.shared, mine.neighbours).count;
+  SP_TRY(map_regions(comm, bytes, m->wanted, &mine, m->all, why, &memory->mapping));
+  if (*why) return SP_OK;
+  exchange_places(comm, plan, m->places);
+  return sp_agree(comm, make_border_tables(plan, m, memory));
+}
+
+template <class T>
+cudaError_t exchange(const sp_cuda_border *border, T *vector, const sp_cuda_scalars *scalars,
+                     cudaStream_t stream) {
+  cudaError_t error = queue(send<T>, blocks_for(border->lists.shared), THREADS, 0, stream, *border,
+                            vector, scalars);
+  if (error == cudaSuccess) error = queue(await_neighbours, 1, 32, 0, stream, *border, scalars);
+  if (error != cudaSuccess) return error;
+  // Not early: its blocks would take places while one waits.
+  return start(false, nullptr, add_received<T>, blocks_for(border->lists.targets), THREADS, 0,
+               stream, *border, vector, scalars);
 }
 
 } // namespace
 
-sp_status sp_cuda_peers_create(MPI_Comm comm, const sp_cuda_exchange *exchange, const char **why,
-                               sp_cuda_peer_memory *out) {
-  meeting m = {};
-  *out = {};
-  const sp_status status = meet(comm, exchange, why, &m, out);
-  free(m.all);
-  free(m.places);
+sp_status sp_cuda_peers_connect(sp_device *device, MPI_Comm comm, const char **why) {
+  *why = nullptr;
+  if (sp_cuda_all_agree(comm, device->peers && connects(device->peers, comm))) return SP_OK;
+  *why = "peers are other ranks already";
+  if (!sp_cuda_all_agree(comm, !device->peers)) return SP_OK;
+  SP_TRY(sp_agree(comm, sp_allocate(1, sizeof *device->peers, "peers", &device->peers)));
+  device->peers->mapping.comm = MPI_COMM_NULL;
+  const sp_status status = connect(comm, why, device->peers);
+  if (status || *why) sp_cuda_peers_close(&device->peers);
   return status;
 }
 
-void sp_cuda_peers_free(sp_cuda_peer_memory *memory) {
-  for (int r = 0; r < memory->mapped_count; r++)
-    if (memory->mapped[r]) (void)cudaIpcCloseMemHandle(memory->mapped[r]);
-  /* Memory is to be freed after others have closed what they mapped of it. */
-  if (memory->mapped_count > 0) MPI_Barrier(memory->comm);
-  for (int t = 0; t < memory->table_count; t++) (void)cudaFree(memory->tables[t]);
-  (void)cudaFree(memory->region);
-  free(memory->mapped);
+void sp_cuda_peers_close(sp_cuda_peers **peers) {
+  if (!*peers) return;
+  unmap(&(*peers)->mapping);
+  (void)cudaFreeHost((*peers)->view.missing.on_host);
+  free(*peers);
+  *peers = nullptr;
+}
+
+sp_status sp_cuda_peers_check(const sp_cuda_peers *peers) {
+  if (!peers || !*(volatile const int *)peers->view.missing.on_host) return SP_OK;
+  return sp_fail(SP_ERR_ELSEWHERE, "rank %d did not answer rank %d for %.0f s",
+                 *peers->view.missing.on_host - 1, peers->view.rank, SP_CUDA_PATIENCE * 1e-9);
+}
+
+sp_status sp_cuda_border_create(sp_device *device, MPI_Comm comm, const sp_exchange_plan *plan,
+                                const sp_cuda_lists *lists, const char **why,
+                                sp_cuda_border_memory *out) {
+  meeting m = {};
+  *out = {};
+  out->mapping.comm = MPI_COMM_NULL;
+  out->view.lists = *lists;
+  out->view.missing = device->peers->view.missing;
+  const sp_status status = meet(comm, plan, why, &m, out);
+  meeting_destroy(&m);
+  return status;
+}
+
+void sp_cuda_border_free(sp_cuda_border_memory *memory) {
+  if (memory->mapping.mapped) unmap(&memory->mapping);
   *memory = {};
 }
 
-cudaError_t sp_cuda_peers_exchange(const sp_cuda_peers *peers, double *vector,
-                                   const sp_cuda_scalars *scalars, cudaStream_t stream) {
-  cudaError_t error =
-      queue(send, blocks_for(peers->lists.shared), THREADS, 0, stream, *peers, vector, scalars);
-  if (error == cudaSuccess) error = queue(await_neighbours, 1, 32, 0, stream, *peers, scalars);
-  if (error != cudaSuccess) return error;
-  // Not early: its blocks would take places while one waits.
-  return start(false, nullptr, add_received, blocks_for(peers->lists.targets), THREADS, 0, stream,
-               *peers, vector, scalars);
+cudaError_t sp_cuda_border_exchange(const sp_cuda_border *border, sp_precision precision,
+                                    void *vector, const sp_cuda_scalars *scalars,
+                                    cudaStream_t stream) {
+  return precision == SP_SINGLE ? exchange(border, (float *)vector, scalars, stream)
+                                : exchange(border, (double *)vector, scalars, stream);
 }

@@ -1,17 +1,23 @@
 /* Ranks of one machine with a GPU each that write into each other's memory (CUDA IPC): the sum over
- * shared DOFs and the sums of a CG iteration without the host and without a library's latency.
+ * shared DOFs and sums over all ranks without the host and without a library's latency.
  *
- * Every rank owns a region that all others map. Shared values are written there, then a flag with
- * the number of the iteration (release, system scope); the owner waits for the flag (acquire). Sums
- * are few, and need no flag that travels behind them: each half of one has the number beside it in
- * its word (as in NCCL's protocol LL). One buffer is enough: between two exchanges lie sums over
- * all ranks, which nobody passes before everybody has read what came before. Who waits longer than
- * SP_CUDA_PATIENCE gives up: the others have failed.
- */
+ * Every rank owns regions that others map: one per device for sums over all ranks, one per space
+ * for the neighbours' values.
+ *
+ * Values of exchange n are written to buffer n mod 2 of the neighbour's region, then a flag with n
+ * (release, system scope); the owner waits for the flag (acquire). Two buffers are enough: a rank
+ * sends exchange n + 2 after its neighbours' flags of n + 1, which they set after they have read
+ * buffer n mod 2. So exchanges need no sum over all ranks between them.
+ *
+ * Sums are few, and need no flag behind them: each half of one has the number of the sum beside it
+ * in its word (as in NCCL's protocol LL). There are two kinds of sums that take turns, so that a
+ * word is overwritten only after everybody has read it.
+ *
+ * Who waits longer than SP_CUDA_PATIENCE gives up: the others have failed. */
 #ifndef SP_OPERATORS_CUDA_PEERS_H
 #define SP_OPERATORS_CUDA_PEERS_H
 
-#include "operators/cuda/exchange.h"
+#include "operators/cuda/device.h"
 #include "operators/cuda/launch.h"
 
 #ifdef __cplusplus
@@ -29,49 +35,88 @@ typedef struct sp_cuda_sums {
   unsigned long long halves[4];
 } sp_cuda_sums;
 
-/* By value to kernels; all pointers are to device memory. size = 0: there is only this rank. */
-typedef struct sp_cuda_peers {
-  int rank, size, neighbours;
-  sp_cuda_lists lists;
-  const int *start;               /* [neighbours + 1]: where the lists have neighbour b's */
-  const int *ranks;               /* [neighbours] */
-  double *received;               /* [shared] */
-  double *const *remote_received; /* [neighbours], where this rank's values go */
-  sp_cuda_epoch *arrived;         /* [neighbours] */
-  sp_cuda_epoch *const *remote_arrived;
+/* Whom a kernel waited for in vain: 1 + rank, or 0. */
+typedef struct sp_cuda_missing {
+  int *on_device, *on_host; /* the latter pinned, for the host to read at no cost */
+} sp_cuda_missing;
+
+/* The sum over all ranks, by value to kernels; pointers are to device memory. size = 0: there is
+ * only this rank. */
+typedef struct sp_cuda_ranks {
+  int rank, size;
   sp_cuda_sums *sums;               /* [2][size]: two kinds of sums, of each rank */
   sp_cuda_sums *const *remote_sums; /* [size] */
   sp_cuda_epoch *epoch;             /* iterations done since the creation */
-  unsigned *sent;                   /* blocks that have sent */
-  int *missing;                     /* 1 + a rank that was waited for in vain, or 0 */
+  sp_cuda_missing missing;
+} sp_cuda_ranks;
+
+/* What is sent to neighbours and how what comes is summed; pointers are to device memory. */
+typedef struct sp_cuda_lists {
+  int shared, targets;
+  const int *dofs;                            /* [shared]: what is sent */
+  const int *target, *source_start, *sources; /* the sum, as in sp_exchange_plan */
+} sp_cuda_lists;
+
+/* The exchange of one space, by value to kernels; pointers are to device memory. */
+typedef struct sp_cuda_border {
+  int neighbours;
+  sp_cuda_lists lists;
+  const int *start;               /* [neighbours + 1]: where the lists have neighbour b's */
+  const int *ranks;               /* [neighbours] */
+  const int *stride;              /* [neighbours]: values in one of neighbour b's buffers */
+  double *received;               /* [2][shared], or as many floats in its place */
+  double *const *remote_received; /* [neighbours], where this rank's values go */
+  sp_cuda_epoch *arrived;         /* [neighbours] */
+  sp_cuda_epoch *const *remote_arrived;
+  sp_cuda_epoch *begun; /* exchanges since the creation */
+  unsigned *sent;       /* blocks that have sent */
+  sp_cuda_missing missing;
+} sp_cuda_border;
+
+/* A region of this rank and those of others that it has mapped. */
+typedef struct sp_cuda_mapping {
+  MPI_Comm comm; /* MPI_COMM_NULL: nothing is mapped */
+  int size;
+  void *region, **mapped; /* [size], NULL for this rank and for ranks that are not mapped */
+  void *tables[8];        /* device arrays to free */
+  int table_count;
+} sp_cuda_mapping;
+
+/* What a device holds of its peers. */
+typedef struct sp_cuda_peers {
+  sp_cuda_ranks view;
+  sp_cuda_mapping mapping;
 } sp_cuda_peers;
 
-/* What a rank holds and has mapped. */
-typedef struct sp_cuda_peer_memory {
-  sp_cuda_peers view;
-  MPI_Comm comm;
-  void *region;
-  int mapped_count;
-  void **mapped; /* [mapped_count], NULL for this rank */
-  void *tables[8];
-  int table_count;
-} sp_cuda_peer_memory;
+/* What a space holds. */
+typedef struct sp_cuda_border_memory {
+  sp_cuda_border view;
+  sp_cuda_mapping mapping;
+} sp_cuda_border_memory;
 
-/* Map the regions of all ranks of `comm` for the values of `exchange`, which must outlive *out. If
- * that is not possible, since ranks are on several machines, share a GPU, or cannot map each
- * other's memory, *why says so; that is no error. Else it is NULL. sp_cuda_peers_free frees *out,
- * in every case. Collective. */
-sp_status sp_cuda_peers_create(MPI_Comm comm, const sp_cuda_exchange *exchange, const char **why,
-                               sp_cuda_peer_memory *out);
+/* Connect the device with those of all ranks of `comm`, once: device->peers. If that is not
+ * possible, because ranks are on several machines, share a GPU, or cannot map each other's memory,
+ * *why says so; that is no error. Else it is NULL. Collective. */
+sp_status sp_cuda_peers_connect(sp_device *device, MPI_Comm comm, const char **why);
 
-/* After the last sums over all ranks nobody writes here any more. Collective where regions are
- * mapped (the same on all ranks), else Local. */
-void sp_cuda_peers_free(sp_cuda_peer_memory *memory);
+/* NULL-safe; sets *peers to NULL. Collective over the ranks it connects. */
+void sp_cuda_peers_close(sp_cuda_peers **peers);
 
-/* Send the shared values of `vector`, wait for those of the others and add them in the order of
- * ranks. Nothing once iterations have stopped. */
-cudaError_t sp_cuda_peers_exchange(const sp_cuda_peers *peers, double *vector,
-                                   const sp_cuda_scalars *scalars, cudaStream_t stream);
+/* SP_ERR_ELSEWHERE if a kernel has waited for another rank in vain; `peers` may be NULL. Local. */
+sp_status sp_cuda_peers_check(const sp_cuda_peers *peers);
+
+/* Regions for the values of `plan`, whose lists on the device are `lists`; after
+ * sp_cuda_peers_connect. sp_cuda_border_free frees *out, in every case. Collective. */
+sp_status sp_cuda_border_create(sp_device *device, MPI_Comm comm, const sp_exchange_plan *plan,
+                                const sp_cuda_lists *lists, const char **why,
+                                sp_cuda_border_memory *out);
+void sp_cuda_border_free(sp_cuda_border_memory *memory); /* Collective. */
+
+/* Queue: send the shared values of `vector`, wait for those of the neighbours and add them in the
+ * order of ranks. Nothing once iterations have stopped, on all ranks alike; scalars may be NULL. */
+cudaError_t sp_cuda_border_exchange(const sp_cuda_border *border, sp_precision precision,
+                                    void *vector, const sp_cuda_scalars *scalars,
+                                    cudaStream_t stream);
 
 #ifdef __cplusplus
 }

@@ -4,6 +4,7 @@ extern "C" {
 #include "mesh/geometry.h"
 #include "operators/counts.h"
 #include "operators/factors.h"
+#include "operators/space.h"
 }
 
 #include "operators/cuda/local.h"
@@ -14,8 +15,8 @@ extern "C" {
 /* Factors of a batch of elements on the host, sent before the next batch: no second copy of all. */
 static sp_status send_factors(const sp_operator_setup *setup, sp_local_operator *local) {
   enum { ELEMENTS = 256 };
-  const sp_hexes *hexes = setup->mesh->hexes;
-  const sp_rule *rule = sp_operator_rule(setup->kind, setup->numbering->order);
+  const sp_hexes *hexes = setup->space->mesh->hexes;
+  const sp_rule *rule = sp_operator_rule(setup->kind, setup->space->numbering->order);
   const size_t points = (size_t)(rule->n * rule->n * rule->n);
   const size_t first = setup->kind == SP_MASS ? (size_t)SP_G_WJ * points : 0;
   const size_t stored = (size_t)SP_FACTORS * points - first;
@@ -50,9 +51,9 @@ static sp_status send_factors(const sp_operator_setup *setup, sp_local_operator 
 }
 
 static sp_status send_nodes(const sp_operator_setup *setup, sp_local_operator *local) {
-  const sp_numbering *numbering = setup->numbering;
+  const sp_numbering *numbering = setup->space->numbering;
   const int order = numbering->order;
-  const size_t elements = (size_t)setup->mesh->hexes->count;
+  const size_t elements = (size_t)setup->space->mesh->hexes->count;
   const size_t count = elements * (size_t)sp_cuda_surface_nodes(order);
   const size_t edges = elements * (size_t)sp_cuda_edge_nodes(order);
   unsigned *nodes = nullptr;
@@ -79,7 +80,7 @@ static sp_status send_nodes(const sp_operator_setup *setup, sp_local_operator *l
 }
 
 static sp_status send_diagonal(const sp_operator_setup *setup, sp_local_operator *local) {
-  const sp_numbering *numbering = setup->numbering;
+  const sp_numbering *numbering = setup->space->numbering;
   const size_t count = (size_t)setup->diagonal_count;
   sp_cuda_diagonal *diagonal = &local->diagonal;
   bool *shared = nullptr;
@@ -131,7 +132,7 @@ static sp_status check_shared_memory(int order, const sp_local_operator *local) 
 }
 
 static sp_status build(const sp_operator_setup *setup, sp_local_operator *local) {
-  const int order = setup->numbering->order;
+  const int order = setup->space->numbering->order;
   SP_TRY(check_shared_memory(order, local));
   SP_CUDA(local->order->prepare(sp_reference_get(order)));
   SP_TRY(send_factors(setup, local));
@@ -146,7 +147,7 @@ static sp_status build(const sp_operator_setup *setup, sp_local_operator *local)
                           (void **)&local->partial));
   SP_TRY(sp_cuda_allocate(1, sizeof *local->scalars, "scalars", (void **)&local->scalars));
   SP_TRY(
-      sp_cuda_allocate(SP_CUDA_BATCH, sizeof *local->records, "records", (void **)&local->records));
+      sp_cuda_allocate(SP_CG_BATCH, sizeof *local->records, "records", (void **)&local->records));
   SP_CUDA(cudaMallocHost(&local->sums, 2 * sizeof(double)));
   SP_CUDA(cudaDeviceSynchronize());
   return SP_OK;
@@ -155,14 +156,15 @@ static sp_status build(const sp_operator_setup *setup, sp_local_operator *local)
 /* Refuse before anything is allocated what cannot fit: into codes of nodes (launch.h), into memory.
  */
 static sp_status check_size(const sp_operator_setup *setup) {
-  const int order = setup->numbering->order;
+  const int order = setup->space->numbering->order;
   static_assert(SP_DEVICE_MOST == SP_CUDA_DOF, "codes of nodes hold all numbers");
-  SP_TRY(sp_operator_device_numbers(order, setup->mesh->hexes->count, setup->numbering->local));
+  SP_TRY(sp_operator_device_numbers(order, setup->space->mesh->hexes->count,
+                                    setup->space->numbering->local));
   int device = -1;
   size_t available, total;
-  const double needed =
-      sp_operator_device_bytes(setup->kind, setup->geometry, setup->numbering->order,
-                               setup->mesh->hexes->count, setup->numbering->local, false);
+  const double needed = sp_operator_device_bytes(
+      setup->kind, setup->geometry, setup->space->numbering->order,
+      setup->space->mesh->hexes->count, setup->space->numbering->local, false);
   SP_CUDA(cudaGetDevice(&device));
   SP_CUDA(cudaMemGetInfo(&available, &total));
   if (needed <= (double)available) return SP_OK;
@@ -188,8 +190,6 @@ void sp_cuda_operator_destroy(sp_local_operator **out) {
   (void)cudaFree(local->records);
   (void)cudaFreeHost(local->sums);
   sp_cuda_assembly_free(&local->assembly);
-  sp_cuda_peers_free(&local->peers);
-  sp_cuda_exchange_free(&local->exchange);
   free(local);
   *out = nullptr;
 }
@@ -202,15 +202,15 @@ sp_status sp_cuda_operator_create(sp_device *device, const sp_operator_setup *se
   SP_TRY(check_size(setup));
   SP_TRY(sp_allocate(1, sizeof *local, "operator", &local));
   local->device = device;
-  local->order = sp_cuda_order_get(setup->numbering->order);
+  local->order = sp_cuda_order_get(setup->space->numbering->order);
   local->geometry = setup->geometry == SP_GEOMETRY_TRILINEAR;
   local->kernel = &local->order->kernels[setup->kind][local->geometry];
   local->lambda = setup->lambda;
-  local->wish = setup->exchange;
-  local->halo_elements = setup->mesh->halo_elements;
-  local->elements = setup->mesh->hexes->count;
-  local->dofs = setup->numbering->local;
-  const size_t nq = (size_t)setup->numbering->order + 1;
+  local->space = setup->space->on_device;
+  local->halo_elements = setup->space->mesh->halo_elements;
+  local->elements = setup->space->mesh->hexes->count;
+  local->dofs = setup->space->numbering->local;
+  const size_t nq = (size_t)setup->space->numbering->order + 1;
   local->nodes_an_element = nq * nq * nq;
   const sp_status status = build(setup, local);
   if (status)

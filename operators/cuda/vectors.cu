@@ -120,7 +120,7 @@ __device__ bool is_useful(double p_ap) {
 }
 
 // What follows from p.Ap, by one thread.
-__device__ void end_pass_1(sp_cuda_scalars *s, const sp_cuda_peers &peers, sp_cg_record *records,
+__device__ void end_pass_1(sp_cuda_scalars *s, const sp_cuda_ranks &ranks, sp_cg_record *records,
                            double p_ap) {
   s->p_ap = p_ap;
   s->alpha = s->rz / p_ap;
@@ -132,15 +132,15 @@ __device__ void end_pass_1(sp_cuda_scalars *s, const sp_cuda_peers &peers, sp_cg
   s->alpha = 0; // nothing is left to be added to x
   s->stop = 1;
   s->iterations++;
-  if (peers.size > 0) ++*peers.epoch;
+  if (ranks.size > 0) ++*ranks.epoch;
 }
 
 // Chunks of partial sums by blocks, then the blocks' sums by the last one.
 __global__ void finish_pass_1(int count, const double *partial, double *room, sp_cuda_scalars *s,
-                              sp_cuda_peers peers, sp_cg_record *records) {
+                              sp_cuda_ranks ranks, sp_cg_record *records) {
   follow();
   if (s->stop) return;
-  const sum_over_ranks sum(peers);
+  const sum_over_ranks sum(ranks);
   const int chunk = (count + gridDim.x - 1) / gridDim.x, first = blockIdx.x * chunk;
   const int mine = min(chunk, count - first);
   double p_ap = sum_partials(mine, partial + first);
@@ -150,8 +150,8 @@ __global__ void finish_pass_1(int count, const double *partial, double *room, sp
     p_ap = sum_partials(gridDim.x, room);
   }
   double nothing = 0;
-  sum.add(peers, 0, p_ap, nothing);
-  if (threadIdx.x == 0) end_pass_1(s, peers, records, p_ap);
+  sum.add(ranks, 0, p_ap, nothing);
+  if (threadIdx.x == 0) end_pass_1(s, ranks, records, p_ap);
 }
 
 // The same inside pass 2, for few partial sums: every block forms the step, which is the same to
@@ -164,7 +164,7 @@ __device__ bool begin_pass_2(const sp_cuda_update &u, double share, double rz, d
   if (threadIdx.x == 0) {
     step = rz / p_ap;
     useful = is_useful(p_ap);
-    if (blockIdx.x == 0) end_pass_1(u.scalars, u.peers, u.records, p_ap);
+    if (blockIdx.x == 0) end_pass_1(u.scalars, u.ranks, u.records, p_ap);
   }
   __syncthreads();
   alpha = step;
@@ -177,14 +177,14 @@ __device__ void finish_pass_2(const sp_cuda_update &u) {
   // By all blocks: the last one has them when it needs them.
   const double rz_before = s->rz, target = s->target;
   const int iterations = s->iterations, limit = s->limit;
-  const sum_over_ranks sum(u.peers);
+  const sum_over_ranks sum(u.ranks);
   if (!is_last(&s->arrived[1], gridDim.x)) return;
   double sums[2]; // r.r and r.z
   share_of_partials(gridDim.x, u.partial, sums);
   block_sums(sums);
-  sum.add(u.peers, 1, sums[0], sums[1]);
+  sum.add(u.ranks, 1, sums[0], sums[1]);
   if (threadIdx.x > 0) return;
-  if (u.peers.size > 0) ++*u.peers.epoch;
+  if (u.ranks.size > 0) ++*u.ranks.epoch;
   const double rr = sums[0], rz = sums[1];
   s->beta = rz / rz_before;
   s->rr = rr;
@@ -195,7 +195,7 @@ __device__ void finish_pass_2(const sp_cuda_update &u) {
   s->iterations = iterations + 1;
   // Also if it is not a number.
   if (!(rr > target) || isinf(rr) || iterations + 1 == limit) s->stop = 1;
-  if (u.peers.size > 0 && *u.peers.missing) s->stop = 1;
+  if (u.ranks.size > 0 && *u.ranks.missing.on_device) s->stop = 1;
 }
 
 struct norms {
@@ -312,13 +312,13 @@ __global__ void last_step(int n, const double *even_p, const double *odd_p, doub
     x[i] = __dadd_rn(x[i], __dmul_rn(alpha, p[i])); // rounded as in pass 1: batches do not matter
 }
 
-__global__ void pack(sp_cuda_lists lists, const double *vector, double *sent) {
+template <class T> __global__ void pack(sp_cuda_lists lists, const T *vector, T *sent) {
   const int i = blockIdx.x * THREADS + threadIdx.x;
   follow();
   if (i < lists.shared) sent[i] = vector[lists.dofs[i]];
 }
 
-__global__ void combine(sp_cuda_lists lists, const double *received, double *vector) {
+template <class T> __global__ void combine(sp_cuda_lists lists, const T *received, T *vector) {
   const int t = blockIdx.x * THREADS + threadIdx.x;
   follow();
   if (t < lists.targets) sum_of_ranks(lists, t, received, vector);
@@ -359,9 +359,9 @@ cudaError_t sp_cuda_assemble_shared(const sp_cuda_assembly *a, bool constrained,
 }
 
 cudaError_t sp_cuda_assemble_own(const sp_cuda_assembly *a, bool constrained, const double *edges,
-                                 double *y, cudaStream_t stream) {
-  return queue(assemble_own, blocks_for(a->own.count), THREADS, 0, stream, *a, constrained, edges,
-               y);
+                                 double *y, bool joins, cudaStream_t stream) {
+  return start(!joins, nullptr, assemble_own, at_least_one(blocks_for(a->own.count)), THREADS, 0,
+               stream, *a, constrained, edges, y);
 }
 
 int sp_cuda_diagonal_blocks(int count) {
@@ -377,13 +377,13 @@ cudaError_t sp_cuda_add_diagonal(const sp_cuda_diagonal *diagonal, int first, in
 }
 
 cudaError_t sp_cuda_finish_pass_1(int count, const double *partial, double *room,
-                                  sp_cuda_scalars *scalars, const sp_cuda_peers *peers,
+                                  sp_cuda_scalars *scalars, const sp_cuda_ranks *ranks,
                                   sp_cg_record *records, bool joins, cudaStream_t stream) {
   constexpr int SUM_THREADS = 512, CHUNK = 4 * SUM_THREADS;
   const int chunks = (count + CHUNK - 1) / CHUNK;
   const int blocks = chunks < SP_CUDA_SUM_BLOCKS ? chunks : SP_CUDA_SUM_BLOCKS;
   return start(!joins, nullptr, finish_pass_1, at_least_one(blocks), SUM_THREADS, 0, stream, count,
-               partial, room, scalars, *peers, records);
+               partial, room, scalars, *ranks, records);
 }
 
 cudaError_t sp_cuda_update_launch(const sp_cuda_update *u, cudaStream_t stream) {
@@ -396,12 +396,28 @@ cudaError_t sp_cuda_last_step(int n, const double *even_p, const double *odd_p, 
   return queue(last_step, pair_blocks(n), THREADS, 0, stream, n, even_p, odd_p, x, scalars);
 }
 
-cudaError_t sp_cuda_pack(const sp_cuda_lists *lists, const double *vector, double *sent,
-                         cudaStream_t stream) {
-  return queue(pack, blocks_for(lists->shared), THREADS, 0, stream, *lists, vector, sent);
+template <class T>
+static cudaError_t queue_pack(const sp_cuda_lists *lists, const void *vector, void *sent,
+                              cudaStream_t stream) {
+  return queue(pack<T>, blocks_for(lists->shared), THREADS, 0, stream, *lists, (const T *)vector,
+               (T *)sent);
 }
 
-cudaError_t sp_cuda_combine(const sp_cuda_lists *lists, const double *received, double *vector,
-                            cudaStream_t stream) {
-  return queue(combine, blocks_for(lists->targets), THREADS, 0, stream, *lists, received, vector);
+cudaError_t sp_cuda_pack(const sp_cuda_lists *lists, sp_precision precision, const void *vector,
+                         void *sent, cudaStream_t stream) {
+  return (precision == SP_SINGLE ? queue_pack<float> : queue_pack<double>)(lists, vector, sent,
+                                                                           stream);
+}
+
+template <class T>
+static cudaError_t queue_combine(const sp_cuda_lists *lists, const void *received, void *vector,
+                                 cudaStream_t stream) {
+  return queue(combine<T>, blocks_for(lists->targets), THREADS, 0, stream, *lists,
+               (const T *)received, (T *)vector);
+}
+
+cudaError_t sp_cuda_combine(const sp_cuda_lists *lists, sp_precision precision,
+                            const void *received, void *vector, cudaStream_t stream) {
+  return (precision == SP_SINGLE ? queue_combine<float> : queue_combine<double>)(lists, received,
+                                                                                 vector, stream);
 }

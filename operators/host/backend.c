@@ -1,20 +1,24 @@
 /* The host's table of functions: CPU kernels, one MPI rank a core. */
-#include "operators/backend.h"
+#include "operators/space.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "operators/host/kernels.h"
+#include "operators/host/device.h"
 #include "operators/host/layout.h"
+#include "operators/host/transfer.h"
 
-struct sp_device {
-  const sp_host_kernels *kernels;
-  char description[64];
+struct sp_device_space {
+  sp_exchange *exchange; /* borrowed */
 };
+
+/* Elements that touch other ranks, whose sums travel while the others are worked on. */
+typedef enum mesh_part { HALO, INNER } mesh_part;
 
 struct sp_local_operator {
   const sp_host_kernels *kernels;
+  sp_exchange *exchange;
   sp_host_local_function *local;
   sp_host_layout layout;
   sp_host_tables tables;
@@ -79,38 +83,85 @@ static sp_geometry_kind host_faster_geometry(sp_operator_kind kind, int order) {
   return kind == SP_MASS || order == 1 ? SP_GEOMETRY_STORED : SP_GEOMETRY_TRILINEAR;
 }
 
-static sp_status host_vector_create(sp_device *device, size_t count, double **out) {
+static sp_status host_vector_create(sp_device *device, sp_precision precision, size_t count,
+                                    void *out) {
   (void)device;
-  return sp_host_allocate(count, "vector", out);
+  return sp_host_allocate(count, sp_precision_bytes(precision), "vector", out);
 }
 
-static void host_vector_destroy(sp_device *device, double **vector) {
+static void host_vector_destroy(sp_device *device, void *vector) {
+  void *memory, *const none = NULL;
   (void)device;
-  free(*vector);
-  *vector = NULL;
+  memcpy(&memory, vector, sizeof memory);
+  free(memory);
+  memcpy(vector, &none, sizeof none);
 }
 
-static sp_status host_upload(sp_device *device, size_t count, const double *host, double *vector) {
+static sp_status host_copy(sp_device *device, sp_precision precision, size_t count,
+                           const void *from, void *to) {
   (void)device;
-  memcpy(vector, host, count * sizeof *vector);
+  memcpy(to, from, count * sp_precision_bytes(precision));
   return SP_OK;
 }
 
-static sp_status host_download(sp_device *device, size_t count, const double *vector,
-                               double *host) {
-  (void)device;
-  memcpy(host, vector, count * sizeof *host);
+static sp_status host_axpby(sp_device *device, sp_precision precision, size_t count, double a,
+                            const void *x, double b, void *y) {
+  device->kernels->vectors->axpby[precision](count, a, x, b, y);
   return SP_OK;
 }
 
-static sp_status host_copy(sp_device *device, size_t count, const double *from, double *to) {
-  (void)device;
-  memcpy(to, from, count * sizeof *to);
+static sp_status host_multiply(sp_device *device, sp_precision precision, size_t count,
+                               const void *x, const void *y, void *z) {
+  device->kernels->vectors->multiply[precision](count, x, y, z);
+  return SP_OK;
+}
+
+static sp_status host_dot(sp_device *device, sp_precision precision, size_t count, const void *x,
+                          const void *y, double *sum) {
+  *sum = device->kernels->vectors->dot[precision](count, x, y);
+  return SP_OK;
+}
+
+static sp_status host_convert(sp_device *device, size_t count, double scale,
+                              sp_precision from_precision, const void *from,
+                              sp_precision to_precision, void *to) {
+  device->kernels->vectors->convert[from_precision][to_precision](count, scale, from, to);
+  return SP_OK;
+}
+
+static sp_status host_correct(sp_device *device, sp_precision precision, size_t count, double a,
+                              double b, const void *s, const void *t, double c, bool first, void *d,
+                              void *x) {
+  device->kernels->vectors->correct[precision](count, a, b, s, t, c, first, d, x);
   return SP_OK;
 }
 
 static sp_status host_finish(sp_device *device) {
   (void)device;
+  return SP_OK;
+}
+
+/* The host's vectors are what the exchange works on. */
+static sp_status host_space_create(sp_device *device, MPI_Comm comm, sp_exchange *exchange,
+                                   sp_transport transport, sp_device_space **out, const char **how,
+                                   bool *resident) {
+  (void)device;
+  (void)transport;
+  SP_TRY(sp_agree(comm, sp_allocate(1, sizeof **out, "space", out)));
+  (*out)->exchange = exchange;
+  *how = "MPI";
+  *resident = false;
+  return SP_OK;
+}
+
+static void host_space_destroy(sp_device_space **space) {
+  free(*space);
+  *space = NULL;
+}
+
+static sp_status host_assemble(sp_device_space *space, sp_precision precision, void *vector) {
+  sp_exchange_begin(space->exchange, precision, vector);
+  sp_exchange_end(space->exchange, precision, vector);
   return SP_OK;
 }
 
@@ -157,9 +208,10 @@ static sp_status host_operator_create(sp_device *device, const sp_operator_setup
   sp_local_operator *local;
   *out = NULL;
   SP_TRY(sp_allocate(1, sizeof *local, "operator", &local));
-  const int order = setup->numbering->order;
+  const int order = setup->space->numbering->order;
   const int trilinear = setup->geometry == SP_GEOMETRY_TRILINEAR;
   local->kernels = device->kernels;
+  local->exchange = setup->space->exchange;
   local->local = device->kernels->local[setup->kind][trilinear];
   local->lambda = setup->lambda;
   local->nodes = (size_t)((order + 1) * (order + 1) * (order + 1));
@@ -167,7 +219,8 @@ static sp_status host_operator_create(sp_device *device, const sp_operator_setup
   sp_status status = sp_host_layout_create(setup, &local->tables, &local->layout);
   if (!status) local->bytes = sp_host_layout_bytes(&local->tables, &local->layout);
   if (!status) status = keep_diagonal(setup, local);
-  if (!status) status = sp_host_allocate(SP_HOST_WORK, "kernel workspace", &local->work);
+  if (!status)
+    status = sp_host_allocate(SP_HOST_WORK, sizeof(double), "kernel workspace", &local->work);
   if (status) {
     host_operator_destroy(&local);
     return status;
@@ -180,20 +233,20 @@ static size_t host_operator_bytes(const sp_local_operator *local) {
   return local->bytes;
 }
 
-static void run_sweep(sp_local_operator *local, sp_part part, sp_host_sweep *sweep) {
+static void run_sweep(sp_local_operator *local, mesh_part part, sp_host_sweep *sweep) {
   sweep->local = local->local;
-  sweep->first = part == SP_HALO ? 0 : local->layout.halo_blocks;
-  sweep->last = part == SP_HALO ? local->layout.halo_blocks : local->layout.blocks;
+  sweep->first = part == HALO ? 0 : local->layout.halo_blocks;
+  sweep->last = part == HALO ? local->layout.halo_blocks : local->layout.blocks;
   sweep->lambda = local->lambda;
   sweep->work = local->work;
   local->kernels->sweep(&local->layout, &local->tables, sweep);
 }
 
 /* y += D x after the sweep of one part, which made y's entries; returns the part's x.D x. */
-static double add_diagonal(const sp_local_operator *local, sp_part part, bool constrained,
+static double add_diagonal(const sp_local_operator *local, mesh_part part, bool constrained,
                            const double *x, double *y) {
-  const sp_lid first = part == SP_HALO ? 0 : local->diagonal_halo;
-  const sp_lid last = part == SP_HALO ? local->diagonal_halo : local->diagonal_count;
+  const sp_lid first = part == HALO ? 0 : local->diagonal_halo;
+  const sp_lid last = part == HALO ? local->diagonal_halo : local->diagonal_count;
   double energy = 0;
   for (sp_lid i = first; i < last; i++) {
     const sp_lid d = local->diagonal_dofs[i], dof = d < 0 ? ~d : d;
@@ -205,11 +258,24 @@ static double add_diagonal(const sp_local_operator *local, sp_part part, bool co
   return energy;
 }
 
-static sp_status host_apply(sp_local_operator *local, sp_part part, bool constrained,
-                            const double *x, double *y) {
-  sp_host_sweep sweep = {.x = x, .y = y, .constrained = constrained};
+/* y += A x, or pass 1 of CG, over one part; returns the part's x.A x. */
+static double apply_part(sp_local_operator *local, mesh_part part, sp_host_sweep sweep) {
   run_sweep(local, part, &sweep);
-  (void)add_diagonal(local, part, constrained, x, y);
+  return sweep.energy + add_diagonal(local, part, sweep.constrained, sweep.x, sweep.y);
+}
+
+/* Both parts around the exchange; returns this rank's x.A x. */
+static double apply_all(sp_local_operator *local, const sp_host_sweep *sweep) {
+  const double halo = apply_part(local, HALO, *sweep);
+  sp_exchange_begin(local->exchange, SP_DOUBLE, sweep->y);
+  const double inner = apply_part(local, INNER, *sweep);
+  sp_exchange_end(local->exchange, SP_DOUBLE, sweep->y);
+  return halo + inner;
+}
+
+static sp_status host_apply(sp_local_operator *local, bool constrained, const void *x, void *y) {
+  const sp_host_sweep sweep = {.x = x, .y = y, .constrained = constrained};
+  (void)apply_all(local, &sweep);
   return SP_OK;
 }
 
@@ -217,25 +283,23 @@ static size_t host_e_vector_size(const sp_local_operator *local) {
   return (size_t)local->layout.blocks * local->nodes * SP_LANES;
 }
 
-static sp_status host_apply_unassembled(sp_local_operator *local, const double *x, double *y) {
+static sp_status host_apply_unassembled(sp_local_operator *local, const void *x, void *y) {
   sp_host_sweep sweep = {.x = x, .y = y, .unassembled = true};
-  run_sweep(local, SP_HALO, &sweep);
-  run_sweep(local, SP_INNER, &sweep);
+  run_sweep(local, HALO, &sweep);
+  run_sweep(local, INNER, &sweep);
   return SP_OK;
 }
 
-static sp_status host_direction(sp_local_operator *local, sp_part part, double beta,
+static sp_status host_direction(sp_local_operator *local, double beta,
                                 const sp_cg_vectors *vectors) {
-  sp_host_sweep sweep = {.x = vectors->p,
-                         .y = vectors->ap,
-                         .constrained = true,
-                         .direction = vectors->p,
-                         .residual = vectors->r,
-                         .inverse_diagonal = vectors->inverse_diagonal,
-                         .beta = beta};
-  run_sweep(local, part, &sweep);
-  sweep.energy += add_diagonal(local, part, true, vectors->p, vectors->ap);
-  local->sums[0] = (part == SP_HALO ? 0 : local->sums[0]) + sweep.energy;
+  const sp_host_sweep sweep = {.x = vectors->p,
+                               .y = vectors->ap,
+                               .constrained = true,
+                               .direction = vectors->p,
+                               .residual = vectors->z,
+                               .inverse_diagonal = vectors->inverse_diagonal,
+                               .beta = beta};
+  local->sums[0] = apply_all(local, &sweep);
   return SP_OK;
 }
 
@@ -255,19 +319,31 @@ const sp_backend sp_backend_host = {
     .open = host_open,
     .close = host_close,
     .describe = host_describe,
+    .finish = host_finish,
     .faster_geometry = host_faster_geometry,
     .vector_create = host_vector_create,
     .vector_destroy = host_vector_destroy,
-    .upload = host_upload,
-    .download = host_download,
+    .upload = host_copy,
+    .download = host_copy,
     .copy = host_copy,
-    .finish = host_finish,
+    .convert = host_convert,
+    .axpby = host_axpby,
+    .multiply = host_multiply,
+    .dot = host_dot,
+    .correct = host_correct,
+    .space_create = host_space_create,
+    .space_destroy = host_space_destroy,
+    .assemble = host_assemble,
     .operator_create = host_operator_create,
     .operator_destroy = host_operator_destroy,
     .operator_bytes = host_operator_bytes,
     .apply = host_apply,
     .e_vector_size = host_e_vector_size,
     .apply_unassembled = host_apply_unassembled,
+    .transfer_create = sp_host_transfer_create,
+    .transfer_destroy = sp_host_transfer_destroy,
+    .prolong = sp_host_prolong,
+    .restrict_residual = sp_host_restrict,
     .direction = host_direction,
     .update = host_update,
     .sums = host_sums,

@@ -138,20 +138,20 @@ static vec assembled_block(const sp_host_layout *layout, const sp_host_tables *t
                            vec *out) {
   const sp_host_block *block = &layout->block[b];
   const int surface = tables->surface, interiors = tables->points - surface;
-  const unsigned short *inside = &tables->places[surface];
+  const unsigned short *inside = &tables->node[surface];
   const sp_lid *dofs = &layout->dofs[(ptrdiff_t)b * surface * SP_LANES];
   for (int c = 0; c < SP_DOF_CLASSES; c++)
     first_touch(sweep, layout->touched[b][c], layout->touched[b + 1][c], c == SP_INTERIORS);
   gather_interiors(interiors, inside, block->elements, &sweep->x[layout->touched[b][SP_INTERIORS]],
                    u);
-  gather_surface(surface, tables->places, dofs, block, sweep->constrained, sweep->x, u);
+  gather_surface(surface, tables->node, dofs, block, sweep->constrained, sweep->x, u);
   sweep->local(tables, factors, sweep->lambda, (const double *)u, (double *)out,
                (double *)(out + tables->points));
   vec energy = splat(0);
   for (int p = 0; p < tables->points; p++) energy += u[p] * out[p];
   scatter_interiors(interiors, inside, block->elements, out,
                     &sweep->y[layout->touched[b][SP_INTERIORS]]);
-  scatter_surface(surface, tables->places, dofs, block, sweep->constrained, out, sweep->y);
+  scatter_surface(surface, tables->node, dofs, block, sweep->constrained, out, sweep->y);
   return energy;
 }
 
@@ -210,4 +210,7 @@ const sp_host_kernels SP_HOST_KERNELS = {
     .local = SP_HOST_LOCALS,
     .sweep = sweep_blocks,
     .update = update,
+    .vectors = &SP_HOST_VECTORS,
+    .interpolate =
+        {[SP_DOUBLE] = &SP_HOST_INTERPOLATE_DOUBLE, [SP_SINGLE] = &SP_HOST_INTERPOLATE_SINGLE},
 };

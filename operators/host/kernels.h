@@ -12,6 +12,8 @@
 #include "mesh/geometry.h"
 #include "mesh/numbering.h"
 #include "mesh/reference.h"
+#include "operators/host/interpolate.h"
+#include "operators/precision.h"
 
 enum {
   SP_LANES = 8, /* doubles in the widest vector; narrower machines split it */
@@ -24,8 +26,8 @@ typedef struct sp_host_tables {
   sp_even_odd interpolate, interpolate_t; /* I and its transpose; unused by bp3.5 */
   double nodes[SP_MAX_M], weights[SP_MAX_M]; /* the quadrature rule */
   int n, points, surface; /* nodes a direction, of an element, and on its surface */
-  /* Nodes as places in [0, points): those of the surface, then those inside, each lexicographic. */
-  unsigned short places[SP_MAX_NODES];
+  /* Indices of an element's nodes: those on the surface, then those inside, each lexicographic. */
+  unsigned short node[SP_MAX_NODES];
 } sp_host_tables;
 
 typedef struct sp_host_block {
@@ -84,11 +86,23 @@ typedef void sp_host_update_function(sp_lid owned, sp_lid n, double alpha, const
                                      const double *ap, const double *inverse_diagonal, double *x,
                                      double *r, double sums[2]);
 
+/* Vector operations as in operators/backend.h, by precision. */
+typedef struct sp_host_vectors {
+  void (*axpby[SP_PRECISIONS])(size_t n, double a, const void *x, double b, void *y);
+  void (*multiply[SP_PRECISIONS])(size_t n, const void *x, const void *y, void *z);
+  double (*dot[SP_PRECISIONS])(size_t n, const void *x, const void *y);
+  void (*convert[SP_PRECISIONS][SP_PRECISIONS])(size_t n, double scale, const void *from, void *to);
+  void (*correct[SP_PRECISIONS])(size_t n, double a, double b, const void *s, const void *t,
+                                 double c, bool first, void *d, void *x);
+} sp_host_vectors;
+
 typedef struct sp_host_kernels {
   const char *instruction_set;
   sp_host_local_function *const (*local)[2]; /* [problem kind][stored, trilinear] */
   sp_host_sweep_function *sweep;
   sp_host_update_function *update;
+  const sp_host_vectors *vectors;
+  const sp_host_interpolate *interpolate[SP_PRECISIONS];
 } sp_host_kernels;
 
 extern const sp_host_kernels sp_host_kernels_generic;

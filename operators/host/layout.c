@@ -6,17 +6,19 @@
 
 #include "operators/counts.h"
 #include "operators/factors.h"
+#include "operators/space.h"
 
-sp_status sp_host_allocate(size_t count, const char *what, double **out) {
+sp_status sp_host_allocate(size_t count, size_t size, const char *what, void *out) {
   enum { HUGE_PAGE = 2 << 20, CACHE_LINE = 64 };
-  size_t bytes = (count > 0 ? count : 1) * sizeof(double);
+  size_t bytes = (count > 0 ? count : 1) * size;
   const size_t alignment = bytes >= HUGE_PAGE ? HUGE_PAGE : CACHE_LINE;
   bytes = (bytes + alignment - 1) / alignment * alignment;
-  *out = aligned_alloc(alignment, bytes);
-  if (!*out) return sp_fail(SP_ERR_SYSTEM, "out of memory: %s needs %zu bytes", what, bytes);
-  /* Advice: without huge pages the program is a little slower, and right. */
-  if (alignment == HUGE_PAGE) (void)madvise(*out, bytes, MADV_HUGEPAGE);
-  memset(*out, 0, bytes);
+  void *memory = aligned_alloc(alignment, bytes);
+  if (!memory) return sp_fail(SP_ERR_SYSTEM, "out of memory: %s needs %zu bytes", what, bytes);
+  /* Only advice: without huge pages the program is a little slower. */
+  if (alignment == HUGE_PAGE) (void)madvise(memory, bytes, MADV_HUGEPAGE);
+  memset(memory, 0, bytes);
+  memcpy(out, &memory, sizeof memory);
   return SP_OK;
 }
 
@@ -35,23 +37,24 @@ static sp_lid end_element(const sp_mesh *mesh, const sp_host_layout *layout, sp_
 
 static void pack_dofs(const sp_operator_setup *setup, const sp_host_tables *tables,
                       sp_host_layout *layout, sp_lid block) {
-  const sp_lid begin = first_element(setup->mesh, layout, block);
-  const sp_lid end = end_element(setup->mesh, layout, block);
+  const sp_lid begin = first_element(setup->space->mesh, layout, block);
+  const sp_lid end = end_element(setup->space->mesh, layout, block);
   sp_lid *dofs = &layout->dofs[(size_t)block * (size_t)(tables->surface * SP_LANES)];
   bool plain = end - begin == SP_LANES;
   for (int lane = 0; lane < SP_LANES; lane++) {
     const sp_lid e = begin + lane < end ? begin + lane : end - 1;
-    const sp_lid *nodes = &setup->numbering->nodes[(size_t)e * (size_t)tables->points];
+    const sp_lid *nodes = &setup->space->numbering->nodes[(size_t)e * (size_t)tables->points];
     for (int s = 0; s < tables->surface; s++) {
-      const sp_lid dof = nodes[tables->places[s]];
+      const sp_lid dof = nodes[tables->node[s]];
       const bool constrained = setup->constrained && setup->constrained[dof];
       plain = plain && !constrained;
       dofs[s * SP_LANES + lane] = constrained ? ~dof : dof;
     }
   }
   layout->block[block] = (sp_host_block){.elements = (unsigned char)(end - begin), .plain = plain};
-  memcpy(layout->touched[block], setup->numbering->touched[begin], sizeof *layout->touched);
-  memcpy(layout->touched[block + 1], setup->numbering->touched[end], sizeof *layout->touched);
+  memcpy(layout->touched[block], setup->space->numbering->touched[begin], sizeof *layout->touched);
+  memcpy(layout->touched[block + 1], setup->space->numbering->touched[end],
+         sizeof *layout->touched);
 }
 
 static void pack_trilinear(const sp_hexes *hexes, sp_lid element, int lane, double *factors) {
@@ -76,14 +79,15 @@ static sp_status pack_stored(const sp_operator_setup *setup, const sp_rule *rule
 }
 
 static sp_status pack_factors(const sp_operator_setup *setup, sp_host_layout *layout) {
-  const sp_rule *rule = sp_operator_rule(setup->kind, setup->numbering->order);
+  const sp_rule *rule = sp_operator_rule(setup->kind, setup->space->numbering->order);
   const size_t points = (size_t)(rule->n * rule->n * rule->n);
-  double *lanes;
-  SP_TRY(sp_host_allocate(SP_LANES * SP_FACTORS * points, "factors of a block", &lanes));
+  double *lanes = NULL;
+  SP_TRY(sp_host_allocate(SP_LANES * SP_FACTORS * points, sizeof *lanes, "factors of a block",
+                          &lanes));
   sp_status status = SP_OK;
   for (sp_lid b = 0; b < layout->blocks && !status; b++) {
-    const sp_lid begin = first_element(setup->mesh, layout, b);
-    const sp_lid end = end_element(setup->mesh, layout, b);
+    const sp_lid begin = first_element(setup->space->mesh, layout, b);
+    const sp_lid end = end_element(setup->space->mesh, layout, b);
     double *factors = &layout->factors[b * layout->block_factors];
     if (setup->geometry != SP_GEOMETRY_TRILINEAR) {
       status = pack_stored(setup, rule, begin, end, lanes, factors);
@@ -91,7 +95,7 @@ static sp_status pack_factors(const sp_operator_setup *setup, sp_host_layout *la
     }
     /* Lanes without an element repeat the last one, so that they do not divide by zero. */
     for (int lane = 0; lane < SP_LANES; lane++)
-      pack_trilinear(setup->mesh->hexes, begin + lane < end ? begin + lane : end - 1, lane,
+      pack_trilinear(setup->space->mesh->hexes, begin + lane < end ? begin + lane : end - 1, lane,
                      factors);
   }
   free(lanes);
@@ -108,22 +112,23 @@ static size_t dof_count(const sp_host_tables *tables, const sp_host_layout *layo
 
 sp_status sp_host_layout_create(const sp_operator_setup *setup, const sp_host_tables *tables,
                                 sp_host_layout *layout) {
-  const sp_mesh *mesh = setup->mesh;
+  const sp_mesh *mesh = setup->space->mesh;
   const sp_lid inner = mesh->hexes->count - mesh->halo_elements;
-  const int m = sp_operator_rule(setup->kind, setup->numbering->order)->n;
+  const int m = sp_operator_rule(setup->kind, setup->space->numbering->order)->n;
   const int factors = setup->geometry == SP_GEOMETRY_TRILINEAR ? 24
                       : setup->kind == SP_MASS                 ? m * m * m
                                                                : m * m * m * SP_FACTORS;
   *layout = (sp_host_layout){.halo_blocks = (mesh->halo_elements + SP_LANES - 1) / SP_LANES,
-                             .owned = setup->numbering->owned,
-                             .local = setup->numbering->local,
+                             .owned = setup->space->numbering->owned,
+                             .local = setup->space->numbering->local,
                              .block_factors = factors * SP_LANES};
   layout->blocks = layout->halo_blocks + (inner + SP_LANES - 1) / SP_LANES;
   const size_t blocks = (size_t)layout->blocks;
   SP_TRY(sp_allocate(dof_count(tables, layout), sizeof(sp_lid), "block DOFs", &layout->dofs));
   SP_TRY(sp_allocate(blocks, sizeof *layout->block, "blocks", &layout->block));
   SP_TRY(sp_allocate(blocks + 1, sizeof *layout->touched, "block touches", &layout->touched));
-  SP_TRY(sp_host_allocate(factor_count(layout), "geometric factors", &layout->factors));
+  SP_TRY(sp_host_allocate(factor_count(layout), sizeof(double), "geometric factors",
+                          &layout->factors));
   for (sp_lid b = 0; b < layout->blocks; b++) pack_dofs(setup, tables, layout, b);
   return pack_factors(setup, layout);
 }
@@ -159,7 +164,7 @@ void sp_host_tables_fill(sp_operator_kind kind, int order, sp_host_tables *table
   for (int p = 0; p < tables->points; p++) {
     const int i = p % n, j = p / n % n, k = p / (n * n);
     const bool surface = i == 0 || i == order || j == 0 || j == order || k == 0 || k == order;
-    tables->places[surface ? tables->surface++ : inside++] = (unsigned short)p;
+    tables->node[surface ? tables->surface++ : inside++] = (unsigned short)p;
   }
   memcpy(tables->nodes, rule->nodes, (size_t)rule->n * sizeof(double));
   memcpy(tables->weights, rule->weights, (size_t)rule->n * sizeof(double));

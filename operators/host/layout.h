@@ -6,9 +6,10 @@
 #include "operators/backend.h"
 #include "operators/host/kernels.h"
 
-/* Zeroed memory for `count` doubles, aligned for vectors; large arrays ask for huge pages, which
- * halve the cost of streaming through them. Freed with free(). Local. */
-sp_status sp_host_allocate(size_t count, const char *what, double **out);
+/* *out, a pointer to any type, becomes zeroed memory for `count` numbers of `size` bytes, aligned
+ * for vectors; large arrays ask for huge pages, which halve the cost of streaming through them.
+ * Freed with free(). Local. */
+sp_status sp_host_allocate(size_t count, size_t size, const char *what, void *out);
 
 /* Fill *layout for the setup's tables (sp_host_tables_fill); the layout is what sp_host_layout_free
  * frees, also after a failure. Errors: SP_ERR_INPUT for an element with a non-positive Jacobian.
@@ -20,7 +21,8 @@ void sp_host_layout_free(sp_host_layout *layout);
 /* Bytes that the layout holds. Local. */
 size_t sp_host_layout_bytes(const sp_host_tables *tables, const sp_host_layout *layout);
 
-/* The one-dimensional matrices, the quadrature rule and the places of `kind` at `order`. Local. */
+/* The one-dimensional matrices, the quadrature rule and the node order of `kind` at `order`. Local.
+ */
 void sp_host_tables_fill(sp_operator_kind kind, int order, sp_host_tables *tables);
 
 #endif

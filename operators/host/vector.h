@@ -16,4 +16,10 @@ INLINE vec splat(double value) {
 /* The set's local operators (local.c): [problem kind][stored, trilinear]. */
 extern sp_host_local_function *const SP_HOST_LOCALS[3][2];
 
+/* The set's vector operations (vectors.c). */
+extern const sp_host_vectors SP_HOST_VECTORS;
+
+/* The set's transfer kernels (interpolate.c), by precision. */
+extern const sp_host_interpolate SP_HOST_INTERPOLATE_DOUBLE, SP_HOST_INTERPOLATE_SINGLE;
+
 #endif

@@ -22,7 +22,7 @@ void sp_bench_box(sp_gid elements, int box[3]) {
 }
 
 static void clear_order(sp_bench_case *c) {
-  sp_numbering_destroy(&c->numbering);
+  sp_space_destroy(&c->space);
   free(c->boundary);
   free(c->factors);
   c->boundary = NULL;
@@ -45,8 +45,8 @@ sp_status sp_bench_case_set(sp_bench_case *c, sp_gid elements, int order) {
   sp_box box = {.upper = {1, 1, 1}, .map = SP_MAP_SINE, .epsilon = 1};
   sp_bench_box(elements, box.elements);
   sp_hexes *hexes;
-  SP_TRY(sp_box_hexes(c->comm, &box, &hexes));
-  SP_TRY(sp_mesh_create(c->comm, &hexes, &c->mesh));
+  SP_TRY(sp_box_hexes(c->platform->comm, &box, &hexes));
+  SP_TRY(sp_mesh_create(c->platform->comm, &hexes, &c->mesh));
   c->elements = elements;
   return SP_OK;
 }
@@ -60,15 +60,17 @@ static void mark_boundary(sp_bench_case *c) {
       if (hexes->surfaces[e][f] == SP_SURFACE_INTERIOR) continue;
       sp_face_places(c->order, f, places);
       for (size_t n = 0; n < nq * nq; n++)
-        c->boundary[c->numbering->nodes[(size_t)e * nq * nq * nq + (size_t)places[n]]] = true;
+        c->boundary[c->space->numbering->nodes[(size_t)e * nq * nq * nq + (size_t)places[n]]] =
+            true;
     }
 }
 
-sp_status sp_bench_case_number(sp_bench_case *c) {
-  if (c->numbering) return SP_OK;
-  SP_TRY(sp_numbering_create(c->mesh, c->order, &c->numbering));
-  const size_t dofs = (size_t)c->numbering->local;
-  SP_TRY(sp_agree(c->comm, sp_allocate(dofs, sizeof(bool), "boundary mask", &c->boundary)));
+sp_status sp_bench_case_space(sp_bench_case *c) {
+  if (c->space) return SP_OK;
+  SP_TRY(sp_space_create(c->platform, c->mesh, c->order, &c->space));
+  const size_t dofs = sp_space_dofs(c->space);
+  SP_TRY(
+      sp_agree(c->platform->comm, sp_allocate(dofs, sizeof(bool), "boundary mask", &c->boundary)));
   mark_boundary(c);
   return SP_OK;
 }
@@ -85,5 +87,5 @@ sp_status sp_bench_case_factors(sp_bench_case *c, sp_operator_kind kind) {
   for (sp_lid e = 0; e < count && !status; e++)
     status = sp_geometry_factors(c->mesh->hexes, e, rule, &c->factors[(size_t)e * size]);
   c->factor_rule = status ? 0 : rule->n;
-  return sp_agree(c->comm, status);
+  return sp_agree(c->platform->comm, status);
 }

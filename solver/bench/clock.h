@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "operators/paper/measure.h"
+#include "operators/platform.h"
 #include "solver/bench/file.h"
 
 /* A device and what is needed to time it. */
@@ -19,10 +20,10 @@ typedef struct sp_bench_clock {
   sp_stamps *stamps; /* NULL on the host */
 } sp_bench_clock;
 
-/* The device stays with the caller. The caller destroys *clock, also after an error. Errors:
+/* The platform stays with the caller. The caller destroys *clock, also after an error. Errors:
  * SP_ERR_SYSTEM. Collective. */
-sp_status sp_bench_clock_create(MPI_Comm comm, const sp_backend *backend, sp_device *device,
-                                int samples, bool warm_cache, sp_bench_clock *clock);
+sp_status sp_bench_clock_create(const sp_platform *platform, int samples, bool warm_cache,
+                                sp_bench_clock *clock);
 void sp_bench_clock_destroy(sp_bench_clock *clock); /* Local. */
 
 /* How many input sets of `bytes` each exceed the cache together, several times; 1 with warm_cache.

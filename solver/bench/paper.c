@@ -43,9 +43,9 @@ static sp_status make_expected(sp_bench_paper *p, const double *q) {
 static sp_status fill_sets(const sp_bench_paper *p, size_t size, const double *values,
                            double *sets) {
   const sp_backend *backend = p->clock->backend;
-  SP_TRY(backend->upload(p->clock->device, size, values, sets));
+  SP_TRY(backend->upload(p->clock->device, SP_DOUBLE, size, values, sets));
   for (int s = 1; s < p->sets; s++)
-    SP_TRY(backend->copy(p->clock->device, size, sets, &sets[(size_t)s * size]));
+    SP_TRY(backend->copy(p->clock->device, SP_DOUBLE, size, sets, &sets[(size_t)s * size]));
   return backend->finish(p->clock->device);
 }
 
@@ -67,9 +67,9 @@ static sp_status send_factors(const sp_bench_paper *p) {
 static sp_status send_data(sp_bench_paper *p) {
   const sp_backend *backend = p->clock->backend;
   const size_t sets = (size_t)p->sets;
-  SP_TRY(backend->vector_create(p->clock->device, sets * p->factor_size, &p->factors));
-  SP_TRY(backend->vector_create(p->clock->device, sets * p->e_size, &p->q));
-  SP_TRY(backend->vector_create(p->clock->device, sets * p->e_size, &p->aq));
+  SP_TRY(backend->vector_create(p->clock->device, SP_DOUBLE, sets * p->factor_size, &p->factors));
+  SP_TRY(backend->vector_create(p->clock->device, SP_DOUBLE, sets * p->e_size, &p->q));
+  SP_TRY(backend->vector_create(p->clock->device, SP_DOUBLE, sets * p->e_size, &p->aq));
   SP_TRY(send_factors(p));
   double *q;
   SP_TRY(sp_allocate(p->e_size, sizeof *q, "random data", &q));
@@ -133,11 +133,13 @@ static sp_status compare(const launch *l, double *result, double *error) {
   const size_t np = element_nodes(p->c);
   for (size_t i = 0; i < np; i++) result[i] = NAN;
   for (int n = 0; n < p->checked_count; n++)
-    SP_TRY(backend->upload(p->clock->device, np, result, &p->aq[(size_t)p->checked[n] * np]));
+    SP_TRY(backend->upload(p->clock->device, SP_DOUBLE, np, result,
+                           &p->aq[(size_t)p->checked[n] * np]));
   SP_TRY(call_kernel(l, 0));
   *error = 0;
   for (int n = 0; n < p->checked_count; n++) {
-    SP_TRY(backend->download(p->clock->device, np, &p->aq[(size_t)p->checked[n] * np], result));
+    SP_TRY(backend->download(p->clock->device, SP_DOUBLE, np, &p->aq[(size_t)p->checked[n] * np],
+                             result));
     *error = fmax(*error, sp_bench_difference(np, result, &p->expected[(size_t)n * np]));
   }
   return SP_OK;
@@ -164,7 +166,7 @@ static sp_status prepare(const sp_paper_kernel *kernel, launch *l, sp_bench_row 
   const size_t bytes = kernel->workspace(p->c->order, p->c->mesh->hexes->count);
   if (bytes > 0)
     SP_TRY(p->clock->backend->vector_create(
-        p->clock->device, (bytes + sizeof(double) - 1) / sizeof(double), &l->workspace));
+        p->clock->device, SP_DOUBLE, (bytes + sizeof(double) - 1) / sizeof(double), &l->workspace));
   SP_TRY(check(l, kernel, &row->error));
   SP_TRY(l->instance->resources(&resources));
   row->registers = resources.registers;
@@ -205,7 +207,8 @@ typedef struct copies {
 static sp_status call_copy(const void *context, int turn) {
   const copies *c = context;
   const size_t place = (size_t)(turn % c->sets) * c->size;
-  return c->clock->backend->copy(c->clock->device, c->size, &c->from[place], &c->to[place]);
+  return c->clock->backend->copy(c->clock->device, SP_DOUBLE, c->size, &c->from[place],
+                                 &c->to[place]);
 }
 
 /* Random numbers, so that nothing can profit from zeros: one block of them, again and again. */
@@ -215,11 +218,12 @@ static sp_status fill_source(const copies *all, size_t count) {
   double *values;
   SP_TRY(sp_allocate(block, sizeof *values, "random data", &values));
   for (size_t i = 0; i < block; i++) values[i] = sp_bench_random((sp_gid)i);
-  sp_status status = clock->backend->upload(clock->device, block, values, all->from);
+  sp_status status = clock->backend->upload(clock->device, SP_DOUBLE, block, values, all->from);
   free(values);
   for (size_t done = block; done < count && !status; done += block)
-    status = clock->backend->copy(clock->device, done + block < count ? block : count - done,
-                                  all->from, &all->from[done]);
+    status =
+        clock->backend->copy(clock->device, SP_DOUBLE, done + block < count ? block : count - done,
+                             all->from, &all->from[done]);
   return status ? status : clock->backend->finish(clock->device);
 }
 
@@ -234,8 +238,8 @@ sp_status sp_bench_copy_time(const sp_bench_clock *clock, const sp_bench_case *c
   count_work(c, kind, row);
   row->sets = all.sets;
   const size_t count = (size_t)all.sets * all.size;
-  sp_status status = backend->vector_create(clock->device, count, &all.from);
-  if (!status) status = backend->vector_create(clock->device, count, &all.to);
+  sp_status status = backend->vector_create(clock->device, SP_DOUBLE, count, &all.from);
+  if (!status) status = backend->vector_create(clock->device, SP_DOUBLE, count, &all.to);
   if (!status) status = fill_source(&all, count);
   status = sp_agree(clock->comm, status);
   if (!status) status = sp_bench_time(clock, call_copy, &all, CALLS, row);

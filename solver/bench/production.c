@@ -22,21 +22,17 @@ static bool is_constrained(const sp_bench_production *p, sp_lid dof) {
 
 static sp_status create_operator(const sp_bench_production *p, sp_operator **out) {
   const sp_bench_case *c = p->c;
-  const sp_operator_setup setup = {.mesh = c->mesh,
-                                   .numbering = c->numbering,
+  const sp_operator_setup setup = {.space = c->space,
                                    .kind = p->kind,
                                    .geometry = p->geometry,
                                    .lambda = SP_BENCH_LAMBDA,
-                                   .exchange = p->exchange,
                                    .constrained =
                                        sp_operator_has_stiffness(p->kind) ? c->boundary : NULL};
-  sp_exchange *exchange;
-  SP_TRY(sp_exchange_create(c->comm, c->numbering, &exchange));
-  return sp_operator_create(p->clock->backend, p->clock->device, &setup, &exchange, out);
+  return sp_operator_create(&setup, out);
 }
 
 static double random_at(const sp_bench_production *p, sp_lid dof) {
-  return sp_bench_random(sp_numbering_global(p->c->numbering, dof));
+  return sp_bench_random(sp_numbering_global(p->c->space->numbering, dof));
 }
 
 /* Random data in set 0, copied to the others; `global`: by global number. */
@@ -46,10 +42,10 @@ static sp_status fill_sets(const sp_bench_production *p, size_t size, bool globa
   SP_TRY(sp_allocate(size, sizeof *values, "random data", &values));
   for (size_t i = 0; i < size; i++)
     values[i] = global ? random_at(p, (sp_lid)i) : sp_bench_random((sp_gid)i);
-  sp_status status = clock->backend->upload(clock->device, size, values, sets);
+  sp_status status = clock->backend->upload(clock->device, SP_DOUBLE, size, values, sets);
   free(values);
   for (int s = 1; s < p->sets && !status; s++)
-    status = clock->backend->copy(clock->device, size, sets, &sets[(size_t)s * size]);
+    status = clock->backend->copy(clock->device, SP_DOUBLE, size, sets, &sets[(size_t)s * size]);
   return status ? status : clock->backend->finish(clock->device);
 }
 
@@ -59,20 +55,19 @@ static sp_status create_vectors(sp_bench_production *p) {
   const size_t sets = (size_t)p->sets;
   p->e_size = backend->e_vector_size(p->operators[0]->local);
   p->l_size = (size_t)p->operators[0]->dofs;
-  SP_TRY(backend->vector_create(clock->device, sets * p->e_size, &p->e_x));
-  SP_TRY(backend->vector_create(clock->device, sets * p->e_size, &p->e_y));
-  SP_TRY(backend->vector_create(clock->device, sets * p->l_size, &p->l_x));
-  SP_TRY(backend->vector_create(clock->device, sets * p->l_size, &p->l_y));
+  SP_TRY(backend->vector_create(clock->device, SP_DOUBLE, sets * p->e_size, &p->e_x));
+  SP_TRY(backend->vector_create(clock->device, SP_DOUBLE, sets * p->e_size, &p->e_y));
+  SP_TRY(backend->vector_create(clock->device, SP_DOUBLE, sets * p->l_size, &p->l_x));
+  SP_TRY(backend->vector_create(clock->device, SP_DOUBLE, sets * p->l_size, &p->l_y));
   SP_TRY(fill_sets(p, p->e_size, false, p->e_x));
   return fill_sets(p, p->l_size, true, p->l_x);
 }
 
 sp_status sp_bench_production_create(const sp_bench_clock *clock, sp_bench_case *c,
                                      sp_operator_kind kind, sp_geometry_kind geometry,
-                                     sp_transport exchange, sp_bench_production *production) {
-  *production = (sp_bench_production){
-      .clock = clock, .c = c, .kind = kind, .geometry = geometry, .exchange = exchange};
-  SP_TRY(sp_bench_case_number(c));
+                                     sp_bench_production *production) {
+  *production = (sp_bench_production){.clock = clock, .c = c, .kind = kind, .geometry = geometry};
+  SP_TRY(sp_bench_case_space(c));
   production->sets = sp_bench_input_sets(clock, c->mesh->hexes->count *
                                                     sp_operator_bytes(kind, geometry, c->order));
   SP_TRY(sp_agree(clock->comm, sp_allocate((size_t)production->sets, sizeof *production->operators,
@@ -133,7 +128,7 @@ static double tolerance_of(const sp_bench_production *p) {
 
 static sp_status poison(const sp_bench_production *p, size_t size, double *values, double *vector) {
   for (size_t i = 0; i < size; i++) values[i] = NAN;
-  return p->clock->backend->upload(p->clock->device, size, values, vector);
+  return p->clock->backend->upload(p->clock->device, SP_DOUBLE, size, values, vector);
 }
 
 /* First, middle and last element in the layout [element][Np]. */
@@ -144,7 +139,7 @@ static sp_status compare_unassembled(const sp_bench_production *p, double *y, do
   double *x, *expected;
   SP_TRY(poison(p, p->e_size, y, p->e_y));
   SP_TRY(call_unassembled(p, 0));
-  SP_TRY(p->clock->backend->download(p->clock->device, p->e_size, p->e_y, y));
+  SP_TRY(p->clock->backend->download(p->clock->device, SP_DOUBLE, p->e_size, p->e_y, y));
   SP_TRY(sp_allocate(2 * np, sizeof *x, "a reference", &x));
   expected = x + np;
   sp_status status = SP_OK;
@@ -178,7 +173,7 @@ enum { UNMARKED = -1 };
 /* Number the DOFs of three elements, those that no other rank shares: places[dof], and the DOFs in
  * order, listed[*count]. */
 static sp_lid mark_dofs(const sp_bench_case *c, sp_lid *places, sp_lid *listed) {
-  const sp_numbering *numbering = c->numbering;
+  const sp_numbering *numbering = c->space->numbering;
   const sp_lid elements = c->mesh->hexes->count;
   const sp_lid chosen[] = {0, elements / 2, elements - 1};
   const size_t np = element_nodes(c);
@@ -207,7 +202,7 @@ static sp_status assemble_expected(const sp_bench_production *p, const sp_lid *p
   double *y = x + np;
   sp_status status = SP_OK;
   for (sp_lid e = 0; e < c->mesh->hexes->count && !status; e++) {
-    const sp_lid *nodes = &c->numbering->nodes[(size_t)e * np];
+    const sp_lid *nodes = &c->space->numbering->nodes[(size_t)e * np];
     bool touches = false;
     for (size_t i = 0; i < np && !touches; i++) touches = places[nodes[i]] >= 0;
     if (!touches) continue;
@@ -244,9 +239,9 @@ static sp_status check_operator(const sp_bench_production *p, double *error) {
   sp_status status = sp_allocate(p->l_size, sizeof *y, "a result", &y);
   if (!status) status = poison(p, p->l_size, y, p->l_y);
   status = sp_agree(clock->comm, status);
-  if (!status) status = call_operator(p, 0);
+  if (!status) status = sp_agree(clock->comm, call_operator(p, 0));
   if (!status) {
-    status = clock->backend->download(clock->device, p->l_size, p->l_y, y);
+    status = clock->backend->download(clock->device, SP_DOUBLE, p->l_size, p->l_y, y);
     if (!status) status = compare_operator(p, y, error);
     if (!status) status = judge(p, SP_BENCH_OPERATOR, *error, tolerance_of(p));
     status = sp_agree(clock->comm, status);
@@ -284,8 +279,8 @@ static sp_status run_solve(solve *s, sp_cg_result *result) {
   const sp_bench_production *p = s->production;
   const sp_bench_clock *clock = p->clock;
   for (size_t i = 0; i < p->l_size; i++) s->work[i] = 0;
-  sp_status status = clock->backend->upload(clock->device, p->l_size, s->work, p->l_x);
-  if (!status) status = clock->backend->upload(clock->device, p->l_size, s->b, p->l_y);
+  sp_status status = clock->backend->upload(clock->device, SP_DOUBLE, p->l_size, s->work, p->l_x);
+  if (!status) status = clock->backend->upload(clock->device, SP_DOUBLE, p->l_size, s->b, p->l_y);
   SP_TRY(sp_agree(clock->comm, status));
   const sp_cg_options limits = {.tolerance = TOLERANCE,
                                 .max_iterations = s->max_iterations,
@@ -305,12 +300,13 @@ static double norm(const sp_bench_production *p, const double *values) {
 
 static sp_status fetch(const sp_bench_production *p, const double *vector, double *values) {
   const sp_bench_clock *clock = p->clock;
-  return sp_agree(clock->comm, clock->backend->download(clock->device, p->l_size, vector, values));
+  return sp_agree(clock->comm,
+                  clock->backend->download(clock->device, SP_DOUBLE, p->l_size, vector, values));
 }
 
 /* values = A l_x */
 static sp_status apply(const sp_bench_production *p, double *values) {
-  SP_TRY(sp_operator_apply(p->operators[0], true, p->l_x, p->l_y));
+  SP_TRY(sp_agree(p->clock->comm, sp_operator_apply(p->operators[0], true, p->l_x, p->l_y)));
   return fetch(p, p->l_y, values);
 }
 
@@ -325,7 +321,8 @@ static sp_status check_solve(solve *s, const sp_cg_result *result, double *error
   SP_TRY(apply(p, s->work));
   for (size_t i = 0; i < p->l_size; i++) s->work[i] = s->b[i] - s->work[i];
   const double r = norm(p, s->work);
-  SP_TRY(sp_agree(clock->comm, clock->backend->upload(clock->device, p->l_size, s->b, p->l_x)));
+  SP_TRY(sp_agree(clock->comm,
+                  clock->backend->upload(clock->device, SP_DOUBLE, p->l_size, s->b, p->l_x)));
   SP_TRY(apply(p, s->work));
   const double roundings = DBL_EPSILON * (double)result->iterations * norm(p, s->work) / b * x / b;
   *error = fabs(r - result->residual) / b;
@@ -388,7 +385,7 @@ static void count_work(const sp_bench_production *p, sp_bench_what what, sp_benc
     row->flops = elements * sp_operator_flops(p->kind, p->c->order);
     row->bytes = elements * sp_operator_bytes(p->kind, p->geometry, p->c->order);
   } else {
-    row->dofs = p->c->numbering->global;
+    row->dofs = p->c->space->numbering->global;
     row->flops = what == SP_BENCH_CG ? NAN : p->operators[0]->flops;
     row->bytes = what == SP_BENCH_CG ? NAN : p->operators[0]->bytes;
   }

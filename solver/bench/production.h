@@ -15,7 +15,6 @@ typedef struct sp_bench_production {
   const sp_bench_case *c;
   sp_operator_kind kind;
   sp_geometry_kind geometry;
-  sp_transport exchange;
   int sets;
   sp_operator **operators; /* [sets] */
   size_t e_size, l_size;   /* doubles of a vector */
@@ -27,7 +26,7 @@ typedef struct sp_bench_production {
  * after an error. Collective. */
 sp_status sp_bench_production_create(const sp_bench_clock *clock, sp_bench_case *c,
                                      sp_operator_kind kind, sp_geometry_kind geometry,
-                                     sp_transport exchange, sp_bench_production *production);
+                                     sp_bench_production *production);
 void sp_bench_production_destroy(sp_bench_production *production); /* Collective. */
 
 /* Check what is to be measured, then time it: fill *row. Not for SP_BENCH_COPY. Errors:

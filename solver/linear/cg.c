@@ -1,29 +1,32 @@
 #include "solver/linear/cg.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 typedef struct solve {
   sp_operator *op;
+  sp_preconditioner *preconditioner; /* NULL where the passes do it: none, or a diagonal */
   const sp_cg_options *options;
   sp_cg_vectors vectors;
   sp_cg_progress at;
   sp_cg_result *result;
-  sp_cg_wish wish;    /* of all ranks, as of the last iteration */
-  sp_status reported; /* what this rank's on_iteration returned last */
+  sp_cg_request requested; /* of all ranks, as of the last iteration */
+  sp_status reported;      /* what this rank's on_iteration returned last */
+  double *seconds;         /* [SP_CG_BATCH][ranks] on rank 0: of the last matvecs; else NULL */
 } solve;
 
-/* Tell the caller; a failure there is agreed on in the next reduction, and the last thing it hears.
- * `seconds` are those of the ranks. */
-static void report(solve *s, bool applied, const double *seconds) {
+/* Tell the caller; a failure there is agreed on in the next reduction, and is the last call.
+ * `seconds`: of the matvec on this rank, and by rank on rank 0; applied = false: there was none. */
+static void report(solve *s, bool applied, double own_seconds, const double *seconds) {
   const sp_cg_options *options = s->options;
   s->result->iterations = s->at.iteration;
   s->result->residual = s->at.residual;
   s->result->relative = s->at.norm_b > 0 ? s->at.residual / s->at.norm_b : 0;
   if (!options->on_iteration || s->reported) return;
   int size;
-  double longest = 0;
+  double longest = own_seconds;
   MPI_Comm_size(s->op->comm, &size);
-  for (int r = 0; r < size && applied; r++) longest = fmax(longest, seconds[r]);
+  for (int r = 0; r < size && seconds; r++) longest = fmax(longest, seconds[r]);
   const sp_cg_iteration iteration = {.iteration = s->at.iteration,
                                      .applied = applied,
                                      .residual = s->result->residual,
@@ -45,9 +48,10 @@ static bool is_converged(const solve *s) {
 }
 
 /* What the next reduction is to carry to the other ranks. */
-static void make_wish(const solve *s) {
+static void make_request(const solve *s) {
   const sp_cg_options *options = s->options;
-  if (options->wish) sp_exchange_set_wish(s->op->exchange, (int)options->wish(options->context));
+  if (options->request)
+    sp_reduction_request(s->op->reduction, (int)options->request(options->context));
 }
 
 static sp_status save(solve *s) {
@@ -59,10 +63,10 @@ static sp_status save(solve *s) {
   return status;
 }
 
-/* Between two iterations: whether there shall be another one. All ranks decide alike. */
+/* Whether there is another iteration. All ranks decide alike. */
 static sp_status before_next(solve *s) {
   const bool exhausted = s->at.iteration >= s->options->max_iterations;
-  if (!exhausted && s->wish == SP_CG_CONTINUE) return SP_OK;
+  if (!exhausted && s->requested == SP_CG_CONTINUE) return SP_OK;
   SP_TRY(sp_agree(s->op->comm, s->reported));
   SP_TRY(save(s));
   if (exhausted)
@@ -70,11 +74,11 @@ static sp_status before_next(solve *s) {
                    "not converged: relative residual %.3g after %lld iterations, the tolerance is "
                    "%.3g",
                    s->result->relative, (long long)s->at.iteration, s->options->tolerance);
-  if (s->wish == SP_CG_STOP)
+  if (s->requested == SP_CG_STOP)
     return sp_fail(SP_ERR_INTERRUPTED,
                    "interrupted after %lld iterations with a relative residual of %.3g",
                    (long long)s->at.iteration, s->result->relative);
-  s->wish = SP_CG_CONTINUE;
+  s->requested = SP_CG_CONTINUE;
   return SP_OK;
 }
 
@@ -83,6 +87,21 @@ static void advance(solve *s, double rr, double rz) {
   s->at.residual = sqrt(rr);
   s->at.beta = rz / s->at.rz;
   s->at.rz = rz;
+}
+
+/* z = B r and *rz = r.z, unless the passes have done so. */
+static sp_status precondition(solve *s, double *rz) {
+  if (!s->preconditioner) return SP_OK;
+  const double start = MPI_Wtime();
+  const sp_status status = s->preconditioner->apply(s->preconditioner, s->vectors.r, s->vectors.z);
+  SP_TRY(sp_operator_dot(s->op, s->vectors.r, s->vectors.z, status, rz));
+  s->result->preconditioner_seconds += MPI_Wtime() - start;
+  if (*rz > 0 && !isinf(*rz)) return SP_OK;
+  return sp_fail(SP_ERR_BREAKDOWN,
+                 "conjugate gradients broke down in iteration %lld: r.z = %g; expected a finite, "
+                 "positive number: the preconditioner '%s' is not positive definite here, try "
+                 "solver.preconditioner = jacobi",
+                 (long long)s->result->iterations, *rz, s->preconditioner->name);
 }
 
 static sp_status iterate(solve *s) {
@@ -96,19 +115,23 @@ static sp_status iterate(solve *s) {
     if (!(p_ap > 0) || isinf(p_ap)) return breakdown(s, "p.Ap", p_ap);
 
     const double start = MPI_Wtime();
-    make_wish(s);
+    make_request(s);
     SP_TRY(sp_operator_update(op, s->at.rz / p_ap, &s->vectors, &rr, &rz));
-    s->wish = (sp_cg_wish)sp_exchange_wish(op->exchange);
+    s->requested = (sp_cg_request)sp_reduction_requested(op->reduction);
+    if (s->options->on_iteration) sp_reduction_gather(op->reduction, 1, &op->seconds, s->seconds);
     s->result->update_seconds += MPI_Wtime() - start;
     if (!isfinite(rr)) return breakdown(s, "r.r", rr);
+    /* The last application of B is for those who continue with a smaller tolerance. */
+    const bool last = sqrt(rr) <= s->options->tolerance * s->at.norm_b && !s->options->save;
+    if (rr > 0 && !last) SP_TRY(precondition(s, &rz));
     advance(s, rr, rz);
-    report(s, true, sp_exchange_seconds(op->exchange));
+    report(s, true, op->seconds, s->seconds);
   }
   return SP_OK;
 }
 
-/* The largest rr with sqrt(rr) <= norm: devices compare squares, and have to end where the host
- * would. */
+/* The largest rr with sqrt(rr) <= norm: devices compare squares, and must stop at the same
+ * iteration as the host. */
 static double largest_square(double norm) {
   double square = norm * norm;
   while (sqrt(square) > norm) square = nextafter(square, 0);
@@ -116,14 +139,13 @@ static double largest_square(double norm) {
   return square;
 }
 
-/* The same on devices that do whole iterations by themselves: the host looks at the residuals of a
- * batch when it is over, and the batches grow, so that a short solve does not wait for a long
- * batch. All ranks see the same sums and decide alike. */
+/* The same on devices that do whole iterations without the host: it looks at the residuals of a
+ * batch when that is over. Batches grow, so that a short solve does not wait for a long batch. All
+ * ranks see the same sums and decide alike. */
 static sp_status iterate_on_device(solve *s) {
-  enum { LARGEST_BATCH = SP_EXCHANGE_TIMES };
   sp_operator *op = s->op;
-  sp_cg_record records[LARGEST_BATCH];
-  double seconds[LARGEST_BATCH];
+  sp_cg_record records[SP_CG_BATCH];
+  double seconds[SP_CG_BATCH];
   int size;
   MPI_Comm_size(op->comm, &size);
   const double target = largest_square(s->options->tolerance * s->at.norm_b);
@@ -132,15 +154,16 @@ static sp_status iterate_on_device(solve *s) {
     SP_TRY(before_next(s));
     const sp_cg_state state = {.beta = s->at.beta, .rz = s->at.rz, .target = target};
     const int64_t left = s->options->max_iterations - s->at.iteration;
-    int done;
+    int done = 0;
     const double start = MPI_Wtime();
     const sp_status status = op->backend->iterate(op->local, &s->vectors, &state,
                                                   left < batch ? (int)left : batch, records, &done);
-    SP_TRY(sp_agree(op->comm, status));
-    s->result->update_seconds += MPI_Wtime() - start;
-    make_wish(s);
+    make_request(s);
+    SP_TRY(sp_reduction_sum(op->reduction, 0, NULL, status ? status : s->reported));
+    s->requested = (sp_cg_request)sp_reduction_requested(op->reduction);
     for (int i = 0; i < done; i++) seconds[i] = records[i].seconds;
-    SP_TRY(sp_exchange_times(op->exchange, done, seconds, s->reported));
+    if (s->options->on_iteration) sp_reduction_gather(op->reduction, done, seconds, s->seconds);
+    s->result->update_seconds += MPI_Wtime() - start;
     for (int i = 0; i < done; i++) {
       const sp_cg_record *record = &records[i];
       s->result->iterations++;
@@ -149,10 +172,9 @@ static sp_status iterate_on_device(solve *s) {
       s->result->update_seconds -= record->seconds;
       if (!isfinite(record->rr)) return breakdown(s, "r.r", record->rr);
       advance(s, record->rr, record->rz);
-      report(s, true, sp_exchange_seconds(op->exchange) + (ptrdiff_t)i * size);
+      report(s, true, record->seconds, s->seconds ? s->seconds + (ptrdiff_t)i * size : NULL);
     }
-    s->wish = (sp_cg_wish)sp_exchange_wish(op->exchange);
-    if (batch < LARGEST_BATCH) batch *= 2;
+    if (batch < SP_CG_BATCH) batch *= 2;
   }
   return SP_OK;
 }
@@ -162,34 +184,54 @@ static sp_status begin(solve *s) {
   double rr, rz;
   SP_TRY(sp_operator_update(s->op, 0, &s->vectors, &rr, &rz));
   if (!isfinite(rr)) return breakdown(s, "b.b", rr);
+  if (rr > 0) SP_TRY(precondition(s, &rz));
   s->at = (sp_cg_progress){.norm_b = sqrt(rr), .residual = sqrt(rr), .rz = rz};
   return SP_OK;
 }
 
+/* z of the residual that a solve continues with: it is not saved, since r determines it. */
+static sp_status resume(solve *s) {
+  double rz = s->at.rz;
+  return is_converged(s) ? SP_OK : precondition(s, &rz);
+}
+
 static sp_status create_vectors(solve *s) {
   const sp_backend *backend = s->op->backend;
+  sp_device *device = s->op->device;
   const size_t dofs = (size_t)s->op->dofs;
-  SP_TRY(backend->vector_create(s->op->device, dofs, &s->vectors.p));
-  SP_TRY(backend->vector_create(s->op->device, dofs, &s->vectors.ap));
+  int rank, size;
+  MPI_Comm_rank(s->op->comm, &rank);
+  MPI_Comm_size(s->op->comm, &size);
+  if (rank == 0)
+    SP_TRY(sp_allocate((size_t)size * SP_CG_BATCH, sizeof *s->seconds, "times of matvecs",
+                       &s->seconds));
+  SP_TRY(backend->vector_create(device, SP_DOUBLE, dofs, &s->vectors.p));
+  SP_TRY(backend->vector_create(device, SP_DOUBLE, dofs, &s->vectors.ap));
+  s->vectors.next_p = s->vectors.p;
   if (backend->two_directions)
-    SP_TRY(backend->vector_create(s->op->device, dofs, &s->vectors.next_p));
-  else
-    s->vectors.next_p = s->vectors.p;
+    SP_TRY(backend->vector_create(device, SP_DOUBLE, dofs, &s->vectors.next_p));
+  s->vectors.z = s->vectors.r;
+  if (s->preconditioner) SP_TRY(backend->vector_create(device, SP_DOUBLE, dofs, &s->vectors.z));
   if (!s->options->start) return SP_OK;
   s->at = *s->options->start;
-  return backend->upload(s->op->device, dofs, s->options->start_p, s->vectors.p);
+  return backend->upload(device, SP_DOUBLE, dofs, s->options->start_p, s->vectors.p);
 }
 
 static void destroy_vectors(solve *s) {
   const sp_backend *backend = s->op->backend;
-  if (backend->two_directions) backend->vector_destroy(s->op->device, &s->vectors.next_p);
-  backend->vector_destroy(s->op->device, &s->vectors.p);
-  backend->vector_destroy(s->op->device, &s->vectors.ap);
+  sp_device *device = s->op->device;
+  if (s->vectors.next_p != s->vectors.p) backend->vector_destroy(device, &s->vectors.next_p);
+  if (s->vectors.z != s->vectors.r) backend->vector_destroy(device, &s->vectors.z);
+  backend->vector_destroy(device, &s->vectors.p);
+  backend->vector_destroy(device, &s->vectors.ap);
+  free(s->seconds);
 }
 
-sp_status sp_cg_solve(sp_operator *op, const double *inverse_diagonal, const sp_cg_options *options,
-                      double *b, double *x, sp_cg_result *result) {
+sp_status sp_cg_solve(sp_operator *op, sp_preconditioner *preconditioner,
+                      const sp_cg_options *options, double *b, double *x, sp_cg_result *result) {
+  const double *inverse_diagonal = preconditioner ? preconditioner->inverse_diagonal : NULL;
   solve s = {.op = op,
+             .preconditioner = inverse_diagonal ? NULL : preconditioner,
              .options = options,
              .vectors = {.x = x, .r = b, .inverse_diagonal = inverse_diagonal},
              .result = result};
@@ -198,16 +240,16 @@ sp_status sp_cg_solve(sp_operator *op, const double *inverse_diagonal, const sp_
   if (!status) {
     const double start = MPI_Wtime();
     result->first = s.at.iteration;
-    if (!options->start) status = begin(&s);
+    status = options->start ? resume(&s) : begin(&s);
     if (!status) {
-      report(&s, false, sp_exchange_seconds(op->exchange));
-      status = op->iterates ? iterate_on_device(&s) : iterate(&s);
+      report(&s, false, 0, NULL);
+      status = op->iterates && !s.preconditioner ? iterate_on_device(&s) : iterate(&s);
     }
     if (!status) status = sp_agree(op->comm, s.reported);
     if (!status) status = save(&s);
     result->seconds = MPI_Wtime() - start - result->save_seconds;
   }
-  sp_exchange_set_wish(op->exchange, SP_CG_CONTINUE);
+  sp_reduction_request(op->reduction, SP_CG_CONTINUE);
   destroy_vectors(&s);
   return status;
 }

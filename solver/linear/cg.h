@@ -1,27 +1,28 @@
-/* Conjugate gradients for A x = b, with or without Jacobi's preconditioner D = diag A, in two
- * passes over memory an iteration (operators/operator.h):
+/* Conjugate gradients for A x = b with a preconditioner B, in two passes over memory per iteration
+ * (operators/operator.h) and, unless B is none or a diagonal, an application of B:
  *
- *     p = z + beta p,  q = A p,  p.q                     z = D^-1 r or r
- *     x += alpha p,  r -= alpha q,  r.r,  r.z            alpha = r.z / p.q,  beta = (r.z)_new / r.z
+ *     p = z + beta p,  q = A p,  p.q                     z = B r  (r itself without a
+ * preconditioner) x += alpha p,  r -= alpha q,  r.r,  r.z            alpha = r.z / p.q,  beta =
+ * (r.z)_new / r.z
  *
- * It stops when ||r|| <= tolerance ||b||, r being the recursively updated, unpreconditioned
+ * It stops when ||r|| <= tolerance ||b||, where r is the recursively updated, unpreconditioned
  * residual in the Euclidean norm over global DOFs.
  *
- * Between two iterations the vectors x, r and p and the few numbers of sp_cg_progress are all that
- * there is: a solve can be saved there, and another one continue it to the same bits. */
+ * Between two iterations the vectors x, r and p and the few numbers of sp_cg_progress are the whole
+ * state: a solve can be saved there, and another one continue it to the same bits. */
 #ifndef SP_SOLVER_LINEAR_CG_H
 #define SP_SOLVER_LINEAR_CG_H
 
 #include <stdint.h>
 
-#include "operators/operator.h"
+#include "solver/linear/preconditioner.h"
 
 typedef struct sp_cg_iteration {
   int64_t iteration;             /* 0: before the first */
   bool applied;                  /* false before the first of this solve: without a matvec */
   double residual, relative;     /* ||r||, ||r|| / ||b|| */
-  double matvec_seconds;         /* longest of all ranks */
-  const double *seconds_by_rank; /* [ranks] */
+  double matvec_seconds;         /* on rank 0 the longest of all ranks, elsewhere this rank's */
+  const double *seconds_by_rank; /* [ranks] on rank 0, NULL elsewhere */
 } sp_cg_iteration;
 
 /* Where the iteration stands, besides x, r and p. */
@@ -31,8 +32,8 @@ typedef struct sp_cg_progress {
   double rz, beta;         /* r.z, and the factor of p in the next direction */
 } sp_cg_progress;
 
-/* What a rank wants between two iterations, the largest wish of all ranks counts. */
-typedef enum sp_cg_wish { SP_CG_CONTINUE, SP_CG_SAVE, SP_CG_STOP } sp_cg_wish;
+/* What a rank requests between two iterations; the largest request of all ranks counts. */
+typedef enum sp_cg_request { SP_CG_CONTINUE, SP_CG_SAVE, SP_CG_STOP } sp_cg_request;
 
 typedef struct sp_cg_options {
   double tolerance;
@@ -40,12 +41,12 @@ typedef struct sp_cg_options {
   /* Called on every rank after each iteration, and once before the first. A failure on any rank
    * ends the solve on all of them with the next reduction. May be NULL. */
   sp_status (*on_iteration)(const sp_cg_iteration *iteration, void *context);
-  /* Asked on every rank in each iteration (on a device that iterates by itself: in each batch),
-   * before a reduction that tells all ranks. Local. May be NULL. */
-  sp_cg_wish (*wish)(void *context);
-  /* Called on all ranks where one wished SP_CG_SAVE, and at the end unless the solve fails: r and p
-   * of `vectors` are those to continue with. A failure, the same on all ranks, ends the solve.
-   * Collective. May be NULL. */
+  /* Called on every rank in each iteration (where a device iterates without the host: in each
+   * batch), before a reduction that carries the answer to all ranks. Local. May be NULL. */
+  sp_cg_request (*request)(void *context);
+  /* Called on all ranks after one requested SP_CG_SAVE, and at the end unless the solve fails: r
+   * and p of `vectors` are those to continue with. A failure, the same on all ranks, ends the
+   * solve. Collective. May be NULL. */
   sp_status (*save)(const sp_cg_progress *progress, const sp_cg_vectors *vectors, void *context);
   void *context;
   /* NULL, or where to continue: `b` is r then, `x` the iterate, and start_p, [dofs] in host memory
@@ -59,19 +60,20 @@ typedef struct sp_cg_result {
   double residual, relative;
   double seconds;        /* of the loop without `save`, on this rank */
   double matvec_seconds; /* of all passes 1 without their reductions, on this rank */
-  /* Of all passes 2 with their reduction, on this rank; where a device does whole iterations, all
-   * that is not pass 1. */
+  /* Of all passes 2 with their reduction, on this rank; where a device does whole iterations,
+   * everything except pass 1. */
   double update_seconds;
-  double save_seconds; /* in `save`, on this rank */
+  double preconditioner_seconds; /* of all applications of B with the reduction of r.z */
+  double save_seconds;           /* in `save`, on this rank */
   int64_t saves;
 } sp_cg_result;
 
-/* Solve from x = 0, or continue. `b` and `x` are L-vectors in the backend's memory; b is destroyed
- * (it becomes r). `inverse_diagonal` is NULL or an L-vector there too; x must be zero, unless it is
- * continued. *result is filled in every case, x holds the last iterate. Errors:
- * SP_ERR_NOT_CONVERGED; SP_ERR_INTERRUPTED after SP_CG_STOP; SP_ERR_BREAKDOWN if p.Ap is not
- * positive or anything is not a number. Collective. */
-sp_status sp_cg_solve(sp_operator *op, const double *inverse_diagonal, const sp_cg_options *options,
-                      double *b, double *x, sp_cg_result *result);
+/* Solve from x = 0, or continue. `b` and `x` are L-vectors in the backend's memory; b is
+ * overwritten with r. `preconditioner` may be NULL: none. x must be zero, unless it is continued.
+ * *result is filled in every case, x holds the last iterate. Errors: SP_ERR_NOT_CONVERGED;
+ * SP_ERR_INTERRUPTED after SP_CG_STOP; SP_ERR_BREAKDOWN if p.Ap or r.z is not positive or anything
+ * is not a number. Collective. */
+sp_status sp_cg_solve(sp_operator *op, sp_preconditioner *preconditioner,
+                      const sp_cg_options *options, double *b, double *x, sp_cg_result *result);
 
 #endif

@@ -83,9 +83,15 @@ static sp_status fill(const sp_problem *problem, const sp_mesh *mesh, const sp_r
   return SP_OK;
 }
 
-sp_status sp_problem_coefficients(sp_problem *problem, const sp_mesh *mesh, int order,
-                                  double **kappa, double **lambda) {
-  *kappa = *lambda = NULL;
+void sp_coefficients_free(sp_coefficients *coefficients) {
+  free(coefficients->kappa);
+  free(coefficients->lambda);
+  coefficients->kappa = coefficients->lambda = NULL;
+}
+
+sp_status sp_problem_coefficients(const sp_problem *problem, const sp_mesh *mesh, int order,
+                                  sp_coefficients *out) {
+  *out = (sp_coefficients){.scale = problem->lambda, .largest_lambda = problem->lambda};
   if (problem->kind == SP_MASS) return SP_OK;
   const bool with_kappa = problem->kappa_formula || problem->kappa != 1;
   const bool with_lambda = problem->lambda_formula;
@@ -93,20 +99,16 @@ sp_status sp_problem_coefficients(sp_problem *problem, const sp_mesh *mesh, int 
   const sp_rule *rule = sp_operator_rule(problem->kind, order);
   const size_t values = (size_t)mesh->hexes->count * (size_t)(rule->n * rule->n * rule->n);
   sp_status status = SP_OK;
-  if (with_kappa) status = sp_allocate(values, sizeof **kappa, "kappa", kappa);
-  if (!status && with_lambda) status = sp_allocate(values, sizeof **lambda, "lambda", lambda);
-  if (!status) status = fill(problem, mesh, rule, *kappa, *lambda);
-  status = sp_agree(mesh->comm, status);
-  if (status) {
-    free(*kappa);
-    free(*lambda);
-    *kappa = *lambda = NULL;
-    return status;
-  }
-  if (with_lambda) {
-    problem->lambda = 0;
-    for (size_t i = 0; i < values; i++) problem->lambda = fmax(problem->lambda, (*lambda)[i]);
-    MPI_Allreduce(MPI_IN_PLACE, &problem->lambda, 1, MPI_DOUBLE, MPI_MAX, mesh->comm);
-  }
+  if (with_kappa) status = sp_allocate(values, sizeof *out->kappa, "kappa", &out->kappa);
+  if (!status && with_lambda)
+    status = sp_allocate(values, sizeof *out->lambda, "lambda", &out->lambda);
+  if (!status) status = fill(problem, mesh, rule, out->kappa, out->lambda);
+  SP_TRY(sp_agree(mesh->comm, status));
+  if (!with_lambda) return SP_OK;
+  out->scale = 1;
+  out->largest_lambda = 0;
+  for (size_t i = 0; i < values; i++)
+    out->largest_lambda = fmax(out->largest_lambda, out->lambda[i]);
+  MPI_Allreduce(MPI_IN_PLACE, &out->largest_lambda, 1, MPI_DOUBLE, MPI_MAX, mesh->comm);
   return SP_OK;
 }

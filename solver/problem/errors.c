@@ -36,9 +36,10 @@ static size_t points_of(const workspace *w) {
 }
 
 /* Fill everything but gradients for one element. */
-static sp_status load_element(const sp_problem *problem, const sp_mesh *mesh,
-                              const sp_numbering *numbering, const double *x, sp_lid e,
-                              bool gradients, workspace *w) {
+static sp_status load_element(const sp_problem *problem, const sp_space *space, const double *x,
+                              sp_lid e, bool gradients, workspace *w) {
+  const sp_mesh *mesh = space->mesh;
+  const sp_numbering *numbering = space->numbering;
   const size_t nodes = (size_t)(w->nq * w->nq * w->nq), points = points_of(w);
   for (size_t n = 0; n < nodes; n++) w->nodal[n] = x[numbering->nodes[(size_t)e * nodes + n]];
   sp_tensor_apply(w->rule.n, w->nq, w->value, w->value, w->value, w->nodal, w->u);
@@ -85,20 +86,21 @@ static void accumulate(workspace *w, sp_error_norms *squares) {
   }
 }
 
-sp_status sp_errors_compute(const sp_problem *problem, const sp_mesh *mesh,
-                            const sp_numbering *numbering, sp_exchange *exchange, const double *x,
+sp_status sp_errors_compute(const sp_problem *problem, const sp_space *space, const double *x,
                             sp_error_norms *norms) {
+  const sp_mesh *mesh = space->mesh;
+  const sp_numbering *numbering = space->numbering;
   workspace *w = NULL;
   sp_error_norms squares = {0};
   sp_status status = workspace_create(numbering->order, &w);
   for (sp_lid e = 0; e < mesh->hexes->count && !status; e++) {
-    status = load_element(problem, mesh, numbering, x, e, true, w);
+    status = load_element(problem, space, x, e, true, w);
     if (!status) accumulate(w, &squares);
   }
   free(w);
   SP_TRY(sp_agree(mesh->comm, status));
   double sums[4] = {squares.l2, squares.h1, squares.solution_l2, squares.solution_h1};
-  SP_TRY(sp_exchange_sum(exchange, 4, sums, 0, SP_OK));
+  SP_TRY(sp_reduction_sum(space->platform->reduction, 4, sums, SP_OK));
   MPI_Allreduce(&squares.max, &norms->max, 1, MPI_DOUBLE, MPI_MAX, mesh->comm);
   norms->l2 = sqrt(sums[0]);
   norms->h1 = sqrt(sums[1]);
@@ -107,13 +109,14 @@ sp_status sp_errors_compute(const sp_problem *problem, const sp_mesh *mesh,
   return SP_OK;
 }
 
-sp_status sp_errors_integrate(const sp_problem *problem, const sp_mesh *mesh,
-                              const sp_numbering *numbering, const double *x,
+sp_status sp_errors_integrate(const sp_problem *problem, const sp_space *space, const double *x,
                               double (*integrals)[2]) {
+  const sp_mesh *mesh = space->mesh;
+  const sp_numbering *numbering = space->numbering;
   workspace *w = NULL;
   sp_status status = workspace_create(numbering->order, &w);
   for (sp_lid e = 0; e < mesh->hexes->count && !status; e++) {
-    status = load_element(problem, mesh, numbering, x, e, false, w);
+    status = load_element(problem, space, x, e, false, w);
     const size_t points = status ? 0 : points_of(w);
     integrals[e][0] = integrals[e][1] = 0;
     for (size_t p = 0; p < points; p++) {

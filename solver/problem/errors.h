@@ -7,7 +7,6 @@
 #ifndef SP_SOLVER_PROBLEM_ERRORS_H
 #define SP_SOLVER_PROBLEM_ERRORS_H
 
-#include "operators/exchange.h"
 #include "solver/problem/problem.h"
 
 typedef struct sp_error_norms {
@@ -17,14 +16,12 @@ typedef struct sp_error_norms {
 
 /* Norms for the host L-vector x; the problem must have a solution. Errors: SP_ERR_INPUT where the
  * solution or its gradient is not finite. Collective. */
-sp_status sp_errors_compute(const sp_problem *problem, const sp_mesh *mesh,
-                            const sp_numbering *numbering, sp_exchange *exchange, const double *x,
+sp_status sp_errors_compute(const sp_problem *problem, const sp_space *space, const double *x,
                             sp_error_norms *norms);
 
 /* For every local element: integrals[e][0] of u_h - u (u = 0 if the problem has no solution),
  * integrals[e][1] of 1. Errors as above. Local. */
-sp_status sp_errors_integrate(const sp_problem *problem, const sp_mesh *mesh,
-                              const sp_numbering *numbering, const double *x,
+sp_status sp_errors_integrate(const sp_problem *problem, const sp_space *space, const double *x,
                               double (*integrals)[2]);
 
 #endif

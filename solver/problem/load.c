@@ -26,8 +26,9 @@ typedef struct face_nodes {
   double xyz[3 * FACE_POINTS];
 } face_nodes;
 
-static void locate_face(const sp_mesh *mesh, const sp_numbering *numbering, sp_lid e, int f,
-                        face_nodes *face) {
+static void locate_face(const sp_space *space, sp_lid e, int f, face_nodes *face) {
+  const sp_mesh *mesh = space->mesh;
+  const sp_numbering *numbering = space->numbering;
   const sp_rule *gll = &sp_reference_get(numbering->order)->gll;
   double normal[3 * FACE_POINTS];
   face->count = gll->n * gll->n;
@@ -36,8 +37,9 @@ static void locate_face(const sp_mesh *mesh, const sp_numbering *numbering, sp_l
 }
 
 /* Lowest number of a Dirichlet part that holds each DOF. */
-static void mark_parts(const sp_problem *problem, const sp_mesh *mesh,
-                       const sp_numbering *numbering, double *part_of_dof) {
+static void mark_parts(const sp_problem *problem, const sp_space *space, double *part_of_dof) {
+  const sp_mesh *mesh = space->mesh;
+  const sp_numbering *numbering = space->numbering;
   int places[FACE_POINTS];
   const int nq = numbering->order + 1;
   for (sp_lid e = 0; e < mesh->hexes->count; e++)
@@ -52,9 +54,10 @@ static void mark_parts(const sp_problem *problem, const sp_mesh *mesh,
     }
 }
 
-static sp_status set_values(const sp_problem *problem, const sp_mesh *mesh,
-                            const sp_numbering *numbering, const double *part_of_dof,
-                            double *values) {
+static sp_status set_values(const sp_problem *problem, const sp_space *space,
+                            const double *part_of_dof, double *values) {
+  const sp_mesh *mesh = space->mesh;
+  const sp_numbering *numbering = space->numbering;
   for (sp_lid e = 0; e < mesh->hexes->count; e++)
     for (int f = 0; f < SP_FACES; f++) {
       const int part = sp_problem_face_part(problem, mesh->hexes, e, f);
@@ -62,7 +65,7 @@ static sp_status set_values(const sp_problem *problem, const sp_mesh *mesh,
       const sp_expression *formula = problem->parts[part].formula;
       face_nodes face;
       double data[FACE_POINTS];
-      locate_face(mesh, numbering, e, f, &face);
+      locate_face(space, e, f, &face);
       const double *xyz[3] = {face.xyz, face.xyz + face.count, face.xyz + 2 * face.count};
       SP_TRY(sp_problem_evaluate(formula ? formula : problem->solution, (size_t)face.count, xyz,
                                  data, NULL, NULL));
@@ -75,22 +78,22 @@ static sp_status set_values(const sp_problem *problem, const sp_mesh *mesh,
   return SP_OK;
 }
 
-sp_status sp_problem_constraints(const sp_problem *problem, const sp_mesh *mesh,
-                                 const sp_numbering *numbering, sp_exchange *exchange,
+sp_status sp_problem_constraints(const sp_problem *problem, const sp_space *space,
                                  bool *constrained, double *values) {
+  const sp_mesh *mesh = space->mesh;
+  const sp_numbering *numbering = space->numbering;
   const double none = DBL_MAX;
   double *part_of_dof;
   SP_TRY(sp_agree(mesh->comm, sp_allocate((size_t)numbering->local, sizeof *part_of_dof,
                                           "Dirichlet parts", &part_of_dof)));
   for (sp_lid i = 0; i < numbering->local; i++) part_of_dof[i] = values[i] = none;
-  mark_parts(problem, mesh, numbering, part_of_dof);
-  sp_exchange_now(exchange, SP_MIN, part_of_dof);
-  const sp_status status =
-      sp_agree(mesh->comm, set_values(problem, mesh, numbering, part_of_dof, values));
+  mark_parts(problem, space, part_of_dof);
+  sp_exchange_now(space->exchange, SP_MIN, part_of_dof);
+  const sp_status status = sp_agree(mesh->comm, set_values(problem, space, part_of_dof, values));
   if (!status) {
     /* A node's coordinates differ by rounding between elements: the minimum is one of the values.
      */
-    sp_exchange_now(exchange, SP_MIN, values);
+    sp_exchange_now(space->exchange, SP_MIN, values);
     for (sp_lid i = 0; i < numbering->local; i++) {
       constrained[i] = part_of_dof[i] < none;
       if (!constrained[i]) values[i] = 0;
@@ -145,9 +148,10 @@ static void project(const sp_problem *problem, int order, const double *points, 
     sp_tensor_apply_transposed(m, nq, matrix, matrix, matrix, points, nodes);
 }
 
-static sp_status add_volume(const sp_problem *problem, const sp_mesh *mesh,
-                            const sp_numbering *numbering, sp_lid e, double *load,
-                            sp_jacobian_range *range) {
+static sp_status add_volume(const sp_problem *problem, const sp_space *space, sp_lid e,
+                            double *load, sp_jacobian_range *range) {
+  const sp_mesh *mesh = space->mesh;
+  const sp_numbering *numbering = space->numbering;
   const sp_rule *rule = sp_operator_rule(problem->kind, numbering->order);
   const size_t points = (size_t)(rule->n * rule->n * rule->n), nodes = nodes_of(numbering);
   double factors[SP_FACTORS * POINTS], coordinates[3 * POINTS], f[POINTS], integral[POINTS];
@@ -192,9 +196,10 @@ static sp_status evaluate_flux(const sp_problem *problem, const sp_boundary_part
   return SP_OK;
 }
 
-static sp_status add_face(const sp_problem *problem, const sp_mesh *mesh,
-                          const sp_numbering *numbering, sp_lid e, int f,
+static sp_status add_face(const sp_problem *problem, const sp_space *space, sp_lid e, int f,
                           const sp_boundary_part *part, double *load) {
+  const sp_mesh *mesh = space->mesh;
+  const sp_numbering *numbering = space->numbering;
   const int order = numbering->order, nq = order + 1;
   const sp_rule *gll = &sp_reference_get(order)->gll;
   const sp_rule *rule = part->condition == SP_ROBIN ? gll : sp_operator_rule(problem->kind, order);
@@ -219,29 +224,30 @@ static sp_status add_face(const sp_problem *problem, const sp_mesh *mesh,
   return SP_OK;
 }
 
-static sp_status add_elements(const sp_problem *problem, const sp_mesh *mesh,
-                              const sp_numbering *numbering, double *load,
+static sp_status add_elements(const sp_problem *problem, const sp_space *space, double *load,
                               sp_jacobian_range *range) {
+  const sp_mesh *mesh = space->mesh;
   for (sp_lid e = 0; e < mesh->hexes->count; e++) {
-    SP_TRY(add_volume(problem, mesh, numbering, e, load, range));
+    SP_TRY(add_volume(problem, space, e, load, range));
     for (int f = 0; f < SP_FACES; f++) {
       const int part = sp_problem_face_part(problem, mesh->hexes, e, f);
       if (part >= 0 && (problem->parts[part].condition == SP_NEUMANN ||
                         problem->parts[part].condition == SP_ROBIN))
-        SP_TRY(add_face(problem, mesh, numbering, e, f, &problem->parts[part], load));
+        SP_TRY(add_face(problem, space, e, f, &problem->parts[part], load));
     }
   }
   return SP_OK;
 }
 
-sp_status sp_problem_load(const sp_problem *problem, const sp_mesh *mesh,
-                          const sp_numbering *numbering, sp_exchange *exchange, double *load,
+sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, double *load,
                           sp_jacobian_range *range) {
+  const sp_mesh *mesh = space->mesh;
+  const sp_numbering *numbering = space->numbering;
   *range = (sp_jacobian_range){DBL_MAX, 0};
   for (sp_lid i = 0; i < numbering->local; i++) load[i] = 0;
-  SP_TRY(sp_agree(mesh->comm, add_elements(problem, mesh, numbering, load, range)));
+  SP_TRY(sp_agree(mesh->comm, add_elements(problem, space, load, range)));
   MPI_Allreduce(MPI_IN_PLACE, &range->smallest, 1, MPI_DOUBLE, MPI_MIN, mesh->comm);
   MPI_Allreduce(MPI_IN_PLACE, &range->largest, 1, MPI_DOUBLE, MPI_MAX, mesh->comm);
-  sp_exchange_now(exchange, SP_SUM, load);
+  sp_exchange_now(space->exchange, SP_SUM, load);
   return SP_OK;
 }

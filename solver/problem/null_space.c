@@ -9,8 +9,8 @@
 
 static const double BALANCE = 1e-10;
 
-bool sp_null_space_is_exact(const sp_problem *problem) {
-  return problem->lambda == 0 && !problem->has_robin;
+bool sp_null_space_is_exact(const sp_coefficients *coefficients, const sp_robin *robin) {
+  return coefficients->largest_lambda == 0 && !robin->anywhere;
 }
 
 /* 1, or with `signs` either of 1 and -1 without a pattern, the same on all holders of a DOF. */
@@ -24,39 +24,39 @@ static void fill_vector(const sp_numbering *numbering, bool signs, double *host)
 /* host = A host. */
 static sp_status apply(sp_operator *op, double *x, double *y, double *host) {
   const size_t dofs = (size_t)op->dofs;
-  SP_TRY(sp_agree(op->comm, op->backend->upload(op->device, dofs, host, x)));
-  SP_TRY(sp_operator_apply(op, false, x, y));
-  return sp_agree(op->comm, op->backend->download(op->device, dofs, y, host));
+  SP_TRY(sp_agree(op->comm, op->backend->upload(op->device, SP_DOUBLE, dofs, host, x)));
+  SP_TRY(sp_agree(op->comm, sp_operator_apply(op, false, x, y)));
+  return sp_agree(op->comm, op->backend->download(op->device, SP_DOUBLE, dofs, y, host));
 }
 
 /* Sum `width` values of every component over ranks. A rank that has failed, and has none, makes all
  * of them fail. */
-static sp_status sum_over_ranks(const sp_null_space *null_space, sp_exchange *exchange, int width,
+static sp_status sum_over_ranks(const sp_null_space *null_space, const sp_space *space, int width,
                                 double *sums, sp_status status) {
   double none[3] = {0};
   for (int c = 0; c < null_space->components; c++)
-    SP_TRY(sp_exchange_sum(exchange, width, status ? none : &sums[c * width], 0, status));
+    SP_TRY(sp_reduction_sum(space->platform->reduction, width, status ? none : &sums[c * width],
+                            status));
   return SP_OK;
 }
 
 /* By component: the sums of A 1, and of the squares of A v for random signs v. */
-static sp_status sum_entries(const sp_null_space *null_space, sp_operator *op,
-                             const sp_numbering *numbering, double *x, double *y, double *host,
-                             double (*sums)[2]) {
+static sp_status sum_entries(const sp_null_space *null_space, sp_operator *op, double *x, double *y,
+                             double *host, double (*sums)[2]) {
   for (int signs = 0; signs < 2; signs++) {
-    fill_vector(numbering, signs, host);
+    fill_vector(op->space->numbering, signs, host);
     SP_TRY(apply(op, x, y, host));
     for (sp_lid i = 0; i < op->owned; i++)
       if (null_space->of_dof[i] >= 0)
         sums[null_space->of_dof[i]][signs] += signs ? host[i] * host[i] : host[i];
   }
-  SP_TRY(sum_over_ranks(null_space, op->exchange, 2, sums[0], SP_OK));
+  SP_TRY(sum_over_ranks(null_space, op->space, 2, sums[0], SP_OK));
   memset(host, 0, (size_t)op->dofs * sizeof *host);
-  return sp_agree(op->comm, op->backend->upload(op->device, (size_t)op->dofs, host, x));
+  return sp_agree(op->comm, op->backend->upload(op->device, SP_DOUBLE, (size_t)op->dofs, host, x));
 }
 
-sp_status sp_null_space_weigh(sp_null_space *null_space, sp_operator *op,
-                              const sp_numbering *numbering, double *x, double *y, double *host) {
+sp_status sp_null_space_weigh(sp_null_space *null_space, sp_operator *op, double *x, double *y,
+                              double *host) {
   double(*sums)[2];
   const size_t components = (size_t)null_space->components;
   sp_status status = sp_allocate(components, sizeof *sums, "component sums", &sums);
@@ -64,7 +64,7 @@ sp_status sp_null_space_weigh(sp_null_space *null_space, sp_operator *op,
     status =
         sp_allocate(components, sizeof *null_space->weight, "component sums", &null_space->weight);
   status = sp_agree(op->comm, status);
-  if (!status) status = sum_entries(null_space, op, numbering, x, y, host, sums);
+  if (!status) status = sum_entries(null_space, op, x, y, host, sums);
   for (size_t c = 0; c < components && !status; c++) {
     const double error = DBL_EPSILON * sqrt(sums[c][1]);
     null_space->weight[c] = sums[c][0];
@@ -82,15 +82,15 @@ sp_status sp_null_space_weigh(sp_null_space *null_space, sp_operator *op,
   return status;
 }
 
-sp_status sp_null_space_correct_means(const sp_null_space *null_space,
-                                      const sp_numbering *numbering, sp_exchange *exchange,
+sp_status sp_null_space_correct_means(const sp_null_space *null_space, const sp_space *space,
                                       const double *r, double *x) {
+  const sp_numbering *numbering = space->numbering;
   double *sums;
   sp_status status =
       sp_allocate((size_t)null_space->components, sizeof *sums, "component sums", &sums);
   for (sp_lid i = 0; i < numbering->owned && !status; i++)
     if (null_space->of_dof[i] >= 0) sums[null_space->of_dof[i]] += r[i];
-  status = sum_over_ranks(null_space, exchange, 1, sums, status);
+  status = sum_over_ranks(null_space, space, 1, sums, status);
   for (sp_lid i = 0; i < numbering->local && !status; i++)
     if (null_space->of_dof[i] >= 0)
       x[i] += sums[null_space->of_dof[i]] / null_space->weight[null_space->of_dof[i]];
@@ -109,7 +109,9 @@ static sp_lid find_root(sp_lid *parent, sp_lid i) {
 }
 
 /* Join the DOFs of every element; the smallest one is the root. */
-static void join_elements(const sp_mesh *mesh, const sp_numbering *numbering, sp_lid *parent) {
+static void join_elements(const sp_space *space, sp_lid *parent) {
+  const sp_mesh *mesh = space->mesh;
+  const sp_numbering *numbering = space->numbering;
   const size_t nodes = nodes_of(numbering);
   for (sp_lid i = 0; i < numbering->local; i++) parent[i] = i;
   for (size_t e = 0; e < (size_t)mesh->hexes->count; e++)
@@ -186,9 +188,10 @@ static sp_status number_components(MPI_Comm comm, const sp_numbering *numbering,
   return status;
 }
 
-sp_status sp_null_space_create(const sp_mesh *mesh, const sp_numbering *numbering,
-                               sp_exchange *exchange, const bool *constrained,
+sp_status sp_null_space_create(const sp_space *space, const bool *constrained,
                                sp_null_space **out) {
+  const sp_mesh *mesh = space->mesh;
+  const sp_numbering *numbering = space->numbering;
   const size_t dofs = (size_t)numbering->local;
   sp_null_space *null_space = NULL;
   sp_lid *root = NULL;
@@ -201,8 +204,8 @@ sp_status sp_null_space_create(const sp_mesh *mesh, const sp_numbering *numberin
   if (!status) status = sp_allocate(dofs, sizeof *label, "components", &label);
   status = sp_agree(mesh->comm, status);
   if (!status) {
-    join_elements(mesh, numbering, root);
-    spread_labels(mesh->comm, numbering, root, constrained, exchange, label);
+    join_elements(space, root);
+    spread_labels(mesh->comm, numbering, root, constrained, space->exchange, label);
     status = number_components(mesh->comm, numbering, label, null_space);
   }
   free(root);
@@ -231,9 +234,9 @@ static sp_status unbalanced(const sp_null_space *null_space, double sum, double 
                  BALANCE);
 }
 
-sp_status sp_null_space_project(const sp_null_space *null_space, const sp_numbering *numbering,
-                                sp_exchange *exchange, bool must_balance, double *b,
-                                double *imbalance) {
+sp_status sp_null_space_project(const sp_null_space *null_space, const sp_space *space,
+                                bool must_balance, double *b, double *imbalance) {
+  const sp_numbering *numbering = space->numbering;
   double(*sums)[3]; /* of b, of |b|, of 1 */
   const size_t components = (size_t)null_space->components;
   *imbalance = 0;
@@ -245,7 +248,7 @@ sp_status sp_null_space_project(const sp_null_space *null_space, const sp_number
     sum[1] += fabs(b[i]);
     sum[2] += 1;
   }
-  status = sum_over_ranks(null_space, exchange, 3, sums ? sums[0] : NULL, status);
+  status = sum_over_ranks(null_space, space, 3, sums ? sums[0] : NULL, status);
   for (size_t c = 0; c < components && !status; c++) {
     const double ratio = sums[c][1] > 0 ? fabs(sums[c][0]) / sums[c][1] : 0;
     if (must_balance && ratio > BALANCE) status = unbalanced(null_space, sums[c][0], ratio);
@@ -261,21 +264,22 @@ sp_status sp_null_space_project(const sp_null_space *null_space, const sp_number
 }
 
 sp_status sp_null_space_match_means(const sp_null_space *null_space, const sp_problem *problem,
-                                    const sp_mesh *mesh, const sp_numbering *numbering,
-                                    sp_exchange *exchange, double *x) {
+                                    const sp_space *space, double *x) {
+  const sp_mesh *mesh = space->mesh;
+  const sp_numbering *numbering = space->numbering;
   const size_t nodes = nodes_of(numbering), elements = (size_t)mesh->hexes->count;
   double(*sums)[2] = NULL, (*integrals)[2] = NULL; /* of u_h - u and of 1: components, elements */
   sp_status status =
       sp_allocate((size_t)null_space->components, sizeof *sums, "component means", &sums);
   if (!status) status = sp_allocate(elements, sizeof *integrals, "element means", &integrals);
-  if (!status) status = sp_errors_integrate(problem, mesh, numbering, x, integrals);
+  if (!status) status = sp_errors_integrate(problem, space, x, integrals);
   status = sp_agree(mesh->comm, status);
   if (!status)
     for (size_t e = 0; e < elements; e++) {
       const int component = null_space->of_dof[numbering->nodes[e * nodes]];
       for (int i = 0; i < 2 && component >= 0; i++) sums[component][i] += integrals[e][i];
     }
-  if (!status) status = sum_over_ranks(null_space, exchange, 2, sums[0], SP_OK);
+  if (!status) status = sum_over_ranks(null_space, space, 2, sums[0], SP_OK);
   for (sp_lid i = 0; i < numbering->local && !status; i++) {
     if (null_space->of_dof[i] < 0) continue;
     const double *sum = sums[null_space->of_dof[i]];

@@ -10,21 +10,19 @@
 typedef struct sp_null_space {
   int components; /* without Dirichlet DOFs, over all ranks */
   bool of_parts;  /* each is a part of the mesh */
-  int *of_dof;    /* [numbering->local], component of each DOF; -1 in one with Dirichlet DOFs */
+  int *of_dof;    /* [local DOFs], component of each DOF; -1 in one with Dirichlet DOFs */
   /* After sp_null_space_weigh: 1_c . A 1_c = integral of lambda and alpha over component c, and the
    * largest |A|_F / weight: relative errors of A and b come that much larger in a mean. */
   double *weight, magnification;
 } sp_null_space;
 
-/* Whether nothing determines the mean on them: lambda is zero, and no alpha is positive (after
- * sp_problem_robin). Local. */
-bool sp_null_space_is_exact(const sp_problem *problem);
+/* Whether nothing determines the mean on them: lambda is zero, and no alpha is positive. Local. */
+bool sp_null_space_is_exact(const sp_coefficients *coefficients, const sp_robin *robin);
 
 /* Of an operator that is not mass: connected components, through shared DOFs; `constrained` marks
- * Dirichlet DOFs, [numbering->local]. *out is NULL if each has some; the caller destroys it.
+ * Dirichlet DOFs, [local DOFs]. *out is NULL if each has some; the caller destroys it.
  * Collective. */
-sp_status sp_null_space_create(const sp_mesh *mesh, const sp_numbering *numbering,
-                               sp_exchange *exchange, const bool *constrained, sp_null_space **out);
+sp_status sp_null_space_create(const sp_space *space, const bool *constrained, sp_null_space **out);
 
 /* NULL-safe; sets *null_space to NULL. Local. */
 void sp_null_space_destroy(sp_null_space **null_space);
@@ -34,27 +32,24 @@ void sp_null_space_destroy(sp_null_space **null_space);
  * all squared entries, is estimated by |A v| with random signs in v). x and y are L-vectors on the
  * device, host is one on the host; x and host are zero afterwards. Errors: SP_ERR_INPUT.
  * Collective. */
-sp_status sp_null_space_weigh(sp_null_space *null_space, sp_operator *op,
-                              const sp_numbering *numbering, double *x, double *y, double *host);
+sp_status sp_null_space_weigh(sp_null_space *null_space, sp_operator *op, double *x, double *y,
+                              double *host);
 
 /* x += sum over c of (1_c . r / weight[c]) 1_c, where r = b - A x, both on the host: what is best
  * in the energy norm, and the exact mean where lambda is constant. An iteration that stops at a
  * relative residual says nothing about a mean whose part in b is smaller than that. Collective. */
-sp_status sp_null_space_correct_means(const sp_null_space *null_space,
-                                      const sp_numbering *numbering, sp_exchange *exchange,
+sp_status sp_null_space_correct_means(const sp_null_space *null_space, const sp_space *space,
                                       const double *r, double *x);
 
 /* Remove from b its mean over each component. *imbalance is the largest |sum of b| / sum of |b|;
  * with `must_balance`, more than 1e-10 is an error (SP_ERR_INPUT), because then no solution exists.
  * Collective. */
-sp_status sp_null_space_project(const sp_null_space *null_space, const sp_numbering *numbering,
-                                sp_exchange *exchange, bool must_balance, double *b,
-                                double *imbalance);
+sp_status sp_null_space_project(const sp_null_space *null_space, const sp_space *space,
+                                bool must_balance, double *b, double *imbalance);
 
 /* Add to x the constant on each component that gives u_h the mean of the exact solution in the mass
  * inner product, or mean zero if the problem has none. Collective. */
 sp_status sp_null_space_match_means(const sp_null_space *null_space, const sp_problem *problem,
-                                    const sp_mesh *mesh, const sp_numbering *numbering,
-                                    sp_exchange *exchange, double *x);
+                                    const sp_space *space, double *x);
 
 #endif

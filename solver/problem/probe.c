@@ -78,8 +78,10 @@ static double interpolate(const sp_probe *probe, const sp_numbering *numbering, 
   return sum;
 }
 
-sp_status sp_probes_evaluate(sp_probes *probes, const sp_problem *problem, const sp_mesh *mesh,
-                             const sp_numbering *numbering, const double *x) {
+sp_status sp_probes_evaluate(sp_probes *probes, const sp_problem *problem, const sp_space *space,
+                             const double *x) {
+  const sp_mesh *mesh = space->mesh;
+  const sp_numbering *numbering = space->numbering;
   sp_status status = SP_OK;
   for (int p = 0; p < probes->count; p++) {
     sp_probe *probe = &probes->list[p];

@@ -31,7 +31,7 @@ void sp_probes_destroy(sp_probes **probes);
 
 /* Fill value and error for the host L-vector x. Errors: SP_ERR_INPUT where the solution is not
  * finite. Collective. */
-sp_status sp_probes_evaluate(sp_probes *probes, const sp_problem *problem, const sp_mesh *mesh,
-                             const sp_numbering *numbering, const double *x);
+sp_status sp_probes_evaluate(sp_probes *probes, const sp_problem *problem, const sp_space *space,
+                             const double *x);
 
 #endif

@@ -7,8 +7,10 @@
 
 enum { FACE_NODES = SP_MAX_NQ * SP_MAX_NQ };
 
-static sp_status add_face(const sp_boundary_part *part, const sp_mesh *mesh,
-                          const sp_numbering *numbering, sp_lid e, int f, double *diagonal) {
+static sp_status add_face(const sp_boundary_part *part, const sp_space *space, sp_lid e, int f,
+                          double *diagonal) {
+  const sp_mesh *mesh = space->mesh;
+  const sp_numbering *numbering = space->numbering;
   const sp_rule *gll = &sp_reference_get(numbering->order)->gll;
   const int n = gll->n * gll->n;
   const size_t first = (size_t)e * (size_t)n * (size_t)gll->n;
@@ -25,13 +27,13 @@ static sp_status add_face(const sp_boundary_part *part, const sp_mesh *mesh,
   return SP_OK;
 }
 
-static sp_status add_faces(const sp_problem *problem, const sp_mesh *mesh,
-                           const sp_numbering *numbering, double *diagonal) {
+static sp_status add_faces(const sp_problem *problem, const sp_space *space, double *diagonal) {
+  const sp_mesh *mesh = space->mesh;
   for (sp_lid e = 0; e < mesh->hexes->count; e++)
     for (int f = 0; f < SP_FACES; f++) {
       const int part = sp_problem_face_part(problem, mesh->hexes, e, f);
       if (part >= 0 && problem->parts[part].condition == SP_ROBIN)
-        SP_TRY(add_face(&problem->parts[part], mesh, numbering, e, f, diagonal));
+        SP_TRY(add_face(&problem->parts[part], space, e, f, diagonal));
     }
   return SP_OK;
 }
@@ -50,8 +52,9 @@ static sp_status compress(sp_lid n, const double *diagonal, sp_robin *robin) {
   return SP_OK;
 }
 
-sp_status sp_problem_robin(sp_problem *problem, const sp_mesh *mesh, const sp_numbering *numbering,
-                           sp_robin *robin) {
+sp_status sp_problem_robin(const sp_problem *problem, const sp_space *space, sp_robin *robin) {
+  const sp_mesh *mesh = space->mesh;
+  const sp_numbering *numbering = space->numbering;
   *robin = (sp_robin){0};
   bool robin_parts = false;
   for (int p = 0; p < problem->part_count; p++)
@@ -59,13 +62,13 @@ sp_status sp_problem_robin(sp_problem *problem, const sp_mesh *mesh, const sp_nu
   if (!robin_parts) return SP_OK;
   double *diagonal;
   sp_status status = sp_allocate((size_t)numbering->local, sizeof *diagonal, "Robin", &diagonal);
-  if (!status) status = add_faces(problem, mesh, numbering, diagonal);
+  if (!status) status = add_faces(problem, space, diagonal);
   if (!status) status = compress(numbering->local, diagonal, robin);
   free(diagonal);
   SP_TRY(sp_agree(mesh->comm, status));
   int some = robin->count > 0;
   MPI_Allreduce(MPI_IN_PLACE, &some, 1, MPI_INT, MPI_MAX, mesh->comm);
-  problem->has_robin = some;
+  robin->anywhere = some;
   return SP_OK;
 }
 

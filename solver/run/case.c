@@ -1,14 +1,13 @@
 #include "solver/run/case.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "io/field_file.h"
 #include "mesh/box.h"
 #include "mesh/gmsh.h"
 #include "mesh/sizes.h"
-#include "operators/operator.h"
+#include "solver/linear/jacobi.h"
 #include "solver/problem/boundary.h"
 #include "solver/run/checkpoint.h"
 #include "solver/run/field.h"
@@ -25,53 +24,47 @@ typedef struct sp_case {
   MPI_Comm comm;
   const sp_config *config;
   const sp_mesh *mesh;
-  const sp_backend *backend;
-  sp_device *device;
+  const sp_platform *platform;
   sp_report *report; /* NULL for one of a series */
 
   sp_probes *probes; /* NULL for one of a series */
-  sp_numbering *numbering;
-  sp_exchange *exchange; /* until the operator takes it over */
+  sp_space *space;
   sp_problem *problem;
-  /* Until the operator is built: coefficients at quadrature points, NULL where constant. */
-  double *kappa, *lambda;
+  sp_coefficients coefficients; /* until the operator is built, as the Robin faces' part */
   sp_robin robin;
   sp_null_space *null_space; /* NULL where Dirichlet data determine all means */
   bool singular;             /* nothing determines its means */
   sp_checkpoint *checkpoint; /* NULL without checkpoint and restart */
   sp_operator *op;
   const char *geometry_reason;
-  /* L-vectors on the host. */
+  sp_preconditioner *preconditioner; /* NULL for none */
+  /* L-vectors on the host. `load` becomes the right-hand side; `work` is scratch. */
   bool *constrained;
-  double *boundary_values, *load, *inverse_diagonal, *solution, *direction;
+  double *boundary_values, *load, *solution, *work;
   /* L-vectors on the device. */
-  double *x, *b, *d;
+  double *x, *b;
 } sp_case;
 
 static void free_coefficients(sp_case *c) {
-  free(c->kappa);
-  free(c->lambda);
-  c->kappa = c->lambda = NULL;
+  sp_coefficients_free(&c->coefficients);
   sp_robin_free(&c->robin);
 }
 
 static void release(sp_case *c) {
-  c->backend->vector_destroy(c->device, &c->x);
-  c->backend->vector_destroy(c->device, &c->b);
-  c->backend->vector_destroy(c->device, &c->d);
+  c->platform->backend->vector_destroy(c->platform->device, &c->x);
+  c->platform->backend->vector_destroy(c->platform->device, &c->b);
+  sp_preconditioner_destroy(&c->preconditioner);
   sp_operator_destroy(&c->op);
   free_coefficients(c);
   free(c->constrained);
   free(c->boundary_values);
   free(c->load);
-  free(c->inverse_diagonal);
   free(c->solution);
-  free(c->direction);
+  free(c->work);
   sp_checkpoint_destroy(&c->checkpoint);
   sp_null_space_destroy(&c->null_space);
   sp_problem_destroy(&c->problem);
-  sp_exchange_destroy(&c->exchange);
-  sp_numbering_destroy(&c->numbering);
+  sp_space_destroy(&c->space);
   sp_probes_destroy(&c->probes);
 }
 
@@ -122,35 +115,31 @@ static sp_status make_mesh(MPI_Comm comm, const sp_config *config, sp_mesh **mes
   return SP_OK;
 }
 
-static sp_status make_numbering(sp_case *c) {
-  SP_TRY(sp_numbering_create(c->mesh, c->config->discretization.order, &c->numbering));
-  SP_TRY(sp_exchange_create(c->comm, c->numbering, &c->exchange));
-  return sp_checkpoint_create(c->config, c->mesh, c->numbering, c->exchange, &c->checkpoint);
+static sp_status make_space(sp_case *c) {
+  SP_TRY(sp_space_create(c->platform, c->mesh, c->config->discretization.order, &c->space));
+  return sp_checkpoint_create(c->config, c->space, &c->checkpoint);
 }
 
 static sp_status allocate_host_vectors(sp_case *c) {
-  const size_t dofs = (size_t)c->numbering->local;
+  const size_t dofs = sp_space_dofs(c->space);
   SP_TRY(sp_allocate(dofs, sizeof(bool), "Dirichlet mask", &c->constrained));
   SP_TRY(sp_allocate(dofs, sizeof(double), "Dirichlet values", &c->boundary_values));
   SP_TRY(sp_allocate(dofs, sizeof(double), "load vector", &c->load));
-  SP_TRY(sp_allocate(dofs, sizeof(double), "solution", &c->solution));
-  if (c->config->solver.preconditioner == SP_PRECONDITIONER_JACOBI)
-    SP_TRY(sp_allocate(dofs, sizeof(double), "diagonal", &c->inverse_diagonal));
-  return SP_OK;
+  return sp_allocate(dofs, sizeof(double), "solution", &c->solution);
 }
 
 /* Constraints and load vector. */
 static sp_status make_problem(sp_case *c, sp_jacobian_range *range) {
   SP_TRY(sp_problem_create(c->config, c->mesh, &c->problem));
   SP_TRY(sp_agree(c->comm, allocate_host_vectors(c)));
-  SP_TRY(sp_problem_coefficients(c->problem, c->mesh, c->numbering->order, &c->kappa, &c->lambda));
-  SP_TRY(sp_problem_robin(c->problem, c->mesh, c->numbering, &c->robin));
-  SP_TRY(sp_problem_constraints(c->problem, c->mesh, c->numbering, c->exchange, c->constrained,
-                                c->boundary_values));
-  SP_TRY(sp_problem_load(c->problem, c->mesh, c->numbering, c->exchange, c->load, range));
+  SP_TRY(
+      sp_problem_coefficients(c->problem, c->mesh, c->space->numbering->order, &c->coefficients));
+  SP_TRY(sp_problem_robin(c->problem, c->space, &c->robin));
+  SP_TRY(sp_problem_constraints(c->problem, c->space, c->constrained, c->boundary_values));
+  SP_TRY(sp_problem_load(c->problem, c->space, c->load, range));
   if (c->problem->kind == SP_MASS) return SP_OK;
-  SP_TRY(sp_null_space_create(c->mesh, c->numbering, c->exchange, c->constrained, &c->null_space));
-  c->singular = c->null_space && sp_null_space_is_exact(c->problem);
+  SP_TRY(sp_null_space_create(c->space, c->constrained, &c->null_space));
+  c->singular = c->null_space && sp_null_space_is_exact(&c->coefficients, &c->robin);
   if (!c->singular) return SP_OK;
   /* Data derived from a solution are compatible by the divergence theorem; what the quadrature
    * leaves over is part of the discretization error. */
@@ -158,39 +147,48 @@ static sp_status make_problem(sp_case *c, sp_jacobian_range *range) {
   for (int p = 0; p < c->problem->part_count; p++)
     given = given || c->problem->parts[p].formula != NULL;
   double imbalance;
-  return sp_null_space_project(c->null_space, c->numbering, c->exchange, given, c->load,
-                               &imbalance);
+  return sp_null_space_project(c->null_space, c->space, given, c->load, &imbalance);
 }
 
 static sp_status make_operator(sp_case *c) {
   const sp_config *config = c->config;
-  sp_operator_setup setup = {.mesh = c->mesh,
-                             .numbering = c->numbering,
+  sp_operator_setup setup = {.space = c->space,
                              .kind = c->problem->kind,
-                             .lambda = c->lambda ? 1 : c->problem->lambda,
+                             .lambda = c->coefficients.scale,
                              .constrained = c->constrained,
-                             .kappa = c->kappa,
-                             .lambda_values = c->lambda,
+                             .kappa = c->coefficients.kappa,
+                             .lambda_values = c->coefficients.lambda,
                              .diagonal_count = c->robin.count,
                              .diagonal_dofs = c->robin.dofs,
-                             .diagonal_values = c->robin.values,
-                             .exchange = config->backend.exchange};
-  SP_TRY(sp_operator_choose_geometry(c->backend, &setup, config->discretization.geometry,
+                             .diagonal_values = c->robin.values};
+  SP_TRY(sp_operator_choose_geometry(c->platform->backend, &setup, config->discretization.geometry,
                                      &setup.geometry, &c->geometry_reason));
-  SP_TRY(sp_operator_create(c->backend, c->device, &setup, &c->exchange, &c->op));
-  if (c->inverse_diagonal)
-    SP_TRY(sp_operator_inverse_diagonal(c->op->exchange, &setup, c->inverse_diagonal));
+  SP_TRY(sp_operator_create(&setup, &c->op));
+  if (config->solver.preconditioner == SP_PRECONDITIONER_JACOBI)
+    SP_TRY(sp_jacobi_create(c->op, &setup, &c->preconditioner));
   free_coefficients(c);
   return SP_OK;
 }
 
-static sp_status upload_vectors(sp_case *c) {
-  const size_t dofs = (size_t)c->op->dofs;
-  SP_TRY(c->backend->vector_create(c->device, dofs, &c->x));
-  SP_TRY(c->backend->vector_create(c->device, dofs, &c->b));
-  if (!c->inverse_diagonal) return SP_OK;
-  SP_TRY(c->backend->vector_create(c->device, dofs, &c->d));
-  return c->backend->upload(c->device, dofs, c->inverse_diagonal, c->d);
+/* Copies of L-vectors between host and device. Collective. */
+static sp_status upload(const sp_case *c, const double *host, double *vector) {
+  const sp_platform *p = c->platform;
+  return sp_agree(c->comm,
+                  p->backend->upload(p->device, SP_DOUBLE, sp_space_dofs(c->space), host, vector));
+}
+
+static sp_status download(const sp_case *c, const double *vector, double *host) {
+  const sp_platform *p = c->platform;
+  return sp_agree(
+      c->comm, p->backend->download(p->device, SP_DOUBLE, sp_space_dofs(c->space), vector, host));
+}
+
+static sp_status create_vectors(sp_case *c) {
+  const sp_platform *p = c->platform;
+  const size_t dofs = sp_space_dofs(c->space);
+  SP_TRY(sp_allocate(dofs, sizeof(double), "work vector", &c->work));
+  SP_TRY(p->backend->vector_create(p->device, SP_DOUBLE, dofs, &c->x));
+  return p->backend->vector_create(p->device, SP_DOUBLE, dofs, &c->b);
 }
 
 /* CG squares its vectors: keep r.r and p.Ap far from underflow, where a residual looks like zero,
@@ -198,7 +196,7 @@ static sp_status upload_vectors(sp_case *c) {
 static sp_status check_load(sp_case *c) {
   const double smallest = 1e-140, largest = 1e140;
   double size = 0;
-  for (sp_lid i = 0; i < c->numbering->owned; i++) size = fmax(size, fabs(c->load[i]));
+  for (sp_lid i = 0; i < c->op->owned; i++) size = fmax(size, fabs(c->load[i]));
   MPI_Allreduce(MPI_IN_PLACE, &size, 1, MPI_DOUBLE, MPI_MAX, c->comm);
   if (size == 0 || (size * c->config->solver.tolerance > smallest && size < largest)) return SP_OK;
   return sp_fail(SP_ERR_INPUT,
@@ -210,33 +208,26 @@ static sp_status check_load(sp_case *c) {
 
 /* b = load - A u_D on free DOFs, where u_D has the Dirichlet values and is zero elsewhere. */
 static sp_status lift(sp_case *c) {
-  const size_t dofs = (size_t)c->op->dofs;
-  SP_TRY(sp_agree(c->comm, upload_vectors(c)));
+  const size_t dofs = sp_space_dofs(c->space);
+  SP_TRY(sp_agree(c->comm, create_vectors(c)));
   if (c->null_space && !c->singular)
-    SP_TRY(sp_null_space_weigh(c->null_space, c->op, c->numbering, c->x, c->b, c->solution));
+    SP_TRY(sp_null_space_weigh(c->null_space, c->op, c->x, c->b, c->work));
   if (c->problem->has_dirichlet) {
-    sp_status status = c->backend->upload(c->device, dofs, c->boundary_values, c->x);
-    SP_TRY(sp_agree(c->comm, status));
-    SP_TRY(sp_operator_apply(c->op, false, c->x, c->b));
-    status = c->backend->download(c->device, dofs, c->b, c->solution);
-    SP_TRY(sp_agree(c->comm, status));
-    for (size_t i = 0; i < dofs; i++)
-      c->load[i] = c->constrained[i] ? 0 : c->load[i] - c->solution[i];
-    for (size_t i = 0; i < dofs; i++) c->solution[i] = 0;
-    SP_TRY(sp_agree(c->comm, c->backend->upload(c->device, dofs, c->solution, c->x)));
+    SP_TRY(upload(c, c->boundary_values, c->x));
+    SP_TRY(sp_agree(c->comm, sp_operator_apply(c->op, false, c->x, c->b)));
+    SP_TRY(download(c, c->b, c->work));
+    for (size_t i = 0; i < dofs; i++) c->load[i] = c->constrained[i] ? 0 : c->load[i] - c->work[i];
+    SP_TRY(upload(c, c->solution, c->x)); /* zero */
   }
   SP_TRY(check_load(c));
-  return sp_agree(c->comm, c->backend->upload(c->device, dofs, c->load, c->b));
+  return upload(c, c->load, c->b);
 }
 
-/* The iterate, residual and direction of a checkpoint in the place of those to begin with. */
+/* Iterate, residual and, in `work`, direction of a checkpoint instead of those to begin with. */
 static sp_status restart(sp_case *c, sp_cg_progress *progress) {
-  const size_t dofs = (size_t)c->op->dofs;
-  SP_TRY(sp_agree(c->comm, sp_allocate(dofs, sizeof(double), "direction", &c->direction)));
-  SP_TRY(sp_checkpoint_load(c->checkpoint, progress, c->solution, c->load, c->direction));
-  sp_status status = c->backend->upload(c->device, dofs, c->solution, c->x);
-  if (!status) status = c->backend->upload(c->device, dofs, c->load, c->b);
-  SP_TRY(sp_agree(c->comm, status));
+  SP_TRY(sp_checkpoint_load(c->checkpoint, progress, c->solution, c->load, c->work));
+  SP_TRY(upload(c, c->solution, c->x));
+  SP_TRY(upload(c, c->load, c->b));
   if (c->report) sp_report_restart(c->report, progress);
   return SP_OK;
 }
@@ -246,7 +237,7 @@ static sp_status on_iteration(const sp_cg_iteration *iteration, void *context) {
   return c->report ? sp_report_iteration(iteration, c->report) : SP_OK;
 }
 
-static sp_cg_wish wish(void *context) {
+static sp_cg_request request(void *context) {
   const sp_case *c = context;
   if (sp_interrupt_noted()) return SP_CG_STOP;
   return sp_checkpoint_is_due(c->checkpoint) ? SP_CG_SAVE : SP_CG_CONTINUE;
@@ -268,17 +259,15 @@ static bool has_results(sp_status status) {
 /* The means that the residual says little or nothing about. */
 static sp_status set_means(sp_case *c) {
   if (c->singular)
-    return sp_null_space_match_means(c->null_space, c->problem, c->mesh, c->numbering,
-                                     c->op->exchange, c->solution);
-  double *residual = c->load; /* of no more use; CG has made b the residual */
-  SP_TRY(sp_agree(c->comm, c->backend->download(c->device, (size_t)c->op->dofs, c->b, residual)));
-  return sp_null_space_correct_means(c->null_space, c->numbering, c->op->exchange, residual,
-                                     c->solution);
+    return sp_null_space_match_means(c->null_space, c->problem, c->space, c->solution);
+  double *residual = c->work;
+  SP_TRY(download(c, c->b, residual)); /* CG has overwritten b with it */
+  return sp_null_space_correct_means(c->null_space, c->space, residual, c->solution);
 }
 
 /* The iteration, and the whole solution on the host, also if it is not converged. */
 static sp_status iterate(sp_case *c, sp_results *results) {
-  const size_t dofs = (size_t)c->op->dofs;
+  const size_t dofs = sp_space_dofs(c->space);
   const bool restarts = sp_checkpoint_restarts(c->checkpoint);
   const char *checkpoint = c->config->output.checkpoint;
   sp_cg_result *result = &results->cg;
@@ -287,13 +276,13 @@ static sp_status iterate(sp_case *c, sp_results *results) {
   const sp_cg_options options = {.tolerance = c->config->solver.tolerance,
                                  .max_iterations = c->config->solver.max_iterations,
                                  .on_iteration = on_iteration,
-                                 .wish = wish,
+                                 .request = request,
                                  .save = checkpoint[0] ? save : NULL,
                                  .context = c,
                                  .start = restarts ? &start : NULL,
-                                 .start_p = c->direction};
+                                 .start_p = c->work};
   sp_interrupt_watch();
-  sp_status solved = sp_cg_solve(c->op, c->d, &options, c->b, c->x, result);
+  sp_status solved = sp_cg_solve(c->op, c->preconditioner, &options, c->b, c->x, result);
   if (solved == SP_ERR_INTERRUPTED && checkpoint[0] && !sp_checkpoint_last_save(c->checkpoint))
     solved = sp_fail(solved, "%s; continue with output.restart=%s", sp_error_message(), checkpoint);
   const int64_t iterations = result->iterations - result->first;
@@ -302,7 +291,7 @@ static sp_status iterate(sp_case *c, sp_results *results) {
   sp_profile_add(&results->profile, SP_PHASE_VECTORS, iterations, result->update_seconds);
   sp_profile_add(&results->profile, SP_PHASE_CHECKPOINT, result->saves, result->save_seconds);
   if (!has_results(solved)) return solved;
-  SP_TRY(sp_agree(c->comm, c->backend->download(c->device, dofs, c->x, c->solution)));
+  SP_TRY(download(c, c->x, c->solution));
   for (size_t i = 0; i < dofs; i++) c->solution[i] += c->boundary_values[i];
   if (c->null_space) SP_TRY(set_means(c));
   return solved;
@@ -312,7 +301,7 @@ static sp_status iterate(sp_case *c, sp_results *results) {
 static sp_status solve(sp_case *c, sp_results *results) {
   sp_jacobian_range range;
   double start = MPI_Wtime();
-  SP_TRY(make_numbering(c));
+  SP_TRY(make_space(c));
   sp_profile_lap(&results->profile, SP_PHASE_NUMBERING, &start);
   SP_TRY(make_problem(c, &range));
   sp_profile_lap(&results->profile, SP_PHASE_PROBLEM, &start);
@@ -321,24 +310,23 @@ static sp_status solve(sp_case *c, sp_results *results) {
   sp_profile_lap(&results->profile, SP_PHASE_OPERATOR, &start);
 
   if (c->report)
-    SP_TRY(sp_report_setup(c->report, c->mesh, c->numbering, c->op, c->geometry_reason, c->problem,
+    SP_TRY(sp_report_setup(c->report, c->op, c->geometry_reason, c->preconditioner, c->problem,
                            &range));
   if (c->report && c->null_space && !c->singular)
     sp_report_magnification(c->report, c->null_space->magnification);
   results->elements = c->mesh->global_elements;
-  results->dofs = c->numbering->global;
+  results->dofs = c->op->global_dofs;
   const sp_status solved = iterate(c, results);
   if (!has_results(solved)) return solved;
-  char reason[512];
-  snprintf(reason, sizeof reason, "%s", sp_error_message());
+  sp_kept_error kept;
+  sp_error_keep(solved, &kept);
   start = MPI_Wtime();
   results->have_norms = c->problem->solution != NULL;
   if (results->have_norms) {
-    SP_TRY(sp_errors_compute(c->problem, c->mesh, c->numbering, c->op->exchange, c->solution,
-                             &results->norms));
+    SP_TRY(sp_errors_compute(c->problem, c->space, c->solution, &results->norms));
     sp_profile_lap(&results->profile, SP_PHASE_ERRORS, &start);
   }
-  return solved ? sp_fail(solved, "%s", reason) : SP_OK;
+  return sp_error_restore(&kept);
 }
 
 /* The field and the tables, converged or not; a field or a checkpoint that fails cannot lose the
@@ -348,17 +336,17 @@ static sp_status write_results(sp_case *c, sp_results *results) {
   double start = MPI_Wtime();
   sp_status written = SP_OK;
   if (field[0]) {
-    written = sp_field_write(field, c->problem, c->mesh, c->numbering, c->solution);
+    written = sp_field_write(field, c->problem, c->space, c->solution);
     sp_profile_lap(&results->profile, SP_PHASE_FIELD, &start);
   }
   if (!written) written = sp_checkpoint_last_save(c->checkpoint);
-  char reason[512];
-  snprintf(reason, sizeof reason, "%s", sp_error_message());
-  SP_TRY(sp_probes_evaluate(c->probes, c->problem, c->mesh, c->numbering, c->solution));
+  sp_kept_error kept;
+  sp_error_keep(written, &kept);
+  SP_TRY(sp_probes_evaluate(c->probes, c->problem, c->space, c->solution));
   SP_TRY(sp_report_results(c->report, &results->profile, &results->cg,
                            results->have_norms ? &results->norms : NULL));
   sp_report_probes(c->report, c->probes, results->have_norms);
-  return written ? sp_fail(written, "%s", reason) : SP_OK;
+  return sp_error_restore(&kept);
 }
 
 sp_status sp_case_base_create(MPI_Comm comm, const sp_config *config, sp_case_base *base) {
@@ -367,7 +355,8 @@ sp_status sp_case_base_create(MPI_Comm comm, const sp_config *config, sp_case_ba
   sp_status status = make_mesh(comm, config, &base->mesh);
   sp_profile_lap(&base->profile, SP_PHASE_MESH, &start);
   if (!status)
-    status = sp_backend_open(comm, config->backend.device, &base->backend, &base->device);
+    status =
+        sp_platform_open(comm, config->backend.device, config->backend.exchange, &base->platform);
   /* Not counted as a call: the operator of each case on this device is one. */
   sp_profile_add(&base->profile, SP_PHASE_OPERATOR, 0, MPI_Wtime() - start);
   if (status) sp_case_base_destroy(base);
@@ -375,7 +364,7 @@ sp_status sp_case_base_create(MPI_Comm comm, const sp_config *config, sp_case_ba
 }
 
 void sp_case_base_destroy(sp_case_base *base) {
-  if (base->device) base->backend->close(&base->device);
+  sp_platform_close(&base->platform);
   sp_mesh_destroy(&base->mesh);
 }
 
@@ -383,8 +372,7 @@ static sp_case begin(const sp_case_base *base, const sp_config *config, sp_repor
   return (sp_case){.comm = base->comm,
                    .config = config,
                    .mesh = base->mesh,
-                   .backend = base->backend,
-                   .device = base->device,
+                   .platform = &base->platform,
                    .report = report};
 }
 
@@ -408,13 +396,10 @@ static sp_status run(MPI_Comm comm, const sp_config *config, sp_report *report,
   sp_status status = sp_probes_create(config, base.mesh, &c.probes);
   if (!status) status = solve(&c, results);
   if (has_results(status)) {
-    char reason[512];
-    snprintf(reason, sizeof reason, "%s", sp_error_message());
+    sp_kept_error kept;
+    sp_error_keep(status, &kept);
     const sp_status written = write_results(&c, results);
-    if (written)
-      status = written;
-    else if (status)
-      status = sp_fail(status, "%s", reason);
+    status = written ? written : sp_error_restore(&kept);
   }
   release(&c);
   sp_case_base_destroy(&base);

@@ -28,8 +28,7 @@ sp_status sp_case_run(MPI_Comm comm, const sp_config *config, sp_terminal *termi
 /* What cases of a series share: the device and a mesh. */
 typedef struct sp_case_base {
   MPI_Comm comm;
-  const sp_backend *backend;
-  sp_device *device;
+  sp_platform platform;
   sp_mesh *mesh;
   sp_profile profile; /* what these two took */
 } sp_case_base;
@@ -38,7 +37,7 @@ typedef struct sp_case_base {
  * destroys *base. Errors: those of the mesh and of the backend. Collective. */
 sp_status sp_case_base_create(MPI_Comm comm, const sp_config *config, sp_case_base *base);
 
-/* Release the mesh and the device. Local. */
+/* Release the mesh and the device. Collective. */
 void sp_case_base_destroy(sp_case_base *base);
 
 /* Solve `config` on the mesh and the device of `base`, whatever its own [mesh] and [backend] say,

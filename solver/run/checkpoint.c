@@ -32,8 +32,9 @@ static_assert(sizeof(sp_row_name) == sizeof(int64_t[2]), "names are handed on as
 
 /* For every DOF the least tag of the elements that it is in, on all ranks; with `places` the least
  * place, of its nodes in elements of that tag. */
-static void find_least(const sp_mesh *mesh, const sp_numbering *numbering, sp_exchange *exchange,
-                       bool places, int64_t (*names)[2], double *least) {
+static void find_least(const sp_space *space, bool places, int64_t (*names)[2], double *least) {
+  const sp_mesh *mesh = space->mesh;
+  const sp_numbering *numbering = space->numbering;
   const sp_hexes *hexes = mesh->hexes;
   const int nq = numbering->order + 1;
   const size_t nodes = (size_t)(nq * nq * nq);
@@ -46,7 +47,7 @@ static void find_least(const sp_mesh *mesh, const sp_numbering *numbering, sp_ex
           places ? (double)hexes->octants[e] * (double)nodes + (double)n : (double)hexes->tags[e];
       least[dof] = fmin(least[dof], number);
     }
-  sp_exchange_now(exchange, SP_MIN, least);
+  sp_exchange_now(space->exchange, SP_MIN, least);
   for (sp_lid i = 0; i < numbering->local; i++) names[i][places] = (int64_t)least[i];
 }
 
@@ -61,15 +62,15 @@ static sp_status check_tags(const sp_hexes *hexes) {
 }
 
 /* Tags first, then the place among the elements of this tag. */
-static sp_status name_dofs(const sp_mesh *mesh, const sp_numbering *numbering,
-                           sp_exchange *exchange, int64_t (*names)[2]) {
+static sp_status name_dofs(const sp_space *space, int64_t (*names)[2]) {
+  const sp_mesh *mesh = space->mesh;
+  const sp_numbering *numbering = space->numbering;
   double *least = NULL;
   sp_status status = check_tags(mesh->hexes);
   if (!status)
     status = sp_allocate((size_t)numbering->local, sizeof *least, "names of DOFs", &least);
   status = sp_agree(mesh->comm, status);
-  for (int places = 0; places < 2 && !status; places++)
-    find_least(mesh, numbering, exchange, places, names, least);
+  for (int places = 0; places < 2 && !status; places++) find_least(space, places, names, least);
   free(least);
   return status;
 }
@@ -169,9 +170,10 @@ static sp_status allocate(const sp_config *config, sp_checkpoint *c) {
   return SP_OK;
 }
 
-sp_status sp_checkpoint_create(const sp_config *config, const sp_mesh *mesh,
-                               const sp_numbering *numbering, sp_exchange *exchange,
+sp_status sp_checkpoint_create(const sp_config *config, const sp_space *space,
                                sp_checkpoint **out) {
+  const sp_mesh *mesh = space->mesh;
+  const sp_numbering *numbering = space->numbering;
   *out = NULL;
   if (!config->output.checkpoint[0] && !config->output.restart[0]) return SP_OK;
   sp_checkpoint *c;
@@ -190,7 +192,7 @@ sp_status sp_checkpoint_create(const sp_config *config, const sp_mesh *mesh,
     status = allocate(config, c);
   }
   status = sp_agree(mesh->comm, status);
-  if (!status) status = name_dofs(mesh, numbering, exchange, c->names);
+  if (!status) status = name_dofs(space, c->names);
   if (status) {
     sp_checkpoint_destroy(&c);
     return status;
@@ -220,7 +222,7 @@ static sp_status download(const sp_checkpoint *c, const sp_operator *op,
                                                      [SP_CHECKPOINT_R] = vectors->r,
                                                      [SP_CHECKPOINT_P] = vectors->p};
   for (int v = 0; v < SP_CHECKPOINT_VECTORS; v++)
-    SP_TRY(op->backend->download(op->device, (size_t)c->owned, from[v], c->values[v]));
+    SP_TRY(op->backend->download(op->device, SP_DOUBLE, (size_t)c->owned, from[v], c->values[v]));
   return SP_OK;
 }
 

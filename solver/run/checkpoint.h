@@ -29,11 +29,9 @@ typedef struct sp_checkpoint sp_checkpoint;
 sp_status sp_checkpoint_check(MPI_Comm comm, const sp_config *config);
 
 /* Names and room for what is saved; *out is NULL if `config` wants no checkpoint and no restart.
- * `config` and the mesh's communicator must outlive *out, which the caller destroys. Errors:
+ * `config` and `space` must outlive *out, which the caller destroys. Errors:
  * SP_ERR_INPUT for element numbers beyond 2^53. Collective. */
-sp_status sp_checkpoint_create(const sp_config *config, const sp_mesh *mesh,
-                               const sp_numbering *numbering, sp_exchange *exchange,
-                               sp_checkpoint **out);
+sp_status sp_checkpoint_create(const sp_config *config, const sp_space *space, sp_checkpoint **out);
 
 /* NULL-safe; sets *checkpoint to NULL. Local. */
 void sp_checkpoint_destroy(sp_checkpoint **checkpoint);

@@ -122,9 +122,9 @@ static sp_status check_case(const sp_config *config, const sp_case_base *base, s
     const bool kappa = stiffness && (problem->kappa_formula || problem->kappa != 1);
     const bool lambda = stiffness && problem->lambda_formula;
     static const double varies = 1; /* what setup.kappa and lambda_values point to matters not */
-    const sp_numbering numbering = {.order = config->discretization.order};
-    const sp_operator_setup setup = {.mesh = base->mesh,
-                                     .numbering = &numbering,
+    sp_numbering numbering = {.order = config->discretization.order};
+    const sp_space space = {.mesh = base->mesh, .numbering = &numbering};
+    const sp_operator_setup setup = {.space = &space,
                                      .kind = problem->kind,
                                      .kappa = kappa ? &varies : NULL,
                                      .lambda_values = lambda ? &varies : NULL};
@@ -136,9 +136,9 @@ static sp_status check_case(const sp_config *config, const sp_case_base *base, s
                  .jacobi = config->solver.preconditioner == SP_PRECONDITIONER_JACOBI,
                  .has_solution = problem->solution != NULL,
                  .null_space = problem->kind != SP_MASS && !problem->has_dirichlet,
-                 .on_device = base->backend != &sp_backend_host};
-    status = sp_operator_choose_geometry(base->backend, &setup, config->discretization.geometry,
-                                         &s->geometry, &reason);
+                 .on_device = base->platform.backend != &sp_backend_host};
+    status = sp_operator_choose_geometry(base->platform.backend, &setup,
+                                         config->discretization.geometry, &s->geometry, &reason);
     status = sp_agree(base->comm, status);
   }
   sp_probes_destroy(&probes);
@@ -241,7 +241,8 @@ static sp_status predict(const sp_config *config, const sp_case_base *base, doub
     row[DEVICE] =
         sp_operator_device_bytes(s.kind, s.geometry, order, later.elements, later.dofs, s.jacobi);
   sp_terminal_print(terminal, "dry run: the case is read and checked, nothing is solved\n\n");
-  sp_terminal_print(terminal, "  %-16s %s\n", "device", base->backend->describe(base->device));
+  sp_terminal_print(terminal, "  %-16s %s\n", "device",
+                    base->platform.backend->describe(base->platform.device));
   sp_terminal_print(terminal, "  %-16s %s, N = %d, %s geometry\n", "operator",
                     sp_operator_name(s.kind), config->discretization.order,
                     sp_geometry_kind_name(s.geometry));

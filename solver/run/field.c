@@ -11,8 +11,10 @@ typedef struct field_arrays {
   double *points, *u, *error;
 } field_arrays;
 
-static sp_status fill(const sp_problem *problem, const sp_mesh *mesh, const sp_numbering *numbering,
-                      const double *x, field_arrays *arrays) {
+static sp_status fill(const sp_problem *problem, const sp_space *space, const double *x,
+                      field_arrays *arrays) {
+  const sp_mesh *mesh = space->mesh;
+  const sp_numbering *numbering = space->numbering;
   enum { NODES = SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ };
   const int nq = numbering->order + 1;
   const size_t nodes = (size_t)(nq * nq * nq), elements = (size_t)mesh->hexes->count;
@@ -39,11 +41,13 @@ static sp_status fill(const sp_problem *problem, const sp_mesh *mesh, const sp_n
   return SP_OK;
 }
 
-sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_mesh *mesh,
-                         const sp_numbering *numbering, const double *x) {
+sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_space *space,
+                         const double *x) {
+  const sp_mesh *mesh = space->mesh;
+  const sp_numbering *numbering = space->numbering;
   static const char *const names[] = {"u", "error"};
   field_arrays arrays = {0};
-  sp_status status = sp_agree(mesh->comm, fill(problem, mesh, numbering, x, &arrays));
+  sp_status status = sp_agree(mesh->comm, fill(problem, space, x, &arrays));
   if (!status) {
     const double *fields[] = {arrays.u, arrays.error};
     status = sp_field_file_write(mesh->comm, path, numbering->order, mesh->hexes->count,

@@ -6,7 +6,7 @@
 #include "solver/problem/problem.h"
 
 /* Write the host L-vector x. Errors: SP_ERR_SYSTEM. Collective. */
-sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_mesh *mesh,
-                         const sp_numbering *numbering, const double *x);
+sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_space *space,
+                         const double *x);
 
 #endif

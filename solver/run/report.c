@@ -97,10 +97,13 @@ static void print_coefficient(sp_terminal *t, const char *name, double constant,
     sp_terminal_print(t, ", %s = %g", name, constant);
 }
 
-sp_status sp_report_setup(sp_report *report, const sp_mesh *mesh, const sp_numbering *numbering,
-                          const sp_operator *op, const char *geometry_reason,
-                          const sp_problem *problem, const sp_jacobian_range *range) {
+sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *geometry_reason,
+                          const sp_preconditioner *preconditioner, const sp_problem *problem,
+                          const sp_jacobian_range *range) {
   const sp_config *config = report->config;
+  const sp_mesh *mesh = op->space->mesh;
+  char described[128] = "no preconditioner";
+  if (preconditioner) preconditioner->describe(preconditioner, sizeof described, described);
   const char *device = op->backend->describe(op->device);
   const char *kind = sp_operator_name(op->kind), *geometry = sp_geometry_kind_name(op->geometry);
   int ranks;
@@ -110,12 +113,12 @@ sp_status sp_report_setup(sp_report *report, const sp_mesh *mesh, const sp_numbe
   report->dofs = (double)op->global_dofs;
 
   attribute_string(report, "device", device);
-  attribute_string(report, "exchange", op->exchanged);
+  attribute_string(report, "exchange", op->space->transport);
   attribute_string(report, "geometry", geometry);
   attribute_string(report, "geometry_reason", geometry_reason);
   attribute_integer(report, "elements", mesh->global_elements);
-  attribute_integer(report, "order", numbering->order);
-  attribute_integer(report, "dofs", numbering->global);
+  attribute_integer(report, "order", op->order);
+  attribute_integer(report, "dofs", op->global_dofs);
   attribute_double(report, "flops_per_matvec", op->flops, "1");
   attribute_double(report, "bytes_per_matvec", op->bytes, "B");
   attribute_double(report, "smallest_jacobian", range->smallest, "1");
@@ -123,7 +126,7 @@ sp_status sp_report_setup(sp_report *report, const sp_mesh *mesh, const sp_numbe
 
   sp_terminal *t = report->terminal;
   sp_terminal_print(t, "  %-16s %s\n", "device", device);
-  if (ranks > 1) sp_terminal_print(t, "  %-16s %s\n", "exchange", op->exchanged);
+  if (ranks > 1) sp_terminal_print(t, "  %-16s %s\n", "exchange", op->space->transport);
   const bool split = config->mesh.shape == SP_SHAPE_FILE && sp_gmsh_is_split(config->mesh.file);
   sp_terminal_print(t, "  %-16s %s%s, %lld element%s, |J| from %.3g to %.3g\n", "mesh",
                     mesh_name(config), split ? ", one part a rank" : "",
@@ -134,8 +137,8 @@ sp_status sp_report_setup(sp_report *report, const sp_mesh *mesh, const sp_numbe
                       "  %-16s %lld exterior faces belong to no group and take the default "
                       "condition; a crack?\n",
                       "note", (long long)mesh->unnamed_faces);
-  sp_terminal_print(t, "  %-16s N = %d, %lld degrees of freedom\n", "discretization",
-                    numbering->order, (long long)numbering->global);
+  sp_terminal_print(t, "  %-16s N = %d, %lld degrees of freedom\n", "discretization", op->order,
+                    (long long)op->global_dofs);
   sp_terminal_print(t, "  %-16s %s", "operator", kind);
   if (problem->kind != SP_MASS) {
     print_coefficient(t, "lambda", problem->lambda, problem->lambda_formula);
@@ -143,9 +146,7 @@ sp_status sp_report_setup(sp_report *report, const sp_mesh *mesh, const sp_numbe
       print_coefficient(t, "kappa", problem->kappa, problem->kappa_formula);
   }
   sp_terminal_print(t, "\n  %-16s %s: %s\n", "geometry", geometry, geometry_reason);
-  sp_terminal_print(t, "  %-16s CG, %s, relative tolerance %.3g\n", "solver",
-                    config->solver.preconditioner == SP_PRECONDITIONER_NONE ? "no preconditioner"
-                                                                            : "Jacobi",
+  sp_terminal_print(t, "  %-16s CG, %s, relative tolerance %.3g\n", "solver", described,
                     config->solver.tolerance);
   return SP_OK;
 }

@@ -19,9 +19,9 @@ sp_status sp_report_open(MPI_Comm comm, const sp_config *config, sp_terminal *te
 
 /* Sizes, known once the operator is built; `op` must outlive the iteration. `geometry_reason` is
  * sp_operator_choose_geometry's. Collective. */
-sp_status sp_report_setup(sp_report *report, const sp_mesh *mesh, const sp_numbering *numbering,
-                          const sp_operator *op, const char *geometry_reason,
-                          const sp_problem *problem, const sp_jacobian_range *range);
+sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *geometry_reason,
+                          const sp_preconditioner *preconditioner, const sp_problem *problem,
+                          const sp_jacobian_range *range);
 
 /* How much larger errors of the data come in a mean that lambda and alpha alone determine
  * (sp_null_space.magnification): a note where this is a lot. Local. */

@@ -145,7 +145,7 @@ static void print_heading(const series *s, double case_tolerance) {
                       s->first_refine, s->last_refine);
   sp_terminal_print(t, ", %s\n  %-16s %s\n",
                     sp_operator_name(s->config.discretization.operator_kind), "device",
-                    s->base.backend->describe(s->base.device));
+                    s->base.platform.backend->describe(s->base.platform.device));
   sp_terminal_print(t, "  %-16s relative tolerance %.3g", "solver", s->config.solver.tolerance);
   if (s->config.solver.tolerance < case_tolerance)
     sp_terminal_print(t, " instead of %.3g", case_tolerance);
@@ -266,7 +266,7 @@ static void release(series *s) {
 
 static sp_status run(series *s, double case_tolerance) {
   SP_TRY(open_base(s));
-  sp_report_text(s->report, "device", s->base.backend->describe(s->base.device));
+  sp_report_text(s->report, "device", s->base.platform.backend->describe(s->base.platform.device));
   sp_report_text(s->report, "study_rate",
                  s->along_orders ? "along orders: log10(e_N-1 / e_N)"
                                  : "along refinements: log2(e_h / e_h/2)");

@@ -1,0 +1,31 @@
+/* The vector group of the backend's table (operators/backend.h), on the device's stream. */
+#ifndef SP_OPERATORS_CUDA_BLAS_H
+#define SP_OPERATORS_CUDA_BLAS_H
+
+#include "operators/cuda/device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Workspace for dot; freed with the device. Local. */
+sp_status sp_cuda_blas_prepare(sp_device *device);
+
+sp_status sp_cuda_axpby(sp_device *device, sp_precision precision, size_t count, double a,
+                        const void *x, double b, void *y);
+sp_status sp_cuda_multiply(sp_device *device, sp_precision precision, size_t count, const void *x,
+                           const void *y, void *z);
+sp_status sp_cuda_convert(sp_device *device, size_t count, double scale,
+                          sp_precision from_precision, const void *from, sp_precision to_precision,
+                          void *to);
+sp_status sp_cuda_correct(sp_device *device, sp_precision precision, size_t count, double a,
+                          double b, const void *s, const void *t, double c, bool first, void *d,
+                          void *x);
+sp_status sp_cuda_dot(sp_device *device, sp_precision precision, size_t count, const void *x,
+                      const void *y, double *sum);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,113 @@
+#include "operators/host/transfer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "mesh/reference.h"
+#include "operators/host/device.h"
+#include "operators/host/layout.h"
+#include "operators/space.h"
+
+struct sp_device_transfer {
+  const sp_space *fine, *coarse;
+  sp_precision precision;
+  const sp_host_interpolate *kernels;
+  sp_host_interpolation interpolation;
+  void *matrix, *weights;
+  void *work, *correction;  /* [fine local DOFs] */
+  bool *coarse_constrained; /* [coarse local DOFs], or NULL */
+  const sp_host_vectors *vectors;
+};
+
+/* `count` doubles in another precision; the caller frees *out. */
+static sp_status round_to(sp_precision precision, size_t count, const double *values, void **out) {
+  void *copy = NULL;
+  SP_TRY(sp_host_allocate(count, sp_precision_bytes(precision), "transfer", &copy));
+  for (size_t i = 0; i < count; i++)
+    if (precision == SP_SINGLE)
+      ((float *)copy)[i] = (float)values[i];
+    else
+      ((double *)copy)[i] = values[i];
+  *out = copy;
+  return SP_OK;
+}
+
+static sp_status build(const sp_transfer_setup *setup, sp_device_transfer *t) {
+  const int nf = setup->fine->numbering->order + 1, nc = setup->coarse->numbering->order + 1;
+  const size_t fine_dofs = sp_space_dofs(setup->fine), coarse_dofs = sp_space_dofs(setup->coarse);
+  double matrix[SP_MAX_NQ * SP_MAX_NQ];
+  sp_interpolation_matrix(nc, sp_reference_get(nc - 1)->gll.nodes, nf,
+                          sp_reference_get(nf - 1)->gll.nodes, matrix);
+  SP_TRY(round_to(t->precision, (size_t)(nf * nc), matrix, &t->matrix));
+  SP_TRY(round_to(t->precision, fine_dofs, setup->weights, &t->weights));
+  SP_TRY(sp_host_allocate(sp_host_interpolation_work(nf), 1, "transfer", &t->work));
+  SP_TRY(sp_host_allocate(fine_dofs, sp_precision_bytes(t->precision), "transfer", &t->correction));
+  if (setup->coarse_constrained) {
+    SP_TRY(sp_allocate(coarse_dofs, sizeof(bool), "transfer", &t->coarse_constrained));
+    memcpy(t->coarse_constrained, setup->coarse_constrained, coarse_dofs * sizeof(bool));
+  }
+  t->interpolation = (sp_host_interpolation){.nc = nc,
+                                             .nf = nf,
+                                             .elements = setup->fine->mesh->hexes->count,
+                                             .coarse_nodes = setup->coarse->numbering->nodes,
+                                             .fine_nodes = setup->fine->numbering->nodes,
+                                             .matrix = t->matrix,
+                                             .weights = t->weights,
+                                             .work = t->work};
+  return SP_OK;
+}
+
+sp_status sp_host_transfer_create(sp_device *device, const sp_transfer_setup *setup,
+                                  sp_device_transfer **out) {
+  sp_device_transfer *t;
+  *out = NULL;
+  SP_TRY(sp_allocate(1, sizeof *t, "transfer", &t));
+  *t = (sp_device_transfer){.fine = setup->fine,
+                            .coarse = setup->coarse,
+                            .precision = setup->precision,
+                            .kernels = device->kernels->interpolate[setup->precision],
+                            .vectors = device->kernels->vectors};
+  const sp_status status = build(setup, t);
+  if (status)
+    sp_host_transfer_destroy(&t);
+  else
+    *out = t;
+  return status;
+}
+
+void sp_host_transfer_destroy(sp_device_transfer **transfer) {
+  if (!*transfer) return;
+  free((*transfer)->matrix);
+  free((*transfer)->weights);
+  free((*transfer)->work);
+  free((*transfer)->correction);
+  free((*transfer)->coarse_constrained);
+  free(*transfer);
+  *transfer = NULL;
+}
+
+static void assemble(const sp_space *space, sp_precision precision, void *vector) {
+  sp_exchange_begin(space->exchange, precision, vector);
+  sp_exchange_end(space->exchange, precision, vector);
+}
+
+sp_status sp_host_prolong(sp_device_transfer *t, const void *coarse, void *fine) {
+  const sp_numbering *numbering = t->fine->numbering;
+  const size_t bytes = sp_precision_bytes(t->precision), owned = (size_t)numbering->owned;
+  t->kernels->prolong(&t->interpolation, coarse, t->correction);
+  /* Elements differ by rounding: the owner's value counts on all ranks. */
+  memset((char *)t->correction + owned * bytes, 0, (sp_space_dofs(t->fine) - owned) * bytes);
+  assemble(t->fine, t->precision, t->correction);
+  t->vectors->axpby[t->precision](sp_space_dofs(t->fine), 1, t->correction, 1, fine);
+  return SP_OK;
+}
+
+sp_status sp_host_restrict(sp_device_transfer *t, const void *fine, void *coarse) {
+  const size_t bytes = sp_precision_bytes(t->precision), dofs = sp_space_dofs(t->coarse);
+  memset(coarse, 0, dofs * bytes);
+  t->kernels->restrict_add(&t->interpolation, fine, coarse);
+  assemble(t->coarse, t->precision, coarse);
+  for (size_t i = 0; i < dofs && t->coarse_constrained; i++)
+    if (t->coarse_constrained[i]) memset((char *)coarse + i * bytes, 0, bytes);
+  return SP_OK;
+}

@@ -1,0 +1,82 @@
+/* Vector operations in double and single precision, compiled once for each instruction set. */
+#include <string.h>
+
+#include "operators/host/vector.h"
+
+/* Numbers of single precision in the lanes of half a vector. */
+typedef float single_vec __attribute__((vector_size(SP_LANES * sizeof(float))));
+
+INLINE vec load_double(const double *x) {
+  vec lanes;
+  memcpy(&lanes, x, sizeof lanes);
+  return lanes;
+}
+
+INLINE vec load_float(const float *x) {
+  single_vec lanes;
+  memcpy(&lanes, x, sizeof lanes);
+  return __builtin_convertvector(lanes, vec);
+}
+
+#define DEFINE_OPERATIONS(real)                                                                    \
+  static void axpby_##real(size_t n, double a, const void *from, double b, void *to) {             \
+    const real *restrict x = from, first = (real)a, second = (real)b;                              \
+    real *restrict y = to;                                                                         \
+    if (b == 0)                                                                                    \
+      for (size_t i = 0; i < n; i++) y[i] = first * x[i];                                          \
+    else                                                                                           \
+      for (size_t i = 0; i < n; i++) y[i] = first * x[i] + second * y[i];                          \
+  }                                                                                                \
+                                                                                                   \
+  static void multiply_##real(size_t n, const void *left, const void *right, void *product) {      \
+    const real *x = left, *y = right;                                                              \
+    real *z = product;                                                                             \
+    for (size_t i = 0; i < n; i++) z[i] = x[i] * y[i];                                             \
+  }                                                                                                \
+                                                                                                   \
+  static double dot_##real(size_t n, const void *left, const void *right) {                        \
+    const real *x = left, *y = right;                                                              \
+    vec lanes = splat(0);                                                                          \
+    size_t i = 0;                                                                                  \
+    for (; i + SP_LANES <= n; i += SP_LANES) lanes += load_##real(&x[i]) * load_##real(&y[i]);     \
+    double sum = 0;                                                                                \
+    for (; i < n; i++) sum += (double)x[i] * (double)y[i];                                         \
+    for (int l = 0; l < SP_LANES; l++) sum += lanes[l];                                            \
+    return sum;                                                                                    \
+  }                                                                                                \
+                                                                                                   \
+  static void correct_##real(size_t n, double a, double b, const void *scale, const void *from,    \
+                             double c, bool first, void *direction, void *to) {                    \
+    const real old = (real)a, new = (real)b, step = (real)c;                                       \
+    const real *restrict s = scale, *restrict t = from;                                            \
+    real *restrict d = direction, *restrict x = to;                                                \
+    for (size_t i = 0; i < n; i++) {                                                               \
+      const real part = new *(s ? s[i] * t[i] : t[i]);                                             \
+      d[i] = old == 0 ? part : old * d[i] + part;                                                  \
+      x[i] = first ? step * d[i] : x[i] + step * d[i];                                             \
+    }                                                                                              \
+  }
+
+#define DEFINE_CONVERSION(from_real, to_real)                                                      \
+  static void convert_##from_real##_##to_real(size_t n, double scale, const void *from,            \
+                                              void *to) {                                          \
+    const from_real *restrict x = from;                                                            \
+    to_real *restrict y = to;                                                                      \
+    for (size_t i = 0; i < n; i++) y[i] = (to_real)(scale * (double)x[i]);                         \
+  }
+
+DEFINE_OPERATIONS(double)
+DEFINE_OPERATIONS(float)
+DEFINE_CONVERSION(double, double)
+DEFINE_CONVERSION(double, float)
+DEFINE_CONVERSION(float, double)
+DEFINE_CONVERSION(float, float)
+
+const sp_host_vectors SP_HOST_VECTORS = {
+    .axpby = {[SP_DOUBLE] = axpby_double, [SP_SINGLE] = axpby_float},
+    .multiply = {[SP_DOUBLE] = multiply_double, [SP_SINGLE] = multiply_float},
+    .dot = {[SP_DOUBLE] = dot_double, [SP_SINGLE] = dot_float},
+    .convert =
+        {[SP_DOUBLE] = {[SP_DOUBLE] = convert_double_double, [SP_SINGLE] = convert_double_float},
+         [SP_SINGLE] = {[SP_DOUBLE] = convert_float_double, [SP_SINGLE] = convert_float_float}},
+    .correct = {[SP_DOUBLE] = correct_double, [SP_SINGLE] = correct_float}};

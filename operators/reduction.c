@@ -1,0 +1,103 @@
+#include "operators/reduction.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum { STATUS, REQUEST, RIDERS, WIDTH = SP_REDUCTION_MOST + RIDERS };
+
+struct sp_reduction {
+  MPI_Comm comm; /* a duplicate */
+  int rank, size;
+  int power;              /* largest power of two <= size */
+  int request, requested; /* of this rank; the largest of all ranks */
+};
+
+static int largest_power(int size) {
+  int power = 1;
+  while (power <= size / 2) power *= 2;
+  return power;
+}
+
+sp_status sp_reduction_create(MPI_Comm comm, sp_reduction **out) {
+  *out = NULL;
+  sp_reduction *reduction;
+  SP_TRY(sp_agree(comm, sp_allocate(1, sizeof *reduction, "reduction", &reduction)));
+  MPI_Comm_dup(comm, &reduction->comm);
+  MPI_Comm_rank(comm, &reduction->rank);
+  MPI_Comm_size(comm, &reduction->size);
+  reduction->power = largest_power(reduction->size);
+  *out = reduction;
+  return SP_OK;
+}
+
+void sp_reduction_destroy(sp_reduction **reduction) {
+  if (!*reduction) return;
+  MPI_Comm_free(&(*reduction)->comm);
+  free(*reduction);
+  *reduction = NULL;
+}
+
+/* Riders first, then the values: riders take the larger one, values are added. */
+static void combine(int width, double *mine, const double *other) {
+  for (int i = 0; i < RIDERS; i++)
+    if (other[i] > mine[i]) mine[i] = other[i];
+  for (int i = RIDERS; i < width; i++) mine[i] += other[i];
+}
+
+/* a + b is b + a to the bit, so both ranks of a pair form the same sum. */
+static void sum_over_tree(const sp_reduction *r, int width, double *mine) {
+  double other[WIDTH];
+  const int folded = r->rank + r->power; /* the rank that adds to this one first */
+  if (r->rank >= r->power) {
+    MPI_Send(mine, width, MPI_DOUBLE, r->rank - r->power, 0, r->comm);
+    MPI_Recv(mine, width, MPI_DOUBLE, r->rank - r->power, 0, r->comm, MPI_STATUS_IGNORE);
+    return;
+  }
+  if (folded < r->size) {
+    MPI_Recv(other, width, MPI_DOUBLE, folded, 0, r->comm, MPI_STATUS_IGNORE);
+    combine(width, mine, other);
+  }
+  for (int bit = 1; bit < r->power; bit *= 2) {
+    const int partner = r->rank ^ bit;
+    MPI_Sendrecv(mine, width, MPI_DOUBLE, partner, 0, other, width, MPI_DOUBLE, partner, 0, r->comm,
+                 MPI_STATUS_IGNORE);
+    combine(width, mine, other);
+  }
+  if (folded < r->size) MPI_Send(mine, width, MPI_DOUBLE, folded, 0, r->comm);
+}
+
+sp_status sp_reduction_sum(sp_reduction *reduction, int count, double *values, sp_status status) {
+  assert(count <= SP_REDUCTION_MOST);
+  double mine[WIDTH] = {[STATUS] = status, [REQUEST] = reduction->request};
+  for (int i = 0; i < count; i++) mine[RIDERS + i] = values[i];
+  sum_over_tree(reduction, RIDERS + count, mine);
+  reduction->requested = (int)mine[REQUEST];
+  for (int i = 0; i < count; i++) values[i] = mine[RIDERS + i];
+  return mine[STATUS] > 0 ? sp_agree(reduction->comm, status) : SP_OK;
+}
+
+void sp_reduction_request(sp_reduction *reduction, int request) {
+  reduction->request = request;
+}
+
+int sp_reduction_requested(const sp_reduction *reduction) {
+  return reduction->requested;
+}
+
+void sp_reduction_add_in_order(int size, double *values) {
+  const int power = largest_power(size);
+  for (int i = power; i < size; i++) values[i - power] += values[i];
+  for (int bit = 1; bit < power; bit *= 2)
+    for (int i = 0; i < power; i += 2 * bit) values[i] += values[i + bit];
+}
+
+void sp_reduction_gather(sp_reduction *reduction, int count, const double *mine, double *all) {
+  /* Received one after another with a stride of `size`, so that all[i] is a row of ranks. */
+  MPI_Datatype column, spaced;
+  MPI_Type_vector(count, 1, reduction->size, MPI_DOUBLE, &column);
+  MPI_Type_create_resized(column, 0, sizeof *all, &spaced);
+  MPI_Type_commit(&spaced);
+  MPI_Gather(mine, count, MPI_DOUBLE, all, 1, spaced, 0, reduction->comm);
+  MPI_Type_free(&spaced);
+  MPI_Type_free(&column);
+}

@@ -1,0 +1,34 @@
+/* A mesh at one order: the numbering of its degrees of freedom, and the sum over ranks in Z^T on
+ * the host and on the device. Created once; operators, problems and preconditioners borrow it.
+ * Several spaces of a mesh, one per order, live side by side on a device. */
+#ifndef SP_OPERATORS_SPACE_H
+#define SP_OPERATORS_SPACE_H
+
+#include "mesh/numbering.h"
+#include "operators/platform.h"
+
+typedef struct sp_space {
+  const sp_platform *platform; /* borrowed */
+  const sp_mesh *mesh;         /* borrowed */
+  sp_numbering *numbering;
+  sp_exchange *exchange;      /* sums L-vectors in host memory */
+  sp_device_space *on_device; /* sums L-vectors in device memory */
+  const char *transport;      /* how values travel between ranks, in words */
+  bool resident;              /* they and sums over all ranks travel without the host */
+} sp_space;
+
+/* Number the DOFs of degree `order` and connect the ranks. `platform` and `mesh`, on the same
+ * communicator, must outlive *out, which the caller destroys. Errors: those of sp_numbering_create;
+ * SP_ERR_SYSTEM where the platform's transport is not possible. Collective. */
+sp_status sp_space_create(const sp_platform *platform, const sp_mesh *mesh, int order,
+                          sp_space **out);
+
+/* NULL-safe; sets *space to NULL. Collective. */
+void sp_space_destroy(sp_space **space);
+
+/* Entries of an L-vector on this rank: owned DOFs and copies. Local. */
+static inline size_t sp_space_dofs(const sp_space *space) {
+  return (size_t)space->numbering->local;
+}
+
+#endif

@@ -1,0 +1,33 @@
+/* Interpolation between spaces of two orders on the same elements, and its transpose, on L-vectors:
+ *
+ *     fine += P coarse        P: the polynomial of the coarse space at the fine space's nodes
+ *     coarse = P^T fine       P^T = Z_c^T J^T W Z_f,  J the interpolation on an element, W one over
+ *                             the number of elements (on all ranks) that share a fine DOF
+ *
+ * Constrained DOFs count as zero where they are read and stay as they are (fine) or become zero
+ * (coarse) where they would be written, so P^T is the transpose of P on the unconstrained DOFs. */
+#ifndef SP_OPERATORS_TRANSFER_H
+#define SP_OPERATORS_TRANSFER_H
+
+#include "operators/space.h"
+
+typedef struct sp_transfer {
+  const sp_space *fine, *coarse; /* borrowed */
+  sp_device_transfer *on_device;
+} sp_transfer;
+
+/* Between two spaces of one mesh, order of `fine` > order of `coarse`; masks [local DOFs] may be
+ * NULL and are not used afterwards. The caller destroys *out. Errors: SP_ERR_SYSTEM. Collective. */
+sp_status sp_transfer_create(const sp_space *fine, const sp_space *coarse, sp_precision precision,
+                             const bool *fine_constrained, const bool *coarse_constrained,
+                             sp_transfer **out);
+
+/* NULL-safe; sets *transfer to NULL. Local. */
+void sp_transfer_destroy(sp_transfer **transfer);
+
+/* The two operations above, on vectors of the transfer's precision in the backend's memory. Return
+ * this rank's failure, for the next reduction. Local, and Collective among neighbours. */
+sp_status sp_transfer_prolong(sp_transfer *transfer, const void *coarse, void *fine);
+sp_status sp_transfer_restrict(sp_transfer *transfer, const void *fine, void *coarse);
+
+#endif

@@ -1,0 +1,233 @@
+#include "solver/linear/chebyshev.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+enum { LANCZOS = 12 };
+static const double SAFETY = 1.1;
+
+/* beta_i of Lottes' Table 1, by degree. */
+static const double weights[SP_CHEBYSHEV_MOST + 1][SP_CHEBYSHEV_MOST] = {
+    [1] = {1.125},
+    [2] = {1.02387287570313, 1.26408905371085},
+    [3] = {1.00842544782028, 1.08867839208730, 1.33753125909618},
+    [4] = {1.00391310427285, 1.04035811188593, 1.14863498546254, 1.38268869241000},
+    [5] = {1.00212930146164, 1.02173711549260, 1.07872433192603, 1.19810065292663,
+           1.41322542791682},
+    [6] = {1.00128517255940, 1.01304293035233, 1.04678215124113, 1.11616489419675, 1.23829020218444,
+           1.43524297106744}};
+
+struct sp_chebyshev {
+  sp_operator *op;
+  int degree;
+  double bound;
+  void *inverse_diagonal, *r, *d, *ad; /* L-vectors of the operator's precision */
+};
+
+static sp_status first_failure(sp_status a, sp_status b) {
+  return a ? a : b;
+}
+
+/* ---- The largest eigenvalue of S A ---- */
+
+/* Eigenvalues below x, by the signs of Sturm's sequence. */
+static int count_below(int n, const double *diagonal, const double *off_diagonal, double x) {
+  int count = 0;
+  double q = 1;
+  for (int i = 0; i < n; i++) {
+    const double off = i > 0 ? off_diagonal[i - 1] : 0;
+    q = diagonal[i] - x - (i > 0 ? off * off / q : 0);
+    if (q == 0) q = DBL_MIN;
+    count += q < 0;
+  }
+  return count;
+}
+
+double sp_tridiagonal_largest(int n, const double *diagonal, const double *off_diagonal) {
+  double low = diagonal[0], high = -INFINITY;
+  for (int i = 0; i < n; i++) {
+    const double left = i > 0 ? fabs(off_diagonal[i - 1]) : 0;
+    const double right = i + 1 < n ? fabs(off_diagonal[i]) : 0;
+    low = fmin(low, diagonal[i] - left - right);
+    high = fmax(high, diagonal[i] + left + right);
+  }
+  for (int step = 0; step < 100; step++) {
+    const double middle = (low + high) / 2;
+    if (count_below(n, diagonal, off_diagonal, middle) < n)
+      low = middle;
+    else
+      high = middle;
+  }
+  return high;
+}
+
+/* Vectors of the estimate; r and z start as the smoother's. */
+typedef struct lanczos {
+  void *r, *z, *p, *q;
+} lanczos;
+
+/* Values without a pattern, the same for a DOF on all ranks and numbers of ranks with its number.
+ */
+static sp_status fill_start(sp_operator *op, const bool *constrained, double *host, void *vector) {
+  const sp_backend *b = op->backend;
+  const size_t dofs = (size_t)op->dofs;
+  for (size_t i = 0; i < dofs; i++) {
+    uint64_t bits = (uint64_t)sp_numbering_global(op->space->numbering, (sp_lid)i) + 1;
+    bits = (bits ^ bits >> 33) * 0xff51afd7ed558ccdu;
+    bits = (bits ^ bits >> 33) * 0xc4ceb9fe1a85ec53u;
+    host[i] = constrained && constrained[i] ? 0 : (double)(bits >> 11) * 0x1p-52 - 1;
+  }
+  if (op->precision == SP_SINGLE)
+    for (size_t i = 0; i < dofs; i++) ((float *)host)[i] = (float)host[i];
+  return b->upload(op->device, op->precision, dofs, host, vector);
+}
+
+/* Preconditioned conjugate gradients are Lanczos' method: their scalars make the tridiagonal
+ * matrix. The right-hand side is A times the start, so that it is in A's range. */
+static sp_status estimate(sp_chebyshev *c, const lanczos *v, double *largest) {
+  sp_operator *op = c->op;
+  const sp_backend *b = op->backend;
+  const size_t dofs = (size_t)op->dofs;
+  const sp_precision precision = op->precision;
+  double diagonal[LANCZOS], off_diagonal[LANCZOS], rz_before = 0, alpha_before = 1, r_first = 0;
+  int n = 0;
+  sp_status status = sp_operator_apply(op, true, v->p, v->r);
+  for (; n < LANCZOS; n++) {
+    double rz, pq;
+    status = first_failure(
+        status, b->multiply(op->device, precision, dofs, c->inverse_diagonal, v->r, v->z));
+    SP_TRY(sp_operator_dot(op, v->r, v->z, status, &rz));
+    if (n == 0) r_first = rz;
+    if (rz <= DBL_EPSILON * DBL_EPSILON * r_first) break; /* the space is exhausted */
+    const double beta = n > 0 ? rz / rz_before : 0;
+    status = b->axpby(op->device, precision, dofs, 1, v->z, beta, v->p);
+    status = first_failure(status, sp_operator_apply(op, true, v->p, v->q));
+    SP_TRY(sp_operator_dot(op, v->p, v->q, status, &pq));
+    if (!(rz > 0 && pq > 0) || isinf(rz) || isinf(pq))
+      return sp_fail(SP_ERR_BREAKDOWN,
+                     "multigrid: the operator of order %d is not positive definite (p.Ap = %g); "
+                     "are the data finite?",
+                     op->order, pq);
+    const double alpha = rz / pq;
+    diagonal[n] = 1 / alpha + (n > 0 ? beta / alpha_before : 0);
+    if (n > 0) off_diagonal[n - 1] = sqrt(beta) / alpha_before;
+    status = b->axpby(op->device, precision, dofs, -alpha, v->q, 1, v->r);
+    rz_before = rz;
+    alpha_before = alpha;
+  }
+  *largest = n > 0 ? sp_tridiagonal_largest(n, diagonal, off_diagonal) : 1;
+  return SP_OK;
+}
+
+static sp_status find_bound(sp_chebyshev *c, const bool *constrained) {
+  sp_operator *op = c->op;
+  const sp_backend *b = op->backend;
+  lanczos v = {.r = c->r, .z = c->d};
+  double *host = NULL, largest = 1;
+  sp_status status = sp_allocate((size_t)op->dofs, sizeof *host, "a start vector", &host);
+  if (!status) status = b->vector_create(op->device, op->precision, (size_t)op->dofs, &v.p);
+  if (!status) status = b->vector_create(op->device, op->precision, (size_t)op->dofs, &v.q);
+  if (!status) status = fill_start(op, constrained, host, v.p);
+  status = sp_agree(op->comm, status);
+  if (!status) status = estimate(c, &v, &largest);
+  b->vector_destroy(op->device, &v.p);
+  b->vector_destroy(op->device, &v.q);
+  free(host);
+  c->bound = SAFETY * largest;
+  return status;
+}
+
+/* ---- Set-up ---- */
+
+static sp_status send_diagonal(const double *inverse, sp_chebyshev *c) {
+  sp_operator *op = c->op;
+  const sp_backend *b = op->backend;
+  const size_t dofs = (size_t)op->dofs;
+  double *full = NULL;
+  SP_TRY(b->vector_create(op->device, op->precision, dofs, &c->inverse_diagonal));
+  SP_TRY(b->vector_create(op->device, op->precision, dofs, &c->r));
+  SP_TRY(b->vector_create(op->device, op->precision, dofs, &c->d));
+  SP_TRY(b->vector_create(op->device, op->precision, dofs, &c->ad));
+  SP_TRY(b->vector_create(op->device, SP_DOUBLE, dofs, &full));
+  sp_status status = b->upload(op->device, SP_DOUBLE, dofs, inverse, full);
+  if (!status)
+    status = b->convert(op->device, dofs, 1, SP_DOUBLE, full, op->precision, c->inverse_diagonal);
+  if (!status) status = b->finish(op->device);
+  b->vector_destroy(op->device, &full);
+  return status;
+}
+
+sp_status sp_chebyshev_create(sp_operator *op, const sp_operator_setup *setup, int degree,
+                              sp_chebyshev **out) {
+  double *inverse = NULL;
+  sp_chebyshev *c = NULL;
+  *out = NULL;
+  sp_status status = sp_allocate((size_t)op->dofs, sizeof *inverse, "diagonal", &inverse);
+  if (!status) status = sp_allocate(1, sizeof *c, "smoother", &c);
+  status = sp_agree(op->comm, status);
+  if (!status) {
+    *c = (sp_chebyshev){.op = op, .degree = degree};
+    status = sp_operator_inverse_diagonal(setup, inverse);
+  }
+  if (!status) status = sp_agree(op->comm, send_diagonal(inverse, c));
+  if (!status) status = find_bound(c, setup->constrained);
+  free(inverse);
+  if (status)
+    sp_chebyshev_destroy(&c);
+  else
+    *out = c;
+  return status;
+}
+
+void sp_chebyshev_destroy(sp_chebyshev **chebyshev) {
+  sp_chebyshev *c = *chebyshev;
+  if (!c) return;
+  void **const vectors[] = {&c->inverse_diagonal, &c->r, &c->d, &c->ad};
+  for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++)
+    c->op->backend->vector_destroy(c->op->device, vectors[v]);
+  free(c);
+  *chebyshev = NULL;
+}
+
+double sp_chebyshev_bound(const sp_chebyshev *chebyshev) {
+  return chebyshev->bound;
+}
+
+/* ---- Smoothing ---- */
+
+/* r = b - A x. */
+static sp_status residual(sp_chebyshev *c, const void *b, const void *x) {
+  sp_operator *op = c->op;
+  const sp_status status = sp_operator_apply(op, true, x, c->r);
+  return first_failure(
+      status, op->backend->axpby(op->device, op->precision, (size_t)op->dofs, 1, b, -1, c->r));
+}
+
+sp_status sp_chebyshev_smooth(sp_chebyshev *c, bool from_zero, const void *b, void *x) {
+  sp_operator *op = c->op;
+  const sp_backend *backend = op->backend;
+  const size_t dofs = (size_t)op->dofs;
+  const double *beta = weights[c->degree];
+  sp_status status = SP_OK;
+  if (!from_zero) status = residual(c, b, x);
+  status =
+      first_failure(status, backend->correct(op->device, op->precision, dofs, 0, 4 / (3 * c->bound),
+                                             c->inverse_diagonal, from_zero ? b : c->r, beta[0],
+                                             from_zero, c->d, x));
+  for (int i = 1; i < c->degree; i++) {
+    status = first_failure(status, sp_operator_apply(op, true, c->d, c->ad));
+    /* The first r is b itself, which stays as it is. */
+    if (i == 1 && from_zero) {
+      status = first_failure(status, backend->copy(op->device, op->precision, dofs, b, c->r));
+    }
+    status =
+        first_failure(status, backend->axpby(op->device, op->precision, dofs, -1, c->ad, 1, c->r));
+    status = first_failure(
+        status, backend->correct(op->device, op->precision, dofs, (2.0 * i - 1) / (2 * i + 3),
+                                 (8.0 * i + 4) / ((2 * i + 3) * c->bound), c->inverse_diagonal,
+                                 c->r, beta[i], false, c->d, x));
+  }
+  return status;
+}

@@ -1,0 +1,12 @@
+/* Jacobi's preconditioner: B = D^-1, the inverse of the operator's diagonal. */
+#ifndef SP_SOLVER_LINEAR_JACOBI_H
+#define SP_SOLVER_LINEAR_JACOBI_H
+
+#include "solver/linear/preconditioner.h"
+
+/* For `op`, which was built from `setup` and must outlive *out. sp_preconditioner_destroy frees
+ * *out. Errors: SP_ERR_SYSTEM. Collective. */
+sp_status sp_jacobi_create(sp_operator *op, const sp_operator_setup *setup,
+                           sp_preconditioner **out);
+
+#endif

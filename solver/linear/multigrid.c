@@ -1,0 +1,210 @@
+#include "solver/linear/multigrid.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "operators/transfer.h"
+#include "solver/linear/chebyshev.h"
+
+/* A level; the last one has a space and host vectors alone. */
+typedef struct level {
+  sp_space *own_space; /* NULL on the first, which borrows the operator's */
+  const sp_space *space;
+  sp_operator *op;
+  sp_chebyshev *smoother;
+  sp_transfer *transfer; /* to the next level */
+  void *b, *x, *r;       /* on the device; the first level's r is scratch too */
+} level;
+
+typedef struct multigrid {
+  sp_preconditioner base;
+  const sp_platform *platform;
+  sp_multigrid_options options;
+  level levels[SP_MULTIGRID_MOST];
+  sp_coarse *coarse;
+  double *coarse_b, *coarse_x; /* [local DOFs] of the last level, on the host */
+  double *coarse_vector;       /* the same on the device, in double */
+} multigrid;
+
+static sp_status first_failure(sp_status a, sp_status b) {
+  return a ? a : b;
+}
+
+/* ---- The cycle ---- */
+
+/* The coarsest level: through the host, in double precision. */
+static sp_status solve_coarse(multigrid *m, level *l, sp_status status) {
+  const sp_backend *backend = m->platform->backend;
+  sp_device *device = m->platform->device;
+  const size_t dofs = sp_space_dofs(l->space);
+  const sp_precision precision = m->options.precision;
+  const sp_lid owned = l->space->numbering->owned;
+  status = first_failure(
+      status, backend->convert(device, dofs, 1, precision, l->b, SP_DOUBLE, m->coarse_vector));
+  status = first_failure(status,
+                         backend->download(device, SP_DOUBLE, dofs, m->coarse_vector, m->coarse_b));
+  SP_TRY(sp_coarse_solve(m->coarse, status, m->coarse_b, m->coarse_x));
+  /* Copies get their owners' values: the sum of those and zeros. */
+  for (size_t i = (size_t)owned; i < dofs; i++) m->coarse_x[i] = 0;
+  sp_exchange_now(l->space->exchange, SP_SUM, m->coarse_x);
+  status = backend->upload(device, SP_DOUBLE, dofs, m->coarse_x, m->coarse_vector);
+  return first_failure(
+      status, backend->convert(device, dofs, 1, SP_DOUBLE, m->coarse_vector, precision, l->x));
+}
+
+/* l->x = B_l l->b. A failure on the way is kept: neighbours and the coarsest level go on. */
+static sp_status cycle(multigrid *m, int index, sp_status status) {
+  level *l = &m->levels[index], *next = l + 1;
+  if (index + 1 == m->options.levels) return solve_coarse(m, l, status);
+  const sp_backend *backend = m->platform->backend;
+  const size_t dofs = sp_space_dofs(l->space);
+  status = first_failure(status, sp_chebyshev_smooth(l->smoother, true, l->b, l->x));
+  status = first_failure(status, sp_operator_apply(l->op, true, l->x, l->r));
+  status = first_failure(
+      status, backend->axpby(m->platform->device, m->options.precision, dofs, 1, l->b, -1, l->r));
+  status = first_failure(status, sp_transfer_restrict(l->transfer, l->r, next->b));
+  status = cycle(m, index + 1, status);
+  status = first_failure(status, sp_transfer_prolong(l->transfer, next->x, l->x));
+  return first_failure(status, sp_chebyshev_smooth(l->smoother, false, l->b, l->x));
+}
+
+static sp_status apply(sp_preconditioner *self, const double *r, double *z) {
+  multigrid *m = (multigrid *)self;
+  const sp_backend *backend = m->platform->backend;
+  sp_device *device = m->platform->device;
+  level *fine = &m->levels[0];
+  const size_t dofs = sp_space_dofs(fine->space);
+  sp_status status = backend->convert(device, dofs, 1, SP_DOUBLE, r, m->options.precision, fine->b);
+  status = cycle(m, 0, status);
+  return first_failure(
+      status, backend->convert(device, dofs, 1, m->options.precision, fine->x, SP_DOUBLE, z));
+}
+
+/* ---- Set-up ---- */
+
+void sp_multigrid_choose_orders(int order, sp_multigrid_options *options) {
+  /* By order; the prototype's counts are for these. */
+  static const int next[] = {[2] = 1, [3] = 1,  [4] = 2,  [5] = 3,  [6] = 4,  [7] = 5,  [8] = 5,
+                             [9] = 7, [10] = 7, [11] = 8, [12] = 8, [13] = 9, [14] = 9, [15] = 11};
+  options->levels = 0;
+  for (int n = order;; n = next[n]) {
+    options->orders[options->levels++] = n;
+    if (n == 1) break;
+  }
+  if (order == 1) options->orders[options->levels++] = 1; /* smoothed, then the coarse solver */
+}
+
+static sp_status create_vectors(multigrid *m, level *l) {
+  const sp_backend *b = m->platform->backend;
+  sp_device *device = m->platform->device;
+  const size_t dofs = sp_space_dofs(l->space);
+  const sp_precision precision = m->options.precision;
+  SP_TRY(b->vector_create(device, precision, dofs, &l->b));
+  SP_TRY(b->vector_create(device, precision, dofs, &l->x));
+  if (l + 1 < &m->levels[m->options.levels])
+    return b->vector_create(device, precision, dofs, &l->r);
+  SP_TRY(sp_allocate(dofs, sizeof(double), "coarse level", &m->coarse_b));
+  SP_TRY(sp_allocate(dofs, sizeof(double), "coarse level", &m->coarse_x));
+  return b->vector_create(device, SP_DOUBLE, dofs, &m->coarse_vector);
+}
+
+static sp_status build_level(multigrid *m, int index, const sp_multigrid_level_data *data) {
+  level *l = &m->levels[index];
+  sp_operator_setup setup = data->setup;
+  SP_TRY(sp_agree(m->platform->comm, create_vectors(m, l)));
+  if (index + 1 == m->options.levels) return sp_coarse_create(&setup, &data->constants, &m->coarse);
+  setup.precision = m->options.precision;
+  SP_TRY(sp_operator_create(&setup, &l->op));
+  return sp_chebyshev_create(l->op, &setup, m->options.degree, &l->smoother);
+}
+
+static sp_status create_space(multigrid *m, const sp_space *space, int index) {
+  level *l = &m->levels[index];
+  l->space = space;
+  if (index == 0) return SP_OK;
+  SP_TRY(sp_space_create(m->platform, space->mesh, m->options.orders[index], &l->own_space));
+  l->space = l->own_space;
+  return SP_OK;
+}
+
+/* Levels from the finest on: a transfer needs the masks of two. */
+static sp_status build(const sp_space *space, const sp_multigrid_problem *problem, multigrid *m) {
+  sp_multigrid_level_data data[2] = {0};
+  sp_status status = SP_OK;
+  for (int i = 0; i < m->options.levels && !status; i++) {
+    sp_multigrid_level_data *here = &data[i % 2], *above = &data[(i + 1) % 2];
+    status = create_space(m, space, i);
+    if (!status) status = problem->discretize(problem->context, m->levels[i].space, here);
+    if (!status) status = build_level(m, i, here);
+    if (!status && i > 0)
+      status = sp_transfer_create(m->levels[i - 1].space, m->levels[i].space, m->options.precision,
+                                  above->setup.constrained, here->setup.constrained,
+                                  &m->levels[i - 1].transfer);
+    if (i > 0) problem->release(problem->context, above);
+    *above = (sp_multigrid_level_data){0};
+  }
+  for (int d = 0; d < 2; d++) problem->release(problem->context, &data[d]);
+  return status;
+}
+
+static void destroy(sp_preconditioner *self) {
+  multigrid *m = (multigrid *)self;
+  const sp_backend *b = m->platform->backend;
+  sp_device *device = m->platform->device;
+  for (int i = m->options.levels - 1; i >= 0; i--) {
+    level *l = &m->levels[i];
+    sp_transfer_destroy(&l->transfer);
+    sp_chebyshev_destroy(&l->smoother);
+    sp_operator_destroy(&l->op);
+    b->vector_destroy(device, &l->b);
+    b->vector_destroy(device, &l->x);
+    b->vector_destroy(device, &l->r);
+    sp_space_destroy(&l->own_space);
+  }
+  sp_coarse_destroy(&m->coarse);
+  b->vector_destroy(device, &m->coarse_vector);
+  free(m->coarse_b);
+  free(m->coarse_x);
+  free(m);
+}
+
+static void describe(const sp_preconditioner *self, size_t room, char *text) {
+  const multigrid *m = (const multigrid *)self;
+  size_t used = (size_t)snprintf(text, room, "multigrid, orders");
+  for (int i = 0; i < m->options.levels && used < room; i++)
+    used += (size_t)snprintf(text + used, room - used, " %d", m->options.orders[i]);
+  if (used < room)
+    snprintf(text + used, room - used, ", Chebyshev-Jacobi of degree %d, %s precision, %s",
+             m->options.degree, m->options.precision == SP_SINGLE ? "single" : "double",
+             sp_coarse_describe(m->coarse));
+}
+
+static sp_status check_options(const sp_space *space, const sp_multigrid_options *o) {
+  bool falling = o->levels >= 2 && o->levels <= SP_MULTIGRID_MOST &&
+                 o->orders[0] == space->numbering->order && o->orders[o->levels - 1] == 1;
+  for (int i = 1; i < o->levels && falling; i++)
+    falling = o->orders[i] < o->orders[i - 1] || o->orders[i - 1] == 1;
+  if (falling) return SP_OK;
+  return sp_fail(SP_ERR_INPUT,
+                 "the orders of multigrid's levels must fall from the operator's, %d, to 1",
+                 space->numbering->order);
+}
+
+sp_status sp_multigrid_create(const sp_space *space, const sp_multigrid_options *options,
+                              const sp_multigrid_problem *problem, sp_preconditioner **out) {
+  multigrid *m;
+  *out = NULL;
+  SP_TRY(check_options(space, options));
+  SP_TRY(sp_agree(space->platform->comm, sp_allocate(1, sizeof *m, "multigrid", &m)));
+  *m = (multigrid){
+      .base = {.name = "multigrid", .apply = apply, .destroy = destroy, .describe = describe},
+      .platform = space->platform,
+      .options = *options};
+  const sp_status status = build(space, problem, m);
+  if (status) {
+    destroy(&m->base);
+    return status;
+  }
+  *out = &m->base;
+  return SP_OK;
+}

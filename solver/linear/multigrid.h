@@ -1,0 +1,52 @@
+/* p-multigrid as a preconditioner: one symmetric V-cycle over spaces of falling order on the same
+ * mesh,
+ *
+ *     smooth;  r = b - A x;  b_coarse = P^T r;  ...;  x += P x_coarse;  smooth
+ *
+ * Every level is this program's own matrix-free operator bp3.5 at its order, with the coefficients
+ * and conditions of the problem; P interpolates between GLL nodes (operators/transfer.h); the
+ * smoother is Chebyshev's (chebyshev.h), the same before and after, so that the cycle is symmetric;
+ * the last level, order 1, is assembled and handed to algebraic multigrid (coarse.h).
+ *
+ * The cycle may work in single precision inside CG in double. */
+#ifndef SP_SOLVER_LINEAR_MULTIGRID_H
+#define SP_SOLVER_LINEAR_MULTIGRID_H
+
+#include "solver/linear/coarse.h"
+#include "solver/linear/preconditioner.h"
+
+enum { SP_MULTIGRID_MOST = 16 }; /* levels */
+
+typedef struct sp_multigrid_options {
+  int levels;
+  int orders[SP_MULTIGRID_MOST]; /* falling; the first is the operator's, the last 1 */
+  int degree;                    /* of the smoother, 1 .. SP_CHEBYSHEV_MOST */
+  sp_precision precision;        /* of the cycle, except the coarsest level */
+} sp_multigrid_options;
+
+/* The problem on the space of one level. Arrays belong to whoever fills it. */
+typedef struct sp_multigrid_level_data {
+  sp_operator_setup setup; /* bp3.5 on the space that was asked for; `precision` is not used */
+  sp_constants constants;
+} sp_multigrid_level_data;
+
+/* Whence levels take the problem: for each space, `discretize` fills *data, and `release` frees
+ * what that allocated, also after a failure. Collective. */
+typedef struct sp_multigrid_problem {
+  sp_status (*discretize)(void *context, const sp_space *space, sp_multigrid_level_data *data);
+  void (*release)(void *context, sp_multigrid_level_data *data);
+  void *context;
+} sp_multigrid_problem;
+
+/* The orders that suit `order` where the user gives none: about two thirds from level to level,
+ * then 3 and 1 (7 5 3 1; 15 11 7 5 3 1). Local. */
+void sp_multigrid_choose_orders(int order, sp_multigrid_options *options);
+
+/* A preconditioner for an operator on `space`, whose order is options->orders[0]; both must outlive
+ * *out, which sp_preconditioner_destroy frees. Errors: SP_ERR_INPUT for orders that do not fall
+ * from the operator's to 1 or a program without a coarse solver; those of discretize;
+ * SP_ERR_SYSTEM, SP_ERR_BREAKDOWN. Collective. */
+sp_status sp_multigrid_create(const sp_space *space, const sp_multigrid_options *options,
+                              const sp_multigrid_problem *problem, sp_preconditioner **out);
+
+#endif

@@ -1,0 +1,42 @@
+/* What conjugate gradients need of a preconditioner: z = B r, where B approximates the inverse of
+ * A.
+ *
+ * B must be symmetric and positive definite on the unconstrained DOFs (on the complement of the
+ * null space where A has one), linear, and the same from one application to the next; CG reports a
+ * breakdown otherwise. It sees spaces and operators, never a backend's insides. It may work in
+ * single precision inside; r and z are double.
+ *
+ * A preconditioner is a struct that begins with an sp_preconditioner; its create function fills
+ * that. */
+#ifndef SP_SOLVER_LINEAR_PRECONDITIONER_H
+#define SP_SOLVER_LINEAR_PRECONDITIONER_H
+
+#include "operators/operator.h"
+
+typedef struct sp_preconditioner sp_preconditioner;
+struct sp_preconditioner {
+  const char *name; /* as in a case: "jacobi" */
+
+  /* The inverse diagonal D^-1, an L-vector in the backend's memory, if B is that: CG then fuses it
+   * into its passes and never calls `apply`. NULL otherwise. */
+  const double *inverse_diagonal;
+
+  /* z = B r: L-vectors in the backend's memory, zero at constrained DOFs, with the owners' bits on
+   * copies. No sum over all ranks inside; returns this rank's failure, which the caller hands to
+   * the next reduction. Collective among neighbours. */
+  sp_status (*apply)(sp_preconditioner *self, const double *r, double *z);
+
+  /* Release everything, `self` included. Collective. */
+  void (*destroy)(sp_preconditioner *self);
+
+  /* A few words for the user: "Jacobi", "multigrid, orders 7 5 3 1, ...". Local. */
+  void (*describe)(const sp_preconditioner *self, size_t room, char *text);
+};
+
+/* NULL-safe; sets *preconditioner to NULL. Collective. */
+static inline void sp_preconditioner_destroy(sp_preconditioner **preconditioner) {
+  if (*preconditioner) (*preconditioner)->destroy(*preconditioner);
+  *preconditioner = NULL;
+}
+
+#endif

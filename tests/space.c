@@ -1,0 +1,102 @@
+/* Spaces on a device: the numbering of their mesh, and the sum over ranks of vectors in either
+ * precision, to the bits of the sum in host memory; several spaces side by side. With the argument
+ * `cuda` on a GPU. */
+#include "operators/space.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/check.h"
+#include "tests/deformed_box.h"
+#include "tests/operator_bench.h"
+
+enum { MOST_ORDERS = 3 };
+
+static void check_numbering(const sp_space *space, const deformed_box *box) {
+  const sp_numbering *is = space->numbering, *want = box->numbering;
+  const size_t nodes = (size_t)box->mesh->hexes->count * element_nodes(box);
+  CHECK(is->order == want->order && is->owned == want->owned && is->local == want->local &&
+            is->global == want->global && sp_space_dofs(space) == (size_t)want->local,
+        "%d DOFs of order %d", is->local, is->order);
+  CHECK(memcmp(is->nodes, want->nodes, nodes * sizeof *is->nodes) == 0, "other nodes");
+  CHECK(space->transport && space->transport[0], "no words for the transport");
+}
+
+/* Magnitudes far apart, so that sums in another order have other bits. */
+static void fill(const deformed_box *box, sp_precision precision, int seed, void *values) {
+  static const double magnitudes[] = {1, 1e8, 1e-5, 3e3};
+  int rank;
+  double *doubles = values;
+  float *floats = values;
+  MPI_Comm_rank(box->mesh->comm, &rank);
+  for (sp_lid i = 0; i < box->numbering->local; i++) {
+    const double value = magnitudes[rank % 4] * random_value(10 * seed + rank, box->whole_dof[i]);
+    if (precision == SP_SINGLE)
+      floats[i] = (float)value;
+    else
+      doubles[i] = value;
+  }
+}
+
+static void check_assembly(const bench *b, const sp_space *space, const deformed_box *box,
+                           sp_precision precision, int seed) {
+  const size_t n = sp_space_dofs(space), size = sp_precision_bytes(precision);
+  unsigned char *values = test_allocate(2 * n, size), *want = values + n * size;
+  void *vector = NULL;
+  fill(box, precision, seed, values);
+  memcpy(want, values, n * size);
+  sp_exchange_begin(space->exchange, precision, want);
+  sp_exchange_end(space->exchange, precision, want);
+  CHECK(b->backend->vector_create(b->device, precision, n, &vector) == SP_OK, "%s",
+        sp_error_message());
+  CHECK(b->backend->upload(b->device, precision, n, values, vector) == SP_OK, "%s",
+        sp_error_message());
+  CHECK(b->backend->assemble(space->on_device, precision, vector) == SP_OK, "%s",
+        sp_error_message());
+  CHECK(b->backend->download(b->device, precision, n, vector, values) == SP_OK, "%s",
+        sp_error_message());
+  size_t wrong = 0;
+  for (size_t i = 0; i < n; i++) wrong += memcmp(&values[i * size], &want[i * size], size) != 0;
+  CHECK(wrong == 0, "%s, order %d: %zu of %zu entries differ from the sum in host memory",
+        precision == SP_SINGLE ? "single" : "double", box->numbering->order, wrong, n);
+  b->backend->vector_destroy(b->device, &vector);
+  free(values);
+}
+
+/* Spaces of several orders are created, used in turn, and destroyed in the order of creation. */
+static void check_spaces(const bench *b, int map_order, int count, const int *orders) {
+  deformed_box boxes[MOST_ORDERS];
+  sp_space *spaces[MOST_ORDERS];
+  for (int s = 0; s < count; s++) {
+    deformed_box_create(b->comm, (const int[3]){2, 2, 3}, map_order, orders[s], &boxes[s]);
+    /* All of one mesh. */
+    spaces[s] = bench_space(b, boxes[0].mesh, orders[s]);
+    check_numbering(spaces[s], &boxes[s]);
+  }
+  for (int gone = 0; gone < count; gone++) {
+    for (int round = 0; round < 2; round++)
+      for (int s = gone; s < count; s++)
+        for (sp_precision precision = SP_DOUBLE; precision < SP_PRECISIONS; precision++)
+          check_assembly(b, spaces[s], &boxes[s], precision, round);
+    sp_space_destroy(&spaces[gone]);
+    CHECK(!spaces[gone], "destroyed");
+    sp_space_destroy(&spaces[gone]);
+  }
+  for (int s = 0; s < count; s++) deformed_box_destroy(&boxes[s]);
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  bench b;
+  if (!bench_open(argc, argv, &b)) {
+    MPI_Finalize();
+    return BENCH_SKIPPED;
+  }
+  check_spaces(&b, 1, 3, (const int[]){7, 3, 1});
+  check_spaces(&b, 2, 1, (const int[]){4});
+  check_spaces(&b, 1, 2, (const int[]){1, 15});
+  bench_close(&b);
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}

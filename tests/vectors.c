@@ -1,0 +1,293 @@
+/* A backend's vectors in double and single precision against plain loops: lengths that leave every
+ * remainder, entries behind the end, and the same bits again. On the host for every instruction set
+ * that the processor has; with the argument `cuda` on a GPU. */
+#include <float.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "operators/host/kernels.h"
+#include "tests/check.h"
+#include "tests/deformed_box.h"
+#include "tests/operator_bench.h"
+
+enum { BEHIND = 40, LONG = 100003 }; /* entries behind the end; the longest vector */
+
+/* Whose operations run: the backend's, or on the host those of one instruction set. */
+typedef struct subject {
+  const bench *bench;
+  const sp_host_vectors *host; /* NULL: the backend's */
+  sp_precision precision;
+  size_t n;
+} subject;
+
+/* ---- Numbers of either precision ---- */
+
+static double get(const subject *s, const void *numbers, size_t i) {
+  const double *doubles = numbers;
+  const float *floats = numbers;
+  return s->precision == SP_SINGLE ? (double)floats[i] : doubles[i];
+}
+
+static void set(const subject *s, void *numbers, size_t i, double value) {
+  double *doubles = numbers;
+  float *floats = numbers;
+  if (s->precision == SP_SINGLE)
+    floats[i] = (float)value;
+  else
+    doubles[i] = value;
+}
+
+static size_t bytes_of(const subject *s) {
+  return (s->n + BEHIND) * sp_precision_bytes(s->precision);
+}
+
+/* Random numbers of different sizes, and `behind` behind the end: on the host. */
+static void *make(const subject *s, int seed, double behind) {
+  void *numbers = test_allocate(s->n + BEHIND, sp_precision_bytes(s->precision));
+  for (size_t i = 0; i < s->n + BEHIND; i++)
+    set(s, numbers, i,
+        i < s->n ? ldexp(random_value(seed, (sp_gid)i), (int)(i * 5 % 17) - 8) : behind);
+  return numbers;
+}
+
+/* ---- Vectors on the device ---- */
+
+static void *upload(const subject *s, const void *host) {
+  const bench *b = s->bench;
+  void *vector = NULL;
+  CHECK(b->backend->vector_create(b->device, s->precision, s->n + BEHIND, &vector) == SP_OK, "%s",
+        sp_error_message());
+  CHECK(b->backend->upload(b->device, s->precision, s->n + BEHIND, host, vector) == SP_OK, "%s",
+        sp_error_message());
+  return vector;
+}
+
+/* Download into `host`, and destroy. */
+static void take(const subject *s, void *vector, void *host) {
+  const bench *b = s->bench;
+  CHECK(b->backend->download(b->device, s->precision, s->n + BEHIND, vector, host) == SP_OK, "%s",
+        sp_error_message());
+  b->backend->vector_destroy(b->device, &vector);
+  CHECK(vector == NULL, "destroyed");
+}
+
+static void destroy(const subject *s, void *vector) {
+  s->bench->backend->vector_destroy(s->bench->device, &vector);
+}
+
+static void axpby(const subject *s, double a, const void *x, double b, void *y) {
+  const bench *on = s->bench;
+  if (s->host)
+    s->host->axpby[s->precision](s->n, a, x, b, y);
+  else
+    CHECK(on->backend->axpby(on->device, s->precision, s->n, a, x, b, y) == SP_OK, "%s",
+          sp_error_message());
+}
+
+static void multiply(const subject *s, const void *x, const void *y, void *z) {
+  const bench *on = s->bench;
+  if (s->host)
+    s->host->multiply[s->precision](s->n, x, y, z);
+  else
+    CHECK(on->backend->multiply(on->device, s->precision, s->n, x, y, z) == SP_OK, "%s",
+          sp_error_message());
+}
+
+static double dot_product(const subject *s, const void *x, const void *y) {
+  const bench *on = s->bench;
+  double sum = NAN;
+  if (s->host)
+    sum = s->host->dot[s->precision](s->n, x, y);
+  else
+    CHECK(on->backend->dot(on->device, s->precision, s->n, x, y, &sum) == SP_OK, "%s",
+          sp_error_message());
+  return sum;
+}
+
+/* ---- Checks ---- */
+
+static const char *name_of(const subject *s) {
+  return s->precision == SP_SINGLE ? "single" : "double";
+}
+
+/* Bits of any kind come back; a part of a vector leaves the rest alone, which is zero at first,
+ * also in memory that was in use before. */
+static void check_storage(const subject *s) {
+  const bench *b = s->bench;
+  const size_t total = s->n + BEHIND, size = sp_precision_bytes(s->precision);
+  unsigned char *bits = test_allocate(3 * total, size), *got = bits + total * size,
+                *want = got + total * size;
+  void *vector = NULL, *other = NULL;
+  for (size_t i = 0; i < total * size; i++) bits[i] = (unsigned char)(i * 131 % 251);
+  for (int again = 0; again < 2; again++) {
+    CHECK(b->backend->vector_create(b->device, s->precision, total, &vector) == SP_OK, "%s",
+          sp_error_message());
+    CHECK(b->backend->vector_create(b->device, s->precision, total, &other) == SP_OK, "%s",
+          sp_error_message());
+    for (int part = 0; part < 4; part++) {
+      const size_t n = part == 0 ? 0 : part == 3 ? total : s->n;
+      if (part == 2) {
+        CHECK(b->backend->copy(b->device, s->precision, n, vector, other) == SP_OK, "%s",
+              sp_error_message());
+      } else {
+        CHECK(b->backend->upload(b->device, s->precision, n, bits, vector) == SP_OK, "%s",
+              sp_error_message());
+      }
+      memset(want, 0, total * size);
+      memcpy(want, bits, n * size);
+      memset(got, 1, total * size);
+      CHECK(b->backend->download(b->device, s->precision, total, part == 2 ? other : vector, got) ==
+                SP_OK,
+            "%s", sp_error_message());
+      CHECK(memcmp(got, want, total * size) == 0, "%s, %zu of %zu entries, part %d: other bits",
+            name_of(s), n, total, part);
+    }
+    /* No more than was asked for. */
+    memset(got, 1, total * size);
+    CHECK(b->backend->download(b->device, s->precision, s->n, vector, got) == SP_OK, "%s",
+          sp_error_message());
+    CHECK(memcmp(got, bits, s->n * size) == 0, "%s: the first %zu entries", name_of(s), s->n);
+    for (size_t i = s->n * size; i < total * size; i++)
+      CHECK(got[i] == 1, "%s: %zu entries are asked for, and byte %zu comes", name_of(s), s->n, i);
+    CHECK(b->backend->finish(b->device) == SP_OK, "%s", sp_error_message());
+    b->backend->vector_destroy(b->device, &vector);
+    b->backend->vector_destroy(b->device, &other);
+    CHECK(!vector && !other, "destroyed");
+  }
+  b->backend->vector_destroy(b->device, &vector); /* NULL */
+  free(bits);
+}
+
+static void check_behind(const subject *s, const char *what, const void *numbers, double behind) {
+  for (size_t i = s->n; i < s->n + BEHIND; i++)
+    CHECK(get(s, numbers, i) == behind, "%s in %s: entry %zu behind the %zu is %g", what,
+          name_of(s), i - s->n, s->n, get(s, numbers, i));
+}
+
+/* Whether `got` is a x + b y with a rounding of each product and of the sum, or with one product in
+ * the sum unrounded. With b = 0 it is the product, rounded. */
+static bool is_axpby(const subject *s, double got, double a, double x, double b, double y) {
+  if (s->precision == SP_SINGLE) {
+    const float fa = (float)a, fx = (float)x, fb = (float)b, fy = (float)y, f = (float)got;
+    const volatile float ax = fa * fx, by = fb * fy;
+    if (b == 0) return f == ax;
+    return f == ax + by || f == fmaf(fa, fx, by) || f == fmaf(fb, fy, ax);
+  }
+  const volatile double ax = a * x, by = b * y;
+  if (b == 0) return got == ax;
+  return got == ax + by || got == fma(a, x, by) || got == fma(b, y, ax);
+}
+
+static void check_axpby(const subject *s) {
+  /* Not 0.7 and -1.3, but floats near to them. */
+  static const double factors[][2] = {{1, 1},  {0.7f, -1.3f}, {-1.3f, 1}, {1, 0.7f}, {0, -1.3f},
+                                      {0, -1}, {0.7f, 0},     {1, 0},     {0, 0}};
+  void *x = make(s, 1, NAN), *got = make(s, 0, 0), *again = make(s, 0, 0);
+  void *device_x = upload(s, x);
+  for (size_t f = 0; f < sizeof factors / sizeof factors[0]; f++) {
+    const double a = factors[f][0], b = factors[f][1];
+    void *y = make(s, 2, 7);
+    for (size_t i = 0; i < s->n && b == 0; i++) set(s, y, i, NAN); /* may hold anything */
+    for (int time = 0; time < 2; time++) {
+      void *device_y = upload(s, y);
+      axpby(s, a, device_x, b, device_y);
+      take(s, device_y, time == 0 ? got : again);
+    }
+    size_t wrong = 0;
+    for (size_t i = 0; i < s->n; i++)
+      wrong += !is_axpby(s, get(s, got, i), a, get(s, x, i), b, get(s, y, i));
+    CHECK(wrong == 0, "%s: %zu of %zu entries of %g x + %g y are wrong", name_of(s), wrong, s->n, a,
+          b);
+    CHECK(memcmp(got, again, bytes_of(s)) == 0, "%s: two runs of %g x + %g y differ", name_of(s), a,
+          b);
+    check_behind(s, "a x + b y", got, 7);
+    free(y);
+  }
+  take(s, device_x, got);
+  CHECK(memcmp(got, x, bytes_of(s)) == 0, "%s: x of a x + b y has changed", name_of(s));
+  free(x);
+  free(got);
+  free(again);
+}
+
+static void check_multiply(const subject *s) {
+  void *x = make(s, 3, NAN), *y = make(s, 4, NAN), *z = make(s, 5, 7), *got = make(s, 0, 0);
+  for (size_t i = 0; i < s->n; i += 3) set(s, z, i, NAN); /* may hold anything */
+  void *device_x = upload(s, x), *device_y = upload(s, y), *device_z = upload(s, z);
+  multiply(s, device_x, device_y, device_z);
+  take(s, device_z, got);
+  size_t wrong = 0;
+  for (size_t i = 0; i < s->n; i++) {
+    double want = get(s, x, i) * get(s, y, i); /* exact for floats */
+    if (s->precision == SP_SINGLE) want = (double)(float)want;
+    wrong += !(get(s, got, i) == want);
+  }
+  CHECK(wrong == 0, "%s: %zu of %zu products are wrong", name_of(s), wrong, s->n);
+  check_behind(s, "a product", got, 7);
+  take(s, device_x, got);
+  CHECK(memcmp(got, x, bytes_of(s)) == 0, "%s: x of a product has changed", name_of(s));
+  take(s, device_y, got);
+  CHECK(memcmp(got, y, bytes_of(s)) == 0, "%s: y of a product has changed", name_of(s));
+  free(x);
+  free(y);
+  free(z);
+  free(got);
+}
+
+/* n terms in any order, each product rounded, are off by n / 2 epsilons of the sum of absolute
+ * values; the other half is for the sum here. Floats, too, are added in double precision. */
+static void check_dot(const subject *s) {
+  enum { TIMES = 10 };
+  void *x = make(s, 6, NAN), *y = make(s, 7, NAN);
+  long double want = 0;
+  double scale = 0, first = NAN;
+  for (size_t i = 0; i < s->n; i++) {
+    want += (long double)get(s, x, i) * (long double)get(s, y, i);
+    scale += fabs(get(s, x, i) * get(s, y, i));
+  }
+  for (int time = 0; time < TIMES; time++) {
+    void *device_x = upload(s, x), *device_y = upload(s, y);
+    const double sum = dot_product(s, device_x, device_y);
+    if (time == 0) first = sum;
+    CHECK_CLOSE(sum, (double)want, (double)s->n * DBL_EPSILON * scale);
+    CHECK(memcmp(&sum, &first, sizeof sum) == 0, "%s, n = %zu: %.17g, the first time %.17g",
+          name_of(s), s->n, sum, first);
+    /* A square: no term cancels another. */
+    const double square = dot_product(s, device_x, device_x);
+    CHECK(s->n == 0 ? square == 0 : square > 0, "%s, n = %zu: x.x = %g", name_of(s), s->n, square);
+    destroy(s, device_x);
+    destroy(s, device_y);
+  }
+  free(x);
+  free(y);
+}
+
+static void check_operations(const bench *b, const sp_host_vectors *host) {
+  for (sp_precision precision = SP_DOUBLE; precision < SP_PRECISIONS; precision++)
+    for (size_t n = 0; n <= LONG; n = n < 40 ? n + 1 : n == 40 ? LONG : n + 1) {
+      const subject s = {.bench = b, .host = host, .precision = precision, .n = n};
+      check_axpby(&s);
+      check_multiply(&s);
+      check_dot(&s);
+      if (!host) check_storage(&s);
+    }
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  bench b;
+  if (!bench_open(argc, argv, &b)) {
+    MPI_Finalize();
+    return BENCH_SKIPPED;
+  }
+  check_operations(&b, NULL);
+  if (b.backend == &sp_backend_host) {
+    const sp_host_kernels *usable[SP_HOST_KERNEL_SETS];
+    const int count = sp_host_usable_kernels(usable);
+    for (int k = 0; k < count; k++) check_operations(&b, usable[k]->vectors);
+  }
+  bench_close(&b);
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}
