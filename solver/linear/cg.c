@@ -239,7 +239,7 @@ sp_status sp_cg_solve(sp_operator *op, sp_preconditioner *preconditioner,
   sp_status status = sp_agree(op->comm, create_vectors(&s));
   if (!status) {
     const double start = MPI_Wtime();
-    result->first = s.at.iteration;
+    result->first = result->iterations = s.at.iteration;
     status = options->start ? resume(&s) : begin(&s);
     if (!status) {
       report(&s, false, 0, NULL);
