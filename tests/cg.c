@@ -286,6 +286,8 @@ static void check_applied(system_t *s) {
         "%g s with %g s of the preconditioner", result.seconds, result.preconditioner_seconds);
   CHECK(applied_history.residual[0] == expected.residual[0], "|b| is %g, not %g",
         applied_history.residual[0], expected.residual[0]);
+  CHECK(abs(expected.calls - applied_history.calls) <= 1, "%d residuals, not %d",
+        applied_history.calls, expected.calls);
   for (int k = 0; k < expected.calls && k < applied_history.calls; k++) {
     const double allowed = (k + 1) * spread[k];
     const double off = fabs(applied_history.residual[k] / expected.residual[k] - 1);

@@ -1,0 +1,299 @@
+/* Multigrid and its parts: transfer is exact on polynomials and adjoint to restriction, the cycle
+ * is symmetric and positive definite, and CG with it takes few iterations whatever the order. */
+#include "solver/linear/multigrid.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mesh/reference.h"
+#include "operators/transfer.h"
+#include "solver/linear/chebyshev.h"
+#include "tests/cg_system.h"
+
+static bench tested; /* stays open */
+
+/* ---- Transfer ---- */
+
+/* Values of a polynomial of degree `degree` per direction at the nodes of an undeformed box. */
+static void fill_polynomial(const sp_space *space, int degree, double *values) {
+  const int nq = space->numbering->order + 1, np = nq * nq * nq;
+  double *xyz = test_allocate(3 * (size_t)np, sizeof *xyz);
+  for (sp_lid e = 0; e < space->mesh->hexes->count; e++) {
+    sp_hexes_coordinates(space->mesh->hexes, e, nq, sp_reference_get(nq - 1)->gll.nodes, xyz);
+    for (int p = 0; p < np; p++)
+      values[space->numbering->nodes[(size_t)e * (size_t)np + (size_t)p]] =
+          pow(0.3 + xyz[p], degree) - pow(1.1 - xyz[np + p], degree) +
+          xyz[p] * pow(0.7 + xyz[2 * np + p], degree > 0 ? degree - 1 : 0);
+  }
+  free(xyz);
+}
+
+/* Upload as the precision says. */
+static void *send(sp_precision precision, size_t count, const double *values) {
+  double *full = bench_upload(&tested, count, values);
+  void *vector = NULL;
+  const sp_backend *b = tested.platform.backend;
+  sp_device *device = tested.platform.device;
+  require(b->vector_create(device, precision, count, &vector));
+  require(b->convert(device, count, 1, SP_DOUBLE, full, precision, vector));
+  require(b->finish(device));
+  b->vector_destroy(device, &full);
+  return vector;
+}
+
+static void fetch(sp_precision precision, size_t count, const void *vector, double *values) {
+  const sp_backend *b = tested.platform.backend;
+  sp_device *device = tested.platform.device;
+  double *full = NULL;
+  require(b->vector_create(device, SP_DOUBLE, count, &full));
+  require(b->convert(device, count, 1, precision, vector, SP_DOUBLE, full));
+  bench_download(&tested, count, full, values);
+  b->vector_destroy(device, &full);
+}
+
+static double dot_owned(const sp_space *space, const double *a, const double *b) {
+  double sum = 0;
+  for (sp_lid i = 0; i < space->numbering->owned; i++) sum += a[i] * b[i];
+  MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  return sum;
+}
+
+static void check_transfer(const sp_mesh *mesh, int fine_order, int coarse_order,
+                           sp_precision precision) {
+  const double epsilon = precision == SP_SINGLE ? FLT_EPSILON : DBL_EPSILON;
+  sp_space *fine, *coarse;
+  sp_transfer *transfer;
+  require(sp_space_create(&tested.platform, mesh, fine_order, &fine));
+  require(sp_space_create(&tested.platform, mesh, coarse_order, &coarse));
+  require(sp_transfer_create(fine, coarse, precision, NULL, NULL, &transfer));
+  const size_t nf = sp_space_dofs(fine), nc = sp_space_dofs(coarse);
+  double *f = test_allocate(nf, sizeof *f), *want = test_allocate(nf, sizeof *want);
+  double *c = test_allocate(nc, sizeof *c), *restricted = test_allocate(nc, sizeof *restricted);
+  const sp_backend *b = tested.platform.backend;
+  sp_device *device = tested.platform.device;
+
+  /* P of a polynomial is the polynomial, added to what was there. Three sums of nc terms with
+   * Lebesgue constants below 3 each. */
+  fill_polynomial(coarse, coarse_order, c);
+  fill_polynomial(fine, coarse_order, want);
+  for (size_t i = 0; i < nf; i++) f[i] = 0.25;
+  void *device_c = send(precision, nc, c), *device_f = send(precision, nf, f);
+  require(sp_transfer_prolong(transfer, device_c, device_f));
+  fetch(precision, nf, device_f, f);
+  double largest = 0, error = 0;
+  for (size_t i = 0; i < nf; i++) {
+    largest = fmax(largest, fabs(want[i]) + 0.25);
+    error = fmax(error, fabs(f[i] - 0.25 - want[i]));
+  }
+  CHECK(error <= 27 * 3 * (coarse_order + 2) * epsilon * largest,
+        "orders %d and %d: the interpolant of a polynomial is off by %g", fine_order, coarse_order,
+        error);
+  b->vector_destroy(device, &device_c);
+  b->vector_destroy(device, &device_f);
+
+  /* f . P c = (P^T f) . c */
+  for (size_t i = 0; i < nf; i++)
+    f[i] = random_value(1, sp_numbering_global(fine->numbering, (sp_lid)i));
+  for (size_t i = 0; i < nc; i++)
+    c[i] = random_value(2, sp_numbering_global(coarse->numbering, (sp_lid)i));
+  memset(want, 0, nf * sizeof *want);
+  device_c = send(precision, nc, c);
+  device_f = send(precision, nf, want);
+  require(sp_transfer_prolong(transfer, device_c, device_f));
+  fetch(precision, nf, device_f, want);
+  b->vector_destroy(device, &device_f);
+  device_f = send(precision, nf, f);
+  require(sp_transfer_restrict(transfer, device_f, device_c));
+  fetch(precision, nc, device_c, restricted);
+  const double left = dot_owned(fine, f, want), right = dot_owned(coarse, restricted, c);
+  const double scale = sqrt(dot_owned(fine, f, f) * dot_owned(fine, want, want));
+  CHECK(fabs(left - right) <= 27 * 6 * (fine_order + 2) * epsilon * scale,
+        "orders %d and %d: f.Pc = %g, P^T f.c = %g", fine_order, coarse_order, left, right);
+  b->vector_destroy(device, &device_c);
+  b->vector_destroy(device, &device_f);
+  free(f);
+  free(want);
+  free(c);
+  free(restricted);
+  sp_transfer_destroy(&transfer);
+  sp_space_destroy(&coarse);
+  sp_space_destroy(&fine);
+}
+
+static void check_transfers(void) {
+  static const int orders[][2] = {{2, 1}, {3, 1}, {3, 2}, {5, 3}, {7, 5}, {9, 7}, {15, 11}, {1, 1}};
+  const sp_box box = {.elements = {3, 2, 2}, .upper = {1, 0.8, 0.9}, .epsilon = 1};
+  sp_hexes *hexes;
+  sp_mesh *mesh;
+  require(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes));
+  require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
+  for (size_t o = 0; o < sizeof orders / sizeof *orders; o++)
+    for (sp_precision p = SP_DOUBLE; p < SP_PRECISIONS; p++)
+      check_transfer(mesh, orders[o][0], orders[o][1], p);
+  sp_mesh_destroy(&mesh);
+}
+
+/* ---- The largest eigenvalue of a tridiagonal matrix ---- */
+
+static void check_tridiagonal(void) {
+  const double diagonal[] = {2, 2, 2, 2, 2}, off[] = {-1, -1, -1, -1};
+  for (int n = 1; n <= 5; n++)
+    CHECK_CLOSE(sp_tridiagonal_largest(n, diagonal, off), 2 + 2 * cos(acos(-1.0) / (n + 1)),
+                16 * DBL_EPSILON);
+}
+
+/* ---- The cycle ---- */
+
+typedef struct problem {
+  double lambda;
+  bool dirichlet;
+} problem_t;
+
+static void mark_boundary(const sp_space *space, bool *mask) {
+  const int nq = space->numbering->order + 1;
+  int places[SP_MAX_NQ * SP_MAX_NQ];
+  double *mark = test_allocate(sp_space_dofs(space), sizeof *mark);
+  for (sp_lid e = 0; e < space->mesh->hexes->count; e++)
+    for (int f = 0; f < SP_FACES; f++) {
+      if (space->mesh->hexes->surfaces[e][f] == SP_SURFACE_INTERIOR) continue;
+      sp_face_places(nq - 1, f, places);
+      for (int n = 0; n < nq * nq; n++)
+        mark[space->numbering->nodes[e * nq * nq * nq + places[n]]] = -1;
+    }
+  sp_exchange_now(space->exchange, SP_MIN, mark);
+  for (size_t i = 0; i < sp_space_dofs(space); i++) mask[i] = mark[i] < 0;
+  free(mark);
+}
+
+static sp_status discretize(void *context, const sp_space *space, sp_multigrid_level_data *data) {
+  const problem_t *p = context;
+  bool *mask = NULL;
+  int *component = NULL;
+  if (p->dirichlet) {
+    mask = test_allocate(sp_space_dofs(space), sizeof *mask);
+    mark_boundary(space, mask);
+  } else if (p->lambda == 0) {
+    component = test_allocate(sp_space_dofs(space), sizeof *component);
+    data->constants = (sp_constants){.components = 1, .of_dof = component};
+  }
+  data->setup = (sp_operator_setup){.space = space,
+                                    .kind = SP_BP35,
+                                    .geometry = SP_GEOMETRY_STORED,
+                                    .lambda = p->lambda,
+                                    .constrained = mask};
+  return SP_OK;
+}
+
+static void release(void *context, sp_multigrid_level_data *data) {
+  (void)context;
+  free((void *)data->setup.constrained);
+  free((void *)data->constants.of_dof);
+  *data = (sp_multigrid_level_data){0};
+}
+
+/* Random values on free DOFs; with a null space, orthogonal to constants. */
+static void fill(const sp_space *space, const sp_multigrid_level_data *data, int seed,
+                 double *values) {
+  const size_t n = sp_space_dofs(space);
+  for (size_t i = 0; i < n; i++)
+    values[i] = data->setup.constrained && data->setup.constrained[i]
+                    ? 0
+                    : random_value(seed, sp_numbering_global(space->numbering, (sp_lid)i));
+  if (data->constants.components == 0) return;
+  double sum[2] = {0};
+  for (sp_lid i = 0; i < space->numbering->owned; i++) sum[0] += values[i];
+  MPI_Allreduce(MPI_IN_PLACE, sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  for (size_t i = 0; i < n; i++) values[i] -= sum[0] / (double)space->numbering->global;
+}
+
+/* z = B r through the device. */
+static void precondition(sp_preconditioner *p, size_t n, const double *r, double *z) {
+  double *device_r = bench_upload(&tested, n, r), *device_z = bench_upload(&tested, n, r);
+  require(sp_agree(MPI_COMM_WORLD, p->apply(p, device_r, device_z)));
+  bench_download(&tested, n, device_z, z);
+  tested.platform.backend->vector_destroy(tested.platform.device, &device_r);
+  tested.platform.backend->vector_destroy(tested.platform.device, &device_z);
+}
+
+/* B is symmetric and positive definite, repeats its bits, and CG with it ends within `most`
+ * iterations at 1e-8. */
+static void check_cycle(const sp_box *box, int order, problem_t problem, sp_precision precision,
+                        int most) {
+  sp_hexes *hexes;
+  sp_mesh *mesh;
+  sp_space *space;
+  sp_operator *op;
+  sp_preconditioner *p;
+  sp_multigrid_level_data data = {0};
+  const sp_multigrid_problem source = {
+      .discretize = discretize, .release = release, .context = &problem};
+  sp_multigrid_options options = {.degree = 3, .precision = precision};
+  require(sp_box_hexes(MPI_COMM_WORLD, box, &hexes));
+  require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
+  require(sp_space_create(&tested.platform, mesh, order, &space));
+  require(discretize(&problem, space, &data));
+  require(sp_operator_create(&data.setup, &op));
+  sp_multigrid_choose_orders(order, &options);
+  require(sp_multigrid_create(space, &options, &source, &p));
+
+  const size_t n = sp_space_dofs(space);
+  double *x = test_allocate(5 * n, sizeof *x), *y = x + n, *bx = y + n, *by = bx + n,
+         *again = by + n;
+  fill(space, &data, 1, x);
+  fill(space, &data, 2, y);
+  precondition(p, n, x, bx);
+  precondition(p, n, y, by);
+  precondition(p, n, x, again);
+  CHECK(memcmp(bx, again, n * sizeof *bx) == 0, "order %d: other bits the second time", order);
+  const double xbx = dot_owned(space, x, bx), yby = dot_owned(space, y, by);
+  const double xby = dot_owned(space, x, by), ybx = dot_owned(space, y, bx);
+  CHECK(xbx > 0 && yby > 0, "order %d: x.Bx = %g, y.By = %g", order, xbx, yby);
+  /* Each level rounds at most some tens of times, relative to the norm of what it works on; the
+   * coarse cycle is in double. */
+  const double epsilon = precision == SP_SINGLE ? FLT_EPSILON : DBL_EPSILON;
+  const double scale = sqrt(dot_owned(space, x, x) * dot_owned(space, by, by)) +
+                       sqrt(dot_owned(space, y, y) * dot_owned(space, bx, bx));
+  CHECK(fabs(xby - ybx) <= 100 * (order + 2) * epsilon * scale, "order %d: x.By = %g, y.Bx = %g",
+        order, xby, ybx);
+
+  sp_cg_result result;
+  const sp_cg_options limits = {.tolerance = 1e-8, .max_iterations = 200};
+  double *device_b = bench_upload(&tested, n, x);
+  memset(y, 0, n * sizeof *y);
+  double *device_x = bench_upload(&tested, n, y);
+  const sp_status status = sp_cg_solve(op, p, &limits, device_b, device_x, &result);
+  CHECK(status == SP_OK, "order %d: %s", order, sp_error_message());
+  CHECK(result.iterations <= most, "order %d, lambda %g: %d iterations, at most %d were expected",
+        order, problem.lambda, (int)result.iterations, most);
+  tested.platform.backend->vector_destroy(tested.platform.device, &device_b);
+  tested.platform.backend->vector_destroy(tested.platform.device, &device_x);
+  free(x);
+  sp_preconditioner_destroy(&p);
+  release(&problem, &data);
+  sp_operator_destroy(&op);
+  sp_space_destroy(&space);
+  sp_mesh_destroy(&mesh);
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  if (!bench_open(argc, argv, &tested)) {
+    MPI_Finalize();
+    return BENCH_SKIPPED;
+  }
+  check_tridiagonal();
+  check_transfers();
+  if (sp_coarse_is_available()) {
+    const sp_box sine = {.elements = {4, 4, 4}, .upper = {1, 1, 1}, .map = SP_MAP_SINE};
+    for (int order = 1; order <= 9; order += 2)
+      check_cycle(&sine, order, (problem_t){.lambda = 1, .dirichlet = true}, SP_DOUBLE, 12);
+    check_cycle(&sine, 4, (problem_t){.lambda = 0}, SP_DOUBLE, 12);
+    check_cycle(&sine, 7, (problem_t){.lambda = 1e6}, SP_DOUBLE, 12);
+  }
+  sp_platform_close(&tested.platform);
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}
