@@ -6,6 +6,7 @@
 
 #include "mesh/box.h"
 #include "tests/check.h"
+#include "tests/cubes.h"
 #include "tests/run_case.h"
 
 #define BOX "mesh.elements=2 2 2", "problem.lambda=0", "solver.tolerance=1e-12"
@@ -355,6 +356,58 @@ static void check_determined_parts(int count) {
   parts_destroy(&p);
 }
 
+/* Each cube's component against a plain search, at order 1. */
+static void check_cubes(const cubes *all) {
+  sp_hexes *hexes;
+  parts p = {0};
+  sp_null_space *null_space;
+  int *found;
+  require(cubes_hexes(all, rank, &hexes));
+  require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &p.mesh));
+  require(sp_space_create(&platform, p.mesh, 1, &p.space));
+  require(sp_allocate(sp_space_dofs(p.space), sizeof *p.free_dofs, "test", &p.free_dofs));
+  require(sp_null_space_create(p.space, p.free_dofs, &null_space));
+  CHECK(null_space->components == all->components, "%d components, expected %d",
+        null_space->components, all->components);
+  require(sp_allocate((size_t)p.mesh->hexes->count, sizeof *found, "test", &found));
+  for (sp_lid e = 0; e < p.mesh->hexes->count; e++) {
+    const sp_lid *nodes = &p.space->numbering->nodes[e * SP_CORNERS];
+    found[e] = null_space->of_dof[nodes[0]];
+    for (int n = 1; n < SP_CORNERS; n++)
+      CHECK(null_space->of_dof[nodes[n]] == found[e], "element %d", (int)e);
+  }
+  CHECK(cubes_agree(MPI_COMM_WORLD, all, p.mesh->hexes, found), "other components");
+  free(found);
+  sp_null_space_destroy(&null_space);
+  parts_destroy(&p);
+}
+
+/* Bodies that meet in a vertex are one component. The first rank has a bent chain of cubes and a
+ * lone cube. On the second, one cube touches the start of the chain, and one connects the end of
+ * the chain, in seven vertices, with the lone cube, in the eighth: all of its DOFs are shared. */
+static void check_meeting_cubes(void) {
+  cubes all = {.count = 12,
+               .place = {{1, 0, 0},
+                         {2, 0, 0},
+                         {3, 0, 0},
+                         {4, 0, 1},
+                         {4, 1, 2},
+                         {4, 2, 3},
+                         {4, 3, 3},
+                         {3, 4, 3},
+                         {3, 3, 4},
+                         {2, 2, 2},
+                         {0, 0, 0},
+                         {3, 3, 3}},
+               .rank = {[10] = 1 % size, [11] = 1 % size},
+               .components = 1};
+  check_cubes(&all);
+  for (uint64_t seed = 1; seed <= 20; seed++) {
+    cubes_choose(seed, 15, size, &all);
+    check_cubes(&all);
+  }
+}
+
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   if (!run_case_begin(argc, argv)) {
@@ -370,6 +423,7 @@ int main(int argc, char **argv) {
   check_components(1);
   check_components(2);
   check_components(5);
+  check_meeting_cubes();
   check_determined_parts(1);
   check_determined_parts(5);
   check_weights(1, true);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mesh/components.h"
 #include "solver/problem/errors.h"
 
 static const double BALANCE = 1e-10;
@@ -103,88 +104,33 @@ static size_t nodes_of(const sp_numbering *numbering) {
   return nq * nq * nq;
 }
 
-static sp_lid find_root(sp_lid *parent, sp_lid i) {
-  while (parent[i] != i) i = parent[i] = parent[parent[i]];
-  return i;
-}
-
-/* Join the DOFs of every element; the smallest one is the root. */
-static void join_elements(const sp_space *space, sp_lid *parent) {
-  const sp_mesh *mesh = space->mesh;
-  const sp_numbering *numbering = space->numbering;
-  const size_t nodes = nodes_of(numbering);
-  for (sp_lid i = 0; i < numbering->local; i++) parent[i] = i;
-  for (size_t e = 0; e < (size_t)mesh->hexes->count; e++)
-    for (size_t n = 1; n < nodes; n++) {
-      const sp_lid a = find_root(parent, numbering->nodes[e * nodes]);
-      const sp_lid b = find_root(parent, numbering->nodes[e * nodes + n]);
-      parent[a > b ? a : b] = a > b ? b : a;
-    }
-  for (sp_lid i = 0; i < numbering->local; i++) parent[i] = find_root(parent, i);
-}
-
-/* The label of a component with Dirichlet DOFs, below all global numbers. */
-static const double DETERMINED = -1;
-
-/* Spread the smallest global number, or that there is a Dirichlet DOF, through each component,
- * across ranks until nothing changes. A global number is exact as a double below 2^53. */
-static void spread_labels(MPI_Comm comm, const sp_numbering *numbering, const sp_lid *root,
-                          const bool *constrained, sp_exchange *exchange, double *label) {
-  for (sp_lid i = 0; i < numbering->local; i++)
-    label[i] = constrained[i] ? DETERMINED : (double)sp_numbering_global(numbering, i);
-  for (int changed = 1; changed;) {
-    changed = 0;
-    for (sp_lid i = 0; i < numbering->local; i++)
-      if (label[i] < label[root[i]]) label[root[i]] = label[i];
-    for (sp_lid i = 0; i < numbering->local; i++) {
-      changed = changed || label[i] != label[root[i]];
-      label[i] = label[root[i]];
-    }
-    sp_exchange_now(exchange, SP_MIN, label);
-    MPI_Allreduce(MPI_IN_PLACE, &changed, 1, MPI_INT, MPI_MAX, comm);
-  }
-}
-
-static int compare_labels(const void *left, const void *right) {
-  const double a = *(const double *)left, b = *(const double *)right;
-  return (a > b) - (a < b);
-}
-
-/* Number the components: each has exactly one owned DOF that is its own label, but for those with
- * Dirichlet DOFs, which have none. */
-static sp_status number_components(MPI_Comm comm, const sp_numbering *numbering,
-                                   const double *label, sp_null_space *null_space) {
-  int size, mine = 0, determined = 0, *counts = NULL;
-  MPI_Comm_size(comm, &size);
-  double *all = NULL;
-  for (sp_lid i = 0; i < numbering->owned; i++)
-    mine += label[i] == (double)sp_numbering_global(numbering, i);
-  for (sp_lid i = 0; i < numbering->owned; i++) determined |= label[i] == DETERMINED;
-  MPI_Allreduce(&mine, &null_space->components, 1, MPI_INT, MPI_SUM, comm);
-  MPI_Allreduce(MPI_IN_PLACE, &determined, 1, MPI_INT, MPI_MAX, comm);
-  null_space->of_parts = determined || null_space->components > 1;
-  const size_t components = (size_t)null_space->components;
-  double *found = NULL;
-  sp_status status = sp_allocate(2 * (size_t)size, sizeof *counts, "components", &counts);
-  if (!status) status = sp_allocate(components, sizeof *all, "components", &all);
-  if (!status) status = sp_allocate((size_t)mine, sizeof *found, "components", &found);
-  status = sp_agree(comm, status);
+/* Number the components without Dirichlet DOFs, and give each DOF that of its elements. */
+static sp_status number_dofs(const sp_mesh *mesh, const sp_numbering *numbering,
+                             const bool *constrained, const sp_components *components,
+                             sp_null_space *null_space) {
+  const size_t nodes = nodes_of(numbering), elements = (size_t)mesh->hexes->count;
+  bool *determined;
+  int *number = NULL;
+  sp_status status =
+      sp_allocate((size_t)components->count, sizeof *determined, "components", &determined);
+  if (!status)
+    status = sp_allocate((size_t)components->count, sizeof *number, "components", &number);
+  status = sp_agree(mesh->comm, status);
   if (!status) {
-    int *starts = counts + size, n = 0;
-    for (sp_lid i = 0; i < numbering->owned; i++)
-      if (label[i] == (double)sp_numbering_global(numbering, i)) found[n++] = label[i];
-    MPI_Allgather(&mine, 1, MPI_INT, counts, 1, MPI_INT, comm);
-    for (int r = 1; r < size; r++) starts[r] = starts[r - 1] + counts[r - 1];
-    MPI_Allgatherv(found, mine, MPI_DOUBLE, all, counts, starts, MPI_DOUBLE, comm);
-    qsort(all, components, sizeof *all, compare_labels);
-    for (sp_lid i = 0; i < numbering->local; i++) {
-      const double *place = bsearch(&label[i], all, components, sizeof *all, compare_labels);
-      null_space->of_dof[i] = place ? (int)(place - all) : -1;
-    }
+    for (size_t e = 0; e < elements; e++)
+      for (size_t n = 0; n < nodes; n++)
+        if (constrained[numbering->nodes[e * nodes + n]])
+          determined[components->of_element[e]] = true;
+    MPI_Allreduce(MPI_IN_PLACE, determined, components->count, MPI_C_BOOL, MPI_LOR, mesh->comm);
+    for (int c = 0; c < components->count; c++)
+      number[c] = determined[c] ? -1 : null_space->components++;
+    null_space->of_parts = components->count > 1;
+    for (size_t e = 0; e < elements; e++)
+      for (size_t n = 0; n < nodes; n++)
+        null_space->of_dof[numbering->nodes[e * nodes + n]] = number[components->of_element[e]];
   }
-  free(counts);
-  free(all);
-  free(found);
+  free(determined);
+  free(number);
   return status;
 }
 
@@ -192,24 +138,17 @@ sp_status sp_null_space_create(const sp_space *space, const bool *constrained,
                                sp_null_space **out) {
   const sp_mesh *mesh = space->mesh;
   const sp_numbering *numbering = space->numbering;
-  const size_t dofs = (size_t)numbering->local;
   sp_null_space *null_space = NULL;
-  sp_lid *root = NULL;
-  double *label = NULL;
+  sp_components *components = NULL;
   *out = NULL;
   sp_status status = sp_allocate(1, sizeof *null_space, "null space", &null_space);
   if (!status)
-    status = sp_allocate(dofs, sizeof *null_space->of_dof, "components", &null_space->of_dof);
-  if (!status) status = sp_allocate(dofs, sizeof *root, "components", &root);
-  if (!status) status = sp_allocate(dofs, sizeof *label, "components", &label);
+    status = sp_allocate((size_t)numbering->local, sizeof *null_space->of_dof, "components",
+                         &null_space->of_dof);
   status = sp_agree(mesh->comm, status);
-  if (!status) {
-    join_elements(space, root);
-    spread_labels(mesh->comm, numbering, root, constrained, space->exchange, label);
-    status = number_components(mesh->comm, numbering, label, null_space);
-  }
-  free(root);
-  free(label);
+  if (!status) status = sp_components_create(mesh->comm, mesh->topology, &components);
+  if (!status) status = number_dofs(mesh, numbering, constrained, components, null_space);
+  sp_components_destroy(&components);
   if (status || null_space->components == 0)
     sp_null_space_destroy(&null_space);
   else

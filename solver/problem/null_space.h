@@ -19,9 +19,9 @@ typedef struct sp_null_space {
 /* Whether nothing determines the mean on them: lambda is zero, and no alpha is positive. Local. */
 bool sp_null_space_is_exact(const sp_coefficients *coefficients, const sp_robin *robin);
 
-/* Of an operator that is not mass: connected components, through shared DOFs; `constrained` marks
- * Dirichlet DOFs, [local DOFs]. *out is NULL if each has some; the caller destroys it.
- * Collective. */
+/* Of an operator that is not mass: the mesh's connected components (mesh/components.h) that have no
+ * Dirichlet DOF; `constrained` marks those, [local DOFs], the same on all holders of a DOF. *out is
+ * NULL if each component has some; the caller destroys it. Collective. */
 sp_status sp_null_space_create(const sp_space *space, const bool *constrained, sp_null_space **out);
 
 /* NULL-safe; sets *null_space to NULL. Local. */
