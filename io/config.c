@@ -269,17 +269,37 @@ static sp_status check_corners(const struct reader *reader) {
   return SP_OK;
 }
 
-static sp_status check_outputs(const struct reader *reader) {
-  const sp_config *config = reader->config;
-  sp_output_path outputs[] = {
-      {.name = "log", .path = config->output.log},
-      {.name = "field", .path = config->output.field},
-      {.name = "checkpoint", .path = config->output.checkpoint, .may_replace_restart = true}};
-  enum { OUTPUTS = sizeof outputs / sizeof *outputs };
-  for (int o = 0; o < OUTPUTS; o++)
-    outputs[o].where = where_given(reader, "output", outputs[o].name);
-  return sp_output_paths_check(outputs, OUTPUTS, reader->path, config->mesh.file,
-                               config->output.restart);
+void sp_config_outputs(const sp_config *config, sp_output_path outputs[SP_OUTPUTS]) {
+  outputs[SP_OUTPUT_LOG] = (sp_output_path){
+      .name = "log", .path = config->output.log, .where = config->output.log_where};
+  outputs[SP_OUTPUT_FIELD] = (sp_output_path){.name = "field",
+                                              .path = config->output.field,
+                                              .where = config->output.field_where,
+                                              .has_unconverged = true};
+  outputs[SP_OUTPUT_CHECKPOINT] = (sp_output_path){.name = "checkpoint",
+                                                   .path = config->output.checkpoint,
+                                                   .where = config->output.checkpoint_where,
+                                                   .may_replace_restart = true};
+}
+
+static sp_status keep_where(const struct reader *reader, const char *name, char **where) {
+  const char *given = where_given(reader, "output", name);
+  return given ? sp_copy_text(given, where) : SP_OK;
+}
+
+static sp_status check_outputs(struct reader *reader) {
+  sp_config *config = reader->config;
+  SP_TRY(keep_where(reader, "log", &config->output.log_where));
+  SP_TRY(keep_where(reader, "field", &config->output.field_where));
+  SP_TRY(keep_where(reader, "checkpoint", &config->output.checkpoint_where));
+  sp_output_path outputs[SP_OUTPUTS];
+  sp_config_outputs(config, outputs);
+  const sp_input_path inputs[] = {{.what = "the case file", .path = reader->path},
+                                  {.what = "the mesh", .path = config->mesh.file},
+                                  {.what = "the checkpoint to restart from",
+                                   .path = config->output.restart,
+                                   .is_restart = true}};
+  return sp_output_paths_check(outputs, SP_OUTPUTS, inputs, sizeof inputs / sizeof *inputs);
 }
 
 static sp_status check_whole(struct reader *reader) {
@@ -401,6 +421,9 @@ void sp_config_destroy(sp_config **config) {
   free((*config)->probes.entries);
   free((*config)->boundary.where);
   free((*config)->mesh.where);
+  free((*config)->output.log_where);
+  free((*config)->output.field_where);
+  free((*config)->output.checkpoint_where);
   free(*config);
   *config = NULL;
 }

@@ -19,6 +19,7 @@
 #include <stdio.h>
 
 #include "io/error.h"
+#include "io/output_paths.h"
 
 typedef enum sp_shape { SP_SHAPE_FILE, SP_SHAPE_BOX } sp_shape;
 typedef enum sp_map { SP_MAP_NONE, SP_MAP_SINE, SP_MAP_KERSHAW } sp_map;
@@ -106,6 +107,8 @@ typedef struct sp_config {
   struct {
     /* Paths relative to the working directory; "" writes none, restarts from none. */
     char *log, *field, *checkpoint, *restart;
+    /* Places of the outputs that the user names, for messages; NULL for defaults. */
+    char *log_where, *field_where, *checkpoint_where;
     double every; /* seconds between checkpoints; 0: at the end only */
   } output;
   struct {
@@ -122,6 +125,10 @@ sp_status sp_config_read(MPI_Comm comm, const char *path, int override_count,
 
 /* NULL-safe; sets *config to NULL. Local. */
 void sp_config_destroy(sp_config **config);
+
+/* The outputs of a case as sp_output_paths_check wants them; they borrow from `config`. Local. */
+enum { SP_OUTPUT_LOG, SP_OUTPUT_FIELD, SP_OUTPUT_CHECKPOINT, SP_OUTPUTS };
+void sp_config_outputs(const sp_config *config, sp_output_path outputs[SP_OUTPUTS]);
 
 /* The resolved case as an INI text with every key, that sp_config_read accepts and resolves to the
  * same configuration. The caller frees it. Local. */

@@ -230,10 +230,6 @@ static sp_status prepare(piece *p, int order) {
   return sp_allocate(BLOCK_BYTES, 1, "a block of the field file", &p->block);
 }
 
-sp_status sp_field_file_check(MPI_Comm comm, const char *path) {
-  return sp_hdf5_shared_check(comm, "field", path);
-}
-
 sp_status sp_field_file_write(MPI_Comm comm, const char *path, int order, int64_t elements,
                               const double *points, int field_count, const char *const *names,
                               const double *const *fields) {

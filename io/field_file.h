@@ -15,11 +15,6 @@
  */
 void sp_vtk_hexahedron_order(int order, int *lattice);
 
-/* Whether rank 0 can create the file that sp_field_file_write begins with (PATH.tmp), to be asked
- * before a long run. Leaves nothing behind. Collective over `comm`. Errors: SP_ERR_SYSTEM as below.
- */
-sp_status sp_field_file_check(MPI_Comm comm, const char *path);
-
 /* Write `path`: `points` is [elements][(N+1)^3][3] and each fields[f] is [elements][(N+1)^3], for
  * the local elements (0 or more), points of each element in lattice order (i fastest) on the
  * equispaced lattice of degree N; the function reorders. Field f is named names[f]. The file

@@ -1,15 +1,12 @@
-#define _GNU_SOURCE /* fallocate: the one call that reserves space and never writes zeros instead  \
-                     */
 #include "io/hdf5_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <hdf5.h>
+
+#include "io/file.h"
 
 /* A file that is put together in memory grows by this much at a time. */
 enum { REASON_SIZE = 256, IMAGE_INCREMENT = 1 << 16 };
@@ -54,62 +51,6 @@ bool sp_hdf5_failed(void) {
 
 sp_status sp_hdf5_end(void) {
   return failed ? sp_fail(SP_ERR_SYSTEM, "%s", reason) : SP_OK;
-}
-
-static sp_status fail_errno(void) {
-  return sp_fail(SP_ERR_SYSTEM, "%s", strerror(errno));
-}
-
-/* Close after the file was used with `status`; network file systems report some errors only now. */
-static sp_status close_file(int file, sp_status status) {
-  if (close(file) != 0 && status == SP_OK) return fail_errno();
-  return status;
-}
-
-sp_status sp_file_temporary_name(const char *path, char **temporary) {
-  const size_t size = strlen(path) + sizeof ".tmp";
-  SP_TRY(sp_allocate(size, 1, "a file name", temporary));
-  snprintf(*temporary, size, "%s.tmp", path);
-  return SP_OK;
-}
-
-sp_status sp_file_reserve(const char *path, int64_t bytes) {
-  const int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-  if (file < 0) return fail_errno();
-  int result;
-  do result = bytes > 0 ? fallocate(file, 0, 0, (off_t)bytes) : 0;
-  while (result != 0 && errno == EINTR);
-  const bool unknown = result != 0 && (errno == EOPNOTSUPP || errno == ENOSYS);
-  return close_file(file, result == 0 || unknown ? SP_OK : fail_errno());
-}
-
-sp_status sp_file_check(const char *path) {
-  const int file = open(path, O_RDWR | O_CLOEXEC);
-  return file < 0 ? fail_errno() : close_file(file, SP_OK);
-}
-
-sp_status sp_file_write(const char *path, const void *bytes, size_t size) {
-  const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (file < 0) return fail_errno();
-  const char *next = bytes;
-  while (size > 0) {
-    const ssize_t written = write(file, next, size);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return close_file(file, fail_errno());
-    next += written;
-    size -= (size_t)written;
-  }
-  return close_file(file, fsync(file) == 0 ? SP_OK : fail_errno());
-}
-
-sp_status sp_file_sync(const char *path) {
-  const int file = open(path, O_WRONLY | O_CLOEXEC);
-  if (file < 0) return fail_errno();
-  return close_file(file, fsync(file) == 0 ? SP_OK : fail_errno());
-}
-
-sp_status sp_file_rename(const char *from, const char *to) {
-  return rename(from, to) == 0 ? SP_OK : fail_errno();
 }
 
 /* `value` points to the number or the characters. */
@@ -161,16 +102,9 @@ static sp_status build_image(void (*fill)(int64_t file, const void *context), co
 sp_status sp_hdf5_replace(const char *path, void (*fill)(int64_t file, const void *context),
                           const void *context) {
   void *image = NULL;
-  char *temporary = NULL;
   size_t size;
   sp_status status = build_image(fill, context, &image, &size);
-  if (status == SP_OK) status = sp_file_temporary_name(path, &temporary);
-  if (status == SP_OK) {
-    status = sp_file_write(temporary, image, size);
-    if (status == SP_OK) status = sp_file_rename(temporary, path);
-    if (status != SP_OK) unlink(temporary);
-  }
-  free(temporary);
+  if (status == SP_OK) status = sp_file_replace(path, image, size);
   free(image);
   return status;
 }

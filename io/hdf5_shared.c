@@ -1,10 +1,11 @@
 #include "io/hdf5_shared.h"
 
-#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <hdf5.h>
 
+#include "io/file.h"
 #include "io/hdf5_file.h"
 
 /* Room for what HDF5 adds to the data: headers, groups, the small datasets' alignment. */
@@ -70,34 +71,31 @@ static sp_status write_parts(MPI_Comm comm, const char *path, const sp_hdf5_shar
   return status == SP_OK ? sp_agree(comm, written) : status;
 }
 
-sp_status sp_hdf5_shared_check(MPI_Comm comm, const char *what, const char *path) {
-  int rank;
-  MPI_Comm_rank(comm, &rank);
-  sp_status status = SP_OK;
-  if (rank == 0) {
-    char *temporary = NULL;
-    status = sp_file_temporary_name(path, &temporary);
-    if (status == SP_OK) status = sp_file_write(temporary, "", 0);
-    if (status == SP_OK) unlink(temporary);
-    free(temporary);
-    if (status != SP_OK) status = fail_write(what, path, status);
-  }
-  return sp_agree(comm, status);
+/* Names are rank 0's; all ranks open its temporary file. */
+static sp_status agree_on_names(MPI_Comm comm, int rank, const char *path, sp_file_names *names) {
+  sp_status status = rank == 0 ? sp_file_names_create(path, names) : SP_OK;
+  SP_TRY(sp_agree(comm, status));
+  int size = rank == 0 ? (int)strlen(names->temporary) + 1 : 0;
+  MPI_Bcast(&size, 1, MPI_INT, 0, comm);
+  if (rank > 0) status = sp_allocate((size_t)size, 1, "a file name", &names->temporary);
+  SP_TRY(sp_agree(comm, status));
+  MPI_Bcast(names->temporary, size, MPI_CHAR, 0, comm);
+  return SP_OK;
 }
 
 sp_status sp_hdf5_shared_write(MPI_Comm comm, const sp_hdf5_shared *shared) {
   int rank;
   MPI_Comm_rank(comm, &rank);
-  char *temporary = NULL;
-  sp_status status = sp_agree(comm, sp_file_temporary_name(shared->path, &temporary));
+  sp_file_names names = {0};
+  sp_status status = agree_on_names(comm, rank, shared->path, &names);
   if (status == SP_OK) {
-    status = sp_agree(comm, rank == 0 ? lay_out(temporary, shared) : SP_OK);
-    if (status == SP_OK) status = write_parts(comm, temporary, shared);
-    if (status == SP_OK) status = sp_agree(comm, sp_file_sync(temporary));
+    status = sp_agree(comm, rank == 0 ? lay_out(names.temporary, shared) : SP_OK);
+    if (status == SP_OK) status = write_parts(comm, names.temporary, shared);
+    if (status == SP_OK) status = sp_agree(comm, sp_file_sync(names.temporary));
     if (status == SP_OK)
-      status = sp_agree(comm, rank == 0 ? sp_file_rename(temporary, shared->path) : SP_OK);
-    if (status != SP_OK && rank == 0) unlink(temporary);
+      status = sp_agree(comm, rank == 0 ? sp_file_rename(names.temporary, names.target) : SP_OK);
+    if (status != SP_OK && rank == 0) unlink(names.temporary);
   }
-  free(temporary);
+  sp_file_names_free(&names);
   return status == SP_OK ? SP_OK : fail_write(shared->what, shared->path, status);
 }

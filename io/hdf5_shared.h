@@ -1,7 +1,7 @@
 /* An HDF5 file that all ranks write together, and that takes its place whole or not at all:
  *
- *     rank 0 lays PATH.tmp out, with room on the disk for all of it
- *     ->  every rank writes its parts  ->  sync  ->  rename PATH.tmp to PATH
+ *     rank 0 lays a temporary file out beside PATH (io/file.h), with room on the disk for all of it
+ *     ->  every rank writes its parts  ->  sync  ->  rename it to PATH
  *
  * So no rank changes metadata or the size of the file while others write, and a full disk shows on
  * rank 0 and not in a collective call, where a failure of one rank could leave the others waiting.
@@ -27,13 +27,8 @@ typedef struct sp_hdf5_shared {
   const void *context;
 } sp_hdf5_shared;
 
-/* Whether rank 0 can create the file that sp_hdf5_shared_write begins with (PATH.tmp), to be asked
- * before a long run. Leaves nothing behind. Collective over `comm`. Errors: SP_ERR_SYSTEM "cannot
- * write WHAT PATH: reason". */
-sp_status sp_hdf5_shared_check(MPI_Comm comm, const char *what, const char *path);
-
 /* Write the file. All ranks return the same status; after a failure PATH is what it was before.
- * Collective over `comm`. Errors: as above. */
+ * Collective over `comm`. Errors: SP_ERR_SYSTEM "cannot write WHAT PATH: reason". */
 sp_status sp_hdf5_shared_write(MPI_Comm comm, const sp_hdf5_shared *shared);
 
 /* Create a dataset of `type` (an hid_t) with its place in the file fixed, but not written; `shape`

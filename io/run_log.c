@@ -8,6 +8,7 @@
 
 #include <hdf5.h>
 
+#include "io/file.h"
 #include "io/hdf5_file.h"
 
 /* A write takes time in proportion to the rows so far. The file is written at most once in
@@ -51,6 +52,7 @@ typedef struct named_table {
 struct sp_run_log {
   char *path;
   int ranks;
+  bool begun;        /* PATH is this log's */
   double next_write; /* on the monotonic clock */
   table attributes, matvec, seconds_by_rank, residual;
   table tables; /* of named_table */
@@ -179,6 +181,7 @@ static void write_everything(int64_t file, const void *context) {
 
 sp_status sp_run_log_flush(sp_run_log *log) {
   const double start = monotonic_seconds();
+  log->begun = true;
   const sp_status status = sp_hdf5_replace(log->path, write_everything, log);
   const double now = monotonic_seconds();
   const double pause = WRITE_PAUSE * (now - start);
@@ -187,7 +190,7 @@ sp_status sp_run_log_flush(sp_run_log *log) {
 }
 
 static sp_status flush_if_due(sp_run_log *log) {
-  return monotonic_seconds() < log->next_write ? SP_OK : sp_run_log_flush(log);
+  return !log->begun || monotonic_seconds() < log->next_write ? SP_OK : sp_run_log_flush(log);
 }
 
 static void free_attribute(attribute *entry) {
@@ -221,7 +224,6 @@ static void destroy(sp_run_log *log) {
 static sp_status initialise(sp_run_log *log, const char *path, int ranks) {
   SP_TRY(copy_text(path, &log->path));
   log->ranks = ranks;
-  log->next_write = monotonic_seconds() + WRITE_INTERVAL;
   log->attributes.row_size = sizeof(attribute);
   log->matvec.row_size = sizeof(sp_matvec_row);
   log->seconds_by_rank.row_size = (size_t)ranks * sizeof(double);
@@ -243,7 +245,10 @@ sp_status sp_run_log_create(const char *path, int ranks, sp_run_log **out) {
   sp_run_log *log;
   SP_TRY(sp_allocate(1, sizeof *log, "the run log", &log));
   sp_status status = initialise(log, path, ranks);
-  if (status == SP_OK) status = sp_run_log_flush(log);
+  if (status == SP_OK) {
+    status = sp_file_try(path);
+    if (status != SP_OK) status = fail_write(log);
+  }
   if (status != SP_OK) {
     destroy(log);
     return status;
@@ -411,7 +416,7 @@ sp_status sp_run_log_errors(sp_run_log *log, double l2, double h1, double max) {
 
 sp_status sp_run_log_close(sp_run_log **log) {
   if (!*log) return SP_OK;
-  const sp_status status = sp_run_log_flush(*log);
+  const sp_status status = (*log)->begun ? sp_run_log_flush(*log) : SP_OK;
   destroy(*log);
   *log = NULL;
   return status;

@@ -15,10 +15,12 @@
  * lists the unit of each column in order ("1, s, GFLOP/s, GB/s, GDOF/s"). Columns hold doubles and
  * 64-bit integers, names are strings.
  *
- * Rank 0 alone owns the file and calls these functions. Rows are kept in memory; about once a
- * second the whole file is written anew beside the old one (PATH.tmp), synced, and renamed over it:
- * PATH is readable at every moment, also after a kill. Uses HDF5's serial driver. All functions
- * Local. */
+ * Rank 0 alone owns the file and calls these functions. Rows are kept in memory. The first
+ * sp_run_log_flush writes the file; from then on it is written anew about once a second and takes
+ * the place of the one before (io/file.h): PATH is readable at every moment, also after a kill.
+ * Until then nothing touches PATH, so that a run which does not get as far does not replace the log
+ * of an earlier one: sp_solve flushes when the iteration begins, a study with its first row. Uses
+ * HDF5's serial driver. All functions Local. */
 #ifndef SP_IO_RUN_LOG_H
 #define SP_IO_RUN_LOG_H
 
@@ -40,8 +42,8 @@ typedef struct sp_phase_row {
   double share;                                  /* of the solve, 0..1 */
 } sp_phase_row;
 
-/* Open the log and write a first file at once, so that an unwritable path fails before the solve.
- * Errors: SP_ERR_SYSTEM "cannot write log PATH: reason". The caller closes *out. */
+/* Open the log in memory, and see whether PATH can be written, so that one that cannot fails before
+ * the solve. Errors: SP_ERR_SYSTEM "cannot write log PATH: reason". The caller closes *out. */
 sp_status sp_run_log_create(const char *path, int ranks, sp_run_log **out);
 
 /* Root attributes; a second call with the same name replaces the value. Strings are copied. A unit
@@ -52,7 +54,7 @@ sp_status sp_run_log_attribute_integer(sp_run_log *log, const char *name, int64_
 sp_status sp_run_log_attribute_double(sp_run_log *log, const char *name, double value,
                                       const char *unit);
 
-/* Append rows; `seconds_by_rank` has one entry a rank. May write the file (see above). */
+/* Append rows; `seconds_by_rank` has one entry a rank. May write the file anew (see above). */
 sp_status sp_run_log_matvec(sp_run_log *log, const sp_matvec_row *row,
                             const double *seconds_by_rank);
 sp_status sp_run_log_residual(sp_run_log *log, int64_t iteration, double absolute, double relative);
@@ -79,10 +81,11 @@ sp_status sp_run_log_table(sp_run_log *log, const char *name, int column_count,
 sp_status sp_run_log_phases(sp_run_log *log, int count, const sp_phase_row *rows);
 sp_status sp_run_log_errors(sp_run_log *log, double l2, double h1, double max);
 
-/* Write now. */
+/* Write now. The first call is what replaces an older file. */
 sp_status sp_run_log_flush(sp_run_log *log);
 
-/* Write a last time and free; *log becomes NULL even if writing fails. NULL-safe. */
+/* Write a last time, unless nothing has been written, and free; *log becomes NULL even if writing
+ * fails. NULL-safe. */
 sp_status sp_run_log_close(sp_run_log **log);
 
 #endif

@@ -21,6 +21,13 @@ sp_status sp_gmsh_hexes(MPI_Comm comm, const char *path, sp_hexes **out);
 /* Whether sp_gmsh_hexes would read parts. Local. */
 bool sp_gmsh_is_split(const char *path);
 
+/* How many files NAME_1.msh, NAME_2.msh ... stand for `path` NAME.msh: 0 if that file exists or is
+ * no .msh. Local. */
+sp_status sp_gmsh_count_parts(const char *path, int *count);
+
+/* NAME_part.msh for NAME.msh; the caller frees it. Local. */
+sp_status sp_gmsh_part_path(const char *path, int part, char **out);
+
 /* Version of the library, "4.8.4"; not while a mesh is read. Local. */
 const char *sp_gmsh_version(void);
 

@@ -68,13 +68,6 @@ sp_status sp_gmsh_boundary_set_groups(const char *path, const sp_gmsh_boundary *
 /* The surface of the face with these corner nodes, SP_SURFACE_INTERIOR if it has none. */
 int sp_gmsh_boundary_find(const sp_gmsh_boundary *b, const size_t nodes[4]);
 
-/* How many files NAME_1.msh, NAME_2.msh ... stand for `path` NAME.msh: 0 if that file exists or is
- * no .msh. */
-sp_status sp_gmsh_count_parts(const char *path, int *count);
-
-/* NAME_part.msh for NAME.msh; the caller frees it. */
-sp_status sp_gmsh_part_path(const char *path, int part, char **out);
-
 /* Refuse parts in formats before 4, on which gmsh 4.8 fails or crashes. */
 sp_status sp_gmsh_check_part(const char *path);
 

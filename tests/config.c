@@ -334,18 +334,32 @@ static void test_outputs(void) {
               "case.ini:3: output.field: log and field are the same file, 'a.h5'");
   check_error("[output]\nlog = run.hdf", NULL,
               "case.ini:2: output.log: log and field are the same file, 'run.hdf'");
+  check_error("[output]\nfield = a.hdf\ncheckpoint = ./a.unconverged.hdf", NULL,
+              "case.ini:2: output.field: this would overwrite output.checkpoint with what has not "
+              "converged, 'a.hdf'");
   check_error(
-      "[output]\nfield = a.hdf\ncheckpoint = a.hdf.tmp", NULL,
-      "case.ini:2: output.field: this would overwrite output.checkpoint with NAME.tmp, which "
-      "is written first, 'a.hdf'");
-  check_error("[output]\nfield = log.tmp\nlog = log", NULL,
-              "case.ini:3: output.log: this would overwrite output.field with NAME.tmp, which is "
-              "written first, 'log'");
-  check_error("[output]\ncheckpoint = a.chk\nrestart = ./a.chk.tmp", NULL,
-              "case.ini:2: output.checkpoint: this would overwrite the checkpoint to restart from "
-              "with NAME.tmp, which is written first, 'a.chk'");
+      "[output]\nfield = .log.lock\nlog = log", NULL,
+      "case.ini:3: output.log: this would overwrite output.field with the file that locks it, "
+      "'log'");
+  check_error(
+      "[output]\nrestart = ./a.chk\nlog = a.chk", NULL,
+      "case.ini:3: output.log: this would overwrite the checkpoint to restart from, 'a.chk'");
+  check_error(
+      "[output]\nrestart = run.unconverged.hdf", NULL,
+      "default of output.field: this would overwrite the checkpoint to restart from with what "
+      "has not converged, 'run.hdf'");
   sp_config *config = read_case("[output]\nlog =\nfield =", NULL);
   CHECK(config && !config->output.log[0] && !config->output.field[0], "neither log nor field");
+  sp_config_destroy(&config);
+  config = read_case("[output]\nlog = a.h5\ncheckpoint = a.chk\nrestart = a.chk", NULL);
+  if (config) {
+    sp_output_path outputs[SP_OUTPUTS];
+    sp_config_outputs(config, outputs);
+    CHECK_TEXT(outputs[SP_OUTPUT_LOG].path, "a.h5");
+    CHECK_TEXT(outputs[SP_OUTPUT_LOG].where, "case.ini:2: output.log");
+    CHECK_TEXT(outputs[SP_OUTPUT_CHECKPOINT].where, "case.ini:3: output.checkpoint");
+    CHECK(!outputs[SP_OUTPUT_FIELD].where, "the place of a default");
+  }
   sp_config_destroy(&config);
 }
 

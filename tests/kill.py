@@ -9,6 +9,7 @@ disk: in the set-up; after some checkpoints; and where luck would seldom have it
 and while the field is written. Half of the kills hit all ranks at once (a machine that fails), the rest one
 rank alone, whose launcher then ends the others. Prints the seed; SP_KILL_SEED=N repeats its choices."""
 
+import glob
 import os
 import random
 import signal
@@ -38,6 +39,7 @@ moments = random.Random(SEED)
 # Some hundred iterations.
 CASE = ["mesh.elements=5 4 4", "mesh.map=kershaw", "mesh.epsilon=0.3", "discretization.order=4",
         "problem.solution=sin(3*x)*exp(y)+z^3", "solver.tolerance=1e-9"]
+SMALL = ["mesh.elements=2 1 1", "problem.solution=x^2", "discretization.order=1"]
 SCRIPT = 'folder=$1; shift; echo $$ >"$folder/$$"; exec "$@"'
 
 
@@ -103,8 +105,8 @@ def await_moment(name, kind, process):
     else:
         if kind == "log":  # not the first one, which is written before there is a checkpoint
             wait_until(lambda: os.path.exists(f"{name}.chk"), process)
-        file = f"{name}.h5.tmp" if kind == "log" else f"{name}.hdf.tmp"
-        wait_until(lambda: os.path.exists(file), process)
+        files = f"{name}.h5.*.tmp" if kind == "log" else f"{name}.hdf.*.tmp"
+        wait_until(lambda: glob.glob(files), process)
 
 
 def kill(name, kind, everyone):
@@ -154,6 +156,13 @@ def check_rests(name, whole, error):
     return log, checkpoint, field
 
 
+def check_takeover(name):
+    """Another run with the same files is not kept out by a dead one, and removes what that has left."""
+    Run(RANKS, [*SMALL, *outputs(name)]).expect(RANKS, 0)
+    left = [file for file in os.listdir() if file.startswith((name, f".{name}"))]
+    check(sorted(left) == [f"{name}.chk", f"{name}.h5", f"{name}.hdf"], f"{name}: left over: {left}")
+
+
 def main():
     kinds = ["set-up", "iteration", "iteration", "log", "field"]
     with tempfile.TemporaryDirectory() as directory:
@@ -172,8 +181,9 @@ def main():
                 counts = [count + there for count, there in zip(counts, rests)]
             else:
                 missed += 1
+            check_takeover(name)
             for left in os.listdir():
-                if left.startswith(name):
+                if left.startswith((name, f".{name}")):
                     os.remove(left)
         print(f"kill: seed {SEED}, {kills} runs killed ({missed} more ended before): {counts[0]} leave a "
               f"log, {counts[1]} a checkpoint, {counts[2]} a field ({time.monotonic() - begin:.0f} s)")

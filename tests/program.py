@@ -115,8 +115,8 @@ def good_runs(ranks):
     run.expect_error(ranks, 2, "not converged", "after 5 iterations")
     check(iterations_of(run) == 5, f"{run.name}: {run.out!r}")
     check_log("run.h5", ranks, 5, "not converged")
-    check(os.path.getsize("run.hdf") > 0, "the field of an unconverged run")
-    check(not [n for n in os.listdir() if n.endswith(".tmp")], f"left over: {os.listdir()}")
+    check(os.path.getsize("run.unconverged.hdf") > 0, "the field of an unconverged run")
+    check(sorted(os.listdir()) == ["run.h5", "run.unconverged.hdf"], f"left over: {os.listdir()}")
 
 
 SLAB = """Point(1) = {0, 0, 0};

@@ -279,7 +279,7 @@ def check_interrupted(ranks, name):
         check(last == saved.attrs["iteration"] == log.attrs["iterations"] and last > 0,
               f"{name}: {last} iterations logged, {saved.attrs['iteration']} saved")
         check("errors" in log and log["phases"].shape[0] > 0, f"{name}: the log has no results")
-    check(os.path.getsize(f"{name}.hdf") > 0, f"{name}: no field")
+    check(os.path.getsize(f"{name}.unconverged.hdf") > 0, f"{name}: no field")
     limit = f"solver.max_iterations={last + 12}"
     solve(ranks, LONG, "whole", limit, code=2)
     solve(ranks, LONG, "again", limit, f"output.restart={name}.chk", code=2)

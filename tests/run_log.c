@@ -8,19 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <hdf5.h>
 
+#include "io/file.h"
 #include "tests/check.h"
 
 enum { RANKS = 3, ROWS = 3000, KILLS = 20 };
 
 extern char **environ;
 
-static char path[64], temporary[72];
+static char path[64], temporary[80];
 
 static double monotonic_seconds(void) {
   struct timespec now;
@@ -162,8 +164,10 @@ static double error_max(int i) {
 static void test_contents(void) {
   sp_run_log *log = NULL;
   CHECK(sp_run_log_create(path, RANKS, &log) == SP_OK, "%s", sp_error_message());
+  CHECK(access(path, F_OK) != 0, "a log that has not begun");
+  CHECK(sp_run_log_flush(log) == SP_OK, "%s", sp_error_message());
   hid_t file = open_log();
-  CHECK(file >= 0, "a new log is readable at once");
+  CHECK(file >= 0, "a log is readable as soon as it has begun");
   CHECK(row_count(file, "matvec") == 0 && row_count(file, "phases") == 0, "a new log is empty");
   CHECK(H5Lexists(file, "errors", H5P_DEFAULT) == 0, "errors are absent until they are known");
   check_text(file, "status", "running");
@@ -266,6 +270,7 @@ static void test_tables(void) {
                                {.text = "a longer"}, {.real = NAN}, {.integer = 7}};
   sp_run_log *log = NULL;
   CHECK(!sp_run_log_create(path, RANKS, &log), "%s", sp_error_message());
+  CHECK(!sp_run_log_flush(log), "%s", sp_error_message());
   CHECK(!sp_run_log_table(log, "thing", 2, first, 1, old), "%s", sp_error_message());
   CHECK(!sp_run_log_table(log, "other", 2, first, 0, NULL), "%s", sp_error_message());
   CHECK(!sp_run_log_table(log, "thing", 3, second, 2, cells), "%s", sp_error_message());
@@ -294,6 +299,7 @@ static void test_pace(void) {
   sp_run_log *log = NULL;
   const double start = monotonic_seconds();
   CHECK(sp_run_log_create(path, RANKS, &log) == SP_OK, "%s", sp_error_message());
+  CHECK(sp_run_log_flush(log) == SP_OK, "%s", sp_error_message());
   for (int i = 0; i < 5; i++) CHECK(append(log, i) == SP_OK, "row %d", i);
   hid_t file = open_log();
   const hsize_t early = row_count(file, "residual");
@@ -312,14 +318,33 @@ static void test_pace(void) {
   CHECK(sp_run_log_close(&log) == SP_OK, "%s", sp_error_message());
 }
 
+/* A run that fails before its iteration leaves the log of an earlier one as it was. */
+static void test_set_up_that_fails(void) {
+  sp_run_log *log = NULL;
+  struct stat before, after;
+  CHECK(stat(path, &before) == 0, "no log to begin with");
+  CHECK(sp_run_log_create(path, RANKS, &log) == SP_OK, "%s", sp_error_message());
+  CHECK(append(log, 0) == SP_OK && sp_run_log_phases(log, 0, NULL) == SP_OK, "%s",
+        sp_error_message());
+  sleep_milliseconds(1100); /* a log that has begun would be due */
+  CHECK(append(log, 1) == SP_OK, "%s", sp_error_message());
+  CHECK(sp_run_log_close(&log) == SP_OK && !log, "%s", sp_error_message());
+  CHECK(stat(path, &after) == 0 && after.st_ino == before.st_ino &&
+            after.st_mtim.tv_sec == before.st_mtim.tv_sec &&
+            after.st_mtim.tv_nsec == before.st_mtim.tv_nsec,
+        "the log of the run before is replaced");
+}
+
 static void test_failures(void) {
   sp_run_log *log = NULL;
+  char beside[32];
+  snprintf(beside, sizeof beside, "..%s.tmp", sp_file_tag());
   CHECK(sp_run_log_create("/nowhere/run.h5", 1, &log) == SP_ERR_SYSTEM && !log, "no folder");
   CHECK(strcmp(sp_error_message(), "cannot write log /nowhere/run.h5: No such file or directory") ==
             0,
         "message '%s'", sp_error_message());
   CHECK(sp_run_log_create(".", 1, &log) == SP_ERR_SYSTEM && !log, "a folder");
-  CHECK(access("..tmp", F_OK) != 0, "the file beside it is gone");
+  CHECK(access(beside, F_OK) != 0, "the file beside it is gone");
 
   CHECK(sp_run_log_create(path, RANKS, &log) == SP_OK, "%s", sp_error_message());
   for (int i = 0; i < 10; i++) CHECK(append(log, i) == SP_OK, "row %d", i);
@@ -402,10 +427,11 @@ int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
   snprintf(path, sizeof path, "test_run_log_%ld.h5", (long)getpid());
-  snprintf(temporary, sizeof temporary, "%s.tmp", path);
+  snprintf(temporary, sizeof temporary, "%s.%s.tmp", path, sp_file_tag());
   test_contents();
   test_tables();
   test_pace();
+  test_set_up_that_fails();
   test_failures();
   test_kill();
   unlink(path);

@@ -9,6 +9,8 @@
 
 #include <hdf5.h>
 
+#include "io/file.h"
+#include "io/file_lock.h"
 #include "io/hdf5_file.h"
 #include "io/path.h"
 #include "solver/run/provenance.h"
@@ -21,6 +23,7 @@ struct sp_bench_file {
   MPI_Comm comm;
   int rank, ranks;
   char *path, *hosts;
+  sp_file_lock *lock; /* on rank 0 */
   const sp_bench_provenance *provenance;
   char start_time[SP_TIME_SIZE];
   char *options; /* of the runs that made the rows, a line each */
@@ -311,6 +314,7 @@ sp_status sp_bench_file_add(sp_bench_file *file, const sp_bench_row *row) {
 }
 
 static void destroy(sp_bench_file *f) {
+  sp_file_lock_release(&f->lock);
   free(f->path);
   free(f->hosts);
   free(f->options);
@@ -353,11 +357,21 @@ static sp_status check_replaced(const sp_bench_file *f) {
                  f->path);
 }
 
+/* On rank 0: whether the file can be written, and nobody else writes it. */
+static sp_status take_path(sp_bench_file *f) {
+  if (!sp_path_is_replaceable(f->path))
+    return sp_fail(SP_ERR_INPUT, "--output: %s is no regular file; give another name", f->path);
+  sp_status status = sp_file_lock_acquire(f->path, &f->lock);
+  if (status == SP_ERR_INPUT)
+    return sp_fail(status, "--output: %s, '%s'", sp_error_message(), f->path);
+  if (!status) status = sp_file_try(f->path);
+  return status ? sp_fail(status, "cannot write %s: %s", f->path, sp_error_message()) : SP_OK;
+}
+
 static sp_status initialise(sp_bench_file *f, const char *path, bool resume) {
   sp_status status = sp_allocate(strlen(path) + 1, 1, "a file name", &f->path);
   if (!status) strcpy(f->path, path);
-  if (!status && f->rank == 0 && !sp_path_is_replaceable(path))
-    status = sp_fail(SP_ERR_INPUT, "--output: %s is no regular file; give another name", path);
+  if (!status && f->rank == 0) status = take_path(f);
   SP_TRY(sp_agree(f->comm, status));
   SP_TRY(sp_list_hosts(f->comm, &f->hosts));
   sp_time_now(f->start_time);

@@ -10,8 +10,8 @@
  * units as NAME_unit, clock, cache, memory_bandwidth_theoretical (absent where unknown),
  * shared_bandwidth_formula, shared_bandwidth_measured and fp64_measured.
  *
- * About once a second the file is written anew beside the old one and renamed (io/hdf5_file.h), so
- * that it is readable at every moment and a study that was cut short can be resumed. Every rank
+ * About once a second the file is written anew beside the old one and renamed (io/file.h), so that
+ * it is readable at every moment and a study that was cut short can be resumed. Every rank
  * holds all rows, rank 0 writes them. */
 #ifndef SP_SOLVER_BENCH_FILE_H
 #define SP_SOLVER_BENCH_FILE_H
@@ -60,8 +60,9 @@ typedef struct sp_bench_provenance {
 typedef struct sp_bench_file sp_bench_file;
 
 /* Start the file `path`; with `resume` and if it exists, with its rows. Without, an old file is
- * replaced. The caller closes *out. Errors: SP_ERR_INPUT for a path that is no regular file, for
- * one that holds something else and would be replaced, and for a file to resume that is not of this
+ * replaced. No other run may write it until it is closed (io/file_lock.h). The caller closes *out.
+ * Errors: SP_ERR_INPUT for a path that is no regular file, for one that another run writes or that
+ * holds something else and would be replaced, and for a file to resume that is not of this
  * program, version, revision, device, exchange and number of ranks; SP_ERR_SYSTEM "cannot write
  * PATH: reason". Collective over `comm`, as are all functions here but sp_bench_file_find and
  * sp_bench_file_rows. */

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "io/field_file.h"
 #include "mesh/box.h"
 #include "mesh/gmsh.h"
 #include "mesh/sizes.h"
@@ -12,6 +11,7 @@
 #include "solver/run/checkpoint.h"
 #include "solver/run/field.h"
 #include "solver/run/interrupt.h"
+#include "solver/run/outputs.h"
 #include "solver/problem/null_space.h"
 #include "solver/problem/probe.h"
 #include "solver/problem/problem.h"
@@ -25,7 +25,9 @@ typedef struct sp_case {
   const sp_config *config;
   const sp_mesh *mesh;
   const sp_platform *platform;
-  sp_report *report; /* NULL for one of a series */
+  sp_report *report;   /* NULL for one of a series */
+  sp_outputs *outputs; /* likewise */
+  const char *field;   /* the file that was written, NULL if there is none */
 
   sp_probes *probes; /* NULL for one of a series */
   sp_space *space;
@@ -281,6 +283,7 @@ static sp_status iterate(sp_case *c, sp_results *results) {
                                  .context = c,
                                  .start = restarts ? &start : NULL,
                                  .start_p = c->work};
+  if (c->report) sp_report_begin(c->report);
   sp_interrupt_watch();
   sp_status solved = sp_cg_solve(c->op, c->preconditioner, &options, c->b, c->x, result);
   if (solved == SP_ERR_INTERRUPTED && checkpoint[0] && !sp_checkpoint_last_save(c->checkpoint))
@@ -329,14 +332,23 @@ static sp_status solve(sp_case *c, sp_results *results) {
   return sp_error_restore(&kept);
 }
 
-/* The field and the tables, converged or not; a field or a checkpoint that fails cannot lose the
- * tables. */
-static sp_status write_results(sp_case *c, sp_results *results) {
-  const char *field = c->config->output.field;
+/* A solution that has not converged does not take the place of one that has. */
+static sp_status write_field(sp_case *c, sp_status solved) {
+  const char *path = c->config->output.field;
+  if (solved) SP_TRY(sp_outputs_unconverged_field(c->outputs, &path));
+  SP_TRY(sp_field_write(path, c->problem, c->space, c->solution));
+  c->field = path;
+  sp_report_field(c->report, path);
+  return SP_OK;
+}
+
+/* The field and the tables, converged or not (`solved`); a field or a checkpoint that fails cannot
+ * lose the tables. */
+static sp_status write_results(sp_case *c, sp_status solved, sp_results *results) {
   double start = MPI_Wtime();
   sp_status written = SP_OK;
-  if (field[0]) {
-    written = sp_field_write(field, c->problem, c->space, c->solution);
+  if (c->config->output.field[0]) {
+    written = write_field(c, solved);
     sp_profile_lap(&results->profile, SP_PHASE_FIELD, &start);
   }
   if (!written) written = sp_checkpoint_last_save(c->checkpoint);
@@ -385,21 +397,23 @@ sp_status sp_case_solve(const sp_case_base *base, const sp_config *config, sp_re
 }
 
 /* The whole flow of one case, with its log open. */
-static sp_status run(MPI_Comm comm, const sp_config *config, sp_report *report,
+static sp_status run(MPI_Comm comm, const sp_config *config, sp_report *report, sp_outputs *outputs,
                      sp_results *results) {
   sp_case_base base;
-  if (config->output.field[0]) SP_TRY(sp_field_file_check(comm, config->output.field));
   SP_TRY(sp_checkpoint_check(comm, config));
   SP_TRY(sp_case_base_create(comm, config, &base));
   results->profile = base.profile;
   sp_case c = begin(&base, config, report);
+  c.outputs = outputs;
   sp_status status = sp_probes_create(config, base.mesh, &c.probes);
   if (!status) status = solve(&c, results);
   if (has_results(status)) {
     sp_kept_error kept;
     sp_error_keep(status, &kept);
-    const sp_status written = write_results(&c, results);
+    const sp_status written = write_results(&c, status, results);
     status = written ? written : sp_error_restore(&kept);
+    if (status && !written && c.field)
+      status = sp_fail(status, "%s; its field is %s", sp_error_message(), c.field);
   }
   release(&c);
   sp_case_base_destroy(&base);
@@ -409,10 +423,16 @@ static sp_status run(MPI_Comm comm, const sp_config *config, sp_report *report,
 sp_status sp_case_run(MPI_Comm comm, const sp_config *config, sp_terminal *terminal,
                       sp_results *results) {
   sp_report *report;
+  sp_outputs *outputs;
   *results = (sp_results){0};
+  SP_TRY(sp_outputs_open(comm, config, &outputs));
   sp_status status = sp_report_open(comm, config, terminal, &report);
-  if (!status) status = run(comm, config, report, results);
+  if (!status) {
+    sp_outputs_print_notes(outputs, terminal);
+    status = run(comm, config, report, outputs, results);
+  }
   status = sp_report_finish(report, status);
   sp_report_close(&report);
+  sp_outputs_close(&outputs);
   return status;
 }

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "io/checkpoint_file.h"
-#include "io/hdf5_shared.h"
 #include "solver/run/checkpoint_case.h"
 #include "io/rendezvous.h"
 
@@ -156,10 +155,8 @@ static sp_status check_restart(const sp_config *config) {
 sp_status sp_checkpoint_check(MPI_Comm comm, const sp_config *config) {
   int rank;
   MPI_Comm_rank(comm, &rank);
-  if (config->output.restart[0]) SP_TRY(sp_agree(comm, rank == 0 ? check_restart(config) : SP_OK));
-  if (config->output.checkpoint[0])
-    SP_TRY(sp_hdf5_shared_check(comm, "checkpoint", config->output.checkpoint));
-  return SP_OK;
+  if (!config->output.restart[0]) return SP_OK;
+  return sp_agree(comm, rank == 0 ? check_restart(config) : SP_OK);
 }
 
 static sp_status allocate(const sp_config *config, sp_checkpoint *c) {

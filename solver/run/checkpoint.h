@@ -23,9 +23,9 @@
 
 typedef struct sp_checkpoint sp_checkpoint;
 
-/* Before anything takes time: whether output.checkpoint can be written, and whether output.restart
- * is a checkpoint of this case, as far as its text goes. Collective over `comm`. Errors:
- * SP_ERR_SYSTEM, or SP_ERR_INPUT with the first key that differs. */
+/* Before anything takes time: whether output.restart is a checkpoint of this case, as far as its
+ * text goes. Collective over `comm`. Errors: SP_ERR_SYSTEM, or SP_ERR_INPUT with the first key that
+ * differs. */
 sp_status sp_checkpoint_check(MPI_Comm comm, const sp_config *config);
 
 /* Names and room for what is saved; *out is NULL if `config` wants no checkpoint and no restart.

@@ -6,11 +6,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "io/field_file.h"
 #include "mesh/sizes.h"
 #include "operators/counts.h"
 #include "solver/run/case.h"
 #include "solver/run/checkpoint.h"
+#include "solver/run/outputs.h"
 #include "solver/problem/probe.h"
 #include "solver/problem/problem.h"
 
@@ -256,7 +256,7 @@ sp_status sp_dry_run(MPI_Comm comm, const sp_config *config, double at_start,
   sp_case_base base;
   sp_config coarse = *config;
   coarse.mesh.refine = 0;
-  if (config->output.field[0]) SP_TRY(sp_field_file_check(comm, config->output.field));
+  SP_TRY(sp_outputs_check(comm, config));
   SP_TRY(sp_checkpoint_check(comm, config));
   SP_TRY(sp_case_base_create(comm, &coarse, &base));
   sp_sizes sizes;

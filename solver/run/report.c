@@ -14,6 +14,7 @@ struct sp_report {
   const sp_config *config;
   sp_terminal *terminal;
   sp_run_log *log;           /* on rank 0, if a log is wanted */
+  const char *field;         /* as it was written */
   double flops, bytes, dofs; /* of one matvec, over all ranks */
   char log_failure[512];     /* first failure of the log, "" if none */
 };
@@ -67,7 +68,8 @@ sp_status sp_report_open(MPI_Comm comm, const sp_config *config, sp_terminal *te
   sp_report *report;
   sp_status status = sp_allocate(1, sizeof *report, "report", &report);
   if (!status) {
-    *report = (sp_report){.comm = comm, .config = config, .terminal = terminal};
+    *report = (sp_report){
+        .comm = comm, .config = config, .terminal = terminal, .field = config->output.field};
     if (rank == 0 && config->output.log[0])
       status = sp_run_log_create(config->output.log, size, &report->log);
   }
@@ -195,6 +197,14 @@ sp_status sp_report_iteration(const sp_cg_iteration *iteration, void *context) {
   return SP_OK;
 }
 
+void sp_report_begin(sp_report *report) {
+  if (logs(report)) keep_failure(report, sp_run_log_flush(report->log));
+}
+
+void sp_report_field(sp_report *report, const char *path) {
+  report->field = path;
+}
+
 static void print_phases(sp_report *report, const sp_phase_row *rows) {
   sp_terminal *t = report->terminal;
   sp_terminal_print(t, "\n  %-12s %8s %12s %12s %12s %8s\n", "phase", "calls", "min [s]",
@@ -295,7 +305,7 @@ static void log_results(sp_report *report, const summary *s) {
 }
 
 static void print_files(const sp_report *report) {
-  const char *log = report->config->output.log, *field = report->config->output.field;
+  const char *log = report->config->output.log, *field = report->field;
   const char *checkpoint = report->config->output.checkpoint;
   sp_terminal *t = report->terminal;
   if (log[0]) sp_terminal_print(t, "\n  %-16s %s\n", "run log", log);

@@ -12,8 +12,8 @@
 
 typedef struct sp_report sp_report;
 
-/* Open the run log that the configuration names (none for ""), write provenance, print the heading.
- * `config` and `terminal` must outlive *out. Errors: SP_ERR_SYSTEM. Collective. */
+/* Open the run log that the configuration names (none for ""), collect provenance, print the
+ * heading. `config` and `terminal` must outlive *out. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_report_open(MPI_Comm comm, const sp_config *config, sp_terminal *terminal,
                          sp_report **out);
 
@@ -29,6 +29,14 @@ void sp_report_magnification(sp_report *report, double magnification);
 
 /* Where the run continues. Local. */
 void sp_report_restart(sp_report *report, const sp_cg_progress *progress);
+
+/* From now on the run log is this run's: write it for the first time, in place of an older one.
+ * What fails before leaves that as it is (io/run_log.h). A failure is kept for sp_report_finish.
+ * Local. */
+void sp_report_begin(sp_report *report);
+
+/* The field was written as `path`, which is not output.field; it stays the caller's. Local. */
+void sp_report_field(sp_report *report, const char *path);
 
 /* sp_cg_options.on_iteration with the report as context: rows of the log, the progress line. A log
  * that cannot be written does not end the solve: the failure is kept for sp_report_finish. Local.
@@ -52,8 +60,8 @@ void sp_report_text(sp_report *report, const char *name, const char *value);
 void sp_report_table(sp_report *report, const char *name, int column_count,
                      const sp_log_column *columns, int row_count, const sp_log_cell *cells);
 
-/* Close the log with the outcome `status` of the run, and return it, or the log's own failure if
- * the run had none. `report` may be NULL. Collective. */
+/* Close the log, if it has begun, with the outcome `status` of the run, and return that, or the
+ * log's own failure if the run had none. `report` may be NULL. Collective. */
 sp_status sp_report_finish(sp_report *report, sp_status status);
 
 /* Free; the log is already closed. NULL-safe; sets *report to NULL. Local. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "solver/run/case.h"
+#include "solver/run/outputs.h"
 #include "solver/run/rates.h"
 #include "solver/run/report.h"
 
@@ -200,6 +201,7 @@ static void add_row(series *s, int order, int refine, const sp_results *results,
   sp_rates_observe(s->along_orders, place, row - place + 1);
   print_row(s, row);
   log_rows(s);
+  if (s->count == 1) sp_report_begin(s->report);
 }
 
 /* One run; `place` is its place in the series that rates are taken along, from 1. */
@@ -299,10 +301,16 @@ sp_status sp_study_run(MPI_Comm comm, const sp_config *config, const sp_study *s
   s->config.output.field = s->config.output.checkpoint = none;
   s->config.discretization.order = s->first_order;
   s->config.mesh.refine = s->first_refine;
-  sp_status status = sp_report_open(comm, &s->config, terminal, &s->report);
-  if (!status) status = run(s, config->solver.tolerance);
+  sp_outputs *outputs;
+  sp_status status = sp_outputs_open(comm, &s->config, &outputs);
+  if (!status) status = sp_report_open(comm, &s->config, terminal, &s->report);
+  if (!status) {
+    sp_outputs_print_notes(outputs, terminal);
+    status = run(s, config->solver.tolerance);
+  }
   status = sp_report_finish(s->report, status);
   release(s);
+  sp_outputs_close(&outputs);
   free(s);
   return status;
 }

@@ -12,7 +12,8 @@
  *              H1_rate, H1_expected, H1_floor, seconds, matvec_share
  *
  * where NaN stands for a rate that has no run before it and for expectations along orders. Rates
- * are those of solver/run/rates.h; the root attribute study_rate says along what. */
+ * are those of solver/run/rates.h; the root attribute study_rate says along what, study_rule how
+ * they are judged. */
 #ifndef SP_SOLVER_RUN_STUDY_H
 #define SP_SOLVER_RUN_STUDY_H
 

@@ -1,0 +1,119 @@
+#define _GNU_SOURCE /* fallocate: the one call that reserves space and never writes zeros instead  \
+                     */
+#include "io/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "io/path.h"
+#include "io/rendezvous.h"
+
+const char *sp_file_tag(void) {
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+  static char tag[SP_FILE_TAG_SIZE];
+  if (tag[0]) return tag;
+  uint64_t bits;
+  if (getrandom(&bits, sizeof bits, GRND_NONBLOCK) != (ssize_t)sizeof bits) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    bits =
+        sp_hash((uint64_t)now.tv_nsec ^ sp_hash((uint64_t)now.tv_sec ^ (uint64_t)getpid() << 32));
+  }
+  for (int c = 0; c < SP_FILE_TAG_SIZE - 1; c++, bits /= sizeof letters - 1)
+    tag[c] = letters[bits % (sizeof letters - 1)];
+  return tag;
+}
+
+static sp_status fail_errno(void) {
+  return sp_fail(SP_ERR_SYSTEM, "%s", strerror(errno));
+}
+
+/* Close after the file was used with `status`; network file systems report some errors only now. */
+static sp_status close_file(int file, sp_status status) {
+  if (close(file) != 0 && status == SP_OK) return fail_errno();
+  return status;
+}
+
+void sp_file_names_free(sp_file_names *names) {
+  free(names->target);
+  free(names->temporary);
+  *names = (sp_file_names){0};
+}
+
+sp_status sp_file_names_create(const char *path, sp_file_names *names) {
+  *names = (sp_file_names){0};
+  SP_TRY(sp_path_resolve(path, &names->target));
+  const size_t size = strlen(names->target) + SP_FILE_TAG_SIZE + sizeof "..tmp";
+  const sp_status status = sp_allocate(size, 1, "a file name", &names->temporary);
+  if (status == SP_OK)
+    snprintf(names->temporary, size, "%s.%s.tmp", names->target, sp_file_tag());
+  else
+    sp_file_names_free(names);
+  return status;
+}
+
+/* Create or overwrite `path`, and sync. */
+static sp_status write_file(const char *path, const void *bytes, size_t size) {
+  const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (file < 0) return fail_errno();
+  const char *next = bytes;
+  while (size > 0) {
+    const ssize_t written = write(file, next, size);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return close_file(file, fail_errno());
+    next += written;
+    size -= (size_t)written;
+  }
+  return close_file(file, fsync(file) == 0 ? SP_OK : fail_errno());
+}
+
+sp_status sp_file_try(const char *path) {
+  sp_file_names names;
+  if (!sp_path_is_replaceable(path)) return sp_fail(SP_ERR_SYSTEM, "it is no regular file");
+  SP_TRY(sp_file_names_create(path, &names));
+  const sp_status status = write_file(names.temporary, "", 0);
+  unlink(names.temporary);
+  sp_file_names_free(&names);
+  return status;
+}
+
+sp_status sp_file_replace(const char *path, const void *bytes, size_t size) {
+  sp_file_names names;
+  SP_TRY(sp_file_names_create(path, &names));
+  sp_status status = write_file(names.temporary, bytes, size);
+  if (status == SP_OK) status = sp_file_rename(names.temporary, names.target);
+  if (status != SP_OK) unlink(names.temporary);
+  sp_file_names_free(&names);
+  return status;
+}
+
+sp_status sp_file_reserve(const char *path, int64_t bytes) {
+  const int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (file < 0) return fail_errno();
+  int result;
+  do result = bytes > 0 ? fallocate(file, 0, 0, (off_t)bytes) : 0;
+  while (result != 0 && errno == EINTR);
+  const bool unknown = result != 0 && (errno == EOPNOTSUPP || errno == ENOSYS);
+  return close_file(file, result == 0 || unknown ? SP_OK : fail_errno());
+}
+
+sp_status sp_file_check(const char *path) {
+  const int file = open(path, O_RDWR | O_CLOEXEC);
+  return file < 0 ? fail_errno() : close_file(file, SP_OK);
+}
+
+sp_status sp_file_sync(const char *path) {
+  const int file = open(path, O_WRONLY | O_CLOEXEC);
+  if (file < 0) return fail_errno();
+  return close_file(file, fsync(file) == 0 ? SP_OK : fail_errno());
+}
+
+sp_status sp_file_rename(const char *from, const char *to) {
+  return rename(from, to) == 0 ? SP_OK : fail_errno();
+}

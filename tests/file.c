@@ -1,0 +1,257 @@
+/* Files that replace others, the symbolic links on the way, and locks that keep two runs apart. */
+#define _GNU_SOURCE /* flock */
+#include "io/file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "io/file_lock.h"
+#include "io/output_paths.h"
+#include "io/path.h"
+#include "tests/check.h"
+
+static char folder[] = "/tmp/sp_test_file_XXXXXX";
+
+static void put(const char *path, const char *text) {
+  FILE *file = fopen(path, "w");
+  CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0, "cannot write %s", path);
+}
+
+static bool holds(const char *path, const char *text) {
+  char found[128] = "";
+  FILE *file = fopen(path, "r");
+  if (!file) return false;
+  const size_t size = fread(found, 1, sizeof found - 1, file);
+  fclose(file);
+  return size == strlen(text) && memcmp(found, text, size) == 0;
+}
+
+static bool is_link(const char *path) {
+  struct stat file;
+  return lstat(path, &file) == 0 && S_ISLNK(file.st_mode);
+}
+
+/* Files in the working directory. */
+static int count_files(void) {
+  int count = 0;
+  DIR *list = opendir(".");
+  for (struct dirent *entry = readdir(list); entry; entry = readdir(list)) count++;
+  closedir(list);
+  return count - 2;
+}
+
+static void remove_files(void) {
+  DIR *list = opendir(".");
+  for (struct dirent *entry = readdir(list); entry; entry = readdir(list))
+    (void)remove(entry->d_name);
+  closedir(list);
+}
+
+static void replace(const char *path, const char *text) {
+  CHECK(sp_file_replace(path, text, strlen(text)) == SP_OK, "%s: %s", path, sp_error_message());
+}
+
+/* Before any other call for a tag: parent and child each make their own. */
+static void check_tags(void) {
+  int ends[2];
+  char other[9] = "";
+  if (pipe(ends) != 0) abort();
+  const pid_t child = fork();
+  if (child == 0) _exit(write(ends[1], sp_file_tag(), 8) != 8);
+  CHECK(read(ends[0], other, 8) == 8, "no tag");
+  waitpid(child, NULL, 0);
+  close(ends[0]);
+  close(ends[1]);
+  const char *tag = sp_file_tag();
+  CHECK(strlen(tag) == 8 && strspn(tag, "abcdefghijklmnopqrstuvwxyz0123456789") == 8, "'%s'", tag);
+  CHECK(strcmp(tag, other) != 0, "two processes have the tag %s", tag);
+  CHECK(sp_file_tag() == tag, "another tag");
+
+  sp_file_names names;
+  char expected[64];
+  snprintf(expected, sizeof expected, "run.h5.%s.tmp", tag);
+  CHECK(sp_file_names_create("run.h5", &names) == SP_OK, "%s", sp_error_message());
+  CHECK(strcmp(names.target, "run.h5") == 0 && strcmp(names.temporary, expected) == 0, "%s, %s",
+        names.target, names.temporary);
+  sp_file_names_free(&names);
+  CHECK(!names.target && !names.temporary, "freed");
+}
+
+static void check_replace(void) {
+  replace("new", "first");
+  CHECK(holds("new", "first") && count_files() == 1, "a new file");
+  replace("new", "second");
+  CHECK(holds("new", "second") && count_files() == 1, "an old file");
+  CHECK(sp_file_try("new") == SP_OK && sp_file_try("other") == SP_OK, "%s", sp_error_message());
+  CHECK(holds("new", "second") && count_files() == 1, "a try leaves something");
+  CHECK(sp_file_try("absent/new") == SP_ERR_SYSTEM &&
+            strcmp(sp_error_message(), "No such file or directory") == 0,
+        "'%s'", sp_error_message());
+  CHECK(sp_file_try(".") == SP_ERR_SYSTEM &&
+            strcmp(sp_error_message(), "it is no regular file") == 0,
+        "'%s'", sp_error_message());
+  CHECK(sp_file_replace(".", "", 0) == SP_ERR_SYSTEM && count_files() == 1, "a folder");
+  remove_files();
+}
+
+/* A link stays, and the file that it leads to is replaced in its own folder. */
+static void check_links(void) {
+  CHECK(mkdir("there", 0777) == 0 && symlink("there/data", "link") == 0 &&
+            symlink("../link", "there/back") == 0 && symlink("there", "folder") == 0,
+        "links");
+  replace("link", "dangling");
+  CHECK(is_link("link") && holds("there/data", "dangling"), "a link to nothing yet");
+  replace("there/back", "twice");
+  CHECK(is_link("there/back") && is_link("link") && holds("there/data", "twice"), "two links");
+  replace("folder/data", "through");
+  CHECK(is_link("folder") && holds("there/data", "through"), "a link among the folders");
+  char absolute[128];
+  snprintf(absolute, sizeof absolute, "%s/there/data", folder);
+  CHECK(symlink(absolute, "absolute") == 0, "link");
+  replace("absolute", "absolute");
+  CHECK(is_link("absolute") && holds("there/data", "absolute"), "a link by its whole path");
+
+  CHECK(sp_path_is_same("link", "there/data") && sp_path_is_same("absolute", "folder/back"),
+        "links to one file");
+  CHECK(unlink("there/data") == 0, "unlink");
+  CHECK(sp_path_is_same("link", "./there/data") && sp_path_is_same("there/back", "folder/data") &&
+            !sp_path_is_same("link", "there/date"),
+        "links to nothing yet");
+  char *target;
+  CHECK(symlink("loop", "loop") == 0, "link");
+  CHECK(sp_path_resolve("loop", &target) == SP_ERR_SYSTEM && !target &&
+            strstr(sp_error_message(), "symbolic links"),
+        "'%s'", sp_error_message());
+  CHECK(sp_file_replace("loop", "", 0) == SP_ERR_SYSTEM && is_link("loop"), "a loop");
+  unlink("there/back");
+  remove_files();
+}
+
+static void refuse(const char *path, sp_status expected, const char *word) {
+  sp_file_lock *lock;
+  const sp_status status = sp_file_lock_acquire(path, &lock);
+  CHECK(status == expected && !lock, "%s: status %d", path, (int)status);
+  CHECK(strstr(sp_error_message(), word), "'%s' is not in '%s'", word, sp_error_message());
+  sp_file_lock_release(&lock);
+}
+
+static sp_file_lock *acquire(const char *path) {
+  sp_file_lock *lock;
+  CHECK(sp_file_lock_acquire(path, &lock) == SP_OK, "%s: %s", path, sp_error_message());
+  CHECK(lock && sp_file_lock_holds(lock), "%s is not locked", path);
+  return lock;
+}
+
+static void check_locks(void) {
+  char who[64], host[256] = "";
+  gethostname(host, sizeof host - 1);
+  snprintf(who, sizeof who, "process %ld on ", (long)getpid());
+  sp_file_lock *lock = acquire("run.h5");
+  CHECK(access(".run.h5.lock", F_OK) == 0 && count_files() == 1, "the lock file");
+  refuse("run.h5", SP_ERR_INPUT, "another run is writing this file");
+  refuse("run.h5", SP_ERR_INPUT, who);
+  refuse("./run.h5", SP_ERR_INPUT, host);
+  CHECK(symlink("run.h5", "link.h5") == 0, "link");
+  refuse("link.h5", SP_ERR_INPUT, "another run");
+  sp_file_lock *other = acquire("run.hdf");
+  sp_file_lock_release(&other);
+  /* Who reads the file, even with a lock on it, is not kept out, nor keeps a writer out. */
+  put("run.h5", "read");
+  const int reader = open("run.h5", O_RDONLY);
+  CHECK(flock(reader, LOCK_SH | LOCK_NB) == 0, "a reader");
+  replace("run.h5", "written");
+  close(reader);
+  sp_file_lock_release(&lock);
+  CHECK(!lock && access(".run.h5.lock", F_OK) != 0, "released");
+  sp_file_lock_release(&lock);
+  lock = acquire("run.h5");
+  sp_file_lock_release(&lock);
+  refuse("absent/run.h5", SP_ERR_SYSTEM, "No such file");
+  CHECK(!strstr(sp_error_message(), "lock"), "'%s'", sp_error_message());
+  CHECK(mkdir(".run.h5.lock", 0777) == 0, "mkdir");
+  refuse("run.h5", SP_ERR_SYSTEM, "its lock .run.h5.lock: Is a directory");
+  CHECK(rmdir(".run.h5.lock") == 0, "rmdir");
+
+  put(".run.h5.lock", "important");
+  refuse("run.h5", SP_ERR_INPUT, ".run.h5.lock is another file");
+  CHECK(holds(".run.h5.lock", "important"), "overwritten");
+  remove_files();
+}
+
+/* A run that is killed: the next one takes its lock over, and what it was writing is removed. Such
+ * a lock file that somebody else made can remove nothing else. */
+static void check_dead(void) {
+  int ends[2];
+  char ready;
+  if (pipe(ends) != 0) abort();
+  const pid_t child = fork();
+  if (child == 0) {
+    sp_file_lock *lock;
+    char temporary[64];
+    /* The tag that is the parent's own would not do. */
+    if (sp_file_lock_acquire("run.h5", &lock) != SP_OK) _exit(1);
+    put(".run.h5.lock", "sp_solve lock: process 1 on nowhere tag deadbeef\n");
+    snprintf(temporary, sizeof temporary, "run.h5.deadbeef.tmp");
+    put(temporary, "half");
+    if (write(ends[1], "", 1) != 1) _exit(1);
+    for (;;) pause();
+  }
+  CHECK(read(ends[0], &ready, 1) == 1, "no child");
+  refuse("run.h5", SP_ERR_INPUT, "process 1 on nowhere");
+  CHECK(access("run.h5.deadbeef.tmp", F_OK) == 0, "the temporary file of a live run is gone");
+  kill(child, SIGKILL);
+  waitpid(child, NULL, 0);
+  close(ends[0]);
+  close(ends[1]);
+  CHECK(access(".run.h5.lock", F_OK) == 0, "a killed run leaves the file of its lock");
+  sp_file_lock *lock = acquire("run.h5");
+  CHECK(access("run.h5.deadbeef.tmp", F_OK) != 0, "the temporary file of a dead run stays");
+  sp_file_lock_release(&lock);
+  CHECK(count_files() == 0, "%d files are left", count_files());
+
+  put("victim", "kept");
+  put("run.h5.backup", "kept");
+  static const char *const wrong[] = {"sp_solve lock: process 1 on nowhere tag ../../victim\n",
+                                      "sp_solve lock: process 1 on nowhere tag backup\n",
+                                      "sp_solve lock: pro", "sp_solve lock", ""};
+  for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
+    put(".run.h5.lock", wrong[w]);
+    lock = acquire("run.h5");
+    sp_file_lock_release(&lock);
+    CHECK(count_files() == 2 && holds("victim", "kept"), "'%s'", wrong[w]);
+  }
+  remove_files();
+}
+
+static void check_unconverged(const char *path, const char *expected) {
+  char *found;
+  CHECK(sp_output_unconverged_path(path, &found) == SP_OK && strcmp(found, expected) == 0, "'%s'",
+        found);
+  free(found);
+}
+
+int main(int argc, char **argv) {
+  check_tags(); /* forks, which MPI does not like afterwards */
+  if (!mkdtemp(folder) || chdir(folder) != 0) return 1;
+  check_dead();
+  MPI_Init(&argc, &argv);
+  check_replace();
+  check_links();
+  check_locks();
+  check_unconverged("run.hdf", "run.unconverged.hdf");
+  check_unconverged("a.b/run", "a.b/run.unconverged");
+  check_unconverged("a.b/.run", "a.b/.run.unconverged");
+  check_unconverged("run.2.hdf", "run.2.unconverged.hdf");
+  if (chdir("/") == 0) rmdir(folder);
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}
