@@ -2,6 +2,7 @@
 #include "io/config.h"
 
 #include <errno.h>
+#include <float.h>
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
@@ -302,6 +303,17 @@ static sp_status check_outputs(struct reader *reader) {
   return sp_output_paths_check(outputs, SP_OUTPUTS, inputs, sizeof inputs / sizeof *inputs);
 }
 
+/* In double precision b itself is known to half of this, so that a residual below it says nothing.
+ */
+static sp_status check_tolerance(const struct reader *reader) {
+  const double tolerance = reader->config->solver.tolerance;
+  if (tolerance >= DBL_EPSILON) return SP_OK;
+  return sp_fail(SP_ERR_INPUT,
+                 "%s: %g cannot be reached: double precision rounds the right-hand side itself to "
+                 "%.2g of its size; give that or more",
+                 where_given(reader, "solver", "tolerance"), tolerance, DBL_EPSILON);
+}
+
 static sp_status check_whole(struct reader *reader) {
   sp_config *config = reader->config;
   config->problem.lambda_given = where_given(reader, "problem", "lambda");
@@ -311,6 +323,7 @@ static sp_status check_whole(struct reader *reader) {
     if (reader->where[k] && sp_keys[k].applies && !sp_keys[k].applies(config))
       return sp_fail(SP_ERR_INPUT, "%s: %s", reader->where[k], sp_keys[k].misfit);
   SP_TRY(check_outputs(reader));
+  SP_TRY(check_tolerance(reader));
   return check_corners(reader);
 }
 

@@ -96,7 +96,7 @@ typedef struct sp_config {
     char *where;                /* place of the first line the user gave, NULL if there was none */
   } boundary;
   struct {
-    double tolerance;   /* on ||r|| / ||b||, in (0, 1) */
+    double tolerance;   /* on ||r|| / ||b||, from DBL_EPSILON to below 1 */
     int max_iterations; /* >= 1 */
     sp_preconditioner_kind preconditioner;
   } solver;

@@ -329,6 +329,19 @@ static void test_mesh(void) {
   sp_config_destroy(&config);
 }
 
+/* The bound is that of double precision, 2.2e-16. */
+static void test_tolerance(void) {
+  check_error("[solver]\n\ntolerance = 1e-300", NULL,
+              "case.ini:3: solver.tolerance: 1e-300 cannot be reached: double precision rounds the "
+              "right-hand side itself to 2.2e-16 of its size; give that or more");
+  check_error("", (const char *const[]){"solver.tolerance=2e-16", NULL},
+              "argument 'solver.tolerance=2e-16': 2e-16 cannot be reached: double precision rounds "
+              "the right-hand side itself to 2.2e-16 of its size; give that or more");
+  sp_config *config = read_case("[solver]\ntolerance = 2.3e-16", NULL);
+  CHECK(config && config->solver.tolerance == 2.3e-16, "%s", sp_error_message());
+  sp_config_destroy(&config);
+}
+
 static void test_outputs(void) {
   check_error("[output]\nlog = a.h5\nfield = a.h5", NULL,
               "case.ini:3: output.field: log and field are the same file, 'a.h5'");
@@ -373,6 +386,7 @@ int main(int argc, char **argv) {
   test_choices();
   test_values();
   test_mesh();
+  test_tolerance();
   test_outputs();
   leave_folder();
   const int result = check_end(MPI_COMM_WORLD);
