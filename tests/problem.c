@@ -181,6 +181,37 @@ static void check_box_cases(void) {
   stage_destroy(&s);
 }
 
+/* ymax is called "2", which is the number of xmax; xmin "6", the number of zmax, which has no name;
+ * zmin "5", its own number. */
+static void check_names_like_numbers(void) {
+  static const refusal refusals[] = {
+      {{"problem.solution=x", "boundary.2=neumann"},
+       {"boundary.2", "'2' has two meanings", "the name of group number 4",
+        "the number of group 'xmax': write 4 or xmax"}},
+      {{"problem.solution=x", "boundary.6=neumann"},
+       {"boundary.6", "'6' has two meanings", "the name of group number 1", "without a name"}},
+      {{"problem.solution=x", "boundary.ymin=periodic 2"},
+       {"boundary.ymin", "'2' has two meanings"}},
+      {{"problem.solution=x", "boundary.4=neumann", "boundary.xmax=neumann", "boundary.1=neumann",
+        "boundary.5=neumann"},
+       {NULL}},
+  };
+  static const struct {
+    int group;
+    const char *name;
+  } renamed[] = {{0, "6"}, {3, "2"}, {4, "5"}, {5, ""}};
+  sp_hexes *hexes = make_box(2, 2, 2, SP_MAP_NONE);
+  for (int r = 0; r < 4; r++) {
+    char **name = &hexes->groups[renamed[r].group].name;
+    free(*name);
+    *name = strdup(renamed[r].name);
+  }
+  stage s;
+  stage_create(hexes, 2, &s);
+  check_refusals(&s, sizeof refusals / sizeof refusals[0], refusals);
+  stage_destroy(&s);
+}
+
 /* fixtures/cube.geo: "bottom"; "top and bottom" (20), which has bottom's surface; 30 without a
  * name; three sides without a group. */
 static void check_file_cases(void) {
@@ -456,6 +487,7 @@ int main(int argc, char **argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   require(sp_platform_open(MPI_COMM_WORLD, SP_DEVICE_HOST, SP_TRANSPORT_AUTO, &platform));
   check_box_cases();
+  check_names_like_numbers();
   check_file_cases();
   check_coefficients();
   check_order_of_groups();

@@ -4,10 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool sp_boundary_names_group(const char *name, const sp_group *group) {
+static bool is_number_of(const char *name, const sp_group *group) {
   char number[16];
   snprintf(number, sizeof number, "%d", group->number);
-  return strcmp(name, group->name) == 0 || strcmp(name, number) == 0;
+  return strcmp(name, number) == 0;
+}
+
+bool sp_boundary_names_group(const char *name, const sp_group *group) {
+  return strcmp(name, group->name) == 0 || is_number_of(name, group);
 }
 
 /* The first group of the name, -1 if there is none; *matches is how many there are. */
@@ -22,12 +26,36 @@ static int find_group(const char *name, const sp_hexes *hexes, int *matches) {
   return found;
 }
 
+/* A name that is one group's name and another one's number. */
+static sp_status check_one_meaning(const sp_boundary_entry *entry, const char *name,
+                                   const sp_hexes *hexes) {
+  const sp_group *named = NULL, *numbered = NULL;
+  for (int g = 0; g < hexes->group_count; g++) {
+    const sp_group *group = &hexes->groups[g];
+    if (strcmp(name, group->name) == 0)
+      named = group;
+    else if (is_number_of(name, group))
+      numbered = group;
+  }
+  if (!named || !numbered) return SP_OK;
+  const char *where = entry->formula.where;
+  if (numbered->name[0])
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: '%s' has two meanings, the name of group number %d and the number of group "
+                   "'%s': write %d or %s",
+                   where, name, named->number, numbered->name, named->number, numbered->name);
+  return sp_fail(SP_ERR_INPUT,
+                 "%s: '%s' has two meanings, the name of group number %d and the number of a group "
+                 "without a name: write %d for the first, or give it another name in the mesh",
+                 where, name, named->number, named->number);
+}
+
 sp_status sp_boundary_check_group(const sp_boundary_entry *entry, const char *name,
                                   const sp_hexes *hexes) {
   char known[512] = "";
   size_t used = 0;
   int matches;
-  if (find_group(name, hexes, &matches) >= 0) return SP_OK;
+  if (find_group(name, hexes, &matches) >= 0) return check_one_meaning(entry, name, hexes);
   for (int g = 0; g < hexes->group_count && used < sizeof known - 1; g++) {
     const sp_group *group = &hexes->groups[g];
     const int n =

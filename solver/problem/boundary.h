@@ -8,7 +8,9 @@
 /* Whether `name` is a group's name or its number. Local. */
 bool sp_boundary_names_group(const char *name, const sp_group *group);
 
-/* Errors: SP_ERR_INPUT with the groups that there are, if the mesh has none of the name. Local. */
+/* Whether a line may name a group so. Errors: SP_ERR_INPUT with the groups that there are, if the
+ * mesh has none of the name; with both, if it is the name of one and the number of another. Local.
+ */
 sp_status sp_boundary_check_group(const sp_boundary_entry *entry, const char *name,
                                   const sp_hexes *hexes);
 
