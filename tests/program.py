@@ -161,7 +161,8 @@ def study(ranks):
     # The script hides from the program that this is no terminal: on a slow machine there are progress
     # lines.
     table = run.out.replace("\033[K", "")
-    rows = re.findall(r"^ +[12] +[01] .*%(?:  at the floor)?$", table, re.MULTILINE)
+    rows = re.findall(r"^ +[12] +[01] .*%(?:  (?:[LH][12] )?at the floor)?$", table, re.MULTILINE)
+    check(re.search(r"^  rule +.* fall short by 0.2$", table, re.MULTILINE), f"{run.name}: {run.out}")
     check(len(rows) == 4 and "as expected in all 4 steps" in run.out, f"{run.name}: {run.out}")
     check(os.path.getsize("study.h5") > 0, "the log of a study")
     os.remove("study.h5")

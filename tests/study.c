@@ -97,6 +97,19 @@ static void test_orders(void) {
   expect_verdict(SP_BP35, true, wrong, falling, SP_ERR_STUDY, 1, "order 3 to 4");
 }
 
+/* 9e-12 is below ten floors of 1e-12, but what still gains digits is not at the floor; a fall from
+ * there on is luck. */
+static void test_floor(void) {
+  sp_study_row rows[RUNS];
+  const double errors[RUNS] = {1e-1, 1e-9, 9e-12, 8e-12}, exact[RUNS] = {1e-14, 2e-16, 3e-16, 0};
+  fill(true, errors, exact, rows);
+  static const bool expected[RUNS][SP_NORMS] = {
+      {false, true}, {false, true}, {false, true}, {true, true}};
+  for (int i = 0; i < RUNS; i++)
+    for (int n = 0; n < SP_NORMS; n++)
+      CHECK(sp_rates_at_floor(i + 1, rows, (sp_norm)n) == expected[i][n], "row %d, norm %d", i, n);
+}
+
 static void test_parse(void) {
   sp_study study = {0};
   CHECK(!sp_study_parse("order=1:10", &study) && !sp_study_parse("refine=0:3", &study), "%s",
@@ -242,6 +255,7 @@ int main(int argc, char **argv) {
   snprintf(path, sizeof path, "test_study_%ld.h5", id);
   test_refinements();
   test_orders();
+  test_floor();
   test_parse();
   test_studies();
   test_failures();

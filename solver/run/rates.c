@@ -36,11 +36,31 @@ static bool is_clear(const sp_study_row *row, int norm) {
   return !(row->error[norm] <= SP_RATES_CLEAR * row->floor[norm]);
 }
 
+bool sp_rates_at_floor(int count, const sp_study_row *rows, sp_norm norm) {
+  bool at_floor = true;
+  for (int i = 0; i < count; i++) {
+    const bool gains = i > 0 && rows[i].error[norm] <= 0.1 * rows[i - 1].error[norm];
+    at_floor = !is_clear(&rows[i], norm) && (at_floor || !gains);
+  }
+  return at_floor;
+}
+
 /* Where an error has not got going, the cure is another mesh and not a search for a bug. */
 static const char *hint(const sp_study_row *row, int norm) {
   return row->error[norm] > 0.05 * row->norm[norm]
              ? "; the solution is hardly resolved there, refine further"
              : "";
+}
+
+const char *sp_rates_rule(sp_operator_kind kind, bool along_orders) {
+  if (along_orders)
+    return "each step until the floor must fall, or rise by 10 % at most to below two orders "
+           "before";
+  if (kind == SP_MASS)
+    return "the finest step above the floor may fall short by 0.2, for even N by 0.2 + 1/n with n "
+           "= "
+           "elements^(1/3) of its coarser mesh";
+  return "the finest step above the floor may fall short by 0.2";
 }
 
 double sp_rates_shortfall(sp_operator_kind kind, int order, int64_t elements) {

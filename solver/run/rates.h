@@ -61,6 +61,11 @@ int sp_rates_expected(int order, sp_norm norm);
  * than log2(1 + 1/10) = 0.14. */
 #define SP_RATES_CLEAR 10.0
 
+/* Whether the error of the last of `count` rows is at the floor: not above SP_RATES_CLEAR floors,
+ * and the row before is there already or no digit is gained from it (the floor is an estimate from
+ * above). For the table alone: what is judged is below. Local. */
+bool sp_rates_at_floor(int count, const sp_study_row *rows, sp_norm norm);
+
 /* How far the rate from a mesh of `elements` elements to its refinement may fall short: 0.2,
  * because a lost order shows as 1 and what the O(h) hides on meshes that people can afford is less
  * than half of that. The projection of even order has a layer of larger errors along the boundary;
@@ -71,10 +76,14 @@ int sp_rates_expected(int order, sp_norm norm);
 double sp_rates_shortfall(sp_operator_kind kind, int order, int64_t elements);
 
 /* Judge a series. Along refinements the finest step that stands clear of the floor must have its
- * rate. Along orders every step until the floor must fall (see above); steps from an error of half
- * the solution's norm or more, which resolve nothing yet, are let pass unless they are the last.
+ * rate, less sp_rates_shortfall. Along orders the error must fall in every step until the floor, or
+ * rise by 10 % at most and be below that of two orders before; steps from an error of half the
+ * solution's norm or more, which resolve nothing yet, are let pass unless they are the last.
  * *judged is how many steps could be told. Errors: SP_ERR_STUDY with the step. Local. */
 sp_status sp_rates_judge(sp_operator_kind kind, bool along_orders, int count,
                          const sp_study_row *rows, int *judged);
+
+/* The rule that sp_rates_judge applies, in one line for users. Local. */
+const char *sp_rates_rule(sp_operator_kind kind, bool along_orders);
 
 #endif

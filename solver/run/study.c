@@ -151,9 +151,11 @@ static void print_heading(const series *s, double case_tolerance) {
   if (s->config.solver.tolerance < case_tolerance)
     sp_terminal_print(t, " instead of %.3g", case_tolerance);
   sp_terminal_print(t, ", at most %d iterations\n", s->config.solver.max_iterations);
-  sp_terminal_print(t, "  %-16s %s\n\n", "rates",
+  sp_terminal_print(t, "  %-16s %s\n", "rates",
                     s->along_orders ? "log10(e_N-1 / e_N), digits an order"
                                     : "log2(e_h / e_h/2), expected N+1 in L2 and N in H1");
+  sp_terminal_print(t, "  %-16s %s\n\n", "rule",
+                    sp_rates_rule(s->config.discretization.operator_kind, s->along_orders));
   sp_terminal_print(t, "  %2s %6s %10s %12s %10s %11s %6s %11s %6s %10s %7s\n", "N", "refine",
                     "elements", "DOFs", "iterations", "L2 error", "rate", "H1 error", "rate",
                     "solve [s]", "matvec");
@@ -167,16 +169,21 @@ static void print_rate(sp_terminal *t, double error, double rate) {
     sp_terminal_print(t, " %6s", "");
 }
 
-static void print_row(const series *s, const sp_study_row *row) {
+/* The last of `place` rows of a series. */
+static void print_row(const series *s, int place, const sp_study_row *row) {
   sp_terminal *t = s->terminal;
+  const sp_study_row *first = row - place + 1;
+  const bool l2 = sp_rates_at_floor(place, first, SP_L2);
+  const bool h1 = sp_rates_at_floor(place, first, SP_H1);
   sp_terminal_print(t, "  %2d %6d %10lld %12lld %10lld", row->order, row->refine,
                     (long long)row->elements, (long long)row->dofs, (long long)row->iterations);
   for (int n = 0; n < SP_NORMS; n++) print_rate(t, row->error[n], row->rate[n]);
   sp_terminal_print(t, " %10.4f %5.1f %%", row->seconds, 100 * row->matvec_share);
-  bool at_floor = false;
-  for (int n = 0; n < SP_NORMS; n++)
-    at_floor = at_floor || row->error[n] <= SP_RATES_CLEAR * row->floor[n];
-  sp_terminal_print(t, "%s\n", at_floor ? "  at the floor" : "");
+  sp_terminal_print(t, "%s\n",
+                    l2 && h1 ? "  at the floor"
+                    : l2     ? "  L2 at the floor"
+                    : h1     ? "  H1 at the floor"
+                             : "");
 }
 
 static void add_row(series *s, int order, int refine, const sp_results *results, int place) {
@@ -199,7 +206,7 @@ static void add_row(series *s, int order, int refine, const sp_results *results,
   sp_rates_floor(s->config.discretization.operator_kind, s->config.solver.tolerance,
                  &s->sizes[refine], row);
   sp_rates_observe(s->along_orders, place, row - place + 1);
-  print_row(s, row);
+  print_row(s, place, row);
   log_rows(s);
   if (s->count == 1) sp_report_begin(s->report);
 }
@@ -272,6 +279,8 @@ static sp_status run(series *s, double case_tolerance) {
   sp_report_text(s->report, "study_rate",
                  s->along_orders ? "along orders: log10(e_N-1 / e_N)"
                                  : "along refinements: log2(e_h / e_h/2)");
+  sp_report_text(s->report, "study_rule",
+                 sp_rates_rule(s->config.discretization.operator_kind, s->along_orders));
   print_heading(s, case_tolerance);
   return run_all(s);
 }
