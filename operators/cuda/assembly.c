@@ -6,8 +6,8 @@
 
 enum { LANES = 32, NOT_LISTED = -1 };
 
-/* Call body for every edge node of the mesh, in the order of the array of edge nodes, with `dof`
- * its DOF and `place` its place there. */
+/* Called for every edge node of the mesh, in the order of the array of edge nodes: `dof` is the
+ * node's DOF, `place` its index in that array. */
 typedef void visitor(sp_lid dof, unsigned place, void *context);
 
 static void visit_edge_nodes(const sp_numbering *numbering, size_t elements, visitor *visit,
@@ -21,7 +21,7 @@ static void visit_edge_nodes(const sp_numbering *numbering, size_t elements, vis
     for (int q = 0; q < count; q++) visit(numbering->nodes[e * np + places[q]], place++, context);
 }
 
-/* One list of targets while it is built. */
+/* A list of targets while it is built. */
 typedef struct list {
   const sp_lid *target; /* [dofs], target of each DOF or NOT_LISTED */
   unsigned *count;      /* [targets], contributions */

@@ -1,10 +1,11 @@
-/* Z^T at edges and vertices, where an entry of the L-vector has more than two contributions: they
- * are summed entry by entry, in the order of elements, so that the result does not depend on
- * scheduling. Lists are for groups of 32 targets, one warp's: contribution c of target t is at
+/* Z^T at edges and vertices, where an entry of the L-vector may have more than two contributions:
+ * they are summed entry by entry, in the order of elements, so that the result does not depend on
+ * scheduling. Lists are for groups of 32 targets, those of one warp: contribution c of target t is
+ * at
  *
- *     entries[start[t / 32] + 32 c + t % 32],    a place in the array of edge nodes (launch.h),
+ *     entries[start[t / 32] + 32 c + t % 32],    an index into the array of edge nodes (launch.h),
  *
- * with SP_CUDA_ABSENT where a target has fewer contributions than others of its group. */
+ * or SP_CUDA_ABSENT if the target has fewer contributions than others of its group. */
 #ifndef SP_OPERATORS_CUDA_ASSEMBLY_H
 #define SP_OPERATORS_CUDA_ASSEMBLY_H
 
@@ -25,17 +26,17 @@ typedef struct sp_cuda_targets {
 
 typedef struct sp_cuda_assembly {
   int first_face, first_edge, owned, local; /* of an L-vector (mesh/numbering.h) */
-  /* The owned DOFs from first_edge on. Those that are shared with other ranks have no entries: they
-   * are complete after the exchange. */
+  /* The owned DOFs from first_edge on. Those that are shared with other ranks have no entries here:
+   * they are complete after the exchange. */
   sp_cuda_targets own;
-  /* The shared ones, copies too: DOFs shared_dofs[t]. */
+  /* The shared DOFs, copies included: target t is DOF shared_dofs[t]. */
   sp_cuda_targets shared;
   int *shared_dofs;
   size_t bytes;
 } sp_cuda_assembly;
 
 /* Build the lists on the host and copy them to the device. *out is freed by sp_cuda_assembly_free,
- * also after a failure. Places must fit 30 bits, which setup.cu has seen to. Local. */
+ * also after a failure. Indices must fit 30 bits, which setup.cu checks. Local. */
 sp_status sp_cuda_assembly_create(const sp_operator_setup *setup, sp_cuda_assembly *out);
 void sp_cuda_assembly_free(sp_cuda_assembly *assembly);
 

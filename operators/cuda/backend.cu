@@ -1,5 +1,5 @@
-// The CUDA table of functions. Work is queued on the device's stream; what the host reads waits for
-// it.
+// The CUDA backend's table of functions. Work is queued on the device's stream; functions that
+// return values to the host wait for it.
 
 extern "C" {
 #include "operators/cuda/blas.h"
@@ -11,8 +11,8 @@ extern "C" {
 #include <cstdio>
 #include <cstring>
 
-/* Up to so many partial sums of pass 1 are added by every block of pass 2: for small problems that
- * takes less time than one more kernel. */
+/* Up to this number of partial sums of pass 1 are added up by every block of pass 2: for small
+ * problems that is faster than one more kernel. */
 enum { SP_CUDA_FEW_SUMS = 4096 };
 
 static const char *cuda_describe(const sp_device *device) {
@@ -27,7 +27,7 @@ static sp_geometry_kind cuda_faster_geometry(sp_operator_kind kind, int order) {
 
 static sp_status cuda_vector_create(sp_device *device, sp_precision precision, size_t count,
                                     void *out) {
-  /* Kernels work on pairs: room for a whole last one. */
+  /* Kernels work on pairs of entries: one more entry completes the last pair. */
   void *memory = nullptr;
   (void)device;
   const sp_status status =
@@ -102,7 +102,7 @@ static sp_status first_failure(sp_status a, sp_status b) {
   return a ? a : b;
 }
 
-/* The elements that touch other ranks, up to their sums at shared DOFs, on `stream`. */
+/* Apply the elements that touch other ranks, up to this rank's sums at shared DOFs, on `stream`. */
 static sp_status apply_halo(sp_local_operator *local, bool constrained, const double *x, double *y,
                             cudaStream_t stream) {
   sp_cuda_arguments arguments = arguments_of_part(local, HALO);
@@ -186,8 +186,8 @@ static int blocks_of_elements(const sp_local_operator *local) {
          pass_1_blocks(local, local->elements - local->halo_elements);
 }
 
-/* The two parts of pass 1 where the host sums over ranks. Partial sums stand in this order: halo,
- * inner elements, and what the diagonal adds to the two. */
+/* The two parts of pass 1 if the host sums over ranks. Partial sums are stored in this order: halo
+ * elements, inner elements, the diagonal's part of the halo, that of the rest. */
 static sp_status direction_halo(sp_local_operator *local, double beta, const sp_cg_vectors *vectors,
                                 cudaStream_t stream) {
   double *const diagonal_sums = local->energy + SP_CUDA_SUM_BLOCKS + blocks_of_elements(local);
@@ -278,8 +278,7 @@ static void swap(double **a, double **b) {
   *b = kept;
 }
 
-/* Pass 1 over one part. Partial sums stand in the order of cuda_direction(): border, inside, and
- * what the diagonal adds to the two. */
+/* Pass 1 over one part. Partial sums are stored in the same order as by cuda_direction(). */
 static sp_status queue_part(sp_local_operator *local, mesh_part part, sp_cg_vectors *vectors,
                             cudaStream_t stream) {
   sp_cuda_arguments arguments = arguments_of_part(local, part);
@@ -287,7 +286,7 @@ static sp_status queue_part(sp_local_operator *local, mesh_part part, sp_cg_vect
   set_step(local, vectors, &arguments);
   arguments.step.x = vectors->x;
   arguments.step.first_block = part == HALO ? 0 : pass_1_blocks(local, local->halo_elements);
-  arguments.step.stamps = part == INNER || nothing_inside; /* what starts first */
+  arguments.step.stamps = part == INNER || nothing_inside; /* the part that starts first */
   arguments.forks = part == HALO;
   SP_CUDA(local->kernel->launch(&arguments, SP_CUDA_CG, stream));
   return SP_OK;
@@ -302,8 +301,8 @@ static sp_status queue_diagonal(sp_local_operator *local, mesh_part part,
                       local->scalars, part == INNER && local->space->ranks > 1, stream);
 }
 
-/* Pass 1 on several GPUs: the border and its exchange beside the elements inside, both behind what
- * recorded the event `fork`. */
+/* Pass 1 on several GPUs: the border and its exchange run beside the inner elements. Both wait for
+ * the event `fork`. */
 static sp_status queue_parts(sp_local_operator *local, sp_cg_vectors *vectors) {
   cudaStream_t urgent = local->device->urgent;
   SP_CUDA(cudaStreamWaitEvent(urgent, local->device->fork, 0));
@@ -339,7 +338,8 @@ static sp_status queue_iteration(sp_local_operator *local, sp_cg_vectors *vector
   return SP_OK;
 }
 
-/* What the border of the first iteration begins behind; later ones begin behind a pass 2. */
+/* The event that the border of the first iteration waits for; in later iterations pass 2 records
+ * it. */
 static sp_status begin_fork(sp_local_operator *local) {
   SP_CUDA(cudaEventRecord(local->device->fork, local->device->stream));
   return SP_OK;

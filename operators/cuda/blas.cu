@@ -50,7 +50,7 @@ __global__ void correct(size_t n, T a, T b, const T *s, const T *t, T c, bool fi
   }
 }
 
-// Sums of blocks, then of these by the last block, in a fixed order.
+// Every block sums its part; the last block adds up these sums. The order is fixed.
 template <class T>
 __global__ void dot(size_t n, const T *x, const T *y, double *partial, unsigned *arrived) {
   follow();

@@ -36,7 +36,7 @@ sp_status sp_cuda_allocate(size_t count, size_t size, const char *what, void **o
                    "out of memory on GPU %d: %s needs %.1f MB, %.1f of %.1f MB are free",
                    current_device(), what, bytes * 1e-6, available * 1e-6, total * 1e-6);
   }
-  /* Our streams do not wait for the default one, on which this runs. */
+  /* This runs on the default stream, for which our streams do not wait. */
   SP_CUDA(cudaMemset(*out, 0, bytes));
   SP_CUDA(cudaStreamSynchronize(nullptr));
   return SP_OK;
@@ -58,11 +58,11 @@ int sp_cuda_architecture(void) {
   return architecture;
 }
 
-// " for ranks 0 1 2 ..., GPUs 0 1 ...", as far as it fits.
+// "; GPUs of ranks 0 to 3: 0 1 0 1", as far as it fits.
 static void describe_ranks(MPI_Comm comm, int id, char *text, size_t room) {
   int size;
   MPI_Comm_size(comm, &size);
-  int *ids = (int *)malloc((size_t)size * sizeof *ids); // without it the map is left out
+  int *ids = (int *)malloc((size_t)size * sizeof *ids); // if this fails, the map is left out
   int possible = ids != nullptr;
   MPI_Allreduce(MPI_IN_PLACE, &possible, 1, MPI_INT, MPI_MIN, comm);
   if (possible) MPI_Allgather(&id, 1, MPI_INT, ids, 1, MPI_INT, comm);
@@ -74,7 +74,7 @@ static void describe_ranks(MPI_Comm comm, int id, char *text, size_t room) {
   free(ids);
 }
 
-// Ranks of one machine take its GPUs in turn; `map` gets the GPUs of all ranks in words.
+// Ranks of one machine take its GPUs in turn; `map` describes the GPUs of all ranks.
 static sp_status choose_device(MPI_Comm comm, int *id, char *map, size_t room) {
   MPI_Comm machine;
   int rank, count = 0;
@@ -103,7 +103,7 @@ static sp_status use_device(sp_device *device, const char *map) {
                    device->id, properties.name, properties.major, properties.minor,
                    properties.major, properties.minor);
   }
-  architecture = attributes.ptxVersion; // all files are compiled for the same ones
+  architecture = attributes.ptxVersion; // all files are compiled for the same architectures
   int least, greatest;
   SP_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
   SP_CUDA(cudaStreamCreateWithPriority(&device->stream, cudaStreamNonBlocking, least));

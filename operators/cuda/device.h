@@ -13,13 +13,13 @@ extern "C" {
 struct sp_device {
   int id; /* of the GPU on this machine */
   cudaStream_t stream;
-  /* Beside it, for what other ranks wait for: its kernels go first. It begins behind `fork`, an
-   * event of the stream, and ends with `join`. */
+  /* A second stream of higher priority, for work that other ranks wait for. It starts after the
+   * event `fork` of the first stream and ends with `join`. */
   cudaStream_t urgent;
   cudaEvent_t fork, join;
   struct sp_cuda_nccl *nccl;   /* NULL until a space asks for it (exchange.h) */
   struct sp_cuda_peers *peers; /* likewise (peers.h) */
-  /* For sums that the host asks for (blas.h). */
+  /* Workspace of dot (blas.h). */
   double *partial, *sum; /* on the device, and pinned */
   unsigned *arrived;
   char description[320];
@@ -43,7 +43,8 @@ sp_status sp_cuda_allocate(size_t count, size_t size, const char *what, void **o
 sp_status sp_cuda_copy_of(const void *host, size_t count, size_t size, const char *what,
                           void **out);
 
-/* Let the urgent stream follow what is in the device's stream; let the stream wait for it. Local.
+/* Fork: the urgent stream waits for what is queued on the device's stream. Join: the device's
+ * stream waits for the urgent one. Local.
  */
 sp_status sp_cuda_fork(sp_device *device);
 sp_status sp_cuda_join(sp_device *device);

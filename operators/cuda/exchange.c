@@ -78,14 +78,14 @@ sp_status sp_cuda_gpus_differ(MPI_Comm comm, bool *differ) {
 
 static bool mpi_reports_cuda(void) {
 #if defined(MPIX_CUDA_AWARE_SUPPORT)
-  return MPIX_Query_cuda_support() == 1; /* the macro tells of the headers, this of the library */
+  return MPIX_Query_cuda_support() == 1; /* the macro tells of the headers only */
 #else
   return false;
 #endif
 }
 
-/* A short and a long message of known values from the rank before to the rank after, from one GPU's
- * memory to the other's. */
+/* Test with a short and a long message of known values: every rank sends to the next rank, from GPU
+ * memory to GPU memory. */
 static sp_status mpi_passes_messages(MPI_Comm comm, bool *passes) {
   enum { LONG = 1 << 18 };
   static const int counts[] = {1, LONG};
@@ -144,7 +144,7 @@ static sp_status try_peer(sp_device_space *space, MPI_Comm comm, const char **wh
   return SP_OK;
 }
 
-/* *why is NULL if values can travel by `kind` between all ranks, else it says in words why not. */
+/* *why is NULL if values can travel by `kind` between all ranks; otherwise it says why not. */
 static sp_status try_transport(sp_device_space *space, MPI_Comm comm, sp_transport kind,
                                const char **why) {
   *why = NULL;

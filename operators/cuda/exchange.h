@@ -3,11 +3,11 @@
  *
  * peer        GPUs write into each other's memory (peers.h)
  * cuda-aware  MPI sends from the GPU's memory
- * nccl        NCCL sends
+ * nccl        NCCL sends from the GPU's memory
  * staged      MPI sends from pinned host memory
  *
- * What arrives is added on the GPU in the order of ranks. With peer and nccl nothing waits on the
- * host; with the other two MPI needs it. */
+ * Received values are added on the GPU in the order of ranks. With peer and nccl nothing waits for
+ * the host; the other two need it for MPI. */
 #ifndef SP_OPERATORS_CUDA_EXCHANGE_H
 #define SP_OPERATORS_CUDA_EXCHANGE_H
 
@@ -29,7 +29,7 @@ struct sp_device_space {
   void *sent, *received;           /* [shared] on the device, room for doubles */
   void *host_sent, *host_received; /* the same, pinned */
   sp_cuda_border_memory border;    /* peer */
-  char how[320];                   /* values travel, in words */
+  char how[320];                   /* in words, for the user */
 };
 
 /* Entries of the backend's table (operators/backend.h). */
@@ -39,41 +39,42 @@ sp_status sp_cuda_space_create(sp_device *device, MPI_Comm comm, sp_exchange *ex
 void sp_cuda_space_destroy(sp_device_space **space);
 sp_status sp_cuda_assemble(sp_device_space *space, sp_precision precision, void *vector);
 
-/* The stream for what other ranks wait for: the urgent one where their values need no host. */
+/* The stream for work that other ranks wait for: the urgent one if values travel without the host.
+ */
 cudaStream_t sp_cuda_border_stream(const sp_device_space *space);
 
-/* Send the shared values of `vector`, which is complete there behind what is queued on `stream`.
+/* Send the shared values of `vector`, which are complete when what is queued on `stream` is done.
  * Collective among neighbours, also after a failure. */
 sp_status sp_cuda_exchange_begin(sp_device_space *space, sp_precision precision, void *vector,
                                  cudaStream_t stream);
 
-/* Add what the neighbours have sent, on the device's stream. With *joins the next kernel there
- * stands behind kernels of two streams (queue.cuh). `stream` is that of the begin. Collective among
+/* Add what the neighbours have sent, on the device's stream. `stream` is that of the begin. *joins
+ * tells whether the next kernel there follows kernels of two streams (queue.cuh). Collective among
  * neighbours. */
 sp_status sp_cuda_exchange_end(sp_device_space *space, sp_precision precision, void *vector,
                                cudaStream_t stream, bool *joins);
 
-/* Wait for the device's stream, and for NCCL's messages only as long as they can still come.
- * Returns what went wrong meanwhile on this rank or a neighbour. Local. */
+/* Wait for the device's stream; for NCCL's messages at most SP_CUDA_PATIENCE. Returns what failed
+ * meanwhile on this rank or a neighbour. Local. */
 sp_status sp_cuda_wait(sp_device *device);
 
-/* Whether all ranks say yes. Collective. */
+/* Whether `mine` is true on all ranks. Collective. */
 bool sp_cuda_all_agree(MPI_Comm comm, bool mine);
 
 /* Whether every rank of a machine has a GPU of its own. Collective. */
 sp_status sp_cuda_gpus_differ(MPI_Comm comm, bool *differ);
 
-/* Through NCCL, where the program is built with it (nccl.c; else no_nccl.c). One communicator per
- * device, made on first use: *why is NULL if there is one for `comm`'s ranks, else it says why not,
- * which is no error. The ranks' GPUs must differ. Collective. */
+/* NCCL, if the program is built with it (nccl.c; else no_nccl.c). One communicator per device,
+ * created on first use. *why is NULL if there is one for `comm`'s ranks; otherwise it says why not,
+ * which is not an error. The ranks' GPUs must differ. Collective. */
 sp_status sp_cuda_nccl_connect(sp_device *device, MPI_Comm comm, const char **why);
 
-/* Queue the messages of `space` behind what is on the device's stream, and record device->join
- * behind them. After an error the communicator is given up. Collective among neighbours. */
+/* Queue the messages of `space` after the work on the device's stream, then record device->join.
+ * After an error the communicator is aborted. Collective among neighbours. */
 sp_status sp_cuda_nccl_begin(sp_device_space *space, sp_precision precision);
 
-/* Wait until the device's stream is done. A rank that does not answer for SP_CUDA_PATIENCE has
- * failed. */
+/* Wait until the device's stream is done. A rank that does not answer within SP_CUDA_PATIENCE
+ * counts as failed. */
 sp_status sp_cuda_nccl_wait(sp_device *device);
 
 /* NULL-safe; sets *nccl to NULL. Collective over the ranks it connects. */

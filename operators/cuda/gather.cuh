@@ -1,6 +1,7 @@
 // Waiting for other ranks, and sums over them: part of peers.cu and vectors.cu.
 
-// The value of shared DOF target[t] becomes the sum of what ranks hold there, in their order.
+// The value of shared DOF target[t] becomes the sum of the values of all ranks that hold it, in the
+// order of ranks.
 template <class T>
 static __device__ __forceinline__ void sum_of_ranks(const sp_cuda_lists &lists, int t,
                                                     const T *received, T *vector) {
@@ -13,8 +14,8 @@ static __device__ __forceinline__ void sum_of_ranks(const sp_cuda_lists &lists, 
   vector[lists.target[t]] = sum;
 }
 
-// Wait until ready(); if it never is, note the rank that did not come. Once somebody is missing,
-// later waits end after a moment.
+// Wait until ready(). After SP_CUDA_PATIENCE give up and note `rank` as missing. Once a rank is
+// missing, later waits end after 1 ms.
 template <class Ready>
 static __device__ __forceinline__ void await(Ready ready, int rank,
                                              const sp_cuda_missing &missing) {
@@ -30,10 +31,10 @@ static __device__ __forceinline__ void await(Ready ready, int rank,
   }
 }
 
-// Sums over all ranks, in the order of operators/reduction.h, by one whole block of at least as
-// many threads as there are ranks. The constructor loads what this needs, in all threads.
+// Sums over all ranks, in the order of operators/reduction.h, by one whole block with at least one
+// thread per rank. All threads call the constructor, which loads what add() needs.
 struct sum_over_ranks {
-  sp_cuda_sums *there = nullptr; // of the thread's rank
+  sp_cuda_sums *there = nullptr; // at the rank with this thread's number
   unsigned epoch = 0;
 
   __device__ __forceinline__ sum_over_ranks(const sp_cuda_ranks &p) {
@@ -42,7 +43,8 @@ struct sum_over_ranks {
     if (threadIdx.x < p.size) there = p.remote_sums[threadIdx.x];
   }
 
-  // Thread 0 brings this rank's two values and takes the sums. `kind` is 0 or 1, in turns.
+  // a and b become their sums over ranks; only those of thread 0 count. `kind` alternates between 0
+  // and 1.
   __device__ __forceinline__ void add(const sp_cuda_ranks &p, int kind, double &a,
                                       double &b) const {
     if (p.size == 0) return;
@@ -54,7 +56,7 @@ struct sum_over_ranks {
     __syncthreads();
     const int r = threadIdx.x;
     if (r < p.size) {
-      __threadfence_system(); // what this rank has read may change when others have its sums
+      __threadfence_system(); // when others have this rank's sums, they may change what it has read
       put(there[kind * p.size + p.rank], mine);
       const sp_cuda_sums &here = p.sums[kind * p.size + r];
       await([&] { return get(here, all[r]); }, r, p.missing);
@@ -86,7 +88,7 @@ private:
     }
   }
 
-  // Whether all words are of this epoch.
+  // Whether all words have arrived: they carry this epoch's number.
   __device__ __forceinline__ bool get(const sp_cuda_sums &from, double (&values)[2]) const {
     unsigned long long words[4];
     bool ready = true;

@@ -1,6 +1,6 @@
-/* Z^T for any order as lists: for each DOF the element nodes that it has, in the order of elements,
- * so that the sum has the same bits in every run. Slower than the assembly of the operators
- * (assembly.h), and free of assumptions. */
+/* Z^T for any order as lists: for each DOF its element nodes, in the order of elements, so that the
+ * sum has the same bits in every run. Slower than the assembly of operators (assembly.h), but
+ * without its assumptions about the order of DOFs. */
 #ifndef SP_OPERATORS_CUDA_GATHER_LISTS_H
 #define SP_OPERATORS_CUDA_GATHER_LISTS_H
 
@@ -18,9 +18,9 @@ typedef struct sp_cuda_gather_lists {
                  * value is to be zero */
 } sp_cuda_gather_lists;
 
-/* Lists of `space`, without entries at DOFs where zero[dof], which may be NULL. *out is freed by
- * the function below, also after a failure. Errors: SP_ERR_INPUT for more than 2^31 element nodes.
- * Local. */
+/* Lists of `space`. DOFs with zero[dof] have no entries; `zero` may be NULL. The function below
+ * frees *out, also after a failure. Errors: SP_ERR_INPUT for more than 2^31 element nodes. Local.
+ */
 sp_status sp_cuda_gather_lists_create(const struct sp_space *space, const bool *zero,
                                       sp_cuda_gather_lists *out);
 void sp_cuda_gather_lists_free(sp_cuda_gather_lists *lists);

@@ -16,8 +16,8 @@ __device__ __forceinline__ double adjugate_of(const double r[3], const double s[
   return r[0] * p[0] + r[1] * p[1] + r[2] * p[2];
 }
 
-// The trilinear map along a column (r and s fixed): d x / d t does not depend on t, the others are
-// linear in t.
+// The trilinear map along a column (r and s fixed): d x / d t does not depend on t, the other two
+// derivatives are linear in t.
 template <int n> struct column_map {
   double r0[3], r1[3], s0[3], s1[3], t[3], weights;
 
@@ -47,8 +47,8 @@ template <int n> struct column_map {
   }
 };
 
-// 1 / a to rounding, for a far from overflow and underflow: the hardware's 20 bits and two Newton
-// steps, without the branches of a correctly rounded division.
+// 1 / a up to rounding, if a is far from overflow and underflow: the hardware's 20 bits and two
+// Newton steps, without the branches of a correctly rounded division.
 __device__ __forceinline__ double reciprocal(double a) {
   double x;
   asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(x) : "d"(a));
@@ -71,7 +71,7 @@ __device__ __forceinline__ double scale_trilinear(const Map &map, int k, double 
   return weights * jacobian;
 }
 
-// The same with stored factors, where at(component) is one of them.
+// The same with stored factors: at(component) returns one of them.
 template <class At>
 __device__ __forceinline__ double scale_stored(At at, double &ur, double &us, double &ut) {
   const double rr = at(SP_G_RR), rs = at(SP_G_RS), rt = at(SP_G_RT);
@@ -83,8 +83,9 @@ __device__ __forceinline__ double scale_stored(At at, double &ur, double &us, do
   return at(SP_G_WJ);
 }
 
-// Factors of an element in global memory, at point (k, j, i). How addresses are written decides how
-// many loads the compiler asks for ahead, and when: POINTWISE is better at most orders (lines.cuh).
+// Factors of an element in global memory, at point (k, j, i). The way addresses are written decides
+// how many loads the compiler issues in advance, and when. POINTWISE is better at most orders
+// (lines.cuh).
 template <int n, bool POINTWISE>
 __device__ __forceinline__ double scale_stored(const double *factors, int k, int j, int i,
                                                double &ur, double &us, double &ut) {
@@ -96,20 +97,22 @@ __device__ __forceinline__ double scale_stored(const double *factors, int k, int
   return scale_stored(at, ur, us, ut);
 }
 
-// Copies of the hardware from global to shared memory (cp.async.bulk, sm_90), of whole 16 bytes,
-// that are waited for at a barrier: 8 bytes of shared memory, given by their address. One thread
-// makes the barrier, says how many bytes are to come and asks for them; others wait after a barrier
-// of their block or warp that follows.
+// Bulk copies from global to shared memory (cp.async.bulk, sm_90), in units of 16 bytes. Threads
+// wait for them at an mbarrier: 8 bytes of shared memory, given by their address. One thread
+// initializes the barrier, tells it how many bytes to expect and starts the copies. Other threads
+// may wait for it after a later barrier of the block or warp.
 //
-// A barrier's phase ends when so many threads have arrived and all bytes that they expect are
-// there; phases count from zero.
+// A phase of the barrier ends when `threads` threads have arrived and all expected bytes are there.
+// Phases count from zero.
 __device__ __forceinline__ void make_barrier(unsigned barrier, unsigned threads) {
 #if __CUDA_ARCH__ >= 900
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" : : "r"(barrier), "r"(threads) : "memory");
 #endif
 }
-// What a thread did in shared memory comes before the copies that are asked for after this: the
-// barriers it made, and its loads, which copies may overtake if it merely arrives at a barrier.
+// Orders a thread's earlier accesses to shared memory before copies that start later: the
+// initialization of barriers, and its loads. Without this fence a copy may overwrite values that
+// the thread is still loading, even if the thread has arrived at the barrier that the copy waits
+// for.
 __device__ __forceinline__ void before_copies() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -151,24 +154,24 @@ __device__ __forceinline__ void await(unsigned barrier, unsigned phase) {
 #endif
 }
 
-// Stored factors of an element with the first LAYERS of n on their way to shared memory while the
-// block works (sm_90; before that they stay in global memory). A block has E elements, one unless
-// LAYERS = n.
+// Stored factors of an element, of which the first LAYERS of n layers are copied to shared memory
+// while the block works (sm_90; on older GPUs all stay in global memory). A block has one element,
+// or E elements if LAYERS = n.
 template <int n, int E, int LAYERS> struct ahead {
   static_assert(E == 1 || LAYERS == n, "factors of several elements are one copy");
   static constexpr int each = SP_FACTORS * n * n * n; // doubles of an element
   static constexpr int copies = LAYERS == n ? 1 : SP_FACTORS;
   static constexpr int length = LAYERS == n ? E * each : LAYERS * n * n;
-  // Copies begin and end on a boundary of 16 bytes: a double more at either end.
+  // Copies begin and end on a boundary of 16 bytes: one more double at either end.
   static constexpr int stride = (length + 1) / 2 * 2 + 2;
-  // Doubles of shared memory, a barrier first.
+  // Doubles of shared memory; the barrier comes first.
   static constexpr int size = 2 + copies * stride;
 
   const double *element, *copied;
   unsigned shift, arrived; // the barrier's shared address
 
-  // `elements` of a block, the first one's factors at `first`; the thread's is number `own`. `room`
-  // begins on a boundary of 16 bytes. By all threads.
+  // The block has `elements` elements; factors of the first one are at `first`, and the thread's
+  // own element is number `own`. `room` begins on a boundary of 16 bytes. All threads call this.
   __device__ __forceinline__ ahead(const double *first, int elements, int own, double *room)
       : element(first + own * each), copied(room + 2 + own * each),
         shift((size_t)first / sizeof(double) % 2),
@@ -190,7 +193,7 @@ template <int n, int E, int LAYERS> struct ahead {
 #endif
   }
 
-  // By how many doubles copy c begins early.
+  // How many doubles before its factors copy c begins.
   __device__ __forceinline__ unsigned shift_of(int c) const {
     return (shift + c * (n * n * n)) % 2;
   }
@@ -205,19 +208,19 @@ template <int n, int E, int LAYERS> struct ahead {
   }
 };
 
-// Stored factors of a block's only element, layer by layer through SLOTS places in shared memory:
-// one thread asks for a layer when all threads with points have read the one that had its place
-// (sm_90; before that they stay in global memory).
+// Stored factors of a block's only element, copied layer by layer to a ring of SLOTS slots in
+// shared memory (sm_90; on older GPUs they stay in global memory). One thread starts the copy of a
+// layer when all threads with points have read the layer that was in its slot.
 template <int n, int SLOTS> struct ring {
   static_assert(n % 2 == 0, "copies begin and end on a boundary of 16 bytes");
   static constexpr int layer = n * n, slot = SP_FACTORS * layer;
-  // Doubles of shared memory: two barriers a slot (filled, and done with) first.
+  // Doubles of shared memory; first come two barriers per slot: filled, and done with.
   static constexpr int size = 2 * SLOTS + SLOTS * slot;
 
   const double *element, *slots;
   unsigned barriers; // shared address
 
-  // `room` begins on a boundary of 16 bytes. By all threads.
+  // `room` begins on a boundary of 16 bytes. All threads call this.
   __device__ __forceinline__ ring(const double *element, double *room)
       : element(element), slots(room + 2 * SLOTS),
         barriers((unsigned)__cvta_generic_to_shared(room)) {
@@ -250,7 +253,8 @@ template <int n, int SLOTS> struct ring {
       bulk_copy(filled(k), place + c * bytes, element + (c * n + k) * layer, bytes);
   }
 
-  // Around the use of layer k, in the order of layers, by all threads that hold points.
+  // All threads that hold points call begin(k) before and end(k) after they use layer k, in the
+  // order of layers.
   __device__ __forceinline__ void begin(int k) const {
 #if __CUDA_ARCH__ >= 900
     if (k > 0 && k - 1 + SLOTS < n && threadIdx.x == 0) {
@@ -278,8 +282,8 @@ template <int n, int SLOTS> struct ring {
   }
 };
 
-// Around the use of factors in layer k, in the order of layers: after a barrier of the block that
-// follows their constructor.
+// Call these before and after the use of factors in layer k, in the order of layers, and not before
+// a barrier of the block that follows the constructor of the factors.
 __device__ __forceinline__ void begin_layer(const double *, int) {}
 __device__ __forceinline__ void end_layer(const double *, int) {}
 template <int n, int E, int LAYERS>
@@ -310,9 +314,9 @@ __device__ __forceinline__ double scale_stored(const ahead<n, E, LAYERS> &factor
                       ut);
 }
 
-// Prefetch `count` factors, from the first one of an element on, to the second-level cache: one
-// instruction, which names whole 16 bytes. After pass_1::begins(): iterations that have ended ask
-// for nothing.
+// Prefetch the `count` factors of an element to the second-level cache with one instruction, in
+// units of 16 bytes. Call it after pass_1::begins(), so that iterations that have ended prefetch
+// nothing.
 template <int count> __device__ __forceinline__ void prefetch(const double *factors) {
 #if __CUDA_ARCH__ >= 900
   constexpr unsigned SIZE = 16, BYTES = count * sizeof(double) / SIZE * SIZE;

@@ -1,4 +1,5 @@
-/* The local operators on the GPU, one translation unit an order (order.cu), behind plain functions.
+/* The local operators on the GPU, one translation unit per order (order.cu), behind plain
+ * functions.
  */
 #ifndef SP_OPERATORS_CUDA_LAUNCH_H
 #define SP_OPERATORS_CUDA_LAUNCH_H
@@ -8,9 +9,9 @@
 
 #include "mesh/reference.h"
 
-/* What is known of a surface node, one unsigned: its local DOF and two flags. */
+/* The code of a surface node: its local DOF and two flags in one unsigned. */
 #define SP_CUDA_DOF 0x3fffffffu         /* mask of the DOF */
-#define SP_CUDA_FIRST 0x40000000u       /* no node before this one has the DOF */
+#define SP_CUDA_FIRST 0x40000000u       /* first node with this DOF */
 #define SP_CUDA_CONSTRAINED 0x80000000u /* Dirichlet */
 
 /* Scalars of an iteration, on the device. */
@@ -20,28 +21,28 @@ typedef struct sp_cuda_scalars {
   double target;              /* iterations end when rr <= target */
   unsigned long long started; /* ns, %globaltimer at the start of pass 1 */
   int iterations, limit;      /* done since the launch of the batch, and how many may be done */
-  int stop;                   /* no further pass does anything */
-  unsigned arrived[2];        /* blocks of a sum that are done: pass 1, pass 2 */
+  int stop;                   /* later passes do nothing */
+  unsigned arrived[2]; /* how many blocks have finished their part of the sum: pass 1, pass 2 */
 } sp_cuda_scalars;
 
-/* Pass 1 of CG as a local operator sees it: p_new = D^-1 z + beta p on the way in (z is the
- * residual or a preconditioned one), and x += alpha p with the old p and the step of the iteration
- * before, at the first node of each DOF. */
+/* Pass 1 of CG as a local operator sees it: p_new = D^-1 z + beta p at every node (z is the
+ * residual, or the preconditioned one). The first node of each DOF stores it, and also does x +=
+ * alpha p with the old p and the step of the previous iteration. */
 typedef struct sp_cuda_step {
   const double *z, *p, *inverse_diagonal; /* the last may be NULL: D = 1 */
   double *next_p;
   double *x; /* NULL: x is updated elsewhere */
   sp_cuda_scalars *scalars;
-  double *partial; /* sums of p_e.A_e p_e, this launch's first block at first_block */
+  double *partial; /* sums of p_e.A_e p_e; block 0 of this launch writes at first_block */
   int first_block;
-  bool stamps; /* notes when it starts */
+  bool stamps; /* store the time when it starts */
 } sp_cuda_step;
 
-/* Arguments of a local operator, by value to the kernel. All pointers are to device memory.
+/* Arguments of a local operator, passed to the kernel by value. All pointers are to device memory.
  *
  * Z^T: interior nodes are stored to y. Nodes inside faces are added to y, which was cleared: an
- * entry gets two contributions at most, and a + b is b + a to the bit; what Robin faces add follows
- * in a kernel of its own. Nodes on edges and at vertices go to `edges`, to be summed in a fixed
+ * entry gets at most two contributions, and a + b is b + a to the bit; a separate kernel later adds
+ * the part of Robin faces. Nodes on edges and at vertices go to `edges` and are summed in a fixed
  * order later (assembly.h). */
 typedef struct sp_cuda_arguments {
   int first, last; /* elements */
@@ -54,16 +55,17 @@ typedef struct sp_cuda_arguments {
   double *y;
   double *edges; /* [elements][sp_cuda_edge_nodes(order)] */
   double lambda;
-  bool forks;       /* first on another stream than the kernels before (queue.cuh) */
-  bool constrained; /* constrained DOFs count as zero in x and get nothing in y */
+  bool forks;       /* first kernel on a stream that has just been forked (queue.cuh) */
+  bool constrained; /* constrained DOFs count as zero in x and are left alone in y */
   sp_cuda_step step;
 } sp_cuda_arguments;
 
-/* Nodes of an element in the order of their codes: vertices, edges (N - 1 each), faces ((N -
- * 1)^2 each) and the interior. places[q] is where node q stands in lexicographic order, [Nq^3]. */
+/* Nodes of an element in the order of their codes: vertices, edges (N - 1 each), faces ((N - 1)^2
+ * each) and the interior. places[q] is the lexicographic index of node q, [Nq^3]. */
 void sp_cuda_node_order(int order, unsigned short *places);
 
-/* Nodes of an element on its surface, and of these on edges or at vertices: the first of the order.
+/* Number of an element's nodes on its surface, and of those on edges or at vertices, which come
+ * first in the order.
  */
 static inline int sp_cuda_surface_nodes(int order) {
   return 6 * order * order + 2;
@@ -77,9 +79,9 @@ typedef enum sp_cuda_mode { SP_CUDA_LOCAL, SP_CUDA_ASSEMBLED, SP_CUDA_CG } sp_cu
 
 typedef struct sp_cuda_kernel {
   cudaError_t (*launch)(const sp_cuda_arguments *arguments, sp_cuda_mode mode, cudaStream_t stream);
-  /* Blocks of pass 1 over so many elements: the partial sums it makes. 0 for none. */
+  /* Number of blocks, and so of partial sums, of pass 1 over `elements` elements; 0 for none. */
   int (*blocks)(int elements);
-  size_t shared_bytes; /* of shared memory a block, at most */
+  size_t shared_bytes; /* of shared memory per block, at most */
 } sp_cuda_kernel;
 
 typedef struct sp_cuda_order {
@@ -88,8 +90,9 @@ typedef struct sp_cuda_order {
   sp_cuda_kernel kernels[3][2]; /* [problem kind][stored, trilinear] */
 } sp_cuda_order;
 
-/* The architecture that the code running on the current device was compiled for, 90 for sm_90: less
- * than the device's own where the driver compiles older PTX. After sp_cuda_open(). Local. */
+/* The architecture that the code running on the current device was compiled for, 90 for sm_90;
+ * lower than the device's own if the driver compiles older PTX. Call it after sp_cuda_open().
+ * Local. */
 int sp_cuda_architecture(void);
 
 /* The table for `order` (1..15). */

@@ -1,9 +1,9 @@
 // Local operators by lines: part of order.cu. A thread works on one line of the element in each
-// direction; values cross shared memory between directions, along t a line stays in registers. A
+// direction. Values cross shared memory between directions; along t a line stays in registers. A
 // block works on E elements.
 
-// One line of a contraction, by its even and odd parts (mesh/reference.h): write(r, y_r) for
-// x_c = read(c).
+// One line of a contraction, y = matrix x, by its even and odd parts (mesh/reference.h): x_c =
+// read(c), write(r, y_r).
 template <class Matrix, class Read, class Write>
 __device__ __forceinline__ void apply_line(Read read, Write write) {
   constexpr int rows = Matrix::rows, columns = Matrix::columns, pairs = columns / 2;
@@ -33,14 +33,15 @@ __device__ __forceinline__ void apply_line(Read read, Write write) {
 }
 
 // Shared memory has 16 banks of 8 bytes, and half a warp works on neighbouring columns or lines.
-// Strides are such that these meet different banks, or nearly so, whatever their direction.
+// Strides are chosen so that these access different banks, or nearly so, in every direction.
 constexpr int BANKS = 16;
 constexpr int stride_of(int least, int bank) {
   return least + ((bank - least) % BANKS + BANKS) % BANKS;
 }
 
-// Arrays of stiffness(). If four divides n, all half warps meet 16 different banks; else rows have
-// no gaps, and lines along r or s meet in a bank twice, at n = 7 three times in places.
+// Arrays of stiffness(). If four divides n, every half warp accesses 16 different banks. Otherwise
+// rows have no gaps, and lines along r or s have two-way bank conflicts, at n = 7 three-way ones in
+// places.
 template <int n>
 constexpr int plane_stride = n % 4 == 0          ? n *n + n
                              : n == 3            ? stride_of(n *n, 2)
@@ -48,26 +49,26 @@ constexpr int plane_stride = n % 4 == 0          ? n *n + n
                                                  : n *n;
 template <int n> constexpr int array_size = n *plane_stride<n>;
 
-// Where point (k, j, i) lies.
+// Index of point (k, j, i).
 template <int n>
 __host__ __device__ __forceinline__ unsigned place_of(unsigned k, unsigned j, unsigned i) {
-  constexpr unsigned power = n & -n, plane = plane_stride<n>; // power: of two, in n
+  constexpr unsigned power = n & -n, plane = plane_stride<n>; // power of two in n
   if (n == 16) return k * plane + j * (n + 1) + i;
   if (power < 4) return k * plane + j * n + i;
   return k * plane + j * n + (i ^ (k * (n * power / 16) + j / (16 / power)) % power);
 }
 
-// Doubles an element of E: neighbouring elements go on with the bank where one left off.
+// Doubles per element of E: the next element starts at the bank where the previous one ends.
 template <int n> constexpr int stiffness_size = stride_of(3 * array_size<n>, n *n);
 
-// How stiffness() addresses stored factors (geometry.cuh): BP3.5 at N = 13 and 14 7 and 11 % faster
-// without points, 11 and 20 % between L-vectors; at N = 12 and 15 8 and 4 % slower.
+// How stiffness() addresses stored factors (geometry.cuh). Not pointwise, BP3.5 is 7 and 11 %
+// faster at N = 13 and 14, 11 and 20 % between L-vectors; at N = 12 and 15 it is 8 and 4 % slower.
 constexpr bool BP35_POINTWISE = SP_ORDER != 13 && SP_ORDER != 14, BP30_POINTWISE = SP_ORDER <= 12;
 
 // Thread (i, j) of an element gets result[k] at the points (i, j, k) of its column:
-// result = (D^T G D + lambda wJ) u, and with ENERGY its part of u.result is added to energy. U, X,
-// Y are shared arrays of the element, U holds u; all threads of the block call this, `on` marks
-// those with an element. Begins with a barrier.
+// result = (D^T G D + lambda wJ) u. With ENERGY, the thread's part of u.result is added to energy.
+// U, X, Y are shared arrays of the element, and U holds u. All threads of the block call this; `on`
+// marks those with an element. It begins with a barrier.
 template <int n, int GEOMETRY, bool ENERGY, bool POINTWISE, class Factors>
 __device__ __forceinline__ void stiffness(bool on, int i, int j, Factors factors, double lambda,
                                           double *U, double *X, double *Y, double (&result)[n],
@@ -123,7 +124,7 @@ __device__ __forceinline__ void stiffness(bool on, int i, int j, Factors factors
   }
 }
 
-// A block's threads: n * n for each of its E elements, filled up to whole warps.
+// A block's threads: n * n for each of its E elements, rounded up to whole warps.
 template <int n, int E> struct team {
   int slot, i, j, element;
   bool on;
@@ -145,10 +146,10 @@ template <int n, int E> struct team {
 
 template <int E, int n> constexpr int threads = (E * n * n + 31) / 32 * 32;
 
-// Doubles of all elements of a block, in whole 16 bytes.
+// Doubles of all elements of a block, rounded up to 16 bytes.
 template <int E> constexpr int stiffness_room = (E * stiffness_size<Nq> + 1) / 2 * 2;
 
-// Doubles behind them for copies of factors: LAYERS ahead of their use, or SLOTS of a ring.
+// Doubles after them for copies of factors: LAYERS layers in advance, or SLOTS slots of a ring.
 template <int E, int LAYERS, int SLOTS> constexpr int copies_room() {
   if constexpr (LAYERS > 0)
     return ahead<Nq, E, LAYERS>::size;
@@ -211,13 +212,13 @@ __global__ __launch_bounds__(threads<E, Nq>, MIN_BLOCKS) void bp35(sp_cuda_argum
 
 // ---- Interpolation between nodes and Gauss points ----
 
-// Arrays between the directions of interpolate(), each for what one direction writes and the next
-// one reads.
+// Arrays between the directions of interpolate(): one direction writes them, the next one reads
+// them.
 
-// Nodes (k, j, i), rows of odd length.
+// Nodes (k, j, i), in rows of odd length.
 constexpr int ROW = Nq % 2 ? Nq : Nq + 1, NODES_SIZE = Nq * Nq * ROW;
 
-// After r: point a at nodes (k, j), by k and a, then j.
+// After r: point a at nodes (k, j); j is the slowest index, then k, then a.
 constexpr int R_STRIDE = stride_of(Nq * M, M == 5 ? 4 : M % 2 && M < BANKS ? 2 : 1);
 constexpr int R_SIZE = Nq * R_STRIDE;
 __device__ __forceinline__ int after_r(int k, int j, int a) {
@@ -228,7 +229,7 @@ template <class Number> constexpr Number larger(Number a, Number b) {
   return a > b ? a : b;
 }
 
-// After s: points (b, a) at nodes k, by k and a, then b, or by b and a, then k, whatever is
+// After s: points (b, a) at nodes k; the slowest index is b (BY_POINT) or k, whichever array is
 // smaller.
 constexpr int S_NODES = stride_of(Nq * M, M), S_PLANE = stride_of(M * M, M);
 constexpr bool BY_POINT = M * S_NODES <= Nq * S_PLANE;
@@ -237,20 +238,20 @@ __device__ __forceinline__ int after_s(int k, int b, int a) {
   return BY_POINT ? b * S_NODES + k * M + a : k * S_PLANE + b * M + a;
 }
 
-// Doubles an element, and where its arrays begin.
+// Doubles per element, and the offsets of its arrays.
 constexpr int MASS_X = larger(NODES_SIZE, S_SIZE), MASS_SIZE = stride_of(MASS_X + R_SIZE, M *M);
 constexpr int BP30_X = larger(NODES_SIZE, array_size<M>);
 constexpr int BP30_Y = BP30_X + larger(R_SIZE, array_size<M>);
 constexpr int BP30_SIZE = stride_of(BP30_Y + larger(S_SIZE, array_size<M>), M *M);
 
-// Where a node lies among those that interpolate() starts from.
+// Index of a node in the array that interpolate() starts from.
 template <int MODE> __device__ __forceinline__ int row_offset(int node) {
   const int place = MODE == SP_CUDA_LOCAL ? node : __ldg(d_places + node);
   return place / Nq * ROW + place % Nq;
 }
 
-// u[k] at the Gauss points (i, j, k) of the thread's column, from the nodes in U; by X and Y, of
-// which Y may be U.
+// u[k] at the Gauss points (i, j, k) of the thread's column, from the nodes in U. X and Y are
+// workspace; Y may be U.
 template <class Team>
 __device__ __forceinline__ void interpolate(const Team &t, double *U, double *X, double *Y,
                                             double (&u)[M]) {
@@ -302,7 +303,7 @@ __global__ __launch_bounds__(threads<E, M>, MIN_BLOCKS) void mass(sp_cuda_argume
   if (!pass.begins(a.step)) return;
   double *Y = shared + t.slot * MASS_SIZE, *X = Y + MASS_X;
   const double *factors = a.factors + (size_t)t.element * (GEOMETRY == TRILINEAR ? 24 : M * M * M);
-  double u[M], stored[M]; // wJ on the column, asked for before the first barrier
+  double u[M], stored[M]; // wJ on the column, loaded before the first barrier
 #pragma unroll
   for (int k = 0; k < M; k++)
     if (GEOMETRY == STORED && t.on) stored[k] = load_once(factors + k * WORKERS + nodes.worker);

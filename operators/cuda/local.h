@@ -1,4 +1,4 @@
-/* A local operator on the GPU: what setup.cu makes and backend.cu works with. C++ only. */
+/* A local operator on the GPU: created by setup.cu, used by backend.cu. C++ only. */
 #ifndef SP_OPERATORS_CUDA_LOCAL_H
 #define SP_OPERATORS_CUDA_LOCAL_H
 
@@ -22,29 +22,30 @@ struct sp_local_operator {
   sp_cuda_assembly assembly;
   sp_cuda_diagonal diagonal;
   sp_cuda_scalars *scalars;
-  double *sums; /* pinned: what the last pass left in the scalars */
+  double *sums; /* pinned: the sums of the last pass */
   size_t bytes;
   sp_device_space *space; /* borrowed */
-  /* SP_CUDA_GRAPH iterations as a graph, for the vectors it was captured with. */
+  /* SP_CUDA_GRAPH iterations as a graph, for the vectors `captured`. */
   cudaGraphExec_t graph;
   sp_cg_vectors captured;
   sp_cg_record *records; /* on the device, SP_CG_BATCH */
 };
 
-/* Iterations in a graph: launching one costs some microseconds, which several small iterations
- * hide. Even, so that the directions are back in their vectors after a graph. */
+/* Iterations per graph: a launch costs some microseconds, which several small iterations hide. The
+ * number is even, so that p and next_p are not exchanged after a graph. */
 enum { SP_CUDA_GRAPH = 8 };
 
-/* Elements that touch other ranks, whose sums travel while the others are worked on. */
+/* HALO: the elements that touch other ranks. Their sums travel while the GPU works on the others.
+ */
 typedef enum mesh_part { HALO, INNER } mesh_part;
 
-/* Over which ranks the device sums by itself; size 0: only this one. */
+/* The ranks over which the device sums by itself; size 0: only this one. */
 static inline sp_cuda_ranks ranks_of(const sp_local_operator *local) {
   const bool peers = local->space->ranks > 1 && local->space->kind == SP_TRANSPORT_PEER;
   return peers ? local->device->peers->view : sp_cuda_ranks{};
 }
 
-/* Partial sums of a pass 1 over so many elements. */
+/* Number of partial sums of a pass 1 over `elements` elements. */
 static inline int pass_1_blocks(const sp_local_operator *local, int elements) {
   return local->kernel->blocks(elements);
 }
@@ -54,7 +55,7 @@ static inline int diagonal_blocks(const sp_local_operator *local) {
          sp_cuda_diagonal_blocks(local->diagonal.count - local->diagonal.shared);
 }
 
-/* What the host does, for profilers (NVTX): from here to the end of the block. */
+/* A named range for profilers (NVTX): from here to the end of the C++ block. */
 struct range {
   explicit range(const char *name) {
     nvtxRangePushA(name);

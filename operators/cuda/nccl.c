@@ -5,7 +5,7 @@
 #include "operators/cuda/exchange.h"
 
 struct sp_cuda_nccl {
-  MPI_Comm comm; /* of the ranks it connects */
+  MPI_Comm comm; /* the ranks that NCCL connects */
   ncclComm_t ranks;
 };
 
@@ -33,7 +33,8 @@ static sp_status initialize(MPI_Comm comm, struct sp_cuda_nccl *nccl) {
   return SP_OK;
 }
 
-/* After an error others may be gone: what ends a communicator in order would wait for them. */
+/* After an error other ranks may be gone, and an orderly end of the communicator would wait for
+ * them. */
 static sp_status give_up(struct sp_cuda_nccl *nccl, sp_status status) {
   if (nccl->ranks) (void)ncclCommAbort(nccl->ranks);
   nccl->ranks = NULL;
@@ -73,7 +74,7 @@ static ncclResult_t send_and_receive(const sp_device_space *s, sp_precision prec
   return ncclRecv((char *)s->received + offset, count, type, rank, ranks, stream);
 }
 
-/* A group that was begun is ended, whatever happens. */
+/* ncclGroupEnd is called even after an error. */
 static sp_status exchange_values(const sp_device_space *s, sp_precision precision) {
   ncclResult_t result = ncclSuccess;
   TRY_NCCL(ncclGroupStart());
@@ -99,7 +100,7 @@ sp_status sp_cuda_nccl_begin(sp_device_space *space, sp_precision precision) {
   return status ? give_up(space->device->nccl, status) : SP_OK;
 }
 
-/* The host asks again and again instead of waiting: a message that never comes must not hang it. */
+/* The host polls instead of waiting, because a message that never comes would make it hang. */
 static sp_status wait_for_stream(sp_device *device) {
   const double start = MPI_Wtime();
   cudaError_t state;

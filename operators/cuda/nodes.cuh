@@ -1,19 +1,19 @@
 // Z, Z^T and the vector updates of CG at an element's nodes: part of order.cu. Between L-vectors
-// the nodes of an element are visited in the order of sp_cuda_node_order(): a vertex, an edge, a
-// face or an interior stands in one place of the L-vector, and threads that are neighbours read
-// neighbours. Nodes cross shared memory on their way to lines and back.
+// the nodes of an element are visited in the order of sp_cuda_node_order(): the DOFs of a vertex,
+// edge, face or interior are contiguous in the L-vector, so neighbouring threads read neighbouring
+// entries. Nodes cross shared memory on their way to lines and back.
 
-// sp_cuda_node_order(), and where BP3.5 has those nodes in shared memory.
+// sp_cuda_node_order(), and the index of those nodes in BP3.5's shared memory.
 __device__ unsigned short d_places[Np], d_offsets[Np];
 
 __device__ __forceinline__ double load_once(const double *p) {
   return __ldcs(p); // streamed: read by one block, once
 }
 
-// The nodes that a worker visits, turn by turn: those of one element that it shares with other
-// workers, or so of several elements, one after another. In the place of elements that are not
-// there stands the last one, so that loads need not ask. `remembers`: stores spell the number of an
-// element as loads did, which spares instructions and takes registers.
+// The nodes that a worker (a thread) visits, one per turn. `workers` workers share the nodes of an
+// element; each visits `elements` elements, one after another. Missing elements alias the last one,
+// so loads need no predicate. With `remembers`, stores compute the number of an element as loads
+// did, which saves instructions and takes registers.
 template <int workers, int elements = 1, bool remembers = false> struct walk {
   static constexpr int each = (Np + workers - 1) / workers, turns = elements * each;
   static constexpr bool several = elements > 1;
@@ -22,16 +22,16 @@ template <int workers, int elements = 1, bool remembers = false> struct walk {
   __device__ __forceinline__ int node(int c) const {
     return c % each * workers + worker;
   }
-  __device__ __forceinline__ int place(int c) const { // of the element, there or not
+  __device__ __forceinline__ int place(int c) const { // number of the element, which may be missing
     return elements == 1 ? first : first + c / each * stride;
   }
   __device__ __forceinline__ int element(int c) const {
     return elements == 1 ? first : min(place(c), end - 1);
   }
-  __device__ __forceinline__ int element_there(int c) const { // where there(c)
+  __device__ __forceinline__ int element_there(int c) const { // valid if there(c)
     return remembers ? element(c) : place(c);
   }
-  // Whether node(c) < limit: known when c is, for most c.
+  // Whether node(c) < limit: a compile-time constant for most c.
   __device__ __forceinline__ bool below(int c, int limit) const {
     const int turn = c % each;
     return (turn + 1) * workers <= limit || (turn * workers < limit && node(c) < limit);
@@ -44,8 +44,8 @@ template <int workers, int elements = 1, bool remembers = false> struct walk {
   }
 };
 
-// The DOF of a code. Where nothing is conditional, the mask is hidden from the compiler, which
-// makes six instructions of an address where it sees one, and two where it does not.
+// The DOF of a code. If loads are unconditional, the mask is hidden from the compiler: it makes six
+// instructions of an address whose mask it sees, and two otherwise.
 template <class Walk> __device__ __forceinline__ unsigned dof_of(unsigned code) {
   if (!Walk::several) return code & SP_CUDA_DOF;
   unsigned dof;
@@ -53,7 +53,8 @@ template <class Walk> __device__ __forceinline__ unsigned dof_of(unsigned code) 
   return dof;
 }
 
-// The code of a node (launch.h): interiors stand in the order of elements and need none.
+// The code of a node (launch.h). Interiors are in the order of elements, so their codes are
+// computed.
 template <class Walk>
 __device__ __forceinline__ unsigned code_of(const sp_cuda_arguments &a, const Walk &w, int c) {
   const int element = w.element(c);
@@ -62,8 +63,8 @@ __device__ __forceinline__ unsigned code_of(const sp_cuda_arguments &a, const Wa
   return (unsigned)(element * INNER_NODES + w.node(c) - SURFACE_NODES) | SP_CUDA_FIRST;
 }
 
-// Codes of the nodes that a worker visits. They do not change: a kernel asks for them before those
-// ahead of it are done. Nodes that are not there are nobody's first.
+// Codes of the nodes that a worker visits. They do not change, so a kernel loads them before the
+// previous kernel is done. Missing nodes are never the first of a DOF.
 template <int MODE, class Walk> struct node_codes {
   unsigned code[Walk::turns];
 
@@ -75,9 +76,9 @@ template <int MODE, class Walk> struct node_codes {
   }
 };
 
-// p_new = z + beta p at a node, z = D^-1 r, rounded as written, so that copies have their owners'
-// bits whichever kernel forms them; the first node of a DOF stores it and brings x up to date. x
-// gets one addition: without a load nothing waits for it.
+// p_new = z + beta p at a node, z = D^-1 r, rounded as written here, so that copies have their
+// owners' bits whichever kernel forms them. The first node of a DOF stores p_new and updates x. x
+// is updated by an atomic addition: it needs no load that something would wait for.
 template <class Walk>
 __device__ __forceinline__ double new_direction(const sp_cuda_step &step, double alpha, double beta,
                                                 unsigned code, double z, double p) {
@@ -90,7 +91,7 @@ __device__ __forceinline__ double new_direction(const sp_cuda_step &step, double
   return direction;
 }
 
-// What pass 1 of CG starts from.
+// The scalars that pass 1 of CG starts with.
 template <int MODE> struct pass_1 {
   int stop = 0;
   double alpha = 0, beta = 0;
@@ -111,12 +112,13 @@ template <int MODE> struct pass_1 {
   }
 };
 
-// Values of x at the nodes of a walk; in pass 1 of CG what the new direction is made of.
+// Values of x at the nodes of a walk; in pass 1 of CG the values that the new direction is formed
+// from.
 template <int MODE, class Walk> struct node_values {
   static constexpr int turns = Walk::turns;
   double u[turns], p[MODE == SP_CUDA_CG ? turns : 1];
 
-  // Loads alone, so that they are in flight together.
+  // Only loads, so that they are in flight together.
   __device__ __forceinline__ void ask(const sp_cuda_arguments &a, const Walk &w,
                                       const node_codes<MODE, Walk> &codes) {
     const auto &code = codes.code;
@@ -149,7 +151,7 @@ template <int MODE, class Walk> struct node_values {
     }
   }
 
-  // To U[offset(turn)].
+  // Store the values to U[offset(turn)].
   template <class Offset>
   __device__ __forceinline__ void put(const sp_cuda_arguments &a, const Walk &w,
                                       const node_codes<MODE, Walk> &codes, const pass_1<MODE> &pass,
@@ -175,7 +177,7 @@ __device__ __forceinline__ void load_nodes(const sp_cuda_arguments &a, const Wal
   values.put(a, w, codes, pass, offset, U);
 }
 
-// Z^T at a node; its code matters inside faces.
+// Z^T at a node; its code is used only inside faces.
 template <class Walk>
 __device__ __forceinline__ void add_node(const sp_cuda_arguments &a, const Walk &w, int c,
                                          unsigned code, double value) {
@@ -188,7 +190,7 @@ __device__ __forceinline__ void add_node(const sp_cuda_arguments &a, const Walk 
     atomicAdd(a.y + dof_of<Walk>(code), value);
 }
 
-// The nodes in U[offset(turn)] to y; face_code(turn) is asked for inside faces.
+// Z^T: add the nodes in U[offset(turn)] to y. face_code(turn) is used inside faces only.
 template <int MODE, class Walk, class Code, class Offset>
 __device__ __forceinline__ void store_nodes(const sp_cuda_arguments &a, const Walk &w,
                                             Code face_code, Offset offset, const double *U) {
@@ -203,7 +205,7 @@ __device__ __forceinline__ void store_nodes(const sp_cuda_arguments &a, const Wa
   }
 }
 
-// End of pass 1: this block's part of p.Ap.
+// End of pass 1: store this block's part of p.Ap.
 __device__ __forceinline__ void store_partial(const sp_cuda_step &step, double energy) {
   energy = block_sum(energy);
   if (threadIdx.x == 0) step.partial[step.first_block + blockIdx.x] = energy;

@@ -1,6 +1,6 @@
 // The local operators of one order, SP_ORDER: matrices, launches and the choice of kernels. The
-// matrices lie in constant memory and are indexed at compile time, so that they are operands of the
-// multiply-adds and nothing loads them.
+// matrices are in constant memory and indexed at compile time, so that they are operands of the
+// multiply-adds and need no loads.
 
 extern "C" {
 #include "mesh/geometry.h"
@@ -126,9 +126,9 @@ cudaError_t prepare(const sp_reference *reference) {
 
 using kernel = void (*)(sp_cuda_arguments);
 
-// One kernel: E elements a block.
+// One kernel, with E elements per block.
 template <kernel KERNEL, int E, int THREADS, size_t BYTES> struct variant {
-  static constexpr size_t bytes = BYTES; // of shared memory a block
+  static constexpr size_t bytes = BYTES; // of shared memory per block
 
   static int blocks(int elements) {
     return (elements + E - 1) / E;
@@ -144,7 +144,7 @@ template <kernel KERNEL, int E, int THREADS, size_t BYTES> struct variant {
   }
 };
 
-// A kernel for sm_90, and another one for GPUs before.
+// One kernel from sm_90 on, another one for older GPUs.
 template <class SINCE, class BEFORE> struct since_90 {
   static constexpr size_t bytes = larger(SINCE::bytes, BEFORE::bytes);
 
@@ -158,7 +158,7 @@ template <class SINCE, class BEFORE> struct since_90 {
   }
 };
 
-// A local operator by mode.
+// The three modes of a local operator.
 template <class LOCAL, class ASSEMBLED, class CG> struct family {
   static cudaError_t launch(const sp_cuda_arguments *arguments, sp_cuda_mode mode,
                             cudaStream_t stream) {
@@ -172,9 +172,10 @@ template <class LOCAL, class ASSEMBLED, class CG> struct family {
   }
 };
 
-// Elements a block and blocks a multiprocessor (the bound on registers), by order; measured
-// (README.md). Small blocks wait less at their barriers; the registers of a column and its results
-// limit how many there are. A block that is alone (1) asks for all its stored factors at once.
+// Elements per block and blocks per multiprocessor (which bounds the registers), by order, as
+// measured (MEASUREMENTS.md). Small blocks wait less at their barriers; the registers of a column
+// and its results limit their number. If only one block fits, it prefetches all its stored factors
+// at once.
 struct shape {
   int elements, blocks;
 };
@@ -189,10 +190,10 @@ constexpr shape mass_shape[] = {{0, 0}, {7, 8}, {4, 8}, {5, 8}, {7, 4}, {5, 5}, 
 constexpr shape bp30_shape[] = {{0, 0}, {7, 8}, {4, 8}, {5, 6}, {3, 5}, {3, 4}, {1, 8}, {1, 5},
                                 {1, 4}, {1, 4}, {1, 3}, {1, 2}, {1, 2}, {1, 2}, {1, 2}, {1, 1}};
 
-// Layers of an element's stored factors that go ahead to shared memory between E-vectors, and slots
-// of the ring through which they all go. Between L-vectors both cost more than they gain
-// (README.md) but for the ring in CG at N = 13. How addresses of factors are written is chosen in
-// lines.cuh.
+// Layers of an element's stored factors that are copied to shared memory in advance between
+// E-vectors, and slots of the ring through which all layers go. Between L-vectors both cost more
+// than they gain (MEASUREMENTS.md), except for the ring in CG at N = 13. lines.cuh chooses how
+// addresses of factors are written.
 constexpr int bp35_ahead[] = {0, 0, 3, 0, 5, 0, 7, 3, 9, 5, 0, 3, 0, 0, 0, 0};
 
 template <int G>
@@ -217,8 +218,8 @@ using bp30_lines = variant<bp30<E, bp30_shape[SP_ORDER].blocks, G, MODE>, E, thr
                            E * BP30_SIZE * sizeof(double)>;
 
 #if SP_ORDER == 3
-// On tensor cores, by blocks a multiprocessor. Pass 1 of CG with the mass operator and stored
-// factors is faster by lines.
+// On tensor cores; BLOCKS is blocks per multiprocessor. Pass 1 of CG with the mass operator and
+// stored factors is faster by lines.
 template <kernel KERNEL, class TEAM>
 using group_variant = variant<KERNEL, WARPS * GROUP, WARPS * 32, WARPS * TEAM::bytes>;
 

@@ -48,7 +48,7 @@ __global__ void send(sp_cuda_border p, const T *vector, const sp_cuda_scalars *s
   if (threadIdx.x == 0) *p.begun = exchange; // all blocks have read it
 }
 
-// By one block: it waits beside others that work.
+// One block waits, so that the blocks of other kernels have room to work.
 __global__ void await_neighbours(sp_cuda_border p, const sp_cuda_scalars *scalars) {
   follow();
   if (scalars && scalars->stop) return;
@@ -66,13 +66,13 @@ __global__ void add_received(sp_cuda_border p, T *vector, const sp_cuda_scalars 
   sum_of_ranks(p.lists, t, buffer, vector);
 }
 
-/* What ranks tell each other of a region. */
+/* What ranks tell each other about a region. */
 struct introduction {
   cudaIpcMemHandle_t handle;
   int shared, neighbours, ready;
 };
 
-/* Memory that is exported on its own: small allocations share pages of 2 MiB with others. */
+/* Exported memory takes whole pages of 2 MiB, which small allocations would share with others. */
 sp_status allocate_region(size_t bytes, void **region) {
   const size_t page = 2 << 20;
   return sp_cuda_allocate((bytes + page - 1) / page, page, "exchange", region);
@@ -103,7 +103,7 @@ bool map_region(const introduction *other, void **mapped) {
   return false;
 }
 
-/* Export a region of `bytes` and map those of the ranks that `wanted` says, [size]. all[size] gets
+/* Export a region of `bytes` bytes, and map those of the ranks r with wanted[r]. all[size] receives
  * what the ranks tell. *why as in sp_cuda_peers_connect. */
 sp_status map_regions(MPI_Comm comm, size_t bytes, const bool *wanted, introduction *mine,
                       introduction *all, const char **why, sp_cuda_mapping *mapping) {
@@ -113,7 +113,7 @@ sp_status map_regions(MPI_Comm comm, size_t bytes, const bool *wanted, introduct
   SP_TRY(sp_agree(
       comm, sp_allocate((size_t)size, sizeof *mapping->mapped, "exchange", &mapping->mapped)));
   mapping->size = size;
-  (void)export_region(bytes, mapping, mine); /* mine->ready tells */
+  (void)export_region(bytes, mapping, mine); /* mine->ready holds the outcome */
   MPI_Allgather(mine, (int)sizeof *mine, MPI_BYTE, all, (int)sizeof *mine, MPI_BYTE, comm);
   *why = "GPU memory cannot be exported";
   if (!sp_cuda_all_agree(comm, mine->ready)) return SP_OK;
@@ -130,7 +130,7 @@ sp_status map_regions(MPI_Comm comm, size_t bytes, const bool *wanted, introduct
 void unmap(sp_cuda_mapping *mapping) {
   for (int r = 0; r < mapping->size && mapping->mapped; r++)
     if (mapping->mapped[r]) (void)cudaIpcCloseMemHandle(mapping->mapped[r]);
-  /* Memory is freed after others have closed what they mapped of it. */
+  /* Memory may be freed only after other ranks have closed their mappings of it. */
   if (mapping->comm != MPI_COMM_NULL) MPI_Barrier(mapping->comm);
   for (int t = 0; t < mapping->table_count; t++) (void)cudaFree(mapping->tables[t]);
   (void)cudaFree(mapping->region);
@@ -224,7 +224,7 @@ void exchange_places(MPI_Comm comm, const sp_exchange_plan *plan, place *places)
   }
 }
 
-/* Host arrays while neighbours meet: [ranks] and [neighbours]. */
+/* Host arrays that are needed while neighbours connect: [ranks] and [neighbours]. */
 struct meeting {
   introduction *all;
   bool *wanted;
@@ -303,7 +303,7 @@ cudaError_t exchange(const sp_cuda_border *border, T *vector, const sp_cuda_scal
                             vector, scalars);
   if (error == cudaSuccess) error = queue(await_neighbours, 1, 32, 0, stream, *border, scalars);
   if (error != cudaSuccess) return error;
-  // Not early: its blocks would take places while one waits.
+  // No programmatic launch: its blocks would occupy multiprocessors while one block waits.
   return start(false, nullptr, add_received<T>, blocks_for(border->lists.targets), THREADS, 0,
                stream, *border, vector, scalars);
 }

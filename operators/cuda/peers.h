@@ -1,19 +1,19 @@
-/* Ranks of one machine with a GPU each that write into each other's memory (CUDA IPC): the sum over
- * shared DOFs and sums over all ranks without the host and without a library's latency.
+/* Ranks of one machine, with a GPU each, write into each other's memory (CUDA IPC): sums over
+ * shared DOFs and sums over all ranks without the host and without the latency of a library.
  *
- * Every rank owns regions that others map: one per device for sums over all ranks, one per space
- * for the neighbours' values.
+ * Every rank owns regions that other ranks map: one per device for sums over all ranks, one per
+ * space for the neighbours' values.
  *
- * Values of exchange n are written to buffer n mod 2 of the neighbour's region, then a flag with n
- * (release, system scope); the owner waits for the flag (acquire). Two buffers are enough: a rank
- * sends exchange n + 2 after its neighbours' flags of n + 1, which they set after they have read
- * buffer n mod 2. So exchanges need no sum over all ranks between them.
+ * A rank writes its values of exchange n to buffer n mod 2 of the neighbour's region, then sets a
+ * flag there to n (release, system scope); the owner waits for the flag (acquire). Two buffers are
+ * enough: a rank sends exchange n + 2 only after its neighbours' flags of n + 1, which they set
+ * after they have read buffer n mod 2. So exchanges need no sum over all ranks between them.
  *
- * Sums are few, and need no flag behind them: each half of one has the number of the sum beside it
- * in its word (as in NCCL's protocol LL). There are two kinds of sums that take turns, so that a
- * word is overwritten only after everybody has read it.
+ * Sums over all ranks are a few words and need no flag: each word of 64 bits holds one half of a
+ * value and the number of the sum (as in NCCL's protocol LL). Two kinds of sums alternate, so a
+ * word is overwritten only after all ranks have read it.
  *
- * Who waits longer than SP_CUDA_PATIENCE gives up: the others have failed. */
+ * A rank that waits longer than SP_CUDA_PATIENCE gives up: the other one has failed. */
 #ifndef SP_OPERATORS_CUDA_PEERS_H
 #define SP_OPERATORS_CUDA_PEERS_H
 
@@ -30,50 +30,51 @@ extern "C" {
 
 typedef unsigned long long sp_cuda_epoch;
 
-/* Two values of a rank: words of 32 bits of a value, the low ones first, below 32 of the epoch. */
+/* Two values of a rank in four words. The low half of a word is 32 bits of a value (low bits
+ * first), the high half is the epoch. */
 typedef struct sp_cuda_sums {
   unsigned long long halves[4];
 } sp_cuda_sums;
 
-/* Whom a kernel waited for in vain: 1 + rank, or 0. */
+/* 1 + the rank that a kernel waited for in vain, or 0. */
 typedef struct sp_cuda_missing {
-  int *on_device, *on_host; /* the latter pinned, for the host to read at no cost */
+  int *on_device, *on_host; /* the latter pinned, so that the host reads it without a copy */
 } sp_cuda_missing;
 
-/* The sum over all ranks, by value to kernels; pointers are to device memory. size = 0: there is
- * only this rank. */
+/* For sums over all ranks; passed to kernels by value, pointers are to device memory. size = 0:
+ * there is only this rank. */
 typedef struct sp_cuda_ranks {
   int rank, size;
-  sp_cuda_sums *sums;               /* [2][size]: two kinds of sums, of each rank */
+  sp_cuda_sums *sums;               /* [2][size]: two kinds of sums, by rank */
   sp_cuda_sums *const *remote_sums; /* [size] */
-  sp_cuda_epoch *epoch;             /* iterations done since the creation */
+  sp_cuda_epoch *epoch;             /* iterations since creation */
   sp_cuda_missing missing;
 } sp_cuda_ranks;
 
-/* What is sent to neighbours and how what comes is summed; pointers are to device memory. */
+/* What is sent to neighbours, and how received values are summed; pointers are to device memory. */
 typedef struct sp_cuda_lists {
   int shared, targets;
   const int *dofs;                            /* [shared]: what is sent */
   const int *target, *source_start, *sources; /* the sum, as in sp_exchange_plan */
 } sp_cuda_lists;
 
-/* The exchange of one space, by value to kernels; pointers are to device memory. */
+/* The exchange of one space; passed to kernels by value, pointers are to device memory. */
 typedef struct sp_cuda_border {
   int neighbours;
   sp_cuda_lists lists;
-  const int *start;               /* [neighbours + 1]: where the lists have neighbour b's */
+  const int *start;               /* [neighbours + 1]: neighbour b's part of the lists */
   const int *ranks;               /* [neighbours] */
   const int *stride;              /* [neighbours]: values in one of neighbour b's buffers */
-  double *received;               /* [2][shared], or as many floats in its place */
+  double *received;               /* [2][shared], doubles or floats */
   double *const *remote_received; /* [neighbours], where this rank's values go */
   sp_cuda_epoch *arrived;         /* [neighbours] */
   sp_cuda_epoch *const *remote_arrived;
-  sp_cuda_epoch *begun; /* exchanges since the creation */
-  unsigned *sent;       /* blocks that have sent */
+  sp_cuda_epoch *begun; /* exchanges since creation */
+  unsigned *sent;       /* how many blocks have sent */
   sp_cuda_missing missing;
 } sp_cuda_border;
 
-/* A region of this rank and those of others that it has mapped. */
+/* A region of this rank, and the regions of others that it has mapped. */
 typedef struct sp_cuda_mapping {
   MPI_Comm comm; /* MPI_COMM_NULL: nothing is mapped */
   int size;
@@ -82,21 +83,21 @@ typedef struct sp_cuda_mapping {
   int table_count;
 } sp_cuda_mapping;
 
-/* What a device holds of its peers. */
+/* What a device holds for its peers. */
 typedef struct sp_cuda_peers {
   sp_cuda_ranks view;
   sp_cuda_mapping mapping;
 } sp_cuda_peers;
 
-/* What a space holds. */
+/* What a space holds for its neighbours. */
 typedef struct sp_cuda_border_memory {
   sp_cuda_border view;
   sp_cuda_mapping mapping;
 } sp_cuda_border_memory;
 
-/* Connect the device with those of all ranks of `comm`, once: device->peers. If that is not
- * possible, because ranks are on several machines, share a GPU, or cannot map each other's memory,
- * *why says so; that is no error. Else it is NULL. Collective. */
+/* Connect the device with those of all ranks of `comm`, once: device->peers. *why is NULL if that
+ * was possible. Otherwise, if ranks are on several machines, share a GPU, or cannot map each
+ * other's memory, *why says so; that is not an error. Collective. */
 sp_status sp_cuda_peers_connect(sp_device *device, MPI_Comm comm, const char **why);
 
 /* NULL-safe; sets *peers to NULL. Collective over the ranks it connects. */
@@ -105,15 +106,17 @@ void sp_cuda_peers_close(sp_cuda_peers **peers);
 /* SP_ERR_ELSEWHERE if a kernel has waited for another rank in vain; `peers` may be NULL. Local. */
 sp_status sp_cuda_peers_check(const sp_cuda_peers *peers);
 
-/* Regions for the values of `plan`, whose lists on the device are `lists`; after
- * sp_cuda_peers_connect. sp_cuda_border_free frees *out, in every case. Collective. */
+/* Create regions for the values of `plan`, whose lists on the device are `lists`, after
+ * sp_cuda_peers_connect. *why as above. sp_cuda_border_free frees *out, also after an error.
+ * Collective. */
 sp_status sp_cuda_border_create(sp_device *device, MPI_Comm comm, const sp_exchange_plan *plan,
                                 const sp_cuda_lists *lists, const char **why,
                                 sp_cuda_border_memory *out);
 void sp_cuda_border_free(sp_cuda_border_memory *memory); /* Collective. */
 
-/* Queue: send the shared values of `vector`, wait for those of the neighbours and add them in the
- * order of ranks. Nothing once iterations have stopped, on all ranks alike; scalars may be NULL. */
+/* Queue kernels that send the shared values of `vector`, wait for those of the neighbours and add
+ * them in the order of ranks. They do nothing once iterations have stopped, which is so on all
+ * ranks; scalars may be NULL. */
 cudaError_t sp_cuda_border_exchange(const sp_cuda_border *border, sp_precision precision,
                                     void *vector, const sp_cuda_scalars *scalars,
                                     cudaStream_t stream);

@@ -1,9 +1,9 @@
-// Kernels one after another in a stream: part of order.cu, vectors.cu and peers.cu. Where the GPU
-// can (programmatic dependent launch, sm_90), the blocks of a kernel take their places while the
-// last ones of the kernel before still run, and wait there.
+// Launches of kernels one after another in a stream: part of order.cu, vectors.cu and peers.cu.
+// With programmatic dependent launch (sm_90) the blocks of a kernel start while the last blocks of
+// the previous kernel still run, and wait in follow().
 
-// In every kernel that is launched by queue(), before it reads or writes anything that may change:
-// what kernels before have done is visible after it.
+// Every kernel that is launched by queue() calls this before it reads or writes anything that may
+// change. Afterwards the results of previous kernels are visible.
 static __device__ __forceinline__ void follow() {
 #if __CUDA_ARCH__ >= 900
   cudaGridDependencySynchronize();
@@ -11,16 +11,16 @@ static __device__ __forceinline__ void follow() {
 #endif
 }
 
-// This needs kernels that were compiled to wait, whatever the device could do, and stream capture
-// knows it since CUDA 12.3.
+// Programmatic launch needs kernels that are compiled for sm_90, because older code does not wait
+// in follow(), and CUDA 12.3 for stream capture.
 static bool can_be_early() {
   return CUDART_VERSION >= 12030 && sp_cuda_architecture() >= 90;
 }
 
-// kernel(values) by blocks of so many threads and bytes of dynamic shared memory; without blocks
-// there is nothing to do. `early`: as above, behind the one kernel that stands before in its
-// stream. `event`, unless NULL, is recorded behind it: a kernel of another stream that waits for it
-// may be early, too.
+// Launch kernel(values) with `blocks` blocks of `threads` threads and `bytes` bytes of dynamic
+// shared memory; nothing if there are no blocks. `early`: use programmatic dependent launch; the
+// kernel must follow exactly one kernel, in its own stream. `event`, unless NULL, is recorded after
+// the kernel; a kernel of another stream that waits for the event may use programmatic launch too.
 template <class... Parameters, class... Values>
 static cudaError_t start(bool early, cudaEvent_t event, void (*kernel)(Parameters...), int blocks,
                          int threads, size_t bytes, cudaStream_t stream, const Values &...values) {

@@ -12,7 +12,8 @@ extern "C" {
 #include <cstdlib>
 #include <cstring>
 
-/* Factors of a batch of elements on the host, sent before the next batch: no second copy of all. */
+/* Factors are computed on the host in batches of elements, and each batch is sent before the next
+ * one is computed: the host never holds all factors. */
 static sp_status send_factors(const sp_operator_setup *setup, sp_local_operator *local) {
   enum { ELEMENTS = 256 };
   const sp_hexes *hexes = setup->space->mesh->hexes;
@@ -22,7 +23,7 @@ static sp_status send_factors(const sp_operator_setup *setup, sp_local_operator 
   const size_t stored = (size_t)SP_FACTORS * points - first;
   const size_t width = local->geometry ? 24 : stored;
   double *batch = nullptr, *element = nullptr;
-  /* And one: copies of whole 16 bytes (geometry.cuh) may read it. */
+  /* One more double: copies in units of 16 bytes (geometry.cuh) may read it. */
   SP_TRY(sp_cuda_allocate((size_t)hexes->count * width + 1, sizeof(double), "geometric factors",
                           (void **)&local->factors));
   local->bytes += (size_t)hexes->count * width * sizeof(double);
@@ -112,7 +113,7 @@ static sp_status send_diagonal(const sp_operator_setup *setup, sp_local_operator
   return status;
 }
 
-/* Of a pass 1 in two parts, or whole. */
+/* The number of blocks of pass 1 in two parts, or as a whole: the larger one. */
 static int most_blocks(const sp_local_operator *local) {
   const int halo = pass_1_blocks(local, local->halo_elements);
   const int inner = pass_1_blocks(local, local->elements - local->halo_elements);
@@ -153,7 +154,8 @@ static sp_status build(const sp_operator_setup *setup, sp_local_operator *local)
   return SP_OK;
 }
 
-/* Refuse before anything is allocated what cannot fit: into codes of nodes (launch.h), into memory.
+/* Refuse, before anything is allocated, what does not fit into the codes of nodes (launch.h) or
+ * into memory.
  */
 static sp_status check_size(const sp_operator_setup *setup) {
   const int order = setup->space->numbering->order;

@@ -6,7 +6,7 @@ static __device__ __forceinline__ unsigned long long sp_now() {
   return nanoseconds;
 }
 
-// Sums over a block, valid in thread 0; a fixed tree.
+// Sums over a block by a fixed tree; valid in thread 0.
 template <int n> static __device__ __forceinline__ void block_sums(double (&values)[n]) {
   __shared__ double warps[n][32];
   __syncthreads();
@@ -32,9 +32,9 @@ static __device__ __forceinline__ double block_sum(double value) {
   return values[0];
 }
 
-// Whether this block is the last of `total` to arrive at *counter, which is zero again afterwards.
-// What thread 0 of any block stored before, or others ahead of a barrier, is visible to the last
-// block.
+// Whether this block is the last of `total` blocks to arrive at *counter, which is zero again
+// afterwards. The last block sees everything that thread 0 of any block stored before, and what
+// other threads stored before a barrier.
 static __device__ bool is_last(unsigned *counter, int total) {
   __shared__ bool last;
   if (threadIdx.x == 0) {
@@ -50,7 +50,8 @@ static __device__ bool is_last(unsigned *counter, int total) {
   return last;
 }
 
-// A thread's part of the sums of partial[0 .. count), each of n values, by one block.
+// The thread's part of the sum of partial[0 .. count), n values each, over the threads of one
+// block.
 template <int n>
 static __device__ __forceinline__ void share_of_partials(int count, const double *partial,
                                                          double (&sums)[n]) {
@@ -68,7 +69,7 @@ static __device__ __forceinline__ double share_of_partials(int count, const doub
   return sums[0];
 }
 
-// The sum, valid in thread 0.
+// The sum over the block, valid in thread 0.
 static __device__ __forceinline__ double sum_partials(int count, const double *partial) {
   return block_sum(share_of_partials(count, partial));
 }

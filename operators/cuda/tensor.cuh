@@ -1,29 +1,31 @@
 // Local operators on FP64 tensor cores at N = 3 (sm_90): part of order.cu.
 //
-// A warp works on a group of eight elements. Its lane 4 e + i holds the nodes (i, j, k) of element
-// e. To mma.m16n8k8 the columns of operand A are points (i, j) of a layer k, and its rows elements;
-// the result lies in lanes as the operand does. So contractions along r move nothing between lanes,
-// those along s and t are within a lane, and no warp waits for another one: shared memory is on the
-// way from nodes in the order of L-vectors to lanes, and back, and relieves registers.
+// A warp works on a group of eight elements; its lane 4 e + i holds the nodes (i, j, k) of element
+// e. In mma.m16n8k8 the columns of operand A are points (i, j) of a layer k and its rows are
+// elements; the result is distributed over lanes like the operand. So contractions along r move
+// nothing between lanes, those along s and t stay within a lane, and no warp waits for another.
+// Shared memory is used on the way from nodes in the order of L-vectors to lanes and back, and to
+// save registers.
 static_assert(Nq == 4, "a lane's nodes are those of an operand's columns");
 
-constexpr int WARPS = 4; // of a block
-constexpr int GROUP = 8; // elements of a warp
+constexpr int WARPS = 4; // per block
+constexpr int GROUP = 8; // elements per warp
 constexpr int FACE_NODES = SURFACE_NODES - EDGE_NODES;
 
-// Where node (k, j, i) of an element lies in U, the group's nodes in shared memory: 16 lanes that
-// read a line of four elements each meet 16 banks, and so do 16 neighbours in the order of
-// L-vectors.
+// Index of node (k, j, i) of an element in U, the group's nodes in shared memory. 16 lanes that
+// read a line each, of four elements, access 16 different banks, and so do 16 lanes that read
+// neighbours in the order of L-vectors.
 __host__ __device__ constexpr int group_place(int k, int j, int i) {
   return 16 * k + 4 * (j % 2 * 2 + (j / 2 ^ k % 2)) + (i ^ j / 2);
 }
-constexpr int GROUP_STRIDE = stride_of(Np, Nq); // of elements in U
+constexpr int GROUP_STRIDE = stride_of(Np, Nq); // between elements in U
 
-// Coefficients of an element's map in shared memory: at another bank each element.
+// Stride of the coefficients of elements' maps in shared memory: every element starts at another
+// bank.
 constexpr int MAP_STRIDE = 26;
 
-// Doubles a group: U, coefficients, stored factors of BP3.5 in a layer, and of the mass operator in
-// all, behind their barrier and with a double more at either end.
+// Doubles per group: U; coefficients of maps; stored factors of BP3.5 in one layer; all stored
+// factors of the mass operator, after their barrier and with one more double at either end.
 constexpr int GROUP_U = GROUP * GROUP_STRIDE, GROUP_MAPS = GROUP * MAP_STRIDE;
 constexpr int GROUP_LAYER = GROUP * SP_FACTORS * Nq * Nq, GROUP_MASS = 4 + GROUP * M * M * M;
 
@@ -32,13 +34,13 @@ constexpr int TILE = 8, TILES = (M * M + TILE - 1) / TILE; // of points in a lay
 // d_group_places[node in the order of L-vectors] = group_place(node).
 __device__ unsigned short d_group_places[Np];
 
-// Operands B of multiply(), by lanes: D and D^T along r for two rows j; the interpolation from the
-// nodes (i, j) of a layer to the points of a tile, and from there back to two rows of nodes.
+// Operands B of multiply(), by lane: D and D^T along r for two rows j; the interpolation from the
+// nodes (i, j) of a layer to the points of a tile, and its transpose to two rows of nodes.
 __device__ double d_slope[2][2][32], d_to_points[TILES][Nq][32], d_to_nodes[TILES][2][2][32];
 
-// c += a b. Lane 4 g + q has rows g (even entries of a; c[0], c[1]) and g + 8 (odd ones; c[2],
-// c[3]); columns q + 4 h of a (a[2 h], a[2 h + 1]) and these rows of b (b[h]) at column g; columns
-// 2 q and 2 q + 1 of c.
+// c += a b. Lane 4 g + q holds rows g (even entries of a; c[0], c[1]) and g + 8 (odd entries of a;
+// c[2], c[3]). Of these it holds columns q + 4 h of a (a[2 h], a[2 h + 1]) and columns 2 q, 2 q + 1
+// of c. Of b it holds column g in rows q + 4 h (b[h]).
 __device__ __forceinline__ void multiply(double (&c)[4], const double (&a)[4],
                                          const double (&b)[2]) {
 #if __CUDA_ARCH__ >= 900
@@ -47,7 +49,7 @@ __device__ __forceinline__ void multiply(double (&c)[4], const double (&a)[4],
       : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
       : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
 #else
-  __trap(); // lines serve there
+  __trap(); // older GPUs use lines
 #endif
 }
 __device__ __forceinline__ void multiply(double (&c)[4], const double (&a)[8],
@@ -71,8 +73,8 @@ __device__ __forceinline__ void along_r(const double (&slope)[2], const double (
   multiply(y, a, slope);
 }
 
-// Copies by a thread to shared memory that are under way until copies_done(): a double, or zero in
-// its place; 16 bytes.
+// Asynchronous copies by a thread to shared memory, complete after copies_done(): one double, or
+// zero instead of it; 16 bytes.
 __device__ __forceinline__ void copy(double *shared, const double *global, bool zero) {
 #if __CUDA_ARCH__ >= 900
   asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;"
@@ -96,7 +98,7 @@ __device__ __forceinline__ void copies_done() {
   __syncwarp();
 }
 
-// The trilinear map along a row (r and t fixed), as column_map is along a column.
+// The trilinear map along a row (r and t fixed), like column_map along a column.
 struct row_map {
   double r0[3], r1[3], s[3], t0[3], t1[3], weights;
 
@@ -126,8 +128,8 @@ struct row_map {
   }
 };
 
-// A warp with its group, and what it has of shared memory: U, and ROOM doubles besides. Behind all
-// warps' stand codes of nodes inside faces.
+// A warp with its group and its part of shared memory: U, and ROOM more doubles. The codes of nodes
+// inside faces follow after the parts of all warps.
 template <int MODE, int ROOM, bool REMEMBERS> struct group {
   using visit = walk<16, GROUP / 2, REMEMBERS>; // half a warp visits an element's nodes
   using codes = node_codes<MODE, visit>;
@@ -136,7 +138,7 @@ template <int MODE, int ROOM, bool REMEMBERS> struct group {
   static constexpr size_t bytes = SIZE * sizeof(double) + GROUP * FACE_NODES * sizeof(unsigned);
 
   int lane, first;
-  bool on; // the lane's element is there
+  bool on; // the lane's element is not a missing one
   double *U, *room;
   unsigned *faces;
 
@@ -154,8 +156,8 @@ template <int MODE, int ROOM, bool REMEMBERS> struct group {
     return {lane % 16, first + lane / 16, 2, a.last};
   }
 
-  // The number of an element of the group among all; the last one in the place of those that are
-  // not there.
+  // The number of the group's element e. Missing elements alias the last one, so loads need no
+  // predicate.
   __device__ __forceinline__ size_t element(const sp_cuda_arguments &a, int e) const {
     return (size_t)min(first + e, a.last - 1);
   }
@@ -165,7 +167,7 @@ template <int MODE, int ROOM, bool REMEMBERS> struct group {
     return U[lane / 4 * GROUP_STRIDE + group_place(k, j, lane % 4)];
   }
 
-  // The node of a turn: where it is in U; its code, if it is inside a face.
+  // The node of turn c: its index in U; its code, if it is inside a face.
   __device__ __forceinline__ int offset(const visit &w, int c) const {
     const int node = w.node(c);
     const int place = MODE == SP_CUDA_LOCAL
@@ -177,7 +179,8 @@ template <int MODE, int ROOM, bool REMEMBERS> struct group {
     return faces[c / visit::each * w.stride * FACE_NODES + w.node(c) - EDGE_NODES];
   }
 
-  // Values at the group's nodes to U; by copies, where they come as they are.
+  // Bring the values at the group's nodes to U, by asynchronous copies if they are not changed on
+  // the way.
   __device__ __forceinline__ void load(const sp_cuda_arguments &a, const visit &w,
                                        const codes &known, const pass_1<MODE> &pass,
                                        values &asked) const {
@@ -199,14 +202,14 @@ template <int MODE, int ROOM, bool REMEMBERS> struct group {
     copies_done();
   }
 
-  // The nodes in U to y.
+  // Z^T: add the nodes in U to y.
   __device__ __forceinline__ void store(const sp_cuda_arguments &a, const visit &w) const {
     __syncwarp();
     store_nodes<MODE>(
         a, w, [&](int c) { return face_code(w, c); }, [&](int c) { return offset(w, c); }, U);
   }
 
-  // Ask for the coefficients of the elements' maps. The lane's are at map().
+  // Start to copy the coefficients of the elements' maps. Those of the lane's element are at map().
   __device__ __forceinline__ void ask_maps(const sp_cuda_arguments &a) const {
 #pragma unroll
     for (int c = lane; c < 12 * GROUP; c += 32)
@@ -217,8 +220,9 @@ template <int MODE, int ROOM, bool REMEMBERS> struct group {
     return room + lane / 4 * MAP_STRIDE;
   }
 
-  // Ask for stored factors of BP3.5 in layer k. factor() is the lane's at row j: pairs of
-  // neighbours in a row move on by two from element to element, which makes banks differ.
+  // Start to copy the stored factors of BP3.5 in layer k. factor() returns the lane's factor at row
+  // j. Pairs of neighbours in a row are shifted by two from element to element, so that lanes
+  // access different banks.
   __device__ __forceinline__ void ask_layer(const sp_cuda_arguments &a, int k) const {
 #pragma unroll
     for (int c = lane; c < GROUP_LAYER / 2; c += 32) {
@@ -253,7 +257,8 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void bp35_group(sp_cuda_arg
   follow();
   const pass_1<MODE> pass(a.step);
   typename team::values values;
-  // Before it is known whether iterations go on: in a small problem this takes as long as nodes.
+  // Loaded before it is known whether iterations go on: in a small problem waiting for that takes
+  // as long as loading nodes.
   if (MODE == SP_CUDA_CG) values.ask(a, nodes, codes);
   if (!pass.begins(a.step)) return copies_done();
   g.load(a, nodes, codes, pass, values);
@@ -266,7 +271,7 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void bp35_group(sp_cuda_arg
                                [&](int k, double v) { t[k][j] = v; });
 #pragma unroll
   for (int k = 0; k < Nq; k++) {
-    // Besides, the barrier keeps the compiler from filling registers with what later layers need.
+    // The barrier also keeps the compiler from loading values of later layers into registers.
     if (GEOMETRY == STORED && k > 0)
       copies_done();
     else
@@ -310,7 +315,8 @@ template <int MODE, int GEOMETRY>
 using mass_team = group<MODE, GEOMETRY == TRILINEAR ? GROUP_MAPS : GROUP_MASS,
                         GEOMETRY == STORED || MODE == SP_CUDA_CG>;
 
-// Interpolation along r and s in one product, tile by tile of the layers' points; along t in lanes.
+// Interpolation along r and s in one product, one tile of a layer's points after another; along t
+// within lanes.
 template <int MIN_BLOCKS, int GEOMETRY, int MODE>
 __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void mass_group(sp_cuda_arguments a) {
   extern __shared__ double shared[];
@@ -338,7 +344,8 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void mass_group(sp_cuda_arg
   follow();
   const pass_1<MODE> pass(a.step);
   typename team::values values;
-  // Before it is known whether iterations go on: in a small problem this takes as long as nodes.
+  // Loaded before it is known whether iterations go on: in a small problem waiting for that takes
+  // as long as loading nodes.
   if (MODE == SP_CUDA_CG) values.ask(a, nodes, codes);
   if (!pass.begins(a.step)) return copies_done();
   g.load(a, nodes, codes, pass, values);
@@ -366,14 +373,14 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void mass_group(sp_cuda_arg
     }
 #pragma unroll
     for (int h = 0; h < 2; h++) {
-      if (TILE * tile + h >= M * M) continue; // there x is zero
+      if (TILE * tile + h >= M * M) continue; // x is zero there
       const int p = min(TILE * tile + 2 * (g.lane % 4) + h, M * M - 1);
       double column[M];
       apply_line<interpolation>([&](int m) { return x[m / 2][m % 2 * 2 + h]; },
                                 [&](int c, double v) { column[c] = v; });
       column_map<M> map;
       if (GEOMETRY == TRILINEAR) {
-        __syncwarp(); // the registers, as in bp35_group()
+        __syncwarp(); // to save registers, as in bp35_group()
         map.prepare(g.map(), p % M, p / M);
       }
 #pragma unroll
@@ -409,7 +416,7 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void mass_group(sp_cuda_arg
   if (MODE == SP_CUDA_CG) store_partial(a.step, g.on ? energy : 0);
 }
 
-// The tables above.
+// Fill the tables above.
 cudaError_t prepare_groups(const sp_reference *reference) {
   const double *d = reference->differentiation, *to = reference->interpolation;
   double slope[2][2][32], to_points[TILES][Nq][32], to_nodes[TILES][2][2][32];

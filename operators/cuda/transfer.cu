@@ -42,8 +42,8 @@ __device__ void apply(int to, int from, int inner, int outer, const T *matrix, b
   __syncthreads();
 }
 
-// One block per element. Elements that share a node differ there by rounding: the first one
-// decides, on the rank that owns it.
+// One block per element. Elements that share a node have values there that differ by rounding: only
+// the first of them writes its value, and only on the rank that owns the DOF.
 template <class T>
 __global__ void prolong(int nf, int nc, const T *matrix, const int *coarse_nodes,
                         const int *fine_nodes, const T *weights, int owned, const T *coarse,

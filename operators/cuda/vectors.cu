@@ -24,8 +24,8 @@ __global__ void clear_faces(int first, int end, int copies, int last, double *y)
   for (int n = copies + i; n < last; n += stride) y[n] = 0;
 }
 
-// A target and its contributions, some of them under way together. Where they stand is known before
-// the kernels ahead are done. The first entry holds the flag.
+// A target and its contributions, of which FLIGHT are loaded together. Their indices do not change,
+// so they are loaded before previous kernels are done. The first entry holds the flag.
 struct target {
   static constexpr int FLIGHT = 4;
   unsigned begin, end, entries[FLIGHT];
@@ -54,7 +54,7 @@ struct target {
     }
   }
 
-  // Whether no element of this rank reaches it.
+  // Whether no element of this rank contributes to it.
   __device__ __forceinline__ bool is_empty() const {
     return (entries[0] & SP_CUDA_ABSENT) == SP_CUDA_ABSENT;
   }
@@ -62,7 +62,7 @@ struct target {
     return entries[0] & SP_CUDA_CONSTRAINED;
   }
 
-  // After load().
+  // Call it after load().
   __device__ __forceinline__ double sum(const sp_cuda_targets &targets, const double *edges) const {
     double sum = 0;
     target next = *this;
@@ -119,7 +119,7 @@ __device__ bool is_useful(double p_ap) {
   return p_ap > 0 && !isinf(p_ap);
 }
 
-// What follows from p.Ap, by one thread.
+// alpha and the record from p.Ap; called by one thread.
 __device__ void end_pass_1(sp_cuda_scalars *s, const sp_cuda_ranks &ranks, sp_cg_record *records,
                            double p_ap) {
   s->p_ap = p_ap;
@@ -129,13 +129,13 @@ __device__ void end_pass_1(sp_cuda_scalars *s, const sp_cuda_ranks &ranks, sp_cg
   record->p_ap = p_ap;
   record->seconds = 1e-9 * (double)(sp_now() - s->started);
   if (is_useful(p_ap)) return;
-  s->alpha = 0; // nothing is left to be added to x
+  s->alpha = 0; // no step is left to be added to x
   s->stop = 1;
   s->iterations++;
   if (ranks.size > 0) ++*ranks.epoch;
 }
 
-// Chunks of partial sums by blocks, then the blocks' sums by the last one.
+// Every block sums a chunk of the partial sums; the last block adds up these sums.
 __global__ void finish_pass_1(int count, const double *partial, double *room, sp_cuda_scalars *s,
                               sp_cuda_ranks ranks, sp_cg_record *records) {
   follow();
@@ -154,9 +154,9 @@ __global__ void finish_pass_1(int count, const double *partial, double *room, sp
   if (threadIdx.x == 0) end_pass_1(s, ranks, records, p_ap);
 }
 
-// The same inside pass 2, for few partial sums: every block forms the step, which is the same to
-// the bit, and the first one notes it. `share`: of the partial sums. False if the iterations end
-// here.
+// The same inside pass 2, for few partial sums: every block forms the step, with the same bits, and
+// the first block stores it. `share` is the thread's share of the partial sums. Returns false if
+// the iterations end here.
 __device__ bool begin_pass_2(const sp_cuda_update &u, double share, double rz, double &alpha) {
   __shared__ double step;
   __shared__ bool useful;
@@ -171,10 +171,10 @@ __device__ bool begin_pass_2(const sp_cuda_update &u, double share, double rz, d
   return useful;
 }
 
-// End of pass 2, by the last block: the sums and what follows from them.
+// End of pass 2: the last block forms the sums and the scalars that follow from them.
 __device__ void finish_pass_2(const sp_cuda_update &u) {
   sp_cuda_scalars *s = u.scalars;
-  // By all blocks: the last one has them when it needs them.
+  // All blocks load these, so that the last one need not wait for them.
   const double rz_before = s->rz, target = s->target;
   const int iterations = s->iterations, limit = s->limit;
   const sum_over_ranks sum(u.ranks);
@@ -193,7 +193,7 @@ __device__ void finish_pass_2(const sp_cuda_update &u) {
   u.records[iterations].rr = rr;
   u.records[iterations].rz = rz;
   s->iterations = iterations + 1;
-  // Also if it is not a number.
+  // True also if rr is not a number.
   if (!(rr > target) || isinf(rr) || iterations + 1 == limit) s->stop = 1;
   if (u.ranks.size > 0 && *u.ranks.missing.on_device) s->stop = 1;
 }
@@ -203,11 +203,12 @@ struct norms {
 
   __device__ __forceinline__ void add(double residual, const double *d, int i) {
     rr += residual * residual;
-    if (d) rz += residual * __ldg(d + i) * residual; // not held up by stores
+    if (d) rz += residual * __ldg(d + i) * residual; // __ldg: need not wait for stores
   }
 };
 
-// Entries of r and A p under way together, in pairs, from one of a thread on.
+// Entries of r and A p, in pairs, of which FLIGHT are loaded together: those of a thread from
+// `begin` on.
 struct pairs {
   static constexpr int FLIGHT = 4;
   double2 residual[FLIGHT], product[FLIGHT];
@@ -224,7 +225,7 @@ struct pairs {
   }
 };
 
-// Registers for all BLOCKS of an H200 at a time.
+// The bound on registers lets all BLOCKS blocks run on an H200 at the same time.
 __global__ __launch_bounds__(THREADS, 4) void update(sp_cuda_update u) {
   const sp_cuda_assembly &a = u.assembly;
   const double *__restrict__ d = u.vectors.inverse_diagonal, *__restrict__ p = u.vectors.p;
@@ -233,14 +234,14 @@ __global__ __launch_bounds__(THREADS, 4) void update(sp_cuda_update u) {
   const int first = blockIdx.x * THREADS + threadIdx.x, stride = gridDim.x * THREADS;
   target first_target(a.own, first);
   follow();
-  // Asked for before the step is known: in a small problem this is as long as that.
+  // Loaded before the step is known: in a small problem both take equally long.
   const int stop = u.scalars->stop;
   const double rz = u.scalars->rz;
   pairs under_way;
   under_way.load(r, ap, 2 * first, stride, a.first_edge);
   first_target.load(u.edges);
   const double share = share_of_partials(u.pass_1_count, u.pass_1);
-  // All threads of a block alike: another block may just be setting it.
+  // All threads of a block must decide alike, and another block may set the flag at this moment.
   if (__syncthreads_or(stop)) return;
   double alpha = u.scalars->alpha;
   if (u.pass_1_count > 0 && !begin_pass_2(u, share, rz, alpha)) return;
@@ -251,8 +252,8 @@ __global__ __launch_bounds__(THREADS, 4) void update(sp_cuda_update u) {
     if (x) x[i] = fma(alpha, p[i], x[i]);
     if (i < a.owned) sums.add(residual, d, i);
   };
-  // Edges and vertices: ap holds something only where it came with the exchange. A step of zero
-  // asks for the sums alone; the edge nodes may hold anything then.
+  // Edges and vertices: ap is not zero only where the exchange or the diagonal wrote it. With a
+  // step of zero only the sums are wanted, and the edge nodes may hold anything.
   const auto edge = [&](int t, const target &there) {
     const int i = a.first_edge + t;
     const bool none = alpha == 0 || there.is_constrained();
@@ -309,7 +310,7 @@ __global__ void last_step(int n, const double *even_p, const double *odd_p, doub
   follow();
   const double alpha = scalars->alpha, *p = scalars->iterations % 2 ? odd_p : even_p;
   for (int i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS)
-    x[i] = __dadd_rn(x[i], __dmul_rn(alpha, p[i])); // rounded as in pass 1: batches do not matter
+    x[i] = __dadd_rn(x[i], __dmul_rn(alpha, p[i])); // rounded as in pass 1
 }
 
 template <class T> __global__ void pack(sp_cuda_lists lists, const T *vector, T *sent) {
@@ -328,13 +329,13 @@ int blocks_for(int n) {
   return (n + THREADS - 1) / THREADS;
 }
 
-// Of a loop over pairs.
+// Number of blocks for a loop over pairs.
 int pair_blocks(int n) {
   const int blocks = blocks_for((n + 1) / 2);
   return blocks < BLOCKS ? blocks : BLOCKS;
 }
 
-// Of a kernel that sums over ranks: also one without elements takes part.
+// A kernel that sums over ranks runs on every rank, also on one without elements.
 int at_least_one(int blocks) {
   return blocks > 0 ? blocks : 1;
 }

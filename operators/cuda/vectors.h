@@ -1,5 +1,5 @@
-/* Vector kernels of the CUDA backend: launches return the launch's error. Sums are formed in a
- * fixed order: partial sums of the blocks of a grid, then the last block over them. */
+/* Vector kernels of the CUDA backend; functions return the launch's error. Sums are formed in a
+ * fixed order: every block forms a partial sum, the last block adds them up. */
 #ifndef SP_OPERATORS_CUDA_VECTORS_H
 #define SP_OPERATORS_CUDA_VECTORS_H
 
@@ -16,12 +16,12 @@ enum { SP_CUDA_VECTOR_BLOCKS = 132 * 4, SP_CUDA_VECTOR_THREADS = 256 };
 cudaError_t sp_cuda_set_scalars(sp_cuda_scalars *scalars, const sp_cuda_scalars *values,
                                 cudaStream_t stream);
 
-/* y = 0 where faces add to it. */
+/* y = 0 at entries that faces add to. */
 cudaError_t sp_cuda_clear_faces(const sp_cuda_assembly *assembly, double *y, cudaStream_t stream);
 
-/* y on edges and at vertices, from the array of edge nodes: at the DOFs that other ranks share, or
- * at the others. Nothing once iterations have stopped; scalars may be NULL. `joins`: it may stand
- * behind kernels on several streams (queue.cuh). */
+/* y on edges and at vertices, from the array of edge nodes: at DOFs that are shared with other
+ * ranks, or at the others. Does nothing once iterations have stopped; scalars may be NULL. `joins`:
+ * it may follow kernels of several streams (queue.cuh). */
 cudaError_t sp_cuda_assemble_shared(const sp_cuda_assembly *assembly, bool constrained,
                                     const double *edges, double *y, const sp_cuda_scalars *scalars,
                                     cudaStream_t stream);
@@ -35,19 +35,19 @@ typedef struct sp_cuda_diagonal {
   double *values;
 } sp_cuda_diagonal;
 
-/* y += D x at entries [first, last) of the diagonal; from first_edge on y = D x instead, for pass
- * 2, which adds the edge nodes. If `partial` is not NULL it gets sp_cuda_diagonal_blocks(last -
- * first) sums of x.D x. Nothing once iterations have stopped; scalars may be NULL. `joins`: as
- * above. */
+/* y += D x at entries [first, last) of the diagonal; at DOFs from first_edge on y = D x, because
+ * pass 2 adds the edge nodes there. If `partial` is not NULL it gets sp_cuda_diagonal_blocks(last -
+ * first) sums of x.D x. Does nothing once iterations have stopped; scalars may be NULL. `joins`: it
+ * may follow kernels of several streams (queue.cuh). */
 int sp_cuda_diagonal_blocks(int count);
 cudaError_t sp_cuda_add_diagonal(const sp_cuda_diagonal *diagonal, int first, int last,
                                  bool constrained, int first_edge, const double *x, double *y,
                                  double *partial, const sp_cuda_scalars *scalars, bool joins,
                                  cudaStream_t stream);
 
-/* End of pass 1: scalars->p_ap = sum of count partial sums, over all ranks if there are several,
- * and alpha = rz / p_ap; the iteration's record, unless NULL. `room` holds SP_CUDA_SUM_BLOCKS.
- * `joins`: as above. */
+/* End of pass 1: scalars->p_ap = the sum of `count` partial sums, over all ranks if there are
+ * several, alpha = rz / p_ap, and the iteration's record, unless `records` is NULL. `room` holds
+ * SP_CUDA_SUM_BLOCKS doubles. `joins`: it may follow kernels of several streams (queue.cuh). */
 enum { SP_CUDA_SUM_BLOCKS = 64 };
 cudaError_t sp_cuda_finish_pass_1(int count, const double *partial, double *room,
                                   sp_cuda_scalars *scalars, const sp_cuda_ranks *ranks,
@@ -55,16 +55,17 @@ cudaError_t sp_cuda_finish_pass_1(int count, const double *partial, double *room
 
 /* Pass 2 of CG with alpha = scalars->alpha:
  *
- *     r -= alpha (ap, or the sum over edge nodes at DOFs that only this rank has there)
+ *     r -= alpha (ap + sum over edge nodes, on edges and at vertices that only this rank has)
  *     r.r and r.D^-1 r over owned DOFs, and over all ranks if there are several
  *
- * and ap = 0 where faces add to it in the next pass 1; with update_x also x += alpha p. The last
- * block sets scalars->rr, rz and beta, and decides whether to stop; records get the iteration's,
- * unless NULL. partial has room for 2 SP_CUDA_VECTOR_BLOCKS. */
+ * and ap = 0 at entries that faces add to in the next pass 1; with update_x also x += alpha p. The
+ * last block sets scalars->rr, rz and beta, decides whether to stop, and completes the iteration's
+ * record, unless `records` is NULL. `partial` has room for 2 SP_CUDA_VECTOR_BLOCKS doubles. */
 typedef struct sp_cuda_update {
   sp_cg_vectors vectors;
   bool update_x;
-  /* One rank and few blocks: pass 2 begins with what sp_cuda_finish_pass_1 does. 0: it was called.
+  /* With one rank and few blocks, pass 2 begins with what sp_cuda_finish_pass_1 does, on these
+   * partial sums. pass_1_count = 0: that function was called.
    */
   int pass_1_count;
   const double *pass_1;
@@ -74,16 +75,16 @@ typedef struct sp_cuda_update {
   sp_cuda_scalars *scalars;
   sp_cuda_ranks ranks;
   sp_cg_record *records;
-  cudaEvent_t done; /* recorded behind it for other streams, or NULL (queue.cuh) */
+  cudaEvent_t done; /* recorded after it for other streams, or NULL (queue.cuh) */
 } sp_cuda_update;
 cudaError_t sp_cuda_update_launch(const sp_cuda_update *update, cudaStream_t stream);
 
-/* x += alpha p, where whole iterations have left the last step out: p is even_p after an even
- * number of them. */
+/* x += alpha p, the last step, which whole iterations leave out. p is even_p after an even number
+ * of iterations, else odd_p. */
 cudaError_t sp_cuda_last_step(int n, const double *even_p, const double *odd_p, double *x,
                               const sp_cuda_scalars *scalars, cudaStream_t stream);
 
-/* Pack the shared values of `vector`; add received ones to it, in the order of ranks. */
+/* Pack the shared values of `vector`; add received values to it, in the order of ranks. */
 cudaError_t sp_cuda_pack(const sp_cuda_lists *lists, sp_precision precision, const void *vector,
                          void *sent, cudaStream_t stream);
 cudaError_t sp_cuda_combine(const sp_cuda_lists *lists, sp_precision precision,

@@ -13,7 +13,8 @@ struct sp_device_space {
   sp_exchange *exchange; /* borrowed */
 };
 
-/* Elements that touch other ranks, whose sums travel while the others are worked on. */
+/* HALO: the elements that touch other ranks. Their sums travel while the rank works on the others.
+ */
 typedef enum mesh_part { HALO, INNER } mesh_part;
 
 struct sp_local_operator {
@@ -23,8 +24,8 @@ struct sp_local_operator {
   sp_host_layout layout;
   sp_host_tables tables;
   double lambda;
-  /* The setup's diagonal; the first `diagonal_halo` DOFs are complete after the sweep over the
-   * halo, where shared ones have to be. ~d where the DOF is constrained. */
+  /* The setup's diagonal. The first `diagonal_halo` DOFs are complete after the sweep over the
+   * halo, among them all shared DOFs. ~d if the DOF is constrained. */
   sp_lid diagonal_count, diagonal_halo;
   sp_lid *diagonal_dofs;
   double *diagonal_values;
@@ -76,9 +77,9 @@ static const char *host_describe(const sp_device *device) {
   return device->description;
 }
 
-/* Measured between L-vectors on one core with AVX-512, 1 M DOFs: from N = 2 on recomputing is never
- * more than 10 % behind for the stiffness problems and up to 35 % ahead, and it leaves the memory
- * to other cores; reading one factor a point is cheaper for mass. */
+/* Measured between L-vectors on one core with AVX-512, 1 M DOFs: for the operators with stiffness,
+ * from N = 2 on, recomputing is at most 10 % slower and up to 35 % faster, and it leaves the memory
+ * to other cores. For mass, reading one factor per point is cheaper. */
 static sp_geometry_kind host_faster_geometry(sp_operator_kind kind, int order) {
   return kind == SP_MASS || order == 1 ? SP_GEOMETRY_STORED : SP_GEOMETRY_TRILINEAR;
 }
@@ -141,7 +142,7 @@ static sp_status host_finish(sp_device *device) {
   return SP_OK;
 }
 
-/* The host's vectors are what the exchange works on. */
+/* The exchange works on the host's vectors directly. */
 static sp_status host_space_create(sp_device *device, MPI_Comm comm, sp_exchange *exchange,
                                    sp_transport transport, sp_device_space **out, const char **how,
                                    bool *resident) {
@@ -242,7 +243,8 @@ static void run_sweep(sp_local_operator *local, mesh_part part, sp_host_sweep *s
   local->kernels->sweep(&local->layout, &local->tables, sweep);
 }
 
-/* y += D x after the sweep of one part, which made y's entries; returns the part's x.D x. */
+/* y += D x after the sweep over one part, which completed these entries of y; returns the part's
+ * x.D x. */
 static double add_diagonal(const sp_local_operator *local, mesh_part part, bool constrained,
                            const double *x, double *y) {
   const sp_lid first = part == HALO ? 0 : local->diagonal_halo;

@@ -1,4 +1,4 @@
-/* Interpolation between two orders, compiled once for each instruction set and precision: SP_REAL.
+/* Interpolation between two orders, compiled once per instruction set and precision (SP_REAL).
  */
 #include "operators/host/interpolate.h"
 

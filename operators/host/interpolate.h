@@ -1,5 +1,5 @@
-/* Interpolation on blocks of elements, one element in each lane of a vector, for the files that are
- * compiled once for each instruction set and precision. */
+/* Interpolation on blocks of elements, one element in each lane of a vector; compiled once per
+ * instruction set and precision. */
 #ifndef SP_OPERATORS_HOST_INTERPOLATE_H
 #define SP_OPERATORS_HOST_INTERPOLATE_H
 
@@ -21,14 +21,14 @@ typedef struct sp_host_interpolation {
   void *work; /* sp_host_interpolation_work bytes, aligned to 64 */
 } sp_host_interpolation;
 
-/* Three arrays of a block: coarse nodes, a half-way one, fine nodes; two half-way ones fit into the
- * last two. Local. */
+/* Bytes of workspace: four arrays of a block, for coarse nodes, two intermediate results, and fine
+ * nodes. Local. */
 static inline size_t sp_host_interpolation_work(int nf) {
   return 4 * (size_t)(nf * nf * nf) * 64;
 }
 
 typedef struct sp_host_interpolate {
-  /* fine[i] = the interpolant of `coarse` where weights[i] is not zero, else 0. */
+  /* fine[i] = the interpolant of `coarse`, or 0 if weights[i] is zero. */
   void (*prolong)(const sp_host_interpolation *, const void *coarse, void *fine);
   /* coarse += Z_c^T J^T W Z_f fine. */
   void (*restrict_add)(const sp_host_interpolation *, const void *fine, void *coarse);

@@ -1,10 +1,11 @@
-/* Z and Z^T around the local operators (local.c), and the update of CG: see kernels.h. */
+/* Z and Z^T around the local operators (local.c), and pass 2 of CG: see kernels.h. */
 #include <stddef.h>
 #include <string.h>
 
 #include "operators/host/vector.h"
 
-/* Four doubles of each of four lanes, from lane-by-lane to point-by-point or back. */
+/* Transpose four doubles of each of four lanes: from one row per lane to one row per point, or
+ * back. */
 typedef double quad __attribute__((vector_size(4 * sizeof(double))));
 
 INLINE void transpose(quad rows[4]) {
@@ -18,8 +19,8 @@ INLINE void transpose(quad rows[4]) {
   rows[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
 }
 
-/* Interiors of a block: the elements' own runs of `count` entries, one after another. places[q] is
- * where entry q belongs in the element. */
+/* Interiors of a block: `count` contiguous entries per element, one element after another.
+ * places[q] is the index of entry q in the element. */
 static void gather_interiors(int count, const unsigned short *places, int elements, const double *x,
                              vec *u) {
   double *lanes = (double *)u;
@@ -58,7 +59,7 @@ static void scatter_interiors(int count, const unsigned short *places, int eleme
       y[(ptrdiff_t)l * count + q] = lanes[places[q] * SP_LANES + l];
 }
 
-/* The DOFs of one surface node in all lanes, and which of them count. */
+/* The DOFs of one surface node in all lanes, and a mask of those that count. */
 typedef int32_t indices __attribute__((vector_size(SP_LANES * sizeof(int32_t))));
 typedef int64_t mask __attribute__((vector_size(SP_LANES * sizeof(int64_t))));
 
@@ -95,7 +96,7 @@ static void gather_surface(int count, const unsigned short *restrict places,
   }
 }
 
-/* Lanes one after another, because they may share DOFs. Those that do not count add zero. */
+/* One lane after another, because lanes may share DOFs. Lanes that do not count add zero. */
 static void scatter_surface(int count, const unsigned short *restrict places,
                             const sp_lid *restrict dofs, const sp_host_block *block,
                             bool constrained, const vec *out, double *restrict y) {
@@ -117,7 +118,7 @@ static void scatter_surface(int count, const unsigned short *restrict places,
   }
 }
 
-/* Entries [begin, end) just before they are touched first: y = 0, but for interiors, which are
+/* Called just before entries [begin, end) are touched first: y = 0, except for interiors, which are
  * written once, and the new direction. */
 static void first_touch(const sp_host_sweep *sweep, sp_lid begin, sp_lid end, bool interiors) {
   double *restrict y = sweep->y, *restrict p = sweep->direction;
@@ -132,7 +133,7 @@ static void first_touch(const sp_host_sweep *sweep, sp_lid begin, sp_lid end, bo
     for (sp_lid i = begin; i < end; i++) p[i] = r[i] + beta * p[i];
 }
 
-/* One block between L-vectors; returns x_e^T A_e x_e of each lane. */
+/* One block between L-vectors; returns x_e^T A_e x_e by lane. */
 static vec assembled_block(const sp_host_layout *layout, const sp_host_tables *tables,
                            const sp_host_sweep *sweep, sp_lid b, const double *factors, vec *u,
                            vec *out) {

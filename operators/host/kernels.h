@@ -1,7 +1,7 @@
 /* The host's block kernels: Z, the local operator and Z^T for blocks of SP_LANES elements, one
- * element in each lane of a vector. kernels.c and local.c are compiled once for each instruction
- * set, with their names in SP_HOST_KERNELS and SP_HOST_LOCALS; backend.c picks the table that the
- * processor can run. */
+ * element in each lane of a vector. kernels.c, local.c and vectors.c are compiled once per
+ * instruction set, with the names of their tables in SP_HOST_KERNELS, SP_HOST_LOCALS and
+ * SP_HOST_VECTORS; backend.c chooses the table that the processor can run. */
 #ifndef SP_OPERATORS_HOST_KERNELS_H
 #define SP_OPERATORS_HOST_KERNELS_H
 
@@ -25,23 +25,24 @@ typedef struct sp_host_tables {
       differentiate_t;                    /* D or D~ and its transpose, on the quadrature points */
   sp_even_odd interpolate, interpolate_t; /* I and its transpose; unused by bp3.5 */
   double nodes[SP_MAX_M], weights[SP_MAX_M]; /* the quadrature rule */
-  int n, points, surface; /* nodes a direction, of an element, and on its surface */
+  int n, points, surface; /* nodes per direction, of an element, and on its surface */
   /* Indices of an element's nodes: those on the surface, then those inside, each lexicographic. */
   unsigned short node[SP_MAX_NODES];
 } sp_host_tables;
 
 typedef struct sp_host_block {
-  unsigned char elements; /* in its first lanes; the others repeat the last one */
+  unsigned char elements; /* in the first lanes; the other lanes repeat the last element */
   bool plain;             /* all lanes have elements, none has constrained DOFs */
 } sp_host_block;
 
-/* Blocks [0, halo_blocks) hold the elements that touch other ranks. Arrays are [blocks] times: */
+/* Blocks [0, halo_blocks) hold the elements that touch other ranks. Each array has [blocks] times:
+ */
 typedef struct sp_host_layout {
   sp_lid blocks, halo_blocks;
-  sp_lid owned, local; /* DOFs (mesh/numbering.h); copies are touched first by block 0's sweep */
+  sp_lid owned, local; /* DOFs (mesh/numbering.h); block 0 touches copies first */
   sp_host_block *block;
-  /* [surface][SP_LANES] local DOFs on the surface: d, or ~d where the DOF is constrained. Interiors
-   * need no index: a block's stand one after another from touched[b][SP_INTERIORS] on. */
+  /* [surface][SP_LANES] local DOFs on the surface: d, or ~d if the DOF is constrained. Interiors
+   * need no index: those of a block are contiguous from touched[b][SP_INTERIORS] on. */
   sp_lid *dofs;
   /* [blocks + 1]: blocks before b touch exactly the owned DOFs of class c below touched[b][c]. */
   sp_lid (*touched)[SP_DOF_CLASSES];
@@ -49,25 +50,25 @@ typedef struct sp_host_layout {
    * trilinear: [24][SP_LANES], coefficient c of component d at 3 c + d:
    * x_d = sum of c_0 + c_1 r + c_2 s + c_3 t + c_4 rs + c_5 st + c_6 rt + c_7 rst. */
   double *factors;
-  ptrdiff_t block_factors; /* doubles of a block */
+  ptrdiff_t block_factors; /* doubles per block */
 } sp_host_layout;
 
 /* out = A_e u for one block: u and out are [points][SP_LANES]. */
 typedef void sp_host_local_function(const sp_host_tables *, const double *factors, double lambda,
                                     const double *u, double *out, double *work);
 
-/* One sweep over blocks [first, last): y += Z^T A Z x, with y set to zero where it is touched
- * first. */
+/* One sweep over blocks [first, last): y += Z^T A Z x. Entries of y are set to zero when they are
+ * touched first. */
 typedef struct sp_host_sweep {
   sp_host_local_function *local;
   sp_lid first, last;
   const double *x;
   double *y;
-  bool constrained; /* constrained DOFs count as zero in x and are left alone in y */
+  bool constrained; /* constrained DOFs count as zero in x and are not changed in y */
   double lambda;
   double energy; /* out: sum over elements of x_e^T A_e x_e */
-  /* If `direction` is set it equals x and is formed on the way: p = d z + beta p, d =
-   * inverse_diagonal or 1 if that is NULL. */
+  /* If `direction` is set, it is x, and is formed when it is touched first: p = d z + beta p with z
+   * = `residual` and d = inverse_diagonal, or 1 if that is NULL. */
   double *direction;
   const double *residual, *inverse_diagonal;
   double beta;
@@ -111,8 +112,8 @@ extern const sp_host_kernels sp_host_kernels_avx512;
 
 enum { SP_HOST_KERNEL_SETS = 3 };
 
-/* The tables that were built (CMake: SP_HOST_KERNEL_SETS) and that this processor can run, the
- * widest first. Returns how many there are. Local. */
+/* The tables that were built (CMake: SP_HOST_KERNEL_SETS) and that this processor can run, widest
+ * vectors first. Returns their number. Local. */
 int sp_host_usable_kernels(const sp_host_kernels *usable[SP_HOST_KERNEL_SETS]);
 
 #endif

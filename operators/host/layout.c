@@ -22,7 +22,8 @@ sp_status sp_host_allocate(size_t count, size_t size, const char *what, void *ou
   return SP_OK;
 }
 
-/* Elements of a block: those of the halo fill the first blocks, the others start a new one. */
+/* First element of a block: halo elements fill the first blocks; the other elements start a new
+ * block. */
 static sp_lid first_element(const sp_mesh *mesh, const sp_host_layout *layout, sp_lid block) {
   return block <= layout->halo_blocks
              ? (block == layout->halo_blocks ? mesh->halo_elements : block * SP_LANES)
@@ -63,7 +64,7 @@ static void pack_trilinear(const sp_hexes *hexes, sp_lid element, int lane, doub
   for (int c = 0; c < 24; c++) factors[c * SP_LANES + lane] = coefficients[c];
 }
 
-/* Factors of one block; `lanes` holds those of each of its elements in turn. */
+/* Factors of one block; `lanes` is workspace for those of its elements. */
 static sp_status pack_stored(const sp_operator_setup *setup, const sp_rule *rule, sp_lid begin,
                              sp_lid end, double *lanes, double *factors) {
   const size_t points = (size_t)(rule->n * rule->n * rule->n);

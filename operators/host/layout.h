@@ -1,5 +1,5 @@
-/* Packing a mesh, its numbering and its geometry into the blocks that the host's kernels sweep
- * over. */
+/* Pack a mesh, its numbering and its geometry into the blocks that the host's kernels sweep over.
+ */
 #ifndef SP_OPERATORS_HOST_LAYOUT_H
 #define SP_OPERATORS_HOST_LAYOUT_H
 
@@ -7,13 +7,13 @@
 #include "operators/host/kernels.h"
 
 /* *out, a pointer to any type, becomes zeroed memory for `count` numbers of `size` bytes, aligned
- * for vectors; large arrays ask for huge pages, which halve the cost of streaming through them.
+ * for vectors; large arrays request huge pages, which halve the cost of streaming through them.
  * Freed with free(). Local. */
 sp_status sp_host_allocate(size_t count, size_t size, const char *what, void *out);
 
-/* Fill *layout for the setup's tables (sp_host_tables_fill); the layout is what sp_host_layout_free
- * frees, also after a failure. Errors: SP_ERR_INPUT for an element with a non-positive Jacobian.
- * Local. */
+/* Fill *layout for the setup's tables (sp_host_tables_fill). The caller frees it with
+ * sp_host_layout_free, also after a failure. Errors: SP_ERR_INPUT for an element with a
+ * non-positive Jacobian. Local. */
 sp_status sp_host_layout_create(const sp_operator_setup *setup, const sp_host_tables *tables,
                                 sp_host_layout *layout);
 void sp_host_layout_free(sp_host_layout *layout);

@@ -1,16 +1,16 @@
-/* The local operators on blocks of SP_LANES elements. Passes over lines are functions of constants
- * (direction and lengths), so that their loops unroll completely; the operators are made of them.
+/* The local operators on blocks of SP_LANES elements. The operators are made of passes over lines.
+ * Direction and lengths of a pass are compile-time constants, so that its loops unroll completely.
  */
 #include <stddef.h>
 #include <stdint.h>
 
 #include "operators/host/vector.h"
 
-/* Memory that is read soon, asked for a few cache lines at a time between the arithmetic. Stored
- * factors are read in bursts: without this, processor and memory wait for each other. */
+/* Memory that is read soon, prefetched a few cache lines at a time between the arithmetic. Stored
+ * factors are read in bursts: without prefetches, processor and memory wait for each other. */
 typedef struct stream {
-  uintptr_t next; /* an address: it runs past the end of the factors */
-  int lines;      /* at each step; 0: nothing is asked for */
+  uintptr_t next; /* an integer, because it runs past the end of the factors */
+  int lines;      /* at each step; 0: nothing is prefetched */
 } stream;
 
 INLINE void advance(stream *ahead) {
@@ -19,7 +19,7 @@ INLINE void advance(stream *ahead) {
     __builtin_prefetch((const void *)ahead->next, READ, SECOND_LEVEL);
 }
 
-/* One line: out[r] (+)= matrix in, through its even and odd parts. `sign` is that of the symmetry.
+/* One line: out = (or +=) matrix in, by its even and odd parts. `sign` is the sign of the symmetry.
  */
 INLINE void apply_line(int rows, int columns, int sign, const sp_even_odd *matrix, const vec *in,
                        int in_stride, vec *out, int out_stride, bool add) {
@@ -182,9 +182,10 @@ INLINE void stiffness(int n, bool trilinear, const sp_host_tables *tables, const
   const sp_even_odd *d = &tables->differentiate, *dt = &tables->differentiate_t;
   const int area = n * n;
   vec *fr = slices, *fs = slices + area;
-  /* Factors of all blocks stand in one row. Of a block's 7 n^3 cache lines, as many are asked for
-   * at each of the 6 n^2 lines of points; a sixth ahead, because the first n^2 read none. On one
-   * core BP3.5 gets 15 % (n = 4) to 40 % faster; smaller elements are too short for it. */
+  /* The factors of all blocks are contiguous. The 7 n^3 cache lines of a block are prefetched in
+   * equal parts at its 6 n^2 lines of points, a sixth of a block in advance, because the first n^2
+   * lines of points read no factors. On one core BP3.5 gets 15 % (n = 4) to 40 % faster; smaller
+   * elements are too short for it. */
   const int step = (SP_FACTORS * n + 5) / 6;
   stream ahead = {.next = (uintptr_t)factors + sizeof(vec) * (size_t)(step * area),
                   .lines = trilinear || n <= 3 ? 0 : step};
@@ -216,8 +217,8 @@ INLINE void stiffness(int n, bool trilinear, const sp_host_tables *tables, const
   pass->add_t(dt, ft, out, &ahead);
 }
 
-/* BP1.0. Columns along t are interpolated, multiplied by wJ and projected without leaving registers
- * or the first cache, so that this is compiled for each order. */
+/* BP1.0. Columns along t are interpolated, multiplied by wJ and projected within registers or the
+ * first-level cache; for that, this function is compiled for each order. */
 INLINE void mass(int n, bool trilinear, const sp_host_tables *tables, const double *factors,
                  const vec *u, vec *out, vec *work) {
   const int m = n + 1, area = m * m;
@@ -277,7 +278,7 @@ EACH_LENGTH(MASS)
 typedef void mass_function(const sp_host_tables *, const double *, const vec *, vec *, vec *);
 static mass_function *const masses[SP_MAX_ORDER + 2][2] = {EACH_LENGTH(ENTER_MASS)};
 
-/* The local operators as the table has them. */
+/* The local operators as entries of the table. */
 #define LOCAL(name, ...)                                                                           \
   static void name(const sp_host_tables *tables, const double *factors, double lambda,             \
                    const double *x, double *y, double *space) {                                    \

@@ -1,4 +1,4 @@
-/* One double in each lane, for the files that are compiled once for each instruction set. */
+/* One double in each lane, for the files that are compiled once per instruction set. */
 #ifndef SP_OPERATORS_HOST_VECTOR_H
 #define SP_OPERATORS_HOST_VECTOR_H
 

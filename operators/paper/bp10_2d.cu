@@ -1,16 +1,16 @@
 // BP1.0, the mass matrix, with 2D thread blocks: kernels 1 to 8 (paper, Section "Optimizing
-// Benchmark Problem 1.0"; Algorithms 1 to 3). Compiled once an order, SP_ORDER.
+// Benchmark Problem 1.0"; Algorithms 1 to 3). Compiled once per order, SP_ORDER.
 //
-// M is the paper's glNq. J holds weights times Jacobians at the Gauss points. (Algorithm 1
-// multiplies by J already and Algorithm 3 does so again: once is right.)
+// M is the paper's glNq. J holds weights times Jacobians at the Gauss points. (Both Algorithm 1 and
+// Algorithm 3 multiply by J; once is right.)
 //
 // Kernels 1 to 6 go through the M slices k of Gauss points. They contract along c first, so that a
 // slice depends on nothing but q, then along b and a, and back along a, b and c. Each of the five
-// stages of a slice ends with a barrier: with the one after I is loaded, 5 M + 1 in all.
+// stages of a slice ends with a barrier: with the barrier after the load of I that makes 5 M + 1.
 #include "operators/paper/kernel.h"
 
 // Starting point: only I is in shared memory, and all loops read and write global memory, with two
-// arrays work_1 and work_2 [elements][M][M][M] for what the threads of a block share.
+// arrays work_1 and work_2 [elements][M][M][M] for values that the threads of a block share.
 template <int N>
 __global__ __launch_bounds__((N + 2) * (N + 2)) void bp10_2d_1(input I, input J, input q,
                                                                double *aq, double *work_1,
@@ -59,7 +59,7 @@ __global__ __launch_bounds__((N + 2) * (N + 2)) void bp10_2d_1(input I, input J,
 }
 
 // The two auxiliary arrays become slices in shared memory, which removes most of the traffic to
-// global memory; q is still read from there whenever it is needed.
+// global memory; q is still read from global memory whenever it is needed.
 template <int N>
 __global__ __launch_bounds__((N + 2) * (N + 2)) void bp10_2d_2(input I, input J, input q,
                                                                double *aq) {
@@ -97,9 +97,9 @@ __global__ __launch_bounds__((N + 2) * (N + 2)) void bp10_2d_2(input I, input J,
 }
 
 // Each thread copies its column of q to an array of its own at the beginning. The column of the
-// result gets one too, which the paper does not name: without it the sums of kernels 1 and 2 would
-// go on crossing global memory once a slice. (Arrays that are indexed in loops become registers
-// only where the loops are unrolled, from kernel 6.)
+// result gets one too, which the paper does not mention: without it the sums would still be read
+// from and written to global memory once per slice, as in kernels 1 and 2. (Arrays that are indexed
+// in loops become registers only if the loops are unrolled, from kernel 6 on.)
 template <int N>
 __global__ __launch_bounds__((N + 2) * (N + 2)) void bp10_2d_3(input I, input J, input q,
                                                                double *aq) {
@@ -142,7 +142,8 @@ __global__ __launch_bounds__((N + 2) * (N + 2)) void bp10_2d_3(input I, input J,
   }
 }
 
-// All inputs are declared const, so that loads may go through the read-only cache and pass stores.
+// All inputs are declared const, so that loads may go through the read-only cache and be moved
+// ahead of stores.
 template <int N>
 __global__ __launch_bounds__((N + 2) * (N + 2)) void bp10_2d_4(const_input I, const_input J,
                                                                const_input q, double *aq) {
@@ -185,8 +186,8 @@ __global__ __launch_bounds__((N + 2) * (N + 2)) void bp10_2d_4(const_input I, co
   }
 }
 
-// Where Nq or M is 8 or 16, rows of the shared arrays get one more double, so that neighbouring
-// rows start in different banks.
+// If Nq or M is 8 or 16, rows of the shared arrays get one more double, so that neighbouring rows
+// start in different banks.
 template <int N>
 __global__ __launch_bounds__((N + 2) * (N + 2)) void bp10_2d_5(const_input I, const_input J,
                                                                const_input q, double *aq) {
@@ -229,8 +230,8 @@ __global__ __launch_bounds__((N + 2) * (N + 2)) void bp10_2d_5(const_input I, co
   }
 }
 
-// All loops are unrolled, the one over slices too: the scheduler gets independent instructions to
-// choose from, and the columns become registers.
+// All loops are unrolled, also the one over slices: the scheduler can choose among independent
+// instructions, and the columns become registers.
 template <int N>
 __global__ __launch_bounds__((N + 2) * (N + 2)) void bp10_2d_6(const_input I, const_input J,
                                                                const_input q, double *aq) {
@@ -273,10 +274,10 @@ __global__ __launch_bounds__((N + 2) * (N + 2)) void bp10_2d_6(const_input I, co
   }
 }
 
-// All of q^e is loaded to shared memory instead of slice by slice. A thread takes a whole line to
-// registers, contracts it there and puts the result back in its place: no other thread has business
-// with this line before the next barrier. That leaves five barriers. The lines along c come in the
-// middle: interpolated, scaled and projected without leaving the thread.
+// All of q^e is loaded to shared memory instead of slice by slice. A thread loads a whole line to
+// registers, contracts it and writes the result back in place: no other thread uses this line
+// before the next barrier. That leaves five barriers. The lines along c come in the middle and are
+// interpolated, scaled and projected within one thread.
 template <int N>
 __global__ __launch_bounds__((N + 2) * (N + 2)) void bp10_2d_7(const_input I, const_input J,
                                                                const_input q, double *aq) {
@@ -335,8 +336,8 @@ __global__ __launch_bounds__((N + 2) * (N + 2)) void bp10_2d_7(const_input I, co
   }
 }
 
-// By the symmetry of I, every entry that is read from shared memory serves two products: half as
-// many reads of I.
+// With the symmetry of I, every entry that is read from shared memory is used in two products: half
+// as many reads of I.
 template <int N>
 __global__ __launch_bounds__((N + 2) * (N + 2)) void bp10_2d_8(const_input I, const_input J,
                                                                const_input q, double *aq) {
@@ -401,7 +402,7 @@ template <auto kernel> static sp_status resources(sp_paper_resources *out) {
   return add_resources<kernel>(block, out);
 }
 
-// Kernel 1 alone has a workspace.
+// Only kernel 1 has a workspace.
 template <auto kernel> static sp_status launch_1(sp_device *device, const sp_paper_arguments *a) {
   constexpr size_t points = (SP_ORDER + 2) * (SP_ORDER + 2) * (SP_ORDER + 2);
   sp_paper_matrices matrices;

@@ -1,15 +1,15 @@
 // BP3.0, stiffness and mass with Gauss quadrature, with 2D thread blocks: kernels 1 to 9 (paper,
-// Section "Optimizing Benchmark Problem 3.0"; Algorithm 4). Compiled once an order, SP_ORDER.
+// Section "Optimizing Benchmark Problem 3.0"; Algorithm 4). Compiled once per order, SP_ORDER.
 //
 // M is the paper's glNq, D its glD, the derivative on the Gauss points; G holds the seven factors
-// of mesh/geometry.h there. (Algorithm 4 calls Algorithm 1 to interpolate, which would multiply by
-// J on the way: that belongs to BP1.0 only. Its third product uses rqr for rqt.) Three parts follow
-// one another: interpolation to Gauss points, the operator there, projection to nodes. The paper's
-// best kernel, which it once calls "Kernel 10", is its kernel 9.
+// of mesh/geometry.h there. (Algorithm 4 calls Algorithm 1 to interpolate, which also multiplies by
+// J: that belongs to BP1.0 only. Its third product has rqr where rqt is meant.) There are three
+// parts: interpolation to Gauss points, the operator there, projection to nodes. The paper's best
+// kernel, which it once calls "Kernel 10", is its kernel 9.
 //
-// Kernels 1 to 4 go slice by slice as BP1.0 does: q along c first, which gives slice k, then along
-// b and a; differentiation; back along a, b, and at the end c. A thread's columns r_q and r_Aq are
-// partial sums that nobody else needs.
+// Kernels 1 to 4 work slice by slice like BP1.0: q along c first, which gives slice k, then along b
+// and a; differentiation; back along a, b, and at the end c. A thread's columns r_q and r_Aq are
+// partial sums that no other thread needs.
 #include "operators/paper/kernel.h"
 
 // Starting point: I, D and two slices for partial sums are in shared memory; q is read from global
@@ -152,7 +152,7 @@ __global__ __launch_bounds__((N + 2) * (N + 2)) void bp30_2d_2(const_input I, co
   }
 }
 
-// All loops are unrolled, which makes registers of the columns.
+// All loops are unrolled, so that the columns become registers.
 template <int N>
 __global__ __launch_bounds__((N + 2) * (N + 2)) void bp30_2d_3(const_input I, const_input D,
                                                                const_input G, const_input q,
@@ -224,7 +224,7 @@ __global__ __launch_bounds__((N + 2) * (N + 2)) void bp30_2d_3(const_input I, co
 }
 
 // Rows of 8 or 16 doubles in shared memory are padded by one, against bank conflicts: those of D
-// and the slices where M, those of I where Nq is such a number.
+// and the slices if M is 8 or 16, those of I if Nq is.
 template <int N>
 __global__ __launch_bounds__((N + 2) * (N + 2)) void bp30_2d_4(const_input I, const_input D,
                                                                const_input G, const_input q,
@@ -296,10 +296,10 @@ __global__ __launch_bounds__((N + 2) * (N + 2)) void bp30_2d_4(const_input I, co
   }
 }
 
-// Interpolation and projection by whole lines, as in BP1.0 kernel 7: a cube s_q takes the place of
-// two slices, each line is contracted in a thread's registers and put back. The columns of q start
-// it, along c, then lines along b and a; that leaves no thread with a column of Gauss points, so
-// the operator reads the cube.
+// Interpolation and projection by whole lines, as in BP1.0 kernel 7: a cube s_q replaces two
+// slices; each line is contracted in a thread's registers and written back. First come the columns
+// of q, along c, then lines along b and a. Then no thread holds a column of Gauss points, so the
+// operator reads the cube.
 template <int N>
 __global__ __launch_bounds__((N + 2) * (N + 2)) void bp30_2d_5(const_input I, const_input D,
                                                                const_input G, const_input q,
@@ -386,8 +386,8 @@ __global__ __launch_bounds__((N + 2) * (N + 2)) void bp30_2d_5(const_input I, co
 }
 
 // The operator as in BP3.5 kernel 9: the column of Gauss points in registers, slices in shared
-// memory. For that, the lines along c must come last, so q itself is loaded to shared memory first:
-// one more trip through it, which makes this interpolation the less efficient one.
+// memory. For that, the lines along c must come last, so q is first loaded to shared memory: values
+// are written to and read from it once more, which makes this interpolation less efficient.
 template <int N>
 __global__ __launch_bounds__((N + 2) * (N + 2)) void bp30_2d_6(const_input I, const_input D,
                                                                const_input G, const_input q,
@@ -477,7 +477,7 @@ __global__ __launch_bounds__((N + 2) * (N + 2)) void bp30_2d_6(const_input I, co
   }
 }
 
-// One shared array less: rqr and rqs share a slice, one after the other, for two more barriers.
+// One shared array fewer: rqr and rqs use one slice in turn, at the price of two more barriers.
 template <int N>
 __global__ __launch_bounds__((N + 2) * (N + 2)) void bp30_2d_7(const_input I, const_input D,
                                                                const_input G, const_input q,
@@ -666,7 +666,7 @@ __global__ __launch_bounds__((N + 2) * (N + 2)) void bp30_2d_8(const_input I, co
   }
 }
 
-// By the symmetry of I, every entry of it that is read from shared memory serves two products, as
+// With the symmetry of I, every entry that is read from shared memory is used in two products, as
 // in BP1.0 kernel 8.
 template <int N>
 __global__ __launch_bounds__((N + 2) * (N + 2)) void bp30_2d_9(const_input I, const_input D,

@@ -1,12 +1,12 @@
 // BP3.0, stiffness and mass with Gauss quadrature, with 3D thread blocks: kernels 1 to 9 (paper,
-// Section "Optimizing Benchmark Problem 3.0"; Algorithm 4). Compiled once an order, SP_ORDER <= 8.
+// Section "Optimizing Benchmark Problem 3.0"; Algorithm 4). Compiled once per order, SP_ORDER <= 8.
 //
-// M is the paper's glNq, D its glD. Thread (i, j, k) owns that Gauss point and, where they are all
-// less than Nq, that node. A global workspace [3][elements][M][M][M] holds partial results: v_0,
-// v_1, v_2. The paper says nothing of const in this ladder, so its inputs are never declared so.
+// M is the paper's glNq, D its glD. Thread (i, j, k) owns that Gauss point and, if i, j, k < Nq,
+// that node. A global workspace [3][elements][M][M][M] holds partial results: v_0, v_1, v_2. The
+// paper does not mention const in this ladder, so no inputs are declared const.
 //
-// The differentiation starts from that of BP3.5 (3D) kernel 1: one direction after the other,
-// through one array of partial sums.
+// The differentiation begins as in BP3.5 (3D) kernel 1: one direction after the other, with one
+// array of partial sums.
 #include "operators/paper/kernel.h"
 
 static_assert((SP_ORDER + 2) * (SP_ORDER + 2) * (SP_ORDER + 2) <= 1024, "threads of a block");
@@ -213,8 +213,8 @@ __global__ __launch_bounds__((N + 2) * (N + 2) * (N + 2)) void bp30_3d_3(input I
     aq[at<Nq>(k, j, i)] = sum<M>([&](int n) { return s_I[n][k] * v_0[at<M>(n, j, i)]; });
 }
 
-// The geometric factors are loaded once. (The paper says that it differs from kernel 2 by this; the
-// unrolling of kernel 3 stays, as all that came before stays everywhere else.)
+// The geometric factors are loaded once. (The paper says that this is the difference to kernel 2;
+// here the unrolling of kernel 3 stays, as earlier changes do in all ladders.)
 template <int N>
 __global__ __launch_bounds__((N + 2) * (N + 2) * (N + 2)) void bp30_3d_4(input I, input D, input G,
                                                                          input q, double *aq,
@@ -269,7 +269,7 @@ __global__ __launch_bounds__((N + 2) * (N + 2) * (N + 2)) void bp30_3d_4(input I
     aq[at<Nq>(k, j, i)] = sum<M>([&](int n) { return s_I[n][k] * v_0[at<M>(n, j, i)]; });
 }
 
-// For the differentiation, q at the Gauss points is fetched to a shared array; interpolation and
+// For the differentiation, q at the Gauss points is loaded to a shared array; interpolation and
 // projection still read global memory.
 template <int N>
 __global__ __launch_bounds__((N + 2) * (N + 2) * (N + 2)) void bp30_3d_5(input I, input D, input G,
@@ -383,8 +383,8 @@ __global__ __launch_bounds__((N + 2) * (N + 2) * (N + 2)) void bp30_3d_6(input I
     aq[at<Nq>(k, j, i)] = sum<M>([&](int n) { return s_I[n][k] * v_0[at<M>(n, j, i)]; });
 }
 
-// Partial results are in shared memory and registers everywhere except between interpolation, first
-// and second differentiation, and projection: three vectors cross global memory.
+// Partial results are in shared memory and registers, except between interpolation, first
+// differentiation, second differentiation and projection: three vectors go through global memory.
 template <int N>
 __global__ __launch_bounds__((N + 2) * (N + 2) * (N + 2)) void bp30_3d_7(input I, input D, input G,
                                                                          input q, double *aq,
@@ -448,8 +448,8 @@ __global__ __launch_bounds__((N + 2) * (N + 2) * (N + 2)) void bp30_3d_7(input I
     aq[at<Nq>(k, j, i)] = sum<M>([&](int n) { return s_I[n][k] * s_q[n][j][i]; });
 }
 
-// Nothing is left in global memory on the way: the cube in shared memory takes every partial
-// result, with barriers before and after each time.
+// No partial result is in global memory any more: the cube in shared memory holds each of them in
+// turn, with barriers before and after.
 template <int N>
 __global__ __launch_bounds__((N + 2) * (N + 2) * (N + 2)) void bp30_3d_8(input I, input D, input G,
                                                                          input q, double *aq,
@@ -512,8 +512,8 @@ __global__ __launch_bounds__((N + 2) * (N + 2) * (N + 2)) void bp30_3d_8(input I
     aq[at<Nq>(k, j, i)] = sum<M>([&](int n) { return s_I[n][k] * s_q[n][j][i]; });
 }
 
-// Three more cubes in shared memory, so that a result need not wait for the one before it to be
-// used up: every pass but the last ends with a single barrier.
+// Three more cubes in shared memory, so that a result need not wait until the previous one has been
+// read: every pass except the last ends with a single barrier.
 template <int N>
 __global__ __launch_bounds__((N + 2) * (N + 2) * (N + 2)) void bp30_3d_9(input I, input D, input G,
                                                                          input q, double *aq,

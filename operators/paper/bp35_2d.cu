@@ -1,15 +1,15 @@
 // BP3.5, stiffness and mass with collocation, with 2D thread blocks: kernels 1 to 10 (paper,
-// Section "Optimizing Benchmark Problem 3.5"; Algorithm 5). Compiled once an order, SP_ORDER.
+// Section "Optimizing Benchmark Problem 3.5"; Algorithm 5). Compiled once per order, SP_ORDER.
 //
 // Thread (i, j) owns the column of nodes (i, j, k). G holds the seven factors of mesh/geometry.h.
-// What Algorithm 5 leaves open or mistakes is decided by the mathematics: D is the derivative l_i'
-// (the paper's definition lacks the prime); G is w |J| J^-1 J^-T (it writes J^T J); Sqtemp, which
-// it does not declare, is a second cube beside s_tmps (in global memory where two do not fit,
-// Sqtemp_global [elements][Np]) and is what Sq1 is summed from, while Sq2 is summed from s_tmps;
-// line 17 means Sq_n += D_kn r_tmpt_k for all n, which r_Aq collects.
+// What Algorithm 5 leaves open or gets wrong is taken from the mathematics: D is the derivative
+// l_i' (the paper's definition lacks the prime); G is w |J| J^-1 J^-T (it writes J^T J); Sqtemp,
+// which it does not declare, is a second cube beside s_tmps (if two do not fit, it is in global
+// memory, Sqtemp_global [elements][Np]). Sq1 is summed from Sqtemp, Sq2 from s_tmps. Line 17 means
+// Sq_n += D_kn r_tmpt_k for all n, which r_Aq collects.
 #include "operators/paper/kernel.h"
 
-// Two cubes and D in the 48 KB of static shared memory that a block has.
+// Whether two cubes and D fit into the 48 KB of static shared memory of a block.
 constexpr bool two_cubes_fit(int order) {
   return (2 * (order + 1) + 1) * (order + 1) * (order + 1) * sizeof(double) <= 48 * 1024;
 }
@@ -113,8 +113,8 @@ __global__ __launch_bounds__((N + 1) * (N + 1)) void bp35_2d_2(const_input D, co
   }
 }
 
-// All loops with k are unrolled, and so are the sums in them: they carry k in an index, and only
-// then are the columns r_qt and r_Aq registers. More instructions can be in flight, at the price of
+// All loops over k are unrolled, and so are the sums in them: only then are the columns r_qt and
+// r_Aq, which are indexed by k, in registers. More instructions can be in flight, at the price of
 // more registers. (The paper's figure on unrolling calls kernels 2 and 3 its kernels 1 and 2.)
 template <int N>
 __global__ __launch_bounds__((N + 1) * (N + 1)) void bp35_2d_3(const_input D, const_input G,
@@ -164,9 +164,8 @@ __global__ __launch_bounds__((N + 1) * (N + 1)) void bp35_2d_3(const_input D, co
   }
 }
 
-// The loop over k (lines 7 to 17) moves outside those over i and j: the threads of a block go
-// through the slices together, with a barrier after each, and qt is summed where its slice is
-// worked on.
+// The loop over k (lines 7 to 17) moves outside those over i and j: the threads of a block process
+// the slices together, with a barrier after each, and qt is summed when its slice is processed.
 template <int N>
 __global__ __launch_bounds__((N + 1) * (N + 1)) void bp35_2d_4(const_input D, const_input G,
                                                                const_input q, double *aq,
@@ -213,8 +212,8 @@ __global__ __launch_bounds__((N + 1) * (N + 1)) void bp35_2d_4(const_input D, co
   }
 }
 
-// The cubes for partial sums become two slices, s_tmpr and s_tmps, which are used up before the
-// next slice: far less shared memory, for a second barrier a slice.
+// The cubes for partial sums become two slices, s_tmpr and s_tmps, which are no longer needed when
+// the next slice begins: far less shared memory, at the price of a second barrier per slice.
 template <int N>
 __global__ __launch_bounds__((N + 1) * (N + 1)) void bp35_2d_5(const_input D, const_input G,
                                                                const_input q, double *aq,
@@ -256,7 +255,7 @@ __global__ __launch_bounds__((N + 1) * (N + 1)) void bp35_2d_5(const_input D, co
   for (int k = 0; k < Nq; k++) aq[at<Nq>(k, j, i)] += r_Aq[k];
 }
 
-// q is fetched to shared memory at the beginning.
+// q is loaded to shared memory at the beginning.
 template <int N>
 __global__ __launch_bounds__((N + 1) * (N + 1)) void bp35_2d_6(const_input D, const_input G,
                                                                const_input q, double *aq,
@@ -301,8 +300,8 @@ __global__ __launch_bounds__((N + 1) * (N + 1)) void bp35_2d_6(const_input D, co
   for (int k = 0; k < Nq; k++) aq[at<Nq>(k, j, i)] += r_Aq[k];
 }
 
-// Whatever is needed again is cached, now the result too: its column is added up in registers and
-// written to global memory once, at the end.
+// Everything that is needed again is cached, now the result too: its column is added up in
+// registers and written to global memory once, at the end.
 template <int N>
 __global__ __launch_bounds__((N + 1) * (N + 1)) void bp35_2d_7(const_input D, const_input G,
                                                                const_input q, double *aq,
@@ -393,9 +392,9 @@ __global__ __launch_bounds__((N + 1) * (N + 1)) void bp35_2d_8(const_input D, co
   for (int k = 0; k < Nq; k++) aq[at<Nq>(k, j, i)] = r_Aq[k];
 }
 
-// Each thread fetches its column of q to registers instead of shared memory. What other threads
-// need, the slice at hand, passes through one of the two slices for partial sums: two more barriers
-// a slice.
+// Each thread loads its column of q to registers instead of shared memory. The current slice, which
+// other threads need, is passed on in one of the two slices for partial sums: two more barriers per
+// slice.
 template <int N>
 __global__ __launch_bounds__((N + 1) * (N + 1)) void bp35_2d_9(const_input D, const_input G,
                                                                const_input q, double *aq,
@@ -442,8 +441,8 @@ __global__ __launch_bounds__((N + 1) * (N + 1)) void bp35_2d_9(const_input D, co
   for (int k = 0; k < Nq; k++) aq[at<Nq>(k, j, i)] = r_Aq[k];
 }
 
-// A third slice, s_q, so that q does not wait for the partial sums: two barriers a slice, and the
-// minimum of traffic to global memory.
+// A third slice, s_q, so that q does not wait for the partial sums: two barriers per slice, and the
+// least traffic to global memory.
 template <int N>
 __global__ __launch_bounds__((N + 1) * (N + 1)) void bp35_2d_10(const_input D, const_input G,
                                                                 const_input q, double *aq,

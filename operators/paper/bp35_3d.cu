@@ -1,11 +1,11 @@
 // BP3.5, stiffness and mass with collocation, with 3D thread blocks: kernels 1 to 6 (paper, Section
-// "Optimizing Benchmark Problem 3.5"; Algorithm 6). Compiled once an order, SP_ORDER <= 9.
+// "Optimizing Benchmark Problem 3.5"; Algorithm 6). Compiled once per order, SP_ORDER <= 9.
 //
-// Thread (i, j, k) owns that node. What Algorithm 6 leaves open or mistakes: the third load is of
-// G20, G21, G22 (it says G10, G11, G12), and between writing Sqtemp and summing from it there is a
-// barrier each time. G is symmetric, so that G10 is where G01 is; to load it again is what kernels
-// 1 and 2 are about. Their loads are nine of G and one of GwJ; the paper's "from nine to seven"
-// counts GwJ only in the seven.
+// Thread (i, j, k) owns that node. What Algorithm 6 leaves open or gets wrong: the third load is of
+// G20, G21, G22 (it says G10, G11, G12), and there is a barrier each time between writing Sqtemp
+// and summing from it. G is symmetric, so G10 is stored as G01; kernels 1 and 2 load it twice all
+// the same, as the paper does. They load nine values of G and one of GwJ; the paper's "from nine to
+// seven" counts GwJ only in the seven.
 #include "operators/paper/kernel.h"
 
 static_assert((SP_ORDER + 1) * (SP_ORDER + 1) * (SP_ORDER + 1) <= 1024, "threads of a block");
@@ -53,7 +53,7 @@ __global__ __launch_bounds__((N + 1) * (N + 1) * (N + 1)) void bp35_3d_1(input D
 }
 
 // All inputs are declared const, and the loops over n are unrolled. (const tells the compiler that
-// a second load of a factor is idle; again() keeps it.)
+// a second load of a factor is redundant; again() keeps it.)
 template <int N>
 __global__ __launch_bounds__((N + 1) * (N + 1) *
                              (N + 1)) void bp35_3d_2(const_input D, const_input G, const_input q,
@@ -93,7 +93,7 @@ __global__ __launch_bounds__((N + 1) * (N + 1) *
   aq[node] += sum<Nq>([&](int n) { return s_D[n][k] * Sqtemp[at<Nq>(n, j, i)]; });
 }
 
-// The geometric factors are fetched once, to registers: seven loads.
+// The geometric factors are loaded once, to registers: seven loads.
 template <int N>
 __global__ __launch_bounds__((N + 1) * (N + 1) *
                              (N + 1)) void bp35_3d_3(const_input D, const_input G, const_input q,
@@ -167,8 +167,8 @@ __global__ __launch_bounds__((N + 1) * (N + 1) *
   aq[node] = r_Aq;
 }
 
-// q is cached in shared memory, and once it is differentiated its array takes the partial sums:
-// Sqtemp is gone.
+// q is cached in shared memory. Once it is differentiated, its array holds the partial sums, and
+// Sqtemp is no longer needed.
 template <int N>
 __global__ __launch_bounds__((N + 1) * (N + 1) *
                              (N + 1)) void bp35_3d_5(const_input D, const_input G, const_input q,
@@ -206,7 +206,8 @@ __global__ __launch_bounds__((N + 1) * (N + 1) *
   aq[node] = r_Aq;
 }
 
-// The partial sums get three arrays of their own in shared memory, so that two barriers are enough.
+// The partial sums have three arrays of their own in shared memory, so that two barriers are
+// enough.
 template <int N>
 __global__ __launch_bounds__((N + 1) * (N + 1) *
                              (N + 1)) void bp35_3d_6(const_input D, const_input G, const_input q,

@@ -1,9 +1,8 @@
 // What the ladders share: how inputs are declared, indices, the sign of summation, and the launch.
-// Everything that a rung may change stands in the rung itself. CUDA C++, for the .cu files here.
+// Everything that a rung may change is in the rung itself. CUDA C++, for the .cu files here.
 //
 // One block of threads works on one element. `__launch_bounds__` only tells the compiler how many
-// threads that block has; without it, blocks of up to 1000 threads could get more registers each
-// than fit.
+// threads a block has; without it, threads of large blocks could get more registers than fit.
 #ifndef SP_OPERATORS_PAPER_KERNEL_H
 #define SP_OPERATORS_PAPER_KERNEL_H
 
@@ -13,12 +12,12 @@ extern "C" {
 #include "operators/paper/ladders.h"
 }
 
-// Input variables before and from the rung that declares them const: then the compiler knows that
-// nothing writes to them.
+// Types of inputs: `input` before the rung that declares inputs const, `const_input` from that rung
+// on. const tells the compiler that nothing writes to them.
 using input = double *;
 using const_input = const double *__restrict__;
 
-// Place of (k, j, i) in a cube with n nodes a direction.
+// Index of (k, j, i) in a cube with n nodes per direction.
 template <int n> __device__ __forceinline__ int at(int k, int j, int i) {
   return (k * n + j) * n + i;
 }
@@ -26,8 +25,8 @@ template <int n> __device__ __forceinline__ int at(int k, int j, int i) {
 // Rows of 8 or 16 doubles put a column of the array into one or two memory banks.
 template <int row> constexpr bool conflicts = row == 8 || row == 16;
 
-// Sum of term(m) over m = 0 .. n - 1; `rolled_` as before the rung that unrolls its loops. (Today's
-// compiler unrolls unless told not to.)
+// Sum of term(m) over m = 0 .. n - 1. rolled_sum is for the rungs before the one that unrolls its
+// loops: today's compiler unrolls unless told not to.
 template <int n, class Term> __device__ __forceinline__ double sum(Term term) {
   double result = 0;
 #pragma unroll
@@ -41,14 +40,14 @@ template <int n, class Term> __device__ __forceinline__ double rolled_sum(Term t
   return result;
 }
 
-// Zero, though the compiler cannot know: grids have one row. A load at this offset is made again,
-// where today's compiler would keep what it read from the same place before.
+// Zero, which the compiler cannot know: grids have one row. With this in its index a value is
+// loaded again; without, today's compiler would reuse the value of an earlier load.
 __device__ __forceinline__ unsigned again() {
   return blockIdx.y;
 }
 
-// What was read from shared memory before is read again after this: today's compiler would hold all
-// of a matrix in registers, or spill it, from one contraction to the next.
+// After this call values are read from shared memory again. Otherwise today's compiler would hold
+// all of a matrix in registers, or spill it, from one contraction to the next.
 __device__ __forceinline__ void forget() {
   __syncwarp();
 }
@@ -70,7 +69,7 @@ __device__ __forceinline__ void interpolate_line(const Matrix &I, const double *
     write(i, low);
     write(M - 1 - i, high);
   }
-  if (M % 2 == 1) { // The middle row is symmetric in itself.
+  if (M % 2 == 1) { // The middle row is symmetric.
     double middle = 0;
 #pragma unroll
     for (int a = 0; a < Nq / 2; a++) {
@@ -115,7 +114,7 @@ sp_status queue(sp_device *device, int elements, dim3 block, Arguments... argume
   return SP_OK;
 }
 
-// Adds one kernel to what a row needs: the largest of each resource.
+// Include one kernel in the resources of a row, which are the largest of all its kernels.
 template <auto kernel> sp_status add_resources(dim3 block, sp_paper_resources *out) {
   cudaFuncAttributes attributes;
   SP_CUDA(cudaFuncGetAttributes(&attributes, kernel));

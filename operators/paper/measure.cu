@@ -22,12 +22,12 @@ __global__ void pause(unsigned long long nanoseconds) {
   } while (now - start < nanoseconds);
 }
 
-// Integers, not doubles: on many GPUs the latter would be slower than shared memory.
+// Integers: on many GPUs arithmetic with doubles would be slower than shared memory.
 using word = unsigned long long;
 enum { SHARED_WORDS = 2048, SHARED_ROUNDS = 1024, SHARED_READS = 16 };
 
-// Neighbouring lanes read neighbouring words. The place moves from round to round, so that no read
-// can be taken from the round before.
+// Neighbouring lanes read neighbouring words. The index changes from round to round, so that no
+// value can be reused from an earlier round.
 __global__ void __launch_bounds__(THREADS, BLOCKS_A_MULTIPROCESSOR) read_shared(word *out) {
   __shared__ word words[SHARED_WORDS];
   for (unsigned i = threadIdx.x; i < SHARED_WORDS; i += THREADS) words[i] = i * 0x9e3779b9u;
@@ -74,7 +74,7 @@ sp_status run(sp_device *device, void (*kernel)(Out *), int blocks, Out *out, sp
   return SP_OK;
 }
 
-// What a kernel whose threads each do `work` does a second.
+// *rate = work per second of a kernel whose threads each do `work`.
 template <class Out>
 sp_status measure(sp_device *device, void (*kernel)(Out *), double work, double *rate) {
   sp_gpu gpu;
@@ -106,7 +106,7 @@ sp_status attribute(const sp_device *device, cudaDeviceAttr which, double *value
 extern "C" sp_status sp_gpu_describe(const sp_device *device, sp_gpu *out) {
   double multiprocessors = 0, clock = 0, cache = 0, memory_clock = 0, bus = 0;
   SP_TRY(attribute(device, cudaDevAttrMultiProcessorCount, &multiprocessors));
-  SP_TRY(attribute(device, cudaDevAttrClockRate, &clock)); // kHz, as the memory's
+  SP_TRY(attribute(device, cudaDevAttrClockRate, &clock)); // in kHz, like the memory's
   SP_TRY(attribute(device, cudaDevAttrL2CacheSize, &cache));
   SP_TRY(attribute(device, cudaDevAttrMemoryClockRate, &memory_clock));
   SP_TRY(attribute(device, cudaDevAttrGlobalMemoryBusWidth, &bus)); // bits

@@ -1,6 +1,6 @@
-/* What the rooflines need to know of a GPU beyond its kernels: its sizes and clocks, the rates of
- * its shared memory and of its arithmetic, and time stamps on the device. In a program built
- * without CUDA every function that can fail does so. All functions Local. */
+/* What rooflines need besides the kernels: a GPU's sizes and clocks, the rates of its shared memory
+ * and arithmetic, and time stamps on the device. In a program built without CUDA every function
+ * that can fail does fail. All functions Local. */
 #ifndef SP_OPERATORS_PAPER_MEASURE_H
 #define SP_OPERATORS_PAPER_MEASURE_H
 
@@ -10,28 +10,28 @@
 extern "C" {
 #endif
 
-/* A GPU by its data sheet, as the driver tells it. */
+/* A GPU's data, as the driver reports them. */
 typedef struct sp_gpu {
   int multiprocessors;
   double clock;            /* highest clock of the multiprocessors, Hz */
   double cache_bytes;      /* L2 */
-  double memory_bandwidth; /* B/s: two transfers a clock of the memory, times the bus width; 0 where
-                            * the driver does not tell */
+  double memory_bandwidth; /* B/s: two transfers per clock of the memory, times the bus width; 0 if
+                              the driver does not report them */
   double shared_bandwidth; /* B/s, the paper's B_sh: multiprocessors x 32 lanes x 4 bytes x clock */
-  int driver, runtime; /* CUDA of the driver, at most, and of this program: 1000 major + 10 minor;
-                        * the kernels are what that version's compiler made of them */
+  int driver, runtime; /* the newest CUDA version that the driver supports, and the one that this
+                          program was compiled with: 1000 major + 10 minor */
 } sp_gpu;
 
 /* Errors: SP_ERR_SYSTEM. */
 sp_status sp_gpu_describe(const sp_device *device, sp_gpu *out);
 
-/* Time stamps 0 .. count - 1, taken by the device when it has done the work queued before them. */
+/* Time stamps 0 .. count - 1. The device takes one when it has done the work queued before it. */
 typedef struct sp_stamps sp_stamps;
 
 sp_status sp_stamps_create(int count, sp_stamps **out);
 void sp_stamps_destroy(sp_stamps **stamps); /* NULL-safe; sets *stamps to NULL */
 
-/* Queue stamp n, to be taken anew if it was before. */
+/* Queue stamp n; a later one with the same number replaces it. */
 sp_status sp_stamps_queue(sp_device *device, sp_stamps *stamps, int n);
 
 /* Seconds from stamp `from` to stamp `to`; waits for the latter. */

@@ -1,5 +1,5 @@
 /* The paper's 42 kernels (Swirydowicz, Chalmers, Karakus, Warburton, Sections "Optimizing Benchmark
- * Problem ..."), one row each, in the paper's order and by its names:
+ * Problem ..."), one row each, in the paper's order and with its names:
  *
  *     problem   thread blocks   kernels   orders
  *     mass      2D               1..8     1..15     BP1.0
@@ -8,9 +8,9 @@
  *     bp3.0     2D               1..9     1..15
  *     bp3.0     3D               1..9     1..8      (N + 2)^3 threads
  *
- * Each is the state of optimization that the paper describes at that step, no better: these kernels
- * are there to be measured and read, the program itself runs those of operators/cuda. All compute
- * aq = A q between unassembled vectors, element by element, one thread block an element.
+ * Each is optimized as far as the paper describes at that step and no further: these kernels are
+ * for measuring and reading, the program itself runs those of operators/cuda. All compute aq = A q
+ * between unassembled vectors, with one thread block per element.
  *
  * With SP_PAPER_KERNELS=OFF (the default) the table is empty. All functions Local. */
 #ifndef SP_OPERATORS_PAPER_PAPER_H
@@ -29,17 +29,18 @@ typedef struct sp_paper_arguments {
   const double *factors; /* [elements][7][points] in the order of mesh/geometry.h (SP_G_RR ...);
                           * mass: [elements][points], weights times |J| */
   const double *q;       /* [elements][Np] */
-  double *aq;            /* [elements][Np], written whatever it held */
+  double *aq;            /* [elements][Np], overwritten */
   double *workspace;     /* sp_paper_kernel.workspace(order, elements) bytes; NULL if that is 0 */
   double lambda;         /* mass: ignored */
 } sp_paper_arguments;
 
-/* What the compiler made of a kernel (of the largest, where a row is several launches). */
+/* Resources of a compiled kernel; where a row is several launches, the largest of each. */
 typedef struct sp_paper_resources {
-  int registers;    /* a thread */
-  int shared_bytes; /* a block, static */
-  int local_bytes;  /* a thread: spilled registers, and arrays indexed by loops not unrolled */
-  int threads;      /* a block */
+  int registers;    /* per thread */
+  int shared_bytes; /* per block, static */
+  int local_bytes;  /* per thread: spilled registers, and arrays indexed in loops that are not
+                       unrolled */
+  int threads;      /* per block */
 } sp_paper_resources;
 
 /* A kernel at one order; both are NULL where the order does not fit or was not built. */
@@ -58,12 +59,12 @@ typedef struct sp_paper_kernel {
   sp_paper_instance order[SP_MAX_ORDER + 1];    /* by N; [0] is empty */
 } sp_paper_kernel;
 
-/* The table, in the order above, and its number of rows: 42, or 0 in a program built without. (A
- * ladder for which no order was built, see SP_PAPER_ORDERS, has no rows.) */
+/* The table, in the order above, and its number of rows: 42, or 0 in a program built without them.
+ * (A ladder for which no order was built, see SP_PAPER_ORDERS, has no rows.) */
 const sp_paper_kernel *sp_paper_kernels(int *count);
 
-/* Send the matrices D, D~ and I of an order to the device: once, before its first launch there.
- * Errors: SP_ERR_INPUT in a program built without these kernels, SP_ERR_SYSTEM. */
+/* Send the matrices D, D~ and I of an order to the device: once, before the first launch of that
+ * order. Errors: SP_ERR_INPUT in a program built without these kernels, SP_ERR_SYSTEM. */
 sp_status sp_paper_prepare(sp_device *device, int order);
 
 /* Bytes that a thread block (one element) reads from and writes to shared memory, s_r + s_w of the
