@@ -5,6 +5,12 @@
 
 #include "mesh/hexes.h"
 
+/* Read `path` with the SDK: *hexes, and if `parts` is not NULL the part of each element, of `size`
+ * parts; with `parts` NULL the file is one of `size` files. */
+sp_status sp_gmsh_read(const char *path, int size, sp_hexes **hexes, int **parts);
+
+bool sp_gmsh_ends_with(const char *text, const char *end);
+
 /* Elements of one entity as the SDK returns them: by type. */
 typedef struct sp_gmsh_block {
   int *types;
@@ -36,6 +42,24 @@ void sp_gmsh_points_free(sp_gmsh_points *points);
 
 /* The place of a node in the list, `count` if there is none with this tag. */
 size_t sp_gmsh_points_find(const sp_gmsh_points *points, size_t tag);
+
+/* The hexahedra of the model as node tags (from 1) in lattice order (mesh/hexes.h). */
+typedef struct sp_gmsh_cells {
+  int order;
+  size_t count;
+  size_t *nodes; /* [count][(order+1)^3] */
+  sp_gid *tags;  /* [count] */
+} sp_gmsh_cells;
+
+/* Fill *cells, which is zero before, from one of so many files, or with 0 the whole. Elements that
+ * are listed several times are taken once. sp_gmsh_cells_free frees what it holds, also after a
+ * failure. Errors: SP_ERR_INPUT. */
+sp_status sp_gmsh_cells_read(const char *path, int files, sp_gmsh_cells *cells);
+void sp_gmsh_cells_free(sp_gmsh_cells *cells);
+
+/* SP_ERR_INPUT if a node of the hexahedra is not among `points`. */
+sp_status sp_gmsh_cells_check(const char *path, const sp_gmsh_cells *cells,
+                              const sp_gmsh_points *points);
 
 /* A face that a physical group names: corner nodes in ascending order, and the surface. */
 typedef struct sp_gmsh_face {

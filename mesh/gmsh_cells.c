@@ -1,0 +1,249 @@
+/* The hexahedra of the model. */
+#include <gmshc.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mesh/gmsh_model.h"
+
+/* What a type of element is; `lattice` is [nodes], each node's place in the lattice of order^3, or
+ * NULL if the nodes are not a full lattice. The SDK's reference coordinates decide; no table is
+ * hard-coded. */
+typedef struct element_type {
+  char name[64];
+  int order, nodes;
+  int *lattice;
+} element_type;
+
+static sp_status type_get(const char *path, int type, element_type *out) {
+  char *name = NULL;
+  double *coordinates = NULL;
+  size_t coordinate_count;
+  int dimension, primary, error;
+  *out = (element_type){0};
+  gmshModelMeshGetElementProperties(type, &name, &dimension, &out->order, &out->nodes, &coordinates,
+                                    &coordinate_count, &primary, &error);
+  if (error) return sp_gmsh_failed(path, "describe an element type");
+  snprintf(out->name, sizeof out->name, "%s", name);
+  const int n = out->order + 1;
+  sp_status status = SP_OK;
+  if (dimension == 3 && primary == SP_CORNERS && out->nodes == n * n * n) {
+    status = sp_allocate((size_t)out->nodes, sizeof *out->lattice, "element type", &out->lattice);
+    for (int p = 0; p < out->nodes && !status; p++) {
+      int place[3];
+      for (int d = 0; d < 3; d++)
+        place[d] = (int)lround((coordinates[3 * p + d] + 1) / 2 * out->order);
+      out->lattice[p] = (place[2] * n + place[1]) * n + place[0];
+    }
+  }
+  gmshFree(name);
+  gmshFree(coordinates);
+  return status;
+}
+
+/* A split file lists the neighbours' elements too, in entities of their own. */
+static bool is_ghost(int volume) {
+  char *type = NULL;
+  int error;
+  gmshModelGetType(3, volume, &type, &error);
+  const bool ghost = !error && type && strncmp(type, "Ghost", 5) == 0;
+  gmshFree(type);
+  return ghost;
+}
+
+/* Entities of dimension 3 to read. */
+static sp_status list_volumes(const char *path, int **volumes, size_t *count) {
+  int *pairs = NULL, *groups = NULL, error;
+  size_t pair_count = 0, group_count = 0;
+  *count = 0;
+  gmshModelGetEntities(&pairs, &pair_count, 3, &error);
+  if (error) return sp_gmsh_failed(path, "list the volumes");
+  gmshModelGetPhysicalGroups(&groups, &group_count, -1, &error);
+  if (error) {
+    gmshFree(pairs);
+    return sp_gmsh_failed(path, "list the physical groups");
+  }
+  /* A .msh file holds what was chosen when it was saved; for a .geo the same choice is made here.
+   */
+  const bool choose = group_count > 0 && !sp_gmsh_ends_with(path, ".msh");
+  const sp_status status = sp_allocate(pair_count / 2, sizeof **volumes, "volumes", volumes);
+  for (size_t p = 0; p < pair_count && !status; p += 2) {
+    bool wanted = true;
+    if (choose) {
+      int *tags = NULL;
+      size_t tag_count = 0;
+      gmshModelGetPhysicalGroupsForEntity(3, pairs[p + 1], &tags, &tag_count, &error);
+      wanted = !error && tag_count > 0;
+      gmshFree(tags);
+    }
+    if (wanted && !is_ghost(pairs[p + 1])) (*volumes)[(*count)++] = pairs[p + 1];
+  }
+  gmshFree(pairs);
+  gmshFree(groups);
+  return status;
+}
+
+static sp_status append_cells(const sp_gmsh_block *b, size_t t, const element_type *type,
+                              sp_gmsh_cells *all) {
+  const size_t added = b->tag_counts[t], n = (size_t)type->nodes;
+  void *nodes = realloc(all->nodes, (all->count + added) * n * sizeof *all->nodes);
+  if (nodes) all->nodes = nodes;
+  void *tags = realloc(all->tags, (all->count + added) * sizeof *all->tags);
+  if (tags) all->tags = tags;
+  if (!nodes || !tags) return sp_fail(SP_ERR_SYSTEM, "out of memory: %zu elements", added);
+  for (size_t e = 0; e < added; e++) {
+    for (size_t p = 0; p < n; p++)
+      all->nodes[(all->count + e) * n + (size_t)type->lattice[p]] = b->nodes[t][e * n + p];
+    all->tags[all->count + e] = (sp_gid)b->tags[t][e];
+  }
+  all->order = type->order;
+  all->count += added;
+  return SP_OK;
+}
+
+static sp_status append_block(const char *path, const sp_gmsh_block *b, sp_gmsh_cells *all) {
+  for (size_t t = 0; t < b->type_count; t++) {
+    element_type type;
+    sp_status status = type_get(path, b->types[t], &type);
+    const long long count = (long long)b->tag_counts[t];
+    if (!status && !type.lattice)
+      status = sp_fail(SP_ERR_INPUT,
+                       "%s: %lld elements of type '%s' (the first is element %lld); only hexahedra "
+                       "with a full lattice of nodes (8, 27, 64 ...) can be used: mesh all volumes "
+                       "with transfinite or recombined hexahedra",
+                       path, count, type.name, (long long)b->tags[t][0]);
+    else if (!status && all->count > 0 && all->order != type.order)
+      status =
+          sp_fail(SP_ERR_INPUT, "%s: hexahedra of order %d and %d; all must have the same order",
+                  path, all->order, type.order);
+    else if (!status)
+      status = append_cells(b, t, &type, all);
+    free(type.lattice);
+    if (status) return status;
+  }
+  return SP_OK;
+}
+
+static sp_status no_hexahedra(const char *path) {
+  int *groups = NULL, error;
+  size_t count = 0;
+  bool volume = false;
+  gmshModelGetPhysicalGroups(&groups, &count, -1, &error);
+  for (size_t g = 0; g < count; g += 2) volume = volume || groups[g] == 3;
+  gmshFree(groups);
+  return sp_fail(
+      SP_ERR_INPUT, "%s: no hexahedra in this file%s", path,
+      count > 0 && !volume
+          ? "; it names physical groups but no Physical Volume, and gmsh saves only what "
+            "is named: add one, or set Mesh.SaveAll = 1"
+          : "; expected a mesh of three-dimensional hexahedra");
+}
+
+static sp_status read_volumes(const char *path, int files, sp_gmsh_cells *all) {
+  int *volumes = NULL;
+  size_t count;
+  sp_status status = list_volumes(path, &volumes, &count);
+  if (!status) status = sp_gmsh_check_complete(path, files, count, volumes);
+  for (size_t v = 0; v < count && !status; v++) {
+    sp_gmsh_block b;
+    status = sp_gmsh_block_get(path, 3, volumes[v], &b);
+    if (!status) {
+      status = append_block(path, &b, all);
+      sp_gmsh_block_free(&b);
+    }
+  }
+  free(volumes);
+  if (!status && all->count == 0) status = no_hexahedra(path);
+  return status;
+}
+
+typedef struct corner_set {
+  size_t nodes[SP_CORNERS]; /* ascending */
+  size_t element;
+} corner_set;
+
+static int compare_sets(const void *left, const void *right) {
+  const corner_set *a = left, *b = right;
+  for (int c = 0; c < SP_CORNERS; c++)
+    if (a->nodes[c] != b->nodes[c]) return a->nodes[c] < b->nodes[c] ? -1 : 1;
+  return (a->element > b->element) - (a->element < b->element);
+}
+
+static int compare_sizes(const void *left, const void *right) {
+  const size_t a = *(const size_t *)left, b = *(const size_t *)right;
+  return (a > b) - (a < b);
+}
+
+/* Whether two elements have the same nodes, however turned. `room`: for 2 n numbers. */
+static bool has_nodes_of(const sp_gmsh_cells *all, size_t n, size_t a, size_t b, size_t *room) {
+  memcpy(room, &all->nodes[a * n], n * sizeof *room);
+  memcpy(room + n, &all->nodes[b * n], n * sizeof *room);
+  qsort(room, n, sizeof *room, compare_sizes);
+  qsort(room + n, n, sizeof *room, compare_sizes);
+  return memcmp(room, room + n, n * sizeof *room) == 0;
+}
+
+/* Format 2.2 lists an element once for each physical group of its volume. Others with the same
+ * corners are curved ones that would be glued together on all sides: vertices name faces. */
+static sp_status drop_repeated(const char *path, sp_gmsh_cells *all) {
+  const size_t n = (size_t)((all->order + 1) * (all->order + 1) * (all->order + 1));
+  corner_set *sets;
+  bool *repeated = NULL;
+  size_t *room = NULL;
+  SP_TRY(sp_allocate(all->count, sizeof *sets, "element corners", &sets));
+  sp_status status = sp_allocate(all->count, sizeof *repeated, "repeated elements", &repeated);
+  if (!status) status = sp_allocate(2 * n, sizeof *room, "element nodes", &room);
+  if (!status) {
+    for (size_t e = 0; e < all->count; e++) {
+      for (int c = 0; c < SP_CORNERS; c++)
+        sets[e].nodes[c] = all->nodes[e * n + sp_hexes_corner_place(all->order, c)];
+      qsort(sets[e].nodes, SP_CORNERS, sizeof(size_t), compare_sizes);
+      sets[e].element = e;
+    }
+    qsort(sets, all->count, sizeof *sets, compare_sets);
+    for (size_t s = 1; s < all->count && !status; s++) {
+      const size_t e = sets[s].element, before = sets[s - 1].element;
+      if (memcmp(sets[s].nodes, sets[s - 1].nodes, sizeof sets[s].nodes) != 0) continue;
+      repeated[e] = true;
+      if (!has_nodes_of(all, n, e, before, room))
+        status = sp_fail(SP_ERR_INPUT,
+                         "%s: elements %lld and %lld have the same corners, but other nodes "
+                         "between: divide them, so that they share one face at most",
+                         path, (long long)all->tags[before], (long long)all->tags[e]);
+    }
+    size_t kept = 0;
+    for (size_t e = 0; e < all->count; e++) {
+      if (repeated[e]) continue;
+      memmove(&all->nodes[kept * n], &all->nodes[e * n], n * sizeof *all->nodes);
+      all->tags[kept++] = all->tags[e];
+    }
+    all->count = kept;
+  }
+  free(sets);
+  free(repeated);
+  free(room);
+  return status;
+}
+
+/* Tags without a point are damage that the SDK lets pass. */
+sp_status sp_gmsh_cells_check(const char *path, const sp_gmsh_cells *all,
+                              const sp_gmsh_points *points) {
+  const size_t n = (size_t)((all->order + 1) * (all->order + 1) * (all->order + 1));
+  for (size_t i = 0; i < all->count * n; i++)
+    if (sp_gmsh_points_find(points, all->nodes[i]) == points->count)
+      return sp_fail(SP_ERR_INPUT, "%s: element %lld refers to node %zu, which does not exist",
+                     path, (long long)all->tags[i / n], all->nodes[i]);
+  return SP_OK;
+}
+
+sp_status sp_gmsh_cells_read(const char *path, int files, sp_gmsh_cells *all) {
+  SP_TRY(read_volumes(path, files, all));
+  return drop_repeated(path, all);
+}
+
+void sp_gmsh_cells_free(sp_gmsh_cells *all) {
+  free(all->nodes);
+  free(all->tags);
+  *all = (sp_gmsh_cells){0};
+}

@@ -1,0 +1,162 @@
+/* The model that the SDK has open: from a file to hexahedra and parts. */
+#include <gmshc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mesh/gmsh.h"
+#include "mesh/gmsh_model.h"
+#include "mesh/topology.h"
+
+static void initialize(int *error) {
+#ifdef SP_GMSH_INITIALIZE_RUN
+  gmshInitialize(0, NULL, 0, 0, error);
+#else
+  gmshInitialize(0, NULL, 0, error);
+#endif
+}
+
+const char *sp_gmsh_version(void) {
+  static char version[32] = "unknown";
+  char *text = NULL;
+  int error;
+  initialize(&error);
+  if (error) return version;
+  gmshOptionGetString("General.Version", &text, &error);
+  if (!error && text) snprintf(version, sizeof version, "%s", text);
+  if (text) gmshFree(text);
+  gmshFinalize(&error);
+  return version;
+}
+
+sp_status sp_gmsh_failed(const char *path, const char *what) {
+  char *reason = NULL;
+  int error;
+  gmshLoggerGetLastError(&reason, &error);
+  const bool known = !error && reason && reason[0];
+  const sp_status status = sp_fail(SP_ERR_INPUT, "%s: gmsh could not %s%s%s", path, what,
+                                   known ? ": " : "", known ? reason : "");
+  if (reason) gmshFree(reason);
+  return status;
+}
+
+static sp_status open_model(const char *path) {
+  int error;
+  gmshOptionSetNumber("General.Terminal", 0, &error);
+  gmshOpen(path, &error);
+  if (error) {
+    const sp_status status = sp_gmsh_failed(path, "read the file");
+    if (!sp_gmsh_ends_with(path, ".msh")) return status;
+    return sp_fail(status, "%s; is the file damaged or cut short?", sp_error_message());
+  }
+  if (sp_gmsh_ends_with(path, ".geo") || sp_gmsh_ends_with(path, ".geo_unrolled")) {
+    gmshModelMeshGenerate(3, &error);
+    if (error) return sp_gmsh_failed(path, "mesh the geometry");
+  }
+  return SP_OK;
+}
+
+bool sp_gmsh_ends_with(const char *text, const char *end) {
+  const size_t n = strlen(text), m = strlen(end);
+  return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+void sp_gmsh_block_free(sp_gmsh_block *b) {
+  for (size_t t = 0; t < b->type_count; t++) {
+    gmshFree(b->tags[t]);
+    gmshFree(b->nodes[t]);
+  }
+  gmshFree(b->types);
+  gmshFree(b->tags);
+  gmshFree(b->nodes);
+  gmshFree(b->tag_counts);
+  gmshFree(b->node_counts);
+}
+
+sp_status sp_gmsh_block_get(const char *path, int dimension, int entity, sp_gmsh_block *b) {
+  int error;
+  *b = (sp_gmsh_block){0};
+  gmshModelMeshGetElements(&b->types, &b->type_count, &b->tags, &b->tag_counts, &b->unused,
+                           &b->nodes, &b->node_counts, &b->unused, dimension, entity, &error);
+  return error ? sp_gmsh_failed(path, "list the elements") : SP_OK;
+}
+
+/* `named` [points]: on a named face, which most faces of a mesh are not and then need no search. */
+static void fill_hexes(const sp_gmsh_cells *all, const sp_gmsh_points *points,
+                       const sp_gmsh_boundary *b, const bool *named, sp_hexes *hexes) {
+  const size_t n = (size_t)sp_hexes_lattice_size(hexes);
+  for (size_t e = 0; e < all->count; e++) {
+    const size_t *nodes = &all->nodes[e * n];
+    bool corner_named[SP_CORNERS];
+    for (size_t p = 0; p < n; p++)
+      memcpy(&hexes->lattice[3 * (e * n + p)],
+             points->list[sp_gmsh_points_find(points, nodes[p])].xyz, 3 * sizeof(double));
+    for (int c = 0; c < SP_CORNERS; c++) {
+      const size_t tag = nodes[sp_hexes_corner_place(all->order, c)];
+      hexes->vertices[e][c] = (sp_gid)tag - 1;
+      corner_named[c] = named[sp_gmsh_points_find(points, tag)];
+    }
+    hexes->tags[e] = all->tags[e];
+    for (int f = 0; f < SP_FACES; f++) {
+      int corners[4];
+      bool candidate = true;
+      size_t face[4];
+      sp_slot_corners(SP_FACE_SLOT + f, corners);
+      for (int c = 0; c < 4; c++) {
+        face[c] = nodes[sp_hexes_corner_place(all->order, corners[c])];
+        candidate = candidate && corner_named[corners[c]];
+      }
+      hexes->surfaces[e][f] = candidate ? sp_gmsh_boundary_find(b, face) : SP_SURFACE_INTERIOR;
+    }
+  }
+}
+
+static sp_status make_hexes(const char *path, const sp_gmsh_cells *all, const sp_gmsh_boundary *b,
+                            sp_hexes **out) {
+  sp_gmsh_points points;
+  bool *named = NULL;
+  SP_TRY(sp_gmsh_points_read(path, &points));
+  sp_status status = sp_gmsh_cells_check(path, all, &points);
+  if (!status)
+    status = sp_hexes_create((sp_gid)all->count, all->order, b->entity_count + b->union_count,
+                             (int)(b->group_count / 2), out);
+  if (!status) status = sp_gmsh_boundary_set_groups(path, b, *out);
+  if (!status) status = sp_allocate(points.count, sizeof *named, "boundary nodes", &named);
+  if (!status) {
+    for (size_t f = 0; f < b->face_count; f++)
+      for (int c = 0; c < 4; c++) {
+        const size_t place = sp_gmsh_points_find(&points, b->faces[f].nodes[c]);
+        if (place < points.count) named[place] = true;
+      }
+    fill_hexes(all, &points, b, named, *out);
+  }
+  sp_gmsh_points_free(&points);
+  free(named);
+  return status;
+}
+
+/* One of so many files, or with 0 the whole. */
+static sp_status read_model(const char *path, int files, sp_hexes **hexes) {
+  sp_gmsh_cells all = {0};
+  sp_gmsh_boundary b = {0};
+  sp_status status = open_model(path);
+  if (!status) status = sp_gmsh_cells_read(path, files, &all);
+  if (!status) status = sp_gmsh_boundary_read(path, &b);
+  if (!status) status = make_hexes(path, &all, &b, hexes);
+  sp_gmsh_cells_free(&all);
+  sp_gmsh_boundary_free(&b);
+  return status;
+}
+
+sp_status sp_gmsh_read(const char *path, int size, sp_hexes **hexes, int **parts) {
+  int error;
+  initialize(&error);
+  if (error) return sp_fail(SP_ERR_SYSTEM, "gmsh could not be initialized");
+  sp_status status = read_model(path, parts ? 0 : size, hexes);
+  if (!status && parts) {
+    status = sp_allocate((size_t)(*hexes)->count, sizeof **parts, "partition", parts);
+    if (!status) status = sp_gmsh_partition(path, *hexes, size, *parts);
+  }
+  gmshFinalize(&error);
+  return status;
+}
