@@ -22,13 +22,31 @@ static int compare_listed(const void *left, const void *right) {
   return order ? order : a - ((const sp_gmsh_face *)right)->surface;
 }
 
-static int surface_index(const sp_gmsh_boundary *b, int entity) {
-  for (int s = 0; s < b->entity_count; s++)
-    if (b->surfaces[s] == entity) return s;
+static int surface_index(const sp_gmsh_boundary *b, int number) {
+  for (int s = 0; s < b->number_count; s++)
+    if (b->numbers[s] == number) return s;
   return -1;
 }
 
-static sp_status append_faces(const char *path, int entity, int surface, sp_gmsh_boundary *b) {
+static sp_status add_surface(sp_gmsh_boundary *b, int number) {
+  if (surface_index(b, number) >= 0) return SP_OK;
+  void *numbers = realloc(b->numbers, ((size_t)b->number_count + 1) * sizeof *b->numbers);
+  if (!numbers) return sp_fail(SP_ERR_SYSTEM, "out of memory: surfaces");
+  b->numbers = numbers;
+  b->numbers[b->number_count++] = number;
+  return SP_OK;
+}
+
+/* The surface of a face of `entity`, -1 if no group names it. */
+static int surface_of(const sp_gmsh_boundary *b, const sp_gmsh_format2 *format2, int entity,
+                      size_t element) {
+  int physical;
+  if (!format2) return surface_index(b, entity);
+  return sp_gmsh_format2_physical(format2, element, &physical) ? surface_index(b, physical) : -1;
+}
+
+static sp_status append_faces(const char *path, const sp_gmsh_format2 *format2, int entity,
+                              sp_gmsh_boundary *b) {
   sp_gmsh_block quads;
   SP_TRY(sp_gmsh_block_get(path, 2, entity, &quads));
   sp_status status = SP_OK;
@@ -42,6 +60,8 @@ static sp_status append_faces(const char *path, int entity, int surface, sp_gmsh
     }
     b->faces = faces;
     for (size_t q = 0; q < count; q++) {
+      const int surface = surface_of(b, format2, entity, quads.tags[t][q]);
+      if (surface < 0) continue;
       sp_gmsh_face *face = &b->faces[b->face_count++];
       memcpy(face->nodes, &quads.nodes[t][q * nodes], sizeof face->nodes); /* corners come first */
       qsort(face->nodes, 4, sizeof(size_t), compare_sizes);
@@ -82,7 +102,7 @@ static sp_status drop_cuts(const char *path, sp_gmsh_boundary *b) {
 static sp_status unite(sp_gmsh_boundary *b, int first, int second, int *surface) {
   int u = 0;
   while (u < b->union_count && (b->unions[u][0] != first || b->unions[u][1] != second)) u++;
-  *surface = b->entity_count + u;
+  *surface = b->number_count + u;
   if (u < b->union_count) return SP_OK;
   void *unions = realloc(b->unions, ((size_t)u + 1) * sizeof *b->unions);
   if (!unions) return sp_fail(SP_ERR_SYSTEM, "out of memory: surfaces");
@@ -108,53 +128,76 @@ static sp_status merge_faces(sp_gmsh_boundary *b) {
   return SP_OK;
 }
 
-/* Number the surfaces of all groups and list their faces. */
-sp_status sp_gmsh_boundary_read(const char *path, sp_gmsh_boundary *b) {
+/* Entities of dimension 2 that belong to group g. */
+static sp_status group_entities(const char *path, int group, int **entities, size_t *count) {
   int error;
-  gmshModelGetPhysicalGroups(&b->groups, &b->group_count, 2, &error);
-  if (error) return sp_gmsh_failed(path, "list the physical surfaces");
-  SP_TRY(drop_cuts(path, b));
+  gmshModelGetEntitiesForPhysicalGroup(2, group, entities, count, &error);
+  return error ? sp_gmsh_failed(path, "list the surfaces of a physical group") : SP_OK;
+}
+
+/* Number the surfaces. */
+static sp_status add_surfaces(const char *path, const sp_gmsh_format2 *format2,
+                              sp_gmsh_boundary *b) {
   for (size_t g = 0; g < b->group_count; g += 2) {
     int *entities = NULL;
     size_t count = 0;
-    gmshModelGetEntitiesForPhysicalGroup(2, b->groups[g + 1], &entities, &count, &error);
-    if (error) return sp_gmsh_failed(path, "list the surfaces of a physical group");
-    void *surfaces =
-        realloc(b->surfaces, ((size_t)b->entity_count + count + 1) * sizeof *b->surfaces);
-    sp_status status = surfaces ? SP_OK : sp_fail(SP_ERR_SYSTEM, "out of memory: surfaces");
-    if (surfaces) b->surfaces = surfaces;
+    sp_status status = SP_OK;
+    if (format2)
+      status = add_surface(b, b->groups[g + 1]);
+    else
+      status = group_entities(path, b->groups[g + 1], &entities, &count);
     for (size_t s = 0; s < count && !status; s++)
-      if (surface_index(b, entities[s]) < 0 && !is_cut(entities[s])) {
-        b->surfaces[b->entity_count] = entities[s];
-        status = append_faces(path, entities[s], b->entity_count++, b);
-      }
+      if (!is_cut(entities[s])) status = add_surface(b, entities[s]);
     gmshFree(entities);
     SP_TRY(status);
   }
-  return merge_faces(b);
+  return SP_OK;
 }
 
-sp_status sp_gmsh_boundary_set_groups(const char *path, const sp_gmsh_boundary *b,
-                                      sp_hexes *hexes) {
+sp_status sp_gmsh_boundary_read(const char *path, const sp_gmsh_format2 *format2,
+                                sp_gmsh_boundary *b) {
+  int *pairs = NULL, error;
+  size_t pair_count = 0;
+  gmshModelGetPhysicalGroups(&b->groups, &b->group_count, 2, &error);
+  if (error) return sp_gmsh_failed(path, "list the physical surfaces");
+  SP_TRY(drop_cuts(path, b));
+  SP_TRY(add_surfaces(path, format2, b));
+  gmshModelGetEntities(&pairs, &pair_count, 2, &error);
+  if (error) return sp_gmsh_failed(path, "list the surfaces");
+  sp_status status = SP_OK;
+  for (size_t p = 0; p < pair_count && !status; p += 2)
+    if (!is_cut(pairs[p + 1]) && (format2 || surface_index(b, pairs[p + 1]) >= 0))
+      status = append_faces(path, format2, pairs[p + 1], b);
+  gmshFree(pairs);
+  return status ? status : merge_faces(b);
+}
+
+/* The surfaces whose numbers are listed belong to the group. */
+static void set_members(const sp_gmsh_boundary *b, const int *numbers, size_t count,
+                        bool *members) {
+  for (size_t s = 0; s < count; s++) {
+    const int surface = surface_index(b, numbers[s]);
+    if (surface >= 0) members[surface] = true;
+  }
+  for (int u = 0; u < b->union_count; u++)
+    members[b->number_count + u] = members[b->unions[u][0]] || members[b->unions[u][1]];
+}
+
+sp_status sp_gmsh_boundary_set_groups(const char *path, const sp_gmsh_format2 *format2,
+                                      const sp_gmsh_boundary *b, sp_hexes *hexes) {
   for (size_t g = 0; g < b->group_count; g += 2) {
+    const int number = b->groups[g + 1];
     char *name = NULL;
     int *entities = NULL, error;
     size_t count = 0;
-    gmshModelGetPhysicalName(2, b->groups[g + 1], &name, &error);
-    if (!error)
-      gmshModelGetEntitiesForPhysicalGroup(2, b->groups[g + 1], &entities, &count, &error);
-    if (error) {
-      gmshFree(name);
-      return sp_gmsh_failed(path, "name a physical group");
-    }
-    const sp_status status = sp_hexes_set_group(hexes, (int)(g / 2), name, b->groups[g + 1]);
-    bool *members = hexes->groups[g / 2].members;
-    for (size_t s = 0; s < count && !status; s++) {
-      const int surface = surface_index(b, entities[s]);
-      if (surface >= 0) members[surface] = true;
-    }
-    for (int u = 0; u < b->union_count && !status; u++)
-      members[b->entity_count + u] = members[b->unions[u][0]] || members[b->unions[u][1]];
+    gmshModelGetPhysicalName(2, number, &name, &error);
+    sp_status status = error ? sp_gmsh_failed(path, "name a physical group") : SP_OK;
+    if (!status && !format2) status = group_entities(path, number, &entities, &count);
+    if (!status) status = sp_hexes_set_group(hexes, (int)(g / 2), name, number);
+    if (!status && format2)
+      set_members(b, &number, 1, hexes->groups[g / 2].members);
+    else if (!status)
+      set_members(b, entities, count, hexes->groups[g / 2].members);
     gmshFree(name);
     gmshFree(entities);
     SP_TRY(status);
@@ -172,7 +215,7 @@ int sp_gmsh_boundary_find(const sp_gmsh_boundary *b, const size_t nodes[4]) {
 
 void sp_gmsh_boundary_free(sp_gmsh_boundary *b) {
   gmshFree(b->groups);
-  free(b->surfaces);
+  free(b->numbers);
   free(b->unions);
   free(b->faces);
   *b = (sp_gmsh_boundary){0};

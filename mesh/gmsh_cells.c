@@ -42,6 +42,36 @@ static sp_status type_get(const char *path, int type, element_type *out) {
   return status;
 }
 
+/* The SDK may crash if it is asked to describe a type that it does not know. */
+static bool type_exists(int type) {
+  static const char *const families[] = {"Point",       "Line",    "Triangle", "Quadrangle",
+                                         "Tetrahedron", "Pyramid", "Prism",    "Hexahedron"};
+  enum { FAMILIES = sizeof families / sizeof *families, ORDERS = 11 };
+  int error;
+  for (int f = 0; f < FAMILIES; f++)
+    for (int order = 0; order < ORDERS; order++)
+      for (int serendipity = 0; serendipity < 2; serendipity++) {
+        const int known = gmshModelMeshGetElementType(families[f], order, serendipity, &error);
+        if (!error && known == type) return true;
+      }
+  return false;
+}
+
+int sp_gmsh_type_nodes(int type) {
+  enum { TYPES = 256, UNKNOWN = -1 };
+  static int nodes[TYPES]; /* 0 before the first question */
+  element_type properties;
+  if (type < 1 || type >= TYPES) return 0;
+  if (nodes[type] == 0) {
+    nodes[type] = UNKNOWN;
+    if (type_exists(type) && type_get("", type, &properties) == SP_OK) {
+      nodes[type] = properties.nodes;
+      free(properties.lattice);
+    }
+  }
+  return nodes[type] == UNKNOWN ? 0 : nodes[type];
+}
+
 /* A split file lists the neighbours' elements too, in entities of their own. */
 static bool is_ghost(int volume) {
   char *type = NULL;
@@ -237,9 +267,32 @@ sp_status sp_gmsh_cells_check(const char *path, const sp_gmsh_cells *all,
   return SP_OK;
 }
 
+static int compare_tags(const void *left, const void *right) {
+  const sp_gid a = *(const sp_gid *)left, b = *(const sp_gid *)right;
+  return (a > b) - (a < b);
+}
+
+/* A tag names an element wherever the program stores or reports something about it. */
+static sp_status check_tags(const char *path, const sp_gmsh_cells *all) {
+  sp_gid *sorted;
+  sp_status status = SP_OK;
+  SP_TRY(sp_allocate(all->count, sizeof *sorted, "element tags", &sorted));
+  memcpy(sorted, all->tags, all->count * sizeof *sorted);
+  qsort(sorted, all->count, sizeof *sorted, compare_tags);
+  for (size_t e = 1; e < all->count && !status; e++)
+    if (sorted[e] == sorted[e - 1])
+      status = sp_fail(SP_ERR_INPUT,
+                       "%s: two hexahedra have the number %lld: give every element a number of its "
+                       "own",
+                       path, (long long)sorted[e]);
+  free(sorted);
+  return status;
+}
+
 sp_status sp_gmsh_cells_read(const char *path, int files, sp_gmsh_cells *all) {
   SP_TRY(read_volumes(path, files, all));
-  return drop_repeated(path, all);
+  SP_TRY(drop_repeated(path, all));
+  return check_tags(path, all);
 }
 
 void sp_gmsh_cells_free(sp_gmsh_cells *all) {

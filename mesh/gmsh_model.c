@@ -14,6 +14,7 @@ static void initialize(int *error) {
 #else
   gmshInitialize(0, NULL, 0, error);
 #endif
+  if (!*error) gmshOptionSetNumber("General.Terminal", 0, error);
 }
 
 const char *sp_gmsh_version(void) {
@@ -40,13 +41,12 @@ sp_status sp_gmsh_failed(const char *path, const char *what) {
   return status;
 }
 
-static sp_status open_model(const char *path) {
+static sp_status open_model(const char *path, bool mesh) {
   int error;
-  gmshOptionSetNumber("General.Terminal", 0, &error);
   gmshOpen(path, &error);
   if (error) {
     const sp_status status = sp_gmsh_failed(path, "read the file");
-    if (!sp_gmsh_ends_with(path, ".msh")) return status;
+    if (!mesh) return status;
     return sp_fail(status, "%s; is the file damaged or cut short?", sp_error_message());
   }
   if (sp_gmsh_ends_with(path, ".geo") || sp_gmsh_ends_with(path, ".geo_unrolled")) {
@@ -54,11 +54,6 @@ static sp_status open_model(const char *path) {
     if (error) return sp_gmsh_failed(path, "mesh the geometry");
   }
   return SP_OK;
-}
-
-bool sp_gmsh_ends_with(const char *text, const char *end) {
-  const size_t n = strlen(text), m = strlen(end);
-  return n >= m && strcmp(text + n - m, end) == 0;
 }
 
 void sp_gmsh_block_free(sp_gmsh_block *b) {
@@ -111,16 +106,16 @@ static void fill_hexes(const sp_gmsh_cells *all, const sp_gmsh_points *points,
   }
 }
 
-static sp_status make_hexes(const char *path, const sp_gmsh_cells *all, const sp_gmsh_boundary *b,
-                            sp_hexes **out) {
+static sp_status make_hexes(const char *path, const sp_gmsh_format2 *format2,
+                            const sp_gmsh_cells *all, const sp_gmsh_boundary *b, sp_hexes **out) {
   sp_gmsh_points points;
   bool *named = NULL;
   SP_TRY(sp_gmsh_points_read(path, &points));
   sp_status status = sp_gmsh_cells_check(path, all, &points);
   if (!status)
-    status = sp_hexes_create((sp_gid)all->count, all->order, b->entity_count + b->union_count,
+    status = sp_hexes_create((sp_gid)all->count, all->order, b->number_count + b->union_count,
                              (int)(b->group_count / 2), out);
-  if (!status) status = sp_gmsh_boundary_set_groups(path, b, *out);
+  if (!status) status = sp_gmsh_boundary_set_groups(path, format2, b, *out);
   if (!status) status = sp_allocate(points.count, sizeof *named, "boundary nodes", &named);
   if (!status) {
     for (size_t f = 0; f < b->face_count; f++)
@@ -139,12 +134,18 @@ static sp_status make_hexes(const char *path, const sp_gmsh_cells *all, const sp
 static sp_status read_model(const char *path, int files, sp_hexes **hexes) {
   sp_gmsh_cells all = {0};
   sp_gmsh_boundary b = {0};
-  sp_status status = open_model(path);
+  sp_gmsh_format2 format2 = {0};
+  double version;
+  SP_TRY(sp_gmsh_check_file(path, &version));
+  const sp_gmsh_format2 *old = version > 0 && version < 3 ? &format2 : NULL;
+  sp_status status = old ? sp_gmsh_format2_read(path, sp_gmsh_type_nodes, &format2) : SP_OK;
+  if (!status) status = open_model(path, version > 0);
   if (!status) status = sp_gmsh_cells_read(path, files, &all);
-  if (!status) status = sp_gmsh_boundary_read(path, &b);
-  if (!status) status = make_hexes(path, &all, &b, hexes);
+  if (!status) status = sp_gmsh_boundary_read(path, old, &b);
+  if (!status) status = make_hexes(path, old, &all, &b, hexes);
   sp_gmsh_cells_free(&all);
   sp_gmsh_boundary_free(&b);
+  sp_gmsh_format2_free(&format2);
   return status;
 }
 

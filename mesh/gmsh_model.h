@@ -3,13 +3,21 @@
 #ifndef SP_MESH_GMSH_MODEL_H
 #define SP_MESH_GMSH_MODEL_H
 
+#include "mesh/gmsh_format2.h"
 #include "mesh/hexes.h"
 
 /* Read `path` with the SDK: *hexes, and if `parts` is not NULL the part of each element, of `size`
  * parts; with `parts` NULL the file is one of `size` files. */
 sp_status sp_gmsh_read(const char *path, int size, sp_hexes **hexes, int **parts);
 
+/* Whether the SDK can read the file at all, and the version of a mesh's format: 0 for a geometry.
+ * Errors: SP_ERR_INPUT with `path`. */
+sp_status sp_gmsh_check_file(const char *path, double *version);
+
 bool sp_gmsh_ends_with(const char *text, const char *end);
+
+/* The SDK's answer for mesh/gmsh_format2.h. */
+int sp_gmsh_type_nodes(int type);
 
 /* Elements of one entity as the SDK returns them: by type. */
 typedef struct sp_gmsh_block {
@@ -67,27 +75,32 @@ typedef struct sp_gmsh_face {
   int surface;
 } sp_gmsh_face;
 
-/* The groups of dimension 2, their surfaces, and the faces of these in order of their nodes. Files
- * may list a face in several entities (in 2.2 some writers do so for each group of a face): it has
- * a surface of its own then, which belongs to the groups of all. */
+/* The groups of dimension 2, their surfaces, and the faces of these in order of their nodes. A
+ * surface is an entity of gmsh that belongs to a group, and in files of format 2, where faces of
+ * one entity may have different groups, all faces of one group. Files may list a face several times
+ * with different surfaces (in format 2 some writers do so for each group of a face): it has a
+ * surface of its own then, which belongs to the groups of all. */
 typedef struct sp_gmsh_boundary {
   int *groups; /* pairs of dimension and number, group_count ints in all */
   size_t group_count;
-  int *surfaces; /* gmsh entities of dimension 2 that belong to a group: the first surfaces */
-  int entity_count;
-  int (*unions)[2]; /* surface entity_count + u is in both surfaces unions[u], which come before */
+  int *numbers; /* [number_count], of the first surfaces: the entity, in format 2 the group */
+  int number_count;
+  int (*unions)[2]; /* surface number_count + u is in both surfaces unions[u], which come before */
   int union_count;
   sp_gmsh_face *faces;
   size_t face_count;
 } sp_gmsh_boundary;
 
 /* Fill *b, which is zero before; sp_gmsh_boundary_free frees what it holds, also after a failure.
- * Surfaces between the parts of a partitioned mesh are left out. Errors: SP_ERR_INPUT. */
-sp_status sp_gmsh_boundary_read(const char *path, sp_gmsh_boundary *b);
+ * Surfaces between the parts of a partitioned mesh are left out. `format2` is NULL for files of
+ * other formats. Errors: SP_ERR_INPUT. */
+sp_status sp_gmsh_boundary_read(const char *path, const sp_gmsh_format2 *format2,
+                                sp_gmsh_boundary *b);
 void sp_gmsh_boundary_free(sp_gmsh_boundary *b);
 
 /* Names and members of the groups of `hexes`, which has room for them. */
-sp_status sp_gmsh_boundary_set_groups(const char *path, const sp_gmsh_boundary *b, sp_hexes *hexes);
+sp_status sp_gmsh_boundary_set_groups(const char *path, const sp_gmsh_format2 *format2,
+                                      const sp_gmsh_boundary *b, sp_hexes *hexes);
 
 /* The surface of the face with these corner nodes, SP_SURFACE_INTERIOR if it has none. */
 int sp_gmsh_boundary_find(const sp_gmsh_boundary *b, const size_t nodes[4]);

@@ -10,6 +10,21 @@ static int compare_points(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
+/* Some writers list a node once for each entity that it belongs to, which does no harm. */
+static sp_status check_twins(const char *path, const sp_gmsh_points *points) {
+  for (size_t i = 1; i < points->count; i++) {
+    const sp_gmsh_point *a = &points->list[i - 1], *b = &points->list[i];
+    if (a->tag == b->tag &&
+        (a->xyz[0] != b->xyz[0] || a->xyz[1] != b->xyz[1] || a->xyz[2] != b->xyz[2]))
+      return sp_fail(SP_ERR_INPUT,
+                     "%s: node %zu is both at (%g, %g, %g) and at (%g, %g, %g): give every node a "
+                     "number of its own",
+                     path, a->tag, a->xyz[0], a->xyz[1], a->xyz[2], b->xyz[0], b->xyz[1],
+                     b->xyz[2]);
+  }
+  return SP_OK;
+}
+
 sp_status sp_gmsh_points_read(const char *path, sp_gmsh_points *points) {
   size_t *tags = NULL, tag_count = 0, coordinate_count = 0, parameter_count = 0;
   double *coordinates = NULL, *parameters = NULL;
@@ -18,7 +33,7 @@ sp_status sp_gmsh_points_read(const char *path, sp_gmsh_points *points) {
   gmshModelMeshGetNodes(&tags, &tag_count, &coordinates, &coordinate_count, &parameters,
                         &parameter_count, -1, -1, 0, 0, &error);
   if (error) return sp_gmsh_failed(path, "list the nodes");
-  const sp_status status = sp_allocate(tag_count, sizeof *points->list, "nodes", &points->list);
+  sp_status status = sp_allocate(tag_count, sizeof *points->list, "nodes", &points->list);
   if (!status) {
     bool ascending = true;
     points->count = tag_count;
@@ -27,8 +42,12 @@ sp_status sp_gmsh_points_read(const char *path, sp_gmsh_points *points) {
       memcpy(points->list[i].xyz, &coordinates[3 * i], sizeof points->list[i].xyz);
       ascending = ascending && (i == 0 || tags[i - 1] < tags[i]);
     }
-    if (!ascending) qsort(points->list, tag_count, sizeof *points->list, compare_points);
+    if (!ascending) {
+      qsort(points->list, tag_count, sizeof *points->list, compare_points);
+      status = check_twins(path, points);
+    }
   }
+  if (status) sp_gmsh_points_free(points);
   gmshFree(tags);
   gmshFree(coordinates);
   gmshFree(parameters);

@@ -3,31 +3,11 @@
  * from the geometries in tests/fixtures. */
 #include "mesh/gmsh.h"
 
-#include <float.h>
 #include <gmshc.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "mesh/geometry.h"
-#include "mesh/mesh.h"
 #include "mesh/numbering.h"
-#include "tests/check.h"
-
-enum { PATH_SIZE = 512 };
-
-static int world_rank, world_size;
-static char folder[64] = "/tmp/sp_test_gmsh_XXXXXX";
-
-static void path_in_folder(const char *name, char path[PATH_SIZE]) {
-  snprintf(path, PATH_SIZE, "%s/%s", folder, name);
-}
-
-static void fixture(const char *name, char path[PATH_SIZE]) {
-  snprintf(path, PATH_SIZE, "%s/%s", SP_FIXTURES, name);
-}
+#include "tests/mesh_files.h"
 
 /* Rank 0 meshes a fixture and writes it; the others wait. */
 static void generate(const char *geometry, double version, int binary, int order,
@@ -76,70 +56,6 @@ static void truncate_copy(const char *name, double part, const char *copy) {
   }
   MPI_Barrier(MPI_COMM_WORLD);
 }
-
-/* Exterior faces and their area by group; the last entry counts what no group has. */
-typedef struct sizes {
-  double volume, area[8];
-  sp_gid faces[8];
-} sizes;
-
-static sizes measure(const sp_mesh *mesh) {
-  const sp_hexes *hexes = mesh->hexes;
-  sizes local = {0}, all = {0};
-  double factors[SP_FACTORS * 64], xyz[3 * 16], normal[3 * 16];
-  sp_rule rule;
-  sp_rule_gl(2 * hexes->map_order, &rule);
-  const int n = rule.n;
-  for (sp_lid e = 0; e < hexes->count; e++) {
-    CHECK(sp_geometry_factors(hexes, e, &rule, factors) == SP_OK, "%s", sp_error_message());
-    for (int q = 0; q < n * n * n; q++) local.volume += factors[SP_G_WJ * n * n * n + q];
-    for (int f = 0; f < SP_FACES; f++) {
-      const int surface = hexes->surfaces[e][f];
-      if (surface == SP_SURFACE_INTERIOR) continue;
-      double area = 0;
-      sp_geometry_face(hexes, e, f, &rule, xyz, normal);
-      for (int q = 0; q < n * n; q++)
-        area += sqrt(normal[q] * normal[q] + normal[n * n + q] * normal[n * n + q] +
-                     normal[2 * n * n + q] * normal[2 * n * n + q]);
-      int named = 0;
-      for (int g = 0; g < hexes->group_count && surface >= 0; g++)
-        if (hexes->groups[g].members[surface]) {
-          named++;
-          local.faces[g]++;
-          local.area[g] += area;
-        }
-      if (named) continue;
-      local.faces[7]++;
-      local.area[7] += area;
-    }
-  }
-  MPI_Allreduce(&local.volume, &all.volume, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  MPI_Allreduce(local.area, all.area, 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  MPI_Allreduce(local.faces, all.faces, 8, SP_MPI_GID, MPI_SUM, MPI_COMM_WORLD);
-  return all;
-}
-
-static int find_group(const sp_hexes *hexes, const char *name, int number) {
-  for (int g = 0; g < hexes->group_count; g++)
-    if (strcmp(hexes->groups[g].name, name) == 0 &&
-        (number == 0 || hexes->groups[g].number == number))
-      return g;
-  CHECK(0, "no group '%s' %d", name, number);
-  return 6;
-}
-
-static sp_mesh *read_mesh(const char *path) {
-  sp_hexes *hexes = NULL;
-  sp_mesh *mesh = NULL;
-  CHECK(sp_gmsh_hexes(MPI_COMM_WORLD, path, &hexes) == SP_OK, "%s", sp_error_message());
-  if (!hexes) return NULL;
-  CHECK(hexes->count > 0, "rank %d has no elements of %s", world_rank, path);
-  CHECK(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh) == SP_OK, "%s: %s", path, sp_error_message());
-  return mesh;
-}
-
-/* Nodes come with 16 digits in all formats; sums of some 60 terms of order 0.1. */
-static const double TOLERANCE = 1000 * DBL_EPSILON;
 
 static void check_cube(const char *path, int order) {
   sp_mesh *mesh = read_mesh(path);
@@ -212,40 +128,6 @@ static void check_repeated(double version) {
   CHECK(mesh->global_elements == 36, "%lld elements", (long long)mesh->global_elements);
   CHECK_CLOSE(measure(mesh).volume, 1, TOLERANCE);
   sp_mesh_destroy(&mesh);
-}
-
-/* Every rank gets the same status and message, with the path and the phrase. */
-static void check_refused(const char *path, const char *phrase) {
-  sp_hexes *hexes = NULL;
-  sp_mesh *mesh = NULL;
-  sp_status status = sp_gmsh_hexes(MPI_COMM_WORLD, path, &hexes);
-  const bool read = status == SP_OK;
-  if (read) status = sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh);
-  CHECK(status == SP_ERR_INPUT, "%s: status %d", path, (int)status);
-  CHECK(!hexes && !mesh, "%s: something is left after a failure", path);
-  CHECK(read || strstr(sp_error_message(), path), "'%s' does not name %s", sp_error_message(),
-        path);
-  CHECK(strstr(sp_error_message(), phrase), "%s: '%s' does not say '%s'", path, sp_error_message(),
-        phrase);
-  CHECK(!strchr(sp_error_message(), '\n'), "%s: more than one line", path);
-  char first[1024];
-  snprintf(first, sizeof first, "%s", sp_error_message());
-  MPI_Bcast(first, sizeof first, MPI_CHAR, 0, MPI_COMM_WORLD);
-  CHECK(strcmp(first, sp_error_message()) == 0, "'%s' against '%s'", sp_error_message(), first);
-  if (getenv("SHOW") && world_rank == 0) printf("  %s\n", sp_error_message());
-  sp_hexes_destroy(&hexes);
-  sp_mesh_destroy(&mesh);
-}
-
-/* Rank 0 writes a file of the folder. */
-static void write_file(const char *name, const void *bytes, size_t size) {
-  char path[PATH_SIZE];
-  path_in_folder(name, path);
-  if (world_rank == 0) {
-    FILE *file = fopen(path, "wb");
-    if (!file || fwrite(bytes, 1, size, file) != size || fclose(file)) abort();
-  }
-  MPI_Barrier(MPI_COMM_WORLD);
 }
 
 /* Largest resident memory of the processes that have read meshes for this one, in MiB. */
@@ -346,6 +228,23 @@ static void check_doubled(void) {
   sp_mesh_destroy(&mesh);
 }
 
+/* Two cubes with the same number, and a node in two places, in format 4.1. */
+static void check_twins(void) {
+  static const char format[] =
+      "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n"
+      "$Entities\n0 0 0 1\n1 0 0 0 2 1 1 1 1 0\n$EndEntities\n"
+      "$Nodes\n1 13 1 12\n3 1 0 13\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n3\n"
+      "0 0 0\n1 0 0\n1 1 0\n0 1 0\n0 0 1\n1 0 1\n1 1 1\n0 1 1\n2 0 0\n2 1 0\n2 0 1\n2 1 1\n"
+      "1 1 %d\n$EndNodes\n"
+      "$Elements\n1 2 1 7\n3 1 5 2\n7 1 2 3 4 5 6 7 8\n%d 2 9 10 3 6 11 12 7\n$EndElements\n";
+  char text[1024], path[PATH_SIZE];
+  path_in_folder("twins.msh", path);
+  write_file("twins.msh", text, (size_t)snprintf(text, sizeof text, format, 0, 7));
+  check_refused(path, "two hexahedra have the number 7: give every element a number of its own");
+  write_file("twins.msh", text, (size_t)snprintf(text, sizeof text, format, 3, 8));
+  check_refused(path, "node 3 is both at");
+}
+
 /* A damaged count, here of the groups of a point: gmsh would fill 8 GB before it misses them. */
 static void check_damaged_count(void) {
   static const char head[] = "$MeshFormat\n4.1 1 8\n\1\0\0\0\n$EndMeshFormat\n$Entities\n";
@@ -382,10 +281,10 @@ static void check_refusals(void) {
   check_refused(folder, "is a directory");
   generate("cube.geo", 2.2, 0, 1, "cube.msh");
   path_in_folder("cut.msh", path);
-  truncate_copy("cube.msh", 0.8, "cut.msh"); /* within the elements */
-  check_refused(path, "gmsh could not read the file");
-  truncate_copy("cube.msh", 0.3, "cut.msh"); /* within the nodes */
-  check_refused(path, "gmsh could not read the file");
+  truncate_copy("cube.msh", 0.8, "cut.msh");
+  check_refused(path, "of its 75 elements: it is cut short");
+  truncate_copy("cube.msh", 0.3, "cut.msh");
+  check_refused(path, "of its 80 nodes: it is cut short");
   generate("cube.geo", 4.1, 0, 1, "cube.msh");
   truncate_copy("cube.msh", 0.8, "cut.msh");
   check_refused(path, "gmsh could not read the file");
@@ -422,10 +321,7 @@ static void check_refusals(void) {
 
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &world_size);
-  if (world_rank == 0 && !mkdtemp(folder)) MPI_Abort(MPI_COMM_WORLD, 1);
-  MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
+  make_folder();
 
   check_formats();
   char path[PATH_SIZE];
@@ -440,23 +336,18 @@ int main(int argc, char **argv) {
   check_sparse();
   check_shared_faces();
   check_doubled();
+  check_twins();
   check_damaged_count();
   check_refusals();
   CHECK(strchr(sp_gmsh_version(), '.'), "version '%s'", sp_gmsh_version());
 
-  MPI_Barrier(MPI_COMM_WORLD);
   /* The last ones are made on two ranks at most, and on one. */
   static const char *const made[] = {"cube.msh",   "two_blocks.msh", "two_groups.msh",
                                      "empty.msh",  "cut.msh",        "surface_only.msh",
-                                     "count.msh",  "ring.msh",       "sparse.msh",
-                                     "shared.msh", "doubled.msh"};
-  const size_t made_count =
-      sizeof made / sizeof *made - 2 * (size_t)(world_size > 2) - (size_t)(world_size > 1);
-  for (size_t n = 0; n < made_count && world_rank == 0; n++) {
-    path_in_folder(made[n], path);
-    CHECK(unlink(path) == 0, "%s is left", path);
-  }
-  if (world_rank == 0) CHECK(rmdir(folder) == 0, "%s is left", folder);
+                                     "count.msh",  "twins.msh",      "ring.msh",
+                                     "sparse.msh", "shared.msh",     "doubled.msh"};
+  remove_folder(
+      sizeof made / sizeof *made - 2 * (size_t)(world_size > 2) - (size_t)(world_size > 1), made);
   const int result = check_end(MPI_COMM_WORLD);
   MPI_Finalize();
   return result;

@@ -1,0 +1,266 @@
+/* Files of format 2 as other programs write them, in three encodings: groups that share elementary
+ * tags are told apart, and a file of which gmsh would lose a part is refused with the line or the
+ * index of the fault. */
+#include <stdarg.h>
+
+#include "tests/mesh_files.h"
+
+enum { CUBES = 4, SIDES = 4 * CUBES, FACES = SIDES + 2, ELEMENTS = FACES + CUBES };
+enum { NODES = 4 * (CUBES + 1), QUADRANGLE = 3, HEXAHEDRON = 5 };
+
+typedef enum encoding_kind { ASCII, BINARY, SWAPPED, ENCODINGS } encoding_kind;
+
+static const char *const NAMES[] = {"ASCII", "binary", "binary of other machines"};
+
+/* What is written, and what is wrong with it; zero is a sound file. */
+typedef struct recipe {
+  encoding_kind encoding;
+  int tags, elementary;          /* 1 tag, the physical one, or 2 */
+  int more_nodes, more_elements; /* than there are, in the counts of the file */
+  int first_node,
+      first_element;      /* nodes or elements are numbered from here, other than the first */
+  int type;               /* of the last element */
+  int fewer_nodes;        /* of the last element */
+  bool twice;             /* the elements are in two sections */
+  bool second_names_zero; /* hexahedra of the second half are in no group */
+} recipe;
+
+typedef struct text {
+  char bytes[16384];
+  size_t size;
+  encoding_kind encoding;
+} text;
+
+static void put(text *t, const void *bytes, size_t size) {
+  if (t->size + size > sizeof t->bytes) abort();
+  memcpy(t->bytes + t->size, bytes, size);
+  t->size += size;
+}
+
+__attribute__((format(printf, 2, 3))) static void say(text *t, const char *format, ...) {
+  char line[256];
+  va_list arguments;
+  va_start(arguments, format);
+  const int length = vsnprintf(line, sizeof line, format, arguments);
+  va_end(arguments);
+  put(t, line, (size_t)length);
+}
+
+static void put_number(text *t, const void *number, size_t size) {
+  for (size_t b = 0; b < size; b++)
+    put(t, (const char *)number + (t->encoding == SWAPPED ? size - 1 - b : b), 1);
+}
+
+static void put_int(text *t, int value) {
+  if (t->encoding == ASCII)
+    say(t, "%d ", value);
+  else
+    put_number(t, &value, sizeof value);
+}
+
+static void end_line(text *t) {
+  if (t->encoding == ASCII) say(t, "\n");
+}
+
+/* Corner c of cube e; corners of a cube in gmsh's order. */
+static int node_of(int e, int c) {
+  static const int x[] = {0, 1, 1, 0, 0, 1, 1, 0}, yz[] = {0, 0, 1, 1, 2, 2, 3, 3};
+  return 4 * (e + x[c]) + yz[c];
+}
+
+static void put_element(text *t, const recipe *r, int number, int type, int physical, int count,
+                        const int *nodes) {
+  if (t->encoding == ASCII) {
+    put_int(t, number);
+    put_int(t, type);
+    put_int(t, r->tags);
+  } else {
+    put_int(t, type);
+    put_int(t, 1); /* element in this block */
+    put_int(t, r->tags);
+    put_int(t, number);
+  }
+  put_int(t, physical);
+  if (r->tags > 1) put_int(t, r->elementary);
+  for (int n = 0; n < count; n++) put_int(t, nodes[n]);
+  end_line(t);
+}
+
+static int node_number(const recipe *r, int index) {
+  return index == 0 ? 1 : index + (r->first_node ? r->first_node : 1);
+}
+
+static void put_nodes(text *t, const recipe *r) {
+  say(t, "$Nodes\n%d\n", NODES + r->more_nodes);
+  for (int n = 0; n < NODES; n++) {
+    const double xyz[3] = {(double)(n / 4) / CUBES, n % 2, n % 4 / 2};
+    put_int(t, node_number(r, n));
+    if (t->encoding == ASCII)
+      say(t, "%.17g %.17g %.17g\n", xyz[0], xyz[1], xyz[2]);
+    else
+      for (int d = 0; d < 3; d++) put_number(t, &xyz[d], sizeof xyz[d]);
+  }
+  say(t, "%s$EndNodes\n", t->encoding == ASCII ? "" : "\n");
+}
+
+/* Left and right are groups 1 and 2, the sides 3, the cubes 9. */
+static void put_row(text *t, const recipe *r) {
+  static const int corners[6][4] = {{0, 3, 7, 4}, {1, 2, 6, 5}, {0, 1, 5, 4},
+                                    {3, 2, 6, 7}, {0, 1, 2, 3}, {4, 5, 6, 7}};
+  for (int e = 0, number = 0; number < ELEMENTS; e++) {
+    const int cube = e / 7, part = e % 7, nodes_there = part < 6 ? 4 : 8;
+    int nodes[9] = {0}, physical = part < 2 ? part + 1 : 3, type = QUADRANGLE;
+    if ((part == 0 && cube > 0) || (part == 1 && cube < CUBES - 1)) continue;
+    if (part == 6) {
+      type = HEXAHEDRON;
+      physical = r->second_names_zero && cube >= CUBES / 2 ? 0 : 9;
+    }
+    for (int n = 0; n < nodes_there; n++)
+      nodes[n] = node_number(r, node_of(cube, part < 6 ? corners[part][n] : n));
+    const bool last = ++number == ELEMENTS;
+    if (r->twice && last)
+      say(t, "%s$EndElements\n$Elements\n1\n", t->encoding == ASCII ? "" : "\n");
+    put_element(t, r, number == 1 || !r->first_element ? number : r->first_element + number - 2,
+                last && r->type ? r->type : type, physical,
+                nodes_there - (last ? r->fewer_nodes : 0), nodes);
+  }
+}
+
+static void make_text(const recipe *r, text *t) {
+  const int one = 1;
+  *t = (text){.encoding = r->encoding};
+  say(t, "$MeshFormat\n2.2 %d 8\n", r->encoding != ASCII);
+  if (r->encoding != ASCII) {
+    put_number(t, &one, sizeof one);
+    say(t, "\n");
+  }
+  say(t, "$EndMeshFormat\n$PhysicalNames\n3\n2 1 \"left\"\n2 2 \"right\"\n2 3 \"side\"\n"
+         "$EndPhysicalNames\n");
+  put_nodes(t, r);
+  say(t, "$Elements\n%d\n", ELEMENTS + r->more_elements - r->twice);
+  put_row(t, r);
+  say(t, "%s$EndElements\n", r->encoding == ASCII ? "" : "\n");
+}
+
+/* Line of the last thing that begins with `word`. */
+static int line_of(const text *t, const char *word) {
+  int line = 1, found = 0;
+  for (size_t c = 0; c < t->size; c++) {
+    if ((c == 0 || t->bytes[c - 1] == '\n') && strncmp(t->bytes + c, word, strlen(word)) == 0)
+      found = line;
+    line += t->bytes[c] == '\n';
+  }
+  return found;
+}
+
+static void write_row(const recipe *r, text *t, char path[PATH_SIZE]) {
+  make_text(r, t);
+  write_file("row.msh", t->bytes, t->size);
+  path_in_folder("row.msh", path);
+}
+
+/* The groups have the faces that were given to them, though all are in one entity. */
+static void check_groups(const recipe *r) {
+  static text t;
+  char path[PATH_SIZE];
+  write_row(r, &t, path);
+  sp_mesh *mesh = read_mesh(path);
+  if (!mesh) return;
+  const sizes size = measure(mesh);
+  const int left = find_group(mesh->hexes, "left", 1), right = find_group(mesh->hexes, "right", 2);
+  const int side = find_group(mesh->hexes, "side", 3);
+  CHECK(size.faces[left] == 1 && size.faces[right] == 1 && size.faces[side] == SIDES,
+        "%s, %d tags: %lld, %lld and %lld faces", NAMES[r->encoding], r->tags,
+        (long long)size.faces[left], (long long)size.faces[right], (long long)size.faces[side]);
+  CHECK(mesh->unnamed_faces == 0, "%lld faces in no group", (long long)mesh->unnamed_faces);
+  CHECK(mesh->global_elements == CUBES, "%lld elements", (long long)mesh->global_elements);
+  sp_mesh_destroy(&mesh);
+}
+
+/* `format` has the numbers of lines that hold `words`, as many as there are. */
+static void check_fault(recipe r, const char *format, const char *first, const char *second) {
+  static text t;
+  char path[PATH_SIZE], phrase[512];
+  r.tags = 2;
+  write_row(&r, &t, path);
+  snprintf(phrase, sizeof phrase, format, first ? line_of(&t, first) : 0,
+           second ? line_of(&t, second) : 0);
+  check_refused(path, phrase);
+}
+
+static void check_text_faults(void) {
+  check_fault((recipe){.more_elements = -1},
+              "row.msh:%d: expected $EndElements after 21 elements, the number in line 34, found "
+              "'22 5 2 9 0 13 17",
+              "22 5 2", NULL);
+  check_fault((recipe){.more_elements = 1},
+              "row.msh:34: the file says 23 elements, but only 22 follow", NULL, NULL);
+  check_fault((recipe){.more_elements = 1 << 30},
+              "row.msh:34: 1073741846 elements are more than the rest of the file can hold", NULL,
+              NULL);
+  check_fault((recipe){.more_nodes = -1},
+              "row.msh:%d: expected $EndNodes after 19 nodes, the number in line 11, found '20 1 1",
+              "20 1 1", NULL);
+  check_fault((recipe){.more_nodes = 1}, "row.msh:11: the file says 21 nodes, but only 20 follow",
+              NULL, NULL);
+  check_fault((recipe){.first_element = 1},
+              "row.msh:36: element 1 is in line 35 already: give every element a number of its own",
+              NULL, NULL);
+  check_fault((recipe){.first_node = -1}, "row.msh:14: node 1 is in line 12 already", NULL, NULL);
+  check_fault((recipe){.elementary = -3}, "row.msh:35: element 1 has the elementary tag -3", NULL,
+              NULL);
+  check_fault((recipe){.type = 34}, "row.msh:%d: element 22 has the type 34", "22 34", NULL);
+  check_fault((recipe){.type = 199}, "row.msh:%d: element 22 has the type 199", "22 199", NULL);
+  check_fault((recipe){.fewer_nodes = 1},
+              "row.msh:%d: expected element 22 to have 2 tags and 8 nodes in this line", "22 5",
+              NULL);
+  check_fault((recipe){.fewer_nodes = -1},
+              "row.msh:%d: expected element 22 to have 2 tags and 8 nodes in this line", "22 5",
+              NULL);
+  check_fault((recipe){.twice = true}, "row.msh:%d: a second section $Elements", "$Elements", NULL);
+}
+
+static void check_binary_faults(encoding_kind encoding) {
+  check_fault((recipe){.encoding = encoding, .more_elements = -1},
+              "row.msh: $EndElements does not follow after 21 elements", NULL, NULL);
+  check_fault((recipe){.encoding = encoding, .more_elements = 1},
+              "row.msh: at index 23 of 23 elements, expected a block of 1 to 1 elements", NULL,
+              NULL);
+  check_fault((recipe){.encoding = encoding, .more_elements = 1 << 30},
+              "row.msh: 1073741846 elements are more than the rest of the file can hold", NULL,
+              NULL);
+  check_fault((recipe){.encoding = encoding, .more_nodes = -1},
+              "row.msh: $EndNodes does not follow after 19 nodes", NULL, NULL);
+  check_fault((recipe){.encoding = encoding, .more_nodes = 1},
+              "row.msh: $EndNodes does not follow after 21 nodes", NULL, NULL);
+  check_fault((recipe){.encoding = encoding, .first_element = 1},
+              "row.msh: the elements with index 1 and 2 in the file both have the number 1", NULL,
+              NULL);
+  check_fault((recipe){.encoding = encoding, .first_node = -1},
+              "row.msh: the nodes with index 1 and 3 in the file both have the number 1", NULL,
+              NULL);
+  check_fault((recipe){.encoding = encoding, .elementary = -3},
+              "row.msh: index 1: element 1 has the elementary tag -3", NULL, NULL);
+  check_fault((recipe){.encoding = encoding, .type = 199}, "row.msh: element 22 has the type 199",
+              NULL, NULL);
+  check_fault((recipe){.encoding = encoding, .twice = true}, "row.msh: a second section $Elements",
+              NULL, NULL);
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  make_folder();
+  for (int encoding = 0; encoding < ENCODINGS; encoding++) {
+    check_groups(&(recipe){.encoding = encoding, .tags = 1});
+    check_groups(&(recipe){.encoding = encoding, .tags = 2});
+    check_groups(&(recipe){.encoding = encoding, .tags = 2, .elementary = 5, .first_node = 7});
+  }
+  check_text_faults();
+  check_binary_faults(BINARY);
+  check_binary_faults(SWAPPED);
+  static const char *const made[] = {"row.msh"};
+  remove_folder(1, made);
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}

@@ -1,0 +1,145 @@
+/* What the tests of mesh files share: a folder, files in it, and what there is to see of a mesh. */
+#ifndef SP_TESTS_MESH_FILES_H
+#define SP_TESTS_MESH_FILES_H
+
+#include <float.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "mesh/geometry.h"
+#include "mesh/gmsh.h"
+#include "mesh/mesh.h"
+#include "tests/check.h"
+
+enum { PATH_SIZE = 512 };
+
+static int world_rank, world_size;
+static char folder[64] = "/tmp/sp_test_mesh_XXXXXX";
+
+static inline void path_in_folder(const char *name, char path[PATH_SIZE]) {
+  snprintf(path, PATH_SIZE, "%s/%s", folder, name);
+}
+
+static inline void fixture(const char *name, char path[PATH_SIZE]) {
+  snprintf(path, PATH_SIZE, "%s/%s", SP_FIXTURES, name);
+}
+
+/* Exterior faces and their area by group; the last entry counts what no group has. */
+typedef struct sizes {
+  double volume, area[8];
+  sp_gid faces[8];
+} sizes;
+
+static inline sizes measure(const sp_mesh *mesh) {
+  const sp_hexes *hexes = mesh->hexes;
+  sizes local = {0}, all = {0};
+  double factors[SP_FACTORS * 64], xyz[3 * 16], normal[3 * 16];
+  sp_rule rule;
+  sp_rule_gl(2 * hexes->map_order, &rule);
+  const int n = rule.n;
+  for (sp_lid e = 0; e < hexes->count; e++) {
+    CHECK(sp_geometry_factors(hexes, e, &rule, factors) == SP_OK, "%s", sp_error_message());
+    for (int q = 0; q < n * n * n; q++) local.volume += factors[SP_G_WJ * n * n * n + q];
+    for (int f = 0; f < SP_FACES; f++) {
+      const int surface = hexes->surfaces[e][f];
+      if (surface == SP_SURFACE_INTERIOR) continue;
+      double area = 0;
+      sp_geometry_face(hexes, e, f, &rule, xyz, normal);
+      for (int q = 0; q < n * n; q++)
+        area += sqrt(normal[q] * normal[q] + normal[n * n + q] * normal[n * n + q] +
+                     normal[2 * n * n + q] * normal[2 * n * n + q]);
+      int named = 0;
+      for (int g = 0; g < hexes->group_count && surface >= 0; g++)
+        if (hexes->groups[g].members[surface]) {
+          named++;
+          local.faces[g]++;
+          local.area[g] += area;
+        }
+      if (named) continue;
+      local.faces[7]++;
+      local.area[7] += area;
+    }
+  }
+  MPI_Allreduce(&local.volume, &all.volume, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Allreduce(local.area, all.area, 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Allreduce(local.faces, all.faces, 8, SP_MPI_GID, MPI_SUM, MPI_COMM_WORLD);
+  return all;
+}
+
+static inline int find_group(const sp_hexes *hexes, const char *name, int number) {
+  for (int g = 0; g < hexes->group_count; g++)
+    if (strcmp(hexes->groups[g].name, name) == 0 &&
+        (number == 0 || hexes->groups[g].number == number))
+      return g;
+  CHECK(0, "no group '%s' %d", name, number);
+  return 6;
+}
+
+static inline sp_mesh *read_mesh(const char *path) {
+  sp_hexes *hexes = NULL;
+  sp_mesh *mesh = NULL;
+  CHECK(sp_gmsh_hexes(MPI_COMM_WORLD, path, &hexes) == SP_OK, "%s", sp_error_message());
+  if (!hexes) return NULL;
+  CHECK(hexes->count > 0, "rank %d has no elements of %s", world_rank, path);
+  CHECK(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh) == SP_OK, "%s: %s", path, sp_error_message());
+  return mesh;
+}
+
+/* Nodes come with 16 digits in all formats; sums of some 60 terms of order 0.1. */
+static const double TOLERANCE = 1000 * DBL_EPSILON;
+
+/* Every rank gets the same status and message, with the path and the phrase. */
+static inline void check_refused(const char *path, const char *phrase) {
+  sp_hexes *hexes = NULL;
+  sp_mesh *mesh = NULL;
+  sp_status status = sp_gmsh_hexes(MPI_COMM_WORLD, path, &hexes);
+  const bool read = status == SP_OK;
+  if (read) status = sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh);
+  CHECK(status == SP_ERR_INPUT, "%s: status %d", path, (int)status);
+  CHECK(!hexes && !mesh, "%s: something is left after a failure", path);
+  CHECK(read || strstr(sp_error_message(), path), "'%s' does not name %s", sp_error_message(),
+        path);
+  CHECK(strstr(sp_error_message(), phrase), "%s: '%s' does not say '%s'", path, sp_error_message(),
+        phrase);
+  CHECK(!strchr(sp_error_message(), '\n'), "%s: more than one line", path);
+  char first[1024];
+  snprintf(first, sizeof first, "%s", sp_error_message());
+  MPI_Bcast(first, sizeof first, MPI_CHAR, 0, MPI_COMM_WORLD);
+  CHECK(strcmp(first, sp_error_message()) == 0, "'%s' against '%s'", sp_error_message(), first);
+  if (getenv("SHOW") && world_rank == 0) printf("  %s\n", sp_error_message());
+  sp_hexes_destroy(&hexes);
+  sp_mesh_destroy(&mesh);
+}
+
+/* Rank 0 writes a file of the folder. */
+static inline void write_file(const char *name, const void *bytes, size_t size) {
+  char path[PATH_SIZE];
+  path_in_folder(name, path);
+  if (world_rank == 0) {
+    FILE *file = fopen(path, "wb");
+    if (!file || fwrite(bytes, 1, size, file) != size || fclose(file)) abort();
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* After MPI_Init: a new folder, known to all ranks. */
+static inline void make_folder(void) {
+  MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &world_size);
+  if (world_rank == 0 && !mkdtemp(folder)) MPI_Abort(MPI_COMM_WORLD, 1);
+  MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
+}
+
+/* The test has made nothing but these files. */
+static inline void remove_folder(size_t count, const char *const *names) {
+  char path[PATH_SIZE];
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (size_t n = 0; n < count && world_rank == 0; n++) {
+    path_in_folder(names[n], path);
+    CHECK(unlink(path) == 0, "%s is left", path);
+  }
+  if (world_rank == 0) CHECK(rmdir(folder) == 0, "%s is left", folder);
+}
+
+#endif
