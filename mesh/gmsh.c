@@ -51,10 +51,14 @@ sp_status sp_gmsh_hexes(MPI_Comm comm, const char *path, sp_hexes **out) {
   }
   if (rank == 0) status = sp_gmsh_in_child(sp_gmsh_read, path, size, out, &parts);
   status = sp_agree(comm, status);
-  if (status)
+  if (status) {
     sp_hexes_destroy(out);
-  else
+  } else {
+    sp_gid left_out = *out ? (*out)->left_out : 0;
+    MPI_Bcast(&left_out, 1, SP_MPI_GID, 0, comm);
     status = sp_partition_distribute(comm, out, parts);
+    if (!status) (*out)->left_out = left_out;
+  }
   free(parts);
   return status;
 }

@@ -82,109 +82,145 @@ static bool is_ghost(int volume) {
   return ghost;
 }
 
-/* Entities of dimension 3 to read. */
+/* Which elements of dimension 3 to take: those that a physical volume names, all if there is none.
+ * Without any a geometry with other groups gives none, as `gmsh -3` would save none. */
+typedef struct choice {
+  const sp_gmsh_format2 *format2; /* NULL in other formats, where whole entities are in a group */
+  bool groups, volumes;           /* there are physical groups, and volumes among them */
+  bool nothing;
+} choice;
+
+static sp_status make_choice(const char *path, const sp_gmsh_format2 *format2, bool geometry,
+                             choice *out) {
+  int *groups = NULL, error;
+  size_t count = 0;
+  *out = (choice){.format2 = format2};
+  gmshModelGetPhysicalGroups(&groups, &count, -1, &error);
+  if (error) return sp_gmsh_failed(path, "list the physical groups");
+  for (size_t g = 0; g < count; g += 2) out->volumes = out->volumes || groups[g] == 3;
+  gmshFree(groups);
+  out->groups = count > 0;
+  out->nothing = geometry && out->groups && !out->volumes;
+  if (format2 && format2->names_volume && !out->volumes)
+    return sp_fail(
+        SP_ERR_INPUT,
+        "%s: it names a Physical Volume, but no element is in one: with Mesh.SaveAll = 1 "
+        "gmsh writes format 2 without groups; write the file without it, or with "
+        "-format msh41",
+        path);
+  return SP_OK;
+}
+
+static bool takes_entity(const choice *c, int volume) {
+  int *groups = NULL, error;
+  size_t count = 0;
+  if (c->nothing) return false;
+  if (!c->volumes || c->format2) return true;
+  gmshModelGetPhysicalGroupsForEntity(3, volume, &groups, &count, &error);
+  gmshFree(groups);
+  return !error && count > 0;
+}
+
+static bool takes_element(const choice *c, size_t tag) {
+  int physical;
+  if (!c->volumes || !c->format2) return true;
+  return sp_gmsh_format2_physical(c->format2, tag, &physical) && physical != 0;
+}
+
 static sp_status list_volumes(const char *path, int **volumes, size_t *count) {
-  int *pairs = NULL, *groups = NULL, error;
-  size_t pair_count = 0, group_count = 0;
+  int *pairs = NULL, error;
+  size_t pair_count = 0;
   *count = 0;
   gmshModelGetEntities(&pairs, &pair_count, 3, &error);
   if (error) return sp_gmsh_failed(path, "list the volumes");
-  gmshModelGetPhysicalGroups(&groups, &group_count, -1, &error);
-  if (error) {
-    gmshFree(pairs);
-    return sp_gmsh_failed(path, "list the physical groups");
-  }
-  /* A .msh file holds what was chosen when it was saved; for a .geo the same choice is made here.
-   */
-  const bool choose = group_count > 0 && !sp_gmsh_ends_with(path, ".msh");
   const sp_status status = sp_allocate(pair_count / 2, sizeof **volumes, "volumes", volumes);
-  for (size_t p = 0; p < pair_count && !status; p += 2) {
-    bool wanted = true;
-    if (choose) {
-      int *tags = NULL;
-      size_t tag_count = 0;
-      gmshModelGetPhysicalGroupsForEntity(3, pairs[p + 1], &tags, &tag_count, &error);
-      wanted = !error && tag_count > 0;
-      gmshFree(tags);
-    }
-    if (wanted && !is_ghost(pairs[p + 1])) (*volumes)[(*count)++] = pairs[p + 1];
-  }
+  for (size_t p = 0; p < pair_count && !status; p += 2)
+    if (!is_ghost(pairs[p + 1])) (*volumes)[(*count)++] = pairs[p + 1];
   gmshFree(pairs);
-  gmshFree(groups);
   return status;
 }
 
-static sp_status append_cells(const sp_gmsh_block *b, size_t t, const element_type *type,
-                              sp_gmsh_cells *all) {
-  const size_t added = b->tag_counts[t], n = (size_t)type->nodes;
+/* Append the elements of type t that are taken, `added` of them. */
+static sp_status append_cells(const choice *c, const sp_gmsh_block *b, size_t t, size_t added,
+                              const element_type *type, sp_gmsh_cells *all) {
+  const size_t n = (size_t)type->nodes;
   void *nodes = realloc(all->nodes, (all->count + added) * n * sizeof *all->nodes);
   if (nodes) all->nodes = nodes;
   void *tags = realloc(all->tags, (all->count + added) * sizeof *all->tags);
   if (tags) all->tags = tags;
   if (!nodes || !tags) return sp_fail(SP_ERR_SYSTEM, "out of memory: %zu elements", added);
-  for (size_t e = 0; e < added; e++) {
-    for (size_t p = 0; p < n; p++)
-      all->nodes[(all->count + e) * n + (size_t)type->lattice[p]] = b->nodes[t][e * n + p];
-    all->tags[all->count + e] = (sp_gid)b->tags[t][e];
-  }
   all->order = type->order;
-  all->count += added;
-  return SP_OK;
-}
-
-static sp_status append_block(const char *path, const sp_gmsh_block *b, sp_gmsh_cells *all) {
-  for (size_t t = 0; t < b->type_count; t++) {
-    element_type type;
-    sp_status status = type_get(path, b->types[t], &type);
-    const long long count = (long long)b->tag_counts[t];
-    if (!status && !type.lattice)
-      status = sp_fail(SP_ERR_INPUT,
-                       "%s: %lld elements of type '%s' (the first is element %lld); only hexahedra "
-                       "with a full lattice of nodes (8, 27, 64 ...) can be used: mesh all volumes "
-                       "with transfinite or recombined hexahedra",
-                       path, count, type.name, (long long)b->tags[t][0]);
-    else if (!status && all->count > 0 && all->order != type.order)
-      status =
-          sp_fail(SP_ERR_INPUT, "%s: hexahedra of order %d and %d; all must have the same order",
-                  path, all->order, type.order);
-    else if (!status)
-      status = append_cells(b, t, &type, all);
-    free(type.lattice);
-    if (status) return status;
+  for (size_t e = 0; e < b->tag_counts[t]; e++) {
+    if (!takes_element(c, b->tags[t][e])) continue;
+    for (size_t p = 0; p < n; p++)
+      all->nodes[all->count * n + (size_t)type->lattice[p]] = b->nodes[t][e * n + p];
+    all->tags[all->count++] = (sp_gid)b->tags[t][e];
   }
   return SP_OK;
 }
 
-static sp_status no_hexahedra(const char *path) {
-  int *groups = NULL, error;
-  size_t count = 0;
-  bool volume = false;
-  gmshModelGetPhysicalGroups(&groups, &count, -1, &error);
-  for (size_t g = 0; g < count; g += 2) volume = volume || groups[g] == 3;
-  gmshFree(groups);
+static sp_status append_type(const char *path, const choice *c, const sp_gmsh_block *b, size_t t,
+                             sp_gmsh_cells *all) {
+  element_type type;
+  size_t taken = 0, first = 0;
+  for (size_t e = b->tag_counts[t]; e-- > 0;)
+    if (takes_element(c, b->tags[t][e])) {
+      first = b->tags[t][e];
+      taken++;
+    }
+  all->left_out += (sp_gid)(b->tag_counts[t] - taken);
+  if (taken == 0) return SP_OK;
+  sp_status status = type_get(path, b->types[t], &type);
+  if (!status && !type.lattice)
+    status =
+        sp_fail(SP_ERR_INPUT,
+                "%s: %zu elements of type '%s' (the first is element %zu); only hexahedra with "
+                "a full lattice of nodes (8, 27, 64 ...) can be used: mesh all volumes with "
+                "transfinite or recombined hexahedra",
+                path, taken, type.name, first);
+  else if (!status && all->count > 0 && all->order != type.order)
+    status = sp_fail(SP_ERR_INPUT, "%s: hexahedra of order %d and %d; all must have the same order",
+                     path, all->order, type.order);
+  else if (!status)
+    status = append_cells(c, b, t, taken, &type, all);
+  free(type.lattice);
+  return status;
+}
+
+static sp_status append_volume(const char *path, const choice *c, int volume, sp_gmsh_cells *all) {
+  sp_gmsh_block b;
+  SP_TRY(sp_gmsh_block_get(path, 3, volume, &b));
+  const bool taken = takes_entity(c, volume);
+  sp_status status = SP_OK;
+  for (size_t t = 0; t < b.type_count && !status; t++) {
+    if (taken)
+      status = append_type(path, c, &b, t, all);
+    else
+      all->left_out += (sp_gid)b.tag_counts[t];
+  }
+  sp_gmsh_block_free(&b);
+  return status;
+}
+
+static sp_status no_hexahedra(const char *path, const choice *c) {
   return sp_fail(
       SP_ERR_INPUT, "%s: no hexahedra in this file%s", path,
-      count > 0 && !volume
+      c->groups && !c->volumes
           ? "; it names physical groups but no Physical Volume, and gmsh saves only what "
             "is named: add one, or set Mesh.SaveAll = 1"
           : "; expected a mesh of three-dimensional hexahedra");
 }
 
-static sp_status read_volumes(const char *path, int files, sp_gmsh_cells *all) {
+static sp_status read_volumes(const char *path, const choice *c, int files, sp_gmsh_cells *all) {
   int *volumes = NULL;
   size_t count;
   sp_status status = list_volumes(path, &volumes, &count);
   if (!status) status = sp_gmsh_check_complete(path, files, count, volumes);
-  for (size_t v = 0; v < count && !status; v++) {
-    sp_gmsh_block b;
-    status = sp_gmsh_block_get(path, 3, volumes[v], &b);
-    if (!status) {
-      status = append_block(path, &b, all);
-      sp_gmsh_block_free(&b);
-    }
-  }
+  for (size_t v = 0; v < count && !status; v++) status = append_volume(path, c, volumes[v], all);
   free(volumes);
-  if (!status && all->count == 0) status = no_hexahedra(path);
+  /* The hexahedra of other parts may be in a physical volume. */
+  const bool elsewhere = files > 0 && c->volumes && all->left_out > 0;
+  if (!status && all->count == 0 && !elsewhere) status = no_hexahedra(path, c);
   return status;
 }
 
@@ -289,8 +325,11 @@ static sp_status check_tags(const char *path, const sp_gmsh_cells *all) {
   return status;
 }
 
-sp_status sp_gmsh_cells_read(const char *path, int files, sp_gmsh_cells *all) {
-  SP_TRY(read_volumes(path, files, all));
+sp_status sp_gmsh_cells_read(const char *path, const sp_gmsh_format2 *format2, bool geometry,
+                             int files, sp_gmsh_cells *all) {
+  choice c;
+  SP_TRY(make_choice(path, format2, geometry, &c));
+  SP_TRY(read_volumes(path, &c, files, all));
   SP_TRY(drop_repeated(path, all));
   return check_tags(path, all);
 }

@@ -16,6 +16,7 @@
 /* What comes first through the pipe; the arrays follow if the status is SP_OK. */
 typedef struct header {
   int status, count, map_order, surface_count, group_count;
+  sp_gid left_out;
   char message[1024];
 } header;
 
@@ -124,6 +125,7 @@ static void be_child(sp_gmsh_reader reader, const char *path, int size, int file
     head.map_order = hexes->map_order;
     head.surface_count = hexes->surface_count;
     head.group_count = hexes->group_count;
+    head.left_out = hexes->left_out;
   }
   transfer(&c, &head, sizeof head);
   if (!head.status) {
@@ -139,6 +141,7 @@ static sp_status receive(channel *c, sp_hexes **hexes, int **parts) {
   if (c->failed) return SP_OK; /* the end of the child tells more */
   if (head.status) return sp_fail((sp_status)head.status, "%s", head.message);
   SP_TRY(sp_hexes_create(head.count, head.map_order, head.surface_count, head.group_count, hexes));
+  (*hexes)->left_out = head.left_out;
   if (parts) SP_TRY(sp_allocate((size_t)head.count, sizeof **parts, "partition", parts));
   SP_TRY(receive_groups(c, *hexes));
   transfer_arrays(c, *hexes, parts ? *parts : NULL);

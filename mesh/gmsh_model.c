@@ -124,6 +124,7 @@ static sp_status make_hexes(const char *path, const sp_gmsh_format2 *format2,
         if (place < points.count) named[place] = true;
       }
     fill_hexes(all, &points, b, named, *out);
+    (*out)->left_out = all->left_out;
   }
   sp_gmsh_points_free(&points);
   free(named);
@@ -140,7 +141,7 @@ static sp_status read_model(const char *path, int files, sp_hexes **hexes) {
   const sp_gmsh_format2 *old = version > 0 && version < 3 ? &format2 : NULL;
   sp_status status = old ? sp_gmsh_format2_read(path, sp_gmsh_type_nodes, &format2) : SP_OK;
   if (!status) status = open_model(path, version > 0);
-  if (!status) status = sp_gmsh_cells_read(path, files, &all);
+  if (!status) status = sp_gmsh_cells_read(path, old, version == 0, files, &all);
   if (!status) status = sp_gmsh_boundary_read(path, old, &b);
   if (!status) status = make_hexes(path, old, &all, &b, hexes);
   sp_gmsh_cells_free(&all);

@@ -55,14 +55,18 @@ size_t sp_gmsh_points_find(const sp_gmsh_points *points, size_t tag);
 typedef struct sp_gmsh_cells {
   int order;
   size_t count;
-  size_t *nodes; /* [count][(order+1)^3] */
-  sp_gid *tags;  /* [count] */
+  size_t *nodes;   /* [count][(order+1)^3] */
+  sp_gid *tags;    /* [count] */
+  sp_gid left_out; /* elements of dimension 3 in no physical volume, where there are such volumes */
 } sp_gmsh_cells;
 
-/* Fill *cells, which is zero before, from one of so many files, or with 0 the whole. Elements that
- * are listed several times are taken once. sp_gmsh_cells_free frees what it holds, also after a
- * failure. Errors: SP_ERR_INPUT. */
-sp_status sp_gmsh_cells_read(const char *path, int files, sp_gmsh_cells *cells);
+/* Fill *cells, which is zero before, from one of so many files, or with 0 the whole; one of several
+ * may have none if it leaves out elements. Where the model has physical volumes, only their
+ * elements are taken. Those that are listed several times are taken once. `format2` is NULL for
+ * files of other formats; `geometry`: the file is no mesh. sp_gmsh_cells_free frees what it holds,
+ * also after a failure. Errors: SP_ERR_INPUT. */
+sp_status sp_gmsh_cells_read(const char *path, const sp_gmsh_format2 *format2, bool geometry,
+                             int files, sp_gmsh_cells *cells);
 void sp_gmsh_cells_free(sp_gmsh_cells *cells);
 
 /* SP_ERR_INPUT if a node of the hexahedra is not among `points`. */
@@ -108,13 +112,15 @@ int sp_gmsh_boundary_find(const sp_gmsh_boundary *b, const size_t nodes[4]);
 /* Refuse parts in formats before 4, on which gmsh 4.8 fails or crashes. */
 sp_status sp_gmsh_check_part(const char *path);
 
-/* Whether nothing is missing of a mesh that gmsh has partitioned: the open model, whose volumes are
- * volumes[count], must be one of its parts, of which there are `files`, or with 0 files the whole.
- * Where parts meet, gmsh names all of them. Errors: SP_ERR_INPUT with the part that is missing. */
+/* Whether nothing is missing of a mesh that gmsh has partitioned: the open model, all of whose
+ * volumes are volumes[count], must be one of its parts, of which there are `files`, or with 0 files
+ * the whole. Where parts meet, gmsh names all of them. Errors: SP_ERR_INPUT with the part that is
+ * missing. */
 sp_status sp_gmsh_check_complete(const char *path, int files, size_t count, const int *volumes);
 
-/* Give all ranks, each of which has read a part, the same groups (by number) and surfaces. Errors:
- * SP_ERR_INPUT for parts of different order. Collective over `comm`. */
+/* Give all ranks, each of which has read a part, the same groups (by number) and surfaces, the same
+ * order (also those without elements) and the sum of what they leave out. Errors: SP_ERR_INPUT for
+ * parts of different order, and if no part has elements. Collective over `comm`. */
 sp_status sp_gmsh_unify(MPI_Comm comm, const char *path, sp_hexes *hexes);
 
 /* Divide `hexes`, which were read from the open model, into `size` parts with METIS: parts[e] is

@@ -1,5 +1,6 @@
 /* Meshes that gmsh has split: NAME_1.msh, NAME_2.msh ... in place of NAME.msh. */
 #include <gmshc.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,12 +179,25 @@ static sp_status replace_groups(size_t group_count, const named_group *groups, s
   return SP_OK;
 }
 
-sp_status sp_gmsh_unify(MPI_Comm comm, const char *path, sp_hexes *hexes) {
-  int orders[2] = {hexes->map_order, -hexes->map_order};
+static sp_status unify_order(MPI_Comm comm, const char *path, sp_hexes *hexes) {
+  int orders[2] = {0, -INT_MAX};
+  if (hexes->count > 0) {
+    orders[0] = hexes->map_order;
+    orders[1] = -hexes->map_order;
+  }
   MPI_Allreduce(MPI_IN_PLACE, orders, 2, MPI_INT, MPI_MAX, comm);
+  if (orders[0] == 0)
+    return sp_fail(SP_ERR_INPUT, "%s: no hexahedra in the physical volumes of its parts", path);
   if (orders[0] != -orders[1])
     return sp_fail(SP_ERR_INPUT, "%s: its parts have hexahedra of orders %d and %d", path,
                    -orders[1], orders[0]);
+  hexes->map_order = orders[0];
+  return SP_OK;
+}
+
+sp_status sp_gmsh_unify(MPI_Comm comm, const char *path, sp_hexes *hexes) {
+  SP_TRY(unify_order(comm, path, hexes));
+  MPI_Allreduce(MPI_IN_PLACE, &hexes->left_out, 1, SP_MPI_GID, MPI_SUM, comm);
   named_group *groups = NULL;
   size_t group_count = 0, key_count = 0, surfaces = (size_t)hexes->surface_count;
   char(*mine)[KEY_SIZE] = NULL, (*keys)[KEY_SIZE] = NULL;

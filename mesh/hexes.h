@@ -15,7 +15,7 @@
  *          0-------1
  *
  * Surfaces are the parts of the boundary that the mesh tells apart; a group (gmsh: physical group)
- * is a named set of surfaces. Surfaces and groups are the same on all ranks. */
+ * is a named set of surfaces. Surfaces, groups and left_out are the same on all ranks. */
 #ifndef SP_MESH_HEXES_H
 #define SP_MESH_HEXES_H
 
@@ -51,6 +51,8 @@ typedef struct sp_hexes {
   int surface_count;
   int group_count;
   sp_group *groups; /* [group_count] */
+  sp_gid
+      left_out; /* volume elements of the file that are not here: no Physical Volume names them */
 } sp_hexes;
 
 /* Points of an element's lattice, (g+1)^3. Local. */

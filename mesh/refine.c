@@ -51,6 +51,7 @@ static sp_status refine_hexes(const sp_mesh *mesh, const sp_numbering *numbering
     memcpy((*out)->groups[g].members, group->members,
            (size_t)coarse->surface_count * sizeof *group->members);
   }
+  (*out)->left_out = coarse->left_out;
   for (sp_lid e = 0; e < coarse->count; e++) refine_element(coarse, numbering, e, *out);
   return SP_OK;
 }

@@ -259,6 +259,22 @@ def meshes():
     refuse(["mesh.file=buried.msh", *on, "boundary.7=dirichlet"], "boundary.7", "'7'", "between elements")
     Run(2, ["mesh.file=buried.msh", *on]).expect(2, 0)
 
+    # Elements of no Physical Volume are left out where there is one; that is told, too. All groups of this file
+    # share the elementary tag 1, and each face has the condition of its own group.
+    mesh("half.msh", points, cubes, groups=[(7, [cubes[0][k] for k in (0, 3, 7, 4)]),
+                                            (8, [cubes[3][k] for k in (1, 2, 6, 5)])])
+    with open("half.msh") as file:
+        text = re.sub(r"(?m)^([78]) 5 2 99 1 ", r"\1 5 2 0 1 ", file.read())
+    write("half.msh", re.sub(r"(?m)^([12]) 3 2 (\d) \d ", r"\1 3 2 \2 1 ", text))
+    for ranks in RANKS:
+        run = Run(ranks, ["mesh.file=half.msh", *SMALL[1:], "problem.solution=", "problem.forcing=0",
+                          "problem.lambda=0", "boundary.7=dirichlet 0", "boundary.8=dirichlet 4",
+                          "boundary.default=neumann 0", "probe.middle=1 0.5 0.5"]).expect(ranks, 0)
+        check("2 volume elements are in no Physical Volume and are left out" in run.out,
+              f"{run.name}: nothing about what is left out in {run.out!r}")
+        value = re.search(r"middle .* (\S+)\n", run.out)
+        check(value and abs(float(value.group(1)) - 1) < 1e-6, f"{run.name}: {run.out!r}")
+
     # A crack is no error, but it is told.
     mesh("crack.msh", points + points[12:16], cubes[:3] +
          [[n + 1 + points[12:16].index(points[p - 1]) if points[p - 1][0] == 3 else p

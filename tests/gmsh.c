@@ -9,9 +9,9 @@
 #include "mesh/numbering.h"
 #include "tests/mesh_files.h"
 
-/* Rank 0 meshes a fixture and writes it; the others wait. */
-static void generate(const char *geometry, double version, int binary, int order,
-                     const char *name) {
+/* Rank 0 meshes a fixture and writes it, with `all` also what no group names; the others wait. */
+static void generate_all(const char *geometry, double version, int binary, int order, int all,
+                         const char *name) {
   char from[PATH_SIZE], to[PATH_SIZE];
   fixture(geometry, from);
   path_in_folder(name, to);
@@ -25,6 +25,7 @@ static void generate(const char *geometry, double version, int binary, int order
     gmshOptionSetNumber("General.Terminal", 0, &error);
     gmshOptionSetNumber("Mesh.MshFileVersion", version, &error);
     gmshOptionSetNumber("Mesh.Binary", binary, &error);
+    gmshOptionSetNumber("Mesh.SaveAll", all, &error);
     gmshOpen(from, &error);
     failed += error != 0;
     gmshModelMeshGenerate(3, &error);
@@ -37,6 +38,11 @@ static void generate(const char *geometry, double version, int binary, int order
     CHECK(failed == 0, "gmsh could not make %s", to);
   }
   MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void generate(const char *geometry, double version, int binary, int order,
+                     const char *name) {
+  generate_all(geometry, version, binary, order, 0, name);
 }
 
 /* Rank 0 copies the first `bytes` of a file of the folder. */
@@ -128,6 +134,44 @@ static void check_repeated(double version) {
   CHECK(mesh->global_elements == 36, "%lld elements", (long long)mesh->global_elements);
   CHECK_CLOSE(measure(mesh).volume, 1, TOLERANCE);
   sp_mesh_destroy(&mesh);
+}
+
+/* What a Physical Volume names is used, however the rest came into the file. */
+static void check_named(const char *path, int order, sp_gid left_out) {
+  sp_mesh *mesh = read_mesh(path);
+  if (!mesh) return;
+  const sp_hexes *hexes = mesh->hexes;
+  CHECK(mesh->global_elements == 4 && hexes->map_order == order, "%s: %lld elements of order %d",
+        path, (long long)mesh->global_elements, hexes->map_order);
+  CHECK(hexes->left_out == left_out, "%s: %lld elements left out", path,
+        (long long)hexes->left_out);
+  const sizes size = measure(mesh);
+  CHECK_CLOSE(size.volume, 1, TOLERANCE);
+  const int bottom = find_group(hexes, "bottom", 0), between = find_group(hexes, "between", 0);
+  CHECK(size.faces[bottom] == 4 && size.faces[between] == 4, "%s: %lld and %lld faces", path,
+        (long long)size.faces[bottom], (long long)size.faces[between]);
+  CHECK(sp_mesh_refine(&mesh) == SP_OK, "%s", sp_error_message());
+  if (mesh)
+    CHECK(mesh->hexes->left_out == left_out, "%s: %lld left out after refinement", path,
+          (long long)mesh->hexes->left_out);
+  sp_mesh_destroy(&mesh);
+}
+
+static void check_save_all(void) {
+  char path[PATH_SIZE];
+  for (int all = 0; all < 2; all++)
+    for (int binary = 0; binary < 2; binary++) {
+      generate_all("part_named.geo", 4.1, binary, 1 + binary, all, "named.msh");
+      path_in_folder("named.msh", path);
+      check_named(path, 1 + binary, all ? 20 : 0);
+      generate_all("part_named.geo", 2.2, binary, 1 + binary, all, "named.msh");
+      if (all)
+        check_refused(path, "it names a Physical Volume, but no element is in one");
+      else
+        check_named(path, 1 + binary, 0);
+    }
+  fixture("part_named.geo", path);
+  check_named(path, 1, 20);
 }
 
 /* Largest resident memory of the processes that have read meshes for this one, in MiB. */
@@ -332,6 +376,7 @@ int main(int argc, char **argv) {
   check_two_blocks(path);
   check_repeated(2.2);
   check_repeated(4.1);
+  check_save_all();
   check_same_corners();
   check_sparse();
   check_shared_faces();
@@ -342,10 +387,10 @@ int main(int argc, char **argv) {
   CHECK(strchr(sp_gmsh_version(), '.'), "version '%s'", sp_gmsh_version());
 
   /* The last ones are made on two ranks at most, and on one. */
-  static const char *const made[] = {"cube.msh",   "two_blocks.msh", "two_groups.msh",
-                                     "empty.msh",  "cut.msh",        "surface_only.msh",
-                                     "count.msh",  "twins.msh",      "ring.msh",
-                                     "sparse.msh", "shared.msh",     "doubled.msh"};
+  static const char *const made[] = {
+      "cube.msh",         "two_blocks.msh", "two_groups.msh", "empty.msh", "cut.msh",
+      "surface_only.msh", "count.msh",      "twins.msh",      "named.msh", "ring.msh",
+      "sparse.msh",       "shared.msh",     "doubled.msh"};
   remove_folder(
       sizeof made / sizeof *made - 2 * (size_t)(world_size > 2) - (size_t)(world_size > 1), made);
   const int result = check_end(MPI_COMM_WORLD);

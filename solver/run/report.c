@@ -134,6 +134,10 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
                     mesh_name(config), split ? ", one part a rank" : "",
                     (long long)mesh->global_elements, mesh->global_elements == 1 ? "" : "s",
                     range->smallest, range->largest);
+  if (mesh->hexes->left_out > 0)
+    sp_terminal_print(t,
+                      "  %-16s %lld volume elements are in no Physical Volume and are left out\n",
+                      "note", (long long)mesh->hexes->left_out);
   if (problem->kind != SP_MASS && mesh->hexes->group_count > 0 && mesh->unnamed_faces > 0)
     sp_terminal_print(t,
                       "  %-16s %lld exterior faces belong to no group and take the default "
