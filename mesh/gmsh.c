@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "mesh/gmsh_child.h"
-#include "mesh/gmsh_model.h"
+#include "mesh/gmsh_parts.h"
 #include "mesh/partition.h"
 
 /* Every rank reads its own file. */
@@ -24,7 +24,7 @@ static sp_status read_split(MPI_Comm comm, const char *path, int files, sp_hexes
   }
   sp_status status = sp_gmsh_part_path(path, rank + 1, &part);
   if (!status) status = sp_gmsh_check_part(part);
-  if (!status) status = sp_gmsh_in_child(sp_gmsh_read, part, files, out, NULL);
+  if (!status) status = sp_gmsh_in_child(part, files, out, NULL);
   free(part);
   status = sp_agree(comm, status);
   return status ? status : sp_gmsh_unify(comm, path, *out);
@@ -49,7 +49,7 @@ sp_status sp_gmsh_hexes(MPI_Comm comm, const char *path, sp_hexes **out) {
     if (status) sp_hexes_destroy(out);
     return status;
   }
-  if (rank == 0) status = sp_gmsh_in_child(sp_gmsh_read, path, size, out, &parts);
+  if (rank == 0) status = sp_gmsh_in_child(path, size, out, &parts);
   status = sp_agree(comm, status);
   if (status) {
     sp_hexes_destroy(out);

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mesh/gmsh.h"
 #include "mesh/gmsh_model.h"
 #include "mesh/topology.h"
 
@@ -17,7 +16,7 @@ static void initialize(int *error) {
   if (!*error) gmshOptionSetNumber("General.Terminal", 0, error);
 }
 
-const char *sp_gmsh_version(void) {
+const char *sp_gmsh_sdk_version(void) {
   static char version[32] = "unknown";
   char *text = NULL;
   int error;

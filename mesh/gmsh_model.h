@@ -1,5 +1,5 @@
-/* What mesh/gmsh*.c share of the model that the SDK has open on this rank; of no use elsewhere.
- * Functions are Local unless they say otherwise. */
+/* What mesh/gmsh*.c share of the model that the SDK has open in this process, which is
+ * sp_mesh_reader; of no use elsewhere. All functions are Local. */
 #ifndef SP_MESH_GMSH_MODEL_H
 #define SP_MESH_GMSH_MODEL_H
 
@@ -9,6 +9,9 @@
 /* Read `path` with the SDK: *hexes, and if `parts` is not NULL the part of each element, of `size`
  * parts; with `parts` NULL the file is one of `size` files. */
 sp_status sp_gmsh_read(const char *path, int size, sp_hexes **hexes, int **parts);
+
+/* Version of the SDK, "4.8.4". */
+const char *sp_gmsh_sdk_version(void);
 
 /* Whether the SDK can read the file at all, and the version of a mesh's format: 0 for a geometry.
  * Errors: SP_ERR_INPUT with `path`. */
@@ -109,19 +112,11 @@ sp_status sp_gmsh_boundary_set_groups(const char *path, const sp_gmsh_format2 *f
 /* The surface of the face with these corner nodes, SP_SURFACE_INTERIOR if it has none. */
 int sp_gmsh_boundary_find(const sp_gmsh_boundary *b, const size_t nodes[4]);
 
-/* Refuse parts in formats before 4, on which gmsh 4.8 fails or crashes. */
-sp_status sp_gmsh_check_part(const char *path);
-
 /* Whether nothing is missing of a mesh that gmsh has partitioned: the open model, all of whose
  * volumes are volumes[count], must be one of its parts, of which there are `files`, or with 0 files
  * the whole. Where parts meet, gmsh names all of them. Errors: SP_ERR_INPUT with the part that is
  * missing. */
 sp_status sp_gmsh_check_complete(const char *path, int files, size_t count, const int *volumes);
-
-/* Give all ranks, each of which has read a part, the same groups (by number) and surfaces, the same
- * order (also those without elements) and the sum of what they leave out. Errors: SP_ERR_INPUT for
- * parts of different order, and if no part has elements. Collective over `comm`. */
-sp_status sp_gmsh_unify(MPI_Comm comm, const char *path, sp_hexes *hexes);
 
 /* Divide `hexes`, which were read from the open model, into `size` parts with METIS: parts[e] is
  * the part of element e. Another model takes the open one's place, so nothing is read afterwards.

@@ -1,5 +1,5 @@
-/* Meshes that gmsh has split: NAME_1.msh, NAME_2.msh ... in place of NAME.msh. */
-#include <gmshc.h>
+#include "mesh/gmsh_parts.h"
+
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 
 #include "io/gather.h"
-#include "mesh/gmsh_model.h"
 
 static const char ENDING[] = ".msh";
 
@@ -49,43 +48,6 @@ sp_status sp_gmsh_check_part(const char *path) {
                    "-format msh41",
                    path, version);
   return SP_OK;
-}
-
-/* Mark in there[size] the partitions of an entity, from 1; larger ones count in *highest alone. */
-static void mark_partitions(int dimension, int entity, int size, bool *there, int *highest) {
-  int *list = NULL, error;
-  size_t count = 0;
-  gmshModelGetPartitions(dimension, entity, &list, &count, &error);
-  for (size_t i = 0; i < count && !error; i++) {
-    if (list[i] > *highest) *highest = list[i];
-    if (list[i] >= 1 && list[i] <= size) there[list[i] - 1] = true;
-  }
-  gmshFree(list);
-}
-
-sp_status sp_gmsh_check_complete(const char *path, int files, size_t count, const int *volumes) {
-  int *pairs = NULL, error, parts = 0, highest = 0, missing = 0;
-  size_t pair_count = 0;
-  bool *there;
-  gmshModelGetEntities(&pairs, &pair_count, -1, &error);
-  if (error) return sp_gmsh_failed(path, "list the entities");
-  for (size_t p = 0; p < pair_count; p += 2)
-    mark_partitions(pairs[p], pairs[p + 1], 0, NULL, &parts);
-  gmshFree(pairs);
-  if (files > 0 && parts > files)
-    return sp_fail(SP_ERR_INPUT, "%s: part %d of this mesh is missing: its files 1 to %d are here",
-                   path, parts, files);
-  if (files > 0) return SP_OK;
-  SP_TRY(sp_allocate((size_t)parts, sizeof *there, "partitions", &there));
-  for (size_t v = 0; v < count; v++) mark_partitions(3, volumes[v], parts, there, &highest);
-  for (int p = parts; p >= 1; p--)
-    if (!there[p - 1]) missing = p;
-  free(there);
-  if (highest == 0 || missing == 0) return SP_OK;
-  return sp_fail(SP_ERR_INPUT,
-                 "%s: part %d of this mesh is not in it: to read all parts of a split mesh, name "
-                 "it without the number",
-                 path, missing);
 }
 
 /* ---- One list of groups and surfaces for all ranks ---- */

@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+"""The program sp_mesh_reader, in which gmsh runs: it is found in the build tree and where cmake
+--install puts it, gets nothing that it does not need, and its failure is an error like others.
+
+    mesh_reader.py CMAKE BUILD INPUTS MPIEXEC...   ... ends with the flag for the number of ranks"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import driver
+from driver import Run, check
+
+CMAKE, BUILD, INPUTS = sys.argv[1], *(os.path.abspath(path) for path in sys.argv[2:4])
+MPIEXEC = sys.argv[4:]
+GEOMETRY = os.path.join(INPUTS, "cube.geo")
+CASE = ["discretization.order=1", "problem.solution=x+y", "output.log=", "output.field="]
+SECONDS = 60
+
+
+def use(program):
+    driver.start("mesh_reader", program, MPIEXEC)
+
+
+def solve():
+    for ranks in 1, 2:
+        run = Run(ranks, [f"mesh.file={GEOMETRY}", *CASE]).expect(ranks, 0)
+        check("512 elements" in run.out, f"{run.name}: {run.out!r}")
+
+
+def install(prefix):
+    """The installed program and its reader."""
+    done = subprocess.run([CMAKE, "--install", BUILD, "--prefix", prefix], capture_output=True,
+                          text=True, check=False)
+    check(done.returncode == 0, f"cmake --install: {done.stderr}")
+    cache = {}
+    with open(os.path.join(BUILD, "CMakeCache.txt"), encoding="utf-8") as file:
+        for line in file:
+            found = re.match(r"(CMAKE_INSTALL_\w+):\w+=(.+)", line)
+            if found:
+                cache[found.group(1)] = found.group(2)
+    program = os.path.join(prefix, cache.get("CMAKE_INSTALL_BINDIR", "bin"), "sp_solve")
+    reader = os.path.join(prefix, cache.get("CMAKE_INSTALL_LIBEXECDIR", "libexec"), "sp_solve",
+                          "sp_mesh_reader")
+    check(os.access(reader, os.X_OK), f"no {reader}")
+    return program, reader
+
+
+def refuse(*words):
+    for ranks in 1, 2:
+        Run(ranks, [f"mesh.file={GEOMETRY}", *CASE]).expect_error(ranks, 1, *words)
+
+
+def stand_in(reader, text, mode=0o755):
+    """Put a script in place of the reader."""
+    if os.path.exists(reader):
+        os.unlink(reader)
+    with open(reader, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.chmod(reader, mode)
+
+
+def bad_readers(reader):
+    os.unlink(reader)
+    refuse("the program sp_mesh_reader, which reads mesh files, is missing",
+           "libexec/sp_solve/sp_mesh_reader" if "/libexec/" in reader else "sp_mesh_reader")
+    version = Run(1, ["--version"]).expect(1, 0).out
+    check("gmsh       unknown: the program sp_mesh_reader" in version, f"--version: {version!r}")
+    stand_in(reader, "#!/bin/sh\nexit 0\n", mode=0o644)
+    refuse("is missing")
+    stand_in(reader, "no program\n")
+    refuse("cannot be started: Exec format error")
+    stand_in(reader, "#!/bin/sh\nexit 3\n")
+    refuse("sp_mesh_reader does not work (exit code 3)", "ldd")
+    stand_in(reader, "#!/bin/sh\nkill -SEGV $$\n")
+    refuse("sp_mesh_reader does not work (Segmentation fault)")
+    stand_in(reader, "#!/bin/sh\nprintf 'sp_mesh_reader\\0\\0\\377\\0\\0\\0\\377\\0\\0\\0' >&3\n")
+    refuse("sp_mesh_reader does not work", "another version")
+
+
+def inherited(reader):
+    """/dev/null and the pipe alone, whatever is open in the program, and no variable of a launcher."""
+    stand_in(reader, "#!/bin/sh\nls -l /proc/$$/fd >\"$SP_TEST_FILES\"\nenv >\"$SP_TEST_VARIABLES\"\n")
+    os.environ["SP_TEST_FILES"] = os.path.abspath("files")
+    os.environ["SP_TEST_VARIABLES"] = os.path.abspath("variables")
+    run = Run(1, [f"mesh.file={GEOMETRY}", *CASE], prefix="exec 5<. 9</dev/zero; ")
+    run.expect_error(1, 1, "does not work")
+    with open("files", encoding="utf-8") as file:
+        files = dict(re.findall(r" (\d+) -> (.*)", file.read()))
+    own = [number for number, target in files.items() if target == reader]  # the shell's script
+    pipes = [number for number, target in files.items() if target.startswith("pipe:")]
+    check(pipes == ["3"], f"pipes: {files}")
+    others = {target for number, target in files.items() if number not in own + pipes}
+    check(others <= {"/dev/null", os.path.abspath("files")}, f"open in the reader: {files}")
+    with open("variables", encoding="utf-8") as file:
+        names = set(re.findall(r"(?m)^(\w+)=", file.read()))
+    check("SP_TEST_FILES" in names and "PATH" in names, f"variables: {names}")
+    check(not [name for name in names if re.match("OMPI_|PMI_|PMIX_|HYDI_|MPI_", name)],
+          f"variables: {names}")
+
+
+def wait_for(what, condition):
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.02)
+    check(False, f"{what}: not within {SECONDS} s")
+    return None
+
+
+def status_of(process):
+    """State and parent of a process, None if it is gone."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="utf-8") as file:
+            fields = file.read().rpartition(")")[2].split()
+        return fields[0], int(fields[1])
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+
+
+def reader_of(program):
+    """The child of this process that is the mesh reader."""
+    for name in os.listdir("/proc"):
+        status = status_of(name) if name.isdigit() else None
+        try:
+            if status and status[1] == program and \
+                    os.readlink(f"/proc/{name}/exe").endswith("/sp_mesh_reader"):
+                return int(name)
+        except OSError:
+            pass
+    return None
+
+
+def try_to_write(path):
+    """Open a pipe that somebody reads; None if nobody does."""
+    try:
+        return os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError:
+        return None
+
+
+def begin_reading(program):
+    """The program, its reader, and a pipe that the geometry includes, so that the reader waits for us."""
+    run = subprocess.Popen([program, "mesh.file=slow.geo", *CASE], stdin=subprocess.DEVNULL,
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    reader = wait_for("a reader", lambda: reader_of(run.pid))
+    return run, reader, wait_for("the geometry open", lambda: try_to_write("wait"))
+
+
+def ends(program):
+    """A reader that is killed is an error of the run; a run that is killed takes its reader along."""
+    os.mkfifo("wait")
+    driver.write("slow.geo", 'Include "wait";\n')
+    run, reader, pipe = begin_reading(program)
+    files = {int(name): os.readlink(f"/proc/{reader}/fd/{name}")
+             for name in os.listdir(f"/proc/{reader}/fd")}
+    names = [files[number] for number in sorted(files)]
+    meshes = {os.path.abspath("slow.geo"), os.path.abspath("wait")}
+    check(names[:3] == ["/dev/null"] * 3 and names[3].startswith("pipe:") and
+          set(names[4:]) <= meshes, f"open in the reader: {files}")
+    os.kill(reader, signal.SIGKILL)
+    _, error = run.communicate(timeout=SECONDS)
+    check(run.returncode == 1 and "slow.geo: gmsh crashed while it read this file (Killed)" in error,
+          f"{run.returncode}: {error!r}")
+    os.close(pipe)
+    run, reader, pipe = begin_reading(program)
+    run.kill()
+    run.communicate(timeout=SECONDS)
+    wait_for("the end of the reader", lambda: status_of(reader) is None)
+    os.close(pipe)
+
+
+def main():
+    use(os.path.join(BUILD, "sp_solve"))
+    with tempfile.TemporaryDirectory() as directory:
+        os.chdir(directory)
+        solve()
+        program, reader = install(os.path.join(directory, "prefix"))
+        use(program)
+        solve()
+        os.symlink(program, "link")
+        use("link")
+        solve()
+        use(program)
+        ends(program)
+        bad_readers(reader)
+        inherited(reader)
+        shutil.rmtree("prefix")
+        os.chdir("/")
+    driver.finish()
+
+
+main()
