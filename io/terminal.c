@@ -22,6 +22,20 @@ static bool reaches_terminal(void) {
   return terminal;
 }
 
+void sp_terminal_start(void) {
+  /* Ours: without one, glibc keeps that of an unbuffered stream, a byte. */
+  static char buffer[BUFSIZ];
+  (void)setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
+}
+
+/* The errno of the first write that failed; later ones need not fail. */
+static int write_error;
+
+static void flush(void) {
+  errno = 0;
+  if (fflush(stdout) != 0 && write_error == 0) write_error = errno;
+}
+
 sp_terminal sp_terminal_open(MPI_Comm comm, bool quiet) {
   int rank;
   MPI_Comm_rank(comm, &rank);
@@ -32,15 +46,15 @@ sp_terminal sp_terminal_open(MPI_Comm comm, bool quiet) {
 void sp_terminal_clear(sp_terminal *terminal) {
   if (!terminal->line_open) return;
   printf("\r\033[K"); /* to the first column, erase to the end of the line */
-  fflush(stdout);
+  flush();
   terminal->line_open = false;
 }
 
 sp_status sp_terminal_check(void) {
-  errno = 0;
-  if (fflush(stdout) == 0 && !ferror(stdout)) return SP_OK;
-  return sp_fail(SP_ERR_SYSTEM, "cannot write to standard output%s%s", errno ? ": " : "",
-                 errno ? strerror(errno) : "");
+  flush();
+  if (!ferror(stdout)) return SP_OK;
+  return sp_fail(SP_ERR_SYSTEM, "cannot write to standard output%s%s", write_error ? ": " : "",
+                 write_error ? strerror(write_error) : "");
 }
 
 void sp_terminal_print(sp_terminal *terminal, const char *format, ...) {
@@ -50,7 +64,7 @@ void sp_terminal_print(sp_terminal *terminal, const char *format, ...) {
   va_start(arguments, format);
   vprintf(format, arguments);
   va_end(arguments);
-  fflush(stdout);
+  flush();
 }
 
 void sp_terminal_progress(sp_terminal *terminal, const char *format, ...) {
@@ -61,7 +75,7 @@ void sp_terminal_progress(sp_terminal *terminal, const char *format, ...) {
   va_start(arguments, format);
   vprintf(format, arguments);
   va_end(arguments);
-  fflush(stdout);
+  flush();
   terminal->line_open = true;
   terminal->last_shown = now;
 }

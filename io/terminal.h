@@ -16,6 +16,10 @@ typedef struct sp_terminal {
   double last_shown; /* MPI_Wtime of it */
 } sp_terminal;
 
+/* To be called once, after MPI_Init and before anything is printed: MPI libraries may take the
+ * buffer of standard output away, and sp_terminal_check could not say why a write failed. */
+void sp_terminal_start(void);
+
 /* A terminal for this rank. */
 sp_terminal sp_terminal_open(MPI_Comm comm, bool quiet);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/terminal.h"
 #include "solver/bench/paper.h"
 #include "solver/bench/production.h"
 #include "solver/bench/table.h"
@@ -157,6 +158,7 @@ int main(int argc, char **argv) {
   /* A file beyond the limit on its size shall be an error of the write, with a message. */
   signal(SIGXFSZ, SIG_IGN);
   MPI_Init(&argc, &argv);
+  sp_terminal_start();
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   sp_status status = join(argc, argv, &command_line); /* parsing cuts the lists up */
   if (!status) status = sp_bench_options_parse(argc, argv, &o);

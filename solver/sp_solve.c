@@ -113,6 +113,7 @@ int main(int argc, char **argv) {
   /* A file beyond the limit on its size shall be an error of the write, with a message. */
   signal(SIGXFSZ, SIG_IGN);
   MPI_Init(&argc, &argv);
+  sp_terminal_start();
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   sp_status status = run(argc, argv, rank);
   if (!status) status = sp_agree(MPI_COMM_WORLD, sp_terminal_check());

@@ -247,11 +247,13 @@ def information():
             check(word in version.out, f"no '{word}' in {version.out!r}")
         defaults = Run(ranks, ["--defaults"]).expect(ranks, 0)
         check(defaults.out.count("[mesh]") == 1 and not defaults.err, f"{defaults.out!r}")
-    with open("/dev/full", "w", encoding="ascii") as full:
-        done = subprocess.run([PROGRAM, "--defaults"], stdin=subprocess.DEVNULL, stdout=full,
-                              stderr=subprocess.PIPE, text=True, timeout=SECONDS, check=False)
-    check(done.returncode == 1 and "standard output: No space left" in done.stderr,
-          f"--defaults >/dev/full: {done.returncode} {done.stderr!r}")
+    for arguments in (["--defaults"],
+                      ["mesh.elements=2 2 2", "problem.solution=x", "output.log=", "output.field="]):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            done = subprocess.run([PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=full,
+                                  stderr=subprocess.PIPE, text=True, timeout=SECONDS, check=False)
+        check(done.returncode == 1 and "standard output: No space left" in done.stderr,
+              f"{arguments} >/dev/full: {done.returncode} {done.stderr!r}")
     write("defaults.ini", defaults.out)
     Run(2, ["defaults.ini", "problem.solution=x", "discretization.order=2", "output.log=",
             "output.field="]).expect(2, 0)
