@@ -7,6 +7,7 @@
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static int check_failures = 0;
 static int check_count = 0;
@@ -32,10 +33,17 @@ static int check_count = 0;
           check_a, check_b, fabs(check_a - check_b), check_tolerance);                             \
   } while (0)
 
-/* Sum the counts over ranks, print them on rank 0; 0 if all checks passed and there was one. */
+/* Sum the counts over ranks, print them on rank 0; 0 if all checks passed and there was one. CTest
+ * says in SP_TEST_RANKS how many ranks it asked for: the launcher of another MPI starts as many
+ * programs of one rank. */
 static inline int check_end(MPI_Comm comm) {
-  int rank, local[2] = {check_count, check_failures}, all[2];
+  const char *wanted = getenv("SP_TEST_RANKS");
+  int rank, size, all[2];
   MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  if (wanted && atoi(wanted) != size)
+    CHECK(0, "%d of %s ranks: does mpiexec belong to this MPI?", size, wanted);
+  const int local[2] = {check_count, check_failures};
   MPI_Allreduce(local, all, 2, MPI_INT, MPI_SUM, comm);
   if (rank == 0) printf("%d checks, %d failed\n", all[0], all[1]);
   return all[0] == 0 || all[1] > 0;

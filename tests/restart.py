@@ -306,12 +306,15 @@ def signalled(number, who, ranks):
 
 
 def launcher_signalled():
-    """Open MPI's launcher waits for as many seconds before it hands the signal on, and as many again
-    before it kills; its exit code is its own."""
-    patient = ["--mca", "odls_base_sigkill_timeout", "10"]
+    """Launchers hand the signal on to the ranks; their exit codes are their own. Open MPI's waits for as
+    many seconds before it does, and as many again before it kills."""
     version = subprocess.run([MPIEXEC[0], "--version"], capture_output=True, text=True, check=False)
-    if "Open MPI" not in version.stdout and "OpenRTE" not in version.stdout:
-        print("restart: no Open MPI, the signal to the launcher is left out")
+    if "Open MPI" in version.stdout or "OpenRTE" in version.stdout:
+        patient = ["--mca", "odls_base_sigkill_timeout", "10"]
+    elif "HYDRA" in version.stdout:
+        patient = []
+    else:
+        print("restart: what this launcher does with a signal is not known, so none is sent to it")
         return
     live = Live(2, [*LONG, *outputs("launcher"), "output.checkpoint=launcher.chk",
                     "output.every=0.05"], Live.DIRECT, patient)

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""CMake refuses an HDF5 of another MPI, with both names and the cure, also where programs cannot be run.
+
+    mpi_of_hdf5.py SOURCE CMAKE GENERATOR      SOURCE is the project's folder
+
+Needs Debian's Open MPI, MPICH, and the HDF5 of each; exit code 77 (skipped) without them."""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+import driver
+from driver import check
+
+SOURCE, CMAKE, GENERATOR = os.path.abspath(sys.argv[1]), *sys.argv[2:4]
+LIBRARY = {"openmpi": "libmpi.so", "mpich": "libmpich.so"}
+FOLDERS = {}
+for base in os.listdir("/usr/lib"):
+    for name in LIBRARY:
+        if os.path.exists(f"/usr/lib/{base}/hdf5/{name}/libhdf5.so"):
+            FOLDERS[name] = f"/usr/lib/{base}/hdf5/{name}"
+for name in LIBRARY:
+    if name not in FOLDERS or not os.path.exists(f"/usr/bin/mpicc.{name}"):
+        print(f"mpi_of_hdf5: skipped, Debian's {name} or its HDF5 is missing")
+        sys.exit(77)
+
+PROJECT = f"""cmake_minimum_required(VERSION 3.25)
+project(mpi_of_hdf5 C)
+include({SOURCE}/io/mpi_hdf5.cmake)
+message(STATUS "took ${{HDF5_C_LIBRARIES}} and ${{MPIEXEC_EXECUTABLE}}")
+"""
+
+
+def configure(mpi, *options):
+    """Exit code and words of CMake, with lines joined: it breaks them."""
+    with tempfile.TemporaryDirectory() as build:
+        done = subprocess.run([CMAKE, "-G", GENERATOR, "-S", ".", "-B", build,
+                               f"-DMPI_C_COMPILER=/usr/bin/mpicc.{mpi}", *options], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    return done.returncode, " ".join(done.stdout.split())
+
+
+def main():
+    with open("CMakeLists.txt", "w", encoding="utf-8") as file:
+        file.write(PROJECT)
+    # What cannot be run: for another machine, and on a machine that does not let it.
+    ways = {"run": [], "other machine": ["-DCMAKE_SYSTEM_NAME=Linux"],
+            "not allowed": ["-DCMAKE_SYSTEM_NAME=Linux", "-DCMAKE_CROSSCOMPILING_EMULATOR=/bin/false"]}
+    seen = {"run": "a program opens a file with both", "other machine": "cannot be run",
+            "not allowed": "ends with 1"}
+    for mpi, other in ("openmpi", "mpich"), ("mpich", "openmpi"):
+        for way, options in ways.items():
+            code, said = configure(mpi, *options)
+            check(code == 0 and seen[way] in said, f"{mpi}, {way}: {said}")
+            for word in f"took {FOLDERS[mpi]}/", f"and /usr/bin/mpiexec.{mpi}":
+                check(word in said, f"{mpi}, {way}: no '{word}' in {said}")
+            code, said = configure(mpi, *options, f"-DHDF5_ROOT={FOLDERS[other]}")
+            check(code != 0, f"{mpi} with {other}'s HDF5, {way}: {said}")
+            for word in ("HDF5 was built with another MPI", f"/usr/bin/mpicc.{mpi}", LIBRARY[mpi],
+                         FOLDERS[other], LIBRARY[other], "-DHDF5_ROOT=", f"libhdf5-{mpi}-dev"):
+                check(word in said, f"{mpi} with {other}'s HDF5, {way}: no '{word}' in {said}")
+
+
+driver.start("mpi_of_hdf5", "", [])
+with tempfile.TemporaryDirectory() as directory:
+    os.chdir(directory)
+    main()
+    os.chdir("/")
+driver.finish()
