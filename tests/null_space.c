@@ -7,7 +7,7 @@
 #include "mesh/box.h"
 #include "tests/check.h"
 #include "tests/cubes.h"
-#include "tests/run_case.h"
+#include "tests/rates.h"
 
 #define BOX "mesh.elements=2 2 2", "problem.lambda=0", "solver.tolerance=1e-12"
 #define NEUMANN "boundary.default=neumann"
@@ -21,35 +21,17 @@ static void require(sp_status status) {
   if (status) MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* The rates of tests/convergence.c, with its reason for the deviation; without matched means the
- * error would not fall below the solution's mean of about 5. */
+/* Without matched means the error would not fall below the solution's mean of about 5. */
 static void check_convergence(void) {
   static const char *const operators[] = {"discretization.operator=bp3.5",
                                           "discretization.operator=bp3.0"};
-  static const char *const refinements[] = {"mesh.refine=1", "mesh.refine=2", "mesh.refine=3"};
   static const char *const preconditioners[] = {"solver.preconditioner=none",
                                                 "solver.preconditioner=jacobi"};
   for (int kind = 0; kind < 2; kind++)
     for (int order = 1; order <= 3; order++) {
-      char order_is[64];
-      snprintf(order_is, sizeof order_is, "discretization.order=%d", order);
-      sp_results results[2];
-      for (int level = 0; level < 2; level++) {
-        const char *const own[] = {operators[kind],
-                                   order_is,
-                                   refinements[level + (order < 3)],
-                                   preconditioners[order % 2],
-                                   "mesh.map=sine",
-                                   BOX,
-                                   NEUMANN,
-                                   SMOOTH,
-                                   NULL};
-        CHECK(run_case(MPI_COMM_WORLD, NULL, own, &results[level]) == SP_OK, "%s",
-              sp_error_message());
-      }
-      const sp_error_norms *coarse = &results[0].norms, *fine = &results[1].norms;
-      CHECK_CLOSE(log2(coarse->l2 / fine->l2), order + 1, 0.2);
-      CHECK_CLOSE(log2(coarse->h1 / fine->h1), order, 0.2);
+      const char *const common[] = {
+          operators[kind], preconditioners[order % 2], "mesh.map=sine", BOX, NEUMANN, SMOOTH, NULL};
+      check_rates(order, rates_coarse(order), common, NULL);
     }
 }
 
