@@ -73,10 +73,7 @@ static void check_refused(void) {
 
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
-  if (!run_case_begin(argc, argv)) {
-    MPI_Finalize();
-    return RUN_CASE_SKIPPED;
-  }
+  run_case_begin(argc, argv);
   for (int k = 0; k < 2; k++) {
     for (int order = 1; order <= 4; order++) {
       check_smooth(KINDS[k], order, LAMBDA, DIRICHLET);

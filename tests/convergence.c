@@ -105,10 +105,7 @@ static void check_polynomials(int kind, const char *const *boundary) {
 
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
-  if (!run_case_begin(argc, argv)) {
-    MPI_Finalize();
-    return RUN_CASE_SKIPPED;
-  }
+  run_case_begin(argc, argv);
   for (int order = 1; order <= 4; order++) {
     check_smooth(MASS, order, NOTHING);
     for (int kind = BP35; kind <= BP30; kind++) {

@@ -155,10 +155,7 @@ static void check_nested(const char *kind, int order, const char *const *own) {
 
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
-  if (!run_case_begin(argc, argv)) {
-    MPI_Finalize();
-    return RUN_CASE_SKIPPED;
-  }
+  run_case_begin(argc, argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
   int file = 0;
   if (world_rank == 0) file = mkstemps(path, 4);

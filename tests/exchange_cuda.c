@@ -60,6 +60,9 @@ static bool apply_by(const bench *b, const deformed_box *box, const bool *mask, 
           sp_error_message());
     return false;
   }
+  int ranks;
+  MPI_Comm_size(b->comm, &ranks);
+  device_check_exchange(ranks, space->transport, kind);
   const sp_operator_setup setup = {.space = space,
                                    .kind = SP_BP35,
                                    .geometry = SP_GEOMETRY_STORED,
@@ -119,10 +122,7 @@ int main(int argc, char **argv) {
   bench b;
   int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (!bench_open(argc, argv, &b)) {
-    MPI_Finalize();
-    return BENCH_SKIPPED;
-  }
+  bench_open(argc, argv, &b);
   const int elements[3] = {5, 4, 3};
   deformed_box box;
   deformed_box_create(b.comm, elements, 1, ORDER, &box);
@@ -136,18 +136,14 @@ int main(int argc, char **argv) {
   for (size_t i = 0; i < n; i++) x[i] = mask[i] ? 0 : x[i];
   CHECK(apply_by(&b, &box, mask, SP_TRANSPORT_STAGED, x, &want),
         "the way through the host is always possible");
-  static const struct {
-    sp_transport kind;
-    const char *name;
-  } ways[] = {{SP_TRANSPORT_AUTO, "auto"},
-              {SP_TRANSPORT_PEER, "peer"},
-              {SP_TRANSPORT_CUDA_AWARE, "cuda-aware"},
-              {SP_TRANSPORT_NCCL, "nccl"}};
-  for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
-    const bool possible = apply_by(&b, &box, mask, ways[w].kind, x, &is);
-    if (rank == 0) printf("%s: %s\n", ways[w].name, possible ? "possible" : sp_error_message());
-    if (!possible) continue;
-    check_same(n, ways[w].name, &is, &want);
+  for (sp_transport kind = SP_TRANSPORT_AUTO; kind < SP_TRANSPORT_STAGED; kind++) {
+    const char *name = sp_transport_name(kind);
+    const bool possible = apply_by(&b, &box, mask, kind, x, &is);
+    if (rank == 0) printf("%s: %s\n", name, possible ? "possible" : sp_error_message());
+    if (possible)
+      check_same(n, name, &is, &want);
+    else
+      CHECK(!device_expects(kind) && kind != SP_TRANSPORT_AUTO, "%s is expected", name);
   }
   free(x);
   free_outcome(&is);

@@ -392,10 +392,7 @@ static void check_meeting_cubes(void) {
 
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
-  if (!run_case_begin(argc, argv)) {
-    MPI_Finalize();
-    return RUN_CASE_SKIPPED;
-  }
+  run_case_begin(argc, argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   const bool cuda = strstr(run_case_device, "cuda");

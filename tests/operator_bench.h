@@ -8,6 +8,7 @@
 
 #include "operators/operator.h"
 #include "tests/check.h"
+#include "tests/device.h"
 
 typedef struct bench {
   sp_platform platform; /* spaces point at it: a bench stays where it was opened */
@@ -17,29 +18,13 @@ typedef struct bench {
   sp_device *device;
 } bench;
 
-enum { BENCH_SKIPPED = 77 }; /* CTest's SKIP_RETURN_CODE */
-
-/* The transport that the test's second argument names, as in backend.exchange; auto without one. */
-static inline sp_transport bench_transport(int argc, char **argv) {
-  if (argc < 3) return SP_TRANSPORT_AUTO;
-  for (sp_transport kind = SP_TRANSPORT_AUTO; kind <= SP_TRANSPORT_STAGED; kind++)
-    if (strcmp(argv[2], sp_transport_name(kind)) == 0) return kind;
-  CHECK(false, "'%s' is no exchange", argv[2]);
-  return SP_TRANSPORT_AUTO;
-}
-
-/* Open the backend that the test's first argument names, host without one. False, with nothing
- * open, if this machine has no such device. Collective over MPI_COMM_WORLD. */
-static inline bool bench_open(int argc, char **argv, bench *b) {
-  const bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0;
+/* Open the backend that the test's first argument names (tests/device.h), with the transport that
+ * the second one names, auto without one. Collective over MPI_COMM_WORLD. */
+static inline void bench_open(int argc, char **argv, bench *b) {
   *b = (bench){.comm = MPI_COMM_WORLD};
-  const sp_status status = sp_platform_open(b->comm, cuda ? SP_DEVICE_CUDA : SP_DEVICE_HOST,
-                                            bench_transport(argc, argv), &b->platform);
-  if (status) printf("%s\n", sp_error_message());
-  CHECK(cuda || status == SP_OK, "no host backend");
+  device_open(argc, argv, &b->platform);
   b->backend = b->platform.backend;
   b->device = b->platform.device;
-  return status == SP_OK;
 }
 
 static inline void bench_close(bench *b) {
@@ -63,6 +48,10 @@ static inline sp_space *bench_space(const bench *b, const sp_mesh *mesh, int ord
   sp_space *space = NULL;
   CHECK(sp_space_create(&b->platform, mesh, order, &space) == SP_OK, "%s", sp_error_message());
   if (!space) MPI_Abort(MPI_COMM_WORLD, 1); /* nothing is left to be tested */
+  int ranks;
+  MPI_Comm_size(b->comm, &ranks);
+  if (b->backend == sp_backend_cuda)
+    device_check_exchange(ranks, space->transport, b->platform.transport);
   return space;
 }
 

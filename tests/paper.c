@@ -181,10 +181,7 @@ static void check_order(const bench *b, const sp_paper_kernel *kernels, int coun
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   bench b;
-  if (!bench_open(argc, argv, &b)) {
-    MPI_Finalize();
-    return BENCH_SKIPPED;
-  }
+  bench_open(argc, argv, &b);
 
   int count;
   const sp_paper_kernel *kernels = sp_paper_kernels(&count);

@@ -6,26 +6,22 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "operators/platform.h"
 #include "solver/run/case.h"
+#include "tests/check.h"
+#include "tests/device.h"
 
-enum { RUN_CASE_OVERRIDES = 32, RUN_CASE_SKIPPED = 77 }; /* CTest's SKIP_RETURN_CODE */
+enum { RUN_CASE_OVERRIDES = 32 };
 
 static const char *run_case_device = "backend.device=host";
 
-/* To be called after MPI_Init: the test's first argument names the backend, host without one. False
- * if this machine has no such device. Collective over MPI_COMM_WORLD. */
-static inline bool run_case_begin(int argc, char **argv) {
-  if (argc < 2 || strcmp(argv[1], "cuda") != 0) return true;
+/* To be called after MPI_Init: the test's first argument names the device (tests/device.h).
+ * Collective over MPI_COMM_WORLD. */
+static inline void run_case_begin(int argc, char **argv) {
   sp_platform platform;
+  if (!device_is_cuda(argc, argv)) return;
   run_case_device = "backend.device=cuda";
-  const sp_status status =
-      sp_platform_open(MPI_COMM_WORLD, SP_DEVICE_CUDA, SP_TRANSPORT_AUTO, &platform);
-  if (status)
-    printf("%s\n", sp_error_message());
-  else
-    sp_platform_close(&platform);
-  return status == SP_OK;
+  device_open(argc, argv, &platform);
+  sp_platform_close(&platform);
 }
 
 /* The overrides are `common`, then `own`; both end with NULL and may be NULL. Later ones of the
@@ -36,6 +32,7 @@ static inline sp_status run_case(MPI_Comm comm, const char *const *common, const
   int count = 3;
   for (; common && *common && count < RUN_CASE_OVERRIDES; common++) overrides[count++] = *common;
   for (; own && *own && count < RUN_CASE_OVERRIDES; own++) overrides[count++] = *own;
+  CHECK(!(common && *common) && !(own && *own), "more than %d overrides", RUN_CASE_OVERRIDES);
   sp_config *config;
   *results = (sp_results){0};
   SP_TRY(sp_config_read(comm, NULL, count, overrides, &config));

@@ -1,0 +1,75 @@
+/* The device of a test, which its first argument names: host, also without one, or cuda. Where
+ * there is no GPU a test on one is skipped.
+ *
+ * SP_EXPECT_EXCHANGES says of a machine with GPUs which ways there must be between the ranks of
+ * this run, by their names in [backend] exchange: "peer nccl staged". Where it is set a test that
+ * finds no GPU fails, and so does one that cannot have one of them, or gets less by `auto` than the
+ * first of them in the order of sp_transport. */
+#ifndef SP_TESTS_DEVICE_H
+#define SP_TESTS_DEVICE_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "operators/platform.h"
+#include "tests/check.h"
+
+enum { DEVICE_SKIPPED = 77 }; /* CTest's SKIP_RETURN_CODE */
+
+static inline bool device_is_cuda(int argc, char **argv) {
+  return argc > 1 && strcmp(argv[1], "cuda") == 0;
+}
+
+/* The transport with this name; SP_TRANSPORT_AUTO and a failed check if there is none. Local. */
+static inline sp_transport device_transport(const char *name) {
+  for (sp_transport kind = SP_TRANSPORT_AUTO; kind <= SP_TRANSPORT_STAGED; kind++)
+    if (strcmp(name, sp_transport_name(kind)) == 0) return kind;
+  CHECK(false, "'%s' is no exchange", name);
+  return SP_TRANSPORT_AUTO;
+}
+
+/* Whether SP_EXPECT_EXCHANGES has this one; for SP_TRANSPORT_AUTO, whether it is set. Local. */
+static inline bool device_expects(sp_transport kind) {
+  const char *list = getenv("SP_EXPECT_EXCHANGES");
+  char words[128];
+  if (!list || kind == SP_TRANSPORT_AUTO) return list;
+  CHECK(strlen(list) < sizeof words, "SP_EXPECT_EXCHANGES is too long");
+  snprintf(words, sizeof words, "%s", list);
+  bool found = false;
+  for (char *word = strtok(words, " "); word; word = strtok(NULL, " "))
+    found = device_transport(word) == kind || found;
+  return found;
+}
+
+/* Open the device that the arguments of main name, with the transport that a second one names, auto
+ * without one. Without the device the program ends here: skipped if this machine has no GPU and
+ * none is expected. Collective over MPI_COMM_WORLD. */
+static inline void device_open(int argc, char **argv, sp_platform *platform) {
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const sp_device_kind kind = device_is_cuda(argc, argv) ? SP_DEVICE_CUDA : SP_DEVICE_HOST;
+  const sp_transport transport = argc > 2 ? device_transport(argv[2]) : SP_TRANSPORT_AUTO;
+  if (sp_platform_open(MPI_COMM_WORLD, kind, transport, platform) == SP_OK) return;
+  const bool skipped =
+      strstr(sp_error_message(), "no usable GPU") && !device_expects(SP_TRANSPORT_AUTO);
+  if (rank == 0) printf("%s: %s\n", skipped ? "skipped" : "failed", sp_error_message());
+  MPI_Finalize();
+  exit(skipped ? DEVICE_SKIPPED : EXIT_FAILURE);
+}
+
+/* The way between `ranks` ranks on a GPU, as sp_space's `transport` says it, is the one wished
+ * for, or for auto, the first one that is expected or one before it. Local. */
+static inline void device_check_exchange(int ranks, const char *transport, sp_transport wish) {
+  if (ranks == 1) return;
+  char name[32];
+  snprintf(name, sizeof name, "%.*s", (int)strcspn(transport, ":"), transport);
+  const sp_transport is = device_transport(name);
+  sp_transport last = wish;
+  if (wish == SP_TRANSPORT_AUTO)
+    for (sp_transport kind = SP_TRANSPORT_STAGED; kind > SP_TRANSPORT_AUTO; kind--)
+      if (device_expects(kind)) last = kind;
+  CHECK(wish == SP_TRANSPORT_AUTO ? last == wish || is <= last : is == wish,
+        "the exchange should be %s: %s", sp_transport_name(last), transport);
+}
+
+#endif
