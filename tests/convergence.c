@@ -96,8 +96,8 @@ static void check_polynomial(int kind, int order, int degree, bool deformed,
           KINDS[kind], order, degree, t.map, boundary[0] ? boundary[0] : "", norms.h1);
 }
 
-static void check_polynomials(int kind, const char *const *boundary) {
-  for (int order = 1; order <= 8; order++)
+static void check_polynomials(int kind, int highest, const char *const *boundary) {
+  for (int order = 1; order <= highest; order++)
     for (int degree = order - 1; degree <= order + 1; degree++)
       for (int deformed = 0; deformed < 2; deformed++)
         check_polynomial(kind, order, degree, deformed, boundary);
@@ -106,24 +106,16 @@ static void check_polynomials(int kind, const char *const *boundary) {
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   run_case_begin(argc, argv);
-  for (int order = 1; order <= 4; order++) {
-    check_smooth(MASS, order, NOTHING);
-    for (int kind = BP35; kind <= BP30; kind++) {
-      check_smooth(kind, order, DIRICHLET);
-      check_smooth(kind, order, NEUMANN);
-      check_smooth(kind, order, MIXED);
+  const bool all = device_sweeps(argc, argv);
+  const char *const *const boundaries[] = {DIRICHLET, NEUMANN, MIXED};
+  const char *const names[] = {"Dirichlet", "Neumann", "mixed"};
+  for (int kind = MASS; kind <= BP30; kind++)
+    for (int c = 0; c < (kind == MASS ? 1 : 3); c++) {
+      const char *const *boundary = kind == MASS ? NOTHING : boundaries[c];
+      for (int order = 1; order <= 4; order += all ? 1 : 2) check_smooth(kind, order, boundary);
+      if (all) check_decay(kind, boundary, kind == MASS ? "" : names[c]);
+      check_polynomials(kind, all ? 8 : 3, boundary);
     }
-  }
-  check_decay(MASS, NOTHING, "");
-  check_polynomials(MASS, NOTHING);
-  for (int kind = BP35; kind <= BP30; kind++) {
-    check_decay(kind, DIRICHLET, "Dirichlet");
-    check_decay(kind, NEUMANN, "Neumann");
-    check_decay(kind, MIXED, "mixed");
-    check_polynomials(kind, DIRICHLET);
-    check_polynomials(kind, NEUMANN);
-    check_polynomials(kind, MIXED);
-  }
   const int result = check_end(MPI_COMM_WORLD);
   MPI_Finalize();
   return result;

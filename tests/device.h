@@ -20,6 +20,17 @@ static inline bool device_is_cuda(int argc, char **argv) {
   return argc > 1 && strcmp(argv[1], "cuda") == 0;
 }
 
+/* Whether a test tries all orders: on one rank, and on a GPU, each of whose kernels is of one
+ * order. On the host, what several ranks add is the sum over ranks, which sees of an order only its
+ * DOFs at vertices, on edges and faces. From order 3 on there is all that matters: several on an
+ * edge, which neighbours may run through in opposite directions. To be called after MPI_Init.
+ * Local. */
+static inline bool device_sweeps(int argc, char **argv) {
+  int ranks;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  return ranks == 1 || device_is_cuda(argc, argv);
+}
+
 /* The transport with this name; SP_TRANSPORT_AUTO and a failed check if there is none. Local. */
 static inline sp_transport device_transport(const char *name) {
   for (sp_transport kind = SP_TRANSPORT_AUTO; kind <= SP_TRANSPORT_STAGED; kind++)
