@@ -1,5 +1,7 @@
 #include "mesh/gmsh_parts.h"
 
+#include "mesh/gmsh.h"
+
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,16 +1,9 @@
-/* Meshes that gmsh has split: files NAME_1.msh, NAME_2.msh ... in place of NAME.msh. Functions are
- * Local unless they say otherwise. */
+/* Meshes that gmsh has split: files NAME_1.msh, NAME_2.msh ... in place of NAME.msh, whose names
+ * mesh/gmsh.h tells. Functions are Local unless they say otherwise. */
 #ifndef SP_MESH_GMSH_PARTS_H
 #define SP_MESH_GMSH_PARTS_H
 
 #include "mesh/hexes.h"
-
-/* How many files NAME_1.msh, NAME_2.msh ... stand for `path` NAME.msh: 0 if that file exists or is
- * no .msh. */
-sp_status sp_gmsh_count_parts(const char *path, int *count);
-
-/* NAME_part.msh for NAME.msh; the caller frees it. */
-sp_status sp_gmsh_part_path(const char *path, int part, char **out);
 
 /* Refuse parts in formats before 4, on which gmsh 4.8 fails or crashes. */
 sp_status sp_gmsh_check_part(const char *path);
