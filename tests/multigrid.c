@@ -279,10 +279,7 @@ static void check_cycle(const sp_box *box, int order, problem_t problem, sp_prec
 
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
-  if (!bench_open(argc, argv, &tested)) {
-    MPI_Finalize();
-    return BENCH_SKIPPED;
-  }
+  bench_open(argc, argv, &tested);
   check_tridiagonal();
   check_transfers();
   if (sp_coarse_is_available()) {
