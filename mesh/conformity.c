@@ -31,8 +31,8 @@ static double shortest_distance(const sp_hexes *hexes, sp_lid e) {
   double shortest = DBL_MAX;
   for (int a = 0; a < SP_CORNERS; a++)
     for (int b = 0; b < a; b++)
-      shortest = fmin(shortest, distance(&lattice[3 * sp_hexes_corner_place(hexes->map_order, a)],
-                                         &lattice[3 * sp_hexes_corner_place(hexes->map_order, b)]));
+      shortest = fmin(shortest, distance(&lattice[3 * sp_corner_node(hexes->map_order, a)],
+                                         &lattice[3 * sp_corner_node(hexes->map_order, b)]));
   return shortest;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mesh/entity.h"
 #include "mesh/gmsh_model.h"
 
 /* What a type of element is; `lattice` is [nodes], each node's place in the lattice of order^3, or
@@ -263,7 +264,7 @@ static sp_status drop_repeated(const char *path, sp_gmsh_cells *all) {
   if (!status) {
     for (size_t e = 0; e < all->count; e++) {
       for (int c = 0; c < SP_CORNERS; c++)
-        sets[e].nodes[c] = all->nodes[e * n + sp_hexes_corner_place(all->order, c)];
+        sets[e].nodes[c] = all->nodes[e * n + sp_corner_node(all->order, c)];
       qsort(sets[e].nodes, SP_CORNERS, sizeof(size_t), compare_sizes);
       sets[e].element = e;
     }

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mesh/entity.h"
 #include "mesh/gmsh_model.h"
-#include "mesh/topology.h"
 
 static void initialize(int *error) {
 #ifdef SP_GMSH_INITIALIZE_RUN
@@ -86,7 +86,7 @@ static void fill_hexes(const sp_gmsh_cells *all, const sp_gmsh_points *points,
       memcpy(&hexes->lattice[3 * (e * n + p)],
              points->list[sp_gmsh_points_find(points, nodes[p])].xyz, 3 * sizeof(double));
     for (int c = 0; c < SP_CORNERS; c++) {
-      const size_t tag = nodes[sp_hexes_corner_place(all->order, c)];
+      const size_t tag = nodes[sp_corner_node(all->order, c)];
       hexes->vertices[e][c] = (sp_gid)tag - 1;
       corner_named[c] = named[sp_gmsh_points_find(points, tag)];
     }
@@ -97,7 +97,7 @@ static void fill_hexes(const sp_gmsh_cells *all, const sp_gmsh_points *points,
       size_t face[4];
       sp_slot_corners(SP_FACE_SLOT + f, corners);
       for (int c = 0; c < 4; c++) {
-        face[c] = nodes[sp_hexes_corner_place(all->order, corners[c])];
+        face[c] = nodes[sp_corner_node(all->order, corners[c])];
         candidate = candidate && corner_named[corners[c]];
       }
       hexes->surfaces[e][f] = candidate ? sp_gmsh_boundary_find(b, face) : SP_SURFACE_INTERIOR;

@@ -15,11 +15,6 @@ const double *sp_hexes_lattice(const sp_hexes *hexes, sp_lid element) {
   return &hexes->lattice[(size_t)element * (size_t)sp_hexes_lattice_size(hexes) * 3];
 }
 
-size_t sp_hexes_corner_place(int map_order, int corner) {
-  const size_t g = (size_t)map_order, n = g + 1, c = (size_t)corner;
-  return ((c >> 2) * g * n + (c >> 1 & 1) * g) * n + (c & 1) * g;
-}
-
 sp_status sp_hexes_create(sp_gid count, int map_order, int surface_count, int group_count,
                           sp_hexes **out) {
   *out = NULL;

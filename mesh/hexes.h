@@ -61,9 +61,6 @@ int sp_hexes_lattice_size(const sp_hexes *hexes);
 /* The points of one element, [g+1][g+1][g+1][3]. Local. */
 const double *sp_hexes_lattice(const sp_hexes *hexes, sp_lid element);
 
-/* The place of a corner in a lattice of degree map_order, in [0, (map_order+1)^3). Local. */
-size_t sp_hexes_corner_place(int map_order, int corner);
-
 /* Zeroed arrays for `count` elements and `surface_count` surfaces, `group_count` groups whose names
  * are still NULL. The caller destroys *out. Local. */
 sp_status sp_hexes_create(sp_gid count, int map_order, int surface_count, int group_count,

@@ -11,15 +11,7 @@ static int entity_dofs(const sp_topology *topology, sp_lid entity, int order) {
   return inner * inner;
 }
 
-void sp_face_places(int order, int face, int *places) {
-  const int d = face / 2, low = d == 0 ? 1 : 0, high = d == 2 ? 1 : 2;
-  const int nq = order + 1, stride[3] = {1, nq, nq * nq};
-  const int base = face % 2 ? order * stride[d] : 0;
-  for (int b = 0; b < nq; b++)
-    for (int a = 0; a < nq; a++) places[b * nq + a] = base + a * stride[low] + b * stride[high];
-}
-
-/* `vertices` are those of the slot, sp_slot_vertices. */
+/* `vertices` are those of the slot, sp_periodic_vertices. */
 static void number_edge(const sp_gid vertices[4], int slot, int order, sp_lid base, sp_lid *nodes) {
   const int nq = order + 1, stride[3] = {1, nq, nq * nq}, d = (slot - SP_EDGE_SLOT) / 4;
   int corners[4];
@@ -33,7 +25,7 @@ static void number_edge(const sp_gid vertices[4], int slot, int order, sp_lid ba
 
 static void number_face(const sp_gid vertices[4], int slot, int order, sp_lid base, sp_lid *nodes) {
   int places[256], origin = 0;
-  sp_face_places(order, slot - SP_FACE_SLOT, places);
+  sp_face_nodes(order, slot - SP_FACE_SLOT, places);
   for (int c = 1; c < 4; c++)
     if (vertices[c] < vertices[origin]) origin = c;
   const int swapped = vertices[origin ^ 2] < vertices[origin ^ 1];
@@ -53,7 +45,7 @@ static void number_element(const sp_mesh *mesh, sp_lid e, const sp_lid *bases, s
   for (int c = 0; c < SP_CORNERS; c++)
     nodes[((c >> 2) * nq * nq + (c >> 1 & 1) * nq + (c & 1)) * order] = bases[slots[c]];
   for (int slot = SP_EDGE_SLOT; slot < SP_SLOTS; slot++) {
-    sp_slot_vertices(mesh->periodic, mesh->hexes->vertices[e], slot, vertices);
+    sp_periodic_vertices(mesh->periodic, mesh->hexes->vertices[e], slot, vertices);
     if (slot < SP_FACE_SLOT)
       number_edge(vertices, slot, order, bases[slots[slot]], nodes);
     else

@@ -56,8 +56,4 @@ void sp_numbering_destroy(sp_numbering **numbering);
 /* Global number of a local DOF. Local. */
 sp_gid sp_numbering_global(const sp_numbering *numbering, sp_lid dof);
 
-/* Nodes of face f of an element (mesh/hexes.h) as places in [0, Nq^3), in the order of the face's
- * two directions, the lower one fastest: places[Nq^2]. Local. */
-void sp_face_places(int order, int face, int *places);
-
 #endif

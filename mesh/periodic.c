@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "io/gather.h"
+#include "mesh/entity.h"
 #include "mesh/geometry.h"
-#include "mesh/numbering.h"
-#include "mesh/topology.h"
+#include "mesh/reference.h"
 
 static const double TOLERANCE = 1e-6;
 
@@ -46,13 +46,23 @@ static int place_of(const sp_gid key[4], sp_gid vertex) {
   return place;
 }
 
-void sp_periodic_map(const sp_periodic *periodic, int count, const sp_gid *vertices,
-                     sp_gid *images) {
+static void map_vertices(const sp_periodic *periodic, int count, const sp_gid *vertices,
+                         sp_gid *images) {
   /* Most entities of a mesh have a first vertex that is not on the boundary. */
   const entity *found = periodic ? find_entity(periodic, 1, vertices) : NULL;
   if (found && count > 1) found = find_entity(periodic, count, vertices);
   for (int c = 0; c < count; c++)
     images[c] = found ? found->image[place_of(found->key, vertices[c])] : vertices[c];
+}
+
+int sp_periodic_vertices(const sp_periodic *periodic, const sp_gid vertices[SP_CORNERS], int slot,
+                         sp_gid out[4]) {
+  int corners[4];
+  sp_gid own[4];
+  const int count = sp_slot_corners(slot, corners);
+  for (int c = 0; c < count; c++) own[c] = vertices[corners[c]];
+  map_vertices(periodic, count, own, out);
+  return count;
 }
 
 /* ---- Faces ------------------------------------------------------------------------------------
@@ -109,7 +119,7 @@ static void describe_face(const sp_hexes *hexes, sp_lid e, int f, face *out, dou
   double normal[3];
   sp_slot_corners(SP_FACE_SLOT + f, corners);
   for (int c = 0; c < 4; c++) out->vertices[c] = hexes->vertices[e][corners[c]];
-  sp_face_places(hexes->map_order, f, places);
+  sp_face_nodes(hexes->map_order, f, places);
   for (size_t p = 0; p < points_of_face(hexes); p++)
     memcpy(&points[3 * p], &lattice[3 * places[p]], 3 * sizeof *points);
   sp_geometry_face(hexes, e, f, &middle, out->centre, normal);

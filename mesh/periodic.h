@@ -37,10 +37,11 @@ int sp_periodic_pairs(const sp_periodic *periodic, const sp_periodic_pair **pair
 /* Whether a surface belongs to one of the pairs; false if `periodic` is NULL. Local. */
 bool sp_periodic_has_surface(const sp_periodic *periodic, const sp_hexes *hexes, int surface);
 
-/* The representative of a vertex, edge or face (count 1, 2, 4): images[c] takes the place of
- * vertices[c]. The same as `vertices` off the periodic boundary, or if `periodic` is NULL. Local.
- */
-void sp_periodic_map(const sp_periodic *periodic, int count, const sp_gid *vertices,
-                     sp_gid *images);
+/* Vertices of a slot of an element (mesh/entity.h) in the order of sp_slot_corners: those of its
+ * representative on a periodic boundary, else the element's own (always if `periodic` is NULL). All
+ * elements that touch the entity get the same vertices for the same points. Returns their number.
+ * Local. */
+int sp_periodic_vertices(const sp_periodic *periodic, const sp_gid vertices[SP_CORNERS], int slot,
+                         sp_gid out[4]);
 
 #endif

@@ -1,8 +1,11 @@
-/* Uniform refinement. The vertices of the refined mesh are the nodes of the numbering of degree 2,
- * so that refinement needs no communication of its own. */
+/* The vertices of the refined mesh are the nodes of the numbering of degree 2, so that refinement
+ * needs no communication of its own. */
+#include "mesh/refine.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "mesh/create.h"
 #include "mesh/numbering.h"
 #include "mesh/reference.h"
 

@@ -4,49 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void sp_entity_key(int count, const sp_gid *vertices, sp_gid key[4]) {
-  for (int c = 0; c < 4; c++) key[c] = -1;
-  for (int c = 0; c < count; c++) {
-    int place = c;
-    for (; place > 0 && key[place - 1] > vertices[c]; place--) key[place] = key[place - 1];
-    key[place] = vertices[c];
-  }
-}
-
-int sp_entity_compare(const sp_gid a[4], const sp_gid b[4]) {
-  for (int c = 0; c < 4; c++)
-    if (a[c] != b[c]) return a[c] < b[c] ? -1 : 1;
-  return 0;
-}
-
-int sp_slot_corners(int slot, int corners[4]) {
-  if (slot < SP_EDGE_SLOT) {
-    corners[0] = slot;
-    return 1;
-  }
-  if (slot < SP_FACE_SLOT) {
-    const int d = (slot - SP_EDGE_SLOT) / 4, q = (slot - SP_EDGE_SLOT) % 4;
-    const int low = d == 0 ? 1 : 0, high = d == 2 ? 1 : 2;
-    corners[0] = (q & 1) << low | (q >> 1) << high;
-    corners[1] = corners[0] | 1 << d;
-    return 2;
-  }
-  const int d = (slot - SP_FACE_SLOT) / 2, side = (slot - SP_FACE_SLOT) % 2;
-  const int low = d == 0 ? 1 : 0, high = d == 2 ? 1 : 2;
-  for (int c = 0; c < 4; c++) corners[c] = side << d | (c & 1) << low | (c >> 1) << high;
-  return 4;
-}
-
-int sp_slot_vertices(const sp_periodic *periodic, const sp_gid vertices[SP_CORNERS], int slot,
-                     sp_gid out[4]) {
-  int corners[4];
-  sp_gid own[4];
-  const int count = sp_slot_corners(slot, corners);
-  for (int c = 0; c < count; c++) own[c] = vertices[corners[c]];
-  sp_periodic_map(periodic, count, own, out);
-  return count;
-}
-
 static uint64_t hash(const sp_gid key[4]) {
   uint64_t h = 0x9e3779b97f4a7c15u;
   for (int c = 0; c < 4; c++) {
@@ -111,7 +68,8 @@ static sp_status collect_entities(const sp_hexes *hexes, const sp_periodic *peri
   for (sp_lid e = 0; e < hexes->count; e++)
     for (int slot = 0; slot < SP_SLOTS; slot++) {
       sp_gid vertices[4], key[4];
-      sp_entity_key(sp_slot_vertices(periodic, hexes->vertices[e], slot, vertices), vertices, key);
+      sp_entity_key(sp_periodic_vertices(periodic, hexes->vertices[e], slot, vertices), vertices,
+                    key);
       size_t cell = find_cell(t, topology->keys, key);
       if (!t->cells[cell]) {
         if ((size_t)topology->entities == capacity) {

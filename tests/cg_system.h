@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "mesh/box.h"
+#include "mesh/create.h"
 #include "solver/linear/cg.h"
 #include "solver/linear/jacobi.h"
 #include "tests/deformed_box.h"
@@ -112,7 +113,7 @@ static inline void constrain_boundary(system_t *s) {
   for (sp_lid e = 0; e < s->mesh->hexes->count; e++)
     for (int f = 0; f < SP_FACES; f++) {
       if (s->mesh->hexes->surfaces[e][f] == SP_SURFACE_INTERIOR) continue;
-      sp_face_places(numbering->order, f, places);
+      sp_face_nodes(numbering->order, f, places);
       for (int n = 0; n < nq * nq; n++) mark[numbering->nodes[e * nq * nq * nq + places[n]]] = -1;
     }
   sp_exchange_now(s->space->exchange, SP_MIN, mark);

@@ -6,11 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "mesh/create.h"
 #include "mesh/geometry.h"
 #include "mesh/gmsh.h"
 #include "mesh/mesh.h"
 #include "mesh/numbering.h"
 #include "mesh/reference.h"
+#include "mesh/refine.h"
 #include "tests/check.h"
 #include "tests/rates.h"
 
@@ -59,7 +61,7 @@ static double off_spheres(const sp_mesh *mesh) {
   for (sp_lid e = 0; e < hexes->count; e++)
     for (int f = 0; f < SP_FACES; f++) {
       if (hexes->surfaces[e][f] < 0) continue;
-      sp_face_places(g, f, places);
+      sp_face_nodes(g, f, places);
       for (int q = 0; q < (g + 1) * (g + 1); q++) {
         const double *x = &hexes->lattice[((ptrdiff_t)e * points + places[q]) * 3];
         const double r = sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "mesh/box.h"
+#include "mesh/create.h"
 #include "tests/rotate.h"
 
 static void require(sp_status status) {
@@ -121,7 +122,7 @@ void mark_constrained(const deformed_box *box, bool *mask, bool *whole_mask) {
     for (int f = 0; f < SP_FACES; f++) {
       enum { X_LOW = 0, Z_HIGH = 5 };
       if (all->surfaces[e][f] != X_LOW && all->surfaces[e][f] != Z_HIGH) continue;
-      sp_face_places(order, f, places);
+      sp_face_nodes(order, f, places);
       for (int q = 0; q < nq * nq; q++)
         whole_mask[box->whole_numbering->nodes[e * np + places[q]]] = true;
     }

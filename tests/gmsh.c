@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include "mesh/numbering.h"
+#include "mesh/refine.h"
 #include "tests/mesh_files.h"
 
 /* Rank 0 meshes a fixture and writes it, with `all` also what no group names; the others wait. */

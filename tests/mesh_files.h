@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "mesh/create.h"
 #include "mesh/geometry.h"
 #include "mesh/gmsh.h"
 #include "mesh/mesh.h"

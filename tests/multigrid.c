@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mesh/create.h"
 #include "mesh/reference.h"
 #include "operators/transfer.h"
 #include "solver/linear/chebyshev.h"
@@ -158,7 +159,7 @@ static void mark_boundary(const sp_space *space, bool *mask) {
   for (sp_lid e = 0; e < space->mesh->hexes->count; e++)
     for (int f = 0; f < SP_FACES; f++) {
       if (space->mesh->hexes->surfaces[e][f] == SP_SURFACE_INTERIOR) continue;
-      sp_face_places(nq - 1, f, places);
+      sp_face_nodes(nq - 1, f, places);
       for (int n = 0; n < nq * nq; n++)
         mark[space->numbering->nodes[e * nq * nq * nq + places[n]]] = -1;
     }

@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "mesh/box.h"
+#include "mesh/create.h"
 #include "mesh/geometry.h"
+#include "mesh/refine.h"
 #include "tests/check.h"
 #include "tests/rotate.h"
 
@@ -202,7 +204,7 @@ static void check_face_places(const sp_mesh *mesh, int order) {
   int *places = get((size_t)(nq * nq), sizeof *places);
   sp_hexes_coordinates(mesh->hexes, 0, nq, gll->nodes, xyz);
   for (int f = 0; f < SP_FACES; f++) {
-    sp_face_places(order, f, places);
+    sp_face_nodes(order, f, places);
     sp_geometry_face(mesh->hexes, 0, f, gll, face_xyz, face_xyz + 3 * nq * nq);
     for (int q = 0; q < nq * nq; q++)
       for (int d = 0; d < 3; d++)

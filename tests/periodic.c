@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "mesh/box.h"
+#include "mesh/create.h"
 #include "mesh/mesh.h"
 #include "mesh/numbering.h"
 #include "mesh/reference.h"
+#include "mesh/refine.h"
 #include "tests/check.h"
 #include "tests/quadratic_box.h"
 #include "tests/rates.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "mesh/box.h"
+#include "mesh/create.h"
 #include "mesh/gmsh.h"
 #include "mesh/reference.h"
 #include "tests/check.h"

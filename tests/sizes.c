@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "mesh/box.h"
+#include "mesh/create.h"
 #include "mesh/gmsh.h"
 #include "mesh/numbering.h"
+#include "mesh/refine.h"
 #include "tests/check.h"
 
 static sp_mesh *make_mesh(const char *file, bool periodic) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "mesh/box.h"
+#include "mesh/create.h"
 #include "mesh/mesh.h"
 #include "mesh/partition.h"
 #include "tests/check.h"

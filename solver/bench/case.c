@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "mesh/box.h"
+#include "mesh/create.h"
 #include "mesh/geometry.h"
 #include "operators/counts.h"
 
@@ -58,7 +59,7 @@ static void mark_boundary(sp_bench_case *c) {
   for (sp_lid e = 0; e < hexes->count; e++)
     for (int f = 0; f < SP_FACES; f++) {
       if (hexes->surfaces[e][f] == SP_SURFACE_INTERIOR) continue;
-      sp_face_places(c->order, f, places);
+      sp_face_nodes(c->order, f, places);
       for (size_t n = 0; n < nq * nq; n++)
         c->boundary[c->space->numbering->nodes[(size_t)e * nq * nq * nq + (size_t)places[n]]] =
             true;

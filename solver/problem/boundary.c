@@ -1,3 +1,4 @@
+#include "mesh/create.h"
 #include "solver/problem/boundary.h"
 
 #include <stdio.h>

@@ -32,7 +32,7 @@ static void locate_face(const sp_space *space, sp_lid e, int f, face_nodes *face
   const sp_rule *gll = &sp_reference_get(numbering->order)->gll;
   double normal[3 * FACE_POINTS];
   face->count = gll->n * gll->n;
-  sp_face_places(numbering->order, f, face->places);
+  sp_face_nodes(numbering->order, f, face->places);
   sp_geometry_face(mesh->hexes, e, f, gll, face->xyz, normal);
 }
 
@@ -46,7 +46,7 @@ static void mark_parts(const sp_problem *problem, const sp_space *space, double 
     for (int f = 0; f < SP_FACES; f++) {
       const int part = sp_problem_face_part(problem, mesh->hexes, e, f);
       if (part < 0 || problem->parts[part].condition != SP_DIRICHLET) continue;
-      sp_face_places(numbering->order, f, places);
+      sp_face_nodes(numbering->order, f, places);
       for (int n = 0; n < nq * nq; n++) {
         const sp_lid dof = numbering->nodes[(size_t)e * nodes_of(numbering) + (size_t)places[n]];
         if (part < part_of_dof[dof]) part_of_dof[dof] = part;
@@ -211,7 +211,7 @@ static sp_status add_face(const sp_problem *problem, const sp_space *space, sp_l
   const double *xyz[3] = {coordinates, coordinates + points, coordinates + 2 * points};
   SP_TRY(evaluate_flux(problem, part, points, xyz, normal, flux));
   sp_interpolation_matrix(nq, gll->nodes, m, rule->nodes, values);
-  sp_face_places(order, f, places);
+  sp_face_nodes(order, f, places);
   for (int j = 0; j < nq; j++)
     for (int i = 0; i < nq; i++) {
       double integral = 0;

@@ -19,7 +19,7 @@ static sp_status add_face(const sp_boundary_part *part, const sp_space *space, s
   sp_geometry_face(mesh->hexes, e, f, gll, coordinates, normal);
   const double *xyz[3] = {coordinates, coordinates + n, coordinates + 2 * n};
   SP_TRY(sp_problem_evaluate_coefficient(part->alpha, true, (size_t)n, xyz, alpha, NULL));
-  sp_face_places(numbering->order, f, places);
+  sp_face_nodes(numbering->order, f, places);
   for (int q = 0; q < n; q++)
     diagonal[numbering->nodes[first + (size_t)places[q]]] +=
         alpha[q] * sqrt(normal[q] * normal[q] + normal[n + q] * normal[n + q] +

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 
 #include "mesh/box.h"
+#include "mesh/create.h"
 #include "mesh/gmsh.h"
+#include "mesh/refine.h"
 #include "mesh/sizes.h"
 #include "solver/linear/jacobi.h"
 #include "solver/problem/boundary.h"

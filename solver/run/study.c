@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mesh/refine.h"
 #include "solver/run/case.h"
 #include "solver/run/outputs.h"
 #include "solver/run/rates.h"

@@ -15,6 +15,7 @@
 #include <sanitizer/common_interface_defs.h>
 #include <unistd.h>
 
+#include "mesh/create.h"
 #include "mesh/gmsh.h"
 #include "mesh/gmsh_child.h"
 #include "mesh/gmsh_serve.h"

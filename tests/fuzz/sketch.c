@@ -4,9 +4,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "mesh/create.h"
 #include "mesh/geometry.h"
 #include "mesh/numbering.h"
 #include "mesh/reference.h"
+#include "mesh/refine.h"
 #include "tests/fuzz/fuzz.h"
 
 /* ---- From bytes to a sketch ---- */

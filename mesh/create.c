@@ -1,0 +1,172 @@
+#include "mesh/create.h"
+
+#include <float.h>
+#include <stdlib.h>
+
+#include "mesh/conformity.h"
+#include "mesh/geometry.h"
+#include "mesh/reference.h"
+
+static void centre_of(const sp_hexes *hexes, sp_lid e, double centre[3]) {
+  const double middle = 0;
+  sp_hexes_coordinates(hexes, e, 1, &middle, centre);
+}
+
+/* A sort key along the Morton curve through the box [low, high], 21 bits a direction. */
+static uint64_t morton(const double point[3], const double low[3], const double high[3]) {
+  uint64_t key = 0;
+  uint32_t place[3];
+  for (int d = 0; d < 3; d++) {
+    const double width = high[d] - low[d];
+    const double t = width > 0 ? (point[d] - low[d]) / width : 0;
+    place[d] = (uint32_t)(t * 2097151.0);
+  }
+  for (int bit = 20; bit >= 0; bit--)
+    for (int d = 2; d >= 0; d--) key = key << 1 | (place[d] >> bit & 1);
+  return key;
+}
+
+typedef struct ordering {
+  bool inner; /* no other rank touches the element */
+  uint64_t key;
+  sp_lid element;
+} ordering;
+
+static int compare_orderings(const void *left, const void *right) {
+  const ordering *a = left, *b = right;
+  if (a->inner != b->inner) return a->inner ? 1 : -1;
+  if (a->key != b->key) return a->key < b->key ? -1 : 1;
+  return (a->element > b->element) - (a->element < b->element);
+}
+
+static bool touches_other_rank(const sp_topology *topology, sp_lid e) {
+  for (int c = 0; c < SP_CORNERS; c++) {
+    const sp_lid vertex = topology->slots[e][c];
+    if (topology->sharer_start[vertex] < topology->sharer_start[vertex + 1]) return true;
+  }
+  return false;
+}
+
+static sp_status order_elements(sp_mesh *mesh) {
+  sp_hexes *hexes = mesh->hexes;
+  const size_t n = (size_t)hexes->count;
+  ordering *list = NULL;
+  sp_lid *order = NULL;
+  double(*centres)[3] = NULL;
+  sp_status status = sp_allocate(n, sizeof *list, "element order", &list);
+  if (!status) status = sp_allocate(n, sizeof *order, "element order", &order);
+  if (!status) status = sp_allocate(n, sizeof *centres, "element centres", &centres);
+  if (!status) {
+    double low[3] = {DBL_MAX, DBL_MAX, DBL_MAX}, high[3] = {-DBL_MAX, -DBL_MAX, -DBL_MAX};
+    for (sp_lid e = 0; e < hexes->count; e++) {
+      centre_of(hexes, e, centres[e]);
+      for (int d = 0; d < 3; d++) {
+        if (centres[e][d] < low[d]) low[d] = centres[e][d];
+        if (centres[e][d] > high[d]) high[d] = centres[e][d];
+      }
+    }
+    for (sp_lid e = 0; e < hexes->count; e++) {
+      list[e] =
+          (ordering){!touches_other_rank(mesh->topology, e), morton(centres[e], low, high), e};
+      mesh->halo_elements += !list[e].inner;
+    }
+    qsort(list, n, sizeof *list, compare_orderings);
+    for (sp_lid e = 0; e < hexes->count; e++) order[e] = list[e].element;
+    status = sp_hexes_permute(hexes, order);
+  }
+  if (!status) status = sp_topology_permute(mesh->topology, order);
+  free(list);
+  free(order);
+  free(centres);
+  return status;
+}
+
+/* Exterior faces keep the surface that the mesh gave them, and so do those on periodic groups;
+ * other interior faces have none. */
+static void mark_surfaces(sp_mesh *mesh) {
+  const sp_hexes *hexes = mesh->hexes;
+  for (sp_lid e = 0; e < hexes->count; e++)
+    for (int f = 0; f < SP_FACES; f++) {
+      int *surface = &hexes->surfaces[e][f];
+      if (sp_periodic_has_surface(mesh->periodic, hexes, *surface)) continue;
+      if (!sp_topology_is_exterior(mesh->topology, mesh->topology->slots[e][SP_FACE_SLOT + f])) {
+        if (*surface >= 0) mesh->buried[*surface] = true;
+        *surface = SP_SURFACE_INTERIOR;
+      } else if (*surface < 0) {
+        *surface = SP_SURFACE_UNNAMED;
+      }
+      bool named = *surface == SP_SURFACE_INTERIOR;
+      for (int g = 0; g < hexes->group_count && !named; g++)
+        named = *surface >= 0 && hexes->groups[g].members[*surface];
+      mesh->unnamed_faces += !named;
+    }
+}
+
+static sp_status check_elements(const sp_hexes *hexes) {
+  static const sp_rule probe = {.n = 3, .nodes = {-1, 0, 1}, .weights = {1, 1, 1}};
+  double factors[SP_FACTORS * 27];
+  for (sp_lid e = 0; e < hexes->count; e++) {
+    double centre[3];
+    centre_of(hexes, e, centre);
+    for (int a = 0; a < SP_CORNERS; a++)
+      for (int b = 0; b < a; b++)
+        if (hexes->vertices[e][a] == hexes->vertices[e][b])
+          return sp_fail(SP_ERR_INPUT,
+                         "element %lld near (%g, %g, %g) is degenerate: two of its corners are the "
+                         "same vertex; mesh this region with proper hexahedra",
+                         (long long)hexes->tags[e], centre[0], centre[1], centre[2]);
+    SP_TRY(sp_geometry_factors(hexes, e, &probe, factors));
+  }
+  return SP_OK;
+}
+
+/* Topology, and what follows from it. */
+static sp_status connect(sp_mesh *mesh) {
+  sp_topology_destroy(&mesh->topology);
+  mesh->halo_elements = 0;
+  mesh->unnamed_faces = 0;
+  SP_TRY(sp_topology_create(mesh->comm, mesh->hexes, mesh->periodic, &mesh->topology));
+  SP_TRY(sp_agree(mesh->comm, order_elements(mesh)));
+  mark_surfaces(mesh);
+  MPI_Allreduce(MPI_IN_PLACE, &mesh->unnamed_faces, 1, SP_MPI_GID, MPI_SUM, mesh->comm);
+  return SP_OK;
+}
+
+static sp_status build(sp_mesh *mesh) {
+  MPI_Comm comm = mesh->comm;
+  const sp_gid local = mesh->hexes->count;
+  MPI_Allreduce(&local, &mesh->global_elements, 1, SP_MPI_GID, MPI_SUM, comm);
+  if (mesh->global_elements == 0) return sp_fail(SP_ERR_INPUT, "the mesh has no elements");
+  SP_TRY(sp_agree(comm, check_elements(mesh->hexes)));
+  const int surfaces = mesh->hexes->surface_count;
+  SP_TRY(sp_agree(comm, sp_allocate((size_t)surfaces, sizeof(bool), "surfaces", &mesh->buried)));
+  SP_TRY(connect(mesh));
+  MPI_Allreduce(MPI_IN_PLACE, mesh->buried, surfaces, MPI_C_BOOL, MPI_LOR, comm);
+  return sp_mesh_check_conformity(mesh);
+}
+
+sp_status sp_mesh_create(MPI_Comm comm, sp_hexes **hexes, sp_mesh **out) {
+  *out = NULL;
+  sp_mesh *mesh;
+  sp_status status = sp_agree(comm, sp_allocate(1, sizeof *mesh, "mesh", &mesh));
+  if (status) {
+    free(mesh);
+    sp_hexes_destroy(hexes);
+    return status;
+  }
+  mesh->comm = comm;
+  mesh->hexes = *hexes;
+  *hexes = NULL;
+  status = build(mesh);
+  if (status)
+    sp_mesh_destroy(&mesh);
+  else
+    *out = mesh;
+  return status;
+}
+
+sp_status sp_mesh_identify(sp_mesh *mesh, int count, const sp_periodic_pair *pairs) {
+  if (count == 0) return SP_OK;
+  SP_TRY(sp_periodic_create(mesh->comm, mesh->hexes, count, pairs, &mesh->periodic));
+  return connect(mesh);
+}

@@ -1,0 +1,32 @@
+/* Vertices, edges and faces of one element, and how entities are named across elements and ranks.
+ *
+ * Slots of an element: 0..7 its corners (mesh/hexes.h), 8..19 its edges, 20..25 its faces. Edge
+ * 8 + 4 d + q runs along direction d; the low bit of q is its side in the lower of the other two
+ * directions, the high bit its side in the higher one. All functions Local. */
+#ifndef SP_MESH_ENTITY_H
+#define SP_MESH_ENTITY_H
+
+#include <stddef.h>
+
+#include "mesh/types.h"
+
+enum { SP_SLOTS = 26, SP_EDGE_SLOT = 8, SP_FACE_SLOT = 20 };
+
+/* Corners of a slot in lexicographic order of (t, s, r); returns their number: 1, 2 or 4. */
+int sp_slot_corners(int slot, int corners[4]);
+
+/* Index of the node at a corner among the (order + 1)^3 nodes of an element. */
+size_t sp_corner_node(int order, int corner);
+
+/* Indices of the nodes on face f among the (order + 1)^3 nodes of an element, in the order of the
+ * face's two directions, the lower one fastest: nodes[(order + 1)^2]. */
+void sp_face_nodes(int order, int face, int *nodes);
+
+/* The key of a vertex, edge or face: its `count` vertices (1, 2, 4) in ascending order, then -1s.
+ */
+void sp_entity_key(int count, const sp_gid *vertices, sp_gid key[4]);
+
+/* -1, 0 or 1: the lexicographic order of keys. */
+int sp_entity_compare(const sp_gid a[4], const sp_gid b[4]);
+
+#endif
