@@ -4,14 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* The finalizer of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators,
- * 2014). */
-uint64_t sp_hash(uint64_t bits) {
-  bits += 0x9e3779b97f4a7c15u;
-  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
-  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
-  return bits ^ (bits >> 31);
-}
+#include "io/hash.h"
 
 /* What goes to and comes from each rank, in rows: counts, and starts in [size + 1]. */
 typedef struct traffic {
@@ -22,7 +15,8 @@ typedef struct traffic {
 } traffic;
 
 static int meeting_place(const sp_row_name *name, int size) {
-  const uint64_t hash = sp_hash(sp_hash((uint64_t)name->part[0]) ^ (uint64_t)name->part[1]);
+  uint64_t hash = 0;
+  for (int i = 0; i < 2; i++) hash = sp_hash_fold(hash, (uint64_t)name->part[i]);
   return (int)(hash % (uint64_t)size);
 }
 

@@ -19,9 +19,6 @@ typedef struct sp_row {
   double values[SP_ROW_VALUES];
 } sp_row;
 
-/* Evenly distributed bits that follow from 64 others. Local. */
-uint64_t sp_hash(uint64_t bits);
-
 /* values[w] becomes those of the row `wanted[w]`, to the bit, on any rank; several ranks may want
  * the same. Errors: SP_ERR_INPUT if two rows have one name or a wanted one is missing. Collective
  * over `comm`; all ranks return the same status. */

@@ -4,13 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/hash.h"
+
 static uint64_t hash(const sp_gid key[4]) {
-  uint64_t h = 0x9e3779b97f4a7c15u;
-  for (int c = 0; c < 4; c++) {
-    h ^= (uint64_t)key[c];
-    h *= 0xff51afd7ed558ccdu;
-    h ^= h >> 32;
-  }
+  uint64_t h = 0;
+  for (int c = 0; c < 4; c++) h = sp_hash_fold(h, (uint64_t)key[c]);
   return h;
 }
 

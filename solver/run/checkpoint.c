@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "io/checkpoint_file.h"
-#include "solver/run/checkpoint_case.h"
+#include "io/hash.h"
 #include "io/rendezvous.h"
+#include "solver/run/checkpoint_case.h"
 
 struct sp_checkpoint {
   MPI_Comm comm;
@@ -76,23 +77,11 @@ static sp_status name_dofs(const sp_space *space, int64_t (*names)[2]) {
 
 /* ---- Fingerprints ---- */
 
-static uint64_t bits_of(double value) {
-  uint64_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-
 static int64_t sum_over_ranks(MPI_Comm comm, uint64_t sum) {
   int64_t result;
   MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_UINT64_T, MPI_SUM, comm);
   memcpy(&result, &sum, sizeof result);
   return result;
-}
-
-static uint64_t hash_text(const char *text) {
-  uint64_t hash = 0;
-  for (; *text; text++) hash = sp_hash(hash ^ (unsigned char)*text);
-  return hash;
 }
 
 /* A sum, so that the order of elements does not matter. */
@@ -102,9 +91,9 @@ static int64_t mesh_fingerprint(const sp_mesh *mesh) {
   uint64_t sum = 0;
   for (size_t e = 0; e < (size_t)hexes->count; e++) {
     uint64_t hash = sp_hash((uint64_t)hexes->tags[e]);
-    hash = sp_hash(hash ^ (uint64_t)hexes->octants[e]);
+    hash = sp_hash_fold(hash, (uint64_t)hexes->octants[e]);
     for (size_t c = 0; c < width; c++)
-      hash = sp_hash(hash ^ bits_of(hexes->lattice[e * width + c]));
+      hash = sp_hash_fold_double(hash, hexes->lattice[e * width + c]);
     sum += hash;
     for (int f = 0; f < SP_FACES; f++) {
       const int surface = hexes->surfaces[e][f];
@@ -112,8 +101,9 @@ static int64_t mesh_fingerprint(const sp_mesh *mesh) {
       for (int g = 0; g < hexes->group_count; g++) {
         const sp_group *group = &hexes->groups[g];
         if (!group->members[surface]) continue;
-        const uint64_t name = sp_hash(hash_text(group->name) ^ (uint64_t)group->number);
-        sum += sp_hash(hash ^ sp_hash(name ^ (uint64_t)f));
+        const uint64_t name =
+            sp_hash_fold(sp_hash_fold_text(0, group->name), (uint64_t)group->number);
+        sum += sp_hash_fold(hash, sp_hash_fold(name, (uint64_t)f));
       }
     }
   }
@@ -125,15 +115,15 @@ static int64_t checksum(MPI_Comm comm, int rank, const sp_checkpoint_header *hea
   uint64_t sum = 0;
   for (int64_t i = 0; i < rows->count; i++) {
     uint64_t hash = sp_hash((uint64_t)rows->names[i][0]);
-    hash = sp_hash(hash ^ (uint64_t)rows->names[i][1]);
+    hash = sp_hash_fold(hash, (uint64_t)rows->names[i][1]);
     for (int v = 0; v < SP_CHECKPOINT_VECTORS; v++)
-      hash = sp_hash(hash ^ bits_of(rows->values[v][i]));
+      hash = sp_hash_fold_double(hash, rows->values[v][i]);
     sum += hash;
   }
   if (rank == 0) {
     uint64_t hash = sp_hash((uint64_t)header->iteration);
     const double numbers[] = {header->norm_b, header->residual, header->rz, header->beta};
-    for (int n = 0; n < 4; n++) hash = sp_hash(hash ^ bits_of(numbers[n]));
+    for (int n = 0; n < 4; n++) hash = sp_hash_fold_double(hash, numbers[n]);
     sum += hash;
   }
   return sum_over_ranks(comm, sum);
