@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "io/hash.h"
 #include "mesh/geometry.h"
 #include "operators/counts.h"
 
@@ -107,9 +108,5 @@ double sp_bench_tolerance(int order) {
 }
 
 double sp_bench_random(sp_gid number) {
-  uint64_t h = (uint64_t)number * 0x9e3779b97f4a7c15u;
-  h ^= h >> 31;
-  h *= 0xbf58476d1ce4e5b9u;
-  h ^= h >> 27;
-  return (double)(h >> 11) * 0x1p-52 - 1;
+  return (double)(sp_hash((uint64_t)number) >> 11) * 0x1p-52 - 1;
 }

@@ -21,7 +21,7 @@ double sp_bench_difference(size_t count, const double *result, const double *exp
  * of the factors, of one machine epsilon each. */
 double sp_bench_tolerance(int order);
 
-/* Uniform in (-1, 1), the same for the same number on every rank. */
+/* Uniform in [-1, 1), the same for the same number on every rank. */
 double sp_bench_random(sp_gid number);
 
 #endif

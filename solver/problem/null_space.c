@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/hash.h"
 #include "mesh/components.h"
 #include "solver/problem/errors.h"
 
@@ -17,7 +18,7 @@ bool sp_null_space_is_exact(const sp_coefficients *coefficients, const sp_robin 
 /* 1, or with `signs` either of 1 and -1 without a pattern, the same on all holders of a DOF. */
 static void fill_vector(const sp_numbering *numbering, bool signs, double *host) {
   for (sp_lid i = 0; i < numbering->local; i++) {
-    const uint64_t draw = (uint64_t)sp_numbering_global(numbering, i) * 0x9e3779b97f4a7c15u;
+    const uint64_t draw = sp_hash((uint64_t)sp_numbering_global(numbering, i));
     host[i] = signs && (draw >> 63) ? -1 : 1;
   }
 }
