@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "io/path.h"
-#include "io/rendezvous.h"
+#include "io/hash.h"
 
 const char *sp_file_tag(void) {
   static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";

@@ -51,7 +51,7 @@ static sp_status compare(const sp_hexes *hexes, sp_lid e, const double here[3],
 }
 
 static sp_status compare_here(const sp_hexes *hexes, const sp_numbering *numbering, first *firsts) {
-  const size_t n = (size_t)sp_hexes_lattice_size(hexes);
+  const size_t n = sp_hexes_lattice_size(hexes);
   for (sp_lid e = 0; e < hexes->count; e++) {
     const double *lattice = sp_hexes_lattice(hexes, e);
     for (size_t p = 0; p < n; p++) {

@@ -1,4 +1,5 @@
 #include "mesh/geometry.h"
+#include "mesh/reference.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -108,7 +109,7 @@ sp_status sp_geometry_factors(const sp_hexes *hexes, sp_lid element, const sp_ru
   make_table(hexes->map_order, rule->n, rule->nodes, &table);
   const double *lattice = sp_hexes_lattice(hexes, element);
   const int n = rule->n;
-  const ptrdiff_t points = (ptrdiff_t)n * n * n;
+  const ptrdiff_t points = (ptrdiff_t)sp_rule_points(rule);
   map_line line;
   for (int c = 0; c < n; c++)
     for (int b = 0; b < n; b++) {
@@ -150,7 +151,7 @@ void sp_geometry_inverse(const sp_hexes *hexes, sp_lid element, int n, const dou
   map_table table;
   make_table(hexes->map_order, n, nodes, &table);
   const double *lattice = sp_hexes_lattice(hexes, element);
-  const ptrdiff_t points = (ptrdiff_t)n * n * n;
+  const ptrdiff_t points = (ptrdiff_t)sp_grid_points(n);
   map_line line;
   for (int c = 0; c < n; c++)
     for (int b = 0; b < n; b++) {

@@ -78,7 +78,7 @@ sp_status sp_gmsh_block_get(const char *path, int dimension, int entity, sp_gmsh
 /* `named` [points]: on a named face, which most faces of a mesh are not and then need no search. */
 static void fill_hexes(const sp_gmsh_cells *all, const sp_gmsh_points *points,
                        const sp_gmsh_boundary *b, const bool *named, sp_hexes *hexes) {
-  const size_t n = (size_t)sp_hexes_lattice_size(hexes);
+  const size_t n = sp_hexes_lattice_size(hexes);
   for (size_t e = 0; e < all->count; e++) {
     const size_t *nodes = &all->nodes[e * n];
     bool corner_named[SP_CORNERS];

@@ -42,7 +42,7 @@ static void transfer(sp_gmsh_wire *w, void *bytes, size_t size) {
 /* The arrays of `hexes`, in the same order in both directions. */
 static void transfer_arrays(sp_gmsh_wire *w, sp_hexes *hexes, int *parts) {
   const size_t count = (size_t)hexes->count;
-  transfer(w, hexes->lattice, count * 3 * sizeof(double) * (size_t)sp_hexes_lattice_size(hexes));
+  transfer(w, hexes->lattice, count * 3 * sizeof(double) * sp_hexes_lattice_size(hexes));
   transfer(w, hexes->vertices, count * sizeof *hexes->vertices);
   transfer(w, hexes->surfaces, count * sizeof *hexes->surfaces);
   transfer(w, hexes->tags, count * sizeof *hexes->tags);

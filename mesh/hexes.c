@@ -6,13 +6,12 @@
 #include "mesh/reference.h"
 #include "mesh/tensor.h"
 
-int sp_hexes_lattice_size(const sp_hexes *hexes) {
-  const int n = hexes->map_order + 1;
-  return n * n * n;
+size_t sp_hexes_lattice_size(const sp_hexes *hexes) {
+  return sp_element_nodes(hexes->map_order);
 }
 
 const double *sp_hexes_lattice(const sp_hexes *hexes, sp_lid element) {
-  return &hexes->lattice[(size_t)element * (size_t)sp_hexes_lattice_size(hexes) * 3];
+  return &hexes->lattice[(size_t)element * sp_hexes_lattice_size(hexes) * 3];
 }
 
 sp_status sp_hexes_create(sp_gid count, int map_order, int surface_count, int group_count,
@@ -27,7 +26,7 @@ sp_status sp_hexes_create(sp_gid count, int map_order, int surface_count, int gr
   hexes->count = (sp_lid)count;
   hexes->map_order = map_order;
   hexes->surface_count = surface_count;
-  const size_t n = (size_t)count, points = (size_t)sp_hexes_lattice_size(hexes);
+  const size_t n = (size_t)count, points = sp_hexes_lattice_size(hexes);
   sp_status status = sp_allocate(n * points, 3 * sizeof(double), "element points", &hexes->lattice);
   if (!status)
     status = sp_allocate(n, sizeof *hexes->vertices, "element vertices", &hexes->vertices);
@@ -83,7 +82,7 @@ static sp_status permute(void *array, size_t row, sp_lid count, const sp_lid *or
 }
 
 sp_status sp_hexes_permute(sp_hexes *hexes, const sp_lid *order) {
-  const size_t points = (size_t)sp_hexes_lattice_size(hexes);
+  const size_t points = sp_hexes_lattice_size(hexes);
   SP_TRY(permute(&hexes->lattice, points * 3 * sizeof(double), hexes->count, order));
   SP_TRY(permute(&hexes->vertices, sizeof *hexes->vertices, hexes->count, order));
   SP_TRY(permute(&hexes->surfaces, sizeof *hexes->surfaces, hexes->count, order));
@@ -97,7 +96,7 @@ void sp_hexes_coordinates(const sp_hexes *hexes, sp_lid element, int n, const do
   double lattice[SP_MAX_NQ], matrix[SP_MAX_RULE * SP_MAX_NQ];
   for (int i = 0; i < g; i++) lattice[i] = -1 + 2.0 * i / hexes->map_order;
   sp_interpolation_matrix(g, lattice, n, nodes, matrix);
-  const size_t points = (size_t)sp_hexes_lattice_size(hexes), targets = (size_t)(n * n * n);
+  const size_t points = sp_hexes_lattice_size(hexes), targets = sp_grid_points(n);
   const double *from = sp_hexes_lattice(hexes, element);
   for (int d = 0; d < 3; d++) {
     double component[SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ];

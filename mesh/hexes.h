@@ -56,7 +56,7 @@ typedef struct sp_hexes {
 } sp_hexes;
 
 /* Points of an element's lattice, (g+1)^3. Local. */
-int sp_hexes_lattice_size(const sp_hexes *hexes);
+size_t sp_hexes_lattice_size(const sp_hexes *hexes);
 
 /* The points of one element, [g+1][g+1][g+1][3]. Local. */
 const double *sp_hexes_lattice(const sp_hexes *hexes, sp_lid element);

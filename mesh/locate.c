@@ -75,13 +75,13 @@ bool sp_locate_in_element(const sp_hexes *hexes, sp_lid element, const double po
 /* Whether the box around the element's lattice, made wider by its own half to all sides, holds the
  * point: curved elements bulge out of the box around their lattice, but by less. */
 static bool may_hold(const sp_hexes *hexes, sp_lid element, const double point[3]) {
-  const int points = sp_hexes_lattice_size(hexes);
+  const size_t points = sp_hexes_lattice_size(hexes);
   const double *lattice = sp_hexes_lattice(hexes, element);
   for (int d = 0; d < 3; d++) {
     double low = lattice[d], high = lattice[d];
-    for (int p = 1; p < points; p++) {
-      low = fmin(low, lattice[3 * p + d]);
-      high = fmax(high, lattice[3 * p + d]);
+    for (size_t p = 1; p < points; p++) {
+      low = fmin(low, lattice[3 * p + (size_t)d]);
+      high = fmax(high, lattice[3 * p + (size_t)d]);
     }
     const double margin = 0.5 * (high - low);
     if (!(point[d] >= low - margin && point[d] <= high + margin)) return false;

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mesh/reference.h"
+
 static int entity_dofs(const sp_topology *topology, sp_lid entity, int order) {
   const sp_gid *key = topology->keys[entity];
   const int inner = order - 1;
@@ -106,8 +108,8 @@ static sp_status assign_bases(const sp_mesh *mesh, sp_numbering *numbering, sp_l
 
 static sp_status number_nodes(const sp_mesh *mesh, sp_numbering *numbering, sp_lid *bases) {
   const size_t elements = (size_t)mesh->hexes->count;
-  const int nq = numbering->order + 1, ni = nq - 2;
-  const size_t np = (size_t)(nq * nq * nq);
+  const int ni = numbering->order - 1;
+  const size_t np = sp_element_nodes(numbering->order);
   SP_TRY(
       sp_allocate(elements + 1, sizeof *numbering->touched, "first touches", &numbering->touched));
   SP_TRY(sp_allocate(elements, np * sizeof(sp_lid), "element nodes", &numbering->nodes));

@@ -100,9 +100,8 @@ static sp_status schedule_create(MPI_Comm comm, const sp_hexes *from, const int 
     }
     status = sp_allocate((size_t)from->count, sizeof *plan->order, "element order", &plan->order);
     if (!status)
-      status =
-          sp_allocate((size_t)largest, 3 * sizeof(double) * (size_t)sp_hexes_lattice_size(from),
-                      "send buffer", &plan->buffer);
+      status = sp_allocate((size_t)largest, 3 * sizeof(double) * sp_hexes_lattice_size(from),
+                           "send buffer", &plan->buffer);
     if (!status) {
       for (sp_lid e = 0; e < from->count; e++) plan->order[plan->start[parts[e]]++] = e;
       memmove(plan->start + 1, plan->start, (size_t)size * sizeof *plan->start);
@@ -141,7 +140,7 @@ static void scatter_rows(MPI_Comm comm, const schedule *plan, const void *from, 
 static sp_status distribute(MPI_Comm comm, const schedule *plan, const sp_hexes *from,
                             sp_hexes *local) {
   SP_TRY(broadcast_groups(comm, from, local));
-  const size_t lattice = 3 * sizeof(double) * (size_t)sp_hexes_lattice_size(local);
+  const size_t lattice = 3 * sizeof(double) * sp_hexes_lattice_size(local);
   scatter_rows(comm, plan, from ? from->lattice : NULL, lattice, local->lattice);
   scatter_rows(comm, plan, from ? from->vertices : NULL, sizeof *local->vertices, local->vertices);
   scatter_rows(comm, plan, from ? from->surfaces : NULL, sizeof *local->surfaces, local->surfaces);

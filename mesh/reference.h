@@ -13,6 +13,8 @@
 #ifndef SP_MESH_REFERENCE_H
 #define SP_MESH_REFERENCE_H
 
+#include <stddef.h>
+
 #include "mesh/types.h"
 
 enum {
@@ -28,6 +30,21 @@ typedef struct sp_rule {
   double nodes[SP_MAX_RULE];
   double weights[SP_MAX_RULE];
 } sp_rule;
+
+/* Points of the tensor grid of n points per direction: n^3. */
+static inline size_t sp_grid_points(int n) {
+  return (size_t)n * (size_t)n * (size_t)n;
+}
+
+/* Nodes of an element of degree `order`: (order + 1)^3. */
+static inline size_t sp_element_nodes(int order) {
+  return sp_grid_points(order + 1);
+}
+
+/* Quadrature points of an element: n^3. */
+static inline size_t sp_rule_points(const sp_rule *rule) {
+  return sp_grid_points(rule->n);
+}
 
 /* What the operators of degree N need. Nq = N + 1, M = N + 2. */
 typedef struct sp_reference {

@@ -12,7 +12,7 @@
 static void refine_element(const sp_hexes *coarse, const sp_numbering *numbering, sp_lid e,
                            sp_hexes *fine) {
   const int g = coarse->map_order, n = 2 * g + 1;
-  const size_t lattice = (size_t)sp_hexes_lattice_size(coarse);
+  const size_t lattice = sp_hexes_lattice_size(coarse);
   double nodes[SP_MAX_RULE], xyz[3 * SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE];
   for (int i = 0; i < n; i++) nodes[i] = -1 + (double)i / g;
   sp_hexes_coordinates(coarse, e, n, nodes, xyz);

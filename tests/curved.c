@@ -55,7 +55,7 @@ static double volume(const sp_mesh *mesh) {
 /* Largest distance of an exterior lattice point from its sphere. */
 static double off_spheres(const sp_mesh *mesh) {
   const sp_hexes *hexes = mesh->hexes;
-  const int g = hexes->map_order, points = sp_hexes_lattice_size(hexes);
+  const int g = hexes->map_order, points = (int)sp_hexes_lattice_size(hexes);
   double worst = 0;
   int places[SP_MAX_NQ * SP_MAX_NQ];
   for (sp_lid e = 0; e < hexes->count; e++)

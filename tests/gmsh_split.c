@@ -105,7 +105,7 @@ static sp_status summarize(const char *name, summary *out, sp_mesh **mesh) {
   require(sp_mesh_create(MPI_COMM_WORLD, &hexes, mesh));
   require(sp_numbering_create(*mesh, 3, &numbering));
   const sp_hexes *h = (*mesh)->hexes;
-  const size_t lattice = (size_t)sp_hexes_lattice_size(h) * 3;
+  const size_t lattice = sp_hexes_lattice_size(h) * 3;
   CHECK(h->group_count <= 16, "%d groups", h->group_count);
   for (sp_lid e = 0; e < h->count; e++) {
     uint64_t hash = 0;

@@ -38,7 +38,7 @@ static inline int rotation_source(const rotation *r, int g, int place) {
 
 static inline void rotate_element(sp_hexes *hexes, sp_lid e, int index) {
   const rotation r = rotation_get(index);
-  const int g = hexes->map_order, points = sp_hexes_lattice_size(hexes);
+  const int g = hexes->map_order, points = (int)sp_hexes_lattice_size(hexes);
   double *lattice = &hexes->lattice[(size_t)e * (size_t)points * 3];
   double(*old)[3] = malloc((size_t)points * sizeof *old);
   sp_gid vertices[SP_CORNERS];

@@ -5,6 +5,7 @@
 #include "mesh/box.h"
 #include "mesh/create.h"
 #include "mesh/geometry.h"
+#include "mesh/reference.h"
 #include "operators/counts.h"
 
 void sp_bench_box(sp_gid elements, int box[3]) {
@@ -61,8 +62,8 @@ static void mark_boundary(sp_bench_case *c) {
       if (hexes->surfaces[e][f] == SP_SURFACE_INTERIOR) continue;
       sp_face_nodes(c->order, f, places);
       for (size_t n = 0; n < nq * nq; n++)
-        c->boundary[c->space->numbering->nodes[(size_t)e * nq * nq * nq + (size_t)places[n]]] =
-            true;
+        c->boundary[c->space->numbering
+                        ->nodes[(size_t)e * sp_element_nodes(c->order) + (size_t)places[n]]] = true;
     }
 }
 
@@ -81,7 +82,7 @@ sp_status sp_bench_case_factors(sp_bench_case *c, sp_operator_kind kind) {
   if (c->factor_rule == rule->n) return SP_OK;
   free(c->factors);
   c->factors = NULL;
-  const size_t size = (size_t)SP_FACTORS * (size_t)(rule->n * rule->n * rule->n);
+  const size_t size = (size_t)SP_FACTORS * sp_rule_points(rule);
   const sp_lid count = c->mesh->hexes->count;
   sp_status status =
       sp_allocate((size_t)count * size, sizeof *c->factors, "geometric factors", &c->factors);

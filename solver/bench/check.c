@@ -6,6 +6,7 @@
 
 #include "io/hash.h"
 #include "mesh/geometry.h"
+#include "mesh/reference.h"
 #include "operators/counts.h"
 
 /* A matrix [rows][columns], or its transpose. */
@@ -49,7 +50,7 @@ static void screened_poisson(int n, const double *derivative, const double *fact
                              const double *u, double *result, double *work) {
   static const int component[3][3] = {
       {SP_G_RR, SP_G_RS, SP_G_RT}, {SP_G_RS, SP_G_SS, SP_G_ST}, {SP_G_RT, SP_G_ST, SP_G_TT}};
-  const size_t points = (size_t)(n * n * n);
+  const size_t points = sp_grid_points(n);
   const matrix D = {derivative, n, n, false}, D_transposed = {derivative, n, n, true};
   double *gradient = work, *flux = work + 3 * points;
   int size[3] = {n, n, n};
@@ -72,7 +73,7 @@ sp_status sp_bench_reference(sp_operator_kind kind, int order, double lambda, co
   const sp_reference *reference = sp_reference_get(order);
   const sp_rule *rule = sp_operator_rule(kind, order);
   const int nq = order + 1, n = rule->n;
-  const size_t points = (size_t)(n * n * n);
+  const size_t points = sp_grid_points(n);
   const matrix I = {reference->interpolation, n, nq, false};
   const matrix I_transposed = {reference->interpolation, n, nq, true};
   double *factors;

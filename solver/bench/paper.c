@@ -6,13 +6,9 @@
 #include <string.h>
 
 #include "mesh/geometry.h"
+#include "mesh/reference.h"
 #include "operators/counts.h"
 #include "solver/bench/check.h"
-
-static size_t element_nodes(const sp_bench_case *c) {
-  const size_t nq = (size_t)c->order + 1;
-  return nq * nq * nq;
-}
 
 /* ---- Data ---- */
 
@@ -28,7 +24,7 @@ static void choose_elements(sp_bench_paper *p) {
 }
 
 static sp_status make_expected(sp_bench_paper *p, const double *q) {
-  const size_t np = element_nodes(p->c);
+  const size_t np = sp_element_nodes(p->c->order);
   choose_elements(p);
   SP_TRY(
       sp_allocate((size_t)p->checked_count * np, sizeof *p->expected, "a reference", &p->expected));
@@ -85,9 +81,9 @@ sp_status sp_bench_paper_create(const sp_bench_clock *clock, sp_bench_case *c,
   *paper = (sp_bench_paper){.clock = clock, .c = c, .kind = kind};
   SP_TRY(sp_bench_case_factors(c, kind));
   const size_t count = (size_t)c->mesh->hexes->count,
-               n = (size_t)sp_operator_rule(kind, c->order)->n;
-  paper->e_size = count * element_nodes(c);
-  paper->factor_size = count * n * n * n * (kind == SP_MASS ? 1 : SP_FACTORS);
+               points = sp_rule_points(sp_operator_rule(kind, c->order));
+  paper->e_size = count * sp_element_nodes(c->order);
+  paper->factor_size = count * points * (kind == SP_MASS ? 1 : SP_FACTORS);
   paper->sets =
       sp_bench_input_sets(clock, (double)(2 * paper->e_size + paper->factor_size) * sizeof(double));
   sp_status status = sp_paper_prepare(clock->device, c->order);
@@ -130,7 +126,7 @@ static sp_status call_kernel(const void *context, int turn) {
 static sp_status compare(const launch *l, double *result, double *error) {
   const sp_bench_paper *p = l->paper;
   const sp_backend *backend = p->clock->backend;
-  const size_t np = element_nodes(p->c);
+  const size_t np = sp_element_nodes(p->c->order);
   for (size_t i = 0; i < np; i++) result[i] = NAN;
   for (int n = 0; n < p->checked_count; n++)
     SP_TRY(backend->upload(p->clock->device, SP_DOUBLE, np, result,
@@ -148,7 +144,7 @@ static sp_status compare(const launch *l, double *result, double *error) {
 static sp_status check(const launch *l, const sp_paper_kernel *kernel, double *error) {
   const sp_bench_paper *p = l->paper;
   double *result;
-  SP_TRY(sp_allocate(element_nodes(p->c), sizeof *result, "a result", &result));
+  SP_TRY(sp_allocate(sp_element_nodes(p->c->order), sizeof *result, "a result", &result));
   const sp_status status = compare(l, result, error);
   free(result);
   const double tolerance = sp_bench_tolerance(p->c->order);
@@ -179,7 +175,7 @@ static sp_status prepare(const sp_paper_kernel *kernel, launch *l, sp_bench_row 
 
 static void count_work(const sp_bench_case *c, sp_operator_kind kind, sp_bench_row *row) {
   const double elements = (double)c->elements;
-  row->dofs = c->elements * (sp_gid)element_nodes(c);
+  row->dofs = c->elements * (sp_gid)sp_element_nodes(c->order);
   row->flops = elements * sp_operator_flops(kind, c->order);
   row->bytes = elements * sp_operator_bytes(kind, SP_GEOMETRY_STORED, c->order);
 }

@@ -4,14 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "mesh/reference.h"
 #include "operators/counts.h"
 #include "solver/bench/check.h"
 #include "solver/linear/cg.h"
-
-static size_t element_nodes(const sp_bench_case *c) {
-  const size_t nq = (size_t)c->order + 1;
-  return nq * nq * nq;
-}
 
 /* Boundary DOFs are constrained, as in a solve; the mass matrix has no boundary conditions. */
 static bool is_constrained(const sp_bench_production *p, sp_lid dof) {
@@ -133,7 +129,7 @@ static sp_status poison(const sp_bench_production *p, size_t size, double *value
 
 /* First, middle and last element in the layout [element][Np]. */
 static sp_status compare_unassembled(const sp_bench_production *p, double *y, double *error) {
-  const size_t np = element_nodes(p->c);
+  const size_t np = sp_element_nodes(p->c->order);
   const sp_lid count = p->c->mesh->hexes->count;
   const sp_lid elements[] = {0, count / 2, count - 1};
   double *x, *expected;
@@ -176,7 +172,7 @@ static sp_lid mark_dofs(const sp_bench_case *c, sp_lid *places, sp_lid *listed) 
   const sp_numbering *numbering = c->space->numbering;
   const sp_lid elements = c->mesh->hexes->count;
   const sp_lid chosen[] = {0, elements / 2, elements - 1};
-  const size_t np = element_nodes(c);
+  const size_t np = sp_element_nodes(c->order);
   sp_lid count = 0;
   enum { SHARED = -2 };
   for (sp_lid d = 0; d < numbering->local; d++) places[d] = UNMARKED;
@@ -196,7 +192,7 @@ static sp_lid mark_dofs(const sp_bench_case *c, sp_lid *places, sp_lid *listed) 
 static sp_status assemble_expected(const sp_bench_production *p, const sp_lid *places,
                                    double *expected) {
   const sp_bench_case *c = p->c;
-  const size_t np = element_nodes(c);
+  const size_t np = sp_element_nodes(c->order);
   double *x;
   SP_TRY(sp_allocate(2 * np, sizeof *x, "a reference", &x));
   double *y = x + np;
@@ -217,7 +213,8 @@ static sp_status assemble_expected(const sp_bench_production *p, const sp_lid *p
 
 static sp_status compare_operator(const sp_bench_production *p, const double *y, double *error) {
   sp_lid *places, *listed;
-  SP_TRY(sp_allocate(p->l_size + 3 * element_nodes(p->c), sizeof *places, "a reference", &places));
+  SP_TRY(sp_allocate(p->l_size + 3 * sp_element_nodes(p->c->order), sizeof *places, "a reference",
+                     &places));
   listed = places + p->l_size;
   const sp_lid count = mark_dofs(p->c, places, listed);
   double *expected = NULL;
@@ -381,7 +378,7 @@ static void count_work(const sp_bench_production *p, sp_bench_what what, sp_benc
   const double elements = (double)p->c->elements;
   row->sets = what == SP_BENCH_CG ? 1 : p->sets;
   if (what == SP_BENCH_UNASSEMBLED) {
-    row->dofs = p->c->elements * (sp_gid)element_nodes(p->c);
+    row->dofs = p->c->elements * (sp_gid)sp_element_nodes(p->c->order);
     row->flops = elements * sp_operator_flops(p->kind, p->c->order);
     row->bytes = elements * sp_operator_bytes(p->kind, p->geometry, p->c->order);
   } else {

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "mesh/reference.h"
 #include "operators/counts.h"
 #include "solver/problem/problem.h"
 
@@ -71,7 +72,7 @@ sp_status sp_problem_lambda(const sp_problem *problem, size_t n, const double *x
 /* Fill the arrays that are not NULL. */
 static sp_status fill(const sp_problem *problem, const sp_mesh *mesh, const sp_rule *rule,
                       double *kappa, double *lambda) {
-  const size_t points = (size_t)(rule->n * rule->n * rule->n);
+  const size_t points = sp_rule_points(rule);
   double coordinates[3 * POINTS];
   const double *xyz[3] = {coordinates, coordinates + points, coordinates + 2 * points};
   for (sp_lid e = 0; e < mesh->hexes->count; e++) {
@@ -97,7 +98,7 @@ sp_status sp_problem_coefficients(const sp_problem *problem, const sp_mesh *mesh
   const bool with_lambda = problem->lambda_formula;
   if (!with_kappa && !with_lambda) return SP_OK;
   const sp_rule *rule = sp_operator_rule(problem->kind, order);
-  const size_t values = (size_t)mesh->hexes->count * (size_t)(rule->n * rule->n * rule->n);
+  const size_t values = (size_t)mesh->hexes->count * sp_rule_points(rule);
   sp_status status = SP_OK;
   if (with_kappa) status = sp_allocate(values, sizeof *out->kappa, "kappa", &out->kappa);
   if (!status && with_lambda)

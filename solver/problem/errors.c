@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "mesh/geometry.h"
+#include "mesh/reference.h"
 #include "mesh/tensor.h"
 
 enum { POINTS = SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE };
@@ -31,16 +32,12 @@ static sp_status workspace_create(int order, workspace **out) {
   return SP_OK;
 }
 
-static size_t points_of(const workspace *w) {
-  return (size_t)(w->rule.n * w->rule.n * w->rule.n);
-}
-
 /* Fill everything but gradients for one element. */
 static sp_status load_element(const sp_problem *problem, const sp_space *space, const double *x,
                               sp_lid e, bool gradients, workspace *w) {
   const sp_mesh *mesh = space->mesh;
   const sp_numbering *numbering = space->numbering;
-  const size_t nodes = (size_t)(w->nq * w->nq * w->nq), points = points_of(w);
+  const size_t nodes = sp_element_nodes(numbering->order), points = sp_rule_points(&w->rule);
   for (size_t n = 0; n < nodes; n++) w->nodal[n] = x[numbering->nodes[(size_t)e * nodes + n]];
   sp_tensor_apply(w->rule.n, w->nq, w->value, w->value, w->value, w->nodal, w->u);
   sp_hexes_coordinates(mesh->hexes, e, w->rule.n, w->rule.nodes, w->xyz);
@@ -63,7 +60,7 @@ static double weight_at(const workspace *w, size_t p) {
 
 static void accumulate(workspace *w, sp_error_norms *squares) {
   const int n = w->rule.n;
-  const size_t points = points_of(w);
+  const size_t points = sp_rule_points(&w->rule);
   const double *v = w->value, *d = w->derivative;
   sp_tensor_apply(n, w->nq, d, v, v, w->nodal, w->gradient[0]);
   sp_tensor_apply(n, w->nq, v, d, v, w->nodal, w->gradient[1]);
@@ -117,7 +114,7 @@ sp_status sp_errors_integrate(const sp_problem *problem, const sp_space *space, 
   sp_status status = workspace_create(numbering->order, &w);
   for (sp_lid e = 0; e < mesh->hexes->count && !status; e++) {
     status = load_element(problem, space, x, e, false, w);
-    const size_t points = status ? 0 : points_of(w);
+    const size_t points = status ? 0 : sp_rule_points(&w->rule);
     integrals[e][0] = integrals[e][1] = 0;
     for (size_t p = 0; p < points; p++) {
       integrals[e][0] += weight_at(w, p) * (w->u[p] - w->exact[p]);

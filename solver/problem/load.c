@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "mesh/geometry.h"
+#include "mesh/reference.h"
 #include "mesh/tensor.h"
 #include "operators/counts.h"
 #include "solver/problem/problem.h"
@@ -12,11 +13,6 @@ enum {
   POINTS = (SP_MAX_NQ + 1) * (SP_MAX_NQ + 1) * (SP_MAX_NQ + 1),
   FACE_POINTS = (SP_MAX_NQ + 1) * (SP_MAX_NQ + 1)
 };
-
-static size_t nodes_of(const sp_numbering *numbering) {
-  const size_t nq = (size_t)numbering->order + 1;
-  return nq * nq * nq;
-}
 
 /* ---- Dirichlet data ---- */
 
@@ -48,7 +44,8 @@ static void mark_parts(const sp_problem *problem, const sp_space *space, double 
       if (part < 0 || problem->parts[part].condition != SP_DIRICHLET) continue;
       sp_face_nodes(numbering->order, f, places);
       for (int n = 0; n < nq * nq; n++) {
-        const sp_lid dof = numbering->nodes[(size_t)e * nodes_of(numbering) + (size_t)places[n]];
+        const sp_lid dof =
+            numbering->nodes[(size_t)e * sp_element_nodes(numbering->order) + (size_t)places[n]];
         if (part < part_of_dof[dof]) part_of_dof[dof] = part;
       }
     }
@@ -71,7 +68,8 @@ static sp_status set_values(const sp_problem *problem, const sp_space *space,
                                  data, NULL, NULL));
       for (int n = 0; n < face.count; n++) {
         const sp_lid dof =
-            numbering->nodes[(size_t)e * nodes_of(numbering) + (size_t)face.places[n]];
+            numbering
+                ->nodes[(size_t)e * sp_element_nodes(numbering->order) + (size_t)face.places[n]];
         if (part_of_dof[dof] == part && data[n] < values[dof]) values[dof] = data[n];
       }
     }
@@ -143,7 +141,7 @@ static void project(const sp_problem *problem, int order, const double *points, 
   const int nq = order + 1, m = sp_operator_rule(problem->kind, order)->n;
   const double *matrix = reference->interpolation;
   if (problem->kind == SP_BP35)
-    for (int n = 0; n < nq * nq * nq; n++) nodes[n] = points[n];
+    for (size_t n = 0; n < sp_element_nodes(order); n++) nodes[n] = points[n];
   else
     sp_tensor_apply_transposed(m, nq, matrix, matrix, matrix, points, nodes);
 }
@@ -153,7 +151,7 @@ static sp_status add_volume(const sp_problem *problem, const sp_space *space, sp
   const sp_mesh *mesh = space->mesh;
   const sp_numbering *numbering = space->numbering;
   const sp_rule *rule = sp_operator_rule(problem->kind, numbering->order);
-  const size_t points = (size_t)(rule->n * rule->n * rule->n), nodes = nodes_of(numbering);
+  const size_t points = sp_rule_points(rule), nodes = sp_element_nodes(numbering->order);
   double factors[SP_FACTORS * POINTS], coordinates[3 * POINTS], f[POINTS], integral[POINTS];
   SP_TRY(sp_geometry_factors(mesh->hexes, e, rule, factors));
   const double *wj = &factors[SP_G_WJ * points];
@@ -218,8 +216,8 @@ static sp_status add_face(const sp_problem *problem, const sp_space *space, sp_l
       for (int b = 0; b < m; b++)
         for (int a = 0; a < m; a++)
           integral += values[a * nq + i] * values[b * nq + j] * flux[b * m + a];
-      load[numbering->nodes[(size_t)e * nodes_of(numbering) + (size_t)places[j * nq + i]]] +=
-          integral;
+      load[numbering->nodes[(size_t)e * sp_element_nodes(numbering->order) +
+                            (size_t)places[j * nq + i]]] += integral;
     }
   return SP_OK;
 }

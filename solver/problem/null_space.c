@@ -7,6 +7,7 @@
 
 #include "io/hash.h"
 #include "mesh/components.h"
+#include "mesh/reference.h"
 #include "solver/problem/errors.h"
 
 static const double BALANCE = 1e-10;
@@ -100,16 +101,11 @@ sp_status sp_null_space_correct_means(const sp_null_space *null_space, const sp_
   return status;
 }
 
-static size_t nodes_of(const sp_numbering *numbering) {
-  const size_t nq = (size_t)numbering->order + 1;
-  return nq * nq * nq;
-}
-
 /* Number the components without Dirichlet DOFs, and give each DOF that of its elements. */
 static sp_status number_dofs(const sp_mesh *mesh, const sp_numbering *numbering,
                              const bool *constrained, const sp_components *components,
                              sp_null_space *null_space) {
-  const size_t nodes = nodes_of(numbering), elements = (size_t)mesh->hexes->count;
+  const size_t nodes = sp_element_nodes(numbering->order), elements = (size_t)mesh->hexes->count;
   bool *determined;
   int *number = NULL;
   sp_status status =
@@ -207,7 +203,7 @@ sp_status sp_null_space_match_means(const sp_null_space *null_space, const sp_pr
                                     const sp_space *space, double *x) {
   const sp_mesh *mesh = space->mesh;
   const sp_numbering *numbering = space->numbering;
-  const size_t nodes = nodes_of(numbering), elements = (size_t)mesh->hexes->count;
+  const size_t nodes = sp_element_nodes(numbering->order), elements = (size_t)mesh->hexes->count;
   double(*sums)[2] = NULL, (*integrals)[2] = NULL; /* of u_h - u and of 1: components, elements */
   sp_status status =
       sp_allocate((size_t)null_space->components, sizeof *sums, "component means", &sums);

@@ -9,7 +9,7 @@
 /* The box around the mesh tells which coordinate is wrong, or in which unit. */
 static sp_status outside(const sp_mesh *mesh, const sp_probe_entry *entry) {
   const sp_hexes *hexes = mesh->hexes;
-  const size_t points = (size_t)hexes->count * (size_t)sp_hexes_lattice_size(hexes);
+  const size_t points = (size_t)hexes->count * sp_hexes_lattice_size(hexes);
   double low[3] = {DBL_MAX, DBL_MAX, DBL_MAX}, high[3] = {-DBL_MAX, -DBL_MAX, -DBL_MAX};
   for (size_t p = 0; p < 3 * points; p++) {
     const double x = hexes->lattice[p];
@@ -71,7 +71,8 @@ static double interpolate(const sp_probe *probe, const sp_numbering *numbering, 
   const double *gll = sp_reference_get(numbering->order)->gll.nodes;
   double basis[3][SP_MAX_NQ], sum = 0;
   for (int d = 0; d < 3; d++) sp_interpolation_matrix(nq, gll, 1, &probe->reference[d], basis[d]);
-  const sp_lid *node = &numbering->nodes[(size_t)probe->element * (size_t)(nq * nq * nq)];
+  const sp_lid *node =
+      &numbering->nodes[(size_t)probe->element * sp_element_nodes(numbering->order)];
   for (int k = 0; k < nq; k++)
     for (int j = 0; j < nq; j++)
       for (int i = 0; i < nq; i++) sum += basis[0][i] * basis[1][j] * basis[2][k] * x[*node++];

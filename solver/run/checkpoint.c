@@ -9,6 +9,7 @@
 #include "io/checkpoint_file.h"
 #include "io/hash.h"
 #include "io/rendezvous.h"
+#include "mesh/reference.h"
 #include "solver/run/checkpoint_case.h"
 
 struct sp_checkpoint {
@@ -36,8 +37,7 @@ static void find_least(const sp_space *space, bool places, int64_t (*names)[2], 
   const sp_mesh *mesh = space->mesh;
   const sp_numbering *numbering = space->numbering;
   const sp_hexes *hexes = mesh->hexes;
-  const int nq = numbering->order + 1;
-  const size_t nodes = (size_t)(nq * nq * nq);
+  const size_t nodes = sp_element_nodes(numbering->order);
   for (sp_lid i = 0; i < numbering->local; i++) least[i] = INFINITY;
   for (size_t e = 0; e < (size_t)hexes->count; e++)
     for (size_t n = 0; n < nodes; n++) {
@@ -87,7 +87,7 @@ static int64_t sum_over_ranks(MPI_Comm comm, uint64_t sum) {
 /* A sum, so that the order of elements does not matter. */
 static int64_t mesh_fingerprint(const sp_mesh *mesh) {
   const sp_hexes *hexes = mesh->hexes;
-  const size_t width = 3 * (size_t)sp_hexes_lattice_size(hexes);
+  const size_t width = 3 * sp_hexes_lattice_size(hexes);
   uint64_t sum = 0;
   for (size_t e = 0; e < (size_t)hexes->count; e++) {
     uint64_t hash = sp_hash((uint64_t)hexes->tags[e]);

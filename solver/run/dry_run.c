@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "mesh/reference.h"
 #include "mesh/sizes.h"
 #include "operators/counts.h"
 #include "solver/run/case.h"
@@ -37,22 +38,17 @@ typedef struct shape {
   bool jacobi, has_solution, null_space, on_device;
 } shape;
 
-static double points_of_lattice(const shape *s) {
-  const double n = s->map_order + 1;
-  return n * n * n;
-}
-
 /* sp_mesh: for an element its lattice, vertices (8 sp_gid), surfaces (6 int), tag, octants and
  * 26 slots; for an entity its key (4 sp_gid), the elements that touch it and the start of its
  * sharers. */
 static double mesh_bytes(const shape *s, const sp_sizes *sizes) {
-  return sizes->elements * (24 * points_of_lattice(s) + 64 + 24 + 8 + 4 + 104) +
+  return sizes->elements * (24 * (double)sp_element_nodes(s->map_order) + 64 + 24 + 8 + 4 + 104) +
          sizes->entities * (32 + 4 + 4) + 4 * sizes->sharers;
 }
 
 /* While the elements are put in order: keys, order and centres, and a second lattice. */
 static double ordering_bytes(const shape *s, const sp_sizes *sizes) {
-  return sizes->elements * (24 + 4 + 24 + 24 * points_of_lattice(s));
+  return sizes->elements * (24 + 4 + 24 + 24 * (double)sp_element_nodes(s->map_order));
 }
 
 /* sp_numbering and sp_exchange: the DOFs of the element nodes, and for a shared DOF places in both,
@@ -76,9 +72,9 @@ static double predict_host(const shape *s, const sp_sizes *sizes, double at_star
    * tiny cases. */
   static const double LATER = 6e6, FIELD_BLOCK = 8 << 20;
   const int order = s->config->discretization.order;
-  const double nq = order + 1, nodes = nq * nq * nq, dofs = sizes->dofs;
+  const double nodes = (double)sp_element_nodes(order), dofs = sizes->dofs;
   const sp_rule *rule = sp_operator_rule(s->kind, order);
-  const double points = (double)rule->n * rule->n * rule->n;
+  const double points = (double)sp_rule_points(rule);
 
   const double mesh = at_start + LATER + mesh_bytes(s, sizes);
   /* Mask, boundary values, load, solution, diagonal; the component of every DOF, which with

@@ -17,7 +17,7 @@ static sp_status fill(const sp_problem *problem, const sp_space *space, const do
   const sp_numbering *numbering = space->numbering;
   enum { NODES = SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ };
   const int nq = numbering->order + 1;
-  const size_t nodes = (size_t)(nq * nq * nq), elements = (size_t)mesh->hexes->count;
+  const size_t nodes = sp_element_nodes(numbering->order), elements = (size_t)mesh->hexes->count;
   double lattice[SP_MAX_NQ], matrix[SP_MAX_NQ * SP_MAX_NQ];
   double nodal[NODES], coordinates[3 * NODES], exact[NODES];
   SP_TRY(sp_allocate(elements * nodes, 3 * sizeof(double), "field points", &arrays->points));

@@ -71,7 +71,7 @@ static void tighten(sp_config *config) {
 /* Diameter of the bounding box, and the width of a cube of which that box would have as many. */
 static sp_mesh_size measure(const sp_mesh *mesh) {
   const sp_hexes *hexes = mesh->hexes;
-  const size_t points = (size_t)hexes->count * (size_t)sp_hexes_lattice_size(hexes);
+  const size_t points = (size_t)hexes->count * sp_hexes_lattice_size(hexes);
   double low[3] = {DBL_MAX, DBL_MAX, DBL_MAX}, high[3] = {-DBL_MAX, -DBL_MAX, -DBL_MAX};
   for (size_t p = 0; p < points; p++)
     for (size_t d = 0; d < 3; d++) {

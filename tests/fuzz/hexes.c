@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   sketch_make(data, size, &s);
   require(sp_hexes_create(s.element_count, s.order, SKETCH_SURFACES, GROUPS, &hexes) == SP_OK,
           "out of memory");
-  const int lattice = sp_hexes_lattice_size(hexes);
+  const int lattice = (int)sp_hexes_lattice_size(hexes);
   for (int e = 0; e < s.element_count; e++) {
     hexes->tags[e] = (sp_gid)s.elements[e].tag;
     for (int p = 0; p < lattice; p++)
