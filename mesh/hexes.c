@@ -96,11 +96,8 @@ void sp_hexes_coordinates(const sp_hexes *hexes, sp_lid element, int n, const do
   double lattice[SP_MAX_NQ], matrix[SP_MAX_RULE * SP_MAX_NQ];
   for (int i = 0; i < g; i++) lattice[i] = -1 + 2.0 * i / hexes->map_order;
   sp_interpolation_matrix(g, lattice, n, nodes, matrix);
-  const size_t points = sp_hexes_lattice_size(hexes), targets = sp_grid_points(n);
+  const size_t targets = sp_grid_points(n);
   const double *from = sp_hexes_lattice(hexes, element);
-  for (int d = 0; d < 3; d++) {
-    double component[SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ];
-    for (size_t p = 0; p < points; p++) component[p] = from[3 * p + (size_t)d];
-    sp_tensor_apply(n, g, matrix, matrix, matrix, component, &xyz[(size_t)d * targets]);
-  }
+  for (size_t d = 0; d < 3; d++)
+    sp_tensor_apply_strided(n, g, matrix, matrix, matrix, &from[d], 3, &xyz[d * targets]);
 }

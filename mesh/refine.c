@@ -9,11 +9,12 @@
 #include "mesh/numbering.h"
 #include "mesh/reference.h"
 
+/* `xyz` has room for the points of one element's refined lattice. */
 static void refine_element(const sp_hexes *coarse, const sp_numbering *numbering, sp_lid e,
-                           sp_hexes *fine) {
+                           double *xyz, sp_hexes *fine) {
   const int g = coarse->map_order, n = 2 * g + 1;
   const size_t lattice = sp_hexes_lattice_size(coarse);
-  double nodes[SP_MAX_RULE], xyz[3 * SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE];
+  double nodes[SP_MAX_RULE];
   for (int i = 0; i < n; i++) nodes[i] = -1 + (double)i / g;
   sp_hexes_coordinates(coarse, e, n, nodes, xyz);
 
@@ -40,23 +41,30 @@ static void refine_element(const sp_hexes *coarse, const sp_numbering *numbering
   }
 }
 
+static sp_status copy_groups(const sp_hexes *from, sp_hexes *to) {
+  for (int g = 0; g < from->group_count; g++) {
+    const sp_group *group = &from->groups[g];
+    SP_TRY(sp_hexes_set_group(to, g, group->name, group->number));
+    memcpy(to->groups[g].members, group->members,
+           (size_t)from->surface_count * sizeof *group->members);
+  }
+  return SP_OK;
+}
+
 static sp_status refine_hexes(const sp_mesh *mesh, const sp_numbering *numbering, sp_hexes **out) {
   const sp_hexes *coarse = mesh->hexes;
-  SP_TRY(sp_hexes_create(8 * (sp_gid)coarse->count, coarse->map_order, coarse->surface_count,
-                         coarse->group_count, out));
-  for (int g = 0; g < coarse->group_count; g++) {
-    const sp_group *group = &coarse->groups[g];
-    const sp_status status = sp_hexes_set_group(*out, g, group->name, group->number);
-    if (status) {
-      sp_hexes_destroy(out);
-      return status;
-    }
-    memcpy((*out)->groups[g].members, group->members,
-           (size_t)coarse->surface_count * sizeof *group->members);
-  }
-  (*out)->left_out = coarse->left_out;
-  for (sp_lid e = 0; e < coarse->count; e++) refine_element(coarse, numbering, e, *out);
-  return SP_OK;
+  double *xyz = NULL;
+  sp_status status = sp_hexes_create(8 * (sp_gid)coarse->count, coarse->map_order,
+                                     coarse->surface_count, coarse->group_count, out);
+  if (!status) status = copy_groups(coarse, *out);
+  if (!status)
+    status = sp_allocate(sp_element_nodes(2 * coarse->map_order), 3 * sizeof *xyz, "refined points",
+                         &xyz);
+  for (sp_lid e = 0; e < coarse->count && !status; e++)
+    refine_element(coarse, numbering, e, xyz, *out);
+  free(xyz);
+  if (status) sp_hexes_destroy(out);
+  return status;
 }
 
 /* What refining a mesh needs and leaves: elements, and the pairs of groups to identify again. */

@@ -8,6 +8,11 @@
 void sp_tensor_apply(int rows, int columns, const double *r, const double *s, const double *t,
                      const double *in, double *out);
 
+/* The same with in[k][j][i] at in[((k * columns + j) * columns + i) * stride]: one component of
+ * interleaved values. Local. */
+void sp_tensor_apply_strided(int rows, int columns, const double *r, const double *s,
+                             const double *t, const double *in, int stride, double *out);
+
 /* The transpose: out[k][j][i] = sum_{c,b,a} t[c][k] s[b][j] r[a][i] in[c][b][a]. Local. */
 void sp_tensor_apply_transposed(int rows, int columns, const double *r, const double *s,
                                 const double *t, const double *in, double *out);

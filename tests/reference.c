@@ -271,12 +271,15 @@ static void check_interpolation(void) {
  * of small integers, for which every sum is exact. */
 static void check_tensor(void) {
   enum { ROWS = 4, COLUMNS = 3, IN = 27, OUT = 64 };
-  double matrix[3][ROWS * COLUMNS], in[IN], out[OUT], back[IN];
+  double matrix[3][ROWS * COLUMNS], in[IN], mixed[3 * IN], out[OUT], again[OUT], back[IN];
   for (int d = 0; d < 3; d++)
     for (int n = 0; n < ROWS * COLUMNS; n++) matrix[d][n] = (5 * n + 3 * d + n * n) % 7 - 3;
   for (int n = 0; n < IN; n++) in[n] = (11 * n * n + n) % 13 - 6;
   sp_tensor_apply(ROWS, COLUMNS, matrix[0], matrix[1], matrix[2], in, out);
   sp_tensor_apply_transposed(ROWS, COLUMNS, matrix[0], matrix[1], matrix[2], out, back);
+  for (int n = 0; n < 3 * IN; n++) mixed[n] = n % 3 == 1 ? in[n / 3] : NAN;
+  sp_tensor_apply_strided(ROWS, COLUMNS, matrix[0], matrix[1], matrix[2], &mixed[1], 3, again);
+  CHECK(!memcmp(out, again, sizeof out), "one of three interleaved components");
   double expected_back[IN];
   memset(expected_back, 0, sizeof expected_back);
   for (int o = 0; o < OUT; o++) {
