@@ -47,14 +47,13 @@ static bool touches_other_rank(const sp_topology *topology, sp_lid e) {
   return false;
 }
 
-static sp_status order_elements(sp_mesh *mesh) {
-  sp_hexes *hexes = mesh->hexes;
+/* order[n] is the element that comes n-th. */
+static sp_status find_order(sp_mesh *mesh, sp_lid *order) {
+  const sp_hexes *hexes = mesh->hexes;
   const size_t n = (size_t)hexes->count;
   ordering *list = NULL;
-  sp_lid *order = NULL;
   double(*centres)[3] = NULL;
   sp_status status = sp_allocate(n, sizeof *list, "element order", &list);
-  if (!status) status = sp_allocate(n, sizeof *order, "element order", &order);
   if (!status) status = sp_allocate(n, sizeof *centres, "element centres", &centres);
   if (!status) {
     double low[3] = {DBL_MAX, DBL_MAX, DBL_MAX}, high[3] = {-DBL_MAX, -DBL_MAX, -DBL_MAX};
@@ -72,13 +71,27 @@ static sp_status order_elements(sp_mesh *mesh) {
     }
     qsort(list, n, sizeof *list, compare_orderings);
     for (sp_lid e = 0; e < hexes->count; e++) order[e] = list[e].element;
-    status = sp_hexes_permute(hexes, order);
   }
-  if (!status) status = sp_topology_permute(mesh->topology, order);
   free(list);
-  free(order);
   free(centres);
   return status;
+}
+
+static sp_status order_elements(sp_mesh *mesh) {
+  sp_lid *order;
+  SP_TRY(sp_allocate((size_t)mesh->hexes->count, sizeof *order, "element order", &order));
+  sp_status status = find_order(mesh, order);
+  if (!status) status = sp_hexes_permute(mesh->hexes, order);
+  if (!status) status = sp_topology_permute(mesh->topology, order);
+  free(order);
+  return status;
+}
+
+/* The largest of what is there by turns is the lattice while sp_hexes_permute copies it: at least
+ * eight points per element, which is more than the list and centres of find_order. */
+double sp_mesh_predicted_ordering_bytes(const sp_sizes *sizes, int map_order) {
+  return sizes->elements *
+         (double)(sizeof(sp_lid) + 3 * sizeof(double) * sp_element_nodes(map_order));
 }
 
 /* Exterior faces keep the surface that the mesh gave them, and so do those on periodic groups;

@@ -45,6 +45,13 @@ sp_status sp_hexes_create(sp_gid count, int map_order, int surface_count, int gr
   return SP_OK;
 }
 
+double sp_hexes_predicted_bytes(double elements, int map_order) {
+  const sp_hexes *h = NULL;
+  return elements *
+         (double)(3 * sp_element_nodes(map_order) * sizeof *h->lattice + sizeof *h->vertices +
+                  sizeof *h->surfaces + sizeof *h->tags + sizeof *h->octants);
+}
+
 void sp_hexes_destroy(sp_hexes **hexes) {
   if (!*hexes) return;
   for (int g = 0; g < (*hexes)->group_count; g++) {

@@ -4,6 +4,7 @@
 #define SP_MESH_MESH_H
 
 #include "mesh/hexes.h"
+#include "mesh/sizes.h"
 #include "mesh/topology.h"
 
 typedef struct sp_mesh {
@@ -22,6 +23,10 @@ typedef struct sp_mesh {
   /* hexes->surfaces tells the surface of exterior faces, and of those that are identified with
    * others: they are interior to the topology and keep their surface. */
 } sp_mesh;
+
+/* Bytes that a mesh of these sizes holds on this rank, besides groups and periodic entities. Local.
+ */
+double sp_mesh_predicted_bytes(const sp_sizes *sizes, int map_order);
 
 /* NULL-safe; sets *mesh to NULL. Local. */
 void sp_mesh_destroy(sp_mesh **mesh);

@@ -50,6 +50,10 @@ typedef struct sp_numbering {
  * SP_ERR_INPUT if a rank's DOFs do not fit 32 bits. The caller destroys *out. Collective. */
 sp_status sp_numbering_create(const sp_mesh *mesh, int order, sp_numbering **out);
 
+/* Bytes that a numbering of these sizes holds on this rank, at most: which of the shared DOFs are
+ * copies is not known before, so all are counted. Local. */
+double sp_numbering_predicted_bytes(const sp_sizes *sizes, int order);
+
 /* NULL-safe; sets *numbering to NULL. Local. */
 void sp_numbering_destroy(sp_numbering **numbering);
 

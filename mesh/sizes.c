@@ -29,10 +29,10 @@ static double parts_of(const double entities[3], double m) {
   return nodes_on(entities, m) + entities[1] * m + entities[2] * (2 * m * (m - 1) + m * m);
 }
 
-void sp_sizes_count(const sp_mesh *mesh, int refinements, int order, sp_sizes *sizes) {
-  const double elements = mesh->hexes->count, m = ldexp(1, refinements), degree = order * m;
+void sp_sizes_count(const sp_topology *topology, int refinements, int order, sp_sizes *sizes) {
+  const double elements = topology->elements, m = ldexp(1, refinements), degree = order * m;
   census c;
-  take_census(mesh->topology, &c);
+  take_census(topology, &c);
   /* Within an element: (m - 1)^3 vertices, 3 m (m - 1)^2 edges, 3 m^2 (m - 1) faces. */
   const double inside = (m - 1) * ((m - 1) * (m - 1) + 3 * m * (m - 1) + 3 * m * m);
   *sizes = (sp_sizes){.elements = elements * m * m * m,

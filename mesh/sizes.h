@@ -8,7 +8,7 @@
 #ifndef SP_MESH_SIZES_H
 #define SP_MESH_SIZES_H
 
-#include "mesh/mesh.h"
+#include "mesh/topology.h"
 
 /* Doubles, because what is counted may be too many for any integer; exact up to 2^53. */
 typedef struct sp_sizes {
@@ -19,8 +19,8 @@ typedef struct sp_sizes {
   double sharers;  /* the same of vertices, edges and faces */
 } sp_sizes;
 
-/* Local. */
-void sp_sizes_count(const sp_mesh *mesh, int refinements, int order, sp_sizes *sizes);
+/* Sizes after `refinements` of the mesh with this topology, at degree `order`. Local. */
+void sp_sizes_count(const sp_topology *topology, int refinements, int order, sp_sizes *sizes);
 
 /* SP_OK if this rank's counts fit sp_lid, else SP_ERR_INPUT with what does not: `where` heads the
  * message. Local. */

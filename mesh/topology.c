@@ -81,6 +81,7 @@ static sp_status collect_entities(const sp_hexes *hexes, const sp_periodic *peri
       }
       topology->slots[e][slot] = t->cells[cell] - 1;
     }
+  if (topology->entities > 0) SP_TRY(resize_keys(topology, (size_t)topology->entities));
   SP_TRY(sp_allocate((size_t)topology->entities, sizeof *topology->touching, "entity counts",
                      &topology->touching));
   for (sp_lid e = 0; e < hexes->count; e++)
@@ -270,7 +271,6 @@ static sp_status store_replies(int size, const directory *d, sp_topology *topolo
   const sp_lid entities = topology->entities;
   const int asked = d->asked_start[size];
   SP_TRY(sp_allocate((size_t)entities + 1, sizeof(sp_lid), "sharers", &topology->sharer_start));
-  SP_TRY(sp_allocate((size_t)d->reply_start[size], sizeof(int), "sharers", &topology->sharers));
   const int *reply = d->reply;
   for (int n = 0; n < asked; n++) {
     if (*reply < 0) return too_many_elements(topology, d->candidates[n]);
@@ -280,6 +280,8 @@ static sp_status store_replies(int size, const directory *d, sp_topology *topolo
     reply += *reply + 1;
   }
   for (sp_lid i = 0; i < entities; i++) topology->sharer_start[i + 1] += topology->sharer_start[i];
+  SP_TRY(sp_allocate((size_t)topology->sharer_start[entities], sizeof(int), "sharers",
+                     &topology->sharers));
   reply = d->reply;
   for (int n = 0; n < asked; n++) {
     const int others = *reply++;
@@ -344,6 +346,13 @@ sp_status sp_topology_create(MPI_Comm comm, const sp_hexes *hexes, const sp_peri
   else
     *out = topology;
   return status;
+}
+
+double sp_topology_predicted_bytes(double elements, double entities, double sharers) {
+  const sp_topology *t = NULL;
+  return elements * sizeof *t->slots +
+         entities * (sizeof *t->keys + sizeof *t->touching + sizeof *t->sharer_start) +
+         sharers * sizeof *t->sharers;
 }
 
 void sp_topology_destroy(sp_topology **topology) {

@@ -201,7 +201,7 @@ def dry_run_of_too_much(ranks):
     """A hundred million elements: most machines are too small."""
     dry = Run(ranks, ["mesh.refine=6", "discretization.order=2", "problem.solution=x",
                       "--dry-run"]).expect(ranks, 0)
-    check_room(dry, 5e4)  # the mesh alone has 396 bytes an element (solver/run/dry_run.c)
+    check_room(dry, 5e4)  # the mesh alone has 396 bytes per element (mesh/mesh.h)
 
 
 def dry_run(ranks, number):

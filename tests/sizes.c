@@ -1,6 +1,8 @@
-/* What is counted on the coarse mesh is what refinement and numbering then make. */
+/* What is counted on the coarse mesh is what refinement and numbering then make, and its bytes are
+ * those that they allocate. */
 #include "mesh/sizes.h"
 
+#include <malloc.h>
 #include <string.h>
 
 #include "mesh/box.h"
@@ -32,7 +34,7 @@ static void check_mesh(const char *name, sp_mesh *mesh, int most) {
   static const int orders[] = {1, 2, 5};
   sp_sizes predicted[3][3];
   for (int r = 0; r <= most; r++)
-    for (int o = 0; o < 3; o++) sp_sizes_count(mesh, r, orders[o], &predicted[r][o]);
+    for (int o = 0; o < 3; o++) sp_sizes_count(mesh->topology, r, orders[o], &predicted[r][o]);
   for (int r = 0; r <= most; r++) {
     if (r > 0 && sp_mesh_refine(&mesh)) MPI_Abort(MPI_COMM_WORLD, 1);
     const sp_topology *topology = mesh->topology;
@@ -58,6 +60,48 @@ static void check_mesh(const char *name, sp_mesh *mesh, int most) {
   sp_mesh_destroy(&mesh);
 }
 
+/* Bytes allocated at the moment. The sanitizers replace malloc and count for themselves. */
+__attribute__((weak)) size_t __sanitizer_get_current_allocated_bytes(void);
+
+static double heap(void) {
+  if (__sanitizer_get_current_allocated_bytes)
+    return (double)__sanitizer_get_current_allocated_bytes();
+  const struct mallinfo2 info = mallinfo2();
+  return (double)(info.uordblks + info.hblkhd);
+}
+
+/* Predicted bytes against what is held: SLACK for malloc's rounding, groups and what MPI keeps, a
+ * hundredth of what the mesh takes. */
+static void check_bytes(const char *what, double held, double predicted, double most) {
+  enum { SLACK = 24 << 10 };
+  CHECK(predicted >= held - SLACK && predicted <= held + most + SLACK,
+        "%s: %.0f bytes predicted, %.0f held", what, predicted, held);
+}
+
+static void test_bytes(void) {
+  enum { ORDER = 3 };
+  const sp_box box = {.elements = {24, 24, 24}, .upper = {1, 1, 1}};
+  sp_hexes *hexes;
+  sp_mesh *mesh;
+  sp_numbering *numbering;
+  sp_sizes sizes;
+  const double before = heap();
+  CHECK(!sp_box_hexes(MPI_COMM_WORLD, &box, &hexes), "%s", sp_error_message());
+  const double elements = hexes->count;
+  check_bytes("hexahedra", heap() - before, sp_hexes_predicted_bytes(elements, 1), 0);
+  CHECK(!sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh), "%s", sp_error_message());
+  sp_sizes_count(mesh->topology, 0, ORDER, &sizes);
+  check_bytes("mesh", heap() - before, sp_mesh_predicted_bytes(&sizes, 1), 0);
+  const double with_mesh = heap();
+  CHECK(!sp_numbering_create(mesh, ORDER, &numbering), "%s", sp_error_message());
+  /* Shared DOFs that are no copies count as copies. */
+  const double owned = sizes.shared - (numbering->local - numbering->owned);
+  check_bytes("numbering", heap() - with_mesh, sp_numbering_predicted_bytes(&sizes, ORDER),
+              owned * sizeof(sp_gid));
+  sp_numbering_destroy(&numbering);
+  sp_mesh_destroy(&mesh);
+}
+
 /* One count past its limit at a time; at the limit all is well. */
 static void test_limits(void) {
   sp_sizes sizes = {
@@ -75,7 +119,7 @@ static void test_limits(void) {
   }
   /* Beyond all integers: 2^30 elements on a side. */
   sp_mesh *mesh = make_mesh(NULL, false);
-  sp_sizes_count(mesh, 30, 15, &sizes);
+  sp_sizes_count(mesh->topology, 30, 15, &sizes);
   CHECK(sp_sizes_check(&sizes, "here") == SP_ERR_INPUT && sizes.dofs > 1e30, "%g", sizes.dofs);
   sp_mesh_destroy(&mesh);
 }
@@ -86,6 +130,7 @@ int main(int argc, char **argv) {
   check_mesh("periodic box", make_mesh(NULL, true), 2);
   check_mesh("blocks", make_mesh(SP_FIXTURES "/two_blocks.geo", false), 1);
   test_limits();
+  test_bytes();
   const int result = check_end(MPI_COMM_WORLD);
   MPI_Finalize();
   return result;

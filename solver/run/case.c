@@ -112,7 +112,7 @@ static sp_status make_mesh(MPI_Comm comm, const sp_config *config, sp_mesh **mes
   }
   SP_TRY(name_file(config, sp_mesh_create(comm, &hexes, mesh)));
   sp_sizes sizes;
-  sp_sizes_count(*mesh, config->mesh.refine, config->discretization.order, &sizes);
+  sp_sizes_count((*mesh)->topology, config->mesh.refine, config->discretization.order, &sizes);
   SP_TRY(sp_agree(comm, sp_sizes_check(&sizes, config->mesh.where)));
   if (config->discretization.operator_kind != SP_MASS) SP_TRY(sp_boundary_identify(config, *mesh));
   for (int r = 0; r < config->mesh.refine; r++) SP_TRY(name_file(config, sp_mesh_refine(mesh)));

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "mesh/create.h"
 #include "mesh/reference.h"
 #include "mesh/sizes.h"
 #include "operators/counts.h"
@@ -38,23 +39,9 @@ typedef struct shape {
   bool jacobi, has_solution, null_space, on_device;
 } shape;
 
-/* sp_mesh: for an element its lattice, vertices (8 sp_gid), surfaces (6 int), tag, octants and
- * 26 slots; for an entity its key (4 sp_gid), the elements that touch it and the start of its
- * sharers. */
-static double mesh_bytes(const shape *s, const sp_sizes *sizes) {
-  return sizes->elements * (24 * (double)sp_element_nodes(s->map_order) + 64 + 24 + 8 + 4 + 104) +
-         sizes->entities * (32 + 4 + 4) + 4 * sizes->sharers;
-}
-
-/* While the elements are put in order: keys, order and centres, and a second lattice. */
-static double ordering_bytes(const shape *s, const sp_sizes *sizes) {
-  return sizes->elements * (24 + 4 + 24 + 24 * (double)sp_element_nodes(s->map_order));
-}
-
-/* sp_numbering and sp_exchange: the DOFs of the element nodes, and for a shared DOF places in both,
- * two buffers and the order of its contributions. */
-static double numbering_bytes(const sp_sizes *sizes, double nodes) {
-  return sizes->elements * (4 * nodes + 4) + sizes->shared * (4 + 8 + 4 + 8 + 8 + 16);
+/* sp_exchange: for a shared DOF its place, two buffers, and the order of its contributions. */
+static double exchange_bytes(const sp_sizes *sizes) {
+  return sizes->shared * (4 + 8 + 8 + 16);
 }
 
 /* The operator's elements are packed in blocks of eight; interiors have no index. */
@@ -76,11 +63,12 @@ static double predict_host(const shape *s, const sp_sizes *sizes, double at_star
   const sp_rule *rule = sp_operator_rule(s->kind, order);
   const double points = (double)sp_rule_points(rule);
 
-  const double mesh = at_start + LATER + mesh_bytes(s, sizes);
+  const double mesh = at_start + LATER + sp_mesh_predicted_bytes(sizes, s->map_order);
   /* Mask, boundary values, load, solution, diagonal; the component of every DOF, which with
    * Dirichlet data only a mesh of several parts keeps. */
   const double vectors = dofs * (1 + 8 + 8 + 8 + (s->jacobi ? 8 : 0) + (s->null_space ? 4 : 0));
-  const double held = mesh + numbering_bytes(sizes, nodes) + vectors;
+  const double held =
+      mesh + sp_numbering_predicted_bytes(sizes, order) + exchange_bytes(sizes) + vectors;
   const double coefficients = 8 * sizes->elements * points * s->coefficients;
   /* On the host: the matrix, and x, b, the diagonal, p and A p. */
   const double matrix = s->on_device ? 0 : operator_bytes(s, sizes);
@@ -97,7 +85,8 @@ static double predict_host(const shape *s, const sp_sizes *sizes, double at_star
   const bool saves = s->config->output.checkpoint[0], restarts = s->config->output.restart[0];
   const double checkpoint = dofs * ((saves || restarts ? 16 : 0) + (saves ? 24 : 0));
   const double restart = restarts ? dofs * (8 + 40 + 40 + 40 + 40 + 16 + 24 + 16 + 24) : 0;
-  const double moments[] = {mesh + ordering_bytes(s, sizes), held + coefficients + matrix,
+  const double moments[] = {mesh + sp_mesh_predicted_ordering_bytes(sizes, s->map_order),
+                            held + coefficients + matrix,
                             held + matrix + iterates + directions + checkpoint,
                             held + matrix + iterates + checkpoint + restart,
                             held + matrix + iterates + checkpoint + field};
@@ -220,10 +209,10 @@ static sp_status predict(const sp_config *config, const sp_case_base *base, doub
   shape s;
   sp_sizes now, later;
   SP_TRY(check_case(config, base, &s));
-  sp_sizes_count(base->mesh, 0, 1, &now);
-  sp_sizes_count(base->mesh, config->mesh.refine, config->discretization.order, &later);
+  sp_sizes_count(base->mesh->topology, 0, 1, &now);
+  sp_sizes_count(base->mesh->topology, config->mesh.refine, config->discretization.order, &later);
   /* What the mesh's library and the device's driver have taken and keep. */
-  const double kept = sp_memory_resident() - mesh_bytes(&s, &now);
+  const double kept = sp_memory_resident() - sp_mesh_predicted_bytes(&now, s.map_order);
   struct rusage usage;
   getrusage(RUSAGE_SELF, &usage);
   const double so_far = 1024.0 * (double)usage.ru_maxrss; /* a mesh file may take more to read */
@@ -256,7 +245,7 @@ sp_status sp_dry_run(MPI_Comm comm, const sp_config *config, double at_start,
   SP_TRY(sp_checkpoint_check(comm, config));
   SP_TRY(sp_case_base_create(comm, &coarse, &base));
   sp_sizes sizes;
-  sp_sizes_count(base.mesh, config->mesh.refine, config->discretization.order, &sizes);
+  sp_sizes_count(base.mesh->topology, config->mesh.refine, config->discretization.order, &sizes);
   sp_status status = sp_agree(comm, sp_sizes_check(&sizes, config->mesh.where));
   if (!status) status = predict(config, &base, at_start, terminal);
   sp_case_base_destroy(&base);
