@@ -1,5 +1,5 @@
-// A hexagonal prism of three blocks that meet at its axis, so that no two of them can agree on what
-// is left and right. Opposite sides are copies of each other.
+// A hexagonal prism of three blocks that meet at its axis, each with other local axes. Opposite sides
+// are translated copies of each other.
 n = 3;                    // elements along each edge of a block
 h = Sqrt(3) / 2;
 Point(1) = {1, 0, 0};     Point(2) = {0.5, h, 0};   Point(3) = {-0.5, h, 0};
@@ -15,7 +15,7 @@ Curve Loop(3) = {9, 5, 6, -7};  Plane Surface(3) = {3};
 Transfinite Curve {1:9} = n + 1;
 Transfinite Surface {1:3};
 Recombine Surface {1:3};
-For b In {1:3}            // block[] of each: its top, its volume, and what rises from its four curves
+For b In {1:3}            // block[]: its top, its volume, and the sides above its four curves
   block[] = Extrude {0, 0, 1} { Surface{b}; Layers{n}; Recombine; };
   top[] += block[0];
   volume[] += block[1];

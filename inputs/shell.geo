@@ -1,9 +1,9 @@
-// The shell between the spheres of radius 1 and 2: the six blocks of a cube blown up to a sphere, with
-// curved hexahedra of order 3.
+// The shell between the spheres of radius 1 and 2: six blocks, one for each side of a cube, with curved
+// hexahedra of order 3.
 n = 2;                    // elements along each edge of a block
 s = 1 / Sqrt(3);
 Point(9) = {0, 0, 0};     // the centre
-For c In {0:7}            // inner corners 1 to 8, outer ones 11 to 18, as on a cube
+For c In {0:7}            // inner corners 1 to 8, outer ones 11 to 18, numbered as on a cube
   x = 2 * (c % 2) - 1; y = 2 * (Floor(c / 2) % 2) - 1; z = 2 * Floor(c / 4) - 1;
   Point(1 + c) = {s * x, s * y, s * z};
   Point(11 + c) = {2 * s * x, 2 * s * y, 2 * s * z};
@@ -12,7 +12,7 @@ EndFor
 
 from[] = {1, 3, 5, 7, 1, 2, 5, 6, 1, 2, 3, 4};
 to[] = {2, 4, 6, 8, 3, 4, 7, 8, 5, 6, 7, 8};
-For e In {1:12}           // great circles, inner 1 to 12, outer 21 to 32, and the walls between blocks
+For e In {1:12}           // arcs of great circles, inner 1 to 12, outer 21 to 32, and walls between blocks
   p = from[e - 1]; q = to[e - 1];
   Circle(e) = {p, 9, q};
   Circle(20 + e) = {10 + p, 9, 10 + q};
@@ -24,7 +24,7 @@ a[] = {1, 3, 1, 2, 5, 6};
 b[] = {6, 8, 10, 12, 11, 12};
 c[] = {2, 4, 3, 4, 7, 8};
 d[] = {5, 7, 9, 11, 9, 10};
-For f In {1:6}            // spherical squares: edges a and b there, c and d back
+For f In {1:6}            // spherical squares with the arcs a, b, -c, -d
   i = f - 1;
   Curve Loop(f) = {a[i], b[i], -c[i], -d[i]};
   Surface(f) = {f} In Sphere {9};

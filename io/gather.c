@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where each rank's records begin; starts[size] is their number. */
+/* Where the records of each rank begin; starts[size] is their total number. */
 static sp_status find_starts(int size, const int64_t *counts, const char *what, int *lengths,
                              int *starts) {
   int64_t total = 0;
   for (int r = 0; r < size; r++) {
     if (counts[r] > INT_MAX - total)
-      return sp_fail(SP_ERR_INPUT, "%s: more than %d, which every rank would have to hold", what,
+      return sp_fail(SP_ERR_INPUT, "%s: more than %d; every rank would have to hold them all", what,
                      INT_MAX);
     lengths[r] = (int)counts[r];
     starts[r] = (int)total;

@@ -1,13 +1,13 @@
-/* The one hash function of the program: where ranks meet, tables of entities, checksums of
- * checkpoints, and numbers that look random but are the same in every run. Checkpoint files hold
- * these hashes, so the formulas cannot change without a new version of that file. Local. */
+/* The hash function of the program: it distributes names over ranks, indexes tables, sums up
+ * checkpoints, and draws numbers that look random but are the same in every run. Checkpoint files
+ * store these hashes, so a change of the formulas needs a new version of that file. Local. */
 #ifndef SP_IO_HASH_H
 #define SP_IO_HASH_H
 
 #include <stdint.h>
 
-/* Evenly distributed bits that follow from 64 others: the finalizer of SplitMix64 (Steele, Lea,
- * Flood: Fast splittable pseudorandom number generators, 2014). One to one. */
+/* Mix 64 bits: the finalizer of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
+ * generators, 2014). One to one. */
 static inline uint64_t sp_hash(uint64_t bits) {
   bits += 0x9e3779b97f4a7c15u;
   bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -15,7 +15,7 @@ static inline uint64_t sp_hash(uint64_t bits) {
   return bits ^ (bits >> 31);
 }
 
-/* The hash of several words, in their order: start with 0 and fold in one word after another. */
+/* Hash several words: start with 0 and fold in one after another. The order matters. */
 static inline uint64_t sp_hash_fold(uint64_t hash, uint64_t word) {
   return sp_hash(hash ^ word);
 }

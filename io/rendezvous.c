@@ -6,15 +6,15 @@
 
 #include "io/hash.h"
 
-/* What goes to and comes from each rank, in rows: counts, and starts in [size + 1]. */
-typedef struct traffic {
+/* How many entries are sent to and received from each rank, and where they start, [size + 1]. */
+typedef struct routes {
   MPI_Comm comm;
   int size;
   int *memory;
   int *sent, *sent_start, *received, *received_start;
-} traffic;
+} routes;
 
-static int meeting_place(const sp_row_name *name, int size) {
+static int rank_of_name(const sp_row_name *name, int size) {
   uint64_t hash = 0;
   for (int i = 0; i < 2; i++) hash = sp_hash_fold(hash, (uint64_t)name->part[i]);
   return (int)(hash % (uint64_t)size);
@@ -26,12 +26,12 @@ static int compare_names(const sp_row_name *a, const sp_row_name *b) {
   return 0;
 }
 
-/* Rows and names both begin with a name. */
+/* Of rows or names: both begin with a name. */
 static int compare(const void *left, const void *right) {
   return compare_names(left, right);
 }
 
-static sp_status sum_counts(const traffic *t, const int *count, int *start) {
+static sp_status sum_counts(const routes *t, const int *count, int *start) {
   int64_t sum = 0;
   for (int r = 0; r < t->size; r++) {
     start[r] = (int)sum;
@@ -43,9 +43,8 @@ static sp_status sum_counts(const traffic *t, const int *count, int *start) {
   return SP_OK;
 }
 
-/* Count what goes where: entries of `stride` bytes, each of which begins with a name. Collective.
- */
-static sp_status plan(traffic *t, int64_t count, const void *entries, size_t stride) {
+/* Count the entries for each rank: each has `stride` bytes and begins with a name. Collective. */
+static sp_status make_routes(routes *t, int64_t count, const void *entries, size_t stride) {
   const size_t ranks = (size_t)t->size + 1;
   sp_status status = sp_allocate(4 * ranks, sizeof *t->memory, "rank counts", &t->memory);
   if (!status && count > INT_MAX)
@@ -57,7 +56,7 @@ static sp_status plan(traffic *t, int64_t count, const void *entries, size_t str
   t->received_start = t->received + ranks;
   for (int64_t i = 0; i < count; i++) {
     const void *entry = (const char *)entries + (size_t)i * stride;
-    t->sent[meeting_place(entry, t->size)]++;
+    t->sent[rank_of_name(entry, t->size)]++;
   }
   MPI_Alltoall(t->sent, 1, MPI_INT, t->received, 1, MPI_INT, t->comm);
   status = sum_counts(t, t->sent, t->sent_start);
@@ -65,19 +64,19 @@ static sp_status plan(traffic *t, int64_t count, const void *entries, size_t str
   return sp_agree(t->comm, status);
 }
 
-/* Entry i goes to place order[i] of what is sent. */
-static void order_entries(const traffic *t, int64_t count, const void *entries, size_t stride,
+/* order[i] becomes the index of entry i among the entries sent. */
+static void order_entries(const routes *t, int64_t count, const void *entries, size_t stride,
                           int *order) {
   for (int64_t i = 0; i < count; i++) {
     const void *entry = (const char *)entries + (size_t)i * stride;
-    order[i] = t->sent_start[meeting_place(entry, t->size)]++;
+    order[i] = t->sent_start[rank_of_name(entry, t->size)]++;
   }
   for (int r = t->size; r > 0; r--) t->sent_start[r] = t->sent_start[r - 1];
   t->sent_start[0] = 0;
 }
 
-/* There or, with `back`, back the same way; an entry is `words` of 8 bytes. */
-static void travel(const traffic *t, bool back, int words, const void *from, void *to) {
+/* Send entries of `words` 8-byte words along the routes, or with `back` in reverse. */
+static void exchange(const routes *t, bool back, int words, const void *from, void *to) {
   MPI_Datatype entry;
   MPI_Type_contiguous(words, MPI_INT64_T, &entry);
   MPI_Type_commit(&entry);
@@ -90,70 +89,70 @@ static void travel(const traffic *t, bool back, int words, const void *from, voi
   MPI_Type_free(&entry);
 }
 
-typedef struct meeting {
-  traffic rows, names;
-  sp_row *sent_rows, *met_rows; /* the latter by name */
-  sp_row_name *sent_names, *met_names;
+typedef struct lookup {
+  routes rows, names;
+  sp_row *sent_rows, *held_rows; /* held ones are sorted by name */
+  sp_row_name *sent_names, *asked_names;
   int *order;
   double (*answers)[SP_ROW_VALUES], (*answered)[SP_ROW_VALUES];
-} meeting;
+} lookup;
 
 enum { ROW_WORDS = sizeof(sp_row) / 8, NAME_WORDS = sizeof(sp_row_name) / 8 };
 
-/* All rows to where their names meet. Collective. */
-static sp_status bring_rows(meeting *m, int64_t count, const sp_row *rows) {
-  SP_TRY(plan(&m->rows, count, rows, sizeof *rows));
-  const int size = m->rows.size, met = m->rows.received_start[size];
+/* Send all rows to the ranks of their names. Collective. */
+static sp_status send_rows(lookup *m, int64_t count, const sp_row *rows) {
+  SP_TRY(make_routes(&m->rows, count, rows, sizeof *rows));
+  const int size = m->rows.size, held = m->rows.received_start[size];
   sp_status status = sp_allocate((size_t)count, sizeof *rows, "rows", &m->sent_rows);
   if (!status) status = sp_allocate((size_t)count, sizeof(int), "rows", &m->order);
-  if (!status) status = sp_allocate((size_t)met, sizeof *rows, "rows", &m->met_rows);
+  if (!status) status = sp_allocate((size_t)held, sizeof *rows, "rows", &m->held_rows);
   SP_TRY(sp_agree(m->rows.comm, status));
   order_entries(&m->rows, count, rows, sizeof *rows, m->order);
   for (int64_t i = 0; i < count; i++) m->sent_rows[m->order[i]] = rows[i];
-  travel(&m->rows, false, ROW_WORDS, m->sent_rows, m->met_rows);
+  exchange(&m->rows, false, ROW_WORDS, m->sent_rows, m->held_rows);
   free(m->sent_rows);
   m->sent_rows = NULL;
   free(m->order);
   m->order = NULL;
-  qsort(m->met_rows, (size_t)met, sizeof *rows, compare);
-  for (int i = 1; i < met && !status; i++)
-    if (compare(&m->met_rows[i - 1], &m->met_rows[i]) == 0)
+  qsort(m->held_rows, (size_t)held, sizeof *rows, compare);
+  for (int i = 1; i < held && !status; i++)
+    if (compare(&m->held_rows[i - 1], &m->held_rows[i]) == 0)
       status =
-          sp_fail(SP_ERR_INPUT, "two rows are named (%lld, %lld)",
-                  (long long)m->met_rows[i].name.part[0], (long long)m->met_rows[i].name.part[1]);
+          sp_fail(SP_ERR_INPUT, "two rows have the name (%lld, %lld)",
+                  (long long)m->held_rows[i].name.part[0], (long long)m->held_rows[i].name.part[1]);
   return sp_agree(m->rows.comm, status);
 }
 
-static sp_status answer(meeting *m) {
+static sp_status answer(lookup *m) {
   const size_t rows = (size_t)m->rows.received_start[m->rows.size];
   const int asked = m->names.received_start[m->names.size];
   for (int i = 0; i < asked; i++) {
-    const sp_row_name *name = &m->met_names[i];
-    const sp_row *row = bsearch(name, m->met_rows, rows, sizeof *row, compare);
+    const sp_row_name *name = &m->asked_names[i];
+    const sp_row *row = bsearch(name, m->held_rows, rows, sizeof *row, compare);
     if (!row)
-      return sp_fail(SP_ERR_INPUT, "no row is named (%lld, %lld)", (long long)name->part[0],
+      return sp_fail(SP_ERR_INPUT, "no row has the name (%lld, %lld)", (long long)name->part[0],
                      (long long)name->part[1]);
     for (int v = 0; v < SP_ROW_VALUES; v++) m->answers[i][v] = row->values[v];
   }
   return SP_OK;
 }
 
-/* Ask for all names, and hand the answers out. Collective. */
-static sp_status ask(meeting *m, int64_t count, const sp_row_name *wanted,
+/* Request all names and distribute the answers. Collective. */
+static sp_status ask(lookup *m, int64_t count, const sp_row_name *wanted,
                      double (*values)[SP_ROW_VALUES]) {
-  SP_TRY(plan(&m->names, count, wanted, sizeof *wanted));
+  SP_TRY(make_routes(&m->names, count, wanted, sizeof *wanted));
   const size_t asked = (size_t)m->names.received_start[m->names.size];
   sp_status status = sp_allocate((size_t)count, sizeof *wanted, "names", &m->sent_names);
   if (!status) status = sp_allocate((size_t)count, sizeof(int), "names", &m->order);
-  if (!status) status = sp_allocate(asked, sizeof *wanted, "names", &m->met_names);
+  if (!status) status = sp_allocate(asked, sizeof *wanted, "names", &m->asked_names);
   if (!status) status = sp_allocate(asked, sizeof *m->answers, "answers", &m->answers);
   if (!status) status = sp_allocate((size_t)count, sizeof *m->answers, "answers", &m->answered);
   SP_TRY(sp_agree(m->names.comm, status));
   order_entries(&m->names, count, wanted, sizeof *wanted, m->order);
   for (int64_t i = 0; i < count; i++) m->sent_names[m->order[i]] = wanted[i];
-  travel(&m->names, false, NAME_WORDS, m->sent_names, m->met_names);
+  exchange(&m->names, false, NAME_WORDS, m->sent_names, m->asked_names);
   SP_TRY(sp_agree(m->names.comm, answer(m)));
-  travel(&m->names, true, SP_ROW_VALUES, m->answers, m->answered);
+  exchange(&m->names, true, SP_ROW_VALUES, m->answers, m->answered);
   for (int64_t i = 0; i < count; i++)
     for (int v = 0; v < SP_ROW_VALUES; v++) values[i][v] = m->answered[m->order[i]][v];
   return SP_OK;
@@ -161,17 +160,17 @@ static sp_status ask(meeting *m, int64_t count, const sp_row_name *wanted,
 
 sp_status sp_rendezvous(MPI_Comm comm, int64_t row_count, const sp_row *rows, int64_t wanted_count,
                         const sp_row_name *wanted, double (*values)[SP_ROW_VALUES]) {
-  meeting m = {.rows.comm = comm, .names.comm = comm};
+  lookup m = {.rows.comm = comm, .names.comm = comm};
   MPI_Comm_size(comm, &m.rows.size);
   m.names.size = m.rows.size;
-  sp_status status = bring_rows(&m, row_count, rows);
+  sp_status status = send_rows(&m, row_count, rows);
   if (!status) status = ask(&m, wanted_count, wanted, values);
   free(m.rows.memory);
   free(m.names.memory);
   free(m.sent_rows);
-  free(m.met_rows);
+  free(m.held_rows);
   free(m.sent_names);
-  free(m.met_names);
+  free(m.asked_names);
   free(m.order);
   free(m.answers);
   free(m.answered);

@@ -1,5 +1,5 @@
-/* Values by name, from whichever rank has them: the ranks that have a named row and those that want
- * it meet at a rank that follows from the name. */
+/* Look up values by name, whichever rank has them. The hash of a name chooses a rank; rows are sent
+ * there by their owners, and requests by those that want them. */
 #ifndef SP_IO_RENDEZVOUS_H
 #define SP_IO_RENDEZVOUS_H
 
@@ -9,7 +9,7 @@
 
 enum { SP_ROW_VALUES = 3 };
 
-/* The name of a row, which the whole of it identifies. */
+/* The name of a row; two names are equal if both parts are. */
 typedef struct sp_row_name {
   int64_t part[2];
 } sp_row_name;
@@ -19,9 +19,9 @@ typedef struct sp_row {
   double values[SP_ROW_VALUES];
 } sp_row;
 
-/* values[w] becomes those of the row `wanted[w]`, to the bit, on any rank; several ranks may want
- * the same. Errors: SP_ERR_INPUT if two rows have one name or a wanted one is missing. Collective
- * over `comm`; all ranks return the same status. */
+/* Set values[w] to the values of the row named wanted[w], bit for bit. Several ranks may want the
+ * same row. Errors: SP_ERR_INPUT if two rows have the same name or a wanted row is missing.
+ * Collective over `comm`; all ranks return the same status. */
 sp_status sp_rendezvous(MPI_Comm comm, int64_t row_count, const sp_row *rows, int64_t wanted_count,
                         const sp_row_name *wanted, double (*values)[SP_ROW_VALUES]);
 

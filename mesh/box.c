@@ -11,7 +11,7 @@ static void deform_sine(double p[3]) {
   p[2] += 0.05 * sin(4.9 * x + 0.5) * sin(4.1 * y + 0.2);
 }
 
-/* The unit interval graded towards 1: slope 2 - epsilon on the lower half, epsilon on the upper. */
+/* Grades the unit interval towards 1: slope 2 - epsilon on the lower half, epsilon on the upper. */
 static double grade_high(double epsilon, double y) {
   return y <= 0.5 ? (2 - epsilon) * y : 1 + epsilon * (y - 1);
 }
@@ -27,8 +27,8 @@ static double quintic_step(double t) {
   return t * t * t * (t * (6 * t - 15) + 10);
 }
 
-/* Weight of the grading towards the high end: up over the second sixth of x, down over the third
- * and fourth, up again over the fifth. */
+/* Weight of the grading towards the high end: rises over the second sixth of x, falls over the
+ * third and fourth, and rises again over the fifth. */
 static double kershaw_blend(double x) {
   return quintic_step(6 * x - 1) - quintic_step((6 * x - 2) / 2) + quintic_step(6 * x - 4);
 }
@@ -52,31 +52,30 @@ void sp_box_deform(sp_map map, double epsilon, double point[3]) {
   }
 }
 
-static sp_gid vertex_number(const sp_box *box, const int place[3]) {
+static sp_gid vertex_number(const sp_box *box, const int ijk[3]) {
   const sp_gid nx = (sp_gid)box->elements[0] + 1, ny = (sp_gid)box->elements[1] + 1;
-  return place[0] + nx * (place[1] + ny * (sp_gid)place[2]);
+  return ijk[0] + nx * (ijk[1] + ny * (sp_gid)ijk[2]);
 }
 
-static void vertex_point(const sp_box *box, const int place[3], double point[3]) {
-  for (int d = 0; d < 3; d++) point[d] = (double)place[d] / box->elements[d];
+static void vertex_point(const sp_box *box, const int ijk[3], double point[3]) {
+  for (int d = 0; d < 3; d++) point[d] = (double)ijk[d] / box->elements[d];
   sp_box_deform(box->map, box->epsilon, point);
   for (int d = 0; d < 3; d++) point[d] = box->lower[d] + (box->upper[d] - box->lower[d]) * point[d];
 }
 
-static void fill_element(const sp_box *box, const int place[3], sp_hexes *hexes, sp_lid e) {
+static void fill_element(const sp_box *box, const int ijk[3], sp_hexes *hexes, sp_lid e) {
   for (int c = 0; c < SP_CORNERS; c++) {
-    const int corner[3] = {place[0] + (c & 1), place[1] + (c >> 1 & 1), place[2] + (c >> 2 & 1)};
+    const int corner[3] = {ijk[0] + (c & 1), ijk[1] + (c >> 1 & 1), ijk[2] + (c >> 2 & 1)};
     hexes->vertices[e][c] = vertex_number(box, corner);
     vertex_point(box, corner, &hexes->lattice[((size_t)e * SP_CORNERS + (size_t)c) * 3]);
   }
   for (int d = 0; d < 3; d++) {
-    hexes->surfaces[e][2 * d] = place[d] == 0 ? 2 * d : SP_SURFACE_INTERIOR;
+    hexes->surfaces[e][2 * d] = ijk[d] == 0 ? 2 * d : SP_SURFACE_INTERIOR;
     hexes->surfaces[e][2 * d + 1] =
-        place[d] == box->elements[d] - 1 ? 2 * d + 1 : SP_SURFACE_INTERIOR;
+        ijk[d] == box->elements[d] - 1 ? 2 * d + 1 : SP_SURFACE_INTERIOR;
   }
   hexes->tags[e] =
-      1 + place[0] +
-      (sp_gid)box->elements[0] * (place[1] + (sp_gid)box->elements[1] * (sp_gid)place[2]);
+      1 + ijk[0] + (sp_gid)box->elements[0] * (ijk[1] + (sp_gid)box->elements[1] * (sp_gid)ijk[2]);
 }
 
 static sp_status make_brick(MPI_Comm comm, const sp_box *box, sp_hexes **out) {
@@ -85,7 +84,7 @@ static sp_status make_brick(MPI_Comm comm, const sp_box *box, sp_hexes **out) {
   MPI_Comm_size(comm, &size);
   sp_brick brick;
   SP_TRY(sp_partition_brick(box->elements, size, rank, &brick));
-  double count = 1; /* the product of three ints may not fit an integer */
+  double count = 1; /* the product of three ints may overflow an integer */
   for (int d = 0; d < 3; d++) count *= brick.last[d] - brick.first[d];
   SP_TRY(sp_hexes_create(count < 9e15 ? (sp_gid)count : INT64_MAX, 1, SP_FACES, SP_FACES, out));
   sp_hexes *hexes = *out;

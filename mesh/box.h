@@ -1,5 +1,5 @@
-/* Structured boxes, made where they are needed: every rank generates its own brick and never holds
- * more. Boundary groups: xmin xmax ymin ymax zmin zmax, numbered 1 to 6. */
+/* Structured boxes. Each rank generates its own brick and never holds more. Boundary groups: xmin
+ * xmax ymin ymax zmin zmax, numbered 1 to 6. */
 #ifndef SP_MESH_BOX_H
 #define SP_MESH_BOX_H
 
@@ -9,27 +9,27 @@
 typedef struct sp_box {
   int elements[3];
   double lower[3], upper[3];
-  sp_map map;     /* deforms the unit cube before it is scaled to lower..upper; acts on corners */
-  double epsilon; /* Kershaw's */
+  sp_map map;     /* moves corners in the unit cube, which is then scaled to lower..upper */
+  double epsilon; /* of the Kershaw map */
 } sp_box;
 
 /* The elements of this rank's brick. Errors: SP_ERR_INPUT if there are more ranks than elements.
  * The caller destroys *out. Collective over `comm`. */
 sp_status sp_box_hexes(MPI_Comm comm, const sp_box *box, sp_hexes **out);
 
-/* The deformation of the unit cube, in place.
+/* Deform a point of the unit cube, in place.
  *
- * sine: with x, y, z on the right the undeformed coordinates (not periodic, so that no two elements
- * are alike)
+ * sine, where x, y, z on the right are the undeformed coordinates:
  *     x += 0.05 sin(5.1 y + 0.4) sin(4.3 z + 0.7)
  *     y += 0.05 sin(4.7 z + 0.3) sin(5.3 x + 0.9)
  *     z += 0.05 sin(4.9 x + 0.5) sin(4.1 y + 0.2)
+ * It is not periodic, so that no two elements have the same shape.
  *
  * kershaw: D. Kershaw, J. Comput. Phys. 39 (1981) 375, in the three-dimensional form of the CEED
- * bake-off meshes: x stays; y and z are graded towards their low end at x = 0 and towards their
- * high end at x = 1, blended by a quintic step over layers of x of width 1/6. epsilon = 1 is the
- * identity; the smaller it is, the worse the aspect ratios. Boxes with elements[0] divisible by 6
- * and the other two by 2 resolve the layers. Local. */
+ * bake-off meshes: x is unchanged; y and z are graded towards their low end at x = 0 and towards
+ * their high end at x = 1, blended by a quintic step over layers of x of width 1/6. epsilon = 1 is
+ * the identity; the smaller it is, the worse the aspect ratios. Boxes with elements[0] divisible by
+ * 6 and the other two by 2 resolve the layers. Local. */
 void sp_box_deform(sp_map map, double epsilon, double point[3]);
 
 #endif

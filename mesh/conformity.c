@@ -15,9 +15,9 @@ typedef struct point {
   sp_gid tag; /* the element's */
 } point;
 
-/* Where the first element that has a DOF has its point. */
+/* The point of a DOF in the first element that has it. */
 typedef struct first {
-  const double *xyz; /* NULL before */
+  const double *xyz; /* NULL until an element is found */
   sp_lid element;
 } first;
 
@@ -36,16 +36,16 @@ static double shortest_distance(const sp_hexes *hexes, sp_lid e) {
   return shortest;
 }
 
-/* Element e has at `here` what another one has there. */
+/* Check that a lattice point of element e, `here`, is where element `tag` has it, `there`. */
 static sp_status compare(const sp_hexes *hexes, sp_lid e, const double here[3],
                          const double there[3], sp_gid tag) {
   const double apart = distance(here, there);
-  /* Zero nearly always: readers copy a node to all its elements. */
+  /* Nearly always zero: readers copy a node to all its elements. */
   if (apart == 0 || apart <= TOLERANCE * shortest_distance(hexes, e)) return SP_OK;
   return sp_fail(SP_ERR_INPUT,
-                 "elements %lld and %lld have vertices in common, but not all points between: what "
-                 "is at (%.9g, %.9g, %.9g) in one is at (%.9g, %.9g, %.9g) in the other; elements "
-                 "must meet along whole edges and faces",
+                 "elements %lld and %lld share vertices, but not all points between them: (%.9g, "
+                 "%.9g, %.9g) in one is (%.9g, %.9g, %.9g) in the other; elements must meet along "
+                 "whole edges and faces",
                  (long long)hexes->tags[e], (long long)tag, here[0], here[1], here[2], there[0],
                  there[1], there[2]);
 }
@@ -65,7 +65,7 @@ static sp_status compare_here(const sp_hexes *hexes, const sp_numbering *numberi
   return SP_OK;
 }
 
-/* Neighbours tell each other where shared points are: those of `sent` and `received`. */
+/* Exchange the positions of shared points with the neighbours. */
 static void exchange_points(MPI_Comm comm, const sp_numbering *numbering, const point *sent,
                             point *received, MPI_Request *requests) {
   MPI_Datatype record;

@@ -12,22 +12,22 @@ static void centre_of(const sp_hexes *hexes, sp_lid e, double centre[3]) {
   sp_hexes_coordinates(hexes, e, 1, &middle, centre);
 }
 
-/* A sort key along the Morton curve through the box [low, high], 21 bits a direction. */
+/* A sort key along the Morton curve through the box [low, high], 21 bits per direction. */
 static uint64_t morton(const double point[3], const double low[3], const double high[3]) {
   uint64_t key = 0;
-  uint32_t place[3];
+  uint32_t cell[3];
   for (int d = 0; d < 3; d++) {
     const double width = high[d] - low[d];
     const double t = width > 0 ? (point[d] - low[d]) / width : 0;
-    place[d] = (uint32_t)(t * 2097151.0);
+    cell[d] = (uint32_t)(t * 2097151.0);
   }
   for (int bit = 20; bit >= 0; bit--)
-    for (int d = 2; d >= 0; d--) key = key << 1 | (place[d] >> bit & 1);
+    for (int d = 2; d >= 0; d--) key = key << 1 | (cell[d] >> bit & 1);
   return key;
 }
 
 typedef struct ordering {
-  bool inner; /* no other rank touches the element */
+  bool inner; /* no vertex is on another rank */
   uint64_t key;
   sp_lid element;
 } ordering;
@@ -47,7 +47,7 @@ static bool touches_other_rank(const sp_topology *topology, sp_lid e) {
   return false;
 }
 
-/* order[n] is the element that comes n-th. */
+/* order[n] becomes the element that comes n-th. */
 static sp_status find_order(sp_mesh *mesh, sp_lid *order) {
   const sp_hexes *hexes = mesh->hexes;
   const size_t n = (size_t)hexes->count;
@@ -87,15 +87,15 @@ static sp_status order_elements(sp_mesh *mesh) {
   return status;
 }
 
-/* The largest of what is there by turns is the lattice while sp_hexes_permute copies it: at least
- * eight points per element, which is more than the list and centres of find_order. */
+/* The peak is in sp_hexes_permute, while it copies the lattice: at least eight points per element,
+ * more than the list and the centres in find_order. */
 double sp_mesh_predicted_ordering_bytes(const sp_sizes *sizes, int map_order) {
   return sizes->elements *
          (double)(sizeof(sp_lid) + 3 * sizeof(double) * sp_element_nodes(map_order));
 }
 
-/* Exterior faces keep the surface that the mesh gave them, and so do those on periodic groups;
- * other interior faces have none. */
+/* Exterior faces and those of periodic groups keep the surface that the mesh gave them; other
+ * interior faces have none. */
 static void mark_surfaces(sp_mesh *mesh) {
   const sp_hexes *hexes = mesh->hexes;
   for (sp_lid e = 0; e < hexes->count; e++)
@@ -133,7 +133,7 @@ static sp_status check_elements(const sp_hexes *hexes) {
   return SP_OK;
 }
 
-/* Topology, and what follows from it. */
+/* The topology and what depends on it. */
 static sp_status connect(sp_mesh *mesh) {
   sp_topology_destroy(&mesh->topology);
   mesh->halo_elements = 0;

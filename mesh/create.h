@@ -4,17 +4,17 @@
 
 #include "mesh/mesh.h"
 
-/* Take over *hexes (NULL afterwards, whatever happens), find the topology, order the elements, mark
- * exterior faces, and check every element's Jacobian at its corners, edge mid-points, face centres
- * and centre. The caller destroys *out; `comm` must outlive it. Errors: SP_ERR_INPUT for degenerate
- * or inverted elements (number, where, how to mend), for faces of more than two elements, for
- * elements that do not meet as their vertices say (mesh/conformity.h), and for a mesh without
- * elements. Collective over `comm`. */
+/* Take over *hexes (NULL afterwards, also after an error), find the topology, order the elements,
+ * mark exterior faces, and check the Jacobian of each element at its corners, edge mid-points, face
+ * centres and centre. The caller destroys *out; `comm` must outlive it. Errors: SP_ERR_INPUT for
+ * degenerate or inverted elements (number, location, cure), for faces of more than two elements,
+ * for elements that share vertices but not the points between (mesh/conformity.h), and for a mesh
+ * without elements. Collective over `comm`. */
 sp_status sp_mesh_create(MPI_Comm comm, sp_hexes **hexes, sp_mesh **out);
 
-/* Make the mesh periodic: identify the faces of pairs of groups (mesh/periodic.h), once. Elements
- * may change their order. After an error the mesh can only be destroyed. Errors: those of
- * sp_periodic_create. Collective. */
+/* Make the mesh periodic: identify the faces of pairs of groups (mesh/periodic.h). At most once per
+ * mesh. The order of the elements may change. After an error the mesh can only be destroyed.
+ * Errors: those of sp_periodic_create. Collective. */
 sp_status sp_mesh_identify(sp_mesh *mesh, int count, const sp_periodic_pair *pairs);
 
 /* Bytes that sp_mesh_create holds on this rank besides the mesh, at its peak: while it puts the

@@ -34,9 +34,9 @@ void sp_face_nodes(int order, int face, int *nodes) {
 void sp_entity_key(int count, const sp_gid *vertices, sp_gid key[4]) {
   for (int c = 0; c < 4; c++) key[c] = -1;
   for (int c = 0; c < count; c++) {
-    int place = c;
-    for (; place > 0 && key[place - 1] > vertices[c]; place--) key[place] = key[place - 1];
-    key[place] = vertices[c];
+    int i = c;
+    for (; i > 0 && key[i - 1] > vertices[c]; i--) key[i] = key[i - 1];
+    key[i] = vertices[c];
   }
 }
 

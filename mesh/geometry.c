@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stddef.h>
 
-/* Values and derivatives of the map's Lagrange basis at the points of one direction. */
+/* Values and derivatives of the map's Lagrange basis at the points in one direction. */
 typedef struct map_table {
   int n, lattice;
   double value[SP_MAX_RULE * SP_MAX_NQ], derivative[SP_MAX_RULE * SP_MAX_NQ];
@@ -15,7 +15,7 @@ static void make_table(int map_order, int n, const double *nodes, map_table *tab
   table->n = n;
   table->lattice = map_order + 1;
   if (map_order == 1) {
-    /* The general formula gives the same; this one costs nothing for each of a million elements. */
+    /* The same as the general formula, but cheap: meshes have millions of elements. */
     for (int a = 0; a < n; a++) {
       table->value[2 * a] = 0.5 * (1 - nodes[a]);
       table->value[2 * a + 1] = 0.5 * (1 + nodes[a]);
@@ -29,8 +29,8 @@ static void make_table(int map_order, int n, const double *nodes, map_table *tab
   sp_derivative_matrix(map_order + 1, lattice, n, nodes, table->derivative);
 }
 
-/* The map along one line of points (b, c fixed in the second and third direction): x and its three
- * derivatives, each [3][n]. The lattice is summed over t, then s, then r. */
+/* The map along one line of points, with b and c fixed in the second and third direction: x and its
+ * three derivatives, each [3][n]. */
 typedef struct map_line {
   double x[3][SP_MAX_RULE], dr[3][SP_MAX_RULE], ds[3][SP_MAX_RULE], dt[3][SP_MAX_RULE];
 } map_line;
@@ -69,7 +69,7 @@ static void cross(const double a[3], const double b[3], double out[3]) {
   out[2] = a[0] * b[1] - a[1] * b[0];
 }
 
-/* Rows of the adjugate |J| J^-1 at point a of a line, and |J|. */
+/* The rows of the adjugate |J| J^-1 at point a of a line; returns |J|. */
 static inline double adjugate(const map_line *line, int a, double adj[3][3]) {
   const double r[3] = {line->dr[0][a], line->dr[1][a], line->dr[2][a]};
   const double s[3] = {line->ds[0][a], line->ds[1][a], line->ds[2][a]};
@@ -80,9 +80,9 @@ static inline double adjugate(const map_line *line, int a, double adj[3][3]) {
   return r[0] * adj[0][0] + r[1] * adj[0][1] + r[2] * adj[0][2];
 }
 
-/* Positive beyond rounding: in a flat element |J| is noise of either sign, about 1e-16 of the
- * product of the lengths of its columns, while the thinnest box has all of that product. False for
- * NaN. */
+/* Whether |J| is positive beyond rounding. In a flat element |J| is noise of either sign, about
+ * 1e-16 of the product of the column lengths; in a box, however thin, it equals that product. False
+ * for NaN. */
 static bool is_proper(const map_line *line, int a, double jacobian) {
   const double flat = 1e-13;
   double squares[3] = {0, 0, 0};
@@ -132,7 +132,7 @@ sp_status sp_geometry_factors(const sp_hexes *hexes, sp_lid element, const sp_ru
 }
 
 void sp_geometry_trilinear(const sp_hexes *hexes, sp_lid element, double coefficients[24]) {
-  static const int monomials[8] = {0, 1, 2, 4, 3, 6, 5, 7}; /* bits 1, 2, 4: the factors r, s, t */
+  static const int monomials[8] = {0, 1, 2, 4, 3, 6, 5, 7}; /* bits 1, 2, 4: factors r, s, t */
   const double *corners = sp_hexes_lattice(hexes, element);
   for (int m = 0; m < 8; m++)
     for (int d = 0; d < 3; d++) {
@@ -180,8 +180,8 @@ void sp_geometry_face(const sp_hexes *hexes, sp_lid element, int face, const sp_
     for (int b = 0; b < tables[1]->n; b++) {
       evaluate_line(lattice, tables[0], tables[1], b, tables[2], c, &line);
       for (int a = 0; a < tables[0]->n; a++) {
-        const int place[3] = {a, b, c}, q = place[high] * n + place[low];
-        const double weight = side * rule->weights[place[low]] * rule->weights[place[high]];
+        const int at[3] = {a, b, c}, q = at[high] * n + at[low];
+        const double weight = side * rule->weights[at[low]] * rule->weights[at[high]];
         double adj[3][3];
         adjugate(&line, a, adj);
         for (int m = 0; m < 3; m++) {

@@ -1,5 +1,5 @@
 /* Geometric factors of the map x(r, s, t) from the reference cube to an element (paper, Section
- * "Problem description"; the paper's text writes G with J where the inverse is meant).
+ * "Problem description"; its text writes G with J where it means the inverse).
  *
  * With J_ab = d x_a / d r_b, |J| its determinant and w the product of the three one-dimensional
  * weights, at every point of a tensor grid of n^3 points:
@@ -13,11 +13,11 @@
 #include "mesh/hexes.h"
 #include "mesh/reference.h"
 
-/* Factors at a point, in this order. */
+/* The factors at a point, in this order. */
 enum { SP_G_RR, SP_G_RS, SP_G_RT, SP_G_SS, SP_G_ST, SP_G_TT, SP_G_WJ, SP_FACTORS };
 
 /* factors[SP_FACTORS][k][j][i] of one element on the tensor grid of `rule`. Errors: SP_ERR_INPUT
- * with number and place of an element whose |J| is not positive (beyond rounding) at some point.
+ * with the element's number and the location if |J| is not positive, beyond rounding, at a point.
  * Local. */
 sp_status sp_geometry_factors(const sp_hexes *hexes, sp_lid element, const sp_rule *rule,
                               double *factors);
@@ -26,13 +26,13 @@ sp_status sp_geometry_factors(const sp_hexes *hexes, sp_lid element, const sp_ru
  *     x = c_0 + c_1 r + c_2 s + c_3 t + c_4 rs + c_5 st + c_6 rt + c_7 rst.   Local. */
 void sp_geometry_trilinear(const sp_hexes *hexes, sp_lid element, double coefficients[24]);
 
-/* The same map for gradients at points: inverse[a][b] = d r_a / d x_b, [3][3][n^3], and |J|, [n^3].
- * No check. Local. */
+/* For gradients at the points of a tensor grid: inverse[a][b] = d r_a / d x_b, [3][3][n^3], and
+ * |J|, [n^3]. Does not check |J|. Local. */
 void sp_geometry_inverse(const sp_hexes *hexes, sp_lid element, int n, const double *nodes,
                          double *inverse, double *jacobian);
 
-/* On face f (mesh/hexes.h) at the n x n tensor grid of `rule` in the face's two directions (the
- * lower one fastest): points xyz[3][n^2] and the outward normal times surface element times
+/* On face f (mesh/hexes.h), at the n x n tensor grid of `rule` in the two directions of the face,
+ * the lower one fastest: points xyz[3][n^2], and outward unit normal times surface element times
  * weights, normal[3][n^2]. Local. */
 void sp_geometry_face(const sp_hexes *hexes, sp_lid element, int face, const sp_rule *rule,
                       double *xyz, double *normal);

@@ -76,7 +76,7 @@ sp_status sp_hexes_set_group(sp_hexes *hexes, int g, const char *name, int numbe
   return sp_allocate((size_t)hexes->surface_count, sizeof(bool), "group members", &group->members);
 }
 
-/* Replace *array by its rows in the new order. */
+/* Replace *array by a copy with its rows in the new order. */
 static sp_status permute(void *array, size_t row, sp_lid count, const sp_lid *order) {
   char *from, *to;
   memcpy(&from, array, sizeof from);

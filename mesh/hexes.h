@@ -1,6 +1,6 @@
-/* Hexahedra as records: what readers and generators make, what is sent between ranks, and what a
- * mesh is built from. Connectivity is by global vertex numbers alone; coordinates belong to the
- * element, so that periodic meshes and curved elements need nothing else.
+/* Hexahedra as records: readers and generators make them, ranks exchange them, and a mesh is built
+ * from them. Connectivity is by global vertex numbers alone. Coordinates belong to the element, so
+ * that periodic meshes and curved elements need nothing else.
  *
  * Element e is the image of [-1, 1]^3 under the Lagrange map of degree g = map_order through the
  * points lattice[e][k][j][i], i, j, k = 0..g (equispaced; g = 1 is the trilinear map of the eight
@@ -14,8 +14,8 @@
  *          |/      |/           +---- r
  *          0-------1
  *
- * Surfaces are the parts of the boundary that the mesh tells apart; a group (gmsh: physical group)
- * is a named set of surfaces. Surfaces, groups and left_out are the same on all ranks. */
+ * Surfaces are the parts into which a mesh divides its boundary; a group (gmsh: physical group) is
+ * a named set of surfaces. Surfaces, groups and left_out are the same on all ranks. */
 #ifndef SP_MESH_HEXES_H
 #define SP_MESH_HEXES_H
 
@@ -33,7 +33,7 @@ enum {
 };
 
 typedef struct sp_group {
-  char *name;    /* "" if the mesh gives a number only */
+  char *name;    /* "" if the mesh gives only a number */
   int number;    /* gmsh's physical tag */
   bool *members; /* [surface_count] */
 } sp_group;
@@ -44,43 +44,43 @@ typedef struct sp_hexes {
   double *lattice;                /* [count][(g+1)^3][3] */
   sp_gid (*vertices)[SP_CORNERS]; /* [count] */
   int (*surfaces)[SP_FACES];      /* [count]; surface, or SP_SURFACE_INTERIOR where none is known */
-  sp_gid *tags;                   /* [count], the element's number in the file */
-  /* [count], which part of the file's element: an octal digit a refinement, the last one lowest; 0
-   * without any. Tag and octants name an element on any number of ranks. */
+  sp_gid *tags;                   /* [count], number of the element in the file */
+  /* [count], which part of the file's element this is: one octal digit per refinement, the latest
+   * one lowest; 0 without refinement. Tag and octants identify an element on any number of ranks.
+   */
   int *octants;
   int surface_count;
   int group_count;
   sp_group *groups; /* [group_count] */
-  sp_gid
-      left_out; /* volume elements of the file that are not here: no Physical Volume names them */
+  sp_gid left_out;  /* volume elements of the file that no Physical Volume names; not here */
 } sp_hexes;
 
-/* Points of an element's lattice, (g+1)^3. Local. */
+/* Number of lattice points per element, (g+1)^3. Local. */
 size_t sp_hexes_lattice_size(const sp_hexes *hexes);
 
-/* The points of one element, [g+1][g+1][g+1][3]. Local. */
+/* The lattice points of one element, [g+1][g+1][g+1][3]. Local. */
 const double *sp_hexes_lattice(const sp_hexes *hexes, sp_lid element);
 
-/* Zeroed arrays for `count` elements and `surface_count` surfaces, `group_count` groups whose names
- * are still NULL. The caller destroys *out. Local. */
+/* Zeroed arrays for `count` elements, `surface_count` surfaces and `group_count` groups, which
+ * sp_hexes_set_group fills. The caller destroys *out. Errors: SP_ERR_INPUT if `count` does not fit
+ * an sp_lid. Local. */
 sp_status sp_hexes_create(sp_gid count, int map_order, int surface_count, int group_count,
                           sp_hexes **out);
 
-/* Bytes that sp_hexes_create takes for so many elements, besides groups. Local. */
+/* Bytes that sp_hexes_create allocates for that many elements, without groups. Local. */
 double sp_hexes_predicted_bytes(double elements, int map_order);
 
 /* NULL-safe; sets *hexes to NULL. Local. */
 void sp_hexes_destroy(sp_hexes **hexes);
 
-/* Put elements into another order: new element n is old element order[n], a permutation. Local. */
+/* Reorder the elements: new element n is old element order[n], a permutation. Local. */
 sp_status sp_hexes_permute(sp_hexes *hexes, const sp_lid *order);
 
-/* A copy of `name` (and number) with all of surfaces' memberships cleared is stored in group `g`.
- * Local. */
+/* Give group `g` a copy of `name`, its number, and no members. Local. */
 sp_status sp_hexes_set_group(sp_hexes *hexes, int g, const char *name, int number);
 
-/* The map of one element evaluated at the tensor grid of n points `nodes` in each direction:
- * xyz[d][k][j][i] with leading dimension n^3. Local. */
+/* The points of one element at the tensor grid of `nodes`, n in each direction: xyz[d][k][j][i],
+ * [3][n^3]. Local. */
 void sp_hexes_coordinates(const sp_hexes *hexes, sp_lid element, int n, const double *nodes,
                           double *xyz);
 

@@ -33,8 +33,8 @@ static double triple(const double a[3], const double b[3], const double c[3]) {
          a[2] * (b[0] * c[1] - b[1] * c[0]);
 }
 
-/* Newton's method from `reference`; the iterate stays near the cube, where the map is one to one,
- * and a step that would leave it is cut. */
+/* Newton's method from `reference`. Iterates are clamped to the neighbourhood of the cube, where
+ * the map is one to one. */
 static bool newton(const sp_hexes *hexes, sp_lid element, const double point[3],
                    double reference[3]) {
   static const double NEAR = 1.5, SMALL = 1e-12;
@@ -58,7 +58,7 @@ static bool newton(const sp_hexes *hexes, sp_lid element, const double point[3],
 bool sp_locate_in_element(const sp_hexes *hexes, sp_lid element, const double point[3],
                           double reference[3]) {
   static const double OUTSIDE = 1 + 1e-8;
-  /* From the centre, then from the middle of each octant: strongly bent elements need that. */
+  /* Start at the centre, then in the middle of each octant: strongly curved elements need that. */
   for (int start = -1; start < SP_CORNERS; start++) {
     for (int d = 0; d < 3; d++) reference[d] = start < 0 ? 0 : (start >> d & 1) - 0.5;
     if (!newton(hexes, element, point, reference)) continue;
@@ -72,9 +72,9 @@ bool sp_locate_in_element(const sp_hexes *hexes, sp_lid element, const double po
   return false;
 }
 
-/* Whether the box around the element's lattice, made wider by its own half to all sides, holds the
- * point: curved elements bulge out of the box around their lattice, but by less. */
-static bool may_hold(const sp_hexes *hexes, sp_lid element, const double point[3]) {
+/* Whether the bounding box of the lattice, extended by half its width on each side, contains the
+ * point. Curved elements extend beyond the box of their lattice, but by less than that. */
+static bool may_contain(const sp_hexes *hexes, sp_lid element, const double point[3]) {
   const size_t points = sp_hexes_lattice_size(hexes);
   const double *lattice = sp_hexes_lattice(hexes, element);
   for (int d = 0; d < 3; d++) {
@@ -91,6 +91,6 @@ static bool may_hold(const sp_hexes *hexes, sp_lid element, const double point[3
 
 sp_lid sp_locate(const sp_hexes *hexes, const double point[3], double reference[3]) {
   for (sp_lid e = 0; e < hexes->count; e++)
-    if (may_hold(hexes, e, point) && sp_locate_in_element(hexes, e, point, reference)) return e;
+    if (may_contain(hexes, e, point) && sp_locate_in_element(hexes, e, point, reference)) return e;
   return -1;
 }

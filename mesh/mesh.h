@@ -9,22 +9,22 @@
 
 typedef struct sp_mesh {
   MPI_Comm comm;
-  /* Elements [0, halo_elements) touch another rank (a shared vertex is enough), the rest do not, so
-   * that an exchange can overlap with the rest. Both parts follow a Morton curve. */
+  /* Elements [0, halo_elements) share at least a vertex with another rank; the others do not, so
+   * that work on them can overlap an exchange. Both parts follow a Morton curve. */
   sp_hexes *hexes;
   sp_topology *topology;
-  sp_periodic *periodic; /* NULL, or what sp_mesh_identify identifies; topology holds it already */
+  sp_periodic *periodic; /* NULL if not periodic; `topology` includes it */
   sp_lid halo_elements;
   sp_gid global_elements;
   sp_gid unnamed_faces; /* exterior faces that no group contains, over all ranks */
-  /* [surface_count], the same on all ranks: surfaces that have faces between elements; none in a
-   * refined mesh, which has forgotten them. */
+  /* [surface_count], the same on all ranks: surfaces that have faces between elements. A refined
+   * mesh does not know them: all false. */
   bool *buried;
-  /* hexes->surfaces tells the surface of exterior faces, and of those that are identified with
-   * others: they are interior to the topology and keep their surface. */
+  /* hexes->surfaces has the surface of exterior faces and of periodic ones, which are interior to
+   * the topology. */
 } sp_mesh;
 
-/* Bytes that a mesh of these sizes holds on this rank, besides groups and periodic entities. Local.
+/* Bytes that a mesh of these sizes holds on this rank, without groups and periodic entities. Local.
  */
 double sp_mesh_predicted_bytes(const sp_sizes *sizes, int map_order);
 

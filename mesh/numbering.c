@@ -13,7 +13,7 @@ static int entity_dofs(const sp_topology *topology, sp_lid entity, int order) {
   return inner * inner;
 }
 
-/* `vertices` are those of the slot, sp_periodic_vertices. */
+/* `vertices`: of the slot, from sp_periodic_vertices. */
 static void number_edge(const sp_gid vertices[4], int slot, int order, sp_lid base, sp_lid *nodes) {
   const int nq = order + 1, stride[3] = {1, nq, nq * nq}, d = (slot - SP_EDGE_SLOT) / 4;
   int corners[4];
@@ -26,15 +26,15 @@ static void number_edge(const sp_gid vertices[4], int slot, int order, sp_lid ba
 }
 
 static void number_face(const sp_gid vertices[4], int slot, int order, sp_lid base, sp_lid *nodes) {
-  int places[256], origin = 0;
-  sp_face_nodes(order, slot - SP_FACE_SLOT, places);
+  int on_face[256], origin = 0;
+  sp_face_nodes(order, slot - SP_FACE_SLOT, on_face);
   for (int c = 1; c < 4; c++)
     if (vertices[c] < vertices[origin]) origin = c;
   const int swapped = vertices[origin ^ 2] < vertices[origin ^ 1];
   for (int q = 1; q < order; q++)
     for (int p = 1; p < order; p++) {
       const int a = (origin & 1 ? order - p : p) - 1, b = (origin & 2 ? order - q : q) - 1;
-      nodes[places[q * (order + 1) + p]] =
+      nodes[on_face[q * (order + 1) + p]] =
           base + (swapped ? a * (order - 1) + b : b * (order - 1) + a);
     }
 }
@@ -58,8 +58,8 @@ static void number_element(const sp_mesh *mesh, sp_lid e, const sp_lid *bases, s
       for (int i = 1; i < order; i++) nodes[(k * nq + j) * nq + i] = interior++;
 }
 
-/* Give the entities of slots [first, end) their first DOFs from *next on, in order of first touch:
- * those that this rank owns, or copies. */
+/* Number the DOFs, from *next on, of the entities in slots [first, end) of an element that have no
+ * numbers yet: either those that this rank owns or `copies`. */
 static void number_entities(const sp_topology *topology, int order, int rank, bool copies,
                             sp_lid element, int first, int end, sp_lid *bases, sp_gid *next) {
   for (int slot = first; slot < end; slot++) {
@@ -68,13 +68,13 @@ static void number_entities(const sp_topology *topology, int order, int rank, bo
     const bool copy =
         sharer < topology->sharer_start[entity + 1] && topology->sharers[sharer] < rank;
     if (bases[entity] >= 0 || copy != copies) continue;
-    /* Past the range of sp_lid the caller gives up. */
+    /* Beyond the range of sp_lid the caller gives up. */
     bases[entity] = *next <= SP_LID_MAX ? (sp_lid)*next : 0;
     *next += entity_dofs(topology, entity, order);
   }
 }
 
-/* First DOF of every entity, class by class, and the ranges that elements touch. */
+/* First DOF of each entity, class by class, and the ranges that elements touch. */
 static sp_status assign_bases(const sp_mesh *mesh, sp_numbering *numbering, sp_lid *bases) {
   static const int slots[SP_DOF_CLASSES][2] = {[SP_FACE_DOFS] = {SP_FACE_SLOT, SP_SLOTS},
                                                [SP_EDGE_DOFS] = {SP_EDGE_SLOT, SP_FACE_SLOT},
@@ -147,8 +147,7 @@ static sp_status find_neighbours(const sp_topology *topology, sp_numbering *numb
                      &numbering->shared_start);
 }
 
-/* List the shared DOFs by neighbour. Sorting by key puts entities into the same order on all ranks.
- */
+/* List the shared DOFs by neighbour. Entities are sorted by key: the same order on all ranks. */
 static sp_status list_shared(const sp_topology *topology, const sp_lid *bases,
                              sp_numbering *numbering) {
   SP_TRY(find_neighbours(topology, numbering));
@@ -174,11 +173,11 @@ static sp_status list_shared(const sp_topology *topology, const sp_lid *bases,
       for (sp_lid s = topology->sharer_start[entity]; s < topology->sharer_start[entity + 1]; s++) {
         const int *found = bsearch(&topology->sharers[s], numbering->neighbour_ranks,
                                    (size_t)neighbours, sizeof(int), compare_ranks);
-        sp_lid *place = &start[found - numbering->neighbour_ranks];
+        sp_lid *next = &start[found - numbering->neighbour_ranks];
         if (pass == 0)
-          place[1] += dofs;
+          next[1] += dofs;
         else
-          for (int i = 0; i < dofs; i++) numbering->shared[(*place)++] = bases[entity] + i;
+          for (int i = 0; i < dofs; i++) numbering->shared[(*next)++] = bases[entity] + i;
       }
     }
     if (pass == 0) {
@@ -194,7 +193,7 @@ static sp_status list_shared(const sp_topology *topology, const sp_lid *bases,
   return status;
 }
 
-/* Global numbers: ranks one after another; owners tell the holders of copies. */
+/* Global numbers: one rank after another; owners send theirs to the ranks that have copies. */
 static sp_status number_globally(MPI_Comm comm, sp_numbering *numbering) {
   const sp_gid owned = numbering->owned;
   const int neighbours = numbering->neighbours;

@@ -15,7 +15,7 @@ sp_status sp_partition_brick(const int elements[3], int size, int rank, sp_brick
   const double total = (double)elements[0] * elements[1] * elements[2];
   if (total < size)
     return sp_fail(SP_ERR_INPUT,
-                   "%d ranks for a mesh of %.0f elements: use at most one rank an element", size,
+                   "%d ranks for a mesh of %.0f elements: use at most one rank per element", size,
                    total);
   int first_rank = 0;
   while (size > 1) {
@@ -26,9 +26,9 @@ sp_status sp_partition_brick(const int elements[3], int size, int rank, sp_brick
     sp_gid slice = 1;
     for (int c = 0; c < 3; c++)
       if (c != d) slice *= brick->last[c] - brick->first[c];
-    if (slice > size) slice = size; /* enough for any share; keeps the products below in range */
-    /* Cut near the middle, where layers are; then give each side ranks by the layers that it got,
-     * as many as it has elements for. */
+    if (slice > size) slice = size; /* enough for any share, and the products below stay in range */
+    /* Cut between layers, near the middle; then give each side ranks in proportion to its layers,
+     * at most one per element. */
     const int cut = clamp(((sp_gid)n * (size / 2) + size / 2) / size, 1, n - 1);
     const sp_gid fewest = size - (n - cut) * slice, most = cut * slice;
     const sp_gid share = (2 * (sp_gid)size * cut + n) / (2 * (sp_gid)n);
@@ -45,7 +45,7 @@ sp_status sp_partition_brick(const int elements[3], int size, int rank, sp_brick
   return SP_OK;
 }
 
-/* Surfaces and groups of rank 0, for everybody. */
+/* Send surfaces and groups of rank 0 to all ranks. */
 static sp_status broadcast_groups(MPI_Comm comm, const sp_hexes *from, sp_hexes *to) {
   for (int g = 0; g < to->group_count; g++) {
     int header[2] = {0, 0};
@@ -75,8 +75,8 @@ static sp_status broadcast_groups(MPI_Comm comm, const sp_hexes *from, sp_hexes 
  * order[start[r+1]]. */
 typedef struct schedule {
   sp_lid *start; /* [size + 1], on all ranks */
-  sp_lid *order; /* [total], on rank 0 */
-  char *buffer;  /* on rank 0: the largest part of the widest array */
+  sp_lid *order; /* [elements], on rank 0 */
+  char *buffer;  /* on rank 0: room for the lattices of the largest part */
 } schedule;
 
 static void schedule_destroy(schedule *plan) {
@@ -113,7 +113,7 @@ static sp_status schedule_create(MPI_Comm comm, const sp_hexes *from, const int 
   return SP_OK;
 }
 
-/* One array of `width` bytes an element: rank 0 sends each rank its rows. */
+/* Rank 0 sends each rank its rows of one array with `width` bytes per element. */
 static void scatter_rows(MPI_Comm comm, const schedule *plan, const void *from, size_t width,
                          void *to) {
   int rank, size;

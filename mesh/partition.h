@@ -1,24 +1,24 @@
-/* Elements to ranks. */
+/* Which rank gets which elements. */
 #ifndef SP_MESH_PARTITION_H
 #define SP_MESH_PARTITION_H
 
 #include "mesh/hexes.h"
 
-/* Elements first[d] <= place[d] < last[d] of a structured box. */
+/* Elements with indices first[d] <= index[d] < last[d] of a structured box. */
 typedef struct sp_brick {
   int first[3], last[3];
 } sp_brick;
 
-/* The brick of `rank` when a box of elements[0..2] is divided over `size` ranks by recursive
- * bisection: across the longest side, in proportion to the ranks on either side. Every element
- * belongs to exactly one brick and no brick is empty. Errors: SP_ERR_INPUT if there are more ranks
- * than elements. Local. */
+/* The brick of `rank` when a box of elements[0..2] is divided among `size` ranks by recursive
+ * bisection: across the longest side, in proportion to the number of ranks on each side. Every
+ * element belongs to exactly one brick and no brick is empty. Errors: SP_ERR_INPUT if there are
+ * more ranks than elements. Local. */
 sp_status sp_partition_brick(const int elements[3], int size, int rank, sp_brick *brick);
 
 /* Send elements from rank 0 to their ranks: element e of *hexes goes to rank parts[e]. Surfaces and
- * groups are copied to all ranks. On rank 0, *hexes and parts[(*hexes)->count] are given; elsewhere
- * *hexes is NULL and `parts` is not used. On success *hexes is replaced by this rank's elements, in
- * the order in which rank 0 had them; on failure it is destroyed. Collective over `comm`. */
+ * groups are copied to all ranks. Rank 0 passes *hexes and parts[(*hexes)->count]; on other ranks
+ * *hexes is NULL and `parts` is not used. On success *hexes holds this rank's elements, in the
+ * order of rank 0; on failure it is destroyed. Collective over `comm`. */
 sp_status sp_partition_distribute(MPI_Comm comm, sp_hexes **hexes, const int *parts);
 
 #endif

@@ -13,8 +13,8 @@
 
 static const double TOLERANCE = 1e-6;
 
-/* An entity of the periodic boundary: its key, and the vertices of its representative in the
- * corresponding order. */
+/* An entity of the periodic boundary: its key, and the corresponding vertices of its
+ * representative. */
 typedef struct entity {
   sp_gid key[4], image[4];
 } entity;
@@ -23,7 +23,7 @@ struct sp_periodic {
   int pair_count;
   sp_periodic_pair *pairs;
   size_t entity_count;
-  entity *entities; /* ascending by key; vertices are among them, so every vertex is found */
+  entity *entities; /* ascending by key; includes the vertices themselves */
 };
 
 /* ---- Entities ---------------------------------------------------------------------------------
@@ -40,19 +40,19 @@ static entity *find_entity(const sp_periodic *periodic, int count, const sp_gid 
                  compare_entities);
 }
 
-static int place_of(const sp_gid key[4], sp_gid vertex) {
-  int place = 0;
-  while (place < 3 && key[place] != vertex) place++;
-  return place;
+static int index_of(const sp_gid key[4], sp_gid vertex) {
+  int i = 0;
+  while (i < 3 && key[i] != vertex) i++;
+  return i;
 }
 
 static void map_vertices(const sp_periodic *periodic, int count, const sp_gid *vertices,
                          sp_gid *images) {
-  /* Most entities of a mesh have a first vertex that is not on the boundary. */
+  /* Most entities are ruled out by their first vertex: it is not on the periodic boundary. */
   const entity *found = periodic ? find_entity(periodic, 1, vertices) : NULL;
   if (found && count > 1) found = find_entity(periodic, count, vertices);
   for (int c = 0; c < count; c++)
-    images[c] = found ? found->image[place_of(found->key, vertices[c])] : vertices[c];
+    images[c] = found ? found->image[index_of(found->key, vertices[c])] : vertices[c];
 }
 
 int sp_periodic_vertices(const sp_periodic *periodic, const sp_gid vertices[SP_CORNERS], int slot,
@@ -73,22 +73,22 @@ typedef struct face {
   sp_gid vertices[4], tag;
   double centre[3];
   int pair, side;
-  const double *points; /* of the lattice, [g + 1][g + 1][3]: set when all faces are there */
+  const double *points; /* of the lattice, [g + 1][g + 1][3]; set once all faces are gathered */
 } face;
 
 /* The faces of all pairs on all ranks. */
 typedef struct all_faces {
-  int order; /* g, of the map */
+  int order; /* g, the degree of the map */
   size_t count;
   face *list;     /* [count] */
-  double *points; /* what they point to */
+  double *points; /* the lattice points of all faces */
 } all_faces;
 
 static const double *corner_of(const face *f, int order, int c) {
   return &f->points[3 * order * ((c >> 1) * (order + 1) + (c & 1))];
 }
 
-/* Pair and side that a surface belongs to; -1 for none, -2 for several. */
+/* The pair to which a surface belongs, and the side; -1 for none, -2 for several. */
 static int find_pair(const sp_hexes *hexes, int count, const sp_periodic_pair *pairs, int surface,
                      int *side) {
   int found = -1;
@@ -115,13 +115,13 @@ static size_t points_of_face(const sp_hexes *hexes) {
 static void describe_face(const sp_hexes *hexes, sp_lid e, int f, face *out, double *points) {
   static const sp_rule middle = {.n = 1, .nodes = {0}, .weights = {1}};
   const double *lattice = sp_hexes_lattice(hexes, e);
-  int corners[4], places[SP_MAX_NQ * SP_MAX_NQ];
+  int corners[4], nodes[SP_MAX_NQ * SP_MAX_NQ];
   double normal[3];
   sp_slot_corners(SP_FACE_SLOT + f, corners);
   for (int c = 0; c < 4; c++) out->vertices[c] = hexes->vertices[e][corners[c]];
-  sp_face_nodes(hexes->map_order, f, places);
+  sp_face_nodes(hexes->map_order, f, nodes);
   for (size_t p = 0; p < points_of_face(hexes); p++)
-    memcpy(&points[3 * p], &lattice[3 * places[p]], 3 * sizeof *points);
+    memcpy(&points[3 * p], &lattice[3 * nodes[p]], 3 * sizeof *points);
   sp_geometry_face(hexes, e, f, &middle, out->centre, normal);
   out->tag = hexes->tags[e];
 }
@@ -140,8 +140,8 @@ static sp_status list_local(const sp_hexes *hexes, int count, const sp_periodic_
         if (pair == -2)
           return sp_fail(
               SP_ERR_INPUT,
-              "element %lld has a face in two periodic groups; a face can be in one pair "
-              "only",
+              "element %lld has a face in two periodic groups; a face can belong to only one "
+              "pair",
               (long long)hexes->tags[e]);
         if (pass) {
           describe_face(hexes, e, f, &(*faces)[n], &(*points)[n * each]);
@@ -158,7 +158,7 @@ static sp_status list_local(const sp_hexes *hexes, int count, const sp_periodic_
   return SP_OK;
 }
 
-/* The faces of all ranks, rank by rank. */
+/* The faces of all ranks, in rank order. */
 static sp_status gather_faces(MPI_Comm comm, const sp_hexes *hexes, int count,
                               const sp_periodic_pair *pairs, all_faces *all) {
   const size_t each = 3 * points_of_face(hexes);
@@ -187,32 +187,32 @@ static double distance(const double a[3], const double b[3], const double shift[
   return sqrt(x * x + y * y + z * z);
 }
 
-/* A face's place along a direction in general position, in which faces hardly ever coincide. */
-typedef struct placed {
-  double place;
+/* A face and its position along a direction in which different faces hardly ever coincide. */
+typedef struct positioned {
+  double position;
   const face *face;
-} placed;
+} positioned;
 
-static double place_along(const double point[3], const double shift[3]) {
-  static const double direction[3] = {0.5377, 0.6213, 0.5701}; /* of length one */
+static double position_along(const double point[3], const double shift[3]) {
+  static const double direction[3] = {0.5377, 0.6213, 0.5701}; /* a unit vector */
   double sum = 0;
   for (int d = 0; d < 3; d++) sum += direction[d] * (point[d] + shift[d]);
   return sum;
 }
 
-static int compare_placed(const void *left, const void *right) {
-  const placed *a = left, *b = right;
-  if (a->place != b->place) return a->place < b->place ? -1 : 1;
+static int compare_positions(const void *left, const void *right) {
+  const positioned *a = left, *b = right;
+  if (a->position != b->position) return a->position < b->position ? -1 : 1;
   return (a->face > b->face) - (a->face < b->face);
 }
 
-/* The faces of one pair: those of the second group in order of place. */
+/* The faces of one pair of groups, those of the second sorted by position. */
 typedef struct matching {
   const face **first;
-  placed *second;
+  positioned *second;
   size_t counts[2];
   double shift[3], tolerance;
-  int order; /* of the map */
+  int order; /* g, the degree of the map */
 } matching;
 
 static sp_status fill_matching(const sp_hexes *hexes, const sp_periodic_pair *pairs, int pair,
@@ -228,7 +228,7 @@ static sp_status fill_matching(const sp_hexes *hexes, const sp_periodic_pair *pa
     if (f->side == 0)
       m->first[m->counts[0]++] = f;
     else
-      m->second[m->counts[1]++] = (placed){place_along(f->centre, nowhere), f};
+      m->second[m->counts[1]++] = (positioned){position_along(f->centre, nowhere), f};
     for (int d = 0; d < 3; d++) means[f->side][d] += f->centre[d];
     for (int a = 0; a < 4; a++)
       for (int b = 0; b < a; b++)
@@ -241,16 +241,17 @@ static sp_status fill_matching(const sp_hexes *hexes, const sp_periodic_pair *pa
   if (m->counts[0] != m->counts[1] || m->counts[0] == 0)
     return sp_fail(
         SP_ERR_INPUT,
-        "periodic groups '%s' and '%s' have %zu and %zu exterior faces; expected as many "
-        "in both, and some",
+        "periodic groups '%s' and '%s' have %zu and %zu exterior faces; expected the same "
+        "number, at least one",
         names[0], names[1], m->counts[0], m->counts[1]);
   for (int d = 0; d < 3; d++) m->shift[d] = (means[1][d] - means[0][d]) / (double)m->counts[0];
   m->tolerance = TOLERANCE * shortest;
-  qsort(m->second, m->counts[1], sizeof *m->second, compare_placed);
+  qsort(m->second, m->counts[1], sizeof *m->second, compare_positions);
   return SP_OK;
 }
 
-/* partner[c] is the corner of `b` where corner c of `a` is moved; false if some has none. */
+/* partner[c] becomes the corner of `b` to which the translation moves corner c of `a`; false if
+ * there is none for some corner. */
 static bool match_corners(const face *a, const face *b, const matching *m, int partner[4]) {
   if (distance(a->centre, b->centre, m->shift) > m->tolerance) return false;
   for (int c = 0; c < 4; c++) {
@@ -263,7 +264,7 @@ static bool match_corners(const face *a, const face *b, const matching *m, int p
   return true;
 }
 
-/* Whether all points of the lattices match where corners do. */
+/* Whether all lattice points match, given that the corners do. */
 static bool match_points(const face *a, const face *b, const matching *m, const int partner[4]) {
   const int g = m->order, origin[2] = {partner[0] & 1, partner[0] >> 1};
   const int along_p[2] = {(partner[1] & 1) - origin[0], (partner[1] >> 1) - origin[1]};
@@ -280,16 +281,16 @@ static bool match_points(const face *a, const face *b, const matching *m, const 
 }
 
 static const face *find_partner(const face *a, const matching *m, int partner[4]) {
-  const double place = place_along(a->centre, m->shift);
+  const double position = position_along(a->centre, m->shift);
   size_t low = 0, high = m->counts[1];
   while (low < high) {
     const size_t middle = (low + high) / 2;
-    if (m->second[middle].place < place - m->tolerance)
+    if (m->second[middle].position < position - m->tolerance)
       low = middle + 1;
     else
       high = middle;
   }
-  for (; low < m->counts[1] && m->second[low].place <= place + m->tolerance; low++)
+  for (; low < m->counts[1] && m->second[low].position <= position + m->tolerance; low++)
     if (match_corners(a, m->second[low].face, m, partner) &&
         match_points(a, m->second[low].face, m, partner))
       return m->second[low].face;
@@ -301,7 +302,7 @@ static const face *find_partner(const face *a, const matching *m, int partner[4]
 
 enum { FACE_ENTITIES = 9 };
 
-/* Corners of the vertices, edges and the face itself. */
+/* The vertices and edges of a face, and the face itself, by their corners. */
 static const struct {
   int count, corners[4];
 } parts_of_face[FACE_ENTITIES] = {{1, {0}},    {1, {1}},    {1, {2}},
@@ -335,7 +336,7 @@ static sp_status collect_entities(size_t count, const face *faces, sp_periodic *
   return SP_OK;
 }
 
-/* Give both entities the smaller image, vertex by vertex; true if that changed something. */
+/* Give both entities the smaller of their images, vertex by vertex; true if one changed. */
 static bool join(sp_periodic *periodic, int count, const sp_gid *at_a, const sp_gid *at_b) {
   entity *a = find_entity(periodic, count, at_a), *b = find_entity(periodic, count, at_b);
   sp_gid image_a[4], image_b[4];
@@ -343,8 +344,8 @@ static bool join(sp_periodic *periodic, int count, const sp_gid *at_a, const sp_
   sp_entity_key(count, b->image, image_b);
   const int order = sp_entity_compare(image_a, image_b);
   for (int c = 0; c < count && order != 0; c++) {
-    sp_gid *from_a = &a->image[place_of(a->key, at_a[c])];
-    sp_gid *from_b = &b->image[place_of(b->key, at_b[c])];
+    sp_gid *from_a = &a->image[index_of(a->key, at_a[c])];
+    sp_gid *from_b = &b->image[index_of(b->key, at_b[c])];
     if (order < 0)
       *from_b = *from_a;
     else
@@ -353,7 +354,7 @@ static bool join(sp_periodic *periodic, int count, const sp_gid *at_a, const sp_
   return order != 0;
 }
 
-/* Join what the faces of one pair identify. */
+/* Join the entities that the matching faces of one pair identify. */
 static sp_status join_pair(const sp_hexes *hexes, const sp_periodic_pair *pair, const matching *m,
                            sp_periodic *periodic, bool *changed) {
   for (size_t i = 0; i < m->counts[0]; i++) {
@@ -364,8 +365,8 @@ static sp_status join_pair(const sp_hexes *hexes, const sp_periodic_pair *pair, 
     if (!b)
       return sp_fail(SP_ERR_INPUT,
                      "the face of element %lld at (%g, %g, %g) in group '%s' has no partner in "
-                     "periodic group '%s', moved by (%g, %g, %g): the two must be copies of each "
-                     "other, meshed alike",
+                     "periodic group '%s' under the translation (%g, %g, %g): the two groups must "
+                     "be translated copies of each other, with the same mesh",
                      (long long)a->tag, a->centre[0], a->centre[1], a->centre[2],
                      group_name(hexes, pair->groups[0], texts[0]),
                      group_name(hexes, pair->groups[1], texts[1]), m->shift[0], m->shift[1],
@@ -380,8 +381,8 @@ static sp_status join_pair(const sp_hexes *hexes, const sp_periodic_pair *pair, 
   return SP_OK;
 }
 
-/* Images spread through the pairs until nothing changes: where several pairs meet, an edge is
- * identified with three others. */
+/* Repeat until nothing changes: where several pairs meet, images pass from one to the next; an edge
+ * is identified with three others. */
 static sp_status join_all(const sp_hexes *hexes, const all_faces *all, sp_periodic *periodic) {
   matching *list = NULL;
   SP_TRY(sp_allocate((size_t)periodic->pair_count, sizeof *list, "periodic pairs", &list));

@@ -1,12 +1,12 @@
-/* Periodic boundaries: pairs of groups whose faces are one another's copies under a translation.
+/* Periodic boundaries: pairs of groups whose faces are copies of each other under a translation t.
  *
- *     face of the first group + t = face of the second,    t found from the faces themselves
+ *     face of the first group + t = face of the second,    t is computed from the faces
  *
- * Vertices, edges and faces on these groups are identified one by one: each gets the vertices of
- * one representative of its class. Vertices alone would not do: with one or two elements across a
- * period different edges have the same end points once those are identified. Since an edge off the
- * periodic boundary keeps its own vertices, one element across is enough, in any number of
- * directions. Coordinates and vertex numbers of elements stay as they are. */
+ * Vertices, edges and faces on these groups are identified one by one: each class of identified
+ * entities has one representative, whose vertices stand for all of them. To identify vertices alone
+ * is not enough: with one or two elements across a period, different edges would have the same end
+ * points. An edge off the periodic boundary keeps its own vertices, so one element across is
+ * enough, in any number of directions. Coordinates and vertex numbers of elements do not change. */
 #ifndef SP_MESH_PERIODIC_H
 #define SP_MESH_PERIODIC_H
 
@@ -19,28 +19,28 @@ typedef struct sp_periodic_pair {
 
 typedef struct sp_periodic sp_periodic;
 
-/* Match the faces of `count` pairs of groups, which must be on the boundary. A face fits another if
- * all points of its lattice are within 1e-6 of the shortest distance between two corners of the
- * pair's faces. For the duration of the call every rank holds the faces of all pairs, afterwards
- * their entities. Errors: SP_ERR_INPUT for groups without faces, with unlike numbers of faces or
- * with faces in common, and for a face without a partner, with its place. The caller destroys *out.
- * Collective over `comm`. */
+/* Match the faces of `count` pairs of groups, which must be on the boundary. Two faces match if all
+ * their lattice points do, to within 1e-6 of the shortest distance between two corners of the
+ * pair's faces. During the call every rank holds the faces of all pairs, afterwards their entities.
+ * Errors: SP_ERR_INPUT for groups without faces, with different numbers of faces or with faces in
+ * common, and for a face without a partner, with its location. The caller destroys *out. Collective
+ * over `comm`. */
 sp_status sp_periodic_create(MPI_Comm comm, const sp_hexes *hexes, int count,
                              const sp_periodic_pair *pairs, sp_periodic **out);
 
 /* NULL-safe; sets *periodic to NULL. Local. */
 void sp_periodic_destroy(sp_periodic **periodic);
 
-/* The pairs that it was made from. Local. */
+/* Set *pairs to the pairs that it was made from and return their number, 0 for NULL. Local. */
 int sp_periodic_pairs(const sp_periodic *periodic, const sp_periodic_pair **pairs);
 
 /* Whether a surface belongs to one of the pairs; false if `periodic` is NULL. Local. */
 bool sp_periodic_has_surface(const sp_periodic *periodic, const sp_hexes *hexes, int surface);
 
-/* Vertices of a slot of an element (mesh/entity.h) in the order of sp_slot_corners: those of its
- * representative on a periodic boundary, else the element's own (always if `periodic` is NULL). All
- * elements that touch the entity get the same vertices for the same points. Returns their number.
- * Local. */
+/* Vertices of a slot of an element (mesh/entity.h) in the order of sp_slot_corners: those of the
+ * representative if it is on a periodic boundary, else the element's own (always if `periodic` is
+ * NULL). All elements that touch the entity get the same vertex for the same point. Returns their
+ * number. Local. */
 int sp_periodic_vertices(const sp_periodic *periodic, const sp_gid vertices[SP_CORNERS], int slot,
                          sp_gid out[4]);
 

@@ -18,11 +18,11 @@ static long double legendre(int n, long double x, long double *previous) {
   return p1;
 }
 
-/* Newton iterations converge quadratically from these starting values; the count is generous. */
+/* Newton's iterations converge quadratically from these starting values; this is more than enough.
+ */
 enum { NEWTON_STEPS = 20 };
 
-/* Only the left half is computed, the right half mirrored, so that the rule is exactly symmetric.
- */
+/* The left half is computed and mirrored, so that the rule is exactly symmetric. */
 static void set_symmetric(sp_rule *rule, int i, long double x, long double w) {
   const int j = rule->n - 1 - i;
   rule->nodes[i] = (double)(i == j ? 0 : x);
@@ -98,7 +98,7 @@ void sp_derivative_matrix(int n_from, const double *from, int n_to, const double
       matrix[b * n_from + a] = (double)lagrange_derivative(n_from, from, a, to[b]);
 }
 
-/* Make matrix[a][i] = sign * matrix[n-a][m-i] hold to the last bit: in exact arithmetic it does. */
+/* Make matrix[a][i] = sign * matrix[n-a][m-i], true in exact arithmetic, hold to the last bit. */
 static void symmetrize(int rows, int columns, double sign, double *matrix) {
   const int last = rows * columns - 1;
   for (int i = 0; i <= last / 2; i++) {

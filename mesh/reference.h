@@ -1,6 +1,6 @@
 /* One-dimensional nodes, weights and matrices on the reference interval [-1, 1] (paper, Notation
- * and Section "Problem description"). All are computed in extended precision and rounded once, so
- * that the symmetries below hold to the last bit.
+ * and Section "Problem description"). All are computed in extended precision and rounded once; the
+ * symmetries below hold to the last bit.
  *
  *     Gauss-Lobatto-Legendre (GLL)   r_0 = -1 .. r_N = 1,   N + 1 nodes, exact to degree 2N - 1
  *     Gauss-Legendre (GL)            n nodes, exact to degree 2n - 1
@@ -9,7 +9,7 @@
  *     interpolation    I[a][i] =  I[n-a][m-i]
  *     differentiation  D[a][i] = -D[n-a][m-i]
  *
- * All functions Local. */
+ * All functions are Local. */
 #ifndef SP_MESH_REFERENCE_H
 #define SP_MESH_REFERENCE_H
 
@@ -46,7 +46,7 @@ static inline size_t sp_rule_points(const sp_rule *rule) {
   return sp_grid_points(rule->n);
 }
 
-/* What the operators of degree N need. Nq = N + 1, M = N + 2. */
+/* Data for the operators of degree N. Nq = N + 1, M = N + 2. */
 typedef struct sp_reference {
   int order;
   sp_rule gll; /* Nq nodes */
@@ -60,20 +60,21 @@ typedef struct sp_reference {
 } sp_reference;
 
 /* A matrix with one of the symmetries above, matrix[r][c] = +-matrix[rows-1-r][columns-1-c], split
- * so that it acts on the even and the odd part of a line alone (half the multiplications):
+ * into one that acts on the even part of a line and one for the odd part (half the
+ * multiplications):
  *
  *     even[r][c] = (matrix[r][c] + matrix[r][columns-1-c]) / 2,   odd likewise with a minus,
  *     e_c = x_c + x_{columns-1-c},   o_c = x_c - x_{columns-1-c},   P = even e,   Q = odd o,
  *     y_r = P_r + Q_r,   y_{rows-1-r} = +-(P_r - Q_r)
  *
- * with the sign of the symmetry; a middle column counts once, e = x and o = 0 there.
- * [half the rows][half the columns], halves rounded up. */
+ * with the sign of the symmetry. A middle column counts once: e = x and o = 0 there. Shapes are
+ * [rows/2][columns/2], rounded up. */
 typedef struct sp_even_odd {
   double even[SP_MAX_HALF * SP_MAX_HALF], odd[SP_MAX_HALF * SP_MAX_HALF];
 } sp_even_odd;
 
-/* The reference data of degree `order` (1..15), made on first use and kept until the program ends.
- */
+/* The reference data of degree `order` (1..15), computed on first use and kept until the program
+ * ends. */
 const sp_reference *sp_reference_get(int order);
 
 /* n GLL nodes and weights, 2 <= n <= SP_MAX_RULE. */

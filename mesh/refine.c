@@ -1,5 +1,5 @@
-/* The vertices of the refined mesh are the nodes of the numbering of degree 2, so that refinement
- * needs no communication of its own. */
+/* The vertices of the refined mesh are the nodes of the numbering of degree 2: refinement needs no
+ * further communication. */
 #include "mesh/refine.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "mesh/numbering.h"
 #include "mesh/reference.h"
 
-/* `xyz` has room for the points of one element's refined lattice. */
+/* `xyz`: work space for the refined lattice of one element, [3][(2g + 1)^3]. */
 static void refine_element(const sp_hexes *coarse, const sp_numbering *numbering, sp_lid e,
                            double *xyz, sp_hexes *fine) {
   const int g = coarse->map_order, n = 2 * g + 1;
@@ -67,14 +67,14 @@ static sp_status refine_hexes(const sp_mesh *mesh, const sp_numbering *numbering
   return status;
 }
 
-/* What refining a mesh needs and leaves: elements, and the pairs of groups to identify again. */
+/* The refined elements, and the pairs of groups to identify again. */
 typedef struct refined {
   sp_hexes *hexes;
   int pair_count;
   sp_periodic_pair *pairs;
 } refined;
 
-/* The mesh as if it were not periodic: new vertices on either side of a period are two. */
+/* Number as if the mesh were not periodic: new vertices on both sides of a period are distinct. */
 static sp_status number_plainly(const sp_mesh *mesh, sp_numbering **numbering) {
   if (!mesh->periodic) return sp_numbering_create(mesh, 2, numbering);
   sp_mesh plain = *mesh;
@@ -125,6 +125,6 @@ sp_status sp_mesh_refine(sp_mesh **mesh) {
   MPI_Comm comm = (*mesh)->comm;
   refined fine;
   const sp_status status = refine(*mesh, &fine);
-  sp_mesh_destroy(mesh); /* before the finer one asks for memory */
+  sp_mesh_destroy(mesh); /* before the refined mesh allocates memory */
   return status ? status : finish(comm, &fine, mesh);
 }

@@ -2,7 +2,8 @@
 
 #include <math.h>
 
-/* Vertices, edges and faces: by themselves, and each as often as other ranks share it. */
+/* Numbers of vertices, edges and faces: each counted once, and once per other rank that shares it.
+ */
 typedef struct census {
   double local[3], shared[3];
 } census;
@@ -17,14 +18,14 @@ static void take_census(const sp_topology *topology, census *c) {
   }
 }
 
-/* Nodes of degree `degree` on entities, without those inside elements. */
+/* Nodes of degree `degree` on vertices, edges and faces. */
 static double nodes_on(const double entities[3], double degree) {
   const double inner = degree - 1;
   return entities[0] + entities[1] * inner + entities[2] * inner * inner;
 }
 
-/* Vertices, edges and faces that the division by m makes of entities: an edge gives m edges, a face
- * 2 m (m - 1) edges and m^2 faces. */
+/* Vertices, edges and faces that entities are divided into by m: an edge becomes m edges, a face
+ * contains 2 m (m - 1) edges and m^2 faces. */
 static double parts_of(const double entities[3], double m) {
   return nodes_on(entities, m) + entities[1] * m + entities[2] * (2 * m * (m - 1) + m * m);
 }
@@ -43,7 +44,7 @@ void sp_sizes_count(const sp_topology *topology, int refinements, int order, sp_
 }
 
 sp_status sp_sizes_check(const sp_sizes *sizes, const char *where) {
-  /* The table of entities grows by doubling and must stay below SP_LID_MAX. */
+  /* The table of entities grows by doubling, to less than SP_LID_MAX. */
   const struct {
     double count, limit;
     const char *what;

@@ -6,9 +6,8 @@
 
 enum { PLANE = SP_MAX_RULE * SP_MAX_RULE };
 
-/* out[slow][m][fast] = sum_l matrix(m, l) in[slow][l][fast]; matrix(m, l) = matrix[m * row + l *
- * column], so that strides decide whether the matrix or its transpose is meant. Neighbours in `in`
- * are `stride` apart. */
+/* out[slow][m][fast] = sum_l matrix(m, l) in[slow][l][fast], with matrix(m, l) = matrix[m * row + l
+ * * column]: the strides select the matrix or its transpose. Values of `in` are `stride` apart. */
 static void contract(int slow, int to, int from, int fast, const double *matrix, int row,
                      int column, const double *in, int stride, double *out) {
   for (int s = 0; s < slow; s++)
@@ -23,7 +22,7 @@ static void contract(int slow, int to, int from, int fast, const double *matrix,
     }
 }
 
-/* Plane by plane of the result, so that the two results in between are planes. */
+/* One plane of the result at a time, so that intermediate results are no larger than a plane. */
 static void apply(int to, int from, int row, int column, const double *r, const double *s,
                   const double *t, const double *in, int stride, double *out) {
   assert(to <= SP_MAX_RULE && from <= SP_MAX_RULE);

@@ -1,5 +1,5 @@
-/* Tensor-product application of one-dimensional matrices on one element, for set-up and
- * diagnostics; the operators have their own kernels. */
+/* Tensor products of one-dimensional matrices applied to one element, for set-up and diagnostics;
+ * the operators have their own kernels. */
 #ifndef SP_MESH_TENSOR_H
 #define SP_MESH_TENSOR_H
 

@@ -57,7 +57,7 @@ static sp_status overlapping(const sp_topology *topology, sp_lid entity) {
                  (long long)topology->keys[entity][0] + 1);
 }
 
-/* Number the entities in order of first encounter. */
+/* Number the entities in the order in which elements first touch them. */
 static sp_status collect_entities(const sp_hexes *hexes, const sp_periodic *periodic,
                                   sp_topology *topology, table *t) {
   size_t capacity = 64;
@@ -92,8 +92,8 @@ static sp_status collect_entities(const sp_hexes *hexes, const sp_periodic *peri
   return SP_OK;
 }
 
-/* What a holder tells the directory, as five sp_gid: the key, and its own number of touching
- * elements. */
+/* What a rank sends to the directory for an entity, as five sp_gid: the key, and the number of its
+ * elements that touch the entity. */
 enum { RECORD = 5 };
 
 /* A received record with its sender, to be sorted by key. */
@@ -108,10 +108,11 @@ static int compare_holdings(const void *left, const void *right) {
   return order ? order : (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-/* Buffers of one exchange with the directory; counts and starts are in records or ints a rank. */
+/* Buffers of one exchange with the directory. Counts and starts, per rank, are in records for what
+ * is asked and received, in ints for answers and replies. */
 typedef struct directory {
-  bool *boundary;     /* [entities], those that another rank may hold */
-  sp_lid *candidates; /* entities asked about, in the order of the records sent */
+  bool *boundary;     /* [entities], those that another rank may have */
+  sp_lid *candidates; /* entities asked about, in the order of the records */
   sp_gid *asked, *received;
   holding *holdings;
   int *asked_count, *asked_start, *received_count, *received_start;
@@ -142,7 +143,7 @@ static sp_status starts_from_counts(int size, const int *count, int *start) {
   return SP_OK;
 }
 
-/* Entities of an element that lie on its face `face`. */
+/* Whether a slot of an element lies on its face `face`. */
 static bool lies_on(int slot, int face) {
   int corners[4], face_corners[4], inside = 0;
   const int n = sp_slot_corners(slot, corners);
@@ -152,7 +153,7 @@ static bool lies_on(int slot, int face) {
   return inside == n;
 }
 
-/* Entities that another rank may hold lie on faces that only one local element touches. */
+/* Entities that another rank may have lie on faces that only one local element touches. */
 static void mark_boundary(const sp_topology *topology, bool *marked) {
   for (sp_lid e = 0; e < topology->elements; e++)
     for (int face = SP_FACE_SLOT; face < SP_SLOTS; face++) {
@@ -162,9 +163,9 @@ static void mark_boundary(const sp_topology *topology, bool *marked) {
     }
 }
 
-/* In a mesh with overlapping elements a third one may hold a face between two local ones. All its
- * vertices are shared then: those of such a face are on the local boundary, or one is an inner
- * vertex that another rank should not know. */
+/* If elements overlap, an element on another rank may touch a face between two local elements. Then
+ * that rank has all four vertices of the face. Either all are on the local boundary, or one is
+ * inside, which no other rank should have: ask about such faces and about all vertices. */
 static void mark_suspects(const sp_topology *topology, const bool *boundary, bool *marked) {
   for (sp_lid e = 0; e < topology->elements; e++) {
     const sp_lid *slots = topology->slots[e];
@@ -179,7 +180,7 @@ static void mark_suspects(const sp_topology *topology, const bool *boundary, boo
   }
 }
 
-/* Marks what the directory is asked about, and counts the records for each of its ranks. */
+/* Mark the entities to ask the directory about, and write a record for each, by rank. */
 static sp_status choose_candidates(int size, const sp_topology *topology, directory *d) {
   const size_t ranks = (size_t)size + 1, entities = (size_t)topology->entities;
   bool *marked;
@@ -209,9 +210,9 @@ static sp_status choose_candidates(int size, const sp_topology *topology, direct
     for (sp_lid i = 0; i < topology->entities; i++) {
       if (!marked[i]) continue;
       const sp_gid *key = topology->keys[i];
-      const int place = d->asked_start[hash(key) % (uint64_t)size]++;
-      d->candidates[place] = i;
-      sp_gid *asked = &d->asked[(size_t)place * RECORD];
+      const int row = d->asked_start[hash(key) % (uint64_t)size]++;
+      d->candidates[row] = i;
+      sp_gid *asked = &d->asked[(size_t)row * RECORD];
       memcpy(asked, key, 4 * sizeof *key);
       asked[4] = topology->touching[i];
     }
@@ -221,20 +222,20 @@ static sp_status choose_candidates(int size, const sp_topology *topology, direct
   return status;
 }
 
-/* Answer to each record: the number of other holders, then their ranks; -1 alone for a face that
- * more than two elements touch. */
+/* The answer to a record is the number of other ranks that have the entity and then these ranks, or
+ * only -1 for a face that more than two elements touch. */
 static sp_status answer_records(int size, directory *d) {
   const int total = d->received_start[size];
   SP_TRY(sp_allocate((size_t)total, sizeof *d->holdings, "directory", &d->holdings));
-  int *place; /* of each received record in the sorted order */
-  SP_TRY(sp_allocate((size_t)total, sizeof *place, "directory", &place));
+  int *position; /* of each received record in the sorted order */
+  SP_TRY(sp_allocate((size_t)total, sizeof *position, "directory", &position));
   for (int r = 0; r < size; r++)
     for (int n = d->received_start[r]; n < d->received_start[r + 1]; n++)
       d->holdings[n] = (holding){&d->received[(size_t)n * RECORD], r};
   qsort(d->holdings, (size_t)total, sizeof *d->holdings, compare_holdings);
-  for (int n = 0; n < total; n++) place[(d->holdings[n].record - d->received) / RECORD] = n;
+  for (int n = 0; n < total; n++) position[(d->holdings[n].record - d->received) / RECORD] = n;
 
-  /* Twice the same walk: the first counts, the second writes. */
+  /* Two passes: the first counts, the second writes. */
   sp_status status = SP_OK;
   for (int pass = 0; pass < 2 && !status; pass++) {
     size_t written = 0;
@@ -242,7 +243,7 @@ static sp_status answer_records(int size, directory *d) {
       const size_t begin = written;
       for (int n = d->received_start[r]; n < d->received_start[r + 1]; n++) {
         const sp_gid *key = &d->received[(size_t)n * RECORD];
-        int first = place[n], last = place[n] + 1;
+        int first = position[n], last = position[n] + 1;
         while (first > 0 && !memcmp(d->holdings[first - 1].record, key, 4 * sizeof *key)) first--;
         while (last < total && !memcmp(d->holdings[last].record, key, 4 * sizeof *key)) last++;
         sp_gid touching = 0;
@@ -263,7 +264,7 @@ static sp_status answer_records(int size, directory *d) {
     status = starts_from_counts(size, d->answer_count, d->answer_start);
     if (!status) status = sp_allocate(written, sizeof(int), "directory", &d->answer);
   }
-  free(place);
+  free(position);
   return status;
 }
 

@@ -1,4 +1,4 @@
-/* Vertices, edges and faces of the local elements, and which other ranks hold them too. */
+/* Vertices, edges and faces of the local elements, and which other ranks have them too. */
 #ifndef SP_MESH_TOPOLOGY_H
 #define SP_MESH_TOPOLOGY_H
 
@@ -13,19 +13,19 @@ typedef struct sp_topology {
   sp_lid entities;           /* distinct vertices, edges and faces on this rank */
   sp_lid (*slots)[SP_SLOTS]; /* [elements], entity of each slot */
   sp_gid (*keys)[4];         /* [entities], sp_entity_key */
-  int *touching;             /* [entities], local elements that touch it */
+  int *touching;             /* [entities], number of local elements that touch it */
   sp_lid *sharer_start;      /* [entities + 1] */
-  int *sharers;              /* other ranks that hold entity i, ascending: from sharer_start[i] */
+  int *sharers;              /* other ranks that have entity i, ascending: from sharer_start[i] */
 } sp_topology;
 
-/* Entities of `hexes` by vertex numbers, with what `periodic` (or NULL) identifies, sharers through
- * a distributed directory (each entity's key is hashed to a rank that knows all holders; no rank
- * sees all). Errors: SP_ERR_INPUT if more than two elements share a face. The caller destroys *out.
- * Collective over `comm`. */
+/* The entities of `hexes`, by vertex numbers; `periodic` (or NULL) identifies some of them. Sharers
+ * are found through a distributed directory: the hash of a key names a rank that collects all ranks
+ * that have the entity; no rank sees all entities. Errors: SP_ERR_INPUT if more than two elements
+ * share a face. The caller destroys *out. Collective over `comm`. */
 sp_status sp_topology_create(MPI_Comm comm, const sp_hexes *hexes, const sp_periodic *periodic,
                              sp_topology **out);
 
-/* Bytes that a topology holds for so many elements, entities and, over all entities, sharers.
+/* Bytes that a topology holds for these numbers of elements, entities, and sharers of all entities.
  * Local. */
 double sp_topology_predicted_bytes(double elements, double entities, double sharers);
 

@@ -1,4 +1,4 @@
-/* Boxes: the maps of the unit cube, the elements that ranks make, and how bricks divide a box. */
+/* Boxes: the maps of the unit cube, the elements of each rank, and the division into bricks. */
 #include "mesh/box.h"
 
 #include <float.h>
@@ -36,13 +36,14 @@ static void check_kershaw(double epsilon) {
     for (int j = 0; j <= STEPS; j++) {
       const double y = (double)j / STEPS;
       CHECK(kershaw(epsilon, x, y, 0.4, 0) == x, "x moves to %g", kershaw(epsilon, x, y, 0.4, 0));
-      /* y and z are treated alike, each for itself. */
+      /* y and z are mapped in the same way and independently. */
       CHECK(kershaw(epsilon, x, y, 0.4, 1) == kershaw(epsilon, x, 0.7, y, 2), "y and z at %g", y);
       CHECK(kershaw(epsilon, x, y, 0.4, 1) == kershaw(epsilon, x, y, 0.9, 1), "z moves y at %g", y);
       if (j > 0) {
         const double slope =
             (kershaw(epsilon, x, y, 0, 1) - kershaw(epsilon, x, y - 1.0 / STEPS, 0, 1)) * STEPS;
-        /* Slopes blend epsilon and 2 - epsilon; the difference loses STEPS roundings. */
+        /* Slopes are between epsilon and 2 - epsilon; the difference amplifies rounding STEPS
+         * times. */
         CHECK(slope >= epsilon - 4 * STEPS * EPSILON && slope <= 2 - epsilon + 4 * STEPS * EPSILON,
               "slope %g at (%g, %g) for epsilon %g", slope, x, y, epsilon);
       }
@@ -53,7 +54,8 @@ static void check_kershaw(double epsilon) {
     CHECK_CLOSE(kershaw(epsilon, x, 0, 0.5, 1), 0, 2 * EPSILON);
     CHECK_CLOSE(kershaw(epsilon, x, 1, 0.5, 1), 1, 2 * EPSILON);
   }
-  /* The ends are graded one way and the other: half of the cells hold epsilon / 2 of the length. */
+  /* The two ends are graded in opposite directions: half of the cells have epsilon / 2 of the
+   * length. */
   CHECK_CLOSE(kershaw(epsilon, 0, 0.5, 0, 1), epsilon / 2, 2 * EPSILON);
   CHECK_CLOSE(kershaw(epsilon, 1, 0.5, 0, 1), 1 - epsilon / 2, 2 * EPSILON);
 }
@@ -61,7 +63,7 @@ static void check_kershaw(double epsilon) {
 static void check_maps(void) {
   double point[3] = {0.1, 0.7, 0.35};
   sp_box_deform(SP_MAP_NONE, 0.3, point);
-  CHECK(point[0] == 0.1 && point[1] == 0.7 && point[2] == 0.35, "none moves a point");
+  CHECK(point[0] == 0.1 && point[1] == 0.7 && point[2] == 0.35, "map none moves a point");
   check_sine();
   check_kershaw(1);
   check_kershaw(0.3);
@@ -79,7 +81,7 @@ static sp_gid brick_size(const sp_brick *brick) {
   return size;
 }
 
-/* Every element in one brick; returns the size of the largest. */
+/* Every element is in exactly one brick; returns the size of the largest brick. */
 static sp_gid check_bricks(const int elements[3], int size) {
   const int total = elements[0] * elements[1] * elements[2];
   char *seen = calloc((size_t)total, 1);
@@ -115,11 +117,11 @@ static void check_partitions(void) {
     for (int size = 1; size <= 64 && size <= total; size++) {
       const sp_gid largest = check_bricks(n, size);
       const double ideal = (double)total / size;
-      /* Whole layers can be cut no finer: 63 ranks for 64 elements leave one with two. */
+      /* Cuts are between layers: with 63 ranks for 64 elements one rank has two. */
       CHECK((double)largest < 2 * ideal, "%d x %d x %d over %d: %lld elements against %g", n[0],
             n[1], n[2], size, (long long)largest, ideal);
     }
-    /* One rank an element, and one too many. */
+    /* One rank per element, and one rank too many. */
     if (total > 64) CHECK(check_bricks(n, total) == 1, "%d ranks for as many elements", total);
     sp_brick brick;
     CHECK(sp_partition_brick(n, total + 1, 0, &brick) == SP_ERR_INPUT, "%d ranks", total + 1);
@@ -127,7 +129,7 @@ static void check_partitions(void) {
   }
 }
 
-/* Powers of two divide without remainder; larger boxes come closer to the mean. */
+/* Powers of two divide evenly; larger boxes are closer to the mean. */
 static void check_balance(void) {
   for (int size = 1; size <= 64; size *= 2)
     CHECK(check_bricks((const int[3]){16, 8, 32}, size) == 4096 / size, "over %d", size);
@@ -136,7 +138,7 @@ static void check_balance(void) {
           "64 x 64 x 64 over %d", size);
 }
 
-/* The volume from Jacobians, and the elements by tag: each on one rank. */
+/* The volume from Jacobians, and the elements by tag: each on exactly one rank. */
 static void check_box(const sp_box *box, double volume, double tolerance) {
   const int *n = box->elements;
   sp_hexes *hexes;
@@ -144,7 +146,7 @@ static void check_box(const sp_box *box, double volume, double tolerance) {
   if (!hexes) return;
   CHECK(hexes->count > 0 && hexes->map_order == 1, "%d elements", hexes->count);
 
-  /* Counts, and sums of tags and of vertex numbers, which the whole box knows in closed form. */
+  /* Counts, and sums of tags and of vertex numbers, which are known in closed form. */
   sp_gid sums[3 + SP_FACES] = {hexes->count}, all[3 + SP_FACES];
   double local = 0, total, face_area[SP_FACES] = {0}, area[SP_FACES];
   sp_rule rule;
@@ -196,7 +198,7 @@ static void check_box(const sp_box *box, double volume, double tolerance) {
   sp_hexes_destroy(&hexes);
 }
 
-/* Volumes: the sum of up to 1000 element volumes, each right to about 100 EPSILON relative. */
+/* The sum of up to 1000 element volumes, each with a relative error of about 100 EPSILON. */
 static void check_boxes(void) {
   sp_box box = {{5, 4, 3}, {0, 0, 0}, {1, 1, 1}, SP_MAP_NONE, 0.3};
   check_box(&box, 1, 100 * EPSILON);
@@ -204,9 +206,9 @@ static void check_boxes(void) {
   check_box(&box, 1, 100 * EPSILON);
   box = (sp_box){{12, 6, 4}, {-1, 2, 0.5}, {1, 5, 1}, SP_MAP_KERSHAW, 0.05};
   check_box(&box, 3, 300 * EPSILON);
-  /* The sine map moves the sides too: compare with a mesh four times as fine. Trilinear elements
-   * follow the sides to h^2 / 8 times their curvature, 0.05 * 5.3^2, over a surface of 10: 0.05 at
-   * h = 1/6 in the worst case, of both signs. */
+  /* The sine map moves the sides too: compare with a mesh four times as fine. The sides of
+   * trilinear elements are off by up to h^2 / 8 times the curvature, 0.05 * 5.3^2, on a surface of
+   * 10: at h = 1/6 by 0.05 in volume, of either sign. */
   box = (sp_box){{6, 6, 6}, {0, 0, 0}, {2, 1, 1}, SP_MAP_SINE, 0.3};
   sp_hexes *fine;
   const sp_box finer = {{24, 24, 24}, {0, 0, 0}, {2, 1, 1}, SP_MAP_SINE, 0.3};
@@ -219,7 +221,7 @@ static void check_boxes(void) {
     for (int q = 0; q < 8; q++) volume += factors[SP_G_WJ * 8 + q];
   }
   sp_hexes_destroy(&fine);
-  CHECK(fabs(volume - 2) > 1e-3, "the sine map keeps the volume: %g", volume);
+  CHECK(fabs(volume - 2) > 1e-3, "the sine map preserves the volume: %g", volume);
   check_box(&box, volume, 0.02);
 }
 

@@ -1,6 +1,6 @@
-/* Elements must meet as their vertices say: a mesh is refused, on all ranks, if one point that
- * elements share is moved in one of them alone, be it at a vertex, on an edge or inside a face,
- * within a rank or between ranks. Points that no other element has may be anywhere. */
+/* Elements that share vertices must share the points between: a mesh is refused, on all ranks, if a
+ * shared point is moved in only one element, at a vertex, on an edge or inside a face, within a
+ * rank or between ranks. Points that only one element has may move. */
 #include "mesh/conformity.h"
 
 #include <string.h>
@@ -9,21 +9,21 @@
 #include "tests/check.h"
 #include "tests/quadratic_box.h"
 
-enum { SIDE = 3 }; /* elements along the unit cube */
+enum { SIDE = 3 }; /* elements along each side of the unit cube */
 
 static int world_rank, world_size;
 
 /* How many elements have a point. */
-static int holders(const double point[3]) {
+static int elements_at(const double point[3]) {
   int count = 1;
   for (int d = 0; d < 3; d++) {
-    const double place = point[d] * SIDE, plane = round(place);
-    if (fabs(place - plane) < 1e-9 && plane > 0 && plane < SIDE) count *= 2;
+    const double position = point[d] * SIDE, plane = round(position);
+    if (fabs(position - plane) < 1e-9 && plane > 0 && plane < SIDE) count *= 2;
   }
   return count;
 }
 
-/* Move point p of the first element of a rank by so much of its size. */
+/* Move point p of the first element of `rank` by `distance`, in units of the element's size. */
 static void check_moved(int rank, int p, double distance) {
   sp_hexes *hexes = quadratic_box(SIDE);
   sp_mesh *mesh;
@@ -37,12 +37,12 @@ static void check_moved(int rank, int p, double distance) {
   MPI_Bcast(point, 3, MPI_DOUBLE, rank, MPI_COMM_WORLD);
   MPI_Bcast(&tag, 1, MPI_LONG_LONG, rank, MPI_COMM_WORLD);
   const sp_status status = sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh);
-  if (holders(point) == 1 || distance < 1e-6) {
+  if (elements_at(point) == 1 || distance < 1e-6) {
     CHECK(status == SP_OK, "point %d moved by %g: %s", p, distance, sp_error_message());
   } else {
     char first[64], second[64];
     snprintf(first, sizeof first, "elements %lld and ", tag);
-    snprintf(second, sizeof second, " and %lld have vertices in common", tag);
+    snprintf(second, sizeof second, " and %lld share vertices", tag);
     CHECK(status == SP_ERR_INPUT, "point %d moved by %g is accepted", p, distance);
     CHECK(strstr(sp_error_message(), first) || strstr(sp_error_message(), second), "'%s'",
           sp_error_message());

@@ -1,6 +1,5 @@
 /* Curved hexahedra from gmsh, orders 2 to 9, on the shell between two spheres (inputs/shell.geo):
- * the nodes are where the geometry is, refinement divides the elements' own maps, and solutions
- * converge. */
+ * nodes are on the geometry, refinement divides the elements' own maps, and solutions converge. */
 #include <float.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,9 +23,9 @@ static void require(sp_status status) {
   if (status) MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* A geometry of inputs/ with elements of any order, in a file of its own. */
+/* Write a file that meshes a geometry of inputs/ with elements of a given order. */
 static void write_geometry(const char *name, int order) {
-  MPI_Barrier(MPI_COMM_WORLD); /* nobody may still be reading the last one */
+  MPI_Barrier(MPI_COMM_WORLD); /* no rank may still be reading the previous one */
   if (world_rank == 0) {
     FILE *file = fopen(path, "w");
     if (!file) MPI_Abort(MPI_COMM_WORLD, 1);
@@ -52,18 +51,18 @@ static double volume(const sp_mesh *mesh) {
   return sum;
 }
 
-/* Largest distance of an exterior lattice point from its sphere. */
+/* The largest distance of an exterior lattice point from its sphere. */
 static double off_spheres(const sp_mesh *mesh) {
   const sp_hexes *hexes = mesh->hexes;
   const int g = hexes->map_order, points = (int)sp_hexes_lattice_size(hexes);
   double worst = 0;
-  int places[SP_MAX_NQ * SP_MAX_NQ];
+  int on_face[SP_MAX_NQ * SP_MAX_NQ];
   for (sp_lid e = 0; e < hexes->count; e++)
     for (int f = 0; f < SP_FACES; f++) {
       if (hexes->surfaces[e][f] < 0) continue;
-      sp_face_nodes(g, f, places);
+      sp_face_nodes(g, f, on_face);
       for (int q = 0; q < (g + 1) * (g + 1); q++) {
-        const double *x = &hexes->lattice[((ptrdiff_t)e * points + places[q]) * 3];
+        const double *x = &hexes->lattice[((ptrdiff_t)e * points + on_face[q]) * 3];
         const double r = sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
         worst = fmax(worst, fmin(fabs(r - 1), fabs(r - 2)));
       }
@@ -72,8 +71,9 @@ static double off_spheres(const sp_mesh *mesh) {
   return worst;
 }
 
-/* Refinement keeps the map: the volume stays to rounding. Determinants and sums are right to 1000
- * epsilons (tests/geometry.c); equispaced interpolation of degree g amplifies by up to 2^g / g^2.
+/* Refinement keeps the map: the volume is the same up to rounding. Determinants and sums are right
+ * to 1000 epsilons (tests/geometry.c); equispaced interpolation of degree g amplifies by up to 2^g
+ * / g^2.
  */
 static void check_refinement(sp_mesh **mesh) {
   const int order = (*mesh)->hexes->map_order;
@@ -86,10 +86,9 @@ static void check_refinement(sp_mesh **mesh) {
               1000 * DBL_EPSILON * (1 + ldexp(1, order) / order / order));
 }
 
-/* With maps of degree g through nodes on the spheres the volume is off by O(h^(g+1)) or better; by
- * no more than `relative`, which is far from the 0.23 that trilinear elements have here. Not beyond
- * degree 4: there gmsh 4.8.4 places nodes inside curved faces so roughly that elements get worse.
- */
+/* With maps of degree g through nodes on the spheres, the error of the volume is O(h^(g+1)) or
+ * better: at most `relative`, compared with 0.23 for trilinear elements. Not beyond degree 4, where
+ * the nodes of gmsh 4.8.4 inside curved faces are so inaccurate that elements get worse. */
 static void check_shell(int order, double relative) {
   static const double exact = 4.0 / 3 * 3.14159265358979323846 * 7;
   sp_hexes *hexes;
@@ -100,18 +99,18 @@ static void check_shell(int order, double relative) {
   require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
   const double error = fabs(volume(mesh) / exact - 1), off = off_spheres(mesh);
   CHECK(error <= relative, "order %d: the volume is off by %.3g", order, error);
-  /* A few roundings of a radius of 2, in gmsh's parametrization of a sphere. */
+  /* A few roundings at a radius of 2, in gmsh's parametrization of a sphere. */
   CHECK(off <= 1e-12, "order %d: a node is %.3g off its sphere", order, off);
   check_refinement(&mesh);
   CHECK(mesh->unnamed_faces == 0, "%lld unnamed faces", (long long)mesh->unnamed_faces);
-  /* New points are on the elements, not on the geometry that gmsh knew. */
+  /* New points are on the old elements, not on gmsh's geometry. */
   CHECK(off_spheres(mesh) > 1e-7, "refinement follows the spheres");
   sp_mesh_destroy(&mesh);
 }
 
-/* Blocks in different orientations: every node of a straight mesh is where the corners say; gmsh
- * finds points on curves to about 1e-12. Then a smooth map bends it, which keeps neighbours
- * together. */
+/* Blocks in different orientations: in a straight mesh every node is at its trilinear position;
+ * gmsh computes points on curves to about 1e-12. Then a smooth map curves the mesh, and neighbours
+ * still match. */
 static void check_lattice(int order) {
   sp_hexes *hexes;
   sp_mesh *mesh;

@@ -23,7 +23,7 @@ void *test_allocate(size_t count, size_t size) {
 }
 
 double random_value(int seed, sp_gid number) {
-  /* The finalizer of splitmix64 turns consecutive numbers into independent bits. */
+  /* The finalizer of SplitMix64 turns consecutive numbers into independent bits. */
   uint64_t z = (uint64_t)number * 0x9e3779b97f4a7c15u + (uint64_t)seed * 0xd1b54a32d192ed03u;
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
   z = (z ^ z >> 27) * 0x94d049bb133111ebu;
@@ -31,7 +31,7 @@ double random_value(int seed, sp_gid number) {
   return (double)(z >> 11) / 4503599627370496.0 - 1;
 }
 
-/* Trilinear elements as curved ones: their points are moved along a smooth field. */
+/* Curved elements from trilinear ones: their points are moved by a smooth field. */
 static void curve_elements(int map_order, sp_hexes **hexes) {
   const sp_hexes *flat = *hexes;
   const int n = map_order + 1, points = n * n * n;
@@ -116,18 +116,18 @@ void mark_constrained(const deformed_box *box, bool *mask, bool *whole_mask) {
   const sp_hexes *all = box->whole->hexes;
   const int order = box->whole_numbering->order, nq = order + 1;
   const sp_lid np = nq * nq * nq;
-  int *places = test_allocate((size_t)(nq * nq), sizeof *places);
+  int *on_face = test_allocate((size_t)(nq * nq), sizeof *on_face);
   for (sp_lid i = 0; i < box->whole_numbering->local; i++) whole_mask[i] = false;
   for (sp_lid e = 0; e < all->count; e++)
     for (int f = 0; f < SP_FACES; f++) {
       enum { X_LOW = 0, Z_HIGH = 5 };
       if (all->surfaces[e][f] != X_LOW && all->surfaces[e][f] != Z_HIGH) continue;
-      sp_face_nodes(order, f, places);
+      sp_face_nodes(order, f, on_face);
       for (int q = 0; q < nq * nq; q++)
-        whole_mask[box->whole_numbering->nodes[e * np + places[q]]] = true;
+        whole_mask[box->whole_numbering->nodes[e * np + on_face[q]]] = true;
     }
   for (sp_lid i = 0; i < box->numbering->local; i++) mask[i] = whole_mask[box->whole_dof[i]];
-  free(places);
+  free(on_face);
 }
 
 void sum_whole(MPI_Comm comm, const deformed_box *box, double *sum) {
@@ -143,7 +143,8 @@ double dot(const deformed_box *box, const double *a, const double *b) {
 
 sp_lid count_different_bits(MPI_Comm comm, const deformed_box *box, const double *values) {
   const sp_lid n = box->whole_numbering->local;
-  /* [0, n) the smallest, [n, 2n) the negated largest of the bits read as integers: one MPI_MIN. */
+  /* [0, n): the smallest of the bits read as integers; [n, 2n): the largest, negated, for one
+   * MPI_MIN. */
   int64_t *bits = test_allocate(2 * (size_t)n, sizeof *bits);
   for (sp_lid i = 0; i < 2 * n; i++) bits[i] = INT64_MAX;
   for (sp_lid i = 0; i < box->numbering->local; i++) {

@@ -1,23 +1,23 @@
 /* Meshes for tests of numberings, exchanges and operators: a deformed box whose elements have
- * random orientations, divided over the ranks, and the same box whole on every rank. The whole one
- * gives each degree of freedom a number that does not depend on the ranks. */
+ * random orientations, distributed over the ranks, and the same box as a whole on each rank. The
+ * whole one gives each degree of freedom a number that does not depend on the ranks. */
 #ifndef SP_TESTS_DEFORMED_BOX_H
 #define SP_TESTS_DEFORMED_BOX_H
 
 #include "mesh/numbering.h"
 
 typedef struct deformed_box {
-  sp_mesh *mesh;           /* divided */
+  sp_mesh *mesh;           /* distributed */
   sp_numbering *numbering; /* of it */
   sp_mesh *whole;          /* on MPI_COMM_SELF */
   sp_numbering *whole_numbering;
   sp_lid *whole_element; /* [mesh->hexes->count], the same element in `whole` */
   sp_lid *whole_dof;     /* [numbering->local], the same DOF in `whole_numbering` */
-  sp_lid conflicts;      /* nodes whose two numberings disagree; 0 if all is well */
+  sp_lid conflicts;      /* nodes whose two numberings disagree; 0 expected */
 } deformed_box;
 
-/* map_order 1: trilinear elements; higher: curved ones. Degree `order`. Aborts on errors, which a
- * test has no use for. Collective over `comm`. */
+/* map_order 1: trilinear elements; higher: curved ones. Degree `order`. Aborts on errors.
+ * Collective over `comm`. */
 void deformed_box_create(MPI_Comm comm, const int elements[3], int map_order, int order,
                          deformed_box *box);
 void deformed_box_destroy(deformed_box *box);
@@ -39,10 +39,10 @@ void sum_whole(MPI_Comm comm, const deformed_box *box, double *sum);
 /* a.b over owned DOFs of all ranks. Collective. */
 double dot(const deformed_box *box, const double *a, const double *b);
 
-/* How many DOFs do not have the same bits in all their holders. Collective. */
+/* How many DOFs do not have the same bits on all ranks that have them. Collective. */
 sp_lid count_different_bits(MPI_Comm comm, const deformed_box *box, const double *values);
 
-/* Np, the nodes of an element. */
+/* Np, the number of nodes per element. */
 size_t element_nodes(const deformed_box *box);
 
 /* sp_allocate that aborts. */

@@ -1,4 +1,4 @@
-/* Gathered records: rank by rank, with ranks that have none, and too many of them refused. */
+/* Gathered records: in rank order, also from ranks that have none; too many are refused. */
 #include "io/gather.h"
 
 #include <limits.h>
@@ -9,7 +9,7 @@
 #include "tests/check.h"
 
 typedef struct record {
-  int rank, place;
+  int rank, index;
   char text[5]; /* an odd width */
 } record;
 
@@ -32,9 +32,9 @@ static void check_records(int rank, int size, bool gaps) {
         "%s", sp_error_message());
   for (int r = 0; r < size && all; r++)
     for (size_t n = 0; n < count_of(r, gaps) && at < total; n++, at++)
-      CHECK(all[at].rank == r && all[at].place == (int)n && all[at].text[0] == '0' + r &&
+      CHECK(all[at].rank == r && all[at].index == (int)n && all[at].text[0] == '0' + r &&
                 strcmp(all[at].text + 1, "bcd") == 0,
-            "record %zu is %d of rank %d", at, all[at].place, all[at].rank);
+            "record %zu is record %d of rank %d", at, all[at].index, all[at].rank);
   size_t expected = 0;
   for (int r = 0; r < size; r++) expected += count_of(r, gaps);
   CHECK(total == expected && at == expected, "%zu records, expected %zu", total, expected);
@@ -42,7 +42,7 @@ static void check_records(int rank, int size, bool gaps) {
   free(all);
 }
 
-/* No record is read, so that none needs to exist. */
+/* No record is read, so none needs to exist. */
 static void check_too_many(int size) {
   const size_t count = (size_t)INT_MAX / (size_t)size + 1;
   size_t total = 1;

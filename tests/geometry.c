@@ -1,7 +1,7 @@
-/* Geometric factors against maps given as polynomials, whose volume and derivatives are known in
- * closed form. All maps have points of order one, so that absolute tolerances are in units of
- * EPSILON: a Jacobian sums (g + 1)^3 <= 64 lattice points three times over with derivatives of the
- * Lagrange basis up to about 5, so its error is below 1000 EPSILON in the worst case. */
+/* Geometric factors against polynomial maps, whose volume and derivatives are known in closed form.
+ * All maps have points of order one, so absolute tolerances are in units of EPSILON: a Jacobian is
+ * a threefold sum over (g + 1)^3 <= 64 lattice points with derivatives of the Lagrange basis up to
+ * about 5, so its error is below 1000 EPSILON. */
 #include "mesh/geometry.h"
 
 #include <float.h>
@@ -86,7 +86,7 @@ static double draw(unsigned *state) {
   return (*state >> 8) / 8388608.0 - 1;
 }
 
-/* The identity plus terms whose slopes sum to less than `size` in each direction: invertible. */
+/* The identity plus terms whose slopes sum to less than `size` per direction: invertible. */
 static void make_map(const char *name, int order, double size, polynomial_map *map) {
   unsigned state = 12345u + (unsigned)order;
   memset(map, 0, sizeof *map);
@@ -114,7 +114,7 @@ static void make_affine(const char *name, const double matrix[3][3], const doubl
   }
 }
 
-/* One element with the map's lattice, number 42. */
+/* One element, number 42, with the lattice of the map. */
 static sp_hexes *make_element(const polynomial_map *map) {
   sp_hexes *hexes;
   if (sp_hexes_create(1, map->order, 0, 0, &hexes)) abort();
@@ -181,9 +181,9 @@ static void check_factors(const polynomial_map *map, const sp_hexes *hexes, cons
   CHECK_CLOSE(volume / map_volume(map), 1, TOLERANCE);
 }
 
-/* sum over a of d/dr_a (|J| d r_a / d x_b) = 0: a constant has no divergence on curved elements.
- * The terms are polynomials of degree 2g in each direction, which the D of that degree
- * differentiates without error. */
+/* sum over a of d/dr_a (|J| d r_a / d x_b) = 0: constant vectors have no divergence on curved
+ * elements. The terms are polynomials of degree 2g in each direction, which the D of that degree
+ * differentiates exactly. */
 static void check_metric_identity(const polynomial_map *map, const sp_hexes *hexes) {
   static double inverse[9 * POINTS], jacobian[POINTS], flux[POINTS], slope[POINTS], sum[POINTS];
   const sp_reference *reference = sp_reference_get(2 * map->order);
@@ -205,7 +205,7 @@ static void check_metric_identity(const polynomial_map *map, const sp_hexes *hex
   }
 }
 
-/* The integral of the normal over the closed surface is zero, that of x . n three volumes. */
+/* The integral of the normal over the closed surface is zero, that of x . n is three volumes. */
 static void check_faces(const polynomial_map *map, const sp_hexes *hexes, const sp_rule *rule) {
   static double xyz[3 * SP_MAX_RULE * SP_MAX_RULE], normal[3 * SP_MAX_RULE * SP_MAX_RULE];
   const int n = rule->n;
@@ -246,7 +246,7 @@ static void check_map(const polynomial_map *map) {
   check_faces(map, hexes, &rule);
   check_metric_identity(map, hexes);
 
-  /* Other local axes: the same volume. */
+  /* With other local axes the volume is the same. */
   double factors[SP_FACTORS * 216];
   for (int index = 0; index < ROTATIONS; index++) {
     sp_hexes *rotated = make_element(map);
@@ -262,20 +262,20 @@ static void check_map(const polynomial_map *map) {
   sp_hexes_destroy(&hexes);
 }
 
-static void check_refused(const char *name, sp_hexes *hexes, const char *place) {
+static void check_refused(const char *name, sp_hexes *hexes, const char *location) {
   double factors[SP_FACTORS * 8];
   sp_rule rule;
   sp_rule_gll(2, &rule); /* the corners, where a trilinear element tangles first */
   const sp_status status = sp_geometry_factors(hexes, 0, &rule, factors);
   CHECK(status == SP_ERR_INPUT, "%s: status %d", name, (int)status);
   CHECK(strstr(sp_error_message(), "element 42 "), "%s: '%s'", name, sp_error_message());
-  CHECK(strstr(sp_error_message(), place), "%s: '%s' does not say %s", name, sp_error_message(),
-        place);
+  CHECK(strstr(sp_error_message(), location), "%s: '%s' does not say %s", name, sp_error_message(),
+        location);
 
   sp_mesh *mesh;
   CHECK(sp_mesh_create(MPI_COMM_SELF, &hexes, &mesh) == SP_ERR_INPUT, "%s: a mesh", name);
   CHECK(strstr(sp_error_message(), "element 42 "), "%s: '%s'", name, sp_error_message());
-  CHECK(!hexes && !mesh, "%s: elements are kept after a failure", name);
+  CHECK(!hexes && !mesh, "%s: elements are left after a failure", name);
   sp_hexes_destroy(&hexes);
   sp_mesh_destroy(&mesh);
 }
@@ -287,7 +287,7 @@ static void check_refusals(void) {
   check_refused(map.name, make_element(&map), "(6, 5, 6)");
   make_affine("flat", (const double[3][3]){{1, 0, 0}, {0, 1, 0}, {0, 0, 0}}, shift, &map);
   check_refused(map.name, make_element(&map), "(4, 5, 7)");
-  /* Flat but for rounding: the third direction is a combination of the others. */
+  /* Flat except for rounding: the third direction is a combination of the others. */
   make_affine("flat and tilted",
               (const double[3][3]){{1.0 / 3, 0.1, 0.7 / 3 + 0.03},
                                    {0.7, 0.2, 0.7 * 0.7 + 0.3 * 0.2},
@@ -301,7 +301,8 @@ static void check_refusals(void) {
               shift, &map);
   check_refused(map.name, make_element(&map), "(");
 
-  /* The last corner pushed through the opposite one: its neighbours turn first. */
+  /* The last corner moves towards the opposite one and beyond: Jacobians at its neighbours change
+   * sign first. */
   make_affine("tangled", (const double[3][3]){{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, shift, &map);
   sp_hexes *hexes = make_element(&map);
   for (int d = 0; d < 3; d++) hexes->lattice[3 * 7 + d] = shift[d] - 2;
@@ -312,7 +313,7 @@ static void check_refusals(void) {
   hexes->lattice[0] = NAN;
   check_refused("not a number", hexes, "nan");
 
-  /* Two corners that are one vertex; the message gives the centre. */
+  /* Two corners are the same vertex; the message gives the centre. */
   hexes = make_element(&map);
   hexes->vertices[0][6] = hexes->vertices[0][7];
   sp_mesh *mesh;
@@ -321,7 +322,7 @@ static void check_refusals(void) {
         sp_error_message());
 }
 
-/* A very thin element in a slanted place is still an element. */
+/* A very thin, slanted element is valid. */
 static void check_thin(void) {
   polynomial_map map;
   make_affine("thin", (const double[3][3]){{0.6, -0.8e-6, 0}, {0.8, 0.6e-6, 0}, {0, 0, 1}},
@@ -333,7 +334,7 @@ static void check_thin(void) {
   CHECK(sp_geometry_factors(hexes, 0, &rule, factors) == SP_OK, "%s", sp_error_message());
   double volume = 0;
   for (int q = 0; q < 8; q++) volume += factors[SP_G_WJ * 8 + q];
-  /* Coordinates of order one leave EPSILON / 1e-6 of the thin direction. */
+  /* With coordinates of order one the thin direction is right to EPSILON / 1e-6. */
   CHECK_CLOSE(volume, 8e-6, 8e-6 * EPSILON / 1e-6);
   sp_hexes_destroy(&hexes);
 }

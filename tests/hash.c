@@ -1,4 +1,4 @@
-/* The hash function: its values, which files hold, and that they spread. */
+/* The hash function: its values, which files store, and their spread over buckets. */
 #include "io/hash.h"
 
 #include "tests/check.h"
@@ -8,7 +8,7 @@ static void check_value(const char *what, uint64_t hash, uint64_t expected) {
         (unsigned long long)expected);
 }
 
-/* The expected values of folds were computed apart from this program. */
+/* The expected values of folds were computed by an independent program. */
 static void check_values(void) {
   /* The first outputs of SplitMix64 from the seed 0, as Java's SplittableRandom gives them. */
   static const uint64_t first[] = {0xe220a8397b1dcdafu, 0x6e789e6aa1b965f4u, 0x06c45d188009454fu};
@@ -28,8 +28,8 @@ static void check_values(void) {
   CHECK(sp_hash_fold_double(0, 0.0) != sp_hash_fold_double(0, -0.0), "0 and -0");
 }
 
-/* Names as ranks use them, (element, node): every bucket gets its share. A count is binomial; 6
- * standard deviations are exceeded in one of 1110 counts with probability 2e-6. */
+/* Names like those of DOFs, (element, node), spread evenly over buckets. Counts are binomial: that
+ * any of the 1110 is off by 6 standard deviations has probability 2e-6. */
 static void check_spread(void) {
   enum { ELEMENTS = 2048, NODES = 64, NAMES = ELEMENTS * NODES };
   static const int buckets[] = {2, 3, 8, 97, 1000};

@@ -1,6 +1,6 @@
-/* Global degrees of freedom against geometry: two element nodes are one DOF if and only if they
- * are one point; on elements with random local axes, straight and curved, before and after
- * refinement, for bricks of a box. */
+/* Global degrees of freedom against geometry: two element nodes have the same DOF if and only if
+ * they are the same point; on elements with random local axes, straight and curved, before and
+ * after refinement, for bricks of a box. */
 #include "mesh/numbering.h"
 
 #include <float.h>
@@ -34,8 +34,8 @@ static int compare_dofs(const void *left, const void *right) {
   return (a->dof > b->dof) - (a->dof < b->dof);
 }
 
-/* Points of the tests are at least 1e-3 apart or equal to rounding; a shift that is no fraction
- * keeps equal ones on one side of a cell's border. */
+/* Points of the tests are at least 1e-3 apart, or equal up to rounding. The shift keeps
+ * coordinates, fractions with small denominators, away from cell borders. */
 static long long cell(double x) {
   return llround(x * 1e6 + 0.3719);
 }
@@ -75,7 +75,7 @@ static node *gather_nodes(const sp_mesh *mesh, const sp_numbering *numbering, si
   return all;
 }
 
-/* Rank 0: nodes of one DOF are one point, and those of two DOFs are two. */
+/* On rank 0: nodes of one DOF are one point, nodes of different DOFs are different points. */
 static void check_points(node *all, size_t count, sp_gid global) {
   qsort(all, count, sizeof *all, compare_dofs);
   size_t distinct = 0;
@@ -85,7 +85,7 @@ static void check_points(node *all, size_t count, sp_gid global) {
       all[distinct++] = all[n];
       continue;
     }
-    /* Interpolation of points below 2 to a node rounds by a few EPSILON. */
+    /* Interpolating points below 2 to a node rounds by a few EPSILON. */
     for (int d = 0; d < 3; d++)
       apart += fabs(all[n].xyz[d] - all[distinct - 1].xyz[d]) > 40 * EPSILON;
   }
@@ -105,8 +105,8 @@ static int class_of(const sp_numbering *numbering, sp_lid dof) {
   return c;
 }
 
-/* Elements [0, e) touch exactly the owned DOFs of class c below touched[e][c], and the class of a
- * DOF says on how many sides of an element its nodes lie. */
+/* Elements [0, e) touch exactly the owned DOFs of class c below touched[e][c]; the class of a DOF
+ * is the number of sides of an element on which its nodes lie. */
 static void check_touched(const sp_mesh *mesh, const sp_numbering *numbering) {
   const int order = numbering->order, nq = order + 1, ni = order - 1;
   const sp_lid *start = numbering->class_start;
@@ -135,12 +135,12 @@ static void check_touched(const sp_mesh *mesh, const sp_numbering *numbering) {
     CHECK(memcmp(numbering->touched[e + 1], touched, sizeof touched) == 0,
           "element %zu touches other DOFs", e);
   }
-  CHECK(wrong == 0, "%d DOFs of another class or place", wrong);
+  CHECK(wrong == 0, "%d DOFs of another class or range", wrong);
   CHECK(copies == numbering->local - numbering->owned, "%d copies touched", copies);
   free(seen);
 }
 
-/* Holders of every DOF as bits of a word: owners, copies, and the lists of shared DOFs. */
+/* The ranks that have each DOF, as bits of a word: owners, copies, and the lists of shared DOFs. */
 static void check_shared(const sp_numbering *numbering) {
   const size_t global = (size_t)numbering->global;
   unsigned char *holders = get(global, 1), *owners = get(global, 1);
@@ -161,7 +161,7 @@ static void check_shared(const sp_numbering *numbering) {
   for (sp_lid dof = 0; dof < numbering->local; dof++) {
     const unsigned mask = holders[sp_numbering_global(numbering, dof)];
     for (int r = 0; r < world_size; r++) expected[r] += r != world_rank && mask >> r & 1;
-    /* An owner is the lowest holder. */
+    /* The owner is the lowest rank that has it. */
     const bool lowest = (mask & ((1u << world_rank) - 1)) == 0;
     CHECK(lowest == (dof < numbering->owned), "DOF %d is held by %#x", dof, mask);
   }
@@ -195,24 +195,24 @@ static void check_shared(const sp_numbering *numbering) {
   free(owners);
 }
 
-/* The nodes of a face are where geometry says that the face is. */
-static void check_face_places(const sp_mesh *mesh, int order) {
+/* The nodes of a face have the points that the geometry gives for the face. */
+static void check_face_nodes(const sp_mesh *mesh, int order) {
   const sp_rule *gll = &sp_reference_get(order)->gll;
   const int nq = gll->n;
   double *xyz = get(3 * (size_t)(nq * nq * nq), sizeof *xyz);
   double *face_xyz = get(6 * (size_t)(nq * nq), sizeof *face_xyz);
-  int *places = get((size_t)(nq * nq), sizeof *places);
+  int *on_face = get((size_t)(nq * nq), sizeof *on_face);
   sp_hexes_coordinates(mesh->hexes, 0, nq, gll->nodes, xyz);
   for (int f = 0; f < SP_FACES; f++) {
-    sp_face_nodes(order, f, places);
+    sp_face_nodes(order, f, on_face);
     sp_geometry_face(mesh->hexes, 0, f, gll, face_xyz, face_xyz + 3 * nq * nq);
     for (int q = 0; q < nq * nq; q++)
       for (int d = 0; d < 3; d++)
-        CHECK_CLOSE(xyz[d * nq * nq * nq + places[q]], face_xyz[d * nq * nq + q], 40 * EPSILON);
+        CHECK_CLOSE(xyz[d * nq * nq * nq + on_face[q]], face_xyz[d * nq * nq + q], 40 * EPSILON);
   }
   free(xyz);
   free(face_xyz);
-  free(places);
+  free(on_face);
 }
 
 static void check_numbering(const sp_mesh *mesh, const int n[3], int order) {
@@ -230,12 +230,12 @@ static void check_numbering(const sp_mesh *mesh, const int n[3], int order) {
   free(all);
   check_touched(mesh, numbering);
   check_shared(numbering);
-  check_face_places(mesh, order);
+  check_face_nodes(mesh, order);
   sp_numbering_destroy(&numbering);
   CHECK(!numbering, "not destroyed");
 }
 
-/* A box with random local axes; map_order > 1 bends its elements along a smooth map. */
+/* A box with random local axes; map_order > 1 curves its elements by a smooth map. */
 static sp_mesh *make_mesh(const int n[3], int map_order, unsigned seed) {
   const sp_box box = {{n[0], n[1], n[2]}, {0, 0, 0}, {1, 1, 1}, SP_MAP_NONE, 1};
   sp_hexes *hexes;
@@ -305,8 +305,8 @@ static void check_refinement(const int n[3], int map_order, unsigned seed) {
     CHECK(mesh->hexes->count == 8 * before && mesh->global_elements == 8 * global,
           "%d elements from %d", mesh->hexes->count, before);
     CHECK(mesh->hexes->map_order == map_order, "map order %d", mesh->hexes->map_order);
-    /* Children sum to the same polynomial integrals; each Jacobian is right to 1000 EPSILON
-     * (tests/geometry.c), and smaller elements have larger relative errors of differences. */
+    /* Children add up to the same polynomial integrals; each Jacobian is right to 1000 EPSILON
+     * (tests/geometry.c), and differences in smaller elements have larger relative errors. */
     CHECK_CLOSE(measure(mesh, fine_faces), volume, 1000 * EPSILON);
     for (int f = 0; f < SP_FACES; f++) {
       CHECK(fine_faces[f] == faces[f] << 2 * level, "%lld faces on side %d, from %lld",
@@ -338,7 +338,7 @@ int main(int argc, char **argv) {
         check_numbering(mesh, shapes[s], orders[o]);
         sp_mesh_destroy(&mesh);
       }
-  /* More elements meet at a vertex in more ways. */
+  /* Elements meet at a vertex in many combinations. */
   for (unsigned seed = 1; seed < 5; seed++) {
     const int n[3] = {5, 4, 4};
     sp_mesh *mesh = make_mesh(n, 1, seed);

@@ -1,5 +1,5 @@
-/* Periodic pairs of groups: two element nodes are one DOF if and only if they are one point modulo
- * the periods, also with one and two elements across; and solutions on such meshes. */
+/* Periodic pairs of groups: two element nodes have the same DOF if and only if they are the same
+ * point modulo the periods, also with one and two elements across; and solutions on such meshes. */
 #include "mesh/periodic.h"
 
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static long long cell_of(double x, bool periodic) {
   return periodic ? cell % unit : cell;
 }
 
-/* All ranks' element nodes on rank 0: a one-to-one map between DOFs and points. */
+/* On rank 0, with the element nodes of all ranks: DOFs and points correspond one to one. */
 static void check_points(const sp_mesh *mesh, const sp_numbering *numbering, const bool *periodic,
                          sp_gid expected) {
   const sp_rule *gll = &sp_reference_get(numbering->order)->gll;
@@ -98,7 +98,7 @@ static void check_points(const sp_mesh *mesh, const sp_numbering *numbering, con
   free(counts);
 }
 
-/* Pairs in either order of their groups. */
+/* Pairs with their groups in either order. */
 static int make_pairs(const bool *periodic, unsigned seed, sp_periodic_pair *pairs) {
   int count = 0;
   for (int d = 0; d < 3; d++) {
@@ -160,9 +160,9 @@ static void check_box(const int n[3], unsigned mask, unsigned seed) {
   sp_mesh_destroy(&mesh);
 }
 
-/* Two unit cubes, at the origin and moved by (1, 1, 0), that share an edge. Their left faces are
- * identified with their right ones, so that three edges along z become one through the middle one:
- * classes are closed, whatever the order of the faces and of the vertex numbers. */
+/* Two unit cubes that share an edge, at the origin and at (1, 1, 0). Their left faces are
+ * identified with their right ones, so that three edges along z become one, through the middle one:
+ * classes are transitive, whatever the order of the faces and of the vertex numbers. */
 static void check_chain(bool descending) {
   sp_hexes *hexes;
   sp_mesh *mesh;
@@ -197,7 +197,7 @@ static const char *const KINDS[] = {"discretization.operator=bp3.5",
 #define ALL_PERIODIC                                                                               \
   "boundary.xmin=periodic xmax", "boundary.ymax=periodic ymin", "boundary.zmin=periodic zmax"
 
-/* Between 6 and 12 elements a period; with lambda = 0 on the torus there is a null space. */
+/* Between 6 and 12 elements per period; with lambda = 0 on the torus there is a null space. */
 static void check_waves(const char *kind, int order, const char *const *own) {
   const char *const common[] = {kind,
                                 "mesh.elements=3 3 3",
@@ -208,8 +208,8 @@ static void check_waves(const char *kind, int order, const char *const *own) {
   check_rates(order, 1, common, own);
 }
 
-/* Moving the data by one element moves the solution: the errors stay, to the solver's share.
- * Without the identification they do not, because data would be given on other faces. */
+/* If the data move by one element, so does the solution: errors are the same up to the solver's
+ * tolerance. Without the identification they would differ, with data on other faces. */
 static void check_translation(const char *kind) {
   static const char *const moved[] = {
       "problem.solution=exp(sin(2*pi*x))*cos(2*pi*y+1)*sin(2*pi*z+2)",
@@ -231,8 +231,8 @@ static void check_translation(const char *kind) {
   CHECK_CLOSE(norms[0].h1, norms[1].h1, 1e-8);
 }
 
-/* Curved faces are copies of each other only if all their points are: the mesh is bent at one point
- * of the side x = 0, inside a face or on an edge, and at its copy or not. */
+/* Curved faces match only if all their points do: one point of the side x = 0 is moved, inside a
+ * face or on an edge, with or without its copy. */
 static void check_bent(double y, double z, bool both) {
   enum { SIDE = 2 };
   static const sp_periodic_pair pair = {{0, 1}};
@@ -247,11 +247,11 @@ static void check_bent(double y, double z, bool both) {
   const sp_status status = sp_mesh_identify(mesh, 1, &pair);
   CHECK(both ? status == SP_OK
              : status == SP_ERR_INPUT && strstr(sp_error_message(), "has no partner"),
-        "bent at (0, %g, %g): %s", y, z, sp_error_message());
+        "moved at (0, %g, %g): %s", y, z, sp_error_message());
   sp_mesh_destroy(&mesh);
 }
 
-/* A pipe wall from gmsh with curved elements, periodic along its axis; both ends are one. */
+/* A pipe wall from gmsh with curved elements, periodic along its axis. */
 static void check_file(void) {
   double l2[2];
   for (int refine = 0; refine < 2; refine++) {
@@ -268,13 +268,13 @@ static void check_file(void) {
         NULL};
     l2[refine] = rates_solve(overrides, NULL).l2;
   }
-  /* N = 5: 2^6 between the two levels of a mesh with 2 and 4 elements a period, off by no more than
-   * a factor of two that far from the limit. */
+  /* N = 5: a factor of 2^6 between 2 and 4 elements per period, to within a factor of two so far
+   * from the limit. */
   CHECK(l2[0] > 32 * l2[1] && l2[0] < 128 * l2[1], "errors %g and %g", l2[0], l2[1]);
 }
 
-/* A hexagonal prism of three blocks whose opposite sides are one another's copies: a honeycomb.
- * Edges along the axis are identified in threes, through pairs in any order. */
+/* A hexagonal prism of three blocks whose opposite sides are copies of each other: a honeycomb.
+ * Edges along the axis are identified in threes, with the pairs in any order. */
 static void check_honeycomb(void) {
   double l2[2];
   for (int refine = 0; refine < 2; refine++) {
@@ -292,7 +292,7 @@ static void check_honeycomb(void) {
                                      NULL};
     l2[refine] = rates_solve(overrides, NULL).l2;
   }
-  /* N = 4: 2^5, off by no more than a factor of two this far from the limit. */
+  /* N = 4: a factor of 2^5, to within a factor of two so far from the limit. */
   CHECK(l2[0] > 16 * l2[1] && l2[0] < 64 * l2[1], "errors %g and %g", l2[0], l2[1]);
 }
 
@@ -303,7 +303,7 @@ static void check_refused(void) {
       {"mesh.map=sine", "boundary.xmin=periodic xmax", "mesh.elements=2 4 3",
        "in group 'xmin' has no partner", "boundary.xmin"},
       {"mesh.map=none", "boundary.xmin=periodic ymax", "mesh.elements=2 2 3", "the face of element",
-       "'ymax', moved by (0.5, 0.5, 0)"},
+       "'ymax' under the translation (0.5, 0.5, 0)"},
       {"mesh.map=none", "boundary.xmin=periodic zmax", "mesh.elements=2 4 3",
        "have 12 and 8 exterior faces", "boundary.xmin"},
       {"mesh.map=none", "boundary.xmin=periodic xmin", "mesh.elements=2 4 3",

@@ -1,6 +1,6 @@
 /* One-dimensional nodes, weights and matrices against closed forms and the exactness that defines
- * them. The constructions under test are rounded once from extended precision, so that a node or a
- * matrix entry is off by at most one unit in its last place, EPSILON / 2 relative. */
+ * them. They are rounded once from extended precision, so a node or matrix entry is off by at most
+ * one unit in its last place, EPSILON / 2 relative. */
 #include "mesh/reference.h"
 
 #include <float.h>
@@ -48,15 +48,15 @@ static void check_rule(const sp_rule *rule, int n, int exact_degree, const char 
   }
   CHECK_CLOSE(sum, 2, 4 * EPSILON);
   /* Sums are formed in extended precision. Weights sum to 2 and |P_k|, |x^k| <= 1, so rounding the
-   * weights costs EPSILON; rounding a node costs EPSILON / 4 times the slope, which weights of
-   * order (1 - x^2) / n tame: |P_k'| <= k / (1 - x^2). */
+   * weights costs EPSILON. Rounding a node costs EPSILON / 4 times the slope |P_k'| <= k / (1 -
+   * x^2), times a weight of order (1 - x^2) / n. */
   for (int degree = 1; degree <= exact_degree; degree++) {
     CHECK_CLOSE(integrate_legendre(rule, degree), 0, (1 + degree) * EPSILON);
     CHECK_CLOSE(integrate_power(rule, degree), degree % 2 ? 0 : 2.0 / (degree + 1),
                 (1 + degree) * EPSILON);
   }
-  /* One degree more: the error term is the square of the node polynomial with the leading
-   * coefficient of a Legendre polynomial, whose integral is of order one. */
+  /* Not exact at one degree more: the error is the integral of the square of the node polynomial,
+   * scaled like a Legendre polynomial, of order one. */
   CHECK(fabs(integrate_legendre(rule, exact_degree + 1)) > 0.1,
         "%s %d integrates degree %d as well: %.3g", name, n, exact_degree + 1,
         integrate_legendre(rule, exact_degree + 1));
@@ -77,7 +77,7 @@ static void check_rules(void) {
   }
 }
 
-/* Abramowitz and Stegun, 25.4. Right halves only; symmetry is checked above. */
+/* Abramowitz and Stegun, 25.4. Only right halves; symmetry is checked above. */
 static void check_closed_forms(void) {
   static const struct {
     int gll, n;
@@ -113,7 +113,7 @@ static void check_closed_forms(void) {
   CHECK_CLOSE(rule.weights[3], (18 - sqrt(30)) / 36, 2 * EPSILON);
 }
 
-/* A polynomial of the given degree whose values and slopes stay of order one to degree^2. */
+/* A polynomial of the given degree with values of order one and slopes of order degree^2. */
 static long double polynomial(int degree, long double x) {
   long double sum = 0;
   for (int k = 0; k <= degree; k++) sum += legendre(k, x) / (k + 1);
@@ -128,9 +128,9 @@ static long double polynomial_slope(int degree, long double x) {
   return sum;
 }
 
-/* Each row applied to polynomials of all degrees to `exact` equals their value or slope. Entries
- * are rounded by EPSILON / 2 relative, and once more where they are made symmetric; the polynomials
- * stay below 3.5. All else is in extended precision. */
+/* Each row applied to polynomials of degree 0 to `exact` gives their value or slope. Entries are
+ * rounded by EPSILON / 2 relative, and once more when made symmetric; the polynomials are
+ * below 3.5. All else is in extended precision. */
 static void check_exact(const double *matrix, int rows, const double *to, int columns,
                         const double *from, int exact, int slope, const char *name) {
   for (int degree = 0; degree <= exact; degree++)
@@ -168,8 +168,9 @@ static void check_symmetry(const double *matrix, int rows, int columns, double s
           n, matrix[n], matrix[rows * columns - 1 - n]);
 }
 
-/* The even and odd parts of unit vectors give the columns of the matrix; and kernels take the
- * transposed matrix's parts from those of the matrix: the other one where the sign is a minus. */
+/* The even and odd parts of unit vectors give the columns of the matrix. Kernels derive the parts
+ * of the transposed matrix from those of the matrix: with a minus sign, even and odd are exchanged.
+ */
 static void check_split(const double *matrix, int rows, int columns, double sign,
                         const char *name) {
   const int half_rows = (rows + 1) / 2, half_columns = (columns + 1) / 2;
@@ -220,12 +221,12 @@ static void check_matrices(void) {
     check_exact(r->gl_differentiation, m, gl, m, gl, order + 1, 1, "D~");
     check_exact(r->interpolation, m, gl, nq, gll, order, 0, "I");
 
-    /* The corner of D: N (N + 1) / 4 with the sign of the end. */
+    /* The corner entry of D is N (N + 1) / 4 with the sign of the end. */
     CHECK_CLOSE(r->differentiation[nq * nq - 1], order * (order + 1) / 4.0,
                 EPSILON * order * (order + 1));
 
-    /* D~ I takes GLL values to slopes at GL nodes: the same as differentiating the GLL basis
-     * there, and the same as I D. */
+    /* D~ I maps GLL values to slopes at GL nodes: the same as differentiating the GLL basis there,
+     * and the same as I D. */
     double direct[SP_MAX_RULE * SP_MAX_RULE];
     sp_derivative_matrix(nq, gll, m, gl, direct);
     for (int a = 0; a < m; a++)
@@ -247,7 +248,7 @@ static void check_matrices(void) {
   }
 }
 
-/* The general matrices: the Lagrange basis is one at its own node and zero at the others. */
+/* A Lagrange basis function is one at its own node and zero at the others. */
 static void check_interpolation(void) {
   for (int n = 2; n <= SP_MAX_RULE; n++) {
     sp_rule rule, other;

@@ -1,5 +1,5 @@
-/* Values by name: every rank gets the bits that belong to the names it asks for, whoever has them;
- * double and missing names are found. */
+/* Values by name: each rank gets the bits of the names that it asks for, whichever rank has them;
+ * duplicate and missing names are errors. */
 #include "io/rendezvous.h"
 
 #include <stdbool.h>
@@ -17,12 +17,12 @@ static void *allocate(size_t count, size_t bytes) {
   return memory;
 }
 
-/* Names spread over all 64 bits, some alike in one part. */
+/* Names spread over all 64 bits, some with an equal part. */
 static sp_row_name name_of(int64_t row) {
   return (sp_row_name){{(int64_t)sp_hash((uint64_t)row / 3), row % 3 - 1}};
 }
 
-/* Bits that are no numbers to calculate with travel too. */
+/* Arbitrary bits, also NaNs: they must arrive unchanged. */
 static double value_of(int64_t row, int v) {
   const uint64_t bits = sp_hash((uint64_t)(SP_ROW_VALUES * row + v));
   double value;
@@ -30,15 +30,15 @@ static double value_of(int64_t row, int v) {
   return value;
 }
 
-/* Row `row` lies on this rank. Uneven: low ranks have most, the last of several none. */
+/* Whether this rank has row `row`. The last of several ranks has none. */
 static bool is_mine(int64_t row) {
   const int holders = size > 1 ? size - 1 : 1;
-  return (int)(sp_hash((uint64_t)row + 77) % (uint64_t)holders) % holders == rank;
+  return (int)(sp_hash((uint64_t)row + 77) % (uint64_t)holders) == rank;
 }
 
-/* All `count` rows are somewhere; this rank wants every (rank + 1)th, last first. With `twice` a
- * row is on rank 0 once more; with `missing` one name is asked for that nobody has. */
-static sp_status meet(int64_t count, int64_t twice, bool missing) {
+/* `count` rows on all ranks; this rank wants every (rank + 1)th, last first. Row `twice` (-1: none)
+ * is on rank 0 once more; with `missing` the last rank asks for a name that no rank has. */
+static sp_status look_up(int64_t count, int64_t twice, bool missing) {
   sp_row *rows = allocate((size_t)count + 1, sizeof *rows);
   sp_row_name *wanted = allocate((size_t)count + 1, sizeof *wanted);
   double(*values)[SP_ROW_VALUES] = allocate((size_t)count + 1, sizeof *values);
@@ -70,10 +70,11 @@ int main(int argc, char **argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   static const int64_t counts[] = {0, 1, 2, 100, 4099};
   for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
-    CHECK(meet(counts[c], -1, false) == SP_OK, "%s", sp_error_message());
-  CHECK(meet(100, 41, false) == SP_ERR_INPUT && strstr(sp_error_message(), "two rows are named"),
-        "a double row: %s", sp_error_message());
-  CHECK(meet(100, -1, true) == SP_ERR_INPUT && strstr(sp_error_message(), "no row is named"),
+    CHECK(look_up(counts[c], -1, false) == SP_OK, "%s", sp_error_message());
+  CHECK(look_up(100, 41, false) == SP_ERR_INPUT &&
+            strstr(sp_error_message(), "two rows have the name"),
+        "a duplicate row: %s", sp_error_message());
+  CHECK(look_up(100, -1, true) == SP_ERR_INPUT && strstr(sp_error_message(), "no row has the name"),
         "a missing row: %s", sp_error_message());
   const int result = check_end(MPI_COMM_WORLD);
   MPI_Finalize();

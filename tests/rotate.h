@@ -1,5 +1,6 @@
-/* Give elements other local axes, so that tests meet every relative orientation: the same hexahedra
- * in the same places, with corners, lattice points and surfaces listed in another order. */
+/* Give elements other local axes, so that tests cover every relative orientation: the same
+ * hexahedra at the same positions, with corners, lattice points and surfaces listed in another
+ * order. */
 #ifndef SP_TESTS_ROTATE_H
 #define SP_TESTS_ROTATE_H
 
@@ -27,12 +28,12 @@ static inline rotation rotation_get(int index) {
   return r;
 }
 
-/* The old place of new lattice point (or corner, with g = 1) `place`, both lexicographic. */
-static inline int rotation_source(const rotation *r, int g, int place) {
+/* The old index of the new lattice point (or corner, with g = 1) `index`, both lexicographic. */
+static inline int rotation_source(const rotation *r, int g, int index) {
   const int n = g + 1, stride[3] = {1, n, n * n};
-  const int index[3] = {place % n, place / n % n, place / (n * n)};
+  const int ijk[3] = {index % n, index / n % n, index / (n * n)};
   int source = 0;
-  for (int d = 0; d < 3; d++) source += (r->flip[d] ? g - index[d] : index[d]) * stride[r->axis[d]];
+  for (int d = 0; d < 3; d++) source += (r->flip[d] ? g - ijk[d] : ijk[d]) * stride[r->axis[d]];
   return source;
 }
 

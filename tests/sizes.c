@@ -1,5 +1,5 @@
-/* What is counted on the coarse mesh is what refinement and numbering then make, and its bytes are
- * those that they allocate. */
+/* Sizes counted on the coarse mesh equal those after refinement and numbering; predicted bytes
+ * equal the bytes allocated. */
 #include "mesh/sizes.h"
 
 #include <malloc.h>
@@ -60,7 +60,7 @@ static void check_mesh(const char *name, sp_mesh *mesh, int most) {
   sp_mesh_destroy(&mesh);
 }
 
-/* Bytes allocated at the moment. The sanitizers replace malloc and count for themselves. */
+/* Bytes allocated at the moment. The sanitizers replace malloc and have their own count. */
 __attribute__((weak)) size_t __sanitizer_get_current_allocated_bytes(void);
 
 static double heap(void) {
@@ -70,8 +70,8 @@ static double heap(void) {
   return (double)(info.uordblks + info.hblkhd);
 }
 
-/* Predicted bytes against what is held: SLACK for malloc's rounding, groups and what MPI keeps, a
- * hundredth of what the mesh takes. */
+/* Predicted against allocated bytes, which may be `most` less. SLACK is for malloc's rounding, the
+ * groups and what MPI keeps: 1 % of the mesh on four ranks. */
 static void check_bytes(const char *what, double held, double predicted, double most) {
   enum { SLACK = 24 << 10 };
   CHECK(predicted >= held - SLACK && predicted <= held + most + SLACK,
@@ -94,7 +94,7 @@ static void test_bytes(void) {
   check_bytes("mesh", heap() - before, sp_mesh_predicted_bytes(&sizes, 1), 0);
   const double with_mesh = heap();
   CHECK(!sp_numbering_create(mesh, ORDER, &numbering), "%s", sp_error_message());
-  /* Shared DOFs that are no copies count as copies. */
+  /* Shared DOFs that this rank owns are counted as copies. */
   const double owned = sizes.shared - (numbering->local - numbering->owned);
   check_bytes("numbering", heap() - with_mesh, sp_numbering_predicted_bytes(&sizes, ORDER),
               owned * sizeof(sp_gid));
@@ -102,7 +102,7 @@ static void test_bytes(void) {
   sp_mesh_destroy(&mesh);
 }
 
-/* One count past its limit at a time; at the limit all is well. */
+/* One count at a time exceeds its limit; counts at the limit are valid. */
 static void test_limits(void) {
   sp_sizes sizes = {
       .elements = SP_LID_MAX, .entities = SP_LID_MAX / 2, .dofs = SP_LID_MAX, .shared = SP_LID_MAX};
@@ -117,7 +117,7 @@ static void test_limits(void) {
           "%s", sp_error_message());
     *counts[c] -= 1;
   }
-  /* Beyond all integers: 2^30 elements on a side. */
+  /* More than any integer holds: 2^30 times as many elements per direction. */
   sp_mesh *mesh = make_mesh(NULL, false);
   sp_sizes_count(mesh->topology, 30, 15, &sizes);
   CHECK(sp_sizes_check(&sizes, "here") == SP_ERR_INPUT && sizes.dofs > 1e30, "%g", sizes.dofs);

@@ -1,5 +1,5 @@
-/* Entities and sharers of distributed meshes, compared with every rank's elements gathered on all
- * ranks; and the order of elements in a mesh. Elements have random local axes. */
+/* Entities and sharers of distributed meshes, compared with the elements of all ranks gathered on
+ * each; and the order of elements in a mesh. Elements have random local axes. */
 #include "mesh/topology.h"
 
 #include <stdlib.h>
@@ -50,7 +50,7 @@ static int key_vertices(const sp_gid key[4]) {
   return n;
 }
 
-/* In a mesh of hexahedra an element that has all vertices of an entity has the entity. */
+/* In a mesh of hexahedra, an element with all vertices of an entity has the entity. */
 static int has_vertices(const sp_gid vertices[SP_CORNERS], const sp_gid key[4]) {
   const int n = key_vertices(key);
   int found = 0;
@@ -78,7 +78,7 @@ static void check_slots(const sp_hexes *hexes, const sp_topology *topology) {
     }
 }
 
-/* Touching elements and sharers against all elements of all ranks. */
+/* Numbers of touching elements, and sharers, against all elements of all ranks. */
 static void check_sharers(const sp_topology *topology, const everything *all) {
   int *holds = malloc((size_t)world_size * sizeof *holds);
   if (!holds) abort();
@@ -99,7 +99,7 @@ static void check_sharers(const sp_topology *topology, const everything *all) {
             "entity %d: rank %d is missing", i, r);
       s++;
     }
-    CHECK(s == topology->sharer_start[i + 1], "entity %d: sharers too many", i);
+    CHECK(s == topology->sharer_start[i + 1], "entity %d: too many sharers", i);
     if (key_vertices(topology->keys[i]) == 4)
       CHECK(sp_topology_is_exterior(topology, i) == (elements == 1), "face of %d elements",
             elements);
@@ -107,7 +107,7 @@ static void check_sharers(const sp_topology *topology, const everything *all) {
   free(holds);
 }
 
-/* Entities by dimension, each counted by the lowest rank that holds it, and exterior faces. */
+/* Entities by dimension, each counted by the lowest rank that has it, and exterior faces. */
 static void count_entities(const sp_topology *topology, sp_gid counts[5]) {
   sp_gid local[5] = {0, 0, 0, topology->elements, 0};
   for (sp_lid i = 0; i < topology->entities; i++) {
@@ -135,7 +135,7 @@ static void check_counts(const sp_topology *topology, const int n[3]) {
         (long long)(counts[0] - counts[1] + counts[2] - counts[3]));
 }
 
-/* Halo elements first, and exactly those with a vertex on another rank. */
+/* Halo elements come first: exactly those with a vertex on another rank. */
 static void check_halo(const sp_mesh *mesh, const everything *all) {
   for (sp_lid e = 0; e < mesh->hexes->count; e++) {
     int touches = 0;
@@ -149,7 +149,7 @@ static void check_halo(const sp_mesh *mesh, const everything *all) {
   }
 }
 
-/* Surfaces stay on the faces of the box, and the interior has none. */
+/* Faces on the sides of the box keep their surface, others have none. */
 static void check_surfaces(const sp_mesh *mesh, const int n[3]) {
   sp_gid local[SP_FACES] = {0}, faces[SP_FACES];
   for (sp_lid e = 0; e < mesh->hexes->count; e++)
@@ -183,7 +183,7 @@ static sp_hexes *make_box(const int n[3], unsigned seed) {
   return hexes;
 }
 
-/* Deal elements out like cards: a partition with many touching ranks. */
+/* Deal out elements round-robin: a partition in which many ranks touch. */
 static sp_hexes *make_scattered(const int n[3], unsigned seed) {
   const sp_box box = {{n[0], n[1], n[2]}, {0, 0, 0}, {1, 1, 1}, SP_MAP_NONE, 1};
   sp_hexes *hexes = NULL;
@@ -228,7 +228,7 @@ static void check_mesh(sp_hexes *hexes, const int n[3]) {
   if (mesh) {
     CHECK(mesh->global_elements == (sp_gid)n[0] * n[1] * n[2], "%lld elements",
           (long long)mesh->global_elements);
-    check_slots(mesh->hexes, mesh->topology); /* still fits after the elements were ordered */
+    check_slots(mesh->hexes, mesh->topology); /* still valid after the elements were reordered */
     check_halo(mesh, &all);
     check_surfaces(mesh, n);
   }
@@ -237,7 +237,7 @@ static void check_mesh(sp_hexes *hexes, const int n[3]) {
   free(all.ranks);
 }
 
-/* The same element three times, on as many ranks as there are; all ranks hear of it. */
+/* The same element three times, on up to three ranks; all ranks get the error. */
 static void check_overlap(void) {
   const int n[3] = {4, 2, 2};
   sp_hexes *hexes = make_box(n, 5);
@@ -253,13 +253,13 @@ static void check_overlap(void) {
   CHECK(!hexes && !mesh, "something is left after a failure");
 }
 
-/* Two of the three elements at one face are on different ranks from the third. */
+/* Two of the three elements at a face are on other ranks than the third. */
 static void check_overlap_across_ranks(void) {
   const int n[3] = {4, 1, 1};
   if (world_size != 4) return;
   sp_hexes *hexes = make_box(n, 0);
   for (int c = 0; c < SP_CORNERS && world_rank == 3; c++)
-    hexes->vertices[0][c] = (c & 1) + 5 * (c >> 1); /* where rank 0's element is */
+    hexes->vertices[0][c] = (c & 1) + 5 * (c >> 1); /* the position of rank 0's element */
   sp_mesh *mesh;
   CHECK(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh) == SP_ERR_INPUT, "overlap");
   CHECK(strstr(sp_error_message(), "more than two hexahedra share the face"), "'%s'",
@@ -267,9 +267,9 @@ static void check_overlap_across_ranks(void) {
   sp_mesh_destroy(&mesh);
 }
 
-/* Rank 0 has all elements of a box but the last, which the last rank takes elsewhere: of its
- * corners those in `mask` are corners of element 0, which has all its neighbours, the others are
- * new. */
+/* Rank 0 has all elements of a box except the last. The last rank has that one, at another
+ * position: its corners in `mask` are corners of element 0, which keeps all its neighbours, the
+ * others are new vertices. */
 static void check_foreign_overlap(const int n[3], int mask) {
   const sp_box box = {{n[0], n[1], n[2]}, {0, 0, 0}, {1, 1, 1}, SP_MAP_NONE, 1};
   const int count = n[0] * n[1] * n[2];
@@ -299,7 +299,7 @@ static void check_empty(void) {
   CHECK(!hexes && !mesh, "something is left after a failure");
 }
 
-/* One rank's failure is everybody's. */
+/* A failure on one rank is one on all ranks. */
 static void check_one_rank_fails(void) {
   const int n[3] = {4, 2, 2};
   sp_hexes *hexes = make_box(n, 0);
@@ -324,8 +324,8 @@ int main(int argc, char **argv) {
     }
   check_overlap();
   check_overlap_across_ranks();
-  /* The face at high x, with all vertices on the boundary, and with one of them inside; that one
-   * alone. */
+  /* The face at high x with all vertices on the boundary, and with one of them inside; only that
+   * vertex. */
   const int high_x = 1 << 1 | 1 << 3 | 1 << 5 | 1 << 7;
   check_foreign_overlap((const int[]){4, 1, 1}, high_x);
   check_foreign_overlap((const int[]){4, 2, 2}, high_x);
