@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = SP_EXPRESSION_CHUNK, JET = 5 };
+enum { CHUNK = SP_EXPRESSION_CHUNK, JET = SP_EXPRESSION_JET };
 
 /* An operand's arrays. Without derivative along d, gradient[d] points to zeros. */
 typedef struct view {
@@ -146,7 +146,7 @@ static view view_of(sp_source source, const double *const coordinate[3], const d
 
 void sp_expression_evaluate(const sp_expression *expression, size_t n, const double *x,
                             const double *y, const double *z, double *value) {
-  double slots[SP_EXPRESSION_SLOTS * CHUNK];
+  double *slots = expression->slots;
   for (size_t start = 0; start < n; start += CHUNK) {
     const size_t count = n - start < CHUNK ? n - start : CHUNK;
     const double *const coordinate[3] = {x + start, y + start, z + start};
@@ -169,7 +169,7 @@ void sp_expression_evaluate(const sp_expression *expression, size_t n, const dou
 void sp_expression_evaluate_jet(const sp_expression *expression, size_t n, const double *x,
                                 const double *y, const double *z, double *value,
                                 double *const gradient[3], double *laplacian) {
-  double slots[SP_EXPRESSION_SLOTS * JET * CHUNK];
+  double *slots = expression->slots;
   const size_t stride = JET * CHUNK;
   for (size_t start = 0; start < n; start += CHUNK) {
     const size_t count = n - start < CHUNK ? n - start : CHUNK, bytes = count * sizeof *value;
@@ -197,6 +197,7 @@ void sp_expression_evaluate_jet(const sp_expression *expression, size_t n, const
 void sp_expression_destroy(sp_expression **expression) {
   if (!*expression) return;
   free((*expression)->program);
+  free((*expression)->slots);
   free((*expression)->text);
   free((*expression)->where);
   free(*expression);

@@ -26,6 +26,7 @@
 
 #include "io/error.h"
 
+/* Holds what its evaluation needs, so that one thread at a time may evaluate it. */
 typedef struct sp_expression sp_expression;
 
 /* Parse `text`. `where` names its place for messages ("case.ini:12: problem.solution"); an error

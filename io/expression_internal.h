@@ -13,9 +13,8 @@
 
 #include "io/expression.h"
 
-/* Slots live on the C stack during evaluation, so that several threads may evaluate one formula:
- * 128 slots of five arrays of 64 doubles are 320 KiB. */
-enum { SP_EXPRESSION_SLOTS = 128, SP_EXPRESSION_CHUNK = 64 };
+/* A slot is a jet at a chunk of points: five arrays of 64 doubles. */
+enum { SP_EXPRESSION_SLOTS = 128, SP_EXPRESSION_CHUNK = 64, SP_EXPRESSION_JET = 5 };
 
 typedef enum sp_operation {
   SP_OP_CONSTANT,
@@ -86,6 +85,9 @@ struct sp_expression {
   sp_instruction *program;
   size_t length;
   sp_source result;
+  /* Those that the program uses; 128 of them, on the C stack, would be 320 KiB of it. */
+  int slot_count;
+  double *slots;
 };
 
 /* The partial derivatives of g(a) or g(a, b) at a chunk of points. */

@@ -245,6 +245,7 @@ static sp_status emit(parser *p, sp_instruction instruction, sp_source *destinat
     p->capacity = capacity;
   }
   p->slot_used[slot] = true;
+  if (slot >= expression->slot_count) expression->slot_count = slot + 1;
   instruction.destination.place = slot;
   *destination = instruction.destination;
   expression->program[expression->length++] = instruction;
@@ -467,7 +468,9 @@ static sp_status parse_into(sp_expression *expression, const char *text, const c
   const sp_status status = parse_formula(&p);
   uselocale(old_locale);
   freelocale(c_locale);
-  return status;
+  if (status) return status;
+  return sp_allocate((size_t)expression->slot_count * SP_EXPRESSION_JET * SP_EXPRESSION_CHUNK,
+                     sizeof(double), "the values of a formula", &expression->slots);
 }
 
 sp_status sp_expression_parse(const char *text, const char *where, sp_expression **out) {

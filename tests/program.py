@@ -237,6 +237,24 @@ def dry_run_refusals(ranks):
     Run(ranks, [*good, "probe.tip=9 9 9"]).expect_error(ranks, 1, "outside the mesh")
 
 
+def small_stack(number):
+    """With 1 MiB of stack, at the highest order, whatever is asked for. Sanitizers take more."""
+    if "ASAN_OPTIONS" in os.environ:
+        return
+    mesh = os.path.join(INPUTS, "shell.geo")
+    box = ["mesh.elements=2 2 1", "discretization.order=15", "solver.max_iterations=3"]
+    smooth = "problem.solution=sin(3*x)*exp(y)+z^3"
+    cases = (
+        [*box, "mesh.map=sine", smooth, "problem.kappa=1+x^2", "problem.lambda=1+y",
+         "discretization.operator=bp3.0", "boundary.xmin=neumann", "boundary.ymin=robin 1+z",
+         "solver.preconditioner=jacobi", "probe.middle=0.5 0.5 0.5", "output.checkpoint=run.chk"],
+        [*box, smooth, "discretization.operator=mass", "mesh.refine=1"],
+        [f"mesh.file={mesh}", smooth, "discretization.order=3", "solver.max_iterations=3"],
+        [*box, smooth, "problem.lambda=0", "boundary.default=neumann", "--study", "order=14:15"])
+    run = Run(2, cases[number], "ulimit -s 1024; ").expect_error(2, 2, "not converged")
+    check("--study" in cases[number] or os.path.getsize("run.unconverged.hdf") > 0, run.name)
+
+
 def information():
     for ranks in 1, 2:
         usage = Run(ranks, ["--help"]).expect(ranks, 0)
@@ -267,6 +285,7 @@ def main():
         *[(dry_run, ranks, number) for ranks in (4, 1) for number in range(len(DRY_RUNS))],
         (good_runs, 4), (good_runs, 1), (study, 4), (study, 1), (launcher,), (probes,),
         (as_many_ranks_as_elements,),
+        *[(small_stack, number) for number in range(4)],
         (dry_run_refusals, 4), (dry_run_refusals, 1), (dry_run_of_too_much, 4), (information,)])
     driver.finish()
 

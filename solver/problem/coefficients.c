@@ -6,8 +6,6 @@
 #include "operators/counts.h"
 #include "solver/problem/problem.h"
 
-enum { POINTS = (SP_MAX_NQ + 1) * (SP_MAX_NQ + 1) * (SP_MAX_NQ + 1) };
-
 /* A constant is evaluated and checked at once; *formula stays NULL then. */
 static sp_status parse_coefficient(const sp_formula *text, bool zero_allowed, double *constant,
                                    sp_expression **formula) {
@@ -69,11 +67,10 @@ sp_status sp_problem_lambda(const sp_problem *problem, size_t n, const double *x
   return SP_OK;
 }
 
-/* Fill the arrays that are not NULL. */
+/* Fill the arrays that are not NULL; `coordinates` has room for the points of an element. */
 static sp_status fill(const sp_problem *problem, const sp_mesh *mesh, const sp_rule *rule,
-                      double *kappa, double *lambda) {
+                      double *coordinates, double *kappa, double *lambda) {
   const size_t points = sp_rule_points(rule);
-  double coordinates[3 * POINTS];
   const double *xyz[3] = {coordinates, coordinates + points, coordinates + 2 * points};
   for (sp_lid e = 0; e < mesh->hexes->count; e++) {
     const size_t first = (size_t)e * points;
@@ -98,12 +95,15 @@ sp_status sp_problem_coefficients(const sp_problem *problem, const sp_mesh *mesh
   const bool with_lambda = problem->lambda_formula;
   if (!with_kappa && !with_lambda) return SP_OK;
   const sp_rule *rule = sp_operator_rule(problem->kind, order);
-  const size_t values = (size_t)mesh->hexes->count * sp_rule_points(rule);
-  sp_status status = SP_OK;
-  if (with_kappa) status = sp_allocate(values, sizeof *out->kappa, "kappa", &out->kappa);
+  const size_t points = sp_rule_points(rule);
+  const size_t values = (size_t)mesh->hexes->count * points;
+  double *coordinates;
+  sp_status status = sp_allocate(points, 3 * sizeof *coordinates, "coordinates", &coordinates);
+  if (!status && with_kappa) status = sp_allocate(values, sizeof *out->kappa, "kappa", &out->kappa);
   if (!status && with_lambda)
     status = sp_allocate(values, sizeof *out->lambda, "lambda", &out->lambda);
-  if (!status) status = fill(problem, mesh, rule, out->kappa, out->lambda);
+  if (!status) status = fill(problem, mesh, rule, coordinates, out->kappa, out->lambda);
+  free(coordinates);
   SP_TRY(sp_agree(mesh->comm, status));
   if (!with_lambda) return SP_OK;
   out->scale = 1;

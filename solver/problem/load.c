@@ -103,20 +103,30 @@ sp_status sp_problem_constraints(const sp_problem *problem, const sp_space *spac
 
 /* ---- Load vector ---- */
 
-/* f at the points of one element: the forcing, or what the solution implies. */
+/* The arrays of one element or face, too large for the stack. */
+typedef struct workspace {
+  double factors[SP_FACTORS * POINTS], coordinates[3 * POINTS];
+  double f[POINTS], integral[POINTS]; /* of a face f is the flux */
+  double laplacian[POINTS], lambda[POINTS], kappa[POINTS];
+  double gradient[3][POINTS], kappa_gradient[3][POINTS];
+  double normal[3 * FACE_POINTS], alpha[FACE_POINTS], values[(SP_MAX_NQ + 1) * SP_MAX_NQ];
+} workspace;
+
+/* w->f at the points of one element: the forcing, or what the solution implies. */
 static sp_status evaluate_forcing(const sp_problem *problem, size_t n, const double *xyz[3],
-                                  double *f) {
-  double laplacian[POINTS], lambda[POINTS], kappa[POINTS], slopes[6][POINTS];
-  double *const gradient[3] = {slopes[0], slopes[1], slopes[2]};
-  double *const kappa_gradient[3] = {slopes[3], slopes[4], slopes[5]};
+                                  workspace *w) {
+  double *const gradient[3] = {w->gradient[0], w->gradient[1], w->gradient[2]};
+  double *const kappa_gradient[3] = {w->kappa_gradient[0], w->kappa_gradient[1],
+                                     w->kappa_gradient[2]};
+  double *f = w->f;
   if (problem->forcing) return sp_problem_evaluate(problem->forcing, n, xyz, f, NULL, NULL);
   if (problem->kind == SP_MASS)
     return sp_problem_evaluate(problem->solution, n, xyz, f, NULL, NULL);
-  SP_TRY(sp_problem_lambda(problem, n, xyz, lambda));
-  SP_TRY(sp_problem_kappa(problem, n, xyz, kappa, kappa_gradient));
-  SP_TRY(sp_problem_evaluate(problem->solution, n, xyz, f, gradient, laplacian));
+  SP_TRY(sp_problem_lambda(problem, n, xyz, w->lambda));
+  SP_TRY(sp_problem_kappa(problem, n, xyz, w->kappa, kappa_gradient));
+  SP_TRY(sp_problem_evaluate(problem->solution, n, xyz, f, gradient, w->laplacian));
   for (size_t p = 0; p < n; p++) {
-    f[p] = lambda[p] * f[p] - kappa[p] * laplacian[p];
+    f[p] = w->lambda[p] * f[p] - w->kappa[p] * w->laplacian[p];
     for (int d = 0; d < 3; d++) f[p] -= kappa_gradient[d][p] * gradient[d][p];
   }
   return SP_OK;
@@ -147,21 +157,21 @@ static void project(const sp_problem *problem, int order, const double *points, 
 }
 
 static sp_status add_volume(const sp_problem *problem, const sp_space *space, sp_lid e,
-                            double *load, sp_jacobian_range *range) {
+                            workspace *w, double *load, sp_jacobian_range *range) {
   const sp_mesh *mesh = space->mesh;
   const sp_numbering *numbering = space->numbering;
   const sp_rule *rule = sp_operator_rule(problem->kind, numbering->order);
   const size_t points = sp_rule_points(rule), nodes = sp_element_nodes(numbering->order);
-  double factors[SP_FACTORS * POINTS], coordinates[3 * POINTS], f[POINTS], integral[POINTS];
-  SP_TRY(sp_geometry_factors(mesh->hexes, e, rule, factors));
-  const double *wj = &factors[SP_G_WJ * points];
+  SP_TRY(sp_geometry_factors(mesh->hexes, e, rule, w->factors));
+  const double *wj = &w->factors[SP_G_WJ * points];
   widen_range(rule, wj, range);
-  sp_hexes_coordinates(mesh->hexes, e, rule->n, rule->nodes, coordinates);
-  const double *xyz[3] = {coordinates, coordinates + points, coordinates + 2 * points};
-  SP_TRY(evaluate_forcing(problem, points, xyz, f));
-  for (size_t p = 0; p < points; p++) f[p] *= wj[p];
-  project(problem, numbering->order, f, integral);
-  for (size_t n = 0; n < nodes; n++) load[numbering->nodes[(size_t)e * nodes + n]] += integral[n];
+  sp_hexes_coordinates(mesh->hexes, e, rule->n, rule->nodes, w->coordinates);
+  const double *xyz[3] = {w->coordinates, w->coordinates + points, w->coordinates + 2 * points};
+  SP_TRY(evaluate_forcing(problem, points, xyz, w));
+  for (size_t p = 0; p < points; p++) w->f[p] *= wj[p];
+  project(problem, numbering->order, w->f, w->integral);
+  for (size_t n = 0; n < nodes; n++)
+    load[numbering->nodes[(size_t)e * nodes + n]] += w->integral[n];
   return SP_OK;
 }
 
@@ -171,44 +181,44 @@ static double area_element(const double *normal, int n, int q) {
               normal[2 * n + q] * normal[2 * n + q]);
 }
 
-/* g times the surface element at the points of a Neumann or Robin face. */
+/* w->f, g times the surface element, at the points of a Neumann or Robin face. */
 static sp_status evaluate_flux(const sp_problem *problem, const sp_boundary_part *part, int n,
-                               const double *xyz[3], const double *normal, double *flux) {
+                               const double *xyz[3], workspace *w) {
   const size_t count = (size_t)n;
+  const double *normal = w->normal;
+  double *flux = w->f;
   if (part->formula) {
     SP_TRY(sp_problem_evaluate(part->formula, count, xyz, flux, NULL, NULL));
     for (int q = 0; q < n; q++) flux[q] *= area_element(normal, n, q);
     return SP_OK;
   }
-  double kappa[FACE_POINTS], alpha[FACE_POINTS], slopes[3][FACE_POINTS];
-  double *const gradient[3] = {slopes[0], slopes[1], slopes[2]};
-  SP_TRY(sp_problem_kappa(problem, count, xyz, kappa, NULL));
-  for (int q = 0; q < n; q++) alpha[q] = 0;
+  double *const slopes[3] = {w->gradient[0], w->gradient[1], w->gradient[2]};
+  SP_TRY(sp_problem_kappa(problem, count, xyz, w->kappa, NULL));
+  for (int q = 0; q < n; q++) w->alpha[q] = 0;
   if (part->alpha)
-    SP_TRY(sp_problem_evaluate_coefficient(part->alpha, true, count, xyz, alpha, NULL));
-  SP_TRY(sp_problem_evaluate(problem->solution, count, xyz, flux, gradient, NULL));
+    SP_TRY(sp_problem_evaluate_coefficient(part->alpha, true, count, xyz, w->alpha, NULL));
+  SP_TRY(sp_problem_evaluate(problem->solution, count, xyz, flux, slopes, NULL));
   for (int q = 0; q < n; q++)
-    flux[q] = alpha[q] * flux[q] * area_element(normal, n, q) +
-              kappa[q] * (slopes[0][q] * normal[q] + slopes[1][q] * normal[n + q] +
-                          slopes[2][q] * normal[2 * n + q]);
+    flux[q] = w->alpha[q] * flux[q] * area_element(normal, n, q) +
+              w->kappa[q] * (slopes[0][q] * normal[q] + slopes[1][q] * normal[n + q] +
+                             slopes[2][q] * normal[2 * n + q]);
   return SP_OK;
 }
 
 static sp_status add_face(const sp_problem *problem, const sp_space *space, sp_lid e, int f,
-                          const sp_boundary_part *part, double *load) {
+                          const sp_boundary_part *part, workspace *w, double *load) {
   const sp_mesh *mesh = space->mesh;
   const sp_numbering *numbering = space->numbering;
   const int order = numbering->order, nq = order + 1;
   const sp_rule *gll = &sp_reference_get(order)->gll;
   const sp_rule *rule = part->condition == SP_ROBIN ? gll : sp_operator_rule(problem->kind, order);
   const int m = rule->n, points = m * m;
-  double coordinates[3 * FACE_POINTS], normal[3 * FACE_POINTS], flux[FACE_POINTS];
-  double values[(SP_MAX_NQ + 1) * SP_MAX_NQ];
+  const double *values = w->values, *flux = w->f;
   int places[FACE_POINTS];
-  sp_geometry_face(mesh->hexes, e, f, rule, coordinates, normal);
-  const double *xyz[3] = {coordinates, coordinates + points, coordinates + 2 * points};
-  SP_TRY(evaluate_flux(problem, part, points, xyz, normal, flux));
-  sp_interpolation_matrix(nq, gll->nodes, m, rule->nodes, values);
+  sp_geometry_face(mesh->hexes, e, f, rule, w->coordinates, w->normal);
+  const double *xyz[3] = {w->coordinates, w->coordinates + points, w->coordinates + 2 * points};
+  SP_TRY(evaluate_flux(problem, part, points, xyz, w));
+  sp_interpolation_matrix(nq, gll->nodes, m, rule->nodes, w->values);
   sp_face_nodes(order, f, places);
   for (int j = 0; j < nq; j++)
     for (int i = 0; i < nq; i++) {
@@ -222,16 +232,16 @@ static sp_status add_face(const sp_problem *problem, const sp_space *space, sp_l
   return SP_OK;
 }
 
-static sp_status add_elements(const sp_problem *problem, const sp_space *space, double *load,
-                              sp_jacobian_range *range) {
+static sp_status add_elements(const sp_problem *problem, const sp_space *space, workspace *w,
+                              double *load, sp_jacobian_range *range) {
   const sp_mesh *mesh = space->mesh;
   for (sp_lid e = 0; e < mesh->hexes->count; e++) {
-    SP_TRY(add_volume(problem, space, e, load, range));
+    SP_TRY(add_volume(problem, space, e, w, load, range));
     for (int f = 0; f < SP_FACES; f++) {
       const int part = sp_problem_face_part(problem, mesh->hexes, e, f);
       if (part >= 0 && (problem->parts[part].condition == SP_NEUMANN ||
                         problem->parts[part].condition == SP_ROBIN))
-        SP_TRY(add_face(problem, space, e, f, &problem->parts[part], load));
+        SP_TRY(add_face(problem, space, e, f, &problem->parts[part], w, load));
     }
   }
   return SP_OK;
@@ -243,7 +253,11 @@ sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, doub
   const sp_numbering *numbering = space->numbering;
   *range = (sp_jacobian_range){DBL_MAX, 0};
   for (sp_lid i = 0; i < numbering->local; i++) load[i] = 0;
-  SP_TRY(sp_agree(mesh->comm, add_elements(problem, space, load, range)));
+  workspace *w;
+  sp_status status = sp_allocate(1, sizeof *w, "load vector", &w);
+  if (!status) status = add_elements(problem, space, w, load, range);
+  free(w);
+  SP_TRY(sp_agree(mesh->comm, status));
   MPI_Allreduce(MPI_IN_PLACE, &range->smallest, 1, MPI_DOUBLE, MPI_MIN, mesh->comm);
   MPI_Allreduce(MPI_IN_PLACE, &range->largest, 1, MPI_DOUBLE, MPI_MAX, mesh->comm);
   sp_exchange_now(space->exchange, SP_SUM, load);

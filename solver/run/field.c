@@ -6,24 +6,28 @@
 #include "mesh/reference.h"
 #include "mesh/tensor.h"
 
-/* Points [elements][nodes][3] and fields [elements][nodes]. */
+/* Points [elements][nodes][3] and fields [elements][nodes]; of one element at a time nodal values,
+ * coordinates and the solution: [nodes], [3][nodes], [nodes]. */
 typedef struct field_arrays {
   double *points, *u, *error;
+  double *nodal, *coordinates, *exact;
 } field_arrays;
 
 static sp_status fill(const sp_problem *problem, const sp_space *space, const double *x,
                       field_arrays *arrays) {
   const sp_mesh *mesh = space->mesh;
   const sp_numbering *numbering = space->numbering;
-  enum { NODES = SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ };
   const int nq = numbering->order + 1;
   const size_t nodes = sp_element_nodes(numbering->order), elements = (size_t)mesh->hexes->count;
   double lattice[SP_MAX_NQ], matrix[SP_MAX_NQ * SP_MAX_NQ];
-  double nodal[NODES], coordinates[3 * NODES], exact[NODES];
   SP_TRY(sp_allocate(elements * nodes, 3 * sizeof(double), "field points", &arrays->points));
   SP_TRY(sp_allocate(elements * nodes, sizeof(double), "field", &arrays->u));
   if (problem->solution)
     SP_TRY(sp_allocate(elements * nodes, sizeof(double), "field", &arrays->error));
+  SP_TRY(sp_allocate(nodes, sizeof(double), "field", &arrays->nodal));
+  SP_TRY(sp_allocate(nodes, 3 * sizeof(double), "field", &arrays->coordinates));
+  SP_TRY(sp_allocate(nodes, sizeof(double), "field", &arrays->exact));
+  double *nodal = arrays->nodal, *coordinates = arrays->coordinates, *exact = arrays->exact;
   for (int i = 0; i < nq; i++) lattice[i] = -1 + 2.0 * i / numbering->order;
   sp_interpolation_matrix(nq, sp_reference_get(numbering->order)->gll.nodes, nq, lattice, matrix);
   for (size_t e = 0; e < elements; e++) {
@@ -56,5 +60,8 @@ sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_s
   free(arrays.points);
   free(arrays.u);
   free(arrays.error);
+  free(arrays.nodal);
+  free(arrays.coordinates);
+  free(arrays.exact);
   return status;
 }
