@@ -94,6 +94,7 @@ void sp_reduction_add_in_order(int size, double *values) {
 void sp_reduction_gather(sp_reduction *reduction, int count, const double *mine, double *all) {
   /* Received one after another with a stride of `size`, so that all[i] is a row of ranks. */
   MPI_Datatype column, spaced;
+  if (count == 0) return; /* MPICH waits for messages that ranks with nothing to send do not send */
   MPI_Type_vector(count, 1, reduction->size, MPI_DOUBLE, &column);
   MPI_Type_create_resized(column, 0, sizeof *all, &spaced);
   MPI_Type_commit(&spaced);
