@@ -9,6 +9,9 @@
 #include "mesh/create.h"
 #include "mesh/gmsh.h"
 #include "mesh/reference.h"
+#include "operators/counts.h"
+#include "solver/problem/load.h"
+#include "solver/problem/robin.h"
 #include "tests/check.h"
 
 static int rank;
@@ -66,7 +69,8 @@ static sp_status try_case(const stage *s, const char *const *overrides) {
     sp_jacobian_range range;
     require(sp_allocate(dofs, sizeof *constrained, "test", &constrained));
     require(sp_allocate(dofs, sizeof *values, "test", &values));
-    status = sp_problem_coefficients(problem, s->mesh, s->space->numbering->order, &coefficients);
+    const sp_rule *rule = sp_operator_rule(problem->kind, s->space->numbering->order);
+    status = sp_coefficients_create(&problem->material, s->mesh, rule, &coefficients);
     sp_coefficients_free(&coefficients);
     CHECK(!coefficients.kappa && !coefficients.lambda, "coefficients are left");
     sp_robin robin = {0};
@@ -253,7 +257,8 @@ static void check_coefficients(void) {
     sp_problem *problem;
     sp_coefficients coefficients;
     require(sp_problem_create(config, s.mesh, &problem));
-    require(sp_problem_coefficients(problem, s.mesh, 2, &coefficients));
+    require(sp_coefficients_create(&problem->material, s.mesh, sp_operator_rule(problem->kind, 2),
+                                   &coefficients));
     CHECK((coefficients.kappa != NULL) == cases[c].with_kappa &&
               (coefficients.lambda != NULL) == cases[c].with_lambda,
           "arrays of case %zu", c);

@@ -1,10 +1,9 @@
-/* kappa and lambda: constants become numbers, formulas become values at points, checked there. */
+#include "solver/problem/coefficients.h"
+
 #include <math.h>
 #include <stdlib.h>
 
-#include "mesh/reference.h"
-#include "operators/counts.h"
-#include "solver/problem/problem.h"
+#include "solver/problem/evaluate.h"
 
 /* A constant is evaluated and checked at once; *formula stays NULL then. */
 static sp_status parse_coefficient(const sp_formula *text, bool zero_allowed, double *constant,
@@ -21,9 +20,9 @@ static sp_status parse_coefficient(const sp_formula *text, bool zero_allowed, do
   return SP_OK;
 }
 
-sp_status sp_problem_parse_coefficients(const sp_config *config, sp_problem *problem) {
-  problem->kappa = 1;
-  if (problem->kind == SP_MASS) {
+sp_status sp_material_parse(const sp_config *config, sp_material *out) {
+  *out = (sp_material){.kappa = 1};
+  if (config->discretization.operator_kind == SP_MASS) {
     const bool lambda = config->problem.lambda_given;
     if (lambda || config->problem.kappa_given)
       return sp_fail(SP_ERR_INPUT, "%s: the mass problem has no %s; remove it",
@@ -31,70 +30,62 @@ sp_status sp_problem_parse_coefficients(const sp_config *config, sp_problem *pro
                      lambda ? "lambda" : "kappa");
     return SP_OK;
   }
-  SP_TRY(
-      parse_coefficient(&config->problem.lambda, true, &problem->lambda, &problem->lambda_formula));
-  return parse_coefficient(&config->problem.kappa, false, &problem->kappa, &problem->kappa_formula);
+  SP_TRY(parse_coefficient(&config->problem.lambda, true, &out->lambda, &out->lambda_formula));
+  return parse_coefficient(&config->problem.kappa, false, &out->kappa, &out->kappa_formula);
 }
 
-sp_status sp_problem_evaluate_coefficient(const sp_expression *formula, bool zero_allowed, size_t n,
-                                          const double *xyz[3], double *value,
-                                          double *const gradient[3]) {
-  SP_TRY(sp_problem_evaluate(formula, n, xyz, value, gradient, NULL));
-  for (size_t p = 0; p < n; p++)
-    if (!(zero_allowed ? value[p] >= 0 : value[p] > 0))
-      return sp_fail(SP_ERR_INPUT, "%s: '%s' is %g at (%g, %g, %g), expected a value %s 0",
-                     sp_expression_where(formula), sp_expression_text(formula), value[p], xyz[0][p],
-                     xyz[1][p], xyz[2][p], zero_allowed ? ">=" : ">");
-  return SP_OK;
+void sp_material_free(sp_material *material) {
+  sp_expression_destroy(&material->lambda_formula);
+  sp_expression_destroy(&material->kappa_formula);
 }
 
-sp_status sp_problem_kappa(const sp_problem *problem, size_t n, const double *xyz[3], double *value,
-                           double *const gradient[3]) {
-  if (problem->kappa_formula)
-    return sp_problem_evaluate_coefficient(problem->kappa_formula, false, n, xyz, value, gradient);
+bool sp_material_has_kappa(const sp_material *material) {
+  return material->kappa_formula || material->kappa != 1;
+}
+
+bool sp_material_has_lambda(const sp_material *material) {
+  return material->lambda_formula;
+}
+
+sp_status sp_material_kappa(const sp_material *material, size_t n, const double *xyz[3],
+                            double *value, double *const gradient[3]) {
+  if (material->kappa_formula)
+    return sp_problem_evaluate_coefficient(material->kappa_formula, false, n, xyz, value, gradient);
   for (size_t p = 0; p < n; p++) {
-    value[p] = problem->kappa;
+    value[p] = material->kappa;
     for (int d = 0; d < 3 && gradient; d++) gradient[d][p] = 0;
   }
   return SP_OK;
 }
 
-sp_status sp_problem_lambda(const sp_problem *problem, size_t n, const double *xyz[3],
-                            double *value) {
-  if (problem->lambda_formula)
-    return sp_problem_evaluate_coefficient(problem->lambda_formula, true, n, xyz, value, NULL);
-  for (size_t p = 0; p < n; p++) value[p] = problem->lambda;
+sp_status sp_material_lambda(const sp_material *material, size_t n, const double *xyz[3],
+                             double *value) {
+  if (material->lambda_formula)
+    return sp_problem_evaluate_coefficient(material->lambda_formula, true, n, xyz, value, NULL);
+  for (size_t p = 0; p < n; p++) value[p] = material->lambda;
   return SP_OK;
 }
 
 /* Fill the arrays that are not NULL; `coordinates` has room for the points of an element. */
-static sp_status fill(const sp_problem *problem, const sp_mesh *mesh, const sp_rule *rule,
+static sp_status fill(const sp_material *material, const sp_mesh *mesh, const sp_rule *rule,
                       double *coordinates, double *kappa, double *lambda) {
   const size_t points = sp_rule_points(rule);
   const double *xyz[3] = {coordinates, coordinates + points, coordinates + 2 * points};
   for (sp_lid e = 0; e < mesh->hexes->count; e++) {
     const size_t first = (size_t)e * points;
     sp_hexes_coordinates(mesh->hexes, e, rule->n, rule->nodes, coordinates);
-    if (kappa) SP_TRY(sp_problem_kappa(problem, points, xyz, &kappa[first], NULL));
-    if (lambda) SP_TRY(sp_problem_lambda(problem, points, xyz, &lambda[first]));
+    if (kappa) SP_TRY(sp_material_kappa(material, points, xyz, &kappa[first], NULL));
+    if (lambda) SP_TRY(sp_material_lambda(material, points, xyz, &lambda[first]));
   }
   return SP_OK;
 }
 
-void sp_coefficients_free(sp_coefficients *coefficients) {
-  free(coefficients->kappa);
-  free(coefficients->lambda);
-  coefficients->kappa = coefficients->lambda = NULL;
-}
-
-sp_status sp_problem_coefficients(const sp_problem *problem, const sp_mesh *mesh, int order,
-                                  sp_coefficients *out) {
-  *out = (sp_coefficients){.scale = problem->lambda, .largest_lambda = problem->lambda};
-  if (problem->kind == SP_MASS) return SP_OK;
-  const bool with_kappa = problem->kappa_formula || problem->kappa != 1;
-  const bool with_lambda = problem->lambda_formula;
+sp_status sp_coefficients_create(const sp_material *material, const sp_mesh *mesh,
+                                 const sp_rule *rule, sp_coefficients *out) {
+  *out = (sp_coefficients){.scale = material->lambda, .largest_lambda = material->lambda};
+  const bool with_kappa = sp_material_has_kappa(material);
+  const bool with_lambda = sp_material_has_lambda(material);
   if (!with_kappa && !with_lambda) return SP_OK;
-  const sp_rule *rule = sp_operator_rule(problem->kind, order);
   const size_t points = sp_rule_points(rule);
   const size_t values = (size_t)mesh->hexes->count * points;
   double *coordinates;
@@ -102,7 +93,7 @@ sp_status sp_problem_coefficients(const sp_problem *problem, const sp_mesh *mesh
   if (!status && with_kappa) status = sp_allocate(values, sizeof *out->kappa, "kappa", &out->kappa);
   if (!status && with_lambda)
     status = sp_allocate(values, sizeof *out->lambda, "lambda", &out->lambda);
-  if (!status) status = fill(problem, mesh, rule, coordinates, out->kappa, out->lambda);
+  if (!status) status = fill(material, mesh, rule, coordinates, out->kappa, out->lambda);
   free(coordinates);
   SP_TRY(sp_agree(mesh->comm, status));
   if (!with_lambda) return SP_OK;
@@ -112,4 +103,10 @@ sp_status sp_problem_coefficients(const sp_problem *problem, const sp_mesh *mesh
     out->largest_lambda = fmax(out->largest_lambda, out->lambda[i]);
   MPI_Allreduce(MPI_IN_PLACE, &out->largest_lambda, 1, MPI_DOUBLE, MPI_MAX, mesh->comm);
   return SP_OK;
+}
+
+void sp_coefficients_free(sp_coefficients *coefficients) {
+  free(coefficients->kappa);
+  free(coefficients->lambda);
+  coefficients->kappa = coefficients->lambda = NULL;
 }

@@ -6,6 +6,7 @@
 #include "mesh/geometry.h"
 #include "mesh/reference.h"
 #include "mesh/tensor.h"
+#include "solver/problem/evaluate.h"
 
 enum { POINTS = SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE };
 

@@ -7,6 +7,7 @@
 #ifndef SP_SOLVER_PROBLEM_ERRORS_H
 #define SP_SOLVER_PROBLEM_ERRORS_H
 
+#include "operators/space.h"
 #include "solver/problem/problem.h"
 
 typedef struct sp_error_norms {

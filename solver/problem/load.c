@@ -1,4 +1,5 @@
-/* Load vector and Dirichlet data: the problem's formulas become L-vectors. */
+#include "solver/problem/load.h"
+
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -7,7 +8,7 @@
 #include "mesh/reference.h"
 #include "mesh/tensor.h"
 #include "operators/counts.h"
-#include "solver/problem/problem.h"
+#include "solver/problem/evaluate.h"
 
 enum {
   POINTS = (SP_MAX_NQ + 1) * (SP_MAX_NQ + 1) * (SP_MAX_NQ + 1),
@@ -122,8 +123,8 @@ static sp_status evaluate_forcing(const sp_problem *problem, size_t n, const dou
   if (problem->forcing) return sp_problem_evaluate(problem->forcing, n, xyz, f, NULL, NULL);
   if (problem->kind == SP_MASS)
     return sp_problem_evaluate(problem->solution, n, xyz, f, NULL, NULL);
-  SP_TRY(sp_problem_lambda(problem, n, xyz, w->lambda));
-  SP_TRY(sp_problem_kappa(problem, n, xyz, w->kappa, kappa_gradient));
+  SP_TRY(sp_material_lambda(&problem->material, n, xyz, w->lambda));
+  SP_TRY(sp_material_kappa(&problem->material, n, xyz, w->kappa, kappa_gradient));
   SP_TRY(sp_problem_evaluate(problem->solution, n, xyz, f, gradient, w->laplacian));
   for (size_t p = 0; p < n; p++) {
     f[p] = w->lambda[p] * f[p] - w->kappa[p] * w->laplacian[p];
@@ -193,7 +194,7 @@ static sp_status evaluate_flux(const sp_problem *problem, const sp_boundary_part
     return SP_OK;
   }
   double *const slopes[3] = {w->gradient[0], w->gradient[1], w->gradient[2]};
-  SP_TRY(sp_problem_kappa(problem, count, xyz, w->kappa, NULL));
+  SP_TRY(sp_material_kappa(&problem->material, count, xyz, w->kappa, NULL));
   for (int q = 0; q < n; q++) w->alpha[q] = 0;
   if (part->alpha)
     SP_TRY(sp_problem_evaluate_coefficient(part->alpha, true, count, xyz, w->alpha, NULL));

@@ -5,7 +5,9 @@
 #define SP_SOLVER_PROBLEM_NULL_SPACE_H
 
 #include "operators/operator.h"
+#include "solver/problem/coefficients.h"
 #include "solver/problem/problem.h"
+#include "solver/problem/robin.h"
 
 typedef struct sp_null_space {
   int components; /* without Dirichlet DOFs, over all ranks */

@@ -5,6 +5,7 @@
 
 #include "mesh/locate.h"
 #include "mesh/reference.h"
+#include "solver/problem/evaluate.h"
 
 /* The box around the mesh tells which coordinate is wrong, or in which unit. */
 static sp_status outside(const sp_mesh *mesh, const sp_probe_entry *entry) {

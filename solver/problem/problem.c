@@ -1,6 +1,5 @@
 #include "solver/problem/problem.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "solver/problem/boundary.h"
@@ -25,7 +24,7 @@ static sp_status parse_part(const sp_problem *problem, const sp_boundary_entry *
 }
 
 static sp_status parse_formulas(const sp_config *config, sp_problem *problem) {
-  SP_TRY(sp_problem_parse_coefficients(config, problem));
+  SP_TRY(sp_material_parse(config, &problem->material));
   SP_TRY(parse(&config->problem.solution, &problem->solution));
   SP_TRY(parse(&config->problem.forcing, &problem->forcing));
   if (!problem->solution && !problem->forcing)
@@ -146,8 +145,7 @@ sp_status sp_problem_create(const sp_config *config, const sp_mesh *mesh, sp_pro
 
 void sp_problem_destroy(sp_problem **problem) {
   if (!*problem) return;
-  sp_expression_destroy(&(*problem)->lambda_formula);
-  sp_expression_destroy(&(*problem)->kappa_formula);
+  sp_material_free(&(*problem)->material);
   sp_expression_destroy(&(*problem)->solution);
   sp_expression_destroy(&(*problem)->forcing);
   for (int p = 0; p < (*problem)->part_count && (*problem)->parts; p++) {
@@ -158,23 +156,4 @@ void sp_problem_destroy(sp_problem **problem) {
   free((*problem)->part_of_surface);
   free(*problem);
   *problem = NULL;
-}
-
-sp_status sp_problem_evaluate(const sp_expression *formula, size_t n, const double *xyz[3],
-                              double *value, double *const gradient[3], double *laplacian) {
-  static double *const no_gradient[3] = {NULL, NULL, NULL};
-  if (gradient || laplacian)
-    sp_expression_evaluate_jet(formula, n, xyz[0], xyz[1], xyz[2], value,
-                               gradient ? gradient : no_gradient, laplacian);
-  else
-    sp_expression_evaluate(formula, n, xyz[0], xyz[1], xyz[2], value);
-  for (size_t p = 0; p < n; p++) {
-    bool finite = isfinite(value[p]) && (!laplacian || isfinite(laplacian[p]));
-    for (int d = 0; d < 3 && gradient; d++) finite = finite && isfinite(gradient[d][p]);
-    if (!finite)
-      return sp_fail(SP_ERR_INPUT, "%s: '%s' or a derivative of it is not finite at (%g, %g, %g)",
-                     sp_expression_where(formula), sp_expression_text(formula), xyz[0][p],
-                     xyz[1][p], xyz[2][p]);
-  }
-  return SP_OK;
 }

@@ -1,9 +1,10 @@
-/* The diagonal of Robin conditions. */
+#include "solver/problem/robin.h"
+
 #include <math.h>
 #include <stdlib.h>
 
 #include "mesh/geometry.h"
-#include "solver/problem/problem.h"
+#include "solver/problem/evaluate.h"
 
 enum { FACE_NODES = SP_MAX_NQ * SP_MAX_NQ };
 

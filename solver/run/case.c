@@ -8,15 +8,17 @@
 #include "mesh/gmsh.h"
 #include "mesh/refine.h"
 #include "mesh/sizes.h"
+#include "operators/counts.h"
 #include "solver/linear/jacobi.h"
 #include "solver/problem/boundary.h"
+#include "solver/problem/load.h"
+#include "solver/problem/null_space.h"
+#include "solver/problem/probe.h"
+#include "solver/problem/robin.h"
 #include "solver/run/checkpoint.h"
 #include "solver/run/field.h"
 #include "solver/run/interrupt.h"
 #include "solver/run/outputs.h"
-#include "solver/problem/null_space.h"
-#include "solver/problem/probe.h"
-#include "solver/problem/problem.h"
 #include "solver/run/profile.h"
 #include "solver/run/report.h"
 
@@ -136,8 +138,8 @@ static sp_status allocate_host_vectors(sp_case *c) {
 static sp_status make_problem(sp_case *c, sp_jacobian_range *range) {
   SP_TRY(sp_problem_create(c->config, c->mesh, &c->problem));
   SP_TRY(sp_agree(c->comm, allocate_host_vectors(c)));
-  SP_TRY(
-      sp_problem_coefficients(c->problem, c->mesh, c->space->numbering->order, &c->coefficients));
+  const sp_rule *rule = sp_operator_rule(c->problem->kind, c->space->numbering->order);
+  SP_TRY(sp_coefficients_create(&c->problem->material, c->mesh, rule, &c->coefficients));
   SP_TRY(sp_problem_robin(c->problem, c->space, &c->robin));
   SP_TRY(sp_problem_constraints(c->problem, c->space, c->constrained, c->boundary_values));
   SP_TRY(sp_problem_load(c->problem, c->space, c->load, range));

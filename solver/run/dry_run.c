@@ -10,11 +10,10 @@
 #include "mesh/reference.h"
 #include "mesh/sizes.h"
 #include "operators/counts.h"
+#include "solver/problem/probe.h"
 #include "solver/run/case.h"
 #include "solver/run/checkpoint.h"
 #include "solver/run/outputs.h"
-#include "solver/problem/probe.h"
-#include "solver/problem/problem.h"
 
 double sp_memory_resident(void) {
   long pages = 0, resident = 0;
@@ -103,9 +102,8 @@ static sp_status check_case(const sp_config *config, const sp_case_base *base, s
   sp_status status = sp_problem_create(config, base->mesh, &problem);
   if (!status) status = sp_probes_create(config, base->mesh, &probes);
   if (!status) {
-    const bool stiffness = problem->kind != SP_MASS;
-    const bool kappa = stiffness && (problem->kappa_formula || problem->kappa != 1);
-    const bool lambda = stiffness && problem->lambda_formula;
+    const bool kappa = sp_material_has_kappa(&problem->material);
+    const bool lambda = sp_material_has_lambda(&problem->material);
     static const double varies = 1; /* what setup.kappa and lambda_values point to matters not */
     sp_numbering numbering = {.order = config->discretization.order};
     const sp_space space = {.mesh = base->mesh, .numbering = &numbering};

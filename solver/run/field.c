@@ -5,6 +5,7 @@
 #include "io/field_file.h"
 #include "mesh/reference.h"
 #include "mesh/tensor.h"
+#include "solver/problem/evaluate.h"
 
 /* Points [elements][nodes][3] and fields [elements][nodes]; of one element at a time nodal values,
  * coordinates and the solution: [nodes], [3][nodes], [nodes]. */

@@ -3,6 +3,7 @@
 #ifndef SP_SOLVER_RUN_FIELD_H
 #define SP_SOLVER_RUN_FIELD_H
 
+#include "operators/space.h"
 #include "solver/problem/problem.h"
 
 /* Write the host L-vector x. Errors: SP_ERR_SYSTEM. Collective. */

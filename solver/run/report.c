@@ -147,9 +147,10 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
                     (long long)op->global_dofs);
   sp_terminal_print(t, "  %-16s %s", "operator", kind);
   if (problem->kind != SP_MASS) {
-    print_coefficient(t, "lambda", problem->lambda, problem->lambda_formula);
-    if (problem->kappa != 1 || problem->kappa_formula)
-      print_coefficient(t, "kappa", problem->kappa, problem->kappa_formula);
+    const sp_material *material = &problem->material;
+    print_coefficient(t, "lambda", material->lambda, material->lambda_formula);
+    if (sp_material_has_kappa(material))
+      print_coefficient(t, "kappa", material->kappa, material->kappa_formula);
   }
   sp_terminal_print(t, "\n  %-16s %s: %s\n", "geometry", geometry, geometry_reason);
   sp_terminal_print(t, "  %-16s CG, %s, relative tolerance %.3g\n", "solver", described,

@@ -6,6 +6,7 @@
 #include "operators/operator.h"
 #include "solver/linear/cg.h"
 #include "solver/problem/errors.h"
+#include "solver/problem/load.h"
 #include "solver/problem/probe.h"
 #include "solver/problem/problem.h"
 #include "solver/run/profile.h"

@@ -1,0 +1,34 @@
+#include "solver/problem/evaluate.h"
+
+#include <math.h>
+
+sp_status sp_problem_evaluate(const sp_expression *formula, size_t n, const double *xyz[3],
+                              double *value, double *const gradient[3], double *laplacian) {
+  static double *const no_gradient[3] = {NULL, NULL, NULL};
+  if (gradient || laplacian)
+    sp_expression_evaluate_jet(formula, n, xyz[0], xyz[1], xyz[2], value,
+                               gradient ? gradient : no_gradient, laplacian);
+  else
+    sp_expression_evaluate(formula, n, xyz[0], xyz[1], xyz[2], value);
+  for (size_t p = 0; p < n; p++) {
+    bool finite = isfinite(value[p]) && (!laplacian || isfinite(laplacian[p]));
+    for (int d = 0; d < 3 && gradient; d++) finite = finite && isfinite(gradient[d][p]);
+    if (!finite)
+      return sp_fail(SP_ERR_INPUT, "%s: '%s' or a derivative of it is not finite at (%g, %g, %g)",
+                     sp_expression_where(formula), sp_expression_text(formula), xyz[0][p],
+                     xyz[1][p], xyz[2][p]);
+  }
+  return SP_OK;
+}
+
+sp_status sp_problem_evaluate_coefficient(const sp_expression *formula, bool zero_allowed, size_t n,
+                                          const double *xyz[3], double *value,
+                                          double *const gradient[3]) {
+  SP_TRY(sp_problem_evaluate(formula, n, xyz, value, gradient, NULL));
+  for (size_t p = 0; p < n; p++)
+    if (!(zero_allowed ? value[p] >= 0 : value[p] > 0))
+      return sp_fail(SP_ERR_INPUT, "%s: '%s' is %g at (%g, %g, %g), expected a value %s 0",
+                     sp_expression_where(formula), sp_expression_text(formula), value[p], xyz[0][p],
+                     xyz[1][p], xyz[2][p], zero_allowed ? ">=" : ">");
+  return SP_OK;
+}

@@ -1,0 +1,25 @@
+/* Load vector and Dirichlet data: the problem's formulas become L-vectors. */
+#ifndef SP_SOLVER_PROBLEM_LOAD_H
+#define SP_SOLVER_PROBLEM_LOAD_H
+
+#include "operators/space.h"
+#include "solver/problem/problem.h"
+
+/* Largest and smallest |J| at the operator's quadrature points, over all ranks. */
+typedef struct sp_jacobian_range {
+  double smallest, largest;
+} sp_jacobian_range;
+
+/* Dirichlet DOFs and their values, both [local DOFs] on the host. Where parts meet, the one
+ * listed first gives the value; all holders of a DOF get the same bits. Errors: SP_ERR_INPUT where
+ * a formula is not finite. Collective. */
+sp_status sp_problem_constraints(const sp_problem *problem, const sp_space *space,
+                                 bool *constrained, double *values);
+
+/* The load vector: load_i = integral of l_i f + integral over Neumann and Robin faces of l_i g, by
+ * the operator's own quadrature (GLL for Robin faces); [local DOFs], summed over ranks.
+ * Errors: SP_ERR_INPUT where a formula is not finite. Collective. */
+sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, double *load,
+                          sp_jacobian_range *range);
+
+#endif
