@@ -65,11 +65,11 @@ static sp_status set_group(sp_config *config, const sp_key *key, const sp_ini_en
   const int count = config->boundary.count;
   for (int i = 0; i < count; i++)
     if (strcmp(entries[i].group, entry->key) == 0)
-      return sp_key_set(key, entry->value, where, &entries[i]);
+      return sp_key_set(key, config->vocabulary, entry->value, where, &entries[i]);
 
   sp_boundary_entry added = {.group = NULL};
   sp_status status = sp_copy_text(entry->key, &added.group);
-  if (status == SP_OK) status = sp_key_set(key, entry->value, where, &added);
+  if (status == SP_OK) status = sp_key_set(key, config->vocabulary, entry->value, where, &added);
   if (status == SP_OK) {
     entries = realloc(entries, ((size_t)count + 1) * sizeof *entries);
     if (!entries) status = sp_fail(SP_ERR_SYSTEM, "out of memory: %d boundary groups", count + 1);
@@ -99,7 +99,7 @@ static sp_status set_probe(sp_config *config, const sp_key *key, const sp_ini_en
   }
   SP_TRY(sp_copy_text(entry->key, &entries[i].name));
   SP_TRY(sp_copy_text(where, &entries[i].where));
-  return sp_key_set(key, entry->value, where, entries[i].point);
+  return sp_key_set(key, config->vocabulary, entry->value, where, entries[i].point);
 }
 
 static sp_status set_named(sp_config *config, const sp_key *key, const sp_ini_entry *entry,
@@ -111,7 +111,7 @@ static sp_status set_named(sp_config *config, const sp_key *key, const sp_ini_en
 static sp_status set_default(sp_config *config, const sp_key *key) {
   char where[64];
   snprintf(where, sizeof where, "default of %s.%s", key->section, key->name);
-  return sp_key_set(key, key->fallback, where, field_of(config, key));
+  return sp_key_set(key, config->vocabulary, key->fallback, where, field_of(config, key));
 }
 
 static void drop_group(sp_config *config, const sp_key *key, const char *name) {
@@ -164,8 +164,9 @@ static sp_status assign(struct reader *reader, const char *place, const sp_ini_e
 
   char *where = NULL;
   SP_TRY(make_where(place, entry, &where));
-  sp_status status = key->name ? sp_key_set(key, entry->value, where, field_of(config, key))
-                               : set_named(config, key, entry, where);
+  sp_status status =
+      key->name ? sp_key_set(key, config->vocabulary, entry->value, where, field_of(config, key))
+                : set_named(config, key, entry, where);
   if (status == SP_OK && strcmp(key->section, "boundary") == 0 && !config->boundary.where)
     status = sp_copy_text(where, &config->boundary.where);
   if (status == SP_OK) {
@@ -338,8 +339,9 @@ static sp_status fill(struct reader *reader, const sp_ini *ini, int override_cou
 }
 
 /* The part of reading that every rank does for itself. */
-static sp_status parse(const char *path, const char *text, size_t length, int override_count,
-                       const char *const *overrides, sp_config **out) {
+static sp_status parse(const sp_vocabulary *vocabulary, const char *path, const char *text,
+                       size_t length, int override_count, const char *const *overrides,
+                       sp_config **out) {
   locale_t own = (locale_t)0, previous = (locale_t)0;
   SP_TRY(use_c_locale(&own, &previous));
   struct reader reader = {.path = path};
@@ -349,7 +351,10 @@ static sp_status parse(const char *path, const char *text, size_t length, int ov
     status =
         sp_allocate((size_t)sp_key_count, sizeof *reader.where, "the configuration", &reader.where);
   if (status == SP_OK && path) status = sp_ini_parse(path, text, length, &ini);
-  if (status == SP_OK) status = fill(&reader, ini, override_count, overrides);
+  if (status == SP_OK) {
+    reader.config->vocabulary = vocabulary;
+    status = fill(&reader, ini, override_count, overrides);
+  }
 
   sp_ini_destroy(&ini);
   for (int k = 0; reader.where && k < sp_key_count; k++) free(reader.where[k]);
@@ -402,14 +407,14 @@ static sp_status read_everywhere(MPI_Comm comm, const char *path, char **text, i
   return SP_OK;
 }
 
-sp_status sp_config_read(MPI_Comm comm, const char *path, int override_count,
-                         const char *const *overrides, sp_config **out) {
+sp_status sp_config_read(MPI_Comm comm, const sp_vocabulary *vocabulary, const char *path,
+                         int override_count, const char *const *overrides, sp_config **out) {
   *out = NULL;
   char *text = NULL;
   int length = 0;
   sp_status status = path ? read_everywhere(comm, path, &text, &length) : SP_OK;
   if (status == SP_OK) {
-    status = parse(path, text, (size_t)length, override_count, overrides, out);
+    status = parse(vocabulary, path, text, (size_t)length, override_count, overrides, out);
     status = sp_agree(comm, status);
   }
   if (status != SP_OK) sp_config_destroy(out);
@@ -454,17 +459,17 @@ static void print_config(const sp_config *config, FILE *stream) {
     const bool groups = !key->name && key->type == SP_KEY_CONDITION;
     for (int i = 0; !key->name && !groups && i < config->probes.count; i++) {
       fprintf(stream, "%s = ", config->probes.entries[i].name);
-      sp_key_print(key, config->probes.entries[i].point, stream);
+      sp_key_print(key, config->vocabulary, config->probes.entries[i].point, stream);
       fputc('\n', stream);
     }
     for (int i = 0; groups && i < config->boundary.count; i++) {
       fprintf(stream, "%s = ", config->boundary.entries[i].group);
-      sp_key_print(key, &config->boundary.entries[i], stream);
+      sp_key_print(key, config->vocabulary, &config->boundary.entries[i], stream);
       fputc('\n', stream);
     }
     if (!key->name) continue;
     fprintf(stream, "%s%s = ", !key->applies || key->applies(config) ? "" : "# ", key->name);
-    sp_key_print(key, (const char *)config + key->offset, stream);
+    sp_key_print(key, config->vocabulary, (const char *)config + key->offset, stream);
     fputc('\n', stream);
   }
 }
@@ -524,9 +529,9 @@ sp_status sp_config_format(const sp_config *config, char **text) {
   return status;
 }
 
-void sp_config_print_defaults(FILE *stream) {
-  /* What decides which keys apply, as in a case that gives none. */
-  const sp_config defaults = {.mesh.shape = SP_SHAPE_BOX, .mesh.map = SP_MAP_NONE};
+sp_status sp_config_print_defaults(const sp_vocabulary *vocabulary, FILE *stream) {
+  sp_config *defaults; /* decides which keys apply */
+  SP_TRY(sp_config_read(MPI_COMM_SELF, vocabulary, NULL, 0, NULL, &defaults));
   fprintf(stream, "# Every key of a case with its default. A key behind a # takes effect by being\n"
                   "# given, or only together with another: remove the # to use it.\n\n");
   for (const sp_key *key = sp_keys; key < sp_keys + sp_key_count; key++) {
@@ -536,9 +541,11 @@ void sp_config_print_defaults(FILE *stream) {
       continue;
     }
     char expected[SP_DESCRIPTION_SIZE];
-    sp_key_describe(key, expected);
+    sp_key_describe(key, vocabulary, expected);
     fprintf(stream, "# %s (%s)\n", key->help, expected);
-    fprintf(stream, "%s%s = %s\n", !key->applies || key->applies(&defaults) ? "" : "# ", key->name,
+    fprintf(stream, "%s%s = %s\n", !key->applies || key->applies(defaults) ? "" : "# ", key->name,
             key->fallback);
   }
+  sp_config_destroy(&defaults);
+  return SP_OK;
 }

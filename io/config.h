@@ -21,28 +21,20 @@
 #include "io/error.h"
 #include "io/output_paths.h"
 
-typedef enum sp_shape { SP_SHAPE_FILE, SP_SHAPE_BOX } sp_shape;
-typedef enum sp_map { SP_MAP_NONE, SP_MAP_SINE, SP_MAP_KERSHAW } sp_map;
-typedef enum sp_operator_kind { SP_MASS, SP_BP35, SP_BP30 } sp_operator_kind;
-typedef enum sp_geometry_kind {
-  SP_GEOMETRY_AUTO,
-  SP_GEOMETRY_STORED,
-  SP_GEOMETRY_TRILINEAR
-} sp_geometry_kind;
-typedef enum sp_condition { SP_DIRICHLET, SP_NEUMANN, SP_ROBIN, SP_PERIODIC } sp_condition;
-typedef enum sp_preconditioner_kind {
-  SP_PRECONDITIONER_NONE,
-  SP_PRECONDITIONER_JACOBI
-} sp_preconditioner_kind;
-typedef enum sp_device_kind { SP_DEVICE_AUTO, SP_DEVICE_HOST, SP_DEVICE_CUDA } sp_device_kind;
+/* The words that some keys take. Other rooms define what these words mean, and hand them in; each
+ * list ends in NULL and has the default of its key (io/config_keys.c). In sp_config such a key is
+ * an int, the index of its word in the list. */
+typedef struct sp_vocabulary {
+  const char *const *maps;            /* of mesh.map; epsilon is for the word "kershaw" */
+  const char *const *operators;       /* of discretization.operator */
+  const char *const *geometries;      /* of discretization.geometry */
+  const char *const *preconditioners; /* of solver.preconditioner */
+  const char *const *devices;         /* of backend.device */
+  const char *const *transports;      /* of backend.exchange */
+} sp_vocabulary;
 
-typedef enum sp_transport {
-  SP_TRANSPORT_AUTO,
-  SP_TRANSPORT_PEER,
-  SP_TRANSPORT_CUDA_AWARE,
-  SP_TRANSPORT_NCCL,
-  SP_TRANSPORT_STAGED
-} sp_transport;
+typedef enum sp_shape { SP_SHAPE_FILE, SP_SHAPE_BOX } sp_shape;
+typedef enum sp_condition { SP_DIRICHLET, SP_NEUMANN, SP_ROBIN, SP_PERIODIC } sp_condition;
 
 /* A formula as written, not yet parsed; text is NULL where the user gave none. */
 typedef struct sp_formula {
@@ -70,20 +62,21 @@ typedef struct sp_probe_entry {
 } sp_probe_entry;
 
 typedef struct sp_config {
+  const sp_vocabulary *vocabulary; /* what sp_config_read was given */
   struct {
     sp_shape shape;  /* box, unless mesh.file is given */
     char *file;      /* NULL for a box; path as the program opens it */
     char *where;     /* place of mesh.file or mesh.shape, for messages */
     int elements[3]; /* each >= 1 */
     double lower[3], upper[3];
-    sp_map map;
+    int map;        /* index into vocabulary->maps */
     double epsilon; /* Kershaw's, in (0, 1] */
     int refine;     /* uniform refinements, 0..10 */
   } mesh;
   struct {
-    int order; /* N, 1..15 */
-    sp_operator_kind operator_kind;
-    sp_geometry_kind geometry;
+    int order;         /* N, 1..15 */
+    int operator_kind; /* index into vocabulary->operators */
+    int geometry;      /* index into vocabulary->geometries */
   } discretization;
   struct {
     sp_formula lambda, kappa, solution, forcing;
@@ -98,11 +91,11 @@ typedef struct sp_config {
   struct {
     double tolerance;   /* on ||r|| / ||b||, from DBL_EPSILON to below 1 */
     int max_iterations; /* >= 1 */
-    sp_preconditioner_kind preconditioner;
+    int preconditioner; /* index into vocabulary->preconditioners */
   } solver;
   struct {
-    sp_device_kind device;
-    sp_transport exchange; /* how GPUs sum over ranks */
+    int device;   /* index into vocabulary->devices */
+    int exchange; /* how GPUs sum over ranks: index into vocabulary->transports */
   } backend;
   struct {
     /* Paths relative to the working directory; "" writes none, restarts from none. */
@@ -119,9 +112,10 @@ typedef struct sp_config {
 
 /* Rank 0 reads `path` and broadcasts its text; every rank parses it and the overrides, so that all
  * hold the same configuration. `path` may be NULL: then defaults and overrides alone make the case.
- * *out is destroyed by the caller. Collective over `comm`. Errors: SP_ERR_INPUT, SP_ERR_SYSTEM. */
-sp_status sp_config_read(MPI_Comm comm, const char *path, int override_count,
-                         const char *const *overrides, sp_config **out);
+ * `vocabulary` must outlive *out, which the caller destroys. Collective over `comm`. Errors:
+ * SP_ERR_INPUT, SP_ERR_SYSTEM. */
+sp_status sp_config_read(MPI_Comm comm, const sp_vocabulary *vocabulary, const char *path,
+                         int override_count, const char *const *overrides, sp_config **out);
 
 /* NULL-safe; sets *config to NULL. Local. */
 void sp_config_destroy(sp_config **config);
@@ -134,14 +128,11 @@ void sp_config_outputs(const sp_config *config, sp_output_path outputs[SP_OUTPUT
  * same configuration. The caller frees it. Local. */
 sp_status sp_config_format(const sp_config *config, char **text);
 
-/* A commented INI text with every key and its default, for --defaults. Local. */
-void sp_config_print_defaults(FILE *stream);
+/* A commented INI text with every key and its default, for --defaults. Local. Errors:
+ * SP_ERR_SYSTEM. */
+sp_status sp_config_print_defaults(const sp_vocabulary *vocabulary, FILE *stream);
 
-/* Names as they are written in a case ("bp3.5", "stored", "jacobi", ...). Local. */
-const char *sp_operator_name(sp_operator_kind kind);
-const char *sp_geometry_kind_name(sp_geometry_kind kind);
-const char *sp_transport_name(sp_transport kind);
+/* The word of a condition in a case: "dirichlet", "neumann", "robin" or "periodic". Local. */
 const char *sp_condition_name(sp_condition condition);
-const char *sp_preconditioner_name(sp_preconditioner_kind kind);
 
 #endif

@@ -8,22 +8,10 @@
 
 #include "io/ini.h"
 
-_Static_assert(sizeof(sp_shape) == sizeof(int) && sizeof(sp_map) == sizeof(int) &&
-                   sizeof(sp_operator_kind) == sizeof(int) &&
-                   sizeof(sp_geometry_kind) == sizeof(int) && sizeof(sp_condition) == sizeof(int) &&
-                   sizeof(sp_preconditioner_kind) == sizeof(int) &&
-                   sizeof(sp_device_kind) == sizeof(int) && sizeof(sp_transport) == sizeof(int),
+_Static_assert(sizeof(sp_shape) == sizeof(int) && sizeof(sp_condition) == sizeof(int),
                "choices are stored as int");
 
 static const char *const shapes[] = {[SP_SHAPE_FILE] = "file", [SP_SHAPE_BOX] = "box", NULL};
-static const char *const maps[] = {
-    [SP_MAP_NONE] = "none", [SP_MAP_SINE] = "sine", [SP_MAP_KERSHAW] = "kershaw", NULL};
-static const char *const operators[] = {
-    [SP_MASS] = "mass", [SP_BP35] = "bp3.5", [SP_BP30] = "bp3.0", NULL};
-static const char *const geometries[] = {[SP_GEOMETRY_AUTO] = "auto",
-                                         [SP_GEOMETRY_STORED] = "stored",
-                                         [SP_GEOMETRY_TRILINEAR] = "trilinear",
-                                         NULL};
 static const char *const conditions[] = {[SP_DIRICHLET] = "dirichlet",
                                          [SP_NEUMANN] = "neumann",
                                          [SP_ROBIN] = "robin",
@@ -32,36 +20,9 @@ static const char *const conditions[] = {[SP_DIRICHLET] = "dirichlet",
 /* A default is for single faces, which a pair is not. */
 static const char *const default_conditions[] = {
     [SP_DIRICHLET] = "dirichlet", [SP_NEUMANN] = "neumann", [SP_ROBIN] = "robin", NULL};
-static const char *const preconditioners[] = {
-    [SP_PRECONDITIONER_NONE] = "none", [SP_PRECONDITIONER_JACOBI] = "jacobi", NULL};
-static const char *const devices[] = {
-    [SP_DEVICE_AUTO] = "auto", [SP_DEVICE_HOST] = "host", [SP_DEVICE_CUDA] = "cuda", NULL};
-
-static const char *const exchanges[] = {[SP_TRANSPORT_AUTO] = "auto",
-                                        [SP_TRANSPORT_PEER] = "peer",
-                                        [SP_TRANSPORT_CUDA_AWARE] = "cuda-aware",
-                                        [SP_TRANSPORT_NCCL] = "nccl",
-                                        [SP_TRANSPORT_STAGED] = "staged",
-                                        NULL};
-
-const char *sp_operator_name(sp_operator_kind kind) {
-  return operators[kind];
-}
-
-const char *sp_geometry_kind_name(sp_geometry_kind kind) {
-  return geometries[kind];
-}
-
-const char *sp_transport_name(sp_transport kind) {
-  return exchanges[kind];
-}
 
 const char *sp_condition_name(sp_condition condition) {
   return conditions[condition];
-}
-
-const char *sp_preconditioner_name(sp_preconditioner_kind kind) {
-  return preconditioners[kind];
 }
 
 static bool is_box(const sp_config *config) {
@@ -69,7 +30,7 @@ static bool is_box(const sp_config *config) {
 }
 
 static bool is_kershaw(const sp_config *config) {
-  return is_box(config) && config->mesh.map == SP_MAP_KERSHAW;
+  return is_box(config) && strcmp(config->vocabulary->maps[config->mesh.map], "kershaw") == 0;
 }
 
 /* These three always have a meaning, but to be given is one of its own: the mass problem refuses
@@ -91,6 +52,7 @@ static bool has_checkpoint(const sp_config *config) {
 }
 
 #define FIELD(member) .offset = offsetof(sp_config, member)
+#define WORDS(list) .type = SP_KEY_WORD, .words = offsetof(sp_vocabulary, list)
 #define ANY_NUMBER .minimum = -DBL_MAX, .maximum = DBL_MAX
 #define BOX_ONLY                                                                                   \
   .applies = is_box, .misfit = "only a box has this, but mesh.file is given; drop one of the two"
@@ -140,9 +102,8 @@ const sp_key sp_keys[] = {
      .help = "the corner opposite to lower"},
     {.section = "mesh",
      .name = "map",
-     .type = SP_KEY_CHOICE,
+     WORDS(maps),
      FIELD(mesh.map),
-     .choices = maps,
      .fallback = "none",
      BOX_ONLY,
      .help = "deformation of the box"},
@@ -179,16 +140,14 @@ const sp_key sp_keys[] = {
      .help = "polynomial order N"},
     {.section = "discretization",
      .name = "operator",
-     .type = SP_KEY_CHOICE,
+     WORDS(operators),
      FIELD(discretization.operator_kind),
-     .choices = operators,
      .fallback = "bp3.5",
-     .help = "L2 projection, or screened Poisson with GLL or with GL quadrature"},
+     .help = "what is solved, and with which quadrature"},
     {.section = "discretization",
      .name = "geometry",
-     .type = SP_KEY_CHOICE,
+     WORDS(geometries),
      FIELD(discretization.geometry),
-     .choices = geometries,
      .fallback = "auto",
      .help = "factors stored at every point, or recomputed from the corners"},
 
@@ -258,24 +217,21 @@ const sp_key sp_keys[] = {
      .help = "limit of the conjugate gradients"},
     {.section = "solver",
      .name = "preconditioner",
-     .type = SP_KEY_CHOICE,
+     WORDS(preconditioners),
      FIELD(solver.preconditioner),
-     .choices = preconditioners,
      .fallback = "none",
      .help = "jacobi: the operator's diagonal"},
 
     {.section = "backend",
      .name = "device",
-     .type = SP_KEY_CHOICE,
+     WORDS(devices),
      FIELD(backend.device),
-     .choices = devices,
      .fallback = "auto",
      .help = "auto takes a GPU if there is one"},
     {.section = "backend",
      .name = "exchange",
-     .type = SP_KEY_CHOICE,
+     WORDS(transports),
      FIELD(backend.exchange),
-     .choices = exchanges,
      .fallback = "auto",
      .help = "how values travel between GPUs; staged: through the host"},
 

@@ -12,7 +12,8 @@
 typedef enum sp_key_type {
   SP_KEY_INTEGER,  /* int[count] */
   SP_KEY_NUMBER,   /* double[count] */
-  SP_KEY_CHOICE,   /* an enum: the index into choices */
+  SP_KEY_CHOICE,   /* an enum of io/config.h: the index into choices */
+  SP_KEY_WORD,     /* int: the index into a list of the vocabulary */
   SP_KEY_TEXT,     /* char *, "" where there is none */
   SP_KEY_FORMULA,  /* sp_formula */
   SP_KEY_CONDITION /* sp_boundary_entry: a condition, then its formulas or nothing */
@@ -26,7 +27,8 @@ typedef struct sp_key {
   int count;     /* of the integers or numbers: 1 or 3 */
   double minimum, maximum;
   bool minimum_excluded, maximum_excluded;
-  const char *const *choices; /* ends in NULL */
+  const char *const *choices; /* of a choice or a condition; ends in NULL */
+  size_t words;               /* of a word: offset of its list in sp_vocabulary */
   bool optional;              /* the value may be empty, which means none */
   const char *fallback;       /* the default as text */
   const char *help;           /* one line */
@@ -50,16 +52,19 @@ sp_status sp_key_fail_unknown(const char *place, const char *section, const char
 
 /* What a value must be: "an integer from 1 to 15", "auto, host or cuda". Local. */
 enum { SP_DESCRIPTION_SIZE = 128 };
-void sp_key_describe(const sp_key *key, char text[SP_DESCRIPTION_SIZE]);
+void sp_key_describe(const sp_key *key, const sp_vocabulary *vocabulary,
+                     char text[SP_DESCRIPTION_SIZE]);
 
 /* Store the value that `text` stands for in `field`, which holds a valid value or zeros. `where`
  * heads the message; formulas keep a copy. Expects LC_NUMERIC to be "C". Local. Errors:
  * SP_ERR_INPUT, after which `field` is unchanged; SP_ERR_SYSTEM. */
-sp_status sp_key_set(const sp_key *key, const char *text, const char *where, void *field);
+sp_status sp_key_set(const sp_key *key, const sp_vocabulary *vocabulary, const char *text,
+                     const char *where, void *field);
 
 /* Write the value as text that sp_key_set reads back to the same bits. Expects LC_NUMERIC to be
  * "C". Local. */
-void sp_key_print(const sp_key *key, const void *field, FILE *stream);
+void sp_key_print(const sp_key *key, const sp_vocabulary *vocabulary, const void *field,
+                  FILE *stream);
 
 /* Free what a field owns. Local. */
 void sp_key_clear(const sp_key *key, void *field);

@@ -21,7 +21,23 @@ sp_status sp_copy_text(const char *text, char **out) {
   return SP_OK;
 }
 
-void sp_key_describe(const sp_key *key, char text[SP_DESCRIPTION_SIZE]) {
+/* The list that a choice, a word or a condition is one of. */
+static const char *const *choices_of(const sp_key *key, const sp_vocabulary *vocabulary) {
+  if (key->type != SP_KEY_WORD) return key->choices;
+  return *(const char *const *const *)((const char *)vocabulary + key->words);
+}
+
+static void describe_choices(const char *const *choices, size_t size, char *text) {
+  text[0] = '\0';
+  for (int c = 0; choices[c]; c++) {
+    const size_t length = strlen(text);
+    const char *separator = c == 0 ? "" : choices[c + 1] ? ", " : " or ";
+    snprintf(text + length, size - length, "%s%s", separator, choices[c]);
+  }
+}
+
+void sp_key_describe(const sp_key *key, const sp_vocabulary *vocabulary,
+                     char text[SP_DESCRIPTION_SIZE]) {
   const size_t size = SP_DESCRIPTION_SIZE;
   const bool several = key->count > 1;
   char quantity[32], range[64] = "";
@@ -46,13 +62,9 @@ void sp_key_describe(const sp_key *key, char text[SP_DESCRIPTION_SIZE]) {
     snprintf(text, size, "%s%s", quantity, range);
     return;
   case SP_KEY_CHOICE:
+  case SP_KEY_WORD:
   case SP_KEY_CONDITION:
-    text[0] = '\0';
-    for (int c = 0; key->choices[c]; c++) {
-      const size_t length = strlen(text);
-      const char *separator = c == 0 ? "" : key->choices[c + 1] ? ", " : " or ";
-      snprintf(text + length, size - length, "%s%s", separator, key->choices[c]);
-    }
+    describe_choices(choices_of(key, vocabulary), size, text);
     return;
   case SP_KEY_TEXT:
     snprintf(text, size, "a text");
@@ -63,9 +75,10 @@ void sp_key_describe(const sp_key *key, char text[SP_DESCRIPTION_SIZE]) {
   }
 }
 
-static sp_status fail_value(const sp_key *key, const char *text, const char *where) {
+static sp_status fail_value(const sp_key *key, const sp_vocabulary *vocabulary, const char *text,
+                            const char *where) {
   char expected[SP_DESCRIPTION_SIZE], shown[SP_SHOWN_SIZE];
-  sp_key_describe(key, expected);
+  sp_key_describe(key, vocabulary, expected);
   if (*text == '\0')
     return sp_fail(SP_ERR_INPUT, "%s: expected %s, found nothing", where, expected);
   return sp_fail(SP_ERR_INPUT, "%s: expected %s, found '%s'", where, expected,
@@ -86,7 +99,8 @@ static bool is_blank(const char *text) {
   return text[strspn(text, SP_INI_SPACE)] == '\0';
 }
 
-static sp_status set_integers(const sp_key *key, const char *text, const char *where, void *field) {
+/* These two are false, and leave the field as it is, where the text is not what the key takes. */
+static bool set_integers(const sp_key *key, const char *text, void *field) {
   int values[3];
   const char *rest = text;
   for (int i = 0; i < key->count; i++) {
@@ -95,31 +109,29 @@ static sp_status set_integers(const sp_key *key, const char *text, const char *w
     const long value = strtol(rest, &end, 10);
     if (errno != 0 || !is_number_end(rest, end) || value < INT_MIN || value > INT_MAX ||
         !is_in_range(key, (double)value))
-      return fail_value(key, text, where);
+      return false;
     values[i] = (int)value;
     rest = end;
   }
-  if (!is_blank(rest)) return fail_value(key, text, where);
+  if (!is_blank(rest)) return false;
   memcpy(field, values, (size_t)key->count * sizeof *values);
-  return SP_OK;
+  return true;
 }
 
-static sp_status set_numbers(const sp_key *key, const char *text, const char *where, void *field) {
+static bool set_numbers(const sp_key *key, const char *text, void *field) {
   double values[3];
   /* strtod would also take nan, inf and hexadecimal digits. */
-  if (text[strspn(text, "0123456789+-.eE" SP_INI_SPACE)] != '\0')
-    return fail_value(key, text, where);
+  if (text[strspn(text, "0123456789+-.eE" SP_INI_SPACE)] != '\0') return false;
   const char *rest = text;
   for (int i = 0; i < key->count; i++) {
     char *end;
     values[i] = strtod(rest, &end); /* infinite where it overflows, which no range holds */
-    if (!is_number_end(rest, end) || !is_in_range(key, values[i]))
-      return fail_value(key, text, where);
+    if (!is_number_end(rest, end) || !is_in_range(key, values[i])) return false;
     rest = end;
   }
-  if (!is_blank(rest)) return fail_value(key, text, where);
+  if (!is_blank(rest)) return false;
   memcpy(field, values, (size_t)key->count * sizeof *values);
-  return SP_OK;
+  return true;
 }
 
 /* The choice that the first `length` characters of `text` name, -1 if there is none. */
@@ -221,17 +233,21 @@ static sp_status set_condition(sp_condition condition, const char *text, const c
   return SP_OK;
 }
 
-sp_status sp_key_set(const sp_key *key, const char *text, const char *where, void *field) {
+sp_status sp_key_set(const sp_key *key, const sp_vocabulary *vocabulary, const char *text,
+                     const char *where, void *field) {
   /* The one rule for empty values. */
-  if (*text == '\0' && !key->optional) return fail_value(key, text, where);
+  if (*text == '\0' && !key->optional) return fail_value(key, vocabulary, text, where);
   switch (key->type) {
   case SP_KEY_INTEGER:
-    return set_integers(key, text, where, field);
+    if (!set_integers(key, text, field)) return fail_value(key, vocabulary, text, where);
+    return SP_OK;
   case SP_KEY_NUMBER:
-    return set_numbers(key, text, where, field);
-  case SP_KEY_CHOICE: {
-    const int choice = find_choice(key->choices, text, strlen(text));
-    if (choice < 0) return fail_value(key, text, where);
+    if (!set_numbers(key, text, field)) return fail_value(key, vocabulary, text, where);
+    return SP_OK;
+  case SP_KEY_CHOICE:
+  case SP_KEY_WORD: {
+    const int choice = find_choice(choices_of(key, vocabulary), text, strlen(text));
+    if (choice < 0) return fail_value(key, vocabulary, text, where);
     memcpy(field, &choice, sizeof choice);
     return SP_OK;
   }
@@ -243,7 +259,7 @@ sp_status sp_key_set(const sp_key *key, const char *text, const char *where, voi
     sp_boundary_entry *entry = field;
     const size_t length = strcspn(text, SP_INI_SPACE);
     const int choice = find_choice(key->choices, text, length);
-    if (choice < 0) return fail_value(key, text, where);
+    if (choice < 0) return fail_value(key, vocabulary, text, where);
     text += length;
     return set_condition((sp_condition)choice, text + strspn(text, SP_INI_SPACE), where, entry);
   }
@@ -263,7 +279,8 @@ static void print_number(double value, FILE *stream) {
   fputs(text, stream);
 }
 
-void sp_key_print(const sp_key *key, const void *field, FILE *stream) {
+void sp_key_print(const sp_key *key, const sp_vocabulary *vocabulary, const void *field,
+                  FILE *stream) {
   switch (key->type) {
   case SP_KEY_INTEGER:
     for (int i = 0; i < key->count; i++)
@@ -275,10 +292,11 @@ void sp_key_print(const sp_key *key, const void *field, FILE *stream) {
       print_number(((const double *)field)[i], stream);
     }
     return;
-  case SP_KEY_CHOICE: {
+  case SP_KEY_CHOICE:
+  case SP_KEY_WORD: {
     int choice;
     memcpy(&choice, field, sizeof choice);
-    fputs(key->choices[choice], stream);
+    fputs(choices_of(key, vocabulary)[choice], stream);
     return;
   }
   case SP_KEY_TEXT: {

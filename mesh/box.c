@@ -4,6 +4,9 @@
 
 #include "mesh/partition.h"
 
+const char *const sp_map_names[] = {
+    [SP_MAP_NONE] = "none", [SP_MAP_SINE] = "sine", [SP_MAP_KERSHAW] = "kershaw", NULL};
+
 static void deform_sine(double p[3]) {
   const double x = p[0], y = p[1], z = p[2];
   p[0] += 0.05 * sin(5.1 * y + 0.4) * sin(4.3 * z + 0.7);

@@ -3,8 +3,13 @@
 #ifndef SP_MESH_BOX_H
 #define SP_MESH_BOX_H
 
-#include "io/config.h"
 #include "mesh/hexes.h"
+
+/* Deformations of the box, see sp_box_deform. */
+typedef enum sp_map { SP_MAP_NONE, SP_MAP_SINE, SP_MAP_KERSHAW } sp_map;
+
+/* All names as in a case, by sp_map; ends in NULL. */
+extern const char *const sp_map_names[];
 
 typedef struct sp_box {
   int elements[3];

@@ -22,10 +22,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "io/config.h"
 #include "mesh/mesh.h"
 #include "operators/exchange.h"
+#include "operators/kinds.h"
 #include "operators/precision.h"
+#include "operators/transport.h"
 
 struct sp_space;
 

@@ -7,8 +7,9 @@
 
 #include <stdbool.h>
 
-#include "io/config.h"
+#include "io/error.h"
 #include "mesh/reference.h"
+#include "operators/kinds.h"
 
 /* The quadrature rule of a problem: GL with N + 2 points, or GLL at the N + 1 nodes (bp3.5). Local.
  */

@@ -1,5 +1,8 @@
 #include "operators/platform.h"
 
+const char *const sp_device_names[] = {
+    [SP_DEVICE_AUTO] = "auto", [SP_DEVICE_HOST] = "host", [SP_DEVICE_CUDA] = "cuda", NULL};
+
 static sp_status open_device(sp_device_kind kind, sp_platform *p) {
   p->backend = &sp_backend_host;
   if (kind != SP_DEVICE_HOST && sp_backend_cuda) {

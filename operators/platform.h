@@ -6,6 +6,11 @@
 #include "operators/backend.h"
 #include "operators/reduction.h"
 
+typedef enum sp_device_kind { SP_DEVICE_AUTO, SP_DEVICE_HOST, SP_DEVICE_CUDA } sp_device_kind;
+
+/* All names as in a case, by sp_device_kind; ends in NULL. */
+extern const char *const sp_device_names[];
+
 typedef struct sp_platform {
   MPI_Comm comm;
   const sp_backend *backend;

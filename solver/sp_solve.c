@@ -12,6 +12,7 @@
 #include "solver/run/dry_run.h"
 #include "solver/run/study.h"
 #include "solver/run/version.h"
+#include "solver/run/vocabulary.h"
 
 static const char usage[] =
     "usage: sp_solve [-q] CASE.ini [SECTION.KEY=VALUE ...]\n"
@@ -57,7 +58,7 @@ static sp_status parse_arguments(int argc, char **argv, bool talks, command *out
       out->done = true;
       return SP_OK;
     } else if (!strcmp(argument, "--defaults")) {
-      if (talks) sp_config_print_defaults(stdout);
+      if (talks) SP_TRY(sp_config_print_defaults(sp_case_vocabulary(), stdout));
       out->done = true;
       return SP_OK;
     } else if (!strcmp(argument, "--dry-run")) {
@@ -90,8 +91,8 @@ static sp_status run(int argc, char **argv, int rank) {
   sp_config *config = NULL;
   sp_status status = sp_agree(MPI_COMM_WORLD, parse_arguments(argc, argv, rank == 0, &line));
   if (!status && !line.done)
-    status =
-        sp_config_read(MPI_COMM_WORLD, line.file, line.override_count, line.overrides, &config);
+    status = sp_config_read(MPI_COMM_WORLD, sp_case_vocabulary(), line.file, line.override_count,
+                            line.overrides, &config);
   if (config) {
     sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, line.quiet);
     if (line.study.order.given || line.study.refine.given) {

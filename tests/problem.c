@@ -12,6 +12,7 @@
 #include "operators/counts.h"
 #include "solver/problem/load.h"
 #include "solver/problem/robin.h"
+#include "solver/run/vocabulary.h"
 #include "tests/check.h"
 
 static int rank;
@@ -26,7 +27,7 @@ static sp_config *read_config(const char *const *overrides) {
   int count = 0;
   sp_config *config;
   while (overrides[count]) count++;
-  require(sp_config_read(MPI_COMM_WORLD, NULL, count, overrides, &config));
+  require(sp_config_read(MPI_COMM_WORLD, sp_case_vocabulary(), NULL, count, overrides, &config));
   return config;
 }
 

@@ -8,7 +8,7 @@
 #ifndef SP_TESTS_REFERENCE_OPERATOR_H
 #define SP_TESTS_REFERENCE_OPERATOR_H
 
-#include "io/config.h"
+#include "operators/kinds.h"
 #include "mesh/hexes.h"
 
 /* The Lagrange map of the element's equispaced lattice (mesh/hexes.h) at (r, s, t): the point, and

@@ -8,11 +8,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "io/config.h"
 #include "mesh/geometry.h"
 #include "mesh/numbering.h"
 #include "mesh/reference.h"
 #include "operators/host/interpolate.h"
+#include "operators/kinds.h"
 #include "operators/precision.h"
 
 enum {

@@ -4,7 +4,6 @@
 #ifndef SP_SOLVER_BENCH_CASE_H
 #define SP_SOLVER_BENCH_CASE_H
 
-#include "io/config.h"
 #include "operators/space.h"
 
 /* lambda of the screened Poisson problems. */

@@ -4,8 +4,9 @@
 #ifndef SP_SOLVER_BENCH_CHECK_H
 #define SP_SOLVER_BENCH_CHECK_H
 
-#include "io/config.h"
+#include "io/error.h"
 #include "mesh/hexes.h"
+#include "operators/kinds.h"
 
 /* y = A x on element `element`, x and y [Np]:
  *     mass    I^T wJ I x

@@ -4,8 +4,9 @@
 
 #include <stdbool.h>
 
-#include "io/config.h"
+#include "io/error.h"
 #include "mesh/types.h"
+#include "operators/platform.h"
 
 /* What is measured of a kernel, and the copy that its roofline rests on. */
 typedef enum sp_bench_what {

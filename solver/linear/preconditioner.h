@@ -13,6 +13,14 @@
 
 #include "operators/operator.h"
 
+typedef enum sp_preconditioner_kind {
+  SP_PRECONDITIONER_NONE,
+  SP_PRECONDITIONER_JACOBI
+} sp_preconditioner_kind;
+
+/* All names as in a case, by sp_preconditioner_kind; ends in NULL. */
+extern const char *const sp_preconditioner_names[];
+
 typedef struct sp_preconditioner sp_preconditioner;
 struct sp_preconditioner {
   const char *name; /* as in a case: "jacobi" */

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "operators/kinds.h"
 #include "solver/problem/evaluate.h"
 
 /* A constant is evaluated and checked at once; *formula stays NULL then. */

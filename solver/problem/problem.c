@@ -129,7 +129,7 @@ sp_status sp_problem_create(const sp_config *config, const sp_mesh *mesh, sp_pro
   *out = NULL;
   sp_status status = sp_allocate(1, sizeof *problem, "problem", &problem);
   if (!status) {
-    problem->kind = config->discretization.operator_kind;
+    problem->kind = (sp_operator_kind)config->discretization.operator_kind;
     status = parse_formulas(config, problem);
   }
   if (!status && problem->kind != SP_MASS) status = claim_surfaces(config, mesh->hexes, problem);

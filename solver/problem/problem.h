@@ -12,6 +12,7 @@
 #include "io/config.h"
 #include "io/expression.h"
 #include "mesh/mesh.h"
+#include "operators/kinds.h"
 #include "solver/problem/coefficients.h"
 
 /* A condition on the faces of one line of [boundary] (both groups of a periodic one), or the

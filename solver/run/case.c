@@ -167,7 +167,8 @@ static sp_status make_operator(sp_case *c) {
                              .diagonal_count = c->robin.count,
                              .diagonal_dofs = c->robin.dofs,
                              .diagonal_values = c->robin.values};
-  SP_TRY(sp_operator_choose_geometry(c->platform->backend, &setup, config->discretization.geometry,
+  SP_TRY(sp_operator_choose_geometry(c->platform->backend, &setup,
+                                     (sp_geometry_kind)config->discretization.geometry,
                                      &setup.geometry, &c->geometry_reason));
   SP_TRY(sp_operator_create(&setup, &c->op));
   if (config->solver.preconditioner == SP_PRECONDITIONER_JACOBI)
@@ -371,8 +372,8 @@ sp_status sp_case_base_create(MPI_Comm comm, const sp_config *config, sp_case_ba
   sp_status status = make_mesh(comm, config, &base->mesh);
   sp_profile_lap(&base->profile, SP_PHASE_MESH, &start);
   if (!status)
-    status =
-        sp_platform_open(comm, config->backend.device, config->backend.exchange, &base->platform);
+    status = sp_platform_open(comm, (sp_device_kind)config->backend.device,
+                              (sp_transport)config->backend.exchange, &base->platform);
   /* Not counted as a call: the operator of each case on this device is one. */
   sp_profile_add(&base->profile, SP_PHASE_OPERATOR, 0, MPI_Wtime() - start);
   if (status) sp_case_base_destroy(base);

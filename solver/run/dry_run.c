@@ -121,7 +121,8 @@ static sp_status check_case(const sp_config *config, const sp_case_base *base, s
                  .null_space = problem->kind != SP_MASS && !problem->has_dirichlet,
                  .on_device = base->platform.backend != &sp_backend_host};
     status = sp_operator_choose_geometry(base->platform.backend, &setup,
-                                         config->discretization.geometry, &s->geometry, &reason);
+                                         (sp_geometry_kind)config->discretization.geometry,
+                                         &s->geometry, &reason);
     status = sp_agree(base->comm, status);
   }
   sp_probes_destroy(&probes);

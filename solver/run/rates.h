@@ -19,7 +19,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "io/config.h"
+#include "io/error.h"
+#include "operators/kinds.h"
 
 typedef enum sp_norm { SP_L2, SP_H1, SP_NORMS } sp_norm;
 

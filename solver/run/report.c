@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "mesh/box.h"
 #include "mesh/gmsh.h"
 #include "solver/run/provenance.h"
 #include "solver/run/version.h"

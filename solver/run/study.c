@@ -146,8 +146,8 @@ static void print_heading(const series *s, double case_tolerance) {
     sp_terminal_print(t, "%s refine = %d to %d", s->last_order > s->first_order ? "," : "",
                       s->first_refine, s->last_refine);
   sp_terminal_print(t, ", %s\n  %-16s %s\n",
-                    sp_operator_name(s->config.discretization.operator_kind), "device",
-                    s->base.platform.backend->describe(s->base.platform.device));
+                    sp_operator_name((sp_operator_kind)s->config.discretization.operator_kind),
+                    "device", s->base.platform.backend->describe(s->base.platform.device));
   sp_terminal_print(t, "  %-16s relative tolerance %.3g", "solver", s->config.solver.tolerance);
   if (s->config.solver.tolerance < case_tolerance)
     sp_terminal_print(t, " instead of %.3g", case_tolerance);
@@ -204,8 +204,8 @@ static void add_row(series *s, int order, int refine, const sp_results *results,
                         .norm = {norms->solution_l2, norms->solution_h1},
                         .seconds = phases[SP_PHASE_SOLVE].seconds_max,
                         .matvec_share = phases[SP_PHASE_MATVEC].share};
-  sp_rates_floor(s->config.discretization.operator_kind, s->config.solver.tolerance,
-                 &s->sizes[refine], row);
+  sp_rates_floor((sp_operator_kind)s->config.discretization.operator_kind,
+                 s->config.solver.tolerance, &s->sizes[refine], row);
   sp_rates_observe(s->along_orders, place, row - place + 1);
   print_row(s, place, row);
   log_rows(s);
@@ -247,8 +247,9 @@ static sp_status run_all(series *s) {
     if (s->along_orders && order < s->last_order) continue;
     const int length = s->along_orders ? s->count : refinements;
     int judged;
-    const sp_status status = sp_rates_judge(s->config.discretization.operator_kind, s->along_orders,
-                                            length, &s->rows[s->count - length], &judged);
+    const sp_status status =
+        sp_rates_judge((sp_operator_kind)s->config.discretization.operator_kind, s->along_orders,
+                       length, &s->rows[s->count - length], &judged);
     all += judged;
     if (status && !verdict) {
       verdict = status;

@@ -1,0 +1,46 @@
+#include "operators/kinds.h"
+
+#include <stddef.h>
+
+const sp_operator_row sp_operator_rows[SP_OPERATORS] = {
+    [SP_MASS] = {.name = "mass",
+                 .collocated = false,
+                 .has_stiffness = false,
+                 .has_boundary = false,
+                 .factors = 1,
+                 .point_flops = 1,
+                 .rate_l2 = 1,
+                 .rate_h1 = 0,
+                 .boundary_layer = true},
+    [SP_BP35] = {.name = "bp3.5",
+                 .collocated = true,
+                 .has_stiffness = true,
+                 .has_boundary = true,
+                 .factors = 7,
+                 .point_flops = 18,
+                 .rate_l2 = 1,
+                 .rate_h1 = 0,
+                 .boundary_layer = false},
+    [SP_BP30] = {.name = "bp3.0",
+                 .collocated = false,
+                 .has_stiffness = true,
+                 .has_boundary = true,
+                 .factors = 7,
+                 .point_flops = 18,
+                 .rate_l2 = 1,
+                 .rate_h1 = 0,
+                 .boundary_layer = false},
+};
+
+const char *const sp_geometry_names[] = {[SP_GEOMETRY_AUTO] = "auto",
+                                         [SP_GEOMETRY_STORED] = "stored",
+                                         [SP_GEOMETRY_TRILINEAR] = "trilinear",
+                                         NULL};
+
+const char *sp_operator_name(sp_operator_kind kind) {
+  return sp_operator_rows[kind].name;
+}
+
+const char *sp_geometry_kind_name(sp_geometry_kind kind) {
+  return sp_geometry_names[kind];
+}

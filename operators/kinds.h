@@ -1,0 +1,53 @@
+/* The operators and the geometries: their names, and the facts that distinguish operators, one row
+ * each. Code outside the kernels asks for a fact and never for a certain operator.
+ *
+ *     name    operator         quadrature                       solves
+ *     mass    M                GL, N + 2 points a direction     the L2 projection M u = f (BP1.0)
+ *     bp3.5   S + lambda M     GLL, at the N + 1 nodes          screened Poisson
+ *     bp3.0   S + lambda M     GL, N + 2 points a direction     screened Poisson
+ *
+ * with the stiffness S, which holds kappa, and the mass M. To add an operator, besides its kernels
+ * (operators/host/local.c, operators/cuda/order.cu):
+ *
+ *     1. its constant in sp_operator_kind,
+ *     2. its row in operators/kinds.c,
+ *     3. its bilinear form in tests/reference_operator.c, with which the tests compare every
+ * operator,
+ *     4. its flops and bytes, worked out by hand, in tests/counts.c. */
+#ifndef SP_OPERATORS_KINDS_H
+#define SP_OPERATORS_KINDS_H
+
+#include <stdbool.h>
+
+typedef enum sp_operator_kind { SP_MASS, SP_BP35, SP_BP30, SP_OPERATORS } sp_operator_kind;
+
+typedef struct sp_operator_row {
+  const char *name;     /* as in a case */
+  bool collocated;      /* quadrature at the GLL nodes themselves; else GL with N + 2 points */
+  bool has_stiffness;   /* S + lambda M; else M alone, without kappa and lambda */
+  bool has_boundary;    /* takes boundary conditions */
+  int factors;          /* doubles per point of stored geometry: the last ones of SP_FACTORS */
+  int point_flops;      /* per quadrature point, besides interpolation and differentiation */
+  int rate_l2, rate_h1; /* under refinement, errors fall like h^(N + rate) */
+  bool boundary_layer;  /* for even N, errors are larger along the boundary (solver/run/rates.h) */
+} sp_operator_row;
+
+extern const sp_operator_row sp_operator_rows[SP_OPERATORS];
+
+/* How an operator gets its geometric factors: stored at every quadrature point, or recomputed from
+ * the eight corners of the element. `auto` is a request that becomes one of the two
+ * (operators/geometry_choice.h). */
+typedef enum sp_geometry_kind {
+  SP_GEOMETRY_AUTO,
+  SP_GEOMETRY_STORED,
+  SP_GEOMETRY_TRILINEAR
+} sp_geometry_kind;
+
+/* All names of geometries as in a case, by sp_geometry_kind; ends in NULL. */
+extern const char *const sp_geometry_names[];
+
+/* A name as in a case ("bp3.5", "stored", ...). Local. */
+const char *sp_operator_name(sp_operator_kind kind);
+const char *sp_geometry_kind_name(sp_geometry_kind kind);
+
+#endif

@@ -1,0 +1,14 @@
+#include "operators/transport.h"
+
+#include <stddef.h>
+
+const char *const sp_transport_names[] = {[SP_TRANSPORT_AUTO] = "auto",
+                                          [SP_TRANSPORT_PEER] = "peer",
+                                          [SP_TRANSPORT_CUDA_AWARE] = "cuda-aware",
+                                          [SP_TRANSPORT_NCCL] = "nccl",
+                                          [SP_TRANSPORT_STAGED] = "staged",
+                                          NULL};
+
+const char *sp_transport_name(sp_transport kind) {
+  return sp_transport_names[kind];
+}

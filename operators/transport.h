@@ -1,0 +1,20 @@
+/* How values of shared DOFs travel between GPUs of different ranks; between CPUs it is always MPI.
+ */
+#ifndef SP_OPERATORS_TRANSPORT_H
+#define SP_OPERATORS_TRANSPORT_H
+
+typedef enum sp_transport {
+  SP_TRANSPORT_AUTO,       /* the first of these that works, in this order */
+  SP_TRANSPORT_PEER,       /* GPUs write to each other's memory */
+  SP_TRANSPORT_CUDA_AWARE, /* MPI reads and writes GPU memory */
+  SP_TRANSPORT_NCCL,
+  SP_TRANSPORT_STAGED /* through pinned host memory */
+} sp_transport;
+
+/* All names as in a case, by sp_transport; ends in NULL. */
+extern const char *const sp_transport_names[];
+
+/* One of these names. Local. */
+const char *sp_transport_name(sp_transport kind);
+
+#endif

@@ -1,0 +1,6 @@
+#include "solver/linear/preconditioner.h"
+
+#include <stddef.h>
+
+const char *const sp_preconditioner_names[] = {
+    [SP_PRECONDITIONER_NONE] = "none", [SP_PRECONDITIONER_JACOBI] = "jacobi", NULL};

@@ -1,0 +1,23 @@
+/* A vocabulary for the tests of io/config.h, which know no mesh and no operator: the words that the
+ * defaults of keys need, and some more. The constants are their indices. */
+#ifndef SP_TESTS_CONFIG_WORDS_H
+#define SP_TESTS_CONFIG_WORDS_H
+
+#include "io/config.h"
+
+enum { MAP_NONE, MAP_SINE, MAP_KERSHAW };
+enum { OPERATOR_MASS, OPERATOR_BP35, OPERATOR_BP30 };
+enum { GEOMETRY_AUTO, GEOMETRY_STORED, GEOMETRY_TRILINEAR };
+enum { PRECONDITIONER_NONE, PRECONDITIONER_JACOBI };
+enum { DEVICE_AUTO, DEVICE_HOST, DEVICE_CUDA };
+enum { TRANSPORT_AUTO, TRANSPORT_PEER, TRANSPORT_CUDA_AWARE, TRANSPORT_NCCL, TRANSPORT_STAGED };
+
+static const sp_vocabulary config_words = {
+    .maps = (const char *const[]){"none", "sine", "kershaw", NULL},
+    .operators = (const char *const[]){"mass", "bp3.5", "bp3.0", NULL},
+    .geometries = (const char *const[]){"auto", "stored", "trilinear", NULL},
+    .preconditioners = (const char *const[]){"none", "jacobi", NULL},
+    .devices = (const char *const[]){"auto", "host", "cuda", NULL},
+    .transports = (const char *const[]){"auto", "peer", "cuda-aware", "nccl", "staged", NULL}};
+
+#endif
