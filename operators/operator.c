@@ -35,7 +35,10 @@ sp_status sp_operator_create(const sp_operator_setup *setup, sp_operator **out) 
                         .dofs = space->numbering->local,
                         .global_dofs = space->numbering->global,
                         .iterates = platform->backend->iterate && space->resident};
-    status = op->backend->operator_create(op->device, setup, &op->local);
+    if (setup->precision != SP_DOUBLE)
+      status = sp_fail(SP_ERR_INPUT, "the %s backend has no operators in single precision",
+                       op->backend->name);
+    if (!status) status = op->backend->operator_create(op->device, setup, &op->local);
   }
   status = sp_agree(platform->comm, status);
   if (status) {
