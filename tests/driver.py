@@ -52,13 +52,19 @@ def _in_own_folder(function, arguments):
 
 
 def workers():
-    """How many runs of a few ranks a machine takes at a time; most of a short run is waiting."""
-    return max(2, (os.cpu_count() or 2) // 4)
+    """How many runs of up to four ranks go at a time; most of a short run is waiting. CTest says in
+    SP_TEST_PROCESSORS how many processors it keeps for the test."""
+    processors = int(os.environ.get("SP_TEST_PROCESSORS", os.cpu_count() or 4))
+    return max(2, processors // 4)
 
 
 def side_by_side(jobs):
-    """Call each (function, arguments...), in a process and an empty working directory of its own."""
+    """Call each (function, arguments...), in a process and an empty working directory of its own;
+    where SP_TEST_JOBS names functions, only those."""
     global checks, failures
+    names = os.environ.get("SP_TEST_JOBS", "").split()
+    if names:
+        jobs = [job for job in jobs if job[0].__name__ in names]
     with concurrent.futures.ProcessPoolExecutor(workers()) as pool:
         for done in [pool.submit(_in_own_folder, job[0], job[1:]) for job in jobs]:
             counts = done.result()
