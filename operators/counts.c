@@ -1,41 +1,22 @@
 #include "operators/counts.h"
 
-/* Terms of the flop count: interpolation to the Gauss points and back, differentiation on the
- * points, and the operations at each point. */
-typedef struct problem {
-  bool gauss;     /* GL quadrature with interpolation; else collocated GLL */
-  bool stiffness; /* gradient and its transpose: six contractions */
-  int point_flops;
-  int factors; /* doubles a point when stored */
-} problem;
-
-static const problem problems[] = {
-    [SP_MASS] = {.gauss = true, .stiffness = false, .point_flops = 1, .factors = 1},
-    [SP_BP35] = {.gauss = false, .stiffness = true, .point_flops = 18, .factors = 7},
-    [SP_BP30] = {.gauss = true, .stiffness = true, .point_flops = 18, .factors = 7},
-};
-
 const sp_rule *sp_operator_rule(sp_operator_kind kind, int order) {
   const sp_reference *reference = sp_reference_get(order);
-  return problems[kind].gauss ? &reference->gl : &reference->gll;
-}
-
-bool sp_operator_has_stiffness(sp_operator_kind kind) {
-  return problems[kind].stiffness;
+  return sp_operator_rows[kind].collocated ? &reference->gll : &reference->gl;
 }
 
 double sp_operator_flops(sp_operator_kind kind, int order) {
-  const problem *p = &problems[kind];
+  const sp_operator_row *row = &sp_operator_rows[kind];
   const double nq = order + 1, m = sp_operator_rule(kind, order)->n;
-  double flops = p->point_flops * m * m * m;
-  if (p->gauss) flops += 4 * (nq * nq * nq * m + nq * nq * m * m + nq * m * m * m);
-  if (p->stiffness) flops += 12 * m * m * m * m;
+  double flops = row->point_flops * m * m * m;
+  if (!row->collocated) flops += 4 * (nq * nq * nq * m + nq * nq * m * m + nq * m * m * m);
+  if (row->has_stiffness) flops += 12 * m * m * m * m;
   return flops;
 }
 
 static double factor_doubles(sp_operator_kind kind, sp_geometry_kind geometry, int order) {
   const double m = sp_operator_rule(kind, order)->n;
-  return geometry == SP_GEOMETRY_TRILINEAR ? 24 : problems[kind].factors * m * m * m;
+  return geometry == SP_GEOMETRY_TRILINEAR ? 24 : sp_operator_rows[kind].factors * m * m * m;
 }
 
 double sp_operator_bytes(sp_operator_kind kind, sp_geometry_kind geometry, int order) {

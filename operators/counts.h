@@ -1,7 +1,7 @@
-/* The three problems as one table: quadrature, floating-point operations and bytes (paper, Table 2
- * and Section "Empirical performance model"). A multiply-add counts as two. The counts do not
- * change with the algorithm: even-odd decomposition or recomputed geometry raise the rate, not the
- * count. */
+/* Quadrature, floating-point operations and bytes of the operators, from the facts in their rows
+ * (operators/kinds.h; paper, Table 2 and Section "Empirical performance model"). A multiply-add
+ * counts as two. The counts do not change with the algorithm: even-odd decomposition or recomputed
+ * geometry raise the rate, not the count. */
 #ifndef SP_OPERATORS_COUNTS_H
 #define SP_OPERATORS_COUNTS_H
 
@@ -11,21 +11,19 @@
 #include "mesh/reference.h"
 #include "operators/kinds.h"
 
-/* The quadrature rule of a problem: GL with N + 2 points, or GLL at the N + 1 nodes (bp3.5). Local.
- */
+/* The quadrature rule of an operator: GLL at the N + 1 nodes where it is collocated, else GL with
+ * N + 2 points. Local. */
 const sp_rule *sp_operator_rule(sp_operator_kind kind, int order);
 
-/* Whether the problem has derivatives (bp3.5 and bp3.0) or is a mass matrix. Local. */
-bool sp_operator_has_stiffness(sp_operator_kind kind);
-
-/* Flops of the local operator on one element; Nq = N + 1, M = N + 2:
- *     mass    4 (Nq^3 M + Nq^2 M^2 + Nq M^3) + M^3
- *     bp3.5   12 Nq^4 + 18 Nq^3
- *     bp3.0   4 (Nq^3 M + Nq^2 M^2 + Nq M^3) + 12 M^4 + 18 M^3 Local. */
+/* Flops of the local operator on one element, the sum of (Nq = N + 1, M points in each direction)
+ *     4 (Nq^3 M + Nq^2 M^2 + Nq M^3)   to interpolate and back, unless it is collocated
+ *     12 M^4                           for the gradient and its transpose, with stiffness
+ *     point_flops M^3                  at the quadrature points
+ * Local. */
 double sp_operator_flops(sp_operator_kind kind, int order);
 
-/* Bytes that the unassembled operator must move for one element: input, output and factors, which
- * for stored geometry are one double a point (mass) or seven, for trilinear 24 doubles in all.
+/* Bytes that the unassembled operator must move for one element: input, output and factors, of
+ * which there are as many per point as the row says for stored geometry, 24 in all for trilinear.
  * Local. */
 double sp_operator_bytes(sp_operator_kind kind, sp_geometry_kind geometry, int order);
 

@@ -54,7 +54,7 @@ static void element_diagonal(const products *p, bool stiffness, double mass, con
 static sp_status sum_elements(const sp_operator_setup *setup, double *sum) {
   const sp_numbering *numbering = setup->space->numbering;
   const sp_rule *rule = sp_operator_rule(setup->kind, numbering->order);
-  const bool stiffness = sp_operator_has_stiffness(setup->kind);
+  const bool stiffness = sp_operator_rows[setup->kind].has_stiffness;
   const double mass = stiffness ? setup->lambda : 1;
   double factors[SP_FACTORS * SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE];
   double diagonal[SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ];

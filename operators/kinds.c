@@ -1,6 +1,6 @@
 #include "operators/kinds.h"
 
-#include <stddef.h>
+#include "mesh/geometry.h"
 
 const sp_operator_row sp_operator_rows[SP_OPERATORS] = {
     [SP_MASS] = {.name = "mass",
@@ -16,7 +16,7 @@ const sp_operator_row sp_operator_rows[SP_OPERATORS] = {
                  .collocated = true,
                  .has_stiffness = true,
                  .has_boundary = true,
-                 .factors = 7,
+                 .factors = SP_FACTORS,
                  .point_flops = 18,
                  .rate_l2 = 1,
                  .rate_h1 = 0,
@@ -25,7 +25,7 @@ const sp_operator_row sp_operator_rows[SP_OPERATORS] = {
                  .collocated = false,
                  .has_stiffness = true,
                  .has_boundary = true,
-                 .factors = 7,
+                 .factors = SP_FACTORS,
                  .point_flops = 18,
                  .rate_l2 = 1,
                  .rate_h1 = 0,

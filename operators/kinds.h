@@ -1,5 +1,5 @@
 /* The operators and the geometries: their names, and the facts that distinguish operators, one row
- * each. Code outside the kernels asks for a fact and never for a certain operator.
+ * each. Code outside the backends asks for a fact and never for a certain operator.
  *
  *     name    operator         quadrature                       solves
  *     mass    M                GL, N + 2 points a direction     the L2 projection M u = f (BP1.0)
@@ -7,12 +7,11 @@
  *     bp3.0   S + lambda M     GL, N + 2 points a direction     screened Poisson
  *
  * with the stiffness S, which holds kappa, and the mass M. To add an operator, besides its kernels
- * (operators/host/local.c, operators/cuda/order.cu):
+ * (operators/host/local.c, operators/cuda/order.cu) and its line in the manual:
  *
  *     1. its constant in sp_operator_kind,
  *     2. its row in operators/kinds.c,
- *     3. its bilinear form in tests/reference_operator.c, with which the tests compare every
- * operator,
+ *     3. its bilinear form in tests/reference_operator.c, with which every operator is compared,
  *     4. its flops and bytes, worked out by hand, in tests/counts.c. */
 #ifndef SP_OPERATORS_KINDS_H
 #define SP_OPERATORS_KINDS_H

@@ -71,6 +71,7 @@ static void screened_poisson(int n, const double *derivative, const double *fact
 sp_status sp_bench_reference(sp_operator_kind kind, int order, double lambda, const sp_hexes *hexes,
                              sp_lid element, const double *x, double *y) {
   const sp_reference *reference = sp_reference_get(order);
+  const sp_operator_row *row = &sp_operator_rows[kind];
   const sp_rule *rule = sp_operator_rule(kind, order);
   const int nq = order + 1, n = rule->n;
   const size_t points = sp_grid_points(n);
@@ -78,18 +79,20 @@ sp_status sp_bench_reference(sp_operator_kind kind, int order, double lambda, co
   const matrix I_transposed = {reference->interpolation, n, nq, true};
   double *factors;
   SP_TRY(sp_allocate((SP_FACTORS + 8) * points, sizeof *factors, "a reference", &factors));
-  double *u = factors + SP_FACTORS * points, *result = u + points, *work = result + points;
+  double *interpolated = factors + SP_FACTORS * points;
+  double *weighted = interpolated + points, *work = weighted + points;
+  /* At the quadrature points, which are the nodes where the operator is collocated. */
+  const double *u = row->collocated ? x : interpolated;
+  double *result = row->collocated ? y : weighted;
   const sp_status status = sp_geometry_factors(hexes, element, rule, factors);
-  if (!status && kind == SP_BP35) {
-    screened_poisson(n, reference->differentiation, factors, lambda, x, y, work);
-  } else if (!status) {
-    along_all(&I, nq, x, u, work, points);
-    if (kind == SP_BP30)
-      screened_poisson(n, reference->gl_differentiation, factors, lambda, u, result, work);
-    else
-      for (size_t p = 0; p < points; p++) result[p] = factors[SP_G_WJ * points + p] * u[p];
-    along_all(&I_transposed, n, result, y, work, points);
+  if (!status && !row->collocated) along_all(&I, nq, x, interpolated, work, points);
+  if (!status && row->has_stiffness) {
+    const double *D = row->collocated ? reference->differentiation : reference->gl_differentiation;
+    screened_poisson(n, D, factors, lambda, u, result, work);
   }
+  for (size_t p = 0; p < points && !status && !row->has_stiffness; p++)
+    result[p] = factors[SP_G_WJ * points + p] * u[p];
+  if (!status && !row->collocated) along_all(&I_transposed, n, weighted, y, work, points);
   free(factors);
   return status;
 }

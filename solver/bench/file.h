@@ -28,7 +28,7 @@ enum { SP_BENCH_WORD = 16 };
  * apply are 0, or NAN if they are reals. */
 typedef struct sp_bench_row {
   char what[SP_BENCH_WORD];     /* copy, unassembled, operator, cg */
-  char problem[SP_BENCH_WORD];  /* mass, bp3.5, bp3.0 */
+  char problem[SP_BENCH_WORD];  /* the operator's name */
   char geometry[SP_BENCH_WORD]; /* stored, trilinear */
   int64_t threads;              /* of the paper's kernels: 2 or 3, dimensions of a block; else 0 */
   int64_t kernel;               /* number of the paper's; 0: the program's own, and copies */

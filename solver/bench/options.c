@@ -1,6 +1,7 @@
 #include "solver/bench/options.h"
 
 #include <getopt.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@ const char sp_bench_usage[] =
     "bytes; every result is checked first. A LIST has commas, numbers also ranges: 1:15 or "
     "3,7,11.\n"
     "\n"
-    "  --problem LIST    of mass (or bp1.0), bp3.5, bp3.0, all       (default bp3.5)\n"
+    "  --problem LIST    operators by their names in a case (bp1.0: mass), or all (default bp3.5)\n"
     "  --kernel LIST     production (the program's own), all, or numbers of the paper's kernels\n"
     "                    (default production)\n"
     "  --threads LIST    of 2d, 3d, all: the paper's kernels by their thread blocks (default all)\n"
@@ -39,25 +40,33 @@ typedef struct word {
   int mark;
 } word;
 
-enum { ALL = -1, MAX_WORDS = 8 };
+enum { ALL = -1, MAX_WORDS = 16 };
 
-static const word problem_words[MAX_WORDS] = {
-    {"mass", SP_MASS}, {"bp1.0", SP_MASS}, {"bp3.5", SP_BP35}, {"bp3.0", SP_BP30}, {"all", ALL}};
-static const word geometry_words[MAX_WORDS] = {{"stored", SP_GEOMETRY_STORED},
-                                               {"trilinear", SP_GEOMETRY_TRILINEAR}};
 static const word thread_words[MAX_WORDS] = {{"2d", 2}, {"3d", 3}, {"all", ALL}};
 static const word measure_words[MAX_WORDS] = {{"unassembled", SP_BENCH_UNASSEMBLED},
                                               {"operator", SP_BENCH_OPERATOR},
                                               {"cg", SP_BENCH_CG},
                                               {"all", ALL}};
-static const word device_words[MAX_WORDS] = {
-    {"auto", SP_DEVICE_AUTO}, {"host", SP_DEVICE_HOST}, {"cuda", SP_DEVICE_CUDA}};
-static const word exchange_words[MAX_WORDS] = {
-    [SP_TRANSPORT_AUTO] = {"auto", SP_TRANSPORT_AUTO},
-    [SP_TRANSPORT_PEER] = {"peer", SP_TRANSPORT_PEER},
-    [SP_TRANSPORT_CUDA_AWARE] = {"cuda-aware", SP_TRANSPORT_CUDA_AWARE},
-    [SP_TRANSPORT_NCCL] = {"nccl", SP_TRANSPORT_NCCL},
-    [SP_TRANSPORT_STAGED] = {"staged", SP_TRANSPORT_STAGED}};
+
+/* The operators, with the paper's name of the mass matrix. */
+static const word *problem_words(void) {
+  static word words[MAX_WORDS];
+  _Static_assert(SP_OPERATORS + 3 <= MAX_WORDS, "room for two more words and the end");
+  for (int k = 0; k < SP_OPERATORS; k++)
+    words[k] = (word){sp_operator_name((sp_operator_kind)k), k};
+  words[SP_OPERATORS] = (word){"bp1.0", SP_MASS};
+  words[SP_OPERATORS + 1] = (word){"all", ALL};
+  return words;
+}
+
+/* A list of names as words, from the one at `first`. The words are valid until the next call. */
+static const word *words_of(const char *const *names, int first) {
+  static word words[MAX_WORDS];
+  int count = 0;
+  for (; names[first + count]; count++) words[count] = (word){names[first + count], first + count};
+  words[count] = (word){NULL, 0};
+  return words;
+}
 
 const char *sp_bench_what_name(sp_bench_what what) {
   return what == SP_BENCH_COPY ? "copy" : measure_words[what - 1].name;
@@ -70,10 +79,10 @@ static const word *find_word(const word *words, const char *text) {
 }
 
 static sp_status unknown_word(const char *option, const word *words, const char *text) {
-  char known[128] = "";
+  char known[256] = "";
   for (int w = 0; w < MAX_WORDS && words[w].name; w++) {
-    if (w > 0) strcat(known, ", ");
-    strcat(known, words[w].name);
+    const size_t used = strlen(known);
+    snprintf(known + used, sizeof known - used, "%s%s", w > 0 ? ", " : "", words[w].name);
   }
   return sp_fail(SP_ERR_INPUT, "--%s: expected of %s, found '%s'", option, known, text);
 }
@@ -199,7 +208,7 @@ static sp_status parse_option(int letter, char *value, sp_bench_options *o) {
   int mark = 0;
   switch (letter) {
   case 'p':
-    return parse_words("problem", value, problem_words, 3, o->problems);
+    return parse_words("problem", value, problem_words(), SP_OPERATORS, o->problems);
   case 'k':
     return parse_kernels(value, o);
   case 't':
@@ -207,7 +216,8 @@ static sp_status parse_option(int letter, char *value, sp_bench_options *o) {
   case 'N':
     return parse_orders(value, o->orders);
   case 'g':
-    return parse_words("geometry", value, geometry_words, 3, o->geometries);
+    return parse_words("geometry", value, words_of(sp_geometry_names, SP_GEOMETRY_STORED), 3,
+                       o->geometries);
   case 'e':
     return parse_elements(value, o);
   case 'n':
@@ -215,11 +225,11 @@ static sp_status parse_option(int letter, char *value, sp_bench_options *o) {
   case 'm':
     return parse_words("measure", value, measure_words, SP_BENCH_WHATS, o->measure);
   case 'd':
-    SP_TRY(parse_word("device", value, device_words, &mark));
+    SP_TRY(parse_word("device", value, words_of(sp_device_names, 0), &mark));
     o->device = (sp_device_kind)mark;
     return SP_OK;
   case 'x':
-    SP_TRY(parse_word("exchange", value, exchange_words, &mark));
+    SP_TRY(parse_word("exchange", value, words_of(sp_transport_names, 0), &mark));
     o->exchange = (sp_transport)mark;
     return SP_OK;
   case 'r':

@@ -25,7 +25,7 @@ enum {
 };
 
 typedef struct sp_bench_options {
-  bool problems[3];   /* by sp_operator_kind */
+  bool problems[SP_OPERATORS];
   bool geometries[3]; /* by sp_geometry_kind: of the program's own kernels */
   bool orders[SP_MAX_ORDER + 1];
   bool threads[4];                       /* [2], [3]: the paper's 2D and 3D ladders */

@@ -45,18 +45,19 @@ static sp_status fill_sets(const sp_bench_paper *p, size_t size, const double *v
   return backend->finish(p->clock->device);
 }
 
-/* The mass matrix takes the last of the seven factors alone. */
+/* Some operators take the last of the seven factors alone. */
 static sp_status send_factors(const sp_bench_paper *p) {
   const double *all = p->c->factors;
-  if (p->kind != SP_MASS) return fill_sets(p, p->factor_size, all, p->factors);
-  const size_t count = (size_t)p->c->mesh->hexes->count, points = p->factor_size / count;
-  double *weights;
-  SP_TRY(sp_allocate(p->factor_size, sizeof *weights, "geometric factors", &weights));
+  const size_t factors = (size_t)sp_operator_rows[p->kind].factors;
+  if (factors == SP_FACTORS) return fill_sets(p, p->factor_size, all, p->factors);
+  const size_t count = (size_t)p->c->mesh->hexes->count, size = p->factor_size / count;
+  const size_t whole = size / factors * SP_FACTORS;
+  double *taken;
+  SP_TRY(sp_allocate(p->factor_size, sizeof *taken, "geometric factors", &taken));
   for (size_t e = 0; e < count; e++)
-    memcpy(&weights[e * points], &all[(e * SP_FACTORS + SP_G_WJ) * points],
-           points * sizeof *weights);
-  const sp_status status = fill_sets(p, p->factor_size, weights, p->factors);
-  free(weights);
+    memcpy(&taken[e * size], &all[(e + 1) * whole - size], size * sizeof *taken);
+  const sp_status status = fill_sets(p, p->factor_size, taken, p->factors);
+  free(taken);
   return status;
 }
 
@@ -83,7 +84,7 @@ sp_status sp_bench_paper_create(const sp_bench_clock *clock, sp_bench_case *c,
   const size_t count = (size_t)c->mesh->hexes->count,
                points = sp_rule_points(sp_operator_rule(kind, c->order));
   paper->e_size = count * sp_element_nodes(c->order);
-  paper->factor_size = count * points * (kind == SP_MASS ? 1 : SP_FACTORS);
+  paper->factor_size = count * points * (size_t)sp_operator_rows[kind].factors;
   paper->sets =
       sp_bench_input_sets(clock, (double)(2 * paper->e_size + paper->factor_size) * sizeof(double));
   sp_status status = sp_paper_prepare(clock->device, c->order);

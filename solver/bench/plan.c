@@ -5,9 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* BP3.0 follows the mass matrix, whose quadrature points it shares. */
-static const sp_operator_kind problem_order[] = {SP_MASS, SP_BP30, SP_BP35};
-
 static bool is_wanted(const sp_bench_options *o, const sp_paper_kernel *kernel) {
   return o->problems[kernel->problem] && o->threads[kernel->threads] &&
          kernel->number <= SP_BENCH_MAX_KERNEL && o->kernels[kernel->number];
@@ -143,9 +140,11 @@ sp_status sp_bench_plan_make(const sp_bench_options *options, bool gpu, bool war
       if (!options->orders[order]) continue;
       const int64_t elements =
           options->mesh_count > 0 ? options->elements[m] : elements_for_dofs(options->dofs, order);
-      for (int p = 0; p < 3; p++)
-        if (options->problems[problem_order[p]])
-          SP_TRY(add_problem(plan, options, problem_order[p], order, elements, warm_cache));
+      /* Operators that share quadrature points follow each other: they share the factors. */
+      for (int collocated = 0; collocated < 2; collocated++)
+        for (int k = 0; k < SP_OPERATORS; k++)
+          if (options->problems[k] && sp_operator_rows[k].collocated == collocated)
+            SP_TRY(add_problem(plan, options, (sp_operator_kind)k, order, elements, warm_cache));
     }
   bool any = false; /* copies alone are nothing */
   for (int s = 0; s < plan->count; s++) any |= plan->steps[s].what != SP_BENCH_COPY;

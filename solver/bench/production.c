@@ -11,7 +11,7 @@
 
 /* Boundary DOFs are constrained, as in a solve; the mass matrix has no boundary conditions. */
 static bool is_constrained(const sp_bench_production *p, sp_lid dof) {
-  return sp_operator_has_stiffness(p->kind) && p->c->boundary[dof];
+  return sp_operator_rows[p->kind].has_boundary && p->c->boundary[dof];
 }
 
 /* ---- Set-up ---- */
@@ -23,7 +23,7 @@ static sp_status create_operator(const sp_bench_production *p, sp_operator **out
                                    .geometry = p->geometry,
                                    .lambda = SP_BENCH_LAMBDA,
                                    .constrained =
-                                       sp_operator_has_stiffness(p->kind) ? c->boundary : NULL};
+                                       sp_operator_rows[p->kind].has_boundary ? c->boundary : NULL};
   return sp_operator_create(&setup, out);
 }
 

@@ -139,7 +139,7 @@ static bool same_production(const sp_bench_step *a, const sp_bench_step *b) {
 /* By problem and geometry, orders and meshes below each other. */
 static void print_production(const tables *t) {
   bool headed = false;
-  for (int kind = SP_MASS; kind <= SP_BP30; kind++)
+  for (int kind = 0; kind < SP_OPERATORS; kind++)
     for (int g = SP_GEOMETRY_STORED; g <= SP_GEOMETRY_TRILINEAR; g++)
       for (int s = 0; s < t->plan->count; s++) {
         const sp_bench_step *step = &t->plan->steps[s];

@@ -23,11 +23,12 @@ static sp_status parse_coefficient(const sp_formula *text, bool zero_allowed, do
 
 sp_status sp_material_parse(const sp_config *config, sp_material *out) {
   *out = (sp_material){.kappa = 1};
-  if (config->discretization.operator_kind == SP_MASS) {
+  const sp_operator_row *row = &sp_operator_rows[config->discretization.operator_kind];
+  if (!row->has_stiffness) {
     const bool lambda = config->problem.lambda_given;
     if (lambda || config->problem.kappa_given)
-      return sp_fail(SP_ERR_INPUT, "%s: the mass problem has no %s; remove it",
-                     lambda ? config->problem.lambda.where : config->problem.kappa.where,
+      return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no %s; remove it",
+                     lambda ? config->problem.lambda.where : config->problem.kappa.where, row->name,
                      lambda ? "lambda" : "kappa");
     return SP_OK;
   }

@@ -121,7 +121,7 @@ static sp_status evaluate_forcing(const sp_problem *problem, size_t n, const dou
                                      w->kappa_gradient[2]};
   double *f = w->f;
   if (problem->forcing) return sp_problem_evaluate(problem->forcing, n, xyz, f, NULL, NULL);
-  if (problem->kind == SP_MASS)
+  if (!sp_operator_rows[problem->kind].has_stiffness)
     return sp_problem_evaluate(problem->solution, n, xyz, f, NULL, NULL);
   SP_TRY(sp_material_lambda(&problem->material, n, xyz, w->lambda));
   SP_TRY(sp_material_kappa(&problem->material, n, xyz, w->kappa, kappa_gradient));
@@ -151,7 +151,7 @@ static void project(const sp_problem *problem, int order, const double *points, 
   const sp_reference *reference = sp_reference_get(order);
   const int nq = order + 1, m = sp_operator_rule(problem->kind, order)->n;
   const double *matrix = reference->interpolation;
-  if (problem->kind == SP_BP35)
+  if (sp_operator_rows[problem->kind].collocated)
     for (size_t n = 0; n < sp_element_nodes(order); n++) nodes[n] = points[n];
   else
     sp_tensor_apply_transposed(m, nq, matrix, matrix, matrix, points, nodes);

@@ -32,11 +32,11 @@ static sp_status parse_formulas(const sp_config *config, sp_problem *problem) {
                    "%s: the case needs problem.solution (a manufactured solution) or "
                    "problem.forcing (the right-hand side f)",
                    config->problem.solution.where);
-  if (problem->kind == SP_MASS) {
+  if (!sp_operator_rows[problem->kind].has_boundary) {
     if (config->boundary.where)
       return sp_fail(SP_ERR_INPUT,
-                     "%s: the mass problem has no boundary conditions; remove [boundary]",
-                     config->boundary.where);
+                     "%s: the %s problem has no boundary conditions; remove [boundary]",
+                     config->boundary.where, sp_operator_name(problem->kind));
     return SP_OK;
   }
   problem->part_count = config->boundary.count + 1;
@@ -132,9 +132,11 @@ sp_status sp_problem_create(const sp_config *config, const sp_mesh *mesh, sp_pro
     problem->kind = (sp_operator_kind)config->discretization.operator_kind;
     status = parse_formulas(config, problem);
   }
-  if (!status && problem->kind != SP_MASS) status = claim_surfaces(config, mesh->hexes, problem);
+  if (!status && sp_operator_rows[problem->kind].has_boundary)
+    status = claim_surfaces(config, mesh->hexes, problem);
   status = sp_agree(mesh->comm, status);
-  if (!status && problem->kind != SP_MASS) status = check_faces(config, mesh, problem);
+  if (!status && sp_operator_rows[problem->kind].has_boundary)
+    status = check_faces(config, mesh, problem);
   status = sp_agree(mesh->comm, status);
   if (status)
     sp_problem_destroy(&problem);

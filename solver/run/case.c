@@ -116,7 +116,8 @@ static sp_status make_mesh(MPI_Comm comm, const sp_config *config, sp_mesh **mes
   sp_sizes sizes;
   sp_sizes_count((*mesh)->topology, config->mesh.refine, config->discretization.order, &sizes);
   SP_TRY(sp_agree(comm, sp_sizes_check(&sizes, config->mesh.where)));
-  if (config->discretization.operator_kind != SP_MASS) SP_TRY(sp_boundary_identify(config, *mesh));
+  if (sp_operator_rows[config->discretization.operator_kind].has_boundary)
+    SP_TRY(sp_boundary_identify(config, *mesh));
   for (int r = 0; r < config->mesh.refine; r++) SP_TRY(name_file(config, sp_mesh_refine(mesh)));
   return SP_OK;
 }
@@ -143,7 +144,7 @@ static sp_status make_problem(sp_case *c, sp_jacobian_range *range) {
   SP_TRY(sp_problem_robin(c->problem, c->space, &c->robin));
   SP_TRY(sp_problem_constraints(c->problem, c->space, c->constrained, c->boundary_values));
   SP_TRY(sp_problem_load(c->problem, c->space, c->load, range));
-  if (c->problem->kind == SP_MASS) return SP_OK;
+  if (!sp_operator_rows[c->problem->kind].has_stiffness) return SP_OK;
   SP_TRY(sp_null_space_create(c->space, c->constrained, &c->null_space));
   c->singular = c->null_space && sp_null_space_is_exact(&c->coefficients, &c->robin);
   if (!c->singular) return SP_OK;

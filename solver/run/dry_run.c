@@ -118,7 +118,8 @@ static sp_status check_case(const sp_config *config, const sp_case_base *base, s
                  .coefficients = kappa + lambda,
                  .jacobi = config->solver.preconditioner == SP_PRECONDITIONER_JACOBI,
                  .has_solution = problem->solution != NULL,
-                 .null_space = problem->kind != SP_MASS && !problem->has_dirichlet,
+                 .null_space =
+                     sp_operator_rows[problem->kind].has_stiffness && !problem->has_dirichlet,
                  .on_device = base->platform.backend != &sp_backend_host};
     status = sp_operator_choose_geometry(base->platform.backend, &setup,
                                          (sp_geometry_kind)config->discretization.geometry,

@@ -9,7 +9,7 @@ void sp_rates_floor(sp_operator_kind kind, double tolerance, const sp_mesh_size 
                     sp_study_row *row) {
   const double root = fmax(1, 2 * (double)row->iterations / log(2 / tolerance)); /* sqrt(kappa) */
   const double relative = tolerance * root + DBL_EPSILON * root * root;
-  if (kind == SP_MASS) {
+  if (!sp_operator_rows[kind].has_stiffness) { /* the energy norm is L2 */
     row->floor[SP_L2] = relative * row->norm[SP_L2];
     row->floor[SP_H1] = row->floor[SP_L2] * sqrt(12) * row->order * row->order / size->width;
   } else {
@@ -28,8 +28,9 @@ void sp_rates_observe(bool along_orders, int count, sp_study_row *rows) {
   }
 }
 
-int sp_rates_expected(int order, sp_norm norm) {
-  return norm == SP_L2 ? order + 1 : order;
+int sp_rates_expected(sp_operator_kind kind, int order, sp_norm norm) {
+  const sp_operator_row *row = &sp_operator_rows[kind];
+  return order + (norm == SP_L2 ? row->rate_l2 : row->rate_h1);
 }
 
 static bool is_clear(const sp_study_row *row, int norm) {
@@ -56,7 +57,7 @@ const char *sp_rates_rule(sp_operator_kind kind, bool along_orders) {
   if (along_orders)
     return "each step until the floor must fall, or rise by 10 % at most to below two orders "
            "before";
-  if (kind == SP_MASS)
+  if (sp_operator_rows[kind].boundary_layer)
     return "the finest step above the floor may fall short by 0.2, for even N by 0.2 + 1/n with n "
            "= "
            "elements^(1/3) of its coarser mesh";
@@ -64,7 +65,8 @@ const char *sp_rates_rule(sp_operator_kind kind, bool along_orders) {
 }
 
 double sp_rates_shortfall(sp_operator_kind kind, int order, int64_t elements) {
-  return 0.2 + (kind == SP_MASS && order % 2 == 0 ? 1 / cbrt((double)elements) : 0);
+  return 0.2 +
+         (sp_operator_rows[kind].boundary_layer && order % 2 == 0 ? 1 / cbrt((double)elements) : 0);
 }
 
 static sp_status judge_refinement(sp_operator_kind kind, int count, const sp_study_row *rows,
@@ -73,7 +75,7 @@ static sp_status judge_refinement(sp_operator_kind kind, int count, const sp_stu
   while (last > 0 && !is_clear(&rows[last], norm)) last--;
   if (last == 0) return SP_OK;
   const sp_study_row *row = &rows[last];
-  const int expected = sp_rates_expected(row->order, (sp_norm)norm);
+  const int expected = sp_rates_expected(kind, row->order, (sp_norm)norm);
   const double least = expected - sp_rates_shortfall(kind, row->order, row[-1].elements);
   ++*judged;
   if (row->rate[norm] >= least) return SP_OK;

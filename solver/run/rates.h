@@ -56,7 +56,7 @@ void sp_rates_floor(sp_operator_kind kind, double tolerance, const sp_mesh_size 
 void sp_rates_observe(bool along_orders, int count, sp_study_row *rows);
 
 /* The rate that theory promises along refinements. Local. */
-int sp_rates_expected(int order, sp_norm norm);
+int sp_rates_expected(sp_operator_kind kind, int order, sp_norm norm);
 
 /* Errors above this many floors are the discretization's: the solver then changes a rate by less
  * than log2(1 + 1/10) = 0.14. */
@@ -69,10 +69,10 @@ bool sp_rates_at_floor(int count, const sp_study_row *rows, sp_norm norm);
 
 /* How far the rate from a mesh of `elements` elements to its refinement may fall short: 0.2,
  * because a lost order shows as 1 and what the O(h) hides on meshes that people can afford is less
- * than half of that. The projection of even order has a layer of larger errors along the boundary;
- * it is one element wide, so that its share in the squared norm falls with 1 / n, n =
- * elements^(1/3), and the rate approaches N + 1 from below: by 0.8 / n for N = 2 on cubes, for
- * which 1 / n is added. Local.
+ * than half of that. Operators with a boundary_layer (operators/kinds.h: the projection) have, at
+ * even order, larger errors in a layer along the boundary; it is one element wide, so that its
+ * share in the squared norm falls with 1 / n, n = elements^(1/3), and the rate approaches N + 1
+ * from below: by 0.8 / n for N = 2 on cubes, for which 1 / n is added. Local.
  */
 double sp_rates_shortfall(sp_operator_kind kind, int order, int64_t elements);
 

@@ -108,7 +108,8 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
   char described[128] = "no preconditioner";
   if (preconditioner) preconditioner->describe(preconditioner, sizeof described, described);
   const char *device = op->backend->describe(op->device);
-  const char *kind = sp_operator_name(op->kind), *geometry = sp_geometry_kind_name(op->geometry);
+  const sp_operator_row *row = &sp_operator_rows[op->kind];
+  const char *geometry = sp_geometry_kind_name(op->geometry);
   int ranks;
   MPI_Comm_size(op->comm, &ranks);
   report->flops = op->flops;
@@ -139,15 +140,15 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
     sp_terminal_print(t,
                       "  %-16s %lld volume elements are in no Physical Volume and are left out\n",
                       "note", (long long)mesh->hexes->left_out);
-  if (problem->kind != SP_MASS && mesh->hexes->group_count > 0 && mesh->unnamed_faces > 0)
+  if (row->has_boundary && mesh->hexes->group_count > 0 && mesh->unnamed_faces > 0)
     sp_terminal_print(t,
                       "  %-16s %lld exterior faces belong to no group and take the default "
                       "condition; a crack?\n",
                       "note", (long long)mesh->unnamed_faces);
   sp_terminal_print(t, "  %-16s N = %d, %lld degrees of freedom\n", "discretization", op->order,
                     (long long)op->global_dofs);
-  sp_terminal_print(t, "  %-16s %s", "operator", kind);
-  if (problem->kind != SP_MASS) {
+  sp_terminal_print(t, "  %-16s %s", "operator", row->name);
+  if (row->has_stiffness) {
     const sp_material *material = &problem->material;
     print_coefficient(t, "lambda", material->lambda, material->lambda_formula);
     if (sp_material_has_kappa(material))

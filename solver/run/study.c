@@ -128,7 +128,10 @@ static void log_rows(series *s) {
       (cell++)->real = row->error[n];
       (cell++)->real = row->rate[n];
       (cell++)->real =
-          s->along_orders ? (double)NAN : (double)sp_rates_expected(row->order, (sp_norm)n);
+          s->along_orders
+              ? (double)NAN
+              : (double)sp_rates_expected((sp_operator_kind)s->config.discretization.operator_kind,
+                                          row->order, (sp_norm)n);
       (cell++)->real = row->floor[n];
     }
     (cell++)->real = row->seconds;
