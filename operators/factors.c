@@ -13,7 +13,3 @@ sp_status sp_operator_factors(const sp_operator_setup *setup, sp_lid element, co
     factors[SP_G_WJ * points + p] *= setup->lambda_values[first + p];
   return SP_OK;
 }
-
-bool sp_operator_has_coefficients(const sp_operator_setup *setup) {
-  return setup->kappa || setup->lambda_values;
-}

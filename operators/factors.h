@@ -16,8 +16,4 @@
 sp_status sp_operator_factors(const sp_operator_setup *setup, sp_lid element, const sp_rule *rule,
                               double *factors);
 
-/* Whether factors recomputed from an element's corners alone miss something: coefficients that
- * multiply the stored ones. Local. */
-bool sp_operator_has_coefficients(const sp_operator_setup *setup);
-
 #endif

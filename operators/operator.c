@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "operators/counts.h"
-#include "operators/factors.h"
 
 static void count_work(const sp_operator_setup *setup, sp_operator *op) {
   const double elements = setup->space->mesh->hexes->count;
@@ -98,35 +97,5 @@ sp_status sp_operator_dot(sp_operator *op, const void *x, const void *y, sp_stat
   status = first_failure(status, op->backend->dot(op->device, op->precision, owned, x, y, &mine));
   SP_TRY(sp_reduction_sum(op->reduction, 1, &mine, status));
   *sum = mine;
-  return SP_OK;
-}
-
-sp_status sp_operator_choose_geometry(const sp_backend *backend, const sp_operator_setup *setup,
-                                      sp_geometry_kind request, sp_geometry_kind *out,
-                                      const char **reason) {
-  const int map_order = setup->space->mesh->hexes->map_order;
-  const bool curved = map_order > 1, coefficients = sp_operator_has_coefficients(setup);
-  if (request == SP_GEOMETRY_TRILINEAR && curved)
-    return sp_fail(
-        SP_ERR_INPUT,
-        "discretization.geometry = trilinear is exact for eight-node elements only; this "
-        "mesh has elements of order %d: use stored or auto",
-        map_order);
-  if (request == SP_GEOMETRY_TRILINEAR && coefficients)
-    return sp_fail(SP_ERR_INPUT,
-                   "discretization.geometry = trilinear recomputes factors from corners, which "
-                   "cannot hold a kappa other than 1 or a lambda that varies: use stored or auto");
-  *out = request;
-  *reason = "as the case asks";
-  if (request != SP_GEOMETRY_AUTO) return SP_OK;
-  *out = SP_GEOMETRY_STORED;
-  if (coefficients) {
-    *reason = "coefficients at the quadrature points";
-  } else if (curved) {
-    *reason = "curved elements";
-  } else {
-    *out = backend->faster_geometry(setup->kind, setup->space->numbering->order);
-    *reason = "the faster one on this device";
-  }
   return SP_OK;
 }

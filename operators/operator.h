@@ -59,13 +59,4 @@ sp_status sp_operator_dot(sp_operator *op, const void *x, const void *y, sp_stat
  * sum of the elements' diagonals, which is positive too. Collective. */
 sp_status sp_operator_inverse_diagonal(const sp_operator_setup *setup, double *inverse);
 
-/* The geometry that `request` becomes for this operator: for SP_GEOMETRY_AUTO what the backend runs
- * faster among those that are exact for the mesh and the coefficients. *reason says why in a few
- * words for the user ("as the case asks", "curved elements", ...), a constant string.
- * setup->geometry is not used. Errors: SP_ERR_INPUT for trilinear geometry on curved elements
- * or with coefficients at points. Local. */
-sp_status sp_operator_choose_geometry(const sp_backend *backend, const sp_operator_setup *setup,
-                                      sp_geometry_kind request, sp_geometry_kind *out,
-                                      const char **reason);
-
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "operators/counts.h"
+#include "operators/geometry_choice.h"
 #include "operators/host/kernels.h"
 #include "operators/host/layout.h"
 #include "tests/deformed_box.h"
@@ -297,41 +298,30 @@ static void check_box(const bench *b, const int elements[3], int map_order, int 
 }
 
 static void check_choice_of_geometry(const bench *b) {
-  static const double field[1] = {1};
-  sp_hexes curved = {.map_order = 2}, straight = {.map_order = 1};
-  sp_mesh mesh = {.hexes = &curved};
-  sp_numbering numbering = {.order = 4};
-  const sp_space space = {.mesh = &mesh, .numbering = &numbering};
-  sp_operator_setup setup = {.space = &space, .kind = SP_BP35};
+  const sp_geometry_facts straight = {.kind = SP_BP35, .order = 4, .map_order = 1};
+  const sp_geometry_facts curved = {.kind = SP_BP35, .order = 4, .map_order = 2};
+  const sp_geometry_facts varying = {
+      .kind = SP_BP35, .order = 4, .map_order = 1, .coefficients = true};
   sp_geometry_kind kind;
   const char *reason;
-  CHECK(sp_operator_choose_geometry(b->backend, &setup, SP_GEOMETRY_TRILINEAR, &kind, &reason) ==
+  CHECK(sp_geometry_choose(b->backend, &curved, SP_GEOMETRY_TRILINEAR, &kind, &reason) ==
             SP_ERR_INPUT,
         "trilinear factors cannot follow curved elements");
-  CHECK(sp_operator_choose_geometry(b->backend, &setup, SP_GEOMETRY_AUTO, &kind, &reason) ==
-                SP_OK &&
+  CHECK(sp_geometry_choose(b->backend, &curved, SP_GEOMETRY_AUTO, &kind, &reason) == SP_OK &&
             kind == SP_GEOMETRY_STORED && strstr(reason, "curved"),
         "curved elements need stored factors");
-  mesh.hexes = &straight;
-  CHECK(sp_operator_choose_geometry(b->backend, &setup, SP_GEOMETRY_AUTO, &kind, &reason) ==
-                SP_OK &&
+  CHECK(sp_geometry_choose(b->backend, &straight, SP_GEOMETRY_AUTO, &kind, &reason) == SP_OK &&
             kind == b->backend->faster_geometry(SP_BP35, 4) && strstr(reason, "faster"),
         "auto becomes one of the two");
-  CHECK(sp_operator_choose_geometry(b->backend, &setup, SP_GEOMETRY_TRILINEAR, &kind, &reason) ==
-                SP_OK &&
+  CHECK(sp_geometry_choose(b->backend, &straight, SP_GEOMETRY_TRILINEAR, &kind, &reason) == SP_OK &&
             kind == SP_GEOMETRY_TRILINEAR && strstr(reason, "case"),
         "a request that can be met");
-  for (int i = 0; i < 2; i++) {
-    setup.kappa = i == 0 ? field : NULL;
-    setup.lambda_values = i == 1 ? field : NULL;
-    CHECK(sp_operator_choose_geometry(b->backend, &setup, SP_GEOMETRY_TRILINEAR, &kind, &reason) ==
-              SP_ERR_INPUT,
-          "corners alone know no coefficients");
-    CHECK(sp_operator_choose_geometry(b->backend, &setup, SP_GEOMETRY_AUTO, &kind, &reason) ==
-                  SP_OK &&
-              kind == SP_GEOMETRY_STORED && strstr(reason, "coefficients"),
-          "coefficients need stored factors");
-  }
+  CHECK(sp_geometry_choose(b->backend, &varying, SP_GEOMETRY_TRILINEAR, &kind, &reason) ==
+            SP_ERR_INPUT,
+        "corners alone know no coefficients");
+  CHECK(sp_geometry_choose(b->backend, &varying, SP_GEOMETRY_AUTO, &kind, &reason) == SP_OK &&
+            kind == SP_GEOMETRY_STORED && strstr(reason, "coefficients"),
+        "coefficients need stored factors");
 }
 
 int main(int argc, char **argv) {

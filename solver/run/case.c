@@ -9,6 +9,7 @@
 #include "mesh/refine.h"
 #include "mesh/sizes.h"
 #include "operators/counts.h"
+#include "operators/geometry_choice.h"
 #include "solver/linear/jacobi.h"
 #include "solver/problem/boundary.h"
 #include "solver/problem/load.h"
@@ -168,9 +169,13 @@ static sp_status make_operator(sp_case *c) {
                              .diagonal_count = c->robin.count,
                              .diagonal_dofs = c->robin.dofs,
                              .diagonal_values = c->robin.values};
-  SP_TRY(sp_operator_choose_geometry(c->platform->backend, &setup,
-                                     (sp_geometry_kind)config->discretization.geometry,
-                                     &setup.geometry, &c->geometry_reason));
+  const sp_geometry_facts facts = {.kind = setup.kind,
+                                   .order = c->space->numbering->order,
+                                   .map_order = c->mesh->hexes->map_order,
+                                   .coefficients = c->coefficients.kappa || c->coefficients.lambda};
+  SP_TRY(sp_geometry_choose(c->platform->backend, &facts,
+                            (sp_geometry_kind)config->discretization.geometry, &setup.geometry,
+                            &c->geometry_reason));
   SP_TRY(sp_operator_create(&setup, &c->op));
   if (config->solver.preconditioner == SP_PRECONDITIONER_JACOBI)
     SP_TRY(sp_jacobi_create(c->op, &setup, &c->preconditioner));

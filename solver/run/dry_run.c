@@ -10,6 +10,7 @@
 #include "mesh/reference.h"
 #include "mesh/sizes.h"
 #include "operators/counts.h"
+#include "operators/geometry_choice.h"
 #include "solver/problem/probe.h"
 #include "solver/run/case.h"
 #include "solver/run/checkpoint.h"
@@ -104,26 +105,23 @@ static sp_status check_case(const sp_config *config, const sp_case_base *base, s
   if (!status) {
     const bool kappa = sp_material_has_kappa(&problem->material);
     const bool lambda = sp_material_has_lambda(&problem->material);
-    static const double varies = 1; /* what setup.kappa and lambda_values point to matters not */
-    sp_numbering numbering = {.order = config->discretization.order};
-    const sp_space space = {.mesh = base->mesh, .numbering = &numbering};
-    const sp_operator_setup setup = {.space = &space,
-                                     .kind = problem->kind,
-                                     .kappa = kappa ? &varies : NULL,
-                                     .lambda_values = lambda ? &varies : NULL};
+    const sp_geometry_facts facts = {.kind = problem->kind,
+                                     .order = config->discretization.order,
+                                     .map_order = base->mesh->hexes->map_order,
+                                     .coefficients = kappa || lambda};
     const char *reason;
     *s = (shape){.config = config,
                  .kind = problem->kind,
-                 .map_order = base->mesh->hexes->map_order,
+                 .map_order = facts.map_order,
                  .coefficients = kappa + lambda,
                  .jacobi = config->solver.preconditioner == SP_PRECONDITIONER_JACOBI,
                  .has_solution = problem->solution != NULL,
                  .null_space =
                      sp_operator_rows[problem->kind].has_stiffness && !problem->has_dirichlet,
                  .on_device = base->platform.backend != &sp_backend_host};
-    status = sp_operator_choose_geometry(base->platform.backend, &setup,
-                                         (sp_geometry_kind)config->discretization.geometry,
-                                         &s->geometry, &reason);
+    status = sp_geometry_choose(base->platform.backend, &facts,
+                                (sp_geometry_kind)config->discretization.geometry, &s->geometry,
+                                &reason);
     status = sp_agree(base->comm, status);
   }
   sp_probes_destroy(&probes);

@@ -1,0 +1,24 @@
+/* The choice between stored and trilinear geometry, from facts that are known before anything is
+ * built. */
+#ifndef SP_OPERATORS_GEOMETRY_CHOICE_H
+#define SP_OPERATORS_GEOMETRY_CHOICE_H
+
+#include "io/error.h"
+#include "operators/backend.h"
+#include "operators/kinds.h"
+
+typedef struct sp_geometry_facts {
+  sp_operator_kind kind;
+  int order;         /* N of the operator */
+  int map_order;     /* of the elements (mesh/hexes.h); 1: eight nodes, trilinear */
+  bool coefficients; /* kappa or lambda have values at quadrature points (operators/factors.h) */
+} sp_geometry_facts;
+
+/* The geometry that `request` becomes: for SP_GEOMETRY_AUTO what the backend runs faster among
+ * those that are exact for the facts. *reason says why in a few words for the user ("as the case
+ * asks", "curved elements", ...), a constant string. Errors: SP_ERR_INPUT for trilinear geometry of
+ * curved elements or with coefficients. Local. */
+sp_status sp_geometry_choose(const sp_backend *backend, const sp_geometry_facts *facts,
+                             sp_geometry_kind request, sp_geometry_kind *out, const char **reason);
+
+#endif
