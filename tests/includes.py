@@ -1,0 +1,269 @@
+#!/usr/bin/env python3
+"""Who may include whom, and who may call whom: the arrows between rooms and sub-rooms, no circles.
+
+    includes.py SOURCE      check SOURCE/{io,mesh,operators,solver,tests}, after a test of itself
+
+- A room includes only itself and rooms to its left: io, mesh, operators, solver. tests/ includes
+  all; nothing outside includes tests/.
+- solver: problem/ and linear/ include none of the others; run/ includes problem/ and linear/;
+  bench/ includes linear/, and of run/ what says which program this is. The programs include all.
+- operators/host and operators/cuda are private: others reach them through operators/backend.h.
+  operators/paper is for solver/bench. Tests may look inside.
+- Headers do not include each other in a circle.
+- Modules of a room do not call each other in a circle: a module is X.c (or .cu), with X.h if it has
+  one; it calls another if it names a function or a table that the other one defines, wherever that
+  is declared.
+"""
+import os
+import re
+import sys
+
+ROOMS = ["io", "mesh", "operators", "solver"]
+TESTS = "tests"
+HEADERS = (".h", ".cuh")
+CODE = (".c", ".cu")
+GENERATED = {"sp_revision.h"}  # by CMake, for solver/run/version.c
+
+# Of the sub-rooms of solver: what they include besides themselves, folders or single headers.
+SOLVER = {
+    "solver/problem": [],
+    "solver/linear": [],
+    "solver/run": ["solver/problem", "solver/linear"],
+    "solver/bench": ["solver/linear", "solver/run/version.h", "solver/run/provenance.h"],
+}
+
+# Of the sub-rooms of operators: who includes what of them, besides themselves and tests/.
+PRIVATE = {
+    "operators/host": [],
+    # The paper's kernels run in the queue of the device that the backend opened.
+    "operators/cuda": [("operators/paper", "operators/cuda/device.h")],
+    "operators/paper": [("solver/bench", "operators/paper")],
+}
+
+# Circles of modules that are still there. They may shrink and not grow; one that is gone goes here too.
+KNOWN = [
+    {"mesh/gmsh_boundary", "mesh/gmsh_cells", "mesh/gmsh_complete", "mesh/gmsh_model",
+     "mesh/gmsh_partition", "mesh/gmsh_points"},
+    {"operators/cuda/blas", "operators/cuda/device", "operators/cuda/exchange",
+     "operators/cuda/nccl", "operators/cuda/peers"},
+]
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.M)
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
+NAME = re.compile(r"\bsp_\w+")
+# At the start of a line, as the format has it: a function with its body, or a table.
+FUNCTION = re.compile(r"^(?!static\b|typedef\b)[A-Za-z_][\w \t*]*?\b(sp_\w+)\([^;{}]*\)\s*\{", re.M)
+TABLE = re.compile(r"^const [\w \t*]*?\b(sp_\w+)(?:\[\w*\])* =", re.M)
+
+
+def within(path, folder):
+    return path == folder or path.startswith(folder + "/")
+
+
+def room(path):
+    return path.split("/")[0]
+
+
+def module(path):
+    return os.path.splitext(path)[0]
+
+
+def check_arrow(source, target):
+    """What is wrong with source including target, or None."""
+    if room(source) == TESTS:
+        return None
+    if room(target) == TESTS:
+        return "only tests/ includes tests/"
+    left = ROOMS[:ROOMS.index(room(source))]
+    if room(target) not in left and room(target) != room(source):
+        return f"{room(source)}/ includes only itself" + "".join(f", {r}/" for r in left)
+    for folder, allowed in SOLVER.items():
+        if within(source, folder) and within(target, "solver") and not within(target, folder):
+            if not any(within(target, a) for a in allowed):
+                return f"{folder}/ includes of solver/ only itself" + "".join(f", {a}" for a in allowed)
+    for folder, allowed in PRIVATE.items():
+        if within(target, folder) and not within(source, folder):
+            if not any(within(source, s) and within(target, t) for s, t in allowed):
+                return f"{folder}/ is private" + "".join(f"; {s}/ may include {t}" for s, t in allowed)
+    return None
+
+
+def circles(graph):
+    """The strongly connected sets of more than one node (Tarjan), each sorted."""
+    index, low, stack, found = {}, {}, [], []
+
+    def visit(node):
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for after in sorted(graph[node]):
+            if after not in index:
+                visit(after)
+            if after in stack:
+                low[node] = min(low[node], low[after])
+        if low[node] == index[node]:
+            members = stack[stack.index(node):]
+            del stack[stack.index(node):]
+            if len(members) > 1:
+                found.append(sorted(members))
+
+    for node in sorted(graph):
+        if node not in index:
+            visit(node)
+    return sorted(found)
+
+
+def check_includes(files):
+    complaints = []
+    headers = {path: set() for path in files if path.endswith(HEADERS)}
+    for source, text in sorted(files.items()):
+        for match in INCLUDE.finditer(text):
+            target, line = match.group(1), text.count("\n", 0, match.start(1)) + 1
+            if target in GENERATED:
+                continue
+            if target not in files:
+                complaints.append(f"{source}:{line}: there is no {target}; write paths from the top")
+                continue
+            wrong = check_arrow(source, target)
+            if wrong:
+                complaints.append(f"{source}:{line}: includes {target}, but {wrong}")
+            if source in headers and target in headers:
+                headers[source].add(target)
+    for members in circles(headers):
+        complaints.append("headers include each other in a circle: " + ", ".join(members))
+    return complaints
+
+
+def calls(files):
+    """{module: modules of the same room that it calls}."""
+    code = {path: text for path, text in files.items() if path.endswith(CODE) and room(path) != TESTS}
+    defined = {}  # by several where there is a stand-in
+    for path, text in code.items():
+        for pattern in (FUNCTION, TABLE):
+            for name in pattern.findall(text):
+                defined.setdefault(name, set()).add(module(path))
+    graph = {module(path): set() for path in code}
+    for path, text in code.items():
+        for name in set(NAME.findall(text)):
+            others = defined.get(name, set())
+            if module(path) not in others:
+                graph[module(path)] |= {other for other in others if room(other) == room(path)}
+    return graph
+
+
+def check_calls(files, known):
+    graph = calls(files)
+    present = circles(graph)
+    complaints = []
+    for members in present:
+        if not any(known_one.issuperset(members) for known_one in known):
+            arrows = [f"{m} calls {', '.join(sorted(graph[m] & set(members)))}" for m in members]
+            complaints.append("modules call each other in a circle: " + "; ".join(arrows))
+    for known_one in known:
+        if not any(known_one.issuperset(members) for members in present):
+            complaints.append("KNOWN names a circle that is gone: " + ", ".join(sorted(known_one)))
+    return complaints
+
+
+def check(texts, known):
+    """All complaints about a tree, {path: text}."""
+    blank = lambda match: re.sub(r"[^\n]", " ", match.group())
+    files = {path: COMMENT.sub(blank, text) for path, text in texts.items()}
+    return check_includes(files) + check_calls(files, known)
+
+
+def read_tree(top):
+    texts = {}
+    for start in ROOMS + [TESTS]:
+        for folder, _, names in os.walk(os.path.join(top, start)):
+            for name in names:
+                if name.endswith(HEADERS + CODE):
+                    path = os.path.join(folder, name)
+                    with open(path, encoding="utf-8") as stream:
+                        texts[os.path.relpath(path, top)] = stream.read()
+    return texts
+
+
+def function(name, *called):
+    return f"sp_status {name}(int a,\n  int b) {{\n" + "".join(f"  {c}(a);\n" for c in called) + "}\n"
+
+
+def test_itself():
+    """A tree that is right has no complaint; with one thing wrong it has the one about that."""
+    headers = ["io/a.h", "io/b.h", "mesh/m.h", "operators/backend.h", "operators/host/h.h",
+               "operators/cuda/device.h", "operators/cuda/local.h", "operators/paper/p.h",
+               "solver/problem/p.h", "solver/linear/l.h", "solver/run/r.h", "solver/run/version.h",
+               "solver/bench/b.h", "tests/t.h"]
+    right = {path: "" for path in headers}
+    right |= {module(path) + ".c": f'#include "{path}"\n' for path in headers}
+    right["solver/program.c"] = ""
+
+    def including(tree, *arrows):
+        tree = dict(tree)
+        for source, target in arrows:
+            tree[source] += f'  # include "{target}"\n'
+        return tree
+
+    right = including(
+        right, ("io/b.c", "io/a.h"), ("mesh/m.h", "io/a.h"), ("operators/backend.h", "mesh/m.h"),
+        ("operators/cuda/local.h", "operators/backend.h"), ("solver/run/r.c", "sp_revision.h"),
+        ("operators/paper/p.c", "operators/cuda/device.h"), ("solver/run/r.h", "solver/problem/p.h"),
+        ("solver/run/r.h", "solver/linear/l.h"), ("solver/bench/b.h", "solver/run/version.h"),
+        ("solver/bench/b.h", "operators/paper/p.h"), ("solver/program.c", "solver/run/r.h"),
+        ("solver/program.c", "solver/bench/b.h"), ("tests/t.c", "operators/host/h.h"),
+        ("tests/t.c", "solver/run/r.h"))
+    right["io/a.c"] += '/* #include "mesh/m.h" */\n// sp_b\n' + function("sp_a")
+    right["io/b.c"] += function("sp_b", "sp_a") + "const sp_row sp_rows[] = {{1}};\n"
+    right["io/stand_in.c"] = function("sp_b")
+    failures = []
+
+    def expect(tree, words, known=()):
+        complaints = check(tree, list(known))
+        if len(complaints) != len(words) or not all(w in c for w, c in zip(words, complaints)):
+            failures.append(f"expected {words}, found {complaints}")
+
+    expect(right, [])
+    for source, target, words in [
+            ("io/a.c", "mesh/m.h", "io/ includes only itself"),
+            ("mesh/m.c", "operators/backend.h", "mesh/ includes only itself, io/"),
+            ("operators/backend.c", "solver/run/r.h", "operators/ includes only itself, io/, mesh/"),
+            ("solver/run/r.c", "tests/t.h", "only tests/ includes tests/"),
+            ("io/a.c", "io/none.h", "there is no io/none.h"),
+            ("io/a.c", "b.h", "there is no b.h"),
+            ("solver/problem/p.c", "solver/run/r.h", "solver/problem/ includes of solver/ only"),
+            ("solver/problem/p.c", "solver/linear/l.h", "solver/problem/ includes of solver/ only"),
+            ("solver/linear/l.c", "solver/problem/p.h", "solver/linear/ includes of solver/ only"),
+            ("solver/linear/l.c", "solver/bench/b.h", "solver/linear/ includes of solver/ only"),
+            ("solver/run/r.c", "solver/bench/b.h", "solver/run/ includes of solver/ only"),
+            ("solver/bench/b.c", "solver/run/r.h", "solver/bench/ includes of solver/ only"),
+            ("solver/bench/b.c", "solver/problem/p.h", "solver/bench/ includes of solver/ only"),
+            ("operators/backend.c", "operators/host/h.h", "operators/host/ is private"),
+            ("operators/host/h.c", "operators/cuda/local.h", "operators/cuda/ is private"),
+            ("operators/paper/p.c", "operators/cuda/local.h", "operators/cuda/ is private"),
+            ("solver/run/r.c", "operators/paper/p.h", "operators/paper/ is private")]:
+        expect(including(right, (source, target)), [f"{source}:"])
+        expect(including(right, (source, target)), [words])
+    expect(including(right, ("io/a.h", "io/b.h"), ("io/b.h", "io/a.h")),
+           ["headers include each other in a circle: io/a.h, io/b.h"])
+    for called in ("sp_b", "sp_rows"):
+        circle = right | {"io/a.c": function("sp_a", called)}
+        expect(circle, ["modules call each other in a circle: io/a calls io/b; io/b calls io/a"])
+        expect(circle, [], [{"io/a", "io/b", "io/c"}])
+    expect(right, ["KNOWN names a circle that is gone: io/a, io/b"], [{"io/a", "io/b"}])
+    return failures
+
+
+def main():
+    failures = test_itself()
+    for failure in failures:
+        print(f"includes.py itself is wrong: {failure}")
+    texts = read_tree(sys.argv[1])
+    complaints = check(texts, KNOWN)
+    for complaint in complaints:
+        print(complaint)
+    count = sum(len(INCLUDE.findall(text)) for text in texts.values())
+    print(f"{count} includes in {len(texts)} files")
+    return 1 if failures or complaints or count == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
