@@ -6,6 +6,7 @@
 #include "mesh/gmsh_child.h"
 #include "mesh/gmsh_parts.h"
 #include "mesh/partition.h"
+#include "mesh/roughness.h"
 
 /* Every rank reads its own file. */
 static sp_status read_split(MPI_Comm comm, const char *path, int files, sp_hexes **out) {
@@ -35,30 +36,36 @@ bool sp_gmsh_is_split(const char *path) {
   return sp_gmsh_count_parts(path, &files) == SP_OK && files > 0;
 }
 
-sp_status sp_gmsh_hexes(MPI_Comm comm, const char *path, sp_hexes **out) {
-  int rank, size, files = 0, *parts = NULL;
+/* Rank 0 reads the file for all. */
+static sp_status read_whole(MPI_Comm comm, const char *path, sp_hexes **out) {
+  int rank, size, *parts = NULL;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
-  *out = NULL;
   sp_status status = SP_OK;
-  if (rank == 0) status = sp_gmsh_count_parts(path, &files);
-  SP_TRY(sp_agree(comm, status));
-  MPI_Bcast(&files, 1, MPI_INT, 0, comm);
-  if (files > 0) {
-    status = read_split(comm, path, files, out);
-    if (status) sp_hexes_destroy(out);
-    return status;
-  }
   if (rank == 0) status = sp_gmsh_in_child(path, size, out, &parts);
   status = sp_agree(comm, status);
-  if (status) {
-    sp_hexes_destroy(out);
-  } else {
+  if (!status) {
     sp_gid left_out = *out ? (*out)->left_out : 0;
     MPI_Bcast(&left_out, 1, SP_MPI_GID, 0, comm);
     status = sp_partition_distribute(comm, out, parts);
     if (!status) (*out)->left_out = left_out;
   }
   free(parts);
+  return status;
+}
+
+sp_status sp_gmsh_hexes(MPI_Comm comm, const char *path, sp_hexes **out) {
+  int rank, files = 0;
+  MPI_Comm_rank(comm, &rank);
+  *out = NULL;
+  sp_status status = SP_OK;
+  if (rank == 0) status = sp_gmsh_count_parts(path, &files);
+  SP_TRY(sp_agree(comm, status));
+  MPI_Bcast(&files, 1, MPI_INT, 0, comm);
+  status = files > 0 ? read_split(comm, path, files, out) : read_whole(comm, path, out);
+  if (status)
+    sp_hexes_destroy(out);
+  else
+    sp_roughness_count(comm, *out);
   return status;
 }

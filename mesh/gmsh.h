@@ -13,7 +13,8 @@
  * number of files must be that of the ranks. Elements, vertex numbers and groups are then those of
  * the unsplit file; only the elements' ranks and order may differ. Parts must have format 4.1.
  * Hexahedra of any one order with a full lattice of nodes are read (8, 27, 64 ... nodes); surfaces
- * come from two-dimensional physical groups. Elements listed twice are read once. Errors:
+ * come from two-dimensional physical groups. Elements listed twice are read once. Elements
+ * whose nodes follow no smooth map are counted (mesh/roughness.h). Errors:
  * SP_ERR_INPUT or SP_ERR_SYSTEM with the path: no such file, gmsh's own message, no hexahedra,
  * other volume elements among them, more ranks than elements, a split for another number of ranks,
  * parts missing. The caller destroys *out. Collective over `comm`. */

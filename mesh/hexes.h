@@ -15,7 +15,7 @@
  *          0-------1
  *
  * Surfaces are the parts into which a mesh divides its boundary; a group (gmsh: physical group) is
- * a named set of surfaces. Surfaces, groups and left_out are the same on all ranks. */
+ * a named set of surfaces. Surfaces and groups are the same on all ranks. */
 #ifndef SP_MESH_HEXES_H
 #define SP_MESH_HEXES_H
 
@@ -52,7 +52,10 @@ typedef struct sp_hexes {
   int surface_count;
   int group_count;
   sp_group *groups; /* [group_count] */
-  sp_gid left_out;  /* volume elements of the file that no Physical Volume names; not here */
+  /* About the file; the same on all ranks, 0 for a box. */
+  sp_gid left_out; /* volume elements that no Physical Volume names; they are not here */
+  sp_gid rough;    /* elements whose map is not smooth (mesh/roughness.h) ... */
+  sp_gid roughest; /* ... and the tag of the worst one */
 } sp_hexes;
 
 /* Number of lattice points per element, (g+1)^3. Local. */

@@ -275,6 +275,13 @@ def meshes():
         value = re.search(r"middle .* (\S+)\n", run.out)
         check(value and abs(float(value.group(1)) - 1) < 1e-6, f"{run.name}: {run.out!r}")
 
+    # Neither are curved elements of bad quality.
+    rough = [f"mesh.file={os.path.join(FIXTURES, 'rough.msh')}", *on]
+    for ranks in RANKS:
+        for arguments in rough, [*rough, "mesh.refine=1"]:
+            run = Run(ranks, arguments).expect(ranks, 0)
+            check("4 curved elements are rough, most of all element" in run.out, f"{run.name}: {run.out!r}")
+
     # A crack is no error, but it is told.
     mesh("crack.msh", points + points[12:16], cubes[:3] +
          [[n + 1 + points[12:16].index(points[p - 1]) if points[p - 1][0] == 3 else p

@@ -140,6 +140,13 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
     sp_terminal_print(t,
                       "  %-16s %lld volume elements are in no Physical Volume and are left out\n",
                       "note", (long long)mesh->hexes->left_out);
+  if (mesh->hexes->rough > 0)
+    sp_terminal_print(
+        t,
+        "  %-16s %lld curved elements are rough, most of all element %lld: their nodes "
+        "follow no\n  %-16s smooth map, so expect larger errors (gmsh: take "
+        "Mesh.ElementOrder = 4 at most)\n",
+        "note", (long long)mesh->hexes->rough, (long long)mesh->hexes->roughest, "");
   if (row->has_boundary && mesh->hexes->group_count > 0 && mesh->unnamed_faces > 0)
     sp_terminal_print(t,
                       "  %-16s %lld exterior faces belong to no group and take the default "
