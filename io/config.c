@@ -315,6 +315,17 @@ static sp_status check_tolerance(const struct reader *reader) {
                  where_given(reader, "solver", "tolerance"), tolerance, DBL_EPSILON);
 }
 
+/* Multigrid's levels begin at the operator's order and end at 1. */
+static sp_status check_orders(const struct reader *reader) {
+  const sp_list *orders = &reader->config->solver.orders;
+  const int order = reader->config->discretization.order, count = orders->count;
+  bool good = count == 0 || (orders->values[0] == order && orders->values[count - 1] == 1);
+  for (int i = 1; i < count; i++) good = good && orders->values[i] < orders->values[i - 1];
+  if (good) return SP_OK;
+  return sp_fail(SP_ERR_INPUT, "%s: expected orders that fall from discretization.order, %d, to 1",
+                 where_given(reader, "solver", "orders"), order);
+}
+
 static sp_status check_whole(struct reader *reader) {
   sp_config *config = reader->config;
   config->problem.lambda_given = where_given(reader, "problem", "lambda");
@@ -325,6 +336,7 @@ static sp_status check_whole(struct reader *reader) {
       return sp_fail(SP_ERR_INPUT, "%s: %s", reader->where[k], sp_keys[k].misfit);
   SP_TRY(check_outputs(reader));
   SP_TRY(check_tolerance(reader));
+  SP_TRY(check_orders(reader));
   return check_corners(reader);
 }
 

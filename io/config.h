@@ -28,13 +28,21 @@ typedef struct sp_vocabulary {
   const char *const *maps;            /* of mesh.map; epsilon is for the word "kershaw" */
   const char *const *operators;       /* of discretization.operator */
   const char *const *geometries;      /* of discretization.geometry */
-  const char *const *preconditioners; /* of solver.preconditioner */
+  const char *const *preconditioners; /* of solver.preconditioner; smoother_degree, orders and
+                                         coarse are for the words "multigrid" and "auto" */
+  const char *const *coarse_solvers;  /* of solver.coarse */
   const char *const *devices;         /* of backend.device */
   const char *const *transports;      /* of backend.exchange */
 } sp_vocabulary;
 
 typedef enum sp_shape { SP_SHAPE_FILE, SP_SHAPE_BOX } sp_shape;
 typedef enum sp_condition { SP_DIRICHLET, SP_NEUMANN, SP_ROBIN, SP_PERIODIC } sp_condition;
+
+/* A list of integers of any length up to SP_LIST_MOST. */
+enum { SP_LIST_MOST = 16 };
+typedef struct sp_list {
+  int count, values[SP_LIST_MOST];
+} sp_list;
 
 /* A formula as written, not yet parsed; text is NULL where the user gave none. */
 typedef struct sp_formula {
@@ -92,6 +100,10 @@ typedef struct sp_config {
     double tolerance;   /* on ||r|| / ||b||, from DBL_EPSILON to below 1 */
     int max_iterations; /* >= 1 */
     int preconditioner; /* index into vocabulary->preconditioners */
+    /* Of multigrid. */
+    int smoother_degree; /* 1..6 */
+    sp_list orders;      /* of its levels, falling from N to 1; empty: the program chooses */
+    int coarse;          /* index into vocabulary->coarse_solvers */
   } solver;
   struct {
     int device;   /* index into vocabulary->devices */

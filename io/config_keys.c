@@ -47,6 +47,12 @@ static bool is_boundary_given(const sp_config *config) {
   return config->boundary.where;
 }
 
+/* `auto` may become multigrid. */
+static bool may_be_multigrid(const sp_config *config) {
+  const char *word = config->vocabulary->preconditioners[config->solver.preconditioner];
+  return strcmp(word, "multigrid") == 0 || strcmp(word, "auto") == 0;
+}
+
 static bool has_checkpoint(const sp_config *config) {
   return config->output.checkpoint && config->output.checkpoint[0];
 }
@@ -54,6 +60,9 @@ static bool has_checkpoint(const sp_config *config) {
 #define FIELD(member) .offset = offsetof(sp_config, member)
 #define WORDS(list) .type = SP_KEY_WORD, .words = offsetof(sp_vocabulary, list)
 #define ANY_NUMBER .minimum = -DBL_MAX, .maximum = DBL_MAX
+#define MULTIGRID_ONLY                                                                             \
+  .applies = may_be_multigrid,                                                                     \
+  .misfit = "only preconditioner = multigrid has this; drop it or set the preconditioner"
 #define BOX_ONLY                                                                                   \
   .applies = is_box, .misfit = "only a box has this, but mesh.file is given; drop one of the two"
 
@@ -219,8 +228,36 @@ const sp_key sp_keys[] = {
      .name = "preconditioner",
      WORDS(preconditioners),
      FIELD(solver.preconditioner),
-     .fallback = "none",
-     .help = "jacobi: the operator's diagonal"},
+     .fallback = "auto",
+     .help = "auto: multigrid, for the mass operator jacobi (the diagonal)"},
+    {.section = "solver",
+     .name = "smoother_degree",
+     .type = SP_KEY_INTEGER,
+     FIELD(solver.smoother_degree),
+     .count = 1,
+     .minimum = 1,
+     .maximum = 6,
+     .fallback = "3",
+     MULTIGRID_ONLY,
+     .help = "of multigrid's Chebyshev smoother: more gives fewer, dearer iterations"},
+    {.section = "solver",
+     .name = "orders",
+     .type = SP_KEY_LIST,
+     FIELD(solver.orders),
+     .count = SP_LIST_MOST,
+     .minimum = 1,
+     .maximum = 15,
+     .optional = true,
+     .fallback = "",
+     MULTIGRID_ONLY,
+     .help = "of multigrid's levels, from order down to 1, as 7 5 3 1; empty: chosen"},
+    {.section = "solver",
+     .name = "coarse",
+     WORDS(coarse_solvers),
+     FIELD(solver.coarse),
+     .fallback = "auto",
+     MULTIGRID_ONLY,
+     .help = "multigrid at order 1: amg (hypre), or chebyshev where there is no hypre"},
 
     {.section = "backend",
      .name = "device",

@@ -11,6 +11,7 @@
 
 typedef enum sp_key_type {
   SP_KEY_INTEGER,  /* int[count] */
+  SP_KEY_LIST,     /* sp_list, of at most `count` integers */
   SP_KEY_NUMBER,   /* double[count] */
   SP_KEY_CHOICE,   /* an enum of io/config.h: the index into choices */
   SP_KEY_WORD,     /* int: the index into a list of the vocabulary */
@@ -24,7 +25,7 @@ typedef struct sp_key {
   const char *name; /* NULL: any name that no other row of the section has: a group, a probe */
   sp_key_type type;
   size_t offset; /* of the field in sp_config */
-  int count;     /* of the integers or numbers: 1 or 3 */
+  int count;     /* of the integers or numbers: 1 or 3; of a list: its greatest length */
   double minimum, maximum;
   bool minimum_excluded, maximum_excluded;
   const char *const *choices; /* of a choice or a condition; ends in NULL */

@@ -50,6 +50,10 @@ void sp_key_describe(const sp_key *key, const sp_vocabulary *vocabulary,
     snprintf(quantity, sizeof quantity, several ? "%d integers" : "an integer", key->count);
     snprintf(text, size, "%s%s", quantity, range);
     return;
+  case SP_KEY_LIST:
+    snprintf(text, size, "at most %d integers from %.0f to %.0f", key->count, key->minimum,
+             key->maximum);
+    return;
   case SP_KEY_NUMBER:
     if (key->maximum < DBL_MAX)
       snprintf(range, sizeof range, " %s %g and %s %g",
@@ -99,22 +103,39 @@ static bool is_blank(const char *text) {
   return text[strspn(text, SP_INI_SPACE)] == '\0';
 }
 
-/* These two are false, and leave the field as it is, where the text is not what the key takes. */
+/* Read one integer of the key's range; *rest moves behind it. */
+static bool read_integer(const sp_key *key, const char **rest, int *out) {
+  char *end;
+  errno = 0;
+  const long value = strtol(*rest, &end, 10);
+  if (errno != 0 || !is_number_end(*rest, end) || value < INT_MIN || value > INT_MAX ||
+      !is_in_range(key, (double)value))
+    return false;
+  *out = (int)value;
+  *rest = end;
+  return true;
+}
+
+/* These three are false, and leave the field as it is, where the text is not what the key takes. */
 static bool set_integers(const sp_key *key, const char *text, void *field) {
   int values[3];
   const char *rest = text;
-  for (int i = 0; i < key->count; i++) {
-    char *end;
-    errno = 0;
-    const long value = strtol(rest, &end, 10);
-    if (errno != 0 || !is_number_end(rest, end) || value < INT_MIN || value > INT_MAX ||
-        !is_in_range(key, (double)value))
-      return false;
-    values[i] = (int)value;
-    rest = end;
-  }
+  for (int i = 0; i < key->count; i++)
+    if (!read_integer(key, &rest, &values[i])) return false;
   if (!is_blank(rest)) return false;
   memcpy(field, values, (size_t)key->count * sizeof *values);
+  return true;
+}
+
+static bool set_list(const sp_key *key, const char *text, sp_list *list) {
+  sp_list next = {0};
+  const char *rest = text;
+  while (!is_blank(rest)) {
+    if (next.count == key->count || !read_integer(key, &rest, &next.values[next.count]))
+      return false;
+    next.count++;
+  }
+  *list = next;
   return true;
 }
 
@@ -241,6 +262,9 @@ sp_status sp_key_set(const sp_key *key, const sp_vocabulary *vocabulary, const c
   case SP_KEY_INTEGER:
     if (!set_integers(key, text, field)) return fail_value(key, vocabulary, text, where);
     return SP_OK;
+  case SP_KEY_LIST:
+    if (!set_list(key, text, field)) return fail_value(key, vocabulary, text, where);
+    return SP_OK;
   case SP_KEY_NUMBER:
     if (!set_numbers(key, text, field)) return fail_value(key, vocabulary, text, where);
     return SP_OK;
@@ -286,6 +310,12 @@ void sp_key_print(const sp_key *key, const sp_vocabulary *vocabulary, const void
     for (int i = 0; i < key->count; i++)
       fprintf(stream, "%s%d", i > 0 ? " " : "", ((const int *)field)[i]);
     return;
+  case SP_KEY_LIST: {
+    const sp_list *list = field;
+    for (int i = 0; i < list->count; i++)
+      fprintf(stream, "%s%d", i > 0 ? " " : "", list->values[i]);
+    return;
+  }
   case SP_KEY_NUMBER:
     for (int i = 0; i < key->count; i++) {
       if (i > 0) fputc(' ', stream);

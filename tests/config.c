@@ -45,7 +45,10 @@ static void check_defaults(const sp_config *config) {
   CHECK_TEXT(config->boundary.where, NULL);
   CHECK(config->solver.tolerance == 1e-8, "tolerance %g", config->solver.tolerance);
   CHECK(config->solver.max_iterations == 1000, "max_iterations");
-  CHECK(config->solver.preconditioner == PRECONDITIONER_NONE, "preconditioner");
+  CHECK(config->solver.preconditioner == PRECONDITIONER_AUTO, "preconditioner");
+  CHECK(config->solver.smoother_degree == 3 && config->solver.orders.count == 0 &&
+            config->solver.coarse == COARSE_AUTO,
+        "multigrid");
   CHECK(config->backend.device == DEVICE_AUTO, "device");
   CHECK(config->backend.exchange == TRANSPORT_AUTO, "exchange");
   CHECK_TEXT(config->output.log, "run.h5");
@@ -94,6 +97,7 @@ static void test_defaults(void) {
                                      "(an integer from 1 to 15)",
                                      "max_iterations",
                                      "preconditioner =",
+                                     "orders =",
                                      "device = auto",
                                      "log =",
                                      "field ="};
@@ -177,6 +181,10 @@ static void test_choices(void) {
   CHECK_CHOICE("discretization.order=1", discretization.order, 1);
   CHECK_CHOICE("solver.preconditioner=none", solver.preconditioner, PRECONDITIONER_NONE);
   CHECK_CHOICE("solver.preconditioner=jacobi", solver.preconditioner, PRECONDITIONER_JACOBI);
+  CHECK_CHOICE("solver.preconditioner=multigrid", solver.preconditioner, PRECONDITIONER_MULTIGRID);
+  CHECK_CHOICE("solver.smoother_degree=6", solver.smoother_degree, 6);
+  CHECK_CHOICE("solver.coarse=amg", solver.coarse, COARSE_AMG);
+  CHECK_CHOICE("solver.coarse=chebyshev", solver.coarse, COARSE_CHEBYSHEV);
   CHECK_CHOICE("backend.device=auto", backend.device, DEVICE_AUTO);
   CHECK_CHOICE("backend.device=host", backend.device, DEVICE_HOST);
   CHECK_CHOICE("backend.device=cuda", backend.device, DEVICE_CUDA);
@@ -238,7 +246,13 @@ static void test_values(void) {
        "max_iterations",
        "an integer of at least 1",
        {"0", "-5", "2147483648", "1e3", "many", ""}},
-      {"solver", "preconditioner", "none or jacobi", {"ilu", ""}},
+      {"solver", "preconditioner", "auto, none, jacobi or multigrid", {"ilu", ""}},
+      {"solver", "smoother_degree", "an integer from 1 to 6", {"0", "7", "3 3", ""}},
+      {"solver",
+       "orders",
+       "at most 16 integers from 1 to 15",
+       {"7 5 3 0", "16 1", "7, 5, 3, 1", "7 5 x", "7 5 3 1 1 1 1 1 1 1 1 1 1 1 1 1 1"}},
+      {"solver", "coarse", "auto, amg or chebyshev", {"hypre", ""}},
       {"backend", "device", "auto, host or cuda", {"gpu", ""}},
       {"backend", "exchange", "auto, peer, cuda-aware, nccl or staged", {"mpi", ""}},
       {"output", "every", "a number of at least 0", {"-1e-9", "x", "inf", "1 1", ""}},
@@ -334,6 +348,32 @@ static void test_tolerance(void) {
   sp_config_destroy(&config);
 }
 
+static void test_multigrid(void) {
+  static const char *const wrong[] = {"5 3 1", "7 5 3", "7 3 5 1", "7 7 1", "1"};
+  static const char fall[] = "expected orders that fall from discretization.order, 7, to 1";
+  sp_config *config =
+      read_case("[solver]\npreconditioner = multigrid\norders = 7 4 1\ncoarse = chebyshev\n",
+                (const char *const[]){"solver.smoother_degree=5", NULL});
+  if (config) {
+    const sp_list *orders = &config->solver.orders;
+    CHECK(orders->count == 3 && orders->values[0] == 7 && orders->values[1] == 4 &&
+              orders->values[2] == 1,
+          "orders");
+    CHECK(config->solver.smoother_degree == 5 && config->solver.coarse == COARSE_CHEBYSHEV,
+          "multigrid");
+  }
+  sp_config_destroy(&config);
+  for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
+    char argument[64], message[256];
+    snprintf(argument, sizeof argument, "solver.orders=%s", wrong[w]);
+    snprintf(message, sizeof message, "argument '%s': %s", argument, fall);
+    check_error(NULL, (const char *const[]){argument, NULL}, message);
+  }
+  check_error("[solver]\npreconditioner = jacobi\norders = 7 1\n", NULL,
+              "case.ini:3: solver.orders: only preconditioner = multigrid has this; drop it or set "
+              "the preconditioner");
+}
+
 static void test_outputs(void) {
   check_error("[output]\nlog = a.h5\nfield = a.h5", NULL,
               "case.ini:3: output.field: log and field are the same file, 'a.h5'");
@@ -379,6 +419,7 @@ int main(int argc, char **argv) {
   test_values();
   test_mesh();
   test_tolerance();
+  test_multigrid();
   test_outputs();
   leave_folder();
   const int result = check_end(MPI_COMM_WORLD);

@@ -26,7 +26,7 @@ static void test_syntax(void) {
        "case.ini:2: unknown key 'precondtioner' in [solver]; did you mean 'preconditioner'?"},
       {"[solver]\nrestart = 5",
        "case.ini:2: unknown key 'restart' in [solver]; known are tolerance, max_iterations, "
-       "preconditioner"},
+       "preconditioner, smoother_degree, orders, coarse"},
       {"[mesh]\nrefine = 1\n[solver]\n[mesh]\nrefine = 1",
        "case.ini:5: key 'refine' of [mesh] is already given in line 2"},
       {"[boundary]\na b = neumann\n\na b=dirichlet",
@@ -189,7 +189,7 @@ static void test_unset(void) {
   if (!config) return;
   CHECK(!config->boundary.where && config->boundary.count == 0, "boundary is still given");
   CHECK(!config->problem.lambda_given, "lambda is still given");
-  CHECK(config->discretization.order == 7 && config->solver.preconditioner == PRECONDITIONER_NONE &&
+  CHECK(config->discretization.order == 7 && config->solver.preconditioner == PRECONDITIONER_AUTO &&
             !config->mesh.file,
         "defaults");
   CHECK(config->mesh.elements[0] == 8, "elements %d", config->mesh.elements[0]);

@@ -20,7 +20,8 @@ driver.start("outputs", PROGRAM, MPIEXEC)
 QUICK = ["mesh.elements=3 2 2", "discretization.order=2", "problem.solution=sin(3*x)+y*z"]
 # Iterates until it is ended.
 LONG = ["mesh.elements=6 6 6", "mesh.map=kershaw", "mesh.epsilon=0.05", "discretization.order=7",
-        "problem.solution=sin(3*x)+y*z", "solver.tolerance=1e-15", "solver.max_iterations=2000000000"]
+        "problem.solution=sin(3*x)+y*z", "solver.tolerance=1e-15", "solver.max_iterations=2000000000",
+        "solver.preconditioner=none"]
 
 
 def read(path):

@@ -209,7 +209,7 @@ def dry_run(ranks, number):
     The sizes make the case a good half of it, the rest is the program and its libraries. Under the
     sanitizers memory is theirs."""
     arguments = ["problem.solution=sin(3*x)", "output.log=", "output.field=",
-                 "solver.max_iterations=3", *DRY_RUNS[number]]
+                 "solver.max_iterations=3", "solver.preconditioner=none", *DRY_RUNS[number]]
     dry = Run(ranks, [*arguments, "--dry-run"]).expect(ranks, 0)
     check(not os.listdir(), f"a dry run writes: {os.listdir()}")
     rows = dict(re.findall(r"^ *(largest|sum) +\d+ +\d+ +(\S+)$", dry.out, re.MULTILINE))
@@ -242,13 +242,14 @@ def small_stack(number):
     if "ASAN_OPTIONS" in os.environ:
         return
     mesh = os.path.join(INPUTS, "shell.geo")
-    box = ["mesh.elements=2 2 1", "discretization.order=15", "solver.max_iterations=3"]
+    box = ["mesh.elements=2 2 1", "discretization.order=15", "solver.max_iterations=2"]
     smooth = "problem.solution=sin(3*x)*exp(y)+z^3"
     cases = (
         [*box, "mesh.map=sine", smooth, "problem.kappa=1+x^2", "problem.lambda=1+y",
          "discretization.operator=bp3.0", "boundary.xmin=neumann", "boundary.ymin=robin 1+z",
          "solver.preconditioner=jacobi", "probe.middle=0.5 0.5 0.5", "output.checkpoint=run.chk"],
-        [*box, smooth, "discretization.operator=mass", "mesh.refine=1"],
+        [*box, smooth, "discretization.operator=mass", "mesh.refine=1",
+         "solver.preconditioner=none"],
         [f"mesh.file={mesh}", smooth, "discretization.order=3", "solver.max_iterations=3"],
         [*box, smooth, "problem.lambda=0", "boundary.default=neumann", "--study", "order=14:15"])
     run = Run(2, cases[number], "ulimit -s 1024; ").expect_error(2, 2, "not converged")

@@ -238,8 +238,12 @@ static void test_failures(void) {
   CHECK(run_study(unknown, NULL, "refine=0:1") == SP_ERR_INPUT &&
             strstr(sp_error_message(), "problem.solution"),
         "%s", sp_error_message());
-  const char *const short_of_iterations[] = {
-      SMOOTH, "mesh.elements=4 4 4", "solver.tolerance=1e-13", "solver.max_iterations=30", NULL};
+  const char *const short_of_iterations[] = {SMOOTH,
+                                             "mesh.elements=4 4 4",
+                                             "solver.tolerance=1e-13",
+                                             "solver.max_iterations=30",
+                                             "solver.preconditioner=none",
+                                             NULL};
   CHECK(run_study(short_of_iterations, "order=1:4", NULL) == SP_ERR_NOT_CONVERGED &&
             strstr(sp_error_message(), "order 2, refine 0: not converged"),
         "%s", sp_error_message());

@@ -6,6 +6,7 @@
 #include "mesh/box.h"
 #include "operators/kinds.h"
 #include "operators/platform.h"
+#include "solver/linear/coarse.h"
 #include "solver/linear/preconditioner.h"
 #include "tests/check.h"
 
@@ -37,8 +38,11 @@ int main(int argc, char **argv) {
              {"kershaw", SP_MAP_KERSHAW});
   CHECK_LIST(vocabulary->geometries, {"auto", SP_GEOMETRY_AUTO}, {"stored", SP_GEOMETRY_STORED},
              {"trilinear", SP_GEOMETRY_TRILINEAR});
-  CHECK_LIST(vocabulary->preconditioners, {"none", SP_PRECONDITIONER_NONE},
-             {"jacobi", SP_PRECONDITIONER_JACOBI});
+  CHECK_LIST(vocabulary->preconditioners, {"auto", SP_PRECONDITIONER_AUTO},
+             {"none", SP_PRECONDITIONER_NONE}, {"jacobi", SP_PRECONDITIONER_JACOBI},
+             {"multigrid", SP_PRECONDITIONER_MULTIGRID});
+  CHECK_LIST(vocabulary->coarse_solvers, {"auto", SP_COARSE_AUTO}, {"amg", SP_COARSE_AMG},
+             {"chebyshev", SP_COARSE_CHEBYSHEV});
   CHECK_LIST(vocabulary->devices, {"auto", SP_DEVICE_AUTO}, {"host", SP_DEVICE_HOST},
              {"cuda", SP_DEVICE_CUDA});
   CHECK_LIST(vocabulary->transports, {"auto", SP_TRANSPORT_AUTO}, {"peer", SP_TRANSPORT_PEER},

@@ -61,7 +61,8 @@ static void element_matrix(const double *factors, double lambda, double matrix[N
   }
 }
 
-/* Add an element's matrix; rows and columns of constrained DOFs stay out. */
+/* Add an element's matrix; rows and columns of constrained DOFs stay out. Across a period of one
+ * element several nodes are one DOF; hypre takes a column once per call. */
 static void add_element(sp_coarse *c, const sp_operator_setup *setup, sp_lid e,
                         double matrix[NODES][NODES]) {
   const sp_numbering *numbering = setup->space->numbering;
@@ -74,8 +75,14 @@ static void add_element(sp_coarse *c, const sp_operator_setup *setup, sp_lid e,
     HYPRE_Int count = 0;
     for (int j = 0; j < NODES; j++) {
       if (setup->constrained && setup->constrained[nodes[j]]) continue;
-      columns[count] = (HYPRE_BigInt)sp_numbering_global(numbering, nodes[j]);
-      values[count++] = matrix[i][j];
+      const HYPRE_BigInt column = (HYPRE_BigInt)sp_numbering_global(numbering, nodes[j]);
+      HYPRE_Int at = 0;
+      while (at < count && columns[at] != column) at++;
+      if (at == count) {
+        columns[count] = column;
+        values[count++] = 0;
+      }
+      values[at] += matrix[i][j];
     }
     HYPRE_IJMatrixAddToValues(c->matrix, 1, &count, &row, columns, values);
   }

@@ -16,6 +16,16 @@ typedef struct sp_constants {
   const int *of_dof; /* [local DOFs] of the space in question; NULL without components */
 } sp_constants;
 
+/* What multigrid does at order 1. */
+typedef enum sp_coarse_kind {
+  SP_COARSE_AUTO,     /* amg if this program has it */
+  SP_COARSE_AMG,      /* a cycle of algebraic multigrid */
+  SP_COARSE_CHEBYSHEV /* its own smoother alone; iterations then grow with refinement */
+} sp_coarse_kind;
+
+/* All names as in a case, by sp_coarse_kind; ends in NULL. */
+extern const char *const sp_coarse_names[];
+
 typedef struct sp_coarse sp_coarse;
 
 /* Whether this program has a coarse solver (it is built with hypre). Local. */

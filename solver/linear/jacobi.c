@@ -23,7 +23,7 @@ static void destroy(sp_preconditioner *self) {
 
 static void describe(const sp_preconditioner *self, size_t room, char *text) {
   (void)self;
-  snprintf(text, room, "Jacobi");
+  snprintf(text, room, "jacobi");
 }
 
 static sp_status upload(const double *inverse, jacobi *j) {

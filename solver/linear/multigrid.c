@@ -6,7 +6,9 @@
 #include "operators/transfer.h"
 #include "solver/linear/chebyshev.h"
 
-/* A level; the last one has a space and host vectors alone. */
+/* A level. The last one has no transfer, and with algebraic multigrid neither operator nor
+ * smoother.
+ */
 typedef struct level {
   sp_space *own_space; /* NULL on the first, which borrows the operator's */
   const sp_space *space;
@@ -21,7 +23,7 @@ typedef struct multigrid {
   const sp_platform *platform;
   sp_multigrid_options options;
   level levels[SP_MULTIGRID_MOST];
-  sp_coarse *coarse;
+  sp_coarse *coarse;           /* NULL: the last level is smoothed instead */
   double *coarse_b, *coarse_x; /* [local DOFs] of the last level, on the host */
   double *coarse_vector;       /* the same on the device, in double */
 } multigrid;
@@ -29,6 +31,9 @@ typedef struct multigrid {
 static sp_status first_failure(sp_status a, sp_status b) {
   return a ? a : b;
 }
+
+const char *const sp_coarse_names[] = {
+    [SP_COARSE_AUTO] = "auto", [SP_COARSE_AMG] = "amg", [SP_COARSE_CHEBYSHEV] = "chebyshev", NULL};
 
 /* ---- The cycle ---- */
 
@@ -55,7 +60,10 @@ static sp_status solve_coarse(multigrid *m, level *l, sp_status status) {
 /* l->x = B_l l->b. A failure on the way is kept: neighbours and the coarsest level go on. */
 static sp_status cycle(multigrid *m, int index, sp_status status) {
   level *l = &m->levels[index], *next = l + 1;
-  if (index + 1 == m->options.levels) return solve_coarse(m, l, status);
+  if (index + 1 == m->options.levels) {
+    if (m->coarse) return solve_coarse(m, l, status);
+    return first_failure(status, sp_chebyshev_smooth(l->smoother, true, l->b, l->x));
+  }
   const sp_backend *backend = m->platform->backend;
   const size_t dofs = sp_space_dofs(l->space);
   status = first_failure(status, sp_chebyshev_smooth(l->smoother, true, l->b, l->x));
@@ -94,6 +102,11 @@ void sp_multigrid_choose_orders(int order, sp_multigrid_options *options) {
   if (order == 1) options->orders[options->levels++] = 1; /* smoothed, then the coarse solver */
 }
 
+static bool has_amg(const multigrid *m) {
+  return m->options.coarse == SP_COARSE_AMG ||
+         (m->options.coarse == SP_COARSE_AUTO && sp_coarse_is_available());
+}
+
 static sp_status create_vectors(multigrid *m, level *l) {
   const sp_backend *b = m->platform->backend;
   sp_device *device = m->platform->device;
@@ -103,6 +116,7 @@ static sp_status create_vectors(multigrid *m, level *l) {
   SP_TRY(b->vector_create(device, precision, dofs, &l->x));
   if (l + 1 < &m->levels[m->options.levels])
     return b->vector_create(device, precision, dofs, &l->r);
+  if (!has_amg(m)) return SP_OK;
   SP_TRY(sp_allocate(dofs, sizeof(double), "coarse level", &m->coarse_b));
   SP_TRY(sp_allocate(dofs, sizeof(double), "coarse level", &m->coarse_x));
   return b->vector_create(device, SP_DOUBLE, dofs, &m->coarse_vector);
@@ -112,7 +126,8 @@ static sp_status build_level(multigrid *m, int index, const sp_multigrid_level_d
   level *l = &m->levels[index];
   sp_operator_setup setup = data->setup;
   SP_TRY(sp_agree(m->platform->comm, create_vectors(m, l)));
-  if (index + 1 == m->options.levels) return sp_coarse_create(&setup, &data->constants, &m->coarse);
+  if (index + 1 == m->options.levels && has_amg(m))
+    return sp_coarse_create(&setup, &data->constants, &m->coarse);
   setup.precision = m->options.precision;
   SP_TRY(sp_operator_create(&setup, &l->op));
   return sp_chebyshev_create(l->op, &setup, m->options.degree, &l->smoother);
@@ -176,7 +191,7 @@ static void describe(const sp_preconditioner *self, size_t room, char *text) {
   if (used < room)
     snprintf(text + used, room - used, ", Chebyshev-Jacobi of degree %d, %s precision, %s",
              m->options.degree, m->options.precision == SP_SINGLE ? "single" : "double",
-             sp_coarse_describe(m->coarse));
+             m->coarse ? sp_coarse_describe(m->coarse) : "order 1 smoothed");
 }
 
 static sp_status check_options(const sp_space *space, const sp_multigrid_options *o) {

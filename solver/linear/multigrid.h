@@ -3,10 +3,11 @@
  *
  *     smooth;  r = b - A x;  b_coarse = P^T r;  ...;  x += P x_coarse;  smooth
  *
- * Every level is this program's own matrix-free operator bp3.5 at its order, with the coefficients
- * and conditions of the problem; P interpolates between GLL nodes (operators/transfer.h); the
- * smoother is Chebyshev's (chebyshev.h), the same before and after, so that the cycle is symmetric;
- * the last level, order 1, is assembled and handed to algebraic multigrid (coarse.h).
+ * The first level has the operator itself, the others are this program's own matrix-free bp3.5 at
+ * their order, with the coefficients and conditions of the problem; P interpolates between GLL
+ * nodes (operators/transfer.h); the smoother is Chebyshev's (chebyshev.h), the same before and
+ * after, so that the cycle is symmetric; the last level, order 1, is assembled and handed to
+ * algebraic multigrid (coarse.h), or smoothed once more.
  *
  * The cycle may work in single precision inside CG in double. */
 #ifndef SP_SOLVER_LINEAR_MULTIGRID_H
@@ -21,13 +22,15 @@ typedef struct sp_multigrid_options {
   int levels;
   int orders[SP_MULTIGRID_MOST]; /* falling; the first is the operator's, the last 1 */
   int degree;                    /* of the smoother, 1 .. SP_CHEBYSHEV_MOST */
-  sp_precision precision;        /* of the cycle, except the coarsest level */
+  sp_precision precision;        /* of the cycle, except algebraic multigrid */
+  sp_coarse_kind coarse;
 } sp_multigrid_options;
 
 /* The problem on the space of one level. Arrays belong to whoever fills it. */
 typedef struct sp_multigrid_level_data {
-  sp_operator_setup setup; /* bp3.5 on the space that was asked for; `precision` is not used */
+  sp_operator_setup setup; /* on the space that was asked for; `precision` is not used */
   sp_constants constants;
+  void *owned; /* for `release` */
 } sp_multigrid_level_data;
 
 /* Whence levels take the problem: for each space, `discretize` fills *data, and `release` frees
@@ -44,8 +47,8 @@ void sp_multigrid_choose_orders(int order, sp_multigrid_options *options);
 
 /* A preconditioner for an operator on `space`, whose order is options->orders[0]; both must outlive
  * *out, which sp_preconditioner_destroy frees. Errors: SP_ERR_INPUT for orders that do not fall
- * from the operator's to 1 or a program without a coarse solver; those of discretize;
- * SP_ERR_SYSTEM, SP_ERR_BREAKDOWN. Collective. */
+ * from the operator's to 1, and for algebraic multigrid in a program without it; those of
+ * discretize; SP_ERR_SYSTEM, SP_ERR_BREAKDOWN. Collective. */
 sp_status sp_multigrid_create(const sp_space *space, const sp_multigrid_options *options,
                               const sp_multigrid_problem *problem, sp_preconditioner **out);
 

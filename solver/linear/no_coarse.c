@@ -12,9 +12,10 @@ sp_status sp_coarse_create(const sp_operator_setup *setup, const sp_constants *c
   (void)setup;
   (void)constants;
   *out = NULL;
-  return sp_fail(SP_ERR_INPUT,
-                 "solver.preconditioner = multigrid needs hypre, which this program was built "
-                 "without: install it (Debian: libhypre-dev) and build again, or use jacobi");
+  return sp_fail(
+      SP_ERR_INPUT,
+      "solver.coarse = amg needs hypre, which this program was built without: install it "
+      "(Debian: libhypre-dev) and build again, or use auto");
 }
 
 void sp_coarse_destroy(sp_coarse **coarse) {

@@ -14,8 +14,10 @@
 #include "operators/operator.h"
 
 typedef enum sp_preconditioner_kind {
+  SP_PRECONDITIONER_AUTO, /* multigrid for operators with stiffness, else jacobi */
   SP_PRECONDITIONER_NONE,
-  SP_PRECONDITIONER_JACOBI
+  SP_PRECONDITIONER_JACOBI,
+  SP_PRECONDITIONER_MULTIGRID
 } sp_preconditioner_kind;
 
 /* All names as in a case, by sp_preconditioner_kind; ends in NULL. */
@@ -37,7 +39,7 @@ struct sp_preconditioner {
   /* Release everything, `self` included. Collective. */
   void (*destroy)(sp_preconditioner *self);
 
-  /* A few words for the user: "Jacobi", "multigrid, orders 7 5 3 1, ...". Local. */
+  /* For the user: "jacobi", "multigrid, orders 7 5 3 1, ...". Local. */
   void (*describe)(const sp_preconditioner *self, size_t room, char *text);
 };
 

@@ -10,7 +10,6 @@
 #include "mesh/sizes.h"
 #include "operators/counts.h"
 #include "operators/geometry_choice.h"
-#include "solver/linear/jacobi.h"
 #include "solver/problem/boundary.h"
 #include "solver/problem/load.h"
 #include "solver/problem/null_space.h"
@@ -20,6 +19,7 @@
 #include "solver/run/field.h"
 #include "solver/run/interrupt.h"
 #include "solver/run/outputs.h"
+#include "solver/run/precondition.h"
 #include "solver/run/profile.h"
 #include "solver/run/report.h"
 
@@ -37,13 +37,14 @@ typedef struct sp_case {
   sp_probes *probes; /* NULL for one of a series */
   sp_space *space;
   sp_problem *problem;
-  sp_coefficients coefficients; /* until the operator is built, as the Robin faces' part */
+  sp_coefficients coefficients; /* until the preconditioner is built, as the Robin faces' part */
   sp_robin robin;
   sp_null_space *null_space; /* NULL where Dirichlet data determine all means */
   bool singular;             /* nothing determines its means */
   sp_checkpoint *checkpoint; /* NULL without checkpoint and restart */
+  sp_operator_setup setup;   /* of the operator; its arrays are those here */
   sp_operator *op;
-  const char *geometry_reason;
+  const char *geometry_reason, *preconditioner_reason;
   sp_preconditioner *preconditioner; /* NULL for none */
   /* L-vectors on the host. `load` becomes the right-hand side; `work` is scratch. */
   bool *constrained;
@@ -159,26 +160,29 @@ static sp_status make_problem(sp_case *c, sp_jacobian_range *range) {
 }
 
 static sp_status make_operator(sp_case *c) {
-  const sp_config *config = c->config;
-  sp_operator_setup setup = {.space = c->space,
-                             .kind = c->problem->kind,
-                             .lambda = c->coefficients.scale,
-                             .constrained = c->constrained,
-                             .kappa = c->coefficients.kappa,
-                             .lambda_values = c->coefficients.lambda,
-                             .diagonal_count = c->robin.count,
-                             .diagonal_dofs = c->robin.dofs,
-                             .diagonal_values = c->robin.values};
-  const sp_geometry_facts facts = {.kind = setup.kind,
+  c->setup = (sp_operator_setup){.space = c->space,
+                                 .kind = c->problem->kind,
+                                 .lambda = c->coefficients.scale,
+                                 .constrained = c->constrained,
+                                 .kappa = c->coefficients.kappa,
+                                 .lambda_values = c->coefficients.lambda,
+                                 .diagonal_count = c->robin.count,
+                                 .diagonal_dofs = c->robin.dofs,
+                                 .diagonal_values = c->robin.values};
+  const sp_geometry_facts facts = {.kind = c->setup.kind,
                                    .order = c->space->numbering->order,
                                    .map_order = c->mesh->hexes->map_order,
                                    .coefficients = c->coefficients.kappa || c->coefficients.lambda};
   SP_TRY(sp_geometry_choose(c->platform->backend, &facts,
-                            (sp_geometry_kind)config->discretization.geometry, &setup.geometry,
-                            &c->geometry_reason));
-  SP_TRY(sp_operator_create(&setup, &c->op));
-  if (config->solver.preconditioner == SP_PRECONDITIONER_JACOBI)
-    SP_TRY(sp_jacobi_create(c->op, &setup, &c->preconditioner));
+                            (sp_geometry_kind)c->config->discretization.geometry,
+                            &c->setup.geometry, &c->geometry_reason));
+  return sp_operator_create(&c->setup, &c->op);
+}
+
+static sp_status make_preconditioner(sp_case *c) {
+  SP_TRY(sp_precondition_create(c->config, c->problem, c->op, &c->setup,
+                                c->singular ? c->null_space : NULL, &c->preconditioner,
+                                &c->preconditioner_reason));
   free_coefficients(c);
   return SP_OK;
 }
@@ -303,6 +307,9 @@ static sp_status iterate(sp_case *c, sp_results *results) {
   sp_profile_add(&results->profile, SP_PHASE_SOLVE, 1, result->seconds);
   sp_profile_add(&results->profile, SP_PHASE_MATVEC, iterations, result->matvec_seconds);
   sp_profile_add(&results->profile, SP_PHASE_VECTORS, iterations, result->update_seconds);
+  if (c->preconditioner && !c->preconditioner->inverse_diagonal)
+    sp_profile_add(&results->profile, SP_PHASE_PRECONDITION, iterations,
+                   result->preconditioner_seconds);
   sp_profile_add(&results->profile, SP_PHASE_CHECKPOINT, result->saves, result->save_seconds);
   if (!has_results(solved)) return solved;
   SP_TRY(download(c, c->x, c->solution));
@@ -322,10 +329,12 @@ static sp_status solve(sp_case *c, sp_results *results) {
   SP_TRY(make_operator(c));
   SP_TRY(lift(c));
   sp_profile_lap(&results->profile, SP_PHASE_OPERATOR, &start);
+  SP_TRY(make_preconditioner(c));
+  sp_profile_lap(&results->profile, SP_PHASE_PRECONDITIONER, &start);
 
   if (c->report)
-    SP_TRY(sp_report_setup(c->report, c->op, c->geometry_reason, c->preconditioner, c->problem,
-                           &range));
+    SP_TRY(sp_report_setup(c->report, c->op, c->geometry_reason, c->preconditioner,
+                           c->preconditioner_reason, c->problem, &range));
   if (c->report && c->null_space && !c->singular)
     sp_report_magnification(c->report, c->null_space->magnification);
   results->elements = c->mesh->global_elements;

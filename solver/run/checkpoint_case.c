@@ -12,7 +12,7 @@ static bool counts(const char *section, size_t section_length, const char *line)
     if (strlen(whole[w]) == section_length && strncmp(whole[w], section, section_length) == 0)
       return strncmp(line, "geometry = ", 11) != 0;
   return section_length == 6 && strncmp(section, "solver", 6) == 0 &&
-         strncmp(line, "preconditioner = ", 17) == 0;
+         strncmp(line, "tolerance = ", 12) != 0 && strncmp(line, "max_iterations = ", 17) != 0;
 }
 
 /* The lines of `written` (sp_config_format) that count, behind the names of their sections. A key

@@ -6,17 +6,20 @@
 
 #include "io/run_log.h"
 
-/* In the order of the tables. Solve is the CG loop; matvec and vectors are parts of it: pass 1
- * without its reduction, and pass 2 with its reduction (solver/linear/cg.h). Checkpoints that are
- * written between iterations are no part of it. */
+/* In the order of the tables. Solve is the CG loop; matvec, vectors and precondition are parts of
+ * it: pass 1 without its reduction, pass 2 with its reduction, and applications of a preconditioner
+ * that is no diagonal (solver/linear/cg.h). Checkpoints that are written between iterations are no
+ * part of it. */
 typedef enum sp_phase {
   SP_PHASE_MESH,
   SP_PHASE_NUMBERING,
   SP_PHASE_PROBLEM,
   SP_PHASE_OPERATOR,
+  SP_PHASE_PRECONDITIONER, /* its set-up */
   SP_PHASE_SOLVE,
   SP_PHASE_MATVEC,
   SP_PHASE_VECTORS,
+  SP_PHASE_PRECONDITION,
   SP_PHASE_CHECKPOINT,
   SP_PHASE_ERRORS,
   SP_PHASE_FIELD,

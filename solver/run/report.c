@@ -101,11 +101,12 @@ static void print_coefficient(sp_terminal *t, const char *name, double constant,
 }
 
 sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *geometry_reason,
-                          const sp_preconditioner *preconditioner, const sp_problem *problem,
+                          const sp_preconditioner *preconditioner,
+                          const char *preconditioner_reason, const sp_problem *problem,
                           const sp_jacobian_range *range) {
   const sp_config *config = report->config;
   const sp_mesh *mesh = op->space->mesh;
-  char described[128] = "no preconditioner";
+  char described[256] = "none";
   if (preconditioner) preconditioner->describe(preconditioner, sizeof described, described);
   const char *device = op->backend->describe(op->device);
   const sp_operator_row *row = &sp_operator_rows[op->kind];
@@ -120,6 +121,8 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
   attribute_string(report, "exchange", op->space->transport);
   attribute_string(report, "geometry", geometry);
   attribute_string(report, "geometry_reason", geometry_reason);
+  attribute_string(report, "preconditioner", described);
+  attribute_string(report, "preconditioner_reason", preconditioner_reason);
   attribute_integer(report, "elements", mesh->global_elements);
   attribute_integer(report, "order", op->order);
   attribute_integer(report, "dofs", op->global_dofs);
@@ -162,8 +165,8 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
       print_coefficient(t, "kappa", material->kappa, material->kappa_formula);
   }
   sp_terminal_print(t, "\n  %-16s %s: %s\n", "geometry", geometry, geometry_reason);
-  sp_terminal_print(t, "  %-16s CG, %s, relative tolerance %.3g\n", "solver", described,
-                    config->solver.tolerance);
+  sp_terminal_print(t, "  %-16s CG, relative tolerance %.3g\n", "solver", config->solver.tolerance);
+  sp_terminal_print(t, "  %-16s %s: %s\n", "preconditioner", described, preconditioner_reason);
   return SP_OK;
 }
 
@@ -221,11 +224,11 @@ void sp_report_field(sp_report *report, const char *path) {
 
 static void print_phases(sp_report *report, const sp_phase_row *rows) {
   sp_terminal *t = report->terminal;
-  sp_terminal_print(t, "\n  %-12s %8s %12s %12s %12s %8s\n", "phase", "calls", "min [s]",
+  sp_terminal_print(t, "\n  %-14s %8s %12s %12s %12s %8s\n", "phase", "calls", "min [s]",
                     "mean [s]", "max [s]", "share");
   for (int p = 0; p < SP_PHASES; p++) {
     if (rows[p].calls == 0) continue;
-    sp_terminal_print(t, "  %-12s %8lld %12.4f %12.4f %12.4f", rows[p].name,
+    sp_terminal_print(t, "  %-14s %8lld %12.4f %12.4f %12.4f", rows[p].name,
                       (long long)rows[p].calls, rows[p].seconds_min, rows[p].seconds_mean,
                       rows[p].seconds_max);
     if (rows[p].share > 0) sp_terminal_print(t, " %6.1f %%", 100 * rows[p].share);

@@ -19,9 +19,10 @@ sp_status sp_report_open(MPI_Comm comm, const sp_config *config, sp_terminal *te
                          sp_report **out);
 
 /* Sizes, known once the operator is built; `op` must outlive the iteration. `geometry_reason` is
- * sp_geometry_choose's. Collective. */
+ * sp_geometry_choose's, `preconditioner_reason` sp_precondition_create's. Collective. */
 sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *geometry_reason,
-                          const sp_preconditioner *preconditioner, const sp_problem *problem,
+                          const sp_preconditioner *preconditioner,
+                          const char *preconditioner_reason, const sp_problem *problem,
                           const sp_jacobian_range *range);
 
 /* How much larger errors of the data come in a mean that lambda and alpha alone determine

@@ -4,6 +4,7 @@
 #include "operators/kinds.h"
 #include "operators/platform.h"
 #include "operators/transport.h"
+#include "solver/linear/coarse.h"
 #include "solver/linear/preconditioner.h"
 
 const sp_vocabulary *sp_case_vocabulary(void) {
@@ -12,6 +13,7 @@ const sp_vocabulary *sp_case_vocabulary(void) {
                                            .operators = operators,
                                            .geometries = sp_geometry_names,
                                            .preconditioners = sp_preconditioner_names,
+                                           .coarse_solvers = sp_coarse_names,
                                            .devices = sp_device_names,
                                            .transports = sp_transport_names};
   for (int k = 0; k < SP_OPERATORS; k++) operators[k] = sp_operator_rows[k].name;

@@ -1,0 +1,145 @@
+#include "solver/run/precondition.h"
+
+#include <stdlib.h>
+
+#include "operators/counts.h"
+#include "operators/geometry_choice.h"
+#include "solver/linear/jacobi.h"
+#include "solver/linear/multigrid.h"
+#include "solver/problem/load.h"
+#include "solver/problem/robin.h"
+
+sp_preconditioner_kind sp_precondition_choose(sp_preconditioner_kind request, sp_operator_kind kind,
+                                              const char **reason) {
+  *reason = "as the case asks";
+  if (request != SP_PRECONDITIONER_AUTO) return request;
+  if (sp_operator_rows[kind].has_stiffness) {
+    *reason = "the operator has stiffness";
+    return SP_PRECONDITIONER_MULTIGRID;
+  }
+  *reason = "the mass matrix is close to its diagonal";
+  return SP_PRECONDITIONER_JACOBI;
+}
+
+/* ---- The problem on the levels of multigrid ---- */
+
+typedef struct source {
+  const sp_config *config;
+  const sp_problem *problem;
+  const sp_operator_setup *fine;
+  const sp_null_space *constants; /* of the operator, NULL: none */
+} source;
+
+/* What a level allocates. */
+typedef struct level {
+  bool *constrained;
+  sp_coefficients coefficients;
+  sp_robin robin;
+  sp_null_space *constants;
+} level;
+
+static void release(void *context, sp_multigrid_level_data *data) {
+  level *l = data->owned;
+  (void)context;
+  if (l) {
+    free(l->constrained);
+    sp_coefficients_free(&l->coefficients);
+    sp_robin_free(&l->robin);
+    sp_null_space_destroy(&l->constants);
+    free(l);
+  }
+  *data = (sp_multigrid_level_data){0};
+}
+
+static sp_status find_constraints(const sp_problem *problem, const sp_space *space, level *l) {
+  double *values = NULL;
+  sp_status status =
+      sp_allocate(sp_space_dofs(space), sizeof *l->constrained, "Dirichlet mask", &l->constrained);
+  if (!status)
+    status = sp_allocate(sp_space_dofs(space), sizeof *values, "Dirichlet values", &values);
+  status = sp_agree(space->platform->comm, status);
+  if (!status) status = sp_problem_constraints(problem, space, l->constrained, values);
+  free(values);
+  return status;
+}
+
+static sp_status fill_level(const source *s, const sp_space *space, level *l) {
+  const sp_rule *rule = sp_operator_rule(SP_BP35, space->numbering->order);
+  SP_TRY(find_constraints(s->problem, space, l));
+  SP_TRY(sp_coefficients_create(&s->problem->material, space->mesh, rule, &l->coefficients));
+  SP_TRY(sp_problem_robin(s->problem, space, &l->robin));
+  return s->constants ? sp_null_space_create(space, l->constrained, &l->constants) : SP_OK;
+}
+
+static void set_constants(const sp_null_space *null_space, sp_constants *out) {
+  *out = (sp_constants){0};
+  if (null_space)
+    *out = (sp_constants){.components = null_space->components, .of_dof = null_space->of_dof};
+}
+
+static sp_status discretize(void *context, const sp_space *space, sp_multigrid_level_data *data) {
+  const source *s = context;
+  if (space == s->fine->space) { /* bp3.0 itself: with bp3.5 there, iterations double */
+    data->setup = *s->fine;
+    set_constants(s->constants, &data->constants);
+    return SP_OK;
+  }
+  level *l = NULL;
+  SP_TRY(sp_agree(space->platform->comm, sp_allocate(1, sizeof *l, "multigrid level", &l)));
+  data->owned = l;
+  SP_TRY(fill_level(s, space, l));
+  data->setup = (sp_operator_setup){.space = space,
+                                    .kind = SP_BP35,
+                                    .lambda = l->coefficients.scale,
+                                    .constrained = l->constrained,
+                                    .kappa = l->coefficients.kappa,
+                                    .lambda_values = l->coefficients.lambda,
+                                    .diagonal_count = l->robin.count,
+                                    .diagonal_dofs = l->robin.dofs,
+                                    .diagonal_values = l->robin.values};
+  set_constants(l->constants, &data->constants);
+  const sp_geometry_facts facts = {.kind = SP_BP35,
+                                   .order = space->numbering->order,
+                                   .map_order = space->mesh->hexes->map_order,
+                                   .coefficients = l->coefficients.kappa || l->coefficients.lambda};
+  const char *reason;
+  return sp_geometry_choose(space->platform->backend, &facts,
+                            (sp_geometry_kind)s->config->discretization.geometry,
+                            &data->setup.geometry, &reason);
+}
+
+static void choose_options(const sp_config *config, int order, sp_multigrid_options *options) {
+  const sp_list *orders = &config->solver.orders;
+  *options = (sp_multigrid_options){.degree = config->solver.smoother_degree,
+                                    .coarse = (sp_coarse_kind)config->solver.coarse};
+  if (orders->count < 2) { /* none given, or 1 alone */
+    sp_multigrid_choose_orders(order, options);
+    return;
+  }
+  options->levels = orders->count;
+  for (int i = 0; i < orders->count; i++) options->orders[i] = orders->values[i];
+}
+
+sp_status sp_precondition_create(const sp_config *config, const sp_problem *problem,
+                                 sp_operator *op, const sp_operator_setup *setup,
+                                 const sp_null_space *constants, sp_preconditioner **out,
+                                 const char **reason) {
+  *out = NULL;
+  switch (sp_precondition_choose((sp_preconditioner_kind)config->solver.preconditioner, op->kind,
+                                 reason)) {
+  case SP_PRECONDITIONER_AUTO:
+  case SP_PRECONDITIONER_NONE:
+    break;
+  case SP_PRECONDITIONER_JACOBI:
+    return sp_jacobi_create(op, setup, out);
+  case SP_PRECONDITIONER_MULTIGRID: {
+    source s = {.config = config, .problem = problem, .fine = setup, .constants = constants};
+    const sp_multigrid_problem levels = {
+        .discretize = discretize, .release = release, .context = &s};
+    sp_multigrid_options options;
+    choose_options(config, op->order, &options);
+    return sp_multigrid_create(op->space, &options, &levels, out);
+  }
+  }
+  return SP_OK;
+}
