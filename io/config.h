@@ -28,8 +28,9 @@ typedef struct sp_vocabulary {
   const char *const *maps;            /* of mesh.map; epsilon is for the word "kershaw" */
   const char *const *operators;       /* of discretization.operator */
   const char *const *geometries;      /* of discretization.geometry */
-  const char *const *preconditioners; /* of solver.preconditioner; smoother_degree, orders and
-                                         coarse are for the words "multigrid" and "auto" */
+  const char *const *preconditioners; /* of solver.preconditioner; smoother, orders, coarse ...
+                                         are for the words "multigrid" and "auto" */
+  const char *const *smoothers;       /* of solver.smoother */
   const char *const *coarse_solvers;  /* of solver.coarse */
   const char *const *devices;         /* of backend.device */
   const char *const *transports;      /* of backend.exchange */
@@ -101,6 +102,7 @@ typedef struct sp_config {
     int max_iterations; /* >= 1 */
     int preconditioner; /* index into vocabulary->preconditioners */
     /* Of multigrid. */
+    int smoother;        /* index into vocabulary->smoothers */
     int smoother_degree; /* 1..6 */
     sp_list orders;      /* of its levels, falling from N to 1; empty: the program chooses */
     int coarse;          /* index into vocabulary->coarse_solvers */

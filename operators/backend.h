@@ -59,6 +59,16 @@ typedef struct sp_transfer_setup {
   const bool *coarse_constrained; /* [coarse local DOFs]; NULL: none */
 } sp_transfer_setup;
 
+/* Additive Schwarz (operators/schwarz.h). Everything except the space stays with the caller and is
+ * not used after creation. */
+typedef struct sp_schwarz_setup {
+  const struct sp_space *space;
+  sp_precision precision;
+  const double *basis;   /* [elements][3][n][n], V of each direction; columns are eigenvectors */
+  const double *values;  /* [elements][3][n], whose sums are the eigenvalues */
+  const double *weights; /* W, [local DOFs] */
+} sp_schwarz_setup;
+
 /* Vectors of a conjugate gradient iteration, in the backend's memory. `inverse_diagonal` is NULL
  * unless the preconditioner is a diagonal. `z` is what pass 1 makes the new direction from: r, or
  * with a preconditioner that is no diagonal z = B r. On copies all vectors hold the owner's bits.
@@ -88,6 +98,7 @@ typedef struct sp_device sp_device;                 /* one for each backend that
 typedef struct sp_device_space sp_device_space;     /* what a device keeps to exchange */
 typedef struct sp_local_operator sp_local_operator; /* Z^T A Z */
 typedef struct sp_device_transfer sp_device_transfer;
+typedef struct sp_device_schwarz sp_device_schwarz;
 
 typedef struct sp_backend {
   const char *name; /* "host", "cuda" */
@@ -180,6 +191,15 @@ typedef struct sp_backend {
   /* fine += P coarse; coarse = P^T fine. Collective among neighbours. */
   sp_status (*prolong)(sp_device_transfer *transfer, const void *coarse, void *fine);
   sp_status (*restrict_residual)(sp_device_transfer *transfer, const void *fine, void *coarse);
+
+  /* ---- Additive Schwarz ---- */
+
+  sp_status (*schwarz_create)(sp_device *device, const sp_schwarz_setup *setup,
+                              sp_device_schwarz **out);
+  void (*schwarz_destroy)(sp_device_schwarz **schwarz);
+
+  /* z = W sum of R_e^T A_e^-1 R_e W r; z is not r. Collective among neighbours. */
+  sp_status (*schwarz_apply)(sp_device_schwarz *schwarz, const void *r, void *z);
 
   /* ---- Passes of conjugate gradients, in double precision ---- */
 

@@ -182,6 +182,8 @@ static void test_choices(void) {
   CHECK_CHOICE("solver.preconditioner=none", solver.preconditioner, PRECONDITIONER_NONE);
   CHECK_CHOICE("solver.preconditioner=jacobi", solver.preconditioner, PRECONDITIONER_JACOBI);
   CHECK_CHOICE("solver.preconditioner=multigrid", solver.preconditioner, PRECONDITIONER_MULTIGRID);
+  CHECK_CHOICE("solver.smoother=jacobi", solver.smoother, SMOOTHER_JACOBI);
+  CHECK_CHOICE("solver.smoother=schwarz", solver.smoother, SMOOTHER_SCHWARZ);
   CHECK_CHOICE("solver.smoother_degree=6", solver.smoother_degree, 6);
   CHECK_CHOICE("solver.coarse=amg", solver.coarse, COARSE_AMG);
   CHECK_CHOICE("solver.coarse=chebyshev", solver.coarse, COARSE_CHEBYSHEV);
@@ -247,6 +249,7 @@ static void test_values(void) {
        "an integer of at least 1",
        {"0", "-5", "2147483648", "1e3", "many", ""}},
       {"solver", "preconditioner", "auto, none, jacobi or multigrid", {"ilu", ""}},
+      {"solver", "smoother", "auto, jacobi or schwarz", {"ilu", ""}},
       {"solver", "smoother_degree", "an integer from 1 to 6", {"0", "7", "3 3", ""}},
       {"solver",
        "orders",

@@ -7,6 +7,7 @@
 #include "operators/kinds.h"
 #include "operators/platform.h"
 #include "solver/linear/coarse.h"
+#include "solver/linear/multigrid.h"
 #include "solver/linear/preconditioner.h"
 #include "tests/check.h"
 
@@ -41,6 +42,8 @@ int main(int argc, char **argv) {
   CHECK_LIST(vocabulary->preconditioners, {"auto", SP_PRECONDITIONER_AUTO},
              {"none", SP_PRECONDITIONER_NONE}, {"jacobi", SP_PRECONDITIONER_JACOBI},
              {"multigrid", SP_PRECONDITIONER_MULTIGRID});
+  CHECK_LIST(vocabulary->smoothers, {"auto", SP_SMOOTHER_AUTO}, {"jacobi", SP_SMOOTHER_JACOBI},
+             {"schwarz", SP_SMOOTHER_SCHWARZ});
   CHECK_LIST(vocabulary->coarse_solvers, {"auto", SP_COARSE_AUTO}, {"amg", SP_COARSE_AMG},
              {"chebyshev", SP_COARSE_CHEBYSHEV});
   CHECK_LIST(vocabulary->devices, {"auto", SP_DEVICE_AUTO}, {"host", SP_DEVICE_HOST},

@@ -7,6 +7,7 @@
 
 #include "operators/host/device.h"
 #include "operators/host/layout.h"
+#include "operators/host/schwarz.h"
 #include "operators/host/transfer.h"
 
 struct sp_device_space {
@@ -346,6 +347,9 @@ const sp_backend sp_backend_host = {
     .transfer_destroy = sp_host_transfer_destroy,
     .prolong = sp_host_prolong,
     .restrict_residual = sp_host_restrict,
+    .schwarz_create = sp_host_schwarz_create,
+    .schwarz_destroy = sp_host_schwarz_destroy,
+    .schwarz_apply = sp_host_schwarz_apply,
     .direction = host_direction,
     .update = host_update,
     .sums = host_sums,

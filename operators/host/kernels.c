@@ -214,4 +214,5 @@ const sp_host_kernels SP_HOST_KERNELS = {
     .vectors = &SP_HOST_VECTORS,
     .interpolate =
         {[SP_DOUBLE] = &SP_HOST_INTERPOLATE_DOUBLE, [SP_SINGLE] = &SP_HOST_INTERPOLATE_SINGLE},
+    .solve_boxes = {[SP_DOUBLE] = SP_HOST_BOXES_DOUBLE, [SP_SINGLE] = SP_HOST_BOXES_SINGLE},
 };

@@ -11,6 +11,7 @@
 #include "mesh/geometry.h"
 #include "mesh/numbering.h"
 #include "mesh/reference.h"
+#include "operators/host/boxes.h"
 #include "operators/host/interpolate.h"
 #include "operators/kinds.h"
 #include "operators/precision.h"
@@ -104,6 +105,7 @@ typedef struct sp_host_kernels {
   sp_host_update_function *update;
   const sp_host_vectors *vectors;
   const sp_host_interpolate *interpolate[SP_PRECISIONS];
+  sp_host_boxes_function *solve_boxes[SP_PRECISIONS];
 } sp_host_kernels;
 
 extern const sp_host_kernels sp_host_kernels_generic;

@@ -22,4 +22,7 @@ extern const sp_host_vectors SP_HOST_VECTORS;
 /* The set's transfer kernels (interpolate.c), by precision. */
 extern const sp_host_interpolate SP_HOST_INTERPOLATE_DOUBLE, SP_HOST_INTERPOLATE_SINGLE;
 
+/* The set's inverses of boxes (boxes.c), by precision. */
+sp_host_boxes_function SP_HOST_BOXES_DOUBLE, SP_HOST_BOXES_SINGLE;
+
 #endif

@@ -23,11 +23,21 @@ struct sp_chebyshev {
   sp_operator *op;
   int degree;
   double bound;
-  void *inverse_diagonal, *r, *d, *ad; /* L-vectors of the operator's precision */
+  sp_schwarz *schwarz; /* NULL: S is the inverse diagonal */
+  void *inverse_diagonal, *r, *d,
+      *ad; /* L-vectors of the operator's precision; ad is S r as well */
 };
 
 static sp_status first_failure(sp_status a, sp_status b) {
   return a ? a : b;
+}
+
+/* z = S r. */
+static sp_status approximate(sp_chebyshev *c, const void *r, void *z) {
+  sp_operator *op = c->op;
+  if (c->schwarz) return sp_schwarz_apply(c->schwarz, r, z);
+  return op->backend->multiply(op->device, op->precision, (size_t)op->dofs, c->inverse_diagonal, r,
+                               z);
 }
 
 /* ---- The largest eigenvalue of S A ---- */
@@ -96,8 +106,7 @@ static sp_status estimate(sp_chebyshev *c, const lanczos *v, double *largest) {
   sp_status status = sp_operator_apply(op, true, v->p, v->r);
   for (; n < LANCZOS; n++) {
     double rz, pq;
-    status = first_failure(
-        status, b->multiply(op->device, precision, dofs, c->inverse_diagonal, v->r, v->z));
+    status = first_failure(status, approximate(c, v->r, v->z));
     SP_TRY(sp_operator_dot(op, v->r, v->z, status, &rz));
     if (n == 0) r_first = rz;
     if (rz <= DBL_EPSILON * DBL_EPSILON * r_first) break; /* the space is exhausted */
@@ -160,7 +169,7 @@ static sp_status send_diagonal(const double *inverse, sp_chebyshev *c) {
 }
 
 sp_status sp_chebyshev_create(sp_operator *op, const sp_operator_setup *setup, int degree,
-                              sp_chebyshev **out) {
+                              const sp_separable *boxes, sp_chebyshev **out) {
   double *inverse = NULL;
   sp_chebyshev *c = NULL;
   *out = NULL;
@@ -172,6 +181,8 @@ sp_status sp_chebyshev_create(sp_operator *op, const sp_operator_setup *setup, i
     status = sp_operator_inverse_diagonal(setup, inverse);
   }
   if (!status) status = sp_agree(op->comm, send_diagonal(inverse, c));
+  if (!status && boxes)
+    status = sp_schwarz_create(setup, boxes, inverse, op->precision, &c->schwarz);
   if (!status) status = find_bound(c, setup->constrained);
   free(inverse);
   if (status)
@@ -187,6 +198,7 @@ void sp_chebyshev_destroy(sp_chebyshev **chebyshev) {
   void **const vectors[] = {&c->inverse_diagonal, &c->r, &c->d, &c->ad};
   for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++)
     c->op->backend->vector_destroy(c->op->device, vectors[v]);
+  sp_schwarz_destroy(&c->schwarz);
   free(c);
   *chebyshev = NULL;
 }
@@ -205,6 +217,19 @@ static sp_status residual(sp_chebyshev *c, const void *b, const void *x) {
       status, op->backend->axpby(op->device, op->precision, (size_t)op->dofs, 1, b, -1, c->r));
 }
 
+/* d = a d + b S t, x += beta d. */
+static sp_status correct(sp_chebyshev *c, double a, double b, const void *t, double beta,
+                         bool first, void *x) {
+  sp_operator *op = c->op;
+  const size_t dofs = (size_t)op->dofs;
+  if (!c->schwarz)
+    return op->backend->correct(op->device, op->precision, dofs, a, b, c->inverse_diagonal, t, beta,
+                                first, c->d, x);
+  const sp_status status = sp_schwarz_apply(c->schwarz, t, c->ad);
+  return first_failure(status, op->backend->correct(op->device, op->precision, dofs, a, b, NULL,
+                                                    c->ad, beta, first, c->d, x));
+}
+
 sp_status sp_chebyshev_smooth(sp_chebyshev *c, bool from_zero, const void *b, void *x) {
   sp_operator *op = c->op;
   const sp_backend *backend = op->backend;
@@ -212,10 +237,8 @@ sp_status sp_chebyshev_smooth(sp_chebyshev *c, bool from_zero, const void *b, vo
   const double *beta = weights[c->degree];
   sp_status status = SP_OK;
   if (!from_zero) status = residual(c, b, x);
-  status =
-      first_failure(status, backend->correct(op->device, op->precision, dofs, 0, 4 / (3 * c->bound),
-                                             c->inverse_diagonal, from_zero ? b : c->r, beta[0],
-                                             from_zero, c->d, x));
+  status = first_failure(
+      status, correct(c, 0, 4 / (3 * c->bound), from_zero ? b : c->r, beta[0], from_zero, x));
   for (int i = 1; i < c->degree; i++) {
     status = first_failure(status, sp_operator_apply(op, true, c->d, c->ad));
     /* The first r is b itself, which stays as it is. */
@@ -224,10 +247,9 @@ sp_status sp_chebyshev_smooth(sp_chebyshev *c, bool from_zero, const void *b, vo
     }
     status =
         first_failure(status, backend->axpby(op->device, op->precision, dofs, -1, c->ad, 1, c->r));
-    status = first_failure(
-        status, backend->correct(op->device, op->precision, dofs, (2.0 * i - 1) / (2 * i + 3),
-                                 (8.0 * i + 4) / ((2 * i + 3) * c->bound), c->inverse_diagonal,
-                                 c->r, beta[i], false, c->d, x));
+    status = first_failure(status, correct(c, (2.0 * i - 1) / (2 * i + 3),
+                                           (8.0 * i + 4) / ((2 * i + 3) * c->bound), c->r, beta[i],
+                                           false, x));
   }
   return status;
 }

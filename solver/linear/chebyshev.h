@@ -5,22 +5,25 @@
  *     r -= A d,  d = (2i - 1) / (2i + 3) d + (8i + 4) / ((2i + 3) L) S r,  x += beta_(i+1) d,
  *                                                                          i = 1 .. degree - 1
  *
- * S is the inverse diagonal of A, and L a bound on the largest eigenvalue of S A: 1.1 times what
- * Lanczos' method finds in twelve steps. No sums over all ranks, except at creation. */
+ * S is the inverse diagonal of A, or additive Schwarz (operators/schwarz.h), and L a bound on the
+ * largest eigenvalue of S A: 1.1 times what Lanczos' method finds in twelve steps. No sums over all
+ * ranks, except at creation. */
 #ifndef SP_SOLVER_LINEAR_CHEBYSHEV_H
 #define SP_SOLVER_LINEAR_CHEBYSHEV_H
 
 #include "operators/operator.h"
+#include "operators/schwarz.h"
 
 enum { SP_CHEBYSHEV_MOST = 6 }; /* degree */
 
 typedef struct sp_chebyshev sp_chebyshev;
 
 /* Of degree 1 .. SP_CHEBYSHEV_MOST for `op`, which was built from `setup` and must outlive *out.
- * The caller destroys *out. Errors: SP_ERR_SYSTEM; SP_ERR_BREAKDOWN where A is not positive
- * definite. Collective. */
+ * With `boxes` (sp_separable_fill), which are not used afterwards, S is Schwarz, which needs order
+ * 2 or more; NULL: the diagonal. The caller destroys *out. Errors: SP_ERR_SYSTEM; SP_ERR_BREAKDOWN
+ * where A is not positive definite. Collective. */
 sp_status sp_chebyshev_create(sp_operator *op, const sp_operator_setup *setup, int degree,
-                              sp_chebyshev **out);
+                              const sp_separable *boxes, sp_chebyshev **out);
 
 /* NULL-safe; sets *chebyshev to NULL. Local. */
 void sp_chebyshev_destroy(sp_chebyshev **chebyshev);

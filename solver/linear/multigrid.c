@@ -24,6 +24,7 @@ typedef struct multigrid {
   sp_multigrid_options options;
   level levels[SP_MULTIGRID_MOST];
   sp_coarse *coarse;           /* NULL: the last level is smoothed instead */
+  double stretch;              /* of the elements, as boxes on the first level */
   double *coarse_b, *coarse_x; /* [local DOFs] of the last level, on the host */
   double *coarse_vector;       /* the same on the device, in double */
 } multigrid;
@@ -34,6 +35,11 @@ static sp_status first_failure(sp_status a, sp_status b) {
 
 const char *const sp_coarse_names[] = {
     [SP_COARSE_AUTO] = "auto", [SP_COARSE_AMG] = "amg", [SP_COARSE_CHEBYSHEV] = "chebyshev", NULL};
+
+const char *const sp_smoother_names[] = {[SP_SMOOTHER_AUTO] = "auto",
+                                         [SP_SMOOTHER_JACOBI] = "jacobi",
+                                         [SP_SMOOTHER_SCHWARZ] = "schwarz",
+                                         NULL};
 
 /* ---- The cycle ---- */
 
@@ -122,6 +128,29 @@ static sp_status create_vectors(multigrid *m, level *l) {
   return b->vector_create(device, SP_DOUBLE, dofs, &m->coarse_vector);
 }
 
+/* `auto` is decided on the first level. */
+static sp_status create_smoother(multigrid *m, level *l, const sp_operator_setup *setup) {
+  const sp_lid elements = l->space->mesh->hexes->count;
+  sp_separable *boxes = NULL;
+  sp_status status = SP_OK;
+  if (m->options.smoother != SP_SMOOTHER_JACOBI && l->op->order > 1) {
+    status = sp_allocate((size_t)elements, sizeof *boxes, "Schwarz", &boxes);
+    if (!status) status = sp_separable_fill(setup, boxes);
+    status = sp_agree(m->platform->comm, status);
+    if (!status && m->stretch == 0)
+      m->stretch = sp_separable_stretch(m->platform->comm, elements, boxes);
+    if (m->options.smoother == SP_SMOOTHER_AUTO)
+      m->options.smoother =
+          m->stretch > SP_SMOOTHER_STRETCH ? SP_SMOOTHER_SCHWARZ : SP_SMOOTHER_JACOBI;
+  }
+  const bool schwarz = boxes && m->options.smoother == SP_SMOOTHER_SCHWARZ;
+  if (!status)
+    status =
+        sp_chebyshev_create(l->op, setup, m->options.degree, schwarz ? boxes : NULL, &l->smoother);
+  free(boxes);
+  return status;
+}
+
 static sp_status build_level(multigrid *m, int index, const sp_multigrid_level_data *data) {
   level *l = &m->levels[index];
   sp_operator_setup setup = data->setup;
@@ -130,7 +159,7 @@ static sp_status build_level(multigrid *m, int index, const sp_multigrid_level_d
     return sp_coarse_create(&setup, &data->constants, &m->coarse);
   setup.precision = m->options.precision;
   SP_TRY(sp_operator_create(&setup, &l->op));
-  return sp_chebyshev_create(l->op, &setup, m->options.degree, &l->smoother);
+  return create_smoother(m, l, &setup);
 }
 
 static sp_status create_space(multigrid *m, const sp_space *space, int index) {
@@ -189,8 +218,9 @@ static void describe(const sp_preconditioner *self, size_t room, char *text) {
   for (int i = 0; i < m->options.levels && used < room; i++)
     used += (size_t)snprintf(text + used, room - used, " %d", m->options.orders[i]);
   if (used < room)
-    snprintf(text + used, room - used, ", Chebyshev-Jacobi of degree %d, %s precision, %s",
-             m->options.degree, m->options.precision == SP_SINGLE ? "single" : "double",
+    snprintf(text + used, room - used, ", Chebyshev-%s of degree %d, %s precision, %s",
+             m->options.smoother == SP_SMOOTHER_SCHWARZ ? "Schwarz" : "Jacobi", m->options.degree,
+             m->options.precision == SP_SINGLE ? "single" : "double",
              m->coarse ? sp_coarse_describe(m->coarse) : "order 1 smoothed");
 }
 

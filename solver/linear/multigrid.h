@@ -18,11 +18,24 @@
 
 enum { SP_MULTIGRID_MOST = 16 }; /* levels */
 
+/* S of the smoother, on levels of order 2 or more; order 1 has its diagonal. */
+typedef enum sp_smoother_kind {
+  SP_SMOOTHER_AUTO, /* schwarz where elements are stretched more than SP_SMOOTHER_STRETCH */
+  SP_SMOOTHER_JACOBI,
+  SP_SMOOTHER_SCHWARZ
+} sp_smoother_kind;
+
+/* All names as in a case, by sp_smoother_kind; ends in NULL. */
+extern const char *const sp_smoother_names[];
+
+#define SP_SMOOTHER_STRETCH 4.0 /* the largest ratio of two lengths of an element */
+
 typedef struct sp_multigrid_options {
   int levels;
   int orders[SP_MULTIGRID_MOST]; /* falling; the first is the operator's, the last 1 */
-  int degree;                    /* of the smoother, 1 .. SP_CHEBYSHEV_MOST */
-  sp_precision precision;        /* of the cycle, except algebraic multigrid */
+  sp_smoother_kind smoother;
+  int degree;             /* of the smoother, 1 .. SP_CHEBYSHEV_MOST */
+  sp_precision precision; /* of the cycle, except algebraic multigrid */
   sp_coarse_kind coarse;
 } sp_multigrid_options;
 

@@ -110,7 +110,8 @@ static sp_status discretize(void *context, const sp_space *space, sp_multigrid_l
 
 static void choose_options(const sp_config *config, int order, sp_multigrid_options *options) {
   const sp_list *orders = &config->solver.orders;
-  *options = (sp_multigrid_options){.degree = config->solver.smoother_degree,
+  *options = (sp_multigrid_options){.smoother = (sp_smoother_kind)config->solver.smoother,
+                                    .degree = config->solver.smoother_degree,
                                     .coarse = (sp_coarse_kind)config->solver.coarse};
   if (orders->count < 2) { /* none given, or 1 alone */
     sp_multigrid_choose_orders(order, options);

@@ -5,6 +5,7 @@
 #include "operators/platform.h"
 #include "operators/transport.h"
 #include "solver/linear/coarse.h"
+#include "solver/linear/multigrid.h"
 #include "solver/linear/preconditioner.h"
 
 const sp_vocabulary *sp_case_vocabulary(void) {
@@ -13,6 +14,7 @@ const sp_vocabulary *sp_case_vocabulary(void) {
                                            .operators = operators,
                                            .geometries = sp_geometry_names,
                                            .preconditioners = sp_preconditioner_names,
+                                           .smoothers = sp_smoother_names,
                                            .coarse_solvers = sp_coarse_names,
                                            .devices = sp_device_names,
                                            .transports = sp_transport_names};

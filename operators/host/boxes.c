@@ -1,0 +1,75 @@
+/* See boxes.h; compiled once per instruction set and precision (SP_REAL). */
+#include "operators/host/boxes.h"
+
+#include <stddef.h>
+
+#define INLINE static inline __attribute__((always_inline))
+
+typedef SP_REAL real;
+enum { LANES = 64 / sizeof(real) };
+typedef real lanes __attribute__((vector_size(64)));
+
+/* out = V^T in or V in along one direction, with `inner` entries before it and `outer` after it. */
+INLINE void multiply(int n, int inner, int outer, bool transposed, const lanes *basis,
+                     const lanes *in, lanes *out) {
+  const int row = transposed ? 1 : n, column = transposed ? n : 1;
+  for (int o = 0; o < outer; o++)
+    for (int r = 0; r < n; r++)
+      for (int i = 0; i < inner; i++) {
+        const lanes *line = &in[o * n * inner + i];
+        lanes sum = basis[r * row] * line[0];
+        for (int c = 1; c < n; c++) sum += basis[r * row + c * column] * line[c * inner];
+        out[(o * n + r) * inner + i] = sum;
+      }
+}
+
+/* u = A_e^-1 u; `a` is workspace. */
+INLINE void solve_box(int n, const lanes *basis, const lanes *values, lanes *u, lanes *a) {
+  const int area = n * n;
+  const lanes *x = basis, *y = x + area, *z = y + area;
+  multiply(n, 1, area, true, x, u, a);
+  multiply(n, n, n, true, y, a, u);
+  multiply(n, area, 1, true, z, u, a);
+  for (int k = 0; k < n; k++)
+    for (int j = 0; j < n; j++)
+      for (int i = 0; i < n; i++)
+        a[(k * n + j) * n + i] /= values[i] + values[n + j] + values[2 * n + k];
+  multiply(n, area, 1, false, z, a, u);
+  multiply(n, n, n, false, y, u, a);
+  multiply(n, 1, area, false, x, a, u);
+}
+
+/* The number of nodes as a constant, so that loops unroll. */
+static void solve(int n, const lanes *basis, const lanes *values, lanes *u, lanes *a) {
+  switch (n) {
+#define CASE(N)                                                                                    \
+  case N:                                                                                          \
+    solve_box(N, basis, values, u, a);                                                             \
+    return;
+    CASE(3)
+    CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10) CASE(11) CASE(12) CASE(13) CASE(14)
+        CASE(15) CASE(16)
+#undef CASE
+            default : return;
+  }
+}
+
+void SP_HOST_BOXES(const sp_host_boxes *b, const void *from, void *to) {
+  const size_t n = (size_t)b->n, points = n * n * n;
+  const real *r = from, *weights = b->weights;
+  const lanes *basis = b->basis, *values = b->values;
+  real *z = to;
+  lanes *u = b->work, *a = u + points;
+  for (sp_lid first = 0; first < b->elements; first += LANES, basis += 3 * n * n, values += 3 * n) {
+    for (int l = 0; l < LANES; l++) {
+      const sp_lid e = first + l < b->elements ? first + l : b->elements - 1;
+      const sp_lid *nodes = &b->nodes[(size_t)e * points];
+      for (size_t p = 0; p < points; p++) u[p][l] = weights[nodes[p]] * r[nodes[p]];
+    }
+    solve(b->n, basis, values, u, a);
+    for (int l = 0; l < LANES && first + l < b->elements; l++) {
+      const sp_lid *nodes = &b->nodes[(size_t)(first + l) * points];
+      for (size_t p = 0; p < points; p++) z[nodes[p]] += u[p][l];
+    }
+  }
+}

@@ -1,0 +1,92 @@
+#include "operators/host/schwarz.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "operators/host/device.h"
+#include "operators/host/layout.h"
+#include "operators/space.h"
+
+struct sp_device_schwarz {
+  const sp_space *space;
+  sp_precision precision;
+  const sp_host_kernels *kernels;
+  sp_host_boxes boxes;
+  void *basis, *values, *weights, *work;
+};
+
+static void put(sp_precision precision, void *array, size_t at, double value) {
+  if (precision == SP_SINGLE)
+    ((float *)array)[at] = (float)value;
+  else
+    ((double *)array)[at] = value;
+}
+
+/* to[blocks][width][lanes] from from[elements][width]; lanes without an element repeat the last. */
+static void pack(sp_precision precision, size_t elements, size_t width, const double *from,
+                 void *to) {
+  const size_t lanes = 64 / sp_precision_bytes(precision), blocks = (elements + lanes - 1) / lanes;
+  for (size_t b = 0; b < blocks; b++)
+    for (size_t l = 0; l < lanes; l++) {
+      const size_t e = b * lanes + l < elements ? b * lanes + l : elements - 1;
+      for (size_t i = 0; i < width; i++)
+        put(precision, to, (b * width + i) * lanes + l, from[e * width + i]);
+    }
+}
+
+static sp_status build(const sp_schwarz_setup *setup, sp_device_schwarz *s) {
+  const size_t elements = (size_t)setup->space->mesh->hexes->count;
+  const size_t n = (size_t)setup->space->numbering->order + 1, dofs = sp_space_dofs(setup->space);
+  const size_t bytes = sp_precision_bytes(s->precision), lanes = 64 / bytes;
+  const size_t padded = (elements + lanes - 1) / lanes * lanes;
+  SP_TRY(sp_host_allocate(padded * 3 * n * n, bytes, "Schwarz", &s->basis));
+  SP_TRY(sp_host_allocate(padded * 3 * n, bytes, "Schwarz", &s->values));
+  SP_TRY(sp_host_allocate(dofs, bytes, "Schwarz", &s->weights));
+  SP_TRY(sp_host_allocate(2 * n * n * n, 64, "Schwarz", &s->work));
+  pack(s->precision, elements, 3 * n * n, setup->basis, s->basis);
+  pack(s->precision, elements, 3 * n, setup->values, s->values);
+  for (size_t i = 0; i < dofs; i++) put(s->precision, s->weights, i, setup->weights[i]);
+  s->boxes = (sp_host_boxes){.n = (int)n,
+                             .elements = setup->space->mesh->hexes->count,
+                             .nodes = setup->space->numbering->nodes,
+                             .basis = s->basis,
+                             .values = s->values,
+                             .weights = s->weights,
+                             .work = s->work};
+  return SP_OK;
+}
+
+sp_status sp_host_schwarz_create(sp_device *device, const sp_schwarz_setup *setup,
+                                 sp_device_schwarz **out) {
+  sp_device_schwarz *s;
+  *out = NULL;
+  SP_TRY(sp_allocate(1, sizeof *s, "Schwarz", &s));
+  *s = (sp_device_schwarz){
+      .space = setup->space, .precision = setup->precision, .kernels = device->kernels};
+  const sp_status status = build(setup, s);
+  if (status)
+    sp_host_schwarz_destroy(&s);
+  else
+    *out = s;
+  return status;
+}
+
+void sp_host_schwarz_destroy(sp_device_schwarz **schwarz) {
+  if (!*schwarz) return;
+  free((*schwarz)->basis);
+  free((*schwarz)->values);
+  free((*schwarz)->weights);
+  free((*schwarz)->work);
+  free(*schwarz);
+  *schwarz = NULL;
+}
+
+sp_status sp_host_schwarz_apply(sp_device_schwarz *s, const void *r, void *z) {
+  const size_t dofs = sp_space_dofs(s->space);
+  memset(z, 0, dofs * sp_precision_bytes(s->precision));
+  s->kernels->solve_boxes[s->precision](&s->boxes, r, z);
+  sp_exchange_begin(s->space->exchange, s->precision, z);
+  sp_exchange_end(s->space->exchange, s->precision, z);
+  s->kernels->vectors->multiply[s->precision](dofs, s->weights, z, z);
+  return SP_OK;
+}

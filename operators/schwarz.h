@@ -1,0 +1,36 @@
+/* Additive Schwarz on the elements, a symmetric and positive definite approximation S of the
+ * inverse of an operator with stiffness, for smoothers:
+ *
+ *     z = W sum over elements of R_e^T A_e^-1 R_e W r
+ *
+ * A_e is the element as a box (operators/separable.h), whose inverse is three small matrix products
+ * per direction (fast diagonalization, Lynch, Rice and Thomas 1964). Ends of its one-dimensional
+ * matrices:
+ *     a neighbour:   + the neighbour's entries there, times kappa_neighbour / kappa
+ *     Dirichlet:     the node is left out
+ *     Robin:         + alpha / kappa
+ * The weights are W = (count x Delta)^(-1/2), with the number of elements that share a DOF and
+ * Delta = diagonal of A / diagonal of the assembled boxes. */
+#ifndef SP_OPERATORS_SCHWARZ_H
+#define SP_OPERATORS_SCHWARZ_H
+
+#include "operators/separable.h"
+#include "operators/space.h"
+
+typedef struct sp_schwarz sp_schwarz;
+
+/* For the operator of `setup`, of order 2 or more, with boxes[elements] from sp_separable_fill and
+ * the operator's inverse diagonal, inverse[local DOFs]. `setup` and the arrays are not used
+ * afterwards, the space must outlive *out. The caller destroys *out. Errors: SP_ERR_SYSTEM.
+ * Collective. */
+sp_status sp_schwarz_create(const sp_operator_setup *setup, const sp_separable *boxes,
+                            const double *inverse, sp_precision precision, sp_schwarz **out);
+
+/* NULL-safe; sets *schwarz to NULL. Local. */
+void sp_schwarz_destroy(sp_schwarz **schwarz);
+
+/* z = S r on L-vectors of the given precision in the backend's memory, zero at constrained DOFs; z
+ * is not r. Returns this rank's failure, for the next reduction. Collective among neighbours. */
+sp_status sp_schwarz_apply(sp_schwarz *schwarz, const void *r, void *z);
+
+#endif

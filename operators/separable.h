@@ -1,0 +1,29 @@
+/* Elements as boxes: for each element the operator on a box that is close to it,
+ *
+ *     A_e = kappa (K1 x M2 x M3 + M1 x K2 x M3 + M1 x M2 x K3) + lambda M1 x M2 x M3,
+ *
+ * with one-dimensional GLL matrices K_d and M_d on intervals of lengths l_d. Such an operator can
+ * be inverted exactly (operators/schwarz.h). With means over the element of the diagonal factors
+ * c_d = <|J| kappa |grad r_d|^2> and m = <|J|>:
+ *
+ *     kappa = (c_1 c_2 c_3 / m)^(1/3),   l_1 = 2 sqrt(c_2 c_3) / kappa (cyclic),
+ *     lambda = <lambda |J|> / m,
+ *
+ * which gives a box itself back. */
+#ifndef SP_OPERATORS_SEPARABLE_H
+#define SP_OPERATORS_SEPARABLE_H
+
+#include "operators/backend.h"
+
+typedef struct sp_separable {
+  double kappa, lambda, length[3];
+} sp_separable;
+
+/* boxes[elements] for the operator that `setup` describes, one with stiffness. Errors: SP_ERR_INPUT
+ * for an element with a non-positive Jacobian. Local. */
+sp_status sp_separable_fill(const sp_operator_setup *setup, sp_separable *boxes);
+
+/* The largest ratio of two lengths of an element, over all ranks. Collective over `comm`. */
+double sp_separable_stretch(MPI_Comm comm, sp_lid elements, const sp_separable *boxes);
+
+#endif
