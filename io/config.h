@@ -25,7 +25,8 @@
  * list ends in NULL and has the default of its key (io/config_keys.c). In sp_config such a key is
  * an int, the index of its word in the list. */
 typedef struct sp_vocabulary {
-  const char *const *maps;            /* of mesh.map; epsilon is for the word "kershaw" */
+  const char *const *maps;            /* of mesh.map; epsilon and step are for "kershaw" */
+  const char *const *steps;           /* of mesh.step */
   const char *const *operators;       /* of discretization.operator */
   const char *const *geometries;      /* of discretization.geometry */
   const char *const *preconditioners; /* of solver.preconditioner; smoother, orders, coarse ...
@@ -80,6 +81,7 @@ typedef struct sp_config {
     double lower[3], upper[3];
     int map;        /* index into vocabulary->maps */
     double epsilon; /* Kershaw's, in (0, 1] */
+    int step;       /* likewise: index into vocabulary->steps */
     int refine;     /* uniform refinements, 0..10 */
   } mesh;
   struct {

@@ -7,6 +7,9 @@
 const char *const sp_map_names[] = {
     [SP_MAP_NONE] = "none", [SP_MAP_SINE] = "sine", [SP_MAP_KERSHAW] = "kershaw", NULL};
 
+const char *const sp_step_names[] = {
+    [SP_STEP_QUINTIC] = "quintic", [SP_STEP_LINEAR] = "linear", NULL};
+
 static void deform_sine(double p[3]) {
   const double x = p[0], y = p[1], z = p[2];
   p[0] += 0.05 * sin(5.1 * y + 0.4) * sin(4.3 * z + 0.7);
@@ -23,34 +26,35 @@ static double grade_low(double epsilon, double y) {
   return 1 - grade_high(epsilon, 1 - y);
 }
 
-/* 0 for t <= 0, 1 for t >= 1, twice continuously differentiable in between. */
-static double quintic_step(double t) {
+/* 0 for t <= 0, 1 for t >= 1; the quintic one is twice continuously differentiable in between. */
+static double take_step(sp_step step, double t) {
   if (t <= 0) return 0;
   if (t >= 1) return 1;
+  if (step == SP_STEP_LINEAR) return t;
   return t * t * t * (t * (6 * t - 15) + 10);
 }
 
 /* Weight of the grading towards the high end: rises over the second sixth of x, falls over the
  * third and fourth, and rises again over the fifth. */
-static double kershaw_blend(double x) {
-  return quintic_step(6 * x - 1) - quintic_step((6 * x - 2) / 2) + quintic_step(6 * x - 4);
+static double kershaw_blend(sp_step step, double x) {
+  return take_step(step, 6 * x - 1) - take_step(step, (6 * x - 2) / 2) + take_step(step, 6 * x - 4);
 }
 
-static void deform_kershaw(double epsilon, double p[3]) {
-  const double blend = kershaw_blend(p[0]);
+static void deform_kershaw(double epsilon, sp_step step, double p[3]) {
+  const double blend = kershaw_blend(step, p[0]);
   for (int d = 1; d < 3; d++)
     p[d] = (1 - blend) * grade_low(epsilon, p[d]) + blend * grade_high(epsilon, p[d]);
 }
 
-void sp_box_deform(sp_map map, double epsilon, double point[3]) {
-  switch (map) {
+void sp_box_deform(const sp_box *box, double point[3]) {
+  switch (box->map) {
   case SP_MAP_NONE:
     break;
   case SP_MAP_SINE:
     deform_sine(point);
     break;
   case SP_MAP_KERSHAW:
-    deform_kershaw(epsilon, point);
+    deform_kershaw(box->epsilon, box->step, point);
     break;
   }
 }
@@ -62,7 +66,7 @@ static sp_gid vertex_number(const sp_box *box, const int ijk[3]) {
 
 static void vertex_point(const sp_box *box, const int ijk[3], double point[3]) {
   for (int d = 0; d < 3; d++) point[d] = (double)ijk[d] / box->elements[d];
-  sp_box_deform(box->map, box->epsilon, point);
+  sp_box_deform(box, point);
   for (int d = 0; d < 3; d++) point[d] = box->lower[d] + (box->upper[d] - box->lower[d]) * point[d];
 }
 

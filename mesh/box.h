@@ -8,21 +8,25 @@
 /* Deformations of the box, see sp_box_deform. */
 typedef enum sp_map { SP_MAP_NONE, SP_MAP_SINE, SP_MAP_KERSHAW } sp_map;
 
-/* All names as in a case, by sp_map; ends in NULL. */
-extern const char *const sp_map_names[];
+/* How Kershaw's map blends its two gradings. */
+typedef enum sp_step { SP_STEP_QUINTIC, SP_STEP_LINEAR } sp_step;
+
+/* All names as in a case, by sp_map and sp_step; end in NULL. */
+extern const char *const sp_map_names[], *const sp_step_names[];
 
 typedef struct sp_box {
   int elements[3];
   double lower[3], upper[3];
   sp_map map;     /* moves corners in the unit cube, which is then scaled to lower..upper */
-  double epsilon; /* of the Kershaw map */
+  double epsilon; /* of Kershaw's map */
+  sp_step step;   /* likewise */
 } sp_box;
 
 /* The elements of this rank's brick. Errors: SP_ERR_INPUT if there are more ranks than elements.
  * The caller destroys *out. Collective over `comm`. */
 sp_status sp_box_hexes(MPI_Comm comm, const sp_box *box, sp_hexes **out);
 
-/* Deform a point of the unit cube, in place.
+/* Deform a point of the unit cube, in place, as map, epsilon and step say.
  *
  * sine, where x, y, z on the right are the undeformed coordinates:
  *     x += 0.05 sin(5.1 y + 0.4) sin(4.3 z + 0.7)
@@ -32,9 +36,10 @@ sp_status sp_box_hexes(MPI_Comm comm, const sp_box *box, sp_hexes **out);
  *
  * kershaw: D. Kershaw, J. Comput. Phys. 39 (1981) 375, in the three-dimensional form of the CEED
  * bake-off meshes: x is unchanged; y and z are graded towards their low end at x = 0 and towards
- * their high end at x = 1, blended by a quintic step over layers of x of width 1/6. epsilon = 1 is
- * the identity; the smaller it is, the worse the aspect ratios. Boxes with elements[0] divisible by
- * 6 and the other two by 2 resolve the layers. Local. */
-void sp_box_deform(sp_map map, double epsilon, double point[3]);
+ * their high end at x = 1, blended over layers of x of width 1/6 by a quintic step, or by a linear
+ * one as in nekRS's example kershaw. epsilon = 1 is the identity; the smaller it is, the worse the
+ * aspect ratios. Boxes with elements[0] divisible by 6 and the other two by 2 resolve the layers.
+ * Local. */
+void sp_box_deform(const sp_box *box, double point[3]);
 
 #endif

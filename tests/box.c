@@ -18,14 +18,16 @@ static void check_sine(void) {
                                 y + 0.05 * sin(4.7 * z + 0.3) * sin(5.3 * x + 0.9),
                                 z + 0.05 * sin(4.9 * x + 0.5) * sin(4.1 * y + 0.2)};
     double point[3] = {x, y, z};
-    sp_box_deform(SP_MAP_SINE, 0.3, point);
+    sp_box_deform(&(sp_box){.map = SP_MAP_SINE}, point);
     for (int d = 0; d < 3; d++) CHECK_CLOSE(point[d], expected[d], EPSILON);
   }
 }
 
+static sp_step step;
+
 static double kershaw(double epsilon, double x, double y, double z, int d) {
   double point[3] = {x, y, z};
-  sp_box_deform(SP_MAP_KERSHAW, epsilon, point);
+  sp_box_deform(&(sp_box){.map = SP_MAP_KERSHAW, .epsilon = epsilon, .step = step}, point);
   return point[d];
 }
 
@@ -62,13 +64,19 @@ static void check_kershaw(double epsilon) {
 
 static void check_maps(void) {
   double point[3] = {0.1, 0.7, 0.35};
-  sp_box_deform(SP_MAP_NONE, 0.3, point);
+  sp_box_deform(&(sp_box){.map = SP_MAP_NONE}, point);
   CHECK(point[0] == 0.1 && point[1] == 0.7 && point[2] == 0.35, "map none moves a point");
   check_sine();
-  check_kershaw(1);
-  check_kershaw(0.3);
-  check_kershaw(0.05);
-  check_kershaw(1e-6);
+  for (step = SP_STEP_QUINTIC; step <= SP_STEP_LINEAR; step++) {
+    check_kershaw(1);
+    check_kershaw(0.3);
+    check_kershaw(0.05);
+    check_kershaw(1e-6);
+  }
+  /* Halfway between the gradings, and a quarter on the way, where the steps differ. */
+  step = SP_STEP_LINEAR;
+  CHECK_CLOSE(kershaw(0.3, 0.25, 0.5, 0, 1), 0.5, 2 * EPSILON);
+  CHECK_CLOSE(kershaw(0.3, 1.25 / 6, 0.5, 0, 1), 0.75 * 0.15 + 0.25 * 0.85, 2 * EPSILON);
   for (int n = 0; n < 125; n++) {
     const double p[3] = {n % 5 / 4.0, n / 5 % 5 / 4.0, n / 25 / 4.0};
     for (int d = 0; d < 3; d++) CHECK_CLOSE(kershaw(1, p[0], p[1], p[2], d), p[d], 2 * EPSILON);
@@ -200,18 +208,18 @@ static void check_box(const sp_box *box, double volume, double tolerance) {
 
 /* The sum of up to 1000 element volumes, each with a relative error of about 100 EPSILON. */
 static void check_boxes(void) {
-  sp_box box = {{5, 4, 3}, {0, 0, 0}, {1, 1, 1}, SP_MAP_NONE, 0.3};
+  sp_box box = {{5, 4, 3}, {0, 0, 0}, {1, 1, 1}, SP_MAP_NONE, 0.3, SP_STEP_QUINTIC};
   check_box(&box, 1, 100 * EPSILON);
   box.map = SP_MAP_KERSHAW;
   check_box(&box, 1, 100 * EPSILON);
-  box = (sp_box){{12, 6, 4}, {-1, 2, 0.5}, {1, 5, 1}, SP_MAP_KERSHAW, 0.05};
+  box = (sp_box){{12, 6, 4}, {-1, 2, 0.5}, {1, 5, 1}, SP_MAP_KERSHAW, 0.05, SP_STEP_QUINTIC};
   check_box(&box, 3, 300 * EPSILON);
   /* The sine map moves the sides too: compare with a mesh four times as fine. The sides of
    * trilinear elements are off by up to h^2 / 8 times the curvature, 0.05 * 5.3^2, on a surface of
    * 10: at h = 1/6 by 0.05 in volume, of either sign. */
-  box = (sp_box){{6, 6, 6}, {0, 0, 0}, {2, 1, 1}, SP_MAP_SINE, 0.3};
+  box = (sp_box){{6, 6, 6}, {0, 0, 0}, {2, 1, 1}, SP_MAP_SINE, 0.3, SP_STEP_QUINTIC};
   sp_hexes *fine;
-  const sp_box finer = {{24, 24, 24}, {0, 0, 0}, {2, 1, 1}, SP_MAP_SINE, 0.3};
+  const sp_box finer = {{24, 24, 24}, {0, 0, 0}, {2, 1, 1}, SP_MAP_SINE, 0.3, SP_STEP_QUINTIC};
   CHECK(sp_box_hexes(MPI_COMM_SELF, &finer, &fine) == SP_OK, "%s", sp_error_message());
   double volume = 0, factors[SP_FACTORS * 8];
   sp_rule rule;
@@ -229,7 +237,7 @@ static void check_too_many_ranks(void) {
   int size;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (size == 1) return;
-  const sp_box box = {{1, 1, 1}, {0, 0, 0}, {1, 1, 1}, SP_MAP_NONE, 1};
+  const sp_box box = {{1, 1, 1}, {0, 0, 0}, {1, 1, 1}, SP_MAP_NONE, 1, SP_STEP_QUINTIC};
   sp_hexes *hexes;
   CHECK(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes) == SP_ERR_INPUT, "%d ranks", size);
   CHECK(hexes == NULL, "elements after a failure");

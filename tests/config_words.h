@@ -6,6 +6,7 @@
 #include "io/config.h"
 
 enum { MAP_NONE, MAP_SINE, MAP_KERSHAW };
+enum { STEP_QUINTIC, STEP_LINEAR };
 enum { OPERATOR_MASS, OPERATOR_BP35, OPERATOR_BP30 };
 enum { GEOMETRY_AUTO, GEOMETRY_STORED, GEOMETRY_TRILINEAR };
 enum { PRECONDITIONER_AUTO, PRECONDITIONER_NONE, PRECONDITIONER_JACOBI, PRECONDITIONER_MULTIGRID };
@@ -16,6 +17,7 @@ enum { TRANSPORT_AUTO, TRANSPORT_PEER, TRANSPORT_CUDA_AWARE, TRANSPORT_NCCL, TRA
 
 static const sp_vocabulary config_words = {
     .maps = (const char *const[]){"none", "sine", "kershaw", NULL},
+    .steps = (const char *const[]){"quintic", "linear", NULL},
     .operators = (const char *const[]){"mass", "bp3.5", "bp3.0", NULL},
     .geometries = (const char *const[]){"auto", "stored", "trilinear", NULL},
     .preconditioners = (const char *const[]){"auto", "none", "jacobi", "multigrid", NULL},

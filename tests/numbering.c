@@ -237,7 +237,7 @@ static void check_numbering(const sp_mesh *mesh, const int n[3], int order) {
 
 /* A box with random local axes; map_order > 1 curves its elements by a smooth map. */
 static sp_mesh *make_mesh(const int n[3], int map_order, unsigned seed) {
-  const sp_box box = {{n[0], n[1], n[2]}, {0, 0, 0}, {1, 1, 1}, SP_MAP_NONE, 1};
+  const sp_box box = {{n[0], n[1], n[2]}, {0, 0, 0}, {1, 1, 1}, SP_MAP_NONE, 1, SP_STEP_QUINTIC};
   sp_hexes *hexes;
   sp_mesh *mesh = NULL;
   CHECK(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes) == SP_OK, "%s", sp_error_message());
@@ -252,7 +252,7 @@ static sp_mesh *make_mesh(const int n[3], int map_order, unsigned seed) {
       for (int p = 0; p < points; p++) {
         double *point = &curved->lattice[((size_t)e * (size_t)points + (size_t)p) * 3];
         for (int d = 0; d < 3; d++) point[d] = xyz[d * points + p];
-        sp_box_deform(SP_MAP_SINE, 0, point);
+        sp_box_deform(&(sp_box){.map = SP_MAP_SINE}, point);
       }
     }
     memcpy(curved->vertices, hexes->vertices, (size_t)hexes->count * sizeof *hexes->vertices);

@@ -37,6 +37,7 @@ int main(int argc, char **argv) {
   const sp_vocabulary *vocabulary = sp_case_vocabulary();
   CHECK_LIST(vocabulary->maps, {"none", SP_MAP_NONE}, {"sine", SP_MAP_SINE},
              {"kershaw", SP_MAP_KERSHAW});
+  CHECK_LIST(vocabulary->steps, {"quintic", SP_STEP_QUINTIC}, {"linear", SP_STEP_LINEAR});
   CHECK_LIST(vocabulary->geometries, {"auto", SP_GEOMETRY_AUTO}, {"stored", SP_GEOMETRY_STORED},
              {"trilinear", SP_GEOMETRY_TRILINEAR});
   CHECK_LIST(vocabulary->preconditioners, {"auto", SP_PRECONDITIONER_AUTO},

@@ -3,6 +3,7 @@
 
 extern "C" {
 #include "operators/cuda/blas.h"
+#include "operators/cuda/schwarz.h"
 #include "operators/cuda/transfer.h"
 }
 
@@ -423,6 +424,9 @@ static const sp_backend table = {
     .transfer_destroy = sp_cuda_transfer_destroy,
     .prolong = sp_cuda_prolong,
     .restrict_residual = sp_cuda_restrict,
+    .schwarz_create = sp_cuda_schwarz_create,
+    .schwarz_destroy = sp_cuda_schwarz_destroy,
+    .schwarz_apply = sp_cuda_schwarz_apply,
     .two_directions = true,
     .direction = cuda_direction,
     .update = cuda_update,

@@ -105,7 +105,9 @@ static sp_status make_mesh(MPI_Comm comm, const sp_config *config, sp_mesh **mes
   if (config->mesh.shape == SP_SHAPE_FILE) {
     SP_TRY(sp_gmsh_hexes(comm, config->mesh.file, &hexes));
   } else {
-    sp_box box = {.map = config->mesh.map, .epsilon = config->mesh.epsilon};
+    sp_box box = {.map = config->mesh.map,
+                  .epsilon = config->mesh.epsilon,
+                  .step = (sp_step)config->mesh.step};
     for (int d = 0; d < 3; d++) {
       box.elements[d] = config->mesh.elements[d];
       box.lower[d] = config->mesh.lower[d];

@@ -11,6 +11,7 @@
 const sp_vocabulary *sp_case_vocabulary(void) {
   static const char *operators[SP_OPERATORS + 1];
   static const sp_vocabulary vocabulary = {.maps = sp_map_names,
+                                           .steps = sp_step_names,
                                            .operators = operators,
                                            .geometries = sp_geometry_names,
                                            .preconditioners = sp_preconditioner_names,

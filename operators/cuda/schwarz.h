@@ -1,0 +1,20 @@
+/* Additive Schwarz on a GPU (operators/schwarz.h): entries of the backend's table. */
+#ifndef SP_OPERATORS_CUDA_SCHWARZ_H
+#define SP_OPERATORS_CUDA_SCHWARZ_H
+
+#include "operators/backend.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+sp_status sp_cuda_schwarz_create(sp_device *device, const sp_schwarz_setup *setup,
+                                 sp_device_schwarz **out);
+void sp_cuda_schwarz_destroy(sp_device_schwarz **schwarz);
+sp_status sp_cuda_schwarz_apply(sp_device_schwarz *schwarz, const void *r, void *z);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
