@@ -13,16 +13,11 @@
 #include "mesh/reference.h"
 #include "mesh/refine.h"
 #include "tests/check.h"
+#include "tests/folders.h"
 #include "tests/rates.h"
 
 static int world_rank;
 static char path[] = "/tmp/sp_test_curved_XXXXXX.geo";
-
-/* The folder of the inputs to copy, which may be elsewhere than when this was built (tests/gpu). */
-static const char *inputs(void) {
-  const char *given = getenv("SP_TEST_INPUTS");
-  return given ? given : SP_INPUTS;
-}
 
 static void require(sp_status status) {
   CHECK(status == SP_OK, "%s", sp_error_message());
@@ -35,7 +30,7 @@ static void write_geometry(const char *name, int order) {
   if (world_rank == 0) {
     FILE *file = fopen(path, "w");
     if (!file) MPI_Abort(MPI_COMM_WORLD, 1);
-    fprintf(file, "Include \"%s/%s\";\nMesh.ElementOrder = %d;\n", inputs(), name, order);
+    fprintf(file, "Include \"%s/%s\";\nMesh.ElementOrder = %d;\n", test_inputs(), name, order);
     fclose(file);
   }
   MPI_Barrier(MPI_COMM_WORLD);
@@ -158,7 +153,7 @@ static void check_lattice(int order) {
  * ones, from 384 to 3072 elements, with all kinds of boundary data. */
 static void check_nested(const char *kind, int order, const char *const *own) {
   char file[1024];
-  snprintf(file, sizeof file, "mesh.file=%s/shell.geo", inputs());
+  snprintf(file, sizeof file, "mesh.file=%s/shell.geo", test_inputs());
   const char *const common[] = {kind, file, "problem.solution=1/sqrt(x^2+y^2+z^2)", RATES_SOLVER,
                                 NULL};
   check_rates(order, 1, common, own);

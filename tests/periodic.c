@@ -1,5 +1,6 @@
 /* Periodic pairs of groups: two element nodes have the same DOF if and only if they are the same
- * point modulo the periods, also with one and two elements across; and solutions on such meshes. */
+ * point modulo the periods, also with one and two elements across; and solutions on such meshes,
+ * with the argument `cuda` on a GPU. */
 #include "mesh/periodic.h"
 
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include "mesh/reference.h"
 #include "mesh/refine.h"
 #include "tests/check.h"
+#include "tests/folders.h"
 #include "tests/quadratic_box.h"
 #include "tests/rates.h"
 #include "tests/rotate.h"
@@ -254,11 +256,13 @@ static void check_bent(double y, double z, bool both) {
 /* A pipe wall from gmsh with curved elements, periodic along its axis. */
 static void check_file(void) {
   double l2[2];
+  char file[1024];
+  snprintf(file, sizeof file, "mesh.file=%s/pipe.geo", test_fixtures());
   for (int refine = 0; refine < 2; refine++) {
     char level[32];
     snprintf(level, sizeof level, "mesh.refine=%d", refine);
     const char *const overrides[] = {
-        "mesh.file=" SP_FIXTURES "/pipe.geo",
+        file,
         level,
         "discretization.order=5",
         "problem.solution=sin(2*pi*z+x)*y", /* not periodic in x, where it need not be */
@@ -277,10 +281,12 @@ static void check_file(void) {
  * Edges along the axis are identified in threes, with the pairs in any order. */
 static void check_honeycomb(void) {
   double l2[2];
+  char file[1024];
+  snprintf(file, sizeof file, "mesh.file=%s/blocks.geo", test_inputs());
   for (int refine = 0; refine < 2; refine++) {
     char level[32];
     snprintf(level, sizeof level, "mesh.refine=%d", refine);
-    const char *const overrides[] = {"mesh.file=" SP_INPUTS "/blocks.geo",
+    const char *const overrides[] = {file,
                                      level,
                                      "discretization.order=4",
                                      "problem.solution=cos(2*pi/3*x)*cos(2*pi/sqrt(3)*y+1)*cos(z)",
@@ -336,6 +342,7 @@ int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
   MPI_Comm_size(MPI_COMM_WORLD, &world_size);
+  run_case_begin(argc, argv);
   static const int shapes[][3] = {{1, 1, 1}, {2, 2, 2}, {3, 3, 3}, {1, 2, 3}, {4, 1, 1}, {2, 1, 4}};
   for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
     for (unsigned mask = 1; mask < 8; mask++)

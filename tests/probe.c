@@ -1,4 +1,5 @@
-/* Probes: the inverse of an element's map, who answers, and what. */
+/* Probes: the inverse of an element's map, who answers, and what. With the argument `cuda` the
+ * space of the solution is on a GPU. */
 #include "solver/problem/probe.h"
 
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include "solver/run/vocabulary.h"
 #include "tests/check.h"
 #include "tests/deformed_box.h"
+#include "tests/device.h"
 
 enum { ORDER = 3, PLACES = 5 };
 
@@ -144,8 +146,7 @@ static void check_edge(void) {
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   sp_platform platform;
-  CHECK(!sp_platform_open(MPI_COMM_WORLD, SP_DEVICE_HOST, SP_TRANSPORT_AUTO, &platform), "%s",
-        sp_error_message());
+  device_open(argc, argv, &platform);
   for (int map_order = 1; map_order <= 3; map_order += 2) {
     deformed_box box;
     deformed_box_create(MPI_COMM_WORLD, (const int[3]){3, 2, 4}, map_order, ORDER, &box);
