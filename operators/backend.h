@@ -6,8 +6,18 @@
  *
  * Memory of a backend is reached only through its table. Vectors are L-vectors (mesh/numbering.h):
  * the rank's owned DOFs, then its copies, which always hold the same bits as their owners.
- * Functions that compute may return before the work is done; `download`, `finish`, `dot` and `sums`
- * wait. Functions are Local, except where they say otherwise.
+ * Functions are Local, except where they say otherwise.
+ *
+ * Order: the device does its work in the order of the calls. These return when their work is done:
+ * upload, download, dot, sums, iterate, finish, and functions that create or destroy. All others
+ * may return before that: copy, convert, axpby, multiply, correct, assemble, apply,
+ * apply_unassembled, prolong, restrict_residual, direction, update. If such work fails, a later
+ * call returns the failure, at the latest the next of upload, download, dot, sums, iterate and
+ * finish. Arguments in host memory may be changed or freed as soon as the function returns.
+ *
+ * Overlap: a vector that a call writes shares no entry with its other vectors, except where the
+ * function allows it. Vectors that a call only reads may be the same. This is about the entries
+ * that the call names: parts of one vector that do not overlap are different vectors.
  *
  * Failures: a function that exchanges with neighbours always sends what they wait for, even if it
  * fails. The caller keeps the status it returns and hands it to the next reduction
@@ -70,10 +80,11 @@ typedef struct sp_schwarz_setup {
 } sp_schwarz_setup;
 
 /* Vectors of a conjugate gradient iteration, in the backend's memory. `inverse_diagonal` is NULL
- * unless the preconditioner is a diagonal. `z` is what pass 1 makes the new direction from: r, or
- * with a preconditioner that is no diagonal z = B r. On copies all vectors hold the owner's bits.
- * The new direction goes to next_p, which is p itself on a backend without two_directions. ap
- * belongs to the iteration: zero before the first pass 1, then left to the passes. */
+ * unless the preconditioner is a diagonal. `z` is what pass 1 makes the new direction from: r
+ * itself, or with a preconditioner that is no diagonal z = B r, another vector. On copies all
+ * vectors hold the owner's bits. The new direction goes to next_p, which is p itself on a backend
+ * without two_directions, and another vector on one with them. ap belongs to the iteration: zero
+ * before the first pass 1, then left to the passes. No others overlap. */
 typedef struct sp_cg_vectors {
   double *x, *r, *z, *p, *next_p, *ap;
   const double *inverse_diagonal;
@@ -119,11 +130,16 @@ typedef struct sp_backend {
 
   /* ---- Vectors ---- */
 
-  /* *out (a double ** or float **) becomes a zeroed vector of `count` numbers, which
-   * vector_destroy frees; that takes the pointer's address too and nulls it. */
+  /* *out (a double ** or float **) becomes a zeroed vector of `count` numbers, 0 or more, which
+   * vector_destroy frees. Errors: SP_ERR_SYSTEM for memory or a failed device; *out is NULL then.
+   */
   sp_status (*vector_create)(sp_device *device, sp_precision precision, size_t count, void *out);
+
+  /* `vector` is the address of the pointer too; the pointer becomes NULL, and may be NULL before.
+   * Queued work may still use the vector. */
   void (*vector_destroy)(sp_device *device, void *vector);
 
+  /* vector = host; host = vector; to = from: the first `count` numbers, bit for bit. */
   sp_status (*upload)(sp_device *device, sp_precision precision, size_t count, const void *host,
                       void *vector);
   sp_status (*download)(sp_device *device, sp_precision precision, size_t count, const void *vector,
@@ -131,7 +147,7 @@ typedef struct sp_backend {
   sp_status (*copy)(sp_device *device, sp_precision precision, size_t count, const void *from,
                     void *to);
 
-  /* to = scale from, between precisions. */
+  /* to = scale from, between precisions, or within one. */
   sp_status (*convert)(sp_device *device, size_t count, double scale, sp_precision from_precision,
                        const void *from, sp_precision to_precision, void *to);
 
@@ -139,11 +155,11 @@ typedef struct sp_backend {
   sp_status (*axpby)(sp_device *device, sp_precision precision, size_t count, double a,
                      const void *x, double b, void *y);
 
-  /* z = x y, entry by entry. */
+  /* z = x y, entry by entry. z may be x or y, or both. */
   sp_status (*multiply)(sp_device *device, sp_precision precision, size_t count, const void *x,
                         const void *y, void *z);
 
-  /* *sum = x.y of this rank's `count` entries, in double precision and a fixed order. Waits. */
+  /* *sum = x.y of this rank's `count` entries, in double precision and a fixed order. */
   sp_status (*dot)(sp_device *device, sp_precision precision, size_t count, const void *x,
                    const void *y, double *sum);
 
@@ -216,7 +232,7 @@ typedef struct sp_backend {
   sp_status (*update)(sp_local_operator *local, double alpha, const sp_cg_vectors *vectors);
 
   /* This rank's sums of the last pass: after `direction`, sums[0] = p.Ap; after `update`, sums[0] =
-   * r.r and sums[1] = r.D^-1 r. Waits. */
+   * r.r and sums[1] = r.D^-1 r. */
   sp_status (*sums)(sp_local_operator *local, double sums[2]);
 
   /* ---- Optional: whole iterations without the host ---- */

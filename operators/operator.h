@@ -33,10 +33,10 @@ sp_status sp_operator_create(const sp_operator_setup *setup, sp_operator **out);
 /* NULL-safe; sets *op to NULL. Local. */
 void sp_operator_destroy(sp_operator **op);
 
-/* y = A x, in the operator's precision; x holds the owners' bits on copies, and so does y
- * afterwards. Without `constrained`, A is the operator of the unconstrained space. Returns this
- * rank's failure, which the caller hands to the next reduction or to sp_agree. Collective among
- * neighbours. */
+/* y = A x, in the operator's precision; x and y do not overlap; x holds the owners' bits on copies,
+ * and so does y afterwards. Without `constrained`, A is the operator of the unconstrained space.
+ * Returns this rank's failure, which the caller hands to the next reduction or to sp_agree.
+ * Collective among neighbours. */
 sp_status sp_operator_apply(sp_operator *op, bool constrained, const void *x, void *y);
 
 /* Pass 1 of a CG iteration: p = z + beta p (or D^-1 z + beta p), ap = A p, and *p_ap = p.Ap over

@@ -1,7 +1,9 @@
 /* A backend's vectors in double and single precision against plain loops: lengths that leave every
- * remainder, entries behind the end, and the same bits again. On the host for every instruction set
+ * remainder, entries behind the end, the same bits again, and vectors that are passed twice where
+ * operators/backend.h allows it. On the host for every instruction set
  * that the processor has; with the argument `cuda` on a GPU. */
 #include <float.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,6 +104,17 @@ static double dot_product(const subject *s, const void *x, const void *y) {
     CHECK(on->backend->dot(on->device, s->precision, s->n, x, y, &sum) == SP_OK, "%s",
           sp_error_message());
   return sum;
+}
+
+static void correct(const subject *s, double a, double b, const void *scale, const void *t,
+                    double c, bool first, void *d, void *x) {
+  const bench *on = s->bench;
+  if (s->host)
+    s->host->correct[s->precision](s->n, a, b, scale, t, c, first, d, x);
+  else
+    CHECK(on->backend->correct(on->device, s->precision, s->n, a, b, scale, t, c, first, d, x) ==
+              SP_OK,
+          "%s", sp_error_message());
 }
 
 /* ---- Checks ---- */
@@ -234,6 +247,97 @@ static void check_multiply(const subject *s) {
   free(got);
 }
 
+/* z = x y with vectors that are the same: the factors, or a factor and the product. */
+static void check_same_product(const subject *s) {
+  static const struct {
+    const char *name;
+    int x, y, z; /* of two vectors */
+  } calls[] = {
+      {"z = x x", 0, 0, 1}, {"x = x y", 0, 1, 0}, {"y = x y", 0, 1, 1}, {"x = x x", 0, 0, 0}};
+  void *const host[2] = {make(s, 3, 7), make(s, 4, 7)};
+  void *want = make(s, 0, 0), *got = make(s, 0, 0);
+  for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
+    void *vectors[2] = {upload(s, host[0]), upload(s, host[1])};
+    memcpy(want, host[calls[c].z], bytes_of(s));
+    for (size_t i = 0; i < s->n; i++)
+      set(s, want, i, get(s, host[calls[c].x], i) * get(s, host[calls[c].y], i));
+    multiply(s, vectors[calls[c].x], vectors[calls[c].y], vectors[calls[c].z]);
+    take(s, vectors[calls[c].z], got);
+    CHECK(memcmp(got, want, bytes_of(s)) == 0, "%s, n = %zu: %s is wrong", name_of(s), s->n,
+          calls[c].name);
+    destroy(s, vectors[!calls[c].z]);
+  }
+  free(host[0]);
+  free(host[1]);
+  free(want);
+  free(got);
+}
+
+/* Five roundings on the way to x, each of half an epsilon; the rest is for their products. */
+static void check_correct(const subject *s) {
+  enum { OTHER, NONE, SAME, SCALES }; /* s is another vector, NULL, or t */
+  static const struct {
+    double a;
+    bool first;
+  } steps[] = {{0, true}, {0, false}, {0.7f, false}, {-1.3f, true}};
+  const double b = -1.3f, c = 0.7f;
+  const double roundings = 3 * (s->precision == SP_SINGLE ? FLT_EPSILON : DBL_EPSILON);
+  void *const scale = make(s, 8, NAN), *t = make(s, 9, NAN), *got_d = make(s, 0, 0);
+  void *const got_x = make(s, 0, 0);
+  for (int kind = 0; kind < SCALES; kind++)
+    for (size_t p = 0; p < sizeof steps / sizeof *steps; p++) {
+      void *const d = make(s, 10, 7), *x = make(s, 11, 7);
+      const double a = steps[p].a;
+      const bool first = steps[p].first;
+      for (size_t i = 0; i < s->n && a == 0; i++) set(s, d, i, NAN); /* may hold anything */
+      for (size_t i = 0; i < s->n && first; i++) set(s, x, i, NAN);
+      void *on_scale = upload(s, scale), *on_t = upload(s, t), *on_d = upload(s, d);
+      void *on_x = upload(s, x);
+      correct(s, a, b,
+              kind == OTHER  ? on_scale
+              : kind == SAME ? on_t
+                             : NULL,
+              on_t, c, first, on_d, on_x);
+      take(s, on_d, got_d);
+      take(s, on_x, got_x);
+      size_t wrong = 0;
+      for (size_t i = 0; i < s->n; i++) {
+        const double ti = get(s, t, i), si = kind == OTHER  ? get(s, scale, i)
+                                             : kind == SAME ? ti
+                                                            : 1;
+        const double old_d = a == 0 ? 0 : a * get(s, d, i), part = b * si * ti;
+        const double old_x = first ? 0 : get(s, x, i), size = fabs(old_d) + fabs(part);
+        wrong += !(fabs(get(s, got_d, i) - (old_d + part)) <= roundings * size &&
+                   fabs(get(s, got_x, i) - (old_x + c * (old_d + part))) <=
+                       roundings * (fabs(old_x) + fabs(c) * size));
+      }
+      CHECK(wrong == 0, "%s: %zu of %zu entries are wrong, s of kind %d, a = %g, first = %d",
+            name_of(s), wrong, s->n, kind, a, first);
+      check_behind(s, "a correction's d", got_d, 7);
+      check_behind(s, "a correction's x", got_x, 7);
+      destroy(s, on_scale);
+      take(s, on_t, got_d);
+      CHECK(memcmp(got_d, t, bytes_of(s)) == 0, "%s: t of a correction has changed", name_of(s));
+      free(d);
+      free(x);
+    }
+  free(scale);
+  free(t);
+  free(got_d);
+  free(got_x);
+}
+
+/* No memory has room for this; the pointer does not keep what it was. */
+static void check_too_large(const bench *b) {
+  for (sp_precision precision = SP_DOUBLE; precision < SP_PRECISIONS; precision++) {
+    void *vector = &precision;
+    CHECK(b->backend->vector_create(b->device, precision, SIZE_MAX / 4, &vector) == SP_ERR_SYSTEM &&
+              !vector,
+          "a vector of 2^62 numbers");
+    CHECK(strstr(sp_error_message(), "out of memory"), "%s", sp_error_message());
+  }
+}
+
 /* n terms in any order, each product rounded, are off by n / 2 epsilons of the sum of absolute
  * values; the other half is for the sum here. Floats, too, are added in double precision. */
 static void check_dot(const subject *s) {
@@ -253,8 +357,13 @@ static void check_dot(const subject *s) {
     CHECK(memcmp(&sum, &first, sizeof sum) == 0, "%s, n = %zu: %.17g, the first time %.17g",
           name_of(s), s->n, sum, first);
     /* A square: no term cancels another. */
+    void *device_copy = upload(s, x);
     const double square = dot_product(s, device_x, device_x);
+    const double product = dot_product(s, device_x, device_copy);
     CHECK(s->n == 0 ? square == 0 : square > 0, "%s, n = %zu: x.x = %g", name_of(s), s->n, square);
+    CHECK(square == product, "%s, n = %zu: x.x = %.17g, and with a copy of x %.17g", name_of(s),
+          s->n, square, product);
+    destroy(s, device_copy);
     destroy(s, device_x);
     destroy(s, device_y);
   }
@@ -268,6 +377,8 @@ static void check_operations(const bench *b, const sp_host_vectors *host) {
       const subject s = {.bench = b, .host = host, .precision = precision, .n = n};
       check_axpby(&s);
       check_multiply(&s);
+      check_same_product(&s);
+      check_correct(&s);
       check_dot(&s);
       if (!host) check_storage(&s);
     }
@@ -278,6 +389,7 @@ int main(int argc, char **argv) {
   bench b;
   bench_open(argc, argv, &b);
   check_operations(&b, NULL);
+  check_too_large(&b);
   if (b.backend == &sp_backend_host) {
     const sp_host_kernels *usable[SP_HOST_KERNEL_SETS];
     const int count = sp_host_usable_kernels(usable);

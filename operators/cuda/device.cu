@@ -4,6 +4,7 @@ extern "C" {
 #include "operators/cuda/launch.h"
 }
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -23,8 +24,11 @@ sp_status sp_cuda_failed(cudaError_t error, const char *call, const char *file, 
 }
 
 sp_status sp_cuda_allocate(size_t count, size_t size, const char *what, void **out) {
-  const size_t bytes = (count > 0 ? count : 1) * size;
   *out = nullptr;
+  if (count > SIZE_MAX / size)
+    return sp_fail(SP_ERR_SYSTEM, "out of memory on GPU %d: %s needs %zu times %zu bytes",
+                   current_device(), what, count, size);
+  const size_t bytes = (count > 0 ? count : 1) * size;
   const cudaError_t error = cudaMalloc(out, bytes);
   if (error != cudaSuccess && error != cudaErrorMemoryAllocation)
     return sp_cuda_failed(error, "cudaMalloc", __FILE__, __LINE__);
@@ -37,9 +41,12 @@ sp_status sp_cuda_allocate(size_t count, size_t size, const char *what, void **o
                    current_device(), what, bytes * 1e-6, available * 1e-6, total * 1e-6);
   }
   /* This runs on the default stream, for which our streams do not wait. */
-  SP_CUDA(cudaMemset(*out, 0, bytes));
-  SP_CUDA(cudaStreamSynchronize(nullptr));
-  return SP_OK;
+  cudaError_t cleared = cudaMemset(*out, 0, bytes);
+  if (cleared == cudaSuccess) cleared = cudaStreamSynchronize(nullptr);
+  if (cleared == cudaSuccess) return SP_OK;
+  (void)cudaFree(*out);
+  *out = nullptr;
+  return sp_cuda_failed(cleared, "cudaMemset", __FILE__, __LINE__);
 }
 
 sp_status sp_cuda_copy_of(const void *host, size_t count, size_t size, const char *what,

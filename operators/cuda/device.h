@@ -36,7 +36,8 @@ sp_status sp_cuda_failed(cudaError_t error, const char *call, const char *file, 
       return sp_cuda_failed(sp_cuda_error, #call, __FILE__, __LINE__);                             \
   } while (0)
 
-/* Zeroed device memory, with a message that says what is needed and what is free. Local. */
+/* Zeroed device memory, or NULL after a failure, with a message that says what is needed and what
+ * is free. Local. */
 sp_status sp_cuda_allocate(size_t count, size_t size, const char *what, void **out);
 
 /* Device memory with a copy of a host array. Local. */

@@ -87,8 +87,12 @@ static sp_geometry_kind host_faster_geometry(sp_operator_kind kind, int order) {
 
 static sp_status host_vector_create(sp_device *device, sp_precision precision, size_t count,
                                     void *out) {
+  void *memory = NULL;
   (void)device;
-  return sp_host_allocate(count, sp_precision_bytes(precision), "vector", out);
+  const sp_status status =
+      sp_host_allocate(count, sp_precision_bytes(precision), "vector", &memory);
+  memcpy(out, &memory, sizeof memory);
+  return status;
 }
 
 static void host_vector_destroy(sp_device *device, void *vector) {

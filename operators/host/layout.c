@@ -1,5 +1,6 @@
 #include "operators/host/layout.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -10,6 +11,8 @@
 
 sp_status sp_host_allocate(size_t count, size_t size, const char *what, void *out) {
   enum { HUGE_PAGE = 2 << 20, CACHE_LINE = 64 };
+  if (count > (SIZE_MAX - HUGE_PAGE) / size)
+    return sp_fail(SP_ERR_SYSTEM, "out of memory: %s needs %zu times %zu bytes", what, count, size);
   size_t bytes = (count > 0 ? count : 1) * size;
   const size_t alignment = bytes >= HUGE_PAGE ? HUGE_PAGE : CACHE_LINE;
   bytes = (bytes + alignment - 1) / alignment * alignment;

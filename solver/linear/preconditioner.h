@@ -31,9 +31,9 @@ struct sp_preconditioner {
    * into its passes and never calls `apply`. NULL otherwise. */
   const double *inverse_diagonal;
 
-  /* z = B r: L-vectors in the backend's memory, zero at constrained DOFs, with the owners' bits on
-   * copies. No sum over all ranks inside; returns this rank's failure, which the caller hands to
-   * the next reduction. Collective among neighbours. */
+  /* z = B r: two L-vectors in the backend's memory that do not overlap, zero at constrained DOFs,
+   * with the owners' bits on copies. No sum over all ranks inside; returns this rank's failure,
+   * which the caller hands to the next reduction. Collective among neighbours. */
   sp_status (*apply)(sp_preconditioner *self, const double *r, double *z);
 
   /* Release everything, `self` included. Collective. */
