@@ -264,3 +264,9 @@ sp_status sp_field_file_write(MPI_Comm comm, const char *path, int order, int64_
   free(p.block);
   return status;
 }
+
+/* A block of the largest data set, the points. */
+double sp_field_file_predicted_bytes(double points) {
+  const double largest = 3 * sizeof(double) * points;
+  return largest < BLOCK_BYTES ? largest : BLOCK_BYTES;
+}

@@ -24,4 +24,7 @@ sp_status sp_field_file_write(MPI_Comm comm, const char *path, int order, int64_
                               const double *points, int field_count, const char *const *names,
                               const double *const *fields);
 
+/* Bytes that this touches meanwhile on a rank with so many points. Local. */
+double sp_field_file_predicted_bytes(double points);
+
 #endif

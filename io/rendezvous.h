@@ -25,4 +25,8 @@ typedef struct sp_row {
 sp_status sp_rendezvous(MPI_Comm comm, int64_t row_count, const sp_row *rows, int64_t wanted_count,
                         const sp_row_name *wanted, double (*values)[SP_ROW_VALUES]);
 
+/* Bytes that this takes meanwhile on a rank with so many rows and wanted names, if hashes spread
+ * evenly. Local. */
+double sp_rendezvous_predicted_bytes(double row_count, double wanted_count);
+
 #endif

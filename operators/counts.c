@@ -30,18 +30,6 @@ double sp_operator_bytes_assembled(sp_operator_kind kind, sp_geometry_kind geome
   return elements * (8 * factor_doubles(kind, geometry, order) + 4 * nq * nq * nq) + 16 * dofs;
 }
 
-double sp_operator_device_bytes(sp_operator_kind kind, sp_geometry_kind geometry, int order,
-                                double elements, double dofs, bool jacobi) {
-  /* Factors; a 4-byte code for every surface node; a value and a 4-byte entry for every node on
-   * edges and at vertices (operators/cuda/assembly.h). */
-  const double n = order, surface = 6 * n * n + 2, edges = 12 * n - 4;
-  const double matrix =
-      elements * (8 * factor_doubles(kind, geometry, order) + 4 * surface + (8 + 4) * edges);
-  /* x, b (which becomes r), two buffers of p, A p, and the inverse diagonal. */
-  const double vectors = 8 * dofs * (5 + jacobi);
-  return matrix + vectors;
-}
-
 sp_status sp_operator_device_numbers(int order, double elements, double dofs) {
   const double edge_nodes = elements * (12 * order - 4);
   if (dofs <= SP_DEVICE_MOST && edge_nodes <= SP_DEVICE_MOST) return SP_OK;

@@ -32,11 +32,6 @@ double sp_operator_bytes(sp_operator_kind kind, sp_geometry_kind geometry, int o
 double sp_operator_bytes_assembled(sp_operator_kind kind, sp_geometry_kind geometry, int order,
                                    double elements, double dofs);
 
-/* Bytes that a device holds during the solve, for a rank's `elements` and `dofs` (copies included);
- * the prediction of --dry-run. Local. */
-double sp_operator_device_bytes(sp_operator_kind kind, sp_geometry_kind geometry, int order,
-                                double elements, double dofs, bool jacobi);
-
 /* A device has 30 bits for the DOFs of a rank (copies included), and for the nodes of its elements
  * that are on edges or at vertices. SP_ERR_INPUT where they are too few. Local. */
 enum { SP_DEVICE_MOST = 0x3fffffff };

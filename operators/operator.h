@@ -30,6 +30,11 @@ typedef struct sp_operator {
  * element with a non-positive Jacobian, SP_ERR_SYSTEM for memory. Collective. */
 sp_status sp_operator_create(const sp_operator_setup *setup, sp_operator **out);
 
+/* Bytes that an operator with these facts holds on a rank of these sizes, without the setup's
+ * diagonal. Local. */
+sp_bytes sp_operator_predicted_bytes(const sp_backend *backend, const sp_operator_facts *facts,
+                                     const sp_sizes *sizes);
+
 /* NULL-safe; sets *op to NULL. Local. */
 void sp_operator_destroy(sp_operator **op);
 

@@ -2,7 +2,6 @@
  * equal the bytes allocated. */
 #include "mesh/sizes.h"
 
-#include <malloc.h>
 #include <string.h>
 
 #include "mesh/box.h"
@@ -11,6 +10,7 @@
 #include "mesh/numbering.h"
 #include "mesh/refine.h"
 #include "tests/check.h"
+#include "tests/heap.h"
 
 static sp_mesh *make_mesh(const char *file, bool periodic) {
   sp_hexes *hexes;
@@ -60,24 +60,7 @@ static void check_mesh(const char *name, sp_mesh *mesh, int most) {
   sp_mesh_destroy(&mesh);
 }
 
-/* Bytes allocated at the moment. The sanitizers replace malloc and have their own count. */
-__attribute__((weak)) size_t __sanitizer_get_current_allocated_bytes(void);
-
-static double heap(void) {
-  if (__sanitizer_get_current_allocated_bytes)
-    return (double)__sanitizer_get_current_allocated_bytes();
-  const struct mallinfo2 info = mallinfo2();
-  return (double)(info.uordblks + info.hblkhd);
-}
-
-/* Predicted against allocated bytes, which may be `most` less. SLACK is for malloc's rounding, the
- * groups and what MPI keeps: 1 % of the mesh on four ranks. */
-static void check_bytes(const char *what, double held, double predicted, double most) {
-  enum { SLACK = 24 << 10 };
-  CHECK(predicted >= held - SLACK && predicted <= held + most + SLACK,
-        "%s: %.0f bytes predicted, %.0f held", what, predicted, held);
-}
-
+/* The slack is 1 % of the mesh on four ranks. */
 static void test_bytes(void) {
   enum { ORDER = 3 };
   const sp_box box = {.elements = {24, 24, 24}, .upper = {1, 1, 1}};
@@ -88,15 +71,15 @@ static void test_bytes(void) {
   const double before = heap();
   CHECK(!sp_box_hexes(MPI_COMM_WORLD, &box, &hexes), "%s", sp_error_message());
   const double elements = hexes->count;
-  check_bytes("hexahedra", heap() - before, sp_hexes_predicted_bytes(elements, 1), 0);
+  check_bytes("hexahedra", heap() - before, sp_hexes_predicted_bytes(elements, 1), 0, 0);
   CHECK(!sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh), "%s", sp_error_message());
   sp_sizes_count(mesh->topology, 0, ORDER, &sizes);
-  check_bytes("mesh", heap() - before, sp_mesh_predicted_bytes(&sizes, 1), 0);
+  check_bytes("mesh", heap() - before, sp_mesh_predicted_bytes(&sizes, 1), 0, 0);
   const double with_mesh = heap();
   CHECK(!sp_numbering_create(mesh, ORDER, &numbering), "%s", sp_error_message());
   /* Shared DOFs that this rank owns are counted as copies. */
   const double owned = sizes.shared - (numbering->local - numbering->owned);
-  check_bytes("numbering", heap() - with_mesh, sp_numbering_predicted_bytes(&sizes, ORDER),
+  check_bytes("numbering", heap() - with_mesh, sp_numbering_predicted_bytes(&sizes, ORDER), 0,
               owned * sizeof(sp_gid));
   sp_numbering_destroy(&numbering);
   sp_mesh_destroy(&mesh);

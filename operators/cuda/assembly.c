@@ -146,6 +146,13 @@ sp_status sp_cuda_assembly_create(const sp_operator_setup *setup, sp_cuda_assemb
   return status;
 }
 
+/* Each edge node is an entry of one list; each shared DOF is listed at most once. */
+double sp_cuda_assembly_predicted_bytes(int order, const sp_sizes *sizes) {
+  const sp_cuda_assembly *a = NULL;
+  return sizes->elements * sp_cuda_edge_nodes(order) * sizeof *a->own.entries +
+         sizes->shared * sizeof *a->shared_dofs;
+}
+
 void sp_cuda_assembly_free(sp_cuda_assembly *assembly) {
   (void)cudaFree(assembly->own.start);
   (void)cudaFree(assembly->own.entries);

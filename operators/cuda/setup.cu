@@ -12,6 +12,13 @@ extern "C" {
 #include <cstdlib>
 #include <cstring>
 
+/* Doubles per element. */
+static size_t factors_of(sp_operator_kind kind, sp_geometry_kind geometry, int order) {
+  const size_t m = (size_t)sp_operator_rule(kind, order)->n;
+  return geometry == SP_GEOMETRY_TRILINEAR ? 24
+                                           : (size_t)sp_operator_rows[kind].factors * m * m * m;
+}
+
 /* Factors are computed on the host in batches of elements, and each batch is sent before the next
  * one is computed: the host never holds all factors. */
 static sp_status send_factors(const sp_operator_setup *setup, sp_local_operator *local) {
@@ -21,7 +28,7 @@ static sp_status send_factors(const sp_operator_setup *setup, sp_local_operator 
   const size_t points = (size_t)(rule->n * rule->n * rule->n);
   const size_t first = setup->kind == SP_MASS ? (size_t)SP_G_WJ * points : 0;
   const size_t stored = (size_t)SP_FACTORS * points - first;
-  const size_t width = local->geometry ? 24 : stored;
+  const size_t width = factors_of(setup->kind, setup->geometry, setup->space->numbering->order);
   double *batch = nullptr, *element = nullptr;
   /* One more double: copies in units of 16 bytes (geometry.cuh) may read it. */
   SP_TRY(sp_cuda_allocate((size_t)hexes->count * width + 1, sizeof(double), "geometric factors",
@@ -164,9 +171,15 @@ static sp_status check_size(const sp_operator_setup *setup) {
                                     setup->space->numbering->local));
   int device = -1;
   size_t available, total;
-  const double needed = sp_operator_device_bytes(
-      setup->kind, setup->geometry, setup->space->numbering->order,
-      setup->space->mesh->hexes->count, setup->space->numbering->local, false);
+  const sp_numbering *numbering = setup->space->numbering;
+  sp_sizes sizes = {};
+  sizes.elements = setup->space->mesh->hexes->count;
+  sizes.dofs = numbering->local;
+  sizes.shared = numbering->shared_start[numbering->neighbours];
+  const sp_operator_facts facts = {setup->kind, setup->geometry, setup->precision, order};
+  /* x, b (which becomes r), two buffers of p, and A p are to come. */
+  const double vectors = 5 * sizes.dofs * sp_precision_bytes(setup->precision);
+  const double needed = sp_cuda_operator_predicted_bytes(&facts, &sizes).device + vectors;
   SP_CUDA(cudaGetDevice(&device));
   SP_CUDA(cudaMemGetInfo(&available, &total));
   if (needed <= (double)available) return SP_OK;
@@ -175,6 +188,25 @@ static sp_status check_size(const sp_operator_setup *setup) {
       "the case needs %.1f GB on GPU %d, of which %.1f of %.1f GB are free: use more GPUs, "
       "or trilinear geometry",
       needed * 1e-9, device, available * 1e-9, total * 1e-9);
+}
+
+/* The counts must fit the codes of nodes. */
+sp_bytes sp_cuda_operator_predicted_bytes(const sp_operator_facts *facts, const sp_sizes *sizes) {
+  const int order = facts->order, trilinear = facts->geometry == SP_GEOMETRY_TRILINEAR;
+  const double real = (double)sp_precision_bytes(facts->precision);
+  const double factors = (double)factors_of(facts->kind, facts->geometry, order);
+  const double element = factors * real +
+                         sp_cuda_surface_nodes(order) * sizeof(*sp_local_operator::nodes) +
+                         sp_cuda_edge_nodes(order) * real;
+  /* Of pass 1 in two parts, one more block at most than as a whole. */
+  const sp_cuda_kernel *kernel = &sp_cuda_order_get(order)->kernels[facts->kind][trilinear];
+  const double blocks = kernel->blocks((int)sizes->elements) + 1;
+  const double sums = blocks + SP_CUDA_SUM_BLOCKS + 2 * SP_CUDA_VECTOR_BLOCKS;
+  const double device = sizes->elements * element + real +
+                        sp_cuda_assembly_predicted_bytes(order, sizes) + sums * sizeof(double) +
+                        sizeof(*sp_local_operator::scalars) +
+                        SP_CG_BATCH * sizeof(*sp_local_operator::records);
+  return {sizeof(sp_local_operator) + 2 * sizeof(*sp_local_operator::sums), device};
 }
 
 void sp_cuda_operator_destroy(sp_local_operator **out) {

@@ -222,6 +222,18 @@ void sp_cuda_transfer_destroy(sp_device_transfer **transfer) {
   *transfer = nullptr;
 }
 
+sp_bytes sp_cuda_transfer_predicted_bytes(const sp_transfer_facts *facts) {
+  const double nf = facts->fine_order + 1, nc = facts->coarse_order + 1;
+  const double real = (double)sp_precision_bytes(facts->precision);
+  const double coarse_nodes = facts->coarse->elements * nc * nc * nc;
+  const double lists = sp_cuda_gather_lists_predicted_bytes(coarse_nodes, facts->coarse->dofs);
+  const double fine =
+      facts->fine->elements * nf * nf * nf * sizeof(*sp_device_transfer::fine_nodes);
+  /* The matrix, weights and correction, and sums. */
+  return {sizeof(sp_device_transfer),
+          lists + fine + real * (nf * nc + 2 * facts->fine->dofs + coarse_nodes)};
+}
+
 sp_status sp_cuda_prolong(sp_device_transfer *t, const void *coarse, void *fine) {
   const bool single = t->precision == SP_SINGLE;
   SP_CUDA((single ? queue_prolong<float> : queue_prolong<double>)(t, coarse));

@@ -103,6 +103,10 @@ static void host_vector_destroy(sp_device *device, void *vector) {
   memcpy(vector, &none, sizeof none);
 }
 
+static sp_bytes host_vector_predicted_bytes(sp_precision precision, double count) {
+  return (sp_bytes){.host = sp_host_predicted_bytes(count, sp_precision_bytes(precision))};
+}
+
 static sp_status host_copy(sp_device *device, sp_precision precision, size_t count,
                            const void *from, void *to) {
   (void)device;
@@ -163,6 +167,11 @@ static sp_status host_space_create(sp_device *device, MPI_Comm comm, sp_exchange
 static void host_space_destroy(sp_device_space **space) {
   free(*space);
   *space = NULL;
+}
+
+static sp_bytes host_space_predicted_bytes(const sp_sizes *sizes) {
+  (void)sizes;
+  return (sp_bytes){.host = sizeof(sp_device_space)};
 }
 
 static sp_status host_assemble(sp_device_space *space, sp_precision precision, void *vector) {
@@ -237,6 +246,13 @@ static sp_status host_operator_create(sp_device *device, const sp_operator_setup
 
 static size_t host_operator_bytes(const sp_local_operator *local) {
   return local->bytes;
+}
+
+static sp_bytes host_operator_predicted_bytes(const sp_operator_facts *facts,
+                                              const sp_sizes *sizes) {
+  return (sp_bytes){.host = sizeof(sp_local_operator) +
+                            sp_host_layout_predicted_bytes(facts, sizes) +
+                            sp_host_predicted_bytes(SP_HOST_WORK, sizeof(double))};
 }
 
 static void run_sweep(sp_local_operator *local, mesh_part part, sp_host_sweep *sweep) {
@@ -330,6 +346,7 @@ const sp_backend sp_backend_host = {
     .faster_geometry = host_faster_geometry,
     .vector_create = host_vector_create,
     .vector_destroy = host_vector_destroy,
+    .vector_predicted_bytes = host_vector_predicted_bytes,
     .upload = host_copy,
     .download = host_copy,
     .copy = host_copy,
@@ -340,15 +357,18 @@ const sp_backend sp_backend_host = {
     .correct = host_correct,
     .space_create = host_space_create,
     .space_destroy = host_space_destroy,
+    .space_predicted_bytes = host_space_predicted_bytes,
     .assemble = host_assemble,
     .operator_create = host_operator_create,
     .operator_destroy = host_operator_destroy,
     .operator_bytes = host_operator_bytes,
+    .operator_predicted_bytes = host_operator_predicted_bytes,
     .apply = host_apply,
     .e_vector_size = host_e_vector_size,
     .apply_unassembled = host_apply_unassembled,
     .transfer_create = sp_host_transfer_create,
     .transfer_destroy = sp_host_transfer_destroy,
+    .transfer_predicted_bytes = sp_host_transfer_predicted_bytes,
     .prolong = sp_host_prolong,
     .restrict_residual = sp_host_restrict,
     .schwarz_create = sp_host_schwarz_create,

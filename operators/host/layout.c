@@ -1,5 +1,6 @@
 #include "operators/host/layout.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +10,9 @@
 #include "operators/factors.h"
 #include "operators/space.h"
 
+enum { HUGE_PAGE = 2 << 20, CACHE_LINE = 64 };
+
 sp_status sp_host_allocate(size_t count, size_t size, const char *what, void *out) {
-  enum { HUGE_PAGE = 2 << 20, CACHE_LINE = 64 };
   if (count > (SIZE_MAX - HUGE_PAGE) / size)
     return sp_fail(SP_ERR_SYSTEM, "out of memory: %s needs %zu times %zu bytes", what, count, size);
   size_t bytes = (count > 0 ? count : 1) * size;
@@ -23,6 +25,12 @@ sp_status sp_host_allocate(size_t count, size_t size, const char *what, void *ou
   memset(memory, 0, bytes);
   memcpy(out, &memory, sizeof memory);
   return SP_OK;
+}
+
+double sp_host_predicted_bytes(double count, size_t size) {
+  const double bytes = fmax(count, 1) * (double)size;
+  const double alignment = bytes >= HUGE_PAGE ? HUGE_PAGE : CACHE_LINE;
+  return alignment * ceil(bytes / alignment);
 }
 
 /* First element of a block: halo elements fill the first blocks; the other elements start a new
@@ -106,6 +114,12 @@ static sp_status pack_factors(const sp_operator_setup *setup, sp_host_layout *la
   return status;
 }
 
+/* Doubles per element. */
+static int factors_of(sp_operator_kind kind, sp_geometry_kind geometry, int order) {
+  const int m = sp_operator_rule(kind, order)->n;
+  return geometry == SP_GEOMETRY_TRILINEAR ? 24 : sp_operator_rows[kind].factors * m * m * m;
+}
+
 static size_t factor_count(const sp_host_layout *layout) {
   return (size_t)layout->blocks * (size_t)layout->block_factors;
 }
@@ -118,14 +132,12 @@ sp_status sp_host_layout_create(const sp_operator_setup *setup, const sp_host_ta
                                 sp_host_layout *layout) {
   const sp_mesh *mesh = setup->space->mesh;
   const sp_lid inner = mesh->hexes->count - mesh->halo_elements;
-  const int m = sp_operator_rule(setup->kind, setup->space->numbering->order)->n;
-  const int factors = setup->geometry == SP_GEOMETRY_TRILINEAR ? 24
-                      : setup->kind == SP_MASS                 ? m * m * m
-                                                               : m * m * m * SP_FACTORS;
-  *layout = (sp_host_layout){.halo_blocks = (mesh->halo_elements + SP_LANES - 1) / SP_LANES,
-                             .owned = setup->space->numbering->owned,
-                             .local = setup->space->numbering->local,
-                             .block_factors = factors * SP_LANES};
+  *layout =
+      (sp_host_layout){.halo_blocks = (mesh->halo_elements + SP_LANES - 1) / SP_LANES,
+                       .owned = setup->space->numbering->owned,
+                       .local = setup->space->numbering->local,
+                       .block_factors = SP_LANES * factors_of(setup->kind, setup->geometry,
+                                                              setup->space->numbering->order)};
   layout->blocks = layout->halo_blocks + (inner + SP_LANES - 1) / SP_LANES;
   const size_t blocks = (size_t)layout->blocks;
   SP_TRY(sp_allocate(dof_count(tables, layout), sizeof(sp_lid), "block DOFs", &layout->dofs));
@@ -148,6 +160,19 @@ void sp_host_layout_free(sp_host_layout *layout) {
 size_t sp_host_layout_bytes(const sp_host_tables *tables, const sp_host_layout *layout) {
   return dof_count(tables, layout) * sizeof(sp_lid) + factor_count(layout) * sizeof(double) +
          (size_t)layout->blocks * (sizeof *layout->block + sizeof *layout->touched);
+}
+
+double sp_host_layout_predicted_bytes(const sp_operator_facts *facts, const sp_sizes *sizes) {
+  const sp_host_layout *l = NULL;
+  const int n = facts->order;
+  const double surface = 6 * n * n + 2; /* nodes */
+  /* The last block of elements that touch other ranks, and that of the others, need not be full. */
+  const double blocks = sizes->shared > 0 ? floor((sizes->elements + 2 * (SP_LANES - 1)) / SP_LANES)
+                                          : ceil(sizes->elements / SP_LANES);
+  const double factors = SP_LANES * (double)factors_of(facts->kind, facts->geometry, n);
+  return blocks * (SP_LANES * surface * sizeof *l->dofs + sizeof *l->block) +
+         (blocks + 1) * sizeof *l->touched +
+         sp_host_predicted_bytes(blocks * factors, sp_precision_bytes(facts->precision));
 }
 
 static void split_both(int rows, int columns, const double *matrix, sp_even_odd *plain,

@@ -11,6 +11,9 @@
  * Freed with free(). Local. */
 sp_status sp_host_allocate(size_t count, size_t size, const char *what, void *out);
 
+/* Bytes that sp_host_allocate takes. Local. */
+double sp_host_predicted_bytes(double count, size_t size);
+
 /* Fill *layout for the setup's tables (sp_host_tables_fill). The caller frees it with
  * sp_host_layout_free, also after a failure. Errors: SP_ERR_INPUT for an element with a
  * non-positive Jacobian. Local. */
@@ -20,6 +23,10 @@ void sp_host_layout_free(sp_host_layout *layout);
 
 /* Bytes that the layout holds. Local. */
 size_t sp_host_layout_bytes(const sp_host_tables *tables, const sp_host_layout *layout);
+
+/* The same before it exists: an upper bound, since it is not known how many elements touch other
+ * ranks. Local. */
+double sp_host_layout_predicted_bytes(const sp_operator_facts *facts, const sp_sizes *sizes);
 
 /* The one-dimensional matrices, the quadrature rule and the node order of `kind` at `order`. Local.
  */

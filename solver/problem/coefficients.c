@@ -112,3 +112,9 @@ void sp_coefficients_free(sp_coefficients *coefficients) {
   free(coefficients->lambda);
   coefficients->kappa = coefficients->lambda = NULL;
 }
+
+double sp_coefficients_predicted_bytes(const sp_material *material, double elements,
+                                       const sp_rule *rule) {
+  const int arrays = sp_material_has_kappa(material) + sp_material_has_lambda(material);
+  return arrays * elements * (double)(sp_rule_points(rule) * sizeof(double));
+}

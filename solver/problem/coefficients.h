@@ -46,4 +46,8 @@ sp_status sp_coefficients_create(const sp_material *material, const sp_mesh *mes
                                  const sp_rule *rule, sp_coefficients *out);
 void sp_coefficients_free(sp_coefficients *coefficients);
 
+/* Bytes of its arrays on a rank with so many elements. Local. */
+double sp_coefficients_predicted_bytes(const sp_material *material, double elements,
+                                       const sp_rule *rule);
+
 #endif

@@ -153,6 +153,11 @@ sp_status sp_null_space_create(const sp_space *space, const bool *constrained,
   return status;
 }
 
+double sp_null_space_predicted_bytes(double dofs) {
+  const sp_null_space *n = NULL;
+  return sizeof *n + dofs * sizeof *n->of_dof;
+}
+
 void sp_null_space_destroy(sp_null_space **null_space) {
   if (!*null_space) return;
   free((*null_space)->of_dof);

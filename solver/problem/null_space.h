@@ -26,6 +26,9 @@ bool sp_null_space_is_exact(const sp_coefficients *coefficients, const sp_robin 
  * NULL if each component has some; the caller destroys it. Collective. */
 sp_status sp_null_space_create(const sp_space *space, const bool *constrained, sp_null_space **out);
 
+/* Bytes that it holds on a rank with so many local DOFs, without numbers per component. Local. */
+double sp_null_space_predicted_bytes(double dofs);
+
 /* NULL-safe; sets *null_space to NULL. Local. */
 void sp_null_space_destroy(sp_null_space **null_space);
 

@@ -11,9 +11,12 @@
 #include "mesh/sizes.h"
 #include "operators/counts.h"
 #include "operators/geometry_choice.h"
+#include "solver/linear/jacobi.h"
+#include "solver/problem/null_space.h"
 #include "solver/problem/probe.h"
 #include "solver/run/case.h"
 #include "solver/run/checkpoint.h"
+#include "solver/run/field.h"
 #include "solver/run/outputs.h"
 
 double sp_memory_resident(void) {
@@ -32,95 +35,76 @@ double sp_memory_resident(void) {
 /* What decides the memory of a rank besides its sizes. */
 typedef struct shape {
   const sp_config *config;
-  sp_operator_kind kind;
-  sp_geometry_kind geometry;
+  const sp_backend *backend;
+  sp_operator_facts op;
   int map_order;
-  int coefficients; /* fields at quadrature points: kappa, lambda */
-  bool jacobi, has_solution, null_space, on_device;
+  double coefficients; /* bytes */
+  bool jacobi, has_solution, null_space;
 } shape;
 
-/* sp_exchange: for a shared DOF its place, two buffers, and the order of its contributions. */
-static double exchange_bytes(const sp_sizes *sizes) {
-  return sizes->shared * (4 + 8 + 8 + 16);
-}
-
-/* The operator's elements are packed in blocks of eight; interiors have no index. */
-static double operator_bytes(const shape *s, const sp_sizes *sizes) {
-  enum { BLOCK = 8 };
-  const int order = s->config->discretization.order;
-  const double elements = sizes->elements + BLOCK, inner = pow(order - 1, 3);
-  return sp_operator_bytes_assembled(s->kind, s->geometry, order, elements, 0) -
-         elements * inner * sizeof(sp_lid);
-}
-
-/* The largest of the moments at which a run holds most. */
-static double predict_host(const shape *s, const sp_sizes *sizes, double at_start) {
+/* Bytes of a rank: on the host the largest of the moments at which a run holds most. */
+static sp_bytes predict_bytes(const shape *s, const sp_sizes *sizes, double at_start) {
   /* Pages of the program, HDF5 and MPI-IO that the start has not touched: 4 to 7 MB measured on
    * tiny cases. */
-  static const double LATER = 6e6, FIELD_BLOCK = 8 << 20;
-  const int order = s->config->discretization.order;
-  const double nodes = (double)sp_element_nodes(order), dofs = sizes->dofs;
-  const sp_rule *rule = sp_operator_rule(s->kind, order);
-  const double points = (double)sp_rule_points(rule);
-
+  static const double LATER = 6e6;
+  const sp_config *config = s->config;
+  const double dofs = sizes->dofs;
   const double mesh = at_start + LATER + sp_mesh_predicted_bytes(sizes, s->map_order);
-  /* Mask, boundary values, load, solution, diagonal; the component of every DOF, which with
-   * Dirichlet data only a mesh of several parts keeps. */
-  const double vectors = dofs * (1 + 8 + 8 + 8 + (s->jacobi ? 8 : 0) + (s->null_space ? 4 : 0));
-  const double held =
-      mesh + sp_numbering_predicted_bytes(sizes, order) + exchange_bytes(sizes) + vectors;
-  const double coefficients = 8 * sizes->elements * points * s->coefficients;
-  /* On the host: the matrix, and x, b, the diagonal, p and A p. */
-  const double matrix = s->on_device ? 0 : operator_bytes(s, sizes);
-  const double iterates = s->on_device ? 0 : 8 * dofs * (s->jacobi ? 3 : 2);
-  const double directions = s->on_device ? 0 : 8 * dofs * 2;
-  /* Points, u and the error, all at element nodes, and the block in which they are written. */
-  const double largest = 24 * sizes->elements * nodes;
-  const double field = s->config->output.field[0]
-                           ? 8 * sizes->elements * nodes * (s->has_solution ? 5 : 4) +
-                                 (largest < FIELD_BLOCK ? largest : FIELD_BLOCK)
+  sp_bytes built = sp_bytes_sum(sp_space_predicted_bytes(s->backend, sizes, s->op.order),
+                                sp_operator_predicted_bytes(s->backend, &s->op, sizes));
+  if (s->jacobi) built = sp_bytes_sum(built, sp_jacobi_predicted_bytes(s->backend, dofs));
+  const sp_bytes builds = sp_case_predicted_bytes(s->backend, dofs, SP_CASE_BUILDS);
+  const sp_bytes solved = sp_case_predicted_bytes(s->backend, dofs, SP_CASE_HAS_SOLUTION);
+  const sp_bytes iterates = config->output.restart[0]
+                                ? solved
+                                : sp_case_predicted_bytes(s->backend, dofs, SP_CASE_ITERATES);
+  const sp_bytes cg = sp_cg_predicted_bytes(s->backend, dofs, false);
+  /* With Dirichlet data only a mesh of several parts has components to keep. */
+  const double held = mesh + built.host + sp_checkpoint_predicted_bytes(config, dofs) +
+                      (s->null_space ? sp_null_space_predicted_bytes(dofs) : 0);
+  const double setup = s->jacobi ? sp_jacobi_predicted_setup_bytes(dofs) : 0;
+  const double field = config->output.field[0]
+                           ? sp_field_predicted_bytes(sizes->elements, s->op.order, s->has_solution)
                            : 0;
-  /* Names of DOFs and, to save, three vectors; to restart, a share of the file, what is sent and
-   * met of it, and the questions and answers. */
-  const bool saves = s->config->output.checkpoint[0], restarts = s->config->output.restart[0];
-  const double checkpoint = dofs * ((saves || restarts ? 16 : 0) + (saves ? 24 : 0));
-  const double restart = restarts ? dofs * (8 + 40 + 40 + 40 + 40 + 16 + 24 + 16 + 24) : 0;
   const double moments[] = {mesh + sp_mesh_predicted_ordering_bytes(sizes, s->map_order),
-                            held + coefficients + matrix,
-                            held + matrix + iterates + directions + checkpoint,
-                            held + matrix + iterates + checkpoint + restart,
-                            held + matrix + iterates + checkpoint + field};
-  double peak = 0;
+                            held + builds.host + s->coefficients + setup,
+                            held + iterates.host + cg.host,
+                            held + solved.host + sp_checkpoint_predicted_load_bytes(config, dofs),
+                            held + solved.host + field};
+  sp_bytes bytes = {.device = built.device + iterates.device + cg.device};
   for (size_t m = 0; m < sizeof moments / sizeof *moments; m++)
-    if (moments[m] > peak) peak = moments[m];
-  return peak;
+    bytes.host = fmax(bytes.host, moments[m]);
+  return bytes;
 }
 
-/* The part of a case that needs no refined mesh. */
-static sp_status check_case(const sp_config *config, const sp_case_base *base, shape *s) {
+/* The part of a case that needs no refined mesh; `sizes` are those after refinement. */
+static sp_status check_case(const sp_config *config, const sp_case_base *base,
+                            const sp_sizes *sizes, shape *s) {
+  const int order = config->discretization.order;
   sp_problem *problem = NULL;
   sp_probes *probes = NULL;
   sp_status status = sp_problem_create(config, base->mesh, &problem);
   if (!status) status = sp_probes_create(config, base->mesh, &probes);
   if (!status) {
-    const bool kappa = sp_material_has_kappa(&problem->material);
-    const bool lambda = sp_material_has_lambda(&problem->material);
+    const sp_material *material = &problem->material;
     const sp_geometry_facts facts = {.kind = problem->kind,
-                                     .order = config->discretization.order,
+                                     .order = order,
                                      .map_order = base->mesh->hexes->map_order,
-                                     .coefficients = kappa || lambda};
+                                     .coefficients = sp_material_has_kappa(material) ||
+                                                     sp_material_has_lambda(material)};
     const char *reason;
-    *s = (shape){.config = config,
-                 .kind = problem->kind,
-                 .map_order = facts.map_order,
-                 .coefficients = kappa + lambda,
-                 .jacobi = config->solver.preconditioner == SP_PRECONDITIONER_JACOBI,
-                 .has_solution = problem->solution != NULL,
-                 .null_space =
-                     sp_operator_rows[problem->kind].has_stiffness && !problem->has_dirichlet,
-                 .on_device = base->platform.backend != &sp_backend_host};
+    *s = (shape){
+        .config = config,
+        .backend = base->platform.backend,
+        .op = {.kind = problem->kind, .precision = SP_DOUBLE, .order = order},
+        .map_order = facts.map_order,
+        .coefficients = sp_coefficients_predicted_bytes(material, sizes->elements,
+                                                        sp_operator_rule(problem->kind, order)),
+        .jacobi = config->solver.preconditioner == SP_PRECONDITIONER_JACOBI,
+        .has_solution = problem->solution != NULL,
+        .null_space = sp_operator_rows[problem->kind].has_stiffness && !problem->has_dirichlet};
     status = sp_geometry_choose(base->platform.backend, &facts,
-                                (sp_geometry_kind)config->discretization.geometry, &s->geometry,
+                                (sp_geometry_kind)config->discretization.geometry, &s->op.geometry,
                                 &reason);
     status = sp_agree(base->comm, status);
   }
@@ -204,32 +188,31 @@ static void print_machine(MPI_Comm comm, sp_terminal *t, double host) {
 
 static sp_status predict(const sp_config *config, const sp_case_base *base, double at_start,
                          sp_terminal *terminal) {
+  const int order = config->discretization.order;
   shape s;
   sp_sizes now, later;
-  SP_TRY(check_case(config, base, &s));
   sp_sizes_count(base->mesh->topology, 0, 1, &now);
-  sp_sizes_count(base->mesh->topology, config->mesh.refine, config->discretization.order, &later);
+  sp_sizes_count(base->mesh->topology, config->mesh.refine, order, &later);
+  SP_TRY(check_case(config, base, &later, &s));
   /* What the mesh's library and the device's driver have taken and keep. */
   const double kept = sp_memory_resident() - sp_mesh_predicted_bytes(&now, s.map_order);
   struct rusage usage;
   getrusage(RUSAGE_SELF, &usage);
   const double so_far = 1024.0 * (double)usage.ru_maxrss; /* a mesh file may take more to read */
-  const int order = config->discretization.order;
-  if (s.on_device)
+  const bool on_device = s.backend != &sp_backend_host;
+  if (on_device)
     SP_TRY(sp_agree(base->comm, sp_operator_device_numbers(order, later.elements, later.dofs)));
-  double row[COLUMNS] = {[ELEMENTS] = later.elements, [DOFS] = later.dofs};
-  row[HOST] = predict_host(&s, &later, kept > at_start ? kept : at_start);
-  if (row[HOST] < so_far) row[HOST] = so_far;
-  if (s.on_device)
-    row[DEVICE] =
-        sp_operator_device_bytes(s.kind, s.geometry, order, later.elements, later.dofs, s.jacobi);
+  const sp_bytes bytes = predict_bytes(&s, &later, fmax(kept, at_start));
+  const double row[COLUMNS] = {[ELEMENTS] = later.elements,
+                               [DOFS] = later.dofs,
+                               [HOST] = fmax(bytes.host, so_far),
+                               [DEVICE] = bytes.device};
   sp_terminal_print(terminal, "dry run: the case is read and checked, nothing is solved\n\n");
   sp_terminal_print(terminal, "  %-16s %s\n", "device",
                     base->platform.backend->describe(base->platform.device));
   sp_terminal_print(terminal, "  %-16s %s, N = %d, %s geometry\n", "operator",
-                    sp_operator_name(s.kind), config->discretization.order,
-                    sp_geometry_kind_name(s.geometry));
-  SP_TRY(print_table(base->comm, terminal, row, s.on_device));
+                    sp_operator_name(s.op.kind), order, sp_geometry_kind_name(s.op.geometry));
+  SP_TRY(print_table(base->comm, terminal, row, on_device));
   print_machine(base->comm, terminal, row[HOST]);
   return SP_OK;
 }

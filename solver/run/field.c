@@ -66,3 +66,9 @@ sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_s
   free(arrays.exact);
   return status;
 }
+
+double sp_field_predicted_bytes(double elements, int order, bool has_solution) {
+  const double points = elements * (double)sp_element_nodes(order);
+  const size_t doubles = 3 + 1 + has_solution; /* a point, u, error */
+  return points * (double)(doubles * sizeof(double)) + sp_field_file_predicted_bytes(points);
+}

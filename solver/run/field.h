@@ -10,4 +10,7 @@
 sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_space *space,
                          const double *x);
 
+/* Bytes that this takes meanwhile on a rank with so many elements. Local. */
+double sp_field_predicted_bytes(double elements, int order, bool has_solution);
+
 #endif
