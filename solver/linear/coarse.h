@@ -36,6 +36,9 @@ bool sp_coarse_is_available(void);
 sp_status sp_coarse_create(const sp_operator_setup *setup, const sp_constants *constants,
                            sp_coarse **out);
 
+/* About the bytes that it holds on a rank with so many local DOFs; 0 without hypre. Local. */
+double sp_coarse_predicted_bytes(double dofs);
+
 /* NULL-safe; sets *coarse to NULL. Collective. */
 void sp_coarse_destroy(sp_coarse **coarse);
 

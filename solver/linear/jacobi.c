@@ -62,6 +62,6 @@ sp_bytes sp_jacobi_predicted_bytes(const sp_backend *backend, double dofs) {
                       backend->vector_predicted_bytes(SP_DOUBLE, dofs));
 }
 
-double sp_jacobi_predicted_setup_bytes(double dofs) {
-  return dofs * sizeof(double); /* the diagonal */
+sp_bytes sp_jacobi_predicted_setup_bytes(double dofs) {
+  return (sp_bytes){.host = dofs * sizeof(double)}; /* the diagonal */
 }

@@ -108,9 +108,9 @@ void sp_multigrid_choose_orders(int order, sp_multigrid_options *options) {
   if (order == 1) options->orders[options->levels++] = 1; /* smoothed, then the coarse solver */
 }
 
-static bool has_amg(const multigrid *m) {
-  return m->options.coarse == SP_COARSE_AMG ||
-         (m->options.coarse == SP_COARSE_AUTO && sp_coarse_is_available());
+static bool has_amg(const sp_multigrid_options *options) {
+  return options->coarse == SP_COARSE_AMG ||
+         (options->coarse == SP_COARSE_AUTO && sp_coarse_is_available());
 }
 
 static sp_status create_vectors(multigrid *m, level *l) {
@@ -122,7 +122,7 @@ static sp_status create_vectors(multigrid *m, level *l) {
   SP_TRY(b->vector_create(device, precision, dofs, &l->x));
   if (l + 1 < &m->levels[m->options.levels])
     return b->vector_create(device, precision, dofs, &l->r);
-  if (!has_amg(m)) return SP_OK;
+  if (!has_amg(&m->options)) return SP_OK;
   SP_TRY(sp_allocate(dofs, sizeof(double), "coarse level", &m->coarse_b));
   SP_TRY(sp_allocate(dofs, sizeof(double), "coarse level", &m->coarse_x));
   return b->vector_create(device, SP_DOUBLE, dofs, &m->coarse_vector);
@@ -155,7 +155,7 @@ static sp_status build_level(multigrid *m, int index, const sp_multigrid_level_d
   level *l = &m->levels[index];
   sp_operator_setup setup = data->setup;
   SP_TRY(sp_agree(m->platform->comm, create_vectors(m, l)));
-  if (index + 1 == m->options.levels && has_amg(m))
+  if (index + 1 == m->options.levels && has_amg(&m->options))
     return sp_coarse_create(&setup, &data->constants, &m->coarse);
   setup.precision = m->options.precision;
   SP_TRY(sp_operator_create(&setup, &l->op));
@@ -224,22 +224,21 @@ static void describe(const sp_preconditioner *self, size_t room, char *text) {
              m->coarse ? sp_coarse_describe(m->coarse) : "order 1 smoothed");
 }
 
-static sp_status check_options(const sp_space *space, const sp_multigrid_options *o) {
-  bool falling = o->levels >= 2 && o->levels <= SP_MULTIGRID_MOST &&
-                 o->orders[0] == space->numbering->order && o->orders[o->levels - 1] == 1;
+sp_status sp_multigrid_check(int order, const sp_multigrid_options *o) {
+  bool falling = o->levels >= 2 && o->levels <= SP_MULTIGRID_MOST && o->orders[0] == order &&
+                 o->orders[o->levels - 1] == 1;
   for (int i = 1; i < o->levels && falling; i++)
     falling = o->orders[i] < o->orders[i - 1] || o->orders[i - 1] == 1;
   if (falling) return SP_OK;
   return sp_fail(SP_ERR_INPUT,
-                 "the orders of multigrid's levels must fall from the operator's, %d, to 1",
-                 space->numbering->order);
+                 "the orders of multigrid's levels must fall from the operator's, %d, to 1", order);
 }
 
 sp_status sp_multigrid_create(const sp_space *space, const sp_multigrid_options *options,
                               const sp_multigrid_problem *problem, sp_preconditioner **out) {
   multigrid *m;
   *out = NULL;
-  SP_TRY(check_options(space, options));
+  SP_TRY(sp_multigrid_check(space->numbering->order, options));
   SP_TRY(sp_agree(space->platform->comm, sp_allocate(1, sizeof *m, "multigrid", &m)));
   *m = (multigrid){
       .base = {.name = "multigrid", .apply = apply, .destroy = destroy, .describe = describe},
@@ -252,4 +251,54 @@ sp_status sp_multigrid_create(const sp_space *space, const sp_multigrid_options 
   }
   *out = &m->base;
   return SP_OK;
+}
+
+/* ---- Memory ---- */
+
+static void add(sp_bytes *sum, int count, sp_bytes bytes) {
+  sum->host += count * bytes.host;
+  sum->device += count * bytes.device;
+}
+
+static void take_larger(sp_bytes *most, sp_bytes bytes) {
+  if (bytes.host > most->host) most->host = bytes.host;
+  if (bytes.device > most->device) most->device = bytes.device;
+}
+
+/* One level and the transfer to it are added to what is held, in the order of their creation. */
+static void predict_level(const sp_backend *backend, const sp_multigrid_options *options,
+                          const sp_multigrid_level_facts *levels, int index, sp_bytes *held,
+                          sp_bytes *most) {
+  const sp_multigrid_level_facts *here = &levels[index], *above = here - 1;
+  const sp_precision precision = options->precision;
+  const double dofs = here->sizes.dofs;
+  const bool last = index + 1 == options->levels;
+  sp_operator_facts op = here->op;
+  op.precision = precision;
+  if (index > 0) add(held, 1, sp_space_predicted_bytes(backend, &here->sizes, op.order));
+  add(held, last ? 2 : 3, backend->vector_predicted_bytes(precision, dofs)); /* b, x, r */
+  if (last && has_amg(options)) { /* coarse_b, coarse_x, coarse_vector */
+    held->host += 2 * dofs * sizeof(double) + sp_coarse_predicted_bytes(dofs);
+    add(held, 1, backend->vector_predicted_bytes(SP_DOUBLE, dofs));
+  } else {
+    add(held, 1, sp_operator_predicted_bytes(backend, &op, &here->sizes));
+    add(held, 1, sp_chebyshev_predicted_bytes(backend, precision, dofs));
+    take_larger(most,
+                sp_bytes_sum(*held, sp_chebyshev_predicted_setup_bytes(backend, precision, dofs)));
+  }
+  if (index == 0) return;
+  const sp_transfer_facts transfer = {.fine_order = above->op.order,
+                                      .coarse_order = op.order,
+                                      .fine = &above->sizes,
+                                      .coarse = &here->sizes,
+                                      .precision = precision};
+  add(held, 1, sp_transfer_predicted_bytes(backend, &transfer));
+}
+
+void sp_multigrid_predict(const sp_backend *backend, const sp_multigrid_options *options,
+                          const sp_multigrid_level_facts *levels, sp_bytes *held, sp_bytes *most) {
+  *held = (sp_bytes){.host = sizeof(multigrid)};
+  *most = (sp_bytes){0};
+  for (int i = 0; i < options->levels; i++) predict_level(backend, options, levels, i, held, most);
+  take_larger(most, *held);
 }

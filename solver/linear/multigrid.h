@@ -58,11 +58,25 @@ typedef struct sp_multigrid_problem {
  * then 3 and 1 (7 5 3 1; 15 11 7 5 3 1). Local. */
 void sp_multigrid_choose_orders(int order, sp_multigrid_options *options);
 
+/* SP_ERR_INPUT unless the orders fall from the operator's, `order`, to 1. Local. */
+sp_status sp_multigrid_check(int order, const sp_multigrid_options *options);
+
 /* A preconditioner for an operator on `space`, whose order is options->orders[0]; both must outlive
  * *out, which sp_preconditioner_destroy frees. Errors: SP_ERR_INPUT for orders that do not fall
  * from the operator's to 1, and for algebraic multigrid in a program without it; those of
  * discretize; SP_ERR_SYSTEM, SP_ERR_BREAKDOWN. Collective. */
 sp_status sp_multigrid_create(const sp_space *space, const sp_multigrid_options *options,
                               const sp_multigrid_problem *problem, sp_preconditioner **out);
+
+/* What decides the memory of a level on a rank. `op` is the operator's; its precision is not used.
+ */
+typedef struct sp_multigrid_level_facts {
+  sp_operator_facts op;
+  sp_sizes sizes;
+} sp_multigrid_level_facts;
+
+/* Bytes that it holds, of levels[options->levels], and the most that its creation takes. Local. */
+void sp_multigrid_predict(const sp_backend *backend, const sp_multigrid_options *options,
+                          const sp_multigrid_level_facts *levels, sp_bytes *held, sp_bytes *most);
 
 #endif

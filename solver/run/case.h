@@ -37,15 +37,10 @@ typedef struct sp_case_base {
  * destroys *base. Errors: those of the mesh and of the backend. Collective. */
 sp_status sp_case_base_create(MPI_Comm comm, const sp_config *config, sp_case_base *base);
 
-/* Bytes of a case's own L-vectors on a rank with so many local DOFs, while the operator is built,
- * while CG iterates from zero, and from where the host writes the solution: after CG, or before it
- * to restart. Memory counts from when it is first written. Local. */
-typedef enum sp_case_moment {
-  SP_CASE_BUILDS,
-  SP_CASE_ITERATES,
-  SP_CASE_HAS_SOLUTION
-} sp_case_moment;
-sp_bytes sp_case_predicted_bytes(const sp_backend *backend, double dofs, sp_case_moment moment);
+/* Bytes of a case's own L-vectors on a rank with so many local DOFs, before and from when the host
+ * writes the solution: after CG, or to restart before it. Memory counts from its first use. Local.
+ */
+sp_bytes sp_case_predicted_bytes(const sp_backend *backend, double dofs, bool has_solution);
 
 /* Release the mesh and the device. Collective. */
 void sp_case_base_destroy(sp_case_base *base);

@@ -11,13 +11,13 @@
 #include "mesh/sizes.h"
 #include "operators/counts.h"
 #include "operators/geometry_choice.h"
-#include "solver/linear/jacobi.h"
 #include "solver/problem/null_space.h"
 #include "solver/problem/probe.h"
 #include "solver/run/case.h"
 #include "solver/run/checkpoint.h"
 #include "solver/run/field.h"
 #include "solver/run/outputs.h"
+#include "solver/run/precondition.h"
 
 double sp_memory_resident(void) {
   long pages = 0, resident = 0;
@@ -39,42 +39,52 @@ typedef struct shape {
   sp_operator_facts op;
   int map_order;
   double coefficients; /* bytes */
-  bool jacobi, has_solution, null_space;
+  sp_precondition_bytes preconditioner;
+  bool has_solution, null_space;
 } shape;
 
-/* Bytes of a rank: on the host the largest of the moments at which a run holds most. */
+/* Pages of the program, MPI, HDF5 and MPI-IO that the start has not touched. Measured on tiny
+ * cases: 1 to 3 MB without files, 2 to 6 with a log, 7 to 9 with a field and a checkpoint too. */
+static double libraries(const sp_config *config) {
+  const bool parallel_files = config->output.field[0] || config->output.checkpoint[0];
+  return 2e6 + (config->output.log[0] ? 2e6 : 0) + (parallel_files ? 4e6 : 0);
+}
+
+/* Bytes of a rank: the largest of the moments at which a run holds most. */
 static sp_bytes predict_bytes(const shape *s, const sp_sizes *sizes, double at_start) {
-  /* Pages of the program, HDF5 and MPI-IO that the start has not touched: 4 to 7 MB measured on
-   * tiny cases. */
-  static const double LATER = 6e6;
   const sp_config *config = s->config;
+  const sp_precondition_bytes *preconditioner = &s->preconditioner;
   const double dofs = sizes->dofs;
-  const double mesh = at_start + LATER + sp_mesh_predicted_bytes(sizes, s->map_order);
-  sp_bytes built = sp_bytes_sum(sp_space_predicted_bytes(s->backend, sizes, s->op.order),
-                                sp_operator_predicted_bytes(s->backend, &s->op, sizes));
-  if (s->jacobi) built = sp_bytes_sum(built, sp_jacobi_predicted_bytes(s->backend, dofs));
-  const sp_bytes builds = sp_case_predicted_bytes(s->backend, dofs, SP_CASE_BUILDS);
-  const sp_bytes solved = sp_case_predicted_bytes(s->backend, dofs, SP_CASE_HAS_SOLUTION);
-  const sp_bytes iterates = config->output.restart[0]
-                                ? solved
-                                : sp_case_predicted_bytes(s->backend, dofs, SP_CASE_ITERATES);
-  const sp_bytes cg = sp_cg_predicted_bytes(s->backend, dofs, false);
+  const double mesh = at_start + libraries(config) + sp_mesh_predicted_bytes(sizes, s->map_order);
+  sp_bytes base = sp_bytes_sum(sp_space_predicted_bytes(s->backend, sizes, s->op.order),
+                               sp_operator_predicted_bytes(s->backend, &s->op, sizes));
+  base.host += mesh + sp_checkpoint_predicted_bytes(config, dofs);
   /* With Dirichlet data only a mesh of several parts has components to keep. */
-  const double held = mesh + built.host + sp_checkpoint_predicted_bytes(config, dofs) +
-                      (s->null_space ? sp_null_space_predicted_bytes(dofs) : 0);
-  const double setup = s->jacobi ? sp_jacobi_predicted_setup_bytes(dofs) : 0;
+  if (s->null_space) base.host += sp_null_space_predicted_bytes(dofs);
+  const bool restarts = config->output.restart[0];
+  const sp_bytes vectors = sp_case_predicted_bytes(s->backend, dofs, false);
+  const sp_bytes built = sp_bytes_sum(base, preconditioner->held);
+  const sp_bytes before = sp_bytes_sum(built, vectors);
+  const sp_bytes solved = sp_bytes_sum(built, sp_case_predicted_bytes(s->backend, dofs, true));
+  sp_bytes building = sp_bytes_sum(sp_bytes_sum(base, vectors), preconditioner->most);
+  building.host += s->coefficients;
+  const sp_bytes cg = sp_cg_predicted_bytes(s->backend, dofs, preconditioner->applies);
+  const double load = sp_checkpoint_predicted_load_bytes(config, dofs);
   const double field = config->output.field[0]
                            ? sp_field_predicted_bytes(sizes->elements, s->op.order, s->has_solution)
                            : 0;
-  const double moments[] = {mesh + sp_mesh_predicted_ordering_bytes(sizes, s->map_order),
-                            held + builds.host + s->coefficients + setup,
-                            held + iterates.host + cg.host,
-                            held + solved.host + sp_checkpoint_predicted_load_bytes(config, dofs),
-                            held + solved.host + field};
-  sp_bytes bytes = {.device = built.device + iterates.device + cg.device};
-  for (size_t m = 0; m < sizeof moments / sizeof *moments; m++)
-    bytes.host = fmax(bytes.host, moments[m]);
-  return bytes;
+  const sp_bytes moments[] = {
+      {.host = mesh + sp_mesh_predicted_ordering_bytes(sizes, s->map_order)},
+      building,
+      sp_bytes_sum(restarts ? solved : before, cg),
+      {.host = solved.host + load},
+      {.host = solved.host + field}};
+  sp_bytes most = {0};
+  for (size_t m = 0; m < sizeof moments / sizeof *moments; m++) {
+    most.host = fmax(most.host, moments[m].host);
+    most.device = fmax(most.device, moments[m].device);
+  }
+  return most;
 }
 
 /* The part of a case that needs no refined mesh; `sizes` are those after refinement. */
@@ -100,12 +110,14 @@ static sp_status check_case(const sp_config *config, const sp_case_base *base,
         .map_order = facts.map_order,
         .coefficients = sp_coefficients_predicted_bytes(material, sizes->elements,
                                                         sp_operator_rule(problem->kind, order)),
-        .jacobi = config->solver.preconditioner == SP_PRECONDITIONER_JACOBI,
         .has_solution = problem->solution != NULL,
         .null_space = sp_operator_rows[problem->kind].has_stiffness && !problem->has_dirichlet};
     status = sp_geometry_choose(base->platform.backend, &facts,
                                 (sp_geometry_kind)config->discretization.geometry, &s->op.geometry,
                                 &reason);
+    if (!status)
+      status = sp_precondition_predict(config, s->backend, base->mesh->topology, &s->op, &facts,
+                                       &s->preconditioner);
     status = sp_agree(base->comm, status);
   }
   sp_probes_destroy(&probes);

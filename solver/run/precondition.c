@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "operators/counts.h"
-#include "operators/geometry_choice.h"
 #include "solver/linear/jacobi.h"
 #include "solver/linear/multigrid.h"
 #include "solver/problem/load.h"
@@ -141,6 +140,54 @@ sp_status sp_precondition_create(const sp_config *config, const sp_problem *prob
     choose_options(config, op->order, &options);
     return sp_multigrid_create(op->space, &options, &levels, out);
   }
+  }
+  return SP_OK;
+}
+
+/* ---- Memory ---- */
+
+static sp_status predict_multigrid(const sp_config *config, const sp_backend *backend,
+                                   const sp_topology *topology, const sp_operator_facts *op,
+                                   const sp_geometry_facts *geometry, sp_precondition_bytes *out) {
+  sp_multigrid_options options;
+  sp_multigrid_level_facts levels[SP_MULTIGRID_MOST];
+  const char *reason;
+  choose_options(config, op->order, &options);
+  SP_TRY(sp_multigrid_check(op->order, &options));
+  for (int i = 0; i < options.levels; i++) {
+    const int order = options.orders[i];
+    levels[i].op = *op;
+    sp_sizes_count(topology, config->mesh.refine, order, &levels[i].sizes);
+    if (i == 0) continue;
+    sp_geometry_facts facts = *geometry;
+    facts.kind = levels[i].op.kind = SP_BP35;
+    facts.order = levels[i].op.order = order;
+    SP_TRY(sp_geometry_choose(backend, &facts, (sp_geometry_kind)config->discretization.geometry,
+                              &levels[i].op.geometry, &reason));
+  }
+  sp_multigrid_predict(backend, &options, levels, &out->held, &out->most);
+  out->applies = true;
+  return SP_OK;
+}
+
+sp_status sp_precondition_predict(const sp_config *config, const sp_backend *backend,
+                                  const sp_topology *topology, const sp_operator_facts *op,
+                                  const sp_geometry_facts *geometry, sp_precondition_bytes *out) {
+  const char *reason;
+  sp_sizes sizes;
+  *out = (sp_precondition_bytes){0};
+  switch (sp_precondition_choose((sp_preconditioner_kind)config->solver.preconditioner, op->kind,
+                                 &reason)) {
+  case SP_PRECONDITIONER_AUTO:
+  case SP_PRECONDITIONER_NONE:
+    break;
+  case SP_PRECONDITIONER_JACOBI:
+    sp_sizes_count(topology, config->mesh.refine, op->order, &sizes);
+    out->held = sp_jacobi_predicted_bytes(backend, sizes.dofs);
+    out->most = sp_bytes_sum(out->held, sp_jacobi_predicted_setup_bytes(sizes.dofs));
+    break;
+  case SP_PRECONDITIONER_MULTIGRID:
+    return predict_multigrid(config, backend, topology, op, geometry, out);
   }
   return SP_OK;
 }

@@ -3,6 +3,7 @@
 #define SP_SOLVER_RUN_PRECONDITION_H
 
 #include "io/config.h"
+#include "operators/geometry_choice.h"
 #include "solver/linear/preconditioner.h"
 #include "solver/problem/null_space.h"
 #include "solver/problem/problem.h"
@@ -20,5 +21,18 @@ sp_status sp_precondition_create(const sp_config *config, const sp_problem *prob
                                  sp_operator *op, const sp_operator_setup *setup,
                                  const sp_null_space *constants, sp_preconditioner **out,
                                  const char **reason);
+
+/* Bytes of the preconditioner that sp_precondition_create makes. */
+typedef struct sp_precondition_bytes {
+  sp_bytes held, most; /* afterwards, and the most while it is created */
+  bool applies;        /* CG applies it: neither none nor a diagonal */
+} sp_precondition_bytes;
+
+/* Predict them for the operator with the facts `op`, on a mesh that is to be refined; `geometry`
+ * has the facts that chose the operator's. Errors: those of sp_geometry_choose and
+ * sp_multigrid_check. Local. */
+sp_status sp_precondition_predict(const sp_config *config, const sp_backend *backend,
+                                  const sp_topology *topology, const sp_operator_facts *op,
+                                  const sp_geometry_facts *geometry, sp_precondition_bytes *out);
 
 #endif
