@@ -217,6 +217,10 @@ typedef struct sp_backend {
 
   /* ---- Local operators ---- */
 
+  /* Whether there are operators in single precision, with all functions of this group;
+   * sp_operator_create refuses them where there are none. */
+  bool single_operators;
+
   sp_status (*operator_create)(sp_device *device, const sp_operator_setup *setup,
                                sp_local_operator **out);
   void (*operator_destroy)(sp_local_operator **local);
@@ -257,7 +261,9 @@ typedef struct sp_backend {
   /* z = W sum of R_e^T A_e^-1 R_e W r; z is not r. Collective among neighbours. */
   sp_status (*schwarz_apply)(sp_device_schwarz *schwarz, const void *r, void *z);
 
-  /* ---- Passes of conjugate gradients, in double precision ---- */
+  /* ---- Passes of conjugate gradients, in double precision ----
+   * For operators in double precision alone: sp_operator_direction and sp_operator_update refuse
+   * others, and sp_operator.iterates is false for them. */
 
   /* Neighbours still read the old direction while the new one is formed. */
   bool two_directions;

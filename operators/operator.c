@@ -33,8 +33,9 @@ sp_status sp_operator_create(const sp_operator_setup *setup, sp_operator **out) 
                         .owned = space->numbering->owned,
                         .dofs = space->numbering->local,
                         .global_dofs = space->numbering->global,
-                        .iterates = platform->backend->iterate && space->resident};
-    if (setup->precision != SP_DOUBLE)
+                        .iterates = platform->backend->iterate && space->resident &&
+                                    setup->precision == SP_DOUBLE};
+    if (setup->precision != SP_DOUBLE && !op->backend->single_operators)
       status = sp_fail(SP_ERR_INPUT, "the %s backend has no operators in single precision",
                        op->backend->name);
     if (!status) status = op->backend->operator_create(op->device, setup, &op->local);
@@ -71,9 +72,16 @@ sp_status sp_operator_apply(sp_operator *op, bool constrained, const void *x, vo
   return op->backend->apply(op->local, constrained, x, y);
 }
 
+/* The same on all ranks, so it may come before what is collective. */
+static sp_status check_passes(const sp_operator *op) {
+  if (op->precision == SP_DOUBLE) return SP_OK;
+  return sp_fail(SP_ERR_INPUT, "conjugate gradients need an operator in double precision");
+}
+
 sp_status sp_operator_direction(sp_operator *op, double beta, sp_cg_vectors *vectors,
                                 sp_status status, double *p_ap) {
   double sums[2] = {0};
+  SP_TRY(check_passes(op));
   const double start = MPI_Wtime();
   status = first_failure(status, op->backend->direction(op->local, beta, vectors));
   double *const direction = vectors->next_p;
@@ -89,6 +97,7 @@ sp_status sp_operator_direction(sp_operator *op, double beta, sp_cg_vectors *vec
 sp_status sp_operator_update(sp_operator *op, double alpha, const sp_cg_vectors *vectors,
                              double *rr, double *rz) {
   double sums[2] = {0};
+  SP_TRY(check_passes(op));
   sp_status status = op->backend->update(op->local, alpha, vectors);
   status = first_failure(status, op->backend->sums(op->local, sums));
   SP_TRY(sp_reduction_sum(op->reduction, 2, sums, status));

@@ -27,7 +27,8 @@ typedef struct sp_operator {
 } sp_operator;
 
 /* Build the operator that `setup` describes. The caller destroys *out. Errors: SP_ERR_INPUT for an
- * element with a non-positive Jacobian, SP_ERR_SYSTEM for memory. Collective. */
+ * element with a non-positive Jacobian and for single precision where the backend has no such
+ * operators, SP_ERR_SYSTEM for memory. Collective. */
 sp_status sp_operator_create(const sp_operator_setup *setup, sp_operator **out);
 
 /* Bytes that an operator with these facts holds on a rank of these sizes, without the setup's
@@ -46,7 +47,8 @@ sp_status sp_operator_apply(sp_operator *op, bool constrained, const void *x, vo
 
 /* Pass 1 of a CG iteration: p = z + beta p (or D^-1 z + beta p), ap = A p, and *p_ap = p.Ap over
  * all ranks. On a backend with two_directions p and next_p change places. `status` is what this
- * rank brings along: the reduction makes a failure known to all ranks. Collective. */
+ * rank brings along: the reduction makes a failure known to all ranks. SP_ERR_INPUT for an operator
+ * in single precision, here and in pass 2. Collective. */
 sp_status sp_operator_direction(sp_operator *op, double beta, sp_cg_vectors *vectors,
                                 sp_status status, double *p_ap);
 

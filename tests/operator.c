@@ -1,5 +1,5 @@
-/* The operators against a plain reference, for every problem, geometry, order and instruction set,
- * on deformed elements in random orientations and on any number of ranks. */
+/* The operators against a plain reference, for every problem, geometry, order, precision and
+ * instruction set, on deformed elements in random orientations and on any number of ranks. */
 #include "operators/operator.h"
 
 #include <float.h>
@@ -29,6 +29,7 @@ enum { HIGHEST_ORDER = SP_MAX_ORDER };
 #endif
 
 static const double LAMBDA = 1.75;
+static const char *const PRECISION_NAMES[] = {"double", "single"};
 static const char *const KIND_NAMES[] = {"mass", "bp3.5", "bp3.0"};
 static const char *const GEOMETRY_NAMES[] = {"auto", "stored", "trilinear"};
 
@@ -38,7 +39,7 @@ typedef struct expected {
   double *whole, *whole_scale;       /* [whole_numbering->local], all elements */
   double *elements, *elements_scale; /* [elements][Np], element by element */
   double energy, energy_scale;       /* x.Ax over this rank's elements */
-  double tolerance;
+  double tolerance;                  /* of the precision that is checked */
 } expected;
 
 static void compute_expected(const deformed_box *box, sp_operator_kind kind, const double *x,
@@ -54,7 +55,6 @@ static void compute_expected(const deformed_box *box, sp_operator_kind kind, con
   want->elements = test_allocate(unassembled, sizeof(double));
   want->elements_scale = test_allocate(unassembled, sizeof(double));
   want->energy = want->energy_scale = 0;
-  want->tolerance = reference_tolerance(numbering->order);
   double *work = test_allocate(np, sizeof *work);
   for (sp_lid e = 0; e < box->mesh->hexes->count; e++) {
     const sp_lid *nodes = &numbering->nodes[(size_t)e * np];
@@ -94,29 +94,39 @@ static double worst(sp_lid n, const double *a, const double *b, const double *sc
   return largest;
 }
 
+/* The host's vectors belong to no device. */
+static const bench host = {.backend = &sp_backend_host};
+
 /* One rank's kernels of one instruction set, without any exchange. */
 static void check_kernels(const sp_host_kernels *kernels, const sp_operator_setup *setup,
                           const sp_host_tables *tables, const sp_host_layout *layout,
                           const double *x, const expected *want) {
   const int order = setup->space->numbering->order;
   const int trilinear = setup->geometry == SP_GEOMETRY_TRILINEAR;
+  const sp_host_operators *operators = kernels->operators[setup->precision];
   double *work = NULL;
   CHECK(sp_host_allocate(SP_HOST_WORK, sizeof *work, "test", &work) == SP_OK, "%s",
         sp_error_message());
   const sp_lid n = setup->space->numbering->local;
   double *y = test_allocate((size_t)n, sizeof *y);
   for (sp_lid i = 0; i < n; i++) y[i] = NAN; /* whatever was there must not matter */
-  sp_host_sweep sweep = {.local = kernels->local[setup->kind][trilinear],
+  void *host_x = bench_upload_as(&host, setup->precision, (size_t)n, x);
+  void *host_y = bench_upload_as(&host, setup->precision, (size_t)n, y);
+  sp_host_sweep sweep = {.local = operators->local[setup->kind][trilinear],
                          .last = layout->blocks,
-                         .x = x,
-                         .y = y,
+                         .x = host_x,
+                         .y = host_y,
                          .lambda = setup->lambda,
                          .work = work};
-  kernels->sweep(layout, tables, &sweep);
+  operators->sweep(layout, tables, &sweep);
+  bench_download_as(&host, setup->precision, (size_t)n, host_y, y);
   const double error = worst(n, y, want->local, want->local_scale);
-  CHECK(error <= want->tolerance, "%s %s N = %d, %s kernels: %.3g > %.3g", KIND_NAMES[setup->kind],
-        GEOMETRY_NAMES[setup->geometry], order, kernels->instruction_set, error, want->tolerance);
+  CHECK(error <= want->tolerance, "%s %s N = %d, %s kernels, %s: %.3g > %.3g",
+        KIND_NAMES[setup->kind], GEOMETRY_NAMES[setup->geometry], order, kernels->instruction_set,
+        PRECISION_NAMES[setup->precision], error, want->tolerance);
   CHECK_CLOSE(sweep.energy, want->energy, want->tolerance * want->energy_scale);
+  host.backend->vector_destroy(host.device, &host_x);
+  host.backend->vector_destroy(host.device, &host_y);
   free(y);
   free(work);
 }
@@ -124,7 +134,7 @@ static void check_kernels(const sp_host_kernels *kernels, const sp_operator_setu
 static void check_instruction_sets(const sp_operator_setup *setup, const double *x,
                                    const expected *want) {
   sp_host_tables tables;
-  sp_host_tables_fill(setup->kind, setup->space->numbering->order, &tables);
+  sp_host_tables_fill(setup->kind, setup->space->numbering->order, setup->precision, &tables);
   sp_host_layout layout;
   CHECK(sp_host_layout_create(setup, &tables, &layout) == SP_OK, "%s", sp_error_message());
   const sp_host_kernels *usable[SP_HOST_KERNEL_SETS];
@@ -161,28 +171,46 @@ static void check_against_one_rank(const bench *b, const deformed_box *box,
   free(x);
 }
 
-/* Between E-vectors [element][Np], as backends but the host have them. Neighbours are told apart by
- * powers of two, which change no rounding. */
+/* Where a backend has an element's node in an E-vector: [element][Np], but on the host, where
+ * blocks of `lanes` elements begin with those that touch other ranks, [block][Np][lanes]. */
+static size_t entry(const bench *b, const sp_mesh *mesh, sp_precision precision, size_t np,
+                    sp_lid element, size_t node) {
+  if (b->backend != &sp_backend_host) return (size_t)element * np + node;
+  const sp_lid lanes = sp_host_lanes(precision), halo = mesh->halo_elements;
+  const bool inner = element >= halo;
+  const sp_lid e = inner ? element - halo : element;
+  const sp_lid block = e / lanes + (inner ? (halo + lanes - 1) / lanes : 0);
+  return ((size_t)block * np + node) * (size_t)lanes + (size_t)(e % lanes);
+}
+
+/* Between E-vectors. Neighbours are told apart by powers of two, which change no rounding. */
 static void check_unassembled(const bench *b, const deformed_box *box, sp_operator *op,
                               const double *x, const expected *want) {
   const sp_backend *backend = b->backend;
-  const size_t np = element_nodes(box), size = (size_t)box->mesh->hexes->count * np;
-  if (backend == &sp_backend_host) return;
-  CHECK(backend->e_vector_size(op->local) == size, "size of an E-vector");
-  double *host = test_allocate(size, sizeof *host);
-  for (size_t i = 0; i < size; i++) host[i] = ldexp(x[box->numbering->nodes[i]], (int)(i / np % 7));
-  double *from = bench_upload(b, size, host);
-  for (size_t i = 0; i < size; i++) host[i] = NAN;
-  double *to = bench_upload(b, size, host);
+  const sp_mesh *mesh = box->mesh;
+  const size_t np = element_nodes(box), count = (size_t)mesh->hexes->count * np;
+  const size_t size = backend->e_vector_size(op->local);
+  CHECK(backend == &sp_backend_host ? size >= count : size == count, "size of an E-vector");
+  double *vector = test_allocate(size, sizeof *vector), *y = test_allocate(count, sizeof *y);
+  for (size_t i = 0; i < count; i++)
+    vector[entry(b, mesh, op->precision, np, (sp_lid)(i / np), i % np)] =
+        ldexp(x[box->numbering->nodes[i]], (int)(i / np % 7));
+  void *from = bench_upload_as(b, op->precision, size, vector);
+  for (size_t i = 0; i < size; i++) vector[i] = NAN;
+  void *to = bench_upload_as(b, op->precision, size, vector);
   CHECK(backend->apply_unassembled(op->local, from, to) == SP_OK, "%s", sp_error_message());
-  bench_download(b, size, to, host);
-  for (size_t i = 0; i < size; i++) host[i] = ldexp(host[i], -(int)(i / np % 7));
-  const double error = worst((sp_lid)size, host, want->elements, want->elements_scale);
-  CHECK(error <= want->tolerance, "%s N = %d between E-vectors: %.3g > %.3g",
-        sp_operator_name(op->kind), box->numbering->order, error, want->tolerance);
+  bench_download_as(b, op->precision, size, to, vector);
+  for (size_t i = 0; i < count; i++)
+    y[i] = ldexp(vector[entry(b, mesh, op->precision, np, (sp_lid)(i / np), i % np)],
+                 -(int)(i / np % 7));
+  const double error = worst((sp_lid)count, y, want->elements, want->elements_scale);
+  CHECK(error <= want->tolerance, "%s N = %d between E-vectors, %s: %.3g > %.3g",
+        sp_operator_name(op->kind), box->numbering->order, PRECISION_NAMES[op->precision], error,
+        want->tolerance);
   backend->vector_destroy(b->device, &from);
   backend->vector_destroy(b->device, &to);
-  free(host);
+  free(vector);
+  free(y);
 }
 
 /* The passes of CG have kernels of their own: x + A x, and x.A x on the way, where y = A x. */
@@ -203,6 +231,17 @@ static void check_passes(const bench *b, const deformed_box *box, sp_operator *o
   free(sum);
 }
 
+/* CG is in double precision: an operator in single refuses its passes, on all ranks. */
+static void check_refused_passes(sp_operator *op) {
+  sp_cg_vectors vectors = {0};
+  double sums[2];
+  CHECK(sp_operator_direction(op, 0, &vectors, SP_OK, sums) == SP_ERR_INPUT &&
+            sp_operator_update(op, 0, &vectors, &sums[0], &sums[1]) == SP_ERR_INPUT &&
+            strstr(sp_error_message(), "double precision"),
+        "passes of CG in single precision: %s", sp_error_message());
+  CHECK(!op->iterates, "iterations in single precision");
+}
+
 /* Rows and columns of constrained DOFs are zero: A_constrained = P A P. */
 static void check_constraints(const bench *b, const deformed_box *box, sp_operator *op,
                               const bool *mask, const double *x, const double *scale,
@@ -220,7 +259,10 @@ static void check_constraints(const bench *b, const deformed_box *box, sp_operat
   CHECK(nonzero == 0, "%d constrained rows are not zero", nonzero);
   const double error = worst(op->dofs, y, free_y, scale);
   CHECK(error <= tolerance, "%.3g from P A P", error);
-  check_passes(b, box, op, masked, y, scale, tolerance);
+  if (op->precision == SP_DOUBLE)
+    check_passes(b, box, op, masked, y, scale, tolerance);
+  else
+    check_refused_passes(op);
   free(masked);
 }
 
@@ -240,8 +282,9 @@ static void check_operator(const bench *b, const deformed_box *box, sp_operator_
   sp_operator *op = bench_operator(setup);
   bench_apply(b, op, true, x, y);
   const double error = worst(numbering->local, y, here, scale);
-  CHECK(error <= want->tolerance, "%s %s N = %d: %.3g > %.3g", KIND_NAMES[setup->kind],
-        GEOMETRY_NAMES[setup->geometry], numbering->order, error, want->tolerance);
+  CHECK(error <= want->tolerance, "%s %s N = %d, %s: %.3g > %.3g", KIND_NAMES[setup->kind],
+        GEOMETRY_NAMES[setup->geometry], numbering->order, PRECISION_NAMES[setup->precision], error,
+        want->tolerance);
   CHECK(count_different_bits(b->comm, box, y) == 0, "holders of a DOF differ");
   check_unassembled(b, box, op, x, want);
   check_against_one_rank(b, box, setup, y, want);
@@ -261,6 +304,26 @@ static void check_operator(const bench *b, const deformed_box *box, sp_operator_
   free(here);
 }
 
+/* Stored geometry and, where elements are trilinear, trilinear geometry too. */
+static void check_geometries(const bench *b, const deformed_box *box, sp_operator_setup setup,
+                             bool straight, const bool *mask, const double *x,
+                             const expected *want) {
+  const size_t n = (size_t)box->numbering->local;
+  double *stored = test_allocate(2 * n, sizeof *stored), *trilinear = stored + n;
+  setup.geometry = SP_GEOMETRY_STORED;
+  check_operator(b, box, &setup, mask, x, want, stored);
+  if (straight) {
+    setup.geometry = SP_GEOMETRY_TRILINEAR;
+    check_operator(b, box, &setup, mask, x, want, trilinear);
+    double difference = 0;
+    for (size_t i = 0; i < n; i++)
+      difference =
+          fmax(difference, fabs(stored[i] - trilinear[i]) / want->whole_scale[box->whole_dof[i]]);
+    CHECK(difference <= want->tolerance, "stored and trilinear differ by %.3g", difference);
+  }
+  free(stored);
+}
+
 static void check_box(const bench *b, const int elements[3], int map_order, int order) {
   deformed_box box;
   deformed_box_create(b->comm, elements, map_order, order, &box);
@@ -268,7 +331,7 @@ static void check_box(const bench *b, const int elements[3], int map_order, int 
   CHECK(box.numbering->global == box.whole_numbering->local, "DOFs over all ranks");
   sp_space *space = bench_space(b, box.mesh, order);
   const size_t n = (size_t)box.numbering->local;
-  double *x = test_allocate(3 * n, sizeof *x), *stored = x + n, *trilinear = stored + n;
+  double *x = test_allocate(n, sizeof *x);
   bool *mask = test_allocate(n, sizeof *mask);
   bool *whole_mask = test_allocate((size_t)box.whole_numbering->local, sizeof *whole_mask);
   random_vector(&box, 1, x);
@@ -276,17 +339,11 @@ static void check_box(const bench *b, const int elements[3], int map_order, int 
   for (sp_operator_kind kind = 0; kind < SP_OPERATORS; kind++) {
     expected want;
     compute_expected(&box, kind, x, &want);
-    sp_operator_setup setup = {
-        .space = space, .kind = kind, .geometry = SP_GEOMETRY_STORED, .lambda = LAMBDA};
-    check_operator(b, &box, &setup, mask, x, &want, stored);
-    if (map_order == 1) {
-      setup.geometry = SP_GEOMETRY_TRILINEAR;
-      check_operator(b, &box, &setup, mask, x, &want, trilinear);
-      double difference = 0;
-      for (size_t i = 0; i < n; i++)
-        difference =
-            fmax(difference, fabs(stored[i] - trilinear[i]) / want.whole_scale[box.whole_dof[i]]);
-      CHECK(difference <= want.tolerance, "stored and trilinear differ by %.3g", difference);
+    sp_operator_setup setup = {.space = space, .kind = kind, .lambda = LAMBDA};
+    for (setup.precision = SP_DOUBLE; setup.precision < SP_PRECISIONS; setup.precision++) {
+      if (!bench_has(b, setup.precision)) continue;
+      want.tolerance = reference_tolerance(order, bench_epsilon(setup.precision));
+      check_geometries(b, &box, setup, map_order == 1, mask, x, &want);
     }
     free_expected(&want);
   }
@@ -324,12 +381,36 @@ static void check_choice_of_geometry(const bench *b) {
         "coefficients need stored factors");
 }
 
+/* A backend says whether it has operators in single precision; without them there are none. */
+static void check_refused_precision(const bench *b) {
+  const int elements[3] = {2, 2, 2};
+  deformed_box box;
+  deformed_box_create(b->comm, elements, 1, 2, &box);
+  sp_backend backend = *b->backend;
+  backend.single_operators = false;
+  bench without = *b;
+  without.backend = without.platform.backend = &backend;
+  sp_space *space = bench_space(&without, box.mesh, 2);
+  const sp_operator_setup setup = {.space = space,
+                                   .kind = SP_BP35,
+                                   .geometry = SP_GEOMETRY_STORED,
+                                   .precision = SP_SINGLE,
+                                   .lambda = LAMBDA};
+  sp_operator *op;
+  CHECK(sp_operator_create(&setup, &op) == SP_ERR_INPUT && !op &&
+            strstr(sp_error_message(), b->backend->name) &&
+            strstr(sp_error_message(), "no operators in single precision"),
+        "%s", sp_error_message());
+  sp_space_destroy(&space);
+  deformed_box_destroy(&box);
+}
+
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   bench b;
   bench_open(argc, argv, &b);
 
-  /* 27 and 11 elements: full blocks and one that is filled partly. */
+  /* 27 and 11 elements: blocks that are full and blocks that are not. */
   const int cube[3] = {3, 3, 3}, bar[3] = {11, 1, 1}, curved[3] = {2, 2, 3};
   const int few[] = {1, 2, 3, 4, 8};
   const bool all = device_sweeps(argc, argv);
@@ -340,6 +421,7 @@ int main(int argc, char **argv) {
   check_box(&b, curved, 2, 3);
   check_box(&b, curved, 3, 6);
   check_choice_of_geometry(&b);
+  check_refused_precision(&b);
 
   bench_close(&b);
   const int result = check_end(MPI_COMM_WORLD);

@@ -3,6 +3,7 @@
 #ifndef SP_TESTS_OPERATOR_BENCH_H
 #define SP_TESTS_OPERATOR_BENCH_H
 
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,6 +64,16 @@ static inline sp_operator *bench_operator(const sp_operator_setup *setup) {
   return op;
 }
 
+/* Whether the backend has operators in this precision. Local. */
+static inline bool bench_has(const bench *b, sp_precision precision) {
+  return precision == SP_DOUBLE || b->backend->single_operators;
+}
+
+/* The machine epsilon of a precision. Local. */
+static inline double bench_epsilon(sp_precision precision) {
+  return precision == SP_SINGLE ? FLT_EPSILON : DBL_EPSILON;
+}
+
 /* A vector in the backend's memory with a copy of values[count]. */
 static inline double *bench_upload(const bench *b, size_t count, const double *values) {
   double *vector = NULL;
@@ -79,14 +90,45 @@ static inline void bench_download(const bench *b, size_t count, const double *ve
         sp_error_message());
 }
 
-/* y = A x through the backend's memory, where y, another vector, starts as rubbish. */
+/* The same in either precision: values are rounded on the way up. */
+static inline void *bench_upload_as(const bench *b, sp_precision precision, size_t count,
+                                    const double *values) {
+  if (precision == SP_DOUBLE) return bench_upload(b, count, values);
+  float *vector = NULL, *rounded = (float *)calloc(count + 1, sizeof *rounded);
+  CHECK(rounded, "no memory");
+  for (size_t i = 0; i < count; i++) rounded[i] = (float)values[i];
+  CHECK(b->backend->vector_create(b->device, SP_SINGLE, count, &vector) == SP_OK, "%s",
+        sp_error_message());
+  CHECK(b->backend->upload(b->device, SP_SINGLE, count, rounded, vector) == SP_OK, "%s",
+        sp_error_message());
+  free(rounded);
+  return vector;
+}
+
+static inline void bench_download_as(const bench *b, sp_precision precision, size_t count,
+                                     const void *vector, double *values) {
+  if (precision == SP_DOUBLE) {
+    bench_download(b, count, (const double *)vector, values);
+    return;
+  }
+  float *rounded = (float *)calloc(count + 1, sizeof *rounded);
+  CHECK(rounded, "no memory");
+  CHECK(b->backend->download(b->device, SP_SINGLE, count, vector, rounded) == SP_OK, "%s",
+        sp_error_message());
+  for (size_t i = 0; i < count; i++) values[i] = rounded[i];
+  free(rounded);
+}
+
+/* y = A x in the operator's precision, through the backend's memory, where y, another vector,
+ * starts as rubbish. */
 static inline void bench_apply(const bench *b, sp_operator *op, bool constrained, const double *x,
                                double *y) {
   const size_t n = (size_t)op->dofs;
   for (size_t i = 0; i < n; i++) y[i] = NAN;
-  double *device_x = bench_upload(b, n, x), *device_y = bench_upload(b, n, y);
+  void *device_x = bench_upload_as(b, op->precision, n, x);
+  void *device_y = bench_upload_as(b, op->precision, n, y);
   CHECK(sp_operator_apply(op, constrained, device_x, device_y) == SP_OK, "%s", sp_error_message());
-  bench_download(b, n, device_y, y);
+  bench_download_as(b, op->precision, n, device_y, y);
   b->backend->vector_destroy(b->device, &device_x);
   b->backend->vector_destroy(b->device, &device_y);
 }

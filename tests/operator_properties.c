@@ -32,7 +32,7 @@ static double error_bounds(const deformed_box *box, sp_operator_kind kind, doubl
       whole[box->whole_dof[numbering->nodes[(size_t)e * np + p]]] += scale[p];
   }
   sum_whole(box->mesh->comm, box, whole);
-  const double tolerance = reference_tolerance(numbering->order);
+  const double tolerance = reference_tolerance(numbering->order, DBL_EPSILON);
   for (sp_lid i = 0; i < box->whole_numbering->local; i++) sum += tolerance * whole[i];
   for (sp_lid i = 0; i < numbering->local; i++) bounds[i] = tolerance * whole[box->whole_dof[i]];
   free(zero);

@@ -115,7 +115,7 @@ static void check_kernel(const bench *b, const sp_paper_kernel *kernel, const da
     const double e = fabs(result[i] - d->y[i]) / d->scale[i];
     if (!(e <= error)) error = e == e ? e : INFINITY;
   }
-  const double tolerance = reference_tolerance(d->order);
+  const double tolerance = reference_tolerance(d->order, DBL_EPSILON);
   CHECK(error <= tolerance, "%s %dD kernel %d, N = %d: %.3g > %.3g", PROBLEM_NAMES[kernel->problem],
         kernel->threads, kernel->number, d->order, error, tolerance);
   CHECK(memcmp(result, again, d->size * sizeof *result) == 0,

@@ -175,6 +175,6 @@ void reference_apply_coefficients(sp_operator_kind kind, int order, const double
         scale);
 }
 
-double reference_tolerance(int order) {
-  return 3 * (10 * (order + 2) + 30) * DBL_EPSILON;
+double reference_tolerance(int order, double epsilon) {
+  return 3 * (10 * (order + 2) + 30) * epsilon;
 }

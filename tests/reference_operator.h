@@ -29,11 +29,12 @@ void reference_apply_coefficients(sp_operator_kind kind, int order, const double
                                   const double *lambda, const sp_hexes *hexes, sp_lid element,
                                   const double *x, double *y, double *scale);
 
-/* Relative error of the operators against `scale`: in each of the passes along a line (three to
- * interpolate, two to differentiate in the even and the odd part, and their transposes) a sum of
- * M = N + 2 terms is off by at most M machine epsilons of the sum of absolute values, and the
+/* Relative error against `scale` of operators in a precision with this machine epsilon (DBL_EPSILON
+ * or FLT_EPSILON), which matrices, factors and x are rounded to: in each of the passes along a line
+ * (three to interpolate, two to differentiate in the even and the odd part, and their transposes) a
+ * sum of M = N + 2 terms is off by at most M epsilons of the sum of absolute values, and the
  * geometric factors by some 30. BP3.0 differentiates the interpolant, whose terms are larger than
  * those of the direct derivative by up to the norm of the interpolation, less than 3. */
-double reference_tolerance(int order);
+double reference_tolerance(int order, double epsilon);
 
 #endif

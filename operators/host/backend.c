@@ -19,19 +19,21 @@ struct sp_device_space {
 typedef enum mesh_part { HALO, INNER } mesh_part;
 
 struct sp_local_operator {
-  const sp_host_kernels *kernels;
+  const sp_host_vectors *vectors;
+  const sp_host_operators *operators; /* of the precision */
   sp_exchange *exchange;
   sp_host_local_function *local;
   sp_host_layout layout;
   sp_host_tables tables;
+  sp_precision precision;
   double lambda;
   /* The setup's diagonal. The first `diagonal_halo` DOFs are complete after the sweep over the
    * halo, among them all shared DOFs. ~d if the DOF is constrained. */
   sp_lid diagonal_count, diagonal_halo;
   sp_lid *diagonal_dofs;
-  double *diagonal_values;
+  void *diagonal_values;
   size_t bytes, nodes; /* nodes of an element */
-  double *work;
+  void *work;
   double sums[2];
 };
 
@@ -201,20 +203,22 @@ static bool touched_by_halo(const sp_host_layout *layout, sp_lid dof) {
 
 static sp_status keep_diagonal(const sp_operator_setup *setup, sp_local_operator *local) {
   const size_t count = (size_t)setup->diagonal_count;
+  const size_t real = sp_precision_bytes(local->precision);
   const sp_host_layout *layout = &local->layout;
   SP_TRY(sp_allocate(count, sizeof(sp_lid), "diagonal", &local->diagonal_dofs));
-  SP_TRY(sp_allocate(count, sizeof(double), "diagonal", &local->diagonal_values));
+  SP_TRY(sp_allocate(count, real, "diagonal", &local->diagonal_values));
   for (int pass = 0; pass < 2; pass++) {
     for (size_t i = 0; i < count; i++) {
       const sp_lid dof = setup->diagonal_dofs[i], n = local->diagonal_count;
       if (touched_by_halo(layout, dof) != (pass == 0)) continue;
       local->diagonal_dofs[n] = setup->constrained && setup->constrained[dof] ? ~dof : dof;
-      local->diagonal_values[n] = setup->diagonal_values[i];
+      sp_host_round(local->precision, 1, &setup->diagonal_values[i],
+                    (char *)local->diagonal_values + (size_t)n * real);
       local->diagonal_count++;
     }
     if (pass == 0) local->diagonal_halo = local->diagonal_count;
   }
-  local->bytes += count * (sizeof(sp_lid) + sizeof(double));
+  local->bytes += count * (sizeof(sp_lid) + real);
   return SP_OK;
 }
 
@@ -225,12 +229,14 @@ static sp_status host_operator_create(sp_device *device, const sp_operator_setup
   SP_TRY(sp_allocate(1, sizeof *local, "operator", &local));
   const int order = setup->space->numbering->order;
   const int trilinear = setup->geometry == SP_GEOMETRY_TRILINEAR;
-  local->kernels = device->kernels;
+  local->precision = setup->precision;
+  local->vectors = device->kernels->vectors;
+  local->operators = device->kernels->operators[setup->precision];
   local->exchange = setup->space->exchange;
-  local->local = device->kernels->local[setup->kind][trilinear];
+  local->local = local->operators->local[setup->kind][trilinear];
   local->lambda = setup->lambda;
   local->nodes = (size_t)((order + 1) * (order + 1) * (order + 1));
-  sp_host_tables_fill(setup->kind, order, &local->tables);
+  sp_host_tables_fill(setup->kind, order, setup->precision, &local->tables);
   sp_status status = sp_host_layout_create(setup, &local->tables, &local->layout);
   if (!status) local->bytes = sp_host_layout_bytes(&local->tables, &local->layout);
   if (!status) status = keep_diagonal(setup, local);
@@ -261,38 +267,46 @@ static void run_sweep(sp_local_operator *local, mesh_part part, sp_host_sweep *s
   sweep->last = part == HALO ? local->layout.halo_blocks : local->layout.blocks;
   sweep->lambda = local->lambda;
   sweep->work = local->work;
-  local->kernels->sweep(&local->layout, &local->tables, sweep);
+  local->operators->sweep(&local->layout, &local->tables, sweep);
 }
 
 /* y += D x after the sweep over one part, which completed these entries of y; returns the part's
  * x.D x. */
-static double add_diagonal(const sp_local_operator *local, mesh_part part, bool constrained,
-                           const double *x, double *y) {
-  const sp_lid first = part == HALO ? 0 : local->diagonal_halo;
-  const sp_lid last = part == HALO ? local->diagonal_halo : local->diagonal_count;
-  double energy = 0;
-  for (sp_lid i = first; i < last; i++) {
-    const sp_lid d = local->diagonal_dofs[i], dof = d < 0 ? ~d : d;
-    if (d < 0 && constrained) continue;
-    const double product = local->diagonal_values[i] * x[dof];
-    y[dof] += product;
-    energy += x[dof] * product;
+#define DEFINE_ADD_DIAGONAL(real)                                                                  \
+  static double add_diagonal_##real(const sp_local_operator *local, mesh_part part,                \
+                                    bool constrained, const real *x, real *y) {                    \
+    const sp_lid first = part == HALO ? 0 : local->diagonal_halo;                                  \
+    const sp_lid last = part == HALO ? local->diagonal_halo : local->diagonal_count;               \
+    const real *values = local->diagonal_values;                                                   \
+    double energy = 0;                                                                             \
+    for (sp_lid i = first; i < last; i++) {                                                        \
+      const sp_lid d = local->diagonal_dofs[i], dof = d < 0 ? ~d : d;                              \
+      if (d < 0 && constrained) continue;                                                          \
+      const real product = values[i] * x[dof];                                                     \
+      y[dof] += product;                                                                           \
+      energy += (double)x[dof] * (double)product;                                                  \
+    }                                                                                              \
+    return energy;                                                                                 \
   }
-  return energy;
-}
+
+DEFINE_ADD_DIAGONAL(double)
+DEFINE_ADD_DIAGONAL(float)
 
 /* y += A x, or pass 1 of CG, over one part; returns the part's x.A x. */
 static double apply_part(sp_local_operator *local, mesh_part part, sp_host_sweep sweep) {
   run_sweep(local, part, &sweep);
-  return sweep.energy + add_diagonal(local, part, sweep.constrained, sweep.x, sweep.y);
+  return sweep.energy +
+         (local->precision == SP_SINGLE
+              ? add_diagonal_float(local, part, sweep.constrained, sweep.x, sweep.y)
+              : add_diagonal_double(local, part, sweep.constrained, sweep.x, sweep.y));
 }
 
 /* Both parts around the exchange; returns this rank's x.A x. */
 static double apply_all(sp_local_operator *local, const sp_host_sweep *sweep) {
   const double halo = apply_part(local, HALO, *sweep);
-  sp_exchange_begin(local->exchange, SP_DOUBLE, sweep->y);
+  sp_exchange_begin(local->exchange, local->precision, sweep->y);
   const double inner = apply_part(local, INNER, *sweep);
-  sp_exchange_end(local->exchange, SP_DOUBLE, sweep->y);
+  sp_exchange_end(local->exchange, local->precision, sweep->y);
   return halo + inner;
 }
 
@@ -303,7 +317,7 @@ static sp_status host_apply(sp_local_operator *local, bool constrained, const vo
 }
 
 static size_t host_e_vector_size(const sp_local_operator *local) {
-  return (size_t)local->layout.blocks * local->nodes * SP_LANES;
+  return (size_t)local->layout.blocks * local->nodes * (size_t)local->layout.lanes;
 }
 
 static sp_status host_apply_unassembled(sp_local_operator *local, const void *x, void *y) {
@@ -327,7 +341,7 @@ static sp_status host_direction(sp_local_operator *local, double beta,
 }
 
 static sp_status host_update(sp_local_operator *local, double alpha, const sp_cg_vectors *vectors) {
-  local->kernels->update(local->layout.owned, local->layout.local, alpha, vectors->p, vectors->ap,
+  local->vectors->update(local->layout.owned, local->layout.local, alpha, vectors->p, vectors->ap,
                          vectors->inverse_diagonal, vectors->x, vectors->r, local->sums);
   return SP_OK;
 }
@@ -359,6 +373,7 @@ const sp_backend sp_backend_host = {
     .space_destroy = host_space_destroy,
     .space_predicted_bytes = host_space_predicted_bytes,
     .assemble = host_assemble,
+    .single_operators = true,
     .operator_create = host_operator_create,
     .operator_destroy = host_operator_destroy,
     .operator_bytes = host_operator_bytes,

@@ -7,8 +7,8 @@
 
 #include "mesh/types.h"
 
-/* In the precision of the kernels, with as many lanes as interpolate.h says; lanes without an
- * element hold anything finite with positive values. */
+/* In the precision of the kernels, with sp_host_lanes of it (kernels.h); lanes without an element
+ * hold anything finite with positive values. */
 typedef struct sp_host_boxes {
   int n; /* nodes per direction */
   sp_lid elements;

@@ -1,25 +1,19 @@
 /* Interpolation between two orders, compiled once per instruction set and precision (SP_REAL).
  */
-#include "operators/host/interpolate.h"
-
 #include <stddef.h>
 
-#define INLINE static inline __attribute__((always_inline))
-
-typedef SP_REAL real;
-enum { LANES = 64 / sizeof(real) };
-typedef real lanes __attribute__((vector_size(64)));
+#include "operators/host/vector.h"
 
 /* Lines along one direction of an array with `inner` entries before it and `outer` after it: `from`
  * entries per line become `to`. With `transposed`, matrix is [from][to]. */
 INLINE void apply(int to, int from, int inner, int outer, const real *matrix, bool transposed,
-                  const lanes *in, lanes *out) {
+                  const vec *in, vec *out) {
   const int row = transposed ? 1 : from, column = transposed ? to : 1;
   for (int o = 0; o < outer; o++)
     for (int r = 0; r < to; r++)
       for (int i = 0; i < inner; i++) {
-        const lanes *line = &in[o * from * inner + i];
-        lanes sum = matrix[r * row] * line[0];
+        const vec *line = &in[o * from * inner + i];
+        vec sum = matrix[r * row] * line[0];
         for (int c = 1; c < from; c++) sum += matrix[r * row + c * column] * line[c * inner];
         out[(o * to + r) * inner + i] = sum;
       }
@@ -34,7 +28,7 @@ static void prolong(const sp_host_interpolation *t, const void *from, void *to) 
   const int nc = t->nc, nf = t->nf, coarse_nodes = nc * nc * nc, fine_nodes = nf * nf * nf;
   const real *coarse = from, *matrix = t->matrix, *weights = t->weights;
   real *fine = to;
-  lanes *u = t->work, *a = u + fine_nodes, *b = a + fine_nodes, *v = b + fine_nodes;
+  vec *u = t->work, *a = u + fine_nodes, *b = a + fine_nodes, *v = b + fine_nodes;
   for (sp_lid first = 0; first < t->elements; first += LANES) {
     for (int l = 0; l < LANES; l++) {
       const sp_lid *nodes =
@@ -55,7 +49,7 @@ static void restrict_add(const sp_host_interpolation *t, const void *from, void 
   const int nc = t->nc, nf = t->nf, coarse_nodes = nc * nc * nc, fine_nodes = nf * nf * nf;
   const real *fine = from, *matrix = t->matrix, *weights = t->weights;
   real *coarse = to;
-  lanes *u = t->work, *a = u + fine_nodes, *b = a + fine_nodes, *v = b + fine_nodes;
+  vec *u = t->work, *a = u + fine_nodes, *b = a + fine_nodes, *v = b + fine_nodes;
   for (sp_lid first = 0; first < t->elements; first += LANES) {
     for (int l = 0; l < LANES; l++) {
       const sp_lid *nodes = &t->fine_nodes[(size_t)element_of(t, first, l) * (size_t)fine_nodes];

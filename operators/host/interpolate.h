@@ -8,9 +8,6 @@
 #include "mesh/types.h"
 #include "operators/precision.h"
 
-/* Elements per block, by precision: a vector has 64 bytes. */
-enum { SP_DOUBLE_LANES = 8, SP_SINGLE_LANES = 16 };
-
 /* A transfer as its kernels see it. `matrix` J is [nf][nc] and `weights` are in the precision of
  * the kernels; nodes are those of the numberings, [elements][n^3]. */
 typedef struct sp_host_interpolation {

@@ -1,7 +1,10 @@
-/* The host's block kernels: Z, the local operator and Z^T for blocks of SP_LANES elements, one
- * element in each lane of a vector. kernels.c, local.c and vectors.c are compiled once per
- * instruction set, with the names of their tables in SP_HOST_KERNELS, SP_HOST_LOCALS and
- * SP_HOST_VECTORS; backend.c chooses the table that the processor can run. */
+/* The host's block kernels: Z, the local operator and Z^T for blocks of elements, one element in
+ * each lane of a vector: 8 doubles or 16 floats. "real" below is double or float, the precision of
+ * the operator.
+ *
+ * vectors.c is compiled once per instruction set; kernels.c, local.c, interpolate.c and boxes.c
+ * once per instruction set and precision (vector.h). The build gives the names of their tables.
+ * backend.c chooses the instruction set that the processor can run. */
 #ifndef SP_OPERATORS_HOST_KERNELS_H
 #define SP_OPERATORS_HOST_KERNELS_H
 
@@ -17,15 +20,36 @@
 #include "operators/precision.h"
 
 enum {
-  SP_LANES = 8, /* doubles in the widest vector; narrower machines split it */
+  SP_VECTOR_BYTES = 64, /* the widest vector; narrower machines split it */
   SP_MAX_NODES = (SP_MAX_ORDER + 1) * (SP_MAX_ORDER + 1) * (SP_MAX_ORDER + 1)
 };
 
+/* Lanes of a vector, elements of a block. Local. */
+static inline int sp_host_lanes(sp_precision precision) {
+  return SP_VECTOR_BYTES / (int)sp_precision_bytes(precision);
+}
+
+typedef sp_even_odd sp_host_even_odd_double;
+typedef struct sp_host_even_odd_float {
+  float even[SP_MAX_HALF * SP_MAX_HALF], odd[SP_MAX_HALF * SP_MAX_HALF];
+} sp_host_even_odd_float;
+
+/* D or D~ and its transpose, on the quadrature points; I and its transpose, unused by bp3.5; the
+ * quadrature rule. The structs of both precisions hold the same numbers in the same order. */
+#define SP_HOST_MATRICES(real)                                                                     \
+  typedef struct sp_host_matrices_##real {                                                         \
+    sp_host_even_odd_##real differentiate, differentiate_t;                                        \
+    sp_host_even_odd_##real interpolate, interpolate_t;                                            \
+    real nodes[SP_MAX_M], weights[SP_MAX_M];                                                       \
+  } sp_host_matrices_##real;
+SP_HOST_MATRICES(double)
+SP_HOST_MATRICES(float)
+
 typedef struct sp_host_tables {
-  sp_even_odd differentiate,
-      differentiate_t;                    /* D or D~ and its transpose, on the quadrature points */
-  sp_even_odd interpolate, interpolate_t; /* I and its transpose; unused by bp3.5 */
-  double nodes[SP_MAX_M], weights[SP_MAX_M]; /* the quadrature rule */
+  union {
+    sp_host_matrices_double in_double;
+    sp_host_matrices_float in_float;
+  } matrices;             /* of the operator's precision */
   int n, points, surface; /* nodes per direction, of an element, and on its surface */
   /* Indices of an element's nodes: those on the surface, then those inside, each lexicographic. */
   unsigned short node[SP_MAX_NODES];
@@ -39,45 +63,47 @@ typedef struct sp_host_block {
 /* Blocks [0, halo_blocks) hold the elements that touch other ranks. Each array has [blocks] times:
  */
 typedef struct sp_host_layout {
+  sp_precision precision;
+  int lanes; /* of this precision */
   sp_lid blocks, halo_blocks;
   sp_lid owned, local; /* DOFs (mesh/numbering.h); block 0 touches copies first */
   sp_host_block *block;
-  /* [surface][SP_LANES] local DOFs on the surface: d, or ~d if the DOF is constrained. Interiors
+  /* [surface][lanes] local DOFs on the surface: d, or ~d if the DOF is constrained. Interiors
    * need no index: those of a block are contiguous from touched[b][SP_INTERIORS] on. */
   sp_lid *dofs;
   /* [blocks + 1]: blocks before b touch exactly the owned DOFs of class c below touched[b][c]. */
   sp_lid (*touched)[SP_DOF_CLASSES];
-  /* stored: [points][SP_FACTORS][SP_LANES] (mass: [points][SP_LANES]), mesh/geometry.h;
-   * trilinear: [24][SP_LANES], coefficient c of component d at 3 c + d:
+  /* real. stored: [points][SP_FACTORS][lanes] (mass: [points][lanes]), mesh/geometry.h;
+   * trilinear: [24][lanes], coefficient c of component d at 3 c + d:
    * x_d = sum of c_0 + c_1 r + c_2 s + c_3 t + c_4 rs + c_5 st + c_6 rt + c_7 rst. */
-  double *factors;
-  ptrdiff_t block_factors; /* doubles per block */
+  void *factors;
+  ptrdiff_t block_factors; /* numbers per block */
 } sp_host_layout;
 
-/* out = A_e u for one block: u and out are [points][SP_LANES]. */
-typedef void sp_host_local_function(const sp_host_tables *, const double *factors, double lambda,
-                                    const double *u, double *out, double *work);
+/* out = A_e u for one block: u and out are real [points][lanes]. */
+typedef void sp_host_local_function(const sp_host_tables *, const void *factors, double lambda,
+                                    const void *u, void *out, void *work);
 
 /* One sweep over blocks [first, last): y += Z^T A Z x. Entries of y are set to zero when they are
  * touched first. */
 typedef struct sp_host_sweep {
   sp_host_local_function *local;
   sp_lid first, last;
-  const double *x;
-  double *y;
+  const void *x; /* real, and so is y */
+  void *y;
   bool constrained; /* constrained DOFs count as zero in x and are not changed in y */
   double lambda;
   double energy; /* out: sum over elements of x_e^T A_e x_e */
-  /* If `direction` is set, it is x, and is formed when it is touched first: p = d z + beta p with z
-   * = `residual` and d = inverse_diagonal, or 1 if that is NULL. */
+  /* In double precision alone. If `direction` is set, it is x, and is formed when it is touched
+   * first: p = d z + beta p with z = `residual` and d = inverse_diagonal, or 1 if that is NULL. */
   double *direction;
   const double *residual, *inverse_diagonal;
   double beta;
-  bool unassembled; /* x and y are E-vectors, [blocks][Np][SP_LANES]: neither Z nor Z^T */
-  double *work;     /* SP_HOST_WORK doubles, 64-byte aligned */
+  bool unassembled; /* x and y are E-vectors, [blocks][Np][lanes]: neither Z nor Z^T */
+  void *work;       /* SP_HOST_WORK doubles in both precisions, 64-byte aligned */
 } sp_host_sweep;
 
-enum { SP_HOST_WORK = 5 * SP_MAX_M * SP_MAX_M * SP_MAX_M * SP_LANES };
+enum { SP_HOST_WORK = 5 * SP_MAX_M * SP_MAX_M * SP_MAX_M * SP_VECTOR_BYTES / sizeof(double) };
 
 typedef void sp_host_sweep_function(const sp_host_layout *, const sp_host_tables *,
                                     sp_host_sweep *);
@@ -88,8 +114,9 @@ typedef void sp_host_update_function(sp_lid owned, sp_lid n, double alpha, const
                                      const double *ap, const double *inverse_diagonal, double *x,
                                      double *r, double sums[2]);
 
-/* Vector operations as in operators/backend.h, by precision. */
+/* Vector operations as in operators/backend.h, by precision, and pass 2 of CG, in double. */
 typedef struct sp_host_vectors {
+  sp_host_update_function *update;
   void (*axpby[SP_PRECISIONS])(size_t n, double a, const void *x, double b, void *y);
   void (*multiply[SP_PRECISIONS])(size_t n, const void *x, const void *y, void *z);
   double (*dot[SP_PRECISIONS])(size_t n, const void *x, const void *y);
@@ -98,11 +125,15 @@ typedef struct sp_host_vectors {
                                  double c, bool first, void *d, void *x);
 } sp_host_vectors;
 
+/* The local operators, [problem kind][stored, trilinear], and the sweep, in one precision. */
+typedef struct sp_host_operators {
+  sp_host_local_function *const (*local)[2];
+  sp_host_sweep_function *sweep;
+} sp_host_operators;
+
 typedef struct sp_host_kernels {
   const char *instruction_set;
-  sp_host_local_function *const (*local)[2]; /* [problem kind][stored, trilinear] */
-  sp_host_sweep_function *sweep;
-  sp_host_update_function *update;
+  const sp_host_operators *operators[SP_PRECISIONS];
   const sp_host_vectors *vectors;
   const sp_host_interpolate *interpolate[SP_PRECISIONS];
   sp_host_boxes_function *solve_boxes[SP_PRECISIONS];

@@ -1,5 +1,6 @@
 #include "operators/host/layout.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -33,17 +34,28 @@ double sp_host_predicted_bytes(double count, size_t size) {
   return alignment * ceil(bytes / alignment);
 }
 
+static void store(sp_precision precision, double value, size_t index, void *array) {
+  if (precision == SP_SINGLE)
+    ((float *)array)[index] = (float)value;
+  else
+    ((double *)array)[index] = value;
+}
+
+void sp_host_round(sp_precision precision, size_t count, const double *from, void *to) {
+  for (size_t i = 0; i < count; i++) store(precision, from[i], i, to);
+}
+
 /* First element of a block: halo elements fill the first blocks; the other elements start a new
  * block. */
 static sp_lid first_element(const sp_mesh *mesh, const sp_host_layout *layout, sp_lid block) {
   return block <= layout->halo_blocks
-             ? (block == layout->halo_blocks ? mesh->halo_elements : block * SP_LANES)
-             : mesh->halo_elements + (block - layout->halo_blocks) * SP_LANES;
+             ? (block == layout->halo_blocks ? mesh->halo_elements : block * layout->lanes)
+             : mesh->halo_elements + (block - layout->halo_blocks) * layout->lanes;
 }
 
 static sp_lid end_element(const sp_mesh *mesh, const sp_host_layout *layout, sp_lid block) {
   const sp_lid part_end = block < layout->halo_blocks ? mesh->halo_elements : mesh->hexes->count;
-  const sp_lid end = first_element(mesh, layout, block) + SP_LANES;
+  const sp_lid end = first_element(mesh, layout, block) + layout->lanes;
   return end < part_end ? end : part_end;
 }
 
@@ -51,16 +63,17 @@ static void pack_dofs(const sp_operator_setup *setup, const sp_host_tables *tabl
                       sp_host_layout *layout, sp_lid block) {
   const sp_lid begin = first_element(setup->space->mesh, layout, block);
   const sp_lid end = end_element(setup->space->mesh, layout, block);
-  sp_lid *dofs = &layout->dofs[(size_t)block * (size_t)(tables->surface * SP_LANES)];
-  bool plain = end - begin == SP_LANES;
-  for (int lane = 0; lane < SP_LANES; lane++) {
+  const int lanes = layout->lanes;
+  sp_lid *dofs = &layout->dofs[(size_t)block * (size_t)(tables->surface * lanes)];
+  bool plain = end - begin == lanes;
+  for (int lane = 0; lane < lanes; lane++) {
     const sp_lid e = begin + lane < end ? begin + lane : end - 1;
     const sp_lid *nodes = &setup->space->numbering->nodes[(size_t)e * (size_t)tables->points];
     for (int s = 0; s < tables->surface; s++) {
       const sp_lid dof = nodes[tables->node[s]];
       const bool constrained = setup->constrained && setup->constrained[dof];
       plain = plain && !constrained;
-      dofs[s * SP_LANES + lane] = constrained ? ~dof : dof;
+      dofs[s * lanes + lane] = constrained ? ~dof : dof;
     }
   }
   layout->block[block] = (sp_host_block){.elements = (unsigned char)(end - begin), .plain = plain};
@@ -69,48 +82,53 @@ static void pack_dofs(const sp_operator_setup *setup, const sp_host_tables *tabl
          sizeof *layout->touched);
 }
 
-static void pack_trilinear(const sp_hexes *hexes, sp_lid element, int lane, double *factors) {
-  double coefficients[24];
-  sp_geometry_trilinear(hexes, element, coefficients);
-  for (int c = 0; c < 24; c++) factors[c * SP_LANES + lane] = coefficients[c];
+/* Factors of one block, at layout->factors[at]. Lanes without an element repeat the last one, so
+ * that they do not divide by zero. */
+static void pack_trilinear(const sp_hexes *hexes, sp_lid begin, sp_lid end, sp_host_layout *layout,
+                           size_t at) {
+  for (int lane = 0; lane < layout->lanes; lane++) {
+    double coefficients[24];
+    sp_geometry_trilinear(hexes, begin + lane < end ? begin + lane : end - 1, coefficients);
+    for (int c = 0; c < 24; c++)
+      store(layout->precision, coefficients[c], at + (size_t)(c * layout->lanes + lane),
+            layout->factors);
+  }
 }
 
-/* Factors of one block; `lanes` is workspace for those of its elements. */
+/* `elements` is workspace for the factors of a block's elements. */
 static sp_status pack_stored(const sp_operator_setup *setup, const sp_rule *rule, sp_lid begin,
-                             sp_lid end, double *lanes, double *factors) {
+                             sp_lid end, double *elements, sp_host_layout *layout, size_t at) {
+  const size_t lanes = (size_t)layout->lanes;
   const size_t points = (size_t)(rule->n * rule->n * rule->n);
   const size_t first = setup->kind == SP_MASS ? SP_G_WJ : 0, count = SP_FACTORS - first;
   for (sp_lid e = begin; e < end; e++)
-    SP_TRY(sp_operator_factors(setup, e, rule, &lanes[(size_t)(e - begin) * points * SP_FACTORS]));
+    SP_TRY(
+        sp_operator_factors(setup, e, rule, &elements[(size_t)(e - begin) * points * SP_FACTORS]));
   for (size_t p = 0; p < points; p++)
     for (size_t f = 0; f < count; f++)
       for (size_t lane = 0; lane < (size_t)(end - begin); lane++)
-        factors[(p * count + f) * SP_LANES + lane] =
-            lanes[(lane * SP_FACTORS + first + f) * points + p];
+        store(layout->precision, elements[(lane * SP_FACTORS + first + f) * points + p],
+              at + (p * count + f) * lanes + lane, layout->factors);
   return SP_OK;
 }
 
 static sp_status pack_factors(const sp_operator_setup *setup, sp_host_layout *layout) {
   const sp_rule *rule = sp_operator_rule(setup->kind, setup->space->numbering->order);
   const size_t points = (size_t)(rule->n * rule->n * rule->n);
-  double *lanes = NULL;
-  SP_TRY(sp_host_allocate(SP_LANES * SP_FACTORS * points, sizeof *lanes, "factors of a block",
-                          &lanes));
+  double *elements = NULL;
+  SP_TRY(sp_host_allocate((size_t)layout->lanes * SP_FACTORS * points, sizeof *elements,
+                          "factors of a block", &elements));
   sp_status status = SP_OK;
   for (sp_lid b = 0; b < layout->blocks && !status; b++) {
     const sp_lid begin = first_element(setup->space->mesh, layout, b);
     const sp_lid end = end_element(setup->space->mesh, layout, b);
-    double *factors = &layout->factors[b * layout->block_factors];
-    if (setup->geometry != SP_GEOMETRY_TRILINEAR) {
-      status = pack_stored(setup, rule, begin, end, lanes, factors);
-      continue;
-    }
-    /* Lanes without an element repeat the last one, so that they do not divide by zero. */
-    for (int lane = 0; lane < SP_LANES; lane++)
-      pack_trilinear(setup->space->mesh->hexes, begin + lane < end ? begin + lane : end - 1, lane,
-                     factors);
+    const size_t at = (size_t)b * (size_t)layout->block_factors;
+    if (setup->geometry == SP_GEOMETRY_TRILINEAR)
+      pack_trilinear(setup->space->mesh->hexes, begin, end, layout, at);
+    else
+      status = pack_stored(setup, rule, begin, end, elements, layout, at);
   }
-  free(lanes);
+  free(elements);
   return status;
 }
 
@@ -125,26 +143,28 @@ static size_t factor_count(const sp_host_layout *layout) {
 }
 
 static size_t dof_count(const sp_host_tables *tables, const sp_host_layout *layout) {
-  return (size_t)layout->blocks * (size_t)(tables->surface * SP_LANES);
+  return (size_t)layout->blocks * (size_t)(tables->surface * layout->lanes);
 }
 
 sp_status sp_host_layout_create(const sp_operator_setup *setup, const sp_host_tables *tables,
                                 sp_host_layout *layout) {
   const sp_mesh *mesh = setup->space->mesh;
   const sp_lid inner = mesh->hexes->count - mesh->halo_elements;
-  *layout =
-      (sp_host_layout){.halo_blocks = (mesh->halo_elements + SP_LANES - 1) / SP_LANES,
-                       .owned = setup->space->numbering->owned,
-                       .local = setup->space->numbering->local,
-                       .block_factors = SP_LANES * factors_of(setup->kind, setup->geometry,
-                                                              setup->space->numbering->order)};
-  layout->blocks = layout->halo_blocks + (inner + SP_LANES - 1) / SP_LANES;
+  const int lanes = sp_host_lanes(setup->precision);
+  *layout = (sp_host_layout){.precision = setup->precision,
+                             .lanes = lanes,
+                             .halo_blocks = (mesh->halo_elements + lanes - 1) / lanes,
+                             .owned = setup->space->numbering->owned,
+                             .local = setup->space->numbering->local,
+                             .block_factors = lanes * factors_of(setup->kind, setup->geometry,
+                                                                 setup->space->numbering->order)};
+  layout->blocks = layout->halo_blocks + (inner + lanes - 1) / lanes;
   const size_t blocks = (size_t)layout->blocks;
   SP_TRY(sp_allocate(dof_count(tables, layout), sizeof(sp_lid), "block DOFs", &layout->dofs));
   SP_TRY(sp_allocate(blocks, sizeof *layout->block, "blocks", &layout->block));
   SP_TRY(sp_allocate(blocks + 1, sizeof *layout->touched, "block touches", &layout->touched));
-  SP_TRY(sp_host_allocate(factor_count(layout), sizeof(double), "geometric factors",
-                          &layout->factors));
+  SP_TRY(sp_host_allocate(factor_count(layout), sp_precision_bytes(layout->precision),
+                          "geometric factors", &layout->factors));
   for (sp_lid b = 0; b < layout->blocks; b++) pack_dofs(setup, tables, layout, b);
   return pack_factors(setup, layout);
 }
@@ -158,7 +178,8 @@ void sp_host_layout_free(sp_host_layout *layout) {
 }
 
 size_t sp_host_layout_bytes(const sp_host_tables *tables, const sp_host_layout *layout) {
-  return dof_count(tables, layout) * sizeof(sp_lid) + factor_count(layout) * sizeof(double) +
+  return dof_count(tables, layout) * sizeof(sp_lid) +
+         factor_count(layout) * sp_precision_bytes(layout->precision) +
          (size_t)layout->blocks * (sizeof *layout->block + sizeof *layout->touched);
 }
 
@@ -167,10 +188,11 @@ double sp_host_layout_predicted_bytes(const sp_operator_facts *facts, const sp_s
   const int n = facts->order;
   const double surface = 6 * n * n + 2; /* nodes */
   /* The last block of elements that touch other ranks, and that of the others, need not be full. */
-  const double blocks = sizes->shared > 0 ? floor((sizes->elements + 2 * (SP_LANES - 1)) / SP_LANES)
-                                          : ceil(sizes->elements / SP_LANES);
-  const double factors = SP_LANES * (double)factors_of(facts->kind, facts->geometry, n);
-  return blocks * (SP_LANES * surface * sizeof *l->dofs + sizeof *l->block) +
+  const double lanes = sp_host_lanes(facts->precision);
+  const double blocks = sizes->shared > 0 ? floor((sizes->elements + 2 * (lanes - 1)) / lanes)
+                                          : ceil(sizes->elements / lanes);
+  const double factors = lanes * factors_of(facts->kind, facts->geometry, n);
+  return blocks * (lanes * surface * sizeof *l->dofs + sizeof *l->block) +
          (blocks + 1) * sizeof *l->touched +
          sp_host_predicted_bytes(blocks * factors, sp_precision_bytes(facts->precision));
 }
@@ -184,7 +206,12 @@ static void split_both(int rows, int columns, const double *matrix, sp_even_odd 
   sp_even_odd_split(columns, rows, transpose, transposed);
 }
 
-void sp_host_tables_fill(sp_operator_kind kind, int order, sp_host_tables *tables) {
+static_assert(sizeof(sp_host_matrices_double) / sizeof(double) ==
+                  sizeof(sp_host_matrices_float) / sizeof(float),
+              "the matrices of both precisions are the same numbers");
+
+void sp_host_tables_fill(sp_operator_kind kind, int order, sp_precision precision,
+                         sp_host_tables *tables) {
   const sp_reference *reference = sp_reference_get(order);
   const sp_rule *rule = sp_operator_rule(kind, order);
   const int n = order + 1;
@@ -195,12 +222,13 @@ void sp_host_tables_fill(sp_operator_kind kind, int order, sp_host_tables *table
     const bool surface = i == 0 || i == order || j == 0 || j == order || k == 0 || k == order;
     tables->node[surface ? tables->surface++ : inside++] = (unsigned short)p;
   }
-  memcpy(tables->nodes, rule->nodes, (size_t)rule->n * sizeof(double));
-  memcpy(tables->weights, rule->weights, (size_t)rule->n * sizeof(double));
+  sp_host_matrices_double m = {0};
+  memcpy(m.nodes, rule->nodes, (size_t)rule->n * sizeof(double));
+  memcpy(m.weights, rule->weights, (size_t)rule->n * sizeof(double));
   split_both(rule->n, rule->n,
              kind == SP_BP35 ? reference->differentiation : reference->gl_differentiation,
-             &tables->differentiate, &tables->differentiate_t);
+             &m.differentiate, &m.differentiate_t);
   if (kind != SP_BP35)
-    split_both(order + 2, order + 1, reference->interpolation, &tables->interpolate,
-               &tables->interpolate_t);
+    split_both(order + 2, order + 1, reference->interpolation, &m.interpolate, &m.interpolate_t);
+  sp_host_round(precision, sizeof m / sizeof(double), (const double *)&m, &tables->matrices);
 }

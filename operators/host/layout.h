@@ -14,6 +14,9 @@ sp_status sp_host_allocate(size_t count, size_t size, const char *what, void *ou
 /* Bytes that sp_host_allocate takes. Local. */
 double sp_host_predicted_bytes(double count, size_t size);
 
+/* to[i] = from[i] in another precision, or in the same. Local. */
+void sp_host_round(sp_precision precision, size_t count, const double *from, void *to);
+
 /* Fill *layout for the setup's tables (sp_host_tables_fill). The caller frees it with
  * sp_host_layout_free, also after a failure. Errors: SP_ERR_INPUT for an element with a
  * non-positive Jacobian. Local. */
@@ -28,8 +31,9 @@ size_t sp_host_layout_bytes(const sp_host_tables *tables, const sp_host_layout *
  * ranks. Local. */
 double sp_host_layout_predicted_bytes(const sp_operator_facts *facts, const sp_sizes *sizes);
 
-/* The one-dimensional matrices, the quadrature rule and the node order of `kind` at `order`. Local.
- */
-void sp_host_tables_fill(sp_operator_kind kind, int order, sp_host_tables *tables);
+/* The one-dimensional matrices, the quadrature rule and the node order of `kind` at `order`; like
+ * the layout's factors they are computed in double and rounded once to the precision. Local. */
+void sp_host_tables_fill(sp_operator_kind kind, int order, sp_precision precision,
+                         sp_host_tables *tables);
 
 #endif

@@ -1,5 +1,6 @@
-/* The local operators on blocks of SP_LANES elements. The operators are made of passes over lines.
- * Direction and lengths of a pass are compile-time constants, so that its loops unroll completely.
+/* The local operators on blocks of elements, one in each lane. The operators are made of passes
+ * over lines. Direction and lengths of a pass are compile-time constants, so that its loops unroll
+ * completely.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -21,7 +22,7 @@ INLINE void advance(stream *ahead) {
 
 /* One line: out = (or +=) matrix in, by its even and odd parts. `sign` is the sign of the symmetry.
  */
-INLINE void apply_line(int rows, int columns, int sign, const sp_even_odd *matrix, const vec *in,
+INLINE void apply_line(int rows, int columns, int sign, const even_odd *matrix, const vec *in,
                        int in_stride, vec *out, int out_stride, bool add) {
   const int half_rows = (rows + 1) / 2, half_columns = (columns + 1) / 2, pairs = columns / 2;
   vec even[SP_MAX_HALF], odd[SP_MAX_HALF];
@@ -50,7 +51,7 @@ INLINE void apply_line(int rows, int columns, int sign, const sp_even_odd *matri
 /* Lines along direction d (0 r, 1 s, 2 t) of an array whose extents are n0, n1, n2, r fastest; the
  * result has `rows` in that direction. */
 INLINE void apply_direction(int d, int rows, int n0, int n1, int n2, int sign,
-                            const sp_even_odd *matrix, const vec *in, vec *out, bool add,
+                            const even_odd *matrix, const vec *in, vec *out, bool add,
                             stream *ahead) {
   const int columns = d == 0 ? n0 : d == 1 ? n1 : n2;
   const int inner = d == 0 ? 1 : d == 1 ? n0 : n0 * n1;
@@ -66,14 +67,14 @@ INLINE void apply_direction(int d, int rows, int n0, int n1, int n2, int sign,
 /* Passes over all lines of an array, compiled once for every operator that uses them. First
  * derivatives on n points a direction: out = (or +=) matrix in, along r and s on a slice
  * [n][n] and along t on a cube. */
-typedef void derive_pass(const sp_even_odd *matrix, const vec *in, vec *out, stream *ahead);
+typedef void derive_pass(const even_odd *matrix, const vec *in, vec *out, stream *ahead);
 
 typedef struct derive_passes {
   derive_pass *r, *s, *t, *add_r, *add_s, *add_t;
 } derive_passes;
 
 #define DERIVE(name, n, direction, depth, add)                                                     \
-  static void name##_##n(const sp_even_odd *matrix, const vec *in, vec *out, stream *ahead) {      \
+  static void name##_##n(const even_odd *matrix, const vec *in, vec *out, stream *ahead) {         \
     apply_direction(direction, n, n, n, depth, -1, matrix, in, out, add, ahead);                   \
   }
 #define DERIVES(n)                                                                                 \
@@ -89,14 +90,14 @@ typedef struct derive_passes {
 /* Interpolation from n nodes to m = n + 1 points a direction and its transpose:
  *     up_r [n][n][n] -> [n][n][m],   up_s -> [n][m][m],   up_t -> [m][m][m],
  *     down_t [m][m][m] -> [n][m][m],   down_s -> [n][n][m],   down_r -> [n][n][n]. */
-typedef void interpolate_pass(const sp_even_odd *matrix, const vec *in, vec *out);
+typedef void interpolate_pass(const even_odd *matrix, const vec *in, vec *out);
 
 typedef struct interpolate_passes {
   interpolate_pass *up_r, *up_s, *up_t, *down_t, *down_s, *down_r;
 } interpolate_passes;
 
 #define INTERPOLATE(name, n, rows, direction, n0, n1, n2)                                          \
-  static void name##_##n(const sp_even_odd *matrix, const vec *in, vec *out) {                     \
+  static void name##_##n(const even_odd *matrix, const vec *in, vec *out) {                        \
     apply_direction(direction, rows, n0, n1, n2, 1, matrix, in, out, false, NULL);                 \
   }
 #define INTERPOLATES(n)                                                                            \
@@ -124,7 +125,7 @@ typedef struct row_map {
   vec r[3], s0[3], s1[3], t0[3], t1[3];
 } row_map;
 
-INLINE void prepare_row(const double *coefficients, double s, double t, row_map *row) {
+INLINE void prepare_row(const real *coefficients, real s, real t, row_map *row) {
   const vec *c = (const vec *)coefficients;
   UNROLL for (int d = 0; d < 3; d++) {
     row->r[d] = c[3 + d] + s * c[12 + d] + t * c[18 + d] + (s * t) * c[21 + d];
@@ -142,7 +143,7 @@ INLINE void cross(const vec a[3], const vec b[3], vec out[3]) {
 }
 
 /* The adjugate |J| J^-1 (rows) and |J| at point r of a row. */
-INLINE vec row_adjugate(const row_map *row, double r, vec adj[3][3]) {
+INLINE vec row_adjugate(const row_map *row, real r, vec adj[3][3]) {
   vec ds[3], dt[3];
   UNROLL for (int d = 0; d < 3; d++) {
     ds[d] = row->s0[d] + r * row->s1[d];
@@ -163,7 +164,7 @@ INLINE vec scale_stored(const vec *factors, vec *gr, vec *gs, vec *gt) {
   return factors[SP_G_WJ];
 }
 
-INLINE vec scale_trilinear(const row_map *row, double r, double weight, vec *gr, vec *gs, vec *gt) {
+INLINE vec scale_trilinear(const row_map *row, real r, real weight, vec *gr, vec *gs, vec *gt) {
   vec adj[3][3], flux[3];
   const vec jacobian = row_adjugate(row, r, adj), scale = weight / jacobian;
   UNROLL for (int d = 0; d < 3; d++) flux[d] =
@@ -176,10 +177,10 @@ INLINE vec scale_trilinear(const row_map *row, double r, double weight, vec *gr,
 
 /* out = (D^T G D + lambda wJ) u on n^3 collocation points; ft is an array like u, slices two of
  * n^2. */
-INLINE void stiffness(int n, bool trilinear, const sp_host_tables *tables, const double *factors,
-                      double lambda, const vec *u, vec *out, vec *ft, vec *slices) {
+INLINE void stiffness(int n, bool trilinear, const matrices *tables, const real *factors,
+                      real lambda, const vec *u, vec *out, vec *ft, vec *slices) {
   const derive_passes *pass = &derives[n];
-  const sp_even_odd *d = &tables->differentiate, *dt = &tables->differentiate_t;
+  const even_odd *d = &tables->differentiate, *dt = &tables->differentiate_t;
   const int area = n * n;
   vec *fr = slices, *fs = slices + area;
   /* The factors of all blocks are contiguous. The 7 n^3 cache lines of a block are prefetched in
@@ -198,7 +199,7 @@ INLINE void stiffness(int n, bool trilinear, const sp_host_tables *tables, const
     for (int j = 0; j < n; j++) {
       row_map row;
       if (trilinear) prepare_row(factors, tables->nodes[j], tables->nodes[k], &row);
-      const double weight = tables->weights[j] * tables->weights[k];
+      const real weight = tables->weights[j] * tables->weights[k];
       for (int i = 0; i < n; i++) {
         const int p = j * n + i;
         vec jacobian;
@@ -219,8 +220,8 @@ INLINE void stiffness(int n, bool trilinear, const sp_host_tables *tables, const
 
 /* BP1.0. Columns along t are interpolated, multiplied by wJ and projected within registers or the
  * first-level cache; for that, this function is compiled for each order. */
-INLINE void mass(int n, bool trilinear, const sp_host_tables *tables, const double *factors,
-                 const vec *u, vec *out, vec *work) {
+INLINE void mass(int n, bool trilinear, const matrices *tables, const real *factors, const vec *u,
+                 vec *out, vec *work) {
   const int m = n + 1, area = m * m;
   const interpolate_passes *pass = &interpolates[n];
   vec *half = work, *plane = work + n * n * m;
@@ -236,7 +237,7 @@ INLINE void mass(int n, bool trilinear, const sp_host_tables *tables, const doub
           row_map row;
           vec adj[3][3];
           prepare_row(factors, tables->nodes[j], tables->nodes[k], &row);
-          const double weight = tables->weights[i] * tables->weights[j] * tables->weights[k];
+          const real weight = tables->weights[i] * tables->weights[j] * tables->weights[k];
           column[k] *= weight * row_adjugate(&row, tables->nodes[i], adj);
         } else {
           column[k] *= ((const vec *)factors)[k * area + j * m + i];
@@ -249,8 +250,8 @@ INLINE void mass(int n, bool trilinear, const sp_host_tables *tables, const doub
 }
 
 /* BP3.0: interpolate, differentiate on the Gauss points, project. */
-INLINE void bp30(int n, bool trilinear, const sp_host_tables *tables, const double *factors,
-                 double lambda, const vec *u, vec *out, vec *work) {
+INLINE void bp30(int n, bool trilinear, const matrices *tables, const real *factors, real lambda,
+                 const vec *u, vec *out, vec *work) {
   const int m = n + 1, volume = m * m * m;
   const interpolate_passes *pass = &interpolates[n];
   vec *fine = work, *result = work + volume, *ft = work + 2 * volume, *slices = work + 3 * volume;
@@ -264,27 +265,29 @@ INLINE void bp30(int n, bool trilinear, const sp_host_tables *tables, const doub
 }
 
 #define MASS(n)                                                                                    \
-  static void mass_stored_##n(const sp_host_tables *tables, const double *factors, const vec *u,   \
-                              vec *out, vec *work) {                                               \
+  static void mass_stored_##n(const matrices *tables, const real *factors, const vec *u, vec *out, \
+                              vec *work) {                                                         \
     mass(n, false, tables, factors, u, out, work);                                                 \
   }                                                                                                \
-  static void mass_trilinear_##n(const sp_host_tables *tables, const double *factors,              \
-                                 const vec *u, vec *out, vec *work) {                              \
+  static void mass_trilinear_##n(const matrices *tables, const real *factors, const vec *u,        \
+                                 vec *out, vec *work) {                                            \
     mass(n, true, tables, factors, u, out, work);                                                  \
   }
 #define ENTER_MASS(n) [n] = {mass_stored_##n, mass_trilinear_##n},
 
 EACH_LENGTH(MASS)
-typedef void mass_function(const sp_host_tables *, const double *, const vec *, vec *, vec *);
+typedef void mass_function(const matrices *, const real *, const vec *, vec *, vec *);
 static mass_function *const masses[SP_MAX_ORDER + 2][2] = {EACH_LENGTH(ENTER_MASS)};
 
 /* The local operators as entries of the table. */
 #define LOCAL(name, ...)                                                                           \
-  static void name(const sp_host_tables *tables, const double *factors, double lambda,             \
-                   const double *x, double *y, double *space) {                                    \
-    const vec *u = (const vec *)x;                                                                 \
-    vec *out = (vec *)y, *work = (vec *)space;                                                     \
-    const int n = tables->n;                                                                       \
+  static void name(const sp_host_tables *all, const void *numbers, double coefficient,             \
+                   const void *x, void *y, void *space) {                                          \
+    const matrices *tables = (const matrices *)&all->matrices;                                     \
+    const real *factors = numbers, lambda = (real)coefficient;                                     \
+    const vec *u = x;                                                                              \
+    vec *out = y, *work = space;                                                                   \
+    const int n = all->n;                                                                          \
     __VA_ARGS__;                                                                                   \
   }
 LOCAL(local_mass_stored, (void)lambda; masses[n][0](tables, factors, u, out, work))

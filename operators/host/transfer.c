@@ -19,16 +19,11 @@ struct sp_device_transfer {
   const sp_host_vectors *vectors;
 };
 
-/* `count` doubles in another precision; the caller frees *out. */
-static sp_status round_to(sp_precision precision, size_t count, const double *values, void **out) {
-  void *copy = NULL;
-  SP_TRY(sp_host_allocate(count, sp_precision_bytes(precision), "transfer", &copy));
-  for (size_t i = 0; i < count; i++)
-    if (precision == SP_SINGLE)
-      ((float *)copy)[i] = (float)values[i];
-    else
-      ((double *)copy)[i] = values[i];
-  *out = copy;
+/* A copy of `count` doubles in another precision; the caller frees *out. */
+static sp_status copy_rounded(sp_precision precision, size_t count, const double *values,
+                              void **out) {
+  SP_TRY(sp_host_allocate(count, sp_precision_bytes(precision), "transfer", out));
+  sp_host_round(precision, count, values, *out);
   return SP_OK;
 }
 
@@ -38,8 +33,8 @@ static sp_status build(const sp_transfer_setup *setup, sp_device_transfer *t) {
   double matrix[SP_MAX_NQ * SP_MAX_NQ];
   sp_interpolation_matrix(nc, sp_reference_get(nc - 1)->gll.nodes, nf,
                           sp_reference_get(nf - 1)->gll.nodes, matrix);
-  SP_TRY(round_to(t->precision, (size_t)(nf * nc), matrix, &t->matrix));
-  SP_TRY(round_to(t->precision, fine_dofs, setup->weights, &t->weights));
+  SP_TRY(copy_rounded(t->precision, (size_t)(nf * nc), matrix, &t->matrix));
+  SP_TRY(copy_rounded(t->precision, fine_dofs, setup->weights, &t->weights));
   SP_TRY(sp_host_allocate(sp_host_interpolation_work(nf), 1, "transfer", &t->work));
   SP_TRY(sp_host_allocate(fine_dofs, sp_precision_bytes(t->precision), "transfer", &t->correction));
   if (setup->coarse_constrained) {

@@ -1,10 +1,11 @@
-/* Vector operations in double and single precision, compiled once for each instruction set. */
+/* Vector operations in double and single precision, and the table of an instruction set; compiled
+ * once for each. Sums are in double: SP_REAL. */
 #include <string.h>
 
 #include "operators/host/vector.h"
 
 /* Numbers of single precision in the lanes of half a vector. */
-typedef float single_vec __attribute__((vector_size(SP_LANES * sizeof(float))));
+typedef float single_vec __attribute__((vector_size(LANES * sizeof(float))));
 
 INLINE vec load_double(const double *x) {
   vec lanes;
@@ -38,10 +39,10 @@ INLINE vec load_float(const float *x) {
     const real *x = left, *y = right;                                                              \
     vec lanes = splat(0);                                                                          \
     size_t i = 0;                                                                                  \
-    for (; i + SP_LANES <= n; i += SP_LANES) lanes += load_##real(&x[i]) * load_##real(&y[i]);     \
+    for (; i + LANES <= n; i += LANES) lanes += load_##real(&x[i]) * load_##real(&y[i]);           \
     double sum = 0;                                                                                \
     for (; i < n; i++) sum += (double)x[i] * (double)y[i];                                         \
-    for (int l = 0; l < SP_LANES; l++) sum += lanes[l];                                            \
+    for (int l = 0; l < LANES; l++) sum += lanes[l];                                               \
     return sum;                                                                                    \
   }                                                                                                \
                                                                                                    \
@@ -72,7 +73,40 @@ DEFINE_CONVERSION(double, float)
 DEFINE_CONVERSION(float, double)
 DEFINE_CONVERSION(float, float)
 
-const sp_host_vectors SP_HOST_VECTORS = {
+static void update(sp_lid owned, sp_lid n, double alpha, const double *restrict p,
+                   const double *restrict ap, const double *restrict inverse_diagonal,
+                   double *restrict x, double *restrict r, double sums[2]) {
+  vec rr = splat(0), rz = splat(0);
+  sp_lid i = 0;
+  for (; i + LANES <= owned; i += LANES) {
+    vec residual, diagonal = splat(1);
+    for (int l = 0; l < LANES; l++) {
+      x[i + l] += alpha * p[i + l];
+      residual[l] = r[i + l] -= alpha * ap[i + l];
+      if (inverse_diagonal) diagonal[l] = inverse_diagonal[i + l];
+    }
+    rr += residual * residual;
+    if (inverse_diagonal) rz += residual * diagonal * residual;
+  }
+  double sum_rr = 0, sum_rz = 0;
+  for (; i < n; i++) {
+    x[i] += alpha * p[i];
+    r[i] -= alpha * ap[i];
+    if (i < owned) {
+      sum_rr += r[i] * r[i];
+      if (inverse_diagonal) sum_rz += r[i] * inverse_diagonal[i] * r[i];
+    }
+  }
+  for (int l = 0; l < LANES; l++) {
+    sum_rr += rr[l];
+    sum_rz += rz[l];
+  }
+  sums[0] = sum_rr;
+  sums[1] = inverse_diagonal ? sum_rz : sum_rr;
+}
+
+static const sp_host_vectors vectors = {
+    .update = update,
     .axpby = {[SP_DOUBLE] = axpby_double, [SP_SINGLE] = axpby_float},
     .multiply = {[SP_DOUBLE] = multiply_double, [SP_SINGLE] = multiply_float},
     .dot = {[SP_DOUBLE] = dot_double, [SP_SINGLE] = dot_float},
@@ -80,3 +114,16 @@ const sp_host_vectors SP_HOST_VECTORS = {
         {[SP_DOUBLE] = {[SP_DOUBLE] = convert_double_double, [SP_SINGLE] = convert_double_float},
          [SP_SINGLE] = {[SP_DOUBLE] = convert_float_double, [SP_SINGLE] = convert_float_float}},
     .correct = {[SP_DOUBLE] = correct_double, [SP_SINGLE] = correct_float}};
+
+extern const sp_host_operators SP_HOST_OPERATORS_DOUBLE, SP_HOST_OPERATORS_SINGLE;
+extern const sp_host_interpolate SP_HOST_INTERPOLATE_DOUBLE, SP_HOST_INTERPOLATE_SINGLE;
+extern sp_host_boxes_function SP_HOST_BOXES_DOUBLE, SP_HOST_BOXES_SINGLE;
+
+const sp_host_kernels SP_HOST_KERNELS = {
+    .instruction_set = SP_HOST_INSTRUCTION_SET,
+    .operators = {[SP_DOUBLE] = &SP_HOST_OPERATORS_DOUBLE, [SP_SINGLE] = &SP_HOST_OPERATORS_SINGLE},
+    .vectors = &vectors,
+    .interpolate =
+        {[SP_DOUBLE] = &SP_HOST_INTERPOLATE_DOUBLE, [SP_SINGLE] = &SP_HOST_INTERPOLATE_SINGLE},
+    .solve_boxes = {[SP_DOUBLE] = SP_HOST_BOXES_DOUBLE, [SP_SINGLE] = SP_HOST_BOXES_SINGLE},
+};
