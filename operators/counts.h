@@ -1,7 +1,7 @@
 /* Quadrature, floating-point operations and bytes of the operators, from the facts in their rows
  * (operators/kinds.h; paper, Table 2 and Section "Empirical performance model"). A multiply-add
  * counts as two. The counts do not change with the algorithm: even-odd decomposition or recomputed
- * geometry raise the rate, not the count. */
+ * geometry raise the rate, not the count. Bytes are those of double precision. */
 #ifndef SP_OPERATORS_COUNTS_H
 #define SP_OPERATORS_COUNTS_H
 

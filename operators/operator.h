@@ -21,9 +21,10 @@ typedef struct sp_operator {
   int order;
   sp_lid owned, dofs; /* entries of an L-vector: owned, and with copies */
   sp_gid global_dofs;
-  double flops, bytes; /* of one application over all ranks (operators/counts.h, assembled) */
-  bool iterates;       /* the backend does whole iterations without the host */
-  double seconds;      /* of the last sp_operator_direction on this rank, without its reduction */
+  /* Of one application over all ranks (operators/counts.h, assembled; bytes as in double). */
+  double flops, bytes;
+  bool iterates;  /* the backend does whole iterations without the host */
+  double seconds; /* of the last sp_operator_direction on this rank, without its reduction */
 } sp_operator;
 
 /* Build the operator that `setup` describes. The caller destroys *out. Errors: SP_ERR_INPUT for an
