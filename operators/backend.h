@@ -61,7 +61,7 @@ typedef struct sp_operator_setup {
 } sp_operator_setup;
 
 /* What decides the memory of an operator, besides the sizes of its rank (mesh/sizes.h). The setup's
- * diagonal comes on top: an index and a double for each of its DOFs. */
+ * diagonal comes on top: an index and a number for each of its DOFs. */
 typedef struct sp_operator_facts {
   sp_operator_kind kind;
   sp_geometry_kind geometry; /* stored or trilinear */

@@ -2,6 +2,7 @@
  */
 #include "mesh/box.h"
 #include "mesh/create.h"
+#include "operators/host/kernels.h"
 #include "operators/transfer.h"
 #include "tests/heap.h"
 #include "tests/operator_bench.h"
@@ -9,7 +10,7 @@
 /* Operators are of order ORDER: no array of theirs is so large that it gets pages of its own.
  * Transfers go from FINE to COARSE: half an L-vector is more than the slack. On HIGH so are four
  * bytes for each shared DOF. */
-enum { SIDE = 7, COARSE = 1, ORDER = 2, FINE = 5, HIGH = 12, LANES = 8, HUGE_PAGE = 2 << 20 };
+enum { SIDE = 7, COARSE = 1, ORDER = 2, FINE = 5, HIGH = 12, HUGE_PAGE = 2 << 20 };
 
 static sp_mesh *make_mesh(void) {
   const sp_box box = {.elements = {SIDE, SIDE, SIDE}, .upper = {1, 1, 1}};
@@ -38,19 +39,21 @@ static sp_space *check_space(const bench *b, const sp_mesh *mesh, int order) {
 
 /* On several ranks one block of elements may be too many (operators/host/layout.h). */
 static void check_operator(const bench *b, const sp_space *space, sp_operator_kind kind,
-                           sp_geometry_kind geometry) {
+                           sp_geometry_kind geometry, sp_precision precision) {
   sp_sizes sizes, more;
   sp_sizes_count(space->mesh->topology, 0, ORDER, &sizes);
   more = sizes;
-  more.elements += LANES;
-  const sp_operator_facts facts = {kind, geometry, SP_DOUBLE, ORDER};
-  const sp_operator_setup setup = {.space = space, .kind = kind, .geometry = geometry, .lambda = 1};
+  more.elements += sp_host_lanes(precision);
+  const sp_operator_facts facts = {kind, geometry, precision, ORDER};
+  const sp_operator_setup setup = {
+      .space = space, .kind = kind, .geometry = geometry, .precision = precision, .lambda = 1};
   const sp_bytes bytes = sp_operator_predicted_bytes(b->backend, &facts, &sizes);
   const double block = sp_operator_predicted_bytes(b->backend, &facts, &more).host - bytes.host;
   const double before = heap();
   sp_operator *op = bench_operator(&setup);
   char name[32];
-  snprintf(name, sizeof name, "%s, %s", sp_operator_name(kind), sp_geometry_kind_name(geometry));
+  snprintf(name, sizeof name, "%s, %s, %s", sp_operator_name(kind), sp_geometry_kind_name(geometry),
+           precision == SP_SINGLE ? "single" : "double");
   check_bytes(name, heap() - before, bytes.host, 0, sizes.shared > 0 ? block : 0);
   CHECK(bytes.device == 0, "%g bytes on a device", bytes.device);
   sp_operator_destroy(&op);
@@ -108,11 +111,11 @@ static void warm_up(const bench *b, const sp_mesh *mesh) {
 static void check_all(const bench *b, const sp_mesh *mesh) {
   sp_space *coarse = check_space(b, mesh, COARSE), *middle = check_space(b, mesh, ORDER);
   sp_space *fine = check_space(b, mesh, FINE), *high = check_space(b, mesh, HIGH);
-  for (sp_operator_kind kind = SP_MASS; kind < SP_OPERATORS; kind++) {
-    check_operator(b, middle, kind, SP_GEOMETRY_STORED);
-    check_operator(b, middle, kind, SP_GEOMETRY_TRILINEAR);
-  }
   for (sp_precision precision = SP_DOUBLE; precision < SP_PRECISIONS; precision++) {
+    for (sp_operator_kind kind = SP_MASS; kind < SP_OPERATORS; kind++) {
+      check_operator(b, middle, kind, SP_GEOMETRY_STORED, precision);
+      check_operator(b, middle, kind, SP_GEOMETRY_TRILINEAR, precision);
+    }
     check_transfer(b, fine, coarse, precision);
     for (size_t count = 0; count < 1 << 21; count = 2 * count + 10001)
       check_vector(b, precision, count);
