@@ -33,6 +33,7 @@ typedef struct sp_vocabulary {
                                          are for the words "multigrid" and "auto" */
   const char *const *smoothers;       /* of solver.smoother */
   const char *const *coarse_solvers;  /* of solver.coarse */
+  const char *const *precisions;      /* of solver.precision */
   const char *const *devices;         /* of backend.device */
   const char *const *transports;      /* of backend.exchange */
 } sp_vocabulary;
@@ -108,6 +109,7 @@ typedef struct sp_config {
     int smoother_degree; /* 1..6 */
     sp_list orders;      /* of its levels, falling from N to 1; empty: the program chooses */
     int coarse;          /* index into vocabulary->coarse_solvers */
+    int precision;       /* index into vocabulary->precisions */
   } solver;
   struct {
     int device;   /* index into vocabulary->devices */

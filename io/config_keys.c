@@ -273,6 +273,13 @@ const sp_key sp_keys[] = {
      .fallback = "auto",
      MULTIGRID_ONLY,
      .help = "multigrid at order 1: amg (hypre), or chebyshev where there is no hypre"},
+    {.section = "solver",
+     .name = "precision",
+     WORDS(precisions),
+     FIELD(solver.precision),
+     .fallback = "auto",
+     MULTIGRID_ONLY,
+     .help = "of multigrid's cycle; auto: single where the device has such operators"},
 
     {.section = "backend",
      .name = "device",

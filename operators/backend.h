@@ -257,6 +257,7 @@ typedef struct sp_backend {
   sp_status (*schwarz_create)(sp_device *device, const sp_schwarz_setup *setup,
                               sp_device_schwarz **out);
   void (*schwarz_destroy)(sp_device_schwarz **schwarz);
+  sp_bytes (*schwarz_predicted_bytes)(sp_precision precision, int order, const sp_sizes *sizes);
 
   /* z = W sum of R_e^T A_e^-1 R_e W r; z is not r. Collective among neighbours. */
   sp_status (*schwarz_apply)(sp_device_schwarz *schwarz, const void *r, void *z);

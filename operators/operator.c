@@ -87,8 +87,8 @@ sp_status sp_operator_direction(sp_operator *op, double beta, sp_cg_vectors *vec
   double *const direction = vectors->next_p;
   vectors->next_p = vectors->p;
   vectors->p = direction;
+  status = first_failure(status, op->backend->sums(op->local, sums)); /* waits for the device */
   op->seconds = MPI_Wtime() - start;
-  status = first_failure(status, op->backend->sums(op->local, sums));
   SP_TRY(sp_reduction_sum(op->reduction, 1, sums, status));
   *p_ap = sums[0];
   return SP_OK;

@@ -23,7 +23,8 @@ typedef struct sp_separable {
  * for an element with a non-positive Jacobian. Local. */
 sp_status sp_separable_fill(const sp_operator_setup *setup, sp_separable *boxes);
 
-/* The largest ratio of two lengths of an element, over all ranks. Collective over `comm`. */
-double sp_separable_stretch(MPI_Comm comm, sp_lid elements, const sp_separable *boxes);
+/* *largest = the largest ratio of two lengths of an element of the mesh, without coefficients, over
+ * all ranks. Errors: SP_ERR_INPUT for an element with a non-positive Jacobian. Collective. */
+sp_status sp_separable_stretch(const sp_mesh *mesh, double *largest);
 
 #endif

@@ -257,6 +257,7 @@ static void test_values(void) {
        "at most 16 integers from 1 to 15",
        {"7 5 3 0", "16 1", "7, 5, 3, 1", "7 5 x", "7 5 3 1 1 1 1 1 1 1 1 1 1 1 1 1 1"}},
       {"solver", "coarse", "auto, amg or chebyshev", {"hypre", ""}},
+      {"solver", "precision", "auto, single or double", {"half", ""}},
       {"backend", "device", "auto, host or cuda", {"gpu", ""}},
       {"backend", "exchange", "auto, peer, cuda-aware, nccl or staged", {"mpi", ""}},
       {"output", "every", "a number of at least 0", {"-1e-9", "x", "inf", "1 1", ""}},

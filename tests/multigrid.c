@@ -313,7 +313,10 @@ static void check_cycle(const sp_box *box, int order, problem_t problem, sp_smoo
   sp_multigrid_level_data data = {0};
   const sp_multigrid_problem source = {
       .discretize = discretize, .release = release, .context = &problem};
-  sp_multigrid_options options = {.smoother = smoother, .degree = 3, .precision = precision};
+  sp_multigrid_options options = {.smoother = smoother,
+                                  .degree = 3,
+                                  .precision =
+                                      precision == SP_SINGLE ? SP_CYCLE_SINGLE : SP_CYCLE_DOUBLE};
   require(sp_box_hexes(MPI_COMM_WORLD, box, &hexes));
   require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
   require(sp_space_create(&tested.platform, mesh, order, &space));

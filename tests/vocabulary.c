@@ -45,6 +45,8 @@ int main(int argc, char **argv) {
              {"multigrid", SP_PRECONDITIONER_MULTIGRID});
   CHECK_LIST(vocabulary->smoothers, {"auto", SP_SMOOTHER_AUTO}, {"jacobi", SP_SMOOTHER_JACOBI},
              {"schwarz", SP_SMOOTHER_SCHWARZ});
+  CHECK_LIST(vocabulary->precisions, {"auto", SP_CYCLE_AUTO}, {"single", SP_CYCLE_SINGLE},
+             {"double", SP_CYCLE_DOUBLE});
   CHECK_LIST(vocabulary->coarse_solvers, {"auto", SP_COARSE_AUTO}, {"amg", SP_COARSE_AMG},
              {"chebyshev", SP_COARSE_CHEBYSHEV});
   CHECK_LIST(vocabulary->devices, {"auto", SP_DEVICE_AUTO}, {"host", SP_DEVICE_HOST},

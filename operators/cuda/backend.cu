@@ -435,6 +435,7 @@ static const sp_backend table = {
     .restrict_residual = sp_cuda_restrict,
     .schwarz_create = sp_cuda_schwarz_create,
     .schwarz_destroy = sp_cuda_schwarz_destroy,
+    .schwarz_predicted_bytes = sp_cuda_schwarz_predicted_bytes,
     .schwarz_apply = sp_cuda_schwarz_apply,
     .two_directions = true,
     .direction = cuda_direction,

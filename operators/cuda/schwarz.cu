@@ -141,10 +141,10 @@ template <class T> cudaError_t queue_order(sp_device_schwarz *s, const void *r) 
     return queue_solve<T, N>(s, r);
     CASE(3)
     CASE(4)
-    CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10) CASE(11) CASE(12) CASE(13) CASE(14) CASE(15)
-        CASE(16)
+    CASE(5)
+    CASE(6) CASE(7) CASE(8) CASE(9) CASE(10) CASE(11) CASE(12) CASE(13) CASE(14) CASE(15) CASE(16)
 #undef CASE
-            default : return cudaErrorInvalidValue;
+        default : return cudaErrorInvalidValue;
   }
 }
 
@@ -205,6 +205,13 @@ void sp_cuda_schwarz_destroy(sp_device_schwarz **schwarz) {
   (void)cudaFree(s->solved);
   free(s);
   *schwarz = nullptr;
+}
+
+sp_bytes sp_cuda_schwarz_predicted_bytes(sp_precision precision, int order, const sp_sizes *sizes) {
+  const double n = order + 1, nodes = sizes->elements * n * n * n;
+  const double numbers = sizes->elements * 3 * n * (n + 1) + sizes->dofs + nodes;
+  return {sizeof(sp_device_schwarz), (double)sp_precision_bytes(precision) * numbers +
+                                         sp_cuda_gather_lists_predicted_bytes(nodes, sizes->dofs)};
 }
 
 sp_status sp_cuda_schwarz_apply(sp_device_schwarz *s, const void *r, void *z) {

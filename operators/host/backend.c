@@ -388,6 +388,7 @@ const sp_backend sp_backend_host = {
     .restrict_residual = sp_host_restrict,
     .schwarz_create = sp_host_schwarz_create,
     .schwarz_destroy = sp_host_schwarz_destroy,
+    .schwarz_predicted_bytes = sp_host_schwarz_predicted_bytes,
     .schwarz_apply = sp_host_schwarz_apply,
     .direction = host_direction,
     .update = host_update,

@@ -1,5 +1,6 @@
 #include "operators/host/schwarz.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,6 +80,17 @@ void sp_host_schwarz_destroy(sp_device_schwarz **schwarz) {
   free((*schwarz)->work);
   free(*schwarz);
   *schwarz = NULL;
+}
+
+sp_bytes sp_host_schwarz_predicted_bytes(sp_precision precision, int order, const sp_sizes *sizes) {
+  const size_t real = sp_precision_bytes(precision);
+  const double n = order + 1, lanes = sp_host_lanes(precision);
+  const double padded = lanes * ceil(sizes->elements / lanes);
+  return (sp_bytes){.host = sizeof(sp_device_schwarz) +
+                            sp_host_predicted_bytes(padded * 3 * n * n, real) +
+                            sp_host_predicted_bytes(padded * 3 * n, real) +
+                            sp_host_predicted_bytes(sizes->dofs, real) +
+                            sp_host_predicted_bytes(2 * n * n * n, 64)};
 }
 
 sp_status sp_host_schwarz_apply(sp_device_schwarz *s, const void *r, void *z) {

@@ -21,10 +21,10 @@ typedef struct level {
 typedef struct multigrid {
   sp_preconditioner base;
   const sp_platform *platform;
-  sp_multigrid_options options;
+  sp_multigrid_options options; /* decided */
+  sp_precision precision;
   level levels[SP_MULTIGRID_MOST];
   sp_coarse *coarse;           /* NULL: the last level is smoothed instead */
-  double stretch;              /* of the elements, as boxes on the first level */
   double *coarse_b, *coarse_x; /* [local DOFs] of the last level, on the host */
   double *coarse_vector;       /* the same on the device, in double */
 } multigrid;
@@ -41,6 +41,13 @@ const char *const sp_smoother_names[] = {[SP_SMOOTHER_AUTO] = "auto",
                                          [SP_SMOOTHER_SCHWARZ] = "schwarz",
                                          NULL};
 
+const char *const sp_cycle_precision_names[] = {
+    [SP_CYCLE_AUTO] = "auto", [SP_CYCLE_SINGLE] = "single", [SP_CYCLE_DOUBLE] = "double", NULL};
+
+static sp_precision precision_of(const sp_multigrid_options *options) {
+  return options->precision == SP_CYCLE_SINGLE ? SP_SINGLE : SP_DOUBLE;
+}
+
 /* ---- The cycle ---- */
 
 /* The coarsest level: through the host, in double precision. */
@@ -48,7 +55,7 @@ static sp_status solve_coarse(multigrid *m, level *l, sp_status status) {
   const sp_backend *backend = m->platform->backend;
   sp_device *device = m->platform->device;
   const size_t dofs = sp_space_dofs(l->space);
-  const sp_precision precision = m->options.precision;
+  const sp_precision precision = m->precision;
   const sp_lid owned = l->space->numbering->owned;
   status = first_failure(
       status, backend->convert(device, dofs, 1, precision, l->b, SP_DOUBLE, m->coarse_vector));
@@ -75,7 +82,7 @@ static sp_status cycle(multigrid *m, int index, sp_status status) {
   status = first_failure(status, sp_chebyshev_smooth(l->smoother, true, l->b, l->x));
   status = first_failure(status, sp_operator_apply(l->op, true, l->x, l->r));
   status = first_failure(
-      status, backend->axpby(m->platform->device, m->options.precision, dofs, 1, l->b, -1, l->r));
+      status, backend->axpby(m->platform->device, m->precision, dofs, 1, l->b, -1, l->r));
   status = first_failure(status, sp_transfer_restrict(l->transfer, l->r, next->b));
   status = cycle(m, index + 1, status);
   status = first_failure(status, sp_transfer_prolong(l->transfer, next->x, l->x));
@@ -88,10 +95,10 @@ static sp_status apply(sp_preconditioner *self, const double *r, double *z) {
   sp_device *device = m->platform->device;
   level *fine = &m->levels[0];
   const size_t dofs = sp_space_dofs(fine->space);
-  sp_status status = backend->convert(device, dofs, 1, SP_DOUBLE, r, m->options.precision, fine->b);
+  sp_status status = backend->convert(device, dofs, 1, SP_DOUBLE, r, m->precision, fine->b);
   status = cycle(m, 0, status);
-  return first_failure(
-      status, backend->convert(device, dofs, 1, m->options.precision, fine->x, SP_DOUBLE, z));
+  return first_failure(status,
+                       backend->convert(device, dofs, 1, m->precision, fine->x, SP_DOUBLE, z));
 }
 
 /* ---- Set-up ---- */
@@ -117,7 +124,7 @@ static sp_status create_vectors(multigrid *m, level *l) {
   const sp_backend *b = m->platform->backend;
   sp_device *device = m->platform->device;
   const size_t dofs = sp_space_dofs(l->space);
-  const sp_precision precision = m->options.precision;
+  const sp_precision precision = m->precision;
   SP_TRY(b->vector_create(device, precision, dofs, &l->b));
   SP_TRY(b->vector_create(device, precision, dofs, &l->x));
   if (l + 1 < &m->levels[m->options.levels])
@@ -128,25 +135,16 @@ static sp_status create_vectors(multigrid *m, level *l) {
   return b->vector_create(device, SP_DOUBLE, dofs, &m->coarse_vector);
 }
 
-/* `auto` is decided on the first level. */
 static sp_status create_smoother(multigrid *m, level *l, const sp_operator_setup *setup) {
-  const sp_lid elements = l->space->mesh->hexes->count;
+  const size_t elements = (size_t)l->space->mesh->hexes->count;
   sp_separable *boxes = NULL;
   sp_status status = SP_OK;
-  if (m->options.smoother != SP_SMOOTHER_JACOBI && l->op->order > 1) {
-    status = sp_allocate((size_t)elements, sizeof *boxes, "Schwarz", &boxes);
+  if (m->options.smoother == SP_SMOOTHER_SCHWARZ && l->op->order > 1) {
+    status = sp_allocate(elements, sizeof *boxes, "Schwarz", &boxes);
     if (!status) status = sp_separable_fill(setup, boxes);
     status = sp_agree(m->platform->comm, status);
-    if (!status && m->stretch == 0)
-      m->stretch = sp_separable_stretch(m->platform->comm, elements, boxes);
-    if (m->options.smoother == SP_SMOOTHER_AUTO)
-      m->options.smoother =
-          m->stretch > SP_SMOOTHER_STRETCH ? SP_SMOOTHER_SCHWARZ : SP_SMOOTHER_JACOBI;
   }
-  const bool schwarz = boxes && m->options.smoother == SP_SMOOTHER_SCHWARZ;
-  if (!status)
-    status =
-        sp_chebyshev_create(l->op, setup, m->options.degree, schwarz ? boxes : NULL, &l->smoother);
+  if (!status) status = sp_chebyshev_create(l->op, setup, m->options.degree, boxes, &l->smoother);
   free(boxes);
   return status;
 }
@@ -157,7 +155,7 @@ static sp_status build_level(multigrid *m, int index, const sp_multigrid_level_d
   SP_TRY(sp_agree(m->platform->comm, create_vectors(m, l)));
   if (index + 1 == m->options.levels && has_amg(&m->options))
     return sp_coarse_create(&setup, &data->constants, &m->coarse);
-  setup.precision = m->options.precision;
+  setup.precision = m->precision;
   SP_TRY(sp_operator_create(&setup, &l->op));
   return create_smoother(m, l, &setup);
 }
@@ -181,7 +179,7 @@ static sp_status build(const sp_space *space, const sp_multigrid_problem *proble
     if (!status) status = problem->discretize(problem->context, m->levels[i].space, here);
     if (!status) status = build_level(m, i, here);
     if (!status && i > 0)
-      status = sp_transfer_create(m->levels[i - 1].space, m->levels[i].space, m->options.precision,
+      status = sp_transfer_create(m->levels[i - 1].space, m->levels[i].space, m->precision,
                                   above->setup.constrained, here->setup.constrained,
                                   &m->levels[i - 1].transfer);
     if (i > 0) problem->release(problem->context, above);
@@ -220,8 +218,15 @@ static void describe(const sp_preconditioner *self, size_t room, char *text) {
   if (used < room)
     snprintf(text + used, room - used, ", Chebyshev-%s of degree %d, %s precision, %s",
              m->options.smoother == SP_SMOOTHER_SCHWARZ ? "Schwarz" : "Jacobi", m->options.degree,
-             m->options.precision == SP_SINGLE ? "single" : "double",
+             m->precision == SP_SINGLE ? "single" : "double",
              m->coarse ? sp_coarse_describe(m->coarse) : "order 1 smoothed");
+}
+
+void sp_multigrid_decide(const sp_backend *backend, double stretch, sp_multigrid_options *options) {
+  if (options->smoother == SP_SMOOTHER_AUTO)
+    options->smoother = stretch > SP_SMOOTHER_STRETCH ? SP_SMOOTHER_SCHWARZ : SP_SMOOTHER_JACOBI;
+  if (options->precision == SP_CYCLE_AUTO)
+    options->precision = backend->single_operators ? SP_CYCLE_SINGLE : SP_CYCLE_DOUBLE;
 }
 
 sp_status sp_multigrid_check(int order, const sp_multigrid_options *o) {
@@ -237,13 +242,17 @@ sp_status sp_multigrid_check(int order, const sp_multigrid_options *o) {
 sp_status sp_multigrid_create(const sp_space *space, const sp_multigrid_options *options,
                               const sp_multigrid_problem *problem, sp_preconditioner **out) {
   multigrid *m;
+  double stretch;
   *out = NULL;
   SP_TRY(sp_multigrid_check(space->numbering->order, options));
+  SP_TRY(sp_separable_stretch(space->mesh, &stretch));
   SP_TRY(sp_agree(space->platform->comm, sp_allocate(1, sizeof *m, "multigrid", &m)));
   *m = (multigrid){
       .base = {.name = "multigrid", .apply = apply, .destroy = destroy, .describe = describe},
       .platform = space->platform,
       .options = *options};
+  sp_multigrid_decide(m->platform->backend, stretch, &m->options);
+  m->precision = precision_of(&m->options);
   const sp_status status = build(space, problem, m);
   if (status) {
     destroy(&m->base);
@@ -270,7 +279,7 @@ static void predict_level(const sp_backend *backend, const sp_multigrid_options 
                           const sp_multigrid_level_facts *levels, int index, sp_bytes *held,
                           sp_bytes *most) {
   const sp_multigrid_level_facts *here = &levels[index], *above = here - 1;
-  const sp_precision precision = options->precision;
+  const sp_precision precision = precision_of(options);
   const double dofs = here->sizes.dofs;
   const bool last = index + 1 == options->levels;
   sp_operator_facts op = here->op;
@@ -283,8 +292,12 @@ static void predict_level(const sp_backend *backend, const sp_multigrid_options 
   } else {
     add(held, 1, sp_operator_predicted_bytes(backend, &op, &here->sizes));
     add(held, 1, sp_chebyshev_predicted_bytes(backend, precision, dofs));
-    take_larger(most,
-                sp_bytes_sum(*held, sp_chebyshev_predicted_setup_bytes(backend, precision, dofs)));
+    sp_bytes creation = sp_chebyshev_predicted_setup_bytes(backend, precision, dofs);
+    if (options->smoother == SP_SMOOTHER_SCHWARZ && op.order > 1) {
+      add(held, 1, sp_schwarz_predicted_bytes(backend, precision, op.order, &here->sizes));
+      creation.host += sp_schwarz_predicted_setup_bytes(op.order, &here->sizes);
+    }
+    take_larger(most, sp_bytes_sum(*held, creation));
   }
   if (index == 0) return;
   const sp_transfer_facts transfer = {.fine_order = above->op.order,

@@ -30,12 +30,22 @@ extern const char *const sp_smoother_names[];
 
 #define SP_SMOOTHER_STRETCH 4.0 /* the largest ratio of two lengths of an element */
 
+/* In single precision a cycle moves half the bytes, and CG, in double, takes as many iterations. */
+typedef enum sp_cycle_precision {
+  SP_CYCLE_AUTO, /* single where the backend has such operators */
+  SP_CYCLE_SINGLE,
+  SP_CYCLE_DOUBLE
+} sp_cycle_precision;
+
+/* All names as in a case, by sp_cycle_precision; ends in NULL. */
+extern const char *const sp_cycle_precision_names[];
+
 typedef struct sp_multigrid_options {
   int levels;
   int orders[SP_MULTIGRID_MOST]; /* falling; the first is the operator's, the last 1 */
   sp_smoother_kind smoother;
-  int degree;             /* of the smoother, 1 .. SP_CHEBYSHEV_MOST */
-  sp_precision precision; /* of the cycle, except algebraic multigrid */
+  int degree;                   /* of the smoother, 1 .. SP_CHEBYSHEV_MOST */
+  sp_cycle_precision precision; /* of the cycle, except algebraic multigrid */
   sp_coarse_kind coarse;
 } sp_multigrid_options;
 
@@ -58,6 +68,10 @@ typedef struct sp_multigrid_problem {
  * then 3 and 1 (7 5 3 1; 15 11 7 5 3 1). Local. */
 void sp_multigrid_choose_orders(int order, sp_multigrid_options *options);
 
+/* Decide smoother and precision where they are auto, for elements whose largest stretch
+ * (operators/separable.h) is `stretch`. Local. */
+void sp_multigrid_decide(const sp_backend *backend, double stretch, sp_multigrid_options *options);
+
 /* SP_ERR_INPUT unless the orders fall from the operator's, `order`, to 1. Local. */
 sp_status sp_multigrid_check(int order, const sp_multigrid_options *options);
 
@@ -75,7 +89,8 @@ typedef struct sp_multigrid_level_facts {
   sp_sizes sizes;
 } sp_multigrid_level_facts;
 
-/* Bytes that it holds, of levels[options->levels], and the most that its creation takes. Local. */
+/* Bytes that it holds, of levels[options->levels], and the most that its creation takes; `options`
+ * are decided. Local. */
 void sp_multigrid_predict(const sp_backend *backend, const sp_multigrid_options *options,
                           const sp_multigrid_level_facts *levels, sp_bytes *held, sp_bytes *most);
 

@@ -116,7 +116,7 @@ static sp_status check_case(const sp_config *config, const sp_case_base *base,
                                 (sp_geometry_kind)config->discretization.geometry, &s->op.geometry,
                                 &reason);
     if (!status)
-      status = sp_precondition_predict(config, s->backend, base->mesh->topology, &s->op, &facts,
+      status = sp_precondition_predict(config, s->backend, base->mesh, &s->op, &facts,
                                        &s->preconditioner);
     status = sp_agree(base->comm, status);
   }

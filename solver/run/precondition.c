@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "operators/counts.h"
+#include "operators/separable.h"
 #include "solver/linear/jacobi.h"
 #include "solver/linear/multigrid.h"
 #include "solver/problem/load.h"
@@ -111,6 +112,7 @@ static void choose_options(const sp_config *config, int order, sp_multigrid_opti
   const sp_list *orders = &config->solver.orders;
   *options = (sp_multigrid_options){.smoother = (sp_smoother_kind)config->solver.smoother,
                                     .degree = config->solver.smoother_degree,
+                                    .precision = (sp_cycle_precision)config->solver.precision,
                                     .coarse = (sp_coarse_kind)config->solver.coarse};
   if (orders->count < 2) { /* none given, or 1 alone */
     sp_multigrid_choose_orders(order, options);
@@ -147,17 +149,20 @@ sp_status sp_precondition_create(const sp_config *config, const sp_problem *prob
 /* ---- Memory ---- */
 
 static sp_status predict_multigrid(const sp_config *config, const sp_backend *backend,
-                                   const sp_topology *topology, const sp_operator_facts *op,
+                                   const sp_mesh *mesh, const sp_operator_facts *op,
                                    const sp_geometry_facts *geometry, sp_precondition_bytes *out) {
+  double stretch;
   sp_multigrid_options options;
   sp_multigrid_level_facts levels[SP_MULTIGRID_MOST];
   const char *reason;
   choose_options(config, op->order, &options);
   SP_TRY(sp_multigrid_check(op->order, &options));
+  SP_TRY(sp_separable_stretch(mesh, &stretch)); /* refinement leaves it nearly as it is */
+  sp_multigrid_decide(backend, stretch, &options);
   for (int i = 0; i < options.levels; i++) {
     const int order = options.orders[i];
     levels[i].op = *op;
-    sp_sizes_count(topology, config->mesh.refine, order, &levels[i].sizes);
+    sp_sizes_count(mesh->topology, config->mesh.refine, order, &levels[i].sizes);
     if (i == 0) continue;
     sp_geometry_facts facts = *geometry;
     facts.kind = levels[i].op.kind = SP_BP35;
@@ -171,7 +176,7 @@ static sp_status predict_multigrid(const sp_config *config, const sp_backend *ba
 }
 
 sp_status sp_precondition_predict(const sp_config *config, const sp_backend *backend,
-                                  const sp_topology *topology, const sp_operator_facts *op,
+                                  const sp_mesh *mesh, const sp_operator_facts *op,
                                   const sp_geometry_facts *geometry, sp_precondition_bytes *out) {
   const char *reason;
   sp_sizes sizes;
@@ -182,12 +187,12 @@ sp_status sp_precondition_predict(const sp_config *config, const sp_backend *bac
   case SP_PRECONDITIONER_NONE:
     break;
   case SP_PRECONDITIONER_JACOBI:
-    sp_sizes_count(topology, config->mesh.refine, op->order, &sizes);
+    sp_sizes_count(mesh->topology, config->mesh.refine, op->order, &sizes);
     out->held = sp_jacobi_predicted_bytes(backend, sizes.dofs);
     out->most = sp_bytes_sum(out->held, sp_jacobi_predicted_setup_bytes(sizes.dofs));
     break;
   case SP_PRECONDITIONER_MULTIGRID:
-    return predict_multigrid(config, backend, topology, op, geometry, out);
+    return predict_multigrid(config, backend, mesh, op, geometry, out);
   }
   return SP_OK;
 }

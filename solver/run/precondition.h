@@ -30,9 +30,9 @@ typedef struct sp_precondition_bytes {
 
 /* Predict them for the operator with the facts `op`, on a mesh that is to be refined; `geometry`
  * has the facts that chose the operator's. Errors: those of sp_geometry_choose and
- * sp_multigrid_check. Local. */
+ * sp_multigrid_check. Collective. */
 sp_status sp_precondition_predict(const sp_config *config, const sp_backend *backend,
-                                  const sp_topology *topology, const sp_operator_facts *op,
+                                  const sp_mesh *mesh, const sp_operator_facts *op,
                                   const sp_geometry_facts *geometry, sp_precondition_bytes *out);
 
 #endif

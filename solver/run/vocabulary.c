@@ -17,6 +17,7 @@ const sp_vocabulary *sp_case_vocabulary(void) {
                                            .preconditioners = sp_preconditioner_names,
                                            .smoothers = sp_smoother_names,
                                            .coarse_solvers = sp_coarse_names,
+                                           .precisions = sp_cycle_precision_names,
                                            .devices = sp_device_names,
                                            .transports = sp_transport_names};
   for (int k = 0; k < SP_OPERATORS; k++) operators[k] = sp_operator_rows[k].name;
