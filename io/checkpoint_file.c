@@ -14,7 +14,7 @@
 
 enum { FORMAT = 1 };
 
-/* Rows in one write: far below the 2 GiB at which counts in MPI-IO overflow. */
+/* Rows in one write: far below 2 GiB, where counts in MPI-IO overflow. */
 enum { BLOCK_ROWS = 1 << 20 };
 
 static const char format_name[] = "sp_solve_checkpoint";
@@ -119,7 +119,7 @@ static sp_status fail_read(const char *path, sp_status status) {
   return sp_fail(status, "cannot read checkpoint %s: %s", path, sp_error_message());
 }
 
-/* Every rank reads with the serial driver: it does not wait for ranks that fail. Between
+/* Every rank reads with the serial driver, so none waits for a rank that fails. Call between
  * sp_hdf5_begin and sp_hdf5_end. */
 static hid_t open_file(const char *path) {
   const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
@@ -137,7 +137,7 @@ static sp_status end_reading(const char *path) {
                  path, sp_error_message());
 }
 
-/* A scalar of another kind or size is like none. */
+/* An attribute of another type or size counts as missing. */
 static void read_attribute(hid_t file, const char *name, hid_t type, void *value) {
   const hid_t id = H5Aopen(file, name, H5P_DEFAULT), space = H5Aget_space(id);
   if (H5Sget_simple_extent_npoints(space) == 1)
@@ -155,7 +155,7 @@ static sp_status read_text(hid_t file, const char *name, char **out) {
   H5Tset_cset(type, H5T_CSET_UTF8);
   read_attribute(file, name, type, &text);
   H5Tclose(type);
-  if (!text) return SP_OK; /* HDF5 has failed, which the caller sees */
+  if (!text) return SP_OK; /* HDF5 has failed; the caller sees it in sp_hdf5_end */
   const sp_status status = sp_allocate(strlen(text) + 1, 1, "the text of a checkpoint", out);
   if (status == SP_OK) strcpy(*out, text);
   H5free_memory(text);

@@ -1,5 +1,6 @@
-/* The checkpoint file (HDF5): where an iteration stands, and its vectors, one row a degree of
- * freedom in any order. What the names, texts and sums mean is for solver/run/checkpoint.h to say.
+/* The checkpoint file (HDF5): the state of an iteration and its vectors, one row per degree of
+ * freedom, in any order. solver/run/checkpoint.h defines the names of the degrees of freedom, the
+ * texts and the checksum.
  *
  *     /        attributes: sp_solve_checkpoint (the format, 1), case, mesh, checksum, dofs,
  *              iteration, norm_b, residual, rz, beta
@@ -14,14 +15,15 @@
 #include "io/error.h"
 
 typedef struct sp_checkpoint_header {
-  char *case_text; /* when read: the caller's to free */
+  char *case_text; /* after reading, owned by the caller */
   int64_t mesh, checksum, dofs, iteration;
   double norm_b, residual, rz, beta;
 } sp_checkpoint_header;
 
 enum { SP_CHECKPOINT_X, SP_CHECKPOINT_R, SP_CHECKPOINT_P, SP_CHECKPOINT_VECTORS };
 
-/* Rows [first, first + count) of the datasets. */
+/* Rows [first, first + count) of the datasets: names[count], and values[v][count] for each vector
+ * v. The arrays are the caller's. */
 typedef struct sp_checkpoint_rows {
   int64_t first, count;
   int64_t (*names)[2];
@@ -36,7 +38,8 @@ sp_status sp_checkpoint_file_write(MPI_Comm comm, const char *path,
                                    const sp_checkpoint_rows *rows);
 
 /* Read the header; case_text is NULL after a failure. Local. Errors: "cannot read checkpoint PATH:
- * reason", SP_ERR_INPUT where the file is there but no whole checkpoint. */
+ * reason", SP_ERR_SYSTEM if the file cannot be opened; SP_ERR_INPUT if it is not a complete
+ * checkpoint of this format. */
 sp_status sp_checkpoint_file_header(const char *path, sp_checkpoint_header *header);
 
 /* Read rows->count rows from rows->first on into the arrays of `rows`; `dofs` is the header's.

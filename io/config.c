@@ -15,11 +15,11 @@
 
 enum { MAX_FILE_SIZE = 16 * 1024 * 1024 };
 
-/* A case while it is read. */
+/* A case while it is being read. */
 struct reader {
   sp_config *config;
   const char *path;      /* of the case file, NULL without one */
-  char **where;          /* [sp_key_count]: the place that gave each key, NULL where none did */
+  char **where;          /* [sp_key_count]: where each key was given, NULL if it was not */
   bool file_in_argument; /* mesh.file comes from the command line */
 };
 
@@ -58,7 +58,7 @@ static sp_status make_where(const char *place, const sp_ini_entry *entry, char *
   return SP_OK;
 }
 
-/* A line GROUP = ... of [boundary]: in the place of an earlier one of the group, or at the end. */
+/* A line GROUP = ... of [boundary]: replaces an earlier line of the group, or is appended. */
 static sp_status set_group(sp_config *config, const sp_key *key, const sp_ini_entry *entry,
                            const char *where) {
   sp_boundary_entry *entries = config->boundary.entries;
@@ -84,7 +84,7 @@ static sp_status set_group(sp_config *config, const sp_key *key, const sp_ini_en
   return SP_OK;
 }
 
-/* A line NAME = x y z of [probe]: in the place of an earlier one of that name, or at the end. */
+/* A line NAME = x y z of [probe]: replaces an earlier line of that name, or is appended. */
 static sp_status set_probe(sp_config *config, const sp_key *key, const sp_ini_entry *entry,
                            const char *where) {
   sp_probe_entry *entries = config->probes.entries;
@@ -137,8 +137,8 @@ static void drop_probe(sp_config *config, const char *name) {
   }
 }
 
-/* An argument without a value takes back what the file says: the key has its default again, the
- * line of a group or probe is gone. */
+/* An argument without a value undoes what the file says: the key gets its default again, the line
+ * of a group or probe is removed. */
 static sp_status unset(struct reader *reader, const sp_key *key, const char *name) {
   sp_config *config = reader->config;
   if (key->name) SP_TRY(set_default(config, key));
@@ -172,7 +172,7 @@ static sp_status assign(struct reader *reader, const char *place, const sp_ini_e
   if (status == SP_OK) {
     char **given = &reader->where[key - sp_keys];
     free(*given);
-    /* A key without a value is as good as no key. */
+    /* A key without a value counts as not given. */
     *given = *entry->value != '\0' ? where : NULL;
     if (*given) where = NULL;
     if (field_of(config, key) == (void *)&config->mesh.file)
@@ -220,7 +220,7 @@ static sp_status assign_defaults(sp_config *config) {
   return sp_copy_text("default", &config->boundary.fallback.group);
 }
 
-/* ---- Rules that join several keys ---- */
+/* ---- Rules that involve several keys ---- */
 
 /* mesh.file as the program opens it: relative to the folder of the case file where that names it,
  * else to the working directory. */
@@ -304,8 +304,7 @@ static sp_status check_outputs(struct reader *reader) {
   return sp_output_paths_check(outputs, SP_OUTPUTS, inputs, sizeof inputs / sizeof *inputs);
 }
 
-/* In double precision b itself is known to half of this, so that a residual below it says nothing.
- */
+/* b itself is rounded to half of this, so a smaller relative residual is meaningless. */
 static sp_status check_tolerance(const struct reader *reader) {
   const double tolerance = reader->config->solver.tolerance;
   if (tolerance >= DBL_EPSILON) return SP_OK;
@@ -350,7 +349,7 @@ static sp_status fill(struct reader *reader, const sp_ini *ini, int override_cou
   return check_whole(reader);
 }
 
-/* The part of reading that every rank does for itself. */
+/* The part of reading that needs no communication. Local. */
 static sp_status parse(const sp_vocabulary *vocabulary, const char *path, const char *text,
                        size_t length, int override_count, const char *const *overrides,
                        sp_config **out) {
@@ -377,7 +376,8 @@ static sp_status parse(const sp_vocabulary *vocabulary, const char *path, const 
   return status;
 }
 
-/* The whole file, which the caller frees. Not by its size: it may be a pipe. */
+/* Read the whole file; the caller frees *text. The size is not asked for first, since it may be a
+ * pipe. */
 static sp_status read_stream(const char *path, FILE *stream, char **text, int *length) {
   size_t capacity = 0, used = 0;
   while (!feof(stream)) {
@@ -391,7 +391,7 @@ static sp_status read_stream(const char *path, FILE *stream, char **text, int *l
     used += fread(*text + used, 1, capacity - used, stream);
     if (ferror(stream)) return sp_fail(SP_ERR_SYSTEM, "%s: cannot read: %s", path, strerror(errno));
     if (used > MAX_FILE_SIZE)
-      return sp_fail(SP_ERR_INPUT, "%s: larger than %d MiB, which no case is", path,
+      return sp_fail(SP_ERR_INPUT, "%s: larger than %d MiB, too large for a case file", path,
                      MAX_FILE_SIZE / (1024 * 1024));
   }
   *length = (int)used;
@@ -402,7 +402,7 @@ static sp_status read_file(const char *path, char **text, int *length) {
   FILE *stream = fopen(path, "rb");
   if (!stream) return sp_fail(SP_ERR_SYSTEM, "%s: cannot open: %s", path, strerror(errno));
   const sp_status status = read_stream(path, stream, text, length);
-  fclose(stream); /* only read: nothing can be lost */
+  fclose(stream); /* opened for reading: closing cannot lose data */
   return status;
 }
 
@@ -544,8 +544,10 @@ sp_status sp_config_format(const sp_config *config, char **text) {
 sp_status sp_config_print_defaults(const sp_vocabulary *vocabulary, FILE *stream) {
   sp_config *defaults; /* decides which keys apply */
   SP_TRY(sp_config_read(MPI_COMM_SELF, vocabulary, NULL, 0, NULL, &defaults));
-  fprintf(stream, "# Every key of a case with its default. A key behind a # takes effect by being\n"
-                  "# given, or only together with another: remove the # to use it.\n\n");
+  fprintf(
+      stream,
+      "# Every key of a case with its default. Remove the # before a key to use it: it changes\n"
+      "# the case by being given, or takes effect only together with another key.\n\n");
   for (const sp_key *key = sp_keys; key < sp_keys + sp_key_count; key++) {
     print_section(key, stream);
     if (!key->name) {

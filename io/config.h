@@ -1,6 +1,6 @@
 /* The case: one INI file and overrides from the command line become one validated sp_config.
  *
- *     # comment, also after a value when white space stands before the # (or ;)
+ * # comment, also after a value if white space precedes the # (or ;)
  *     [section]
  *     key = value            values run to the end of the line; lines may have any length
  *
@@ -21,11 +21,11 @@
 #include "io/error.h"
 #include "io/output_paths.h"
 
-/* The words that some keys take. Other rooms define what these words mean, and hand them in; each
- * list ends in NULL and has the default of its key (io/config_keys.c). In sp_config such a key is
- * an int, the index of its word in the list. */
+/* The words that some keys accept. Other rooms define these words and pass them in. Each list ends
+ * in NULL and contains the default of its key (io/config_keys.c). In sp_config such a key is an
+ * int, the index of its word in the list. */
 typedef struct sp_vocabulary {
-  const char *const *maps;            /* of mesh.map; epsilon and step are for "kershaw" */
+  const char *const *maps;            /* of mesh.map; epsilon and step apply to "kershaw" only */
   const char *const *steps;           /* of mesh.step */
   const char *const *operators;       /* of discretization.operator */
   const char *const *geometries;      /* of discretization.geometry */
@@ -50,7 +50,7 @@ typedef struct sp_list {
 /* A formula as written, not yet parsed; text is NULL where the user gave none. */
 typedef struct sp_formula {
   char *text;
-  char *where; /* "case.ini:12: problem.solution", to head messages */
+  char *where; /* "case.ini:12: problem.solution", prefix of messages */
 } sp_formula;
 
 /* One line of [boundary]: group = condition [formula], group = robin alpha[, formula], or group =
@@ -60,15 +60,15 @@ typedef struct sp_formula {
 typedef struct sp_boundary_entry {
   char *group;
   sp_condition condition;
-  sp_formula alpha;   /* robin alone has it */
-  sp_formula formula; /* without text: derived from the solution; its place is the line's */
+  sp_formula alpha;   /* of robin only */
+  sp_formula formula; /* text NULL: derived from the solution; `where` is always set */
   char *partner;      /* the other group of a periodic pair, else NULL */
 } sp_boundary_entry;
 
 /* One line of [probe]: name = x y z. */
 typedef struct sp_probe_entry {
   char *name;
-  char *where; /* "case.ini:12: probe.name", to head messages */
+  char *where; /* "case.ini:12: probe.name", prefix of messages */
   double point[3];
 } sp_probe_entry;
 
@@ -77,12 +77,12 @@ typedef struct sp_config {
   struct {
     sp_shape shape;  /* box, unless mesh.file is given */
     char *file;      /* NULL for a box; path as the program opens it */
-    char *where;     /* place of mesh.file or mesh.shape, for messages */
+    char *where;     /* where mesh.file or mesh.shape was given, for messages */
     int elements[3]; /* each >= 1 */
     double lower[3], upper[3];
     int map;        /* index into vocabulary->maps */
-    double epsilon; /* Kershaw's, in (0, 1] */
-    int step;       /* likewise: index into vocabulary->steps */
+    double epsilon; /* of Kershaw's map, in (0, 1] */
+    int step;       /* of Kershaw's map: index into vocabulary->steps */
     int refine;     /* uniform refinements, 0..10 */
   } mesh;
   struct {
@@ -98,7 +98,7 @@ typedef struct sp_config {
     sp_boundary_entry *entries; /* without "default" */
     int count;
     sp_boundary_entry fallback; /* "default": every exterior face that no entry claims */
-    char *where;                /* place of the first line the user gave, NULL if there was none */
+    char *where;                /* of the first line that the user gave, NULL if there was none */
   } boundary;
   struct {
     double tolerance;   /* on ||r|| / ||b||, from DBL_EPSILON to below 1 */
@@ -116,9 +116,9 @@ typedef struct sp_config {
     int exchange; /* how GPUs sum over ranks: index into vocabulary->transports */
   } backend;
   struct {
-    /* Paths relative to the working directory; "" writes none, restarts from none. */
+    /* Paths relative to the working directory; "" for none. */
     char *log, *field, *checkpoint, *restart;
-    /* Places of the outputs that the user names, for messages; NULL for defaults. */
+    /* Where the user named them, for messages; NULL for defaults. */
     char *log_where, *field_where, *checkpoint_where;
     double every; /* seconds between checkpoints; 0: at the end only */
   } output;
@@ -129,21 +129,22 @@ typedef struct sp_config {
 } sp_config;
 
 /* Rank 0 reads `path` and broadcasts its text; every rank parses it and the overrides, so that all
- * hold the same configuration. `path` may be NULL: then defaults and overrides alone make the case.
- * `vocabulary` must outlive *out, which the caller destroys. Collective over `comm`. Errors:
- * SP_ERR_INPUT, SP_ERR_SYSTEM. */
+ * hold the same configuration. `path` may be NULL: then the case consists of defaults and
+ * overrides. `vocabulary` must outlive *out, which the caller destroys. Collective over `comm`.
+ * Errors: SP_ERR_INPUT, SP_ERR_SYSTEM. */
 sp_status sp_config_read(MPI_Comm comm, const sp_vocabulary *vocabulary, const char *path,
                          int override_count, const char *const *overrides, sp_config **out);
 
 /* NULL-safe; sets *config to NULL. Local. */
 void sp_config_destroy(sp_config **config);
 
-/* The outputs of a case as sp_output_paths_check wants them; they borrow from `config`. Local. */
+/* The outputs of a case for sp_output_paths_check; the strings are owned by `config`. Local. */
 enum { SP_OUTPUT_LOG, SP_OUTPUT_FIELD, SP_OUTPUT_CHECKPOINT, SP_OUTPUTS };
 void sp_config_outputs(const sp_config *config, sp_output_path outputs[SP_OUTPUTS]);
 
-/* The resolved case as an INI text with every key, that sp_config_read accepts and resolves to the
- * same configuration. The caller frees it. Local. */
+/* The resolved case as an INI text with every key. sp_config_read resolves it to the same
+ * configuration. The caller frees *text. Local. Errors: SP_ERR_SYSTEM; SP_ERR_INPUT if the mesh's
+ * path cannot be written in a case. */
 sp_status sp_config_format(const sp_config *config, char **text);
 
 /* A commented INI text with every key and its default, for --defaults. Local. Errors:

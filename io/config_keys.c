@@ -1,4 +1,4 @@
-/* The table of all keys, and the answer to names that are not in it. */
+/* The table of all keys, and the error for names that are not in it. */
 #include "io/config_keys.h"
 
 #include <float.h>
@@ -17,7 +17,7 @@ static const char *const conditions[] = {[SP_DIRICHLET] = "dirichlet",
                                          [SP_ROBIN] = "robin",
                                          [SP_PERIODIC] = "periodic",
                                          NULL};
-/* A default is for single faces, which a pair is not. */
+/* `default` cannot be periodic: it names no pair of groups. */
 static const char *const default_conditions[] = {
     [SP_DIRICHLET] = "dirichlet", [SP_NEUMANN] = "neumann", [SP_ROBIN] = "robin", NULL};
 
@@ -33,8 +33,8 @@ static bool is_kershaw(const sp_config *config) {
   return is_box(config) && strcmp(config->vocabulary->maps[config->mesh.map], "kershaw") == 0;
 }
 
-/* These three always have a meaning, but to be given is one of its own: the mass problem refuses
- * them. So they are written as comments unless the user gave them. */
+/* The mass problem refuses these three keys if they are given at all. So a resolved case has them
+ * as comments unless the user gave them. */
 static bool is_lambda_given(const sp_config *config) {
   return config->problem.lambda_given;
 }
@@ -127,7 +127,7 @@ const sp_key sp_keys[] = {
      .fallback = "0.3",
      .applies = is_kershaw,
      .misfit = "only map = kershaw has this; drop it or set the map",
-     .help = "for map = kershaw: 1 is the identity, smaller is worse"},
+     .help = "for map = kershaw: 1 is the plain box, smaller deforms it more"},
     {.section = "mesh",
      .name = "step",
      WORDS(steps),
@@ -144,7 +144,7 @@ const sp_key sp_keys[] = {
      .minimum = 0,
      .maximum = 10,
      .fallback = "0",
-     .help = "uniform refinements, each makes 8 elements of one"},
+     .help = "uniform refinements, each divides every element into 8"},
 
     {.section = "discretization",
      .name = "order",
@@ -209,8 +209,8 @@ const sp_key sp_keys[] = {
      .name = NULL,
      .type = SP_KEY_CONDITION,
      .choices = conditions,
-     .help =
-         "GROUP = dirichlet [G] | neumann [G] | robin ALPHA[, G] | periodic OTHER, a line each"},
+     .help = "GROUP = dirichlet [G] | neumann [G] | robin ALPHA[, G] | periodic OTHER, one line "
+             "per group"},
 
     {.section = "solver",
      .name = "tolerance",
@@ -314,7 +314,7 @@ const sp_key sp_keys[] = {
      FIELD(output.checkpoint),
      .optional = true,
      .fallback = "",
-     .help = "where the iteration stands (HDF5), to be continued; empty writes none"},
+     .help = "state of the iteration (HDF5) to restart from later; empty writes none"},
     {.section = "output",
      .name = "every",
      .type = SP_KEY_NUMBER,
@@ -325,7 +325,7 @@ const sp_key sp_keys[] = {
      .fallback = "0",
      .applies = has_checkpoint,
      .misfit = "only output.checkpoint has this; drop it or name the checkpoint",
-     .help = "seconds between checkpoints; 0: at the end or a signal only"},
+     .help = "seconds between checkpoints; 0: only at the end or after a signal"},
     {.section = "output",
      .name = "restart",
      .type = SP_KEY_TEXT,
@@ -355,7 +355,7 @@ const sp_key *sp_key_find(const char *section, const char *name) {
 
 enum { MAX_NAME = 32 };
 
-/* Levenshtein: insertions, deletions and replacements that lead from a to b. */
+/* Levenshtein: the number of insertions, deletions and replacements that turn a into b. */
 static size_t edit_distance(const char *a, const char *b) {
   size_t row[MAX_NAME + 1];
   const size_t n = strlen(b);
@@ -374,7 +374,7 @@ static size_t edit_distance(const char *a, const char *b) {
   return row[n];
 }
 
-/* Append ", name" to a list, which is large enough for all names of the table. */
+/* Append ", name" to a list; it has room for all names of the table. */
 static void append_name(char *list, size_t size, const char *name) {
   const size_t length = strlen(list);
   snprintf(list + length, size - length, "%s%s", length > 0 ? ", " : "", name);

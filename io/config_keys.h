@@ -1,5 +1,5 @@
-/* Internal to io/config: the table of all keys of a case, and the way between a value's text and
- * its field in sp_config. A new key is a field in sp_config and a row in this table. */
+/* Internal to io/config: the table of all keys of a case, and the conversion between a value's text
+ * and its field in sp_config. A new key needs a field in sp_config and a row in this table. */
 #ifndef SP_IO_CONFIG_KEYS_H
 #define SP_IO_CONFIG_KEYS_H
 
@@ -15,14 +15,14 @@ typedef enum sp_key_type {
   SP_KEY_NUMBER,   /* double[count] */
   SP_KEY_CHOICE,   /* an enum of io/config.h: the index into choices */
   SP_KEY_WORD,     /* int: the index into a list of the vocabulary */
-  SP_KEY_TEXT,     /* char *, "" where there is none */
+  SP_KEY_TEXT,     /* char *, "" for none */
   SP_KEY_FORMULA,  /* sp_formula */
   SP_KEY_CONDITION /* sp_boundary_entry: a condition, then its formulas or nothing */
 } sp_key_type;
 
 typedef struct sp_key {
   const char *section;
-  const char *name; /* NULL: any name that no other row of the section has: a group, a probe */
+  const char *name; /* NULL: any name that no other row of the section has (a group, a probe) */
   sp_key_type type;
   size_t offset; /* of the field in sp_config */
   int count;     /* of the integers or numbers: 1 or 3; of a list: its greatest length */
@@ -34,8 +34,8 @@ typedef struct sp_key {
   const char *fallback;       /* the default as text */
   const char *help;           /* one line */
 
-  /* Does the key have a meaning in this case? NULL: always. One that has none is an error where it
-   * is given, which `misfit` explains, and is written as a comment. */
+  /* Whether the key has a meaning in this case; NULL: always. Giving a key without a meaning is an
+   * error with the text `misfit`; sp_config_format writes it as a comment. */
   bool (*applies)(const sp_config *config);
   const char *misfit;
 } sp_key;
@@ -48,7 +48,8 @@ extern const int sp_key_count;
 const sp_key *sp_key_find(const char *section, const char *name);
 
 /* Report an unknown section, or an unknown key of a known section, with the nearest known name or,
- * where nothing is near, all of them. `place` heads the message. Local. */
+ * if none is near, all known names. `place` begins the message. Always returns SP_ERR_INPUT. Local.
+ */
 sp_status sp_key_fail_unknown(const char *place, const char *section, const char *name);
 
 /* What a value must be: "an integer from 1 to 15", "auto, host or cuda". Local. */
@@ -56,8 +57,8 @@ enum { SP_DESCRIPTION_SIZE = 128 };
 void sp_key_describe(const sp_key *key, const sp_vocabulary *vocabulary,
                      char text[SP_DESCRIPTION_SIZE]);
 
-/* Store the value that `text` stands for in `field`, which holds a valid value or zeros. `where`
- * heads the message; formulas keep a copy. Expects LC_NUMERIC to be "C". Local. Errors:
+/* Parse `text` and store the value in `field`, which holds a valid value or zeros. `where` begins
+ * the message; formulas keep a copy of it. Expects LC_NUMERIC to be "C". Local. Errors:
  * SP_ERR_INPUT, after which `field` is unchanged; SP_ERR_SYSTEM. */
 sp_status sp_key_set(const sp_key *key, const sp_vocabulary *vocabulary, const char *text,
                      const char *where, void *field);

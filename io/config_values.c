@@ -21,7 +21,7 @@ sp_status sp_copy_text(const char *text, char **out) {
   return SP_OK;
 }
 
-/* The list that a choice, a word or a condition is one of. */
+/* The allowed words of a choice, a word or a condition. */
 static const char *const *choices_of(const sp_key *key, const sp_vocabulary *vocabulary) {
   if (key->type != SP_KEY_WORD) return key->choices;
   return *(const char *const *const *)((const char *)vocabulary + key->words);
@@ -94,7 +94,7 @@ static bool is_in_range(const sp_key *key, double value) {
          (key->maximum_excluded ? value < key->maximum : value <= key->maximum);
 }
 
-/* True if a number ended at `end`, that is at white space or at the end of the text. */
+/* True if `end` is where a number may end: at white space or at the end of the text. */
 static bool is_number_end(const char *begin, const char *end) {
   return end != begin && (*end == '\0' || strchr(SP_INI_SPACE, *end));
 }
@@ -103,7 +103,7 @@ static bool is_blank(const char *text) {
   return text[strspn(text, SP_INI_SPACE)] == '\0';
 }
 
-/* Read one integer of the key's range; *rest moves behind it. */
+/* Read one integer in the key's range and advance *rest past it. */
 static bool read_integer(const sp_key *key, const char **rest, int *out) {
   char *end;
   errno = 0;
@@ -116,7 +116,7 @@ static bool read_integer(const sp_key *key, const char **rest, int *out) {
   return true;
 }
 
-/* These three are false, and leave the field as it is, where the text is not what the key takes. */
+/* These three return false and leave the field unchanged if the text does not fit the key. */
 static bool set_integers(const sp_key *key, const char *text, void *field) {
   int values[3];
   const char *rest = text;
@@ -146,7 +146,7 @@ static bool set_numbers(const sp_key *key, const char *text, void *field) {
   const char *rest = text;
   for (int i = 0; i < key->count; i++) {
     char *end;
-    values[i] = strtod(rest, &end); /* infinite where it overflows, which no range holds */
+    values[i] = strtod(rest, &end); /* infinite after overflow, which is out of every range */
     if (!is_number_end(rest, end) || !is_in_range(key, values[i])) return false;
     rest = end;
   }
@@ -187,7 +187,7 @@ static size_t first_argument(const char *text) {
   return length;
 }
 
-/* A formula that is one of two: the place names which. */
+/* One of a line's two formulas: `where` says which. */
 static sp_status set_part(const char *text, size_t length, const char *where, const char *part,
                           sp_formula *formula) {
   const size_t where_size = strlen(where) + strlen(part) + 4;
@@ -205,7 +205,8 @@ static sp_status set_part(const char *text, size_t length, const char *where, co
   return status;
 }
 
-/* What follows the name of a condition: nothing, a formula, robin's two, or a group. */
+/* Parse what follows the name of a condition: nothing, a formula, robin's two formulas, or a group.
+ */
 static sp_status set_condition(sp_condition condition, const char *text, const char *where,
                                sp_boundary_entry *entry) {
   sp_formula alpha = {NULL, NULL}, formula = {NULL, NULL};
@@ -220,7 +221,8 @@ static sp_status set_condition(sp_condition condition, const char *text, const c
                      "%s: expected robin ALPHA or robin ALPHA, G, for kappa du/dn + ALPHA u = G; "
                      "found no ALPHA",
                      where);
-    /* Right after the comma it is no comment, but would be one in the case as the log keeps it. */
+    /* A # right after the comma begins no comment here, but would in the resolved case of the log.
+     */
     if (!sp_ini_holds(rest)) {
       char shown[SP_SHOWN_SIZE];
       return sp_fail(SP_ERR_INPUT, "%s: expected robin ALPHA, G with a formula G, found '%s'",
@@ -256,7 +258,7 @@ static sp_status set_condition(sp_condition condition, const char *text, const c
 
 sp_status sp_key_set(const sp_key *key, const sp_vocabulary *vocabulary, const char *text,
                      const char *where, void *field) {
-  /* The one rule for empty values. */
+  /* Empty values of all types are handled here. */
   if (*text == '\0' && !key->optional) return fail_value(key, vocabulary, text, where);
   switch (key->type) {
   case SP_KEY_INTEGER:
@@ -293,7 +295,7 @@ sp_status sp_key_set(const sp_key *key, const sp_vocabulary *vocabulary, const c
 
 /* ---- Value to text ---- */
 
-/* The shortest of 15, 16 and 17 digits that is read back to the same bits; 17 always are. */
+/* The fewest of 15, 16 and 17 digits that are read back to the same bits; 17 always suffice. */
 static void print_number(double value, FILE *stream) {
   char text[32];
   for (int digits = 15; digits <= 17; digits++) {

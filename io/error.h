@@ -1,9 +1,9 @@
-/* Errors: a status travels up by return value, the message waits in one place until it is printed.
+/* Errors: functions return a status; the message is kept in one place until main prints it.
  *
  * A function that can fail returns an sp_status. Where the failure is found, the function returns
  * sp_fail(), which records one line and prints nothing. Callers pass the status on with SP_TRY.
- * A phase that may fail on some ranks only ends in sp_agree, after which every rank holds the same
- * status and the same message, so that all of them take the same way out. Only main prints.
+ * A phase that may fail on some ranks only must end in sp_agree, after which all ranks hold the
+ * same status and message and so leave together. Only main prints.
  *
  * The message is kept per process. Nothing here is thread-safe. */
 #ifndef SP_IO_ERROR_H
@@ -15,13 +15,13 @@
 
 typedef enum sp_status {
   SP_OK = 0,
-  SP_ERR_INPUT,         /* the case, a mesh or a formula is wrong: the user can mend it */
+  SP_ERR_INPUT,         /* the case, a mesh or a formula is wrong: the user can fix it */
   SP_ERR_SYSTEM,        /* memory, files, a library call */
-  SP_ERR_NOT_CONVERGED, /* the iteration limit came first; results are still written */
-  SP_ERR_BREAKDOWN,     /* not a number, or an operator that is not positive definite */
-  SP_ERR_STUDY,         /* a study missed the rate that theory promises */
+  SP_ERR_NOT_CONVERGED, /* reached max_iterations first; results are still written */
+  SP_ERR_BREAKDOWN,     /* NaN, or an operator that is not positive definite */
+  SP_ERR_STUDY,         /* a study missed its expected convergence rate */
   SP_ERR_INTERRUPTED,   /* a signal ended the iteration; results are still written */
-  SP_ERR_ELSEWHERE      /* another rank did not do its part, and may know why */
+  SP_ERR_ELSEWHERE      /* caused by another rank, whose own error says why */
 } sp_status;
 
 /* Record a message and return `status` (which is not SP_OK), so that one line does both:
@@ -46,24 +46,25 @@ void sp_error_keep(sp_status status, sp_kept_error *kept);
 sp_status sp_error_restore(const sp_kept_error *kept);
 
 /* Give all ranks of `comm` the same status: SP_OK if every rank passed SP_OK, otherwise status and
- * message of the lowest rank that failed; one with SP_ERR_ELSEWHERE speaks only if no other has
- * failed. Collective over `comm`. */
+ * message of the lowest rank that failed. Ranks with SP_ERR_ELSEWHERE count only if no rank has
+ * another error. Collective over `comm`. */
 sp_status sp_agree(MPI_Comm comm, sp_status status);
 
 /* The exit code of the program: 0 success, 1 bad input, failed system call or rank, 2 not
  * converged, 3 broken down, 4 a study fell short of its rate, 5 interrupted. Local. */
 int sp_exit_code(sp_status status);
 
-/* Leave the calling function with the status of `call` if it failed. Use it only where the caller
- * owns nothing that must be released. */
+/* Return the status of `call` from the calling function if it failed. Use it only where nothing has
+ * to be released first. */
 #define SP_TRY(call)                                                                               \
   do {                                                                                             \
     const sp_status sp_try_status = (call);                                                        \
     if (sp_try_status != SP_OK) return sp_try_status;                                              \
   } while (0)
 
-/* calloc that reports through sp_fail. *out holds count * size zeroed bytes that the caller frees;
- * a count of zero gives a valid pointer too. `what` names the array in the message. Local. */
+/* calloc that reports through sp_fail. *out points to count * size zeroed bytes, which the caller
+ * frees, also for a count of zero; it is NULL after a failure. `what` names the array in the
+ * message. Local. Errors: SP_ERR_SYSTEM. */
 sp_status sp_allocate(size_t count, size_t size, const char *what, void *out);
 
 #endif

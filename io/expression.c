@@ -6,7 +6,7 @@
 
 enum { CHUNK = SP_EXPRESSION_CHUNK, JET = SP_EXPRESSION_JET };
 
-/* An operand's arrays. Without derivative along d, gradient[d] points to zeros. */
+/* An operand's arrays. If it has no derivative along d, gradient[d] points to zeros. */
 typedef struct view {
   const double *value, *gradient[3], *laplacian;
   unsigned depends;
@@ -41,7 +41,7 @@ static void clear_derivatives(size_t n, const target *out) {
   if (out->depends) memset(out->laplacian, 0, n * sizeof(double));
 }
 
-/* One operand's own part of the chain rule. */
+/* The terms of the chain rule that contain one operand only. */
 static void add_chain(size_t n, const view *a, const double *restrict first,
                       const double *restrict second, const target *out) {
   if (!a->depends) return;

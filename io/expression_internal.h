@@ -1,13 +1,13 @@
-/* What the parser of formulas hands to their evaluation: a program for a machine with slots.
+/* The interface between parser and evaluation of formulas: a program for a machine with slots.
  *
  *     sin(pi*x) + y        slot 0 <- constant pi
  *                          slot 1 <- multiply(slot 0, x)
  *                          slot 0 <- sin(slot 1)
  *                          slot 1 <- add(slot 0, y)
  *
- * A slot holds a chunk of points at a time, so that the cost of reading an instruction is shared by
- * all of them. The coordinates are read in place. The destination of an instruction is never one
- * of its operands, which lets the loops assume that input and output do not overlap. */
+ * A slot holds values at a chunk of points, which share the cost of decoding an instruction.
+ * Coordinates are read directly, without a slot. The destination of an instruction is never one of
+ * its operands, so the loops may assume that input and output do not overlap. */
 #ifndef SP_IO_EXPRESSION_INTERNAL_H
 #define SP_IO_EXPRESSION_INTERNAL_H
 
@@ -57,16 +57,16 @@ typedef enum sp_operation {
   SP_OP_GREATER_EQUAL,
   SP_OP_AND,
   SP_OP_OR,
-  /* three operands: condition, value if it is not zero, value if it is */
+  /* three operands: condition, value if the condition is not zero, value if it is */
   SP_OP_SELECT
 } sp_operation;
 
 /* Above this, repeated multiplication is no faster than pow and less accurate. */
 enum { SP_SMALL_POWER_MAX = 8 };
 
-/* Where an operand is: a slot, or the coordinate d as -1 - d. Bit d of `depends` is set if its
- * derivative along coordinate d may be other than zero; what has no bit set has no gradient and
- * no Laplacian stored. */
+/* Where an operand is: the index of a slot, or -1 - d for coordinate d. Bit d of `depends` is set
+ * if the derivative along coordinate d may be nonzero; if no bit is set, neither gradient nor
+ * Laplacian is stored. */
 typedef struct sp_source {
   int place;
   unsigned depends;
@@ -85,7 +85,7 @@ struct sp_expression {
   sp_instruction *program;
   size_t length;
   sp_source result;
-  /* Those that the program uses; 128 of them, on the C stack, would be 320 KiB of it. */
+  /* Only those that the program uses; all 128 would take 320 KiB, too much for the C stack. */
   int slot_count;
   double *slots;
 };
@@ -96,8 +96,8 @@ typedef struct sp_partials {
   double aa[SP_EXPRESSION_CHUNK], ab[SP_EXPRESSION_CHUNK], bb[SP_EXPRESSION_CHUNK];
 } sp_partials;
 
-/* In all that follows n is at most SP_EXPRESSION_CHUNK and arrays are [n]; outputs overlap nothing,
- * inputs may be the same array. */
+/* Below, n is at most SP_EXPRESSION_CHUNK and arrays are [n]; outputs overlap nothing, inputs may
+ * be the same array. */
 
 /* v = the operation at n points; `constant` as in the instruction. Unused operands may be anything.
  * Local. */
@@ -112,20 +112,20 @@ double sp_expression_fold(sp_operation operation, double constant, const double 
 void sp_unary_partials(sp_operation operation, double constant, size_t n, const double *restrict a,
                        double *restrict v, sp_partials *restrict p);
 
-/* The partial derivatives of v = g(a, b) for division, power and atan2. An operand that has no
- * derivatives (`depends` is 0) need not get its partials, and without a common coordinate p->ab may
- * be left out. Local. */
+/* The partial derivatives of v = g(a, b) for division, power and atan2. The partials of an operand
+ * without derivatives (`depends` is 0) may be left unset, and so may p->ab if the operands depend
+ * on no common coordinate. Local. */
 void sp_binary_partials(sp_operation operation, size_t n, const double *restrict a,
                         unsigned a_depends, const double *restrict b, unsigned b_depends,
                         const double *restrict v, sp_partials *restrict p);
 
-/* For SP_OP_MIN and SP_OP_MAX: 1 where a is taken, 0 where b is. A NaN goes through, unlike in fmin
- * and fmax: callers look for it. Local. */
+/* For SP_OP_MIN and SP_OP_MAX: 1 where a is taken, 0 where b is. NaN propagates, unlike in fmin and
+ * fmax, since callers check for it. Local. */
 void sp_operation_choice(sp_operation operation, size_t n, const double *restrict a,
                          const double *restrict b, double *restrict choice);
 
-/* v = a where the condition is not zero, b elsewhere. Chosen, never multiplied by 0 or 1: the side
- * not taken may be not a number. Local. */
+/* v = a where the condition is not zero, b elsewhere. A selection, not a product with 0 or 1,
+ * because the other side may be NaN. Local. */
 void sp_choose(size_t n, const double *restrict condition, const double *restrict a,
                const double *restrict b, double *restrict v);
 

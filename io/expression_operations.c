@@ -213,7 +213,7 @@ void sp_unary_partials(sp_operation operation, double constant, size_t n, const 
     break;
   case SP_OP_TANH:
     for (size_t i = 0; i < n; i++) {
-      const double c = cosh(a[i]); /* 1 - tanh^2 would cancel */
+      const double c = cosh(a[i]); /* 1 - tanh^2 suffers cancellation */
       first[i] = 1 / c / c;
       second[i] = -2 * v[i] * first[i];
     }
@@ -224,7 +224,7 @@ void sp_unary_partials(sp_operation operation, double constant, size_t n, const 
   case SP_OP_LOG:
   case SP_OP_LOG10:
     for (size_t i = 0; i < n; i++) {
-      const double r = a[i] < 0 ? NAN : 1 / a[i]; /* no derivative where there is no value */
+      const double r = a[i] < 0 ? NAN : 1 / a[i]; /* NaN where the value is NaN */
       first[i] = operation == SP_OP_LOG ? r : r / LN10;
       second[i] = -first[i] * r;
     }
@@ -266,8 +266,8 @@ void sp_unary_partials(sp_operation operation, double constant, size_t n, const 
   }
 }
 
-/* The derivatives of a^b. A factor that vanishes comes first: x^1 and x^0 are smooth at 0 though
- * their second derivatives contain 1/x. */
+/* The derivatives of a^b. Factors of zero are tested first: x^1 and x^0 are smooth at 0, though the
+ * formulas of their second derivatives contain 1/x. */
 static void power_partials(size_t n, const double *restrict a, unsigned a_depends,
                            const double *restrict b, unsigned b_depends, const double *restrict v,
                            sp_partials *restrict p) {

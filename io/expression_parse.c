@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Levels of parentheses, signs, exponents and conditionals within each other; keeps the recursion
- * far from the end of the C stack. */
+/* Nesting depth of parentheses, signs, exponents and conditionals; bounds the recursion, so that
+ * the C stack cannot overflow. */
 enum { MAX_DEPTH = 200 };
 
 static const struct function {
@@ -69,8 +69,8 @@ typedef struct token {
   size_t length;
 } token;
 
-/* A parsed subexpression. A constant has no place until an instruction needs it there, so that
- * constants fold without undoing anything. */
+/* A parsed subexpression. A constant gets a slot only when an instruction needs it, so that folding
+ * constants undoes no instruction. */
 typedef struct operand {
   bool is_constant;
   double constant;
@@ -112,7 +112,8 @@ static size_t utf8_character(const char *s, unsigned *code) {
   return length;
 }
 
-/* digits [. digits] [e [+-] digits], with a digit before or after the point; 0 if s is none. */
+/* Length of the number at s: digits [. digits] [e [+-] digits], with a digit before or after the
+ * point; 0 if there is none. */
 static size_t number_length(const char *s) {
   const char *p = s;
   while (is_digit(*p)) p++;
@@ -170,7 +171,7 @@ static int column_of(const parser *p, const token *t) {
 
 enum { FOUND_SIZE = 96 };
 
-/* "found ..." for a message: printable whatever the bytes are. */
+/* "found ..." for a message: printable for any bytes. */
 static void describe(const token *t, char found[FOUND_SIZE]) {
   const int longest = 40;
   const unsigned char first = (unsigned char)*t->start;
@@ -191,7 +192,7 @@ static void describe(const token *t, char found[FOUND_SIZE]) {
                                 : "");
 }
 
-/* The next token is not what it should be; `note` is added in the end. */
+/* Fail because of the next token; `note` is appended to the message. */
 static sp_status unexpected(const parser *p, const char *expected, const char *note) {
   char found[FOUND_SIZE];
   describe(&p->next, found);
@@ -205,7 +206,7 @@ static sp_status expect(parser *p, const char *symbol, const char *expected, con
   return SP_OK;
 }
 
-/* A call that leads back to the function it is in stands between these. */
+/* Every recursive call is enclosed by enter and leave. */
 static sp_status enter(parser *p) {
   if (++p->depth > MAX_DEPTH)
     return sp_fail(SP_ERR_INPUT, "%s: column %d: nested more than %d levels deep",
@@ -232,7 +233,7 @@ static sp_status emit(parser *p, sp_instruction instruction, sp_source *destinat
   while (slot < SP_EXPRESSION_SLOTS && p->slot_used[slot]) slot++;
   if (slot == SP_EXPRESSION_SLOTS)
     return sp_fail(SP_ERR_INPUT,
-                   "%s: column %d: more than %d intermediate results wait for each other; use "
+                   "%s: column %d: more than %d intermediate results are needed at once; use "
                    "fewer nested parentheses",
                    expression->where, column_of(p, &p->next), SP_EXPRESSION_SLOTS - 1);
   if (expression->length == p->capacity) {
@@ -319,8 +320,8 @@ static sp_status apply(parser *p, sp_operation operation, int count, const opera
 static sp_status parse_conditional(parser *p, operand *result);
 
 static sp_status parse_number(parser *p, operand *result) {
-  /* In the C locale, see sp_expression_parse; the token's end is where strtod stops, except after
-   * 0x, which is an error at the x. */
+  /* The locale is C (see sp_expression_parse), so strtod stops at the token's end, except after 0x,
+   * which is an error at the x. */
   const double value = strtod(p->next.start, NULL);
   if (!isfinite(value)) return unexpected(p, "a number below 1.8e308", "");
   *result = constant_operand(value);
@@ -378,7 +379,7 @@ static sp_status parse_primary(parser *p, operand *result) {
   return expect(p, ")", "')'", "");
 }
 
-/* A sign or '!' binds weaker than a power, but may begin an exponent: 2^-x. */
+/* A sign or '!' binds less tightly than a power, but may begin an exponent: 2^-x. */
 static sp_status parse_unary(parser *p, operand *result) {
   const token sign = p->next;
   const bool is_signed = token_is(&sign, "+") || token_is(&sign, "-") || token_is(&sign, "!");
@@ -406,14 +407,15 @@ static const struct binary *find_binary(const token *t) {
   return NULL;
 }
 
-/* Operators of this precedence and stronger ones. The loop keeps long sums flat. */
+/* Operators of this precedence and higher. A loop, not recursion, so that long sums do not count as
+ * nesting. */
 static sp_status parse_binary(parser *p, int precedence, operand *result) {
   if (precedence > STRONGEST) return parse_unary(p, result);
   operand o[2];
   SP_TRY(parse_binary(p, precedence + 1, &o[0]));
   const struct binary *binary = find_binary(&p->next);
   for (bool first = true; binary && binary->precedence == precedence; first = false) {
-    /* 0 < x < 1 means something else than it says. */
+    /* 0 < x < 1 would not mean what it does in mathematics. */
     if (!first && (precedence == EQUALITY || precedence == ORDER))
       return unexpected(p, "'&&' or parentheses between comparisons", "");
     advance(p);
@@ -460,7 +462,7 @@ static sp_status parse_into(sp_expression *expression, const char *text, const c
   memcpy(expression->where, where, where_size);
   expression->is_constant = true;
 
-  /* strtod reads "1,5" in some locales: this thread leaves its own for a moment. */
+  /* strtod reads "1,5" in some locales: switch this thread to the C locale while parsing. */
   const locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
   if (!c_locale) return sp_fail(SP_ERR_SYSTEM, "%s: cannot make a C locale", where);
   const locale_t old_locale = uselocale(c_locale);

@@ -9,14 +9,14 @@
 
 enum { LAGRANGE_HEXAHEDRON = 72 };
 
-/* Elements are reordered and written in blocks of about this size. Far below the 2 GiB at which
- * counts in MPI-IO overflow, and large enough that a call to the file system costs nothing. */
+/* Elements are reordered and written in blocks of about this size. Far below 2 GiB, where counts in
+ * MPI-IO overflow, and large enough that the cost per call to the file system is negligible. */
 enum { BLOCK_BYTES = 8 << 20 };
 
 void sp_vtk_hexahedron_order(int order, int *lattice) {
-  /* The corners, edges, faces and the interior in VTK's order; a letter an axis says which lattice
-   * planes belong: 0 the first, N the last, . the open interval between them. Within each, the
-   * points run over the lattice with i fastest. */
+  /* The corners, edges, faces and the interior in VTK's order; one letter per axis says which
+   * lattice planes belong to it: 0 the first, N the last, . those between. Within each entity, i
+   * runs fastest. */
   static const char parts[][4] = {
       "000", "N00", "NN0", "0N0", "00N", "N0N", "NNN", "0NN", /* corners */
       ".00", "N.0", ".N0", "0.0", ".0N", "N.N", ".NN", "0.N",
@@ -37,7 +37,7 @@ void sp_vtk_hexahedron_order(int order, int *lattice) {
   }
 }
 
-/* The local piece and its place among those of the other ranks. */
+/* The local piece, and its offset among the pieces of all ranks. */
 typedef struct piece {
   int rank, ranks;
   int64_t points_per_element;
@@ -53,8 +53,8 @@ typedef struct piece {
 
 typedef enum content { POINTS, CONNECTIVITY, OFFSETS, TYPES, FIELD } content;
 
-/* A dataset that all ranks write. It consists of units (elements; in offsets one more a rank), each
- * of `rows` rows of `columns` values. */
+/* A dataset that all ranks write. It consists of units (elements; Offsets has one more per rank),
+ * each of `rows` rows of `columns` values. */
 typedef struct dataset {
   content content;
   const char *group, *name;
@@ -123,7 +123,7 @@ static void write_counts(hid_t group, const char *name, const piece *p, int64_t 
   H5Sclose(space);
 }
 
-/* Everything but the large datasets, which are laid out only. */
+/* Create everything; the large datasets only get their place in the file. */
 static void lay_out(int64_t file, const void *context) {
   const piece *p = context;
   const hid_t root = H5Gcreate2(file, "VTKHDF", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);

@@ -1,5 +1,5 @@
-#define _GNU_SOURCE /* fallocate: the one call that reserves space and never writes zeros instead  \
-                     */
+/* For fallocate, which reserves space without ever writing zeros. */
+#define _GNU_SOURCE
 #include "io/file.h"
 
 #include <errno.h>
@@ -34,7 +34,8 @@ static sp_status fail_errno(void) {
   return sp_fail(SP_ERR_SYSTEM, "%s", strerror(errno));
 }
 
-/* Close after the file was used with `status`; network file systems report some errors only now. */
+/* Close the file and return `status` or the error of close: network file systems report some errors
+ * only then. */
 static sp_status close_file(int file, sp_status status) {
   if (close(file) != 0 && status == SP_OK) return fail_errno();
   return status;

@@ -1,14 +1,14 @@
-/* Files that take the place of older ones such that no reader ever sees a half-written one:
+/* Replace files in such a way that no reader ever sees a half-written one:
  *
  *     write a temporary file beside PATH  ->  sync  ->  rename it to PATH
  *
  * If PATH is a symbolic link, the file that it leads to is replaced, in its own folder, and the
  * link stays. The temporary file of run.h5 is run.h5.TAG.tmp, where TAG is eight letters and digits
- * of this process's own, so that runs that write the same file do not write into each other's.
- * After a failure it is removed; a process that is killed while it writes leaves one behind, which
- * the next run removes (io/file_lock.h).
+ * that only this process uses, so that two runs do not write into the same temporary file. After a
+ * failure it is removed; a process that is killed while it writes leaves one behind, which the next
+ * run removes (io/file_lock.h).
  *
- * The messages recorded here are bare reasons ("No space left on device"); callers put before them
+ * The messages recorded here are bare reasons ("No space left on device"); callers prefix them with
  * what could not be written. Not thread-safe. All functions Local. */
 #ifndef SP_IO_FILE_H
 #define SP_IO_FILE_H
@@ -18,12 +18,13 @@
 
 #include "io/error.h"
 
-/* Eight characters of a-z and 0-9, in all likelihood of this process alone; the same at each call.
- */
+/* Eight characters of a-z and 0-9, the same at each call; another process has the same with
+ * negligible probability. */
 enum { SP_FILE_TAG_SIZE = 9 };
 const char *sp_file_tag(void);
 
-/* What a write to `path` replaces, and the temporary file beside that; the caller frees both. */
+/* The file that a write to `path` replaces (links resolved), and the temporary file beside it; the
+ * caller frees both. */
 typedef struct sp_file_names {
   char *target, *temporary;
 } sp_file_names;
@@ -32,17 +33,17 @@ sp_status sp_file_names_create(const char *path, sp_file_names *names);
 /* Sets both to NULL. */
 void sp_file_names_free(sp_file_names *names);
 
-/* Whether a file can be created beside `path`, to be asked before a long run: makes a temporary one
- * and removes it. */
+/* Check before a long run that a file can be created beside `path`: creates the temporary file and
+ * removes it. */
 sp_status sp_file_try(const char *path);
 
-/* Write a whole file and let it take PATH's place as above. */
+/* Replace `path` as above by a file of `size` bytes. */
 sp_status sp_file_replace(const char *path, const void *bytes, size_t size);
 
 /* The steps of a write, for files that several processes write together. */
 
 /* Make sure that the disk has room for `bytes` bytes in `path`, which is created if need be and
- * keeps its contents. SP_OK also where the file system cannot tell. */
+ * keeps its contents. SP_OK also if the file system cannot reserve space. */
 sp_status sp_file_reserve(const char *path, int64_t bytes);
 
 /* Whether this machine sees `path` and may read and write it. */

@@ -18,7 +18,7 @@ struct sp_file_lock {
   int file;   /* -1 where there are no locks */
 };
 
-/* What a lock file says of the run that holds it, or last did. */
+/* The contents of a lock file: the run that holds it, or held it last. */
 typedef struct holder {
   long process;
   char host[256], tag[SP_FILE_TAG_SIZE];
@@ -39,7 +39,7 @@ sp_status sp_file_lock_name(const char *path, char **out) {
   return status;
 }
 
-/* Where there is no file of the name, its folder is to blame. */
+/* If the lock file does not exist, the error is about its folder: do not name the file. */
 static sp_status fail_errno(const char *name) {
   struct stat file;
   const int reason = errno;
@@ -47,7 +47,7 @@ static sp_status fail_errno(const char *name) {
   return sp_fail(SP_ERR_SYSTEM, "its lock %s: %s", name, strerror(reason));
 }
 
-/* False if the file is empty or damaged; *foreign if it is something else than a lock. */
+/* False if the file is empty or damaged; *foreign is set if it is not a lock file. */
 static bool read_holder(int file, holder *found, bool *foreign) {
   char text[512] = "";
   *found = (holder){0};
@@ -78,8 +78,8 @@ static sp_status fail_held(int file) {
       "another run is writing this file%s: wait until it has ended, or give another name", who);
 }
 
-/* Remove what a dead run has left. Its tag alone comes from the file, so that nobody can make this
- * remove anything else. */
+/* Remove the temporary file that a dead run has left. Only the tag is taken from the lock file, so
+ * its contents cannot make this remove any other file. */
 static sp_status remove_rest(const char *path, const holder *dead) {
   sp_file_names names;
   SP_TRY(sp_file_names_create(path, &names));
@@ -92,7 +92,7 @@ static sp_status remove_rest(const char *path, const holder *dead) {
   return SP_OK;
 }
 
-/* Whether `name` still leads to the open file: who had the lock before may have removed it. */
+/* Whether `name` is still the open file: the run that had the lock before may have removed it. */
 static bool is_current(const char *name, int file) {
   struct stat here, there;
   return fstat(file, &here) == 0 && stat(name, &there) == 0 && here.st_dev == there.st_dev &&
@@ -128,9 +128,10 @@ static sp_status take(const char *path, sp_file_lock *lock) {
   if (lock->file < 0) return SP_OK;
   read_holder(lock->file, &dead, &foreign);
   if (foreign) {
-    close(lock->file); /* and leave the file */
+    close(lock->file); /* without removing the file */
     lock->file = -1;
-    return sp_fail(SP_ERR_INPUT, "its lock %s is another file: give another name", lock->name);
+    return sp_fail(SP_ERR_INPUT, "its lock %s exists and is not a lock file: give another name",
+                   lock->name);
   }
   SP_TRY(remove_rest(path, &dead));
   return write_holder(lock->name, lock->file);
@@ -156,7 +157,7 @@ bool sp_file_lock_holds(const sp_file_lock *lock) {
 void sp_file_lock_release(sp_file_lock **lock) {
   if (!*lock) return;
   if ((*lock)->file >= 0) {
-    /* While it is locked: a run that comes later makes a file of its own. */
+    /* Remove the file while it is locked: a later run creates a new one. */
     if (is_current((*lock)->name, (*lock)->file)) unlink((*lock)->name);
     close((*lock)->file);
   }

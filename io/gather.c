@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the records of each rank begin; starts[size] is their total number. */
+/* Index of the first record of each rank; starts[size] is the total number. */
 static sp_status find_starts(int size, const int64_t *counts, const char *what, int *lengths,
                              int *starts) {
   int64_t total = 0;

@@ -1,13 +1,14 @@
-/* The hash function of the program: it distributes names over ranks, indexes tables, sums up
- * checkpoints, and draws numbers that look random but are the same in every run. Checkpoint files
- * store these hashes, so a change of the formulas needs a new version of that file. Local. */
+/* The hash function of the program: it distributes names over ranks, indexes tables, makes
+ * checksums of checkpoints, and generates pseudorandom numbers that are the same in every run.
+ * Checkpoint files store these hashes, so if the formulas change, their format number must change
+ * too. Local. */
 #ifndef SP_IO_HASH_H
 #define SP_IO_HASH_H
 
 #include <stdint.h>
 
 /* Mix 64 bits: the finalizer of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
- * generators, 2014). One to one. */
+ * generators, 2014). A bijection. */
 static inline uint64_t sp_hash(uint64_t bits) {
   bits += 0x9e3779b97f4a7c15u;
   bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -15,7 +16,8 @@ static inline uint64_t sp_hash(uint64_t bits) {
   return bits ^ (bits >> 31);
 }
 
-/* Hash several words: start with 0 and fold in one after another. The order matters. */
+/* Hash several words: start with 0 and fold in one after another. The result depends on the order.
+ */
 static inline uint64_t sp_hash_fold(uint64_t hash, uint64_t word) {
   return sp_hash(hash ^ word);
 }

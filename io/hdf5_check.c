@@ -1,4 +1,5 @@
-/* CMake runs this: HDF5 opens a file through MPI, which fails if it was built with another one. */
+/* CMake runs this program: it opens a file with HDF5's MPI driver, which fails if HDF5 was built
+ * with another MPI. */
 #include <hdf5.h>
 #include <mpi.h>
 

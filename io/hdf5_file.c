@@ -8,15 +8,15 @@
 
 #include "io/file.h"
 
-/* A file that is put together in memory grows by this much at a time. */
+/* A file that is built in memory grows in steps of this many bytes. */
 enum { REASON_SIZE = 256, IMAGE_INCREMENT = 1 << 16 };
 
 static bool failed;
 static char reason[REASON_SIZE];
 
-/* HDF5 walks from the innermost error outwards; the innermost names the cause. Where that is a
- * system call its text is a list of facts (with a line break in the date), of which the user wants
- * the one in quotes. */
+/* HDF5 walks from the innermost error outwards; the innermost is the cause. If that is a system
+ * call, its text is a long list (with a line break in the date), of which only the part in quotes
+ * is kept. */
 static herr_t keep_innermost(unsigned n, const H5E_error2_t *error, void *unused) {
   (void)unused;
   if (n > 0) return 0;
@@ -78,8 +78,8 @@ void sp_hdf5_attribute_real(int64_t object, const char *name, double value) {
   write_attribute(object, name, H5T_NATIVE_DOUBLE, &value);
 }
 
-/* The bytes of the file. HDF5 gets to see memory only: it does not survive well a file that cannot
- * be closed because the disk is full. */
+/* The bytes of the file. HDF5 writes to memory only, because it misbehaves when a file cannot be
+ * closed on a full disk. */
 static sp_status build_image(void (*fill)(int64_t file, const void *context), const void *context,
                              void **image, size_t *size) {
   sp_hdf5_begin();

@@ -1,7 +1,7 @@
-/* What the writers of HDF5 files share: how HDF5 tells of errors, attributes, and small files that
- * are written whole.
+/* What the writers of HDF5 files share: error handling of HDF5, attributes, and small files that
+ * are written in one piece.
  *
- * The messages recorded here are bare reasons ("No space left on device"); callers put before them
+ * The messages recorded here are bare reasons ("No space left on device"); callers prefix them with
  * what could not be written. State is kept per process; nothing here is thread-safe. All functions
  * Local. */
 #ifndef SP_IO_HDF5_FILE_H
@@ -12,8 +12,8 @@
 
 #include "io/error.h"
 
-/* Every failing HDF5 call is noticed between these two, so the calls between them need no check
- * of their own (a call that is handed the invalid id of a failed one does nothing but fail):
+/* Any HDF5 call that fails between begin and end is noticed, so these calls need no check of their
+ * own (a call that gets the invalid id of a failed one only fails, too):
  *
  *     sp_hdf5_begin();
  *     const hid_t file = H5Fcreate(...);
@@ -28,16 +28,16 @@ void sp_hdf5_begin(void);
 bool sp_hdf5_failed(void);
 sp_status sp_hdf5_end(void);
 
-/* Attribute of one value on an object of an open file (an hid_t); for between the two above. Texts
- * have variable length: readers get plain strings, and no limit of 64 KiB. */
+/* Write an attribute of one value to `object` (an hid_t); call between sp_hdf5_begin and
+ * sp_hdf5_end. Texts have variable length: readers get plain strings, and there is no limit of 64
+ * KiB. */
 void sp_hdf5_attribute_text(int64_t object, const char *name, const char *text);
 void sp_hdf5_attribute_integer(int64_t object, const char *name, int64_t value);
 void sp_hdf5_attribute_real(int64_t object, const char *name, double value);
 
-/* Write a whole file and let it take PATH's place (io/file.h). `fill` makes the contents in an
- * empty open file, without a pair of its own. The file is put together in memory: meant for small
- * ones.
- */
+/* Replace `path` (io/file.h) by a file whose contents `fill` writes into an empty open file; `fill`
+ * does not call sp_hdf5_begin or sp_hdf5_end. The file is built in memory, so this is for small
+ * files. Errors: SP_ERR_SYSTEM. */
 sp_status sp_hdf5_replace(const char *path, void (*fill)(int64_t file, const void *context),
                           const void *context);
 

@@ -33,7 +33,7 @@ static sp_status lay_out(const char *path, const sp_hdf5_shared *shared) {
   SP_TRY(sp_file_reserve(path, shared->bytes + METADATA_BYTES));
   sp_hdf5_begin();
   const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-  /* Nobody else uses this file yet, and some parallel file systems refuse locks. */
+  /* No lock: nobody else uses this file yet, and some parallel file systems have no locks. */
   H5Pset_file_locking(access, false, true);
   const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
   H5Pclose(access);
@@ -47,8 +47,8 @@ static sp_status lay_out(const char *path, const sp_hdf5_shared *shared) {
 }
 
 static sp_status write_parts(MPI_Comm comm, const char *path, const sp_hdf5_shared *shared) {
-  /* Where a rank cannot open the file (a folder that not all machines share), Open MPI 4.1 leaves
-   * the others waiting in MPI_File_open. */
+  /* Checked first, because if a rank cannot open the file (a folder that not all machines share),
+   * Open MPI 4.1 leaves the others waiting in MPI_File_open. */
   sp_status status = sp_agree(comm, sp_file_check(path));
   if (status != SP_OK) return status;
 

@@ -106,7 +106,7 @@ static sp_status parse_lines(const char *name, char *text, size_t length, sp_ini
     char *next = newline ? newline + 1 : end;
     if (newline) *newline = '\0';
     line++;
-    /* The text ends in a NUL, so one that is met before the end of the line is the user's. */
+    /* The text ends in a NUL; one before the end of the line is in the user's file. */
     if (begin + strlen(begin) != (newline ? newline : end))
       return sp_fail(SP_ERR_INPUT, "%s:%d: NUL byte; expected UTF-8 text", name, line);
     char *comment = (char *)find_comment(begin);

@@ -5,8 +5,8 @@
  *     [section]            # white space within the brackets does not matter
  *     key = value          # the key ends at the first '='; the value may be empty
  *
- * A # or ; begins a comment where it stands first in a line or a value, or after white space.
- * Lines may have any length and end in LF or CRLF; a UTF-8 byte order mark is skipped. */
+ * A # or ; begins a comment at the start of a line or a value, or after white space. Lines may have
+ * any length and end in LF or CRLF; a UTF-8 byte order mark is skipped. */
 #ifndef SP_IO_INI_H
 #define SP_IO_INI_H
 
@@ -21,8 +21,8 @@
 typedef struct sp_ini_entry {
   const char *section;
   const char *key;   /* NULL in the entry of the line [section] itself */
-  const char *value; /* without white space at its ends; "" where nothing stands, NULL with key */
-  int line;          /* counted from 1; 0 for an argument */
+  const char *value; /* trimmed, may be ""; NULL if key is NULL */
+  int line;          /* counted from 1; 0 for a command-line argument */
 } sp_ini_entry;
 
 typedef struct sp_ini {
@@ -31,14 +31,14 @@ typedef struct sp_ini {
   char *text; /* what the entries point into */
 } sp_ini;
 
-/* Split `text`, which may hold any bytes. `name` heads messages, "case.ini:12: expected ...". The
- * caller destroys *out. Local. Errors: SP_ERR_INPUT with the first line that is no section, no
- * key = value and no comment, or that holds a NUL byte. */
+/* Split `text`, which may hold any bytes. `name` begins messages, "case.ini:12: expected ...". The
+ * caller destroys *out. Local. Errors: SP_ERR_INPUT with the first line that is neither a section
+ * nor a key = value nor a comment, or that contains a NUL byte. */
 sp_status sp_ini_parse(const char *name, const char *text, size_t length, sp_ini **out);
 
-/* One entry from section.key=value, where the section ends at the first dot. What could not stand
- * in a file is refused, so that a case with its arguments can always be written as one file. The
- * caller destroys *out. Local. Errors: SP_ERR_INPUT. */
+/* One entry from section.key=value, where the section ends at the first dot. Keys and values that a
+ * file cannot express are refused, so that a case with its arguments can always be written as one
+ * file. The caller destroys *out. Local. Errors: SP_ERR_INPUT. */
 sp_status sp_ini_parse_argument(const char *argument, sp_ini **out);
 
 /* NULL-safe; sets *ini to NULL. Local. */

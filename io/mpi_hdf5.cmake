@@ -1,5 +1,5 @@
-# Finds MPI and HDF5, and checks that HDF5 was built with this MPI: two MPI libraries in one program link without a
-# word, and fail where files are opened. Sets what find_package(MPI) and find_package(HDF5) set.
+# Finds MPI and HDF5, and checks that HDF5 was built with this MPI: a program with two MPI libraries links without a
+# warning and fails when it opens a file. Sets what find_package(MPI) and find_package(HDF5) set.
 
 # CMake looks for mpiexec in PATH, where it may be another MPI's: the one beside the compiler that was asked for, with
 # the same ending (mpicc.mpich, mpiexec.mpich).
@@ -48,7 +48,7 @@ if(NOT HDF5_FOUND OR NOT HDF5_IS_PARALLEL)
     "give its folder with -DHDF5_ROOT=/path. Found: ${HDF5_C_LIBRARIES}")
 endif()
 
-# The MPI libraries that a file names as needed, into `out`; empty where nothing can tell.
+# Sets `out` to the MPI libraries that a file needs; empty if no tool can tell.
 function(sp_needed_mpi file out)
   set(found "")
   if(CMAKE_READELF)
@@ -61,7 +61,7 @@ function(sp_needed_mpi file out)
 endfunction()
 
 function(sp_check_hdf5)
-  # Nothing to do again for the same libraries.
+  # The same libraries are checked only once.
   set(libraries "${MPI_C_COMPILER}: ${MPI_C_LIBRARIES}; HDF5: ${HDF5_C_LIBRARIES}")
   if(SP_HDF5_CHECKED STREQUAL libraries)
     return()

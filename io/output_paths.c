@@ -16,8 +16,8 @@ typedef struct files {
 
 static const char *const purposes[FILES] = {
     [ITSELF] = "",
-    [UNCONVERGED] = " with what has not converged",
-    [LOCK] = " with the file that locks it",
+    [UNCONVERGED] = " with an unconverged solution",
+    [LOCK] = " with its lock file",
 };
 
 sp_status sp_output_unconverged_path(const char *path, char **out) {
@@ -72,7 +72,7 @@ static sp_status check_input(const sp_output_path *output, const files *own,
   return SP_OK;
 }
 
-/* Each file of `output` against the other output itself. */
+/* Compare each file of `output` with the path of the other output. */
 static sp_status check_output(const sp_output_path *output, const files *own,
                               const sp_output_path *other) {
   char text[128];

@@ -23,15 +23,15 @@ sp_status sp_path_split(const char *path, char **folder, const char **name) {
   return SP_OK;
 }
 
-/* Where the symbolic link `path` points to, as it says it; *text is NULL if it is none. */
+/* The contents of the symbolic link `path`; *text is NULL if it is not a link. */
 static sp_status read_link(const char *path, char **text) {
   for (size_t size = 256;; size *= 2) {
     SP_TRY(sp_allocate(size, 1, "a path", text));
     const ssize_t length = readlink(path, *text, size - 1);
-    if (length >= 0 && (size_t)length < size - 1) return SP_OK; /* zeroed behind it */
+    if (length >= 0 && (size_t)length < size - 1) return SP_OK; /* the rest is zero */
     free(*text);
     *text = NULL;
-    if (length < 0) return SP_OK; /* no link; other troubles show when the file is used */
+    if (length < 0) return SP_OK; /* not a link; other errors show when the file is used */
   }
 }
 

@@ -1,5 +1,5 @@
-/* Questions about paths that a case names. All functions Local; what one rank sees, another need
- * not. */
+/* Questions about paths that a case names. All functions Local; ranks on different machines may get
+ * different answers. */
 #ifndef SP_IO_PATH_H
 #define SP_IO_PATH_H
 
@@ -7,21 +7,21 @@
 
 #include "io/error.h"
 
-/* True if a file renamed to `path` hurts nothing else: there is nothing, or a regular file (also
- * behind a symbolic link). A device or a folder is not to be replaced. */
+/* True if a file may be renamed to `path`: nothing is there, or a regular file (also behind a
+ * symbolic link), but no device and no folder. */
 bool sp_path_is_replaceable(const char *path);
 
-/* The path that `path` leads to: itself, unless it is a symbolic link, else what that leads to,
- * which need not exist. Links among its folders stay as they are. The caller frees *target. Errors:
- * SP_ERR_SYSTEM with the bare reason ("Too many levels of symbolic links"). */
+/* *target = `path`, or if that is a symbolic link, the path it leads to, which need not exist.
+ * Links among its folders are not resolved. The caller frees *target. Errors: SP_ERR_SYSTEM with
+ * the bare reason ("Too many levels of symbolic links"). */
 sp_status sp_path_resolve(const char *path, char **target);
 
-/* The folder that `path` lies in, and the part of `path` after it; the caller frees *folder, which
- * ends in "/" or is "". */
+/* Split `path` after its last "/": *folder ends in "/" or is "", and the caller frees it; *name
+ * points into `path`. Errors: SP_ERR_SYSTEM. */
 sp_status sp_path_split(const char *path, char **folder, const char **name);
 
-/* True if both name one file, however they are spelt: the same name in the same folder, or two
- * links to one file, hard or symbolic. Files need not exist. */
+/* True if both paths name the same file: the same name in the same folder, or links to the same
+ * file, hard or symbolic. Files need not exist. */
 bool sp_path_is_same(const char *a, const char *b);
 
 #endif

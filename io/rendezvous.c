@@ -26,7 +26,7 @@ static int compare_names(const sp_row_name *a, const sp_row_name *b) {
   return 0;
 }
 
-/* Of rows or names: both begin with a name. */
+/* `entries` are rows or names: both begin with a name. */
 static int compare(const void *left, const void *right) {
   return compare_names(left, right);
 }

@@ -1,5 +1,5 @@
-/* Look up values by name, whichever rank has them. The hash of a name chooses a rank; rows are sent
- * there by their owners, and requests by those that want them. */
+/* Look up values by name, whichever rank has them. The hash of a name selects a rank, to which
+ * owners send their rows and others their requests. */
 #ifndef SP_IO_RENDEZVOUS_H
 #define SP_IO_RENDEZVOUS_H
 
@@ -19,8 +19,8 @@ typedef struct sp_row {
   double values[SP_ROW_VALUES];
 } sp_row;
 
-/* Set values[w] to the values of the row named wanted[w], bit for bit. Several ranks may want the
- * same row. Errors: SP_ERR_INPUT if two rows have the same name or a wanted row is missing.
+/* Set values[w] to the values of the row named wanted[w], bit for bit. Several ranks may request
+ * the same row. Errors: SP_ERR_INPUT if two rows have the same name or a wanted row is missing.
  * Collective over `comm`; all ranks return the same status. */
 sp_status sp_rendezvous(MPI_Comm comm, int64_t row_count, const sp_row *rows, int64_t wanted_count,
                         const sp_row_name *wanted, double (*values)[SP_ROW_VALUES]);

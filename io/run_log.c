@@ -11,8 +11,8 @@
 #include "io/file.h"
 #include "io/hdf5_file.h"
 
-/* A write takes time in proportion to the rows so far. The file is written at most once in
- * WRITE_INTERVAL seconds, and less often where writing would take more than 1 / WRITE_PAUSE of the
+/* A write takes time proportional to the number of rows. The file is written at most once per
+ * WRITE_INTERVAL seconds, and less often if writing would take more than 1 / WRITE_PAUSE of the
  * run. */
 #define WRITE_INTERVAL 1.0
 #define WRITE_PAUSE 20.0
@@ -45,14 +45,14 @@ typedef struct named_table {
   char *name, *units;
   size_t column_count, text_width;
   column *columns;
-  char *column_names; /* one after the other, each with its zero */
+  char *column_names; /* one after the other, each with its terminating zero */
   table rows;
 } named_table;
 
 struct sp_run_log {
   char *path;
   int ranks;
-  bool begun;        /* PATH is this log's */
+  bool begun;        /* the file at PATH is this log's */
   double next_write; /* on the monotonic clock */
   table attributes, matvec, seconds_by_rank, residual;
   table tables; /* of named_table */
@@ -257,8 +257,8 @@ sp_status sp_run_log_create(const char *path, int ranks, sp_run_log **out) {
   return SP_OK;
 }
 
-/* Take `entry` over, in the place of an attribute of that name if there is one. Its name is copied;
- * its other strings are the log's from now on, even after a failure. */
+/* Add `entry`, or replace the attribute of that name. The name is copied; the log takes ownership
+ * of the other strings, even after a failure. */
 static sp_status set_attribute(sp_run_log *log, const char *name, attribute entry) {
   sp_status status = copy_text(name, &entry.name);
   if (status == SP_OK) status = table_reserve(&log->attributes);

@@ -1,13 +1,13 @@
-/* The run log: one small HDF5 file that tells what ran, where, and how fast.
+/* The run log: one small HDF5 file that records what ran, where, and how fast.
  *
  *     /           attributes: program, version, git_revision, start_time (ISO 8601, UTC), hosts
  *                 (comma-separated), ranks, device, case (the resolved INI text), status, and what
  *                 sp_run_log_attribute_* added (sizes, results)
- *     /matvec     one row an operator application: iteration, seconds, gflops, gbytes_per_second,
+ *     /matvec     one row per operator application: iteration, seconds, gflops, gbytes_per_second,
  *                 gdofs_per_second
  *     /matvec_seconds_by_rank   [rows of /matvec][ranks], seconds
- *     /residual   one row an iteration: iteration, absolute, relative
- *     /phases     one row a phase: name, calls, seconds_min, seconds_mean, seconds_max, share
+ *     /residual   one row per iteration: iteration, absolute, relative
+ *     /phases     one row per phase: name, calls, seconds_min, seconds_mean, seconds_max, share
  *     /errors     one row: L2, H1, max; absent until sp_run_log_errors is called
  *     /NAME       what sp_run_log_table adds, for instance /study (solver/run/study.h)
  *
@@ -18,9 +18,9 @@
  * Rank 0 alone owns the file and calls these functions. Rows are kept in memory. The first
  * sp_run_log_flush writes the file; from then on it is written anew about once a second and takes
  * the place of the one before (io/file.h): PATH is readable at every moment, also after a kill.
- * Until then nothing touches PATH, so that a run which does not get as far does not replace the log
- * of an earlier one: sp_solve flushes when the iteration begins, a study with its first row. Uses
- * HDF5's serial driver. All functions Local. */
+ * Until then PATH is not touched, so that a run which fails early does not replace the log of an
+ * earlier one: sp_solve flushes when the iteration begins, a study after its first row. Uses HDF5's
+ * serial driver. All functions Local. */
 #ifndef SP_IO_RUN_LOG_H
 #define SP_IO_RUN_LOG_H
 
@@ -42,8 +42,9 @@ typedef struct sp_phase_row {
   double share;                                  /* of the solve, 0..1 */
 } sp_phase_row;
 
-/* Open the log in memory, and see whether PATH can be written, so that one that cannot fails before
- * the solve. Errors: SP_ERR_SYSTEM "cannot write log PATH: reason". The caller closes *out. */
+/* Create the log in memory, and check that PATH can be written, so that a bad path fails before
+ * the solve. Errors: SP_ERR_SYSTEM "cannot write log PATH: reason". The caller closes *out.
+ */
 sp_status sp_run_log_create(const char *path, int ranks, sp_run_log **out);
 
 /* Root attributes; a second call with the same name replaces the value. Strings are copied. A unit
@@ -54,7 +55,7 @@ sp_status sp_run_log_attribute_integer(sp_run_log *log, const char *name, int64_
 sp_status sp_run_log_attribute_double(sp_run_log *log, const char *name, double value,
                                       const char *unit);
 
-/* Append rows; `seconds_by_rank` has one entry a rank. May write the file anew (see above). */
+/* Append rows; `seconds_by_rank` has one entry per rank. May rewrite the file (see above). */
 sp_status sp_run_log_matvec(sp_run_log *log, const sp_matvec_row *row,
                             const double *seconds_by_rank);
 sp_status sp_run_log_residual(sp_run_log *log, int64_t iteration, double absolute, double relative);
@@ -73,7 +74,7 @@ typedef union sp_log_cell {
   const char *text;
 } sp_log_cell;
 
-/* Make or replace the table /NAME from cells[row_count][column_count]. Everything is copied. */
+/* Create or replace the table /NAME from cells[row_count][column_count]. Everything is copied. */
 sp_status sp_run_log_table(sp_run_log *log, const char *name, int column_count,
                            const sp_log_column *columns, int row_count, const sp_log_cell *cells);
 
@@ -81,7 +82,7 @@ sp_status sp_run_log_table(sp_run_log *log, const char *name, int column_count,
 sp_status sp_run_log_phases(sp_run_log *log, int count, const sp_phase_row *rows);
 sp_status sp_run_log_errors(sp_run_log *log, double l2, double h1, double max);
 
-/* Write now. The first call is what replaces an older file. */
+/* Write now. The first call replaces an older file. */
 sp_status sp_run_log_flush(sp_run_log *log);
 
 /* Write a last time, unless nothing has been written, and free; *log becomes NULL even if writing

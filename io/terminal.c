@@ -9,26 +9,26 @@
 
 static const double SECONDS_BETWEEN = 0.1;
 
-/* Launchers give every rank a pseudo-terminal, wherever their own output goes: on Linux, ask what
- * the parent process writes to. Where that cannot be seen, our own standard output decides. */
+/* Launchers give every rank a pseudo-terminal, even if their own output goes to a file: on Linux,
+ * ask what the parent process writes to. If that is unknown, our own standard output decides. */
 static bool reaches_terminal(void) {
   if (!isatty(STDOUT_FILENO)) return false;
   char path[64];
   snprintf(path, sizeof path, "/proc/%ld/fd/1", (long)getppid());
   const int parent = open(path, O_WRONLY | O_NOCTTY | O_NONBLOCK);
-  if (parent < 0) return errno == ENOENT; /* no /proc here; else a pipe, or not ours to open */
+  if (parent < 0) return errno == ENOENT; /* ENOENT: no /proc here; else a pipe, or no permission */
   const bool terminal = isatty(parent);
   close(parent);
   return terminal;
 }
 
 void sp_terminal_start(void) {
-  /* Ours: without one, glibc keeps that of an unbuffered stream, a byte. */
+  /* Pass a buffer: without one, glibc keeps that of an unbuffered stream, one byte. */
   static char buffer[BUFSIZ];
   (void)setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
 }
 
-/* The errno of the first write that failed; later ones need not fail. */
+/* The errno of the first write that failed; later ones may succeed. */
 static int write_error;
 
 static void flush(void) {

@@ -1,6 +1,6 @@
-/* What a person sees: lines and tables on standard output, written by rank 0 only, and a progress
+/* Output for the user: lines and tables on standard output, written by rank 0 only, and a progress
  * line that is overwritten in place, only if standard output is a terminal. With -q there is
- * neither. Error messages are main's business and go to standard error. All functions Local. */
+ * neither. Error messages are printed by main, to standard error. All functions Local. */
 #ifndef SP_IO_TERMINAL_H
 #define SP_IO_TERMINAL_H
 
@@ -16,8 +16,9 @@ typedef struct sp_terminal {
   double last_shown; /* MPI_Wtime of it */
 } sp_terminal;
 
-/* To be called once, after MPI_Init and before anything is printed: MPI libraries may take the
- * buffer of standard output away, and sp_terminal_check could not say why a write failed. */
+/* Call once, after MPI_Init and before anything is printed: sets the buffer of standard output,
+ * which MPI libraries may have removed; without it sp_terminal_check could not say why a write
+ * failed. */
 void sp_terminal_start(void);
 
 /* A terminal for this rank. */
@@ -34,8 +35,8 @@ void sp_terminal_progress(sp_terminal *terminal, const char *format, ...)
 /* Remove the progress line, if there is one. */
 void sp_terminal_clear(sp_terminal *terminal);
 
-/* Whether everything that this process has printed is on its way: a full disk behind `>` is not to
- * go unnoticed. Errors: SP_ERR_SYSTEM. */
+/* Flush standard output and check that everything printed was written: a full disk behind `>` must
+ * not go unnoticed. Errors: SP_ERR_SYSTEM. */
 sp_status sp_terminal_check(void);
 
 #endif

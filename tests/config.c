@@ -385,19 +385,18 @@ static void test_outputs(void) {
   check_error("[output]\nlog = run.hdf", NULL,
               "case.ini:2: output.log: log and field are the same file, 'run.hdf'");
   check_error("[output]\nfield = a.hdf\ncheckpoint = ./a.unconverged.hdf", NULL,
-              "case.ini:2: output.field: this would overwrite output.checkpoint with what has not "
-              "converged, 'a.hdf'");
-  check_error(
-      "[output]\nfield = .log.lock\nlog = log", NULL,
-      "case.ini:3: output.log: this would overwrite output.field with the file that locks it, "
-      "'log'");
+              "case.ini:2: output.field: this would overwrite output.checkpoint with an "
+              "unconverged solution, 'a.hdf'");
+  check_error("[output]\nfield = .log.lock\nlog = log", NULL,
+              "case.ini:3: output.log: this would overwrite output.field with its lock file, "
+              "'log'");
   check_error(
       "[output]\nrestart = ./a.chk\nlog = a.chk", NULL,
       "case.ini:3: output.log: this would overwrite the checkpoint to restart from, 'a.chk'");
   check_error(
       "[output]\nrestart = run.unconverged.hdf", NULL,
-      "default of output.field: this would overwrite the checkpoint to restart from with what "
-      "has not converged, 'run.hdf'");
+      "default of output.field: this would overwrite the checkpoint to restart from with an "
+      "unconverged solution, 'run.hdf'");
   sp_config *config = read_case("[output]\nlog =\nfield =", NULL);
   CHECK(config && !config->output.log[0] && !config->output.field[0], "neither log nor field");
   sp_config_destroy(&config);

@@ -212,11 +212,12 @@ static void test_files(void) {
     check_unreadable("case.ini", SP_ERR_SYSTEM, "case.ini: cannot open: Permission denied");
     if (rank == 0) CHECK(chmod("case.ini", 0600) == 0, "chmod");
   }
-  /* One byte more than the limit, as a hole; NUL bytes are then not what is complained about. */
+  /* One byte more than the limit, as a hole; then the size is reported, not the NUL bytes. */
   write_case("");
   const off_t limit = 16 * 1024 * 1024;
   if (rank == 0) CHECK(truncate("case.ini", limit + 1) == 0, "truncate");
-  check_unreadable("case.ini", SP_ERR_INPUT, "case.ini: larger than 16 MiB, which no case is");
+  check_unreadable("case.ini", SP_ERR_INPUT,
+                   "case.ini: larger than 16 MiB, too large for a case file");
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) CHECK(truncate("case.ini", limit) == 0, "truncate");
   check_unreadable("case.ini", SP_ERR_INPUT, "case.ini:1: NUL byte; expected UTF-8 text");

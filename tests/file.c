@@ -181,7 +181,7 @@ static void check_locks(void) {
   CHECK(rmdir(".run.h5.lock") == 0, "rmdir");
 
   put(".run.h5.lock", "important");
-  refuse("run.h5", SP_ERR_INPUT, ".run.h5.lock is another file");
+  refuse("run.h5", SP_ERR_INPUT, ".run.h5.lock exists and is not a lock file");
   CHECK(holds(".run.h5.lock", "important"), "overwritten");
   remove_files();
 }
