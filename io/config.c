@@ -49,12 +49,12 @@ static const char *where_given(const struct reader *reader, const char *section,
 }
 
 /* How messages about a value begin. An argument already says which key it is about. */
-static sp_status make_where(const char *place, const sp_ini_entry *entry, char **where) {
-  if (entry->line == 0) return sp_copy_text(place, where);
+static sp_status make_where(const char *location, const sp_ini_entry *entry, char **where) {
+  if (entry->line == 0) return sp_copy_text(location, where);
   char shown[SP_SHOWN_SIZE];
-  const size_t size = strlen(place) + strlen(entry->section) + SP_SHOWN_SIZE + 8;
-  SP_TRY(sp_allocate(size, 1, "a place in the case", where));
-  snprintf(*where, size, "%s: %s.%s", place, entry->section, sp_ini_show(entry->key, shown));
+  const size_t size = strlen(location) + strlen(entry->section) + SP_SHOWN_SIZE + 8;
+  SP_TRY(sp_allocate(size, 1, "a location in the case", where));
+  snprintf(*where, size, "%s: %s.%s", location, entry->section, sp_ini_show(entry->key, shown));
   return SP_OK;
 }
 
@@ -154,16 +154,16 @@ static sp_status unset(struct reader *reader, const sp_key *key, const char *nam
   return SP_OK;
 }
 
-static sp_status assign(struct reader *reader, const char *place, const sp_ini_entry *entry) {
+static sp_status assign(struct reader *reader, const char *location, const sp_ini_entry *entry) {
   sp_config *config = reader->config;
   const sp_key *key = sp_key_find(entry->section, entry->key);
-  if (!key) return sp_key_fail_unknown(place, entry->section, entry->key);
+  if (!key) return sp_key_fail_unknown(location, entry->section, entry->key);
   if (!entry->key) return SP_OK;
   if (entry->line == 0 && *entry->value == '\0' && !key->optional)
     return unset(reader, key, entry->key);
 
   char *where = NULL;
-  SP_TRY(make_where(place, entry, &where));
+  SP_TRY(make_where(location, entry, &where));
   sp_status status =
       key->name ? sp_key_set(key, config->vocabulary, entry->value, where, field_of(config, key))
                 : set_named(config, key, entry, where);
@@ -184,32 +184,32 @@ static sp_status assign(struct reader *reader, const char *place, const sp_ini_e
 
 static sp_status assign_file(struct reader *reader, const sp_ini *ini) {
   const size_t size = strlen(reader->path) + 16;
-  char *place = NULL;
-  SP_TRY(sp_allocate(size, 1, "a place in the case", &place));
+  char *location = NULL;
+  SP_TRY(sp_allocate(size, 1, "a location in the case", &location));
   sp_status status = SP_OK;
   for (int i = 0; i < ini->count && status == SP_OK; i++) {
     const sp_ini_entry *entry = &ini->entries[i];
-    snprintf(place, size, "%s:%d", reader->path, entry->line);
+    snprintf(location, size, "%s:%d", reader->path, entry->line);
     for (int j = 0; j < i && entry->key && status == SP_OK; j++) {
       const sp_ini_entry *first = &ini->entries[j];
       char shown[SP_SHOWN_SIZE];
       if (first->key && strcmp(first->key, entry->key) == 0 &&
           strcmp(first->section, entry->section) == 0)
-        status = sp_fail(SP_ERR_INPUT, "%s: key '%s' of [%s] is already given in line %d", place,
+        status = sp_fail(SP_ERR_INPUT, "%s: key '%s' of [%s] is already given in line %d", location,
                          sp_ini_show(entry->key, shown), entry->section, first->line);
     }
-    if (status == SP_OK) status = assign(reader, place, entry);
+    if (status == SP_OK) status = assign(reader, location, entry);
   }
-  free(place);
+  free(location);
   return status;
 }
 
 static sp_status assign_argument(struct reader *reader, const char *argument) {
   sp_ini *ini = NULL;
   SP_TRY(sp_ini_parse_argument(argument, &ini));
-  char shown[SP_SHOWN_SIZE], place[SP_SHOWN_SIZE + 16];
-  snprintf(place, sizeof place, "argument '%s'", sp_ini_show(argument, shown));
-  const sp_status status = assign(reader, place, &ini->entries[0]);
+  char shown[SP_SHOWN_SIZE], location[SP_SHOWN_SIZE + 16];
+  snprintf(location, sizeof location, "argument '%s'", sp_ini_show(argument, shown));
+  const sp_status status = assign(reader, location, &ini->entries[0]);
   sp_ini_destroy(&ini);
   return status;
 }

@@ -1,14 +1,14 @@
 /* The case: one INI file and overrides from the command line become one validated sp_config.
  *
- * # comment, also after a value if white space precedes the # (or ;)
+ *     # comment, also after a value if white space precedes the # (or ;)
  *     [section]
  *     key = value            values run to the end of the line; lines may have any length
  *
  * An unknown section or key, a key given twice, a value of the wrong type or out of range is an
  * error with file, line, what was expected, what was found, and the nearest known name. Overrides
  * have the form section.key=value, are applied after the file (the last one of a key wins), and
- * their errors name the argument in place of file and line. section.key= gives the key its default
- * again, or takes the line of a boundary group or probe out. Section and key names are lower case;
+ * their errors name the argument instead of file and line. section.key= gives the key its default
+ * again, or removes the line of a boundary group or probe. Section and key names are lower case;
  * names of boundary groups are free text, or "default". A relative mesh.file is relative to the
  * case file that names it, on the command line to the working directory. */
 #ifndef SP_IO_CONFIG_H

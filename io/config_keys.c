@@ -380,7 +380,7 @@ static void append_name(char *list, size_t size, const char *name) {
   snprintf(list + length, size - length, "%s%s", length > 0 ? ", " : "", name);
 }
 
-sp_status sp_key_fail_unknown(const char *place, const char *section, const char *name) {
+sp_status sp_key_fail_unknown(const char *location, const char *section, const char *name) {
   const bool section_known = sp_key_find(section, NULL);
   const char *unknown = section_known ? name : section;
   const char *nearest = NULL, *previous = "";
@@ -403,11 +403,11 @@ sp_status sp_key_fail_unknown(const char *place, const char *section, const char
   sp_ini_show(unknown, shown);
   if (section_known)
     return nearest ? sp_fail(SP_ERR_INPUT, "%s: unknown key '%s' in [%s]; did you mean '%s'?",
-                             place, shown, section, nearest)
-                   : sp_fail(SP_ERR_INPUT, "%s: unknown key '%s' in [%s]; known are %s", place,
+                             location, shown, section, nearest)
+                   : sp_fail(SP_ERR_INPUT, "%s: unknown key '%s' in [%s]; known are %s", location,
                              shown, section, known);
-  return nearest
-             ? sp_fail(SP_ERR_INPUT, "%s: unknown section [%s]; did you mean [%s]?", place, shown,
-                       nearest)
-             : sp_fail(SP_ERR_INPUT, "%s: unknown section [%s]; known are %s", place, shown, known);
+  return nearest ? sp_fail(SP_ERR_INPUT, "%s: unknown section [%s]; did you mean [%s]?", location,
+                           shown, nearest)
+                 : sp_fail(SP_ERR_INPUT, "%s: unknown section [%s]; known are %s", location, shown,
+                           known);
 }

@@ -48,9 +48,10 @@ extern const int sp_key_count;
 const sp_key *sp_key_find(const char *section, const char *name);
 
 /* Report an unknown section, or an unknown key of a known section, with the nearest known name or,
- * if none is near, all known names. `place` begins the message. Always returns SP_ERR_INPUT. Local.
+ * if none is near, all known names. `location` begins the message. Always returns SP_ERR_INPUT.
+ * Local.
  */
-sp_status sp_key_fail_unknown(const char *place, const char *section, const char *name);
+sp_status sp_key_fail_unknown(const char *location, const char *section, const char *name);
 
 /* What a value must be: "an integer from 1 to 15", "auto, host or cuda". Local. */
 enum { SP_DESCRIPTION_SIZE = 128 };

@@ -191,17 +191,17 @@ static size_t first_argument(const char *text) {
 static sp_status set_part(const char *text, size_t length, const char *where, const char *part,
                           sp_formula *formula) {
   const size_t where_size = strlen(where) + strlen(part) + 4;
-  char *copy = NULL, *place = NULL;
+  char *copy = NULL, *location = NULL;
   while (length > 0 && strchr(SP_INI_SPACE, text[length - 1])) length--;
   sp_status status = sp_allocate(length + 1, 1, "a text of the case", &copy);
-  if (status == SP_OK) status = sp_allocate(where_size, 1, "a place in the case", &place);
+  if (status == SP_OK) status = sp_allocate(where_size, 1, "a location in the case", &location);
   if (status == SP_OK) {
     memcpy(copy, text, length);
-    snprintf(place, where_size, "%s (%s)", where, part);
-    status = set_formula(copy, place, formula);
+    snprintf(location, where_size, "%s (%s)", where, part);
+    status = set_formula(copy, location, formula);
   }
   free(copy);
-  free(place);
+  free(location);
   return status;
 }
 

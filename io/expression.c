@@ -130,13 +130,13 @@ static view view_of(sp_source source, const double *const coordinate[3], const d
                                      1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
                                      1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
   view result = {zeros, {zeros, zeros, zeros}, zeros, source.depends};
-  if (source.place < 0) {
-    const int d = -1 - source.place;
+  if (source.index < 0) {
+    const int d = -1 - source.index;
     result.value = coordinate[d];
     result.gradient[d] = ones;
     return result;
   }
-  const double *slot = slots + (size_t)source.place * stride;
+  const double *slot = slots + (size_t)source.index * stride;
   result.value = slot;
   for (size_t d = 0; d < 3; d++)
     if (source.depends & 1u << d) result.gradient[d] = slot + (1 + d) * CHUNK;
@@ -154,14 +154,14 @@ void sp_expression_evaluate(const sp_expression *expression, size_t n, const dou
       const sp_instruction *instruction = &expression->program[k];
       const double *operand[3];
       for (int o = 0; o < 3; o++) {
-        const int place = instruction->operand[o].place;
-        operand[o] = place < 0 ? coordinate[-1 - place] : slots + place * CHUNK;
+        const int index = instruction->operand[o].index;
+        operand[o] = index < 0 ? coordinate[-1 - index] : slots + index * CHUNK;
       }
       sp_operation_value(instruction->operation, instruction->constant, count, operand,
-                         slots + instruction->destination.place * CHUNK);
+                         slots + instruction->destination.index * CHUNK);
     }
-    const int place = expression->result.place;
-    memcpy(value + start, place < 0 ? coordinate[-1 - place] : slots + place * CHUNK,
+    const int index = expression->result.index;
+    memcpy(value + start, index < 0 ? coordinate[-1 - index] : slots + index * CHUNK,
            count * sizeof *value);
   }
 }
@@ -179,7 +179,7 @@ void sp_expression_evaluate_jet(const sp_expression *expression, size_t n, const
       view operand[3];
       for (int o = 0; o < 3; o++)
         operand[o] = view_of(instruction->operand[o], coordinate, slots, stride);
-      double *slot = slots + (size_t)instruction->destination.place * stride;
+      double *slot = slots + (size_t)instruction->destination.index * stride;
       const target out = {slot,
                           {slot + CHUNK, slot + 2 * CHUNK, slot + 3 * CHUNK},
                           slot + 4 * CHUNK,

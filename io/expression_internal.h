@@ -68,7 +68,7 @@ enum { SP_SMALL_POWER_MAX = 8 };
  * if the derivative along coordinate d may be nonzero; if no bit is set, neither gradient nor
  * Laplacian is stored. */
 typedef struct sp_source {
-  int place;
+  int index;
   unsigned depends;
 } sp_source;
 

@@ -223,7 +223,7 @@ static operand constant_operand(double value) {
 }
 
 static void release(parser *p, const operand *o) {
-  if (!o->is_constant && o->source.place >= 0) p->slot_used[o->source.place] = false;
+  if (!o->is_constant && o->source.index >= 0) p->slot_used[o->source.index] = false;
 }
 
 /* Append an instruction with a free slot for its result. */
@@ -247,7 +247,7 @@ static sp_status emit(parser *p, sp_instruction instruction, sp_source *destinat
   }
   p->slot_used[slot] = true;
   if (slot >= expression->slot_count) expression->slot_count = slot + 1;
-  instruction.destination.place = slot;
+  instruction.destination.index = slot;
   *destination = instruction.destination;
   expression->program[expression->length++] = instruction;
   return SP_OK;
@@ -458,7 +458,7 @@ static sp_status parse_into(sp_expression *expression, const char *text, const c
   const size_t text_size = strlen(text) + 1, where_size = strlen(where) + 1;
   SP_TRY(sp_allocate(text_size, 1, "the text of a formula", &expression->text));
   memcpy(expression->text, text, text_size);
-  SP_TRY(sp_allocate(where_size, 1, "the place of a formula", &expression->where));
+  SP_TRY(sp_allocate(where_size, 1, "the location of a formula", &expression->where));
   memcpy(expression->where, where, where_size);
   expression->is_constant = true;
 

@@ -123,7 +123,7 @@ static void write_counts(hid_t group, const char *name, const piece *p, int64_t 
   H5Sclose(space);
 }
 
-/* Create everything; the large datasets only get their place in the file. */
+/* Create everything; of the large datasets only the space in the file. */
 static void lay_out(int64_t file, const void *context) {
   const piece *p = context;
   const hid_t root = H5Gcreate2(file, "VTKHDF", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);

@@ -1,6 +1,6 @@
 /* An HDF5 file that all ranks write together, and that appears whole or not at all:
  *
- * rank 0 creates a temporary file beside PATH (io/file.h) and reserves disk space for all of it
+ *     rank 0 creates a temporary file beside PATH (io/file.h) and reserves disk space for all of it
  *     ->  every rank writes its parts  ->  sync  ->  rename it to PATH
  *
  * So no rank changes metadata or the size of the file while others write, and a full disk is

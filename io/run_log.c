@@ -352,14 +352,14 @@ static sp_status pack_rows(named_table *t, int count, const sp_log_cell *cells) 
   for (size_t c = 0; c < columns; c++)
     t->rows.row_size += t->columns[c].kind == SP_LOG_TEXT ? t->text_width : 8;
   SP_TRY(sp_allocate((size_t)count, t->rows.row_size, "a table of the run log", &t->rows.rows));
-  char *place = t->rows.rows;
+  char *cell = t->rows.rows;
   for (size_t i = 0; i < all; i++) {
     const bool text = t->columns[i % columns].kind == SP_LOG_TEXT;
     if (text)
-      strcpy(place, cells[i].text);
+      strcpy(cell, cells[i].text);
     else
-      memcpy(place, &cells[i], 8);
-    place += text ? t->text_width : 8;
+      memcpy(cell, &cells[i], 8);
+    cell += text ? t->text_width : 8;
   }
   return SP_OK;
 }

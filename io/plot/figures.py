@@ -1,4 +1,4 @@
-"""What all figures share: opening a file, one look, saving. Sizes are for a column of print."""
+"""Shared by all figures: opening files, styles, saving. Sizes suit a column of a printed page."""
 
 import os
 
@@ -9,8 +9,8 @@ matplotlib.use("Agg")  # no display needed
 import h5py  # noqa: E402
 from matplotlib import pyplot  # noqa: E402
 
-# Okabe and Ito's colours, told apart also by the colour-blind (Wong, Nature Methods 8, 2011), in an
-# order in which neighbours differ in brightness too; markers and dashes repeat the difference.
+# Okabe and Ito's colours, which colour-blind readers can distinguish (Wong, Nature Methods 8, 2011), ordered
+# so that neighbours also differ in brightness; markers and dashes differ, too.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
 MARKERS = ["o", "s", "^", "D", "v", "P", "X"]
 DASHES = ["-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)), (0, (7, 3)), (0, (3, 1))]
@@ -24,7 +24,7 @@ pyplot.rcParams.update({
 
 
 class Failure(Exception):
-    """One line for the user."""
+    """An error for the user, one line."""
 
 
 def open_file(path):
@@ -45,13 +45,13 @@ def style(n):
 
 
 def ink(colour):
-    """The text colour that can be read on `colour`: by its luminance (ITU-R BT.709)."""
+    """Black or white, whichever is readable on `colour`: by its luminance (ITU-R BT.709)."""
     red, green, blue = matplotlib.colors.to_rgb(colour)
     return "black" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.5 else "white"
 
 
 def save(figure, path):
-    """Write and close; an ending that matplotlib does not know is the user's mistake."""
+    """Write and close the figure; an unknown file name ending is an error of the user."""
     try:
         figure.savefig(path, bbox_inches="tight", pad_inches=0.05)
     except (OSError, ValueError) as error:

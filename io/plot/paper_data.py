@@ -1,4 +1,4 @@
-"""What the figures of the paper show, as numbers: read from sp_bench's file (solver/bench/file.h).
+"""The numbers behind the figures of the paper, read from sp_bench's file (solver/bench/file.h).
 
 A curve is TFLOP/s at N = 1 .. 15, NaN where the file has no such row."""
 
@@ -14,7 +14,7 @@ COLUMNS = ("what", "problem", "geometry", "threads", "kernel", "order", "element
 
 
 class Missing(Exception):
-    """The rows or rates of a figure that the file does not have, in words."""
+    """The file lacks rows or rates of a figure; the text says which."""
 
 
 class Study:
@@ -28,7 +28,7 @@ class Study:
             names = getattr(getattr(table, "dtype", None), "names", None) or ()
             absent = [name for name in COLUMNS if name not in names]
             if absent:
-                raise Failure(f"{path}: /bench has no column '{absent[0]}', it is not of this "
+                raise Failure(f"{path}: /bench has no column '{absent[0]}', it is from another "
                               "version of sp_bench")
             rows, self.attributes = table[:], dict(file.attrs)
         self.path = path
@@ -43,18 +43,18 @@ class Study:
         return numpy.flatnonzero(match)
 
     def curve(self, column="tflops", **values):
-        """The column by order, of the one row an order that `values` leave over."""
+        """The column by order; `values` must select at most one row per order."""
         result = numpy.full(len(ORDERS), numpy.nan)
         for row in self.where(**values):
             result[self.rows["order"][row] - 1] = self.rows[column][row]
         return result
 
     def device(self):
-        """The GPU by its name: what comes after a comma is which of them."""
+        """The GPU's name, without what follows the comma (which GPU it is)."""
         return self.attributes.get("device", "unknown device").split(", GPU ")[0]
 
     def rate(self, name):
-        """A measured or given rate of the GPU, or None."""
+        """A rate of the GPU, measured or from its specification; None if unknown."""
         return self.attributes.get(name)
 
 
@@ -73,25 +73,25 @@ def kernel(study, problem, threads, number, elements, warm, column="tflops"):
 
 
 def production(study, problem, elements, warm):
-    """The program's own kernels with stored factors: they move the bytes that the roofline counts."""
+    """The program's own kernels with stored factors: they move as many bytes as the roofline counts."""
     return study.curve(what="unassembled", problem=problem, geometry="stored", threads=0, kernel=0,
                        elements=elements, warm_cache=warm)
 
 
 def numbers(study, problem, threads, warm):
-    """Of the kernels of a ladder that were measured, ascending."""
+    """Numbers of the measured kernels of a ladder, ascending."""
     rows = study.where(what="unassembled", problem=problem, threads=threads, warm_cache=warm)
     return sorted(set(study.rows["kernel"][rows].tolist()))
 
 
 def ladder_orders(study, problem, threads, warm):
-    """Which of ORDERS the ladder has a kernel at: the 3D ones end early."""
+    """For each of ORDERS whether the ladder has a kernel: the 3D ladders end at lower orders."""
     rows = study.where(what="unassembled", problem=problem, threads=threads, warm_cache=warm)
     return numpy.isin(ORDERS, study.rows["order"][rows])
 
 
 def meshes(study, wanted, **values):
-    """Numbers of elements of such rows, ascending; of the `wanted` ones only, if any are."""
+    """Numbers of elements of these rows, ascending; only those in `wanted`, if it is given."""
     found = sorted(set(study.rows["elements"][study.where(**values)].tolist()))
     return [elements for elements in found if not wanted or elements in wanted]
 
@@ -102,7 +102,7 @@ def ladder_meshes(study, wanted, problem, threads, warm):
 
 
 def theoretical_roofline(study, problem, elements):
-    """B F / (d_r + d_w) with the memory's bandwidth by its clock and bus; None if that is unknown.
+    """B F / (d_r + d_w) with B from the memory's clock and bus width; None if B is unknown.
     F and d_r + d_w of a copy's row are those of the problem."""
     bandwidth = study.rate("memory_bandwidth_theoretical")
     if bandwidth is None:
@@ -112,7 +112,7 @@ def theoretical_roofline(study, problem, elements):
 
 
 def shared_roofline(study, problem, number, elements, bandwidth):
-    """B_sh F / (s_r + s_w) of a 2D kernel; F and s_r + s_w of an element."""
+    """B_sh F / (s_r + s_w) of a 2D kernel; F and s_r + s_w per element."""
     flops = kernel(study, problem, 2, number, elements, 0, "flops") / elements
     traffic = kernel(study, problem, 2, number, elements, 0, "shared_traffic")
     traffic[traffic == 0] = numpy.nan

@@ -8,7 +8,7 @@ Problem ..."), redrawn from a file of sp_bench; paper_data has their numbers.
     bp35_unrolling BP3.5, kernels 2 and 3 (the figure calls them 1 and 2; its text, 2 and 3)
     bp35_3d        BP3.5, 3D ladder
 
-and the ladders a second time, NAME_warm, where the file has rows of --warm-cache."""
+and the ladders once more, NAME_warm, if the file has rows measured with --warm-cache."""
 
 import os
 import sys
@@ -21,22 +21,22 @@ from figures import Failure, pyplot
 from paper_data import Missing, ORDERS, PROBLEMS, Study
 
 FORMATS = ("png", "pdf", "svg")
-MOST_PANELS = 3  # side by side, that can still be read in print
+MOST_PANELS = 3  # side by side, readable in print
 WIDTH, HEIGHT = 7.2, 3.3  # inches: the width of a page
 
-# Ten kernels: six colours, then four of them again, with other markers, open and dashed.
+# Ten kernels: six colours, then four of them again with other, open markers and dashed lines.
 KERNEL_MARKERS = ["o", "s", "^", "D", "v", "P", "<", ">", "h", "p"]
 ROOFLINE = {"color": "#000000", "marker": "x", "linestyle": "--", "markersize": 5}
 PRODUCTION = {"color": "#000000", "marker": "*", "linestyle": "-", "markersize": 6, "linewidth": 1.6}
 
 
 def add_commands(commands):
-    """The subcommand of this module."""
+    """Add the subcommand of this module."""
     text = "the figures of the paper, from a file of sp_bench"
     command = commands.add_parser("paper", help=text, description=text.capitalize() + ".")
     command.add_argument("file", metavar="BENCH.H5")
     command.add_argument("-o", "--output", required=True, metavar="DIRECTORY",
-                         help="where the figures go; made if it does not exist")
+                         help="folder of the figures; created if it does not exist")
     command.add_argument("--format", default="png", metavar="png|pdf|svg")
     command.add_argument("--elements", default="", metavar="LIST",
                          help="draw these meshes of the file only, such as 512,4096")
@@ -53,18 +53,18 @@ def kernel_style(number):
     style = {"color": colour, "marker": KERNEL_MARKERS[n % 10], "linestyle": "--" if again else "-",
              "markerfacecolor": "white" if again else colour}
     if number == 1:
-        style["markersize"] = 6.5  # kernel 2 is often as fast, and drawn over it
+        style["markersize"] = 6.5  # larger, because kernel 2 is often as fast and drawn over it
     return style
 
 
 def curve(axes, values, name, style):
-    """A line over the order; a gap where an order is missing."""
+    """A curve over the order, with a gap where an order is missing."""
     if paper_data.has(values):
         axes.plot(ORDERS, values, label=name, **style)
 
 
 def panels(names, title):
-    """Axes side by side, with what all figures have in common."""
+    """Axes side by side, with titles and labels."""
     figure, (grid,) = pyplot.subplots(1, len(names), figsize=(WIDTH, HEIGHT), sharey=True,
                                       squeeze=False, constrained_layout=True)
     figure.suptitle(title, fontsize=10)
@@ -94,7 +94,7 @@ def finish(figure, grid, behind=(), columns=4):
 
 
 def check_panels(found, what):
-    """Not none, and no more than fit."""
+    """Check that there is at least one mesh, and no more than fit side by side."""
     if not found:
         raise Missing(f"no rows of {what}")
     if len(found) > MOST_PANELS:
@@ -111,7 +111,7 @@ def cache(warm):
 
 
 def rooflines(study, wanted):
-    """Copies of every mesh, and the bandwidth that the memory has by its clock and bus."""
+    """Rooflines by copies on every mesh, and by the bandwidth from the memory's clock and bus width."""
     found = check_panels(paper_data.meshes(study, wanted, what="copy", warm_cache=0),
                          "copies, inputs not in cache")
     problems = [problem for problem in PROBLEMS
@@ -128,7 +128,7 @@ def rooflines(study, wanted):
             curve(axes, paper_data.copies(study, problem, elements, 0),
                   f"copies, {elements} elements", figures.style(n))
         rate = study.rate("fp64_measured")
-        if rate is not None:  # no bandwidth helps beyond this
+        if rate is not None:  # the limit at any bandwidth
             axes.axhline(rate * 1e-12, color="0.5", linestyle=":",
                          label=f"FP64 measured, {rate * 1e-12:.1f} TFLOP/s")
     return finish(figure, grid, columns=2)
@@ -157,7 +157,7 @@ def ladder(problem, threads, warm):
 
 
 def shared(problem, chosen):
-    """Kernels against the smaller of both rooflines, on the largest mesh, where copies are fast."""
+    """Kernels and the lower of both rooflines, on the largest mesh, where copies are fastest."""
 
     def draw(study, wanted):
         what = f"{PROBLEMS[problem]}, 2D thread blocks, {cache(False)}"
@@ -189,7 +189,7 @@ def shared(problem, chosen):
 
 
 def unrolling(study, wanted):
-    """Kernels 2 and 3 with the registers of a thread as bars behind them."""
+    """Kernels 2 and 3, with registers per thread as bars in the background."""
     what = f"BP3.5, 2D thread blocks, {cache(False)}"
     pair = ((2, "kernel 2, loops not unrolled"), (3, "kernel 3, unrolled"))
     if not {2, 3} <= set(paper_data.numbers(study, "bp3.5", 2, 0)):
@@ -214,12 +214,12 @@ def unrolling(study, wanted):
     for behind in bars[:-1]:
         behind.set_yticks([])
     bars[-1].spines["right"].set_visible(True)
-    bars[-1].set_ylabel("registers a thread (bars)")
+    bars[-1].set_ylabel("registers per thread (bars)")
     return finish(figure, grid, bars)
 
 
 def table():
-    """(name of the file, figure); warm ladders apart: most files have none, and need none."""
+    """(name of the file, figure), for cold and warm ladders: most files have no warm ones."""
     ladders = (("bp10_2d", "mass", 2), ("bp35_2d", "bp3.5", 2), ("bp35_3d", "bp3.5", 3),
                ("bp30_2d", "bp3.0", 2), ("bp30_3d", "bp3.0", 3))
     cold = [("rooflines", rooflines), ("bp10_shared", shared("mass", (6, 7, 8))),
@@ -244,7 +244,7 @@ def make_folder(path):
 
 
 def paper(arguments):
-    """All figures that the file has rows for; a line for each that it does not."""
+    """Draw all figures that the file has rows for; print one line for each other figure."""
     if arguments.format not in FORMATS:
         raise Failure(f"--format: expected of {', '.join(FORMATS)}, found '{arguments.format}'")
     wanted = parse_elements(arguments.elements)

@@ -11,7 +11,7 @@ from figures import Failure, pyplot
 
 
 def add_commands(commands):
-    """The subcommands of this module."""
+    """Add the subcommands of this module."""
     table = (
         ("residual", residual, "the residual over the iterations"),
         ("matvec", matvec, "the throughput of the operator over the iterations"),
@@ -42,7 +42,7 @@ def read(path, table):
 
 
 def read_all(arguments, table):
-    """(label, rows, attributes) of every file. Runs are told apart by the names of their files."""
+    """(label, rows, attributes) of every file; the label is the name of the file."""
     labels = [os.path.splitext(os.path.basename(path))[0] for path in arguments.files]
     if len(set(labels)) < len(labels):
         labels = arguments.files
@@ -50,7 +50,7 @@ def read_all(arguments, table):
 
 
 def describe(attributes):
-    """A line that says what ran; a study has no order of its own."""
+    """One line about the run; a study has no single order."""
     case = configparser.RawConfigParser(strict=False, delimiters=("=",))
     case.read_string(attributes["case"])
     operator = case["discretization"]["operator"]
@@ -60,7 +60,7 @@ def describe(attributes):
 
 
 def legend(axes, runs):
-    """One run is described, several are named."""
+    """A title for one run, a legend for several."""
     if len(runs) > 1:
         axes.legend()
     else:
@@ -68,7 +68,7 @@ def legend(axes, runs):
 
 
 def every(count):
-    """A marker now and then, not on each of many points."""
+    """Spacing of the markers, so that curves with many points stay readable."""
     return max(1, count // 12)
 
 
@@ -113,7 +113,7 @@ PHASE_COLOURS = figures.COLOURS[:6] + ["#8C564B", "#BBBBBB", "#BCBD22", "#332288
 
 
 def whole_by_parts(rows):
-    """Seconds by phase, with what the parts leave over of the solve behind them."""
+    """Seconds by phase; the time of the solve outside its parts is an extra entry after them."""
     seconds = {row["name"].decode(): float(row["seconds_mean"]) for row in rows}
     rest = seconds.pop("solve", 0) - sum(seconds.get(part, 0) for part in PARTS)
     parts = {}
@@ -125,7 +125,7 @@ def whole_by_parts(rows):
 
 
 def phases(arguments):
-    """Shares of the run, a bar a run; the solve is shown by its parts."""
+    """Shares of the run, one bar per run; the solve is split into its parts."""
     runs = read_all(arguments, "phases")
     figure, axes = pyplot.subplots(figsize=(6.4, 1.2 + 0.5 * len(runs)))
     names, shares = [], []
@@ -160,7 +160,7 @@ def phases(arguments):
 
 
 def slope(axes, x, y, rate):
-    """A short line of the given rate under the finest points, with its number."""
+    """A short line with the slope `rate` under the finest points, with its number."""
     ends = numpy.array([x[-2], x[-1]])
     line = 0.6 * y[-1] * (ends / ends[-1]) ** rate
     axes.loglog(ends, line, color="0.4", linewidth=0.9)
@@ -169,7 +169,7 @@ def slope(axes, x, y, rate):
 
 
 def along_refinements(axes, rows, norm):
-    """Errors over the element width relative to the coarsest, a line an order."""
+    """Errors over the element width relative to the coarsest, one curve per order."""
     coarsest = rows["elements"].min()
     for n, order in enumerate(numpy.unique(rows["order"])):
         part = rows[rows["order"] == order]
@@ -195,7 +195,7 @@ def along_orders(axes, rows, norm, label, n):
 
 
 def study(arguments):
-    """Both norms side by side. Studies along orders may be overlaid, of others one is drawn."""
+    """Both norms side by side. Several studies over orders may be overlaid, but only one over refinements."""
     runs = read_all(arguments, "study")
     refined = ["refinements" in attributes.get("study_rate", "") for _, _, attributes in runs]
     if any(refined) and len(runs) > 1:
