@@ -1,4 +1,4 @@
-// A hexagonal prism of three blocks that meet at its axis, each with other local axes. Opposite sides
+// A hexagonal prism of three blocks that meet at its axis, each with different local axes. Opposite sides
 // are translated copies of each other.
 n = 3;                    // elements along each edge of a block
 h = Sqrt(3) / 2;
