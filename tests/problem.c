@@ -129,7 +129,7 @@ static void check_box_cases(void) {
       {{"problem.forcing=1", "boundary.xmin=neumann"},
        {"boundary.xmin", "'xmin = neumann' needs a formula"}},
       {{"problem.forcing=1", "boundary.xmin=neumann 1"},
-       {"'default = dirichlet' needs a formula", "for 20 exterior faces, 4 of them in no group"}},
+       {"'default = dirichlet' needs a formula", "to 20 exterior faces, 4 of them in no group"}},
       {{"problem.forcing=1"}, {"'default = dirichlet' needs a formula"}},
       {{"problem.forcing=1", "boundary.xmin=robin 2"},
        {"boundary.xmin", "'xmin = robin' needs a formula after its alpha"}},

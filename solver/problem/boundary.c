@@ -15,7 +15,8 @@ bool sp_boundary_names_group(const char *name, const sp_group *group) {
   return strcmp(name, group->name) == 0 || is_number_of(name, group);
 }
 
-/* The first group of the name, -1 if there is none; *matches is how many there are. */
+/* Index of the first group of that name or number, -1 if there is none; *matches = how many there
+ * are. */
 static int find_group(const char *name, const sp_hexes *hexes, int *matches) {
   int found = -1;
   *matches = 0;
@@ -27,7 +28,7 @@ static int find_group(const char *name, const sp_hexes *hexes, int *matches) {
   return found;
 }
 
-/* A name that is one group's name and another one's number. */
+/* Refuse a text that is one group's name and another group's number. */
 static sp_status check_one_meaning(const sp_boundary_entry *entry, const char *name,
                                    const sp_hexes *hexes) {
   const sp_group *named = NULL, *numbered = NULL;
@@ -87,7 +88,7 @@ static sp_status find_pair(const sp_boundary_entry *entry, const sp_hexes *hexes
   return SP_OK;
 }
 
-/* Between elements there is no boundary: a condition there would be lost. */
+/* A face between elements is no boundary: a condition there would have no effect. */
 static sp_status check_exterior(const sp_boundary_entry *entry, const char *name,
                                 const sp_mesh *mesh) {
   const sp_hexes *hexes = mesh->hexes;
@@ -96,8 +97,8 @@ static sp_status check_exterior(const sp_boundary_entry *entry, const char *name
     for (int s = 0; s < hexes->surface_count; s++)
       if (hexes->groups[g].members[s] && mesh->buried[s])
         return sp_fail(SP_ERR_INPUT,
-                       "%s: group '%s' has faces between elements, where there is no boundary: put "
-                       "the exterior ones alone into a group",
+                       "%s: group '%s' has faces between elements, where there is no boundary: use "
+                       "a group of the exterior faces only",
                        entry->formula.where, name);
   }
   return SP_OK;

@@ -8,16 +8,16 @@
 /* Whether `name` is a group's name or its number. Local. */
 bool sp_boundary_names_group(const char *name, const sp_group *group);
 
-/* Whether a line may name a group so. Errors: SP_ERR_INPUT with the groups that there are, if the
- * mesh has none of the name; with both, if it is the name of one and the number of another. Local.
- */
+/* Check that `name`, in the line `entry`, means a group of the mesh. Errors: SP_ERR_INPUT with a
+ * list of all groups if there is none of that name or number; with both groups if it is the name of
+ * one and the number of another. Local. */
 sp_status sp_boundary_check_group(const sp_boundary_entry *entry, const char *name,
                                   const sp_hexes *hexes);
 
-/* Make the mesh periodic where the case says so. Errors: SP_ERR_INPUT with the line: groups in use
- * that have faces between elements, unknown groups, a group with itself, a name that several groups
- * have, and those of sp_mesh_identify; then the mesh can only be destroyed. Collective over the
- * mesh's communicator. */
+/* Make the mesh periodic where the case says so. Errors: SP_ERR_INPUT with the line: groups of the
+ * case that have faces between elements, unknown groups, a group paired with itself, a name that
+ * several groups have, and the errors of sp_mesh_identify. After an error the mesh can only be
+ * destroyed. Collective over the mesh's communicator. */
 sp_status sp_boundary_identify(const sp_config *config, sp_mesh *mesh);
 
 #endif

@@ -6,7 +6,7 @@
 #include "operators/kinds.h"
 #include "solver/problem/evaluate.h"
 
-/* A constant is evaluated and checked at once; *formula stays NULL then. */
+/* A constant is evaluated and checked here; *formula is NULL then. */
 static sp_status parse_coefficient(const sp_formula *text, bool zero_allowed, double *constant,
                                    sp_expression **formula) {
   const double origin = 0;

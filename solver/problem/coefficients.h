@@ -1,6 +1,6 @@
-/* kappa and lambda of -div(kappa grad u) + lambda u = f: constants are numbers, and formulas become
- * values at points, which are checked there. The mass problem has neither: kappa = 1 and lambda = 0
- * there. */
+/* kappa and lambda of -div(kappa grad u) + lambda u = f: constants stay numbers; formulas are
+ * evaluated and checked at points. The mass problem has no coefficients: kappa = 1 and lambda = 0.
+ */
 #ifndef SP_SOLVER_PROBLEM_COEFFICIENTS_H
 #define SP_SOLVER_PROBLEM_COEFFICIENTS_H
 
@@ -9,10 +9,10 @@
 #include "mesh/mesh.h"
 #include "mesh/reference.h"
 
-/* What the case says about them. */
+/* Both coefficients as the case gives them. */
 typedef struct sp_material {
-  double lambda, kappa;                          /* where they are constant */
-  sp_expression *lambda_formula, *kappa_formula; /* NULL where constant */
+  double lambda, kappa;                          /* values of constant coefficients */
+  sp_expression *lambda_formula, *kappa_formula; /* NULL if constant */
 } sp_material;
 
 /* Read both from the case. sp_material_free releases *out, also after a failure. Errors:
@@ -26,8 +26,9 @@ void sp_material_free(sp_material *material);
 bool sp_material_has_kappa(const sp_material *material);
 bool sp_material_has_lambda(const sp_material *material);
 
-/* Values at n points; `gradient` may be NULL. Errors: SP_ERR_INPUT with a point where kappa is not
- * positive, lambda is negative, or one of them is not finite. Local. */
+/* Values at the n points (xyz[0][p], xyz[1][p], xyz[2][p]); value and each gradient[d] are [n],
+ * `gradient` may be NULL. Errors: SP_ERR_INPUT with a point where kappa is not positive, lambda is
+ * negative, or one of them is not finite. Local. */
 sp_status sp_material_kappa(const sp_material *material, size_t n, const double *xyz[3],
                             double *value, double *const gradient[3]);
 sp_status sp_material_lambda(const sp_material *material, size_t n, const double *xyz[3],
@@ -35,8 +36,8 @@ sp_status sp_material_lambda(const sp_material *material, size_t n, const double
 
 /* Both at the operator's quadrature points, for sp_operator_setup. */
 typedef struct sp_coefficients {
-  double *kappa, *lambda; /* [elements][points]; NULL where the operator needs none (see above) */
-  double scale;           /* of the mass term: 1 with `lambda`, else the constant */
+  double *kappa, *lambda; /* [elements][points]; NULL if sp_material_has_... is false */
+  double scale;           /* factor of the mass term: 1 if `lambda` is set, else the constant */
   double largest_lambda;  /* over all ranks */
 } sp_coefficients;
 

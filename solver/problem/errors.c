@@ -10,8 +10,8 @@
 
 enum { POINTS = SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE };
 
-/* The fine rule, the basis there, and one element's fields. Too large for the stack of a debug
- * build, so it lives on the heap. */
+/* The fine rule, the basis at its points, and one element's fields. On the heap, because it is too
+ * large for the stack of a debug build. */
 typedef struct workspace {
   sp_rule rule;
   int nq;

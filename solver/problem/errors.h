@@ -12,7 +12,7 @@
 
 typedef struct sp_error_norms {
   double l2, h1, max;
-  double solution_l2, solution_h1; /* of u itself, at the same points, to compare with */
+  double solution_l2, solution_h1; /* of u itself, at the same points, for relative errors */
 } sp_error_norms;
 
 /* Norms for the host L-vector x; the problem must have a solution. Errors: SP_ERR_INPUT where the
@@ -20,8 +20,8 @@ typedef struct sp_error_norms {
 sp_status sp_errors_compute(const sp_problem *problem, const sp_space *space, const double *x,
                             sp_error_norms *norms);
 
-/* For every local element: integrals[e][0] of u_h - u (u = 0 if the problem has no solution),
- * integrals[e][1] of 1. Errors as above. Local. */
+/* For every local element: integrals[e][0] = integral of u_h - u (u = 0 if the problem has no
+ * solution), integrals[e][1] = integral of 1, at the same points. Errors: as above. Local. */
 sp_status sp_errors_integrate(const sp_problem *problem, const sp_space *space, const double *x,
                               double (*integrals)[2]);
 

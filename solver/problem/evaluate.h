@@ -1,4 +1,4 @@
-/* Values of a formula of the case at points, with a check of each. */
+/* Evaluate a formula of the case at points, and check each value. */
 #ifndef SP_SOLVER_PROBLEM_EVALUATE_H
 #define SP_SOLVER_PROBLEM_EVALUATE_H
 
@@ -8,13 +8,14 @@
 #include "io/error.h"
 #include "io/expression.h"
 
-/* Values at n points, and gradient and Laplacian where these are not NULL. Errors: SP_ERR_INPUT
- * with the formula's place and the first point where one of them is not finite. Local. */
+/* Values at the n points (xyz[0][p], xyz[1][p], xyz[2][p]); gradient and Laplacian too if these are
+ * not NULL. value, gradient[d] and laplacian are [n]. Errors: SP_ERR_INPUT with the formula's line
+ * and the first point where one of them is not finite. Local. */
 sp_status sp_problem_evaluate(const sp_expression *formula, size_t n, const double *xyz[3],
                               double *value, double *const gradient[3], double *laplacian);
 
-/* The same of a coefficient, whose values must be > 0, or >= 0 with `zero_allowed`. Errors:
- * SP_ERR_INPUT, as above and with the first point of another value. Local. */
+/* The same for a coefficient, whose values must be > 0, or >= 0 with `zero_allowed`. Errors: as
+ * above; SP_ERR_INPUT with the first point where the value is out of range. Local. */
 sp_status sp_problem_evaluate_coefficient(const sp_expression *formula, bool zero_allowed, size_t n,
                                           const double *xyz[3], double *value,
                                           double *const gradient[3]);

@@ -17,9 +17,9 @@ enum {
 
 /* ---- Dirichlet data ---- */
 
-/* A face's nodes, their places in the element, and their coordinates. */
+/* A face's nodes: their indices in the element, and their coordinates. */
 typedef struct face_nodes {
-  int count, places[FACE_POINTS];
+  int count, indices[FACE_POINTS];
   double xyz[3 * FACE_POINTS];
 } face_nodes;
 
@@ -29,24 +29,24 @@ static void locate_face(const sp_space *space, sp_lid e, int f, face_nodes *face
   const sp_rule *gll = &sp_reference_get(numbering->order)->gll;
   double normal[3 * FACE_POINTS];
   face->count = gll->n * gll->n;
-  sp_face_nodes(numbering->order, f, face->places);
+  sp_face_nodes(numbering->order, f, face->indices);
   sp_geometry_face(mesh->hexes, e, f, gll, face->xyz, normal);
 }
 
-/* Lowest number of a Dirichlet part that holds each DOF. */
+/* For each DOF the lowest index of a Dirichlet part that contains it. */
 static void mark_parts(const sp_problem *problem, const sp_space *space, double *part_of_dof) {
   const sp_mesh *mesh = space->mesh;
   const sp_numbering *numbering = space->numbering;
-  int places[FACE_POINTS];
+  int indices[FACE_POINTS];
   const int nq = numbering->order + 1;
   for (sp_lid e = 0; e < mesh->hexes->count; e++)
     for (int f = 0; f < SP_FACES; f++) {
       const int part = sp_problem_face_part(problem, mesh->hexes, e, f);
       if (part < 0 || problem->parts[part].condition != SP_DIRICHLET) continue;
-      sp_face_nodes(numbering->order, f, places);
+      sp_face_nodes(numbering->order, f, indices);
       for (int n = 0; n < nq * nq; n++) {
         const sp_lid dof =
-            numbering->nodes[(size_t)e * sp_element_nodes(numbering->order) + (size_t)places[n]];
+            numbering->nodes[(size_t)e * sp_element_nodes(numbering->order) + (size_t)indices[n]];
         if (part < part_of_dof[dof]) part_of_dof[dof] = part;
       }
     }
@@ -70,7 +70,7 @@ static sp_status set_values(const sp_problem *problem, const sp_space *space,
       for (int n = 0; n < face.count; n++) {
         const sp_lid dof =
             numbering
-                ->nodes[(size_t)e * sp_element_nodes(numbering->order) + (size_t)face.places[n]];
+                ->nodes[(size_t)e * sp_element_nodes(numbering->order) + (size_t)face.indices[n]];
         if (part_of_dof[dof] == part && data[n] < values[dof]) values[dof] = data[n];
       }
     }
@@ -90,8 +90,8 @@ sp_status sp_problem_constraints(const sp_problem *problem, const sp_space *spac
   sp_exchange_now(space->exchange, SP_MIN, part_of_dof);
   const sp_status status = sp_agree(mesh->comm, set_values(problem, space, part_of_dof, values));
   if (!status) {
-    /* A node's coordinates differ by rounding between elements: the minimum is one of the values.
-     */
+    /* A node's coordinates, and so its value, differ by rounding between elements: take the
+     * minimum, which is the same on all ranks. */
     sp_exchange_now(space->exchange, SP_MIN, values);
     for (sp_lid i = 0; i < numbering->local; i++) {
       constrained[i] = part_of_dof[i] < none;
@@ -104,16 +104,16 @@ sp_status sp_problem_constraints(const sp_problem *problem, const sp_space *spac
 
 /* ---- Load vector ---- */
 
-/* The arrays of one element or face, too large for the stack. */
+/* The arrays of one element or face; too large for the stack. */
 typedef struct workspace {
   double factors[SP_FACTORS * POINTS], coordinates[3 * POINTS];
-  double f[POINTS], integral[POINTS]; /* of a face f is the flux */
+  double f[POINTS], integral[POINTS]; /* f: the source term; on a face, the flux */
   double laplacian[POINTS], lambda[POINTS], kappa[POINTS];
   double gradient[3][POINTS], kappa_gradient[3][POINTS];
   double normal[3 * FACE_POINTS], alpha[FACE_POINTS], values[(SP_MAX_NQ + 1) * SP_MAX_NQ];
 } workspace;
 
-/* w->f at the points of one element: the forcing, or what the solution implies. */
+/* w->f at the points of one element: the forcing, given or derived from the solution. */
 static sp_status evaluate_forcing(const sp_problem *problem, size_t n, const double *xyz[3],
                                   workspace *w) {
   double *const gradient[3] = {w->gradient[0], w->gradient[1], w->gradient[2]};
@@ -215,12 +215,12 @@ static sp_status add_face(const sp_problem *problem, const sp_space *space, sp_l
   const sp_rule *rule = part->condition == SP_ROBIN ? gll : sp_operator_rule(problem->kind, order);
   const int m = rule->n, points = m * m;
   const double *values = w->values, *flux = w->f;
-  int places[FACE_POINTS];
+  int indices[FACE_POINTS];
   sp_geometry_face(mesh->hexes, e, f, rule, w->coordinates, w->normal);
   const double *xyz[3] = {w->coordinates, w->coordinates + points, w->coordinates + 2 * points};
   SP_TRY(evaluate_flux(problem, part, points, xyz, w));
   sp_interpolation_matrix(nq, gll->nodes, m, rule->nodes, w->values);
-  sp_face_nodes(order, f, places);
+  sp_face_nodes(order, f, indices);
   for (int j = 0; j < nq; j++)
     for (int i = 0; i < nq; i++) {
       double integral = 0;
@@ -228,7 +228,7 @@ static sp_status add_face(const sp_problem *problem, const sp_space *space, sp_l
         for (int a = 0; a < m; a++)
           integral += values[a * nq + i] * values[b * nq + j] * flux[b * m + a];
       load[numbering->nodes[(size_t)e * sp_element_nodes(numbering->order) +
-                            (size_t)places[j * nq + i]]] += integral;
+                            (size_t)indices[j * nq + i]]] += integral;
     }
   return SP_OK;
 }

@@ -10,15 +10,15 @@ typedef struct sp_jacobian_range {
   double smallest, largest;
 } sp_jacobian_range;
 
-/* Dirichlet DOFs and their values, both [local DOFs] on the host. Where parts meet, the one
- * listed first gives the value; all holders of a DOF get the same bits. Errors: SP_ERR_INPUT where
- * a formula is not finite. Collective. */
+/* Dirichlet DOFs and their values, both [local DOFs] on the host. Where parts meet, the one listed
+ * first in the case gives the value; all ranks that hold a DOF get the same bits. Errors:
+ * SP_ERR_INPUT where a formula is not finite. Collective. */
 sp_status sp_problem_constraints(const sp_problem *problem, const sp_space *space,
                                  bool *constrained, double *values);
 
-/* The load vector: load_i = integral of l_i f + integral over Neumann and Robin faces of l_i g, by
- * the operator's own quadrature (GLL for Robin faces); [local DOFs], summed over ranks.
- * Errors: SP_ERR_INPUT where a formula is not finite. Collective. */
+/* The load vector: load_i = integral of l_i f + integral over Neumann and Robin faces of l_i g,
+ * with the operator's own quadrature (GLL for Robin faces); [local DOFs] on the host, summed over
+ * ranks. Fills *range, too. Errors: SP_ERR_INPUT where a formula is not finite. Collective. */
 sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, double *load,
                           sp_jacobian_range *range);
 

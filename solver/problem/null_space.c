@@ -16,7 +16,7 @@ bool sp_null_space_is_exact(const sp_coefficients *coefficients, const sp_robin 
   return coefficients->largest_lambda == 0 && !robin->anywhere;
 }
 
-/* 1, or with `signs` either of 1 and -1 without a pattern, the same on all holders of a DOF. */
+/* 1, or with `signs` a pseudorandom 1 or -1, the same on all ranks that hold a DOF. */
 static void fill_vector(const sp_numbering *numbering, bool signs, double *host) {
   for (sp_lid i = 0; i < numbering->local; i++) {
     const uint64_t draw = sp_hash((uint64_t)sp_numbering_global(numbering, i));
@@ -32,8 +32,7 @@ static sp_status apply(sp_operator *op, double *x, double *y, double *host) {
   return sp_agree(op->comm, op->backend->download(op->device, SP_DOUBLE, dofs, y, host));
 }
 
-/* Sum `width` values of every component over ranks. A rank that has failed, and has none, makes all
- * of them fail. */
+/* Sum `width` values per component over ranks. If one rank has failed, all fail. */
 static sp_status sum_over_ranks(const sp_null_space *null_space, const sp_space *space, int width,
                                 double *sums, sp_status status) {
   double none[3] = {0};
@@ -43,7 +42,7 @@ static sp_status sum_over_ranks(const sp_null_space *null_space, const sp_space 
   return SP_OK;
 }
 
-/* By component: the sums of A 1, and of the squares of A v for random signs v. */
+/* Per component: the sum of A 1, and the sum of the squares of A v for random signs v. */
 static sp_status sum_entries(const sp_null_space *null_space, sp_operator *op, double *x, double *y,
                              double *host, double (*sums)[2]) {
   for (int signs = 0; signs < 2; signs++) {

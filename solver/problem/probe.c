@@ -7,7 +7,7 @@
 #include "mesh/reference.h"
 #include "solver/problem/evaluate.h"
 
-/* The box around the mesh tells which coordinate is wrong, or in which unit. */
+/* Print the bounding box of the mesh, so that the user sees which coordinate or unit is wrong. */
 static sp_status outside(const sp_mesh *mesh, const sp_probe_entry *entry) {
   const sp_hexes *hexes = mesh->hexes;
   const size_t points = (size_t)hexes->count * sp_hexes_lattice_size(hexes);
@@ -87,7 +87,7 @@ sp_status sp_probes_evaluate(sp_probes *probes, const sp_problem *problem, const
   sp_status status = SP_OK;
   for (int p = 0; p < probes->count; p++) {
     sp_probe *probe = &probes->list[p];
-    double values[2] = {0, 0}; /* u_h and its error; zero on the ranks that do not answer */
+    double values[2] = {0, 0}; /* u_h and its error; zero on all other ranks */
     if (probe->element >= 0) {
       const double *point[3] = {&probe->point[0], &probe->point[1], &probe->point[2]};
       double exact = 0;

@@ -1,9 +1,9 @@
-/* Probes: the solution at the points of [probe], evaluated as the polynomial that it is in the
- * element that holds the point,
+/* Probes: the solution at the points of [probe], which is the value of the polynomial in the
+ * element that contains the point,
  *
  *     u_h(x) = sum_ijk l_i(r) l_j(s) l_k(t) u_ijk,    x = x(r, s, t),
  *
- * by the lowest rank that has such an element. */
+ * evaluated by the lowest rank that has such an element. */
 #ifndef SP_SOLVER_PROBLEM_PROBE_H
 #define SP_SOLVER_PROBLEM_PROBE_H
 
@@ -12,9 +12,9 @@
 
 typedef struct sp_probe {
   const char *name;    /* owned by the configuration */
-  const double *point; /* [3], likewise */
-  sp_lid element;      /* on the rank that answers, else -1 */
-  double reference[3];
+  const double *point; /* [3], owned by the configuration */
+  sp_lid element;      /* local index on the rank that evaluates, else -1 */
+  double reference[3]; /* (r, s, t) of the point in that element */
   double value, error; /* u_h, and u_h - u if the problem has a solution; on all ranks */
 } sp_probe;
 

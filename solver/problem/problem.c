@@ -47,7 +47,7 @@ static sp_status parse_formulas(const sp_config *config, sp_problem *problem) {
   return SP_OK;
 }
 
-/* Give the surfaces of all groups that `name` means to part p. */
+/* Assign the surfaces of all groups called `name` to part p. */
 static sp_status claim_group(const sp_boundary_entry *entry, const char *name, int p, int fallback,
                              const sp_hexes *hexes, sp_problem *problem) {
   SP_TRY(sp_boundary_check_group(entry, name, hexes));
@@ -113,7 +113,7 @@ static sp_status check_faces(const sp_config *config, const sp_mesh *mesh, sp_pr
       status = parse_part(problem, entry, &problem->parts[fallback]);
       if (status && !entry->formula.text)
         status =
-            sp_fail(status, "%s; it is for %lld exterior faces, %lld of them in no group",
+            sp_fail(status, "%s; it applies to %lld exterior faces, %lld of them in no group",
                     sp_error_message(), (long long)faces[fallback], (long long)mesh->unnamed_faces);
     }
     for (size_t p = 0; p < parts; p++)

@@ -15,19 +15,19 @@
 #include "operators/kinds.h"
 #include "solver/problem/coefficients.h"
 
-/* A condition on the faces of one line of [boundary] (both groups of a periodic one), or the
- * default. */
+/* One line of [boundary], or the default: a condition and its formulas (a periodic line covers both
+ * of its groups). */
 typedef struct sp_boundary_part {
   const char *group; /* owned by the configuration */
   sp_condition condition;
-  sp_expression *alpha;   /* robin alone has it */
-  sp_expression *formula; /* NULL: from the solution */
+  sp_expression *alpha;   /* of robin only */
+  sp_expression *formula; /* NULL: derived from the solution */
 } sp_boundary_part;
 
 typedef struct sp_problem {
   sp_operator_kind kind;
   sp_material material;
-  sp_expression *solution, *forcing; /* NULL where not given */
+  sp_expression *solution, *forcing; /* NULL if not given */
   int part_count;
   sp_boundary_part *parts; /* in the order of the case; the last one is the default */
   int *part_of_surface;    /* [surface_count], index into parts */
@@ -35,10 +35,9 @@ typedef struct sp_problem {
 } sp_problem;
 
 /* Parse the formulas and give every exterior face a condition. `config` must outlive *out, which
- * the caller destroys. Errors: SP_ERR_INPUT for formulas, for data that nothing defines, for groups
- * that the mesh does not have (its groups are listed) or that have no exterior face, for faces that
- * two lines claim, and for boundary conditions or coefficients with the mass problem. Collective.
- */
+ * the caller destroys. Errors: SP_ERR_INPUT for formulas, for missing data, for groups that the
+ * mesh does not have (its groups are listed) or that have no exterior face, for faces that two
+ * lines claim, and for boundary conditions or coefficients with the mass problem. Collective. */
 sp_status sp_problem_create(const sp_config *config, const sp_mesh *mesh, sp_problem **out);
 
 /* NULL-safe; sets *problem to NULL. Local. */

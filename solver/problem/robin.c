@@ -16,13 +16,13 @@ static sp_status add_face(const sp_boundary_part *part, const sp_space *space, s
   const int n = gll->n * gll->n;
   const size_t first = (size_t)e * (size_t)n * (size_t)gll->n;
   double coordinates[3 * FACE_NODES], normal[3 * FACE_NODES], alpha[FACE_NODES];
-  int places[FACE_NODES];
+  int indices[FACE_NODES];
   sp_geometry_face(mesh->hexes, e, f, gll, coordinates, normal);
   const double *xyz[3] = {coordinates, coordinates + n, coordinates + 2 * n};
   SP_TRY(sp_problem_evaluate_coefficient(part->alpha, true, (size_t)n, xyz, alpha, NULL));
-  sp_face_nodes(numbering->order, f, places);
+  sp_face_nodes(numbering->order, f, indices);
   for (int q = 0; q < n; q++)
-    diagonal[numbering->nodes[first + (size_t)places[q]]] +=
+    diagonal[numbering->nodes[first + (size_t)indices[q]]] +=
         alpha[q] * sqrt(normal[q] * normal[q] + normal[n + q] * normal[n + q] +
                         normal[2 * n + q] * normal[2 * n + q]);
   return SP_OK;
