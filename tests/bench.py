@@ -128,9 +128,9 @@ def main():
         file.attrs["program"] = "sp_solve"
     refuse("cannot resume text.h5", "-o", "text.h5", "--resume")
     refuse("its program is 'sp_solve'", "-o", "other.h5", "--resume")
-    refuse("other.h5 is there already and no file of sp_bench", "-o", "other.h5")
-    refuse("text.h5 is there already and no file of sp_bench", "-o", "text.h5")
-    refuse("it is of 2 ranks", *small, "-o", "2.h5", "--resume")
+    refuse("other.h5 exists and was not written by sp_bench", "-o", "other.h5")
+    refuse("text.h5 exists and was not written by sp_bench", "-o", "text.h5")
+    refuse("it was written by 2 ranks, this run has 1", *small, "-o", "2.h5", "--resume")
     refuse("its exchange is 'auto', here it is 'staged'", *small, "-o", "0.h5", "--resume",
            "--exchange", "staged")
     refuse("--exchange: expected of auto, peer, cuda-aware, nccl, staged, found 'mpi'",
@@ -150,7 +150,7 @@ def main():
     refuse("from 1 to 15", "--order", "5:3")
     refuse("found '-3'", "--kernel", "-3")
     refuse("found '0'", "--elements", "0")
-    refuse("--elements and --dofs both give sizes", "--elements", "8", "--dofs", "100")
+    refuse("--elements and --dofs both give the size", "--elements", "8", "--dofs", "100")
     refuse("expected of unassembled", "--measure", "speed")
     refuse("found none", "--elements", ",")
     refuse("from 1 to 1000", "--repeats", "0")

@@ -54,16 +54,17 @@ sp_status sp_bench_case_set(sp_bench_case *c, sp_gid elements, int order) {
 }
 
 static void mark_boundary(sp_bench_case *c) {
-  int places[SP_MAX_NQ * SP_MAX_NQ];
+  int indices[SP_MAX_NQ * SP_MAX_NQ];
   const size_t nq = (size_t)c->order + 1;
   const sp_hexes *hexes = c->mesh->hexes;
   for (sp_lid e = 0; e < hexes->count; e++)
     for (int f = 0; f < SP_FACES; f++) {
       if (hexes->surfaces[e][f] == SP_SURFACE_INTERIOR) continue;
-      sp_face_nodes(c->order, f, places);
+      sp_face_nodes(c->order, f, indices);
       for (size_t n = 0; n < nq * nq; n++)
         c->boundary[c->space->numbering
-                        ->nodes[(size_t)e * sp_element_nodes(c->order) + (size_t)places[n]]] = true;
+                        ->nodes[(size_t)e * sp_element_nodes(c->order) + (size_t)indices[n]]] =
+            true;
     }
 }
 

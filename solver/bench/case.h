@@ -1,6 +1,6 @@
-/* What the kernels work on: a sine-mapped box, the degrees of freedom of one order on it, and its
- * geometric factors. Each is made when it is first asked for and kept until another mesh or order
- * is, so that the kernels of a case share it. */
+/* The data that kernels are measured on: a sine-mapped box, its degrees of freedom at one order,
+ * and its geometric factors. Each is made on first use and kept until the mesh or the order
+ * changes, so that all kernels of a case share it. */
 #ifndef SP_SOLVER_BENCH_CASE_H
 #define SP_SOLVER_BENCH_CASE_H
 
@@ -11,30 +11,32 @@
 
 typedef struct sp_bench_case {
   const sp_platform *platform;
-  sp_gid elements; /* of the mesh; 0: there is none yet */
+  sp_gid elements; /* of the mesh; 0: no mesh yet */
   int order;
   sp_mesh *mesh;
-  sp_space *space; /* NULL until asked for */
-  bool *boundary;  /* [local DOFs]: those on the boundary */
-  double *factors; /* of `factor_rule`, see below */
-  int factor_rule; /* its number of points a direction */
+  sp_space *space; /* NULL until sp_bench_case_space */
+  bool *boundary;  /* [local DOFs]: true on the boundary */
+  double *factors; /* NULL until sp_bench_case_factors */
+  int factor_rule; /* points per direction of the rule of `factors` */
 } sp_bench_case;
 
-/* Set *c, zeroed before its first use except `platform`, to a box of exactly so many elements, as
- * near to a cube as they allow, at this order. Errors: those of the mesh. Collective. */
+/* Set *c to a box of exactly `elements` elements, as close to a cube as that number allows, at this
+ * order. Before the first use *c must be zero except `platform`, which must outlive it. Errors:
+ * those of the mesh. Collective. */
 sp_status sp_bench_case_set(sp_bench_case *c, sp_gid elements, int order);
 
-/* Make sure of c->space and c->boundary. Collective. */
+/* Create c->space and c->boundary unless they exist. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_bench_case_space(sp_bench_case *c);
 
-/* Make sure of c->factors, [elements][SP_FACTORS][points] of this rank's elements on the points of
- * the problem's rule (mesh/geometry.h). Collective. */
+/* Compute c->factors unless they exist for this rule: [elements][SP_FACTORS][points], for this
+ * rank's elements at the points of the problem's rule (mesh/geometry.h). Errors: SP_ERR_SYSTEM and
+ * those of sp_geometry_factors. Collective. */
 sp_status sp_bench_case_factors(sp_bench_case *c, sp_operator_kind kind);
 
 /* Release everything. Collective. */
 void sp_bench_case_clear(sp_bench_case *c);
 
-/* Divisors of `elements` whose box has the least surface, ascending. Local. */
+/* box[0] <= box[1] <= box[2] with product `elements`, and the least surface. Local. */
 void sp_bench_box(sp_gid elements, int box[3]);
 
 #endif

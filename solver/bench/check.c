@@ -16,8 +16,8 @@ typedef struct matrix {
   bool transposed;
 } matrix;
 
-/* Apply a matrix along direction d (0: fastest) of in[n[2]][n[1]][n[0]]; n[d] becomes what the
- * matrix makes of it. out += if `add`. */
+/* Apply a matrix along direction d (0: fastest) of in[n[2]][n[1]][n[0]]; n[d] becomes the number of
+ * rows of the matrix (columns if transposed). With `add`, out += instead of out =. */
 static void along(int d, const matrix *m, int n[3], const double *in, double *out, bool add) {
   const int to = m->transposed ? m->columns : m->rows, from = n[d];
   const int stride = d == 0 ? 1 : d == 1 ? n[0] : n[0] * n[1];
@@ -36,7 +36,7 @@ static void along(int d, const matrix *m, int n[3], const double *in, double *ou
   n[d] = to;
 }
 
-/* Along all three directions; `work` holds two arrays of `size` doubles. */
+/* Apply it along all three directions; `work` holds two arrays of `size` doubles. */
 static void along_all(const matrix *m, int from, const double *in, double *out, double *work,
                       size_t size) {
   int n[3] = {from, from, from};
@@ -81,7 +81,7 @@ sp_status sp_bench_reference(sp_operator_kind kind, int order, double lambda, co
   SP_TRY(sp_allocate((SP_FACTORS + 8) * points, sizeof *factors, "a reference", &factors));
   double *interpolated = factors + SP_FACTORS * points;
   double *weighted = interpolated + points, *work = weighted + points;
-  /* At the quadrature points, which are the nodes where the operator is collocated. */
+  /* Work at the quadrature points; for collocated operators these are the nodes. */
   const double *u = row->collocated ? x : interpolated;
   double *result = row->collocated ? y : weighted;
   const sp_status status = sp_geometry_factors(hexes, element, rule, factors);

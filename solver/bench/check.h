@@ -1,6 +1,6 @@
 /* The operators on one element, written for reading: sum factorization line by line on the host,
- * from the matrices of mesh/reference.h and the factors of mesh/geometry.h alone. What sp_bench
- * compares every kernel's result with before it is timed. All functions Local. */
+ * from the matrices of mesh/reference.h and the factors of mesh/geometry.h alone. sp_bench compares
+ * every kernel's result with it before timing the kernel. All functions Local. */
 #ifndef SP_SOLVER_BENCH_CHECK_H
 #define SP_SOLVER_BENCH_CHECK_H
 
@@ -15,14 +15,15 @@
 sp_status sp_bench_reference(sp_operator_kind kind, int order, double lambda, const sp_hexes *hexes,
                              sp_lid element, const double *x, double *y);
 
-/* max |result - expected| / max |expected|; infinite if anything is not a number. */
+/* max |result - expected| / max |expected|; infinite if any value is NaN. */
 double sp_bench_difference(size_t count, const double *result, const double *expected);
 
-/* How large the difference may be: sixteen passes along lines of M = N + 2 terms, and 30 roundings
- * of the factors, of one machine epsilon each. */
+/* The largest difference that rounding explains: sixteen passes of sums of M = N + 2 terms, and 30
+ * roundings of the factors, each of one machine epsilon. */
 double sp_bench_tolerance(int order);
 
-/* Uniform in [-1, 1), the same for the same number on every rank. */
+/* A pseudorandom number in [-1, 1), uniform; it depends on `number` only, so all ranks get the
+ * same. */
 double sp_bench_random(sp_gid number);
 
 #endif

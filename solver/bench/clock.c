@@ -5,14 +5,15 @@
 
 #include "solver/bench/options.h"
 
-/* Long enough that looking at the clock does not count. */
+/* Long enough that the cost of reading the clock is negligible. */
 static const double SHORTEST_HOST_SAMPLE = 2e-3;
-/* Events resolve about half a microsecond; ten calls are what the paper averages copies over. */
+/* Events resolve about half a microsecond; the paper averages copies over ten calls. */
 static const double SHORTEST_GPU_SAMPLE = 1e-3;
 enum { MOST_GPU_CALLS = 10, MOST_GPU_CALLS_OF_SEVERAL_RANKS = 200 };
-/* While the device pauses, the host queues a sample: its launches, with room to spare. */
+/* The device pauses while the host queues a sample; these seconds exceed the time of the launches.
+ */
 static const double PAUSE_A_CALL = 20e-6, PAUSE_A_SAMPLE = 20e-6;
-/* Input sets exceed the cache by this factor. */
+/* All input sets together are larger than the cache by this factor. */
 static const double TIMES_CACHE = 4;
 enum { MOST_SETS = 8192 };
 
@@ -60,7 +61,7 @@ void sp_bench_summarize(MPI_Comm comm, int count, double *samples, sp_bench_row 
 
 /* ---- The host's clock ---- */
 
-/* Calls may be collective among neighbours: a rank that fails still makes all of them. */
+/* Calls may exchange data with neighbours, so a rank that fails still makes all of them. */
 
 static sp_status host_sample(const sp_bench_clock *clock, sp_bench_call *call, const void *context,
                              int calls, int *turn, double *seconds) {
@@ -98,7 +99,7 @@ static sp_status host_time(const sp_bench_clock *clock, sp_bench_call *call, con
 
 /* ---- The device's clock ---- */
 
-/* Queue a sample between two stamps. */
+/* Queue a sample between two time stamps. */
 static sp_status queue_sample(const sp_bench_clock *clock, sp_bench_call *call, const void *context,
                               int calls, int *turn, int stamp) {
   sp_status status = sp_gpu_pause(clock->device, PAUSE_A_SAMPLE + PAUSE_A_CALL * calls);
@@ -128,7 +129,8 @@ static sp_status gpu_time(const sp_bench_clock *clock, sp_bench_call *call, cons
   double seconds = 0;
   SP_TRY(sp_agree(clock->comm, warm_up(clock, call, context, &turn, &seconds)));
   MPI_Bcast(&seconds, 1, MPI_DOUBLE, 0, clock->comm);
-  /* Ranks do not start a sample at the same moment: several need longer ones. */
+  /* Ranks do not start a sample at the same moment, so with several ranks samples must be longer.
+   */
   int ranks;
   MPI_Comm_size(clock->comm, &ranks);
   if (calls == 0)

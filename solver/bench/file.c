@@ -26,7 +26,7 @@ struct sp_bench_file {
   sp_file_lock *lock; /* on rank 0 */
   const sp_bench_provenance *provenance;
   char start_time[SP_TIME_SIZE];
-  char *options; /* of the runs that made the rows, a line each */
+  char *options; /* of all runs that measured the rows, one line per run */
   const char *status;
   int count, capacity;
   sp_bench_row *rows;
@@ -130,8 +130,8 @@ static void write_attributes(int64_t file, const sp_bench_file *f) {
   write_real(file, "fp64_measured", p->fp64_rate, "flop/s");
 }
 
-/* All rows are compressed as one chunk, their bytes regrouped by significance first: texts and
- * neighbours' integers are alike, and a study is small enough to be kept with the sources. */
+/* All rows are one compressed chunk, with the shuffle filter: rows have similar texts and integers,
+ * and the file is then small enough to be kept with the sources. */
 static hid_t row_storage(hsize_t count) {
   const hsize_t chunk = count > 0 ? count : 1;
   const hid_t storage = H5Pcreate(H5P_DATASET_CREATE);
@@ -161,7 +161,7 @@ static void write_everything(int64_t file, const void *context) {
   H5Tclose(type);
 }
 
-/* On rank 0, for all. */
+/* Rank 0 writes. Collective. */
 static sp_status write_file(sp_bench_file *f) {
   sp_status status = SP_OK;
   if (f->rank == 0) {
@@ -172,7 +172,7 @@ static sp_status write_file(sp_bench_file *f) {
   return sp_agree(f->comm, status);
 }
 
-/* ---- Reading what is to be resumed ---- */
+/* ---- Reading a file to resume ---- */
 
 /* A text attribute of the file's root; the caller frees it. NULL after an error of HDF5. */
 static sp_status read_text(hid_t file, const char *name, char **text) {
@@ -196,7 +196,7 @@ static sp_status check_text(const sp_bench_file *f, hid_t file, const char *name
   sp_status status = SP_OK;
   if (!sp_hdf5_failed() && (!found || strcmp(found, expected) != 0))
     status = sp_fail(SP_ERR_INPUT,
-                     "cannot resume %s: its %s is '%s', here it is '%s'; take another --output",
+                     "cannot resume %s: its %s is '%s', here it is '%s'; use another --output",
                      f->path, name, found ? found : "", expected);
   free(found);
   return status;
@@ -214,8 +214,8 @@ static sp_status check_same(const sp_bench_file *f, hid_t file) {
   H5Aclose(id);
   if (!sp_hdf5_failed() && ranks != f->ranks)
     return sp_fail(SP_ERR_INPUT,
-                   "cannot resume %s: it is of %lld ranks, not %d; take another "
-                   "--output",
+                   "cannot resume %s: it was written by %lld ranks, this run has %d; "
+                   "use another --output",
                    f->path, (long long)ranks, f->ranks);
   return SP_OK;
 }
@@ -265,7 +265,7 @@ static sp_status read_file(sp_bench_file *f) {
   const hid_t file = H5Fopen(f->path, H5F_ACC_RDONLY, H5P_DEFAULT);
   sp_status status = sp_hdf5_failed() ? SP_OK : read_rows(f, file);
   if (file >= 0) H5Fclose(file);
-  /* Errors of the contents come first: HDF5's next one would take the message. */
+  /* Return errors about the contents first: sp_hdf5_end would replace their message. */
   if (status) return status;
   status = sp_hdf5_end();
   if (status) return sp_fail(SP_ERR_INPUT, "cannot resume %s: %s", f->path, sp_error_message());
@@ -322,7 +322,7 @@ static void destroy(sp_bench_file *f) {
   free(f);
 }
 
-/* Give rank 0's rows to all. */
+/* Broadcast rank 0's rows. */
 static sp_status share_rows(sp_bench_file *f) {
   MPI_Bcast(&f->count, 1, MPI_INT, 0, f->comm);
   if (f->count == 0) return SP_OK;
@@ -338,7 +338,7 @@ static sp_status share_rows(sp_bench_file *f) {
   return SP_OK;
 }
 
-/* What is replaced must be a file of sp_bench, or empty: a name may be another file's by mistake.
+/* Only a file of sp_bench, or an empty one, may be replaced: the user may have mistyped the name.
  */
 static sp_status check_replaced(const sp_bench_file *f) {
   struct stat found;
@@ -349,15 +349,14 @@ static sp_status check_replaced(const sp_bench_file *f) {
   const sp_status status = file >= 0 ? read_text(file, "program", &program) : SP_OK;
   if (file >= 0) H5Fclose(file);
   const bool ours = program && strcmp(program, "sp_bench") == 0;
-  (void)sp_hdf5_end(); /* no HDF5 file, or one without this attribute: not ours */
+  (void)sp_hdf5_end(); /* an error means: no HDF5 file, or one without this attribute */
   free(program);
   if (status || ours) return status;
   return sp_fail(SP_ERR_INPUT,
-                 "--output: %s is there already and no file of sp_bench; give another name",
-                 f->path);
+                 "--output: %s exists and was not written by sp_bench; give another name", f->path);
 }
 
-/* On rank 0: whether the file can be written, and nobody else writes it. */
+/* On rank 0: lock the file, and check that it can be written. */
 static sp_status take_path(sp_bench_file *f) {
   if (!sp_path_is_replaceable(f->path))
     return sp_fail(SP_ERR_INPUT, "--output: %s is no regular file; give another name", f->path);

@@ -9,32 +9,32 @@ const char sp_bench_usage[] =
     "usage: sp_bench [OPTIONS]\n"
     "\n"
     "Times operators on a sine-mapped box with random data, by order, against copies of as many\n"
-    "bytes; every result is checked first. A LIST has commas, numbers also ranges: 1:15 or "
-    "3,7,11.\n"
+    "bytes; checks every result first. A LIST is separated by commas; of numbers, ranges are\n"
+    "allowed: 1:15 or 3,7,11.\n"
     "\n"
-    "  --problem LIST    operators by their names in a case (bp1.0: mass), or all (default bp3.5)\n"
+    "  --problem LIST    operators as named in a case (bp1.0 is mass), or all (default bp3.5)\n"
     "  --kernel LIST     production (the program's own), all, or numbers of the paper's kernels\n"
     "                    (default production)\n"
-    "  --threads LIST    of 2d, 3d, all: the paper's kernels by their thread blocks (default all)\n"
+    "  --threads LIST    of 2d, 3d, all: the paper's kernels by thread blocks (default all)\n"
     "  --order LIST      polynomial orders                           (default 7)\n"
     "  --geometry LIST   of stored, trilinear: production's factors  (default both)\n"
-    "  --elements LIST   numbers of elements, each a box as near to a cube as it goes\n"
-    "  --dofs NUMBER     instead: a cube of about so many degrees of freedom (default 2.5e6)\n"
+    "  --elements LIST   numbers of elements; each mesh is a box, as close to a cube as possible\n"
+    "  --dofs NUMBER     instead: a cube of about that many degrees of freedom (default 2.5e6)\n"
     "  --measure LIST    of unassembled, operator, cg, all           (default all; of the paper's\n"
     "                    kernels there is unassembled only)\n"
     "  --device NAME     auto, host, cuda                            (default auto)\n"
     "  --exchange NAME   auto, peer, cuda-aware, nccl, staged: between GPUs (default auto)\n"
     "  --repeats NUMBER  samples, of which the median is taken       (default 20)\n"
-    "  --warm-cache      leave inputs in the GPU's cache from call to call; the default takes new\n"
-    "                    ones, in turn, that do not fit into it together\n"
-    "  -o, --output FILE results (HDF5), in the place of older ones  (default bench.h5)\n"
-    "  --resume          keep the results that FILE has, measure the others\n"
+    "  --warm-cache      use the same input for all calls, so that it stays in the GPU's\n"
+    "                    cache; the default uses several in turn, which together exceed the cache\n"
+    "  -o, --output FILE results (HDF5); replaces an older file (default bench.h5)\n"
+    "  --resume          keep the results in FILE, measure the others\n"
     "  -q, --quiet       print errors only\n"
     "\n"
     "The study of the paper:\n"
     "  sp_bench --problem all --kernel all --order 1:15 --elements 512,4096 --device cuda\n";
 
-/* A word of a list, and what it marks: `mark`, or all of them. */
+/* A word of a list, and the index that it marks; ALL marks all. */
 typedef struct word {
   const char *name;
   int mark;
@@ -48,7 +48,7 @@ static const word measure_words[MAX_WORDS] = {{"unassembled", SP_BENCH_UNASSEMBL
                                               {"cg", SP_BENCH_CG},
                                               {"all", ALL}};
 
-/* The operators, with the paper's name of the mass matrix. */
+/* The operators' names, and the paper's name of `mass`. */
 static const word *problem_words(void) {
   static word words[MAX_WORDS];
   _Static_assert(SP_OPERATORS + 3 <= MAX_WORDS, "room for two more words and the end");
@@ -59,7 +59,7 @@ static const word *problem_words(void) {
   return words;
 }
 
-/* A list of names as words, from the one at `first`. The words are valid until the next call. */
+/* The names from names[first] on as words. They are valid until the next call. */
 static const word *words_of(const char *const *names, int first) {
   static word words[MAX_WORDS];
   int count = 0;
@@ -87,7 +87,7 @@ static sp_status unknown_word(const char *option, const word *words, const char 
   return sp_fail(SP_ERR_INPUT, "--%s: expected of %s, found '%s'", option, known, text);
 }
 
-/* Mark the words of a list, and no others. */
+/* Mark exactly the words of a list. */
 static sp_status parse_words(const char *option, char *list, const word *words, int count,
                              bool *marks) {
   memset(marks, 0, (size_t)count * sizeof *marks);
@@ -269,7 +269,7 @@ sp_status sp_bench_options_parse(int argc, char **argv, sp_bench_options *out) {
   if (optind < argc && !out->help)
     return sp_fail(SP_ERR_INPUT, "unexpected argument '%s'; see sp_bench --help", argv[optind]);
   if (out->dofs > 0 && out->mesh_count > 0)
-    return sp_fail(SP_ERR_INPUT, "--elements and --dofs both give sizes: take one of the two");
+    return sp_fail(SP_ERR_INPUT, "--elements and --dofs both give the size: use one of the two");
   if (out->dofs == 0) out->dofs = 2.5e6;
   return SP_OK;
 }

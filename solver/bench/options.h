@@ -8,18 +8,18 @@
 #include "mesh/types.h"
 #include "operators/platform.h"
 
-/* What is measured of a kernel, and the copy that its roofline rests on. */
+/* The kinds of measurements. */
 typedef enum sp_bench_what {
-  SP_BENCH_COPY,
-  SP_BENCH_UNASSEMBLED, /* between E-vectors, what the paper measures */
-  SP_BENCH_OPERATOR,    /* between L-vectors */
-  SP_BENCH_CG,          /* one iteration */
+  SP_BENCH_COPY,        /* for the roofline */
+  SP_BENCH_UNASSEMBLED, /* from E-vector to E-vector, as in the paper */
+  SP_BENCH_OPERATOR,    /* from L-vector to L-vector */
+  SP_BENCH_CG,          /* one iteration of conjugate gradients */
   SP_BENCH_WHATS
 } sp_bench_what;
 
 enum {
   SP_BENCH_MAX_MESHES = 16,
-  SP_BENCH_MAX_KERNEL = 63, /* highest number of a kernel */
+  SP_BENCH_MAX_KERNEL = 63, /* highest kernel number accepted */
   SP_BENCH_MAX_REPEATS = 1000,
   SP_BENCH_PRODUCTION = 0 /* the number of the program's own kernels */
 };
@@ -30,8 +30,8 @@ typedef struct sp_bench_options {
   bool orders[SP_MAX_ORDER + 1];
   bool threads[4];                       /* [2], [3]: the paper's 2D and 3D ladders */
   bool kernels[SP_BENCH_MAX_KERNEL + 1]; /* by number; [SP_BENCH_PRODUCTION] */
-  bool all_kernels;                      /* the paper's were asked for as a whole */
-  bool measure[SP_BENCH_WHATS];          /* the copy comes with `unassembled` */
+  bool all_kernels;                      /* the option was "all" */
+  bool measure[SP_BENCH_WHATS];          /* `unassembled` includes the copy */
   int mesh_count;                        /* 0: by `dofs` */
   int elements[SP_BENCH_MAX_MESHES];
   double dofs;
@@ -48,7 +48,8 @@ extern const char sp_bench_usage[];
 /* "copy", "unassembled", "operator", "cg". */
 const char *sp_bench_what_name(sp_bench_what what);
 
-/* Errors: SP_ERR_INPUT with what was expected and found. *out keeps pointers into argv. */
+/* Parse the command line. *out keeps pointers into argv, whose lists are modified. Errors:
+ * SP_ERR_INPUT with what was expected and found. */
 sp_status sp_bench_options_parse(int argc, char **argv, sp_bench_options *out);
 
 #endif

@@ -12,7 +12,7 @@
 
 /* ---- Data ---- */
 
-/* Elements from the first to the last: blocks of all waves take part. */
+/* Elements spread evenly from first to last, so that blocks of all waves are checked. */
 static void choose_elements(sp_bench_paper *p) {
   enum { CHECKED = sizeof p->checked / sizeof *p->checked };
   const sp_lid count = p->c->mesh->hexes->count;
@@ -35,7 +35,7 @@ static sp_status make_expected(sp_bench_paper *p, const double *q) {
   return SP_OK;
 }
 
-/* Send set 0 and copy it to the others. */
+/* Upload set 0 and copy it to the other sets. */
 static sp_status fill_sets(const sp_bench_paper *p, size_t size, const double *values,
                            double *sets) {
   const sp_backend *backend = p->clock->backend;
@@ -45,7 +45,7 @@ static sp_status fill_sets(const sp_bench_paper *p, size_t size, const double *v
   return backend->finish(p->clock->device);
 }
 
-/* Some operators take the last of the seven factors alone. */
+/* Some operators need only the last of the seven factors. */
 static sp_status send_factors(const sp_bench_paper *p) {
   const double *all = p->c->factors;
   const size_t factors = (size_t)sp_operator_rows[p->kind].factors;
@@ -123,7 +123,8 @@ static sp_status call_kernel(const void *context, int turn) {
   return l->instance->launch(p->clock->device, &arguments);
 }
 
-/* The largest difference over the checked elements, whose outputs are not numbers before. */
+/* *error = the largest difference over the checked elements, whose outputs are set to NaN before.
+ */
 static sp_status compare(const launch *l, double *result, double *error) {
   const sp_bench_paper *p = l->paper;
   const sp_backend *backend = p->clock->backend;
@@ -197,18 +198,18 @@ sp_status sp_bench_paper_time(const sp_bench_paper *paper, const sp_paper_kernel
 typedef struct copies {
   const sp_bench_clock *clock;
   int sets;
-  size_t size; /* doubles of a copy */
+  size_t size; /* doubles per copy */
   double *from, *to;
 } copies;
 
 static sp_status call_copy(const void *context, int turn) {
   const copies *c = context;
-  const size_t place = (size_t)(turn % c->sets) * c->size;
-  return c->clock->backend->copy(c->clock->device, SP_DOUBLE, c->size, &c->from[place],
-                                 &c->to[place]);
+  const size_t offset = (size_t)(turn % c->sets) * c->size;
+  return c->clock->backend->copy(c->clock->device, SP_DOUBLE, c->size, &c->from[offset],
+                                 &c->to[offset]);
 }
 
-/* Random numbers, so that nothing can profit from zeros: one block of them, again and again. */
+/* Fill the source with random numbers, since zeros may be copied faster: one block, repeated. */
 static sp_status fill_source(const copies *all, size_t count) {
   const size_t block = count < (1 << 20) ? count : 1 << 20;
   const sp_bench_clock *clock = all->clock;
@@ -226,7 +227,7 @@ static sp_status fill_source(const copies *all, size_t count) {
 
 sp_status sp_bench_copy_time(const sp_bench_clock *clock, const sp_bench_case *c,
                              sp_operator_kind kind, sp_bench_row *row) {
-  enum { CALLS = 10 }; /* of the paper */
+  enum { CALLS = 10 }; /* as in the paper */
   const sp_backend *backend = clock->backend;
   const double bytes = sp_operator_bytes(kind, SP_GEOMETRY_STORED, c->order) / 2;
   copies all = {.clock = clock};

@@ -1,4 +1,4 @@
-/* Times of the paper's kernels (operators/paper/paper.h) and of copies of as many bytes. */
+/* Measure the paper's kernels (operators/paper/paper.h), and copies of as many bytes. */
 #ifndef SP_SOLVER_BENCH_PAPER_H
 #define SP_SOLVER_BENCH_PAPER_H
 
@@ -6,33 +6,33 @@
 #include "solver/bench/case.h"
 #include "solver/bench/clock.h"
 
-/* Inputs and outputs of one problem on the device, for as many input sets as the clock asks for. */
+/* Inputs and outputs of one problem on the device; sp_bench_input_sets says how many sets. */
 typedef struct sp_bench_paper {
   const sp_bench_clock *clock;
   const sp_bench_case *c;
   sp_operator_kind kind;
   int sets;
-  size_t e_size, factor_size; /* doubles of a set */
+  size_t e_size, factor_size; /* doubles per set */
   double *factors, *q, *aq;   /* [sets][...] on the device */
-  int checked_count;          /* elements whose results are compared with the reference */
+  int checked_count;          /* number of elements that are compared with the reference */
   sp_lid checked[4];
   double *expected; /* [checked_count][Np] */
 } sp_bench_paper;
 
-/* Make the data for the problem `kind` on *c, which must outlive them. Destroy with the function
- * below, also after an error. Collective. */
+/* Create the data for the problem `kind` on *c. The clock and *c must outlive *paper. The caller
+ * destroys it, also after an error. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_bench_paper_create(const sp_bench_clock *clock, sp_bench_case *c,
                                 sp_operator_kind kind, sp_bench_paper *paper);
 void sp_bench_paper_destroy(sp_bench_paper *paper); /* Local. */
 
-/* Check a kernel's result, then time it: fill *row. Errors: SP_ERR_SYSTEM for a wrong result.
- * Collective. */
+/* Check a kernel's result, then time it. Fills *row except its key. Errors: SP_ERR_SYSTEM for a
+ * wrong result. Collective. */
 sp_status sp_bench_paper_time(const sp_bench_paper *paper, const sp_paper_kernel *kernel,
                               sp_bench_row *row);
 
 /* Time copies on the device of (R + W) / 2 bytes, where R and W are what the paper's kernels read
- * and write (its Table 2): samples of ten copies each. Fill *row, whose key says problem, order and
- * elements. Collective. */
+ * and write (its Table 2): samples of ten copies each. Fills *row except its key. Errors:
+ * SP_ERR_SYSTEM. Collective. */
 sp_status sp_bench_copy_time(const sp_bench_clock *clock, const sp_bench_case *c,
                              sp_operator_kind kind, sp_bench_row *row);
 

@@ -16,7 +16,7 @@ static bool wants_paper(const sp_bench_options *o) {
   return any;
 }
 
-/* Whether the kernels that were asked for exist. */
+/* Check that the requested kernels exist. */
 static sp_status check_kernels(const sp_bench_options *o, bool gpu) {
   int count;
   const sp_paper_kernel *kernels = sp_paper_kernels(&count);
@@ -24,9 +24,9 @@ static sp_status check_kernels(const sp_bench_options *o, bool gpu) {
   if (count == 0)
     return sp_fail(SP_ERR_INPUT,
                    "--kernel: this program has none of the paper's kernels: build it with "
-                   "-DSP_ENABLE_CUDA=ON -DSP_PAPER_KERNELS=ON, or take --kernel production");
+                   "-DSP_ENABLE_CUDA=ON -DSP_PAPER_KERNELS=ON, or use --kernel production");
   if (!gpu)
-    return sp_fail(SP_ERR_INPUT, "--kernel: the paper's kernels need a GPU: take --device cuda on "
+    return sp_fail(SP_ERR_INPUT, "--kernel: the paper's kernels need a GPU: use --device cuda on "
                                  "a machine that has one, or --kernel production");
   for (int number = 1; number <= SP_BENCH_MAX_KERNEL && !o->all_kernels; number++) {
     bool found = !o->kernels[number];
@@ -40,7 +40,8 @@ static sp_status check_kernels(const sp_bench_options *o, bool gpu) {
   return SP_OK;
 }
 
-/* Say for which orders a ladder has no kernels, once a ladder: at its first kernel. */
+/* Print the orders for which a ladder has no kernels. Called once per ladder, with its first
+ * kernel. */
 static void say_missing_orders(const sp_bench_options *o, const sp_paper_kernel *kernel,
                                sp_terminal *terminal) {
   char missing[128] = "";
@@ -49,7 +50,7 @@ static void say_missing_orders(const sp_bench_options *o, const sp_paper_kernel 
       snprintf(missing + strlen(missing), sizeof missing - strlen(missing), " %d", order);
   if (missing[0])
     sp_terminal_print(terminal,
-                      "%s, %dD: no kernels for N =%s (too many threads a block, or not built)\n",
+                      "%s, %dD: no kernels for N =%s (too many threads per block, or not built)\n",
                       sp_operator_name(kernel->problem), kernel->threads, missing);
 }
 
@@ -64,7 +65,7 @@ static void say_all_missing_orders(const sp_bench_options *o, sp_terminal *termi
   }
 }
 
-/* Room for one more step, zeroed; NULL, with a message, if there is no memory. */
+/* Append a zeroed step; NULL, with a message, if memory is short. */
 static sp_bench_step *next_step(sp_bench_plan *plan) {
   if (plan->count == plan->capacity) {
     const int capacity = plan->capacity > 0 ? 2 * plan->capacity : 256;
@@ -94,7 +95,7 @@ static sp_status add_step(sp_bench_plan *plan, sp_bench_step step, int order, in
   }
   step.key.order = order;
   step.key.elements = elements;
-  step.key.warm_cache = warm_cache || step.what == SP_BENCH_CG; /* it iterates on one operator */
+  step.key.warm_cache = warm_cache || step.what == SP_BENCH_CG; /* CG applies one operator */
   *new = step;
   return SP_OK;
 }
@@ -124,7 +125,7 @@ static sp_status add_problem(sp_bench_plan *plan, const sp_bench_options *o, sp_
   return SP_OK;
 }
 
-/* A cube with about as many degrees of freedom as asked for. */
+/* Elements of a cube with about `dofs` degrees of freedom. */
 static int64_t elements_for_dofs(double dofs, int order) {
   const int64_t side = (int64_t)fmax(1, round(cbrt(dofs) / order));
   return side * side * side;
@@ -140,17 +141,17 @@ sp_status sp_bench_plan_make(const sp_bench_options *options, bool gpu, bool war
       if (!options->orders[order]) continue;
       const int64_t elements =
           options->mesh_count > 0 ? options->elements[m] : elements_for_dofs(options->dofs, order);
-      /* Operators that share quadrature points follow each other: they share the factors. */
+      /* Operators with the same quadrature points are adjacent, because they share the factors. */
       for (int collocated = 0; collocated < 2; collocated++)
         for (int k = 0; k < SP_OPERATORS; k++)
           if (options->problems[k] && sp_operator_rows[k].collocated == collocated)
             SP_TRY(add_problem(plan, options, (sp_operator_kind)k, order, elements, warm_cache));
     }
-  bool any = false; /* copies alone are nothing */
+  bool any = false; /* copies alone are no study */
   for (int s = 0; s < plan->count; s++) any |= plan->steps[s].what != SP_BENCH_COPY;
   if (!any)
-    return sp_fail(SP_ERR_INPUT, "nothing to measure: no kernel is of the problems, threads, "
-                                 "orders and measurements asked for");
+    return sp_fail(SP_ERR_INPUT, "nothing to measure: no kernel matches the problems, threads, "
+                                 "orders and measurements requested");
   say_all_missing_orders(options, terminal);
   return SP_OK;
 }

@@ -1,6 +1,5 @@
-/* What sp_bench is going to measure, in the order in which kernels share their set-up: by mesh,
- * order, problem, then the copy, the paper's kernels, and the program's own. All functions Local.
- */
+/* The list of measurements of sp_bench, ordered so that kernels share their set-up: by mesh, order
+ * and problem; then the copy, the paper's kernels, and the program's own. All functions Local. */
 #ifndef SP_SOLVER_BENCH_PLAN_H
 #define SP_SOLVER_BENCH_PLAN_H
 
@@ -14,7 +13,7 @@ typedef struct sp_bench_step {
   sp_operator_kind kind;
   sp_geometry_kind geometry;
   const sp_paper_kernel *kernel; /* NULL: a copy, or the program's own */
-  sp_bench_row key;              /* what the row is of; nothing else is set */
+  sp_bench_row key;              /* only the key of the row is set */
 } sp_bench_step;
 
 typedef struct sp_bench_plan {
@@ -22,10 +21,10 @@ typedef struct sp_bench_plan {
   sp_bench_step *steps;
 } sp_bench_plan;
 
-/* The steps that the options ask for; `warm_cache` as the clock has it. Says on the terminal which
- * orders the paper's kernels do not exist for. Errors: SP_ERR_INPUT if kernels are asked for that
- * this program or this device (`gpu`: it is one) does not have, or if there is nothing to do.
- * Destroy with the function below, also after an error. */
+/* Make the steps that the options request. `gpu`: the device is a GPU; `warm_cache`: the clock's.
+ * Prints the orders for which the paper's kernels do not exist. The caller destroys *plan, also
+ * after an error. Errors: SP_ERR_INPUT if this program or device lacks requested kernels, or if
+ * there is nothing to measure. */
 sp_status sp_bench_plan_make(const sp_bench_options *options, bool gpu, bool warm_cache,
                              sp_terminal *terminal, sp_bench_plan *plan);
 void sp_bench_plan_destroy(sp_bench_plan *plan);

@@ -31,7 +31,8 @@ static double random_at(const sp_bench_production *p, sp_lid dof) {
   return sp_bench_random(sp_numbering_global(p->c->space->numbering, dof));
 }
 
-/* Random data in set 0, copied to the others; `global`: by global number. */
+/* Random data in set 0, copied to the other sets; with `global` they depend on the global DOF
+ * number. */
 static sp_status fill_sets(const sp_bench_production *p, size_t size, bool global, double *sets) {
   const sp_bench_clock *clock = p->clock;
   double *values;
@@ -91,15 +92,15 @@ void sp_bench_production_destroy(sp_bench_production *production) {
 
 static sp_status call_unassembled(const void *context, int turn) {
   const sp_bench_production *p = context;
-  const size_t set = (size_t)(turn % p->sets), place = set * p->e_size;
-  return p->clock->backend->apply_unassembled(p->operators[set]->local, &p->e_x[place],
-                                              &p->e_y[place]);
+  const size_t set = (size_t)(turn % p->sets), offset = set * p->e_size;
+  return p->clock->backend->apply_unassembled(p->operators[set]->local, &p->e_x[offset],
+                                              &p->e_y[offset]);
 }
 
 static sp_status call_operator(const void *context, int turn) {
   const sp_bench_production *p = context;
-  const size_t set = (size_t)(turn % p->sets), place = set * p->l_size;
-  return sp_operator_apply(p->operators[set], true, &p->l_x[place], &p->l_y[place]);
+  const size_t set = (size_t)(turn % p->sets), offset = set * p->l_size;
+  return sp_operator_apply(p->operators[set], true, &p->l_x[offset], &p->l_y[offset]);
 }
 
 /* ---- Checks ---- */
@@ -114,9 +115,9 @@ static sp_status judge(const sp_bench_production *p, sp_bench_what what, double 
                  sp_geometry_kind_name(p->geometry), p->c->order, error, tolerance);
 }
 
-/* Of a result, relative. Geometry on the fly forms Jacobians, of the size of an element, from
- * coordinates of the size of the box: there roundings grow by the number of elements along a side.
- */
+/* Relative tolerance of a result. Recomputed geometry forms Jacobians, of the size of an element,
+ * from coordinates of the size of the box, so their relative rounding grows with the number of
+ * elements along a side. */
 static double tolerance_of(const sp_bench_production *p) {
   const double along = p->geometry == SP_GEOMETRY_TRILINEAR ? cbrt((double)p->c->elements) : 0;
   return sp_bench_tolerance(p->c->order) + 16 * along * DBL_EPSILON;
@@ -127,7 +128,7 @@ static sp_status poison(const sp_bench_production *p, size_t size, double *value
   return p->clock->backend->upload(p->clock->device, SP_DOUBLE, size, values, vector);
 }
 
-/* First, middle and last element in the layout [element][Np]. */
+/* Compare the first, middle and last element; e_y has the layout [element][Np]. */
 static sp_status compare_unassembled(const sp_bench_production *p, double *y, double *error) {
   const size_t np = sp_element_nodes(p->c->order);
   const sp_lid count = p->c->mesh->hexes->count;
@@ -151,8 +152,8 @@ static sp_status compare_unassembled(const sp_bench_production *p, double *y, do
   return status;
 }
 
-/* The host packs elements into the lanes of its vectors, in a layout of its own: there the check
- * between L-vectors, which runs the same kernel, must do. */
+/* The host has another E-vector layout (elements in SIMD lanes). There the check from L-vector to
+ * L-vector, which runs the same kernel, has to suffice. */
 static sp_status check_unassembled(const sp_bench_production *p, double *error) {
   *error = NAN;
   if (p->clock->backend == &sp_backend_host) return SP_OK;
@@ -166,30 +167,30 @@ static sp_status check_unassembled(const sp_bench_production *p, double *error) 
 
 enum { UNMARKED = -1 };
 
-/* Number the DOFs of three elements, those that no other rank shares: places[dof], and the DOFs in
- * order, listed[*count]. */
-static sp_lid mark_dofs(const sp_bench_case *c, sp_lid *places, sp_lid *listed) {
+/* Number the DOFs of three elements that no other rank shares: listed[position[dof]] = dof;
+ * position is negative for all others. Returns their number. */
+static sp_lid mark_dofs(const sp_bench_case *c, sp_lid *position, sp_lid *listed) {
   const sp_numbering *numbering = c->space->numbering;
   const sp_lid elements = c->mesh->hexes->count;
   const sp_lid chosen[] = {0, elements / 2, elements - 1};
   const size_t np = sp_element_nodes(c->order);
   sp_lid count = 0;
   enum { SHARED = -2 };
-  for (sp_lid d = 0; d < numbering->local; d++) places[d] = UNMARKED;
+  for (sp_lid d = 0; d < numbering->local; d++) position[d] = UNMARKED;
   for (sp_lid s = 0; s < numbering->shared_start[numbering->neighbours]; s++)
-    places[numbering->shared[s]] = SHARED;
+    position[numbering->shared[s]] = SHARED;
   for (int n = 0; n < 3; n++)
     for (size_t i = 0; i < np; i++) {
       const sp_lid dof = numbering->nodes[(size_t)chosen[n] * np + i];
-      if (places[dof] != UNMARKED) continue;
-      places[dof] = count;
+      if (position[dof] != UNMARKED) continue;
+      position[dof] = count;
       listed[count++] = dof;
     }
   return count;
 }
 
-/* expected[places[dof]] = sum over the elements that touch a marked DOF. */
-static sp_status assemble_expected(const sp_bench_production *p, const sp_lid *places,
+/* expected[position[dof]] = sum of the contributions of all elements that contain the DOF. */
+static sp_status assemble_expected(const sp_bench_production *p, const sp_lid *position,
                                    double *expected) {
   const sp_bench_case *c = p->c;
   const size_t np = sp_element_nodes(c->order);
@@ -200,33 +201,34 @@ static sp_status assemble_expected(const sp_bench_production *p, const sp_lid *p
   for (sp_lid e = 0; e < c->mesh->hexes->count && !status; e++) {
     const sp_lid *nodes = &c->space->numbering->nodes[(size_t)e * np];
     bool touches = false;
-    for (size_t i = 0; i < np && !touches; i++) touches = places[nodes[i]] >= 0;
+    for (size_t i = 0; i < np && !touches; i++) touches = position[nodes[i]] >= 0;
     if (!touches) continue;
     for (size_t i = 0; i < np; i++) x[i] = is_constrained(p, nodes[i]) ? 0 : random_at(p, nodes[i]);
     status = sp_bench_reference(p->kind, c->order, SP_BENCH_LAMBDA, c->mesh->hexes, e, x, y);
     for (size_t i = 0; i < np && !status; i++)
-      if (places[nodes[i]] >= 0 && !is_constrained(p, nodes[i])) expected[places[nodes[i]]] += y[i];
+      if (position[nodes[i]] >= 0 && !is_constrained(p, nodes[i]))
+        expected[position[nodes[i]]] += y[i];
   }
   free(x);
   return status;
 }
 
 static sp_status compare_operator(const sp_bench_production *p, const double *y, double *error) {
-  sp_lid *places, *listed;
-  SP_TRY(sp_allocate(p->l_size + 3 * sp_element_nodes(p->c->order), sizeof *places, "a reference",
-                     &places));
-  listed = places + p->l_size;
-  const sp_lid count = mark_dofs(p->c, places, listed);
+  sp_lid *position, *listed;
+  SP_TRY(sp_allocate(p->l_size + 3 * sp_element_nodes(p->c->order), sizeof *position, "a reference",
+                     &position));
+  listed = position + p->l_size;
+  const sp_lid count = mark_dofs(p->c, position, listed);
   double *expected = NULL;
   sp_status status = sp_allocate(2 * (size_t)count, sizeof *expected, "a reference", &expected);
-  if (!status) status = assemble_expected(p, places, expected);
+  if (!status) status = assemble_expected(p, position, expected);
   if (!status) {
     double *result = expected + count;
     for (sp_lid i = 0; i < count; i++) result[i] = y[listed[i]];
     *error = sp_bench_difference((size_t)count, result, expected);
   }
   free(expected);
-  free(places);
+  free(position);
   return status;
 }
 
@@ -250,8 +252,8 @@ static sp_status check_operator(const sp_bench_production *p, double *error) {
 
 /* ---- Conjugate gradients ---- */
 
-/* Iterations of a solve on a device that does them by itself: enough that its start does not count.
- * The tolerance is out of reach, and its square not below the smallest number. */
+/* Iterations of a solve that the device runs by itself: so many that the start is negligible. The
+ * tolerance is unreachable, but its square does not underflow. */
 enum { ITERATIONS = 192, WARM_UP = 8 };
 static const double TOLERANCE = 1e-140;
 
@@ -260,7 +262,7 @@ typedef struct solve {
   double *b;    /* [l_size] on the host: the right-hand side, zero where constrained */
   double *work; /* [l_size] */
   int max_iterations;
-  double *times; /* [max_iterations + 1], MPI_Wtime when an iteration was known to be done */
+  double *times; /* [max_iterations + 1], MPI_Wtime when the host saw the end of an iteration */
   int times_count;
 } solve;
 
@@ -307,9 +309,9 @@ static sp_status apply(const sp_bench_production *p, double *values) {
   return fetch(p, p->l_y, values);
 }
 
-/* The residual r that CG carries along against b - A x. They part by a rounding of ||A|| ||x|| an
- * iteration (A. Greenbaum, SIAM J. Matrix Anal. Appl. 18 (1997) 535); ||A b|| / ||b|| for random b
- * is somewhat below ||A||. A wrong iteration is off by much more. */
+/* Compare the recursively updated residual of CG with b - A x. Their difference grows by a rounding
+ * of ||A|| ||x|| per iteration (A. Greenbaum, SIAM J. Matrix Anal. Appl. 18 (1997) 535); ||A b|| /
+ * ||b|| for random b is somewhat below ||A||. A wrong iteration makes a much larger difference. */
 static sp_status check_solve(solve *s, const sp_cg_result *result, double *error) {
   const sp_bench_production *p = s->production;
   const sp_bench_clock *clock = p->clock;
@@ -327,12 +329,12 @@ static sp_status check_solve(solve *s, const sp_cg_result *result, double *error
   return judge(p, SP_BENCH_CG, *error, 10 * roundings);
 }
 
-/* Samples: whole solves where iterations run without the host, else the iterations of one solve. */
+/* A sample is a whole solve if iterations run without the host, else one iteration of a solve. */
 static sp_status time_solves(solve *s, double *samples, int *count, sp_bench_row *row) {
   const sp_bench_clock *clock = s->production->clock;
   const bool whole = s->production->operators[0]->iterates;
   sp_cg_result result;
-  SP_TRY(run_solve(s, &result)); /* to warm up, and to check */
+  SP_TRY(run_solve(s, &result)); /* for warming up, and for the check */
   SP_TRY(check_solve(s, &result, &row->error));
   *count = 0;
   row->calls = whole ? result.iterations : 1;
@@ -343,7 +345,7 @@ static sp_status time_solves(solve *s, double *samples, int *count, sp_bench_row
   for (int n = WARM_UP + 1; n < s->times_count && !whole; n++)
     samples[(*count)++] = s->times[n] - s->times[n - 1];
   if (*count == 0)
-    return sp_fail(SP_ERR_SYSTEM, "%s at N = %d: too few iterations to time; take more elements",
+    return sp_fail(SP_ERR_SYSTEM, "%s at N = %d: too few iterations to time; use more elements",
                    sp_operator_name(s->production->kind), s->production->c->order);
   return SP_OK;
 }

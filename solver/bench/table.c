@@ -10,14 +10,14 @@ typedef struct tables {
   sp_terminal *terminal;
 } tables;
 
-/* The measured row like `key`, but for its order. */
+/* The measured row with the key `key` except for its order. */
 static const sp_bench_row *at_order(const tables *t, const sp_bench_row *key, int order) {
   sp_bench_row other = *key;
   other.order = order;
   return sp_bench_file_find(t->file, &other);
 }
 
-/* The key of another measurement like that of a plan's step; CG's cache is always warm. */
+/* `key` for another kind of measurement; CG's cache is always warm. */
 static sp_bench_row with_what(sp_bench_row key, sp_bench_what what) {
   key.warm_cache = key.warm_cache || what == SP_BENCH_CG;
   snprintf(key.what, sizeof key.what, "%s", sp_bench_what_name(what));
@@ -40,7 +40,7 @@ static bool order_planned(const tables *t, int64_t elements, int order) {
   return false;
 }
 
-/* One line of TFLOP/s; nothing if there is no such row at any order. */
+/* One line of TFLOP/s; nothing if no order has such a row. */
 static void print_line(const tables *t, const char *name, const sp_bench_row *key) {
   char line[256];
   bool any = false;
@@ -102,7 +102,7 @@ static void print_number(const tables *t, int width, int digits, double value) {
     sp_terminal_print(t->terminal, " %*s", width, "-");
 }
 
-/* Three digits that count, for a GPU as for a core of a CPU. */
+/* Three significant digits, for a GPU as for one CPU core. */
 static void print_rate(const tables *t, double value) {
   print_number(t, 9, value < 1 ? 4 : value < 10 ? 3 : 2, value);
 }
@@ -136,7 +136,7 @@ static bool same_production(const sp_bench_step *a, const sp_bench_step *b) {
          a->key.order == b->key.order;
 }
 
-/* By problem and geometry, orders and meshes below each other. */
+/* One line per order and mesh, sorted by problem and geometry. */
 static void print_production(const tables *t) {
   bool headed = false;
   for (int kind = 0; kind < SP_OPERATORS; kind++)

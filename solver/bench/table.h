@@ -1,11 +1,11 @@
 /* The tables that sp_bench prints: the paper's ladders in TFLOP/s by order, and the program's own
- * kernels with what they come to in an operator and an iteration. Local. */
+ * kernels, alone, in the operator and in an iteration. Local. */
 #ifndef SP_SOLVER_BENCH_TABLE_H
 #define SP_SOLVER_BENCH_TABLE_H
 
 #include "solver/bench/plan.h"
 
-/* Print the rows of the file that the plan is about. */
+/* Print the rows of the file that belong to the plan. */
 void sp_bench_table_print(const sp_bench_plan *plan, const sp_bench_file *file,
                           sp_terminal *terminal);
 
