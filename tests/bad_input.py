@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Every wrong thing that a user can give ends in one line that says what and where, exit code 1 on
-all ranks, soon, and without files left behind.
+"""Wrong input of every kind ends soon, with one line that says what is wrong and where, with exit code 1
+on all ranks, and without files left behind.
 
     bad_input.py plain|sanitized SP_SOLVE INPUTS FIXTURES MPIEXEC...   ... ends with the flag for the number of ranks
 
-A program with sanitizers needs all address space, so that none is taken away, and is slow, so that
-what is met with the mesh is tried on two ranks only. The wrong values of a key follow from what
---defaults says that it expects, so that a new key is tested without a line here; many more of them
-are tried by test_config, without starting a program for each."""
+A program with sanitizers needs the whole address space, so tests that limit memory are left out; it is
+slow, so errors in meshes are tested on two ranks only. Wrong values of keys are derived from the output
+of --defaults, so a new key needs no line here. test_config tests many more values without starting a
+program for each."""
 
 import concurrent.futures
 import os
@@ -22,7 +22,7 @@ from driver import Run, check, write
 SANITIZED = {"plain": False, "sanitized": True}[sys.argv[1]]
 PROGRAM, INPUTS, FIXTURES = (os.path.abspath(path) for path in sys.argv[2:5])
 driver.start("bad_input", PROGRAM, sys.argv[5:])
-SECONDS = 30  # none of these waits for anything
+SECONDS = 30  # all of these end at once
 RANKS = (2,) if SANITIZED else (1, 4)
 
 SMALL = ["mesh.elements=3 2 2", "discretization.order=2", "problem.solution=sin(3*x)+y*z",
@@ -31,7 +31,8 @@ jobs = []
 
 
 def refuse(arguments, *words, ranks=RANKS, prefix=""):
-    """To be run by work(): error, exit code 1, and each of `words` in the message."""
+    """A job for work(): the run must fail with exit code 1, and the message must contain each of
+    `words`."""
     for count in ranks:
         jobs.append((count, arguments, words, prefix))
 
@@ -47,7 +48,7 @@ def work():
 
 
 def listed_keys():
-    """(section, key, default, what it must be) of every key, those behind a # too."""
+    """(section, key, default, what is expected) of every key, commented-out keys included."""
     run = Run(1, ["--defaults"]).expect(1, 0)
     section = expected = ""
     keys = []
@@ -66,8 +67,8 @@ def listed_keys():
 
 
 def wrong_values(expected):
-    """Two values that a key of this kind must refuse, the second by its bounds or names; None if the
-    kind is not known."""
+    """Two values that a key of this kind must refuse, the second because of its range or list of words;
+    None for an unknown kind."""
     count = 3 if expected.startswith("3 ") else 1
     filler = " 1" * (count - 1)
     if "integer" in expected:
@@ -80,7 +81,7 @@ def wrong_values(expected):
     if expected == "a formula":
         return ["sin(x", "foo(x)"]
     if expected == "a text":
-        return []  # whether a text is wrong is for its reader to say
+        return []  # any text is valid here
     if re.fullmatch(r"[\w.-]+(, [\w.-]+)* or [\w.-]+", expected):
         return ["nonsense", re.split(r", | or ", expected)[0] + "x"]
     return None
@@ -93,7 +94,7 @@ def every_key():
         if values is None:
             check(False, f"{name}: no wrong values are known for '{expected}'")
         elif values:
-            # A formula is read when the log stands, and the log of a failed run is kept.
+            # Formulas are parsed after the log was created, and the log of a failed run is kept.
             file = f"{name}.ini"
             write(file, f"# a comment\n[{section}]\n\n{key} = {values[0]}\n")
             refuse([file, "output.log="], f"{file}:4: {name}", ranks=(2,))
@@ -141,7 +142,7 @@ def case_files():
 
 
 def formulas():
-    """Where a formula is not a number, the message says at which point."""
+    """If a formula is NaN, the message names the point."""
     for name in "problem.solution", "problem.lambda", "problem.kappa":
         refuse([*SMALL, f"{name}=1/(x-1)"], name, "at (")
         refuse([*SMALL, f"{name}=sqrt(x-0.5)"], name, "at (", ranks=(1,))
@@ -259,7 +260,7 @@ def meshes():
     refuse(["mesh.file=buried.msh", *on, "boundary.7=dirichlet"], "boundary.7", "'7'", "between elements")
     Run(2, ["mesh.file=buried.msh", *on]).expect(2, 0)
 
-    # Elements of no Physical Volume are left out where there is one; that is told, too. All groups of this file
+    # Elements of no Physical Volume are left out where there is one; a note says so. All groups of this file
     # share the elementary tag 1, and each face has the condition of its own group.
     mesh("half.msh", points, cubes, groups=[(7, [cubes[0][k] for k in (0, 3, 7, 4)]),
                                             (8, [cubes[3][k] for k in (1, 2, 6, 5)])])
@@ -275,14 +276,14 @@ def meshes():
         value = re.search(r"middle .* (\S+)\n", run.out)
         check(value and abs(float(value.group(1)) - 1) < 1e-6, f"{run.name}: {run.out!r}")
 
-    # Neither are curved elements of bad quality.
+    # Curved elements of bad quality are no error either.
     rough = [f"mesh.file={os.path.join(FIXTURES, 'rough.msh')}", *on]
     for ranks in RANKS:
         for arguments in rough, [*rough, "mesh.refine=1"]:
             run = Run(ranks, arguments).expect(ranks, 0)
             check("4 curved elements are rough, most of all element" in run.out, f"{run.name}: {run.out!r}")
 
-    # A crack is no error, but it is told.
+    # A crack is no error, but a note reports it.
     mesh("crack.msh", points + points[12:16], cubes[:3] +
          [[n + 1 + points[12:16].index(points[p - 1]) if points[p - 1][0] == 3 else p
            for p in cubes[3]], *cubes[4:]], groups=[(7, [cubes[0][k] for k in (0, 3, 7, 4)])])
@@ -293,7 +294,7 @@ def meshes():
         open_mean = ["mesh.file=crack.msh", *on, "problem.lambda=0", "boundary.7=dirichlet",
                      "boundary.default=neumann", "problem.solution=x+5"]
         run = Run(ranks, open_mean).expect(ranks, 0)
-        # A lambda whose part in the right-hand side is below the tolerance nearly does.
+        # The same nearly holds for a lambda whose part in the right-hand side is below the tolerance.
         small = Run(ranks, [*open_mean, "problem.lambda=1e-7", "solver.tolerance=1e-6"])
         small.expect(ranks, 0)
         for run in run, small:
@@ -339,18 +340,18 @@ def outputs():
 
 
 def full_disk():
-    """A limit on the size of files, and where name spaces may be made, a disk that is too small."""
+    """A limit on the size of files, and a disk that is too small if name spaces are permitted."""
     big = [*SMALL, "mesh.elements=6 6 6", "discretization.order=7"]
     for ranks in RANKS:
         for key in "log", "field", "checkpoint":
             arguments = [*big, f"output.{key}=full_{key}"]
-            # 2 KiB hold no log, 256 KiB no field or checkpoint of this size. The shell counts in 512 bytes. Open
-            # MPI itself needs larger files, unless it is told to use sockets.
+            # 2 KiB hold no log, 256 KiB no field or checkpoint of this size. The shell counts in 512 bytes.
+            # Open MPI itself needs larger files unless it uses sockets.
             run = Run(ranks, arguments, "export OMPI_MCA_btl=self,tcp; "
                       f"ulimit -f {4 if key == 'log' else 512}; ", SECONDS)
             run.expect_error(ranks, 1, f"cannot write {key} full_{key}", "File too large")
             check(not os.path.exists(f"full_{key}.tmp"), f"{run.name}: a temporary file is left")
-        # Where later checkpoints do not fit any more, the one before stays as it is. The run goes on.
+        # If later checkpoints do not fit, the last good one stays and the run continues.
         saved = [*big, "output.checkpoint=saved.chk", "solver.max_iterations=5"]
         Run(ranks, saved).expect(ranks, 2)
         with open("saved.chk", "rb") as file:

@@ -48,7 +48,8 @@ def refuse(words, *arguments):
 
 
 def ended_early(number, code, status):
-    """A signal while it runs: what is measured stays, and is resumed. What it printed."""
+    """Send a signal during a run: its measurements are kept and the run can be resumed. Returns its
+    output."""
     path = f"signal{number}.h5"
     long = ["--order", "1:6", "--elements", "64", "--device", "host", "--repeats", "100", "-o", path]
     with subprocess.Popen([BENCH, *long], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -73,7 +74,7 @@ def ended_early(number, code, status):
 
 def check_rows(rows, ranks):
     what = rows["what"].astype(str)
-    # A copy a problem, and for two geometries three measurements.
+    # One copy per problem, and three measurements for each of two geometries.
     check(len(rows) == 2 * 3 * (1 + 2 * 3), f"{len(rows)} rows")
     check(sum(what == "copy") == 6 and sum(what == "cg") == 12, what)
     for name in "seconds", "seconds_min", "seconds_max", "gdofs_per_second":
@@ -108,7 +109,7 @@ def main():
               and "--elements 27" in attributes["options"], attributes)
         check_rows(rows, ranks)
 
-    # What is there stays, bit for bit; what is new is added.
+    # Existing rows keep their bits; new ones are added.
     rows, attributes, _ = read("0.h5")
     done = run(*small, "--order", "1:3", "-o", "0.h5", "--resume", "-q")
     check(done.returncode == 0 and not done.stdout, f"{done.returncode} {done.stdout}")

@@ -1,6 +1,6 @@
-"""Running the program from a test: on some ranks, with every rank's exit code, and with checks that
-are counted. A test calls start() with its command line, then Run, or side_by_side() with functions
-that do, and ends with finish()."""
+"""Run the program from a test on several ranks, with the exit code of every rank, and count checks. A
+test calls start() with its command line, then Run, or side_by_side() with functions that do, and ends
+with finish()."""
 
 import concurrent.futures
 import os
@@ -23,8 +23,8 @@ def start(name, program, mpiexec):
     """`mpiexec` ends with the flag for the number of ranks."""
     global _name, _program, _mpiexec
     _name, _program, _mpiexec = name, os.path.abspath(program), mpiexec
-    # Open MPI's ranks wait busily unless it knows that there are more of them than cores, and of other
-    # runs at the same time it does not know.
+    # Open MPI's ranks poll while they wait unless it knows that there are more ranks than cores; it does not
+    # know of other runs at the same time.
     os.environ["OMPI_MCA_mpi_yield_when_idle"] = "1"
 
 
@@ -52,15 +52,15 @@ def _in_own_folder(function, arguments):
 
 
 def workers():
-    """How many runs of up to four ranks go at a time; most of a short run is waiting. CTest says in
-    SP_TEST_PROCESSORS how many processors it keeps for the test."""
+    """How many runs of up to four ranks run at a time; a short run mostly waits. CTest sets
+    SP_TEST_PROCESSORS to the number of processors reserved for the test."""
     processors = int(os.environ.get("SP_TEST_PROCESSORS", os.cpu_count() or 4))
     return max(2, processors // 4)
 
 
 def side_by_side(jobs):
-    """Call each (function, arguments...), in a process and an empty working directory of its own;
-    where SP_TEST_JOBS names functions, only those."""
+    """Call each (function, arguments...) in its own process and empty working directory; only the
+    functions named in SP_TEST_JOBS, if that is set."""
     global checks, failures
     names = os.environ.get("SP_TEST_JOBS", "").split()
     if names:
@@ -78,9 +78,9 @@ def finish():
 
 
 class Run:
-    """The program on some ranks in the working directory. Every rank's exit code is caught before
-    the launcher sees it, because that would end the others and report one of them. `prefix` is
-    shell code that runs before the program, on each rank ("ulimit -f 1; ")."""
+    """The program on some ranks in the working directory. Every rank's exit code is caught before the
+    launcher sees it: the launcher would end the other ranks and report one code only. `prefix` is shell
+    code that runs before the program, on each rank ("ulimit -f 1; ")."""
 
     SCRIPT = 'program=$1; codes=$2; shift 2; %s "$program" "$@"; echo $? >"$codes"/$$'
 

@@ -3,7 +3,7 @@
 
     field_file_probe.py COMMAND...      COMMAND writes order_N.hdf into its working directory
 
-Exit code 0: all agree, 1: something differs, 77: there is no VTK here."""
+Exit code 0: all agree, 1: a cell differs, 77: no VTK with vtkHDFReader."""
 
 import math
 import os
@@ -22,8 +22,8 @@ except (ImportError, AttributeError) as error:
 
 BOX = (2, 2, 3)
 HIGHEST_ORDER = 15
-# Multiples of 1/32: their distances from the nodes in lattice units come out exactly. Near the
-# boundary in one coordinate at most, where interpolation in equispaced points amplifies rounding.
+# Multiples of 1/32: their distances from the nodes in lattice units are exact. At most one coordinate is near
+# the boundary, where interpolation in equispaced points amplifies rounding.
 POINTS = ((0.5, 0.5, 0.5), (0.34375, 0.5625, 0.65625), (0.03125, 0.40625, 0.53125),
           (0.59375, 0.96875, 0.46875), (0.4375, 0.65625, 0.0625))
 
@@ -77,8 +77,8 @@ def check_cell(order, element, cell, coordinates, values, places):
         cell.InterpolateFunctions(xi, weights)
         cell.InterpolateDerivs(xi, derivatives)
         w, dw = np.array(weights), np.array(derivatives).reshape(n**3, 3).T
-        # A weight is a product of 3 N quotients, each a few roundings off; a value at a node is
-        # off by N roundings of its power. The sums amplify this by sum |w| and sum |dw|.
+        # A weight is a product of 3 N quotients with a few roundings each; a value at a node has N roundings
+        # from its power. The sums amplify this by sum |w| and sum |dw|.
         rounding = 8 * n * np.finfo(float).eps
         tolerance = rounding * abs(w).sum() * abs(values).max()
         check(tolerance < 1e-8, f"order {order}: the tolerance {tolerance:.1e} proves nothing")
@@ -89,7 +89,7 @@ def check_cell(order, element, cell, coordinates, values, places):
         tolerance = rounding * abs(w).sum() * abs(coordinates).max()
         difference = abs(w @ coordinates - x).max()
         check(difference <= tolerance,
-              f"order {order} element {element}: place off by {difference} > {tolerance:.1e}")
+              f"order {order} element {element}: position off by {difference} > {tolerance:.1e}")
         tolerance = rounding * abs(dw).sum() * abs(coordinates).max()
         difference = abs((dw @ coordinates).T - jacobian).max()
         check(difference <= tolerance,

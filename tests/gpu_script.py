@@ -17,8 +17,8 @@ from driver import check
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
 
-# Each rank writes what it sees, and whether another run is on GPUs that a run of several has for itself.
-# The ranks of a run have one parent.
+# Each rank writes the GPUs that it sees, and whether another run uses GPUs that a run on several must have
+# for itself. The ranks of a run have one parent.
 RECORD = """#!/bin/sh
 mkdir -p "$RECORDS"
 echo "$(basename "$0") $CUDA_VISIBLE_DEVICES $SP_EXPECT_EXCHANGES $SP_TEST_RANKS $*" >>"$RECORDS/all"
@@ -82,7 +82,7 @@ def make_build(tests):
 
 
 def run(script, gpus, *arguments, **environment):
-    """What the script prints, its exit code, and the lines of the runs that it started."""
+    """Returns the script's output, its exit code, and the lines recorded by the runs that it started."""
     shutil.rmtree("records", ignore_errors=True)
     shutil.rmtree("logs", ignore_errors=True)
     new = {**os.environ, "PATH": f"{os.getcwd()}/bin:{os.environ['PATH']}", "GPUS": str(gpus),
@@ -113,7 +113,7 @@ def cell(said, test, column):
 
 
 def all_pass():
-    """On 1, 2, 4 and 5 GPUs: how often each test runs, what it sees, and what is left out."""
+    """On 1, 2, 4 and 5 GPUs: how often each test runs, which GPUs it sees, and what is left out."""
     make_build(TESTS)
     for gpus in 1, 2, 4, 5:
         said, code, lines = run("gpu", gpus, "build", "logs")
@@ -155,7 +155,7 @@ def all_pass():
 
 
 def some():
-    """Those that are asked for, with exchanges and GPUs as the environment says."""
+    """Tests selected by name, with exchanges and GPUs from the environment."""
     make_build(TESTS)
     said, code, lines = run("gpu", 4, "build", "logs", "good_cuda", CUDA_VISIBLE_DEVICES="3,1",
                             SP_EXPECT_EXCHANGES="peer nccl staged")

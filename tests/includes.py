@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Who may include whom, and who may call whom: the arrows between rooms and sub-rooms, no circles.
+"""Check which files include and call which: only along the arrows between rooms and sub-rooms, without
+cycles.
 
     includes.py SOURCE      check SOURCE/{io,mesh,operators,solver,tests}, after a test of itself
 
 - A room includes only itself and rooms to its left: io, mesh, operators, solver. tests/ includes
   all; nothing outside includes tests/.
 - solver: problem/ and linear/ include none of the others; run/ includes problem/ and linear/;
-  bench/ includes linear/, and of run/ what says which program this is. The programs include all.
+  bench/ includes linear/, and of run/ the headers about the program itself. The programs include all.
 - operators/host and operators/cuda are private: others reach them through operators/backend.h.
   operators/paper is for solver/bench. Tests may look inside.
-- Headers do not include each other in a circle.
-- Modules of a room do not call each other in a circle: a module is X.c (or .cu), with X.h if it has
+- Headers do not include each other in a cycle.
+- Modules of a room do not call each other in a cycle: a module is X.c (or .cu), with X.h if it has
   one; it calls another if it names a function or a table that the other one defines, wherever that
   is declared.
 """
@@ -40,7 +41,8 @@ PRIVATE = {
     "operators/paper": [("solver/bench", "operators/paper")],
 }
 
-# Circles of modules that are still there. They may shrink and not grow; one that is gone goes here too.
+# Cycles of modules that still exist. They may shrink but not grow; remove a cycle from this list when it is
+# gone.
 KNOWN = [
     {"mesh/gmsh_boundary", "mesh/gmsh_cells", "mesh/gmsh_complete", "mesh/gmsh_model",
      "mesh/gmsh_partition", "mesh/gmsh_points"},
@@ -51,7 +53,7 @@ KNOWN = [
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.M)
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 NAME = re.compile(r"\bsp_\w+")
-# At the start of a line, as the format has it: a function with its body, or a table.
+# A function definition or a table; clang-format puts them at the start of a line.
 FUNCTION = re.compile(r"^(?!static\b|typedef\b)[A-Za-z_][\w \t*]*?\b(sp_\w+)\([^;{}]*\)\s*\{", re.M)
 TABLE = re.compile(r"^const [\w \t*]*?\b(sp_\w+)(?:\[\w*\])* =", re.M)
 
@@ -69,7 +71,7 @@ def module(path):
 
 
 def check_arrow(source, target):
-    """What is wrong with source including target, or None."""
+    """The error if source must not include target, or None."""
     if room(source) == TESTS:
         return None
     if room(target) == TESTS:
@@ -88,7 +90,7 @@ def check_arrow(source, target):
     return None
 
 
-def circles(graph):
+def cycles(graph):
     """The strongly connected sets of more than one node (Tarjan), each sorted."""
     index, low, stack, found = {}, {}, [], []
 
@@ -128,15 +130,15 @@ def check_includes(files):
                 complaints.append(f"{source}:{line}: includes {target}, but {wrong}")
             if source in headers and target in headers:
                 headers[source].add(target)
-    for members in circles(headers):
-        complaints.append("headers include each other in a circle: " + ", ".join(members))
+    for members in cycles(headers):
+        complaints.append("headers include each other in a cycle: " + ", ".join(members))
     return complaints
 
 
 def calls(files):
     """{module: modules of the same room that it calls}."""
     code = {path: text for path, text in files.items() if path.endswith(CODE) and room(path) != TESTS}
-    defined = {}  # by several where there is a stand-in
+    defined = {}  # several modules if there is a stub
     for path, text in code.items():
         for pattern in (FUNCTION, TABLE):
             for name in pattern.findall(text):
@@ -152,15 +154,15 @@ def calls(files):
 
 def check_calls(files, known):
     graph = calls(files)
-    present = circles(graph)
+    present = cycles(graph)
     complaints = []
     for members in present:
         if not any(known_one.issuperset(members) for known_one in known):
             arrows = [f"{m} calls {', '.join(sorted(graph[m] & set(members)))}" for m in members]
-            complaints.append("modules call each other in a circle: " + "; ".join(arrows))
+            complaints.append("modules call each other in a cycle: " + "; ".join(arrows))
     for known_one in known:
         if not any(known_one.issuperset(members) for members in present):
-            complaints.append("KNOWN names a circle that is gone: " + ", ".join(sorted(known_one)))
+            complaints.append("KNOWN names a cycle that is gone: " + ", ".join(sorted(known_one)))
     return complaints
 
 
@@ -188,7 +190,8 @@ def function(name, *called):
 
 
 def test_itself():
-    """A tree that is right has no complaint; with one thing wrong it has the one about that."""
+    """Test of this script: a correct tree has no complaint; a tree with one error has the complaint about
+    it."""
     headers = ["io/a.h", "io/b.h", "mesh/m.h", "operators/backend.h", "operators/host/h.h",
                "operators/cuda/device.h", "operators/cuda/local.h", "operators/paper/p.h",
                "solver/problem/p.h", "solver/linear/l.h", "solver/run/r.h", "solver/run/version.h",
@@ -243,12 +246,12 @@ def test_itself():
         expect(including(right, (source, target)), [f"{source}:"])
         expect(including(right, (source, target)), [words])
     expect(including(right, ("io/a.h", "io/b.h"), ("io/b.h", "io/a.h")),
-           ["headers include each other in a circle: io/a.h, io/b.h"])
+           ["headers include each other in a cycle: io/a.h, io/b.h"])
     for called in ("sp_b", "sp_rows"):
-        circle = right | {"io/a.c": function("sp_a", called)}
-        expect(circle, ["modules call each other in a circle: io/a calls io/b; io/b calls io/a"])
-        expect(circle, [], [{"io/a", "io/b", "io/c"}])
-    expect(right, ["KNOWN names a circle that is gone: io/a, io/b"], [{"io/a", "io/b"}])
+        cycle = right | {"io/a.c": function("sp_a", called)}
+        expect(cycle, ["modules call each other in a cycle: io/a calls io/b; io/b calls io/a"])
+        expect(cycle, [], [{"io/a", "io/b", "io/c"}])
+    expect(right, ["KNOWN names a cycle that is gone: io/a, io/b"], [{"io/a", "io/b"}])
     return failures
 
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The inputs that users copy: each runs, on one rank and on four, and is as accurate as it was.
+"""The inputs that users copy: each runs on one rank and on four, with an error below a limit.
 
     inputs.py SP_SOLVE INPUTS MPIEXEC...      MPIEXEC... ends with the flag for the number of ranks
 
-An input that is not in the table fails, so that a new one gets its line."""
+The test fails for an input without a limit in the table, so that a new one gets its line."""
 
 import os
 import re
@@ -15,8 +15,8 @@ PROGRAM, INPUTS = (os.path.abspath(path) for path in sys.argv[1:3])
 MPIEXEC = sys.argv[3:]
 SECONDS = 60
 
-# The largest L2 error: twice what the discretization gives (seen to be independent of the number of ranks),
-# or for solutions in the finite element space, what a relative residual of 1e-10 leaves.
+# The largest L2 error: twice the measured discretization error (which does not depend on the number of
+# ranks); for solutions in the finite element space, the error that a relative residual of 1e-10 leaves.
 LIMITS = {
     "blocks.ini": 1.1e-7,
     "coefficients.ini": 1.6e-8,

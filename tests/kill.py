@@ -4,10 +4,11 @@ the right solution, or none of either.
 
     kill.py SP_SOLVE KILLS MPIEXEC...      MPIEXEC... ends with the flag for the number of ranks
 
-A checkpoint is written after every iteration. Moments are random, but not in time, which depends on the
-disk: in the set-up; after some checkpoints; and where luck would seldom have it, while the log is replaced
-and while the field is written. Half of the kills hit all ranks at once (a machine that fails), the rest one
-rank alone, whose launcher then ends the others. Prints the seed; SP_KILL_SEED=N repeats its choices."""
+A checkpoint is written after every iteration. Kills do not happen at random times, because speed depends
+on the disk, but at random events: in the set-up, after a number of checkpoints, while the log is
+replaced, and while the field is written; the last two would seldom be hit by chance. Half of the kills
+hit all ranks at once (as if a machine failed), the others one rank, after which the launcher ends the
+rest. Prints the seed; SP_KILL_SEED=N repeats its choices."""
 
 import glob
 import os
@@ -29,14 +30,14 @@ except ImportError:
 
 PROGRAM, KILLS, MPIEXEC = os.path.abspath(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
 RANKS = 2
-# Open MPI 4.1's mpiexec, its ranks all ended, now and then waits for itself: in PMIx_server_finalize(),
-# for a lock. That is not what is tested here.
+# After all ranks have ended, Open MPI 4.1's mpiexec sometimes deadlocks in PMIx_server_finalize(). That is
+# not tested here.
 LAUNCHER_SECONDS = 10
 driver.start("kill", PROGRAM, MPIEXEC)
 SEED = int(os.environ.get("SP_KILL_SEED", time.time_ns() % 1000000))
 moments = random.Random(SEED)
 
-# Some hundred iterations.
+# Takes several hundred iterations.
 CASE = ["mesh.elements=5 4 4", "mesh.map=kershaw", "mesh.epsilon=0.3", "discretization.order=4",
         "problem.solution=sin(3*x)*exp(y)+z^3", "solver.tolerance=1e-9", "solver.preconditioner=none"]
 SMALL = ["mesh.elements=2 1 1", "problem.solution=x^2", "discretization.order=1"]
@@ -59,7 +60,7 @@ def read_log(name):
 
 
 def start(name):
-    """A run and the process numbers of its ranks, once all of them are there."""
+    """A run and the process numbers of its ranks, as soon as all have started."""
     folder = tempfile.mkdtemp(dir=".")
     process = subprocess.Popen([*MPIEXEC, str(RANKS), "sh", "-c", SCRIPT, "sh", folder, PROGRAM,
                                 *CASE, *outputs(name)], stdin=subprocess.DEVNULL,
@@ -72,7 +73,7 @@ def start(name):
 
 
 def alive(pid):
-    """Whether a process runs: neither gone, nor a zombie whose parent has not asked for it."""
+    """Whether a process runs: neither gone nor a zombie."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
             return file.read().rpartition(")")[2].split()[0] != "Z"
@@ -81,14 +82,14 @@ def alive(pid):
 
 
 def wait_until(condition, process):
-    """Without a pause: what is waited for may be there for a millisecond."""
+    """Poll without a pause: the awaited file may exist for a millisecond only."""
     end = time.monotonic() + driver.SECONDS
     while not condition() and process.poll() is None and time.monotonic() < end:
         pass
 
 
 def await_moment(name, kind, process):
-    """Until the moment has come, or the run has ended."""
+    """Wait until the event happens or the run ends."""
     if kind == "set-up":
         time.sleep(moments.uniform(0, 0.3))
     elif kind == "iteration":
@@ -103,7 +104,7 @@ def await_moment(name, kind, process):
         wait_until(replaced, process)
         time.sleep(moments.uniform(0, 0.03))
     else:
-        if kind == "log":  # not the first one, which is written before there is a checkpoint
+        if kind == "log":  # skip the first one, written before any checkpoint
             wait_until(lambda: os.path.exists(f"{name}.chk"), process)
         files = f"{name}.h5.*.tmp" if kind == "log" else f"{name}.hdf.*.tmp"
         wait_until(lambda: glob.glob(files), process)
@@ -132,7 +133,7 @@ def kill(name, kind, everyone):
 
 
 def check_rests(name, whole, error):
-    """What is left of a killed run; returns which of log, checkpoint and field are there."""
+    """Check what a killed run left; returns which of log, checkpoint and field exist."""
     log, checkpoint, field = (os.path.exists(f"{name}.{kind}") for kind in ("h5", "chk", "hdf"))
     if log:
         try:
@@ -157,7 +158,7 @@ def check_rests(name, whole, error):
 
 
 def check_takeover(name):
-    """Another run with the same files is not kept out by a dead one, and removes what that has left."""
+    """A new run with the same files is not blocked by the dead one, and removes its temporary files."""
     Run(RANKS, [*SMALL, *outputs(name)]).expect(RANKS, 0)
     left = [file for file in os.listdir() if file.startswith((name, f".{name}"))]
     check(sorted(left) == [f"{name}.chk", f"{name}.h5", f"{name}.hdf"], f"{name}: left over: {left}")

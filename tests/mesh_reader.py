@@ -84,7 +84,8 @@ def bad_readers(reader):
 
 
 def inherited(reader):
-    """/dev/null and the pipe alone, whatever is open in the program, and no variable of a launcher."""
+    """The reader gets only /dev/null and the pipe, whatever files the program has open, and no variable
+    of a launcher."""
     stand_in(reader, "#!/bin/sh\nls -l /proc/$$/fd >\"$SP_TEST_FILES\"\nenv >\"$SP_TEST_VARIABLES\"\n")
     os.environ["SP_TEST_FILES"] = os.path.abspath("files")
     os.environ["SP_TEST_VARIABLES"] = os.path.abspath("variables")
@@ -139,7 +140,7 @@ def reader_of(program):
 
 
 def try_to_write(path):
-    """Open a pipe that somebody reads; None if nobody does."""
+    """Open a pipe for writing; None if no process reads it."""
     try:
         return os.open(path, os.O_WRONLY | os.O_NONBLOCK)
     except OSError:
@@ -155,7 +156,8 @@ def begin_reading(program):
 
 
 def ends(program):
-    """A reader that is killed is an error of the run; a run that is killed takes its reader along."""
+    """If the reader is killed, the run fails with an error; if the run is killed, its reader ends,
+    too."""
     os.mkfifo("wait")
     driver.write("slow.geo", 'Include "wait";\n')
     run, reader, pipe = begin_reading(program)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""CMake refuses an HDF5 of another MPI, with both names and the cure, also where programs cannot be run.
+"""CMake refuses an HDF5 built with another MPI; the message names both and the cure. Also where programs
+cannot be run.
 
     mpi_of_hdf5.py SOURCE CMAKE GENERATOR      SOURCE is the project's folder
 
@@ -33,7 +34,7 @@ message(STATUS "took ${{HDF5_C_LIBRARIES}} and ${{MPIEXEC_EXECUTABLE}}")
 
 
 def configure(mpi, *options):
-    """Exit code and words of CMake, with lines joined: it breaks them."""
+    """Exit code and output of CMake, with its line breaks removed."""
     with tempfile.TemporaryDirectory() as build:
         done = subprocess.run([CMAKE, "-G", GENERATOR, "-S", ".", "-B", build,
                                f"-DMPI_C_COMPILER=/usr/bin/mpicc.{mpi}", *options], text=True,
@@ -44,7 +45,7 @@ def configure(mpi, *options):
 def main():
     with open("CMakeLists.txt", "w", encoding="utf-8") as file:
         file.write(PROJECT)
-    # What cannot be run: for another machine, and on a machine that does not let it.
+    # Programs that cannot be run: built for another machine, or not permitted to run here.
     ways = {"run": [], "other machine": ["-DCMAKE_SYSTEM_NAME=Linux"],
             "not allowed": ["-DCMAKE_SYSTEM_NAME=Linux", "-DCMAKE_CROSSCOMPILING_EMULATOR=/bin/false"]}
     seen = {"run": "a program opens a file with both", "other machine": "cannot be run",

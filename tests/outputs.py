@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What a run may do to files that are there: inputs stay, runs that write the same file keep out of each
-other's way, and what is good is not replaced by what is not.
+"""What a run may do to existing files: inputs are never changed, runs that write the same file keep out
+of each other's way, and what is good is not replaced by what is not.
 
     outputs.py SP_SOLVE SP_BENCH MPIEXEC...      MPIEXEC... ends with the flag for the number of ranks"""
 
@@ -30,7 +30,7 @@ def read(path):
 
 
 def state(*paths):
-    """What would show that a file was touched."""
+    """The state of a file: changes if the file is touched."""
     return [(path, read(path), os.stat(path).st_mtime_ns, os.stat(path).st_ino) for path in paths]
 
 
@@ -46,7 +46,7 @@ def wait_for(condition, what):
 
 
 def start(arguments, program=PROGRAM):
-    """One process, without a launcher, that can be killed by its number."""
+    """One process without a launcher, so that it can be killed by its process number."""
     return subprocess.Popen([program, *arguments], stdin=subprocess.DEVNULL,
                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
@@ -78,7 +78,7 @@ def inputs_stay(ranks):
 
 
 def two_runs(ranks):
-    """The second one stops before it starts; readers, dry runs and other names are not kept out."""
+    """A second run on the same file is refused; readers, dry runs and runs on other files are not."""
     outputs = ["output.log=a.h5", "output.field=a.hdf", "output.checkpoint=a.chk", "output.every=1e-9"]
     process = start([*LONG, *outputs])
     wait_for(lambda: os.path.exists("a.chk") and os.path.exists("a.h5"), "the first run")
@@ -111,7 +111,7 @@ def two_runs(ranks):
 
 
 def runs_at_once():
-    """Of runs that start together one at most writes, and what it writes is whole."""
+    """Of runs that start together at most one writes, and its files are complete."""
     case = [*QUICK, "mesh.elements=8 8 8", "discretization.order=4"]
     crowd = [subprocess.Popen([PROGRAM, "-q", *case], stdin=subprocess.DEVNULL,
                               stderr=subprocess.PIPE, text=True) for _ in range(6)]

@@ -1,10 +1,9 @@
-"""That each of the paper's kernels is the state of optimization it is said to be, read from its
-machine code.
+"""Check in the machine code of each of the paper's kernels that it has the optimizations of its rung.
 
     paper_structure.py CUOBJDUMP LADDER:ORDER:OBJECT-FILE ...
 
 Barriers, loads of inputs, of shared memory and of geometric factors are counted as a thread executes
-them: an instruction inside a loop that was not unrolled counts once a turn. n = Nq, M = N + 2.
+them: an instruction inside a loop that was not unrolled counts once per turn. n = Nq, M = N + 2.
 """
 import re
 import subprocess
@@ -29,8 +28,8 @@ class Code:
         self.instructions = []
 
     def loops(self):
-        """(first, last) address of what a branch backwards repeats; the idle branch at the end of
-        every kernel jumps to itself and is none."""
+        """(first, last) address of each loop, from its backward branch; not the idle branch at the end of
+        every kernel, which jumps to itself."""
         found = []
         for address, opcode, operands in self.instructions:
             target = re.search(r"0x([0-9a-f]+)\s*$", operands)
@@ -73,8 +72,8 @@ def disassemble(cuobjdump, path):
 
 
 def shared_bytes(cuobjdump, path):
-    """{(architecture, kernel): static shared memory}, as ptxas counts it: from sm_90 on cuobjdump adds
-    1 KB that the system keeps for itself."""
+    """{(architecture, kernel): static shared memory}, as ptxas counts it: from sm_90 on cuobjdump adds 1
+    KB that the system reserves."""
     text = subprocess.run([cuobjdump, "-res-usage", path], check=True, capture_output=True,
                           text=True).stdout
     sizes, architecture, name = {}, None, None
@@ -137,9 +136,9 @@ def check_shared_loads(ladder, n, M, rung, where):
 
 
 def check_factor_loads(ladder, n, rung, where):
-    """Nine loads of G and one of wJ while they are fetched where they are used, then seven. A BP3.5
-    thread also loads an entry of D and its q, and in three sums n values of q (one in a loop),
-    before kernel 4 q's partial sums and the result."""
+    """Ten loads (nine of G, one of wJ) if factors are loaded where they are used, else seven. A BP3.5
+    thread also loads an entry of D and its q, and in three sums n values of q (one in a loop), before
+    kernel 4 q's partial sums and the result."""
     if ladder == "bp35_3d":
         first = rung[1].count("LDG") - (1 + 1 + 3 + 3 + 3)
         check(first == 10, f"{where} kernel 1: {first} loads of factors")

@@ -37,7 +37,8 @@ def plot(*arguments):
 
 
 def draw(name, files, colours, absent=()):
-    """The figure exists, and of these colours there is more than a trace, or none."""
+    """The figure exists; it contains more than a trace of the colours in the first list, and none in the
+    second."""
     done = plot(name, *files, "-o", "x.png")
     check(done.returncode == 0 and not done.stdout + done.stderr,
           f"{name} {files}: {done.returncode} {done.stderr}")

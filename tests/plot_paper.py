@@ -41,7 +41,7 @@ driver.start("plot_paper", BENCH, [])
 
 
 def flops(problem, order):
-    """Of an element (operators/counts.h)."""
+    """Flops per element (operators/counts.h)."""
     n, m = order + 1, order + 2
     if problem == "bp3.5":
         return 12 * n**4 + 18 * n**3
@@ -50,13 +50,13 @@ def flops(problem, order):
 
 
 def size(problem, order):
-    """Bytes of an element, the paper's Table 2."""
+    """Bytes per element, the paper's Table 2."""
     n, m = (order + 1)**3, (order + 2)**3
     return 8 * {"mass": 2 * n + m, "bp3.5": 9 * n, "bp3.0": 2 * n + 7 * m}[problem]
 
 
 def new_row(dtype, problem, order, elements, warm, share, **others):
-    """A row whose rate is a share of what a copy at 4 TB/s, or 8 from cache, would allow."""
+    """A row whose rate is a fraction of the roofline of a copy at 4 TB/s, or 8 TB/s from cache."""
     row = numpy.zeros(1, dtype)
     values = {"what": "unassembled", "problem": problem, "geometry": "stored", "order": order,
               "elements": elements, "warm_cache": warm, "flops": elements * flops(problem, order),
@@ -69,7 +69,7 @@ def new_row(dtype, problem, order, elements, warm, share, **others):
 
 
 def gpu_rows(dtype, warm):
-    """Of a whole study. Not a GPU's numbers; of their order, and no two alike."""
+    """The rows of a whole study. Made-up numbers of the magnitude of a GPU's, all different."""
     rows = []
     for elements in MESHES:
         for problem in "mass", "bp3.5", "bp3.0":
@@ -148,7 +148,7 @@ def check_ladders(study, rows, draw):
                     rows, "unassembled", problem, "stored", 0, 0, elements, warm, highest=highest)
                 same(f"{name}, {elements}", drawn_lines(axes), wanted)
                 check(axes.get_title() == f"{elements} elements", axes.get_title())
-                # Without colours too, no two lines look alike.
+                # No two lines look alike even without colours.
                 markers = {line.get_marker() for line in axes.get_lines()}
                 check(len(markers) == len(wanted), f"{name}: {len(markers)} markers")
 

@@ -102,7 +102,7 @@ def iterations_of(run):
 
 
 def good_runs(ranks):
-    """Converged or not, everything is printed and written."""
+    """Everything is printed and written, whether converged or not."""
     case = os.path.join(INPUTS, "cube.ini")
     run = Run(ranks, [case, "discretization.order=4"]).expect(ranks, 0)
     check(run.err == "", f"{run.name}: {run.err!r}")
@@ -158,8 +158,7 @@ def study(ranks):
     smooth, kink = "problem.solution=sin(3*x)*exp(y)+z^3", "problem.solution=abs(x-0.4)^1.5"
     both = ["--study", "order=1:2", "--study", "refine=0:1"]
     run = Run(ranks, ["good.ini", smooth, "output.log=study.h5", *both]).expect(ranks, 0)
-    # The script hides from the program that this is no terminal: on a slow machine there are progress
-    # lines.
+    # Under `script` the program prints to a terminal, so on a slow machine there are progress lines.
     table = run.out.replace("\033[K", "")
     rows = re.findall(r"^ +[12] +[01] .*%(?:  (?:[LH][12] )?at the floor)?$", table, re.MULTILINE)
     check(re.search(r"^  rule +.* fall short by 0.2$", table, re.MULTILINE), f"{run.name}: {run.out}")
@@ -187,7 +186,7 @@ DRY_RUNS = (
 
 
 def check_room(dry, least=0):
-    """What the ranks will take more, of what the machine has: MB, at least and at most."""
+    """Check the line on memory: MB that the ranks still need (at least `least`), and MB available."""
     total = 1e-6 * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE")
     room = re.search(r"^ *host +(\S+) MB more .* (\S+) MB are available(: too little)?$", dry.out,
                      re.MULTILINE)
@@ -206,9 +205,9 @@ def dry_run_of_too_much(ranks):
 
 
 def dry_run(ranks, number):
-    """The prediction against what the run then takes at its peak, resident, by rank and in all; 15 %.
-    The sizes make the case a good half of it, the rest is the program and its libraries. Under the
-    sanitizers memory is theirs."""
+    """Compare the prediction with the run's peak resident memory, per rank and in total, to 15 %. The
+    case takes more than half of it, the rest is the program and its libraries. Not under sanitizers,
+    which need memory of their own."""
     arguments = ["problem.solution=sin(3*x)", "output.log=", "output.field=",
                  "solver.max_iterations=3", "solver.preconditioner=none", *DRY_RUNS[number]]
     dry = Run(ranks, [*arguments, "--dry-run"]).expect(ranks, 0)
@@ -239,7 +238,7 @@ def dry_run_refusals(ranks):
 
 
 def small_stack(number):
-    """With 1 MiB of stack, at the highest order, whatever is asked for. Sanitizers take more."""
+    """All features at the highest order work with 1 MiB of stack. Sanitizers need more."""
     if "ASAN_OPTIONS" in os.environ:
         return
     mesh = os.path.join(INPUTS, "shell.geo")
@@ -277,7 +276,7 @@ def information():
     write("defaults.ini", defaults.out)
     Run(2, ["defaults.ini", "problem.solution=x", "discretization.order=2", "output.log=",
             "output.field="]).expect(2, 0)
-    # As it stands it says what is missing.
+    # As it is, the message says what is missing.
     Run(2, ["defaults.ini", "output.log=", "output.field="]).expect_error(
         2, 1, "problem.solution", "problem.forcing")
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checkpoints: a restarted run makes the same bits on as many ranks and agrees on others; what does
-not fit is refused; signals end a run with everything written.
+"""Checkpoints: a restarted run gives the same bits on as many ranks and agrees on others; a checkpoint of
+another case is refused; a signal ends a run with all files written.
 
     restart.py SP_SOLVE INPUTS MPIEXEC...      MPIEXEC... ends with the flag for the number of ranks"""
 
@@ -52,8 +52,8 @@ def solve(ranks, case, name, *more, code=0):
 
 
 def same_bits(ranks, preconditioner):
-    """Stopped by the limit, and once more from the restarted run, until it converges; and what has
-    converged goes on to a smaller tolerance, which is where the whole run ends."""
+    """Stop a run by max_iterations twice and restart it each time until it converges; then restart the
+    converged run with a smaller tolerance, that of the uninterrupted run."""
     case = [*BOX, f"solver.preconditioner={preconditioner}"]
     stop, again = (3, 6) if preconditioner == "multigrid" else (11, 24)
     solve(ranks, case, "whole", "solver.tolerance=1e-11")
@@ -87,8 +87,8 @@ MESHES.update({name: [os.path.join(INPUTS, f"{name}.ini"), "discretization.order
 
 
 def other_ranks(mesh):
-    """The first ten residuals after the restart agree to 1e-10, the contract of all runs on other
-    ranks; and so do the errors in the end, within what the tolerance leaves open."""
+    """The first ten residuals after the restart agree to 1e-10, as for all runs on other numbers of
+    ranks; the final errors agree within the tolerance of CG."""
     case, start = MESHES[mesh], 7
     for before, after in ((1, 4), (4, 2)) if mesh in ("box", "blocks") else ((2, 4),):
         solve(before, case, "whole")
@@ -114,7 +114,7 @@ def refuse(arguments, *words, ranks=2):
 
 
 def save_good():
-    """A checkpoint after nine iterations; and one that shall not be written."""
+    """A checkpoint after nine iterations; and the name of one that must not be written."""
     solve(2, BOX, "good", "output.checkpoint=good.chk", "solver.max_iterations=9", code=2)
     return [*BOX, "output.restart=good.chk", "output.checkpoint=refused.chk"]
 
@@ -124,8 +124,8 @@ def check_good():
 
 
 def other_cases():
-    """What changes the system is refused: texts by the first rank, meshes after all have numbered
-    them."""
+    """Changes of the system are refused: those in the case by rank 0, those of the mesh after all ranks
+    have numbered it."""
     case = save_good()
     for change, *words in (
             ("problem.lambda=2", "problem.lambda = 2"),
@@ -150,13 +150,14 @@ def other_cases():
     Run(1, [*BOX, "output.restart=good.chk", "output.field=", "output.log=./good.chk"]).expect_error(
         1, 1, "output.log", "overwrite the checkpoint")
     check_good()
-    # What does not change the system may change; the geometry to rounding.
+    # Everything else may change; the geometry changes results by rounding.
     Run(2, [*BOX, "output.restart=good.chk", "discretization.geometry=stored", "output.log=",
             "output.field=", "boundary.default=dirichlet"]).expect(2, 0)
 
 
 def other_groups():
-    """The same points with other boundary groups: gmsh names surfaces, a box its sides."""
+    """The same points with other boundary groups: a gmsh file has its own names, a box those of its
+    sides."""
     with open(os.path.join(INPUTS, "cube.msh"), "rb") as file:
         text = file.read()
     gmsh = ["mesh.file=named.msh", "problem.solution=x+sin(y)", "discretization.order=2"]
@@ -169,7 +170,7 @@ def other_groups():
 
 
 def cut_files():
-    """Files that are no whole checkpoint: the first rank sees it before anything else happens."""
+    """Incomplete checkpoints: rank 0 refuses them first."""
     save_good()
     with open("good.chk", "rb") as file:
         whole = file.read()
@@ -187,8 +188,8 @@ def cut_files():
 
 
 def flipped_bits():
-    """A value that is another by one bit, or a vector that is not there: seen by the rank that has
-    it, and in a sum."""
+    """A value with one flipped bit, or a missing vector: detected by the rank that reads it, and by the
+    checksum."""
     save_good()
 
     def refuse_flipped(*words, ranks):
@@ -213,7 +214,7 @@ def flipped_bits():
 
 
 class Live:
-    """A run that is sent signals. Every rank leaves its process number, and its exit code."""
+    """A run that gets signals. Every rank writes its process number and its exit code to files."""
 
     SCRIPT = 'folder=$1; shift; "$@" & echo $! >"$folder/pid.$!"; wait $!; echo $? >"$folder/code.$!"'
     DIRECT = 'folder=$1; shift; echo $$ >"$folder/pid.$$"; exec "$@"'
@@ -244,7 +245,7 @@ class Live:
             time.sleep(0.01)
 
     def wait_for_handlers(self):
-        """Until all ranks have begun to iterate: they catch SIGTERM (bit 14 of 0, 1, ...)."""
+        """Wait until all ranks iterate: they then catch SIGTERM (bit 14, counted from 0)."""
         def caught():
             self.pids = self.read("pid")
             if len(self.pids) != self.ranks:
@@ -273,7 +274,7 @@ LONG = ["mesh.elements=14 12 12", "mesh.map=kershaw", "mesh.epsilon=0.01", "disc
 
 
 def check_interrupted(ranks, name):
-    """Everything is written, of the same iteration, and the next ones make the same bits."""
+    """All files are written for the same iteration, and the restarted run gives the same bits."""
     with h5py.File(f"{name}.h5", "r") as log, h5py.File(f"{name}.chk", "r") as saved:
         status, last = log.attrs["status"], int(log["residual"]["iteration"][-1])
         check(status == "interrupted", f"{name}: status {status!r}")
@@ -307,8 +308,8 @@ def signalled(number, who, ranks):
 
 
 def launcher_signalled():
-    """Launchers hand the signal on to the ranks; their exit codes are their own. Open MPI's waits for as
-    many seconds before it does, and as many again before it kills."""
+    """Launchers pass the signal on to the ranks and have their own exit codes. Open MPI's launcher waits
+    that many seconds before it does, and as long again before it kills."""
     version = subprocess.run([MPIEXEC[0], "--version"], capture_output=True, text=True, check=False)
     if "Open MPI" in version.stdout or "OpenRTE" in version.stdout:
         patient = ["--mca", "odls_base_sigkill_timeout", "10"]
@@ -326,7 +327,7 @@ def launcher_signalled():
 
 
 def signalled_twice():
-    """One rank stands still, so the other cannot end its iteration: the second signal ends it."""
+    """One rank is stopped, so the other cannot end its iteration: a second signal ends it."""
     live = Live(2, [*LONG, *outputs("twice")])
     live.wait_for_handlers()
     still, other = live.pids
@@ -334,7 +335,7 @@ def signalled_twice():
     try:
         os.kill(other, signal.SIGTERM)
         time.sleep(0.5)
-        os.kill(other, 0)  # it is there
+        os.kill(other, 0)  # fails if the process is gone
         os.kill(other, signal.SIGTERM)
         end = time.monotonic() + SECONDS
         while not live.read("code") and time.monotonic() < end:
@@ -354,7 +355,7 @@ def study_signalled():
 
 
 def main():
-    # What waits most begins first.
+    # The jobs that wait longest start first.
     driver.side_by_side([
         (launcher_signalled,), (signalled, signal.SIGTERM, "last", 4), (signalled_twice,),
         (signalled, signal.SIGINT, "first", 2), (study_signalled,),
