@@ -1,6 +1,5 @@
-/* The study of the operators (sp_bench) in its parts: boxes, the reference, samples, results and
- * their file, the plan, and the paper's kernels, whose place is taken by functions on the host,
- * some of them wrong. */
+/* The parts of sp_bench: boxes, the reference, samples, results and their file, the plan, and the
+ * paper's kernels, replaced here by functions on the host, some of them wrong. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,16 +16,15 @@
 
 enum { ORDER = 3, NP = (ORDER + 1) * (ORDER + 1) * (ORDER + 1) };
 
-/* ---- Kernels on the host, in the place of the paper's -----------------------------------------
- */
+/* ---- Kernels on the host, instead of the paper's ---- */
 
-/* Kernel 1 is right, 2 is off by a little in the last element, 3 leaves a node of it out, 4 takes
- * another factor. */
+/* Kernel 1 is correct; 2 has a small error in the last element, 3 skips a node of it, 4 uses a
+ * wrong factor. */
 enum { RIGHT = 1, OFF, MISSING, FACTORS, KERNELS = FACTORS };
 
-static const sp_bench_case *fake_case; /* what the kernels are launched on */
+static const sp_bench_case *fake_case; /* the data that the kernels are launched on */
 static sp_operator_kind fake_kind;
-static const double *seen[64]; /* inputs of launches in turn */
+static const double *seen[64]; /* inputs of successive launches */
 static int launches;
 
 static sp_status launch(int number, const sp_paper_arguments *arguments) {
@@ -106,8 +104,7 @@ sp_status sp_paper_prepare(sp_device *device, int order) {
   return SP_OK;
 }
 
-/* ---- Checks ------------------------------------------------------------------------------------
- */
+/* ---- Checks ---- */
 
 static void check_boxes(void) {
   static const struct {
@@ -168,7 +165,7 @@ static void check_summary(void) {
   CHECK(row.seconds == 3 && row.seconds_min == 1 && row.seconds_max == 8, "%g", row.seconds);
 }
 
-/* A clock on the host that asks for changing inputs: its cache holds a fraction of a set. */
+/* A clock on the host that needs several input sets: its cache holds a fraction of one. */
 static void open_clock(sp_platform *platform, sp_bench_clock *clock) {
   CHECK(sp_platform_open(MPI_COMM_SELF, SP_DEVICE_HOST, SP_TRANSPORT_AUTO, platform) == SP_OK, "%s",
         sp_error_message());
@@ -202,7 +199,7 @@ static void check_paper_kernels(void) {
             "resources");
       CHECK(row.dofs == 12 * NP && row.seconds > 0 && row.error <= sp_bench_tolerance(ORDER),
             "%g s, error %g", row.seconds, row.error);
-      /* The check, then calls that take the sets in turn. */
+      /* The check, then calls that use the sets in turn. */
       CHECK(launches > 4 && seen[0] == seen[1] && seen[1] != seen[2] && seen[1] == seen[3],
             "inputs change from call to call");
     } else {
@@ -218,7 +215,7 @@ static void check_paper_kernels(void) {
   sp_platform_close(&platform);
 }
 
-/* Bytes of a copy by the paper's Table 2, and the time of a copy as a roofline. */
+/* The bytes of a copy follow the paper's Table 2; its time gives a roofline. */
 static void check_copy(void) {
   sp_platform platform;
   sp_bench_clock clock;
@@ -242,7 +239,7 @@ static void check_copy(void) {
   sp_platform_close(&platform);
 }
 
-/* All options parsed from one line of words. */
+/* Parse options from one line, separated by blanks. */
 static sp_status parse(const char *line, sp_bench_options *o) {
   static char text[256];
   char *argv[32] = {(char[]){"sp_bench"}};
@@ -259,7 +256,7 @@ static void check_plan(void) {
   static const struct {
     const char *line;
     bool gpu;
-    int steps; /* or -1: refused with these words */
+    int steps; /* or -1: refused with this message */
     const char *words;
   } cases[] = {
       /* copy; unassembled, operator and CG of two geometries */

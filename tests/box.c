@@ -1,4 +1,4 @@
-/* Boxes: the maps of the unit cube, the elements of each rank, and the division into bricks. */
+/* Boxes: maps of the unit cube, the elements of each rank, and the partition into bricks. */
 #include "mesh/box.h"
 
 #include <float.h>

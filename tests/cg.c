@@ -1,5 +1,5 @@
-/* Conjugate gradients: what they return, when they stop, and that all ranks stop together, also
- * where a device does whole iterations. */
+/* Conjugate gradients: results, when they stop, and that all ranks stop together, also if a device
+ * runs whole iterations. */
 #include "tests/cg_system.h"
 
 #include <float.h>
@@ -16,7 +16,7 @@ typedef struct history {
   int calls;
   double residual[HISTORY], relative[HISTORY];
   bool consistent;
-  int fails_at, fails_on; /* iteration and rank where the callback fails; -1: never */
+  int fails_at, fails_on; /* iteration and rank in which the callback fails; -1: never */
 } history;
 
 static sp_status record(const sp_cg_iteration *iteration, void *context) {
@@ -53,7 +53,7 @@ static void check_callback(system_t *s) {
   CHECK(first.calls == result.iterations + 1, "%d calls in %d iterations", first.calls,
         (int)result.iterations);
   CHECK(first.consistent, "iteration numbers and times");
-  /* The same sum in another order: 1e-16 times the root of its 1e4 terms at most. */
+  /* The same sum in another order differs by at most 1e-16 times the root of its 1e4 terms. */
   CHECK_CLOSE(first.residual[0] / norm_b, 1, 1e-13);
   CHECK(first.relative[0] == 1, "starts at %g", first.relative[0]);
   for (int i = 0; i < first.calls; i++) {
@@ -87,10 +87,10 @@ static void check_callback(system_t *s) {
     const sp_status status = solve(s, NULL, &options, &result);
     char expected[64];
     snprintf(expected, sizeof expected, "rank %d has no disk left", size - 1);
-    /* Without Jacobi it takes more iterations than `last`, so all four happen. */
+    /* Without Jacobi it takes more iterations than `last`, so all four cases occur. */
     CHECK(status == SP_ERR_SYSTEM && strcmp(sp_error_message(), expected) == 0,
           "failing at %d: status %d, '%s'", failing[f], (int)status, sp_error_message());
-    /* Where iterations come in batches the others hear of the rest of one. */
+    /* If iterations run in batches, the other ranks still see the rest of the batch. */
     if (!s->op->iterates || rank == size - 1)
       CHECK(second.calls == failing[f] + 1, "%d calls after failing at %d", second.calls,
             failing[f]);
@@ -117,7 +117,7 @@ static void check_ends(system_t *s) {
         "b = 0: %d iterations, residual %g", (int)result.iterations, result.residual);
   CHECK(norm(s, s->x) == 0, "b = 0: the solution is not zero");
 
-  /* An iterate of the limit is the best in its Krylov space: nearer than zero, and b becomes its
+  /* The iterate at the limit is the best of its Krylov space, so better than zero; b becomes its
    * residual. */
   reset(s);
   options.max_iterations = 40;
@@ -126,7 +126,7 @@ static void check_ends(system_t *s) {
   CHECK(strstr(sp_error_message(), "after 40 iterations"), "message '%s'", sp_error_message());
   CHECK(result.iterations == 40 && result.relative > options.tolerance && isfinite(result.relative),
         "%d iterations, %g", (int)result.iterations, result.relative);
-  /* A recursive residual leaves the true one by rounding times the number of iterations. */
+  /* The recursive residual differs from the true one by rounding times the number of iterations. */
   CHECK_CLOSE(true_residual(s), result.relative, 1e-12);
 
   reset(s);
@@ -197,8 +197,8 @@ static void check_jacobi(void) {
   CHECK(solve(&s, s.by[JACOBI], &options, &jacobi) == SP_OK, "%s", sp_error_message());
   CHECK(4 * jacobi.iterations < 3 * plain.iterations, "%d iterations with Jacobi, %d without",
         (int)jacobi.iterations, (int)plain.iterations);
-  /* |x1 - x2| <= |A^-1| (|r1| + |r2|) <= 2 condition 1e-12 |x|, and the condition number is below
-   * the square of the iterations that plain CG needs. */
+  /* |x1 - x2| <= |A^-1| (|r1| + |r2|) <= 2 cond(A) 1e-12 |x|, and cond(A) is below the square of
+   * the number of iterations of plain CG. */
   const double iterations = (double)plain.iterations, scale = norm(&s, x);
   for (size_t i = 0; i < n; i++) x[i] -= s.x[i];
   CHECK(norm(&s, x) <= 2e-12 * iterations * iterations * scale, "the solutions differ by %g",
@@ -207,9 +207,9 @@ static void check_jacobi(void) {
   system_destroy(&s);
 }
 
-/* ---- A preconditioner that is applied ---- */
+/* ---- Preconditioners with an `apply` ---- */
 
-/* Jacobi's own functions: its diagonal for the passes, and the same by `apply`. */
+/* Jacobi's own functions: as a diagonal in the passes, and by `apply`. */
 static void check_jacobi_applied(system_t *s) {
   const size_t n = (size_t)s->op->dofs;
   sp_preconditioner *jacobi = s->by[JACOBI];
@@ -240,8 +240,8 @@ static sp_status solve_with_history(system_t *s, preconditioning with, history *
   return solve(s, s->by[with], &options, result);
 }
 
-/* spread[k] is how far the residuals up to the k-th one are moved by random relative changes of b
- * of at most `change`, relative to those of `base`. */
+/* spread[k] is the largest relative change of the residuals 0 to k of `base` under random relative
+ * changes of b of at most `change`. */
 static void measure_spread(system_t *s, double change, const history *base, double *spread) {
   enum { TIMES = 4 };
   static history other;
@@ -258,10 +258,10 @@ static void measure_spread(system_t *s, double change, const history *base, doub
   for (int k = 1; k < HISTORY; k++) spread[k] = fmax(spread[k], spread[k - 1]);
 }
 
-/* Jacobi's preconditioner by `apply` takes the path of Jacobi's in the passes but for rounding. In
- * each iteration that changes alpha and beta, which are made of sums of n positive terms, by n
- * epsilons at most, and vectors by a few. What the iteration makes of such changes is measured on
- * Jacobi's: each of k + 1 iterations may add as much. */
+/* Jacobi's preconditioner by `apply` gives the same iteration as in the passes except for rounding.
+ * In each iteration rounding changes alpha and beta, which are sums of n positive terms, by at most
+ * n epsilons, and vectors by a few. How CG amplifies such changes is measured with Jacobi in the
+ * passes: each of k + 1 iterations may add that much. */
 static void check_applied(system_t *s) {
   static history expected, applied_history;
   static double spread[HISTORY];
@@ -295,7 +295,7 @@ static void check_applied(system_t *s) {
   }
 }
 
-/* Begin in the middle, where the first application is that of a solve that continues. */
+/* Start from a saved state, so that the first application is that of a restarted solve. */
 static sp_status continue_solve(system_t *s, sp_cg_options options, sp_cg_result *result) {
   const sp_cg_progress middle = {.iteration = 5, .norm_b = 1, .residual = 1, .rz = 1, .beta = 0};
   double *p = test_allocate((size_t)s->op->dofs, sizeof *p);
@@ -306,8 +306,8 @@ static sp_status continue_solve(system_t *s, sp_cg_options options, sp_cg_result
   return status;
 }
 
-/* What a preconditioner does wrong ends the solve on all ranks, in the application where it
- * happens: before the first iteration, later, or before a solve continues. */
+/* An error in a preconditioner ends the solve on all ranks, in the application in which it happens:
+ * before the first iteration, later, or when a solve restarts. */
 static void check_faults(system_t *s) {
   static const struct {
     fault fault;
@@ -349,7 +349,7 @@ static void check_faults(system_t *s) {
   applied_reset(s, NO_FAULT, 0);
 }
 
-/* Nothing to be preconditioned. */
+/* b = 0: nothing to precondition. */
 static void check_applied_to_zero(system_t *s) {
   const sp_cg_options options = {.tolerance = 1e-10, .max_iterations = 300};
   sp_cg_result result;
@@ -363,7 +363,8 @@ static void check_applied_to_zero(system_t *s) {
 
 /* ---- Whole iterations ---- */
 
-/* The host applies a preconditioner between the passes, whatever the device can do. */
+/* The host applies a preconditioner between the passes, even if the device can run whole
+ * iterations. */
 static void check_applied_between(system_t *s) {
   const sp_cg_options options = {.tolerance = 1e-10, .max_iterations = 300};
   const size_t n = (size_t)s->op->dofs;
@@ -383,7 +384,7 @@ static void check_applied_between(system_t *s) {
   free(x);
 }
 
-/* The same solutions to the bit, and the same answers, as without. */
+/* Solutions and results have the same bits as without whole iterations. */
 static void check_iterating(system_t *s) {
   const size_t n = (size_t)s->op->dofs;
   double *x = test_allocate(n, sizeof *x);

@@ -1,5 +1,5 @@
-/* A saved solve by conjugate gradients continues to the same bits, with the argument `cuda` on a
- * GPU, and where a device does whole iterations. */
+/* A saved solve by conjugate gradients continues with the same bits; with the argument `cuda` on a
+ * GPU, and also if a device runs whole iterations. */
 #include "tests/cg_system.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@ static bench backend; /* stays open */
 
 enum { HISTORY = 400 };
 
-/* One rank requests something after `request_at` iterations, once; what is saved first is kept. */
+/* One rank makes a request once, after `request_at` iterations; the first saved state is kept. */
 typedef struct saving {
   int calls;
   double residual[HISTORY];
@@ -59,8 +59,8 @@ static void forget(saving *s, sp_cg_request wanted, int at) {
   s->saves = s->seen = 0;
 }
 
-/* A device is asked between batches only. Odd numbers of iterations leave the directions of two
- * buffers in each other's places. */
+/* Requests to a device are seen between batches only. After an odd number of iterations the two
+ * buffers of directions are swapped. */
 static void check_continuation(system_t *s, preconditioning with) {
   const size_t n = (size_t)s->op->dofs;
   static saving whole, part;
@@ -112,7 +112,7 @@ static void check_continuation(system_t *s, preconditioning with) {
         CHECK(part.saves == (saved < expected.iterations ? 2 : 1), "%d saves", part.saves);
       }
 
-      /* Rubbish where the vectors of the continued solve have been. */
+      /* Overwrite the vectors of the solve with garbage before it continues. */
       reset(s);
       memcpy(s->x, part.x, n * sizeof *x);
       memcpy(s->b, part.r, n * sizeof *x);
@@ -147,7 +147,7 @@ static void check_continuation(system_t *s, preconditioning with) {
   free(x);
 }
 
-/* What is saved at the end serves a solve to a smaller tolerance. */
+/* A state saved at the end can continue to a smaller tolerance. */
 static void check_smaller_tolerance(system_t *s, preconditioning with) {
   const size_t n = (size_t)s->op->dofs;
   static saving whole, part;

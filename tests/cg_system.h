@@ -1,5 +1,5 @@
-/* A linear system for tests of conjugate gradients, and a device that stands in for one that does
- * whole iterations. Failures are counted as failed checks. */
+/* A linear system for tests of conjugate gradients, and a mock of a device that runs whole
+ * iterations. Failures are counted as failed checks. */
 #ifndef SP_TESTS_CG_SYSTEM_H
 #define SP_TESTS_CG_SYSTEM_H
 
@@ -12,7 +12,7 @@
 #include "tests/deformed_box.h"
 #include "tests/operator_bench.h"
 
-/* Without a preconditioner, with Jacobi's, which is in the passes, and with the same by `apply`. */
+/* No preconditioner, Jacobi's in the passes, and the same by `apply`. */
 typedef enum preconditioning { PLAIN, JACOBI, APPLIED, PRECONDITIONINGS } preconditioning;
 
 /* A system A x = b: an operator of the unit cube, Dirichlet on its whole boundary. */
@@ -27,11 +27,11 @@ typedef struct system {
   sp_preconditioner *by[PRECONDITIONINGS];
 } system_t;
 
-/* What an application of `applied` does wrong: -D^-1 r on all ranks; zero on all; NaN on the last
- * rank; D^-1 r, but the last rank fails. */
+/* Faults of an application of `applied`: -D^-1 r on all ranks; zero on all; NaN on the last rank;
+ * D^-1 r, but the last rank fails. */
 typedef enum fault { NO_FAULT, NEGATIVE, ZERO, NOT_A_NUMBER, FAILURE } fault;
 
-/* z = D^-1 r, as conjugate gradients apply a preconditioner that is no diagonal. */
+/* z = D^-1 r by `apply`, like a preconditioner that is no diagonal. */
 typedef struct applied {
   sp_preconditioner base;
   const bench *bench;
@@ -42,7 +42,7 @@ typedef struct applied {
   int fault_at; /* the application, counted from zero, that has it */
 } applied;
 
-/* Abort after an error that a test has no use for. */
+/* Abort after an error that the test does not expect. */
 static inline void require(sp_status status) {
   CHECK(status == SP_OK, "%s", sp_error_message());
   if (status) MPI_Abort(MPI_COMM_WORLD, 1);
@@ -223,8 +223,8 @@ static inline sp_status iterate(sp_local_operator *local, sp_cg_vectors *vectors
   return SP_OK;
 }
 
-/* Let iterations of s be done by a device that does them by itself, in batches of 7 at most, as the
- * host would; or by the host again. For one system at a time. */
+/* Let a mock device run the iterations of s in batches of at most 7, with the same results as the
+ * host; or the host again. For one system at a time. */
 static inline void stand_in(system_t *s, bool in) {
   static sp_backend device;
   device = *s->bench->backend;

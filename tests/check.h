@@ -1,6 +1,6 @@
-/* Checks for tests. A failed check prints one line and is counted; the program goes on, so that no
- * rank leaves a collective call that the others wait in (which rules out the packaged frameworks:
- * they jump out of a test). main ends with `return check_end(MPI_COMM_WORLD)`. */
+/* Checks for tests. A failed check prints one line and is counted. The program continues, so that
+ * no rank skips a collective call in which others wait; common test frameworks jump out of a test
+ * and cannot be used. main ends with `return check_end(MPI_COMM_WORLD)`. */
 #ifndef SP_TESTS_CHECK_H
 #define SP_TESTS_CHECK_H
 

@@ -26,9 +26,9 @@ static void check_smooth(const char *kind, int order, const char *lambda,
   check_rates(order, rates_coarse(order), common, boundary);
 }
 
-/* A coefficient that is written as a formula of x and is constant gives the same discrete problem
- * as the constant; u of both is off by the solver's 1e-13 times the condition number, below 1e4
- * here (tests/rates.h). So does a multiple of the whole equation. */
+/* A formula of x with a constant value gives the same discrete problem as the constant; both u have
+ * errors of the solver's 1e-13 times the condition number, below 1e4 here (tests/rates.h). The same
+ * holds for a multiple of the whole equation. */
 static void check_agreement(const char *kind) {
   static const char *const variants[][3] = {
       {"problem.kappa=3", "problem.lambda=1.5", "discretization.geometry=auto"},
@@ -57,7 +57,7 @@ static void check_agreement(const char *kind) {
   }
 }
 
-/* Trilinear geometry and coefficients at points exclude each other; the message says what to do. */
+/* Trilinear geometry is refused with variable coefficients; the message names the cure. */
 static void check_refused(void) {
   static const char *const coefficients[] = {"problem.kappa=2", "problem.kappa=1+x",
                                              "problem.lambda=1+x"};
@@ -81,7 +81,7 @@ int main(int argc, char **argv) {
       check_smooth(KINDS[k], order, LAMBDA, MIXED);
     }
     check_smooth(KINDS[k], 2, LAMBDA, NEUMANN);
-    /* lambda = 0 everywhere, though no constant: the null space is found all the same. */
+    /* A formula that is zero everywhere: the null space is found although lambda is no constant. */
     check_smooth(KINDS[k], 3, "problem.lambda=0*x", NEUMANN);
     check_agreement(KINDS[k]);
   }

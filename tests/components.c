@@ -1,4 +1,4 @@
-/* Connected components of distributed meshes against a plain search in all elements. */
+/* Connected components of distributed meshes, compared with a plain search through all elements. */
 #include "mesh/components.h"
 
 #include "mesh/box.h"
@@ -37,7 +37,7 @@ static void check_cubes(uint64_t seed, int percent, int ranks) {
   check(&all, seed);
 }
 
-/* One chain that winds through all places, its cubes dealt out to the ranks in turn. */
+/* One chain that winds through the whole lattice, its cubes assigned to the ranks in turn. */
 static void check_chain(void) {
   cubes all = {.components = 1};
   for (int place = 0; place < CUBES_MOST; place++) {
@@ -62,7 +62,7 @@ static void check_periodic(void) {
     sp_mesh *mesh;
     sp_components *components;
     require(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes));
-    /* Cut in the middle: the vertices of the upper half are others. */
+    /* Cut in the middle: the upper half has vertices of its own. */
     for (sp_lid e = 0; e < hexes->count; e++)
       for (int c = 0; c < SP_CORNERS && hexes->tags[e] > 2; c++) hexes->vertices[e][c] += 1000;
     require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
@@ -82,7 +82,7 @@ int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  /* From lone cubes to one body; on all ranks, and with the last ones left without any. */
+  /* From isolated cubes to one body; on all ranks, and with no cubes on the last ranks. */
   for (uint64_t seed = 1; seed <= 60; seed++)
     for (int percent = 3; percent < 60; percent *= 2)
       check_cubes(seed, percent, seed % 3 == 0 ? (size + 1) / 2 : size);

@@ -1,11 +1,12 @@
-/* Reading cases: every key, its values and what is said of wrong ones. */
+/* Reading cases: every key, its values, and the messages for wrong ones. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdint.h>
 
 #include "io/config_keys.h"
 #include "tests/config_case.h"
 
-/* One key in a file and as an override, with the same complaint; an empty override is none. */
+/* One key in a file and as an override, with the same error; an empty override counts as not given.
+ */
 static void check_value(const char *section, const char *key, const char *value,
                         const char *complaint) {
   char text[256], message[1024];
@@ -75,7 +76,7 @@ static void test_defaults(void) {
   config = read_case(text, NULL);
   if (config) check_defaults(config);
   sp_config_destroy(&config);
-  /* Every key that the formatted case names is in the text for the user too. */
+  /* Every key of the formatted case is also in the output of --defaults. */
   static const char *const keys[] = {"file =",
                                      "shape = box",
                                      "elements = 8 8 8",

@@ -1,5 +1,4 @@
-/* Cases for the tests of io/config.h: a temporary folder, files in it, and what reading them gives.
- */
+/* For the tests of io/config.h: a temporary folder, case files in it, and reading them. */
 #ifndef SP_TESTS_CONFIG_CASE_H
 #define SP_TESTS_CONFIG_CASE_H
 
@@ -35,7 +34,7 @@ static inline void write_bytes(const char *path, const char *bytes, size_t count
 }
 
 static inline void write_case(const char *text) {
-  MPI_Barrier(MPI_COMM_WORLD); /* nobody may still be reading the last one */
+  MPI_Barrier(MPI_COMM_WORLD); /* wait until all ranks have read the last one */
   if (rank == 0) write_bytes("case.ini", text, strlen(text));
 }
 
@@ -46,7 +45,7 @@ static inline int count_overrides(const char *const *overrides) {
   return count;
 }
 
-/* The configuration of a case that must be right; NULL, with a failed check, where it is not. */
+/* The configuration of a case that must be valid; NULL, with a failed check, if it is not. */
 static inline sp_config *read_case(const char *text, const char *const *overrides) {
   static const char *const none[] = {NULL};
   if (!overrides) overrides = none;
@@ -83,7 +82,7 @@ static inline const char *or_null(const char *text) {
 
 #define CHECK_TEXT(a, b) CHECK(same_text((a), (b)), "'%s' instead of '%s'", or_null(a), or_null(b))
 
-/* Every section and key, in every way of writing them. */
+/* Every section and key, written in every permitted way. */
 static const char every_key[] = "\xEF\xBB\xBF# a case\r\n"
                                 "[mesh]\r\n"
                                 "shape=box ; comment\r\n"
@@ -126,7 +125,7 @@ static inline void leave_folder(void) {
   if (rank != 0) return;
   static const char *const files[] = {"case.ini", "unset.ini", "sub/case.ini", "sub/again.ini"};
   for (size_t f = 0; f < sizeof files / sizeof files[0]; f++) (void)unlink(files[f]);
-  /* Fails if a test has left something else. */
+  /* Fails if a test has left another file. */
   CHECK(rmdir("sub") == 0 && chdir("/") == 0 && rmdir(folder) == 0, "cannot remove %s", folder);
 }
 

@@ -1,4 +1,4 @@
-/* Cases written back: what is read from them is what was there, for random ones, too. */
+/* Cases written and read back are the same; also random ones. */
 #define _POSIX_C_SOURCE 200809L
 #include <locale.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@ static char *format(const sp_config *config) {
   return text;
 }
 
-/* Write, read from `path`, write again; also, all ranks hold what rank 0 holds. */
+/* Write, read from `path`, write again; check also that all ranks hold the same as rank 0. */
 static void check_round_trip(const sp_config *config, const char *path) {
   char *first = format(config);
   if (!first) return;
@@ -88,7 +88,7 @@ static void test_round_trip(void) {
   }
   sp_config_destroy(&config);
 
-  /* Files are found from the folder of the case, and still are when the case moves. */
+  /* Files are relative to the folder of the case; a written case can be moved. */
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) write_bytes("sub/case.ini", "[mesh]\nfile = ../a.msh", 22);
   const struct {
@@ -110,7 +110,7 @@ static void test_round_trip(void) {
   }
 }
 
-/* A locale with a decimal comma must change nothing; there may be none on this machine. */
+/* A locale with a decimal comma must not matter; this machine may have none. */
 static void test_locale(void) {
   if (!setlocale(LC_ALL, "de_DE.UTF-8") && !setlocale(LC_ALL, "fr_FR.UTF-8")) return;
   sp_config *config = read_case(every_key, (const char *const[]){"solver.tolerance=0.5", NULL});
@@ -121,7 +121,7 @@ static void test_locale(void) {
   sp_config_destroy(&config);
   char number[8];
   snprintf(number, sizeof number, "%.1f", 0.5);
-  CHECK_TEXT(number, "0,5"); /* the caller's locale is as before */
+  CHECK_TEXT(number, "0,5"); /* the caller's locale is unchanged */
   setlocale(LC_ALL, "C");
 }
 
@@ -134,7 +134,7 @@ static uint32_t next_random(uint64_t *state, uint32_t below) {
 
 enum { FUZZ_SIZE = 2048 };
 
-/* Insert, at a random place, or delete there. */
+/* Insert or delete at a random position. */
 static size_t mutate(uint64_t *state, char *text, size_t length) {
   static const char *const pieces[] = {"[",
                                        "]",
@@ -169,12 +169,12 @@ static size_t mutate(uint64_t *state, char *text, size_t length) {
   case 0: /* one byte becomes any other */
     if (at < length) text[at] = (char)next_random(state, 256);
     return length;
-  case 1: /* a few bytes go */
+  case 1: /* delete a few bytes */
     count = next_random(state, 12);
     if (count > length - at) count = length - at;
     memmove(text + at, text + at + count, length - at - count);
     return length - count;
-  default: { /* a piece comes in */
+  default: { /* insert a piece */
     const char *piece = pieces[next_random(state, sizeof pieces / sizeof pieces[0])];
     count = strlen(piece);
     if (length + count > FUZZ_SIZE) return length;
@@ -211,7 +211,7 @@ static void fuzz_one(const char *path, const char *text, size_t length, const ch
 }
 
 static void test_random(void) {
-  enum { CASES = 10000 }; /* tests/fuzz/case.c has the time for more */
+  enum { CASES = 10000 }; /* tests/fuzz/case.c tries many more */
   static const char *const seeds[] = {
       every_key, "", "[boundary]\nleft = neumann\nright = dirichlet x # comment\n",
       "[mesh]\nfile = a.msh\n[problem]\nsolution = x\n[output]\nlog = b.h5\nfield =\n",
@@ -243,7 +243,7 @@ static void test_random(void) {
       fuzz_one(path, "", 0, argument, &accepted);
     }
   }
-  /* Otherwise the part about accepted cases tests nothing. */
+  /* Otherwise the checks of accepted cases have tested nothing. */
   CHECK(accepted > CASES / size / 20, "only %d accepted", accepted);
   CHECK(unlink(path) == 0, "cannot remove %s", path);
 }

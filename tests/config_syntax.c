@@ -74,7 +74,7 @@ static void test_syntax(void) {
     check_error(NULL, (const char *const[]){arguments[a][0], NULL}, arguments[a][1]);
 }
 
-/* Texts that no C string holds, and lines of any length. */
+/* Texts with NUL bytes, and very long lines. */
 static void test_bytes(void) {
   static const char zero[] = "[mesh]\n# a\0b\n";
   sp_ini *ini = NULL;
@@ -159,7 +159,7 @@ static void test_overrides(void) {
   sp_config_destroy(&config);
 }
 
-/* An empty override takes back what the file or an earlier argument says. */
+/* An empty override undoes what the file or an earlier argument says. */
 static void test_unset(void) {
   static const char text[] = "[mesh]\nfile = a.msh\n[discretization]\norder = 3\n[problem]\n"
                              "lambda = 2\n[boundary]\nleft = neumann 1\nright = neumann 2\n"
@@ -206,7 +206,7 @@ static void check_unreadable(const char *path, sp_status expected, const char *m
 static void test_files(void) {
   check_unreadable("none.ini", SP_ERR_SYSTEM, "none.ini: cannot open: No such file or directory");
   check_unreadable("sub", SP_ERR_SYSTEM, "sub: cannot read: Is a directory");
-  if (geteuid() != 0) { /* root may read anything */
+  if (geteuid() != 0) { /* root can read any file */
     write_case("");
     if (rank == 0) CHECK(chmod("case.ini", 0) == 0, "chmod");
     check_unreadable("case.ini", SP_ERR_SYSTEM, "case.ini: cannot open: Permission denied");

@@ -1,6 +1,6 @@
-/* Elements that share vertices must share the points between: a mesh is refused, on all ranks, if a
- * shared point is moved in only one element, at a vertex, on an edge or inside a face, within a
- * rank or between ranks. Points that only one element has may move. */
+/* Elements that share vertices must share the points between them: a mesh is refused on all ranks
+ * if a shared point (vertex, on an edge, inside a face) is moved in one element only, within a rank
+ * or between ranks. Points of one element only may move. */
 #include "mesh/conformity.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ enum { SIDE = 3 }; /* elements along each side of the unit cube */
 
 static int world_rank, world_size;
 
-/* How many elements have a point. */
+/* How many elements share a point. */
 static int elements_at(const double point[3]) {
   int count = 1;
   for (int d = 0; d < 3; d++) {

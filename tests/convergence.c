@@ -1,5 +1,5 @@
-/* The discretization converges as the theory says, through the whole program: under refinement,
- * in the degree, and exactly for polynomials. */
+/* Convergence as in theory, through the whole program: under refinement, with the degree, and
+ * exactness for polynomials. */
 #include <stdbool.h>
 
 #include "tests/check.h"
@@ -73,8 +73,8 @@ static bool is_exact(int kind, int order, int degree, bool deformed) {
   return degree <= (kind == BP35 && deformed ? order - 1 : order);
 }
 
-/* What is not exact is not so by accident: up to N = 5 the H1 error then stands clear of the
- * solver's share. */
+/* Cases that should not be exact must not pass by accident: up to N = 5 their H1 error is well
+ * above the solver's error. */
 static void check_polynomial(int kind, int order, int degree, bool deformed,
                              const char *const *boundary) {
   char solution[128];

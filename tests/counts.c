@@ -1,4 +1,4 @@
-/* Flops and bytes of the three problems against numbers worked out by hand. */
+/* Flops and bytes of the three problems, compared with numbers computed by hand. */
 #include "operators/counts.h"
 
 #include "operators/paper/paper.h"
@@ -62,7 +62,7 @@ int main(int argc, char **argv) {
     }
   }
 
-  /* Between L-vectors: 8 bytes a factor and 4 an index for each element, 16 a DOF. */
+  /* From L-vector to L-vector: per element 8 bytes per factor and 4 per index; 16 bytes per DOF. */
   CHECK_CLOSE(sp_operator_bytes_assembled(SP_BP35, SP_GEOMETRY_STORED, 7, 10, 100),
               10 * (28672 + 2048) + 1600, 0);
   CHECK_CLOSE(sp_operator_bytes_assembled(SP_BP35, SP_GEOMETRY_TRILINEAR, 7, 10, 100),
@@ -73,7 +73,7 @@ int main(int argc, char **argv) {
               3 * (1512 + 32) + 320, 0);
 
   check_shared_bytes();
-  /* 2^30 - 1 numbers: eight vertices an element at order 1; DOFs at order 7. */
+  /* 2^30 - 1 numbers: eight vertices per element at order 1; DOFs at order 7. */
   CHECK(sp_operator_device_numbers(1, 134217727, 1e6) == SP_OK, "%s", sp_error_message());
   CHECK(sp_operator_device_numbers(1, 134217728, 1e6) == SP_ERR_INPUT, "too many edge nodes");
   CHECK(sp_operator_device_numbers(7, 3e6, 1073741823) == SP_OK, "%s", sp_error_message());

@@ -13,8 +13,8 @@ enum { CUBES_SIDE = 5, CUBES_MOST = CUBES_SIDE * CUBES_SIDE * CUBES_SIDE };
 
 typedef struct cubes {
   int count;                 /* on all ranks; cube n has the tag n + 1 */
-  int place[CUBES_MOST][3];  /* in the lattice of CUBES_SIDE^3 places */
-  int rank[CUBES_MOST];      /* that has the cube */
+  int place[CUBES_MOST][3];  /* position in the lattice of CUBES_SIDE^3 */
+  int rank[CUBES_MOST];      /* rank that has the cube */
   int component[CUBES_MOST]; /* numbered from 0 in the order of the cubes */
   int components;
 } cubes;
@@ -31,7 +31,8 @@ static inline bool cubes_touch(const int a[3], const int b[3]) {
   return touch;
 }
 
-/* Each place has a cube with probability `percent`, on one of the first `ranks` ranks. */
+/* Each lattice position has a cube with probability `percent`, on one of the first `ranks` ranks.
+ */
 static inline void cubes_choose(uint64_t seed, int percent, int ranks, cubes *all) {
   *all = (cubes){0};
   for (int place = 0; place < CUBES_MOST; place++) {

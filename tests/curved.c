@@ -26,7 +26,7 @@ static void require(sp_status status) {
 
 /* Write a file that meshes a geometry of inputs/ with elements of a given order. */
 static void write_geometry(const char *name, int order) {
-  MPI_Barrier(MPI_COMM_WORLD); /* no rank may still be reading the previous one */
+  MPI_Barrier(MPI_COMM_WORLD); /* wait until all ranks have read the previous one */
   if (world_rank == 0) {
     FILE *file = fopen(path, "w");
     if (!file) MPI_Abort(MPI_COMM_WORLD, 1);
@@ -101,7 +101,7 @@ static void check_shell(int order, double relative) {
   require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
   const double error = fabs(volume(mesh) / exact - 1), off = off_spheres(mesh);
   CHECK(error <= relative, "order %d: the volume is off by %.3g", order, error);
-  /* A few roundings at a radius of 2, in gmsh's parametrization of a sphere. */
+  /* A few roundings at radius 2 in gmsh's parametrization of a sphere. */
   CHECK(off <= 1e-12, "order %d: a node is %.3g off its sphere", order, off);
   check_refinement(&mesh);
   CHECK(mesh->unnamed_faces == 0, "%lld unnamed faces", (long long)mesh->unnamed_faces);
@@ -149,8 +149,8 @@ static void check_lattice(int order) {
   sp_mesh_destroy(&mesh);
 }
 
-/* Nested meshes of one curved domain, whose map is smooth in each element: the rates of straight
- * ones, from 384 to 3072 elements, with all kinds of boundary data. */
+/* Nested meshes of one curved domain, whose map is smooth in each element, have the same rates as
+ * straight meshes: from 384 to 3072 elements, with all kinds of boundary data. */
 static void check_nested(const char *kind, int order, const char *const *own) {
   char file[1024];
   snprintf(file, sizeof file, "mesh.file=%s/shell.geo", test_inputs());

@@ -1,10 +1,10 @@
-/* The device of a test, which its first argument names: host, also without one, or cuda. Where
- * there is no GPU a test on one is skipped.
+/* The device of a test, given by its first argument: host (default) or cuda. Without a GPU a test
+ * on cuda is skipped.
  *
- * SP_EXPECT_EXCHANGES says of a machine with GPUs which ways there must be between the ranks of
- * this run, by their names in [backend] exchange: "peer nccl staged". Where it is set a test that
- * finds no GPU fails, and so does one that cannot have one of them, or gets less by `auto` than the
- * first of them in the order of sp_transport. */
+ * SP_EXPECT_EXCHANGES lists the transports that must be available between the ranks of this run, by
+ * their names in [backend] exchange: "peer nccl staged". If it is set, a test fails if it finds no
+ * GPU, if a listed transport is not available, or if `auto` selects one that comes later in
+ * sp_transport than the first one listed. */
 #ifndef SP_TESTS_DEVICE_H
 #define SP_TESTS_DEVICE_H
 
@@ -21,9 +21,9 @@ static inline bool device_is_cuda(int argc, char **argv) {
 }
 
 /* Whether a test tries all orders: on one rank, and on a GPU, each of whose kernels is of one
- * order. On the host, what several ranks add is the sum over ranks, which sees of an order only its
- * DOFs at vertices, on edges and faces. From order 3 on there is all that matters: several on an
- * edge, which neighbours may run through in opposite directions. To be called after MPI_Init.
+ * order. On the host, several ranks add only the sum over ranks, which depends on the order only
+ * through the DOFs at vertices, on edges and on faces. Order 3 already has all that matters:
+ * several DOFs per edge, which neighbours may traverse in opposite directions. Call after MPI_Init.
  * Local. */
 static inline bool device_sweeps(int argc, char **argv) {
   int ranks;
@@ -39,7 +39,8 @@ static inline sp_transport device_transport(const char *name) {
   return SP_TRANSPORT_AUTO;
 }
 
-/* Whether SP_EXPECT_EXCHANGES has this one; for SP_TRANSPORT_AUTO, whether it is set. Local. */
+/* Whether SP_EXPECT_EXCHANGES lists this transport; for SP_TRANSPORT_AUTO, whether it is set.
+ * Local. */
 static inline bool device_expects(sp_transport kind) {
   const char *list = getenv("SP_EXPECT_EXCHANGES");
   char words[128];
@@ -52,9 +53,9 @@ static inline bool device_expects(sp_transport kind) {
   return found;
 }
 
-/* Open the device that the arguments of main name, with the transport that a second one names, auto
- * without one. Without the device the program ends here: skipped if this machine has no GPU and
- * none is expected. Collective over MPI_COMM_WORLD. */
+/* Open the device given by main's first argument, with the transport given by the second (default
+ * auto). Without the device the program exits: skipped (77) if this machine has no GPU and none is
+ * expected, else failed. Collective over MPI_COMM_WORLD. */
 static inline void device_open(int argc, char **argv, sp_platform *platform) {
   int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -68,8 +69,8 @@ static inline void device_open(int argc, char **argv, sp_platform *platform) {
   exit(skipped ? DEVICE_SKIPPED : EXIT_FAILURE);
 }
 
-/* The way between `ranks` ranks on a GPU, as sp_space's `transport` says it, is the one wished
- * for, or for auto, the first one that is expected or one before it. Local. */
+/* Check that sp_space's `transport` between `ranks` ranks on a GPU is the requested one or, for
+ * auto, the first expected one or one before it. Local. */
 static inline void device_check_exchange(int ranks, const char *transport, sp_transport wish) {
   if (ranks == 1) return;
   char name[32];

@@ -1,4 +1,4 @@
-/* Agreement on errors: the lowest failing rank speaks for all. */
+/* Agreement on errors: all ranks get the error of the lowest failing rank. */
 #include "io/error.h"
 
 #include <stdint.h>
@@ -26,7 +26,7 @@ int main(int argc, char **argv) {
     CHECK(strcmp(sp_error_message(), expected) == 0, "message '%s'", sp_error_message());
   }
 
-  /* Who only waited in vain speaks last. */
+  /* SP_ERR_ELSEWHERE has the lowest priority. */
   sp_status waited = sp_fail(rank == size - 1 ? SP_ERR_SYSTEM : SP_ERR_ELSEWHERE, "rank %d", rank);
   CHECK(sp_agree(MPI_COMM_WORLD, waited) == SP_ERR_SYSTEM, "the cause");
   CHECK(atoi(sp_error_message() + 5) == size - 1, "message '%s'", sp_error_message());

@@ -1,4 +1,4 @@
-/* The exchange against values gathered from all ranks and combined one after another, in double and
+/* The exchange, compared with values gathered from all ranks and combined in order, in double and
  * single precision. */
 #include "operators/exchange.h"
 
@@ -11,7 +11,8 @@
 static MPI_Comm comm;
 static int rank, size;
 
-/* What a rank contributes: magnitudes far apart, so that sums in another order have other bits. */
+/* The values of a rank: of very different magnitudes, so that another order of summation gives
+ * other bits. */
 static double contribution(int from, int seed, sp_gid number) {
   static const double magnitudes[] = {1, 1e8, 1e-5, 3e3};
   return magnitudes[from % 4] * random_value(100 * seed + from, number);
@@ -46,7 +47,7 @@ static void set(vector *v, sp_lid i, double value) {
     doubles[i] = value;
 }
 
-/* What this rank has before a round. */
+/* The values of this rank before a round. */
 static vector contributions(const deformed_box *box, sp_precision precision, int round) {
   vector values = make_vector(precision, box->numbering->local);
   for (sp_lid i = 0; i < box->numbering->local; i++)
@@ -65,8 +66,8 @@ static unsigned char *gather_holders(const deformed_box *box) {
   return all;
 }
 
-/* The combined value of a DOF, rounded as the precision rounds, and how many ranks hold it. The sum
- * of two floats in double, rounded to float, is what adding them as floats gives. */
+/* The combined value of a DOF, rounded to the precision, and the number of ranks that hold it. The
+ * sum of two floats in double, rounded to float, is what adding them as floats gives. */
 static double combine_all(const deformed_box *box, const unsigned char *holders, sp_combine combine,
                           sp_precision precision, int seed, sp_lid whole, int *count) {
   double result = 0;
@@ -82,7 +83,7 @@ static double combine_all(const deformed_box *box, const unsigned char *holders,
   return result;
 }
 
-/* `values` as they are after a round, with unshared ones doubled if they were. */
+/* Expected `values` after a round; unshared ones are doubled if the round did that. */
 static void check_values(const deformed_box *box, const unsigned char *holders, sp_combine combine,
                          int round, bool doubled, const vector *values) {
   const sp_precision precision = values->precision;
@@ -104,7 +105,7 @@ static void check_values(const deformed_box *box, const unsigned char *holders, 
   free(read);
 }
 
-/* At once, which is for double precision. */
+/* Begin and end in one call, which exists for double precision only. */
 static void check_now(const deformed_box *box, sp_exchange *exchange, const unsigned char *holders,
                       sp_combine combine, int round) {
   vector values = contributions(box, SP_DOUBLE, round);
@@ -113,7 +114,7 @@ static void check_now(const deformed_box *box, sp_exchange *exchange, const unsi
   free(values.numbers);
 }
 
-/* Odd rounds hide other work between beginning and end: unshared values may change meanwhile. */
+/* Odd rounds do other work between begin and end: unshared values may change meanwhile. */
 static void check_begin_end(const deformed_box *box, sp_exchange *exchange,
                             const unsigned char *holders, sp_precision precision, int round) {
   vector values = contributions(box, precision, round);
@@ -128,7 +129,7 @@ static void check_begin_end(const deformed_box *box, sp_exchange *exchange,
   free(values.numbers);
 }
 
-/* Packed and added by the caller, as backends with memory of their own do it. */
+/* Packed and added by the caller, as in backends with separate memory. */
 static void check_packed(const deformed_box *box, sp_exchange *exchange,
                          const unsigned char *holders, sp_precision precision, int round) {
   const sp_exchange_plan plan = sp_exchange_plan_of(exchange);

@@ -1,7 +1,7 @@
-/* The ways in which values travel between GPUs where the host asks for them: each that is possible
- * here gives the bits of the one through the host, for the operator, for pass 1 of an iteration,
- * and for sums of vectors in double and single precision; one that is not says so. (Whole
- * iterations by peers: cg_restart, reproducibility.) */
+/* The transports between GPUs that the host drives: each that is possible here gives the same bits
+ * as the one through the host, for the operator, for pass 1 of an iteration, and for sums of
+ * vectors in double and single precision; an impossible one says why. (For whole iterations by
+ * peers see cg_restart and reproducibility.) */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +11,8 @@
 
 enum { ORDER = 4, APPLICATIONS = 3 };
 
-/* What one transport gives, [DOFs] each: y = A^APPLICATIONS x, ap and p.Ap of a first direction x,
- * and sums over ranks of values that every rank has for itself. */
+/* The results of one transport, [DOFs] each: y = A^APPLICATIONS x, ap and p.Ap of a first direction
+ * x, and sums over ranks of values that differ between ranks. */
 typedef struct outcome {
   double *y, *ap, p_ap, *sum;
   float *single;
@@ -47,7 +47,7 @@ static void assemble(const bench *b, const sp_space *space, sp_precision precisi
   b->backend->vector_destroy(b->device, &vector);
 }
 
-/* False where `kind` cannot be had. */
+/* False if `kind` is not available. */
 static bool apply_by(const bench *b, const deformed_box *box, const bool *mask, sp_transport kind,
                      const double *x, outcome *o) {
   const size_t n = (size_t)box->numbering->local;
@@ -73,7 +73,7 @@ static bool apply_by(const bench *b, const deformed_box *box, const bool *mask, 
   memcpy(o->y, x, n * sizeof *x);
   for (int a = 0; a < APPLICATIONS; a++) {
     memcpy(before, o->y, n * sizeof *x);
-    bench_apply(b, op, true, before, o->y); /* y must not be what it is applied to */
+    bench_apply(b, op, true, before, o->y); /* input and output must differ */
   }
   for (size_t i = 0; i < n; i++) CHECK(isfinite(o->y[i]), "y[%zu] is %g", i, o->y[i]);
   sp_cg_vectors vectors = {.x = bench_upload(b, n, zero),
@@ -89,7 +89,7 @@ static bool apply_by(const bench *b, const deformed_box *box, const bool *mask, 
   free(zero);
   int rank;
   MPI_Comm_rank(b->comm, &rank);
-  for (size_t i = 0; i < n; i++) { /* of sizes far apart: the order of the sum shows */
+  for (size_t i = 0; i < n; i++) { /* very different magnitudes: the order of summation shows */
     o->sum[i] = ldexp(random_value(20 + rank, box->whole_dof[i]), 9 * (rank % 3));
     o->single[i] = (float)o->sum[i];
   }

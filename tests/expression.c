@@ -1,4 +1,5 @@
-/* Formulas: values against libm, derivatives against differences in long double, messages, fuzz. */
+/* Formulas: values compared with libm, derivatives with differences in long double; messages;
+ * random input. */
 #include "io/expression.h"
 
 #include <float.h>
@@ -391,7 +392,7 @@ static void check_derivatives(void) {
   printf("derivatives agree with differences to %.1e\n", worst);
 }
 
-/* One-dimensional closed forms, and points where a careless rule gives NaN. The tolerance is a few
+/* One-dimensional closed forms, and points where a naive rule gives NaN. The tolerance is a few
  * roundings. */
 static void check_closed_forms(void) {
   const double x = 0.6, t = 1e-13;
@@ -436,7 +437,8 @@ static void check_closed_forms(void) {
   };
   for (size_t k = 0; k < sizeof table / sizeof table[0]; k++) {
     const jet j = jet_at(table[k].text, table[k].x, 0, 0);
-    const double scale = table[k].x > 20 ? exp(-60) : 1; /* the tail of tanh, relatively */
+    const double scale =
+        table[k].x > 20 ? exp(-60) : 1; /* the tail of tanh, with a relative tolerance */
     CHECK(fabs(j.gradient[0] - table[k].first) <= t * (scale + fabs(table[k].first)) &&
               fabs(j.laplacian - table[k].second) <= t * (scale + fabs(table[k].second)),
           "%s at %g: %.17g %.17g, not %.17g %.17g", table[k].text, table[k].x, j.gradient[0],
@@ -467,7 +469,7 @@ static void check_closed_forms(void) {
     CHECK_CLOSE(jet_at(harmonic[k], 0.7, -0.5, 0.9).laplacian, 0, 9 * 100 * DBL_EPSILON);
 }
 
-/* However many points are asked for at once, the bits are those of one at a time. */
+/* Evaluating many points at once gives the same bits as one at a time. */
 static void check_chunks(void) {
   enum { MOST = 1000 };
   static double x[MOST], y[MOST], z[MOST], value[MOST + 1], value_only[MOST + 1];
@@ -503,7 +505,7 @@ static void check_chunks(void) {
                 gradient[1][n] == 7 && gradient[2][n] == 7,
             "%s: wrote beyond %zu points", formulas[f], n);
     }
-    /* Outputs that are not wanted. */
+    /* Outputs that are NULL. */
     double *const middle[3] = {NULL, gradient_store[1], NULL};
     const double expected = gradient_store[1][5];
     gradient_store[1][5] = 0;
@@ -638,7 +640,7 @@ static void check_size(void) {
   }
 }
 
-/* Numbers mean the same where the decimal point is a comma. */
+/* Numbers mean the same in a locale with a decimal comma. */
 static void check_locale(void) {
   const char *const candidates[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE"};
   bool found = false;
@@ -659,7 +661,7 @@ static size_t random_below(size_t n) {
   return (size_t)((random_state >> 11) % n);
 }
 
-/* Tokens in random order. Mostly one that may stand where it is put, or few would be formulas. */
+/* Random tokens. Most are chosen to fit the one before, otherwise few texts would be formulas. */
 static void random_formula(char text[FUZZ_SIZE]) {
   static const char *const begins[] = {"x",     "y",    "z",    "pi",     "1",      "2",    ".5",
                                        "3e2",   "x",    "-",    "!",      "(",      "sin(", "log(",

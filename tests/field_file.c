@@ -1,5 +1,5 @@
-/* The field file: what was written stands there, in VTK's order, for every order and any
- * distribution of elements; and a rank that fails stops all of them.
+/* The field file contains what was written, in VTK's order, for every order and any distribution of
+ * elements; and if one rank fails, all fail.
  *
  * With the argument "keep" it only writes order_N.hdf for N = 1..15 into the working directory, for
  * field_file_probe.py to open with VTK. */
@@ -22,8 +22,8 @@ enum { HIGHEST_ORDER = 15 };
 
 static int rank, size;
 
-/* A box of elements with trilinear geometry: vertex (a, b, c) is moved from its place by less than
- * a quarter of an element. field_file_probe.py has the same formulas. */
+/* A box of elements with trilinear geometry: vertex (a, b, c) is displaced by less than a quarter
+ * of an element. field_file_probe.py has the same formulas. */
 static const int small_box[3] = {2, 2, 3}, large_box[3] = {8, 8, 24};
 
 static void vertex(int a, int b, int c, double *x) {
@@ -50,7 +50,7 @@ static double polynomial(int order, int64_t element, const double *xi) {
          pow(xi[2] - 0.5, order) * (1 + pow(xi[0], order));
 }
 
-/* Elements of a rank: none on the first of several, more and more on the following ones. */
+/* Number of elements of a rank: none on the first of several ranks, increasing on the others. */
 static int64_t first_element(int64_t total, int of_rank) {
   if (size == 1) return of_rank == 0 ? 0 : total;
   return total * of_rank * (of_rank - 1) / (size * (size - 1));
@@ -178,8 +178,8 @@ static void check_file(const char *path, int order, const int *box) {
   H5Fclose(file);
 }
 
-/* Each lattice place once. That the order is VTK's is checked against VTK itself, and here by the
- * 27 points of order 2 as drawn in VTK's book of formats. */
+/* Each lattice index occurs once. The order is checked with VTK itself (field_file_probe.py), and
+ * here for the 27 points of order 2 as drawn in VTK's description of file formats. */
 static void test_order(void) {
   for (int order = 1; order <= HIGHEST_ORDER; order++) {
     const int np = (order + 1) * (order + 1) * (order + 1);
@@ -203,7 +203,7 @@ static void test_order(void) {
   CHECK(memcmp(lattice, quadratic, sizeof lattice) == 0, "order 2");
 }
 
-/* All ranks tell the same failure. */
+/* All ranks report the same error. */
 static void check_failure(sp_status status, const char *path, const char *reason) {
   char expected[256], first[256] = "";
   snprintf(expected, sizeof expected, "cannot write field %s: %s", path, reason);
@@ -235,8 +235,8 @@ static void test_failures(const char *path, const char *temporary) {
   signal(SIGXFSZ, SIG_IGN);
   struct rlimit before;
   getrlimit(RLIMIT_FSIZE, &before);
-  /* Of the 300 kB of order 7, next to nothing, some, or most may be written. Open MPI's own little
-   * files must pass. */
+  /* The limit lets nearly nothing, some, or most of the 300 kB of order 7 be written; Open MPI's
+   * own small files must fit. */
   const rlim_t limits[] = {1000, 70000, 200000};
   for (int l = 0; l < 3; l++)
     for (int failing = 0; failing < size; failing++) {
@@ -268,7 +268,7 @@ int main(int argc, char **argv) {
   char path[64], temporary[80];
   snprintf(path, sizeof path, "test_field_file_%ld.hdf", unique);
   snprintf(temporary, sizeof temporary, "%s.%s.tmp", path, sp_file_tag());
-  MPI_Bcast(temporary, sizeof temporary, MPI_CHAR, 0, MPI_COMM_WORLD); /* the one of rank 0 */
+  MPI_Bcast(temporary, sizeof temporary, MPI_CHAR, 0, MPI_COMM_WORLD); /* of rank 0 */
 
   for (int order = 1; order <= HIGHEST_ORDER; order++) {
     if (keep) snprintf(path, sizeof path, "order_%d.hdf", order);
@@ -278,7 +278,7 @@ int main(int argc, char **argv) {
   }
   if (!keep) {
     test_order();
-    /* Several blocks a rank, not the same number on all. */
+    /* Several blocks per rank, a different number on each. */
     CHECK(write_field(path, 7, large_box) == SP_OK, "%s", sp_error_message());
     if (rank == 0) check_file(path, 7, large_box);
     MPI_Barrier(MPI_COMM_WORLD);

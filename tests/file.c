@@ -1,4 +1,4 @@
-/* Files that replace others, the symbolic links on the way, and locks that keep two runs apart. */
+/* Replacing files, also through symbolic links, and locks against a second run. */
 #define _GNU_SOURCE /* flock */
 #include "io/file.h"
 
@@ -59,7 +59,7 @@ static void replace(const char *path, const char *text) {
   CHECK(sp_file_replace(path, text, strlen(text)) == SP_OK, "%s: %s", path, sp_error_message());
 }
 
-/* Before any other call for a tag: parent and child each make their own. */
+/* Before any other use of the tag: parent and child must get different ones. */
 static void check_tags(void) {
   int ends[2];
   char other[9] = "";
@@ -163,7 +163,7 @@ static void check_locks(void) {
   refuse("link.h5", SP_ERR_INPUT, "another run");
   sp_file_lock *other = acquire("run.hdf");
   sp_file_lock_release(&other);
-  /* Who reads the file, even with a lock on it, is not kept out, nor keeps a writer out. */
+  /* A reader, even one that locks the file, is not blocked, and does not block a writer. */
   put("run.h5", "read");
   const int reader = open("run.h5", O_RDONLY);
   CHECK(flock(reader, LOCK_SH | LOCK_NB) == 0, "a reader");
@@ -186,8 +186,8 @@ static void check_locks(void) {
   remove_files();
 }
 
-/* A run that is killed: the next one takes its lock over, and what it was writing is removed. Such
- * a lock file that somebody else made can remove nothing else. */
+/* After a run was killed, the next one takes over its lock and removes its temporary file. A forged
+ * lock file cannot make it remove any other file. */
 static void check_dead(void) {
   int ends[2];
   char ready;
@@ -196,7 +196,7 @@ static void check_dead(void) {
   if (child == 0) {
     sp_file_lock *lock;
     char temporary[64];
-    /* The tag that is the parent's own would not do. */
+    /* A tag other than the inherited one: a real second run would have its own. */
     if (sp_file_lock_acquire("run.h5", &lock) != SP_OK) _exit(1);
     put(".run.h5.lock", "sp_solve lock: process 1 on nowhere tag deadbeef\n");
     snprintf(temporary, sizeof temporary, "run.h5.deadbeef.tmp");
@@ -239,7 +239,7 @@ static void check_unconverged(const char *path, const char *expected) {
 }
 
 int main(int argc, char **argv) {
-  check_tags(); /* forks, which MPI does not like afterwards */
+  check_tags(); /* before MPI_Init, since it forks */
   if (!mkdtemp(folder) || chdir(folder) != 0) return 1;
   check_dead();
   MPI_Init(&argc, &argv);

@@ -42,7 +42,7 @@ static void check_records(int rank, int size, bool gaps) {
   free(all);
 }
 
-/* No record is read, so none needs to exist. */
+/* The records are not read, so they need not exist. */
 static void check_too_many(int size) {
   const size_t count = (size_t)INT_MAX / (size_t)size + 1;
   size_t total = 1;

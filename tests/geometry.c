@@ -1,6 +1,6 @@
-/* Geometric factors against polynomial maps, whose volume and derivatives are known in closed form.
- * All maps have points of order one, so absolute tolerances are in units of EPSILON: a Jacobian is
- * a threefold sum over (g + 1)^3 <= 64 lattice points with derivatives of the Lagrange basis up to
+/* Geometric factors of polynomial maps, whose volume and derivatives are known in closed form. All
+ * maps have points of order one, so absolute tolerances are in units of EPSILON: a Jacobian is a
+ * threefold sum over (g + 1)^3 <= 64 lattice points with derivatives of the Lagrange basis up to
  * about 5, so its error is below 1000 EPSILON. */
 #include "mesh/geometry.h"
 
@@ -246,7 +246,7 @@ static void check_map(const polynomial_map *map) {
   check_faces(map, hexes, &rule);
   check_metric_identity(map, hexes);
 
-  /* With other local axes the volume is the same. */
+  /* The volume does not depend on the local axes. */
   double factors[SP_FACTORS * 216];
   for (int index = 0; index < ROTATIONS; index++) {
     sp_hexes *rotated = make_element(map);
@@ -265,7 +265,7 @@ static void check_map(const polynomial_map *map) {
 static void check_refused(const char *name, sp_hexes *hexes, const char *location) {
   double factors[SP_FACTORS * 8];
   sp_rule rule;
-  sp_rule_gll(2, &rule); /* the corners, where a trilinear element tangles first */
+  sp_rule_gll(2, &rule); /* the corners, where a trilinear element becomes invalid first */
   const sp_status status = sp_geometry_factors(hexes, 0, &rule, factors);
   CHECK(status == SP_ERR_INPUT, "%s: status %d", name, (int)status);
   CHECK(strstr(sp_error_message(), "element 42 "), "%s: '%s'", name, sp_error_message());
@@ -334,7 +334,7 @@ static void check_thin(void) {
   CHECK(sp_geometry_factors(hexes, 0, &rule, factors) == SP_OK, "%s", sp_error_message());
   double volume = 0;
   for (int q = 0; q < 8; q++) volume += factors[SP_G_WJ * 8 + q];
-  /* With coordinates of order one the thin direction is right to EPSILON / 1e-6. */
+  /* With coordinates of order one, the relative error of the thin direction is EPSILON / 1e-6. */
   CHECK_CLOSE(volume, 8e-6, 8e-6 * EPSILON / 1e-6);
   sp_hexes_destroy(&hexes);
 }

@@ -1,6 +1,6 @@
-/* Meshes from files: every format that gmsh writes gives the same mesh, and what cannot be used is
- * refused with a message that says why, the same on all ranks. Rank 0 makes the files with the SDK
- * from the geometries in tests/fixtures. */
+/* Meshes from files: every format that gmsh writes gives the same mesh, and unusable files are
+ * refused with the same message on all ranks. Rank 0 makes the files with the SDK from the
+ * geometries in tests/fixtures. */
 #include "mesh/gmsh.h"
 
 #include <gmshc.h>
@@ -10,7 +10,8 @@
 #include "mesh/refine.h"
 #include "tests/mesh_files.h"
 
-/* Rank 0 meshes a fixture and writes it, with `all` also what no group names; the others wait. */
+/* Rank 0 meshes a fixture and writes it, with `all` including elements in no group; the others
+ * wait. */
 static void generate_all(const char *geometry, double version, int binary, int order, int all,
                          const char *name) {
   char from[PATH_SIZE], to[PATH_SIZE];
@@ -125,7 +126,7 @@ static void check_two_blocks(const char *path) {
   sp_mesh_destroy(&mesh);
 }
 
-/* A volume of two groups is read once. */
+/* A volume in two groups is read once. */
 static void check_repeated(double version) {
   char path[PATH_SIZE];
   generate("two_groups.geo", version, 0, 1, "two_groups.msh");
@@ -137,7 +138,7 @@ static void check_repeated(double version) {
   sp_mesh_destroy(&mesh);
 }
 
-/* What a Physical Volume names is used, however the rest came into the file. */
+/* Only the elements of Physical Volumes are used, whatever else is in the file. */
 static void check_named(const char *path, int order, sp_gid left_out) {
   sp_mesh *mesh = read_mesh(path);
   if (!mesh) return;
@@ -175,7 +176,7 @@ static void check_save_all(void) {
   check_named(path, 1, 20);
 }
 
-/* Largest resident memory of the processes that have read meshes for this one, in MiB. */
+/* Largest resident memory of the mesh readers started by this process, in MiB. */
 static double child_memory(void) {
   struct rusage usage;
   getrusage(RUSAGE_CHILDREN, &usage);
@@ -207,8 +208,8 @@ static void check_sparse(void) {
   CHECK(child_memory() < 1024, "%.0f MiB for two elements", child_memory());
 }
 
-/* A face that several entities list is in the groups of all. Of two cubes side by side 7 has both
- * faces below, 8 and 9 have the left one of these and the right one above. */
+/* A face listed in several entities is in the groups of all of them. There are two cubes side by
+ * side: group 7 has both bottom faces; 8 and 9 have the left bottom face and the right top face. */
 static void check_shared_faces(void) {
   static const char text[] =
       "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n12\n"
@@ -255,7 +256,7 @@ static void check_same_corners(void) {
   check_refused(path, "elements 1 and 2 have the same corners, but other nodes between");
 }
 
-/* A unit cube, node 3 of which is listed twice, and 8 not at all: as many nodes as numbers. */
+/* A unit cube with node 3 listed twice and node 8 missing, so the number of nodes is right. */
 static void check_doubled(void) {
   static const char text[] =
       "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n"
@@ -273,7 +274,7 @@ static void check_doubled(void) {
   sp_mesh_destroy(&mesh);
 }
 
-/* Two cubes with the same number, and a node in two places, in format 4.1. */
+/* In format 4.1: two cubes with the same number, and a node with two positions. */
 static void check_twins(void) {
   static const char format[] =
       "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n"
@@ -359,7 +360,7 @@ static void check_refusals(void) {
   fixture("garbage.msh", path);
   check_refused(path, "garbage.msh:1: expected a gmsh mesh");
 
-  /* A broken text leaves no trace: each file is read by a process of its own. */
+  /* A broken file has no effect on later ones: each is read by its own process. */
   fixture("two_blocks.geo", path);
   check_two_blocks(path);
 }
@@ -387,7 +388,7 @@ int main(int argc, char **argv) {
   check_refusals();
   CHECK(strchr(sp_gmsh_version(), '.'), "version '%s'", sp_gmsh_version());
 
-  /* The last ones are made on two ranks at most, and on one. */
+  /* The last tests run on at most two ranks, and on one. */
   static const char *const made[] = {
       "cube.msh",         "two_blocks.msh", "two_groups.msh", "empty.msh", "cut.msh",
       "surface_only.msh", "count.msh",      "twins.msh",      "named.msh", "ring.msh",

@@ -12,17 +12,16 @@ typedef enum encoding_kind { ASCII, BINARY, SWAPPED, ENCODINGS } encoding_kind;
 
 static const char *const NAMES[] = {"ASCII", "binary", "binary of other machines"};
 
-/* What is written, and what is wrong with it; zero is a sound file. */
+/* The file to write, and its faults; all zero: a correct file. */
 typedef struct recipe {
   encoding_kind encoding;
   int tags, elementary;          /* 1 tag, the physical one, or 2 */
-  int more_nodes, more_elements; /* than there are, in the counts of the file */
-  int first_node,
-      first_element;      /* nodes or elements are numbered from here, other than the first */
-  int type;               /* of the last element */
-  int fewer_nodes;        /* of the last element */
-  bool twice;             /* the elements are in two sections */
-  bool second_names_zero; /* hexahedra of the second half are in no group */
+  int more_nodes, more_elements; /* more than there are, in the counts of the file */
+  int first_node, first_element; /* numbers of all nodes or elements but the first begin here */
+  int type;                      /* of the last element */
+  int fewer_nodes;               /* of the last element */
+  bool twice;                    /* the elements are in two sections */
+  bool second_names_zero;        /* hexahedra of the second half are in no group */
 } recipe;
 
 typedef struct text {
@@ -142,7 +141,7 @@ static void make_text(const recipe *r, text *t) {
   say(t, "%s$EndElements\n", r->encoding == ASCII ? "" : "\n");
 }
 
-/* Line of the last thing that begins with `word`. */
+/* Number of the last line that begins with `word`. */
 static int line_of(const text *t, const char *word) {
   int line = 1, found = 0;
   for (size_t c = 0; c < t->size; c++) {
@@ -159,7 +158,7 @@ static void write_row(const recipe *r, text *t, char path[PATH_SIZE]) {
   path_in_folder("row.msh", path);
 }
 
-/* The groups have the faces that were given to them, though all are in one entity. */
+/* The groups have the right faces, although all are in one entity. */
 static void check_groups(const recipe *r) {
   static text t;
   char path[PATH_SIZE];

@@ -1,4 +1,4 @@
-/* Meshes split by gmsh, one file a rank: the same elements, vertices, groups and solution as from
+/* Meshes split by gmsh, one file per rank: the same elements, vertices, groups and solution as from
  * the whole file, whatever the format, the order, and with ghost elements or without. */
 #include <gmshc.h>
 #include <stdlib.h>
@@ -23,10 +23,10 @@ static void require(sp_status status) {
 }
 
 /* Rank 0 writes whole.msh, split_1.msh ... split_<files>.msh, and the parts in one file,
- * parted.msh; with `all` also what no group names. */
+ * parted.msh; with `all` including elements in no group. */
 static void generate_all(const char *geometry, int order, int binary, int ghosts, double version,
                          int files, int all) {
-  MPI_Barrier(MPI_COMM_WORLD); /* nobody may still be reading the last ones */
+  MPI_Barrier(MPI_COMM_WORLD); /* wait until all ranks have read the last ones */
   if (world_rank == 0) {
     char path[PATH_SIZE];
     int error, failed = 0;
@@ -78,13 +78,13 @@ static void remove_files(void) {
   for (int f = -1; f <= 8 && world_rank == 0; f++) {
     char path[PATH_SIZE];
     snprintf(path, sizeof path, f > 0 ? "%s/split_%d.msh" : names[f + 1], folder, f);
-    unlink(path); /* what does not exist needs no removal */
+    unlink(path); /* an error means that the file does not exist */
   }
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* What does not depend on ranks and order: elements, exterior faces by group, and a sum over
- * elements of a hash of their vertices' numbers, coordinates and groups. */
+/* Properties that do not depend on ranks and order: elements, exterior faces by group, and a sum
+ * over elements of a hash of their vertices' numbers, coordinates and groups. */
 typedef struct summary {
   sp_gid elements, dofs, unnamed, left_out, faces[16];
   uint64_t hash;
@@ -158,7 +158,7 @@ static void check_same(const char *geometry, int order, int binary, int ghosts) 
   remove_files();
 }
 
-/* Elements that no Physical Volume names are left out, though some ranks then have none. */
+/* Elements in no Physical Volume are left out, even if some ranks then have none. */
 static void check_save_all(int binary, int ghosts) {
   summary whole, other;
   sp_mesh *mesh;
@@ -168,7 +168,7 @@ static void check_save_all(int binary, int ghosts) {
   CHECK(whole.elements == 4 && whole.left_out == 20, "%lld elements, %lld left out",
         (long long)whole.elements, (long long)whole.left_out);
   for (int split = 0; split < 2; split++) {
-    /* With ghost elements gmsh 4.8 can crash on what it wrote into one file. */
+    /* gmsh 4.8 may crash when it reads its own single file with ghost elements. */
     if (ghosts && !split) continue;
     require(summarize(split ? "split.msh" : "parted.msh", &other, &mesh));
     sp_mesh_destroy(&mesh);
@@ -178,9 +178,7 @@ static void check_save_all(int binary, int ghosts) {
   remove_files();
 }
 
-/* The errors of the two differ by what the solver leaves: 1e-13 times the condition number, below
- * 1e4.
- */
+/* Their errors differ by the solver's error: 1e-13 times the condition number, below 1e4. */
 static void check_solution(void) {
   static const char *const common[] = {
       "discretization.order=4",       "problem.solution=sin(2*x+y)*cos(z)+x*y*z",
@@ -200,8 +198,8 @@ static void check_solution(void) {
   remove_files();
 }
 
-/* Parts are not taken for the whole, neither one nor some; all in one file are (with ghost elements
- * gmsh 4.8 can crash on what it wrote). */
+/* One part or several, but not all, are refused; all parts in one file are accepted (without ghost
+ * elements, with which gmsh 4.8 may crash on its own file). */
 static void check_pieces(int ghosts) {
   summary whole, parted, any;
   sp_mesh *mesh = NULL;
@@ -244,7 +242,7 @@ static void check_refused(void) {
   CHECK(strstr(sp_error_message(), "split_1.msh: gmsh cannot read its own parts in format 2.2"),
         "'%s'", sp_error_message());
   remove_files();
-  /* One part cannot be read: all ranks hear of it. */
+  /* If one part cannot be read, all ranks get the error. */
   generate(SP_INPUTS "/blocks.geo", 1, 0, 0, 4.1, world_size);
   char path[PATH_SIZE];
   snprintf(path, sizeof path, "%s/split_%d.msh", folder, world_size);

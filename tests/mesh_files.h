@@ -1,4 +1,4 @@
-/* What the tests of mesh files share: a folder, files in it, and what there is to see of a mesh. */
+/* Shared by the tests of mesh files: a folder, files in it, and properties of a mesh. */
 #ifndef SP_TESTS_MESH_FILES_H
 #define SP_TESTS_MESH_FILES_H
 
@@ -26,7 +26,7 @@ static inline void fixture(const char *name, char path[PATH_SIZE]) {
   snprintf(path, PATH_SIZE, "%s/%s", SP_FIXTURES, name);
 }
 
-/* Exterior faces and their area by group; the last entry counts what no group has. */
+/* Exterior faces and their area by group; the last entry is for faces in no group. */
 typedef struct sizes {
   double volume, area[8];
   sp_gid faces[8];
@@ -132,7 +132,7 @@ static inline void make_folder(void) {
   MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
 }
 
-/* The test has made nothing but these files. */
+/* Check that the test has made no other files. */
 static inline void remove_folder(size_t count, const char *const *names) {
   char path[PATH_SIZE];
   MPI_Barrier(MPI_COMM_WORLD);

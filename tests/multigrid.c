@@ -34,7 +34,7 @@ static void fill_polynomial(const sp_space *space, int degree, double *values) {
   free(xyz);
 }
 
-/* Upload as the precision says. */
+/* Upload in the given precision. */
 static void *send(sp_precision precision, size_t count, const double *values) {
   double *full = bench_upload(&tested, count, values);
   void *vector = NULL;
@@ -78,8 +78,8 @@ static void check_transfer(const sp_mesh *mesh, int fine_order, int coarse_order
   const sp_backend *b = tested.platform.backend;
   sp_device *device = tested.platform.device;
 
-  /* P of a polynomial is the polynomial, added to what was there. Three sums of nc terms with
-   * Lebesgue constants below 3 each. */
+  /* P of a polynomial is the polynomial, added to the old values. The tolerance is for three sums
+   * of nc terms with Lebesgue constants below 3 each. */
   fill_polynomial(coarse, coarse_order, c);
   fill_polynomial(fine, coarse_order, want);
   for (size_t i = 0; i < nf; i++) f[i] = 0.25;
@@ -337,8 +337,8 @@ static void check_cycle(const sp_box *box, int order, problem_t problem, sp_smoo
   const double xbx = dot_owned(space, x, bx), yby = dot_owned(space, y, by);
   const double xby = dot_owned(space, x, by), ybx = dot_owned(space, y, bx);
   CHECK(xbx > 0 && yby > 0, "order %d: x.Bx = %g, y.By = %g", order, xbx, yby);
-  /* Each level rounds at most some tens of times, relative to the norm of what it works on; the
-   * coarse cycle is in double. */
+  /* Each level makes at most some tens of roundings, relative to the norm of its vectors; the
+   * coarse cycle is in double precision. */
   const double epsilon = precision == SP_SINGLE ? FLT_EPSILON : DBL_EPSILON;
   const double scale = sqrt(dot_owned(space, x, x) * dot_owned(space, by, by)) +
                        sqrt(dot_owned(space, y, y) * dot_owned(space, bx, bx));

@@ -1,4 +1,4 @@
-/* Pure Neumann problems: the constants that the operator does not see. */
+/* Pure Neumann problems: the constants in the null space of the operator. */
 #include "solver/problem/null_space.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static void require(sp_status status) {
   if (status) MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* Without matched means the error would not fall below the solution's mean of about 5. */
+/* If means were not matched, the error would be about 5, the solution's mean. */
 static void check_convergence(void) {
   static const char *const operators[] = {"discretization.operator=bp3.5",
                                           "discretization.operator=bp3.0"};
@@ -36,7 +36,8 @@ static void check_convergence(void) {
     }
 }
 
-/* Whether a case of the undeformed box is refused, with a message that has all of `parts`. */
+/* Check that a case of the undeformed box is refused, with a message that contains all of `parts`.
+ */
 static void check_refused(const char *const *own, const char *const *parts) {
   static const char *const common[] = {BOX, NULL};
   sp_results results;
@@ -70,7 +71,7 @@ static void check_compatibility(void) {
                  &results);
   CHECK(!results.have_norms && results.cg.iterations > 0, "%d iterations",
         (int)results.cg.iterations);
-  /* The same with its solution, whose mean 3 is given back; N = 9 leaves errors of 1e-8. */
+  /* The same with its solution, whose mean 3 must be recovered; the errors at N = 9 are 1e-8. */
   check_accepted((const char *const[]){"problem.forcing=pi^2*cos(pi*x)",
                                        "problem.solution=cos(pi*x)+3", "boundary.default=neumann 0",
                                        "discretization.order=9", NULL},
@@ -80,8 +81,8 @@ static void check_compatibility(void) {
   check_accepted((const char *const[]){"problem.forcing=0", "boundary.default=neumann 0", NULL},
                  &results);
   CHECK(results.cg.iterations == 0, "%d iterations", (int)results.cg.iterations);
-  /* Data derived from a solution are compatible up to the quadrature's error, also where groups are
-   * named. */
+  /* Data derived from a solution are compatible up to the quadrature error, also with named groups.
+   */
   check_accepted((const char *const[]){SMOOTH, "mesh.map=sine", "discretization.order=2",
                                        "boundary.default=neumann", "boundary.xmin=neumann", NULL},
                  &results);
@@ -103,8 +104,8 @@ typedef struct parts {
   sp_problem problem;
 } parts;
 
-/* `count` rows of elements along x, one beside the other with gaps between them. The element of
- * place i in row r is on rank (i + r) % size, so that every row is spread over all ranks. */
+/* `count` rows of elements along x, side by side with gaps between them. Element i of row r is on
+ * rank (i + r) % size, so every row is spread over all ranks. */
 static void parts_create(int count, parts *p) {
   enum { LENGTH = 9 };
   sp_hexes *hexes;
@@ -193,7 +194,7 @@ static void check_components(int count) {
   sp_exchange_now(p.space->exchange, SP_MIN, x);
   CHECK(memcmp(x, b, dofs * sizeof *b) == 0, "holders of a DOF disagree");
 
-  /* Means are matched in each component: constants go to zero, or to the solution's mean. */
+  /* Means are matched in each component: constants become zero, or the solution's mean. */
   for (int with_solution = 0; with_solution < 2; with_solution++) {
     if (with_solution)
       require(sp_expression_parse("4 + floor(y / 2.5)", "test", &p.problem.solution));
@@ -280,7 +281,7 @@ static void check_weights(double lambda, bool second_row) {
 
 /* A small lambda determines the mean, though it is far below the tolerance in the residual. The
  * rest of the solution has the mean zero by symmetry. Rounding, magnified by 6e10 in a mean of 5,
- * comes to 7e-5. */
+ * amounts to 7e-5. */
 static void check_small_lambda(void) {
   static const char *const common[] = {"mesh.elements=2 2 2",
                                        "problem.lambda=1e-9",
@@ -306,7 +307,7 @@ static void check_exactness(void) {
   CHECK(!sp_null_space_is_exact(&lambda, &alpha), "lambda and alpha");
 }
 
-/* Dirichlet data at one end of every second row leave the means of the others open. */
+/* With Dirichlet data at one end of every second row, the other rows' means are undetermined. */
 static void check_determined_parts(int count) {
   enum { NODES = 64 };
   parts p;
@@ -339,7 +340,7 @@ static void check_determined_parts(int count) {
   parts_destroy(&p);
 }
 
-/* Each cube's component against a plain search, at order 1. */
+/* Each cube's component, compared with a plain search, at order 1. */
 static void check_cubes(const cubes *all) {
   sp_hexes *hexes;
   parts p = {0};

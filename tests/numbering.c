@@ -1,6 +1,6 @@
-/* Global degrees of freedom against geometry: two element nodes have the same DOF if and only if
- * they are the same point; on elements with random local axes, straight and curved, before and
- * after refinement, for bricks of a box. */
+/* Global degrees of freedom, compared with the geometry: two element nodes have the same DOF if and
+ * only if they are the same point; on elements with random local axes, straight and curved, before
+ * and after refinement, for bricks of a box. */
 #include "mesh/numbering.h"
 
 #include <float.h>
@@ -85,7 +85,7 @@ static void check_points(node *all, size_t count, sp_gid global) {
       all[distinct++] = all[n];
       continue;
     }
-    /* Interpolating points below 2 to a node rounds by a few EPSILON. */
+    /* Interpolating points with coordinates below 2 makes errors of a few EPSILON. */
     for (int d = 0; d < 3; d++)
       apart += fabs(all[n].xyz[d] - all[distinct - 1].xyz[d]) > 40 * EPSILON;
   }
@@ -338,7 +338,7 @@ int main(int argc, char **argv) {
         check_numbering(mesh, shapes[s], orders[o]);
         sp_mesh_destroy(&mesh);
       }
-  /* Elements meet at a vertex in many combinations. */
+  /* Many combinations of elements that meet at a vertex. */
   for (unsigned seed = 1; seed < 5; seed++) {
     const int n[3] = {5, 4, 4};
     sp_mesh *mesh = make_mesh(n, 1, seed);

@@ -14,7 +14,7 @@
 #include "tests/operator_bench.h"
 #include "tests/reference_operator.h"
 
-/* The reference takes N^6 operations an element: with sanitizers, minutes at the highest orders. */
+/* The reference takes N^6 operations per element: minutes at the highest orders with sanitizers. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define SANITIZED
@@ -33,9 +33,9 @@ static const char *const PRECISION_NAMES[] = {"double", "single"};
 static const char *const KIND_NAMES[] = {"mass", "bp3.5", "bp3.0"};
 static const char *const GEOMETRY_NAMES[] = {"auto", "stored", "trilinear"};
 
-/* What the reference says about one problem on one box. */
+/* The reference's results for one problem on one box. */
 typedef struct expected {
-  double *local, *local_scale;       /* [numbering->local], this rank's elements alone */
+  double *local, *local_scale;       /* [numbering->local], from this rank's elements only */
   double *whole, *whole_scale;       /* [whole_numbering->local], all elements */
   double *elements, *elements_scale; /* [elements][Np], element by element */
   double energy, energy_scale;       /* x.Ax over this rank's elements */
@@ -144,7 +144,7 @@ static void check_instruction_sets(const sp_operator_setup *setup, const double 
   sp_host_layout_free(&layout);
 }
 
-/* The same operator on the whole box, by each rank for itself. */
+/* The same operator on the whole box, on each rank. */
 static void check_against_one_rank(const bench *b, const deformed_box *box,
                                    const sp_operator_setup *setup, const double *y,
                                    const expected *want) {
@@ -218,7 +218,7 @@ static void check_passes(const bench *b, const deformed_box *box, sp_operator *o
                          const double *y, const double *scale, double tolerance) {
   const size_t n = (size_t)op->dofs;
   double *sum = test_allocate(3 * n, sizeof *sum), *want = sum + n, *bounds = want + n;
-  for (size_t i = 0; i < n; i++) { /* either may be off by the tolerance; and the sum is rounded */
+  for (size_t i = 0; i < n; i++) { /* both have the tolerance as error, and the sum is rounded */
     want[i] = x[i] + y[i];
     bounds[i] = 2 * tolerance * scale[i] + 2 * DBL_EPSILON * (fabs(x[i]) + fabs(y[i]));
   }

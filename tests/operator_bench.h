@@ -12,15 +12,15 @@
 #include "tests/device.h"
 
 typedef struct bench {
-  sp_platform platform; /* spaces point at it: a bench stays where it was opened */
+  sp_platform platform; /* spaces point to it: a bench must not be moved or copied */
   /* Of the platform. */
   MPI_Comm comm;
   const sp_backend *backend;
   sp_device *device;
 } bench;
 
-/* Open the backend that the test's first argument names (tests/device.h), with the transport that
- * the second one names, auto without one. Collective over MPI_COMM_WORLD. */
+/* Open the backend given by the test's first argument (tests/device.h), with the transport given by
+ * the second (default auto). Collective over MPI_COMM_WORLD. */
 static inline void bench_open(int argc, char **argv, bench *b) {
   *b = (bench){.comm = MPI_COMM_WORLD};
   device_open(argc, argv, &b->platform);
@@ -32,7 +32,7 @@ static inline void bench_close(bench *b) {
   sp_platform_close(&b->platform);
 }
 
-/* Each rank for itself on the device of *b, which stays open longer. Local. */
+/* A bench of this rank alone on the device of *b, which must be closed later. Local. */
 static inline void bench_open_alone(const bench *b, bench *alone) {
   *alone = *b;
   alone->comm = alone->platform.comm = MPI_COMM_SELF;
@@ -48,7 +48,7 @@ static inline void bench_close_alone(bench *alone) {
 static inline sp_space *bench_space(const bench *b, const sp_mesh *mesh, int order) {
   sp_space *space = NULL;
   CHECK(sp_space_create(&b->platform, mesh, order, &space) == SP_OK, "%s", sp_error_message());
-  if (!space) MPI_Abort(MPI_COMM_WORLD, 1); /* nothing is left to be tested */
+  if (!space) MPI_Abort(MPI_COMM_WORLD, 1); /* nothing left to test */
   int ranks;
   MPI_Comm_size(b->comm, &ranks);
   if (b->backend == sp_backend_cuda)

@@ -10,7 +10,7 @@
 #include "tests/operator_bench.h"
 #include "tests/reference_operator.h"
 
-/* Coefficients at every point of a rank's elements; the same for an element whatever the ranks. */
+/* Coefficients at every point of a rank's elements; an element's do not depend on the ranks. */
 typedef struct fields {
   double *kappa, *lambda;
 } fields;
@@ -40,7 +40,7 @@ static int points_of(sp_operator_kind kind, int order) {
   return n * n * n;
 }
 
-/* kappa in [0.5, 2.5], lambda in [0, 3]: an error in one or a mixture of the two shows. */
+/* kappa in [0.5, 2.5], lambda in [0, 3]: an error in one, or exchanging them, shows. */
 static fields make_fields(const deformed_box *box, sp_operator_kind kind) {
   const int points = points_of(kind, box->numbering->order);
   const size_t count = (size_t)box->mesh->hexes->count * (size_t)points;
@@ -54,7 +54,7 @@ static fields make_fields(const deformed_box *box, sp_operator_kind kind) {
   return f;
 }
 
-/* y = A x by the reference, summed over ranks; scale[] bounds what rounding may do to it. */
+/* y = A x by the reference, summed over ranks; scale[] bounds its rounding errors. */
 static void apply_reference(const deformed_box *box, const sp_operator_setup *setup,
                             const double *x, double *y, double *scale) {
   const size_t np = element_nodes(box), n = (size_t)box->numbering->local;

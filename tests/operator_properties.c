@@ -1,6 +1,6 @@
-/* What the operators are as matrices: symmetric, positive, exact for constants and linear
- * functions, with the diagonal that Jacobi's preconditioner gets; and the fused steps of conjugate
- * gradients against the same formulas one by one. */
+/* The operators as matrices: symmetric, positive, exact for constants and linear functions, with
+ * the right diagonal for Jacobi's preconditioner; and the fused passes of conjugate gradients,
+ * compared with separate formulas. */
 #include "operators/operator.h"
 
 #include <float.h>
@@ -91,7 +91,7 @@ static void check_algebra(const bench *b, const deformed_box *box, sp_operator_s
   sp_operator_destroy(&op);
 
   if (setup.kind == SP_BP30) {
-    /* The same quadrature: what is left of a constant is lambda times the mass operator's. */
+    /* The same quadrature: for a constant the result is lambda times the mass operator's. */
     sp_operator_setup mass_setup = setup;
     mass_setup.kind = SP_MASS;
     op = bench_operator(&mass_setup);
@@ -143,7 +143,7 @@ static state make_state(const deformed_box *box, const bool *mask) {
 
 static const double BETA = 0.375, ALPHA = 0.0625;
 
-/* Room for the new direction: a vector of its own, full of rubbish, where the backend wants one. */
+/* The vector for the new direction: a separate one, full of garbage, if the backend needs one. */
 static double *next_direction(const bench *b, size_t n, double *p) {
   if (!b->backend->two_directions) return p;
   double *rubbish = test_allocate(n, sizeof *rubbish);
@@ -158,8 +158,7 @@ static void destroy_directions(const bench *b, sp_cg_vectors *vectors) {
   b->backend->vector_destroy(b->device, &vectors->p);
 }
 
-/* What takes the place of B in an iteration: nothing, a diagonal, or a vector z = B r of its own.
- */
+/* The preconditioner B in an iteration: none, a diagonal, or a separate vector z = B r. */
 typedef enum preconditioning { NONE, DIAGONAL, APART } preconditioning;
 
 static void run_fused(const bench *b, sp_operator *op, preconditioning with,
@@ -197,7 +196,7 @@ static void run_fused(const bench *b, sp_operator *op, preconditioning with,
   b->backend->vector_destroy(b->device, &z);
 }
 
-/* A failure that one rank brings along reaches all of them, with its message. */
+/* A failure of one rank reaches all ranks, with its message. */
 static void check_failure(const bench *b, sp_operator *op, const state *s) {
   const size_t n = (size_t)op->dofs;
   double *r = bench_upload(b, n, s->r), *p = bench_upload(b, n, s->p);
@@ -217,13 +216,13 @@ static void check_failure(const bench *b, sp_operator *op, const state *s) {
   b->backend->vector_destroy(b->device, &ap);
 }
 
-/* z = B r, where B r is not a vector of its own. */
+/* z = B r, if B r is not a separate vector. */
 static void precondition(size_t n, preconditioning with, const double *inverse_diagonal, state *s) {
   for (size_t i = 0; i < n && with != APART; i++)
     s->z[i] = (with == DIAGONAL ? inverse_diagonal[i] : 1) * s->r[i];
 }
 
-/* The formulas one by one, each on its own. */
+/* The formulas, one after another. */
 static void run_plain(const bench *b, const deformed_box *box, sp_operator *op,
                       preconditioning with, const double *inverse_diagonal, state *s) {
   const size_t n = (size_t)op->dofs;
@@ -237,7 +236,7 @@ static void run_plain(const bench *b, const deformed_box *box, sp_operator *op,
   }
   precondition(n, with, inverse_diagonal, s);
   s->rr = dot(box, s->r, s->r);
-  s->rz = dot(box, s->r, with == APART ? s->r : s->z); /* what pass 2 knows of z */
+  s->rz = dot(box, s->r, with == APART ? s->r : s->z); /* the part of z that pass 2 computes */
   double *next_p = test_allocate(n, sizeof *next_p), *product = test_allocate(n, sizeof *product);
   for (size_t i = 0; i < n; i++) next_p[i] = s->z[i] + BETA * s->p[i];
   bench_apply(b, op, true, next_p, product);
@@ -279,8 +278,9 @@ static void check_steps(const bench *b, const deformed_box *box, sp_operator *op
   CHECK(r_error <= 1, "r off by %.3g of the bound", r_error);
   CHECK(moved == 0, "%d constrained entries are not zero", moved);
   CHECK_CLOSE(fused.p_ap, plain.p_ap, 2 * twice * bound);
-  /* The second pass 1 finds ap as the passes left it: anything not cleared is off by order one. The
-   * rounding of the first round goes through A once more: a factor of a hundred is ample. */
+  /* The second pass 1 starts with the old contents of ap: if it did not clear them, the error would
+   * be of order one. The rounding errors of the first round go through A once more: a factor of a
+   * hundred is ample. */
   CHECK_CLOSE(fused.next_p_ap, plain.next_p_ap, 100 * twice * bound);
   /* Sums of squares: every term is positive, and each has its own and the sum's roundings. */
   const double sums = 2 * bound + (double)op->global_dofs * DBL_EPSILON;

@@ -1,5 +1,5 @@
-/* Every kernel of the paper at every order that was built, against the plain reference, on curved
- * elements with random data. Needs the argument cuda: the kernels run nowhere else. */
+/* Every kernel of the paper at every order that was built, compared with the plain reference, on
+ * curved elements with random data. Needs the argument cuda, since the kernels run on GPUs only. */
 #include "operators/paper/paper.h"
 
 #include <stdlib.h>
@@ -73,8 +73,8 @@ static void data_destroy(const bench *b, data *d) {
   free(d->scale);
 }
 
-/* One launch, on output and workspace that hold NaN: result[size] and one element's nodes behind
- * it, which must keep theirs. */
+/* One launch; output and workspace hold NaN before: result[size], and behind it the nodes of one
+ * more element, which must remain NaN. */
 static void run(const bench *b, const sp_paper_kernel *kernel, const data *d, size_t np,
                 double *result) {
   const size_t work_size = kernel->workspace(d->order, d->elements) / sizeof(double);
@@ -100,7 +100,7 @@ static void check_resources(const sp_paper_kernel *kernel, int order) {
   CHECK(kernel->order[order].resources(&r) == SP_OK, "%s", sp_error_message());
   const int n = kernel->problem == SP_BP35 ? order + 1 : order + 2;
   CHECK(r.threads == (kernel->threads == 2 ? n * n : n * n * n), "%d threads", r.threads);
-  /* 48 KB, and what some drivers add for themselves. */
+  /* 48 KB, and what some drivers reserve. */
   CHECK(r.shared_bytes > 0 && r.shared_bytes <= 49 * 1024, "%d bytes of static shared memory",
         r.shared_bytes);
 }
@@ -136,7 +136,7 @@ static bool any_built(const sp_paper_kernel *kernels, int highest) {
   return any;
 }
 
-/* Ladders in the paper's order, rungs from 1, orders where they fit and nowhere else. */
+/* Ladders in the paper's order, rungs from 1, and exactly the orders at which they fit. */
 static void check_table(const sp_paper_kernel *kernels, int count) {
   int row = 0;
   CHECK(any_built(kernels, SP_MAX_ORDER), "no order was built");
@@ -163,7 +163,7 @@ static void check_table(const sp_paper_kernel *kernels, int count) {
 }
 
 static void check_order(const bench *b, const sp_paper_kernel *kernels, int count, int order) {
-  const int elements[3] = {3, 3, 3}; /* 27: a last block would be filled partly */
+  const int elements[3] = {3, 3, 3}; /* 27: the last block is only partly filled */
   deformed_box box;
   deformed_box_create(MPI_COMM_WORLD, elements, 2, order, &box);
   CHECK(sp_paper_prepare(b->device, order) == SP_OK, "%s", sp_error_message());

@@ -100,7 +100,7 @@ static void check_points(const sp_mesh *mesh, const sp_numbering *numbering, con
   free(counts);
 }
 
-/* Pairs with their groups in either order. */
+/* Pairs with the two groups in either order. */
 static int make_pairs(const bool *periodic, unsigned seed, sp_periodic_pair *pairs) {
   int count = 0;
   for (int d = 0; d < 3; d++) {
@@ -210,8 +210,8 @@ static void check_waves(const char *kind, int order, const char *const *own) {
   check_rates(order, 1, common, own);
 }
 
-/* If the data move by one element, so does the solution: errors are the same up to the solver's
- * tolerance. Without the identification they would differ, with data on other faces. */
+/* If the data are shifted by one element, so is the solution: errors are the same up to the
+ * solver's tolerance. Without the identification they would differ, with data on other faces. */
 static void check_translation(const char *kind) {
   static const char *const moved[] = {
       "problem.solution=exp(sin(2*pi*x))*cos(2*pi*y+1)*sin(2*pi*z+2)",
@@ -265,7 +265,7 @@ static void check_file(void) {
         file,
         level,
         "discretization.order=5",
-        "problem.solution=sin(2*pi*z+x)*y", /* not periodic in x, where it need not be */
+        "problem.solution=sin(2*pi*z+x)*y", /* not periodic in x, which is no periodic direction */
         "boundary.bottom=periodic top",
         "boundary.cuts=neumann",
         RATES_SOLVER,

@@ -77,8 +77,8 @@ static sp_config *read_probes(int count, const double (*points)[3]) {
   return config;
 }
 
-/* Points of all elements, whichever rank holds them, get the polynomial's value on all ranks.
- * Lagrange interpolation and the inverse map leave a few hundred roundings. */
+/* Points of all elements, whichever rank holds them, get the polynomial's value on all ranks, to a
+ * few hundred roundings from Lagrange interpolation and the inverse map. */
 static void check_values(const sp_platform *platform, const deformed_box *box, bool curved) {
   const sp_hexes *whole = box->whole->hexes;
   const int count = whole->count * PLACES;
@@ -129,7 +129,7 @@ static void check_outside(const deformed_box *box) {
   sp_config_destroy(&config);
 }
 
-/* A point counts as outside from 1e-8 of half an element's width on, and not before. */
+/* A point counts as outside beyond 1e-8 of half an element's width, not closer. */
 static void check_edge(void) {
   sp_hexes *hexes;
   double reference[3];

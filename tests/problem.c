@@ -1,5 +1,5 @@
-/* From the case to the problem: which condition holds where, what is refused and in which words,
- * and the data that formulas and solutions become. */
+/* From the case to the problem: which condition holds where, what is refused with which message,
+ * and the data computed from formulas and solutions. */
 #include "solver/problem/problem.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static sp_config *read_config(const char *const *overrides) {
   return config;
 }
 
-/* A mesh and what stands on it. */
+/* A mesh, and the space and problem on it. */
 typedef struct stage {
   sp_mesh *mesh;
   sp_space *space;
@@ -87,7 +87,7 @@ static sp_status try_case(const stage *s, const char *const *overrides) {
   return status;
 }
 
-/* Overrides and parts of the message, both ended by NULL. No part: the case is good. */
+/* Overrides and parts of the message, both ended by NULL. No parts: the case must be accepted. */
 typedef struct refusal {
   const char *overrides[6], *parts[5];
 } refusal;
@@ -102,7 +102,7 @@ static void check_refusals(const stage *s, size_t count, const refusal *refusals
     for (const char *const *part = it->parts; *part; part++)
       CHECK(strstr(sp_error_message(), *part), "'%s' is not in '%s'", *part, sp_error_message());
     CHECK(!strchr(sp_error_message(), '\n'), "more than one line");
-    /* Every rank has the same words. */
+    /* Every rank has the same message. */
     char message[1024] = "";
     snprintf(message, sizeof message, "%s", sp_error_message());
     MPI_Bcast(message, sizeof message, MPI_CHAR, 0, MPI_COMM_WORLD);
@@ -124,7 +124,7 @@ static void check_box_cases(void) {
       {{"problem.solution=x", "boundary.xmin=neumann", "boundary.1=dirichlet"},
        {"boundary.1", "group '1'", "in common with group 'xmin'"}},
       {{"problem.solution=x", "boundary.zmax=neumann"}, {"'zmax' has no exterior faces"}},
-      /* Data that nothing defines. */
+      /* Missing data. */
       {{"mesh.elements=2 2 2"}, {"problem.solution", "problem.forcing"}},
       {{"problem.forcing=1", "boundary.xmin=neumann"},
        {"boundary.xmin", "'xmin = neumann' needs a formula"}},
@@ -317,8 +317,8 @@ static bool on_zmin(const double *p) {
   return near(p[2], 0);
 }
 
-/* The three groups in every order: the first one that holds a node gives its value, which is not
- * the smallest. */
+/* The three groups in every order: the first group that contains a node gives its value, which need
+ * not be the smallest. */
 static void check_order_of_groups(void) {
   static const condition groups[] = {{"xmax", on_xmax}, {"ymax", on_ymax}, {"zmin", on_zmin}};
   static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
@@ -353,7 +353,7 @@ static void check_order_of_groups(void) {
         CHECK_CLOSE(values[dof], first < 3 ? 10 * (3 - first) + point[0] / 3 : 0, 1e-13);
       }
     }
-    /* The same bits wherever a DOF is held. */
+    /* All ranks that hold a DOF have the same bits. */
     double *least;
     require(sp_allocate(dofs, sizeof *least, "test", &least));
     memcpy(least, values, dofs * sizeof *least);
@@ -380,7 +380,7 @@ static void load_of(const stage *s, const char *const *overrides, double *load,
   sp_config_destroy(&config);
 }
 
-/* What the solution implies is what one would have written by hand. */
+/* Data derived from the solution equal the formulas derived by hand. */
 static void check_derived_data(const char *operator_is) {
   static const char solution[] = "problem.solution=sin(2*x)*exp(y)*(1+z^2)+0.5";
   static const char forcing[] =
@@ -423,8 +423,8 @@ static void check_derived_data(const char *operator_is) {
 }
 
 /* The sum of the Robin diagonal is the integral of alpha: GLL with N + 1 = 4 points is exact to
- * degree 5, and alpha times the constant surface element has degree 3. Entries are on their faces
- * alone. */
+ * degree 5, and alpha times the constant surface element has degree 3. All entries are on these
+ * faces. */
 static void check_robin_diagonal(void) {
   stage s;
   stage_create(make_box(3, 2, 4, SP_MAP_NONE), 3, &s);

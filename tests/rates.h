@@ -1,10 +1,10 @@
 /* Observed rates of convergence, through the whole program.
  *
- * error = C h^rate (1 + c h + ...), so that the rate observed between h and h/2 is off the true one
- * by about c h / (2 ln 2). With h = 1/4 or 1/8 on the coarser mesh and c of order one that is up to
- * 0.2; a lost order shows as 1. Superconvergence would be as wrong.
+ * error = C h^rate (1 + c h + ...), so the rate observed between h and h/2 differs from the true
+ * one by about c h / (2 ln 2). With h = 1/4 or 1/8 on the coarser mesh and c of order one that is
+ * up to 0.2; a lost order shows as 1. A higher rate is an error, too.
  *
- * The solver's share of an error: CG stops at |r| <= 1e-13 |b|, so that the relative error in the
+ * The solver's part of the error: CG stops at |r| <= 1e-13 |b|, so that the relative error in the
  * energy norm is at most 1e-13 times the root of the condition number, and in the Euclidean norm at
  * most 1e-13 times the condition number. With Jacobi that is below 1e4 here (it grows like N^2/h^2;
  * N/h <= 32), and u is of size one: less than 1e-9, and rates are judged ten times above. */
@@ -35,8 +35,8 @@ static inline int rates_coarse(int order) {
 }
 
 /* Rates N + 1 in L2 and N in H1 between the refinements `coarse` and coarse + 1 of a case, which
- * gives operator, mesh and solution in `common`, which begins with what the case is to be called,
- * and the rest in `own`. */
+ * gives operator, mesh and solution in `common`, which begins with the name of the case for
+ * messages, and the rest in `own`. */
 static inline void check_rates(int order, int coarse, const char *const *common,
                                const char *const *own) {
   const char *first = own && own[0] ? own[0] : "";

@@ -1,6 +1,6 @@
 /* Sums over ranks: the bits of the tree, on every rank; the status and the requests that travel
- * with them; and what is gathered. On the communicators of 1, 2, ... ranks that the program's ranks
- * form, in their order and against it, since a size that is no power of two takes another path. */
+ * with them; and what is gathered. On communicators of 1, 2, ... of the program's ranks, in order
+ * and in reverse order; sizes that are no power of two take another path. */
 #include "operators/reduction.h"
 
 #include <stdlib.h>
@@ -16,7 +16,8 @@ typedef struct ring {
   sp_reduction *reduction;
 } ring;
 
-/* What a rank contributes: magnitudes far apart, so that sums in another order have other bits. */
+/* The values of a rank: of very different magnitudes, so that another order of summation gives
+ * other bits. */
 static double contribution(int from, int seed, int number) {
   static const double magnitudes[] = {1, 1e8, 1e-5, 3e3};
   return magnitudes[from % 4] * random_value(100 * seed + from, number);
@@ -83,7 +84,7 @@ static void check_sums(const ring *g) {
   free(all);
 }
 
-/* Sums take no message of the communicator that the caller uses. */
+/* Sums do not interfere with messages on the caller's communicator. */
 static void check_apart(const ring *g) {
   const int next = (g->rank + 1) % g->size, before = (g->rank + g->size - 1) % g->size;
   double mine = 100 + g->rank, received = 0, value = 1;
@@ -96,9 +97,9 @@ static void check_apart(const ring *g) {
   CHECK_CLOSE(received, 100 + before, 0);
 }
 
-/* ---- What travels with them ---- */
+/* ---- Status and requests ---- */
 
-/* The request of any rank reaches all, with a sum of any length, and goes when it is taken back. */
+/* The request of any rank reaches all, with a sum of any length, and ends when it is withdrawn. */
 static void check_requests(const ring *g) {
   double values[SP_REDUCTION_MOST] = {1, 1, 1, 1};
   CHECK(sp_reduction_requested(g->reduction) == 0, "a request that nobody has");
@@ -121,7 +122,7 @@ static void check_requests(const ring *g) {
         "a request stays");
 }
 
-/* Of `failing` and the ranks above it that `others` says, the lowest speaks on all ranks. */
+/* Rank `failing` and those above it in `others` fail; all ranks get the error of the lowest. */
 static void check_failure(const ring *g, int failing, bool others) {
   sp_status status = SP_OK;
   sp_fail(SP_ERR_INPUT, "an old message of rank %d", g->rank);

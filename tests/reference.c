@@ -1,6 +1,6 @@
-/* One-dimensional nodes, weights and matrices against closed forms and the exactness that defines
- * them. They are rounded once from extended precision, so a node or matrix entry is off by at most
- * one unit in its last place, EPSILON / 2 relative. */
+/* One-dimensional nodes, weights and matrices: closed forms, and the exactness that defines them.
+ * They are rounded once from extended precision, so the relative error of a node or matrix entry is
+ * at most EPSILON / 2. */
 #include "mesh/reference.h"
 
 #include <float.h>

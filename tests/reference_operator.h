@@ -1,10 +1,10 @@
-/* The bilinear forms of BP1.0, BP3.5 and BP3.0 on one element, quadrature point by quadrature
- * point and without sum factorization: what every fast operator is compared with.
+/* The bilinear forms of BP1.0, BP3.5 and BP3.0 on one element, point by point without sum
+ * factorization: the reference for every fast operator.
  *
  *     y_i = sum over points q of w_q |J| (grad l_i . grad u + lambda l_i u),   u = sum_j x_j l_j
  *
- * with gradients in physical space (mass: w_q |J| l_i u alone). Of the mesh and operator libraries
- * it uses the nodes and weights of the quadrature rules and nothing else. */
+ * with gradients in physical space (mass: w_q |J| l_i u alone). It uses only the nodes and weights
+ * of the quadrature rules from the libraries. */
 #ifndef SP_TESTS_REFERENCE_OPERATOR_H
 #define SP_TESTS_REFERENCE_OPERATOR_H
 
@@ -17,7 +17,7 @@ double reference_map(const sp_hexes *hexes, sp_lid element, const double at[3], 
                      double jacobian[3][3]);
 
 /* y[Np] as above. scale[Np] is the same sum with the absolute value of every term and with |x| <=
- * 1: rounding errors of any way to evaluate y, and nothing else, are small multiples of it. */
+ * 1: the rounding errors of any evaluation of y are small multiples of it. */
 void reference_apply(sp_operator_kind kind, int order, double lambda, const sp_hexes *hexes,
                      sp_lid element, const double *x, double *y, double *scale);
 

@@ -1,5 +1,5 @@
-/* Values by name: each rank gets the bits of the names that it asks for, whichever rank has them;
- * duplicate and missing names are errors. */
+/* Values by name: each rank gets the values of the names that it requests, bit for bit, whichever
+ * rank has them; duplicate and missing names are errors. */
 #include "io/rendezvous.h"
 
 #include <stdbool.h>
@@ -36,8 +36,9 @@ static bool is_mine(int64_t row) {
   return (int)(sp_hash((uint64_t)row + 77) % (uint64_t)holders) == rank;
 }
 
-/* `count` rows on all ranks; this rank wants every (rank + 1)th, last first. Row `twice` (-1: none)
- * is on rank 0 once more; with `missing` the last rank asks for a name that no rank has. */
+/* `count` rows on all ranks; this rank requests every (rank + 1)th, last first. Row `twice` (-1:
+ * none) is on rank 0 a second time; with `missing` the last rank requests a name that no rank has.
+ */
 static sp_status look_up(int64_t count, int64_t twice, bool missing) {
   sp_row *rows = allocate((size_t)count + 1, sizeof *rows);
   sp_row_name *wanted = allocate((size_t)count + 1, sizeof *wanted);

@@ -128,9 +128,9 @@ static void outcome_destroy(outcome *out) {
   free(out->u);
 }
 
-/* On rank 0: `other` ran on other ranks than `one`, or (`same`) on as many. Algebraic multigrid
- * coarsens by ranks, so that with multigrid only the number of iterations and the solution agree.
- */
+/* On rank 0: compare two runs, on different numbers of ranks or, with `same`, on the same number.
+ * Algebraic multigrid coarsens by ranks, so that with multigrid only the number of iterations and
+ * the solution agree. */
 static void compare(const outcome *one, const outcome *other, double tolerance, bool multigrid,
                     bool same) {
   const size_t nodes = (size_t)ELEMENTS * NODES;

@@ -1,5 +1,5 @@
 /* Robin conditions through the whole program: rates, exactness, the limits alpha = 0 and alpha very
- * large, and that they take the null space away. */
+ * large, and that they remove the null space. */
 #include <stdbool.h>
 
 #include "tests/check.h"
@@ -19,8 +19,8 @@ static void check_smooth(const char *kind, int order, const char *coefficients,
   check_rates(order, rates_coarse(order), common, boundary);
 }
 
-/* alpha u = g holds node by node, so what remains is the flux, as with Neumann conditions by GLL
- * quadrature (tests/convergence.c): degree N - 1 is exact on deformed elements, with both
+/* alpha u = g holds at every node, so only the flux has an error, as with Neumann conditions and
+ * GLL quadrature (tests/convergence.c): degree N - 1 is exact on deformed elements, with both
  * operators; N is not. */
 static void check_exactness(const char *kind, int order) {
   for (int degree = order - 1; degree <= order; degree++) {
@@ -39,8 +39,8 @@ static void check_exactness(const char *kind, int order) {
 }
 
 /* alpha = 0 is Neumann, by the same quadrature for bp3.5: the same errors up to the solver's 1e-13
- * times the condition number, below 1e4; also in the pure Neumann problem. Where alpha is 1e8 the
- * solution is off Dirichlet's by about its flux over alpha, which is below 1e-6. */
+ * times the condition number, below 1e4; also in the pure Neumann problem. With alpha = 1e8 the
+ * difference to the Dirichlet solution is about its flux over alpha, below 1e-6. */
 static void check_limits(void) {
   static const char *const common[] = {"discretization.order=3",
                                        "mesh.elements=2 2 2",

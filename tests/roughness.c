@@ -1,6 +1,5 @@
-/* Smooth maps of all degrees are not called rough, however they are turned or placed, as long as
- * they are resolved and also where they hardly are; maps whose nodes are scattered as some versions
- * of gmsh do it are. */
+/* Smooth maps of all degrees are not called rough, in any position and orientation, whether well or
+ * barely resolved. Maps with nodes scattered as by some versions of gmsh are called rough. */
 #include "mesh/roughness.h"
 
 #include <math.h>
@@ -77,7 +76,8 @@ static void straight(const double r[3], double x[3]) {
   x[2] = 0.5 * r[2] + 0.2 * r[1];
 }
 
-/* Nodes of one direction off their places by parts of the interval, as gmsh 4.15 leaves them. */
+/* Displacements of the nodes of one direction, in units of the interval, as in meshes of gmsh 4.15.
+ */
 static const double SCATTER[MAX_ORDER + 1][MAX_ORDER + 1] = {
     [6] = {0, -0.01943, -0.01605, 0, 0, 0.00795, 0},
     [7] = {0, -0.00867, 0, 0, 0.00765, 0.01882, 0.01824, 0},
@@ -118,7 +118,7 @@ static const struct {
             {"bump", bump},     {"exponential", exponential},       {"straight", straight}};
 enum { MAP_COUNT = sizeof MAPS / sizeof *MAPS };
 
-/* One element may be far too large for a map: that is coarse, not rough. */
+/* An element may be far too large for its map: it is coarse then, not rough. */
 static void check_smooth(void) {
   for (int m = 0; m < MAP_COUNT; m++)
     for (int g = 2; g <= MAX_ORDER; g++)
@@ -126,7 +126,7 @@ static void check_smooth(void) {
         sp_hexes *hexes = sample(MAPS[m].f, g, side, 0, -1);
         CHECK(worst(hexes) <= 1, "%s, degree %d, %d^3 elements: roughness %g", MAPS[m].name, g,
               side, worst(hexes));
-        /* Far from the origin rounding takes the digits of the curvature. */
+        /* Far from the origin the curvature is lost in rounding. */
         const size_t numbers = 3 * (size_t)hexes->count * (size_t)sp_hexes_lattice_size(hexes);
         for (size_t i = 0; i < numbers; i++) hexes->lattice[i] = 1e-3 * hexes->lattice[i] + 1e6;
         CHECK(worst(hexes) <= 1, "%s far away, degree %d, %d^3 elements: roughness %g",
@@ -150,14 +150,14 @@ static void check_scattered(void) {
       CHECK(worst(hexes) > 1, "%s turned, degree %d: roughness %g", MAPS[m].name, g, worst(hexes));
       sp_hexes_destroy(&hexes);
       hexes = sample(MAPS[m].f, g, 3, 1e-4, -1);
-      /* A straight element has no curvature with which so little could be compared. */
+      /* A straight element has no curvature to compare with. */
       CHECK(worst(hexes) <= 1 || MAPS[m].f == straight, "%s, degree %d, little: roughness %g",
             MAPS[m].name, g, worst(hexes));
       sp_hexes_destroy(&hexes);
     }
 }
 
-/* All ranks hear how many there are and which is the worst. */
+/* All ranks get the number of rough elements and the worst one. */
 static void check_ranks(void) {
   for (int side = 1; side <= 2; side++) {
     const int last = world_size - 1, where = side * side * side - 1;

@@ -1,5 +1,4 @@
-/* Run a case that is made of overrides alone ("mesh.elements=2 2 2", ...), silently and without
- * files. */
+/* Run a case given by overrides only ("mesh.elements=2 2 2", ...), silently and without files. */
 #ifndef SP_TESTS_RUN_CASE_H
 #define SP_TESTS_RUN_CASE_H
 
@@ -15,8 +14,8 @@ enum { RUN_CASE_OVERRIDES = 32 };
 
 static const char *run_case_device = "backend.device=host";
 
-/* To be called after MPI_Init: the test's first argument names the device (tests/device.h).
- * Collective over MPI_COMM_WORLD. */
+/* Call after MPI_Init: the test's first argument is the device (tests/device.h). Collective over
+ * MPI_COMM_WORLD. */
 static inline void run_case_begin(int argc, char **argv) {
   sp_platform platform;
   if (!device_is_cuda(argc, argv)) return;

@@ -1,4 +1,5 @@
-/* The run log: every number comes back, and the file is readable whatever happens to the writer. */
+/* The run log: every number is read back, and the file is always readable, whatever happens to the
+ * writer. */
 #include "io/run_log.h"
 
 #include <errno.h>
@@ -35,7 +36,7 @@ static void sleep_milliseconds(long milliseconds) {
   while (nanosleep(&left, &left) != 0 && errno == EINTR) continue;
 }
 
-/* Row i of each table; numbers whose bits say where they belong. */
+/* Row i of each table; the numbers are all different. */
 static sp_matvec_row matvec_row(int64_t i) {
   const double x = (double)i;
   return (sp_matvec_row){i, 1e-3 / (x + 1), x / 3, x / 7, x / 11};
@@ -100,7 +101,7 @@ static void check_text(hid_t object, const char *name, const char *expected) {
   const hid_t id = H5Aopen(object, name, H5P_DEFAULT), type = H5Aget_type(id);
   char *text = NULL;
   CHECK(H5Tis_variable_str(type) > 0 && H5Aread(id, type, &text) >= 0, "attribute %s", name);
-  /* HDF5 stores no empty string, but says that there is none. */
+  /* HDF5 stores an empty string as NULL. */
   CHECK(strcmp(text ? text : "", expected) == 0, "%s is '%s'", name, text ? text : "");
   free(text);
   H5Tclose(type);
@@ -260,7 +261,7 @@ static void test_contents(void) {
   free(text);
 }
 
-/* A table of every kind of column; the second one of its name takes the place of the first. */
+/* A table with every kind of column; a second table of the same name replaces the first. */
 static void test_tables(void) {
   static const sp_log_column first[] = {{"n", "1", SP_LOG_INTEGER}, {"name", "1", SP_LOG_TEXT}};
   static const sp_log_column second[] = {
@@ -294,7 +295,7 @@ static void test_tables(void) {
   H5Fclose(file);
 }
 
-/* Rows wait in memory for about a second, then the next one takes them along. */
+/* Rows wait in memory for about a second; the next row then writes all of them. */
 static void test_pace(void) {
   sp_run_log *log = NULL;
   const double start = monotonic_seconds();
@@ -305,7 +306,7 @@ static void test_pace(void) {
   const hsize_t early = row_count(file, "residual");
   H5Fclose(file);
   if (monotonic_seconds() - start < 1) CHECK(early == 0, "%d rows too early", (int)early);
-  /* A disk that takes long to sync stretches the interval to twenty times that. */
+  /* If the disk syncs slowly, the interval becomes twenty times the time of a write. */
   hsize_t late = 0;
   while (late == 0 && monotonic_seconds() - start < 30) {
     sleep_milliseconds(100);
@@ -381,7 +382,7 @@ static void test_failures(void) {
   CHECK(status == SP_ERR_SYSTEM && log == NULL, "status %d of closing", (int)status);
 }
 
-/* The writer that gets killed: one row and one whole file after the other. */
+/* The writer that is killed: writes row after row, each with the whole file. */
 static int write_until_killed(const char *log_path) {
   sp_run_log *log = NULL;
   if (sp_run_log_create(log_path, RANKS, &log) != SP_OK) return 1;
@@ -396,7 +397,7 @@ static void check_readable(const char *when) {
   const hsize_t rows = row_count(file, "matvec");
   check_integers(file, "matvec", "iteration", (int)rows, 1);
   check_reals(file, "matvec", "seconds", (int)rows, matvec_seconds);
-  /* A file is written after both tables got their row, or by the clock in between. */
+  /* A file is written after both tables got their row, or by the timer in between. */
   const hsize_t residuals = row_count(file, "residual");
   CHECK(residuals == rows || residuals + 1 == rows, "%d and %d rows", (int)rows, (int)residuals);
   H5Fclose(file);

@@ -85,7 +85,7 @@ static void test_bytes(void) {
   sp_mesh_destroy(&mesh);
 }
 
-/* One count at a time exceeds its limit; counts at the limit are valid. */
+/* Let one count at a time exceed its limit; counts at the limit are valid. */
 static void test_limits(void) {
   sp_sizes sizes = {
       .elements = SP_LID_MAX, .entities = SP_LID_MAX / 2, .dofs = SP_LID_MAX, .shared = SP_LID_MAX};

@@ -22,7 +22,7 @@ static void check_numbering(const sp_space *space, const deformed_box *box) {
   CHECK(space->transport && space->transport[0], "no words for the transport");
 }
 
-/* Magnitudes far apart, so that sums in another order have other bits. */
+/* Very different magnitudes, so that another order of summation gives other bits. */
 static void fill(const deformed_box *box, sp_precision precision, int seed, void *values) {
   static const double magnitudes[] = {1, 1e8, 1e-5, 3e3};
   int rank;

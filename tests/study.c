@@ -1,5 +1,5 @@
-/* Studies: rates are judged as solver/run/rates.h says, a series gives the bits of its single runs,
- * and what falls short is said. */
+/* Studies: rates are judged as in solver/run/rates.h, a study gives the same bits as single runs,
+ * and missed rates are reported. */
 #include "solver/run/study.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 static int rank;
 static char path[64];
 
-/* ---- The judgement, on made-up errors ---- */
+/* ---- Judging made-up errors ---- */
 
 enum { RUNS = 4 };
 
@@ -60,10 +60,10 @@ static void test_refinements(void) {
   const double flat[RUNS] = {1.6e-2, 1e-3, 6.25e-5, 6.2e-5};
   expect_verdict(SP_BP35, false, flat, h1, SP_ERR_STUDY, 1, "rate of 0.01; expected 4");
   expect_verdict(SP_BP35, false, right, lost, SP_OK, 2, "");
-  expect_verdict(SP_BP35, false, right, right, SP_OK, 2, ""); /* better is not wrong */
+  expect_verdict(SP_BP35, false, right, right, SP_OK, 2, ""); /* a better rate is no failure */
   const double slow[RUNS] = {4e-2, 1e-2, 2.5e-3, 6.25e-4};
   expect_verdict(SP_BP35, false, right, slow, SP_ERR_STUDY, 2, "the H1 error");
-  /* Coarse meshes say nothing, the finest one does; at the floor the one before. */
+  /* Only the finest mesh counts; if it is at the floor, the one before. */
   const double late[RUNS] = {1e-2, 9e-3, 1e-3, 6.25e-5};
   expect_verdict(SP_BP35, false, late, h1, SP_OK, 2, "");
   const double floored[RUNS] = {1.6e-9, 1e-10, 9e-12, 8e-12};
@@ -89,7 +89,7 @@ static void test_orders(void) {
   expect_verdict(SP_BP35, true, flat, falling, SP_ERR_STUDY, 3, "order 3 to 4: the L2 error");
   const double rising[RUNS] = {1e-1, 1e-3, 2e-3, 1e-4};
   expect_verdict(SP_BP35, true, falling, rising, SP_ERR_STUDY, 5, "order 2 to 3: the H1 error");
-  const double floored[RUNS] = {1e-1, 1e-9, 5e-12, 5e-11}; /* what follows the floor is noise */
+  const double floored[RUNS] = {1e-1, 1e-9, 5e-12, 5e-11}; /* rates beyond the floor are noise */
   expect_verdict(SP_BP35, true, floored, falling, SP_OK, 4, "");
   const double unresolved[RUNS] = {0.7, 0.9, 0.8, 1e-2};
   expect_verdict(SP_BP35, true, unresolved, falling, SP_OK, 4, "");
@@ -97,8 +97,8 @@ static void test_orders(void) {
   expect_verdict(SP_BP35, true, wrong, falling, SP_ERR_STUDY, 1, "order 3 to 4");
 }
 
-/* 9e-12 is below ten floors of 1e-12, but what still gains digits is not at the floor; a fall from
- * there on is luck. */
+/* 9e-12 is below ten times the floor of 1e-12, but an error that still decreases is not at the
+ * floor; a further decrease is luck. */
 static void test_floor(void) {
   sp_study_row rows[RUNS];
   const double errors[RUNS] = {1e-1, 1e-9, 9e-12, 8e-12}, exact[RUNS] = {1e-14, 2e-16, 3e-16, 0};
@@ -162,7 +162,7 @@ static int read_log(logged_row *rows) {
   return count;
 }
 
-/* The mass problem has no boundary and takes this line for nothing. */
+/* The mass problem has no boundary; for it this line has no effect. */
 #define SMOOTH                                                                                     \
   "mesh.map=sine", "problem.solution=sin(2.9*x+0.4)*cos(2.3*y-0.3)*exp(0.9*z)+x*y*z",              \
       "solver.max_iterations=4000"
@@ -188,7 +188,7 @@ static sp_status run_study(const char *const *overrides, const char *order, cons
   return status;
 }
 
-/* Each row has the bits of the case alone: what runs share is not changed by them. */
+/* Each row has the same bits as a single run: runs do not change the data that they share. */
 static void check_rows(const char *const *overrides, int expected) {
   logged_row rows[ROWS] = {0};
   int count = rank == 0 ? read_log(rows) : 0;

@@ -50,7 +50,7 @@ static int key_vertices(const sp_gid key[4]) {
   return n;
 }
 
-/* In a mesh of hexahedra, an element with all vertices of an entity has the entity. */
+/* In a mesh of hexahedra an element that has all vertices of an entity has the entity. */
 static int has_vertices(const sp_gid vertices[SP_CORNERS], const sp_gid key[4]) {
   const int n = key_vertices(key);
   int found = 0;
@@ -78,7 +78,7 @@ static void check_slots(const sp_hexes *hexes, const sp_topology *topology) {
     }
 }
 
-/* Numbers of touching elements, and sharers, against all elements of all ranks. */
+/* Numbers of touching elements, and sharers, compared with all elements of all ranks. */
 static void check_sharers(const sp_topology *topology, const everything *all) {
   int *holds = malloc((size_t)world_size * sizeof *holds);
   if (!holds) abort();
@@ -183,7 +183,7 @@ static sp_hexes *make_box(const int n[3], unsigned seed) {
   return hexes;
 }
 
-/* Deal out elements round-robin: a partition in which many ranks touch. */
+/* Distribute elements round-robin: a partition in which many ranks touch. */
 static sp_hexes *make_scattered(const int n[3], unsigned seed) {
   const sp_box box = {{n[0], n[1], n[2]}, {0, 0, 0}, {1, 1, 1}, SP_MAP_NONE, 1, SP_STEP_QUINTIC};
   sp_hexes *hexes = NULL;
@@ -299,7 +299,7 @@ static void check_empty(void) {
   CHECK(!hexes && !mesh, "something is left after a failure");
 }
 
-/* A failure on one rank is one on all ranks. */
+/* A failure on one rank fails on all ranks. */
 static void check_one_rank_fails(void) {
   const int n[3] = {4, 2, 2};
   sp_hexes *hexes = make_box(n, 0);

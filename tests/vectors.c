@@ -14,7 +14,7 @@
 
 enum { BEHIND = 40, LONG = 100003 }; /* entries behind the end; the longest vector */
 
-/* Whose operations run: the backend's, or on the host those of one instruction set. */
+/* The operations under test: the backend's, or on the host those of one instruction set. */
 typedef struct subject {
   const bench *bench;
   const sp_host_vectors *host; /* NULL: the backend's */
@@ -123,8 +123,8 @@ static const char *name_of(const subject *s) {
   return s->precision == SP_SINGLE ? "single" : "double";
 }
 
-/* Bits of any kind come back; a part of a vector leaves the rest alone, which is zero at first,
- * also in memory that was in use before. */
+/* Any bits are copied back unchanged; copying a part does not touch the rest, which is zero at
+ * first, also in reused memory. */
 static void check_storage(const subject *s) {
   const bench *b = s->bench;
   const size_t total = s->n + BEHIND, size = sp_precision_bytes(s->precision);
@@ -155,7 +155,7 @@ static void check_storage(const subject *s) {
       CHECK(memcmp(got, want, total * size) == 0, "%s, %zu of %zu entries, part %d: other bits",
             name_of(s), n, total, part);
     }
-    /* No more than was asked for. */
+    /* No more than requested. */
     memset(got, 1, total * size);
     CHECK(b->backend->download(b->device, s->precision, s->n, vector, got) == SP_OK, "%s",
           sp_error_message());

@@ -1,4 +1,4 @@
-/* The words of a case mean what the program takes them for: an index is the enum's constant. */
+/* The words of a case and the enums agree: the index of a word is the constant of the enum. */
 #include "solver/run/vocabulary.h"
 
 #include <string.h>

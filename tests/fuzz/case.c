@@ -1,7 +1,7 @@
 /* Case files and arguments. An input is a case file, then, each after a byte 1, arguments.
  *
- * Whatever it says, reading it ends in a case or in a message. A case can be written as a file, and
- * that file is read as the same case: it is what the run log keeps. */
+ * Reading any input gives a case or a message. A case can be written to a file that is read back as
+ * the same case; the run log stores it. */
 #define _GNU_SOURCE /* memfd_create */
 #include <string.h>
 #include <sys/mman.h>
@@ -12,7 +12,7 @@
 
 enum { MAX_ARGUMENTS = 8, SEPARATOR = 1 };
 
-static int file = -1; /* in memory, written anew for each input */
+static int file = -1; /* in memory, rewritten for each input */
 static char path[32];
 
 int LLVMFuzzerInitialize(int *argc, char ***argv) {

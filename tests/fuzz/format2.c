@@ -1,5 +1,5 @@
-/* Mesh files of format 2: our own reader of elements (mesh/gmsh_format2.h) takes any bytes, and
- * what it accepts is in order. */
+/* Mesh files of format 2: our own reader of elements (mesh/gmsh_format2.h) accepts any bytes
+ * without crashing, and its results are consistent. */
 #include "mesh/gmsh_format2.h"
 
 #include "tests/fuzz/fuzz.h"

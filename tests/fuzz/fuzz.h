@@ -1,4 +1,4 @@
-/* What the fuzzing harnesses share. libFuzzer calls LLVMFuzzerTestOneInput with one input after the
+/* Shared by the fuzzing harnesses. libFuzzer calls LLVMFuzzerTestOneInput with one input after the
  * other; a property that does not hold ends the process, and libFuzzer keeps the input. */
 #ifndef SP_TESTS_FUZZ_H
 #define SP_TESTS_FUZZ_H
@@ -14,14 +14,14 @@
 
 #include "io/error.h"
 
-/* The property, as a sentence that says what went wrong. */
+/* Check a property; `otherwise` says what went wrong. */
 static inline void require(bool holds, const char *otherwise) {
   if (holds) return;
   fprintf(stderr, "property violated: %s\n", otherwise);
   abort();
 }
 
-/* A failure has one line to show, whatever bytes the input was made of. */
+/* The message of a failure is one printable line for any input. */
 static inline void require_message(sp_status status) {
   require(status == SP_ERR_INPUT || status == SP_ERR_SYSTEM, "an error of another kind");
   const char *text = sp_error_message();
@@ -33,7 +33,7 @@ static inline void require_message(sp_status status) {
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Open MPI's own leaks are not ours to find. */
+/* Do not report leaks of Open MPI. */
 static inline void start_mpi(void) {
   __lsan_disable();
   MPI_Init(NULL, NULL);

@@ -1,10 +1,10 @@
-/* Mesh files that gmsh reads without complaint and whose content is odd: a sketch (sketch.h) is
- * written in format 4.1 and read as the program reads it, partition included.
+/* Mesh files that gmsh reads without an error, with unusual content: a sketch (sketch.h) is written
+ * in format 4.1 and read as the program reads it, partition included.
  *
  * The program reads meshes in a process of their own (mesh/gmsh_child.h), which libFuzzer does not
- * see and which takes a while to start. Here the reader's function is called in this process, by
- * the function below in place of the library's: that is safe because the file is sound as a file,
- * so that the SDK does not crash. The process and damaged files are the matter of mesh_file.c. */
+ * see and which starts slowly. Here the function below replaces the library's and calls the reader
+ * in this process: that is safe because the file format is correct, so the SDK does not crash. For
+ * the process and damaged files see mesh_file.c. */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,7 +20,7 @@ enum { GROUPS = 8, VOLUMES = 3, PATH_SIZE = 128 };
 
 static char folder[] = "/tmp/sp_fuzz_mesh_XXXXXX", whole[PATH_SIZE], part[PATH_SIZE];
 
-/* What the SDK, written in C++, allocates and keeps is its own. */
+/* Leaks of the SDK are not reported. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void) {
   return "leak:libgmsh\nleak:libstdc++\n";
@@ -55,8 +55,8 @@ static const struct {
 } TYPES[] = {{15, 0, 1}, {1, 1, 2}, {2, 2, 3},   {3, 2, 4},   {4, 3, 4},  {5, 3, 8},
              {6, 3, 6},  {7, 3, 5}, {17, 3, 20}, {12, 3, 27}, {92, 3, 64}};
 
-/* Places of gmsh's hexahedron of 27 nodes in the lattice of 3^3 (gmsh's manual, "Node ordering");
- * its first 8 are the corners, here with places 0 and 2. */
+/* Lattice indices of gmsh's hexahedron of 27 nodes in the lattice of 3^3 (gmsh's manual, "Node
+ * ordering"); its first 8 are the corners, here with indices 0 and 2. */
 static const int PLACES[SKETCH_NODES] = {0,  2,  8,  6,  18, 20, 26, 24, 1,  3,  9,  5,  11, 7,
                                          17, 15, 19, 21, 23, 25, 4,  10, 12, 14, 16, 22, 13};
 

@@ -1,13 +1,11 @@
 /* Damaged mesh files: an input is a file, byte by byte, of the formats 2.2 and 4.1, ASCII or
  * binary.
  *
- * The SDK crashes on some of them. So each is read in a child process, and what must hold is that
- * this process gets elements or a message, whatever becomes of the child. The program starts
- * sp_mesh_reader for that (mesh/gmsh_child.h), which takes long to load; here the function below
- * forks instead, in place of the library's, and the rest is the same. That is slow too, and
- * libFuzzer sees only what happens on this side; what lies behind the SDK is the matter of mesh.c
- * and hexes.c.
- */
+ * The SDK crashes on some of them, so each is read in a child process. This process must get
+ * elements or a message, whatever happens to the child. The program starts sp_mesh_reader for that
+ * (mesh/gmsh_child.h), which loads slowly; here the function below replaces the library's and forks
+ * instead. That is slow too, and libFuzzer sees this process only; for the code behind the SDK see
+ * mesh.c and hexes.c. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -28,7 +26,7 @@ static void clean_up(void) {
   unlink(path);
 }
 
-/* In the child a crash is no finding of libFuzzer's, and neither is an allocation that fails. */
+/* In the child, libFuzzer must not report crashes and failed allocations. */
 static void leave_libfuzzer(void) {
   static const int signals[] = {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE};
   for (size_t s = 0; s < sizeof signals / sizeof *signals; s++) signal(signals[s], SIG_DFL);

@@ -137,7 +137,8 @@ void sketch_make(const uint8_t *data, size_t size, sketch *s) {
 
 static double volume_of(const sp_hexes *hexes, sp_lid element, const sp_rule *rule) {
   double factors[SP_FACTORS * 27], volume = 0;
-  if (sp_geometry_factors(hexes, element, rule, factors)) return NAN; /* inverted in between */
+  if (sp_geometry_factors(hexes, element, rule, factors))
+    return NAN; /* inverted between those points */
   for (int p = 0; p < 27; p++) volume += factors[SP_G_WJ * 27 + p];
   return volume;
 }
@@ -151,7 +152,7 @@ static double whole_volume(const sp_mesh *mesh) {
   return volume;
 }
 
-/* `meet`: elements that share a DOF have it in the same place. */
+/* `meet`: elements that share a DOF have it at the same position. */
 static void check_numbering(const sp_mesh *mesh, bool meet, sp_gid *dofs) {
   enum { ORDER = 3, NQ = ORDER + 1, NP = NQ * NQ * NQ };
   sp_numbering *numbering = NULL;
@@ -170,7 +171,7 @@ static void check_numbering(const sp_mesh *mesh, bool meet, sp_gid *dofs) {
       const sp_lid dof = numbering->nodes[(size_t)e * NP + (size_t)p];
       require(dof >= 0 && dof < numbering->local, "a node without a DOF");
       for (int d = 0; d < 3 && seen[dof] && meet; d++)
-        /* Rounding of a sum of eight products with weights of sum 1, either side. */
+        /* Rounding of two sums of eight products, with weights that add up to 1. */
         require(fabs(place[dof][d] - xyz[d * NP + p]) <= 64 * DBL_EPSILON * size,
                 "elements that do not meet share a DOF");
       for (int d = 0; d < 3; d++) place[dof][d] = xyz[d * NP + p];
@@ -189,13 +190,14 @@ static void check_refined(const sp_mesh *mesh) {
   const double coarse = whole_volume(mesh);
   const sp_status status = sp_mesh_refined(mesh, &fine);
   if (status) {
-    require_message(status); /* inverted between the points at which the coarse one was checked */
+    require_message(status); /* inverted between the points that were checked on the coarse mesh */
     return;
   }
   require(fine->global_elements == 8 * mesh->global_elements, "refined into another number");
   if (!isnan(coarse)) {
     const double volume = whole_volume(fine);
-    /* |J| may cancel from far larger products; what tells is an element lost or taken twice. */
+    /* |J| may be a difference of far larger products; the check is for elements that are lost or
+     * counted twice. */
     require(isnan(volume) || fabs(volume - coarse) <= 1e-6 * coarse,
             "refinement changes the volume");
   }
@@ -228,8 +230,7 @@ void sketch_check(const sketch *s, sp_hexes **hexes) {
     return;
   }
   sp_gid dofs;
-  /* Nodes inside edges and faces are the element's own matter; corners are shared by their number.
-   */
+  /* Nodes inside edges and faces belong to the element; corners are shared by number. */
   check_numbering(mesh, s->order == 1, &dofs);
   check_refined(mesh);
   check_periodic(s, mesh, dofs);

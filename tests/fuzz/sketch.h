@@ -1,6 +1,6 @@
 /* A mesh of a few elements, described by the bytes of a fuzzer: a box of cubes at first, and then a
- * list of changes. Most sequences of bytes give a mesh that is nearly right, which is where the
- * program must look closely; random bytes as a file would be refused at the first line. */
+ * list of changes. Most sequences of bytes give a mesh that is nearly valid, which is the difficult
+ * case; a file of random bytes would be refused at its first line. */
 #ifndef SP_TESTS_SKETCH_H
 #define SP_TESTS_SKETCH_H
 
@@ -50,9 +50,10 @@ int sketch_corner(const sketch *s, int element, int corner);
 /* Append face `face` of an element to a surface, if there is room. Local. */
 void sketch_add_face(sketch *s, int element, int face, int surface);
 
-/* What must hold of elements that the program takes: the mesh is made or refused with a message; if
- * it is made, its numbering is one-to-one, elements meet point by point where they share DOFs,
- * and the refined mesh has eight times the elements and the same volume. Takes over *hexes. */
+/* Check the properties of elements that the program accepts: the mesh is made or refused with a
+ * message; if it is made, its numbering is one-to-one, elements meet point by point where they
+ * share DOFs, and the refined mesh has eight times the elements and the same volume. Takes over
+ * *hexes. */
 void sketch_check(const sketch *s, sp_hexes **hexes);
 
 #endif
