@@ -321,7 +321,7 @@ static sp_status check_orders(const struct reader *reader) {
   bool good = count == 0 || (orders->values[0] == order && orders->values[count - 1] == 1);
   for (int i = 1; i < count; i++) good = good && orders->values[i] < orders->values[i - 1];
   if (good) return SP_OK;
-  return sp_fail(SP_ERR_INPUT, "%s: expected orders that fall from discretization.order, %d, to 1",
+  return sp_fail(SP_ERR_INPUT, "%s: expected decreasing orders from discretization.order, %d, to 1",
                  where_given(reader, "solver", "orders"), order);
 }
 

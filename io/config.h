@@ -107,7 +107,7 @@ typedef struct sp_config {
     /* Of multigrid. */
     int smoother;        /* index into vocabulary->smoothers */
     int smoother_degree; /* 1..6 */
-    sp_list orders;      /* of its levels, falling from N to 1; empty: the program chooses */
+    sp_list orders;      /* of its levels, decreasing from N to 1; empty: the program chooses */
     int coarse;          /* index into vocabulary->coarse_solvers */
     int precision;       /* index into vocabulary->precisions */
   } solver;

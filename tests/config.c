@@ -356,7 +356,7 @@ static void test_tolerance(void) {
 
 static void test_multigrid(void) {
   static const char *const wrong[] = {"5 3 1", "7 5 3", "7 3 5 1", "7 7 1", "1"};
-  static const char fall[] = "expected orders that fall from discretization.order, 7, to 1";
+  static const char fall[] = "expected decreasing orders from discretization.order, 7, to 1";
   sp_config *config =
       read_case("[solver]\npreconditioner = multigrid\norders = 7 4 1\ncoarse = chebyshev\n",
                 (const char *const[]){"solver.smoother_degree=5", NULL});
