@@ -93,7 +93,7 @@ static sp_status parse_key(const char *name, int line, char *text, sp_ini_entry 
   entry->value = value;
   if (*entry->key == '\0') return sp_fail(SP_ERR_INPUT, "%s:%d: no key before '='", name, line);
   if (!entry->section)
-    return sp_fail(SP_ERR_INPUT, "%s:%d: key '%s' stands before any [section]", name, line,
+    return sp_fail(SP_ERR_INPUT, "%s:%d: key '%s' comes before any [section]", name, line,
                    sp_ini_show(entry->key, shown));
   return SP_OK;
 }

@@ -1,5 +1,5 @@
-/* The study of the operators' speed: every kernel of the paper and the program's own, by order and
- * mesh, with what their rooflines need, into one file. */
+/* Measures the operators: the paper's kernels and the program's own, by order and mesh, with the
+ * rates for their rooflines, in one file. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "solver/run/interrupt.h"
 #include "solver/run/version.h"
 
-/* What is set up at the moment: steps of the plan take what is there, or replace it. */
+/* The current data: a step of the plan reuses or replaces them. */
 typedef struct study {
   sp_bench_clock clock;
   sp_bench_case c;
@@ -25,7 +25,7 @@ static void drop_data(study *s) {
   sp_bench_production_destroy(&s->production);
 }
 
-/* Another mesh or order, or another kind of data: the old is of no more use. */
+/* Make the data that a step needs; keep those that fit. */
 static sp_status set_up(study *s, const sp_bench_step *step) {
   const bool same_case = s->c.elements == step->key.elements && s->c.order == (int)step->key.order;
   const bool have_paper = s->paper.clock && same_case && s->paper.kind == step->kind;
@@ -48,7 +48,7 @@ static sp_status measure(study *s, const sp_bench_step *step, sp_bench_row *row)
   return sp_bench_production_time(&s->production, step->what, row);
 }
 
-/* Whether any rank has been asked to end; asked between two measurements. Collective. */
+/* SP_ERR_INTERRUPTED if any rank got a signal; called between measurements. Collective. */
 static sp_status check_signals(MPI_Comm comm, int done, int planned) {
   int noted = sp_interrupt_noted();
   MPI_Allreduce(MPI_IN_PLACE, &noted, 1, MPI_INT, MPI_MAX, comm);
@@ -99,7 +99,7 @@ static void print_head(const sp_bench_provenance *p, sp_terminal *terminal) {
                     p->fp64_rate * 1e-12);
 }
 
-/* On an open device. */
+/* The whole study, on an open device. Collective. */
 static sp_status run_study(study *s, const sp_bench_options *o, sp_bench_provenance *provenance,
                            sp_terminal *terminal) {
   const sp_bench_clock *clock = &s->clock;
@@ -155,12 +155,12 @@ int main(int argc, char **argv) {
   int rank;
   sp_bench_options o;
   char *command_line = NULL;
-  /* A file beyond the limit on its size shall be an error of the write, with a message. */
+  /* A file that exceeds the size limit must be an error of the write, with a message. */
   signal(SIGXFSZ, SIG_IGN);
   MPI_Init(&argc, &argv);
   sp_terminal_start();
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  sp_status status = join(argc, argv, &command_line); /* parsing cuts the lists up */
+  sp_status status = join(argc, argv, &command_line); /* before parsing, which modifies the lists */
   if (!status) status = sp_bench_options_parse(argc, argv, &o);
   status = sp_agree(MPI_COMM_WORLD, status);
   if (!status && o.help && rank == 0) fputs(sp_bench_usage, stdout);

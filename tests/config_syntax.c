@@ -11,7 +11,7 @@ static void test_syntax(void) {
       {"[ ]", "case.ini:1: no name in '[]'"},
       {"\n\n[mesh]\nrefine 1",
        "case.ini:4: expected 'key = value' or '[section]', found 'refine 1'"},
-      {"refine = 1", "case.ini:1: key 'refine' stands before any [section]"},
+      {"refine = 1", "case.ini:1: key 'refine' comes before any [section]"},
       {"[mesh]\n = 1", "case.ini:2: no key before '='"},
       {"[msh]", "case.ini:1: unknown section [msh]; did you mean [mesh]?"},
       {"[gmsh]\n", "case.ini:1: unknown section [gmsh]; did you mean [mesh]?"},

@@ -71,16 +71,16 @@ static inline void device_open(int argc, char **argv, sp_platform *platform) {
 
 /* Check that sp_space's `transport` between `ranks` ranks on a GPU is the requested one or, for
  * auto, the first expected one or one before it. Local. */
-static inline void device_check_exchange(int ranks, const char *transport, sp_transport wish) {
+static inline void device_check_exchange(int ranks, const char *transport, sp_transport requested) {
   if (ranks == 1) return;
   char name[32];
   snprintf(name, sizeof name, "%.*s", (int)strcspn(transport, ":"), transport);
   const sp_transport is = device_transport(name);
-  sp_transport last = wish;
-  if (wish == SP_TRANSPORT_AUTO)
+  sp_transport last = requested;
+  if (requested == SP_TRANSPORT_AUTO)
     for (sp_transport kind = SP_TRANSPORT_STAGED; kind > SP_TRANSPORT_AUTO; kind--)
       if (device_expects(kind)) last = kind;
-  CHECK(wish == SP_TRANSPORT_AUTO ? last == wish || is <= last : is == wish,
+  CHECK(requested == SP_TRANSPORT_AUTO ? last == requested || is <= last : is == requested,
         "the exchange should be %s: %s", sp_transport_name(last), transport);
 }
 

@@ -131,7 +131,7 @@ static void check_file(const char *path, int order, const int *box) {
   check_type(file, "VTKHDF/Types", H5T_STD_U8LE);
   double *points = read_dataset(file, "VTKHDF/Points", total * np, 3);
   double *values = read_dataset(file, "VTKHDF/PointData/polynomial", total * np, 1);
-  double *places = read_dataset(file, "VTKHDF/PointData/lattice", total * np, 1);
+  double *indices = read_dataset(file, "VTKHDF/PointData/lattice", total * np, 1);
   double *ids = read_dataset(file, "VTKHDF/Connectivity", total * np, 1);
   double *offsets = read_dataset(file, "VTKHDF/Offsets", total + size, 1);
   double *types = read_dataset(file, "VTKHDF/Types", total, 1);
@@ -159,7 +159,7 @@ static void check_file(const char *path, int order, const int *box) {
         const double xi[3] = {(double)i / order, (double)j / order, (double)k / order};
         double x[3];
         position(box, e, xi, x);
-        wrong += ids[at] != (double)((e - first) * np + p) || places[at] != lattice[p] ||
+        wrong += ids[at] != (double)((e - first) * np + p) || indices[at] != lattice[p] ||
                  values[at] != polynomial(order, e, xi) || memcmp(&points[at * 3], x, sizeof x);
       }
     }
@@ -167,7 +167,7 @@ static void check_file(const char *path, int order, const int *box) {
   CHECK(wrong == 0, "order %d: %lld points differ", order, (long long)wrong);
   free(points);
   free(values);
-  free(places);
+  free(indices);
   free(ids);
   free(offsets);
   free(types);
@@ -192,7 +192,7 @@ static void test_order(void) {
         seen[lattice[p]] = true;
         distinct++;
       }
-    CHECK(distinct == np, "order %d: %d of %d places", order, distinct, np);
+    CHECK(distinct == np, "order %d: %d of %d indices", order, distinct, np);
     free(lattice);
     free(seen);
   }

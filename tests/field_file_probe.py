@@ -64,13 +64,13 @@ def polynomial(order, element, xi):
             (xi[2] - 0.5)**order * (1 + xi[0]**order))
 
 
-def check_cell(order, element, cell, coordinates, values, places):
+def check_cell(order, element, cell, coordinates, values, indices):
     n = order + 1
     for k in range(n):
         for j in range(n):
             for i in range(n):
                 p = cell.PointIndexFromIJK(i, j, k)
-                check(places[p] == i + n * (j + n * k),
+                check(indices[p] == i + n * (j + n * k),
                       f"order {order}: VTK's point {p} is not lattice point {i} {j} {k}")
     for xi in POINTS:
         weights, derivatives = [0.0] * n**3, [0.0] * (3 * n**3)
@@ -120,13 +120,13 @@ def check_file(path, order):
         return
     coordinates = vtk_to_numpy(grid.GetPoints().GetData())
     values = vtk_to_numpy(grid.GetPointData().GetArray("polynomial"))
-    places = vtk_to_numpy(grid.GetPointData().GetArray("lattice"))
+    indices = vtk_to_numpy(grid.GetPointData().GetArray("lattice"))
     for element in range(cells):
         cell = grid.GetCell(element)
         check(cell.GetCellType() == 72 and cell.GetNumberOfPoints() == (order + 1)**3 and
               all(cell.GetOrder(d) == order for d in range(3)), f"order {order}: not that cell")
         ids = [cell.GetPointId(p) for p in range(cell.GetNumberOfPoints())]
-        check_cell(order, element, cell, coordinates[ids], values[ids], places[ids])
+        check_cell(order, element, cell, coordinates[ids], values[ids], indices[ids])
 
 
 def main():

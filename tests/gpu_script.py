@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The scripts tests/gpu and tests/compute_sanitizer on a machine that has no GPU: nvidia-smi and
-compute-sanitizer are stand-ins, and so is the build folder, a copy with one program that is real.
+compute-sanitizer are mocks, and so is the build folder, a copy with one real program.
 
     gpu_script.py PROGRAM MPIEXEC      PROGRAM is a test that takes `host` and any number of ranks"""
 

@@ -42,11 +42,11 @@ static double error_bounds(const deformed_box *box, sp_operator_kind kind, doubl
 
 /* |J| of a trilinear map is quadratic in each direction: two Gauss points are exact. */
 static double volume(const deformed_box *box) {
-  const double place = 1 / sqrt(3.0);
+  const double gauss = 1 / sqrt(3.0);
   double sum = 0, point[3], jacobian[3][3];
   for (sp_lid e = 0; e < box->mesh->hexes->count; e++)
     for (int c = 0; c < SP_CORNERS; c++) {
-      const double at[3] = {c & 1 ? place : -place, c & 2 ? place : -place, c & 4 ? place : -place};
+      const double at[3] = {c & 1 ? gauss : -gauss, c & 2 ? gauss : -gauss, c & 4 ? gauss : -gauss};
       sum += reference_map(box->mesh->hexes, e, at, point, jacobian);
     }
   return total(box->mesh->comm, sum);

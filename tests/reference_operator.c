@@ -150,12 +150,12 @@ static void apply(sp_operator_kind kind, int order, coefficient kappa, coefficie
   for (int c = 0; c < rule.n; c++)
     for (int b = 0; b < rule.n; b++)
       for (int a = 0; a < rule.n; a++) {
-        const double place[3] = {rule.nodes[a], rule.nodes[b], rule.nodes[c]};
+        const double rst[3] = {rule.nodes[a], rule.nodes[b], rule.nodes[c]};
         double point[3], jacobian[3][3], inverse[3][3];
-        const double det = reference_map(hexes, element, place, point, jacobian);
+        const double det = reference_map(hexes, element, rst, point, jacobian);
         const double weight = rule.weights[a] * rule.weights[b] * rule.weights[c] * det;
         invert(jacobian, inverse);
-        fill_point(nq, gll.nodes, place, inverse, &at);
+        fill_point(nq, gll.nodes, rst, inverse, &at);
         const int p = (c * rule.n + b) * rule.n + a;
         add_point(nodes, weight, value_of(kappa, p), value_of(lambda, p), &at, x, y, scale);
       }

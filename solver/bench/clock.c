@@ -12,7 +12,7 @@ static const double SHORTEST_GPU_SAMPLE = 1e-3;
 enum { MOST_GPU_CALLS = 10, MOST_GPU_CALLS_OF_SEVERAL_RANKS = 200 };
 /* The device pauses while the host queues a sample; these seconds exceed the time of the launches.
  */
-static const double PAUSE_A_CALL = 20e-6, PAUSE_A_SAMPLE = 20e-6;
+static const double PAUSE_PER_CALL = 20e-6, PAUSE_PER_SAMPLE = 20e-6;
 /* All input sets together are larger than the cache by this factor. */
 static const double TIMES_CACHE = 4;
 enum { MOST_SETS = 8192 };
@@ -102,7 +102,7 @@ static sp_status host_time(const sp_bench_clock *clock, sp_bench_call *call, con
 /* Queue a sample between two time stamps. */
 static sp_status queue_sample(const sp_bench_clock *clock, sp_bench_call *call, const void *context,
                               int calls, int *turn, int stamp) {
-  sp_status status = sp_gpu_pause(clock->device, PAUSE_A_SAMPLE + PAUSE_A_CALL * calls);
+  sp_status status = sp_gpu_pause(clock->device, PAUSE_PER_SAMPLE + PAUSE_PER_CALL * calls);
   if (!status) status = sp_stamps_queue(clock->device, clock->stamps, stamp);
   for (int c = 0; c < calls; c++) {
     const sp_status called = call(context, (*turn)++);
