@@ -20,8 +20,8 @@ static inline bool device_is_cuda(int argc, char **argv) {
   return argc > 1 && strcmp(argv[1], "cuda") == 0;
 }
 
-/* Whether a test tries all orders: on one rank, and on a GPU, each of whose kernels is of one
- * order. On the host, several ranks add only the sum over ranks, which depends on the order only
+/* Whether a test covers all orders: on one rank, and on a GPU, where each order has its own
+ * kernels. On the host, several ranks add only the sum over ranks, which depends on the order only
  * through the DOFs at vertices, on edges and on faces. Order 3 already has all that matters:
  * several DOFs per edge, which neighbours may traverse in opposite directions. Call after MPI_Init.
  * Local. */
