@@ -215,8 +215,8 @@ static void check_boxes(void) {
   box = (sp_box){{12, 6, 4}, {-1, 2, 0.5}, {1, 5, 1}, SP_MAP_KERSHAW, 0.05, SP_STEP_QUINTIC};
   check_box(&box, 3, 300 * EPSILON);
   /* The sine map moves the sides too: compare with a mesh four times as fine. The sides of
-   * trilinear elements are off by up to h^2 / 8 times the curvature, 0.05 * 5.3^2, on a surface of
-   * 10: at h = 1/6 by 0.05 in volume, of either sign. */
+   * trilinear elements have an error of up to h^2 / 8 times the curvature, 0.05 * 5.3^2, on a
+   * surface of 10: at h = 1/6 that is 0.05 in volume, of either sign. */
   box = (sp_box){{6, 6, 6}, {0, 0, 0}, {2, 1, 1}, SP_MAP_SINE, 0.3, SP_STEP_QUINTIC};
   sp_hexes *fine;
   const sp_box finer = {{24, 24, 24}, {0, 0, 0}, {2, 1, 1}, SP_MAP_SINE, 0.3, SP_STEP_QUINTIC};

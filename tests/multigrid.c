@@ -1,6 +1,6 @@
 /* Multigrid and its parts: transfer is exact on polynomials and adjoint to restriction, the cycle
- * is symmetric and positive definite in both precisions, and CG with it takes few iterations
- * whatever the order. */
+ * is symmetric and positive definite in both precisions, and CG with it takes few iterations at
+ * every order. */
 #include "solver/linear/multigrid.h"
 
 #include <float.h>

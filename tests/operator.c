@@ -109,7 +109,7 @@ static void check_kernels(const sp_host_kernels *kernels, const sp_operator_setu
         sp_error_message());
   const sp_lid n = setup->space->numbering->local;
   double *y = test_allocate((size_t)n, sizeof *y);
-  for (sp_lid i = 0; i < n; i++) y[i] = NAN; /* whatever was there must not matter */
+  for (sp_lid i = 0; i < n; i++) y[i] = NAN; /* old contents must not matter */
   void *host_x = bench_upload_as(&host, setup->precision, (size_t)n, x);
   void *host_y = bench_upload_as(&host, setup->precision, (size_t)n, y);
   sp_host_sweep sweep = {.local = operators->local[setup->kind][trilinear],

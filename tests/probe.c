@@ -1,5 +1,5 @@
-/* Probes: the inverse of an element's map, who answers, and what. With the argument `cuda` the
- * space of the solution is on a GPU. */
+/* Probes: the inverse of an element's map, which rank evaluates, and the value. With the argument
+ * `cuda` the space of the solution is on a GPU. */
 #include "solver/problem/probe.h"
 
 #include <stdlib.h>
