@@ -225,7 +225,7 @@ static void check_jacobi_applied(system_t *s) {
   for (size_t i = 0; i < n; i++)
     CHECK(z[i] == inverse[i] * s->b[i], "z[%zu] is %g, not %g", i, z[i], inverse[i] * s->b[i]);
   jacobi->describe(jacobi, sizeof text, text);
-  CHECK(!strcmp(jacobi->name, "jacobi") && !strcmp(text, "jacobi"), "%s: %s", jacobi->name, text);
+  CHECK(!strcmp(jacobi->name, "jacobi") && text[0] == '\0', "%s: %s", jacobi->name, text);
   s->bench->backend->vector_destroy(s->bench->device, &r);
   s->bench->backend->vector_destroy(s->bench->device, &device_z);
   free(z);

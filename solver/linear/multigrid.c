@@ -212,7 +212,7 @@ static void destroy(sp_preconditioner *self) {
 
 static void describe(const sp_preconditioner *self, size_t room, char *text) {
   const multigrid *m = (const multigrid *)self;
-  size_t used = (size_t)snprintf(text, room, "multigrid, orders");
+  size_t used = (size_t)snprintf(text, room, "orders");
   for (int i = 0; i < m->options.levels && used < room; i++)
     used += (size_t)snprintf(text + used, room - used, " %d", m->options.orders[i]);
   if (used < room)

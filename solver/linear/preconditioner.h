@@ -39,7 +39,7 @@ struct sp_preconditioner {
   /* Release everything, `self` included. Collective. */
   void (*destroy)(sp_preconditioner *self);
 
-  /* For the user: "jacobi", "multigrid, orders 7 5 3 1, ...". Local. */
+  /* What the user may want to know besides the name: "orders 7 5 3 1, ...", or nothing. Local. */
   void (*describe)(const sp_preconditioner *self, size_t room, char *text);
 };
 

@@ -106,7 +106,7 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
                           const sp_jacobian_range *range) {
   const sp_config *config = report->config;
   const sp_mesh *mesh = op->space->mesh;
-  char described[256] = "none";
+  char described[256] = "";
   if (preconditioner) preconditioner->describe(preconditioner, sizeof described, described);
   const char *device = op->backend->describe(op->device);
   const sp_operator_row *row = &sp_operator_rows[op->kind];
@@ -121,7 +121,8 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
   attribute_string(report, "exchange", op->space->transport);
   attribute_string(report, "geometry", geometry);
   attribute_string(report, "geometry_reason", geometry_reason);
-  attribute_string(report, "preconditioner", described);
+  attribute_string(report, "preconditioner", preconditioner ? preconditioner->name : "none");
+  attribute_string(report, "preconditioner_details", described);
   attribute_string(report, "preconditioner_reason", preconditioner_reason);
   attribute_integer(report, "elements", mesh->global_elements);
   attribute_integer(report, "order", op->order);
@@ -166,7 +167,9 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
   }
   sp_terminal_print(t, "\n  %-16s %s: %s\n", "geometry", geometry, geometry_reason);
   sp_terminal_print(t, "  %-16s CG, relative tolerance %.3g\n", "solver", config->solver.tolerance);
-  sp_terminal_print(t, "  %-16s %s: %s\n", "preconditioner", described, preconditioner_reason);
+  sp_terminal_print(t, "  %-16s %s: %s\n", "preconditioner",
+                    preconditioner ? preconditioner->name : "none", preconditioner_reason);
+  if (described[0]) sp_terminal_print(t, "  %-16s %s\n", "", described);
   return SP_OK;
 }
 
