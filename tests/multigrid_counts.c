@@ -1,0 +1,203 @@
+/* How many iterations CG takes with multigrid, through the whole program: within limits on hard and
+ * easy cases, the same for all orders, and the same under refinement.
+ *
+ * The limits are the counts of a prototype, an independent code, plus two: other compilers, other
+ * releases of hypre and other numbers of ranks differ by one. The prototype has random right-hand
+ * sides. Where our count is larger, or the prototype has no such case, the limit is our own count
+ * plus two, and a comment says so. */
+#include <limits.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "solver/linear/coarse.h"
+#include "tests/check.h"
+#include "tests/device.h"
+#include "tests/run_case.h"
+
+#define CUBE "mesh.elements=6 6 6"
+#define SMALL "mesh.elements=4 4 4"
+#define SINE "mesh.map=sine"
+#define KERSHAW CUBE, "mesh.map=kershaw"
+#define POISSON "problem.lambda=0"
+#define SMOOTH "problem.solution=sin(2.9*x+0.4)*cos(2.3*y-0.3)*exp(0.9*z)+x*y*z"
+#define CONSTANT "problem.forcing=1", "boundary.default=dirichlet 0"
+#define PERIODIC                                                                                   \
+  "boundary.xmin=periodic xmax", "boundary.ymin=periodic ymax", "boundary.zmin=periodic zmax",     \
+      "problem.solution=sin(2*pi*x)*cos(2*pi*y)+sin(4*pi*z)*cos(2*pi*x)"
+/* A wave that no mesh here resolves: every node has another value, as if at random. */
+#define ROUGH                                                                                      \
+  "problem.forcing=sin(9173*x+7919*y*z+1)+cos(8111*z-6007*x*y+2)", "boundary.default=dirichlet 0"
+
+enum { JACOBI, SCHWARZ, SMOOTHERS };
+static const char *const SMOOTHER[] = {"solver.smoother=jacobi", "solver.smoother=schwarz"};
+
+enum { KEYS = 12 };
+
+typedef struct count_case {
+  const char *name;
+  int most[SMOOTHERS]; /* iterations with degree 4 */
+  bool few_ranks_too;  /* in the short list as well */
+  const char *own[KEYS];
+} count_case;
+
+/* With Jacobi smooth solutions take one or two iterations more than rough right-hand sides. */
+static const count_case CASES[] = {
+    /* Boundary conditions. Ours with Jacobi is 8, the prototype's 6. */
+    {"Neumann", {10, 7}, true, {CUBE, SINE, POISSON, SMOOTH, "boundary.default=neumann"}},
+    {"periodic", {8, 7}, false, {CUBE, POISSON, PERIODIC}},
+    {"Robin 1e-3", {10, 7}, false, {CUBE, SINE, POISSON, SMOOTH, "boundary.default=robin 1e-3"}},
+    {"Robin 1", {10, 7}, false, {CUBE, SINE, POISSON, SMOOTH, "boundary.default=robin 1"}},
+    {"Robin 1e4", {8, 7}, false, {CUBE, SINE, POISSON, SMOOTH, "boundary.default=robin 1e4"}},
+    /* Not in the prototype: one element is its own neighbour. */
+    {"one element across", {11, 7}, true, {"mesh.elements=1 4 4", POISSON, PERIODIC}},
+    {"one element in all", {8, 7}, false, {"mesh.elements=1 1 1", POISSON, PERIODIC}},
+
+    /* Coefficients. */
+    {"smooth kappa",
+     {11, 8}, /* 9 with Jacobi, the prototype's 8 */
+     false,
+     {CUBE, SINE, POISSON, ROUGH, "problem.kappa=exp(4*sin(6*x)*sin(5*y)*sin(7*z))"}},
+    {"kappa with a jump", /* on the faces kappa is 1 */
+     {12, 10},            /* 10 with Jacobi, the prototype's 7 */
+     true,
+     {CUBE, POISSON, CONSTANT, "problem.kappa=x > 0.5 ? 1000 : 1"}},
+    /* Kappa is taken at the nodes, and a node on a face has one value for both sides: where that is
+     * the larger one, or hard elements meet soft ones along an edge, kappa jumps inside elements.
+     * Our own, 75 and 59, 23 and 128, where rounding matters: plus a tenth. */
+    {"kappa jumps inside",
+     {83, 65},
+     false,
+     {SMALL, POISSON, CONSTANT, "problem.kappa=x >= 0.5 ? 1000 : 1"}},
+    {"kappa of an octant",
+     {25, 141},
+     false,
+     {SMALL, POISSON, CONSTANT,
+      "problem.kappa=x > 0.5 ? (y > 0.5 ? (z > 0.5 ? 1000 : 1) : 1) : 1"}},
+    {"lambda 1e8", {6, 6}, false, {CUBE, SINE, SMOOTH, "problem.lambda=1e8"}}, /* our own */
+
+    /* Shapes. */
+    {"10:1:1", {29, 11}, true, {CUBE, POISSON, ROUGH, "mesh.upper=10 1 1"}}, /* 27 and 9 */
+    {"100:1:1", {56, 21}, false, {CUBE, POISSON, CONSTANT, "mesh.upper=100 1 1"}},
+    {"Kershaw 0.5", {27, 15}, false, {KERSHAW, POISSON, SMOOTH, "mesh.epsilon=0.5"}},
+    {"Kershaw 0.3", {42, 25}, true, {KERSHAW, POISSON, SMOOTH, "mesh.epsilon=0.3"}},
+    {"Kershaw 0.1", {72, 54}, false, {KERSHAW, POISSON, SMOOTH, "mesh.epsilon=0.1"}},
+    {"blocks",
+     {10, 8}, /* 8 with Jacobi, the prototype's 6 */
+     true,
+     {"mesh.file=" SP_INPUTS "/blocks.geo", "discretization.order=5",
+      "problem.solution=sin(2*x+y)*cos(z)+x*y*z", "boundary.bottom=neumann", "boundary.top=neumann",
+      "boundary.side 1=robin 1"}},
+    {"shell",
+     {8, 8},
+     false,
+     {"mesh.file=" SP_INPUTS "/shell.geo", "discretization.order=6", POISSON, "problem.forcing=0",
+      "problem.solution=1/sqrt(x^2+y^2+z^2)", "boundary.inside=dirichlet",
+      "boundary.outside=neumann"}},
+
+    /* Orders. */
+    {"N = 3", {10, 8}, false, {CUBE, SINE, POISSON, SMOOTH, "discretization.order=3"}},
+    {"N = 5", {10, 8}, false, {CUBE, SINE, POISSON, SMOOTH, "discretization.order=5"}},
+    {"N = 9", {10, 8}, false, {SMALL, SINE, POISSON, SMOOTH, "discretization.order=9"}},
+    {"N = 11", {10, 8}, false, {SMALL, SINE, POISSON, SMOOTH, "discretization.order=11"}},
+    {"N = 15", {10, 8}, false, {SMALL, SINE, POISSON, SMOOTH, "discretization.order=15"}},
+#define LARGE "problem.lambda=1e6"
+    {"N = 3, lambda 1e6", {7, 6}, true, {CUBE, SINE, LARGE, SMOOTH, "discretization.order=3"}},
+    {"N = 5, lambda 1e6", {7, 6}, false, {CUBE, SINE, LARGE, SMOOTH, "discretization.order=5"}},
+    {"N = 9, lambda 1e6", {7, 6}, false, {SMALL, SINE, LARGE, SMOOTH, "discretization.order=9"}},
+    {"N = 11, lambda 1e6", {7, 6}, false, {SMALL, SINE, LARGE, SMOOTH, "discretization.order=11"}},
+    {"N = 15, lambda 1e6", {7, 6}, false, {SMALL, SINE, LARGE, SMOOTH, "discretization.order=15"}},
+    {"orders 7 3 1", {9, 8}, false, {CUBE, SINE, POISSON, SMOOTH, "solver.orders=7 3 1"}}, /* own */
+};
+
+/* Chebyshev in the place of hypre: our own counts, 7 and 5, plus three. */
+static const count_case WITHOUT_HYPRE = {
+    "coarse = chebyshev", {10, 8}, true, {CUBE, SINE, POISSON, SMOOTH, "solver.coarse=chebyshev"}};
+
+/* N = 7, unless `own` says otherwise. */
+static sp_cg_result solve(const char *name, const char *smoother, const char *degree,
+                          const char *const *own) {
+  const char *const common[] = {"discretization.order=7",
+                                "solver.preconditioner=multigrid",
+                                "solver.tolerance=1e-8",
+                                "solver.max_iterations=200",
+                                smoother,
+                                degree,
+                                NULL};
+  sp_results results;
+  const sp_status status = run_case(MPI_COMM_WORLD, common, own, &results);
+  CHECK(status == SP_OK, "%s, %s, %s: %s", name, smoother, degree, sp_error_message());
+  CHECK(results.cg.iterations > 0, "%s, %s: no iteration", name, smoother);
+  return results.cg;
+}
+
+static void check_counts(const count_case *c) {
+  for (int s = 0; s < SMOOTHERS; s++) {
+    const sp_cg_result cg = solve(c->name, SMOOTHER[s], "solver.smoother_degree=4", c->own);
+    CHECK(cg.iterations <= c->most[s], "%s, %s: %d iterations, limit %d", c->name, SMOOTHER[s],
+          (int)cg.iterations, c->most[s]);
+  }
+}
+
+/* A run repeats its bits, so that its residual shows which smoother `auto` has chosen. */
+static void check_choice(const char *name, int expected, const char *const *own) {
+  const char *const degree = "solver.smoother_degree=4";
+  const double chosen = solve(name, "solver.smoother=auto", degree, own).residual;
+  for (int s = 0; s < SMOOTHERS; s++) {
+    const double residual = solve(name, SMOOTHER[s], degree, own).residual;
+    CHECK((residual == chosen) == (s == expected), "%s: residual %.17g by auto, %.17g by %s", name,
+          chosen, residual, SMOOTHER[s]);
+  }
+}
+
+static void check_choices(void) {
+  check_choice("sine", JACOBI, (const char *const[]){SMALL, SINE, SMOOTH, NULL});
+  check_choice("10:1:1", SCHWARZ,
+               (const char *const[]){SMALL, SINE, SMOOTH, "mesh.upper=10 1 1", NULL});
+  check_choice("100:1:1", SCHWARZ,
+               (const char *const[]){SMALL, SINE, SMOOTH, "mesh.upper=100 1 1", NULL});
+}
+
+/* 6 to 8 iterations whatever the order. */
+static void check_orders(void) {
+  for (int order = 2; order <= 11; order++) {
+    char n[64];
+    snprintf(n, sizeof n, "discretization.order=%d", order);
+    const char *const own[] = {SMALL, SINE, SMOOTH, n, NULL};
+    const sp_cg_result cg = solve(n, "solver.smoother=auto", "solver.smoother_degree=3", own);
+    CHECK(cg.iterations <= 9, "%s: %d iterations, limit 9", n, (int)cg.iterations);
+  }
+}
+
+static void check_refinement(void) {
+  int least = INT_MAX, most = 0;
+  for (int level = 0; level <= 2; level++) {
+    char refine[64];
+    snprintf(refine, sizeof refine, "mesh.refine=%d", level);
+    const char *const own[] = {"mesh.elements=2 2 2",    SINE,   SMOOTH,
+                               "discretization.order=4", refine, NULL};
+    const int count =
+        (int)solve(refine, "solver.smoother=auto", "solver.smoother_degree=3", own).iterations;
+    least = count < least ? count : least;
+    most = count > most ? count : most;
+  }
+  CHECK(most - least <= 2, "refinement: %d to %d iterations, limit on the difference 2", least,
+        most);
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  const bool all = device_sweeps(argc, argv);
+  check_counts(&WITHOUT_HYPRE);
+  if (sp_coarse_is_available()) {
+    for (size_t c = 0; c < sizeof CASES / sizeof *CASES; c++)
+      if (all || CASES[c].few_ranks_too) check_counts(&CASES[c]);
+    if (all) {
+      check_choices();
+      check_orders();
+      check_refinement();
+    }
+  }
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}
