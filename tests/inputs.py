@@ -23,12 +23,16 @@ LIMITS = {
     "cube.ini": 3.1e-10,
     "deformed.ini": 3.6e-9,
     "kershaw.ini": 7.5e-5,
+    "kershaw_bps5.ini": None,  # without an exact solution
     "mass.ini": 7.1e-8,
     "neumann.ini": 2.6e-10,
     "periodic.ini": 2.8e-6,
     "robin.ini": 1e-9,
     "shell.ini": 8.3e-6,
 }
+
+# What makes a large case small.
+SMALLER = {"kershaw_bps5.ini": ["mesh.elements=6 4 4"]}
 
 failures = 0
 
@@ -47,13 +51,14 @@ def main():
         os.chdir(directory)
         for name in names:
             for ranks in "1", "4":
-                command = MPIEXEC + [ranks, PROGRAM, os.path.join(INPUTS, name)]
+                command = MPIEXEC + [ranks, PROGRAM, os.path.join(INPUTS, name), *SMALLER.get(name, [])]
                 done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                                       timeout=SECONDS, check=False)
                 found = re.search(r"^ +errors +L2 (\S+) ", done.stdout, re.MULTILINE)
-                if done.returncode != 0 or done.stderr or not found:
+                limit = LIMITS.get(name, 0)
+                if done.returncode != 0 or done.stderr or bool(found) != (limit is not None):
                     fail(f"{name}, {ranks} ranks: exit code {done.returncode}: {done.stderr}{done.stdout}")
-                elif not float(found.group(1)) <= LIMITS.get(name, 0):
+                elif found and not float(found.group(1)) <= limit:
                     fail(f"{name}, {ranks} ranks: L2 error {found.group(1)}")
                 for output in "run.h5", "run.hdf":
                     if not os.path.exists(output):
