@@ -3,6 +3,7 @@
 
     plot.py SP_PLOT SP_SOLVE        exit code 77 (skipped) without matplotlib or h5py"""
 
+import importlib
 import os
 import subprocess
 import sys
@@ -80,7 +81,13 @@ def main():
     draw("matvec", ["a.h5", "b.h5"], [BLUE, ORANGE])
     draw("phases", ["a.h5"], [BLUE, GREEN])
     draw("phases", ["a.h5", "b.h5", "orders.h5"], [BLUE, GREEN])
-    draw("phases", ["all.h5"], [BLUE, GREEN, OLIVE, INDIGO])  # ten phases, ten colours
+    draw("phases", ["all.h5"], [BLUE, GREEN, OLIVE, INDIGO])  # twelve phases, twelve colours
+    rows = numpy.array([(b"operator", 2), (b"solve", 4), (b"matvec", 1), (b"vectors", 0.5),
+                        (b"precondition", 2), (b"errors", 1)],
+                       [("name", "S16"), ("seconds_mean", float)])
+    sys.path.insert(0, os.path.dirname(PLOT))
+    parts = importlib.import_module("run_figures").whole_by_parts(rows)
+    check(parts["rest of solve"] == 0.5 and sum(parts.values()) == 7, f"parts of a run: {parts}")
     draw("study", ["orders.h5"], [BLUE], [ORANGE])
     draw("study", ["orders.h5", "orders.h5"], [ORANGE])
     draw("study", ["refined.h5"], [BLUE, ORANGE, GREEN])

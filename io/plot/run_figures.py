@@ -107,19 +107,21 @@ def matvec(arguments):
     figures.save(figure, arguments.output)
 
 
-PARTS = ("matvec", "vectors")  # of the phase "solve"
+PARTS = ("matvec", "vectors", "precondition")  # of the phase "solve"
 REST = "rest of solve"
-PHASE_COLOURS = figures.COLOURS[:6] + ["#8C564B", "#BBBBBB", "#BCBD22", "#332288"]  # all phases
+PHASE_COLOURS = figures.COLOURS[:6] + ["#8C564B", "#117733", "#BBBBBB", "#882255", "#BCBD22",
+                                       "#332288"]  # all phases
 
 
 def whole_by_parts(rows):
     """Seconds by phase; the time of the solve outside its parts is an extra entry after them."""
     seconds = {row["name"].decode(): float(row["seconds_mean"]) for row in rows}
     rest = seconds.pop("solve", 0) - sum(seconds.get(part, 0) for part in PARTS)
+    last = [name for name in seconds if name in PARTS][-1:]
     parts = {}
     for name, value in seconds.items():
         parts[name] = value
-        if name == PARTS[-1]:
+        if name in last:
             parts[REST] = max(rest, 0)
     return parts
 
