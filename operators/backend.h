@@ -1,8 +1,8 @@
 /* The interface between numerics and hardware: one const table of functions per backend.
  *
- * Groups, as in SUNDIALS' required and optional operations: device, vectors, exchange and local
- * operators, which every backend has, and whole iterations of conjugate gradients, which it may
- * have.
+ * Groups, as in SUNDIALS' required and optional operations: device, vectors, exchange, local
+ * operators, transfer, Schwarz and passes of conjugate gradients, which every backend has, and
+ * whole iterations of conjugate gradients, which it may have.
  *
  * Memory of a backend is reached only through its table. Vectors are L-vectors (mesh/numbering.h):
  * the rank's owned DOFs, then its copies, which always hold the same bits as their owners.
@@ -11,9 +11,10 @@
  * Order: the device does its work in the order of the calls. These return when their work is done:
  * upload, download, dot, sums, iterate, finish, and functions that create or destroy. All others
  * may return before that: copy, convert, axpby, multiply, correct, assemble, apply,
- * apply_unassembled, prolong, restrict_residual, direction, update. If such work fails, a later
- * call returns the failure, at the latest the next of upload, download, dot, sums, iterate and
- * finish. Arguments in host memory may be changed or freed as soon as the function returns.
+ * apply_unassembled, prolong, restrict_residual, schwarz_apply, direction, update. If such work
+ * fails, a later call returns the failure, at the latest the next of upload, download, dot, sums,
+ * iterate and finish. Arguments in host memory may be changed or freed as soon as the function
+ * returns.
  *
  * Overlap: a vector that a call writes shares no entry with its other vectors, except where the
  * function allows it. Vectors that a call only reads may be the same. This is about the entries

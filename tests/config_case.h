@@ -82,7 +82,8 @@ static inline const char *or_null(const char *text) {
 
 #define CHECK_TEXT(a, b) CHECK(same_text((a), (b)), "'%s' instead of '%s'", or_null(a), or_null(b))
 
-/* Every section and key, written in every permitted way. */
+/* Keys of most sections, written in every permitted way; those that exclude each other are tested
+ * by themselves. */
 static const char every_key[] = "\xEF\xBB\xBF# a case\r\n"
                                 "[mesh]\r\n"
                                 "shape=box ; comment\r\n"

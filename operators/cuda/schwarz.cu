@@ -138,13 +138,24 @@ template <class T> cudaError_t queue_order(sp_device_schwarz *s, const void *r) 
   switch (s->n) {
 #define CASE(N)                                                                                    \
   case N:                                                                                          \
-    return queue_solve<T, N>(s, r);
-    CASE(3)
-    CASE(4)
-    CASE(5)
-    CASE(6) CASE(7) CASE(8) CASE(9) CASE(10) CASE(11) CASE(12) CASE(13) CASE(14) CASE(15) CASE(16)
+    return queue_solve<T, N>(s, r)
+    CASE(3);
+    CASE(4);
+    CASE(5);
+    CASE(6);
+    CASE(7);
+    CASE(8);
+    CASE(9);
+    CASE(10);
+    CASE(11);
+    CASE(12);
+    CASE(13);
+    CASE(14);
+    CASE(15);
+    CASE(16);
 #undef CASE
-        default : return cudaErrorInvalidValue;
+  default:
+    return cudaErrorInvalidValue;
   }
 }
 

@@ -45,13 +45,24 @@ static void solve(int n, const lanes *basis, const lanes *values, lanes *u, lane
 #define CASE(N)                                                                                    \
   case N:                                                                                          \
     solve_box(N, basis, values, u, a);                                                             \
-    return;
-    CASE(3)
-    CASE(4)
-    CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10) CASE(11) CASE(12) CASE(13) CASE(14) CASE(15)
-        CASE(16)
+    return
+    CASE(3);
+    CASE(4);
+    CASE(5);
+    CASE(6);
+    CASE(7);
+    CASE(8);
+    CASE(9);
+    CASE(10);
+    CASE(11);
+    CASE(12);
+    CASE(13);
+    CASE(14);
+    CASE(15);
+    CASE(16);
 #undef CASE
-            default : return;
+  default:
+    return;
   }
 }
 

@@ -1,9 +1,8 @@
 /* Conjugate gradients for A x = b with a preconditioner B, in two passes over memory per iteration
  * (operators/operator.h) and, unless B is none or a diagonal, an application of B:
  *
- *     p = z + beta p,  q = A p,  p.q                     z = B r  (r itself without a
- * preconditioner) x += alpha p,  r -= alpha q,  r.r,  r.z            alpha = r.z / p.q,  beta =
- * (r.z)_new / r.z
+ *     p = z + beta p,  q = A p,  p.q             z = B r, or r itself without a preconditioner
+ *     x += alpha p,  r -= alpha q,  r.r, r.z     alpha = r.z / p.q,  beta = (r.z)_new / r.z
  *
  * It stops when ||r|| <= tolerance ||b||, where r is the recursively updated, unpreconditioned
  * residual in the Euclidean norm over global DOFs.

@@ -47,7 +47,7 @@ void sp_coarse_destroy(sp_coarse **coarse);
  * coarsest problem is where all of them meet. */
 sp_status sp_coarse_solve(sp_coarse *coarse, sp_status status, double *b, double *x);
 
-/* "hypre BoomerAMG 2.26, 1234 rows, 5 levels". Local. */
+/* "BoomerAMG (hypre 2.26.0), 729 rows". Local. */
 const char *sp_coarse_describe(const sp_coarse *coarse);
 
 #endif
