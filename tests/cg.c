@@ -218,7 +218,7 @@ static void check_jacobi_applied(system_t *s) {
   for (size_t i = 0; i < n; i++) z[i] = NAN;
   reset(s);
   double *r = bench_upload(s->bench, n, s->b), *device_z = bench_upload(s->bench, n, z);
-  CHECK(jacobi->apply(jacobi, r, device_z) == SP_OK, "%s", sp_error_message());
+  CHECK(jacobi->apply(jacobi, 1, r, device_z) == SP_OK, "%s", sp_error_message());
   bench_download(s->bench, n, device_z, z);
   bench_download(s->bench, n, jacobi->inverse_diagonal, inverse);
   CHECK(memcmp(inverse, s->inverse_diagonal, n * sizeof *inverse) == 0, "another diagonal");

@@ -48,7 +48,8 @@ static inline void require(sp_status status) {
   if (status) MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-static sp_status applied_apply(sp_preconditioner *self, const double *r, double *z) {
+static sp_status applied_apply(sp_preconditioner *self, double norm, const double *r, double *z) {
+  (void)norm;
   applied *a = (applied *)self;
   const sp_backend *backend = a->bench->backend;
   sp_device *device = a->bench->device;

@@ -89,11 +89,12 @@ static void advance(solve *s, double rr, double rz) {
   s->at.rz = rz;
 }
 
-/* z = B r and *rz = r.z, unless the passes have done so. */
-static sp_status precondition(solve *s, double *rz) {
+/* z = B r and *rz = r.z, unless the passes have done so; `norm` is ||r||. */
+static sp_status precondition(solve *s, double norm, double *rz) {
   if (!s->preconditioner) return SP_OK;
   const double start = MPI_Wtime();
-  const sp_status status = s->preconditioner->apply(s->preconditioner, s->vectors.r, s->vectors.z);
+  const sp_status status =
+      s->preconditioner->apply(s->preconditioner, norm, s->vectors.r, s->vectors.z);
   SP_TRY(sp_operator_dot(s->op, s->vectors.r, s->vectors.z, status, rz));
   s->result->preconditioner_seconds += MPI_Wtime() - start;
   if (*rz > 0 && !isinf(*rz)) return SP_OK;
@@ -123,7 +124,7 @@ static sp_status iterate(solve *s) {
     if (!isfinite(rr)) return breakdown(s, "r.r", rr);
     /* The last application of B is for those who continue with a smaller tolerance. */
     const bool last = sqrt(rr) <= s->options->tolerance * s->at.norm_b && !s->options->save;
-    if (rr > 0 && !last) SP_TRY(precondition(s, &rz));
+    if (rr > 0 && !last) SP_TRY(precondition(s, sqrt(rr), &rz));
     advance(s, rr, rz);
     report(s, true, op->seconds, s->seconds);
   }
@@ -184,7 +185,7 @@ static sp_status begin(solve *s) {
   double rr, rz;
   SP_TRY(sp_operator_update(s->op, 0, &s->vectors, &rr, &rz));
   if (!isfinite(rr)) return breakdown(s, "b.b", rr);
-  if (rr > 0) SP_TRY(precondition(s, &rz));
+  if (rr > 0) SP_TRY(precondition(s, sqrt(rr), &rz));
   s->at = (sp_cg_progress){.norm_b = sqrt(rr), .residual = sqrt(rr), .rz = rz};
   return SP_OK;
 }
@@ -192,7 +193,7 @@ static sp_status begin(solve *s) {
 /* z of the residual that a solve continues with: it is not saved, since r determines it. */
 static sp_status resume(solve *s) {
   double rz = s->at.rz;
-  return is_converged(s) ? SP_OK : precondition(s, &rz);
+  return is_converged(s) ? SP_OK : precondition(s, s->at.residual, &rz);
 }
 
 static sp_status create_vectors(solve *s) {

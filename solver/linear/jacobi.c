@@ -8,7 +8,8 @@ typedef struct jacobi {
   double *inverse_diagonal; /* L-vector on the device */
 } jacobi;
 
-static sp_status apply(sp_preconditioner *self, const double *r, double *z) {
+static sp_status apply(sp_preconditioner *self, double norm, const double *r, double *z) {
+  (void)norm;
   const jacobi *j = (const jacobi *)self;
   return j->op->backend->multiply(j->op->device, SP_DOUBLE, (size_t)j->op->dofs,
                                   j->inverse_diagonal, r, z);

@@ -1,5 +1,6 @@
 #include "solver/linear/multigrid.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -89,16 +90,21 @@ static sp_status cycle(multigrid *m, int index, sp_status status) {
   return first_failure(status, sp_chebyshev_smooth(l->smoother, false, l->b, l->x));
 }
 
-static sp_status apply(sp_preconditioner *self, const double *r, double *z) {
+/* The cycle gets a residual of size one, whatever the units, since single precision ends at 1e38
+ * and 1e-38; by a power of two, which does not round. */
+static sp_status apply(sp_preconditioner *self, double norm, const double *r, double *z) {
   multigrid *m = (multigrid *)self;
   const sp_backend *backend = m->platform->backend;
   sp_device *device = m->platform->device;
   level *fine = &m->levels[0];
   const size_t dofs = sp_space_dofs(fine->space);
-  sp_status status = backend->convert(device, dofs, 1, SP_DOUBLE, r, m->precision, fine->b);
+  int exponent;
+  (void)frexp(norm, &exponent);
+  sp_status status =
+      backend->convert(device, dofs, ldexp(1, -exponent), SP_DOUBLE, r, m->precision, fine->b);
   status = cycle(m, 0, status);
-  return first_failure(status,
-                       backend->convert(device, dofs, 1, m->precision, fine->x, SP_DOUBLE, z));
+  return first_failure(status, backend->convert(device, dofs, ldexp(1, exponent), m->precision,
+                                                fine->x, SP_DOUBLE, z));
 }
 
 /* ---- Set-up ---- */

@@ -33,9 +33,10 @@ struct sp_preconditioner {
   const double *inverse_diagonal;
 
   /* z = B r: two L-vectors in the backend's memory that do not overlap, zero at constrained DOFs,
-   * with the owners' bits on copies. No sum over all ranks inside; returns this rank's failure,
-   * which the caller hands to the next reduction. Collective among neighbours. */
-  sp_status (*apply)(sp_preconditioner *self, const double *r, double *z);
+   * with the owners' bits on copies. `norm` is ||r|| > 0 over all ranks; a B in single precision
+   * scales by it. No sum over all ranks inside; returns this rank's failure, which the caller hands
+   * to the next reduction. Collective among neighbours. */
+  sp_status (*apply)(sp_preconditioner *self, double norm, const double *r, double *z);
 
   /* Release everything, `self` included. Collective. */
   void (*destroy)(sp_preconditioner *self);
