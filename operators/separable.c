@@ -44,20 +44,24 @@ sp_status sp_separable_fill(const sp_operator_setup *setup, sp_separable *boxes)
   return SP_OK;
 }
 
-sp_status sp_separable_stretch(const sp_mesh *mesh, double *largest) {
+sp_status sp_separable_extents(const sp_mesh *mesh, sp_extents *out) {
   double factors[SP_FACTORS * GEOMETRY_POINTS * GEOMETRY_POINTS * GEOMETRY_POINTS];
+  double largest[3] = {1, 0, 0}; /* stretch, longest, 1 / shortest */
   sp_status status = SP_OK;
   sp_rule rule;
   sp_rule_gl(GEOMETRY_POINTS, &rule);
-  *largest = 1;
   for (sp_lid e = 0; e < mesh->hexes->count && !status; e++) {
     sp_separable box = {0};
     status = fill_box(mesh->hexes, e, &rule, 0, NULL, factors, &box);
+    if (status) break;
     const double *l = box.length;
     const double longest = fmax(l[0], fmax(l[1], l[2])), shortest = fmin(l[0], fmin(l[1], l[2]));
-    if (!status) *largest = fmax(*largest, longest / shortest);
+    largest[0] = fmax(largest[0], longest / shortest);
+    largest[1] = fmax(largest[1], longest);
+    largest[2] = fmax(largest[2], 1 / shortest);
   }
   SP_TRY(sp_agree(mesh->comm, status));
-  MPI_Allreduce(MPI_IN_PLACE, largest, 1, MPI_DOUBLE, MPI_MAX, mesh->comm);
+  MPI_Allreduce(MPI_IN_PLACE, largest, 3, MPI_DOUBLE, MPI_MAX, mesh->comm);
+  *out = (sp_extents){largest[0], 1 / largest[2], largest[1]};
   return SP_OK;
 }

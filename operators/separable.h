@@ -23,8 +23,13 @@ typedef struct sp_separable {
  * for an element with a non-positive Jacobian. Local. */
 sp_status sp_separable_fill(const sp_operator_setup *setup, sp_separable *boxes);
 
-/* *largest = the largest ratio of two lengths of an element of the mesh, without coefficients, over
- * all ranks. Errors: SP_ERR_INPUT for an element with a non-positive Jacobian. Collective. */
-sp_status sp_separable_stretch(const sp_mesh *mesh, double *largest);
+/* The elements of a mesh as boxes without coefficients, over all ranks. */
+typedef struct sp_extents {
+  double stretch;           /* the largest ratio of two lengths of an element */
+  double shortest, longest; /* lengths */
+} sp_extents;
+
+/* Errors: SP_ERR_INPUT for an element with a non-positive Jacobian. Collective. */
+sp_status sp_separable_extents(const sp_mesh *mesh, sp_extents *out);
 
 #endif

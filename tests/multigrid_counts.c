@@ -94,6 +94,19 @@ static const count_case CASES[] = {
       "problem.solution=1/sqrt(x^2+y^2+z^2)", "boundary.inside=dirichlet",
       "boundary.outside=neumann"}},
 
+    /* Units: as many iterations as in any others, though single precision ends at 1e38. */
+    {"data of 1e-60", {10, 8}, true, {SMALL, SINE, POISSON, "problem.solution=1e-60*sin(3*x)*y"}},
+    {"data of 1e60", {10, 8}, false, {SMALL, SINE, POISSON, "problem.solution=1e60*sin(3*x)*y"}},
+    {"kappa of 1e-30", {10, 8}, false, {SMALL, SINE, POISSON, SMOOTH, "problem.kappa=1e-30"}},
+    {"a box of 1e-13",
+     {10, 8},
+     false,
+     {SMALL, SINE, POISSON, CONSTANT, "mesh.upper=1e-13 1e-13 1e-13"}},
+    {"a box of 1e13",
+     {10, 8},
+     false,
+     {SMALL, SINE, POISSON, CONSTANT, "mesh.upper=1e13 1e13 1e13"}},
+
     /* Orders. */
     {"N = 3", {10, 8}, false, {CUBE, SINE, POISSON, SMOOTH, "discretization.order=3"}},
     {"N = 5", {10, 8}, false, {CUBE, SINE, POISSON, SMOOTH, "discretization.order=5"}},

@@ -116,9 +116,12 @@ static sp_status estimate(sp_chebyshev *c, const lanczos *v, double *largest) {
     SP_TRY(sp_operator_dot(op, v->p, v->q, status, &pq));
     if (!(rz > 0 && pq > 0) || isinf(rz) || isinf(pq))
       return sp_fail(SP_ERR_BREAKDOWN,
-                     "multigrid: the operator of order %d is not positive definite (p.Ap = %g); "
-                     "are the data finite?",
-                     op->order, pq);
+                     "multigrid: the operator of order %d is not positive definite (p.Ap = %g): "
+                     "are the data finite%s, or try solver.preconditioner = jacobi",
+                     op->order, pq,
+                     op->precision == SP_SINGLE
+                         ? ", and within single precision? Set solver.precision = double"
+                         : "?");
     const double alpha = rz / pq;
     diagonal[n] = 1 / alpha + (n > 0 ? beta / alpha_before : 0);
     if (n > 0) off_diagonal[n - 1] = sqrt(beta) / alpha_before;

@@ -228,11 +228,15 @@ static void describe(const sp_preconditioner *self, size_t room, char *text) {
              m->coarse ? sp_coarse_describe(m->coarse) : "order 1 smoothed");
 }
 
-void sp_multigrid_decide(const sp_backend *backend, double stretch, sp_multigrid_options *options) {
+void sp_multigrid_decide(const sp_backend *backend, const sp_extents *extents,
+                         sp_multigrid_options *options) {
+  /* Kernels multiply three lengths; 1e38 and 1e-38 are the ends, and coefficients need room. */
+  const bool in_range = extents->shortest > 1e-10 && extents->longest < 1e10;
   if (options->smoother == SP_SMOOTHER_AUTO)
-    options->smoother = stretch > SP_SMOOTHER_STRETCH ? SP_SMOOTHER_SCHWARZ : SP_SMOOTHER_JACOBI;
+    options->smoother =
+        extents->stretch > SP_SMOOTHER_STRETCH ? SP_SMOOTHER_SCHWARZ : SP_SMOOTHER_JACOBI;
   if (options->precision == SP_CYCLE_AUTO)
-    options->precision = backend->single_operators ? SP_CYCLE_SINGLE : SP_CYCLE_DOUBLE;
+    options->precision = backend->single_operators && in_range ? SP_CYCLE_SINGLE : SP_CYCLE_DOUBLE;
 }
 
 sp_status sp_multigrid_check(int order, const sp_multigrid_options *o) {
@@ -248,16 +252,16 @@ sp_status sp_multigrid_check(int order, const sp_multigrid_options *o) {
 sp_status sp_multigrid_create(const sp_space *space, const sp_multigrid_options *options,
                               const sp_multigrid_problem *problem, sp_preconditioner **out) {
   multigrid *m;
-  double stretch;
+  sp_extents extents;
   *out = NULL;
   SP_TRY(sp_multigrid_check(space->numbering->order, options));
-  SP_TRY(sp_separable_stretch(space->mesh, &stretch));
+  SP_TRY(sp_separable_extents(space->mesh, &extents));
   SP_TRY(sp_agree(space->platform->comm, sp_allocate(1, sizeof *m, "multigrid", &m)));
   *m = (multigrid){
       .base = {.name = "multigrid", .apply = apply, .destroy = destroy, .describe = describe},
       .platform = space->platform,
       .options = *options};
-  sp_multigrid_decide(m->platform->backend, stretch, &m->options);
+  sp_multigrid_decide(m->platform->backend, &extents, &m->options);
   m->precision = precision_of(&m->options);
   const sp_status status = build(space, problem, m);
   if (status) {

@@ -13,6 +13,7 @@
 #ifndef SP_SOLVER_LINEAR_MULTIGRID_H
 #define SP_SOLVER_LINEAR_MULTIGRID_H
 
+#include "operators/separable.h"
 #include "solver/linear/coarse.h"
 #include "solver/linear/preconditioner.h"
 
@@ -32,7 +33,7 @@ extern const char *const sp_smoother_names[];
 
 /* In single precision a cycle moves half the bytes, and CG, in double, takes as many iterations. */
 typedef enum sp_cycle_precision {
-  SP_CYCLE_AUTO, /* single where the backend has such operators */
+  SP_CYCLE_AUTO, /* single where the backend has such operators, unless volumes leave its range */
   SP_CYCLE_SINGLE,
   SP_CYCLE_DOUBLE
 } sp_cycle_precision;
@@ -68,9 +69,9 @@ typedef struct sp_multigrid_problem {
  * then 3 and 1 (7 5 3 1; 15 11 7 5 3 1). Local. */
 void sp_multigrid_choose_orders(int order, sp_multigrid_options *options);
 
-/* Decide smoother and precision where they are auto, for elements whose largest stretch
- * (operators/separable.h) is `stretch`. Local. */
-void sp_multigrid_decide(const sp_backend *backend, double stretch, sp_multigrid_options *options);
+/* Decide smoother and precision where they are auto, for the extents of the mesh. Local. */
+void sp_multigrid_decide(const sp_backend *backend, const sp_extents *extents,
+                         sp_multigrid_options *options);
 
 /* SP_ERR_INPUT unless the orders fall from the operator's, `order`, to 1. Local. */
 sp_status sp_multigrid_check(int order, const sp_multigrid_options *options);

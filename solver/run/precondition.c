@@ -151,14 +151,14 @@ sp_status sp_precondition_create(const sp_config *config, const sp_problem *prob
 static sp_status predict_multigrid(const sp_config *config, const sp_backend *backend,
                                    const sp_mesh *mesh, const sp_operator_facts *op,
                                    const sp_geometry_facts *geometry, sp_precondition_bytes *out) {
-  double stretch;
+  sp_extents extents;
   sp_multigrid_options options;
   sp_multigrid_level_facts levels[SP_MULTIGRID_MOST];
   const char *reason;
   choose_options(config, op->order, &options);
   SP_TRY(sp_multigrid_check(op->order, &options));
-  SP_TRY(sp_separable_stretch(mesh, &stretch)); /* refinement leaves it nearly as it is */
-  sp_multigrid_decide(backend, stretch, &options);
+  SP_TRY(sp_separable_extents(mesh, &extents)); /* refinement leaves the stretch nearly as it is */
+  sp_multigrid_decide(backend, &extents, &options);
   for (int i = 0; i < options.levels; i++) {
     const int order = options.orders[i];
     levels[i].op = *op;
