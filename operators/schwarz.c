@@ -264,6 +264,8 @@ static void fill(builder *b, const double *inverse, arrays *a) {
     double *values = &a->values[(size_t)e * 3 * n];
     solve_element(b, e, lines, &a->basis[(size_t)e * 3 * n * n], values);
   }
+  /* In a loop of its own: solve_element copies from the element before, without kappa and lambda.
+   */
   for (sp_lid e = 0; e < setup->space->mesh->hexes->count; e++) {
     double *values = &a->values[(size_t)e * 3 * n];
     for (size_t i = 0; i < 3 * n; i++) values[i] *= b->boxes[e].kappa;

@@ -3,30 +3,26 @@
 
 #include <stddef.h>
 
-#define INLINE static inline __attribute__((always_inline))
-
-typedef SP_REAL real;
-enum { LANES = 64 / sizeof(real) };
-typedef real lanes __attribute__((vector_size(64)));
+#include "operators/host/vector.h"
 
 /* out = V^T in or V in along one direction, with `inner` entries before it and `outer` after it. */
-INLINE void multiply(int n, int inner, int outer, bool transposed, const lanes *basis,
-                     const lanes *in, lanes *out) {
+INLINE void multiply(int n, int inner, int outer, bool transposed, const vec *basis, const vec *in,
+                     vec *out) {
   const int row = transposed ? 1 : n, column = transposed ? n : 1;
   for (int o = 0; o < outer; o++)
     for (int r = 0; r < n; r++)
       for (int i = 0; i < inner; i++) {
-        const lanes *line = &in[o * n * inner + i];
-        lanes sum = basis[r * row] * line[0];
+        const vec *line = &in[o * n * inner + i];
+        vec sum = basis[r * row] * line[0];
         for (int c = 1; c < n; c++) sum += basis[r * row + c * column] * line[c * inner];
         out[(o * n + r) * inner + i] = sum;
       }
 }
 
 /* u = A_e^-1 u; `a` is workspace. */
-INLINE void solve_box(int n, const lanes *basis, const lanes *values, lanes *u, lanes *a) {
+INLINE void solve_box(int n, const vec *basis, const vec *values, vec *u, vec *a) {
   const int area = n * n;
-  const lanes *x = basis, *y = x + area, *z = y + area;
+  const vec *x = basis, *y = x + area, *z = y + area;
   multiply(n, 1, area, true, x, u, a);
   multiply(n, n, n, true, y, a, u);
   multiply(n, area, 1, true, z, u, a);
@@ -40,7 +36,7 @@ INLINE void solve_box(int n, const lanes *basis, const lanes *values, lanes *u, 
 }
 
 /* The number of nodes as a constant, so that loops unroll. */
-static void solve(int n, const lanes *basis, const lanes *values, lanes *u, lanes *a) {
+static void solve(int n, const vec *basis, const vec *values, vec *u, vec *a) {
   switch (n) {
 #define CASE(N)                                                                                    \
   case N:                                                                                          \
@@ -69,9 +65,9 @@ static void solve(int n, const lanes *basis, const lanes *values, lanes *u, lane
 void SP_HOST_BOXES(const sp_host_boxes *b, const void *from, void *to) {
   const size_t n = (size_t)b->n, points = n * n * n;
   const real *r = from, *weights = b->weights;
-  const lanes *basis = b->basis, *values = b->values;
+  const vec *basis = b->basis, *values = b->values;
   real *z = to;
-  lanes *u = b->work, *a = u + points;
+  vec *u = b->work, *a = u + points;
   for (sp_lid first = 0; first < b->elements; first += LANES, basis += 3 * n * n, values += 3 * n) {
     for (int l = 0; l < LANES; l++) {
       const sp_lid e = first + l < b->elements ? first + l : b->elements - 1;

@@ -16,22 +16,16 @@ struct sp_device_schwarz {
   void *basis, *values, *weights, *work;
 };
 
-static void put(sp_precision precision, void *array, size_t at, double value) {
-  if (precision == SP_SINGLE)
-    ((float *)array)[at] = (float)value;
-  else
-    ((double *)array)[at] = value;
-}
-
 /* to[blocks][width][lanes] from from[elements][width]; lanes without an element repeat the last. */
 static void pack(sp_precision precision, size_t elements, size_t width, const double *from,
                  void *to) {
-  const size_t lanes = 64 / sp_precision_bytes(precision), blocks = (elements + lanes - 1) / lanes;
-  for (size_t b = 0; b < blocks; b++)
-    for (size_t l = 0; l < lanes; l++) {
-      const size_t e = b * lanes + l < elements ? b * lanes + l : elements - 1;
-      for (size_t i = 0; i < width; i++)
-        put(precision, to, (b * width + i) * lanes + l, from[e * width + i]);
+  const size_t bytes = sp_precision_bytes(precision), lanes = (size_t)sp_host_lanes(precision);
+  double row[SP_VECTOR_BYTES / sizeof(float)];
+  for (size_t first = 0; first < elements; first += lanes)
+    for (size_t i = 0; i < width; i++) {
+      for (size_t l = 0; l < lanes; l++)
+        row[l] = from[(first + l < elements ? first + l : elements - 1) * width + i];
+      sp_host_round(precision, lanes, row, (char *)to + (first * width + i * lanes) * bytes);
     }
 }
 
@@ -46,7 +40,7 @@ static sp_status build(const sp_schwarz_setup *setup, sp_device_schwarz *s) {
   SP_TRY(sp_host_allocate(2 * n * n * n, 64, "Schwarz", &s->work));
   pack(s->precision, elements, 3 * n * n, setup->basis, s->basis);
   pack(s->precision, elements, 3 * n, setup->values, s->values);
-  for (size_t i = 0; i < dofs; i++) put(s->precision, s->weights, i, setup->weights[i]);
+  sp_host_round(s->precision, dofs, setup->weights, s->weights);
   s->boxes = (sp_host_boxes){.n = (int)n,
                              .elements = setup->space->mesh->hexes->count,
                              .nodes = setup->space->numbering->nodes,
