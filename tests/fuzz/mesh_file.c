@@ -6,6 +6,7 @@
  * (mesh/gmsh_child.h), which loads slowly; here the function below replaces the library's and forks
  * instead. That is slow too, and libFuzzer sees this process only; for the code behind the SDK see
  * mesh.c and hexes.c. */
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -42,6 +43,14 @@ static void be_child(int pipe, const char *file, int size, bool whole) {
   _exit(wire.failed);
 }
 
+/* libFuzzer's alarm interrupts system calls. */
+static void wait_for(pid_t child) {
+  pid_t ended;
+  do ended = waitpid(child, NULL, 0);
+  while (ended < 0 && errno == EINTR);
+  require(ended == child, "the child is lost");
+}
+
 sp_status sp_gmsh_in_child(const char *file, int size, sp_hexes **hexes, int **parts) {
   int ends[2];
   *hexes = NULL;
@@ -53,7 +62,7 @@ sp_status sp_gmsh_in_child(const char *file, int size, sp_hexes **hexes, int **p
   sp_gmsh_wire wire = {.file = ends[0]};
   sp_status status = sp_gmsh_receive(&wire, hexes, parts);
   close(ends[0]);
-  require(waitpid(child, NULL, 0) == child, "the child is lost");
+  wait_for(child);
   if (!status && wire.failed) status = sp_fail(SP_ERR_INPUT, "gmsh crashed");
   if (status) sp_hexes_destroy(hexes);
   return status;
