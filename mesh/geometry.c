@@ -4,29 +4,40 @@
 #include <math.h>
 #include <stddef.h>
 
-/* Values and derivatives of the map's Lagrange basis at the points in one direction. */
+/* Values and derivatives of the map's Lagrange basis at the points in one direction, [lattice][n].
+ */
 typedef struct map_table {
   int n, lattice;
-  double value[SP_MAX_RULE * SP_MAX_NQ], derivative[SP_MAX_RULE * SP_MAX_NQ];
+  const double *nodes; /* [n] */
+  double value[SP_MAX_NQ * SP_MAX_RULE], derivative[SP_MAX_NQ * SP_MAX_RULE];
 } map_table;
 
+static void transpose(int rows, int columns, const double *matrix, double *out) {
+  for (int r = 0; r < rows; r++)
+    for (int c = 0; c < columns; c++) out[c * rows + r] = matrix[r * columns + c];
+}
+
 static void make_table(int map_order, int n, const double *nodes, map_table *table) {
-  double lattice[SP_MAX_NQ];
+  const int g = map_order + 1;
   table->n = n;
-  table->lattice = map_order + 1;
+  table->lattice = g;
+  table->nodes = nodes;
   if (map_order == 1) {
     /* The same as the general formula, but cheap: meshes have millions of elements. */
     for (int a = 0; a < n; a++) {
-      table->value[2 * a] = 0.5 * (1 - nodes[a]);
-      table->value[2 * a + 1] = 0.5 * (1 + nodes[a]);
-      table->derivative[2 * a] = -0.5;
-      table->derivative[2 * a + 1] = 0.5;
+      table->value[a] = 0.5 * (1 - nodes[a]);
+      table->value[n + a] = 0.5 * (1 + nodes[a]);
+      table->derivative[a] = -0.5;
+      table->derivative[n + a] = 0.5;
     }
     return;
   }
+  double lattice[SP_MAX_NQ], matrix[SP_MAX_RULE * SP_MAX_NQ];
   for (int i = 0; i <= map_order; i++) lattice[i] = -1 + 2.0 * i / map_order;
-  sp_interpolation_matrix(map_order + 1, lattice, n, nodes, table->value);
-  sp_derivative_matrix(map_order + 1, lattice, n, nodes, table->derivative);
+  sp_interpolation_matrix(g, lattice, n, nodes, matrix);
+  transpose(n, g, matrix, table->value);
+  sp_derivative_matrix(g, lattice, n, nodes, matrix);
+  transpose(n, g, matrix, table->derivative);
 }
 
 /* The map along one line of points, with b and c fixed in the second and third direction: x and its
@@ -35,63 +46,119 @@ typedef struct map_line {
   double x[3][SP_MAX_RULE], dr[3][SP_MAX_RULE], ds[3][SP_MAX_RULE], dt[3][SP_MAX_RULE];
 } map_line;
 
+/* Values at lattice point i of a line, of the map in s and t and of its derivatives. */
+typedef struct map_end {
+  double x, ds, dt;
+} map_end;
+
+static map_end evaluate_end(const double *lattice, int g, int i, int d, const map_table *s, int b,
+                            const map_table *t, int c) {
+  map_end end = {0, 0, 0};
+  for (int k = 0; k < g; k++)
+    for (int j = 0; j < g; j++) {
+      const double point = lattice[((k * g + j) * g + i) * 3 + d];
+      end.x += t->value[k * t->n + c] * s->value[j * s->n + b] * point;
+      end.ds += t->value[k * t->n + c] * s->derivative[j * s->n + b] * point;
+      end.dt += t->derivative[k * t->n + c] * s->value[j * s->n + b] * point;
+    }
+  return end;
+}
+
+/* Linear between two ends. */
+static void evaluate_straight(int n, const double *restrict r, const map_end ends[2], int d,
+                              map_line *restrict line) {
+  const map_end middle = {0.5 * (ends[0].x + ends[1].x), 0.5 * (ends[0].ds + ends[1].ds),
+                          0.5 * (ends[0].dt + ends[1].dt)};
+  const map_end half = {0.5 * (ends[1].x - ends[0].x), 0.5 * (ends[1].ds - ends[0].ds),
+                        0.5 * (ends[1].dt - ends[0].dt)};
+  for (int a = 0; a < n; a++) {
+    line->x[d][a] = middle.x + r[a] * half.x;
+    line->dr[d][a] = half.x;
+    line->ds[d][a] = middle.ds + r[a] * half.ds;
+    line->dt[d][a] = middle.dt + r[a] * half.dt;
+  }
+}
+
 static void evaluate_line(const double *lattice, const map_table *r, const map_table *s, int b,
                           const map_table *t, int c, map_line *line) {
-  const int g = r->lattice;
-  const double *sv = &s->value[b * g], *sd = &s->derivative[b * g];
-  const double *tv = &t->value[c * g], *td = &t->derivative[c * g];
+  const int g = r->lattice, n = r->n;
   for (int d = 0; d < 3; d++) {
-    for (int a = 0; a < r->n; a++)
+    if (g == 2) {
+      const map_end ends[2] = {evaluate_end(lattice, g, 0, d, s, b, t, c),
+                               evaluate_end(lattice, g, 1, d, s, b, t, c)};
+      evaluate_straight(n, r->nodes, ends, d, line);
+      continue;
+    }
+    for (int a = 0; a < n; a++)
       line->x[d][a] = line->dr[d][a] = line->ds[d][a] = line->dt[d][a] = 0;
     for (int i = 0; i < g; i++) {
-      double value = 0, ds = 0, dt = 0;
-      for (int k = 0; k < g; k++)
-        for (int j = 0; j < g; j++) {
-          const double point = lattice[((k * g + j) * g + i) * 3 + d];
-          value += tv[k] * sv[j] * point;
-          ds += tv[k] * sd[j] * point;
-          dt += td[k] * sv[j] * point;
-        }
-      for (int a = 0; a < r->n; a++) {
-        const double rv = r->value[a * g + i];
-        line->x[d][a] += rv * value;
-        line->dr[d][a] += r->derivative[a * g + i] * value;
-        line->ds[d][a] += rv * ds;
-        line->dt[d][a] += rv * dt;
+      const map_end end = evaluate_end(lattice, g, i, d, s, b, t, c);
+      const double *value = &r->value[i * n], *derivative = &r->derivative[i * n];
+      for (int a = 0; a < n; a++) {
+        line->x[d][a] += value[a] * end.x;
+        line->dr[d][a] += derivative[a] * end.x;
+        line->ds[d][a] += value[a] * end.ds;
+        line->dt[d][a] += value[a] * end.dt;
       }
     }
   }
 }
 
-static void cross(const double a[3], const double b[3], double out[3]) {
-  out[0] = a[1] * b[2] - a[2] * b[1];
-  out[1] = a[2] * b[0] - a[0] * b[2];
-  out[2] = a[0] * b[1] - a[1] * b[0];
+/* At each point of a line |J| and the adjugate |J| J^-1: adjugate[p][m] is |J| d r_p / d x_m. */
+typedef struct line_inverse {
+  double adjugate[3][3][SP_MAX_RULE], jacobian[SP_MAX_RULE];
+} line_inverse;
+
+static void cross(int n, double a[3][SP_MAX_RULE], double b[3][SP_MAX_RULE],
+                  double out[3][SP_MAX_RULE]) {
+  double *restrict x = out[0], *restrict y = out[1], *restrict z = out[2];
+  for (int i = 0; i < n; i++) {
+    const double a0 = a[0][i], a1 = a[1][i], a2 = a[2][i];
+    const double b0 = b[0][i], b1 = b[1][i], b2 = b[2][i];
+    x[i] = a1 * b2 - a2 * b1;
+    y[i] = a2 * b0 - a0 * b2;
+    z[i] = a0 * b1 - a1 * b0;
+  }
 }
 
-/* The rows of the adjugate |J| J^-1 at point a of a line; returns |J|. */
-static inline double adjugate(const map_line *line, int a, double adj[3][3]) {
-  const double r[3] = {line->dr[0][a], line->dr[1][a], line->dr[2][a]};
-  const double s[3] = {line->ds[0][a], line->ds[1][a], line->ds[2][a]};
-  const double t[3] = {line->dt[0][a], line->dt[1][a], line->dt[2][a]};
-  cross(s, t, adj[0]);
-  cross(t, r, adj[1]);
-  cross(r, s, adj[2]);
-  return r[0] * adj[0][0] + r[1] * adj[0][1] + r[2] * adj[0][2];
+static void invert_line(int n, map_line *line, line_inverse *out) {
+  cross(n, line->ds, line->dt, out->adjugate[0]);
+  cross(n, line->dt, line->dr, out->adjugate[1]);
+  cross(n, line->dr, line->ds, out->adjugate[2]);
+  for (int a = 0; a < n; a++)
+    out->jacobian[a] = line->dr[0][a] * out->adjugate[0][0][a] +
+                       line->dr[1][a] * out->adjugate[0][1][a] +
+                       line->dr[2][a] * out->adjugate[0][2][a];
 }
 
-/* Whether |J| is positive beyond rounding. In a flat element |J| is noise of either sign, about
- * 1e-16 of the product of the column lengths; in a box, however thin, it equals that product. False
- * for NaN. */
+/* In a flat element |J| is noise of either sign, about 1e-16 of the product of the column lengths;
+ * in a box, however thin, it equals that product. */
+static const double FLAT = 1e-13;
+
+/* Whether |J| is positive beyond rounding. False for NaN. */
 static bool is_proper(const map_line *line, int a, double jacobian) {
-  const double flat = 1e-13;
   double squares[3] = {0, 0, 0};
   for (int d = 0; d < 3; d++) {
     squares[0] += line->dr[d][a] * line->dr[d][a];
     squares[1] += line->ds[d][a] * line->ds[d][a];
     squares[2] += line->dt[d][a] * line->dt[d][a];
   }
-  return jacobian > flat * sqrt(squares[0]) * sqrt(squares[1]) * sqrt(squares[2]);
+  return jacobian > FLAT * sqrt(squares[0]) * sqrt(squares[1]) * sqrt(squares[2]);
+}
+
+/* The first point of a line where the element is not proper, n if there is none. Sums of absolute
+ * values, which are cheap, exceed the lengths and nearly always suffice. */
+static int find_improper(int n, const map_line *line, const double *jacobian) {
+  double margin[SP_MAX_RULE];
+  for (int a = 0; a < n; a++) {
+    const double r = fabs(line->dr[0][a]) + fabs(line->dr[1][a]) + fabs(line->dr[2][a]);
+    const double s = fabs(line->ds[0][a]) + fabs(line->ds[1][a]) + fabs(line->ds[2][a]);
+    const double t = fabs(line->dt[0][a]) + fabs(line->dt[1][a]) + fabs(line->dt[2][a]);
+    margin[a] = jacobian[a] - FLAT * r * s * t;
+  }
+  int a = 0;
+  while (a < n && (margin[a] > 0 || is_proper(line, a, jacobian[a]))) a++;
+  return a;
 }
 
 static sp_status inverted(const sp_hexes *hexes, sp_lid element, const map_line *line, int a,
@@ -111,22 +178,29 @@ sp_status sp_geometry_factors(const sp_hexes *hexes, sp_lid element, const sp_ru
   const int n = rule->n;
   const ptrdiff_t points = (ptrdiff_t)sp_rule_points(rule);
   map_line line;
+  line_inverse inverse;
+  double weight[SP_MAX_RULE], scale[SP_MAX_RULE];
   for (int c = 0; c < n; c++)
     for (int b = 0; b < n; b++) {
       evaluate_line(lattice, &table, &table, b, &table, c, &line);
-      const double weight = rule->weights[b] * rule->weights[c];
-      double *restrict row = &factors[(c * n + b) * n];
+      invert_line(n, &line, &inverse);
+      const double *jacobian = inverse.jacobian;
+      const int bad = find_improper(n, &line, jacobian);
+      if (bad < n) return inverted(hexes, element, &line, bad, jacobian[bad]);
       for (int a = 0; a < n; a++) {
-        double adj[3][3];
-        const double jacobian = adjugate(&line, a, adj);
-        if (!is_proper(&line, a, jacobian)) return inverted(hexes, element, &line, a, jacobian);
-        const double w = weight * rule->weights[a], scale = w / jacobian;
-        for (int p = 0, q = 0; p < 3; p++)
-          for (int m = p; m < 3; m++, q++)
-            row[q * points + a] =
-                scale * (adj[p][0] * adj[m][0] + adj[p][1] * adj[m][1] + adj[p][2] * adj[m][2]);
-        row[SP_G_WJ * points + a] = w * jacobian;
+        weight[a] = rule->weights[b] * rule->weights[c] * rule->weights[a];
+        scale[a] = weight[a] / jacobian[a];
       }
+      double *row = &factors[(c * n + b) * n];
+      for (int p = 0, q = 0; p < 3; p++)
+        for (int m = p; m < 3; m++, q++) {
+          double(*u)[SP_MAX_RULE] = inverse.adjugate[p];
+          double(*v)[SP_MAX_RULE] = inverse.adjugate[m];
+          double *restrict out = &row[q * points];
+          for (int a = 0; a < n; a++)
+            out[a] = scale[a] * (u[0][a] * v[0][a] + u[1][a] * v[1][a] + u[2][a] * v[2][a]);
+        }
+      for (int a = 0; a < n; a++) row[SP_G_WJ * points + a] = weight[a] * jacobian[a];
     }
   return SP_OK;
 }
@@ -153,15 +227,20 @@ void sp_geometry_inverse(const sp_hexes *hexes, sp_lid element, int n, const dou
   const double *lattice = sp_hexes_lattice(hexes, element);
   const ptrdiff_t points = (ptrdiff_t)sp_grid_points(n);
   map_line line;
+  line_inverse at;
+  double scale[SP_MAX_RULE];
   for (int c = 0; c < n; c++)
     for (int b = 0; b < n; b++) {
+      const ptrdiff_t first = (c * n + b) * n;
       evaluate_line(lattice, &table, &table, b, &table, c, &line);
+      invert_line(n, &line, &at);
       for (int a = 0; a < n; a++) {
-        const ptrdiff_t q = (c * n + b) * n + a;
-        double adj[3][3];
-        jacobian[q] = adjugate(&line, a, adj);
-        for (int p = 0; p < 3; p++)
-          for (int m = 0; m < 3; m++) inverse[(3 * p + m) * points + q] = adj[p][m] / jacobian[q];
+        jacobian[first + a] = at.jacobian[a];
+        scale[a] = 1 / at.jacobian[a];
+      }
+      for (int k = 0; k < 9; k++) {
+        double *restrict out = &inverse[k * points + first];
+        for (int a = 0; a < n; a++) out[a] = at.adjugate[k / 3][k % 3][a] * scale[a];
       }
     }
 }
@@ -176,17 +255,17 @@ void sp_geometry_face(const sp_hexes *hexes, sp_lid element, int face, const sp_
   tables[d] = &across;
   const double *lattice = sp_hexes_lattice(hexes, element);
   map_line line;
+  line_inverse inverse;
   for (int c = 0; c < tables[2]->n; c++)
     for (int b = 0; b < tables[1]->n; b++) {
       evaluate_line(lattice, tables[0], tables[1], b, tables[2], c, &line);
+      invert_line(tables[0]->n, &line, &inverse);
       for (int a = 0; a < tables[0]->n; a++) {
         const int at[3] = {a, b, c}, q = at[high] * n + at[low];
         const double weight = side * rule->weights[at[low]] * rule->weights[at[high]];
-        double adj[3][3];
-        adjugate(&line, a, adj);
         for (int m = 0; m < 3; m++) {
           xyz[m * n * n + q] = line.x[m][a];
-          normal[m * n * n + q] = weight * adj[d][m];
+          normal[m * n * n + q] = weight * inverse.adjugate[d][m][a];
         }
       }
     }

@@ -1,11 +1,16 @@
 #include "operators/operator.h"
 
-#include <stdlib.h>
-
 #include "mesh/geometry.h"
 #include "mesh/tensor.h"
 #include "operators/counts.h"
 #include "operators/factors.h"
+
+/* Squares of a matrix's entries, or products with another one's. */
+static void multiply_entries(int count, const double *a, const double *b, double *out) {
+  for (int i = 0; i < count; i++) out[i] = a[i] * b[i];
+}
+
+/* ---- Basis and points apart ---- */
 
 /* One-dimensional values and derivatives of the nodal basis at quadrature points, [points][Nq], and
  * their products: [0] value^2, [1] value * derivative, [2] derivative^2. */
@@ -22,11 +27,9 @@ static void make_products(sp_operator_kind kind, int order, products *out) {
   out->nq = order + 1;
   sp_interpolation_matrix(out->nq, reference->gll.nodes, rule->n, rule->nodes, value);
   sp_derivative_matrix(out->nq, reference->gll.nodes, rule->n, rule->nodes, derivative);
-  for (int i = 0; i < rule->n * out->nq; i++) {
-    out->table[0][i] = value[i] * value[i];
-    out->table[1][i] = value[i] * derivative[i];
-    out->table[2][i] = derivative[i] * derivative[i];
-  }
+  multiply_entries(rule->n * out->nq, value, value, out->table[0]);
+  multiply_entries(rule->n * out->nq, value, derivative, out->table[1]);
+  multiply_entries(rule->n * out->nq, derivative, derivative, out->table[2]);
 }
 
 /* Diagonal of one element: sum over points of the factor of each pair of directions (a, b) times
@@ -51,6 +54,64 @@ static void element_diagonal(const products *p, bool stiffness, double mass, con
   for (int n = 0; n < nodes; n++) diagonal[n] += mass * term[n];
 }
 
+/* ---- Points at the nodes ---- */
+
+/* out[slow][i][fast] += sum over m of squares[m][i] in[slow][m][fast]. */
+static void add_direction(int slow, int n, int fast, const double *squares, const double *in,
+                          double *out) {
+  for (int s = 0; s < slow; s++)
+    for (int i = 0; i < n; i++) {
+      double *restrict target = &out[(s * n + i) * fast];
+      for (int m = 0; m < n; m++) {
+        const double factor = squares[m * n + i];
+        const double *restrict source = &in[(s * n + m) * fast];
+        for (int f = 0; f < fast; f++) target[f] += factor * source[f];
+      }
+    }
+}
+
+/* The same for lines of contiguous points, fast = 1. */
+static void add_first_direction(int slow, int n, const double *squares, const double *in,
+                                double *out) {
+  for (int s = 0; s < slow; s++) {
+    double *restrict target = &out[s * n];
+    for (int m = 0; m < n; m++) {
+      const double factor = in[s * n + m];
+      const double *restrict row = &squares[m * n];
+      for (int i = 0; i < n; i++) target[i] += factor * row[i];
+    }
+  }
+}
+
+/* The basis is 1 at its own node and 0 at the others: the sum over points collapses to a line for
+ * each direction, and to the node for pairs of directions. Those pairs count where both
+ * coordinates are ends, since GLL derivatives D_ii are zero elsewhere. */
+static void collocated_diagonal(int n, const double *differentiation, double mass,
+                                const double *factors, double *diagonal) {
+  double squares[SP_MAX_NQ * SP_MAX_NQ];
+  const int nodes = n * n * n, last = n - 1;
+  const double end[2] = {differentiation[0], differentiation[n * n - 1]};
+  multiply_entries(n * n, differentiation, differentiation, squares);
+  for (int p = 0; p < nodes; p++) diagonal[p] = mass * factors[SP_G_WJ * nodes + p];
+  add_first_direction(n * n, n, squares, &factors[SP_G_RR * nodes], diagonal);
+  add_direction(n, n, n, squares, &factors[SP_G_SS * nodes], diagonal);
+  add_direction(1, n, n * n, squares, &factors[SP_G_TT * nodes], diagonal);
+  for (int side = 0; side < 4; side++) {
+    const int a = side % 2, b = side / 2;
+    const double twice = 2 * end[a] * end[b];
+    for (int i = 0; i < n; i++) {
+      const int rs = (i * n + b * last) * n + a * last;
+      const int rt = (b * last * n + i) * n + a * last;
+      const int st = (b * last * n + a * last) * n + i;
+      diagonal[rs] += twice * factors[SP_G_RS * nodes + rs];
+      diagonal[rt] += twice * factors[SP_G_RT * nodes + rt];
+      diagonal[st] += twice * factors[SP_G_ST * nodes + st];
+    }
+  }
+}
+
+/* ---- All elements ---- */
+
 static sp_status sum_elements(const sp_operator_setup *setup, double *sum) {
   const sp_numbering *numbering = setup->space->numbering;
   const sp_rule *rule = sp_operator_rule(setup->kind, numbering->order);
@@ -58,12 +119,17 @@ static sp_status sum_elements(const sp_operator_setup *setup, double *sum) {
   const double mass = stiffness ? setup->lambda : 1;
   double factors[SP_FACTORS * SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE];
   double diagonal[SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ];
+  const double *differentiation = sp_reference_get(numbering->order)->differentiation;
   products table;
   make_products(setup->kind, numbering->order, &table);
   const int nodes = table.nq * table.nq * table.nq;
+  const bool collocated = stiffness && sp_operator_rows[setup->kind].collocated;
   for (sp_lid e = 0; e < setup->space->mesh->hexes->count; e++) {
     SP_TRY(sp_operator_factors(setup, e, rule, factors));
-    element_diagonal(&table, stiffness, mass, factors, diagonal);
+    if (collocated)
+      collocated_diagonal(table.nq, differentiation, mass, factors, diagonal);
+    else
+      element_diagonal(&table, stiffness, mass, factors, diagonal);
     for (int n = 0; n < nodes; n++)
       sum[numbering->nodes[(size_t)e * (size_t)nodes + (size_t)n]] += diagonal[n];
   }

@@ -12,44 +12,68 @@ struct sp_schwarz {
   sp_device_schwarz *on_device;
 };
 
-/* ---- Eigenvectors of a symmetric matrix ---- */
+/* ---- Eigenvectors of symmetric matrices ---- */
 
-/* Jacobi's rotations: matrix[n][n] becomes diagonal, the columns of vectors[n][n] are the
- * eigenvectors. */
-static void diagonalize(int n, double *matrix, double *vectors) {
-  enum { SWEEPS = 30 }; /* quadratic convergence ends it after some six */
-  for (int i = 0; i < n * n; i++) vectors[i] = i % (n + 1) == 0;
-  for (int sweep = 0; sweep < SWEEPS; sweep++) {
-    double off = 0, on = 0;
-    for (int p = 0; p < n; p++) {
-      on += matrix[p * n + p] * matrix[p * n + p];
-      for (int q = p + 1; q < n; q++) off += matrix[p * n + q] * matrix[p * n + q];
-    }
-    if (off <= 1e-26 * on) return; /* eigenvalues to 1e-13, more than single precision needs */
-    for (int p = 0; p < n; p++)
-      for (int q = p + 1; q < n; q++) {
-        const double entry = matrix[p * n + q];
-        if (entry == 0) continue;
-        const double theta = (matrix[q * n + q] - matrix[p * n + p]) / (2 * entry);
-        const double t = copysign(1, theta) / (fabs(theta) + sqrt(theta * theta + 1));
-        const double c = 1 / sqrt(t * t + 1), s = t * c;
-        for (int k = 0; k < n; k++) {
-          const double a = matrix[k * n + p], b = matrix[k * n + q];
-          matrix[k * n + p] = c * a - s * b;
-          matrix[k * n + q] = s * a + c * b;
-        }
-        for (int k = 0; k < n; k++) {
-          const double a = matrix[p * n + k], b = matrix[q * n + k];
-          matrix[p * n + k] = c * a - s * b;
-          matrix[q * n + k] = s * a + c * b;
-        }
-        for (int k = 0; k < n; k++) {
-          const double a = vectors[k * n + p], b = vectors[k * n + q];
-          vectors[k * n + p] = c * a - s * b;
-          vectors[k * n + q] = s * a + c * b;
-        }
-      }
+/* Matrices that are diagonalized together, for vector instructions: entry [i][lane]. */
+enum { LANES = 8 };
+typedef double lanes[LANES];
+
+/* c and s of the rotation that makes the entry (p, q) of a symmetric matrix zero, and t = s / c. */
+static void choose_rotation(const lanes pp, const lanes qq, const lanes pq, lanes c, lanes s,
+                            lanes t) {
+  for (int l = 0; l < LANES; l++) {
+    const double theta = (qq[l] - pp[l]) / (2 * pq[l]);
+    const double tangent = copysign(1, theta) / (fabs(theta) + sqrt(theta * theta + 1));
+    t[l] = pq[l] == 0 ? 0 : tangent;
+    c[l] = 1 / sqrt(t[l] * t[l] + 1);
+    s[l] = t[l] * c[l];
   }
+}
+
+static void rotate(const lanes c, const lanes s, lanes a, lanes b) {
+  for (int l = 0; l < LANES; l++) {
+    const double old = a[l];
+    a[l] = c[l] * old - s[l] * b[l];
+    b[l] = s[l] * old + c[l] * b[l];
+  }
+}
+
+/* Whether all matrices are diagonal to 1e-13, more than single precision needs. */
+static bool are_diagonal(int n, lanes *matrix) {
+  lanes off = {0}, on = {0};
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j <= i; j++)
+      for (int l = 0; l < LANES; l++) {
+        const double entry = matrix[i * n + j][l];
+        (i == j ? on : off)[l] += entry * entry;
+      }
+  bool all = true;
+  for (int l = 0; l < LANES; l++) all = all && off[l] <= 1e-26 * on[l];
+  return all;
+}
+
+/* Jacobi's rotations: matrix[n][n], of which the lower triangle is used, becomes diagonal; the rows
+ * of vectors[n][n] are the eigenvectors. */
+static void diagonalize(int n, lanes *matrix, lanes *vectors) {
+  enum { SWEEPS = 30 }; /* quadratic convergence ends it after some six */
+  for (int i = 0; i < n * n; i++)
+    for (int l = 0; l < LANES; l++) vectors[i][l] = i % (n + 1) == 0;
+  for (int sweep = 0; sweep < SWEEPS && !are_diagonal(n, matrix); sweep++)
+    for (int q = 1; q < n; q++)
+      for (int p = 0; p < q; p++) {
+        lanes c, s, t;
+        double *pp = matrix[p * n + p], *qq = matrix[q * n + q], *pq = matrix[q * n + p];
+        choose_rotation(pp, qq, pq, c, s, t);
+        for (int l = 0; l < LANES; l++) {
+          pp[l] -= t[l] * pq[l];
+          qq[l] += t[l] * pq[l];
+          pq[l] = 0;
+        }
+        for (int k = 0; k < p; k++) rotate(c, s, matrix[p * n + k], matrix[q * n + k]);
+        for (int k = p + 1; k < q; k++) rotate(c, s, matrix[k * n + p], matrix[q * n + k]);
+        for (int k = q + 1; k < n; k++) rotate(c, s, matrix[k * n + p], matrix[k * n + q]);
+        for (int k = 0; k < n; k++) rotate(c, s, vectors[p * n + k], vectors[q * n + k]);
+      }
 }
 
 /* ---- The boxes and their ends ---- */
@@ -61,21 +85,51 @@ typedef struct interval {
   int fixed[2];                 /* whether Dirichlet */
 } interval;
 
+/* Intervals whose eigenvectors are computed together, and where these go. */
+typedef struct batch {
+  int count;
+  interval lines[LANES];
+  double *basis[LANES], *values[LANES];
+} batch;
+
 /* The part of set-up that all elements share. */
 typedef struct builder {
   const sp_operator_setup *setup;
   const sp_separable *boxes;
-  int n, area, faces[SP_FACES][SP_MAX_NQ * SP_MAX_NQ];
+  int n;
   const sp_rule *gll;
   double stiffness[SP_MAX_NQ * SP_MAX_NQ]; /* D^T W D on [-1, 1] */
-  /* L-vectors: at nodes inside faces, the sums over the two elements of kappa times the entries of
-   * K and M at the end of the direction across; and the setup's diagonal. */
+  /* A face's nodes inside it, (n-2)^2, first those nearest to its corners: elements that share the
+   * face see the same ones there, whatever the orientation. */
+  int inside, nearest, nodes[SP_FACES][SP_MAX_NQ * SP_MAX_NQ];
+  double face_weight; /* of the nodes inside a face of [-1, 1]^2 */
+  /* L-vectors: at the nodes near corners of faces, the sums over the two elements of kappa times
+   * the entries of K and M at the end of the direction across; and the setup's diagonal. */
   double *end_stiffness, *end_mass, *diagonal;
+  batch batch;
+  lanes matrix[SP_MAX_NQ * SP_MAX_NQ], vectors[SP_MAX_NQ * SP_MAX_NQ], scale[SP_MAX_NQ];
 } builder;
 
-static bool is_inside_face(const builder *b, int node) {
-  const int i = node % b->n, j = node / b->n;
-  return i > 0 && i < b->n - 1 && j > 0 && j < b->n - 1;
+static void choose_nodes(builder *b) {
+  const int n = b->n, corner[2] = {1, n - 2};
+  int order[SP_MAX_NQ * SP_MAX_NQ], face[SP_MAX_NQ * SP_MAX_NQ];
+  b->inside = 0;
+  for (int near = 1; near >= 0; near--) {
+    for (int j = 1; j < n - 1; j++)
+      for (int i = 1; i < n - 1; i++) {
+        const bool is_near =
+            (i == corner[0] || i == corner[1]) && (j == corner[0] || j == corner[1]);
+        if (is_near == near) order[b->inside++] = j * n + i;
+      }
+    if (near) b->nearest = b->inside;
+  }
+  for (int f = 0; f < SP_FACES; f++) {
+    sp_face_nodes(n - 1, f, face);
+    for (int i = 0; i < b->inside; i++) b->nodes[f][i] = face[order[i]];
+  }
+  double sum = 0;
+  for (int i = 1; i < n - 1; i++) sum += b->gll->weights[i];
+  b->face_weight = sum * sum;
 }
 
 static const sp_lid *nodes_of(const builder *b, sp_lid e) {
@@ -95,9 +149,8 @@ static void sum_ends(builder *b) {
   const sp_space *space = b->setup->space;
   for (sp_lid e = 0; e < space->mesh->hexes->count; e++)
     for (int f = 0; f < SP_FACES; f++)
-      for (int i = 0; i < b->area; i++) {
-        if (!is_inside_face(b, i)) continue;
-        const sp_lid dof = nodes_of(b, e)[b->faces[f][i]];
+      for (int i = 0; i < b->nearest; i++) {
+        const sp_lid dof = nodes_of(b, e)[b->nodes[f][i]];
         b->end_stiffness[dof] += own_stiffness(b, &b->boxes[e], f / 2);
         b->end_mass[dof] += own_mass(b, &b->boxes[e], f / 2);
       }
@@ -109,51 +162,66 @@ static void find_end(const builder *b, sp_lid e, int f, interval *out) {
   const sp_separable *box = &b->boxes[e];
   const bool *constrained = b->setup->constrained;
   const int d = f / 2, side = f % 2;
-  double diagonal = 0, weights = 0;
-  sp_lid dof = 0;
-  for (int i = 0; i < b->area; i++) {
-    if (!is_inside_face(b, i)) continue;
-    dof = nodes_of(b, e)[b->faces[f][i]];
-    diagonal += b->diagonal[dof];
-    weights += b->gll->weights[i % b->n] * b->gll->weights[i / b->n];
-  }
+  const sp_lid *nodes = nodes_of(b, e), dof = nodes[b->nodes[f][0]];
+  double diagonal = 0;
+  for (int i = 0; i < b->inside && b->setup->diagonal_count > 0; i++)
+    diagonal += b->diagonal[nodes[b->nodes[f][i]]];
   /* Rounding may leave a little where there is no neighbour. */
   const double stiffness = b->end_stiffness[dof], mass = b->end_mass[dof];
   const double own = own_stiffness(b, box, d);
   const bool alone = stiffness - own <= 1e-14 * stiffness;
-  const double area = weights * box->length[(d + 1) % 3] * box->length[(d + 2) % 3] / 4;
+  const double area = b->face_weight * box->length[(d + 1) % 3] * box->length[(d + 2) % 3] / 4;
   out->stiffness[side] =
       ((alone ? 0 : stiffness - own) + (diagonal > 0 ? diagonal / area : 0)) / box->kappa;
   out->mass[side] = alone ? 0 : (mass - own_mass(b, box, d)) / box->kappa;
   out->fixed[side] = constrained && constrained[dof];
 }
 
-/* basis[n][n]: columns v with V^T M V = 1 and V^T K V = diag(values). Rows of nodes that are left
- * out are zero, and so are as many columns, with any positive values. */
-static void solve_interval(const builder *b, const interval *line, double *basis, double *values) {
-  const int n = b->n;
-  double scale[SP_MAX_NQ], matrix[SP_MAX_NQ * SP_MAX_NQ], vectors[SP_MAX_NQ * SP_MAX_NQ];
+/* The matrix M^(-1/2) K M^(-1/2) of an interval, into one lane, with M^(-1/2) in `scale`. The ends
+ * that are left out have 0 there, and any positive number on K's diagonal. */
+static void fill_lane(builder *b, const interval *line, int lane) {
+  const int n = b->n, ends[2] = {0, n - 1};
   for (int i = 0; i < n; i++) {
     double mass = line->length / 2 * b->gll->weights[i];
-    if (i == 0) mass += line->mass[0];
-    if (i == n - 1) mass += line->mass[1];
-    scale[i] = 1 / sqrt(mass);
-    if ((i == 0 && line->fixed[0]) || (i == n - 1 && line->fixed[1])) scale[i] = 0;
+    for (int side = 0; side < 2; side++)
+      if (i == ends[side]) mass += line->mass[side];
+    b->scale[i][lane] = 1 / sqrt(mass);
   }
+  for (int side = 0; side < 2; side++)
+    if (line->fixed[side]) b->scale[ends[side]][lane] = 0;
   for (int i = 0; i < n; i++)
-    for (int j = 0; j < n; j++) {
-      double entry = 2 / line->length * b->stiffness[i * n + j];
-      if (i == j && i == 0) entry += line->stiffness[0];
-      if (i == j && i == n - 1) entry += line->stiffness[1];
-      matrix[i * n + j] = scale[i] * scale[j] * entry;
+    for (int j = 0; j <= i; j++)
+      b->matrix[i * n + j][lane] =
+          b->scale[i][lane] * b->scale[j][lane] * 2 / line->length * b->stiffness[i * n + j];
+  for (int side = 0; side < 2; side++) {
+    const int i = ends[side];
+    double *entry = &b->matrix[i * n + i][lane];
+    *entry += b->scale[i][lane] * b->scale[i][lane] * line->stiffness[side];
+    if (line->fixed[side]) *entry = b->stiffness[0] / line->length;
+  }
+}
+
+/* Solve what has gathered. basis[n][n]: columns v with V^T M V = 1 and V^T K V = diag(values). Rows
+ * of nodes that are left out are zero, and so are as many columns, with any positive values. */
+static void solve_batch(builder *b) {
+  const int n = b->n, count = b->batch.count;
+  for (int l = 0; l < LANES && count > 0; l++) fill_lane(b, &b->batch.lines[l < count ? l : 0], l);
+  if (count > 0) diagonalize(n, b->matrix, b->vectors);
+  for (int l = 0; l < count; l++)
+    for (int c = 0; c < n; c++) {
+      b->batch.values[l][c] = fmax(0, b->matrix[c * n + c][l]);
+      for (int r = 0; r < n; r++)
+        b->batch.basis[l][r * n + c] = b->scale[r][l] * b->vectors[c * n + r][l];
     }
-  for (int i = 0; i < n; i++)
-    if (scale[i] == 0) matrix[i * n + i] = b->stiffness[0] / line->length;
-  diagonalize(n, matrix, vectors);
-  for (int c = 0; c < n; c++) {
-    values[c] = fmax(0, matrix[c * n + c]);
-    for (int r = 0; r < n; r++) basis[r * n + c] = scale[r] * vectors[r * n + c];
-  }
+  b->batch.count = 0;
+}
+
+static void add_to_batch(builder *b, const interval *line, double *basis, double *values) {
+  batch *open = &b->batch;
+  open->lines[open->count] = *line;
+  open->basis[open->count] = basis;
+  open->values[open->count] = values;
+  if (++open->count == LANES) solve_batch(b);
 }
 
 /* The eigenvalue of a box that stands alone, with natural ends all around and no mass term, may be
@@ -174,24 +242,40 @@ static void lift_constants(int n, double *values) {
   for (int i = 0; i < n; i++) values[i] += 1e-3 * next;
 }
 
-/* basis[3][n][n] and values[3][n] of an element; the eigenvalue of (i, j, k) is the sum of three.
- */
-static void solve_element(const builder *b, sp_lid e, interval lines[3], double *basis,
-                          double *values) {
-  const sp_separable *box = &b->boxes[e];
+/* basis[elements][3][n][n] and values[elements][3][n]; the eigenvalue of (i, j, k) is kappa times
+ * the sum of three, plus lambda. Elements in a row are often alike: alike[e] has bit d set if
+ * interval d is that of the element before. */
+static void solve_elements(builder *b, unsigned char *alike, double *basis, double *values) {
   const int n = b->n;
-  for (int d = 0; d < 3; d++) {
-    interval line = {.length = box->length[d]};
-    find_end(b, e, 2 * d, &line);
-    find_end(b, e, 2 * d + 1, &line);
-    /* Elements in a row are often alike. */
-    if (e == 0 || memcmp(&line, &lines[d], sizeof line) != 0) {
-      solve_interval(b, &line, &basis[d * n * n], &values[d * n]);
-    } else {
-      memcpy(&basis[d * n * n], &basis[(d - 3) * n * n], (size_t)(n * n) * sizeof *basis);
-      memcpy(&values[d * n], &values[(d - 3) * n], (size_t)n * sizeof *values);
+  const sp_lid count = b->setup->space->mesh->hexes->count;
+  interval last[3];
+  for (sp_lid e = 0; e < count; e++)
+    for (int d = 0; d < 3; d++) {
+      const size_t index = 3 * (size_t)e + (size_t)d;
+      interval line = {.length = b->boxes[e].length[d]};
+      find_end(b, e, 2 * d, &line);
+      find_end(b, e, 2 * d + 1, &line);
+      if (e > 0 && memcmp(&line, &last[d], sizeof line) == 0)
+        alike[e] |= (unsigned char)(1 << d);
+      else
+        add_to_batch(b, &line, &basis[index * (size_t)(n * n)], &values[index * (size_t)n]);
+      last[d] = line;
     }
-    lines[d] = line;
+  solve_batch(b);
+  for (sp_lid e = 0; e < count; e++)
+    for (int d = 0; d < 3; d++) {
+      double *own_basis = &basis[(3 * (size_t)e + (size_t)d) * (size_t)(n * n)];
+      double *own_values = &values[(3 * (size_t)e + (size_t)d) * (size_t)n];
+      if (!(alike[e] & 1 << d)) continue;
+      memcpy(own_basis, own_basis - 3 * n * n, (size_t)(n * n) * sizeof *basis);
+      memcpy(own_values, own_values - 3 * n, (size_t)n * sizeof *values);
+    }
+  /* In a loop of its own: those above copy, without kappa and lambda. */
+  for (sp_lid e = 0; e < count; e++) {
+    double *own = &values[3 * (size_t)e * (size_t)n];
+    for (int i = 0; i < 3 * n; i++) own[i] *= b->boxes[e].kappa;
+    for (int i = 0; i < n; i++) own[i] += b->boxes[e].lambda;
+    lift_constants(n, own);
   }
 }
 
@@ -203,20 +287,24 @@ static void sum_boxes(const builder *b, double *diagonal, double *count) {
   const int n = b->n;
   for (sp_lid e = 0; e < space->mesh->hexes->count; e++) {
     const sp_separable *box = &b->boxes[e];
+    const sp_lid *dofs = nodes_of(b, e);
     double k[3][SP_MAX_NQ], m[3][SP_MAX_NQ];
     for (int d = 0; d < 3; d++)
       for (int i = 0; i < n; i++) {
         k[d][i] = 2 / box->length[d] * b->stiffness[i * n + i];
         m[d][i] = box->length[d] / 2 * b->gll->weights[i];
       }
-    for (int p = 0; p < n * n * n; p++) {
-      const int i = p % n, j = p / n % n, l = p / (n * n);
-      const double entry = box->kappa * (k[0][i] * m[1][j] * m[2][l] + m[0][i] * k[1][j] * m[2][l] +
-                                         m[0][i] * m[1][j] * k[2][l]) +
-                           box->lambda * m[0][i] * m[1][j] * m[2][l];
-      diagonal[nodes_of(b, e)[p]] += entry;
-      count[nodes_of(b, e)[p]] += 1;
-    }
+    for (int l = 0; l < n; l++)
+      for (int j = 0; j < n; j++) {
+        const double first = box->kappa * m[1][j] * m[2][l];
+        const double others =
+            box->kappa * (k[1][j] * m[2][l] + m[1][j] * k[2][l]) + box->lambda * m[1][j] * m[2][l];
+        for (int i = 0; i < n; i++) {
+          const sp_lid dof = dofs[(l * n + j) * n + i];
+          diagonal[dof] += first * k[0][i] + others * m[0][i];
+          count[dof] += 1;
+        }
+      }
   }
   for (sp_lid i = 0; i < b->setup->diagonal_count; i++)
     diagonal[b->setup->diagonal_dofs[i]] += b->setup->diagonal_values[i];
@@ -229,6 +317,7 @@ static void sum_boxes(const builder *b, double *diagonal, double *count) {
 /* What the backend gets. */
 typedef struct arrays {
   double *basis, *values, *weights, *count;
+  unsigned char *alike;
 } arrays;
 
 static sp_status allocate(builder *b, arrays *a) {
@@ -239,6 +328,7 @@ static sp_status allocate(builder *b, arrays *a) {
   SP_TRY(sp_allocate(dofs, sizeof(double), "Schwarz", &b->diagonal));
   SP_TRY(sp_allocate(dofs, sizeof(double), "Schwarz", &a->weights));
   SP_TRY(sp_allocate(dofs, sizeof(double), "Schwarz", &a->count));
+  SP_TRY(sp_allocate(elements, sizeof *a->alike, "Schwarz", &a->alike));
   SP_TRY(sp_allocate(elements, 3 * n * n * sizeof(double), "Schwarz", &a->basis));
   return sp_allocate(elements, 3 * n * sizeof(double), "Schwarz", &a->values);
 }
@@ -249,29 +339,18 @@ static void release(builder *b, arrays *a) {
   free(b->diagonal);
   free(a->weights);
   free(a->count);
+  free(a->alike);
   free(a->basis);
   free(a->values);
 }
 
 static void fill(builder *b, const double *inverse, arrays *a) {
   const sp_operator_setup *setup = b->setup;
-  const size_t n = (size_t)b->n, dofs = sp_space_dofs(setup->space);
-  interval lines[3];
+  const size_t dofs = sp_space_dofs(setup->space);
   for (sp_lid i = 0; i < setup->diagonal_count; i++)
     b->diagonal[setup->diagonal_dofs[i]] = setup->diagonal_values[i];
   sum_ends(b);
-  for (sp_lid e = 0; e < setup->space->mesh->hexes->count; e++) {
-    double *values = &a->values[(size_t)e * 3 * n];
-    solve_element(b, e, lines, &a->basis[(size_t)e * 3 * n * n], values);
-  }
-  /* In a loop of its own: solve_element copies from the element before, without kappa and lambda.
-   */
-  for (sp_lid e = 0; e < setup->space->mesh->hexes->count; e++) {
-    double *values = &a->values[(size_t)e * 3 * n];
-    for (size_t i = 0; i < 3 * n; i++) values[i] *= b->boxes[e].kappa;
-    for (size_t i = 0; i < n; i++) values[i] += b->boxes[e].lambda;
-    lift_constants(b->n, values);
-  }
+  solve_elements(b, a->alike, a->basis, a->values);
   sum_boxes(b, a->weights, a->count);
   for (size_t i = 0; i < dofs; i++)
     a->weights[i] = inverse[i] > 0 ? sqrt(a->weights[i] * inverse[i] / a->count[i]) : 0;
@@ -293,9 +372,8 @@ sp_status sp_schwarz_create(const sp_operator_setup *setup, const sp_separable *
     b->setup = setup;
     b->boxes = boxes;
     b->n = n;
-    b->area = n * n;
     b->gll = &reference->gll;
-    for (int f = 0; f < SP_FACES; f++) sp_face_nodes(n - 1, f, b->faces[f]);
+    choose_nodes(b);
     for (int i = 0; i < n; i++)
       for (int j = 0; j < n; j++)
         for (int q = 0; q < n; q++)
@@ -338,7 +416,8 @@ sp_bytes sp_schwarz_predicted_bytes(const sp_backend *backend, sp_precision prec
 
 double sp_schwarz_predicted_setup_bytes(int order, const sp_sizes *sizes) {
   return sizeof(builder) + sizeof(double) * 5 * sizes->dofs +
-         sizes->elements * (sizeof(double) * element_numbers(order) + sizeof(sp_separable));
+         sizes->elements * (sizeof(double) * element_numbers(order) + sizeof(sp_separable) +
+                            sizeof(unsigned char));
 }
 
 void sp_schwarz_destroy(sp_schwarz **schwarz) {
