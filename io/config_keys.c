@@ -266,7 +266,7 @@ const sp_key sp_keys[] = {
      .optional = true,
      .fallback = "",
      MULTIGRID_ONLY,
-     .help = "of multigrid's levels, from order down to 1, as 7 5 3 1; empty: chosen"},
+     .help = "of multigrid's levels, from order down to 1, as 7 4 2 1; empty: chosen"},
     {.section = "solver",
      .name = "coarse",
      WORDS(coarse_solvers),

@@ -41,7 +41,7 @@ def work():
     def one(job):
         ranks, arguments, words, prefix = job
         Run(ranks, arguments, prefix, SECONDS).expect_error(ranks, 1, *words)
-    with concurrent.futures.ThreadPoolExecutor(driver.workers()) as pool:
+    with concurrent.futures.ThreadPoolExecutor(driver.workers(4)) as pool:
         for done in pool.map(one, jobs):
             del done
     jobs.clear()

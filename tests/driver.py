@@ -51,11 +51,12 @@ def _in_own_folder(function, arguments):
     return checks, failures
 
 
-def workers():
-    """How many runs of up to four ranks run at a time; a short run mostly waits. CTest sets
-    SP_TEST_PROCESSORS to the number of processors reserved for the test."""
+def workers(least=2):
+    """How many runs of up to four ranks run at a time. CTest sets SP_TEST_PROCESSORS to the number of
+    processors reserved for the test. Runs that end at once mostly wait for their launcher: more of them
+    can run at a time."""
     processors = int(os.environ.get("SP_TEST_PROCESSORS", os.cpu_count() or 4))
-    return max(2, processors // 4)
+    return max(least, processors // 4)
 
 
 def side_by_side(jobs):

@@ -101,6 +101,9 @@ static sp_status estimate(sp_chebyshev *c, const lanczos *v, double *largest) {
   const sp_backend *b = op->backend;
   const size_t dofs = (size_t)op->dofs;
   const sp_precision precision = op->precision;
+  /* Few DOFs, or a nearly exact S: what is left of r is rounding. */
+  const double rounding = precision == SP_SINGLE ? FLT_EPSILON : DBL_EPSILON;
+  const double exhausted = 100 * rounding * rounding;
   double diagonal[LANCZOS], off_diagonal[LANCZOS], rz_before = 0, alpha_before = 1, r_first = 0;
   int n = 0;
   sp_status status = sp_operator_apply(op, true, v->p, v->r);
@@ -109,7 +112,7 @@ static sp_status estimate(sp_chebyshev *c, const lanczos *v, double *largest) {
     status = first_failure(status, approximate(c, v->r, v->z));
     SP_TRY(sp_operator_dot(op, v->r, v->z, status, &rz));
     if (n == 0) r_first = rz;
-    if (rz <= DBL_EPSILON * DBL_EPSILON * r_first) break; /* the space is exhausted */
+    if (rz <= exhausted * r_first) break;
     const double beta = n > 0 ? rz / rz_before : 0;
     status = b->axpby(op->device, precision, dofs, 1, v->z, beta, v->p);
     status = first_failure(status, sp_operator_apply(op, true, v->p, v->q));

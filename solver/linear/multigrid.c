@@ -110,9 +110,8 @@ static sp_status apply(sp_preconditioner *self, double norm, const double *r, do
 /* ---- Set-up ---- */
 
 void sp_multigrid_choose_orders(int order, sp_multigrid_options *options) {
-  /* By order; the prototype's counts are for these. */
-  static const int next[] = {[2] = 1, [3] = 1,  [4] = 2,  [5] = 3,  [6] = 4,  [7] = 5,  [8] = 5,
-                             [9] = 7, [10] = 7, [11] = 8, [12] = 8, [13] = 9, [14] = 9, [15] = 11};
+  static const int next[] = {[2] = 1, [3] = 2,  [4] = 2,  [5] = 3,  [6] = 3,  [7] = 4,  [8] = 4,
+                             [9] = 6, [10] = 7, [11] = 7, [12] = 8, [13] = 9, [14] = 9, [15] = 11};
   options->levels = 0;
   for (int n = order;; n = next[n]) {
     options->orders[options->levels++] = n;

@@ -41,7 +41,7 @@ struct sp_preconditioner {
   /* Release everything, `self` included. Collective. */
   void (*destroy)(sp_preconditioner *self);
 
-  /* What the user may want to know besides the name: "orders 7 5 3 1, ...", or nothing. Local. */
+  /* What the user may want to know besides the name: "orders 7 4 2 1, ...", or nothing. Local. */
   void (*describe)(const sp_preconditioner *self, size_t room, char *text);
 };
 
