@@ -1,20 +1,21 @@
 #include "mesh/entity.h"
 
+#include <string.h>
+
 int sp_slot_corners(int slot, int corners[4]) {
+  static const int edges[12][2] = {{0, 1}, {2, 3}, {4, 5}, {6, 7}, {0, 2}, {1, 3},
+                                   {4, 6}, {5, 7}, {0, 4}, {1, 5}, {2, 6}, {3, 7}};
+  static const int faces[6][4] = {{0, 2, 4, 6}, {1, 3, 5, 7}, {0, 1, 4, 5},
+                                  {2, 3, 6, 7}, {0, 1, 2, 3}, {4, 5, 6, 7}};
   if (slot < SP_EDGE_SLOT) {
     corners[0] = slot;
     return 1;
   }
   if (slot < SP_FACE_SLOT) {
-    const int d = (slot - SP_EDGE_SLOT) / 4, q = (slot - SP_EDGE_SLOT) % 4;
-    const int low = d == 0 ? 1 : 0, high = d == 2 ? 1 : 2;
-    corners[0] = (q & 1) << low | (q >> 1) << high;
-    corners[1] = corners[0] | 1 << d;
+    memcpy(corners, edges[slot - SP_EDGE_SLOT], sizeof edges[0]);
     return 2;
   }
-  const int d = (slot - SP_FACE_SLOT) / 2, side = (slot - SP_FACE_SLOT) % 2;
-  const int low = d == 0 ? 1 : 0, high = d == 2 ? 1 : 2;
-  for (int c = 0; c < 4; c++) corners[c] = side << d | (c & 1) << low | (c >> 1) << high;
+  memcpy(corners, faces[slot - SP_FACE_SLOT], sizeof faces[0]);
   return 4;
 }
 

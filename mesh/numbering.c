@@ -46,7 +46,7 @@ static void number_element(const sp_mesh *mesh, sp_lid e, const sp_lid *bases, s
   sp_gid vertices[4];
   for (int c = 0; c < SP_CORNERS; c++)
     nodes[((c >> 2) * nq * nq + (c >> 1 & 1) * nq + (c & 1)) * order] = bases[slots[c]];
-  for (int slot = SP_EDGE_SLOT; slot < SP_SLOTS; slot++) {
+  for (int slot = SP_EDGE_SLOT; slot < SP_SLOTS && order > 1; slot++) {
     sp_periodic_vertices(mesh->periodic, mesh->hexes->vertices[e], slot, vertices);
     if (slot < SP_FACE_SLOT)
       number_edge(vertices, slot, order, bases[slots[slot]], nodes);

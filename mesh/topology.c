@@ -12,34 +12,114 @@ static uint64_t hash(const sp_gid key[4]) {
   return h;
 }
 
-/* Open addressing with linear probing; cells hold entity + 1, 0 is empty. */
-typedef struct table {
-  sp_lid *cells;
+/* ---- Entities of this rank ---- */
+
+/* Entities by the lowest of their vertices: a bucket for each vertex, and in it a list. Open
+ * addressing with linear probing finds the bucket. */
+typedef struct cell {
+  sp_gid vertex;
+  sp_lid bucket; /* + 1; 0: the cell is empty */
+} cell;
+
+typedef struct bucket {
+  sp_lid vertex, first; /* entity + 1: the vertex itself, and the first of its edges and faces */
+} bucket;
+
+typedef struct lookup {
+  cell *cells;
   size_t mask;
-} table;
+  bucket *buckets;
+  sp_lid count;
+  size_t capacity; /* of buckets */
+  sp_lid *next;    /* entity + 1, by entity: the next one in its list */
+} lookup;
 
-static size_t find_cell(const table *t, sp_gid (*keys)[4], const sp_gid key[4]) {
-  size_t cell = (size_t)hash(key) & t->mask;
-  while (t->cells[cell] && memcmp(keys[t->cells[cell] - 1], key, 4 * sizeof *key) != 0)
-    cell = (cell + 1) & t->mask;
-  return cell;
+static void lookup_free(lookup *l) {
+  free(l->cells);
+  free(l->buckets);
+  free(l->next);
 }
 
-static sp_status resize_table(table *t, size_t cells, sp_gid (*keys)[4], sp_lid entities) {
-  free(t->cells);
-  SP_TRY(sp_allocate(cells, sizeof *t->cells, "entity table", &t->cells));
-  t->mask = cells - 1;
-  for (sp_lid i = 0; i < entities; i++) t->cells[find_cell(t, keys, keys[i])] = i + 1;
-  return SP_OK;
+static cell *find_cell(const lookup *l, sp_gid vertex) {
+  size_t c = (size_t)sp_hash_fold(0, (uint64_t)vertex) & l->mask;
+  while (l->cells[c].bucket && l->cells[c].vertex != vertex) c = (c + 1) & l->mask;
+  return &l->cells[c];
 }
 
-static sp_status resize_keys(sp_topology *topology, size_t capacity) {
+static sp_status resize(void *array, size_t capacity, size_t size) {
+  void *old, *new;
+  memcpy(&old, array, sizeof old);
   if (capacity > SP_LID_MAX)
     return sp_fail(SP_ERR_INPUT, "too many vertices, edges and faces on one rank: use more ranks");
-  void *keys = realloc(topology->keys, capacity * sizeof *topology->keys);
-  if (!keys) return sp_fail(SP_ERR_SYSTEM, "out of memory: %zu entities", capacity);
-  topology->keys = keys;
+  new = realloc(old, capacity * size);
+  if (!new) return sp_fail(SP_ERR_SYSTEM, "out of memory: %zu entities", capacity);
+  memcpy(array, &new, sizeof new);
   return SP_OK;
+}
+
+/* At most half of the cells are used. */
+static sp_status resize_buckets(lookup *l, size_t capacity) {
+  cell *old = l->cells;
+  const size_t old_cells = old ? l->mask + 1 : 0;
+  SP_TRY(resize(&l->buckets, capacity, sizeof *l->buckets));
+  l->cells = NULL;
+  const sp_status status = sp_allocate(2 * capacity, sizeof *l->cells, "vertices", &l->cells);
+  if (!status) {
+    l->capacity = capacity;
+    l->mask = 2 * capacity - 1;
+    for (size_t c = 0; c < old_cells; c++)
+      if (old[c].bucket) *find_cell(l, old[c].vertex) = old[c];
+  }
+  free(old);
+  return status;
+}
+
+/* The index of a vertex's bucket, a new one if it has none. */
+static sp_status find_bucket(lookup *l, sp_gid vertex, sp_lid *out) {
+  cell *found = find_cell(l, vertex);
+  if (!found->bucket) {
+    if ((size_t)l->count == l->capacity) {
+      SP_TRY(resize_buckets(l, 2 * l->capacity));
+      found = find_cell(l, vertex);
+    }
+    l->buckets[l->count] = (bucket){0, 0};
+    *found = (cell){vertex, ++l->count};
+  }
+  *out = found->bucket - 1;
+  return SP_OK;
+}
+
+static sp_status resize_entities(sp_topology *topology, lookup *l, size_t capacity) {
+  SP_TRY(resize(&topology->keys, capacity, sizeof *topology->keys));
+  return resize(&l->next, capacity, sizeof *l->next);
+}
+
+/* The entity with that key, + 1; 0 if there is none. */
+static sp_lid find_entity(const sp_topology *topology, const lookup *l, const bucket *in,
+                          const sp_gid key[4]) {
+  if (key[1] < 0) return in->vertex;
+  sp_lid i = in->first;
+  while (i > 0 && memcmp(topology->keys[i - 1], key, 4 * sizeof *key) != 0) i = l->next[i - 1];
+  return i;
+}
+
+static void add_entity(sp_topology *topology, lookup *l, bucket *in, const sp_gid key[4]) {
+  sp_lid *list = key[1] < 0 ? &in->vertex : &in->first;
+  memcpy(topology->keys[topology->entities], key, 4 * sizeof *key);
+  l->next[topology->entities] = *list;
+  *list = ++topology->entities;
+}
+
+/* The bucket of the lowest vertex of an entity of an element. It is that of a corner, unless the
+ * entity is periodic and has another one's vertices. */
+static sp_status find_bucket_of_key(lookup *l, const sp_gid vertices[SP_CORNERS],
+                                    const sp_lid buckets[SP_CORNERS], sp_gid lowest, sp_lid *out) {
+  for (int c = 0; c < SP_CORNERS; c++)
+    if (vertices[c] == lowest) {
+      *out = buckets[c];
+      return SP_OK;
+    }
+  return find_bucket(l, lowest, out);
 }
 
 static sp_status too_many_elements(const sp_topology *topology, sp_lid face) {
@@ -57,31 +137,41 @@ static sp_status overlapping(const sp_topology *topology, sp_lid entity) {
                  (long long)topology->keys[entity][0] + 1);
 }
 
+/* Number the entities of an element that have no number yet. */
+static sp_status collect_element(const sp_hexes *hexes, const sp_periodic *periodic, sp_lid e,
+                                 sp_topology *topology, lookup *l, size_t *capacity) {
+  const sp_gid *corners = hexes->vertices[e];
+  sp_lid buckets[SP_CORNERS], which;
+  for (int c = 0; c < SP_CORNERS; c++) SP_TRY(find_bucket(l, corners[c], &buckets[c]));
+  if ((size_t)topology->entities + SP_SLOTS > *capacity) {
+    *capacity *= 2;
+    SP_TRY(resize_entities(topology, l, *capacity));
+  }
+  for (int slot = 0; slot < SP_SLOTS; slot++) {
+    sp_gid vertices[4], key[4];
+    sp_entity_key(sp_periodic_vertices(periodic, corners, slot, vertices), vertices, key);
+    SP_TRY(find_bucket_of_key(l, corners, buckets, key[0], &which));
+    bucket *in = &l->buckets[which];
+    sp_lid entity = find_entity(topology, l, in, key);
+    if (entity == 0) {
+      add_entity(topology, l, in, key);
+      entity = topology->entities;
+    }
+    topology->slots[e][slot] = entity - 1;
+  }
+  return SP_OK;
+}
+
 /* Number the entities in the order in which elements first touch them. */
 static sp_status collect_entities(const sp_hexes *hexes, const sp_periodic *periodic,
-                                  sp_topology *topology, table *t) {
+                                  sp_topology *topology, lookup *l) {
   size_t capacity = 64;
-  SP_TRY(resize_keys(topology, capacity));
-  SP_TRY(resize_table(t, 2 * capacity, topology->keys, 0));
+  SP_TRY(resize_buckets(l, capacity));
+  SP_TRY(resize_entities(topology, l, capacity));
   for (sp_lid e = 0; e < hexes->count; e++)
-    for (int slot = 0; slot < SP_SLOTS; slot++) {
-      sp_gid vertices[4], key[4];
-      sp_entity_key(sp_periodic_vertices(periodic, hexes->vertices[e], slot, vertices), vertices,
-                    key);
-      size_t cell = find_cell(t, topology->keys, key);
-      if (!t->cells[cell]) {
-        if ((size_t)topology->entities == capacity) {
-          capacity *= 2;
-          SP_TRY(resize_keys(topology, capacity));
-          SP_TRY(resize_table(t, 2 * capacity, topology->keys, topology->entities));
-          cell = find_cell(t, topology->keys, key);
-        }
-        memcpy(topology->keys[topology->entities], key, sizeof key);
-        t->cells[cell] = ++topology->entities;
-      }
-      topology->slots[e][slot] = t->cells[cell] - 1;
-    }
-  if (topology->entities > 0) SP_TRY(resize_keys(topology, (size_t)topology->entities));
+    SP_TRY(collect_element(hexes, periodic, e, topology, l, &capacity));
+  if (topology->entities > 0)
+    SP_TRY(resize(&topology->keys, (size_t)topology->entities, sizeof *topology->keys));
   SP_TRY(sp_allocate((size_t)topology->entities, sizeof *topology->touching, "entity counts",
                      &topology->touching));
   for (sp_lid e = 0; e < hexes->count; e++)
@@ -91,6 +181,8 @@ static sp_status collect_entities(const sp_hexes *hexes, const sp_periodic *peri
       return too_many_elements(topology, i);
   return SP_OK;
 }
+
+/* ---- Entities of other ranks ---- */
 
 /* What a rank sends to the directory for an entity, as five sp_gid: the key, and the number of its
  * elements that touch the entity. */
@@ -328,15 +420,15 @@ sp_status sp_topology_create(MPI_Comm comm, const sp_hexes *hexes, const sp_peri
                              sp_topology **out) {
   *out = NULL;
   sp_topology *topology = NULL;
-  table t = {0};
+  lookup l = {0};
   sp_status status = sp_allocate(1, sizeof *topology, "topology", &topology);
   if (!status) {
     topology->elements = hexes->count;
     status = sp_allocate((size_t)hexes->count, sizeof *topology->slots, "element entities",
                          &topology->slots);
   }
-  if (!status) status = collect_entities(hexes, periodic, topology, &t);
-  free(t.cells);
+  if (!status) status = collect_entities(hexes, periodic, topology, &l);
+  lookup_free(&l);
   status = sp_agree(comm, status);
 
   directory d = {0};
