@@ -11,6 +11,7 @@ struct sp_exchange {
   sp_lid *dofs;          /* [start[neighbours]]: what is sent */
   void *sent, *received; /* as many doubles or floats */
   MPI_Request *requests; /* [2 neighbours] */
+  double waited;         /* seconds in sp_exchange_end */
   /* Distinct shared DOFs, and for each its contributions in the order of ranks: indices in
    * `received`, or SP_OWN_VALUE. */
   sp_lid targets;
@@ -189,11 +190,18 @@ void sp_exchange_begin(sp_exchange *exchange, sp_precision precision, const void
 }
 
 void sp_exchange_end(sp_exchange *exchange, sp_precision precision, void *values) {
+  if (exchange->neighbours == 0) return;
+  const double start = MPI_Wtime();
   sp_exchange_end_packed(exchange);
+  exchange->waited += MPI_Wtime() - start;
   if (precision == SP_SINGLE)
     combine_float(exchange, SP_SUM, values);
   else
     combine_double(exchange, SP_SUM, values);
+}
+
+double sp_exchange_waited(const sp_exchange *exchange) {
+  return exchange->waited;
 }
 
 void sp_exchange_now(sp_exchange *exchange, sp_combine combine, double *values) {

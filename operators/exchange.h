@@ -52,6 +52,9 @@ void sp_exchange_begin_packed(sp_exchange *exchange, sp_precision precision, con
                               void *received);
 void sp_exchange_end_packed(sp_exchange *exchange);
 
+/* Seconds so far in which this rank has waited for neighbours in sp_exchange_end. Local. */
+double sp_exchange_waited(const sp_exchange *exchange);
+
 /* Combine the shared values of `values` at once, in double precision. Collective among neighbours.
  */
 void sp_exchange_now(sp_exchange *exchange, sp_combine combine, double *values);

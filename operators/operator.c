@@ -82,6 +82,7 @@ sp_status sp_operator_direction(sp_operator *op, double beta, sp_cg_vectors *vec
                                 sp_status status, double *p_ap) {
   double sums[2] = {0};
   SP_TRY(check_passes(op));
+  const double waited = sp_exchange_waited(op->space->exchange);
   const double start = MPI_Wtime();
   status = first_failure(status, op->backend->direction(op->local, beta, vectors));
   double *const direction = vectors->next_p;
@@ -89,6 +90,7 @@ sp_status sp_operator_direction(sp_operator *op, double beta, sp_cg_vectors *vec
   vectors->p = direction;
   status = first_failure(status, op->backend->sums(op->local, sums)); /* waits for the device */
   op->seconds = MPI_Wtime() - start;
+  op->waited = sp_exchange_waited(op->space->exchange) - waited;
   SP_TRY(sp_reduction_sum(op->reduction, 1, sums, status));
   *p_ap = sums[0];
   return SP_OK;

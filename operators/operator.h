@@ -23,8 +23,10 @@ typedef struct sp_operator {
   sp_gid global_dofs;
   /* Of one application over all ranks (operators/counts.h, assembled; bytes as in double). */
   double flops, bytes;
-  bool iterates;  /* the backend does whole iterations without the host */
-  double seconds; /* of the last sp_operator_direction on this rank, without its reduction */
+  bool iterates; /* the backend does whole iterations without the host */
+  /* Of the last sp_operator_direction on this rank, without its reduction; and the part of it in
+   * which the host waited for neighbours' values (0 where a device exchanges them). */
+  double seconds, waited;
 } sp_operator;
 
 /* Build the operator that `setup` describes. The caller destroys *out. Errors: SP_ERR_INPUT for an

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { STATUS, REQUEST, RIDERS, WIDTH = SP_REDUCTION_MOST + RIDERS };
 
@@ -10,6 +11,7 @@ struct sp_reduction {
   int rank, size;
   int power;              /* largest power of two <= size */
   int request, requested; /* of this rank; the largest of all ranks */
+  double seconds;         /* in sums and gathers */
 };
 
 static int largest_power(int size) {
@@ -70,7 +72,11 @@ sp_status sp_reduction_sum(sp_reduction *reduction, int count, double *values, s
   assert(count <= SP_REDUCTION_MOST);
   double mine[WIDTH] = {[STATUS] = status, [REQUEST] = reduction->request};
   for (int i = 0; i < count; i++) mine[RIDERS + i] = values[i];
-  sum_over_tree(reduction, RIDERS + count, mine);
+  if (reduction->size > 1) {
+    const double start = MPI_Wtime();
+    sum_over_tree(reduction, RIDERS + count, mine);
+    reduction->seconds += MPI_Wtime() - start;
+  }
   reduction->requested = (int)mine[REQUEST];
   for (int i = 0; i < count; i++) values[i] = mine[RIDERS + i];
   return mine[STATUS] > 0 ? sp_agree(reduction->comm, status) : SP_OK;
@@ -84,6 +90,10 @@ int sp_reduction_requested(const sp_reduction *reduction) {
   return reduction->requested;
 }
 
+double sp_reduction_seconds(const sp_reduction *reduction) {
+  return reduction->seconds;
+}
+
 void sp_reduction_add_in_order(int size, double *values) {
   const int power = largest_power(size);
   for (int i = power; i < size; i++) values[i - power] += values[i];
@@ -95,10 +105,16 @@ void sp_reduction_gather(sp_reduction *reduction, int count, const double *mine,
   /* Received one after another with a stride of `size`, so that all[i] is a row of ranks. */
   MPI_Datatype column, spaced;
   if (count == 0) return; /* MPICH waits for messages that ranks with nothing to send do not send */
+  if (reduction->size == 1) {
+    memcpy(all, mine, (size_t)count * sizeof *all);
+    return;
+  }
+  const double start = MPI_Wtime();
   MPI_Type_vector(count, 1, reduction->size, MPI_DOUBLE, &column);
   MPI_Type_create_resized(column, 0, sizeof *all, &spaced);
   MPI_Type_commit(&spaced);
   MPI_Gather(mine, count, MPI_DOUBLE, all, 1, spaced, 0, reduction->comm);
   MPI_Type_free(&spaced);
   MPI_Type_free(&column);
+  reduction->seconds += MPI_Wtime() - start;
 }

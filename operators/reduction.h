@@ -32,6 +32,10 @@ void sp_reduction_request(sp_reduction *reduction, int request);
 /* The largest request of all ranks at the last sum, the same on all of them; 0 before. Local. */
 int sp_reduction_requested(const sp_reduction *reduction);
 
+/* Seconds so far of this rank in sp_reduction_sum and sp_reduction_gather, waiting for other ranks
+ * included; 0 on one rank. Local. */
+double sp_reduction_seconds(const sp_reduction *reduction);
+
 /* all[count][size] on rank 0 become the ranks' mine[count]; elsewhere `all` is not used.
  * Collective.
  */

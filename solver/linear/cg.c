@@ -36,6 +36,21 @@ static void report(solve *s, bool applied, double own_seconds, const double *sec
   s->reported = options->on_iteration(&iteration, options->context);
 }
 
+/* A moment, and the seconds that sums over ranks had taken until then. */
+typedef struct moment {
+  double now, in_sums;
+} moment;
+
+static moment look(const solve *s) {
+  return (moment){MPI_Wtime(), sp_reduction_seconds(s->op->reduction)};
+}
+
+/* Seconds since `then`, without those in sums over ranks, which have their own row. */
+static double since(const solve *s, moment then) {
+  const moment at = look(s);
+  return at.now - then.now - (at.in_sums - then.in_sums);
+}
+
 static sp_status breakdown(const solve *s, const char *what, double value) {
   return sp_fail(SP_ERR_BREAKDOWN,
                  "conjugate gradients broke down in iteration %lld: %s = %g; expected a finite, "
@@ -92,11 +107,11 @@ static void advance(solve *s, double rr, double rz) {
 /* z = B r and *rz = r.z, unless the passes have done so; `norm` is ||r||. */
 static sp_status precondition(solve *s, double norm, double *rz) {
   if (!s->preconditioner) return SP_OK;
-  const double start = MPI_Wtime();
+  const moment start = look(s);
   const sp_status status =
       s->preconditioner->apply(s->preconditioner, norm, s->vectors.r, s->vectors.z);
   SP_TRY(sp_operator_dot(s->op, s->vectors.r, s->vectors.z, status, rz));
-  s->result->preconditioner_seconds += MPI_Wtime() - start;
+  s->result->preconditioner_seconds += since(s, start);
   if (*rz > 0 && !isinf(*rz)) return SP_OK;
   return sp_fail(SP_ERR_BREAKDOWN,
                  "conjugate gradients broke down in iteration %lld: r.z = %g; expected a finite, "
@@ -112,15 +127,16 @@ static sp_status iterate(solve *s) {
     double p_ap, rr, rz;
     SP_TRY(sp_operator_direction(op, s->at.beta, &s->vectors, s->reported, &p_ap));
     s->result->matvec_seconds += op->seconds;
+    s->result->wait_seconds += op->waited;
     s->result->iterations++;
     if (!(p_ap > 0) || isinf(p_ap)) return breakdown(s, "p.Ap", p_ap);
 
-    const double start = MPI_Wtime();
+    const moment start = look(s);
     make_request(s);
     SP_TRY(sp_operator_update(op, s->at.rz / p_ap, &s->vectors, &rr, &rz));
     s->requested = (sp_cg_request)sp_reduction_requested(op->reduction);
     if (s->options->on_iteration) sp_reduction_gather(op->reduction, 1, &op->seconds, s->seconds);
-    s->result->update_seconds += MPI_Wtime() - start;
+    s->result->update_seconds += since(s, start);
     if (!isfinite(rr)) return breakdown(s, "r.r", rr);
     /* The last application of B is for those who continue with a smaller tolerance. */
     const bool last = sqrt(rr) <= s->options->tolerance * s->at.norm_b && !s->options->save;
@@ -156,7 +172,7 @@ static sp_status iterate_on_device(solve *s) {
     const sp_cg_state state = {.beta = s->at.beta, .rz = s->at.rz, .target = target};
     const int64_t left = s->options->max_iterations - s->at.iteration;
     int done = 0;
-    const double start = MPI_Wtime();
+    const moment start = look(s);
     const sp_status status = op->backend->iterate(op->local, &s->vectors, &state,
                                                   left < batch ? (int)left : batch, records, &done);
     make_request(s);
@@ -164,7 +180,7 @@ static sp_status iterate_on_device(solve *s) {
     s->requested = (sp_cg_request)sp_reduction_requested(op->reduction);
     for (int i = 0; i < done; i++) seconds[i] = records[i].seconds;
     if (s->options->on_iteration) sp_reduction_gather(op->reduction, done, seconds, s->seconds);
-    s->result->update_seconds += MPI_Wtime() - start;
+    s->result->update_seconds += since(s, start);
     for (int i = 0; i < done; i++) {
       const sp_cg_record *record = &records[i];
       s->result->iterations++;
@@ -183,7 +199,9 @@ static sp_status iterate_on_device(solve *s) {
 /* With a step of zero, pass 2 leaves x and r = b alone and gives the first sums. */
 static sp_status begin(solve *s) {
   double rr, rz;
+  const moment start = look(s);
   SP_TRY(sp_operator_update(s->op, 0, &s->vectors, &rr, &rz));
+  s->result->update_seconds += since(s, start);
   if (!isfinite(rr)) return breakdown(s, "b.b", rr);
   if (rr > 0) SP_TRY(precondition(s, sqrt(rr), &rz));
   s->at = (sp_cg_progress){.norm_b = sqrt(rr), .residual = sqrt(rr), .rz = rz};
@@ -239,7 +257,7 @@ sp_status sp_cg_solve(sp_operator *op, sp_preconditioner *preconditioner,
   *result = (sp_cg_result){0};
   sp_status status = sp_agree(op->comm, create_vectors(&s));
   if (!status) {
-    const double start = MPI_Wtime();
+    const moment start = look(&s);
     result->first = result->iterations = s.at.iteration;
     status = options->start ? resume(&s) : begin(&s);
     if (!status) {
@@ -248,7 +266,9 @@ sp_status sp_cg_solve(sp_operator *op, sp_preconditioner *preconditioner,
     }
     if (!status) status = sp_agree(op->comm, s.reported);
     if (!status) status = save(&s);
-    result->seconds = MPI_Wtime() - start - result->save_seconds;
+    const moment end = look(&s);
+    result->seconds = end.now - start.now - result->save_seconds;
+    result->reduction_seconds = end.in_sums - start.in_sums;
   }
   sp_reduction_request(op->reduction, SP_CG_CONTINUE);
   destroy_vectors(&s);

@@ -57,13 +57,14 @@ typedef struct sp_cg_options {
 typedef struct sp_cg_result {
   int64_t iterations, first; /* in all, and those before `start` */
   double residual, relative;
-  double seconds;        /* of the loop without `save`, on this rank */
-  double matvec_seconds; /* of all passes 1 without their reductions, on this rank */
-  /* Of all passes 2 with their reduction, on this rank; where a device does whole iterations,
-   * everything except pass 1. */
-  double update_seconds;
-  double preconditioner_seconds; /* of all applications of B with the reduction of r.z */
-  double save_seconds;           /* in `save`, on this rank */
+  double seconds; /* of the loop without `save`, on this rank */
+  /* Parts of `seconds` on this rank, which do not overlap: all passes 1; all passes 2 with the one
+   * before the first iteration (where a device does whole iterations, all that is not pass 1); all
+   * applications of B; all sums over ranks and gathers of times (operators/reduction.h). What is
+   * left is the loop itself and `on_iteration`. */
+  double matvec_seconds, update_seconds, preconditioner_seconds, reduction_seconds;
+  double wait_seconds; /* of matvec_seconds: waiting for neighbours' values (operator.h) */
+  double save_seconds; /* in `save`, on this rank */
   int64_t saves;
 } sp_cg_result;
 
