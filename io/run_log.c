@@ -388,9 +388,10 @@ sp_status sp_run_log_table(sp_run_log *log, const char *name, int column_count,
 
 sp_status sp_run_log_phases(sp_run_log *log, int count, const sp_phase_row *rows) {
   static const sp_log_column columns[] = {
-      {"name", "1", SP_LOG_TEXT},        {"calls", "1", SP_LOG_INTEGER},
-      {"seconds_min", "s", SP_LOG_REAL}, {"seconds_mean", "s", SP_LOG_REAL},
-      {"seconds_max", "s", SP_LOG_REAL}, {"share", "1", SP_LOG_REAL}};
+      {"name", "1", SP_LOG_TEXT},           {"calls", "1", SP_LOG_INTEGER},
+      {"seconds_min", "s", SP_LOG_REAL},    {"seconds_mean", "s", SP_LOG_REAL},
+      {"seconds_max", "s", SP_LOG_REAL},    {"share", "1", SP_LOG_REAL},
+      {"share_of_total", "1", SP_LOG_REAL}, {"part_of", "1", SP_LOG_TEXT}};
   enum { COLUMNS = sizeof columns / sizeof *columns };
   sp_log_cell(*cells)[COLUMNS];
   SP_TRY(sp_allocate((size_t)count, sizeof *cells, "the phases of the run log", &cells));
@@ -401,6 +402,8 @@ sp_status sp_run_log_phases(sp_run_log *log, int count, const sp_phase_row *rows
     cells[r][3].real = rows[r].seconds_mean;
     cells[r][4].real = rows[r].seconds_max;
     cells[r][5].real = rows[r].share;
+    cells[r][6].real = rows[r].share_of_total;
+    cells[r][7].text = rows[r].part_of;
   }
   const sp_status status = sp_run_log_table(log, "phases", COLUMNS, columns, count, cells[0]);
   free(cells);

@@ -7,7 +7,8 @@
  *                 gdofs_per_second
  *     /matvec_seconds_by_rank   [rows of /matvec][ranks], seconds
  *     /residual   one row per iteration: iteration, absolute, relative
- *     /phases     one row per phase: name, calls, seconds_min, seconds_mean, seconds_max, share
+ *     /phases     one row per phase: name, calls, seconds_min, seconds_mean, seconds_max, share,
+ *                 share_of_total, part_of
  *     /errors     one row: L2, H1, max; absent until sp_run_log_errors is called
  *     /NAME       what sp_run_log_table adds, for instance /study (solver/run/study.h)
  *
@@ -36,10 +37,10 @@ typedef struct sp_matvec_row {
 } sp_matvec_row;
 
 typedef struct sp_phase_row {
-  const char *name;
+  const char *name, *part_of; /* the row that this one is a part of, "" for the whole */
   int64_t calls;
   double seconds_min, seconds_mean, seconds_max; /* over ranks */
-  double share;                                  /* of the solve, 0..1 */
+  double share, share_of_total;                  /* of the solve, 0..1; of the whole run */
 } sp_phase_row;
 
 /* Create the log in memory, and check that PATH can be written, so that a bad path fails before

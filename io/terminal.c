@@ -67,15 +67,30 @@ void sp_terminal_print(sp_terminal *terminal, const char *format, ...) {
   flush();
 }
 
-void sp_terminal_progress(sp_terminal *terminal, const char *format, ...) {
-  const double now = MPI_Wtime();
-  if (!terminal->progress || now - terminal->last_shown < SECONDS_BETWEEN) return;
+static void show(sp_terminal *terminal, const char *format, va_list arguments) {
+  if (!terminal->progress) return;
   sp_terminal_clear(terminal);
-  va_list arguments;
-  va_start(arguments, format);
   vprintf(format, arguments);
-  va_end(arguments);
   flush();
   terminal->line_open = true;
-  terminal->last_shown = now;
+  terminal->last_shown = MPI_Wtime();
+}
+
+void sp_terminal_show(sp_terminal *terminal, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  show(terminal, format, arguments);
+  va_end(arguments);
+}
+
+bool sp_terminal_is_due(const sp_terminal *terminal) {
+  return terminal->progress && MPI_Wtime() - terminal->last_shown >= SECONDS_BETWEEN;
+}
+
+void sp_terminal_progress(sp_terminal *terminal, const char *format, ...) {
+  va_list arguments;
+  if (!sp_terminal_is_due(terminal)) return;
+  va_start(arguments, format);
+  show(terminal, format, arguments);
+  va_end(arguments);
 }

@@ -28,7 +28,14 @@ sp_terminal sp_terminal_open(MPI_Comm comm, bool quiet);
 void sp_terminal_print(sp_terminal *terminal, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Replace the progress line, at most ten times a second. */
+/* Replace the progress line. */
+void sp_terminal_show(sp_terminal *terminal, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Whether the progress line is due: there is one, and it has stood for a tenth of a second. */
+bool sp_terminal_is_due(const sp_terminal *terminal);
+
+/* Replace the progress line if it is due. */
 void sp_terminal_progress(sp_terminal *terminal, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -10,6 +10,7 @@
 #include "io/terminal.h"
 #include "solver/run/case.h"
 #include "solver/run/dry_run.h"
+#include "solver/run/profile.h"
 #include "solver/run/study.h"
 #include "solver/run/version.h"
 #include "solver/run/vocabulary.h"
@@ -85,8 +86,8 @@ static sp_status parse_arguments(int argc, char **argv, bool talks, command *out
   return SP_OK;
 }
 
-static sp_status run(int argc, char **argv, int rank) {
-  const double at_start = sp_memory_resident();
+static sp_status run(int argc, char **argv, int rank, sp_profile *profile) {
+  const double at_start = sp_memory_resident(), start = MPI_Wtime();
   command line = {0};
   sp_config *config = NULL;
   sp_status status = sp_agree(MPI_COMM_WORLD, parse_arguments(argc, argv, rank == 0, &line));
@@ -95,14 +96,16 @@ static sp_status run(int argc, char **argv, int rank) {
                             line.overrides, &config);
   if (config) {
     sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, line.quiet);
+    sp_profile_add(profile, SP_PHASE_CASE, 1, MPI_Wtime() - start);
     if (line.study.order.given || line.study.refine.given) {
-      status = sp_study_run(MPI_COMM_WORLD, config, &line.study, &terminal);
+      status = sp_study_run(MPI_COMM_WORLD, config, &line.study, profile, &terminal);
     } else if (line.dry) {
       status = sp_dry_run(MPI_COMM_WORLD, config, at_start, &terminal);
     } else {
       sp_results results;
-      status = sp_case_run(MPI_COMM_WORLD, config, &terminal, &results);
+      status = sp_case_run(MPI_COMM_WORLD, config, profile, &terminal, &results);
     }
+    sp_terminal_clear(&terminal);
     sp_config_destroy(&config);
   }
   free(line.overrides);
@@ -114,9 +117,10 @@ int main(int argc, char **argv) {
   /* A file beyond the limit on its size shall be an error of the write, with a message. */
   signal(SIGXFSZ, SIG_IGN);
   MPI_Init(&argc, &argv);
+  sp_profile profile = sp_profile_from_process();
   sp_terminal_start();
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  sp_status status = run(argc, argv, rank);
+  sp_status status = run(argc, argv, rank, &profile);
   if (!status) status = sp_agree(MPI_COMM_WORLD, sp_terminal_check());
   if (status && rank == 0) fprintf(stderr, "sp_solve: %s\n", sp_error_message());
   MPI_Finalize();

@@ -4,6 +4,7 @@ with finish()."""
 
 import concurrent.futures
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -78,6 +79,13 @@ def finish():
     sys.exit(1 if failures or not checks else 0)
 
 
+def on_screen(output):
+    """What a terminal shows in the end: launchers give ranks a pseudo-terminal, where a progress line
+    is overwritten."""
+    text = output.decode("utf-8", errors="replace").replace("\r\n", "\n")
+    return re.sub(r"[^\n]*\r\033\[K", "", text)
+
+
 class Run:
     """The program on some ranks in the working directory. Every rank's exit code is caught before the
     launcher sees it: the launcher would end the other ranks and report one code only. `prefix` is shell
@@ -92,8 +100,8 @@ class Run:
                                   codes] + arguments
             try:
                 done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True,
-                                      text=True, errors="replace", timeout=seconds, check=False)
-                self.out, self.err = done.stdout, done.stderr
+                                      timeout=seconds, check=False)
+                self.out, self.err = on_screen(done.stdout), on_screen(done.stderr)
                 check(done.returncode == 0, f"{self.name}: the launcher failed: {self.err}")
             except subprocess.TimeoutExpired:
                 self.out, self.err = "", ""

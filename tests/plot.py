@@ -23,7 +23,7 @@ except ImportError as error:
     sys.exit(77)
 
 BLUE, ORANGE, GREEN = (0x00, 0x72, 0xB2), (0xD5, 0x5E, 0x00), (0x00, 0x9E, 0x73)
-OLIVE, INDIGO = (0xBC, 0xBD, 0x22), (0x33, 0x22, 0x88)
+YELLOW, INDIGO, BROWN = (0xF0, 0xE4, 0x42), (0x33, 0x22, 0x88), (0x8C, 0x56, 0x4B)
 driver.start("plot", SOLVE, [])
 
 
@@ -81,13 +81,21 @@ def main():
     draw("matvec", ["a.h5", "b.h5"], [BLUE, ORANGE])
     draw("phases", ["a.h5"], [BLUE, GREEN])
     draw("phases", ["a.h5", "b.h5", "orders.h5"], [BLUE, GREEN])
-    draw("phases", ["all.h5"], [BLUE, GREEN, OLIVE, INDIGO])  # twelve phases, twelve colours
-    rows = numpy.array([(b"operator", 2), (b"solve", 4), (b"matvec", 1), (b"vectors", 0.5),
-                        (b"precondition", 2), (b"errors", 1)],
-                       [("name", "S16"), ("seconds_mean", float)])
+    draw("phases", ["all.h5"], [BLUE, GREEN, YELLOW, INDIGO, BROWN])
     sys.path.insert(0, os.path.dirname(PLOT))
-    parts = importlib.import_module("run_figures").whole_by_parts(rows)
-    check(parts["rest of solve"] == 0.5 and sum(parts.values()) == 7, f"parts of a run: {parts}")
+    module = importlib.import_module("run_figures")
+    check(len(set(module.PHASE_COLOURS.values())) == len(module.PHASE_COLOURS), "equal colours")
+    with h5py.File("all.h5") as log, h5py.File("old.h5", "w") as old:
+        rows = log["phases"][:]
+        old.attrs.update(log.attrs)
+        old["phases"] = numpy.array([(row["name"], row["seconds_mean"]) for row in rows],
+                                    [("name", "S16"), ("seconds_mean", float)])
+    for whole in b"total", b"solve":  # both bars show all of it, in colours that exist
+        parts = module.parts_of(rows, whole.decode())
+        seconds = rows["seconds_mean"][list(rows["name"]).index(whole)]
+        check(abs(sum(parts.values()) - seconds) < 1e-9 * seconds and
+              set(parts) <= set(module.PHASE_COLOURS), f"parts of {whole}, {seconds} s: {parts}")
+    refuse(["part_of", "older program"], "phases", "old.h5", "-o", "x.png")
     draw("study", ["orders.h5"], [BLUE], [ORANGE])
     draw("study", ["orders.h5", "orders.h5"], [ORANGE])
     draw("study", ["refined.h5"], [BLUE, ORANGE, GREEN])

@@ -37,7 +37,8 @@ static inline sp_status run_case(MPI_Comm comm, const char *const *common, const
   *results = (sp_results){0};
   SP_TRY(sp_config_read(comm, sp_case_vocabulary(), NULL, count, overrides, &config));
   sp_terminal terminal = sp_terminal_open(comm, true);
-  const sp_status status = sp_case_run(comm, config, &terminal, results);
+  const sp_profile profile = sp_profile_from_now();
+  const sp_status status = sp_case_run(comm, config, &profile, &terminal, results);
   sp_config_destroy(&config);
   return status;
 }

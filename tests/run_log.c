@@ -152,6 +152,9 @@ static double phase_max(int i) {
 static double phase_share(int i) {
   return 1 / (i + 3.0);
 }
+static double phase_of_total(int i) {
+  return 1 / (i + 5.0);
+}
 static double error_l2(int i) {
   return i + 1e-9;
 }
@@ -192,9 +195,9 @@ static void test_contents(void) {
   CHECK(sp_run_log_attribute_double(log, "ratio", 0.03, NULL) == SP_OK, "number without a unit");
 
   for (int i = 0; i < ROWS; i++) CHECK(append(log, i) == SP_OK, "row %d", i);
-  const sp_phase_row phases[] = {{"setup", 0, 0.25, 0.5, 0.75, 1 / 3.0},
-                                 {"gather-scatter", 7, 1.25, 1.5, 1.75, 1 / 4.0},
-                                 {"", 14, 2.25, 2.5, 2.75, 1 / 5.0}};
+  const sp_phase_row phases[] = {{"setup", "total", 0, 0.25, 0.5, 0.75, 1 / 3.0, 1 / 5.0},
+                                 {"gather-scatter", "a", 7, 1.25, 1.5, 1.75, 1 / 4.0, 1 / 6.0},
+                                 {"", "", 14, 2.25, 2.5, 2.75, 1 / 5.0, 1 / 7.0}};
   CHECK(sp_run_log_phases(log, 1, &phases[1]) == SP_OK, "phases");
   CHECK(sp_run_log_phases(log, 3, phases) == SP_OK, "replaced phases");
   CHECK(sp_run_log_errors(log, 1, 2, 3) == SP_OK, "errors");
@@ -220,6 +223,7 @@ static void test_contents(void) {
   check_reals(file, "phases", "seconds_mean", 3, phase_mean);
   check_reals(file, "phases", "seconds_max", 3, phase_max);
   check_reals(file, "phases", "share", 3, phase_share);
+  check_reals(file, "phases", "share_of_total", 3, phase_of_total);
   check_reals(file, "errors", "L2", 1, error_l2);
   check_reals(file, "errors", "H1", 1, error_h1);
   check_reals(file, "errors", "max", 1, error_max);
@@ -228,9 +232,13 @@ static void test_contents(void) {
   H5Tset_size(name_type, 32);
   H5Tset_cset(name_type, H5T_CSET_UTF8);
   char(*names)[32] = read_column(file, "phases", "name", name_type);
+  char(*wholes)[32] = read_column(file, "phases", "part_of", name_type);
   for (int row = 0; row < 3; row++)
-    CHECK(strcmp(names[row], phases[row].name) == 0, "phase %d is '%s'", row, names[row]);
+    CHECK(strcmp(names[row], phases[row].name) == 0 &&
+              strcmp(wholes[row], phases[row].part_of) == 0,
+          "phase %d is '%s', a part of '%s'", row, names[row], wholes[row]);
   free(names);
+  free(wholes);
   H5Tclose(name_type);
 
   double(*by_rank)[RANKS] = malloc(sizeof *by_rank * ROWS);
@@ -245,7 +253,7 @@ static void test_contents(void) {
   check_units(file, "matvec", "1, s, GFLOP/s, GB/s, GDOF/s");
   check_units(file, "matvec_seconds_by_rank", "s");
   check_units(file, "residual", "1, 1, 1");
-  check_units(file, "phases", "1, 1, s, s, s, 1");
+  check_units(file, "phases", "1, 1, s, s, s, 1, 1, 1");
   check_units(file, "errors", "1, 1, 1");
   check_text(file, "case", text);
   check_text(file, "utf8", utf8);

@@ -183,7 +183,8 @@ static sp_status run_study(const char *const *overrides, const char *order, cons
   if (refine) SP_TRY(sp_study_parse(refine, &study));
   SP_TRY(sp_config_read(MPI_COMM_WORLD, sp_case_vocabulary(), NULL, count, all, &config));
   sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, true);
-  const sp_status status = sp_study_run(MPI_COMM_WORLD, config, &study, &terminal);
+  const sp_profile profile = sp_profile_from_now();
+  const sp_status status = sp_study_run(MPI_COMM_WORLD, config, &study, &profile, &terminal);
   sp_config_destroy(&config);
   return status;
 }

@@ -107,57 +107,63 @@ def matvec(arguments):
     figures.save(figure, arguments.output)
 
 
-PARTS = ("matvec", "vectors", "precondition")  # of the phase "solve"
-REST = "rest of solve"
-PHASE_COLOURS = figures.COLOURS[:6] + ["#8C564B", "#117733", "#BBBBBB", "#882255", "#BCBD22",
-                                       "#332288"]  # all phases
+# Every phase has its colour, the same in all figures (solver/run/profile.h).
+PHASE_COLOURS = {
+    "start": "#E69F00", "case": "#DDCC77", "device": "#882255", "mesh": "#56B4E9",
+    "numbering": "#CC79A7", "problem": "#117733", "operator": "#D55E00",
+    "preconditioner": "#8C564B", "solve": "#009E73", "checkpoint": "#BCBD22",
+    "solution": "#AA4499", "errors": "#332288", "probes": "#44AA99", "field": "#6699CC",
+    "log": "#661100", "rest": "#BBBBBB",
+    "matvec": "#0072B2", "vectors": "#F0E442", "precondition": "#999933", "reductions": "#000000",
+    "rest of solve": "#777777"}
 
 
-def whole_by_parts(rows):
-    """Seconds by phase; the time of the solve outside its parts is an extra entry after them."""
-    seconds = {row["name"].decode(): float(row["seconds_mean"]) for row in rows}
-    rest = seconds.pop("solve", 0) - sum(seconds.get(part, 0) for part in PARTS)
-    last = [name for name in seconds if name in PARTS][-1:]
-    parts = {}
-    for name, value in seconds.items():
-        parts[name] = value
-        if name in last:
-            parts[REST] = max(rest, 0)
-    return parts
+def parts_of(rows, whole):
+    """Seconds of the rows that are parts of `whole`, by name: means over ranks, which add up to it."""
+    return {row["name"].decode(): float(row["seconds_mean"]) for row in rows
+            if row["part_of"].decode() == whole}
+
+
+def stack(axes, place, parts, legend_has):
+    """One bar of the shares of `parts` in their sum; returns the sum."""
+    whole, left = sum(parts.values()), 0
+    for name, seconds in parts.items():
+        share = max(seconds, 0) / whole if whole > 0 else 0
+        if share == 0:
+            continue
+        colour = PHASE_COLOURS[name]
+        axes.barh(place, share, left=left, height=0.7, color=colour, edgecolor="white",
+                  linewidth=0.4, label=None if name in legend_has else name)
+        legend_has.add(name)
+        if share > 0.06:
+            axes.text(left + share / 2, place, f"{100 * share:.0f} %", ha="center", va="center",
+                      color=figures.ink(colour), fontsize=8)
+        left += share
+    return whole
 
 
 def phases(arguments):
-    """Shares of the run, one bar per run; the solve is split into its parts."""
+    """Two bars per run: the whole wall clock by phase, and the solve by its parts."""
     runs = read_all(arguments, "phases")
-    figure, axes = pyplot.subplots(figsize=(6.4, 1.2 + 0.5 * len(runs)))
-    names, shares = [], []
-    for _, rows, _ in runs:
-        seconds = whole_by_parts(rows)
-        whole = sum(seconds.values())
-        shares.append({name: value / whole for name, value in seconds.items()})
-        names += [name for name, value in seconds.items() if value > 0 and name not in names]
-    for n, name in enumerate(names):
-        colour = PHASE_COLOURS[n % len(PHASE_COLOURS)]
-        for place, share in enumerate(shares):
-            left = sum(share.get(other, 0) for other in names[:n])
-            value = share.get(name, 0)
-            axes.barh(place, value, left=left, height=0.62, label=name if place == 0 else None,
-                      color=colour, edgecolor="white")
-            if value > 0.06:
-                axes.text(left + value / 2, place, f"{100 * value:.0f} %", ha="center",
-                          va="center", color=figures.ink(colour), fontsize=8)
-    if len(runs) > 1:
-        axes.set_yticks(range(len(runs)), [label for label, _, _ in runs])
-    else:
-        axes.set_yticks([])
+    for path, (_, rows, _) in zip(arguments.files, runs):
+        if "part_of" not in rows.dtype.names:
+            raise Failure(f"{path}: /phases has no column part_of: a log of an older program")
+    figure, axes = pyplot.subplots(figsize=(6.4, 1.4 + 0.8 * len(runs)))
+    legend_has, places, labels = set(), [], []
+    for n, (label, rows, _) in enumerate(runs):
+        for place, whole in (2.4 * n, "total"), (2.4 * n + 1, "solve"):
+            seconds = stack(axes, place, parts_of(rows, whole), legend_has)
+            places.append(place)
+            labels.append(f"{label + ', ' if len(runs) > 1 else ''}{whole}: {seconds:.3g} s")
+    axes.set_yticks(places, labels)
     axes.invert_yaxis()
     axes.set_xlim(0, 1)
     axes.xaxis.set_major_formatter(PercentFormatter(1))
-    axes.set_xlabel("share of the run (means over ranks)")
+    axes.set_xlabel("share (means over ranks)")
     axes.grid(axis="y", visible=False)
     if len(runs) == 1:
         axes.set_title(describe(runs[0][2]), fontsize=9)
-    axes.legend(ncol=1, loc="center left", bbox_to_anchor=(1.04, 0.5))
+    axes.legend(ncol=2 if len(runs) == 1 else 1, loc="center left", bbox_to_anchor=(1.04, 0.5))
     figures.save(figure, arguments.output)
 
 

@@ -30,13 +30,15 @@ typedef struct sp_case {
   const sp_config *config;
   const sp_mesh *mesh;
   const sp_platform *platform;
-  sp_report *report;   /* NULL for one of a series */
-  sp_outputs *outputs; /* likewise */
-  const char *field;   /* the file that was written, NULL if there is none */
+  sp_terminal *terminal; /* for the names of phases; NULL for one of a series */
+  sp_report *report;     /* likewise */
+  sp_outputs *outputs;   /* likewise */
+  const char *field;     /* the file that was written, NULL if there is none */
 
   sp_probes *probes; /* NULL for one of a series */
   sp_space *space;
   sp_problem *problem;
+  sp_jacobian_range range;
   sp_coefficients coefficients; /* until the preconditioner is built, as the Robin faces' part */
   sp_robin robin;
   sp_null_space *null_space; /* NULL where Dirichlet data determine all means */
@@ -140,14 +142,14 @@ static sp_status allocate_host_vectors(sp_case *c) {
 }
 
 /* Constraints and load vector. */
-static sp_status make_problem(sp_case *c, sp_jacobian_range *range) {
+static sp_status make_problem(sp_case *c) {
   SP_TRY(sp_problem_create(c->config, c->mesh, &c->problem));
   SP_TRY(sp_agree(c->comm, allocate_host_vectors(c)));
   const sp_rule *rule = sp_operator_rule(c->problem->kind, c->space->numbering->order);
   SP_TRY(sp_coefficients_create(&c->problem->material, c->mesh, rule, &c->coefficients));
   SP_TRY(sp_problem_robin(c->problem, c->space, &c->robin));
   SP_TRY(sp_problem_constraints(c->problem, c->space, c->constrained, c->boundary_values));
-  SP_TRY(sp_problem_load(c->problem, c->space, c->load, range));
+  SP_TRY(sp_problem_load(c->problem, c->space, c->load, &c->range));
   if (!sp_operator_rows[c->problem->kind].has_stiffness) return SP_OK;
   SP_TRY(sp_null_space_create(c->space, c->constrained, &c->null_space));
   c->singular = c->null_space && sp_null_space_is_exact(&c->coefficients, &c->robin);
@@ -251,11 +253,18 @@ static sp_status lift(sp_case *c) {
   return upload(c, c->load, c->b);
 }
 
+static sp_status make_system(sp_case *c) {
+  SP_TRY(make_operator(c));
+  return lift(c);
+}
+
 /* Iterate, residual and, in `work`, direction of a checkpoint instead of those to begin with. */
-static sp_status restart(sp_case *c, sp_cg_progress *progress) {
+static sp_status restart(sp_case *c, sp_profile *profile, sp_cg_progress *progress) {
+  const double start = sp_profile_begin(c->terminal, SP_PHASE_CHECKPOINT);
   SP_TRY(sp_checkpoint_load(c->checkpoint, progress, c->solution, c->load, c->work));
   SP_TRY(upload(c, c->solution, c->x));
   SP_TRY(upload(c, c->load, c->b));
+  sp_profile_end(profile, c->terminal, SP_PHASE_CHECKPOINT, start);
   if (c->report) sp_report_restart(c->report, progress);
   return SP_OK;
 }
@@ -275,6 +284,7 @@ static sp_cg_request request(void *context) {
  * and if the last one fails, that is the run's error. */
 static sp_status save(const sp_cg_progress *progress, const sp_cg_vectors *vectors, void *context) {
   const sp_case *c = context;
+  (void)sp_profile_begin(c->terminal, SP_PHASE_CHECKPOINT); /* CG takes the time */
   (void)sp_checkpoint_save(c->checkpoint, c->op, progress, vectors);
   return SP_OK;
 }
@@ -293,14 +303,21 @@ static sp_status set_means(sp_case *c) {
   return sp_null_space_correct_means(c->null_space, c->space, residual, c->solution);
 }
 
-/* The iteration, and the whole solution on the host, also if it is not converged. */
-static sp_status iterate(sp_case *c, sp_results *results) {
+/* The whole solution on the host. */
+static sp_status fetch_solution(sp_case *c) {
   const size_t dofs = sp_space_dofs(c->space);
+  SP_TRY(download(c, c->x, c->solution));
+  for (size_t i = 0; i < dofs; i++) c->solution[i] += c->boundary_values[i];
+  return c->null_space ? set_means(c) : SP_OK;
+}
+
+/* The iteration and its solution, also if it is not converged. */
+static sp_status iterate(sp_case *c, sp_results *results) {
   const bool restarts = sp_checkpoint_restarts(c->checkpoint);
   const char *checkpoint = c->config->output.checkpoint;
   sp_cg_result *result = &results->cg;
   sp_cg_progress start;
-  if (restarts) SP_TRY(restart(c, &start));
+  if (restarts) SP_TRY(restart(c, &results->profile, &start));
   const sp_cg_options options = {.tolerance = c->config->solver.tolerance,
                                  .max_iterations = c->config->solver.max_iterations,
                                  .on_iteration = on_iteration,
@@ -309,43 +326,52 @@ static sp_status iterate(sp_case *c, sp_results *results) {
                                  .context = c,
                                  .start = restarts ? &start : NULL,
                                  .start_p = c->work};
-  if (c->report) sp_report_begin(c->report);
+  if (c->report) sp_report_begin(c->report, &results->profile);
   sp_interrupt_watch();
+  double begun = sp_profile_begin(c->terminal, SP_PHASE_SOLVE);
   sp_status solved = sp_cg_solve(c->op, c->preconditioner, &options, c->b, c->x, result);
+  sp_profile_add_iteration(&results->profile, result, MPI_Wtime() - begun);
   if (solved == SP_ERR_INTERRUPTED && checkpoint[0] && !sp_checkpoint_last_save(c->checkpoint))
     solved = sp_fail(solved, "%s; continue with output.restart=%s", sp_error_message(), checkpoint);
-  const int64_t iterations = result->iterations - result->first;
-  sp_profile_add(&results->profile, SP_PHASE_SOLVE, 1, result->seconds);
-  sp_profile_add(&results->profile, SP_PHASE_MATVEC, iterations, result->matvec_seconds);
-  sp_profile_add(&results->profile, SP_PHASE_VECTORS, iterations, result->update_seconds);
-  if (c->preconditioner && !c->preconditioner->inverse_diagonal)
-    sp_profile_add(&results->profile, SP_PHASE_PRECONDITION, iterations,
-                   result->preconditioner_seconds);
-  sp_profile_add(&results->profile, SP_PHASE_CHECKPOINT, result->saves, result->save_seconds);
   if (!has_results(solved)) return solved;
-  SP_TRY(download(c, c->x, c->solution));
-  for (size_t i = 0; i < dofs; i++) c->solution[i] += c->boundary_values[i];
-  if (c->null_space) SP_TRY(set_means(c));
+  begun = sp_profile_begin(c->terminal, SP_PHASE_SOLUTION);
+  SP_TRY(fetch_solution(c));
+  sp_profile_end(&results->profile, c->terminal, SP_PHASE_SOLUTION, begun);
   return solved;
+}
+
+/* From the space to what CG needs. */
+static sp_status set_up(sp_case *c, sp_profile *profile) {
+  static const struct {
+    sp_phase phase;
+    sp_status (*make)(sp_case *c);
+  } steps[] = {{SP_PHASE_NUMBERING, make_space},
+               {SP_PHASE_PROBLEM, make_problem},
+               {SP_PHASE_OPERATOR, make_system},
+               {SP_PHASE_PRECONDITIONER, make_preconditioner}};
+  for (size_t s = 0; s < sizeof steps / sizeof *steps; s++) {
+    const double start = sp_profile_begin(c->terminal, steps[s].phase);
+    SP_TRY(steps[s].make(c));
+    sp_profile_end(profile, c->terminal, steps[s].phase, start);
+  }
+  return SP_OK;
+}
+
+static sp_status measure_errors(sp_case *c, sp_results *results) {
+  results->have_norms = c->problem->solution != NULL;
+  if (!results->have_norms) return SP_OK;
+  const double start = sp_profile_begin(c->terminal, SP_PHASE_ERRORS);
+  SP_TRY(sp_errors_compute(c->problem, c->space, c->solution, &results->norms));
+  sp_profile_end(&results->profile, c->terminal, SP_PHASE_ERRORS, start);
+  return SP_OK;
 }
 
 /* From the mesh to the error norms, which are computed converged or not. */
 static sp_status solve(sp_case *c, sp_results *results) {
-  sp_jacobian_range range;
-  double start = MPI_Wtime();
-  SP_TRY(make_space(c));
-  sp_profile_lap(&results->profile, SP_PHASE_NUMBERING, &start);
-  SP_TRY(make_problem(c, &range));
-  sp_profile_lap(&results->profile, SP_PHASE_PROBLEM, &start);
-  SP_TRY(make_operator(c));
-  SP_TRY(lift(c));
-  sp_profile_lap(&results->profile, SP_PHASE_OPERATOR, &start);
-  SP_TRY(make_preconditioner(c));
-  sp_profile_lap(&results->profile, SP_PHASE_PRECONDITIONER, &start);
-
+  SP_TRY(set_up(c, &results->profile));
   if (c->report)
     SP_TRY(sp_report_setup(c->report, c->op, c->geometry_reason, c->preconditioner,
-                           c->preconditioner_reason, c->problem, &range));
+                           c->preconditioner_reason, c->problem, &c->range));
   if (c->report && c->null_space && !c->singular)
     sp_report_magnification(c->report, c->null_space->magnification);
   results->elements = c->mesh->global_elements;
@@ -354,12 +380,7 @@ static sp_status solve(sp_case *c, sp_results *results) {
   if (!has_results(solved)) return solved;
   sp_kept_error kept;
   sp_error_keep(solved, &kept);
-  start = MPI_Wtime();
-  results->have_norms = c->problem->solution != NULL;
-  if (results->have_norms) {
-    SP_TRY(sp_errors_compute(c->problem, c->space, c->solution, &results->norms));
-    sp_profile_lap(&results->profile, SP_PHASE_ERRORS, &start);
-  }
+  SP_TRY(measure_errors(c, results));
   return sp_error_restore(&kept);
 }
 
@@ -373,35 +394,45 @@ static sp_status write_field(sp_case *c, sp_status solved) {
   return SP_OK;
 }
 
+static sp_status evaluate_probes(sp_case *c, sp_profile *profile) {
+  if (c->probes->count == 0) return SP_OK;
+  const double start = sp_profile_begin(c->terminal, SP_PHASE_PROBES);
+  SP_TRY(sp_probes_evaluate(c->probes, c->problem, c->space, c->solution));
+  sp_profile_end(profile, c->terminal, SP_PHASE_PROBES, start);
+  return SP_OK;
+}
+
 /* The field and the tables, converged or not (`solved`); a field or a checkpoint that fails cannot
  * lose the tables. */
 static sp_status write_results(sp_case *c, sp_status solved, sp_results *results) {
-  double start = MPI_Wtime();
   sp_status written = SP_OK;
   if (c->config->output.field[0]) {
+    const double start = sp_profile_begin(c->terminal, SP_PHASE_FIELD);
     written = write_field(c, solved);
-    sp_profile_lap(&results->profile, SP_PHASE_FIELD, &start);
+    sp_profile_end(&results->profile, c->terminal, SP_PHASE_FIELD, start);
   }
   if (!written) written = sp_checkpoint_last_save(c->checkpoint);
   sp_kept_error kept;
   sp_error_keep(written, &kept);
-  SP_TRY(sp_probes_evaluate(c->probes, c->problem, c->space, c->solution));
+  SP_TRY(evaluate_probes(c, &results->profile));
   SP_TRY(sp_report_results(c->report, &results->profile, &results->cg,
                            results->have_norms ? &results->norms : NULL));
   sp_report_probes(c->report, c->probes, results->have_norms);
   return sp_error_restore(&kept);
 }
 
-sp_status sp_case_base_create(MPI_Comm comm, const sp_config *config, sp_case_base *base) {
-  double start = MPI_Wtime();
+sp_status sp_case_base_create(MPI_Comm comm, const sp_config *config, sp_profile *profile,
+                              sp_terminal *terminal, sp_case_base *base) {
   *base = (sp_case_base){.comm = comm};
+  double start = sp_profile_begin(terminal, SP_PHASE_MESH);
   sp_status status = make_mesh(comm, config, &base->mesh);
-  sp_profile_lap(&base->profile, SP_PHASE_MESH, &start);
-  if (!status)
+  sp_profile_end(profile, terminal, SP_PHASE_MESH, start);
+  if (!status) {
+    start = sp_profile_begin(terminal, SP_PHASE_DEVICE);
     status = sp_platform_open(comm, (sp_device_kind)config->backend.device,
                               (sp_transport)config->backend.exchange, &base->platform);
-  /* Not counted as a call: the operator of each case on this device is one. */
-  sp_profile_add(&base->profile, SP_PHASE_OPERATOR, 0, MPI_Wtime() - start);
+    sp_profile_end(profile, terminal, SP_PHASE_DEVICE, start);
+  }
   if (status) sp_case_base_destroy(base);
   return status;
 }
@@ -421,7 +452,7 @@ static sp_case begin(const sp_case_base *base, const sp_config *config, sp_repor
 
 sp_status sp_case_solve(const sp_case_base *base, const sp_config *config, sp_results *results) {
   sp_case c = begin(base, config, NULL);
-  *results = (sp_results){0};
+  *results = (sp_results){.profile = sp_profile_from_now()};
   const sp_status status = solve(&c, results);
   release(&c);
   return status;
@@ -429,14 +460,16 @@ sp_status sp_case_solve(const sp_case_base *base, const sp_config *config, sp_re
 
 /* The whole flow of one case, with its log open. */
 static sp_status run(MPI_Comm comm, const sp_config *config, sp_report *report, sp_outputs *outputs,
-                     sp_results *results) {
+                     sp_terminal *terminal, sp_results *results) {
   sp_case_base base;
-  SP_TRY(sp_checkpoint_check(comm, config));
-  SP_TRY(sp_case_base_create(comm, config, &base));
-  results->profile = base.profile;
+  SP_TRY(sp_case_base_create(comm, config, &results->profile, terminal, &base));
   sp_case c = begin(&base, config, report);
   c.outputs = outputs;
+  c.terminal = terminal;
+  const double start = MPI_Wtime();
   sp_status status = sp_probes_create(config, base.mesh, &c.probes);
+  if (!status && c.probes->count > 0)
+    sp_profile_add(&results->profile, SP_PHASE_PROBES, 0, MPI_Wtime() - start);
   if (!status) status = solve(&c, results);
   if (has_results(status)) {
     sp_kept_error kept;
@@ -451,17 +484,20 @@ static sp_status run(MPI_Comm comm, const sp_config *config, sp_report *report, 
   return status;
 }
 
-sp_status sp_case_run(MPI_Comm comm, const sp_config *config, sp_terminal *terminal,
-                      sp_results *results) {
+sp_status sp_case_run(MPI_Comm comm, const sp_config *config, const sp_profile *profile,
+                      sp_terminal *terminal, sp_results *results) {
   sp_report *report;
   sp_outputs *outputs;
-  *results = (sp_results){0};
+  *results = (sp_results){.profile = *profile};
+  const double start = MPI_Wtime();
   SP_TRY(sp_outputs_open(comm, config, &outputs));
   sp_status status = sp_report_open(comm, config, terminal, &report);
   if (!status) {
     sp_outputs_print_notes(outputs, terminal);
-    status = run(comm, config, report, outputs, results);
+    status = sp_checkpoint_check(comm, config);
+    sp_profile_add(&results->profile, SP_PHASE_CASE, 0, MPI_Wtime() - start);
   }
+  if (!status) status = run(comm, config, report, outputs, terminal, results);
   status = sp_report_finish(report, status);
   sp_report_close(&report);
   sp_outputs_close(&outputs);

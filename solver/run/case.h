@@ -20,22 +20,23 @@ typedef struct sp_results {
 /* Read or make the mesh, number the unknowns, build the operator and the right-hand side, solve,
  * measure the errors, write the run log and the field, and print the tables. Log, field and
  * checkpoint are also written if the iteration does not converge, or is interrupted by a signal.
- * Errors: those of all phases; the first one decides.
- * Collective. */
-sp_status sp_case_run(MPI_Comm comm, const sp_config *config, sp_terminal *terminal,
-                      sp_results *results);
+ * `profile` is what the program took before, and where its total begins. Errors: those of all
+ * phases; the first one decides. Collective. */
+sp_status sp_case_run(MPI_Comm comm, const sp_config *config, const sp_profile *profile,
+                      sp_terminal *terminal, sp_results *results);
 
 /* What cases of a series share: the device and a mesh. */
 typedef struct sp_case_base {
   MPI_Comm comm;
   sp_platform platform;
   sp_mesh *mesh;
-  sp_profile profile; /* what these two took */
 } sp_case_base;
 
-/* Read or make the mesh that `config` names, with its refinements, and open the device. The caller
- * destroys *base. Errors: those of the mesh and of the backend. Collective. */
-sp_status sp_case_base_create(MPI_Comm comm, const sp_config *config, sp_case_base *base);
+/* Read or make the mesh that `config` names, with its refinements, and open the device. `profile`
+ * gains the time. The caller destroys *base. Errors: those of the mesh and of the backend.
+ * Collective. */
+sp_status sp_case_base_create(MPI_Comm comm, const sp_config *config, sp_profile *profile,
+                              sp_terminal *terminal, sp_case_base *base);
 
 /* Bytes of a case's own L-vectors on a rank with so many local DOFs, before and from when the host
  * writes the solution: after CG, or to restart before it. Memory counts from its first use. Local.

@@ -232,11 +232,12 @@ static sp_status predict(const sp_config *config, const sp_case_base *base, doub
 sp_status sp_dry_run(MPI_Comm comm, const sp_config *config, double at_start,
                      sp_terminal *terminal) {
   sp_case_base base;
+  sp_profile profile = sp_profile_from_now();
   sp_config coarse = *config;
   coarse.mesh.refine = 0;
   SP_TRY(sp_outputs_check(comm, config));
   SP_TRY(sp_checkpoint_check(comm, config));
-  SP_TRY(sp_case_base_create(comm, &coarse, &base));
+  SP_TRY(sp_case_base_create(comm, &coarse, &profile, terminal, &base));
   sp_sizes sizes;
   sp_sizes_count(base.mesh->topology, config->mesh.refine, config->discretization.order, &sizes);
   sp_status status = sp_agree(comm, sp_sizes_check(&sizes, config->mesh.where));

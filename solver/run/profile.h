@@ -1,44 +1,86 @@
-/* Where the time goes: phases of a run, timed on every rank with MPI_Wtime. */
+/* Where the wall clock goes: the phases of a run, timed on every rank with MPI_Wtime.
+ *
+ *     total = start + case + device + ... + solve + ... + log + rest
+ *     solve = matvec + vectors + precondition + reductions + rest of solve
+ *
+ * `rest` and `rest of solve` are what no other row names. The sums hold on every rank, hence for
+ * the means over ranks, but not for minima and maxima. */
 #ifndef SP_SOLVER_RUN_PROFILE_H
 #define SP_SOLVER_RUN_PROFILE_H
 
 #include <stdbool.h>
 
 #include "io/run_log.h"
+#include "io/terminal.h"
+#include "solver/linear/cg.h"
 
-/* In the order of the tables. Solve is the CG loop; matvec, vectors and precondition are parts of
- * it: pass 1 without its reduction, pass 2 with its reduction, and applications of a preconditioner
- * that is no diagonal (solver/linear/cg.h). Checkpoints that are written between iterations are no
- * part of it. */
+/* In the order of the tables. */
 typedef enum sp_phase {
+  SP_PHASE_START,  /* from the start of the process to the end of MPI_Init */
+  SP_PHASE_CASE,   /* arguments, case file, checks and locks of the outputs */
+  SP_PHASE_DEVICE, /* opening it; of a GPU its context */
   SP_PHASE_MESH,
   SP_PHASE_NUMBERING,
   SP_PHASE_PROBLEM,
-  SP_PHASE_OPERATOR,
+  SP_PHASE_OPERATOR,       /* with b, and the vectors of the iteration */
   SP_PHASE_PRECONDITIONER, /* its set-up */
-  SP_PHASE_SOLVE,
-  SP_PHASE_MATVEC,
-  SP_PHASE_VECTORS,
-  SP_PHASE_PRECONDITION,
-  SP_PHASE_CHECKPOINT,
+  SP_PHASE_SOLVE,          /* the CG loop without checkpoints (solver/linear/cg.h) */
+  SP_PHASE_MATVEC,         /* of it: passes 1 with the exchange of values */
+  SP_PHASE_WAIT,           /* of the matvec: waiting for neighbours' values on the host; a GPU does
+                              not time it apart */
+  SP_PHASE_VECTORS,        /* of the solve: passes 2 */
+  SP_PHASE_PRECONDITION,   /* of the solve: applications of a preconditioner that is no diagonal */
+  SP_PHASE_REDUCTIONS,     /* of the solve: sums over ranks, with waiting for other ranks */
+  SP_PHASE_SOLVE_REST,     /* of the solve: the loop itself, rows and writes of the log, progress */
+  SP_PHASE_CHECKPOINT,     /* loading and saving */
+  SP_PHASE_SOLUTION,       /* from the device, with boundary values and means */
   SP_PHASE_ERRORS,
+  SP_PHASE_PROBES, /* finding and evaluating them */
   SP_PHASE_FIELD,
+  SP_PHASE_LOG, /* writing it before and after the iteration */
+  SP_PHASE_REST,
+  SP_PHASE_TOTAL,
   SP_PHASES
 } sp_phase;
 
 typedef struct sp_profile {
+  double begun; /* MPI_Wtime at which `total` begins */
   int64_t calls[SP_PHASES];
   double seconds[SP_PHASES];
 } sp_profile;
 
+/* A profile that begins now. Local. */
+sp_profile sp_profile_from_now(void);
+
+/* A profile that begins with the process, with `start` until now; call it right after MPI_Init.
+ * Where the system does not tell when the process began, it begins now and has no `start`;
+ * sp_profile_has_start says which. Linux tells it to 10 ms, in field 22 of /proc/self/stat. A shell
+ * that becomes the program by `exec` counts from its own start. Local. */
+sp_profile sp_profile_from_process(void);
+bool sp_profile_has_start(const sp_profile *profile);
+
 /* Add `seconds` and `calls` to a phase. Local. */
 void sp_profile_add(sp_profile *profile, sp_phase phase, int64_t calls, double seconds);
 
-/* Add the time since *start (MPI_Wtime) as one call, and set *start to now. Local. */
-void sp_profile_lap(sp_profile *profile, sp_phase phase, double *start);
+/* Add what CG took, of `seconds` for all of sp_cg_solve. Local. */
+void sp_profile_add_iteration(sp_profile *profile, const sp_cg_result *result, double seconds);
 
-/* Rows for the log and the table: minimum, mean and maximum over ranks. The share is the phase's
- * mean over the mean of the CG loop; phases outside the loop have none (0). Collective. */
+/* Begin a phase: show its name as the progress line. Returns MPI_Wtime. `terminal` may be NULL:
+ * nothing is shown. Local. */
+double sp_profile_begin(sp_terminal *terminal, sp_phase phase);
+
+/* End it: add the time since `start` as one call. A phase before the solve that took more than half
+ * a second leaves a line where there is a progress line. Local. */
+void sp_profile_end(sp_profile *profile, sp_terminal *terminal, sp_phase phase, double start);
+
+/* Add what the runs of a series took in `other` to the phases of the whole series. Local. */
+void sp_profile_merge(sp_profile *profile, const sp_profile *other);
+
+/* 0 for a part of the total, 1 for a part of one of these, and so on; 0 for the total. Local. */
+int sp_profile_depth(sp_phase phase);
+
+/* Rows for the log and the table: minimum, mean and maximum over ranks until now. Shares are those
+ * of the means; the share of the solve is 0 for phases outside of it. Collective. */
 void sp_profile_rows(MPI_Comm comm, const sp_profile *profile, sp_phase_row rows[SP_PHASES]);
 
 #endif

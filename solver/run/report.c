@@ -1,5 +1,6 @@
 #include "solver/run/report.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,8 @@
 
 #include "mesh/box.h"
 #include "mesh/gmsh.h"
+#include "solver/run/outcome.h"
+#include "solver/run/precondition.h"
 #include "solver/run/provenance.h"
 #include "solver/run/version.h"
 
@@ -17,7 +20,8 @@ struct sp_report {
   sp_run_log *log;           /* on rank 0, if a log is wanted */
   const char *field;         /* as it was written */
   double flops, bytes, dofs; /* of one matvec, over all ranks */
-  char log_failure[512];     /* first failure of the log, "" if none */
+  sp_outcome outcome;
+  char log_failure[512]; /* first failure of the log, "" if none */
 };
 
 /* Keep the first failure of the log and stop writing it; the run goes on. */
@@ -69,8 +73,11 @@ sp_status sp_report_open(MPI_Comm comm, const sp_config *config, sp_terminal *te
   sp_report *report;
   sp_status status = sp_allocate(1, sizeof *report, "report", &report);
   if (!status) {
-    *report = (sp_report){
-        .comm = comm, .config = config, .terminal = terminal, .field = config->output.field};
+    *report = (sp_report){.comm = comm,
+                          .config = config,
+                          .terminal = terminal,
+                          .field = config->output.field,
+                          .outcome = {.tolerance = config->solver.tolerance}};
     if (rank == 0 && config->output.log[0])
       status = sp_run_log_create(config->output.log, size, &report->log);
   }
@@ -100,6 +107,14 @@ static void print_coefficient(sp_terminal *t, const char *name, double constant,
     sp_terminal_print(t, ", %s = %g", name, constant);
 }
 
+/* The preconditioner to try where `name` does not converge, NULL if that is the best one. */
+static const char *better_preconditioner(sp_operator_kind kind, const char *name) {
+  const char *reason;
+  const char *best =
+      sp_preconditioner_names[sp_precondition_choose(SP_PRECONDITIONER_AUTO, kind, &reason)];
+  return strcmp(best, name) == 0 ? NULL : best;
+}
+
 sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *geometry_reason,
                           const sp_preconditioner *preconditioner,
                           const char *preconditioner_reason, const sp_problem *problem,
@@ -111,17 +126,19 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
   const char *device = op->backend->describe(op->device);
   const sp_operator_row *row = &sp_operator_rows[op->kind];
   const char *geometry = sp_geometry_kind_name(op->geometry);
+  const char *name = preconditioner ? preconditioner->name : "none";
   int ranks;
   MPI_Comm_size(op->comm, &ranks);
   report->flops = op->flops;
   report->bytes = op->bytes;
   report->dofs = (double)op->global_dofs;
+  report->outcome.better = better_preconditioner(op->kind, name);
 
   attribute_string(report, "device", device);
   attribute_string(report, "exchange", op->space->transport);
   attribute_string(report, "geometry", geometry);
   attribute_string(report, "geometry_reason", geometry_reason);
-  attribute_string(report, "preconditioner", preconditioner ? preconditioner->name : "none");
+  attribute_string(report, "preconditioner", name);
   attribute_string(report, "preconditioner_details", described);
   attribute_string(report, "preconditioner_reason", preconditioner_reason);
   attribute_integer(report, "elements", mesh->global_elements);
@@ -167,8 +184,7 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
   }
   sp_terminal_print(t, "\n  %-16s %s: %s\n", "geometry", geometry, geometry_reason);
   sp_terminal_print(t, "  %-16s CG, relative tolerance %.3g\n", "solver", config->solver.tolerance);
-  sp_terminal_print(t, "  %-16s %s: %s\n", "preconditioner",
-                    preconditioner ? preconditioner->name : "none", preconditioner_reason);
+  sp_terminal_print(t, "  %-16s %s: %s\n", "preconditioner", name, preconditioner_reason);
   if (described[0]) sp_terminal_print(t, "  %-16s %s\n", "", described);
   return SP_OK;
 }
@@ -200,10 +216,19 @@ static sp_matvec_row throughput(const sp_report *report, int64_t iteration, doub
                          .gdofs_per_second = report->dofs / seconds * 1e-9};
 }
 
+static void show_progress(sp_report *report, const sp_cg_iteration *iteration) {
+  char more[96];
+  const sp_config *config = report->config;
+  sp_progress_describe(&report->outcome.progress, config->solver.tolerance,
+                       config->solver.max_iterations, MPI_Wtime(), sizeof more, more);
+  sp_terminal_show(report->terminal, "  iteration %lld, relative residual %.1e%s",
+                   (long long)iteration->iteration, iteration->relative, more);
+}
+
 sp_status sp_report_iteration(const sp_cg_iteration *iteration, void *context) {
   sp_report *report = context;
-  sp_terminal_progress(report->terminal, "  iteration %lld, relative residual %.3e",
-                       (long long)iteration->iteration, iteration->relative);
+  sp_progress_note(&report->outcome.progress, iteration->iteration, iteration->relative);
+  if (sp_terminal_is_due(report->terminal)) show_progress(report, iteration);
   if (!logs(report)) return SP_OK;
   sp_status status = SP_OK;
   if (iteration->applied) {
@@ -217,33 +242,68 @@ sp_status sp_report_iteration(const sp_cg_iteration *iteration, void *context) {
   return SP_OK;
 }
 
-void sp_report_begin(sp_report *report) {
-  if (logs(report)) keep_failure(report, sp_run_log_flush(report->log));
+void sp_report_begin(sp_report *report, sp_profile *profile) {
+  if (!logs(report)) return;
+  const double start = sp_profile_begin(NULL, SP_PHASE_LOG);
+  keep_failure(report, sp_run_log_flush(report->log));
+  sp_profile_end(profile, NULL, SP_PHASE_LOG, start);
 }
 
 void sp_report_field(sp_report *report, const char *path) {
   report->field = path;
 }
 
+typedef struct short_text {
+  char text[24];
+} short_text;
+
+/* Three significant digits. */
+static short_text format_seconds(double seconds) {
+  short_text out;
+  const double size = fabs(seconds);
+  const int decimals = size >= 100 || size == 0 ? 0 : 2 - (int)floor(log10(size));
+  if (decimals <= 5)
+    snprintf(out.text, sizeof out.text, "%.*f", decimals, seconds);
+  else
+    snprintf(out.text, sizeof out.text, "%.2e", seconds);
+  return out;
+}
+
+/* Parts are indented, and their shares stand in a column of their own. */
+static void print_phase(sp_terminal *t, int depth, const sp_phase_row *row) {
+  short_text calls = {""};
+  if (row->calls > 0) snprintf(calls.text, sizeof calls.text, "%lld", (long long)row->calls);
+  sp_terminal_print(t, "  %*s%-*s %7s %10s %10s %10s", 2 * depth, "", 17 - 2 * depth, row->name,
+                    calls.text, format_seconds(row->seconds_min).text,
+                    format_seconds(row->seconds_mean).text, format_seconds(row->seconds_max).text);
+  if (depth == 0)
+    sp_terminal_print(t, " %7.1f %%\n", 100 * row->share_of_total);
+  else
+    sp_terminal_print(t, " %9s %7.1f %%\n", "", 100 * row->share);
+}
+
 static void print_phases(sp_report *report, const sp_phase_row *rows) {
   sp_terminal *t = report->terminal;
-  sp_terminal_print(t, "\n  %-14s %8s %12s %12s %12s %8s\n", "phase", "calls", "min [s]",
-                    "mean [s]", "max [s]", "share");
-  for (int p = 0; p < SP_PHASES; p++) {
-    if (rows[p].calls == 0) continue;
-    sp_terminal_print(t, "  %-14s %8lld %12.4f %12.4f %12.4f", rows[p].name,
-                      (long long)rows[p].calls, rows[p].seconds_min, rows[p].seconds_mean,
-                      rows[p].seconds_max);
-    if (rows[p].share > 0) sp_terminal_print(t, " %6.1f %%", 100 * rows[p].share);
-    sp_terminal_print(t, "\n");
-  }
+  sp_terminal_print(t, "\n  %-17s %7s %10s %10s %10s %9s %9s\n", "phase", "calls", "min [s]",
+                    "mean [s]", "max [s]", "of total", "of solve");
+  for (int p = 0; p < SP_PHASES; p++)
+    if (rows[p].calls > 0 || rows[p].seconds_mean != 0)
+      print_phase(t, sp_profile_depth((sp_phase)p), &rows[p]);
+}
+
+/* From where `total` counts. */
+static void log_phases(sp_report *report, const sp_profile *profile, const sp_phase_row *rows) {
+  attribute_double(report, "total_seconds", rows[SP_PHASE_TOTAL].seconds_max, "s");
+  attribute_string(report, "total_from",
+                   sp_profile_has_start(profile) ? "start of the process" : "end of MPI_Init");
+  if (logs(report)) keep_failure(report, sp_run_log_phases(report->log, SP_PHASES, rows));
 }
 
 void sp_report_phases(sp_report *report, const sp_profile *profile) {
   sp_phase_row rows[SP_PHASES];
   sp_profile_rows(report->comm, profile, rows);
-  if (logs(report)) keep_failure(report, sp_run_log_phases(report->log, SP_PHASES, rows));
   print_phases(report, rows);
+  log_phases(report, profile, rows);
 }
 
 void sp_report_text(sp_report *report, const char *name, const char *value) {
@@ -319,9 +379,6 @@ static void log_results(sp_report *report, const summary *s) {
   attribute_double(report, "cg_gdofs_per_second", s->cg_rate, "GDOF/s");
   attribute_double(report, "matvec_share", s->rows[SP_PHASE_MATVEC].share, "1");
   attribute_double(report, "peak_memory", s->all, "B");
-  if (logs(report)) keep_failure(report, sp_run_log_phases(report->log, SP_PHASES, s->rows));
-  if (logs(report) && s->norms)
-    keep_failure(report, sp_run_log_errors(report->log, s->norms->l2, s->norms->h1, s->norms->max));
 }
 
 static void print_files(const sp_report *report) {
@@ -356,16 +413,23 @@ static void print_results(sp_report *report, const summary *s) {
   print_files(report);
 }
 
-sp_status sp_report_results(sp_report *report, const sp_profile *profile,
-                            const sp_cg_result *result, const sp_error_norms *norms) {
+sp_status sp_report_results(sp_report *report, sp_profile *profile, const sp_cg_result *result,
+                            const sp_error_norms *norms) {
   summary s = {.result = result, .norms = norms};
+  report->outcome.solved = true;
+  report->outcome.iterations = result->iterations;
+  const double start = sp_profile_begin(NULL, SP_PHASE_LOG);
+  if (logs(report) && norms)
+    keep_failure(report, sp_run_log_errors(report->log, norms->l2, norms->h1, norms->max));
+  measure_memory(report->comm, &s.largest, &s.all); /* other ranks wait for the log's */
+  if (report->config->output.log[0]) sp_profile_end(profile, NULL, SP_PHASE_LOG, start);
   sp_profile_rows(report->comm, profile, s.rows);
-  measure_memory(report->comm, &s.largest, &s.all);
   const double seconds = s.rows[SP_PHASE_SOLVE].seconds_max;
   const double iterations = (double)(result->iterations - result->first);
   if (seconds > 0) s.cg_rate = report->dofs * iterations / seconds * 1e-9;
-  log_results(report, &s);
   print_results(report, &s);
+  log_results(report, &s);
+  log_phases(report, profile, s.rows);
   return SP_OK;
 }
 
@@ -395,6 +459,7 @@ sp_status sp_report_finish(sp_report *report, sp_status status) {
   sp_status closed = SP_OK;
   if (report->log_failure[0]) closed = sp_fail(SP_ERR_SYSTEM, "%s", report->log_failure);
   closed = sp_agree(report->comm, closed);
+  sp_outcome_print(&report->outcome, status ? status : closed, report->terminal);
   if (!status) return closed;
   if (closed) return sp_fail(status, "%s; besides, %s", message, report->log_failure);
   return sp_fail(status, "%s", message);

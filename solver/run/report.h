@@ -34,8 +34,8 @@ void sp_report_restart(sp_report *report, const sp_cg_progress *progress);
 
 /* From now on the run log is this run's: write it for the first time, in place of an older one.
  * What fails before leaves that as it is (io/run_log.h). A failure is kept for sp_report_finish.
- * Local. */
-void sp_report_begin(sp_report *report);
+ * `profile` gains the time. Local. */
+void sp_report_begin(sp_report *report, sp_profile *profile);
 
 /* The field was written as `path`, which is not output.field; it stays the caller's. Local. */
 void sp_report_field(sp_report *report, const char *path);
@@ -45,9 +45,10 @@ void sp_report_field(sp_report *report, const char *path);
  */
 sp_status sp_report_iteration(const sp_cg_iteration *iteration, void *report);
 
-/* Phases, throughput, errors (norms may be NULL): tables and log. Collective. */
-sp_status sp_report_results(sp_report *report, const sp_profile *profile,
-                            const sp_cg_result *result, const sp_error_norms *norms);
+/* Phases, throughput, errors (norms may be NULL): tables and log. `profile` gains the time of the
+ * log. Collective. */
+sp_status sp_report_results(sp_report *report, sp_profile *profile, const sp_cg_result *result,
+                            const sp_error_norms *norms);
 
 /* The solution at the probes: a table, and /probes in the log (name, x, y, z, u and, where there is
  * an exact solution, error); neither without probes. Local. */
@@ -62,8 +63,9 @@ void sp_report_text(sp_report *report, const char *name, const char *value);
 void sp_report_table(sp_report *report, const char *name, int column_count,
                      const sp_log_column *columns, int row_count, const sp_log_cell *cells);
 
-/* Close the log, if it has begun, with the outcome `status` of the run, and return that, or the
- * log's own failure if the run had none. `report` may be NULL. Collective. */
+/* Close the log, if it has begun, with the outcome `status` of the run, print the outcome
+ * (solver/run/outcome.h), and return the status, or the log's own failure if the run had none.
+ * `report` may be NULL. Collective. */
 sp_status sp_report_finish(sp_report *report, sp_status status);
 
 /* Free; the log is already closed. NULL-safe; sets *report to NULL. Local. */

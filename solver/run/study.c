@@ -87,17 +87,16 @@ static sp_mesh_size measure(const sp_mesh *mesh) {
 
 static sp_status make_mesh(series *s, int refine) {
   if (s->meshes[refine]) return SP_OK;
-  double start = MPI_Wtime();
+  const double start = sp_profile_begin(s->terminal, SP_PHASE_MESH);
   SP_TRY(sp_mesh_refined(s->meshes[refine - 1], &s->meshes[refine]));
   s->sizes[refine] = measure(s->meshes[refine]);
-  sp_profile_lap(&s->profile, SP_PHASE_MESH, &start);
+  sp_profile_end(&s->profile, s->terminal, SP_PHASE_MESH, start);
   return SP_OK;
 }
 
 static sp_status open_base(series *s) {
   s->config.mesh.refine = s->first_refine;
-  SP_TRY(sp_case_base_create(s->comm, &s->config, &s->base));
-  s->profile = s->base.profile;
+  SP_TRY(sp_case_base_create(s->comm, &s->config, &s->profile, s->terminal, &s->base));
   s->meshes[s->first_refine] = s->base.mesh;
   s->sizes[s->first_refine] = measure(s->base.mesh);
   s->base.mesh = NULL;
@@ -193,9 +192,7 @@ static void print_row(const series *s, int place, const sp_study_row *row) {
 static void add_row(series *s, int order, int refine, const sp_results *results, int place) {
   sp_phase_row phases[SP_PHASES];
   sp_profile_rows(s->comm, &results->profile, phases);
-  for (int p = 0; p < SP_PHASES; p++)
-    sp_profile_add(&s->profile, (sp_phase)p, results->profile.calls[p],
-                   results->profile.seconds[p]);
+  sp_profile_merge(&s->profile, &results->profile);
   const sp_error_norms *norms = &results->norms;
   sp_study_row *row = &s->rows[s->count++];
   *row = (sp_study_row){.order = order,
@@ -211,8 +208,10 @@ static void add_row(series *s, int order, int refine, const sp_results *results,
                  s->config.solver.tolerance, &s->sizes[refine], row);
   sp_rates_observe(s->along_orders, place, row - place + 1);
   print_row(s, place, row);
+  const double start = sp_profile_begin(NULL, SP_PHASE_LOG);
   log_rows(s);
-  if (s->count == 1) sp_report_begin(s->report);
+  sp_profile_end(&s->profile, NULL, SP_PHASE_LOG, start);
+  if (s->count == 1) sp_report_begin(s->report, &s->profile);
 }
 
 /* One run; `place` is its place in the series that rates are taken along, from 1. */
@@ -222,7 +221,7 @@ static sp_status run_one(series *s, int order, int refine, int place) {
   base.mesh = s->meshes[refine];
   s->config.discretization.order = order;
   s->config.mesh.refine = refine;
-  sp_terminal_progress(s->terminal, "  order %d, refine %d", order, refine);
+  sp_terminal_show(s->terminal, "  order %d, refine %d ...", order, refine);
   sp_results results;
   const sp_status status = sp_case_solve(&base, &s->config, &results);
   if (!status || status == SP_ERR_NOT_CONVERGED) {
@@ -291,7 +290,7 @@ static sp_status run(series *s, double case_tolerance) {
 }
 
 sp_status sp_study_run(MPI_Comm comm, const sp_config *config, const sp_study *study,
-                       sp_terminal *terminal) {
+                       const sp_profile *profile, sp_terminal *terminal) {
   static char none[] = "";
   const sp_study_range *order = &study->order, *refine = &study->refine;
   if (!config->problem.solution.text)
@@ -306,6 +305,7 @@ sp_status sp_study_run(MPI_Comm comm, const sp_config *config, const sp_study *s
   *s = (series){.comm = comm,
                 .config = *config,
                 .terminal = terminal,
+                .profile = *profile,
                 .along_orders = !refine->given,
                 .first_order = order->given ? order->first : n,
                 .last_order = order->given ? order->last : n,
@@ -316,10 +316,12 @@ sp_status sp_study_run(MPI_Comm comm, const sp_config *config, const sp_study *s
   s->config.discretization.order = s->first_order;
   s->config.mesh.refine = s->first_refine;
   sp_outputs *outputs;
+  const double start = MPI_Wtime();
   sp_status status = sp_outputs_open(comm, &s->config, &outputs);
   if (!status) status = sp_report_open(comm, &s->config, terminal, &s->report);
   if (!status) {
     sp_outputs_print_notes(outputs, terminal);
+    sp_profile_add(&s->profile, SP_PHASE_CASE, 0, MPI_Wtime() - start);
     status = run(s, config->solver.tolerance);
   }
   status = sp_report_finish(s->report, status);

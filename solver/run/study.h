@@ -19,6 +19,7 @@
 
 #include "io/config.h"
 #include "io/terminal.h"
+#include "solver/run/profile.h"
 
 typedef struct sp_study_range {
   bool given;
@@ -36,9 +37,10 @@ sp_status sp_study_parse(const char *text, sp_study *study);
 /* Solve the series, print and log its table, and judge the rates. The mesh is read once and refined
  * from run to run, the device opened once. The solver's tolerance becomes 1e-13 where the case asks
  * for less, and the limit of iterations grows with it; neither field nor probes are written.
+ * `profile` is as for sp_case_run.
  * Errors: SP_ERR_INPUT for a case without solution, SP_ERR_STUDY with the first step that falls
  * short, and those of a case, which end the series. Collective. */
 sp_status sp_study_run(MPI_Comm comm, const sp_config *config, const sp_study *study,
-                       sp_terminal *terminal);
+                       const sp_profile *profile, sp_terminal *terminal);
 
 #endif

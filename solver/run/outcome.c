@@ -1,0 +1,48 @@
+#include "solver/run/outcome.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* `least` with a margin of a fifth of what is missing, rounded up to two digits. */
+static double suggest_iterations(double done, double left) {
+  const double least = done + 1.2 * left;
+  const double unit = pow(10, fmax(0, floor(log10(fmax(1, least))) - 1));
+  return unit * ceil(least / unit);
+}
+
+/* What to try besides another preconditioner. */
+static void describe_cure(const sp_outcome *o, size_t size, char *text) {
+  static const double MOST = 1e9; /* beyond that an estimate is not worth following */
+  const double left = sp_progress_iterations_left(&o->progress, o->tolerance);
+  const double wanted = left < 0 ? -1 : suggest_iterations((double)o->iterations, left);
+  if (sp_progress_stagnates(&o->progress))
+    snprintf(text, size, "a solver.tolerance above %.1e, since the residual no longer falls",
+             sp_progress_smallest(&o->progress));
+  else if (wanted > 0 && wanted < MOST)
+    snprintf(text, size, "solver.max_iterations = %.0f", wanted);
+  else
+    snprintf(text, size, "a larger solver.max_iterations");
+}
+
+static void print_not_converged(const sp_outcome *o, sp_terminal *t) {
+  char cure[128];
+  describe_cure(o, sizeof cure, cure);
+  sp_terminal_print(t, "\n  NOT CONVERGED in %lld iteration%s: try ", (long long)o->iterations,
+                    o->iterations == 1 ? "" : "s");
+  if (o->better) sp_terminal_print(t, "solver.preconditioner = %s, or ", o->better);
+  sp_terminal_print(t, "%s\n", cure);
+}
+
+void sp_outcome_print(const sp_outcome *o, sp_status status, sp_terminal *t) {
+  const char *plural = o->iterations == 1 ? "" : "s";
+  if (status && o->solved && status == SP_ERR_NOT_CONVERGED)
+    print_not_converged(o, t);
+  else if (status && o->solved && status == SP_ERR_INTERRUPTED)
+    sp_terminal_print(t, "\n  INTERRUPTED after %lld iteration%s\n", (long long)o->iterations,
+                      plural);
+  else if (status)
+    sp_terminal_print(t, "\n  FAILED with exit code %d: the reason is on standard error\n",
+                      sp_exit_code(status));
+  else if (o->solved)
+    sp_terminal_print(t, "\n  CONVERGED in %lld iteration%s\n", (long long)o->iterations, plural);
+}

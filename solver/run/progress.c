@@ -1,0 +1,100 @@
+#include "solver/run/progress.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include <mpi.h>
+
+/* A line through the logarithms of the last residuals. */
+typedef struct line {
+  double slope, last; /* per iteration; its value at the last residual */
+  double fall, scatter;
+} line;
+
+static int window(const sp_progress *p) {
+  return p->count < SP_PROGRESS_WINDOW ? (int)p->count : SP_PROGRESS_WINDOW;
+}
+
+/* Residual i = 0, 1, ... of the window, the oldest first. */
+static double residual(const sp_progress *p, int i) {
+  return p->relative[(p->count - window(p) + i) % SP_PROGRESS_WINDOW];
+}
+
+static line fit(const sp_progress *p) {
+  const int n = window(p);
+  const double middle = 0.5 * (n - 1);
+  double mean = 0, xx = 0, xy = 0, squares = 0;
+  for (int i = 0; i < n; i++) mean += log(residual(p, i)) / n;
+  for (int i = 0; i < n; i++) {
+    xx += (i - middle) * (i - middle);
+    xy += (i - middle) * (log(residual(p, i)) - mean);
+  }
+  const double slope = xy / xx;
+  for (int i = 0; i < n; i++) {
+    const double off = log(residual(p, i)) - mean - slope * (i - middle);
+    squares += off * off;
+  }
+  return (line){.slope = slope,
+                .last = mean + slope * middle,
+                .fall = -slope * (n - 1),
+                .scatter = sqrt(squares / n)};
+}
+
+void sp_progress_note(sp_progress *p, int64_t iteration, double relative) {
+  if (p->count == 0) {
+    p->began = MPI_Wtime();
+    p->first = iteration;
+  }
+  p->relative[p->count++ % SP_PROGRESS_WINDOW] = relative;
+}
+
+double sp_progress_iterations_left(const sp_progress *p, double tolerance) {
+  const int n = window(p);
+  if (n < SP_PROGRESS_LEAST) return -1;
+  if (residual(p, n - 1) <= tolerance) return 0;
+  const line l = fit(p);
+  /* Written so that residuals of zero and those that are not finite give no estimate. */
+  if (!(l.fall > l.scatter) || !isfinite(l.fall) || !(tolerance > 0)) return -1;
+  return fmax(0, ceil((l.last - log(tolerance)) / -l.slope));
+}
+
+double sp_progress_rate(const sp_progress *p, double now) {
+  return p->count > 1 && now > p->began ? (double)(p->count - 1) / (now - p->began) : 0;
+}
+
+bool sp_progress_stagnates(const sp_progress *p) {
+  if (p->count < SP_PROGRESS_WINDOW) return false;
+  const line l = fit(p);
+  return !(l.fall > l.scatter);
+}
+
+double sp_progress_smallest(const sp_progress *p) {
+  double smallest = INFINITY;
+  for (int i = 0; i < window(p); i++) smallest = fmin(smallest, residual(p, i));
+  return smallest;
+}
+
+static void describe_seconds(double seconds, size_t size, char *text) {
+  if (seconds < 120)
+    snprintf(text, size, ", about %.0f s left", seconds);
+  else if (seconds < 120 * 60)
+    snprintf(text, size, ", about %.0f min left", seconds / 60);
+  else
+    snprintf(text, size, ", about %.0f h left", seconds / 3600);
+}
+
+void sp_progress_describe(const sp_progress *p, double tolerance, int max_iterations, double now,
+                          size_t size, char *text) {
+  const double rate = sp_progress_rate(p, now);
+  const double left = sp_progress_iterations_left(p, tolerance);
+  text[0] = '\0';
+  if (rate <= 0) return;
+  const int used = snprintf(text, size, rate < 100 ? ", %.3g it/s" : ", %.0f it/s", rate);
+  if (left < 0 || used < 0 || (size_t)used >= size) return;
+  text += used;
+  size -= (size_t)used;
+  if ((double)(p->first + p->count - 1) + left > max_iterations)
+    snprintf(text, size, ", limit comes first");
+  else
+    describe_seconds(left / rate, size, text);
+}

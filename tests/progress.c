@@ -1,0 +1,108 @@
+/* The estimate of how long an iteration still takes: for residuals with a known answer, and none
+ * where there is no answer. */
+#include <string.h>
+
+#include "solver/run/progress.h"
+#include "tests/check.h"
+
+typedef double (*sequence)(int i);
+
+static double falling(int i) {
+  return pow(0.5, i);
+}
+/* Falls by a factor of 10 in 20 iterations, up and down by a third of that meanwhile. */
+static double ragged(int i) {
+  return pow(10, -0.05 * i + 0.3 * sin(2.0 * i));
+}
+static double level(int i) {
+  return 1e-9 * (1 + 0.2 * sin(i));
+}
+static double rising(int i) {
+  return pow(1.1, i);
+}
+static double creeping(int i) { /* falls by less than it scatters */
+  return pow(10, -0.001 * i + sin(2.0 * i));
+}
+static double broken(int i) {
+  return i % 7 == 3 ? NAN : falling(i);
+}
+static double vanished(int i) {
+  return i < 5 ? falling(i) : 0;
+}
+static double first_steep(int i) { /* the window forgets the beginning */
+  return i < 100 ? pow(0.5, i) : pow(0.5, 100) * pow(0.9, i - 100);
+}
+
+/* The state after residuals 0 ... count - 1, from the iteration `first` on. */
+static sp_progress after(sequence residual, int64_t first, int count) {
+  sp_progress p = {0};
+  for (int i = 0; i < count; i++) sp_progress_note(&p, first + i, residual(i));
+  return p;
+}
+
+static void test_estimates(void) {
+  for (int count = SP_PROGRESS_LEAST; count < 200; count++) {
+    sp_progress p = after(falling, 0, count);
+    /* Residual number n is 2^-n, and the last one is number count - 1. */
+    const int want = 300;
+    CHECK(fabs(sp_progress_iterations_left(&p, pow(0.5, want)) - (want - count + 1)) <= 1,
+          "%g left after %d", sp_progress_iterations_left(&p, pow(0.5, want)), count);
+    CHECK(sp_progress_iterations_left(&p, pow(0.5, count - 1)) == 0, "left at the tolerance");
+    CHECK(!sp_progress_stagnates(&p), "stagnates after %d", count);
+    for (int s = 0; s < 5; s++) {
+      static const sequence none[] = {level, rising, creeping, broken, vanished};
+      p = after(none[s], 0, count);
+      const double left = sp_progress_iterations_left(&p, 1e-300);
+      CHECK(left == -1 || left >= 0, "%g left", left);
+      if (count > SP_PROGRESS_WINDOW + 5 && none[s] != vanished)
+        CHECK(left == -1 && sp_progress_stagnates(&p), "sequence %d: %g left", s, left);
+    }
+  }
+  sp_progress p = after(ragged, 0, 120);
+  /* The slope of the window is off by at most what 0.6 of amplitude does over 50 iterations. */
+  const double want = (12 - 0.05 * 119) / 0.05, left = sp_progress_iterations_left(&p, 1e-12);
+  CHECK(left > 0.6 * want && left < 1.7 * want, "%g left, not about %g", left, want);
+  p = after(first_steep, 0, 200);
+  CHECK_CLOSE(sp_progress_iterations_left(&p, pow(0.5, 100) * pow(0.9, 199)), 100, 1.01);
+  p = after(falling, 0, SP_PROGRESS_LEAST - 1);
+  CHECK(sp_progress_iterations_left(&p, 1e-10) == -1, "an estimate from too few residuals");
+  CHECK(sp_progress_iterations_left(&(sp_progress){0}, 1e-10) == -1, "an estimate from nothing");
+  p = after(falling, 0, 10);
+  CHECK(sp_progress_iterations_left(&p, 0) == -1, "zero is never reached");
+  p = after(level, 0, 80);
+  CHECK(fabs(sp_progress_smallest(&p) - 0.8e-9) < 1e-11, "%g", sp_progress_smallest(&p));
+}
+
+static void check_text(const sp_progress *p, double tolerance, int limit, double seconds,
+                       const char *expected) {
+  char text[96];
+  sp_progress_describe(p, tolerance, limit, p->began + seconds, sizeof text, text);
+  CHECK(strcmp(text, expected) == 0, "'%s', not '%s'", text, expected);
+}
+
+static void test_texts(void) {
+  sp_progress p = after(falling, 0, 11); /* ten iterations */
+  const double in_40 = pow(0.5, 50) * 1.001;
+  check_text(&p, in_40, 1000, 5, ", 2 it/s, about 20 s left");
+  check_text(&p, in_40, 50, 5, ", 2 it/s, about 20 s left");
+  check_text(&p, in_40, 49, 5, ", 2 it/s, limit comes first");
+  check_text(&p, in_40, 1000, 100, ", 0.1 it/s, about 7 min left");
+  check_text(&p, in_40, 1000, 10000, ", 0.001 it/s, about 11 h left");
+  check_text(&p, in_40, 1000, 0.001, ", 10000 it/s, about 0 s left");
+  p = after(falling, 100, 11); /* continues a checkpoint */
+  check_text(&p, in_40, 149, 5, ", 2 it/s, limit comes first");
+  check_text(&p, in_40, 150, 5, ", 2 it/s, about 20 s left");
+  p = after(level, 0, 80);
+  check_text(&p, 1e-12, 1000, 7.9, ", 10 it/s");
+  p = after(falling, 0, 1);
+  check_text(&p, 1e-12, 1000, 1, "");
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  test_estimates();
+  test_texts();
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}

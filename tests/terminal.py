@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""What the program shows on a terminal while it runs, and whether its table accounts for the wall clock.
+
+    terminal.py SP_SOLVE INPUTS MPIEXEC...      MPIEXEC... ends with the flag for the number of ranks
+
+Needs Python alone."""
+
+import os
+import pty
+import re
+import subprocess
+import sys
+import time
+
+import driver
+from driver import Run, check
+
+PROGRAM, INPUTS = (os.path.abspath(path) for path in sys.argv[1:3])
+MPIEXEC = sys.argv[3:]
+driver.start("terminal", PROGRAM, MPIEXEC)
+
+# Every phase of the set-up, and the iteration, takes tenths of a second at least.
+LONG = ["mesh.elements=16 16 16", "discretization.order=6", "solver.preconditioner=jacobi",
+        "problem.solution=sin(3*x)*exp(y)*cos(z)+z^3", "output.log=", "output.field=run.hdf",
+        "solver.tolerance=1e-3"]
+SET_UP = ("mesh", "device", "numbering", "problem", "operator", "preconditioner")
+TOP = ("start", "case", *SET_UP, "solve", "checkpoint", "solution", "errors", "probes", "field", "log",
+       "rest")
+OF_SOLVE = ("matvec", "vectors", "precondition", "reductions", "rest of solve")
+
+
+class Watched:
+    """A run on a pseudo-terminal: `lines` as they stand in the end, `shown` all lines that were ever
+    the current one, with the seconds that each stood, and `raw`."""
+
+    def __init__(self, command):
+        self.name = " ".join(command[1:])
+        master, slave = pty.openpty()
+        # The program asks what its parent writes to: a shell on the terminal, as in real life.
+        process = subprocess.Popen(["sh", "-c", '"$@"; exit $?', "sh", *command], stdout=slave,
+                                   stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        os.close(slave)
+        self.raw, self.shown, since = b"", [], time.monotonic()
+        while True:
+            try:
+                data = os.read(master, 65536)
+            except OSError:  # Linux: the other end is closed
+                data = b""
+            now = time.monotonic()
+            if self.raw:
+                self.shown.append((driver.on_screen(self.raw).split("\n")[-1], now - since))
+            since = now
+            if not data:
+                break
+            self.raw += data
+        os.close(master)
+        self.err = process.stderr.read().decode()
+        process.stderr.close()
+        self.code = process.wait(driver.SECONDS)
+        self.lines = driver.on_screen(self.raw).split("\n")
+
+
+def table(name, lines):
+    """The phase table: {phase: (indentation, [min, mean, max], share)}."""
+    rows = {}
+    for line in lines:
+        found = re.match(r"^  ( *)(\S+(?: \S+)*?)  +(?:\d+ +)?(-?\d\S*) +(-?\d\S*) +(-?\d\S*) +"
+                         r"(-?[\d.]+) %$", line)
+        if found:
+            seconds = [float(found.group(column)) for column in (3, 4, 5)]
+            rows[found.group(2)] = (len(found.group(1)), seconds, float(found.group(6)))
+    check("total" in rows and "solve" in rows, f"{name}: no phase table in {lines}")
+    return rows
+
+
+def watched(ranks):
+    """While the program is silent, the last line says what it does; long phases of the set-up leave a
+    line."""
+    command = [PROGRAM] if ranks == 1 else [*MPIEXEC, str(ranks), PROGRAM]
+    run = Watched([*command, *LONG])
+    check(run.code == 0, f"{run.name}: exit code {run.code}: {run.err}")
+    heading = [n for n, (line, _) in enumerate(run.shown) if line]
+    check(heading, f"{run.name}: no progress in {run.raw!r}")
+    for line, seconds in run.shown[heading[0]:] if heading else []:
+        ended = "CONVERGED" in run.lines[-2] and line == ""
+        check(line or seconds < 0.5 or ended, f"{run.name}: nothing on the line for {seconds:.1f} s")
+    rows = table(run.name, run.lines)
+    for phase in SET_UP:
+        seconds = rows[phase][1][0 if ranks > 1 else 1] if phase in rows else 0
+        left = [line for line in run.lines if line.startswith(f"  set-up: {phase} ... ")]
+        check(f"  set-up: {phase} ...".encode() in run.raw, f"{run.name}: no '{phase}' in {run.raw!r}")
+        check(all(re.fullmatch(r"  set-up: \w+ \.\.\. \S+ s", line) for line in left), f"{left}")
+        if seconds > 0.55 or ranks == 1 and seconds < 0.45:
+            check(len(left) == (seconds > 0.5), f"{run.name}: {phase}, {seconds} s: {left}")
+    check(any(line.startswith("  set-up: ") for line in run.lines) or
+          all(rows[phase][1][2] < 0.55 for phase in SET_UP), f"{run.name}: {run.lines}")
+    for name in "errors", "field":
+        check(f"  {name} ...".encode() in run.raw, f"{run.name}: no '{name}' in {run.raw!r}")
+    progress = re.findall(r"  iteration (\d+), relative residual \S+e-\d\d, (\S+) it/s(.*?)\r",
+                          run.raw.decode())
+    estimates = [found[2] for found in progress if found[2]]
+    check(len(progress) > 3 and len(estimates) > 1, f"{run.name}: progress {progress}")
+    check(all(float(rate) > 0 for _, rate, _ in progress), f"{run.name}: rates {progress}")
+    check(all(re.fullmatch(r", (about \d+ (s|min) left|limit comes first)", text) for text in estimates),
+          f"{run.name}: estimates {estimates}")
+    check(all(len(line) < 80 for line, _ in run.shown), f"{run.name}: a progress line that wraps")
+
+
+def silent():
+    """No escape sequences and no progress in a pipe, nothing at all with -q."""
+    short = [*LONG, "mesh.elements=6 6 6"]
+    run = Watched([PROGRAM, "-q", *short])
+    check(run.code == 0 and run.raw == b"" and run.err == "", f"-q: {run.code} {run.raw!r} {run.err}")
+    done = subprocess.run([PROGRAM, *short], stdin=subprocess.DEVNULL, capture_output=True,
+                          timeout=driver.SECONDS, check=False)
+    for sign in b"\033", b"\r", b"set-up", b"it/s":
+        check(done.returncode == 0 and sign not in done.stdout, f"{sign} in a pipe: {done.stdout!r}")
+
+
+def sums(ranks):
+    """Rows add up to what they are parts of, as far as the digits that are printed, and the rest is
+    small: no phase is forgotten."""
+    begin = time.monotonic()
+    run = Run(ranks, [os.path.join(INPUTS, "cube.ini"), "mesh.refine=1", "discretization.order=6",
+                      "output.checkpoint=run.chk", "probe.middle=0.5 0.5 0.5"]).expect(ranks, 0)
+    wall = time.monotonic() - begin
+    rows = table(run.name, run.out.split("\n"))
+    check(set(rows) <= {*TOP, *OF_SOLVE, "exchange wait", "total"}, f"{run.name}: rows {list(rows)}")
+    for phase in "start", "mesh", "checkpoint", "solution", "errors", "probes", "field", "log":
+        check(phase in rows, f"{run.name}: no row {phase}")
+    for whole, parts, indented in ("total", TOP, 0), ("solve", OF_SOLVE, 2):
+        mean = [rows[part][1][1] for part in parts if part in rows]
+        rounding = sum(0.005 * abs(seconds) for seconds in mean) + 0.005 * rows[whole][1][1]
+        check(abs(sum(mean) - rows[whole][1][1]) <= rounding, f"{run.name}: {whole}: {rows}")
+        shares = [rows[part][2] for part in parts if part in rows]
+        check(abs(sum(shares) - 100) <= 0.05 * len(shares), f"{run.name}: shares {shares} of {whole}")
+        check(all(rows[part][0] == indented for part in parts if part in rows), f"{run.name}: {rows}")
+    check(("exchange wait" in rows) == ("reductions" in rows) == (ranks > 1), f"{run.name}: {rows}")
+    total = rows["total"][1]
+    check(1 <= total[0] and total[2] <= wall + 0.02, f"{run.name}: {total} s, of {wall} s outside")
+    for rest, whole in ("rest", "total"), ("rest of solve", "solve"):
+        least, mean, _ = rows[rest][1]
+        check(least >= -1e-6, f"{run.name}: {rest} of {least} s")
+        check(mean < 0.05 * rows[whole][1][1], f"{run.name}: {mean} s are in no row of {whole}")
+
+
+def whole_process():
+    """The wall clock counts from the start of the process, not from MPI_Init."""
+    waits = 'sh -c \'sleep 1; exec "$@"\' sh'
+    for ranks in 1, 2:
+        run = Run(ranks, ["mesh.elements=2 2 2", "discretization.order=2", "problem.solution=x^2"], waits)
+        run.expect(ranks, 0)
+        rows = table(run.name, run.out.split("\n"))
+        # 10 ms is the clock tick of /proc.
+        check(rows["start"][1][0] >= 0.99 and rows["total"][1][0] >= rows["start"][1][0] * 0.995,
+              f"{run.name}: {rows}")
+
+
+def last_line(ranks):
+    """Standard output ends with the outcome; the error stays on standard error."""
+    case = ["mesh.elements=4 4 4", "discretization.order=4", "problem.solution=sin(3*x)*y", "output.log=",
+            "output.field="]
+    ends = (
+        (0, [], r"CONVERGED in \d+ iterations"),
+        (2, ["solver.preconditioner=none", "solver.max_iterations=2"],
+         "NOT CONVERGED in 2 iterations: try solver.preconditioner = multigrid, "
+         "or a larger solver.max_iterations"),
+        (2, ["solver.preconditioner=jacobi", "solver.max_iterations=30", "solver.tolerance=1e-12"],
+         "NOT CONVERGED in 30 iterations: try solver.preconditioner = multigrid, "
+         r"or solver.max_iterations = [1-9]\d+"),
+        (2, ["solver.max_iterations=5", "solver.tolerance=1e-13"],
+         r"NOT CONVERGED in 5 iterations: try solver.max_iterations = [1-9]\d*"),
+        (2, ["discretization.operator=mass", "solver.preconditioner=none", "solver.max_iterations=1"],
+         "NOT CONVERGED in 1 iteration: try solver.preconditioner = jacobi, "
+         "or a larger solver.max_iterations"),
+        (1, ["mesh.file=absent.msh", "mesh.elements="],
+         "FAILED with exit code 1: the reason is on standard error"))
+    for code, arguments, expected in ends:
+        run = Run(ranks, [*case, *arguments]).expect(ranks, code)
+        last = run.out.rstrip("\n").split("\n")[-1]
+        check(re.fullmatch("  " + expected, last), f"{run.name}: the last line is {last!r}")
+        check(run.out.upper().count("CONVERGED") == (code != 1), f"{run.name}: said twice: {run.out!r}")
+        check(len(run.lines) == (code > 0), f"{run.name}: {run.err!r}")
+        quiet = Run(ranks, ["-q", *case, *arguments]).expect(ranks, code)
+        check(quiet.out == "", f"{quiet.name}: {quiet.out!r}")
+
+
+def suggested():
+    """The suggested limit of iterations is enough."""
+    case = ["mesh.elements=5 5 5", "mesh.map=sine", "discretization.order=4", "output.log=",
+            "problem.solution=sin(3*x)*y", "solver.preconditioner=jacobi", "solver.tolerance=1e-10",
+            "output.field="]
+    run = Run(1, [*case, "solver.max_iterations=80"]).expect(1, 2)
+    found = re.search(r"or (solver.max_iterations) = (\d+)$", run.out, re.MULTILINE)
+    if check(found, f"{run.name}: {run.out!r}"):
+        Run(1, [*case, f"{found.group(1)}={found.group(2)}"]).expect(1, 0)
+
+
+def main():
+    driver.side_by_side([(watched, 2), (watched, 1), (sums, 2), (sums, 1), (whole_process,),
+                         (last_line, 2), (last_line, 1), (suggested,), (silent,)])
+    driver.finish()
+
+
+main()
