@@ -205,10 +205,17 @@ def check_room(dry, least=0):
 
 
 def dry_run_of_too_much(ranks):
-    """A hundred million elements: most machines are too small."""
-    dry = Run(ranks, ["mesh.refine=6", "discretization.order=2", "problem.solution=x",
-                      "--dry-run"]).expect(ranks, 0)
+    """A hundred million elements: most machines are too small, and the exit code says so, also with -q."""
+    arguments = ["mesh.refine=6", "discretization.order=2", "problem.solution=x", "--dry-run"]
+    dry = Run(ranks, arguments)
     check_room(dry, 5e4)  # the mesh alone has 396 bytes per element (mesh/mesh.h)
+    if "too little" not in dry.out:
+        dry.expect(ranks, 0)
+        return
+    dry.expect_error(ranks, 1, "MB are available", "more machines")
+    quiet = Run(ranks, ["-q", *arguments])
+    quiet.expect_error(ranks, 1, "MB are available", "more machines")
+    check(quiet.out == "", f"{quiet.name}: {quiet.out!r}")
 
 
 def dry_run(ranks, number):

@@ -173,8 +173,8 @@ static double memory_available(void) {
 }
 
 /* Compare what the ranks of a machine will take besides what they have with what it could give; say
- * so for the machine where that is tightest. */
-static void print_machine(MPI_Comm comm, sp_terminal *t, double host) {
+ * so for the machine where that is tightest, and fail on all ranks if that is too little. */
+static sp_status check_machine(MPI_Comm comm, sp_terminal *t, double host) {
   MPI_Comm machine;
   int rank;
   MPI_Comm_rank(comm, &rank);
@@ -190,12 +190,17 @@ static void print_machine(MPI_Comm comm, sp_terminal *t, double host) {
   } tightest = {memory[1] > 0 ? memory[0] / memory[1] : 0, rank};
   MPI_Allreduce(MPI_IN_PLACE, &tightest, 1, MPI_DOUBLE_INT, MPI_MAXLOC, comm);
   MPI_Bcast(memory, 2, MPI_DOUBLE, tightest.rank, comm);
-  if (memory[1] > 0)
-    sp_terminal_print(t,
-                      "\n  %-16s %.1f MB more on the machine with the least room, where %.1f MB "
-                      "are available%s\n",
-                      "host", 1e-6 * memory[0], 1e-6 * memory[1],
-                      memory[0] > memory[1] ? ": too little" : "");
+  if (memory[1] <= 0) return SP_OK;
+  sp_terminal_print(t,
+                    "\n  %-16s %.1f MB more on the machine with the least room, where %.1f MB "
+                    "are available%s\n",
+                    "host", 1e-6 * memory[0], 1e-6 * memory[1],
+                    memory[0] > memory[1] ? ": too little" : "");
+  if (memory[0] <= memory[1]) return SP_OK;
+  return sp_fail(SP_ERR_INPUT,
+                 "the case needs %.0f MB more on a machine where %.0f MB are available: use more "
+                 "machines, a lower order or fewer elements",
+                 1e-6 * memory[0], 1e-6 * memory[1]);
 }
 
 static sp_status predict(const sp_config *config, const sp_case_base *base, double at_start,
@@ -225,8 +230,7 @@ static sp_status predict(const sp_config *config, const sp_case_base *base, doub
   sp_terminal_print(terminal, "  %-16s %s, N = %d, %s geometry\n", "operator",
                     sp_operator_name(s.op.kind), order, sp_geometry_kind_name(s.op.geometry));
   SP_TRY(print_table(base->comm, terminal, row, on_device));
-  print_machine(base->comm, terminal, row[HOST]);
-  return SP_OK;
+  return check_machine(base->comm, terminal, row[HOST]);
 }
 
 sp_status sp_dry_run(MPI_Comm comm, const sp_config *config, double at_start,

@@ -13,7 +13,8 @@ double sp_memory_resident(void);
  * the problem is and what it will take on every rank: on the host at the peak, resident, and on the
  * device, and what the machine with the least room can still give. The refined mesh is never made.
  * `at_start` is what was resident after MPI_Init: it takes part in the prediction as it is. Errors:
- * those of a case, before its operator is built. Collective. */
+ * those of a case, before its operator is built; SP_ERR_INPUT where a machine has too little room
+ * for its ranks. Collective. */
 sp_status sp_dry_run(MPI_Comm comm, const sp_config *config, double at_start,
                      sp_terminal *terminal);
 
