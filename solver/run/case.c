@@ -31,7 +31,8 @@ typedef struct sp_case {
   const sp_mesh *mesh;
   const sp_platform *platform;
   sp_terminal *terminal; /* for the names of phases; NULL for one of a series */
-  sp_report *report;     /* likewise */
+  sp_terminal *series;   /* of one of a series; else NULL */
+  sp_report *report;     /* NULL for one of a series */
   sp_outputs *outputs;   /* likewise */
   const char *field;     /* the file that was written, NULL if there is none */
 
@@ -271,7 +272,11 @@ static sp_status restart(sp_case *c, sp_profile *profile, sp_cg_progress *progre
 
 static sp_status on_iteration(const sp_cg_iteration *iteration, void *context) {
   const sp_case *c = context;
-  return c->report ? sp_report_iteration(iteration, c->report) : SP_OK;
+  if (c->report) return sp_report_iteration(iteration, c->report);
+  sp_terminal_progress(c->series, "  order %d, refine %d: iteration %lld, relative residual %.1e",
+                       c->config->discretization.order, c->config->mesh.refine,
+                       (long long)iteration->iteration, iteration->relative);
+  return SP_OK;
 }
 
 static sp_cg_request request(void *context) {
@@ -450,8 +455,10 @@ static sp_case begin(const sp_case_base *base, const sp_config *config, sp_repor
                    .report = report};
 }
 
-sp_status sp_case_solve(const sp_case_base *base, const sp_config *config, sp_results *results) {
+sp_status sp_case_solve(const sp_case_base *base, const sp_config *config, sp_terminal *terminal,
+                        sp_results *results) {
   sp_case c = begin(base, config, NULL);
+  c.series = terminal;
   *results = (sp_results){.profile = sp_profile_from_now()};
   const sp_status status = solve(&c, results);
   release(&c);

@@ -47,7 +47,9 @@ sp_bytes sp_case_predicted_bytes(const sp_backend *backend, double dofs, bool ha
 void sp_case_base_destroy(sp_case_base *base);
 
 /* Solve `config` on the mesh and the device of `base`, whatever its own [mesh] and [backend] say,
- * and measure the errors; write and print nothing. Errors as above. Collective. */
-sp_status sp_case_solve(const sp_case_base *base, const sp_config *config, sp_results *results);
+ * and measure the errors; write and print nothing but the progress line. Errors as above.
+ * Collective. */
+sp_status sp_case_solve(const sp_case_base *base, const sp_config *config, sp_terminal *terminal,
+                        sp_results *results);
 
 #endif

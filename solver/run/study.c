@@ -223,7 +223,7 @@ static sp_status run_one(series *s, int order, int refine, int place) {
   s->config.mesh.refine = refine;
   sp_terminal_show(s->terminal, "  order %d, refine %d ...", order, refine);
   sp_results results;
-  const sp_status status = sp_case_solve(&base, &s->config, &results);
+  const sp_status status = sp_case_solve(&base, &s->config, s->terminal, &results);
   if (!status || status == SP_ERR_NOT_CONVERGED) {
     char reason[512];
     snprintf(reason, sizeof reason, "%s", sp_error_message());
