@@ -308,6 +308,8 @@ def signalled(number, who, ranks):
     last = check_interrupted(ranks, name)
     for word in (f"interrupted after {last} iterations", f"output.restart={name}.chk"):
         check(word in live.err, f"{name}: no '{word}' in {live.err!r}")
+    outcome = f"  INTERRUPTED after {last} iteration{'' if last == 1 else 's'}"
+    check(live.out.rstrip().endswith(outcome), f"{name}: no '{outcome}' in {live.out[-200:]!r}")
 
 
 def launcher_signalled():

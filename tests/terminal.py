@@ -83,7 +83,7 @@ def watched(ranks):
     check(heading, f"{run.name}: no progress in {run.raw!r}")
     for line, seconds in run.shown[heading[0]:] if heading else []:
         ended = "CONVERGED" in run.lines[-2] and line == ""
-        check(line or seconds < 0.5 or ended, f"{run.name}: nothing on the line for {seconds:.1f} s")
+        check(line or seconds < 1 or ended, f"{run.name}: nothing on the line for {seconds:.1f} s")
     rows = table(run.name, run.lines)
     for phase in SET_UP:
         seconds = rows[phase][1][0 if ranks > 1 else 1] if phase in rows else 0
