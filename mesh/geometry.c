@@ -154,7 +154,8 @@ static int find_improper(int n, const map_line *line, const double *jacobian) {
     const double r = fabs(line->dr[0][a]) + fabs(line->dr[1][a]) + fabs(line->dr[2][a]);
     const double s = fabs(line->ds[0][a]) + fabs(line->ds[1][a]) + fabs(line->ds[2][a]);
     const double t = fabs(line->dt[0][a]) + fabs(line->dt[1][a]) + fabs(line->dt[2][a]);
-    margin[a] = jacobian[a] - FLAT * r * s * t;
+    /* The last term is NaN, which is not positive, where squares overflow. */
+    margin[a] = jacobian[a] - FLAT * r * s * t - 0 * (r * r + s * s + t * t);
   }
   int a = 0;
   while (a < n && (margin[a] > 0 || is_proper(line, a, jacobian[a]))) a++;

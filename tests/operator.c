@@ -10,6 +10,7 @@
 #include "operators/geometry_choice.h"
 #include "operators/host/kernels.h"
 #include "operators/host/layout.h"
+#include "operators/host/memory.h"
 #include "tests/deformed_box.h"
 #include "tests/operator_bench.h"
 #include "tests/reference_operator.h"
@@ -128,7 +129,7 @@ static void check_kernels(const sp_host_kernels *kernels, const sp_operator_setu
   host.backend->vector_destroy(host.device, &host_x);
   host.backend->vector_destroy(host.device, &host_y);
   free(y);
-  free(work);
+  sp_host_free(work);
 }
 
 static void check_instruction_sets(const sp_operator_setup *setup, const double *x,

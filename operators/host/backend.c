@@ -7,6 +7,7 @@
 
 #include "operators/host/device.h"
 #include "operators/host/layout.h"
+#include "operators/host/memory.h"
 #include "operators/host/schwarz.h"
 #include "operators/host/transfer.h"
 
@@ -101,7 +102,7 @@ static void host_vector_destroy(sp_device *device, void *vector) {
   void *memory, *const none = NULL;
   (void)device;
   memcpy(&memory, vector, sizeof memory);
-  free(memory);
+  sp_host_free(memory);
   memcpy(vector, &none, sizeof none);
 }
 
@@ -187,7 +188,7 @@ static void host_operator_destroy(sp_local_operator **local) {
   sp_host_layout_free(&(*local)->layout);
   free((*local)->diagonal_dofs);
   free((*local)->diagonal_values);
-  free((*local)->work);
+  sp_host_free((*local)->work);
   free(*local);
   *local = NULL;
 }

@@ -2,37 +2,13 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "operators/counts.h"
 #include "operators/factors.h"
+#include "operators/host/memory.h"
 #include "operators/space.h"
-
-enum { HUGE_PAGE = 2 << 20, CACHE_LINE = 64 };
-
-sp_status sp_host_allocate(size_t count, size_t size, const char *what, void *out) {
-  if (count > (SIZE_MAX - HUGE_PAGE) / size)
-    return sp_fail(SP_ERR_SYSTEM, "out of memory: %s needs %zu times %zu bytes", what, count, size);
-  size_t bytes = (count > 0 ? count : 1) * size;
-  const size_t alignment = bytes >= HUGE_PAGE ? HUGE_PAGE : CACHE_LINE;
-  bytes = (bytes + alignment - 1) / alignment * alignment;
-  void *memory = aligned_alloc(alignment, bytes);
-  if (!memory) return sp_fail(SP_ERR_SYSTEM, "out of memory: %s needs %zu bytes", what, bytes);
-  /* Only advice: without huge pages the program is a little slower. */
-  if (alignment == HUGE_PAGE) (void)madvise(memory, bytes, MADV_HUGEPAGE);
-  memset(memory, 0, bytes);
-  memcpy(out, &memory, sizeof memory);
-  return SP_OK;
-}
-
-double sp_host_predicted_bytes(double count, size_t size) {
-  const double bytes = fmax(count, 1) * (double)size;
-  const double alignment = bytes >= HUGE_PAGE ? HUGE_PAGE : CACHE_LINE;
-  return alignment * ceil(bytes / alignment);
-}
 
 static void store(sp_precision precision, double value, size_t index, void *array) {
   if (precision == SP_SINGLE)
@@ -128,7 +104,7 @@ static sp_status pack_factors(const sp_operator_setup *setup, sp_host_layout *la
     else
       status = pack_stored(setup, rule, begin, end, elements, layout, at);
   }
-  free(elements);
+  sp_host_free(elements);
   return status;
 }
 
@@ -173,7 +149,7 @@ void sp_host_layout_free(sp_host_layout *layout) {
   free(layout->dofs);
   free(layout->block);
   free(layout->touched);
-  free(layout->factors);
+  sp_host_free(layout->factors);
   *layout = (sp_host_layout){0};
 }
 

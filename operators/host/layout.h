@@ -6,14 +6,6 @@
 #include "operators/backend.h"
 #include "operators/host/kernels.h"
 
-/* *out, a pointer to any type, becomes zeroed memory for `count` numbers of `size` bytes, aligned
- * for vectors; large arrays request huge pages, which halve the cost of streaming through them.
- * Freed with free(). Local. */
-sp_status sp_host_allocate(size_t count, size_t size, const char *what, void *out);
-
-/* Bytes that sp_host_allocate takes. Local. */
-double sp_host_predicted_bytes(double count, size_t size);
-
 /* to[i] = from[i] in another precision, or in the same. Local. */
 void sp_host_round(sp_precision precision, size_t count, const double *from, void *to);
 

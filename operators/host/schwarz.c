@@ -6,6 +6,7 @@
 
 #include "operators/host/device.h"
 #include "operators/host/layout.h"
+#include "operators/host/memory.h"
 #include "operators/space.h"
 
 struct sp_device_schwarz {
@@ -68,10 +69,10 @@ sp_status sp_host_schwarz_create(sp_device *device, const sp_schwarz_setup *setu
 
 void sp_host_schwarz_destroy(sp_device_schwarz **schwarz) {
   if (!*schwarz) return;
-  free((*schwarz)->basis);
-  free((*schwarz)->values);
-  free((*schwarz)->weights);
-  free((*schwarz)->work);
+  sp_host_free((*schwarz)->basis);
+  sp_host_free((*schwarz)->values);
+  sp_host_free((*schwarz)->weights);
+  sp_host_free((*schwarz)->work);
   free(*schwarz);
   *schwarz = NULL;
 }

@@ -6,6 +6,7 @@
 #include "mesh/reference.h"
 #include "operators/host/device.h"
 #include "operators/host/layout.h"
+#include "operators/host/memory.h"
 #include "operators/space.h"
 
 struct sp_device_transfer {
@@ -72,10 +73,10 @@ sp_status sp_host_transfer_create(sp_device *device, const sp_transfer_setup *se
 
 void sp_host_transfer_destroy(sp_device_transfer **transfer) {
   if (!*transfer) return;
-  free((*transfer)->matrix);
-  free((*transfer)->weights);
-  free((*transfer)->work);
-  free((*transfer)->correction);
+  sp_host_free((*transfer)->matrix);
+  sp_host_free((*transfer)->weights);
+  sp_host_free((*transfer)->work);
+  sp_host_free((*transfer)->correction);
   free((*transfer)->coarse_constrained);
   free(*transfer);
   *transfer = NULL;

@@ -79,14 +79,12 @@ static void update(sp_lid owned, sp_lid n, double alpha, const double *restrict 
   vec rr = splat(0), rz = splat(0);
   sp_lid i = 0;
   for (; i + LANES <= owned; i += LANES) {
-    vec residual, diagonal = splat(1);
-    for (int l = 0; l < LANES; l++) {
-      x[i + l] += alpha * p[i + l];
-      residual[l] = r[i + l] -= alpha * ap[i + l];
-      if (inverse_diagonal) diagonal[l] = inverse_diagonal[i + l];
-    }
+    const vec solution = load_double(&x[i]) + alpha * load_double(&p[i]);
+    const vec residual = load_double(&r[i]) - alpha * load_double(&ap[i]);
+    memcpy(&x[i], &solution, sizeof solution);
+    memcpy(&r[i], &residual, sizeof residual);
     rr += residual * residual;
-    if (inverse_diagonal) rz += residual * diagonal * residual;
+    if (inverse_diagonal) rz += residual * load_double(&inverse_diagonal[i]) * residual;
   }
   double sum_rr = 0, sum_rz = 0;
   for (; i < n; i++) {

@@ -1,0 +1,60 @@
+#include "operators/host/memory.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum {
+  HUGE_PAGE = 2 << 20,
+  CACHE_LINE = 64,
+  /* Where the memory of a block begins: after the block's own address, and further for large ones,
+   * by a page and an odd number of cache lines from one to the next. */
+  OFFSETS = 16,
+  STEP = 4096 + 5 * CACHE_LINE,
+  LARGEST_OFFSET = CACHE_LINE + (OFFSETS - 1) * STEP
+};
+
+static bool is_large(double bytes) {
+  return bytes >= HUGE_PAGE;
+}
+
+sp_status sp_host_allocate(size_t count, size_t size, const char *what, void *out) {
+  static unsigned large; /* how many there have been */
+  void *memory = NULL;
+  memcpy(out, &memory, sizeof memory);
+  if (count > (SIZE_MAX - 2 * HUGE_PAGE) / size)
+    return sp_fail(SP_ERR_SYSTEM, "out of memory: %s needs %zu times %zu bytes", what, count, size);
+  size_t bytes = (count > 0 ? count : 1) * size, alignment = CACHE_LINE, offset = CACHE_LINE;
+  const bool huge = is_large((double)bytes);
+  if (huge) {
+    alignment = HUGE_PAGE;
+    offset += large++ % OFFSETS * STEP;
+  }
+  bytes = (bytes + (huge ? LARGEST_OFFSET : CACHE_LINE) + alignment - 1) / alignment * alignment;
+  char *block = aligned_alloc(alignment, bytes);
+  if (!block) return sp_fail(SP_ERR_SYSTEM, "out of memory: %s needs %zu bytes", what, bytes);
+  /* Only advice: without huge pages the program is a little slower. */
+  if (huge) (void)madvise(block, bytes, MADV_HUGEPAGE);
+  memset(block, 0, bytes);
+  memory = block + offset;
+  memcpy((char *)memory - sizeof block, &block, sizeof block);
+  memcpy(out, &memory, sizeof memory);
+  return SP_OK;
+}
+
+void sp_host_free(void *memory) {
+  void *block;
+  if (!memory) return;
+  memcpy(&block, (char *)memory - sizeof block, sizeof block);
+  free(block);
+}
+
+double sp_host_predicted_bytes(double count, size_t size) {
+  const double bytes = fmax(count, 1) * (double)size;
+  const double alignment = is_large(bytes) ? HUGE_PAGE : CACHE_LINE;
+  const double offset = is_large(bytes) ? LARGEST_OFFSET : CACHE_LINE;
+  return alignment * ceil((bytes + offset) / alignment);
+}
