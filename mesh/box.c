@@ -1,6 +1,7 @@
 #include "mesh/box.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "mesh/partition.h"
 
@@ -70,6 +71,80 @@ static void vertex_point(const sp_box *box, const int ijk[3], double point[3]) {
   for (int d = 0; d < 3; d++) point[d] = box->lower[d] + (box->upper[d] - box->lower[d]) * point[d];
 }
 
+/* ---- Regions: volume 0 has the elements of none, volume r + 1 those of region r ---- */
+
+/* Elements with indices first[d] <= index[d] < last[d]. */
+typedef struct range {
+  int first[3], last[3];
+} range;
+
+static double plane(const sp_box *box, int d, double index) {
+  return box->lower[d] + (box->upper[d] - box->lower[d]) * (index / box->elements[d]);
+}
+
+/* The index of the plane of the grid at `point`, or of the box's side if that is outside. */
+static sp_status find_plane(const sp_box *box, const sp_box_region *region, int d, double point,
+                            int *index) {
+  static const double TOLERANCE = 1e-3; /* in widths of an element */
+  const int n = box->elements[d];
+  const double at = n * ((point - box->lower[d]) / (box->upper[d] - box->lower[d]));
+  const double nearest = fmin(fmax(round(at), 0), n);
+  *index = (int)nearest;
+  if (at <= 0 || at >= n || fabs(at - nearest) <= TOLERANCE) return SP_OK;
+  return sp_fail(SP_ERR_INPUT,
+                 "%s: the plane %c = %.10g cuts through elements: a region has whole elements; the "
+                 "nearest planes between elements are %c = %.10g and %.10g",
+                 region->where, "xyz"[d], point, "xyz"[d], plane(box, d, floor(at)),
+                 plane(box, d, ceil(at)));
+}
+
+static sp_status find_range(const sp_box *box, const sp_box_region *region, range *out) {
+  for (int d = 0; d < 3; d++) {
+    SP_TRY(find_plane(box, region, d, region->lower[d], &out->first[d]));
+    SP_TRY(find_plane(box, region, d, region->upper[d], &out->last[d]));
+    if (out->first[d] >= out->last[d])
+      return sp_fail(SP_ERR_INPUT,
+                     "%s: no element of the box is between %c = %g and %g; the box goes from %g to "
+                     "%g",
+                     region->where, "xyz"[d], region -> lower[d], region -> upper[d],
+                     box -> lower[d], box -> upper[d]);
+  }
+  return SP_OK;
+}
+
+static bool overlap(const range *a, const range *b) {
+  bool common = true;
+  for (int d = 0; d < 3; d++)
+    common = common && a->first[d] < b->last[d] && b->first[d] < a->last[d];
+  return common;
+}
+
+/* The groups and `ranges`, which are [region_count]. */
+static sp_status make_regions(const sp_box *box, range *ranges, sp_hexes *hexes) {
+  SP_TRY(sp_hexes_create_volumes(hexes, box->region_count + 1, box->region_count));
+  for (int r = 0; r < box->region_count; r++) {
+    const sp_box_region *region = &box->regions[r];
+    SP_TRY(find_range(box, region, &ranges[r]));
+    for (int other = 0; other < r; other++)
+      if (overlap(&ranges[other], &ranges[r]))
+        return sp_fail(SP_ERR_INPUT,
+                       "%s: it overlaps the region '%s': an element can be in one region only",
+                       region->where, box->regions[other].name);
+    SP_TRY(sp_hexes_set_volume_group(hexes, r, region->name, r + 1));
+    hexes->volume_groups[r].members[r + 1] = true;
+  }
+  return SP_OK;
+}
+
+static int volume_of(int count, const range *ranges, const int ijk[3]) {
+  const range element = {{ijk[0], ijk[1], ijk[2]}, {ijk[0] + 1, ijk[1] + 1, ijk[2] + 1}};
+  for (int r = 0; r < count; r++)
+    if (overlap(&ranges[r], &element)) return r + 1;
+  return 0;
+}
+
+/* ---- Elements ---- */
+
 static void fill_element(const sp_box *box, const int ijk[3], sp_hexes *hexes, sp_lid e) {
   for (int c = 0; c < SP_CORNERS; c++) {
     const int corner[3] = {ijk[0] + (c & 1), ijk[1] + (c >> 1 & 1), ijk[2] + (c >> 2 & 1)};
@@ -98,19 +173,22 @@ static sp_status make_brick(MPI_Comm comm, const sp_box *box, sp_hexes **out) {
 
   static const char *const names[SP_FACES] = {"xmin", "xmax", "ymin", "ymax", "zmin", "zmax"};
   for (int g = 0; g < SP_FACES; g++) {
-    const sp_status status = sp_hexes_set_group(hexes, g, names[g], g + 1);
-    if (status) {
-      sp_hexes_destroy(out);
-      return status;
-    }
+    SP_TRY(sp_hexes_set_group(hexes, g, names[g], g + 1));
     hexes->groups[g].members[g] = true;
   }
+  range *ranges;
+  SP_TRY(sp_allocate((size_t)box->region_count, sizeof *ranges, "regions", &ranges));
+  const sp_status status = make_regions(box, ranges, hexes);
   sp_lid e = 0;
-  for (int k = brick.first[2]; k < brick.last[2]; k++)
+  for (int k = brick.first[2]; k < brick.last[2] && !status; k++)
     for (int j = brick.first[1]; j < brick.last[1]; j++)
-      for (int i = brick.first[0]; i < brick.last[0]; i++)
-        fill_element(box, (const int[3]){i, j, k}, hexes, e++);
-  return SP_OK;
+      for (int i = brick.first[0]; i < brick.last[0]; i++) {
+        const int ijk[3] = {i, j, k};
+        hexes->volumes[e] = volume_of(box->region_count, ranges, ijk);
+        fill_element(box, ijk, hexes, e++);
+      }
+  free(ranges);
+  return status;
 }
 
 sp_status sp_box_hexes(MPI_Comm comm, const sp_box *box, sp_hexes **out) {

@@ -1,5 +1,5 @@
 /* Structured boxes. Each rank generates its own brick and never holds more. Boundary groups: xmin
- * xmax ymin ymax zmin zmax, numbered 1 to 6. */
+ * xmax ymin ymax zmin zmax, numbered 1 to 6. Volume groups: the regions, numbered from 1. */
 #ifndef SP_MESH_BOX_H
 #define SP_MESH_BOX_H
 
@@ -14,16 +14,27 @@ typedef enum sp_step { SP_STEP_QUINTIC, SP_STEP_LINEAR } sp_step;
 /* All names as in a case, by sp_map and sp_step; end in NULL. */
 extern const char *const sp_map_names[], *const sp_step_names[];
 
+/* The elements between two corners: a volume group. The corners are on planes of the undeformed
+ * grid, to a thousandth of an element's width, or outside the box. */
+typedef struct sp_box_region {
+  const char *name;
+  const char *where; /* begins messages */
+  double lower[3], upper[3];
+} sp_box_region;
+
 typedef struct sp_box {
   int elements[3];
   double lower[3], upper[3];
   sp_map map;     /* moves corners in the unit cube, which is then scaled to lower..upper */
   double epsilon; /* of Kershaw's map */
   sp_step step;   /* likewise */
+  int region_count;
+  const sp_box_region *regions; /* [region_count] */
 } sp_box;
 
-/* The elements of this rank's brick. Errors: SP_ERR_INPUT if there are more ranks than elements.
- * The caller destroys *out. Collective over `comm`. */
+/* The elements of this rank's brick. Errors: SP_ERR_INPUT if there are more ranks than elements,
+ * for a region without elements or whose sides cut elements (the nearest planes are named), and for
+ * two regions with an element in common. The caller destroys *out. Collective over `comm`. */
 sp_status sp_box_hexes(MPI_Comm comm, const sp_box *box, sp_hexes **out);
 
 /* Deform a point of the unit cube, in place, as map, epsilon and step say.

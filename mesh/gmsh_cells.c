@@ -128,40 +128,55 @@ static bool takes_element(const choice *c, size_t tag) {
   return sp_gmsh_format2_physical(c->format2, tag, &physical) && physical != 0;
 }
 
-static sp_status list_volumes(const char *path, int **volumes, size_t *count) {
+static sp_status list_entities(const char *path, int **entities, size_t *count) {
   int *pairs = NULL, error;
   size_t pair_count = 0;
   *count = 0;
   gmshModelGetEntities(&pairs, &pair_count, 3, &error);
   if (error) return sp_gmsh_failed(path, "list the volumes");
-  const sp_status status = sp_allocate(pair_count / 2, sizeof **volumes, "volumes", volumes);
+  const sp_status status = sp_allocate(pair_count / 2, sizeof **entities, "volumes", entities);
   for (size_t p = 0; p < pair_count && !status; p += 2)
-    if (!is_ghost(pairs[p + 1])) (*volumes)[(*count)++] = pairs[p + 1];
+    if (!is_ghost(pairs[p + 1])) (*entities)[(*count)++] = pairs[p + 1];
   gmshFree(pairs);
   return status;
 }
 
+/* An element's volume: that of its entity, or in format 2 of its own group. */
+static sp_status volume_of(const choice *c, size_t tag, int of_entity, sp_gmsh_volumes *volumes,
+                           int *volume) {
+  int physical = 0;
+  *volume = of_entity;
+  if (!c->format2) return SP_OK;
+  if (!sp_gmsh_format2_physical(c->format2, tag, &physical)) physical = 0;
+  return sp_gmsh_volumes_of_group(volumes, physical, volume);
+}
+
 /* Append the elements of type t that are taken, `added` of them. */
 static sp_status append_cells(const choice *c, const sp_gmsh_block *b, size_t t, size_t added,
-                              const element_type *type, sp_gmsh_cells *all) {
+                              const element_type *type, int of_entity, sp_gmsh_volumes *volumes,
+                              sp_gmsh_cells *all) {
   const size_t n = (size_t)type->nodes;
   void *nodes = realloc(all->nodes, (all->count + added) * n * sizeof *all->nodes);
   if (nodes) all->nodes = nodes;
   void *tags = realloc(all->tags, (all->count + added) * sizeof *all->tags);
   if (tags) all->tags = tags;
-  if (!nodes || !tags) return sp_fail(SP_ERR_SYSTEM, "out of memory: %zu elements", added);
+  void *of_volumes = realloc(all->volumes, (all->count + added) * sizeof *all->volumes);
+  if (of_volumes) all->volumes = of_volumes;
+  if (!nodes || !tags || !of_volumes)
+    return sp_fail(SP_ERR_SYSTEM, "out of memory: %zu elements", added);
   all->order = type->order;
   for (size_t e = 0; e < b->tag_counts[t]; e++) {
     if (!takes_element(c, b->tags[t][e])) continue;
     for (size_t p = 0; p < n; p++)
       all->nodes[all->count * n + (size_t)type->lattice[p]] = b->nodes[t][e * n + p];
+    SP_TRY(volume_of(c, b->tags[t][e], of_entity, volumes, &all->volumes[all->count]));
     all->tags[all->count++] = (sp_gid)b->tags[t][e];
   }
   return SP_OK;
 }
 
 static sp_status append_type(const char *path, const choice *c, const sp_gmsh_block *b, size_t t,
-                             sp_gmsh_cells *all) {
+                             int of_entity, sp_gmsh_volumes *volumes, sp_gmsh_cells *all) {
   element_type type;
   size_t taken = 0, first = 0;
   for (size_t e = b->tag_counts[t]; e-- > 0;)
@@ -183,19 +198,22 @@ static sp_status append_type(const char *path, const choice *c, const sp_gmsh_bl
     status = sp_fail(SP_ERR_INPUT, "%s: hexahedra of order %d and %d; all must have the same order",
                      path, all->order, type.order);
   else if (!status)
-    status = append_cells(c, b, t, taken, &type, all);
+    status = append_cells(c, b, t, taken, &type, of_entity, volumes, all);
   free(type.lattice);
   return status;
 }
 
-static sp_status append_volume(const char *path, const choice *c, int volume, sp_gmsh_cells *all) {
+static sp_status append_entity(const char *path, const choice *c, int entity,
+                               sp_gmsh_volumes *volumes, sp_gmsh_cells *all) {
   sp_gmsh_block b;
-  SP_TRY(sp_gmsh_block_get(path, 3, volume, &b));
-  const bool taken = takes_entity(c, volume);
+  int of_entity = 0;
+  SP_TRY(sp_gmsh_block_get(path, 3, entity, &b));
+  const bool taken = takes_entity(c, entity);
   sp_status status = SP_OK;
+  if (taken && !c->format2) status = sp_gmsh_volumes_of_entity(path, volumes, entity, &of_entity);
   for (size_t t = 0; t < b.type_count && !status; t++) {
     if (taken)
-      status = append_type(path, c, &b, t, all);
+      status = append_type(path, c, &b, t, of_entity, volumes, all);
     else
       all->left_out += (sp_gid)b.tag_counts[t];
   }
@@ -212,13 +230,15 @@ static sp_status no_hexahedra(const char *path, const choice *c) {
           : "; expected a mesh of three-dimensional hexahedra");
 }
 
-static sp_status read_volumes(const char *path, const choice *c, int files, sp_gmsh_cells *all) {
-  int *volumes = NULL;
+static sp_status read_entities(const char *path, const choice *c, int files,
+                               sp_gmsh_volumes *volumes, sp_gmsh_cells *all) {
+  int *entities = NULL;
   size_t count;
-  sp_status status = list_volumes(path, &volumes, &count);
-  if (!status) status = sp_gmsh_check_complete(path, files, count, volumes);
-  for (size_t v = 0; v < count && !status; v++) status = append_volume(path, c, volumes[v], all);
-  free(volumes);
+  sp_status status = list_entities(path, &entities, &count);
+  if (!status) status = sp_gmsh_check_complete(path, files, count, entities);
+  for (size_t n = 0; n < count && !status; n++)
+    status = append_entity(path, c, entities[n], volumes, all);
+  free(entities);
   /* The hexahedra of other parts may be in a physical volume. */
   const bool elsewhere = files > 0 && c->volumes && all->left_out > 0;
   if (!status && all->count == 0 && !elsewhere) status = no_hexahedra(path, c);
@@ -251,9 +271,10 @@ static bool has_nodes_of(const sp_gmsh_cells *all, size_t n, size_t a, size_t b,
   return memcmp(room, room + n, n * sizeof *room) == 0;
 }
 
-/* Format 2.2 lists an element once for each physical group of its volume. Others with the same
- * corners are curved ones that would be glued together on all sides: vertices name faces. */
-static sp_status drop_repeated(const char *path, sp_gmsh_cells *all) {
+/* Format 2.2 lists an element once for each physical group of its volume: what is kept is in all
+ * these groups. Others with the same corners are curved ones that would be glued together on all
+ * sides: vertices name faces. */
+static sp_status drop_repeated(const char *path, sp_gmsh_volumes *volumes, sp_gmsh_cells *all) {
   const size_t n = (size_t)((all->order + 1) * (all->order + 1) * (all->order + 1));
   corner_set *sets;
   bool *repeated = NULL;
@@ -269,10 +290,16 @@ static sp_status drop_repeated(const char *path, sp_gmsh_cells *all) {
       sets[e].element = e;
     }
     qsort(sets, all->count, sizeof *sets, compare_sets);
+    size_t first = 0; /* of those that have the same corners */
     for (size_t s = 1; s < all->count && !status; s++) {
       const size_t e = sets[s].element, before = sets[s - 1].element;
-      if (memcmp(sets[s].nodes, sets[s - 1].nodes, sizeof sets[s].nodes) != 0) continue;
+      if (memcmp(sets[s].nodes, sets[s - 1].nodes, sizeof sets[s].nodes) != 0) {
+        first = s;
+        continue;
+      }
       repeated[e] = true;
+      status = sp_gmsh_volumes_unite(volumes, all->volumes[e], &all->volumes[sets[first].element]);
+      if (status) break;
       if (!has_nodes_of(all, n, e, before, room))
         status = sp_fail(SP_ERR_INPUT,
                          "%s: elements %lld and %lld have the same corners, but other nodes "
@@ -283,6 +310,7 @@ static sp_status drop_repeated(const char *path, sp_gmsh_cells *all) {
     for (size_t e = 0; e < all->count; e++) {
       if (repeated[e]) continue;
       memmove(&all->nodes[kept * n], &all->nodes[e * n], n * sizeof *all->nodes);
+      all->volumes[kept] = all->volumes[e];
       all->tags[kept++] = all->tags[e];
     }
     all->count = kept;
@@ -329,16 +357,17 @@ static sp_status check_tags(const char *path, const sp_gmsh_cells *all) {
 }
 
 sp_status sp_gmsh_cells_read(const char *path, const sp_gmsh_format2 *format2, bool geometry,
-                             int files, sp_gmsh_cells *all) {
+                             int files, sp_gmsh_volumes *volumes, sp_gmsh_cells *all) {
   choice c;
   SP_TRY(make_choice(path, format2, geometry, &c));
-  SP_TRY(read_volumes(path, &c, files, all));
-  SP_TRY(drop_repeated(path, all));
+  SP_TRY(read_entities(path, &c, files, volumes, all));
+  SP_TRY(drop_repeated(path, volumes, all));
   return check_tags(path, all);
 }
 
 void sp_gmsh_cells_free(sp_gmsh_cells *all) {
   free(all->nodes);
   free(all->tags);
+  free(all->volumes);
   *all = (sp_gmsh_cells){0};
 }

@@ -29,17 +29,6 @@ const char *sp_gmsh_sdk_version(void) {
   return version;
 }
 
-sp_status sp_gmsh_failed(const char *path, const char *what) {
-  char *reason = NULL;
-  int error;
-  gmshLoggerGetLastError(&reason, &error);
-  const bool known = !error && reason && reason[0];
-  const sp_status status = sp_fail(SP_ERR_INPUT, "%s: gmsh could not %s%s%s", path, what,
-                                   known ? ": " : "", known ? reason : "");
-  if (reason) gmshFree(reason);
-  return status;
-}
-
 static sp_status open_model(const char *path, bool mesh) {
   int error;
   gmshOpen(path, &error);
@@ -91,6 +80,7 @@ static void fill_hexes(const sp_gmsh_cells *all, const sp_gmsh_points *points,
       corner_named[c] = named[sp_gmsh_points_find(points, tag)];
     }
     hexes->tags[e] = all->tags[e];
+    hexes->volumes[e] = all->volumes[e];
     for (int f = 0; f < SP_FACES; f++) {
       int corners[4];
       bool candidate = true;
@@ -106,7 +96,8 @@ static void fill_hexes(const sp_gmsh_cells *all, const sp_gmsh_points *points,
 }
 
 static sp_status make_hexes(const char *path, const sp_gmsh_format2 *format2,
-                            const sp_gmsh_cells *all, const sp_gmsh_boundary *b, sp_hexes **out) {
+                            const sp_gmsh_cells *all, const sp_gmsh_volumes *volumes,
+                            const sp_gmsh_boundary *b, sp_hexes **out) {
   sp_gmsh_points points;
   bool *named = NULL;
   SP_TRY(sp_gmsh_points_read(path, &points));
@@ -115,6 +106,7 @@ static sp_status make_hexes(const char *path, const sp_gmsh_format2 *format2,
     status = sp_hexes_create((sp_gid)all->count, all->order, b->number_count + b->union_count,
                              (int)(b->group_count / 2), out);
   if (!status) status = sp_gmsh_boundary_set_groups(path, format2, b, *out);
+  if (!status) status = sp_gmsh_volumes_set_groups(path, volumes, *out);
   if (!status) status = sp_allocate(points.count, sizeof *named, "boundary nodes", &named);
   if (!status) {
     for (size_t f = 0; f < b->face_count; f++)
@@ -133,6 +125,7 @@ static sp_status make_hexes(const char *path, const sp_gmsh_format2 *format2,
 /* One of so many files, or with 0 the whole. */
 static sp_status read_model(const char *path, int files, sp_hexes **hexes) {
   sp_gmsh_cells all = {0};
+  sp_gmsh_volumes volumes = {0};
   sp_gmsh_boundary b = {0};
   sp_gmsh_format2 format2 = {0};
   double version;
@@ -140,10 +133,12 @@ static sp_status read_model(const char *path, int files, sp_hexes **hexes) {
   const sp_gmsh_format2 *old = version > 0 && version < 3 ? &format2 : NULL;
   sp_status status = old ? sp_gmsh_format2_read(path, sp_gmsh_type_nodes, &format2) : SP_OK;
   if (!status) status = open_model(path, version > 0);
-  if (!status) status = sp_gmsh_cells_read(path, old, version == 0, files, &all);
+  if (!status) status = sp_gmsh_volumes_read(path, &volumes);
+  if (!status) status = sp_gmsh_cells_read(path, old, version == 0, files, &volumes, &all);
   if (!status) status = sp_gmsh_boundary_read(path, old, &b);
-  if (!status) status = make_hexes(path, old, &all, &b, hexes);
+  if (!status) status = make_hexes(path, old, &all, &volumes, &b, hexes);
   sp_gmsh_cells_free(&all);
+  sp_gmsh_volumes_free(&volumes);
   sp_gmsh_boundary_free(&b);
   sp_gmsh_format2_free(&format2);
   return status;

@@ -54,22 +54,52 @@ void sp_gmsh_points_free(sp_gmsh_points *points);
 /* The place of a node in the list, `count` if there is none with this tag. */
 size_t sp_gmsh_points_find(const sp_gmsh_points *points, size_t tag);
 
+/* The groups of dimension 3, and the volumes, which are sets of groups: an element is of the volume
+ * with all the groups that it is in. In format 2 these are the groups of all lines that list the
+ * element, in other formats those of its entity. */
+typedef struct sp_gmsh_volumes {
+  int *groups; /* pairs of dimension and number, group_count ints in all */
+  size_t group_count;
+  int count;
+  bool **members; /* [count][group_count / 2], whether a volume is in a group */
+  int *of_group;  /* [group_count / 2], the volume in this group alone, -1 if there is none yet */
+  bool *set;      /* [group_count / 2], work space, false outside of the functions below */
+} sp_gmsh_volumes;
+
+/* List the groups in *v, which is zero before; there are no volumes yet. sp_gmsh_volumes_free frees
+ * what it holds, also after a failure. Errors: SP_ERR_INPUT with `path`. */
+sp_status sp_gmsh_volumes_read(const char *path, sp_gmsh_volumes *v);
+void sp_gmsh_volumes_free(sp_gmsh_volumes *v);
+
+/* The volume of an entity's elements, and that of elements in the group of this number, or in none.
+ */
+sp_status sp_gmsh_volumes_of_entity(const char *path, sp_gmsh_volumes *v, int entity, int *volume);
+sp_status sp_gmsh_volumes_of_group(sp_gmsh_volumes *v, int number, int *volume);
+
+/* *volume becomes the volume with the groups of both. */
+sp_status sp_gmsh_volumes_unite(sp_gmsh_volumes *v, int other, int *volume);
+
+/* Give `hexes` the volumes and volume groups. */
+sp_status sp_gmsh_volumes_set_groups(const char *path, const sp_gmsh_volumes *v, sp_hexes *hexes);
+
 /* The hexahedra of the model as node tags (from 1) in lattice order (mesh/hexes.h). */
 typedef struct sp_gmsh_cells {
   int order;
   size_t count;
   size_t *nodes;   /* [count][(order+1)^3] */
   sp_gid *tags;    /* [count] */
+  int *volumes;    /* [count] */
   sp_gid left_out; /* elements of dimension 3 in no physical volume, where there are such volumes */
 } sp_gmsh_cells;
 
 /* Fill *cells, which is zero before, from one of so many files, or with 0 the whole; one of several
  * may have none if it leaves out elements. Where the model has physical volumes, only their
  * elements are taken. Those that are listed several times are taken once. `format2` is NULL for
- * files of other formats; `geometry`: the file is no mesh. sp_gmsh_cells_free frees what it holds,
- * also after a failure. Errors: SP_ERR_INPUT. */
+ * files of other formats; `geometry`: the file is no mesh. `volumes`, which has its groups, gets
+ * the volumes. sp_gmsh_cells_free frees what it holds, also after a failure. Errors: SP_ERR_INPUT.
+ */
 sp_status sp_gmsh_cells_read(const char *path, const sp_gmsh_format2 *format2, bool geometry,
-                             int files, sp_gmsh_cells *cells);
+                             int files, sp_gmsh_volumes *volumes, sp_gmsh_cells *cells);
 void sp_gmsh_cells_free(sp_gmsh_cells *cells);
 
 /* SP_ERR_INPUT if a node of the hexahedra is not among `points`. */

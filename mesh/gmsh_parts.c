@@ -52,7 +52,24 @@ sp_status sp_gmsh_check_part(const char *path) {
   return SP_OK;
 }
 
-/* ---- One list of groups and surfaces for all ranks ---- */
+/* ---- One list of groups and surfaces for all ranks, and one of volumes ---- */
+
+/* Surfaces and their groups, or volumes and theirs. Both are called parts here. */
+typedef struct family {
+  const char *part; /* for messages */
+  bool of_volumes;
+  int part_count, group_count;
+  const sp_group *groups;
+} family;
+
+static family surfaces_of(const sp_hexes *hexes) {
+  return (family){"surface", false, hexes->surface_count, hexes->group_count, hexes->groups};
+}
+
+static family volumes_of(const sp_hexes *hexes) {
+  return (family){"volume", true, hexes->volume_count, hexes->volume_group_count,
+                  hexes->volume_groups};
+}
 
 /* A group as it travels; names longer than gmsh's own limit of 127 characters do not exist. */
 typedef struct named_group {
@@ -78,15 +95,14 @@ static size_t drop_equal(void *list, size_t count, size_t width,
 }
 
 /* The groups of all ranks by number. */
-static sp_status gather_groups(MPI_Comm comm, const sp_hexes *hexes, named_group **all,
-                               size_t *count) {
-  const size_t n = (size_t)hexes->group_count;
+static sp_status gather_groups(MPI_Comm comm, const family *own, named_group **all, size_t *count) {
+  const size_t n = (size_t)own->group_count;
   named_group *mine;
   sp_status status = sp_agree(comm, sp_allocate(n, sizeof *mine, "groups", &mine));
   if (!status) {
     for (size_t g = 0; g < n; g++) {
-      mine[g].number = hexes->groups[g].number;
-      snprintf(mine[g].name, sizeof mine[g].name, "%s", hexes->groups[g].name);
+      mine[g].number = own->groups[g].number;
+      snprintf(mine[g].name, sizeof mine[g].name, "%s", own->groups[g].name);
     }
     status = sp_gather_records(comm, mine, n, sizeof *mine, "groups", all, count);
   }
@@ -95,23 +111,23 @@ static sp_status gather_groups(MPI_Comm comm, const sp_hexes *hexes, named_group
   return status;
 }
 
-/* A surface's groups as text, "3 17 ", which does not depend on the rank; two surfaces in the same
- * groups are one to the program. */
+/* A part's groups as text, "3 17 ", which does not depend on the rank; two parts in the same groups
+ * are one to the program. */
 enum { KEY_SIZE = 512 };
 
 static int compare_keys(const void *left, const void *right) {
   return strncmp(left, right, KEY_SIZE);
 }
 
-static sp_status make_key(const char *path, const sp_hexes *hexes, size_t count,
-                          const named_group *all, int surface, char key[KEY_SIZE]) {
+static sp_status make_key(const char *path, const family *own, size_t count, const named_group *all,
+                          size_t part, char key[KEY_SIZE]) {
   size_t used = 0;
   for (size_t n = 0; n < count; n++)
-    for (int g = 0; g < hexes->group_count; g++) {
-      if (hexes->groups[g].number != all[n].number || !hexes->groups[g].members[surface]) continue;
+    for (int g = 0; g < own->group_count; g++) {
+      if (own->groups[g].number != all[n].number || !own->groups[g].members[part]) continue;
       used += (size_t)snprintf(key + used, KEY_SIZE - used, "%d ", all[n].number);
       if (used >= KEY_SIZE)
-        return sp_fail(SP_ERR_INPUT, "%s: a surface is in too many physical groups", path);
+        return sp_fail(SP_ERR_INPUT, "%s: a %s is in too many physical groups", path, own->part);
     }
   return SP_OK;
 }
@@ -124,9 +140,11 @@ static bool key_has(const char *key, int number) {
   return false;
 }
 
-static sp_status replace_groups(size_t group_count, const named_group *groups, size_t key_count,
-                                char (*keys)[KEY_SIZE], sp_hexes *hexes) {
+/* Give `hexes` room for so many parts and groups in place of its own. */
+static sp_status make_room(bool of_volumes, size_t part_count, size_t group_count,
+                           sp_hexes *hexes) {
   sp_group *list;
+  if (of_volumes) return sp_hexes_create_volumes(hexes, (int)part_count, (int)group_count);
   SP_TRY(sp_allocate(group_count, sizeof *list, "groups", &list));
   for (int g = 0; g < hexes->group_count; g++) {
     free(hexes->groups[g].name);
@@ -135,12 +153,60 @@ static sp_status replace_groups(size_t group_count, const named_group *groups, s
   free(hexes->groups);
   hexes->groups = list;
   hexes->group_count = (int)group_count;
-  hexes->surface_count = (int)key_count;
+  hexes->surface_count = (int)part_count;
+  return SP_OK;
+}
+
+static sp_status replace_groups(bool of_volumes, size_t group_count, const named_group *groups,
+                                size_t key_count, char (*keys)[KEY_SIZE], sp_hexes *hexes) {
+  SP_TRY(make_room(of_volumes, key_count, group_count, hexes));
   for (size_t g = 0; g < group_count; g++) {
-    SP_TRY(sp_hexes_set_group(hexes, (int)g, groups[g].name, groups[g].number));
-    for (size_t s = 0; s < key_count; s++) list[g].members[s] = key_has(keys[s], groups[g].number);
+    const char *name = groups[g].name;
+    const int number = groups[g].number;
+    SP_TRY(of_volumes ? sp_hexes_set_volume_group(hexes, (int)g, name, number)
+                      : sp_hexes_set_group(hexes, (int)g, name, number));
+    bool *members = of_volumes ? hexes->volume_groups[g].members : hexes->groups[g].members;
+    for (size_t k = 0; k < key_count; k++) members[k] = key_has(keys[k], number);
   }
   return SP_OK;
+}
+
+static void renumber(bool of_volumes, char (*mine)[KEY_SIZE], size_t key_count,
+                     char (*keys)[KEY_SIZE], sp_hexes *hexes) {
+  const int count = of_volumes ? 1 : SP_FACES;
+  for (sp_lid e = 0; e < hexes->count; e++)
+    for (int f = 0; f < count; f++) {
+      int *part = of_volumes ? &hexes->volumes[e] : &hexes->surfaces[e][f];
+      if (*part < 0) continue;
+      const char(*found)[KEY_SIZE] = bsearch(mine[*part], keys, key_count, KEY_SIZE, compare_keys);
+      *part = (int)(found - (const char(*)[KEY_SIZE])keys);
+    }
+}
+
+static sp_status unify_family(MPI_Comm comm, const char *path, const family *own, sp_hexes *hexes) {
+  named_group *groups = NULL;
+  size_t group_count = 0, key_count = 0;
+  const size_t parts = (size_t)own->part_count;
+  char(*mine)[KEY_SIZE] = NULL, (*keys)[KEY_SIZE] = NULL;
+  sp_status status = gather_groups(comm, own, &groups, &group_count);
+  if (!status) {
+    status = sp_allocate(parts, KEY_SIZE, own->part, &mine);
+    for (size_t p = 0; p < parts && !status; p++)
+      status = make_key(path, own, group_count, groups, p, mine[p]);
+    status = sp_agree(comm, status);
+  }
+  if (!status)
+    status = sp_gather_records(comm, mine, parts, KEY_SIZE, own->part, &keys, &key_count);
+  if (!status) {
+    key_count = drop_equal(keys, key_count, KEY_SIZE, compare_keys);
+    renumber(own->of_volumes, mine, key_count, keys, hexes);
+    status = replace_groups(own->of_volumes, group_count, groups, key_count, keys, hexes);
+    status = sp_agree(comm, status);
+  }
+  free(groups);
+  free(mine);
+  free(keys);
+  return status;
 }
 
 static sp_status unify_order(MPI_Comm comm, const char *path, sp_hexes *hexes) {
@@ -162,32 +228,7 @@ static sp_status unify_order(MPI_Comm comm, const char *path, sp_hexes *hexes) {
 sp_status sp_gmsh_unify(MPI_Comm comm, const char *path, sp_hexes *hexes) {
   SP_TRY(unify_order(comm, path, hexes));
   MPI_Allreduce(MPI_IN_PLACE, &hexes->left_out, 1, SP_MPI_GID, MPI_SUM, comm);
-  named_group *groups = NULL;
-  size_t group_count = 0, key_count = 0, surfaces = (size_t)hexes->surface_count;
-  char(*mine)[KEY_SIZE] = NULL, (*keys)[KEY_SIZE] = NULL;
-  sp_status status = gather_groups(comm, hexes, &groups, &group_count);
-  if (!status) {
-    status = sp_allocate(surfaces, KEY_SIZE, "surfaces", &mine);
-    for (size_t s = 0; s < surfaces && !status; s++)
-      status = make_key(path, hexes, group_count, groups, (int)s, mine[s]);
-    status = sp_agree(comm, status);
-  }
-  if (!status)
-    status = sp_gather_records(comm, mine, surfaces, KEY_SIZE, "surfaces", &keys, &key_count);
-  if (!status) {
-    key_count = drop_equal(keys, key_count, KEY_SIZE, compare_keys);
-    for (sp_lid e = 0; e < hexes->count; e++)
-      for (int f = 0; f < SP_FACES; f++) {
-        int *surface = &hexes->surfaces[e][f];
-        if (*surface < 0) continue;
-        const char(*found)[KEY_SIZE] =
-            bsearch(mine[*surface], keys, key_count, KEY_SIZE, compare_keys);
-        *surface = (int)(found - (const char(*)[KEY_SIZE])keys);
-      }
-    status = sp_agree(comm, replace_groups(group_count, groups, key_count, keys, hexes));
-  }
-  free(groups);
-  free(mine);
-  free(keys);
-  return status;
+  const family surfaces = surfaces_of(hexes), volumes = volumes_of(hexes);
+  SP_TRY(unify_family(comm, path, &surfaces, hexes));
+  return unify_family(comm, path, &volumes, hexes);
 }

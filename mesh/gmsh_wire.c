@@ -8,7 +8,7 @@
 
 /* What comes first in an answer; the arrays follow if the status is SP_OK. */
 typedef struct header {
-  int status, count, map_order, surface_count, group_count;
+  int status, count, map_order, surface_count, group_count, volume_count, volume_group_count;
   sp_gid left_out;
   char message[1024];
 } header;
@@ -24,7 +24,7 @@ typedef struct greeting {
   int protocol, header_size;
 } greeting;
 
-static const greeting HELLO = {"sp_mesh_reader", 1, (int)sizeof(header)};
+static const greeting HELLO = {"sp_mesh_reader", 2, (int)sizeof(header)};
 
 static void transfer(sp_gmsh_wire *w, void *bytes, size_t size) {
   char *next = bytes;
@@ -46,32 +46,41 @@ static void transfer_arrays(sp_gmsh_wire *w, sp_hexes *hexes, int *parts) {
   transfer(w, hexes->vertices, count * sizeof *hexes->vertices);
   transfer(w, hexes->surfaces, count * sizeof *hexes->surfaces);
   transfer(w, hexes->tags, count * sizeof *hexes->tags);
+  transfer(w, hexes->volumes, count * sizeof *hexes->volumes);
   if (parts) transfer(w, parts, count * sizeof *parts);
 }
 
-static void send_groups(sp_gmsh_wire *w, sp_hexes *hexes) {
-  for (int g = 0; g < hexes->group_count; g++) {
-    sp_group *group = &hexes->groups[g];
+static void send_groups(sp_gmsh_wire *w, int count, sp_group *groups, int member_count) {
+  for (int g = 0; g < count; g++) {
+    sp_group *group = &groups[g];
     group_header head = {group->number, (int)strlen(group->name)};
     transfer(w, &head, sizeof head);
     transfer(w, group->name, (size_t)head.length);
-    transfer(w, group->members, (size_t)hexes->surface_count * sizeof *group->members);
+    transfer(w, group->members, (size_t)member_count * sizeof *group->members);
   }
 }
 
+static sp_status receive_group(sp_gmsh_wire *w, sp_hexes *hexes, bool of_volumes, int g) {
+  group_header head = {0, 0};
+  char *name;
+  transfer(w, &head, sizeof head);
+  SP_TRY(sp_allocate((size_t)head.length + 1, 1, "group name", &name));
+  transfer(w, name, (size_t)head.length);
+  const sp_status status = of_volumes ? sp_hexes_set_volume_group(hexes, g, name, head.number)
+                                      : sp_hexes_set_group(hexes, g, name, head.number);
+  free(name);
+  SP_TRY(status);
+  const sp_group *group = of_volumes ? &hexes->volume_groups[g] : &hexes->groups[g];
+  const int member_count = of_volumes ? hexes->volume_count : hexes->surface_count;
+  transfer(w, group->members, (size_t)member_count * sizeof *group->members);
+  return SP_OK;
+}
+
 static sp_status receive_groups(sp_gmsh_wire *w, sp_hexes *hexes) {
-  for (int g = 0; g < hexes->group_count && !w->failed; g++) {
-    group_header head = {0, 0};
-    char *name;
-    transfer(w, &head, sizeof head);
-    SP_TRY(sp_allocate((size_t)head.length + 1, 1, "group name", &name));
-    transfer(w, name, (size_t)head.length);
-    const sp_status status = sp_hexes_set_group(hexes, g, name, head.number);
-    free(name);
-    SP_TRY(status);
-    transfer(w, hexes->groups[g].members,
-             (size_t)hexes->surface_count * sizeof *hexes->groups[g].members);
-  }
+  for (int g = 0; g < hexes->group_count && !w->failed; g++)
+    SP_TRY(receive_group(w, hexes, false, g));
+  for (int g = 0; g < hexes->volume_group_count && !w->failed; g++)
+    SP_TRY(receive_group(w, hexes, true, g));
   return SP_OK;
 }
 
@@ -96,11 +105,14 @@ void sp_gmsh_send(sp_gmsh_wire *w, sp_status status, sp_hexes *hexes, int *parts
     head.map_order = hexes->map_order;
     head.surface_count = hexes->surface_count;
     head.group_count = hexes->group_count;
+    head.volume_count = hexes->volume_count;
+    head.volume_group_count = hexes->volume_group_count;
     head.left_out = hexes->left_out;
   }
   transfer(w, &head, sizeof head);
   if (!status) {
-    send_groups(w, hexes);
+    send_groups(w, hexes->group_count, hexes->groups, hexes->surface_count);
+    send_groups(w, hexes->volume_group_count, hexes->volume_groups, hexes->volume_count);
     transfer_arrays(w, hexes, parts);
   }
 }
@@ -111,6 +123,7 @@ sp_status sp_gmsh_receive(sp_gmsh_wire *w, sp_hexes **hexes, int **parts) {
   if (w->failed) return SP_OK;
   if (head.status) return sp_fail((sp_status)head.status, "%s", head.message);
   SP_TRY(sp_hexes_create(head.count, head.map_order, head.surface_count, head.group_count, hexes));
+  SP_TRY(sp_hexes_create_volumes(*hexes, head.volume_count, head.volume_group_count));
   (*hexes)->left_out = head.left_out;
   if (parts) SP_TRY(sp_allocate((size_t)head.count, sizeof **parts, "partition", parts));
   SP_TRY(receive_groups(w, *hexes));

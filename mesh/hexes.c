@@ -26,6 +26,7 @@ sp_status sp_hexes_create(sp_gid count, int map_order, int surface_count, int gr
   hexes->count = (sp_lid)count;
   hexes->map_order = map_order;
   hexes->surface_count = surface_count;
+  hexes->volume_count = 1;
   const size_t n = (size_t)count, points = sp_hexes_lattice_size(hexes);
   sp_status status = sp_allocate(n * points, 3 * sizeof(double), "element points", &hexes->lattice);
   if (!status)
@@ -34,6 +35,7 @@ sp_status sp_hexes_create(sp_gid count, int map_order, int surface_count, int gr
     status = sp_allocate(n, sizeof *hexes->surfaces, "element surfaces", &hexes->surfaces);
   if (!status) status = sp_allocate(n, sizeof *hexes->tags, "element tags", &hexes->tags);
   if (!status) status = sp_allocate(n, sizeof *hexes->octants, "element octants", &hexes->octants);
+  if (!status) status = sp_allocate(n, sizeof *hexes->volumes, "element volumes", &hexes->volumes);
   if (!status)
     status = sp_allocate((size_t)group_count, sizeof *hexes->groups, "groups", &hexes->groups);
   if (status) {
@@ -49,31 +51,55 @@ double sp_hexes_predicted_bytes(double elements, int map_order) {
   const sp_hexes *h = NULL;
   return elements *
          (double)(3 * sp_element_nodes(map_order) * sizeof *h->lattice + sizeof *h->vertices +
-                  sizeof *h->surfaces + sizeof *h->tags + sizeof *h->octants);
+                  sizeof *h->surfaces + sizeof *h->tags + sizeof *h->octants + sizeof *h->volumes);
+}
+
+static void free_groups(int count, sp_group *groups) {
+  for (int g = 0; g < count; g++) {
+    free(groups[g].name);
+    free(groups[g].members);
+  }
+  free(groups);
 }
 
 void sp_hexes_destroy(sp_hexes **hexes) {
   if (!*hexes) return;
-  for (int g = 0; g < (*hexes)->group_count; g++) {
-    free((*hexes)->groups[g].name);
-    free((*hexes)->groups[g].members);
-  }
-  free((*hexes)->groups);
+  free_groups((*hexes)->group_count, (*hexes)->groups);
+  free_groups((*hexes)->volume_group_count, (*hexes)->volume_groups);
   free((*hexes)->lattice);
   free((*hexes)->vertices);
   free((*hexes)->surfaces);
   free((*hexes)->tags);
   free((*hexes)->octants);
+  free((*hexes)->volumes);
   free(*hexes);
   *hexes = NULL;
 }
 
-sp_status sp_hexes_set_group(sp_hexes *hexes, int g, const char *name, int number) {
-  sp_group *group = &hexes->groups[g];
+static sp_status set_group(sp_group *group, const char *name, int number, int member_count) {
   group->number = number;
   SP_TRY(sp_allocate(strlen(name) + 1, 1, "group name", &group->name));
   memcpy(group->name, name, strlen(name) + 1);
-  return sp_allocate((size_t)hexes->surface_count, sizeof(bool), "group members", &group->members);
+  return sp_allocate((size_t)member_count, sizeof(bool), "group members", &group->members);
+}
+
+sp_status sp_hexes_set_group(sp_hexes *hexes, int g, const char *name, int number) {
+  return set_group(&hexes->groups[g], name, number, hexes->surface_count);
+}
+
+sp_status sp_hexes_create_volumes(sp_hexes *hexes, int volume_count, int group_count) {
+  free_groups(hexes->volume_group_count, hexes->volume_groups);
+  hexes->volume_groups = NULL;
+  hexes->volume_group_count = 0;
+  SP_TRY(sp_allocate((size_t)group_count, sizeof *hexes->volume_groups, "volume groups",
+                     &hexes->volume_groups));
+  hexes->volume_group_count = group_count;
+  hexes->volume_count = volume_count;
+  return SP_OK;
+}
+
+sp_status sp_hexes_set_volume_group(sp_hexes *hexes, int g, const char *name, int number) {
+  return set_group(&hexes->volume_groups[g], name, number, hexes->volume_count);
 }
 
 /* Replace *array by a copy with its rows in the new order. */
@@ -94,7 +120,8 @@ sp_status sp_hexes_permute(sp_hexes *hexes, const sp_lid *order) {
   SP_TRY(permute(&hexes->vertices, sizeof *hexes->vertices, hexes->count, order));
   SP_TRY(permute(&hexes->surfaces, sizeof *hexes->surfaces, hexes->count, order));
   SP_TRY(permute(&hexes->tags, sizeof *hexes->tags, hexes->count, order));
-  return permute(&hexes->octants, sizeof *hexes->octants, hexes->count, order);
+  SP_TRY(permute(&hexes->octants, sizeof *hexes->octants, hexes->count, order));
+  return permute(&hexes->volumes, sizeof *hexes->volumes, hexes->count, order);
 }
 
 void sp_hexes_coordinates(const sp_hexes *hexes, sp_lid element, int n, const double *nodes,

@@ -15,7 +15,9 @@
  *          0-------1
  *
  * Surfaces are the parts into which a mesh divides its boundary; a group (gmsh: physical group) is
- * a named set of surfaces. Surfaces and groups are the same on all ranks. */
+ * a named set of surfaces. Likewise volumes are the parts into which a mesh divides its elements,
+ * and a volume group (gmsh: Physical Volume) is a named set of volumes: elements of one volume are
+ * in the same groups. Surfaces, volumes and groups are the same on all ranks. */
 #ifndef SP_MESH_HEXES_H
 #define SP_MESH_HEXES_H
 
@@ -35,7 +37,7 @@ enum {
 typedef struct sp_group {
   char *name;    /* "" if the mesh gives only a number */
   int number;    /* gmsh's physical tag */
-  bool *members; /* [surface_count] */
+  bool *members; /* [surface_count], of a volume group [volume_count] */
 } sp_group;
 
 typedef struct sp_hexes {
@@ -49,9 +51,12 @@ typedef struct sp_hexes {
    * one lowest; 0 without refinement. Tag and octants identify an element on any number of ranks.
    */
   int *octants;
+  int *volumes; /* [count], from 0 to below volume_count */
   int surface_count;
   int group_count;
   sp_group *groups; /* [group_count] */
+  int volume_count, volume_group_count;
+  sp_group *volume_groups; /* [volume_group_count] */
   /* About the file; the same on all ranks, 0 for a box. */
   sp_gid left_out; /* volume elements that no Physical Volume names; they are not here */
   sp_gid rough;    /* elements whose map is not smooth (mesh/roughness.h) ... */
@@ -65,8 +70,8 @@ size_t sp_hexes_lattice_size(const sp_hexes *hexes);
 const double *sp_hexes_lattice(const sp_hexes *hexes, sp_lid element);
 
 /* Zeroed arrays for `count` elements, `surface_count` surfaces and `group_count` groups, which
- * sp_hexes_set_group fills. The caller destroys *out. Errors: SP_ERR_INPUT if `count` does not fit
- * an sp_lid. Local. */
+ * sp_hexes_set_group fills; all elements are of one volume, which is in no group. The caller
+ * destroys *out. Errors: SP_ERR_INPUT if `count` does not fit an sp_lid. Local. */
 sp_status sp_hexes_create(sp_gid count, int map_order, int surface_count, int group_count,
                           sp_hexes **out);
 
@@ -81,6 +86,13 @@ sp_status sp_hexes_permute(sp_hexes *hexes, const sp_lid *order);
 
 /* Give group `g` a copy of `name`, its number, and no members. Local. */
 sp_status sp_hexes_set_group(sp_hexes *hexes, int g, const char *name, int number);
+
+/* Replace volumes and volume groups: so many of both, the latter to be filled by
+ * sp_hexes_set_volume_group. hexes->volumes is unchanged. Local. */
+sp_status sp_hexes_create_volumes(sp_hexes *hexes, int volume_count, int group_count);
+
+/* As sp_hexes_set_group for a volume group. Local. */
+sp_status sp_hexes_set_volume_group(sp_hexes *hexes, int g, const char *name, int number);
 
 /* The points of one element at the tensor grid of `nodes`, n in each direction: xyz[d][k][j][i],
  * [3][n^3]. Local. */

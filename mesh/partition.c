@@ -45,29 +45,45 @@ sp_status sp_partition_brick(const int elements[3], int size, int rank, sp_brick
   return SP_OK;
 }
 
-/* Send surfaces and groups of rank 0 to all ranks. */
-static sp_status broadcast_groups(MPI_Comm comm, const sp_hexes *from, sp_hexes *to) {
-  for (int g = 0; g < to->group_count; g++) {
-    int header[2] = {0, 0};
-    if (from) {
-      header[0] = from->groups[g].number;
-      header[1] = (int)strlen(from->groups[g].name);
-    }
-    MPI_Bcast(header, 2, MPI_INT, 0, comm);
-    char *name;
-    sp_status status = sp_allocate((size_t)header[1] + 1, 1, "group name", &name);
-    status = sp_agree(comm, status);
-    if (!status) {
-      if (from) memcpy(name, from->groups[g].name, (size_t)header[1] + 1);
-      MPI_Bcast(name, header[1] + 1, MPI_CHAR, 0, comm);
-      status = sp_agree(comm, sp_hexes_set_group(to, g, name, header[0]));
-    }
-    free(name);
-    if (status) return status;
-    bool *members = to->groups[g].members;
-    if (from) memcpy(members, from->groups[g].members, (size_t)to->surface_count * sizeof *members);
-    MPI_Bcast(members, to->surface_count, MPI_C_BOOL, 0, comm);
+/* Send group g of rank 0, of surfaces or of volumes, to all ranks. */
+static sp_status broadcast_group(MPI_Comm comm, const sp_hexes *from, bool of_volumes, int g,
+                                 sp_hexes *to) {
+  const sp_group *source = !from ? NULL : of_volumes ? &from->volume_groups[g] : &from->groups[g];
+  const int member_count = of_volumes ? to->volume_count : to->surface_count;
+  int header[2] = {0, 0};
+  if (source) {
+    header[0] = source->number;
+    header[1] = (int)strlen(source->name);
   }
+  MPI_Bcast(header, 2, MPI_INT, 0, comm);
+  char *name;
+  sp_status status = sp_allocate((size_t)header[1] + 1, 1, "group name", &name);
+  status = sp_agree(comm, status);
+  if (!status) {
+    if (source) memcpy(name, source->name, (size_t)header[1] + 1);
+    MPI_Bcast(name, header[1] + 1, MPI_CHAR, 0, comm);
+    status = of_volumes ? sp_hexes_set_volume_group(to, g, name, header[0])
+                        : sp_hexes_set_group(to, g, name, header[0]);
+    status = sp_agree(comm, status);
+  }
+  free(name);
+  if (status) return status;
+  bool *members = of_volumes ? to->volume_groups[g].members : to->groups[g].members;
+  if (source) memcpy(members, source->members, (size_t)member_count * sizeof *members);
+  MPI_Bcast(members, member_count, MPI_C_BOOL, 0, comm);
+  return SP_OK;
+}
+
+static sp_status broadcast_groups(MPI_Comm comm, const sp_hexes *from, sp_hexes *to) {
+  int counts[2] = {0, 0};
+  if (from) {
+    counts[0] = from->volume_count;
+    counts[1] = from->volume_group_count;
+  }
+  MPI_Bcast(counts, 2, MPI_INT, 0, comm);
+  SP_TRY(sp_agree(comm, sp_hexes_create_volumes(to, counts[0], counts[1])));
+  for (int g = 0; g < to->group_count; g++) SP_TRY(broadcast_group(comm, from, false, g, to));
+  for (int g = 0; g < counts[1]; g++) SP_TRY(broadcast_group(comm, from, true, g, to));
   return SP_OK;
 }
 
@@ -145,6 +161,7 @@ static sp_status distribute(MPI_Comm comm, const schedule *plan, const sp_hexes 
   scatter_rows(comm, plan, from ? from->vertices : NULL, sizeof *local->vertices, local->vertices);
   scatter_rows(comm, plan, from ? from->surfaces : NULL, sizeof *local->surfaces, local->surfaces);
   scatter_rows(comm, plan, from ? from->tags : NULL, sizeof *local->tags, local->tags);
+  scatter_rows(comm, plan, from ? from->volumes : NULL, sizeof *local->volumes, local->volumes);
   return SP_OK;
 }
 

@@ -15,10 +15,10 @@ typedef struct sp_brick {
  * more ranks than elements. Local. */
 sp_status sp_partition_brick(const int elements[3], int size, int rank, sp_brick *brick);
 
-/* Send elements from rank 0 to their ranks: element e of *hexes goes to rank parts[e]. Surfaces and
- * groups are copied to all ranks. Rank 0 passes *hexes and parts[(*hexes)->count]; on other ranks
- * *hexes is NULL and `parts` is not used. On success *hexes holds this rank's elements, in the
- * order of rank 0; on failure it is destroyed. Collective over `comm`. */
+/* Send elements from rank 0 to their ranks: element e of *hexes goes to rank parts[e]. Surfaces,
+ * volumes and groups are copied to all ranks. Rank 0 passes *hexes and parts[(*hexes)->count]; on
+ * other ranks *hexes is NULL and `parts` is not used. On success *hexes holds this rank's elements,
+ * in the order of rank 0; on failure it is destroyed. Collective over `comm`. */
 sp_status sp_partition_distribute(MPI_Comm comm, sp_hexes **hexes, const int *parts);
 
 #endif

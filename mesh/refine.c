@@ -38,6 +38,7 @@ static void refine_element(const sp_hexes *coarse, const sp_numbering *numbering
           origin[f / 2] == f % 2 ? coarse->surfaces[e][f] : SP_SURFACE_INTERIOR;
     fine->tags[child] = coarse->tags[e];
     fine->octants[child] = 8 * coarse->octants[e] + octant;
+    fine->volumes[child] = coarse->volumes[e];
   }
 }
 
@@ -47,6 +48,13 @@ static sp_status copy_groups(const sp_hexes *from, sp_hexes *to) {
     SP_TRY(sp_hexes_set_group(to, g, group->name, group->number));
     memcpy(to->groups[g].members, group->members,
            (size_t)from->surface_count * sizeof *group->members);
+  }
+  SP_TRY(sp_hexes_create_volumes(to, from->volume_count, from->volume_group_count));
+  for (int g = 0; g < from->volume_group_count; g++) {
+    const sp_group *group = &from->volume_groups[g];
+    SP_TRY(sp_hexes_set_volume_group(to, g, group->name, group->number));
+    memcpy(to->volume_groups[g].members, group->members,
+           (size_t)from->volume_count * sizeof *group->members);
   }
   return SP_OK;
 }

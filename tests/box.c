@@ -208,18 +208,20 @@ static void check_box(const sp_box *box, double volume, double tolerance) {
 
 /* The sum of up to 1000 element volumes, each with a relative error of about 100 EPSILON. */
 static void check_boxes(void) {
-  sp_box box = {{5, 4, 3}, {0, 0, 0}, {1, 1, 1}, SP_MAP_NONE, 0.3, SP_STEP_QUINTIC};
+  sp_box box = {{5, 4, 3}, {0, 0, 0}, {1, 1, 1}, SP_MAP_NONE, 0.3, SP_STEP_QUINTIC, 0, NULL};
   check_box(&box, 1, 100 * EPSILON);
   box.map = SP_MAP_KERSHAW;
   check_box(&box, 1, 100 * EPSILON);
-  box = (sp_box){{12, 6, 4}, {-1, 2, 0.5}, {1, 5, 1}, SP_MAP_KERSHAW, 0.05, SP_STEP_QUINTIC};
+  box =
+      (sp_box){{12, 6, 4}, {-1, 2, 0.5}, {1, 5, 1}, SP_MAP_KERSHAW, 0.05, SP_STEP_QUINTIC, 0, NULL};
   check_box(&box, 3, 300 * EPSILON);
   /* The sine map moves the sides too: compare with a mesh four times as fine. The sides of
    * trilinear elements have an error of up to h^2 / 8 times the curvature, 0.05 * 5.3^2, on a
    * surface of 10: at h = 1/6 that is 0.05 in volume, of either sign. */
-  box = (sp_box){{6, 6, 6}, {0, 0, 0}, {2, 1, 1}, SP_MAP_SINE, 0.3, SP_STEP_QUINTIC};
+  box = (sp_box){{6, 6, 6}, {0, 0, 0}, {2, 1, 1}, SP_MAP_SINE, 0.3, SP_STEP_QUINTIC, 0, NULL};
   sp_hexes *fine;
-  const sp_box finer = {{24, 24, 24}, {0, 0, 0}, {2, 1, 1}, SP_MAP_SINE, 0.3, SP_STEP_QUINTIC};
+  const sp_box finer = {{24, 24, 24}, {0, 0, 0},       {2, 1, 1}, SP_MAP_SINE,
+                        0.3,          SP_STEP_QUINTIC, 0,         NULL};
   CHECK(sp_box_hexes(MPI_COMM_SELF, &finer, &fine) == SP_OK, "%s", sp_error_message());
   double volume = 0, factors[SP_FACTORS * 8];
   sp_rule rule;
@@ -233,11 +235,72 @@ static void check_boxes(void) {
   check_box(&box, volume, 0.02);
 }
 
+/* Elements of a deformed box by volume; the element's tag tells where it is in the grid. */
+static void check_regions(void) {
+  static const sp_box_region regions[] = {
+      {.name = "low", .where = "w", .lower = {-9, 0, 0}, .upper = {1, 1, 2}},
+      /* The planes of thirds, rounded. */
+      {.name = "b", .where = "w", .lower = {1, 0.3333, 0.5}, .upper = {1.5, 0.66667, 1}}};
+  const sp_box box = {.elements = {4, 3, 2},
+                      .upper = {2, 1, 1},
+                      .map = SP_MAP_SINE,
+                      .region_count = 2,
+                      .regions = regions};
+  sp_hexes *hexes;
+  CHECK(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes) == SP_OK, "%s", sp_error_message());
+  if (!hexes) return;
+  CHECK(hexes->volume_group_count == 2 && hexes->volume_count == 3, "%d groups of %d volumes",
+        hexes->volume_group_count, hexes->volume_count);
+  for (int g = 0; g < hexes->volume_group_count; g++)
+    CHECK(strcmp(hexes->volume_groups[g].name, regions[g].name) == 0 &&
+              hexes->volume_groups[g].number == g + 1,
+          "'%s'", hexes->volume_groups[g].name);
+  for (sp_lid e = 0; e < hexes->count; e++) {
+    const int n = (int)hexes->tags[e] - 1, i = n % 4, j = n / 4 % 3, k = n / 12;
+    const bool expected[2] = {i < 2, i == 2 && j == 1 && k == 1};
+    for (int g = 0; g < 2; g++)
+      CHECK(hexes->volume_groups[g].members[hexes->volumes[e]] == expected[g],
+            "element (%d, %d, %d) and group %d", i, j, k, g);
+  }
+  sp_hexes_destroy(&hexes);
+}
+
+static void check_wrong_regions(void) {
+  static const struct {
+    sp_box_region second;
+    const char *message;
+  } cases[] = {
+      {{.lower = {1.2, 0, 0}, .upper = {2, 1, 1}},
+       "case.ini:7: the plane x = 1.2 cuts through elements: a region has whole elements; the "
+       "nearest planes between elements are x = 1 and 1.5"},
+      {{.lower = {1, 0, 0}, .upper = {2, 0.6, 1}},
+       "case.ini:7: the plane y = 0.6 cuts through elements: a region has whole elements; the "
+       "nearest planes between elements are y = 0.3333333333 and 0.6666666667"},
+      {{.lower = {1, 0, 1}, .upper = {2, 1, 2}},
+       "case.ini:7: no element of the box is between z = 1 and 2; the box goes from 0 to 1"},
+      {{.lower = {0.5, 0, 0}, .upper = {2, 1, 1}},
+       "case.ini:7: it overlaps the region 'low': an element can be in one region only"},
+  };
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    sp_box_region regions[2] = {{.name = "low", .where = "case.ini:3", .upper = {1, 1, 1}},
+                                cases[c].second};
+    regions[1].name = "high";
+    regions[1].where = "case.ini:7";
+    const sp_box box = {
+        .elements = {4, 3, 2}, .upper = {2, 1, 1}, .region_count = 2, .regions = regions};
+    sp_hexes *hexes;
+    CHECK(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes) == SP_ERR_INPUT && !hexes, "case %zu", c);
+    CHECK(strcmp(sp_error_message(), cases[c].message) == 0, "'%s' instead of '%s'",
+          sp_error_message(), cases[c].message);
+    sp_hexes_destroy(&hexes);
+  }
+}
+
 static void check_too_many_ranks(void) {
   int size;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (size == 1) return;
-  const sp_box box = {{1, 1, 1}, {0, 0, 0}, {1, 1, 1}, SP_MAP_NONE, 1, SP_STEP_QUINTIC};
+  const sp_box box = {{1, 1, 1}, {0, 0, 0}, {1, 1, 1}, SP_MAP_NONE, 1, SP_STEP_QUINTIC, 0, NULL};
   sp_hexes *hexes;
   CHECK(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes) == SP_ERR_INPUT, "%d ranks", size);
   CHECK(hexes == NULL, "elements after a failure");
@@ -250,6 +313,8 @@ int main(int argc, char **argv) {
   check_partitions();
   check_balance();
   check_boxes();
+  check_regions();
+  check_wrong_regions();
   check_too_many_ranks();
   const int result = check_end(MPI_COMM_WORLD);
   MPI_Finalize();

@@ -56,7 +56,7 @@ static void check_chain(void) {
 
 /* Two slabs that only a periodic pair of groups connects; and their refinement. */
 static void check_periodic(void) {
-  const sp_box box = {{1, 1, 4}, {0, 0, 0}, {1, 1, 4}, SP_MAP_NONE, 1, SP_STEP_QUINTIC};
+  const sp_box box = {{1, 1, 4}, {0, 0, 0}, {1, 1, 4}, SP_MAP_NONE, 1, SP_STEP_QUINTIC, 0, NULL};
   for (int pairs = 0; pairs < 2; pairs++) {
     sp_hexes *hexes;
     sp_mesh *mesh;

@@ -138,6 +138,60 @@ static void check_repeated(double version) {
   sp_mesh_destroy(&mesh);
 }
 
+/* The elements of fixtures/slab.geo by group: x < 1/2 is "soft", the rest "hard" and 30. */
+static void check_slab_groups(const char *path, const sp_hexes *hexes) {
+  static const struct {
+    const char *name;
+    int number;
+    bool low, high;
+  } groups[] = {{"soft", 5, true, false},
+                {"all", 9, true, true},
+                {"hard", 0, false, true},
+                {"", 30, false, true}};
+  CHECK(hexes->volume_group_count == 4, "%s: %d groups", path, hexes->volume_group_count);
+  for (int g = 0; g < hexes->volume_group_count; g++) {
+    const sp_group *group = &hexes->volume_groups[g];
+    int known = 0;
+    while (known < 3 && strcmp(groups[known].name, group->name) != 0) known++;
+    CHECK(strcmp(groups[known].name, group->name) == 0 &&
+              (groups[known].number == 0 || groups[known].number == group->number),
+          "%s: group '%s' %d", path, group->name, group->number);
+    for (sp_lid e = 0; e < hexes->count; e++) {
+      double centre[3];
+      sp_hexes_coordinates(hexes, e, 1, (const double[]){0}, centre);
+      CHECK(group->members[hexes->volumes[e]] ==
+                (centre[0] < 0.5 ? groups[known].low : groups[known].high),
+            "%s: element at x = %g and group '%s' %d", path, centre[0], group->name, group->number);
+    }
+  }
+}
+
+static void check_volumes_of(const char *path) {
+  sp_mesh *mesh = read_mesh(path);
+  if (!mesh) return;
+  CHECK(mesh->global_elements == 12, "%s: %lld elements", path, (long long)mesh->global_elements);
+  check_slab_groups(path, mesh->hexes);
+  CHECK(sp_mesh_refine(&mesh) == SP_OK, "%s", sp_error_message());
+  if (mesh) check_slab_groups(path, mesh->hexes);
+  sp_mesh_destroy(&mesh);
+}
+
+/* Elements know their Physical Volumes, of which they may have several. */
+static void check_volumes(void) {
+  char path[PATH_SIZE];
+  for (int format = 0; format < 8; format++) {
+    generate("slab.geo", format & 2 ? 2.2 : 4.1, format & 1, 1 + (format >> 2), "slab.msh");
+    path_in_folder("slab.msh", path);
+    check_volumes_of(path);
+  }
+  fixture("slab.geo", path);
+  check_volumes_of(path);
+  fixture("cube.geo", path);
+  sp_mesh *mesh = read_mesh(path);
+  if (mesh) CHECK(mesh->hexes->volume_count >= 1, "no volume");
+  sp_mesh_destroy(&mesh);
+}
+
 /* Only the elements of Physical Volumes are used, whatever else is in the file. */
 static void check_named(const char *path, int order, sp_gid left_out) {
   sp_mesh *mesh = read_mesh(path);
@@ -378,6 +432,7 @@ int main(int argc, char **argv) {
   check_two_blocks(path);
   check_repeated(2.2);
   check_repeated(4.1);
+  check_volumes();
   check_save_all();
   check_same_corners();
   check_sparse();
@@ -390,9 +445,9 @@ int main(int argc, char **argv) {
 
   /* The last tests run on at most two ranks, and on one. */
   static const char *const made[] = {
-      "cube.msh",         "two_blocks.msh", "two_groups.msh", "empty.msh", "cut.msh",
-      "surface_only.msh", "count.msh",      "twins.msh",      "named.msh", "ring.msh",
-      "sparse.msh",       "shared.msh",     "doubled.msh"};
+      "cube.msh", "two_blocks.msh",   "two_groups.msh", "empty.msh",  "cut.msh",
+      "slab.msh", "surface_only.msh", "count.msh",      "twins.msh",  "named.msh",
+      "ring.msh", "sparse.msh",       "shared.msh",     "doubled.msh"};
   remove_folder(
       sizeof made / sizeof *made - 2 * (size_t)(world_size > 2) - (size_t)(world_size > 1), made);
   const int result = check_end(MPI_COMM_WORLD);

@@ -112,6 +112,9 @@ static sp_status summarize(const char *name, summary *out, sp_mesh **mesh) {
     for (int c = 0; c < SP_CORNERS; c++) hash = mix(hash, (uint64_t)h->vertices[e][c]);
     for (size_t p = 0; p < lattice; p++)
       hash = mix(hash, (uint64_t)llround(h->lattice[(size_t)e * lattice + p] * 1e9));
+    for (int g = 0; g < h->volume_group_count; g++)
+      if (h->volume_groups[g].members[h->volumes[e]])
+        hash = mix(hash, (uint64_t)h->volume_groups[g].number);
     for (int f = 0; f < SP_FACES; f++)
       for (int g = 0; g < h->group_count && h->surfaces[e][f] >= 0; g++) {
         const bool member = h->groups[g].members[h->surfaces[e][f]];
@@ -153,6 +156,13 @@ static void check_same(const char *geometry, int order, int binary, int ghosts) 
     CHECK(a->groups[g].number == b->groups[g].number &&
               strcmp(a->groups[g].name, b->groups[g].name) == 0,
           "group %d is '%s', expected '%s'", g, a->groups[g].name, b->groups[g].name);
+  CHECK(a->volume_group_count == b->volume_group_count, "%d volume groups, expected %d",
+        a->volume_group_count, b->volume_group_count);
+  for (int g = 0; g < a->volume_group_count && g < b->volume_group_count; g++)
+    CHECK(a->volume_groups[g].number == b->volume_groups[g].number &&
+              strcmp(a->volume_groups[g].name, b->volume_groups[g].name) == 0,
+          "volume group %d is '%s', expected '%s'", g, a->volume_groups[g].name,
+          b->volume_groups[g].name);
   sp_mesh_destroy(&whole_mesh);
   sp_mesh_destroy(&mesh);
   remove_files();
@@ -266,6 +276,7 @@ int main(int argc, char **argv) {
       check_same(SP_INPUTS "/blocks.geo", 1 + binary, binary, ghosts);
       check_same(SP_FIXTURES "/cube.geo", 1 + ghosts, binary, ghosts);
       check_same(SP_FIXTURES "/two_blocks.geo", 1, binary, ghosts);
+      check_same(SP_FIXTURES "/slab.geo", 1, binary, ghosts);
     }
   for (int binary = 0; binary < 2 && world_size > 1; binary++)
     for (int ghosts = 0; ghosts < 2; ghosts++) check_save_all(binary, ghosts);

@@ -237,7 +237,8 @@ static void check_numbering(const sp_mesh *mesh, const int n[3], int order) {
 
 /* A box with random local axes; map_order > 1 curves its elements by a smooth map. */
 static sp_mesh *make_mesh(const int n[3], int map_order, unsigned seed) {
-  const sp_box box = {{n[0], n[1], n[2]}, {0, 0, 0}, {1, 1, 1}, SP_MAP_NONE, 1, SP_STEP_QUINTIC};
+  const sp_box box = {{n[0], n[1], n[2]}, {0, 0, 0}, {1, 1, 1}, SP_MAP_NONE, 1,
+                      SP_STEP_QUINTIC,    0,         NULL};
   sp_hexes *hexes;
   sp_mesh *mesh = NULL;
   CHECK(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes) == SP_OK, "%s", sp_error_message());

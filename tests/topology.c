@@ -175,7 +175,8 @@ static void check_surfaces(const sp_mesh *mesh, const int n[3]) {
 }
 
 static sp_hexes *make_box(const int n[3], unsigned seed) {
-  const sp_box box = {{n[0], n[1], n[2]}, {0, 0, 0}, {1, 1, 1}, SP_MAP_NONE, 1, SP_STEP_QUINTIC};
+  const sp_box box = {{n[0], n[1], n[2]}, {0, 0, 0}, {1, 1, 1}, SP_MAP_NONE, 1,
+                      SP_STEP_QUINTIC,    0,         NULL};
   sp_hexes *hexes;
   CHECK(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes) == SP_OK, "%s", sp_error_message());
   if (!hexes) MPI_Abort(MPI_COMM_WORLD, 1);
@@ -185,7 +186,8 @@ static sp_hexes *make_box(const int n[3], unsigned seed) {
 
 /* Distribute elements round-robin: a partition in which many ranks touch. */
 static sp_hexes *make_scattered(const int n[3], unsigned seed) {
-  const sp_box box = {{n[0], n[1], n[2]}, {0, 0, 0}, {1, 1, 1}, SP_MAP_NONE, 1, SP_STEP_QUINTIC};
+  const sp_box box = {{n[0], n[1], n[2]}, {0, 0, 0}, {1, 1, 1}, SP_MAP_NONE, 1,
+                      SP_STEP_QUINTIC,    0,         NULL};
   sp_hexes *hexes = NULL;
   int *parts = NULL;
   if (world_rank == 0) {
@@ -271,7 +273,8 @@ static void check_overlap_across_ranks(void) {
  * position: its corners in `mask` are corners of element 0, which keeps all its neighbours, the
  * others are new vertices. */
 static void check_foreign_overlap(const int n[3], int mask) {
-  const sp_box box = {{n[0], n[1], n[2]}, {0, 0, 0}, {1, 1, 1}, SP_MAP_NONE, 1, SP_STEP_QUINTIC};
+  const sp_box box = {{n[0], n[1], n[2]}, {0, 0, 0}, {1, 1, 1}, SP_MAP_NONE, 1,
+                      SP_STEP_QUINTIC,    0,         NULL};
   const int count = n[0] * n[1] * n[2];
   sp_hexes *hexes = NULL;
   int parts[16] = {0};

@@ -84,6 +84,10 @@ static int64_t sum_over_ranks(MPI_Comm comm, uint64_t sum) {
   return result;
 }
 
+static uint64_t name_of(const sp_group *group) {
+  return sp_hash_fold(sp_hash_fold_text(0, group->name), (uint64_t)group->number);
+}
+
 /* A sum, so that the order of elements does not matter. */
 static int64_t mesh_fingerprint(const sp_mesh *mesh) {
   const sp_hexes *hexes = mesh->hexes;
@@ -95,15 +99,16 @@ static int64_t mesh_fingerprint(const sp_mesh *mesh) {
     for (size_t c = 0; c < width; c++)
       hash = sp_hash_fold_double(hash, hexes->lattice[e * width + c]);
     sum += hash;
+    for (int g = 0; g < hexes->volume_group_count; g++)
+      if (hexes->volume_groups[g].members[hexes->volumes[e]])
+        sum += sp_hash_fold(hash, name_of(&hexes->volume_groups[g]));
     for (int f = 0; f < SP_FACES; f++) {
       const int surface = hexes->surfaces[e][f];
       if (surface < 0) continue;
       for (int g = 0; g < hexes->group_count; g++) {
         const sp_group *group = &hexes->groups[g];
         if (!group->members[surface]) continue;
-        const uint64_t name =
-            sp_hash_fold(sp_hash_fold_text(0, group->name), (uint64_t)group->number);
-        sum += sp_hash_fold(hash, sp_hash_fold(name, (uint64_t)f));
+        sum += sp_hash_fold(hash, sp_hash_fold(name_of(group), (uint64_t)f));
       }
     }
   }
