@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "io/config_keys.h"
+#include "io/config_sections.h"
 #include "io/ini.h"
 #include "io/output_paths.h"
 
@@ -156,6 +157,7 @@ static sp_status unset(struct reader *reader, const sp_key *key, const char *nam
 
 static sp_status assign(struct reader *reader, const char *location, const sp_ini_entry *entry) {
   sp_config *config = reader->config;
+  if (sp_section_is_named(entry)) return sp_section_assign(config, location, entry);
   const sp_key *key = sp_key_find(entry->section, entry->key);
   if (!key) return sp_key_fail_unknown(location, entry->section, entry->key);
   if (!entry->key) return SP_OK;
@@ -194,7 +196,7 @@ static sp_status assign_file(struct reader *reader, const sp_ini *ini) {
       const sp_ini_entry *first = &ini->entries[j];
       char shown[SP_SHOWN_SIZE];
       if (first->key && strcmp(first->key, entry->key) == 0 &&
-          strcmp(first->section, entry->section) == 0)
+          sp_section_is_same(first->section, entry->section))
         status = sp_fail(SP_ERR_INPUT, "%s: key '%s' of [%s] is already given in line %d", location,
                          sp_ini_show(entry->key, shown), entry->section, first->line);
     }
@@ -216,7 +218,7 @@ static sp_status assign_argument(struct reader *reader, const char *argument) {
 
 static sp_status assign_defaults(sp_config *config) {
   for (int k = 0; k < sp_key_count; k++)
-    if (sp_keys[k].name) SP_TRY(set_default(config, &sp_keys[k]));
+    if (sp_keys[k].name && !sp_keys[k].named) SP_TRY(set_default(config, &sp_keys[k]));
   return sp_copy_text("default", &config->boundary.fallback.group);
 }
 
@@ -336,7 +338,8 @@ static sp_status check_whole(struct reader *reader) {
   SP_TRY(check_outputs(reader));
   SP_TRY(check_tolerance(reader));
   SP_TRY(check_orders(reader));
-  return check_corners(reader);
+  SP_TRY(check_corners(reader));
+  return sp_sections_resolve(config);
 }
 
 /* ---- From file to configuration ---- */
@@ -436,7 +439,9 @@ sp_status sp_config_read(MPI_Comm comm, const sp_vocabulary *vocabulary, const c
 
 void sp_config_destroy(sp_config **config) {
   if (!*config) return;
+  sp_sections_clear(*config);
   for (int k = 0; k < sp_key_count; k++) {
+    if (sp_keys[k].named) continue;
     if (sp_keys[k].name)
       sp_key_clear(&sp_keys[k], field_of(*config, &sp_keys[k]));
     else if (sp_keys[k].type == SP_KEY_CONDITION)
@@ -467,6 +472,7 @@ static void print_section(const sp_key *key, FILE *stream) {
 
 static void print_config(const sp_config *config, FILE *stream) {
   for (const sp_key *key = sp_keys; key < sp_keys + sp_key_count; key++) {
+    if (key->named) continue;
     print_section(key, stream);
     const bool groups = !key->name && key->type == SP_KEY_CONDITION;
     for (int i = 0; !key->name && !groups && i < config->probes.count; i++) {
@@ -484,6 +490,7 @@ static void print_config(const sp_config *config, FILE *stream) {
     sp_key_print(key, config->vocabulary, (const char *)config + key->offset, stream);
     fputc('\n', stream);
   }
+  sp_sections_print(config, stream);
 }
 
 /* The written case may be read from any folder, so that its mesh needs an absolute path. */
@@ -549,6 +556,7 @@ sp_status sp_config_print_defaults(const sp_vocabulary *vocabulary, FILE *stream
       "# Every key of a case with its default. Remove the # before a key to use it: it changes\n"
       "# the case by being given, or takes effect only together with another key.\n\n");
   for (const sp_key *key = sp_keys; key < sp_keys + sp_key_count; key++) {
+    if (key->named) continue;
     print_section(key, stream);
     if (!key->name) {
       fprintf(stream, "# %s\n", key->help);
@@ -560,6 +568,7 @@ sp_status sp_config_print_defaults(const sp_vocabulary *vocabulary, FILE *stream
     fprintf(stream, "%s%s = %s\n", !key->applies || key->applies(defaults) ? "" : "# ", key->name,
             key->fallback);
   }
+  sp_sections_print_keys(vocabulary, stream);
   sp_config_destroy(&defaults);
   return SP_OK;
 }

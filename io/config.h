@@ -9,8 +9,10 @@
  * have the form section.key=value, are applied after the file (the last one of a key wins), and
  * their errors name the argument instead of file and line. section.key= gives the key its default
  * again, or removes the line of a boundary group or probe. Section and key names are lower case;
- * names of boundary groups are free text, or "default". A relative mesh.file is relative to the
- * case file that names it, on the command line to the working directory. */
+ * names of boundary groups are free text, or "default". Sections [material NAME] and [region NAME]
+ * may occur once for each NAME, which is free text too; as arguments material.NAME.key=value. A
+ * relative mesh.file is relative to the case file that names it, on the command line to the working
+ * directory. */
 #ifndef SP_IO_CONFIG_H
 #define SP_IO_CONFIG_H
 
@@ -72,6 +74,21 @@ typedef struct sp_probe_entry {
   double point[3];
 } sp_probe_entry;
 
+/* One section [material NAME]: the equation in a volume group of the mesh. Formulas whose text is
+ * NULL are those of [problem]. */
+typedef struct sp_material_entry {
+  char *name;  /* of the group, its number, or "default": elements that no other section names */
+  char *where; /* "case.ini:12: [material NAME]", prefix of messages */
+  sp_formula kappa, lambda, solution, forcing;
+} sp_material_entry;
+
+/* One section [region NAME]: the elements of a box between two corners, as a volume group. */
+typedef struct sp_region_entry {
+  char *name;
+  char *where; /* "case.ini:12: [region NAME]", prefix of messages */
+  double lower[3], upper[3];
+} sp_region_entry;
+
 typedef struct sp_config {
   const sp_vocabulary *vocabulary; /* what sp_config_read was given */
   struct {
@@ -126,6 +143,14 @@ typedef struct sp_config {
     sp_probe_entry *entries; /* in the order of the file */
     int count;
   } probes;
+  struct {
+    sp_material_entry *entries; /* likewise */
+    int count;
+  } materials;
+  struct {
+    sp_region_entry *entries; /* likewise; none without a box */
+    int count;
+  } regions;
 } sp_config;
 
 /* Rank 0 reads `path` and broadcasts its text; every rank parses it and the overrides, so that all

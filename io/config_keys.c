@@ -58,6 +58,12 @@ static bool has_checkpoint(const sp_config *config) {
 }
 
 #define FIELD(member) .offset = offsetof(sp_config, member)
+#define MATERIAL(member)                                                                           \
+  .type = SP_KEY_FORMULA, .offset = offsetof(sp_material_entry, member), .named = true,            \
+  .optional = true, .fallback = ""
+#define REGION(member)                                                                             \
+  .type = SP_KEY_NUMBER, .offset = offsetof(sp_region_entry, member), .named = true, .count = 3,   \
+  ANY_NUMBER
 #define WORDS(list) .type = SP_KEY_WORD, .words = offsetof(sp_vocabulary, list)
 #define ANY_NUMBER .minimum = -DBL_MAX, .maximum = DBL_MAX
 #define MULTIGRID_ONLY                                                                             \
@@ -341,6 +347,32 @@ const sp_key sp_keys[] = {
      .count = 3,
      ANY_NUMBER,
      .help = "NAME = x y z, one line for each point at which the solution is wanted"},
+
+    {.section = "material",
+     .name = "kappa",
+     MATERIAL(kappa),
+     .help =
+         "in the Physical Volume or region NAME, a name, a number, or default; problem.kappa if "
+         "empty"},
+    {.section = "material",
+     .name = "lambda",
+     MATERIAL(lambda),
+     .help = "likewise; problem.lambda if empty"},
+    {.section = "material",
+     .name = "solution",
+     MATERIAL(solution),
+     .help = "exact solution there; problem.solution if empty"},
+    {.section = "material",
+     .name = "forcing",
+     MATERIAL(forcing),
+     .help = "right-hand side there; problem.forcing if empty, or derived from the solution"},
+
+    {.section = "region",
+     .name = "lower",
+     REGION(lower),
+     .help = "corner of a region of the undeformed box, on planes between elements; that of the "
+             "box if it is not given"},
+    {.section = "region", .name = "upper", REGION(upper), .help = "the corner opposite to lower"},
 };
 const int sp_key_count = sizeof sp_keys / sizeof sp_keys[0];
 

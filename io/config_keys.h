@@ -24,7 +24,8 @@ typedef struct sp_key {
   const char *section;
   const char *name; /* NULL: any name that no other row of the section has (a group, a probe) */
   sp_key_type type;
-  size_t offset; /* of the field in sp_config */
+  size_t offset; /* of the field in sp_config, with `named` in the entry */
+  bool named;    /* the section is [SECTION NAME] (io/config_sections.h) */
   int count;     /* of the integers or numbers: 1 or 3; of a list: its greatest length */
   double minimum, maximum;
   bool minimum_excluded, maximum_excluded;

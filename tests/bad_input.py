@@ -53,8 +53,8 @@ def listed_keys():
     section = expected = ""
     keys = []
     for line in run.out.splitlines():
-        if line.startswith("["):
-            section = line.strip("[]")
+        if line.startswith("[") or line.startswith("# [") and line.endswith("]"):
+            section = line.strip("# []")
         found = re.fullmatch(r"(?:# )?(\w+) = ?(.*)", line)
         if found and expected:
             keys.append((section, found.group(1), found.group(2), expected))
@@ -89,7 +89,7 @@ def wrong_values(expected):
 
 def every_key():
     for section, key, _, expected in listed_keys():
-        name = f"{section}.{key}"
+        name = f"{section.replace(' ', '.')}.{key}"
         values = wrong_values(expected)
         if values is None:
             check(False, f"{name}: no wrong values are known for '{expected}'")

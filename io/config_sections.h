@@ -1,0 +1,37 @@
+/* Internal to io/config: sections with a name of their own, [material NAME] and [region NAME]. Each
+ * is an entry of a list in sp_config. Their keys are the rows of sp_keys with `named` set, whose
+ * offset is in the entry. An argument is written material.NAME.key=value; NAME may contain dots. */
+#ifndef SP_IO_CONFIG_SECTIONS_H
+#define SP_IO_CONFIG_SECTIONS_H
+
+#include "io/config.h"
+#include "io/ini.h"
+
+/* Whether a line or an argument belongs to such a section; false if it is not known at all. Local.
+ */
+bool sp_section_is_named(const sp_ini_entry *entry);
+
+/* Whether two sections of a file are the same: white space before the name does not matter. Local.
+ */
+bool sp_section_is_same(const char *a, const char *b);
+
+/* Apply a line or an argument for which sp_section_is_named holds. `location` begins messages, as
+ * for other keys. Local. Errors: SP_ERR_INPUT for a section without a name, a name that a file
+ * cannot hold, unknown keys, wrong values; SP_ERR_SYSTEM. */
+sp_status sp_section_assign(sp_config *config, const char *location, const sp_ini_entry *entry);
+
+/* After all lines and arguments: corners of regions that are not given become the box's. Local.
+ * Errors: SP_ERR_INPUT for regions where there is no box, or with their corners in the wrong order.
+ */
+sp_status sp_sections_resolve(sp_config *config);
+
+/* Write all entries as a part of a case. Local. */
+void sp_sections_print(const sp_config *config, FILE *stream);
+
+/* The keys and their meaning, for --defaults, as comments. Local. */
+void sp_sections_print_keys(const sp_vocabulary *vocabulary, FILE *stream);
+
+/* Free what `config` owns of them. Local. */
+void sp_sections_clear(sp_config *config);
+
+#endif

@@ -1,0 +1,123 @@
+/* [material NAME] and [region NAME]: in files, as arguments, written and read back. */
+#define _POSIX_C_SOURCE 200809L
+#include "tests/config_case.h"
+
+static void check_round_trip(const sp_config *config) {
+  char *first = NULL, *second = NULL;
+  sp_config *again = NULL;
+  CHECK(sp_config_format(config, &first) == SP_OK && first, "%s", sp_error_message());
+  if (first) again = read_case(first, NULL);
+  if (again) CHECK(sp_config_format(again, &second) == SP_OK, "%s", sp_error_message());
+  CHECK_TEXT(second, first);
+  sp_config_destroy(&again);
+  free(first);
+  free(second);
+}
+
+static void test_materials(void) {
+  sp_config *config = read_case(
+      "[material steel 1.5]\nkappa = 50*x # stiff\nsolution = y\n"
+      "[problem]\nkappa = 2\n[material default]\nforcing = z\n[material\t 7 ]\n",
+      (const char *const[]){"material.steel 1.5.lambda=3", "material. 7 .kappa = 4",
+                            "material.steel 1.5.solution=", "material.new.forcing=1", NULL});
+  if (!config) return;
+  CHECK(config->materials.count == 4, "%d materials", config->materials.count);
+  if (config->materials.count == 4) {
+    const sp_material_entry *m = config->materials.entries;
+    CHECK_TEXT(m[0].name, "steel 1.5");
+    CHECK_TEXT(m[0].where, "case.ini:1: [material steel 1.5]");
+    CHECK_TEXT(m[0].kappa.text, "50*x");
+    CHECK_TEXT(m[0].kappa.where, "case.ini:2: material.steel 1.5.kappa");
+    CHECK_TEXT(m[0].lambda.text, "3");
+    CHECK_TEXT(m[0].lambda.where, "argument 'material.steel 1.5.lambda=3'");
+    CHECK_TEXT(m[0].solution.text, NULL);
+    CHECK_TEXT(m[1].name, "default");
+    CHECK_TEXT(m[1].forcing.text, "z");
+    CHECK_TEXT(m[1].kappa.text, NULL);
+    CHECK_TEXT(m[2].name, "7");
+    CHECK_TEXT(m[2].kappa.text, "4");
+    CHECK_TEXT(m[3].name, "new");
+    CHECK_TEXT(m[3].where, "argument 'material.new.forcing=1': [material new]");
+  }
+  check_round_trip(config);
+  sp_config_destroy(&config);
+}
+
+static void test_regions(void) {
+  static const char text[] = "[mesh]\nlower = -1 0 0\nupper = 3 1 2\n"
+                             "[region a b]\nupper = 0.1 1 1\n[region c.d]\nlower = 1 0 0\n";
+  sp_config *config =
+      read_case(text, (const char *const[]){"region.c.d.upper=2 2 2", "region.c.d.lower=", NULL});
+  if (!config) return;
+  CHECK(config->regions.count == 2, "%d regions", config->regions.count);
+  if (config->regions.count == 2) {
+    const sp_region_entry *r = config->regions.entries;
+    CHECK_TEXT(r[0].name, "a b");
+    CHECK_TEXT(r[0].where, "case.ini:4: [region a b]");
+    CHECK(r[0].lower[0] == -1 && r[0].lower[2] == 0 && r[0].upper[0] == 0.1, "corners");
+    CHECK_TEXT(r[1].name, "c.d");
+    CHECK(r[1].lower[0] == -1 && r[1].upper[2] == 2, "corners");
+  }
+  check_round_trip(config);
+  sp_config_destroy(&config);
+}
+
+static void test_errors(void) {
+  static const struct {
+    const char *text, *override, *message;
+  } errors[] = {
+      {"[material]\nkappa = 1", NULL,
+       "case.ini:1: expected the name of a Physical Volume: [material NAME] in a file, "
+       "material.NAME.KEY=VALUE as an argument"},
+      {NULL, "material.kappa=1",
+       "argument 'material.kappa=1': expected the name of a Physical Volume: [material NAME] in a "
+       "file, material.NAME.KEY=VALUE as an argument"},
+      {NULL, "region.lower=0 0 0",
+       "argument 'region.lower=0 0 0': expected the name of the region: [region NAME] in a file, "
+       "region.NAME.KEY=VALUE as an argument"},
+      {NULL, "region. .lower=0 0 0",
+       "argument 'region. .lower=0 0 0': expected the name of the region: [region NAME] in a file, "
+       "region.NAME.KEY=VALUE as an argument"},
+      {NULL, "material a.kappa=1",
+       "argument 'material a.kappa=1': expected the name of a Physical Volume: [material NAME] in "
+       "a file, material.NAME.KEY=VALUE as an argument"},
+      {NULL, "material.a]b.kappa=1",
+       "argument 'material.a]b.kappa=1': a case cannot hold a [material] whose name contains ']'"},
+      {"[material a]\n\nkapa = 1", NULL,
+       "case.ini:3: unknown key 'kapa' in [material]; did you mean 'kappa'?"},
+      {NULL, "material.a.b=1",
+       "argument 'material.a.b=1': unknown key 'b' in [material]; known are kappa, lambda, "
+       "solution, forcing"},
+      {"[materials a]\nkappa = 1", NULL,
+       "case.ini:1: unknown section [materials a]; did you mean [material]?"},
+      {"[material a]\nkappa = 1\n[material b]\nkappa = 2\n[material   a]\nkappa = 2", NULL,
+       "case.ini:6: key 'kappa' of [material   a] is already given in line 2"},
+      {"[region a]\nlower = 0 0", NULL,
+       "case.ini:2: region.a.lower: expected 3 numbers, found '0 0'"},
+      {"[region a]\nupper =", NULL,
+       "case.ini:2: region.a.upper: expected 3 numbers, found nothing"},
+      {"[region a]\nlower = 0 0.5 0\nupper = 1 0.5 1", NULL,
+       "case.ini:1: [region a]: expected upper above lower, found 0.5 to 0.5 in y"},
+      {"[region a]\nlower = 2 0 0", NULL,
+       "case.ini:1: [region a]: expected upper above lower, found 2 to 1 in x"},
+      {"[region a]\nlower = 0 0 0", "mesh.file=a.msh",
+       "case.ini:1: [region a]: only a box has regions, but mesh.file is given: use the Physical "
+       "Volumes of the mesh"},
+  };
+  for (size_t e = 0; e < sizeof errors / sizeof errors[0]; e++)
+    check_error(errors[e].text, (const char *const[]){errors[e].override, NULL}, errors[e].message);
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  enter_folder();
+  test_materials();
+  test_regions();
+  test_errors();
+  leave_folder();
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}
