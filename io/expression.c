@@ -212,6 +212,10 @@ const char *sp_expression_text(const sp_expression *expression) {
   return expression->text;
 }
 
+bool sp_expression_is_smooth(const sp_expression *expression) {
+  return !expression->is_rough;
+}
+
 bool sp_expression_is_constant(const sp_expression *expression) {
   return expression->is_constant;
 }

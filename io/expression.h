@@ -41,6 +41,10 @@ void sp_expression_destroy(sp_expression **expression);
 const char *sp_expression_where(const sp_expression *expression);
 const char *sp_expression_text(const sp_expression *expression);
 
+/* False if it may jump or have a kink: it contains a condition, a comparison, abs, sign, floor, min
+ * or max of something that varies. Local. */
+bool sp_expression_is_smooth(const sp_expression *expression);
+
 /* True if x, y and z do not occur in it. Local. */
 bool sp_expression_is_constant(const sp_expression *expression);
 

@@ -81,7 +81,7 @@ typedef struct sp_instruction {
 
 struct sp_expression {
   char *where, *text;
-  bool is_constant;
+  bool is_constant, is_rough;
   sp_instruction *program;
   size_t length;
   sp_source result;

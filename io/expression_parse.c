@@ -283,6 +283,21 @@ static unsigned result_depends(sp_operation operation, const operand o[3]) {
   }
 }
 
+/* Operations that may jump or have a kink. */
+static bool is_rough(sp_operation operation) {
+  switch (operation) {
+  case SP_OP_NOT:
+  case SP_OP_ABS:
+  case SP_OP_SIGN:
+  case SP_OP_FLOOR:
+  case SP_OP_MIN:
+  case SP_OP_MAX:
+    return true;
+  default:
+    return operation >= SP_OP_EQUAL && operation <= SP_OP_SELECT;
+  }
+}
+
 /* *result = operation(o[0], .., o[count - 1]). */
 static sp_status apply(parser *p, sp_operation operation, int count, const operand *operands,
                        operand *result) {
@@ -304,6 +319,7 @@ static sp_status apply(parser *p, sp_operation operation, int count, const opera
     *result = constant_operand(sp_expression_fold(operation, constant, values));
     return SP_OK;
   }
+  p->expression->is_rough = p->expression->is_rough || is_rough(operation);
   for (int k = 0; k < count; k++) SP_TRY(give_place(p, &o[k]));
   const sp_instruction instruction = {
       .operation = operation,
