@@ -98,7 +98,9 @@ static void check_values(const sp_platform *platform, const deformed_box *box, b
       x[box->numbering->nodes[(size_t)e * nodes + n]] =
           polynomial(curved, (double[3]){xyz[n], xyz[nodes + n], xyz[2 * nodes + n]});
   }
-  const sp_problem problem = {.kind = SP_BP35};
+  sp_material material = {.kappa = 1};
+  const sp_problem problem = {
+      .kind = SP_BP35, .materials = {.count = 1, .list = &material, .of_volume = (int[]){0}}};
   sp_probes *probes;
   CHECK(!sp_probes_create(config, box->mesh, &probes), "%s", sp_error_message());
   if (!probes) return;

@@ -10,6 +10,7 @@
 #include "mesh/gmsh.h"
 #include "mesh/reference.h"
 #include "operators/counts.h"
+#include "solver/problem/coefficients.h"
 #include "solver/problem/load.h"
 #include "solver/problem/robin.h"
 #include "solver/run/vocabulary.h"
@@ -71,7 +72,7 @@ static sp_status try_case(const stage *s, const char *const *overrides) {
     require(sp_allocate(dofs, sizeof *constrained, "test", &constrained));
     require(sp_allocate(dofs, sizeof *values, "test", &values));
     const sp_rule *rule = sp_operator_rule(problem->kind, s->space->numbering->order);
-    status = sp_coefficients_create(&problem->material, s->mesh, rule, &coefficients);
+    status = sp_coefficients_create(&problem->materials, s->mesh, rule, &coefficients);
     sp_coefficients_free(&coefficients);
     CHECK(!coefficients.kappa && !coefficients.lambda, "coefficients are left");
     sp_robin robin = {0};
@@ -258,7 +259,7 @@ static void check_coefficients(void) {
     sp_problem *problem;
     sp_coefficients coefficients;
     require(sp_problem_create(config, s.mesh, &problem));
-    require(sp_coefficients_create(&problem->material, s.mesh, sp_operator_rule(problem->kind, 2),
+    require(sp_coefficients_create(&problem->materials, s.mesh, sp_operator_rule(problem->kind, 2),
                                    &coefficients));
     CHECK((coefficients.kappa != NULL) == cases[c].with_kappa &&
               (coefficients.lambda != NULL) == cases[c].with_lambda,

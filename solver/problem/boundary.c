@@ -1,19 +1,9 @@
 #include "mesh/create.h"
 #include "solver/problem/boundary.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-static bool is_number_of(const char *name, const sp_group *group) {
-  char number[16];
-  snprintf(number, sizeof number, "%d", group->number);
-  return strcmp(name, number) == 0;
-}
-
-bool sp_boundary_names_group(const char *name, const sp_group *group) {
-  return strcmp(name, group->name) == 0 || is_number_of(name, group);
-}
+#include "solver/problem/groups.h"
 
 /* Index of the first group of that name or number, -1 if there is none; *matches = how many there
  * are. */
@@ -21,54 +11,17 @@ static int find_group(const char *name, const sp_hexes *hexes, int *matches) {
   int found = -1;
   *matches = 0;
   for (int g = hexes->group_count - 1; g >= 0; g--)
-    if (sp_boundary_names_group(name, &hexes->groups[g])) {
+    if (sp_group_is_called(&hexes->groups[g], name)) {
       found = g;
       (*matches)++;
     }
   return found;
 }
 
-/* Refuse a text that is one group's name and another group's number. */
-static sp_status check_one_meaning(const sp_boundary_entry *entry, const char *name,
-                                   const sp_hexes *hexes) {
-  const sp_group *named = NULL, *numbered = NULL;
-  for (int g = 0; g < hexes->group_count; g++) {
-    const sp_group *group = &hexes->groups[g];
-    if (strcmp(name, group->name) == 0)
-      named = group;
-    else if (is_number_of(name, group))
-      numbered = group;
-  }
-  if (!named || !numbered) return SP_OK;
-  const char *where = entry->formula.where;
-  if (numbered->name[0])
-    return sp_fail(SP_ERR_INPUT,
-                   "%s: '%s' has two meanings, the name of group number %d and the number of group "
-                   "'%s': write %d or %s",
-                   where, name, named->number, numbered->name, named->number, numbered->name);
-  return sp_fail(SP_ERR_INPUT,
-                 "%s: '%s' has two meanings, the name of group number %d and the number of a group "
-                 "without a name: write %d for the first, or give it another name in the mesh",
-                 where, name, named->number, named->number);
-}
-
 sp_status sp_boundary_check_group(const sp_boundary_entry *entry, const char *name,
                                   const sp_hexes *hexes) {
-  char known[512] = "";
-  size_t used = 0;
-  int matches;
-  if (find_group(name, hexes, &matches) >= 0) return check_one_meaning(entry, name, hexes);
-  for (int g = 0; g < hexes->group_count && used < sizeof known - 1; g++) {
-    const sp_group *group = &hexes->groups[g];
-    const int n =
-        group->name[0]
-            ? snprintf(known + used, sizeof known - used, "%s%s", g ? ", " : "", group->name)
-            : snprintf(known + used, sizeof known - used, "%s%d", g ? ", " : "", group->number);
-    used += (size_t)n;
-  }
-  return sp_fail(SP_ERR_INPUT, "%s: the mesh has no boundary group '%s'; %s%s",
-                 entry->formula.where, name, hexes->group_count ? "it has: " : "it names none",
-                 known);
+  return sp_groups_check(entry->formula.where, "boundary group", name, hexes->group_count,
+                         hexes->groups);
 }
 
 static sp_status find_pair(const sp_boundary_entry *entry, const sp_hexes *hexes,
@@ -93,7 +46,7 @@ static sp_status check_exterior(const sp_boundary_entry *entry, const char *name
                                 const sp_mesh *mesh) {
   const sp_hexes *hexes = mesh->hexes;
   for (int g = 0; g < hexes->group_count; g++) {
-    if (!sp_boundary_names_group(name, &hexes->groups[g])) continue;
+    if (!sp_group_is_called(&hexes->groups[g], name)) continue;
     for (int s = 0; s < hexes->surface_count; s++)
       if (hexes->groups[g].members[s] && mesh->buried[s])
         return sp_fail(SP_ERR_INPUT,

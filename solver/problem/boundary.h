@@ -5,12 +5,8 @@
 #include "io/config.h"
 #include "mesh/mesh.h"
 
-/* Whether `name` is a group's name or its number. Local. */
-bool sp_boundary_names_group(const char *name, const sp_group *group);
-
-/* Check that `name`, in the line `entry`, means a group of the mesh. Errors: SP_ERR_INPUT with a
- * list of all groups if there is none of that name or number; with both groups if it is the name of
- * one and the number of another. Local. */
+/* Check that `name`, in the line `entry`, means a boundary group of the mesh. Errors: those of
+ * sp_groups_check. Local. */
 sp_status sp_boundary_check_group(const sp_boundary_entry *entry, const char *name,
                                   const sp_hexes *hexes);
 

@@ -43,14 +43,14 @@ static sp_status load_element(const sp_problem *problem, const sp_space *space, 
   sp_tensor_apply(w->rule.n, w->nq, w->value, w->value, w->value, w->nodal, w->u);
   sp_hexes_coordinates(mesh->hexes, e, w->rule.n, w->rule.nodes, w->xyz);
   sp_geometry_inverse(mesh->hexes, e, w->rule.n, w->rule.nodes, w->inverse, w->jacobian);
-  if (!problem->solution) {
+  const sp_expression *solution = sp_materials_of(&problem->materials, mesh->hexes, e)->solution;
+  if (!solution) {
     for (size_t p = 0; p < points; p++) w->exact[p] = 0;
     return SP_OK;
   }
   const double *xyz[3] = {w->xyz, w->xyz + points, w->xyz + 2 * points};
   double *const gradient[3] = {w->exact_gradient[0], w->exact_gradient[1], w->exact_gradient[2]};
-  return sp_problem_evaluate(problem->solution, points, xyz, w->exact, gradients ? gradient : NULL,
-                             NULL);
+  return sp_problem_evaluate(solution, points, xyz, w->exact, gradients ? gradient : NULL, NULL);
 }
 
 static double weight_at(const workspace *w, size_t p) {

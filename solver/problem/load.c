@@ -65,7 +65,8 @@ static sp_status set_values(const sp_problem *problem, const sp_space *space,
       double data[FACE_POINTS];
       locate_face(space, e, f, &face);
       const double *xyz[3] = {face.xyz, face.xyz + face.count, face.xyz + 2 * face.count};
-      SP_TRY(sp_problem_evaluate(formula ? formula : problem->solution, (size_t)face.count, xyz,
+      const sp_material *material = sp_materials_of(&problem->materials, mesh->hexes, e);
+      SP_TRY(sp_problem_evaluate(formula ? formula : material->solution, (size_t)face.count, xyz,
                                  data, NULL, NULL));
       for (int n = 0; n < face.count; n++) {
         const sp_lid dof =
@@ -113,19 +114,19 @@ typedef struct workspace {
   double normal[3 * FACE_POINTS], alpha[FACE_POINTS], values[(SP_MAX_NQ + 1) * SP_MAX_NQ];
 } workspace;
 
-/* w->f at the points of one element: the forcing, given or derived from the solution. */
-static sp_status evaluate_forcing(const sp_problem *problem, size_t n, const double *xyz[3],
-                                  workspace *w) {
+/* w->f at points of one material: the forcing, given or derived from the solution. */
+static sp_status evaluate_forcing(const sp_problem *problem, const sp_material *material, size_t n,
+                                  const double *xyz[3], workspace *w) {
   double *const gradient[3] = {w->gradient[0], w->gradient[1], w->gradient[2]};
   double *const kappa_gradient[3] = {w->kappa_gradient[0], w->kappa_gradient[1],
                                      w->kappa_gradient[2]};
   double *f = w->f;
-  if (problem->forcing) return sp_problem_evaluate(problem->forcing, n, xyz, f, NULL, NULL);
+  if (material->forcing) return sp_problem_evaluate(material->forcing, n, xyz, f, NULL, NULL);
   if (!sp_operator_rows[problem->kind].has_stiffness)
-    return sp_problem_evaluate(problem->solution, n, xyz, f, NULL, NULL);
-  SP_TRY(sp_material_lambda(&problem->material, n, xyz, w->lambda));
-  SP_TRY(sp_material_kappa(&problem->material, n, xyz, w->kappa, kappa_gradient));
-  SP_TRY(sp_problem_evaluate(problem->solution, n, xyz, f, gradient, w->laplacian));
+    return sp_problem_evaluate(material->solution, n, xyz, f, NULL, NULL);
+  SP_TRY(sp_material_lambda(material, n, xyz, w->lambda));
+  SP_TRY(sp_material_kappa(material, n, xyz, w->kappa, kappa_gradient));
+  SP_TRY(sp_problem_evaluate(material->solution, n, xyz, f, gradient, w->laplacian));
   for (size_t p = 0; p < n; p++) {
     f[p] = w->lambda[p] * f[p] - w->kappa[p] * w->laplacian[p];
     for (int d = 0; d < 3; d++) f[p] -= kappa_gradient[d][p] * gradient[d][p];
@@ -168,7 +169,8 @@ static sp_status add_volume(const sp_problem *problem, const sp_space *space, sp
   widen_range(rule, wj, range);
   sp_hexes_coordinates(mesh->hexes, e, rule->n, rule->nodes, w->coordinates);
   const double *xyz[3] = {w->coordinates, w->coordinates + points, w->coordinates + 2 * points};
-  SP_TRY(evaluate_forcing(problem, points, xyz, w));
+  const sp_material *material = sp_materials_of(&problem->materials, mesh->hexes, e);
+  SP_TRY(evaluate_forcing(problem, material, points, xyz, w));
   for (size_t p = 0; p < points; p++) w->f[p] *= wj[p];
   project(problem, numbering->order, w->f, w->integral);
   for (size_t n = 0; n < nodes; n++)
@@ -183,7 +185,7 @@ static double area_element(const double *normal, int n, int q) {
 }
 
 /* w->f, g times the surface element, at the points of a Neumann or Robin face. */
-static sp_status evaluate_flux(const sp_problem *problem, const sp_boundary_part *part, int n,
+static sp_status evaluate_flux(const sp_material *material, const sp_boundary_part *part, int n,
                                const double *xyz[3], workspace *w) {
   const size_t count = (size_t)n;
   const double *normal = w->normal;
@@ -194,11 +196,11 @@ static sp_status evaluate_flux(const sp_problem *problem, const sp_boundary_part
     return SP_OK;
   }
   double *const slopes[3] = {w->gradient[0], w->gradient[1], w->gradient[2]};
-  SP_TRY(sp_material_kappa(&problem->material, count, xyz, w->kappa, NULL));
+  SP_TRY(sp_material_kappa(material, count, xyz, w->kappa, NULL));
   for (int q = 0; q < n; q++) w->alpha[q] = 0;
   if (part->alpha)
     SP_TRY(sp_problem_evaluate_coefficient(part->alpha, true, count, xyz, w->alpha, NULL));
-  SP_TRY(sp_problem_evaluate(problem->solution, count, xyz, flux, slopes, NULL));
+  SP_TRY(sp_problem_evaluate(material->solution, count, xyz, flux, slopes, NULL));
   for (int q = 0; q < n; q++)
     flux[q] = w->alpha[q] * flux[q] * area_element(normal, n, q) +
               w->kappa[q] * (slopes[0][q] * normal[q] + slopes[1][q] * normal[n + q] +
@@ -218,7 +220,8 @@ static sp_status add_face(const sp_problem *problem, const sp_space *space, sp_l
   int indices[FACE_POINTS];
   sp_geometry_face(mesh->hexes, e, f, rule, w->coordinates, w->normal);
   const double *xyz[3] = {w->coordinates, w->coordinates + points, w->coordinates + 2 * points};
-  SP_TRY(evaluate_flux(problem, part, points, xyz, w));
+  const sp_material *material = sp_materials_of(&problem->materials, mesh->hexes, e);
+  SP_TRY(evaluate_flux(material, part, points, xyz, w));
   sp_interpolation_matrix(nq, gll->nodes, m, rule->nodes, w->values);
   sp_face_nodes(order, f, indices);
   for (int j = 0; j < nq; j++)

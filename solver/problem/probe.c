@@ -92,8 +92,9 @@ sp_status sp_probes_evaluate(sp_probes *probes, const sp_problem *problem, const
       const double *point[3] = {&probe->point[0], &probe->point[1], &probe->point[2]};
       double exact = 0;
       values[0] = interpolate(probe, numbering, x);
-      if (problem->solution && !status)
-        status = sp_problem_evaluate(problem->solution, 1, point, &exact, NULL, NULL);
+      const sp_expression *solution =
+          sp_materials_of(&problem->materials, mesh->hexes, probe->element)->solution;
+      if (solution && !status) status = sp_problem_evaluate(solution, 1, point, &exact, NULL, NULL);
       values[1] = values[0] - exact;
     }
     MPI_Allreduce(MPI_IN_PLACE, values, 2, MPI_DOUBLE, MPI_SUM, mesh->comm);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "solver/problem/boundary.h"
+#include "solver/problem/groups.h"
 
 static sp_status parse(const sp_formula *formula, sp_expression **out) {
   return formula->text ? sp_expression_parse(formula->text, formula->where, out) : SP_OK;
@@ -14,7 +15,7 @@ static sp_status parse_part(const sp_problem *problem, const sp_boundary_entry *
   if (entry->condition == SP_PERIODIC) return SP_OK;
   SP_TRY(parse(&entry->alpha, &part->alpha));
   SP_TRY(parse(&entry->formula, &part->formula));
-  if (!part->formula && !problem->solution)
+  if (!part->formula && !sp_materials_have_solution(&problem->materials))
     return sp_fail(SP_ERR_INPUT,
                    "%s: '%s = %s' needs a formula%s, because there is no problem.solution to take "
                    "the boundary values from",
@@ -23,15 +24,7 @@ static sp_status parse_part(const sp_problem *problem, const sp_boundary_entry *
   return SP_OK;
 }
 
-static sp_status parse_formulas(const sp_config *config, sp_problem *problem) {
-  SP_TRY(sp_material_parse(config, &problem->material));
-  SP_TRY(parse(&config->problem.solution, &problem->solution));
-  SP_TRY(parse(&config->problem.forcing, &problem->forcing));
-  if (!problem->solution && !problem->forcing)
-    return sp_fail(SP_ERR_INPUT,
-                   "%s: the case needs problem.solution (a manufactured solution) or "
-                   "problem.forcing (the right-hand side f)",
-                   config->problem.solution.where);
+static sp_status parse_boundary(const sp_config *config, sp_problem *problem) {
   if (!sp_operator_rows[problem->kind].has_boundary) {
     if (config->boundary.where)
       return sp_fail(SP_ERR_INPUT,
@@ -52,7 +45,7 @@ static sp_status claim_group(const sp_boundary_entry *entry, const char *name, i
                              const sp_hexes *hexes, sp_problem *problem) {
   SP_TRY(sp_boundary_check_group(entry, name, hexes));
   for (int g = 0; g < hexes->group_count; g++) {
-    if (!sp_boundary_names_group(name, &hexes->groups[g])) continue;
+    if (!sp_group_is_called(&hexes->groups[g], name)) continue;
     for (int s = 0; s < hexes->surface_count; s++) {
       if (!hexes->groups[g].members[s]) continue;
       int *part = &problem->part_of_surface[s];
@@ -130,11 +123,13 @@ sp_status sp_problem_create(const sp_config *config, const sp_mesh *mesh, sp_pro
   sp_status status = sp_allocate(1, sizeof *problem, "problem", &problem);
   if (!status) {
     problem->kind = (sp_operator_kind)config->discretization.operator_kind;
-    status = parse_formulas(config, problem);
+    status = sp_materials_create(config, mesh->hexes, &problem->materials);
   }
+  if (!status) status = parse_boundary(config, problem);
   if (!status && sp_operator_rows[problem->kind].has_boundary)
     status = claim_surfaces(config, mesh->hexes, problem);
   status = sp_agree(mesh->comm, status);
+  if (!status) status = sp_materials_count(config, mesh, &problem->materials);
   if (!status && sp_operator_rows[problem->kind].has_boundary)
     status = check_faces(config, mesh, problem);
   status = sp_agree(mesh->comm, status);
@@ -147,9 +142,7 @@ sp_status sp_problem_create(const sp_config *config, const sp_mesh *mesh, sp_pro
 
 void sp_problem_destroy(sp_problem **problem) {
   if (!*problem) return;
-  sp_material_free(&(*problem)->material);
-  sp_expression_destroy(&(*problem)->solution);
-  sp_expression_destroy(&(*problem)->forcing);
+  sp_materials_free(&(*problem)->materials);
   for (int p = 0; p < (*problem)->part_count && (*problem)->parts; p++) {
     sp_expression_destroy(&(*problem)->parts[p].alpha);
     sp_expression_destroy(&(*problem)->parts[p].formula);

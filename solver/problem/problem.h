@@ -3,9 +3,10 @@
  *     -div(kappa grad u) + lambda u = f  in the domain,
  *     u = g_D  or  kappa du/dn = g_N  or  kappa du/dn + alpha u = g_R  on parts of its boundary
  *
- * or, for the mass problem, u = f in the sense of L2 projection. f is problem.forcing, or follows
- * from problem.solution; boundary data without a formula follow from the solution too, by exact
- * differentiation. */
+ * or, for the mass problem, u = f in the sense of L2 projection. kappa, lambda and f are those of
+ * each element's material. f is its forcing, or follows from its solution; boundary data without a
+ * formula follow from the solution too, by exact differentiation. Where materials meet, solution
+ * and kappa du/dn are taken to be continuous. */
 #ifndef SP_SOLVER_PROBLEM_PROBLEM_H
 #define SP_SOLVER_PROBLEM_PROBLEM_H
 
@@ -13,7 +14,7 @@
 #include "io/expression.h"
 #include "mesh/mesh.h"
 #include "operators/kinds.h"
-#include "solver/problem/coefficients.h"
+#include "solver/problem/materials.h"
 
 /* One line of [boundary], or the default: a condition and its formulas (a periodic line covers both
  * of its groups). */
@@ -26,16 +27,16 @@ typedef struct sp_boundary_part {
 
 typedef struct sp_problem {
   sp_operator_kind kind;
-  sp_material material;
-  sp_expression *solution, *forcing; /* NULL if not given */
+  sp_materials materials;
   int part_count;
   sp_boundary_part *parts; /* in the order of the case; the last one is the default */
   int *part_of_surface;    /* [surface_count], index into parts */
   bool has_dirichlet;      /* some exterior face has a Dirichlet condition */
 } sp_problem;
 
-/* Parse the formulas and give every exterior face a condition. `config` must outlive *out, which
- * the caller destroys. Errors: SP_ERR_INPUT for formulas, for missing data, for groups that the
+/* Parse the formulas, give every element a material and every exterior face a condition. `config`
+ * must outlive *out, which the caller destroys. Errors: those of sp_materials_create and
+ * sp_materials_count; SP_ERR_INPUT for formulas, for missing data, for groups that the
  * mesh does not have (its groups are listed) or that have no exterior face, for faces that two
  * lines claim, and for boundary conditions or coefficients with the mass problem. Collective. */
 sp_status sp_problem_create(const sp_config *config, const sp_mesh *mesh, sp_problem **out);

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "mesh/box.h"
 #include "mesh/create.h"
@@ -11,6 +12,7 @@
 #include "operators/counts.h"
 #include "operators/geometry_choice.h"
 #include "solver/problem/boundary.h"
+#include "solver/problem/coefficients.h"
 #include "solver/problem/load.h"
 #include "solver/problem/null_space.h"
 #include "solver/problem/probe.h"
@@ -103,6 +105,25 @@ static sp_status check_size(MPI_Comm comm, const sp_config *config, double eleme
   return SP_OK;
 }
 
+/* The box with the regions of the case. */
+static sp_status make_box(MPI_Comm comm, const sp_config *config, sp_box *box, sp_hexes **hexes) {
+  sp_box_region *regions;
+  const size_t count = (size_t)config->regions.count;
+  *hexes = NULL;
+  sp_status status = sp_agree(comm, sp_allocate(count, sizeof *regions, "regions", &regions));
+  for (size_t r = 0; r < count && !status; r++) {
+    const sp_region_entry *entry = &config->regions.entries[r];
+    regions[r] = (sp_box_region){.name = entry->name, .where = entry->where};
+    memcpy(regions[r].lower, entry->lower, sizeof entry->lower);
+    memcpy(regions[r].upper, entry->upper, sizeof entry->upper);
+  }
+  box->region_count = (int)count;
+  box->regions = regions;
+  if (!status) status = sp_box_hexes(comm, box, hexes);
+  free(regions);
+  return status;
+}
+
 static sp_status make_mesh(MPI_Comm comm, const sp_config *config, sp_mesh **mesh) {
   sp_hexes *hexes;
   if (config->mesh.shape == SP_SHAPE_FILE) {
@@ -117,7 +138,7 @@ static sp_status make_mesh(MPI_Comm comm, const sp_config *config, sp_mesh **mes
       box.upper[d] = config->mesh.upper[d];
     }
     SP_TRY(check_size(comm, config, (double)box.elements[0] * box.elements[1] * box.elements[2]));
-    SP_TRY(sp_box_hexes(comm, &box, &hexes));
+    SP_TRY(make_box(comm, config, &box, &hexes));
   }
   SP_TRY(name_file(config, sp_mesh_create(comm, &hexes, mesh)));
   sp_sizes sizes;
@@ -147,7 +168,7 @@ static sp_status make_problem(sp_case *c) {
   SP_TRY(sp_problem_create(c->config, c->mesh, &c->problem));
   SP_TRY(sp_agree(c->comm, allocate_host_vectors(c)));
   const sp_rule *rule = sp_operator_rule(c->problem->kind, c->space->numbering->order);
-  SP_TRY(sp_coefficients_create(&c->problem->material, c->mesh, rule, &c->coefficients));
+  SP_TRY(sp_coefficients_create(&c->problem->materials, c->mesh, rule, &c->coefficients));
   SP_TRY(sp_problem_robin(c->problem, c->space, &c->robin));
   SP_TRY(sp_problem_constraints(c->problem, c->space, c->constrained, c->boundary_values));
   SP_TRY(sp_problem_load(c->problem, c->space, c->load, &c->range));
@@ -157,7 +178,7 @@ static sp_status make_problem(sp_case *c) {
   if (!c->singular) return SP_OK;
   /* Data derived from a solution are compatible by the divergence theorem; what the quadrature
    * leaves over is part of the discretization error. */
-  bool given = c->problem->forcing != NULL;
+  bool given = sp_materials_have_forcing(&c->problem->materials);
   for (int p = 0; p < c->problem->part_count; p++)
     given = given || c->problem->parts[p].formula != NULL;
   double imbalance;
@@ -363,7 +384,7 @@ static sp_status set_up(sp_case *c, sp_profile *profile) {
 }
 
 static sp_status measure_errors(sp_case *c, sp_results *results) {
-  results->have_norms = c->problem->solution != NULL;
+  results->have_norms = sp_materials_have_solution(&c->problem->materials);
   if (!results->have_norms) return SP_OK;
   const double start = sp_profile_begin(c->terminal, SP_PHASE_ERRORS);
   SP_TRY(sp_errors_compute(c->problem, c->space, c->solution, &results->norms));

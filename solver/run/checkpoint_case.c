@@ -11,6 +11,9 @@ static bool counts(const char *section, size_t section_length, const char *line)
   for (size_t w = 0; w < sizeof whole / sizeof *whole; w++)
     if (strlen(whole[w]) == section_length && strncmp(whole[w], section, section_length) == 0)
       return strncmp(line, "geometry = ", 11) != 0;
+  static const char *const named[] = {"material ", "region "};
+  for (size_t n = 0; n < sizeof named / sizeof *named; n++)
+    if (strncmp(named[n], section, strlen(named[n])) == 0) return true;
   return section_length == 6 && strncmp(section, "solver", 6) == 0 &&
          strncmp(line, "tolerance = ", 12) != 0 && strncmp(line, "max_iterations = ", 17) != 0;
 }

@@ -11,6 +11,7 @@
 #include "mesh/sizes.h"
 #include "operators/counts.h"
 #include "operators/geometry_choice.h"
+#include "solver/problem/coefficients.h"
 #include "solver/problem/null_space.h"
 #include "solver/problem/probe.h"
 #include "solver/run/case.h"
@@ -96,21 +97,21 @@ static sp_status check_case(const sp_config *config, const sp_case_base *base,
   sp_status status = sp_problem_create(config, base->mesh, &problem);
   if (!status) status = sp_probes_create(config, base->mesh, &probes);
   if (!status) {
-    const sp_material *material = &problem->material;
+    const sp_materials *materials = &problem->materials;
     const sp_geometry_facts facts = {.kind = problem->kind,
                                      .order = order,
                                      .map_order = base->mesh->hexes->map_order,
-                                     .coefficients = sp_material_has_kappa(material) ||
-                                                     sp_material_has_lambda(material)};
+                                     .coefficients = sp_materials_have_kappa(materials) ||
+                                                     sp_materials_have_lambda(materials)};
     const char *reason;
     *s = (shape){
         .config = config,
         .backend = base->platform.backend,
         .op = {.kind = problem->kind, .precision = SP_DOUBLE, .order = order},
         .map_order = facts.map_order,
-        .coefficients = sp_coefficients_predicted_bytes(material, sizes->elements,
+        .coefficients = sp_coefficients_predicted_bytes(materials, sizes->elements,
                                                         sp_operator_rule(problem->kind, order)),
-        .has_solution = problem->solution != NULL,
+        .has_solution = sp_materials_have_solution(materials),
         .null_space = sp_operator_rows[problem->kind].has_stiffness && !problem->has_dirichlet};
     status = sp_geometry_choose(base->platform.backend, &facts,
                                 (sp_geometry_kind)config->discretization.geometry, &s->op.geometry,

@@ -23,8 +23,8 @@ static sp_status fill(const sp_problem *problem, const sp_space *space, const do
   double lattice[SP_MAX_NQ], matrix[SP_MAX_NQ * SP_MAX_NQ];
   SP_TRY(sp_allocate(elements * nodes, 3 * sizeof(double), "field points", &arrays->points));
   SP_TRY(sp_allocate(elements * nodes, sizeof(double), "field", &arrays->u));
-  if (problem->solution)
-    SP_TRY(sp_allocate(elements * nodes, sizeof(double), "field", &arrays->error));
+  const bool have_solution = sp_materials_have_solution(&problem->materials);
+  if (have_solution) SP_TRY(sp_allocate(elements * nodes, sizeof(double), "field", &arrays->error));
   SP_TRY(sp_allocate(nodes, sizeof(double), "field", &arrays->nodal));
   SP_TRY(sp_allocate(nodes, 3 * sizeof(double), "field", &arrays->coordinates));
   SP_TRY(sp_allocate(nodes, sizeof(double), "field", &arrays->exact));
@@ -38,9 +38,10 @@ static sp_status fill(const sp_problem *problem, const sp_space *space, const do
     sp_hexes_coordinates(mesh->hexes, (sp_lid)e, nq, lattice, coordinates);
     for (size_t n = 0; n < nodes; n++)
       for (size_t d = 0; d < 3; d++) point[3 * n + d] = coordinates[d * nodes + n];
-    if (!problem->solution) continue;
+    if (!have_solution) continue;
     const double *xyz[3] = {coordinates, coordinates + nodes, coordinates + 2 * nodes};
-    SP_TRY(sp_problem_evaluate(problem->solution, nodes, xyz, exact, NULL, NULL));
+    const sp_material *material = sp_materials_of(&problem->materials, mesh->hexes, (sp_lid)e);
+    SP_TRY(sp_problem_evaluate(material->solution, nodes, xyz, exact, NULL, NULL));
     for (size_t n = 0; n < nodes; n++) arrays->error[e * nodes + n] = u[n] - exact[n];
   }
   return SP_OK;
@@ -55,8 +56,9 @@ sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_s
   sp_status status = sp_agree(mesh->comm, fill(problem, space, x, &arrays));
   if (!status) {
     const double *fields[] = {arrays.u, arrays.error};
-    status = sp_field_file_write(mesh->comm, path, numbering->order, mesh->hexes->count,
-                                 arrays.points, problem->solution ? 2 : 1, names, fields);
+    status =
+        sp_field_file_write(mesh->comm, path, numbering->order, mesh->hexes->count, arrays.points,
+                            sp_materials_have_solution(&problem->materials) ? 2 : 1, names, fields);
   }
   free(arrays.points);
   free(arrays.u);

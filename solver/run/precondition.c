@@ -6,6 +6,7 @@
 #include "operators/separable.h"
 #include "solver/linear/jacobi.h"
 #include "solver/linear/multigrid.h"
+#include "solver/problem/coefficients.h"
 #include "solver/problem/load.h"
 #include "solver/problem/robin.h"
 
@@ -66,7 +67,7 @@ static sp_status find_constraints(const sp_problem *problem, const sp_space *spa
 static sp_status fill_level(const source *s, const sp_space *space, level *l) {
   const sp_rule *rule = sp_operator_rule(SP_BP35, space->numbering->order);
   SP_TRY(find_constraints(s->problem, space, l));
-  SP_TRY(sp_coefficients_create(&s->problem->material, space->mesh, rule, &l->coefficients));
+  SP_TRY(sp_coefficients_create(&s->problem->materials, space->mesh, rule, &l->coefficients));
   SP_TRY(sp_problem_robin(s->problem, space, &l->robin));
   return s->constants ? sp_null_space_create(space, l->constrained, &l->constants) : SP_OK;
 }

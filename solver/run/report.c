@@ -115,6 +115,57 @@ static const char *better_preconditioner(sp_operator_kind kind, const char *name
   return strcmp(best, name) == 0 ? NULL : best;
 }
 
+static void print_coefficients(sp_terminal *t, const sp_materials *all, const sp_material *m) {
+  print_coefficient(t, "lambda", m->lambda, m->lambda_formula);
+  if (sp_materials_have_kappa(all)) print_coefficient(t, "kappa", m->kappa, m->kappa_formula);
+}
+
+/* A line for each material, and a note on the elements that no section names. */
+static void print_materials(sp_terminal *t, const sp_config *config, const sp_materials *all,
+                            bool coefficients) {
+  for (int m = 0; m < all->count && config->materials.count > 0; m++) {
+    const sp_material *material = &all->list[m];
+    if (material->elements == 0) continue;
+    sp_terminal_print(t, "  %-16s %s, %lld element%s", "material",
+                      material->name ? material->name : "[problem]", (long long)material->elements,
+                      material->elements == 1 ? "" : "s");
+    if (coefficients) print_coefficients(t, all, material);
+    sp_terminal_print(t, "\n");
+    if (!material->name)
+      sp_terminal_print(
+          t, "  %-16s %lld elements are in no [material] and take the formulas of [problem]\n",
+          "note", (long long)material->elements);
+  }
+}
+
+/* kappa, lambda and forcing of a material, NULL where there is no formula or no element. */
+enum { FORMULAS = 3 };
+static const sp_expression *formula_of(const sp_material *material, int which) {
+  const sp_expression *const formulas[FORMULAS] = {material->kappa_formula,
+                                                   material->lambda_formula, material->forcing};
+  return material->elements > 0 ? formulas[which] : NULL;
+}
+
+/* With collocated quadrature the points on a face have one value for both of its elements. A line
+ * of [problem] may be the formula of several materials; one note is enough. */
+static void note_jumps(sp_terminal *t, const sp_materials *all) {
+  for (int which = 0; which < FORMULAS; which++)
+    for (int m = 0; m < all->count; m++) {
+      const sp_expression *formula = formula_of(&all->list[m], which);
+      bool skip = !formula || sp_expression_is_smooth(formula);
+      for (int before = 0; before < m && !skip; before++) {
+        const sp_expression *other = formula_of(&all->list[before], which);
+        skip = other == formula;
+      }
+      if (!skip)
+        sp_terminal_print(
+            t,
+            "  %-16s %s may jump; at a jump between two elements both get one value: "
+            "use [material NAME],\n  %-16s or operator = bp3.0 if jumps lie on faces\n",
+            "note", sp_expression_where(formula), "");
+    }
+}
+
 sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *geometry_reason,
                           const sp_preconditioner *preconditioner,
                           const char *preconditioner_reason, const sp_problem *problem,
@@ -176,13 +227,13 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
   sp_terminal_print(t, "  %-16s N = %d, %lld degrees of freedom\n", "discretization", op->order,
                     (long long)op->global_dofs);
   sp_terminal_print(t, "  %-16s %s", "operator", row->name);
-  if (row->has_stiffness) {
-    const sp_material *material = &problem->material;
-    print_coefficient(t, "lambda", material->lambda, material->lambda_formula);
-    if (sp_material_has_kappa(material))
-      print_coefficient(t, "kappa", material->kappa, material->kappa_formula);
-  }
-  sp_terminal_print(t, "\n  %-16s %s: %s\n", "geometry", geometry, geometry_reason);
+  const sp_materials *materials = &problem->materials;
+  if (row->has_stiffness && config->materials.count == 0)
+    print_coefficients(t, materials, &materials->list[0]);
+  sp_terminal_print(t, "\n");
+  print_materials(t, config, materials, row->has_stiffness);
+  if (row->collocated) note_jumps(t, materials);
+  sp_terminal_print(t, "  %-16s %s: %s\n", "geometry", geometry, geometry_reason);
   sp_terminal_print(t, "  %-16s CG, relative tolerance %.3g\n", "solver", config->solver.tolerance);
   sp_terminal_print(t, "  %-16s %s: %s\n", "preconditioner", name, preconditioner_reason);
   if (described[0]) sp_terminal_print(t, "  %-16s %s\n", "", described);

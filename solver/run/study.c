@@ -289,11 +289,18 @@ static sp_status run(series *s, double case_tolerance) {
   return run_all(s);
 }
 
+static bool has_solution(const sp_config *config) {
+  bool has = config->problem.solution.text;
+  for (int m = 0; m < config->materials.count; m++)
+    has = has || config->materials.entries[m].solution.text;
+  return has;
+}
+
 sp_status sp_study_run(MPI_Comm comm, const sp_config *config, const sp_study *study,
                        const sp_profile *profile, sp_terminal *terminal) {
   static char none[] = "";
   const sp_study_range *order = &study->order, *refine = &study->refine;
-  if (!config->problem.solution.text)
+  if (!has_solution(config))
     return sp_fail(SP_ERR_INPUT,
                    "%s: a study compares with the exact solution, and the case gives none",
                    config->problem.solution.where);

@@ -1,0 +1,55 @@
+#include "solver/problem/groups.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool is_number_of(const char *name, const sp_group *group) {
+  char number[16];
+  snprintf(number, sizeof number, "%d", group->number);
+  return strcmp(name, number) == 0;
+}
+
+bool sp_group_is_called(const sp_group *group, const char *name) {
+  return strcmp(name, group->name) == 0 || is_number_of(name, group);
+}
+
+/* Refuse a text that is one group's name and another group's number. */
+static sp_status check_one_meaning(const char *where, const char *name, int count,
+                                   const sp_group *groups) {
+  const sp_group *named = NULL, *numbered = NULL;
+  for (int g = 0; g < count; g++) {
+    if (strcmp(name, groups[g].name) == 0)
+      named = &groups[g];
+    else if (is_number_of(name, &groups[g]))
+      numbered = &groups[g];
+  }
+  if (!named || !numbered) return SP_OK;
+  if (numbered->name[0])
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: '%s' has two meanings, the name of group number %d and the number of group "
+                   "'%s': write %d or %s",
+                   where, name, named->number, numbered->name, named->number, numbered->name);
+  return sp_fail(SP_ERR_INPUT,
+                 "%s: '%s' has two meanings, the name of group number %d and the number of a group "
+                 "without a name: write %d for the first, or give it another name in the mesh",
+                 where, name, named->number, named->number);
+}
+
+sp_status sp_groups_check(const char *where, const char *what, const char *name, int count,
+                          const sp_group *groups) {
+  char known[512] = "";
+  size_t used = 0;
+  bool found = false;
+  for (int g = 0; g < count; g++) found = found || sp_group_is_called(&groups[g], name);
+  if (found) return check_one_meaning(where, name, count, groups);
+  for (int g = 0; g < count && used < sizeof known - 1; g++) {
+    const char *separator = g ? ", " : "";
+    const size_t room = sizeof known - used;
+    const int n = groups[g].name[0]
+                      ? snprintf(known + used, room, "%s%s", separator, groups[g].name)
+                      : snprintf(known + used, room, "%s%d", separator, groups[g].number);
+    used += (size_t)n;
+  }
+  return sp_fail(SP_ERR_INPUT, "%s: the mesh has no %s '%s'; %s%s", where, what, name,
+                 count ? "it has: " : "it names none", known);
+}

@@ -1,0 +1,16 @@
+/* Groups of the mesh as a case names them: by name or by number. */
+#ifndef SP_SOLVER_PROBLEM_GROUPS_H
+#define SP_SOLVER_PROBLEM_GROUPS_H
+
+#include "mesh/hexes.h"
+
+/* Whether `name` is the group's name or its number. Local. */
+bool sp_group_is_called(const sp_group *group, const char *name);
+
+/* Check that `name` means one of the groups. `where` begins messages, `what` says what the groups
+ * are ("boundary group"). Errors: SP_ERR_INPUT with a list of all groups if there is none of that
+ * name or number; with both groups if it is the name of one and the number of another. Local. */
+sp_status sp_groups_check(const char *where, const char *what, const char *name, int count,
+                          const sp_group *groups);
+
+#endif

@@ -1,0 +1,273 @@
+#include "solver/problem/materials.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "operators/kinds.h"
+#include "solver/problem/evaluate.h"
+#include "solver/problem/groups.h"
+
+/* ---- Formulas ---- */
+
+/* A constant is evaluated and checked here; *formula is NULL then. */
+static sp_status parse_coefficient(const sp_formula *text, bool zero_allowed, double *constant,
+                                   sp_expression **formula) {
+  const double origin = 0;
+  SP_TRY(sp_expression_parse(text->text, text->where, formula));
+  if (!sp_expression_is_constant(*formula)) return SP_OK;
+  sp_expression_evaluate(*formula, 1, &origin, &origin, &origin, constant);
+  sp_expression_destroy(formula);
+  const bool good = zero_allowed ? *constant >= 0 : *constant > 0;
+  if (!good || isinf(*constant))
+    return sp_fail(SP_ERR_INPUT, "%s: expected a finite number %s 0, found '%s'", text->where,
+                   zero_allowed ? ">=" : ">", text->text);
+  return SP_OK;
+}
+
+static sp_status parse(const sp_formula *formula, sp_expression **out) {
+  return formula->text ? sp_expression_parse(formula->text, formula->where, out) : SP_OK;
+}
+
+static sp_status fail_mass(const sp_operator_row *row, const sp_formula *formula,
+                           const char *name) {
+  return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no %s; remove it", formula->where, row->name,
+                 name);
+}
+
+/* [problem] alone. */
+static sp_status parse_common(const sp_config *config, sp_material *m) {
+  const sp_operator_row *row = &sp_operator_rows[config->discretization.operator_kind];
+  *m = (sp_material){.kappa = 1};
+  SP_TRY(parse(&config->problem.solution, &m->solution));
+  SP_TRY(parse(&config->problem.forcing, &m->forcing));
+  if (!row->has_stiffness) {
+    if (config->problem.lambda_given) return fail_mass(row, &config->problem.lambda, "lambda");
+    if (config->problem.kappa_given) return fail_mass(row, &config->problem.kappa, "kappa");
+    return SP_OK;
+  }
+  SP_TRY(parse_coefficient(&config->problem.lambda, true, &m->lambda, &m->lambda_formula));
+  return parse_coefficient(&config->problem.kappa, false, &m->kappa, &m->kappa_formula);
+}
+
+/* A section; what it leaves out is that of `common`. */
+static sp_status parse_material(const sp_config *config, const sp_material_entry *entry,
+                                const sp_material *common, sp_material *m) {
+  const sp_operator_row *row = &sp_operator_rows[config->discretization.operator_kind];
+  *m = *common;
+  m->name = entry->name;
+  if (!row->has_stiffness && entry->lambda.text) return fail_mass(row, &entry->lambda, "lambda");
+  if (!row->has_stiffness && entry->kappa.text) return fail_mass(row, &entry->kappa, "kappa");
+  if (entry->solution.text) SP_TRY(parse(&entry->solution, &m->solution));
+  if (entry->forcing.text) SP_TRY(parse(&entry->forcing, &m->forcing));
+  if (entry->lambda.text)
+    SP_TRY(parse_coefficient(&entry->lambda, true, &m->lambda, &m->lambda_formula));
+  if (entry->kappa.text)
+    SP_TRY(parse_coefficient(&entry->kappa, false, &m->kappa, &m->kappa_formula));
+  return SP_OK;
+}
+
+static void free_own(sp_expression *common, sp_expression **formula) {
+  if (*formula != common) sp_expression_destroy(formula);
+}
+
+/* ---- Volumes ---- */
+
+static bool is_default(const sp_material_entry *entry) {
+  return strcmp(entry->name, "default") == 0;
+}
+
+static const sp_material_entry *find_default(const sp_config *config) {
+  for (int i = 0; i < config->materials.count; i++)
+    if (is_default(&config->materials.entries[i])) return &config->materials.entries[i];
+  return NULL;
+}
+
+/* Give material m the volumes of the groups that `entry` names. */
+static sp_status claim(const sp_config *config, const sp_material_entry *entry, int m,
+                       const sp_hexes *hexes, sp_materials *materials) {
+  const int fallback = materials->count - 1;
+  SP_TRY(sp_groups_check(entry->where,
+                         config->mesh.shape == SP_SHAPE_BOX ? "region" : "Physical Volume",
+                         entry->name, hexes->volume_group_count, hexes->volume_groups));
+  for (int g = 0; g < hexes->volume_group_count; g++) {
+    if (!sp_group_is_called(&hexes->volume_groups[g], entry->name)) continue;
+    for (int v = 0; v < hexes->volume_count; v++) {
+      if (!hexes->volume_groups[g].members[v]) continue;
+      int *material = &materials->of_volume[v];
+      if (*material != fallback && *material != m)
+        return sp_fail(SP_ERR_INPUT,
+                       "%s: it has elements in common with [material %s]; an element can have one "
+                       "material",
+                       entry->where, materials->list[*material].name);
+      *material = m;
+    }
+  }
+  return SP_OK;
+}
+
+sp_status sp_materials_create(const sp_config *config, const sp_hexes *hexes, sp_materials *out) {
+  const int entries = config->materials.count, volumes = hexes->volume_count;
+  const sp_material_entry *other = find_default(config);
+  const int count = entries + (other ? 0 : 1);
+  *out = (sp_materials){.count = count};
+  SP_TRY(sp_allocate((size_t)count, sizeof *out->list, "materials", &out->list));
+  SP_TRY(sp_allocate((size_t)volumes, sizeof *out->of_volume, "materials", &out->of_volume));
+  SP_TRY(parse_common(config, &out->common));
+  out->list[count - 1] = out->common;
+  for (int i = 0, m = 0; i < entries; i++) {
+    const sp_material_entry *entry = &config->materials.entries[i];
+    const int own = is_default(entry) ? count - 1 : m++;
+    SP_TRY(parse_material(config, entry, &out->common, &out->list[own]));
+  }
+  for (int v = 0; v < volumes; v++) out->of_volume[v] = count - 1;
+  for (int i = 0, m = 0; i < entries; i++) {
+    const sp_material_entry *entry = &config->materials.entries[i];
+    if (!is_default(entry)) SP_TRY(claim(config, entry, m++, hexes, out));
+  }
+  return SP_OK;
+}
+
+void sp_materials_free(sp_materials *materials) {
+  sp_material *common = &materials->common;
+  for (int m = 0; m < materials->count && materials->list; m++) {
+    sp_material *material = &materials->list[m];
+    free_own(common->lambda_formula, &material->lambda_formula);
+    free_own(common->kappa_formula, &material->kappa_formula);
+    free_own(common->solution, &material->solution);
+    free_own(common->forcing, &material->forcing);
+  }
+  sp_expression_destroy(&common->lambda_formula);
+  sp_expression_destroy(&common->kappa_formula);
+  sp_expression_destroy(&common->solution);
+  sp_expression_destroy(&common->forcing);
+  free(materials->list);
+  free(materials->of_volume);
+  *materials = (sp_materials){0};
+}
+
+/* ---- Elements ---- */
+
+const sp_material *sp_materials_of(const sp_materials *materials, const sp_hexes *hexes,
+                                   sp_lid element) {
+  return &materials->list[materials->of_volume[hexes->volumes[element]]];
+}
+
+static sp_status fail_without_data(const sp_config *config, const sp_material *material) {
+  const char *where = config->problem.solution.where;
+  if (config->materials.count == 0)
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: the case needs problem.solution (a manufactured solution) or "
+                   "problem.forcing (the right-hand side f)",
+                   where);
+  if (material->name)
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: [material %s] needs solution or forcing, of its own or in [problem]", where,
+                   material->name);
+  return sp_fail(SP_ERR_INPUT,
+                 "%s: %lld elements are in no [material]: they need problem.solution or "
+                 "problem.forcing, or a [material default]",
+                 where, (long long)material->elements);
+}
+
+static sp_status fail_without_solution(const sp_config *config, const sp_material *material) {
+  const char *where = config->problem.solution.where;
+  if (material->name)
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: [material %s] has no solution, but others have: give one to all elements "
+                   "or to none",
+                   where, material->name);
+  return sp_fail(SP_ERR_INPUT,
+                 "%s: %lld elements are in no [material] and have no solution, but others have: "
+                 "give one to all elements or to none",
+                 where, (long long)material->elements);
+}
+
+static sp_status check_elements(const sp_config *config, const sp_materials *materials) {
+  for (int i = 0, m = 0; i < config->materials.count; i++) {
+    const sp_material_entry *entry = &config->materials.entries[i];
+    const int own = is_default(entry) ? materials->count - 1 : m++;
+    if (materials->list[own].elements == 0)
+      return sp_fail(SP_ERR_INPUT, "%s: %s", entry->where,
+                     is_default(entry) ? "no elements are left for it: the other sections name all"
+                                       : "it has no elements");
+  }
+  const bool solution = sp_materials_have_solution(materials);
+  for (int m = 0; m < materials->count; m++) {
+    const sp_material *material = &materials->list[m];
+    if (material->elements == 0) continue;
+    if (!material->solution && !material->forcing) return fail_without_data(config, material);
+    if (!material->solution && solution) return fail_without_solution(config, material);
+  }
+  return SP_OK;
+}
+
+sp_status sp_materials_count(const sp_config *config, const sp_mesh *mesh,
+                             sp_materials *materials) {
+  sp_gid *elements;
+  const size_t count = (size_t)materials->count;
+  SP_TRY(sp_agree(mesh->comm, sp_allocate(count, sizeof *elements, "materials", &elements)));
+  for (sp_lid e = 0; e < mesh->hexes->count; e++)
+    elements[materials->of_volume[mesh->hexes->volumes[e]]]++;
+  MPI_Allreduce(MPI_IN_PLACE, elements, materials->count, SP_MPI_GID, MPI_SUM, mesh->comm);
+  for (size_t m = 0; m < count; m++) materials->list[m].elements = elements[m];
+  free(elements);
+  return check_elements(config, materials);
+}
+
+bool sp_materials_have_kappa(const sp_materials *materials) {
+  for (int m = 0; m < materials->count; m++) {
+    const sp_material *material = &materials->list[m];
+    if (material->elements > 0 && (material->kappa_formula || material->kappa != 1)) return true;
+  }
+  return false;
+}
+
+double sp_materials_lambda(const sp_materials *materials) {
+  for (int m = 0; m < materials->count; m++)
+    if (materials->list[m].elements > 0) return materials->list[m].lambda;
+  return 0;
+}
+
+bool sp_materials_have_lambda(const sp_materials *materials) {
+  const double lambda = sp_materials_lambda(materials);
+  for (int m = 0; m < materials->count; m++) {
+    const sp_material *material = &materials->list[m];
+    if (material->elements > 0 && (material->lambda_formula || material->lambda != lambda))
+      return true;
+  }
+  return false;
+}
+
+bool sp_materials_have_solution(const sp_materials *materials) {
+  for (int m = 0; m < materials->count; m++)
+    if (materials->list[m].solution) return true;
+  return false;
+}
+
+bool sp_materials_have_forcing(const sp_materials *materials) {
+  for (int m = 0; m < materials->count; m++)
+    if (materials->list[m].elements > 0 && materials->list[m].forcing) return true;
+  return false;
+}
+
+/* ---- Values ---- */
+
+sp_status sp_material_kappa(const sp_material *material, size_t n, const double *xyz[3],
+                            double *value, double *const gradient[3]) {
+  if (material->kappa_formula)
+    return sp_problem_evaluate_coefficient(material->kappa_formula, false, n, xyz, value, gradient);
+  for (size_t p = 0; p < n; p++) {
+    value[p] = material->kappa;
+    for (int d = 0; d < 3 && gradient; d++) gradient[d][p] = 0;
+  }
+  return SP_OK;
+}
+
+sp_status sp_material_lambda(const sp_material *material, size_t n, const double *xyz[3],
+                             double *value) {
+  if (material->lambda_formula)
+    return sp_problem_evaluate_coefficient(material->lambda_formula, true, n, xyz, value, NULL);
+  for (size_t p = 0; p < n; p++) value[p] = material->lambda;
+  return SP_OK;
+}

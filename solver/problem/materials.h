@@ -1,0 +1,65 @@
+/* The formulas of -div(kappa grad u) + lambda u = f by volume groups of the mesh. Every element has
+ * one material, whose formulas are evaluated at all points of the element: where kappa jumps
+ * between two materials, points on the face between them have the value of their own element on
+ * each side. The mass problem has no coefficients: kappa = 1 and lambda = 0. */
+#ifndef SP_SOLVER_PROBLEM_MATERIALS_H
+#define SP_SOLVER_PROBLEM_MATERIALS_H
+
+#include "io/config.h"
+#include "io/expression.h"
+#include "mesh/mesh.h"
+
+/* One section [material NAME], completed by [problem], or [problem] alone. */
+typedef struct sp_material {
+  const char *name;     /* of the section, NULL for [problem]; owned by the configuration */
+  double lambda, kappa; /* values of constant coefficients */
+  sp_expression *lambda_formula, *kappa_formula; /* NULL if constant */
+  sp_expression *solution, *forcing;             /* NULL if not given */
+  sp_gid elements;                               /* over all ranks */
+} sp_material;
+
+typedef struct sp_materials {
+  int count;
+  sp_material *list;  /* [count]; the last one, [material default] or else [problem], has the
+                         elements of all volumes that no section names */
+  int *of_volume;     /* [volume_count], index into list */
+  sp_material common; /* [problem], whose formulas are those of materials without their own */
+} sp_materials;
+
+/* Parse all formulas and give each volume of `hexes` its material. `config` must outlive *out,
+ * which sp_materials_free releases, also after a failure. Errors: SP_ERR_INPUT for formulas, for
+ * constants that are negative (kappa: or zero) or not finite, for coefficients of the mass problem,
+ * for groups that the mesh does not have, and for a volume that two sections name. Local. */
+sp_status sp_materials_create(const sp_config *config, const sp_hexes *hexes, sp_materials *out);
+void sp_materials_free(sp_materials *materials);
+
+/* Count the elements of each material. Errors: SP_ERR_INPUT for a section without elements, for
+ * elements with neither solution nor forcing, and for a solution in a part of the mesh only.
+ * Collective. */
+sp_status sp_materials_count(const sp_config *config, const sp_mesh *mesh, sp_materials *materials);
+
+/* The material of an element. Local. */
+const sp_material *sp_materials_of(const sp_materials *materials, const sp_hexes *hexes,
+                                   sp_lid element);
+
+/* Whether the operator needs values of kappa at its quadrature points, because kappa is not 1
+ * everywhere, and of lambda, because lambda is not one constant. Local. */
+bool sp_materials_have_kappa(const sp_materials *materials);
+bool sp_materials_have_lambda(const sp_materials *materials);
+
+/* The constant lambda of all elements, if sp_materials_have_lambda is false. Local. */
+double sp_materials_lambda(const sp_materials *materials);
+
+/* Whether there is an exact solution, and whether f is given somewhere. Local. */
+bool sp_materials_have_solution(const sp_materials *materials);
+bool sp_materials_have_forcing(const sp_materials *materials);
+
+/* Values at the n points (xyz[0][p], xyz[1][p], xyz[2][p]); value and each gradient[d] are [n],
+ * `gradient` may be NULL. Errors: SP_ERR_INPUT with a point where kappa is not positive, lambda is
+ * negative, or one of them is not finite. Local. */
+sp_status sp_material_kappa(const sp_material *material, size_t n, const double *xyz[3],
+                            double *value, double *const gradient[3]);
+sp_status sp_material_lambda(const sp_material *material, size_t n, const double *xyz[3],
+                             double *value);
+
+#endif
