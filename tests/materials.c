@@ -1,0 +1,419 @@
+/* Materials by volume group: where kappa jumps on faces between elements, solutions are exact or
+ * converge at the full rate with both operators, on boxes and meshes from files. */
+#include <float.h>
+#include <gmshc.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "mesh/box.h"
+#include "mesh/create.h"
+#include "mesh/gmsh.h"
+#include "solver/problem/coefficients.h"
+#include "solver/run/checkpoint_case.h"
+#include "tests/check.h"
+#include "tests/rates.h"
+
+static const char *const KINDS[] = {"discretization.operator=bp3.5",
+                                    "discretization.operator=bp3.0"};
+
+static int world_rank;
+static char folder[] = "/tmp/sp_test_materials_XXXXXX";
+
+static void require(sp_status status) {
+  CHECK(status == SP_OK, "%s", sp_error_message());
+  if (status) MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+/* ---- A slab of two materials ---- */
+
+/* How a mesh of the unit cube is made whose halves x < 1/2 and x > 1/2 are called soft and hard. */
+typedef struct source {
+  const char *overrides[6]; /* ends in NULL */
+  const char *soft, *hard;  /* names of the halves */
+} source;
+
+#define REGIONS "region.soft.upper=0.5 1 1", "region.hard.lower=0.5 0 0"
+static const source BOX = {{"mesh.elements=2 2 2", REGIONS}, "soft", "hard"};
+
+#define SLAB_FACES                                                                                 \
+  "boundary.default=neumann 0", "problem.lambda=0", "solver.tolerance=1e-15",                      \
+      "solver.max_iterations=40"
+static const char *const BOX_ENDS[] = {"boundary.xmin=dirichlet", "boundary.xmax=dirichlet", NULL};
+static const char *const FILE_ENDS[] = {"boundary.left=dirichlet", "boundary.right=dirichlet",
+                                        NULL};
+
+enum { LENGTH = 160 };
+
+/* -(kappa u')' = 0 with kappa = 1 | K, u(0) = 0 and u(1) = 1: linear in each half, so that every
+ * order has it. What is left of the residual, 1e-15 of b, and the rounding of A u are of size
+ * eps K per entry in the hard half, which only the soft half with its stiffness of 2 holds in
+ * place; a sum of n random ones grows like sqrt(n), up to 70 here. Multigrid must not notice K: its
+ * coarse levels see the same jump. */
+static void check_slab(const source *s, const char *kind, int order, double k,
+                       const char *const *ends) {
+  char n[32], texts[4][LENGTH];
+  const double flux = 2 * k / (k + 1);
+  snprintf(n, sizeof n, "discretization.order=%d", order);
+  snprintf(texts[0], LENGTH, "material.%s.kappa=%.17g", s->hard, k);
+  snprintf(texts[1], LENGTH, "material.%s.kappa=1", s->soft);
+  snprintf(texts[2], LENGTH, "material.%s.solution=%.17g*x", s->soft, flux);
+  snprintf(texts[3], LENGTH, "material.%s.solution=1-%.17g*(1-x)", s->hard, flux / k);
+  const char *common[RUN_CASE_OVERRIDES] = {kind,     n,        texts[0],  texts[1],
+                                            texts[2], texts[3], SLAB_FACES};
+  int count = 0;
+  while (common[count]) count++;
+  for (int e = 0; ends[e]; e++) common[count++] = ends[e];
+  sp_results results;
+  const sp_status status = run_case(MPI_COMM_WORLD, common, s->overrides, &results);
+  CHECK(!status && results.have_norms, "%s %s N = %d: %s", s->overrides[0], kind, order,
+        sp_error_message());
+  CHECK(results.norms.max <= 100 * DBL_EPSILON * k, "%s %s N = %d, K = %g: an error of %g",
+        s->overrides[0], kind, order, k, results.norms.max);
+  CHECK(results.cg.iterations <= 20, "%s %s N = %d, K = %g: %d iterations", s->overrides[0], kind,
+        order, k, (int)results.cg.iterations);
+}
+
+static void check_box(bool all) {
+  for (int kind = 0; kind < 2; kind++)
+    for (int order = all ? 1 : 3; order <= (all ? 8 : 3); order++) {
+      check_slab(&BOX, KINDS[kind], order, 100, BOX_ENDS);
+      check_slab(&BOX, KINDS[kind], order, 1e6, BOX_ENDS);
+    }
+  /* The interface in the middle of a coarse grid; regions by number; the other half as default. */
+  const source others[] = {
+      {{"mesh.elements=2 2 2", REGIONS, "mesh.refine=1"}, "soft", "hard"},
+      {{"mesh.elements=2 1 2", REGIONS}, "1", "2"},
+      {{"mesh.elements=4 1 2", "region.soft.upper=0.5 1 1"}, "soft", "default"},
+  };
+  for (int o = 0; o < 3; o++)
+    for (int kind = 0; kind < 2; kind++) check_slab(&others[o], KINDS[kind], 4, 100, BOX_ENDS);
+}
+
+/* Rank 0 meshes fixtures/slab.geo. */
+static void generate(double version, int binary, int order, char path[LENGTH]) {
+  snprintf(path, LENGTH, "%s/slab.msh", folder);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (world_rank == 0) {
+    int error, failed = 0;
+#if GMSH_API_VERSION_MAJOR > 4 || (GMSH_API_VERSION_MAJOR == 4 && GMSH_API_VERSION_MINOR >= 9)
+    gmshInitialize(0, NULL, 0, 0, &error);
+#else
+    gmshInitialize(0, NULL, 0, &error);
+#endif
+    gmshOptionSetNumber("General.Terminal", 0, &error);
+    gmshOptionSetNumber("Mesh.MshFileVersion", version, &error);
+    gmshOptionSetNumber("Mesh.Binary", binary, &error);
+    gmshOpen(SP_FIXTURES "/slab.geo", &error);
+    failed += error != 0;
+    gmshOptionSetNumber("Mesh.ElementOrder", order, &error);
+    gmshModelMeshGenerate(3, &error);
+    failed += error != 0;
+    gmshWrite(path, &error);
+    failed += error != 0;
+    gmshFinalize(&error);
+    CHECK(failed == 0, "gmsh could not make %s", path);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void check_files(void) {
+  char path[LENGTH], file[LENGTH + 16];
+  for (int format = 0; format < 4; format++) {
+    generate(format & 2 ? 2.2 : 4.1, format & 1, 1 + (format & 1), path);
+    snprintf(file, sizeof file, "mesh.file=%s", path);
+    const source s = {{file}, "soft", format & 2 ? "30" : "hard"};
+    check_slab(&s, KINDS[format & 1], 3, 100, FILE_ENDS);
+    check_slab(&s, KINDS[1 - (format & 1)], 2, 1e6, FILE_ENDS);
+  }
+  if (world_rank == 0) unlink(path);
+  const source geometry = {{"mesh.file=" SP_FIXTURES "/slab.geo", "mesh.refine=1"}, "5", "hard"};
+  for (int kind = 0; kind < 2; kind++) check_slab(&geometry, KINDS[kind], 3, 100, FILE_ENDS);
+}
+
+/* ---- Forcing, lambda, boundary data ---- */
+
+/* u = 2 x - x^2 | 3/4 + (x - 1/2) / 100 with kappa = 1 | 100: the flux is 1 at x = 1/2. */
+#define KAPPAS "material.soft.kappa=1", "material.hard.kappa=100"
+#define BENT "material.soft.solution=2*x-x^2", "material.hard.solution=0.75+0.01*(x-0.5)"
+
+/* Tolerance as for the slab. */
+static void check_exact(const char *what, const char *const *own) {
+  static const char *const common[] = {"mesh.elements=2 2 2",
+                                       REGIONS,
+                                       KAPPAS,
+                                       BENT,
+                                       "discretization.order=3",
+                                       "solver.tolerance=1e-14",
+                                       "solver.max_iterations=60",
+                                       NULL};
+  for (int kind = 0; kind < 2; kind++) {
+    const char *overrides[RUN_CASE_OVERRIDES] = {KINDS[kind]};
+    for (int o = 0; own[o]; o++) overrides[o + 1] = own[o];
+    const sp_error_norms norms = rates_solve(common, overrides);
+    CHECK(norms.max <= 100 * 100 * DBL_EPSILON, "%s, %s: an error of %g", what, KINDS[kind],
+          norms.max);
+  }
+}
+
+static void check_data(void) {
+  check_exact("derived forcing", (const char *const[]){"problem.lambda=0", NULL});
+  check_exact("given forcing", (const char *const[]){"problem.lambda=0", "material.soft.forcing=2",
+                                                     "material.hard.forcing=0", NULL});
+  check_exact("forcing of [problem]", (const char *const[]){"problem.lambda=0", "problem.forcing=2",
+                                                            "material.hard.forcing=0*x", NULL});
+  check_exact("lambda", (const char *const[]){"material.soft.lambda=3", "problem.lambda=0", NULL});
+  check_exact("a formula for lambda",
+              (const char *const[]){"material.soft.lambda=x", "material.hard.lambda=2", NULL});
+  check_exact("fluxes and Robin conditions",
+              (const char *const[]){"boundary.xmin=neumann", "boundary.xmax=robin 2",
+                                    "boundary.ymin=neumann", NULL});
+  /* The null space: lambda is zero in both materials, as a number and as a formula. */
+  check_exact("a pure Neumann problem",
+              (const char *const[]){"problem.lambda=0", "boundary.default=neumann", NULL});
+  check_exact("a pure Neumann problem with a formula",
+              (const char *const[]){"problem.lambda=0*x", "material.soft.lambda=0",
+                                    "boundary.default=neumann", NULL});
+  check_exact("lambda in one half",
+              (const char *const[]){"material.soft.lambda=0", "boundary.default=neumann", NULL});
+
+  /* The projection has no coefficients; its operator is exact for this u. */
+  static const char *const mass[] = {"mesh.elements=2 2 2",
+                                     REGIONS,
+                                     BENT,
+                                     "discretization.operator=mass",
+                                     "discretization.order=2",
+                                     "solver.tolerance=1e-14",
+                                     NULL};
+  const sp_error_norms norms = rates_solve(mass, NULL);
+  CHECK(norms.max <= 1000 * DBL_EPSILON, "an error of %g of the projection", norms.max);
+}
+
+/* ---- Curved elements: rates ---- */
+
+/* kappa = g | 10 g and u = (1 + B log(r / 1.5)) exp(z / 2) with B = 1 | 1/10, g = 1 + z / 4: u and
+ * kappa du/dr are continuous at r = 1.5. */
+static void check_layers(int order) {
+  for (int kind = 0; kind < 2; kind++) {
+    const char *const common[] = {KINDS[kind],
+                                  "mesh.file=" SP_FIXTURES "/layers.geo",
+                                  "material.inner.solution=(1+log(sqrt(x^2+y^2)/1.5))*exp(z/2)",
+                                  "material.outer.solution=(1+log(sqrt(x^2+y^2)/1.5)/10)*exp(z/2)",
+                                  "material.inner.kappa=1+z/4",
+                                  "material.outer.kappa=10*(1+z/4)",
+                                  "material.outer.lambda=3",
+                                  "solver.tolerance=1e-13",
+                                  NULL};
+    check_rates(order, order == 3 ? 0 : 1, common,
+                (const char *const[]){"boundary.inside=neumann", "boundary.bottom=robin 1",
+                                      "boundary.default=dirichlet", NULL});
+  }
+}
+
+/* ---- What is refused ---- */
+
+/* Overrides and parts of the message, both ended by NULL. */
+typedef struct refusal {
+  const char *overrides[8], *parts[4];
+} refusal;
+
+static void check_message(const char *what, sp_status status, const char *const *parts) {
+  CHECK(status == SP_ERR_INPUT, "%s: status %d", what, (int)status);
+  for (; *parts; parts++)
+    CHECK(strstr(sp_error_message(), *parts), "%s: '%s' is not in '%s'", what, *parts,
+          sp_error_message());
+  if (getenv("SHOW") && world_rank == 0) printf("  %s\n", sp_error_message());
+}
+
+static void check_refusals(const char *const *common, size_t count, const refusal *refusals) {
+  for (size_t r = 0; r < count; r++) {
+    sp_results results;
+    const sp_status status = run_case(MPI_COMM_WORLD, common, refusals[r].overrides, &results);
+    check_message(refusals[r].overrides[0], status, refusals[r].parts);
+  }
+}
+
+static void check_refused(void) {
+  static const char *const box[] = {"mesh.elements=4 2 2", "discretization.order=2",
+                                    "problem.solution=x", NULL};
+  static const refusal of_box[] = {
+      {{"material.steel.kappa=2", REGIONS},
+       {"[material steel]", "no region 'steel'", "soft, hard"}},
+      {{"material.steel.kappa=2"}, {"the mesh has no region 'steel'", "it names none"}},
+      {{"material.soft.kappa=2", "material.1.kappa=2", REGIONS},
+       {"[material 1]", "in common with [material soft]"}},
+      {{"material.soft.kappa=1", "material.hard.kappa=2", "material.default.kappa=3", REGIONS},
+       {"[material default]", "no elements are left"}},
+      {{"material.soft.kappa=0", REGIONS}, {"material.soft.kappa", "> 0", "'0'"}},
+      {{"material.soft.kappa=x-0.3", REGIONS}, {"material.soft.kappa", "expected a value > 0"}},
+      {{"material.soft.lambda=-1", REGIONS}, {"material.soft.lambda", ">= 0"}},
+      {{"material.soft.kappa=2", "discretization.operator=mass", REGIONS},
+       {"material.soft.kappa", "the mass problem has no kappa"}},
+      {{"material.soft.lambda=2", "discretization.operator=mass", REGIONS},
+       {"material.soft.lambda", "the mass problem has no lambda"}},
+      {{"problem.solution=", "material.soft.forcing=1", "material.hard.kappa=2",
+        "boundary.default=dirichlet 0", REGIONS},
+       {"[material hard] needs solution or forcing"}},
+      {{"problem.solution=", "material.soft.forcing=1", "boundary.default=dirichlet 0",
+        "region.soft.upper=0.5 1 1"},
+       {"8 elements are in no [material]"}},
+      {{"problem.solution=", "problem.forcing=1", "material.soft.solution=x",
+        "boundary.default=dirichlet 0", REGIONS},
+       {"8 elements are in no [material] and have no solution"}},
+      {{"problem.solution=", "material.soft.solution=x", "material.hard.forcing=1",
+        "boundary.default=dirichlet 0", REGIONS},
+       {"[material hard] has no solution"}},
+      {{"problem.solution=", "material.soft.forcing=x", "material.hard.forcing=1", REGIONS},
+       {"'default = dirichlet' needs a formula"}},
+      {{"material.soft.kappa=2", "region.soft.upper=0.3 1 1"},
+       {"[region soft]", "x = 0.3 cuts through elements", "0.25 and 0.5"}},
+      {{"material.soft.kappa=2", "discretization.geometry=trilinear", REGIONS}, {"trilinear"}},
+      /* Numbers alone, but not the same one: the factors vary. */
+      {{"material.soft.lambda=2", "discretization.geometry=trilinear", REGIONS}, {"trilinear"}},
+  };
+  check_refusals(box, sizeof of_box / sizeof *of_box, of_box);
+
+  static const char *const file[] = {"mesh.file=" SP_FIXTURES "/slab.geo", "discretization.order=2",
+                                     "problem.solution=x", NULL};
+  static const refusal of_file[] = {
+      {{"material.steel.kappa=2"}, {"the mesh has no Physical Volume 'steel'", "soft", "hard"}},
+      {{"material.soft.kappa=2", "material.all.kappa=2"},
+       {"[material all]", "in common with [material soft]"}},
+      {{"material.hard.kappa=2", "material.30.kappa=2"},
+       {"[material 30]", "in common with [material hard]"}},
+      {{"material.all.kappa=2", "material.default.kappa=2"},
+       {"[material default]", "no elements are left"}},
+      {{"region.a.upper=0.5 1 1"}, {"[region a]", "only a box has regions"}},
+  };
+  check_refusals(file, sizeof of_file / sizeof *of_file, of_file);
+}
+
+/* The mesh may name volumes "5" or none at all; a group may be left without elements. */
+static void check_groups(void) {
+  static const char *const parts[][4] = {{"'5' has two meanings", "write", NULL},
+                                         {"[material 9]: it has no elements", NULL}};
+  for (int c = 0; c < 2; c++) {
+    const char *const overrides[] = {"problem.solution=x",
+                                     c == 0 ? "material.5.kappa=2" : "material.9.kappa=2"};
+    sp_config *config;
+    sp_hexes *hexes;
+    sp_mesh *mesh;
+    sp_materials materials;
+    require(sp_config_read(MPI_COMM_WORLD, sp_case_vocabulary(), NULL, 2, overrides, &config));
+    require(sp_gmsh_hexes(MPI_COMM_WORLD, SP_FIXTURES "/slab.geo", &hexes));
+    for (int g = 0; g < hexes->volume_group_count; g++) {
+      sp_group *group = &hexes->volume_groups[g];
+      if (group->number != 9) continue;
+      if (c == 0) snprintf(group->name, 2, "5"); /* was "all" */
+      for (int v = 0; v < hexes->volume_count && c == 1; v++) group->members[v] = false;
+    }
+    require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
+    sp_status status = sp_materials_create(config, mesh->hexes, &materials);
+    CHECK(c == 0 || !status, "%s", sp_error_message());
+    if (!status) status = sp_materials_count(config, mesh, &materials);
+    check_message(overrides[1], status, parts[c]);
+    sp_materials_free(&materials);
+    sp_mesh_destroy(&mesh);
+    sp_config_destroy(&config);
+  }
+}
+
+/* ---- Constants, bytes, and the case of a checkpoint ---- */
+
+/* One constant for all materials stays a number; the bytes of the arrays are predicted. */
+static void check_coefficients(void) {
+  static const struct {
+    const char *overrides[3];
+    bool with_kappa, with_lambda;
+    double scale, largest;
+  } cases[] = {
+      {{"material.low.kappa=1"}, false, false, 1, 1},
+      {{"material.low.kappa=2"}, true, false, 1, 1},
+      {{"material.low.lambda=1"}, false, false, 1, 1},
+      {{"material.low.lambda=0"}, false, true, 1, 1},
+      {{"material.low.lambda=5"}, false, true, 1, 5},
+      {{"material.low.lambda=4", "problem.lambda=4"}, false, false, 4, 4},
+      /* [problem] counts only where it has elements. */
+      {{"material.low.lambda=4", "material.default.lambda=4", "problem.kappa=7+x"},
+       true,
+       false,
+       4,
+       4},
+  };
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    const char *overrides[5] = {"problem.solution=x", "region.low.upper=0.5 1 1"};
+    int count = 2;
+    for (int o = 0; o < 3 && cases[c].overrides[o]; o++) overrides[count++] = cases[c].overrides[o];
+    const sp_box_region low = {.name = "low", .where = "", .upper = {0.5, 1, 1}};
+    const sp_box box = {
+        .elements = {4, 2, 2}, .upper = {1, 1, 1}, .region_count = 1, .regions = &low};
+    sp_config *config;
+    sp_hexes *hexes;
+    sp_mesh *mesh;
+    sp_materials materials;
+    sp_coefficients values;
+    sp_rule rule;
+    sp_rule_gl(3, &rule);
+    require(sp_config_read(MPI_COMM_WORLD, sp_case_vocabulary(), NULL, count, overrides, &config));
+    require(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes));
+    require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
+    require(sp_materials_create(config, mesh->hexes, &materials));
+    require(sp_materials_count(config, mesh, &materials));
+    require(sp_coefficients_create(&materials, mesh, &rule, &values));
+    CHECK((values.kappa != NULL) == cases[c].with_kappa &&
+              (values.lambda != NULL) == cases[c].with_lambda,
+          "arrays of case %zu", c);
+    CHECK_CLOSE(values.scale, cases[c].scale, 0);
+    CHECK_CLOSE(values.largest_lambda, cases[c].largest, 0);
+    const double bytes = 27 * sizeof(double) * (double)mesh->hexes->count;
+    CHECK_CLOSE(sp_coefficients_predicted_bytes(&materials, mesh->hexes->count, &rule),
+                bytes * (cases[c].with_kappa + cases[c].with_lambda), 0);
+    sp_coefficients_free(&values);
+    sp_materials_free(&materials);
+    sp_mesh_destroy(&mesh);
+    sp_config_destroy(&config);
+  }
+}
+
+/* A checkpoint of another material or region is of another case. */
+static void check_checkpoint(void) {
+  static const char *const variants[][2] = {
+      {"material.a.kappa=2", "region.a.upper=0.5 1 1"},
+      {"material.a.kappa=3", "region.a.upper=0.5 1 1"},
+      {"material.a.kappa=2", "region.a.upper=0.75 1 1"},
+  };
+  char *texts[3] = {NULL};
+  for (int v = 0; v < 3; v++) {
+    sp_config *config;
+    require(sp_config_read(MPI_COMM_WORLD, sp_case_vocabulary(), NULL, 2, variants[v], &config));
+    require(sp_checkpoint_case_text(config, &texts[v]));
+    sp_config_destroy(&config);
+  }
+  require(sp_checkpoint_case_compare("run.chk", texts[0], texts[0]));
+  for (int v = 1; v < 3; v++)
+    CHECK(sp_checkpoint_case_compare("run.chk", texts[0], texts[v]) == SP_ERR_INPUT, "%s",
+          variants[v][v - 1]);
+  for (int v = 0; v < 3; v++) free(texts[v]);
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+  run_case_begin(argc, argv);
+  const bool made = world_rank > 0 || mkdtemp(folder);
+  MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
+  if (!made) MPI_Abort(MPI_COMM_WORLD, 1);
+  const bool all = device_sweeps(argc, argv);
+  check_box(all);
+  check_files();
+  check_data();
+  for (int order = all ? 1 : 2; order <= (all ? 3 : 2); order++) check_layers(order);
+  check_refused();
+  check_groups();
+  check_coefficients();
+  check_checkpoint();
+  if (world_rank == 0) CHECK(rmdir(folder) == 0, "%s is left", folder);
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}
