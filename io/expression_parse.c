@@ -319,7 +319,8 @@ static sp_status apply(parser *p, sp_operation operation, int count, const opera
     *result = constant_operand(sp_expression_fold(operation, constant, values));
     return SP_OK;
   }
-  p->expression->is_rough = p->expression->is_rough || is_rough(operation);
+  const bool constant_choice = operation == SP_OP_SELECT && o[0].is_constant;
+  p->expression->is_rough |= is_rough(operation) && !constant_choice;
   for (int k = 0; k < count; k++) SP_TRY(give_place(p, &o[k]));
   const sp_instruction instruction = {
       .operation = operation,

@@ -356,6 +356,41 @@ static void differences(outer_function *f, const double point[3], int d, real de
 
 /* The evaluator's own rounding: some 50 operations, each of relative error eps times terms that are
  * at most 50 times the largest derivative here: 2500 eps times (1 + that derivative). */
+/* What may jump or have a kink, unless it is folded to a constant. */
+static void check_smoothness(void) {
+  static const char *const smooth[] = {"1",
+                                       "x",
+                                       "sin(x)*exp(y)/(1+z^2)",
+                                       "-x^y+cbrt(z)",
+                                       "1 < 2 ? x : y",
+                                       "x*min(1, 2)",
+                                       "floor(1.5)*z",
+                                       "atan2(x, y)"};
+  static const char *const rough[] = {"x < 0.5 ? 1 : 100",
+                                      "if(y, 1, 2)",
+                                      "1 + 99*(x > 0.5)",
+                                      "x == y",
+                                      "x != y",
+                                      "x <= 1",
+                                      "x >= 1",
+                                      "x && y",
+                                      "x || y",
+                                      "!x",
+                                      "abs(x)",
+                                      "sign(y)",
+                                      "floor(z)",
+                                      "min(x, 1)",
+                                      "max(x, y) + 0"};
+  for (size_t k = 0; k < sizeof smooth / sizeof *smooth + sizeof rough / sizeof *rough; k++) {
+    const bool expected = k < sizeof smooth / sizeof *smooth;
+    const char *text = expected ? smooth[k] : rough[k - sizeof smooth / sizeof *smooth];
+    sp_expression *expression;
+    CHECK(sp_expression_parse(text, "test", &expression) == SP_OK, "%s", sp_error_message());
+    if (expression) CHECK(sp_expression_is_smooth(expression) == expected, "%s", text);
+    sp_expression_destroy(&expression);
+  }
+}
+
 static void check_derivatives(void) {
   const double points[][3] = {{0.3, 0.4, 0.5}, {-0.6, 0.2, 0.7}, {0.5, -0.8, 0.1}};
   const double rounding = 2500 * DBL_EPSILON;
@@ -738,6 +773,7 @@ static void print_speed(void) {
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   check_values();
+  check_smoothness();
   check_derivatives();
   check_closed_forms();
   check_chunks();
