@@ -161,6 +161,40 @@ def probes():
     check(run.out + run.err == "", f"{run.name}: {run.out!r} {run.err!r}")
 
 
+def materials():
+    """A line for each material, a note on elements without one, and a warning where a formula may jump
+    and quadrature points lie on faces."""
+    slab = ["mesh.elements=4 2 2", "discretization.order=2", "problem.lambda=0", "problem.solution=y",
+            "region.left.upper=0.5 1 1", "output.log=", "output.field="]
+    both = ["material.left.kappa=3", "material.default.lambda=x"]
+    for ranks in 1, 4:
+        run = Run(ranks, [*slab, *both]).expect(ranks, 0)
+        for line in ("material         left, 8 elements, lambda = 0, kappa = 3\n",
+                     "material         default, 8 elements, lambda = x, kappa = 1\n"):
+            check(line in run.out, f"{run.name}: no '{line}' in {run.out!r}")
+        check("no [material]" not in run.out and "may jump" not in run.out, f"{run.name}: {run.out!r}")
+    run = Run(2, [*slab, both[0]]).expect(2, 0)
+    check("8 elements in no [material]: as in [problem], lambda = 0, kappa = 1\n" in run.out,
+          f"{run.name}: {run.out!r}")
+    for formula in "problem.kappa=x < 0.5 ? 1 : 100", "problem.lambda=abs(x-0.5)", "material.left.forcing=sign(x)":
+        run = Run(2, [*slab, formula]).expect(2, 0)
+        check(run.out.count("may jump") == 1 and f"argument '{formula}' may jump" in run.out,
+              f"{run.name}: {run.out!r}")
+        # The points of Gauss quadrature are inside elements.
+        run = Run(2, [*slab, formula, "discretization.operator=bp3.0"]).expect(2, 0)
+        check("may jump" not in run.out, f"{run.name}: {run.out!r}")
+    # One formula of [problem] for two materials is one note.
+    run = Run(2, [*slab, "problem.kappa=1+max(x, y)", "material.left.lambda=1"]).expect(2, 0)
+    check(run.out.count("may jump") == 1, f"{run.name}: {run.out!r}")
+    # Materials alone may give the solution of a study, and the dry run knows the arrays of their coefficients.
+    exact = ["problem.solution=", "material.left.solution=2*x", "material.default.solution=x+0.5",
+             "material.default.kappa=2"]
+    Run(2, [*slab, *exact, "--study", "order=1:2"]).expect(2, 0)
+    dry = [Run(1, [*slab, *more, "--dry-run", "mesh.refine=4"]).expect(1, 0).out for more in ([], exact)]
+    found = [re.search(r"largest +\d+ +\d+ +(\S+)", out) for out in dry]
+    check(all(found) and float(found[0].group(1)) < float(found[1].group(1)), f"dry runs: {dry}")
+
+
 def study(ranks):
     """Exit codes, the printed table and its copy in the log."""
     write("good.ini", CASE)
@@ -299,6 +333,7 @@ def main():
     driver.side_by_side([
         *[(dry_run, ranks, number) for ranks in (4, 1) for number in range(len(DRY_RUNS))],
         (good_runs, 4), (good_runs, 1), (study, 4), (study, 1), (launcher,), (probes,),
+        (materials,),
         (as_many_ranks_as_elements,),
         *[(small_stack, number) for number in range(4)],
         (dry_run_refusals, 4), (dry_run_refusals, 1), (dry_run_of_too_much, 4), (information,)])

@@ -120,21 +120,21 @@ static void print_coefficients(sp_terminal *t, const sp_materials *all, const sp
   if (sp_materials_have_kappa(all)) print_coefficient(t, "kappa", m->kappa, m->kappa_formula);
 }
 
-/* A line for each material, and a note on the elements that no section names. */
+/* A line for each section, and a note on the elements that none names. */
 static void print_materials(sp_terminal *t, const sp_config *config, const sp_materials *all,
                             bool coefficients) {
   for (int m = 0; m < all->count && config->materials.count > 0; m++) {
     const sp_material *material = &all->list[m];
+    const char *plural = material->elements == 1 ? "" : "s";
     if (material->elements == 0) continue;
-    sp_terminal_print(t, "  %-16s %s, %lld element%s", "material",
-                      material->name ? material->name : "[problem]", (long long)material->elements,
-                      material->elements == 1 ? "" : "s");
+    if (material->name)
+      sp_terminal_print(t, "  %-16s %s, %lld element%s", "material", material->name,
+                        (long long)material->elements, plural);
+    else
+      sp_terminal_print(t, "  %-16s %lld element%s in no [material]: as in [problem]", "note",
+                        (long long)material->elements, plural);
     if (coefficients) print_coefficients(t, all, material);
     sp_terminal_print(t, "\n");
-    if (!material->name)
-      sp_terminal_print(
-          t, "  %-16s %lld elements are in no [material] and take the formulas of [problem]\n",
-          "note", (long long)material->elements);
   }
 }
 
