@@ -11,6 +11,7 @@
 #include "solver/run/outcome.h"
 #include "solver/run/precondition.h"
 #include "solver/run/provenance.h"
+#include "solver/run/report_materials.h"
 #include "solver/run/version.h"
 
 struct sp_report {
@@ -99,71 +100,12 @@ static const char *mesh_name(const sp_config *config) {
   return config->mesh.shape == SP_SHAPE_FILE ? config->mesh.file : boxes[config->mesh.map];
 }
 
-static void print_coefficient(sp_terminal *t, const char *name, double constant,
-                              const sp_expression *formula) {
-  if (formula)
-    sp_terminal_print(t, ", %s = %s", name, sp_expression_text(formula));
-  else
-    sp_terminal_print(t, ", %s = %g", name, constant);
-}
-
 /* The preconditioner to try where `name` does not converge, NULL if that is the best one. */
 static const char *better_preconditioner(sp_operator_kind kind, const char *name) {
   const char *reason;
   const char *best =
       sp_preconditioner_names[sp_precondition_choose(SP_PRECONDITIONER_AUTO, kind, &reason)];
   return strcmp(best, name) == 0 ? NULL : best;
-}
-
-static void print_coefficients(sp_terminal *t, const sp_materials *all, const sp_material *m) {
-  print_coefficient(t, "lambda", m->lambda, m->lambda_formula);
-  if (sp_materials_have_kappa(all)) print_coefficient(t, "kappa", m->kappa, m->kappa_formula);
-}
-
-/* A line for each section, and a note on the elements that none names. */
-static void print_materials(sp_terminal *t, const sp_config *config, const sp_materials *all,
-                            bool coefficients) {
-  for (int m = 0; m < all->count && config->materials.count > 0; m++) {
-    const sp_material *material = &all->list[m];
-    const char *plural = material->elements == 1 ? "" : "s";
-    if (material->elements == 0) continue;
-    if (material->name)
-      sp_terminal_print(t, "  %-16s %s, %lld element%s", "material", material->name,
-                        (long long)material->elements, plural);
-    else
-      sp_terminal_print(t, "  %-16s %lld element%s in no [material]: as in [problem]", "note",
-                        (long long)material->elements, plural);
-    if (coefficients) print_coefficients(t, all, material);
-    sp_terminal_print(t, "\n");
-  }
-}
-
-/* kappa, lambda and forcing of a material, NULL where there is no formula or no element. */
-enum { FORMULAS = 3 };
-static const sp_expression *formula_of(const sp_material *material, int which) {
-  const sp_expression *const formulas[FORMULAS] = {material->kappa_formula,
-                                                   material->lambda_formula, material->forcing};
-  return material->elements > 0 ? formulas[which] : NULL;
-}
-
-/* With collocated quadrature the points on a face have one value for both of its elements. A line
- * of [problem] may be the formula of several materials; one note is enough. */
-static void note_jumps(sp_terminal *t, const sp_materials *all) {
-  for (int which = 0; which < FORMULAS; which++)
-    for (int m = 0; m < all->count; m++) {
-      const sp_expression *formula = formula_of(&all->list[m], which);
-      bool skip = !formula || sp_expression_is_smooth(formula);
-      for (int before = 0; before < m && !skip; before++) {
-        const sp_expression *other = formula_of(&all->list[before], which);
-        skip = other == formula;
-      }
-      if (!skip)
-        sp_terminal_print(
-            t,
-            "  %-16s %s may jump; at a jump between two elements both get one value: "
-            "use [material NAME],\n  %-16s or operator = bp3.0 if jumps lie on faces\n",
-            "note", sp_expression_where(formula), "");
-    }
 }
 
 sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *geometry_reason,
@@ -227,12 +169,7 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
   sp_terminal_print(t, "  %-16s N = %d, %lld degrees of freedom\n", "discretization", op->order,
                     (long long)op->global_dofs);
   sp_terminal_print(t, "  %-16s %s", "operator", row->name);
-  const sp_materials *materials = &problem->materials;
-  if (row->has_stiffness && config->materials.count == 0)
-    print_coefficients(t, materials, &materials->list[0]);
-  sp_terminal_print(t, "\n");
-  print_materials(t, config, materials, row->has_stiffness);
-  if (row->collocated) note_jumps(t, materials);
+  sp_report_materials(t, config, row, &problem->materials);
   sp_terminal_print(t, "  %-16s %s: %s\n", "geometry", geometry, geometry_reason);
   sp_terminal_print(t, "  %-16s CG, relative tolerance %.3g\n", "solver", config->solver.tolerance);
   sp_terminal_print(t, "  %-16s %s: %s\n", "preconditioner", name, preconditioner_reason);
