@@ -10,6 +10,7 @@
 #include "mesh/create.h"
 #include "mesh/gmsh.h"
 #include "solver/problem/coefficients.h"
+#include "solver/problem/interfaces.h"
 #include "solver/run/checkpoint_case.h"
 #include "tests/check.h"
 #include "tests/rates.h"
@@ -375,6 +376,53 @@ static void check_coefficients(void) {
   }
 }
 
+/* u = x y | x y + c with kappa = 1 | k, where x = 1/2 is between materials, and between two ranks
+ * for some numbers of these: u jumps by c, and kappa du/dx = k y by k - 1 at y = 1. On the edges of
+ * faces other faces may count too, but jumps are seen inside them: up to the last inner GLL point
+ * of order 4 in the last of four elements. */
+static void check_jumps(sp_operator_kind kind) {
+  const double inner = 0.75 + (1 + sqrt(3.0 / 7)) / 8;
+  static const struct { double c, k; } cases[] = {{0, 1}, {0.25, 1}, {0, 3}, {-0.5, 0.5}};
+  for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+    const double c = cases[n].c, k = kind == SP_MASS ? 1 : cases[n].k;
+    char solution[LENGTH], kappa[LENGTH];
+    snprintf(solution, LENGTH, "material.high.solution=x*y+%g", c);
+    snprintf(kappa, LENGTH, kind == SP_MASS ? "material.high.kappa=" : "material.high.kappa=%g", k);
+    const char *const overrides[] = {
+        "problem.solution=x*y", "region.high.lower=0.5 0 0", solution, kappa,
+        kind == SP_MASS ? "discretization.operator=mass" : "discretization.operator=bp3.0"};
+    const sp_box_region high = {
+        .name = "high", .where = "", .lower = {0.5, 0, 0}, .upper = {1, 1, 1}};
+    const sp_box box = {
+        .elements = {4, 4, 2}, .upper = {1, 1, 1}, .region_count = 1, .regions = &high};
+    sp_config *config;
+    sp_hexes *hexes;
+    sp_mesh *mesh;
+    sp_platform platform;
+    sp_space *space;
+    sp_problem *problem;
+    sp_interface_jumps jumps;
+    require(sp_config_read(MPI_COMM_WORLD, sp_case_vocabulary(), NULL, 5, overrides, &config));
+    require(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes));
+    require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
+    require(sp_platform_open(MPI_COMM_WORLD, SP_DEVICE_HOST, SP_TRANSPORT_AUTO, &platform));
+    require(sp_space_create(&platform, mesh, 4, &space));
+    require(sp_problem_create(config, mesh, &problem));
+    require(sp_problem_jumps(problem, space, &jumps));
+    CHECK_CLOSE(jumps.solution, fabs(c), 10 * DBL_EPSILON);
+    CHECK(jumps.flux >= fabs(k - 1) * inner - 100 * DBL_EPSILON &&
+              jumps.flux <= fabs(k - 1) + 100 * DBL_EPSILON,
+          "a jump of %g with k = %g", jumps.flux, k);
+    CHECK_CLOSE(jumps.solution_size, fmax(0.5, 1 + c), 10 * DBL_EPSILON);
+    CHECK(kind == SP_MASS ? jumps.flux_size == 0 : jumps.flux_size > 0, "%g", jumps.flux_size);
+    sp_problem_destroy(&problem);
+    sp_space_destroy(&space);
+    sp_platform_close(&platform);
+    sp_mesh_destroy(&mesh);
+    sp_config_destroy(&config);
+  }
+}
+
 /* A checkpoint of another material or region is of another case. */
 static void check_checkpoint(void) {
   static const char *const variants[][2] = {
@@ -412,6 +460,8 @@ int main(int argc, char **argv) {
   check_groups();
   check_coefficients();
   check_checkpoint();
+  check_jumps(SP_BP30);
+  check_jumps(SP_MASS);
   if (world_rank == 0) CHECK(rmdir(folder) == 0, "%s is left", folder);
   const int result = check_end(MPI_COMM_WORLD);
   MPI_Finalize();

@@ -172,7 +172,11 @@ def materials():
         for line in ("material         left, 8 elements, lambda = 0, kappa = 3\n",
                      "material         default, 8 elements, lambda = x, kappa = 1\n"):
             check(line in run.out, f"{run.name}: no '{line}' in {run.out!r}")
-        check("no [material]" not in run.out and "may jump" not in run.out, f"{run.name}: {run.out!r}")
+        for word in "no [material]", "may jump", "between materials":
+            check(word not in run.out, f"{run.name}: '{word}' in {run.out!r}")
+        run = Run(ranks, [*slab, *both, "problem.solution=x"]).expect(ranks, 0)
+        check("between materials the exact solution jumps by up to 0.0e+00, its kappa du/dn by up to 2.0e+00" in
+              run.out, f"{run.name}: {run.out!r}")
     run = Run(2, [*slab, both[0]]).expect(2, 0)
     check("8 elements in no [material]: as in [problem], lambda = 0, kappa = 1\n" in run.out,
           f"{run.name}: {run.out!r}")

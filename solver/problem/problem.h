@@ -6,7 +6,7 @@
  * or, for the mass problem, u = f in the sense of L2 projection. kappa, lambda and f are those of
  * each element's material. f is its forcing, or follows from its solution; boundary data without a
  * formula follow from the solution too, by exact differentiation. Where materials meet, solution
- * and kappa du/dn are taken to be continuous. */
+ * and kappa du/dn are taken to be continuous (solver/problem/interfaces.h measures it). */
 #ifndef SP_SOLVER_PROBLEM_PROBLEM_H
 #define SP_SOLVER_PROBLEM_PROBLEM_H
 

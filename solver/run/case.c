@@ -13,6 +13,7 @@
 #include "operators/geometry_choice.h"
 #include "solver/problem/boundary.h"
 #include "solver/problem/coefficients.h"
+#include "solver/problem/interfaces.h"
 #include "solver/problem/load.h"
 #include "solver/problem/null_space.h"
 #include "solver/problem/probe.h"
@@ -44,6 +45,7 @@ typedef struct sp_case {
   sp_jacobian_range range;
   sp_coefficients coefficients; /* until the preconditioner is built, as the Robin faces' part */
   sp_robin robin;
+  sp_interface_jumps jumps;
   sp_null_space *null_space; /* NULL where Dirichlet data determine all means */
   bool singular;             /* nothing determines its means */
   sp_checkpoint *checkpoint; /* NULL without checkpoint and restart */
@@ -172,6 +174,7 @@ static sp_status make_problem(sp_case *c) {
   SP_TRY(sp_problem_robin(c->problem, c->space, &c->robin));
   SP_TRY(sp_problem_constraints(c->problem, c->space, c->constrained, c->boundary_values));
   SP_TRY(sp_problem_load(c->problem, c->space, c->load, &c->range));
+  if (c->report) SP_TRY(sp_problem_jumps(c->problem, c->space, &c->jumps));
   if (!sp_operator_rows[c->problem->kind].has_stiffness) return SP_OK;
   SP_TRY(sp_null_space_create(c->space, c->constrained, &c->null_space));
   c->singular = c->null_space && sp_null_space_is_exact(&c->coefficients, &c->robin);
@@ -398,6 +401,7 @@ static sp_status solve(sp_case *c, sp_results *results) {
   if (c->report)
     SP_TRY(sp_report_setup(c->report, c->op, c->geometry_reason, c->preconditioner,
                            c->preconditioner_reason, c->problem, &c->range));
+  if (c->report) sp_report_jumps(c->report, &c->jumps);
   if (c->report && c->null_space && !c->singular)
     sp_report_magnification(c->report, c->null_space->magnification);
   results->elements = c->mesh->global_elements;

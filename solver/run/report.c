@@ -188,6 +188,19 @@ void sp_report_magnification(sp_report *report, double magnification) {
         "note", "", magnification);
 }
 
+void sp_report_jumps(sp_report *report, const sp_interface_jumps *jumps) {
+  /* An interface of curved elements is not exactly the one that the formulas are made for. */
+  static const double WORTH_A_NOTE = 1e-4;
+  if (jumps->solution <= WORTH_A_NOTE * jumps->solution_size &&
+      jumps->flux <= WORTH_A_NOTE * jumps->flux_size)
+    return;
+  sp_terminal_print(
+      report->terminal,
+      "  %-16s between materials the exact solution jumps by up to %.1e, its kappa du/dn by up to "
+      "%.1e:\n  %-16s it does not solve this problem, and errors do not vanish\n",
+      "note", jumps->solution, jumps->flux, "");
+}
+
 void sp_report_restart(sp_report *report, const sp_cg_progress *progress) {
   const char *path = report->config->output.restart;
   attribute_string(report, "restart", path);

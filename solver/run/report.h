@@ -6,6 +6,7 @@
 #include "operators/operator.h"
 #include "solver/linear/cg.h"
 #include "solver/problem/errors.h"
+#include "solver/problem/interfaces.h"
 #include "solver/problem/load.h"
 #include "solver/problem/probe.h"
 #include "solver/problem/problem.h"
@@ -28,6 +29,10 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
 /* How much larger errors of the data come in a mean that lambda and alpha alone determine
  * (sp_null_space.magnification): a note where this is a lot. Local. */
 void sp_report_magnification(sp_report *report, double magnification);
+
+/* A note where the exact solution does not fit the materials (solver/problem/interfaces.h). Local.
+ */
+void sp_report_jumps(sp_report *report, const sp_interface_jumps *jumps);
 
 /* Where the run continues. Local. */
 void sp_report_restart(sp_report *report, const sp_cg_progress *progress);

@@ -1,0 +1,107 @@
+#include "solver/problem/interfaces.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "mesh/geometry.h"
+#include "solver/problem/evaluate.h"
+
+enum { FACE_NODES = SP_MAX_NQ * SP_MAX_NQ };
+
+/* L-vectors: the least u and the least -u of the elements that have a node; the sums over their
+ * faces of kappa du/dn times area, outwards, and of the area. */
+enum { LOW, HIGH, FLUX, AREA, VECTORS };
+
+/* And the values on one face; too many for the stack. */
+typedef struct workspace {
+  double *vectors[VECTORS];
+  double xyz[3 * FACE_NODES], normal[3 * FACE_NODES];
+  double u[FACE_NODES], gradient[3][FACE_NODES], kappa[FACE_NODES];
+} workspace;
+
+static sp_status add_face(const sp_problem *problem, const sp_space *space, sp_lid e, int f,
+                          workspace *w, sp_interface_jumps *jumps) {
+  const sp_hexes *hexes = space->mesh->hexes;
+  const sp_numbering *numbering = space->numbering;
+  const sp_material *material = sp_materials_of(&problem->materials, hexes, e);
+  const sp_rule *gll = &sp_reference_get(numbering->order)->gll;
+  const int n = gll->n * gll->n;
+  const size_t first = (size_t)e * sp_element_nodes(numbering->order);
+  const bool has_flux = sp_operator_rows[problem->kind].has_stiffness;
+  double *const gradient[3] = {w->gradient[0], w->gradient[1], w->gradient[2]};
+  int indices[FACE_NODES];
+  sp_geometry_face(hexes, e, f, gll, w->xyz, w->normal);
+  const double *xyz[3] = {w->xyz, w->xyz + n, w->xyz + 2 * n};
+  SP_TRY(sp_problem_evaluate(material->solution, (size_t)n, xyz, w->u, gradient, NULL));
+  SP_TRY(sp_material_kappa(material, (size_t)n, xyz, w->kappa, NULL));
+  sp_face_nodes(numbering->order, f, indices);
+  for (int q = 0; q < n; q++) {
+    const sp_lid dof = numbering->nodes[first + (size_t)indices[q]];
+    double flux = 0, square = 0;
+    for (int d = 0; d < 3; d++) {
+      const double component = w->normal[d * n + q];
+      square += component * component;
+      if (has_flux) flux += w->kappa[q] * gradient[d][q] * component;
+    }
+    const double area = sqrt(square);
+    w->vectors[LOW][dof] = fmin(w->vectors[LOW][dof], w->u[q]);
+    w->vectors[HIGH][dof] = fmin(w->vectors[HIGH][dof], -w->u[q]);
+    w->vectors[FLUX][dof] += flux;
+    w->vectors[AREA][dof] += area;
+    jumps->solution_size = fmax(jumps->solution_size, fabs(w->u[q]));
+    jumps->flux_size = fmax(jumps->flux_size, fabs(flux) / area);
+  }
+  return SP_OK;
+}
+
+static sp_status add_faces(const sp_problem *problem, const sp_space *space, workspace *w,
+                           sp_interface_jumps *jumps) {
+  const sp_hexes *hexes = space->mesh->hexes;
+  for (sp_lid e = 0; e < hexes->count; e++)
+    for (int f = 0; f < SP_FACES; f++)
+      if (hexes->surfaces[e][f] == SP_SURFACE_INTERIOR)
+        SP_TRY(add_face(problem, space, e, f, w, jumps));
+  return SP_OK;
+}
+
+static sp_status create(const sp_space *space, workspace **out) {
+  const size_t dofs = (size_t)space->numbering->local;
+  SP_TRY(sp_allocate(1, sizeof **out, "interfaces", out));
+  for (int v = 0; v < VECTORS; v++)
+    SP_TRY(sp_allocate(dofs, sizeof(double), "interfaces", &(*out)->vectors[v]));
+  for (size_t i = 0; i < dofs; i++) (*out)->vectors[LOW][i] = (*out)->vectors[HIGH][i] = DBL_MAX;
+  return SP_OK;
+}
+
+static void destroy(workspace *w) {
+  for (int v = 0; v < VECTORS && w; v++) free(w->vectors[v]);
+  free(w);
+}
+
+static void measure(const sp_space *space, const workspace *w, sp_interface_jumps *jumps) {
+  for (int v = 0; v < VECTORS; v++)
+    sp_exchange_now(space->exchange, v < FLUX ? SP_MIN : SP_SUM, w->vectors[v]);
+  for (sp_lid i = 0; i < space->numbering->local; i++) {
+    if (w->vectors[AREA][i] == 0) continue; /* on no face between elements */
+    jumps->solution = fmax(jumps->solution, -w->vectors[HIGH][i] - w->vectors[LOW][i]);
+    jumps->flux = fmax(jumps->flux, 2 * fabs(w->vectors[FLUX][i]) / w->vectors[AREA][i]);
+  }
+  double all[4] = {jumps->solution, jumps->flux, jumps->solution_size, jumps->flux_size};
+  MPI_Allreduce(MPI_IN_PLACE, all, 4, MPI_DOUBLE, MPI_MAX, space->mesh->comm);
+  *jumps = (sp_interface_jumps){all[0], all[1], all[2], all[3]};
+}
+
+sp_status sp_problem_jumps(const sp_problem *problem, const sp_space *space,
+                           sp_interface_jumps *out) {
+  workspace *w = NULL;
+  *out = (sp_interface_jumps){0};
+  if (problem->materials.count == 1 || !sp_materials_have_solution(&problem->materials))
+    return SP_OK;
+  sp_status status = create(space, &w);
+  if (!status) status = add_faces(problem, space, w, out);
+  status = sp_agree(space->mesh->comm, status);
+  if (!status) measure(space, w, out);
+  destroy(w);
+  return status;
+}
