@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "mesh/partition.h"
 
@@ -102,12 +103,12 @@ static sp_status find_range(const sp_box *box, const sp_box_region *region, rang
   for (int d = 0; d < 3; d++) {
     SP_TRY(find_plane(box, region, d, region->lower[d], &out->first[d]));
     SP_TRY(find_plane(box, region, d, region->upper[d], &out->last[d]));
-    if (out->first[d] >= out->last[d])
-      return sp_fail(SP_ERR_INPUT,
-                     "%s: no element of the box is between %c = %g and %g; the box goes from %g to "
-                     "%g",
-                     region->where, "xyz"[d], region -> lower[d], region -> upper[d],
-                     box -> lower[d], box -> upper[d]);
+    if (out->first[d] < out->last[d]) continue;
+    const char name = (char)('x' + d);
+    return sp_fail(
+        SP_ERR_INPUT,
+        "%s: no element of the box is between %c = %g and %g; the box goes from %g to %g",
+        region->where, name, region->lower[d], region->upper[d], box->lower[d], box->upper[d]);
   }
   return SP_OK;
 }
@@ -145,11 +146,40 @@ static int volume_of(int count, const range *ranges, const int ijk[3]) {
 
 /* ---- Elements ---- */
 
-static void fill_element(const sp_box *box, const int ijk[3], sp_hexes *hexes, sp_lid e) {
+/* The vertices of a brick in two neighbouring planes of the third direction, [2][ny][nx][3]: each
+ * is computed once, though it belongs to eight elements. */
+typedef struct planes {
+  const sp_box *box;
+  const sp_brick *brick;
+  int nx, ny;
+  double *points;
+} planes;
+
+/* Where the vertex (i, j) is, in the lower plane or the upper one. */
+static double *vertex_of(const planes *p, int upper, int i, int j) {
+  const size_t column = (size_t)(i - p->brick->first[0]), row = (size_t)(j - p->brick->first[1]);
+  return &p->points[(((size_t)upper * (size_t)p->ny + row) * (size_t)p->nx + column) * 3];
+}
+
+static void fill_plane(const planes *p, int upper, int k) {
+  for (int j = p->brick->first[1]; j <= p->brick->last[1]; j++)
+    for (int i = p->brick->first[0]; i <= p->brick->last[0]; i++)
+      vertex_point(p->box, (const int[3]){i, j, k}, vertex_of(p, upper, i, j));
+}
+
+/* The upper plane becomes the lower one. */
+static void advance(const planes *p) {
+  const size_t size = (size_t)p->nx * (size_t)p->ny * 3;
+  memcpy(p->points, p->points + size, size * sizeof *p->points);
+}
+
+static void fill_element(const planes *p, const int ijk[3], sp_hexes *hexes, sp_lid e) {
+  const sp_box *box = p->box;
   for (int c = 0; c < SP_CORNERS; c++) {
     const int corner[3] = {ijk[0] + (c & 1), ijk[1] + (c >> 1 & 1), ijk[2] + (c >> 2 & 1)};
     hexes->vertices[e][c] = vertex_number(box, corner);
-    vertex_point(box, corner, &hexes->lattice[((size_t)e * SP_CORNERS + (size_t)c) * 3]);
+    memcpy(&hexes->lattice[((size_t)e * SP_CORNERS + (size_t)c) * 3],
+           vertex_of(p, c >> 2, corner[0], corner[1]), 3 * sizeof(double));
   }
   for (int d = 0; d < 3; d++) {
     hexes->surfaces[e][2 * d] = ijk[d] == 0 ? 2 * d : SP_SURFACE_INTERIOR;
@@ -158,6 +188,30 @@ static void fill_element(const sp_box *box, const int ijk[3], sp_hexes *hexes, s
   }
   hexes->tags[e] =
       1 + ijk[0] + (sp_gid)box->elements[0] * (ijk[1] + (sp_gid)box->elements[1] * (sp_gid)ijk[2]);
+}
+
+static sp_status fill_elements(const sp_box *box, const sp_brick *brick, const range *ranges,
+                               sp_hexes *hexes) {
+  planes p = {.box = box,
+              .brick = brick,
+              .nx = brick->last[0] - brick->first[0] + 1,
+              .ny = brick->last[1] - brick->first[1] + 1};
+  SP_TRY(sp_allocate((size_t)p.nx * (size_t)p.ny, 6 * sizeof *p.points, "planes of vertices",
+                     &p.points));
+  sp_lid e = 0;
+  fill_plane(&p, 1, brick->first[2]);
+  for (int k = brick->first[2]; k < brick->last[2]; k++) {
+    advance(&p);
+    fill_plane(&p, 1, k + 1);
+    for (int j = brick->first[1]; j < brick->last[1]; j++)
+      for (int i = brick->first[0]; i < brick->last[0]; i++) {
+        const int ijk[3] = {i, j, k};
+        hexes->volumes[e] = volume_of(box->region_count, ranges, ijk);
+        fill_element(&p, ijk, hexes, e++);
+      }
+  }
+  free(p.points);
+  return SP_OK;
 }
 
 static sp_status make_brick(MPI_Comm comm, const sp_box *box, sp_hexes **out) {
@@ -178,15 +232,8 @@ static sp_status make_brick(MPI_Comm comm, const sp_box *box, sp_hexes **out) {
   }
   range *ranges;
   SP_TRY(sp_allocate((size_t)box->region_count, sizeof *ranges, "regions", &ranges));
-  const sp_status status = make_regions(box, ranges, hexes);
-  sp_lid e = 0;
-  for (int k = brick.first[2]; k < brick.last[2] && !status; k++)
-    for (int j = brick.first[1]; j < brick.last[1]; j++)
-      for (int i = brick.first[0]; i < brick.last[0]; i++) {
-        const int ijk[3] = {i, j, k};
-        hexes->volumes[e] = volume_of(box->region_count, ranges, ijk);
-        fill_element(box, ijk, hexes, e++);
-      }
+  sp_status status = make_regions(box, ranges, hexes);
+  if (!status) status = fill_elements(box, &brick, ranges, hexes);
   free(ranges);
   return status;
 }
