@@ -1,5 +1,5 @@
-/* Measures the operators: the paper's kernels and the program's own, by order and mesh, with the
- * rates for their rooflines, in one file. */
+/* Measures the operators, the paper's kernels and the program's own, by order and mesh, with the
+ * rates for their rooflines, in one file; and whole solves. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 #include "io/terminal.h"
 #include "solver/bench/paper.h"
 #include "solver/bench/production.h"
+#include "solver/bench/solve.h"
 #include "solver/bench/table.h"
 #include "solver/run/interrupt.h"
 #include "solver/run/version.h"
@@ -15,6 +16,7 @@
 /* The current data: a step of the plan reuses or replaces them. */
 typedef struct study {
   sp_bench_clock clock;
+  sp_bench_load load;
   sp_bench_case c;
   sp_bench_paper paper;
   sp_bench_production production;
@@ -32,10 +34,11 @@ static sp_status set_up(study *s, const sp_bench_step *step) {
   const bool have_production = s->production.clock && same_case &&
                                s->production.kind == step->kind &&
                                s->production.geometry == step->geometry;
-  if (step->kernel ? have_paper : have_production && step->what != SP_BENCH_COPY) return SP_OK;
+  const bool uses_production = step->what != SP_BENCH_COPY && step->what != SP_BENCH_SOLVE;
+  if (step->kernel ? have_paper : have_production && uses_production) return SP_OK;
   drop_data(s);
   SP_TRY(sp_bench_case_set(&s->c, step->key.elements, (int)step->key.order));
-  if (step->what == SP_BENCH_COPY) return SP_OK;
+  if (step->what == SP_BENCH_COPY || step->what == SP_BENCH_SOLVE) return SP_OK;
   if (step->kernel) return sp_bench_paper_create(&s->clock, &s->c, step->kind, &s->paper);
   return sp_bench_production_create(&s->clock, &s->c, step->kind, step->geometry, &s->production);
 }
@@ -44,6 +47,8 @@ static sp_status measure(study *s, const sp_bench_step *step, sp_bench_row *row)
   *row = step->key;
   SP_TRY(set_up(s, step));
   if (step->what == SP_BENCH_COPY) return sp_bench_copy_time(&s->clock, &s->c, step->kind, row);
+  if (step->what == SP_BENCH_SOLVE)
+    return sp_bench_solve_time(&s->clock, &s->c, step->kind, step->geometry, s->load, row);
   if (step->kernel) return sp_bench_paper_time(&s->paper, step->kernel, row);
   return sp_bench_production_time(&s->production, step->what, row);
 }
@@ -126,7 +131,7 @@ static sp_status run_study(study *s, const sp_bench_options *o, sp_bench_provena
 
 static sp_status run(const sp_bench_options *o, const char *command_line) {
   sp_platform platform;
-  study s = {.c = {.platform = &platform}};
+  study s = {.load = o->load, .c = {.map = o->map, .platform = &platform}};
   sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, o->quiet);
   SP_TRY(sp_platform_open(MPI_COMM_WORLD, o->device, o->exchange, &platform));
   sp_bench_provenance provenance = {.device = platform.backend->describe(platform.device),

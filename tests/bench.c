@@ -289,7 +289,7 @@ static void check_plan(void) {
             cases[c].line, plan.count, cases[c].steps);
     }
     for (int a = 0; a < plan.count; a++)
-      CHECK(plan.steps[a].key.warm_cache == (plan.steps[a].what == SP_BENCH_CG),
+      CHECK(plan.steps[a].key.warm_cache == sp_bench_what_is_warm(plan.steps[a].what),
             "%s: what is measured with inputs in the cache", cases[c].line);
     for (int a = 0; a < plan.count; a++)
       for (int b = 0; b < a; b++)

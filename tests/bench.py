@@ -47,6 +47,28 @@ def refuse(words, *arguments):
     check(words in done.stderr, f"{arguments}: no '{words}' in {done.stderr!r}")
 
 
+def solves():
+    """Multigrid takes as many iterations with both geometries, which describe the same operator, and one
+    more or less on two ranks; the residual of CG is that of the solution."""
+    counts = []
+    for ranks in 0, 2:
+        path = f"solve{ranks}.h5"
+        done = run("--measure", "solve", "--order", "2,5", "--elements", "64", "--map", "kershaw", "--load", "nek",
+                   "--device", "host", "--repeats", "2", "--problem", "mass,bp3.5", "-o", path, ranks=ranks)
+        check(done.returncode == 0 and "nek right-hand side, kershaw box" in done.stdout,
+              f"{done.returncode} {done.stdout} {done.stderr}")
+        rows = read(path)[0]
+        check(rows["order"].tolist() == [2, 2, 5, 5] and set(rows["what"]) == {b"solve"}
+              and set(rows["load"]) == {b"nek"} and set(rows["map"]) == {b"kershaw"}, rows)
+        check((rows["samples"] == 2).all() and (rows["seconds"] > 0).all()
+              and (rows["setup_seconds"] > 0).all(), rows)
+        check((rows["error"] < 1e-10).all(), rows["error"])
+        counts.append(rows["iterations"])
+    check(2 < counts[0].min() and counts[0].max() < 60, counts)
+    check(abs(counts[0] - counts[1]).max() <= 1, counts)
+    check(abs(counts[0][::2] - counts[0][1::2]).max() <= 1, counts)
+
+
 def ended_early(number, code, status):
     """Send a signal during a run: its measurements are kept and the run can be resumed. Returns its
     output."""
@@ -118,6 +140,7 @@ def main():
     check(later["start_time"] == attributes["start_time"]
           and len(later["options"].splitlines()) == 2, later)
 
+    solves()
     ended_early(signal.SIGKILL, -signal.SIGKILL, "running")
     output, errors = ended_early(signal.SIGTERM, 5, "interrupted by a signal")
     check("L to L" in output and "stored" in output, f"no table in {output!r}")
@@ -153,6 +176,9 @@ def main():
     refuse("found '0'", "--elements", "0")
     refuse("--elements and --dofs both give the size", "--elements", "8", "--dofs", "100")
     refuse("expected of unassembled", "--measure", "speed")
+    refuse("--map: expected of none, sine, kershaw, found 'cube'", "--map", "cube")
+    refuse("--load: expected of random, nek, found 'f'", "--load", "f")
+    refuse("nothing to measure", "--measure", "solve", "--problem", "mass")
     refuse("found none", "--elements", ",")
     refuse("from 1 to 1000", "--repeats", "0")
     refuse("whole numbers", "--repeats", "2.5")

@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "mesh/box.h"
 #include "mesh/create.h"
 #include "mesh/geometry.h"
 #include "mesh/reference.h"
@@ -44,7 +43,12 @@ sp_status sp_bench_case_set(sp_bench_case *c, sp_gid elements, int order) {
   c->order = order;
   if (c->elements == elements) return SP_OK;
   sp_bench_case_clear(c);
-  sp_box box = {.upper = {1, 1, 1}, .map = SP_MAP_SINE, .epsilon = 1};
+  sp_box box = {.upper = {1, 1, 1}, .map = c->map, .epsilon = 1};
+  if (c->map == SP_MAP_KERSHAW) {
+    box.step = SP_STEP_LINEAR;
+    box.epsilon = 0.3;
+    for (int d = 0; d < 3; d++) box.lower[d] = -(box.upper[d] = 0.5);
+  }
   sp_bench_box(elements, box.elements);
   sp_hexes *hexes;
   SP_TRY(sp_box_hexes(c->platform->comm, &box, &hexes));
@@ -53,29 +57,26 @@ sp_status sp_bench_case_set(sp_bench_case *c, sp_gid elements, int order) {
   return SP_OK;
 }
 
-static void mark_boundary(sp_bench_case *c) {
+sp_status sp_bench_boundary(const sp_space *space, bool **boundary) {
   int indices[SP_MAX_NQ * SP_MAX_NQ];
-  const size_t nq = (size_t)c->order + 1;
-  const sp_hexes *hexes = c->mesh->hexes;
+  const sp_numbering *numbering = space->numbering;
+  const size_t nq = (size_t)numbering->order + 1, nodes = sp_element_nodes(numbering->order);
+  const sp_hexes *hexes = space->mesh->hexes;
+  SP_TRY(sp_allocate(sp_space_dofs(space), sizeof **boundary, "boundary mask", boundary));
   for (sp_lid e = 0; e < hexes->count; e++)
     for (int f = 0; f < SP_FACES; f++) {
       if (hexes->surfaces[e][f] == SP_SURFACE_INTERIOR) continue;
-      sp_face_nodes(c->order, f, indices);
+      sp_face_nodes(numbering->order, f, indices);
       for (size_t n = 0; n < nq * nq; n++)
-        c->boundary[c->space->numbering
-                        ->nodes[(size_t)e * sp_element_nodes(c->order) + (size_t)indices[n]]] =
-            true;
+        (*boundary)[numbering->nodes[(size_t)e * nodes + (size_t)indices[n]]] = true;
     }
+  return SP_OK;
 }
 
 sp_status sp_bench_case_space(sp_bench_case *c) {
   if (c->space) return SP_OK;
   SP_TRY(sp_space_create(c->platform, c->mesh, c->order, &c->space));
-  const size_t dofs = sp_space_dofs(c->space);
-  SP_TRY(
-      sp_agree(c->platform->comm, sp_allocate(dofs, sizeof(bool), "boundary mask", &c->boundary)));
-  mark_boundary(c);
-  return SP_OK;
+  return sp_agree(c->platform->comm, sp_bench_boundary(c->space, &c->boundary));
 }
 
 sp_status sp_bench_case_factors(sp_bench_case *c, sp_operator_kind kind) {

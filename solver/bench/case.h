@@ -1,9 +1,10 @@
-/* The data that kernels are measured on: a sine-mapped box, its degrees of freedom at one order,
+/* The data that kernels are measured on: a deformed box, its degrees of freedom at one order,
  * and its geometric factors. Each is made on first use and kept until the mesh or the order
  * changes, so that all kernels of a case share it. */
 #ifndef SP_SOLVER_BENCH_CASE_H
 #define SP_SOLVER_BENCH_CASE_H
 
+#include "mesh/box.h"
 #include "operators/space.h"
 
 /* lambda of the screened Poisson problems. */
@@ -11,6 +12,8 @@
 
 typedef struct sp_bench_case {
   const sp_platform *platform;
+  sp_map map;      /* sine, on the unit cube; kershaw, with a linear step and epsilon = 0.3 on
+                      [-1/2, 1/2]^3, as in nekRS's example; or none */
   sp_gid elements; /* of the mesh; 0: no mesh yet */
   int order;
   sp_mesh *mesh;
@@ -21,12 +24,15 @@ typedef struct sp_bench_case {
 } sp_bench_case;
 
 /* Set *c to a box of exactly `elements` elements, as close to a cube as that number allows, at this
- * order. Before the first use *c must be zero except `platform`, which must outlive it. Errors:
- * those of the mesh. Collective. */
+ * order. Before the first use *c must be zero except `map` and `platform`, which must outlive it.
+ * Errors: those of the mesh. Collective. */
 sp_status sp_bench_case_set(sp_bench_case *c, sp_gid elements, int order);
 
 /* Create c->space and c->boundary unless they exist. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_bench_case_space(sp_bench_case *c);
+
+/* *boundary[local DOFs] is true for DOFs on the boundary; the caller frees it. Local. */
+sp_status sp_bench_boundary(const sp_space *space, bool **boundary);
 
 /* Compute c->factors unless they exist for this rule: [elements][SP_FACTORS][points], for this
  * rank's elements at the points of the problem's rule (mesh/geometry.h). Errors: SP_ERR_SYSTEM and

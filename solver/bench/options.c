@@ -8,7 +8,7 @@
 const char sp_bench_usage[] =
     "usage: sp_bench [OPTIONS]\n"
     "\n"
-    "Times operators on a sine-mapped box with random data, by order, against copies of as many\n"
+    "Times operators on a deformed box with random data, by order, against copies of as many\n"
     "bytes; checks every result first. A LIST is separated by commas; of numbers, ranges are\n"
     "allowed: 1:15 or 3,7,11.\n"
     "\n"
@@ -20,8 +20,12 @@ const char sp_bench_usage[] =
     "  --geometry LIST   of stored, trilinear: production's factors  (default both)\n"
     "  --elements LIST   numbers of elements; each mesh is a box, as close to a cube as possible\n"
     "  --dofs NUMBER     instead: a cube of about that many degrees of freedom (default 2.5e6)\n"
-    "  --measure LIST    of unassembled, operator, cg, all           (default all; of the paper's\n"
-    "                    kernels there is unassembled only)\n"
+    "  --map NAME        sine, kershaw, none: deforms the box        (default sine)\n"
+    "  --measure LIST    of unassembled, operator, cg, solve, all    (default all but solve; of "
+    "the\n"
+    "                    paper's kernels there is unassembled only). solve: with multigrid, to a\n"
+    "                    relative residual of 1e-8, of -lap u = f, u = 0 on the boundary\n"
+    "  --load NAME       random, nek: right-hand side of solves      (default random)\n"
     "  --device NAME     auto, host, cuda                            (default auto)\n"
     "  --exchange NAME   auto, peer, cuda-aware, nccl, staged: between GPUs (default auto)\n"
     "  --repeats NUMBER  samples, of which the median is taken       (default 20)\n"
@@ -46,6 +50,7 @@ static const word thread_words[MAX_WORDS] = {{"2d", 2}, {"3d", 3}, {"all", ALL}}
 static const word measure_words[MAX_WORDS] = {{"unassembled", SP_BENCH_UNASSEMBLED},
                                               {"operator", SP_BENCH_OPERATOR},
                                               {"cg", SP_BENCH_CG},
+                                              {"solve", SP_BENCH_SOLVE},
                                               {"all", ALL}};
 
 /* The operators' names, and the paper's name of `mass`. */
@@ -59,6 +64,9 @@ static const word *problem_words(void) {
   return words;
 }
 
+const char *const sp_bench_load_names[] = {
+    [SP_BENCH_RANDOM] = "random", [SP_BENCH_NEK] = "nek", NULL};
+
 /* The names from names[first] on as words. They are valid until the next call. */
 static const word *words_of(const char *const *names, int first) {
   static word words[MAX_WORDS];
@@ -70,6 +78,10 @@ static const word *words_of(const char *const *names, int first) {
 
 const char *sp_bench_what_name(sp_bench_what what) {
   return what == SP_BENCH_COPY ? "copy" : measure_words[what - 1].name;
+}
+
+bool sp_bench_what_is_warm(sp_bench_what what) {
+  return what == SP_BENCH_CG || what == SP_BENCH_SOLVE;
 }
 
 static const word *find_word(const word *words, const char *text) {
@@ -202,6 +214,8 @@ static const struct option known_options[] = {{"problem", required_argument, NUL
                                               {"quiet", no_argument, NULL, 'q'},
                                               {"help", no_argument, NULL, 'h'},
                                               {"exchange", required_argument, NULL, 'x'},
+                                              {"map", required_argument, NULL, 'M'},
+                                              {"load", required_argument, NULL, 'l'},
                                               {NULL, 0, NULL, 0}};
 
 static sp_status parse_option(int letter, char *value, sp_bench_options *o) {
@@ -232,6 +246,14 @@ static sp_status parse_option(int letter, char *value, sp_bench_options *o) {
     SP_TRY(parse_word("exchange", value, words_of(sp_transport_names, 0), &mark));
     o->exchange = (sp_transport)mark;
     return SP_OK;
+  case 'M':
+    SP_TRY(parse_word("map", value, words_of(sp_map_names, 0), &mark));
+    o->map = (sp_map)mark;
+    return SP_OK;
+  case 'l':
+    SP_TRY(parse_word("load", value, words_of(sp_bench_load_names, 0), &mark));
+    o->load = (sp_bench_load)mark;
+    return SP_OK;
   case 'r':
     return parse_integer("repeats", value, SP_BENCH_MAX_REPEATS, &o->repeats);
   case 'o':
@@ -254,11 +276,12 @@ static sp_status parse_option(int letter, char *value, sp_bench_options *o) {
 }
 
 sp_status sp_bench_options_parse(int argc, char **argv, sp_bench_options *out) {
-  *out = (sp_bench_options){.device = SP_DEVICE_AUTO, .repeats = 20, .output = "bench.h5"};
+  *out = (sp_bench_options){
+      .device = SP_DEVICE_AUTO, .map = SP_MAP_SINE, .repeats = 20, .output = "bench.h5"};
   out->problems[SP_BP35] = out->orders[7] = out->kernels[SP_BENCH_PRODUCTION] = true;
   out->geometries[SP_GEOMETRY_STORED] = out->geometries[SP_GEOMETRY_TRILINEAR] = true;
   out->threads[2] = out->threads[3] = true;
-  for (int w = SP_BENCH_UNASSEMBLED; w < SP_BENCH_WHATS; w++) out->measure[w] = true;
+  for (int w = SP_BENCH_UNASSEMBLED; w < SP_BENCH_SOLVE; w++) out->measure[w] = true;
   opterr = 0;
   for (int c; (c = getopt_long(argc, argv, "hqo:", known_options, NULL)) != -1 && !out->help;) {
     if (c == '?')

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "io/error.h"
-#include "mesh/types.h"
+#include "mesh/box.h"
 #include "operators/platform.h"
 
 /* The kinds of measurements. */
@@ -14,8 +14,15 @@ typedef enum sp_bench_what {
   SP_BENCH_UNASSEMBLED, /* from E-vector to E-vector, as in the paper */
   SP_BENCH_OPERATOR,    /* from L-vector to L-vector */
   SP_BENCH_CG,          /* one iteration of conjugate gradients */
+  SP_BENCH_SOLVE,       /* a whole solve with multigrid, from b to a residual of 1e-8 */
   SP_BENCH_WHATS
 } sp_bench_what;
+
+/* Right-hand sides of solves. */
+typedef enum sp_bench_load { SP_BENCH_RANDOM, SP_BENCH_NEK } sp_bench_load;
+
+/* All names, by sp_bench_load; ends in NULL. */
+extern const char *const sp_bench_load_names[];
 
 enum {
   SP_BENCH_MAX_MESHES = 16,
@@ -35,6 +42,8 @@ typedef struct sp_bench_options {
   int mesh_count;                        /* 0: by `dofs` */
   int elements[SP_BENCH_MAX_MESHES];
   double dofs;
+  sp_map map;
+  sp_bench_load load;
   sp_device_kind device;
   sp_transport exchange;
   int repeats;
@@ -45,8 +54,11 @@ typedef struct sp_bench_options {
 /* Text of --help. */
 extern const char sp_bench_usage[];
 
-/* "copy", "unassembled", "operator", "cg". */
+/* "copy", "unassembled", "operator", "cg", "solve". */
 const char *sp_bench_what_name(sp_bench_what what);
+
+/* Whether it always uses the same operator and the same input. */
+bool sp_bench_what_is_warm(sp_bench_what what);
 
 /* Parse the command line. *out keeps pointers into argv, whose lists are modified. Errors:
  * SP_ERR_INPUT with what was expected and found. */

@@ -82,20 +82,23 @@ static sp_bench_step *next_step(sp_bench_plan *plan) {
   return &plan->steps[plan->count++];
 }
 
-static sp_status add_step(sp_bench_plan *plan, sp_bench_step step, int order, int64_t elements,
-                          bool warm_cache) {
+static sp_status add_step(sp_bench_plan *plan, const sp_bench_options *o, sp_bench_step step,
+                          int order, int64_t elements, bool warm_cache) {
   sp_bench_step *new = next_step(plan);
   if (!new) return SP_ERR_SYSTEM;
   snprintf(step.key.what, sizeof step.key.what, "%s", sp_bench_what_name(step.what));
   snprintf(step.key.problem, sizeof step.key.problem, "%s", sp_operator_name(step.kind));
   snprintf(step.key.geometry, sizeof step.key.geometry, "%s", sp_geometry_kind_name(step.geometry));
+  snprintf(step.key.map, sizeof step.key.map, "%s", sp_map_names[o->map]);
+  if (step.what == SP_BENCH_SOLVE)
+    snprintf(step.key.load, sizeof step.key.load, "%s", sp_bench_load_names[o->load]);
   if (step.kernel) {
     step.key.threads = step.kernel->threads;
     step.key.kernel = step.kernel->number;
   }
   step.key.order = order;
   step.key.elements = elements;
-  step.key.warm_cache = warm_cache || step.what == SP_BENCH_CG; /* CG applies one operator */
+  step.key.warm_cache = warm_cache || sp_bench_what_is_warm(step.what);
   *new = step;
   return SP_OK;
 }
@@ -105,22 +108,24 @@ static sp_status add_problem(sp_bench_plan *plan, const sp_bench_options *o, sp_
   int count;
   const sp_paper_kernel *kernels = sp_paper_kernels(&count);
   sp_bench_step step = {.kind = kind, .geometry = SP_GEOMETRY_STORED};
-  if (o->measure[SP_BENCH_UNASSEMBLED]) SP_TRY(add_step(plan, step, order, elements, warm_cache));
+  if (o->measure[SP_BENCH_UNASSEMBLED])
+    SP_TRY(add_step(plan, o, step, order, elements, warm_cache));
   step.what = SP_BENCH_UNASSEMBLED;
   for (int k = 0; k < count && o->measure[SP_BENCH_UNASSEMBLED]; k++) {
     if (kernels[k].problem != kind || !is_wanted(o, &kernels[k])) continue;
     if (!kernels[k].order[order].launch) continue;
     step.kernel = &kernels[k];
-    SP_TRY(add_step(plan, step, order, elements, warm_cache));
+    SP_TRY(add_step(plan, o, step, order, elements, warm_cache));
   }
   step.kernel = NULL;
   for (int g = SP_GEOMETRY_STORED; g <= SP_GEOMETRY_TRILINEAR && o->kernels[SP_BENCH_PRODUCTION];
        g++)
     for (int what = SP_BENCH_UNASSEMBLED; what < SP_BENCH_WHATS && o->geometries[g]; what++) {
       if (!o->measure[what]) continue;
+      if (what == SP_BENCH_SOLVE && !sp_operator_rows[kind].has_stiffness) continue;
       step.geometry = (sp_geometry_kind)g;
       step.what = (sp_bench_what)what;
-      SP_TRY(add_step(plan, step, order, elements, warm_cache));
+      SP_TRY(add_step(plan, o, step, order, elements, warm_cache));
     }
   return SP_OK;
 }

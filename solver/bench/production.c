@@ -7,7 +7,7 @@
 #include "mesh/reference.h"
 #include "operators/counts.h"
 #include "solver/bench/check.h"
-#include "solver/linear/cg.h"
+#include "solver/bench/residual.h"
 
 /* Boundary DOFs are constrained, as in a solve; the mass matrix has no boundary conditions. */
 static bool is_constrained(const sp_bench_production *p, sp_lid dof) {
@@ -290,43 +290,18 @@ static sp_status run_solve(solve *s, sp_cg_result *result) {
   return status == SP_ERR_NOT_CONVERGED ? SP_OK : status;
 }
 
-static double norm(const sp_bench_production *p, const double *values) {
-  double sum = 0;
-  for (sp_lid i = 0; i < p->operators[0]->owned; i++) sum += values[i] * values[i];
-  MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, p->clock->comm);
-  return sqrt(sum);
-}
-
-static sp_status fetch(const sp_bench_production *p, const double *vector, double *values) {
-  const sp_bench_clock *clock = p->clock;
-  return sp_agree(clock->comm,
-                  clock->backend->download(clock->device, SP_DOUBLE, p->l_size, vector, values));
-}
-
-/* values = A l_x */
-static sp_status apply(const sp_bench_production *p, double *values) {
-  SP_TRY(sp_agree(p->clock->comm, sp_operator_apply(p->operators[0], true, p->l_x, p->l_y)));
-  return fetch(p, p->l_y, values);
-}
-
-/* Compare the recursively updated residual of CG with b - A x. Their difference grows by a rounding
- * of ||A|| ||x|| per iteration (A. Greenbaum, SIAM J. Matrix Anal. Appl. 18 (1997) 535); ||A b|| /
- * ||b|| for random b is somewhat below ||A||. A wrong iteration makes a much larger difference. */
+/* The recursively updated residual against b - A x. */
 static sp_status check_solve(solve *s, const sp_cg_result *result, double *error) {
   const sp_bench_production *p = s->production;
-  const sp_bench_clock *clock = p->clock;
-  SP_TRY(fetch(p, p->l_x, s->work));
-  const double b = norm(p, s->b), x = norm(p, s->work);
-  SP_TRY(apply(p, s->work));
-  for (size_t i = 0; i < p->l_size; i++) s->work[i] = s->b[i] - s->work[i];
-  const double r = norm(p, s->work);
-  SP_TRY(sp_agree(clock->comm,
-                  clock->backend->upload(clock->device, SP_DOUBLE, p->l_size, s->b, p->l_x)));
-  SP_TRY(apply(p, s->work));
-  const double roundings = DBL_EPSILON * (double)result->iterations * norm(p, s->work) / b * x / b;
-  *error = fabs(r - result->residual) / b;
-  if (!isfinite(*error)) *error = INFINITY;
-  return judge(p, SP_BENCH_CG, *error, 10 * roundings);
+  const sp_bench_system system = {.clock = p->clock,
+                                  .op = p->operators[0],
+                                  .b = s->b,
+                                  .work = s->work,
+                                  .x = p->l_x,
+                                  .y = p->l_y};
+  double tolerance;
+  SP_TRY(sp_bench_check_residual(&system, result, error, &tolerance));
+  return judge(p, SP_BENCH_CG, *error, tolerance);
 }
 
 /* A sample is a whole solve if iterations run without the host, else one iteration of a solve. */

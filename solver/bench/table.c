@@ -17,9 +17,9 @@ static const sp_bench_row *at_order(const tables *t, const sp_bench_row *key, in
   return sp_bench_file_find(t->file, &other);
 }
 
-/* `key` for another kind of measurement; CG's cache is always warm. */
+/* `key` for another kind of measurement of operators. */
 static sp_bench_row with_what(sp_bench_row key, sp_bench_what what) {
-  key.warm_cache = key.warm_cache || what == SP_BENCH_CG;
+  key.warm_cache = key.warm_cache || sp_bench_what_is_warm(what);
   snprintf(key.what, sizeof key.what, "%s", sp_bench_what_name(what));
   return key;
 }
@@ -108,8 +108,8 @@ static void print_rate(const tables *t, double value) {
 }
 
 static void print_production_row(const tables *t, const sp_bench_step *step) {
-  const sp_bench_row *key = &step->key, *rows[SP_BENCH_WHATS];
-  for (int what = 0; what < SP_BENCH_WHATS; what++) {
+  const sp_bench_row *key = &step->key, *rows[SP_BENCH_SOLVE];
+  for (int what = 0; what < SP_BENCH_SOLVE; what++) {
     const sp_bench_row other =
         what == SP_BENCH_COPY ? copy_key(*key) : with_what(*key, (sp_bench_what)what);
     rows[what] = sp_bench_file_find(t->file, &other);
@@ -130,10 +130,14 @@ static void print_production_row(const tables *t, const sp_bench_step *step) {
   sp_terminal_print(t->terminal, "\n");
 }
 
+/* Whether it has a place in the table of operators. */
+static bool is_production(const sp_bench_step *step) {
+  return !step->kernel && step->what != SP_BENCH_COPY && step->what != SP_BENCH_SOLVE;
+}
+
 static bool same_production(const sp_bench_step *a, const sp_bench_step *b) {
-  return !a->kernel && a->what != SP_BENCH_COPY && a->kind == b->kind &&
-         a->geometry == b->geometry && a->key.elements == b->key.elements &&
-         a->key.order == b->key.order;
+  return is_production(a) && a->kind == b->kind && a->geometry == b->geometry &&
+         a->key.elements == b->key.elements && a->key.order == b->key.order;
 }
 
 /* One line per order and mesh, sorted by problem and geometry. */
@@ -143,8 +147,8 @@ static void print_production(const tables *t) {
     for (int g = SP_GEOMETRY_STORED; g <= SP_GEOMETRY_TRILINEAR; g++)
       for (int s = 0; s < t->plan->count; s++) {
         const sp_bench_step *step = &t->plan->steps[s];
-        if (step->kernel || step->what == SP_BENCH_COPY || (int)step->kind != kind ||
-            (int)step->geometry != g || (s > 0 && same_production(step - 1, step)))
+        if (!is_production(step) || (int)step->kind != kind || (int)step->geometry != g ||
+            (s > 0 && same_production(step - 1, step)))
           continue;
         if (!headed)
           sp_terminal_print(t->terminal,
@@ -158,9 +162,32 @@ static void print_production(const tables *t) {
       }
 }
 
+/* ---- Solves ---- */
+
+static void print_solves(const tables *t) {
+  bool headed = false;
+  for (int s = 0; s < t->plan->count; s++) {
+    const sp_bench_step *step = &t->plan->steps[s];
+    const sp_bench_row *row = sp_bench_file_find(t->file, &step->key);
+    if (step->what != SP_BENCH_SOLVE || !row) continue;
+    if (!headed)
+      sp_terminal_print(t->terminal,
+                        "\nSolves to a residual of 1e-8, with multigrid: -lap u = f, %s right-hand "
+                        "side, %s box\n%-6s %-9s %3s %9s %7s %10s %12s %10s\n",
+                        row->load, row->map, "", "geometry", "N", "elements", "MDOF", "iterations",
+                        "set-up [s]", "solve [s]");
+    headed = true;
+    sp_terminal_print(t->terminal, "%-6s %-9s %3d %9lld %7.2f %10lld %12.3g %10.3g\n", row->problem,
+                      row->geometry, (int)row->order, (long long)row->elements,
+                      (double)row->dofs * 1e-6, (long long)row->iterations, row->setup_seconds,
+                      row->seconds);
+  }
+}
+
 void sp_bench_table_print(const sp_bench_plan *plan, const sp_bench_file *file,
                           sp_terminal *terminal) {
   const tables t = {plan, file, terminal};
   print_ladders(&t);
   print_production(&t);
+  print_solves(&t);
 }
