@@ -65,8 +65,8 @@ typedef struct sp_multigrid_problem {
   void *context;
 } sp_multigrid_problem;
 
-/* The orders that suit `order` where the user gives none: about two thirds from level to level above
- * 8, half from there on (7 4 2 1; 15 11 7 4 2 1). Local. */
+/* The orders that suit `order` where the user gives none: about two thirds from level to level
+ * above 8, half from there on (7 4 2 1; 15 11 7 4 2 1). Local. */
 void sp_multigrid_choose_orders(int order, sp_multigrid_options *options);
 
 /* Decide smoother and precision where they are auto, for the extents of the mesh. Local. */
