@@ -8,15 +8,29 @@
  * exp log log10 sqrt cbrt abs erf sign floor (one argument), atan2 pow min max (two), if(c, a, b)
  * (three). Constants: pi, e. Numbers as in C (1, .5, 1e-3). No implicit multiplication.
  *
+ * A condition that is NaN makes the result NaN: callers that refuse values that are not finite
+ * report the point. Comparisons with NaN, !NaN and NaN ? a : b are NaN. The right operand of && and
+ * || counts only where the left one does not decide, as in C: x > 0 && log(x) > 1 is 0 at x = -1.
+ *
  * Derivatives come from forward-mode automatic differentiation of jets (u, u_x, u_y, u_z, lap u):
  * these five close under every operation, since
  *     lap g(a, b) = g_a lap a + g_b lap b
  *                   + g_aa |grad a|^2 + 2 g_ab grad a . grad b + g_bb |grad b|^2.
+ * Derivatives are formulas too: what occurs twice, in them or in the value, is computed once, and
+ * what no requested output needs is not computed.
  *
  * A conditional has the derivatives of the branch taken; abs, sign, floor, min and max have those
  * of the smooth piece at the point. Where a derivative does not exist (sqrt at 0) the result is NaN
- * or infinite, which callers check. x^2 at x = 0 is exact: constant integer exponents do not go
- * through a logarithm. */
+ * or infinite, which callers check. Constant integer exponents up to 8 in size are multiplications
+ * and a division, x^0.5 is sqrt(x): x^2 is exact at 0.
+ *
+ * Accuracy: each function is within 4 units in the last place of its exact value at the argument
+ * that it gets; sin and cos within 1; sqrt, abs, sign, floor, min and max are exact or correctly
+ * rounded. sin and cos are computed here (expression_vector.h); the others by libmvec, whose bound
+ * is 4 units (sourceware.org/glibc/wiki/libmvec), or by libm where the build finds no libmvec. NaN,
+ * infinities and signed zeros are those of libm. The bits at a point depend on the instruction set
+ * of the processor, but not on the other points, on n, or on the outputs asked for.
+ */
 #ifndef SP_IO_EXPRESSION_H
 #define SP_IO_EXPRESSION_H
 
@@ -25,7 +39,8 @@
 
 #include "io/error.h"
 
-/* Contains the work space of its evaluation: only one thread at a time may evaluate it. */
+/* Contains the work space of its evaluation, usually some 60 KiB: only one thread at a time may
+ * evaluate it. */
 typedef struct sp_expression sp_expression;
 
 /* Parse `text`. `where` begins messages ("case.ini:12: problem.solution"), as in "WHERE: column 8:
@@ -54,7 +69,8 @@ void sp_expression_evaluate(const sp_expression *expression, size_t n, const dou
                             const double *y, const double *z, double *value);
 
 /* Values, gradients and Laplacians at n points; `value`, `laplacian` and each gradient[d] have n
- * entries. Any of value, gradient[0..2] and laplacian may be NULL: it is not stored then. Local. */
+ * entries. Any of value, gradient[0..2] and laplacian may be NULL: it is not computed then. Outputs
+ * do not overlap. Local. */
 void sp_expression_evaluate_jet(const sp_expression *expression, size_t n, const double *x,
                                 const double *y, const double *z, double *value,
                                 double *const gradient[3], double *laplacian);

@@ -1,22 +1,26 @@
-/* The interface between parser and evaluation of formulas: a program for a machine with slots.
+/* The inside of formulas: text -> graph -> programs -> values.
  *
- *     sin(pi*x) + y        slot 0 <- constant pi
- *                          slot 1 <- multiply(slot 0, x)
- *                          slot 0 <- sin(slot 1)
- *                          slot 1 <- add(slot 0, y)
+ *     expression_parse.c      the parser; calls sp_graph_apply for each operation it meets
+ *     expression_graph.c      nodes: equal ones are one node, constants are folded
+ *     expression_derive.c     the nodes of the derivatives, by forward differentiation
+ *     expression_program.c    the nodes that the outputs need, as instructions on slots
+ *     expression.c            evaluation, a chunk of points at a time
+ *     expression_kernels.c    the arithmetic of each operation, once per instruction set
  *
- * A slot holds values at a chunk of points, which share the cost of decoding an instruction.
- * Coordinates are read directly, without a slot. The destination of an instruction is never one of
- * its operands, so the loops may assume that input and output do not overlap. */
+ * For example sin(pi*x) + y, with the derivative along x:
+ *
+ *     nodes 0, 1, 2   x, y, z            node 6   sin(node 4)
+ *     node 3          pi                 node 7   cos(node 4)
+ *     node 4          multiply(3, 0)     node 8   multiply(3, 7)      the derivative of node 6
+ *                                        node 9   add(6, 1)
+ */
 #ifndef SP_IO_EXPRESSION_INTERNAL_H
 #define SP_IO_EXPRESSION_INTERNAL_H
 
 #include "io/expression.h"
 
-/* A slot is a jet at a chunk of points: five arrays of 64 doubles. */
-enum { SP_EXPRESSION_SLOTS = 128, SP_EXPRESSION_CHUNK = 64, SP_EXPRESSION_JET = 5 };
-
 typedef enum sp_operation {
+  SP_OP_COORDINATE,
   SP_OP_CONSTANT,
   /* one operand */
   SP_OP_NEGATE,
@@ -39,7 +43,7 @@ typedef enum sp_operation {
   SP_OP_ERF,
   SP_OP_SIGN,
   SP_OP_FLOOR,
-  SP_OP_SMALL_POWER, /* exponent 2 to SP_SMALL_POWER_MAX, held in `constant` */
+  SP_OP_SINCOS, /* two results; in programs only */
   /* two operands */
   SP_OP_ADD,
   SP_OP_SUBTRACT,
@@ -49,6 +53,8 @@ typedef enum sp_operation {
   SP_OP_ATAN2,
   SP_OP_MIN,
   SP_OP_MAX,
+  SP_OP_MIN_IS_FIRST, /* 1 where min(a, b) takes a, else 0 */
+  SP_OP_MAX_IS_FIRST,
   SP_OP_EQUAL,
   SP_OP_NOT_EQUAL,
   SP_OP_LESS,
@@ -57,76 +63,128 @@ typedef enum sp_operation {
   SP_OP_GREATER_EQUAL,
   SP_OP_AND,
   SP_OP_OR,
-  /* three operands: condition, value if the condition is not zero, value if it is */
-  SP_OP_SELECT
+  /* three operands */
+  SP_OP_SELECT,            /* b where a is not zero, c where a is zero, NaN where a is NaN */
+  SP_OP_MULTIPLY_ADD,      /* a * b + c; in derivatives only, because it may round once */
+  SP_OP_SUBTRACT_MULTIPLY, /* c - a * b; likewise */
 } sp_operation;
 
-/* Above this, repeated multiplication is no faster than pow and less accurate. */
+static inline int sp_operation_arity(sp_operation operation) {
+  return operation < SP_OP_NEGATE   ? 0
+         : operation < SP_OP_ADD    ? 1
+         : operation < SP_OP_SELECT ? 2
+                                    : 3;
+}
+
+/* ---- Kernels ---- */
+
+/* The value at point p is data[p * step]; step is 1, or 0 for a constant, which data holds
+ * SP_EXPRESSION_PADDING times. Aligned to 64 bytes. */
+typedef struct sp_operand {
+  const double *data;
+  size_t step;
+} sp_operand;
+
+/* Kernels compute whole vectors: the points of a chunk are padded to a multiple of this. */
+enum { SP_EXPRESSION_PADDING = 8 };
+
+/* out[p] = operation(a[p], b[p], c[p]) for n points, a multiple of SP_EXPRESSION_PADDING. `out` and
+ * `second` need no alignment and overlap no operand. `second` is the cosine of SP_OP_SINCOS. The
+ * bits of out[p] depend on nothing but the operands at p. Local. */
+typedef void sp_expression_kernel(sp_operation operation, size_t n, const sp_operand operand[3],
+                                  double *out, double *second);
+
+enum { SP_EXPRESSION_SETS = 3 };
+
+/* The kernels that were built and that this processor can run, widest vectors first. Returns how
+ * many there are, at least 1. Local. */
+int sp_expression_usable_kernels(sp_expression_kernel *usable[SP_EXPRESSION_SETS]);
+
+/* ---- Graph ---- */
+
+/* Unused operands are 0. Operands have smaller indices than the node. */
+typedef struct sp_node {
+  sp_operation operation;
+  int operand[3];
+  double constant;
+} sp_node;
+
+/* The derivatives of a node are nodes too, or SP_ZERO if they vanish everywhere. */
+enum { SP_ZERO = -1 };
+typedef struct sp_jet {
+  bool known;
+  int gradient[3], laplacian;
+} sp_jet;
+
+typedef struct sp_graph {
+  sp_expression_kernel *kernel;
+  int count, capacity;
+  sp_node *nodes; /* 0, 1 and 2 are x, y and z */
+  sp_jet *jets;
+  int *table;  /* open hashing: [2 * capacity], node or -1 */
+  bool failed; /* out of memory: nodes are wrong from then on */
+} sp_graph;
+
+/* sp_graph_free releases *graph, also after a failure. Local. Errors: SP_ERR_SYSTEM. */
+sp_status sp_graph_create(sp_graph *graph);
+void sp_graph_free(sp_graph *graph);
+
+/* The node of a constant, or of an operation, simplified without a change of its value. They return
+ * 0 and set graph->failed if memory is short. Local. */
+int sp_graph_constant(sp_graph *graph, double value);
+int sp_graph_node(sp_graph *graph, sp_operation operation, int a, int b, int c);
+
+/* The node of an operation with one operand if it exists, else -1. Local. */
+int sp_graph_find(const sp_graph *graph, sp_operation operation, int a);
+
+static inline bool sp_graph_is_constant(const sp_graph *graph, int node) {
+  return graph->nodes[node].operation == SP_OP_CONSTANT;
+}
+
+/* Up to this, constant integer exponents are multiplications: pow is no faster then, and less
+ * accurate. */
 enum { SP_SMALL_POWER_MAX = 8 };
 
-/* Where an operand is: the index of a slot, or -1 - d for coordinate d. Bit d of `depends` is set
- * if the derivative along coordinate d may be nonzero; if no bit is set, neither gradient nor
- * Laplacian is stored. */
-typedef struct sp_source {
-  int index;
-  unsigned depends;
-} sp_source;
+/* The same as sp_graph_node, and the jet of the node is known afterwards. Local. */
+int sp_graph_apply(sp_graph *graph, sp_operation operation, const int operand[3]);
+
+/* ---- Programs ---- */
+
+/* Value, three derivatives, Laplacian. A set of outputs has bit k for output k. */
+enum { SP_EXPRESSION_OUTPUTS = 5, SP_EXPRESSION_VALUE = 1, SP_EXPRESSION_LAPLACIAN = 16 };
 
 typedef struct sp_instruction {
   sp_operation operation;
-  sp_source operand[3];
-  sp_source destination;
-  double constant;
+  unsigned needed[2]; /* the outputs that need `out` and `second` */
+  sp_operand operand[3];
+  double *out, *second;
+  int stores; /* the output that `out` is, if no instruction reads it; else -1 */
 } sp_instruction;
+
+/* Slots hold values at a chunk of points. The program owns them. */
+typedef struct sp_program {
+  size_t length, chunk;
+  sp_instruction *instructions;
+  double *coordinate[3]; /* slots to be filled; NULL if the program does not read the coordinate */
+  sp_operand output[SP_EXPRESSION_OUTPUTS];
+  bool direct[SP_EXPRESSION_OUTPUTS]; /* an instruction `stores` it */
+  double *memory;
+} sp_program;
+
+/* The program for `outputs` of the node `result`. sp_program_free releases *program, also after a
+ * failure. Local. Errors: SP_ERR_SYSTEM. */
+sp_status sp_program_create(const sp_graph *graph, int result, unsigned outputs,
+                            sp_program *program);
+void sp_program_free(sp_program *program);
+
+/* Programs for the value; value and gradient; all outputs. Fewer outputs leave instructions out. */
+enum { SP_EXPRESSION_PROGRAMS = 3 };
 
 struct sp_expression {
   char *where, *text;
   bool is_constant, is_rough;
-  sp_instruction *program;
-  size_t length;
-  sp_source result;
-  /* Only those that the program uses; all 128 would take 320 KiB, too much for the C stack. */
-  int slot_count;
-  double *slots;
+  sp_expression_kernel *kernel;
+  sp_program programs[SP_EXPRESSION_PROGRAMS];
 };
-
-/* The partial derivatives of g(a) or g(a, b) at a chunk of points. */
-typedef struct sp_partials {
-  double a[SP_EXPRESSION_CHUNK], b[SP_EXPRESSION_CHUNK];
-  double aa[SP_EXPRESSION_CHUNK], ab[SP_EXPRESSION_CHUNK], bb[SP_EXPRESSION_CHUNK];
-} sp_partials;
-
-/* Below, n is at most SP_EXPRESSION_CHUNK and arrays are [n]; outputs overlap nothing, inputs may
- * be the same array. */
-
-/* v = the operation at n points; `constant` as in the instruction. Unused operands may be anything.
- * Local. */
-void sp_operation_value(sp_operation operation, double constant, size_t n,
-                        const double *const operand[3], double *restrict v);
-
-/* The value of one operation on constants, with the same bits as at evaluation. Local. */
-double sp_expression_fold(sp_operation operation, double constant, const double operand[3]);
-
-/* v = g(a) with p->a = g'(a) and p->aa = g''(a), for the operations with one operand whose
- * derivatives are not zero, SP_OP_NEGATE excepted. Local. */
-void sp_unary_partials(sp_operation operation, double constant, size_t n, const double *restrict a,
-                       double *restrict v, sp_partials *restrict p);
-
-/* The partial derivatives of v = g(a, b) for division, power and atan2. The partials of an operand
- * without derivatives (`depends` is 0) may be left unset, and so may p->ab if the operands depend
- * on no common coordinate. Local. */
-void sp_binary_partials(sp_operation operation, size_t n, const double *restrict a,
-                        unsigned a_depends, const double *restrict b, unsigned b_depends,
-                        const double *restrict v, sp_partials *restrict p);
-
-/* For SP_OP_MIN and SP_OP_MAX: 1 where a is taken, 0 where b is. NaN propagates, unlike in fmin and
- * fmax, since callers check for it. Local. */
-void sp_operation_choice(sp_operation operation, size_t n, const double *restrict a,
-                         const double *restrict b, double *restrict choice);
-
-/* v = a where the condition is not zero, b elsewhere. A selection, not a product with 0 or 1,
- * because the other side may be NaN. Local. */
-void sp_choose(size_t n, const double *restrict condition, const double *restrict a,
-               const double *restrict b, double *restrict v);
 
 #endif

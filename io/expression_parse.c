@@ -1,4 +1,4 @@
-/* The parser of formulas: recursive descent, straight into a program of slots. */
+/* The parser of formulas: recursive descent, straight into the nodes of a graph. */
 #define _POSIX_C_SOURCE 200809L /* newlocale */
 #include "io/expression_internal.h"
 
@@ -69,20 +69,11 @@ typedef struct token {
   size_t length;
 } token;
 
-/* A parsed subexpression. A constant gets a slot only when an instruction needs it, so that folding
- * constants undoes no instruction. */
-typedef struct operand {
-  bool is_constant;
-  double constant;
-  sp_source source;
-} operand;
-
 typedef struct parser {
   sp_expression *expression;
-  size_t capacity;
+  sp_graph *graph;
   token next;
   int depth;
-  bool slot_used[SP_EXPRESSION_SLOTS];
 } parser;
 
 static bool is_digit(char c) {
@@ -218,71 +209,6 @@ static void leave(parser *p) {
   p->depth--;
 }
 
-static operand constant_operand(double value) {
-  return (operand){.is_constant = true, .constant = value, .source = {-1, 0}};
-}
-
-static void release(parser *p, const operand *o) {
-  if (!o->is_constant && o->source.index >= 0) p->slot_used[o->source.index] = false;
-}
-
-/* Append an instruction with a free slot for its result. */
-static sp_status emit(parser *p, sp_instruction instruction, sp_source *destination) {
-  sp_expression *expression = p->expression;
-  int slot = 0;
-  while (slot < SP_EXPRESSION_SLOTS && p->slot_used[slot]) slot++;
-  if (slot == SP_EXPRESSION_SLOTS)
-    return sp_fail(SP_ERR_INPUT,
-                   "%s: column %d: more than %d intermediate results are needed at once; use "
-                   "fewer nested parentheses",
-                   expression->where, column_of(p, &p->next), SP_EXPRESSION_SLOTS - 1);
-  if (expression->length == p->capacity) {
-    const size_t capacity = p->capacity ? 2 * p->capacity : 16;
-    sp_instruction *program = realloc(expression->program, capacity * sizeof *program);
-    if (!program)
-      return sp_fail(SP_ERR_SYSTEM, "%s: out of memory: %zu instructions of a formula",
-                     expression->where, capacity);
-    expression->program = program;
-    p->capacity = capacity;
-  }
-  p->slot_used[slot] = true;
-  if (slot >= expression->slot_count) expression->slot_count = slot + 1;
-  instruction.destination.index = slot;
-  *destination = instruction.destination;
-  expression->program[expression->length++] = instruction;
-  return SP_OK;
-}
-
-static sp_status give_place(parser *p, operand *o) {
-  if (!o->is_constant) return SP_OK;
-  const sp_instruction instruction = {
-      .operation = SP_OP_CONSTANT, .operand = {{-1, 0}, {-1, 0}, {-1, 0}}, .constant = o->constant};
-  o->is_constant = false;
-  return emit(p, instruction, &o->source);
-}
-
-/* The coordinates along which the result may have a derivative. */
-static unsigned result_depends(sp_operation operation, const operand o[3]) {
-  switch (operation) {
-  case SP_OP_NOT:
-  case SP_OP_SIGN:
-  case SP_OP_FLOOR:
-  case SP_OP_EQUAL:
-  case SP_OP_NOT_EQUAL:
-  case SP_OP_LESS:
-  case SP_OP_LESS_EQUAL:
-  case SP_OP_GREATER:
-  case SP_OP_GREATER_EQUAL:
-  case SP_OP_AND:
-  case SP_OP_OR:
-    return 0;
-  case SP_OP_SELECT:
-    return o[1].source.depends | o[2].source.depends;
-  default:
-    return o[0].source.depends | o[1].source.depends;
-  }
-}
-
 /* Operations that may jump or have a kink. */
 static bool is_rough(sp_operation operation) {
   switch (operation) {
@@ -298,62 +224,44 @@ static bool is_rough(sp_operation operation) {
   }
 }
 
-/* *result = operation(o[0], .., o[count - 1]). */
-static sp_status apply(parser *p, sp_operation operation, int count, const operand *operands,
-                       operand *result) {
-  operand o[3] = {constant_operand(0), constant_operand(0), constant_operand(0)};
-  bool is_constant = true;
-  for (int k = 0; k < count; k++) {
-    o[k] = operands[k];
-    is_constant = is_constant && o[k].is_constant;
-  }
-  double constant = 0;
-  if (operation == SP_OP_POWER && o[1].is_constant && o[1].constant >= 2 &&
-      o[1].constant <= SP_SMALL_POWER_MAX && o[1].constant == floor(o[1].constant)) {
-    operation = SP_OP_SMALL_POWER;
-    constant = o[1].constant;
-    count = 1;
-  }
-  if (is_constant) {
-    const double values[3] = {o[0].constant, o[1].constant, o[2].constant};
-    *result = constant_operand(sp_expression_fold(operation, constant, values));
-    return SP_OK;
-  }
-  const bool constant_choice = operation == SP_OP_SELECT && o[0].is_constant;
-  p->expression->is_rough |= is_rough(operation) && !constant_choice;
-  for (int k = 0; k < count; k++) SP_TRY(give_place(p, &o[k]));
-  const sp_instruction instruction = {
-      .operation = operation,
-      .operand = {o[0].source, o[1].source, o[2].source},
-      .destination = {.depends = result_depends(operation, o)},
-      .constant = constant,
-  };
-  *result = (operand){.is_constant = false};
-  SP_TRY(emit(p, instruction, &result->source));
-  for (int k = 0; k < count; k++) release(p, &o[k]);
+/* *result = operation(operands). */
+static sp_status apply(parser *p, sp_operation operation, const int *operands, int *result) {
+  int o[3] = {0, 0, 0};
+  for (int k = 0; k < sp_operation_arity(operation); k++) o[k] = operands[k];
+  *result = sp_graph_apply(p->graph, operation, o);
+  if (p->graph->failed)
+    return sp_fail(SP_ERR_SYSTEM, "%s: column %d: out of memory: %d operations of a formula",
+                   p->expression->where, column_of(p, &p->next), p->graph->count);
+  const bool constant_choice = operation == SP_OP_SELECT && sp_graph_is_constant(p->graph, o[0]);
+  if (is_rough(operation) && !constant_choice && !sp_graph_is_constant(p->graph, *result))
+    p->expression->is_rough = true;
   return SP_OK;
 }
 
-static sp_status parse_conditional(parser *p, operand *result);
+static void constant(parser *p, double value, int *result) {
+  *result = sp_graph_constant(p->graph, value);
+}
 
-static sp_status parse_number(parser *p, operand *result) {
+static sp_status parse_conditional(parser *p, int *result);
+
+static sp_status parse_number(parser *p, int *result) {
   /* The locale is C (see sp_expression_parse), so strtod stops at the token's end, except after 0x,
    * which is an error at the x. */
   const double value = strtod(p->next.start, NULL);
   if (!isfinite(value)) return unexpected(p, "a number below 1.8e308", "");
-  *result = constant_operand(value);
+  constant(p, value, result);
   advance(p);
   return SP_OK;
 }
 
-static sp_status parse_arguments(parser *p, const struct function *function, operand *result) {
+static sp_status parse_arguments(parser *p, const struct function *function, int *result) {
   char note[64], expected[32];
   snprintf(note, sizeof note, ": %s takes %d argument%s", function->name, function->arity,
            function->arity == 1 ? "" : "s");
   advance(p);
   snprintf(expected, sizeof expected, "'(' after %s", function->name);
   SP_TRY(expect(p, "(", expected, ""));
-  operand arguments[3];
+  int arguments[3];
   for (int k = 0; k < function->arity; k++) {
     if (token_is(&p->next, ")") || token_is(&p->next, ","))
       return unexpected(p, "an argument", note);
@@ -362,21 +270,21 @@ static sp_status parse_arguments(parser *p, const struct function *function, ope
     const bool miscounted = token_is(&p->next, is_last ? "," : ")");
     SP_TRY(expect(p, is_last ? ")" : ",", is_last ? "')'" : "','", miscounted ? note : ""));
   }
-  return apply(p, function->operation, function->arity, arguments, result);
+  return apply(p, function->operation, arguments, result);
 }
 
-static sp_status parse_name(parser *p, operand *result) {
+static sp_status parse_name(parser *p, int *result) {
   const token *name = &p->next;
   for (int d = 0; d < 3; d++)
     if (token_is(name, (const char *const[]){"x", "y", "z"}[d])) {
-      *result = (operand){.is_constant = false, .source = {-1 - d, 1u << d}};
+      *result = d;
       p->expression->is_constant = false;
       advance(p);
       return SP_OK;
     }
   const bool is_pi = token_is(name, "pi");
   if (is_pi || token_is(name, "e")) {
-    *result = constant_operand(is_pi ? 3.14159265358979323846 : 2.71828182845904523536);
+    constant(p, is_pi ? 3.14159265358979323846 : 2.71828182845904523536, result);
     advance(p);
     return SP_OK;
   }
@@ -388,7 +296,7 @@ static sp_status parse_name(parser *p, operand *result) {
                  p->expression->where, column_of(p, name), found, known_names);
 }
 
-static sp_status parse_primary(parser *p, operand *result) {
+static sp_status parse_primary(parser *p, int *result) {
   if (p->next.kind == TOKEN_NUMBER) return parse_number(p, result);
   if (p->next.kind == TOKEN_NAME) return parse_name(p, result);
   SP_TRY(expect(p, "(", "a number, a name or '('", ""));
@@ -397,10 +305,10 @@ static sp_status parse_primary(parser *p, operand *result) {
 }
 
 /* A sign or '!' binds less tightly than a power, but may begin an exponent: 2^-x. */
-static sp_status parse_unary(parser *p, operand *result) {
+static sp_status parse_unary(parser *p, int *result) {
   const token sign = p->next;
   const bool is_signed = token_is(&sign, "+") || token_is(&sign, "-") || token_is(&sign, "!");
-  operand o[2];
+  int o[2];
   if (is_signed)
     advance(p);
   else {
@@ -412,10 +320,10 @@ static sp_status parse_unary(parser *p, operand *result) {
   SP_TRY(enter(p));
   SP_TRY(parse_unary(p, &o[1]));
   leave(p);
-  if (!is_signed) return apply(p, SP_OP_POWER, 2, o, result);
+  if (!is_signed) return apply(p, SP_OP_POWER, o, result);
   *result = o[1];
   if (token_is(&sign, "+")) return SP_OK;
-  return apply(p, token_is(&sign, "-") ? SP_OP_NEGATE : SP_OP_NOT, 1, &o[1], result);
+  return apply(p, token_is(&sign, "-") ? SP_OP_NEGATE : SP_OP_NOT, &o[1], result);
 }
 
 static const struct binary *find_binary(const token *t) {
@@ -426,9 +334,9 @@ static const struct binary *find_binary(const token *t) {
 
 /* Operators of this precedence and higher. A loop, not recursion, so that long sums do not count as
  * nesting. */
-static sp_status parse_binary(parser *p, int precedence, operand *result) {
+static sp_status parse_binary(parser *p, int precedence, int *result) {
   if (precedence > STRONGEST) return parse_unary(p, result);
-  operand o[2];
+  int o[2];
   SP_TRY(parse_binary(p, precedence + 1, &o[0]));
   const struct binary *binary = find_binary(&p->next);
   for (bool first = true; binary && binary->precedence == precedence; first = false) {
@@ -437,16 +345,16 @@ static sp_status parse_binary(parser *p, int precedence, operand *result) {
       return unexpected(p, "'&&' or parentheses between comparisons", "");
     advance(p);
     SP_TRY(parse_binary(p, precedence + 1, &o[1]));
-    SP_TRY(apply(p, binary->operation, 2, o, &o[0]));
+    SP_TRY(apply(p, binary->operation, o, &o[0]));
     binary = find_binary(&p->next);
   }
   *result = o[0];
   return SP_OK;
 }
 
-static sp_status parse_conditional(parser *p, operand *result) {
+static sp_status parse_conditional(parser *p, int *result) {
   SP_TRY(enter(p));
-  operand o[3];
+  int o[3];
   SP_TRY(parse_binary(p, WEAKEST, &o[0]));
   *result = o[0];
   if (token_is(&p->next, "?")) {
@@ -454,20 +362,23 @@ static sp_status parse_conditional(parser *p, operand *result) {
     SP_TRY(parse_conditional(p, &o[1]));
     SP_TRY(expect(p, ":", "':'", ""));
     SP_TRY(parse_conditional(p, &o[2]));
-    SP_TRY(apply(p, SP_OP_SELECT, 3, o, result));
+    SP_TRY(apply(p, SP_OP_SELECT, o, result));
   }
   leave(p);
   return SP_OK;
 }
 
 static sp_status parse_formula(parser *p) {
-  operand result;
+  static const unsigned outputs[SP_EXPRESSION_PROGRAMS] = {SP_EXPRESSION_VALUE, 15, 31};
+  int result;
+  SP_TRY(sp_graph_create(p->graph));
   advance(p);
   if (p->next.kind == TOKEN_END) return unexpected(p, "a formula", "");
   SP_TRY(parse_conditional(p, &result));
   if (p->next.kind != TOKEN_END) return unexpected(p, "an operator or end of formula", "");
-  SP_TRY(give_place(p, &result));
-  p->expression->result = result.source;
+  p->expression->kernel = p->graph->kernel;
+  for (int k = 0; k < SP_EXPRESSION_PROGRAMS; k++)
+    SP_TRY(sp_program_create(p->graph, result, outputs[k], &p->expression->programs[k]));
   return SP_OK;
 }
 
@@ -483,13 +394,13 @@ static sp_status parse_into(sp_expression *expression, const char *text, const c
   const locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
   if (!c_locale) return sp_fail(SP_ERR_SYSTEM, "%s: cannot make a C locale", where);
   const locale_t old_locale = uselocale(c_locale);
-  parser p = {.expression = expression, .next = {.start = expression->text}};
+  sp_graph graph = {.count = 0};
+  parser p = {.expression = expression, .graph = &graph, .next = {.start = expression->text}};
   const sp_status status = parse_formula(&p);
+  sp_graph_free(&graph);
   uselocale(old_locale);
   freelocale(c_locale);
-  if (status) return status;
-  return sp_allocate((size_t)expression->slot_count * SP_EXPRESSION_JET * SP_EXPRESSION_CHUNK,
-                     sizeof(double), "the values of a formula", &expression->slots);
+  return status;
 }
 
 sp_status sp_expression_parse(const char *text, const char *where, sp_expression **out) {

@@ -178,6 +178,11 @@ static void check_box_cases(void) {
       {{"problem.solution=x", "boundary.ymax=dirichlet log(x-2)"},
        {"boundary.ymax", "'log(x-2)'", ", 1, "}},
       {{"problem.solution=x", "boundary.ymax=neumann 1/(z-z)"}, {"boundary.ymax", "not finite at"}},
+      /* Conditions that are not numbers. */
+      {{"problem.forcing=log(x-2) < 0 ? 1 : 2", "boundary.default=dirichlet 0"},
+       {"problem.forcing", "'log(x-2) < 0 ? 1 : 2'", "not finite at (0, "}},
+      {{"problem.solution=x", "problem.kappa=1 + (sqrt(z-2) && 1)"},
+       {"problem.kappa", "not finite at ("}},
   };
   sp_hexes *hexes = make_box(2, 2, 2, SP_MAP_NONE);
   /* zmax keeps its name and its number but loses its surface. */

@@ -1,0 +1,230 @@
+/* From the graph of a formula to a program: what the outputs need, in slots that are reused. */
+#include "io/expression_internal.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+/* Coordinates and slots of a chunk stay within this, as far as possible: the first-level caches of
+ * current processors have 32 KiB or more. A chunk has at least CHUNK_MIN points, so that decoding
+ * an instruction costs little, and no more than CHUNK_MAX. */
+enum { CACHE_BYTES = 24 << 10, CHUNK_MIN = 64, CHUNK_MAX = 256 };
+
+/* For each node: the outputs that need it, whether an instruction reads it, the node after which
+ * its slot is free, and its slot (for a constant: its index among the constants). */
+typedef struct plan {
+  unsigned *needed;
+  bool *read; /* by an instruction */
+  int *last, *place;
+  int *free_slots;
+  int slots, constants, free_count;
+  size_t instructions;
+} plan;
+
+static void plan_free(plan *p) {
+  free(p->needed);
+  free(p->read);
+  free(p->last);
+  free(p->place);
+  free(p->free_slots);
+}
+
+static sp_status plan_create(const sp_graph *g, plan *p) {
+  const size_t count = (size_t)g->count;
+  const char *what = "the program of a formula";
+  *p = (plan){.slots = 0};
+  SP_TRY(sp_allocate(count, sizeof *p->needed, what, &p->needed));
+  SP_TRY(sp_allocate(count, sizeof *p->read, what, &p->read));
+  SP_TRY(sp_allocate(count, sizeof *p->last, what, &p->last));
+  SP_TRY(sp_allocate(count, sizeof *p->place, what, &p->place));
+  SP_TRY(sp_allocate(count, sizeof *p->free_slots, what, &p->free_slots));
+  for (int k = 0; k < g->count; k++) p->last[k] = p->place[k] = -1;
+  return SP_OK;
+}
+
+static bool has_slot(const sp_graph *g, int node) {
+  return sp_operation_arity(g->nodes[node].operation) > 0;
+}
+
+static void mark_needed(const sp_graph *g, const int output[SP_EXPRESSION_OUTPUTS],
+                        unsigned outputs, plan *p) {
+  for (int k = 0; k < SP_EXPRESSION_OUTPUTS; k++)
+    if (outputs & 1u << k && output[k] != SP_ZERO) p->needed[output[k]] |= 1u << k;
+  for (int k = g->count - 1; k >= 0; k--) {
+    const sp_node *node = &g->nodes[k];
+    for (int o = 0; o < sp_operation_arity(node->operation); o++)
+      p->needed[node->operand[o]] |= p->needed[k];
+  }
+}
+
+/* The cosine of a sine's argument and vice versa, if both are needed; else -1. */
+static int partner(const sp_graph *g, const plan *p, int node) {
+  const sp_operation operation = g->nodes[node].operation;
+  if (operation != SP_OP_SIN && operation != SP_OP_COS) return -1;
+  const sp_operation other = operation == SP_OP_SIN ? SP_OP_COS : SP_OP_SIN;
+  const int found = sp_graph_find(g, other, g->nodes[node].operand[0]);
+  return found >= 0 && p->needed[found] ? found : -1;
+}
+
+static void mark_uses(const sp_graph *g, const int output[SP_EXPRESSION_OUTPUTS], unsigned outputs,
+                      plan *p) {
+  for (int k = 0; k < g->count; k++) {
+    if (!p->needed[k]) continue;
+    const sp_node *node = &g->nodes[k];
+    const int other = partner(g, p, k), when = other >= 0 && other < k ? other : k;
+    for (int o = 0; o < sp_operation_arity(node->operation); o++) {
+      p->read[node->operand[o]] = true;
+      if (p->last[node->operand[o]] < when) p->last[node->operand[o]] = when;
+    }
+  }
+  for (int k = 0; k < SP_EXPRESSION_OUTPUTS; k++)
+    if (outputs & 1u << k && output[k] != SP_ZERO) p->last[output[k]] = g->count;
+}
+
+static int take_slot(plan *p) {
+  return p->free_count > 0 ? p->free_slots[--p->free_count] : p->slots++;
+}
+
+/* In the order of the nodes. A result's slot is never that of an operand. */
+static void assign_slots(const sp_graph *g, plan *p) {
+  for (int k = 0; k < g->count; k++) {
+    if (!p->needed[k] || p->place[k] >= 0) continue;
+    const sp_node *node = &g->nodes[k];
+    if (node->operation == SP_OP_CONSTANT) p->place[k] = p->constants++;
+    if (!has_slot(g, k)) continue;
+    const int other = partner(g, p, k);
+    p->place[k] = take_slot(p);
+    if (other >= 0) p->place[other] = take_slot(p);
+    p->instructions++;
+    for (int o = 0; o < sp_operation_arity(node->operation); o++) {
+      const int operand = node->operand[o];
+      if (p->last[operand] != k || !has_slot(g, operand)) continue;
+      p->last[operand] = -1; /* free it once, also in a * a */
+      p->free_slots[p->free_count++] = p->place[operand];
+    }
+  }
+}
+
+/* ---- Instructions ---- */
+
+/* The parts of the program's memory. */
+typedef struct layout {
+  double *slots, *constants;
+  const double *zero; /* a constant, for derivatives that vanish */
+} layout;
+
+static sp_status lay_out(const sp_graph *g, const plan *p, sp_program *program, layout *out) {
+  size_t coordinates = 0;
+  for (int d = 0; d < 3; d++) coordinates += p->needed[d] != 0;
+  const size_t arrays = coordinates + (size_t)p->slots;
+  size_t chunk = CACHE_BYTES / sizeof(double) / (arrays > 0 ? arrays : 1);
+  chunk = chunk < CHUNK_MIN ? CHUNK_MIN : chunk > CHUNK_MAX ? CHUNK_MAX : chunk;
+  chunk -= chunk % SP_EXPRESSION_PADDING;
+  const size_t constants = ((size_t)p->constants + 1) * SP_EXPRESSION_PADDING;
+  const size_t line = 64 / sizeof(double);
+  SP_TRY(sp_allocate(arrays * chunk + constants + line, sizeof(double), "the values of a formula",
+                     &program->memory));
+  const uintptr_t offset = (uintptr_t)program->memory / sizeof(double) % line;
+  double *next = program->memory + (line - offset) % line;
+  program->chunk = chunk;
+  for (int d = 0; d < 3; d++)
+    if (p->needed[d]) {
+      program->coordinate[d] = next;
+      next += chunk;
+    }
+  *out = (layout){next, next + (size_t)p->slots * chunk, next + (size_t)p->slots * chunk};
+  out->constants += SP_EXPRESSION_PADDING;
+  for (int k = 0; k < g->count; k++)
+    if (p->needed[k] && g->nodes[k].operation == SP_OP_CONSTANT)
+      for (int i = 0; i < SP_EXPRESSION_PADDING; i++)
+        out->constants[p->place[k] * SP_EXPRESSION_PADDING + i] = g->nodes[k].constant;
+  return SP_OK;
+}
+
+static double *slot_of(const plan *p, const sp_program *program, const layout *l, int node) {
+  return l->slots + (size_t)p->place[node] * program->chunk;
+}
+
+static sp_operand operand_of(const sp_graph *g, const plan *p, const sp_program *program,
+                             const layout *l, int node) {
+  if (node == SP_ZERO) return (sp_operand){l->zero, 0};
+  if (g->nodes[node].operation == SP_OP_CONSTANT)
+    return (sp_operand){l->constants + p->place[node] * SP_EXPRESSION_PADDING, 0};
+  if (g->nodes[node].operation == SP_OP_COORDINATE)
+    return (sp_operand){program->coordinate[node], 1};
+  return (sp_operand){slot_of(p, program, l, node), 1};
+}
+
+/* The output that a node is, if it is that only; else -1. */
+static int sole_output(const int output[SP_EXPRESSION_OUTPUTS], unsigned outputs, const plan *p,
+                       int node) {
+  int found = -1;
+  for (int k = 0; k < SP_EXPRESSION_OUTPUTS; k++)
+    if (outputs & 1u << k && output[k] == node) {
+      if (found >= 0) return -1;
+      found = k;
+    }
+  return p->read[node] ? -1 : found;
+}
+
+static void write_instructions(const sp_graph *g, const int output[SP_EXPRESSION_OUTPUTS],
+                               unsigned outputs, const plan *p, const layout *l,
+                               sp_program *program) {
+  for (int k = 0; k < g->count; k++) {
+    if (!p->needed[k] || !has_slot(g, k)) continue;
+    const sp_node *node = &g->nodes[k];
+    const int other = partner(g, p, k);
+    if (other >= 0 && other < k) continue;
+    sp_instruction *instruction = &program->instructions[program->length++];
+    *instruction = (sp_instruction){.operation = node->operation,
+                                    .needed = {p->needed[k], 0},
+                                    .out = slot_of(p, program, l, k),
+                                    .stores = sole_output(output, outputs, p, k)};
+    for (int o = 0; o < sp_operation_arity(node->operation); o++)
+      instruction->operand[o] = operand_of(g, p, program, l, node->operand[o]);
+    if (other < 0) continue;
+    instruction->stores = -1;
+    const int sine = node->operation == SP_OP_SIN ? k : other;
+    const int cosine = node->operation == SP_OP_SIN ? other : k;
+    instruction->operation = SP_OP_SINCOS;
+    instruction->needed[0] = p->needed[sine];
+    instruction->needed[1] = p->needed[cosine];
+    instruction->out = slot_of(p, program, l, sine);
+    instruction->second = slot_of(p, program, l, cosine);
+  }
+}
+
+static sp_status write_program(const sp_graph *g, const int output[SP_EXPRESSION_OUTPUTS],
+                               unsigned outputs, plan *p, sp_program *program) {
+  layout l;
+  SP_TRY(plan_create(g, p));
+  mark_needed(g, output, outputs, p);
+  mark_uses(g, output, outputs, p);
+  assign_slots(g, p);
+  SP_TRY(lay_out(g, p, program, &l));
+  SP_TRY(sp_allocate(p->instructions, sizeof *program->instructions, "the program of a formula",
+                     &program->instructions));
+  write_instructions(g, output, outputs, p, &l, program);
+  for (size_t k = 0; k < program->length; k++)
+    if (program->instructions[k].stores >= 0)
+      program->direct[program->instructions[k].stores] = true;
+  for (int k = 0; k < SP_EXPRESSION_OUTPUTS; k++)
+    if (outputs & 1u << k) program->output[k] = operand_of(g, p, program, &l, output[k]);
+  return SP_OK;
+}
+
+sp_status sp_program_create(const sp_graph *graph, int result, unsigned outputs,
+                            sp_program *program) {
+  const sp_jet *jet = &graph->jets[result];
+  const int output[SP_EXPRESSION_OUTPUTS] = {result, jet->gradient[0], jet->gradient[1],
+                                             jet->gradient[2], jet->laplacian};
+  plan p = {.slots = 0};
+  *program = (sp_program){.length = 0};
+  const sp_status status = write_program(graph, output, outputs, &p, program);
+  plan_free(&p);
+  return status;
+}
+
+void sp_program_free(sp_program *program) {
+  free(program->instructions);
+  free(program->memory);
+}
