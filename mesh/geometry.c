@@ -1,13 +1,15 @@
 #include "mesh/geometry.h"
+#include "io/clones.h"
 #include "mesh/reference.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stddef.h>
 
-/* Values and derivatives of the map's Lagrange basis at the points in one direction, [lattice][n].
- */
+/* The points in one direction; for curved maps also values and derivatives of the Lagrange basis
+ * there, [lattice][n]. */
 typedef struct map_table {
-  int n, lattice;
+  int n;
   const double *nodes; /* [n] */
   double value[SP_MAX_NQ * SP_MAX_RULE], derivative[SP_MAX_NQ * SP_MAX_RULE];
 } map_table;
@@ -20,18 +22,8 @@ static void transpose(int rows, int columns, const double *matrix, double *out) 
 static void make_table(int map_order, int n, const double *nodes, map_table *table) {
   const int g = map_order + 1;
   table->n = n;
-  table->lattice = g;
   table->nodes = nodes;
-  if (map_order == 1) {
-    /* The same as the general formula, but cheap: meshes have millions of elements. */
-    for (int a = 0; a < n; a++) {
-      table->value[a] = 0.5 * (1 - nodes[a]);
-      table->value[n + a] = 0.5 * (1 + nodes[a]);
-      table->derivative[a] = -0.5;
-      table->derivative[n + a] = 0.5;
-    }
-    return;
-  }
+  if (map_order == 1) return; /* evaluate_straight needs the nodes only */
   double lattice[SP_MAX_NQ], matrix[SP_MAX_RULE * SP_MAX_NQ];
   for (int i = 0; i <= map_order; i++) lattice[i] = -1 + 2.0 * i / map_order;
   sp_interpolation_matrix(g, lattice, n, nodes, matrix);
@@ -46,62 +38,90 @@ typedef struct map_line {
   double x[3][SP_MAX_RULE], dr[3][SP_MAX_RULE], ds[3][SP_MAX_RULE], dt[3][SP_MAX_RULE];
 } map_line;
 
-/* Values at lattice point i of a line, of the map in s and t and of its derivatives. */
-typedef struct map_end {
-  double x, ds, dt;
-} map_end;
+/* An element's map: the points of its lattice and, if it is trilinear, its coefficients: the one of
+ * bit 0 times r, bit 1 times s, bit 2 times t is linear[bits]. */
+typedef struct element_map {
+  int g; /* points of the lattice in each direction */
+  const double *lattice;
+  double linear[8][3];
+} element_map;
 
-static map_end evaluate_end(const double *lattice, int g, int i, int d, const map_table *s, int b,
-                            const map_table *t, int c) {
-  map_end end = {0, 0, 0};
-  for (int k = 0; k < g; k++)
-    for (int j = 0; j < g; j++) {
-      const double point = lattice[((k * g + j) * g + i) * 3 + d];
-      end.x += t->value[k * t->n + c] * s->value[j * s->n + b] * point;
-      end.ds += t->value[k * t->n + c] * s->derivative[j * s->n + b] * point;
-      end.dt += t->derivative[k * t->n + c] * s->value[j * s->n + b] * point;
-    }
-  return end;
+static void make_map(const sp_hexes *hexes, sp_lid element, element_map *map) {
+  map->g = hexes->map_order + 1;
+  map->lattice = sp_hexes_lattice(hexes, element);
+  if (map->g > 2) return;
+  for (int m = 0; m < 8; m++)
+    for (int d = 0; d < 3; d++) map->linear[m][d] = map->lattice[3 * m + d];
+  for (int bit = 1; bit < 8; bit *= 2)
+    for (int m = 0; m < 8; m++)
+      for (int d = 0; d < 3 && !(m & bit); d++) {
+        const double low = map->linear[m][d], high = map->linear[m | bit][d];
+        map->linear[m][d] = 0.5 * (low + high);
+        map->linear[m | bit][d] = 0.5 * (high - low);
+      }
 }
 
-/* Linear between two ends. */
-static void evaluate_straight(int n, const double *restrict r, const map_end ends[2], int d,
-                              map_line *restrict line) {
-  const map_end middle = {0.5 * (ends[0].x + ends[1].x), 0.5 * (ends[0].ds + ends[1].ds),
-                          0.5 * (ends[0].dt + ends[1].dt)};
-  const map_end half = {0.5 * (ends[1].x - ends[0].x), 0.5 * (ends[1].ds - ends[0].ds),
-                        0.5 * (ends[1].dt - ends[0].dt)};
-  for (int a = 0; a < n; a++) {
-    line->x[d][a] = middle.x + r[a] * half.x;
-    line->dr[d][a] = half.x;
-    line->ds[d][a] = middle.ds + r[a] * half.ds;
-    line->dt[d][a] = middle.dt + r[a] * half.dt;
+/* The point r in [-1, 1] between two ends; exact at the ends, and if these are equal, so that flat
+ * faces along the axes stay where they are. */
+SP_INLINE double between(double r, double low, double high) {
+  const double length = high - low, near = r < 0 ? low : high, way = r < 0 ? 1 + r : r - 1;
+  return near + 0.5 * way * length;
+}
+
+/* A line of a trilinear map, at s and t. */
+SP_INLINE void evaluate_straight(const element_map *map, int n, const double *restrict r, double s,
+                                 double t, map_line *restrict line) {
+  for (int d = 0; d < 3; d++) {
+    const double *p = &map->lattice[d];
+    const double low = between(t, between(s, p[0], p[6]), between(s, p[12], p[18]));
+    const double high = between(t, between(s, p[3], p[9]), between(s, p[15], p[21]));
+    double c[8];
+    for (int m = 0; m < 8; m++) c[m] = map->linear[m][d];
+    const double dr = (c[1] + s * c[3]) + t * (c[5] + s * c[7]);
+    const double ds = c[2] + t * c[6], dsr = c[3] + t * c[7];
+    const double dt = c[4] + s * c[6], dtr = c[5] + s * c[7];
+    for (int a = 0; a < n; a++) {
+      line->x[d][a] = between(r[a], low, high);
+      line->dr[d][a] = dr;
+      line->ds[d][a] = ds + r[a] * dsr;
+      line->dt[d][a] = dt + r[a] * dtr;
+    }
   }
 }
 
-static void evaluate_line(const double *lattice, const map_table *r, const map_table *s, int b,
-                          const map_table *t, int c, map_line *line) {
-  const int g = r->lattice, n = r->n;
+/* The same for a curved map, with b and c in the tables of s and t. */
+SP_INLINE void evaluate_curved(const element_map *map, const map_table *r, const map_table *s,
+                               int b, const map_table *t, int c, map_line *line) {
+  const int g = map->g, n = r->n;
   for (int d = 0; d < 3; d++) {
-    if (g == 2) {
-      const map_end ends[2] = {evaluate_end(lattice, g, 0, d, s, b, t, c),
-                               evaluate_end(lattice, g, 1, d, s, b, t, c)};
-      evaluate_straight(n, r->nodes, ends, d, line);
-      continue;
-    }
     for (int a = 0; a < n; a++)
       line->x[d][a] = line->dr[d][a] = line->ds[d][a] = line->dt[d][a] = 0;
     for (int i = 0; i < g; i++) {
-      const map_end end = evaluate_end(lattice, g, i, d, s, b, t, c);
+      double x = 0, ds = 0, dt = 0;
+      for (int k = 0; k < g; k++)
+        for (int j = 0; j < g; j++) {
+          const double point = map->lattice[((k * g + j) * g + i) * 3 + d];
+          x += t->value[k * t->n + c] * s->value[j * s->n + b] * point;
+          ds += t->value[k * t->n + c] * s->derivative[j * s->n + b] * point;
+          dt += t->derivative[k * t->n + c] * s->value[j * s->n + b] * point;
+        }
       const double *value = &r->value[i * n], *derivative = &r->derivative[i * n];
       for (int a = 0; a < n; a++) {
-        line->x[d][a] += value[a] * end.x;
-        line->dr[d][a] += derivative[a] * end.x;
-        line->ds[d][a] += value[a] * end.ds;
-        line->dt[d][a] += value[a] * end.dt;
+        line->x[d][a] += value[a] * x;
+        line->dr[d][a] += derivative[a] * x;
+        line->ds[d][a] += value[a] * ds;
+        line->dt[d][a] += value[a] * dt;
       }
     }
   }
+}
+
+SP_INLINE void evaluate_line(const element_map *map, const map_table *r, const map_table *s, int b,
+                             const map_table *t, int c, map_line *line) {
+  if (map->g == 2)
+    evaluate_straight(map, r->n, r->nodes, s->nodes[b], t->nodes[c], line);
+  else
+    evaluate_curved(map, r, s, b, t, c, line);
 }
 
 /* At each point of a line |J| and the adjugate |J| J^-1: adjugate[p][m] is |J| d r_p / d x_m. */
@@ -109,8 +129,8 @@ typedef struct line_inverse {
   double adjugate[3][3][SP_MAX_RULE], jacobian[SP_MAX_RULE];
 } line_inverse;
 
-static void cross(int n, double a[3][SP_MAX_RULE], double b[3][SP_MAX_RULE],
-                  double out[3][SP_MAX_RULE]) {
+SP_INLINE void cross(int n, double a[3][SP_MAX_RULE], double b[3][SP_MAX_RULE],
+                     double out[3][SP_MAX_RULE]) {
   double *restrict x = out[0], *restrict y = out[1], *restrict z = out[2];
   for (int i = 0; i < n; i++) {
     const double a0 = a[0][i], a1 = a[1][i], a2 = a[2][i];
@@ -121,7 +141,7 @@ static void cross(int n, double a[3][SP_MAX_RULE], double b[3][SP_MAX_RULE],
   }
 }
 
-static void invert_line(int n, map_line *line, line_inverse *out) {
+SP_INLINE void invert_line(int n, map_line *line, line_inverse *out) {
   cross(n, line->ds, line->dt, out->adjugate[0]);
   cross(n, line->dt, line->dr, out->adjugate[1]);
   cross(n, line->dr, line->ds, out->adjugate[2]);
@@ -136,7 +156,7 @@ static void invert_line(int n, map_line *line, line_inverse *out) {
 static const double FLAT = 1e-13;
 
 /* Whether |J| is positive beyond rounding. False for NaN. */
-static bool is_proper(const map_line *line, int a, double jacobian) {
+SP_INLINE bool is_proper(const map_line *line, int a, double jacobian) {
   double squares[3] = {0, 0, 0};
   for (int d = 0; d < 3; d++) {
     squares[0] += line->dr[d][a] * line->dr[d][a];
@@ -148,7 +168,7 @@ static bool is_proper(const map_line *line, int a, double jacobian) {
 
 /* The first point of a line where the element is not proper, n if there is none. Sums of absolute
  * values, which are cheap, exceed the lengths and nearly always suffice. */
-static int find_improper(int n, const map_line *line, const double *jacobian) {
+SP_INLINE int find_improper(int n, const map_line *line, const double *jacobian) {
   double margin[SP_MAX_RULE];
   for (int a = 0; a < n; a++) {
     const double r = fabs(line->dr[0][a]) + fabs(line->dr[1][a]) + fabs(line->dr[2][a]);
@@ -171,11 +191,12 @@ static sp_status inverted(const sp_hexes *hexes, sp_lid element, const map_line 
                  line->x[2][a]);
 }
 
-sp_status sp_geometry_factors(const sp_hexes *hexes, sp_lid element, const sp_rule *rule,
-                              double *factors) {
+SP_CLONES sp_status sp_geometry_factors(const sp_hexes *hexes, sp_lid element, const sp_rule *rule,
+                                        double *factors) {
   map_table table;
   make_table(hexes->map_order, rule->n, rule->nodes, &table);
-  const double *lattice = sp_hexes_lattice(hexes, element);
+  element_map map;
+  make_map(hexes, element, &map);
   const int n = rule->n;
   const ptrdiff_t points = (ptrdiff_t)sp_rule_points(rule);
   map_line line;
@@ -183,7 +204,7 @@ sp_status sp_geometry_factors(const sp_hexes *hexes, sp_lid element, const sp_ru
   double weight[SP_MAX_RULE], scale[SP_MAX_RULE];
   for (int c = 0; c < n; c++)
     for (int b = 0; b < n; b++) {
-      evaluate_line(lattice, &table, &table, b, &table, c, &line);
+      evaluate_line(&map, &table, &table, b, &table, c, &line);
       invert_line(n, &line, &inverse);
       const double *jacobian = inverse.jacobian;
       const int bad = find_improper(n, &line, jacobian);
@@ -206,6 +227,32 @@ sp_status sp_geometry_factors(const sp_hexes *hexes, sp_lid element, const sp_ru
   return SP_OK;
 }
 
+SP_CLONES sp_status sp_geometry_volume(const sp_hexes *hexes, sp_lid element, const sp_rule *rule,
+                                       double *xyz, double *wj) {
+  map_table table;
+  element_map map;
+  make_table(hexes->map_order, rule->n, rule->nodes, &table);
+  make_map(hexes, element, &map);
+  const int n = rule->n;
+  const ptrdiff_t points = (ptrdiff_t)sp_rule_points(rule);
+  map_line line;
+  line_inverse inverse;
+  for (int c = 0; c < n; c++)
+    for (int b = 0; b < n; b++) {
+      const ptrdiff_t first = (c * n + b) * n;
+      evaluate_line(&map, &table, &table, b, &table, c, &line);
+      invert_line(n, &line, &inverse);
+      const double *jacobian = inverse.jacobian;
+      const int bad = find_improper(n, &line, jacobian);
+      if (bad < n) return inverted(hexes, element, &line, bad, jacobian[bad]);
+      for (int a = 0; a < n; a++)
+        wj[first + a] = rule->weights[b] * rule->weights[c] * rule->weights[a] * jacobian[a];
+      for (int d = 0; d < 3; d++)
+        for (int a = 0; a < n; a++) xyz[d * points + first + a] = line.x[d][a];
+    }
+  return SP_OK;
+}
+
 void sp_geometry_trilinear(const sp_hexes *hexes, sp_lid element, double coefficients[24]) {
   static const int monomials[8] = {0, 1, 2, 4, 3, 6, 5, 7}; /* bits 1, 2, 4: factors r, s, t */
   const double *corners = sp_hexes_lattice(hexes, element);
@@ -221,29 +268,105 @@ void sp_geometry_trilinear(const sp_hexes *hexes, sp_lid element, double coeffic
     }
 }
 
-void sp_geometry_inverse(const sp_hexes *hexes, sp_lid element, int n, const double *nodes,
-                         double *inverse, double *jacobian) {
+/* The map of a plane of points, t = const, of a trilinear element. Planes, because lines are short:
+ * loops over them fill vectors badly. x_d = x[0] + x[1] r + x[2] s +
+ * x[3] rs, and d x_d / dt likewise. */
+typedef struct map_plane {
+  double x[3][4], dt[3][4];
+} map_plane;
+
+static void make_plane(const element_map *map, double t, map_plane *plane) {
+  for (int d = 0; d < 3; d++)
+    for (int m = 0; m < 4; m++) {
+      plane->dt[d][m] = map->linear[m + 4][d];
+      plane->x[d][m] = map->linear[m][d] + t * plane->dt[d][m];
+    }
+}
+
+/* Four points at a time, at any address of a double. */
+typedef double quad __attribute__((vector_size(32), aligned(8), may_alias));
+
+/* |J| and inverse at the points q..q+3 of a plane. `stride` points lie between the components of
+ * xyz and of inverse. */
+SP_INLINE void invert_quad(const map_plane *plane, const double *r, const double *s,
+                           ptrdiff_t stride, double *xyz, double *inverse, double *jacobian) {
+  const quad u = *(const quad *)r, v = *(const quad *)s;
+  quad dr[3], ds[3], dt[3], rows[3][3];
+#pragma GCC unroll 3
+  for (int d = 0; d < 3; d++) {
+    const double *x = plane->x[d], *t = plane->dt[d];
+    dr[d] = x[1] + x[3] * v;
+    ds[d] = x[2] + x[3] * u;
+    dt[d] = (t[0] + t[1] * u) + v * (t[2] + t[3] * u);
+    *(quad *)&xyz[d * stride] = (x[0] + x[1] * u) + v * (x[2] + x[3] * u);
+  }
+#pragma GCC unroll 3
+  for (int d = 0; d < 3; d++) {
+    const int e = (d + 1) % 3, f = (d + 2) % 3;
+    rows[0][d] = ds[e] * dt[f] - ds[f] * dt[e];
+    rows[1][d] = dt[e] * dr[f] - dt[f] * dr[e];
+    rows[2][d] = dr[e] * ds[f] - dr[f] * ds[e];
+  }
+  const quad det = dr[0] * rows[0][0] + dr[1] * rows[0][1] + dr[2] * rows[0][2];
+  const quad scale = 1 / det;
+  *(quad *)jacobian = det;
+#pragma GCC unroll 9
+  for (int k = 0; k < 9; k++) *(quad *)&inverse[k * stride] = scale * rows[k / 3][k % 3];
+}
+
+SP_INLINE void invert_trilinear(const element_map *map, int n, const double *nodes, double *xyz,
+                                double *inverse, double *jacobian) {
+  assert(n >= 2);
+  double r[SP_MAX_RULE * SP_MAX_RULE], s[SP_MAX_RULE * SP_MAX_RULE];
+  const ptrdiff_t points = (ptrdiff_t)sp_grid_points(n);
+  for (int b = 0; b < n; b++)
+    for (int a = 0; a < n; a++) {
+      r[b * n + a] = nodes[a];
+      s[b * n + a] = nodes[b];
+    }
+  for (int c = 0; c < n; c++) {
+    const ptrdiff_t first = c * n * n;
+    map_plane plane;
+    make_plane(map, nodes[c], &plane);
+    for (int q = 0; q < n * n; q += 4) {
+      /* The last four points overlap those before, with the same result. */
+      const int at = q + 4 <= n * n ? q : n * n - 4;
+      invert_quad(&plane, r + at, s + at, points, xyz + first + at, inverse + first + at,
+                  jacobian + first + at);
+    }
+  }
+}
+
+static void invert_curved(const element_map *map, int n, const double *nodes, double *xyz,
+                          double *inverse, double *jacobian) {
   map_table table;
-  make_table(hexes->map_order, n, nodes, &table);
-  const double *lattice = sp_hexes_lattice(hexes, element);
+  make_table(map->g - 1, n, nodes, &table);
   const ptrdiff_t points = (ptrdiff_t)sp_grid_points(n);
   map_line line;
   line_inverse at;
-  double scale[SP_MAX_RULE];
   for (int c = 0; c < n; c++)
     for (int b = 0; b < n; b++) {
       const ptrdiff_t first = (c * n + b) * n;
-      evaluate_line(lattice, &table, &table, b, &table, c, &line);
+      evaluate_line(map, &table, &table, b, &table, c, &line);
       invert_line(n, &line, &at);
       for (int a = 0; a < n; a++) {
         jacobian[first + a] = at.jacobian[a];
-        scale[a] = 1 / at.jacobian[a];
-      }
-      for (int k = 0; k < 9; k++) {
-        double *restrict out = &inverse[k * points + first];
-        for (int a = 0; a < n; a++) out[a] = at.adjugate[k / 3][k % 3][a] * scale[a];
+        for (int k = 0; k < 9; k++)
+          inverse[k * points + first + a] = at.adjugate[k / 3][k % 3][a] / at.jacobian[a];
+        for (int d = 0; d < 3; d++) xyz[d * points + first + a] = line.x[d][a];
       }
     }
+}
+
+SP_CLONES void sp_geometry_inverse(const sp_hexes *hexes, sp_lid element, int n,
+                                   const double *nodes, double *xyz, double *inverse,
+                                   double *jacobian) {
+  element_map map;
+  make_map(hexes, element, &map);
+  if (map.g == 2)
+    invert_trilinear(&map, n, nodes, xyz, inverse, jacobian);
+  else
+    invert_curved(&map, n, nodes, xyz, inverse, jacobian);
 }
 
 void sp_geometry_face(const sp_hexes *hexes, sp_lid element, int face, const sp_rule *rule,
@@ -254,12 +377,13 @@ void sp_geometry_face(const sp_hexes *hexes, sp_lid element, int face, const sp_
   make_table(hexes->map_order, n, rule->nodes, &on_face);
   make_table(hexes->map_order, 1, &side, &across);
   tables[d] = &across;
-  const double *lattice = sp_hexes_lattice(hexes, element);
+  element_map map;
+  make_map(hexes, element, &map);
   map_line line;
   line_inverse inverse;
   for (int c = 0; c < tables[2]->n; c++)
     for (int b = 0; b < tables[1]->n; b++) {
-      evaluate_line(lattice, tables[0], tables[1], b, tables[2], c, &line);
+      evaluate_line(&map, tables[0], tables[1], b, tables[2], c, &line);
       invert_line(tables[0]->n, &line, &inverse);
       for (int a = 0; a < tables[0]->n; a++) {
         const int at[3] = {a, b, c}, q = at[high] * n + at[low];

@@ -22,14 +22,18 @@ enum { SP_G_RR, SP_G_RS, SP_G_RT, SP_G_SS, SP_G_ST, SP_G_TT, SP_G_WJ, SP_FACTORS
 sp_status sp_geometry_factors(const sp_hexes *hexes, sp_lid element, const sp_rule *rule,
                               double *factors);
 
+/* The points xyz[3][k][j][i] and wJ, [k][j][i], of the same grid. Errors: the same. Local. */
+sp_status sp_geometry_volume(const sp_hexes *hexes, sp_lid element, const sp_rule *rule,
+                             double *xyz, double *wj);
+
 /* Coefficients of the trilinear map of an eight-node element, coefficients[8][3]:
  *     x = c_0 + c_1 r + c_2 s + c_3 t + c_4 rs + c_5 st + c_6 rt + c_7 rst.   Local. */
 void sp_geometry_trilinear(const sp_hexes *hexes, sp_lid element, double coefficients[24]);
 
-/* For gradients at the points of a tensor grid: inverse[a][b] = d r_a / d x_b, [3][3][n^3], and
- * |J|, [n^3]. Does not check |J|. Local. */
+/* For gradients at the points of a tensor grid: the points xyz[3][n^3], inverse[a][b] =
+ * d r_a / d x_b, [3][3][n^3], and |J|, [n^3]; n >= 2. Does not check |J|. Local. */
 void sp_geometry_inverse(const sp_hexes *hexes, sp_lid element, int n, const double *nodes,
-                         double *inverse, double *jacobian);
+                         double *xyz, double *inverse, double *jacobian);
 
 /* On face f (mesh/hexes.h), at the n x n tensor grid of `rule` in the two directions of the face,
  * the lower one fastest: points xyz[3][n^2], and outward unit normal times surface element times

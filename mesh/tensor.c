@@ -2,49 +2,100 @@
 
 #include <assert.h>
 
+#include "io/clones.h"
 #include "mesh/reference.h"
 
 enum { PLANE = SP_MAX_RULE * SP_MAX_RULE };
 
 /* out[slow][m][fast] = sum_l matrix(m, l) in[slow][l][fast], with matrix(m, l) = matrix[m * row + l
- * * column]: the strides select the matrix or its transpose. Values of `in` are `stride` apart. */
-static void contract(int slow, int to, int from, int fast, const double *matrix, int row,
-                     int column, const double *in, int stride, double *out) {
+ * * column]: the strides select the matrix or its transpose. Four terms at a time, because each
+ * pass loads and stores `out`. */
+SP_INLINE void contract(int slow, int to, int from, int fast, const double *matrix, int row,
+                        int column, const double *in, double *out) {
   for (int s = 0; s < slow; s++)
     for (int m = 0; m < to; m++) {
       double *restrict target = &out[(s * to + m) * fast];
-      for (int f = 0; f < fast; f++) target[f] = 0;
-      for (int l = 0; l < from; l++) {
-        const double factor = matrix[m * row + l * column];
-        const double *restrict source = &in[(s * from + l) * fast * stride];
-        for (int f = 0; f < fast; f++) target[f] += factor * source[f * stride];
+      const double *factor = &matrix[m * row], *restrict source = &in[s * from * fast];
+      int l = from % 4;
+      for (int f = 0; f < fast; f++) target[f] = l > 0 ? factor[0] * source[f] : 0;
+      for (int k = 1; k < l; k++)
+        for (int f = 0; f < fast; f++) target[f] += factor[k * column] * source[k * fast + f];
+      for (; l < from; l += 4) {
+        const double a = factor[l * column], b = factor[(l + 1) * column],
+                     c = factor[(l + 2) * column], d = factor[(l + 3) * column];
+        const double *restrict next = &source[l * fast];
+        for (int f = 0; f < fast; f++)
+          target[f] += (a * next[f] + b * next[fast + f]) +
+                       (c * next[2 * fast + f] + d * next[3 * fast + f]);
       }
     }
 }
 
+/* out[c][m] = matrix(m, c) for m < to, c < from. */
+SP_INLINE void transpose(int to, int from, const double *matrix, int row, int column, double *out) {
+  for (int c = 0; c < from; c++)
+    for (int m = 0; m < to; m++) out[c * to + m] = matrix[m * row + c * column];
+}
+
 /* One plane of the result at a time, so that intermediate results are no larger than a plane. */
-static void apply(int to, int from, int row, int column, const double *r, const double *s,
-                  const double *t, const double *in, int stride, double *out) {
+SP_INLINE void apply(int to, int from, int row, int column, const double *r, const double *s,
+                     const double *t, const double *in, int stride, double *out) {
   assert(to <= SP_MAX_RULE && from <= SP_MAX_RULE);
-  double after_t[PLANE], after_s[PLANE];
+  double after_t[PLANE], after_s[PLANE], r_transposed[PLANE];
+  const int plane = from * from;
+  transpose(to, from, r, row, column, r_transposed);
   for (int c = 0; c < to; c++) {
-    contract(1, 1, from, from * from, &t[c * row], row, column, in, stride, after_t);
-    contract(1, to, from, from, s, row, column, after_t, 1, after_s);
-    contract(to, to, from, 1, r, row, column, after_s, 1, &out[c * to * to]);
+    if (stride == 1)
+      contract(1, 1, from, plane, &t[c * row], row, column, in, after_t);
+    else
+      for (int f = 0; f < plane; f++) {
+        after_t[f] = 0;
+        for (int l = 0; l < from; l++)
+          after_t[f] += t[c * row + l * column] * in[(l * plane + f) * stride];
+      }
+    contract(1, to, from, from, s, row, column, after_t, after_s);
+    contract(1, to, from, to, after_s, from, 1, r_transposed, &out[c * to * to]);
   }
 }
 
-void sp_tensor_apply(int rows, int columns, const double *r, const double *s, const double *t,
-                     const double *in, double *out) {
+SP_CLONES void sp_tensor_apply(int rows, int columns, const double *r, const double *s,
+                               const double *t, const double *in, double *out) {
   apply(rows, columns, columns, 1, r, s, t, in, 1, out);
 }
 
-void sp_tensor_apply_strided(int rows, int columns, const double *r, const double *s,
-                             const double *t, const double *in, int stride, double *out) {
+SP_CLONES void sp_tensor_apply_strided(int rows, int columns, const double *r, const double *s,
+                                       const double *t, const double *in, int stride, double *out) {
   apply(rows, columns, columns, 1, r, s, t, in, stride, out);
 }
 
-void sp_tensor_apply_transposed(int rows, int columns, const double *r, const double *s,
-                                const double *t, const double *in, double *out) {
+SP_CLONES void sp_tensor_apply_transposed(int rows, int columns, const double *r, const double *s,
+                                          const double *t, const double *in, double *out) {
   apply(columns, rows, 1, columns, r, s, t, in, 1, out);
+}
+
+size_t sp_tensor_gradient_work(int rows, int columns) {
+  const size_t n = (size_t)rows, q = (size_t)columns;
+  return 2 * q * q * n + 3 * q * n * n;
+}
+
+SP_CLONES void sp_tensor_gradient(int rows, int columns, const double *value,
+                                  const double *derivative, const double *in, double *work,
+                                  double *u, double *const gradient[3]) {
+  assert(rows <= SP_MAX_RULE && columns <= SP_MAX_RULE);
+  const int n = rows, q = columns;
+  double transposed[PLANE];
+  /* Named by what has been applied in r and s: v, the values; d, the derivatives. */
+  double *v = work, *d = v + q * q * n, *vv = d + q * q * n, *vd = vv + q * n * n,
+         *dv = vd + q * n * n;
+  transpose(n, q, value, q, 1, transposed);
+  contract(1, q * q, q, n, in, q, 1, transposed, v);
+  transpose(n, q, derivative, q, 1, transposed);
+  contract(1, q * q, q, n, in, q, 1, transposed, d);
+  contract(q, n, q, n, value, q, 1, v, vv);
+  contract(q, n, q, n, derivative, q, 1, v, vd);
+  contract(q, n, q, n, value, q, 1, d, dv);
+  contract(1, n, q, n * n, value, q, 1, vv, u);
+  contract(1, n, q, n * n, value, q, 1, dv, gradient[0]);
+  contract(1, n, q, n * n, value, q, 1, vd, gradient[1]);
+  contract(1, n, q, n * n, derivative, q, 1, vv, gradient[2]);
 }

@@ -132,10 +132,12 @@ static sp_hexes *make_element(const polynomial_map *map) {
 
 static void check_factors(const polynomial_map *map, const sp_hexes *hexes, const sp_rule *rule) {
   static double factors[SP_FACTORS * POINTS], inverse[9 * POINTS], jacobian[POINTS],
-      xyz[3 * POINTS];
+      xyz[3 * POINTS], again[3 * POINTS], wj[POINTS];
   const int n = rule->n, points = n * n * n;
   CHECK(sp_geometry_factors(hexes, 0, rule, factors) == SP_OK, "%s", sp_error_message());
-  sp_geometry_inverse(hexes, 0, n, rule->nodes, inverse, jacobian);
+  CHECK(sp_geometry_volume(hexes, 0, rule, again, wj) == SP_OK, "%s", sp_error_message());
+  CHECK(memcmp(wj, &factors[SP_G_WJ * points], (size_t)points * sizeof *wj) == 0, "wJ");
+  sp_geometry_inverse(hexes, 0, n, rule->nodes, again, inverse, jacobian);
   sp_hexes_coordinates(hexes, 0, n, rule->nodes, xyz);
   double volume = 0;
   for (int q = 0; q < points; q++) {
@@ -144,7 +146,10 @@ static void check_factors(const polynomial_map *map, const sp_hexes *hexes, cons
     double x[3], slopes[3][3], g[SP_FACTORS];
     map_point(map, r, x);
     map_slopes(map, r, slopes);
-    for (int d = 0; d < 3; d++) CHECK_CLOSE(xyz[d * points + q], x[d], TOLERANCE);
+    for (int d = 0; d < 3; d++) {
+      CHECK_CLOSE(xyz[d * points + q], x[d], TOLERANCE);
+      CHECK_CLOSE(again[d * points + q], x[d], TOLERANCE);
+    }
 
     /* J^-1 times the analytic J is the identity. */
     for (int a = 0; a < 3; a++)
@@ -154,18 +159,22 @@ static void check_factors(const polynomial_map *map, const sp_hexes *hexes, cons
         CHECK_CLOSE(sum, a == b, TOLERANCE);
       }
 
-    /* G = wJ J^-1 J^-T, and wJ = w |J|. */
+    /* G = wJ J^-1 J^-T, and wJ = w |J|. Both come from separate roundings of J, a few EPSILON of
+     * the length of its columns, which are enlarged by at most the product of its row's lengths in
+     * J^-1: some 20 operations. */
     for (int f = 0; f < SP_FACTORS; f++) g[f] = factors[f * points + q];
     CHECK_CLOSE(g[SP_G_WJ], w * jacobian[q], 4 * EPSILON * w * jacobian[q]);
     for (int a = 0, f = 0; a < 3; a++)
       for (int b = a; b < 3; b++, f++) {
-        double sum = 0, absolute = 0;
+        double sum = 0, squares[2] = {0, 0};
         for (int d = 0; d < 3; d++) {
-          const double term = inverse[(3 * a + d) * points + q] * inverse[(3 * b + d) * points + q];
-          sum += term;
-          absolute += fabs(term);
+          const double u = inverse[(3 * a + d) * points + q], v = inverse[(3 * b + d) * points + q];
+          sum += u * v;
+          squares[0] += u * u;
+          squares[1] += v * v;
         }
-        CHECK_CLOSE(g[f], g[SP_G_WJ] * sum, 10 * EPSILON * g[SP_G_WJ] * absolute);
+        CHECK_CLOSE(g[f], g[SP_G_WJ] * sum,
+                    20 * EPSILON * g[SP_G_WJ] * sqrt(squares[0] * squares[1]));
       }
 
     /* Positive definite: leading minors. The determinant is w^3 |J|. */
@@ -185,12 +194,13 @@ static void check_factors(const polynomial_map *map, const sp_hexes *hexes, cons
  * elements. The terms are polynomials of degree 2g in each direction, which the D of that degree
  * differentiates exactly. */
 static void check_metric_identity(const polynomial_map *map, const sp_hexes *hexes) {
-  static double inverse[9 * POINTS], jacobian[POINTS], flux[POINTS], slope[POINTS], sum[POINTS];
+  static double xyz[3 * POINTS], inverse[9 * POINTS], jacobian[POINTS], flux[POINTS], slope[POINTS],
+      sum[POINTS];
   const sp_reference *reference = sp_reference_get(2 * map->order);
   const int n = reference->gll.n, points = n * n * n;
   double unit[SP_MAX_RULE * SP_MAX_RULE] = {0};
   for (int i = 0; i < n; i++) unit[i * n + i] = 1;
-  sp_geometry_inverse(hexes, 0, n, reference->gll.nodes, inverse, jacobian);
+  sp_geometry_inverse(hexes, 0, n, reference->gll.nodes, xyz, inverse, jacobian);
   for (int b = 0; b < 3; b++) {
     memset(sum, 0, sizeof sum);
     for (int a = 0; a < 3; a++) {
@@ -322,6 +332,31 @@ static void check_refusals(void) {
         sp_error_message());
 }
 
+/* Flat faces along the axes stay where they are, to the last bit: sqrt(1 - x) exists at x = 1. */
+static void check_flat_faces(void) {
+  enum { N = 7, CELLS = 23 };
+  static double xyz[3 * N * N], normal[3 * N * N], points[3 * N * N * N], wj[N * N * N];
+  sp_rule rule;
+  sp_rule_gll(N, &rule);
+  for (int cell = 0; cell < CELLS; cell++) {
+    polynomial_map map;
+    const double low = cell / (double)CELLS, high = (cell + 1) / (double)CELLS;
+    make_affine("cell", (const double[3][3]){{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
+                (const double[3]){0, 0, 0}, &map);
+    sp_hexes *hexes = make_element(&map);
+    for (int k = 0; k < 3 * SP_CORNERS; k++) hexes->lattice[k] = hexes->lattice[k] < 0 ? low : high;
+    CHECK(sp_geometry_volume(hexes, 0, &rule, points, wj) == SP_OK, "%s", sp_error_message());
+    for (int f = 0; f < SP_FACES; f++) {
+      sp_geometry_face(hexes, 0, f, &rule, xyz, normal);
+      for (int q = 0; q < N * N; q++)
+        CHECK(xyz[f / 2 * N * N + q] == (f % 2 ? high : low), "face %d of cell %d", f, cell);
+    }
+    for (int q = 0; q < 3 * N * N * N; q++)
+      CHECK(points[q] >= low && points[q] <= high, "a point leaves cell %d", cell);
+    sp_hexes_destroy(&hexes);
+  }
+}
+
 /* A very thin, slanted element is valid. */
 static void check_thin(void) {
   polynomial_map map;
@@ -361,6 +396,7 @@ int main(int argc, char **argv) {
   check_map(&map);
   check_refusals();
   check_thin();
+  check_flat_faces();
   const int result = check_end(MPI_COMM_WORLD);
   MPI_Finalize();
   return result;

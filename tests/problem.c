@@ -11,6 +11,7 @@
 #include "mesh/reference.h"
 #include "operators/counts.h"
 #include "solver/problem/coefficients.h"
+#include "solver/problem/errors.h"
 #include "solver/problem/load.h"
 #include "solver/problem/robin.h"
 #include "solver/run/vocabulary.h"
@@ -302,6 +303,45 @@ static sp_hexes *make_angle(void) {
   return hexes;
 }
 
+/* ---- Error norms ---- */
+
+/* u = x + 2 y z and u_h = 3 on the unit cube: norms in closed form. NaN in one entry of u_h reaches
+ * the norms on all ranks. */
+static void check_error_norms(void) {
+  enum { ORDER = 2 };
+  stage s;
+  sp_error_norms norms;
+  stage_create(make_box(3, 4, 5, SP_MAP_NONE), ORDER, &s);
+  sp_config *config = read_config((const char *const[]){"problem.solution=x + 2*y*z", NULL});
+  sp_problem *problem;
+  require(sp_problem_create(config, s.mesh, &problem));
+  const size_t dofs = sp_space_dofs(s.space);
+  double *x;
+  require(sp_allocate(dofs, sizeof *x, "test", &x));
+  for (size_t i = 0; i < dofs; i++) x[i] = 3;
+  require(sp_errors_compute(problem, s.space, x, &norms));
+  /* integral u = 1; integral u^2 = 1/3 + 4/9 + 2 (1/2) 2 (1/4); integral (3 - u)^2 = 9 - 6 + that.
+   */
+  const double square = 1.0 / 3 + 4.0 / 9 + 0.5, tolerance = 1e-13;
+  CHECK_CLOSE(norms.solution_l2, sqrt(square), tolerance);
+  CHECK_CLOSE(norms.l2, sqrt(3 + square), tolerance);
+  CHECK_CLOSE(norms.solution_h1, sqrt(1 + 8.0 / 3), tolerance);
+  CHECK_CLOSE(norms.h1, sqrt(1 + 8.0 / 3), tolerance);
+  /* u is smallest at the point of the rule that is nearest to the origin. */
+  sp_rule rule;
+  sp_rule_gl(ORDER + 4, &rule);
+  const double first = (1 + rule.nodes[0]) / 2;
+  CHECK_CLOSE(norms.max, 3 - (first / 3 + 2 * first / 4 * first / 5), tolerance);
+  if (rank == 0) x[0] = NAN;
+  require(sp_errors_compute(problem, s.space, x, &norms));
+  CHECK(isnan(norms.l2) && isnan(norms.h1) && isnan(norms.max), "NaN gave %g %g %g", norms.l2,
+        norms.h1, norms.max);
+  free(x);
+  sp_problem_destroy(&problem);
+  sp_config_destroy(&config);
+  stage_destroy(&s);
+}
+
 typedef struct condition {
   const char *name;
   bool (*holds)(const double *point);
@@ -504,6 +544,7 @@ int main(int argc, char **argv) {
   check_file_cases();
   check_coefficients();
   check_order_of_groups();
+  check_error_norms();
   check_derived_data("discretization.operator=bp3.5");
   check_derived_data("discretization.operator=bp3.0");
   check_robin_diagonal();

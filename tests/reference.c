@@ -5,6 +5,7 @@
 
 #include <float.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "mesh/tensor.h"
@@ -268,6 +269,32 @@ static void check_interpolation(void) {
   }
 }
 
+/* Values and gradient at once have the values of each alone; all sums are exact. All sizes. */
+static void check_tensor_gradient(void) {
+  enum { POINTS = SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE };
+  static double in[POINTS], u[4][POINTS], expected[POINTS], v[SP_MAX_RULE * SP_MAX_RULE],
+      d[SP_MAX_RULE * SP_MAX_RULE];
+  for (int n = 0; n < POINTS; n++) in[n] = (11 * n + n / 7) % 13 - 6;
+  for (int n = 0; n < SP_MAX_RULE * SP_MAX_RULE; n++) {
+    v[n] = (5 * n + n / 3) % 7 - 3;
+    d[n] = (3 * n + n / 5) % 11 - 5;
+  }
+  for (int columns = 1; columns <= SP_MAX_RULE; columns++)
+    for (int rows = 1; rows <= SP_MAX_RULE; rows += columns % 3 + 1) {
+      double *work = malloc(sp_tensor_gradient_work(rows, columns) * sizeof *work);
+      if (!work) abort();
+      sp_tensor_gradient(rows, columns, v, d, in, work, u[0], &(double *[]){u[1], u[2], u[3]}[0]);
+      for (int k = 0; k < 4; k++) {
+        sp_tensor_apply(rows, columns, k == 1 ? d : v, k == 2 ? d : v, k == 3 ? d : v, in,
+                        expected);
+        size_t differing = 0;
+        for (size_t n = 0; n < sp_grid_points(rows); n++) differing += u[k][n] != expected[n];
+        CHECK(differing == 0, "part %d of %d rows and %d columns", k, rows, columns);
+      }
+      free(work);
+    }
+}
+
 /* The tensor contraction and its transpose against the triple sum, with three different matrices
  * of small integers, for which every sum is exact. */
 static void check_tensor(void) {
@@ -298,6 +325,7 @@ static void check_tensor(void) {
   for (int n = 0; n < IN; n++)
     CHECK(back[n] == expected_back[n], "transpose %d is %g, expected %g", n, back[n],
           expected_back[n]);
+  check_tensor_gradient();
 }
 
 int main(int argc, char **argv) {

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "io/clones.h"
 #include "mesh/geometry.h"
 #include "mesh/reference.h"
 #include "mesh/tensor.h"
@@ -11,16 +12,24 @@
 enum { POINTS = SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE };
 
 /* The fine rule, the basis at its points, and one element's fields. On the heap, because it is too
- * large for the stack of a debug build. */
+ * large for the stack. */
 typedef struct workspace {
   sp_rule rule;
   int nq;
   double value[SP_MAX_RULE * SP_MAX_NQ], derivative[SP_MAX_RULE * SP_MAX_NQ];
   double nodal[SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ];
-  double xyz[3 * POINTS], inverse[9 * POINTS], jacobian[POINTS];
+  double weight[POINTS]; /* of the tensor rule, without the Jacobian */
+  double xyz[3 * POINTS], inverse[9 * POINTS], measure[POINTS];
   double u[POINTS], gradient[3][POINTS]; /* u_h; d u_h / d (r, s, t) */
   double exact[POINTS], exact_gradient[3][POINTS];
+  double term[4][POINTS];
+  double *tensor;
 } workspace;
+
+static void workspace_destroy(workspace *w) {
+  if (w) free(w->tensor);
+  free(w);
+}
 
 static sp_status workspace_create(int order, workspace **out) {
   SP_TRY(sp_allocate(1, sizeof **out, "error norms", out));
@@ -28,21 +37,30 @@ static sp_status workspace_create(int order, workspace **out) {
   const double *gll = sp_reference_get(order)->gll.nodes;
   w->nq = order + 1;
   sp_rule_gl(order + 4, &w->rule);
-  sp_interpolation_matrix(w->nq, gll, w->rule.n, w->rule.nodes, w->value);
-  sp_derivative_matrix(w->nq, gll, w->rule.n, w->rule.nodes, w->derivative);
-  return SP_OK;
+  const int n = w->rule.n;
+  sp_interpolation_matrix(w->nq, gll, n, w->rule.nodes, w->value);
+  sp_derivative_matrix(w->nq, gll, n, w->rule.nodes, w->derivative);
+  for (int p = 0; p < n * n * n; p++)
+    w->weight[p] =
+        w->rule.weights[p % n] * w->rule.weights[p / n % n] * w->rule.weights[p / (n * n)];
+  return sp_allocate(sp_tensor_gradient_work(n, w->nq), sizeof(double), "error norms", &w->tensor);
 }
 
-/* Fill everything but gradients for one element. */
+/* Fill everything for one element, and set measure[p] to its weight times |J|; without
+ * `gradients` the gradients may be left unset. */
 static sp_status load_element(const sp_problem *problem, const sp_space *space, const double *x,
                               sp_lid e, bool gradients, workspace *w) {
   const sp_mesh *mesh = space->mesh;
   const sp_numbering *numbering = space->numbering;
   const size_t nodes = sp_element_nodes(numbering->order), points = sp_rule_points(&w->rule);
   for (size_t n = 0; n < nodes; n++) w->nodal[n] = x[numbering->nodes[(size_t)e * nodes + n]];
-  sp_tensor_apply(w->rule.n, w->nq, w->value, w->value, w->value, w->nodal, w->u);
-  sp_hexes_coordinates(mesh->hexes, e, w->rule.n, w->rule.nodes, w->xyz);
-  sp_geometry_inverse(mesh->hexes, e, w->rule.n, w->rule.nodes, w->inverse, w->jacobian);
+  if (gradients)
+    sp_tensor_gradient(w->rule.n, w->nq, w->value, w->derivative, w->nodal, w->tensor, w->u,
+                       (double *const[]){w->gradient[0], w->gradient[1], w->gradient[2]});
+  else
+    sp_tensor_apply(w->rule.n, w->nq, w->value, w->value, w->value, w->nodal, w->u);
+  sp_geometry_inverse(mesh->hexes, e, w->rule.n, w->rule.nodes, w->xyz, w->inverse, w->measure);
+  for (size_t p = 0; p < points; p++) w->measure[p] *= w->weight[p];
   const sp_expression *solution = sp_materials_of(&problem->materials, mesh->hexes, e)->solution;
   if (!solution) {
     for (size_t p = 0; p < points; p++) w->exact[p] = 0;
@@ -53,35 +71,76 @@ static sp_status load_element(const sp_problem *problem, const sp_space *space, 
   return sp_problem_evaluate(solution, points, xyz, w->exact, gradients ? gradient : NULL, NULL);
 }
 
-static double weight_at(const workspace *w, size_t p) {
-  const size_t n = (size_t)w->rule.n;
-  return w->rule.weights[p % n] * w->rule.weights[p / n % n] * w->rule.weights[p / (n * n)] *
-         w->jacobian[p];
+/* The sum of n values in an order that depends on n only, and that fills vectors. */
+SP_INLINE double sum_of(size_t n, const double *restrict values) {
+  enum { PARTS = 8 };
+  double part[PARTS] = {0};
+  size_t p = 0;
+  for (; p + PARTS <= n; p += PARTS)
+    for (int k = 0; k < PARTS; k++) part[k] += values[p + (size_t)k];
+  for (size_t k = 0; p + k < n; k++) part[k] += values[p + k];
+  return ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]));
 }
 
-static void accumulate(workspace *w, sp_error_norms *squares) {
-  const int n = w->rule.n;
-  const size_t points = sp_rule_points(&w->rule);
-  const double *v = w->value, *d = w->derivative;
-  sp_tensor_apply(n, w->nq, d, v, v, w->nodal, w->gradient[0]);
-  sp_tensor_apply(n, w->nq, v, d, v, w->nodal, w->gradient[1]);
-  sp_tensor_apply(n, w->nq, v, v, d, w->nodal, w->gradient[2]);
-  for (size_t p = 0; p < points; p++) {
-    const double weight = weight_at(w, p), error = w->u[p] - w->exact[p];
-    double slope_squared = 0, exact_slope_squared = 0;
-    for (size_t c = 0; c < 3; c++) {
-      double slope = -w->exact_gradient[c][p];
-      for (size_t a = 0; a < 3; a++)
-        slope += w->inverse[(3 * a + c) * points + p] * w->gradient[a][p];
-      slope_squared += slope * slope;
-      exact_slope_squared += w->exact_gradient[c][p] * w->exact_gradient[c][p];
+/* The largest absolute value of those that are not NaN. */
+SP_INLINE double largest_of(size_t n, const double *restrict values) {
+  enum { PARTS = 8 };
+  double part[PARTS] = {0};
+  size_t p = 0;
+  for (; p + PARTS <= n; p += PARTS)
+    for (int k = 0; k < PARTS; k++) {
+      const double size = fabs(values[p + (size_t)k]);
+      part[k] = size > part[k] ? size : part[k];
     }
-    squares->l2 += weight * error * error;
-    squares->h1 += weight * slope_squared;
-    squares->solution_l2 += weight * w->exact[p] * w->exact[p];
-    squares->solution_h1 += weight * exact_slope_squared;
-    if (fabs(error) > squares->max) squares->max = fabs(error);
+  for (; p < n; p++) part[0] = fmax(part[0], fabs(values[p]));
+  for (int k = 1; k < PARTS; k++) part[0] = fmax(part[0], part[k]);
+  return part[0];
+}
+
+SP_INLINE void add_squares(size_t n, const double *restrict a, double *restrict sum) {
+  for (size_t p = 0; p < n; p++) sum[p] += a[p] * a[p];
+}
+
+/* out -= component c of the gradient of u_h. */
+SP_INLINE void subtract_slope(const workspace *w, size_t n, size_t c, double *restrict out) {
+  const double *restrict r = w->gradient[0], *restrict s = w->gradient[1],
+                         *restrict t = w->gradient[2];
+  const double *restrict rc = &w->inverse[c * n], *restrict sc = &w->inverse[(3 + c) * n],
+                         *restrict tc = &w->inverse[(6 + c) * n];
+  for (size_t p = 0; p < n; p++) out[p] -= r[p] * rc[p] + s[p] * sc[p] + t[p] * tc[p];
+}
+
+/* Overwrites the fields of the element. A NaN is in the sums, not in `max`. */
+SP_CLONES static void accumulate(workspace *w, sp_error_norms *squares) {
+  const size_t n = sp_rule_points(&w->rule);
+  double *restrict error = w->u, *restrict l2 = w->term[0], *restrict h1 = w->term[1],
+                   *restrict solution_l2 = w->term[2], *restrict solution_h1 = w->term[3];
+  const double *restrict exact = w->exact, *restrict measure = w->measure;
+  for (size_t p = 0; p < n; p++) h1[p] = solution_h1[p] = 0;
+  for (size_t c = 0; c < 3; c++) {
+    add_squares(n, w->exact_gradient[c], solution_h1);
+    subtract_slope(w, n, c, w->exact_gradient[c]);
+    add_squares(n, w->exact_gradient[c], h1);
   }
+  for (size_t p = 0; p < n; p++) {
+    error[p] -= exact[p];
+    l2[p] = measure[p] * error[p] * error[p];
+    h1[p] *= measure[p];
+    solution_l2[p] = measure[p] * exact[p] * exact[p];
+    solution_h1[p] *= measure[p];
+  }
+  squares->l2 += sum_of(n, l2);
+  squares->h1 += sum_of(n, h1);
+  squares->solution_l2 += sum_of(n, solution_l2);
+  squares->solution_h1 += sum_of(n, solution_h1);
+  squares->max = fmax(squares->max, largest_of(n, error));
+}
+
+/* The largest error of all ranks; NaN if an error is: MPI_MAX alone may lose it. */
+static double largest_error(const sp_error_norms *squares, MPI_Comm comm) {
+  double pair[2] = {squares->max, isnan(squares->l2)};
+  MPI_Allreduce(MPI_IN_PLACE, pair, 2, MPI_DOUBLE, MPI_MAX, comm);
+  return pair[1] > 0 ? NAN : pair[0];
 }
 
 sp_status sp_errors_compute(const sp_problem *problem, const sp_space *space, const double *x,
@@ -95,11 +154,11 @@ sp_status sp_errors_compute(const sp_problem *problem, const sp_space *space, co
     status = load_element(problem, space, x, e, true, w);
     if (!status) accumulate(w, &squares);
   }
-  free(w);
+  workspace_destroy(w);
   SP_TRY(sp_agree(mesh->comm, status));
   double sums[4] = {squares.l2, squares.h1, squares.solution_l2, squares.solution_h1};
   SP_TRY(sp_reduction_sum(space->platform->reduction, 4, sums, SP_OK));
-  MPI_Allreduce(&squares.max, &norms->max, 1, MPI_DOUBLE, MPI_MAX, mesh->comm);
+  norms->max = largest_error(&squares, mesh->comm);
   norms->l2 = sqrt(sums[0]);
   norms->h1 = sqrt(sums[1]);
   norms->solution_l2 = sqrt(sums[2]);
@@ -118,10 +177,10 @@ sp_status sp_errors_integrate(const sp_problem *problem, const sp_space *space, 
     const size_t points = status ? 0 : sp_rule_points(&w->rule);
     integrals[e][0] = integrals[e][1] = 0;
     for (size_t p = 0; p < points; p++) {
-      integrals[e][0] += weight_at(w, p) * (w->u[p] - w->exact[p]);
-      integrals[e][1] += weight_at(w, p);
+      integrals[e][0] += w->measure[p] * (w->u[p] - w->exact[p]);
+      integrals[e][1] += w->measure[p];
     }
   }
-  free(w);
+  workspace_destroy(w);
   return status;
 }

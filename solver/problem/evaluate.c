@@ -1,6 +1,30 @@
 #include "solver/problem/evaluate.h"
 
+#include <float.h>
 #include <math.h>
+
+#include "io/clones.h"
+
+/* Without branches, so that it fills vectors. */
+SP_CLONES static bool all_finite(size_t n, const double *values) {
+  unsigned long long bad = 0; /* as wide as a double */
+  for (size_t p = 0; p < n; p++) bad |= !(fabs(values[p]) <= DBL_MAX);
+  return !bad;
+}
+
+/* The first point where one of the arrays is not finite, n if there is none. */
+static size_t find_infinite(size_t n, const double *value, double *const gradient[3],
+                            const double *laplacian) {
+  bool finite = all_finite(n, value) && (!laplacian || all_finite(n, laplacian));
+  for (int d = 0; d < 3 && gradient; d++) finite = finite && all_finite(n, gradient[d]);
+  if (finite) return n;
+  for (size_t p = 0; p < n; p++) {
+    if (!isfinite(value[p]) || (laplacian && !isfinite(laplacian[p]))) return p;
+    for (int d = 0; d < 3 && gradient; d++)
+      if (!isfinite(gradient[d][p])) return p;
+  }
+  return n;
+}
 
 sp_status sp_problem_evaluate(const sp_expression *formula, size_t n, const double *xyz[3],
                               double *value, double *const gradient[3], double *laplacian) {
@@ -10,14 +34,11 @@ sp_status sp_problem_evaluate(const sp_expression *formula, size_t n, const doub
                                gradient ? gradient : no_gradient, laplacian);
   else
     sp_expression_evaluate(formula, n, xyz[0], xyz[1], xyz[2], value);
-  for (size_t p = 0; p < n; p++) {
-    bool finite = isfinite(value[p]) && (!laplacian || isfinite(laplacian[p]));
-    for (int d = 0; d < 3 && gradient; d++) finite = finite && isfinite(gradient[d][p]);
-    if (!finite)
-      return sp_fail(SP_ERR_INPUT, "%s: '%s' or a derivative of it is not finite at (%g, %g, %g)",
-                     sp_expression_where(formula), sp_expression_text(formula), xyz[0][p],
-                     xyz[1][p], xyz[2][p]);
-  }
+  const size_t p = find_infinite(n, value, gradient, laplacian);
+  if (p < n)
+    return sp_fail(SP_ERR_INPUT, "%s: '%s' or a derivative of it is not finite at (%g, %g, %g)",
+                   sp_expression_where(formula), sp_expression_text(formula), xyz[0][p], xyz[1][p],
+                   xyz[2][p]);
   return SP_OK;
 }
 

@@ -107,7 +107,7 @@ sp_status sp_problem_constraints(const sp_problem *problem, const sp_space *spac
 
 /* The arrays of one element or face; too large for the stack. */
 typedef struct workspace {
-  double factors[SP_FACTORS * POINTS], coordinates[3 * POINTS];
+  double wj[POINTS], coordinates[3 * POINTS];
   double f[POINTS], integral[POINTS]; /* f: the source term; on a face, the flux */
   double laplacian[POINTS], lambda[POINTS], kappa[POINTS];
   double gradient[3][POINTS], kappa_gradient[3][POINTS];
@@ -134,16 +134,18 @@ static sp_status evaluate_forcing(const sp_problem *problem, const sp_material *
   return SP_OK;
 }
 
+/* wj: weight times |J| at the points of an element. */
 static void widen_range(const sp_rule *rule, const double *wj, sp_jacobian_range *range) {
   const int n = rule->n;
   for (int k = 0; k < n; k++)
-    for (int j = 0; j < n; j++)
+    for (int j = 0; j < n; j++) {
+      const double inverse = 1 / (rule->weights[j] * rule->weights[k]);
       for (int i = 0; i < n; i++) {
-        const double weight = rule->weights[i] * rule->weights[j] * rule->weights[k];
-        const double jacobian = wj[(k * n + j) * n + i] / weight;
+        const double jacobian = wj[(k * n + j) * n + i] * inverse / rule->weights[i];
         if (jacobian < range->smallest) range->smallest = jacobian;
         if (jacobian > range->largest) range->largest = jacobian;
       }
+    }
 }
 
 /* The transposed interpolation from the rule's points to the nodes: the identity for collocation.
@@ -164,10 +166,9 @@ static sp_status add_volume(const sp_problem *problem, const sp_space *space, sp
   const sp_numbering *numbering = space->numbering;
   const sp_rule *rule = sp_operator_rule(problem->kind, numbering->order);
   const size_t points = sp_rule_points(rule), nodes = sp_element_nodes(numbering->order);
-  SP_TRY(sp_geometry_factors(mesh->hexes, e, rule, w->factors));
-  const double *wj = &w->factors[SP_G_WJ * points];
+  const double *wj = w->wj;
+  SP_TRY(sp_geometry_volume(mesh->hexes, e, rule, w->coordinates, w->wj));
   widen_range(rule, wj, range);
-  sp_hexes_coordinates(mesh->hexes, e, rule->n, rule->nodes, w->coordinates);
   const double *xyz[3] = {w->coordinates, w->coordinates + points, w->coordinates + 2 * points};
   const sp_material *material = sp_materials_of(&problem->materials, mesh->hexes, e);
   SP_TRY(evaluate_forcing(problem, material, points, xyz, w));
