@@ -1,12 +1,13 @@
 #include "operators/operator.h"
 
+#include "io/clones.h"
 #include "mesh/geometry.h"
 #include "mesh/tensor.h"
 #include "operators/counts.h"
 #include "operators/factors.h"
 
 /* Squares of a matrix's entries, or products with another one's. */
-static void multiply_entries(int count, const double *a, const double *b, double *out) {
+SP_INLINE void multiply_entries(int count, const double *a, const double *b, double *out) {
   for (int i = 0; i < count; i++) out[i] = a[i] * b[i];
 }
 
@@ -57,8 +58,8 @@ static void element_diagonal(const products *p, bool stiffness, double mass, con
 /* ---- Points at the nodes ---- */
 
 /* out[slow][i][fast] += sum over m of squares[m][i] in[slow][m][fast]. */
-static void add_direction(int slow, int n, int fast, const double *squares, const double *in,
-                          double *out) {
+SP_INLINE void add_direction(int slow, int n, int fast, const double *squares, const double *in,
+                             double *out) {
   for (int s = 0; s < slow; s++)
     for (int i = 0; i < n; i++) {
       double *restrict target = &out[(s * n + i) * fast];
@@ -71,8 +72,8 @@ static void add_direction(int slow, int n, int fast, const double *squares, cons
 }
 
 /* The same for lines of contiguous points, fast = 1. */
-static void add_first_direction(int slow, int n, const double *squares, const double *in,
-                                double *out) {
+SP_INLINE void add_first_direction(int slow, int n, const double *squares, const double *in,
+                                   double *out) {
   for (int s = 0; s < slow; s++) {
     double *restrict target = &out[s * n];
     for (int m = 0; m < n; m++) {
@@ -86,8 +87,8 @@ static void add_first_direction(int slow, int n, const double *squares, const do
 /* The basis is 1 at its own node and 0 at the others: the sum over points collapses to a line for
  * each direction, and to the node for pairs of directions. Those pairs count where both
  * coordinates are ends, since GLL derivatives D_ii are zero elsewhere. */
-static void collocated_diagonal(int n, const double *differentiation, double mass,
-                                const double *factors, double *diagonal) {
+SP_CLONES static void collocated_diagonal(int n, const double *differentiation, double mass,
+                                          const double *factors, double *diagonal) {
   double squares[SP_MAX_NQ * SP_MAX_NQ];
   const int nodes = n * n * n, last = n - 1;
   const double end[2] = {differentiation[0], differentiation[n * n - 1]};

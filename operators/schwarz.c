@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/clones.h"
 #include "mesh/entity.h"
 #include "mesh/reference.h"
 
@@ -19,8 +20,8 @@ enum { LANES = 8 };
 typedef double lanes[LANES];
 
 /* c and s of the rotation that makes the entry (p, q) of a symmetric matrix zero, and t = s / c. */
-static void choose_rotation(const lanes pp, const lanes qq, const lanes pq, lanes c, lanes s,
-                            lanes t) {
+SP_INLINE void choose_rotation(const lanes pp, const lanes qq, const lanes pq, lanes c, lanes s,
+                               lanes t) {
   for (int l = 0; l < LANES; l++) {
     const double theta = (qq[l] - pp[l]) / (2 * pq[l]);
     const double tangent = copysign(1, theta) / (fabs(theta) + sqrt(theta * theta + 1));
@@ -30,7 +31,7 @@ static void choose_rotation(const lanes pp, const lanes qq, const lanes pq, lane
   }
 }
 
-static void rotate(const lanes c, const lanes s, lanes a, lanes b) {
+SP_INLINE void rotate(const lanes c, const lanes s, lanes a, lanes b) {
   for (int l = 0; l < LANES; l++) {
     const double old = a[l];
     a[l] = c[l] * old - s[l] * b[l];
@@ -39,7 +40,7 @@ static void rotate(const lanes c, const lanes s, lanes a, lanes b) {
 }
 
 /* Whether all matrices are diagonal to 1e-13, more than single precision needs. */
-static bool are_diagonal(int n, lanes *matrix) {
+SP_INLINE bool are_diagonal(int n, lanes *matrix) {
   lanes off = {0}, on = {0};
   for (int i = 0; i < n; i++)
     for (int j = 0; j <= i; j++)
@@ -54,7 +55,7 @@ static bool are_diagonal(int n, lanes *matrix) {
 
 /* Jacobi's rotations: matrix[n][n], of which the lower triangle is used, becomes diagonal; the rows
  * of vectors[n][n] are the eigenvectors. */
-static void diagonalize(int n, lanes *matrix, lanes *vectors) {
+SP_CLONES static void diagonalize(int n, lanes *matrix, lanes *vectors) {
   enum { SWEEPS = 30 }; /* quadratic convergence ends it after some six */
   for (int i = 0; i < n * n; i++)
     for (int l = 0; l < LANES; l++) vectors[i][l] = i % (n + 1) == 0;
