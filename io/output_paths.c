@@ -102,7 +102,7 @@ static sp_status check_one(const sp_output_path *outputs, const files *all, int 
   const sp_output_path *output = &outputs[o];
   if (!output->path[0]) return SP_OK;
   if (!sp_path_is_replaceable(output->path))
-    return fail(output, "this is no regular file; give another name");
+    return fail(output, "this is not a regular file; give another name");
   for (int i = 0; i < input_count; i++) SP_TRY(check_input(output, &all[o], &inputs[i]));
   for (int before = 0; before < o; before++)
     SP_TRY(check_pair(&outputs[before], &all[before], output, &all[o]));

@@ -472,7 +472,7 @@ sp_status sp_gmsh_format2_read(const char *path, sp_gmsh_node_counter nodes, sp_
   close(file);
   if (bytes == MAP_FAILED)
     return sp_fail(SP_ERR_INPUT, "%s: cannot be read: %s", path,
-                   size > 0 ? strerror(reason) : "it is empty or no regular file");
+                   size > 0 ? strerror(reason) : "it is empty or not a regular file");
   const sp_status status = sp_gmsh_format2_parse(path, bytes, size, nodes, out);
   munmap(bytes, size);
   return status;

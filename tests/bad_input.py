@@ -329,7 +329,7 @@ def outputs():
         for path in "/proc/run.out", "case.ini/run.out":
             refuse([*SMALL, f"output.{key}={path}"], path, ranks=(2,))
         for path in ".", "/dev/null":
-            refuse([*SMALL, f"output.{key}={path}"], f"output.{key}", "no regular file", ranks=(1,))
+            refuse([*SMALL, f"output.{key}={path}"], f"output.{key}", "not a regular file", ranks=(1,))
         refuse(["case.ini", *SMALL, f"output.{key}=./case.ini"], f"output.{key}", "case file",
                ranks=(2,))
         refuse([*SMALL[1:], "problem.solution=x", "mesh.file=good.msh", f"output.{key}=./good.msh"],

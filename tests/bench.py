@@ -161,7 +161,7 @@ def main():
            "--exchange", "mpi")
     refuse("cannot write absent/x.h5", *small, "-o", "absent/x.h5")
     os.mkfifo("pipe")
-    refuse("pipe is no regular file", *small, "-o", "pipe")
+    refuse("pipe is not a regular file", *small, "-o", "pipe")
     check(stat.S_ISFIFO(os.stat("pipe").st_mode), "a pipe is replaced")
     # As in bad_input.py.
     full = Run(1, [*small, "-o", "full.h5"], "export OMPI_MCA_btl=self,tcp; ulimit -f 4; ")

@@ -96,7 +96,7 @@ static void check_replace(void) {
             strcmp(sp_error_message(), "No such file or directory") == 0,
         "'%s'", sp_error_message());
   CHECK(sp_file_try(".") == SP_ERR_SYSTEM &&
-            strcmp(sp_error_message(), "it is no regular file") == 0,
+            strcmp(sp_error_message(), "it is not a regular file") == 0,
         "'%s'", sp_error_message());
   CHECK(sp_file_replace(".", "", 0) == SP_ERR_SYSTEM && count_files() == 1, "a folder");
   remove_files();

@@ -363,7 +363,7 @@ static sp_status check_replaced(const sp_bench_file *f) {
 /* On rank 0: lock the file, and check that it can be written. */
 static sp_status take_path(sp_bench_file *f) {
   if (!sp_path_is_replaceable(f->path))
-    return sp_fail(SP_ERR_INPUT, "--output: %s is no regular file; give another name", f->path);
+    return sp_fail(SP_ERR_INPUT, "--output: %s is not a regular file; give another name", f->path);
   sp_status status = sp_file_lock_acquire(f->path, &f->lock);
   if (status == SP_ERR_INPUT)
     return sp_fail(status, "--output: %s, '%s'", sp_error_message(), f->path);
