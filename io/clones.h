@@ -2,7 +2,7 @@
  * loader takes that version where the processor can run it. For loops of set-up and diagnostics;
  * the inner loops of the solver and of formulas have kernels for each instruction set
  * (kernel_sets.cmake). Needs the GNU C library's loader. What such a function calls must be inlined
- * to gain from it. */
+ * to gain from it (SP_INLINE). */
 #ifndef SP_IO_CLONES_H
 #define SP_IO_CLONES_H
 

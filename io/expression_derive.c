@@ -21,19 +21,67 @@ static int known_zero(const sp_graph *g, int node) {
   return sp_graph_is_constant(g, node) && g->nodes[node].constant == 0 ? SP_ZERO : node;
 }
 
+static int scaled(sp_graph *g, double factor, int a) {
+  return sp_graph_node(g, SP_OP_MULTIPLY, constant(g, factor), a, 0);
+}
+
+/* Take the constant factor off *node. */
+static double split(sp_graph *g, int *node) {
+  double factor = 1;
+  for (;;) {
+    const sp_node *n = &g->nodes[*node];
+    if (n->operation == SP_OP_NEGATE) {
+      factor = -factor;
+      *node = n->operand[0];
+    } else if (n->operation == SP_OP_MULTIPLY && sp_graph_is_constant(g, n->operand[0])) {
+      factor *= g->nodes[n->operand[0]].constant;
+      *node = n->operand[1];
+    } else
+      return factor;
+  }
+}
+
+/* a b = *factor *rest, without the constant factors of a and b, so that multiples of one product
+ * are recognized: often the Laplacian is a multiple of the value. */
+static void split_product(sp_graph *g, int a, int b, double *factor, int *rest) {
+  int u = a, v = b;
+  *factor = split(g, &u) * split(g, &v);
+  if (!isnormal(*factor)) {
+    *factor = 1;
+    u = a;
+    v = b;
+  }
+  *rest = sp_graph_node(g, SP_OP_MULTIPLY, u, v, 0);
+}
+
 static int product(sp_graph *g, int a, int b) {
+  double factor;
+  int rest;
   if (a == SP_ZERO || b == SP_ZERO) return SP_ZERO;
-  return known_zero(g, sp_graph_node(g, SP_OP_MULTIPLY, a, b, 0));
+  const int known = sp_graph_find(g, SP_OP_MULTIPLY, a, b);
+  if (known >= 0) return known;
+  split_product(g, a, b, &factor, &rest);
+  return known_zero(g, scaled(g, factor, rest));
 }
 
 static int negative(sp_graph *g, int a) {
   return a == SP_ZERO ? SP_ZERO : sp_graph_node(g, SP_OP_NEGATE, a, 0, 0);
 }
 
+/* a b + c */
 static int product_sum(sp_graph *g, int a, int b, int c) {
+  double factor;
+  int rest, other = c;
   if (a == SP_ZERO || b == SP_ZERO) return c;
   if (c == SP_ZERO) return product(g, a, b);
-  return known_zero(g, sp_graph_node(g, SP_OP_MULTIPLY_ADD, a, b, c));
+  split_product(g, a, b, &factor, &rest);
+  const double sum = factor + split(g, &other);
+  /* Not if the terms cancel: their sum must be NaN where they are. */
+  if (rest == other && isnormal(sum)) return scaled(g, sum, rest);
+  const int known = sp_graph_find(g, SP_OP_MULTIPLY, a, b);
+  if (known >= 0) return known_zero(g, sp_graph_node(g, SP_OP_ADD, known, c, 0));
+  if (fabs(factor) == 1) return known_zero(g, sp_graph_node(g, SP_OP_MULTIPLY_ADD, a, b, c));
+  return known_zero(g, sp_graph_node(g, SP_OP_MULTIPLY_ADD, constant(g, factor), rest, c));
 }
 
 static int select_node(sp_graph *g, int condition, int a, int b) {
@@ -62,10 +110,6 @@ static int unary(sp_graph *g, sp_operation operation, int a) {
 
 static int binary(sp_graph *g, sp_operation operation, int a, int b) {
   return sp_graph_node(g, operation, a, b, 0);
-}
-
-static int scaled(sp_graph *g, double factor, int a) {
-  return binary(g, SP_OP_MULTIPLY, constant(g, factor), a);
 }
 
 static int inverse(sp_graph *g, int a) {

@@ -244,6 +244,7 @@ int sp_graph_node(sp_graph *graph, sp_operation operation, int a, int b, int c) 
   return intern(graph, &(sp_node){.operation = operation, .operand = {a, b, c}});
 }
 
-int sp_graph_find(const sp_graph *graph, sp_operation operation, int a) {
-  return graph->table[position(graph, &(sp_node){.operation = operation, .operand = {a}})];
+int sp_graph_find(const sp_graph *graph, sp_operation operation, int a, int b) {
+  order(graph, operation, &a, &b);
+  return graph->table[position(graph, &(sp_node){.operation = operation, .operand = {a, b}})];
 }

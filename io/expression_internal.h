@@ -134,8 +134,9 @@ void sp_graph_free(sp_graph *graph);
 int sp_graph_constant(sp_graph *graph, double value);
 int sp_graph_node(sp_graph *graph, sp_operation operation, int a, int b, int c);
 
-/* The node of an operation with one operand if it exists, else -1. Local. */
-int sp_graph_find(const sp_graph *graph, sp_operation operation, int a);
+/* The node of an operation with one or two operands (b = 0 for one) if it exists, else -1. Local.
+ */
+int sp_graph_find(const sp_graph *graph, sp_operation operation, int a, int b);
 
 static inline bool sp_graph_is_constant(const sp_graph *graph, int node) {
   return graph->nodes[node].operation == SP_OP_CONSTANT;

@@ -61,7 +61,7 @@ static int partner(const sp_graph *g, const plan *p, int node) {
   const sp_operation operation = g->nodes[node].operation;
   if (operation != SP_OP_SIN && operation != SP_OP_COS) return -1;
   const sp_operation other = operation == SP_OP_SIN ? SP_OP_COS : SP_OP_SIN;
-  const int found = sp_graph_find(g, other, g->nodes[node].operand[0]);
+  const int found = sp_graph_find(g, other, g->nodes[node].operand[0], 0);
   return found >= 0 && p->needed[found] ? found : -1;
 }
 

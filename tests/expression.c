@@ -634,9 +634,10 @@ static void check_programs(void) {
   } table[] = {
       {"x", {0, 0, 0}},
       {"2 + pi", {0, 0, 0}},
-      {"exp(y)", {1, 1, 1}},    /* is all its derivatives */
-      {"sin(x)", {1, 1, 2}},    /* with cos in one instruction; a sign */
-      {"x*y + y*x", {2, 4, 4}}, /* one product, and y + y, x + x */
+      {"exp(y)", {1, 1, 1}},             /* is all its derivatives */
+      {"sin(x)", {1, 1, 2}},             /* with cos in one instruction; a sign */
+      {"x*y + y*x", {2, 4, 4}},          /* one product, and y + y, x + x */
+      {"sin(2*x)*sin(3*y)", {5, 9, 10}}, /* the Laplacian is a multiple of the value */
       {"x + y - z", {2, 2, 2}},
       {"x^3", {2, 3, 4}}, /* 3 x^2, 6 x */
       {"1 ? x*x : sin(y)", {1, 2, 2}},
