@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "tests/check.h"
+#include "tests/random.h"
 
 static const double PI = 3.14159265358979323846, E = 2.71828182845904523536;
 
@@ -790,15 +791,6 @@ static void check_locale(void) {
 }
 
 enum { FUZZ_SIZE = 160 };
-
-static uint64_t random_state = 88172645463325252u;
-
-static size_t random_below(size_t n) {
-  random_state ^= random_state << 13;
-  random_state ^= random_state >> 7;
-  random_state ^= random_state << 17;
-  return (size_t)((random_state >> 11) % n);
-}
 
 /* Random tokens. Most are chosen to fit the one before, otherwise few texts would be formulas. */
 static void random_formula(char text[FUZZ_SIZE]) {

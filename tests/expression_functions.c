@@ -8,19 +8,11 @@
 #include <string.h>
 
 #include "tests/check.h"
+#include "tests/random.h"
 
 _Static_assert(LDBL_MANT_DIG > DBL_MANT_DIG, "long double is no reference here");
 
 static const double PI = 3.14159265358979323846;
-
-static uint64_t random_state = 88172645463325252u;
-
-static size_t random_below(size_t n) {
-  random_state ^= random_state << 13;
-  random_state ^= random_state >> 7;
-  random_state ^= random_state << 17;
-  return (size_t)((random_state >> 11) % n);
-}
 
 static bool same_bits(double a, double b) {
   return (isnan(a) && isnan(b)) || memcmp(&a, &b, sizeof a) == 0;

@@ -3,12 +3,12 @@
  * geometries in tests/fixtures. */
 #include "mesh/gmsh.h"
 
-#include <gmshc.h>
 #include <sys/resource.h>
 
 #include "mesh/numbering.h"
 #include "mesh/refine.h"
 #include "tests/mesh_files.h"
+#include "tests/start_gmsh.h"
 
 /* Rank 0 meshes a fixture and writes it, with `all` including elements in no group; the others
  * wait. */
@@ -19,12 +19,7 @@ static void generate_all(const char *geometry, double version, int binary, int o
   path_in_folder(name, to);
   if (world_rank == 0) {
     int error, failed = 0;
-#if GMSH_API_VERSION_MAJOR > 4 || (GMSH_API_VERSION_MAJOR == 4 && GMSH_API_VERSION_MINOR >= 9)
-    gmshInitialize(0, NULL, 0, 0, &error);
-#else
-    gmshInitialize(0, NULL, 0, &error);
-#endif
-    gmshOptionSetNumber("General.Terminal", 0, &error);
+    start_gmsh();
     gmshOptionSetNumber("Mesh.MshFileVersion", version, &error);
     gmshOptionSetNumber("Mesh.Binary", binary, &error);
     gmshOptionSetNumber("Mesh.SaveAll", all, &error);

@@ -1,6 +1,5 @@
 /* Meshes split by gmsh, one file per rank: the same elements, vertices, groups and solution as from
  * the whole file, whatever the format, the order, and with ghost elements or without. */
-#include <gmshc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 #include "mesh/numbering.h"
 #include "tests/check.h"
 #include "tests/run_case.h"
+#include "tests/start_gmsh.h"
 
 enum { PATH_SIZE = 128 };
 
@@ -30,12 +30,7 @@ static void generate_all(const char *geometry, int order, int binary, int ghosts
   if (world_rank == 0) {
     char path[PATH_SIZE];
     int error, failed = 0;
-#if GMSH_API_VERSION_MAJOR > 4 || (GMSH_API_VERSION_MAJOR == 4 && GMSH_API_VERSION_MINOR >= 9)
-    gmshInitialize(0, NULL, 0, 0, &error);
-#else
-    gmshInitialize(0, NULL, 0, &error);
-#endif
-    gmshOptionSetNumber("General.Terminal", 0, &error);
+    start_gmsh();
     gmshOptionSetNumber("Mesh.MshFileVersion", version, &error);
     gmshOptionSetNumber("Mesh.Binary", binary, &error);
     gmshOptionSetNumber("Mesh.SaveAll", all, &error);

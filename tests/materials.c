@@ -1,7 +1,6 @@
 /* Materials by volume group: where kappa jumps on faces between elements, solutions are exact or
  * converge at the full rate with both operators, on boxes and meshes from files. */
 #include <float.h>
-#include <gmshc.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 #include "solver/run/checkpoint_case.h"
 #include "tests/check.h"
 #include "tests/rates.h"
+#include "tests/start_gmsh.h"
 
 static const char *const KINDS[] = {"discretization.operator=bp3.5",
                                     "discretization.operator=bp3.0"};
@@ -97,12 +97,7 @@ static void generate(double version, int binary, int order, char path[LENGTH]) {
   MPI_Barrier(MPI_COMM_WORLD);
   if (world_rank == 0) {
     int error, failed = 0;
-#if GMSH_API_VERSION_MAJOR > 4 || (GMSH_API_VERSION_MAJOR == 4 && GMSH_API_VERSION_MINOR >= 9)
-    gmshInitialize(0, NULL, 0, 0, &error);
-#else
-    gmshInitialize(0, NULL, 0, &error);
-#endif
-    gmshOptionSetNumber("General.Terminal", 0, &error);
+    start_gmsh();
     gmshOptionSetNumber("Mesh.MshFileVersion", version, &error);
     gmshOptionSetNumber("Mesh.Binary", binary, &error);
     gmshOpen(SP_FIXTURES "/slab.geo", &error);
