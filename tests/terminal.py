@@ -150,11 +150,11 @@ def sums(ranks):
         check(all(rows[part][0] == indented for part in parts if part in rows), f"{run.name}: {rows}")
     check(("exchange wait" in rows) == ("reductions" in rows) == (ranks > 1), f"{run.name}: {rows}")
     total = rows["total"][1]
-    check(1 <= total[0] and total[2] <= wall + 0.02, f"{run.name}: {total} s, of {wall} s outside")
+    check(0.2 <= total[0] and total[2] <= wall + 0.02, f"{run.name}: {total} s, of {wall} s outside")
     for rest, whole in ("rest", "total"), ("rest of solve", "solve"):
         least, mean, _ = rows[rest][1]
         check(least >= -1e-6, f"{run.name}: {rest} of {least} s")
-        check(mean < 0.05 * rows[whole][1][1], f"{run.name}: {mean} s are in no row of {whole}")
+        check(mean < 0.1 * rows[whole][1][1], f"{run.name}: {mean} s are in no row of {whole}")
 
 
 def whole_process():
