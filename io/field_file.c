@@ -1,6 +1,8 @@
 #include "io/field_file.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <hdf5.h>
 
@@ -9,7 +11,7 @@
 
 enum { LAGRANGE_HEXAHEDRON = 72 };
 
-/* Elements are reordered and written in blocks of about this size. Far below 2 GiB, where counts in
+/* Data are written in blocks of about this size. Far below 2 GiB, where counts in
  * MPI-IO overflow, and large enough that the cost per call to the file system is negligible. */
 enum { BLOCK_BYTES = 8 << 20 };
 
@@ -37,52 +39,68 @@ void sp_vtk_hexahedron_order(int order, int *lattice) {
   }
 }
 
-/* The local piece, and its offset among the pieces of all ranks. */
+/* Sizes of a piece, or of all pieces of lower ranks, or of all pieces. */
+typedef struct sizes {
+  int64_t elements, points;
+} sizes;
+
 typedef struct piece {
+  const sp_field_data *data;
   int rank, ranks;
-  int64_t points_per_element;
-  int64_t elements, first, total; /* local, on lower ranks, on all ranks */
-  int64_t *elements_by_rank, *counts;
+  int64_t nodes; /* per element */
+  sizes before, total;
+  sizes *by_rank;
+  int64_t *counts;
   int *lattice;
   void *block;
-  const double *points;
-  int field_count;
-  const char *const *names;
-  const double *const *fields;
 } piece;
 
-typedef enum content { POINTS, CONNECTIVITY, OFFSETS, TYPES, FIELD } content;
+typedef enum content { POINTS, CONNECTIVITY, OFFSETS, TYPES, POINT_FIELD, CELL_FIELD } content;
 
-/* A dataset that all ranks write. It consists of units (elements; Offsets has one more per rank),
- * each of `rows` rows of `columns` values. */
+/* A dataset that all ranks write. It consists of units (elements or points; Offsets has one more
+ * per rank), each of `rows` rows of `columns` values. */
 typedef struct dataset {
   content content;
   const char *group, *name;
   hid_t type;
   int64_t value_size, rows, columns;
   int64_t units, first, total;
+  const void *values; /* as they are in the file, or NULL: fill_block computes them */
 } dataset;
 
+static int dataset_count(const piece *p) {
+  return POINT_FIELD + p->data->point_field_count + p->data->cell_field_count;
+}
+
 static dataset describe(const piece *p, int index) {
-  dataset d = {.content = index < FIELD ? (content)index : FIELD,
+  const sp_field_data *data = p->data;
+  const int cell = index - POINT_FIELD - data->point_field_count;
+  dataset d = {.content = cell >= 0             ? CELL_FIELD
+                          : index < POINT_FIELD ? (content)index
+                                                : POINT_FIELD,
                .group = "/VTKHDF",
                .type = H5T_NATIVE_INT64,
                .value_size = sizeof(int64_t),
                .rows = 1,
                .columns = 1,
-               .units = p->elements,
-               .first = p->first,
-               .total = p->total};
+               .units = data->elements,
+               .first = p->before.elements,
+               .total = p->total.elements};
+  if (d.content == POINTS || d.content == POINT_FIELD) {
+    d.type = H5T_NATIVE_DOUBLE;
+    d.units = data->points;
+    d.first = p->before.points;
+    d.total = p->total.points;
+  }
   switch (d.content) {
   case POINTS:
     d.name = "Points";
-    d.type = H5T_NATIVE_DOUBLE;
-    d.rows = p->points_per_element;
     d.columns = 3;
+    d.values = data->coordinates;
     break;
   case CONNECTIVITY:
     d.name = "Connectivity";
-    d.rows = p->points_per_element;
+    d.rows = p->nodes;
     break;
   case OFFSETS:
     d.name = "Offsets";
@@ -95,11 +113,15 @@ static dataset describe(const piece *p, int index) {
     d.type = H5T_NATIVE_UINT8;
     d.value_size = 1;
     break;
-  case FIELD:
+  case POINT_FIELD:
     d.group = "/VTKHDF/PointData";
-    d.name = p->names[index - FIELD];
-    d.type = H5T_NATIVE_DOUBLE;
-    d.rows = p->points_per_element;
+    d.name = data->point_names[index - POINT_FIELD];
+    d.values = data->point_fields[index - POINT_FIELD];
+    break;
+  case CELL_FIELD:
+    d.group = "/VTKHDF/CellData";
+    d.name = data->cell_names[cell];
+    d.values = data->cell_fields[cell];
     break;
   }
   return d;
@@ -113,14 +135,31 @@ static void write_attribute(hid_t group, const char *name, hid_t type, hid_t spa
   H5Sclose(space);
 }
 
-static void write_counts(hid_t group, const char *name, const piece *p, int64_t factor) {
-  for (int rank = 0; rank < p->ranks; rank++) p->counts[rank] = factor * p->elements_by_rank[rank];
+/* One number per rank: `factor` times its elements or points. */
+static void write_counts(hid_t group, const char *name, const piece *p, bool points,
+                         int64_t factor) {
+  for (int rank = 0; rank < p->ranks; rank++)
+    p->counts[rank] = factor * (points ? p->by_rank[rank].points : p->by_rank[rank].elements);
   const hid_t space = H5Screate_simple(1, (hsize_t[]){(hsize_t)p->ranks}, NULL);
   const hid_t set =
       H5Dcreate2(group, name, H5T_NATIVE_INT64, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   H5Dwrite(set, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, p->counts);
   H5Dclose(set);
   H5Sclose(space);
+}
+
+static void write_texts(hid_t root, const sp_field_data *data) {
+  const hid_t group = H5Gcreate2(root, "FieldData", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  const hid_t text = H5Tcopy(H5T_C_S1);
+  H5Tset_size(text, H5T_VARIABLE);
+  const hid_t space = H5Screate_simple(1, (hsize_t[]){(hsize_t)data->text_count}, NULL);
+  const hid_t set =
+      H5Dcreate2(group, data->text_name, text, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  H5Dwrite(set, text, H5S_ALL, H5S_ALL, H5P_DEFAULT, data->texts);
+  H5Dclose(set);
+  H5Sclose(space);
+  H5Tclose(text);
+  H5Gclose(group);
 }
 
 /* Create everything; of the large datasets only the space in the file. */
@@ -135,12 +174,14 @@ static void lay_out(int64_t file, const void *context) {
   H5Tset_strpad(text, H5T_STR_NULLPAD);
   write_attribute(root, "Type", text, H5Screate(H5S_SCALAR), kind);
   H5Tclose(text);
-  write_counts(root, "NumberOfPoints", p, p->points_per_element);
-  write_counts(root, "NumberOfConnectivityIds", p, p->points_per_element);
-  write_counts(root, "NumberOfCells", p, 1);
+  write_counts(root, "NumberOfPoints", p, true, 1);
+  write_counts(root, "NumberOfConnectivityIds", p, false, p->nodes);
+  write_counts(root, "NumberOfCells", p, false, 1);
   H5Gclose(H5Gcreate2(root, "PointData", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+  H5Gclose(H5Gcreate2(root, "CellData", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+  if (p->data->text_count > 0) write_texts(root, p->data);
   H5Gclose(root);
-  for (int index = 0; index < FIELD + p->field_count; index++) {
+  for (int index = 0; index < dataset_count(p); index++) {
     const dataset set = describe(p, index);
     const hid_t group = H5Gopen2(file, set.group, H5P_DEFAULT);
     sp_hdf5_create_dataset(group, set.name, set.type, set.columns > 1 ? 2 : 1,
@@ -150,8 +191,10 @@ static void lay_out(int64_t file, const void *context) {
 }
 
 static int64_t file_bytes(const piece *p) {
-  const int count = FIELD + p->field_count;
+  const int count = dataset_count(p);
   int64_t bytes = (int64_t)count * 1024 + 3 * 8 * (int64_t)p->ranks;
+  /* HDF5 keeps texts in heaps of at least 4 KiB, with a reference and a header for each. */
+  for (int t = 0; t < p->data->text_count; t++) bytes += 4096 + (int64_t)strlen(p->data->texts[t]);
   for (int index = 0; index < count; index++) {
     const dataset set = describe(p, index);
     bytes += set.total * set.rows * set.columns * set.value_size;
@@ -159,36 +202,22 @@ static int64_t file_bytes(const piece *p) {
   return bytes;
 }
 
-/* Block <- `count` units from local unit `first` on, in VTK's order. */
-static void fill_block(const piece *p, const dataset *set, const double *values, int64_t first,
-                       int64_t count) {
-  const int64_t n = p->points_per_element;
+/* Block <- `count` units from local unit `first` on. */
+static void fill_block(const piece *p, const dataset *set, int64_t first, int64_t count) {
+  const int64_t n = p->nodes;
   int64_t *integers = p->block;
-  double *reals = p->block;
-  unsigned char *types = p->block;
-  switch (set->content) {
-  case POINTS:
-  case FIELD:
+  if (set->content == CONNECTIVITY) { /* counted from the start of the piece */
     for (int64_t e = first; e < first + count; e++)
-      for (int64_t q = 0; q < n; q++)
-        for (int64_t c = 0; c < set->columns; c++)
-          *reals++ = values[(e * n + p->lattice[q]) * set->columns + c];
-    break;
-  case CONNECTIVITY: /* counted from the start of the piece */
-    for (int64_t q = 0; q < count * n; q++) integers[q] = first * n + q;
-    break;
-  case OFFSETS:
+      for (int64_t q = 0; q < n; q++) *integers++ = p->data->nodes[e * n + p->lattice[q]];
+  } else if (set->content == OFFSETS) {
     for (int64_t u = 0; u < count; u++) integers[u] = (first + u) * n;
-    break;
-  case TYPES:
-    for (int64_t u = 0; u < count; u++) types[u] = LAGRANGE_HEXAHEDRON;
-    break;
+  } else {
+    memset(p->block, LAGRANGE_HEXAHEDRON, (size_t)count);
   }
 }
 
 /* Write the local part of `set`, block by block. */
-static void write_dataset(hid_t file, const piece *p, const dataset *set, const double *values,
-                          hid_t transfer) {
+static void write_dataset(hid_t file, const piece *p, const dataset *set, hid_t transfer) {
   const int64_t unit_bytes = set->rows * set->columns * set->value_size;
   const int64_t units_per_block = BLOCK_BYTES / unit_bytes;
   const int dimensions = set->columns > 1 ? 2 : 1;
@@ -198,12 +227,16 @@ static void write_dataset(hid_t file, const piece *p, const dataset *set, const 
   for (int64_t first = 0; first < set->units && !sp_hdf5_failed(); first += units_per_block) {
     const int64_t left = set->units - first;
     const int64_t count = left < units_per_block ? left : units_per_block;
-    fill_block(p, set, values, first, count);
+    const void *block = p->block;
+    if (set->values)
+      block = (const char *)set->values + first * unit_bytes;
+    else
+      fill_block(p, set, first, count);
     const hsize_t start[] = {(hsize_t)((set->first + first) * set->rows), 0};
     const hsize_t shape[] = {(hsize_t)(count * set->rows), (hsize_t)set->columns};
     const hid_t memory_space = H5Screate_simple(dimensions, shape, NULL);
     H5Sselect_hyperslab(file_space, H5S_SELECT_SET, start, NULL, shape, NULL);
-    H5Dwrite(id, set->type, memory_space, file_space, transfer, p->block);
+    H5Dwrite(id, set->type, memory_space, file_space, transfer, block);
     H5Sclose(memory_space);
   }
   H5Sclose(file_space);
@@ -213,41 +246,34 @@ static void write_dataset(hid_t file, const piece *p, const dataset *set, const 
 
 static void write_datasets(int64_t file, int64_t transfer, const void *context) {
   const piece *p = context;
-  for (int index = 0; index < FIELD + p->field_count; index++) {
+  for (int index = 0; index < dataset_count(p); index++) {
     const dataset set = describe(p, index);
-    write_dataset(file, p, &set, index < FIELD ? p->points : p->fields[index - FIELD], transfer);
+    write_dataset(file, p, &set, transfer);
   }
 }
 
 /* Local. */
-static sp_status prepare(piece *p, int order) {
-  const int64_t n = p->points_per_element;
-  SP_TRY(sp_allocate((size_t)p->ranks, sizeof *p->elements_by_rank, "sizes of pieces",
-                     &p->elements_by_rank));
+static sp_status prepare(piece *p) {
+  SP_TRY(sp_allocate((size_t)p->ranks, sizeof *p->by_rank, "sizes of pieces", &p->by_rank));
   SP_TRY(sp_allocate((size_t)p->ranks, sizeof *p->counts, "sizes of pieces", &p->counts));
-  SP_TRY(sp_allocate((size_t)n, sizeof *p->lattice, "the order of points", &p->lattice));
-  sp_vtk_hexahedron_order(order, p->lattice);
+  SP_TRY(sp_allocate((size_t)p->nodes, sizeof *p->lattice, "the order of points", &p->lattice));
+  sp_vtk_hexahedron_order(p->data->order, p->lattice);
   return sp_allocate(BLOCK_BYTES, 1, "a block of the field file", &p->block);
 }
 
-sp_status sp_field_file_write(MPI_Comm comm, const char *path, int order, int64_t elements,
-                              const double *points, int field_count, const char *const *names,
-                              const double *const *fields) {
-  const int64_t n = order + 1;
-  piece p = {.points_per_element = n * n * n,
-             .elements = elements,
-             .points = points,
-             .field_count = field_count,
-             .names = names,
-             .fields = fields};
+sp_status sp_field_file_write(MPI_Comm comm, const char *path, const sp_field_data *data) {
+  const int64_t n = data->order + 1;
+  piece p = {.data = data, .nodes = n * n * n};
   MPI_Comm_rank(comm, &p.rank);
   MPI_Comm_size(comm, &p.ranks);
-  sp_status status = sp_agree(comm, prepare(&p, order));
+  sp_status status = sp_agree(comm, prepare(&p));
   if (status == SP_OK) {
-    MPI_Allgather(&elements, 1, MPI_INT64_T, p.elements_by_rank, 1, MPI_INT64_T, comm);
+    const sizes mine = {data->elements, data->points};
+    MPI_Allgather(&mine, 2, MPI_INT64_T, p.by_rank, 2, MPI_INT64_T, comm);
     for (int rank = 0; rank < p.ranks; rank++) {
-      if (rank < p.rank) p.first += p.elements_by_rank[rank];
-      p.total += p.elements_by_rank[rank];
+      if (rank == p.rank) p.before = p.total;
+      p.total.elements += p.by_rank[rank].elements;
+      p.total.points += p.by_rank[rank].points;
     }
     status = sp_hdf5_shared_write(comm, &(sp_hdf5_shared){.what = "field",
                                                           .path = path,
@@ -258,15 +284,15 @@ sp_status sp_field_file_write(MPI_Comm comm, const char *path, int order, int64_
   } else {
     status = sp_fail(status, "cannot write field %s: %s", path, sp_error_message());
   }
-  free(p.elements_by_rank);
+  free(p.by_rank);
   free(p.counts);
   free(p.lattice);
   free(p.block);
   return status;
 }
 
-/* A block of the largest data set, the points. */
-double sp_field_file_predicted_bytes(double points) {
-  const double largest = 3 * sizeof(double) * points;
+/* A block of the largest dataset that is not written as it is, the connectivity. */
+double sp_field_file_predicted_bytes(double elements, int order) {
+  const double n = order + 1, largest = sizeof(int64_t) * elements * n * n * n;
   return largest < BLOCK_BYTES ? largest : BLOCK_BYTES;
 }

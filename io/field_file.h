@@ -1,6 +1,6 @@
 /* The solution as VTKHDF: an UnstructuredGrid of Lagrange hexahedra (VTK cell type 72), version [1,
- * 0], one piece per rank. ParaView 5.11 opens it if the name ends in .hdf. Elements do not share
- * points: element e of a piece has the points e (N+1)^3 to (e+1) (N+1)^3 - 1, in VTK's order. */
+ * 0], one piece per rank. ParaView 5.11 opens it if the name ends in .hdf. Elements of a piece
+ * share points; pieces do not, so a point on the boundary between two ranks is in both pieces. */
 #ifndef SP_IO_FIELD_FILE_H
 #define SP_IO_FIELD_FILE_H
 
@@ -13,16 +13,30 @@
  * faces and the interior; the vertical edges are numbered as in VTK 9.1 and later. Local. */
 void sp_vtk_hexahedron_order(int order, int *lattice);
 
-/* Write `path`: `points` is [elements][(N+1)^3][3] and each fields[f] is [elements][(N+1)^3], for
- * the local elements (0 or more). The points of an element form the equispaced lattice of degree N,
- * i fastest; this function reorders them for VTK. Field f is named names[f]. The file appears whole
- * or not at all (io/hdf5_shared.h). Collective over `comm`; all ranks return the same status.
- * Errors: SP_ERR_SYSTEM "cannot write field PATH: reason". */
-sp_status sp_field_file_write(MPI_Comm comm, const char *path, int order, int64_t elements,
-                              const double *points, int field_count, const char *const *names,
-                              const double *const *fields);
+/* What a rank writes. All ranks have the same order, fields and texts. Everything is borrowed. */
+typedef struct sp_field_data {
+  int order;                /* N */
+  int64_t elements, points; /* on this rank, 0 or more */
+  /* [elements][(N+1)^3], i fastest: the point, from 0, at each index of an element's equispaced
+   * lattice of degree N. This order, not VTK's. */
+  const int32_t *nodes;
+  const double *coordinates; /* [points][3] */
+  int point_field_count;
+  const char *const *point_names;    /* [point_field_count] */
+  const double *const *point_fields; /* [point_field_count][points] */
+  int cell_field_count;
+  const char *const *cell_names;     /* [cell_field_count] */
+  const int64_t *const *cell_fields; /* [cell_field_count][elements] */
+  int text_count;                    /* 0: no texts in the file */
+  const char *text_name;
+  const char *const *texts; /* [text_count], field data: about no point or cell */
+} sp_field_data;
 
-/* Bytes that this touches meanwhile on a rank with so many points. Local. */
-double sp_field_file_predicted_bytes(double points);
+/* Write `path`. The file appears whole or not at all (io/hdf5_shared.h). Collective over `comm`;
+ * all ranks return the same status. Errors: SP_ERR_SYSTEM "cannot write field PATH: reason". */
+sp_status sp_field_file_write(MPI_Comm comm, const char *path, const sp_field_data *data);
+
+/* Bytes that this touches meanwhile on a rank with so many elements. Local. */
+double sp_field_file_predicted_bytes(double elements, int order);
 
 #endif

@@ -22,6 +22,7 @@ except (ImportError, AttributeError) as error:
 
 BOX = (2, 2, 3)
 HIGHEST_ORDER = 15
+TEXTS = ["first", "the second one", ""]
 # Multiples of 1/32: their distances from the nodes in lattice units are exact. At most one coordinate is near
 # the boundary, where interpolation in equispaced points amplifies rounding.
 POINTS = ((0.5, 0.5, 0.5), (0.34375, 0.5625, 0.65625), (0.03125, 0.40625, 0.53125),
@@ -47,7 +48,7 @@ def vertex(a, b, c):
 
 def position(element, xi):
     """The point and the Jacobian matrix dx_row / dxi_column."""
-    at = (element % BOX[0], element // BOX[0] % BOX[1], element // BOX[0] // BOX[1])
+    at = cell_of(element)
     x, jacobian = np.zeros(3), np.zeros((3, 3))
     for corner in range(8):
         bits = (corner & 1, corner >> 1 & 1, corner >> 2)
@@ -59,18 +60,26 @@ def position(element, xi):
     return x, jacobian
 
 
+def cell_of(element):
+    return element % BOX[0], element // BOX[0] % BOX[1], element // BOX[0] // BOX[1]
+
+
 def polynomial(order, element, xi):
-    return (1 + element + xi[0]**order * (1 - 2 * xi[1]) + xi[1]**order * xi[2] -
-            (xi[2] - 0.5)**order * (1 + xi[0]**order))
+    s = [(at + x) / length for at, x, length in zip(cell_of(element), xi, BOX)]
+    return (1 + s[0]**order * (1 - 2 * s[1]) + s[1]**order * s[2] -
+            (s[2] - 0.5)**order * (1 + s[0]**order))
 
 
-def check_cell(order, element, cell, coordinates, values, indices):
+def check_cell(order, element, cell, coordinates, values, places):
     n = order + 1
+    grid = [length * order + 1 for length in BOX]
+    first = [at * order for at in cell_of(element)]
     for k in range(n):
         for j in range(n):
             for i in range(n):
                 p = cell.PointIndexFromIJK(i, j, k)
-                check(indices[p] == i + n * (j + n * k),
+                place = first[0] + i + grid[0] * (first[1] + j + grid[1] * (first[2] + k))
+                check(places[p] == place,
                       f"order {order}: VTK's point {p} is not lattice point {i} {j} {k}")
     for xi in POINTS:
         weights, derivatives = [0.0] * n**3, [0.0] * (3 * n**3)
@@ -108,6 +117,12 @@ def one_grid(data):
     return joined.GetOutput()
 
 
+def check_texts(data, order):
+    array = data.GetAbstractArray("texts")
+    found = [array.GetValue(t) for t in range(array.GetNumberOfValues())] if array else None
+    check(found == TEXTS, f"order {order}: texts {found}")
+
+
 def check_file(path, order):
     reader = vtk.vtkHDFReader()
     check(reader.CanReadFile(path), f"VTK cannot read {path}")
@@ -120,13 +135,16 @@ def check_file(path, order):
         return
     coordinates = vtk_to_numpy(grid.GetPoints().GetData())
     values = vtk_to_numpy(grid.GetPointData().GetArray("polynomial"))
-    indices = vtk_to_numpy(grid.GetPointData().GetArray("lattice"))
+    places = vtk_to_numpy(grid.GetPointData().GetArray("place"))
+    numbers = vtk_to_numpy(grid.GetCellData().GetArray("number"))
+    check((numbers == np.arange(cells)).all(), f"order {order}: cell data {numbers}")
+    check_texts(reader.GetOutputDataObject(0).GetFieldData(), order)
     for element in range(cells):
         cell = grid.GetCell(element)
         check(cell.GetCellType() == 72 and cell.GetNumberOfPoints() == (order + 1)**3 and
               all(cell.GetOrder(d) == order for d in range(3)), f"order {order}: not that cell")
         ids = [cell.GetPointId(p) for p in range(cell.GetNumberOfPoints())]
-        check_cell(order, element, cell, coordinates[ids], values[ids], indices[ids])
+        check_cell(order, element, cell, coordinates[ids], values[ids], places[ids])
 
 
 def main():

@@ -41,7 +41,8 @@ typedef struct shape {
   int map_order;
   double coefficients; /* bytes */
   sp_precondition_bytes preconditioner;
-  bool has_solution, null_space;
+  double field; /* bytes to write the field, 0 without one */
+  bool null_space;
 } shape;
 
 /* Pages of the program, MPI, HDF5 and MPI-IO that the start has not touched. Measured on tiny
@@ -71,15 +72,12 @@ static sp_bytes predict_bytes(const shape *s, const sp_sizes *sizes, double at_s
   building.host += s->coefficients;
   const sp_bytes cg = sp_cg_predicted_bytes(s->backend, dofs, preconditioner->applies);
   const double load = sp_checkpoint_predicted_load_bytes(config, dofs);
-  const double field = config->output.field[0]
-                           ? sp_field_predicted_bytes(sizes->elements, s->op.order, s->has_solution)
-                           : 0;
   const sp_bytes moments[] = {
       {.host = mesh + sp_mesh_predicted_ordering_bytes(sizes, s->map_order)},
       building,
       sp_bytes_sum(restarts ? solved : before, cg),
       {.host = solved.host + load},
-      {.host = solved.host + field}};
+      {.host = solved.host + s->field}};
   sp_bytes most = {0};
   for (size_t m = 0; m < sizeof moments / sizeof *moments; m++) {
     most.host = fmax(most.host, moments[m].host);
@@ -111,7 +109,6 @@ static sp_status check_case(const sp_config *config, const sp_case_base *base,
         .map_order = facts.map_order,
         .coefficients = sp_coefficients_predicted_bytes(materials, sizes->elements,
                                                         sp_operator_rule(problem->kind, order)),
-        .has_solution = sp_materials_have_solution(materials),
         .null_space = sp_operator_rows[problem->kind].has_stiffness && !problem->has_dirichlet};
     status = sp_geometry_choose(base->platform.backend, &facts,
                                 (sp_geometry_kind)config->discretization.geometry, &s->op.geometry,
@@ -119,6 +116,9 @@ static sp_status check_case(const sp_config *config, const sp_case_base *base,
     if (!status)
       status = sp_precondition_predict(config, s->backend, base->mesh, &s->op, &facts,
                                        &s->preconditioner);
+    if (!status && config->output.field[0])
+      status = sp_field_predict_bytes(base->mesh, config->mesh.refine, order,
+                                      sp_materials_have_solution(materials), &s->field);
     status = sp_agree(base->comm, status);
   }
   sp_probes_destroy(&probes);

@@ -1,5 +1,11 @@
 /* The solution as a field file (io/field_file.h): "u", and "error" = u_h - u where the problem has
- * a solution, at the equispaced points of each element. */
+ * a solution, at the equispaced points of each element; of each element "rank", "tag" (its number
+ * in the mesh file) and, where the mesh has volume groups, "region" (the first group that contains
+ * it, -1 if none), with the names of the groups as texts "regions".
+ *
+ * Elements of a rank share their points, except across periodic boundaries. Where elements differ
+ * (by rounding, or "error" between materials whose solutions jump), the first element's value is
+ * written. */
 #ifndef SP_SOLVER_RUN_FIELD_H
 #define SP_SOLVER_RUN_FIELD_H
 
@@ -10,7 +16,8 @@
 sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_space *space,
                          const double *x);
 
-/* Bytes that this takes meanwhile on a rank with so many elements. Local. */
-double sp_field_predicted_bytes(double elements, int order, bool has_solution);
+/* *bytes <- what this takes meanwhile on this rank after so many refinements of `mesh`. Local. */
+sp_status sp_field_predict_bytes(const sp_mesh *mesh, int refinements, int order, bool has_solution,
+                                 double *bytes);
 
 #endif
