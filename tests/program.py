@@ -227,6 +227,7 @@ DRY_RUNS = (
     ("mesh.elements=16 16 16", "discretization.order=5", "problem.kappa=1+x", "problem.lambda=y",
      "discretization.operator=bp3.0"),
     ("mesh.elements=48 48 48", "discretization.order=1", "solver.preconditioner=multigrid"),
+    ("mesh.elements=16 16 16", "discretization.order=5", "boundary.xmin=periodic xmax", "output.field=run.hdf"),
 )
 
 

@@ -109,6 +109,10 @@ static sp_status check_case(const sp_config *config, const sp_case_base *base,
         .map_order = facts.map_order,
         .coefficients = sp_coefficients_predicted_bytes(materials, sizes->elements,
                                                         sp_operator_rule(problem->kind, order)),
+        .field = config->output.field[0]
+                     ? sp_field_predicted_bytes(base->mesh, sizes, config->mesh.refine, order,
+                                                sp_materials_have_solution(materials))
+                     : 0,
         .null_space = sp_operator_rows[problem->kind].has_stiffness && !problem->has_dirichlet};
     status = sp_geometry_choose(base->platform.backend, &facts,
                                 (sp_geometry_kind)config->discretization.geometry, &s->op.geometry,
@@ -116,9 +120,6 @@ static sp_status check_case(const sp_config *config, const sp_case_base *base,
     if (!status)
       status = sp_precondition_predict(config, s->backend, base->mesh, &s->op, &facts,
                                        &s->preconditioner);
-    if (!status && config->output.field[0])
-      status = sp_field_predict_bytes(base->mesh, config->mesh.refine, order,
-                                      sp_materials_have_solution(materials), &s->field);
     status = sp_agree(base->comm, status);
   }
   sp_probes_destroy(&probes);

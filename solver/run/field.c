@@ -152,23 +152,22 @@ sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_s
   return status;
 }
 
-sp_status sp_field_predict_bytes(const sp_mesh *mesh, int refinements, int order, bool has_solution,
-                                 double *bytes) {
-  sp_topology *separate = NULL;
-  if (mesh->periodic) SP_TRY(sp_topology_create(MPI_COMM_SELF, mesh->hexes, NULL, &separate));
-  sp_sizes sizes;
-  sp_sizes_count(separate ? separate : mesh->topology, refinements, order, &sizes);
+double sp_field_predicted_bytes(const sp_mesh *mesh, const sp_sizes *sizes, int refinements,
+                                int order, bool has_solution) {
+  const sp_hexes *hexes = mesh->hexes;
   const size_t doubles = 3 + 1 + has_solution; /* a point, u, error */
-  const size_t integers = mesh->hexes->volume_group_count > 0 ? CELL_FIELDS : CELL_FIELDS - 1;
-  const double arrays = sizes.dofs * (double)(doubles * sizeof(double)) +
-                        sizes.elements * (double)(integers * sizeof(int64_t)) +
-                        sp_field_file_predicted_bytes(sizes.elements, order);
-  *bytes = arrays;
-  if (separate) {
-    sizes.shared = 0;
-    *bytes = sp_numbering_predicted_bytes(&sizes, order) +
-             fmax(arrays, sp_topology_predicted_bytes(sizes.elements, sizes.entities, 0));
-  }
-  sp_topology_destroy(&separate);
-  return SP_OK;
+  const size_t integers = hexes->volume_group_count > 0 ? CELL_FIELDS : CELL_FIELDS - 1;
+  /* DOFs that are at several places are on periodic faces. */
+  double faces = 0;
+  for (sp_lid e = 0; e < hexes->count && mesh->periodic; e++)
+    for (int f = 0; f < SP_FACES; f++)
+      faces += sp_periodic_has_surface(mesh->periodic, hexes, hexes->surfaces[e][f]);
+  const double points = sizes->dofs + faces * pow(ldexp(order, refinements) + 1, 2);
+  const double arrays = points * (double)(doubles * sizeof(double)) +
+                        sizes->elements * (double)(integers * sizeof(int64_t)) +
+                        sp_field_file_predicted_bytes(sizes->elements, order);
+  if (!mesh->periodic) return arrays;
+  const sp_sizes separate = {.elements = sizes->elements, .entities = sizes->entities};
+  return sp_numbering_predicted_bytes(&separate, order) +
+         fmax(arrays, sp_topology_predicted_bytes(separate.elements, separate.entities, 0));
 }

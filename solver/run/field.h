@@ -16,8 +16,9 @@
 sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_space *space,
                          const double *x);
 
-/* *bytes <- what this takes meanwhile on this rank after so many refinements of `mesh`. Local. */
-sp_status sp_field_predict_bytes(const sp_mesh *mesh, int refinements, int order, bool has_solution,
-                                 double *bytes);
+/* About as many bytes as this takes meanwhile on this rank after so many refinements of `mesh`,
+ * which lead to `sizes` at that order. Local. */
+double sp_field_predicted_bytes(const sp_mesh *mesh, const sp_sizes *sizes, int refinements,
+                                int order, bool has_solution);
 
 #endif

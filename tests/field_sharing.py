@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""The fields of whole runs, opened with VTK: which points elements share, the surface that filters extract,
+the values at random points, and the cell data.
+
+    field_sharing.py SP_SOLVE SOURCE MPIEXEC...      MPIEXEC... ends with the flag for the number of ranks
+
+Exit code 0: all is right, 1: it is not, 77: this Python has no VTK with vtkHDFReader."""
+
+import collections
+import math
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+try:
+    import numpy as np
+    import vtk
+    from vtk.util.numpy_support import numpy_to_vtk, vtk_to_numpy
+    vtk.vtkHDFReader
+except (ImportError, AttributeError) as error:
+    print(f"field_sharing: skipped, no VTK with vtkHDFReader: {error}")
+    sys.exit(77)
+
+PROGRAM, SOURCE = (os.path.abspath(path) for path in sys.argv[1:3])
+MPIEXEC = sys.argv[3:]
+SECONDS = 60
+
+# Where two points are at least 0.01 apart, and rounding is below 1e-12, this many digits tell them apart.
+DIGITS = 7
+
+# The corners of the faces of a hexahedron, in VTK's order of corners.
+FACES = ((0, 4, 7, 3), (1, 2, 6, 5), (0, 1, 5, 4), (3, 7, 6, 2), (0, 3, 2, 1), (4, 5, 6, 7))
+
+failures = 0
+
+
+def check(condition, text):
+    global failures
+    if not condition:
+        failures += 1
+        print("field_sharing:", text)
+
+
+class Case:
+    """A run: its arguments, the exact solution, and what is known of its mesh."""
+
+    def __init__(self, name, arguments, solution, elements, faces, regions=(), curved=False):
+        self.name, self.arguments, self.solution = name, arguments, solution
+        self.elements, self.faces, self.regions = elements, faces, list(regions)
+        self.curved = curved  # VTK's probe divides such elements into trilinear ones: it is inexact
+
+    def exact(self, x, y, z):
+        names = {"x": x, "y": y, "z": z, "pi": math.pi, "sin": math.sin, "cos": math.cos}
+        return eval(self.solution.replace("^", "**"), names)
+
+
+def cases():
+    slab = os.path.join(SOURCE, "tests", "fixtures", "slab.geo")
+    shell = os.path.join(SOURCE, "inputs", "shell.ini")
+    return (
+        # In the finite element space.
+        Case("box", ["mesh.elements=3 4 2", "discretization.order=4"], "x^4*y - y^3*z^4 + x*y*z", 24, 52),
+        Case("deformed box", ["mesh.elements=3 3 3", "mesh.map=sine", "discretization.order=5"],
+             "x + 2*y - 3*z", 27, 54),
+        Case("curved shell", [shell, "problem.forcing="], "x + 2*y - 3*z", None, None, ["shell"], curved=True),
+        # A DOF on an edge of the box is at two places in it, on one of its vertical edges at four.
+        Case("periodic box", ["mesh.elements=1 2 3", "discretization.order=11", "boundary.xmin=periodic xmax",
+                              "boundary.ymin=periodic ymax"], "sin(2*pi*x)*cos(2*pi*y)*z", 6, 22),
+        Case("order 1", ["mesh.elements=4 3 5", "discretization.order=1"], "x + 2*y - 3*z", 60, 94),
+        Case("volume groups", [f"mesh.file={slab}", "discretization.order=3"], "x^3 + y*z", None, None,
+             ["soft", "hard", "all", "30"]),
+    )
+
+
+def read(path):
+    """The grid and its field data. Since VTK 9.5 the reader gives one piece per rank."""
+    reader = vtk.vtkHDFReader()
+    reader.SetFileName(path)
+    reader.Update()
+    data = reader.GetOutputDataObject(0)
+    grid = data
+    if data.IsA("vtkPartitionedDataSet"):
+        joined = vtk.vtkAppendDataSets()
+        for piece in range(data.GetNumberOfPartitions()):
+            joined.AddInputData(data.GetPartition(piece))
+        joined.Update()
+        grid = joined.GetOutput()
+    return grid, data.GetFieldData()
+
+
+def cell_data(grid, name):
+    array = grid.GetCellData().GetArray(name)
+    return vtk_to_numpy(array) if array else None
+
+
+def key(point):
+    return tuple(np.round(point, DIGITS) + 0.0)
+
+
+def check_points(label, cells, ranks, points):
+    """In each piece a place has one point, and each point is in an element."""
+    for rank in sorted(set(ranks)):
+        ids = set().union(*(cell for cell, its_rank in zip(cells, ranks) if its_rank == rank))
+        places = {key(points[i]) for i in ids}
+        check(len(places) == len(ids), f"{label}: rank {rank} has {len(ids)} points at {len(places)} places")
+    used = set().union(*cells)
+    check(len(used) == len(points), f"{label}: {len(points)} points, of which elements have {len(used)}")
+
+
+def check_surface(label, case, grid, cells, ranks, points):
+    """What filters extract are the faces of which a piece has one side, counted here by their corners' places."""
+    faces = collections.Counter()
+    for cell, rank in zip(cells, ranks):
+        for corners in FACES:
+            faces[rank, frozenset(key(points[cell[c]]) for c in corners)] += 1
+    check(set(faces.values()) <= {1, 2}, f"{label}: faces of more than two elements")
+    outer = sum(count == 1 for count in faces.values())
+    if len(set(ranks)) == 1 and case.faces:
+        check(outer == case.faces, f"{label}: {outer} faces on the boundary, not {case.faces}")
+    for kind in vtk.vtkDataSetSurfaceFilter, vtk.vtkGeometryFilter:
+        surface = kind()
+        surface.SetInputData(grid)
+        surface.SetNonlinearSubdivisionLevel(0)  # a quadrilateral per face
+        surface.Update()
+        found = surface.GetOutput().GetNumberOfCells()
+        check(found == outer, f"{label}: {kind.__name__} extracts {found} faces, not {outer}")
+
+
+def check_values(label, case, grid, cells, points, largest):
+    """At random points: interpolated in the element, and found by vtkProbeFilter."""
+    tolerance = 2 * largest + 1e-10  # sp_solve's maximum is over its error quadrature
+    check(tolerance < 1e-5, f"{label}: the tolerance {tolerance:.1e} proves nothing")
+    u = vtk_to_numpy(grid.GetPointData().GetArray("u"))
+    error = vtk_to_numpy(grid.GetPointData().GetArray("error"))
+    exact = np.array([case.exact(*point) for point in points])
+    check(abs(u - error - exact).max() < 1e-12 * (1 + abs(exact).max()), f"{label}: error is not u_h - u")
+    random = np.random.default_rng(1)
+    places, expected = [], []
+    for index, ids in enumerate(cells):
+        weights = [0.0] * len(ids)
+        grid.GetCell(index).InterpolateFunctions(random.uniform(0.05, 0.95, 3), weights)
+        places.append(weights @ points[ids])
+        expected.append(case.exact(*places[-1]))
+        off = abs(weights @ u[ids] - expected[-1])
+        check(off <= tolerance, f"{label}: element {index}: off by {off:.1e} > {tolerance:.1e} at {places[-1]}")
+    if case.curved:
+        return
+    asked = vtk.vtkPoints()
+    asked.SetData(numpy_to_vtk(np.array(places), deep=True))
+    where = vtk.vtkPolyData()
+    where.SetPoints(asked)
+    probe = vtk.vtkProbeFilter()
+    probe.SetInputData(where)
+    probe.SetSourceData(grid)
+    probe.Update()
+    found = probe.GetOutput().GetPointData()
+    check(vtk_to_numpy(found.GetArray("vtkValidPointMask")).all(), f"{label}: the probe misses points")
+    off = abs(vtk_to_numpy(found.GetArray("u")) - expected).max()
+    check(off <= tolerance, f"{label}: probe off by {off:.1e} > {tolerance:.1e}")
+
+
+def check_cells(label, case, count, grid, texts, cells, ranks, points):
+    check(set(ranks) == set(range(count)), f"{label}: ranks {sorted(set(ranks))}")
+    tags = sorted(cell_data(grid, "tag"))
+    check(len(set(tags)) == len(cells), f"{label}: {len(set(tags))} tags of {len(cells)} elements")
+    if case.elements:
+        check(tags == list(range(1, case.elements + 1)), f"{label}: tags {tags}")
+    names = texts.GetAbstractArray("regions")
+    found = [names.GetValue(n) for n in range(names.GetNumberOfValues())] if names else []
+    check(found == case.regions, f"{label}: regions {found}, not {case.regions}")
+    regions = cell_data(grid, "region")
+    if not case.regions:
+        check(regions is None, f"{label}: a region in each cell, but none in the mesh")
+    elif case.name == "volume groups":  # see slab.geo
+        expected = ["soft" if points[ids][:, 0].mean() < 0.5 else "hard" for ids in cells]
+        check([found[region] for region in regions] == expected, f"{label}: region {regions}")
+    else:
+        check((regions == 0).all(), f"{label}: region {regions}")
+
+
+def check_case(case, count):
+    label = f"{case.name}, {count} ranks"
+    command = MPIEXEC + [str(count), PROGRAM, *case.arguments, f"problem.solution={case.solution}",
+                         "output.log=", "output.field=run.hdf", "solver.tolerance=1e-12"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=SECONDS, check=False)
+    largest = re.search(r"^ +errors +L2 .* max (\S+)", done.stdout, re.MULTILINE)
+    check(done.returncode == 0 and largest, f"{label}: exit code {done.returncode}: {done.stderr}{done.stdout}")
+    if done.returncode != 0 or not largest:
+        return
+    grid, texts = read("run.hdf")
+    cells = []
+    for index in range(grid.GetNumberOfCells()):
+        cell = grid.GetCell(index)
+        cells.append([cell.GetPointId(p) for p in range(cell.GetNumberOfPoints())])
+    check(cells and (not case.elements or len(cells) == case.elements), f"{label}: {len(cells)} cells")
+    points = vtk_to_numpy(grid.GetPoints().GetData())
+    ranks = cell_data(grid, "rank")
+    check(ranks is not None, f"{label}: no ranks of cells")
+    if ranks is None:
+        ranks = np.zeros(len(cells), int)
+    else:
+        check_cells(label, case, count, grid, texts, cells, ranks, points)
+    check_points(label, cells, ranks, points)
+    check_surface(label, case, grid, cells, ranks, points)
+    check_values(label, case, grid, cells, points, float(largest.group(1)))
+
+
+def main():
+    messages = vtk.vtkStringOutputWindow()
+    vtk.vtkOutputWindow.SetInstance(messages)
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for case in cases():
+            for count in 1, 3:
+                check_case(case, count)
+        os.chdir("/")
+    check(not messages.GetOutput(), f"VTK says: {messages.GetOutput()}")
+    print(f"field_sharing: VTK {vtk.vtkVersion.GetVTKVersion()}, {failures} failures")
+    return 1 if failures else 0
+
+
+sys.exit(main())
