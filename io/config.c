@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "io/config_keys.h"
+#include "io/config_results.h"
 #include "io/config_sections.h"
 #include "io/ini.h"
 #include "io/output_paths.h"
@@ -105,8 +106,10 @@ static sp_status set_probe(sp_config *config, const sp_key *key, const sp_ini_en
 
 static sp_status set_named(sp_config *config, const sp_key *key, const sp_ini_entry *entry,
                            const char *where) {
-  return strcmp(key->section, "probe") == 0 ? set_probe(config, key, entry, where)
-                                            : set_group(config, key, entry, where);
+  if (key->type == SP_KEY_RESULT)
+    return sp_result_assign(config, key, entry->key, entry->value, where);
+  return key->type == SP_KEY_NUMBER ? set_probe(config, key, entry, where)
+                                    : set_group(config, key, entry, where);
 }
 
 static sp_status set_default(sp_config *config, const sp_key *key) {
@@ -139,12 +142,13 @@ static void drop_probe(sp_config *config, const char *name) {
 }
 
 /* An argument without a value undoes what the file says: the key gets its default again, the line
- * of a group or probe is removed. */
+ * of a group, probe or result is removed. */
 static sp_status unset(struct reader *reader, const sp_key *key, const char *name) {
   sp_config *config = reader->config;
   if (key->name) SP_TRY(set_default(config, key));
   if (!key->name && key->type == SP_KEY_CONDITION) drop_group(config, key, name);
-  if (!key->name && key->type != SP_KEY_CONDITION) drop_probe(config, name);
+  if (!key->name && key->type == SP_KEY_NUMBER) drop_probe(config, name);
+  if (!key->name && key->type == SP_KEY_RESULT) sp_result_drop(config, key, name);
   char **given = &reader->where[key - sp_keys];
   free(*given);
   *given = NULL;
@@ -447,6 +451,8 @@ void sp_config_destroy(sp_config **config) {
     else if (sp_keys[k].type == SP_KEY_CONDITION)
       for (int i = 0; i < (*config)->boundary.count; i++)
         sp_key_clear(&sp_keys[k], &(*config)->boundary.entries[i]);
+    else if (sp_keys[k].type == SP_KEY_RESULT)
+      sp_results_clear(*config, &sp_keys[k]);
   }
   free((*config)->boundary.entries);
   for (int i = 0; i < (*config)->probes.count; i++) {
@@ -475,7 +481,9 @@ static void print_config(const sp_config *config, FILE *stream) {
     if (key->named) continue;
     print_section(key, stream);
     const bool groups = !key->name && key->type == SP_KEY_CONDITION;
-    for (int i = 0; !key->name && !groups && i < config->probes.count; i++) {
+    const bool points = !key->name && key->type == SP_KEY_NUMBER;
+    if (!key->name && key->type == SP_KEY_RESULT) sp_results_print(config, key, stream);
+    for (int i = 0; points && i < config->probes.count; i++) {
       fprintf(stream, "%s = ", config->probes.entries[i].name);
       sp_key_print(key, config->vocabulary, config->probes.entries[i].point, stream);
       fputc('\n', stream);

@@ -8,11 +8,11 @@
  * error with file, line, what was expected, what was found, and the nearest known name. Overrides
  * have the form section.key=value, are applied after the file (the last one of a key wins), and
  * their errors name the argument instead of file and line. section.key= gives the key its default
- * again, or removes the line of a boundary group or probe. Section and key names are lower case;
- * names of boundary groups are free text, or "default". Sections [material NAME] and [region NAME]
- * may occur once for each NAME, which is free text too; as arguments material.NAME.key=value. A
- * relative mesh.file is relative to the case file that names it, on the command line to the working
- * directory. */
+ * again, or removes the line of a boundary group, probe or result. Section and key names are lower
+ * case; names of boundary groups are free text, or "default". Sections [material NAME] and [region
+ * NAME] may occur once for each NAME, which is free text too; as arguments material.NAME.key=value.
+ * A relative mesh.file is relative to the case file that names it, on the command line to the
+ * working directory. */
 #ifndef SP_IO_CONFIG_H
 #define SP_IO_CONFIG_H
 
@@ -73,6 +73,30 @@ typedef struct sp_probe_entry {
   char *where; /* "case.ini:12: probe.name", prefix of messages */
   double point[3];
 } sp_probe_entry;
+
+/* One line of [result]: name = kind [over [surface|volume] group]. */
+typedef enum sp_result_kind {
+  SP_RESULT_INTEGRAL,
+  SP_RESULT_AVERAGE,
+  SP_RESULT_MINIMUM,
+  SP_RESULT_MAXIMUM,
+  SP_RESULT_NORM,
+  SP_RESULT_FLUX /* not over SP_OVER_DOMAIN or SP_OVER_VOLUME */
+} sp_result_kind;
+typedef enum sp_result_over {
+  SP_OVER_DOMAIN,
+  SP_OVER_GROUP, /* of surfaces or of volumes */
+  SP_OVER_SURFACE,
+  SP_OVER_VOLUME
+} sp_result_over;
+
+typedef struct sp_result_entry {
+  char *name;
+  char *where; /* "case.ini:12: result.name", prefix of messages */
+  sp_result_kind kind;
+  sp_result_over over;
+  char *group; /* NULL: the whole domain */
+} sp_result_entry;
 
 /* One section [material NAME]: the equation in a volume group of the mesh. Formulas whose text is
  * NULL are those of [problem]. */
@@ -144,6 +168,10 @@ typedef struct sp_config {
     int count;
   } probes;
   struct {
+    sp_result_entry *entries; /* likewise */
+    int count;
+  } results;
+  struct {
     sp_material_entry *entries; /* likewise */
     int count;
   } materials;
@@ -178,5 +206,8 @@ sp_status sp_config_print_defaults(const sp_vocabulary *vocabulary, FILE *stream
 
 /* The word of a condition in a case: "dirichlet", "neumann", "robin" or "periodic". Local. */
 const char *sp_condition_name(sp_condition condition);
+
+/* The word of a kind of result: "integral", "average" ... Local. */
+const char *sp_result_kind_name(sp_result_kind kind);
 
 #endif

@@ -21,6 +21,18 @@ static const char *const conditions[] = {[SP_DIRICHLET] = "dirichlet",
 static const char *const default_conditions[] = {
     [SP_DIRICHLET] = "dirichlet", [SP_NEUMANN] = "neumann", [SP_ROBIN] = "robin", NULL};
 
+static const char *const result_kinds[] = {[SP_RESULT_INTEGRAL] = "integral",
+                                           [SP_RESULT_AVERAGE] = "average",
+                                           [SP_RESULT_MINIMUM] = "minimum",
+                                           [SP_RESULT_MAXIMUM] = "maximum",
+                                           [SP_RESULT_NORM] = "norm",
+                                           [SP_RESULT_FLUX] = "flux",
+                                           NULL};
+
+const char *sp_result_kind_name(sp_result_kind kind) {
+  return result_kinds[kind];
+}
+
 const char *sp_condition_name(sp_condition condition) {
   return conditions[condition];
 }
@@ -347,6 +359,13 @@ const sp_key sp_keys[] = {
      .count = 3,
      ANY_NUMBER,
      .help = "NAME = x y z, one line for each point at which the solution is wanted"},
+
+    {.section = "result",
+     .name = NULL,
+     .type = SP_KEY_RESULT,
+     .choices = result_kinds,
+     .help = "NAME = integral | average | minimum | maximum | norm [over GROUP], of u, or NAME = "
+             "flux over GROUP, one line each"},
 
     {.section = "material",
      .name = "kappa",

@@ -10,26 +10,28 @@
 #include "io/config.h"
 
 typedef enum sp_key_type {
-  SP_KEY_INTEGER,  /* int[count] */
-  SP_KEY_LIST,     /* sp_list, of at most `count` integers */
-  SP_KEY_NUMBER,   /* double[count] */
-  SP_KEY_CHOICE,   /* an enum of io/config.h: the index into choices */
-  SP_KEY_WORD,     /* int: the index into a list of the vocabulary */
-  SP_KEY_TEXT,     /* char *, "" for none */
-  SP_KEY_FORMULA,  /* sp_formula */
-  SP_KEY_CONDITION /* sp_boundary_entry: a condition, then its formulas or nothing */
+  SP_KEY_INTEGER,   /* int[count] */
+  SP_KEY_LIST,      /* sp_list, of at most `count` integers */
+  SP_KEY_NUMBER,    /* double[count] */
+  SP_KEY_CHOICE,    /* an enum of io/config.h: the index into choices */
+  SP_KEY_WORD,      /* int: the index into a list of the vocabulary */
+  SP_KEY_TEXT,      /* char *, "" for none */
+  SP_KEY_FORMULA,   /* sp_formula */
+  SP_KEY_CONDITION, /* sp_boundary_entry: a condition, then its formulas or nothing */
+  SP_KEY_RESULT     /* sp_result_entry: a kind, then over and a group or nothing */
 } sp_key_type;
 
 typedef struct sp_key {
   const char *section;
-  const char *name; /* NULL: any name that no other row of the section has (a group, a probe) */
+  const char
+      *name; /* NULL: any name that no other row of the section has (a group, a probe, a result) */
   sp_key_type type;
   size_t offset; /* of the field in sp_config, with `named` in the entry */
   bool named;    /* the section is [SECTION NAME] (io/config_sections.h) */
   int count;     /* of the integers or numbers: 1 or 3; of a list: its greatest length */
   double minimum, maximum;
   bool minimum_excluded, maximum_excluded;
-  const char *const *choices; /* of a choice or a condition; ends in NULL */
+  const char *const *choices; /* of a choice, condition or result; ends in NULL */
   size_t words;               /* of a word: offset of its list in sp_vocabulary */
   bool optional;              /* the value may be empty, which means none */
   const char *fallback;       /* the default as text */

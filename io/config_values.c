@@ -68,6 +68,7 @@ void sp_key_describe(const sp_key *key, const sp_vocabulary *vocabulary,
   case SP_KEY_CHOICE:
   case SP_KEY_WORD:
   case SP_KEY_CONDITION:
+  case SP_KEY_RESULT:
     describe_choices(choices_of(key, vocabulary), size, text);
     return;
   case SP_KEY_TEXT:
@@ -256,6 +257,49 @@ static sp_status set_condition(sp_condition condition, const char *text, const c
   return SP_OK;
 }
 
+/* Advance *rest past `word` and the white space behind it, if it begins with both. */
+static bool skip_word(const char **rest, const char *word) {
+  const size_t length = strlen(word),
+               space = strspn(*rest + strcspn(*rest, SP_INI_SPACE), SP_INI_SPACE);
+  if (strcspn(*rest, SP_INI_SPACE) != length || strncmp(*rest, word, length) != 0) return false;
+  *rest += length + space;
+  return true;
+}
+
+/* Parse what follows the kind of a result: nothing, or over and a group. */
+static sp_status set_result(sp_result_kind kind, const char *text, const char *where,
+                            sp_result_entry *entry) {
+  const char *name = sp_result_kind_name(kind), *group = text;
+  sp_result_over over = SP_OVER_DOMAIN;
+  char shown[SP_SHOWN_SIZE];
+  if (*text != '\0') {
+    if (!skip_word(&group, "over"))
+      return sp_fail(SP_ERR_INPUT, "%s: expected %s%s over GROUP, found '%s' after '%s'", where,
+                     name, kind == SP_RESULT_FLUX ? "" : ", or that and", sp_ini_show(text, shown),
+                     name);
+    const char *after = group;
+    over = SP_OVER_GROUP;
+    if (skip_word(&after, "surface"))
+      over = SP_OVER_SURFACE;
+    else if (skip_word(&after, "volume"))
+      over = SP_OVER_VOLUME;
+    if (*after == '\0') over = SP_OVER_GROUP; /* a group of that name, or none at all */
+    if (over != SP_OVER_GROUP) group = after;
+    if (*group == '\0')
+      return sp_fail(SP_ERR_INPUT, "%s: expected a group after 'over', found nothing", where);
+  }
+  if (kind == SP_RESULT_FLUX && (over == SP_OVER_DOMAIN || over == SP_OVER_VOLUME))
+    return sp_fail(SP_ERR_INPUT, "%s: a flux goes through a surface: expected flux over GROUP%s",
+                   where, over == SP_OVER_VOLUME ? ", found a volume" : "");
+  char *copy = NULL;
+  if (over != SP_OVER_DOMAIN) SP_TRY(sp_copy_text(group, &copy));
+  free(entry->group);
+  entry->group = copy;
+  entry->kind = kind;
+  entry->over = over;
+  return SP_OK;
+}
+
 sp_status sp_key_set(const sp_key *key, const sp_vocabulary *vocabulary, const char *text,
                      const char *where, void *field) {
   /* Empty values of all types are handled here. */
@@ -288,6 +332,13 @@ sp_status sp_key_set(const sp_key *key, const sp_vocabulary *vocabulary, const c
     if (choice < 0) return fail_value(key, vocabulary, text, where);
     text += length;
     return set_condition((sp_condition)choice, text + strspn(text, SP_INI_SPACE), where, entry);
+  }
+  case SP_KEY_RESULT: {
+    const size_t length = strcspn(text, SP_INI_SPACE);
+    const int choice = find_choice(key->choices, text, length);
+    if (choice < 0) return fail_value(key, vocabulary, text, where);
+    text += length;
+    return set_result((sp_result_kind)choice, text + strspn(text, SP_INI_SPACE), where, field);
   }
   }
   return sp_fail(SP_ERR_SYSTEM, "%s: no such type of key", where);
@@ -350,6 +401,15 @@ void sp_key_print(const sp_key *key, const sp_vocabulary *vocabulary, const void
     if (entry->partner) fprintf(stream, " %s", entry->partner);
     return;
   }
+  case SP_KEY_RESULT: {
+    static const char *const over[] = {[SP_OVER_GROUP] = "over",
+                                       [SP_OVER_SURFACE] = "over surface",
+                                       [SP_OVER_VOLUME] = "over volume"};
+    const sp_result_entry *entry = field;
+    fputs(key->choices[entry->kind], stream);
+    if (entry->group) fprintf(stream, " %s %s", over[entry->over], entry->group);
+    return;
+  }
   }
 }
 
@@ -367,5 +427,10 @@ void sp_key_clear(const sp_key *key, void *field) {
     free(entry->alpha.where);
     free(entry->formula.text);
     free(entry->formula.where);
+  } else if (key->type == SP_KEY_RESULT) {
+    sp_result_entry *entry = field;
+    free(entry->name);
+    free(entry->where);
+    free(entry->group);
   }
 }

@@ -266,6 +266,7 @@ static void test_values(void) {
       {"backend", "exchange", "auto, peer, cuda-aware, nccl or staged", {"mpi", ""}},
       {"output", "every", "a number of at least 0", {"-1e-9", "x", "inf", "1 1", ""}},
       {"probe", "tip", "3 numbers", {"0 0", "0 0 0 0", "0 0 0x1", ""}},
+      {"result", "heat", "integral, average, minimum, maximum, norm or flux", {"mean", "u", ""}},
   };
   enum { LISTED = sizeof keys / sizeof keys[0] };
   for (int k = 0; k < sp_key_count; k++) {

@@ -62,6 +62,53 @@ static void test_probes(void) {
   sp_config_destroy(&config);
 }
 
+static void test_results(void) {
+  static const struct {
+    const char *value, *message;
+  } wrong[] = {
+      {"integral u^2 over left",
+       "expected integral, or that and over GROUP, found 'u^2 over left' after 'integral'"},
+      {"average overleft",
+       "expected average, or that and over GROUP, found 'overleft' after 'average'"},
+      {"maximum over", "expected a group after 'over', found nothing"},
+      {"flux", "a flux goes through a surface: expected flux over GROUP"},
+      {"flux left", "expected flux over GROUP, found 'left' after 'flux'"},
+      {"flux over volume core",
+       "a flux goes through a surface: expected flux over GROUP, found a volume"},
+      {"mean over left",
+       "expected integral, average, minimum, maximum, norm or flux, found 'mean over left'"},
+  };
+  for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
+    char text[128], message[256];
+    snprintf(text, sizeof text, "[result]\na = integral\nheat = %s\n", wrong[w].value);
+    snprintf(message, sizeof message, "case.ini:3: result.heat: %s", wrong[w].message);
+    check_error(text, NULL, message);
+  }
+  check_error("[result]\nheat = integral\nheat = average\n", NULL,
+              "case.ini:3: key 'heat' of [result] is already given in line 2");
+  sp_config *config = read_case(
+      "[result]\nheat = flux over the left side\nmean = average\nlow = minimum over surface 3\n"
+      "odd = norm over volume\nall = integral over\tvolume  core\n",
+      (const char *const[]){"result.mean=maximum over volume 2", "result.heat=", NULL});
+  if (config) {
+    static const sp_result_entry expected[] = {
+        {"mean", NULL, SP_RESULT_MAXIMUM, SP_OVER_VOLUME, "2"},
+        {"low", NULL, SP_RESULT_MINIMUM, SP_OVER_SURFACE, "3"},
+        {"odd", NULL, SP_RESULT_NORM, SP_OVER_GROUP, "volume"},
+        {"all", NULL, SP_RESULT_INTEGRAL, SP_OVER_VOLUME, "core"}};
+    CHECK(config->results.count == 4, "%d results", config->results.count);
+    for (int r = 0; r < 4 && r < config->results.count; r++) {
+      const sp_result_entry *entry = &config->results.entries[r];
+      CHECK_TEXT(entry->name, expected[r].name);
+      CHECK_TEXT(entry->group, expected[r].group);
+      CHECK(entry->kind == expected[r].kind && entry->over == expected[r].over, "%s: %d, %d",
+            entry->name, (int)entry->kind, (int)entry->over);
+    }
+    check_round_trip(config, "sub/again.ini");
+  }
+  sp_config_destroy(&config);
+}
+
 static void test_round_trip(void) {
   sp_config *config = read_case(NULL, NULL);
   if (config) check_round_trip(config, "sub/again.ini");
@@ -254,6 +301,7 @@ int main(int argc, char **argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   enter_folder();
   test_probes();
+  test_results();
   test_round_trip();
   test_locale();
   test_random();
