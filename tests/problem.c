@@ -80,7 +80,7 @@ static sp_status try_case(const stage *s, const char *const *overrides) {
     if (!status) status = sp_problem_robin(problem, s->space, &robin);
     sp_robin_free(&robin);
     if (!status) status = sp_problem_constraints(problem, s->space, constrained, values);
-    if (!status) status = sp_problem_load(problem, s->space, values, &range);
+    if (!status) status = sp_problem_load(problem, s->space, values, &range, NULL);
     free(constrained);
     free(values);
   }
@@ -421,7 +421,7 @@ static void load_of(const stage *s, const char *const *overrides, double *load,
   sp_config *config = read_config(overrides);
   sp_problem *problem;
   require(sp_problem_create(config, s->mesh, &problem));
-  require(sp_problem_load(problem, s->space, load, range));
+  require(sp_problem_load(problem, s->space, load, range, NULL));
   sp_problem_destroy(&problem);
   sp_config_destroy(&config);
 }

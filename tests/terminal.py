@@ -24,7 +24,7 @@ LONG = ["mesh.elements=16 16 16", "discretization.order=6", "solver.precondition
         "problem.solution=sin(3*x)*exp(y)*cos(z)+z^3", "output.log=", "output.field=run.hdf",
         "solver.tolerance=1e-3"]
 SET_UP = ("mesh", "device", "numbering", "problem", "operator", "preconditioner")
-TOP = ("start", "case", *SET_UP, "solve", "checkpoint", "solution", "errors", "probes", "field", "log",
+TOP = ("start", "case", *SET_UP, "solve", "checkpoint", "solution", "errors", "probes", "results", "field", "log",
        "rest")
 OF_SOLVE = ("matvec", "vectors", "precondition", "reductions", "rest of solve")
 
@@ -139,7 +139,7 @@ def sums(ranks):
     wall = time.monotonic() - begin
     rows = table(run.name, run.out.split("\n"))
     check(set(rows) <= {*TOP, *OF_SOLVE, "exchange wait", "total"}, f"{run.name}: rows {list(rows)}")
-    for phase in "start", "mesh", "checkpoint", "solution", "errors", "probes", "field", "log":
+    for phase in "start", "mesh", "checkpoint", "solution", "errors", "probes", "results", "field", "log":
         check(phase in rows, f"{run.name}: no row {phase}")
     for whole, parts, indented in ("total", TOP, 0), ("solve", OF_SOLVE, 2):
         mean = [rows[part][1][1] for part in parts if part in rows]

@@ -35,21 +35,27 @@ static sp_status check_one_meaning(const char *where, const char *name, int coun
                  where, name, named->number, named->number);
 }
 
+const char *sp_groups_list(int count, const sp_group *groups, size_t size, char *text) {
+  size_t used = 0;
+  text[0] = '\0';
+  for (int g = 0; g < count && used < size - 1; g++) {
+    const char *separator = g ? ", " : "";
+    const size_t room = size - used;
+    const int n = groups[g].name[0]
+                      ? snprintf(text + used, room, "%s%s", separator, groups[g].name)
+                      : snprintf(text + used, room, "%s%d", separator, groups[g].number);
+    used += (size_t)n;
+  }
+  return text;
+}
+
 sp_status sp_groups_check(const char *where, const char *what, const char *name, int count,
                           const sp_group *groups) {
-  char known[512] = "";
-  size_t used = 0;
+  char known[512];
   bool found = false;
   for (int g = 0; g < count; g++) found = found || sp_group_is_called(&groups[g], name);
   if (found) return check_one_meaning(where, name, count, groups);
-  for (int g = 0; g < count && used < sizeof known - 1; g++) {
-    const char *separator = g ? ", " : "";
-    const size_t room = sizeof known - used;
-    const int n = groups[g].name[0]
-                      ? snprintf(known + used, room, "%s%s", separator, groups[g].name)
-                      : snprintf(known + used, room, "%s%d", separator, groups[g].number);
-    used += (size_t)n;
-  }
   return sp_fail(SP_ERR_INPUT, "%s: the mesh has no %s '%s'; %s%s", where, what, name,
-                 count ? "it has: " : "it names none", known);
+                 count ? "it has: " : "it names none",
+                 sp_groups_list(count, groups, sizeof known, known));
 }

@@ -161,7 +161,8 @@ static void project(const sp_problem *problem, int order, const double *points, 
 }
 
 static sp_status add_volume(const sp_problem *problem, const sp_space *space, sp_lid e,
-                            workspace *w, double *load, sp_jacobian_range *range) {
+                            workspace *w, double *load, sp_jacobian_range *range,
+                            sp_load_sums *sums) {
   const sp_mesh *mesh = space->mesh;
   const sp_numbering *numbering = space->numbering;
   const sp_rule *rule = sp_operator_rule(problem->kind, numbering->order);
@@ -173,6 +174,7 @@ static sp_status add_volume(const sp_problem *problem, const sp_space *space, sp
   const sp_material *material = sp_materials_of(&problem->materials, mesh->hexes, e);
   SP_TRY(evaluate_forcing(problem, material, points, xyz, w));
   for (size_t p = 0; p < points; p++) w->f[p] *= wj[p];
+  for (size_t p = 0; p < points && sums; p++) sums->source += w->f[p];
   project(problem, numbering->order, w->f, w->integral);
   for (size_t n = 0; n < nodes; n++)
     load[numbering->nodes[(size_t)e * nodes + n]] += w->integral[n];
@@ -210,7 +212,8 @@ static sp_status evaluate_flux(const sp_material *material, const sp_boundary_pa
 }
 
 static sp_status add_face(const sp_problem *problem, const sp_space *space, sp_lid e, int f,
-                          const sp_boundary_part *part, workspace *w, double *load) {
+                          const sp_boundary_part *part, workspace *w, double *load,
+                          sp_load_sums *sums) {
   const sp_mesh *mesh = space->mesh;
   const sp_numbering *numbering = space->numbering;
   const int order = numbering->order, nq = order + 1;
@@ -223,6 +226,9 @@ static sp_status add_face(const sp_problem *problem, const sp_space *space, sp_l
   const double *xyz[3] = {w->coordinates, w->coordinates + points, w->coordinates + 2 * points};
   const sp_material *material = sp_materials_of(&problem->materials, mesh->hexes, e);
   SP_TRY(evaluate_flux(material, part, points, xyz, w));
+  const int surface = mesh->hexes->surfaces[e][f];
+  for (int q = 0; q < points && sums; q++)
+    sums->given[surface >= 0 ? surface : mesh->hexes->surface_count] += flux[q];
   sp_interpolation_matrix(nq, gll->nodes, m, rule->nodes, w->values);
   sp_face_nodes(order, f, indices);
   for (int j = 0; j < nq; j++)
@@ -238,29 +244,29 @@ static sp_status add_face(const sp_problem *problem, const sp_space *space, sp_l
 }
 
 static sp_status add_elements(const sp_problem *problem, const sp_space *space, workspace *w,
-                              double *load, sp_jacobian_range *range) {
+                              double *load, sp_jacobian_range *range, sp_load_sums *sums) {
   const sp_mesh *mesh = space->mesh;
   for (sp_lid e = 0; e < mesh->hexes->count; e++) {
-    SP_TRY(add_volume(problem, space, e, w, load, range));
+    SP_TRY(add_volume(problem, space, e, w, load, range, sums));
     for (int f = 0; f < SP_FACES; f++) {
       const int part = sp_problem_face_part(problem, mesh->hexes, e, f);
       if (part >= 0 && (problem->parts[part].condition == SP_NEUMANN ||
                         problem->parts[part].condition == SP_ROBIN))
-        SP_TRY(add_face(problem, space, e, f, &problem->parts[part], w, load));
+        SP_TRY(add_face(problem, space, e, f, &problem->parts[part], w, load, sums));
     }
   }
   return SP_OK;
 }
 
 sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, double *load,
-                          sp_jacobian_range *range) {
+                          sp_jacobian_range *range, sp_load_sums *sums) {
   const sp_mesh *mesh = space->mesh;
   const sp_numbering *numbering = space->numbering;
   *range = (sp_jacobian_range){DBL_MAX, 0};
   for (sp_lid i = 0; i < numbering->local; i++) load[i] = 0;
   workspace *w;
   sp_status status = sp_allocate(1, sizeof *w, "load vector", &w);
-  if (!status) status = add_elements(problem, space, w, load, range);
+  if (!status) status = add_elements(problem, space, w, load, range, sums);
   free(w);
   SP_TRY(sp_agree(mesh->comm, status));
   MPI_Allreduce(MPI_IN_PLACE, &range->smallest, 1, MPI_DOUBLE, MPI_MIN, mesh->comm);

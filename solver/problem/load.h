@@ -16,10 +16,18 @@ typedef struct sp_jacobian_range {
 sp_status sp_problem_constraints(const sp_problem *problem, const sp_space *space,
                                  bool *constrained, double *values);
 
+/* Integrals of the data, with the quadrature of the load vector, on this rank. */
+typedef struct sp_load_sums {
+  double source; /* of f */
+  double *given; /* [surface_count + 1], of g over Neumann and Robin faces of each surface; the last
+                    of faces that no surface covers. The caller allocates it, with zeros. */
+} sp_load_sums;
+
 /* The load vector: load_i = integral of l_i f + integral over Neumann and Robin faces of l_i g,
  * with the operator's own quadrature (GLL for Robin faces); [local DOFs] on the host, summed over
- * ranks. Fills *range, too. Errors: SP_ERR_INPUT where a formula is not finite. Collective. */
+ * ranks. Fills *range, and adds to *sums unless that is NULL. Errors: SP_ERR_INPUT where a formula
+ * is not finite. Collective. */
 sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, double *load,
-                          sp_jacobian_range *range);
+                          sp_jacobian_range *range, sp_load_sums *sums);
 
 #endif

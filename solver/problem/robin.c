@@ -8,23 +8,32 @@
 
 enum { FACE_NODES = SP_MAX_NQ * SP_MAX_NQ };
 
+sp_status sp_robin_face(const sp_boundary_part *part, const sp_space *space, sp_lid element, int f,
+                        int *indices, double *values) {
+  const int order = space->numbering->order;
+  const sp_rule *gll = &sp_reference_get(order)->gll;
+  const int n = gll->n * gll->n;
+  double coordinates[3 * FACE_NODES], normal[3 * FACE_NODES];
+  sp_geometry_face(space->mesh->hexes, element, f, gll, coordinates, normal);
+  const double *xyz[3] = {coordinates, coordinates + n, coordinates + 2 * n};
+  SP_TRY(sp_problem_evaluate_coefficient(part->alpha, true, (size_t)n, xyz, values, NULL));
+  sp_face_nodes(order, f, indices);
+  for (int q = 0; q < n; q++)
+    values[q] *= sqrt(normal[q] * normal[q] + normal[n + q] * normal[n + q] +
+                      normal[2 * n + q] * normal[2 * n + q]);
+  return SP_OK;
+}
+
 static sp_status add_face(const sp_boundary_part *part, const sp_space *space, sp_lid e, int f,
                           double *diagonal) {
-  const sp_mesh *mesh = space->mesh;
   const sp_numbering *numbering = space->numbering;
-  const sp_rule *gll = &sp_reference_get(numbering->order)->gll;
-  const int n = gll->n * gll->n;
-  const size_t first = (size_t)e * (size_t)n * (size_t)gll->n;
-  double coordinates[3 * FACE_NODES], normal[3 * FACE_NODES], alpha[FACE_NODES];
+  const int nq = numbering->order + 1;
+  const size_t first = (size_t)e * sp_element_nodes(numbering->order);
+  double values[FACE_NODES];
   int indices[FACE_NODES];
-  sp_geometry_face(mesh->hexes, e, f, gll, coordinates, normal);
-  const double *xyz[3] = {coordinates, coordinates + n, coordinates + 2 * n};
-  SP_TRY(sp_problem_evaluate_coefficient(part->alpha, true, (size_t)n, xyz, alpha, NULL));
-  sp_face_nodes(numbering->order, f, indices);
-  for (int q = 0; q < n; q++)
-    diagonal[numbering->nodes[first + (size_t)indices[q]]] +=
-        alpha[q] * sqrt(normal[q] * normal[q] + normal[n + q] * normal[n + q] +
-                        normal[2 * n + q] * normal[2 * n + q]);
+  SP_TRY(sp_robin_face(part, space, e, f, indices, values));
+  for (int q = 0; q < nq * nq; q++)
+    diagonal[numbering->nodes[first + (size_t)indices[q]]] += values[q];
   return SP_OK;
 }
 

@@ -23,4 +23,9 @@ typedef struct sp_robin {
 sp_status sp_problem_robin(const sp_problem *problem, const sp_space *space, sp_robin *robin);
 void sp_robin_free(sp_robin *robin);
 
+/* On face f of an element, for the condition `part`: the indices of its nodes in the element, and
+ * alpha w |dx/dr x dx/ds| at each; both are [Nq][Nq]. Errors: as above. Local. */
+sp_status sp_robin_face(const sp_boundary_part *part, const sp_space *space, sp_lid element, int f,
+                        int *indices, double *values);
+
 #endif

@@ -11,12 +11,14 @@
 #include "mesh/sizes.h"
 #include "operators/counts.h"
 #include "operators/geometry_choice.h"
+#include "solver/problem/balance.h"
 #include "solver/problem/boundary.h"
 #include "solver/problem/coefficients.h"
 #include "solver/problem/interfaces.h"
 #include "solver/problem/load.h"
 #include "solver/problem/null_space.h"
 #include "solver/problem/probe.h"
+#include "solver/problem/quantities.h"
 #include "solver/problem/robin.h"
 #include "solver/run/checkpoint.h"
 #include "solver/run/field.h"
@@ -25,6 +27,7 @@
 #include "solver/run/precondition.h"
 #include "solver/run/profile.h"
 #include "solver/run/report.h"
+#include "solver/run/report_results.h"
 
 /* Everything that a case owns, so that there is one place that releases it, and in front what it
  * stands on. */
@@ -39,7 +42,9 @@ typedef struct sp_case {
   sp_outputs *outputs;   /* likewise */
   const char *field;     /* the file that was written, NULL if there is none */
 
-  sp_probes *probes; /* NULL for one of a series */
+  sp_probes *probes;         /* NULL for one of a series */
+  sp_quantities *quantities; /* likewise */
+  sp_balance balance;        /* zeros for one of a series */
   sp_space *space;
   sp_problem *problem;
   sp_jacobian_range range;
@@ -81,6 +86,8 @@ static void release(sp_case *c) {
   sp_problem_destroy(&c->problem);
   sp_space_destroy(&c->space);
   sp_probes_destroy(&c->probes);
+  sp_quantities_destroy(&c->quantities);
+  sp_balance_free(&c->balance);
 }
 
 /* A fault of an element is a fault of the file that it came from. */
@@ -146,6 +153,7 @@ static sp_status make_mesh(MPI_Comm comm, const sp_config *config, sp_mesh **mes
   sp_sizes sizes;
   sp_sizes_count((*mesh)->topology, config->mesh.refine, config->discretization.order, &sizes);
   SP_TRY(sp_agree(comm, sp_sizes_check(&sizes, config->mesh.where)));
+  SP_TRY(sp_agree(comm, sp_quantities_check(config, *mesh)));
   if (sp_operator_rows[config->discretization.operator_kind].has_boundary)
     SP_TRY(sp_boundary_identify(config, *mesh));
   for (int r = 0; r < config->mesh.refine; r++) SP_TRY(name_file(config, sp_mesh_refine(mesh)));
@@ -165,15 +173,30 @@ static sp_status allocate_host_vectors(sp_case *c) {
   return sp_allocate(dofs, sizeof(double), "solution", &c->solution);
 }
 
+/* What follows from the solution, for one case with a report. */
+static sp_status prepare_results(sp_case *c) {
+  SP_TRY(sp_quantities_create(c->config, c->mesh, c->problem, &c->quantities));
+  return sp_agree(c->comm, sp_balance_create(c->mesh, &c->balance));
+}
+
+/* The sum of the load vector over all ranks. */
+static sp_status sum_load(const sp_case *c, double *sum) {
+  *sum = 0;
+  for (sp_lid i = 0; i < c->space->numbering->owned; i++) *sum += c->load[i];
+  return sp_reduction_sum(c->platform->reduction, 1, sum, SP_OK);
+}
+
 /* Constraints and load vector. */
 static sp_status make_problem(sp_case *c) {
   SP_TRY(sp_problem_create(c->config, c->mesh, &c->problem));
+  if (c->report) SP_TRY(prepare_results(c));
   SP_TRY(sp_agree(c->comm, allocate_host_vectors(c)));
   const sp_rule *rule = sp_operator_rule(c->problem->kind, c->space->numbering->order);
   SP_TRY(sp_coefficients_create(&c->problem->materials, c->mesh, rule, &c->coefficients));
   SP_TRY(sp_problem_robin(c->problem, c->space, &c->robin));
   SP_TRY(sp_problem_constraints(c->problem, c->space, c->constrained, c->boundary_values));
-  SP_TRY(sp_problem_load(c->problem, c->space, c->load, &c->range));
+  SP_TRY(sp_problem_load(c->problem, c->space, c->load, &c->range,
+                         c->report ? &c->balance.sums : NULL));
   if (c->report) SP_TRY(sp_problem_jumps(c->problem, c->space, &c->jumps));
   if (!sp_operator_rows[c->problem->kind].has_stiffness) return SP_OK;
   SP_TRY(sp_null_space_create(c->space, c->constrained, &c->null_space));
@@ -184,8 +207,12 @@ static sp_status make_problem(sp_case *c) {
   bool given = sp_materials_have_forcing(&c->problem->materials);
   for (int p = 0; p < c->problem->part_count; p++)
     given = given || c->problem->parts[p].formula != NULL;
-  double imbalance;
-  return sp_null_space_project(c->null_space, c->space, given, c->load, &imbalance);
+  double imbalance, before, after;
+  SP_TRY(sum_load(c, &before));
+  SP_TRY(sp_null_space_project(c->null_space, c->space, given, c->load, &imbalance));
+  SP_TRY(sum_load(c, &after));
+  c->balance.removed = before - after;
+  return SP_OK;
 }
 
 static sp_status make_operator(sp_case *c) {
@@ -268,6 +295,8 @@ static sp_status lift(sp_case *c) {
   if (c->null_space && !c->singular)
     SP_TRY(sp_null_space_weigh(c->null_space, c->op, c->x, c->b, c->work));
   if (c->problem->has_dirichlet) {
+    if (c->report)
+      SP_TRY(sp_agree(c->comm, sp_balance_keep(&c->balance, c->space, c->constrained, c->load)));
     SP_TRY(upload(c, c->boundary_values, c->x));
     SP_TRY(sp_agree(c->comm, sp_operator_apply(c->op, false, c->x, c->b)));
     SP_TRY(download(c, c->b, c->work));
@@ -432,6 +461,29 @@ static sp_status evaluate_probes(sp_case *c, sp_profile *profile) {
   return SP_OK;
 }
 
+/* Overwrites x and b on the device, load and work on the host, which nobody needs any more. */
+static sp_status compute_balance(sp_case *c) {
+  if (c->problem->has_dirichlet) {
+    SP_TRY(upload(c, c->solution, c->x));
+    SP_TRY(sp_agree(c->comm, sp_operator_apply(c->op, false, c->x, c->b)));
+    SP_TRY(download(c, c->b, c->work));
+  }
+  return sp_balance_compute(&c->balance, c->problem, c->space, c->solution, c->work, c->load);
+}
+
+static bool has_balance(const sp_case *c) {
+  return sp_operator_rows[c->problem->kind].has_stiffness;
+}
+
+static sp_status evaluate_results(sp_case *c, sp_profile *profile) {
+  if (!has_balance(c) && c->quantities->count == 0) return SP_OK;
+  const double start = sp_profile_begin(c->terminal, SP_PHASE_RESULTS);
+  if (has_balance(c)) SP_TRY(compute_balance(c));
+  SP_TRY(sp_quantities_evaluate(c->quantities, c->space, &c->balance, c->solution));
+  sp_profile_end(profile, c->terminal, SP_PHASE_RESULTS, start);
+  return SP_OK;
+}
+
 /* The field and the tables, converged or not (`solved`); a field or a checkpoint that fails cannot
  * lose the tables. */
 static sp_status write_results(sp_case *c, sp_status solved, sp_results *results) {
@@ -445,8 +497,11 @@ static sp_status write_results(sp_case *c, sp_status solved, sp_results *results
   sp_kept_error kept;
   sp_error_keep(written, &kept);
   SP_TRY(evaluate_probes(c, &results->profile));
+  SP_TRY(evaluate_results(c, &results->profile));
   SP_TRY(sp_report_results(c->report, &results->profile, &results->cg,
                            results->have_norms ? &results->norms : NULL));
+  if (has_balance(c)) sp_report_balance(c->report, c->terminal, c->problem, &c->balance);
+  sp_report_quantities(c->report, c->terminal, c->quantities);
   sp_report_probes(c->report, c->probes, results->have_norms);
   return sp_error_restore(&kept);
 }

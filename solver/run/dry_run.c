@@ -14,6 +14,7 @@
 #include "solver/problem/coefficients.h"
 #include "solver/problem/null_space.h"
 #include "solver/problem/probe.h"
+#include "solver/problem/quantities.h"
 #include "solver/run/case.h"
 #include "solver/run/checkpoint.h"
 #include "solver/run/field.h"
@@ -92,8 +93,10 @@ static sp_status check_case(const sp_config *config, const sp_case_base *base,
   const int order = config->discretization.order;
   sp_problem *problem = NULL;
   sp_probes *probes = NULL;
+  sp_quantities *quantities = NULL;
   sp_status status = sp_problem_create(config, base->mesh, &problem);
   if (!status) status = sp_probes_create(config, base->mesh, &probes);
+  if (!status) status = sp_quantities_create(config, base->mesh, problem, &quantities);
   if (!status) {
     const sp_materials *materials = &problem->materials;
     const sp_geometry_facts facts = {.kind = problem->kind,
@@ -122,6 +125,7 @@ static sp_status check_case(const sp_config *config, const sp_case_base *base,
                                        &s->preconditioner);
     status = sp_agree(base->comm, status);
   }
+  sp_quantities_destroy(&quantities);
   sp_probes_destroy(&probes);
   sp_problem_destroy(&problem);
   return status;

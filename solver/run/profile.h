@@ -35,7 +35,8 @@ typedef enum sp_phase {
   SP_PHASE_CHECKPOINT,     /* loading and saving */
   SP_PHASE_SOLUTION,       /* from the device, with boundary values and means */
   SP_PHASE_ERRORS,
-  SP_PHASE_PROBES, /* finding and evaluating them */
+  SP_PHASE_PROBES,  /* finding and evaluating them */
+  SP_PHASE_RESULTS, /* the balance and [result] */
   SP_PHASE_FIELD,
   SP_PHASE_LOG, /* writing it before and after the iteration */
   SP_PHASE_REST,

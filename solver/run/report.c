@@ -307,6 +307,11 @@ void sp_report_phases(sp_report *report, const sp_profile *profile) {
   log_phases(report, profile, rows);
 }
 
+sp_status sp_report_keep(sp_report *report, sp_status status) {
+  keep_failure(report, status);
+  return status;
+}
+
 void sp_report_text(sp_report *report, const char *name, const char *value) {
   attribute_string(report, name, value);
 }

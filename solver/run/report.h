@@ -62,6 +62,11 @@ void sp_report_probes(sp_report *report, const sp_probes *probes, bool have_erro
 /* The phase table alone, for a series of cases. Collective. */
 void sp_report_phases(sp_report *report, const sp_profile *profile);
 
+/* Keep a failure of `status` for sp_report_finish, which then ends the log; returns `status`.
+ * Local.
+ */
+sp_status sp_report_keep(sp_report *report, sp_status status);
+
 /* A root attribute of the log, and a table of its own (io/run_log.h), if there is a log; failures
  * are kept for sp_report_finish. Local. */
 void sp_report_text(sp_report *report, const char *name, const char *value);

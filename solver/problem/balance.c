@@ -1,0 +1,242 @@
+#include "solver/problem/balance.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "mesh/geometry.h"
+#include "mesh/reference.h"
+#include "mesh/tensor.h"
+#include "operators/counts.h"
+#include "solver/problem/robin.h"
+
+enum {
+  NODES = SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ,
+  POINTS = SP_MAX_M * SP_MAX_M * SP_MAX_M,
+  FACE_NODES = SP_MAX_NQ * SP_MAX_NQ
+};
+
+/* The arrays of one element or face; too large for the stack. */
+typedef struct workspace {
+  double nodal[NODES], u[POINTS], lambda[POINTS], coordinates[3 * POINTS];
+  double wj[POINTS], inverse[9 * NODES], jacobian[NODES];
+  double xyz[3 * FACE_NODES], normal[3 * FACE_NODES], kappa[FACE_NODES], values[FACE_NODES];
+  int indices[FACE_NODES];
+} workspace;
+
+sp_status sp_balance_create(const sp_mesh *mesh, sp_balance *balance) {
+  *balance = (sp_balance){.surfaces = mesh->hexes->surface_count + 1};
+  const size_t count = (size_t)balance->surfaces;
+  SP_TRY(sp_allocate(count, sizeof(double), "balance", &balance->sums.given));
+  return sp_allocate(count, sizeof(double), "balance", &balance->flux);
+}
+
+void sp_balance_free(sp_balance *balance) {
+  free(balance->sums.given);
+  free(balance->flux);
+  free(balance->dirichlet_dofs);
+  free(balance->dirichlet_load);
+  *balance = (sp_balance){0};
+}
+
+sp_status sp_balance_keep(sp_balance *balance, const sp_space *space, const bool *constrained,
+                          const double *load) {
+  const sp_lid local = space->numbering->local;
+  for (sp_lid i = 0; i < local; i++) balance->dirichlet_count += constrained[i];
+  const size_t count = (size_t)balance->dirichlet_count;
+  SP_TRY(sp_allocate(count, sizeof(sp_lid), "balance", &balance->dirichlet_dofs));
+  SP_TRY(sp_allocate(count, sizeof(double), "balance", &balance->dirichlet_load));
+  for (sp_lid i = 0, next = 0; i < local; i++)
+    if (constrained[i]) {
+      balance->dirichlet_dofs[next] = i;
+      balance->dirichlet_load[next++] = load[i];
+    }
+  return SP_OK;
+}
+
+static const sp_lid *nodes_of(const sp_space *space, sp_lid e) {
+  return &space->numbering->nodes[(size_t)e * sp_element_nodes(space->numbering->order)];
+}
+
+static bool is_zero(const sp_material *material) {
+  return !material->lambda_formula && material->lambda == 0;
+}
+
+/* The integral of lambda u over an element, with the operator's quadrature. */
+static sp_status add_absorbed(const sp_problem *problem, const sp_space *space, sp_lid e,
+                              const double *x, workspace *w, double *sum) {
+  const sp_hexes *hexes = space->mesh->hexes;
+  const int order = space->numbering->order;
+  const sp_rule *rule = sp_operator_rule(problem->kind, order);
+  const size_t points = sp_rule_points(rule), nodes = sp_element_nodes(order);
+  const sp_material *material = sp_materials_of(&problem->materials, hexes, e);
+  if (is_zero(material)) return SP_OK;
+  for (size_t n = 0; n < nodes; n++) w->nodal[n] = x[nodes_of(space, e)[n]];
+  const double *matrix = sp_reference_get(order)->interpolation, *u = w->nodal;
+  if (!sp_operator_rows[problem->kind].collocated) {
+    sp_tensor_apply(rule->n, order + 1, matrix, matrix, matrix, w->nodal, w->u);
+    u = w->u;
+  }
+  SP_TRY(sp_geometry_volume(hexes, e, rule, w->coordinates, w->wj));
+  const double *xyz[3] = {w->coordinates, w->coordinates + points, w->coordinates + 2 * points};
+  SP_TRY(sp_material_lambda(material, points, xyz, w->lambda));
+  for (size_t p = 0; p < points; p++) *sum += w->wj[p] * w->lambda[p] * u[p];
+  return SP_OK;
+}
+
+static int surface_of(const sp_balance *balance, const sp_hexes *hexes, sp_lid e, int f) {
+  const int surface = hexes->surfaces[e][f];
+  return surface >= 0 ? surface : balance->surfaces - 1;
+}
+
+/* The integral of alpha u. */
+static sp_status add_robin(const sp_boundary_part *part, const sp_space *space, sp_lid e, int f,
+                           const double *x, workspace *w, double *flux) {
+  const int nq = space->numbering->order + 1;
+  SP_TRY(sp_robin_face(part, space, e, f, w->indices, w->values));
+  for (int q = 0; q < nq * nq; q++) *flux += w->values[q] * x[nodes_of(space, e)[w->indices[q]]];
+  return SP_OK;
+}
+
+/* Indices, normals and quadrature weights (in w->values) at the nodes of a face. */
+static void weigh_face(const sp_space *space, sp_lid e, int f, workspace *w) {
+  const int order = space->numbering->order, n = (order + 1) * (order + 1);
+  sp_face_nodes(order, f, w->indices);
+  sp_geometry_face(space->mesh->hexes, e, f, &sp_reference_get(order)->gll, w->xyz, w->normal);
+  for (int q = 0; q < n; q++)
+    w->values[q] = sqrt(w->normal[q] * w->normal[q] + w->normal[n + q] * w->normal[n + q] +
+                        w->normal[2 * n + q] * w->normal[2 * n + q]);
+}
+
+/* d u_h / d (r, s, t) at a node of the element whose nodal values are w->nodal. */
+static void slopes_at(const sp_reference *reference, const workspace *w, int node,
+                      double slopes[3]) {
+  const int nq = reference->order + 1, strides[3] = {1, nq, nq * nq};
+  for (int a = 0; a < 3; a++) {
+    const int i = node / strides[a] % nq;
+    const double *line = &w->nodal[node - i * strides[a]];
+    slopes[a] = 0;
+    for (int m = 0; m < nq; m++)
+      slopes[a] += reference->differentiation[i * nq + m] * line[m * strides[a]];
+  }
+}
+
+/* w_i and d_i of a Dirichlet face: into weights[DOF] and direct[DOF], and all d_i into *flux. */
+static sp_status add_direct(const sp_problem *problem, const sp_space *space, sp_lid e, int f,
+                            const double *x, workspace *w, double *weights, double *direct,
+                            double *flux) {
+  const sp_hexes *hexes = space->mesh->hexes;
+  const sp_reference *reference = sp_reference_get(space->numbering->order);
+  const int nq = reference->order + 1, n = nq * nq;
+  const size_t nodes = sp_element_nodes(reference->order);
+  const sp_lid *dofs = nodes_of(space, e);
+  for (size_t i = 0; i < nodes; i++) w->nodal[i] = x[dofs[i]];
+  sp_geometry_inverse(hexes, e, nq, reference->gll.nodes, w->coordinates, w->inverse, w->jacobian);
+  weigh_face(space, e, f, w);
+  const double *xyz[3] = {w->xyz, w->xyz + n, w->xyz + 2 * n};
+  const sp_material *material = sp_materials_of(&problem->materials, hexes, e);
+  SP_TRY(sp_material_kappa(material, (size_t)n, xyz, w->kappa, NULL));
+  for (int q = 0; q < n; q++) {
+    double slopes[3], normal_slope = 0;
+    const size_t node = (size_t)w->indices[q];
+    if (!(w->jacobian[node] > 0)) continue; /* a collapsed edge: the residual alone is left */
+    slopes_at(reference, w, w->indices[q], slopes);
+    for (size_t a = 0; a < 3; a++)
+      for (size_t c = 0; c < 3; c++)
+        normal_slope += w->inverse[(3 * a + c) * nodes + node] * slopes[a] *
+                        w->normal[c * (size_t)n + (size_t)q];
+    weights[dofs[node]] += w->values[q];
+    direct[dofs[node]] -= w->kappa[q] * normal_slope;
+    *flux -= w->kappa[q] * normal_slope;
+  }
+  return SP_OK;
+}
+
+/* Everything but what the residual adds. */
+static sp_status add_elements(sp_balance *balance, const sp_problem *problem, const sp_space *space,
+                              const double *x, workspace *w, double *weights, double *direct) {
+  const sp_hexes *hexes = space->mesh->hexes;
+  for (sp_lid e = 0; e < hexes->count; e++) {
+    SP_TRY(add_absorbed(problem, space, e, x, w, &balance->absorbed));
+    for (int f = 0; f < SP_FACES; f++) {
+      const int part = sp_problem_face_part(problem, hexes, e, f);
+      if (part < 0) continue;
+      if (part == problem->part_count - 1) balance->has_default = true;
+      double *flux = &balance->flux[surface_of(balance, hexes, e, f)];
+      if (problem->parts[part].condition == SP_ROBIN)
+        SP_TRY(add_robin(&problem->parts[part], space, e, f, x, w, flux));
+      if (problem->parts[part].condition == SP_DIRICHLET)
+        SP_TRY(add_direct(problem, space, e, f, x, w, weights, direct, flux));
+    }
+  }
+  return SP_OK;
+}
+
+/* correction[DOF] = (r_i - D_i) / W_i at Dirichlet DOFs. */
+static void add_corrections(sp_balance *balance, const sp_problem *problem, const sp_space *space,
+                            const double *correction, workspace *w) {
+  const sp_hexes *hexes = space->mesh->hexes;
+  const int nq = space->numbering->order + 1;
+  for (sp_lid e = 0; e < hexes->count; e++)
+    for (int f = 0; f < SP_FACES; f++) {
+      const int part = sp_problem_face_part(problem, hexes, e, f);
+      if (part < 0 || problem->parts[part].condition != SP_DIRICHLET) continue;
+      double *flux = &balance->flux[surface_of(balance, hexes, e, f)];
+      weigh_face(space, e, f, w);
+      for (int q = 0; q < nq * nq; q++)
+        *flux += w->values[q] * correction[nodes_of(space, e)[w->indices[q]]];
+    }
+}
+
+/* Sums over ranks, in place. */
+static sp_status sum(const sp_space *space, int count, double *values) {
+  for (int first = 0; first < count; first += SP_REDUCTION_MOST) {
+    const int left = count - first;
+    SP_TRY(sp_reduction_sum(space->platform->reduction,
+                            left < SP_REDUCTION_MOST ? left : SP_REDUCTION_MOST, &values[first],
+                            SP_OK));
+  }
+  return SP_OK;
+}
+
+static sp_status sum_up(sp_balance *balance, const sp_space *space) {
+  for (int s = 0; s < balance->surfaces; s++) balance->flux[s] -= balance->sums.given[s];
+  double volume[3] = {balance->sums.source, balance->absorbed, balance->has_default};
+  SP_TRY(sum(space, 3, volume));
+  balance->has_default = volume[2] > 0;
+  SP_TRY(sum(space, balance->surfaces, balance->flux));
+  balance->source = volume[0];
+  balance->absorbed = volume[1];
+  balance->imbalance = balance->source - balance->removed - balance->absorbed;
+  balance->largest = fmax(fabs(balance->source), fabs(balance->absorbed));
+  for (int s = 0; s < balance->surfaces; s++) {
+    balance->imbalance -= balance->flux[s];
+    balance->largest = fmax(balance->largest, fabs(balance->flux[s]));
+  }
+  return SP_OK;
+}
+
+sp_status sp_balance_compute(sp_balance *balance, const sp_problem *problem, const sp_space *space,
+                             const double *x, double *ax, double *scratch) {
+  const sp_lid local = space->numbering->local;
+  for (sp_lid k = 0; k < balance->dirichlet_count; k++)
+    balance->dirichlet_load[k] -= ax[balance->dirichlet_dofs[k]];
+  const double *residual = balance->dirichlet_load;
+  double *weights = scratch, *direct = ax;
+  for (sp_lid i = 0; i < local; i++) weights[i] = direct[i] = 0;
+  workspace *w;
+  sp_status status = sp_allocate(1, sizeof *w, "balance", &w);
+  if (!status) status = add_elements(balance, problem, space, x, w, weights, direct);
+  status = sp_agree(space->mesh->comm, status);
+  if (!status && problem->has_dirichlet) {
+    sp_exchange_now(space->exchange, SP_SUM, weights);
+    sp_exchange_now(space->exchange, SP_SUM, direct);
+    double *correction = direct;
+    for (sp_lid k = 0; k < balance->dirichlet_count; k++) {
+      const sp_lid i = balance->dirichlet_dofs[k];
+      correction[i] = weights[i] > 0 ? (residual[k] - direct[i]) / weights[i] : 0;
+    }
+    add_corrections(balance, problem, space, correction, w);
+  }
+  free(w);
+  return status ? status : sum_up(balance, space);
+}

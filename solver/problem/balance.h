@@ -1,0 +1,62 @@
+/* The balance of fluxes of a solution. With q = -kappa du/dn, the flux out of the domain,
+ *
+ *     integral of f - integral of lambda u - integral of q over the boundary = 0.
+ *
+ * All integrals are those of the discrete equations, so the balance holds to the residual of CG and
+ * to rounding, on every mesh and at every order. The flux is defined face by face:
+ *
+ *     Neumann     q = -g, with the quadrature of the load vector,
+ *     Robin       q = alpha u - g, at the nodes of the face, as in the operator,
+ *     Dirichlet   the residual r = load - A u of the unconstrained equations: r_i is the integral
+ * of q l_i over the Dirichlet faces at DOF i.
+ *
+ * At DOFs in the interior of a surface r_i is the surface's. Where Dirichlet surfaces meet, r_i is
+ * divided: with d_i(F) = -integral over face F of kappa du_h/dn l_i (GLL quadrature at its nodes)
+ * and w_i(F) the quadrature weight of F at DOF i,
+ *
+ *     q_i(F) = d_i(F) + w_i(F) / W_i (r_i - D_i),   W_i, D_i = sums of w_i, d_i over all faces at
+ * i.
+ *
+ * So each face has its own flux, at an edge too, and the sum over all surfaces stays exact. The
+ * flux through a Dirichlet surface that meets no other one converges at rate 2 N for smooth data.
+ * Where two meet, the division adds an error of rate N + 1 or more. */
+#ifndef SP_SOLVER_PROBLEM_BALANCE_H
+#define SP_SOLVER_PROBLEM_BALANCE_H
+
+#include "operators/space.h"
+#include "solver/problem/load.h"
+#include "solver/problem/problem.h"
+
+typedef struct sp_balance {
+  bool has_default; /* some face has the default condition, and is not periodic */
+  int surfaces;     /* the mesh's, and last the faces that no surface covers */
+  /* Until sp_balance_compute: integrals of the data on this rank, and the load at Dirichlet DOFs.
+   */
+  sp_load_sums sums;
+  sp_lid dirichlet_count;
+  sp_lid *dirichlet_dofs; /* [dirichlet_count], ascending */
+  double *dirichlet_load; /* [dirichlet_count] */
+  double removed; /* what a projection has taken out of the load (solver/problem/null_space.h),
+                     over all ranks; set by the caller */
+  /* Afterwards, over all ranks. */
+  double source, absorbed; /* integrals of f and lambda u */
+  double *flux;            /* [surfaces], integral of q; 0 for periodic ones */
+  double imbalance;        /* source - removed - absorbed - sum of flux */
+  double largest;          /* absolute value of the largest of these terms */
+} sp_balance;
+
+/* Zeros. sp_balance_free releases its memory, also after a failure. Errors: SP_ERR_SYSTEM. Local.
+ */
+sp_status sp_balance_create(const sp_mesh *mesh, sp_balance *balance);
+void sp_balance_free(sp_balance *balance);
+
+/* Keep the load, [local DOFs] on the host, at the Dirichlet DOFs. Errors: SP_ERR_SYSTEM. Local. */
+sp_status sp_balance_keep(sp_balance *balance, const sp_space *space, const bool *constrained,
+                          const double *load);
+
+/* Fill the rest for the solution x, with ax = A x of the unconstrained operator. All are L-vectors
+ * on the host; ax and scratch are overwritten. Errors: those of formulas. Collective. */
+sp_status sp_balance_compute(sp_balance *balance, const sp_problem *problem, const sp_space *space,
+                             const double *x, double *ax, double *scratch);
+
+#endif

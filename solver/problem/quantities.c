@@ -1,0 +1,341 @@
+#include "solver/problem/quantities.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mesh/geometry.h"
+#include "mesh/reference.h"
+#include "mesh/tensor.h"
+#include "solver/problem/groups.h"
+
+enum {
+  POINTS = SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE,
+  FACE_POINTS = SP_MAX_RULE * SP_MAX_RULE,
+  NODES = SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ,
+  LIST_SIZE = 400
+};
+
+/* ---- Groups ---- */
+
+static bool has_group(int count, const sp_group *groups, const char *name) {
+  bool found = false;
+  for (int g = 0; g < count; g++) found = found || sp_group_is_called(&groups[g], name);
+  return found;
+}
+
+static sp_status fail_unknown(const sp_result_entry *entry, const sp_hexes *hexes) {
+  char surfaces[LIST_SIZE], volumes[LIST_SIZE];
+  return sp_fail(
+      SP_ERR_INPUT, "%s: the mesh has no group '%s'; surfaces: %s; volumes: %s", entry->where,
+      entry->group,
+      hexes->group_count ? sp_groups_list(hexes->group_count, hexes->groups, LIST_SIZE, surfaces)
+                         : "none",
+      hexes->volume_group_count
+          ? sp_groups_list(hexes->volume_group_count, hexes->volume_groups, LIST_SIZE, volumes)
+          : "none");
+}
+
+/* Whether a line is about a surface or a volume. */
+static sp_status choose_kind(const sp_result_entry *entry, const sp_hexes *hexes,
+                             bool *on_surface) {
+  *on_surface = entry->over == SP_OVER_SURFACE || entry->kind == SP_RESULT_FLUX;
+  if (entry->over == SP_OVER_DOMAIN) return SP_OK;
+  const bool surface = has_group(hexes->group_count, hexes->groups, entry->group);
+  const bool volume = has_group(hexes->volume_group_count, hexes->volume_groups, entry->group);
+  if (entry->over == SP_OVER_GROUP && !surface && !volume) return fail_unknown(entry, hexes);
+  if (entry->kind == SP_RESULT_FLUX && !surface && volume)
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: '%s' is a volume, but a flux goes through a surface: use a boundary group",
+                   entry->where, entry->group);
+  if (entry->over == SP_OVER_GROUP && entry->kind != SP_RESULT_FLUX) {
+    if (surface && volume)
+      return sp_fail(SP_ERR_INPUT,
+                     "%s: '%s' is a surface and a volume of the mesh: write 'over surface %s' or "
+                     "'over volume %s'",
+                     entry->where, entry->group, entry->group, entry->group);
+    *on_surface = surface;
+  }
+  if (*on_surface)
+    return sp_groups_check(entry->where, "boundary group", entry->group, hexes->group_count,
+                           hexes->groups);
+  return sp_groups_check(entry->where, "volume group", entry->group, hexes->volume_group_count,
+                         hexes->volume_groups);
+}
+
+/* Mark the surfaces or volumes of a line; all volumes for the domain. */
+static void mark_members(const sp_result_entry *entry, const sp_hexes *hexes, bool on_surface,
+                         bool *members) {
+  const int groups = on_surface ? hexes->group_count : hexes->volume_group_count;
+  const sp_group *list = on_surface ? hexes->groups : hexes->volume_groups;
+  const int count = on_surface ? hexes->surface_count : hexes->volume_count;
+  for (int m = 0; m < count; m++) members[m] = entry->over == SP_OVER_DOMAIN;
+  for (int g = 0; g < groups && entry->group; g++)
+    for (int m = 0; m < count && sp_group_is_called(&list[g], entry->group); m++)
+      members[m] = members[m] || list[g].members[m];
+}
+
+static sp_status check_buried(const sp_result_entry *entry, const sp_mesh *mesh) {
+  const sp_hexes *hexes = mesh->hexes;
+  for (int g = 0; g < hexes->group_count; g++)
+    for (int s = 0; s < hexes->surface_count; s++)
+      if (sp_group_is_called(&hexes->groups[g], entry->group) && hexes->groups[g].members[s] &&
+          mesh->buried[s])
+        return sp_fail(SP_ERR_INPUT,
+                       "%s: group '%s' has faces between elements; results are over exterior faces "
+                       "or over volumes",
+                       entry->where, entry->group);
+  return SP_OK;
+}
+
+sp_status sp_quantities_check(const sp_config *config, const sp_mesh *mesh) {
+  const sp_operator_kind kind = (sp_operator_kind)config->discretization.operator_kind;
+  for (int r = 0; r < config->results.count; r++) {
+    const sp_result_entry *entry = &config->results.entries[r];
+    bool on_surface;
+    SP_TRY(choose_kind(entry, mesh->hexes, &on_surface));
+    if (entry->kind == SP_RESULT_FLUX && !sp_operator_rows[kind].has_stiffness)
+      return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no flux; ask for another result",
+                     entry->where, sp_operator_name(kind));
+    if (on_surface) SP_TRY(check_buried(entry, mesh));
+  }
+  return SP_OK;
+}
+
+/* ---- Creation ---- */
+
+static sp_status fill(const sp_config *config, const sp_hexes *hexes, const sp_problem *problem,
+                      sp_quantities *quantities) {
+  for (int r = 0; r < quantities->count; r++) {
+    const sp_result_entry *entry = &config->results.entries[r];
+    sp_quantity *q = &quantities->list[r];
+    *q = (sp_quantity){.name = entry->name, .group = entry->group, .kind = entry->kind};
+    SP_TRY(choose_kind(entry, hexes, &q->on_surface));
+    const int count = q->on_surface ? hexes->surface_count : hexes->volume_count;
+    SP_TRY(sp_allocate((size_t)count, sizeof *q->members, "results", &q->members));
+    mark_members(entry, hexes, q->on_surface, q->members);
+    for (int s = 0; s < count && q->kind == SP_RESULT_FLUX; s++) {
+      const int part = q->members[s] ? problem->part_of_surface[s] : -1;
+      if (part >= 0 && problem->parts[part].condition == SP_PERIODIC)
+        return sp_fail(SP_ERR_INPUT, "%s: '%s' is periodic, so it has no flux out of the domain",
+                       entry->where, entry->group);
+    }
+  }
+  return SP_OK;
+}
+
+static bool has_face(const sp_quantity *q, const sp_hexes *hexes, sp_lid e, int f) {
+  const int surface = hexes->surfaces[e][f];
+  return q->on_surface && surface >= 0 && q->members[surface];
+}
+
+static bool has_element(const sp_quantity *q, const sp_hexes *hexes, sp_lid e) {
+  return !q->on_surface && q->members[hexes->volumes[e]];
+}
+
+/* A group without elements or exterior faces has no average. */
+static sp_status check_size(const sp_config *config, const sp_mesh *mesh, const sp_quantity *q,
+                            int r) {
+  int some = 0;
+  for (sp_lid e = 0; e < mesh->hexes->count && !some; e++) {
+    some = has_element(q, mesh->hexes, e);
+    for (int f = 0; f < SP_FACES && !some; f++) some = has_face(q, mesh->hexes, e, f);
+  }
+  MPI_Allreduce(MPI_IN_PLACE, &some, 1, MPI_INT, MPI_MAX, mesh->comm);
+  if (some) return SP_OK;
+  return sp_fail(SP_ERR_INPUT, "%s: %s '%s' has no %s", config->results.entries[r].where,
+                 q->on_surface ? "boundary group" : "volume group", q->group,
+                 q->on_surface ? "exterior faces" : "elements");
+}
+
+sp_status sp_quantities_create(const sp_config *config, const sp_mesh *mesh,
+                               const sp_problem *problem, sp_quantities **out) {
+  sp_quantities *quantities;
+  *out = NULL;
+  sp_status status = sp_allocate(1, sizeof *quantities, "results", &quantities);
+  if (!status) {
+    const size_t count = (size_t)config->results.count;
+    status = sp_allocate(count, sizeof *quantities->list, "results", &quantities->list);
+    if (!status) quantities->count = (int)count;
+    if (!status) status = fill(config, mesh->hexes, problem, quantities);
+  }
+  status = sp_agree(mesh->comm, status);
+  for (int r = 0; r < config->results.count && !status; r++)
+    status = check_size(config, mesh, &quantities->list[r], r);
+  if (status)
+    sp_quantities_destroy(&quantities);
+  else
+    *out = quantities;
+  return status;
+}
+
+void sp_quantities_destroy(sp_quantities **quantities) {
+  if (!*quantities) return;
+  for (int r = 0; r < (*quantities)->count; r++) free((*quantities)->list[r].members);
+  free((*quantities)->list);
+  free(*quantities);
+  *quantities = NULL;
+}
+
+/* ---- Evaluation ---- */
+
+/* The rule, the basis at its points, and one element; too large for the stack. */
+typedef struct workspace {
+  sp_rule rule;
+  double basis[SP_MAX_RULE * SP_MAX_NQ]; /* [rule.n][Nq] */
+  double nodal[NODES], place[3 * NODES];
+  double u[POINTS], weight[POINTS], jacobian[POINTS], inverse[9 * POINTS], points[3 * POINTS];
+  double xyz[3 * FACE_POINTS], normal[3 * FACE_POINTS];
+  int indices[SP_MAX_NQ * SP_MAX_NQ];
+} workspace;
+
+/* What one rank has found of a quantity. */
+typedef struct partial {
+  double integrals[2]; /* of u, or u^2 for a norm, and of 1 */
+  double extremum;     /* the least u; of a maximum the least -u */
+  double place[3];
+} partial;
+
+static void add_integrals(sp_result_kind kind, size_t points, const workspace *w, partial *p) {
+  for (size_t i = 0; i < points; i++) {
+    p->integrals[0] += w->weight[i] * w->u[i] * (kind == SP_RESULT_NORM ? w->u[i] : 1);
+    p->integrals[1] += w->weight[i];
+  }
+}
+
+/* `indices` are the nodes to look at, all for NULL. */
+static void find_extremum(const sp_quantity *q, const sp_space *space, sp_lid e, int count,
+                          const int *indices, workspace *w, partial *p) {
+  const sp_rule *gll = &sp_reference_get(space->numbering->order)->gll;
+  const double sign = q->kind == SP_RESULT_MAXIMUM ? -1 : 1;
+  int best = -1;
+  for (int i = 0; i < count; i++) {
+    const int node = indices ? indices[i] : i;
+    if (sign * w->nodal[node] < p->extremum) {
+      p->extremum = sign * w->nodal[node];
+      best = node;
+    }
+  }
+  if (best < 0) return;
+  const size_t nodes = sp_rule_points(gll);
+  sp_hexes_coordinates(space->mesh->hexes, e, gll->n, gll->nodes, w->place);
+  for (size_t d = 0; d < 3; d++) p->place[d] = w->place[d * nodes + (size_t)best];
+}
+
+/* u and the weights at the points of an element. */
+static void prepare_element(const sp_space *space, sp_lid e, workspace *w) {
+  const size_t n = (size_t)w->rule.n, points = sp_rule_points(&w->rule);
+  const double *weights = w->rule.weights;
+  sp_tensor_apply(w->rule.n, space->numbering->order + 1, w->basis, w->basis, w->basis, w->nodal,
+                  w->u);
+  sp_geometry_inverse(space->mesh->hexes, e, w->rule.n, w->rule.nodes, w->points, w->inverse,
+                      w->jacobian);
+  for (size_t p = 0; p < points; p++)
+    w->weight[p] = weights[p % n] * weights[p / n % n] * weights[p / (n * n)] * w->jacobian[p];
+}
+
+static void prepare_face(const sp_space *space, sp_lid e, int f, workspace *w) {
+  const int n = w->rule.n, nq = space->numbering->order + 1, points = n * n;
+  sp_geometry_face(space->mesh->hexes, e, f, &w->rule, w->xyz, w->normal);
+  sp_face_nodes(space->numbering->order, f, w->indices);
+  for (int p = 0; p < points; p++) {
+    const double *normal = w->normal;
+    w->weight[p] = sqrt(normal[p] * normal[p] + normal[points + p] * normal[points + p] +
+                        normal[2 * points + p] * normal[2 * points + p]);
+    w->u[p] = 0;
+    for (int j = 0; j < nq; j++)
+      for (int i = 0; i < nq; i++)
+        w->u[p] +=
+            w->basis[p % n * nq + i] * w->basis[p / n * nq + j] * w->nodal[w->indices[j * nq + i]];
+  }
+}
+
+static void add_element(const sp_quantities *quantities, const sp_space *space, sp_lid e,
+                        workspace *w, partial *partials) {
+  const sp_hexes *hexes = space->mesh->hexes;
+  bool prepared = false;
+  for (int r = 0; r < quantities->count; r++) {
+    const sp_quantity *q = &quantities->list[r];
+    if (!has_element(q, hexes, e)) continue;
+    if (!prepared) prepare_element(space, e, w);
+    prepared = true;
+    add_integrals(q->kind, sp_rule_points(&w->rule), w, &partials[r]);
+    find_extremum(q, space, e, (int)sp_element_nodes(space->numbering->order), NULL, w,
+                  &partials[r]);
+  }
+}
+
+static void add_face(const sp_quantities *quantities, const sp_space *space, sp_lid e, int f,
+                     workspace *w, partial *partials) {
+  const int n = w->rule.n, nq = space->numbering->order + 1;
+  bool prepared = false;
+  for (int r = 0; r < quantities->count; r++) {
+    const sp_quantity *q = &quantities->list[r];
+    if (!has_face(q, space->mesh->hexes, e, f)) continue;
+    if (!prepared) prepare_face(space, e, f, w);
+    prepared = true;
+    add_integrals(q->kind, (size_t)(n * n), w, &partials[r]);
+    find_extremum(q, space, e, nq * nq, w->indices, w, &partials[r]);
+  }
+}
+
+static void add_elements(const sp_quantities *quantities, const sp_space *space, const double *x,
+                         workspace *w, partial *partials) {
+  const sp_numbering *numbering = space->numbering;
+  const size_t nodes = sp_element_nodes(numbering->order);
+  for (int r = 0; r < quantities->count; r++) partials[r].extremum = DBL_MAX;
+  sp_rule_gl(numbering->order + 4, &w->rule);
+  sp_interpolation_matrix(numbering->order + 1, sp_reference_get(numbering->order)->gll.nodes,
+                          w->rule.n, w->rule.nodes, w->basis);
+  for (sp_lid e = 0; e < space->mesh->hexes->count; e++) {
+    for (size_t n = 0; n < nodes; n++) w->nodal[n] = x[numbering->nodes[(size_t)e * nodes + n]];
+    add_element(quantities, space, e, w, partials);
+    for (int f = 0; f < SP_FACES; f++) add_face(quantities, space, e, f, w, partials);
+  }
+}
+
+/* The lowest rank that has the extremum says where it is. */
+static void find_place(MPI_Comm comm, const partial *mine, sp_quantity *q) {
+  struct {
+    double value;
+    int rank;
+  } best = {.value = mine->extremum};
+  MPI_Comm_rank(comm, &best.rank);
+  MPI_Allreduce(MPI_IN_PLACE, &best, 1, MPI_DOUBLE_INT, MPI_MINLOC, comm);
+  memcpy(q->place, mine->place, sizeof q->place);
+  MPI_Bcast(q->place, 3, MPI_DOUBLE, best.rank, comm);
+  q->value = q->kind == SP_RESULT_MAXIMUM ? -best.value : best.value;
+}
+
+static sp_status finish(const sp_space *space, const sp_balance *balance, partial *mine,
+                        sp_quantity *q) {
+  SP_TRY(sp_reduction_sum(space->platform->reduction, 2, mine->integrals, SP_OK));
+  q->size = mine->integrals[1];
+  q->value = mine->integrals[0];
+  if (q->kind == SP_RESULT_AVERAGE) q->value /= q->size;
+  if (q->kind == SP_RESULT_NORM) q->value = sqrt(q->value);
+  if (q->kind == SP_RESULT_MINIMUM || q->kind == SP_RESULT_MAXIMUM)
+    find_place(space->mesh->comm, mine, q);
+  if (q->kind == SP_RESULT_FLUX) {
+    q->value = 0;
+    for (int s = 0; s < space->mesh->hexes->surface_count; s++)
+      if (q->members[s]) q->value += balance->flux[s];
+  }
+  return SP_OK;
+}
+
+sp_status sp_quantities_evaluate(sp_quantities *quantities, const sp_space *space,
+                                 const sp_balance *balance, const double *x) {
+  workspace *w = NULL;
+  partial *partials;
+  sp_status status = sp_allocate((size_t)quantities->count, sizeof *partials, "results", &partials);
+  if (!status) status = sp_allocate(1, sizeof *w, "results", &w);
+  status = sp_agree(space->mesh->comm, status);
+  if (!status) add_elements(quantities, space, x, w, partials);
+  for (int r = 0; r < quantities->count && !status; r++)
+    status = finish(space, balance, &partials[r], &quantities->list[r]);
+  free(w);
+  free(partials);
+  return status;
+}

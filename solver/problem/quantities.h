@@ -1,0 +1,51 @@
+/* The quantities of [result]: numbers that a case asks for, of the solution u_h over the domain, a
+ * volume group or a surface group:
+ *
+ *     integral of u,   average = integral of u / size,   norm = (integral of u^2)^1/2,
+ *     minimum and maximum of u at the nodes, and the node,
+ *     flux = integral of -kappa du/dn (solver/problem/balance.h),
+ *     size = integral of 1: a volume or an area
+ *
+ * with N + 4 Gauss points per direction. */
+#ifndef SP_SOLVER_PROBLEM_QUANTITIES_H
+#define SP_SOLVER_PROBLEM_QUANTITIES_H
+
+#include "operators/space.h"
+#include "solver/problem/balance.h"
+#include "solver/problem/problem.h"
+
+typedef struct sp_quantity {
+  const char *name, *group; /* owned by the configuration; group is NULL for the domain */
+  sp_result_kind kind;
+  bool on_surface;
+  bool *members;      /* [surface_count] or, unless on_surface, [volume_count] */
+  double value, size; /* on all ranks */
+  double place[3];    /* of the minimum or maximum; of the lowest rank, if several have it */
+} sp_quantity;
+
+typedef struct sp_quantities {
+  int count;
+  sp_quantity *list; /* [count], in the order of the case */
+} sp_quantities;
+
+/* Check that the groups of [result] exist, and that none has faces between elements, which a
+ * refined mesh does not know any more. Errors: SP_ERR_INPUT with the line: groups that the mesh
+ * does not have (its groups are listed) or that may be a surface or a volume; a flux through a
+ * volume, or of the mass problem. Local; the same on all ranks. */
+sp_status sp_quantities_check(const sp_config *config, const sp_mesh *mesh);
+
+/* Find the groups; sp_quantities_check has passed. `config` must outlive *out, which the caller
+ * destroys. Errors: SP_ERR_INPUT for groups without elements or exterior faces, and for fluxes
+ * through periodic faces. Collective. */
+sp_status sp_quantities_create(const sp_config *config, const sp_mesh *mesh,
+                               const sp_problem *problem, sp_quantities **out);
+
+/* NULL-safe; sets *quantities to NULL. Local. */
+void sp_quantities_destroy(sp_quantities **quantities);
+
+/* Fill value, size and place for the host L-vector x and its balance, which may be NULL if no flux
+ * is asked for. Errors: SP_ERR_SYSTEM. Collective. */
+sp_status sp_quantities_evaluate(sp_quantities *quantities, const sp_space *space,
+                                 const sp_balance *balance, const double *x);
+
+#endif

@@ -1,0 +1,397 @@
+/* [result] and the balance of fluxes, through the whole program and its run log: integrals,
+ * extrema, fluxes with their rates, the balance of all kinds of conditions, and what is refused. */
+#include <float.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <hdf5.h>
+
+#include "tests/check.h"
+#include "tests/folders.h"
+#include "tests/run_case.h"
+
+enum { ROWS = 16, LENGTH = 256 };
+
+static const char *const KINDS[] = {"discretization.operator=bp3.5",
+                                    "discretization.operator=bp3.0"};
+
+static int world_rank;
+static char world_log[64];
+
+typedef struct result_row {
+  double value, size, place[3];
+} result_row;
+
+/* What a run log says; the same on all ranks of the communicator. */
+typedef struct logged {
+  int result_count, term_count; /* -1 without the table */
+  result_row results[ROWS];
+  double terms[ROWS]; /* the last one is the imbalance */
+} logged;
+
+/* Read the `count` columns of doubles of a table; returns its number of rows. */
+static int read_table(hid_t file, const char *name, int count, const char *const *columns,
+                      double *rows) {
+  if (H5Lexists(file, name, H5P_DEFAULT) <= 0) return -1;
+  const hid_t set = H5Dopen2(file, name, H5P_DEFAULT), space = H5Dget_space(set);
+  const hid_t type = H5Tcreate(H5T_COMPOUND, (size_t)count * sizeof *rows);
+  for (int c = 0; c < count; c++)
+    H5Tinsert(type, columns[c], (size_t)c * sizeof *rows, H5T_NATIVE_DOUBLE);
+  const int found = (int)H5Sget_simple_extent_npoints(space);
+  CHECK(found <= ROWS && H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows) >= 0,
+        "cannot read /%s", name);
+  H5Tclose(type);
+  H5Sclose(space);
+  H5Dclose(set);
+  return found;
+}
+
+static void read_log(const char *path, logged *out) {
+  static const char *const of_result[] = {"value", "size", "x", "y", "z"};
+  static const char *const of_term[] = {"value"};
+  const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+  CHECK(file >= 0, "cannot open %s", path);
+  if (file < 0) return;
+  out->result_count = read_table(file, "results", 5, of_result, &out->results[0].value);
+  out->term_count = read_table(file, "balance", 1, of_term, out->terms);
+  H5Fclose(file);
+}
+
+/* Run a case on `comm` and read its log. */
+static logged run(MPI_Comm comm, const char *const *common, const char *const *own) {
+  int rank;
+  MPI_Comm_rank(comm, &rank);
+  char path[80], log[96];
+  snprintf(path, sizeof path, comm == MPI_COMM_WORLD ? "%s" : "%s.self", world_log);
+  snprintf(log, sizeof log, "output.log=%s", path);
+  const char *overrides[RUN_CASE_OVERRIDES] = {log};
+  for (int count = 1; own && *own && count < RUN_CASE_OVERRIDES - 1; own++)
+    overrides[count++] = *own;
+  sp_results results;
+  const sp_status status = run_case(comm, common, overrides, &results);
+  CHECK(!status, "%s %s: %s", common[0], own && own[0] ? own[0] : "", sp_error_message());
+  logged out = {.result_count = -1, .term_count = -1};
+  if (rank == 0 && !status) {
+    read_log(path, &out);
+    unlink(path);
+  }
+  MPI_Bcast(&out, sizeof out, MPI_BYTE, 0, comm);
+  return out;
+}
+
+/* ---- Integrals and extrema ---- */
+
+/* u = x^2 y + z on [0, 2] x [0, 1] x [-1, 1] lies in the space; integrals are sums of products of
+ * size one, a few hundred roundings. The solver's part: 1e-14 times a condition number below 1e3.
+ */
+static void check_integrals(void) {
+  static const char *const common[] = {"mesh.elements=4 2 2",
+                                       "mesh.lower=0 0 -1",
+                                       "mesh.upper=2 1 1",
+                                       "region.left.upper=1 1 1",
+                                       "region.right.lower=1 0 -1",
+                                       "problem.solution=x^2*y+z",
+                                       "problem.kappa=1+x",
+                                       "discretization.order=3",
+                                       "solver.tolerance=1e-14",
+                                       "result.whole=integral",
+                                       "result.left=integral over left",
+                                       "result.mean=average over right",
+                                       "result.face=integral over xmax",
+                                       "result.edge mean=average over surface 4",
+                                       "result.l2=norm",
+                                       "result.face l2=norm over zmax",
+                                       "result.low=minimum",
+                                       "result.high=maximum over volume 2",
+                                       "result.face low=minimum over ymax",
+                                       NULL};
+  const struct {
+    double value, size, place[3];
+    bool has_place;
+  } expected[] = {{8. / 3, 4, {0}, false},
+                  {1. / 3, 2, {0}, false},
+                  {7. / 6, 2, {0}, false},
+                  {4, 2, {0}, false},
+                  {4. / 3, 4, {0}, false}, /* 4 is ymax: mean of x^2 */
+                  {sqrt(2 * 32. / 15 + 4. / 3), 4, {0}, false},
+                  {sqrt(32. / 15 + 8. / 3 + 2), 2, {0}, false},
+                  {-1, 4, {0, 0, -1}, false}, /* on whole faces: the place is one of many */
+                  {5, 2, {2, 1, 1}, true},
+                  {-1, 4, {0, 1, -1}, true}};
+  enum { COUNT = sizeof expected / sizeof *expected };
+  for (int kind = 0; kind < 2; kind++) {
+    const logged log = run(MPI_COMM_WORLD, common, (const char *const[]){KINDS[kind], NULL});
+    CHECK(log.result_count == COUNT, "%d results", log.result_count);
+    for (int r = 0; r < COUNT && r < log.result_count; r++) {
+      CHECK_CLOSE(log.results[r].value, expected[r].value, 1e-11);
+      CHECK_CLOSE(log.results[r].size, expected[r].size, 1e-13);
+      for (int d = 0; d < 3 && expected[r].has_place; d++)
+        CHECK_CLOSE(log.results[r].place[d], expected[r].place[d], 1e-14);
+    }
+    CHECK(isnan(log.results[0].place[0]), "an integral has a place");
+  }
+  /* The projection has results, but no balance. */
+  const logged mass =
+      run(MPI_COMM_WORLD,
+          (const char *const[]){"discretization.operator=mass", "problem.solution=x+y^2",
+                                "discretization.order=2", "mesh.elements=2 2 2",
+                                "solver.tolerance=1e-14", NULL},
+          (const char *const[]){"result.a=integral", "result.b=maximum over xmax", NULL});
+  CHECK(mass.result_count == 2 && mass.term_count == -1, "%d results, %d terms", mass.result_count,
+        mass.term_count);
+  CHECK_CLOSE(mass.results[0].value, 5. / 6, 1e-11);
+  CHECK_CLOSE(mass.results[1].value, 2, 1e-11);
+}
+
+/* ---- Fluxes ---- */
+
+/* u = sin(1.3 x + 0.2) exp(0.7 y) cos(0.9 z): out of the unit cube through xmin, xmax and zmax. */
+#define SMOOTH "problem.solution=sin(1.3*x+0.2)*exp(0.7*y)*cos(0.9*z)"
+
+static void exact_fluxes(double flux[3]) {
+  const double of_y = (exp(0.7) - 1) / 0.7, of_z = sin(0.9) / 0.9;
+  flux[0] = 1.3 * cos(0.2) * of_y * of_z;
+  flux[1] = -1.3 * cos(1.5) * of_y * of_z;
+  flux[2] = (cos(0.2) - cos(1.5)) / 1.3 * of_y * 0.9 * sin(0.9);
+}
+
+/* The errors of the three fluxes on a cube of n^3 elements. */
+static void measure(const char *kind, int order, int n, const char *const *boundary,
+                    double errors[3]) {
+  char texts[2][32];
+  double exact[3];
+  snprintf(texts[0], sizeof texts[0], "discretization.order=%d", order);
+  snprintf(texts[1], sizeof texts[1], "mesh.elements=%d %d %d", n, n, n);
+  const char *const common[] = {SMOOTH,
+                                kind,
+                                texts[0],
+                                texts[1],
+                                "solver.tolerance=1e-14",
+                                "result.a=flux over xmin",
+                                "result.b=flux over xmax",
+                                "result.c=flux over surface zmax",
+                                NULL};
+  const logged log = run(MPI_COMM_WORLD, common, boundary);
+  exact_fluxes(exact);
+  for (int r = 0; r < 3; r++) errors[r] = fabs(log.results[r].value - exact[r]);
+}
+
+/* The rate of the largest of the first `count` errors, since a single one may pass through zero. It
+ * may differ from the true rate as in tests/rates.h. Below 1e-11 rounding and the solver's
+ * tolerance count. */
+static void check_flux_rate(const char *kind, int order, const char *const *boundary, int count,
+                            double rate) {
+  double errors[2][3], largest[2] = {0, 0};
+  const int n = order < 3 ? 4 : 2;
+  for (int level = 0; level < 2; level++) {
+    measure(kind, order, n << level, boundary, errors[level]);
+    for (int r = 0; r < count; r++) largest[level] = fmax(largest[level], errors[level][r]);
+  }
+  const double observed = log2(largest[0] / largest[1]);
+  CHECK(largest[1] < 1e-11 || observed >= rate - 0.3,
+        "%s N = %d: errors %.2e, %.2e, rate %.2f instead of %.0f", kind, order, largest[0],
+        largest[1], observed, rate);
+  CHECK(largest[1] < 0.02, "%s N = %d: an error of %.2e", kind, order, largest[1]);
+  if (getenv("SHOW") && world_rank == 0)
+    printf("  %s N = %d: %.2e %.2e rate %.2f\n", kind, order, largest[0], largest[1], observed);
+}
+
+/* Opposite Dirichlet faces meet no other one: rate 2 N. Where all faces are Dirichlet, every edge
+ * is shared: N + 1. */
+static void check_fluxes(void) {
+  static const char *const opposite[] = {"boundary.default=neumann", "boundary.xmin=dirichlet",
+                                         "boundary.xmax=dirichlet", NULL};
+  for (int kind = 0; kind < 2; kind++)
+    for (int order = 1; order <= 4; order++) {
+      check_flux_rate(KINDS[kind], order, opposite, 2, 2 * order);
+      check_flux_rate(KINDS[kind], order, NULL, 3, order + 1);
+    }
+  /* Linear and in the space: each face has its own flux, to rounding. */
+  for (int kind = 0; kind < 2; kind++) {
+    static const char *const linear[] = {
+        "problem.solution=2*x-3*y+z*x", "problem.kappa=4",         "mesh.elements=2 3 2",
+        "discretization.order=2",       "solver.tolerance=1e-14",  "result.a=flux over xmin",
+        "result.b=flux over ymax",      "result.c=flux over zmin", NULL};
+    const logged log = run(MPI_COMM_WORLD, linear, (const char *const[]){KINDS[kind], NULL});
+    const double exact[] = {4 * 2.5, 4 * 3, 4 * 0.5};
+    for (int r = 0; r < 3; r++) {
+      CHECK_CLOSE(log.results[r].value, exact[r], 1e-11);
+      CHECK_CLOSE(log.results[r].size, 1, 1e-14);
+    }
+  }
+}
+
+/* u = 1 / r in a curved shell: 4 pi through either side. */
+static void check_shell(void) {
+  char file[LENGTH];
+  snprintf(file, sizeof file, "mesh.file=%s/shell.geo", test_inputs());
+  const char *const common[] = {file,
+                                "problem.solution=1/sqrt(x^2+y^2+z^2)",
+                                "problem.lambda=0",
+                                "discretization.order=5",
+                                "solver.tolerance=1e-13",
+                                "result.in=flux over inside",
+                                "result.out=flux over outside",
+                                NULL};
+  const double exact = 4 * acos(-1);
+  const logged log = run(MPI_COMM_WORLD, common, NULL);
+  CHECK_CLOSE(log.results[0].value, -exact, 1e-3 * exact);
+  CHECK_CLOSE(log.results[1].value, exact, 1e-3 * exact);
+  if (getenv("SHOW") && world_rank == 0)
+    printf("  shell: %.3e %.3e\n", log.results[0].value + exact, log.results[1].value - exact);
+}
+
+/* ---- Balance ---- */
+
+/* The imbalance is the sum of the residual over free DOFs, at most sqrt(n) 1e-14 |b|, and rounding
+ * of A u, of size eps |A| |u| per DOF: for n below 1e4 and |A| below 1e3 less than 1e-10 of the
+ * largest term, which is of size one or larger. */
+static void check_balance(const char *what, int terms, const char *const *own) {
+  for (int kind = 0; kind < 2; kind++) {
+    const char *const common[] = {KINDS[kind],
+                                  "discretization.order=3",
+                                  "solver.tolerance=1e-14",
+                                  "solver.max_iterations=60",
+                                  "problem.solution=sin(2*x+0.4)*exp(y)+z^2*x",
+                                  NULL};
+    const logged log = run(MPI_COMM_WORLD, common, own);
+    CHECK(log.term_count == terms, "%s: %d terms instead of %d", what, log.term_count, terms);
+    if (log.term_count < 1) continue;
+    double largest = 0;
+    for (int t = 0; t < log.term_count - 1; t++) largest = fmax(largest, fabs(log.terms[t]));
+    const double imbalance = log.terms[log.term_count - 1];
+    CHECK(largest > 0.1 && fabs(imbalance) <= 1e-10 * largest, "%s, %s: %g of %g", what,
+          KINDS[kind], imbalance, largest);
+    if (getenv("SHOW") && world_rank == 0) printf("  %s: %.1e of %.3g\n", what, imbalance, largest);
+  }
+}
+
+#define CUBE "mesh.elements=3 2 2"
+#define WAVY CUBE, "mesh.map=sine"
+
+static void check_balances(void) {
+  char layers[LENGTH], shell[LENGTH];
+  snprintf(layers, sizeof layers, "mesh.file=%s/layers.geo", test_fixtures());
+  snprintf(shell, sizeof shell, "mesh.file=%s/shell.geo", test_inputs());
+  check_balance("Dirichlet", 3, (const char *const[]){WAVY, "problem.lambda=0", NULL});
+  check_balance("lambda", 4, (const char *const[]){WAVY, "problem.lambda=1+x", NULL});
+  check_balance("Robin", 4,
+                (const char *const[]){WAVY, "problem.lambda=0", "problem.kappa=1+y",
+                                      "boundary.xmin=robin 1+y^2", "boundary.default=robin 2",
+                                      NULL});
+  check_balance("Neumann", 4,
+                (const char *const[]){WAVY, "problem.lambda=2", "boundary.default=neumann", NULL});
+  check_balance("pure Neumann", 4,
+                (const char *const[]){WAVY, "problem.lambda=0", "boundary.default=neumann", NULL});
+  check_balance("mixed", 7,
+                (const char *const[]){WAVY, "problem.lambda=1", "problem.kappa=1+x*y",
+                                      "boundary.xmin=robin 3", "boundary.ymax=neumann",
+                                      "boundary.zmin=dirichlet", "boundary.default=dirichlet",
+                                      NULL});
+  check_balance("given data", 5,
+                (const char *const[]){WAVY, "problem.solution=", "problem.forcing=exp(x)",
+                                      "problem.lambda=0", "boundary.default=dirichlet y",
+                                      "boundary.xmax=robin 1, 2", "boundary.ymin=neumann 1+z",
+                                      NULL});
+  check_balance("periodic", 4,
+                (const char *const[]){CUBE, "problem.solution=sin(2*pi*x)*y^2+y*z",
+                                      "problem.lambda=1", "boundary.xmin=periodic xmax", NULL});
+  check_balance("materials", 4,
+                (const char *const[]){layers, "problem.solution=", "problem.forcing=1+x",
+                                      "material.inner.kappa=100", "material.outer.kappa=1+z/4",
+                                      "material.outer.lambda=2", "problem.lambda=0",
+                                      "boundary.default=dirichlet 1+z", NULL});
+  check_balance("shell", 5,
+                (const char *const[]){shell, "problem.lambda=1", "boundary.inside=robin 1",
+                                      "boundary.outside=dirichlet", NULL});
+}
+
+/* ---- Ranks ---- */
+
+/* On all ranks and on one: the same but for the solver's tolerance and rounding. */
+static void check_ranks(void) {
+  char layers[LENGTH];
+  snprintf(layers, sizeof layers, "mesh.file=%s/layers.geo", test_fixtures());
+  const char *const common[] = {layers,
+                                "problem.solution=exp(x)*y+z",
+                                "boundary.inside=robin 1",
+                                "boundary.bottom=neumann",
+                                "discretization.order=3",
+                                "solver.tolerance=1e-14",
+                                "result.a=integral over inner",
+                                "result.b=flux over inside",
+                                "result.c=flux over outside",
+                                "result.d=maximum over surface bottom",
+                                "result.e=average over volume 2",
+                                "result.f=minimum",
+                                NULL};
+  const logged all = run(MPI_COMM_WORLD, common, NULL);
+  logged one = all;
+  if (world_rank == 0) one = run(MPI_COMM_SELF, common, NULL);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(all.result_count == 6 && one.result_count == 6, "%d and %d results", all.result_count,
+        one.result_count);
+  CHECK(all.term_count == one.term_count, "%d and %d terms", all.term_count, one.term_count);
+  for (int r = 0; r < 6; r++) {
+    CHECK_CLOSE(all.results[r].value, one.results[r].value,
+                1e-11 * (1 + fabs(one.results[r].value)));
+    CHECK_CLOSE(all.results[r].size, one.results[r].size, 1e-12 * one.results[r].size);
+  }
+  for (int t = 0; t < all.term_count - 1; t++)
+    CHECK_CLOSE(all.terms[t], one.terms[t], 1e-11 * (1 + fabs(one.terms[t])));
+}
+
+/* ---- What is refused ---- */
+
+static void check_refused(void) {
+  static const struct {
+    const char *overrides[6], *parts[3]; /* ended by NULL */
+  } refusals[] = {
+      {{"result.a=integral over lid"},
+       {"result.a", "no group 'lid'; surfaces: xmin, xmax, ymin, ymax, zmin, zmax; volumes: none"}},
+      {{"region.core.upper=0.5 1 1", "result.a=integral over kern"}, {"volumes: core"}},
+      {{"result.a=flux over lid"}, {"no group 'lid'"}},
+      {{"result.a=integral over surface lid"}, {"no boundary group 'lid'", "xmin, xmax"}},
+      {{"result.a=integral over volume xmin"}, {"no volume group 'xmin'", "it names none"}},
+      {{"region.core.upper=0.5 1 1", "result.a=flux over core"},
+       {"result.a", "'core' is a volume, but a flux goes through a surface"}},
+      {{"region.core.upper=0.5 1 1", "result.a=average over 1"},
+       {"'1' is a surface and a volume of the mesh: write 'over surface 1' or 'over volume 1'"}},
+      {{"result.a=mean"}, {"expected integral, average, minimum, maximum, norm or flux"}},
+      {{"result.a=flux"}, {"a flux goes through a surface"}},
+      {{"discretization.operator=mass", "result.a=flux over xmin"},
+       {"result.a", "the mass problem has no flux"}},
+      {{"boundary.xmin=periodic xmax", "result.a=flux over xmax"},
+       {"result.a", "'xmax' is periodic, so it has no flux"}},
+  };
+  for (size_t r = 0; r < sizeof refusals / sizeof *refusals; r++) {
+    static const char *const common[] = {"mesh.elements=2 2 2", "problem.solution=1+y", NULL};
+    sp_results results;
+    const sp_status status = run_case(MPI_COMM_WORLD, common, refusals[r].overrides, &results);
+    CHECK(status == SP_ERR_INPUT, "%s: status %d", refusals[r].overrides[0], (int)status);
+    for (const char *const *part = refusals[r].parts; *part; part++)
+      CHECK(strstr(sp_error_message(), *part), "%s: '%s' is not in '%s'", refusals[r].overrides[0],
+            *part, sp_error_message());
+    CHECK(!strchr(sp_error_message(), '\n'), "two lines: %s", sp_error_message());
+  }
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+  run_case_begin(argc, argv);
+  int process = (int)getpid();
+  MPI_Bcast(&process, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  snprintf(world_log, sizeof world_log, "/tmp/sp_test_results_%d.h5", process);
+  check_integrals();
+  check_fluxes();
+  check_shell();
+  check_balances();
+  check_ranks();
+  check_refused();
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}
