@@ -164,9 +164,19 @@ sp_status sp_section_assign(sp_config *config, const char *location, const sp_in
   return set_value(config, location, &a, entry->line, entry->value, key, named);
 }
 
+/* Every region has a number besides its name, and `default` means something else. */
+static sp_status check_region_name(const sp_region_entry *region) {
+  const bool number = strspn(region->name, "0123456789") == strlen(region->name);
+  if (!number && strcmp(region->name, "default") != 0) return SP_OK;
+  return sp_fail(SP_ERR_INPUT, "%s: expected another name: %s", region->where,
+                 number ? "numbers are those of the regions in the order of the case"
+                        : "[material default] is for elements that no other section names");
+}
+
 sp_status sp_sections_resolve(sp_config *config) {
   for (int r = 0; r < config->regions.count; r++) {
     sp_region_entry *region = &config->regions.entries[r];
+    SP_TRY(check_region_name(region));
     if (config->mesh.shape != SP_SHAPE_BOX)
       return sp_fail(SP_ERR_INPUT,
                      "%s: only a box has regions, but mesh.file is given: use the Physical Volumes "

@@ -64,6 +64,14 @@ def solves():
               and (rows["setup_seconds"] > 0).all(), rows)
         check((rows["error"] < 1e-10).all(), rows["error"])
         counts.append(rows["iterations"])
+    # Another map or load is another measurement; without free nodes there is nothing to iterate.
+    more = ["--measure", "solve", "--order", "1", "--device", "host", "--repeats", "1", "-o", "maps.h5", "-q"]
+    for case in ["--map", "none"], ["--map", "sine"], ["--map", "none", "--load", "nek"]:
+        done = run(*more, "--elements", "1,8", *case, "--resume")
+        check(done.returncode == 0, f"{case}: {done.stderr}")
+    rows = read("maps.h5")[0]
+    check(len(rows) == 12 and (rows["iterations"][rows["elements"] == 1] == 0).all()
+          and (rows["iterations"][rows["elements"] == 8] > 0).all(), rows)
     check(2 < counts[0].min() and counts[0].max() < 60, counts)
     check(abs(counts[0] - counts[1]).max() <= 1, counts)
     check(abs(counts[0][::2] - counts[0][1::2]).max() <= 1, counts)

@@ -100,6 +100,14 @@ static void test_errors(void) {
        "case.ini:1: [region a]: expected upper above lower, found 0.5 to 0.5 in y"},
       {"[region a]\nlower = 2 0 0", NULL,
        "case.ini:1: [region a]: expected upper above lower, found 2 to 1 in x"},
+      {"[region default]\nupper = 1 1 1", NULL,
+       "case.ini:1: [region default]: expected another name: [material default] is for elements "
+       "that no "
+       "other section names"},
+      {"[region 2]\nupper = 1 1 1", NULL,
+       "case.ini:1: [region 2]: expected another name: numbers are those of the regions in the "
+       "order of "
+       "the case"},
       {"[region a]\nlower = 0 0 0", "mesh.file=a.msh",
        "case.ini:1: [region a]: only a box has regions, but mesh.file is given: use the Physical "
        "Volumes of the mesh"},
