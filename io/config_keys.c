@@ -291,7 +291,7 @@ const sp_key sp_keys[] = {
      FIELD(solver.coarse),
      .fallback = "auto",
      MULTIGRID_ONLY,
-     .help = "multigrid at order 1: amg (hypre), or chebyshev if built without hypre"},
+     .help = "multigrid at order 1: direct or amg (hypre), or chebyshev if built without hypre"},
     {.section = "solver",
      .name = "precision",
      WORDS(precisions),

@@ -1,8 +1,8 @@
 /* The interface between numerics and hardware: one const table of functions per backend.
  *
  * Groups, as in SUNDIALS' required and optional operations: device, vectors, exchange, local
- * operators, transfer, Schwarz and passes of conjugate gradients, which every backend has, and
- * whole iterations of conjugate gradients, which it may have.
+ * operators, transfer, Schwarz and passes of conjugate gradients, which every backend has; and
+ * matrices, recorded work and whole iterations of conjugate gradients, which it may have.
  *
  * Memory of a backend is reached only through its table. Vectors are L-vectors (mesh/numbering.h):
  * the rank's owned DOFs, then its copies, which always hold the same bits as their owners.
@@ -11,7 +11,8 @@
  * Order: the device does its work in the order of the calls. These return when their work is done:
  * upload, download, dot, sums, iterate, finish, and functions that create or destroy. All others
  * may return before that: copy, convert, axpby, multiply, correct, assemble, apply,
- * apply_unassembled, prolong, restrict_residual, schwarz_apply, direction, update. If such work
+ * apply_unassembled, prolong, restrict_residual, schwarz_apply, matrix_apply, replay, direction,
+ * update. If such work
  * fails, a later call returns the failure, at the latest the next of upload, download, dot, sums,
  * iterate and finish. Arguments in host memory may be changed or freed as soon as the function
  * returns.
@@ -129,6 +130,27 @@ typedef struct sp_cg_state {
   double target;   /* iterations end when r.r <= target */
 } sp_cg_state;
 
+/* A step of Chebyshev's iteration, in one pass over its vectors:
+ *
+ *     r = t - q,  d = a d + b s r,  x = x + c d
+ *
+ * Without q, which may be NULL, t is the residual and r is not used; r may be t. s may be NULL:
+ * one. With a = 0, d may hold anything before; with `first`, x may too, and becomes c d. */
+typedef struct sp_correction {
+  double a, b, c;
+  bool first;
+  const void *s, *t, *q;
+  void *r, *d, *x;
+} sp_correction;
+
+/* A sparse matrix by rows: entries start[i] .. start[i + 1] - 1 are those of row i. */
+typedef struct sp_csr {
+  int rows, columns;
+  int *start;     /* [rows + 1] */
+  int *column;    /* [start[rows]] */
+  double *values; /* [start[rows]] */
+} sp_csr;
+
 /* At most so many iterations between two looks of the host. */
 enum { SP_CG_BATCH = 64 };
 
@@ -137,6 +159,8 @@ typedef struct sp_device_space sp_device_space;     /* what a device keeps to ex
 typedef struct sp_local_operator sp_local_operator; /* Z^T A Z */
 typedef struct sp_device_transfer sp_device_transfer;
 typedef struct sp_device_schwarz sp_device_schwarz;
+typedef struct sp_device_matrix sp_device_matrix;
+typedef struct sp_recording sp_recording;
 
 typedef struct sp_backend {
   const char *name; /* "host", "cuda" */
@@ -194,10 +218,9 @@ typedef struct sp_backend {
   sp_status (*dot)(sp_device *device, sp_precision precision, size_t count, const void *x,
                    const void *y, double *sum);
 
-  /* A step of Chebyshev's iteration: d = a d + b s t, then x = x + c d; s may be NULL: one. With
-   * a = 0, d may hold anything before; with `first`, x may too, and becomes c d. */
-  sp_status (*correct)(sp_device *device, sp_precision precision, size_t count, double a, double b,
-                       const void *s, const void *t, double c, bool first, void *d, void *x);
+  /* A step of Chebyshev's iteration (sp_correction), on `count` entries. */
+  sp_status (*correct)(sp_device *device, sp_precision precision, size_t count,
+                       const sp_correction *step);
 
   /* ---- Exchange: the sum over ranks in Z^T ---- */
 
@@ -262,6 +285,33 @@ typedef struct sp_backend {
 
   /* z = W sum of R_e^T A_e^-1 R_e W r; z is not r. Collective among neighbours. */
   sp_status (*schwarz_apply)(sp_device_schwarz *schwarz, const void *r, void *z);
+
+  /* ---- Optional: matrices of this rank alone, for the coarsest problem of multigrid ----
+   * NULL, all four, on a backend where algebraic multigrid runs on the host. */
+
+  /* From a matrix in the host's memory, which is not used afterwards: a copy in `precision`; or the
+   * inverse of one that is symmetric positive definite, as a dense matrix. */
+  sp_status (*matrix_create)(sp_device *device, sp_precision precision, const sp_csr *matrix,
+                             sp_device_matrix **out);
+  sp_status (*inverse_create)(sp_device *device, sp_precision precision, const sp_csr *matrix,
+                              sp_device_matrix **out);
+  void (*matrix_destroy)(sp_device_matrix **matrix);
+
+  /* y = a M x + b z; z may be y, and with b = 0 NULL. */
+  sp_status (*matrix_apply)(sp_device_matrix *matrix, double a, const void *x, double b,
+                            const void *z, void *y);
+
+  /* ---- Optional: queued work as one launch ----
+   * NULL, all four, on a backend that gains nothing by it. */
+
+  /* Between record and end_recording, calls that may return before their work is done (above) are
+   * noted and not done; no other calls may be made. replay queues that work once more, on the same
+   * vectors and with the same numbers. end_recording is called also after a failure, `status`, and
+   * returns it with *out = NULL. */
+  sp_status (*record)(sp_device *device);
+  sp_status (*end_recording)(sp_device *device, sp_status status, sp_recording **out);
+  sp_status (*replay)(sp_recording *recording);
+  void (*recording_destroy)(sp_recording **recording);
 
   /* ---- Passes of conjugate gradients, in double precision ----
    * For operators in double precision alone: sp_operator_direction and sp_operator_update refuse

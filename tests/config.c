@@ -190,6 +190,7 @@ static void test_choices(void) {
   CHECK_CHOICE("solver.smoother=schwarz", solver.smoother, SMOOTHER_SCHWARZ);
   CHECK_CHOICE("solver.smoother_degree=6", solver.smoother_degree, 6);
   CHECK_CHOICE("solver.coarse=amg", solver.coarse, COARSE_AMG);
+  CHECK_CHOICE("solver.coarse=direct", solver.coarse, COARSE_DIRECT);
   CHECK_CHOICE("solver.coarse=chebyshev", solver.coarse, COARSE_CHEBYSHEV);
   CHECK_CHOICE("backend.device=auto", backend.device, DEVICE_AUTO);
   CHECK_CHOICE("backend.device=host", backend.device, DEVICE_HOST);
@@ -260,7 +261,7 @@ static void test_values(void) {
        "orders",
        "at most 16 integers from 1 to 15",
        {"7 5 3 0", "16 1", "7, 5, 3, 1", "7 5 x", "7 5 3 1 1 1 1 1 1 1 1 1 1 1 1 1 1"}},
-      {"solver", "coarse", "auto, amg or chebyshev", {"hypre", ""}},
+      {"solver", "coarse", "auto, amg, direct or chebyshev", {"hypre", ""}},
       {"solver", "precision", "auto, single or double", {"half", ""}},
       {"backend", "device", "auto, host or cuda", {"gpu", ""}},
       {"backend", "exchange", "auto, peer, cuda-aware, nccl or staged", {"mpi", ""}},

@@ -12,7 +12,7 @@ enum { GEOMETRY_AUTO, GEOMETRY_STORED, GEOMETRY_TRILINEAR };
 enum { PRECONDITIONER_AUTO, PRECONDITIONER_NONE, PRECONDITIONER_JACOBI, PRECONDITIONER_MULTIGRID };
 enum { SMOOTHER_AUTO, SMOOTHER_JACOBI, SMOOTHER_SCHWARZ };
 enum { PRECISION_AUTO, PRECISION_SINGLE, PRECISION_DOUBLE };
-enum { COARSE_AUTO, COARSE_AMG, COARSE_CHEBYSHEV };
+enum { COARSE_AUTO, COARSE_AMG, COARSE_DIRECT, COARSE_CHEBYSHEV };
 enum { DEVICE_AUTO, DEVICE_HOST, DEVICE_CUDA };
 enum { TRANSPORT_AUTO, TRANSPORT_PEER, TRANSPORT_CUDA_AWARE, TRANSPORT_NCCL, TRANSPORT_STAGED };
 
@@ -24,7 +24,7 @@ static const sp_vocabulary config_words = {
     .preconditioners = (const char *const[]){"auto", "none", "jacobi", "multigrid", NULL},
     .smoothers = (const char *const[]){"auto", "jacobi", "schwarz", NULL},
     .precisions = (const char *const[]){"auto", "single", "double", NULL},
-    .coarse_solvers = (const char *const[]){"auto", "amg", "chebyshev", NULL},
+    .coarse_solvers = (const char *const[]){"auto", "amg", "direct", "chebyshev", NULL},
     .devices = (const char *const[]){"auto", "host", "cuda", NULL},
     .transports = (const char *const[]){"auto", "peer", "cuda-aware", "nccl", "staged", NULL}};
 

@@ -106,15 +106,13 @@ static double dot_product(const subject *s, const void *x, const void *y) {
   return sum;
 }
 
-static void correct(const subject *s, double a, double b, const void *scale, const void *t,
-                    double c, bool first, void *d, void *x) {
+static void correct(const subject *s, const sp_correction *step) {
   const bench *on = s->bench;
   if (s->host)
-    s->host->correct[s->precision](s->n, a, b, scale, t, c, first, d, x);
+    s->host->correct[s->precision](s->n, step);
   else
-    CHECK(on->backend->correct(on->device, s->precision, s->n, a, b, scale, t, c, first, d, x) ==
-              SP_OK,
-          "%s", sp_error_message());
+    CHECK(on->backend->correct(on->device, s->precision, s->n, step) == SP_OK, "%s",
+          sp_error_message());
 }
 
 /* ---- Checks ---- */
@@ -273,58 +271,81 @@ static void check_same_product(const subject *s) {
   free(got);
 }
 
-/* Five roundings on the way to x, each of half an epsilon; the rest is for their products. */
+/* The residual of a correction: t alone; or t - q, in a vector of its own or in t. */
+typedef enum residual_kind { GIVEN, APART, IN_PLACE, RESIDUAL_KINDS } residual_kind;
+typedef enum scale_kind { OTHER, NONE, SAME, SCALE_KINDS } scale_kind; /* s: a vector, NULL, or t */
+
+/* Six roundings on the way to x, each of half an epsilon, relative to the sizes of what is added.
+ */
+static void check_correction(const subject *s, scale_kind scales, residual_kind kind, double a,
+                             bool first) {
+  const double b = -1.3f, c = 0.7f;
+  const double roundings = 3 * (s->precision == SP_SINGLE ? FLT_EPSILON : DBL_EPSILON);
+  void *const scale = make(s, 8, NAN), *t = make(s, 9, NAN), *q = make(s, 12, NAN);
+  void *const d = make(s, 10, 7), *x = make(s, 11, 7), *r = make(s, 13, 7);
+  void *const got_d = make(s, 0, 0), *got_x = make(s, 0, 0), *got_r = make(s, 0, 0);
+  void *const got_t = make(s, 0, 0);
+  for (size_t i = 0; i < s->n && a == 0; i++) set(s, d, i, NAN); /* may hold anything */
+  for (size_t i = 0; i < s->n && first; i++) set(s, x, i, NAN);
+  void *on_scale = upload(s, scale), *on_t = upload(s, t), *on_q = upload(s, q);
+  void *on_d = upload(s, d), *on_x = upload(s, x), *on_r = upload(s, r);
+  correct(s, &(sp_correction){.a = a,
+                              .b = b,
+                              .c = c,
+                              .first = first,
+                              .s = scales == OTHER  ? on_scale
+                                   : scales == SAME ? on_t
+                                                    : NULL,
+                              .t = on_t,
+                              .q = kind == GIVEN ? NULL : on_q,
+                              .r = kind == IN_PLACE ? on_t : on_r,
+                              .d = on_d,
+                              .x = on_x});
+  take(s, on_d, got_d);
+  take(s, on_x, got_x);
+  take(s, on_r, got_r);
+  take(s, on_t, got_t);
+  destroy(s, on_scale);
+  destroy(s, on_q);
+  size_t wrong = 0;
+  for (size_t i = 0; i < s->n; i++) {
+    const double ti = get(s, t, i), qi = kind == GIVEN ? 0 : get(s, q, i), ri = ti - qi;
+    const double si = scales == OTHER ? get(s, scale, i) : scales == SAME ? ti : 1;
+    const double old_d = a == 0 ? 0 : a * get(s, d, i), part = b * si * ri;
+    const double old_x = first ? 0 : get(s, x, i);
+    const double sizes = fabs(ti) + fabs(qi), size = fabs(old_d) + fabs(b * si) * sizes;
+    const double kept = kind == GIVEN   ? get(s, r, i)
+                        : kind == APART ? get(s, got_r, i)
+                                        : get(s, got_t, i);
+    wrong += !(fabs(get(s, got_d, i) - (old_d + part)) <= roundings * size &&
+               fabs(get(s, got_x, i) - (old_x + c * (old_d + part))) <=
+                   roundings * (fabs(old_x) + fabs(c) * size) &&
+               (kind == GIVEN || fabs(kept - ri) <= roundings * sizes));
+  }
+  CHECK(wrong == 0,
+        "%s: %zu of %zu entries are wrong, s of kind %d, t of kind %d, a = %g, first = %d",
+        name_of(s), wrong, s->n, scales, kind, a, first);
+  check_behind(s, "a correction's d", got_d, 7);
+  check_behind(s, "a correction's x", got_x, 7);
+  check_behind(s, "a correction's r", got_r, 7);
+  if (kind != IN_PLACE)
+    CHECK(memcmp(got_t, t, bytes_of(s)) == 0, "%s: t of a correction has changed", name_of(s));
+  if (kind != APART)
+    CHECK(memcmp(got_r, r, bytes_of(s)) == 0, "%s: r of a correction has changed", name_of(s));
+  void *const all[] = {scale, t, q, d, x, r, got_d, got_x, got_r, got_t};
+  for (size_t v = 0; v < sizeof all / sizeof *all; v++) free(all[v]);
+}
+
 static void check_correct(const subject *s) {
-  enum { OTHER, NONE, SAME, SCALES }; /* s is another vector, NULL, or t */
   static const struct {
     double a;
     bool first;
   } steps[] = {{0, true}, {0, false}, {0.7f, false}, {-1.3f, true}};
-  const double b = -1.3f, c = 0.7f;
-  const double roundings = 3 * (s->precision == SP_SINGLE ? FLT_EPSILON : DBL_EPSILON);
-  void *const scale = make(s, 8, NAN), *t = make(s, 9, NAN), *got_d = make(s, 0, 0);
-  void *const got_x = make(s, 0, 0);
-  for (int kind = 0; kind < SCALES; kind++)
-    for (size_t p = 0; p < sizeof steps / sizeof *steps; p++) {
-      void *const d = make(s, 10, 7), *x = make(s, 11, 7);
-      const double a = steps[p].a;
-      const bool first = steps[p].first;
-      for (size_t i = 0; i < s->n && a == 0; i++) set(s, d, i, NAN); /* may hold anything */
-      for (size_t i = 0; i < s->n && first; i++) set(s, x, i, NAN);
-      void *on_scale = upload(s, scale), *on_t = upload(s, t), *on_d = upload(s, d);
-      void *on_x = upload(s, x);
-      correct(s, a, b,
-              kind == OTHER  ? on_scale
-              : kind == SAME ? on_t
-                             : NULL,
-              on_t, c, first, on_d, on_x);
-      take(s, on_d, got_d);
-      take(s, on_x, got_x);
-      size_t wrong = 0;
-      for (size_t i = 0; i < s->n; i++) {
-        const double ti = get(s, t, i), si = kind == OTHER  ? get(s, scale, i)
-                                             : kind == SAME ? ti
-                                                            : 1;
-        const double old_d = a == 0 ? 0 : a * get(s, d, i), part = b * si * ti;
-        const double old_x = first ? 0 : get(s, x, i), size = fabs(old_d) + fabs(part);
-        wrong += !(fabs(get(s, got_d, i) - (old_d + part)) <= roundings * size &&
-                   fabs(get(s, got_x, i) - (old_x + c * (old_d + part))) <=
-                       roundings * (fabs(old_x) + fabs(c) * size));
-      }
-      CHECK(wrong == 0, "%s: %zu of %zu entries are wrong, s of kind %d, a = %g, first = %d",
-            name_of(s), wrong, s->n, kind, a, first);
-      check_behind(s, "a correction's d", got_d, 7);
-      check_behind(s, "a correction's x", got_x, 7);
-      destroy(s, on_scale);
-      take(s, on_t, got_d);
-      CHECK(memcmp(got_d, t, bytes_of(s)) == 0, "%s: t of a correction has changed", name_of(s));
-      free(d);
-      free(x);
-    }
-  free(scale);
-  free(t);
-  free(got_d);
-  free(got_x);
+  for (int scales = 0; scales < SCALE_KINDS; scales++)
+    for (int kind = 0; kind < RESIDUAL_KINDS; kind++)
+      for (size_t p = 0; p < sizeof steps / sizeof *steps; p++)
+        if (!(scales == SAME && kind == IN_PLACE)) /* s may not be what is written */
+          check_correction(s, (scale_kind)scales, (residual_kind)kind, steps[p].a, steps[p].first);
 }
 
 /* No memory has room for this; the pointer does not keep what it was. */

@@ -48,7 +48,7 @@ int main(int argc, char **argv) {
   CHECK_LIST(vocabulary->precisions, {"auto", SP_CYCLE_AUTO}, {"single", SP_CYCLE_SINGLE},
              {"double", SP_CYCLE_DOUBLE});
   CHECK_LIST(vocabulary->coarse_solvers, {"auto", SP_COARSE_AUTO}, {"amg", SP_COARSE_AMG},
-             {"chebyshev", SP_COARSE_CHEBYSHEV});
+             {"direct", SP_COARSE_DIRECT}, {"chebyshev", SP_COARSE_CHEBYSHEV});
   CHECK_LIST(vocabulary->devices, {"auto", SP_DEVICE_AUTO}, {"host", SP_DEVICE_HOST},
              {"cuda", SP_DEVICE_CUDA});
   CHECK_LIST(vocabulary->transports, {"auto", SP_TRANSPORT_AUTO}, {"peer", SP_TRANSPORT_PEER},

@@ -3,6 +3,7 @@
 
 extern "C" {
 #include "operators/cuda/blas.h"
+#include "operators/cuda/matrix.h"
 #include "operators/cuda/schwarz.h"
 #include "operators/cuda/transfer.h"
 }
@@ -10,6 +11,7 @@ extern "C" {
 #include "operators/cuda/local.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 /* Up to this number of partial sums of pass 1 are added up by every block of pass 2: for small
@@ -94,10 +96,10 @@ static sp_cuda_arguments arguments_of_part(const sp_local_operator *local, mesh_
 }
 
 static sp_status add_diagonal(sp_local_operator *local, mesh_part part, bool constrained,
-                              int first_edge, const double *x, double *y, double *partial,
+                              int first_edge, const void *x, void *y, double *partial,
                               const sp_cuda_scalars *scalars, bool joins, cudaStream_t stream) {
   const sp_cuda_diagonal *diagonal = &local->diagonal;
-  SP_CUDA(sp_cuda_add_diagonal(diagonal, part == HALO ? 0 : diagonal->shared,
+  SP_CUDA(sp_cuda_add_diagonal(diagonal, local->precision, part == HALO ? 0 : diagonal->shared,
                                part == HALO ? diagonal->shared : diagonal->count, constrained,
                                first_edge, x, y, partial, scalars, joins, stream));
   return SP_OK;
@@ -108,22 +110,22 @@ static sp_status first_failure(sp_status a, sp_status b) {
 }
 
 /* Apply the elements that touch other ranks, up to this rank's sums at shared DOFs, on `stream`. */
-static sp_status apply_halo(sp_local_operator *local, bool constrained, const double *x, double *y,
+static sp_status apply_halo(sp_local_operator *local, bool constrained, const void *x, void *y,
                             cudaStream_t stream) {
   sp_cuda_arguments arguments = arguments_of_part(local, HALO);
   arguments.x = x;
   arguments.y = y;
   arguments.constrained = constrained;
-  SP_CUDA(sp_cuda_clear_faces(&local->assembly, y, local->device->stream));
+  SP_CUDA(sp_cuda_clear_faces(&local->assembly, local->precision, y, local->device->stream));
   arguments.forks = stream != local->device->stream;
   if (arguments.forks) SP_TRY(sp_cuda_fork(local->device));
   SP_CUDA(local->kernel->launch(&arguments, SP_CUDA_ASSEMBLED, stream));
-  SP_CUDA(sp_cuda_assemble_shared(&local->assembly, constrained, local->edges, y, nullptr, stream));
+  SP_CUDA(sp_cuda_assemble_shared(&local->assembly, local->precision, constrained, local->edges, y,
+                                  nullptr, stream));
   return add_diagonal(local, HALO, constrained, local->dofs, x, y, nullptr, nullptr, false, stream);
 }
 
-static sp_status apply_inner(sp_local_operator *local, bool constrained, const double *x,
-                             double *y) {
+static sp_status apply_inner(sp_local_operator *local, bool constrained, const void *x, void *y) {
   sp_cuda_arguments arguments = arguments_of_part(local, INNER);
   arguments.x = x;
   arguments.y = y;
@@ -132,26 +134,24 @@ static sp_status apply_inner(sp_local_operator *local, bool constrained, const d
   return SP_OK;
 }
 
-static sp_status finish_apply(sp_local_operator *local, bool constrained, bool joins,
-                              const double *x, double *y) {
+static sp_status finish_apply(sp_local_operator *local, bool constrained, bool joins, const void *x,
+                              void *y) {
   cudaStream_t stream = local->device->stream;
-  SP_CUDA(sp_cuda_assemble_own(&local->assembly, constrained, local->edges, y, joins, stream));
+  SP_CUDA(sp_cuda_assemble_own(&local->assembly, local->precision, constrained, local->edges, y,
+                               joins, stream));
   return add_diagonal(local, INNER, constrained, local->dofs, x, y, nullptr, nullptr, false,
                       stream);
 }
 
-static sp_status cuda_apply(sp_local_operator *local, bool constrained, const void *from,
-                            void *to) {
+static sp_status cuda_apply(sp_local_operator *local, bool constrained, const void *x, void *y) {
   const range named("operator");
   sp_device_space *space = local->space;
   cudaStream_t border = sp_cuda_border_stream(space);
-  const double *x = (const double *)from;
-  double *y = (double *)to;
   bool joins;
   sp_status status = apply_halo(local, constrained, x, y, border);
-  status = first_failure(status, sp_cuda_exchange_begin(space, SP_DOUBLE, y, border));
+  status = first_failure(status, sp_cuda_exchange_begin(space, local->precision, y, border));
   status = first_failure(status, apply_inner(local, constrained, x, y));
-  status = first_failure(status, sp_cuda_exchange_end(space, SP_DOUBLE, y, border, &joins));
+  status = first_failure(status, sp_cuda_exchange_end(space, local->precision, y, border, &joins));
   return first_failure(status, finish_apply(local, constrained, joins, x, y));
 }
 
@@ -161,8 +161,8 @@ static size_t cuda_e_vector_size(const sp_local_operator *local) {
 
 static sp_status cuda_apply_unassembled(sp_local_operator *local, const void *x, void *y) {
   sp_cuda_arguments arguments = arguments_of(local, 0, local->elements);
-  arguments.x = (const double *)x;
-  arguments.y = (double *)y;
+  arguments.x = x;
+  arguments.y = y;
   SP_CUDA(local->kernel->launch(&arguments, SP_CUDA_LOCAL, local->device->stream));
   return SP_OK;
 }
@@ -204,8 +204,8 @@ static sp_status direction_halo(sp_local_operator *local, double beta, const sp_
   arguments.forks = stream != local->device->stream;
   if (arguments.forks) SP_TRY(sp_cuda_fork(local->device));
   SP_CUDA(local->kernel->launch(&arguments, SP_CUDA_CG, stream));
-  SP_CUDA(sp_cuda_assemble_shared(&local->assembly, true, local->edges, vectors->ap, local->scalars,
-                                  stream));
+  SP_CUDA(sp_cuda_assemble_shared(&local->assembly, SP_DOUBLE, true, local->edges, vectors->ap,
+                                  local->scalars, stream));
   return add_diagonal(local, HALO, true, local->dofs, vectors->next_p, vectors->ap, diagonal_sums,
                       local->scalars, false, stream);
 }
@@ -249,7 +249,7 @@ static sp_cuda_update update_of(sp_local_operator *local, const sp_cg_vectors *v
   sp_cuda_update update = {};
   update.vectors = *vectors;
   update.assembly = local->assembly;
-  update.edges = local->edges;
+  update.edges = (const double *)local->edges;
   update.partial = local->partial;
   update.scalars = local->scalars;
   return update;
@@ -313,8 +313,8 @@ static sp_status queue_parts(sp_local_operator *local, sp_cg_vectors *vectors) {
   SP_CUDA(cudaStreamWaitEvent(urgent, local->device->fork, 0));
   SP_TRY(queue_part(local, INNER, vectors, local->device->stream));
   SP_TRY(queue_part(local, HALO, vectors, urgent));
-  SP_CUDA(sp_cuda_assemble_shared(&local->assembly, true, local->edges, vectors->ap, local->scalars,
-                                  urgent));
+  SP_CUDA(sp_cuda_assemble_shared(&local->assembly, SP_DOUBLE, true, local->edges, vectors->ap,
+                                  local->scalars, urgent));
   SP_TRY(queue_diagonal(local, HALO, vectors, urgent));
   SP_CUDA(sp_cuda_border_exchange(&local->space->border.view, SP_DOUBLE, vectors->ap,
                                   local->scalars, urgent));
@@ -398,6 +398,52 @@ static sp_status cuda_iterate(sp_local_operator *local, sp_cg_vectors *vectors,
   return SP_OK;
 }
 
+/* ---- Recorded work ------------------------------------------------------------------------------
+ */
+
+struct sp_recording {
+  sp_device *device;
+  cudaGraphExec_t graph;
+};
+
+static sp_status cuda_record(sp_device *device) {
+  SP_CUDA(cudaStreamBeginCapture(device->stream, cudaStreamCaptureModeThreadLocal));
+  return SP_OK;
+}
+
+static sp_status cuda_end_recording(sp_device *device, sp_status status, sp_recording **out) {
+  cudaGraph_t graph = nullptr;
+  *out = nullptr;
+  const cudaError_t ended = cudaStreamEndCapture(device->stream, &graph);
+  if (!status && ended != cudaSuccess)
+    status = sp_cuda_failed(ended, "cudaStreamEndCapture", __FILE__, __LINE__);
+  sp_recording *recording = nullptr;
+  if (!status) status = sp_allocate(1, sizeof *recording, "recorded work", &recording);
+  if (!status) {
+    recording->device = device;
+    const cudaError_t made = cudaGraphInstantiate(&recording->graph, graph, 0);
+    if (made != cudaSuccess)
+      status = sp_cuda_failed(made, "cudaGraphInstantiate", __FILE__, __LINE__);
+  }
+  if (graph) (void)cudaGraphDestroy(graph);
+  if (status)
+    free(recording);
+  else
+    *out = recording;
+  return status;
+}
+
+static sp_status cuda_replay(sp_recording *recording) {
+  SP_CUDA(cudaGraphLaunch(recording->graph, recording->device->stream));
+  return SP_OK;
+}
+
+static void cuda_recording_destroy(sp_recording **recording) {
+  if (*recording) (void)cudaGraphExecDestroy((*recording)->graph);
+  free(*recording);
+  *recording = nullptr;
+}
+
 static const sp_backend table = {
     .name = "cuda",
     .open = sp_cuda_open,
@@ -420,7 +466,7 @@ static const sp_backend table = {
     .space_destroy = sp_cuda_space_destroy,
     .space_predicted_bytes = sp_cuda_space_predicted_bytes,
     .assemble = sp_cuda_assemble,
-    .single_operators = false,
+    .single_operators = true,
     .operator_create = sp_cuda_operator_create,
     .operator_destroy = sp_cuda_operator_destroy,
     .operator_bytes = cuda_operator_bytes,
@@ -437,6 +483,14 @@ static const sp_backend table = {
     .schwarz_destroy = sp_cuda_schwarz_destroy,
     .schwarz_predicted_bytes = sp_cuda_schwarz_predicted_bytes,
     .schwarz_apply = sp_cuda_schwarz_apply,
+    .matrix_create = sp_cuda_matrix_create,
+    .inverse_create = sp_cuda_inverse_create,
+    .matrix_destroy = sp_cuda_matrix_destroy,
+    .matrix_apply = sp_cuda_matrix_apply,
+    .record = cuda_record,
+    .end_recording = cuda_end_recording,
+    .replay = cuda_replay,
+    .recording_destroy = cuda_recording_destroy,
     .two_directions = true,
     .direction = cuda_direction,
     .update = cuda_update,

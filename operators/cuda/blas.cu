@@ -39,15 +39,46 @@ __global__ void convert(size_t n, double scale, const FROM *x, TO *y) {
     y[i] = (TO)(scale * (double)x[i]);
 }
 
-template <class T>
-__global__ void correct(size_t n, T a, T b, const T *s, const T *t, T c, bool first, T *d, T *x) {
+// Numbers that are loaded and stored together.
+template <class T, int width> struct alignas(width * sizeof(T)) pack { T v[width]; };
+
+template <class T, int width>
+__device__ __forceinline__ pack<T, width> load(const void *vector, size_t i) {
+  return ((const pack<T, width> *)vector)[i];
+}
+template <class T, int width>
+__device__ __forceinline__ void store(void *vector, size_t i, const pack<T, width> &values) {
+  ((pack<T, width> *)vector)[i] = values;
+}
+
+// One step on the entries width * i and following.
+template <class T, int width>
+__device__ __forceinline__ void correct_at(const sp_correction &step, size_t i) {
+  using numbers = pack<T, width>;
+  const T a = (T)step.a, b = (T)step.b, c = (T)step.c;
+  numbers r = load<T, width>(step.t, i), q = {}, s, d = {}, x = {};
+  if (step.q) q = load<T, width>(step.q, i);
+  if (step.s) s = load<T, width>(step.s, i);
+  if (a != 0) d = load<T, width>(step.d, i);
+  if (!step.first) x = load<T, width>(step.x, i);
+#pragma unroll
+  for (int e = 0; e < width; e++) {
+    r.v[e] -= q.v[e];
+    const T part = b * (step.s ? s.v[e] * r.v[e] : r.v[e]);
+    d.v[e] = a * d.v[e] + part;
+    x.v[e] += c * d.v[e];
+  }
+  if (step.q) store(step.r, i, r);
+  store(step.d, i, d);
+  store(step.x, i, x);
+}
+
+template <class T, int width> __global__ void correct(size_t n, sp_correction step) {
   follow();
   const size_t stride = (size_t)gridDim.x * THREADS;
-  for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < n; i += stride) {
-    const T part = b * (s ? s[i] * t[i] : t[i]), direction = a == 0 ? part : a * d[i] + part;
-    d[i] = direction;
-    x[i] = first ? c * direction : x[i] + c * direction;
-  }
+  const size_t first = (size_t)blockIdx.x * THREADS + threadIdx.x;
+  for (size_t i = first; i < n / width; i += stride) correct_at<T, width>(step, i);
+  if (first < n % width) correct_at<T, 1>(step, n / width * width + first);
 }
 
 // Every block sums its part; the last block adds up these sums. The order is fixed.
@@ -82,11 +113,19 @@ cudaError_t queue_convert(size_t n, double scale, const void *x, void *y, cudaSt
                (TO *)y);
 }
 
+bool is_aligned(const sp_correction &step, size_t bytes) {
+  const void *const vectors[] = {step.s, step.t, step.q, step.r, step.d, step.x};
+  for (const void *vector : vectors)
+    if ((size_t)vector % bytes != 0) return false;
+  return true;
+}
+
 template <class T>
-cudaError_t queue_correct(size_t n, double a, double b, const void *s, const void *t, double c,
-                          bool first, void *d, void *x, cudaStream_t stream) {
-  return queue(correct<T>, blocks_for(n), THREADS, 0, stream, n, (T)a, (T)b, (const T *)s,
-               (const T *)t, (T)c, first, (T *)d, (T *)x);
+cudaError_t queue_correct(size_t n, const sp_correction &step, cudaStream_t stream) {
+  constexpr int width = 16 / sizeof(T);
+  if (!is_aligned(step, 16))
+    return queue(correct<T, 1>, blocks_for(n), THREADS, 0, stream, n, step);
+  return queue(correct<T, width>, blocks_for(n), THREADS, 0, stream, n, step);
 }
 
 template <class T>
@@ -130,11 +169,9 @@ sp_status sp_cuda_convert(sp_device *device, size_t count, double scale,
   return SP_OK;
 }
 
-sp_status sp_cuda_correct(sp_device *device, sp_precision precision, size_t count, double a,
-                          double b, const void *s, const void *t, double c, bool first, void *d,
-                          void *x) {
-  SP_CUDA((precision == SP_SINGLE ? queue_correct<float> : queue_correct<double>)(count, a, b, s, t,
-                                                                                  c, first, d, x,
+sp_status sp_cuda_correct(sp_device *device, sp_precision precision, size_t count,
+                          const sp_correction *step) {
+  SP_CUDA((precision == SP_SINGLE ? queue_correct<float> : queue_correct<double>)(count, *step,
                                                                                   device->stream));
   return SP_OK;
 }

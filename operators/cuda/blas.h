@@ -18,9 +18,8 @@ sp_status sp_cuda_multiply(sp_device *device, sp_precision precision, size_t cou
 sp_status sp_cuda_convert(sp_device *device, size_t count, double scale,
                           sp_precision from_precision, const void *from, sp_precision to_precision,
                           void *to);
-sp_status sp_cuda_correct(sp_device *device, sp_precision precision, size_t count, double a,
-                          double b, const void *s, const void *t, double c, bool first, void *d,
-                          void *x);
+sp_status sp_cuda_correct(sp_device *device, sp_precision precision, size_t count,
+                          const sp_correction *step);
 sp_status sp_cuda_dot(sp_device *device, sp_precision precision, size_t count, const void *x,
                       const void *y, double *sum);
 

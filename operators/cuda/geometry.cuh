@@ -1,15 +1,14 @@
 // Geometric factors at a point, stored or recomputed: part of order.cu.
 
-__device__ __forceinline__ void cross(const double a[3], const double b[3], double c[3]) {
+__device__ __forceinline__ void cross(const real a[3], const real b[3], real c[3]) {
   c[0] = a[1] * b[2] - a[2] * b[1];
   c[1] = a[2] * b[0] - a[0] * b[2];
   c[2] = a[0] * b[1] - a[1] * b[0];
 }
 
 // Rows p, q, w of the adjugate |J| J^-1, and |J|, from the columns r, s, t of J.
-__device__ __forceinline__ double adjugate_of(const double r[3], const double s[3],
-                                              const double t[3], double p[3], double q[3],
-                                              double w[3]) {
+__device__ __forceinline__ real adjugate_of(const real r[3], const real s[3], const real t[3],
+                                            real p[3], real q[3], real w[3]) {
   cross(s, t, p);
   cross(t, r, q);
   cross(r, s, w);
@@ -19,10 +18,10 @@ __device__ __forceinline__ double adjugate_of(const double r[3], const double s[
 // The trilinear map along a column (r and s fixed): d x / d t does not depend on t, the other two
 // derivatives are linear in t.
 template <int n> struct column_map {
-  double r0[3], r1[3], s0[3], s1[3], t[3], weights;
+  real r0[3], r1[3], s0[3], s1[3], t[3], weights;
 
-  __device__ __forceinline__ void prepare(const double *c, int i, int j) {
-    const double r = point<n>(i), s = point<n>(j);
+  __device__ __forceinline__ void prepare(const real *c, int i, int j) {
+    const real r = point<n>(i), s = point<n>(j);
     weights = weight<n>(i) * weight<n>(j);
 #pragma unroll
     for (int d = 0; d < 3; d++) {
@@ -35,9 +34,9 @@ template <int n> struct column_map {
   }
 
   // The adjugate and |J| at point k of the column.
-  __device__ __forceinline__ double adjugate(int k, double p[3], double q[3], double w[3]) const {
-    const double z = point<n>(k);
-    double r[3], s[3];
+  __device__ __forceinline__ real adjugate(int k, real p[3], real q[3], real w[3]) const {
+    const real z = point<n>(k);
+    real r[3], s[3];
 #pragma unroll
     for (int d = 0; d < 3; d++) {
       r[d] = r0[d] + z * r1[d];
@@ -55,14 +54,20 @@ __device__ __forceinline__ double reciprocal(double a) {
   x = fma(fma(-a, x, 1.0), x, x);
   return fma(fma(-a, x, 1.0), x, x);
 }
+// In single precision the hardware's result is good to one unit in the last place.
+__device__ __forceinline__ float reciprocal(float a) {
+  float x;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(x) : "f"(a));
+  return x;
+}
 
 // (ur, us, ut) <- G (ur, us, ut) at point k; returns wJ.
 template <int n, class Map>
-__device__ __forceinline__ double scale_trilinear(const Map &map, int k, double &ur, double &us,
-                                                  double &ut) {
-  double p[3], q[3], w[3], flux[3];
-  const double jacobian = map.adjugate(k, p, q, w), weights = map.weights * weight<n>(k);
-  const double scale = weights * reciprocal(jacobian);
+__device__ __forceinline__ real scale_trilinear(const Map &map, int k, real &ur, real &us,
+                                                real &ut) {
+  real p[3], q[3], w[3], flux[3];
+  const real jacobian = map.adjugate(k, p, q, w), weights = map.weights * weight<n>(k);
+  const real scale = weights * reciprocal(jacobian);
 #pragma unroll
   for (int d = 0; d < 3; d++) flux[d] = scale * (p[d] * ur + q[d] * us + w[d] * ut);
   ur = p[0] * flux[0] + p[1] * flux[1] + p[2] * flux[2];
@@ -73,10 +78,10 @@ __device__ __forceinline__ double scale_trilinear(const Map &map, int k, double 
 
 // The same with stored factors: at(component) returns one of them.
 template <class At>
-__device__ __forceinline__ double scale_stored(At at, double &ur, double &us, double &ut) {
-  const double rr = at(SP_G_RR), rs = at(SP_G_RS), rt = at(SP_G_RT);
-  const double ss = at(SP_G_SS), st = at(SP_G_ST), tt = at(SP_G_TT);
-  const double r = ur, s = us, t = ut;
+__device__ __forceinline__ real scale_stored(At at, real &ur, real &us, real &ut) {
+  const real rr = at(SP_G_RR), rs = at(SP_G_RS), rt = at(SP_G_RT);
+  const real ss = at(SP_G_SS), st = at(SP_G_ST), tt = at(SP_G_TT);
+  const real r = ur, s = us, t = ut;
   ur = rr * r + rs * s + rt * t;
   us = rs * r + ss * s + st * t;
   ut = rt * r + st * s + tt * t;
@@ -87,9 +92,9 @@ __device__ __forceinline__ double scale_stored(At at, double &ur, double &us, do
 // how many loads the compiler issues in advance, and when. POINTWISE is better at most orders
 // (lines.cuh).
 template <int n, bool POINTWISE>
-__device__ __forceinline__ double scale_stored(const double *factors, int k, int j, int i,
-                                               double &ur, double &us, double &ut) {
-  const double *point = factors + (k * n + j) * n + i;
+__device__ __forceinline__ real scale_stored(const real *factors, int k, int j, int i, real &ur,
+                                             real &us, real &ut) {
+  const real *point = factors + (k * n + j) * n + i;
   const auto at = [&](int component) {
     return POINTWISE ? load_once(point + component * (n * n * n))
                      : load_once(factors + (component * n + k) * (n * n) + (j * n + i));
@@ -97,7 +102,8 @@ __device__ __forceinline__ double scale_stored(const double *factors, int k, int
   return scale_stored(at, ur, us, ut);
 }
 
-// Bulk copies from global to shared memory (cp.async.bulk, sm_90), in units of 16 bytes. Threads
+// Bulk copies from global to shared memory (cp.async.bulk, sm_90), in units of 16 bytes, of stored
+// factors in double precision. Threads
 // wait for them at an mbarrier: 8 bytes of shared memory, given by their address. One thread
 // initializes the barrier, tells it how many bytes to expect and starts the copies. Other threads
 // may wait for it after a later barrier of the block or warp.
@@ -284,8 +290,8 @@ template <int n, int SLOTS> struct ring {
 
 // Call these before and after the use of factors in layer k, in the order of layers, and not before
 // a barrier of the block that follows the constructor of the factors.
-__device__ __forceinline__ void begin_layer(const double *, int) {}
-__device__ __forceinline__ void end_layer(const double *, int) {}
+__device__ __forceinline__ void begin_layer(const real *, int) {}
+__device__ __forceinline__ void end_layer(const real *, int) {}
 template <int n, int E, int LAYERS>
 __device__ __forceinline__ void begin_layer(const ahead<n, E, LAYERS> &factors, int k) {
   if (k == 0) await(factors.arrived, 0);
@@ -302,14 +308,14 @@ __device__ __forceinline__ void end_layer(const ring<n, SLOTS> &factors, int k) 
 }
 
 template <int n, bool POINTWISE, int SLOTS>
-__device__ __forceinline__ double scale_stored(const ring<n, SLOTS> &factors, int k, int j, int i,
-                                               double &ur, double &us, double &ut) {
+__device__ __forceinline__ real scale_stored(const ring<n, SLOTS> &factors, int k, int j, int i,
+                                             real &ur, real &us, real &ut) {
   return scale_stored([&](int component) { return factors.at(component, k, j * n + i); }, ur, us,
                       ut);
 }
 template <int n, bool POINTWISE, int E, int LAYERS>
-__device__ __forceinline__ double scale_stored(const ahead<n, E, LAYERS> &factors, int k, int j,
-                                               int i, double &ur, double &us, double &ut) {
+__device__ __forceinline__ real scale_stored(const ahead<n, E, LAYERS> &factors, int k, int j,
+                                             int i, real &ur, real &us, real &ut) {
   return scale_stored([&](int component) { return factors.at(component, k, j * n + i); }, ur, us,
                       ut);
 }
@@ -317,9 +323,9 @@ __device__ __forceinline__ double scale_stored(const ahead<n, E, LAYERS> &factor
 // Prefetch the `count` factors of an element to the second-level cache with one instruction, in
 // units of 16 bytes. Call it after pass_1::begins(), so that iterations that have ended prefetch
 // nothing.
-template <int count> __device__ __forceinline__ void prefetch(const double *factors) {
+template <int count> __device__ __forceinline__ void prefetch(const real *factors) {
 #if __CUDA_ARCH__ >= 900
-  constexpr unsigned SIZE = 16, BYTES = count * sizeof(double) / SIZE * SIZE;
+  constexpr unsigned SIZE = 16, BYTES = count * sizeof(real) / SIZE * SIZE;
   asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"((size_t)factors / SIZE * SIZE),
                "r"(BYTES)
                : "memory");

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "mesh/reference.h"
+#include "operators/precision.h"
 
 /* The code of a surface node: its local DOF and two flags in one unsigned. */
 #define SP_CUDA_DOF 0x3fffffffu         /* mask of the DOF */
@@ -38,7 +39,8 @@ typedef struct sp_cuda_step {
   bool stamps; /* store the time when it starts */
 } sp_cuda_step;
 
-/* Arguments of a local operator, passed to the kernel by value. All pointers are to device memory.
+/* Arguments of a local operator, passed to the kernel by value. All pointers are to device memory;
+ * void * is to numbers of the operator's precision.
  *
  * Z^T: interior nodes are stored to y. Nodes inside faces are added to y, which was cleared: an
  * entry gets at most two contributions, and a + b is b + a to the bit; a separate kernel later adds
@@ -49,11 +51,11 @@ typedef struct sp_cuda_arguments {
   /* stored: [elements][7][points] (mass: [elements][points]); trilinear: [elements][24],
    * coefficient m of component d at 3 m + d: x_d = c_0 + c_1 r + c_2 s + c_3 t + c_4 rs + c_5 st +
    * c_6 rt + c_7 rst. */
-  const double *factors;
+  const void *factors;
   const unsigned *nodes; /* [elements][sp_cuda_surface_nodes(order)] */
-  const double *x;
-  double *y;
-  double *edges; /* [elements][sp_cuda_edge_nodes(order)] */
+  const void *x;
+  void *y;
+  void *edges; /* [elements][sp_cuda_edge_nodes(order)] */
   double lambda;
   bool forks;       /* first kernel on a stream that has just been forked (queue.cuh) */
   bool constrained; /* constrained DOFs count as zero in x and are left alone in y */
@@ -95,7 +97,7 @@ typedef struct sp_cuda_order {
  * Local. */
 int sp_cuda_architecture(void);
 
-/* The table for `order` (1..15). */
-const sp_cuda_order *sp_cuda_order_get(int order);
+/* The table for `order` (1..15). In single precision there is no SP_CUDA_CG. */
+const sp_cuda_order *sp_cuda_order_get(int order, sp_precision precision);
 
 #endif

@@ -7,10 +7,10 @@
 template <class Matrix, class Read, class Write>
 __device__ __forceinline__ void apply_line(Read read, Write write) {
   constexpr int rows = Matrix::rows, columns = Matrix::columns, pairs = columns / 2;
-  double even[half<columns>], odd[half<columns>];
+  real even[half<columns>], odd[half<columns>];
 #pragma unroll
   for (int c = 0; c < pairs; c++) {
-    const double low = read(c), high = read(columns - 1 - c);
+    const real low = read(c), high = read(columns - 1 - c);
     even[c] = low + high;
     odd[c] = low - high;
   }
@@ -18,7 +18,7 @@ __device__ __forceinline__ void apply_line(Read read, Write write) {
 #pragma unroll
   for (int r = 0; r < half<rows>; r++) {
     const bool middle = 2 * r + 1 == rows; // one of the two sums is zero there
-    double p = 0, q = 0;
+    real p = 0, q = 0;
     if (!middle || Matrix::sign > 0) {
 #pragma unroll
       for (int c = 0; c < half<columns>; c++) p += Matrix::even(r, c) * even[c];
@@ -32,9 +32,10 @@ __device__ __forceinline__ void apply_line(Read read, Write write) {
   }
 }
 
-// Shared memory has 16 banks of 8 bytes, and half a warp works on neighbouring columns or lines.
-// Strides are chosen so that these access different banks, or nearly so, in every direction.
-constexpr int BANKS = 16;
+// Shared memory has 16 banks of 8 bytes for half a warp, or 32 banks of 4 bytes for a warp, which
+// works on neighbouring columns or lines. Strides are chosen so that these access different banks,
+// or nearly so, in every direction.
+constexpr int BANKS = 128 / sizeof(real);
 constexpr int stride_of(int least, int bank) {
   return least + ((bank - least) % BANKS + BANKS) % BANKS;
 }
@@ -58,7 +59,7 @@ __host__ __device__ __forceinline__ unsigned place_of(unsigned k, unsigned j, un
   return k * plane + j * n + (i ^ (k * (n * power / 16) + j / (16 / power)) % power);
 }
 
-// Doubles per element of E: the next element starts at the bank where the previous one ends.
+// Numbers per element of E: the next element starts at the bank where the previous one ends.
 template <int n> constexpr int stiffness_size = stride_of(3 * array_size<n>, n *n);
 
 // How stiffness() addresses stored factors (geometry.cuh). Not pointwise, BP3.5 is 7 and 11 %
@@ -70,22 +71,22 @@ constexpr bool BP35_POINTWISE = SP_ORDER != 13 && SP_ORDER != 14, BP30_POINTWISE
 // U, X, Y are shared arrays of the element, and U holds u. All threads of the block call this; `on`
 // marks those with an element. It begins with a barrier.
 template <int n, int GEOMETRY, bool ENERGY, bool POINTWISE, class Factors>
-__device__ __forceinline__ void stiffness(bool on, int i, int j, Factors factors, double lambda,
-                                          double *U, double *X, double *Y, double (&result)[n],
+__device__ __forceinline__ void stiffness(bool on, int i, int j, Factors factors, real lambda,
+                                          real *U, real *X, real *Y, real (&result)[n],
                                           double &energy) {
   const auto place = [&](int k) { return place_of<n>(k, j, i); };
-  double ut[n];
+  real ut[n];
   __syncthreads();
   // The thread's lines are (k = j, j = i) along r, and (k = j, i = i) along s.
   const auto on_r = [&](int m) { return place_of<n>(j, i, m); };
   const auto on_s = [&](int m) { return place_of<n>(j, m, i); };
   if (on) {
     apply_line<derivative<n>>([&](int m) { return U[place(m)]; },
-                              [&](int a, double v) { ut[a] = v; });
+                              [&](int a, real v) { ut[a] = v; });
     apply_line<derivative<n>>([&](int m) { return U[on_r(m)]; },
-                              [&](int a, double v) { X[on_r(a)] = v; });
+                              [&](int a, real v) { X[on_r(a)] = v; });
     apply_line<derivative<n>>([&](int m) { return U[on_s(m)]; },
-                              [&](int a, double v) { Y[on_s(a)] = v; });
+                              [&](int a, real v) { Y[on_s(a)] = v; });
   }
   __syncthreads();
   if (on) {
@@ -94,28 +95,28 @@ __device__ __forceinline__ void stiffness(bool on, int i, int j, Factors factors
 #pragma unroll
     for (int k = 0; k < n; k++) {
       begin_layer(factors, k);
-      const double u = U[place(k)], r = X[place(k)], s = Y[place(k)], t = ut[k];
-      double flux_r = r, flux_s = s;
-      const double jacobian =
+      const real u = U[place(k)], r = X[place(k)], s = Y[place(k)], t = ut[k];
+      real flux_r = r, flux_s = s;
+      const real jacobian =
           GEOMETRY == TRILINEAR
               ? scale_trilinear<n>(map, k, flux_r, flux_s, ut[k])
               : scale_stored<n, POINTWISE>(factors, k, j, i, flux_r, flux_s, ut[k]);
       end_layer(factors, k);
-      const double mass = lambda * jacobian * u;
+      const real mass = lambda * jacobian * u;
       X[place(k)] = flux_r;
       Y[place(k)] = flux_s;
       U[place(k)] = mass; // registers are scarce here
       if (ENERGY) energy += r * flux_r + s * flux_s + t * ut[k] + mass * u;
     }
     apply_line<derivative_transposed<n>>([&](int m) { return ut[m]; },
-                                         [&](int a, double v) { result[a] = v; });
+                                         [&](int a, real v) { result[a] = v; });
   }
   __syncthreads();
   if (on) {
     apply_line<derivative_transposed<n>>([&](int m) { return X[on_r(m)]; },
-                                         [&](int a, double v) { X[on_r(a)] = v; });
+                                         [&](int a, real v) { X[on_r(a)] = v; });
     apply_line<derivative_transposed<n>>([&](int m) { return Y[on_s(m)]; },
-                                         [&](int a, double v) { Y[on_s(a)] = v; });
+                                         [&](int a, real v) { Y[on_s(a)] = v; });
   }
   __syncthreads();
   if (on) {
@@ -146,10 +147,10 @@ template <int n, int E> struct team {
 
 template <int E, int n> constexpr int threads = (E * n * n + 31) / 32 * 32;
 
-// Doubles of all elements of a block, rounded up to 16 bytes.
+// Numbers of all elements of a block, rounded up to 16 bytes.
 template <int E> constexpr int stiffness_room = (E * stiffness_size<Nq> + 1) / 2 * 2;
 
-// Doubles after them for copies of factors: LAYERS layers in advance, or SLOTS slots of a ring.
+// Numbers after them for copies of factors: LAYERS layers in advance, or SLOTS slots of a ring.
 template <int E, int LAYERS, int SLOTS> constexpr int copies_room() {
   if constexpr (LAYERS > 0)
     return ahead<Nq, E, LAYERS>::size;
@@ -161,7 +162,7 @@ template <int E, int LAYERS, int SLOTS> constexpr int copies_room() {
 
 template <int E, int MIN_BLOCKS, int GEOMETRY, int MODE, int LAYERS, int SLOTS>
 __global__ __launch_bounds__(threads<E, Nq>, MIN_BLOCKS) void bp35(sp_cuda_arguments a) {
-  extern __shared__ double shared[];
+  extern __shared__ real shared[];
   constexpr int WORKERS = Nq * Nq;
   const team<Nq, E> t(a);
   const auto nodes = t.nodes();
@@ -170,35 +171,35 @@ __global__ __launch_bounds__(threads<E, Nq>, MIN_BLOCKS) void bp35(sp_cuda_argum
   follow();
   const pass_1<MODE> pass(a.step);
   if (!pass.begins(a.step)) return;
-  double *U = shared + t.slot * stiffness_size<Nq>;
-  double *X = U + array_size<Nq>, *Y = X + array_size<Nq>;
+  real *U = shared + t.slot * stiffness_size<Nq>;
+  real *X = U + array_size<Nq>, *Y = X + array_size<Nq>;
   const auto factors = [&] {
     constexpr int each = GEOMETRY == TRILINEAR ? 24 : SP_FACTORS * Np;
     const int first = a.first + blockIdx.x * E;
-    const double *const from = a.factors + (size_t)first * each;
-    double *const room = shared + stiffness_room<E>;
+    const real *const from = reals(a.factors) + (size_t)first * each;
+    real *const room = shared + stiffness_room<E>;
     if constexpr (LAYERS > 0)
       return ahead<Nq, E, LAYERS>(from, min(E, a.last - first), t.slot, room);
     else if constexpr (SLOTS > 0)
       return ring<Nq, SLOTS>(from, room);
     else
-      return a.factors + (size_t)t.element * each;
+      return reals(a.factors) + (size_t)t.element * each;
   }();
   if constexpr (GEOMETRY == STORED && MIN_BLOCKS == 1)
     if (threadIdx.x == 0) prefetch<SP_FACTORS * Np>(factors);
-  double result[Nq];
+  real result[Nq];
   const auto offset = [&](int c) -> int {
     return MODE == SP_CUDA_LOCAL ? place_of<Nq>(c, t.j, t.i) : __ldg(d_offsets + nodes.node(c));
   };
   const auto face_code = [&](int c) { return code_of(a, nodes, c); };
   if (t.on) load_nodes(a, nodes, codes, pass, offset, U);
-  stiffness<Nq, GEOMETRY, MODE == SP_CUDA_CG, BP35_POINTWISE>(t.on, t.i, t.j, factors, a.lambda, U,
-                                                              X, Y, result, energy);
+  stiffness<Nq, GEOMETRY, MODE == SP_CUDA_CG, BP35_POINTWISE>(
+      t.on, t.i, t.j, factors, (real)a.lambda, U, X, Y, result, energy);
   if (t.on) {
 #pragma unroll
     for (int k = 0; k < Nq; k++) {
       if (MODE == SP_CUDA_LOCAL)
-        __stcs(a.y + (size_t)t.element * Np + k * WORKERS + nodes.worker, result[k]);
+        __stcs(reals(a.y) + (size_t)t.element * Np + k * WORKERS + nodes.worker, result[k]);
       else
         X[place_of<Nq>(k, t.j, t.i)] = result[k];
     }
@@ -238,7 +239,7 @@ __device__ __forceinline__ int after_s(int k, int b, int a) {
   return BY_POINT ? b * S_NODES + k * M + a : k * S_PLANE + b * M + a;
 }
 
-// Doubles per element, and the offsets of its arrays.
+// Numbers per element, and the offsets of its arrays.
 constexpr int MASS_X = larger(NODES_SIZE, S_SIZE), MASS_SIZE = stride_of(MASS_X + R_SIZE, M *M);
 constexpr int BP30_X = larger(NODES_SIZE, array_size<M>);
 constexpr int BP30_Y = BP30_X + larger(R_SIZE, array_size<M>);
@@ -253,46 +254,46 @@ template <int MODE> __device__ __forceinline__ int row_offset(int node) {
 // u[k] at the Gauss points (i, j, k) of the thread's column, from the nodes in U. X and Y are
 // workspace; Y may be U.
 template <class Team>
-__device__ __forceinline__ void interpolate(const Team &t, double *U, double *X, double *Y,
-                                            double (&u)[M]) {
+__device__ __forceinline__ void interpolate(const Team &t, real *U, real *X, real *Y,
+                                            real (&u)[M]) {
   const int line = t.j * M + t.i, k = line / Nq, j = line % Nq; // along r; along s at k = t.j
   __syncthreads();
   if (t.on && k < Nq)
     apply_line<interpolation>([&](int m) { return U[line * ROW + m]; },
-                              [&](int a, double v) { X[after_r(k, j, a)] = v; });
+                              [&](int a, real v) { X[after_r(k, j, a)] = v; });
   __syncthreads();
   if (t.on && t.j < Nq)
     apply_line<interpolation>([&](int m) { return X[after_r(t.j, m, t.i)]; },
-                              [&](int b, double v) { Y[after_s(t.j, b, t.i)] = v; });
+                              [&](int b, real v) { Y[after_s(t.j, b, t.i)] = v; });
   __syncthreads();
   if (t.on)
     apply_line<interpolation>([&](int m) { return Y[after_s(m, t.j, t.i)]; },
-                              [&](int c, double v) { u[c] = v; });
+                              [&](int c, real v) { u[c] = v; });
 }
 
 // The transpose: columns u at Gauss points to nodes in U.
 template <class Team>
-__device__ __forceinline__ void project(const Team &t, const double (&u)[M], double *U, double *X,
-                                        double *Y) {
+__device__ __forceinline__ void project(const Team &t, const real (&u)[M], real *U, real *X,
+                                        real *Y) {
   const int line = t.j * M + t.i, k = line / Nq, j = line % Nq;
   __syncthreads();
   if (t.on)
     apply_line<projection>([&](int c) { return u[c]; },
-                           [&](int m, double v) { Y[after_s(m, t.j, t.i)] = v; });
+                           [&](int m, real v) { Y[after_s(m, t.j, t.i)] = v; });
   __syncthreads();
   if (t.on && t.j < Nq)
     apply_line<projection>([&](int b) { return Y[after_s(t.j, b, t.i)]; },
-                           [&](int m, double v) { X[after_r(t.j, m, t.i)] = v; });
+                           [&](int m, real v) { X[after_r(t.j, m, t.i)] = v; });
   __syncthreads();
   if (t.on && k < Nq)
     apply_line<projection>([&](int a) { return X[after_r(k, j, a)]; },
-                           [&](int m, double v) { U[line * ROW + m] = v; });
+                           [&](int m, real v) { U[line * ROW + m] = v; });
   __syncthreads();
 }
 
 template <int E, int MIN_BLOCKS, int GEOMETRY, int MODE>
 __global__ __launch_bounds__(threads<E, M>, MIN_BLOCKS) void mass(sp_cuda_arguments a) {
-  extern __shared__ double shared[];
+  extern __shared__ real shared[];
   constexpr int WORKERS = M * M;
   const team<M, E> t(a);
   const auto nodes = t.nodes();
@@ -301,9 +302,10 @@ __global__ __launch_bounds__(threads<E, M>, MIN_BLOCKS) void mass(sp_cuda_argume
   follow();
   const pass_1<MODE> pass(a.step);
   if (!pass.begins(a.step)) return;
-  double *Y = shared + t.slot * MASS_SIZE, *X = Y + MASS_X;
-  const double *factors = a.factors + (size_t)t.element * (GEOMETRY == TRILINEAR ? 24 : M * M * M);
-  double u[M], stored[M]; // wJ on the column, loaded before the first barrier
+  real *Y = shared + t.slot * MASS_SIZE, *X = Y + MASS_X;
+  const real *factors =
+      reals(a.factors) + (size_t)t.element * (GEOMETRY == TRILINEAR ? 24 : M * M * M);
+  real u[M], stored[M]; // wJ on the column, loaded before the first barrier
 #pragma unroll
   for (int k = 0; k < M; k++)
     if (GEOMETRY == STORED && t.on) stored[k] = load_once(factors + k * WORKERS + nodes.worker);
@@ -316,10 +318,10 @@ __global__ __launch_bounds__(threads<E, M>, MIN_BLOCKS) void mass(sp_cuda_argume
     if (GEOMETRY == TRILINEAR) map.prepare(factors, t.i, t.j);
 #pragma unroll
     for (int k = 0; k < M; k++) {
-      double p[3], q[3], w[3];
-      const double jacobian =
+      real p[3], q[3], w[3];
+      const real jacobian =
           GEOMETRY == TRILINEAR ? map.weights * weight<M>(k) * map.adjugate(k, p, q, w) : stored[k];
-      const double value = jacobian * u[k];
+      const real value = jacobian * u[k];
       if (MODE == SP_CUDA_CG) energy += value * u[k];
       u[k] = value;
     }
@@ -331,7 +333,7 @@ __global__ __launch_bounds__(threads<E, M>, MIN_BLOCKS) void mass(sp_cuda_argume
 
 template <int E, int MIN_BLOCKS, int GEOMETRY, int MODE>
 __global__ __launch_bounds__(threads<E, M>, MIN_BLOCKS) void bp30(sp_cuda_arguments a) {
-  extern __shared__ double shared[];
+  extern __shared__ real shared[];
   constexpr int WORKERS = M * M;
   const team<M, E> t(a);
   const auto nodes = t.nodes();
@@ -340,12 +342,12 @@ __global__ __launch_bounds__(threads<E, M>, MIN_BLOCKS) void bp30(sp_cuda_argume
   follow();
   const pass_1<MODE> pass(a.step);
   if (!pass.begins(a.step)) return;
-  double *U = shared + t.slot * BP30_SIZE, *X = U + BP30_X, *Y = U + BP30_Y;
-  const double *factors =
-      a.factors + (size_t)t.element * (GEOMETRY == TRILINEAR ? 24 : SP_FACTORS * M * M * M);
+  real *U = shared + t.slot * BP30_SIZE, *X = U + BP30_X, *Y = U + BP30_Y;
+  const real *factors =
+      reals(a.factors) + (size_t)t.element * (GEOMETRY == TRILINEAR ? 24 : SP_FACTORS * M * M * M);
   if (GEOMETRY == STORED && MIN_BLOCKS == 1 && threadIdx.x == 0)
     prefetch<SP_FACTORS * M * M * M>(factors);
-  double u[M], result[M];
+  real u[M], result[M];
   const auto offset = [&](int c) { return row_offset<MODE>(nodes.node(c)); };
   const auto face_code = [&](int c) { return code_of(a, nodes, c); };
   if (t.on) load_nodes(a, nodes, codes, pass, offset, U);
@@ -354,8 +356,8 @@ __global__ __launch_bounds__(threads<E, M>, MIN_BLOCKS) void bp30(sp_cuda_argume
 #pragma unroll
     for (int k = 0; k < M; k++) U[place_of<M>(k, t.j, t.i)] = u[k];
   }
-  stiffness<M, GEOMETRY, MODE == SP_CUDA_CG, BP30_POINTWISE>(t.on, t.i, t.j, factors, a.lambda, U,
-                                                             X, Y, result, energy);
+  stiffness<M, GEOMETRY, MODE == SP_CUDA_CG, BP30_POINTWISE>(
+      t.on, t.i, t.j, factors, (real)a.lambda, U, X, Y, result, energy);
   project(t, result, U, X, Y);
   if (t.on) store_nodes<MODE>(a, nodes, face_code, offset, U);
   if (MODE == SP_CUDA_CG) store_partial(a.step, energy);

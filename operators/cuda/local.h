@@ -17,7 +17,9 @@ struct sp_local_operator {
   double lambda;
   int halo_elements, elements, dofs;
   size_t nodes_an_element;
-  double *factors, *edges, *energy, *partial;
+  sp_precision precision;
+  void *factors, *edges; /* of this precision */
+  double *energy, *partial;
   unsigned *nodes;
   sp_cuda_assembly assembly;
   sp_cuda_diagonal diagonal;

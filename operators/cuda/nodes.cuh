@@ -6,7 +6,7 @@
 // sp_cuda_node_order(), and the index of those nodes in BP3.5's shared memory.
 __device__ unsigned short d_places[Np], d_offsets[Np];
 
-__device__ __forceinline__ double load_once(const double *p) {
+template <class T> __device__ __forceinline__ T load_once(const T *p) {
   return __ldcs(p); // streamed: read by one block, once
 }
 
@@ -116,7 +116,7 @@ template <int MODE> struct pass_1 {
 // from.
 template <int MODE, class Walk> struct node_values {
   static constexpr int turns = Walk::turns;
-  double u[turns], p[MODE == SP_CUDA_CG ? turns : 1];
+  real u[turns], p[MODE == SP_CUDA_CG ? turns : 1];
 
   // Only loads, so that they are in flight together.
   __device__ __forceinline__ void ask(const sp_cuda_arguments &a, const Walk &w,
@@ -126,13 +126,13 @@ template <int MODE, class Walk> struct node_values {
     for (int c = 0; c < turns; c++) {
       u[c] = 0;
       if (MODE == SP_CUDA_LOCAL && w.below(c, Np))
-        u[c] = load_once(a.x + (size_t)w.element(c) * Np + w.node(c));
+        u[c] = load_once(reals(a.x) + (size_t)w.element(c) * Np + w.node(c));
     }
     if (MODE == SP_CUDA_ASSEMBLED) {
 #pragma unroll
       for (int c = 0; c < turns; c++)
         if (w.below(c, Np) && !(a.constrained && code[c] & SP_CUDA_CONSTRAINED))
-          u[c] = a.x[dof_of<Walk>(code[c])];
+          u[c] = reals(a.x)[dof_of<Walk>(code[c])];
     }
     if (MODE == SP_CUDA_CG) {
 #pragma unroll
@@ -155,7 +155,7 @@ template <int MODE, class Walk> struct node_values {
   template <class Offset>
   __device__ __forceinline__ void put(const sp_cuda_arguments &a, const Walk &w,
                                       const node_codes<MODE, Walk> &codes, const pass_1<MODE> &pass,
-                                      Offset offset, double *U) {
+                                      Offset offset, real *U) {
     if (MODE == SP_CUDA_CG) {
 #pragma unroll
       for (int c = 0; c < turns; c++)
@@ -171,7 +171,7 @@ template <int MODE, class Walk> struct node_values {
 template <int MODE, class Walk, class Offset>
 __device__ __forceinline__ void load_nodes(const sp_cuda_arguments &a, const Walk &w,
                                            const node_codes<MODE, Walk> &codes,
-                                           const pass_1<MODE> &pass, Offset offset, double *U) {
+                                           const pass_1<MODE> &pass, Offset offset, real *U) {
   node_values<MODE, Walk> values;
   values.ask(a, w, codes);
   values.put(a, w, codes, pass, offset, U);
@@ -180,26 +180,26 @@ __device__ __forceinline__ void load_nodes(const sp_cuda_arguments &a, const Wal
 // Z^T at a node; its code is used only inside faces.
 template <class Walk>
 __device__ __forceinline__ void add_node(const sp_cuda_arguments &a, const Walk &w, int c,
-                                         unsigned code, double value) {
+                                         unsigned code, real value) {
   const int element = w.element_there(c);
   if (w.below(c, EDGE_NODES))
-    a.edges[(size_t)element * EDGE_NODES + w.node(c)] = value;
+    reals(a.edges)[(size_t)element * EDGE_NODES + w.node(c)] = value;
   else if (!w.below(c, SURFACE_NODES))
-    a.y[element * INNER_NODES + w.node(c) - SURFACE_NODES] = value;
+    reals(a.y)[element * INNER_NODES + w.node(c) - SURFACE_NODES] = value;
   else if (!(a.constrained && code & SP_CUDA_CONSTRAINED))
-    atomicAdd(a.y + dof_of<Walk>(code), value);
+    atomicAdd(reals(a.y) + dof_of<Walk>(code), value);
 }
 
 // Z^T: add the nodes in U[offset(turn)] to y. face_code(turn) is used inside faces only.
 template <int MODE, class Walk, class Code, class Offset>
 __device__ __forceinline__ void store_nodes(const sp_cuda_arguments &a, const Walk &w,
-                                            Code face_code, Offset offset, const double *U) {
+                                            Code face_code, Offset offset, const real *U) {
 #pragma unroll
   for (int c = 0; c < Walk::turns; c++) {
     if (!w.there(c)) continue;
-    const double value = U[offset(c)];
+    const real value = U[offset(c)];
     if (MODE == SP_CUDA_LOCAL)
-      __stcs(a.y + (size_t)w.element_there(c) * Np + w.node(c), value);
+      __stcs(reals(a.y) + (size_t)w.element_there(c) * Np + w.node(c), value);
     else
       add_node(a, w, c, w.in_face(c) ? face_code(c) : 0, value);
   }

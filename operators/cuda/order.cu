@@ -1,6 +1,6 @@
-// The local operators of one order, SP_ORDER: matrices, launches and the choice of kernels. The
-// matrices are in constant memory and indexed at compile time, so that they are operands of the
-// multiply-adds and need no loads.
+// The local operators of one order, SP_ORDER, in double precision, or with SP_FLOAT in single:
+// matrices, launches and the choice of kernels. The matrices are in constant memory and indexed at
+// compile time, so that they are operands of the multiply-adds and need no loads.
 
 extern "C" {
 #include "mesh/geometry.h"
@@ -13,6 +13,13 @@ extern "C" {
 
 namespace {
 
+#if SP_FLOAT
+using real = float;
+#else
+using real = double;
+#endif
+#define SP_TENSOR_CORES (SP_ORDER == 3 && !SP_FLOAT)
+
 constexpr int Nq = SP_ORDER + 1, M = Nq + 1, Np = Nq * Nq * Nq;
 constexpr int EDGE_NODES = 12 * SP_ORDER - 4, SURFACE_NODES = 6 * SP_ORDER * SP_ORDER + 2;
 constexpr int INNER_NODES = Np - SURFACE_NODES;
@@ -20,54 +27,62 @@ enum geometry { STORED, TRILINEAR };
 
 template <int n> constexpr int half = (n + 1) / 2;
 
+// Arrays of sp_cuda_arguments.
+__device__ __forceinline__ const real *reals(const void *values) {
+  return (const real *)values;
+}
+__device__ __forceinline__ real *reals(void *values) {
+  return (real *)values;
+}
+
 // Matrices are split into even and odd parts (mesh/reference.h).
-__constant__ double c_d_even[half<Nq> * half<Nq>], c_d_odd[half<Nq> * half<Nq>];
-__constant__ double c_gl_d_even[half<M> * half<M>], c_gl_d_odd[half<M> * half<M>];
-__constant__ double c_i_even[half<M> * half<Nq>], c_i_odd[half<M> * half<Nq>];
-__constant__ double c_gll_nodes[Nq], c_gll_weights[Nq], c_gl_nodes[M], c_gl_weights[M];
+__constant__ real c_d_even[half<Nq> * half<Nq>], c_d_odd[half<Nq> * half<Nq>];
+__constant__ real c_gl_d_even[half<M> * half<M>], c_gl_d_odd[half<M> * half<M>];
+__constant__ real c_i_even[half<M> * half<Nq>], c_i_odd[half<M> * half<Nq>];
+__constant__ real c_gll_nodes[Nq], c_gll_weights[Nq], c_gl_nodes[M], c_gl_weights[M];
 
 // D on n points: GLL if n is the number of nodes, GL otherwise.
 template <int n> struct derivative {
   static constexpr int rows = n, columns = n, sign = -1;
-  static __device__ __forceinline__ double even(int r, int c) {
+  static __device__ __forceinline__ real even(int r, int c) {
     return n == Nq ? c_d_even[r * half<Nq> + c] : c_gl_d_even[r * half<M> + c];
   }
-  static __device__ __forceinline__ double odd(int r, int c) {
+  static __device__ __forceinline__ real odd(int r, int c) {
     return n == Nq ? c_d_odd[r * half<Nq> + c] : c_gl_d_odd[r * half<M> + c];
   }
 };
 template <int n> struct derivative_transposed {
   static constexpr int rows = n, columns = n, sign = -1;
-  static __device__ __forceinline__ double even(int r, int c) {
+  static __device__ __forceinline__ real even(int r, int c) {
     return derivative<n>::odd(c, r);
   }
-  static __device__ __forceinline__ double odd(int r, int c) {
+  static __device__ __forceinline__ real odd(int r, int c) {
     return derivative<n>::even(c, r);
   }
 };
 // I from nodes to Gauss points, and its transpose.
 struct interpolation {
   static constexpr int rows = M, columns = Nq, sign = 1;
-  static __device__ __forceinline__ double even(int r, int c) {
+  static __device__ __forceinline__ real even(int r, int c) {
     return c_i_even[r * half<Nq> + c];
   }
-  static __device__ __forceinline__ double odd(int r, int c) {
+  static __device__ __forceinline__ real odd(int r, int c) {
     return c_i_odd[r * half<Nq> + c];
   }
 };
 struct projection {
   static constexpr int rows = Nq, columns = M, sign = 1;
-  static __device__ __forceinline__ double even(int r, int c) {
+  static __device__ __forceinline__ real even(int r, int c) {
     return interpolation::even(c, r);
   }
-  static __device__ __forceinline__ double odd(int r, int c) {
+  static __device__ __forceinline__ real odd(int r, int c) {
     return interpolation::odd(c, r);
   }
 };
-template <int n> __device__ __forceinline__ double point(int i) {
+template <int n> __device__ __forceinline__ real point(int i) {
   return n == Nq ? c_gll_nodes[i] : c_gl_nodes[i];
 }
-template <int n> __device__ __forceinline__ double weight(int i) {
+template <int n> __device__ __forceinline__ real weight(int i) {
   return n == Nq ? c_gll_weights[i] : c_gl_weights[i];
 }
 
@@ -81,11 +96,18 @@ template <int n> __device__ __forceinline__ double weight(int i) {
 
 #include "operators/cuda/lines.cuh"
 
-#if SP_ORDER == 3
+#if SP_TENSOR_CORES
 #include "operators/cuda/tensor.cuh"
 #endif
 
 // ---- Launches ----------------------------------------------------------------------------------
+
+// table = values, rounded to its precision.
+template <int count> cudaError_t send(const double *values, real (&table)[count]) {
+  real rounded[count];
+  for (int i = 0; i < count; i++) rounded[i] = (real)values[i];
+  return cudaMemcpyToSymbol(table, rounded, sizeof rounded);
+}
 
 cudaError_t prepare(const sp_reference *reference) {
   sp_even_odd d, gl_d, to_gl;
@@ -98,26 +120,20 @@ cudaError_t prepare(const sp_reference *reference) {
     const unsigned i = places[q] % Nq, j = places[q] / Nq % Nq, k = places[q] / (Nq * Nq);
     offsets[q] = (unsigned short)place_of<Nq>(k, j, i);
   }
-  const struct {
-    const void *symbol, *values;
-    size_t bytes;
-  } tables[] = {{d_places, places, sizeof d_places},
-                {d_offsets, offsets, sizeof d_offsets},
-                {c_d_even, d.even, sizeof c_d_even},
-                {c_d_odd, d.odd, sizeof c_d_odd},
-                {c_gl_d_even, gl_d.even, sizeof c_gl_d_even},
-                {c_gl_d_odd, gl_d.odd, sizeof c_gl_d_odd},
-                {c_i_even, to_gl.even, sizeof c_i_even},
-                {c_i_odd, to_gl.odd, sizeof c_i_odd},
-                {c_gll_nodes, reference->gll.nodes, sizeof c_gll_nodes},
-                {c_gll_weights, reference->gll.weights, sizeof c_gll_weights},
-                {c_gl_nodes, reference->gl.nodes, sizeof c_gl_nodes},
-                {c_gl_weights, reference->gl.weights, sizeof c_gl_weights}};
-  for (const auto &table : tables) {
-    const cudaError_t error = cudaMemcpyToSymbol(table.symbol, table.values, table.bytes);
-    if (error != cudaSuccess) return error;
-  }
-#if SP_ORDER == 3
+  cudaError_t error = cudaMemcpyToSymbol(d_places, places, sizeof places);
+  if (!error) error = cudaMemcpyToSymbol(d_offsets, offsets, sizeof offsets);
+  if (!error) error = send(d.even, c_d_even);
+  if (!error) error = send(d.odd, c_d_odd);
+  if (!error) error = send(gl_d.even, c_gl_d_even);
+  if (!error) error = send(gl_d.odd, c_gl_d_odd);
+  if (!error) error = send(to_gl.even, c_i_even);
+  if (!error) error = send(to_gl.odd, c_i_odd);
+  if (!error) error = send(reference->gll.nodes, c_gll_nodes);
+  if (!error) error = send(reference->gll.weights, c_gll_weights);
+  if (!error) error = send(reference->gl.nodes, c_gl_nodes);
+  if (!error) error = send(reference->gl.weights, c_gl_weights);
+  if (error) return error;
+#if SP_TENSOR_CORES
   return prepare_groups(reference);
 #else
   return cudaSuccess;
@@ -158,7 +174,21 @@ template <class SINCE, class BEFORE> struct since_90 {
   }
 };
 
-// The three modes of a local operator.
+// The three modes of a local operator; in single precision there is no pass of CG.
+#if SP_FLOAT
+template <class LOCAL, class ASSEMBLED> struct family {
+  static cudaError_t launch(const sp_cuda_arguments *arguments, sp_cuda_mode mode,
+                            cudaStream_t stream) {
+    return mode == SP_CUDA_LOCAL       ? LOCAL::launch(arguments, stream)
+           : mode == SP_CUDA_ASSEMBLED ? ASSEMBLED::launch(arguments, stream)
+                                       : cudaErrorNotSupported;
+  }
+
+  static constexpr sp_cuda_kernel entry() {
+    return {launch, ASSEMBLED::blocks, larger(LOCAL::bytes, ASSEMBLED::bytes)};
+  }
+};
+#else
 template <class LOCAL, class ASSEMBLED, class CG> struct family {
   static cudaError_t launch(const sp_cuda_arguments *arguments, sp_cuda_mode mode,
                             cudaStream_t stream) {
@@ -171,6 +201,7 @@ template <class LOCAL, class ASSEMBLED, class CG> struct family {
     return {launch, CG::blocks, larger(LOCAL::bytes, larger(ASSEMBLED::bytes, CG::bytes))};
   }
 };
+#endif
 
 // Elements per block and blocks per multiprocessor (which bounds the registers), by order, as
 // measured (MEASUREMENTS.md). Small blocks wait less at their barriers; the registers of a column
@@ -179,6 +210,18 @@ template <class LOCAL, class ASSEMBLED, class CG> struct family {
 struct shape {
   int elements, blocks;
 };
+#if SP_FLOAT
+constexpr shape bp35_stored[] = {{0, 0},  {16, 12}, {7, 16}, {4, 16}, {5, 10}, {3, 10},
+                                 {1, 20}, {1, 14},  {1, 10}, {1, 8},  {1, 8},  {1, 6},
+                                 {1, 5},  {1, 4},   {1, 4},  {1, 3}};
+constexpr shape bp35_trilinear[] = {{0, 0}, {16, 12}, {7, 16}, {4, 16}, {5, 10}, {3, 10},
+                                    {3, 7}, {1, 16},  {1, 10}, {1, 8},  {1, 8},  {1, 6},
+                                    {1, 5}, {1, 4},   {1, 4},  {1, 3}};
+constexpr shape mass_shape[] = {{0, 0}, {7, 8}, {4, 8}, {5, 8}, {7, 8}, {5, 8}, {2, 14}, {1, 14},
+                                {1, 8}, {1, 8}, {1, 7}, {1, 6}, {1, 4}, {1, 4}, {1, 4},  {1, 3}};
+constexpr shape bp30_shape[] = {{0, 0}, {7, 8}, {4, 8}, {5, 8}, {3, 9}, {3, 7}, {1, 14}, {1, 10},
+                                {1, 8}, {1, 7}, {1, 6}, {1, 4}, {1, 4}, {1, 4}, {1, 3},  {1, 2}};
+#else
 constexpr shape bp35_stored[] = {{0, 0},  {16, 12}, {7, 12}, {4, 12}, {5, 6}, {3, 5},
                                  {1, 10}, {1, 8},   {1, 5},  {1, 4},  {1, 4}, {1, 3},
                                  {1, 2},  {1, 2},   {1, 2},  {1, 1}};
@@ -189,35 +232,38 @@ constexpr shape mass_shape[] = {{0, 0}, {7, 8}, {4, 8}, {5, 8}, {7, 4}, {5, 5}, 
                                 {1, 4}, {1, 4}, {1, 4}, {1, 3}, {1, 2}, {1, 2}, {1, 2}, {1, 2}};
 constexpr shape bp30_shape[] = {{0, 0}, {7, 8}, {4, 8}, {5, 6}, {3, 5}, {3, 4}, {1, 8}, {1, 5},
                                 {1, 4}, {1, 4}, {1, 3}, {1, 2}, {1, 2}, {1, 2}, {1, 2}, {1, 1}};
+#endif
 
-// Layers of an element's stored factors that are copied to shared memory in advance between
-// E-vectors, and slots of the ring through which all layers go. Between L-vectors both cost more
-// than they gain (MEASUREMENTS.md), except for the ring in CG at N = 13. lines.cuh chooses how
-// addresses of factors are written.
+// In double precision: layers of an element's stored factors that are copied to shared memory in
+// advance between E-vectors, and slots of the ring through which all layers go. Between L-vectors
+// both cost more than they gain (MEASUREMENTS.md), except for the ring in CG at N = 13. lines.cuh
+// chooses how addresses of factors are written.
 constexpr int bp35_ahead[] = {0, 0, 3, 0, 5, 0, 7, 3, 9, 5, 0, 3, 0, 0, 0, 0};
 
 template <int G>
 constexpr shape bp35_shape = (G == TRILINEAR ? bp35_trilinear : bp35_stored)[SP_ORDER];
 template <int G, int MODE>
-constexpr int layers_ahead = (G == STORED && MODE == SP_CUDA_LOCAL) ? bp35_ahead[SP_ORDER] : 0;
+constexpr int layers_ahead = (!SP_FLOAT && G == STORED && MODE == SP_CUDA_LOCAL)
+                                 ? bp35_ahead[SP_ORDER]
+                                 : 0;
 template <int G, int MODE>
-constexpr int ring_slots = (G != STORED || SP_ORDER != 13) ? 0
-                           : MODE == SP_CUDA_LOCAL         ? 4
-                           : MODE == SP_CUDA_CG            ? 3
-                                                           : 0;
+constexpr int ring_slots = (SP_FLOAT || G != STORED || SP_ORDER != 13) ? 0
+                           : MODE == SP_CUDA_LOCAL                     ? 4
+                           : MODE == SP_CUDA_CG                        ? 3
+                                                                       : 0;
 
 template <int G, int MODE, int E = bp35_shape<G>.elements, int LAYERS = layers_ahead<G, MODE>,
           int SLOTS = ring_slots<G, MODE>>
 using bp35_lines = variant<bp35<E, bp35_shape<G>.blocks, G, MODE, LAYERS, SLOTS>, E, threads<E, Nq>,
-                           sizeof(double) * (stiffness_room<E> + copies_room<E, LAYERS, SLOTS>())>;
+                           sizeof(real) * (stiffness_room<E> + copies_room<E, LAYERS, SLOTS>())>;
 template <int G, int MODE, int E = mass_shape[SP_ORDER].elements>
 using mass_lines = variant<mass<E, mass_shape[SP_ORDER].blocks, G, MODE>, E, threads<E, M>,
-                           E * MASS_SIZE * sizeof(double)>;
+                           E * MASS_SIZE * sizeof(real)>;
 template <int G, int MODE, int E = bp30_shape[SP_ORDER].elements>
 using bp30_lines = variant<bp30<E, bp30_shape[SP_ORDER].blocks, G, MODE>, E, threads<E, M>,
-                           E * BP30_SIZE * sizeof(double)>;
+                           E * BP30_SIZE * sizeof(real)>;
 
-#if SP_ORDER == 3
+#if SP_TENSOR_CORES
 // On tensor cores; BLOCKS is blocks per multiprocessor. Pass 1 of CG with the mass operator and
 // stored factors is faster by lines.
 template <kernel KERNEL, class TEAM>
@@ -239,13 +285,22 @@ template <int G, int MODE> using mass_fastest = mass_lines<G, MODE>;
 template <int G, int MODE> using bp30_fastest = bp30_lines<G, MODE>;
 
 template <template <int, int> class OPERATOR, int G> constexpr sp_cuda_kernel entry() {
+#if SP_FLOAT
+  return family<OPERATOR<G, SP_CUDA_LOCAL>, OPERATOR<G, SP_CUDA_ASSEMBLED>>::entry();
+#else
   return family<OPERATOR<G, SP_CUDA_LOCAL>, OPERATOR<G, SP_CUDA_ASSEMBLED>,
                 OPERATOR<G, SP_CUDA_CG>>::entry();
+#endif
 }
 
 } // namespace
 
-extern "C" const sp_cuda_order JOIN(sp_cuda_order_, SP_ORDER) = {
+#if SP_FLOAT
+#define SP_TABLE JOIN(sp_cuda_order_single_, SP_ORDER)
+#else
+#define SP_TABLE JOIN(sp_cuda_order_, SP_ORDER)
+#endif
+extern "C" const sp_cuda_order SP_TABLE = {
     prepare,
     {{entry<mass_fastest, STORED>(), entry<mass_fastest, TRILINEAR>()},
      {entry<bp35_fastest, STORED>(), entry<bp35_fastest, TRILINEAR>()},

@@ -2,10 +2,25 @@
 
 #include "operators/cuda/launch.h"
 
-extern const sp_cuda_order sp_cuda_order_1, sp_cuda_order_2, sp_cuda_order_3, sp_cuda_order_4,
-    sp_cuda_order_5, sp_cuda_order_6, sp_cuda_order_7, sp_cuda_order_8, sp_cuda_order_9,
-    sp_cuda_order_10, sp_cuda_order_11, sp_cuda_order_12, sp_cuda_order_13, sp_cuda_order_14,
-    sp_cuda_order_15;
+#define ORDERS(ORDER)                                                                              \
+  ORDER(1)                                                                                         \
+  ORDER(2)                                                                                         \
+  ORDER(3)                                                                                         \
+  ORDER(4)                                                                                         \
+  ORDER(5)                                                                                         \
+  ORDER(6)                                                                                         \
+  ORDER(7)                                                                                         \
+  ORDER(8)                                                                                         \
+  ORDER(9)                                                                                         \
+  ORDER(10)                                                                                        \
+  ORDER(11)                                                                                        \
+  ORDER(12)                                                                                        \
+  ORDER(13)                                                                                        \
+  ORDER(14)                                                                                        \
+  ORDER(15)
+
+#define DECLARE(n) extern const sp_cuda_order sp_cuda_order_##n, sp_cuda_order_single_##n;
+ORDERS(DECLARE)
 
 void sp_cuda_node_order(int order, unsigned short *places) {
   enum { LOW, HIGH, INSIDE, WHERE }; /* of a coordinate */
@@ -21,25 +36,9 @@ void sp_cuda_node_order(int order, unsigned short *places) {
     }
 }
 
-const sp_cuda_order *sp_cuda_order_get(int order) {
-  static const sp_cuda_order *const orders[SP_MAX_ORDER + 1] = {
-      NULL,
-      &sp_cuda_order_1,
-      &sp_cuda_order_2,
-      &sp_cuda_order_3,
-      &sp_cuda_order_4,
-      &sp_cuda_order_5,
-      &sp_cuda_order_6,
-      &sp_cuda_order_7,
-      &sp_cuda_order_8,
-      &sp_cuda_order_9,
-      &sp_cuda_order_10,
-      &sp_cuda_order_11,
-      &sp_cuda_order_12,
-      &sp_cuda_order_13,
-      &sp_cuda_order_14,
-      &sp_cuda_order_15,
-  };
+const sp_cuda_order *sp_cuda_order_get(int order, sp_precision precision) {
+#define ENTRY(n) [n] = {&sp_cuda_order_##n, &sp_cuda_order_single_##n},
+  static const sp_cuda_order *const orders[SP_MAX_ORDER + 1][SP_PRECISIONS] = {ORDERS(ENTRY)};
   assert(order >= 1 && order <= SP_MAX_ORDER);
-  return orders[order];
+  return orders[order][precision];
 }

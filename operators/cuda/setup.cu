@@ -12,11 +12,19 @@ extern "C" {
 #include <cstdlib>
 #include <cstring>
 
-/* Doubles per element. */
+/* Numbers per element. */
 static size_t factors_of(sp_operator_kind kind, sp_geometry_kind geometry, int order) {
   const size_t m = (size_t)sp_operator_rule(kind, order)->n;
   return geometry == SP_GEOMETRY_TRILINEAR ? 24
                                            : (size_t)sp_operator_rows[kind].factors * m * m * m;
+}
+
+/* Round in place. */
+static void round_to_single(size_t count, double *values) {
+  for (size_t i = 0; i < count; i++) {
+    const float rounded = (float)values[i];
+    memcpy((char *)values + i * sizeof rounded, &rounded, sizeof rounded);
+  }
 }
 
 /* Factors are computed on the host in batches of elements, and each batch is sent before the next
@@ -29,11 +37,12 @@ static sp_status send_factors(const sp_operator_setup *setup, sp_local_operator 
   const size_t first = setup->kind == SP_MASS ? (size_t)SP_G_WJ * points : 0;
   const size_t stored = (size_t)SP_FACTORS * points - first;
   const size_t width = factors_of(setup->kind, setup->geometry, setup->space->numbering->order);
+  const size_t real = sp_precision_bytes(setup->precision);
   double *batch = nullptr, *element = nullptr;
-  /* One more double: copies in units of 16 bytes (geometry.cuh) may read it. */
-  SP_TRY(sp_cuda_allocate((size_t)hexes->count * width + 1, sizeof(double), "geometric factors",
-                          (void **)&local->factors));
-  local->bytes += (size_t)hexes->count * width * sizeof(double);
+  /* One more number: copies in units of 16 bytes (geometry.cuh) may read it. */
+  SP_TRY(sp_cuda_allocate((size_t)hexes->count * width + 1, real, "geometric factors",
+                          &local->factors));
+  local->bytes += (size_t)hexes->count * width * real;
   sp_status status = sp_allocate(ELEMENTS * width, sizeof *batch, "factors", &batch);
   if (!status) status = sp_allocate(SP_FACTORS * points, sizeof *element, "factors", &element);
   for (sp_lid begin = 0; begin < hexes->count && !status; begin += ELEMENTS) {
@@ -48,9 +57,10 @@ static sp_status send_factors(const sp_operator_setup *setup, sp_local_operator 
       memcpy(target, element + first, stored * sizeof *element);
     }
     if (status) break;
-    const cudaError_t error =
-        cudaMemcpy(&local->factors[(size_t)begin * width], batch,
-                   (size_t)(end - begin) * width * sizeof *batch, cudaMemcpyHostToDevice);
+    const size_t count = (size_t)(end - begin) * width;
+    if (setup->precision == SP_SINGLE) round_to_single(count, batch);
+    const cudaError_t error = cudaMemcpy((char *)local->factors + (size_t)begin * width * real,
+                                         batch, count * real, cudaMemcpyHostToDevice);
     if (error != cudaSuccess) status = sp_cuda_failed(error, "cudaMemcpy", __FILE__, __LINE__);
   }
   free(batch);
@@ -80,10 +90,11 @@ static sp_status send_nodes(const sp_operator_setup *setup, sp_local_operator *l
     }
   if (!status)
     status = sp_cuda_copy_of(nodes, count, sizeof *nodes, "element nodes", (void **)&local->nodes);
-  if (!status) status = sp_cuda_allocate(edges, sizeof(double), "edges", (void **)&local->edges);
+  const size_t real = sp_precision_bytes(setup->precision);
+  if (!status) status = sp_cuda_allocate(edges, real, "edges", &local->edges);
   free(nodes);
   free(seen);
-  local->bytes += count * sizeof *nodes + edges * sizeof(double);
+  local->bytes += count * sizeof *nodes + edges * real;
   return status;
 }
 
@@ -139,15 +150,8 @@ static sp_status check_shared_memory(int order, const sp_local_operator *local) 
                  order, 1e-3 * (double)local->kernel->shared_bytes, local->device->id, 1e-3 * most);
 }
 
-static sp_status build(const sp_operator_setup *setup, sp_local_operator *local) {
-  const int order = setup->space->numbering->order;
-  SP_TRY(check_shared_memory(order, local));
-  SP_CUDA(local->order->prepare(sp_reference_get(order)));
-  SP_TRY(send_factors(setup, local));
-  SP_TRY(sp_cuda_assembly_create(setup, &local->assembly));
-  SP_TRY(send_nodes(setup, local));
-  SP_TRY(send_diagonal(setup, local));
-  local->bytes += local->assembly.bytes;
+/* What passes of CG need, which are in double precision alone. */
+static sp_status allocate_sums(sp_local_operator *local) {
   const int blocks = most_blocks(local) + diagonal_blocks(local);
   SP_TRY(sp_cuda_allocate((size_t)(blocks + SP_CUDA_SUM_BLOCKS), sizeof(double), "partial sums",
                           (void **)&local->energy));
@@ -157,6 +161,19 @@ static sp_status build(const sp_operator_setup *setup, sp_local_operator *local)
   SP_TRY(
       sp_cuda_allocate(SP_CG_BATCH, sizeof *local->records, "records", (void **)&local->records));
   SP_CUDA(cudaMallocHost(&local->sums, 2 * sizeof(double)));
+  return SP_OK;
+}
+
+static sp_status build(const sp_operator_setup *setup, sp_local_operator *local) {
+  const int order = setup->space->numbering->order;
+  SP_TRY(check_shared_memory(order, local));
+  SP_CUDA(local->order->prepare(sp_reference_get(order)));
+  SP_TRY(send_factors(setup, local));
+  SP_TRY(sp_cuda_assembly_create(setup, &local->assembly));
+  SP_TRY(send_nodes(setup, local));
+  SP_TRY(send_diagonal(setup, local));
+  local->bytes += local->assembly.bytes;
+  if (local->precision == SP_DOUBLE) SP_TRY(allocate_sums(local));
   SP_CUDA(cudaDeviceSynchronize());
   return SP_OK;
 }
@@ -198,15 +215,17 @@ sp_bytes sp_cuda_operator_predicted_bytes(const sp_operator_facts *facts, const 
   const double element = factors * real +
                          sp_cuda_surface_nodes(order) * sizeof(*sp_local_operator::nodes) +
                          sp_cuda_edge_nodes(order) * real;
+  const double device =
+      sizes->elements * element + real + sp_cuda_assembly_predicted_bytes(order, sizes);
+  if (facts->precision == SP_SINGLE) return {sizeof(sp_local_operator), device};
   /* Of pass 1 in two parts, one more block at most than as a whole. */
-  const sp_cuda_kernel *kernel = &sp_cuda_order_get(order)->kernels[facts->kind][trilinear];
+  const sp_cuda_kernel *kernel =
+      &sp_cuda_order_get(order, facts->precision)->kernels[facts->kind][trilinear];
   const double blocks = kernel->blocks((int)sizes->elements) + 1;
   const double sums = blocks + SP_CUDA_SUM_BLOCKS + 2 * SP_CUDA_VECTOR_BLOCKS;
-  const double device = sizes->elements * element + real +
-                        sp_cuda_assembly_predicted_bytes(order, sizes) + sums * sizeof(double) +
-                        sizeof(*sp_local_operator::scalars) +
-                        SP_CG_BATCH * sizeof(*sp_local_operator::records);
-  return {sizeof(sp_local_operator) + 2 * sizeof(*sp_local_operator::sums), device};
+  return {sizeof(sp_local_operator) + 2 * sizeof(*sp_local_operator::sums),
+          device + sums * sizeof(double) + sizeof(*sp_local_operator::scalars) +
+              SP_CG_BATCH * sizeof(*sp_local_operator::records)};
 }
 
 void sp_cuda_operator_destroy(sp_local_operator **out) {
@@ -236,7 +255,8 @@ sp_status sp_cuda_operator_create(sp_device *device, const sp_operator_setup *se
   SP_TRY(check_size(setup));
   SP_TRY(sp_allocate(1, sizeof *local, "operator", &local));
   local->device = device;
-  local->order = sp_cuda_order_get(setup->space->numbering->order);
+  local->precision = setup->precision;
+  local->order = sp_cuda_order_get(setup->space->numbering->order, setup->precision);
   local->geometry = setup->geometry == SP_GEOMETRY_TRILINEAR;
   local->kernel = &local->order->kernels[setup->kind][local->geometry];
   local->lambda = setup->lambda;

@@ -190,12 +190,12 @@ template <int MODE, int ROOM, bool REMEMBERS> struct group {
 #pragma unroll
     for (int c = 0; c < visit::turns; c++) {
       if (MODE == SP_CUDA_LOCAL) {
-        copy(U + offset(w, c), a.x + (size_t)w.element(c) * Np + w.node(c), false);
+        copy(U + offset(w, c), reals(a.x) + (size_t)w.element(c) * Np + w.node(c), false);
         continue;
       }
       const unsigned code = known.code[c];
       if (MODE == SP_CUDA_ASSEMBLED)
-        copy(U + offset(w, c), a.x + dof_of<visit>(code),
+        copy(U + offset(w, c), reals(a.x) + dof_of<visit>(code),
              a.constrained && code & SP_CUDA_CONSTRAINED);
       if (w.in_face(c)) face_code(w, c) = code;
     }
@@ -214,7 +214,7 @@ template <int MODE, int ROOM, bool REMEMBERS> struct group {
 #pragma unroll
     for (int c = lane; c < 12 * GROUP; c += 32)
       copy((double2 *)(room + c / 12 * MAP_STRIDE) + c % 12,
-           (const double2 *)(a.factors + element(a, c / 12) * 24) + c % 12);
+           (const double2 *)(reals(a.factors) + element(a, c / 12) * 24) + c % 12);
   }
   __device__ __forceinline__ const double *map() const {
     return room + lane / 4 * MAP_STRIDE;
@@ -228,7 +228,7 @@ template <int MODE, int ROOM, bool REMEMBERS> struct group {
     for (int c = lane; c < GROUP_LAYER / 2; c += 32) {
       const int pair = c % 8, e = c / 8 % GROUP, component = c / (8 * GROUP);
       copy((double2 *)room + c / 8 * 8 + (pair + 2 * e) % 8,
-           (const double2 *)(a.factors + element(a, e) * (SP_FACTORS * Np) + component * Np +
+           (const double2 *)(reals(a.factors) + element(a, e) * (SP_FACTORS * Np) + component * Np +
                              k * (Nq * Nq)) +
                pair);
     }
@@ -337,7 +337,7 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void mass_group(sp_cuda_arg
     make_barrier(arrived, 1);
     before_copies();
     expect_copies(arrived, bytes);
-    bulk_copy(arrived, arrived + 16, a.factors + from - from % 2, bytes);
+    bulk_copy(arrived, arrived + 16, reals(a.factors) + from - from % 2, bytes);
   }
   const double *factors = g.room + 2 + from % 2 + g.lane / 4 * EACH;
   double energy = 0;

@@ -17,7 +17,7 @@ __global__ void set_scalars(sp_cuda_scalars *scalars, sp_cuda_scalars values) {
   *scalars = values;
 }
 
-__global__ void clear_faces(int first, int end, int copies, int last, double *y) {
+template <class T> __global__ void clear_faces(int first, int end, int copies, int last, T *y) {
   const int i = blockIdx.x * THREADS + threadIdx.x, stride = gridDim.x * THREADS;
   follow();
   for (int n = first + i; n < end; n += stride) y[n] = 0;
@@ -26,10 +26,10 @@ __global__ void clear_faces(int first, int end, int copies, int last, double *y)
 
 // A target and its contributions, of which FLIGHT are loaded together. Their indices do not change,
 // so they are loaded before previous kernels are done. The first entry holds the flag.
-struct target {
+template <class T> struct target {
   static constexpr int FLIGHT = 4;
   unsigned begin, end, entries[FLIGHT];
-  double values[FLIGHT];
+  T values[FLIGHT];
 
   __device__ __forceinline__ target(const sp_cuda_targets &targets, int t) {
     begin = end = 0;
@@ -46,7 +46,7 @@ struct target {
       entries[f] = from + 32 * f < end ? __ldcs(targets.entries + from + 32 * f) : SP_CUDA_ABSENT;
   }
 
-  __device__ __forceinline__ void load(const double *edges) {
+  __device__ __forceinline__ void load(const T *edges) {
 #pragma unroll
     for (int f = 0; f < FLIGHT; f++) {
       const unsigned entry = begin < end ? entries[f] & SP_CUDA_ABSENT : SP_CUDA_ABSENT;
@@ -63,8 +63,8 @@ struct target {
   }
 
   // Call it after load().
-  __device__ __forceinline__ double sum(const sp_cuda_targets &targets, const double *edges) const {
-    double sum = 0;
+  __device__ __forceinline__ T sum(const sp_cuda_targets &targets, const T *edges) const {
+    T sum = 0;
     target next = *this;
     for (unsigned n = begin; n < end; n += 32 * FLIGHT) {
       if (n > begin) {
@@ -78,27 +78,30 @@ struct target {
   }
 };
 
-__global__ void assemble_shared(sp_cuda_assembly a, bool constrained, const double *edges,
-                                double *y, const sp_cuda_scalars *scalars) {
+template <class T>
+__global__ void assemble_shared(sp_cuda_assembly a, bool constrained, const T *edges, T *y,
+                                const sp_cuda_scalars *scalars) {
   const int t = blockIdx.x * THREADS + threadIdx.x;
-  target here(a.shared, t);
+  target<T> here(a.shared, t);
   follow();
   if (t >= a.shared.count || (scalars && scalars->stop)) return;
   here.load(edges);
   y[a.shared_dofs[t]] = constrained && here.is_constrained() ? 0 : here.sum(a.shared, edges);
 }
 
-__global__ void assemble_own(sp_cuda_assembly a, bool constrained, const double *edges, double *y) {
+template <class T>
+__global__ void assemble_own(sp_cuda_assembly a, bool constrained, const T *edges, T *y) {
   const int t = blockIdx.x * THREADS + threadIdx.x;
-  target here(a.own, t);
+  target<T> here(a.own, t);
   follow();
   if (here.is_empty()) return;
   here.load(edges);
   y[a.first_edge + t] = constrained && here.is_constrained() ? 0 : here.sum(a.own, edges);
 }
 
+template <class T>
 __global__ void add_diagonal(sp_cuda_diagonal diagonal, int first, int last, bool constrained,
-                             int first_edge, const double *x, double *y, double *partial,
+                             int first_edge, const T *x, T *y, double *partial,
                              const sp_cuda_scalars *scalars) {
   follow();
   if (scalars && scalars->stop) return;
@@ -107,7 +110,7 @@ __global__ void add_diagonal(sp_cuda_diagonal diagonal, int first, int last, boo
   if (n < last && !(constrained && diagonal.dofs[n] & SP_CUDA_CONSTRAINED)) {
     const int dof = (int)(diagonal.dofs[n] & SP_CUDA_DOF);
     const double product = diagonal.values[n] * x[dof];
-    y[dof] = dof < first_edge ? y[dof] + product : product;
+    y[dof] = (T)(dof < first_edge ? y[dof] + product : product);
     energy = x[dof] * product;
   }
   if (!partial) return;
@@ -232,7 +235,7 @@ __global__ __launch_bounds__(THREADS, 4) void update(sp_cuda_update u) {
   double *__restrict__ x = u.update_x ? u.vectors.x : nullptr, *__restrict__ r = u.vectors.r;
   double *__restrict__ ap = u.vectors.ap;
   const int first = blockIdx.x * THREADS + threadIdx.x, stride = gridDim.x * THREADS;
-  target first_target(a.own, first);
+  target<double> first_target(a.own, first);
   follow();
   // Loaded before the step is known: in a small problem both take equally long.
   const int stop = u.scalars->stop;
@@ -254,14 +257,14 @@ __global__ __launch_bounds__(THREADS, 4) void update(sp_cuda_update u) {
   };
   // Edges and vertices: ap is not zero only where the exchange or the diagonal wrote it. With a
   // step of zero only the sums are wanted, and the edge nodes may hold anything.
-  const auto edge = [&](int t, const target &there) {
+  const auto edge = [&](int t, const target<double> &there) {
     const int i = a.first_edge + t;
     const bool none = alpha == 0 || there.is_constrained();
     single(i, none ? 0 : ap[i] + there.sum(a.own, u.edges));
   };
   if (first < a.own.count) edge(first, first_target);
   for (int t = first + stride; t < a.own.count; t += stride) {
-    target there(a.own, t);
+    target<double> there(a.own, t);
     there.load(u.edges);
     edge(t, there);
   }
@@ -347,34 +350,67 @@ cudaError_t sp_cuda_set_scalars(sp_cuda_scalars *scalars, const sp_cuda_scalars 
   return queue(set_scalars, 1, 1, 0, stream, scalars, *values);
 }
 
-cudaError_t sp_cuda_clear_faces(const sp_cuda_assembly *a, double *y, cudaStream_t stream) {
-  return queue(clear_faces, BLOCKS, THREADS, 0, stream, a->first_face, a->first_edge, a->owned,
-               a->local, y);
+template <class T>
+static cudaError_t queue_clear(const sp_cuda_assembly *a, void *y, cudaStream_t stream) {
+  return queue(clear_faces<T>, BLOCKS, THREADS, 0, stream, a->first_face, a->first_edge, a->owned,
+               a->local, (T *)y);
 }
 
-cudaError_t sp_cuda_assemble_shared(const sp_cuda_assembly *a, bool constrained,
-                                    const double *edges, double *y, const sp_cuda_scalars *scalars,
-                                    cudaStream_t stream) {
-  return queue(assemble_shared, blocks_for(a->shared.count), THREADS, 0, stream, *a, constrained,
-               edges, y, scalars);
+cudaError_t sp_cuda_clear_faces(const sp_cuda_assembly *a, sp_precision precision, void *y,
+                                cudaStream_t stream) {
+  return (precision == SP_SINGLE ? queue_clear<float> : queue_clear<double>)(a, y, stream);
 }
 
-cudaError_t sp_cuda_assemble_own(const sp_cuda_assembly *a, bool constrained, const double *edges,
-                                 double *y, bool joins, cudaStream_t stream) {
-  return start(!joins, nullptr, assemble_own, at_least_one(blocks_for(a->own.count)), THREADS, 0,
-               stream, *a, constrained, edges, y);
+template <class T>
+static cudaError_t queue_shared(const sp_cuda_assembly *a, bool constrained, const void *edges,
+                                void *y, const sp_cuda_scalars *scalars, cudaStream_t stream) {
+  return queue(assemble_shared<T>, blocks_for(a->shared.count), THREADS, 0, stream, *a, constrained,
+               (const T *)edges, (T *)y, scalars);
+}
+
+cudaError_t sp_cuda_assemble_shared(const sp_cuda_assembly *a, sp_precision precision,
+                                    bool constrained, const void *edges, void *y,
+                                    const sp_cuda_scalars *scalars, cudaStream_t stream) {
+  return (precision == SP_SINGLE ? queue_shared<float>
+                                 : queue_shared<double>)(a, constrained, edges, y, scalars, stream);
+}
+
+template <class T>
+static cudaError_t queue_own(const sp_cuda_assembly *a, bool constrained, const void *edges,
+                             void *y, bool joins, cudaStream_t stream) {
+  return start(!joins, nullptr, assemble_own<T>, at_least_one(blocks_for(a->own.count)), THREADS, 0,
+               stream, *a, constrained, (const T *)edges, (T *)y);
+}
+
+cudaError_t sp_cuda_assemble_own(const sp_cuda_assembly *a, sp_precision precision,
+                                 bool constrained, const void *edges, void *y, bool joins,
+                                 cudaStream_t stream) {
+  return (precision == SP_SINGLE ? queue_own<float> : queue_own<double>)(a, constrained, edges, y,
+                                                                         joins, stream);
 }
 
 int sp_cuda_diagonal_blocks(int count) {
   return blocks_for(count);
 }
 
-cudaError_t sp_cuda_add_diagonal(const sp_cuda_diagonal *diagonal, int first, int last,
-                                 bool constrained, int first_edge, const double *x, double *y,
-                                 double *partial, const sp_cuda_scalars *scalars, bool joins,
-                                 cudaStream_t stream) {
-  return start(!joins, nullptr, add_diagonal, blocks_for(last - first), THREADS, 0, stream,
-               *diagonal, first, last, constrained, first_edge, x, y, partial, scalars);
+template <class T>
+static cudaError_t queue_diagonal(const sp_cuda_diagonal *diagonal, int first, int last,
+                                  bool constrained, int first_edge, const void *x, void *y,
+                                  double *partial, const sp_cuda_scalars *scalars, bool joins,
+                                  cudaStream_t stream) {
+  return start(!joins, nullptr, add_diagonal<T>, blocks_for(last - first), THREADS, 0, stream,
+               *diagonal, first, last, constrained, first_edge, (const T *)x, (T *)y, partial,
+               scalars);
+}
+
+cudaError_t sp_cuda_add_diagonal(const sp_cuda_diagonal *diagonal, sp_precision precision,
+                                 int first, int last, bool constrained, int first_edge,
+                                 const void *x, void *y, double *partial,
+                                 const sp_cuda_scalars *scalars, bool joins, cudaStream_t stream) {
+  return (precision == SP_SINGLE ? queue_diagonal<float>
+                                 : queue_diagonal<double>)(diagonal, first, last, constrained,
+                                                           first_edge, x, y, partial, scalars,
+                                                           joins, stream);
 }
 
 cudaError_t sp_cuda_finish_pass_1(int count, const double *partial, double *room,

@@ -16,19 +16,22 @@ enum { SP_CUDA_VECTOR_BLOCKS = 132 * 4, SP_CUDA_VECTOR_THREADS = 256 };
 cudaError_t sp_cuda_set_scalars(sp_cuda_scalars *scalars, const sp_cuda_scalars *values,
                                 cudaStream_t stream);
 
-/* y = 0 at entries that faces add to. */
-cudaError_t sp_cuda_clear_faces(const sp_cuda_assembly *assembly, double *y, cudaStream_t stream);
+/* y = 0 at entries that faces add to. Vectors and edge nodes of functions with a precision are of
+ * that precision. */
+cudaError_t sp_cuda_clear_faces(const sp_cuda_assembly *assembly, sp_precision precision, void *y,
+                                cudaStream_t stream);
 
 /* y on edges and at vertices, from the array of edge nodes: at DOFs that are shared with other
  * ranks, or at the others. Does nothing once iterations have stopped; scalars may be NULL. `joins`:
  * it may follow kernels of several streams (queue.cuh). */
-cudaError_t sp_cuda_assemble_shared(const sp_cuda_assembly *assembly, bool constrained,
-                                    const double *edges, double *y, const sp_cuda_scalars *scalars,
-                                    cudaStream_t stream);
-cudaError_t sp_cuda_assemble_own(const sp_cuda_assembly *assembly, bool constrained,
-                                 const double *edges, double *y, bool joins, cudaStream_t stream);
+cudaError_t sp_cuda_assemble_shared(const sp_cuda_assembly *assembly, sp_precision precision,
+                                    bool constrained, const void *edges, void *y,
+                                    const sp_cuda_scalars *scalars, cudaStream_t stream);
+cudaError_t sp_cuda_assemble_own(const sp_cuda_assembly *assembly, sp_precision precision,
+                                 bool constrained, const void *edges, void *y, bool joins,
+                                 cudaStream_t stream);
 
-/* The setup's diagonal (operators/backend.h): shared DOFs first. */
+/* The setup's diagonal (operators/backend.h), in double precision: shared DOFs first. */
 typedef struct sp_cuda_diagonal {
   int shared, count;
   unsigned *dofs; /* [count], with SP_CUDA_CONSTRAINED */
@@ -40,10 +43,10 @@ typedef struct sp_cuda_diagonal {
  * first) sums of x.D x. Does nothing once iterations have stopped; scalars may be NULL. `joins`: it
  * may follow kernels of several streams (queue.cuh). */
 int sp_cuda_diagonal_blocks(int count);
-cudaError_t sp_cuda_add_diagonal(const sp_cuda_diagonal *diagonal, int first, int last,
-                                 bool constrained, int first_edge, const double *x, double *y,
-                                 double *partial, const sp_cuda_scalars *scalars, bool joins,
-                                 cudaStream_t stream);
+cudaError_t sp_cuda_add_diagonal(const sp_cuda_diagonal *diagonal, sp_precision precision,
+                                 int first, int last, bool constrained, int first_edge,
+                                 const void *x, void *y, double *partial,
+                                 const sp_cuda_scalars *scalars, bool joins, cudaStream_t stream);
 
 /* End of pass 1: scalars->p_ap = the sum of `count` partial sums, over all ranks if there are
  * several, alpha = rz / p_ap, and the iteration's record, unless `records` is NULL. `room` holds

@@ -142,10 +142,9 @@ static sp_status host_convert(sp_device *device, size_t count, double scale,
   return SP_OK;
 }
 
-static sp_status host_correct(sp_device *device, sp_precision precision, size_t count, double a,
-                              double b, const void *s, const void *t, double c, bool first, void *d,
-                              void *x) {
-  device->kernels->vectors->correct[precision](count, a, b, s, t, c, first, d, x);
+static sp_status host_correct(sp_device *device, sp_precision precision, size_t count,
+                              const sp_correction *step) {
+  device->kernels->vectors->correct[precision](count, step);
   return SP_OK;
 }
 

@@ -14,6 +14,7 @@
 #include "mesh/geometry.h"
 #include "mesh/numbering.h"
 #include "mesh/reference.h"
+#include "operators/backend.h"
 #include "operators/host/boxes.h"
 #include "operators/host/interpolate.h"
 #include "operators/kinds.h"
@@ -121,8 +122,7 @@ typedef struct sp_host_vectors {
   void (*multiply[SP_PRECISIONS])(size_t n, const void *x, const void *y, void *z);
   double (*dot[SP_PRECISIONS])(size_t n, const void *x, const void *y);
   void (*convert[SP_PRECISIONS][SP_PRECISIONS])(size_t n, double scale, const void *from, void *to);
-  void (*correct[SP_PRECISIONS])(size_t n, double a, double b, const void *s, const void *t,
-                                 double c, bool first, void *d, void *x);
+  void (*correct[SP_PRECISIONS])(size_t n, const sp_correction *step);
 } sp_host_vectors;
 
 /* The local operators, [problem kind][stored, trilinear], and the sweep, in one precision. */

@@ -46,15 +46,17 @@ INLINE vec load_float(const float *x) {
     return sum;                                                                                    \
   }                                                                                                \
                                                                                                    \
-  static void correct_##real(size_t n, double a, double b, const void *scale, const void *from,    \
-                             double c, bool first, void *direction, void *to) {                    \
-    const real old = (real)a, new = (real)b, step = (real)c;                                       \
-    const real *restrict s = scale, *restrict t = from;                                            \
-    real *restrict d = direction, *restrict x = to;                                                \
-    for (size_t i = 0; i < n; i++) {                                                               \
-      const real part = new *(s ? s[i] * t[i] : t[i]);                                             \
-      d[i] = old == 0 ? part : old * d[i] + part;                                                  \
-      x[i] = first ? step * d[i] : x[i] + step * d[i];                                             \
+  /* r may be t, so these are not restrict: but no entry depends on another one. */                \
+  static void correct_##real(size_t n, const sp_correction *step) {                                \
+    const real a = (real)step->a, b = (real)step->b, c = (real)step->c;                            \
+    const real *restrict s = step->s, *restrict q = step->q, *t = step->t;                         \
+    real *r = step->r, *restrict d = step->d, *restrict x = step->x;                               \
+    _Pragma("GCC ivdep") for (size_t i = 0; i < n; i++) {                                          \
+      const real residual = q ? t[i] - q[i] : t[i];                                                \
+      const real part = b * (s ? s[i] * residual : residual);                                      \
+      if (q) r[i] = residual;                                                                      \
+      d[i] = a == 0 ? part : a * d[i] + part;                                                      \
+      x[i] = step->first ? c * d[i] : x[i] + c * d[i];                                             \
     }                                                                                              \
   }
 

@@ -236,47 +236,50 @@ double sp_chebyshev_bound(const sp_chebyshev *chebyshev) {
 
 /* ---- Smoothing ---- */
 
-/* r = b - A x. */
-static sp_status residual(sp_chebyshev *c, const void *b, const void *x) {
-  sp_operator *op = c->op;
-  const sp_status status = sp_operator_apply(op, true, x, c->r);
-  return first_failure(
-      status, op->backend->axpby(op->device, op->precision, (size_t)op->dofs, 1, b, -1, c->r));
+sp_correction sp_chebyshev_step(int degree, int i, double bound, bool from_zero) {
+  return (sp_correction){.a = i == 0 ? 0 : (2.0 * i - 1) / (2 * i + 3),
+                         .b = i == 0 ? 4 / (3 * bound) : (8.0 * i + 4) / ((2 * i + 3) * bound),
+                         .c = weights[degree][i],
+                         .first = i == 0 && from_zero};
 }
 
-/* d = a d + b S t, x += beta d. */
-static sp_status correct(sp_chebyshev *c, double a, double b, const void *t, double beta,
-                         bool first, void *x) {
+/* Step i from the residual t, or with q from r = t - q, which c->r keeps. */
+static sp_status correct(sp_chebyshev *c, int i, bool from_zero, const void *t, const void *q,
+                         void *x) {
   sp_operator *op = c->op;
+  const sp_backend *b = op->backend;
   const size_t dofs = (size_t)op->dofs;
-  if (!c->schwarz)
-    return op->backend->correct(op->device, op->precision, dofs, a, b, c->inverse_diagonal, t, beta,
-                                first, c->d, x);
-  const sp_status status = sp_schwarz_apply(c->schwarz, t, c->ad);
-  return first_failure(status, op->backend->correct(op->device, op->precision, dofs, a, b, NULL,
-                                                    c->ad, beta, first, c->d, x));
+  sp_correction step = sp_chebyshev_step(c->degree, i, c->bound, from_zero);
+  step.d = c->d;
+  step.x = x;
+  if (!c->schwarz) {
+    step.s = c->inverse_diagonal;
+    step.t = t;
+    step.q = q;
+    step.r = c->r;
+    return b->correct(op->device, op->precision, dofs, &step);
+  }
+  sp_status status = SP_OK;
+  if (q) {
+    if (t != c->r) status = b->copy(op->device, op->precision, dofs, t, c->r);
+    status = first_failure(status, b->axpby(op->device, op->precision, dofs, -1, q, 1, c->r));
+    t = c->r;
+  }
+  status = first_failure(status, sp_schwarz_apply(c->schwarz, t, c->ad));
+  step.t = c->ad;
+  return first_failure(status, b->correct(op->device, op->precision, dofs, &step));
 }
 
 sp_status sp_chebyshev_smooth(sp_chebyshev *c, bool from_zero, const void *b, void *x) {
   sp_operator *op = c->op;
-  const sp_backend *backend = op->backend;
-  const size_t dofs = (size_t)op->dofs;
-  const double *beta = weights[c->degree];
   sp_status status = SP_OK;
-  if (!from_zero) status = residual(c, b, x);
-  status = first_failure(
-      status, correct(c, 0, 4 / (3 * c->bound), from_zero ? b : c->r, beta[0], from_zero, x));
+  if (!from_zero) status = sp_operator_apply(op, true, x, c->ad);
+  status = first_failure(status, correct(c, 0, from_zero, b, from_zero ? NULL : c->ad, x));
   for (int i = 1; i < c->degree; i++) {
     status = first_failure(status, sp_operator_apply(op, true, c->d, c->ad));
-    /* The first r is b itself, which stays as it is. */
-    if (i == 1 && from_zero) {
-      status = first_failure(status, backend->copy(op->device, op->precision, dofs, b, c->r));
-    }
+    /* From zero, the first residual is b itself, which stays as it is. */
     status =
-        first_failure(status, backend->axpby(op->device, op->precision, dofs, -1, c->ad, 1, c->r));
-    status = first_failure(status, correct(c, (2.0 * i - 1) / (2 * i + 3),
-                                           (8.0 * i + 4) / ((2 * i + 3) * c->bound), c->r, beta[i],
-                                           false, x));
+        first_failure(status, correct(c, i, from_zero, i == 1 && from_zero ? b : c->r, c->ad, x));
   }
   return status;
 }

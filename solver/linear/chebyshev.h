@@ -40,6 +40,10 @@ void sp_chebyshev_destroy(sp_chebyshev **chebyshev);
  * reduction. Collective among neighbours. */
 sp_status sp_chebyshev_smooth(sp_chebyshev *chebyshev, bool from_zero, const void *b, void *x);
 
+/* The numbers of step i = 0 .. degree - 1 with the bound L, and `first` with from_zero in step 0;
+ * vectors are left NULL. Local. */
+sp_correction sp_chebyshev_step(int degree, int i, double bound, bool from_zero);
+
 /* The bound L. Local. */
 double sp_chebyshev_bound(const sp_chebyshev *chebyshev);
 

@@ -1,28 +1,41 @@
 #include "solver/linear/coarse.h"
 
-#include <HYPRE.h>
-#include <HYPRE_IJ_mv.h>
-#include <HYPRE_parcsr_ls.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "mesh/geometry.h"
-#include "operators/factors.h"
+#include "solver/linear/amg.h"
+#include "solver/linear/coarse_boomer.h"
+#include "solver/linear/coarse_matrix.h"
 
-enum { NODES = 8 }; /* per element of order 1 */
+/* Rows up to which an inverse is taken. On a GPU a dense inverse of so many takes 0.3 GB in single
+ * precision. On the host hypre eliminates anew on every rank. */
+enum { DIRECT_ON_DEVICE = 8192, DIRECT_ON_HOST = 1000 };
+
+/* Rows of the last level of algebraic multigrid on a device. */
+enum { LAST_LEVEL = 1000 };
 
 struct sp_coarse {
-  MPI_Comm comm;
-  sp_reduction *reduction;
-  sp_lid owned;
-  int components;
-  int *of_dof;   /* [owned] */
-  double *sizes; /* [components], DOFs of each over all ranks */
-  HYPRE_IJMatrix matrix;
-  HYPRE_IJVector b, x;
-  HYPRE_BigInt *rows; /* [owned], global numbers of the owned DOFs */
-  HYPRE_Solver amg;
+  const sp_space *space;
+  const sp_backend *backend;
+  sp_device *device;
+  sp_precision precision;
+  size_t dofs;
+  /* On the host. */
+  sp_boomer *boomer;
+  double *b, *x; /* [local DOFs] */
+  double *full;  /* the same in the backend's memory, in double precision */
+  /* On a device. */
+  sp_amg *amg;
+  int ranks;
+  sp_free_rows rows;         /* without its matrix */
+  sp_device_matrix *select;  /* [own rows][DOFs], b at the rank's free rows */
+  sp_device_matrix *scatter; /* [DOFs][rows], x from all rows */
+  sp_device_matrix *mean;    /* [components][rows], and back; NULL without a null space */
+  sp_device_matrix *spread;  /* [rows][components] */
+  void *own, *all_b, *all_x; /* [own rows], [rows] */
+  void *means;               /* [components] */
+  void *host_own, *host_all; /* on the host, if there are several ranks */
+  int *counts, *starts;      /* [ranks], bytes */
   char description[96];
 };
 
@@ -30,217 +43,249 @@ bool sp_coarse_is_available(void) {
   return true;
 }
 
-/* hypre keeps its errors in a flag that is to be cleared. */
-static sp_status check(const char *what) {
-  const HYPRE_Int error = HYPRE_GetError();
-  HYPRE_ClearAllErrors();
-  if (!error) return SP_OK;
-  char text[128] = "";
-  HYPRE_DescribeError(error, text);
-  return sp_fail(SP_ERR_SYSTEM, "hypre failed in %s: %.100s", what, text);
+int sp_coarse_direct_most(const sp_backend *backend) {
+  return backend->matrix_create ? DIRECT_ON_DEVICE : DIRECT_ON_HOST;
 }
 
-/* ---- Assembly ---- */
-
-/* matrix[NODES][NODES] of one element from factors at its corners, [SP_FACTORS][NODES]: with GLL
- * quadrature points are nodes, and the slope along a direction couples the two ends of an edge. */
-static void element_matrix(const double *factors, double lambda, double matrix[NODES][NODES]) {
-  static const int factor[3][3] = {
-      {SP_G_RR, SP_G_RS, SP_G_RT}, {SP_G_RS, SP_G_SS, SP_G_ST}, {SP_G_RT, SP_G_ST, SP_G_TT}};
-  for (int i = 0; i < NODES; i++)
-    for (int j = 0; j < NODES; j++) matrix[i][j] = 0;
-  for (int q = 0; q < NODES; q++) {
-    for (int a = 0; a < 3; a++)
-      for (int b = 0; b < 3; b++) {
-        const double g = factors[factor[a][b] * NODES + q] / 4; /* slopes are +-1/2 */
-        const int ends[2][2] = {{q & ~(1 << a), q | 1 << a}, {q & ~(1 << b), q | 1 << b}};
-        for (int s = 0; s < 2; s++)
-          for (int t = 0; t < 2; t++) matrix[ends[0][s]][ends[1][t]] += s == t ? g : -g;
-      }
-    matrix[q][q] += lambda * factors[SP_G_WJ * NODES + q];
-  }
+static sp_status first_failure(sp_status a, sp_status b) {
+  return a ? a : b;
 }
 
-/* Add an element's matrix; rows and columns of constrained DOFs stay out. Across a period of one
- * element several nodes are one DOF; hypre takes a column once per call. */
-static void add_element(sp_coarse *c, const sp_operator_setup *setup, sp_lid e,
-                        double matrix[NODES][NODES]) {
-  const sp_numbering *numbering = setup->space->numbering;
-  const sp_lid *nodes = &numbering->nodes[(size_t)e * NODES];
-  for (int i = 0; i < NODES; i++) {
-    if (setup->constrained && setup->constrained[nodes[i]]) continue;
-    const HYPRE_BigInt row = (HYPRE_BigInt)sp_numbering_global(numbering, nodes[i]);
-    HYPRE_BigInt columns[NODES];
-    double values[NODES];
-    HYPRE_Int count = 0;
-    for (int j = 0; j < NODES; j++) {
-      if (setup->constrained && setup->constrained[nodes[j]]) continue;
-      const HYPRE_BigInt column = (HYPRE_BigInt)sp_numbering_global(numbering, nodes[j]);
-      HYPRE_Int at = 0;
-      while (at < count && columns[at] != column) at++;
-      if (at == count) {
-        columns[count] = column;
-        values[count++] = 0;
-      }
-      values[at] += matrix[i][j];
+/* ---- On the host ---- */
+
+static sp_status create_on_host(sp_coarse *c, const sp_constants *constants, bool direct,
+                                HYPRE_IJMatrix matrix) {
+  SP_TRY(sp_boomer_create(c->space, constants, direct, matrix, &c->boomer));
+  sp_status status = sp_allocate(c->dofs, sizeof *c->b, "coarse level", &c->b);
+  if (!status) status = sp_allocate(c->dofs, sizeof *c->x, "coarse level", &c->x);
+  if (!status) status = c->backend->vector_create(c->device, SP_DOUBLE, c->dofs, &c->full);
+  return sp_agree(c->space->platform->comm, status);
+}
+
+static sp_status apply_on_host(sp_coarse *c, sp_status status, const void *b, void *x) {
+  const sp_backend *backend = c->backend;
+  status = first_failure(
+      status, backend->convert(c->device, c->dofs, 1, c->precision, b, SP_DOUBLE, c->full));
+  status = first_failure(status, backend->download(c->device, SP_DOUBLE, c->dofs, c->full, c->b));
+  SP_TRY(sp_boomer_solve(c->boomer, status, c->b, c->x));
+  /* Copies get their owners' values: the sum of those and zeros. */
+  for (size_t i = (size_t)c->space->numbering->owned; i < c->dofs; i++) c->x[i] = 0;
+  sp_exchange_now(c->space->exchange, SP_SUM, c->x);
+  status = backend->upload(c->device, SP_DOUBLE, c->dofs, c->x, c->full);
+  return first_failure(
+      status, backend->convert(c->device, c->dofs, 1, SP_DOUBLE, c->full, c->precision, x));
+}
+
+/* ---- On a device ---- */
+
+/* One entry per row at most: row i has a one in column[i], unless that is negative. */
+static sp_status create_selection(sp_coarse *c, int rows, int columns, const int *column,
+                                  sp_device_matrix **out) {
+  sp_csr matrix;
+  sp_status status = sp_csr_create(rows, columns, (size_t)rows, &matrix);
+  int n = 0;
+  for (int i = 0; i < rows && !status; i++) {
+    if (column[i] >= 0) {
+      matrix.column[n] = column[i];
+      matrix.values[n++] = 1;
     }
-    HYPRE_IJMatrixAddToValues(c->matrix, 1, &count, &row, columns, values);
+    matrix.start[i + 1] = n;
   }
+  if (!status) status = c->backend->matrix_create(c->device, c->precision, &matrix, out);
+  sp_csr_free(&matrix);
+  return status;
 }
 
-static void add_to_diagonal(sp_coarse *c, HYPRE_BigInt row, double value) {
-  HYPRE_Int one = 1;
-  HYPRE_IJMatrixAddToValues(c->matrix, 1, &one, &row, &row, &value);
+static sp_status create_select(sp_coarse *c) {
+  int *dofs;
+  SP_TRY(sp_allocate((size_t)c->rows.count, sizeof *dofs, "coarse rows", &dofs));
+  for (sp_lid i = 0; i < c->space->numbering->owned; i++)
+    if (c->rows.of_dof[i] >= 0) dofs[c->rows.of_dof[i] - c->rows.first] = (int)i;
+  const sp_status status = create_selection(c, c->rows.count, (int)c->dofs, dofs, &c->select);
+  free(dofs);
+  return status;
 }
 
-static sp_status add_elements(sp_coarse *c, const sp_operator_setup *setup) {
-  const sp_space *space = setup->space;
-  const sp_numbering *numbering = space->numbering;
-  const sp_rule *rule = &sp_reference_get(1)->gll;
-  double factors[SP_FACTORS * NODES], matrix[NODES][NODES];
-  for (sp_lid e = 0; e < space->mesh->hexes->count; e++) {
-    SP_TRY(sp_operator_factors(setup, e, rule, factors));
-    element_matrix(factors, setup->lambda, matrix);
-    add_element(c, setup, e, matrix);
+/* component[rows] of all ranks. Collective. */
+static void gather_components(sp_coarse *c, const sp_constants *constants, int rows,
+                              int *component) {
+  const MPI_Comm comm = c->space->platform->comm;
+  for (int i = 0; i < rows; i++) component[i] = -1;
+  for (sp_lid i = 0; i < c->space->numbering->owned; i++)
+    if (c->rows.of_dof[i] >= 0) component[c->rows.of_dof[i]] = constants->of_dof[i];
+  MPI_Allreduce(MPI_IN_PLACE, component, rows, MPI_INT, MPI_MAX, comm);
+}
+
+/* mean[k][rows of component k] = 1 / their number. */
+static sp_status create_mean(sp_coarse *c, int components, int rows, const int *component) {
+  sp_csr mean;
+  int listed = 0;
+  for (int i = 0; i < rows; i++) listed += component[i] >= 0;
+  sp_status status = sp_csr_create(components, rows, (size_t)listed, &mean);
+  for (int k = 0, n = 0; k < components && !status; k++) {
+    const int first = n;
+    for (int i = 0; i < rows; i++)
+      if (component[i] == k) mean.column[n++] = i;
+    for (int e = first; e < n; e++) mean.values[e] = 1.0 / (n - first);
+    mean.start[k + 1] = n;
   }
-  for (sp_lid i = 0; i < setup->diagonal_count; i++) {
-    const sp_lid dof = setup->diagonal_dofs[i];
-    if (setup->constrained && setup->constrained[dof]) continue;
-    add_to_diagonal(c, (HYPRE_BigInt)sp_numbering_global(numbering, dof),
-                    setup->diagonal_values[i]);
-  }
-  for (sp_lid i = 0; i < c->owned && setup->constrained; i++)
-    if (setup->constrained[i]) add_to_diagonal(c, c->rows[i], 1);
-  return SP_OK;
+  if (!status) status = c->backend->matrix_create(c->device, c->precision, &mean, &c->mean);
+  sp_csr_free(&mean);
+  return status;
 }
 
-/* Double the diagonal of the first row of each component. */
-static sp_status pin(sp_coarse *c, const sp_numbering *numbering) {
-  HYPRE_ParCSRMatrix parcsr;
-  const int components = c->components;
-  sp_gid *first;
-  SP_TRY(sp_agree(c->comm, sp_allocate((size_t)components, sizeof *first, "components", &first)));
-  for (int k = 0; k < components; k++) first[k] = INT64_MAX;
-  for (sp_lid i = c->owned; i-- > 0;)
-    if (c->of_dof[i] >= 0) first[c->of_dof[i]] = numbering->first + i;
-  MPI_Allreduce(MPI_IN_PLACE, first, components, SP_MPI_GID, MPI_MIN, c->comm);
-  HYPRE_IJMatrixGetObject(c->matrix, (void **)&parcsr);
-  for (int k = 0; k < components; k++) {
-    if (first[k] < numbering->first || first[k] >= numbering->first + c->owned) continue;
-    const HYPRE_BigInt row = (HYPRE_BigInt)first[k];
-    HYPRE_Int size, one = 1;
-    HYPRE_BigInt *columns;
-    double *values, diagonal = 0;
-    HYPRE_ParCSRMatrixGetRow(parcsr, row, &size, &columns, &values);
-    for (HYPRE_Int n = 0; n < size; n++)
-      if (columns[n] == row) diagonal = values[n];
-    HYPRE_ParCSRMatrixRestoreRow(parcsr, row, &size, &columns, &values);
-    HYPRE_IJMatrixAddToValues(c->matrix, 1, &one, &row, &row, &diagonal);
-  }
-  free(first);
-  return SP_OK;
+static sp_status create_projection(sp_coarse *c, const sp_constants *constants, int rows) {
+  const MPI_Comm comm = c->space->platform->comm;
+  const int components = constants->components;
+  int *component = NULL;
+  if (components == 0) return SP_OK;
+  SP_TRY(sp_agree(comm, sp_allocate((size_t)rows, sizeof *component, "components", &component)));
+  gather_components(c, constants, rows, component);
+  sp_status status = create_mean(c, components, rows, component);
+  if (!status) status = create_selection(c, rows, components, component, &c->spread);
+  if (!status)
+    status = c->backend->vector_create(c->device, c->precision, (size_t)components, &c->means);
+  free(component);
+  return sp_agree(comm, status);
 }
 
-static void create_vector(sp_coarse *c, HYPRE_BigInt begin, HYPRE_BigInt end, HYPRE_IJVector *v) {
-  HYPRE_IJVectorCreate(c->comm, begin, end - 1, v);
-  HYPRE_IJVectorSetObjectType(*v, HYPRE_PARCSR);
-  HYPRE_IJVectorInitialize(*v);
-  HYPRE_IJVectorAssemble(*v);
-}
-
-static sp_status assemble(sp_coarse *c, const sp_operator_setup *setup) {
-  const sp_numbering *numbering = setup->space->numbering;
-  const HYPRE_BigInt begin = (HYPRE_BigInt)numbering->first, end = begin + c->owned;
-  HYPRE_IJMatrixCreate(c->comm, begin, end - 1, begin, end - 1, &c->matrix);
-  HYPRE_IJMatrixSetObjectType(c->matrix, HYPRE_PARCSR);
-  HYPRE_IJMatrixInitialize(c->matrix);
-  SP_TRY(sp_agree(c->comm, add_elements(c, setup)));
-  HYPRE_IJMatrixAssemble(c->matrix);
-  if (c->components > 0) {
-    SP_TRY(pin(c, numbering));
-    HYPRE_IJMatrixAssemble(c->matrix);
-  }
-  create_vector(c, begin, end, &c->b);
-  create_vector(c, begin, end, &c->x);
-  return sp_agree(c->comm, check("the assembly of the coarse matrix"));
-}
-
-/* ---- Set-up ---- */
-
-/* What a prototype found best for these matrices: HMIS-like coarsening by PMIS (8), extended+i
- * interpolation (6) of at most four entries per row, one aggressive level, and a smoother that
- * makes the cycle symmetric: l1 Gauss-Seidel, forward before (13) and backward after (14). */
-static sp_status set_up(sp_coarse *c) {
-  HYPRE_ParCSRMatrix matrix;
-  HYPRE_ParVector b, x;
-  HYPRE_IJMatrixGetObject(c->matrix, (void **)&matrix);
-  HYPRE_IJVectorGetObject(c->b, (void **)&b);
-  HYPRE_IJVectorGetObject(c->x, (void **)&x);
-  HYPRE_BoomerAMGCreate(&c->amg);
-  HYPRE_BoomerAMGSetCoarsenType(c->amg, 8);
-  HYPRE_BoomerAMGSetInterpType(c->amg, 6);
-  HYPRE_BoomerAMGSetPMaxElmts(c->amg, 4);
-  HYPRE_BoomerAMGSetStrongThreshold(c->amg, 0.25);
-  HYPRE_BoomerAMGSetMaxCoarseSize(c->amg, 200);
-  HYPRE_BoomerAMGSetCycleRelaxType(c->amg, 13, 1);
-  HYPRE_BoomerAMGSetCycleRelaxType(c->amg, 14, 2);
-  HYPRE_BoomerAMGSetCycleRelaxType(c->amg, 9, 3);
-  HYPRE_BoomerAMGSetRelaxOrder(c->amg, 0);
-  HYPRE_BoomerAMGSetMaxIter(c->amg, 1);
-  HYPRE_BoomerAMGSetTol(c->amg, 0);
-  HYPRE_BoomerAMGSetPrintLevel(c->amg, 0);
-  HYPRE_BoomerAMGSetup(c->amg, matrix, b, x);
-  return sp_agree(c->comm, check("BoomerAMG's set-up"));
-}
-
-static sp_status keep_components(sp_coarse *c, const sp_constants *constants) {
-  c->components = constants->components;
-  if (c->components == 0) return SP_OK;
-  SP_TRY(sp_allocate((size_t)c->owned, sizeof *c->of_dof, "components", &c->of_dof));
-  SP_TRY(sp_allocate((size_t)c->components, sizeof *c->sizes, "components", &c->sizes));
-  for (sp_lid i = 0; i < c->owned; i++) {
-    c->of_dof[i] = constants->of_dof[i];
-    if (c->of_dof[i] >= 0) c->sizes[c->of_dof[i]] += 1;
+/* Where the ranks' parts of a vector over all rows are, in bytes. */
+static sp_status create_staging(sp_coarse *c, int rows) {
+  const int bytes = (int)sp_precision_bytes(c->precision);
+  if (c->ranks == 1) return SP_OK;
+  SP_TRY(sp_allocate((size_t)c->rows.count, (size_t)bytes, "coarse level", &c->host_own));
+  SP_TRY(sp_allocate((size_t)rows, (size_t)bytes, "coarse level", &c->host_all));
+  SP_TRY(sp_allocate(2 * (size_t)c->ranks, sizeof *c->counts, "ranks", &c->counts));
+  c->starts = c->counts + c->ranks;
+  for (int r = 0; r < c->ranks; r++) {
+    c->counts[r] = c->rows.counts[r] * bytes;
+    c->starts[r] = r > 0 ? c->starts[r - 1] + c->counts[r - 1] : 0;
   }
   return SP_OK;
 }
 
-static sp_status allocate(const sp_operator_setup *setup, const sp_constants *constants,
-                          sp_coarse *c) {
-  const sp_numbering *numbering = setup->space->numbering;
-  SP_TRY(keep_components(c, constants));
-  SP_TRY(sp_allocate((size_t)c->owned, sizeof *c->rows, "coarse rows", &c->rows));
-  for (sp_lid i = 0; i < c->owned; i++) c->rows[i] = (HYPRE_BigInt)(numbering->first + i);
-  if (numbering->global > INT_MAX && sizeof(HYPRE_BigInt) <= sizeof(int))
-    return sp_fail(SP_ERR_INPUT,
-                   "the coarsest problem of multigrid has %lld rows, this hypre counts to %d: use "
-                   "solver.preconditioner = jacobi, or a hypre with 64-bit integers",
-                   (long long)numbering->global, INT_MAX);
-  return SP_OK;
+static sp_status create_vectors(sp_coarse *c, int rows) {
+  SP_TRY(c->backend->vector_create(c->device, c->precision, (size_t)c->rows.count, &c->own));
+  SP_TRY(c->backend->vector_create(c->device, c->precision, (size_t)rows, &c->all_b));
+  SP_TRY(c->backend->vector_create(c->device, c->precision, (size_t)rows, &c->all_x));
+  SP_TRY(create_select(c));
+  SP_TRY(create_selection(c, (int)c->dofs, rows, c->rows.of_dof, &c->scatter));
+  return create_staging(c, rows);
+}
+
+static sp_status create_on_device(sp_coarse *c, const sp_operator_setup *setup,
+                                  const sp_constants *constants, sp_coarse_kind kind,
+                                  HYPRE_IJMatrix matrix) {
+  const MPI_Comm comm = c->space->platform->comm;
+  SP_TRY(sp_coarse_matrix_gather(setup, matrix, &c->rows));
+  const int rows = c->rows.matrix.rows;
+  const bool direct = rows <= DIRECT_ON_DEVICE && kind != SP_COARSE_AMG;
+  sp_status status = sp_amg_create(c->backend, c->device, c->precision, &c->rows.matrix,
+                                   direct ? DIRECT_ON_DEVICE : LAST_LEVEL, &c->amg);
+  if (!status) status = create_vectors(c, rows);
+  SP_TRY(sp_agree(comm, status));
+  sp_csr_free(&c->rows.matrix);
+  return create_projection(c, constants, rows);
+}
+
+/* Remove from v its mean over each component. */
+static sp_status project(sp_coarse *c, void *v) {
+  if (!c->mean) return SP_OK;
+  SP_TRY(c->backend->matrix_apply(c->mean, 1, v, 0, NULL, c->means));
+  return c->backend->matrix_apply(c->spread, -1, c->means, 1, v, v);
+}
+
+/* all_b = the free rows of b of all ranks. */
+static sp_status gather_rows(sp_coarse *c, sp_status status, const void *b) {
+  const sp_backend *backend = c->backend;
+  if (c->ranks == 1)
+    return first_failure(status, backend->matrix_apply(c->select, 1, b, 0, NULL, c->all_b));
+  const sp_platform *platform = c->space->platform;
+  const size_t own = (size_t)c->rows.count;
+  int rank;
+  MPI_Comm_rank(platform->comm, &rank);
+  status = first_failure(status, backend->matrix_apply(c->select, 1, b, 0, NULL, c->own));
+  status =
+      first_failure(status, backend->download(c->device, c->precision, own, c->own, c->host_own));
+  SP_TRY(sp_reduction_sum(platform->reduction, 0, NULL, status));
+  MPI_Allgatherv(c->host_own, c->counts[rank], MPI_BYTE, c->host_all, c->counts, c->starts,
+                 MPI_BYTE, platform->comm);
+  const size_t all = (size_t)(c->starts[c->ranks - 1] + c->counts[c->ranks - 1]) /
+                     sp_precision_bytes(c->precision);
+  return backend->upload(c->device, c->precision, all, c->host_all, c->all_b);
+}
+
+static sp_status apply_on_device(sp_coarse *c, sp_status status, const void *b, void *x) {
+  status = gather_rows(c, status, b);
+  status = first_failure(status, project(c, c->all_b));
+  status = first_failure(status, sp_amg_apply(c->amg, c->all_b, c->all_x));
+  status = first_failure(status, project(c, c->all_x));
+  return first_failure(status, c->backend->matrix_apply(c->scatter, 1, c->all_x, 0, NULL, x));
+}
+
+/* ---- Both ---- */
+
+/* SP_ERR_INPUT for a direct solution of too many rows. Collective. */
+static sp_status check_kind(const sp_operator_setup *setup, sp_coarse_kind kind) {
+  const sp_platform *platform = setup->space->platform;
+  const int most = sp_coarse_direct_most(platform->backend);
+  if (kind != SP_COARSE_DIRECT) return SP_OK;
+  sp_gid rows = 0;
+  for (sp_lid i = 0; i < setup->space->numbering->owned; i++)
+    rows += !(setup->constrained && setup->constrained[i]);
+  MPI_Allreduce(MPI_IN_PLACE, &rows, 1, SP_MPI_GID, MPI_SUM, platform->comm);
+  if (rows <= most) return SP_OK;
+  return sp_fail(SP_ERR_INPUT,
+                 "solver.coarse = direct: the coarsest problem has %lld rows, at most %d are "
+                 "possible on this device: use amg",
+                 (long long)rows, most);
+}
+
+static sp_status create(sp_coarse *c, const sp_operator_setup *setup, const sp_constants *constants,
+                        sp_coarse_kind kind) {
+  HYPRE_IJMatrix matrix;
+  SP_TRY(check_kind(setup, kind));
+  HYPRE_Init();
+  HYPRE_ClearAllErrors();
+  sp_status status = sp_coarse_matrix_create(setup, constants, &matrix);
+  if (!status && !c->backend->matrix_create)
+    return create_on_host(c, constants, kind == SP_COARSE_DIRECT, matrix);
+  if (!status) status = create_on_device(c, setup, constants, kind, matrix);
+  if (matrix) HYPRE_IJMatrixDestroy(matrix);
+  return status;
+}
+
+static void describe(sp_coarse *c, sp_coarse_kind kind) {
+  const long long rows = (long long)c->space->numbering->global;
+  if (c->boomer && kind != SP_COARSE_DIRECT)
+    snprintf(c->description, sizeof c->description, "BoomerAMG (hypre %s), %lld rows",
+             HYPRE_RELEASE_VERSION, rows);
+  else if (c->amg && sp_amg_levels(c->amg) > 1)
+    snprintf(c->description, sizeof c->description,
+             "algebraic multigrid (%d levels of hypre %s), %lld rows", sp_amg_levels(c->amg),
+             HYPRE_RELEASE_VERSION, rows);
+  else
+    snprintf(c->description, sizeof c->description, "direct, %lld rows", rows);
 }
 
 sp_status sp_coarse_create(const sp_operator_setup *setup, const sp_constants *constants,
-                           sp_coarse **out) {
+                           sp_coarse_kind kind, sp_precision precision, sp_coarse **out) {
   const sp_platform *platform = setup->space->platform;
   sp_coarse *c;
   *out = NULL;
   SP_TRY(sp_agree(platform->comm, sp_allocate(1, sizeof *c, "coarse solver", &c)));
-  *c = (sp_coarse){.comm = platform->comm,
-                   .reduction = platform->reduction,
-                   .owned = setup->space->numbering->owned};
-  sp_status status = sp_agree(platform->comm, allocate(setup, constants, c));
-  if (!status && c->components > 0)
-    MPI_Allreduce(MPI_IN_PLACE, c->sizes, c->components, MPI_DOUBLE, MPI_SUM, c->comm);
-  HYPRE_Init();
-  HYPRE_ClearAllErrors();
-  if (!status) status = assemble(c, setup);
-  if (!status) status = set_up(c);
+  *c = (sp_coarse){.space = setup->space,
+                   .backend = platform->backend,
+                   .device = platform->device,
+                   .precision = precision,
+                   .dofs = sp_space_dofs(setup->space)};
+  MPI_Comm_size(platform->comm, &c->ranks);
+  const sp_status status = create(c, setup, constants, kind);
   if (status) {
     sp_coarse_destroy(&c);
     return status;
   }
-  snprintf(c->description, sizeof c->description, "BoomerAMG (hypre %s), %lld rows",
-           HYPRE_RELEASE_VERSION, (long long)setup->space->numbering->global);
+  describe(c, kind);
   *out = c;
   return SP_OK;
 }
@@ -248,57 +293,48 @@ sp_status sp_coarse_create(const sp_operator_setup *setup, const sp_constants *c
 void sp_coarse_destroy(sp_coarse **coarse) {
   sp_coarse *c = *coarse;
   if (!c) return;
-  if (c->amg) HYPRE_BoomerAMGDestroy(c->amg);
-  if (c->matrix) HYPRE_IJMatrixDestroy(c->matrix);
-  if (c->b) HYPRE_IJVectorDestroy(c->b);
-  if (c->x) HYPRE_IJVectorDestroy(c->x);
-  HYPRE_ClearAllErrors();
-  free(c->rows);
-  free(c->of_dof);
-  free(c->sizes);
+  const sp_backend *backend = c->backend;
+  sp_device_matrix **const matrices[] = {&c->select, &c->scatter, &c->mean, &c->spread};
+  void **const vectors[] = {(void **)&c->full, &c->own, &c->all_b, &c->all_x, &c->means};
+  for (size_t m = 0; m < sizeof matrices / sizeof *matrices && backend->matrix_create; m++)
+    backend->matrix_destroy(matrices[m]);
+  for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++)
+    backend->vector_destroy(c->device, vectors[v]);
+  sp_amg_destroy(&c->amg);
+  sp_boomer_destroy(&c->boomer);
+  sp_free_rows_free(&c->rows);
+  free(c->b);
+  free(c->x);
+  free(c->host_own);
+  free(c->host_all);
+  free(c->counts);
   free(c);
   *coarse = NULL;
 }
 
-/* ---- Solution ---- */
-
-/* Remove from v its mean over each component. */
-static sp_status project(sp_coarse *c, sp_status status, double *v) {
-  for (int k = 0; k < c->components; k++) {
-    double sum = 0;
-    for (sp_lid i = 0; i < c->owned; i++)
-      if (c->of_dof[i] == k) sum += v[i];
-    SP_TRY(sp_reduction_sum(c->reduction, 1, &sum, status));
-    for (sp_lid i = 0; i < c->owned; i++)
-      if (c->of_dof[i] == k) v[i] -= sum / c->sizes[k];
-  }
-  return SP_OK;
+sp_status sp_coarse_apply(sp_coarse *c, sp_status status, const void *b, void *x) {
+  return c->boomer ? apply_on_host(c, status, b, x) : apply_on_device(c, status, b, x);
 }
 
-/* A cycle of hypre: collective, so ranks agree on failures before it. */
-sp_status sp_coarse_solve(sp_coarse *c, sp_status status, double *b, double *x) {
-  HYPRE_ParCSRMatrix matrix;
-  HYPRE_ParVector par_b, par_x;
-  SP_TRY(sp_reduction_sum(c->reduction, 0, NULL, status));
-  SP_TRY(project(c, SP_OK, b));
-  HYPRE_IJMatrixGetObject(c->matrix, (void **)&matrix);
-  HYPRE_IJVectorGetObject(c->b, (void **)&par_b);
-  HYPRE_IJVectorGetObject(c->x, (void **)&par_x);
-  HYPRE_IJVectorSetValues(c->b, c->owned, c->rows, b);
-  HYPRE_ParVectorSetConstantValues(par_x, 0);
-  HYPRE_BoomerAMGSolve(c->amg, matrix, par_b, par_x);
-  HYPRE_IJVectorGetValues(c->x, c->owned, c->rows, x);
-  HYPRE_ClearError(HYPRE_ERROR_CONV); /* one cycle is not meant to converge */
-  SP_TRY(check("a cycle of BoomerAMG"));
-  return project(c, SP_OK, x);
+bool sp_coarse_only_queues(const sp_coarse *coarse) {
+  return coarse->amg && coarse->ranks == 1;
 }
 
 const char *sp_coarse_describe(const sp_coarse *coarse) {
   return coarse->description;
 }
 
-/* hypre does not say. Boxes of 32^3 and 60^3 elements took 550 to 580 bytes per row on one rank and
- * on four; the 27 entries of a row are 324. */
-double sp_coarse_predicted_bytes(double dofs) {
-  return 570 * dofs;
+/* hypre does not say. On the host boxes of 32^3 and 60^3 elements took 550 to 580 bytes per row on
+ * one rank and on four; the 27 entries of a row are 324. On a device every rank has all rows: 27
+ * entries, about half as many again on further levels, with an index and a number each, and six
+ * vectors; on the host hypre's levels and the matrix come and go. */
+sp_bytes sp_coarse_predicted_bytes(const sp_backend *backend, sp_coarse_kind kind,
+                                   sp_precision precision, double dofs, double global) {
+  const double real = (double)sp_precision_bytes(precision);
+  if (!backend->matrix_create) return (sp_bytes){(570 + 2 * sizeof(double)) * dofs, 0};
+  if (kind != SP_COARSE_AMG && global <= DIRECT_ON_DEVICE)
+    return (sp_bytes){2 * global * real, global * global * real + dofs * (real + sizeof(int))};
+  return (sp_bytes){2 * global * real, global * (1.5 * 27 * (real + sizeof(int)) + 6 * real) +
+                                           LAST_LEVEL * LAST_LEVEL * real +
+                                           dofs * (real + sizeof(int))};
 }

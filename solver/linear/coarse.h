@@ -1,6 +1,10 @@
 /* The coarsest problem of multigrid: the operator at order 1 with GLL quadrature, assembled into a
- * sparse matrix, and one V-cycle of hypre's BoomerAMG as an approximate inverse: symmetric, and the
- * same from one application to the next.
+ * sparse matrix A, and an approximate inverse of it: symmetric, and the same from one application
+ * to the next.
+ *
+ * - On a backend with matrices (operators/backend.h) every rank has all of A. Its inverse as a
+ * dense matrix, or for more rows a cycle of algebraic multigrid (amg.h), stays on the device.
+ * - On others, one V-cycle of hypre's BoomerAMG, in which all ranks take part.
  *
  * Where the operator has a null space of constants, one per connected component, the right-hand
  * side and the solution are projected, and the matrix is made definite by doubling the diagonal of
@@ -18,8 +22,9 @@ typedef struct sp_constants {
 
 /* What multigrid does at order 1. */
 typedef enum sp_coarse_kind {
-  SP_COARSE_AUTO,     /* amg if this program has it */
+  SP_COARSE_AUTO,     /* direct or amg, if this program has hypre */
   SP_COARSE_AMG,      /* a cycle of algebraic multigrid */
+  SP_COARSE_DIRECT,   /* an inverse, for at most sp_coarse_direct_most() rows */
   SP_COARSE_CHEBYSHEV /* its own smoother alone; iterations then grow with refinement */
 } sp_coarse_kind;
 
@@ -31,21 +36,32 @@ typedef struct sp_coarse sp_coarse;
 /* Whether this program has a coarse solver (it is built with hypre). Local. */
 bool sp_coarse_is_available(void);
 
-/* For the operator that `setup`, of order 1 and kind bp3.5, describes. The caller destroys *out.
- * Errors: SP_ERR_INPUT for more DOFs than hypre's integers count, SP_ERR_SYSTEM. Collective. */
-sp_status sp_coarse_create(const sp_operator_setup *setup, const sp_constants *constants,
-                           sp_coarse **out);
+/* The rows up to which a direct solution is possible, constrained ones not counted. SP_COARSE_AUTO
+ * takes it there on a backend with matrices. Local. */
+int sp_coarse_direct_most(const sp_backend *backend);
 
-/* About the bytes that it holds on a rank with so many local DOFs; 0 without hypre. Local. */
-double sp_coarse_predicted_bytes(double dofs);
+/* For the operator that `setup`, of order 1 and kind bp3.5, describes; `kind` is not
+ * SP_COARSE_CHEBYSHEV. Vectors are of `precision`. The caller destroys *out. Errors: SP_ERR_INPUT
+ * for more DOFs than hypre's integers count, and for a direct solution of too many; SP_ERR_SYSTEM.
+ * Collective. */
+sp_status sp_coarse_create(const sp_operator_setup *setup, const sp_constants *constants,
+                           sp_coarse_kind kind, sp_precision precision, sp_coarse **out);
+
+/* About the bytes that it holds on a rank with so many local DOFs, of `global` in all; 0 without
+ * hypre. Local. */
+sp_bytes sp_coarse_predicted_bytes(const sp_backend *backend, sp_coarse_kind kind,
+                                   sp_precision precision, double dofs, double global);
 
 /* NULL-safe; sets *coarse to NULL. Collective. */
 void sp_coarse_destroy(sp_coarse **coarse);
 
-/* x = B b on this rank's owned DOFs, [owned] on the host; both zero where constrained. Returns this
- * rank's failure; a rank that passes one makes the others fail too. Collective over all ranks: the
- * coarsest problem is where all of them meet. */
-sp_status sp_coarse_solve(sp_coarse *coarse, sp_status status, double *b, double *x);
+/* x = B b, L-vectors in the backend's memory; x is zero where constrained, and b counts as zero
+ * there. Returns this rank's failure; a rank that passes one makes the others fail too, if there
+ * are several. Collective over all ranks: the coarsest problem is where all of them meet. */
+sp_status sp_coarse_apply(sp_coarse *coarse, sp_status status, const void *b, void *x);
+
+/* Whether sp_coarse_apply only queues work, so that it can be recorded. Local. */
+bool sp_coarse_only_queues(const sp_coarse *coarse);
 
 /* "BoomerAMG (hypre 2.26.0), 729 rows". Local. */
 const char *sp_coarse_describe(const sp_coarse *coarse);

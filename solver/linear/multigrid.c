@@ -25,17 +25,20 @@ typedef struct multigrid {
   sp_multigrid_options options; /* decided */
   sp_precision precision;
   level levels[SP_MULTIGRID_MOST];
-  sp_coarse *coarse;           /* NULL: the last level is smoothed instead */
-  double *coarse_b, *coarse_x; /* [local DOFs] of the last level, on the host */
-  double *coarse_vector;       /* the same on the device, in double */
+  sp_coarse *coarse; /* NULL: the last level is smoothed instead */
+  bool records;      /* the cycle is recorded when it is applied for the first time */
+  sp_recording *recording;
 } multigrid;
 
 static sp_status first_failure(sp_status a, sp_status b) {
   return a ? a : b;
 }
 
-const char *const sp_coarse_names[] = {
-    [SP_COARSE_AUTO] = "auto", [SP_COARSE_AMG] = "amg", [SP_COARSE_CHEBYSHEV] = "chebyshev", NULL};
+const char *const sp_coarse_names[] = {[SP_COARSE_AUTO] = "auto",
+                                       [SP_COARSE_AMG] = "amg",
+                                       [SP_COARSE_DIRECT] = "direct",
+                                       [SP_COARSE_CHEBYSHEV] = "chebyshev",
+                                       NULL};
 
 const char *const sp_smoother_names[] = {[SP_SMOOTHER_AUTO] = "auto",
                                          [SP_SMOOTHER_JACOBI] = "jacobi",
@@ -51,31 +54,11 @@ static sp_precision precision_of(const sp_multigrid_options *options) {
 
 /* ---- The cycle ---- */
 
-/* The coarsest level: through the host, in double precision. */
-static sp_status solve_coarse(multigrid *m, level *l, sp_status status) {
-  const sp_backend *backend = m->platform->backend;
-  sp_device *device = m->platform->device;
-  const size_t dofs = sp_space_dofs(l->space);
-  const sp_precision precision = m->precision;
-  const sp_lid owned = l->space->numbering->owned;
-  status = first_failure(
-      status, backend->convert(device, dofs, 1, precision, l->b, SP_DOUBLE, m->coarse_vector));
-  status = first_failure(status,
-                         backend->download(device, SP_DOUBLE, dofs, m->coarse_vector, m->coarse_b));
-  SP_TRY(sp_coarse_solve(m->coarse, status, m->coarse_b, m->coarse_x));
-  /* Copies get their owners' values: the sum of those and zeros. */
-  for (size_t i = (size_t)owned; i < dofs; i++) m->coarse_x[i] = 0;
-  sp_exchange_now(l->space->exchange, SP_SUM, m->coarse_x);
-  status = backend->upload(device, SP_DOUBLE, dofs, m->coarse_x, m->coarse_vector);
-  return first_failure(
-      status, backend->convert(device, dofs, 1, SP_DOUBLE, m->coarse_vector, precision, l->x));
-}
-
 /* l->x = B_l l->b. A failure on the way is kept: neighbours and the coarsest level go on. */
 static sp_status cycle(multigrid *m, int index, sp_status status) {
   level *l = &m->levels[index], *next = l + 1;
   if (index + 1 == m->options.levels) {
-    if (m->coarse) return solve_coarse(m, l, status);
+    if (m->coarse) return sp_coarse_apply(m->coarse, status, l->b, l->x);
     return first_failure(status, sp_chebyshev_smooth(l->smoother, true, l->b, l->x));
   }
   const sp_backend *backend = m->platform->backend;
@@ -90,6 +73,17 @@ static sp_status cycle(multigrid *m, int index, sp_status status) {
   return first_failure(status, sp_chebyshev_smooth(l->smoother, false, l->b, l->x));
 }
 
+/* On one GPU a cycle is one launch. */
+static sp_status run_cycle(multigrid *m, sp_status status) {
+  const sp_backend *backend = m->platform->backend;
+  if (!m->records || status) return cycle(m, 0, status);
+  if (!m->recording) {
+    SP_TRY(backend->record(m->platform->device));
+    SP_TRY(backend->end_recording(m->platform->device, cycle(m, 0, SP_OK), &m->recording));
+  }
+  return backend->replay(m->recording);
+}
+
 /* The cycle gets a residual of size one, whatever the units, since single precision ends at 1e38
  * and 1e-38; by a power of two, which does not round. */
 static sp_status apply(sp_preconditioner *self, double norm, const double *r, double *z) {
@@ -102,7 +96,7 @@ static sp_status apply(sp_preconditioner *self, double norm, const double *r, do
   (void)frexp(norm, &exponent);
   sp_status status =
       backend->convert(device, dofs, ldexp(1, -exponent), SP_DOUBLE, r, m->precision, fine->b);
-  status = cycle(m, 0, status);
+  status = run_cycle(m, status);
   return first_failure(status, backend->convert(device, dofs, ldexp(1, exponent), m->precision,
                                                 fine->x, SP_DOUBLE, z));
 }
@@ -120,8 +114,8 @@ void sp_multigrid_choose_orders(int order, sp_multigrid_options *options) {
   if (order == 1) options->orders[options->levels++] = 1; /* smoothed, then the coarse solver */
 }
 
-static bool has_amg(const sp_multigrid_options *options) {
-  return options->coarse == SP_COARSE_AMG ||
+static bool has_coarse(const sp_multigrid_options *options) {
+  return options->coarse == SP_COARSE_AMG || options->coarse == SP_COARSE_DIRECT ||
          (options->coarse == SP_COARSE_AUTO && sp_coarse_is_available());
 }
 
@@ -132,12 +126,8 @@ static sp_status create_vectors(multigrid *m, level *l) {
   const sp_precision precision = m->precision;
   SP_TRY(b->vector_create(device, precision, dofs, &l->b));
   SP_TRY(b->vector_create(device, precision, dofs, &l->x));
-  if (l + 1 < &m->levels[m->options.levels])
-    return b->vector_create(device, precision, dofs, &l->r);
-  if (!has_amg(&m->options)) return SP_OK;
-  SP_TRY(sp_allocate(dofs, sizeof(double), "coarse level", &m->coarse_b));
-  SP_TRY(sp_allocate(dofs, sizeof(double), "coarse level", &m->coarse_x));
-  return b->vector_create(device, SP_DOUBLE, dofs, &m->coarse_vector);
+  if (l + 1 == &m->levels[m->options.levels]) return SP_OK;
+  return b->vector_create(device, precision, dofs, &l->r);
 }
 
 static sp_status create_smoother(multigrid *m, level *l, const sp_operator_setup *setup) {
@@ -158,8 +148,8 @@ static sp_status build_level(multigrid *m, int index, const sp_multigrid_level_d
   level *l = &m->levels[index];
   sp_operator_setup setup = data->setup;
   SP_TRY(sp_agree(m->platform->comm, create_vectors(m, l)));
-  if (index + 1 == m->options.levels && has_amg(&m->options))
-    return sp_coarse_create(&setup, &data->constants, &m->coarse);
+  if (index + 1 == m->options.levels && has_coarse(&m->options))
+    return sp_coarse_create(&setup, &data->constants, m->options.coarse, m->precision, &m->coarse);
   setup.precision = m->precision;
   SP_TRY(sp_operator_create(&setup, &l->op));
   return create_smoother(m, l, &setup);
@@ -209,9 +199,7 @@ static void destroy(sp_preconditioner *self) {
     sp_space_destroy(&l->own_space);
   }
   sp_coarse_destroy(&m->coarse);
-  b->vector_destroy(device, &m->coarse_vector);
-  free(m->coarse_b);
-  free(m->coarse_x);
+  if (m->recording) b->recording_destroy(&m->recording);
   free(m);
 }
 
@@ -267,6 +255,10 @@ sp_status sp_multigrid_create(const sp_space *space, const sp_multigrid_options 
     destroy(&m->base);
     return status;
   }
+  int ranks;
+  MPI_Comm_size(m->platform->comm, &ranks);
+  m->records = m->platform->backend->record && ranks == 1 &&
+               (!m->coarse || sp_coarse_only_queues(m->coarse));
   *out = &m->base;
   return SP_OK;
 }
@@ -295,9 +287,9 @@ static void predict_level(const sp_backend *backend, const sp_multigrid_options 
   op.precision = precision;
   if (index > 0) add(held, 1, sp_space_predicted_bytes(backend, &here->sizes, op.order));
   add(held, last ? 2 : 3, backend->vector_predicted_bytes(precision, dofs)); /* b, x, r */
-  if (last && has_amg(options)) { /* coarse_b, coarse_x, coarse_vector */
-    held->host += 2 * dofs * sizeof(double) + sp_coarse_predicted_bytes(dofs);
-    add(held, 1, backend->vector_predicted_bytes(SP_DOUBLE, dofs));
+  if (last && has_coarse(options)) {
+    add(held, 1,
+        sp_coarse_predicted_bytes(backend, options->coarse, precision, dofs, here->global));
   } else {
     add(held, 1, sp_operator_predicted_bytes(backend, &op, &here->sizes));
     add(held, 1, sp_chebyshev_predicted_bytes(backend, precision, dofs));

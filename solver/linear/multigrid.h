@@ -6,8 +6,8 @@
  * The first level has the operator itself, the others are this program's own matrix-free bp3.5 at
  * their order, with the coefficients and conditions of the problem; P interpolates between GLL
  * nodes (operators/transfer.h); the smoother is Chebyshev's (chebyshev.h), the same before and
- * after, so that the cycle is symmetric; the last level, order 1, is assembled and handed to
- * algebraic multigrid (coarse.h), or smoothed once more.
+ * after, so that the cycle is symmetric; the last level, order 1, is assembled and solved directly
+ * or by a cycle of algebraic multigrid (coarse.h), or smoothed once more.
  *
  * The cycle may work in single precision inside CG in double. */
 #ifndef SP_SOLVER_LINEAR_MULTIGRID_H
@@ -46,7 +46,7 @@ typedef struct sp_multigrid_options {
   int orders[SP_MULTIGRID_MOST]; /* falling; the first is the operator's, the last 1 */
   sp_smoother_kind smoother;
   int degree;                   /* of the smoother, 1 .. SP_CHEBYSHEV_MOST */
-  sp_cycle_precision precision; /* of the cycle, except algebraic multigrid */
+  sp_cycle_precision precision; /* of the cycle; hypre on the host is always in double */
   sp_coarse_kind coarse;
 } sp_multigrid_options;
 
@@ -88,6 +88,7 @@ sp_status sp_multigrid_create(const sp_space *space, const sp_multigrid_options 
 typedef struct sp_multigrid_level_facts {
   sp_operator_facts op;
   sp_sizes sizes;
+  double global; /* of the last level: DOFs of all ranks */
 } sp_multigrid_level_facts;
 
 /* Bytes that it holds, of levels[options->levels], and the most that its creation takes; `options`

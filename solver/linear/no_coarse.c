@@ -7,26 +7,37 @@ bool sp_coarse_is_available(void) {
   return false;
 }
 
+int sp_coarse_direct_most(const sp_backend *backend) {
+  (void)backend;
+  return 0;
+}
+
 sp_status sp_coarse_create(const sp_operator_setup *setup, const sp_constants *constants,
-                           sp_coarse **out) {
+                           sp_coarse_kind kind, sp_precision precision, sp_coarse **out) {
   (void)setup;
   (void)constants;
+  (void)precision;
   *out = NULL;
-  return sp_fail(
-      SP_ERR_INPUT,
-      "solver.coarse = amg needs hypre, which this program was built without: install it "
-      "(Debian: libhypre-dev) and build again, or use auto");
+  return sp_fail(SP_ERR_INPUT,
+                 "solver.coarse = %s needs hypre, which this program was built without: install "
+                 "it (Debian: libhypre-dev) and build again, or use auto",
+                 sp_coarse_names[kind]);
 }
 
 void sp_coarse_destroy(sp_coarse **coarse) {
   *coarse = NULL;
 }
 
-sp_status sp_coarse_solve(sp_coarse *coarse, sp_status status, double *b, double *x) {
+sp_status sp_coarse_apply(sp_coarse *coarse, sp_status status, const void *b, void *x) {
   (void)coarse;
   (void)b;
   (void)x;
   return status;
+}
+
+bool sp_coarse_only_queues(const sp_coarse *coarse) {
+  (void)coarse;
+  return false;
 }
 
 const char *sp_coarse_describe(const sp_coarse *coarse) {
@@ -34,7 +45,12 @@ const char *sp_coarse_describe(const sp_coarse *coarse) {
   return "none";
 }
 
-double sp_coarse_predicted_bytes(double dofs) {
+sp_bytes sp_coarse_predicted_bytes(const sp_backend *backend, sp_coarse_kind kind,
+                                   sp_precision precision, double dofs, double global) {
+  (void)backend;
+  (void)kind;
+  (void)precision;
   (void)dofs;
-  return 0;
+  (void)global;
+  return (sp_bytes){0};
 }

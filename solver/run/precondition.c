@@ -171,6 +171,10 @@ static sp_status predict_multigrid(const sp_config *config, const sp_backend *ba
     SP_TRY(sp_geometry_choose(backend, &facts, (sp_geometry_kind)config->discretization.geometry,
                               &levels[i].op.geometry, &reason));
   }
+  /* Copies of shared DOFs count more than once: a few per cent. */
+  const int last = options.levels - 1;
+  levels[last].global = levels[last].sizes.dofs;
+  MPI_Allreduce(MPI_IN_PLACE, &levels[last].global, 1, MPI_DOUBLE, MPI_SUM, mesh->comm);
   sp_multigrid_predict(backend, &options, levels, &out->held, &out->most);
   out->applies = true;
   return SP_OK;

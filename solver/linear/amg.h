@@ -1,0 +1,30 @@
+/* One V-cycle of algebraic multigrid in a backend's memory, for a matrix that this rank has whole:
+ *
+ *     smooth;  r = b - A x;  b_coarse = P^T r;  ...;  x += P x_coarse;  smooth
+ *
+ * hypre's BoomerAMG makes the levels (A, P). The smoother is Chebyshev's with the inverse diagonal
+ * (chebyshev.h), the same before and after, and the last level has its inverse as a dense matrix,
+ * so that the cycle is symmetric. All functions are Local. */
+#ifndef SP_SOLVER_LINEAR_AMG_H
+#define SP_SOLVER_LINEAR_AMG_H
+
+#include "operators/backend.h"
+
+typedef struct sp_amg sp_amg;
+
+/* For a symmetric positive definite matrix, which is not used afterwards. Levels end where one has
+ * at most `direct` rows; 0 < direct. The backend has matrices, and backend, device outlive *out,
+ * which the caller destroys. Errors: SP_ERR_SYSTEM. */
+sp_status sp_amg_create(const sp_backend *backend, sp_device *device, sp_precision precision,
+                        const sp_csr *matrix, int direct, sp_amg **out);
+
+/* NULL-safe; sets *amg to NULL. */
+void sp_amg_destroy(sp_amg **amg);
+
+/* x = B b. Only queues work. */
+sp_status sp_amg_apply(sp_amg *amg, const void *b, void *x);
+
+/* The number of levels, 1 for an inverse alone. */
+int sp_amg_levels(const sp_amg *amg);
+
+#endif
