@@ -2,32 +2,22 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "mesh/box.h"
-#include "mesh/create.h"
-#include "mesh/gmsh.h"
-#include "mesh/refine.h"
-#include "mesh/sizes.h"
 #include "operators/counts.h"
 #include "operators/geometry_choice.h"
-#include "solver/problem/balance.h"
-#include "solver/problem/boundary.h"
 #include "solver/problem/coefficients.h"
 #include "solver/problem/interfaces.h"
 #include "solver/problem/load.h"
 #include "solver/problem/null_space.h"
-#include "solver/problem/probe.h"
-#include "solver/problem/quantities.h"
 #include "solver/problem/robin.h"
 #include "solver/run/checkpoint.h"
 #include "solver/run/field.h"
 #include "solver/run/interrupt.h"
 #include "solver/run/outputs.h"
+#include "solver/run/postprocess.h"
 #include "solver/run/precondition.h"
 #include "solver/run/profile.h"
 #include "solver/run/report.h"
-#include "solver/run/report_results.h"
 
 /* Everything that a case owns, so that there is one place that releases it, and in front what it
  * stands on. */
@@ -42,9 +32,7 @@ typedef struct sp_case {
   sp_outputs *outputs;   /* likewise */
   const char *field;     /* the file that was written, NULL if there is none */
 
-  sp_probes *probes;         /* NULL for one of a series */
-  sp_quantities *quantities; /* likewise */
-  sp_balance balance;        /* zeros for one of a series */
+  sp_postprocess *postprocess; /* NULL for one of a series */
   sp_space *space;
   sp_problem *problem;
   sp_jacobian_range range;
@@ -85,79 +73,7 @@ static void release(sp_case *c) {
   sp_null_space_destroy(&c->null_space);
   sp_problem_destroy(&c->problem);
   sp_space_destroy(&c->space);
-  sp_probes_destroy(&c->probes);
-  sp_quantities_destroy(&c->quantities);
-  sp_balance_free(&c->balance);
-}
-
-/* A fault of an element is a fault of the file that it came from. */
-static sp_status name_file(const sp_config *config, sp_status status) {
-  if (status && config->mesh.shape == SP_SHAPE_FILE)
-    return sp_fail(status, "%s: %s", config->mesh.file, sp_error_message());
-  return status;
-}
-
-/* Refuse at once what cannot fit 32-bit local numbers after all refinements, not after the memory
- * is gone. */
-static sp_status check_size(MPI_Comm comm, const sp_config *config, double elements) {
-  int ranks;
-  MPI_Comm_size(comm, &ranks);
-  elements *= pow(8, config->mesh.refine);
-  const double dofs = elements * pow(config->discretization.order, 3);
-  if (dofs / ranks > SP_LID_MAX)
-    return sp_fail(
-        SP_ERR_INPUT,
-        "%s: %.4g elements of order %d are about %.4g degrees of freedom a rank, at most "
-        "%.4g are possible: use more ranks, fewer elements or less refinement",
-        config->mesh.where, elements, config->discretization.order, dofs / ranks,
-        (double)SP_LID_MAX);
-  return SP_OK;
-}
-
-/* The box with the regions of the case. */
-static sp_status make_box(MPI_Comm comm, const sp_config *config, sp_box *box, sp_hexes **hexes) {
-  sp_box_region *regions;
-  const size_t count = (size_t)config->regions.count;
-  *hexes = NULL;
-  sp_status status = sp_agree(comm, sp_allocate(count, sizeof *regions, "regions", &regions));
-  for (size_t r = 0; r < count && !status; r++) {
-    const sp_region_entry *entry = &config->regions.entries[r];
-    regions[r] = (sp_box_region){.name = entry->name, .where = entry->where};
-    memcpy(regions[r].lower, entry->lower, sizeof entry->lower);
-    memcpy(regions[r].upper, entry->upper, sizeof entry->upper);
-  }
-  box->region_count = (int)count;
-  box->regions = regions;
-  if (!status) status = sp_box_hexes(comm, box, hexes);
-  free(regions);
-  return status;
-}
-
-static sp_status make_mesh(MPI_Comm comm, const sp_config *config, sp_mesh **mesh) {
-  sp_hexes *hexes;
-  if (config->mesh.shape == SP_SHAPE_FILE) {
-    SP_TRY(sp_gmsh_hexes(comm, config->mesh.file, &hexes));
-  } else {
-    sp_box box = {.map = config->mesh.map,
-                  .epsilon = config->mesh.epsilon,
-                  .step = (sp_step)config->mesh.step};
-    for (int d = 0; d < 3; d++) {
-      box.elements[d] = config->mesh.elements[d];
-      box.lower[d] = config->mesh.lower[d];
-      box.upper[d] = config->mesh.upper[d];
-    }
-    SP_TRY(check_size(comm, config, (double)box.elements[0] * box.elements[1] * box.elements[2]));
-    SP_TRY(make_box(comm, config, &box, &hexes));
-  }
-  SP_TRY(name_file(config, sp_mesh_create(comm, &hexes, mesh)));
-  sp_sizes sizes;
-  sp_sizes_count((*mesh)->topology, config->mesh.refine, config->discretization.order, &sizes);
-  SP_TRY(sp_agree(comm, sp_sizes_check(&sizes, config->mesh.where)));
-  SP_TRY(sp_agree(comm, sp_quantities_check(config, *mesh)));
-  if (sp_operator_rows[config->discretization.operator_kind].has_boundary)
-    SP_TRY(sp_boundary_identify(config, *mesh));
-  for (int r = 0; r < config->mesh.refine; r++) SP_TRY(name_file(config, sp_mesh_refine(mesh)));
-  return SP_OK;
+  sp_postprocess_destroy(&c->postprocess);
 }
 
 static sp_status make_space(sp_case *c) {
@@ -173,12 +89,6 @@ static sp_status allocate_host_vectors(sp_case *c) {
   return sp_allocate(dofs, sizeof(double), "solution", &c->solution);
 }
 
-/* What follows from the solution, for one case with a report. */
-static sp_status prepare_results(sp_case *c) {
-  SP_TRY(sp_quantities_create(c->config, c->mesh, c->problem, &c->quantities));
-  return sp_agree(c->comm, sp_balance_create(c->mesh, &c->balance));
-}
-
 /* The sum of the load vector over all ranks. */
 static sp_status sum_load(const sp_case *c, double *sum) {
   *sum = 0;
@@ -189,14 +99,14 @@ static sp_status sum_load(const sp_case *c, double *sum) {
 /* Constraints and load vector. */
 static sp_status make_problem(sp_case *c) {
   SP_TRY(sp_problem_create(c->config, c->mesh, &c->problem));
-  if (c->report) SP_TRY(prepare_results(c));
+  if (c->postprocess) SP_TRY(sp_postprocess_prepare(c->postprocess, c->problem));
   SP_TRY(sp_agree(c->comm, allocate_host_vectors(c)));
   const sp_rule *rule = sp_operator_rule(c->problem->kind, c->space->numbering->order);
   SP_TRY(sp_coefficients_create(&c->problem->materials, c->mesh, rule, &c->coefficients));
   SP_TRY(sp_problem_robin(c->problem, c->space, &c->robin));
   SP_TRY(sp_problem_constraints(c->problem, c->space, c->constrained, c->boundary_values));
   SP_TRY(sp_problem_load(c->problem, c->space, c->load, &c->range,
-                         c->report ? &c->balance.sums : NULL));
+                         c->postprocess ? &c->postprocess->balance.sums : NULL));
   if (c->report) SP_TRY(sp_problem_jumps(c->problem, c->space, &c->jumps));
   if (!sp_operator_rows[c->problem->kind].has_stiffness) return SP_OK;
   SP_TRY(sp_null_space_create(c->space, c->constrained, &c->null_space));
@@ -211,7 +121,7 @@ static sp_status make_problem(sp_case *c) {
   SP_TRY(sum_load(c, &before));
   SP_TRY(sp_null_space_project(c->null_space, c->space, given, c->load, &imbalance));
   SP_TRY(sum_load(c, &after));
-  c->balance.removed = before - after;
+  if (c->postprocess) c->postprocess->balance.removed = before - after;
   return SP_OK;
 }
 
@@ -295,8 +205,10 @@ static sp_status lift(sp_case *c) {
   if (c->null_space && !c->singular)
     SP_TRY(sp_null_space_weigh(c->null_space, c->op, c->x, c->b, c->work));
   if (c->problem->has_dirichlet) {
-    if (c->report)
-      SP_TRY(sp_agree(c->comm, sp_balance_keep(&c->balance, c->space, c->constrained, c->load)));
+    if (c->postprocess) {
+      sp_balance *balance = &c->postprocess->balance;
+      SP_TRY(sp_agree(c->comm, sp_balance_keep(balance, c->space, c->constrained, c->load)));
+    }
     SP_TRY(upload(c, c->boundary_values, c->x));
     SP_TRY(sp_agree(c->comm, sp_operator_apply(c->op, false, c->x, c->b)));
     SP_TRY(download(c, c->b, c->work));
@@ -453,35 +365,14 @@ static sp_status write_field(sp_case *c, sp_status solved) {
   return SP_OK;
 }
 
-static sp_status evaluate_probes(sp_case *c, sp_profile *profile) {
-  if (c->probes->count == 0) return SP_OK;
-  const double start = sp_profile_begin(c->terminal, SP_PHASE_PROBES);
-  SP_TRY(sp_probes_evaluate(c->probes, c->problem, c->space, c->solution));
-  sp_profile_end(profile, c->terminal, SP_PHASE_PROBES, start);
-  return SP_OK;
-}
-
-/* Overwrites x and b on the device, load and work on the host, which nobody needs any more. */
-static sp_status compute_balance(sp_case *c) {
-  if (c->problem->has_dirichlet) {
-    SP_TRY(upload(c, c->solution, c->x));
-    SP_TRY(sp_agree(c->comm, sp_operator_apply(c->op, false, c->x, c->b)));
-    SP_TRY(download(c, c->b, c->work));
-  }
-  return sp_balance_compute(&c->balance, c->problem, c->space, c->solution, c->work, c->load);
-}
-
-static bool has_balance(const sp_case *c) {
-  return sp_operator_rows[c->problem->kind].has_stiffness;
-}
-
-static sp_status evaluate_results(sp_case *c, sp_profile *profile) {
-  if (!has_balance(c) && c->quantities->count == 0) return SP_OK;
-  const double start = sp_profile_begin(c->terminal, SP_PHASE_RESULTS);
-  if (has_balance(c)) SP_TRY(compute_balance(c));
-  SP_TRY(sp_quantities_evaluate(c->quantities, c->space, &c->balance, c->solution));
-  sp_profile_end(profile, c->terminal, SP_PHASE_RESULTS, start);
-  return SP_OK;
+/* Overwrites all L-vectors but the solution: nobody needs them any more. */
+static sp_status postprocess(sp_case *c, sp_profile *profile) {
+  const sp_solved solved = {.problem = c->problem,
+                            .op = c->op,
+                            .solution = c->solution,
+                            .host = {c->load, c->work},
+                            .device = {c->x, c->b}};
+  return sp_postprocess_evaluate(c->postprocess, &solved, c->terminal, profile);
 }
 
 /* The field and the tables, converged or not (`solved`); a field or a checkpoint that fails cannot
@@ -496,35 +387,11 @@ static sp_status write_results(sp_case *c, sp_status solved, sp_results *results
   if (!written) written = sp_checkpoint_last_save(c->checkpoint);
   sp_kept_error kept;
   sp_error_keep(written, &kept);
-  SP_TRY(evaluate_probes(c, &results->profile));
-  SP_TRY(evaluate_results(c, &results->profile));
+  SP_TRY(postprocess(c, &results->profile));
   SP_TRY(sp_report_results(c->report, &results->profile, &results->cg,
                            results->have_norms ? &results->norms : NULL));
-  if (has_balance(c)) sp_report_balance(c->report, c->terminal, c->problem, &c->balance);
-  sp_report_quantities(c->report, c->terminal, c->quantities);
-  sp_report_probes(c->report, c->probes, results->have_norms);
+  sp_postprocess_report(c->postprocess, c->problem, c->report, c->terminal);
   return sp_error_restore(&kept);
-}
-
-sp_status sp_case_base_create(MPI_Comm comm, const sp_config *config, sp_profile *profile,
-                              sp_terminal *terminal, sp_case_base *base) {
-  *base = (sp_case_base){.comm = comm};
-  double start = sp_profile_begin(terminal, SP_PHASE_MESH);
-  sp_status status = make_mesh(comm, config, &base->mesh);
-  sp_profile_end(profile, terminal, SP_PHASE_MESH, start);
-  if (!status) {
-    start = sp_profile_begin(terminal, SP_PHASE_DEVICE);
-    status = sp_platform_open(comm, (sp_device_kind)config->backend.device,
-                              (sp_transport)config->backend.exchange, &base->platform);
-    sp_profile_end(profile, terminal, SP_PHASE_DEVICE, start);
-  }
-  if (status) sp_case_base_destroy(base);
-  return status;
-}
-
-void sp_case_base_destroy(sp_case_base *base) {
-  sp_platform_close(&base->platform);
-  sp_mesh_destroy(&base->mesh);
 }
 
 static sp_case begin(const sp_case_base *base, const sp_config *config, sp_report *report) {
@@ -553,10 +420,7 @@ static sp_status run(MPI_Comm comm, const sp_config *config, sp_report *report, 
   sp_case c = begin(&base, config, report);
   c.outputs = outputs;
   c.terminal = terminal;
-  const double start = MPI_Wtime();
-  sp_status status = sp_probes_create(config, base.mesh, &c.probes);
-  if (!status && c.probes->count > 0)
-    sp_profile_add(&results->profile, SP_PHASE_PROBES, 0, MPI_Wtime() - start);
+  sp_status status = sp_postprocess_create(config, base.mesh, &results->profile, &c.postprocess);
   if (!status) status = solve(&c, results);
   if (has_results(status)) {
     sp_kept_error kept;

@@ -6,6 +6,7 @@
 #include "io/terminal.h"
 #include "solver/linear/cg.h"
 #include "solver/problem/errors.h"
+#include "solver/run/case_base.h"
 #include "solver/run/profile.h"
 
 /* What a case came to; filled as far as it got, also if it did not converge. */
@@ -25,26 +26,10 @@ typedef struct sp_results {
 sp_status sp_case_run(MPI_Comm comm, const sp_config *config, const sp_profile *profile,
                       sp_terminal *terminal, sp_results *results);
 
-/* What cases of a series share: the device and a mesh. */
-typedef struct sp_case_base {
-  MPI_Comm comm;
-  sp_platform platform;
-  sp_mesh *mesh;
-} sp_case_base;
-
-/* Read or make the mesh that `config` names, with its refinements, and open the device. `profile`
- * gains the time. The caller destroys *base. Errors: those of the mesh and of the backend.
- * Collective. */
-sp_status sp_case_base_create(MPI_Comm comm, const sp_config *config, sp_profile *profile,
-                              sp_terminal *terminal, sp_case_base *base);
-
 /* Bytes of a case's own L-vectors on a rank with so many local DOFs, before and from when the host
  * writes the solution: after CG, or to restart before it. Memory counts from its first use. Local.
  */
 sp_bytes sp_case_predicted_bytes(const sp_backend *backend, double dofs, bool has_solution);
-
-/* Release the mesh and the device. Collective. */
-void sp_case_base_destroy(sp_case_base *base);
 
 /* Solve `config` on the mesh and the device of `base`, whatever its own [mesh] and [backend] say,
  * and measure the errors; write and print nothing but the progress line. Errors as above.

@@ -1,0 +1,105 @@
+#include "solver/run/case_base.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mesh/box.h"
+#include "mesh/create.h"
+#include "mesh/gmsh.h"
+#include "mesh/refine.h"
+#include "mesh/sizes.h"
+#include "operators/kinds.h"
+#include "solver/problem/boundary.h"
+#include "solver/problem/quantities.h"
+
+/* A fault of an element is a fault of the file that it came from. */
+static sp_status name_file(const sp_config *config, sp_status status) {
+  if (status && config->mesh.shape == SP_SHAPE_FILE)
+    return sp_fail(status, "%s: %s", config->mesh.file, sp_error_message());
+  return status;
+}
+
+/* Refuse at once what cannot fit 32-bit local numbers after all refinements, not after the memory
+ * is gone. */
+static sp_status check_size(MPI_Comm comm, const sp_config *config, double elements) {
+  int ranks;
+  MPI_Comm_size(comm, &ranks);
+  elements *= pow(8, config->mesh.refine);
+  const double dofs = elements * pow(config->discretization.order, 3);
+  if (dofs / ranks > SP_LID_MAX)
+    return sp_fail(
+        SP_ERR_INPUT,
+        "%s: %.4g elements of order %d are about %.4g degrees of freedom a rank, at most "
+        "%.4g are possible: use more ranks, fewer elements or less refinement",
+        config->mesh.where, elements, config->discretization.order, dofs / ranks,
+        (double)SP_LID_MAX);
+  return SP_OK;
+}
+
+/* The box with the regions of the case. */
+static sp_status make_box(MPI_Comm comm, const sp_config *config, sp_box *box, sp_hexes **hexes) {
+  sp_box_region *regions;
+  const size_t count = (size_t)config->regions.count;
+  *hexes = NULL;
+  sp_status status = sp_agree(comm, sp_allocate(count, sizeof *regions, "regions", &regions));
+  for (size_t r = 0; r < count && !status; r++) {
+    const sp_region_entry *entry = &config->regions.entries[r];
+    regions[r] = (sp_box_region){.name = entry->name, .where = entry->where};
+    memcpy(regions[r].lower, entry->lower, sizeof entry->lower);
+    memcpy(regions[r].upper, entry->upper, sizeof entry->upper);
+  }
+  box->region_count = (int)count;
+  box->regions = regions;
+  if (!status) status = sp_box_hexes(comm, box, hexes);
+  free(regions);
+  return status;
+}
+
+static sp_status make_mesh(MPI_Comm comm, const sp_config *config, sp_mesh **mesh) {
+  sp_hexes *hexes;
+  if (config->mesh.shape == SP_SHAPE_FILE) {
+    SP_TRY(sp_gmsh_hexes(comm, config->mesh.file, &hexes));
+  } else {
+    sp_box box = {.map = config->mesh.map,
+                  .epsilon = config->mesh.epsilon,
+                  .step = (sp_step)config->mesh.step};
+    for (int d = 0; d < 3; d++) {
+      box.elements[d] = config->mesh.elements[d];
+      box.lower[d] = config->mesh.lower[d];
+      box.upper[d] = config->mesh.upper[d];
+    }
+    SP_TRY(check_size(comm, config, (double)box.elements[0] * box.elements[1] * box.elements[2]));
+    SP_TRY(make_box(comm, config, &box, &hexes));
+  }
+  SP_TRY(name_file(config, sp_mesh_create(comm, &hexes, mesh)));
+  sp_sizes sizes;
+  sp_sizes_count((*mesh)->topology, config->mesh.refine, config->discretization.order, &sizes);
+  SP_TRY(sp_agree(comm, sp_sizes_check(&sizes, config->mesh.where)));
+  SP_TRY(sp_agree(comm, sp_quantities_check(config, *mesh)));
+  if (sp_operator_rows[config->discretization.operator_kind].has_boundary)
+    SP_TRY(sp_boundary_identify(config, *mesh));
+  for (int r = 0; r < config->mesh.refine; r++) SP_TRY(name_file(config, sp_mesh_refine(mesh)));
+  return SP_OK;
+}
+
+sp_status sp_case_base_create(MPI_Comm comm, const sp_config *config, sp_profile *profile,
+                              sp_terminal *terminal, sp_case_base *base) {
+  *base = (sp_case_base){.comm = comm};
+  double start = sp_profile_begin(terminal, SP_PHASE_MESH);
+  sp_status status = make_mesh(comm, config, &base->mesh);
+  sp_profile_end(profile, terminal, SP_PHASE_MESH, start);
+  if (!status) {
+    start = sp_profile_begin(terminal, SP_PHASE_DEVICE);
+    status = sp_platform_open(comm, (sp_device_kind)config->backend.device,
+                              (sp_transport)config->backend.exchange, &base->platform);
+    sp_profile_end(profile, terminal, SP_PHASE_DEVICE, start);
+  }
+  if (status) sp_case_base_destroy(base);
+  return status;
+}
+
+void sp_case_base_destroy(sp_case_base *base) {
+  sp_platform_close(&base->platform);
+  sp_mesh_destroy(&base->mesh);
+}

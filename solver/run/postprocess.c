@@ -1,0 +1,89 @@
+#include "solver/run/postprocess.h"
+
+#include <stdlib.h>
+
+#include "solver/run/report_results.h"
+
+sp_status sp_postprocess_create(const sp_config *config, const sp_mesh *mesh, sp_profile *profile,
+                                sp_postprocess **out) {
+  const double start = MPI_Wtime();
+  sp_postprocess *p = NULL;
+  *out = NULL;
+  SP_TRY(sp_agree(mesh->comm, sp_allocate(1, sizeof *p, "postprocessing", &p)));
+  *out = p;
+  p->config = config;
+  p->mesh = mesh;
+  SP_TRY(sp_probes_create(config, mesh, &p->probes));
+  if (p->probes->count > 0) sp_profile_add(profile, SP_PHASE_PROBES, 0, MPI_Wtime() - start);
+  return SP_OK;
+}
+
+void sp_postprocess_destroy(sp_postprocess **postprocess) {
+  sp_postprocess *p = *postprocess;
+  if (!p) return;
+  sp_probes_destroy(&p->probes);
+  sp_quantities_destroy(&p->quantities);
+  sp_balance_free(&p->balance);
+  free(p);
+  *postprocess = NULL;
+}
+
+sp_status sp_postprocess_prepare(sp_postprocess *postprocess, const sp_problem *problem) {
+  const sp_mesh *mesh = postprocess->mesh;
+  SP_TRY(sp_quantities_create(postprocess->config, mesh, problem, &postprocess->quantities));
+  return sp_agree(mesh->comm, sp_balance_create(mesh, &postprocess->balance));
+}
+
+static sp_status evaluate_probes(sp_probes *probes, const sp_solved *solved, sp_terminal *terminal,
+                                 sp_profile *profile) {
+  if (probes->count == 0) return SP_OK;
+  const double start = sp_profile_begin(terminal, SP_PHASE_PROBES);
+  SP_TRY(sp_probes_evaluate(probes, solved->problem, solved->op->space, solved->solution));
+  sp_profile_end(profile, terminal, SP_PHASE_PROBES, start);
+  return SP_OK;
+}
+
+/* ax = A x of the unconstrained operator, for the solution x. */
+static sp_status apply_operator(const sp_solved *solved, double *ax) {
+  sp_operator *op = solved->op;
+  double *x = solved->device[0], *y = solved->device[1];
+  const size_t dofs = sp_space_dofs(op->space);
+  SP_TRY(sp_agree(op->comm, op->backend->upload(op->device, SP_DOUBLE, dofs, solved->solution, x)));
+  SP_TRY(sp_agree(op->comm, sp_operator_apply(op, false, x, y)));
+  return sp_agree(op->comm, op->backend->download(op->device, SP_DOUBLE, dofs, y, ax));
+}
+
+/* Only Dirichlet faces need A x. */
+static sp_status compute_balance(sp_balance *balance, const sp_solved *solved) {
+  double *scratch = solved->host[0], *ax = solved->host[1];
+  if (solved->problem->has_dirichlet) SP_TRY(apply_operator(solved, ax));
+  return sp_balance_compute(balance, solved->problem, solved->op->space, solved->solution, ax,
+                            scratch);
+}
+
+static bool has_balance(const sp_problem *problem) {
+  return sp_operator_rows[problem->kind].has_stiffness;
+}
+
+static sp_status evaluate_results(sp_postprocess *p, const sp_solved *solved, sp_terminal *terminal,
+                                  sp_profile *profile) {
+  if (!has_balance(solved->problem) && p->quantities->count == 0) return SP_OK;
+  const double start = sp_profile_begin(terminal, SP_PHASE_RESULTS);
+  if (has_balance(solved->problem)) SP_TRY(compute_balance(&p->balance, solved));
+  SP_TRY(sp_quantities_evaluate(p->quantities, solved->op->space, &p->balance, solved->solution));
+  sp_profile_end(profile, terminal, SP_PHASE_RESULTS, start);
+  return SP_OK;
+}
+
+sp_status sp_postprocess_evaluate(sp_postprocess *postprocess, const sp_solved *solved,
+                                  sp_terminal *terminal, sp_profile *profile) {
+  SP_TRY(evaluate_probes(postprocess->probes, solved, terminal, profile));
+  return evaluate_results(postprocess, solved, terminal, profile);
+}
+
+void sp_postprocess_report(const sp_postprocess *postprocess, const sp_problem *problem,
+                           sp_report *report, sp_terminal *terminal) {
+  if (has_balance(problem)) sp_report_balance(report, terminal, problem, &postprocess->balance);
+  sp_report_quantities(report, terminal, postprocess->quantities);
+  sp_report_probes(report, postprocess->probes, sp_materials_have_solution(&problem->materials));
+}

@@ -1,0 +1,50 @@
+/* What one case computes from its solution besides the error norms: the probes, the balance of
+ * fluxes, and the quantities of [result]. */
+#ifndef SP_SOLVER_RUN_POSTPROCESS_H
+#define SP_SOLVER_RUN_POSTPROCESS_H
+
+#include "operators/operator.h"
+#include "solver/problem/balance.h"
+#include "solver/problem/probe.h"
+#include "solver/problem/quantities.h"
+#include "solver/run/report.h"
+
+typedef struct sp_postprocess {
+  const sp_config *config; /* borrowed, as is the mesh */
+  const sp_mesh *mesh;
+  sp_probes *probes;
+  sp_quantities *quantities; /* from sp_postprocess_prepare on */
+  sp_balance balance;        /* likewise; the set-up fills sums and removed, and calls keep */
+} sp_postprocess;
+
+/* Find the probes; `profile` gains the time if there are any. `config` and `mesh` must outlive
+ * *out, which the caller destroys, also after an error. Errors: those of sp_probes_create;
+ * SP_ERR_SYSTEM. Collective. */
+sp_status sp_postprocess_create(const sp_config *config, const sp_mesh *mesh, sp_profile *profile,
+                                sp_postprocess **out);
+
+/* NULL-safe; sets *postprocess to NULL. Local. */
+void sp_postprocess_destroy(sp_postprocess **postprocess);
+
+/* Find the groups of [result] and create the balance, before the load vector is computed. Errors:
+ * those of sp_quantities_create and sp_balance_create. Collective. */
+sp_status sp_postprocess_prepare(sp_postprocess *postprocess, const sp_problem *problem);
+
+/* What a solve leaves behind. */
+typedef struct sp_solved {
+  const sp_problem *problem;
+  sp_operator *op;
+  const double *solution;      /* L-vector on the host, with Dirichlet values */
+  double *host[2], *device[2]; /* scratch L-vectors on the host and on the device */
+} sp_solved;
+
+/* Evaluate probes, balance and quantities; `profile` gains the time. Errors: those of the three.
+ * Collective. */
+sp_status sp_postprocess_evaluate(sp_postprocess *postprocess, const sp_solved *solved,
+                                  sp_terminal *terminal, sp_profile *profile);
+
+/* Their tables, on the terminal and in the run log. Local. */
+void sp_postprocess_report(const sp_postprocess *postprocess, const sp_problem *problem,
+                           sp_report *report, sp_terminal *terminal);
+
+#endif
