@@ -1,53 +1,30 @@
-#define _POSIX_C_SOURCE 200809L /* newlocale, open_memstream, getcwd */
+#define _POSIX_C_SOURCE 200809L /* locale_t */
 #include "io/config.h"
 
 #include <errno.h>
-#include <float.h>
 #include <locale.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "io/config_check.h"
 #include "io/config_keys.h"
+#include "io/config_locale.h"
 #include "io/config_results.h"
 #include "io/config_sections.h"
 #include "io/ini.h"
-#include "io/output_paths.h"
 
 enum { MAX_FILE_SIZE = 16 * 1024 * 1024 };
 
 /* A case while it is being read. */
 struct reader {
   sp_config *config;
-  const char *path;      /* of the case file, NULL without one */
-  char **where;          /* [sp_key_count]: where each key was given, NULL if it was not */
-  bool file_in_argument; /* mesh.file comes from the command line */
+  sp_config_origin origin;
 };
-
-/* ---- Numbers are written with a point, whatever the user's locale says ---- */
-
-static sp_status use_c_locale(locale_t *own, locale_t *previous) {
-  *own = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-  if (*own == (locale_t)0)
-    return sp_fail(SP_ERR_SYSTEM, "cannot make the C locale: %s", strerror(errno));
-  *previous = uselocale(*own);
-  return SP_OK;
-}
-
-static void restore_locale(locale_t own, locale_t previous) {
-  uselocale(previous);
-  freelocale(own);
-}
 
 /* ---- Keys one by one ---- */
 
 static void *field_of(sp_config *config, const sp_key *key) {
   return (char *)config + key->offset;
-}
-
-static const char *where_given(const struct reader *reader, const char *section, const char *name) {
-  return reader->where[sp_key_find(section, name) - sp_keys];
 }
 
 /* How messages about a value begin. An argument already says which key it is about. */
@@ -149,10 +126,10 @@ static sp_status unset(struct reader *reader, const sp_key *key, const char *nam
   if (!key->name && key->type == SP_KEY_CONDITION) drop_group(config, key, name);
   if (!key->name && key->type == SP_KEY_NUMBER) drop_probe(config, name);
   if (!key->name && key->type == SP_KEY_RESULT) sp_result_drop(config, key, name);
-  char **given = &reader->where[key - sp_keys];
+  char **given = &reader->origin.where[key - sp_keys];
   free(*given);
   *given = NULL;
-  if (config->boundary.count == 0 && !where_given(reader, "boundary", "default")) {
+  if (config->boundary.count == 0 && !sp_config_where(&reader->origin, "boundary", "default")) {
     free(config->boundary.where);
     config->boundary.where = NULL;
   }
@@ -176,26 +153,26 @@ static sp_status assign(struct reader *reader, const char *location, const sp_in
   if (status == SP_OK && strcmp(key->section, "boundary") == 0 && !config->boundary.where)
     status = sp_copy_text(where, &config->boundary.where);
   if (status == SP_OK) {
-    char **given = &reader->where[key - sp_keys];
+    char **given = &reader->origin.where[key - sp_keys];
     free(*given);
     /* A key without a value counts as not given. */
     *given = *entry->value != '\0' ? where : NULL;
     if (*given) where = NULL;
     if (field_of(config, key) == (void *)&config->mesh.file)
-      reader->file_in_argument = entry->line == 0;
+      reader->origin.file_in_argument = entry->line == 0;
   }
   free(where);
   return status;
 }
 
 static sp_status assign_file(struct reader *reader, const sp_ini *ini) {
-  const size_t size = strlen(reader->path) + 16;
+  const size_t size = strlen(reader->origin.path) + 16;
   char *location = NULL;
   SP_TRY(sp_allocate(size, 1, "a location in the case", &location));
   sp_status status = SP_OK;
   for (int i = 0; i < ini->count && status == SP_OK; i++) {
     const sp_ini_entry *entry = &ini->entries[i];
-    snprintf(location, size, "%s:%d", reader->path, entry->line);
+    snprintf(location, size, "%s:%d", reader->origin.path, entry->line);
     for (int j = 0; j < i && entry->key && status == SP_OK; j++) {
       const sp_ini_entry *first = &ini->entries[j];
       char shown[SP_SHOWN_SIZE];
@@ -226,126 +203,6 @@ static sp_status assign_defaults(sp_config *config) {
   return sp_copy_text("default", &config->boundary.fallback.group);
 }
 
-/* ---- Rules that involve several keys ---- */
-
-/* mesh.file as the program opens it: relative to the folder of the case file where that names it,
- * else to the working directory. */
-static sp_status resolve_file(struct reader *reader) {
-  char **file = &reader->config->mesh.file;
-  const char *slash = reader->path ? strrchr(reader->path, '/') : NULL;
-  if (!slash || **file == '/' || reader->file_in_argument) return SP_OK;
-  const size_t folder = (size_t)(slash - reader->path) + 1, name = strlen(*file) + 1;
-  char *joined = NULL;
-  SP_TRY(sp_allocate(folder + name, 1, "the path of the mesh", &joined));
-  memcpy(joined, reader->path, folder);
-  memcpy(joined + folder, *file, name);
-  free(*file);
-  *file = joined;
-  return SP_OK;
-}
-
-static sp_status resolve_shape(struct reader *reader) {
-  sp_config *config = reader->config;
-  const char *file = where_given(reader, "mesh", "file");
-  const char *shape = where_given(reader, "mesh", "shape");
-  if (shape && file && config->mesh.shape == SP_SHAPE_BOX)
-    return sp_fail(SP_ERR_INPUT,
-                   "%s: a box takes no file; drop this, or drop mesh.file, which is given too (%s)",
-                   shape, file);
-  if (shape && !file && config->mesh.shape == SP_SHAPE_FILE)
-    return sp_fail(SP_ERR_INPUT, "%s: no mesh.file is given; give it, or drop shape = file", shape);
-  config->mesh.shape = file ? SP_SHAPE_FILE : SP_SHAPE_BOX;
-  SP_TRY(sp_copy_text(file ? file : shape ? shape : "default of mesh.shape", &config->mesh.where));
-  if (file) return resolve_file(reader);
-  free(config->mesh.file);
-  config->mesh.file = NULL;
-  return SP_OK;
-}
-
-static sp_status check_corners(const struct reader *reader) {
-  const sp_config *config = reader->config;
-  const char *upper_where = where_given(reader, "mesh", "upper");
-  const char *where = upper_where ? upper_where : where_given(reader, "mesh", "lower");
-  for (int d = 0; d < 3; d++) {
-    const double lower = config->mesh.lower[d], upper = config->mesh.upper[d];
-    if (!(upper > lower) || !isfinite(upper - lower))
-      return sp_fail(SP_ERR_INPUT,
-                     "%s: expected a finite box with mesh.upper above mesh.lower, found %g to %g "
-                     "in %c",
-                     where, lower, upper, "xyz"[d]);
-  }
-  return SP_OK;
-}
-
-void sp_config_outputs(const sp_config *config, sp_output_path outputs[SP_OUTPUTS]) {
-  outputs[SP_OUTPUT_LOG] = (sp_output_path){
-      .name = "log", .path = config->output.log, .where = config->output.log_where};
-  outputs[SP_OUTPUT_FIELD] = (sp_output_path){.name = "field",
-                                              .path = config->output.field,
-                                              .where = config->output.field_where,
-                                              .has_unconverged = true};
-  outputs[SP_OUTPUT_CHECKPOINT] = (sp_output_path){.name = "checkpoint",
-                                                   .path = config->output.checkpoint,
-                                                   .where = config->output.checkpoint_where,
-                                                   .may_replace_restart = true};
-}
-
-static sp_status keep_where(const struct reader *reader, const char *name, char **where) {
-  const char *given = where_given(reader, "output", name);
-  return given ? sp_copy_text(given, where) : SP_OK;
-}
-
-static sp_status check_outputs(struct reader *reader) {
-  sp_config *config = reader->config;
-  SP_TRY(keep_where(reader, "log", &config->output.log_where));
-  SP_TRY(keep_where(reader, "field", &config->output.field_where));
-  SP_TRY(keep_where(reader, "checkpoint", &config->output.checkpoint_where));
-  sp_output_path outputs[SP_OUTPUTS];
-  sp_config_outputs(config, outputs);
-  const sp_input_path inputs[] = {{.what = "the case file", .path = reader->path},
-                                  {.what = "the mesh", .path = config->mesh.file},
-                                  {.what = "the checkpoint to restart from",
-                                   .path = config->output.restart,
-                                   .is_restart = true}};
-  return sp_output_paths_check(outputs, SP_OUTPUTS, inputs, sizeof inputs / sizeof *inputs);
-}
-
-/* b itself is rounded to half of this, so a smaller relative residual is meaningless. */
-static sp_status check_tolerance(const struct reader *reader) {
-  const double tolerance = reader->config->solver.tolerance;
-  if (tolerance >= DBL_EPSILON) return SP_OK;
-  return sp_fail(SP_ERR_INPUT,
-                 "%s: %g cannot be reached: double precision rounds the right-hand side itself to "
-                 "%.2g of its size; give that or more",
-                 where_given(reader, "solver", "tolerance"), tolerance, DBL_EPSILON);
-}
-
-/* Multigrid's levels begin at the operator's order and end at 1. */
-static sp_status check_orders(const struct reader *reader) {
-  const sp_list *orders = &reader->config->solver.orders;
-  const int order = reader->config->discretization.order, count = orders->count;
-  bool good = count == 0 || (orders->values[0] == order && orders->values[count - 1] == 1);
-  for (int i = 1; i < count; i++) good = good && orders->values[i] < orders->values[i - 1];
-  if (good) return SP_OK;
-  return sp_fail(SP_ERR_INPUT, "%s: expected decreasing orders from discretization.order, %d, to 1",
-                 where_given(reader, "solver", "orders"), order);
-}
-
-static sp_status check_whole(struct reader *reader) {
-  sp_config *config = reader->config;
-  config->problem.lambda_given = where_given(reader, "problem", "lambda");
-  config->problem.kappa_given = where_given(reader, "problem", "kappa");
-  SP_TRY(resolve_shape(reader));
-  for (int k = 0; k < sp_key_count; k++)
-    if (reader->where[k] && sp_keys[k].applies && !sp_keys[k].applies(config))
-      return sp_fail(SP_ERR_INPUT, "%s: %s", reader->where[k], sp_keys[k].misfit);
-  SP_TRY(check_outputs(reader));
-  SP_TRY(check_tolerance(reader));
-  SP_TRY(check_orders(reader));
-  SP_TRY(check_corners(reader));
-  return sp_sections_resolve(config);
-}
-
 /* ---- From file to configuration ---- */
 
 static sp_status fill(struct reader *reader, const sp_ini *ini, int override_count,
@@ -353,7 +210,7 @@ static sp_status fill(struct reader *reader, const sp_ini *ini, int override_cou
   SP_TRY(assign_defaults(reader->config));
   if (ini) SP_TRY(assign_file(reader, ini));
   for (int i = 0; i < override_count; i++) SP_TRY(assign_argument(reader, overrides[i]));
-  return check_whole(reader);
+  return sp_config_check(&reader->origin, reader->config);
 }
 
 /* The part of reading that needs no communication. Local. */
@@ -361,13 +218,13 @@ static sp_status parse(const sp_vocabulary *vocabulary, const char *path, const 
                        size_t length, int override_count, const char *const *overrides,
                        sp_config **out) {
   locale_t own = (locale_t)0, previous = (locale_t)0;
-  SP_TRY(use_c_locale(&own, &previous));
-  struct reader reader = {.path = path};
+  SP_TRY(sp_locale_use_c(&own, &previous));
+  struct reader reader = {.origin = {.path = path}};
   sp_ini *ini = NULL;
   sp_status status = sp_allocate(1, sizeof *reader.config, "the configuration", &reader.config);
   if (status == SP_OK)
-    status =
-        sp_allocate((size_t)sp_key_count, sizeof *reader.where, "the configuration", &reader.where);
+    status = sp_allocate((size_t)sp_key_count, sizeof *reader.origin.where, "the configuration",
+                         &reader.origin.where);
   if (status == SP_OK && path) status = sp_ini_parse(path, text, length, &ini);
   if (status == SP_OK) {
     reader.config->vocabulary = vocabulary;
@@ -375,11 +232,11 @@ static sp_status parse(const sp_vocabulary *vocabulary, const char *path, const 
   }
 
   sp_ini_destroy(&ini);
-  for (int k = 0; reader.where && k < sp_key_count; k++) free(reader.where[k]);
-  free(reader.where);
+  for (int k = 0; reader.origin.where && k < sp_key_count; k++) free(reader.origin.where[k]);
+  free(reader.origin.where);
   if (status != SP_OK) sp_config_destroy(&reader.config);
   *out = reader.config;
-  restore_locale(own, previous);
+  sp_locale_restore(own, previous);
   return status;
 }
 
@@ -467,116 +324,4 @@ void sp_config_destroy(sp_config **config) {
   free((*config)->output.checkpoint_where);
   free(*config);
   *config = NULL;
-}
-
-/* ---- From configuration to text ---- */
-
-static void print_section(const sp_key *key, FILE *stream) {
-  if (key == sp_keys || strcmp(key->section, key[-1].section) != 0)
-    fprintf(stream, "%s[%s]\n", key == sp_keys ? "" : "\n", key->section);
-}
-
-static void print_config(const sp_config *config, FILE *stream) {
-  for (const sp_key *key = sp_keys; key < sp_keys + sp_key_count; key++) {
-    if (key->named) continue;
-    print_section(key, stream);
-    const bool groups = !key->name && key->type == SP_KEY_CONDITION;
-    const bool points = !key->name && key->type == SP_KEY_NUMBER;
-    if (!key->name && key->type == SP_KEY_RESULT) sp_results_print(config, key, stream);
-    for (int i = 0; points && i < config->probes.count; i++) {
-      fprintf(stream, "%s = ", config->probes.entries[i].name);
-      sp_key_print(key, config->vocabulary, config->probes.entries[i].point, stream);
-      fputc('\n', stream);
-    }
-    for (int i = 0; groups && i < config->boundary.count; i++) {
-      fprintf(stream, "%s = ", config->boundary.entries[i].group);
-      sp_key_print(key, config->vocabulary, &config->boundary.entries[i], stream);
-      fputc('\n', stream);
-    }
-    if (!key->name) continue;
-    fprintf(stream, "%s%s = ", !key->applies || key->applies(config) ? "" : "# ", key->name);
-    sp_key_print(key, config->vocabulary, (const char *)config + key->offset, stream);
-    fputc('\n', stream);
-  }
-  sp_sections_print(config, stream);
-}
-
-/* The written case may be read from any folder, so that its mesh needs an absolute path. */
-static sp_status make_absolute(const char *file, char **absolute) {
-  if (*file == '/') {
-    SP_TRY(sp_copy_text(file, absolute));
-  } else {
-    char *folder = getcwd(NULL, 0);
-    if (!folder)
-      return sp_fail(SP_ERR_SYSTEM, "cannot name the working directory: %s", strerror(errno));
-    const size_t size = strlen(folder) + strlen(file) + 2;
-    const sp_status status = sp_allocate(size, 1, "the path of the mesh", absolute);
-    if (status == SP_OK)
-      snprintf(*absolute, size, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, file);
-    free(folder);
-    SP_TRY(status);
-  }
-  if (!sp_ini_holds(*absolute))
-    return sp_fail(SP_ERR_INPUT,
-                   "%s: a case cannot hold this path: it has a line break, or a # or ; after white "
-                   "space",
-                   *absolute);
-  return SP_OK;
-}
-
-sp_status sp_config_format(const sp_config *config, char **text) {
-  *text = NULL;
-  sp_config written = *config;
-  written.mesh.file = NULL;
-  if (config->mesh.file) {
-    const sp_status status = make_absolute(config->mesh.file, &written.mesh.file);
-    if (status != SP_OK) {
-      free(written.mesh.file);
-      return status;
-    }
-  }
-  locale_t own = (locale_t)0, previous = (locale_t)0;
-  sp_status status = use_c_locale(&own, &previous);
-  if (status == SP_OK) {
-    size_t size;
-    FILE *stream = open_memstream(text, &size);
-    if (stream) {
-      print_config(&written, stream);
-      const bool failed = ferror(stream);
-      if (fclose(stream) != 0 || failed) stream = NULL;
-    }
-    if (!stream) {
-      status = sp_fail(SP_ERR_SYSTEM, "cannot write the case to memory: %s", strerror(errno));
-      free(*text);
-      *text = NULL;
-    }
-    restore_locale(own, previous);
-  }
-  free(written.mesh.file);
-  return status;
-}
-
-sp_status sp_config_print_defaults(const sp_vocabulary *vocabulary, FILE *stream) {
-  sp_config *defaults; /* decides which keys apply */
-  SP_TRY(sp_config_read(MPI_COMM_SELF, vocabulary, NULL, 0, NULL, &defaults));
-  fprintf(
-      stream,
-      "# Every key of a case with its default. Remove the # before a key to use it: it changes\n"
-      "# the case by being given, or takes effect only together with another key.\n\n");
-  for (const sp_key *key = sp_keys; key < sp_keys + sp_key_count; key++) {
-    if (key->named) continue;
-    print_section(key, stream);
-    if (!key->name) {
-      fprintf(stream, "# %s\n", key->help);
-      continue;
-    }
-    char expected[SP_DESCRIPTION_SIZE];
-    sp_key_describe(key, vocabulary, expected);
-    fprintf(stream, "# %s (%s)\n", key->help, expected);
-    fprintf(stream, "%s%s = %s\n", !key->applies || key->applies(defaults) ? "" : "# ", key->name,
-            key->fallback);
-  }
-  sp_sections_print_keys(vocabulary, stream);
-  sp_config_destroy(&defaults);
-  return SP_OK;
 }

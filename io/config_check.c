@@ -1,0 +1,128 @@
+#include "io/config_check.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/config_keys.h"
+#include "io/config_sections.h"
+#include "io/output_paths.h"
+
+const char *sp_config_where(const sp_config_origin *origin, const char *section, const char *name) {
+  return origin->where[sp_key_find(section, name) - sp_keys];
+}
+
+/* mesh.file as the program opens it: relative to the folder of the case file where that names it,
+ * else to the working directory. */
+static sp_status resolve_file(const sp_config_origin *origin, sp_config *config) {
+  char **file = &config->mesh.file;
+  const char *slash = origin->path ? strrchr(origin->path, '/') : NULL;
+  if (!slash || **file == '/' || origin->file_in_argument) return SP_OK;
+  const size_t folder = (size_t)(slash - origin->path) + 1, name = strlen(*file) + 1;
+  char *joined = NULL;
+  SP_TRY(sp_allocate(folder + name, 1, "the path of the mesh", &joined));
+  memcpy(joined, origin->path, folder);
+  memcpy(joined + folder, *file, name);
+  free(*file);
+  *file = joined;
+  return SP_OK;
+}
+
+static sp_status resolve_shape(const sp_config_origin *origin, sp_config *config) {
+  const char *file = sp_config_where(origin, "mesh", "file");
+  const char *shape = sp_config_where(origin, "mesh", "shape");
+  if (shape && file && config->mesh.shape == SP_SHAPE_BOX)
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: a box takes no file; drop this, or drop mesh.file, which is given too (%s)",
+                   shape, file);
+  if (shape && !file && config->mesh.shape == SP_SHAPE_FILE)
+    return sp_fail(SP_ERR_INPUT, "%s: no mesh.file is given; give it, or drop shape = file", shape);
+  config->mesh.shape = file ? SP_SHAPE_FILE : SP_SHAPE_BOX;
+  SP_TRY(sp_copy_text(file ? file : shape ? shape : "default of mesh.shape", &config->mesh.where));
+  if (file) return resolve_file(origin, config);
+  free(config->mesh.file);
+  config->mesh.file = NULL;
+  return SP_OK;
+}
+
+static sp_status check_corners(const sp_config_origin *origin, const sp_config *config) {
+  const char *upper_where = sp_config_where(origin, "mesh", "upper");
+  const char *where = upper_where ? upper_where : sp_config_where(origin, "mesh", "lower");
+  for (int d = 0; d < 3; d++) {
+    const double lower = config->mesh.lower[d], upper = config->mesh.upper[d];
+    if (!(upper > lower) || !isfinite(upper - lower))
+      return sp_fail(SP_ERR_INPUT,
+                     "%s: expected a finite box with mesh.upper above mesh.lower, found %g to %g "
+                     "in %c",
+                     where, lower, upper, "xyz"[d]);
+  }
+  return SP_OK;
+}
+
+void sp_config_outputs(const sp_config *config, sp_output_path outputs[SP_OUTPUTS]) {
+  outputs[SP_OUTPUT_LOG] = (sp_output_path){
+      .name = "log", .path = config->output.log, .where = config->output.log_where};
+  outputs[SP_OUTPUT_FIELD] = (sp_output_path){.name = "field",
+                                              .path = config->output.field,
+                                              .where = config->output.field_where,
+                                              .has_unconverged = true};
+  outputs[SP_OUTPUT_CHECKPOINT] = (sp_output_path){.name = "checkpoint",
+                                                   .path = config->output.checkpoint,
+                                                   .where = config->output.checkpoint_where,
+                                                   .may_replace_restart = true};
+}
+
+static sp_status keep_where(const sp_config_origin *origin, const char *name, char **where) {
+  const char *given = sp_config_where(origin, "output", name);
+  return given ? sp_copy_text(given, where) : SP_OK;
+}
+
+static sp_status check_outputs(const sp_config_origin *origin, sp_config *config) {
+  SP_TRY(keep_where(origin, "log", &config->output.log_where));
+  SP_TRY(keep_where(origin, "field", &config->output.field_where));
+  SP_TRY(keep_where(origin, "checkpoint", &config->output.checkpoint_where));
+  sp_output_path outputs[SP_OUTPUTS];
+  sp_config_outputs(config, outputs);
+  const sp_input_path inputs[] = {{.what = "the case file", .path = origin->path},
+                                  {.what = "the mesh", .path = config->mesh.file},
+                                  {.what = "the checkpoint to restart from",
+                                   .path = config->output.restart,
+                                   .is_restart = true}};
+  return sp_output_paths_check(outputs, SP_OUTPUTS, inputs, sizeof inputs / sizeof *inputs);
+}
+
+/* b itself is rounded to half of this, so a smaller relative residual is meaningless. */
+static sp_status check_tolerance(const sp_config_origin *origin, const sp_config *config) {
+  const double tolerance = config->solver.tolerance;
+  if (tolerance >= DBL_EPSILON) return SP_OK;
+  return sp_fail(SP_ERR_INPUT,
+                 "%s: %g cannot be reached: double precision rounds the right-hand side itself to "
+                 "%.2g of its size; give that or more",
+                 sp_config_where(origin, "solver", "tolerance"), tolerance, DBL_EPSILON);
+}
+
+/* Multigrid's levels begin at the operator's order and end at 1. */
+static sp_status check_orders(const sp_config_origin *origin, const sp_config *config) {
+  const sp_list *orders = &config->solver.orders;
+  const int order = config->discretization.order, count = orders->count;
+  bool good = count == 0 || (orders->values[0] == order && orders->values[count - 1] == 1);
+  for (int i = 1; i < count; i++) good = good && orders->values[i] < orders->values[i - 1];
+  if (good) return SP_OK;
+  return sp_fail(SP_ERR_INPUT, "%s: expected decreasing orders from discretization.order, %d, to 1",
+                 sp_config_where(origin, "solver", "orders"), order);
+}
+
+sp_status sp_config_check(const sp_config_origin *origin, sp_config *config) {
+  config->problem.lambda_given = sp_config_where(origin, "problem", "lambda");
+  config->problem.kappa_given = sp_config_where(origin, "problem", "kappa");
+  SP_TRY(resolve_shape(origin, config));
+  for (int k = 0; k < sp_key_count; k++)
+    if (origin->where[k] && sp_keys[k].applies && !sp_keys[k].applies(config))
+      return sp_fail(SP_ERR_INPUT, "%s: %s", origin->where[k], sp_keys[k].misfit);
+  SP_TRY(check_outputs(origin, config));
+  SP_TRY(check_tolerance(origin, config));
+  SP_TRY(check_orders(origin, config));
+  SP_TRY(check_corners(origin, config));
+  return sp_sections_resolve(config);
+}
