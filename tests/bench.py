@@ -13,16 +13,12 @@ import tempfile
 import time
 
 import driver
+import optional
 from driver import Run, check
 
 BENCH, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2:]
 
-try:
-    import h5py
-    import numpy
-except ImportError as error:
-    print("bench: skipped,", error)
-    sys.exit(77)
+h5py, numpy = optional.need("h5py", "numpy")
 
 driver.start("bench", BENCH, MPIEXEC)
 

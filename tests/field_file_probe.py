@@ -11,14 +11,10 @@ import subprocess
 import sys
 import tempfile
 
-try:
-    import numpy as np
-    import vtk
-    from vtk.util.numpy_support import vtk_to_numpy
-    vtk.vtkHDFReader
-except (ImportError, AttributeError) as error:
-    print(f"field_file_probe: skipped, no VTK with vtkHDFReader: {error}")
-    sys.exit(77)
+import optional
+
+vtk = optional.need_vtk()
+np, support = optional.need("numpy", "vtk.util.numpy_support")
 
 BOX = (2, 2, 3)
 HIGHEST_ORDER = 15
@@ -133,10 +129,10 @@ def check_file(path, order):
     check(grid.GetNumberOfCells() == cells, f"order {order}: {grid.GetNumberOfCells()} cells")
     if grid.GetNumberOfCells() != cells:
         return
-    coordinates = vtk_to_numpy(grid.GetPoints().GetData())
-    values = vtk_to_numpy(grid.GetPointData().GetArray("polynomial"))
-    places = vtk_to_numpy(grid.GetPointData().GetArray("place"))
-    numbers = vtk_to_numpy(grid.GetCellData().GetArray("number"))
+    coordinates = support.vtk_to_numpy(grid.GetPoints().GetData())
+    values = support.vtk_to_numpy(grid.GetPointData().GetArray("polynomial"))
+    places = support.vtk_to_numpy(grid.GetPointData().GetArray("place"))
+    numbers = support.vtk_to_numpy(grid.GetCellData().GetArray("number"))
     check((numbers == np.arange(cells)).all(), f"order {order}: cell data {numbers}")
     check_texts(reader.GetOutputDataObject(0).GetFieldData(), order)
     for element in range(cells):

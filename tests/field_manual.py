@@ -13,12 +13,9 @@ import subprocess
 import sys
 import tempfile
 
-try:
-    import vtk
-    vtk.vtkHDFReader
-except (ImportError, AttributeError) as error:
-    print(f"field_manual: skipped, no VTK with vtkHDFReader: {error}")
-    sys.exit(77)
+import optional
+
+vtk = optional.need_vtk()
 
 PROGRAM, SOURCE = (os.path.abspath(path) for path in sys.argv[1:3])
 MPIEXEC = sys.argv[3:]

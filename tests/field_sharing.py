@@ -14,14 +14,10 @@ import subprocess
 import sys
 import tempfile
 
-try:
-    import numpy as np
-    import vtk
-    from vtk.util.numpy_support import numpy_to_vtk, vtk_to_numpy
-    vtk.vtkHDFReader
-except (ImportError, AttributeError) as error:
-    print(f"field_sharing: skipped, no VTK with vtkHDFReader: {error}")
-    sys.exit(77)
+import optional
+
+vtk = optional.need_vtk()
+np, support = optional.need("numpy", "vtk.util.numpy_support")
 
 PROGRAM, SOURCE = (os.path.abspath(path) for path in sys.argv[1:3])
 MPIEXEC = sys.argv[3:]
@@ -92,7 +88,7 @@ def read(path):
 
 def cell_data(grid, name):
     array = grid.GetCellData().GetArray(name)
-    return vtk_to_numpy(array) if array else None
+    return support.vtk_to_numpy(array) if array else None
 
 
 def key(point):
@@ -132,8 +128,8 @@ def check_values(label, case, grid, cells, points, largest):
     """At random points: interpolated in the element, and found by vtkProbeFilter."""
     tolerance = 2 * largest + 1e-10  # sp_solve's maximum is over its error quadrature
     check(tolerance < 1e-5, f"{label}: the tolerance {tolerance:.1e} proves nothing")
-    u = vtk_to_numpy(grid.GetPointData().GetArray("u"))
-    error = vtk_to_numpy(grid.GetPointData().GetArray("error"))
+    u = support.vtk_to_numpy(grid.GetPointData().GetArray("u"))
+    error = support.vtk_to_numpy(grid.GetPointData().GetArray("error"))
     exact = np.array([case.exact(*point) for point in points])
     check(abs(u - error - exact).max() < 1e-12 * (1 + abs(exact).max()), f"{label}: error is not u_h - u")
     random = np.random.default_rng(1)
@@ -148,7 +144,7 @@ def check_values(label, case, grid, cells, points, largest):
     if case.curved:
         return
     asked = vtk.vtkPoints()
-    asked.SetData(numpy_to_vtk(np.array(places), deep=True))
+    asked.SetData(support.numpy_to_vtk(np.array(places), deep=True))
     where = vtk.vtkPolyData()
     where.SetPoints(asked)
     probe = vtk.vtkProbeFilter()
@@ -156,8 +152,8 @@ def check_values(label, case, grid, cells, points, largest):
     probe.SetSourceData(grid)
     probe.Update()
     found = probe.GetOutput().GetPointData()
-    check(vtk_to_numpy(found.GetArray("vtkValidPointMask")).all(), f"{label}: the probe misses points")
-    off = abs(vtk_to_numpy(found.GetArray("u")) - expected).max()
+    check(support.vtk_to_numpy(found.GetArray("vtkValidPointMask")).all(), f"{label}: the probe misses points")
+    off = abs(support.vtk_to_numpy(found.GetArray("u")) - expected).max()
     check(off <= tolerance, f"{label}: probe off by {off:.1e} > {tolerance:.1e}")
 
 
@@ -196,7 +192,7 @@ def check_case(case, count):
         cell = grid.GetCell(index)
         cells.append([cell.GetPointId(p) for p in range(cell.GetNumberOfPoints())])
     check(cells and (not case.elements or len(cells) == case.elements), f"{label}: {len(cells)} cells")
-    points = vtk_to_numpy(grid.GetPoints().GetData())
+    points = support.vtk_to_numpy(grid.GetPoints().GetData())
     ranks = cell_data(grid, "rank")
     check(ranks is not None, f"{label}: no ranks of cells")
     if ranks is None:

@@ -20,13 +20,10 @@ import tempfile
 import time
 
 import driver
+import optional
 from driver import Run, check
 
-try:
-    import h5py
-except ImportError:
-    print("kill: no h5py")
-    sys.exit(77)
+h5py = optional.need("h5py")
 
 PROGRAM, KILLS, MPIEXEC = os.path.abspath(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
 RANKS = 2

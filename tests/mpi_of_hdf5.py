@@ -12,6 +12,7 @@ import sys
 import tempfile
 
 import driver
+import optional
 from driver import check
 
 SOURCE, CMAKE, GENERATOR = os.path.abspath(sys.argv[1]), *sys.argv[2:4]
@@ -23,8 +24,7 @@ for base in os.listdir("/usr/lib"):
             FOLDERS[name] = f"/usr/lib/{base}/hdf5/{name}"
 for name in LIBRARY:
     if name not in FOLDERS or not os.path.exists(f"/usr/bin/mpicc.{name}"):
-        print(f"mpi_of_hdf5: skipped, Debian's {name} or its HDF5 is missing")
-        sys.exit(77)
+        optional.skip(f"Debian's {name} or its HDF5 is missing")
 
 PROJECT = f"""cmake_minimum_required(VERSION 3.25)
 project(mpi_of_hdf5 C)

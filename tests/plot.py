@@ -10,17 +10,12 @@ import sys
 import tempfile
 
 import driver
+import optional
 from driver import check
 
 PLOT, SOLVE = (os.path.abspath(path) for path in sys.argv[1:3])
 
-try:
-    import h5py
-    import numpy
-    from matplotlib import image
-except ImportError as error:
-    print("plot: skipped,", error)
-    sys.exit(77)
+h5py, numpy, image = optional.need("h5py", "numpy", "matplotlib.image")
 
 BLUE, ORANGE, GREEN = (0x00, 0x72, 0xB2), (0xD5, 0x5E, 0x00), (0x00, 0x9E, 0x73)
 YELLOW, INDIGO, BROWN = (0xF0, 0xE4, 0x42), (0x33, 0x22, 0x88), (0x8C, 0x56, 0x4B)

@@ -11,20 +11,15 @@ import sys
 import tempfile
 
 import driver
+import optional
 from driver import check
 
 PLOT, BENCH = (os.path.abspath(path) for path in sys.argv[1:3])
 KEEP = os.path.abspath(sys.argv[3]) if len(sys.argv) > 3 else None
 sys.path.insert(0, os.path.dirname(PLOT))
 
-try:
-    import h5py
-    import numpy
-    import paper_figures
-    from paper_data import Study
-except ImportError as error:
-    print("plot_paper: skipped,", error)
-    sys.exit(77)
+h5py, numpy, paper_figures = optional.need("h5py", "numpy", "paper_figures")
+Study = optional.need("paper_data").Study
 
 LADDERS = {("mass", 2): (8, 15), ("bp3.5", 2): (10, 15), ("bp3.5", 3): (6, 9),
            ("bp3.0", 2): (9, 15), ("bp3.0", 3): (9, 8)}  # kernels, highest order

@@ -13,14 +13,10 @@ import tempfile
 import time
 
 import driver
+import optional
 from driver import Run, check
 
-try:
-    import h5py
-    import numpy
-except ImportError:
-    print("restart: no h5py")
-    sys.exit(77)
+h5py, numpy = optional.need("h5py", "numpy")
 
 PROGRAM, INPUTS = (os.path.abspath(path) for path in sys.argv[1:3])
 MPIEXEC = sys.argv[3:]
