@@ -1,5 +1,6 @@
-/* Structured boxes. Each rank generates its own brick and never holds more. Boundary groups: xmin
- * xmax ymin ymax zmin zmax, numbered 1 to 6. Volume groups: the regions, numbered from 1. */
+/* Structured boxes. Each rank generates its own brick and nothing else. The boundary groups are
+ * xmin xmax ymin ymax zmin zmax, numbered 1 to 6. The volume groups are the regions, numbered
+ * from 1. */
 #ifndef SP_MESH_BOX_H
 #define SP_MESH_BOX_H
 
@@ -14,8 +15,8 @@ typedef enum sp_step { SP_STEP_QUINTIC, SP_STEP_LINEAR } sp_step;
 /* All names as in a case, by sp_map and sp_step; end in NULL. */
 extern const char *const sp_map_names[], *const sp_step_names[];
 
-/* The elements between two corners: a volume group. The corners are on planes of the undeformed
- * grid, to a thousandth of an element's width, or outside the box. */
+/* The elements between two corners: a volume group. Each corner lies on planes of the undeformed
+ * grid, to within a thousandth of an element's width, or outside the box. */
 typedef struct sp_box_region {
   const char *name;
   const char *where; /* begins messages */
@@ -32,18 +33,18 @@ typedef struct sp_box {
   const sp_box_region *regions; /* [region_count] */
 } sp_box;
 
-/* The elements of this rank's brick. Errors: SP_ERR_INPUT if there are more ranks than elements,
- * for a region without elements or whose sides cut elements (the nearest planes are named), and for
- * two regions with an element in common. The caller destroys *out. Collective over `comm`. */
+/* The elements of this rank's brick. The caller destroys *out. Errors: SP_ERR_INPUT if there are
+ * more ranks than elements, if a region has no elements, if its sides cut elements (the message
+ * names the nearest planes), or if two regions overlap. Collective over `comm`. */
 sp_status sp_box_hexes(MPI_Comm comm, const sp_box *box, sp_hexes **out);
 
-/* Deform a point of the unit cube, in place, as map, epsilon and step say.
+/* Deform a point of the unit cube in place, by the map, epsilon and step of `box`.
  *
  * sine, where x, y, z on the right are the undeformed coordinates:
  *     x += 0.05 sin(5.1 y + 0.4) sin(4.3 z + 0.7)
  *     y += 0.05 sin(4.7 z + 0.3) sin(5.3 x + 0.9)
  *     z += 0.05 sin(4.9 x + 0.5) sin(4.1 y + 0.2)
- * It is not periodic, so that no two elements have the same shape.
+ * It is not periodic, so no two elements have the same shape.
  *
  * kershaw: D. Kershaw, J. Comput. Phys. 39 (1981) 375, in the three-dimensional form of the CEED
  * bake-off meshes: x is unchanged; y and z are graded towards their low end at x = 0 and towards

@@ -1,11 +1,11 @@
-/* Whether elements that share vertices share the points between them. */
+/* Check that elements that share an edge or face also share its lattice points. */
 #ifndef SP_MESH_CONFORMITY_H
 #define SP_MESH_CONFORMITY_H
 
 #include "mesh/mesh.h"
 
 /* Elements that share a vertex, edge or face must agree on its lattice points, to within 1e-6 of
- * the shortest distance between two corners of an element. For a mesh that is not (yet) periodic.
+ * the shortest distance between two corners of an element. The mesh must not be periodic (yet).
  * Errors: SP_ERR_INPUT with two elements that disagree. Collective. */
 sp_status sp_mesh_check_conformity(const sp_mesh *mesh);
 

@@ -1,4 +1,4 @@
-/* A mesh from hexahedra: connected, ordered and checked. */
+/* Build a mesh from hexahedra: connect, order and check them. */
 #ifndef SP_MESH_CREATE_H
 #define SP_MESH_CREATE_H
 
@@ -8,17 +8,17 @@
  * mark exterior faces, and check the Jacobian of each element at its corners, edge mid-points, face
  * centres and centre. The caller destroys *out; `comm` must outlive it. Errors: SP_ERR_INPUT for
  * degenerate or inverted elements (number, location, cure), for faces of more than two elements,
- * for elements that share vertices but not the points between (mesh/conformity.h), and for a mesh
- * without elements. Collective over `comm`. */
+ * for elements that share an edge or face but not its lattice points (mesh/conformity.h), and for a
+ * mesh without elements. Collective over `comm`. */
 sp_status sp_mesh_create(MPI_Comm comm, sp_hexes **hexes, sp_mesh **out);
 
-/* Make the mesh periodic: identify the faces of pairs of groups (mesh/periodic.h). At most once per
- * mesh. The order of the elements may change. After an error the mesh can only be destroyed.
- * Errors: those of sp_periodic_create. Collective. */
+/* Make the mesh periodic: identify the faces of pairs of groups (mesh/periodic.h). Call it at most
+ * once per mesh. The order of the elements may change. After an error the mesh can only be
+ * destroyed. Errors: those of sp_periodic_create. Collective. */
 sp_status sp_mesh_identify(sp_mesh *mesh, int count, const sp_periodic_pair *pairs);
 
-/* Bytes that sp_mesh_create holds on this rank besides the mesh, at its peak: while it puts the
- * elements into their order. Local. */
+/* Bytes that sp_mesh_create holds on this rank besides the mesh, at its peak, which is while it
+ * reorders the elements. Local. */
 double sp_mesh_predicted_ordering_bytes(const sp_sizes *sizes, int map_order);
 
 #endif

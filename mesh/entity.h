@@ -1,9 +1,9 @@
 /* The vertices, edges and faces of one element, and the keys that identify them across elements and
  * ranks.
  *
- * Slots of an element: 0..7 its corners (mesh/hexes.h), 8..19 its edges, 20..25 its faces. Edge
- * 8 + 4 d + q runs along direction d; the low bit of q is its side in the lower of the other two
- * directions, the high bit its side in the higher one. All functions are Local. */
+ * Slots of an element: 0..7 are its corners (mesh/hexes.h), 8..19 its edges, 20..25 its faces. Edge
+ * 8 + 4 d + q runs along direction d. The low bit of q is the edge's side (0 or 1) in the lower of
+ * the other two directions, the high bit its side in the higher one. All functions are Local. */
 #ifndef SP_MESH_ENTITY_H
 #define SP_MESH_ENTITY_H
 

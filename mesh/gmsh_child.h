@@ -1,17 +1,18 @@
-/* The gmsh SDK in a process of its own, the program sp_mesh_reader. Damaged files crash the SDK,
- * and so do some geometries: there its end must not be the end of the run. A check of the file
- * beforehand could not promise that, because what crashes the SDK is not known in general, and
- * because a .geo is a program. The memory that the SDK takes goes back when it is done; for a .msh
- * it may take 1 GB and 300 times the size of the file, so that damaged counts end it early. */
+/* The gmsh SDK in a process of its own, the program sp_mesh_reader. Damaged files and some
+ * geometries crash the SDK, which must not end the run. Checking the file first would not be
+ * enough: we do not know everything that crashes the SDK, and a .geo is a program. The SDK's memory
+ * is released when the process ends. For a .msh it is limited to 1 GB plus 300 times the size of
+ * the file, so that a damaged count is detected early. */
 #ifndef SP_MESH_GMSH_CHILD_H
 #define SP_MESH_GMSH_CHILD_H
 
 #include "mesh/hexes.h"
 
-/* sp_gmsh_read (mesh/gmsh_model.h) in the reader: *hexes, and if `parts` is not NULL the part of
- * each element, of `size` parts; with `parts` NULL the file is one of `size` files. The caller
- * destroys *hexes and frees *parts. Errors: those of sp_gmsh_read; SP_ERR_INPUT if the process
- * dies, as it may where memory ends; SP_ERR_SYSTEM if it cannot be started. Local. */
+/* Run sp_gmsh_read (mesh/gmsh_model.h) in the reader. If `parts` is not NULL, the file is the whole
+ * mesh, and (*parts)[e] is the part of element e, of `size` parts. If `parts` is NULL, the file is
+ * one of `size` files. The caller destroys *hexes and frees *parts. Errors: those of sp_gmsh_read;
+ * SP_ERR_INPUT if the process dies, for example because it runs out of memory; SP_ERR_SYSTEM if it
+ * cannot be started. Local. */
 sp_status sp_gmsh_in_child(const char *path, int size, sp_hexes **hexes, int **parts);
 
 #endif

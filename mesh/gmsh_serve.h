@@ -4,9 +4,9 @@
 
 #include "mesh/gmsh_wire.h"
 
-/* Read `path` by sp_gmsh_read (mesh/gmsh_model.h), the whole with parts or one of `size` files, and
- * send the answer. For a .msh this process may take 1 GB and 300 times the size of the file beyond
- * what it has; it leaves no core file. Local. */
+/* Read `path` by sp_gmsh_read (mesh/gmsh_model.h), as a whole mesh with `size` parts or as one of
+ * `size` files, and send the answer. For a .msh this process may allocate 1 GB plus 300 times the
+ * size of the file. It leaves no core file. Local. */
 void sp_gmsh_serve(sp_gmsh_wire *wire, bool whole, int size, const char *path);
 
 #endif

@@ -1,5 +1,5 @@
-/* The program sp_mesh_reader as a child process. It is started by posix_spawn: the network
- * libraries of many machines do not survive a fork of a process that uses MPI. Local. */
+/* The program sp_mesh_reader as a child process. It is started by posix_spawn, because many network
+ * libraries do not survive a fork of a process that uses MPI. All functions are Local. */
 #ifndef SP_MESH_GMSH_SPAWN_H
 #define SP_MESH_GMSH_SPAWN_H
 
@@ -14,18 +14,18 @@ typedef struct sp_gmsh_process {
 } sp_gmsh_process;
 
 /* Start the reader with arguments argv[1], argv[2] ... up to NULL; the caller calls sp_gmsh_finish.
- * The program is looked for beside the one that runs: in the folder mesh/ of a build tree, and
- * where `cmake --install` puts it. The process gets no other descriptors than the pipe and
- * /dev/null, and not the variables by which MPI's launchers make a process a rank, since gmsh may
- * be built with MPI. Errors: SP_ERR_SYSTEM if there is no such program, or no process; nothing is
- * to finish then. */
+ * The program is searched for relative to the running one: in the folder mesh/ of a build tree, and
+ * where `cmake --install` puts it. The process inherits only the pipe and /dev/null. It does not
+ * inherit the variables by which MPI's launchers make a process a rank, since gmsh may be built
+ * with MPI. Errors: SP_ERR_SYSTEM if the program is missing or cannot be started; do not call
+ * sp_gmsh_finish then. */
 sp_status sp_gmsh_start(const char *const *arguments, sp_gmsh_process *process);
 
-/* Close the pipe and wait for the end, which is described in cause[size]: "Segmentation fault",
- * "exit code 3". */
+/* Close the pipe and wait until the process ends. cause[size] says how: "Segmentation fault", "exit
+ * code 3". */
 void sp_gmsh_finish(sp_gmsh_process *process, char *cause, size_t size);
 
-/* The error of a process that ended without a greeting, or gave a wrong one. */
+/* Report a process that ended without a greeting or sent a wrong one. Returns SP_ERR_SYSTEM. */
 sp_status sp_gmsh_unusable(const char *cause);
 
 #endif

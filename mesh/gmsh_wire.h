@@ -1,6 +1,6 @@
-/* What sp_mesh_reader sends to the program that started it, through a pipe: a greeting as soon as
- * it runs, then one answer. Both ends are here, so that they agree; numbers travel as they are in
- * memory, since both are on one machine. Local. */
+/* The protocol by which sp_mesh_reader answers the program that started it, through a pipe: a
+ * greeting as soon as it runs, then one answer. Numbers travel as they are in memory, since both
+ * processes run on one machine. All functions are Local. */
 #ifndef SP_MESH_GMSH_WIRE_H
 #define SP_MESH_GMSH_WIRE_H
 
@@ -13,8 +13,8 @@ typedef struct sp_gmsh_wire {
   bool writes, failed; /* failed: the other end is gone */
 } sp_gmsh_wire;
 
-/* The reader's side. `hexes` and `parts` (which may be NULL) are sent if `status` is SP_OK, else
- * the message of the failure. */
+/* The reader's side. sp_gmsh_send sends `hexes` and `parts` (which may be NULL) if `status` is
+ * SP_OK, else the message of the failure. */
 void sp_gmsh_send_greeting(sp_gmsh_wire *wire);
 void sp_gmsh_send(sp_gmsh_wire *wire, sp_status status, sp_hexes *hexes, int *parts);
 void sp_gmsh_send_text(sp_gmsh_wire *wire, const char *text);
@@ -22,12 +22,12 @@ void sp_gmsh_send_text(sp_gmsh_wire *wire, const char *text);
 /* False if the other end is gone, or speaks another version of this protocol. */
 bool sp_gmsh_receive_greeting(sp_gmsh_wire *wire);
 
-/* Take over the answer; with `parts` NULL none are expected. The caller destroys *hexes, also after
- * an error. SP_OK and wire->failed if the other end is gone. Errors: those that were sent, memory.
- */
+/* Receive the answer; without parts if `parts` is NULL. The caller destroys *hexes, also after an
+ * error. If the other end is gone, the result is SP_OK and wire->failed is true. Errors: the one
+ * that was sent; SP_ERR_SYSTEM for memory. */
 sp_status sp_gmsh_receive(sp_gmsh_wire *wire, sp_hexes **hexes, int **parts);
 
-/* The text that was sent, cut to `size` bytes with its end; "" if the other end is gone. */
+/* Receive a text into text[size], cut if it is longer; "" if the other end is gone. */
 void sp_gmsh_receive_text(sp_gmsh_wire *wire, char *text, size_t size);
 
 #endif

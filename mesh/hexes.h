@@ -1,6 +1,6 @@
-/* Hexahedra as records: readers and generators make them, ranks exchange them, and a mesh is built
- * from them. Connectivity is by global vertex numbers alone. Coordinates belong to the element, so
- * that periodic meshes and curved elements need nothing else.
+/* Hexahedra as plain arrays: readers and generators create them, ranks exchange them, and a mesh is
+ * built from them. Connectivity comes from global vertex numbers only. Each element has its own
+ * coordinates, so periodic meshes and curved elements need nothing else.
  *
  * Element e is the image of [-1, 1]^3 under the Lagrange map of degree g = map_order through the
  * points lattice[e][k][j][i], i, j, k = 0..g (equispaced; g = 1 is the trilinear map of the eight
@@ -15,9 +15,9 @@
  *          0-------1
  *
  * Surfaces are the parts into which a mesh divides its boundary; a group (gmsh: physical group) is
- * a named set of surfaces. Likewise volumes are the parts into which a mesh divides its elements,
- * and a volume group (gmsh: Physical Volume) is a named set of volumes: elements of one volume are
- * in the same groups. Surfaces, volumes and groups are the same on all ranks. */
+ * a named set of surfaces. Volumes are the parts into which a mesh divides its elements, and a
+ * volume group (gmsh: Physical Volume) is a named set of volumes. All elements of a volume are in
+ * the same groups. Surfaces, volumes and groups are the same on all ranks. */
 #ifndef SP_MESH_HEXES_H
 #define SP_MESH_HEXES_H
 
@@ -31,13 +31,13 @@ enum {
   SP_CORNERS = 8,
   SP_FACES = 6,
   SP_SURFACE_INTERIOR = -1, /* not on the boundary */
-  SP_SURFACE_UNNAMED = -2   /* an exterior face that no surface of the mesh covers */
+  SP_SURFACE_UNNAMED = -2   /* an exterior face that is on no surface */
 };
 
 typedef struct sp_group {
   char *name;    /* "" if the mesh gives only a number */
   int number;    /* gmsh's physical tag */
-  bool *members; /* [surface_count], of a volume group [volume_count] */
+  bool *members; /* [surface_count]; of a volume group [volume_count] */
 } sp_group;
 
 typedef struct sp_hexes {
@@ -47,11 +47,11 @@ typedef struct sp_hexes {
   sp_gid (*vertices)[SP_CORNERS]; /* [count] */
   int (*surfaces)[SP_FACES];      /* [count]; surface, or SP_SURFACE_INTERIOR where none is known */
   sp_gid *tags;                   /* [count], number of the element in the file */
-  /* [count], which part of the file's element this is: one octal digit per refinement, the latest
-   * one lowest; 0 without refinement. Tag and octants identify an element on any number of ranks.
-   */
+  /* [count], which part of the element in the file this is: one octal digit per refinement, the
+   * latest one lowest; 0 without refinement. Tag and octants together identify an element on any
+   * number of ranks. */
   int *octants;
-  int *volumes; /* [count], from 0 to below volume_count */
+  int *volumes; /* [count], in [0, volume_count) */
   int surface_count;
   int group_count;
   sp_group *groups; /* [group_count] */
@@ -69,8 +69,8 @@ size_t sp_hexes_lattice_size(const sp_hexes *hexes);
 /* The lattice points of one element, [g+1][g+1][g+1][3]. Local. */
 const double *sp_hexes_lattice(const sp_hexes *hexes, sp_lid element);
 
-/* Zeroed arrays for `count` elements, `surface_count` surfaces and `group_count` groups, which
- * sp_hexes_set_group fills; all elements are of one volume, which is in no group. The caller
+/* Allocate zeroed arrays for `count` elements, `surface_count` surfaces and `group_count` groups,
+ * which sp_hexes_set_group fills. All elements are in one volume, which is in no group. The caller
  * destroys *out. Errors: SP_ERR_INPUT if `count` does not fit an sp_lid. Local. */
 sp_status sp_hexes_create(sp_gid count, int map_order, int surface_count, int group_count,
                           sp_hexes **out);
@@ -87,8 +87,8 @@ sp_status sp_hexes_permute(sp_hexes *hexes, const sp_lid *order);
 /* Give group `g` a copy of `name`, its number, and no members. Local. */
 sp_status sp_hexes_set_group(sp_hexes *hexes, int g, const char *name, int number);
 
-/* Replace volumes and volume groups: so many of both, the latter to be filled by
- * sp_hexes_set_volume_group. hexes->volumes is unchanged. Local. */
+/* Replace the volumes and volume groups by `volume_count` volumes and `group_count` groups, which
+ * sp_hexes_set_volume_group fills. hexes->volumes is unchanged. Local. */
 sp_status sp_hexes_create_volumes(sp_hexes *hexes, int volume_count, int group_count);
 
 /* As sp_hexes_set_group for a volume group. Local. */

@@ -9,19 +9,19 @@
 
 typedef struct sp_mesh {
   MPI_Comm comm;
-  /* Elements [0, halo_elements) share at least a vertex with another rank; the others do not, so
-   * that work on them can overlap an exchange. Both parts follow a Morton curve. */
+  /* Elements [0, halo_elements) share at least a vertex with another rank. The others do not, so
+   * work on them can overlap an exchange. Both parts follow a Morton curve. */
   sp_hexes *hexes;
   sp_topology *topology;
   sp_periodic *periodic; /* NULL if not periodic; `topology` includes it */
   sp_lid halo_elements;
   sp_gid global_elements;
   sp_gid unnamed_faces; /* exterior faces that no group contains, over all ranks */
-  /* [surface_count], the same on all ranks: surfaces that have faces between elements. A refined
-   * mesh does not know them: all false. */
+  /* [surface_count], the same on all ranks: whether the surface has faces between elements. In a
+   * refined mesh this is not known, and all are false. */
   bool *buried;
-  /* hexes->surfaces has the surface of exterior faces and of periodic ones, which are interior to
-   * the topology. */
+  /* hexes->surfaces holds the surfaces of exterior faces, and of periodic faces, which `topology`
+   * regards as interior. */
 } sp_mesh;
 
 /* Bytes that a mesh of these sizes holds on this rank, without groups and periodic entities. Local.

@@ -3,8 +3,8 @@
  *
  * A degree of freedom belongs to a vertex, an edge, a face or the interior of an element. On edges
  * and faces the order is canonical: it starts at the end (or corner) with the smallest vertex
- * number and runs towards the next smallest, so that all elements and ranks agree whatever their
- * orientation.
+ * number and runs, on a face fastest, towards the adjacent corner with the smaller number. So
+ * elements in any orientation and all ranks agree.
  *
  * L-vectors hold one double per local DOF: first the DOFs that this rank owns, then copies of DOFs
  * that lower ranks own (an entity belongs to the lowest rank that has it):
@@ -47,12 +47,12 @@ typedef struct sp_numbering {
   sp_lid *shared;
 } sp_numbering;
 
-/* Number the DOFs of degree `order` on `mesh`. No rank holds more than its own part. Errors:
+/* Number the DOFs of degree `order` on `mesh`. Each rank holds its own part only. Errors:
  * SP_ERR_INPUT if a rank's DOFs do not fit 32 bits. The caller destroys *out. Collective. */
 sp_status sp_numbering_create(const sp_mesh *mesh, int order, sp_numbering **out);
 
-/* Upper bound for the bytes that a numbering of these sizes holds on this rank. All shared DOFs
- * count as copies: which of them are is not known in advance. Local. */
+/* Upper bound for the bytes that a numbering of these sizes holds on this rank. All shared DOFs are
+ * counted as copies, because which of them will be copies is not known yet. Local. */
 double sp_numbering_predicted_bytes(const sp_sizes *sizes, int order);
 
 /* NULL-safe; sets *numbering to NULL. Local. */

@@ -10,9 +10,9 @@ typedef struct sp_brick {
 } sp_brick;
 
 /* The brick of `rank` when a box of elements[0..2] is divided among `size` ranks by recursive
- * bisection: across the longest side, in proportion to the number of ranks on each side. Every
- * element belongs to exactly one brick and no brick is empty. Errors: SP_ERR_INPUT if there are
- * more ranks than elements. Local. */
+ * bisection: the longest side is cut in proportion to the number of ranks on either side of the
+ * cut. Every element belongs to exactly one brick and no brick is empty. Errors: SP_ERR_INPUT if
+ * there are more ranks than elements. Local. */
 sp_status sp_partition_brick(const int elements[3], int size, int rank, sp_brick *brick);
 
 /* Send elements from rank 0 to their ranks: element e of *hexes goes to rank parts[e]. Surfaces,

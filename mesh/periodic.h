@@ -1,12 +1,13 @@
 /* Periodic boundaries: pairs of groups whose faces are copies of each other under a translation t.
  *
- *     face of the first group + t = face of the second,    t is computed from the faces
+ *     face of the first group + t = face of the second group,    t is computed from the faces
  *
  * Vertices, edges and faces on these groups are identified one by one: each class of identified
- * entities has one representative, whose vertices stand for all of them. To identify vertices alone
- * is not enough: with one or two elements across a period, different edges would have the same end
- * points. An edge off the periodic boundary keeps its own vertices, so one element across is
- * enough, in any number of directions. Coordinates and vertex numbers of elements do not change. */
+ * entities has one representative, whose vertices replace those of the others. Identifying vertices
+ * alone would not be enough: with one or two elements across a period, different edges would have
+ * the same end points. An edge that is not on the periodic boundary keeps its own vertices. So one
+ * element across a period is enough, in any number of directions. Coordinates and vertex numbers of
+ * elements do not change. */
 #ifndef SP_MESH_PERIODIC_H
 #define SP_MESH_PERIODIC_H
 
@@ -21,17 +22,18 @@ typedef struct sp_periodic sp_periodic;
 
 /* Match the faces of `count` pairs of groups, which must be on the boundary. Two faces match if all
  * their lattice points do, to within 1e-6 of the shortest distance between two corners of the
- * pair's faces. During the call every rank holds the faces of all pairs, afterwards their entities.
- * Errors: SP_ERR_INPUT for groups without faces, with different numbers of faces or with faces in
- * common, and for a face without a partner, with its location. The caller destroys *out. Collective
- * over `comm`. */
+ * pair's faces. Every rank holds the faces of all pairs during the call, and their entities
+ * afterwards. Errors: SP_ERR_INPUT for groups without faces, with different numbers of faces or
+ * with common faces, and for a face without a partner (with its location). The caller destroys
+ * *out. Collective over `comm`. */
 sp_status sp_periodic_create(MPI_Comm comm, const sp_hexes *hexes, int count,
                              const sp_periodic_pair *pairs, sp_periodic **out);
 
 /* NULL-safe; sets *periodic to NULL. Local. */
 void sp_periodic_destroy(sp_periodic **periodic);
 
-/* Set *pairs to the pairs that it was made from and return their number, 0 for NULL. Local. */
+/* Set *pairs to the pairs given to sp_periodic_create and return their number; 0 if `periodic` is
+ * NULL. Local. */
 int sp_periodic_pairs(const sp_periodic *periodic, const sp_periodic_pair **pairs);
 
 /* Whether a surface belongs to one of the pairs; false if `periodic` is NULL. Local. */

@@ -9,7 +9,8 @@
  * mesh are nested. After an error *mesh is NULL. Collective. */
 sp_status sp_mesh_refine(sp_mesh **mesh);
 
-/* The same, but `coarse` stays; the caller destroys *out. After an error *out is NULL. Collective.
+/* The same, but `coarse` is kept. The caller destroys *out, which is NULL after an error.
+ * Collective.
  */
 sp_status sp_mesh_refined(const sp_mesh *coarse, sp_mesh **out);
 

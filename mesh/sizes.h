@@ -1,11 +1,10 @@
-/* The sizes of a refined mesh and its numbering on this rank, counted on the coarse mesh before
- * anything is allocated.
+/* The sizes of a refined mesh and of its numbering on this rank, computed from the coarse mesh
+ * before anything is allocated.
  *
  * r refinements divide an element into m^3, m = 2^r. The nodes of degree N on the refined mesh are
  * those of degree P = N m on the coarse one. With V vertices, E edges, F faces and H elements of
- * the coarse mesh
- *     DOFs = V + E (P - 1) + F (P - 1)^2 + H (P - 1)^3,
- * exactly, including copies of DOFs of other ranks. */
+ * the coarse mesh, exactly and including copies of DOFs of other ranks,
+ *     DOFs = V + E (P - 1) + F (P - 1)^2 + H (P - 1)^3. */
 #ifndef SP_MESH_SIZES_H
 #define SP_MESH_SIZES_H
 
@@ -20,11 +19,12 @@ typedef struct sp_sizes {
   double sharers;  /* shared vertices, edges and faces, counted likewise */
 } sp_sizes;
 
-/* The sizes after that many refinements of the mesh with this topology, at degree `order`. Local.
+/* The sizes after `refinements` refinements of the mesh with this topology, at degree `order`.
+ * Local.
  */
 void sp_sizes_count(const sp_topology *topology, int refinements, int order, sp_sizes *sizes);
 
-/* SP_OK if this rank's counts fit sp_lid, else SP_ERR_INPUT with the count that does not; the
+/* Check that this rank's counts fit sp_lid. Errors: SP_ERR_INPUT with the count that does not; the
  * message begins with `where`. Local. */
 sp_status sp_sizes_check(const sp_sizes *sizes, const char *where);
 

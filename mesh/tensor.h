@@ -1,5 +1,5 @@
-/* Tensor products of one-dimensional matrices applied to one element, for set-up and diagnostics;
- * the operators have their own kernels. */
+/* Tensor products of one-dimensional matrices applied to one element, for set-up and diagnostics.
+ * The operators have their own kernels. */
 #ifndef SP_MESH_TENSOR_H
 #define SP_MESH_TENSOR_H
 
@@ -19,7 +19,7 @@ void sp_tensor_apply_strided(int rows, int columns, const double *r, const doubl
 void sp_tensor_apply_transposed(int rows, int columns, const double *r, const double *s,
                                 const double *t, const double *in, double *out);
 
-/* Values and gradient at once, which share their partial sums: with value and derivative
+/* Values and gradient together, since they share partial sums: with value and derivative
  * [rows][columns],
  *
  *     u           = apply(value, value, value, in)

@@ -1,4 +1,4 @@
-/* Vertices, edges and faces of the local elements, and which other ranks have them too. */
+/* Vertices, edges and faces of the local elements, and the other ranks that have them too. */
 #ifndef SP_MESH_TOPOLOGY_H
 #define SP_MESH_TOPOLOGY_H
 
@@ -19,14 +19,14 @@ typedef struct sp_topology {
 } sp_topology;
 
 /* The entities of `hexes`, by vertex numbers; `periodic` (or NULL) identifies some of them. Sharers
- * are found through a distributed directory: the hash of a key names a rank that collects all ranks
- * that have the entity; no rank sees all entities. Errors: SP_ERR_INPUT if more than two elements
- * share a face. The caller destroys *out. Collective over `comm`. */
+ * are found through a distributed directory: the hash of a key selects the rank that collects all
+ * ranks that have the entity. No rank sees all entities. Errors: SP_ERR_INPUT if more than two
+ * elements share a face. The caller destroys *out. Collective over `comm`. */
 sp_status sp_topology_create(MPI_Comm comm, const sp_hexes *hexes, const sp_periodic *periodic,
                              sp_topology **out);
 
-/* Bytes that a topology holds for these numbers of elements, entities, and sharers of all entities.
- * Local. */
+/* Bytes that a topology holds with these numbers of elements, entities, and sharers of all
+ * entities. Local. */
 double sp_topology_predicted_bytes(double elements, double entities, double sharers);
 
 /* NULL-safe; sets *topology to NULL. Local. */
