@@ -1,8 +1,8 @@
-/* SP_CLONES before a function: it is compiled a second time for x86-64 with AVX and FMA, and the
- * loader takes that version where the processor can run it. For loops of set-up and diagnostics;
- * the inner loops of the solver and of formulas have kernels for each instruction set
- * (kernel_sets.cmake). Needs the GNU C library's loader. What such a function calls must be inlined
- * to gain from it (SP_INLINE). */
+/* SP_CLONES before a function compiles it a second time, for x86-64 with AVX and FMA, and the
+ * loader picks that version if the processor can run it. Use it for loops of set-up and
+ * diagnostics; the inner loops of the solver and of formulas have kernels for each instruction set
+ * (kernel_sets.cmake). Needs the GNU C library's loader. Only what is inlined into such a
+ * function gains from it (SP_INLINE). */
 #ifndef SP_IO_CLONES_H
 #define SP_IO_CLONES_H
 

@@ -6,13 +6,13 @@
  *
  * An unknown section or key, a key given twice, a value of the wrong type or out of range is an
  * error with file, line, what was expected, what was found, and the nearest known name. Overrides
- * have the form section.key=value, are applied after the file (the last one of a key wins), and
- * their errors name the argument instead of file and line. section.key= gives the key its default
- * again, or removes the line of a boundary group, probe or result. Section and key names are lower
- * case; names of boundary groups are free text, or "default". Sections [material NAME] and [region
- * NAME] may occur once for each NAME, which is free text too; as arguments material.NAME.key=value.
- * A relative mesh.file is relative to the case file that names it, on the command line to the
- * working directory. */
+ * have the form section.key=value and are applied after the file; of several for one key the last
+ * one counts. Their errors name the argument instead of file and line. section.key= gives the key
+ * its default again, or removes the line of a boundary group, probe or result. Section and key
+ * names are lower case; names of boundary groups are free text, or "default". Sections [material
+ * NAME] and [region NAME] may occur once for each NAME, which is free text too; as arguments
+ * material.NAME.key=value. A relative mesh.file is relative to the case file that names it or, on
+ * the command line, to the working directory. */
 #ifndef SP_IO_CONFIG_H
 #define SP_IO_CONFIG_H
 

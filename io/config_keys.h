@@ -37,8 +37,8 @@ typedef struct sp_key {
   const char *fallback;       /* the default as text */
   const char *help;           /* one line */
 
-  /* Whether the key has a meaning in this case; NULL: always. Giving a key without a meaning is an
-   * error with the text `misfit`; sp_config_format writes it as a comment. */
+  /* Whether the key has a meaning in this case; NULL: always. It is an error, with the text
+   * `misfit`, to give a key that has none; sp_config_format writes such a key as a comment. */
   bool (*applies)(const sp_config *config);
   const char *misfit;
 } sp_key;
@@ -50,10 +50,8 @@ extern const int sp_key_count;
  * Local. */
 const sp_key *sp_key_find(const char *section, const char *name);
 
-/* Report an unknown section, or an unknown key of a known section, with the nearest known name or,
- * if none is near, all known names. `location` begins the message. Always returns SP_ERR_INPUT.
- * Local.
- */
+/* Report an unknown section, or an unknown key of a known section, and the nearest known name or,
+ * if none is near, all known names. `location` begins the message. Returns SP_ERR_INPUT. Local. */
 sp_status sp_key_fail_unknown(const char *location, const char *section, const char *name);
 
 /* What a value must be: "an integer from 1 to 15", "auto, host or cuda". Local. */

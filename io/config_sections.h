@@ -7,8 +7,7 @@
 #include "io/config.h"
 #include "io/ini.h"
 
-/* Whether a line or an argument belongs to such a section; false if it is not known at all. Local.
- */
+/* Whether a line or an argument belongs to such a section; false for unknown sections. Local. */
 bool sp_section_is_named(const sp_ini_entry *entry);
 
 /* Whether two sections of a file are the same: white space before the name does not matter. Local.
@@ -20,15 +19,15 @@ bool sp_section_is_same(const char *a, const char *b);
  * cannot hold, unknown keys, wrong values; SP_ERR_SYSTEM. */
 sp_status sp_section_assign(sp_config *config, const char *location, const sp_ini_entry *entry);
 
-/* After all lines and arguments: corners of regions that are not given become the box's. Local.
- * Errors: SP_ERR_INPUT for regions where there is no box, or with their corners in the wrong order.
+/* After all lines and arguments: set the corners of regions that were not given to those of the
+ * box. Local. Errors: SP_ERR_INPUT for regions without a box, or with corners in the wrong order.
  */
 sp_status sp_sections_resolve(sp_config *config);
 
 /* Write all entries as a part of a case. Local. */
 void sp_sections_print(const sp_config *config, FILE *stream);
 
-/* The keys and their meaning, for --defaults, as comments. Local. */
+/* Write the keys and their meaning as comments, for --defaults. Local. */
 void sp_sections_print_keys(const sp_vocabulary *vocabulary, FILE *stream);
 
 /* Free what `config` owns of them. Local. */

@@ -1,9 +1,9 @@
 /* Errors: functions return a status; the message is kept in one place until main prints it.
  *
- * A function that can fail returns an sp_status. Where the failure is found, the function returns
- * sp_fail(), which records one line and prints nothing. Callers pass the status on with SP_TRY.
- * A phase that may fail on some ranks only must end in sp_agree, after which all ranks hold the
- * same status and message and so leave together. Only main prints.
+ * A function that can fail returns an sp_status. The function that finds a failure returns
+ * sp_fail(), which records one line and prints nothing. Callers pass the status on with SP_TRY. A
+ * phase that may fail on only some ranks must end in sp_agree. All ranks then hold the same status
+ * and message and leave together. Only main prints.
  *
  * The message is kept per process. Nothing here is thread-safe. */
 #ifndef SP_IO_ERROR_H
@@ -21,7 +21,7 @@ typedef enum sp_status {
   SP_ERR_BREAKDOWN,     /* NaN, or an operator that is not positive definite */
   SP_ERR_STUDY,         /* a study missed its expected convergence rate */
   SP_ERR_INTERRUPTED,   /* a signal ended the iteration; results are still written */
-  SP_ERR_ELSEWHERE      /* caused by another rank, whose own error says why */
+  SP_ERR_ELSEWHERE      /* caused by another rank, which reports the reason */
 } sp_status;
 
 /* Record a message and return `status` (which is not SP_OK), so that one line does both:
@@ -54,8 +54,8 @@ sp_status sp_agree(MPI_Comm comm, sp_status status);
  * converged, 3 broken down, 4 a study fell short of its rate, 5 interrupted. Local. */
 int sp_exit_code(sp_status status);
 
-/* Return the status of `call` from the calling function if it failed. Use it only where nothing has
- * to be released first. */
+/* Return the status of `call` from the calling function if it failed. Use it only where there is
+ * nothing to release first. */
 #define SP_TRY(call)                                                                               \
   do {                                                                                             \
     const sp_status sp_try_status = (call);                                                        \

@@ -9,15 +9,15 @@
  * (three). Constants: pi, e. Numbers as in C (1, .5, 1e-3). No implicit multiplication.
  *
  * A condition that is NaN makes the result NaN: callers that refuse values that are not finite
- * report the point. Comparisons with NaN, !NaN and NaN ? a : b are NaN. The right operand of && and
- * || counts only where the left one does not decide, as in C: x > 0 && log(x) > 1 is 0 at x = -1.
+ * report the point. Comparisons with NaN, !NaN and NaN ? a : b are NaN. As in C, the right operand
+ * of && and || counts only where the left one does not decide: x > 0 && log(x) > 1 is 0 at x = -1.
  *
  * Derivatives come from forward-mode automatic differentiation of jets (u, u_x, u_y, u_z, lap u):
  * these five close under every operation, since
  *     lap g(a, b) = g_a lap a + g_b lap b
  *                   + g_aa |grad a|^2 + 2 g_ab grad a . grad b + g_bb |grad b|^2.
- * Derivatives are formulas too: what occurs twice, in them or in the value, is computed once, and
- * what no requested output needs is not computed.
+ * Derivatives are formulas too. A common subexpression, also of the value and a derivative, is
+ * computed once. What no requested output needs is not computed.
  *
  * A conditional has the derivatives of the branch taken; abs, sign, floor, min and max have those
  * of the smooth piece at the point. Where a derivative does not exist (sqrt at 0) the result is NaN

@@ -18,7 +18,7 @@ typedef struct sp_field_data {
   int order;                /* N */
   int64_t elements, points; /* on this rank, 0 or more */
   /* [elements][(N+1)^3], i fastest: the point, from 0, at each index of an element's equispaced
-   * lattice of degree N. This order, not VTK's. */
+   * lattice of degree N. The order is lexicographic, not VTK's. */
   const int32_t *nodes;
   const double *coordinates; /* [points][3] */
   int point_field_count;
@@ -29,14 +29,14 @@ typedef struct sp_field_data {
   const int64_t *const *cell_fields; /* [cell_field_count][elements] */
   int text_count;                    /* 0: no texts in the file */
   const char *text_name;
-  const char *const *texts; /* [text_count], field data: about no point or cell */
+  const char *const *texts; /* [text_count], field data: not of a point or cell */
 } sp_field_data;
 
 /* Write `path`. The file appears whole or not at all (io/hdf5_shared.h). Collective over `comm`;
  * all ranks return the same status. Errors: SP_ERR_SYSTEM "cannot write field PATH: reason". */
 sp_status sp_field_file_write(MPI_Comm comm, const char *path, const sp_field_data *data);
 
-/* Bytes that this touches meanwhile on a rank with so many elements. Local. */
+/* Bytes that this uses temporarily on a rank with this number of elements. Local. */
 double sp_field_file_predicted_bytes(double elements, int order);
 
 #endif

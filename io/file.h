@@ -1,12 +1,12 @@
-/* Replace files in such a way that no reader ever sees a half-written one:
+/* Replace files so that no reader ever sees a half-written one:
  *
  *     write a temporary file beside PATH  ->  sync  ->  rename it to PATH
  *
- * If PATH is a symbolic link, the file that it leads to is replaced, in its own folder, and the
- * link stays. The temporary file of run.h5 is run.h5.TAG.tmp, where TAG is eight letters and digits
- * that only this process uses, so that two runs do not write into the same temporary file. After a
- * failure it is removed; a process that is killed while it writes leaves one behind, which the next
- * run removes (io/file_lock.h).
+ * If PATH is a symbolic link, its target is replaced, in the target's folder, and the link stays.
+ * The temporary file of run.h5 is run.h5.TAG.tmp, where TAG is eight letters and digits that only
+ * this process uses, so that two runs do not write into the same temporary file. After a failure it
+ * is removed; a process that is killed while it writes leaves one behind, which the next run
+ * removes (io/file_lock.h).
  *
  * The messages recorded here are bare reasons ("No space left on device"); callers prefix them with
  * what could not be written. Not thread-safe. All functions Local. */
@@ -18,8 +18,8 @@
 
 #include "io/error.h"
 
-/* Eight characters of a-z and 0-9, the same at each call; another process has the same with
- * negligible probability. */
+/* Eight characters of a-z and 0-9, the same at each call. The probability that another process has
+ * the same ones is negligible. */
 enum { SP_FILE_TAG_SIZE = 9 };
 const char *sp_file_tag(void);
 
@@ -42,8 +42,8 @@ sp_status sp_file_replace(const char *path, const void *bytes, size_t size);
 
 /* The steps of a write, for files that several processes write together. */
 
-/* Make sure that the disk has room for `bytes` bytes in `path`, which is created if need be and
- * keeps its contents. SP_OK also if the file system cannot reserve space. */
+/* Reserve disk space for `bytes` bytes in `path`, which is created if it does not exist and keeps
+ * its contents. SP_OK also if the file system cannot reserve space. */
 sp_status sp_file_reserve(const char *path, int64_t bytes);
 
 /* Whether this machine sees `path` and may read and write it. */

@@ -1,15 +1,15 @@
 /* Locks that keep two runs from writing one file at the same time.
  *
- * The lock of run.h5 is held on the file .run.h5.lock beside it, with flock(2), for as long as a
- * run lives; where the name is a symbolic link, beside the file that it leads to. Readers take no
+ * As long as a run lives, it holds the lock of run.h5 with flock(2) on the file .run.h5.lock beside
+ * it, or beside the target if run.h5 is a symbolic link. Readers take no
  * lock and are never blocked. HDF5's own locks are on the files themselves and do not interfere. A
  * run that ends normally removes .run.h5.lock. The kernel drops the lock of a run that crashes or
  * is killed; the next run takes over its .run.h5.lock and removes its temporary file (io/file.h).
  *
  * Over NFS, Linux passes the lock on to the server, so runs on other machines see it (unless
  * mounted with nolock or local_lock). On a file system without locks, such as Lustre without the
- * option flock, none is held: a second run goes unnoticed, but each file is still written whole. In
- * a parallel run one rank holds the locks for all. All functions Local. */
+ * option flock, there is no lock: a second run is not detected, but each file is still written
+ * whole. In a parallel run one rank holds the locks for all. All functions Local. */
 #ifndef SP_IO_FILE_LOCK_H
 #define SP_IO_FILE_LOCK_H
 

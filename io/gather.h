@@ -1,4 +1,4 @@
-/* Lists of records that every rank needs in full: boundary groups, faces of periodic groups. */
+/* Lists of records that every rank needs completely: boundary groups, faces of periodic groups. */
 #ifndef SP_IO_GATHER_H
 #define SP_IO_GATHER_H
 

@@ -12,8 +12,8 @@
 
 #include "io/error.h"
 
-/* Any HDF5 call that fails between begin and end is noticed, so these calls need no check of their
- * own (a call that gets the invalid id of a failed one only fails, too):
+/* Every HDF5 call that fails between begin and end is recorded, so these calls need no check of
+ * their own. A call with the invalid id that a failed one returned fails as well.
  *
  *     sp_hdf5_begin();
  *     const hid_t file = H5Fcreate(...);
@@ -21,9 +21,9 @@
  *     H5Fclose(file);
  *     status = sp_hdf5_end();
  *
- * sp_hdf5_begin also stops HDF5 from printing, for good. sp_hdf5_failed says whether a call has
- * failed so far. sp_hdf5_end is SP_OK if none did, else SP_ERR_SYSTEM with the innermost reason of
- * the first failure. Pairs do not nest. */
+ * sp_hdf5_begin also stops HDF5 from printing, until the program ends. sp_hdf5_failed says whether
+ * a call has failed so far. sp_hdf5_end returns SP_OK if none did, else SP_ERR_SYSTEM with the
+ * innermost reason of the first failure. Pairs do not nest. */
 void sp_hdf5_begin(void);
 bool sp_hdf5_failed(void);
 sp_status sp_hdf5_end(void);

@@ -11,9 +11,9 @@
  * symbolic link), but no device and no folder. */
 bool sp_path_is_replaceable(const char *path);
 
-/* *target = `path`, or if that is a symbolic link, the path it leads to, which need not exist.
- * Links among its folders are not resolved. The caller frees *target. Errors: SP_ERR_SYSTEM with
- * the bare reason ("Too many levels of symbolic links"). */
+/* *target = `path` or, if that is a symbolic link, its target, which need not exist. Links among
+ * its folders are not resolved. The caller frees *target. Errors: SP_ERR_SYSTEM with the bare
+ * reason ("Too many levels of symbolic links"). */
 sp_status sp_path_resolve(const char *path, char **target);
 
 /* Split `path` after its last "/": *folder ends in "/" or is "", and the caller frees it; *name

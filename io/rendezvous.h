@@ -1,5 +1,5 @@
-/* Look up values by name, whichever rank has them. The hash of a name selects a rank, to which
- * owners send their rows and others their requests. */
+/* Look up values by name on any rank. The hash of a name selects the rank to which owners send
+ * their rows and other ranks their requests. */
 #ifndef SP_IO_RENDEZVOUS_H
 #define SP_IO_RENDEZVOUS_H
 
@@ -25,8 +25,8 @@ typedef struct sp_row {
 sp_status sp_rendezvous(MPI_Comm comm, int64_t row_count, const sp_row *rows, int64_t wanted_count,
                         const sp_row_name *wanted, double (*values)[SP_ROW_VALUES]);
 
-/* Bytes that this takes meanwhile on a rank with so many rows and wanted names, if hashes spread
- * evenly. Local. */
+/* Bytes that this allocates temporarily on a rank with these numbers of rows and wanted names, if
+ * hashes spread evenly. Local. */
 double sp_rendezvous_predicted_bytes(double row_count, double wanted_count);
 
 #endif

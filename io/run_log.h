@@ -17,11 +17,11 @@
  * 64-bit integers, names are strings.
  *
  * Rank 0 alone owns the file and calls these functions. Rows are kept in memory. The first
- * sp_run_log_flush writes the file for the first time; afterwards it is rewritten about once a
- * second and replaces the previous version (io/file.h), so PATH is always readable, also after a
- * kill. Before the first flush PATH is not touched, so a run that fails early does not replace the
- * log of an earlier one: sp_solve flushes when the iteration begins, a study after its first row.
- * Uses HDF5's serial driver. All functions Local. */
+ * sp_run_log_flush writes the file for the first time; afterwards a new version
+ * replaces it about once a second (io/file.h), so PATH is always readable, also after a kill.
+ * Before the first flush PATH is not touched, so a run that fails early does not replace the log of
+ * an earlier one: sp_solve flushes when the iteration begins, a study after its first row. Uses
+ * HDF5's serial driver. All functions Local. */
 #ifndef SP_IO_RUN_LOG_H
 #define SP_IO_RUN_LOG_H
 

@@ -1,5 +1,5 @@
-/* Output for the user: lines and tables on standard output, written by rank 0 only, and a progress
- * line that is overwritten in place, only if standard output is a terminal. With -q there is
+/* Output for the user: lines and tables on standard output, written by rank 0 only, and, if
+ * standard output is a terminal, a progress line that is overwritten in place. With -q there is
  * neither. Error messages are printed by main, to standard error. All functions Local. */
 #ifndef SP_IO_TERMINAL_H
 #define SP_IO_TERMINAL_H
@@ -17,8 +17,8 @@ typedef struct sp_terminal {
 } sp_terminal;
 
 /* Call once, after MPI_Init and before anything is printed: sets the buffer of standard output,
- * which MPI libraries may have removed; without it sp_terminal_check could not say why a write
- * failed. */
+ * which MPI libraries may have removed. Without a buffer sp_terminal_check could not report why a
+ * write failed. */
 void sp_terminal_start(void);
 
 /* A terminal for this rank. */
