@@ -94,10 +94,10 @@ def every_key():
         if values is None:
             check(False, f"{name}: no wrong values are known for '{expected}'")
         elif values:
-            # Formulas are parsed after the log was created, and the log of a failed run is kept.
+            # Formulas are parsed after the outputs were locked, which other runs must not find locked.
             file = f"{name}.ini"
             write(file, f"# a comment\n[{section}]\n\n{key} = {values[0]}\n")
-            refuse([file, "output.log="], f"{file}:4: {name}", ranks=(2,))
+            refuse([file, "output.log=", "output.field="], f"{file}:4: {name}", ranks=(2,))
             refuse([*SMALL, f"{name}={values[1]}"], name,
                    *(["column"] if expected == "a formula" else []), ranks=(1,))
 
