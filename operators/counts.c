@@ -14,20 +14,23 @@ double sp_operator_flops(sp_operator_kind kind, int order) {
   return flops;
 }
 
-static double factor_doubles(sp_operator_kind kind, sp_geometry_kind geometry, int order) {
+static double factor_numbers(sp_operator_kind kind, sp_geometry_kind geometry, int order) {
   const double m = sp_operator_rule(kind, order)->n;
   return geometry == SP_GEOMETRY_TRILINEAR ? 24 : sp_operator_rows[kind].factors * m * m * m;
 }
 
-double sp_operator_bytes(sp_operator_kind kind, sp_geometry_kind geometry, int order) {
-  const double nq = order + 1;
-  return 8 * (2 * nq * nq * nq + factor_doubles(kind, geometry, order));
+double sp_operator_bytes(sp_operator_kind kind, sp_geometry_kind geometry, sp_precision precision,
+                         int order) {
+  const double nq = order + 1, number = (double)sp_precision_bytes(precision);
+  return number * (2 * nq * nq * nq + factor_numbers(kind, geometry, order));
 }
 
-double sp_operator_bytes_assembled(sp_operator_kind kind, sp_geometry_kind geometry, int order,
-                                   double elements, double dofs) {
-  const double nq = order + 1;
-  return elements * (8 * factor_doubles(kind, geometry, order) + 4 * nq * nq * nq) + 16 * dofs;
+double sp_operator_bytes_assembled(sp_operator_kind kind, sp_geometry_kind geometry,
+                                   sp_precision precision, int order, double elements,
+                                   double dofs) {
+  const double nq = order + 1, number = (double)sp_precision_bytes(precision);
+  return elements * (number * factor_numbers(kind, geometry, order) + 4 * nq * nq * nq) +
+         2 * number * dofs;
 }
 
 sp_status sp_operator_device_numbers(int order, double elements, double dofs) {

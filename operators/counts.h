@@ -1,7 +1,7 @@
 /* Quadrature, floating-point operations and bytes of the operators, from the facts in their rows
  * (operators/kinds.h; paper, Table 2 and Section "Empirical performance model"). A multiply-add
  * counts as two. The counts do not change with the algorithm: even-odd decomposition or recomputed
- * geometry raise the rate, not the count. Bytes are those of double precision. */
+ * geometry raise the rate, not the count. */
 #ifndef SP_OPERATORS_COUNTS_H
 #define SP_OPERATORS_COUNTS_H
 
@@ -10,6 +10,7 @@
 #include "io/error.h"
 #include "mesh/reference.h"
 #include "operators/kinds.h"
+#include "operators/precision.h"
 
 /* The quadrature rule of an operator: GLL at the N + 1 nodes where it is collocated, else GL with
  * N + 2 points. Local. */
@@ -23,14 +24,16 @@ const sp_rule *sp_operator_rule(sp_operator_kind kind, int order);
 double sp_operator_flops(sp_operator_kind kind, int order);
 
 /* Bytes that the unassembled operator must move for one element: input, output and factors, of
- * which there are as many per point as the row says for stored geometry, 24 in all for trilinear.
- * Local. */
-double sp_operator_bytes(sp_operator_kind kind, sp_geometry_kind geometry, int order);
+ * which there are as many per point as the row says for stored geometry, 24 in all for trilinear;
+ * 8 bytes each in double precision, 4 in single. Local. */
+double sp_operator_bytes(sp_operator_kind kind, sp_geometry_kind geometry, sp_precision precision,
+                         int order);
 
-/* The same between L-vectors, for `dofs` local DOFs and `elements` elements: factors once an
- * element, x and y once a DOF, 4 bytes for each of the Nq^3 indices of an element. Local. */
-double sp_operator_bytes_assembled(sp_operator_kind kind, sp_geometry_kind geometry, int order,
-                                   double elements, double dofs);
+/* The same between L-vectors, for `dofs` local DOFs and `elements` elements: factors once per
+ * element, x and y once per DOF, and in either precision 4 bytes for each of the Nq^3 indices of an
+ * element. Local. */
+double sp_operator_bytes_assembled(sp_operator_kind kind, sp_geometry_kind geometry,
+                                   sp_precision precision, int order, double elements, double dofs);
 
 /* A device has 30 bits for the DOFs of a rank (copies included), and for the nodes of its elements
  * that are on edges or at vertices. SP_ERR_INPUT where they are too few. Local. */

@@ -6,9 +6,9 @@
 
 static void count_work(const sp_operator_setup *setup, sp_operator *op) {
   const double elements = setup->space->mesh->hexes->count;
-  double work[2] = {
-      elements * sp_operator_flops(setup->kind, op->order),
-      sp_operator_bytes_assembled(setup->kind, setup->geometry, op->order, elements, op->dofs)};
+  double work[2] = {elements * sp_operator_flops(setup->kind, op->order),
+                    sp_operator_bytes_assembled(setup->kind, setup->geometry, setup->precision,
+                                                op->order, elements, op->dofs)};
   MPI_Allreduce(MPI_IN_PLACE, work, 2, MPI_DOUBLE, MPI_SUM, op->comm);
   op->flops = work[0];
   op->bytes = work[1];

@@ -21,7 +21,7 @@ typedef struct sp_operator {
   int order;
   sp_lid owned, dofs; /* entries of an L-vector: owned, and with copies */
   sp_gid global_dofs;
-  /* Of one application over all ranks (operators/counts.h, assembled; bytes as in double). */
+  /* Of one application over all ranks (operators/counts.h, assembled). */
   double flops, bytes;
   bool iterates; /* the backend does whole iterations without the host */
   /* Of the last sp_operator_direction on this rank, without its reduction; and the part of it in

@@ -53,8 +53,13 @@ int main(int argc, char **argv) {
     const int order = rows[r].order;
     for (sp_operator_kind kind = 0; kind < SP_OPERATORS; kind++) {
       CHECK_CLOSE(sp_operator_flops(kind, order), rows[r].flops[kind], 0);
-      CHECK_CLOSE(sp_operator_bytes(kind, SP_GEOMETRY_STORED, order), 8 * rows[r].doubles[kind], 0);
-      CHECK_CLOSE(sp_operator_bytes(kind, SP_GEOMETRY_TRILINEAR, order), 8 * rows[r].trilinear, 0);
+      for (sp_precision p = SP_DOUBLE; p < SP_PRECISIONS; p++) {
+        const double bytes = p == SP_SINGLE ? 4 : 8;
+        CHECK_CLOSE(sp_operator_bytes(kind, SP_GEOMETRY_STORED, p, order),
+                    bytes * rows[r].doubles[kind], 0);
+        CHECK_CLOSE(sp_operator_bytes(kind, SP_GEOMETRY_TRILINEAR, p, order),
+                    bytes * rows[r].trilinear, 0);
+      }
       const sp_rule *rule = sp_operator_rule(kind, order);
       CHECK(rule->n == (kind == SP_BP35 ? order + 1 : order + 2), "%d points", rule->n);
       CHECK((rule->nodes[0] == -1) == (kind == SP_BP35), "only GLL rules have their ends");
@@ -62,15 +67,20 @@ int main(int argc, char **argv) {
     }
   }
 
-  /* From L-vector to L-vector: per element 8 bytes per factor and 4 per index; 16 bytes per DOF. */
-  CHECK_CLOSE(sp_operator_bytes_assembled(SP_BP35, SP_GEOMETRY_STORED, 7, 10, 100),
+  /* From L-vector to L-vector: per element 8 bytes per factor and 4 per index; 16 bytes per DOF.
+   * In single precision half of that, but for the indices. */
+  CHECK_CLOSE(sp_operator_bytes_assembled(SP_BP35, SP_GEOMETRY_STORED, SP_DOUBLE, 7, 10, 100),
               10 * (28672 + 2048) + 1600, 0);
-  CHECK_CLOSE(sp_operator_bytes_assembled(SP_BP35, SP_GEOMETRY_TRILINEAR, 7, 10, 100),
+  CHECK_CLOSE(sp_operator_bytes_assembled(SP_BP35, SP_GEOMETRY_TRILINEAR, SP_DOUBLE, 7, 10, 100),
               10 * (192 + 2048) + 1600, 0);
-  CHECK_CLOSE(sp_operator_bytes_assembled(SP_MASS, SP_GEOMETRY_STORED, 1, 3, 20),
+  CHECK_CLOSE(sp_operator_bytes_assembled(SP_MASS, SP_GEOMETRY_STORED, SP_DOUBLE, 1, 3, 20),
               3 * (216 + 32) + 320, 0);
-  CHECK_CLOSE(sp_operator_bytes_assembled(SP_BP30, SP_GEOMETRY_STORED, 1, 3, 20),
+  CHECK_CLOSE(sp_operator_bytes_assembled(SP_BP30, SP_GEOMETRY_STORED, SP_DOUBLE, 1, 3, 20),
               3 * (1512 + 32) + 320, 0);
+  CHECK_CLOSE(sp_operator_bytes_assembled(SP_BP35, SP_GEOMETRY_STORED, SP_SINGLE, 7, 10, 100),
+              10 * (14336 + 2048) + 800, 0);
+  CHECK_CLOSE(sp_operator_bytes_assembled(SP_BP30, SP_GEOMETRY_STORED, SP_SINGLE, 1, 3, 20),
+              3 * (756 + 32) + 160, 0);
 
   check_shared_bytes();
   /* 2^30 - 1 numbers: eight vertices per element at order 1; DOFs at order 7. */

@@ -65,8 +65,8 @@ sp_status sp_bench_production_create(const sp_bench_clock *clock, sp_bench_case 
                                      sp_bench_production *production) {
   *production = (sp_bench_production){.clock = clock, .c = c, .kind = kind, .geometry = geometry};
   SP_TRY(sp_bench_case_space(c));
-  production->sets = sp_bench_input_sets(clock, c->mesh->hexes->count *
-                                                    sp_operator_bytes(kind, geometry, c->order));
+  production->sets = sp_bench_input_sets(
+      clock, c->mesh->hexes->count * sp_operator_bytes(kind, geometry, SP_DOUBLE, c->order));
   SP_TRY(sp_agree(clock->comm, sp_allocate((size_t)production->sets, sizeof *production->operators,
                                            "operators", &production->operators)));
   for (int s = 0; s < production->sets; s++)
@@ -357,7 +357,7 @@ static void count_work(const sp_bench_production *p, sp_bench_what what, sp_benc
   if (what == SP_BENCH_UNASSEMBLED) {
     row->dofs = p->c->elements * (sp_gid)sp_element_nodes(p->c->order);
     row->flops = elements * sp_operator_flops(p->kind, p->c->order);
-    row->bytes = elements * sp_operator_bytes(p->kind, p->geometry, p->c->order);
+    row->bytes = elements * sp_operator_bytes(p->kind, p->geometry, SP_DOUBLE, p->c->order);
   } else {
     row->dofs = p->c->space->numbering->global;
     row->flops = what == SP_BENCH_CG ? NAN : p->operators[0]->flops;
