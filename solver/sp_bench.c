@@ -31,22 +31,24 @@ static void drop_data(study *s) {
 static sp_status set_up(study *s, const sp_bench_step *step) {
   const bool same_case = s->c.elements == step->key.elements && s->c.order == (int)step->key.order;
   const bool have_paper = s->paper.clock && same_case && s->paper.kind == step->kind;
-  const bool have_production = s->production.clock && same_case &&
-                               s->production.kind == step->kind &&
-                               s->production.geometry == step->geometry;
+  const bool have_production =
+      s->production.clock && same_case && s->production.kind == step->kind &&
+      s->production.geometry == step->geometry && s->production.precision == step->precision;
   const bool uses_production = step->what != SP_BENCH_COPY && step->what != SP_BENCH_SOLVE;
   if (step->kernel ? have_paper : have_production && uses_production) return SP_OK;
   drop_data(s);
   SP_TRY(sp_bench_case_set(&s->c, step->key.elements, (int)step->key.order));
   if (step->what == SP_BENCH_COPY || step->what == SP_BENCH_SOLVE) return SP_OK;
   if (step->kernel) return sp_bench_paper_create(&s->clock, &s->c, step->kind, &s->paper);
-  return sp_bench_production_create(&s->clock, &s->c, step->kind, step->geometry, &s->production);
+  return sp_bench_production_create(&s->clock, &s->c, step->kind, step->geometry, step->precision,
+                                    &s->production);
 }
 
 static sp_status measure(study *s, const sp_bench_step *step, sp_bench_row *row) {
   *row = step->key;
   SP_TRY(set_up(s, step));
-  if (step->what == SP_BENCH_COPY) return sp_bench_copy_time(&s->clock, &s->c, step->kind, row);
+  if (step->what == SP_BENCH_COPY)
+    return sp_bench_copy_time(&s->clock, &s->c, step->kind, step->precision, row);
   if (step->what == SP_BENCH_SOLVE)
     return sp_bench_solve_time(&s->clock, &s->c, step->kind, step->geometry, s->load, row);
   if (step->kernel) return sp_bench_paper_time(&s->paper, step->kernel, row);
@@ -109,13 +111,16 @@ static sp_status run_study(study *s, const sp_bench_options *o, sp_bench_provena
                            sp_terminal *terminal) {
   const sp_bench_clock *clock = &s->clock;
   const bool gpu = clock->stamps != NULL;
+  const sp_bench_target target = {.gpu = gpu,
+                                  .single_operators = clock->backend->single_operators,
+                                  .warm_cache = clock->warm_cache};
   sp_bench_plan plan = {0};
   sp_bench_file *file = NULL;
   sp_status status = gpu ? measure_gpu(clock, provenance) : SP_OK;
   status = sp_agree(clock->comm, status);
   if (!status) {
     print_head(provenance, terminal);
-    status = sp_bench_plan_make(o, gpu, clock->warm_cache, terminal, &plan);
+    status = sp_bench_plan_make(o, &target, terminal, &plan);
     status = sp_agree(clock->comm, status);
   }
   if (!status) status = sp_bench_file_open(clock->comm, o->output, provenance, o->resume, &file);

@@ -134,8 +134,9 @@ static void check_reference(void) {
       CHECK(sp_bench_reference(kind, order, 1.5, box.mesh->hexes, 3, x, y) == SP_OK, "%s",
             sp_error_message());
       const double difference = sp_bench_difference(np, y, expected);
-      CHECK(difference <= sp_bench_tolerance(order), "%s at N = %d: %g > %g",
-            sp_operator_name(kind), order, difference, sp_bench_tolerance(order));
+      const double tolerance = sp_bench_tolerance(order, SP_DOUBLE);
+      CHECK(difference <= tolerance, "%s at N = %d: %g > %g", sp_operator_name(kind), order,
+            difference, tolerance);
     }
     free(x);
     deformed_box_destroy(&box);
@@ -197,7 +198,8 @@ static void check_paper_kernels(void) {
       CHECK(row.registers == 11 && row.shared_bytes == 22 && row.local_bytes == 33 &&
                 row.block_threads == 44,
             "resources");
-      CHECK(row.dofs == 12 * NP && row.seconds > 0 && row.error <= sp_bench_tolerance(ORDER),
+      CHECK(row.dofs == 12 * NP && row.seconds > 0 &&
+                row.error <= sp_bench_tolerance(ORDER, SP_DOUBLE),
             "%g s, error %g", row.seconds, row.error);
       /* The check, then calls that use the sets in turn. */
       CHECK(launches > 4 && seen[0] == seen[1] && seen[1] != seen[2] && seen[1] == seen[3],
@@ -215,6 +217,54 @@ static void check_paper_kernels(void) {
   sp_platform_close(&platform);
 }
 
+/* All vectors [sets][size] hold the same bits. */
+static void check_sets(const sp_bench_production *p, size_t size, void *vectors) {
+  const size_t bytes = size * sp_precision_bytes(p->precision), sets = (size_t)p->sets;
+  char *values = test_allocate(sets, bytes);
+  CHECK(p->clock->backend->download(p->clock->device, p->precision, sets * size, vectors, values) ==
+            SP_OK,
+        "%s", sp_error_message());
+  for (size_t s = 1; s < sets; s++)
+    CHECK(memcmp(values, &values[s * bytes], bytes) == 0, "set %zu of %zu", s, sets);
+  free(values);
+}
+
+/* The program's own kernels, with several input sets. In single precision the error shows that
+ * single precision was measured. */
+static void check_production(void) {
+  sp_platform platform;
+  sp_bench_clock clock;
+  sp_bench_case c = {.platform = &platform};
+  open_clock(&platform, &clock);
+  CHECK(sp_bench_case_set(&c, 12, ORDER) == SP_OK, "%s", sp_error_message());
+  for (sp_operator_kind kind = 0; kind < SP_OPERATORS; kind++)
+    for (sp_precision precision = SP_DOUBLE; precision < SP_PRECISIONS; precision++) {
+      sp_bench_production p;
+      sp_bench_row alone = {.order = ORDER, .elements = 12}, whole = alone;
+      CHECK(sp_bench_production_create(&clock, &c, kind, SP_GEOMETRY_STORED, precision, &p) ==
+                    SP_OK &&
+                sp_bench_production_time(&p, SP_BENCH_UNASSEMBLED, &alone) == SP_OK &&
+                sp_bench_production_time(&p, SP_BENCH_OPERATOR, &whole) == SP_OK,
+            "%s", sp_error_message());
+      CHECK(alone.sets == 2 && whole.sets == 2 && alone.calls >= 2 && whole.calls >= 2,
+            "%d sets in turn", p.sets);
+      check_sets(&p, p.e_size, p.e_y);
+      check_sets(&p, p.l_size, p.l_y);
+      CHECK(whole.error <= sp_bench_tolerance(ORDER, precision) &&
+                (whole.error > 1e-9) == (precision == SP_SINGLE),
+            "%s: error %g", sp_operator_name(kind), whole.error);
+      const double number = precision == SP_SINGLE ? 4 : 8;
+      const double points = kind == SP_BP35 ? NP : 125, factors = kind == SP_MASS ? 1 : 7;
+      CHECK_CLOSE(alone.bytes, 12 * number * (2 * NP + factors * points), 0);
+      CHECK_CLOSE(whole.bytes,
+                  12 * (number * factors * points + 4 * NP) + 2 * number * (double)whole.dofs, 0);
+      sp_bench_production_destroy(&p);
+    }
+  sp_bench_case_clear(&c);
+  sp_bench_clock_destroy(&clock);
+  sp_platform_close(&platform);
+}
+
 /* The bytes of a copy follow the paper's Table 2; its time gives a roofline. */
 static void check_copy(void) {
   sp_platform platform;
@@ -226,14 +276,16 @@ static void check_copy(void) {
                doubles[] = {[SP_MASS] = 2 * nodes + points,
                             [SP_BP35] = 9 * nodes,
                             [SP_BP30] = 2 * nodes + 7 * points};
-  for (sp_operator_kind kind = SP_MASS; kind <= SP_BP30; kind++) {
-    sp_bench_row row = {.order = ORDER, .elements = 12};
-    CHECK(sp_bench_copy_time(&clock, &c, kind, &row) == SP_OK, "%s", sp_error_message());
-    CHECK(row.bytes == 8 * doubles[kind], "%g bytes", row.bytes);
-    CHECK(row.calls == 10 && row.sets == 2, "%d calls, %d sets", (int)row.calls, (int)row.sets);
-    const double roofline = row.gbytes_per_second * 1e-3 * row.flops / row.bytes;
-    CHECK_CLOSE(row.tflops, roofline, 1e-14 * roofline);
-  }
+  for (sp_operator_kind kind = SP_MASS; kind <= SP_BP30; kind++)
+    for (sp_precision precision = SP_DOUBLE; precision < SP_PRECISIONS; precision++) {
+      sp_bench_row row = {.order = ORDER, .elements = 12};
+      CHECK(sp_bench_copy_time(&clock, &c, kind, precision, &row) == SP_OK, "%s",
+            sp_error_message());
+      CHECK(row.bytes == (precision == SP_SINGLE ? 4 : 8) * doubles[kind], "%g bytes", row.bytes);
+      CHECK(row.calls == 10 && row.sets == 2, "%d calls, %d sets", (int)row.calls, (int)row.sets);
+      const double roofline = row.gbytes_per_second * 1e-3 * row.flops / row.bytes;
+      CHECK_CLOSE(row.tflops, roofline, 1e-14 * roofline);
+    }
   sp_bench_case_clear(&c);
   sp_bench_clock_destroy(&clock);
   sp_platform_close(&platform);
@@ -263,6 +315,13 @@ static void check_plan(void) {
       {"--order 2", false, 7, ""},
       {"--order 2:4 --elements 8,27 --geometry stored", false, 3 * 2 * 4, ""},
       {"--problem all --measure operator,cg", false, SP_OPERATORS * 2 * 2, ""},
+      /* in single precision neither CG nor solves nor the paper's kernels */
+      {"--order 2 --precision single", false, 1 + 2 * 2, ""},
+      {"--order 2:3 --precision double,single", false, 2 * (7 + 5), ""},
+      {"--problem all --measure all --precision single", false, SP_OPERATORS * (1 + 2 * 2), ""},
+      {"--problem bp3.0 --kernel all --order 3 --precision single", true, 1 + 2 * 2, ""},
+      {"--precision single --measure cg,solve", false, -1, "nothing to measure"},
+      {"--problem bp3.0 --kernel 1 --order 3 --precision single", true, -1, "nothing to measure"},
       /* a copy and three rungs at one order */
       {"--problem bp3.0 --kernel 2:4 --order 3", true, 4, ""},
       {"--problem bp3.0 --kernel 2:4 --order 2:4", true, 3 + 3, ""},
@@ -280,7 +339,8 @@ static void check_plan(void) {
     sp_bench_options o;
     sp_bench_plan plan;
     CHECK(parse(cases[c].line, &o) == SP_OK, "%s: %s", cases[c].line, sp_error_message());
-    const sp_status status = sp_bench_plan_make(&o, cases[c].gpu, false, &terminal, &plan);
+    const sp_bench_target target = {.gpu = cases[c].gpu, .single_operators = true};
+    const sp_status status = sp_bench_plan_make(&o, &target, &terminal, &plan);
     if (cases[c].steps < 0) {
       CHECK(status == SP_ERR_INPUT && strstr(sp_error_message(), cases[c].words), "%s: %s",
             cases[c].line, sp_error_message());
@@ -297,6 +357,14 @@ static void check_plan(void) {
               "%s: steps %d and %d are the same", cases[c].line, b, a);
     sp_bench_plan_destroy(&plan);
   }
+  sp_bench_options o;
+  sp_bench_plan plan;
+  const sp_bench_target target = {.single_operators = false};
+  CHECK(parse("--precision double,single", &o) == SP_OK, "%s", sp_error_message());
+  CHECK(sp_bench_plan_make(&o, &target, &terminal, &plan) == SP_ERR_INPUT &&
+            strstr(sp_error_message(), "no operators in single precision"),
+        "a device without single precision: %s", sp_error_message());
+  sp_bench_plan_destroy(&plan);
 }
 
 static void check_file(void) {
@@ -336,6 +404,9 @@ static void check_file(void) {
   sp_bench_row other = row;
   other.warm_cache = 1;
   CHECK(sp_bench_file_find(file, &other) == NULL, "a row that is not there");
+  other = row;
+  snprintf(other.precision, sizeof other.precision, "single");
+  CHECK(sp_bench_file_find(file, &other) == NULL, "a row of the other precision");
   CHECK(sp_bench_file_close(&file, SP_OK) == SP_OK, "%s", sp_error_message());
 
   CHECK(sp_bench_file_open(MPI_COMM_WORLD, path, &elsewhere, false, &file) == SP_OK, "%s",
@@ -355,6 +426,7 @@ int main(int argc, char **argv) {
   check_difference();
   check_summary();
   check_paper_kernels();
+  check_production();
   check_copy();
   check_plan();
   check_file();

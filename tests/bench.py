@@ -73,6 +73,43 @@ def solves():
     check(abs(counts[0][::2] - counts[0][1::2]).max() <= 1, counts)
 
 
+def precisions():
+    """Single precision: --resume adds it to a file; it has the same flops, and half of the bytes except
+    for indices; its errors show that it was single, and are within its rounding; it has no CG."""
+    for ranks in 0, 2:
+        path = f"both{ranks}.h5"
+        small = ["--problem", "all", "--order", "3", "--elements", "27", "--device", "host",
+                 "--repeats", "2", "-o", path]
+        done = run(*small, ranks=ranks)
+        check(done.returncode == 0 and "precision" not in done.stdout, f"{done.stdout} {done.stderr}")
+        double = read(path)[0]
+        check(len(double) == 3 * 7 and set(double["precision"]) == {b"double"}, double)
+        done = run(*small, "--precision", "double,single", "--resume", ranks=ranks)
+        check(done.returncode == 0 and "precision" in done.stdout and "single" in done.stdout
+              and not done.stderr, f"{done.stdout} {done.stderr}")
+        rows = read(path)[0]
+        single = rows[len(double):]
+        check(rows[:len(double)].tobytes() == double.tobytes(), "the rows that were there")
+        check(len(single) == 3 * (1 + 2 * 2) and set(single["precision"]) == {b"single"}
+              and b"cg" not in single["what"], single)
+        key = ["what", "problem", "geometry"]
+        for row in single:
+            other, = double[double[key] == row[key]]
+            indices = 4 * 27 * 4**3 if row["what"] == b"operator" else 0
+            check(row["flops"] == other["flops"]
+                  and 2 * row["bytes"] == other["bytes"] + indices, f"{row} {other}")
+        operators = single[single["what"] == b"operator"]
+        along = numpy.where(operators["geometry"] == b"trilinear", 3, 0)
+        tolerance = (16 * (3 + 2) + 30 + 16 * along) * numpy.finfo(numpy.float32).eps
+        check((operators["error"] > 1e-9).all() and (operators["error"] <= tolerance).all(),
+              operators)
+        done = run(*small, "--precision", "single,double", "--resume", "-q", ranks=ranks)
+        check(done.returncode == 0 and read(path)[0].tobytes() == rows.tobytes(),
+              f"nothing was left to measure: {done.stderr}")
+    refuse("nothing to measure", "--precision", "single", "--measure", "cg,solve")
+    refuse("--precision: expected of double, single, found 'half'", "--precision", "double,half")
+
+
 def ended_early(number, code, status):
     """Send a signal during a run: its measurements are kept and the run can be resumed. Returns its
     output."""
@@ -145,6 +182,7 @@ def main():
           and len(later["options"].splitlines()) == 2, later)
 
     solves()
+    precisions()
     ended_early(signal.SIGKILL, -signal.SIGKILL, "running")
     output, errors = ended_early(signal.SIGTERM, 5, "interrupted by a signal")
     check("L to L" in output and "stored" in output, f"no table in {output!r}")

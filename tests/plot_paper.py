@@ -53,8 +53,9 @@ def size(problem, order):
 def new_row(dtype, problem, order, elements, warm, share, **others):
     """A row whose rate is a fraction of the roofline of a copy at 4 TB/s, or 8 TB/s from cache."""
     row = numpy.zeros(1, dtype)
-    values = {"what": "unassembled", "problem": problem, "geometry": "stored", "order": order,
-              "elements": elements, "warm_cache": warm, "flops": elements * flops(problem, order),
+    values = {"what": "unassembled", "problem": problem, "geometry": "stored", "precision": "double",
+              "order": order, "elements": elements, "warm_cache": warm,
+              "flops": elements * flops(problem, order),
               "bytes": elements * size(problem, order), **others}
     for name, value in values.items():
         row[name] = value
@@ -228,11 +229,14 @@ def main():
     with h5py.File("host.h5") as file:
         host, attributes = file["bench"][:], dict(file.attrs)
     cold, warm = gpu_rows(host.dtype, 0), gpu_rows(host.dtype, 1)
-    everything = numpy.concatenate([host, cold, warm])
+    single = cold.copy()  # is not plotted
+    single["precision"] = "single"
+    single["tflops"] *= 1.7
+    everything = numpy.concatenate([host, cold, warm, single])
     numpy.random.default_rng(1).shuffle(everything)  # their order means nothing
     write("bench.h5", everything, attributes, RATES)
 
-    study, rows = Study("bench.h5"), table_of(everything)
+    study, rows = Study("bench.h5"), table_of(everything[everything["precision"] == b"double"])
     draw = dict(sum(paper_figures.table(), []))
     check_ladders(study, rows, draw)
     check_rooflines(study, rows, draw)
@@ -243,6 +247,9 @@ def main():
     ladders = list(NAMES.values())
     draw_all("bench.h5", KEEP or "all/figures", ladders + OTHERS + [f"{n}_warm" for n in ladders])
     write("cold.h5", cold, attributes, RATES)
+    before = [name for name in cold.dtype.names if name != "precision"]
+    write("older.h5", cold[before], attributes, RATES)
+    check(len(Study("older.h5").rows["what"]) == len(cold), "a file without precisions")
     draw_all("cold.h5", "cold", ladders + OTHERS, form="pdf")
     only = cold[(cold["elements"] == 512) & (cold["problem"] == b"mass")
                 & numpy.isin(cold["order"], (1, 3))]

@@ -107,8 +107,12 @@ double sp_bench_difference(size_t count, const double *result, const double *exp
   return difference > 0 ? difference / largest : 0;
 }
 
-double sp_bench_tolerance(int order) {
-  return (16 * (order + 2) + 30) * DBL_EPSILON;
+double sp_bench_epsilon(sp_precision precision) {
+  return precision == SP_SINGLE ? FLT_EPSILON : DBL_EPSILON;
+}
+
+double sp_bench_tolerance(int order, sp_precision precision) {
+  return (16 * (order + 2) + 30) * sp_bench_epsilon(precision);
 }
 
 double sp_bench_random(sp_gid number) {

@@ -7,6 +7,7 @@
 #include "io/error.h"
 #include "mesh/hexes.h"
 #include "operators/kinds.h"
+#include "operators/precision.h"
 
 /* y = A x on element `element`, x and y [Np]:
  *     mass    I^T wJ I x
@@ -18,9 +19,13 @@ sp_status sp_bench_reference(sp_operator_kind kind, int order, double lambda, co
 /* max |result - expected| / max |expected|; infinite if any value is NaN. */
 double sp_bench_difference(size_t count, const double *result, const double *expected);
 
+/* FLT_EPSILON or DBL_EPSILON. */
+double sp_bench_epsilon(sp_precision precision);
+
 /* The largest difference that rounding explains: sixteen passes of sums of M = N + 2 terms, and 30
- * roundings of the factors, each of one machine epsilon. */
-double sp_bench_tolerance(int order);
+ * roundings of the factors, each of one machine epsilon of the precision that the kernel works in.
+ */
+double sp_bench_tolerance(int order, sp_precision precision);
 
 /* A pseudorandom number in [-1, 1), uniform; it depends on `number` only, so all ranks get the
  * same. */

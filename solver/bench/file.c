@@ -46,6 +46,7 @@ typedef struct column {
 static const column columns[] = {COLUMN(what, "1", TEXT),
                                  COLUMN(problem, "1", TEXT),
                                  COLUMN(geometry, "1", TEXT),
+                                 COLUMN(precision, "1", TEXT),
                                  COLUMN(map, "1", TEXT),
                                  COLUMN(load, "1", TEXT),
                                  COLUMN(threads, "1", INTEGER),
@@ -280,9 +281,10 @@ static sp_status read_file(sp_bench_file *f) {
 
 static bool same_measurement(const sp_bench_row *a, const sp_bench_row *b) {
   return strcmp(a->what, b->what) == 0 && strcmp(a->problem, b->problem) == 0 &&
-         strcmp(a->geometry, b->geometry) == 0 && strcmp(a->map, b->map) == 0 &&
-         strcmp(a->load, b->load) == 0 && a->threads == b->threads && a->kernel == b->kernel &&
-         a->order == b->order && a->elements == b->elements && a->warm_cache == b->warm_cache;
+         strcmp(a->geometry, b->geometry) == 0 && strcmp(a->precision, b->precision) == 0 &&
+         strcmp(a->map, b->map) == 0 && strcmp(a->load, b->load) == 0 && a->threads == b->threads &&
+         a->kernel == b->kernel && a->order == b->order && a->elements == b->elements &&
+         a->warm_cache == b->warm_cache;
 }
 
 const sp_bench_row *sp_bench_file_find(const sp_bench_file *file, const sp_bench_row *key) {

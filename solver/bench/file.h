@@ -27,11 +27,12 @@ enum { SP_BENCH_WORD = 16 };
 /* One measurement. The members up to warm_cache are its key, which is unique in a file. Members
  * that do not apply are 0, or NAN if they are reals. */
 typedef struct sp_bench_row {
-  char what[SP_BENCH_WORD];     /* copy, unassembled, operator, cg, solve */
-  char problem[SP_BENCH_WORD];  /* name of the operator */
-  char geometry[SP_BENCH_WORD]; /* stored, trilinear */
-  char map[SP_BENCH_WORD];      /* of the box: sine, kershaw, none */
-  char load[SP_BENCH_WORD];     /* of a solve: random, nek; else "" */
+  char what[SP_BENCH_WORD];      /* copy, unassembled, operator, cg, solve */
+  char problem[SP_BENCH_WORD];   /* name of the operator */
+  char geometry[SP_BENCH_WORD];  /* stored, trilinear */
+  char precision[SP_BENCH_WORD]; /* double, single */
+  char map[SP_BENCH_WORD];       /* of the box: sine, kershaw, none */
+  char load[SP_BENCH_WORD];      /* of a solve: random, nek; else "" */
   int64_t threads; /* of the paper's kernels: dimensions of a thread block, 2 or 3; else 0 */
   int64_t kernel;  /* number in the paper; 0: the program's own, and copies */
   int64_t order;   /* N */

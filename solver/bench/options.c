@@ -18,6 +18,8 @@ const char sp_bench_usage[] =
     "  --threads LIST    of 2d, 3d, all: the paper's kernels by thread blocks (default all)\n"
     "  --order LIST      polynomial orders                           (default 7)\n"
     "  --geometry LIST   of stored, trilinear: production's factors  (default both)\n"
+    "  --precision LIST  of double, single: production's operators and vectors; cg and solve are\n"
+    "                    in double only                             (default double)\n"
     "  --elements LIST   numbers of elements; each mesh is a box, as close to a cube as possible\n"
     "  --dofs NUMBER     instead: a cube of about that many degrees of freedom (default 2.5e6)\n"
     "  --map NAME        sine, kershaw, none: deforms the box        (default sine)\n"
@@ -66,6 +68,9 @@ static const word *problem_words(void) {
 
 const char *const sp_bench_load_names[] = {
     [SP_BENCH_RANDOM] = "random", [SP_BENCH_NEK] = "nek", NULL};
+
+const char *const sp_bench_precision_names[] = {
+    [SP_DOUBLE] = "double", [SP_SINGLE] = "single", NULL};
 
 /* The names from names[first] on as words. They are valid until the next call. */
 static const word *words_of(const char *const *names, int first) {
@@ -198,25 +203,17 @@ static sp_status parse_word(const char *option, const char *text, const word *wo
   return SP_OK;
 }
 
-static const struct option known_options[] = {{"problem", required_argument, NULL, 'p'},
-                                              {"kernel", required_argument, NULL, 'k'},
-                                              {"threads", required_argument, NULL, 't'},
-                                              {"order", required_argument, NULL, 'N'},
-                                              {"geometry", required_argument, NULL, 'g'},
-                                              {"elements", required_argument, NULL, 'e'},
-                                              {"dofs", required_argument, NULL, 'n'},
-                                              {"measure", required_argument, NULL, 'm'},
-                                              {"device", required_argument, NULL, 'd'},
-                                              {"repeats", required_argument, NULL, 'r'},
-                                              {"warm-cache", no_argument, NULL, 'w'},
-                                              {"output", required_argument, NULL, 'o'},
-                                              {"resume", no_argument, NULL, 'R'},
-                                              {"quiet", no_argument, NULL, 'q'},
-                                              {"help", no_argument, NULL, 'h'},
-                                              {"exchange", required_argument, NULL, 'x'},
-                                              {"map", required_argument, NULL, 'M'},
-                                              {"load", required_argument, NULL, 'l'},
-                                              {NULL, 0, NULL, 0}};
+static const struct option known_options[] = {
+    {"problem", required_argument, NULL, 'p'},  {"kernel", required_argument, NULL, 'k'},
+    {"threads", required_argument, NULL, 't'},  {"order", required_argument, NULL, 'N'},
+    {"geometry", required_argument, NULL, 'g'}, {"precision", required_argument, NULL, 'P'},
+    {"elements", required_argument, NULL, 'e'}, {"dofs", required_argument, NULL, 'n'},
+    {"measure", required_argument, NULL, 'm'},  {"device", required_argument, NULL, 'd'},
+    {"repeats", required_argument, NULL, 'r'},  {"warm-cache", no_argument, NULL, 'w'},
+    {"output", required_argument, NULL, 'o'},   {"resume", no_argument, NULL, 'R'},
+    {"quiet", no_argument, NULL, 'q'},          {"help", no_argument, NULL, 'h'},
+    {"exchange", required_argument, NULL, 'x'}, {"map", required_argument, NULL, 'M'},
+    {"load", required_argument, NULL, 'l'},     {NULL, 0, NULL, 0}};
 
 static sp_status parse_option(int letter, char *value, sp_bench_options *o) {
   int mark = 0;
@@ -232,6 +229,9 @@ static sp_status parse_option(int letter, char *value, sp_bench_options *o) {
   case 'g':
     return parse_words("geometry", value, words_of(sp_geometry_names, SP_GEOMETRY_STORED), 3,
                        o->geometries);
+  case 'P':
+    return parse_words("precision", value, words_of(sp_bench_precision_names, 0), SP_PRECISIONS,
+                       o->precisions);
   case 'e':
     return parse_elements(value, o);
   case 'n':
@@ -280,6 +280,7 @@ sp_status sp_bench_options_parse(int argc, char **argv, sp_bench_options *out) {
       .device = SP_DEVICE_AUTO, .map = SP_MAP_SINE, .repeats = 20, .output = "bench.h5"};
   out->problems[SP_BP35] = out->orders[7] = out->kernels[SP_BENCH_PRODUCTION] = true;
   out->geometries[SP_GEOMETRY_STORED] = out->geometries[SP_GEOMETRY_TRILINEAR] = true;
+  out->precisions[SP_DOUBLE] = true;
   out->threads[2] = out->threads[3] = true;
   for (int w = SP_BENCH_UNASSEMBLED; w < SP_BENCH_SOLVE; w++) out->measure[w] = true;
   opterr = 0;

@@ -24,6 +24,9 @@ typedef enum sp_bench_load { SP_BENCH_RANDOM, SP_BENCH_NEK } sp_bench_load;
 /* All names, by sp_bench_load; ends in NULL. */
 extern const char *const sp_bench_load_names[];
 
+/* "double", "single": by sp_precision; ends in NULL. */
+extern const char *const sp_bench_precision_names[];
+
 enum {
   SP_BENCH_MAX_MESHES = 16,
   SP_BENCH_MAX_KERNEL = 63, /* highest kernel number accepted */
@@ -34,6 +37,7 @@ enum {
 typedef struct sp_bench_options {
   bool problems[SP_OPERATORS];
   bool geometries[3]; /* by sp_geometry_kind: of the program's own kernels */
+  bool precisions[SP_PRECISIONS];
   bool orders[SP_MAX_ORDER + 1];
   bool threads[4];                       /* [2], [3]: the paper's 2D and 3D ladders */
   bool kernels[SP_BENCH_MAX_KERNEL + 1]; /* by number; [SP_BENCH_PRODUCTION] */

@@ -149,7 +149,7 @@ static sp_status check(const launch *l, const sp_paper_kernel *kernel, double *e
   SP_TRY(sp_allocate(sp_element_nodes(p->c->order), sizeof *result, "a result", &result));
   const sp_status status = compare(l, result, error);
   free(result);
-  const double tolerance = sp_bench_tolerance(p->c->order);
+  const double tolerance = sp_bench_tolerance(p->c->order, SP_DOUBLE);
   if (status || *error <= tolerance) return status;
   return sp_fail(SP_ERR_SYSTEM,
                  "wrong result: %s %dD kernel %d at N = %d differs from the reference by %.3g, at "
@@ -175,17 +175,18 @@ static sp_status prepare(const sp_paper_kernel *kernel, launch *l, sp_bench_row 
   return SP_OK;
 }
 
-static void count_work(const sp_bench_case *c, sp_operator_kind kind, sp_bench_row *row) {
+static void count_work(const sp_bench_case *c, sp_operator_kind kind, sp_precision precision,
+                       sp_bench_row *row) {
   const double elements = (double)c->elements;
   row->dofs = c->elements * (sp_gid)sp_element_nodes(c->order);
   row->flops = elements * sp_operator_flops(kind, c->order);
-  row->bytes = elements * sp_operator_bytes(kind, SP_GEOMETRY_STORED, SP_DOUBLE, c->order);
+  row->bytes = elements * sp_operator_bytes(kind, SP_GEOMETRY_STORED, precision, c->order);
 }
 
 sp_status sp_bench_paper_time(const sp_bench_paper *paper, const sp_paper_kernel *kernel,
                               sp_bench_row *row) {
   launch l = {.paper = paper, .instance = &kernel->order[paper->c->order]};
-  count_work(paper->c, paper->kind, row);
+  count_work(paper->c, paper->kind, SP_DOUBLE, row);
   row->sets = paper->sets;
   sp_status status = sp_agree(paper->clock->comm, prepare(kernel, &l, row));
   if (!status) status = sp_bench_time(paper->clock, call_kernel, &l, 0, row);
@@ -226,14 +227,14 @@ static sp_status fill_source(const copies *all, size_t count) {
 }
 
 sp_status sp_bench_copy_time(const sp_bench_clock *clock, const sp_bench_case *c,
-                             sp_operator_kind kind, sp_bench_row *row) {
+                             sp_operator_kind kind, sp_precision precision, sp_bench_row *row) {
   enum { CALLS = 10 }; /* as in the paper */
   const sp_backend *backend = clock->backend;
-  const double bytes = sp_operator_bytes(kind, SP_GEOMETRY_STORED, SP_DOUBLE, c->order) / 2;
+  const double bytes = sp_operator_bytes(kind, SP_GEOMETRY_STORED, precision, c->order) / 2;
   copies all = {.clock = clock};
   all.size = (size_t)(c->mesh->hexes->count * bytes / sizeof(double));
   all.sets = sp_bench_input_sets(clock, 2 * sizeof(double) * (double)all.size);
-  count_work(c, kind, row);
+  count_work(c, kind, precision, row);
   row->sets = all.sets;
   const size_t count = (size_t)all.sets * all.size;
   sp_status status = backend->vector_create(clock->device, SP_DOUBLE, count, &all.from);

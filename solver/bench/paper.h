@@ -30,10 +30,10 @@ void sp_bench_paper_destroy(sp_bench_paper *paper); /* Local. */
 sp_status sp_bench_paper_time(const sp_bench_paper *paper, const sp_paper_kernel *kernel,
                               sp_bench_row *row);
 
-/* Time copies on the device of (R + W) / 2 bytes, where R and W are what the paper's kernels read
- * and write (its Table 2): samples of ten copies each. Fills *row except its key. Errors:
- * SP_ERR_SYSTEM. Collective. */
+/* Time copies on the device of (R + W) / 2 bytes, where R and W are the bytes that the paper's
+ * kernels read and write (its Table 2), or would in single precision: samples of ten copies each.
+ * Fills *row except its key. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_bench_copy_time(const sp_bench_clock *clock, const sp_bench_case *c,
-                             sp_operator_kind kind, sp_bench_row *row);
+                             sp_operator_kind kind, sp_precision precision, sp_bench_row *row);
 
 #endif

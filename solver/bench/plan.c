@@ -82,50 +82,70 @@ static sp_bench_step *next_step(sp_bench_plan *plan) {
   return &plan->steps[plan->count++];
 }
 
-static sp_status add_step(sp_bench_plan *plan, const sp_bench_options *o, sp_bench_step step,
+/* Append *step for this order and mesh. */
+static sp_status add_step(sp_bench_plan *plan, const sp_bench_options *o, const sp_bench_step *step,
                           int order, int64_t elements, bool warm_cache) {
   sp_bench_step *new = next_step(plan);
   if (!new) return SP_ERR_SYSTEM;
-  snprintf(step.key.what, sizeof step.key.what, "%s", sp_bench_what_name(step.what));
-  snprintf(step.key.problem, sizeof step.key.problem, "%s", sp_operator_name(step.kind));
-  snprintf(step.key.geometry, sizeof step.key.geometry, "%s", sp_geometry_kind_name(step.geometry));
-  snprintf(step.key.map, sizeof step.key.map, "%s", sp_map_names[o->map]);
-  if (step.what == SP_BENCH_SOLVE)
-    snprintf(step.key.load, sizeof step.key.load, "%s", sp_bench_load_names[o->load]);
-  if (step.kernel) {
-    step.key.threads = step.kernel->threads;
-    step.key.kernel = step.kernel->number;
+  *new = *step;
+  sp_bench_row *key = &new->key;
+  snprintf(key->what, sizeof key->what, "%s", sp_bench_what_name(step->what));
+  snprintf(key->problem, sizeof key->problem, "%s", sp_operator_name(step->kind));
+  snprintf(key->geometry, sizeof key->geometry, "%s", sp_geometry_kind_name(step->geometry));
+  snprintf(key->precision, sizeof key->precision, "%s", sp_bench_precision_names[step->precision]);
+  snprintf(key->map, sizeof key->map, "%s", sp_map_names[o->map]);
+  if (step->what == SP_BENCH_SOLVE)
+    snprintf(key->load, sizeof key->load, "%s", sp_bench_load_names[o->load]);
+  if (step->kernel) {
+    key->threads = step->kernel->threads;
+    key->kernel = step->kernel->number;
   }
-  step.key.order = order;
-  step.key.elements = elements;
-  step.key.warm_cache = warm_cache || sp_bench_what_is_warm(step.what);
-  *new = step;
+  key->order = order;
+  key->elements = elements;
+  key->warm_cache = warm_cache || sp_bench_what_is_warm(step->what);
   return SP_OK;
 }
 
+/* Conjugate gradients, of which a solve consists, are in double precision. */
+static bool exists(sp_bench_what what, sp_operator_kind kind, sp_precision precision) {
+  if (precision != SP_DOUBLE && (what == SP_BENCH_CG || what == SP_BENCH_SOLVE)) return false;
+  return what != SP_BENCH_SOLVE || sp_operator_rows[kind].has_stiffness;
+}
+
 static sp_status add_problem(sp_bench_plan *plan, const sp_bench_options *o, sp_operator_kind kind,
-                             int order, int64_t elements, bool warm_cache) {
+                             sp_precision precision, int order, int64_t elements, bool warm_cache) {
   int count;
   const sp_paper_kernel *kernels = sp_paper_kernels(&count);
-  sp_bench_step step = {.kind = kind, .geometry = SP_GEOMETRY_STORED};
+  sp_bench_step step = {.kind = kind, .geometry = SP_GEOMETRY_STORED, .precision = precision};
   if (o->measure[SP_BENCH_UNASSEMBLED])
-    SP_TRY(add_step(plan, o, step, order, elements, warm_cache));
+    SP_TRY(add_step(plan, o, &step, order, elements, warm_cache));
   step.what = SP_BENCH_UNASSEMBLED;
-  for (int k = 0; k < count && o->measure[SP_BENCH_UNASSEMBLED]; k++) {
+  for (int k = 0; k < count && o->measure[step.what] && precision == SP_DOUBLE; k++) {
     if (kernels[k].problem != kind || !is_wanted(o, &kernels[k])) continue;
     if (!kernels[k].order[order].launch) continue;
     step.kernel = &kernels[k];
-    SP_TRY(add_step(plan, o, step, order, elements, warm_cache));
+    SP_TRY(add_step(plan, o, &step, order, elements, warm_cache));
   }
   step.kernel = NULL;
   for (int g = SP_GEOMETRY_STORED; g <= SP_GEOMETRY_TRILINEAR && o->kernels[SP_BENCH_PRODUCTION];
        g++)
     for (int what = SP_BENCH_UNASSEMBLED; what < SP_BENCH_WHATS && o->geometries[g]; what++) {
-      if (!o->measure[what]) continue;
-      if (what == SP_BENCH_SOLVE && !sp_operator_rows[kind].has_stiffness) continue;
+      if (!o->measure[what] || !exists((sp_bench_what)what, kind, precision)) continue;
       step.geometry = (sp_geometry_kind)g;
       step.what = (sp_bench_what)what;
-      SP_TRY(add_step(plan, o, step, order, elements, warm_cache));
+      SP_TRY(add_step(plan, o, &step, order, elements, warm_cache));
+    }
+  return SP_OK;
+}
+
+/* Operators with the same quadrature points are adjacent, because they share the factors. */
+static sp_status add_order(sp_bench_plan *plan, const sp_bench_options *o, int order,
+                           int64_t elements, bool warm_cache) {
+  for (int collocated = 0; collocated < 2; collocated++)
+    for (sp_operator_kind kind = 0; kind < SP_OPERATORS; kind++) {
+      if (!o->problems[kind] || sp_operator_rows[kind].collocated != collocated) continue;
+      for (sp_precision p = SP_DOUBLE; p < SP_PRECISIONS; p++)
+        if (o->precisions[p]) SP_TRY(add_problem(plan, o, kind, p, order, elements, warm_cache));
     }
   return SP_OK;
 }
@@ -136,27 +156,26 @@ static int64_t elements_for_dofs(double dofs, int order) {
   return side * side * side;
 }
 
-sp_status sp_bench_plan_make(const sp_bench_options *options, bool gpu, bool warm_cache,
+sp_status sp_bench_plan_make(const sp_bench_options *options, const sp_bench_target *target,
                              sp_terminal *terminal, sp_bench_plan *plan) {
   *plan = (sp_bench_plan){0};
-  SP_TRY(check_kernels(options, gpu));
+  SP_TRY(check_kernels(options, target->gpu));
+  if (options->precisions[SP_SINGLE] && !target->single_operators)
+    return sp_fail(SP_ERR_INPUT, "--precision: this device has no operators in single precision: "
+                                 "use --precision double");
   const int meshes = options->mesh_count > 0 ? options->mesh_count : 1;
   for (int m = 0; m < meshes; m++)
     for (int order = 1; order <= SP_MAX_ORDER; order++) {
       if (!options->orders[order]) continue;
       const int64_t elements =
           options->mesh_count > 0 ? options->elements[m] : elements_for_dofs(options->dofs, order);
-      /* Operators with the same quadrature points are adjacent, because they share the factors. */
-      for (int collocated = 0; collocated < 2; collocated++)
-        for (int k = 0; k < SP_OPERATORS; k++)
-          if (options->problems[k] && sp_operator_rows[k].collocated == collocated)
-            SP_TRY(add_problem(plan, options, (sp_operator_kind)k, order, elements, warm_cache));
+      SP_TRY(add_order(plan, options, order, elements, target->warm_cache));
     }
   bool any = false; /* copies alone are no study */
   for (int s = 0; s < plan->count; s++) any |= plan->steps[s].what != SP_BENCH_COPY;
   if (!any)
     return sp_fail(SP_ERR_INPUT, "nothing to measure: no kernel matches the problems, threads, "
-                                 "orders and measurements requested");
+                                 "orders, precisions and measurements requested");
   say_all_missing_orders(options, terminal);
   return SP_OK;
 }
@@ -168,12 +187,13 @@ void sp_bench_plan_destroy(sp_bench_plan *plan) {
 
 void sp_bench_step_describe(const sp_bench_step *step, size_t size, char *text) {
   char kernel[64];
+  const char *precision = step->precision == SP_SINGLE ? ", single precision" : "";
   if (step->kernel)
     snprintf(kernel, sizeof kernel, "%dD kernel %d", step->kernel->threads, step->kernel->number);
   else if (step->what == SP_BENCH_COPY)
-    snprintf(kernel, sizeof kernel, "copy");
+    snprintf(kernel, sizeof kernel, "copy%s", precision);
   else
-    snprintf(kernel, sizeof kernel, "%s, %s", step->key.geometry, step->key.what);
+    snprintf(kernel, sizeof kernel, "%s, %s%s", step->key.geometry, step->key.what, precision);
   snprintf(text, size, "%s %s, N = %d, %lld elements", step->key.problem, kernel,
            (int)step->key.order, (long long)step->key.elements);
 }

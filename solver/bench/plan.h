@@ -1,5 +1,6 @@
-/* The list of measurements of sp_bench, ordered so that kernels share their set-up: by mesh, order
- * and problem; then the copy, the paper's kernels, and the program's own. All functions Local. */
+/* The list of measurements of sp_bench, ordered so that kernels share their set-up: by mesh, order,
+ * problem and precision; then the copy, the paper's kernels, and the program's own. All functions
+ * Local. */
 #ifndef SP_SOLVER_BENCH_PLAN_H
 #define SP_SOLVER_BENCH_PLAN_H
 
@@ -12,6 +13,7 @@ typedef struct sp_bench_step {
   sp_bench_what what;
   sp_operator_kind kind;
   sp_geometry_kind geometry;
+  sp_precision precision;
   const sp_paper_kernel *kernel; /* NULL: a copy, or the program's own */
   sp_bench_row key;              /* only the key of the row is set */
 } sp_bench_step;
@@ -21,11 +23,18 @@ typedef struct sp_bench_plan {
   sp_bench_step *steps;
 } sp_bench_plan;
 
-/* Make the steps that the options request. `gpu`: the device is a GPU; `warm_cache`: the clock's.
- * Prints the orders for which the paper's kernels do not exist. The caller destroys *plan, also
- * after an error. Errors: SP_ERR_INPUT if this program or device lacks requested kernels, or if
- * there is nothing to measure. */
-sp_status sp_bench_plan_make(const sp_bench_options *options, bool gpu, bool warm_cache,
+/* What the plan depends on besides the options. */
+typedef struct sp_bench_target {
+  bool gpu;
+  bool single_operators; /* of the backend */
+  bool warm_cache;       /* of the clock */
+} sp_bench_target;
+
+/* Make the steps that the options request; conjugate gradients and the paper's kernels are planned
+ * in double precision only. Prints the orders for which the paper's kernels do not exist. The
+ * caller destroys *plan, also after an error. Errors: SP_ERR_INPUT if this program or device lacks
+ * requested kernels, or if there is nothing to measure. */
+sp_status sp_bench_plan_make(const sp_bench_options *options, const sp_bench_target *target,
                              sp_terminal *terminal, sp_bench_plan *plan);
 void sp_bench_plan_destroy(sp_bench_plan *plan);
 

@@ -1,6 +1,5 @@
 #include "solver/bench/production.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -8,6 +7,7 @@
 #include "operators/counts.h"
 #include "solver/bench/check.h"
 #include "solver/bench/residual.h"
+#include "solver/bench/vectors.h"
 
 /* Boundary DOFs are constrained, as in a solve; the mass matrix has no boundary conditions. */
 static bool is_constrained(const sp_bench_production *p, sp_lid dof) {
@@ -21,28 +21,50 @@ static sp_status create_operator(const sp_bench_production *p, sp_operator **out
   const sp_operator_setup setup = {.space = c->space,
                                    .kind = p->kind,
                                    .geometry = p->geometry,
+                                   .precision = p->precision,
                                    .lambda = SP_BENCH_LAMBDA,
                                    .constrained =
                                        sp_operator_rows[p->kind].has_boundary ? c->boundary : NULL};
   return sp_operator_create(&setup, out);
 }
 
+/* Random data, rounded to the vectors' precision: the reference starts from the same numbers. */
+static double random_of(const sp_bench_production *p, sp_gid number) {
+  return sp_bench_round(p->precision, sp_bench_random(number));
+}
+
 static double random_at(const sp_bench_production *p, sp_lid dof) {
-  return sp_bench_random(sp_numbering_global(p->c->space->numbering, dof));
+  return random_of(p, sp_numbering_global(p->c->space->numbering, dof));
+}
+
+static sp_status upload(const sp_bench_production *p, size_t size, const double *values,
+                        void *vector) {
+  return sp_bench_upload(p->clock->backend, p->clock->device, p->precision, size, values, vector);
+}
+
+static sp_status download(const sp_bench_production *p, size_t size, const void *vector,
+                          double *values) {
+  return sp_bench_download(p->clock->backend, p->clock->device, p->precision, size, vector, values);
+}
+
+/* Vector `set` of vectors of this size. */
+static void *vector_of(const sp_bench_production *p, void *sets, size_t size, int set) {
+  return sp_bench_entry(p->precision, sets, (size_t)set * size);
 }
 
 /* Random data in set 0, copied to the other sets; with `global` they depend on the global DOF
  * number. */
-static sp_status fill_sets(const sp_bench_production *p, size_t size, bool global, double *sets) {
+static sp_status fill_sets(const sp_bench_production *p, size_t size, bool global, void *sets) {
   const sp_bench_clock *clock = p->clock;
   double *values;
   SP_TRY(sp_allocate(size, sizeof *values, "random data", &values));
   for (size_t i = 0; i < size; i++)
-    values[i] = global ? random_at(p, (sp_lid)i) : sp_bench_random((sp_gid)i);
-  sp_status status = clock->backend->upload(clock->device, SP_DOUBLE, size, values, sets);
+    values[i] = global ? random_at(p, (sp_lid)i) : random_of(p, (sp_gid)i);
+  sp_status status = upload(p, size, values, sets);
   free(values);
   for (int s = 1; s < p->sets && !status; s++)
-    status = clock->backend->copy(clock->device, SP_DOUBLE, size, sets, &sets[(size_t)s * size]);
+    status =
+        clock->backend->copy(clock->device, p->precision, size, sets, vector_of(p, sets, size, s));
   return status ? status : clock->backend->finish(clock->device);
 }
 
@@ -52,21 +74,22 @@ static sp_status create_vectors(sp_bench_production *p) {
   const size_t sets = (size_t)p->sets;
   p->e_size = backend->e_vector_size(p->operators[0]->local);
   p->l_size = (size_t)p->operators[0]->dofs;
-  SP_TRY(backend->vector_create(clock->device, SP_DOUBLE, sets * p->e_size, &p->e_x));
-  SP_TRY(backend->vector_create(clock->device, SP_DOUBLE, sets * p->e_size, &p->e_y));
-  SP_TRY(backend->vector_create(clock->device, SP_DOUBLE, sets * p->l_size, &p->l_x));
-  SP_TRY(backend->vector_create(clock->device, SP_DOUBLE, sets * p->l_size, &p->l_y));
+  SP_TRY(backend->vector_create(clock->device, p->precision, sets * p->e_size, &p->e_x));
+  SP_TRY(backend->vector_create(clock->device, p->precision, sets * p->e_size, &p->e_y));
+  SP_TRY(backend->vector_create(clock->device, p->precision, sets * p->l_size, &p->l_x));
+  SP_TRY(backend->vector_create(clock->device, p->precision, sets * p->l_size, &p->l_y));
   SP_TRY(fill_sets(p, p->e_size, false, p->e_x));
   return fill_sets(p, p->l_size, true, p->l_x);
 }
 
 sp_status sp_bench_production_create(const sp_bench_clock *clock, sp_bench_case *c,
                                      sp_operator_kind kind, sp_geometry_kind geometry,
-                                     sp_bench_production *production) {
-  *production = (sp_bench_production){.clock = clock, .c = c, .kind = kind, .geometry = geometry};
+                                     sp_precision precision, sp_bench_production *production) {
+  *production = (sp_bench_production){
+      .clock = clock, .c = c, .kind = kind, .geometry = geometry, .precision = precision};
   SP_TRY(sp_bench_case_space(c));
   production->sets = sp_bench_input_sets(
-      clock, c->mesh->hexes->count * sp_operator_bytes(kind, geometry, SP_DOUBLE, c->order));
+      clock, c->mesh->hexes->count * sp_operator_bytes(kind, geometry, precision, c->order));
   SP_TRY(sp_agree(clock->comm, sp_allocate((size_t)production->sets, sizeof *production->operators,
                                            "operators", &production->operators)));
   for (int s = 0; s < production->sets; s++)
@@ -92,15 +115,17 @@ void sp_bench_production_destroy(sp_bench_production *production) {
 
 static sp_status call_unassembled(const void *context, int turn) {
   const sp_bench_production *p = context;
-  const size_t set = (size_t)(turn % p->sets), offset = set * p->e_size;
-  return p->clock->backend->apply_unassembled(p->operators[set]->local, &p->e_x[offset],
-                                              &p->e_y[offset]);
+  const int set = turn % p->sets;
+  return p->clock->backend->apply_unassembled(p->operators[set]->local,
+                                              vector_of(p, p->e_x, p->e_size, set),
+                                              vector_of(p, p->e_y, p->e_size, set));
 }
 
 static sp_status call_operator(const void *context, int turn) {
   const sp_bench_production *p = context;
-  const size_t set = (size_t)(turn % p->sets), offset = set * p->l_size;
-  return sp_operator_apply(p->operators[set], true, &p->l_x[offset], &p->l_y[offset]);
+  const int set = turn % p->sets;
+  return sp_operator_apply(p->operators[set], true, vector_of(p, p->l_x, p->l_size, set),
+                           vector_of(p, p->l_y, p->l_size, set));
 }
 
 /* ---- Checks ---- */
@@ -109,10 +134,11 @@ static sp_status judge(const sp_bench_production *p, sp_bench_what what, double 
                        double tolerance) {
   if (error <= tolerance) return SP_OK;
   return sp_fail(SP_ERR_SYSTEM,
-                 "wrong result: %s of %s, %s geometry, at N = %d differs from the reference by "
-                 "%.3g, at most %.3g is rounding",
+                 "wrong result: %s of %s, %s geometry, %s precision, at N = %d differs from the "
+                 "reference by %.3g, at most %.3g is rounding",
                  sp_bench_what_name(what), sp_operator_name(p->kind),
-                 sp_geometry_kind_name(p->geometry), p->c->order, error, tolerance);
+                 sp_geometry_kind_name(p->geometry), sp_bench_precision_names[p->precision],
+                 p->c->order, error, tolerance);
 }
 
 /* Relative tolerance of a result. Recomputed geometry forms Jacobians, of the size of an element,
@@ -120,12 +146,13 @@ static sp_status judge(const sp_bench_production *p, sp_bench_what what, double 
  * elements along a side. */
 static double tolerance_of(const sp_bench_production *p) {
   const double along = p->geometry == SP_GEOMETRY_TRILINEAR ? cbrt((double)p->c->elements) : 0;
-  return sp_bench_tolerance(p->c->order) + 16 * along * DBL_EPSILON;
+  return sp_bench_tolerance(p->c->order, p->precision) +
+         16 * along * sp_bench_epsilon(p->precision);
 }
 
-static sp_status poison(const sp_bench_production *p, size_t size, double *values, double *vector) {
+static sp_status poison(const sp_bench_production *p, size_t size, double *values, void *vector) {
   for (size_t i = 0; i < size; i++) values[i] = NAN;
-  return p->clock->backend->upload(p->clock->device, SP_DOUBLE, size, values, vector);
+  return upload(p, size, values, vector);
 }
 
 /* Compare the first, middle and last element; e_y has the layout [element][Np]. */
@@ -136,14 +163,14 @@ static sp_status compare_unassembled(const sp_bench_production *p, double *y, do
   double *x, *expected;
   SP_TRY(poison(p, p->e_size, y, p->e_y));
   SP_TRY(call_unassembled(p, 0));
-  SP_TRY(p->clock->backend->download(p->clock->device, SP_DOUBLE, p->e_size, p->e_y, y));
+  SP_TRY(download(p, p->e_size, p->e_y, y));
   SP_TRY(sp_allocate(2 * np, sizeof *x, "a reference", &x));
   expected = x + np;
   sp_status status = SP_OK;
   *error = 0;
   for (int n = 0; n < 3 && !status; n++) {
     const size_t first = (size_t)elements[n] * np;
-    for (size_t i = 0; i < np; i++) x[i] = sp_bench_random((sp_gid)(first + i));
+    for (size_t i = 0; i < np; i++) x[i] = random_of(p, (sp_gid)(first + i));
     status = sp_bench_reference(p->kind, p->c->order, SP_BENCH_LAMBDA, p->c->mesh->hexes,
                                 elements[n], x, expected);
     if (!status) *error = fmax(*error, sp_bench_difference(np, &y[first], expected));
@@ -240,7 +267,7 @@ static sp_status check_operator(const sp_bench_production *p, double *error) {
   status = sp_agree(clock->comm, status);
   if (!status) status = sp_agree(clock->comm, call_operator(p, 0));
   if (!status) {
-    status = clock->backend->download(clock->device, SP_DOUBLE, p->l_size, p->l_y, y);
+    status = download(p, p->l_size, p->l_y, y);
     if (!status) status = compare_operator(p, y, error);
     if (!status) status = judge(p, SP_BENCH_OPERATOR, *error, tolerance_of(p));
     status = sp_agree(clock->comm, status);
@@ -278,8 +305,8 @@ static sp_status run_solve(solve *s, sp_cg_result *result) {
   const sp_bench_production *p = s->production;
   const sp_bench_clock *clock = p->clock;
   for (size_t i = 0; i < p->l_size; i++) s->work[i] = 0;
-  sp_status status = clock->backend->upload(clock->device, SP_DOUBLE, p->l_size, s->work, p->l_x);
-  if (!status) status = clock->backend->upload(clock->device, SP_DOUBLE, p->l_size, s->b, p->l_y);
+  sp_status status = upload(p, p->l_size, s->work, p->l_x);
+  if (!status) status = upload(p, p->l_size, s->b, p->l_y);
   SP_TRY(sp_agree(clock->comm, status));
   const sp_cg_options limits = {.tolerance = TOLERANCE,
                                 .max_iterations = s->max_iterations,
@@ -357,7 +384,7 @@ static void count_work(const sp_bench_production *p, sp_bench_what what, sp_benc
   if (what == SP_BENCH_UNASSEMBLED) {
     row->dofs = p->c->elements * (sp_gid)sp_element_nodes(p->c->order);
     row->flops = elements * sp_operator_flops(p->kind, p->c->order);
-    row->bytes = elements * sp_operator_bytes(p->kind, p->geometry, SP_DOUBLE, p->c->order);
+    row->bytes = elements * sp_operator_bytes(p->kind, p->geometry, p->precision, p->c->order);
   } else {
     row->dofs = p->c->space->numbering->global;
     row->flops = what == SP_BENCH_CG ? NAN : p->operators[0]->flops;

@@ -7,6 +7,7 @@
 typedef struct tables {
   const sp_bench_plan *plan;
   const sp_bench_file *file;
+  bool precisions; /* name them: not all is in double */
   sp_terminal *terminal;
 } tables;
 
@@ -107,6 +108,23 @@ static void print_rate(const tables *t, double value) {
   print_number(t, 9, value < 1 ? 4 : value < 10 ? 3 : 2, value);
 }
 
+/* The first columns. */
+static void print_names(const tables *t, const char *problem, const char *geometry,
+                        const char *precision) {
+  sp_terminal_print(t->terminal, "%-6s %-9s", problem, geometry);
+  if (t->precisions) sp_terminal_print(t->terminal, " %-9s", precision);
+}
+
+static void print_production_head(const tables *t) {
+  sp_terminal_print(t->terminal, "\n");
+  print_names(t, "", "geometry", "precision");
+  sp_terminal_print(t->terminal, " %3s %9s %7s %8s %9s %9s %9s %9s %8s %9s\n", "N", "elements",
+                    "MDOF", "copy", "local", "local", "of paper", "L to L", "CG", "CG");
+  print_names(t, "", "", "");
+  sp_terminal_print(t->terminal, " %3s %9s %7s %8s %9s %9s %9s %9s %8s %9s\n", "", "", "", "GB/s",
+                    "Gnode/s", "TFLOP/s", "roof %", "GDOF/s", "us", "GDOF/s");
+}
+
 static void print_production_row(const tables *t, const sp_bench_step *step) {
   const sp_bench_row *key = &step->key, *rows[SP_BENCH_SOLVE];
   for (int what = 0; what < SP_BENCH_SOLVE; what++) {
@@ -117,8 +135,8 @@ static void print_production_row(const tables *t, const sp_bench_step *step) {
   const sp_bench_row *copy = rows[SP_BENCH_COPY], *local = rows[SP_BENCH_UNASSEMBLED];
   const sp_bench_row *op = rows[SP_BENCH_OPERATOR], *cg = rows[SP_BENCH_CG];
   const sp_bench_row *global = op ? op : cg;
-  sp_terminal_print(t->terminal, "%-6s %-9s %3d %9lld", key->problem, key->geometry,
-                    (int)key->order, (long long)key->elements);
+  print_names(t, key->problem, key->geometry, key->precision);
+  sp_terminal_print(t->terminal, " %3d %9lld", (int)key->order, (long long)key->elements);
   print_number(t, 7, 2, global ? (double)global->dofs * 1e-6 : NAN);
   print_number(t, 8, 0, copy ? copy->gbytes_per_second : NAN);
   print_rate(t, local ? local->gdofs_per_second : NAN);
@@ -137,7 +155,8 @@ static bool is_production(const sp_bench_step *step) {
 
 static bool same_production(const sp_bench_step *a, const sp_bench_step *b) {
   return is_production(a) && a->kind == b->kind && a->geometry == b->geometry &&
-         a->key.elements == b->key.elements && a->key.order == b->key.order;
+         a->precision == b->precision && a->key.elements == b->key.elements &&
+         a->key.order == b->key.order;
 }
 
 /* One line per order and mesh, sorted by problem and geometry. */
@@ -150,13 +169,7 @@ static void print_production(const tables *t) {
         if (!is_production(step) || (int)step->kind != kind || (int)step->geometry != g ||
             (s > 0 && same_production(step - 1, step)))
           continue;
-        if (!headed)
-          sp_terminal_print(t->terminal,
-                            "\n%-6s %-9s %3s %9s %7s %8s %9s %9s %9s %9s %8s %9s\n"
-                            "%-6s %-9s %3s %9s %7s %8s %9s %9s %9s %9s %8s %9s\n",
-                            "", "geometry", "N", "elements", "MDOF", "copy", "local", "local",
-                            "of paper", "L to L", "CG", "CG", "", "", "", "", "", "GB/s", "Gnode/s",
-                            "TFLOP/s", "roof %", "GDOF/s", "us", "GDOF/s");
+        if (!headed) print_production_head(t);
         headed = true;
         print_production_row(t, step);
       }
@@ -186,7 +199,8 @@ static void print_solves(const tables *t) {
 
 void sp_bench_table_print(const sp_bench_plan *plan, const sp_bench_file *file,
                           sp_terminal *terminal) {
-  const tables t = {plan, file, terminal};
+  tables t = {.plan = plan, .file = file, .terminal = terminal};
+  for (int s = 0; s < plan->count; s++) t.precisions |= plan->steps[s].precision != SP_DOUBLE;
   print_ladders(&t);
   print_production(&t);
   print_solves(&t);
