@@ -84,7 +84,8 @@ typedef struct sp_transfer_setup {
  * not used after creation. */
 typedef struct sp_schwarz_setup {
   const struct sp_space *space;
-  sp_precision precision;
+  struct sp_local_operator *local; /* of the operator, on this space; it must outlive Schwarz too */
+  sp_precision precision;          /* the operator's */
   const double *basis;   /* [elements][3][n][n], V of each direction; columns are eigenvectors */
   const double *values;  /* [elements][3][n], whose sums are the eigenvalues */
   const double *weights; /* W, [local DOFs] */

@@ -357,8 +357,8 @@ static void fill(builder *b, const double *inverse, arrays *a) {
     a->weights[i] = inverse[i] > 0 ? sqrt(a->weights[i] * inverse[i] / a->count[i]) : 0;
 }
 
-sp_status sp_schwarz_create(const sp_operator_setup *setup, const sp_separable *boxes,
-                            const double *inverse, sp_precision precision, sp_schwarz **out) {
+sp_status sp_schwarz_create(const sp_operator *op, const sp_operator_setup *setup,
+                            const sp_separable *boxes, const double *inverse, sp_schwarz **out) {
   const sp_space *space = setup->space;
   const sp_platform *platform = space->platform;
   const int n = space->numbering->order + 1;
@@ -387,7 +387,8 @@ sp_status sp_schwarz_create(const sp_operator_setup *setup, const sp_separable *
     fill(b, inverse, &a);
     schwarz->space = space;
     const sp_schwarz_setup on_device = {.space = space,
-                                        .precision = precision,
+                                        .local = op->local,
+                                        .precision = op->precision,
                                         .basis = a.basis,
                                         .values = a.values,
                                         .weights = a.weights};

@@ -14,17 +14,18 @@
 #ifndef SP_OPERATORS_SCHWARZ_H
 #define SP_OPERATORS_SCHWARZ_H
 
+#include "operators/operator.h"
 #include "operators/separable.h"
 #include "operators/space.h"
 
 typedef struct sp_schwarz sp_schwarz;
 
-/* For the operator of `setup`, of order 2 or more, with boxes[elements] from sp_separable_fill and
- * the operator's inverse diagonal, inverse[local DOFs]. `setup` and the arrays are not used
- * afterwards, the space must outlive *out. The caller destroys *out. Errors: SP_ERR_SYSTEM.
- * Collective. */
-sp_status sp_schwarz_create(const sp_operator_setup *setup, const sp_separable *boxes,
-                            const double *inverse, sp_precision precision, sp_schwarz **out);
+/* For `op`, of order 2 or more, which was built from `setup`, with boxes[elements] from
+ * sp_separable_fill and the operator's inverse diagonal, inverse[local DOFs]. `setup` and the
+ * arrays are not used afterwards, op must outlive *out. The caller destroys *out. Errors:
+ * SP_ERR_SYSTEM. Collective. */
+sp_status sp_schwarz_create(const sp_operator *op, const sp_operator_setup *setup,
+                            const sp_separable *boxes, const double *inverse, sp_schwarz **out);
 
 /* Bytes that it holds on a rank of these sizes, and host bytes that its creation takes besides.
  * Local. */
@@ -35,8 +36,9 @@ double sp_schwarz_predicted_setup_bytes(int order, const sp_sizes *sizes);
 /* NULL-safe; sets *schwarz to NULL. Local. */
 void sp_schwarz_destroy(sp_schwarz **schwarz);
 
-/* z = S r on L-vectors of the given precision in the backend's memory, zero at constrained DOFs; z
- * is not r. Returns this rank's failure, for the next reduction. Collective among neighbours. */
+/* z = S r on L-vectors of the operator's precision in the backend's memory, zero at constrained
+ * DOFs; z is not r. Returns this rank's failure, for the next reduction. Collective among
+ * neighbours. */
 sp_status sp_schwarz_apply(sp_schwarz *schwarz, const void *r, void *z);
 
 #endif

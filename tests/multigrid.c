@@ -158,7 +158,7 @@ static void check_exact(int order, sp_precision precision) {
   sp_hexes *hexes;
   sp_mesh *mesh;
   sp_space *space;
-  sp_operator *op;
+  sp_operator *op, *smoothed; /* in double, and as Schwarz */
   sp_schwarz *schwarz;
   sp_separable element[1];
   int nodes[SP_MAX_NQ * SP_MAX_NQ];
@@ -180,21 +180,23 @@ static void check_exact(int order, sp_precision precision) {
     robin[i] = space->numbering->nodes[nodes[i]];
     values[i] = ALPHA * weights[i % nq] * weights[i / nq] * box.upper[1] * box.upper[2] / 4;
   }
-  const sp_operator_setup setup = {.space = space,
-                                   .kind = SP_BP35,
-                                   .geometry = SP_GEOMETRY_STORED,
-                                   .lambda = LAMBDA,
-                                   .constrained = constrained,
-                                   .diagonal_count = area,
-                                   .diagonal_dofs = robin,
-                                   .diagonal_values = values};
+  sp_operator_setup setup = {.space = space,
+                             .kind = SP_BP35,
+                             .geometry = SP_GEOMETRY_STORED,
+                             .lambda = LAMBDA,
+                             .constrained = constrained,
+                             .diagonal_count = area,
+                             .diagonal_dofs = robin,
+                             .diagonal_values = values};
   require(sp_operator_create(&setup, &op));
+  setup.precision = precision;
+  require(sp_operator_create(&setup, &smoothed));
   require(sp_operator_inverse_diagonal(&setup, inverse));
   require(sp_separable_fill(&setup, element));
   CHECK_CLOSE(element->kappa, 1, 1e-14);
   CHECK_CLOSE(element->lambda, LAMBDA, 1e-14);
   for (int d = 0; d < 3; d++) CHECK_CLOSE(element->length[d], box.upper[d], 1e-14);
-  require(sp_schwarz_create(&setup, element, inverse, precision, &schwarz));
+  require(sp_schwarz_create(smoothed, &setup, element, inverse, &schwarz));
 
   for (size_t i = 0; i < n; i++) x[i] = constrained[i] ? 0 : random_value(3, (sp_gid)i);
   double *device_x = bench_upload(&tested, n, x), *device_y = bench_upload(&tested, n, x);
@@ -219,6 +221,7 @@ static void check_exact(int order, sp_precision precision) {
   backend->vector_destroy(device, &z);
   sp_schwarz_destroy(&schwarz);
   sp_operator_destroy(&op);
+  sp_operator_destroy(&smoothed);
   free(constrained);
   free(robin);
   free(values);

@@ -79,80 +79,13 @@ static size_t cuda_operator_bytes(const sp_local_operator *local) {
 /* ---- Application -------------------------------------------------------------------------------
  */
 
-static sp_cuda_arguments arguments_of(const sp_local_operator *local, int first, int last) {
-  sp_cuda_arguments arguments = {};
-  arguments.first = first;
-  arguments.last = last;
-  arguments.factors = local->factors;
-  arguments.nodes = local->nodes;
-  arguments.edges = local->edges;
-  arguments.lambda = local->lambda;
-  return arguments;
-}
-
-static sp_cuda_arguments arguments_of_part(const sp_local_operator *local, mesh_part part) {
-  return part == HALO ? arguments_of(local, 0, local->halo_elements)
-                      : arguments_of(local, local->halo_elements, local->elements);
-}
-
-static sp_status add_diagonal(sp_local_operator *local, mesh_part part, bool constrained,
-                              int first_edge, const void *x, void *y, double *partial,
-                              const sp_cuda_scalars *scalars, bool joins, cudaStream_t stream) {
-  const sp_cuda_diagonal *diagonal = &local->diagonal;
-  SP_CUDA(sp_cuda_add_diagonal(diagonal, local->precision, part == HALO ? 0 : diagonal->shared,
-                               part == HALO ? diagonal->shared : diagonal->count, constrained,
-                               first_edge, x, y, partial, scalars, joins, stream));
-  return SP_OK;
-}
-
 static sp_status first_failure(sp_status a, sp_status b) {
   return a ? a : b;
 }
 
-/* Apply the elements that touch other ranks, up to this rank's sums at shared DOFs, on `stream`. */
-static sp_status apply_halo(sp_local_operator *local, bool constrained, const void *x, void *y,
-                            cudaStream_t stream) {
-  sp_cuda_arguments arguments = arguments_of_part(local, HALO);
-  arguments.x = x;
-  arguments.y = y;
-  arguments.constrained = constrained;
-  SP_CUDA(sp_cuda_clear_faces(&local->assembly, local->precision, y, local->device->stream));
-  arguments.forks = stream != local->device->stream;
-  if (arguments.forks) SP_TRY(sp_cuda_fork(local->device));
-  SP_CUDA(local->kernel->launch(&arguments, SP_CUDA_ASSEMBLED, stream));
-  SP_CUDA(sp_cuda_assemble_shared(&local->assembly, local->precision, constrained, local->edges, y,
-                                  nullptr, stream));
-  return add_diagonal(local, HALO, constrained, local->dofs, x, y, nullptr, nullptr, false, stream);
-}
-
-static sp_status apply_inner(sp_local_operator *local, bool constrained, const void *x, void *y) {
-  sp_cuda_arguments arguments = arguments_of_part(local, INNER);
-  arguments.x = x;
-  arguments.y = y;
-  arguments.constrained = constrained;
-  SP_CUDA(local->kernel->launch(&arguments, SP_CUDA_ASSEMBLED, local->device->stream));
-  return SP_OK;
-}
-
-static sp_status finish_apply(sp_local_operator *local, bool constrained, bool joins, const void *x,
-                              void *y) {
-  cudaStream_t stream = local->device->stream;
-  SP_CUDA(sp_cuda_assemble_own(&local->assembly, local->precision, constrained, local->edges, y,
-                               joins, stream));
-  return add_diagonal(local, INNER, constrained, local->dofs, x, y, nullptr, nullptr, false,
-                      stream);
-}
-
 static sp_status cuda_apply(sp_local_operator *local, bool constrained, const void *x, void *y) {
   const range named("operator");
-  sp_device_space *space = local->space;
-  cudaStream_t border = sp_cuda_border_stream(space);
-  bool joins;
-  sp_status status = apply_halo(local, constrained, x, y, border);
-  status = first_failure(status, sp_cuda_exchange_begin(space, local->precision, y, border));
-  status = first_failure(status, apply_inner(local, constrained, x, y));
-  status = first_failure(status, sp_cuda_exchange_end(space, local->precision, y, border, &joins));
-  return first_failure(status, finish_apply(local, constrained, joins, x, y));
+  return sp_cuda_apply_elements(local, nullptr, constrained, x, y);
 }
 
 static size_t cuda_e_vector_size(const sp_local_operator *local) {
@@ -160,7 +93,7 @@ static size_t cuda_e_vector_size(const sp_local_operator *local) {
 }
 
 static sp_status cuda_apply_unassembled(sp_local_operator *local, const void *x, void *y) {
-  sp_cuda_arguments arguments = arguments_of(local, 0, local->elements);
+  sp_cuda_arguments arguments = sp_cuda_arguments_of(local, WHOLE);
   arguments.x = x;
   arguments.y = y;
   SP_CUDA(local->kernel->launch(&arguments, SP_CUDA_LOCAL, local->device->stream));
@@ -196,7 +129,7 @@ static int blocks_of_elements(const sp_local_operator *local) {
 static sp_status direction_halo(sp_local_operator *local, double beta, const sp_cg_vectors *vectors,
                                 cudaStream_t stream) {
   double *const diagonal_sums = local->energy + SP_CUDA_SUM_BLOCKS + blocks_of_elements(local);
-  sp_cuda_arguments arguments = arguments_of_part(local, HALO);
+  sp_cuda_arguments arguments = sp_cuda_arguments_of(local, HALO);
   sp_cuda_scalars scalars = {};
   scalars.beta = beta;
   set_step(local, vectors, &arguments);
@@ -206,20 +139,20 @@ static sp_status direction_halo(sp_local_operator *local, double beta, const sp_
   SP_CUDA(local->kernel->launch(&arguments, SP_CUDA_CG, stream));
   SP_CUDA(sp_cuda_assemble_shared(&local->assembly, SP_DOUBLE, true, local->edges, vectors->ap,
                                   local->scalars, stream));
-  return add_diagonal(local, HALO, true, local->dofs, vectors->next_p, vectors->ap, diagonal_sums,
-                      local->scalars, false, stream);
+  return sp_cuda_apply_diagonal(local, HALO, true, local->dofs, vectors->next_p, vectors->ap,
+                                diagonal_sums, local->scalars, false, stream);
 }
 
 static sp_status direction_inner(sp_local_operator *local, const sp_cg_vectors *vectors) {
   cudaStream_t stream = local->device->stream;
   double *const diagonal_sums = local->energy + SP_CUDA_SUM_BLOCKS + blocks_of_elements(local) +
                                 sp_cuda_diagonal_blocks(local->diagonal.shared);
-  sp_cuda_arguments arguments = arguments_of_part(local, INNER);
+  sp_cuda_arguments arguments = sp_cuda_arguments_of(local, INNER);
   set_step(local, vectors, &arguments);
   arguments.step.first_block = pass_1_blocks(local, local->halo_elements);
   SP_CUDA(local->kernel->launch(&arguments, SP_CUDA_CG, stream));
-  return add_diagonal(local, INNER, true, local->assembly.first_edge, vectors->next_p, vectors->ap,
-                      diagonal_sums, local->scalars, false, stream);
+  return sp_cuda_apply_diagonal(local, INNER, true, local->assembly.first_edge, vectors->next_p,
+                                vectors->ap, diagonal_sums, local->scalars, false, stream);
 }
 
 static sp_status finish_direction(sp_local_operator *local, bool joins) {
@@ -286,7 +219,7 @@ static void swap(double **a, double **b) {
 /* Pass 1 over one part. Partial sums are stored in the same order as by cuda_direction(). */
 static sp_status queue_part(sp_local_operator *local, mesh_part part, sp_cg_vectors *vectors,
                             cudaStream_t stream) {
-  sp_cuda_arguments arguments = arguments_of_part(local, part);
+  sp_cuda_arguments arguments = sp_cuda_arguments_of(local, part);
   const bool nothing_inside = local->halo_elements == local->elements;
   set_step(local, vectors, &arguments);
   arguments.step.x = vectors->x;
@@ -302,8 +235,9 @@ static sp_status queue_diagonal(sp_local_operator *local, mesh_part part,
   const int first_edge = part == HALO ? local->dofs : local->assembly.first_edge;
   const int before = part == HALO ? 0 : sp_cuda_diagonal_blocks(local->diagonal.shared);
   double *const partial = local->energy + SP_CUDA_SUM_BLOCKS + blocks_of_elements(local) + before;
-  return add_diagonal(local, part, true, first_edge, vectors->next_p, vectors->ap, partial,
-                      local->scalars, part == INNER && local->space->ranks > 1, stream);
+  return sp_cuda_apply_diagonal(local, part, true, first_edge, vectors->next_p, vectors->ap,
+                                partial, local->scalars, part == INNER && local->space->ranks > 1,
+                                stream);
 }
 
 /* Pass 1 on several GPUs: the border and its exchange run beside the inner elements. Both wait for

@@ -17,13 +17,6 @@ int blocks_for(size_t n) {
   return blocks < BLOCKS ? (int)blocks : BLOCKS;
 }
 
-template <class T> __global__ void axpby(size_t n, T a, const T *x, T b, T *y) {
-  follow();
-  const size_t stride = (size_t)gridDim.x * THREADS;
-  for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < n; i += stride)
-    y[i] = b == 0 ? a * x[i] : a * x[i] + b * y[i];
-}
-
 template <class T> __global__ void multiply(size_t n, const T *x, const T *y, T *z) {
   follow();
   const size_t stride = (size_t)gridDim.x * THREADS;
@@ -49,6 +42,24 @@ __device__ __forceinline__ pack<T, width> load(const void *vector, size_t i) {
 template <class T, int width>
 __device__ __forceinline__ void store(void *vector, size_t i, const pack<T, width> &values) {
   ((pack<T, width> *)vector)[i] = values;
+}
+
+template <class T, int width>
+__device__ __forceinline__ void axpby_at(T a, const T *x, T b, T *y, size_t i) {
+  const pack<T, width> from = load<T, width>(x, i);
+  pack<T, width> to = {};
+  if (b != 0) to = load<T, width>(y, i);
+#pragma unroll
+  for (int e = 0; e < width; e++) to.v[e] = a * from.v[e] + b * to.v[e];
+  store(y, i, to);
+}
+
+template <class T, int width> __global__ void axpby(size_t n, T a, const T *x, T b, T *y) {
+  follow();
+  const size_t stride = (size_t)gridDim.x * THREADS;
+  const size_t first = (size_t)blockIdx.x * THREADS + threadIdx.x;
+  for (size_t i = first; i < n / width; i += stride) axpby_at<T, width>(a, x, b, y, i);
+  if (first < n % width) axpby_at<T, 1>(a, x, b, y, n / width * width + first);
 }
 
 // One step on the entries width * i and following.
@@ -98,7 +109,10 @@ __global__ void dot(size_t n, const T *x, const T *y, double *partial, unsigned 
 
 template <class T>
 cudaError_t queue_axpby(size_t n, double a, const void *x, double b, void *y, cudaStream_t stream) {
-  return queue(axpby<T>, blocks_for(n), THREADS, 0, stream, n, (T)a, (const T *)x, (T)b, (T *)y);
+  constexpr int width = 16 / sizeof(T);
+  const bool aligned = (size_t)x % 16 == 0 && (size_t)y % 16 == 0;
+  return queue(aligned ? axpby<T, width> : axpby<T, 1>, blocks_for(n), THREADS, 0, stream, n, (T)a,
+               (const T *)x, (T)b, (T *)y);
 }
 
 template <class T>

@@ -86,10 +86,20 @@ typedef struct sp_cuda_kernel {
   size_t shared_bytes; /* of shared memory per block, at most */
 } sp_cuda_kernel;
 
+/* Additive Schwarz (operators/backend.h), arrays on the device in the operator's precision. */
+typedef struct sp_cuda_boxes {
+  const void *basis;   /* [elements][3][Nq][Nq] */
+  const void *values;  /* [elements][3][Nq] */
+  const void *weights; /* [local DOFs] */
+} sp_cuda_boxes;
+
 typedef struct sp_cuda_order {
   /* Send matrices, nodes and weights to the constant memory of the current device. */
   cudaError_t (*prepare)(const sp_reference *reference);
   sp_cuda_kernel kernels[3][2]; /* [problem kind][stored, trilinear] */
+  /* The elements of `arguments` with boxes in place of A, from x to y and `edges`. */
+  cudaError_t (*boxes)(const sp_cuda_arguments *arguments, const sp_cuda_boxes *boxes,
+                       cudaStream_t stream);
 } sp_cuda_order;
 
 /* The architecture that the code running on the current device was compiled for, 90 for sm_90;

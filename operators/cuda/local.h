@@ -37,9 +37,9 @@ struct sp_local_operator {
  * number is even, so that p and next_p are not exchanged after a graph. */
 enum { SP_CUDA_GRAPH = 8 };
 
-/* HALO: the elements that touch other ranks. Their sums travel while the GPU works on the others.
- */
-typedef enum mesh_part { HALO, INNER } mesh_part;
+/* HALO: the elements that touch other ranks. Their sums travel while the GPU works on the others,
+ * INNER. */
+typedef enum mesh_part { HALO, INNER, WHOLE } mesh_part;
 
 /* The ranks over which the device sums by itself; size 0: only this one. */
 static inline sp_cuda_ranks ranks_of(const sp_local_operator *local) {
@@ -66,6 +66,20 @@ struct range {
     nvtxRangePop();
   }
 };
+
+/* The arguments of a part of the mesh, without vectors. */
+sp_cuda_arguments sp_cuda_arguments_of(const sp_local_operator *local, mesh_part part);
+
+/* The setup's diagonal at shared DOFs (HALO) or the others (INNER), as sp_cuda_add_diagonal
+ * (vectors.h). */
+sp_status sp_cuda_apply_diagonal(sp_local_operator *local, mesh_part part, bool constrained,
+                                 int first_edge, const void *x, void *y, double *partial,
+                                 const sp_cuda_scalars *scalars, bool joins, cudaStream_t stream);
+
+/* y = Z^T B Z x with the sum over ranks: B is A, with the setup's diagonal; or with `boxes`, which
+ * may be NULL, additive Schwarz without it. Collective among neighbours. */
+sp_status sp_cuda_apply_elements(sp_local_operator *local, const sp_cuda_boxes *boxes,
+                                 bool constrained, const void *x, void *y);
 
 /* Entries of the backend's table (operators/backend.h). */
 sp_status sp_cuda_operator_create(sp_device *device, const sp_operator_setup *setup,

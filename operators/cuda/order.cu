@@ -96,6 +96,8 @@ template <int n> __device__ __forceinline__ real weight(int i) {
 
 #include "operators/cuda/lines.cuh"
 
+#include "operators/cuda/boxes.cuh"
+
 #if SP_TENSOR_CORES
 #include "operators/cuda/tensor.cuh"
 #endif
@@ -211,16 +213,16 @@ struct shape {
   int elements, blocks;
 };
 #if SP_FLOAT
-constexpr shape bp35_stored[] = {{0, 0},  {16, 12}, {7, 16}, {4, 16}, {5, 10}, {3, 10},
-                                 {1, 20}, {1, 14},  {1, 10}, {1, 8},  {1, 8},  {1, 6},
-                                 {1, 5},  {1, 4},   {1, 4},  {1, 3}};
-constexpr shape bp35_trilinear[] = {{0, 0}, {16, 12}, {7, 16}, {4, 16}, {5, 10}, {3, 10},
-                                    {3, 7}, {1, 16},  {1, 10}, {1, 8},  {1, 8},  {1, 6},
-                                    {1, 5}, {1, 4},   {1, 4},  {1, 3}};
-constexpr shape mass_shape[] = {{0, 0}, {7, 8}, {4, 8}, {5, 8}, {7, 8}, {5, 8}, {2, 14}, {1, 14},
-                                {1, 8}, {1, 8}, {1, 7}, {1, 6}, {1, 4}, {1, 4}, {1, 4},  {1, 3}};
-constexpr shape bp30_shape[] = {{0, 0}, {7, 8}, {4, 8}, {5, 8}, {3, 9}, {3, 7}, {1, 14}, {1, 10},
-                                {1, 8}, {1, 7}, {1, 6}, {1, 4}, {1, 4}, {1, 4}, {1, 3},  {1, 2}};
+constexpr shape bp35_stored[] = {{0, 0}, {16, 18}, {7, 18}, {4, 18}, {5, 7}, {3, 9},
+                                 {3, 7}, {1, 18},  {1, 9},  {1, 7},  {1, 7}, {1, 7},
+                                 {1, 5}, {1, 4},   {1, 3},  {1, 2}};
+constexpr shape bp35_trilinear[] = {{0, 0}, {16, 18}, {7, 18}, {4, 18}, {5, 9}, {3, 9},
+                                    {3, 7}, {1, 18},  {1, 12}, {1, 9},  {1, 9}, {1, 7},
+                                    {1, 6}, {1, 4},   {1, 3},  {1, 2}};
+constexpr shape mass_shape[] = {{0, 0}, {7, 16}, {4, 16}, {5, 8}, {7, 4}, {5, 4}, {2, 8}, {1, 8},
+                                {1, 8}, {1, 6},  {1, 5},  {1, 5}, {1, 4}, {1, 3}, {1, 3}, {1, 2}};
+constexpr shape bp30_shape[] = {{0, 0}, {7, 10}, {4, 10}, {5, 5}, {3, 5}, {3, 4}, {1, 10}, {1, 7},
+                                {1, 5}, {1, 5},  {1, 4},  {1, 3}, {1, 3}, {1, 2}, {1, 2},  {1, 1}};
 #else
 constexpr shape bp35_stored[] = {{0, 0},  {16, 12}, {7, 12}, {4, 12}, {5, 6}, {3, 5},
                                  {1, 10}, {1, 8},   {1, 5},  {1, 4},  {1, 4}, {1, 3},
@@ -293,6 +295,28 @@ template <template <int, int> class OPERATOR, int G> constexpr sp_cuda_kernel en
 #endif
 }
 
+// Additive Schwarz: some 64 to 256 threads per block.
+constexpr int BOX_ELEMENTS = Nq * Nq >= 64 ? 1 : 64 / (Nq * Nq);
+constexpr int BOX_THREADS = threads<BOX_ELEMENTS, Nq>;
+constexpr int BOX_REGISTERS = (SP_FLOAT ? 48 : 64) + (Nq <= 3   ? 0
+                                                      : Nq <= 6 ? 16
+                                                      : Nq <= 9 ? 40
+                                                                : 100);
+constexpr int BOX_BLOCKS = 65536 / (BOX_THREADS * BOX_REGISTERS);
+
+cudaError_t launch_boxes(const sp_cuda_arguments *arguments, const sp_cuda_boxes *boxes,
+                         cudaStream_t stream) {
+  constexpr auto KERNEL = solve_boxes<BOX_ELEMENTS, BOX_BLOCKS>;
+  constexpr size_t BYTES = BOX_ELEMENTS * BOX_SIZE * sizeof(real);
+  const int count = (arguments->last - arguments->first + BOX_ELEMENTS - 1) / BOX_ELEMENTS;
+  if (count == 0) return cudaSuccess;
+  const cudaError_t error =
+      cudaFuncSetAttribute(KERNEL, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)BYTES);
+  if (error != cudaSuccess) return error;
+  return start(!arguments->forks, nullptr, KERNEL, count, BOX_THREADS, BYTES, stream, *arguments,
+               *boxes);
+}
+
 } // namespace
 
 #if SP_FLOAT
@@ -304,4 +328,5 @@ extern "C" const sp_cuda_order SP_TABLE = {
     prepare,
     {{entry<mass_fastest, STORED>(), entry<mass_fastest, TRILINEAR>()},
      {entry<bp35_fastest, STORED>(), entry<bp35_fastest, TRILINEAR>()},
-     {entry<bp30_fastest, STORED>(), entry<bp30_fastest, TRILINEAR>()}}};
+     {entry<bp30_fastest, STORED>(), entry<bp30_fastest, TRILINEAR>()}},
+    launch_boxes};

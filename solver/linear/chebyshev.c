@@ -187,8 +187,7 @@ sp_status sp_chebyshev_create(sp_operator *op, const sp_operator_setup *setup, i
     status = sp_operator_inverse_diagonal(setup, inverse);
   }
   if (!status) status = sp_agree(op->comm, send_diagonal(inverse, c));
-  if (!status && boxes)
-    status = sp_schwarz_create(setup, boxes, inverse, op->precision, &c->schwarz);
+  if (!status && boxes) status = sp_schwarz_create(op, setup, boxes, inverse, &c->schwarz);
   if (!status) status = find_bound(c, setup->constrained);
   free(inverse);
   if (status)

@@ -34,12 +34,6 @@ static sp_status first_failure(sp_status a, sp_status b) {
   return a ? a : b;
 }
 
-const char *const sp_coarse_names[] = {[SP_COARSE_AUTO] = "auto",
-                                       [SP_COARSE_AMG] = "amg",
-                                       [SP_COARSE_DIRECT] = "direct",
-                                       [SP_COARSE_CHEBYSHEV] = "chebyshev",
-                                       NULL};
-
 const char *const sp_smoother_names[] = {[SP_SMOOTHER_AUTO] = "auto",
                                          [SP_SMOOTHER_JACOBI] = "jacobi",
                                          [SP_SMOOTHER_SCHWARZ] = "schwarz",

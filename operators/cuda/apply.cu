@@ -1,0 +1,87 @@
+// A local operator, or additive Schwarz, between L-vectors with the sum over ranks.
+
+#include "operators/cuda/local.h"
+
+sp_cuda_arguments sp_cuda_arguments_of(const sp_local_operator *local, mesh_part part) {
+  sp_cuda_arguments arguments = {};
+  arguments.first = part == INNER ? local->halo_elements : 0;
+  arguments.last = part == HALO ? local->halo_elements : local->elements;
+  arguments.factors = local->factors;
+  arguments.nodes = local->nodes;
+  arguments.edges = local->edges;
+  arguments.lambda = local->lambda;
+  return arguments;
+}
+
+sp_status sp_cuda_apply_diagonal(sp_local_operator *local, mesh_part part, bool constrained,
+                                 int first_edge, const void *x, void *y, double *partial,
+                                 const sp_cuda_scalars *scalars, bool joins, cudaStream_t stream) {
+  const sp_cuda_diagonal *diagonal = &local->diagonal;
+  SP_CUDA(sp_cuda_add_diagonal(diagonal, local->precision, part == HALO ? 0 : diagonal->shared,
+                               part == HALO ? diagonal->shared : diagonal->count, constrained,
+                               first_edge, x, y, partial, scalars, joins, stream));
+  return SP_OK;
+}
+
+static sp_status first_failure(sp_status a, sp_status b) {
+  return a ? a : b;
+}
+
+/* From x to y: A, or boxes instead. */
+typedef struct application {
+  const sp_cuda_boxes *boxes; /* NULL: A */
+  bool constrained;
+  const void *x;
+  void *y;
+} application;
+
+static sp_status launch_part(sp_local_operator *local, const application *a, mesh_part part,
+                             bool forks, cudaStream_t stream) {
+  sp_cuda_arguments arguments = sp_cuda_arguments_of(local, part);
+  arguments.x = a->x;
+  arguments.y = a->y;
+  arguments.constrained = a->constrained;
+  arguments.forks = forks;
+  SP_CUDA(a->boxes ? local->order->boxes(&arguments, a->boxes, stream)
+                   : local->kernel->launch(&arguments, SP_CUDA_ASSEMBLED, stream));
+  return SP_OK;
+}
+
+/* The setup's diagonal is part of A alone. */
+static sp_status apply_diagonal(sp_local_operator *local, const application *a, mesh_part part,
+                                cudaStream_t stream) {
+  if (a->boxes) return SP_OK;
+  return sp_cuda_apply_diagonal(local, part, a->constrained, local->dofs, a->x, a->y, nullptr,
+                                nullptr, false, stream);
+}
+
+/* Apply the elements that touch other ranks, up to this rank's sums at shared DOFs, on `stream`. */
+static sp_status apply_halo(sp_local_operator *local, const application *a, cudaStream_t stream) {
+  const bool forks = stream != local->device->stream;
+  SP_CUDA(sp_cuda_clear_faces(&local->assembly, local->precision, a->y, local->device->stream));
+  if (forks) SP_TRY(sp_cuda_fork(local->device));
+  SP_TRY(launch_part(local, a, HALO, forks, stream));
+  SP_CUDA(sp_cuda_assemble_shared(&local->assembly, local->precision, a->constrained, local->edges,
+                                  a->y, nullptr, stream));
+  return apply_diagonal(local, a, HALO, stream);
+}
+
+static sp_status finish_apply(sp_local_operator *local, const application *a, bool joins) {
+  cudaStream_t stream = local->device->stream;
+  SP_CUDA(sp_cuda_assemble_own(&local->assembly, local->precision, a->constrained, local->edges,
+                               a->y, joins, stream));
+  return apply_diagonal(local, a, INNER, stream);
+}
+
+sp_status sp_cuda_apply_elements(sp_local_operator *local, const sp_cuda_boxes *boxes,
+                                 bool constrained, const void *x, void *y) {
+  const application a = {boxes, constrained, x, y};
+  sp_device_space *space = local->space;
+  cudaStream_t border = sp_cuda_border_stream(space);
+  bool joins;
+  sp_status status = apply_halo(local, &a, border);
+  status = first_failure(status, sp_cuda_exchange_begin(space, local->precision, y, border));
+  status = first_failure(status, launch_part(local, &a, INNER, false, local->device->stream));
+  status = first_failure(status, sp_cuda_exchange_end(space, local->precision, y, border, &joins));
+  return first_failure(status, finish_apply(local, &a, joins));
+}
