@@ -1,0 +1,228 @@
+#!/usr/bin/env python3
+"""sp_plot field: what it takes from fields of real runs, on one rank and on several, its pictures, and its
+answers to wrong input.
+
+    plot_field.py SP_PLOT SP_SOLVE MPIEXEC...      MPIEXEC... ends with the flag for the number of ranks
+
+Exit code 77 (skipped) without matplotlib or h5py."""
+
+import argparse
+import math
+import os
+import subprocess
+import sys
+import tempfile
+
+import driver
+import optional
+from driver import check
+
+PLOT, SOLVE = (os.path.abspath(path) for path in sys.argv[1:3])
+MPIEXEC = sys.argv[3:]
+INPUTS = os.path.join(os.path.dirname(PLOT), "..", "..", "inputs")
+
+h5py, numpy, image = optional.need("h5py", "numpy", "matplotlib.image")
+
+sys.path.insert(0, os.path.dirname(PLOT))
+import field_data
+import field_figures
+import figures
+
+BLUE, ORANGE, GREEN = (0x00, 0x72, 0xB2), (0xD5, 0x5E, 0x00), (0x00, 0x9E, 0x73)
+BOX = ["mesh.elements=3 4 2", "mesh.upper=1 2 1", "discretization.order=3", "problem.solution=x+2*y-3*z",
+       "solver.tolerance=1e-13"]
+driver.start("plot_field", SOLVE, MPIEXEC)
+
+
+def solve(ranks, *arguments):
+    command = MPIEXEC + [str(ranks), SOLVE, "-q", "output.log=", *arguments]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)
+    check(done.returncode == 0, f"{arguments}: {done.returncode}, {done.stderr}")
+
+
+def area(triangles):
+    one, two = triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]
+    return abs(one[:, 0] * two[:, 1] - one[:, 1] * two[:, 0]).sum() / 2
+
+
+def length(segments):
+    return numpy.linalg.norm(segments[:, 1] - segments[:, 0], axis=1).sum()
+
+
+def linear(x, y, z):
+    return x + 2 * y - 3 * z
+
+
+def check_basis():
+    """Polynomials of the lattice: exact for monomials, at the points of the lattice and elsewhere."""
+    places = numpy.append(numpy.linspace(0, 1, 7), [0.5, 0.123, 1 / 3])
+    for order in range(1, 16):
+        lattice = numpy.arange(order + 1) / order
+        for power in range(order + 1):
+            off = abs(field_data.basis(order, places) @ lattice ** power - places ** power).max()
+            check(off < 1e-11, f"order {order}: x^{power} is off by {off:.1e}")
+            slope = field_data.derivative(order) @ lattice ** power
+            off = abs(slope - power * lattice ** max(power - 1, 0)).max()
+            check(off < 1e-8, f"order {order}: the derivative of x^{power} is off by {off:.1e}")
+
+
+def check_box(path, ranks):
+    field = field_data.read(path, "u")
+    faces, elements, sides = field_data.exterior_faces(field)
+    check(len(faces) == 52, f"{ranks} ranks: {len(faces)} faces on the surface")
+    corners = field.points[faces][:, ::3, ::3]
+    normals = sides[:, None] * numpy.cross(corners[:, 1, 0] - corners[:, 0, 0], corners[:, 0, 1] - corners[:, 0, 0])
+    outwards = corners.mean(axis=(1, 2)) - [0.5, 1, 0.5]
+    check(((normals * outwards).sum(axis=1) > 0).all(), f"{ranks} ranks: normals point inwards")
+    check(set(elements) == set(range(24)), f"{ranks} ranks: elements of faces: {elements}")
+    # Inside elements, between them, and at the ends: area and lines. Each element draws its outline.
+    for axis, position, expected, lines in (
+            (0, 0.5, 2, 16), (0, 0.4, 2, 16), (1, 0.5, 1, 10), (2, 0.25, 2, 20), (0, 0, 2, 16),
+            (0, 1, 2, 16), (1, 2, 1, 10), (2, 0, 2, 20), (2, 0.5, 2, 20)):
+        part = field_data.slice_field(field, axis, position)
+        label = f"{ranks} ranks, {'xyz'[axis]} = {position}"
+        check(abs(area(part.corners) - expected) < 1e-12, f"{label}: area {area(part.corners)}")
+        check(abs(length(part.outlines) - lines) < 1e-10, f"{label}: lines {length(part.outlines)}, not {lines}")
+        exact = linear(*numpy.insert(part.corners, axis, position, axis=2).transpose(2, 0, 1))
+        check(abs(part.values - exact).max() < 1e-10, f"{label}: off by {abs(part.values - exact).max():.1e}")
+    rank = field_data.slice_field(field_data.read(path, "rank"), 2, 0.3)
+    check(set(rank.values) == set(range(ranks)), f"{ranks} ranks: {set(rank.values)} in a slice")
+
+
+def check_canvas(path):
+    """What is painted: a convex body without gaps, of the right size, with the value of the nearest point."""
+    field = field_data.read(path, "u")
+    faces, elements, sides = field_data.exterior_faces(field)
+    field_figures.PIXELS = 300
+    for view in (-60, 25), (200, -50), (0, 90):
+        canvas = field_figures.Canvas(field.points, *view)
+        field_figures.paint(canvas, field, faces, elements, sides)
+        drawn = numpy.isfinite(canvas.depth)
+        expected = abs(canvas.toward) @ [2, 1, 2] / canvas.pixel ** 2
+        check(abs(drawn.sum() / expected - 1) < 0.01, f"view {view}: {drawn.sum()} pixels, not {expected:.0f}")
+        rows = drawn.reshape(canvas.height, canvas.width)
+        holes = ~rows[1:-1, 1:-1] & rows[:-2, 1:-1] & rows[2:, 1:-1] & rows[1:-1, :-2] & rows[1:-1, 2:]
+        check(not holes.any(), f"view {view}: {holes.sum()} holes")
+        at = numpy.flatnonzero(drawn)
+        flat = numpy.stack([at % canvas.width, at // canvas.width], axis=1) * canvas.pixel + canvas.low
+        points = flat @ [canvas.right, canvas.up] - canvas.depth[at, None] * canvas.toward
+        off = abs(canvas.values[at] - linear(*points.T)).max()
+        check(off < 6 * canvas.pixel, f"view {view}: values are off by {off / canvas.pixel:.1f} pixels")
+
+
+def check_shell():
+    solve(3, os.path.join(INPUTS, "shell.ini"), "output.field=shell.hdf", "discretization.order=4")
+    field = field_data.read("shell.hdf", "u")
+    check(len(field_data.exterior_faces(field)[0]) == 48, "faces of the shell")
+    part = field_data.slice_field(field, 2, 0.5)
+    rings = math.pi * (2 ** 2 - 1)
+    check(abs(area(part.corners) / rings - 1) < 2e-3, f"a ring of area {area(part.corners)}, not {rings}")
+    radius = numpy.sqrt((part.corners ** 2).sum(axis=2) + 0.25)
+    off = abs(part.values - 1 / radius).max()
+    check(off < 5e-3, f"1/r is off by {off:.1e} in the slice")
+
+
+def plot(*arguments):
+    return subprocess.run([sys.executable, PLOT, "field", *arguments], capture_output=True, text=True, timeout=100)
+
+
+def draw(colours, absent, *arguments):
+    """The picture has more than a trace of the colours in the first list, and none of the second."""
+    done = plot(*arguments, "-o", "x.png")
+    check(done.returncode == 0 and not done.stdout + done.stderr, f"{arguments}: {done.returncode} {done.stderr}")
+    if not check(os.path.exists("x.png"), f"{arguments}: no picture"):
+        return numpy.zeros((1, 1, 3))
+    pixels = numpy.round(image.imread("x.png")[:, :, :3] * 255)
+    check(min(pixels.shape[:2]) >= 200, f"{arguments}: {pixels.shape}")
+    for colour in (*colours, *absent):
+        count = (abs(pixels - colour).max(axis=2) <= 2).sum()
+        check((count > 100) == (colour in colours), f"{arguments}: {count} pixels of {colour}")
+    os.remove("x.png")
+    return pixels
+
+
+def redness(pixels):
+    """How much red exceeds blue, by column, without white and the scale on the right."""
+    part = pixels[:, :int(0.7 * pixels.shape[1])]
+    coloured = part.max(axis=2) - part.min(axis=2) > 60
+    columns = numpy.flatnonzero(coloured.sum(axis=0) > 100)
+    return [(part[:, c, 0] - part[:, c, 2])[coloured[:, c]].mean() for c in (columns[5], columns[-5])]
+
+
+def check_pictures():
+    materials = ["mesh.elements=4 2 2", "discretization.order=2", "problem.solution=x",
+                 "region.left.upper=0.5 1 1", "region.right part.lower=0.5 0 0", "output.field=two.hdf"]
+    solve(2, *materials)
+    draw([BLUE, ORANGE], [GREEN], "two.hdf", "--scalar", "region", "--slice", "z=0.25")
+    draw([BLUE], [ORANGE, GREEN], "two.hdf", "--scalar", "region", "--slice", "x=0.25")
+    draw([BLUE, ORANGE], [GREEN], "two.hdf", "--scalar", "rank")
+    draw([], [GREEN], "two.hdf", "--scalar", "error", "--elements", "--view", "30", "-20")
+    draw([], [GREEN], "two.hdf", "--scalar", "tag", "--slice", " y = 0.3", "--elements")
+    for arguments in ["--slice", "z=0.25"], ["--view", "-90", "89"]:  # u = x, from blue to red
+        left, right = redness(draw([], [GREEN], "two.hdf", *arguments))
+        check(left < -60 and right > 60, f"{arguments}: redness {left} on the left, {right} on the right")
+    done = plot("two.hdf", "-o", "x.pdf", "--slice", "x=0.5")
+    check(done.returncode == 0 and os.path.exists("x.pdf"), f"a PDF: {done.stderr}")
+    wide = ["mesh.elements=8 2 1", "mesh.upper=8 2 1", "discretization.order=1", "problem.solution=x"]
+    solve(1, *wide, "output.field=wide.hdf")
+    pixels = draw([], [GREEN], "wide.hdf", "--slice", "y=1")
+    check(pixels.shape[1] > 1.2 * pixels.shape[0], f"a wide picture of {pixels.shape}")
+
+
+def refuse(words, *arguments):
+    """In this process, which has imported matplotlib already."""
+    parser = argparse.ArgumentParser()
+    field_figures.add_commands(parser.add_subparsers())
+    parsed = parser.parse_args(["field", *arguments])
+    try:
+        parsed.draw(parsed)
+        check(False, f"{arguments}: not refused")
+    except figures.Failure as failure:
+        for word in words:
+            check(word in str(failure), f"{arguments}: no '{word}' in {str(failure)!r}")
+    check(not os.path.exists("x.png"), f"{arguments}: a picture in spite of the error")
+
+
+def check_refused():
+    with open("text.hdf", "w", encoding="ascii") as file:
+        file.write("no HDF5\n")
+    with h5py.File("other.hdf", "w") as file:
+        file["residual"] = numpy.zeros(3)
+    with h5py.File("two.hdf") as old, h5py.File("nan.hdf", "w") as new:
+        old.copy("VTKHDF", new)
+        new["VTKHDF/PointData/u"][:] = math.nan
+    with h5py.File("two.hdf") as old, h5py.File("tets.hdf", "w") as new:
+        old.copy("VTKHDF", new)
+        new["VTKHDF/Types"][0] = 71
+    to = ["-o", "x.png"]
+    refuse(["absent.hdf", "no such file"], "absent.hdf", *to)
+    refuse(["text.hdf", "not an HDF5 file"], "text.hdf", *to)
+    refuse(["other.hdf", "not a field"], "other.hdf", *to)
+    refuse(["tets.hdf", "Lagrange hexahedra"], "tets.hdf", *to)
+    refuse(["u has values that are not finite"], "nan.hdf", *to)
+    refuse(["two.hdf", "no 'v'", "error, u, rank, region, tag"], "two.hdf", "--scalar", "v", *to)
+    for text in "w=1", "x", "x=", "x=a", "=1", "":
+        refuse(["--slice", "as in x=0.5"], "two.hdf", "--slice", text, *to)
+    refuse(["x = 2 misses the mesh", "from 0 to 1"], "two.hdf", "--slice", "x=2", *to)
+    refuse(["x = nan misses"], "two.hdf", "--slice", "x=nan", *to)
+    refuse(["--view", "--slice"], "two.hdf", "--slice", "x=0.5", "--view", "0", "0", *to)
+    refuse(["cannot write"], "two.hdf", "-o", "absent/x.png")
+    refuse(["x.foo", "foo"], "two.hdf", "-o", "x.foo")
+    check(plot().returncode == 2, "usage")
+    done = plot("two.hdf", "--slice", "x=2", *to)
+    check(done.returncode == 1 and done.stderr.startswith("sp_plot: the plane x = 2") and
+          len(done.stderr.splitlines()) == 1, f"one line and exit code 1: {done.returncode} {done.stderr!r}")
+
+
+with tempfile.TemporaryDirectory() as directory:
+    os.chdir(directory)
+    check_basis()
+    for count in 1, 3:
+        solve(count, *BOX, "output.field=box.hdf")
+        check_box("box.hdf", count)
+    check_canvas("box.hdf")
+    check_shell()
+    check_pictures()
+    check_refused()
+    os.chdir("/")
+driver.finish()
