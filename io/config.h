@@ -74,14 +74,14 @@ typedef struct sp_probe_entry {
   double point[3];
 } sp_probe_entry;
 
-/* One line of [result]: name = kind [over [surface|volume] group]. */
+/* One line of [result]: name = kind [of formula] [over [surface|volume] group]. */
 typedef enum sp_result_kind {
   SP_RESULT_INTEGRAL,
   SP_RESULT_AVERAGE,
   SP_RESULT_MINIMUM,
   SP_RESULT_MAXIMUM,
   SP_RESULT_NORM,
-  SP_RESULT_FLUX /* not over SP_OVER_DOMAIN or SP_OVER_VOLUME */
+  SP_RESULT_FLUX /* of no formula, and not over SP_OVER_DOMAIN or SP_OVER_VOLUME */
 } sp_result_kind;
 typedef enum sp_result_over {
   SP_OVER_DOMAIN,
@@ -95,7 +95,8 @@ typedef struct sp_result_entry {
   char *where; /* "case.ini:12: result.name", prefix of messages */
   sp_result_kind kind;
   sp_result_over over;
-  char *group; /* NULL: the whole domain */
+  char *formula; /* of x, y, z and u; NULL: u itself */
+  char *group;   /* NULL: the whole domain */
 } sp_result_entry;
 
 /* One section [material NAME]: the equation in a volume group of the mesh. Formulas whose text is

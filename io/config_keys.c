@@ -364,8 +364,8 @@ const sp_key sp_keys[] = {
      .name = NULL,
      .type = SP_KEY_RESULT,
      .choices = result_kinds,
-     .help = "NAME = integral | average | minimum | maximum | norm [over GROUP], of u, or NAME = "
-             "flux over GROUP, one line each"},
+     .help = "NAME = integral | average | minimum | maximum | norm [of FORMULA] [over GROUP], of u "
+             "without a formula of x, y, z and u, or NAME = flux over GROUP, one line each"},
 
     {.section = "material",
      .name = "kappa",

@@ -266,17 +266,46 @@ static bool skip_word(const char **rest, const char *word) {
   return true;
 }
 
-/* Parse what follows the kind of a result: nothing, or over and a group. */
-static sp_status set_result(sp_result_kind kind, const char *text, const char *where,
-                            sp_result_entry *entry) {
+/* Where the word `over` begins, or the text ends. No formula contains it. */
+static const char *find_over(const char *text) {
+  const char *rest = text;
+  while (*text != '\0' && !skip_word(&rest, "over")) {
+    text += strcspn(text, SP_INI_SPACE);
+    text += strspn(text, SP_INI_SPACE);
+    rest = text;
+  }
+  return text;
+}
+
+/* Copy the formula after `of`, if there is one, into *out, and advance *text past it. */
+static sp_status copy_result_formula(sp_result_kind kind, const char **text, const char *where,
+                                     char **out) {
+  *out = NULL;
+  const char *formula = *text;
+  if (!skip_word(&formula, "of")) return SP_OK;
+  if (kind == SP_RESULT_FLUX)
+    return sp_fail(SP_ERR_INPUT, "%s: a flux is that of u: expected flux over GROUP", where);
+  *text = find_over(formula);
+  size_t length = (size_t)(*text - formula);
+  while (length > 0 && strchr(SP_INI_SPACE, formula[length - 1])) length--;
+  if (length == 0)
+    return sp_fail(SP_ERR_INPUT, "%s: expected a formula after 'of', found nothing", where);
+  SP_TRY(sp_allocate(length + 1, 1, "a formula of the case", out));
+  memcpy(*out, formula, length);
+  return SP_OK;
+}
+
+/* Parse `over` and a group, or nothing. */
+static sp_status find_result_group(sp_result_kind kind, const char *text, const char *where,
+                                   sp_result_over *out, const char **found) {
   const char *name = sp_result_kind_name(kind), *group = text;
   sp_result_over over = SP_OVER_DOMAIN;
   char shown[SP_SHOWN_SIZE];
   if (*text != '\0') {
     if (!skip_word(&group, "over"))
-      return sp_fail(SP_ERR_INPUT, "%s: expected %s%s over GROUP, found '%s' after '%s'", where,
-                     name, kind == SP_RESULT_FLUX ? "" : ", or that and", sp_ini_show(text, shown),
-                     name);
+      return sp_fail(SP_ERR_INPUT, "%s: expected %s, found '%s' after '%s'", where,
+                     kind == SP_RESULT_FLUX ? "over GROUP" : "of FORMULA, over GROUP, or nothing",
+                     sp_ini_show(text, shown), name);
     const char *after = group;
     over = SP_OVER_GROUP;
     if (skip_word(&after, "surface"))
@@ -291,10 +320,28 @@ static sp_status set_result(sp_result_kind kind, const char *text, const char *w
   if (kind == SP_RESULT_FLUX && (over == SP_OVER_DOMAIN || over == SP_OVER_VOLUME))
     return sp_fail(SP_ERR_INPUT, "%s: a flux goes through a surface: expected flux over GROUP%s",
                    where, over == SP_OVER_VOLUME ? ", found a volume" : "");
-  char *copy = NULL;
-  if (over != SP_OVER_DOMAIN) SP_TRY(sp_copy_text(group, &copy));
+  *out = over;
+  *found = group;
+  return SP_OK;
+}
+
+/* Parse what follows the kind of a result: [of formula] [over group]. */
+static sp_status set_result(sp_result_kind kind, const char *text, const char *where,
+                            sp_result_entry *entry) {
+  char *formula, *copy = NULL;
+  const char *group = NULL;
+  sp_result_over over = SP_OVER_DOMAIN;
+  SP_TRY(copy_result_formula(kind, &text, where, &formula));
+  sp_status status = find_result_group(kind, text, where, &over, &group);
+  if (!status && over != SP_OVER_DOMAIN) status = sp_copy_text(group, &copy);
+  if (status) {
+    free(formula);
+    return status;
+  }
   free(entry->group);
+  free(entry->formula);
   entry->group = copy;
+  entry->formula = formula;
   entry->kind = kind;
   entry->over = over;
   return SP_OK;
@@ -407,6 +454,7 @@ void sp_key_print(const sp_key *key, const sp_vocabulary *vocabulary, const void
                                        [SP_OVER_VOLUME] = "over volume"};
     const sp_result_entry *entry = field;
     fputs(key->choices[entry->kind], stream);
+    if (entry->formula) fprintf(stream, " of %s", entry->formula);
     if (entry->group) fprintf(stream, " %s %s", over[entry->over], entry->group);
     return;
   }
@@ -431,6 +479,7 @@ void sp_key_clear(const sp_key *key, void *field) {
     sp_result_entry *entry = field;
     free(entry->name);
     free(entry->where);
+    free(entry->formula);
     free(entry->group);
   }
 }

@@ -1,17 +1,19 @@
 /* Evaluation of formulas, a chunk of points at a time. */
 #include "io/expression_internal.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Copy the coordinates of a chunk. Those that pad it to whole vectors repeat the last point, so
- * that they take no slow path that the points do not take. */
-static void load_coordinates(const sp_program *program, const double *const xyz[3], size_t start,
-                             size_t count, size_t padded) {
-  for (int d = 0; d < 3; d++) {
-    double *slot = program->coordinate[d];
+/* Copy the variables of a chunk. Those that pad it to whole vectors repeat the last point, so that
+ * they take no slow path that the points do not take. */
+static void load_variables(const sp_program *program,
+                           const double *const values[SP_EXPRESSION_VARIABLES], size_t start,
+                           size_t count, size_t padded) {
+  for (int v = 0; v < SP_EXPRESSION_VARIABLES; v++) {
+    double *slot = program->variable[v];
     if (!slot) continue;
-    memcpy(slot, xyz[d] + start, count * sizeof *slot);
+    memcpy(slot, values[v] + start, count * sizeof *slot);
     for (size_t p = count; p < padded; p++) slot[p] = slot[count - 1];
   }
 }
@@ -46,8 +48,10 @@ static void store(const sp_program *program, bool direct, size_t count,
   }
 }
 
-static void evaluate(const sp_expression *expression, size_t n, const double *const xyz[3],
+static void evaluate(const sp_expression *expression, size_t n,
+                     const double *const variables[SP_EXPRESSION_VARIABLES],
                      double *const output[SP_EXPRESSION_OUTPUTS]) {
+  assert(expression->is_of_u == (variables[SP_VARIABLE_U] != NULL));
   unsigned wanted = 0;
   for (int k = 0; k < SP_EXPRESSION_OUTPUTS; k++) wanted |= output[k] ? 1u << k : 0;
   const sp_program *program = &expression->programs[wanted & SP_EXPRESSION_LAPLACIAN ? 2
@@ -57,7 +61,7 @@ static void evaluate(const sp_expression *expression, size_t n, const double *co
     const size_t count = n - start < program->chunk ? n - start : program->chunk;
     const size_t padded =
         (count + SP_EXPRESSION_PADDING - 1) / SP_EXPRESSION_PADDING * SP_EXPRESSION_PADDING;
-    load_coordinates(program, xyz, start, count, padded);
+    load_variables(program, variables, start, count, padded);
     double *out[SP_EXPRESSION_OUTPUTS];
     for (int k = 0; k < SP_EXPRESSION_OUTPUTS; k++) out[k] = output[k] ? output[k] + start : NULL;
     const bool direct = padded == count;
@@ -68,13 +72,20 @@ static void evaluate(const sp_expression *expression, size_t n, const double *co
 
 void sp_expression_evaluate(const sp_expression *expression, size_t n, const double *x,
                             const double *y, const double *z, double *value) {
-  evaluate(expression, n, (const double *const[]){x, y, z}, (double *const[]){value, 0, 0, 0, 0});
+  evaluate(expression, n, (const double *const[]){x, y, z, NULL},
+           (double *const[]){value, 0, 0, 0, 0});
+}
+
+void sp_expression_evaluate_of_u(const sp_expression *expression, size_t n, const double *x,
+                                 const double *y, const double *z, const double *u, double *value) {
+  evaluate(expression, n, (const double *const[]){x, y, z, u},
+           (double *const[]){value, 0, 0, 0, 0});
 }
 
 void sp_expression_evaluate_jet(const sp_expression *expression, size_t n, const double *x,
                                 const double *y, const double *z, double *value,
                                 double *const gradient[3], double *laplacian) {
-  evaluate(expression, n, (const double *const[]){x, y, z},
+  evaluate(expression, n, (const double *const[]){x, y, z, NULL},
            (double *const[]){value, gradient[0], gradient[1], gradient[2], laplacian});
 }
 

@@ -49,6 +49,10 @@ typedef struct sp_expression sp_expression;
  * SP_ERR_SYSTEM. */
 sp_status sp_expression_parse(const char *text, const char *where, sp_expression **out);
 
+/* The same for a formula that may contain a fourth variable, u, whose values are given with the
+ * points. It has no derivatives: evaluate it with sp_expression_evaluate_of_u only. Local. */
+sp_status sp_expression_parse_of_u(const char *text, const char *where, sp_expression **out);
+
 /* NULL-safe; sets *expression to NULL. Local. */
 void sp_expression_destroy(sp_expression **expression);
 
@@ -60,13 +64,18 @@ const char *sp_expression_text(const sp_expression *expression);
  * or max of something that varies. Local. */
 bool sp_expression_is_smooth(const sp_expression *expression);
 
-/* True if x, y and z do not occur in it. Local. */
+/* True if neither x, y, z nor u occur in it. Local. */
 bool sp_expression_is_constant(const sp_expression *expression);
 
 /* Values at n points: value[p] = u(x[p], y[p], z[p]). Does not check that values are finite. Local.
  */
 void sp_expression_evaluate(const sp_expression *expression, size_t n, const double *x,
                             const double *y, const double *z, double *value);
+
+/* value[p] = f(x[p], y[p], z[p], u[p]) of a formula that sp_expression_parse_of_u has made. Local.
+ */
+void sp_expression_evaluate_of_u(const sp_expression *expression, size_t n, const double *x,
+                                 const double *y, const double *z, const double *u, double *value);
 
 /* Values, gradients and Laplacians at n points; `value`, `laplacian` and each gradient[d] have n
  * entries. Any of value, gradient[0..2] and laplacian may be NULL: it is not computed then. Outputs

@@ -11,15 +11,15 @@ sp_status sp_graph_create(sp_graph *graph) {
   enum { FIRST = 64 };
   sp_expression_kernel *usable[SP_EXPRESSION_SETS];
   sp_expression_usable_kernels(usable);
-  *graph = (sp_graph){.kernel = usable[0], .capacity = FIRST, .count = 3};
+  *graph = (sp_graph){.kernel = usable[0], .capacity = FIRST, .count = SP_EXPRESSION_VARIABLES};
   SP_TRY(sp_allocate(FIRST, sizeof *graph->nodes, "a formula", &graph->nodes));
   SP_TRY(sp_allocate(FIRST, sizeof *graph->jets, "a formula", &graph->jets));
   SP_TRY(sp_allocate(2 * (size_t)FIRST, sizeof *graph->table, "a formula", &graph->table));
   for (int k = 0; k < 2 * FIRST; k++) graph->table[k] = -1;
-  for (int d = 0; d < 3; d++) {
-    graph->nodes[d] = (sp_node){.operation = SP_OP_COORDINATE, .constant = d};
-    graph->jets[d] = (sp_jet){true, {SP_ZERO, SP_ZERO, SP_ZERO}, SP_ZERO};
-    graph->jets[d].gradient[d] = sp_graph_constant(graph, 1);
+  for (int v = 0; v < SP_EXPRESSION_VARIABLES; v++) {
+    graph->nodes[v] = (sp_node){.operation = SP_OP_VARIABLE, .constant = v};
+    graph->jets[v] = (sp_jet){true, {SP_ZERO, SP_ZERO, SP_ZERO}, SP_ZERO};
+    if (v != SP_VARIABLE_U) graph->jets[v].gradient[v] = sp_graph_constant(graph, 1);
   }
   return SP_OK;
 }
@@ -75,7 +75,8 @@ static bool grow(sp_graph *graph) {
   graph->table = table;
   graph->capacity = (int)capacity;
   for (size_t k = 0; k < 2 * capacity; k++) table[k] = -1;
-  for (int k = 3; k < graph->count; k++) table[position(graph, &nodes[k])] = k;
+  for (int k = SP_EXPRESSION_VARIABLES; k < graph->count; k++)
+    table[position(graph, &nodes[k])] = k;
   return true;
 }
 

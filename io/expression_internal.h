@@ -9,10 +9,10 @@
  *
  * For example sin(pi*x) + y, with the derivative along x:
  *
- *     nodes 0, 1, 2   x, y, z            node 6   sin(node 4)
- *     node 3          pi                 node 7   cos(node 4)
- *     node 4          multiply(3, 0)     node 8   multiply(3, 7)      the derivative of node 6
- *                                        node 9   add(6, 1)
+ *     nodes 0 to 3    x, y, z, u         node 7   sin(node 5)
+ *     node 4          pi                 node 8   cos(node 5)
+ *     node 5          multiply(4, 0)     node 9   multiply(4, 8)      the derivative of node 7
+ *                                        node 10  add(7, 1)
  */
 #ifndef SP_IO_EXPRESSION_INTERNAL_H
 #define SP_IO_EXPRESSION_INTERNAL_H
@@ -20,7 +20,7 @@
 #include "io/expression.h"
 
 typedef enum sp_operation {
-  SP_OP_COORDINATE,
+  SP_OP_VARIABLE,
   SP_OP_CONSTANT,
   /* one operand */
   SP_OP_NEGATE,
@@ -102,6 +102,9 @@ int sp_expression_usable_kernels(sp_expression_kernel *usable[SP_EXPRESSION_SETS
 
 /* ---- Graph ---- */
 
+/* x, y, z and u, which only formulas of sp_expression_parse_of_u have. */
+enum { SP_VARIABLE_U = 3, SP_EXPRESSION_VARIABLES };
+
 /* Unused operands are 0. Operands have smaller indices than the node. */
 typedef struct sp_node {
   sp_operation operation;
@@ -119,7 +122,7 @@ typedef struct sp_jet {
 typedef struct sp_graph {
   sp_expression_kernel *kernel;
   int count, capacity;
-  sp_node *nodes; /* 0, 1 and 2 are x, y and z */
+  sp_node *nodes; /* the first are the variables */
   sp_jet *jets;
   int *table;  /* open hashing: [2 * capacity], node or -1 */
   bool failed; /* out of memory: nodes are wrong from then on */
@@ -166,7 +169,7 @@ typedef struct sp_instruction {
 typedef struct sp_program {
   size_t length, chunk;
   sp_instruction *instructions;
-  double *coordinate[3]; /* slots to be filled; NULL if the program does not read the coordinate */
+  double *variable[SP_EXPRESSION_VARIABLES]; /* slots to be filled; NULL if it is not read */
   sp_operand output[SP_EXPRESSION_OUTPUTS];
   bool direct[SP_EXPRESSION_OUTPUTS]; /* an instruction `stores` it */
   double *memory;
@@ -178,12 +181,13 @@ sp_status sp_program_create(const sp_graph *graph, int result, unsigned outputs,
                             sp_program *program);
 void sp_program_free(sp_program *program);
 
-/* Programs for the value; value and gradient; all outputs. Fewer outputs leave instructions out. */
+/* Programs for the value; value and gradient; all outputs. Fewer outputs leave instructions out. A
+ * formula of u has the first one only. */
 enum { SP_EXPRESSION_PROGRAMS = 3 };
 
 struct sp_expression {
   char *where, *text;
-  bool is_constant, is_rough;
+  bool is_constant, is_rough, is_of_u;
   sp_expression_kernel *kernel;
   sp_program programs[SP_EXPRESSION_PROGRAMS];
 };

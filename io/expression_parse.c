@@ -30,7 +30,7 @@ static const struct function {
 enum { FUNCTIONS = sizeof functions / sizeof functions[0] };
 
 static const char known_names[] =
-    "x, y, z, pi, e, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, exp, log, log10, sqrt, "
+    "pi, e, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, exp, log, log10, sqrt, "
     "cbrt, abs, erf, sign, floor, atan2, pow, min, max, if";
 
 /* The binary operators that associate to the left, weakest first. */
@@ -274,10 +274,12 @@ static sp_status parse_arguments(parser *p, const struct function *function, int
 }
 
 static sp_status parse_name(parser *p, int *result) {
+  static const char *const variables[SP_EXPRESSION_VARIABLES] = {"x", "y", "z", "u"};
   const token *name = &p->next;
-  for (int d = 0; d < 3; d++)
-    if (token_is(name, (const char *const[]){"x", "y", "z"}[d])) {
-      *result = d;
+  const int count = p->expression->is_of_u ? SP_EXPRESSION_VARIABLES : SP_VARIABLE_U;
+  for (int v = 0; v < count; v++)
+    if (token_is(name, variables[v])) {
+      *result = v;
       p->expression->is_constant = false;
       advance(p);
       return SP_OK;
@@ -292,8 +294,9 @@ static sp_status parse_name(parser *p, int *result) {
     if (token_is(name, functions[k].name)) return parse_arguments(p, &functions[k], result);
   char found[FOUND_SIZE];
   describe(name, found);
-  return sp_fail(SP_ERR_INPUT, "%s: column %d: unknown name %s; known names are %s",
-                 p->expression->where, column_of(p, name), found, known_names);
+  return sp_fail(SP_ERR_INPUT, "%s: column %d: unknown name %s; known names are x, y, z, %s%s",
+                 p->expression->where, column_of(p, name), found,
+                 p->expression->is_of_u ? "u, " : "", known_names);
 }
 
 static sp_status parse_primary(parser *p, int *result) {
@@ -377,7 +380,8 @@ static sp_status parse_formula(parser *p) {
   SP_TRY(parse_conditional(p, &result));
   if (p->next.kind != TOKEN_END) return unexpected(p, "an operator or end of formula", "");
   p->expression->kernel = p->graph->kernel;
-  for (int k = 0; k < SP_EXPRESSION_PROGRAMS; k++)
+  const int programs = p->expression->is_of_u ? 1 : SP_EXPRESSION_PROGRAMS;
+  for (int k = 0; k < programs; k++)
     SP_TRY(sp_program_create(p->graph, result, outputs[k], &p->expression->programs[k]));
   return SP_OK;
 }
@@ -403,14 +407,23 @@ static sp_status parse_into(sp_expression *expression, const char *text, const c
   return status;
 }
 
-sp_status sp_expression_parse(const char *text, const char *where, sp_expression **out) {
+static sp_status parse(const char *text, const char *where, bool is_of_u, sp_expression **out) {
   *out = NULL;
   sp_expression *expression;
   SP_TRY(sp_allocate(1, sizeof *expression, "a formula", &expression));
+  expression->is_of_u = is_of_u;
   const sp_status status = parse_into(expression, text, where);
   if (status == SP_OK)
     *out = expression;
   else
     sp_expression_destroy(&expression);
   return status;
+}
+
+sp_status sp_expression_parse(const char *text, const char *where, sp_expression **out) {
+  return parse(text, where, false, out);
+}
+
+sp_status sp_expression_parse_of_u(const char *text, const char *where, sp_expression **out) {
+  return parse(text, where, true, out);
 }

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* Coordinates and slots of a chunk stay within this, as far as possible: the first-level caches of
+/* Variables and slots of a chunk stay within this, as far as possible: the first-level caches of
  * current processors have 32 KiB or more. A chunk has at least CHUNK_MIN points, so that decoding
  * an instruction costs little, and no more than CHUNK_MAX. */
 enum { CACHE_BYTES = 24 << 10, CHUNK_MIN = 64, CHUNK_MAX = 256 };
@@ -113,9 +113,9 @@ typedef struct layout {
 } layout;
 
 static sp_status lay_out(const sp_graph *g, const plan *p, sp_program *program, layout *out) {
-  size_t coordinates = 0;
-  for (int d = 0; d < 3; d++) coordinates += p->needed[d] != 0;
-  const size_t arrays = coordinates + (size_t)p->slots;
+  size_t variables = 0;
+  for (int v = 0; v < SP_EXPRESSION_VARIABLES; v++) variables += p->needed[v] != 0;
+  const size_t arrays = variables + (size_t)p->slots;
   size_t chunk = CACHE_BYTES / sizeof(double) / (arrays > 0 ? arrays : 1);
   chunk = chunk < CHUNK_MIN ? CHUNK_MIN : chunk > CHUNK_MAX ? CHUNK_MAX : chunk;
   chunk -= chunk % SP_EXPRESSION_PADDING;
@@ -126,9 +126,9 @@ static sp_status lay_out(const sp_graph *g, const plan *p, sp_program *program, 
   const uintptr_t offset = (uintptr_t)program->memory / sizeof(double) % line;
   double *next = program->memory + (line - offset) % line;
   program->chunk = chunk;
-  for (int d = 0; d < 3; d++)
-    if (p->needed[d]) {
-      program->coordinate[d] = next;
+  for (int v = 0; v < SP_EXPRESSION_VARIABLES; v++)
+    if (p->needed[v]) {
+      program->variable[v] = next;
       next += chunk;
     }
   *out = (layout){next, next + (size_t)p->slots * chunk, next + (size_t)p->slots * chunk};
@@ -149,8 +149,7 @@ static sp_operand operand_of(const sp_graph *g, const plan *p, const sp_program 
   if (node == SP_ZERO) return (sp_operand){l->zero, 0};
   if (g->nodes[node].operation == SP_OP_CONSTANT)
     return (sp_operand){l->constants + p->place[node] * SP_EXPRESSION_PADDING, 0};
-  if (g->nodes[node].operation == SP_OP_COORDINATE)
-    return (sp_operand){program->coordinate[node], 1};
+  if (g->nodes[node].operation == SP_OP_VARIABLE) return (sp_operand){program->variable[node], 1};
   return (sp_operand){slot_of(p, program, l, node), 1};
 }
 

@@ -67,12 +67,16 @@ static void test_results(void) {
     const char *value, *message;
   } wrong[] = {
       {"integral u^2 over left",
-       "expected integral, or that and over GROUP, found 'u^2 over left' after 'integral'"},
+       "expected of FORMULA, over GROUP, or nothing, found 'u^2 over left' after 'integral'"},
       {"average overleft",
-       "expected average, or that and over GROUP, found 'overleft' after 'average'"},
+       "expected of FORMULA, over GROUP, or nothing, found 'overleft' after 'average'"},
+      {"norm of", "expected a formula after 'of', found nothing"},
+      {"norm of over left", "expected a formula after 'of', found nothing"},
+      {"norm of u over", "expected a group after 'over', found nothing"},
+      {"flux of u over left", "a flux is that of u: expected flux over GROUP"},
       {"maximum over", "expected a group after 'over', found nothing"},
       {"flux", "a flux goes through a surface: expected flux over GROUP"},
-      {"flux left", "expected flux over GROUP, found 'left' after 'flux'"},
+      {"flux left", "expected over GROUP, found 'left' after 'flux'"},
       {"flux over volume core",
        "a flux goes through a surface: expected flux over GROUP, found a volume"},
       {"mean over left",
@@ -88,18 +92,25 @@ static void test_results(void) {
               "case.ini:3: key 'heat' of [result] is already given in line 2");
   sp_config *config = read_case(
       "[result]\nheat = flux over the left side\nmean = average\nlow = minimum over surface 3\n"
-      "odd = norm over volume\nall = integral over\tvolume  core\n",
+      "odd = norm over volume\nall = integral over\tvolume  core\n"
+      "heavy = average of u * x ?  1 : z  over of over over\nwhole = norm of\tu^2\n"
+      "of = integral over of\n",
       (const char *const[]){"result.mean=maximum over volume 2", "result.heat=", NULL});
   if (config) {
     static const sp_result_entry expected[] = {
-        {"mean", NULL, SP_RESULT_MAXIMUM, SP_OVER_VOLUME, "2"},
-        {"low", NULL, SP_RESULT_MINIMUM, SP_OVER_SURFACE, "3"},
-        {"odd", NULL, SP_RESULT_NORM, SP_OVER_GROUP, "volume"},
-        {"all", NULL, SP_RESULT_INTEGRAL, SP_OVER_VOLUME, "core"}};
-    CHECK(config->results.count == 4, "%d results", config->results.count);
-    for (int r = 0; r < 4 && r < config->results.count; r++) {
+        {"mean", NULL, SP_RESULT_MAXIMUM, SP_OVER_VOLUME, NULL, "2"},
+        {"low", NULL, SP_RESULT_MINIMUM, SP_OVER_SURFACE, NULL, "3"},
+        {"odd", NULL, SP_RESULT_NORM, SP_OVER_GROUP, NULL, "volume"},
+        {"all", NULL, SP_RESULT_INTEGRAL, SP_OVER_VOLUME, NULL, "core"},
+        {"heavy", NULL, SP_RESULT_AVERAGE, SP_OVER_GROUP, "u * x ?  1 : z", "of over over"},
+        {"whole", NULL, SP_RESULT_NORM, SP_OVER_DOMAIN, "u^2", NULL},
+        {"of", NULL, SP_RESULT_INTEGRAL, SP_OVER_GROUP, NULL, "of"}};
+    enum { COUNT = sizeof expected / sizeof *expected };
+    CHECK(config->results.count == COUNT, "%d results", config->results.count);
+    for (int r = 0; r < COUNT && r < config->results.count; r++) {
       const sp_result_entry *entry = &config->results.entries[r];
       CHECK_TEXT(entry->name, expected[r].name);
+      CHECK_TEXT(entry->formula, expected[r].formula);
       CHECK_TEXT(entry->group, expected[r].group);
       CHECK(entry->kind == expected[r].kind && entry->over == expected[r].over, "%s: %d, %d",
             entry->name, (int)entry->kind, (int)entry->over);

@@ -844,6 +844,48 @@ static void check_fuzz(void) {
         accepted);
 }
 
+/* u is a variable in formulas of u only; its values are given. More points than a chunk has. */
+static void check_of_u(void) {
+  enum { N = 1000 };
+  static double x[N], y[N], z[N], u[N], value[N];
+  static const struct {
+    const char *text;
+    bool constant, smooth;
+  } cases[] = {{"u*x + y - z/2", false, true},
+               {"u", false, true},
+               {"u > 0.5 ? u^2 : -u", false, false},
+               {"2*pi", true, true}};
+  for (int p = 0; p < N; p++) {
+    x[p] = 0.1 * p;
+    y[p] = 3 - p;
+    z[p] = p % 7;
+    u[p] = p % 3 - 0.25;
+  }
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    sp_expression *expression;
+    const sp_status status = sp_expression_parse_of_u(cases[c].text, "f", &expression);
+    CHECK(!status, "%s: %s", cases[c].text, sp_error_message());
+    if (status) continue;
+    CHECK(sp_expression_is_constant(expression) == cases[c].constant &&
+              sp_expression_is_smooth(expression) == cases[c].smooth,
+          "%s: constant or smooth", cases[c].text);
+    sp_expression_evaluate_of_u(expression, N, x, y, z, u, value);
+    for (int p = 0; p < N; p++) {
+      const double expected[] = {u[p] * x[p] + y[p] - z[p] / 2, u[p],
+                                 u[p] > 0.5 ? u[p] * u[p] : -u[p], 2 * PI};
+      CHECK_CLOSE(value[p], expected[c], 4 * DBL_EPSILON * fabs(expected[c]) + 1e-15);
+    }
+    sp_expression_destroy(&expression);
+  }
+  sp_expression *expression;
+  CHECK(sp_expression_parse("x + u", "f", &expression) == SP_ERR_INPUT &&
+            strstr(sp_error_message(), "column 5: unknown name 'u'; known names are x, y, z, pi,"),
+        "%s", sp_error_message());
+  CHECK(sp_expression_parse_of_u("x + v", "f", &expression) == SP_ERR_INPUT &&
+            strstr(sp_error_message(), "known names are x, y, z, u, pi,"),
+        "%s", sp_error_message());
+}
+
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   check_values();
@@ -857,6 +899,7 @@ int main(int argc, char **argv) {
   check_size();
   check_locale();
   check_fuzz();
+  check_of_u();
   const int result = check_end(MPI_COMM_WORLD);
   MPI_Finalize();
   return result;

@@ -12,7 +12,7 @@
 #include "tests/folders.h"
 #include "tests/run_case.h"
 
-enum { ROWS = 16, LENGTH = 256 };
+enum { ROWS = 24, LENGTH = 256 };
 
 static const char *const KINDS[] = {"discretization.operator=bp3.5",
                                     "discretization.operator=bp3.0"};
@@ -106,6 +106,13 @@ static void check_integrals(void) {
                                        "result.low=minimum",
                                        "result.high=maximum over volume 2",
                                        "result.face low=minimum over ymax",
+                                       "result.moment=integral of u*x over left",
+                                       "result.volume=integral of 1 over right",
+                                       "result.shifted=average of u-z over surface ymax",
+                                       "result.sine l2=norm of sin(pi*x) over zmin",
+                                       "result.least=minimum of (x-1)^2+(y-0.5)^2-u over xmax",
+                                       "result.most=maximum of u*z over left",
+                                       "result.face most=maximum of 1/x over xmax",
                                        NULL};
   const struct {
     double value, size, place[3];
@@ -119,7 +126,14 @@ static void check_integrals(void) {
                   {sqrt(32. / 15 + 8. / 3 + 2), 2, {0}, false},
                   {-1, 4, {0, 0, -1}, false}, /* on whole faces: the place is one of many */
                   {5, 2, {2, 1, 1}, true},
-                  {-1, 4, {0, 1, -1}, true}};
+                  {-1, 4, {0, 1, -1}, true},
+                  {1. / 4, 2, {0}, false}, /* x^3 y and x z over [0, 1]^2 x [-1, 1] */
+                  {2, 2, {0}, false},
+                  {4. / 3, 4, {0}, false},
+                  {1, 2, {0}, false}, /* sin^2 has the average 1/2; N + 4 Gauss points */
+                  {-3.75, 2, {2, 1, 1}, true},
+                  {2, 2, {1, 1, 1}, true},
+                  {0.5, 2, {2, 0, -1}, false}}; /* not at x = 0, where it is infinite */
   enum { COUNT = sizeof expected / sizeof *expected };
   for (int kind = 0; kind < 2; kind++) {
     const logged log = run(MPI_COMM_WORLD, common, (const char *const[]){KINDS[kind], NULL});
@@ -308,6 +322,36 @@ static void check_balances(void) {
                                       "boundary.outside=dirichlet", NULL});
 }
 
+/* ---- Formulas that are not finite ---- */
+
+/* An error that names the point, after everything has been written. On xmin u is 0. */
+static void check_infinite(void) {
+  static const char *const common[] = {"mesh.elements=4 2 2",    "problem.solution=x",
+                                       "discretization.order=2", "result.good=average",
+                                       "solver.tolerance=1e-14", NULL};
+  static const char *const formulas[] = {"result.bad=maximum of 1/x",
+                                         "result.bad=integral of log(x-0.5)",
+                                         "result.bad=norm of sqrt(u-2) over xmax"};
+  static const char *const points[] = {"(0, 0, 0)", "not finite at (0.", "not finite at (1, "};
+  for (int f = 0; f < 3; f++) {
+    char log[80];
+    snprintf(log, sizeof log, "output.log=%s", world_log);
+    const char *const own[] = {log, formulas[f], NULL};
+    sp_results results;
+    const sp_status status = run_case(MPI_COMM_WORLD, common, own, &results);
+    CHECK(status == SP_ERR_INPUT, "%s: status %d", formulas[f], (int)status);
+    CHECK(strstr(sp_error_message(), "result.bad") && strstr(sp_error_message(), points[f]),
+          "%s: %s", formulas[f], sp_error_message());
+    logged out = {.result_count = -1};
+    if (world_rank > 0) continue;
+    read_log(world_log, &out);
+    unlink(world_log);
+    CHECK(out.result_count == 2 && isnan(out.results[1].value), "%s: %d results, %g", formulas[f],
+          out.result_count, out.results[1].value);
+    CHECK_CLOSE(out.results[0].value, 0.5, 1e-12);
+  }
+}
+
 /* ---- Ranks ---- */
 
 /* On all ranks and on one: the same but for the solver's tolerance and rounding. */
@@ -326,15 +370,16 @@ static void check_ranks(void) {
                                 "result.d=maximum over surface bottom",
                                 "result.e=average over volume 2",
                                 "result.f=minimum",
+                                "result.g=average of u^2*z over volume inner",
                                 NULL};
   const logged all = run(MPI_COMM_WORLD, common, NULL);
   logged one = all;
   if (world_rank == 0) one = run(MPI_COMM_SELF, common, NULL);
   MPI_Barrier(MPI_COMM_WORLD);
-  CHECK(all.result_count == 6 && one.result_count == 6, "%d and %d results", all.result_count,
+  CHECK(all.result_count == 7 && one.result_count == 7, "%d and %d results", all.result_count,
         one.result_count);
   CHECK(all.term_count == one.term_count, "%d and %d terms", all.term_count, one.term_count);
-  for (int r = 0; r < 6; r++) {
+  for (int r = 0; r < 7; r++) {
     CHECK_CLOSE(all.results[r].value, one.results[r].value,
                 1e-11 * (1 + fabs(one.results[r].value)));
     CHECK_CLOSE(all.results[r].size, one.results[r].size, 1e-12 * one.results[r].size);
@@ -347,7 +392,7 @@ static void check_ranks(void) {
 
 static void check_refused(void) {
   static const struct {
-    const char *overrides[6], *parts[3]; /* ended by NULL */
+    const char *overrides[6], *parts[4]; /* ended by NULL */
   } refusals[] = {
       {{"result.a=integral over lid"},
        {"result.a", "no group 'lid'; surfaces: xmin, xmax, ymin, ymax, zmin, zmax; volumes: none"}},
@@ -361,6 +406,11 @@ static void check_refused(void) {
        {"'1' is a surface and a volume of the mesh: write 'over surface 1' or 'over volume 1'"}},
       {{"result.a=mean"}, {"expected integral, average, minimum, maximum, norm or flux"}},
       {{"result.a=flux"}, {"a flux goes through a surface"}},
+      {{"result.a=flux of u over xmin"}, {"result.a", "expected flux over GROUP"}},
+      {{"result.a=integral of"}, {"result.a", "expected a formula after 'of'"}},
+      {{"result.a=integral of u*v over xmin"},
+       {"result.a", "column 3: unknown name 'v'", "x, y, z, u, pi"}},
+      {{"problem.forcing=u"}, {"problem.forcing", "column 1: unknown name 'u'", "x, y, z, pi"}},
       {{"discretization.operator=mass", "result.a=flux over xmin"},
        {"result.a", "the mass problem has no flux"}},
       {{"boundary.xmin=periodic xmax", "result.a=flux over xmax"},
@@ -389,6 +439,7 @@ int main(int argc, char **argv) {
   check_fluxes();
   check_shell();
   check_balances();
+  check_infinite();
   check_ranks();
   check_refused();
   const int result = check_end(MPI_COMM_WORLD);

@@ -95,6 +95,9 @@ sp_status sp_quantities_check(const sp_config *config, const sp_mesh *mesh) {
     const sp_result_entry *entry = &config->results.entries[r];
     bool on_surface;
     SP_TRY(choose_kind(entry, mesh->hexes, &on_surface));
+    sp_expression *formula = NULL;
+    if (entry->formula) SP_TRY(sp_expression_parse_of_u(entry->formula, entry->where, &formula));
+    sp_expression_destroy(&formula);
     if (entry->kind == SP_RESULT_FLUX && !sp_operator_rows[kind].has_stiffness)
       return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no flux; ask for another result",
                      entry->where, sp_operator_name(kind));
@@ -111,6 +114,7 @@ static sp_status fill(const sp_config *config, const sp_hexes *hexes, const sp_p
     const sp_result_entry *entry = &config->results.entries[r];
     sp_quantity *q = &quantities->list[r];
     *q = (sp_quantity){.name = entry->name, .group = entry->group, .kind = entry->kind};
+    if (entry->formula) SP_TRY(sp_expression_parse_of_u(entry->formula, entry->where, &q->formula));
     SP_TRY(choose_kind(entry, hexes, &q->on_surface));
     const int count = q->on_surface ? hexes->surface_count : hexes->volume_count;
     SP_TRY(sp_allocate((size_t)count, sizeof *q->members, "results", &q->members));
@@ -172,7 +176,10 @@ sp_status sp_quantities_create(const sp_config *config, const sp_mesh *mesh,
 
 void sp_quantities_destroy(sp_quantities **quantities) {
   if (!*quantities) return;
-  for (int r = 0; r < (*quantities)->count; r++) free((*quantities)->list[r].members);
+  for (int r = 0; r < (*quantities)->count; r++) {
+    sp_expression_destroy(&(*quantities)->list[r].formula);
+    free((*quantities)->list[r].members);
+  }
   free((*quantities)->list);
   free(*quantities);
   *quantities = NULL;
@@ -184,43 +191,75 @@ void sp_quantities_destroy(sp_quantities **quantities) {
 typedef struct workspace {
   sp_rule rule;
   double basis[SP_MAX_RULE * SP_MAX_NQ]; /* [rule.n][Nq] */
-  double nodal[NODES], place[3 * NODES];
-  double u[POINTS], weight[POINTS], jacobian[POINTS], inverse[9 * POINTS], points[3 * POINTS];
-  double xyz[3 * FACE_POINTS], normal[3 * FACE_POINTS];
+  double nodal[NODES], place[3 * NODES]; /* u at the nodes, and their coordinates */
+  double candidates[NODES], selected[3 * NODES];
+  double u[POINTS], formula[POINTS], weight[POINTS], jacobian[POINTS], inverse[9 * POINTS];
+  double xyz[3 * POINTS], normal[3 * FACE_POINTS];
   int indices[SP_MAX_NQ * SP_MAX_NQ];
 } workspace;
 
 /* What one rank has found of a quantity. */
 typedef struct partial {
-  double integrals[2]; /* of u, or u^2 for a norm, and of 1 */
-  double extremum;     /* the least u; of a maximum the least -u */
+  double integrals[2]; /* of v, or v^2 for a norm, and of 1 */
+  double extremum;     /* the least v; of a maximum the least -v */
   double place[3];
+  bool infinite; /* v is not finite at `place` */
 } partial;
 
-static void add_integrals(sp_result_kind kind, size_t points, const workspace *w, partial *p) {
+static bool is_extremum(sp_result_kind kind) {
+  return kind == SP_RESULT_MINIMUM || kind == SP_RESULT_MAXIMUM;
+}
+
+/* The formula at n points, xyz [3][n]; looks for values that are not finite. */
+static void evaluate_formula(const sp_expression *formula, size_t n, const double *xyz,
+                             const double *u, double *value, partial *p) {
+  sp_expression_evaluate_of_u(formula, n, xyz, xyz + n, xyz + 2 * n, u, value);
+  for (size_t i = 0; i < n && !p->infinite; i++) {
+    if (isfinite(value[i])) continue;
+    p->infinite = true;
+    for (size_t d = 0; d < 3; d++) p->place[d] = xyz[d * n + i];
+  }
+}
+
+static void add_integrals(const sp_quantity *q, size_t points, workspace *w, partial *p) {
+  const double *v = w->u;
+  if (q->formula && !is_extremum(q->kind)) {
+    evaluate_formula(q->formula, points, w->xyz, w->u, w->formula, p);
+    v = w->formula;
+  }
   for (size_t i = 0; i < points; i++) {
-    p->integrals[0] += w->weight[i] * w->u[i] * (kind == SP_RESULT_NORM ? w->u[i] : 1);
+    p->integrals[0] += w->weight[i] * v[i] * (q->kind == SP_RESULT_NORM ? v[i] : 1);
     p->integrals[1] += w->weight[i];
   }
 }
 
-/* `indices` are the nodes to look at, all for NULL. */
-static void find_extremum(const sp_quantity *q, const sp_space *space, sp_lid e, int count,
+/* Among `count` nodes of an element: `indices`, or all for NULL. */
+static void find_extremum(const sp_quantity *q, const sp_space *space, sp_lid e, size_t count,
                           const int *indices, workspace *w, partial *p) {
+  if (!is_extremum(q->kind) || p->infinite) return;
   const sp_rule *gll = &sp_reference_get(space->numbering->order)->gll;
-  const double sign = q->kind == SP_RESULT_MAXIMUM ? -1 : 1;
-  int best = -1;
-  for (int i = 0; i < count; i++) {
-    const int node = indices ? indices[i] : i;
-    if (sign * w->nodal[node] < p->extremum) {
-      p->extremum = sign * w->nodal[node];
-      best = node;
-    }
-  }
-  if (best < 0) return;
   const size_t nodes = sp_rule_points(gll);
-  sp_hexes_coordinates(space->mesh->hexes, e, gll->n, gll->nodes, w->place);
-  for (size_t d = 0; d < 3; d++) p->place[d] = w->place[d * nodes + (size_t)best];
+  const double sign = q->kind == SP_RESULT_MAXIMUM ? -1 : 1;
+  size_t best = count;
+  for (size_t i = 0; i < count; i++) w->candidates[i] = w->nodal[indices ? (size_t)indices[i] : i];
+  if (q->formula) {
+    sp_hexes_coordinates(space->mesh->hexes, e, gll->n, gll->nodes, w->place);
+    for (size_t d = 0; d < 3; d++)
+      for (size_t i = 0; i < count; i++)
+        w->selected[d * count + i] = w->place[d * nodes + (indices ? (size_t)indices[i] : i)];
+    evaluate_formula(q->formula, count, w->selected, w->candidates, w->formula, p);
+    if (p->infinite) return;
+    memcpy(w->candidates, w->formula, count * sizeof *w->candidates);
+  }
+  for (size_t i = 0; i < count; i++)
+    if (sign * w->candidates[i] < p->extremum) {
+      p->extremum = sign * w->candidates[i];
+      best = i;
+    }
+  if (best == count) return;
+  if (!q->formula) sp_hexes_coordinates(space->mesh->hexes, e, gll->n, gll->nodes, w->place);
+  const size_t node = indices ? (size_t)indices[best] : best;
+  for (size_t d = 0; d < 3; d++) p->place[d] = w->place[d * nodes + node];
 }
 
 /* u and the weights at the points of an element. */
@@ -229,7 +268,7 @@ static void prepare_element(const sp_space *space, sp_lid e, workspace *w) {
   const double *weights = w->rule.weights;
   sp_tensor_apply(w->rule.n, space->numbering->order + 1, w->basis, w->basis, w->basis, w->nodal,
                   w->u);
-  sp_geometry_inverse(space->mesh->hexes, e, w->rule.n, w->rule.nodes, w->points, w->inverse,
+  sp_geometry_inverse(space->mesh->hexes, e, w->rule.n, w->rule.nodes, w->xyz, w->inverse,
                       w->jacobian);
   for (size_t p = 0; p < points; p++)
     w->weight[p] = weights[p % n] * weights[p / n % n] * weights[p / (n * n)] * w->jacobian[p];
@@ -260,22 +299,22 @@ static void add_element(const sp_quantities *quantities, const sp_space *space, 
     if (!has_element(q, hexes, e)) continue;
     if (!prepared) prepare_element(space, e, w);
     prepared = true;
-    add_integrals(q->kind, sp_rule_points(&w->rule), w, &partials[r]);
-    find_extremum(q, space, e, (int)sp_element_nodes(space->numbering->order), NULL, w,
-                  &partials[r]);
+    add_integrals(q, sp_rule_points(&w->rule), w, &partials[r]);
+    find_extremum(q, space, e, sp_element_nodes(space->numbering->order), NULL, w, &partials[r]);
   }
 }
 
 static void add_face(const sp_quantities *quantities, const sp_space *space, sp_lid e, int f,
                      workspace *w, partial *partials) {
-  const int n = w->rule.n, nq = space->numbering->order + 1;
+  const size_t points = (size_t)(w->rule.n * w->rule.n);
+  const size_t nq = (size_t)space->numbering->order + 1;
   bool prepared = false;
   for (int r = 0; r < quantities->count; r++) {
     const sp_quantity *q = &quantities->list[r];
     if (!has_face(q, space->mesh->hexes, e, f)) continue;
     if (!prepared) prepare_face(space, e, f, w);
     prepared = true;
-    add_integrals(q->kind, (size_t)(n * n), w, &partials[r]);
+    add_integrals(q, points, w, &partials[r]);
     find_extremum(q, space, e, nq * nq, w->indices, w, &partials[r]);
   }
 }
@@ -295,17 +334,17 @@ static void add_elements(const sp_quantities *quantities, const sp_space *space,
   }
 }
 
-/* The lowest rank that has the extremum says where it is. */
-static void find_place(MPI_Comm comm, const partial *mine, sp_quantity *q) {
+/* The least `value` of all ranks. The lowest rank that has it says where it is. */
+static double find_place(MPI_Comm comm, double value, const partial *mine, sp_quantity *q) {
   struct {
     double value;
     int rank;
-  } best = {.value = mine->extremum};
+  } best = {.value = value};
   MPI_Comm_rank(comm, &best.rank);
   MPI_Allreduce(MPI_IN_PLACE, &best, 1, MPI_DOUBLE_INT, MPI_MINLOC, comm);
   memcpy(q->place, mine->place, sizeof q->place);
   MPI_Bcast(q->place, 3, MPI_DOUBLE, best.rank, comm);
-  q->value = q->kind == SP_RESULT_MAXIMUM ? -best.value : best.value;
+  return best.value;
 }
 
 static sp_status finish(const sp_space *space, const sp_balance *balance, partial *mine,
@@ -315,8 +354,14 @@ static sp_status finish(const sp_space *space, const sp_balance *balance, partia
   q->value = mine->integrals[0];
   if (q->kind == SP_RESULT_AVERAGE) q->value /= q->size;
   if (q->kind == SP_RESULT_NORM) q->value = sqrt(q->value);
-  if (q->kind == SP_RESULT_MINIMUM || q->kind == SP_RESULT_MAXIMUM)
-    find_place(space->mesh->comm, mine, q);
+  if (q->formula && find_place(space->mesh->comm, mine->infinite ? 0 : 1, mine, q) == 0) {
+    q->value = NAN;
+    return SP_OK;
+  }
+  if (is_extremum(q->kind)) {
+    const double least = find_place(space->mesh->comm, mine->extremum, mine, q);
+    q->value = q->kind == SP_RESULT_MAXIMUM ? -least : least;
+  }
   if (q->kind == SP_RESULT_FLUX) {
     q->value = 0;
     for (int s = 0; s < space->mesh->hexes->surface_count; s++)
@@ -338,4 +383,15 @@ sp_status sp_quantities_evaluate(sp_quantities *quantities, const sp_space *spac
   free(w);
   free(partials);
   return status;
+}
+
+sp_status sp_quantities_check_finite(const sp_quantities *quantities) {
+  for (int r = 0; r < quantities->count; r++) {
+    const sp_quantity *q = &quantities->list[r];
+    if (q->formula && isnan(q->value))
+      return sp_fail(SP_ERR_INPUT, "%s: '%s' is not finite at (%g, %g, %g)",
+                     sp_expression_where(q->formula), sp_expression_text(q->formula), q->place[0],
+                     q->place[1], q->place[2]);
+  }
+  return SP_OK;
 }

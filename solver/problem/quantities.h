@@ -1,8 +1,8 @@
-/* The quantities of [result]: numbers that a case asks for, of the solution u_h over the domain, a
- * volume group or a surface group:
+/* The quantities of [result]: numbers that a case asks for, of v over the domain, a volume group or
+ * a surface group, where v is the solution u_h or a formula of it and of x, y and z:
  *
- *     integral of u,   average = integral of u / size,   norm = (integral of u^2)^1/2,
- *     minimum and maximum of u at the nodes, and the node,
+ *     integral of v,   average = integral of v / size,   norm = (integral of v^2)^1/2,
+ *     minimum and maximum of v at the nodes, and the node,
  *     flux = integral of -kappa du/dn (solver/problem/balance.h),
  *     size = integral of 1: a volume or an area
  *
@@ -17,10 +17,12 @@
 typedef struct sp_quantity {
   const char *name, *group; /* owned by the configuration; group is NULL for the domain */
   sp_result_kind kind;
+  sp_expression *formula; /* v, of u; NULL for u itself */
   bool on_surface;
   bool *members;      /* [surface_count] or, unless on_surface, [volume_count] */
-  double value, size; /* on all ranks */
-  double place[3];    /* of the minimum or maximum; of the lowest rank, if several have it */
+  double value, size; /* on all ranks; value is not a number if v is not finite somewhere */
+  double place[3];    /* of the minimum or maximum, or where v is not finite; of the lowest rank, if
+                         several have it */
 } sp_quantity;
 
 typedef struct sp_quantities {
@@ -30,8 +32,8 @@ typedef struct sp_quantities {
 
 /* Check that the groups of [result] exist, and that none has faces between elements, which a
  * refined mesh does not know any more. Errors: SP_ERR_INPUT with the line: groups that the mesh
- * does not have (its groups are listed) or that may be a surface or a volume; a flux through a
- * volume, or of the mass problem. Local; the same on all ranks. */
+ * does not have (its groups are listed) or that may be a surface or a volume; formulas; a flux
+ * through a volume, or of the mass problem. Local; the same on all ranks. */
 sp_status sp_quantities_check(const sp_config *config, const sp_mesh *mesh);
 
 /* Find the groups; sp_quantities_check has passed. `config` must outlive *out, which the caller
@@ -44,8 +46,12 @@ sp_status sp_quantities_create(const sp_config *config, const sp_mesh *mesh,
 void sp_quantities_destroy(sp_quantities **quantities);
 
 /* Fill value, size and place for the host L-vector x and its balance, which may be NULL if no flux
- * is asked for. Errors: SP_ERR_SYSTEM. Collective. */
+ * is asked for. Errors: SP_ERR_SYSTEM; no error for formulas that are not finite. Collective. */
 sp_status sp_quantities_evaluate(sp_quantities *quantities, const sp_space *space,
                                  const sp_balance *balance, const double *x);
+
+/* Afterwards: SP_ERR_INPUT with the line and a point for the first formula that is not finite.
+ * Local; the same on all ranks. */
+sp_status sp_quantities_check_finite(const sp_quantities *quantities);
 
 #endif

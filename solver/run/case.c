@@ -376,7 +376,7 @@ static sp_status postprocess(sp_case *c, sp_profile *profile) {
 }
 
 /* The field and the tables, converged or not (`solved`); a field or a checkpoint that fails cannot
- * lose the tables. */
+ * lose the tables, nor can a result that is not finite. */
 static sp_status write_results(sp_case *c, sp_status solved, sp_results *results) {
   sp_status written = SP_OK;
   if (c->config->output.field[0]) {
@@ -391,7 +391,7 @@ static sp_status write_results(sp_case *c, sp_status solved, sp_results *results
   SP_TRY(sp_report_results(c->report, &results->profile, &results->cg,
                            results->have_norms ? &results->norms : NULL));
   sp_postprocess_report(c->postprocess, c->problem, c->report, c->terminal);
-  return sp_error_restore(&kept);
+  return written ? sp_error_restore(&kept) : sp_quantities_check_finite(c->postprocess->quantities);
 }
 
 static sp_case begin(const sp_case_base *base, const sp_config *config, sp_report *report) {

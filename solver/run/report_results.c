@@ -75,14 +75,18 @@ void sp_report_balance(sp_report *report, sp_terminal *terminal, const sp_proble
 /* ---- Results ---- */
 
 static bool has_place(const sp_quantity *q) {
-  return q->kind == SP_RESULT_MINIMUM || q->kind == SP_RESULT_MAXIMUM;
+  return (q->kind == SP_RESULT_MINIMUM || q->kind == SP_RESULT_MAXIMUM) && !isnan(q->value);
+}
+
+static const char *formula_of(const sp_quantity *q) {
+  return q->formula ? sp_expression_text(q->formula) : "u";
 }
 
 static void log_quantities(sp_report *report, const sp_quantities *quantities) {
-  static const sp_log_column columns[] = {{"name", "1", SP_LOG_TEXT},  {"kind", "1", SP_LOG_TEXT},
-                                          {"group", "1", SP_LOG_TEXT}, {"value", "1", SP_LOG_REAL},
-                                          {"size", "1", SP_LOG_REAL},  {"x", "1", SP_LOG_REAL},
-                                          {"y", "1", SP_LOG_REAL},     {"z", "1", SP_LOG_REAL}};
+  static const sp_log_column columns[] = {
+      {"name", "1", SP_LOG_TEXT},  {"kind", "1", SP_LOG_TEXT},  {"formula", "1", SP_LOG_TEXT},
+      {"group", "1", SP_LOG_TEXT}, {"value", "1", SP_LOG_REAL}, {"size", "1", SP_LOG_REAL},
+      {"x", "1", SP_LOG_REAL},     {"y", "1", SP_LOG_REAL},     {"z", "1", SP_LOG_REAL}};
   enum { COLUMNS = sizeof columns / sizeof *columns };
   sp_log_cell(*cells)[COLUMNS];
   const size_t count = (size_t)quantities->count;
@@ -91,10 +95,11 @@ static void log_quantities(sp_report *report, const sp_quantities *quantities) {
     const sp_quantity *q = &quantities->list[r];
     cells[r][0].text = q->name;
     cells[r][1].text = sp_result_kind_name(q->kind);
-    cells[r][2].text = q->group ? q->group : "";
-    cells[r][3].real = q->value;
-    cells[r][4].real = q->size;
-    for (int d = 0; d < 3; d++) cells[r][5 + d].real = has_place(q) ? q->place[d] : NAN;
+    cells[r][2].text = formula_of(q);
+    cells[r][3].text = q->group ? q->group : "";
+    cells[r][4].real = q->value;
+    cells[r][5].real = q->size;
+    for (int d = 0; d < 3; d++) cells[r][6 + d].real = has_place(q) ? q->place[d] : NAN;
   }
   sp_report_table(report, "results", COLUMNS, columns, quantities->count, cells[0]);
   free(cells);
@@ -108,9 +113,11 @@ void sp_report_quantities(sp_report *report, sp_terminal *t, const sp_quantities
     sp_terminal_print(t, "  %-16s %-10s %-16s %20.12g", q->name, sp_result_kind_name(q->kind),
                       q->group ? q->group : "all elements", q->value);
     if (has_place(q))
-      sp_terminal_print(t, "  at (%g, %g, %g)\n", q->place[0], q->place[1], q->place[2]);
+      sp_terminal_print(t, "  at (%g, %g, %g)", q->place[0], q->place[1], q->place[2]);
     else
-      sp_terminal_print(t, "  %s %g\n", q->on_surface ? "area" : "volume", q->size);
+      sp_terminal_print(t, "  %s %g", q->on_surface ? "area" : "volume", q->size);
+    if (q->formula) sp_terminal_print(t, "  of %s", formula_of(q));
+    sp_terminal_print(t, "\n");
   }
   log_quantities(report, quantities);
 }
