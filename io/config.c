@@ -322,6 +322,7 @@ void sp_config_destroy(sp_config **config) {
   free((*config)->output.log_where);
   free((*config)->output.field_where);
   free((*config)->output.checkpoint_where);
+  free((*config)->output.flux_where);
   free(*config);
   *config = NULL;
 }

@@ -161,8 +161,9 @@ typedef struct sp_config {
     /* Paths relative to the working directory; "" for none. */
     char *log, *field, *checkpoint, *restart;
     /* Where the user named them, for messages; NULL for defaults. */
-    char *log_where, *field_where, *checkpoint_where;
+    char *log_where, *field_where, *checkpoint_where, *flux_where;
     double every; /* seconds between checkpoints; 0: at the end only */
+    int flux;     /* 1: the field holds kappa grad u, too; else 0 */
   } output;
   struct {
     sp_probe_entry *entries; /* in the order of the file */

@@ -82,6 +82,7 @@ static sp_status check_outputs(const sp_config_origin *origin, sp_config *config
   SP_TRY(keep_where(origin, "log", &config->output.log_where));
   SP_TRY(keep_where(origin, "field", &config->output.field_where));
   SP_TRY(keep_where(origin, "checkpoint", &config->output.checkpoint_where));
+  SP_TRY(keep_where(origin, "flux", &config->output.flux_where));
   sp_output_path outputs[SP_OUTPUTS];
   sp_config_outputs(config, outputs);
   const sp_input_path inputs[] = {{.what = "the case file", .path = origin->path},

@@ -21,6 +21,8 @@ static const char *const conditions[] = {[SP_DIRICHLET] = "dirichlet",
 static const char *const default_conditions[] = {
     [SP_DIRICHLET] = "dirichlet", [SP_NEUMANN] = "neumann", [SP_ROBIN] = "robin", NULL};
 
+static const char *const no_or_yes[] = {"no", "yes", NULL};
+
 static const char *const result_kinds[] = {[SP_RESULT_INTEGRAL] = "integral",
                                            [SP_RESULT_AVERAGE] = "average",
                                            [SP_RESULT_MINIMUM] = "minimum",
@@ -327,6 +329,13 @@ const sp_key sp_keys[] = {
      .optional = true,
      .fallback = "run.hdf",
      .help = "solution (VTKHDF); empty writes none"},
+    {.section = "output",
+     .name = "flux",
+     .type = SP_KEY_CHOICE,
+     .choices = no_or_yes,
+     FIELD(output.flux),
+     .fallback = "no",
+     .help = "whether the field holds kappa grad u, too"},
     {.section = "output",
      .name = "checkpoint",
      .type = SP_KEY_TEXT,

@@ -117,6 +117,7 @@ static dataset describe(const piece *p, int index) {
     d.group = "/VTKHDF/PointData";
     d.name = data->point_names[index - POINT_FIELD];
     d.values = data->point_fields[index - POINT_FIELD];
+    if (data->point_columns) d.columns = data->point_columns[index - POINT_FIELD];
     break;
   case CELL_FIELD:
     d.group = "/VTKHDF/CellData";

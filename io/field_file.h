@@ -23,7 +23,8 @@ typedef struct sp_field_data {
   const double *coordinates; /* [points][3] */
   int point_field_count;
   const char *const *point_names;    /* [point_field_count] */
-  const double *const *point_fields; /* [point_field_count][points] */
+  const int *point_columns;          /* [point_field_count]: 1, or 3 for a vector; NULL: all 1 */
+  const double *const *point_fields; /* [point_field_count][points][columns] */
   int cell_field_count;
   const char *const *cell_names;     /* [cell_field_count] */
   const int64_t *const *cell_fields; /* [cell_field_count][elements] */

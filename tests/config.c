@@ -54,6 +54,7 @@ static void check_defaults(const sp_config *config) {
   CHECK(config->backend.exchange == TRANSPORT_AUTO, "exchange");
   CHECK_TEXT(config->output.log, "run.h5");
   CHECK_TEXT(config->output.field, "run.hdf");
+  CHECK(config->output.flux == 0, "flux");
 }
 
 static void test_defaults(void) {
@@ -138,6 +139,7 @@ static void test_every_key(void) {
   CHECK(config->backend.device == DEVICE_HOST, "device");
   CHECK_TEXT(config->output.log, "a b.h5");
   CHECK_TEXT(config->output.field, "");
+  CHECK(config->output.flux == 1, "flux");
   CHECK(config->boundary.count == 5, "%d groups", config->boundary.count);
   if (config->boundary.count == 5) {
     const sp_boundary_entry *entries = config->boundary.entries;
@@ -267,6 +269,7 @@ static void test_values(void) {
       {"backend", "exchange", "auto, peer, cuda-aware, nccl or staged", {"mpi", ""}},
       {"output", "every", "a number of at least 0", {"-1e-9", "x", "inf", "1 1", ""}},
       {"probe", "tip", "3 numbers", {"0 0", "0 0 0 0", "0 0 0x1", ""}},
+      {"output", "flux", "no or yes", {"true", "1", "Yes"}},
       {"result", "heat", "integral, average, minimum, maximum, norm or flux", {"mean", "u", ""}},
   };
   enum { LISTED = sizeof keys / sizeof keys[0] };

@@ -119,6 +119,7 @@ static const char every_key[] = "\xEF\xBB\xBF# a case\r\n"
                                 "[output]\n"
                                 "log = a b.h5\n"
                                 "field =\n"
+                                "flux = yes\n"
                                 "[mesh]";
 
 static inline void leave_folder(void) {

@@ -204,6 +204,71 @@ def check_case(case, count):
     check_values(label, case, grid, cells, points, float(largest.group(1)))
 
 
+# Two materials that meet at x = 1/2, on elements of 1/4 x 1/2 x 1/2. kappa du/dx is y on both sides, kappa du/dy
+# jumps from 2 to 50.
+LAYERS = ["mesh.elements=4 2 2", "region.soft.upper=0.5 1 1", "region.hard.lower=0.5 0 0", "material.soft.kappa=2",
+          "material.hard.kappa=50", "problem.lambda=0", "output.flux=yes"]
+
+
+def run_flux(label, count, arguments):
+    """The points, flux and u of each element, and its region."""
+    command = MPIEXEC + [str(count), PROGRAM, *LAYERS, *arguments, "output.log=", "output.field=run.hdf",
+                         "solver.tolerance=1e-13"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS,
+                          check=False)
+    check(done.returncode == 0, f"{label}: exit code {done.returncode}: {done.stderr}{done.stdout}")
+    grid, _ = read("run.hdf")
+    array = grid.GetPointData().GetArray("kappa_grad_u")
+    check(array and array.GetNumberOfComponents() == 3, f"{label}: no vector kappa_grad_u")
+    cells = [[grid.GetCell(c).GetPointId(p) for p in range(grid.GetCell(c).GetNumberOfPoints())]
+             for c in range(grid.GetNumberOfCells())]
+    points = support.vtk_to_numpy(grid.GetPoints().GetData())
+    regions, ranks = cell_data(grid, "region"), cell_data(grid, "rank")
+    shared = collections.defaultdict(set)
+    for ids, region, rank in zip(cells, regions, ranks):
+        for i in ids:
+            shared[rank, region, key(points[i])].add(i)
+    check(all(len(ids) == 1 for ids in shared.values()) and sum(map(len, shared.values())) == len(points),
+          f"{label}: {len(points)} points, {len(shared)} places of ranks and materials")
+    u = support.vtk_to_numpy(grid.GetPointData().GetArray("u"))
+    return cells, points, support.vtk_to_numpy(array), u, regions
+
+
+def check_exact_flux(count):
+    label = f"exact flux, {count} ranks"
+    solutions = ["material.soft.solution=y*(x-0.5)/2+y", "material.hard.solution=y*(x-0.5)/50+y"]
+    cells, points, flux, _, regions = run_flux(label, count, ["discretization.order=4", *solutions])
+    for ids, region in zip(cells, regions):
+        x, y = points[ids, 0], points[ids, 1]
+        exact = np.stack([y, x - 0.5 + (2 if region == 0 else 50), 0 * x], axis=1)
+        off = abs(flux[ids] - exact).max()
+        check(off < 1e-9, f"{label}: off by {off:.1e}")
+
+
+def check_averages(count):
+    """At order 2, whose nodes are equispaced, from u itself: the average over the elements of a material."""
+    label = f"averages of flux, {count} ranks"
+    data = ["problem.forcing=exp(3*x)*y+z", "boundary.default=dirichlet sin(5*y)*z", "discretization.order=2"]
+    cells, points, flux, u, regions = run_flux(label, count, data)
+    slopes, sizes = np.array([[-3, 4, -1], [-1, 0, 1], [1, -4, 3]]), np.array([0.25, 0.5, 0.5])
+    own = collections.defaultdict(list)
+    for ids, region in zip(cells, regions):
+        low = points[ids].min(axis=0)
+        index = np.rint(2 * (points[ids] - low) / sizes).astype(int)
+        nodal = np.empty((3, 3, 3))
+        nodal[tuple(index.T)] = u[ids]
+        gradient = np.stack([np.moveaxis(np.tensordot(slopes, nodal, (1, d)), 0, d) / sizes[d] for d in range(3)],
+                            axis=-1)
+        for i, place in zip(ids, index):
+            own[region, key(points[i])].append((2 if region == 0 else 50) * gradient[tuple(place)])
+    jumps = max(np.ptp(np.array(values), axis=0).max() for values in own.values())
+    check(jumps > 1, f"{label}: elements differ by {jumps:.1e} only")
+    for ids, region in zip(cells, regions):
+        for i in ids:
+            off = abs(flux[i] - np.mean(own[region, key(points[i])], axis=0)).max()
+            check(off < 1e-9, f"{label}: off by {off:.1e} at {points[i]}")
+
+
 def main():
     messages = vtk.vtkStringOutputWindow()
     vtk.vtkOutputWindow.SetInstance(messages)
@@ -212,6 +277,9 @@ def main():
         for case in cases():
             for count in 1, 3:
                 check_case(case, count)
+        for count in 1, 3:
+            check_exact_flux(count)
+            check_averages(count)
         os.chdir("/")
     check(not messages.GetOutput(), f"VTK says: {messages.GetOutput()}")
     print(f"field_sharing: VTK {vtk.vtkVersion.GetVTKVersion()}, {failures} failures")

@@ -150,13 +150,15 @@ def redness(pixels):
 
 
 def check_pictures():
-    materials = ["mesh.elements=4 2 2", "discretization.order=2", "problem.solution=x",
+    materials = ["mesh.elements=4 2 2", "discretization.order=2", "problem.solution=x", "output.flux=yes",
                  "region.left.upper=0.5 1 1", "region.right part.lower=0.5 0 0", "output.field=two.hdf"]
     solve(2, *materials)
     draw([BLUE, ORANGE], [GREEN], "two.hdf", "--scalar", "region", "--slice", "z=0.25")
     draw([BLUE], [ORANGE, GREEN], "two.hdf", "--scalar", "region", "--slice", "x=0.25")
     draw([BLUE, ORANGE], [GREEN], "two.hdf", "--scalar", "rank")
     draw([], [GREEN], "two.hdf", "--scalar", "error", "--elements", "--view", "30", "-20")
+    length = field_data.read("two.hdf", "kappa_grad_u")
+    check(length.name == "|kappa_grad_u|" and abs(length.values - 1).max() < 1e-6, f"the length of {length.name}")
     draw([], [GREEN], "two.hdf", "--scalar", "tag", "--slice", " y = 0.3", "--elements")
     for arguments in ["--slice", "z=0.25"], ["--view", "-90", "89"]:  # u = x, from blue to red
         left, right = redness(draw([], [GREEN], "two.hdf", *arguments))
@@ -200,7 +202,7 @@ def check_refused():
     refuse(["other.hdf", "not a field"], "other.hdf", *to)
     refuse(["tets.hdf", "Lagrange hexahedra"], "tets.hdf", *to)
     refuse(["u has values that are not finite"], "nan.hdf", *to)
-    refuse(["two.hdf", "no 'v'", "error, u, rank, region, tag"], "two.hdf", "--scalar", "v", *to)
+    refuse(["two.hdf", "no 'v'", "error, kappa_grad_u, u, rank, region, tag"], "two.hdf", "--scalar", "v", *to)
     for text in "w=1", "x", "x=", "x=a", "=1", "":
         refuse(["--slice", "as in x=0.5"], "two.hdf", "--slice", text, *to)
     refuse(["x = 2 misses the mesh", "from 0 to 1"], "two.hdf", "--slice", "x=2", *to)

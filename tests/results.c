@@ -411,6 +411,8 @@ static void check_refused(void) {
       {{"result.a=integral of u*v over xmin"},
        {"result.a", "column 3: unknown name 'v'", "x, y, z, u, pi"}},
       {{"problem.forcing=u"}, {"problem.forcing", "column 1: unknown name 'u'", "x, y, z, pi"}},
+      {{"discretization.operator=mass", "output.flux=yes"},
+       {"output.flux", "the mass problem has no flux"}},
       {{"discretization.operator=mass", "result.a=flux over xmin"},
        {"result.a", "the mass problem has no flux"}},
       {{"boundary.xmin=periodic xmax", "result.a=flux over xmax"},

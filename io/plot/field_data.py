@@ -71,11 +71,13 @@ def derivative(order):
 
 
 def scalar_of(root, path, name):
-    """Values of a scalar, or lengths of a vector, and whether it is one per element."""
+    """Values of a scalar, or lengths of a vector; whether it is one per element; and what it is."""
     for group, per_element in ("PointData", False), ("CellData", True):
         if group in root and name in root[group]:
             values = root[group][name][:]
-            return (numpy.linalg.norm(values, axis=1) if values.ndim == 2 else values), per_element
+            if values.ndim == 2:
+                return numpy.linalg.norm(values, axis=1), per_element, f"|{name}|"
+            return values, per_element, name
     known = [key for group in ("PointData", "CellData") if group in root for key in root[group]]
     raise Failure(f"{path}: no '{name}' in this field; it has {', '.join(known)}")
 
@@ -86,7 +88,7 @@ def read(path, name):
         if "VTKHDF" not in file or file["VTKHDF"].attrs.get("Type") != b"UnstructuredGrid":
             raise Failure(f"{path}: not a field of sp_solve (no VTKHDF grid)")
         root = file["VTKHDF"]
-        values, per_element = scalar_of(root, path, name)
+        values, per_element, name = scalar_of(root, path, name)
         points, nodes = root["Points"][:], root["Connectivity"][:]
         cells, point_counts = root["NumberOfCells"][:], root["NumberOfPoints"][:]
         types = root["Types"][:]

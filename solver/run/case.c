@@ -359,7 +359,7 @@ static sp_status solve(sp_case *c, sp_results *results) {
 static sp_status write_field(sp_case *c, sp_status solved) {
   const char *path = c->config->output.field;
   if (solved) SP_TRY(sp_outputs_unconverged_field(c->outputs, &path));
-  SP_TRY(sp_field_write(path, c->problem, c->space, c->solution));
+  SP_TRY(sp_field_write(path, c->problem, c->space, c->config->output.flux, c->solution));
   c->field = path;
   sp_report_field(c->report, path);
   return SP_OK;

@@ -114,7 +114,8 @@ static sp_status check_case(const sp_config *config, const sp_case_base *base,
                                                         sp_operator_rule(problem->kind, order)),
         .field = config->output.field[0]
                      ? sp_field_predicted_bytes(base->mesh, sizes, config->mesh.refine, order,
-                                                sp_materials_have_solution(materials))
+                                                sp_materials_have_solution(materials),
+                                                config->output.flux)
                      : 0,
         .null_space = sp_operator_rows[problem->kind].has_stiffness && !problem->has_dirichlet};
     status = sp_geometry_choose(base->platform.backend, &facts,

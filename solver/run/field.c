@@ -1,5 +1,6 @@
 #include "solver/run/field.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,15 +8,26 @@
 #include "io/field_file.h"
 #include "mesh/reference.h"
 #include "mesh/tensor.h"
+#include "operators/kinds.h"
 #include "solver/problem/evaluate.h"
+#include "solver/problem/flux.h"
 
-enum { CELL_FIELDS = 3, NUMBER_LENGTH = 16 };
+enum { POINT_FIELDS = 3, CELL_FIELDS = 3, NUMBER_LENGTH = 16 };
 
-/* Points [points][3], fields [points] and cell data [elements]; of one element at a time nodal
- * values, coordinates, u and the exact solution: [nodes], [3][nodes], [nodes], [nodes]. */
+/* The points of this rank: of each node of an element, [elements][nodes]. */
+typedef struct field_points {
+  sp_lid count;
+  const sp_lid *nodes;
+} field_points;
+
+/* Points [points][3], fields [points] or, of flux, [points][3], and cell data [elements]; of one
+ * element at a time nodal values, coordinates, u and the exact solution: [nodes], [3][nodes],
+ * [nodes], [nodes]. */
 typedef struct field_arrays {
   sp_numbering *separate; /* the points of a periodic mesh, else NULL */
-  double *points, *u, *error;
+  sp_lid *by_material;    /* the nodes of field_points if materials share no points, else NULL */
+  double *points, *u, *error, *flux;
+  double *sums[4]; /* L-vectors */
   int64_t *rank, *tag, *region;
   const char **names; /* [volume_group_count] */
   char (*numbers)[NUMBER_LENGTH];
@@ -24,6 +36,9 @@ typedef struct field_arrays {
 
 static void free_arrays(field_arrays *arrays) {
   sp_numbering_destroy(&arrays->separate);
+  free(arrays->by_material);
+  for (int s = 0; s < 4; s++) free(arrays->sums[s]);
+  free(arrays->flux);
   free(arrays->points);
   free(arrays->u);
   free(arrays->error);
@@ -38,6 +53,18 @@ static void free_arrays(field_arrays *arrays) {
   free(arrays->exact);
 }
 
+static void equispaced(int order, double *lattice) {
+  for (int i = 0; i <= order; i++) lattice[i] = -1 + 2.0 * i / order;
+}
+
+/* [Nq][Nq]: interpolation from the nodes to equispaced points. */
+static void lattice_matrix(int order, double *matrix) {
+  double lattice[SP_MAX_NQ];
+  equispaced(order, lattice);
+  sp_interpolation_matrix(order + 1, sp_reference_get(order)->gll.nodes, order + 1, lattice,
+                          matrix);
+}
+
 /* On a periodic mesh a DOF is at two or more places. The same elements without the identification,
  * and without other ranks, have one DOF per place. */
 static sp_status separate_places(const sp_mesh *mesh, int order, sp_numbering **out) {
@@ -48,12 +75,77 @@ static sp_status separate_places(const sp_mesh *mesh, int order, sp_numbering **
   return status;
 }
 
+/* Give each material points of its own: the first that has a point keeps it, others get new ones.
+ */
+static sp_status separate_materials(const sp_problem *problem, const sp_hexes *hexes, size_t nodes,
+                                    field_points *points, field_arrays *arrays) {
+  const size_t count = (size_t)points->count;
+  int *owner, *last; /* the first material that has a point, and the last one that got a new one */
+  sp_lid *copy;      /* that new one */
+  sp_status status = sp_allocate(count, sizeof *owner, "field points", &owner);
+  last = NULL, copy = NULL;
+  if (!status) status = sp_allocate(count, sizeof *last, "field points", &last);
+  if (!status) status = sp_allocate(count, sizeof *copy, "field points", &copy);
+  if (!status)
+    status = sp_allocate((size_t)hexes->count * nodes, sizeof(sp_lid), "field points",
+                         &arrays->by_material);
+  for (size_t p = 0; p < count && !status; p++) owner[p] = last[p] = -1;
+  for (int m = 0; m < problem->materials.count && !status; m++)
+    for (size_t e = 0; e < (size_t)hexes->count && !status; e++) {
+      if (problem->materials.of_volume[hexes->volumes[e]] != m) continue;
+      for (size_t n = e * nodes; n < (e + 1) * nodes; n++) {
+        const sp_lid p = points->nodes[n];
+        if (owner[p] < 0) owner[p] = m;
+        if (owner[p] != m && last[p] != m) {
+          last[p] = m;
+          copy[p] = points->count++;
+        }
+        arrays->by_material[n] = owner[p] == m ? p : copy[p];
+      }
+      if (points->count > INT32_MAX - (sp_lid)nodes)
+        status = sp_fail(SP_ERR_INPUT, "more than %d points of the field on a rank", INT32_MAX);
+    }
+  free(owner);
+  free(last);
+  free(copy);
+  points->nodes = arrays->by_material;
+  return status;
+}
+
+/* kappa grad u: [points][3]. Collective. */
+static sp_status fill_flux(const sp_problem *problem, const sp_space *space, const double *x,
+                           const field_points *points, field_arrays *arrays) {
+  const sp_hexes *hexes = space->mesh->hexes;
+  const int order = space->numbering->order, nq = order + 1;
+  const size_t nodes = sp_element_nodes(order), dofs = (size_t)space->numbering->local;
+  double matrix[SP_MAX_NQ * SP_MAX_NQ];
+  sp_status status = sp_allocate((size_t)points->count, 3 * sizeof(double), "field", &arrays->flux);
+  for (int s = 0; s < 4 && !status; s++)
+    status = sp_allocate(dofs, sizeof(double), "field", &arrays->sums[s]);
+  SP_TRY(sp_agree(space->mesh->comm, status));
+  lattice_matrix(order, matrix);
+  for (int m = 0; m < problem->materials.count; m++) {
+    SP_TRY(sp_flux_of_material(problem, space, m, x, arrays->sums, arrays->sums[3]));
+    for (size_t e = 0; e < (size_t)hexes->count; e++) {
+      if (problem->materials.of_volume[hexes->volumes[e]] != m) continue;
+      const sp_lid *dof = &space->numbering->nodes[e * nodes], *place = &points->nodes[e * nodes];
+      for (size_t d = 0; d < 3; d++) {
+        for (size_t n = 0; n < nodes; n++) arrays->nodal[n] = arrays->sums[d][dof[n]];
+        sp_tensor_apply(nq, nq, matrix, matrix, matrix, arrays->nodal, arrays->local);
+        for (size_t n = 0; n < nodes; n++)
+          arrays->flux[3 * (size_t)place[n] + d] = arrays->local[n];
+      }
+    }
+  }
+  return SP_OK;
+}
+
 static sp_status fill_points(const sp_problem *problem, const sp_space *space, const double *x,
-                             const sp_numbering *points, field_arrays *arrays) {
+                             const field_points *points, field_arrays *arrays) {
   const sp_hexes *hexes = space->mesh->hexes;
   const sp_lid *dofs = space->numbering->nodes;
   const int order = space->numbering->order, nq = order + 1;
-  const size_t nodes = sp_element_nodes(order), count = (size_t)points->local;
+  const size_t nodes = sp_element_nodes(order), count = (size_t)points->count;
   double lattice[SP_MAX_NQ], matrix[SP_MAX_NQ * SP_MAX_NQ];
   SP_TRY(sp_allocate(count, 3 * sizeof(double), "field points", &arrays->points));
   SP_TRY(sp_allocate(count, sizeof(double), "field", &arrays->u));
@@ -64,8 +156,8 @@ static sp_status fill_points(const sp_problem *problem, const sp_space *space, c
   SP_TRY(sp_allocate(nodes, sizeof(double), "field", &arrays->local));
   SP_TRY(sp_allocate(nodes, sizeof(double), "field", &arrays->exact));
   double *nodal = arrays->nodal, *xyz = arrays->coordinates, *u = arrays->local;
-  for (int i = 0; i < nq; i++) lattice[i] = -1 + 2.0 * i / order;
-  sp_interpolation_matrix(nq, sp_reference_get(order)->gll.nodes, nq, lattice, matrix);
+  equispaced(order, lattice);
+  lattice_matrix(order, matrix);
   /* Backwards, so that the first element that has a point is the last to write it. */
   for (size_t e = (size_t)hexes->count; e-- > 0;) {
     const sp_lid *place = &points->nodes[e * nodes];
@@ -116,30 +208,62 @@ static sp_status fill_cells(const sp_mesh *mesh, field_arrays *arrays) {
   return SP_OK;
 }
 
-sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_space *space,
-                         const double *x) {
-  const sp_mesh *mesh = space->mesh;
-  const sp_numbering *points = space->numbering;
-  field_arrays arrays = {0};
-  sp_status status = SP_OK;
-  if (mesh->periodic) {
-    status = separate_places(mesh, points->order, &arrays.separate);
-    points = arrays.separate;
+/* Which points elements share. */
+static sp_status number_points(const sp_problem *problem, const sp_space *space, bool flux,
+                               field_points *points, field_arrays *arrays) {
+  const sp_numbering *numbering = space->numbering;
+  if (space->mesh->periodic) {
+    SP_TRY(separate_places(space->mesh, numbering->order, &arrays->separate));
+    numbering = arrays->separate;
   }
-  if (!status) status = fill_points(problem, space, x, points, &arrays);
+  *points = (field_points){numbering->local, numbering->nodes};
+  if (!flux || problem->materials.count == 1) return SP_OK;
+  return separate_materials(problem, space->mesh->hexes, sp_element_nodes(numbering->order), points,
+                            arrays);
+}
+
+sp_status sp_field_check(const sp_config *config) {
+  const sp_operator_row *row = &sp_operator_rows[config->discretization.operator_kind];
+  if (!config->output.flux || row->has_stiffness) return SP_OK;
+  return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no flux; remove it",
+                 config->output.flux_where, row->name);
+}
+
+sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_space *space,
+                         bool flux, const double *x) {
+  const sp_mesh *mesh = space->mesh;
+  field_points points = {0};
+  field_arrays arrays = {0};
+  sp_status status = number_points(problem, space, flux, &points, &arrays);
+  if (!status) status = fill_points(problem, space, x, &points, &arrays);
   if (!status) status = fill_cells(mesh, &arrays);
   status = sp_agree(mesh->comm, status);
+  if (!status && flux) status = fill_flux(problem, space, x, &points, &arrays);
   if (!status) {
     const int regions = mesh->hexes->volume_group_count;
+    const char *names[POINT_FIELDS] = {"u"};
+    const double *fields[POINT_FIELDS] = {arrays.u};
+    int columns[POINT_FIELDS] = {1}, count = 1;
+    if (sp_materials_have_solution(&problem->materials)) {
+      names[count] = "error";
+      fields[count] = arrays.error;
+      columns[count++] = 1;
+    }
+    if (flux) {
+      names[count] = "kappa_grad_u";
+      fields[count] = arrays.flux;
+      columns[count++] = 3;
+    }
     const sp_field_data data = {
-        .order = points->order,
+        .order = space->numbering->order,
         .elements = mesh->hexes->count,
-        .points = points->local,
-        .nodes = points->nodes,
+        .points = points.count,
+        .nodes = points.nodes,
         .coordinates = arrays.points,
-        .point_field_count = sp_materials_have_solution(&problem->materials) ? 2 : 1,
-        .point_names = (const char *const[]){"u", "error"},
-        .point_fields = (const double *const[]){arrays.u, arrays.error},
+        .point_field_count = count,
+        .point_names = names,
+        .point_columns = columns,
+        .point_fields = fields,
         .cell_field_count = regions > 0 ? CELL_FIELDS : CELL_FIELDS - 1,
         .cell_names = (const char *const[CELL_FIELDS]){"rank", "tag", "region"},
         .cell_fields = (const int64_t *const[CELL_FIELDS]){arrays.rank, arrays.tag, arrays.region},
@@ -153,9 +277,9 @@ sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_s
 }
 
 double sp_field_predicted_bytes(const sp_mesh *mesh, const sp_sizes *sizes, int refinements,
-                                int order, bool has_solution) {
+                                int order, bool has_solution, bool flux) {
   const sp_hexes *hexes = mesh->hexes;
-  const size_t doubles = 3 + 1 + has_solution; /* a point, u, error */
+  const size_t doubles = 3 + 1 + has_solution + 3 * (size_t)flux; /* a point, u, error */
   const size_t integers = hexes->volume_group_count > 0 ? CELL_FIELDS : CELL_FIELDS - 1;
   /* DOFs that are at several places are on periodic faces. */
   double faces = 0;
@@ -163,7 +287,11 @@ double sp_field_predicted_bytes(const sp_mesh *mesh, const sp_sizes *sizes, int 
     for (int f = 0; f < SP_FACES; f++)
       faces += sp_periodic_has_surface(mesh->periodic, hexes, hexes->surfaces[e][f]);
   const double points = sizes->dofs + faces * pow(ldexp(order, refinements) + 1, 2);
-  const double arrays = points * (double)(doubles * sizeof(double)) +
+  /* Sums at the nodes; points by material, of which interfaces between materials add few. */
+  const double averages = flux ? sizes->dofs * 4 * sizeof(double) : 0;
+  const double by_material =
+      flux && hexes->volume_count > 1 ? sizes->elements * pow(order + 1, 3) * sizeof(sp_lid) : 0;
+  const double arrays = points * (double)(doubles * sizeof(double)) + averages + by_material +
                         sizes->elements * (double)(integers * sizeof(int64_t)) +
                         sp_field_file_predicted_bytes(sizes->elements, order);
   if (!mesh->periodic) return arrays;

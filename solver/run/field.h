@@ -5,20 +5,26 @@
  *
  * Elements of a rank share their points, except across periodic boundaries. Where elements differ
  * (by rounding, or "error" between materials whose solutions jump), the first element's value is
- * written. */
+ * written.
+ *
+ * With `flux` also "kappa_grad_u", a vector (solver/problem/flux.h). Elements of different
+ * materials then share no points, so that each material has its own values. */
 #ifndef SP_SOLVER_RUN_FIELD_H
 #define SP_SOLVER_RUN_FIELD_H
 
 #include "operators/space.h"
 #include "solver/problem/problem.h"
 
+/* Refuse the flux of a problem that has none, with its line: SP_ERR_INPUT. Local. */
+sp_status sp_field_check(const sp_config *config);
+
 /* Write the host L-vector x. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_space *space,
-                         const double *x);
+                         bool flux, const double *x);
 
 /* About as many bytes as this takes meanwhile on this rank after so many refinements of `mesh`,
  * which lead to `sizes` at that order. Local. */
 double sp_field_predicted_bytes(const sp_mesh *mesh, const sp_sizes *sizes, int refinements,
-                                int order, bool has_solution);
+                                int order, bool has_solution, bool flux);
 
 #endif

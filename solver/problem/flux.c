@@ -1,0 +1,78 @@
+#include "solver/problem/flux.h"
+
+#include <stdlib.h>
+
+#include "mesh/geometry.h"
+#include "mesh/reference.h"
+
+enum { NODES = SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ };
+
+/* The arrays of one element; too large for the stack. */
+typedef struct workspace {
+  double nodal[NODES], slopes[3][NODES], kappa[NODES];
+  double coordinates[3 * NODES], inverse[9 * NODES], jacobian[NODES];
+} workspace;
+
+/* slopes[a] = d u_h / d r_a at the nodes. */
+static void differentiate(const sp_reference *reference, workspace *w) {
+  const int nq = reference->order + 1, strides[3] = {1, nq, nq * nq};
+  for (int a = 0; a < 3; a++)
+    for (int node = 0; node < nq * nq * nq; node++) {
+      const int i = node / strides[a] % nq;
+      const double *row = &reference->differentiation[i * nq];
+      const double *line = &w->nodal[node - i * strides[a]];
+      double slope = 0;
+      for (int m = 0; m < nq; m++) slope += row[m] * line[m * strides[a]];
+      w->slopes[a][node] = slope;
+    }
+}
+
+static sp_status add_element(const sp_material *material, const sp_space *space, sp_lid e,
+                             const double *x, workspace *w, double *const flux[3],
+                             double *weights) {
+  const sp_reference *reference = sp_reference_get(space->numbering->order);
+  const size_t nodes = sp_element_nodes(reference->order);
+  const sp_lid *dofs = &space->numbering->nodes[(size_t)e * nodes];
+  for (size_t n = 0; n < nodes; n++) w->nodal[n] = x[dofs[n]];
+  differentiate(reference, w);
+  sp_geometry_inverse(space->mesh->hexes, e, reference->order + 1, reference->gll.nodes,
+                      w->coordinates, w->inverse, w->jacobian);
+  const double *xyz[3] = {w->coordinates, w->coordinates + nodes, w->coordinates + 2 * nodes};
+  SP_TRY(sp_material_kappa(material, nodes, xyz, w->kappa, NULL));
+  for (size_t n = 0; n < nodes; n++) {
+    if (!(w->jacobian[n] > 0)) continue; /* a collapsed edge: the other elements have the value */
+    weights[dofs[n]] += 1;
+    for (size_t d = 0; d < 3; d++)
+      for (size_t a = 0; a < 3; a++)
+        flux[d][dofs[n]] += w->kappa[n] * w->inverse[(3 * a + d) * nodes + n] * w->slopes[a][n];
+  }
+  return SP_OK;
+}
+
+static sp_status add_elements(const sp_problem *problem, const sp_space *space, int material,
+                              const double *x, workspace *w, double *const flux[3],
+                              double *weights) {
+  const sp_hexes *hexes = space->mesh->hexes;
+  for (sp_lid e = 0; e < hexes->count; e++)
+    if (problem->materials.of_volume[hexes->volumes[e]] == material)
+      SP_TRY(add_element(&problem->materials.list[material], space, e, x, w, flux, weights));
+  return SP_OK;
+}
+
+sp_status sp_flux_of_material(const sp_problem *problem, const sp_space *space, int material,
+                              const double *x, double *const flux[3], double *weights) {
+  const sp_lid local = space->numbering->local;
+  for (sp_lid i = 0; i < local; i++) weights[i] = flux[0][i] = flux[1][i] = flux[2][i] = 0;
+  workspace *w;
+  sp_status status = sp_allocate(1, sizeof *w, "flux", &w);
+  if (!status) status = add_elements(problem, space, material, x, w, flux, weights);
+  free(w);
+  SP_TRY(sp_agree(space->mesh->comm, status));
+  sp_exchange_now(space->exchange, SP_SUM, weights);
+  for (int d = 0; d < 3; d++) {
+    sp_exchange_now(space->exchange, SP_SUM, flux[d]);
+    for (sp_lid i = 0; i < local; i++)
+      if (weights[i] > 0) flux[d][i] /= weights[i];
+  }
+  return SP_OK;
+}
