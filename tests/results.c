@@ -257,6 +257,50 @@ static void check_shell(void) {
     printf("  shell: %.3e %.3e\n", log.results[0].value + exact, log.results[1].value - exact);
 }
 
+/* Two materials between cylinders, kappa = 1 | 10 and u = 1 + log(r / 1.5) (1 | 1/10): kappa du/dr
+ * is 1/r, so pi/2 flows through each quarter of a cylinder of height 1, outwards on the inside.
+ * Rate 2 N, as in check_flux_rate, above 1e-7, where the elements are cylinders (layers.geo). */
+static void check_layer_fluxes(void) {
+  const double exact[2] = {acos(0), -acos(0)};
+  for (int kind = 0; kind < 2; kind++)
+    for (int order = 1; order <= 3; order++) {
+      double largest[2] = {0, 0};
+      const int first = order == 1 ? 1 : 0;
+      for (int level = 0; level < 2; level++) {
+        char texts[2][32];
+        snprintf(texts[0], sizeof texts[0], "discretization.order=%d", order);
+        snprintf(texts[1], sizeof texts[1], "mesh.refine=%d", first + level);
+        const char *const common[] = {"mesh.file=" SP_FIXTURES "/layers.geo",
+                                      KINDS[kind],
+                                      texts[0],
+                                      texts[1],
+                                      "problem.lambda=0",
+                                      "problem.forcing=0",
+                                      "material.inner.kappa=1",
+                                      "material.outer.kappa=10",
+                                      "boundary.inside=dirichlet 1-log(1.5)",
+                                      "boundary.outside=dirichlet 1+log(2/1.5)/10",
+                                      "boundary.default=neumann 0",
+                                      "solver.tolerance=1e-13",
+                                      "result.in=flux over inside",
+                                      "result.out=flux over outside",
+                                      NULL};
+        const logged log = run(MPI_COMM_WORLD, common, NULL);
+        for (int r = 0; r < 2; r++)
+          largest[level] = fmax(largest[level], fabs(log.results[r].value - exact[r]));
+        CHECK(fabs(log.terms[log.term_count - 1]) <= 1e-10 * exact[0],
+              "%s N = %d: an imbalance of %g", KINDS[kind], order, log.terms[log.term_count - 1]);
+      }
+      const double rate = log2(largest[0] / largest[1]);
+      CHECK(largest[1] < 1e-7 || rate >= 2 * order - 0.3, "%s N = %d: errors %.2e, %.2e, rate %.2f",
+            KINDS[kind], order, largest[0], largest[1], rate);
+      CHECK(largest[1] < 2e-3, "%s N = %d: an error of %.2e", KINDS[kind], order, largest[1]);
+      if (getenv("SHOW") && world_rank == 0)
+        printf("  layers %s N = %d: %.2e %.2e rate %.2f\n", KINDS[kind], order, largest[0],
+               largest[1], rate);
+    }
+}
+
 /* ---- Balance ---- */
 
 /* The imbalance is the sum of the residual over free DOFs, at most sqrt(n) 1e-14 |b|, and rounding
@@ -440,6 +484,7 @@ int main(int argc, char **argv) {
   check_integrals();
   check_fluxes();
   check_shell();
+  check_layer_fluxes();
   check_balances();
   check_infinite();
   check_ranks();
