@@ -113,10 +113,15 @@ def check_balance(name, ranks, output):
 
 
 def check_materials(name):
+    """At a low order, which is enough to see a change."""
+    arguments = ["discretization.order=2", "output.field="]
+    with_all = results_of(run(name, "2", *arguments).stdout)
     for key in MATERIALS[name]:
-        done = run(name, "2", f"material.{key}=", "output.field=")
-        if done.returncode != 0 or not wrong_results(name, done.stdout):
-            fail(f"{name} without {key}: exit code {done.returncode}, all results as with it: {done.stdout}")
+        done = run(name, "2", f"material.{key}=", *arguments)
+        without = results_of(done.stdout)
+        same = [result for result, value in with_all.items() if abs(without.get(result, value) / value - 1) < 1e-3]
+        if done.returncode != 0 or not with_all or len(same) == len(with_all):
+            fail(f"{name} without {key}: exit code {done.returncode}, results as with it: {done.stdout}{done.stderr}")
 
 
 def main():
