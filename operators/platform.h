@@ -11,6 +11,13 @@ typedef enum sp_device_kind { SP_DEVICE_AUTO, SP_DEVICE_HOST, SP_DEVICE_CUDA } s
 /* All names as in a case, by sp_device_kind; ends in NULL. */
 extern const char *const sp_device_names[];
 
+/* Whether several ranks share a GPU where there are fewer GPUs than ranks. Otherwise one rank for
+ * each GPU has all elements. */
+typedef enum sp_share { SP_SHARE_NO, SP_SHARE_YES } sp_share;
+
+/* All names as in a case, by sp_share; ends in NULL. */
+extern const char *const sp_share_names[];
+
 typedef struct sp_platform {
   MPI_Comm comm;
   const sp_backend *backend;
@@ -18,6 +25,13 @@ typedef struct sp_platform {
   sp_reduction *reduction;
   sp_transport transport; /* how values are to travel between devices */
 } sp_platform;
+
+/* Whether this rank should have elements if no two ranks are to share a GPU: *works is true on one
+ * rank for each GPU that a rank can see (operators/gpus.h), and on all ranks if they work on CPUs,
+ * or if no rank sees a GPU. SP_DEVICE_AUTO takes GPUs if rank 0 and a rank of each machine see one.
+ * No CUDA context is created. Errors: SP_ERR_INPUT for SP_DEVICE_CUDA if only some machines have
+ * GPUs, or if rank 0 sees none; SP_ERR_SYSTEM. Collective. */
+sp_status sp_platform_choose_ranks(MPI_Comm comm, sp_device_kind kind, bool *works);
 
 /* Open the backend that `kind` asks for. SP_DEVICE_AUTO takes a GPU if there is one; a device that
  * is asked for and missing is an error. `comm` must outlive *platform. Close it with the function

@@ -2,6 +2,7 @@ extern "C" {
 #include "operators/cuda/blas.h"
 #include "operators/cuda/exchange.h"
 #include "operators/cuda/launch.h"
+#include "operators/gpus.h"
 }
 
 #include <cstdint>
@@ -65,7 +66,30 @@ int sp_cuda_architecture(void) {
   return architecture;
 }
 
-// "; GPUs of ranks 0 to 3: 0 1 0 1", as far as it fits.
+static sp_status name_gpu(int device, sp_gpu *gpu) {
+  cudaDeviceProp properties;
+  SP_CUDA(cudaGetDeviceProperties(&properties, device)); // creates no context
+  const int used = snprintf(gpu->name, sizeof gpu->name, "%x:%x:%x ", properties.pciDomainID,
+                            properties.pciBusID, properties.pciDeviceID);
+  char *digits = gpu->name + used; // parts of a GPU (MIG) differ in the UUID alone
+  for (size_t b = 0; b < sizeof properties.uuid.bytes; b++)
+    snprintf(digits + 2 * b, 3, "%02x", (unsigned char)properties.uuid.bytes[b]);
+  return SP_OK;
+}
+
+sp_status sp_gpus_visible(int *count, sp_gpu **gpus) {
+  int visible = 0;
+  *count = 0;
+  *gpus = nullptr;
+  if (cudaGetDeviceCount(&visible) != cudaSuccess) visible = 0;
+  (void)cudaGetLastError();
+  SP_TRY(sp_allocate((size_t)visible, sizeof **gpus, "GPUs", gpus));
+  for (int device = 0; device < visible; device++) SP_TRY(name_gpu(device, &(*gpus)[device]));
+  *count = visible;
+  return SP_OK;
+}
+
+// "; GPUs by rank: 0 1 0 1", as far as it fits.
 static void describe_ranks(MPI_Comm comm, int id, char *text, size_t room) {
   int size;
   MPI_Comm_size(comm, &size);
@@ -74,27 +98,49 @@ static void describe_ranks(MPI_Comm comm, int id, char *text, size_t room) {
   MPI_Allreduce(MPI_IN_PLACE, &possible, 1, MPI_INT, MPI_MIN, comm);
   if (possible) MPI_Allgather(&id, 1, MPI_INT, ids, 1, MPI_INT, comm);
   if (possible && size > 1) {
-    size_t used = (size_t)snprintf(text, room, "; GPUs of ranks 0 to %d:", size - 1);
+    size_t used = (size_t)snprintf(text, room, "; GPUs by rank:");
     for (int r = 0; r < size && used + 8 < room; r++)
       used += (size_t)snprintf(text + used, room - used, " %d", ids[r]);
   }
   free(ids);
 }
 
-// Ranks of one machine take its GPUs in turn; `map` describes the GPUs of all ranks.
-static sp_status choose_device(MPI_Comm comm, int *id, char *map, size_t room) {
-  MPI_Comm machine;
-  int rank, count = 0;
-  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
-  MPI_Comm_rank(machine, &rank);
-  MPI_Comm_free(&machine);
-  const cudaError_t error = cudaGetDeviceCount(&count);
-  *id = error == cudaSuccess && count > 0 ? rank % count : -1;
-  describe_ranks(comm, *id, map, room);
-  if (*id < 0)
-    return sp_fail(SP_ERR_SYSTEM, "no usable GPU: %s",
-                   error != cudaSuccess ? cudaGetErrorString(error) : "none found");
+// A GPU of its own for each rank of this machine, or, where ranks outnumber GPUs, those in turn.
+static sp_status device_of(const sp_gpu_view *view, int rank, int *id) {
+  const int visible = view->first[rank + 1] - view->first[rank];
+  int *choice, before = 0;
+  bool enough = true;
+  *id = -1;
+  SP_TRY(sp_allocate((size_t)view->ranks, sizeof *choice, "GPUs", &choice));
+  enough = sp_gpus_choose(view, choice) == SP_OK;
+  for (int r = 0; r < view->ranks; r++) {
+    if (view->machine[r] != view->machine[rank]) continue;
+    enough = enough && choice[r] >= 0;
+    before += r < rank;
+  }
+  if (visible > 0) *id = enough ? choice[rank] : before % visible;
+  free(choice);
   return SP_OK;
+}
+
+// `map` describes the GPUs of all ranks.
+static sp_status choose_device(MPI_Comm comm, int *id, char *map, size_t room) {
+  int rank, count = 0;
+  sp_gpu *gpus = nullptr;
+  sp_gpu_view view = {};
+  MPI_Comm_rank(comm, &rank);
+  *id = -1;
+  sp_status status = sp_agree(comm, sp_gpus_visible(&count, &gpus));
+  if (!status) status = sp_gpus_gather(comm, count, gpus, &view);
+  if (!status) status = sp_agree(comm, device_of(&view, rank, id));
+  sp_gpu_view_free(&view);
+  free(gpus);
+  SP_TRY(status);
+  describe_ranks(comm, *id, map, room);
+  if (*id >= 0) return SP_OK;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  return sp_fail(SP_ERR_SYSTEM, "no usable GPU: %s",
+                 error != cudaSuccess ? cudaGetErrorString(error) : "none found");
 }
 
 static sp_status use_device(sp_device *device, const char *map) {

@@ -1,0 +1,146 @@
+#include "operators/gpus.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+sp_status sp_gpus_gather(MPI_Comm comm, int count, const sp_gpu *gpus, sp_gpu_view *view) {
+  MPI_Comm machine;
+  int rank, size;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  *view = (sp_gpu_view){.ranks = size};
+  int *counts = NULL;
+  const size_t ranks = (size_t)size;
+  sp_status status = sp_allocate(ranks, sizeof *view->machine, "GPUs", &view->machine);
+  if (!status) status = sp_allocate(ranks + 1, sizeof *view->first, "GPUs", &view->first);
+  if (!status) status = sp_allocate(ranks, sizeof *counts, "GPUs", &counts);
+  status = sp_agree(comm, status);
+  if (!status) {
+    int lowest = rank;
+    MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &machine);
+    MPI_Bcast(&lowest, 1, MPI_INT, 0, machine);
+    MPI_Comm_free(&machine);
+    MPI_Allgather(&lowest, 1, MPI_INT, view->machine, 1, MPI_INT, comm);
+    MPI_Allgather(&count, 1, MPI_INT, counts, 1, MPI_INT, comm);
+    for (int r = 0; r < size; r++) view->first[r + 1] = view->first[r] + counts[r];
+    status = sp_allocate((size_t)view->first[size], sizeof *view->gpus, "GPUs", &view->gpus);
+    status = sp_agree(comm, status);
+  }
+  if (!status) {
+    MPI_Datatype type;
+    MPI_Type_contiguous((int)sizeof *gpus, MPI_BYTE, &type);
+    MPI_Type_commit(&type);
+    MPI_Allgatherv(gpus, count, type, view->gpus, counts, view->first, type, comm);
+    MPI_Type_free(&type);
+  }
+  free(counts);
+  return status;
+}
+
+void sp_gpu_view_free(sp_gpu_view *view) {
+  free(view->machine);
+  free(view->first);
+  free(view->gpus);
+  *view = (sp_gpu_view){0};
+}
+
+/* One machine: its ranks and the different GPUs that they see, in the order in which they are seen
+ * first. */
+typedef struct site {
+  int rank_count, gpu_count;
+  int *ranks;          /* [rank_count], of the view */
+  const sp_gpu **gpus; /* [gpu_count] */
+  int *device;         /* [rank_count][gpu_count]: the rank's number of the GPU, -1: not seen */
+  int *gpu_of;         /* [rank_count]: the GPU of the rank, -1: none yet */
+  bool *tried;         /* [rank_count], in the search under way */
+} site;
+
+static void site_free(site *s) {
+  free(s->ranks);
+  free(s->gpus);
+  free(s->device);
+  free(s->gpu_of);
+  free(s->tried);
+}
+
+static int find_gpu(const site *s, const sp_gpu *gpu) {
+  int g = 0;
+  while (g < s->gpu_count && strcmp(s->gpus[g]->name, gpu->name) != 0) g++;
+  return g;
+}
+
+static sp_status site_create(const sp_gpu_view *view, int machine, site *s) {
+  size_t seen = 0, ranks = 0;
+  for (int r = 0; r < view->ranks; r++)
+    if (view->machine[r] == machine) {
+      ranks++;
+      seen += (size_t)(view->first[r + 1] - view->first[r]);
+    }
+  SP_TRY(sp_allocate(ranks, sizeof *s->ranks, "GPUs", &s->ranks));
+  SP_TRY(sp_allocate(ranks, sizeof *s->gpu_of, "GPUs", &s->gpu_of));
+  SP_TRY(sp_allocate(ranks, sizeof *s->tried, "GPUs", &s->tried));
+  SP_TRY(sp_allocate(seen, sizeof *s->gpus, "GPUs", &s->gpus));
+  for (int r = 0; r < view->ranks; r++) {
+    if (view->machine[r] != machine) continue;
+    s->ranks[s->rank_count++] = r;
+    for (int i = view->first[r]; i < view->first[r + 1]; i++)
+      if (find_gpu(s, &view->gpus[i]) == s->gpu_count) s->gpus[s->gpu_count++] = &view->gpus[i];
+  }
+  const size_t gpus = (size_t)s->gpu_count;
+  SP_TRY(sp_allocate(ranks * gpus, sizeof *s->device, "GPUs", &s->device));
+  for (size_t n = 0; n < ranks; n++) {
+    const int r = s->ranks[n];
+    s->gpu_of[n] = -1;
+    for (size_t g = 0; g < gpus; g++) s->device[n * gpus + g] = -1;
+    for (int i = view->first[r + 1] - 1; i >= view->first[r]; i--)
+      s->device[n * gpus + (size_t)find_gpu(s, &view->gpus[i])] = i - view->first[r];
+  }
+  return SP_OK;
+}
+
+/* Give GPU g to a rank that sees it, if need be one whose own GPU another rank can take: a path of
+ * the matching of ranks and GPUs. Ranks that have a GPU keep having one. */
+static bool give(site *s, int g) {
+  const int n = s->rank_count, begin = n > s->gpu_count ? (int)((long)g * n / s->gpu_count) : g % n;
+  for (int i = 0; i < n; i++) {
+    const int rank = (begin + i) % n;
+    if (s->tried[rank] || s->device[rank * s->gpu_count + g] < 0) continue;
+    s->tried[rank] = true;
+    if (s->gpu_of[rank] >= 0 && !give(s, s->gpu_of[rank])) continue;
+    s->gpu_of[rank] = g;
+    return true;
+  }
+  return false;
+}
+
+static sp_status choose_on(const sp_gpu_view *view, int machine, int *choice) {
+  site s = {0};
+  sp_status status = site_create(view, machine, &s);
+  if (!status && s.gpu_count == 0)
+    status = sp_fail(SP_ERR_INPUT,
+                     "no rank sees a GPU on the machine of rank %d: start no ranks there, or set "
+                     "backend.device = host",
+                     s.ranks[0]);
+  for (int g = 0; g < s.gpu_count && !status; g++) {
+    memset(s.tried, 0, (size_t)s.rank_count * sizeof *s.tried);
+    give(&s, g);
+  }
+  for (int n = 0; n < s.rank_count && !status; n++)
+    choice[s.ranks[n]] = s.gpu_of[n] < 0 ? -1 : s.device[n * s.gpu_count + s.gpu_of[n]];
+  site_free(&s);
+  return status;
+}
+
+sp_status sp_gpus_choose(const sp_gpu_view *view, int *choice) {
+  for (int r = 0; r < view->ranks; r++) {
+    bool first = true; /* of its machine */
+    for (int q = 0; q < r && first; q++) first = view->machine[q] != view->machine[r];
+    if (first) SP_TRY(choose_on(view, view->machine[r], choice));
+  }
+  if (view->first[1] == 0)
+    return sp_fail(SP_ERR_INPUT,
+                   "rank 0 sees no GPU, but other ranks of its machine do: let it see "
+                   "one (CUDA_VISIBLE_DEVICES)");
+  return SP_OK;
+}

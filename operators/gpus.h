@@ -1,0 +1,41 @@
+/* Which rank works with which GPU. The choice itself needs no device: it knows names alone. */
+#ifndef SP_OPERATORS_GPUS_H
+#define SP_OPERATORS_GPUS_H
+
+#include "io/error.h"
+
+/* Two ranks of a machine see the same GPU if and only if the names are equal, whatever number
+ * CUDA_VISIBLE_DEVICES gives it on each of them. */
+typedef struct sp_gpu {
+  char name[64];
+} sp_gpu;
+
+/* What ranks see: rank r, on machine[r], sees gpus[first[r]], ..., gpus[first[r + 1] - 1], which it
+ * calls devices 0, 1, ... Ranks with equal numbers are on one machine. */
+typedef struct sp_gpu_view {
+  int ranks;
+  int *machine; /* [ranks] */
+  int *first;   /* [ranks + 1] */
+  sp_gpu *gpus; /* [first[ranks]] */
+} sp_gpu_view;
+
+/* The GPUs that this process sees, in the order of its device numbers; none without a driver, or in
+ * a program built without CUDA. Creates no CUDA context. The caller frees *gpus, also after an
+ * error. Errors: SP_ERR_SYSTEM. Local. */
+sp_status sp_gpus_visible(int *count, sp_gpu **gpus);
+
+/* What all ranks of `comm` see, from what each one sees, gpus[count]; the same on all ranks.
+ * machine[r] is the lowest rank of the machine. sp_gpu_view_free frees it, also after an error.
+ * Errors: SP_ERR_SYSTEM. Collective. */
+sp_status sp_gpus_gather(MPI_Comm comm, int count, const sp_gpu *gpus, sp_gpu_view *view);
+void sp_gpu_view_free(sp_gpu_view *view);
+
+/* Give as many ranks as possible a GPU of their own, machine by machine: rank r gets its device
+ * choice[r], or -1 if it gets none. The first rank of a machine that sees a GPU gets one. If all
+ * ranks of a machine see the same G GPUs, of R > G ranks number floor(g R / G) gets GPU g, so that
+ * these ranks are spread over the machine as the launcher has spread all of them; of R <= G ranks,
+ * number g gets GPU g. Errors: SP_ERR_INPUT if no rank of a machine sees a GPU, or if rank 0, which
+ * prints and writes files, sees none; SP_ERR_SYSTEM. Local. */
+sp_status sp_gpus_choose(const sp_gpu_view *view, int *choice);
+
+#endif

@@ -1,0 +1,172 @@
+/* Which rank gets which GPU: made-up machines, and what the ranks of this run tell each other. */
+#include "operators/gpus.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "tests/check.h"
+#include "tests/random.h"
+
+enum { RANKS = 16, GPUS = 64 };
+
+/* A view of ranks on machines[r] ("aab"); rank r sees the GPUs whose letters are in seen[r]. */
+typedef struct scene {
+  int machine[RANKS], first[RANKS + 1];
+  sp_gpu gpus[GPUS];
+  sp_gpu_view view;
+} scene;
+
+static void set(scene *s, const char *machines, const char *const *seen) {
+  memset(s, 0, sizeof *s);
+  const int ranks = (int)strlen(machines);
+  for (int r = 0; r < ranks; r++) {
+    s->machine[r] = machines[r];
+    s->first[r + 1] = s->first[r];
+    for (const char *letter = seen[r]; *letter; letter++)
+      s->gpus[s->first[r + 1]++].name[0] = *letter;
+  }
+  s->view = (sp_gpu_view){ranks, s->machine, s->first, s->gpus};
+}
+
+#define SEES(...) ((const char *const[]){__VA_ARGS__})
+#define GETS(...) ((const int[]){__VA_ARGS__})
+
+static void expect(const char *machines, const char *const *seen, const int *expected) {
+  scene s;
+  int choice[RANKS];
+  set(&s, machines, seen);
+  CHECK(sp_gpus_choose(&s.view, choice) == SP_OK, "%s: %s", machines, sp_error_message());
+  for (int r = 0; r < s.view.ranks; r++)
+    CHECK(choice[r] == expected[r], "%s, rank %d: %d, expected %d", machines, r, choice[r],
+          expected[r]);
+}
+
+static void refuse(const char *machines, const char *const *seen, const char *words) {
+  scene s;
+  int choice[RANKS];
+  set(&s, machines, seen);
+  CHECK(sp_gpus_choose(&s.view, choice) == SP_ERR_INPUT, "%s", machines);
+  CHECK(strstr(sp_error_message(), words), "'%s'", sp_error_message());
+}
+
+static void test_one_machine(void) {
+  expect("a", SEES("p"), GETS(0));
+  expect("aaaa", SEES("p", "p", "p", "p"), GETS(0, -1, -1, -1));
+  expect("aaaa", SEES("pq", "pq", "pq", "pq"), GETS(0, -1, 1, -1));
+  expect("aaa", SEES("pq", "pq", "pq"), GETS(0, 1, -1));
+  expect("aaaa", SEES("pqrs", "pqrs", "pqrs", "pqrs"), GETS(0, 1, 2, 3));
+  expect("aa", SEES("pqrs", "pqrs"), GETS(0, 1)); /* more GPUs than ranks */
+  const char *seen[16];
+  for (int r = 0; r < 16; r++) seen[r] = "pqrs";
+  expect("aaaaaaaaaaaaaaaa", seen,
+         GETS(0, -1, -1, -1, 1, -1, -1, -1, 2, -1, -1, -1, 3, -1, -1, -1));
+}
+
+/* CUDA_VISIBLE_DEVICES differs from rank to rank: all call what they see device 0, 1, ... */
+static void test_visible_devices(void) {
+  expect("aaaa", SEES("p", "q", "r", "s"), GETS(0, 0, 0, 0));
+  expect("aaaa", SEES("p", "p", "q", "q"), GETS(0, -1, 0, -1));
+  expect("aaaa", SEES("p", "q", "p", "q"), GETS(0, -1, -1, 0));
+  expect("aa", SEES("pq", "qp"), GETS(0, 0));
+  expect("aa", SEES("pq", "p"), GETS(1, 0)); /* rank 0 leaves p to rank 1 */
+  expect("aaa", SEES("pqr", "pq", "p"), GETS(2, 1, 0));
+  expect("aaaa", SEES("p", "", "q", ""), GETS(0, -1, 0, -1)); /* more ranks than GPUs to set */
+  expect("aaa", SEES("pp", "p", "p"), GETS(0, -1, -1));
+}
+
+static void test_several_machines(void) {
+  expect("aabb", SEES("p", "p", "q", "q"), GETS(0, -1, 0, -1));
+  expect("aaaabbbb", SEES("p", "p", "p", "p", "qrst", "qrst", "qrst", "qrst"),
+         GETS(0, -1, -1, -1, 0, 1, 2, 3));
+  expect("abcabc", SEES("p", "qr", "s", "p", "qr", "s"), GETS(0, 0, 0, -1, 1, -1));
+  expect("ab", SEES("p", "p"), GETS(0, 0)); /* a name is of one machine */
+  refuse("aabb", SEES("p", "p", "", ""), "machine of rank 2");
+  refuse("ab", SEES("", "p"), "machine of rank 0");
+  refuse("aa", SEES("", "p"), "rank 0 sees no GPU");
+}
+
+/* The most ranks that can have a GPU of their own, of those from `rank` on. */
+static int most(const scene *s, int rank, bool *taken) {
+  if (rank == s->view.ranks) return 0;
+  int best = most(s, rank + 1, taken);
+  for (int i = s->first[rank]; i < s->first[rank + 1]; i++) {
+    bool *gpu = &taken[(unsigned char)s->gpus[i].name[0]];
+    if (*gpu) continue;
+    *gpu = true;
+    const int with = 1 + most(s, rank + 1, taken);
+    if (with > best) best = with;
+    *gpu = false;
+  }
+  return best;
+}
+
+/* Whatever ranks see, as many as possible work, each with a GPU of its own, and rank 0 does. */
+static void test_any_view(void) {
+  enum { VIEWS = 2000, MOST = 6 };
+  for (int v = 0; v < VIEWS; v++) {
+    char seen[MOST][8] = {{0}}, machines[MOST + 1] = "";
+    const char *lists[MOST];
+    const int ranks = 1 + (int)random_below(MOST);
+    for (int r = 0; r < ranks; r++) {
+      int n = 0;
+      for (int g = 0; g < 5; g++)
+        if (random_below(3) == 0) seen[r][n++] = (char)('p' + g);
+      if (r == 0 && n == 0) seen[0][0] = 'p';
+      lists[r] = seen[r];
+      machines[r] = 'a';
+    }
+    scene s;
+    int choice[RANKS], workers = 0;
+    bool taken[256] = {false}, used[256] = {false};
+    set(&s, machines, lists);
+    CHECK(sp_gpus_choose(&s.view, choice) == SP_OK, "%s", sp_error_message());
+    for (int r = 0; r < ranks; r++) {
+      if (choice[r] < 0) continue;
+      workers++;
+      CHECK(choice[r] < s.first[r + 1] - s.first[r], "view %d, rank %d: device %d", v, r,
+            choice[r]);
+      bool *gpu = &used[(unsigned char)s.gpus[s.first[r] + choice[r]].name[0]];
+      CHECK(!*gpu, "view %d: two ranks have one GPU", v);
+      *gpu = true;
+    }
+    CHECK(choice[0] >= 0, "view %d: rank 0 does not work", v);
+    CHECK(workers == most(&s, 0, taken), "view %d: %d ranks work, %d could", v, workers,
+          most(&s, 0, taken));
+  }
+}
+
+/* Rank r sees r GPUs of its own. */
+static void test_gather(void) {
+  int rank, size;
+  sp_gpu mine[RANKS] = {{""}};
+  sp_gpu_view view;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  for (int g = 0; g < rank; g++) snprintf(mine[g].name, sizeof mine[g].name, "%d of %d", g, rank);
+  CHECK(sp_gpus_gather(MPI_COMM_WORLD, rank, mine, &view) == SP_OK, "%s", sp_error_message());
+  CHECK(view.ranks == size, "%d ranks", view.ranks);
+  for (int r = 0; r < size; r++) {
+    CHECK(view.machine[r] == 0, "rank %d on machine %d", r, view.machine[r]);
+    CHECK(view.first[r + 1] - view.first[r] == r, "rank %d sees %d", r,
+          view.first[r + 1] - view.first[r]);
+    for (int g = 0; g < r; g++) {
+      char name[sizeof mine[g].name];
+      snprintf(name, sizeof name, "%d of %d", g, r);
+      CHECK(strcmp(view.gpus[view.first[r] + g].name, name) == 0, "'%s', expected '%s'",
+            view.gpus[view.first[r] + g].name, name);
+    }
+  }
+  sp_gpu_view_free(&view);
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  test_one_machine();
+  test_visible_devices();
+  test_several_machines();
+  test_any_view();
+  test_gather();
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}
