@@ -38,6 +38,7 @@ typedef struct sp_vocabulary {
   const char *const *precisions;      /* of solver.precision */
   const char *const *devices;         /* of backend.device */
   const char *const *transports;      /* of backend.exchange */
+  const char *const *shares;          /* of backend.share */
 } sp_vocabulary;
 
 typedef enum sp_shape { SP_SHAPE_FILE, SP_SHAPE_BOX } sp_shape;
@@ -156,6 +157,7 @@ typedef struct sp_config {
   struct {
     int device;   /* index into vocabulary->devices */
     int exchange; /* how GPUs sum over ranks: index into vocabulary->transports */
+    int share;    /* whether ranks share GPUs: index into vocabulary->shares */
   } backend;
   struct {
     /* Paths relative to the working directory; "" for none. */

@@ -314,6 +314,12 @@ const sp_key sp_keys[] = {
      FIELD(backend.exchange),
      .fallback = "auto",
      .help = "how values travel between GPUs; staged: through the host"},
+    {.section = "backend",
+     .name = "share",
+     WORDS(shares),
+     FIELD(backend.share),
+     .fallback = "no",
+     .help = "with fewer GPUs than ranks, no: one rank per GPU has elements; yes: all, in turns"},
 
     {.section = "output",
      .name = "log",

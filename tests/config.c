@@ -52,6 +52,7 @@ static void check_defaults(const sp_config *config) {
         "multigrid");
   CHECK(config->backend.device == DEVICE_AUTO, "device");
   CHECK(config->backend.exchange == TRANSPORT_AUTO, "exchange");
+  CHECK(config->backend.share == SHARE_NO, "share");
   CHECK_TEXT(config->output.log, "run.h5");
   CHECK_TEXT(config->output.field, "run.hdf");
   CHECK(config->output.flux == 0, "flux");
@@ -101,6 +102,7 @@ static void test_defaults(void) {
                                      "preconditioner =",
                                      "orders =",
                                      "device = auto",
+                                     "share = no",
                                      "log =",
                                      "field =",
                                      "# [material NAME]",
@@ -137,6 +139,7 @@ static void test_every_key(void) {
   CHECK(config->solver.max_iterations == INT32_MAX, "max_iterations");
   CHECK(config->solver.preconditioner == PRECONDITIONER_JACOBI, "preconditioner");
   CHECK(config->backend.device == DEVICE_HOST, "device");
+  CHECK(config->backend.share == SHARE_YES, "share");
   CHECK_TEXT(config->output.log, "a b.h5");
   CHECK_TEXT(config->output.field, "");
   CHECK(config->output.flux == 1, "flux");
@@ -201,6 +204,8 @@ static void test_choices(void) {
   CHECK_CHOICE("backend.exchange=cuda-aware", backend.exchange, TRANSPORT_CUDA_AWARE);
   CHECK_CHOICE("backend.exchange=nccl", backend.exchange, TRANSPORT_NCCL);
   CHECK_CHOICE("backend.exchange=staged", backend.exchange, TRANSPORT_STAGED);
+  CHECK_CHOICE("backend.share=no", backend.share, SHARE_NO);
+  CHECK_CHOICE("backend.share=yes", backend.share, SHARE_YES);
   CHECK_CHOICE("boundary.default=dirichlet", boundary.fallback.condition, SP_DIRICHLET);
   CHECK_CHOICE("boundary.default=neumann", boundary.fallback.condition, SP_NEUMANN);
   CHECK_CHOICE("boundary.default=robin 1", boundary.fallback.condition, SP_ROBIN);
@@ -267,6 +272,7 @@ static void test_values(void) {
       {"solver", "precision", "auto, single or double", {"half", ""}},
       {"backend", "device", "auto, host or cuda", {"gpu", ""}},
       {"backend", "exchange", "auto, peer, cuda-aware, nccl or staged", {"mpi", ""}},
+      {"backend", "share", "no or yes", {"true", "1", ""}},
       {"output", "every", "a number of at least 0", {"-1e-9", "x", "inf", "1 1", ""}},
       {"probe", "tip", "3 numbers", {"0 0", "0 0 0 0", "0 0 0x1", ""}},
       {"output", "flux", "no or yes", {"true", "1", "Yes"}},

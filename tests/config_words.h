@@ -15,6 +15,7 @@ enum { PRECISION_AUTO, PRECISION_SINGLE, PRECISION_DOUBLE };
 enum { COARSE_AUTO, COARSE_AMG, COARSE_DIRECT, COARSE_CHEBYSHEV };
 enum { DEVICE_AUTO, DEVICE_HOST, DEVICE_CUDA };
 enum { TRANSPORT_AUTO, TRANSPORT_PEER, TRANSPORT_CUDA_AWARE, TRANSPORT_NCCL, TRANSPORT_STAGED };
+enum { SHARE_NO, SHARE_YES };
 
 static const sp_vocabulary config_words = {
     .maps = (const char *const[]){"none", "sine", "kershaw", NULL},
@@ -26,6 +27,7 @@ static const sp_vocabulary config_words = {
     .precisions = (const char *const[]){"auto", "single", "double", NULL},
     .coarse_solvers = (const char *const[]){"auto", "amg", "direct", "chebyshev", NULL},
     .devices = (const char *const[]){"auto", "host", "cuda", NULL},
-    .transports = (const char *const[]){"auto", "peer", "cuda-aware", "nccl", "staged", NULL}};
+    .transports = (const char *const[]){"auto", "peer", "cuda-aware", "nccl", "staged", NULL},
+    .shares = (const char *const[]){"no", "yes", NULL}};
 
 #endif

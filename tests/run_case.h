@@ -28,8 +28,10 @@ static inline void run_case_begin(int argc, char **argv) {
  * same key win, so `own` may set output.log and output.field. Collective over `comm`. */
 static inline sp_status run_case(MPI_Comm comm, const char *const *common, const char *const *own,
                                  sp_results *results) {
-  const char *overrides[RUN_CASE_OVERRIDES] = {"output.log=", "output.field=", run_case_device};
-  int count = 3;
+  /* All ranks have elements, also on a machine with one GPU. */
+  const char *overrides[RUN_CASE_OVERRIDES] = {"output.log=", "output.field=", run_case_device,
+                                               "backend.share=yes"};
+  int count = 4;
   for (; common && *common && count < RUN_CASE_OVERRIDES; common++) overrides[count++] = *common;
   for (; own && *own && count < RUN_CASE_OVERRIDES; own++) overrides[count++] = *own;
   CHECK(!(common && *common) && !(own && *own), "more than %d overrides", RUN_CASE_OVERRIDES);

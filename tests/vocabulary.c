@@ -54,6 +54,7 @@ int main(int argc, char **argv) {
   CHECK_LIST(vocabulary->transports, {"auto", SP_TRANSPORT_AUTO}, {"peer", SP_TRANSPORT_PEER},
              {"cuda-aware", SP_TRANSPORT_CUDA_AWARE}, {"nccl", SP_TRANSPORT_NCCL},
              {"staged", SP_TRANSPORT_STAGED});
+  CHECK_LIST(vocabulary->shares, {"no", SP_SHARE_NO}, {"yes", SP_SHARE_YES});
 
   /* Operators are in a table of their own. */
   for (int k = 0; k < SP_OPERATORS; k++)

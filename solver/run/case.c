@@ -22,7 +22,8 @@
 /* Everything that a case owns, so that there is one place that releases it, and in front what it
  * stands on. */
 typedef struct sp_case {
-  MPI_Comm comm;
+  const sp_workers *workers;
+  MPI_Comm comm; /* of the ranks with elements */
   const sp_config *config;
   const sp_mesh *mesh;
   const sp_platform *platform;
@@ -246,7 +247,7 @@ static sp_status on_iteration(const sp_cg_iteration *iteration, void *context) {
 
 static sp_cg_request request(void *context) {
   const sp_case *c = context;
-  if (sp_interrupt_noted()) return SP_CG_STOP;
+  if (sp_interrupt_noted() || sp_workers_interrupted(c->workers)) return SP_CG_STOP;
   return sp_checkpoint_is_due(c->checkpoint) ? SP_CG_SAVE : SP_CG_CONTINUE;
 }
 
@@ -395,10 +396,11 @@ static sp_status write_results(sp_case *c, sp_status solved, sp_results *results
 }
 
 static sp_case begin(const sp_case_base *base, const sp_config *config, sp_report *report) {
-  return (sp_case){.comm = base->comm,
+  return (sp_case){.workers = base->workers,
+                   .comm = base->comm,
                    .config = config,
                    .mesh = base->mesh,
-                   .platform = &base->platform,
+                   .platform = base->platform,
                    .report = report};
 }
 
@@ -413,10 +415,10 @@ sp_status sp_case_solve(const sp_case_base *base, const sp_config *config, sp_te
 }
 
 /* The whole flow of one case, with its log open. */
-static sp_status run(MPI_Comm comm, const sp_config *config, sp_report *report, sp_outputs *outputs,
-                     sp_terminal *terminal, sp_results *results) {
+static sp_status run(const sp_workers *workers, const sp_config *config, sp_report *report,
+                     sp_outputs *outputs, sp_terminal *terminal, sp_results *results) {
   sp_case_base base;
-  SP_TRY(sp_case_base_create(comm, config, &results->profile, terminal, &base));
+  SP_TRY(sp_case_base_create(workers, config, &results->profile, terminal, &base));
   sp_case c = begin(&base, config, report);
   c.outputs = outputs;
   c.terminal = terminal;
@@ -435,22 +437,47 @@ static sp_status run(MPI_Comm comm, const sp_config *config, sp_report *report, 
   return status;
 }
 
-sp_status sp_case_run(MPI_Comm comm, const sp_config *config, const sp_profile *profile,
-                      sp_terminal *terminal, sp_results *results) {
+/* On the ranks with elements. */
+static sp_status run_reported(const sp_workers *workers, const sp_config *config,
+                              sp_terminal *terminal, sp_results *results) {
   sp_report *report;
   sp_outputs *outputs;
-  *results = (sp_results){.profile = *profile};
   const double start = MPI_Wtime();
-  SP_TRY(sp_outputs_open(comm, config, &outputs));
-  sp_status status = sp_report_open(comm, config, terminal, &report);
+  SP_TRY(sp_outputs_open(workers->comm, config, &outputs));
+  sp_status status = sp_report_open(workers, config, terminal, &report);
   if (!status) {
     sp_outputs_print_notes(outputs, terminal);
-    status = sp_checkpoint_check(comm, config);
+    status = sp_checkpoint_check(workers->comm, config);
     sp_profile_add(&results->profile, SP_PHASE_CASE, 0, MPI_Wtime() - start);
   }
-  if (!status) status = run(comm, config, report, outputs, terminal, results);
+  if (!status) status = run(workers, config, report, outputs, terminal, results);
   status = sp_report_finish(report, status);
   sp_report_close(&report);
   sp_outputs_close(&outputs);
+  return status;
+}
+
+sp_status sp_case_run_on(const sp_workers *workers, const sp_config *config,
+                         const sp_profile *profile, sp_terminal *terminal, sp_results *results) {
+  const sp_workers *w = workers;
+  *results = (sp_results){.profile = *profile};
+  const sp_status status =
+      sp_workers_meet(w, w->works ? run_reported(w, config, terminal, results) : SP_OK);
+  sp_results leaders = *results;
+  if (w->count < w->ranks) MPI_Bcast(&leaders, (int)sizeof leaders, MPI_BYTE, w->leader, w->all);
+  if (!w->works) *results = leaders;
+  return status;
+}
+
+sp_status sp_case_run(MPI_Comm comm, const sp_config *config, const sp_profile *profile,
+                      sp_terminal *terminal, sp_results *results) {
+  sp_workers workers;
+  sp_profile begun = *profile;
+  const double start = sp_profile_begin(terminal, SP_PHASE_DEVICE);
+  sp_status status = sp_workers_open(comm, config, &workers);
+  sp_profile_end(&begun, NULL, SP_PHASE_DEVICE, start); /* no line before the heading */
+  *results = (sp_results){.profile = begun};
+  if (!status) status = sp_case_run_on(&workers, config, &begun, terminal, results);
+  sp_workers_close(&workers);
   return status;
 }

@@ -8,6 +8,7 @@
 #include "solver/problem/errors.h"
 #include "solver/run/case_base.h"
 #include "solver/run/profile.h"
+#include "solver/run/workers.h"
 
 /* What a case came to; filled as far as it got, also if it did not converge. */
 typedef struct sp_results {
@@ -26,14 +27,19 @@ typedef struct sp_results {
 sp_status sp_case_run(MPI_Comm comm, const sp_config *config, const sp_profile *profile,
                       sp_terminal *terminal, sp_results *results);
 
+/* The same on ranks that are chosen, whatever [backend] says. *results is the same on all ranks
+ * without elements: that of the first rank with elements. Collective over workers->all. */
+sp_status sp_case_run_on(const sp_workers *workers, const sp_config *config,
+                         const sp_profile *profile, sp_terminal *terminal, sp_results *results);
+
 /* Bytes of a case's own L-vectors on a rank with so many local DOFs, before and from when the host
  * writes the solution: after CG, or to restart before it. Memory counts from its first use. Local.
  */
 sp_bytes sp_case_predicted_bytes(const sp_backend *backend, double dofs, bool has_solution);
 
-/* Solve `config` on the mesh and the device of `base`, whatever its own [mesh] and [backend] say,
- * and measure the errors; write and print nothing but the progress line. Errors as above.
- * Collective. */
+/* Solve `config` on the ranks, the device and the mesh of `base`, whatever its own [mesh] and
+ * [backend] say, and measure the errors; write and print nothing but the progress line. Errors as
+ * above. Collective. */
 sp_status sp_case_solve(const sp_case_base *base, const sp_config *config, sp_terminal *terminal,
                         sp_results *results);
 

@@ -57,10 +57,19 @@ static sp_status make_box(MPI_Comm comm, const sp_config *config, sp_box *box, s
   return status;
 }
 
-static sp_status make_mesh(MPI_Comm comm, const sp_config *config, sp_mesh **mesh) {
+/* The hexahedra of a file; where its number of parts is not that of the ranks with elements, the
+ * message says how many these are. */
+static sp_status read_file(const sp_workers *workers, const char *path, sp_hexes **hexes) {
+  const sp_status status = sp_gmsh_hexes(workers->comm, path, hexes);
+  if (!status || workers->count == workers->ranks || !sp_gmsh_is_split(path)) return status;
+  return sp_fail(status, "%s; %s", sp_error_message(), workers->description);
+}
+
+static sp_status make_mesh(const sp_workers *workers, const sp_config *config, sp_mesh **mesh) {
+  MPI_Comm comm = workers->comm;
   sp_hexes *hexes;
   if (config->mesh.shape == SP_SHAPE_FILE) {
-    SP_TRY(sp_gmsh_hexes(comm, config->mesh.file, &hexes));
+    SP_TRY(read_file(workers, config->mesh.file, &hexes));
   } else {
     sp_box box = {.map = config->mesh.map,
                   .epsilon = config->mesh.epsilon,
@@ -85,23 +94,16 @@ static sp_status make_mesh(MPI_Comm comm, const sp_config *config, sp_mesh **mes
   return SP_OK;
 }
 
-sp_status sp_case_base_create(MPI_Comm comm, const sp_config *config, sp_profile *profile,
-                              sp_terminal *terminal, sp_case_base *base) {
-  *base = (sp_case_base){.comm = comm};
-  double start = sp_profile_begin(terminal, SP_PHASE_MESH);
-  sp_status status = make_mesh(comm, config, &base->mesh);
+sp_status sp_case_base_create(const sp_workers *workers, const sp_config *config,
+                              sp_profile *profile, sp_terminal *terminal, sp_case_base *base) {
+  *base = (sp_case_base){.workers = workers, .comm = workers->comm, .platform = &workers->platform};
+  const double start = sp_profile_begin(terminal, SP_PHASE_MESH);
+  const sp_status status = make_mesh(workers, config, &base->mesh);
   sp_profile_end(profile, terminal, SP_PHASE_MESH, start);
-  if (!status) {
-    start = sp_profile_begin(terminal, SP_PHASE_DEVICE);
-    status = sp_platform_open(comm, (sp_device_kind)config->backend.device,
-                              (sp_transport)config->backend.exchange, &base->platform);
-    sp_profile_end(profile, terminal, SP_PHASE_DEVICE, start);
-  }
   if (status) sp_case_base_destroy(base);
   return status;
 }
 
 void sp_case_base_destroy(sp_case_base *base) {
-  sp_platform_close(&base->platform);
   sp_mesh_destroy(&base->mesh);
 }

@@ -20,6 +20,14 @@
 #include "solver/run/field.h"
 #include "solver/run/outputs.h"
 #include "solver/run/precondition.h"
+#include "solver/run/report.h"
+
+/* The largest resident size of this process until now. */
+static double most_so_far(void) {
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return 1024.0 * (double)usage.ru_maxrss;
+}
 
 double sp_memory_resident(void) {
   long pages = 0, resident = 0;
@@ -29,9 +37,7 @@ double sp_memory_resident(void) {
     fclose(stream);
   }
   if (resident > 0) return (double)resident * (double)sysconf(_SC_PAGESIZE);
-  struct rusage usage; /* elsewhere: the peak so far, which is little more at the start */
-  getrusage(RUSAGE_SELF, &usage);
-  return 1024.0 * (double)usage.ru_maxrss;
+  return most_so_far(); /* elsewhere: little more, at the start */
 }
 
 /* What decides the memory of a rank besides its sizes. */
@@ -107,7 +113,7 @@ static sp_status check_case(const sp_config *config, const sp_case_base *base,
     const char *reason;
     *s = (shape){
         .config = config,
-        .backend = base->platform.backend,
+        .backend = base->platform->backend,
         .op = {.kind = problem->kind, .precision = SP_DOUBLE, .order = order},
         .map_order = facts.map_order,
         .coefficients = sp_coefficients_predicted_bytes(materials, sizes->elements,
@@ -118,7 +124,7 @@ static sp_status check_case(const sp_config *config, const sp_case_base *base,
                                                 config->output.flux)
                      : 0,
         .null_space = sp_operator_rows[problem->kind].has_stiffness && !problem->has_dirichlet};
-    status = sp_geometry_choose(base->platform.backend, &facts,
+    status = sp_geometry_choose(base->platform->backend, &facts,
                                 (sp_geometry_kind)config->discretization.geometry, &s->op.geometry,
                                 &reason);
     if (!status)
@@ -210,49 +216,64 @@ static sp_status check_machine(MPI_Comm comm, sp_terminal *t, double host) {
                  1e-6 * memory[0], 1e-6 * memory[1]);
 }
 
+/* The row of a rank with elements; `row` has what the rank took so far. */
 static sp_status predict(const sp_config *config, const sp_case_base *base, double at_start,
-                         sp_terminal *terminal) {
+                         sp_terminal *terminal, double row[COLUMNS]) {
   const int order = config->discretization.order;
   shape s;
   sp_sizes now, later;
   sp_sizes_count(base->mesh->topology, 0, 1, &now);
   sp_sizes_count(base->mesh->topology, config->mesh.refine, order, &later);
+  SP_TRY(sp_agree(base->comm, sp_sizes_check(&later, config->mesh.where)));
   SP_TRY(check_case(config, base, &later, &s));
   /* What the mesh's library and the device's driver have taken and keep. */
   const double kept = sp_memory_resident() - sp_mesh_predicted_bytes(&now, s.map_order);
-  struct rusage usage;
-  getrusage(RUSAGE_SELF, &usage);
-  const double so_far = 1024.0 * (double)usage.ru_maxrss; /* a mesh file may take more to read */
-  const bool on_device = s.backend != &sp_backend_host;
-  if (on_device)
+  if (s.backend != &sp_backend_host)
     SP_TRY(sp_agree(base->comm, sp_operator_device_numbers(order, later.elements, later.dofs)));
   const sp_bytes bytes = predict_bytes(&s, &later, fmax(kept, at_start));
-  const double row[COLUMNS] = {[ELEMENTS] = later.elements,
-                               [DOFS] = later.dofs,
-                               [HOST] = fmax(bytes.host, so_far),
-                               [DEVICE] = bytes.device};
+  row[ELEMENTS] = later.elements;
+  row[DOFS] = later.dofs;
+  row[HOST] = fmax(bytes.host, most_so_far()); /* a mesh file may take more to read */
+  row[DEVICE] = bytes.device;
   sp_terminal_print(terminal, "dry run: the case is read and checked, nothing is solved\n\n");
-  sp_terminal_print(terminal, "  %-16s %s\n", "device",
-                    base->platform.backend->describe(base->platform.device));
+  sp_report_device(base->workers, terminal);
   sp_terminal_print(terminal, "  %-16s %s, N = %d, %s geometry\n", "operator",
                     sp_operator_name(s.op.kind), order, sp_geometry_kind_name(s.op.geometry));
-  SP_TRY(print_table(base->comm, terminal, row, on_device));
-  return check_machine(base->comm, terminal, row[HOST]);
+  return SP_OK;
 }
 
-sp_status sp_dry_run(MPI_Comm comm, const sp_config *config, double at_start,
-                     sp_terminal *terminal) {
+/* On the ranks with elements. */
+static sp_status check_and_predict(const sp_workers *workers, const sp_config *config,
+                                   double at_start, sp_terminal *terminal, double row[COLUMNS]) {
   sp_case_base base;
   sp_profile profile = sp_profile_from_now();
   sp_config coarse = *config;
   coarse.mesh.refine = 0;
-  SP_TRY(sp_outputs_check(comm, config));
-  SP_TRY(sp_checkpoint_check(comm, config));
-  SP_TRY(sp_case_base_create(comm, &coarse, &profile, terminal, &base));
-  sp_sizes sizes;
-  sp_sizes_count(base.mesh->topology, config->mesh.refine, config->discretization.order, &sizes);
-  sp_status status = sp_agree(comm, sp_sizes_check(&sizes, config->mesh.where));
-  if (!status) status = predict(config, &base, at_start, terminal);
+  SP_TRY(sp_outputs_check(workers->comm, config));
+  SP_TRY(sp_checkpoint_check(workers->comm, config));
+  SP_TRY(sp_case_base_create(workers, &coarse, &profile, terminal, &base));
+  const sp_status status = predict(config, &base, at_start, terminal, row);
   sp_case_base_destroy(&base);
+  return status;
+}
+
+sp_status sp_dry_run_on(const sp_workers *workers, const sp_config *config, double at_start,
+                        sp_terminal *terminal) {
+  const sp_workers *w = workers;
+  double row[COLUMNS] = {[HOST] = most_so_far()};
+  bool on_device = w->works && w->platform.backend != &sp_backend_host;
+  SP_TRY(
+      sp_workers_meet(w, w->works ? check_and_predict(w, config, at_start, terminal, row) : SP_OK));
+  MPI_Bcast(&on_device, 1, MPI_C_BOOL, w->leader, w->all);
+  SP_TRY(print_table(w->all, terminal, row, on_device));
+  return check_machine(w->all, terminal, row[HOST]);
+}
+
+sp_status sp_dry_run(MPI_Comm comm, const sp_config *config, double at_start,
+                     sp_terminal *terminal) {
+  sp_workers workers;
+  sp_status status = sp_workers_open(comm, config, &workers);
+  if (!status) status = sp_dry_run_on(&workers, config, at_start, terminal);
+  sp_workers_close(&workers);
   return status;
 }

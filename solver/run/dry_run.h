@@ -4,6 +4,7 @@
 
 #include "io/config.h"
 #include "io/terminal.h"
+#include "solver/run/workers.h"
 
 /* Memory of this process that is resident now, in bytes. Local. */
 double sp_memory_resident(void);
@@ -17,5 +18,10 @@ double sp_memory_resident(void);
  * for its ranks. Collective. */
 sp_status sp_dry_run(MPI_Comm comm, const sp_config *config, double at_start,
                      sp_terminal *terminal);
+
+/* The same on ranks that are chosen, whatever [backend] says; the others are in the table with no
+ * elements. Collective over workers->all. */
+sp_status sp_dry_run_on(const sp_workers *workers, const sp_config *config, double at_start,
+                        sp_terminal *terminal);
 
 #endif

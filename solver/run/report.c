@@ -15,7 +15,8 @@
 #include "solver/run/version.h"
 
 struct sp_report {
-  MPI_Comm comm;
+  const sp_workers *workers;
+  MPI_Comm comm; /* of the ranks with elements */
   const sp_config *config;
   sp_terminal *terminal;
   sp_run_log *log;           /* on rank 0, if a log is wanted */
@@ -58,6 +59,8 @@ static sp_status write_provenance(sp_report *report) {
     attribute_string(report, "version", sp_version());
     attribute_string(report, "git_revision", sp_revision());
     attribute_string(report, "hosts", hosts);
+    attribute_integer(report, "ranks", report->workers->ranks);
+    attribute_integer(report, "ranks_with_elements", report->workers->count);
     attribute_string(report, "case", text);
   }
   free(hosts);
@@ -65,22 +68,23 @@ static sp_status write_provenance(sp_report *report) {
   return status;
 }
 
-sp_status sp_report_open(MPI_Comm comm, const sp_config *config, sp_terminal *terminal,
+sp_status sp_report_open(const sp_workers *workers, const sp_config *config, sp_terminal *terminal,
                          sp_report **out) {
-  int rank, size;
+  MPI_Comm comm = workers->comm;
+  int rank;
   MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
   *out = NULL;
   sp_report *report;
   sp_status status = sp_allocate(1, sizeof *report, "report", &report);
   if (!status) {
-    *report = (sp_report){.comm = comm,
+    *report = (sp_report){.workers = workers,
+                          .comm = comm,
                           .config = config,
                           .terminal = terminal,
                           .field = config->output.field,
                           .outcome = {.tolerance = config->solver.tolerance}};
     if (rank == 0 && config->output.log[0])
-      status = sp_run_log_create(config->output.log, size, &report->log);
+      status = sp_run_log_create(config->output.log, workers->count, &report->log);
   }
   status = sp_agree(comm, status);
   if (!status) status = write_provenance(report);
@@ -88,10 +92,17 @@ sp_status sp_report_open(MPI_Comm comm, const sp_config *config, sp_terminal *te
     sp_report_close(&report);
     return status;
   }
-  sp_terminal_print(terminal, "sp_solve %s (%s), %d rank%s\n\n", sp_version(), sp_revision(), size,
-                    size == 1 ? "" : "s");
+  sp_terminal_print(terminal, "sp_solve %s (%s), %d rank%s\n\n", sp_version(), sp_revision(),
+                    workers->ranks, workers->ranks == 1 ? "" : "s");
   *out = report;
   return SP_OK;
+}
+
+void sp_report_device(const sp_workers *workers, sp_terminal *terminal) {
+  const sp_platform *p = &workers->platform;
+  sp_terminal_print(terminal, "  %-16s %s\n", "device", p->backend->describe(p->device));
+  if (workers->count < workers->ranks)
+    sp_terminal_print(terminal, "  %-16s %s\n", "ranks", workers->description);
 }
 
 static const char *mesh_name(const sp_config *config) {
@@ -143,7 +154,7 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
   attribute_double(report, "largest_jacobian", range->largest, "1");
 
   sp_terminal *t = report->terminal;
-  sp_terminal_print(t, "  %-16s %s\n", "device", device);
+  sp_report_device(report->workers, t);
   if (ranks > 1) sp_terminal_print(t, "  %-16s %s\n", "exchange", op->space->transport);
   const bool split = config->mesh.shape == SP_SHAPE_FILE && sp_gmsh_is_split(config->mesh.file);
   sp_terminal_print(t, "  %-16s %s%s, %lld element%s, |J| from %.3g to %.3g\n", "mesh",

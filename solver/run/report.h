@@ -11,13 +11,18 @@
 #include "solver/problem/probe.h"
 #include "solver/problem/problem.h"
 #include "solver/run/profile.h"
+#include "solver/run/workers.h"
 
 typedef struct sp_report sp_report;
 
 /* Open the run log that the configuration names (none for ""), collect provenance, print the
- * heading. `config` and `terminal` must outlive *out. Errors: SP_ERR_SYSTEM. Collective. */
-sp_status sp_report_open(MPI_Comm comm, const sp_config *config, sp_terminal *terminal,
+ * heading. `workers`, `config` and `terminal` must outlive *out. Errors: SP_ERR_SYSTEM. Collective
+ * over workers->comm, like all functions here. */
+sp_status sp_report_open(const sp_workers *workers, const sp_config *config, sp_terminal *terminal,
                          sp_report **out);
+
+/* Print the device, and which ranks have elements if not all do. Local. */
+void sp_report_device(const sp_workers *workers, sp_terminal *terminal);
 
 /* Sizes, known once the operator is built; `op` must outlive the iteration. `geometry_reason` is
  * sp_geometry_choose's, `preconditioner_reason` sp_precondition_create's. Collective. */

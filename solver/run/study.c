@@ -19,13 +19,14 @@ static const double TOLERANCE = 1e-13;
 
 /* A study while it runs. */
 typedef struct series {
-  MPI_Comm comm;
+  const sp_workers *workers;
+  MPI_Comm comm;    /* of the workers */
   sp_config config; /* the user's, with what the study changes */
   sp_terminal *terminal;
   sp_report *report;
   bool along_orders; /* what rates are taken along */
   int first_order, last_order, first_refine, last_refine;
-  sp_case_base base;               /* the device, and no mesh of its own */
+  sp_case_base base;               /* without a mesh of its own */
   sp_mesh *meshes[MAX_REFINE + 1]; /* by refinement, NULL where it is not made yet */
   sp_mesh_size sizes[MAX_REFINE + 1];
   sp_profile profile; /* of all runs */
@@ -96,7 +97,7 @@ static sp_status make_mesh(series *s, int refine) {
 
 static sp_status open_base(series *s) {
   s->config.mesh.refine = s->first_refine;
-  SP_TRY(sp_case_base_create(s->comm, &s->config, &s->profile, s->terminal, &s->base));
+  SP_TRY(sp_case_base_create(s->workers, &s->config, &s->profile, s->terminal, &s->base));
   s->meshes[s->first_refine] = s->base.mesh;
   s->sizes[s->first_refine] = measure(s->base.mesh);
   s->base.mesh = NULL;
@@ -147,9 +148,9 @@ static void print_heading(const series *s, double case_tolerance) {
   if (s->last_refine > s->first_refine)
     sp_terminal_print(t, "%s refine = %d to %d", s->last_order > s->first_order ? "," : "",
                       s->first_refine, s->last_refine);
-  sp_terminal_print(t, ", %s\n  %-16s %s\n",
-                    sp_operator_name((sp_operator_kind)s->config.discretization.operator_kind),
-                    "device", s->base.platform.backend->describe(s->base.platform.device));
+  sp_terminal_print(t, ", %s\n",
+                    sp_operator_name((sp_operator_kind)s->config.discretization.operator_kind));
+  sp_report_device(s->workers, t);
   sp_terminal_print(t, "  %-16s relative tolerance %.3g", "solver", s->config.solver.tolerance);
   if (s->config.solver.tolerance < case_tolerance)
     sp_terminal_print(t, " instead of %.3g", case_tolerance);
@@ -279,7 +280,8 @@ static void release(series *s) {
 
 static sp_status run(series *s, double case_tolerance) {
   SP_TRY(open_base(s));
-  sp_report_text(s->report, "device", s->base.platform.backend->describe(s->base.platform.device));
+  sp_report_text(s->report, "device",
+                 s->base.platform->backend->describe(s->base.platform->device));
   sp_report_text(s->report, "study_rate",
                  s->along_orders ? "along orders: log10(e_N-1 / e_N)"
                                  : "along refinements: log2(e_h / e_h/2)");
@@ -296,20 +298,17 @@ static bool has_solution(const sp_config *config) {
   return has;
 }
 
-sp_status sp_study_run(MPI_Comm comm, const sp_config *config, const sp_study *study,
-                       const sp_profile *profile, sp_terminal *terminal) {
+/* On the ranks with elements. */
+static sp_status run_on(const sp_workers *workers, const sp_config *config, const sp_study *study,
+                        const sp_profile *profile, sp_terminal *terminal) {
   static char none[] = "";
   const sp_study_range *order = &study->order, *refine = &study->refine;
-  if (!has_solution(config))
-    return sp_fail(SP_ERR_INPUT,
-                   "%s: a study compares with the exact solution, and the case gives none",
-                   config->problem.solution.where);
-  if (config->output.restart[0])
-    return sp_fail(SP_ERR_INPUT, "output.restart continues one case, not a study: leave it out");
+  MPI_Comm comm = workers->comm;
   series *s;
   SP_TRY(sp_agree(comm, sp_allocate(1, sizeof *s, "study", &s)));
   const int n = config->discretization.order, r = config->mesh.refine;
-  *s = (series){.comm = comm,
+  *s = (series){.workers = workers,
+                .comm = comm,
                 .config = *config,
                 .terminal = terminal,
                 .profile = *profile,
@@ -325,7 +324,7 @@ sp_status sp_study_run(MPI_Comm comm, const sp_config *config, const sp_study *s
   sp_outputs *outputs;
   const double start = MPI_Wtime();
   sp_status status = sp_outputs_open(comm, &s->config, &outputs);
-  if (!status) status = sp_report_open(comm, &s->config, terminal, &s->report);
+  if (!status) status = sp_report_open(workers, &s->config, terminal, &s->report);
   if (!status) {
     sp_outputs_print_notes(outputs, terminal);
     sp_profile_add(&s->profile, SP_PHASE_CASE, 0, MPI_Wtime() - start);
@@ -335,5 +334,25 @@ sp_status sp_study_run(MPI_Comm comm, const sp_config *config, const sp_study *s
   release(s);
   sp_outputs_close(&outputs);
   free(s);
+  return status;
+}
+
+sp_status sp_study_run(MPI_Comm comm, const sp_config *config, const sp_study *study,
+                       const sp_profile *profile, sp_terminal *terminal) {
+  if (!has_solution(config))
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: a study compares with the exact solution, and the case gives none",
+                   config->problem.solution.where);
+  if (config->output.restart[0])
+    return sp_fail(SP_ERR_INPUT, "output.restart continues one case, not a study: leave it out");
+  sp_workers workers;
+  sp_profile begun = *profile;
+  const double start = sp_profile_begin(terminal, SP_PHASE_DEVICE);
+  sp_status status = sp_workers_open(comm, config, &workers);
+  sp_profile_end(&begun, NULL, SP_PHASE_DEVICE, start); /* no line before the heading */
+  if (!status)
+    status = sp_workers_meet(
+        &workers, workers.works ? run_on(&workers, config, study, &begun, terminal) : SP_OK);
+  sp_workers_close(&workers);
   return status;
 }

@@ -19,7 +19,8 @@ const sp_vocabulary *sp_case_vocabulary(void) {
                                            .coarse_solvers = sp_coarse_names,
                                            .precisions = sp_cycle_precision_names,
                                            .devices = sp_device_names,
-                                           .transports = sp_transport_names};
+                                           .transports = sp_transport_names,
+                                           .shares = sp_share_names};
   for (int k = 0; k < SP_OPERATORS; k++) operators[k] = sp_operator_rows[k].name;
   return &vocabulary;
 }

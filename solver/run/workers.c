@@ -1,0 +1,137 @@
+#define _POSIX_C_SOURCE 200809L /* nanosleep */
+#include "solver/run/workers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "solver/run/interrupt.h"
+
+enum { TAG_INTERRUPTED = 1 };
+
+/* Machines that have ranks with elements. Collective over them. */
+static int count_machines(MPI_Comm comm) {
+  MPI_Comm machine;
+  int rank;
+  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
+  MPI_Comm_rank(machine, &rank);
+  MPI_Comm_free(&machine);
+  int machines = rank == 0;
+  MPI_Allreduce(MPI_IN_PLACE, &machines, 1, MPI_INT, MPI_SUM, comm);
+  return machines;
+}
+
+/* "4 of 16 have elements, one per GPU of 2 machines: ranks 0 4 8 12; ...", as far as it fits. */
+static void describe(sp_workers *w, const int *works, int machines) {
+  static const char end[] = " ...; the others wait (backend.share)";
+  enum { ALL = sizeof w->description, ROOM = ALL - sizeof end, NUMBER = 12 };
+  char *text = w->description;
+  if (w->count == w->ranks) {
+    snprintf(text, ALL, "all %d have elements", w->ranks);
+    return;
+  }
+  const bool one = w->count == 1;
+  int used =
+      snprintf(text, ROOM, "%d of %d %s elements, one per GPU of %d machine%s: rank%s", w->count,
+               w->ranks, one ? "has" : "have", machines, machines == 1 ? "" : "s", one ? "" : "s");
+  int listed = 0;
+  for (int r = 0; r < w->ranks && used + NUMBER < ROOM; r++) {
+    if (!works[r]) continue;
+    used += snprintf(text + used, (size_t)(ROOM - used), " %d", r);
+    listed++;
+  }
+  snprintf(text + used, (size_t)(ALL - used), "%s", listed < w->count ? end : strchr(end, ';'));
+}
+
+/* Find the ranks with elements and connect them. */
+static sp_status join(sp_workers *w) {
+  int *works, mine = w->works, machines = 0, rank;
+  MPI_Comm_rank(w->all, &rank);
+  SP_TRY(sp_agree(w->all, sp_allocate((size_t)w->ranks, sizeof *works, "ranks", &works)));
+  MPI_Allgather(&mine, 1, MPI_INT, works, 1, MPI_INT, w->all);
+  for (int r = w->ranks - 1; r >= 0; r--)
+    if (works[r]) {
+      w->leader = r;
+      w->count++;
+    }
+  MPI_Comm_split(w->all, w->works ? 0 : MPI_UNDEFINED, rank, &w->comm);
+  if (w->works) machines = count_machines(w->comm);
+  MPI_Bcast(&machines, 1, MPI_INT, w->leader, w->all);
+  describe(w, works, machines);
+  free(works);
+  return SP_OK;
+}
+
+sp_status sp_workers_open_on(MPI_Comm all, bool works, sp_device_kind kind, sp_transport transport,
+                             sp_workers *workers) {
+  sp_workers *w = workers;
+  *w = (sp_workers){.all = all, .works = works, .comm = MPI_COMM_NULL};
+  MPI_Comm_size(all, &w->ranks);
+  SP_TRY(join(w));
+  return sp_workers_meet(w,
+                         works ? sp_platform_open(w->comm, kind, transport, &w->platform) : SP_OK);
+}
+
+sp_status sp_workers_open(MPI_Comm all, const sp_config *config, sp_workers *workers) {
+  const sp_device_kind kind = (sp_device_kind)config->backend.device;
+  const sp_transport transport = (sp_transport)config->backend.exchange;
+  bool works = true;
+  *workers = (sp_workers){.all = all, .comm = MPI_COMM_NULL};
+  if (config->backend.share == SP_SHARE_NO) SP_TRY(sp_platform_choose_ranks(all, kind, &works));
+  bool all_work = works;
+  MPI_Allreduce(MPI_IN_PLACE, &all_work, 1, MPI_C_BOOL, MPI_LAND, all);
+  if (all_work) return sp_workers_open_on(all, works, kind, transport, workers);
+  const sp_status status = sp_workers_open_on(all, works, SP_DEVICE_CUDA, transport, workers);
+  if (!status || kind == SP_DEVICE_CUDA) return status;
+  /* The GPUs that `auto` has found cannot be used: all ranks work on CPUs. */
+  sp_workers_close(workers);
+  return sp_workers_open_on(all, true, SP_DEVICE_HOST, transport, workers);
+}
+
+/* Sleep until all ranks have arrived. *message becomes the message to the leader, if there is one.
+ */
+static void sleep_until(const sp_workers *w, MPI_Request *arrival, MPI_Request *message) {
+  const struct timespec pause = {.tv_nsec = 1000000};
+  int arrived = 0;
+  sp_interrupt_watch();
+  for (;;) {
+    if (*message == MPI_REQUEST_NULL && sp_interrupt_noted())
+      MPI_Isend(NULL, 0, MPI_BYTE, w->leader, TAG_INTERRUPTED, w->all, message);
+    MPI_Test(arrival, &arrived, MPI_STATUS_IGNORE);
+    if (arrived) return;
+    nanosleep(&pause, NULL);
+  }
+}
+
+sp_status sp_workers_meet(const sp_workers *workers, sp_status status) {
+  const sp_workers *w = workers;
+  if (w->count == w->ranks) return sp_agree(w->all, status);
+  MPI_Request arrival, message = MPI_REQUEST_NULL;
+  int rank;
+  MPI_Comm_rank(w->all, &rank);
+  MPI_Ibarrier(w->all, &arrival);
+  if (w->works)
+    MPI_Wait(&arrival, MPI_STATUS_IGNORE);
+  else
+    sleep_until(w, &arrival, &message);
+  int messages = message != MPI_REQUEST_NULL;
+  MPI_Allreduce(MPI_IN_PLACE, &messages, 1, MPI_INT, MPI_SUM, w->all);
+  for (int m = 0; m < messages && rank == w->leader; m++)
+    MPI_Recv(NULL, 0, MPI_BYTE, MPI_ANY_SOURCE, TAG_INTERRUPTED, w->all, MPI_STATUS_IGNORE);
+  MPI_Wait(&message, MPI_STATUS_IGNORE);
+  return sp_agree(w->all, status);
+}
+
+bool sp_workers_interrupted(const sp_workers *workers) {
+  int rank, waits = 0;
+  MPI_Comm_rank(workers->all, &rank);
+  if (rank == workers->leader && workers->count < workers->ranks)
+    MPI_Iprobe(MPI_ANY_SOURCE, TAG_INTERRUPTED, workers->all, &waits, MPI_STATUS_IGNORE);
+  return waits;
+}
+
+void sp_workers_close(sp_workers *workers) {
+  sp_platform_close(&workers->platform);
+  if (workers->comm != MPI_COMM_NULL) MPI_Comm_free(&workers->comm);
+}

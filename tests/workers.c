@@ -1,0 +1,327 @@
+/* Runs in which only some ranks have elements: the same solution as on all ranks, the same status
+ * and results on every rank, what log, output and dry run say, and how the other ranks wait. Run on
+ * 4 ranks. With `cuda` as first argument the program chooses the ranks itself. */
+#include "solver/run/workers.h"
+
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <hdf5.h>
+
+#include "operators/gpus.h"
+#include "solver/run/dry_run.h"
+#include "solver/run/interrupt.h"
+#include "tests/run_case.h"
+
+enum { RANKS = 4, MOST = RUN_CASE_OVERRIDES };
+
+static int rank;
+
+#define LOG "workers.h5"
+#define OUTPUT "workers.txt"
+
+/* The configuration of SETTINGS, which end with NULL. */
+static sp_config *read_settings(const char *const *settings) {
+  const char *overrides[MOST] = {"output.log=", "output.field="};
+  int count = 2;
+  sp_config *config = NULL;
+  for (; *settings && count < MOST; settings++) overrides[count++] = *settings;
+  CHECK(sp_config_read(MPI_COMM_WORLD, sp_case_vocabulary(), NULL, count, overrides, &config) ==
+            SP_OK,
+        "%s", sp_error_message());
+  if (!config) MPI_Abort(MPI_COMM_WORLD, 1);
+  return config;
+}
+
+/* Run the case on the host on the ranks r with works[r] = '1'. */
+static sp_status run_on(const char *works, const char *const *settings, sp_results *results) {
+  sp_config *config = read_settings(settings);
+  sp_workers workers;
+  sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, true);
+  const sp_profile profile = sp_profile_from_now();
+  sp_status status = sp_workers_open_on(MPI_COMM_WORLD, works[rank] == '1', SP_DEVICE_HOST,
+                                        SP_TRANSPORT_AUTO, &workers);
+  CHECK(status == SP_OK, "%s", sp_error_message());
+  CHECK((workers.comm != MPI_COMM_NULL) == (works[rank] == '1') &&
+            !workers.platform.device == (works[rank] != '1'),
+        "ranks %s", works);
+  status = sp_case_run_on(&workers, config, &profile, &terminal, results);
+  sp_workers_close(&workers);
+  sp_config_destroy(&config);
+  return status;
+}
+
+static void check_same_everywhere(sp_status status, const sp_results *results) {
+  const double mine[] = {(double)status, (double)results->cg.iterations, results->cg.relative,
+                         results->norms.l2, (double)results->dofs};
+  enum { COUNT = sizeof mine / sizeof *mine };
+  double first[COUNT];
+  memcpy(first, mine, sizeof first);
+  MPI_Bcast(first, COUNT, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  for (int i = 0; i < COUNT; i++)
+    CHECK(mine[i] == first[i] || !results->have_norms, "number %d: %g here, %g on rank 0", i,
+          mine[i], first[i]);
+}
+
+/* ---- The same solution ---- */
+
+/* Both solutions differ from the discrete one by at most the tolerance times the condition of A,
+ * some 1e-12 1e3. The errors are above 1e-6, so they agree to 1e-3; an element, face or node that
+ * is wrong or missing changes them by more than they are. */
+static void check_same_solution(const char *name, const char *works, const sp_results *a,
+                                const sp_results *b) {
+  CHECK(a->elements == b->elements && a->dofs == b->dofs, "%s: another mesh", name);
+  CHECK(a->have_norms && b->have_norms && a->norms.l2 > 1e-6, "%s: L2 %g", name, a->norms.l2);
+  const double errors[][2] = {
+      {a->norms.l2, b->norms.l2}, {a->norms.h1, b->norms.h1}, {a->norms.max, b->norms.max}};
+  for (int n = 0; n < 3; n++)
+    CHECK(fabs(errors[n][0] - errors[n][1]) <= 1e-3 * errors[n][0],
+          "%s on %s: error %d is %.12g, on all ranks %.12g", name, works, n, errors[n][1],
+          errors[n][0]);
+  CHECK(llabs((long long)(a->cg.iterations - b->cg.iterations)) <= 2,
+        "%s on %s: %lld iterations, on all ranks %lld", name, works, (long long)b->cg.iterations,
+        (long long)a->cg.iterations);
+}
+
+#define COMMON "problem.solution=sin(1.3*x+0.2)*exp(0.7*y)*cos(0.9*z)", "solver.tolerance=1e-12"
+
+static const struct {
+  const char *name, *settings[8];
+} cases[] = {
+    {"box, Jacobi",
+     {COMMON, "mesh.elements=5 3 4", "mesh.map=sine", "discretization.order=3",
+      "solver.preconditioner=jacobi"}},
+    {"box, multigrid",
+     {COMMON, "mesh.elements=5 3 4", "mesh.map=sine", "discretization.order=3",
+      "solver.preconditioner=multigrid"}},
+    {"refined box, multigrid",
+     {COMMON, "mesh.elements=2 3 2", "mesh.refine=1", "discretization.order=3",
+      "solver.preconditioner=multigrid"}},
+    {"file, Jacobi",
+     {COMMON, "mesh.file=" SP_FIXTURES "/two_blocks.geo", "discretization.order=3",
+      "solver.preconditioner=jacobi"}},
+    {"refined file, multigrid",
+     {COMMON, "mesh.file=" SP_FIXTURES "/two_blocks.geo", "mesh.refine=1", "discretization.order=3",
+      "solver.preconditioner=multigrid"}},
+    {"periodic",
+     {"problem.solution=sin(2*pi*x)*cos(2*pi*y)+z", "solver.tolerance=1e-12", "mesh.elements=4 4 3",
+      "boundary.xmin=periodic xmax", "boundary.ymin=periodic ymax", "discretization.order=4"}},
+    {"projection",
+     {"problem.solution=sin(1.3*x+0.2)*exp(0.7*y)*cos(0.9*z)", "solver.tolerance=1e-12",
+      "mesh.elements=4 3 3", "discretization.operator=mass", "discretization.order=3"}},
+};
+
+static void test_solutions(void) {
+  static const char *const subsets[] = {"1000", "1010", "0111"};
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    sp_results all, some;
+    const sp_status status = run_on("1111", cases[c].settings, &all);
+    CHECK(status == SP_OK, "%s: %s", cases[c].name, sp_error_message());
+    for (size_t s = 0; s < sizeof subsets / sizeof *subsets; s++) {
+      CHECK(run_on(subsets[s], cases[c].settings, &some) == SP_OK, "%s on %s: %s", cases[c].name,
+            subsets[s], sp_error_message());
+      check_same_everywhere(SP_OK, &some);
+      check_same_solution(cases[c].name, subsets[s], &all, &some);
+    }
+  }
+}
+
+/* ---- Failures ---- */
+
+static void test_failures(void) {
+  static const char *const many[] = {"mesh.elements=1 1 1", "problem.solution=x", NULL};
+  static const char *const few[] = {"mesh.elements=3 3 3", "problem.solution=sin(9*x)*y",
+                                    "solver.preconditioner=jacobi", "solver.max_iterations=2",
+                                    NULL};
+  sp_results results;
+  sp_status status = run_on("1010", many, &results);
+  CHECK(status == SP_ERR_INPUT && strstr(sp_error_message(), "2 ranks for a mesh of 1"), "%d: %s",
+        status, sp_error_message());
+  CHECK(run_on("1000", many, &results) == SP_OK, "%s", sp_error_message());
+  status = run_on("1001", few, &results);
+  CHECK(status == SP_ERR_NOT_CONVERGED && strstr(sp_error_message(), "after 2 iterations"),
+        "%d: %s", status, sp_error_message());
+  check_same_everywhere(status, &results);
+}
+
+/* ---- What is said ---- */
+
+static void test_description(void) {
+  static const struct {
+    const char *works, *text;
+  } expected[] = {{"1010", "2 of 4 have elements, one per GPU of 1 machine: ranks 0 2; the others "
+                           "wait (backend.share)"},
+                  {"1000", "1 of 4 has elements, one per GPU of 1 machine: rank 0; the others wait "
+                           "(backend.share)"},
+                  {"1111", "all 4 have elements"}};
+  for (size_t e = 0; e < sizeof expected / sizeof *expected; e++) {
+    sp_workers workers;
+    CHECK(sp_workers_open_on(MPI_COMM_WORLD, expected[e].works[rank] == '1', SP_DEVICE_HOST,
+                             SP_TRANSPORT_AUTO, &workers) == SP_OK,
+          "%s", sp_error_message());
+    CHECK(strcmp(workers.description, expected[e].text) == 0, "'%s'", workers.description);
+    sp_workers_close(&workers);
+  }
+}
+
+static int64_t attribute(hid_t file, const char *name) {
+  int64_t value = -1;
+  const hid_t id = H5Aopen(file, name, H5P_DEFAULT);
+  CHECK(id >= 0 && H5Aread(id, H5T_NATIVE_INT64, &value) >= 0, "no %s", name);
+  H5Aclose(id);
+  return value;
+}
+
+static void test_log(void) {
+  static const char *const settings[] = {COMMON, "mesh.elements=3 3 3", "discretization.order=3",
+                                         "output.log=" LOG, NULL};
+  sp_results results;
+  CHECK(run_on("1010", settings, &results) == SP_OK, "%s", sp_error_message());
+  if (rank != 0) return;
+  hsize_t shape[2] = {0};
+  const hid_t file = H5Fopen(LOG, H5F_ACC_RDONLY, H5P_DEFAULT);
+  CHECK(attribute(file, "ranks") == 4, "ranks");
+  CHECK(attribute(file, "ranks_with_elements") == 2, "ranks with elements");
+  const hid_t set = H5Dopen2(file, "matvec_seconds_by_rank", H5P_DEFAULT);
+  const hid_t space = H5Dget_space(set);
+  CHECK(H5Sget_simple_extent_dims(space, shape, NULL) == 2 && shape[1] == 2, "%d columns",
+        (int)shape[1]);
+  H5Sclose(space);
+  H5Dclose(set);
+  H5Fclose(file);
+  unlink(LOG);
+}
+
+/* The table has a row for each rank, zeros for those without elements. */
+static void test_dry_run(void) {
+  static const char *const settings[] = {COMMON, "mesh.elements=3 3 4", "mesh.refine=1", NULL};
+  sp_config *config = read_settings(settings);
+  sp_workers workers;
+  sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, false);
+  fflush(stdout);
+  const int kept = dup(STDOUT_FILENO);
+  if (rank == 0 && !freopen(OUTPUT, "w", stdout)) MPI_Abort(MPI_COMM_WORLD, 1);
+  sp_status status = sp_workers_open_on(MPI_COMM_WORLD, rank % 2 == 0, SP_DEVICE_HOST,
+                                        SP_TRANSPORT_AUTO, &workers);
+  if (!status) status = sp_dry_run_on(&workers, config, 0, &terminal);
+  sp_workers_close(&workers);
+  sp_config_destroy(&config);
+  fflush(stdout);
+  dup2(kept, STDOUT_FILENO);
+  close(kept);
+  CHECK(status == SP_OK, "%s", sp_error_message());
+  if (rank != 0) return;
+  FILE *stream = fopen(OUTPUT, "r");
+  char line[512];
+  int rows = 0, said = 0;
+  while (stream && fgets(line, sizeof line, stream)) {
+    int number;
+    double elements, dofs, host;
+    said += strstr(line, "ranks            2 of 4 have elements") != NULL;
+    if (sscanf(line, " %d %lf %lf %lf", &number, &elements, &dofs, &host) != 4) continue;
+    rows++;
+    CHECK((elements == 144) == (number % 2 == 0) && (elements == 0) == (number % 2 == 1), "%s",
+          line);
+    CHECK((dofs > 0) == (elements > 0) && host > 0, "%s", line);
+  }
+  CHECK(rows == RANKS && said == 1, "%d rows, %d times said which ranks", rows, said);
+  if (stream) fclose(stream);
+  unlink(OUTPUT);
+}
+
+/* ---- Waiting ---- */
+
+static const char *const long_case[] = {"problem.solution=sin(9*x)*y",
+                                        "mesh.elements=12 8 8",
+                                        "mesh.map=kershaw",
+                                        "mesh.epsilon=0.1",
+                                        "discretization.order=5",
+                                        "solver.preconditioner=none",
+                                        "solver.tolerance=1e-14",
+                                        "solver.max_iterations=300",
+                                        NULL};
+
+/* Ranks without elements sleep: a rank that polled would take all the time that it waits. */
+static void test_sleep(void) {
+  sp_results results;
+  const double start = MPI_Wtime();
+  const clock_t before = clock();
+  const sp_status status = run_on("1000", long_case, &results);
+  const double seconds = MPI_Wtime() - start;
+  const double busy = (double)(clock() - before) / CLOCKS_PER_SEC;
+  CHECK(status == SP_ERR_NOT_CONVERGED && seconds > 0.1, "%d, %g s", status, seconds);
+  CHECK(rank == 0 || busy < 0.25 * seconds, "busy for %g of %g s", busy, seconds);
+}
+
+/* The last test: from here on a signal is noted. It reaches a rank without elements alone. */
+static void test_signal(void) {
+  sp_results results;
+  sp_interrupt_watch();
+  if (rank == 1) raise(SIGTERM);
+  const sp_status status = run_on("1010", long_case, &results);
+  CHECK(status == SP_ERR_INTERRUPTED && results.cg.iterations < 300, "%d after %d iterations: %s",
+        status, (int)results.cg.iterations, sp_error_message());
+}
+
+/* ---- On GPUs: the program's own choice ---- */
+
+static void test_gpus(void) {
+  static const char *const settings[] = {COMMON,
+                                         "backend.device=cuda",
+                                         "mesh.elements=8 8 8",
+                                         "mesh.map=sine",
+                                         "discretization.order=5",
+                                         "solver.preconditioner=jacobi",
+                                         NULL};
+  sp_config *config = read_settings(settings);
+  sp_workers workers;
+  sp_gpu *gpus;
+  int count = 0;
+  CHECK(sp_gpus_visible(&count, &gpus) == SP_OK && count > 0, "%d GPUs", count);
+  free(gpus);
+  CHECK(sp_workers_open(MPI_COMM_WORLD, config, &workers) == SP_OK, "%s", sp_error_message());
+  /* All ranks of this run are on one machine and see the same GPUs. */
+  const int expected = count < RANKS ? count : RANKS;
+  CHECK(workers.count == expected && workers.leader == 0, "%d ranks work on %d GPUs", workers.count,
+        count);
+  if (rank == 0)
+    printf("%s; %s\n", workers.platform.backend->describe(workers.platform.device),
+           workers.description);
+  sp_results chosen, shared;
+  sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, true);
+  const sp_profile profile = sp_profile_from_now();
+  sp_status status = sp_case_run_on(&workers, config, &profile, &terminal, &chosen);
+  CHECK(status == SP_OK, "%s", sp_error_message());
+  check_same_everywhere(status, &chosen);
+  sp_workers_close(&workers);
+  config->backend.share = SP_SHARE_YES;
+  status = sp_case_run(MPI_COMM_WORLD, config, &profile, &terminal, &shared);
+  CHECK(status == SP_OK, "%s", sp_error_message());
+  check_same_solution("sine box", "the GPUs' ranks", &shared, &chosen);
+  sp_config_destroy(&config);
+}
+
+int main(int argc, char **argv) {
+  int size;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  CHECK(size == RANKS, "%d ranks", size);
+  run_case_begin(argc, argv);
+  if (device_is_cuda(argc, argv)) {
+    test_gpus();
+  } else {
+    test_solutions();
+    test_failures();
+    test_description();
+    test_log();
+    test_dry_run();
+    test_sleep();
+    test_signal();
+  }
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}
