@@ -20,8 +20,8 @@ typedef struct sp_gpu_view {
 } sp_gpu_view;
 
 /* The GPUs that this process sees, in the order of its device numbers; none without a driver, or in
- * a program built without CUDA. Creates no CUDA context. The caller frees *gpus, also after an
- * error. Errors: SP_ERR_SYSTEM. Local. */
+ * a program built without CUDA; the list ends before one that does not answer. Creates no context.
+ * The caller frees *gpus, also after an error. Errors: SP_ERR_SYSTEM. Local. */
 sp_status sp_gpus_visible(int *count, sp_gpu **gpus);
 
 /* What all ranks of `comm` see, from what each one sees, gpus[count]; the same on all ranks.

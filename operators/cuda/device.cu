@@ -66,15 +66,15 @@ int sp_cuda_architecture(void) {
   return architecture;
 }
 
-static sp_status name_gpu(int device, sp_gpu *gpu) {
+static bool name_gpu(int device, sp_gpu *gpu) {
   cudaDeviceProp properties;
-  SP_CUDA(cudaGetDeviceProperties(&properties, device)); // creates no context
+  if (cudaGetDeviceProperties(&properties, device) != cudaSuccess) return false; // no context
   const int used = snprintf(gpu->name, sizeof gpu->name, "%x:%x:%x ", properties.pciDomainID,
                             properties.pciBusID, properties.pciDeviceID);
   char *digits = gpu->name + used; // parts of a GPU (MIG) differ in the UUID alone
   for (size_t b = 0; b < sizeof properties.uuid.bytes; b++)
     snprintf(digits + 2 * b, 3, "%02x", (unsigned char)properties.uuid.bytes[b]);
-  return SP_OK;
+  return true;
 }
 
 sp_status sp_gpus_visible(int *count, sp_gpu **gpus) {
@@ -82,10 +82,10 @@ sp_status sp_gpus_visible(int *count, sp_gpu **gpus) {
   *count = 0;
   *gpus = nullptr;
   if (cudaGetDeviceCount(&visible) != cudaSuccess) visible = 0;
-  (void)cudaGetLastError();
   SP_TRY(sp_allocate((size_t)visible, sizeof **gpus, "GPUs", gpus));
-  for (int device = 0; device < visible; device++) SP_TRY(name_gpu(device, &(*gpus)[device]));
-  *count = visible;
+  // One that does not answer ends the list.
+  while (*count < visible && name_gpu(*count, &(*gpus)[*count])) ++*count;
+  (void)cudaGetLastError();
   return SP_OK;
 }
 
@@ -109,10 +109,9 @@ static void describe_ranks(MPI_Comm comm, int id, char *text, size_t room) {
 static sp_status device_of(const sp_gpu_view *view, int rank, int *id) {
   const int visible = view->first[rank + 1] - view->first[rank];
   int *choice, before = 0;
-  bool enough = true;
   *id = -1;
   SP_TRY(sp_allocate((size_t)view->ranks, sizeof *choice, "GPUs", &choice));
-  enough = sp_gpus_choose(view, choice) == SP_OK;
+  bool enough = sp_gpus_choose(view, choice) == SP_OK;
   for (int r = 0; r < view->ranks; r++) {
     if (view->machine[r] != view->machine[rank]) continue;
     enough = enough && choice[r] >= 0;
