@@ -1,8 +1,15 @@
+#define _POSIX_C_SOURCE 200809L /* readlink */
 #include "operators/gpus.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "io/hash.h"
+
+extern char **environ;
 
 sp_status sp_gpus_gather(MPI_Comm comm, int count, const sp_gpu *gpus, sp_gpu_view *view) {
   MPI_Comm machine;
@@ -43,6 +50,71 @@ void sp_gpu_view_free(sp_gpu_view *view) {
   free(view->first);
   free(view->gpus);
   *view = (sp_gpu_view){0};
+}
+
+/* What decides which GPUs of its machine a process sees. Unreadable files count as empty. */
+static uint64_t outlook(void) {
+  char text[4096] = "";
+  uint64_t key = 0;
+  for (char **v = environ; *v; v++)
+    if (strncmp(*v, "CUDA_", 5) == 0 || strncmp(*v, "NVIDIA_", 7) == 0)
+      key += sp_hash_fold_text(1, *v); /* in any order */
+  FILE *stream = fopen("/proc/self/cgroup", "r");
+  if (stream) {
+    text[fread(text, 1, sizeof text - 1, stream)] = '\0';
+    fclose(stream);
+  }
+  key = sp_hash_fold_text(key, text);
+  const ssize_t length = readlink("/proc/self/ns/mnt", text, sizeof text - 1);
+  text[length > 0 ? length : 0] = '\0';
+  return sp_hash_fold_text(key, text);
+}
+
+/* Connect this rank with those of its machine that see the same. */
+static sp_status find_alike(MPI_Comm comm, MPI_Comm *alike) {
+  MPI_Comm machine;
+  uint64_t key = outlook(), *keys;
+  int rank, size, first = 0;
+  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
+  MPI_Comm_rank(machine, &rank);
+  MPI_Comm_size(machine, &size);
+  sp_status status = sp_allocate((size_t)size, sizeof *keys, "GPUs", &keys);
+  status = sp_agree(comm, status);
+  if (!status) {
+    MPI_Allgather(&key, 1, MPI_UINT64_T, keys, 1, MPI_UINT64_T, machine);
+    while (keys[first] != key) first++;
+    MPI_Comm_split(machine, first, rank, alike);
+  }
+  free(keys);
+  MPI_Comm_free(&machine);
+  return status;
+}
+
+/* Give the list of the first rank of `alike` to the others. Collective over `comm` and `alike`. */
+static sp_status share_list(MPI_Comm comm, MPI_Comm alike, int *count, sp_gpu **gpus) {
+  int rank;
+  MPI_Comm_rank(alike, &rank);
+  MPI_Bcast(count, 1, MPI_INT, 0, alike);
+  const size_t length = (size_t)*count;
+  SP_TRY(sp_agree(comm, rank > 0 ? sp_allocate(length, sizeof **gpus, "GPUs", gpus) : SP_OK));
+  MPI_Bcast(*gpus, *count * (int)sizeof **gpus, MPI_BYTE, 0, alike);
+  return SP_OK;
+}
+
+sp_status sp_gpus_look(MPI_Comm comm, sp_status (*visible)(int *count, sp_gpu **gpus),
+                       sp_gpu_view *view) {
+  MPI_Comm alike;
+  int rank, count = 0;
+  sp_gpu *gpus = NULL;
+  *view = (sp_gpu_view){0};
+  SP_TRY(find_alike(comm, &alike));
+  MPI_Comm_rank(alike, &rank);
+  sp_status status = sp_agree(comm, rank == 0 ? visible(&count, &gpus) : SP_OK);
+  if (!status) status = share_list(comm, alike, &count, &gpus);
+  MPI_Comm_free(&alike);
+  if (!status) status = sp_gpus_gather(comm, count, gpus, view);
+  free(gpus);
+  return status;
 }
 
 /* One machine: its ranks and the different GPUs that they see, in the order in which they are seen

@@ -30,6 +30,14 @@ sp_status sp_gpus_visible(int *count, sp_gpu **gpus);
 sp_status sp_gpus_gather(MPI_Comm comm, int count, const sp_gpu *gpus, sp_gpu_view *view);
 void sp_gpu_view_free(sp_gpu_view *view);
 
+/* The same, where `visible`, which is sp_gpus_visible, tells what a rank sees. It is called on few
+ * ranks, because each process that asks the driver starts it, which takes long if all ranks of a
+ * machine do so at a time: ranks of a machine with the same variables CUDA_... and NVIDIA_... in
+ * their environment, in the same control group and mount namespace (Linux) see the same GPUs, and
+ * the first of them asks for all. Errors: SP_ERR_SYSTEM. Collective. */
+sp_status sp_gpus_look(MPI_Comm comm, sp_status (*visible)(int *count, sp_gpu **gpus),
+                       sp_gpu_view *view);
+
 /* Give as many ranks as possible a GPU of their own, machine by machine: rank r gets its device
  * choice[r], or -1 if it gets none. The first rank of a machine that sees a GPU gets one. If all
  * ranks of a machine see the same G GPUs, of R > G ranks number floor(g R / G) gets GPU g, so that

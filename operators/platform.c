@@ -21,18 +21,15 @@ static sp_status choose_rank(const sp_gpu_view *view, int rank, sp_device_kind k
 }
 
 sp_status sp_platform_choose_ranks(MPI_Comm comm, sp_device_kind kind, bool *works) {
-  int rank, size, count;
-  sp_gpu *gpus;
-  sp_gpu_view view = {0};
+  int rank, size;
+  sp_gpu_view view;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
   *works = true;
   if (size == 1 || kind == SP_DEVICE_HOST || !sp_backend_cuda) return SP_OK;
-  sp_status status = sp_agree(comm, sp_gpus_visible(&count, &gpus));
-  if (!status) status = sp_gpus_gather(comm, count, gpus, &view);
+  sp_status status = sp_gpus_look(comm, sp_gpus_visible, &view);
   if (!status) status = sp_agree(comm, choose_rank(&view, rank, kind, works));
   sp_gpu_view_free(&view);
-  free(gpus);
   return status;
 }
 

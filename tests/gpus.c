@@ -1,7 +1,9 @@
 /* Which rank gets which GPU: made-up machines, and what the ranks of this run tell each other. */
+#define _POSIX_C_SOURCE 200809L /* setenv */
 #include "operators/gpus.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/check.h"
@@ -159,6 +161,61 @@ static void test_gather(void) {
   sp_gpu_view_free(&view);
 }
 
+/* Stands for the driver: a process sees the GPUs that CUDA_VISIBLE_DEVICES names, or p and q. */
+static int looks;
+
+static sp_status made_up(int *count, sp_gpu **gpus) {
+  const char *letters = getenv("CUDA_VISIBLE_DEVICES");
+  if (!letters) letters = "pq";
+  looks++;
+  *count = (int)strlen(letters);
+  SP_TRY(sp_allocate((size_t)*count, sizeof **gpus, "GPUs", gpus));
+  for (int g = 0; g < *count; g++) (*gpus)[g].name[0] = letters[g];
+  return SP_OK;
+}
+
+static sp_status fails(int *count, sp_gpu **gpus) {
+  *count = 0;
+  *gpus = NULL;
+  return sp_fail(SP_ERR_SYSTEM, "no driver");
+}
+
+/* Look with what letters_of names for each rank, NULL: nothing; `expected` ranks ask the driver. */
+static void look(const char *const *letters_of, int expected) {
+  int rank, size;
+  sp_gpu_view view;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (letters_of[rank])
+    setenv("CUDA_VISIBLE_DEVICES", letters_of[rank], 1);
+  else
+    unsetenv("CUDA_VISIBLE_DEVICES");
+  looks = 0;
+  CHECK(sp_gpus_look(MPI_COMM_WORLD, made_up, &view) == SP_OK, "%s", sp_error_message());
+  MPI_Allreduce(MPI_IN_PLACE, &looks, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  CHECK(size < 4 || looks == expected, "%d ranks asked, expected %d", looks, expected);
+  for (int r = 0; r < size; r++) {
+    const char *letters = letters_of[r] ? letters_of[r] : "pq";
+    CHECK(view.first[r + 1] - view.first[r] == (int)strlen(letters), "rank %d sees %d", r,
+          view.first[r + 1] - view.first[r]);
+    for (int g = 0; letters[g]; g++)
+      CHECK(view.gpus[view.first[r] + g].name[0] == letters[g], "rank %d, GPU %d", r, g);
+  }
+  sp_gpu_view_free(&view);
+}
+
+static void test_look(void) {
+  sp_gpu_view view;
+  look(SEES(NULL, NULL, NULL, NULL), 1);
+  look(SEES("p", "q", "p", "q"), 2);
+  look(SEES("p", "q", "r", "s"), 4);
+  look(SEES(NULL, "", NULL, ""), 2); /* an empty list is not a missing one */
+  CHECK(sp_gpus_look(MPI_COMM_WORLD, fails, &view) == SP_ERR_SYSTEM &&
+            strcmp(sp_error_message(), "no driver") == 0,
+        "'%s'", sp_error_message());
+  sp_gpu_view_free(&view);
+}
+
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   test_one_machine();
@@ -166,6 +223,7 @@ int main(int argc, char **argv) {
   test_several_machines();
   test_any_view();
   test_gather();
+  test_look();
   const int result = check_end(MPI_COMM_WORLD);
   MPI_Finalize();
   return result;
