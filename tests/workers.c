@@ -13,6 +13,7 @@
 #include "operators/gpus.h"
 #include "solver/run/dry_run.h"
 #include "solver/run/interrupt.h"
+#include "solver/run/study.h"
 #include "tests/run_case.h"
 
 enum { RANKS = 4, MOST = RUN_CASE_OVERRIDES };
@@ -20,6 +21,8 @@ enum { RANKS = 4, MOST = RUN_CASE_OVERRIDES };
 static int rank;
 
 #define LOG "workers.h5"
+#define FIELD "workers.hdf"
+#define CHECKPOINT "workers.chk"
 #define OUTPUT "workers.txt"
 
 /* The configuration of SETTINGS, which end with NULL. */
@@ -128,6 +131,54 @@ static void test_solutions(void) {
   }
 }
 
+/* A run that is continued on other ranks. */
+static void test_restart(void) {
+  static const char *const first[] = {COMMON,
+                                      "mesh.elements=5 3 4",
+                                      "discretization.order=3",
+                                      "solver.preconditioner=jacobi",
+                                      "output.checkpoint=" CHECKPOINT,
+                                      "solver.max_iterations=10",
+                                      NULL};
+  static const char *const whole[] = {COMMON, "mesh.elements=5 3 4", "discretization.order=3",
+                                      "solver.preconditioner=jacobi", NULL};
+  static const char *const second[] = {COMMON,
+                                       "mesh.elements=5 3 4",
+                                       "discretization.order=3",
+                                       "solver.preconditioner=jacobi",
+                                       "output.restart=" CHECKPOINT,
+                                       NULL};
+  static const char *const continued[] = {"1010", "0001", "1111"};
+  sp_results all, results;
+  CHECK(run_on("1111", whole, &all) == SP_OK, "%s", sp_error_message());
+  CHECK(run_on("1010", first, &results) == SP_ERR_NOT_CONVERGED, "%s", sp_error_message());
+  for (size_t c = 0; c < sizeof continued / sizeof *continued; c++) {
+    CHECK(run_on(continued[c], second, &results) == SP_OK, "%s", sp_error_message());
+    CHECK(results.cg.first == 10, "begins after %d iterations", (int)results.cg.first);
+    check_same_solution("restart", continued[c], &all, &results);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) unlink(CHECKPOINT);
+}
+
+static void test_study(void) {
+  static const char *const settings[] = {COMMON, "mesh.elements=2 2 2", NULL};
+  sp_study study = {.order = {.given = false}};
+  CHECK(sp_study_parse("refine=0:1", &study) == SP_OK, "%s", sp_error_message());
+  sp_config *config = read_settings(settings);
+  config->discretization.order = 2;
+  sp_workers workers;
+  sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, true);
+  const sp_profile profile = sp_profile_from_now();
+  sp_status status = sp_workers_open_on(MPI_COMM_WORLD, rank == 0 || rank == 3, SP_DEVICE_HOST,
+                                        SP_TRANSPORT_AUTO, &workers);
+  CHECK(status == SP_OK, "%s", sp_error_message());
+  status = sp_study_run_on(&workers, config, &study, &profile, &terminal);
+  CHECK(status == SP_OK, "%s", sp_error_message());
+  sp_workers_close(&workers);
+  sp_config_destroy(&config);
+}
+
 /* ---- Failures ---- */
 
 static void test_failures(void) {
@@ -174,24 +225,51 @@ static int64_t attribute(hid_t file, const char *name) {
   return value;
 }
 
-static void test_log(void) {
-  static const char *const settings[] = {COMMON, "mesh.elements=3 3 3", "discretization.order=3",
-                                         "output.log=" LOG, NULL};
+/* Length of the last dimension. */
+static int columns(hid_t file, const char *name, int dimensions) {
+  hsize_t shape[2] = {0};
+  const hid_t set = H5Dopen2(file, name, H5P_DEFAULT), space = H5Dget_space(set);
+  CHECK(H5Sget_simple_extent_dims(space, shape, NULL) == dimensions, "dimensions of %s", name);
+  H5Sclose(space);
+  H5Dclose(set);
+  return (int)shape[dimensions - 1];
+}
+
+static double probed(hid_t file) {
+  double u = NAN;
+  const hid_t set = H5Dopen2(file, "probes", H5P_DEFAULT);
+  const hid_t type = H5Tcreate(H5T_COMPOUND, sizeof u);
+  H5Tinsert(type, "u", 0, H5T_NATIVE_DOUBLE);
+  CHECK(H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, &u) >= 0, "no probe");
+  H5Tclose(type);
+  H5Dclose(set);
+  return u;
+}
+
+static void test_files(void) {
+  static const char *const settings[] = {COMMON,
+                                         "mesh.elements=3 3 3",
+                                         "discretization.order=4",
+                                         "probe.point=0.3 0.4 0.9",
+                                         "result.mean=average",
+                                         "output.log=" LOG,
+                                         "output.field=" FIELD,
+                                         NULL};
   sp_results results;
   CHECK(run_on("1010", settings, &results) == SP_OK, "%s", sp_error_message());
   if (rank != 0) return;
-  hsize_t shape[2] = {0};
-  const hid_t file = H5Fopen(LOG, H5F_ACC_RDONLY, H5P_DEFAULT);
+  hid_t file = H5Fopen(LOG, H5F_ACC_RDONLY, H5P_DEFAULT);
   CHECK(attribute(file, "ranks") == 4, "ranks");
   CHECK(attribute(file, "ranks_with_elements") == 2, "ranks with elements");
-  const hid_t set = H5Dopen2(file, "matvec_seconds_by_rank", H5P_DEFAULT);
-  const hid_t space = H5Dget_space(set);
-  CHECK(H5Sget_simple_extent_dims(space, shape, NULL) == 2 && shape[1] == 2, "%d columns",
-        (int)shape[1]);
-  H5Sclose(space);
-  H5Dclose(set);
+  CHECK(columns(file, "matvec_seconds_by_rank", 2) == 2, "seconds by rank");
+  CHECK_CLOSE(probed(file), sin(1.3 * 0.3 + 0.2) * exp(0.7 * 0.4) * cos(0.9 * 0.9),
+              10 * results.norms.max); /* the maximum is over quadrature points */
+  H5Fclose(file);
+  file = H5Fopen(FIELD, H5F_ACC_RDONLY, H5P_DEFAULT);
+  CHECK(columns(file, "VTKHDF/NumberOfCells", 1) == 2, "pieces of the field");
   H5Fclose(file);
   unlink(LOG);
+  unlink(FIELD);
 }
 
 /* The table has a row for each rank, zeros for those without elements. */
@@ -274,6 +352,20 @@ static void test_signal(void) {
 
 /* ---- On GPUs: the program's own choice ---- */
 
+/* Ranks with GPUs of their own do not say that they share one. */
+static void check_exchange(hid_t file, int workers) {
+  char *text = NULL;
+  const hid_t id = H5Aopen(file, "exchange", H5P_DEFAULT), type = H5Aget_type(id);
+  CHECK(H5Aread(id, type, &text) >= 0 && text, "no exchange in the log");
+  if (text) {
+    printf("exchange %s\n", text);
+    CHECK(!strstr(text, "share a GPU") && (workers > 1) == !strstr(text, "none"), "%s", text);
+    H5free_memory(text);
+  }
+  H5Tclose(type);
+  H5Aclose(id);
+}
+
 static void test_gpus(void) {
   static const char *const settings[] = {COMMON,
                                          "backend.device=cuda",
@@ -302,11 +394,18 @@ static void test_gpus(void) {
   sp_status status = sp_case_run_on(&workers, config, &profile, &terminal, &chosen);
   CHECK(status == SP_OK, "%s", sp_error_message());
   check_same_everywhere(status, &chosen);
+  if (rank == 0) {
+    const hid_t file = H5Fopen(LOG, H5F_ACC_RDONLY, H5P_DEFAULT);
+    CHECK(attribute(file, "ranks_with_elements") == expected, "ranks with elements");
+    check_exchange(file, expected);
+    H5Fclose(file);
+  }
   sp_workers_close(&workers);
   config->backend.share = SP_SHARE_YES;
   status = sp_case_run(MPI_COMM_WORLD, config, &profile, &terminal, &shared);
   CHECK(status == SP_OK, "%s", sp_error_message());
   check_same_solution("sine box", "the GPUs' ranks", &shared, &chosen);
+  if (rank == 0) unlink(LOG);
   sp_config_destroy(&config);
 }
 
@@ -321,9 +420,11 @@ int main(int argc, char **argv) {
     test_gpus();
   } else {
     test_solutions();
+    test_restart();
+    test_study();
     test_failures();
     test_description();
-    test_log();
+    test_files();
     test_dry_run();
     test_sleep();
     test_signal();

@@ -337,22 +337,26 @@ static sp_status run_on(const sp_workers *workers, const sp_config *config, cons
   return status;
 }
 
-sp_status sp_study_run(MPI_Comm comm, const sp_config *config, const sp_study *study,
-                       const sp_profile *profile, sp_terminal *terminal) {
+sp_status sp_study_run_on(const sp_workers *workers, const sp_config *config, const sp_study *study,
+                          const sp_profile *profile, sp_terminal *terminal) {
   if (!has_solution(config))
     return sp_fail(SP_ERR_INPUT,
                    "%s: a study compares with the exact solution, and the case gives none",
                    config->problem.solution.where);
   if (config->output.restart[0])
     return sp_fail(SP_ERR_INPUT, "output.restart continues one case, not a study: leave it out");
+  const sp_workers *w = workers;
+  return sp_workers_meet(w, w->works ? run_on(w, config, study, profile, terminal) : SP_OK);
+}
+
+sp_status sp_study_run(MPI_Comm comm, const sp_config *config, const sp_study *study,
+                       const sp_profile *profile, sp_terminal *terminal) {
   sp_workers workers;
   sp_profile begun = *profile;
   const double start = sp_profile_begin(terminal, SP_PHASE_DEVICE);
   sp_status status = sp_workers_open(comm, config, &workers);
   sp_profile_end(&begun, NULL, SP_PHASE_DEVICE, start); /* no line before the heading */
-  if (!status)
-    status = sp_workers_meet(
-        &workers, workers.works ? run_on(&workers, config, study, &begun, terminal) : SP_OK);
+  if (!status) status = sp_study_run_on(&workers, config, study, &begun, terminal);
   sp_workers_close(&workers);
   return status;
 }

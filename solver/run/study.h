@@ -20,6 +20,7 @@
 #include "io/config.h"
 #include "io/terminal.h"
 #include "solver/run/profile.h"
+#include "solver/run/workers.h"
 
 typedef struct sp_study_range {
   bool given;
@@ -42,5 +43,9 @@ sp_status sp_study_parse(const char *text, sp_study *study);
  * short, and those of a case, which end the series. Collective. */
 sp_status sp_study_run(MPI_Comm comm, const sp_config *config, const sp_study *study,
                        const sp_profile *profile, sp_terminal *terminal);
+
+/* The same on ranks that are chosen, whatever [backend] says. Collective over workers->all. */
+sp_status sp_study_run_on(const sp_workers *workers, const sp_config *config, const sp_study *study,
+                          const sp_profile *profile, sp_terminal *terminal);
 
 #endif
