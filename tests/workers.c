@@ -181,6 +181,23 @@ static void test_study(void) {
 
 /* ---- Failures ---- */
 
+/* One file per rank with elements: two files and one such rank. Their contents do not matter. */
+static void test_parts(void) {
+  static const char *const settings[] = {COMMON, "mesh.file=workers.msh", NULL};
+  static const char *const parts[] = {"workers_1.msh", "workers_2.msh"};
+  for (int p = 0; p < 2 && rank == 0; p++) {
+    FILE *part = fopen(parts[p], "w");
+    if (!part || fclose(part)) MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  sp_results results;
+  const sp_status status = run_on("1000", settings, &results);
+  CHECK(status == SP_ERR_INPUT && strstr(sp_error_message(), "split into 2 files") &&
+            strstr(sp_error_message(), "; 1 of 4 has all elements"),
+        "%d: %s", status, sp_error_message());
+  for (int p = 0; p < 2 && rank == 0; p++) unlink(parts[p]);
+}
+
 static void test_failures(void) {
   static const char *const many[] = {"mesh.elements=1 1 1", "problem.solution=x", NULL};
   static const char *const few[] = {"mesh.elements=3 3 3", "problem.solution=sin(9*x)*y",
@@ -202,10 +219,10 @@ static void test_failures(void) {
 static void test_description(void) {
   static const struct {
     const char *works, *text;
-  } expected[] = {{"1010", "2 of 4 have elements, one per GPU of 1 machine: ranks 0 2; the others "
-                           "wait (backend.share)"},
-                  {"1000", "1 of 4 has elements, one per GPU of 1 machine: rank 0; the others wait "
-                           "(backend.share)"},
+  } expected[] = {{"1010", "2 of 4 have all elements, one rank per GPU on 1 machine: 0 2; the "
+                           "others wait (backend.share = no)"},
+                  {"1000", "1 of 4 has all elements, one rank per GPU on 1 machine: 0; the others "
+                           "wait (backend.share = no)"},
                   {"1111", "all 4 have elements"}};
   for (size_t e = 0; e < sizeof expected / sizeof *expected; e++) {
     sp_workers workers;
@@ -297,7 +314,7 @@ static void test_dry_run(void) {
   while (stream && fgets(line, sizeof line, stream)) {
     int number;
     double elements, dofs, host;
-    said += strstr(line, "ranks            2 of 4 have elements") != NULL;
+    said += strstr(line, "ranks            2 of 4 have all elements") != NULL;
     if (sscanf(line, " %d %lf %lf %lf", &number, &elements, &dofs, &host) != 4) continue;
     rows++;
     CHECK((elements == 144) == (number % 2 == 0) && (elements == 0) == (number % 2 == 1), "%s",
@@ -423,6 +440,7 @@ int main(int argc, char **argv) {
     test_restart();
     test_study();
     test_failures();
+    test_parts();
     test_description();
     test_files();
     test_dry_run();

@@ -22,19 +22,18 @@ static int count_machines(MPI_Comm comm) {
   return machines;
 }
 
-/* "4 of 16 have elements, one per GPU of 2 machines: ranks 0 4 8 12; ...", as far as it fits. */
+/* "4 of 16 have all elements, one rank per GPU on 2 machines: 0 4 8 12; ...", as far as it fits. */
 static void describe(sp_workers *w, const int *works, int machines) {
-  static const char end[] = " ...; the others wait (backend.share)";
+  static const char end[] = " ...; the others wait (backend.share = no)";
   enum { ALL = sizeof w->description, ROOM = ALL - sizeof end, NUMBER = 12 };
   char *text = w->description;
   if (w->count == w->ranks) {
     snprintf(text, ALL, "all %d have elements", w->ranks);
     return;
   }
-  const bool one = w->count == 1;
   int used =
-      snprintf(text, ROOM, "%d of %d %s elements, one per GPU of %d machine%s: rank%s", w->count,
-               w->ranks, one ? "has" : "have", machines, machines == 1 ? "" : "s", one ? "" : "s");
+      snprintf(text, ROOM, "%d of %d %s all elements, one rank per GPU on %d machine%s:", w->count,
+               w->ranks, w->count == 1 ? "has" : "have", machines, machines == 1 ? "" : "s");
   int listed = 0;
   for (int r = 0; r < w->ranks && used + NUMBER < ROOM; r++) {
     if (!works[r]) continue;
