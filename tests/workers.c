@@ -388,8 +388,9 @@ static void test_gpus(void) {
                                          "backend.device=cuda",
                                          "mesh.elements=8 8 8",
                                          "mesh.map=sine",
-                                         "discretization.order=5",
+                                         "discretization.order=2",
                                          "solver.preconditioner=jacobi",
+                                         "output.log=" LOG,
                                          NULL};
   sp_config *config = read_settings(settings);
   sp_workers workers;
