@@ -267,7 +267,7 @@ static void check_layer_fluxes(void) {
       double largest[2] = {0, 0};
       const int first = order == 1 ? 1 : 0;
       for (int level = 0; level < 2; level++) {
-        char texts[2][32];
+        char texts[2][40];
         snprintf(texts[0], sizeof texts[0], "discretization.order=%d", order);
         snprintf(texts[1], sizeof texts[1], "mesh.refine=%d", first + level);
         const char *const common[] = {"mesh.file=" SP_FIXTURES "/layers.geo",
