@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "io/ini.h"
+#include "io/threads.h"
 
 _Static_assert(sizeof(sp_shape) == sizeof(int) && sizeof(sp_condition) == sizeof(int),
                "choices are stored as int");
@@ -320,6 +321,15 @@ const sp_key sp_keys[] = {
      FIELD(backend.share),
      .fallback = "no",
      .help = "with fewer GPUs than ranks, no: one rank per GPU has elements; yes: all, in turns"},
+    {.section = "backend",
+     .name = "threads",
+     .type = SP_KEY_INTEGER,
+     FIELD(backend.threads),
+     .count = 1,
+     .minimum = 0,
+     .maximum = SP_THREADS_MAX,
+     .fallback = "0",
+     .help = "per rank, in set-up and results; 0: OMP_NUM_THREADS, or the cores that ranks leave"},
 
     {.section = "output",
      .name = "log",

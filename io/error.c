@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char message[SP_MESSAGE_SIZE];
+static _Thread_local char message[SP_MESSAGE_SIZE];
 
 sp_status sp_fail(sp_status status, const char *format, ...) {
   /* Written to a copy first: an argument may be the old message itself. */

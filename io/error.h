@@ -5,7 +5,7 @@
  * phase that may fail on only some ranks must end in sp_agree. All ranks then hold the same status
  * and message and leave together. Only main prints.
  *
- * The message is kept per process. Nothing here is thread-safe. */
+ * The message is kept per thread; sp_loop_run (io/threads.h) hands it to the calling thread. */
 #ifndef SP_IO_ERROR_H
 #define SP_IO_ERROR_H
 

@@ -5,88 +5,119 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LINE = 64 }; /* bytes of a cache line, and of the longest vectors */
+
+/* The slots of one evaluation. */
+typedef struct slots {
+  const sp_program *program;
+  double *memory;
+} slots;
+
+static double *slot(const slots *s, size_t index) {
+  return s->memory + index * s->program->chunk;
+}
+
+static sp_operand operand(const slots *s, const sp_source *source) {
+  return source->constant ? (sp_operand){source->constant, 0}
+                          : (sp_operand){slot(s, source->slot), 1};
+}
+
 /* Copy the variables of a chunk. Those that pad it to whole vectors repeat the last point, so that
  * they take no slow path that the points do not take. */
-static void load_variables(const sp_program *program,
-                           const double *const values[SP_EXPRESSION_VARIABLES], size_t start,
-                           size_t count, size_t padded) {
+static void load_variables(const slots *s, const double *const values[SP_EXPRESSION_VARIABLES],
+                           size_t start, size_t count, size_t padded) {
   for (int v = 0; v < SP_EXPRESSION_VARIABLES; v++) {
-    double *slot = program->variable[v];
-    if (!slot) continue;
-    memcpy(slot, values[v] + start, count * sizeof *slot);
-    for (size_t p = count; p < padded; p++) slot[p] = slot[count - 1];
+    if (s->program->variable[v] < 0) continue;
+    double *target = slot(s, (size_t)s->program->variable[v]);
+    memcpy(target, values[v] + start, count * sizeof *target);
+    for (size_t p = count; p < padded; p++) target[p] = target[count - 1];
   }
 }
 
 /* Run the program for n points. An instruction whose result is an output writes it there, if
  * `direct` allows; output[k] begins at the chunk. */
-static void run(const sp_program *program, sp_expression_kernel *kernel, unsigned wanted, size_t n,
+static void run(const slots *s, sp_expression_kernel *kernel, unsigned wanted, size_t n,
                 bool direct, double *const output[SP_EXPRESSION_OUTPUTS]) {
-  for (size_t k = 0; k < program->length; k++) {
-    const sp_instruction *i = &program->instructions[k];
+  for (size_t k = 0; k < s->program->length; k++) {
+    const sp_instruction *i = &s->program->instructions[k];
     const bool first = i->needed[0] & wanted, second = i->needed[1] & wanted;
+    if (!first && !second) continue;
+    sp_operand operands[3];
+    for (int o = 0; o < 3; o++) operands[o] = operand(s, &i->operand[o]);
+    double *const out = slot(s, i->out);
     if (first && second)
-      kernel(i->operation, n, i->operand, i->out, i->second);
+      kernel(i->operation, n, operands, out, slot(s, i->second));
     else if (first)
-      kernel(i->operation == SP_OP_SINCOS ? SP_OP_SIN : i->operation, n, i->operand,
-             direct && i->stores >= 0 ? output[i->stores] : i->out, NULL);
-    else if (second)
-      kernel(SP_OP_COS, n, i->operand, i->second, NULL);
+      kernel(i->operation == SP_OP_SINCOS ? SP_OP_SIN : i->operation, n, operands,
+             direct && i->stores >= 0 ? output[i->stores] : out, NULL);
+    else
+      kernel(SP_OP_COS, n, operands, slot(s, i->second), NULL);
   }
 }
 
 /* Copy the outputs that the program has not written. */
-static void store(const sp_program *program, bool direct, size_t count,
+static void store(const slots *s, bool direct, size_t count,
                   double *const output[SP_EXPRESSION_OUTPUTS]) {
   for (int k = 0; k < SP_EXPRESSION_OUTPUTS; k++) {
-    const sp_operand *result = &program->output[k];
-    if (!output[k] || (direct && program->direct[k])) continue;
-    if (result->step)
-      memcpy(output[k], result->data, count * sizeof(double));
+    if (!output[k] || (direct && s->program->direct[k])) continue;
+    const sp_operand result = operand(s, &s->program->output[k]);
+    if (result.step)
+      memcpy(output[k], result.data, count * sizeof(double));
     else
-      for (size_t p = 0; p < count; p++) output[k][p] = result->data[0];
+      for (size_t p = 0; p < count; p++) output[k][p] = result.data[0];
   }
 }
 
-static void evaluate(const sp_expression *expression, size_t n,
-                     const double *const variables[SP_EXPRESSION_VARIABLES],
-                     double *const output[SP_EXPRESSION_OUTPUTS]) {
+static const sp_program *program_for(const sp_expression *expression, unsigned wanted) {
+  return &expression->programs[wanted & SP_EXPRESSION_LAPLACIAN ? 2
+                               : wanted != SP_EXPRESSION_VALUE  ? 1
+                                                                : 0];
+}
+
+static sp_status evaluate(const sp_expression *expression, size_t n,
+                          const double *const variables[SP_EXPRESSION_VARIABLES],
+                          double *const output[SP_EXPRESSION_OUTPUTS]) {
   assert(expression->is_of_u == (variables[SP_VARIABLE_U] != NULL));
   unsigned wanted = 0;
   for (int k = 0; k < SP_EXPRESSION_OUTPUTS; k++) wanted |= output[k] ? 1u << k : 0;
-  const sp_program *program = &expression->programs[wanted & SP_EXPRESSION_LAPLACIAN ? 2
-                                                    : wanted != SP_EXPRESSION_VALUE  ? 1
-                                                                                     : 0];
+  const sp_program *program = program_for(expression, wanted);
+  const size_t bytes = (program->slots * program->chunk * sizeof(double) + LINE - 1) / LINE * LINE;
+  const slots s = {program, aligned_alloc(LINE, bytes > 0 ? bytes : LINE)};
+  if (!s.memory)
+    return sp_fail(SP_ERR_SYSTEM, "out of memory: the values of a formula need %zu bytes", bytes);
   for (size_t start = 0; start < n; start += program->chunk) {
     const size_t count = n - start < program->chunk ? n - start : program->chunk;
     const size_t padded =
         (count + SP_EXPRESSION_PADDING - 1) / SP_EXPRESSION_PADDING * SP_EXPRESSION_PADDING;
-    load_variables(program, variables, start, count, padded);
+    load_variables(&s, variables, start, count, padded);
     double *out[SP_EXPRESSION_OUTPUTS];
     for (int k = 0; k < SP_EXPRESSION_OUTPUTS; k++) out[k] = output[k] ? output[k] + start : NULL;
     const bool direct = padded == count;
-    run(program, expression->kernel, wanted, padded, direct, out);
-    store(program, direct, count, out);
+    run(&s, expression->kernel, wanted, padded, direct, out);
+    store(&s, direct, count, out);
   }
+  free(s.memory);
+  return SP_OK;
 }
 
-void sp_expression_evaluate(const sp_expression *expression, size_t n, const double *x,
-                            const double *y, const double *z, double *value) {
-  evaluate(expression, n, (const double *const[]){x, y, z, NULL},
-           (double *const[]){value, 0, 0, 0, 0});
+sp_status sp_expression_evaluate(const sp_expression *expression, size_t n, const double *x,
+                                 const double *y, const double *z, double *value) {
+  return evaluate(expression, n, (const double *const[]){x, y, z, NULL},
+                  (double *const[]){value, 0, 0, 0, 0});
 }
 
-void sp_expression_evaluate_of_u(const sp_expression *expression, size_t n, const double *x,
-                                 const double *y, const double *z, const double *u, double *value) {
-  evaluate(expression, n, (const double *const[]){x, y, z, u},
-           (double *const[]){value, 0, 0, 0, 0});
+sp_status sp_expression_evaluate_of_u(const sp_expression *expression, size_t n, const double *x,
+                                      const double *y, const double *z, const double *u,
+                                      double *value) {
+  return evaluate(expression, n, (const double *const[]){x, y, z, u},
+                  (double *const[]){value, 0, 0, 0, 0});
 }
 
-void sp_expression_evaluate_jet(const sp_expression *expression, size_t n, const double *x,
-                                const double *y, const double *z, double *value,
-                                double *const gradient[3], double *laplacian) {
-  evaluate(expression, n, (const double *const[]){x, y, z, NULL},
-           (double *const[]){value, gradient[0], gradient[1], gradient[2], laplacian});
+sp_status sp_expression_evaluate_jet(const sp_expression *expression, size_t n, const double *x,
+                                     const double *y, const double *z, double *value,
+                                     double *const gradient[3], double *laplacian) {
+  return evaluate(expression, n, (const double *const[]){x, y, z, NULL},
+                  (double *const[]){value, gradient[0], gradient[1], gradient[2], laplacian});
 }
 
 void sp_expression_destroy(sp_expression **expression) {

@@ -39,8 +39,7 @@
 
 #include "io/error.h"
 
-/* Contains the work space of its evaluation, usually some 60 KiB: only one thread at a time may
- * evaluate it. */
+/* Constant after parsing: several threads may evaluate it at a time. */
 typedef struct sp_expression sp_expression;
 
 /* Parse `text`. `where` begins messages ("case.ini:12: problem.solution"), as in "WHERE: column 8:
@@ -68,20 +67,21 @@ bool sp_expression_is_smooth(const sp_expression *expression);
 bool sp_expression_is_constant(const sp_expression *expression);
 
 /* Values at n points: value[p] = u(x[p], y[p], z[p]). Does not check that values are finite. Local.
- */
-void sp_expression_evaluate(const sp_expression *expression, size_t n, const double *x,
-                            const double *y, const double *z, double *value);
+ * Errors of this and of the functions below: SP_ERR_SYSTEM. */
+sp_status sp_expression_evaluate(const sp_expression *expression, size_t n, const double *x,
+                                 const double *y, const double *z, double *value);
 
 /* value[p] = f(x[p], y[p], z[p], u[p]) of a formula that sp_expression_parse_of_u has made. Local.
  */
-void sp_expression_evaluate_of_u(const sp_expression *expression, size_t n, const double *x,
-                                 const double *y, const double *z, const double *u, double *value);
+sp_status sp_expression_evaluate_of_u(const sp_expression *expression, size_t n, const double *x,
+                                      const double *y, const double *z, const double *u,
+                                      double *value);
 
 /* Values, gradients and Laplacians at n points; `value`, `laplacian` and each gradient[d] have n
  * entries. Any of value, gradient[0..2] and laplacian may be NULL: it is not computed then. Outputs
  * do not overlap. Local. */
-void sp_expression_evaluate_jet(const sp_expression *expression, size_t n, const double *x,
-                                const double *y, const double *z, double *value,
-                                double *const gradient[3], double *laplacian);
+sp_status sp_expression_evaluate_jet(const sp_expression *expression, size_t n, const double *x,
+                                     const double *y, const double *z, double *value,
+                                     double *const gradient[3], double *laplacian);
 
 #endif

@@ -157,22 +157,29 @@ int sp_graph_apply(sp_graph *graph, sp_operation operation, const int operand[3]
 /* Value, three derivatives, Laplacian. A set of outputs has bit k for output k. */
 enum { SP_EXPRESSION_OUTPUTS = 5, SP_EXPRESSION_VALUE = 1, SP_EXPRESSION_LAPLACIAN = 16 };
 
+/* Where an operand is: a constant of the program, or a slot. */
+typedef struct sp_source {
+  const double *constant; /* NULL for a slot */
+  size_t slot;
+} sp_source;
+
 typedef struct sp_instruction {
   sp_operation operation;
   unsigned needed[2]; /* the outputs that need `out` and `second` */
-  sp_operand operand[3];
-  double *out, *second;
-  int stores; /* the output that `out` is, if no instruction reads it; else -1 */
+  sp_source operand[3];
+  size_t out, second; /* slots */
+  int stores;         /* the output that `out` is, if no instruction reads it; else -1 */
 } sp_instruction;
 
-/* Slots hold values at a chunk of points. The program owns them. */
+/* A slot holds values at a chunk of points. Slots are memory of the evaluation, so that several
+ * threads may run a program at a time. */
 typedef struct sp_program {
-  size_t length, chunk;
+  size_t length, chunk, slots;
   sp_instruction *instructions;
-  double *variable[SP_EXPRESSION_VARIABLES]; /* slots to be filled; NULL if it is not read */
-  sp_operand output[SP_EXPRESSION_OUTPUTS];
+  int variable[SP_EXPRESSION_VARIABLES]; /* slots to be filled; -1 if it is not read */
+  sp_source output[SP_EXPRESSION_OUTPUTS];
   bool direct[SP_EXPRESSION_OUTPUTS]; /* an instruction `stores` it */
-  double *memory;
+  double *constants; /* each repeated SP_EXPRESSION_PADDING times; the first is 0 */
 } sp_program;
 
 /* The program for `outputs` of the node `result`. sp_program_free releases *program, also after a

@@ -1,7 +1,6 @@
 /* From the graph of a formula to a program: what the outputs need, in slots that are reused. */
 #include "io/expression_internal.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 
 /* Variables and slots of a chunk stay within this, as far as possible: the first-level caches of
@@ -106,51 +105,37 @@ static void assign_slots(const sp_graph *g, plan *p) {
 
 /* ---- Instructions ---- */
 
-/* The parts of the program's memory. */
-typedef struct layout {
-  double *slots, *constants;
-  const double *zero; /* a constant, for derivatives that vanish */
-} layout;
-
-static sp_status lay_out(const sp_graph *g, const plan *p, sp_program *program, layout *out) {
-  size_t variables = 0;
-  for (int v = 0; v < SP_EXPRESSION_VARIABLES; v++) variables += p->needed[v] != 0;
-  const size_t arrays = variables + (size_t)p->slots;
-  size_t chunk = CACHE_BYTES / sizeof(double) / (arrays > 0 ? arrays : 1);
-  chunk = chunk < CHUNK_MIN ? CHUNK_MIN : chunk > CHUNK_MAX ? CHUNK_MAX : chunk;
-  chunk -= chunk % SP_EXPRESSION_PADDING;
-  const size_t constants = ((size_t)p->constants + 1) * SP_EXPRESSION_PADDING;
-  const size_t line = 64 / sizeof(double);
-  SP_TRY(sp_allocate(arrays * chunk + constants + line, sizeof(double), "the values of a formula",
-                     &program->memory));
-  const uintptr_t offset = (uintptr_t)program->memory / sizeof(double) % line;
-  double *next = program->memory + (line - offset) % line;
-  program->chunk = chunk;
+/* Slots of variables come first. */
+static sp_status lay_out(const sp_graph *g, const plan *p, sp_program *program) {
   for (int v = 0; v < SP_EXPRESSION_VARIABLES; v++)
-    if (p->needed[v]) {
-      program->variable[v] = next;
-      next += chunk;
-    }
-  *out = (layout){next, next + (size_t)p->slots * chunk, next + (size_t)p->slots * chunk};
-  out->constants += SP_EXPRESSION_PADDING;
+    program->variable[v] = p->needed[v] ? (int)program->slots++ : -1;
+  const size_t variables = program->slots;
+  program->slots += (size_t)p->slots;
+  size_t chunk = CACHE_BYTES / sizeof(double) / (program->slots > 0 ? program->slots : 1);
+  chunk = chunk < CHUNK_MIN ? CHUNK_MIN : chunk > CHUNK_MAX ? CHUNK_MAX : chunk;
+  program->chunk = chunk - chunk % SP_EXPRESSION_PADDING;
+  for (int k = 0; k < g->count; k++)
+    if (has_slot(g, k) && p->place[k] >= 0) p->place[k] += (int)variables;
+  const size_t bytes = ((size_t)p->constants + 1) * SP_EXPRESSION_PADDING * sizeof(double);
+  program->constants = aligned_alloc(SP_EXPRESSION_PADDING * sizeof(double), bytes);
+  if (!program->constants)
+    return sp_fail(SP_ERR_SYSTEM, "out of memory: the constants of a formula need %zu bytes",
+                   bytes);
+  for (int i = 0; i < SP_EXPRESSION_PADDING; i++) program->constants[i] = 0;
   for (int k = 0; k < g->count; k++)
     if (p->needed[k] && g->nodes[k].operation == SP_OP_CONSTANT)
       for (int i = 0; i < SP_EXPRESSION_PADDING; i++)
-        out->constants[p->place[k] * SP_EXPRESSION_PADDING + i] = g->nodes[k].constant;
+        program->constants[(p->place[k] + 1) * SP_EXPRESSION_PADDING + i] = g->nodes[k].constant;
   return SP_OK;
 }
 
-static double *slot_of(const plan *p, const sp_program *program, const layout *l, int node) {
-  return l->slots + (size_t)p->place[node] * program->chunk;
-}
-
-static sp_operand operand_of(const sp_graph *g, const plan *p, const sp_program *program,
-                             const layout *l, int node) {
-  if (node == SP_ZERO) return (sp_operand){l->zero, 0};
-  if (g->nodes[node].operation == SP_OP_CONSTANT)
-    return (sp_operand){l->constants + p->place[node] * SP_EXPRESSION_PADDING, 0};
-  if (g->nodes[node].operation == SP_OP_VARIABLE) return (sp_operand){program->variable[node], 1};
-  return (sp_operand){slot_of(p, program, l, node), 1};
+static sp_source source_of(const sp_graph *g, const plan *p, const sp_program *program, int node) {
+  if (node == SP_ZERO) return (sp_source){program->constants, 0};
+  const sp_operation operation = g->nodes[node].operation;
+  if (operation == SP_OP_CONSTANT)
+    return (sp_source){program->constants + (p->place[node] + 1) * SP_EXPRESSION_PADDING, 0};
+  if (operation == SP_OP_VARIABLE) return (sp_source){NULL, (size_t)program->variable[node]};
+  return (sp_source){NULL, (size_t)p->place[node]};
 }
 
 /* The output that a node is, if it is that only; else -1. */
@@ -166,8 +151,7 @@ static int sole_output(const int output[SP_EXPRESSION_OUTPUTS], unsigned outputs
 }
 
 static void write_instructions(const sp_graph *g, const int output[SP_EXPRESSION_OUTPUTS],
-                               unsigned outputs, const plan *p, const layout *l,
-                               sp_program *program) {
+                               unsigned outputs, const plan *p, sp_program *program) {
   for (int k = 0; k < g->count; k++) {
     if (!p->needed[k] || !has_slot(g, k)) continue;
     const sp_node *node = &g->nodes[k];
@@ -176,10 +160,10 @@ static void write_instructions(const sp_graph *g, const int output[SP_EXPRESSION
     sp_instruction *instruction = &program->instructions[program->length++];
     *instruction = (sp_instruction){.operation = node->operation,
                                     .needed = {p->needed[k], 0},
-                                    .out = slot_of(p, program, l, k),
+                                    .out = (size_t)p->place[k],
                                     .stores = sole_output(output, outputs, p, k)};
     for (int o = 0; o < sp_operation_arity(node->operation); o++)
-      instruction->operand[o] = operand_of(g, p, program, l, node->operand[o]);
+      instruction->operand[o] = source_of(g, p, program, node->operand[o]);
     if (other < 0) continue;
     instruction->stores = -1;
     const int sine = node->operation == SP_OP_SIN ? k : other;
@@ -187,27 +171,26 @@ static void write_instructions(const sp_graph *g, const int output[SP_EXPRESSION
     instruction->operation = SP_OP_SINCOS;
     instruction->needed[0] = p->needed[sine];
     instruction->needed[1] = p->needed[cosine];
-    instruction->out = slot_of(p, program, l, sine);
-    instruction->second = slot_of(p, program, l, cosine);
+    instruction->out = (size_t)p->place[sine];
+    instruction->second = (size_t)p->place[cosine];
   }
 }
 
 static sp_status write_program(const sp_graph *g, const int output[SP_EXPRESSION_OUTPUTS],
                                unsigned outputs, plan *p, sp_program *program) {
-  layout l;
   SP_TRY(plan_create(g, p));
   mark_needed(g, output, outputs, p);
   mark_uses(g, output, outputs, p);
   assign_slots(g, p);
-  SP_TRY(lay_out(g, p, program, &l));
+  SP_TRY(lay_out(g, p, program));
   SP_TRY(sp_allocate(p->instructions, sizeof *program->instructions, "the program of a formula",
                      &program->instructions));
-  write_instructions(g, output, outputs, p, &l, program);
+  write_instructions(g, output, outputs, p, program);
   for (size_t k = 0; k < program->length; k++)
     if (program->instructions[k].stores >= 0)
       program->direct[program->instructions[k].stores] = true;
   for (int k = 0; k < SP_EXPRESSION_OUTPUTS; k++)
-    if (outputs & 1u << k) program->output[k] = operand_of(g, p, program, &l, output[k]);
+    if (outputs & 1u << k) program->output[k] = source_of(g, p, program, output[k]);
   return SP_OK;
 }
 
@@ -225,5 +208,5 @@ sp_status sp_program_create(const sp_graph *graph, int result, unsigned outputs,
 
 void sp_program_free(sp_program *program) {
   free(program->instructions);
-  free(program->memory);
+  free(program->constants);
 }

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdbool.h>
 
 static const long double PI = 3.14159265358979323846264338327950288L;
@@ -119,13 +120,7 @@ void sp_even_odd_split(int rows, int columns, const double *matrix, sp_even_odd 
     }
 }
 
-const sp_reference *sp_reference_get(int order) {
-  static sp_reference cache[SP_MAX_ORDER + 1];
-  static bool known[SP_MAX_ORDER + 1];
-  assert(order >= 1 && order <= SP_MAX_ORDER);
-  sp_reference *reference = &cache[order];
-  if (known[order]) return reference;
-
+static void fill(int order, sp_reference *reference) {
   const int nq = order + 1, m = order + 2;
   reference->order = order;
   sp_rule_gll(nq, &reference->gll);
@@ -137,6 +132,18 @@ const sp_reference *sp_reference_get(int order) {
   symmetrize(nq, nq, -1, reference->differentiation);
   symmetrize(m, m, -1, reference->gl_differentiation);
   symmetrize(m, nq, 1, reference->interpolation);
-  known[order] = true;
-  return reference;
+}
+
+const sp_reference *sp_reference_get(int order) {
+  static sp_reference cache[SP_MAX_ORDER + 1];
+  static _Atomic bool known[SP_MAX_ORDER + 1];
+  static pthread_mutex_t filling = PTHREAD_MUTEX_INITIALIZER;
+  assert(order >= 1 && order <= SP_MAX_ORDER);
+  if (!known[order]) {
+    pthread_mutex_lock(&filling);
+    if (!known[order]) fill(order, &cache[order]);
+    known[order] = true;
+    pthread_mutex_unlock(&filling);
+  }
+  return &cache[order];
 }

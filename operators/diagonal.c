@@ -1,6 +1,7 @@
 #include "operators/operator.h"
 
 #include "io/clones.h"
+#include "io/threads.h"
 #include "mesh/geometry.h"
 #include "mesh/tensor.h"
 #include "operators/counts.h"
@@ -113,27 +114,67 @@ SP_CLONES static void collocated_diagonal(int n, const double *differentiation, 
 
 /* ---- All elements ---- */
 
-static sp_status sum_elements(const sp_operator_setup *setup, double *sum) {
-  const sp_numbering *numbering = setup->space->numbering;
-  const sp_rule *rule = sp_operator_rule(setup->kind, numbering->order);
-  const bool stiffness = sp_operator_rows[setup->kind].has_stiffness;
-  const double mass = stiffness ? setup->lambda : 1;
-  double factors[SP_FACTORS * SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE];
-  double diagonal[SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ];
-  const double *differentiation = sp_reference_get(numbering->order)->differentiation;
+/* What all elements share. */
+typedef struct assembly {
+  const sp_operator_setup *setup;
+  const sp_rule *rule;
+  const double *differentiation;
   products table;
-  make_products(setup->kind, numbering->order, &table);
-  const int nodes = table.nq * table.nq * table.nq;
-  const bool collocated = stiffness && sp_operator_rows[setup->kind].collocated;
-  for (sp_lid e = 0; e < setup->space->mesh->hexes->count; e++) {
-    SP_TRY(sp_operator_factors(setup, e, rule, factors));
-    if (collocated)
-      collocated_diagonal(table.nq, differentiation, mass, factors, diagonal);
+  bool stiffness, collocated;
+  double mass, *sum;
+} assembly;
+
+/* The factors of one element, and the diagonals of a chunk of elements. */
+typedef struct workspace {
+  double factors[SP_FACTORS * SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE];
+  double diagonals[];
+} workspace;
+
+static size_t nodes_of(const assembly *s) {
+  return sp_element_nodes(s->setup->space->numbering->order);
+}
+
+static sp_status compute(void *context, void *workspace_, size_t begin, size_t end) {
+  const assembly *s = context;
+  workspace *w = workspace_;
+  double *diagonal = w->diagonals;
+  for (size_t e = begin; e < end; e++, diagonal += nodes_of(s)) {
+    SP_TRY(sp_operator_factors(s->setup, (sp_lid)e, s->rule, w->factors));
+    if (s->collocated)
+      collocated_diagonal(s->table.nq, s->differentiation, s->mass, w->factors, diagonal);
     else
-      element_diagonal(&table, stiffness, mass, factors, diagonal);
-    for (int n = 0; n < nodes; n++)
-      sum[numbering->nodes[(size_t)e * (size_t)nodes + (size_t)n]] += diagonal[n];
+      element_diagonal(&s->table, s->stiffness, s->mass, w->factors, diagonal);
   }
+  return SP_OK;
+}
+
+static void add(void *context, void *workspace_, size_t begin, size_t end) {
+  const assembly *s = context;
+  const workspace *w = workspace_;
+  const sp_lid *dofs = &s->setup->space->numbering->nodes[begin * nodes_of(s)];
+  for (size_t n = 0; n < (end - begin) * nodes_of(s); n++) s->sum[dofs[n]] += w->diagonals[n];
+}
+
+static sp_status sum_elements(const sp_operator_setup *setup, double *sum) {
+  const int order = setup->space->numbering->order;
+  const sp_operator_row *row = &sp_operator_rows[setup->kind];
+  assembly s = {.setup = setup,
+                .rule = sp_operator_rule(setup->kind, order),
+                .differentiation = sp_reference_get(order)->differentiation,
+                .stiffness = row->has_stiffness,
+                .collocated = row->has_stiffness && row->collocated,
+                .mass = row->has_stiffness ? setup->lambda : 1,
+                .sum = sum};
+  make_products(setup->kind, order, &s.table);
+  const size_t chunk = sp_loop_chunk(nodes_of(&s));
+  const sp_loop loop = {.what = "diagonal",
+                        .count = (size_t)setup->space->mesh->hexes->count,
+                        .chunk = chunk,
+                        .workspace_bytes = sizeof(workspace) + chunk * nodes_of(&s) * sizeof *sum,
+                        .context = &s,
+                        .compute = compute,
+                        .commit = add};
+  SP_TRY(sp_loop_run(&loop));
   for (sp_lid i = 0; i < setup->diagonal_count; i++)
     sum[setup->diagonal_dofs[i]] += setup->diagonal_values[i];
   return SP_OK;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/cores.h"
 #include "io/terminal.h"
 #include "solver/bench/paper.h"
 #include "solver/bench/production.h"
@@ -138,6 +139,8 @@ static sp_status run(const sp_bench_options *o, const char *command_line) {
   sp_platform platform;
   study s = {.load = o->load, .c = {.map = o->map, .platform = &platform}};
   sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, o->quiet);
+  int smallest, largest, idle_cores;
+  SP_TRY(sp_cores_choose(MPI_COMM_WORLD, true, 0, &smallest, &largest, &idle_cores));
   SP_TRY(sp_platform_open(MPI_COMM_WORLD, o->device, o->exchange, &platform));
   sp_bench_provenance provenance = {.device = platform.backend->describe(platform.device),
                                     .exchange = sp_transport_name(o->exchange),
@@ -162,12 +165,12 @@ static sp_status join(int argc, char **argv, char **line) {
 }
 
 int main(int argc, char **argv) {
-  int rank;
+  int rank, level;
   sp_bench_options o;
   char *command_line = NULL;
   /* A file that exceeds the size limit must be an error of the write, with a message. */
   signal(SIGXFSZ, SIG_IGN);
-  MPI_Init(&argc, &argv);
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level); /* threads make no MPI calls */
   sp_terminal_start();
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   sp_status status = join(argc, argv, &command_line); /* before parsing, which modifies the lists */

@@ -113,10 +113,10 @@ static sp_status run(int argc, char **argv, int rank, sp_profile *profile) {
 }
 
 int main(int argc, char **argv) {
-  int rank;
+  int rank, level;
   /* A file beyond the limit on its size shall be an error of the write, with a message. */
   signal(SIGXFSZ, SIG_IGN);
-  MPI_Init(&argc, &argv);
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level); /* threads make no MPI calls */
   sp_profile profile = sp_profile_from_process();
   sp_terminal_start();
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

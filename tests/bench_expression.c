@@ -34,10 +34,12 @@ static double rate(const sp_expression *formula, int level, size_t n, long calls
     const double start = seconds();
     for (long k = 0; k < calls; k++)
       if (level == 0)
-        sp_expression_evaluate(formula, n, a->x, a->y, a->z, a->value);
+        CHECK(sp_expression_evaluate(formula, n, a->x, a->y, a->z, a->value) == SP_OK, "%s",
+              sp_error_message());
       else
-        sp_expression_evaluate_jet(formula, n, a->x, a->y, a->z, a->value, gradient,
-                                   level == 1 ? NULL : a->laplacian);
+        CHECK(sp_expression_evaluate_jet(formula, n, a->x, a->y, a->z, a->value, gradient,
+                                         level == 1 ? NULL : a->laplacian) == SP_OK,
+              "%s", sp_error_message());
     best = fmin(best, seconds() - start);
   }
   CHECK(isfinite(a->value[n - 1]), "%s", sp_expression_text(formula));

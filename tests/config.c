@@ -53,6 +53,7 @@ static void check_defaults(const sp_config *config) {
   CHECK(config->backend.device == DEVICE_AUTO, "device");
   CHECK(config->backend.exchange == TRANSPORT_AUTO, "exchange");
   CHECK(config->backend.share == SHARE_NO, "share");
+  CHECK(config->backend.threads == 0, "threads");
   CHECK_TEXT(config->output.log, "run.h5");
   CHECK_TEXT(config->output.field, "run.hdf");
   CHECK(config->output.flux == 0, "flux");
@@ -103,6 +104,7 @@ static void test_defaults(void) {
                                      "orders =",
                                      "device = auto",
                                      "share = no",
+                                     "threads = 0",
                                      "log =",
                                      "field =",
                                      "# [material NAME]",
@@ -140,6 +142,7 @@ static void test_every_key(void) {
   CHECK(config->solver.preconditioner == PRECONDITIONER_JACOBI, "preconditioner");
   CHECK(config->backend.device == DEVICE_HOST, "device");
   CHECK(config->backend.share == SHARE_YES, "share");
+  CHECK(config->backend.threads == 3, "threads");
   CHECK_TEXT(config->output.log, "a b.h5");
   CHECK_TEXT(config->output.field, "");
   CHECK(config->output.flux == 1, "flux");
@@ -273,6 +276,7 @@ static void test_values(void) {
       {"backend", "device", "auto, host or cuda", {"gpu", ""}},
       {"backend", "exchange", "auto, peer, cuda-aware, nccl or staged", {"mpi", ""}},
       {"backend", "share", "no or yes", {"true", "1", ""}},
+      {"backend", "threads", "an integer from 0 to 1024", {"-1", "1025", "auto", ""}},
       {"output", "every", "a number of at least 0", {"-1e-9", "x", "inf", "1 1", ""}},
       {"probe", "tip", "3 numbers", {"0 0", "0 0 0 0", "0 0 0x1", ""}},
       {"output", "flux", "no or yes", {"true", "1", "Yes"}},

@@ -1,6 +1,6 @@
 /* The same case on 1, 2 and 4 ranks: the first ten residuals agree to 1e-10 relative, solutions to
- * a small multiple of the tolerance; on the same ranks, to the last bit. Run on 4 ranks; results
- * are read back from the run log and the field file. */
+ * a small multiple of the tolerance; on the same ranks, to the last bit, whatever the number of
+ * threads. Run on 4 ranks; results are read back from the run log and the field file. */
 #include <float.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,10 +8,16 @@
 
 #include <hdf5.h>
 
+#include "io/threads.h"
 #include "tests/check.h"
 #include "tests/run_case.h"
 
 static const int ELEMENTS = 4 * 4 * 3;
+#ifdef SP_HAVE_OPENMP
+#define THREADS(count) (count)
+#else
+#define THREADS(count) 1
+#endif
 enum { ORDER = 4, NODES = (ORDER + 1) * (ORDER + 1) * (ORDER + 1), RESIDUALS = 10 };
 
 #define LOG "reproducibility.h5"
@@ -120,9 +126,16 @@ static void read_log(int ranks, outcome *out) {
   H5Tclose(memory);
 }
 
-/* The case on the first `ranks` ranks; rank 0 gets the outcome. */
-static void run_on(int ranks, const char *const *own, outcome *out) {
-  int rank;
+enum { MOST_SETTINGS = 6 };
+
+/* The case on the first `ranks` ranks with so many threads each; rank 0 gets the outcome. */
+static void run_on(int ranks, int threads, const char *const *own, outcome *out) {
+  int rank, count = 0;
+  char threads_text[32];
+  const char *settings[MOST_SETTINGS + 1] = {NULL};
+  for (; own[count]; count++) settings[count] = own[count];
+  snprintf(threads_text, sizeof threads_text, "backend.threads=%d", threads);
+  settings[count] = threads_text;
   MPI_Comm comm;
   static const char *const common[] = {"output.log=" LOG,
                                        "output.field=" FIELD,
@@ -135,8 +148,9 @@ static void run_on(int ranks, const char *const *own, outcome *out) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_split(MPI_COMM_WORLD, rank < ranks ? 0 : MPI_UNDEFINED, rank, &comm);
   if (comm == MPI_COMM_NULL) return;
-  out->status = run_case(comm, common, own, &out->results);
+  out->status = run_case(comm, common, settings, &out->results);
   CHECK(out->status == SP_OK, "%d ranks: %s", ranks, sp_error_message());
+  CHECK(sp_threads() == THREADS(threads), "%d threads, expected %d", sp_threads(), threads);
   MPI_Comm_free(&comm);
   if (rank > 0 || out->status) return;
   read_log(ranks, out);
@@ -185,7 +199,8 @@ static void compare(const outcome *one, const outcome *other, double tolerance, 
 }
 
 int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
+  int level;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
   run_case_begin(argc, argv);
   int rank, size;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -194,7 +209,7 @@ int main(int argc, char **argv) {
   static const char none[] = "solver.preconditioner=none",
                     jacobi[] = "solver.preconditioner=jacobi";
   static const char multigrid[] = "solver.preconditioner=multigrid";
-  static const char *const cases[][6] = {
+  static const char *const cases[][MOST_SETTINGS] = {
       {jacobi, tolerance, "discretization.operator=mass"},
       {none, tolerance, "discretization.operator=bp3.5", "boundary.xmin=neumann"},
       {jacobi, tolerance, "discretization.operator=bp3.0"},
@@ -206,10 +221,10 @@ int main(int argc, char **argv) {
   };
   for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
     outcome serial, parallel, repeated;
-    run_on(1, cases[c], &serial);
+    run_on(1, 1, cases[c], &serial);
     for (int ranks = 1; ranks <= size; ranks *= 2) {
-      run_on(ranks, cases[c], &parallel);
-      run_on(ranks, cases[c], &repeated);
+      run_on(ranks, 1, cases[c], &parallel);
+      run_on(ranks, 3, cases[c], &repeated);
       if (rank == 0 && !serial.status && !parallel.status && !repeated.status) {
         compare(&serial, &parallel, 1e-9, cases[c][0] == multigrid, ranks == 1);
         compare(&parallel, &repeated, 1e-9, cases[c][0] == multigrid, true);

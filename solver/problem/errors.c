@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "io/clones.h"
+#include "io/threads.h"
 #include "mesh/geometry.h"
 #include "mesh/reference.h"
 #include "mesh/tensor.h"
@@ -11,57 +12,65 @@
 
 enum { POINTS = SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE };
 
-/* The fine rule, the basis at its points, and one element's fields. On the heap, because it is too
- * large for the stack. */
-typedef struct workspace {
-  sp_rule rule;
+/* What all elements share. */
+typedef struct norms {
+  const sp_problem *problem;
+  const sp_space *space;
+  const double *x;
+  sp_rule rule; /* finer than the operator's */
   int nq;
-  double value[SP_MAX_RULE * SP_MAX_NQ], derivative[SP_MAX_RULE * SP_MAX_NQ];
-  double nodal[SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ];
+  double value[SP_MAX_RULE * SP_MAX_NQ], derivative[SP_MAX_RULE * SP_MAX_NQ]; /* at its points */
   double weight[POINTS]; /* of the tensor rule, without the Jacobian */
+  sp_error_norms squares;
+  double (*integrals)[2];
+} norms;
+
+/* The fields of one element, and the sums over a chunk of elements. */
+typedef struct workspace {
+  sp_error_norms squares;
+  double nodal[SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ];
   double xyz[3 * POINTS], inverse[9 * POINTS], measure[POINTS];
   double u[POINTS], gradient[3][POINTS]; /* u_h; d u_h / d (r, s, t) */
   double exact[POINTS], exact_gradient[3][POINTS];
   double term[4][POINTS];
-  double *tensor;
+  double tensor[];
 } workspace;
 
-static void workspace_destroy(workspace *w) {
-  if (w) free(w->tensor);
-  free(w);
-}
-
-static sp_status workspace_create(int order, workspace **out) {
+static sp_status norms_create(const sp_problem *problem, const sp_space *space, const double *x,
+                              norms **out) {
   SP_TRY(sp_allocate(1, sizeof **out, "error norms", out));
-  workspace *w = *out;
+  norms *s = *out;
+  s->problem = problem;
+  s->space = space;
+  s->x = x;
+  const int order = space->numbering->order;
   const double *gll = sp_reference_get(order)->gll.nodes;
-  w->nq = order + 1;
-  sp_rule_gl(order + 4, &w->rule);
-  const int n = w->rule.n;
-  sp_interpolation_matrix(w->nq, gll, n, w->rule.nodes, w->value);
-  sp_derivative_matrix(w->nq, gll, n, w->rule.nodes, w->derivative);
+  s->nq = order + 1;
+  sp_rule_gl(order + 4, &s->rule);
+  const int n = s->rule.n;
+  sp_interpolation_matrix(s->nq, gll, n, s->rule.nodes, s->value);
+  sp_derivative_matrix(s->nq, gll, n, s->rule.nodes, s->derivative);
   for (int p = 0; p < n * n * n; p++)
-    w->weight[p] =
-        w->rule.weights[p % n] * w->rule.weights[p / n % n] * w->rule.weights[p / (n * n)];
-  return sp_allocate(sp_tensor_gradient_work(n, w->nq), sizeof(double), "error norms", &w->tensor);
+    s->weight[p] =
+        s->rule.weights[p % n] * s->rule.weights[p / n % n] * s->rule.weights[p / (n * n)];
+  return SP_OK;
 }
 
 /* Fill everything for one element, and set measure[p] to its weight times |J|; without
  * `gradients` the gradients may be left unset. */
-static sp_status load_element(const sp_problem *problem, const sp_space *space, const double *x,
-                              sp_lid e, bool gradients, workspace *w) {
-  const sp_mesh *mesh = space->mesh;
-  const sp_numbering *numbering = space->numbering;
-  const size_t nodes = sp_element_nodes(numbering->order), points = sp_rule_points(&w->rule);
-  for (size_t n = 0; n < nodes; n++) w->nodal[n] = x[numbering->nodes[(size_t)e * nodes + n]];
+static sp_status load_element(const norms *s, sp_lid e, bool gradients, workspace *w) {
+  const sp_hexes *hexes = s->space->mesh->hexes;
+  const sp_numbering *numbering = s->space->numbering;
+  const size_t nodes = sp_element_nodes(numbering->order), points = sp_rule_points(&s->rule);
+  for (size_t n = 0; n < nodes; n++) w->nodal[n] = s->x[numbering->nodes[(size_t)e * nodes + n]];
   if (gradients)
-    sp_tensor_gradient(w->rule.n, w->nq, w->value, w->derivative, w->nodal, w->tensor, w->u,
+    sp_tensor_gradient(s->rule.n, s->nq, s->value, s->derivative, w->nodal, w->tensor, w->u,
                        (double *const[]){w->gradient[0], w->gradient[1], w->gradient[2]});
   else
-    sp_tensor_apply(w->rule.n, w->nq, w->value, w->value, w->value, w->nodal, w->u);
-  sp_geometry_inverse(mesh->hexes, e, w->rule.n, w->rule.nodes, w->xyz, w->inverse, w->measure);
-  for (size_t p = 0; p < points; p++) w->measure[p] *= w->weight[p];
-  const sp_expression *solution = sp_materials_of(&problem->materials, mesh->hexes, e)->solution;
+    sp_tensor_apply(s->rule.n, s->nq, s->value, s->value, s->value, w->nodal, w->u);
+  sp_geometry_inverse(hexes, e, s->rule.n, s->rule.nodes, w->xyz, w->inverse, w->measure);
+  for (size_t p = 0; p < points; p++) w->measure[p] *= s->weight[p];
+  const sp_expression *solution = sp_materials_of(&s->problem->materials, hexes, e)->solution;
   if (!solution) {
     for (size_t p = 0; p < points; p++) w->exact[p] = 0;
     return SP_OK;
@@ -111,8 +120,8 @@ SP_INLINE void subtract_slope(const workspace *w, size_t n, size_t c, double *re
 }
 
 /* Overwrites the fields of the element. A NaN is in the sums, not in `max`. */
-SP_CLONES static void accumulate(workspace *w, sp_error_norms *squares) {
-  const size_t n = sp_rule_points(&w->rule);
+SP_CLONES static void accumulate(const norms *s, workspace *w) {
+  const size_t n = sp_rule_points(&s->rule);
   double *restrict error = w->u, *restrict l2 = w->term[0], *restrict h1 = w->term[1],
                    *restrict solution_l2 = w->term[2], *restrict solution_h1 = w->term[3];
   const double *restrict exact = w->exact, *restrict measure = w->measure;
@@ -129,11 +138,58 @@ SP_CLONES static void accumulate(workspace *w, sp_error_norms *squares) {
     solution_l2[p] = measure[p] * exact[p] * exact[p];
     solution_h1[p] *= measure[p];
   }
-  squares->l2 += sum_of(n, l2);
-  squares->h1 += sum_of(n, h1);
-  squares->solution_l2 += sum_of(n, solution_l2);
-  squares->solution_h1 += sum_of(n, solution_h1);
-  squares->max = fmax(squares->max, largest_of(n, error));
+  w->squares.l2 += sum_of(n, l2);
+  w->squares.h1 += sum_of(n, h1);
+  w->squares.solution_l2 += sum_of(n, solution_l2);
+  w->squares.solution_h1 += sum_of(n, solution_h1);
+  w->squares.max = fmax(w->squares.max, largest_of(n, error));
+}
+
+static sp_status square(void *context, void *workspace_, size_t begin, size_t end) {
+  const norms *s = context;
+  workspace *w = workspace_;
+  w->squares = (sp_error_norms){0};
+  for (size_t e = begin; e < end; e++) {
+    SP_TRY(load_element(s, (sp_lid)e, true, w));
+    accumulate(s, w);
+  }
+  return SP_OK;
+}
+
+static void add_squared(void *context, void *workspace_, size_t begin, size_t end) {
+  (void)begin, (void)end;
+  norms *s = context;
+  const workspace *w = workspace_;
+  s->squares.l2 += w->squares.l2;
+  s->squares.h1 += w->squares.h1;
+  s->squares.solution_l2 += w->squares.solution_l2;
+  s->squares.solution_h1 += w->squares.solution_h1;
+  s->squares.max = fmax(s->squares.max, w->squares.max);
+}
+
+static sp_status integrate(void *context, void *workspace_, size_t begin, size_t end) {
+  const norms *s = context;
+  workspace *w = workspace_;
+  const size_t points = sp_rule_points(&s->rule);
+  for (size_t e = begin; e < end; e++) {
+    SP_TRY(load_element(s, (sp_lid)e, false, w));
+    double *integrals = s->integrals[e];
+    integrals[0] = integrals[1] = 0;
+    for (size_t p = 0; p < points; p++) {
+      integrals[0] += w->measure[p] * (w->u[p] - w->exact[p]);
+      integrals[1] += w->measure[p];
+    }
+  }
+  return SP_OK;
+}
+
+static sp_loop loop_of(norms *s) {
+  const size_t tensor = sp_tensor_gradient_work(s->rule.n, s->nq);
+  return (sp_loop){.what = "error norms",
+                   .count = (size_t)s->space->mesh->hexes->count,
+                   .chunk = sp_loop_chunk(sp_rule_points(&s->rule)),
+                   .workspace_bytes = sizeof(workspace) + tensor * sizeof(double),
+                   .context = s};
 }
 
 /* The largest error of all ranks; NaN if an error is: MPI_MAX alone may lose it. */
@@ -144,43 +200,39 @@ static double largest_error(const sp_error_norms *squares, MPI_Comm comm) {
 }
 
 sp_status sp_errors_compute(const sp_problem *problem, const sp_space *space, const double *x,
-                            sp_error_norms *norms) {
-  const sp_mesh *mesh = space->mesh;
-  const sp_numbering *numbering = space->numbering;
-  workspace *w = NULL;
+                            sp_error_norms *out) {
+  norms *s;
   sp_error_norms squares = {0};
-  sp_status status = workspace_create(numbering->order, &w);
-  for (sp_lid e = 0; e < mesh->hexes->count && !status; e++) {
-    status = load_element(problem, space, x, e, true, w);
-    if (!status) accumulate(w, &squares);
+  sp_status status = norms_create(problem, space, x, &s);
+  if (!status) {
+    sp_loop loop = loop_of(s);
+    loop.compute = square;
+    loop.commit = add_squared;
+    status = sp_loop_run(&loop);
+    squares = s->squares;
   }
-  workspace_destroy(w);
-  SP_TRY(sp_agree(mesh->comm, status));
+  free(s);
+  SP_TRY(sp_agree(space->mesh->comm, status));
   double sums[4] = {squares.l2, squares.h1, squares.solution_l2, squares.solution_h1};
   SP_TRY(sp_reduction_sum(space->platform->reduction, 4, sums, SP_OK));
-  norms->max = largest_error(&squares, mesh->comm);
-  norms->l2 = sqrt(sums[0]);
-  norms->h1 = sqrt(sums[1]);
-  norms->solution_l2 = sqrt(sums[2]);
-  norms->solution_h1 = sqrt(sums[3]);
+  out->max = largest_error(&squares, space->mesh->comm);
+  out->l2 = sqrt(sums[0]);
+  out->h1 = sqrt(sums[1]);
+  out->solution_l2 = sqrt(sums[2]);
+  out->solution_h1 = sqrt(sums[3]);
   return SP_OK;
 }
 
 sp_status sp_errors_integrate(const sp_problem *problem, const sp_space *space, const double *x,
                               double (*integrals)[2]) {
-  const sp_mesh *mesh = space->mesh;
-  const sp_numbering *numbering = space->numbering;
-  workspace *w = NULL;
-  sp_status status = workspace_create(numbering->order, &w);
-  for (sp_lid e = 0; e < mesh->hexes->count && !status; e++) {
-    status = load_element(problem, space, x, e, false, w);
-    const size_t points = status ? 0 : sp_rule_points(&w->rule);
-    integrals[e][0] = integrals[e][1] = 0;
-    for (size_t p = 0; p < points; p++) {
-      integrals[e][0] += w->measure[p] * (w->u[p] - w->exact[p]);
-      integrals[e][1] += w->measure[p];
-    }
+  norms *s;
+  sp_status status = norms_create(problem, space, x, &s);
+  if (!status) {
+    s->integrals = integrals;
+    sp_loop loop = loop_of(s);
+    loop.compute = integrate;
+    status = sp_loop_run(&loop);
   }
-  workspace_destroy(w);
+  free(s);
   return status;
 }

@@ -30,10 +30,10 @@ sp_status sp_problem_evaluate(const sp_expression *formula, size_t n, const doub
                               double *value, double *const gradient[3], double *laplacian) {
   static double *const no_gradient[3] = {NULL, NULL, NULL};
   if (gradient || laplacian)
-    sp_expression_evaluate_jet(formula, n, xyz[0], xyz[1], xyz[2], value,
-                               gradient ? gradient : no_gradient, laplacian);
+    SP_TRY(sp_expression_evaluate_jet(formula, n, xyz[0], xyz[1], xyz[2], value,
+                                      gradient ? gradient : no_gradient, laplacian));
   else
-    sp_expression_evaluate(formula, n, xyz[0], xyz[1], xyz[2], value);
+    SP_TRY(sp_expression_evaluate(formula, n, xyz[0], xyz[1], xyz[2], value));
   const size_t p = find_infinite(n, value, gradient, laplacian);
   if (p < n)
     return sp_fail(SP_ERR_INPUT, "%s: '%s' or a derivative of it is not finite at (%g, %g, %g)",

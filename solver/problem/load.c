@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "io/threads.h"
 #include "mesh/geometry.h"
 #include "mesh/reference.h"
 #include "mesh/tensor.h"
@@ -105,13 +106,26 @@ sp_status sp_problem_constraints(const sp_problem *problem, const sp_space *spac
 
 /* ---- Load vector ---- */
 
-/* The arrays of one element or face; too large for the stack. */
+/* What all elements share. */
+typedef struct assembly {
+  const sp_problem *problem;
+  const sp_space *space;
+  int order, surfaces; /* named ones, and one for the rest of the boundary */
+  double *load;
+  sp_jacobian_range *range;
+  sp_load_sums *sums;
+} assembly;
+
+/* The arrays of one element or face, and the results of a chunk of elements. */
 typedef struct workspace {
+  sp_jacobian_range range;
+  double source;
   double wj[POINTS], coordinates[3 * POINTS];
   double f[POINTS], integral[POINTS]; /* f: the source term; on a face, the flux */
   double laplacian[POINTS], lambda[POINTS], kappa[POINTS];
   double gradient[3][POINTS], kappa_gradient[3][POINTS];
   double normal[3 * FACE_POINTS], alpha[FACE_POINTS], values[(SP_MAX_NQ + 1) * SP_MAX_NQ];
+  double results[]; /* given[surfaces]; load[elements of the chunk][nodes] */
 } workspace;
 
 /* w->f at points of one material: the forcing, given or derived from the solution. */
@@ -160,24 +174,19 @@ static void project(const sp_problem *problem, int order, const double *points, 
     sp_tensor_apply_transposed(m, nq, matrix, matrix, matrix, points, nodes);
 }
 
-static sp_status add_volume(const sp_problem *problem, const sp_space *space, sp_lid e,
-                            workspace *w, double *load, sp_jacobian_range *range,
-                            sp_load_sums *sums) {
-  const sp_mesh *mesh = space->mesh;
-  const sp_numbering *numbering = space->numbering;
-  const sp_rule *rule = sp_operator_rule(problem->kind, numbering->order);
-  const size_t points = sp_rule_points(rule), nodes = sp_element_nodes(numbering->order);
-  const double *wj = w->wj;
+/* load[n] = the integral of f times the basis function n of the element. */
+static sp_status load_volume(const assembly *s, sp_lid e, workspace *w, double *load) {
+  const sp_mesh *mesh = s->space->mesh;
+  const sp_rule *rule = sp_operator_rule(s->problem->kind, s->order);
+  const size_t points = sp_rule_points(rule);
   SP_TRY(sp_geometry_volume(mesh->hexes, e, rule, w->coordinates, w->wj));
-  widen_range(rule, wj, range);
+  widen_range(rule, w->wj, &w->range);
   const double *xyz[3] = {w->coordinates, w->coordinates + points, w->coordinates + 2 * points};
-  const sp_material *material = sp_materials_of(&problem->materials, mesh->hexes, e);
-  SP_TRY(evaluate_forcing(problem, material, points, xyz, w));
-  for (size_t p = 0; p < points; p++) w->f[p] *= wj[p];
-  for (size_t p = 0; p < points && sums; p++) sums->source += w->f[p];
-  project(problem, numbering->order, w->f, w->integral);
-  for (size_t n = 0; n < nodes; n++)
-    load[numbering->nodes[(size_t)e * nodes + n]] += w->integral[n];
+  const sp_material *material = sp_materials_of(&s->problem->materials, mesh->hexes, e);
+  SP_TRY(evaluate_forcing(s->problem, material, points, xyz, w));
+  for (size_t p = 0; p < points; p++) w->f[p] *= w->wj[p];
+  for (size_t p = 0; p < points; p++) w->source += w->f[p];
+  project(s->problem, s->order, w->f, load);
   return SP_OK;
 }
 
@@ -211,51 +220,69 @@ static sp_status evaluate_flux(const sp_material *material, const sp_boundary_pa
   return SP_OK;
 }
 
-static sp_status add_face(const sp_problem *problem, const sp_space *space, sp_lid e, int f,
-                          const sp_boundary_part *part, workspace *w, double *load,
-                          sp_load_sums *sums) {
-  const sp_mesh *mesh = space->mesh;
-  const sp_numbering *numbering = space->numbering;
-  const int order = numbering->order, nq = order + 1;
-  const sp_rule *gll = &sp_reference_get(order)->gll;
-  const sp_rule *rule = part->condition == SP_ROBIN ? gll : sp_operator_rule(problem->kind, order);
+/* Add the integral of the flux times each basis function; *given is the surface's sum. */
+static sp_status add_face(const assembly *s, sp_lid e, int f, const sp_boundary_part *part,
+                          workspace *w, double *load, double *given) {
+  const sp_mesh *mesh = s->space->mesh;
+  const int nq = s->order + 1;
+  const sp_rule *gll = &sp_reference_get(s->order)->gll;
+  const sp_rule *rule =
+      part->condition == SP_ROBIN ? gll : sp_operator_rule(s->problem->kind, s->order);
   const int m = rule->n, points = m * m;
   const double *values = w->values, *flux = w->f;
   int indices[FACE_POINTS];
   sp_geometry_face(mesh->hexes, e, f, rule, w->coordinates, w->normal);
   const double *xyz[3] = {w->coordinates, w->coordinates + points, w->coordinates + 2 * points};
-  const sp_material *material = sp_materials_of(&problem->materials, mesh->hexes, e);
+  const sp_material *material = sp_materials_of(&s->problem->materials, mesh->hexes, e);
   SP_TRY(evaluate_flux(material, part, points, xyz, w));
-  const int surface = mesh->hexes->surfaces[e][f];
-  for (int q = 0; q < points && sums; q++)
-    sums->given[surface >= 0 ? surface : mesh->hexes->surface_count] += flux[q];
+  for (int q = 0; q < points; q++) *given += flux[q];
   sp_interpolation_matrix(nq, gll->nodes, m, rule->nodes, w->values);
-  sp_face_nodes(order, f, indices);
+  sp_face_nodes(s->order, f, indices);
   for (int j = 0; j < nq; j++)
     for (int i = 0; i < nq; i++) {
       double integral = 0;
       for (int b = 0; b < m; b++)
         for (int a = 0; a < m; a++)
           integral += values[a * nq + i] * values[b * nq + j] * flux[b * m + a];
-      load[numbering->nodes[(size_t)e * sp_element_nodes(numbering->order) +
-                            (size_t)indices[j * nq + i]]] += integral;
+      load[indices[j * nq + i]] += integral;
     }
   return SP_OK;
 }
 
-static sp_status add_elements(const sp_problem *problem, const sp_space *space, workspace *w,
-                              double *load, sp_jacobian_range *range, sp_load_sums *sums) {
-  const sp_mesh *mesh = space->mesh;
-  for (sp_lid e = 0; e < mesh->hexes->count; e++) {
-    SP_TRY(add_volume(problem, space, e, w, load, range, sums));
+static sp_status load_elements(void *context, void *workspace_, size_t begin, size_t end) {
+  const assembly *s = context;
+  workspace *w = workspace_;
+  const sp_hexes *hexes = s->space->mesh->hexes;
+  double *given = w->results, *load = w->results + s->surfaces;
+  w->range = (sp_jacobian_range){DBL_MAX, 0};
+  w->source = 0;
+  for (int i = 0; i < s->surfaces; i++) given[i] = 0;
+  for (size_t k = begin; k < end; k++, load += sp_element_nodes(s->order)) {
+    const sp_lid e = (sp_lid)k;
+    SP_TRY(load_volume(s, e, w, load));
     for (int f = 0; f < SP_FACES; f++) {
-      const int part = sp_problem_face_part(problem, mesh->hexes, e, f);
-      if (part >= 0 && (problem->parts[part].condition == SP_NEUMANN ||
-                        problem->parts[part].condition == SP_ROBIN))
-        SP_TRY(add_face(problem, space, e, f, &problem->parts[part], w, load, sums));
+      const int part = sp_problem_face_part(s->problem, hexes, e, f);
+      const int surface = hexes->surfaces[e][f] >= 0 ? hexes->surfaces[e][f] : s->surfaces - 1;
+      if (part >= 0 && (s->problem->parts[part].condition == SP_NEUMANN ||
+                        s->problem->parts[part].condition == SP_ROBIN))
+        SP_TRY(add_face(s, e, f, &s->problem->parts[part], w, load, &given[surface]));
     }
   }
   return SP_OK;
+}
+
+static void add_elements(void *context, void *workspace_, size_t begin, size_t end) {
+  const assembly *s = context;
+  const workspace *w = workspace_;
+  const size_t nodes = sp_element_nodes(s->order);
+  const double *given = w->results, *load = w->results + s->surfaces;
+  const sp_lid *dofs = &s->space->numbering->nodes[begin * nodes];
+  for (size_t n = 0; n < (end - begin) * nodes; n++) s->load[dofs[n]] += load[n];
+  s->range->smallest = fmin(s->range->smallest, w->range.smallest);
+  s->range->largest = fmax(s->range->largest, w->range.largest);
+  if (!s->sums) return;
+  s->sums->source += w->source;
+  for (int i = 0; i < s->surfaces; i++) s->sums->given[i] += given[i];
 }
 
 sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, double *load,
@@ -264,11 +291,18 @@ sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, doub
   const sp_numbering *numbering = space->numbering;
   *range = (sp_jacobian_range){DBL_MAX, 0};
   for (sp_lid i = 0; i < numbering->local; i++) load[i] = 0;
-  workspace *w;
-  sp_status status = sp_allocate(1, sizeof *w, "load vector", &w);
-  if (!status) status = add_elements(problem, space, w, load, range, sums);
-  free(w);
-  SP_TRY(sp_agree(mesh->comm, status));
+  assembly s = {problem, space, numbering->order, mesh->hexes->surface_count + 1, load,
+                range,   sums};
+  const size_t nodes = sp_element_nodes(numbering->order), chunk = sp_loop_chunk(nodes);
+  const sp_loop loop = {.what = "load vector",
+                        .count = (size_t)mesh->hexes->count,
+                        .chunk = chunk,
+                        .workspace_bytes = sizeof(workspace) +
+                                           ((size_t)s.surfaces + chunk * nodes) * sizeof(double),
+                        .context = &s,
+                        .compute = load_elements,
+                        .commit = add_elements};
+  SP_TRY(sp_agree(mesh->comm, sp_loop_run(&loop)));
   MPI_Allreduce(MPI_IN_PLACE, &range->smallest, 1, MPI_DOUBLE, MPI_MIN, mesh->comm);
   MPI_Allreduce(MPI_IN_PLACE, &range->largest, 1, MPI_DOUBLE, MPI_MAX, mesh->comm);
   sp_exchange_now(space->exchange, SP_SUM, load);

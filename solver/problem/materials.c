@@ -16,7 +16,7 @@ static sp_status parse_coefficient(const sp_formula *text, bool zero_allowed, do
   const double origin = 0;
   SP_TRY(sp_expression_parse(text->text, text->where, formula));
   if (!sp_expression_is_constant(*formula)) return SP_OK;
-  sp_expression_evaluate(*formula, 1, &origin, &origin, &origin, constant);
+  SP_TRY(sp_expression_evaluate(*formula, 1, &origin, &origin, &origin, constant));
   sp_expression_destroy(formula);
   const bool good = zero_allowed ? *constant >= 0 : *constant > 0;
   if (!good || isinf(*constant))

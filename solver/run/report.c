@@ -61,6 +61,7 @@ static sp_status write_provenance(sp_report *report) {
     attribute_string(report, "hosts", hosts);
     attribute_integer(report, "ranks", report->workers->ranks);
     attribute_integer(report, "ranks_with_elements", report->workers->count);
+    attribute_integer(report, "threads", report->workers->threads[1]);
     attribute_string(report, "case", text);
   }
   free(hosts);
@@ -98,11 +99,23 @@ sp_status sp_report_open(const sp_workers *workers, const sp_config *config, sp_
   return SP_OK;
 }
 
+static void report_threads(const sp_workers *w, sp_terminal *terminal) {
+  sp_terminal_print(terminal, "  %-16s %d", "threads", w->threads[0]);
+  if (w->threads[1] > w->threads[0]) sp_terminal_print(terminal, " to %d", w->threads[1]);
+  sp_terminal_print(terminal, " per rank, in set-up and results");
+  /* On CPUs more ranks are better than more threads. */
+  if (w->threads[0] == 1 && w->idle_cores > 0 && w->platform.backend != &sp_backend_host)
+    sp_terminal_print(terminal, "; %d idle core%s (mpirun --bind-to none)", w->idle_cores,
+                      w->idle_cores == 1 ? "" : "s");
+  sp_terminal_print(terminal, "\n");
+}
+
 void sp_report_device(const sp_workers *workers, sp_terminal *terminal) {
   const sp_platform *p = &workers->platform;
   sp_terminal_print(terminal, "  %-16s %s\n", "device", p->backend->describe(p->device));
   if (workers->count < workers->ranks)
     sp_terminal_print(terminal, "  %-16s %s\n", "ranks", workers->description);
+  report_threads(workers, terminal);
 }
 
 static const char *mesh_name(const sp_config *config) {

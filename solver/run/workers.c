@@ -6,6 +6,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "io/cores.h"
+#include "io/threads.h"
 #include "solver/run/interrupt.h"
 
 enum { TAG_INTERRUPTED = 1 };
@@ -65,14 +67,15 @@ static sp_status join(sp_workers *w) {
 sp_status sp_workers_open_on(MPI_Comm all, bool works, sp_device_kind kind, sp_transport transport,
                              sp_workers *workers) {
   sp_workers *w = workers;
-  *w = (sp_workers){.all = all, .works = works, .comm = MPI_COMM_NULL};
+  *w = (sp_workers){
+      .all = all, .works = works, .comm = MPI_COMM_NULL, .threads = {sp_threads(), sp_threads()}};
   MPI_Comm_size(all, &w->ranks);
   SP_TRY(join(w));
   return sp_workers_meet(w,
                          works ? sp_platform_open(w->comm, kind, transport, &w->platform) : SP_OK);
 }
 
-sp_status sp_workers_open(MPI_Comm all, const sp_config *config, sp_workers *workers) {
+static sp_status open_platform(MPI_Comm all, const sp_config *config, sp_workers *workers) {
   const sp_device_kind kind = (sp_device_kind)config->backend.device;
   const sp_transport transport = (sp_transport)config->backend.exchange;
   bool works = true;
@@ -86,6 +89,12 @@ sp_status sp_workers_open(MPI_Comm all, const sp_config *config, sp_workers *wor
   /* The GPUs that `auto` has found cannot be used: all ranks work on CPUs. */
   sp_workers_close(workers);
   return sp_workers_open_on(all, true, SP_DEVICE_HOST, transport, workers);
+}
+
+sp_status sp_workers_open(MPI_Comm all, const sp_config *config, sp_workers *workers) {
+  SP_TRY(open_platform(all, config, workers));
+  return sp_cores_choose(all, workers->works, config->backend.threads, &workers->threads[0],
+                         &workers->threads[1], &workers->idle_cores);
 }
 
 /* Sleep until all ranks have arrived. *message becomes the message to the leader, if there is one.

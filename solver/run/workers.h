@@ -21,15 +21,17 @@ typedef struct sp_workers {
   MPI_Comm comm;         /* the ranks with elements, in their order; elsewhere MPI_COMM_NULL */
   sp_platform platform;  /* on `comm`; elsewhere not open */
   char description[256]; /* which ranks have elements, in words */
+  int threads[2];        /* of set-up and results: the smallest and largest number per rank */
+  int idle_cores;        /* of this rank's machine: no rank may use them */
 } sp_workers;
 
-/* Choose the ranks as [backend] says, and open the device on them. Close *workers with the function
- * below, also after an error. Errors: those of sp_platform_choose_ranks and sp_platform_open.
- * Collective over `all`. */
+/* Choose ranks and threads as [backend] says, and open the device. Close *workers with the last
+ * function, also after an error. Errors: those of sp_platform_choose_ranks, sp_platform_open and
+ * sp_cores_choose. Collective over `all`. */
 sp_status sp_workers_open(MPI_Comm all, const sp_config *config, sp_workers *workers);
 
-/* The same for a choice that is made: this rank has elements if `works`. At least one has; rank 0
- * must if anything is to be printed. */
+/* The same for a choice of ranks that is made, with threads as before: this rank has elements if
+ * `works`. At least one has; rank 0 must if anything is to be printed. */
 sp_status sp_workers_open_on(MPI_Comm all, bool works, sp_device_kind kind, sp_transport transport,
                              sp_workers *workers);
 

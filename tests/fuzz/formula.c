@@ -27,9 +27,12 @@ static void check_values(const sp_expression *expression) {
   double alone[POINTS], together[POINTS], value[POINTS], slope[3][POINTS], laplacian[POINTS];
   double *const gradient[3] = {slope[0], slope[1], slope[2]};
   for (int p = 0; p < POINTS; p++)
-    sp_expression_evaluate(expression, 1, &X[p], &Y[p], &Z[p], &alone[p]);
-  sp_expression_evaluate(expression, POINTS, X, Y, Z, together);
-  sp_expression_evaluate_jet(expression, POINTS, X, Y, Z, value, gradient, laplacian);
+    require(sp_expression_evaluate(expression, 1, &X[p], &Y[p], &Z[p], &alone[p]) == SP_OK,
+            "out of memory");
+  require(sp_expression_evaluate(expression, POINTS, X, Y, Z, together) == SP_OK, "out of memory");
+  require(sp_expression_evaluate_jet(expression, POINTS, X, Y, Z, value, gradient, laplacian) ==
+              SP_OK,
+          "out of memory");
   for (int p = 0; p < POINTS; p++) {
     require(same(alone[p], together[p]), "a value depends on the other points");
     require(same(alone[p], value[p]), "a value depends on whether it is differentiated");

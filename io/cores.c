@@ -1,0 +1,174 @@
+#define _GNU_SOURCE /* sched_getaffinity */
+#include "io/cores.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/threads.h"
+
+/* Mark the cores of processors that are usable. */
+static void mark(const sp_processors *processors, const int *core, bool *marked) {
+  for (int p = 0; p < SP_CORES_MOST; p++)
+    if (processors->usable[p]) marked[core[p]] = true;
+}
+
+int sp_cores_share(const sp_core_view *view, int rank, sp_processors *usable) {
+  sp_processors lent = {{false}};
+  int users[SP_CORES_MOST] = {0};
+  for (int r = 0; r < view->ranks; r++)
+    for (int p = 0; p < SP_CORES_MOST && !view->works[r]; p++)
+      lent.usable[p] = lent.usable[p] || view->bound[r].usable[p];
+  bool mine[SP_CORES_MOST] = {false};
+  for (int r = 0; r < view->ranks; r++) {
+    if (!view->works[r]) continue;
+    bool used[SP_CORES_MOST] = {false};
+    mark(&lent, view->core, used);
+    mark(&view->bound[r], view->core, used);
+    for (int c = 0; c < SP_CORES_MOST; c++) users[c] += used[c];
+    if (r == rank) memcpy(mine, used, sizeof mine);
+  }
+  double share = 0;
+  for (int c = 0; c < SP_CORES_MOST; c++)
+    if (mine[c]) share += 1.0 / users[c];
+  for (int p = 0; p < SP_CORES_MOST; p++)
+    usable->usable[p] = view->bound[rank].usable[p] || lent.usable[p];
+  /* Thirds may add up to a little less than a whole. */
+  const int whole = (int)(share + 1e-6);
+  return whole > 1 ? whole : 1;
+}
+
+#ifdef __linux__
+
+/* The lowest processor of the core that has processor p: SMT makes several of one core. */
+static int core_of(int p) {
+  char path[96];
+  int first = p;
+  snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", p);
+  FILE *file = fopen(path, "r");
+  if (!file) return p;
+  if (fscanf(file, "%d", &first) != 1 || first < 0 || first > p) first = p;
+  fclose(file);
+  return first;
+}
+
+static void find_bound(sp_processors *bound) {
+  cpu_set_t set;
+  memset(bound, 0, sizeof *bound);
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set)) return; /* more processors than a set has */
+  for (int p = 0; p < SP_CORES_MOST && p < CPU_SETSIZE; p++)
+    bound->usable[p] = CPU_ISSET((size_t)p, &set);
+}
+
+/* A failure leaves the rank where the launcher has bound it. */
+static void bind(const sp_processors *usable) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (int p = 0; p < SP_CORES_MOST && p < CPU_SETSIZE; p++)
+    if (usable->usable[p]) CPU_SET((size_t)p, &set);
+  sched_setaffinity(0, sizeof set, &set);
+}
+
+/* All processors that are switched on. */
+static void find_all(sp_processors *all) {
+  memset(all, 0, sizeof *all);
+  FILE *file = fopen("/sys/devices/system/cpu/online", "r"); /* as in 0-3,8-11 */
+  if (!file) return;
+  int first, last;
+  while (fscanf(file, "%d", &first) == 1) {
+    last = first;
+    int next = fgetc(file);
+    if (next == '-' && fscanf(file, "%d", &last) == 1) next = fgetc(file);
+    for (int p = first; p >= 0 && p <= last && p < SP_CORES_MOST; p++) all->usable[p] = true;
+    if (next != ',') break;
+  }
+  fclose(file);
+}
+
+#else
+
+static int core_of(int p) {
+  return p;
+}
+
+static void find_bound(sp_processors *bound) {
+  memset(bound, 0, sizeof *bound);
+}
+
+static void find_all(sp_processors *all) {
+  memset(all, 0, sizeof *all);
+}
+
+static void bind(const sp_processors *usable) {
+  (void)usable;
+}
+
+#endif
+
+/* Cores without a rank. */
+static int count_idle(const sp_core_view *view, const sp_processors *all) {
+  bool exists[SP_CORES_MOST] = {false}, used[SP_CORES_MOST] = {false};
+  int idle = 0;
+  mark(all, view->core, exists);
+  for (int r = 0; r < view->ranks; r++) mark(&view->bound[r], view->core, used);
+  for (int c = 0; c < SP_CORES_MOST; c++) idle += exists[c] && !used[c];
+  return idle;
+}
+
+/* The share of this rank, from what all ranks of `machine` tell. */
+static sp_status find_share(MPI_Comm machine, bool works, int *share, int *idle_cores) {
+  int ranks, rank;
+  MPI_Comm_size(machine, &ranks);
+  MPI_Comm_rank(machine, &rank);
+  sp_processors *bound = NULL, mine, all;
+  bool *all_works = NULL;
+  int *core = NULL;
+  sp_status status = sp_allocate((size_t)ranks, sizeof *bound, "processors of ranks", &bound);
+  if (!status)
+    status = sp_allocate((size_t)ranks, sizeof *all_works, "processors of ranks", &all_works);
+  if (!status) status = sp_allocate(SP_CORES_MOST, sizeof *core, "cores", &core);
+  status = sp_agree(machine, status);
+  if (!status) {
+    find_bound(&mine);
+    MPI_Allgather(&mine, (int)sizeof mine, MPI_BYTE, bound, (int)sizeof mine, MPI_BYTE, machine);
+    MPI_Allgather(&works, 1, MPI_C_BOOL, all_works, 1, MPI_C_BOOL, machine);
+    find_all(&all);
+    for (int p = 0; p < SP_CORES_MOST; p++) core[p] = all.usable[p] ? core_of(p) : p;
+    const sp_core_view view = {ranks, bound, all_works, core};
+    sp_processors usable;
+    *share = works ? sp_cores_share(&view, rank, &usable) : 1;
+    *idle_cores = count_idle(&view, &all);
+    if (works && memcmp(&usable, &mine, sizeof mine) != 0) bind(&usable);
+  }
+  free(bound);
+  free(all_works);
+  free(core);
+  return status;
+}
+
+/* OMP_NUM_THREADS, whose first number is that of the outermost loops; 0 if it is not set. */
+static int environment(void) {
+  const char *text = getenv("OMP_NUM_THREADS");
+  const long number = text ? strtol(text, NULL, 10) : 0;
+  return number > 0 && number <= SP_THREADS_MAX ? (int)number : 0;
+}
+
+sp_status sp_cores_choose(MPI_Comm all, bool works, int requested, int *smallest, int *largest,
+                          int *idle_cores) {
+  MPI_Comm machine;
+  int share = 1, level;
+  MPI_Comm_split_type(all, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
+  const sp_status status = find_share(machine, works, &share, idle_cores);
+  MPI_Comm_free(&machine);
+  SP_TRY(sp_agree(all, status));
+  MPI_Query_thread(&level);
+  if (requested == 0) requested = environment();
+  sp_threads_set(level < MPI_THREAD_FUNNELED || !works ? 1 : requested > 0 ? requested : share);
+  int range[2] = {works ? -sp_threads() : -SP_THREADS_MAX, works ? sp_threads() : 0};
+  MPI_Allreduce(MPI_IN_PLACE, range, 2, MPI_INT, MPI_MAX, all);
+  *smallest = -range[0];
+  *largest = range[1];
+  return SP_OK;
+}

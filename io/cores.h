@@ -1,0 +1,41 @@
+/* The processor cores of a machine that its ranks leave idle, as threads.
+ *
+ * A launcher binds each rank to some processors. A core that several ranks may use counts for each
+ * of them by an equal part. Ranks that only wait count not at all, and lend their cores. */
+#ifndef SP_IO_CORES_H
+#define SP_IO_CORES_H
+
+#include <stdbool.h>
+
+#include <mpi.h>
+
+#include "io/error.h"
+
+/* Processors of a machine as the operating system numbers them. */
+enum { SP_CORES_MOST = 1024 };
+typedef struct sp_processors {
+  bool usable[SP_CORES_MOST];
+} sp_processors;
+
+/* The ranks of one machine. */
+typedef struct sp_core_view {
+  int ranks;
+  const sp_processors *bound; /* [ranks], to which each one is bound */
+  const bool *works;          /* [ranks], false for those that wait */
+  const int *core;            /* [SP_CORES_MOST], of each processor: its lowest processor */
+} sp_core_view;
+
+/* The cores that `rank`, which works, has for itself, rounded down but at least 1; *usable becomes
+ * its processors and those of ranks that wait. Local. */
+int sp_cores_share(const sp_core_view *view, int rank, sp_processors *usable);
+
+/* Set the number of threads (io/threads.h) of this rank. For `requested` > 0 it is that, else
+ * OMP_NUM_THREADS if this is set, else sp_cores_share. A rank with `works` = false waits, and has
+ * one. Where a rank's share includes processors of ranks that wait, bind it to them, too.
+ * *smallest and *largest become the numbers of the working ranks, and *idle_cores those cores of
+ * this rank's machine to which no rank is bound. On systems other than Linux the share is 1.
+ * Errors: SP_ERR_SYSTEM. Collective over `all`. */
+sp_status sp_cores_choose(MPI_Comm all, bool works, int requested, int *smallest, int *largest,
+                          int *idle_cores);
+
+#endif

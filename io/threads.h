@@ -1,0 +1,45 @@
+/* Loops on several threads of a rank, with the same bits for any number of threads.
+ *
+ * Set-up and diagnostics visit all elements of a rank. What is computed per element is independent
+ * and runs in parallel; sums over elements are added in the order of the elements, by one thread at
+ * a time. Threads make no MPI calls. */
+#ifndef SP_IO_THREADS_H
+#define SP_IO_THREADS_H
+
+#include <stddef.h>
+
+#include "io/error.h"
+
+/* The number of threads of the loops below, in this process: 1 until it is set, and 1 always where
+ * the compiler has no OpenMP. Local; not inside a loop. */
+void sp_threads_set(int count);
+int sp_threads(void);
+
+/* The largest number that may be set. */
+enum { SP_THREADS_MAX = 1024 };
+
+/* A loop over items 0 ... count - 1, `chunk` of them per call; the last call may have fewer. */
+typedef struct sp_loop {
+  const char *what; /* names the work space in a message */
+  size_t count, chunk;
+  size_t workspace_bytes; /* per thread: zeroed before the loop, aligned to 64 bytes */
+  void *context;          /* passed on; shared by all threads */
+
+  /* Work on items begin ... end - 1. Runs on several threads at a time: it writes to `workspace`,
+   * and to what belongs to these items alone. */
+  sp_status (*compute)(void *context, void *workspace, size_t begin, size_t end);
+
+  /* After each `compute`, with its `workspace`, in the order of the items, one call at a time: add
+   * to what all items share. May be NULL. */
+  void (*commit)(void *context, void *workspace, size_t begin, size_t end);
+} sp_loop;
+
+/* Run the loop. Errors: SP_ERR_SYSTEM; those of `compute`: the error of the lowest items that
+ * failed, and no commit for these and later ones. Local. */
+sp_status sp_loop_run(const sp_loop *loop);
+
+/* A chunk for items with so many values each: some thousand values, so that a chunk costs more than
+ * handing it to a thread, and fits into a cache. Local. */
+size_t sp_loop_chunk(size_t values);
+
+#endif

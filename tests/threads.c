@@ -1,0 +1,160 @@
+/* Loops on several threads: each item once, commits in order, the first error, work spaces. And the
+ * number of threads, from made-up machines. */
+#include "io/threads.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/cores.h"
+#include "tests/check.h"
+
+enum { ITEMS = 1000, RUNS = 20 };
+
+/* What a loop has done; `next` and `sum` belong to commits. */
+typedef struct record {
+  int computed[ITEMS];
+  size_t next;
+  double sum;
+  size_t failing; /* the items from here on fail */
+} record;
+
+typedef struct space {
+  double values[ITEMS];
+  size_t begin;
+} space;
+
+static sp_status compute(void *context, void *workspace, size_t begin, size_t end) {
+  record *r = context;
+  space *s = workspace;
+  s->begin = begin;
+  for (size_t i = begin; i < end; i++) {
+    if (i >= r->failing) return sp_fail(SP_ERR_INPUT, "item %zu", i);
+    r->computed[i]++;
+    s->values[i - begin] = 1 / (1 + (double)i);
+    for (int k = 0; k < 100; k++) s->values[i - begin] = s->values[i - begin] * 1.5 / 1.5;
+  }
+  return SP_OK;
+}
+
+static void commit(void *context, void *workspace, size_t begin, size_t end) {
+  record *r = context;
+  const space *s = workspace;
+  CHECK(begin == r->next && s->begin == begin, "%zu committed, expected %zu", begin, r->next);
+  r->next = end;
+  for (size_t i = begin; i < end; i++) r->sum += s->values[i - begin];
+}
+
+static sp_status run(size_t count, size_t chunk, size_t failing, record *r) {
+  *r = (record){.failing = failing};
+  return sp_loop_run(&(sp_loop){.what = "test",
+                                .count = count,
+                                .chunk = chunk,
+                                .workspace_bytes = sizeof(space),
+                                .context = r,
+                                .compute = compute,
+                                .commit = commit});
+}
+
+static void test_sums(size_t chunk) {
+  static record one, many;
+  sp_threads_set(1);
+  CHECK(run(ITEMS, chunk, ITEMS, &one) == SP_OK, "%s", sp_error_message());
+  for (int threads = 2; threads <= 5; threads++)
+    for (int k = 0; k < RUNS; k++) {
+      sp_threads_set(threads);
+      CHECK(run(ITEMS, chunk, ITEMS, &many) == SP_OK, "%s", sp_error_message());
+      CHECK(many.next == ITEMS, "%zu items", many.next);
+      CHECK(memcmp(&many.sum, &one.sum, sizeof one.sum) == 0, "%d threads: %.17g, not %.17g",
+            threads, many.sum, one.sum);
+      int wrong = 0;
+      for (int i = 0; i < ITEMS; i++) wrong += many.computed[i] != 1;
+      CHECK(wrong == 0, "%d items not computed once", wrong);
+    }
+}
+
+/* Chunks of 7: the error is that of item 500, and its chunk, from 497 on, is not committed. */
+static void test_errors(void) {
+  static record r;
+  for (int threads = 1; threads <= 5; threads++)
+    for (int k = 0; k < RUNS; k++) {
+      sp_threads_set(threads);
+      CHECK(run(ITEMS, 7, 500, &r) == SP_ERR_INPUT, "no error");
+      CHECK(strcmp(sp_error_message(), "item 500") == 0, "'%s'", sp_error_message());
+      CHECK(r.next == 497, "%zu", r.next);
+    }
+}
+
+static void test_edges(void) {
+  static record r;
+  sp_threads_set(3);
+  CHECK(run(0, 10, ITEMS, &r) == SP_OK && r.next == 0, "no items");
+  CHECK(run(1, 10, ITEMS, &r) == SP_OK && r.next == 1, "one item");
+  CHECK(sp_loop_chunk(1) > 100 && sp_loop_chunk(1000000) == 1, "chunks");
+  sp_threads_set(-3);
+  CHECK(sp_threads() == 1, "%d threads", sp_threads());
+}
+
+/* ---- The share of a rank ---- */
+
+enum { RANKS = 4 };
+
+/* Ranks with processors, as in "0-3", on a machine whose cores have so many processors: processor p
+ * belongs to core p modulo `cores`, as Linux numbers them. */
+static void expect(int cores, int ranks, const int (*bound)[2], const char *works,
+                   const int *shares, int usable) {
+  static sp_processors processors[RANKS];
+  static int core[SP_CORES_MOST];
+  bool work[RANKS] = {false};
+  memset(processors, 0, sizeof processors);
+  for (int p = 0; p < SP_CORES_MOST; p++) core[p] = p < 2 * cores ? p % cores : p;
+  for (int r = 0; r < ranks; r++) {
+    work[r] = works[r] == '1';
+    for (int p = bound[r][0]; p <= bound[r][1]; p++) processors[r].usable[p] = true;
+  }
+  const sp_core_view view = {ranks, processors, work, core};
+  for (int r = 0; r < ranks; r++) {
+    if (!work[r]) continue;
+    sp_processors all;
+    const int share = sp_cores_share(&view, r, &all);
+    int count = 0;
+    for (int p = 0; p < SP_CORES_MOST; p++) count += all.usable[p];
+    CHECK(share == shares[r], "%s, rank %d: %d threads, expected %d", works, r, share, shares[r]);
+    CHECK(usable == 0 || count == usable, "%s, rank %d: %d processors, expected %d", works, r,
+          count, usable);
+  }
+}
+
+#define BOUND(...) ((const int[][2]){__VA_ARGS__})
+#define SHARES(...) ((const int[]){__VA_ARGS__})
+
+static void test_shares(void) {
+  expect(16, 1, BOUND({0, 15}), "1", SHARES(16), 16);
+  expect(16, 1, BOUND({3, 3}), "1", SHARES(1), 1);
+  expect(8, 1, BOUND({0, 15}), "1", SHARES(8), 16); /* two processors per core */
+  expect(16, 2, BOUND({0, 7}, {8, 15}), "11", SHARES(8, 8), 8);
+  expect(16, 2, BOUND({0, 15}, {0, 15}), "11", SHARES(8, 8), 16);
+  expect(4, 3, BOUND({0, 3}, {0, 3}, {0, 3}), "111", SHARES(1, 1, 1), 4);
+  expect(6, 3, BOUND({0, 5}, {0, 5}, {0, 5}), "111", SHARES(2, 2, 2), 6);
+  expect(16, 2, BOUND({0, 15}, {0, 3}), "11", SHARES(14, 2), 0); /* 12 + 4 / 2, 4 / 2 */
+  expect(2, 4, BOUND({0, 1}, {0, 1}, {0, 1}, {0, 1}), "1111", SHARES(1, 1, 1, 1), 2);
+  /* Ranks that wait lend their cores. */
+  expect(16, 4, BOUND({0, 0}, {1, 1}, {2, 2}, {3, 3}), "1000", SHARES(4), 4);
+  expect(16, 4, BOUND({0, 3}, {4, 7}, {8, 11}, {12, 15}), "1010", SHARES(8, 0, 8), 12);
+  expect(16, 4, BOUND({0, 15}, {0, 15}, {0, 15}, {0, 15}), "1000", SHARES(16), 16);
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+#ifdef SP_HAVE_OPENMP
+  sp_threads_set(3);
+  CHECK(sp_threads() == 3, "%d threads", sp_threads());
+#endif
+  test_sums(1);
+  test_sums(7);
+  test_errors();
+  test_edges();
+  test_shares();
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}
