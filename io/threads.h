@@ -10,8 +10,9 @@
 
 #include "io/error.h"
 
-/* The number of threads of the loops below, in this process: 1 until it is set, and 1 always where
- * the compiler has no OpenMP. Local; not inside a loop. */
+/* The number of threads of the loops below, in this process: 1 until it is set. They live as long
+ * as a loop, and sleep while they wait for their turn. (Those of OpenMP poll: where other programs
+ * use the cores, that is many times slower than one thread.) Local; not inside a loop. */
 void sp_threads_set(int count);
 int sp_threads(void);
 
@@ -38,8 +39,9 @@ typedef struct sp_loop {
  * failed, and no commit for these and later ones. Local. */
 sp_status sp_loop_run(const sp_loop *loop);
 
-/* A chunk for items with so many values each: some thousand values, so that a chunk costs more than
- * handing it to a thread, and fits into a cache. Local. */
-size_t sp_loop_chunk(size_t values);
+/* A chunk for `count` items with so many values each: some thousand values, so that a chunk costs
+ * much more than handing it to a thread, but at least 32 chunks if there are as many items. It does
+ * not depend on the number of threads. Local. */
+size_t sp_loop_chunk(size_t count, size_t values);
 
 #endif

@@ -166,9 +166,10 @@ static sp_status sum_elements(const sp_operator_setup *setup, double *sum) {
                 .mass = row->has_stiffness ? setup->lambda : 1,
                 .sum = sum};
   make_products(setup->kind, order, &s.table);
-  const size_t chunk = sp_loop_chunk(nodes_of(&s));
+  const size_t count = (size_t)setup->space->mesh->hexes->count;
+  const size_t chunk = sp_loop_chunk(count, nodes_of(&s));
   const sp_loop loop = {.what = "diagonal",
-                        .count = (size_t)setup->space->mesh->hexes->count,
+                        .count = count,
                         .chunk = chunk,
                         .workspace_bytes = sizeof(workspace) + chunk * nodes_of(&s) * sizeof *sum,
                         .context = &s,

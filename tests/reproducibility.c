@@ -13,11 +13,6 @@
 #include "tests/run_case.h"
 
 static const int ELEMENTS = 4 * 4 * 3;
-#ifdef SP_HAVE_OPENMP
-#define THREADS(count) (count)
-#else
-#define THREADS(count) 1
-#endif
 enum { ORDER = 4, NODES = (ORDER + 1) * (ORDER + 1) * (ORDER + 1), RESIDUALS = 10 };
 
 #define LOG "reproducibility.h5"
@@ -150,7 +145,7 @@ static void run_on(int ranks, int threads, const char *const *own, outcome *out)
   if (comm == MPI_COMM_NULL) return;
   out->status = run_case(comm, common, settings, &out->results);
   CHECK(out->status == SP_OK, "%d ranks: %s", ranks, sp_error_message());
-  CHECK(sp_threads() == THREADS(threads), "%d threads, expected %d", sp_threads(), threads);
+  CHECK(sp_threads() == threads, "%d threads, expected %d", sp_threads(), threads);
   MPI_Comm_free(&comm);
   if (rank > 0 || out->status) return;
   read_log(ranks, out);

@@ -89,7 +89,10 @@ static void test_edges(void) {
   sp_threads_set(3);
   CHECK(run(0, 10, ITEMS, &r) == SP_OK && r.next == 0, "no items");
   CHECK(run(1, 10, ITEMS, &r) == SP_OK && r.next == 1, "one item");
-  CHECK(sp_loop_chunk(1) > 100 && sp_loop_chunk(1000000) == 1, "chunks");
+  CHECK(sp_threads() == 3, "%d threads", sp_threads());
+  CHECK(sp_loop_chunk(1000000, 1) > 100 && sp_loop_chunk(1000, 1000000) == 1 &&
+            sp_loop_chunk(320, 1) == 10 && sp_loop_chunk(0, 0) == 1,
+        "chunks");
   sp_threads_set(-3);
   CHECK(sp_threads() == 1, "%d threads", sp_threads());
 }
@@ -145,10 +148,6 @@ static void test_shares(void) {
 
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
-#ifdef SP_HAVE_OPENMP
-  sp_threads_set(3);
-  CHECK(sp_threads() == 3, "%d threads", sp_threads());
-#endif
   test_sums(1);
   test_sums(7);
   test_errors();

@@ -185,11 +185,12 @@ static sp_status integrate(void *context, void *workspace_, size_t begin, size_t
 
 static sp_loop loop_of(norms *s) {
   const size_t tensor = sp_tensor_gradient_work(s->rule.n, s->nq);
-  return (sp_loop){.what = "error norms",
-                   .count = (size_t)s->space->mesh->hexes->count,
-                   .chunk = sp_loop_chunk(sp_rule_points(&s->rule)),
-                   .workspace_bytes = sizeof(workspace) + tensor * sizeof(double),
-                   .context = s};
+  return (sp_loop){
+      .what = "error norms",
+      .count = (size_t)s->space->mesh->hexes->count,
+      .chunk = sp_loop_chunk((size_t)s->space->mesh->hexes->count, sp_rule_points(&s->rule)),
+      .workspace_bytes = sizeof(workspace) + tensor * sizeof(double),
+      .context = s};
 }
 
 /* The largest error of all ranks; NaN if an error is: MPI_MAX alone may lose it. */

@@ -293,9 +293,10 @@ sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, doub
   for (sp_lid i = 0; i < numbering->local; i++) load[i] = 0;
   assembly s = {problem, space, numbering->order, mesh->hexes->surface_count + 1, load,
                 range,   sums};
-  const size_t nodes = sp_element_nodes(numbering->order), chunk = sp_loop_chunk(nodes);
+  const size_t nodes = sp_element_nodes(numbering->order), count = (size_t)mesh->hexes->count;
+  const size_t chunk = sp_loop_chunk(count, nodes);
   const sp_loop loop = {.what = "load vector",
-                        .count = (size_t)mesh->hexes->count,
+                        .count = count,
                         .chunk = chunk,
                         .workspace_bytes = sizeof(workspace) +
                                            ((size_t)s.surfaces + chunk * nodes) * sizeof(double),
