@@ -1,7 +1,9 @@
 #include "operators/separable.h"
 
 #include <math.h>
+#include <string.h>
 
+#include "io/threads.h"
 #include "mesh/geometry.h"
 #include "operators/counts.h"
 #include "operators/factors.h"
@@ -31,37 +33,78 @@ static sp_status fill_box(const sp_hexes *hexes, sp_lid e, const sp_rule *rule, 
   return SP_OK;
 }
 
-sp_status sp_separable_fill(const sp_operator_setup *setup, sp_separable *boxes) {
-  const sp_hexes *hexes = setup->space->mesh->hexes;
-  const sp_rule *own = sp_operator_rule(setup->kind, setup->space->numbering->order);
-  double factors[SP_FACTORS * SP_MAX_M * SP_MAX_M * SP_MAX_M];
-  sp_rule coarse;
-  sp_rule_gl(GEOMETRY_POINTS, &coarse);
-  const bool weighted = setup->kappa || setup->lambda_values;
-  for (sp_lid e = 0; e < hexes->count; e++)
-    SP_TRY(fill_box(hexes, e, weighted ? own : &coarse, setup->lambda, weighted ? setup : NULL,
-                    factors, &boxes[e]));
-  return SP_OK;
-}
+/* What all elements share. */
+typedef struct boxes {
+  const sp_hexes *hexes;
+  const sp_rule *rule;
+  double lambda;
+  const sp_operator_setup *weighted;
+  sp_separable *list; /* of all elements, or NULL */
+  double largest[3];  /* stretch, longest, 1 / shortest */
+} boxes;
 
-sp_status sp_separable_extents(const sp_mesh *mesh, sp_extents *out) {
-  double factors[SP_FACTORS * GEOMETRY_POINTS * GEOMETRY_POINTS * GEOMETRY_POINTS];
-  double largest[3] = {1, 0, 0}; /* stretch, longest, 1 / shortest */
-  sp_status status = SP_OK;
-  sp_rule rule;
-  sp_rule_gl(GEOMETRY_POINTS, &rule);
-  for (sp_lid e = 0; e < mesh->hexes->count && !status; e++) {
+/* The factors of one element, and the extremes of a chunk of elements. */
+typedef struct workspace {
+  double largest[3];
+  double factors[];
+} workspace;
+
+static sp_status fill_boxes(void *context, void *workspace_, size_t begin, size_t end) {
+  const boxes *b = context;
+  workspace *w = workspace_;
+  double *largest = w->largest;
+  memcpy(largest, (const double[]){1, 0, 0}, sizeof w->largest);
+  for (size_t e = begin; e < end; e++) {
     sp_separable box = {0};
-    status = fill_box(mesh->hexes, e, &rule, 0, NULL, factors, &box);
-    if (status) break;
+    SP_TRY(fill_box(b->hexes, (sp_lid)e, b->rule, b->lambda, b->weighted, w->factors, &box));
     const double *l = box.length;
     const double longest = fmax(l[0], fmax(l[1], l[2])), shortest = fmin(l[0], fmin(l[1], l[2]));
     largest[0] = fmax(largest[0], longest / shortest);
     largest[1] = fmax(largest[1], longest);
     largest[2] = fmax(largest[2], 1 / shortest);
+    if (b->list) b->list[e] = box;
   }
-  SP_TRY(sp_agree(mesh->comm, status));
-  MPI_Allreduce(MPI_IN_PLACE, largest, 3, MPI_DOUBLE, MPI_MAX, mesh->comm);
-  *out = (sp_extents){largest[0], 1 / largest[2], largest[1]};
+  return SP_OK;
+}
+
+static void join_extremes(void *context, void *workspace_, size_t begin, size_t end) {
+  (void)begin, (void)end;
+  boxes *b = context;
+  const workspace *w = workspace_;
+  for (int i = 0; i < 3; i++) b->largest[i] = fmax(b->largest[i], w->largest[i]);
+}
+
+static sp_status visit(boxes *b) {
+  const size_t points = sp_rule_points(b->rule), count = (size_t)b->hexes->count;
+  return sp_loop_run(
+      &(sp_loop){.what = "boxes",
+                 .count = count,
+                 .chunk = sp_loop_chunk(count, SP_FACTORS * points),
+                 .workspace_bytes = sizeof(workspace) + SP_FACTORS * points * sizeof(double),
+                 .context = b,
+                 .compute = fill_boxes,
+                 .commit = join_extremes});
+}
+
+sp_status sp_separable_fill(const sp_operator_setup *setup, sp_separable *list) {
+  sp_rule coarse;
+  sp_rule_gl(GEOMETRY_POINTS, &coarse);
+  const bool weighted = setup->kappa || setup->lambda_values;
+  boxes b = {.hexes = setup->space->mesh->hexes,
+             .rule =
+                 weighted ? sp_operator_rule(setup->kind, setup->space->numbering->order) : &coarse,
+             .lambda = setup->lambda,
+             .weighted = weighted ? setup : NULL,
+             .list = list};
+  return visit(&b);
+}
+
+sp_status sp_separable_extents(const sp_mesh *mesh, sp_extents *out) {
+  sp_rule rule;
+  sp_rule_gl(GEOMETRY_POINTS, &rule);
+  boxes b = {.hexes = mesh->hexes, .rule = &rule, .largest = {1, 0, 0}};
+  SP_TRY(sp_agree(mesh->comm, visit(&b)));
+  MPI_Allreduce(MPI_IN_PLACE, b.largest, 3, MPI_DOUBLE, MPI_MAX, mesh->comm);
+  *out = (sp_extents){b.largest[0], 1 / b.largest[2], b.largest[1]};
   return SP_OK;
 }

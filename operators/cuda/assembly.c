@@ -77,6 +77,7 @@ static sp_status fill(const sp_operator_setup *setup, size_t targets, list *l, s
 static sp_status make_list(const sp_operator_setup *setup, const sp_lid *target, size_t targets,
                            sp_cuda_targets *out, size_t *bytes) {
   list l = {.target = target};
+  if (targets == 0) return SP_OK;
   const sp_status status = fill(setup, targets, &l, out, bytes);
   free(l.count);
   free(l.start);
@@ -123,7 +124,7 @@ static sp_status build(const sp_operator_setup *setup, workspace *w, sp_cuda_ass
   SP_TRY(sp_allocate(dofs, sizeof *w->shared_target, "assembly", &w->shared_target));
   SP_TRY(sp_allocate(dofs, sizeof *w->own_target, "assembly", &w->own_target));
   SP_TRY(sp_allocate(entries, sizeof *w->dofs, "assembly", &w->dofs));
-  visit_edge_nodes(numbering, elements, mark_edge, w->on_edge);
+  if (entries > 0) visit_edge_nodes(numbering, elements, mark_edge, w->on_edge);
   for (size_t d = 0; d < dofs; d++) w->shared_target[d] = w->own_target[d] = NOT_LISTED;
   const size_t shared = list_shared(numbering, w->on_edge, w->shared_target, w->dofs);
   for (sp_lid d = first; d < numbering->owned; d++)

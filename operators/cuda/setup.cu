@@ -1,6 +1,7 @@
 // Creation of a local operator on the GPU from what the host knows.
 
 extern "C" {
+#include "io/threads.h"
 #include "mesh/geometry.h"
 #include "operators/counts.h"
 #include "operators/factors.h"
@@ -27,44 +28,71 @@ static void round_to_single(size_t count, double *values) {
   }
 }
 
+/* A batch of elements from `begin` on, whose factors go to out[element of the batch][width]. */
+struct batch {
+  const sp_operator_setup *setup;
+  const sp_rule *rule;
+  size_t begin, width;
+  double *out;
+};
+
+/* The work space has room for the factors of one element. */
+static sp_status fill_batch(void *context, void *workspace, size_t begin, size_t end) {
+  const batch *b = (const batch *)context;
+  double *element = (double *)workspace;
+  const size_t points = sp_rule_points(b->rule);
+  const size_t first = b->setup->kind == SP_MASS ? (size_t)SP_G_WJ * points : 0;
+  for (size_t n = begin; n < end; n++) {
+    const sp_lid e = (sp_lid)(b->begin + n);
+    double *target = &b->out[n * b->width];
+    if (b->setup->geometry == SP_GEOMETRY_TRILINEAR) {
+      sp_geometry_trilinear(b->setup->space->mesh->hexes, e, target);
+    } else {
+      SP_TRY(sp_operator_factors(b->setup, e, b->rule, element));
+      memcpy(target, element + first, b->width * sizeof *element);
+    }
+    if (b->setup->precision == SP_SINGLE) round_to_single(b->width, target);
+  }
+  return SP_OK;
+}
+
+/* Rounded numbers of the elements of a batch follow each other without gaps. */
+static void close_up(size_t elements, size_t width, double *values) {
+  for (size_t e = 1; e < elements; e++)
+    memmove((char *)values + e * width * sizeof(float), values + e * width, width * sizeof(float));
+}
+
 /* Factors are computed on the host in batches of elements, and each batch is sent before the next
  * one is computed: the host never holds all factors. */
 static sp_status send_factors(const sp_operator_setup *setup, sp_local_operator *local) {
-  enum { ELEMENTS = 256 };
   const sp_hexes *hexes = setup->space->mesh->hexes;
   const sp_rule *rule = sp_operator_rule(setup->kind, setup->space->numbering->order);
-  const size_t points = (size_t)(rule->n * rule->n * rule->n);
-  const size_t first = setup->kind == SP_MASS ? (size_t)SP_G_WJ * points : 0;
-  const size_t stored = (size_t)SP_FACTORS * points - first;
+  const size_t points = sp_rule_points(rule);
   const size_t width = factors_of(setup->kind, setup->geometry, setup->space->numbering->order);
-  const size_t real = sp_precision_bytes(setup->precision);
-  double *batch = nullptr, *element = nullptr;
+  const size_t real = sp_precision_bytes(setup->precision), count = (size_t)hexes->count;
+  const size_t elements = 256 * (size_t)sp_threads();
+  batch b = {setup, rule, 0, width, nullptr};
   /* One more number: copies in units of 16 bytes (geometry.cuh) may read it. */
-  SP_TRY(sp_cuda_allocate((size_t)hexes->count * width + 1, real, "geometric factors",
-                          &local->factors));
-  local->bytes += (size_t)hexes->count * width * real;
-  sp_status status = sp_allocate(ELEMENTS * width, sizeof *batch, "factors", &batch);
-  if (!status) status = sp_allocate(SP_FACTORS * points, sizeof *element, "factors", &element);
-  for (sp_lid begin = 0; begin < hexes->count && !status; begin += ELEMENTS) {
-    const sp_lid end = begin + ELEMENTS < hexes->count ? begin + ELEMENTS : hexes->count;
-    for (sp_lid e = begin; e < end && !status; e++) {
-      double *target = &batch[(size_t)(e - begin) * width];
-      if (local->geometry) {
-        sp_geometry_trilinear(hexes, e, target);
-        continue;
-      }
-      status = sp_operator_factors(setup, e, rule, element);
-      memcpy(target, element + first, stored * sizeof *element);
-    }
+  SP_TRY(sp_cuda_allocate(count * width + 1, real, "geometric factors", &local->factors));
+  local->bytes += count * width * real;
+  sp_status status = sp_allocate(elements * width, sizeof *b.out, "factors", &b.out);
+  for (; b.begin < count && !status; b.begin += elements) {
+    const size_t size = count - b.begin < elements ? count - b.begin : elements;
+    sp_loop loop = {};
+    loop.what = "factors";
+    loop.count = size;
+    loop.chunk = sp_loop_chunk(size, width);
+    loop.workspace_bytes = SP_FACTORS * points * sizeof(double);
+    loop.context = &b;
+    loop.compute = fill_batch;
+    status = sp_loop_run(&loop);
     if (status) break;
-    const size_t count = (size_t)(end - begin) * width;
-    if (setup->precision == SP_SINGLE) round_to_single(count, batch);
-    const cudaError_t error = cudaMemcpy((char *)local->factors + (size_t)begin * width * real,
-                                         batch, count * real, cudaMemcpyHostToDevice);
+    if (setup->precision == SP_SINGLE) close_up(size, width, b.out);
+    const cudaError_t error = cudaMemcpy((char *)local->factors + b.begin * width * real, b.out,
+                                         size * width * real, cudaMemcpyHostToDevice);
     if (error != cudaSuccess) status = sp_cuda_failed(error, "cudaMemcpy", __FILE__, __LINE__);
   }
-  free(batch);
-  free(element);
+  free(b.out);
   return status;
 }
 

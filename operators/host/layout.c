@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/threads.h"
 #include "operators/counts.h"
 #include "operators/factors.h"
 #include "operators/host/memory.h"
@@ -88,24 +89,38 @@ static sp_status pack_stored(const sp_operator_setup *setup, const sp_rule *rule
   return SP_OK;
 }
 
-static sp_status pack_factors(const sp_operator_setup *setup, sp_host_layout *layout) {
-  const sp_rule *rule = sp_operator_rule(setup->kind, setup->space->numbering->order);
-  const size_t points = (size_t)(rule->n * rule->n * rule->n);
-  double *elements = NULL;
-  SP_TRY(sp_host_allocate((size_t)layout->lanes * SP_FACTORS * points, sizeof *elements,
-                          "factors of a block", &elements));
-  sp_status status = SP_OK;
-  for (sp_lid b = 0; b < layout->blocks && !status; b++) {
-    const sp_lid begin = first_element(setup->space->mesh, layout, b);
-    const sp_lid end = end_element(setup->space->mesh, layout, b);
-    const size_t at = (size_t)b * (size_t)layout->block_factors;
-    if (setup->geometry == SP_GEOMETRY_TRILINEAR)
-      pack_trilinear(setup->space->mesh->hexes, begin, end, layout, at);
+/* What all blocks share. */
+typedef struct packing {
+  const sp_operator_setup *setup;
+  const sp_rule *rule;
+  sp_host_layout *layout;
+} packing;
+
+static sp_status pack_blocks(void *context, void *elements, size_t begin, size_t end) {
+  const packing *p = context;
+  const sp_mesh *mesh = p->setup->space->mesh;
+  for (size_t b = begin; b < end; b++) {
+    const sp_lid first = first_element(mesh, p->layout, (sp_lid)b);
+    const sp_lid last = end_element(mesh, p->layout, (sp_lid)b);
+    const size_t at = b * (size_t)p->layout->block_factors;
+    if (p->setup->geometry == SP_GEOMETRY_TRILINEAR)
+      pack_trilinear(mesh->hexes, first, last, p->layout, at);
     else
-      status = pack_stored(setup, rule, begin, end, elements, layout, at);
+      SP_TRY(pack_stored(p->setup, p->rule, first, last, elements, p->layout, at));
   }
-  sp_host_free(elements);
-  return status;
+  return SP_OK;
+}
+
+static sp_status pack_factors(const sp_operator_setup *setup, sp_host_layout *layout) {
+  packing p = {setup, sp_operator_rule(setup->kind, setup->space->numbering->order), layout};
+  const size_t values = (size_t)layout->lanes * SP_FACTORS * sp_rule_points(p.rule);
+  const size_t count = (size_t)layout->blocks;
+  return sp_loop_run(&(sp_loop){.what = "factors of a block",
+                                .count = count,
+                                .chunk = sp_loop_chunk(count, values),
+                                .workspace_bytes = values * sizeof(double),
+                                .context = &p,
+                                .compute = pack_blocks});
 }
 
 /* Doubles per element. */

@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "io/threads.h"
+
 enum { LANCZOS = 12 };
 static const double SAFETY = 1.1;
 
@@ -78,20 +80,41 @@ typedef struct lanczos {
   void *r, *z, *p, *q;
 } lanczos;
 
+typedef struct start {
+  const sp_numbering *numbering;
+  const bool *constrained;
+  sp_precision precision;
+  void *values; /* of that precision */
+} start;
+
 /* Values without a pattern, the same for a DOF on all ranks and numbers of ranks with its number.
  */
-static sp_status fill_start(sp_operator *op, const bool *constrained, double *host, void *vector) {
-  const sp_backend *b = op->backend;
-  const size_t dofs = (size_t)op->dofs;
-  for (size_t i = 0; i < dofs; i++) {
-    uint64_t bits = (uint64_t)sp_numbering_global(op->space->numbering, (sp_lid)i) + 1;
+static sp_status fill_start(void *context, void *workspace, size_t begin, size_t end) {
+  (void)workspace;
+  const start *s = context;
+  for (size_t i = begin; i < end; i++) {
+    uint64_t bits = (uint64_t)sp_numbering_global(s->numbering, (sp_lid)i) + 1;
     bits = (bits ^ bits >> 33) * 0xff51afd7ed558ccdu;
     bits = (bits ^ bits >> 33) * 0xc4ceb9fe1a85ec53u;
-    host[i] = constrained && constrained[i] ? 0 : (double)(bits >> 11) * 0x1p-52 - 1;
+    const double value =
+        s->constrained && s->constrained[i] ? 0 : (double)(bits >> 11) * 0x1p-52 - 1;
+    if (s->precision == SP_SINGLE)
+      ((float *)s->values)[i] = (float)value;
+    else
+      ((double *)s->values)[i] = value;
   }
-  if (op->precision == SP_SINGLE)
-    for (size_t i = 0; i < dofs; i++) ((float *)host)[i] = (float)host[i];
-  return b->upload(op->device, op->precision, dofs, host, vector);
+  return SP_OK;
+}
+
+static sp_status send_start(sp_operator *op, const bool *constrained, void *host, void *vector) {
+  const size_t dofs = (size_t)op->dofs;
+  start s = {op->space->numbering, constrained, op->precision, host};
+  SP_TRY(sp_loop_run(&(sp_loop){.what = "a start vector",
+                                .count = dofs,
+                                .chunk = sp_loop_chunk(dofs, 1),
+                                .context = &s,
+                                .compute = fill_start}));
+  return op->backend->upload(op->device, op->precision, dofs, host, vector);
 }
 
 /* Preconditioned conjugate gradients are Lanczos' method: their scalars make the tridiagonal
@@ -140,11 +163,13 @@ static sp_status find_bound(sp_chebyshev *c, const bool *constrained) {
   sp_operator *op = c->op;
   const sp_backend *b = op->backend;
   lanczos v = {.r = c->r, .z = c->d};
-  double *host = NULL, largest = 1;
-  sp_status status = sp_allocate((size_t)op->dofs, sizeof *host, "a start vector", &host);
+  void *host = NULL;
+  double largest = 1;
+  sp_status status =
+      sp_allocate((size_t)op->dofs, sp_precision_bytes(op->precision), "a start vector", &host);
   if (!status) status = b->vector_create(op->device, op->precision, (size_t)op->dofs, &v.p);
   if (!status) status = b->vector_create(op->device, op->precision, (size_t)op->dofs, &v.q);
-  if (!status) status = fill_start(op, constrained, host, v.p);
+  if (!status) status = send_start(op, constrained, host, v.p);
   status = sp_agree(op->comm, status);
   if (!status) status = estimate(c, &v, &largest);
   b->vector_destroy(op->device, &v.p);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "io/threads.h"
 #include "mesh/geometry.h"
 #include "mesh/reference.h"
 #include "mesh/tensor.h"
@@ -62,8 +63,8 @@ static bool is_zero(const sp_material *material) {
 }
 
 /* The integral of lambda u over an element, with the operator's quadrature. */
-static sp_status add_absorbed(const sp_problem *problem, const sp_space *space, sp_lid e,
-                              const double *x, workspace *w, double *sum) {
+static sp_status integrate_absorbed(const sp_problem *problem, const sp_space *space, sp_lid e,
+                                    const double *x, workspace *w, double *sum) {
   const sp_hexes *hexes = space->mesh->hexes;
   const int order = space->numbering->order;
   const sp_rule *rule = sp_operator_rule(problem->kind, order);
@@ -81,6 +82,52 @@ static sp_status add_absorbed(const sp_problem *problem, const sp_space *space, 
   SP_TRY(sp_material_lambda(material, points, xyz, w->lambda));
   for (size_t p = 0; p < points; p++) *sum += w->wj[p] * w->lambda[p] * u[p];
   return SP_OK;
+}
+
+/* What all elements share, and the sum of all. */
+typedef struct absorption {
+  const sp_problem *problem;
+  const sp_space *space;
+  const double *x;
+  double sum;
+} absorption;
+
+/* A workspace, and the sum over a chunk of elements. */
+typedef struct absorption_workspace {
+  workspace w;
+  double sum;
+} absorption_workspace;
+
+static sp_status absorb(void *context, void *workspace_, size_t begin, size_t end) {
+  const absorption *a = context;
+  absorption_workspace *w = workspace_;
+  w->sum = 0;
+  for (size_t e = begin; e < end; e++)
+    SP_TRY(integrate_absorbed(a->problem, a->space, (sp_lid)e, a->x, &w->w, &w->sum));
+  return SP_OK;
+}
+
+static void add_absorbed(void *context, void *workspace_, size_t begin, size_t end) {
+  (void)begin, (void)end;
+  const absorption_workspace *w = workspace_;
+  ((absorption *)context)->sum += w->sum;
+}
+
+/* The integral of lambda u over this rank's elements. */
+static sp_status find_absorbed(const sp_problem *problem, const sp_space *space, const double *x,
+                               double *out) {
+  absorption a = {problem, space, x, 0};
+  const size_t count = (size_t)space->mesh->hexes->count;
+  const size_t nodes = sp_element_nodes(space->numbering->order);
+  const sp_status status = sp_loop_run(&(sp_loop){.what = "balance",
+                                                  .count = count,
+                                                  .chunk = sp_loop_chunk(count, nodes),
+                                                  .workspace_bytes = sizeof(absorption_workspace),
+                                                  .context = &a,
+                                                  .compute = absorb,
+                                                  .commit = add_absorbed});
+  *out = a.sum;
+  return status;
 }
 
 static int surface_of(const sp_balance *balance, const sp_hexes *hexes, sp_lid e, int f) {
@@ -151,12 +198,11 @@ static sp_status add_direct(const sp_problem *problem, const sp_space *space, sp
   return SP_OK;
 }
 
-/* Everything but what the residual adds. */
-static sp_status add_elements(sp_balance *balance, const sp_problem *problem, const sp_space *space,
-                              const double *x, workspace *w, double *weights, double *direct) {
+/* What the faces add without the residual. */
+static sp_status add_faces(sp_balance *balance, const sp_problem *problem, const sp_space *space,
+                           const double *x, workspace *w, double *weights, double *direct) {
   const sp_hexes *hexes = space->mesh->hexes;
   for (sp_lid e = 0; e < hexes->count; e++) {
-    SP_TRY(add_absorbed(problem, space, e, x, w, &balance->absorbed));
     for (int f = 0; f < SP_FACES; f++) {
       const int part = sp_problem_face_part(problem, hexes, e, f);
       if (part < 0) continue;
@@ -225,7 +271,8 @@ sp_status sp_balance_compute(sp_balance *balance, const sp_problem *problem, con
   for (sp_lid i = 0; i < local; i++) weights[i] = direct[i] = 0;
   workspace *w;
   sp_status status = sp_allocate(1, sizeof *w, "balance", &w);
-  if (!status) status = add_elements(balance, problem, space, x, w, weights, direct);
+  if (!status) status = find_absorbed(problem, space, x, &balance->absorbed);
+  if (!status) status = add_faces(balance, problem, space, x, w, weights, direct);
   status = sp_agree(space->mesh->comm, status);
   if (!status && problem->has_dirichlet) {
     sp_exchange_now(space->exchange, SP_SUM, weights);
