@@ -85,6 +85,14 @@ def check_log(path, ranks, iterations, status):
         for whole in "total", "solve":
             parts = [row["seconds_mean"] for row in phases.values() if row["part_of"].decode() == whole]
             check(abs(sum(parts) - phases[whole]["seconds_mean"]) < 1e-9, f"parts of {whole}: {parts}")
+        levels = log["levels"][:]
+        check(levels["order"][0] == log.attrs["order"] and levels["order"][-1] == 1 and
+              levels["dofs"][0] == log.attrs["dofs"], f"levels {levels}")
+        check(all(levels["applications"] == iterations) and all(levels["seconds"] > 0) and
+              abs(sum(levels["share"]) - 1) < 1e-9, f"levels {levels}")
+        # Per level the slowest rank counts, which may be another one on each.
+        most = ranks * phases["precondition"]["seconds_mean"]
+        check(sum(levels["seconds"]) <= most, f"{sum(levels['seconds'])} s in levels, {most} s")
         check(log.attrs["total_seconds"] == phases["total"]["seconds_max"] and
               log.attrs["total_from"] == "start of the process", f"total: {dict(log.attrs)}")
         for name in "L2", "H1", "max":

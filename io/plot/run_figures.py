@@ -124,14 +124,33 @@ def parts_of(rows, whole):
             if row["part_of"].decode() == whole}
 
 
+# Levels of multigrid from the finest on; later ones have the last colour.
+LEVEL_COLOURS = ("#0072B2", "#56B4E9", "#999933", "#DDCC77", "#BBBBBB")
+
+
+def levels_of(path):
+    """Seconds of the levels of multigrid, by name; none where the log has no levels."""
+    with figures.open_file(path) as log:
+        rows = log["levels"][:] if "levels" in log else []
+    names = [f"level of order {row['order']}" for row in rows[:-1]] + ["coarsest level"]
+    return {name: float(row["seconds"]) for name, row in zip(names, rows)}
+
+
+def colours_of(parts):
+    """The colour of each part: that of its phase, or by the order of the levels."""
+    return {name: PHASE_COLOURS.get(name, LEVEL_COLOURS[min(n, len(LEVEL_COLOURS) - 1)])
+            for n, name in enumerate(parts)}
+
+
 def stack(axes, place, parts, legend_has):
     """One bar of the shares of `parts` in their sum; returns the sum."""
+    colours = colours_of(parts)
     whole, left = sum(parts.values()), 0
     for name, seconds in parts.items():
         share = max(seconds, 0) / whole if whole > 0 else 0
         if share == 0:
             continue
-        colour = PHASE_COLOURS[name]
+        colour = colours[name]
         axes.barh(place, share, left=left, height=0.7, color=colour, edgecolor="white",
                   linewidth=0.4, label=None if name in legend_has else name)
         legend_has.add(name)
@@ -143,18 +162,27 @@ def stack(axes, place, parts, legend_has):
 
 
 def phases(arguments):
-    """Two bars per run: the whole wall clock by phase, and the solve by its parts."""
+    """Bars of each run: the whole wall clock by phase, the solve by its parts, and the cycle of
+    multigrid by its levels."""
     runs = read_all(arguments, "phases")
     for path, (_, rows, _) in zip(arguments.files, runs):
         if "part_of" not in rows.dtype.names:
             raise Failure(f"{path}: /phases has no column part_of: a log of an older program")
-    figure, axes = pyplot.subplots(figsize=(6.4, 1.4 + 0.8 * len(runs)))
-    legend_has, places, labels = set(), [], []
-    for n, (label, rows, _) in enumerate(runs):
-        for place, whole in (2.4 * n, "total"), (2.4 * n + 1, "solve"):
-            seconds = stack(axes, place, parts_of(rows, whole), legend_has)
+    bars = []  # label and parts of each, None between runs
+    for path, (label, rows, _) in zip(arguments.files, runs):
+        prefix = f"{label}, " if len(runs) > 1 else ""
+        bars += [(prefix + whole, parts_of(rows, whole)) for whole in ("total", "solve")]
+        levels = levels_of(path)
+        bars += [(prefix + "multigrid", levels)] if levels else []
+        bars.append(None)
+    figure, axes = pyplot.subplots(figsize=(6.4, 1.0 + 0.35 * len(bars)))
+    legend_has, places, labels, place = set(), [], [], 0
+    for bar in bars:
+        if bar is not None:
+            seconds = stack(axes, place, bar[1], legend_has)
             places.append(place)
-            labels.append(f"{label + ', ' if len(runs) > 1 else ''}{whole}: {seconds:.3g} s")
+            labels.append(f"{bar[0]}: {seconds:.3g} s")
+        place += 0.4 if bar is None else 1
     axes.set_yticks(places, labels)
     axes.invert_yaxis()
     axes.set_xlim(0, 1)

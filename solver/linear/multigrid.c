@@ -17,6 +17,7 @@ typedef struct level {
   sp_chebyshev *smoother;
   sp_transfer *transfer; /* to the next level */
   void *b, *x, *r;       /* on the device; the first level's r is scratch too */
+  double seconds;        /* of all timed cycles */
 } level;
 
 typedef struct multigrid {
@@ -28,6 +29,9 @@ typedef struct multigrid {
   sp_coarse *coarse; /* NULL: the last level is smoothed instead */
   bool records;      /* the cycle is recorded when it is applied for the first time */
   sp_recording *recording;
+  bool timed;   /* time the levels of each cycle */
+  double stamp; /* when the work of a level began */
+  long cycles;  /* begun, for a timed mean */
 } multigrid;
 
 static sp_status first_failure(sp_status a, sp_status b) {
@@ -48,12 +52,23 @@ static sp_precision precision_of(const sp_multigrid_options *options) {
 
 /* ---- The cycle ---- */
 
+/* What was done since the last call was work of the level. */
+static void stamp(multigrid *m, int index) {
+  if (!m->timed) return;
+  (void)m->platform->backend->finish(m->platform->device); /* a failure shows in the next call */
+  const double now = MPI_Wtime();
+  m->levels[index].seconds += now - m->stamp;
+  m->stamp = now;
+}
+
 /* l->x = B_l l->b. A failure on the way is kept: neighbours and the coarsest level go on. */
 static sp_status cycle(multigrid *m, int index, sp_status status) {
   level *l = &m->levels[index], *next = l + 1;
   if (index + 1 == m->options.levels) {
-    if (m->coarse) return sp_coarse_apply(m->coarse, status, l->b, l->x);
-    return first_failure(status, sp_chebyshev_smooth(l->smoother, true, l->b, l->x));
+    status = m->coarse ? sp_coarse_apply(m->coarse, status, l->b, l->x)
+                       : first_failure(status, sp_chebyshev_smooth(l->smoother, true, l->b, l->x));
+    stamp(m, index);
+    return status;
   }
   const sp_backend *backend = m->platform->backend;
   const size_t dofs = sp_space_dofs(l->space);
@@ -62,14 +77,19 @@ static sp_status cycle(multigrid *m, int index, sp_status status) {
   status = first_failure(
       status, backend->axpby(m->platform->device, m->precision, dofs, 1, l->b, -1, l->r));
   status = first_failure(status, sp_transfer_restrict(l->transfer, l->r, next->b));
+  stamp(m, index);
   status = cycle(m, index + 1, status);
   status = first_failure(status, sp_transfer_prolong(l->transfer, next->x, l->x));
-  return first_failure(status, sp_chebyshev_smooth(l->smoother, false, l->b, l->x));
+  status = first_failure(status, sp_chebyshev_smooth(l->smoother, false, l->b, l->x));
+  stamp(m, index);
+  return status;
 }
 
 /* On one GPU a cycle is one launch. */
 static sp_status run_cycle(multigrid *m, sp_status status) {
   const sp_backend *backend = m->platform->backend;
+  m->stamp = MPI_Wtime();
+  m->cycles++;
   if (!m->records || status) return cycle(m, 0, status);
   if (!m->recording) {
     SP_TRY(backend->record(m->platform->device));
@@ -93,6 +113,31 @@ static sp_status apply(sp_preconditioner *self, double norm, const double *r, do
   status = run_cycle(m, status);
   return first_failure(status, backend->convert(device, dofs, ldexp(1, exponent), m->precision,
                                                 fine->x, SP_DOUBLE, z));
+}
+
+static sp_status time_levels(sp_preconditioner *self, sp_level_time times[SP_LEVELS_MOST],
+                             int *count) {
+  multigrid *m = (multigrid *)self;
+  const sp_platform *p = m->platform;
+  double seconds[SP_MULTIGRID_MOST];
+  *count = 0;
+  if (m->cycles == 0) return SP_OK;
+  if (!m->timed) {
+    sp_status status = p->backend->finish(p->device);
+    m->timed = true;
+    m->stamp = MPI_Wtime();
+    status = cycle(m, 0, status);
+    m->timed = false;
+    m->cycles = 1;
+    SP_TRY(sp_agree(p->comm, status));
+  }
+  const int levels = m->options.levels;
+  for (int i = 0; i < levels; i++) seconds[i] = m->levels[i].seconds / (double)m->cycles;
+  MPI_Allreduce(MPI_IN_PLACE, seconds, levels, MPI_DOUBLE, MPI_MAX, p->comm);
+  for (int i = 0; i < levels; i++)
+    times[(*count)++] =
+        (sp_level_time){m->options.orders[i], m->levels[i].space->numbering->global, seconds[i]};
+  return SP_OK;
 }
 
 /* ---- Set-up ---- */
@@ -238,10 +283,13 @@ sp_status sp_multigrid_create(const sp_space *space, const sp_multigrid_options 
   SP_TRY(sp_multigrid_check(space->numbering->order, options));
   SP_TRY(sp_separable_extents(space->mesh, &extents));
   SP_TRY(sp_agree(space->platform->comm, sp_allocate(1, sizeof *m, "multigrid", &m)));
-  *m = (multigrid){
-      .base = {.name = "multigrid", .apply = apply, .destroy = destroy, .describe = describe},
-      .platform = space->platform,
-      .options = *options};
+  *m = (multigrid){.base = {.name = "multigrid",
+                            .apply = apply,
+                            .destroy = destroy,
+                            .describe = describe,
+                            .time_levels = time_levels},
+                   .platform = space->platform,
+                   .options = *options};
   sp_multigrid_decide(m->platform->backend, &extents, &m->options);
   m->precision = precision_of(&m->options);
   const sp_status status = build(space, problem, m);
@@ -253,6 +301,8 @@ sp_status sp_multigrid_create(const sp_space *space, const sp_multigrid_options 
   MPI_Comm_size(m->platform->comm, &ranks);
   m->records = m->platform->backend->record && ranks == 1 &&
                (!m->coarse || sp_coarse_only_queues(m->coarse));
+  /* Where work is queued, to wait for each level would slow all cycles down. */
+  m->timed = !m->platform->backend->record;
   *out = &m->base;
   return SP_OK;
 }

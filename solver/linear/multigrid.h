@@ -17,7 +17,7 @@
 #include "solver/linear/coarse.h"
 #include "solver/linear/preconditioner.h"
 
-enum { SP_MULTIGRID_MOST = 16 }; /* levels */
+enum { SP_MULTIGRID_MOST = SP_LEVELS_MOST };
 
 /* S of the smoother, on levels of order 2 or more; order 1 has its diagonal. */
 typedef enum sp_smoother_kind {

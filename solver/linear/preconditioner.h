@@ -24,6 +24,14 @@ typedef enum sp_preconditioner_kind {
 /* All names as in a case, by sp_preconditioner_kind; ends in NULL. */
 extern const char *const sp_preconditioner_names[];
 
+/* One level of a preconditioner that has several. */
+typedef struct sp_level_time {
+  int order;
+  int64_t dofs;   /* over all ranks */
+  double seconds; /* per application of B, on the slowest rank */
+} sp_level_time;
+enum { SP_LEVELS_MOST = 16 };
+
 typedef struct sp_preconditioner sp_preconditioner;
 struct sp_preconditioner {
   const char *name; /* as in a case: "jacobi" */
@@ -43,6 +51,13 @@ struct sp_preconditioner {
 
   /* What the user may want to know besides the name: "orders 7 4 2 1, ...", or nothing. Local. */
   void (*describe)(const sp_preconditioner *self, size_t room, char *text);
+
+  /* The times of the levels, from the finest on; *count is 0 if there are none. On a device that
+   * queues its work, B is applied once more to what it was applied to last, and the host waits
+   * after each level; elsewhere the times are means over all applications. NULL where B has no
+   * levels. Collective. */
+  sp_status (*time_levels)(sp_preconditioner *self, sp_level_time times[SP_LEVELS_MOST],
+                           int *count);
 };
 
 /* NULL-safe; sets *preconditioner to NULL. Collective. */

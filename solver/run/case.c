@@ -16,6 +16,7 @@
 #include "solver/run/outputs.h"
 #include "solver/run/postprocess.h"
 #include "solver/run/precondition.h"
+#include "solver/run/report_levels.h"
 #include "solver/run/profile.h"
 #include "solver/run/report.h"
 
@@ -376,10 +377,23 @@ static sp_status postprocess(sp_case *c, sp_profile *profile) {
   return sp_postprocess_evaluate(c->postprocess, &solved, c->terminal, profile);
 }
 
+/* The table of the preconditioner's levels. */
+static sp_status time_levels(sp_case *c, sp_profile *profile, int *count, sp_level_time *times) {
+  sp_preconditioner *p = c->preconditioner;
+  const double start = sp_profile_begin(c->terminal, SP_PHASE_LOG);
+  *count = 0;
+  if (p && p->time_levels) SP_TRY(p->time_levels(p, times, count));
+  sp_profile_end(profile, c->terminal, SP_PHASE_LOG, start);
+  return SP_OK;
+}
+
 /* The field and the tables, converged or not (`solved`); a field or a checkpoint that fails cannot
  * lose the tables, nor can a result that is not finite. */
 static sp_status write_results(sp_case *c, sp_status solved, sp_results *results) {
   sp_status written = SP_OK;
+  sp_level_time levels[SP_LEVELS_MOST];
+  int level_count;
+  SP_TRY(time_levels(c, &results->profile, &level_count, levels));
   if (c->config->output.field[0]) {
     const double start = sp_profile_begin(c->terminal, SP_PHASE_FIELD);
     written = write_field(c, solved);
@@ -391,6 +405,8 @@ static sp_status write_results(sp_case *c, sp_status solved, sp_results *results
   SP_TRY(postprocess(c, &results->profile));
   SP_TRY(sp_report_results(c->report, &results->profile, &results->cg,
                            results->have_norms ? &results->norms : NULL));
+  sp_report_levels(c->report, c->terminal, results->cg.iterations - results->cg.first, level_count,
+                   levels);
   sp_postprocess_report(c->postprocess, c->problem, c->report, c->terminal);
   return written ? sp_error_restore(&kept) : sp_quantities_check_finite(c->postprocess->quantities);
 }
