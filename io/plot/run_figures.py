@@ -125,7 +125,7 @@ def parts_of(rows, whole):
 
 
 # Levels of multigrid from the finest on; later ones have the last colour.
-LEVEL_COLOURS = ("#0072B2", "#56B4E9", "#999933", "#DDCC77", "#BBBBBB")
+LEVEL_COLOURS = ("#54278F", "#756BB1", "#9E9AC8", "#BCBDDC", "#DADAEB")
 
 
 def levels_of(path):
