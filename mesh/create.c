@@ -3,6 +3,7 @@
 #include <float.h>
 #include <stdlib.h>
 
+#include "io/threads.h"
 #include "mesh/conformity.h"
 #include "mesh/geometry.h"
 #include "mesh/reference.h"
@@ -115,22 +116,38 @@ static void mark_surfaces(sp_mesh *mesh) {
     }
 }
 
-static sp_status check_elements(const sp_hexes *hexes) {
-  static const sp_rule probe = {.n = 3, .nodes = {-1, 0, 1}, .weights = {1, 1, 1}};
-  double factors[SP_FACTORS * 27];
-  for (sp_lid e = 0; e < hexes->count; e++) {
-    double centre[3];
-    centre_of(hexes, e, centre);
-    for (int a = 0; a < SP_CORNERS; a++)
-      for (int b = 0; b < a; b++)
-        if (hexes->vertices[e][a] == hexes->vertices[e][b])
-          return sp_fail(SP_ERR_INPUT,
-                         "element %lld near (%g, %g, %g) is degenerate: two of its corners are the "
-                         "same vertex; mesh this region with proper hexahedra",
-                         (long long)hexes->tags[e], centre[0], centre[1], centre[2]);
-    SP_TRY(sp_geometry_factors(hexes, e, &probe, factors));
+static sp_status check_corners(const sp_hexes *hexes, sp_lid e) {
+  for (int a = 0; a < SP_CORNERS; a++)
+    for (int b = 0; b < a; b++) {
+      double centre[3];
+      if (hexes->vertices[e][a] != hexes->vertices[e][b]) continue;
+      centre_of(hexes, e, centre);
+      return sp_fail(SP_ERR_INPUT,
+                     "element %lld near (%g, %g, %g) is degenerate: two of its corners are the "
+                     "same vertex; mesh this region with proper hexahedra",
+                     (long long)hexes->tags[e], centre[0], centre[1], centre[2]);
+    }
+  return SP_OK;
+}
+
+static const sp_rule probe = {.n = 3, .nodes = {-1, 0, 1}, .weights = {1, 1, 1}};
+
+static sp_status check_some(void *hexes, void *factors, size_t begin, size_t end) {
+  for (size_t e = begin; e < end; e++) {
+    SP_TRY(check_corners(hexes, (sp_lid)e));
+    SP_TRY(sp_geometry_factors(hexes, (sp_lid)e, &probe, factors));
   }
   return SP_OK;
+}
+
+static sp_status check_elements(sp_hexes *hexes) {
+  const size_t count = (size_t)hexes->count, values = SP_FACTORS * sp_rule_points(&probe);
+  return sp_loop_run(&(sp_loop){.what = "factors",
+                                .count = count,
+                                .chunk = sp_loop_chunk(count, values),
+                                .workspace_bytes = values * sizeof(double),
+                                .context = hexes,
+                                .compute = check_some});
 }
 
 /* The topology and what depends on it. */
