@@ -79,7 +79,8 @@ static sp_status check_output(const sp_output_path *output, const files *own,
   if (!other->path[0]) return SP_OK;
   for (int n = ITSELF + 1; n < FILES; n++) {
     if (!own->names[n] || !sp_path_is_same(own->names[n], other->path)) continue;
-    snprintf(text, sizeof text, "this would overwrite output.%s%s", other->name, purposes[n]);
+    snprintf(text, sizeof text, "this would overwrite %s%s%s", other->is_option ? "" : "output.",
+             other->name, purposes[n]);
     return fail(output, text);
   }
   return SP_OK;

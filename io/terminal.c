@@ -22,6 +22,14 @@ static bool reaches_terminal(void) {
   return terminal;
 }
 
+void sp_terminal_reserve(void) {
+  if (fcntl(STDERR_FILENO, F_GETFD) >= 0) return;
+  const int file = open("/dev/null", O_WRONLY);
+  if (file < 0 || file == STDERR_FILENO) return;
+  (void)dup2(file, STDERR_FILENO);
+  close(file);
+}
+
 void sp_terminal_start(void) {
   /* Pass a buffer: without one, glibc keeps that of an unbuffered stream, one byte. */
   static char buffer[BUFSIZ];

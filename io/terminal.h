@@ -8,13 +8,19 @@
 #include <stdbool.h>
 
 #include "io/error.h"
+#include "io/json.h"
 
 typedef struct sp_terminal {
   bool prints;       /* rank 0 without -q */
   bool progress;     /* and standard output is a terminal */
   bool line_open;    /* a progress line is on screen */
   double last_shown; /* MPI_Wtime of it */
+  sp_json *json;     /* what the tables say, for programs (--json); borrowed; NULL for none */
 } sp_terminal;
+
+/* Call once, before MPI_Init: opens standard error on /dev/null if it is closed, so that no file or
+ * socket of a library gets its number, and with it our messages. */
+void sp_terminal_reserve(void);
 
 /* Call once, after MPI_Init and before anything is printed: sets the buffer of standard output,
  * which MPI libraries may have removed. Without a buffer sp_terminal_check could not report why a

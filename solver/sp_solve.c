@@ -12,6 +12,7 @@
 #include "solver/run/dry_run.h"
 #include "solver/run/profile.h"
 #include "solver/run/study.h"
+#include "solver/run/summary.h"
 #include "solver/run/version.h"
 #include "solver/run/vocabulary.h"
 
@@ -28,6 +29,8 @@ static const char usage[] =
     "  --study KEY=A:B\n"
     "                solve for every order (--study order=1:8) or refinement (--study refine=0:3)\n"
     "                and judge the convergence against the case's solution; both: every pair\n"
+    "  --json FILE   also write the results as JSON, for programs; - is standard output, and the\n"
+    "                tables then go to standard error (-q: nowhere)\n"
     "  --dry-run     read and check the case, print the memory that it will take, and stop\n"
     "  --defaults    print a commented case file with every key and its default\n"
     "  --version     print version, revision, libraries and backends\n"
@@ -37,11 +40,20 @@ static const char usage[] =
 
 typedef struct command {
   bool quiet, dry, done; /* done: the command line asked for information only */
-  const char *file;
+  const char *file, *json;
   int override_count;
   const char **overrides;
   sp_study study;
 } command;
+
+static sp_status parse_json(const char *file, const char **out) {
+  if (*out) return sp_fail(SP_ERR_INPUT, "--json is given twice; see sp_solve --help");
+  if (!file[0] || (file[0] == '-' && file[1]))
+    return sp_fail(SP_ERR_INPUT,
+                   "--json: expected a file name, or - for standard output, after it");
+  *out = file;
+  return SP_OK;
+}
 
 /* Every rank sees the same arguments; `talks` marks the one that prints. */
 static sp_status parse_arguments(int argc, char **argv, bool talks, command *out) {
@@ -68,6 +80,9 @@ static sp_status parse_arguments(int argc, char **argv, bool talks, command *out
       if (++a == argc)
         return sp_fail(SP_ERR_INPUT, "--study: expected order=A:B or refine=A:B after it");
       SP_TRY(sp_study_parse(argv[a], &out->study));
+    } else if (!strcmp(argument, "--json")) {
+      SP_TRY(parse_json(a + 1 < argc ? argv[a + 1] : "", &out->json));
+      a++;
     } else if (argument[0] == '-') {
       return sp_fail(SP_ERR_INPUT, "unknown option '%s'; see sp_solve --help", argument);
     } else if (strchr(argument, '=')) {
@@ -81,33 +96,55 @@ static sp_status parse_arguments(int argc, char **argv, bool talks, command *out
   }
   if (out->dry && (out->study.order.given || out->study.refine.given))
     return sp_fail(SP_ERR_INPUT, "--dry-run is for one case: give the largest of the study's");
+  if (out->dry && out->json)
+    return sp_fail(SP_ERR_INPUT, "--json is for a run or a study: --dry-run has no results");
   if (!out->file && out->override_count == 0)
     return sp_fail(SP_ERR_INPUT, "no case given; see sp_solve --help");
   return SP_OK;
 }
 
+/* What the command line asks for, with the case read. */
+static sp_status run_config(const command *line, const sp_config *config, double at_start,
+                            sp_summary *summary, sp_profile *profile) {
+  sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, line->quiet);
+  sp_status status;
+  terminal.json = sp_summary_json(summary);
+  if (line->study.order.given || line->study.refine.given) {
+    status = sp_study_run(MPI_COMM_WORLD, config, &line->study, profile, &terminal);
+  } else if (line->dry) {
+    status = sp_dry_run(MPI_COMM_WORLD, config, at_start, &terminal);
+  } else {
+    sp_results results;
+    status = sp_case_run(MPI_COMM_WORLD, config, profile, &terminal, &results);
+  }
+  sp_terminal_clear(&terminal);
+  return status;
+}
+
+/* A case that cannot be read has a document, too. */
+static sp_status run_line(const command *line, double at_start, double start, sp_profile *profile) {
+  sp_summary *summary;
+  sp_config *config = NULL;
+  SP_TRY(sp_summary_open(MPI_COMM_WORLD, line->json, line->file, &summary));
+  sp_status status = sp_config_read(MPI_COMM_WORLD, sp_case_vocabulary(), line->file,
+                                    line->override_count, line->overrides, &config);
+  if (!status) status = sp_summary_check(summary, config);
+  if (!status) {
+    sp_profile_add(profile, SP_PHASE_CASE, 1, MPI_Wtime() - start);
+    status = run_config(line, config, at_start, summary, profile);
+  }
+  if (!status) status = sp_agree(MPI_COMM_WORLD, sp_terminal_check());
+  status = sp_summary_write(summary, status);
+  sp_config_destroy(&config);
+  sp_summary_close(&summary);
+  return status;
+}
+
 static sp_status run(int argc, char **argv, int rank, sp_profile *profile) {
   const double at_start = sp_memory_resident(), start = MPI_Wtime();
   command line = {0};
-  sp_config *config = NULL;
   sp_status status = sp_agree(MPI_COMM_WORLD, parse_arguments(argc, argv, rank == 0, &line));
-  if (!status && !line.done)
-    status = sp_config_read(MPI_COMM_WORLD, sp_case_vocabulary(), line.file, line.override_count,
-                            line.overrides, &config);
-  if (config) {
-    sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, line.quiet);
-    sp_profile_add(profile, SP_PHASE_CASE, 1, MPI_Wtime() - start);
-    if (line.study.order.given || line.study.refine.given) {
-      status = sp_study_run(MPI_COMM_WORLD, config, &line.study, profile, &terminal);
-    } else if (line.dry) {
-      status = sp_dry_run(MPI_COMM_WORLD, config, at_start, &terminal);
-    } else {
-      sp_results results;
-      status = sp_case_run(MPI_COMM_WORLD, config, profile, &terminal, &results);
-    }
-    sp_terminal_clear(&terminal);
-    sp_config_destroy(&config);
-  }
+  if (!status && !line.done) status = run_line(&line, at_start, start, profile);
   free(line.overrides);
   return status;
 }
@@ -116,6 +153,7 @@ int main(int argc, char **argv) {
   int rank, level;
   /* A file beyond the limit on its size shall be an error of the write, with a message. */
   signal(SIGXFSZ, SIG_IGN);
+  sp_terminal_reserve();
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level); /* threads make no MPI calls */
   sp_profile profile = sp_profile_from_process();
   sp_terminal_start();

@@ -3,6 +3,25 @@
 #include <math.h>
 #include <stdio.h>
 
+const char *sp_outcome_word(sp_status status) {
+  switch (status) {
+  case SP_OK:
+    return "converged";
+  case SP_ERR_NOT_CONVERGED:
+    return "not converged";
+  case SP_ERR_INTERRUPTED:
+    return "interrupted";
+  case SP_ERR_STUDY:
+    return "fell short of its rate";
+  case SP_ERR_INPUT:
+  case SP_ERR_SYSTEM:
+  case SP_ERR_BREAKDOWN:
+  case SP_ERR_ELSEWHERE:
+    return "failed";
+  }
+  return "failed";
+}
+
 /* `least` with a margin of a fifth of what is missing, rounded up to two digits. */
 static double suggest_iterations(double done, double left) {
   const double least = done + 1.2 * left;

@@ -14,6 +14,10 @@ typedef struct sp_outcome {
   sp_progress progress;
 } sp_outcome;
 
+/* The outcome in a word or two, for the run log and JSON: "converged", "not converged",
+ * "interrupted", "fell short of its rate" or "failed". A constant string. */
+const char *sp_outcome_word(sp_status status);
+
 /* Print the line for the final `status` of the run. Numbers and messages of errors are not
  * repeated: main prints them on standard error. */
 void sp_outcome_print(const sp_outcome *outcome, sp_status status, sp_terminal *terminal);

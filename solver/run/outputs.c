@@ -15,25 +15,36 @@ struct sp_outputs {
   char *unconverged;
 };
 
-static sp_status check_part(const sp_output_path *outputs, const char *mesh, int part) {
+static sp_status check_part(const sp_output_path *outputs, int count, const char *mesh, int part) {
   char what[64], *path;
   SP_TRY(sp_gmsh_part_path(mesh, part, &path));
   snprintf(what, sizeof what, "part %d of the mesh", part);
   const sp_input_path input = {.what = what, .path = path};
-  const sp_status status = sp_output_paths_check(outputs, SP_OUTPUTS, &input, 1);
+  const sp_status status = sp_output_paths_check(outputs, count, &input, 1);
   free(path);
   return status;
 }
 
 /* The other files that the run reads were checked with the case (io/config.h), where it is known
  * which they are. */
-static sp_status check_parts(const sp_config *config) {
+static sp_status check_parts(const sp_config *config, const sp_output_path *outputs, int count) {
   int parts = 0;
-  sp_output_path outputs[SP_OUTPUTS];
-  sp_config_outputs(config, outputs);
   if (config->mesh.shape == SP_SHAPE_FILE) SP_TRY(sp_gmsh_count_parts(config->mesh.file, &parts));
-  for (int part = 1; part <= parts; part++) SP_TRY(check_part(outputs, config->mesh.file, part));
+  for (int part = 1; part <= parts; part++)
+    SP_TRY(check_part(outputs, count, config->mesh.file, part));
   return SP_OK;
+}
+
+sp_status sp_outputs_check_beside(const sp_config *config, const sp_output_path *other) {
+  sp_output_path all[SP_OUTPUTS + 1];
+  sp_config_outputs(config, all);
+  all[SP_OUTPUTS] = *other;
+  const sp_input_path inputs[] = {
+      {.what = "the mesh", .path = config->mesh.file},
+      {.what = "the checkpoint to restart from", .path = config->output.restart}};
+  SP_TRY(sp_output_paths_check(other, 1, inputs, sizeof inputs / sizeof *inputs));
+  SP_TRY(sp_output_paths_check(all, SP_OUTPUTS + 1, NULL, 0));
+  return check_parts(config, other, 1);
 }
 
 static sp_status fail_write(const sp_output_path *output, const char *path, sp_status status) {
@@ -45,7 +56,7 @@ sp_status sp_outputs_check(MPI_Comm comm, const sp_config *config) {
   sp_output_path outputs[SP_OUTPUTS];
   MPI_Comm_rank(comm, &rank);
   sp_config_outputs(config, outputs);
-  sp_status status = check_parts(config);
+  sp_status status = check_parts(config, outputs, SP_OUTPUTS);
   for (int o = 0; o < SP_OUTPUTS && rank == 0 && !status; o++) {
     if (outputs[o].path[0]) status = sp_file_try(outputs[o].path);
     if (status) status = fail_write(&outputs[o], outputs[o].path, status);
@@ -72,7 +83,9 @@ static sp_status lock_all(sp_outputs *outputs) {
 
 sp_status sp_outputs_open(MPI_Comm comm, const sp_config *config, sp_outputs **out) {
   *out = NULL;
-  SP_TRY(sp_agree(comm, check_parts(config)));
+  sp_output_path paths[SP_OUTPUTS];
+  sp_config_outputs(config, paths);
+  SP_TRY(sp_agree(comm, check_parts(config, paths, SP_OUTPUTS)));
   sp_outputs *outputs;
   sp_status status = sp_allocate(1, sizeof *outputs, "outputs", &outputs);
   if (!status) {

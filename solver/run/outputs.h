@@ -19,8 +19,14 @@ typedef struct sp_outputs sp_outputs;
  */
 sp_status sp_outputs_check(MPI_Comm comm, const sp_config *config);
 
-/* The same, and lock them until sp_outputs_close. `config` must outlive *out, which is NULL after
- * an error. Errors: as above, and SP_ERR_INPUT for an output that another run writes. Collective.
+/* Whether `other`, which the run writes too, may be written beside the outputs of `config`: it must
+ * be none of them and none of the files that the case names as inputs. Errors: SP_ERR_INPUT. Local.
+ */
+sp_status sp_outputs_check_beside(const sp_config *config, const sp_output_path *other);
+
+/* The outputs of `config` as in sp_outputs_check, and lock them until sp_outputs_close. `config`
+ * must outlive *out, which is NULL after an error. Errors: as above, and SP_ERR_INPUT for an output
+ * that another run writes. Collective.
  */
 sp_status sp_outputs_open(MPI_Comm comm, const sp_config *config, sp_outputs **out);
 

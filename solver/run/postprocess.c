@@ -85,5 +85,6 @@ void sp_postprocess_report(const sp_postprocess *postprocess, const sp_problem *
                            sp_report *report, sp_terminal *terminal) {
   if (has_balance(problem)) sp_report_balance(report, terminal, problem, &postprocess->balance);
   sp_report_quantities(report, terminal, postprocess->quantities);
-  sp_report_probes(report, postprocess->probes, sp_materials_have_solution(&problem->materials));
+  sp_report_probes(report, terminal, postprocess->probes,
+                   sp_materials_have_solution(&problem->materials));
 }

@@ -6,11 +6,13 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "io/config_json.h"
 #include "mesh/box.h"
 #include "mesh/gmsh.h"
 #include "solver/run/outcome.h"
 #include "solver/run/precondition.h"
 #include "solver/run/provenance.h"
+#include "solver/run/record.h"
 #include "solver/run/report_materials.h"
 #include "solver/run/version.h"
 
@@ -19,50 +21,34 @@ struct sp_report {
   MPI_Comm comm; /* of the ranks with elements */
   const sp_config *config;
   sp_terminal *terminal;
-  sp_run_log *log;           /* on rank 0, if a log is wanted */
+  sp_record record;          /* on rank 0, if wanted */
   const char *field;         /* as it was written */
   double flops, bytes, dofs; /* of one matvec, over all ranks */
   sp_outcome outcome;
-  char log_failure[512]; /* first failure of the log, "" if none */
 };
 
-/* Keep the first failure of the log and stop writing it; the run goes on. */
-static void keep_failure(sp_report *report, sp_status status) {
-  if (status && !report->log_failure[0])
-    snprintf(report->log_failure, sizeof report->log_failure, "%s", sp_error_message());
-}
-
-static bool logs(const sp_report *report) {
-  return report->log && !report->log_failure[0];
-}
-
-static void attribute_string(sp_report *report, const char *name, const char *value) {
-  if (logs(report)) keep_failure(report, sp_run_log_attribute_string(report->log, name, value));
-}
-
-static void attribute_integer(sp_report *report, const char *name, int64_t value) {
-  if (logs(report)) keep_failure(report, sp_run_log_attribute_integer(report->log, name, value));
-}
-
-static void attribute_double(sp_report *report, const char *name, double value, const char *unit) {
-  if (logs(report))
-    keep_failure(report, sp_run_log_attribute_double(report->log, name, value, unit));
-}
-
-/* Besides start_time, ranks and status = "running", which the log sets itself. */
+/* Besides status = "running", which the log sets itself. */
 static sp_status write_provenance(sp_report *report) {
-  char *hosts = NULL, *text = NULL;
+  sp_record *record = &report->record;
+  char *hosts = NULL, *text = NULL, now[SP_TIME_SIZE];
   sp_status status = sp_list_hosts(report->comm, &hosts);
-  if (!status) status = sp_agree(report->comm, sp_config_format(report->config, &text));
   if (!status) {
-    attribute_string(report, "program", "sp_solve");
-    attribute_string(report, "version", sp_version());
-    attribute_string(report, "git_revision", sp_revision());
-    attribute_string(report, "hosts", hosts);
-    attribute_integer(report, "ranks", report->workers->ranks);
-    attribute_integer(report, "ranks_with_elements", report->workers->count);
-    attribute_integer(report, "threads", report->workers->threads[1]);
-    attribute_string(report, "case", text);
+    status = sp_config_format(report->config, &text);
+    if (!status && record->json) status = sp_config_write_json(report->config, record->json);
+    status = sp_agree(report->comm, status);
+  }
+  if (!status) {
+    sp_time_now(now);
+    sp_record_text(record, "program", "sp_solve");
+    sp_record_text(record, "version", sp_version());
+    sp_record_text(record, "git_revision", sp_revision());
+    sp_record_text(record, "start_time", now);
+    sp_record_words(record, "hosts", hosts);
+    sp_record_integer(record, "ranks", report->workers->ranks);
+    sp_record_integer(record, "ranks_with_elements", report->workers->count);
+    sp_record_integer(record, "threads", report->workers->threads[1]);
+    if (sp_record_logs(record))
+      sp_record_keep(record, sp_run_log_attribute_string(record->log, "case", text));
   }
   free(hosts);
   free(text);
@@ -82,10 +68,11 @@ sp_status sp_report_open(const sp_workers *workers, const sp_config *config, sp_
                           .comm = comm,
                           .config = config,
                           .terminal = terminal,
+                          .record = {.json = terminal->json},
                           .field = config->output.field,
                           .outcome = {.tolerance = config->solver.tolerance}};
     if (rank == 0 && config->output.log[0])
-      status = sp_run_log_create(config->output.log, workers->count, &report->log);
+      status = sp_run_log_create(config->output.log, workers->count, &report->record.log);
   }
   status = sp_agree(comm, status);
   if (!status) status = write_provenance(report);
@@ -132,12 +119,24 @@ static const char *better_preconditioner(sp_operator_kind kind, const char *name
   return strcmp(best, name) == 0 ? NULL : best;
 }
 
+static void record_levels(sp_record *record, const sp_config *config, int order,
+                          const sp_preconditioner *preconditioner) {
+  if (strcmp(preconditioner->name, sp_preconditioner_names[SP_PRECONDITIONER_MULTIGRID]) != 0)
+    return;
+  int orders[SP_MULTIGRID_MOST];
+  const int levels = sp_precondition_orders(config, order, orders);
+  sp_json_open_array(record->json, "multigrid_orders");
+  for (int l = 0; l < levels; l++) sp_json_integer(record->json, NULL, orders[l]);
+  sp_json_close(record->json);
+}
+
 sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *geometry_reason,
                           const sp_preconditioner *preconditioner,
                           const char *preconditioner_reason, const sp_problem *problem,
                           const sp_jacobian_range *range) {
   const sp_config *config = report->config;
   const sp_mesh *mesh = op->space->mesh;
+  sp_record *record = &report->record;
   char described[256] = "";
   if (preconditioner) preconditioner->describe(preconditioner, sizeof described, described);
   const char *device = op->backend->describe(op->device);
@@ -151,20 +150,22 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
   report->dofs = (double)op->global_dofs;
   report->outcome.better = better_preconditioner(op->kind, name);
 
-  attribute_string(report, "device", device);
-  attribute_string(report, "exchange", op->space->transport);
-  attribute_string(report, "geometry", geometry);
-  attribute_string(report, "geometry_reason", geometry_reason);
-  attribute_string(report, "preconditioner", name);
-  attribute_string(report, "preconditioner_details", described);
-  attribute_string(report, "preconditioner_reason", preconditioner_reason);
-  attribute_integer(report, "elements", mesh->global_elements);
-  attribute_integer(report, "order", op->order);
-  attribute_integer(report, "dofs", op->global_dofs);
-  attribute_double(report, "flops_per_matvec", op->flops, "1");
-  attribute_double(report, "bytes_per_matvec", op->bytes, "B");
-  attribute_double(report, "smallest_jacobian", range->smallest, "1");
-  attribute_double(report, "largest_jacobian", range->largest, "1");
+  sp_record_text(record, "device", device);
+  sp_record_text(record, "exchange", op->space->transport);
+  sp_record_text(record, "geometry", geometry);
+  sp_record_text(record, "geometry_reason", geometry_reason);
+  sp_record_text(record, "solver", "CG");
+  sp_record_text(record, "preconditioner", name);
+  sp_record_text(record, "preconditioner_details", described);
+  sp_record_text(record, "preconditioner_reason", preconditioner_reason);
+  sp_record_integer(record, "elements", mesh->global_elements);
+  sp_record_integer(record, "order", op->order);
+  sp_record_integer(record, "dofs", op->global_dofs);
+  sp_record_real(record, "flops_per_matvec", op->flops, "1");
+  sp_record_real(record, "bytes_per_matvec", op->bytes, "B");
+  sp_record_real(record, "smallest_jacobian", range->smallest, "1");
+  sp_record_real(record, "largest_jacobian", range->largest, "1");
+  if (preconditioner) record_levels(record, config, op->order, preconditioner);
 
   sp_terminal *t = report->terminal;
   sp_report_device(report->workers, t);
@@ -203,7 +204,7 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
 
 void sp_report_magnification(sp_report *report, double magnification) {
   static const double WORTH_A_NOTE = 1e6;
-  attribute_double(report, "mean_magnification", magnification, "1");
+  sp_record_real(&report->record, "mean_magnification", magnification, "1");
   if (magnification > WORTH_A_NOTE)
     sp_terminal_print(
         report->terminal,
@@ -227,8 +228,8 @@ void sp_report_jumps(sp_report *report, const sp_interface_jumps *jumps) {
 
 void sp_report_restart(sp_report *report, const sp_cg_progress *progress) {
   const char *path = report->config->output.restart;
-  attribute_string(report, "restart", path);
-  attribute_integer(report, "restart_iteration", progress->iteration);
+  sp_record_text(&report->record, "restart", path);
+  sp_record_integer(&report->record, "restart_iteration", progress->iteration);
   sp_terminal_print(report->terminal, "  %-16s %s, after %lld iterations\n", "restart", path,
                     (long long)progress->iteration);
 }
@@ -254,28 +255,29 @@ sp_status sp_report_iteration(const sp_cg_iteration *iteration, void *context) {
   sp_report *report = context;
   sp_progress_note(&report->outcome.progress, iteration->iteration, iteration->relative);
   if (sp_terminal_is_due(report->terminal)) show_progress(report, iteration);
-  if (!logs(report)) return SP_OK;
+  if (!sp_record_logs(&report->record)) return SP_OK;
   sp_status status = SP_OK;
   if (iteration->applied) {
     const sp_matvec_row row = throughput(report, iteration->iteration, iteration->matvec_seconds);
-    status = sp_run_log_matvec(report->log, &row, iteration->seconds_by_rank);
+    status = sp_run_log_matvec(report->record.log, &row, iteration->seconds_by_rank);
   }
   if (!status)
-    status = sp_run_log_residual(report->log, iteration->iteration, iteration->residual,
+    status = sp_run_log_residual(report->record.log, iteration->iteration, iteration->residual,
                                  iteration->relative);
-  keep_failure(report, status);
+  sp_record_keep(&report->record, status);
   return SP_OK;
 }
 
 void sp_report_begin(sp_report *report, sp_profile *profile) {
-  if (!logs(report)) return;
+  if (!sp_record_logs(&report->record)) return;
   const double start = sp_profile_begin(NULL, SP_PHASE_LOG);
-  keep_failure(report, sp_run_log_flush(report->log));
+  sp_record_keep(&report->record, sp_run_log_flush(report->record.log));
   sp_profile_end(profile, NULL, SP_PHASE_LOG, start);
 }
 
 void sp_report_field(sp_report *report, const char *path) {
   report->field = path;
+  sp_json_text(report->record.json, "field", path);
 }
 
 typedef struct short_text {
@@ -317,71 +319,32 @@ static void print_phases(sp_report *report, const sp_phase_row *rows) {
 }
 
 /* From where `total` counts. */
-static void log_phases(sp_report *report, const sp_profile *profile, const sp_phase_row *rows) {
-  attribute_double(report, "total_seconds", rows[SP_PHASE_TOTAL].seconds_max, "s");
-  attribute_string(report, "total_from",
-                   sp_profile_has_start(profile) ? "start of the process" : "end of MPI_Init");
-  if (logs(report)) keep_failure(report, sp_run_log_phases(report->log, SP_PHASES, rows));
+static void record_phases(sp_report *report, const sp_profile *profile, const sp_phase_row *rows) {
+  sp_record_real(&report->record, "total_seconds", rows[SP_PHASE_TOTAL].seconds_max, "s");
+  sp_record_text(&report->record, "total_from",
+                 sp_profile_has_start(profile) ? "start of the process" : "end of MPI_Init");
+  sp_record_phases(&report->record, SP_PHASES, rows);
 }
 
 void sp_report_phases(sp_report *report, const sp_profile *profile) {
   sp_phase_row rows[SP_PHASES];
   sp_profile_rows(report->comm, profile, rows);
   print_phases(report, rows);
-  log_phases(report, profile, rows);
+  record_phases(report, profile, rows);
 }
 
 sp_status sp_report_keep(sp_report *report, sp_status status) {
-  keep_failure(report, status);
+  sp_record_keep(&report->record, status);
   return status;
 }
 
 void sp_report_text(sp_report *report, const char *name, const char *value) {
-  attribute_string(report, name, value);
+  sp_record_text(&report->record, name, value);
 }
 
 void sp_report_table(sp_report *report, const char *name, int column_count,
                      const sp_log_column *columns, int row_count, const sp_log_cell *cells) {
-  if (logs(report))
-    keep_failure(report,
-                 sp_run_log_table(report->log, name, column_count, columns, row_count, cells));
-}
-
-static void log_probes(sp_report *report, const sp_probes *probes, bool have_errors) {
-  static const sp_log_column columns[] = {{"name", "1", SP_LOG_TEXT}, {"x", "1", SP_LOG_REAL},
-                                          {"y", "1", SP_LOG_REAL},    {"z", "1", SP_LOG_REAL},
-                                          {"u", "1", SP_LOG_REAL},    {"error", "1", SP_LOG_REAL}};
-  const int width = have_errors ? 6 : 5;
-  sp_log_cell *cells;
-  sp_status status = sp_allocate((size_t)(probes->count * width), sizeof *cells, "probes", &cells);
-  if (!status) {
-    sp_log_cell *cell = cells;
-    for (int p = 0; p < probes->count; p++) {
-      const sp_probe *probe = &probes->list[p];
-      (cell++)->text = probe->name;
-      for (int d = 0; d < 3; d++) (cell++)->real = probe->point[d];
-      (cell++)->real = probe->value;
-      if (have_errors) (cell++)->real = probe->error;
-    }
-    status = sp_run_log_table(report->log, "probes", width, columns, probes->count, cells);
-  }
-  keep_failure(report, status);
-  free(cells);
-}
-
-void sp_report_probes(sp_report *report, const sp_probes *probes, bool have_errors) {
-  sp_terminal *t = report->terminal;
-  if (probes->count == 0) return;
-  if (logs(report)) log_probes(report, probes, have_errors);
-  sp_terminal_print(t, "\n  %-16s %12s %12s %12s %20s%s\n", "probe", "x", "y", "z", "u",
-                    have_errors ? "      error" : "");
-  for (int p = 0; p < probes->count; p++) {
-    const sp_probe *probe = &probes->list[p];
-    sp_terminal_print(t, "  %-16s %12g %12g %12g %20.12g", probe->name, probe->point[0],
-                      probe->point[1], probe->point[2], probe->value);
-    if (have_errors) sp_terminal_print(t, " %10.2e", probe->error);
-    sp_terminal_print(t, "\n");
-  }
+  sp_record_table(&report->record, name, column_count, columns, row_count, cells);
 }
 
 /* Largest resident size of any rank, and the sum, in bytes. */
@@ -402,13 +365,37 @@ typedef struct summary {
   const sp_error_norms *norms; /* or NULL */
 } summary;
 
-static void log_results(sp_report *report, const summary *s) {
-  attribute_integer(report, "iterations", s->result->iterations);
-  attribute_double(report, "relative_residual", s->result->relative, "1");
-  attribute_double(report, "solve_seconds", s->rows[SP_PHASE_SOLVE].seconds_max, "s");
-  attribute_double(report, "cg_gdofs_per_second", s->cg_rate, "GDOF/s");
-  attribute_double(report, "matvec_share", s->rows[SP_PHASE_MATVEC].share, "1");
-  attribute_double(report, "peak_memory", s->all, "B");
+/* The mean of all applications on the slowest rank. */
+static sp_matvec_row mean_matvec(const sp_report *report, const summary *s) {
+  const sp_phase_row *matvec = &s->rows[SP_PHASE_MATVEC];
+  return throughput(report, s->result->iterations, matvec->seconds_max / (double)matvec->calls);
+}
+
+static void record_matvec(sp_json *json, const sp_matvec_row *row, const sp_phase_row *phase) {
+  sp_json_open_object(json, "matvec");
+  sp_json_integer(json, "calls", phase->calls);
+  sp_json_real(json, "seconds", row->seconds);
+  sp_json_real(json, "gflops", row->gflops);
+  sp_json_real(json, "gbytes_per_second", row->gbytes_per_second);
+  sp_json_real(json, "gdofs_per_second", row->gdofs_per_second);
+  sp_json_real(json, "share", phase->share);
+  sp_json_close(json);
+}
+
+static void record_results(sp_report *report, const summary *s) {
+  sp_record *record = &report->record;
+  const sp_phase_row *matvec = &s->rows[SP_PHASE_MATVEC];
+  sp_record_integer(record, "iterations", s->result->iterations);
+  sp_record_real(record, "absolute_residual", s->result->residual, "1");
+  sp_record_real(record, "relative_residual", s->result->relative, "1");
+  sp_record_real(record, "solve_seconds", s->rows[SP_PHASE_SOLVE].seconds_max, "s");
+  sp_record_real(record, "cg_gdofs_per_second", s->cg_rate, "GDOF/s");
+  sp_record_real(record, "matvec_share", matvec->share, "1");
+  sp_record_real(record, "peak_memory", s->all, "B");
+  sp_record_real(record, "peak_memory_of_a_rank", s->largest, "B");
+  if (matvec->calls == 0) return;
+  const sp_matvec_row row = mean_matvec(report, s);
+  record_matvec(record->json, &row, matvec);
 }
 
 static void print_files(const sp_report *report) {
@@ -431,7 +418,7 @@ static void print_results(sp_report *report, const summary *s) {
                       s->norms->h1, s->norms->max);
   print_phases(report, s->rows);
   if (matvec->calls > 0) {
-    const sp_matvec_row row = throughput(report, 0, matvec->seconds_max / (double)matvec->calls);
+    const sp_matvec_row row = mean_matvec(report, s);
     sp_terminal_print(
         t, "\n  %-16s %.3f GFLOP/s   %.3f GB/s   %.4f GDOF/s   %.1f %% of the solve\n", "matvec",
         row.gflops, row.gbytes_per_second, row.gdofs_per_second, 100 * matvec->share);
@@ -449,8 +436,7 @@ sp_status sp_report_results(sp_report *report, sp_profile *profile, const sp_cg_
   report->outcome.solved = true;
   report->outcome.iterations = result->iterations;
   const double start = sp_profile_begin(NULL, SP_PHASE_LOG);
-  if (logs(report) && norms)
-    keep_failure(report, sp_run_log_errors(report->log, norms->l2, norms->h1, norms->max));
+  if (norms) sp_record_errors(&report->record, norms);
   measure_memory(report->comm, &s.largest, &s.all); /* other ranks wait for the log's */
   if (report->config->output.log[0]) sp_profile_end(profile, NULL, SP_PHASE_LOG, start);
   sp_profile_rows(report->comm, profile, s.rows);
@@ -458,26 +444,22 @@ sp_status sp_report_results(sp_report *report, sp_profile *profile, const sp_cg_
   const double iterations = (double)(result->iterations - result->first);
   if (seconds > 0) s.cg_rate = report->dofs * iterations / seconds * 1e-9;
   print_results(report, &s);
-  log_results(report, &s);
-  log_phases(report, profile, s.rows);
+  record_results(report, &s);
+  record_phases(report, profile, s.rows);
   return SP_OK;
 }
 
 /* The last write: the outcome, and all rows that are still in memory. */
 static void close_log(sp_report *report, sp_status status) {
-  char outcome[1100];
-  if (!status)
-    snprintf(outcome, sizeof outcome, "converged");
-  else if (status == SP_ERR_NOT_CONVERGED)
-    snprintf(outcome, sizeof outcome, "not converged");
-  else if (status == SP_ERR_INTERRUPTED)
-    snprintf(outcome, sizeof outcome, "interrupted");
-  else if (status == SP_ERR_STUDY)
-    snprintf(outcome, sizeof outcome, "fell short of its rate: %s", sp_error_message());
-  else
-    snprintf(outcome, sizeof outcome, "failed: %s", sp_error_message());
-  attribute_string(report, "status", outcome);
-  keep_failure(report, sp_run_log_close(&report->log));
+  char outcome[SP_MESSAGE_SIZE + 64];
+  const char *word = sp_outcome_word(status);
+  const bool explained = status && status != SP_ERR_NOT_CONVERGED && status != SP_ERR_INTERRUPTED;
+  snprintf(outcome, sizeof outcome, "%s%s%s", word, explained ? ": " : "",
+           explained ? sp_error_message() : "");
+  if (sp_record_logs(&report->record))
+    sp_record_keep(&report->record,
+                   sp_run_log_attribute_string(report->record.log, "status", outcome));
+  sp_record_keep(&report->record, sp_run_log_close(&report->record.log));
 }
 
 sp_status sp_report_finish(sp_report *report, sp_status status) {
@@ -485,13 +467,13 @@ sp_status sp_report_finish(sp_report *report, sp_status status) {
   char message[1024];
   snprintf(message, sizeof message, "%s", sp_error_message());
   sp_terminal_clear(report->terminal);
-  if (report->log) close_log(report, status);
+  if (report->record.log) close_log(report, status);
   sp_status closed = SP_OK;
-  if (report->log_failure[0]) closed = sp_fail(SP_ERR_SYSTEM, "%s", report->log_failure);
+  if (report->record.failure[0]) closed = sp_fail(SP_ERR_SYSTEM, "%s", report->record.failure);
   closed = sp_agree(report->comm, closed);
   sp_outcome_print(&report->outcome, status ? status : closed, report->terminal);
   if (!status) return closed;
-  if (closed) return sp_fail(status, "%s; besides, %s", message, report->log_failure);
+  if (closed) return sp_fail(status, "%s; besides, %s", message, report->record.failure);
   return sp_fail(status, "%s", message);
 }
 
@@ -499,7 +481,7 @@ void sp_report_close(sp_report **report) {
   if (!*report) return;
   /* Without sp_report_finish the last rows are lost with the rest of the run; what was written
    * stays. */
-  if ((*report)->log) (void)sp_run_log_close(&(*report)->log);
+  if ((*report)->record.log) (void)sp_run_log_close(&(*report)->record.log);
   free(*report);
   *report = NULL;
 }

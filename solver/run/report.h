@@ -1,4 +1,5 @@
-/* What a run tells: the tables on the terminal and the run log. */
+/* What a run tells: the tables on the terminal, the run log, and the JSON document of the terminal
+ * (io/terminal.h), which has the values of the log under the same names. */
 #ifndef SP_SOLVER_RUN_REPORT_H
 #define SP_SOLVER_RUN_REPORT_H
 
@@ -8,7 +9,6 @@
 #include "solver/problem/errors.h"
 #include "solver/problem/interfaces.h"
 #include "solver/problem/load.h"
-#include "solver/problem/probe.h"
 #include "solver/problem/problem.h"
 #include "solver/run/profile.h"
 #include "solver/run/workers.h"
@@ -59,10 +59,6 @@ sp_status sp_report_iteration(const sp_cg_iteration *iteration, void *report);
  * log. Collective. */
 sp_status sp_report_results(sp_report *report, sp_profile *profile, const sp_cg_result *result,
                             const sp_error_norms *norms);
-
-/* The solution at the probes: a table, and /probes in the log (name, x, y, z, u and, where there is
- * an exact solution, error); neither without probes. Local. */
-void sp_report_probes(sp_report *report, const sp_probes *probes, bool have_errors);
 
 /* The phase table alone, for a series of cases. Collective. */
 void sp_report_phases(sp_report *report, const sp_profile *profile);

@@ -121,3 +121,43 @@ void sp_report_quantities(sp_report *report, sp_terminal *t, const sp_quantities
   }
   log_quantities(report, quantities);
 }
+
+/* ---- Probes ---- */
+
+static void log_probes(sp_report *report, const sp_probes *probes, bool have_errors) {
+  static const sp_log_column columns[] = {{"name", "1", SP_LOG_TEXT}, {"x", "1", SP_LOG_REAL},
+                                          {"y", "1", SP_LOG_REAL},    {"z", "1", SP_LOG_REAL},
+                                          {"u", "1", SP_LOG_REAL},    {"error", "1", SP_LOG_REAL}};
+  const int width = have_errors ? 6 : 5;
+  sp_log_cell *cells;
+  const sp_status status =
+      sp_allocate((size_t)(probes->count * width), sizeof *cells, "probes", &cells);
+  if (!status) {
+    sp_log_cell *cell = cells;
+    for (int p = 0; p < probes->count; p++) {
+      const sp_probe *probe = &probes->list[p];
+      (cell++)->text = probe->name;
+      for (int d = 0; d < 3; d++) (cell++)->real = probe->point[d];
+      (cell++)->real = probe->value;
+      if (have_errors) (cell++)->real = probe->error;
+    }
+    sp_report_table(report, "probes", width, columns, probes->count, cells);
+  }
+  (void)sp_report_keep(report, status);
+  free(cells);
+}
+
+void sp_report_probes(sp_report *report, sp_terminal *t, const sp_probes *probes,
+                      bool have_errors) {
+  if (probes->count == 0) return;
+  log_probes(report, probes, have_errors);
+  sp_terminal_print(t, "\n  %-16s %12s %12s %12s %20s%s\n", "probe", "x", "y", "z", "u",
+                    have_errors ? "      error" : "");
+  for (int p = 0; p < probes->count; p++) {
+    const sp_probe *probe = &probes->list[p];
+    sp_terminal_print(t, "  %-16s %12g %12g %12g %20.12g", probe->name, probe->point[0],
+                      probe->point[1], probe->point[2], probe->value);
+    if (have_errors) sp_terminal_print(t, " %10.2e", probe->error);
+    sp_terminal_print(t, "\n");
+  }
+}

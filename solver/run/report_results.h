@@ -1,8 +1,10 @@
-/* The balance of fluxes and the results of a case: tables on the terminal and in the run log. */
+/* The balance of fluxes, the results and the probes of a case: tables on the terminal, in the run
+ * log and in the JSON document. */
 #ifndef SP_SOLVER_RUN_REPORT_RESULTS_H
 #define SP_SOLVER_RUN_REPORT_RESULTS_H
 
 #include "solver/problem/balance.h"
+#include "solver/problem/probe.h"
 #include "solver/problem/quantities.h"
 #include "solver/run/report.h"
 
@@ -15,5 +17,10 @@ void sp_report_balance(sp_report *report, sp_terminal *terminal, const sp_proble
  * where there is no place); neither without results. Local. */
 void sp_report_quantities(sp_report *report, sp_terminal *terminal,
                           const sp_quantities *quantities);
+
+/* The solution at the probes: a table, and /probes in the log (name, x, y, z, u and, where there is
+ * an exact solution, error); neither without probes. Local. */
+void sp_report_probes(sp_report *report, sp_terminal *terminal, const sp_probes *probes,
+                      bool have_errors);
 
 #endif

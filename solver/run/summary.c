@@ -1,0 +1,153 @@
+#define _POSIX_C_SOURCE 200809L /* F_DUPFD_CLOEXEC */
+#include "solver/run/summary.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "io/file.h"
+#include "io/file_lock.h"
+#include "solver/run/outcome.h"
+#include "solver/run/outputs.h"
+#include "solver/run/provenance.h"
+#include "solver/run/version.h"
+
+struct sp_summary {
+  MPI_Comm comm;
+  sp_output_path path;
+  sp_json *json;      /* on rank 0 */
+  sp_file_lock *lock; /* on rank 0, of a file */
+  int stream;         /* where standard output was; -1 for a file */
+  bool refused;       /* FILE must not be written */
+};
+
+static sp_status fail_write(const sp_summary *summary, sp_status status) {
+  return sp_fail(status, "cannot write json %s: %s",
+                 summary->stream < 0 ? summary->path.path : "to standard output",
+                 sp_error_message());
+}
+
+/* Keep standard output for the document alone; libraries print, too. */
+static sp_status take_standard_output(sp_summary *summary) {
+  summary->stream = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  if (summary->stream < 0)
+    return sp_fail(SP_ERR_SYSTEM, "cannot write json to standard output: %s", strerror(errno));
+  if (dup2(STDERR_FILENO, STDOUT_FILENO) >= 0) return SP_OK;
+  return sp_fail(SP_ERR_SYSTEM, "cannot write tables to standard error: %s", strerror(errno));
+}
+
+static sp_status lock_file(sp_summary *summary, const char *case_file) {
+  const char *path = summary->path.path;
+  const sp_input_path input = {.what = "the case file", .path = case_file};
+  SP_TRY(sp_output_paths_check(&summary->path, 1, &input, 1));
+  sp_status status = sp_json_check_target(path);
+  if (!status) status = sp_file_lock_acquire(path, &summary->lock);
+  if (status == SP_ERR_INPUT) return sp_fail(status, "--json: %s, '%s'", sp_error_message(), path);
+  if (!status) status = sp_file_try(path);
+  return status ? fail_write(summary, status) : SP_OK;
+}
+
+static sp_status begin_document(sp_summary *summary) {
+  char now[SP_TIME_SIZE];
+  SP_TRY(sp_json_create(&summary->json));
+  sp_time_now(now);
+  sp_json_text(summary->json, "program", "sp_solve");
+  sp_json_text(summary->json, "version", sp_version());
+  sp_json_text(summary->json, "git_revision", sp_revision());
+  sp_json_text(summary->json, "start_time", now);
+  /* In front, because readers look there first; sp_summary_write has the values. */
+  sp_json_text(summary->json, "status", NULL);
+  sp_json_text(summary->json, "exit_code", NULL);
+  sp_json_text(summary->json, "message", NULL);
+  return SP_OK;
+}
+
+/* A rank's part of opening. */
+static sp_status open_on_rank(sp_summary *summary, const char *case_file) {
+  int rank;
+  MPI_Comm_rank(summary->comm, &rank);
+  if (strcmp(summary->path.path, "-") == 0)
+    SP_TRY(take_standard_output(summary));
+  else if (rank == 0)
+    SP_TRY(lock_file(summary, case_file));
+  return rank == 0 ? begin_document(summary) : SP_OK;
+}
+
+sp_status sp_summary_open(MPI_Comm comm, const char *path, const char *case_file,
+                          sp_summary **out) {
+  *out = NULL;
+  if (!path) return SP_OK;
+  sp_summary *summary;
+  sp_status status = sp_allocate(1, sizeof *summary, "summary", &summary);
+  if (!status) {
+    *summary =
+        (sp_summary){.comm = comm,
+                     .path = {.name = "--json", .path = path, .where = "--json", .is_option = true},
+                     .stream = -1};
+    status = open_on_rank(summary, case_file);
+  }
+  status = sp_agree(comm, status);
+  if (status)
+    sp_summary_close(&summary);
+  else
+    *out = summary;
+  return status;
+}
+
+sp_json *sp_summary_json(sp_summary *summary) {
+  return summary ? summary->json : NULL;
+}
+
+sp_status sp_summary_check(sp_summary *summary, const sp_config *config) {
+  if (!summary || summary->stream >= 0) return SP_OK;
+  const sp_status status = sp_agree(summary->comm, sp_outputs_check_beside(config, &summary->path));
+  summary->refused = status;
+  return status;
+}
+
+static sp_status write_stream(int stream, const char *text) {
+  for (size_t left = strlen(text); left > 0;) {
+    const ssize_t written = write(stream, text, left);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return sp_fail(SP_ERR_SYSTEM, "%s", strerror(errno));
+    text += written;
+    left -= (size_t)written;
+  }
+  return SP_OK;
+}
+
+/* On rank 0. */
+static sp_status write_document(sp_summary *summary, const sp_kept_error *outcome) {
+  char *text;
+  sp_json_text(summary->json, "status", sp_outcome_word(outcome->status));
+  sp_json_integer(summary->json, "exit_code", sp_exit_code(outcome->status));
+  sp_json_text(summary->json, "message", outcome->status ? outcome->message : NULL);
+  sp_status status = sp_json_format(summary->json, &text);
+  if (!status) {
+    status = summary->stream < 0 ? sp_file_replace(summary->path.path, text, strlen(text))
+                                 : write_stream(summary->stream, text);
+    free(text);
+  }
+  return status ? fail_write(summary, status) : SP_OK;
+}
+
+sp_status sp_summary_write(sp_summary *summary, sp_status status) {
+  if (!summary || summary->refused) return status;
+  sp_kept_error outcome;
+  sp_error_keep(status, &outcome);
+  const sp_status written =
+      sp_agree(summary->comm, summary->json ? write_document(summary, &outcome) : SP_OK);
+  if (!written) return sp_error_restore(&outcome);
+  return status ? sp_fail(status, "%s; besides, %s", outcome.message, sp_error_message()) : written;
+}
+
+void sp_summary_close(sp_summary **summary) {
+  if (!*summary) return;
+  sp_file_lock_release(&(*summary)->lock);
+  if ((*summary)->stream >= 0) close((*summary)->stream);
+  sp_json_destroy(&(*summary)->json);
+  free(*summary);
+  *summary = NULL;
+}

@@ -1,0 +1,389 @@
+#!/usr/bin/env python3
+"""sp_solve --json: the document says what the run log and the printed tables say, whatever the run came
+to; and files that it must not replace stay.
+
+    json_output.py SP_SOLVE INPUTS MPIEXEC...      MPIEXEC... ends with the flag for the number of ranks
+    exit code 77 (skipped) without h5py"""
+
+import json
+import math
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import driver
+import optional
+from driver import Run, check, write
+
+h5py = optional.need("h5py")
+PROGRAM, INPUTS = (os.path.abspath(path) for path in sys.argv[1:3])
+driver.start("json_output", PROGRAM, sys.argv[3:])
+
+# A pure word, a formula with quotes in its name, names beyond ASCII, several numbers, regions, materials.
+CASE = """[mesh]
+elements = 4 2 2
+[discretization]
+order = 3
+[problem]
+lambda = 1
+solution = sin(3*x) + y*z
+[boundary]
+xmin = neumann
+default = dirichlet
+[material core]
+kappa = 1
+[region core]
+lower = 0 0 0
+upper = 0.5 1 1
+[probe]
+K\u00e4se "1" = 0.25 0.5 0.5
+[result]
+hottest = maximum
+x moment = integral of u*x over core
+loss = flux over xmin
+[output]
+field = run.hdf
+"""
+
+# Attributes of the log that the document has in another form, or not.
+OTHERWISE = {"case", "hosts", "status"}
+
+
+def reject(constant):
+    raise ValueError(f"{constant} is no JSON")
+
+
+def parse(text, name):
+    """The document; {} if it is none. Python's module takes NaN and Infinity, which are no JSON."""
+    try:
+        return json.loads(text, parse_constant=reject)
+    except ValueError as error:
+        check(False, f"{name}: {error}: {text!r}")
+        return {}
+
+
+def load(path="run.json"):
+    if not check(os.path.exists(path), f"{path} is not there"):
+        return {}
+    with open(path, encoding="utf-8") as file:
+        return parse(file.read(), path)
+
+
+def same(mine, logged):
+    """A JSON value and one of HDF5, to the last bit."""
+    if isinstance(logged, bytes):
+        logged = logged.decode()
+    if isinstance(logged, str):
+        return mine == logged
+    if mine is None:
+        return not math.isfinite(logged)
+    return mine == logged.item()
+
+
+def check_log(document, path="run.h5"):
+    """Every attribute and every table but those with a row per iteration."""
+    with h5py.File(path, "r") as log:
+        for name, value in log.attrs.items():
+            if name not in OTHERWISE and not name.endswith("_unit"):
+                check(name in document and same(document[name], value),
+                      f"{name}: {document.get(name)!r} instead of {value!r}")
+        check(",".join(document["hosts"]) == log.attrs["hosts"], f"hosts {document['hosts']}")
+        check(log.attrs["status"].startswith(document["status"]), f"status {document['status']}")
+        for name in sorted(set(log) - {"matvec", "matvec_seconds_by_rank", "residual", "errors"}):
+            rows, mine = log[name][:], document.get(name)
+            if not check(mine is not None and len(mine) == len(rows), f"{name}: {mine}"):
+                continue
+            for row, logged in zip(mine, rows):
+                check(set(row) == set(rows.dtype.names), f"{name}: {list(row)}")
+                for column, value in row.items():
+                    check(same(value, logged[column]), f"{name}.{column}: {value} / {logged[column]}")
+        if "errors" in log:
+            check(list(document["errors"].values()) == list(log["errors"][0]),
+                  f"errors {document['errors']}")
+        if len(log["residual"]) > 0:
+            check(document["absolute_residual"] == log["residual"]["absolute"][-1] and
+                  document["relative_residual"] == log["residual"]["relative"][-1], "residuals")
+
+
+def check_words(document, printed, *lines):
+    """Lines of the printed tables, as formats of values of the document; blanks do not count."""
+    printed = [" ".join(line.split()) for line in printed.splitlines()]
+    for line in lines:
+        check(line in printed, f"'{line}' is not printed: {printed}")
+
+
+def check_tables(document, printed):
+    d, matvec, errors = document, document["matvec"], document["errors"]
+    check_words(
+        d, printed,
+        f"sp_solve {d['version']} ({d['git_revision']}), {d['ranks']} "
+        f"rank{'s' if d['ranks'] > 1 else ''}",
+        f"device {d['device']}",
+        f"discretization N = {d['order']}, {d['dofs']} degrees of freedom",
+        f"geometry {d['geometry']}: {d['geometry_reason']}",
+        f"solver {d['solver']}, relative tolerance {d['case']['solver']['tolerance']:.3g}",
+        f"preconditioner {d['preconditioner']}: {d['preconditioner_reason']}",
+        d["preconditioner_details"],
+        f"iterations {d['iterations']}",
+        f"residual {d['absolute_residual']:.3e}, relative {d['relative_residual']:.3e}",
+        f"errors L2 {errors['L2']:.6e} H1 {errors['H1']:.6e} max {errors['max']:.6e}",
+        f"matvec {matvec['gflops']:.3f} GFLOP/s {matvec['gbytes_per_second']:.3f} GB/s "
+        f"{matvec['gdofs_per_second']:.4f} GDOF/s {100 * matvec['share']:.1f} % of the solve",
+        f"CG {d['cg_gdofs_per_second']:.4f} GDOF/s (degrees of freedom times iterations)",
+        f"memory {d['peak_memory'] * 1e-6:.1f} MB at the peak, "
+        f"{d['peak_memory_of_a_rank'] * 1e-6:.1f} MB on the largest rank",
+        f"field {d['field']}")
+    jacobian = f"|J| from {d['smallest_jacobian']:.3g} to {d['largest_jacobian']:.3g}"
+    check(f"{d['elements']} elements, {jacobian}" in printed, f"no {d['elements']} and {jacobian}")
+    names = " ".join(str(n) for n in d["multigrid_orders"])
+    check(f"orders {names}, " in d["preconditioner_details"], f"orders {names}")
+    for phase in d["phases"]:
+        if phase["calls"] > 0:
+            check(re.search(rf"^ *{phase['name']} +{phase['calls']} ", printed, re.MULTILINE),
+                  f"phase {phase} is not printed")
+    for term in d["balance"][:-1]:
+        check_words(d, printed, f"{term['name']} {term['kind']} {term['value']:.12g}")
+    for result in d["results"]:
+        check(f"{result['value']:.12g}" in printed, f"{result} is not printed")
+    for probe in d["probes"]:
+        check(f"{probe['u']:.12g}" in printed, f"{probe} is not printed")
+
+
+def keys(ranks):
+    """The resolved case, by section, with numbers as numbers."""
+    case = load()["case"]
+    expected = {("mesh", "elements"): [4, 2, 2], ("mesh", "map"): "none", ("mesh", "refine"): 0,
+                ("discretization", "order"): 3, ("problem", "lambda"): "1",
+                ("boundary", "xmin"): "neumann", ("boundary", "default"): "dirichlet",
+                ("solver", "orders"): [], ("solver", "tolerance"): 1e-9,
+                ("probe", "K\u00e4se \"1\""): [0.25, 0.5, 0.5],
+                ("result", "x moment"): "integral of u*x over core",
+                ("output", "field"): "run.hdf", ("output", "checkpoint"): "",
+                ("region", "core"): {"lower": [0, 0, 0], "upper": [0.5, 1, 1]}}
+    for (section, key), value in expected.items():
+        found = case.get(section, {}).get(key)
+        check(found == value and type(found) is type(value), f"case.{section}.{key} = {found!r}")
+    check(case["material"]["core"]["kappa"] == "1", f"materials {case['material']}")
+    check("epsilon" not in case["mesh"], "a key without a meaning here")
+    # The log has the same case as text.
+    with h5py.File("run.h5", "r") as log:
+        lines = log.attrs["case"].splitlines()
+    given = {line.split(" = ")[0] for line in lines if " =" in line and not line.startswith("#")}
+    mine = {key for section in case.values() for key, value in section.items()
+            if not isinstance(value, dict)}
+    mine |= {key for name in ("material", "region") for entry in case[name].values() for key in entry}
+    check(mine == {name.removesuffix(" =") for name in given}, f"keys {mine ^ given}")
+    check(load()["ranks"] == ranks, "ranks")
+
+
+def good_run(ranks):
+    write("case.ini", CASE)
+    write("run.json", "{}\n")  # an older one
+    run = Run(ranks, ["case.ini", "solver.tolerance=1e-9", "--json", "run.json"]).expect(ranks, 0)
+    check(run.err == "", f"{run.name}: {run.err!r}")
+    document = load()
+    check(list(document)[:7] == ["program", "version", "git_revision", "start_time", "status",
+                                 "exit_code", "message"], f"begins with {list(document)[:7]}")
+    check((document["program"], document["status"], document["exit_code"], document["message"]) ==
+          ("sp_solve", "converged", 0, None), f"{run.name}: {document}")
+    check((document["ranks"], document["ranks_with_elements"]) == (ranks, ranks), "ranks")
+    check_log(document)
+    check_tables(document, run.out)
+    keys(ranks)
+    moment = [result for result in document["results"] if result["name"] == "x moment"][0]
+    check(moment["x"] is None and moment["group"] == "core", f"no place: {moment}")
+    check(document["field"] == "run.hdf", "the field")
+    check(sorted(os.listdir()) == ["case.ini", "run.h5", "run.hdf", "run.json"],
+          f"left over: {os.listdir()}")
+
+
+def without_log(ranks):
+    """Neither log nor field, no norms, no multigrid; a link stays a link."""
+    os.mkdir("disk")
+    os.symlink("disk/run.json", "link.json")
+    arguments = ["mesh.elements=3 2 2", "discretization.order=2", "problem.forcing=1",
+                 "boundary.default=dirichlet 0", "output.log=", "output.field=",
+                 "solver.preconditioner=jacobi", "-q", "--json", "link.json"]
+    run = Run(ranks, arguments).expect(ranks, 0)
+    check(run.out == "" and run.err == "", f"{run.name}: {run.out!r} {run.err!r}")
+    document = load("disk/run.json")
+    check(os.path.islink("link.json") and os.listdir("disk") == ["run.json"], "the link")
+    check(document["status"] == "converged" and document["iterations"] > 0, f"{document}")
+    for name in "errors", "field", "probes", "results", "study", "multigrid_orders":
+        check(name not in document, f"{name}: {document.get(name)}")
+
+
+def study(ranks):
+    run = Run(ranks, ["mesh.elements=2 2 2", "problem.solution=sin(3*x)+y*z", "--json", "run.json",
+                      "--study", "order=1:2", "--study", "refine=0:2"]).expect(ranks, 0)
+    document = load()
+    check_log(document)
+    rows = document["study"]
+    check([(row["order"], row["refine"]) for row in rows] ==
+          [(order, refine) for order in (1, 2) for refine in (0, 1, 2)], f"{run.name}: {rows}")
+    for row in rows:
+        check((row["L2_rate"] is None) == (row["refine"] == 0), f"rate {row}")
+        check(row["L2_expected"] == row["order"] + 1, f"expected {row}")
+        if row["refine"] > 0:
+            coarse = rows[rows.index(row) - 1]
+            check(abs(row["L2_rate"] - math.log2(coarse["L2"] / row["L2"])) < 1e-12, f"rate {row}")
+        check(f"{row['L2']:.3e}" in run.out and f"{row['H1']:.3e}" in run.out, f"not printed: {row}")
+    check(document["status"] == "converged" and document["exit_code"] == 0, f"{document['status']}")
+    # Along orders, for a formula of which the order cannot gain: it has a kink within elements.
+    run = Run(ranks, ["mesh.elements=3 2 2", "problem.solution=abs(x-0.45)", "output.log=", "--json",
+                      "run.json", "problem.forcing=abs(x-0.45)", "boundary.default=dirichlet abs(x-0.45)",
+                      "--study", "refine=0:2", "discretization.order=3"])
+    run.expect_error(ranks, 4, "rate")
+    document = load()
+    check(document["status"] == "fell short of its rate" and document["exit_code"] == 4 and
+          f"sp_solve: {document['message']}" == run.lines[0] and len(document["study"]) == 3,
+          f"{document}")
+
+
+def failures(ranks):
+    """The status, and the line of standard error."""
+    good = ["mesh.elements=3 2 2", "discretization.order=2", "problem.solution=sin(3*x)+y*z",
+            "output.log=", "output.field="]
+    write("wrong.ini", "[mesh]\nelephants = 3\n")
+    for arguments, code, status in (
+            (["absent.ini"], 1, "failed"), (["wrong.ini"], 1, "failed"),
+            ([*good, "discretization.order=99"], 1, "failed"),
+            ([*good, "boundary.lid=neumann"], 1, "failed"),
+            ([*good, "problem.lambda=1/(x-1)"], 1, "failed"),
+            ([*good, "output.log=absent/run.h5"], 1, "failed"),
+            ([*good, "mesh.file=absent.msh"], 1, "failed"),
+            ([*good, "result.bad=integral of log(u-1e9)"], 1, "failed"),
+            ([*good, "solver.max_iterations=2"], 2, "not converged")):
+        run = Run(ranks, [*arguments, "--json", "run.json"])
+        run.expect_error(ranks, code)
+        document = load()
+        check((document["status"], document["exit_code"]) == (status, code), f"{run.name}: {document}")
+        check(f"sp_solve: {document['message']}" == run.lines[0],
+              f"{run.name}: {document['message']} / {run.err}")
+        os.remove("run.json")
+    # What is known of a run that did not converge, and of a result that is not finite.
+    Run(ranks, [*good, "solver.max_iterations=2", "output.log=run.h5", "output.field=run.hdf",
+                "--json", "run.json"]).expect(ranks, 2)
+    document = load()
+    check_log(document)
+    check(document["iterations"] == 2 and document["field"] == "run.unconverged.hdf", f"{document}")
+    Run(ranks, [*good, "result.bad=integral of log(u-1e9)", "--json", "run.json"]).expect(ranks, 1)
+    check(load()["results"][0]["value"] is None, f"a result that is not finite: {load()['results']}")
+
+
+def standard_output(ranks):
+    """The document alone on standard output, tables on standard error or, with -q, nowhere."""
+    write("case.ini", CASE)
+    run = Run(ranks, ["case.ini", "--json", "-"]).expect(ranks, 0)
+    document = parse(run.out, run.name)
+    check_log(document)
+    check_tables(document, run.err)
+    run = Run(ranks, ["case.ini", "-q", "--json", "-"]).expect(ranks, 0)
+    check(parse(run.out, run.name)["status"] == "converged" and run.err == "", f"{run.err!r}")
+    # A mesh is read by another program, which must not print here either.
+    run = Run(ranks, [os.path.join(INPUTS, "cube.ini"), "discretization.order=2", "--json", "-"])
+    check(parse(run.expect(ranks, 0).out, run.name)["elements"] == 512, f"{run.name}: {run.out!r}")
+    run = Run(ranks, ["absent.ini", "--json", "-"]).expect_error(ranks, 1, "absent.ini")
+    check(parse(run.out, run.name)["message"] in run.err, f"{run.name}: {run.out!r}")
+
+
+def streams():
+    """Standard output and error that cannot be written."""
+    case = ["mesh.elements=3 2 2", "problem.solution=x*y", "output.log=", "output.field=", "--json", "-"]
+    for redirection, code, word in ((">/dev/full", 1, "No space left"), (">&-", 1, "Bad file descriptor"),
+                                    ("2>&-", 0, "")):
+        done = subprocess.run(["sh", "-c", f'"$@" {redirection}', "sh", PROGRAM, *case],
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=driver.SECONDS, check=False)
+        check(done.returncode == code and word in done.stderr,
+              f"{redirection}: {done.returncode}, {done.stderr!r}")
+        if code == 0:
+            check(parse(done.stdout, redirection)["status"] == "converged", f"{done.stdout!r}")
+        else:
+            check(done.stderr.splitlines()[-1].startswith(
+                "sp_solve: cannot write json to standard output: "), f"{redirection}: {done.stderr!r}")
+
+
+def bad_use(ranks):
+    """One line, and nothing is written."""
+    case = ["mesh.elements=3 2 2", "problem.solution=x*y", "output.field="]
+    os.mkdir("folder")
+    write("case.ini", "[problem]\nsolution = x*y\n[output]\nfield =\n")
+    write("wrong.ini", "[problem]\nsolutions = x*y\n[mesh]\nfile = cube.msh\n")
+    write("cube.msh", "$MeshFormat\n")
+    write("other.chk", "{ a checkpoint, as far as its name goes }\n")
+    os.symlink("loop", "loop")
+    before = {name: os.lstat(name).st_mtime_ns for name in os.listdir()}
+    for arguments, words in (
+            ([*case, "--json"], ("--json: expected a file name",)),
+            ([*case, "--json", ""], ("--json: expected a file name",)),
+            (["--json", "-q", *case], ("--json: expected a file name",)),
+            ([*case, "--json", "a.json", "--json", "b.json"], ("--json is given twice",)),
+            ([*case, "--json", "a.json", "--dry-run"], ("--json", "--dry-run")),
+            ([*case, "--json", "folder"], ("--json", "not a regular file", "folder")),
+            ([*case, "--json", "/dev/null"], ("--json", "not a regular file")),
+            ([*case, "--json", "absent/a.json"], ("cannot write json absent/a.json", "No such file")),
+            ([*case, "--json", "/proc/a.json"], ("cannot write json /proc/a.json",)),
+            ([*case, "--json", "loop"], ("--json", "symbolic links")),
+            ([*case, "--json", "run.h5"], ("--json", "log and --json are the same file")),
+            ([*case, "--json", "./run.h5"], ("--json", "same file")),
+            ([*case, "output.field=a.hdf", "--json", "a.hdf"], ("--json", "same file")),
+            ([*case, "output.field=a.hdf", "--json", "a.unconverged.hdf"],
+             ("would overwrite --json with an unconverged solution",)),
+            ([*case, "--json", ".run.h5.lock"], ("would overwrite --json with its lock file",)),
+            ([*case, "output.log=.a.json.lock", "--json", "a.json"],
+             ("--json", "would overwrite output.log with its lock file")),
+            (["case.ini", "--json", "case.ini"], ("--json", "the case file")),
+            (["--json", "case.ini", *case], ("--json", "no JSON document", "case.ini")),
+            (["wrong.ini", "--json", "cube.msh"], ("--json", "no JSON document", "cube.msh")),
+            ([*case, "output.restart=other.chk", "--json", "other.chk"],
+             ("--json", "the checkpoint to restart from"))):
+        Run(ranks, arguments).expect_error(ranks, 1, *words)
+        now = {name: os.lstat(name).st_mtime_ns for name in os.listdir()}
+        check(now == before, f"{arguments}: {sorted(now)}")
+
+
+def while_it_runs():
+    """A second run on the same file is refused; a signal, and a folder that is gone at the end."""
+    long = ["mesh.elements=6 6 6", "mesh.map=kershaw", "mesh.epsilon=0.05", "problem.solution=sin(3*x)+y*z",
+            "solver.tolerance=1e-15", "solver.max_iterations=2000000000", "solver.preconditioner=none",
+            "output.field="]
+    short = ["mesh.elements=3 2 2", "problem.solution=x*y", "output.field=", "output.log="]
+    for gone in False, True:
+        os.makedirs("disk")
+        process = subprocess.Popen([PROGRAM, *long, "--json", "disk/run.json"], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        end = time.monotonic() + driver.SECONDS
+        while not os.path.exists("run.h5") and time.monotonic() < end:
+            time.sleep(0.01)
+        Run(2, [*short, "--json", "disk/run.json"]).expect_error(
+            2, 1, "--json", "another run is writing this file", f"process {process.pid}")
+        check(not os.path.exists("disk/run.json"), "a document before the end")
+        if gone:
+            shutil.rmtree("disk")
+        process.send_signal(signal.SIGTERM)
+        error = process.communicate(timeout=driver.SECONDS)[1]
+        check(process.returncode == 5 and len(error.splitlines()) == 1, f"{process.returncode}: {error!r}")
+        check(("besides, cannot write json disk/run.json: No such file" in error) == gone, error)
+        if not gone:
+            document = load("disk/run.json")
+            check((document["status"], document["exit_code"]) == ("interrupted", 5), f"{document}")
+            check(f"sp_solve: {document['message']}\n" == error, f"{document['message']} / {error}")
+            check_log(document)
+            check(os.listdir("disk") == ["run.json"], f"left over: {os.listdir('disk')}")
+            shutil.rmtree("disk")
+        os.remove("run.h5")
+
+
+def main():
+    driver.side_by_side([
+        (job, ranks) for job in (good_run, without_log, study, failures, standard_output, bad_use)
+        for ranks in (2, 1)] + [(streams,), (while_it_runs,)])
+    driver.finish()
+
+
+main()
