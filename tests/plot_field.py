@@ -6,7 +6,6 @@ answers to wrong input.
 
 Exit code 77 (skipped) without matplotlib or h5py."""
 
-import argparse
 import math
 import os
 import subprocess
@@ -24,9 +23,11 @@ INPUTS = os.path.join(os.path.dirname(PLOT), "..", "..", "inputs")
 h5py, numpy, image = optional.need("h5py", "numpy", "matplotlib.image")
 
 sys.path.insert(0, os.path.dirname(PLOT))
+import commands
 import field_data
 import field_figures
 import figures
+from failure import Failure
 
 BLUE, ORANGE, GREEN = (0x00, 0x72, 0xB2), (0xD5, 0x5E, 0x00), (0x00, 0x9E, 0x73)
 BOX = ["mesh.elements=3 4 2", "mesh.upper=1 2 1", "discretization.order=3", "problem.solution=x+2*y-3*z",
@@ -173,13 +174,11 @@ def check_pictures():
 
 def refuse(words, *arguments):
     """In this process, which has imported matplotlib already."""
-    parser = argparse.ArgumentParser()
-    field_figures.add_commands(parser.add_subparsers())
-    parsed = parser.parse_args(["field", *arguments])
+    parsed = commands.parse(["field", *arguments])
     try:
-        parsed.draw(parsed)
+        field_figures.draw(parsed)
         check(False, f"{arguments}: not refused")
-    except figures.Failure as failure:
+    except Failure as failure:
         for word in words:
             check(word in str(failure), f"{arguments}: no '{word}' in {str(failure)!r}")
     check(not os.path.exists("x.png"), f"{arguments}: a picture in spite of the error")

@@ -5,8 +5,8 @@ import math
 
 import numpy
 
-import figures
-from figures import Failure
+from failure import Failure
+from files import open_file
 
 LAGRANGE_HEXAHEDRON = 72
 AXES = "xyz"
@@ -84,7 +84,7 @@ def scalar_of(root, path, name):
 
 def read(path, name):
     """The Field of the point or cell data called `name`."""
-    with figures.open_file(path) as file:
+    with open_file(path) as file:
         if "VTKHDF" not in file or file["VTKHDF"].attrs.get("Type") != b"UnstructuredGrid":
             raise Failure(f"{path}: not a field of sp_solve (no VTKHDF grid)")
         root = file["VTKHDF"]

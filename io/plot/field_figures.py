@@ -16,25 +16,12 @@ from mpl_toolkits.axes_grid1.inset_locator import inset_axes
 
 import field_data
 import figures
+from failure import Failure
 from field_data import AXES
-from figures import Failure, pyplot
+from figures import pyplot
 
 PIXELS = 800       # of the longer side of a picture of a surface
 SUPERSAMPLING = 2  # its pixels are averages of this many in both directions
-
-
-def add_commands(commands):
-    text = "a picture of the solution: the surface of the mesh, or a slice"
-    command = commands.add_parser("field", help=text, description=text.capitalize() + ".")
-    command.add_argument("file", metavar="RUN.HDF")
-    command.add_argument("-o", "--output", required=True, metavar="IMAGE", help="name.png, name.pdf or name.svg")
-    command.add_argument("--scalar", default="u", metavar="NAME",
-                         help="point or cell data: u (default), error, region, rank, tag")
-    command.add_argument("--slice", metavar="x=0.5", help="the plane to draw; default: the surface")
-    command.add_argument("--view", nargs=2, type=float, metavar=("AZIMUTH", "ELEVATION"),
-                         help="from where the surface is seen, in degrees; default: -60 25")
-    command.add_argument("--elements", action="store_true", help="draw the edges of elements")
-    command.set_defaults(draw=draw)
 
 
 # ---- Colours ----

@@ -1,13 +1,12 @@
-"""Shared by all figures: opening files, styles, saving. Sizes suit a column of a printed page."""
-
-import os
+"""Shared by all figures: styles, saving. Sizes suit a column of a printed page."""
 
 import matplotlib
 
 matplotlib.use("Agg")  # no display needed
 
-import h5py  # noqa: E402
 from matplotlib import pyplot  # noqa: E402
+
+from failure import Failure  # noqa: E402
 
 # Okabe and Ito's colours, which colour-blind readers can distinguish (Wong, Nature Methods 8, 2011), ordered
 # so that neighbours also differ in brightness; markers and dashes differ, too.
@@ -21,21 +20,6 @@ pyplot.rcParams.update({
     "grid.linewidth": 0.5, "lines.linewidth": 1.4, "lines.markersize": 4, "legend.frameon": False,
     "legend.fontsize": 8, "legend.handlelength": 3, "pdf.fonttype": 42,
 })
-
-
-class Failure(Exception):
-    """An error for the user, one line."""
-
-
-def open_file(path):
-    """An open HDF5 file; close it, or use it in a with statement."""
-    try:
-        return h5py.File(path, "r")
-    except FileNotFoundError:
-        raise Failure(f"{path}: no such file") from None
-    except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else "not an HDF5 file, or a damaged one"
-        raise Failure(f"{path}: cannot read: {reason}") from None
 
 
 def style(n):

@@ -4,8 +4,8 @@ A curve is TFLOP/s at N = 1 .. 15, NaN where the file has no such row."""
 
 import numpy
 
-import figures
-from figures import Failure
+from failure import Failure
+from files import open_file
 
 ORDERS = numpy.arange(1, 16)
 PROBLEMS = {"mass": "BP1.0", "bp3.5": "BP3.5", "bp3.0": "BP3.0"}  # file's name: paper's
@@ -21,7 +21,7 @@ class Study:
     """The rows of a file (`rows`, by column), and what they were measured on (`attributes`)."""
 
     def __init__(self, path):
-        with figures.open_file(path) as file:
+        with open_file(path) as file:
             if file.attrs.get("program") != "sp_bench":
                 raise Failure(f"{path}: not a file of sp_bench")
             table = file.get("bench")

@@ -17,7 +17,8 @@ import numpy
 
 import figures
 import paper_data
-from figures import Failure, pyplot
+from failure import Failure
+from figures import pyplot
 from paper_data import Missing, ORDERS, PROBLEMS, Study
 
 FORMATS = ("png", "pdf", "svg")
@@ -28,19 +29,6 @@ WIDTH, HEIGHT = 7.2, 3.3  # inches: the width of a page
 KERNEL_MARKERS = ["o", "s", "^", "D", "v", "P", "<", ">", "h", "p"]
 ROOFLINE = {"color": "#000000", "marker": "x", "linestyle": "--", "markersize": 5}
 PRODUCTION = {"color": "#000000", "marker": "*", "linestyle": "-", "markersize": 6, "linewidth": 1.6}
-
-
-def add_commands(commands):
-    """Add the subcommand of this module."""
-    text = "the figures of the paper, from a file of sp_bench"
-    command = commands.add_parser("paper", help=text, description=text.capitalize() + ".")
-    command.add_argument("file", metavar="BENCH.H5")
-    command.add_argument("-o", "--output", required=True, metavar="DIRECTORY",
-                         help="folder of the figures; created if it does not exist")
-    command.add_argument("--format", default="png", metavar="png|pdf|svg")
-    command.add_argument("--elements", default="", metavar="LIST",
-                         help="draw these meshes of the file only, such as 512,4096")
-    command.set_defaults(draw=paper)
 
 
 # ---- Parts of figures ---------------------------------------------------------------------------

@@ -1,36 +1,18 @@
 """Figures of run logs (io/run_log.h, solver/run/study.h)."""
 
-import configparser
-import os
-
 import numpy
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 import figures
-from figures import Failure, pyplot
-
-
-def add_commands(commands):
-    """Add the subcommands of this module."""
-    table = (
-        ("residual", residual, "the residual over the iterations"),
-        ("matvec", matvec, "the throughput of the operator over the iterations"),
-        ("phases", phases, "where the time of a run goes"),
-        ("study", study, "the convergence of a study, with reference slopes"),
-    )
-    for name, draw, text in table:
-        command = commands.add_parser(name, help=text, description=text.capitalize() + ".")
-        command.add_argument("files", nargs="+", metavar="RUN.H5")
-        command.add_argument("-o", "--output", required=True, metavar="IMAGE",
-                             help="name.png, name.pdf or name.svg")
-        command.set_defaults(draw=draw)
+from failure import Failure
+from figures import pyplot
+from files import label_all, open_log
+from run_table import read_case
 
 
 def read(path, table):
     """The rows of a table and the attributes of a run log; the file may still be growing."""
-    with figures.open_file(path) as log:
-        if log.attrs.get("program") != "sp_solve" or "case" not in log.attrs:
-            raise Failure(f"{path}: not a run log of sp_solve")
+    with open_log(path) as log:
         if table not in log:
             what = "no study; run sp_solve with --study" if table == "study" else f"no /{table}"
             raise Failure(f"{path}: {what}")
@@ -43,17 +25,13 @@ def read(path, table):
 
 def read_all(arguments, table):
     """(label, rows, attributes) of every file; the label is the name of the file."""
-    labels = [os.path.splitext(os.path.basename(path))[0] for path in arguments.files]
-    if len(set(labels)) < len(labels):
-        labels = arguments.files
-    return [(label, *read(path, table)) for label, path in zip(labels, arguments.files)]
+    return [(label, *read(path, table))
+            for label, path in zip(label_all(arguments.files), arguments.files)]
 
 
 def describe(attributes):
     """One line about the run; a study has no single order."""
-    case = configparser.RawConfigParser(strict=False, delimiters=("=",))
-    case.read_string(attributes["case"])
-    operator = case["discretization"]["operator"]
+    operator = read_case(attributes["case"])["discretization"]["operator"]
     if "study_rate" in attributes:
         return f"{operator}, all runs of a study"
     return f"{operator}, N = {attributes['order']}, {attributes['dofs']:,} degrees of freedom"

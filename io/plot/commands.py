@@ -1,0 +1,59 @@
+"""The command line of sp_plot. A command names the function that runs it as MODULE.FUNCTION: modules are
+imported when they are needed, so that --help and the tables do without matplotlib."""
+
+import argparse
+
+
+def add_logs(commands, name, function, text):
+    """A command on run logs."""
+    command = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+    command.add_argument("files", nargs="+", metavar="RUN.H5")
+    command.set_defaults(function=function)
+    return command
+
+
+def add_image(command, required=True):
+    command.add_argument("-o", "--output", required=required, metavar="IMAGE",
+                         help="name.png, name.pdf or name.svg")
+
+
+def add_field(commands):
+    text = "a picture of the solution: the surface of the mesh, or a slice"
+    command = commands.add_parser("field", help=text, description=text.capitalize() + ".")
+    command.add_argument("file", metavar="RUN.HDF")
+    add_image(command)
+    command.add_argument("--scalar", default="u", metavar="NAME",
+                         help="point or cell data: u (default), error, region, rank, tag")
+    command.add_argument("--slice", metavar="x=0.5", help="the plane to draw; default: the surface")
+    command.add_argument("--view", nargs=2, type=float, metavar=("AZIMUTH", "ELEVATION"),
+                         help="from where the surface is seen, in degrees; default: -60 25")
+    command.add_argument("--elements", action="store_true", help="draw the edges of elements")
+    command.set_defaults(function="field_figures.draw")
+
+
+def add_paper(commands):
+    text = "the figures of the paper, from a file of sp_bench"
+    command = commands.add_parser("paper", help=text, description=text.capitalize() + ".")
+    command.add_argument("file", metavar="BENCH.H5")
+    command.add_argument("-o", "--output", required=True, metavar="DIRECTORY",
+                         help="folder of the figures; created if it does not exist")
+    command.add_argument("--format", default="png", metavar="png|pdf|svg")
+    command.add_argument("--elements", default="", metavar="LIST",
+                         help="draw these meshes of the file only, such as 512,4096")
+    command.set_defaults(function="paper_figures.paper")
+
+
+def parse(arguments=None):
+    parser = argparse.ArgumentParser(prog="sp_plot", description="Tables and figures from HDF5 files.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    command = add_logs(commands, "runs", "run_table.runs", "a table of runs, one line each")
+    command.add_argument("--csv", metavar="FILE", help="also write it as CSV, with more columns and all "
+                         "digits; - writes CSV to standard output, and no table")
+    for name, text in (("residual", "the residual over the iterations"),
+                       ("matvec", "the throughput of the operator over the iterations"),
+                       ("phases", "where the time of a run goes"),
+                       ("study", "the convergence of a study, with reference slopes")):
+        add_image(add_logs(commands, name, f"run_figures.{name}", text))
+    add_field(commands)
+    add_paper(commands)
+    return parser.parse_args(arguments)

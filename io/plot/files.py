@@ -1,0 +1,33 @@
+"""Opening files. Needs h5py only, so that tables do without matplotlib."""
+
+import os
+
+import h5py
+
+from failure import Failure
+
+
+def open_file(path):
+    """An open HDF5 file; close it, or use it in a with statement."""
+    try:
+        return h5py.File(path, "r")
+    except FileNotFoundError:
+        raise Failure(f"{path}: no such file") from None
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else "not an HDF5 file, or a damaged one"
+        raise Failure(f"{path}: cannot read: {reason}") from None
+
+
+def open_log(path):
+    """An open run log of sp_solve; it may still be growing."""
+    log = open_file(path)
+    if log.attrs.get("program") != "sp_solve" or "case" not in log.attrs:
+        log.close()
+        raise Failure(f"{path}: not a run log of sp_solve")
+    return log
+
+
+def label_all(paths):
+    """A short name per file: its name without the ending, or the paths where names are not unique."""
+    labels = [os.path.splitext(os.path.basename(path))[0] for path in paths]
+    return labels if len(set(labels)) == len(labels) else list(paths)
