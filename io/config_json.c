@@ -70,6 +70,17 @@ static void write_entries(const sp_ini *ini, sp_json *json) {
   for (; open > 0; open--) sp_json_close(json);
 }
 
+/* Keys that the text of the case has as comments only because they are not given: their defaults
+ * hold. */
+static void write_defaults(const sp_config *config, sp_json *json) {
+  for (const sp_key *key = sp_keys; key < sp_keys + sp_key_count; key++) {
+    if (!key->name || !key->applies || key->misfit || key->applies(config)) continue;
+    sp_json_open_object(json, key->section);
+    sp_json_text(json, key->name, key->fallback);
+    sp_json_close(json);
+  }
+}
+
 sp_status sp_config_write_json(const sp_config *config, sp_json *json) {
   char *text;
   sp_ini *ini;
@@ -82,6 +93,7 @@ sp_status sp_config_write_json(const sp_config *config, sp_json *json) {
     if (!status) {
       sp_json_open_object(json, "case");
       write_entries(ini, json);
+      write_defaults(config, json);
       sp_json_close(json);
       sp_locale_restore(own, previous);
     }

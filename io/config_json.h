@@ -5,8 +5,8 @@
 #include "io/config.h"
 #include "io/json.h"
 
-/* Add to `json` the object "case": what sp_config_format writes, one object per section and one
- * member per key. Integers and numbers are JSON numbers, in an array where there are several;
+/* Add to `json` the object "case": the resolved case, one object per section and one member per
+ * key. Integers and numbers are JSON numbers, in an array where there are several;
  * other values are strings. Sections [material NAME] and [region NAME] are objects by NAME in
  * "material" and "region". Keys without a meaning in this case are left out. Errors: those of
  * sp_config_format. Local. */

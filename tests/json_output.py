@@ -158,6 +158,7 @@ def keys(ranks):
     case = load()["case"]
     expected = {("mesh", "elements"): [4, 2, 2], ("mesh", "map"): "none", ("mesh", "refine"): 0,
                 ("discretization", "order"): 3, ("problem", "lambda"): "1",
+                ("problem", "kappa"): "1",
                 ("boundary", "xmin"): "neumann", ("boundary", "default"): "dirichlet",
                 ("solver", "orders"): [], ("solver", "tolerance"): 1e-9,
                 ("probe", "K\u00e4se \"1\""): [0.25, 0.5, 0.5],
@@ -213,6 +214,9 @@ def without_log(ranks):
     document = load("disk/run.json")
     check(os.path.islink("link.json") and os.listdir("disk") == ["run.json"], "the link")
     check(document["status"] == "converged" and document["iterations"] > 0, f"{document}")
+    case = document["case"]
+    check((case["problem"]["lambda"], case["boundary"]["default"]) == ("1", "dirichlet 0"), f"{case}")
+    check("every" not in case["output"], "a key without a meaning here")
     for name in "errors", "field", "probes", "results", "study", "multigrid_orders":
         check(name not in document, f"{name}: {document.get(name)}")
 
@@ -223,6 +227,7 @@ def study(ranks):
     document = load()
     check_log(document)
     rows = document["study"]
+    check(document["case"]["boundary"]["default"] == "dirichlet", "a default that is not given")
     check([(row["order"], row["refine"]) for row in rows] ==
           [(order, refine) for order in (1, 2) for refine in (0, 1, 2)], f"{run.name}: {rows}")
     for row in rows:
