@@ -32,11 +32,11 @@ def plot(*arguments):
                           timeout=100)
 
 
-def draw(name, files, colours, absent=()):
+def draw(name, files, colours, absent=(), prints=False):
     """The figure exists; it contains more than a trace of the colours in the first list, and none in the
-    second."""
+    second. `prints`: there is a table, too."""
     done = plot(name, *files, "-o", "x.png")
-    check(done.returncode == 0 and not done.stdout + done.stderr,
+    check(done.returncode == 0 and not done.stderr and bool(done.stdout) == prints,
           f"{name} {files}: {done.returncode} {done.stderr}")
     if not os.path.exists("x.png"):
         check(False, f"{name} {files}: no image")
@@ -97,6 +97,15 @@ def main():
     draw("study", ["exact.h5"], [BLUE, ORANGE], [GREEN])  # no slopes: all errors are at the floor
     check(plot("study", "refined.h5", "-o", "x.pdf").returncode == 0 and os.path.exists("x.pdf"),
           "a PDF")
+
+    for ranks in 2, 4:
+        with h5py.File("a.h5") as log, h5py.File(f"on{ranks}.h5", "w") as more:
+            for name in log:
+                log.copy(name, more)
+            more.attrs.update(log.attrs)
+            more.attrs.update({"ranks_with_elements": ranks, "solve_seconds": 0.8 / ranks})
+    draw("scaling", ["a.h5", "on2.h5", "on4.h5"], [BLUE], [ORANGE], prints=True)
+    refuse(["cannot write"], "scaling", "a.h5", "on2.h5", "-o", "absent/x.png")
 
     with open("text.h5", "w", encoding="ascii") as file:
         file.write("no HDF5\n")

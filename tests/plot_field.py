@@ -26,7 +26,6 @@ sys.path.insert(0, os.path.dirname(PLOT))
 import commands
 import field_data
 import field_figures
-import figures
 from failure import Failure
 
 BLUE, ORANGE, GREEN = (0x00, 0x72, 0xB2), (0xD5, 0x5E, 0x00), (0x00, 0x9E, 0x73)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""sp_plot runs: its table and its CSV against what the runs say themselves, wrong input, and what works
-without matplotlib and h5py.
+"""sp_plot runs and sp_plot scaling: tables and CSV against what the runs say themselves, wrong input, and
+what works without matplotlib and h5py.
 
     plot_runs.py SP_PLOT SP_SOLVE MPIEXEC...      exit code 77 (skipped) without h5py"""
 
@@ -163,17 +163,73 @@ def wrong_input():
     check(not done.stderr and len(done.stdout.splitlines()) == 1, f"head: {done.stderr!r}")
 
 
+def pretend(name, ranks, seconds, **attributes):
+    """a.h5 as it would be from another run; `attributes` may be replacements in the case, as text."""
+    old, new = attributes.pop("replace", ("", ""))
+    shutil.copy("a.h5", name)
+    with h5py.File(name, "r+") as log:
+        attributes["case"] = log.attrs["case"].replace(old, new)
+        check(not old or attributes["case"] != log.attrs["case"], f"'{old}' is not in the case")
+        log.attrs.update({"ranks_with_elements": ranks, "solve_seconds": seconds, **attributes})
+    return name
+
+
+def check_scaling(files, kind, rows):
+    lines = good("scaling", *files).splitlines()
+    check(lines[0].startswith(f"{kind} scaling of the solve: N = 4, bp3.5, multigrid, CPU"), f"{lines[0]}")
+    found = [line.replace(" %", "").split() for line in lines[3:]]
+    check(found == [row.split() for row in rows], f"{files}: {found}")
+
+
+def scaling():
+    """Efficiency by hand: t_1 p_1 / (t p) for as much work in all, t_1 / t for as much per rank."""
+    with h5py.File("a.h5") as log:
+        dofs, iterations = log.attrs["dofs"], log.attrs["iterations"]
+    strong = [pretend("s2.h5", 2, 8.0), pretend("s4.h5", 4, 5.0), pretend("s4_again.h5", 4, 4.5),
+              pretend("s8.h5", 8, 1.5)]
+    check_scaling([strong[2], strong[3], strong[1], strong[0]], "strong", [
+        f"2 1 {dofs} {dofs / 2:.0f} {iterations} 8 1.00 100.0",
+        f"4 2 {dofs} {dofs / 4:.0f} {iterations} 4.5 1.78 88.9",
+        f"8 1 {dofs} {dofs / 8:.0f} {iterations} 1.5 5.33 133.3"])
+    weak = [pretend("w1.h5", 1, 2.0), pretend("w2.h5", 2, 2.5, dofs=int(1.95 * dofs), iterations=9),
+            pretend("w8.h5", 8, 4.0, dofs=int(7.4 * dofs), replace=("elements = 3 3 3", "elements = 6 6 6"))]
+    check_scaling(weak, "weak", [
+        f"1 1 {dofs} {dofs} {iterations} 2 - 100.0",
+        f"2 1 {int(1.95 * dofs)} {int(1.95 * dofs) / 2:.0f} 9 2.5 - 80.0",
+        f"8 1 {int(7.4 * dofs)} {int(7.4 * dofs) / 8:.0f} {iterations} 4 - 50.0"])
+    check(good("scaling", *strong, missing=("matplotlib",)) == good("scaling", *strong), "without matplotlib")
+    neither = pretend("n8.h5", 8, 4.0, dofs=4 * int(dofs))
+    refuse(["DOFs on ranks", f"{dofs} on 1, {4 * dofs} on 8"], "scaling", "w1.h5", neither)
+    refuse(["same number of ranks, 4"], "scaling", "s4.h5", "s4_again.h5")
+    refuse(["s2.h5 and x.h5 are on as many ranks", f"{dofs} and 7 DOFs"], "scaling", "s2.h5", "s4.h5",
+           pretend("x.h5", 2, 1.0, dofs=7))
+    for what, old, new in (("solver.tolerance", "tolerance = 1e-08", "tolerance = 1e-05"),
+                           ("discretization.order", "order = 4", "order = 5"),
+                           ("problem.solution", "sin(3*x)", "sin(4*x)")):
+        refuse(["s2.h5 and x.h5 differ in " + what], "scaling", "s2.h5",
+               pretend("x.h5", 4, 1.0, replace=(old, new)))
+    refuse(["differ in device: 'CPU", "'a GPU'"], "scaling", "s2.h5", pretend("x.h5", 4, 1.0, device="a GPU"))
+    refuse(["x.h5: its status is 'not converged'"], "scaling", "s2.h5",
+           pretend("x.h5", 4, 1.0, status="not converged"))
+    refuse(["study.h5: this is a study"], "scaling", "s2.h5", "study.h5")
+    refuse(["absent.h5", "no such file"], "scaling", "s2.h5", "absent.h5")
+
+
 FIGURES = ("residual", "matvec", "phases", "study", "field", "paper")
 
 
 def missing_modules():
     """Help needs no module, a table needs h5py alone."""
     both = ("matplotlib", "h5py")
-    check(all(name in good("--help", missing=both) for name in (*FIGURES, "runs")), "sp_plot --help")
-    for name in (*FIGURES, "runs"):
+    tables = ("runs", "scaling")
+    check(all(name in good("--help", missing=both) for name in (*FIGURES, *tables)), "sp_plot --help")
+    for name in (*FIGURES, *tables):
         check(f"sp_plot {name}" in good(name, "--help", missing=both), f"sp_plot {name} --help")
     check("a.h5" not in good("runs", "a.h5", missing=("matplotlib",)), "a table without matplotlib")
     refuse(["No module named 'h5py'", "install python3-h5py,"], "runs", "a.h5", missing=("h5py",))
+    refuse(["No module named 'h5py'", "install python3-h5py,"], "scaling", "s2.h5", "s4.h5", missing=("h5py",))
+    refuse(["No module named 'matplotlib'", "python3-matplotlib"], "scaling", "s2.h5", "s4.h5", "-o", "x.png",
+           missing=("matplotlib",))
     for name in FIGURES:
         refuse(["No module named 'matplotlib'", "python3-matplotlib"], name, "a.h5", "-o", "x.png",
                missing=("matplotlib",))
@@ -207,6 +263,7 @@ def main():
           ["a.h5", "more/a.h5"], "labels")
     unfinished()
     wrong_input()
+    scaling()
     missing_modules()
 
 

@@ -49,6 +49,9 @@ def parse(arguments=None):
     command = add_logs(commands, "runs", "run_table.runs", "a table of runs, one line each")
     command.add_argument("--csv", metavar="FILE", help="also write it as CSV, with more columns and all "
                          "digits; - writes CSV to standard output, and no table")
+    command = add_logs(commands, "scaling", "scaling.scaling", "strong or weak scaling of the solve: the "
+                       "efficiency over ranks, from runs of one case on several numbers of ranks")
+    add_image(command, required=False)
     for name, text in (("residual", "the residual over the iterations"),
                        ("matvec", "the throughput of the operator over the iterations"),
                        ("phases", "where the time of a run goes"),

@@ -2,12 +2,13 @@
 """sp_plot: tables and figures from the HDF5 files that the programs write.
 
     sp_plot runs run.h5 [more.h5 ...] --csv runs.csv      a table of runs
+    sp_plot scaling *.h5 -o scaling.png       strong or weak scaling, as a table and a figure
     sp_plot residual run.h5 [more.h5 ...] -o residual.png
     sp_plot study run.h5 -o study.pdf         the ending of the name decides the format
     sp_plot field run.hdf -o field.png        the solution: the surface of the mesh, or --slice x=0.5
     sp_plot paper bench.h5 -o figures/        all figures of the paper, --format pdf|svg|png
 
-The command line is in commands.py; a command is a function in the module of its file: run_table and
+The command line is in commands.py; a command is a function in the module of its file: run_table, scaling and
 run_figures for run.h5, field_figures for run.hdf, paper_figures for bench.h5 of sp_bench. Errors are one
 line on stderr and exit code 1."""
 
@@ -18,7 +19,7 @@ import sys
 import commands
 from failure import Failure
 
-TABLES = ("run_table",)  # modules that do without matplotlib
+TABLES = ("run_table", "scaling")  # modules whose tables do without matplotlib
 
 
 def main():
@@ -28,7 +29,7 @@ def main():
         getattr(importlib.import_module(module), name)(arguments)
         sys.stdout.flush()
     except ImportError as error:
-        packages = "python3-h5py" if module in TABLES else "python3-matplotlib python3-h5py"
+        packages = "python3-h5py" if module in TABLES and error.name == "h5py" else "python3-matplotlib python3-h5py"
         sys.exit(f"sp_plot: {error} for {sys.executable}; on Debian and Ubuntu: apt-get install {packages}, "
                  f"then /usr/bin/python3 {sys.argv[0]}")
     except Failure as failure:
