@@ -22,12 +22,17 @@ static bool reaches_terminal(void) {
   return terminal;
 }
 
-void sp_terminal_reserve(void) {
-  if (fcntl(STDERR_FILENO, F_GETFD) >= 0) return;
-  const int file = open("/dev/null", O_WRONLY);
-  if (file < 0 || file == STDERR_FILENO) return;
-  (void)dup2(file, STDERR_FILENO);
+static void reserve(int number, int access) {
+  if (fcntl(number, F_GETFD) >= 0) return;
+  const int file = open("/dev/null", access);
+  if (file < 0 || file == number) return;
+  (void)dup2(file, number);
   close(file);
+}
+
+void sp_terminal_reserve(void) {
+  reserve(STDOUT_FILENO, O_RDONLY);
+  reserve(STDERR_FILENO, O_WRONLY);
 }
 
 void sp_terminal_start(void) {

@@ -18,8 +18,9 @@ typedef struct sp_terminal {
   sp_json *json;     /* what the tables say, for programs (--json); borrowed; NULL for none */
 } sp_terminal;
 
-/* Call once, before MPI_Init: opens standard error on /dev/null if it is closed, so that no file or
- * socket of a library gets its number, and with it our messages. */
+/* Call once, before MPI_Init: if standard output or standard error is closed, opens /dev/null in
+ * its place, so that no file or socket of a library gets its number, and with it what we print.
+ * Writes to standard output still fail (sp_terminal_check), those to standard error are lost. */
 void sp_terminal_reserve(void);
 
 /* Call once, after MPI_Init and before anything is printed: sets the buffer of standard output,

@@ -300,12 +300,14 @@ def streams():
     """Standard output and error that cannot be written."""
     case = ["mesh.elements=3 2 2", "problem.solution=x*y", "output.log=", "output.field=", "--json", "-"]
     for redirection, code, word in ((">/dev/full", 1, "No space left"), (">&-", 1, "Bad file descriptor"),
-                                    ("2>&-", 0, "")):
+                                    ("2>&-", 0, ""), ("<&- 2>&-", 0, "")):
         done = subprocess.run(["sh", "-c", f'"$@" {redirection}', "sh", PROGRAM, *case],
                               stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=driver.SECONDS, check=False)
         check(done.returncode == code and word in done.stderr,
               f"{redirection}: {done.returncode}, {done.stderr!r}")
+        check(not redirection.startswith(">&-") or "CONVERGED" not in done.stderr,
+              f"{redirection}: found after the solve only")
         if code == 0:
             check(parse(done.stdout, redirection)["status"] == "converged", f"{done.stdout!r}")
         else:

@@ -32,7 +32,10 @@ static sp_status fail_write(const sp_summary *summary, sp_status status) {
 /* Keep standard output for the document alone; libraries print, too. */
 static sp_status take_standard_output(sp_summary *summary) {
   summary->stream = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  if (summary->stream < 0)
+  const int flags = fcntl(summary->stream, F_GETFL);
+  const bool is_open = flags >= 0 && (flags & O_ACCMODE) != O_RDONLY; /* sp_terminal_reserve */
+  if (flags >= 0 && !is_open) errno = EBADF;
+  if (!is_open)
     return sp_fail(SP_ERR_SYSTEM, "cannot write json to standard output: %s", strerror(errno));
   if (dup2(STDERR_FILENO, STDOUT_FILENO) >= 0) return SP_OK;
   return sp_fail(SP_ERR_SYSTEM, "cannot write tables to standard error: %s", strerror(errno));
