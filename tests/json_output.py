@@ -109,7 +109,7 @@ def check_log(document, path="run.h5"):
                   document["relative_residual"] == log["residual"]["relative"][-1], "residuals")
 
 
-def check_words(document, printed, *lines):
+def check_words(printed, *lines):
     """Lines of the printed tables, as formats of values of the document; blanks do not count."""
     printed = [" ".join(line.split()) for line in printed.splitlines()]
     for line in lines:
@@ -119,7 +119,7 @@ def check_words(document, printed, *lines):
 def check_tables(document, printed):
     d, matvec, errors = document, document["matvec"], document["errors"]
     check_words(
-        d, printed,
+        printed,
         f"sp_solve {d['version']} ({d['git_revision']}), {d['ranks']} "
         f"rank{'s' if d['ranks'] > 1 else ''}",
         f"device {d['device']}",
@@ -139,14 +139,18 @@ def check_tables(document, printed):
         f"field {d['field']}")
     jacobian = f"|J| from {d['smallest_jacobian']:.3g} to {d['largest_jacobian']:.3g}"
     check(f"{d['elements']} elements, {jacobian}" in printed, f"no {d['elements']} and {jacobian}")
-    names = " ".join(str(n) for n in d["multigrid_orders"])
+    names = " ".join(str(level["order"]) for level in d["levels"])
     check(f"orders {names}, " in d["preconditioner_details"], f"orders {names}")
+    check(f"{d['levels'][-1]['dofs']} rows" in d["preconditioner_details"], f"{d['levels'][-1]}")
+    for level in d["levels"]:
+        check_words(printed, f"order {level['order']} {level['dofs']} "
+                    f"{1e3 * level['seconds'] / level['applications']:.3g} {100 * level['share']:.1f} %")
     for phase in d["phases"]:
         if phase["calls"] > 0:
             check(re.search(rf"^ *{phase['name']} +{phase['calls']} ", printed, re.MULTILINE),
                   f"phase {phase} is not printed")
     for term in d["balance"][:-1]:
-        check_words(d, printed, f"{term['name']} {term['kind']} {term['value']:.12g}")
+        check_words(printed, f"{term['name']} {term['kind']} {term['value']:.12g}")
     for result in d["results"]:
         check(f"{result['value']:.12g}" in printed, f"{result} is not printed")
     for probe in d["probes"]:
@@ -217,7 +221,7 @@ def without_log(ranks):
     case = document["case"]
     check((case["problem"]["lambda"], case["boundary"]["default"]) == ("1", "dirichlet 0"), f"{case}")
     check("every" not in case["output"], "a key without a meaning here")
-    for name in "errors", "field", "probes", "results", "study", "multigrid_orders":
+    for name in "errors", "field", "probes", "results", "study", "levels":
         check(name not in document, f"{name}: {document.get(name)}")
 
 
@@ -299,6 +303,13 @@ def standard_output(ranks):
 def streams():
     """Standard output and error that cannot be written."""
     case = ["mesh.elements=3 2 2", "problem.solution=x*y", "output.log=", "output.field=", "--json", "-"]
+    # Tables, too: a file of a library must not take the place of standard output.
+    for redirection in ">&-", "<&- >&-":
+        done = subprocess.run(["sh", "-c", f'"$@" {redirection}', "sh", PROGRAM, *case[:-2]],
+                              stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                              timeout=driver.SECONDS, check=False)
+        check(done.returncode == 1 and "sp_solve: cannot write to standard output: Bad" in done.stderr,
+              f"{redirection}: {done.returncode}, {done.stderr!r}")
     for redirection, code, word in ((">/dev/full", 1, "No space left"), (">&-", 1, "Bad file descriptor"),
                                     ("2>&-", 0, ""), ("<&- 2>&-", 0, "")):
         done = subprocess.run(["sh", "-c", f'"$@" {redirection}', "sh", PROGRAM, *case],

@@ -1,11 +1,11 @@
 #include "solver/run/precondition.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "operators/counts.h"
 #include "operators/separable.h"
 #include "solver/linear/jacobi.h"
+#include "solver/linear/multigrid.h"
 #include "solver/problem/coefficients.h"
 #include "solver/problem/load.h"
 #include "solver/problem/robin.h"
@@ -121,13 +121,6 @@ static void choose_options(const sp_config *config, int order, sp_multigrid_opti
   }
   options->levels = orders->count;
   for (int i = 0; i < orders->count; i++) options->orders[i] = orders->values[i];
-}
-
-int sp_precondition_orders(const sp_config *config, int order, int orders[SP_MULTIGRID_MOST]) {
-  sp_multigrid_options options;
-  choose_options(config, order, &options);
-  memcpy(orders, options.orders, sizeof options.orders);
-  return options.levels;
 }
 
 sp_status sp_precondition_create(const sp_config *config, const sp_problem *problem,

@@ -4,7 +4,6 @@
 
 #include "io/config.h"
 #include "operators/geometry_choice.h"
-#include "solver/linear/multigrid.h"
 #include "solver/linear/preconditioner.h"
 #include "solver/problem/null_space.h"
 #include "solver/problem/problem.h"
@@ -22,10 +21,6 @@ sp_status sp_precondition_create(const sp_config *config, const sp_problem *prob
                                  sp_operator *op, const sp_operator_setup *setup,
                                  const sp_null_space *constants, sp_preconditioner **out,
                                  const char **reason);
-
-/* The orders of multigrid's levels for an operator of this order, falling; returns their number.
- * Local. */
-int sp_precondition_orders(const sp_config *config, int order, int orders[SP_MULTIGRID_MOST]);
 
 /* Bytes of the preconditioner that sp_precondition_create makes. */
 typedef struct sp_precondition_bytes {

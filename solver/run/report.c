@@ -119,17 +119,6 @@ static const char *better_preconditioner(sp_operator_kind kind, const char *name
   return strcmp(best, name) == 0 ? NULL : best;
 }
 
-static void record_levels(sp_record *record, const sp_config *config, int order,
-                          const sp_preconditioner *preconditioner) {
-  if (strcmp(preconditioner->name, sp_preconditioner_names[SP_PRECONDITIONER_MULTIGRID]) != 0)
-    return;
-  int orders[SP_MULTIGRID_MOST];
-  const int levels = sp_precondition_orders(config, order, orders);
-  sp_json_open_array(record->json, "multigrid_orders");
-  for (int l = 0; l < levels; l++) sp_json_integer(record->json, NULL, orders[l]);
-  sp_json_close(record->json);
-}
-
 sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *geometry_reason,
                           const sp_preconditioner *preconditioner,
                           const char *preconditioner_reason, const sp_problem *problem,
@@ -165,7 +154,6 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
   sp_record_real(record, "bytes_per_matvec", op->bytes, "B");
   sp_record_real(record, "smallest_jacobian", range->smallest, "1");
   sp_record_real(record, "largest_jacobian", range->largest, "1");
-  if (preconditioner) record_levels(record, config, op->order, preconditioner);
 
   sp_terminal *t = report->terminal;
   sp_report_device(report->workers, t);
