@@ -108,7 +108,7 @@ LEVEL_COLOURS = ("#54278F", "#756BB1", "#9E9AC8", "#BCBDDC", "#DADAEB")
 
 def levels_of(path):
     """Seconds of the levels of multigrid, by name; none where the log has no levels."""
-    with figures.open_file(path) as log:
+    with open_log(path) as log:
         rows = log["levels"][:] if "levels" in log else []
     names = [f"level of order {row['order']}" for row in rows[:-1]] + ["coarsest level"]
     return {name: float(row["seconds"]) for name, row in zip(names, rows)}
