@@ -126,7 +126,7 @@ def silent():
     check(run.code == 0 and run.raw == b"" and run.err == "", f"-q: {run.code} {run.raw!r} {run.err}")
     done = subprocess.run([PROGRAM, *short], stdin=subprocess.DEVNULL, capture_output=True,
                           timeout=driver.SECONDS, check=False)
-    for sign in b"\033", b"\r", b"set-up", b"it/s":
+    for sign in b"\033", b"\r", b"set-up: ", b"it/s":
         check(done.returncode == 0 and sign not in done.stdout, f"{sign} in a pipe: {done.stdout!r}")
 
 
