@@ -213,7 +213,7 @@ def study(ranks):
 
 
 DRY_RUNS = (
-    ("mesh.elements=48 48 48", "discretization.order=1"),
+    ("mesh.elements=64 64 64", "discretization.order=1"),
     ("mesh.elements=16 16 16", "mesh.refine=1", "discretization.order=3",
      "output.field=run.hdf", "solver.preconditioner=jacobi"),
     ("mesh.elements=14 14 14", "discretization.order=7"),
