@@ -2,9 +2,12 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <stdlib.h> /* defines __GLIBC__ */
 #include <sys/resource.h>
 #include <unistd.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "mesh/create.h"
 #include "mesh/reference.h"
@@ -31,6 +34,9 @@ static double most_so_far(void) {
 
 double sp_memory_resident(void) {
   long pages = 0, resident = 0;
+#ifdef __GLIBC__
+  malloc_trim(0); /* what is free will be used again */
+#endif
   FILE *stream = fopen("/proc/self/statm", "r");
   if (stream) {
     if (fscanf(stream, "%ld %ld", &pages, &resident) != 2) resident = 0;
