@@ -51,9 +51,11 @@ typedef struct sp_operator_setup {
   sp_precision precision;
   double lambda;           /* scales the mass term of bp3.5 and bp3.0 */
   const bool *constrained; /* [local DOFs], Dirichlet DOFs; NULL: none */
-  /* Coefficients at the operator's quadrature points, [elements][points], not for mass; NULL: one.
-   * They need stored geometry. With lambda_values, `lambda` is 1 (operators/factors.h). */
+  /* Coefficients, not for mass; NULL: one. At the operator's quadrature points, [elements][points],
+   * which needs stored geometry; or with `by_element` one number per element, [elements]. With
+   * lambda_values, `lambda` is 1 (operators/factors.h). */
   const double *kappa, *lambda_values;
+  bool by_element;
   /* A diagonal to add to A, of this rank's faces alone (Robin conditions): A gains
    * diagonal_values[i] at local DOF diagonal_dofs[i], which is listed once; other ranks' parts come
    * by the exchange. */

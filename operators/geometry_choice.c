@@ -3,27 +3,31 @@
 sp_status sp_geometry_choose(const sp_backend *backend, const sp_geometry_facts *facts,
                              sp_geometry_kind request, sp_geometry_kind *out, const char **reason) {
   const bool curved = facts->map_order > 1;
+  const bool varying = facts->coefficients && !facts->by_element;
   if (request == SP_GEOMETRY_TRILINEAR && curved)
     return sp_fail(
         SP_ERR_INPUT,
         "discretization.geometry = trilinear is exact for eight-node elements only; this "
         "mesh has elements of order %d: use stored or auto",
         facts->map_order);
-  if (request == SP_GEOMETRY_TRILINEAR && facts->coefficients)
-    return sp_fail(SP_ERR_INPUT,
-                   "discretization.geometry = trilinear recomputes factors from corners, which "
-                   "cannot hold a kappa other than 1 or a lambda that varies: use stored or auto");
+  if (request == SP_GEOMETRY_TRILINEAR && varying)
+    return sp_fail(
+        SP_ERR_INPUT,
+        "discretization.geometry = trilinear needs kappa and lambda that are constant in "
+        "each material; here one of them is a formula of x, y or z: use stored or auto");
   *out = request;
   *reason = "as the case asks";
   if (request != SP_GEOMETRY_AUTO) return SP_OK;
   *out = SP_GEOMETRY_STORED;
-  if (facts->coefficients) {
+  if (varying) {
     *reason = "coefficients at the quadrature points";
   } else if (curved) {
     *reason = "curved elements";
   } else {
     *out = backend->faster_geometry(facts->kind, facts->order);
-    *reason = "the faster one on this device";
+    *reason = facts->coefficients && *out == SP_GEOMETRY_TRILINEAR
+                  ? "the faster one on this device, kappa and lambda constant per element"
+                  : "the faster one on this device";
   }
   return SP_OK;
 }

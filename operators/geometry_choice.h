@@ -9,15 +9,17 @@
 
 typedef struct sp_geometry_facts {
   sp_operator_kind kind;
-  int order;         /* N of the operator */
-  int map_order;     /* of the elements (mesh/hexes.h); 1: eight nodes, trilinear */
-  bool coefficients; /* kappa or lambda have values at quadrature points (operators/factors.h) */
+  int order;     /* N of the operator */
+  int map_order; /* of the elements (mesh/hexes.h); 1: eight nodes, trilinear */
+  /* kappa other than 1, or lambda that is not one constant (operators/factors.h); and whether both
+   * are constant in each element. */
+  bool coefficients, by_element;
 } sp_geometry_facts;
 
 /* The geometry that `request` becomes: for SP_GEOMETRY_AUTO what the backend runs faster among
  * those that are exact for the facts. *reason says why in a few words for the user ("as the case
  * asks", "curved elements", ...), a constant string. Errors: SP_ERR_INPUT for trilinear geometry of
- * curved elements or with coefficients. Local. */
+ * curved elements or with coefficients that vary inside elements. Local. */
 sp_status sp_geometry_choose(const sp_backend *backend, const sp_geometry_facts *facts,
                              sp_geometry_kind request, sp_geometry_kind *out, const char **reason);
 

@@ -42,6 +42,15 @@ typedef enum sp_geometry_kind {
   SP_GEOMETRY_TRILINEAR
 } sp_geometry_kind;
 
+/* What a kernel computes its factors from: numbers at every point; or the coefficients of the
+ * trilinear map, alone or with kappa and lambda of the element (operators/factors.h). */
+typedef enum sp_factor_kind {
+  SP_FACTORS_STORED,
+  SP_FACTORS_TRILINEAR,
+  SP_FACTORS_SCALED, /* not for mass, which has no coefficients */
+  SP_FACTOR_KINDS
+} sp_factor_kind;
+
 /* All names of geometries as in a case, by sp_geometry_kind; ends in NULL. */
 extern const char *const sp_geometry_names[];
 

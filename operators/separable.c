@@ -9,11 +9,11 @@
 #include "operators/factors.h"
 #include "operators/space.h"
 
-/* Constant coefficients need no more points than the geometry. */
+/* Coefficients that are constant in each element need no more points than the geometry. */
 enum { GEOMETRY_POINTS = 3 };
 
-/* `weighted` has coefficients at the points of `rule`; NULL: there are none. `factors` has room for
- * the points. */
+/* `weighted` has coefficients, by element or at the points of `rule`; NULL: there are none.
+ * `factors` has room for the points. */
 static sp_status fill_box(const sp_hexes *hexes, sp_lid e, const sp_rule *rule, double lambda,
                           const sp_operator_setup *weighted, double *factors, sp_separable *box) {
   static const int diagonal[3] = {SP_G_RR, SP_G_SS, SP_G_TT};
@@ -90,9 +90,10 @@ sp_status sp_separable_fill(const sp_operator_setup *setup, sp_separable *list) 
   sp_rule coarse;
   sp_rule_gl(GEOMETRY_POINTS, &coarse);
   const bool weighted = setup->kappa || setup->lambda_values;
+  const bool at_points = weighted && !setup->by_element;
+  const sp_rule *own = sp_operator_rule(setup->kind, setup->space->numbering->order);
   boxes b = {.hexes = setup->space->mesh->hexes,
-             .rule =
-                 weighted ? sp_operator_rule(setup->kind, setup->space->numbering->order) : &coarse,
+             .rule = at_points ? own : &coarse,
              .lambda = setup->lambda,
              .weighted = weighted ? setup : NULL,
              .list = list};

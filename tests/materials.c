@@ -89,6 +89,16 @@ static void check_box(bool all) {
   };
   for (int o = 0; o < 3; o++)
     for (int kind = 0; kind < 2; kind++) check_slab(&others[o], KINDS[kind], 4, 100, BOX_ENDS);
+  /* One kappa per element: factors stored or recomputed, on all levels. */
+  const source geometries[] = {
+      {{"mesh.elements=2 2 2", REGIONS, "discretization.geometry=stored"}, "soft", "hard"},
+      {{"mesh.elements=2 2 2", REGIONS, "discretization.geometry=trilinear"}, "soft", "hard"},
+  };
+  for (int g = 0; g < 2; g++)
+    for (int kind = 0; kind < 2; kind++) {
+      check_slab(&geometries[g], KINDS[kind], 2, 100, BOX_ENDS);
+      check_slab(&geometries[g], KINDS[kind], 5, 1e6, BOX_ENDS);
+    }
 }
 
 /* Rank 0 meshes fixtures/slab.geo. */
@@ -263,9 +273,8 @@ static void check_refused(void) {
        {"'default = dirichlet' needs a formula"}},
       {{"material.soft.kappa=2", "region.soft.upper=0.3 1 1"},
        {"[region soft]", "x = 0.3 cuts through elements", "0.25 and 0.5"}},
-      {{"material.soft.kappa=2", "discretization.geometry=trilinear", REGIONS}, {"trilinear"}},
-      /* Numbers alone, but not the same one: the factors vary. */
-      {{"material.soft.lambda=2", "discretization.geometry=trilinear", REGIONS}, {"trilinear"}},
+      {{"material.soft.kappa=2+x", "discretization.geometry=trilinear", REGIONS}, {"trilinear"}},
+      {{"material.soft.lambda=2+x", "discretization.geometry=trilinear", REGIONS}, {"trilinear"}},
   };
   check_refusals(box, sizeof of_box / sizeof *of_box, of_box);
 
@@ -320,23 +329,28 @@ static void check_groups(void) {
 
 /* ---- Constants, bytes, and the case of a checkpoint ---- */
 
-/* One constant for all materials stays a number; the bytes of the arrays are predicted. */
+/* One constant for all materials stays a number, constants of materials are one number per element;
+ * the bytes of the arrays are predicted. */
 static void check_coefficients(void) {
   static const struct {
     const char *overrides[3];
-    bool with_kappa, with_lambda;
+    bool with_kappa, with_lambda, at_points;
     double scale, largest;
   } cases[] = {
-      {{"material.low.kappa=1"}, false, false, 1, 1},
-      {{"material.low.kappa=2"}, true, false, 1, 1},
-      {{"material.low.lambda=1"}, false, false, 1, 1},
-      {{"material.low.lambda=0"}, false, true, 1, 1},
-      {{"material.low.lambda=5"}, false, true, 1, 5},
-      {{"material.low.lambda=4", "problem.lambda=4"}, false, false, 4, 4},
+      {{"material.low.kappa=1"}, false, false, false, 1, 1},
+      {{"material.low.kappa=2"}, true, false, false, 1, 1},
+      {{"material.low.lambda=1"}, false, false, false, 1, 1},
+      {{"material.low.lambda=0"}, false, true, false, 1, 1},
+      {{"material.low.lambda=5"}, false, true, false, 1, 5},
+      {{"material.low.lambda=5", "material.low.kappa=2"}, true, true, false, 1, 5},
+      {{"material.low.lambda=5", "material.low.kappa=2+0*x"}, true, true, true, 1, 5},
+      {{"material.low.lambda=5+0*x", "material.low.kappa=2"}, true, true, true, 1, 5},
+      {{"material.low.lambda=4", "problem.lambda=4"}, false, false, false, 4, 4},
       /* [problem] counts only where it has elements. */
       {{"material.low.lambda=4", "material.default.lambda=4", "problem.kappa=7+x"},
        true,
        false,
+       true,
        4,
        4},
   };
@@ -365,7 +379,16 @@ static void check_coefficients(void) {
           "arrays of case %zu", c);
     CHECK_CLOSE(values.scale, cases[c].scale, 0);
     CHECK_CLOSE(values.largest_lambda, cases[c].largest, 0);
-    const double bytes = 27 * sizeof(double) * (double)mesh->hexes->count;
+    CHECK(values.by_element == (!cases[c].at_points && (values.kappa || values.lambda)),
+          "by element or at points, case %zu", c);
+    for (sp_lid e = 0; e < mesh->hexes->count && values.by_element; e++) {
+      const sp_material *material = sp_materials_of(&materials, mesh->hexes, e);
+      CHECK((!values.kappa || values.kappa[e] == material->kappa) &&
+                (!values.lambda || values.lambda[e] == material->lambda),
+            "element %d of case %zu", (int)e, c);
+    }
+    const double bytes =
+        (cases[c].at_points ? 27 : 1) * (double)sizeof(double) * (double)mesh->hexes->count;
     CHECK_CLOSE(sp_coefficients_predicted_bytes(&materials, mesh->hexes->count, &rule),
                 bytes * (cases[c].with_kappa + cases[c].with_lambda), 0);
     sp_coefficients_free(&values);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "operators/counts.h"
+#include "operators/factors.h"
 #include "operators/geometry_choice.h"
 #include "operators/host/kernels.h"
 #include "operators/host/layout.h"
@@ -103,7 +104,7 @@ static void check_kernels(const sp_host_kernels *kernels, const sp_operator_setu
                           const sp_host_tables *tables, const sp_host_layout *layout,
                           const double *x, const expected *want) {
   const int order = setup->space->numbering->order;
-  const int trilinear = setup->geometry == SP_GEOMETRY_TRILINEAR;
+  const sp_factor_kind factors = sp_operator_factor_kind(setup);
   const sp_host_operators *operators = kernels->operators[setup->precision];
   double *work = NULL;
   CHECK(sp_host_allocate(SP_HOST_WORK, sizeof *work, "test", &work) == SP_OK, "%s",
@@ -113,7 +114,7 @@ static void check_kernels(const sp_host_kernels *kernels, const sp_operator_setu
   for (sp_lid i = 0; i < n; i++) y[i] = NAN; /* old contents must not matter */
   void *host_x = bench_upload_as(&host, setup->precision, (size_t)n, x);
   void *host_y = bench_upload_as(&host, setup->precision, (size_t)n, y);
-  sp_host_sweep sweep = {.local = operators->local[setup->kind][trilinear],
+  sp_host_sweep sweep = {.local = operators->local[setup->kind][factors],
                          .last = layout->blocks,
                          .x = host_x,
                          .y = host_y,
@@ -305,10 +306,44 @@ static void check_operator(const bench *b, const deformed_box *box, sp_operator_
   free(here);
 }
 
+/* All results times a power of two, to the bit. */
+static void scale_expected(const deformed_box *box, double factor, expected *want) {
+  const size_t count = (size_t)box->mesh->hexes->count * element_nodes(box);
+  double *arrays[6] = {want->local,       want->local_scale, want->whole,
+                       want->whole_scale, want->elements,    want->elements_scale};
+  const size_t sizes[3] = {(size_t)box->numbering->local, (size_t)box->whole_numbering->local,
+                           count};
+  for (int a = 0; a < 6; a++)
+    for (size_t i = 0; i < sizes[a / 2]; i++) arrays[a][i] *= factor;
+  want->energy *= factor;
+  want->energy_scale *= factor;
+}
+
+/* Trilinear geometry with kappa = 4 and four times lambda, as numbers of each element. Different
+ * numbers: operator_coefficients.c. */
+static void check_scaled(const bench *b, const deformed_box *box, sp_operator_setup setup,
+                         const bool *mask, const double *x, expected *want) {
+  const size_t elements = (size_t)box->whole->hexes->count;
+  double *kappa = test_allocate(2 * elements, sizeof *kappa), *lambda = kappa + elements;
+  double *y = test_allocate((size_t)box->numbering->local, sizeof *y);
+  for (size_t e = 0; e < elements; e++) {
+    kappa[e] = 4;
+    lambda[e] = 4 * LAMBDA;
+  }
+  setup.kappa = kappa;
+  setup.lambda_values = lambda;
+  setup.lambda = 1;
+  setup.by_element = true;
+  scale_expected(box, 4, want);
+  check_operator(b, box, &setup, mask, x, want, y);
+  scale_expected(box, 0.25, want);
+  free(kappa);
+  free(y);
+}
+
 /* Stored geometry and, where elements are trilinear, trilinear geometry too. */
 static void check_geometries(const bench *b, const deformed_box *box, sp_operator_setup setup,
-                             bool straight, const bool *mask, const double *x,
-                             const expected *want) {
+                             bool straight, const bool *mask, const double *x, expected *want) {
   const size_t n = (size_t)box->numbering->local;
   double *stored = test_allocate(2 * n, sizeof *stored), *trilinear = stored + n;
   setup.geometry = SP_GEOMETRY_STORED;
@@ -321,6 +356,7 @@ static void check_geometries(const bench *b, const deformed_box *box, sp_operato
       difference =
           fmax(difference, fabs(stored[i] - trilinear[i]) / want->whole_scale[box->whole_dof[i]]);
     CHECK(difference <= want->tolerance, "stored and trilinear differ by %.3g", difference);
+    if (sp_operator_rows[setup.kind].has_stiffness) check_scaled(b, box, setup, mask, x, want);
   }
   free(stored);
 }
@@ -360,6 +396,8 @@ static void check_choice_of_geometry(const bench *b) {
   const sp_geometry_facts curved = {.kind = SP_BP35, .order = 4, .map_order = 2};
   const sp_geometry_facts varying = {
       .kind = SP_BP35, .order = 4, .map_order = 1, .coefficients = true};
+  sp_geometry_facts constant = varying, constant_curved = curved;
+  constant.by_element = constant_curved.by_element = constant_curved.coefficients = true;
   sp_geometry_kind kind;
   const char *reason;
   CHECK(sp_geometry_choose(b->backend, &curved, SP_GEOMETRY_TRILINEAR, &kind, &reason) ==
@@ -376,10 +414,24 @@ static void check_choice_of_geometry(const bench *b) {
         "a request that can be met");
   CHECK(sp_geometry_choose(b->backend, &varying, SP_GEOMETRY_TRILINEAR, &kind, &reason) ==
             SP_ERR_INPUT,
-        "corners alone know no coefficients");
+        "corners alone do not know coefficients at points");
   CHECK(sp_geometry_choose(b->backend, &varying, SP_GEOMETRY_AUTO, &kind, &reason) == SP_OK &&
             kind == SP_GEOMETRY_STORED && strstr(reason, "coefficients"),
-        "coefficients need stored factors");
+        "coefficients at points need stored factors");
+  CHECK(sp_geometry_choose(b->backend, &constant, SP_GEOMETRY_AUTO, &kind, &reason) == SP_OK &&
+            kind == SP_GEOMETRY_TRILINEAR && strstr(reason, "faster") &&
+            strstr(reason, "kappa and lambda constant per element"),
+        "constants per element keep the fast geometry");
+  CHECK(sp_geometry_choose(b->backend, &constant, SP_GEOMETRY_TRILINEAR, &kind, &reason) == SP_OK &&
+            kind == SP_GEOMETRY_TRILINEAR && strstr(reason, "case"),
+        "constants per element need no stored factors");
+  CHECK(sp_geometry_choose(b->backend, &constant, SP_GEOMETRY_STORED, &kind, &reason) == SP_OK &&
+            kind == SP_GEOMETRY_STORED && strstr(reason, "case"),
+        "constants per element in stored factors");
+  CHECK(sp_geometry_choose(b->backend, &constant_curved, SP_GEOMETRY_AUTO, &kind, &reason) ==
+                SP_OK &&
+            kind == SP_GEOMETRY_STORED && strstr(reason, "curved"),
+        "curved elements need stored factors with constants per element too");
 }
 
 /* A backend says whether it has operators in single precision; without them there are none. */

@@ -1,5 +1,5 @@
-/* Operators with kappa and lambda at the quadrature points and with a diagonal: in both
- * precisions against the plain reference, constrained and not, through a step of conjugate
+/* Operators with kappa and lambda at the quadrature points or by element, and with a diagonal: in
+ * both precisions against the plain reference, constrained and not, through a step of conjugate
  * gradients, and with their diagonal.
  */
 #include <float.h>
@@ -10,10 +10,28 @@
 #include "tests/operator_bench.h"
 #include "tests/reference_operator.h"
 
-/* Coefficients at every point of a rank's elements; an element's do not depend on the ranks. */
+/* The reference takes N^6 operations per element: minutes at the highest orders with sanitizers. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZED
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define SANITIZED
+#endif
+#ifdef SANITIZED
+enum { HIGHEST_ORDER = 9 };
+#else
+enum { HIGHEST_ORDER = SP_MAX_ORDER };
+#endif
+
+/* Coefficients of a rank's elements, at every point or by element; an element's do not depend on
+ * the ranks. */
 typedef struct fields {
   double *kappa, *lambda;
 } fields;
+
+/* At points; or by element, of size one, or kappa = 1 | 1e6 and lambda = 0 | 3. */
+typedef enum content { POINTS, ELEMENTS, JUMPS } content;
 
 /* A rank's part of the diagonal: on some DOFs, shared ones among them, in any order. */
 typedef struct parts {
@@ -40,18 +58,33 @@ static int points_of(sp_operator_kind kind, int order) {
   return n * n * n;
 }
 
-/* kappa in [0.5, 2.5], lambda in [0, 3]: an error in one, or exchanging them, shows. */
-static fields make_fields(const deformed_box *box, sp_operator_kind kind) {
-  const int points = points_of(kind, box->numbering->order);
+/* kappa in [0.5, 2.5], lambda in [0, 3]: an error in one, or exchanging them, shows. Jumps: all
+ * four pairs of numbers. */
+static fields make_fields(const deformed_box *box, sp_operator_kind kind, content c) {
+  const int points = c == POINTS ? points_of(kind, box->numbering->order) : 1;
   const size_t count = (size_t)box->mesh->hexes->count * (size_t)points;
   fields f = {test_allocate(count, sizeof(double)), test_allocate(count, sizeof(double))};
   for (sp_lid e = 0; e < box->mesh->hexes->count; e++)
     for (int p = 0; p < points; p++) {
-      const sp_gid number = (sp_gid)box->whole_element[e] * points + p;
+      const sp_lid element = box->whole_element[e];
+      const sp_gid number = (sp_gid)element * points + p;
       f.kappa[e * points + p] = 1.5 + random_value(11, number);
       f.lambda[e * points + p] = 1.5 + 1.5 * random_value(12, number);
+      if (c != JUMPS) continue;
+      f.kappa[e] = element % 2 ? 1e6 : 1;
+      f.lambda[e] = (element + element / 2) % 2 ? 0 : 3;
     }
   return f;
+}
+
+/* kappa and lambda at the points of an element, as the reference takes them. */
+static void coefficients_at_points(const sp_operator_setup *setup, sp_lid e, int points,
+                                   double *kappa, double *lambda) {
+  for (int p = 0; p < points; p++) {
+    const ptrdiff_t i = setup->by_element ? e : (ptrdiff_t)e * points + p;
+    kappa[p] = setup->kappa ? setup->kappa[i] : 1;
+    lambda[p] = setup->lambda * (setup->lambda_values ? setup->lambda_values[i] : 1);
+  }
 }
 
 /* y = A x by the reference, summed over ranks; scale[] bounds its rounding errors. */
@@ -62,13 +95,13 @@ static void apply_reference(const deformed_box *box, const sp_operator_setup *se
   const int order = box->numbering->order, points = points_of(setup->kind, order);
   double *sums = test_allocate(2 * whole, sizeof *sums), *sum_scale = sums + whole;
   double *work = test_allocate(3 * np, sizeof *work), *ye = work + np, *se = ye + np;
+  double *kappa = test_allocate(2 * (size_t)points, sizeof *kappa), *lambda = kappa + points;
   for (sp_lid e = 0; e < box->mesh->hexes->count; e++) {
     const sp_lid *nodes = &box->numbering->nodes[(size_t)e * np];
-    const ptrdiff_t first = (ptrdiff_t)e * points;
     for (size_t p = 0; p < np; p++) work[p] = x[nodes[p]];
-    reference_apply_coefficients(setup->kind, order, setup->kappa ? &setup->kappa[first] : NULL,
-                                 setup->lambda_values ? &setup->lambda_values[first] : NULL,
-                                 box->mesh->hexes, e, work, ye, se);
+    coefficients_at_points(setup, e, points, kappa, lambda);
+    reference_apply_coefficients(setup->kind, order, kappa, lambda, box->mesh->hexes, e, work, ye,
+                                 se);
     for (size_t p = 0; p < np; p++) {
       sums[box->whole_dof[nodes[p]]] += ye[p];
       sum_scale[box->whole_dof[nodes[p]]] += se[p];
@@ -88,6 +121,7 @@ static void apply_reference(const deformed_box *box, const sp_operator_setup *se
   }
   free(sums);
   free(work);
+  free(kappa);
 }
 
 static void check_equal(const deformed_box *box, const bool *zero, const double *y,
@@ -119,23 +153,31 @@ static void check_passes(const bench *b, const deformed_box *box, sp_operator *o
   free(sum);
 }
 
+/* In both precisions, against one evaluation of the reference. */
 static void check_operator(const bench *b, const deformed_box *box, sp_operator_setup setup,
                            const bool *mask) {
   const size_t n = (size_t)box->numbering->local;
-  double *x = test_allocate(5 * n, sizeof *x), *y = x + n, *want = y + n, *scale = want + n,
-         *masked = scale + n;
+  double *x = test_allocate(7 * n, sizeof *x), *y = x + n, *masked = y + n;
+  double *want[2] = {masked + n, masked + 2 * n}, *scale[2] = {masked + 3 * n, masked + 4 * n};
   random_vector(box, 1, x);
   for (size_t i = 0; i < n; i++) masked[i] = mask[i] ? 0 : x[i];
   setup.constrained = mask;
-  sp_operator *op = bench_operator(&setup);
-  apply_reference(box, &setup, x, want, scale);
-  bench_apply(b, op, false, x, y);
-  check_equal(box, NULL, y, want, scale, "unconstrained");
-  apply_reference(box, &setup, masked, want, scale);
-  bench_apply(b, op, true, x, y);
-  check_equal(box, mask, y, want, scale, "constrained");
-  if (setup.precision == SP_DOUBLE) check_passes(b, box, op, mask, want, scale, x);
-  sp_operator_destroy(&op);
+  setup.precision = SP_DOUBLE;
+  apply_reference(box, &setup, x, want[0], scale[0]);
+  apply_reference(box, &setup, masked, want[1], scale[1]);
+  for (; setup.precision < SP_PRECISIONS; setup.precision++) {
+    if (!bench_has(b, setup.precision)) continue;
+    if (setup.precision == SP_SINGLE)
+      for (size_t i = 0; i < n; i++)
+        for (int c = 0; c < 2; c++) scale[c][i] *= FLT_EPSILON / DBL_EPSILON;
+    sp_operator *op = bench_operator(&setup);
+    bench_apply(b, op, false, x, y);
+    check_equal(box, NULL, y, want[0], scale[0], "unconstrained");
+    bench_apply(b, op, true, x, y);
+    check_equal(box, mask, y, want[1], scale[1], "constrained");
+    if (setup.precision == SP_DOUBLE) check_passes(b, box, op, mask, want[1], scale[1], x);
+    sp_operator_destroy(&op);
+  }
   free(x);
 }
 
@@ -154,6 +196,7 @@ static void check_diagonal(const deformed_box *box, const sp_operator_setup *set
   free(inverse);
 }
 
+/* All sets of coefficients, with and without a diagonal. */
 static void check_box(const bench *b, const int elements[3], int map_order, int order,
                       bool diagonal) {
   deformed_box box;
@@ -163,30 +206,59 @@ static void check_box(const bench *b, const int elements[3], int map_order, int 
   mark_constrained(&box, mask, whole_mask);
   const parts d = make_parts(&box);
   sp_space *space = bench_space(b, box.mesh, order);
-  for (sp_operator_kind kind = SP_BP35; kind <= SP_BP30; kind++) {
-    const fields f = make_fields(&box, kind);
-    for (int which = 1; which < (b->backend == &sp_backend_host ? 8 : 4); which++) {
-      sp_operator_setup setup = {.space = space,
-                                 .kind = kind,
-                                 .geometry = SP_GEOMETRY_STORED,
-                                 .lambda = 1,
-                                 .kappa = which & 1 ? f.kappa : NULL,
-                                 .lambda_values = which & 2 ? f.lambda : NULL,
-                                 .diagonal_count = which & 4 ? d.count : 0,
-                                 .diagonal_dofs = d.dofs,
-                                 .diagonal_values = d.values};
-      if (diagonal) {
-        check_diagonal(&box, &setup);
-        continue;
+  for (sp_operator_kind kind = SP_BP35; kind <= SP_BP30; kind++)
+    for (content c = POINTS; c <= ELEMENTS; c++) {
+      const fields f = make_fields(&box, kind, c);
+      for (int which = 1; which < (b->backend == &sp_backend_host ? 8 : 4); which++) {
+        sp_operator_setup setup = {.space = space,
+                                   .kind = kind,
+                                   .geometry = SP_GEOMETRY_STORED,
+                                   .lambda = which & 2 ? 1 : 1.75,
+                                   .kappa = which & 1 ? f.kappa : NULL,
+                                   .lambda_values = which & 2 ? f.lambda : NULL,
+                                   .by_element = c != POINTS,
+                                   .diagonal_count = which & 4 ? d.count : 0,
+                                   .diagonal_dofs = d.dofs,
+                                   .diagonal_values = d.values};
+        if (!(which & 3)) continue; /* no coefficients */
+        if (c != POINTS && map_order == 1) setup.geometry = SP_GEOMETRY_TRILINEAR;
+        if (diagonal)
+          check_diagonal(&box, &setup);
+        else
+          check_operator(b, &box, setup, mask);
       }
-      for (setup.precision = SP_DOUBLE; setup.precision < SP_PRECISIONS; setup.precision++)
-        if (bench_has(b, setup.precision)) check_operator(b, &box, setup, mask);
+      free(f.kappa);
+      free(f.lambda);
     }
+  free(d.dofs);
+  free(d.values);
+  free(mask);
+  free(whole_mask);
+  sp_space_destroy(&space);
+  deformed_box_destroy(&box);
+}
+
+/* kappa and lambda that jump between elements, with recomputed factors. */
+static void check_jumps(const bench *b, const int elements[3], int order) {
+  deformed_box box;
+  deformed_box_create(b->comm, elements, 1, order, &box);
+  bool *mask = test_allocate((size_t)box.numbering->local, sizeof *mask);
+  bool *whole_mask = test_allocate((size_t)box.whole_numbering->local, sizeof *whole_mask);
+  mark_constrained(&box, mask, whole_mask);
+  sp_space *space = bench_space(b, box.mesh, order);
+  for (sp_operator_kind kind = SP_BP35; kind <= SP_BP30; kind++) {
+    const fields f = make_fields(&box, kind, JUMPS);
+    const sp_operator_setup setup = {.space = space,
+                                     .kind = kind,
+                                     .geometry = SP_GEOMETRY_TRILINEAR,
+                                     .lambda = 1,
+                                     .kappa = f.kappa,
+                                     .lambda_values = f.lambda,
+                                     .by_element = true};
+    check_operator(b, &box, setup, mask);
     free(f.kappa);
     free(f.lambda);
   }
-  free(d.dofs);
-  free(d.values);
   free(mask);
   free(whole_mask);
   sp_space_destroy(&space);
@@ -197,10 +269,12 @@ int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   bench b;
   bench_open(argc, argv, &b);
-  const int cube[3] = {3, 3, 3}, bar[3] = {11, 1, 1}, small[3] = {2, 2, 1};
+  const int cube[3] = {3, 3, 3}, bar[3] = {11, 1, 1}, small[3] = {2, 2, 1}, pair[3] = {2, 1, 1};
   for (int order = 1; order <= 4; order++) check_box(&b, cube, 1, order, false);
   check_box(&b, bar, 1, 7, false);
   check_box(&b, small, 3, 4, false);
+  for (int order = 1; order <= HIGHEST_ORDER; order++)
+    check_jumps(&b, order <= 7 ? bar : pair, order);
   check_box(&b, small, 1, 1, true);
   check_box(&b, small, 1, 3, true);
   check_box(&b, small, 2, 2, true);

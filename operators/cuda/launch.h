@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "mesh/reference.h"
+#include "operators/kinds.h"
 #include "operators/precision.h"
 
 /* The code of a surface node: its local DOF and two flags in one unsigned. */
@@ -50,7 +51,7 @@ typedef struct sp_cuda_arguments {
   int first, last; /* elements */
   /* stored: [elements][7][points] (mass: [elements][points]); trilinear: [elements][24],
    * coefficient m of component d at 3 m + d: x_d = c_0 + c_1 r + c_2 s + c_3 t + c_4 rs + c_5 st +
-   * c_6 rt + c_7 rst. */
+   * c_6 rt + c_7 rst; scaled: the same with kappa at 0 and lambda at 1. */
   const void *factors;
   const unsigned *nodes; /* [elements][sp_cuda_surface_nodes(order)] */
   const void *x;
@@ -96,7 +97,7 @@ typedef struct sp_cuda_boxes {
 typedef struct sp_cuda_order {
   /* Send matrices, nodes and weights to the constant memory of the current device. */
   cudaError_t (*prepare)(const sp_reference *reference);
-  sp_cuda_kernel kernels[3][2]; /* [problem kind][stored, trilinear] */
+  sp_cuda_kernel kernels[SP_OPERATORS][SP_FACTOR_KINDS];
   /* The elements of `arguments` with boxes in place of A, from x to y and `edges`. */
   cudaError_t (*boxes)(const sp_cuda_arguments *arguments, const sp_cuda_boxes *boxes,
                        cudaStream_t stream);

@@ -67,9 +67,10 @@ template <int n> constexpr int stiffness_size = stride_of(3 * array_size<n>, n *
 constexpr bool BP35_POINTWISE = SP_ORDER != 13 && SP_ORDER != 14, BP30_POINTWISE = SP_ORDER <= 12;
 
 // Thread (i, j) of an element gets result[k] at the points (i, j, k) of its column:
-// result = (D^T G D + lambda wJ) u. With ENERGY, the thread's part of u.result is added to energy.
-// U, X, Y are shared arrays of the element, and U holds u. All threads of the block call this; `on`
-// marks those with an element. It begins with a barrier.
+// result = (D^T G D + lambda wJ) u; with SCALED, G holds kappa, and lambda is the element's. With
+// ENERGY, the thread's part of u.result is added to energy. U, X, Y are shared arrays of the
+// element, and U holds u. All threads of the block call this; `on` marks those with an element. It
+// begins with a barrier.
 template <int n, int GEOMETRY, bool ENERGY, bool POINTWISE, class Factors>
 __device__ __forceinline__ void stiffness(bool on, int i, int j, Factors factors, real lambda,
                                           real *U, real *X, real *Y, real (&result)[n],
@@ -90,19 +91,18 @@ __device__ __forceinline__ void stiffness(bool on, int i, int j, Factors factors
   }
   __syncthreads();
   if (on) {
-    column_map<n> map;
-    if constexpr (GEOMETRY == TRILINEAR) map.prepare(factors, i, j);
+    map_of<column_map<n>, GEOMETRY> map;
+    if constexpr (GEOMETRY != STORED) map.prepare(factors, i, j);
 #pragma unroll
     for (int k = 0; k < n; k++) {
       begin_layer(factors, k);
       const real u = U[place(k)], r = X[place(k)], s = Y[place(k)], t = ut[k];
       real flux_r = r, flux_s = s;
       const real jacobian =
-          GEOMETRY == TRILINEAR
-              ? scale_trilinear<n>(map, k, flux_r, flux_s, ut[k])
-              : scale_stored<n, POINTWISE>(factors, k, j, i, flux_r, flux_s, ut[k]);
+          GEOMETRY == STORED ? scale_stored<n, POINTWISE>(factors, k, j, i, flux_r, flux_s, ut[k])
+                             : scale_trilinear<n>(map, k, flux_r, flux_s, ut[k]);
       end_layer(factors, k);
-      const real mass = lambda * jacobian * u;
+      const real mass = (GEOMETRY == SCALED ? 1 : lambda) * jacobian * u;
       X[place(k)] = flux_r;
       Y[place(k)] = flux_s;
       U[place(k)] = mass; // registers are scarce here
@@ -174,7 +174,7 @@ __global__ __launch_bounds__(threads<E, Nq>, MIN_BLOCKS) void bp35(sp_cuda_argum
   real *U = shared + t.slot * stiffness_size<Nq>;
   real *X = U + array_size<Nq>, *Y = X + array_size<Nq>;
   const auto factors = [&] {
-    constexpr int each = GEOMETRY == TRILINEAR ? 24 : SP_FACTORS * Np;
+    constexpr int each = GEOMETRY == STORED ? SP_FACTORS * Np : 24;
     const int first = a.first + blockIdx.x * E;
     const real *const from = reals(a.factors) + (size_t)first * each;
     real *const room = shared + stiffness_room<E>;
@@ -344,7 +344,7 @@ __global__ __launch_bounds__(threads<E, M>, MIN_BLOCKS) void bp30(sp_cuda_argume
   if (!pass.begins(a.step)) return;
   real *U = shared + t.slot * BP30_SIZE, *X = U + BP30_X, *Y = U + BP30_Y;
   const real *factors =
-      reals(a.factors) + (size_t)t.element * (GEOMETRY == TRILINEAR ? 24 : SP_FACTORS * M * M * M);
+      reals(a.factors) + (size_t)t.element * (GEOMETRY == STORED ? SP_FACTORS * M * M * M : 24);
   if (GEOMETRY == STORED && MIN_BLOCKS == 1 && threadIdx.x == 0)
     prefetch<SP_FACTORS * M * M * M>(factors);
   real u[M], result[M];

@@ -13,7 +13,6 @@ struct sp_local_operator {
   sp_device *device;
   const sp_cuda_order *order;
   const sp_cuda_kernel *kernel;
-  int geometry; /* 0 stored, 1 trilinear */
   double lambda;
   int halo_elements, elements, dofs;
   size_t nodes_an_element;

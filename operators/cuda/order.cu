@@ -8,6 +8,8 @@ extern "C" {
 #include "operators/cuda/launch.h"
 }
 
+#include <type_traits>
+
 #define JOIN_(a, b) a##b
 #define JOIN(a, b) JOIN_(a, b)
 
@@ -23,7 +25,11 @@ using real = double;
 constexpr int Nq = SP_ORDER + 1, M = Nq + 1, Np = Nq * Nq * Nq;
 constexpr int EDGE_NODES = 12 * SP_ORDER - 4, SURFACE_NODES = 6 * SP_ORDER * SP_ORDER + 2;
 constexpr int INNER_NODES = Np - SURFACE_NODES;
-enum geometry { STORED, TRILINEAR };
+enum geometry {
+  STORED = SP_FACTORS_STORED,
+  TRILINEAR = SP_FACTORS_TRILINEAR,
+  SCALED = SP_FACTORS_SCALED
+};
 
 template <int n> constexpr int half = (n + 1) / 2;
 
@@ -243,7 +249,7 @@ constexpr shape bp30_shape[] = {{0, 0}, {7, 8}, {4, 8}, {5, 6}, {3, 5}, {3, 4}, 
 constexpr int bp35_ahead[] = {0, 0, 3, 0, 5, 0, 7, 3, 9, 5, 0, 3, 0, 0, 0, 0};
 
 template <int G>
-constexpr shape bp35_shape = (G == TRILINEAR ? bp35_trilinear : bp35_stored)[SP_ORDER];
+constexpr shape bp35_shape = (G == STORED ? bp35_stored : bp35_trilinear)[SP_ORDER];
 template <int G, int MODE>
 constexpr int layers_ahead = (!SP_FLOAT && G == STORED && MODE == SP_CUDA_LOCAL)
                                  ? bp35_ahead[SP_ORDER]
@@ -327,6 +333,8 @@ cudaError_t launch_boxes(const sp_cuda_arguments *arguments, const sp_cuda_boxes
 extern "C" const sp_cuda_order SP_TABLE = {
     prepare,
     {{entry<mass_fastest, STORED>(), entry<mass_fastest, TRILINEAR>()},
-     {entry<bp35_fastest, STORED>(), entry<bp35_fastest, TRILINEAR>()},
-     {entry<bp30_fastest, STORED>(), entry<bp30_fastest, TRILINEAR>()}},
+     {entry<bp35_fastest, STORED>(), entry<bp35_fastest, TRILINEAR>(),
+      entry<bp35_fastest, SCALED>()},
+     {entry<bp30_fastest, STORED>(), entry<bp30_fastest, TRILINEAR>(),
+      entry<bp30_fastest, SCALED>()}},
     launch_boxes};

@@ -46,7 +46,7 @@ static sp_status fill_batch(void *context, void *workspace, size_t begin, size_t
     const sp_lid e = (sp_lid)(b->begin + n);
     double *target = &b->out[n * b->width];
     if (b->setup->geometry == SP_GEOMETRY_TRILINEAR) {
-      sp_geometry_trilinear(b->setup->space->mesh->hexes, e, target);
+      sp_operator_trilinear(b->setup, e, target);
     } else {
       SP_TRY(sp_operator_factors(b->setup, e, b->rule, element));
       memcpy(target, element + first, b->width * sizeof *element);
@@ -285,8 +285,7 @@ sp_status sp_cuda_operator_create(sp_device *device, const sp_operator_setup *se
   local->device = device;
   local->precision = setup->precision;
   local->order = sp_cuda_order_get(setup->space->numbering->order, setup->precision);
-  local->geometry = setup->geometry == SP_GEOMETRY_TRILINEAR;
-  local->kernel = &local->order->kernels[setup->kind][local->geometry];
+  local->kernel = &local->order->kernels[setup->kind][sp_operator_factor_kind(setup)];
   local->lambda = setup->lambda;
   local->space = setup->space->on_device;
   local->halo_elements = setup->space->mesh->halo_elements;

@@ -126,6 +126,10 @@ struct row_map {
     }
     return adjugate_of(r, s, t, p, q, w);
   }
+
+  __device__ __forceinline__ double mass_weights() const {
+    return weights;
+  }
 };
 
 // A warp with its group and its part of shared memory: U, and ROOM more doubles. The codes of nodes
@@ -240,7 +244,7 @@ template <int MODE, int ROOM, bool REMEMBERS> struct group {
 };
 
 template <int MODE, int GEOMETRY>
-using bp35_team = group<MODE, GEOMETRY == TRILINEAR ? GROUP_MAPS : GROUP_LAYER, false>;
+using bp35_team = group<MODE, GEOMETRY == STORED ? GROUP_LAYER : GROUP_MAPS, false>;
 
 template <int MIN_BLOCKS, int GEOMETRY, int MODE>
 __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void bp35_group(sp_cuda_arguments a) {
@@ -249,10 +253,10 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void bp35_group(sp_cuda_arg
   const team g(a, shared);
   const auto nodes = g.nodes(a);
   const typename team::codes codes(a, true, nodes);
-  if (GEOMETRY == TRILINEAR)
-    g.ask_maps(a);
-  else
+  if (GEOMETRY == STORED)
     g.ask_layer(a, 0);
+  else
+    g.ask_maps(a);
   double energy = 0;
   follow();
   const pass_1<MODE> pass(a.step);
@@ -281,17 +285,16 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void bp35_group(sp_cuda_arg
     for (int j = 0; j < Nq; j++) u[j] = g.node(k, j);
     along_r(slope, u, r);
     apply_line<derivative<Nq>>([&](int m) { return u[m]; }, [&](int j, double v) { s[j] = v; });
-    row_map map;
-    if (GEOMETRY == TRILINEAR) map.prepare(g.map(), g.lane % 4, k);
+    map_of<row_map, GEOMETRY> map;
+    if (GEOMETRY != STORED) map.prepare(g.map(), g.lane % 4, k);
 #pragma unroll
     for (int j = 0; j < Nq; j++) {
       const double ur = r[j], us = s[j], ut = t[k][j];
       const double jacobian =
-          GEOMETRY == TRILINEAR
-              ? scale_trilinear<Nq>(map, j, r[j], s[j], t[k][j])
-              : scale_stored([&](int component) { return g.factor(component, j); }, r[j], s[j],
-                             t[k][j]);
-      const double mass = a.lambda * jacobian * u[j];
+          GEOMETRY == STORED ? scale_stored([&](int component) { return g.factor(component, j); },
+                                            r[j], s[j], t[k][j])
+                             : scale_trilinear<Nq>(map, j, r[j], s[j], t[k][j]);
+      const double mass = (GEOMETRY == SCALED ? 1 : a.lambda) * jacobian * u[j];
       if (MODE == SP_CUDA_CG) energy += ur * r[j] + us * s[j] + ut * t[k][j] + mass * u[j];
       u[j] = mass;
     }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "operators/factors.h"
 #include "operators/host/device.h"
 #include "operators/host/layout.h"
 #include "operators/host/memory.h"
@@ -228,12 +229,11 @@ static sp_status host_operator_create(sp_device *device, const sp_operator_setup
   *out = NULL;
   SP_TRY(sp_allocate(1, sizeof *local, "operator", &local));
   const int order = setup->space->numbering->order;
-  const int trilinear = setup->geometry == SP_GEOMETRY_TRILINEAR;
   local->precision = setup->precision;
   local->vectors = device->kernels->vectors;
   local->operators = device->kernels->operators[setup->precision];
   local->exchange = setup->space->exchange;
-  local->local = local->operators->local[setup->kind][trilinear];
+  local->local = local->operators->local[setup->kind][sp_operator_factor_kind(setup)];
   local->lambda = setup->lambda;
   local->nodes = (size_t)((order + 1) * (order + 1) * (order + 1));
   sp_host_tables_fill(setup->kind, order, setup->precision, &local->tables);

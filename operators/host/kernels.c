@@ -181,6 +181,6 @@ static void sweep_blocks(const sp_host_layout *layout, const sp_host_tables *tab
   for (int lane = 0; lane < LANES; lane++) sweep->energy += energy[lane];
 }
 
-extern sp_host_local_function *const SP_HOST_LOCALS[3][2];
+extern sp_host_local_function *const SP_HOST_LOCALS[SP_OPERATORS][SP_FACTOR_KINDS];
 
 const sp_host_operators SP_HOST_OPERATORS = {.local = SP_HOST_LOCALS, .sweep = sweep_blocks};

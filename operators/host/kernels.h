@@ -76,7 +76,8 @@ typedef struct sp_host_layout {
   sp_lid (*touched)[SP_DOF_CLASSES];
   /* real. stored: [points][SP_FACTORS][lanes] (mass: [points][lanes]), mesh/geometry.h;
    * trilinear: [24][lanes], coefficient c of component d at 3 c + d:
-   * x_d = sum of c_0 + c_1 r + c_2 s + c_3 t + c_4 rs + c_5 st + c_6 rt + c_7 rst. */
+   * x_d = sum of c_0 + c_1 r + c_2 s + c_3 t + c_4 rs + c_5 st + c_6 rt + c_7 rst; scaled: the same
+   * with kappa at 0 and lambda at 1. */
   void *factors;
   ptrdiff_t block_factors; /* numbers per block */
 } sp_host_layout;
@@ -125,9 +126,9 @@ typedef struct sp_host_vectors {
   void (*correct[SP_PRECISIONS])(size_t n, const sp_correction *step);
 } sp_host_vectors;
 
-/* The local operators, [problem kind][stored, trilinear], and the sweep, in one precision. */
+/* The local operators, [operator][sp_factor_kind], and the sweep, in one precision. */
 typedef struct sp_host_operators {
-  sp_host_local_function *const (*local)[2];
+  sp_host_local_function *const (*local)[SP_FACTOR_KINDS];
   sp_host_sweep_function *sweep;
 } sp_host_operators;
 

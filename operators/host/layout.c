@@ -61,11 +61,11 @@ static void pack_dofs(const sp_operator_setup *setup, const sp_host_tables *tabl
 
 /* Factors of one block, at layout->factors[at]. Lanes without an element repeat the last one, so
  * that they do not divide by zero. */
-static void pack_trilinear(const sp_hexes *hexes, sp_lid begin, sp_lid end, sp_host_layout *layout,
-                           size_t at) {
+static void pack_trilinear(const sp_operator_setup *setup, sp_lid begin, sp_lid end,
+                           sp_host_layout *layout, size_t at) {
   for (int lane = 0; lane < layout->lanes; lane++) {
     double coefficients[24];
-    sp_geometry_trilinear(hexes, begin + lane < end ? begin + lane : end - 1, coefficients);
+    sp_operator_trilinear(setup, begin + lane < end ? begin + lane : end - 1, coefficients);
     for (int c = 0; c < 24; c++)
       store(layout->precision, coefficients[c], at + (size_t)(c * layout->lanes + lane),
             layout->factors);
@@ -104,7 +104,7 @@ static sp_status pack_blocks(void *context, void *elements, size_t begin, size_t
     const sp_lid last = end_element(mesh, p->layout, (sp_lid)b);
     const size_t at = b * (size_t)p->layout->block_factors;
     if (p->setup->geometry == SP_GEOMETRY_TRILINEAR)
-      pack_trilinear(mesh->hexes, first, last, p->layout, at);
+      pack_trilinear(p->setup, first, last, p->layout, at);
     else
       SP_TRY(pack_stored(p->setup, p->rule, first, last, elements, p->layout, at));
   }

@@ -165,9 +165,12 @@ INLINE vec scale_stored(const vec *factors, vec *gr, vec *gs, vec *gt) {
   return factors[SP_G_WJ];
 }
 
-INLINE vec scale_trilinear(const row_map *row, real r, real weight, vec *gr, vec *gs, vec *gt) {
+/* `kappa` of the elements; NULL: one. */
+INLINE vec scale_trilinear(const row_map *row, real r, real weight, const vec *kappa, vec *gr,
+                           vec *gs, vec *gt) {
   vec adj[3][3], flux[3];
-  const vec jacobian = row_adjugate(row, r, adj), scale = splat(weight) / jacobian;
+  const vec jacobian = row_adjugate(row, r, adj);
+  const vec scale = (kappa ? splat(weight) * *kappa : splat(weight)) / jacobian;
   UNROLL for (int d = 0; d < 3; d++) flux[d] =
       scale * (adj[0][d] * *gr + adj[1][d] * *gs + adj[2][d] * *gt);
   *gr = adj[0][0] * flux[0] + adj[0][1] * flux[1] + adj[0][2] * flux[2];
@@ -177,12 +180,14 @@ INLINE vec scale_trilinear(const row_map *row, real r, real weight, vec *gr, vec
 }
 
 /* out = (D^T G D + lambda wJ) u on n^3 collocation points; ft is an array like u, slices two of
- * n^2. */
-INLINE void stiffness(int n, bool trilinear, const matrices *tables, const real *factors,
+ * n^2. SP_FACTORS_SCALED takes lambda from the factors. */
+INLINE void stiffness(int n, sp_factor_kind kind, const matrices *tables, const real *factors,
                       real lambda, const vec *u, vec *out, vec *ft, vec *slices) {
   const derive_passes *pass = &derives[n];
   const even_odd *d = &tables->differentiate, *dt = &tables->differentiate_t;
   const int area = n * n;
+  const bool trilinear = kind != SP_FACTORS_STORED, scaled = kind == SP_FACTORS_SCALED;
+  const vec *coefficients = (const vec *)factors;
   vec *fr = slices, *fs = slices + area;
   /* The factors of all blocks are contiguous. The 7 n^3 cache lines of a block are prefetched in
    * equal parts at its 6 n^2 lines of points, a sixth of a block in advance, because the first n^2
@@ -205,12 +210,13 @@ INLINE void stiffness(int n, bool trilinear, const matrices *tables, const real 
         const int p = j * n + i;
         vec jacobian;
         if (trilinear)
-          jacobian = scale_trilinear(&row, tables->nodes[i], weight * tables->weights[i], &fr[p],
-                                     &fs[p], &slice_ft[p]);
+          jacobian =
+              scale_trilinear(&row, tables->nodes[i], weight * tables->weights[i],
+                              scaled ? &coefficients[0] : NULL, &fr[p], &fs[p], &slice_ft[p]);
         else
           jacobian = scale_stored((const vec *)factors + (ptrdiff_t)(k * area + p) * SP_FACTORS,
                                   &fr[p], &fs[p], &slice_ft[p]);
-        target[p] = splat(lambda) * jacobian * slice[p];
+        target[p] = (scaled ? coefficients[1] : splat(lambda)) * jacobian * slice[p];
       }
     }
     pass->add_r(dt, fr, target, &ahead);
@@ -251,15 +257,15 @@ INLINE void mass(int n, bool trilinear, const matrices *tables, const real *fact
 }
 
 /* BP3.0: interpolate, differentiate on the Gauss points, project. */
-INLINE void bp30(int n, bool trilinear, const matrices *tables, const real *factors, real lambda,
-                 const vec *u, vec *out, vec *work) {
+INLINE void bp30(int n, sp_factor_kind kind, const matrices *tables, const real *factors,
+                 real lambda, const vec *u, vec *out, vec *work) {
   const int m = n + 1, volume = m * m * m;
   const interpolate_passes *pass = &interpolates[n];
   vec *fine = work, *result = work + volume, *ft = work + 2 * volume, *slices = work + 3 * volume;
   pass->up_r(&tables->interpolate, u, ft);
   pass->up_s(&tables->interpolate, ft, result);
   pass->up_t(&tables->interpolate, result, fine);
-  stiffness(m, trilinear, tables, factors, lambda, fine, result, ft, slices);
+  stiffness(m, kind, tables, factors, lambda, fine, result, ft, slices);
   pass->down_t(&tables->interpolate_t, result, fine);
   pass->down_s(&tables->interpolate_t, fine, ft);
   pass->down_r(&tables->interpolate_t, ft, out);
@@ -293,12 +299,16 @@ static mass_function *const masses[SP_MAX_ORDER + 2][2] = {EACH_LENGTH(ENTER_MAS
   }
 LOCAL(local_mass_stored, (void)lambda; masses[n][0](tables, factors, u, out, work))
 LOCAL(local_mass_trilinear, (void)lambda; masses[n][1](tables, factors, u, out, work))
-LOCAL(bp35_stored, stiffness(n, false, tables, factors, lambda, u, out, work, work + n * n * n))
-LOCAL(bp35_trilinear, stiffness(n, true, tables, factors, lambda, u, out, work, work + n * n * n))
-LOCAL(bp30_stored, bp30(n, false, tables, factors, lambda, u, out, work))
-LOCAL(bp30_trilinear, bp30(n, true, tables, factors, lambda, u, out, work))
+#define BP35(kind) stiffness(n, kind, tables, factors, lambda, u, out, work, work + n * n * n)
+#define BP30(kind) bp30(n, kind, tables, factors, lambda, u, out, work)
+LOCAL(bp35_stored, BP35(SP_FACTORS_STORED))
+LOCAL(bp35_trilinear, BP35(SP_FACTORS_TRILINEAR))
+LOCAL(bp35_scaled, BP35(SP_FACTORS_SCALED))
+LOCAL(bp30_stored, BP30(SP_FACTORS_STORED))
+LOCAL(bp30_trilinear, BP30(SP_FACTORS_TRILINEAR))
+LOCAL(bp30_scaled, BP30(SP_FACTORS_SCALED))
 
-sp_host_local_function *const SP_HOST_LOCALS[3][2] = {
+sp_host_local_function *const SP_HOST_LOCALS[SP_OPERATORS][SP_FACTOR_KINDS] = {
     [SP_MASS] = {local_mass_stored, local_mass_trilinear},
-    [SP_BP35] = {bp35_stored, bp35_trilinear},
-    [SP_BP30] = {bp30_stored, bp30_trilinear}};
+    [SP_BP35] = {bp35_stored, bp35_trilinear, bp35_scaled},
+    [SP_BP30] = {bp30_stored, bp30_trilinear, bp30_scaled}};

@@ -3,9 +3,19 @@
 #include <math.h>
 #include <stdlib.h>
 
+static void fill_elements(const sp_materials *materials, const sp_hexes *hexes, double *kappa,
+                          double *lambda) {
+  for (sp_lid e = 0; e < hexes->count; e++) {
+    const sp_material *material = sp_materials_of(materials, hexes, e);
+    if (kappa) kappa[e] = material->kappa;
+    if (lambda) lambda[e] = material->lambda;
+  }
+}
+
 /* Fill the arrays that are not NULL; `coordinates` has room for the points of an element. */
-static sp_status fill(const sp_materials *materials, const sp_mesh *mesh, const sp_rule *rule,
-                      double *coordinates, double *kappa, double *lambda) {
+static sp_status fill_points(const sp_materials *materials, const sp_mesh *mesh,
+                             const sp_rule *rule, double *coordinates, double *kappa,
+                             double *lambda) {
   const size_t points = sp_rule_points(rule);
   const double *xyz[3] = {coordinates, coordinates + points, coordinates + 2 * points};
   for (sp_lid e = 0; e < mesh->hexes->count; e++) {
@@ -25,14 +35,18 @@ sp_status sp_coefficients_create(const sp_materials *materials, const sp_mesh *m
   const bool with_kappa = sp_materials_have_kappa(materials);
   const bool with_lambda = sp_materials_have_lambda(materials);
   if (!with_kappa && !with_lambda) return SP_OK;
+  out->by_element = sp_materials_are_constant(materials);
   const size_t points = sp_rule_points(rule);
-  const size_t values = (size_t)mesh->hexes->count * points;
+  const size_t values = (size_t)mesh->hexes->count * (out->by_element ? 1 : points);
   double *coordinates;
   sp_status status = sp_allocate(points, 3 * sizeof *coordinates, "coordinates", &coordinates);
   if (!status && with_kappa) status = sp_allocate(values, sizeof *out->kappa, "kappa", &out->kappa);
   if (!status && with_lambda)
     status = sp_allocate(values, sizeof *out->lambda, "lambda", &out->lambda);
-  if (!status) status = fill(materials, mesh, rule, coordinates, out->kappa, out->lambda);
+  if (!status && out->by_element)
+    fill_elements(materials, mesh->hexes, out->kappa, out->lambda);
+  else if (!status)
+    status = fill_points(materials, mesh, rule, coordinates, out->kappa, out->lambda);
   free(coordinates);
   SP_TRY(sp_agree(mesh->comm, status));
   if (!with_lambda) return SP_OK;
@@ -53,5 +67,6 @@ void sp_coefficients_free(sp_coefficients *coefficients) {
 double sp_coefficients_predicted_bytes(const sp_materials *materials, double elements,
                                        const sp_rule *rule) {
   const int arrays = sp_materials_have_kappa(materials) + sp_materials_have_lambda(materials);
-  return arrays * elements * (double)(sp_rule_points(rule) * sizeof(double));
+  const size_t points = sp_materials_are_constant(materials) ? 1 : sp_rule_points(rule);
+  return arrays * elements * (double)(points * sizeof(double));
 }

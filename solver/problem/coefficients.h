@@ -1,4 +1,4 @@
-/* kappa and lambda at the quadrature points of an operator. */
+/* kappa and lambda of an operator: at its quadrature points, or one number per element. */
 #ifndef SP_SOLVER_PROBLEM_COEFFICIENTS_H
 #define SP_SOLVER_PROBLEM_COEFFICIENTS_H
 
@@ -8,14 +8,16 @@
 
 /* For sp_operator_setup. */
 typedef struct sp_coefficients {
-  double *kappa, *lambda; /* [elements][points]; NULL if sp_materials_have_... is false */
-  double scale;           /* factor of the mass term: 1 if `lambda` is set, else the constant */
-  double largest_lambda;  /* over all ranks */
+  /* [elements][points], or with `by_element` [elements]; NULL if sp_materials_have_... is false */
+  double *kappa, *lambda;
+  bool by_element;       /* sp_materials_are_constant */
+  double scale;          /* factor of the mass term: 1 if `lambda` is set, else the constant */
+  double largest_lambda; /* over all ranks */
 } sp_coefficients;
 
-/* Fill *out at the points of `rule`, each element with its material's formulas.
- * sp_coefficients_free releases its arrays, also after a failure. Errors: those of the values.
- * Collective. */
+/* Fill *out, where they are not constant in each element at the points of `rule`, each element with
+ * its material's formulas. sp_coefficients_free releases its arrays, also after a failure. Errors:
+ * those of the values. Collective. */
 sp_status sp_coefficients_create(const sp_materials *materials, const sp_mesh *mesh,
                                  const sp_rule *rule, sp_coefficients *out);
 void sp_coefficients_free(sp_coefficients *coefficients);

@@ -251,6 +251,15 @@ bool sp_materials_have_lambda(const sp_materials *materials) {
   return false;
 }
 
+bool sp_materials_are_constant(const sp_materials *materials) {
+  for (int m = 0; m < materials->count; m++) {
+    const sp_material *material = &materials->list[m];
+    if (material->elements > 0 && (material->kappa_formula || material->lambda_formula))
+      return false;
+  }
+  return true;
+}
+
 bool sp_materials_have_solution(const sp_materials *materials) {
   for (int m = 0; m < materials->count; m++)
     if (materials->list[m].solution) return true;

@@ -42,10 +42,13 @@ sp_status sp_materials_count(const sp_config *config, const sp_mesh *mesh, sp_ma
 const sp_material *sp_materials_of(const sp_materials *materials, const sp_hexes *hexes,
                                    sp_lid element);
 
-/* Whether the operator needs values of kappa at its quadrature points, because kappa is not 1
- * everywhere, and of lambda, because lambda is not one constant. Local. */
+/* Whether the operator needs values of kappa, because kappa is not 1 everywhere, and of lambda,
+ * because lambda is not one constant. Local. */
 bool sp_materials_have_kappa(const sp_materials *materials);
 bool sp_materials_have_lambda(const sp_materials *materials);
+
+/* Whether kappa and lambda are constant in each material, and so in each element. Local. */
+bool sp_materials_are_constant(const sp_materials *materials);
 
 /* The constant lambda of all elements, if sp_materials_have_lambda is false. Local. */
 double sp_materials_lambda(const sp_materials *materials);

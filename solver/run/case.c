@@ -134,13 +134,15 @@ static sp_status make_operator(sp_case *c) {
                                  .constrained = c->constrained,
                                  .kappa = c->coefficients.kappa,
                                  .lambda_values = c->coefficients.lambda,
+                                 .by_element = c->coefficients.by_element,
                                  .diagonal_count = c->robin.count,
                                  .diagonal_dofs = c->robin.dofs,
                                  .diagonal_values = c->robin.values};
   const sp_geometry_facts facts = {.kind = c->setup.kind,
                                    .order = c->space->numbering->order,
                                    .map_order = c->mesh->hexes->map_order,
-                                   .coefficients = c->coefficients.kappa || c->coefficients.lambda};
+                                   .coefficients = c->coefficients.kappa || c->coefficients.lambda,
+                                   .by_element = c->coefficients.by_element};
   SP_TRY(sp_geometry_choose(c->platform->backend, &facts,
                             (sp_geometry_kind)c->config->discretization.geometry,
                             &c->setup.geometry, &c->geometry_reason));

@@ -115,7 +115,8 @@ static sp_status check_case(const sp_config *config, const sp_case_base *base,
                                      .order = order,
                                      .map_order = base->mesh->hexes->map_order,
                                      .coefficients = sp_materials_have_kappa(materials) ||
-                                                     sp_materials_have_lambda(materials)};
+                                                     sp_materials_have_lambda(materials),
+                                     .by_element = sp_materials_are_constant(materials)};
     const char *reason;
     *s = (shape){
         .config = config,

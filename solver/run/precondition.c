@@ -95,6 +95,7 @@ static sp_status discretize(void *context, const sp_space *space, sp_multigrid_l
                                     .constrained = l->constrained,
                                     .kappa = l->coefficients.kappa,
                                     .lambda_values = l->coefficients.lambda,
+                                    .by_element = l->coefficients.by_element,
                                     .diagonal_count = l->robin.count,
                                     .diagonal_dofs = l->robin.dofs,
                                     .diagonal_values = l->robin.values};
@@ -102,7 +103,8 @@ static sp_status discretize(void *context, const sp_space *space, sp_multigrid_l
   const sp_geometry_facts facts = {.kind = SP_BP35,
                                    .order = space->numbering->order,
                                    .map_order = space->mesh->hexes->map_order,
-                                   .coefficients = l->coefficients.kappa || l->coefficients.lambda};
+                                   .coefficients = l->coefficients.kappa || l->coefficients.lambda,
+                                   .by_element = l->coefficients.by_element};
   const char *reason;
   return sp_geometry_choose(space->platform->backend, &facts,
                             (sp_geometry_kind)s->config->discretization.geometry,
