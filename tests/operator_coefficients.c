@@ -269,12 +269,12 @@ int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   bench b;
   bench_open(argc, argv, &b);
-  const int cube[3] = {3, 3, 3}, bar[3] = {11, 1, 1}, small[3] = {2, 2, 1}, pair[3] = {2, 1, 1};
+  const int cube[3] = {3, 3, 3}, bar[3] = {11, 1, 1}, small[3] = {2, 2, 1}, four[3] = {4, 1, 1};
   for (int order = 1; order <= 4; order++) check_box(&b, cube, 1, order, false);
   check_box(&b, bar, 1, 7, false);
   check_box(&b, small, 3, 4, false);
   for (int order = 1; order <= HIGHEST_ORDER; order++)
-    check_jumps(&b, order <= 7 ? bar : pair, order);
+    check_jumps(&b, order <= 7 ? bar : four, order);
   check_box(&b, small, 1, 1, true);
   check_box(&b, small, 1, 3, true);
   check_box(&b, small, 2, 2, true);
