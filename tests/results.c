@@ -29,6 +29,7 @@ typedef struct logged {
   int result_count, term_count; /* -1 without the table */
   result_row results[ROWS];
   double terms[ROWS]; /* the last one is the imbalance */
+  sp_error_norms norms;
 } logged;
 
 /* Read the `count` columns of doubles of a table; returns its number of rows. */
@@ -72,7 +73,7 @@ static logged run(MPI_Comm comm, const char *const *common, const char *const *o
   sp_results results;
   const sp_status status = run_case(comm, common, overrides, &results);
   CHECK(!status, "%s %s: %s", common[0], own && own[0] ? own[0] : "", sp_error_message());
-  logged out = {.result_count = -1, .term_count = -1};
+  logged out = {.result_count = -1, .term_count = -1, .norms = results.norms};
   if (rank == 0 && !status) {
     read_log(path, &out);
     unlink(path);
@@ -257,48 +258,95 @@ static void check_shell(void) {
     printf("  shell: %.3e %.3e\n", log.results[0].value + exact, log.results[1].value - exact);
 }
 
-/* Two materials between cylinders, kappa = 1 | 10 and u = 1 + log(r / 1.5) (1 | 1/10): kappa du/dr
- * is 1/r, so pi/2 flows through each quarter of a cylinder of height 1, outwards on the inside.
- * Rate 2 N, as in check_flux_rate, above 1e-7, where the elements are cylinders (layers.geo). */
-static void check_layer_fluxes(void) {
-  const double exact[2] = {acos(0), -acos(0)};
-  for (int kind = 0; kind < 2; kind++)
-    for (int order = 1; order <= 3; order++) {
-      double largest[2] = {0, 0};
-      const int first = order == 1 ? 1 : 0;
-      for (int level = 0; level < 2; level++) {
-        char texts[2][40];
-        snprintf(texts[0], sizeof texts[0], "discretization.order=%d", order);
-        snprintf(texts[1], sizeof texts[1], "mesh.refine=%d", first + level);
-        const char *const common[] = {"mesh.file=" SP_FIXTURES "/layers.geo",
-                                      KINDS[kind],
-                                      texts[0],
-                                      texts[1],
-                                      "problem.lambda=0",
-                                      "problem.forcing=0",
-                                      "material.inner.kappa=1",
-                                      "material.outer.kappa=10",
-                                      "boundary.inside=dirichlet 1-log(1.5)",
-                                      "boundary.outside=dirichlet 1+log(2/1.5)/10",
-                                      "boundary.default=neumann 0",
-                                      "solver.tolerance=1e-13",
-                                      "result.in=flux over inside",
-                                      "result.out=flux over outside",
-                                      NULL};
-        const logged log = run(MPI_COMM_WORLD, common, NULL);
-        for (int r = 0; r < 2; r++)
-          largest[level] = fmax(largest[level], fabs(log.results[r].value - exact[r]));
-        CHECK(fabs(log.terms[log.term_count - 1]) <= 1e-10 * exact[0],
-              "%s N = %d: an imbalance of %g", KINDS[kind], order, log.terms[log.term_count - 1]);
-      }
-      const double rate = log2(largest[0] / largest[1]);
-      CHECK(largest[1] < 1e-7 || rate >= 2 * order - 0.3, "%s N = %d: errors %.2e, %.2e, rate %.2f",
-            KINDS[kind], order, largest[0], largest[1], rate);
-      CHECK(largest[1] < 2e-3, "%s N = %d: an error of %.2e", KINDS[kind], order, largest[1]);
-      if (getenv("SHOW") && world_rank == 0)
-        printf("  layers %s N = %d: %.2e %.2e rate %.2f\n", KINDS[kind], order, largest[0],
-               largest[1], rate);
-    }
+/* Two materials in layers, kappa = 1 | 10, radii 1 to 1.5 and 1.5 to 2. */
+typedef struct layered {
+  const char *mesh, *inner, *outer; /* exact solutions */
+  const char *inside, *outside;     /* their values on the boundary */
+  double flux;                      /* through a layer */
+  int refinements[4];               /* of the coarser mesh, by order */
+} layered;
+
+/* Solve at one refinement; returns the larger error of the two fluxes. */
+static double measure_layers(const layered *c, const char *kind, int order, int refine,
+                             sp_error_norms *norms) {
+  char file[LENGTH], solutions[2][LENGTH], data[2][LENGTH], texts[2][40];
+  snprintf(file, sizeof file, "mesh.file=%s/%s", SP_FIXTURES, c->mesh);
+  snprintf(solutions[0], LENGTH, "material.inner.solution=%s", c->inner);
+  snprintf(solutions[1], LENGTH, "material.outer.solution=%s", c->outer);
+  snprintf(data[0], LENGTH, "boundary.inside=dirichlet %s", c->inside);
+  snprintf(data[1], LENGTH, "boundary.outside=dirichlet %s", c->outside);
+  snprintf(texts[0], sizeof texts[0], "discretization.order=%d", order);
+  snprintf(texts[1], sizeof texts[1], "mesh.refine=%d", refine);
+  const char *const common[] = {file,
+                                kind,
+                                texts[0],
+                                texts[1],
+                                solutions[0],
+                                solutions[1],
+                                data[0],
+                                data[1],
+                                "problem.lambda=0",
+                                "problem.forcing=0",
+                                "material.inner.kappa=1",
+                                "material.outer.kappa=10",
+                                "boundary.default=neumann 0",
+                                "solver.tolerance=1e-13",
+                                "result.in=flux over inside",
+                                "result.out=flux over outside",
+                                NULL};
+  const logged log = run(MPI_COMM_WORLD, common, NULL);
+  const double imbalance = log.term_count > 0 ? log.terms[log.term_count - 1] : NAN;
+  CHECK(fabs(imbalance) <= 1e-10 * c->flux, "%s %s N = %d: an imbalance of %g", c->mesh, kind,
+        order, imbalance);
+  *norms = log.norms;
+  return fmax(fabs(log.results[0].value - c->flux), fabs(log.results[1].value + c->flux));
+}
+
+/* Fluxes: rate 2 N, as in check_flux_rate, above 1e-7, where the elements of order 4 are cylinders
+ * and spheres. Errors: N + 1 in L2 and N in H1, with the deviation of tests/rates.h. */
+static void check_layered(const layered *c, const char *kind, int order) {
+  double flux[2];
+  sp_error_norms norms[2];
+  for (int level = 0; level < 2; level++)
+    flux[level] = measure_layers(c, kind, order, c->refinements[order] + level, &norms[level]);
+  const double rate = log2(flux[0] / flux[1]);
+  const double l2 = log2(norms[0].l2 / norms[1].l2), h1 = log2(norms[0].h1 / norms[1].h1);
+  CHECK(flux[1] < 1e-7 || rate >= 2 * order - 0.3,
+        "%s %s N = %d: errors of fluxes %.2e, %.2e, rate %.2f", c->mesh, kind, order, flux[0],
+        flux[1], rate);
+  CHECK(flux[1] < 2e-3, "%s %s N = %d: an error of %.2e", c->mesh, kind, order, flux[1]);
+  CHECK(fabs(l2 - (order + 1)) <= 0.2 && fabs(h1 - order) <= 0.2,
+        "%s %s N = %d: rates %.2f in L2 and %.2f in H1", c->mesh, kind, order, l2, h1);
+  if (getenv("SHOW") && world_rank == 0)
+    printf("  %s %s N = %d: fluxes %.2e %.2e rate %.2f, L2 %.2e rate %.2f, H1 rate %.2f\n", c->mesh,
+           kind, order, flux[0], flux[1], rate, norms[1].l2, l2, h1);
+}
+
+/* Cylinders: kappa du/dr is 1 / r, so pi / 2 flows through a quarter of height 1, outwards on the
+ * inside. Spheres: it is 1 / r^2, and 4 pi / 6 flows through a sixth. Order 2, with the largest
+ * problem, only with `all`. */
+static void check_layers(bool all) {
+  const double pi = acos(-1);
+  const layered cases[] = {
+      {.mesh = "layers.geo",
+       .inner = "1+log(sqrt(x^2+y^2)/1.5)",
+       .outer = "1+log(sqrt(x^2+y^2)/1.5)/10",
+       .inside = "1-log(1.5)",
+       .outside = "1+log(2/1.5)/10",
+       .flux = pi / 2,
+       .refinements = {[1] = 1}},
+      {.mesh = "shells.geo",
+       .inner = "1+1/1.5-1/sqrt(x^2+y^2+z^2)",
+       .outer = "1+(1/1.5-1/sqrt(x^2+y^2+z^2))/10",
+       .inside = "1/1.5",
+       .outside = "1+(1/1.5-1/2)/10",
+       .flux = 2 * pi / 3,
+       .refinements = {[1] = 1, [2] = 1}},
+  };
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+    for (int kind = 0; kind < 2; kind++)
+      for (int order = 1; order <= 3; order++)
+        if (all || order != 2) check_layered(&cases[c], KINDS[kind], order);
 }
 
 /* ---- Balance ---- */
@@ -484,7 +532,7 @@ int main(int argc, char **argv) {
   check_integrals();
   check_fluxes();
   check_shell();
-  check_layer_fluxes();
+  check_layers(device_sweeps(argc, argv));
   check_balances();
   check_infinite();
   check_ranks();
