@@ -12,10 +12,9 @@
  * upload, download, dot, sums, iterate, finish, and functions that create or destroy. All others
  * may return before that: copy, convert, axpby, multiply, correct, assemble, apply,
  * apply_unassembled, prolong, restrict_residual, schwarz_apply, matrix_apply, replay, direction,
- * update. If such work
- * fails, a later call returns the failure, at the latest the next of upload, download, dot, sums,
- * iterate and finish. Arguments in host memory may be changed or freed as soon as the function
- * returns.
+ * update. If such work fails, a later call returns the failure, at the latest the next of upload,
+ * download, dot, sums, iterate and finish. Arguments in host memory may be changed or freed as soon
+ * as the function returns.
  *
  * Overlap: a vector that a call writes shares no entry with its other vectors, except where the
  * function allows it. Vectors that a call only reads may be the same. This is about the entries

@@ -1,11 +1,11 @@
-/* Which rank works with which GPU. The choice itself needs no device: it knows names alone. */
+/* Which rank works with which GPU. The choice itself needs no device, only the names of GPUs. */
 #ifndef SP_OPERATORS_GPUS_H
 #define SP_OPERATORS_GPUS_H
 
 #include "io/error.h"
 
-/* Two ranks of a machine see the same GPU if and only if the names are equal, whatever number
- * CUDA_VISIBLE_DEVICES gives it on each of them. */
+/* Two ranks of a machine see the same GPU if and only if the names are equal;
+ * CUDA_VISIBLE_DEVICES may number it differently on each of them. */
 typedef struct sp_gpu {
   char name[64];
 } sp_gpu;
@@ -30,11 +30,11 @@ sp_status sp_gpus_visible(int *count, sp_gpu **gpus);
 sp_status sp_gpus_gather(MPI_Comm comm, int count, const sp_gpu *gpus, sp_gpu_view *view);
 void sp_gpu_view_free(sp_gpu_view *view);
 
-/* The same, where `visible`, which is sp_gpus_visible, tells what a rank sees. It is called on few
- * ranks, because each process that asks the driver starts it, which takes long if all ranks of a
- * machine do so at a time: ranks of a machine with the same variables CUDA_... and NVIDIA_... in
- * their environment, in the same control group and mount namespace (Linux) see the same GPUs, and
- * the first of them asks for all. Errors: SP_ERR_SYSTEM. Collective. */
+/* The same; `visible` (sp_gpus_visible, except in tests) finds what a rank sees. Few ranks call it,
+ * because the first call in a process starts the driver, which takes long if all ranks of a machine
+ * do it at the same time. Ranks of a machine see the same GPUs if their environments have the same
+ * variables CUDA_... and NVIDIA_..., and if they are in the same control group and mount namespace
+ * (Linux); the first of them asks for all. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_gpus_look(MPI_Comm comm, sp_status (*visible)(int *count, sp_gpu **gpus),
                        sp_gpu_view *view);
 

@@ -2,9 +2,11 @@
  * sparse matrix A, and an approximate inverse of it: symmetric, and the same from one application
  * to the next.
  *
- * - On a backend with matrices (operators/backend.h) every rank has all of A. Its inverse as a
- * dense matrix, or for more rows a cycle of algebraic multigrid (amg.h), stays on the device.
- * - On others, one V-cycle of hypre's BoomerAMG, in which all ranks take part.
+ * - On a backend with matrices (operators/backend.h) every rank has the whole problem on its device
+ *   and solves it: by a dense inverse, or by a cycle of algebraic multigrid (amg.h) if A has more
+ *   rows.
+ * - On other backends all ranks take part in one V-cycle of hypre's BoomerAMG, or in an
+ *   elimination.
  *
  * Where the operator has a null space of constants, one per connected component, the right-hand
  * side and the solution are projected, and the matrix is made definite by doubling the diagonal of

@@ -7,7 +7,7 @@
  * their order, with the coefficients and conditions of the problem; P interpolates between GLL
  * nodes (operators/transfer.h); the smoother is Chebyshev's (chebyshev.h), the same before and
  * after, so that the cycle is symmetric; the last level, order 1, is assembled and solved directly
- * or by a cycle of algebraic multigrid (coarse.h), or smoothed once more.
+ * or by a cycle of algebraic multigrid (coarse.h), or only smoothed.
  *
  * The cycle may work in single precision inside CG in double. */
 #ifndef SP_SOLVER_LINEAR_MULTIGRID_H
@@ -57,8 +57,8 @@ typedef struct sp_multigrid_level_data {
   void *owned; /* for `release` */
 } sp_multigrid_level_data;
 
-/* Whence levels take the problem: for each space, `discretize` fills *data, and `release` frees
- * what that allocated, also after a failure. Collective. */
+/* The source of the problem on each level: for each space, `discretize` fills *data, and `release`
+ * frees what that allocated, also after a failure. Collective. */
 typedef struct sp_multigrid_problem {
   sp_status (*discretize)(void *context, const sp_space *space, sp_multigrid_level_data *data);
   void (*release)(void *context, sp_multigrid_level_data *data);
@@ -78,7 +78,7 @@ sp_status sp_multigrid_check(int order, const sp_multigrid_options *options);
 
 /* A preconditioner for an operator on `space`, whose order is options->orders[0]; both must outlive
  * *out, which sp_preconditioner_destroy frees. Errors: SP_ERR_INPUT for orders that do not fall
- * from the operator's to 1, and for algebraic multigrid in a program without it; those of
+ * from the operator's to 1, and for amg or direct in a program without hypre; those of
  * discretize; SP_ERR_SYSTEM, SP_ERR_BREAKDOWN. Collective. */
 sp_status sp_multigrid_create(const sp_space *space, const sp_multigrid_options *options,
                               const sp_multigrid_problem *problem, sp_preconditioner **out);

@@ -2,10 +2,10 @@
  * A.
  *
  * B must be symmetric and positive definite on the unconstrained DOFs (on the complement of the
- * null space where A has one), linear, and the same from one application to the next. CG reports a
- * breakdown where it sees r.z <= 0 or something that is not a number, and nothing else. It sees
- * spaces and operators, never a backend's insides. It may work in single precision inside; r and z
- * are double.
+ * null space where A has one), linear, and the same from one application to the next. CG detects
+ * only r.z <= 0 and values that are not numbers, which it reports as a breakdown. B uses spaces,
+ * operators and the functions of a backend's table, never its insides. It may work in single
+ * precision inside; r and z are double.
  *
  * A preconditioner is a struct that begins with an sp_preconditioner; its create function fills
  * that. */
