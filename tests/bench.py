@@ -58,6 +58,8 @@ def solves():
               and set(rows["load"]) == {b"nek"} and set(rows["map"]) == {b"kershaw"}, rows)
         check((rows["samples"] == 2).all() and (rows["seconds"] > 0).all()
               and (rows["setup_seconds"] > 0).all(), rows)
+        check((rows["finest_seconds"] > 0).all() and (rows["coarsest_seconds"] > 0).all(), rows)
+        check(((rows["middle_seconds"] > 0) == (rows["order"] == 5)).all(), rows)  # levels 2 1, and 5 3 1
         check((rows["error"] < 1e-10).all(), rows["error"])
         counts.append(rows["iterations"])
     # Another map or load is another measurement; without free nodes there is nothing to iterate.

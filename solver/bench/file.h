@@ -45,8 +45,9 @@ typedef struct sp_bench_row {
   double seconds, seconds_min, seconds_max; /* of one call: median, smallest and largest sample */
   int64_t iterations;                       /* of a solve */
   double setup_seconds;                     /* of the preconditioner of a solve */
-  double flops, bytes;                      /* of one call (operators/counts.h); copy: the problem's
-                                             * flops, and the bytes read and written */
+  double finest_seconds, middle_seconds, coarsest_seconds; /* of its cycle, by level */
+  double flops, bytes; /* of one call (operators/counts.h); copy: the problem's
+                        * flops, and the bytes read and written */
   double tflops, gbytes_per_second, gdofs_per_second; /* from the median. Of a copy, tflops is the
                                                        * paper's roofline B_gl F / (d_r + d_w) */
   double error; /* of the result against the reference, relative (solver/bench/check.h) */

@@ -128,6 +128,18 @@ static sp_status check(const solve *s, const sp_cg_result *result, sp_bench_row 
                  row->problem, row->geometry, s->c->order, row->error, tolerance);
 }
 
+/* All zero if CG has not needed the preconditioner. */
+static sp_status time_levels(solve *s, sp_bench_row *row) {
+  sp_level_time times[SP_LEVELS_MOST];
+  int count;
+  SP_TRY(s->preconditioner->time_levels(s->preconditioner, times, &count));
+  for (int i = 0; i < count; i++)
+    *(i == 0           ? &row->finest_seconds
+      : i + 1 == count ? &row->coarsest_seconds
+                       : &row->middle_seconds) += times[i].seconds;
+  return SP_OK;
+}
+
 static sp_status time_solves(solve *s, double *samples, sp_bench_row *row) {
   const sp_bench_clock *clock = s->clock;
   sp_cg_result result;
@@ -143,7 +155,7 @@ static sp_status time_solves(solve *s, double *samples, sp_bench_row *row) {
     MPI_Bcast(&total, 1, MPI_DOUBLE, 0, clock->comm); /* all ranks decide alike */
   }
   sp_bench_summarize(clock->comm, count, samples, row);
-  return SP_OK;
+  return time_levels(s, row);
 }
 
 static void destroy(solve *s) {

@@ -184,16 +184,19 @@ static void print_solves(const tables *t) {
     const sp_bench_row *row = sp_bench_file_find(t->file, &step->key);
     if (step->what != SP_BENCH_SOLVE || !row) continue;
     if (!headed)
-      sp_terminal_print(t->terminal,
-                        "\nSolves to a residual of 1e-8, with multigrid: -lap u = f, %s right-hand "
-                        "side, %s box\n%-6s %-9s %3s %9s %7s %10s %12s %10s\n",
-                        row->load, row->map, "", "geometry", "N", "elements", "MDOF", "iterations",
-                        "set-up [s]", "solve [s]");
+      sp_terminal_print(
+          t->terminal,
+          "\nSolves to a residual of 1e-8, with multigrid: -lap u = f, %s right-hand "
+          "side, %s box;\nmilliseconds of a cycle on the finest level, the levels "
+          "between, and the coarsest one\n%-6s %-9s %3s %9s %7s %10s %12s %10s %22s\n",
+          row->load, row->map, "", "geometry", "N", "elements", "MDOF", "iterations", "set-up [s]",
+          "solve [s]", "cycle [ms]");
     headed = true;
-    sp_terminal_print(t->terminal, "%-6s %-9s %3d %9lld %7.2f %10lld %12.3g %10.3g\n", row->problem,
-                      row->geometry, (int)row->order, (long long)row->elements,
-                      (double)row->dofs * 1e-6, (long long)row->iterations, row->setup_seconds,
-                      row->seconds);
+    sp_terminal_print(
+        t->terminal, "%-6s %-9s %3d %9lld %7.2f %10lld %12.3g %10.3g %8.3g %6.3g %6.3g\n",
+        row->problem, row->geometry, (int)row->order, (long long)row->elements,
+        (double)row->dofs * 1e-6, (long long)row->iterations, row->setup_seconds, row->seconds,
+        1e3 * row->finest_seconds, 1e3 * row->middle_seconds, 1e3 * row->coarsest_seconds);
   }
 }
 
