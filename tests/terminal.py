@@ -90,10 +90,11 @@ def watched(ranks):
         left = [line for line in run.lines if line.startswith(f"  set-up: {phase} ... ")]
         check(f"  set-up: {phase} ...".encode() in run.raw, f"{run.name}: no '{phase}' in {run.raw!r}")
         check(all(re.fullmatch(r"  set-up: \w+ \.\.\. \S+ s", line) for line in left), f"{left}")
-        if seconds > 0.55 or ranks == 1 and seconds < 0.45:
+        # The row `operator` has what CG prepares, too, which is later than its line.
+        if seconds > 0.55 and phase != "operator" or ranks == 1 and seconds < 0.45:
             check(len(left) == (seconds > 0.5), f"{run.name}: {phase}, {seconds} s: {left}")
     check(any(line.startswith("  set-up: ") for line in run.lines) or
-          all(rows[phase][1][2] < 0.55 for phase in SET_UP), f"{run.name}: {run.lines}")
+          all(rows[phase][1][2] < 0.55 for phase in SET_UP if phase != "operator"), f"{run.name}: {run.lines}")
     for name in "errors", "field":
         check(f"  {name} ...".encode() in run.raw, f"{run.name}: no '{name}' in {run.raw!r}")
     progress = re.findall(r"  iteration (\d+), relative residual \S+e-\d\d, (\S+) it/s(.*?)\r",
