@@ -52,7 +52,7 @@ def launcher():
 
 TABLES = ("matvec", "matvec_seconds_by_rank", "residual", "phases", "errors")
 ATTRIBUTES = ("program", "version", "git_revision", "start_time", "hosts", "ranks", "device",
-              "case", "status", "elements", "order", "dofs")
+              "case", "status", "elements", "order", "dofs", "mpi", "environment")
 
 
 def check_log(path, ranks, iterations, status):
@@ -306,6 +306,49 @@ def small_stack(number):
     check("--study" in cases[number] or os.path.getsize("run.unconverged.hdf") > 0, run.name)
 
 
+def cpu_model():
+    """As Linux names it; None if it does not."""
+    if not os.path.exists("/proc/cpuinfo"):
+        return None
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        found = re.search(r"^model name\s*:\s*(.*?)\s*$", file.read(), re.MULTILINE)
+    return found and found.group(1)
+
+
+LISTED = ("OMP_", "OMPI_MCA_", "MPICH_", "UCX_", "NCCL_", "CUDA_", "HYPRE_", "SLURM_JOB", "SLURM_NTASKS",
+          "SLURM_NNODES", "PBS_JOBID", "LOADEDMODULES")
+
+
+def environment(ranks):
+    """The log has the machine and the environment variables that matter; nothing confidential, and no
+    others."""
+    shown = {"OMP_NOTE": "cores", "OMPI_MCA_btl_note": "a=b", "MPICH_NOTE": "", "UCX_NOTE": "two\tlines\n",
+             "UCX_WARN_UNUSED_ENV_VARS": "n", "NCCL_NOTE": "x" * 1000, "CUDA_NOTE": "x" * 1001,
+             "HYPRE_NOTE": "x" + 600 * "\u00fc", "SLURM_JOB_ID": "17", "SLURM_JOBID": "17",
+             "SLURM_NTASKS": "2", "SLURM_NNODES": "1", "PBS_JOBID": "17.host",
+             "LOADEDMODULES": "gcc/12:hdf5"}
+    hidden = {name: "hidden" for name in (
+        "UCX_API_KEY", "NCCL_my_token", "SLURM_JOB_Password", "HYPRE_SECRET_", "CUDA_CREDENTIALS",
+        "MY_OMP_NOTE", "SLURM_CLUSTER", "PASSWORD", "OMPI_MCA_orte_note", "OMPI_MCA_initial_wdir_note")}
+    prefix = "".join(f"export {name}='{value}'; " for name, value in (shown | hidden).items())
+    Run(ranks, ["mesh.elements=3 2 2", "problem.solution=x*y", "discretization.order=2", "output.field="],
+        prefix).expect(ranks, 0)
+    with h5py.File("run.h5", "r") as log:
+        text, mpi, cpu = log.attrs["environment"], log.attrs["mpi"], log.attrs.get("cpu")
+    lines = text.split("\n")[:-1]
+    names = [line.split("=")[0] for line in lines]
+    expected = shown | {"UCX_NOTE": "two lines ", "CUDA_NOTE": "x" * 1000 + "...",
+                        "HYPRE_NOTE": "x" + 499 * "\u00fc" + "..."}
+    for name, value in expected.items():
+        check(f"{name}={value}" in lines, f"no {name}={value} in {text!r}")
+    check("hidden" not in text and "orte_" not in text, f"confidential: {text!r}")
+    check(text.endswith("\n") and names == sorted(names) and all(name.startswith(LISTED) for name in names),
+          f"names {names}")
+    version = Run(1, ["--version"]).out
+    check("\n" not in mpi and f"MPI        {mpi.split(',')[0]}\n" in version, f"{mpi!r} in {version!r}")
+    check(cpu == cpu_model(), f"CPU {cpu!r}, not {cpu_model()!r}")
+
+
 def information():
     for ranks in 1, 2:
         usage = Run(ranks, ["--help"]).expect(ranks, 0)
@@ -338,7 +381,8 @@ def main():
         (materials,),
         (as_many_ranks_as_elements,),
         *[(small_stack, number) for number in range(4)],
-        (dry_run_refusals, 4), (dry_run_refusals, 1), (dry_run_of_too_much, 4), (information,)])
+        (dry_run_refusals, 4), (dry_run_refusals, 1), (dry_run_of_too_much, 4), (information,),
+        (environment, 1), (environment, 2)])
     driver.finish()
 
 

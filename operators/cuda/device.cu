@@ -145,6 +145,7 @@ static sp_status choose_device(MPI_Comm comm, int *id, char *map, size_t room) {
 static sp_status use_device(sp_device *device, const char *map) {
   cudaDeviceProp properties;
   cudaFuncAttributes attributes;
+  int kilohertz, driver, runtime;
   SP_CUDA(cudaSetDevice(device->id));
   SP_CUDA(cudaGetDeviceProperties(&properties, device->id));
   if (cudaFuncGetAttributes(&attributes, probe) != cudaSuccess) {
@@ -163,8 +164,13 @@ static sp_status use_device(sp_device *device, const char *map) {
   SP_CUDA(cudaEventCreateWithFlags(&device->fork, cudaEventDisableTiming));
   SP_CUDA(cudaEventCreateWithFlags(&device->join, cudaEventDisableTiming));
   SP_TRY(sp_cuda_blas_prepare(device));
-  snprintf(device->description, sizeof device->description, "%.80s, GPU %d (sm_%d%d)%s",
-           properties.name, device->id, properties.major, properties.minor, map);
+  SP_CUDA(cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, device->id));
+  SP_CUDA(cudaDriverGetVersion(&driver));
+  SP_CUDA(cudaRuntimeGetVersion(&runtime));
+  snprintf(device->description, sizeof device->description,
+           "%.80s, GPU %d (sm_%d%d), %d MHz, CUDA %d.%d, driver for CUDA %d.%d%s", properties.name,
+           device->id, properties.major, properties.minor, kilohertz / 1000, runtime / 1000,
+           runtime % 1000 / 10, driver / 1000, driver % 1000 / 10, map);
   return SP_OK;
 }
 

@@ -1,9 +1,13 @@
 #include "solver/run/provenance.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
+
+extern char **environ;
 
 void sp_time_now(char text[SP_TIME_SIZE]) {
   const time_t now = time(NULL);
@@ -37,5 +41,111 @@ sp_status sp_list_hosts(MPI_Comm comm, char **hosts) {
     }
   }
   free(all);
+  return status;
+}
+
+/* The rest of the line, without blanks around it. */
+static void copy_line(const char *line, size_t size, char *text) {
+  line += strspn(line, " \t");
+  size_t length = strcspn(line, "\n");
+  while (length > 0 && strchr(" \t\r", line[length - 1])) length--;
+  snprintf(text, size, "%.*s", (int)length, line);
+}
+
+void sp_cpu_model(size_t size, char *text) {
+  static const char name[] = "model name";
+  char line[512];
+  text[0] = '\0';
+  FILE *file = fopen("/proc/cpuinfo", "r");
+  if (!file) return;
+  while (!text[0] && fgets(line, sizeof line, file)) {
+    const char *colon = strchr(line, ':');
+    if (colon && strncmp(line, name, sizeof name - 1) == 0) copy_line(colon + 1, size, text);
+  }
+  fclose(file);
+}
+
+void sp_mpi_library(size_t size, char *text) {
+  char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length;
+  MPI_Get_library_version(version, &length);
+  for (char *tab = version; (tab = strchr(tab, '\t'));) *tab = ' ';
+  copy_line(version, size, text);
+}
+
+/* ---- Environment ---- */
+
+/* Length of the name in NAME=VALUE. */
+static size_t name_length(const char *entry) {
+  return strcspn(entry, "=");
+}
+
+static bool begins_with_one(const char *entry, const char *const *prefixes) {
+  for (; *prefixes; prefixes++)
+    if (strncmp(entry, *prefixes, strlen(*prefixes)) == 0) return true;
+  return false;
+}
+
+static bool is_confidential(const char *entry) {
+  static const char *const words[] = {"KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", NULL};
+  const size_t length = name_length(entry);
+  for (const char *const *word = words; *word; word++)
+    for (size_t at = 0; at + strlen(*word) <= length; at++)
+      if (strncasecmp(entry + at, *word, strlen(*word)) == 0) return true;
+  return false;
+}
+
+static bool is_listed(const char *entry) {
+  static const char *const wanted[] = {
+      "OMP_",      "OMPI_MCA_",    "MPICH_",       "UCX_",      "NCCL_",         "CUDA_", "HYPRE_",
+      "SLURM_JOB", "SLURM_NTASKS", "SLURM_NNODES", "PBS_JOBID", "LOADEDMODULES", NULL};
+  static const char *const launcher[] = {"OMPI_MCA_orte_", "OMPI_MCA_prte_",        "OMPI_MCA_ess",
+                                         "OMPI_MCA_pmix",  "OMPI_MCA_initial_wdir", NULL};
+  return entry[name_length(entry)] == '=' && begins_with_one(entry, wanted) &&
+         !begins_with_one(entry, launcher) && !is_confidential(entry);
+}
+
+static int compare_names(const void *a, const void *b) {
+  const char *const *first = a, *const *second = b;
+  return strcmp(*first, *second);
+}
+
+static bool continues_utf8(char byte) {
+  return ((unsigned char)byte & 0xC0) == 0x80;
+}
+
+/* One line, whose length is returned: at most that of `entry` and of "...\n". */
+static size_t write_line(char *line, const char *entry) {
+  const size_t name = name_length(entry) + 1, whole = strlen(entry + name);
+  size_t length = whole;
+  if (length > SP_LONGEST_VALUE)
+    for (length = SP_LONGEST_VALUE; length > 0 && continues_utf8(entry[name + length]);) length--;
+  memcpy(line, entry, name + length);
+  for (size_t i = 0; i < name + length; i++)
+    if ((unsigned char)line[i] < ' ' || line[i] == 0x7F) line[i] = ' ';
+  return name + length + (size_t)sprintf(line + name + length, "%s\n", length < whole ? "..." : "");
+}
+
+sp_status sp_list_environment(char **text) {
+  size_t count = 0, size = 1;
+  const char **entries;
+  *text = NULL;
+  for (char **entry = environ; *entry; entry++) {
+    if (!is_listed(*entry)) continue;
+    count++;
+    size += strlen(*entry) + sizeof "...\n";
+  }
+  SP_TRY(sp_allocate(count, sizeof *entries, "environment", &entries));
+  const sp_status status = sp_allocate(size, 1, "environment", text);
+  if (!status) {
+    count = 0;
+    for (char **entry = environ; *entry; entry++)
+      if (is_listed(*entry)) entries[count++] = *entry;
+    qsort(entries, count, sizeof *entries, compare_names);
+    char *end = *text;
+    for (size_t e = 0; e < count; e++) end += write_line(end, entries[e]);
+    *end = '\0';
+  }
+  free(entries);
   return status;
 }

@@ -27,14 +27,25 @@ struct sp_report {
   sp_outcome outcome;
 };
 
+/* What the machine is, of rank 0. */
+static void record_machine(sp_record *record, const char *environment) {
+  char text[256];
+  sp_cpu_model(sizeof text, text);
+  if (text[0]) sp_record_text(record, "cpu", text);
+  sp_mpi_library(sizeof text, text);
+  sp_record_text(record, "mpi", text);
+  sp_record_text(record, "environment", environment);
+}
+
 /* Besides status = "running", which the log sets itself. */
 static sp_status write_provenance(sp_report *report) {
   sp_record *record = &report->record;
-  char *hosts = NULL, *text = NULL, now[SP_TIME_SIZE];
+  char *hosts = NULL, *text = NULL, *environment = NULL, now[SP_TIME_SIZE];
   sp_status status = sp_list_hosts(report->comm, &hosts);
   if (!status) {
     status = sp_config_format(report->config, &text);
     if (!status && record->json) status = sp_config_write_json(report->config, record->json);
+    if (!status) status = sp_list_environment(&environment);
     status = sp_agree(report->comm, status);
   }
   if (!status) {
@@ -47,11 +58,13 @@ static sp_status write_provenance(sp_report *report) {
     sp_record_integer(record, "ranks", report->workers->ranks);
     sp_record_integer(record, "ranks_with_elements", report->workers->count);
     sp_record_integer(record, "threads", report->workers->threads[1]);
+    record_machine(record, environment);
     if (sp_record_logs(record))
       sp_record_keep(record, sp_run_log_attribute_string(record->log, "case", text));
   }
   free(hosts);
   free(text);
+  free(environment);
   return status;
 }
 
