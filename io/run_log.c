@@ -33,11 +33,6 @@ typedef struct attribute {
   char *unit_name; /* NAME_unit, where there is a unit */
 } attribute;
 
-typedef struct residual_row {
-  int64_t iteration;
-  double absolute, relative;
-} residual_row;
-
 typedef struct column column;
 
 /* A table that is replaced as a whole. Texts have a fixed width in its rows. */
@@ -69,10 +64,12 @@ static const column matvec_columns[] = {{"iteration", SP_LOG_INTEGER},
                                         {"gflops", SP_LOG_REAL},
                                         {"gbytes_per_second", SP_LOG_REAL},
                                         {"gdofs_per_second", SP_LOG_REAL}};
-static const column residual_columns[] = {
-    {"iteration", SP_LOG_INTEGER}, {"absolute", SP_LOG_REAL}, {"relative", SP_LOG_REAL}};
+static const column residual_columns[] = {{"iteration", SP_LOG_INTEGER},
+                                          {"absolute", SP_LOG_REAL},
+                                          {"relative", SP_LOG_REAL},
+                                          {"seconds", SP_LOG_REAL}};
 
-static_assert(sizeof(sp_matvec_row) == 5 * 8 && sizeof(residual_row) == 3 * 8,
+static_assert(sizeof(sp_matvec_row) == 5 * 8 && sizeof(sp_residual_row) == 4 * 8,
               "rows are written as they lie in memory");
 
 static double monotonic_seconds(void) {
@@ -171,7 +168,7 @@ static void write_everything(int64_t file, const void *context) {
   write_dataset(file, "matvec_seconds_by_rank", "s", H5T_NATIVE_DOUBLE, 2,
                 (hsize_t[]){log->seconds_by_rank.count, (hsize_t)log->ranks},
                 log->seconds_by_rank.rows);
-  write_table(file, "residual", "1, 1, 1", COLUMNS(residual_columns), 1, &log->residual);
+  write_table(file, "residual", "1, 1, 1, s", COLUMNS(residual_columns), 1, &log->residual);
   for (size_t n = 0; n < log->tables.count; n++) {
     const named_table *t = table_at(&log->tables, n);
     write_table(file, t->name, t->units, t->column_count, t->columns, t->text_width, &t->rows);
@@ -227,7 +224,7 @@ static sp_status initialise(sp_run_log *log, const char *path, int ranks) {
   log->attributes.row_size = sizeof(attribute);
   log->matvec.row_size = sizeof(sp_matvec_row);
   log->seconds_by_rank.row_size = (size_t)ranks * sizeof(double);
-  log->residual.row_size = sizeof(residual_row);
+  log->residual.row_size = sizeof(sp_residual_row);
   log->tables.row_size = sizeof(named_table);
 
   char start_time[sizeof "2000-01-01T00:00:00Z"] = "";
@@ -312,10 +309,9 @@ sp_status sp_run_log_matvec(sp_run_log *log, const sp_matvec_row *row,
   return flush_if_due(log);
 }
 
-sp_status sp_run_log_residual(sp_run_log *log, int64_t iteration, double absolute,
-                              double relative) {
+sp_status sp_run_log_residual(sp_run_log *log, const sp_residual_row *row) {
   SP_TRY(table_reserve(&log->residual));
-  table_append(&log->residual, &(residual_row){iteration, absolute, relative});
+  table_append(&log->residual, row);
   return flush_if_due(log);
 }
 

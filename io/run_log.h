@@ -6,7 +6,7 @@
  *     /matvec     one row per operator application: iteration, seconds, gflops, gbytes_per_second,
  *                 gdofs_per_second
  *     /matvec_seconds_by_rank   [rows of /matvec][ranks], seconds
- *     /residual   one row per iteration: iteration, absolute, relative
+ *     /residual   one row per iteration: iteration, absolute, relative, seconds
  *     /phases     one row per phase: name, calls, seconds_min, seconds_mean, seconds_max, share,
  *                 share_of_total, part_of
  *     /errors     one row: L2, H1, max; absent until sp_run_log_errors is called
@@ -36,6 +36,12 @@ typedef struct sp_matvec_row {
   double seconds, gflops, gbytes_per_second, gdofs_per_second;
 } sp_matvec_row;
 
+typedef struct sp_residual_row {
+  int64_t iteration;
+  double absolute, relative;
+  double seconds; /* since the iteration began */
+} sp_residual_row;
+
 typedef struct sp_phase_row {
   const char *name, *part_of; /* the row that this one is a part of, "" for the whole */
   int64_t calls;
@@ -59,7 +65,7 @@ sp_status sp_run_log_attribute_double(sp_run_log *log, const char *name, double 
 /* Append rows; `seconds_by_rank` has one entry per rank. May rewrite the file (see above). */
 sp_status sp_run_log_matvec(sp_run_log *log, const sp_matvec_row *row,
                             const double *seconds_by_rank);
-sp_status sp_run_log_residual(sp_run_log *log, int64_t iteration, double absolute, double relative);
+sp_status sp_run_log_residual(sp_run_log *log, const sp_residual_row *row);
 
 /* Tables that are written as a whole: a column is 64-bit integers, doubles or strings. */
 typedef enum sp_log_kind { SP_LOG_INTEGER, SP_LOG_REAL, SP_LOG_TEXT } sp_log_kind;

@@ -15,6 +15,7 @@ enum { HISTORY = 400 };
 typedef struct history {
   int calls;
   double residual[HISTORY], relative[HISTORY];
+  double seconds; /* of the last call */
   bool consistent;
   int fails_at, fails_on; /* iteration and rank in which the callback fails; -1: never */
 } history;
@@ -27,7 +28,9 @@ static sp_status record(const sp_cg_iteration *iteration, void *context) {
   h->consistent = h->consistent && iteration->iteration == h->calls &&
                   iteration->applied == (h->calls > 0) &&
                   (by_rank != NULL) == (rank == 0 && h->calls > 0) &&
-                  (h->calls > 0 ? seconds > 0 : seconds == 0) && (!by_rank || seconds == longest);
+                  (h->calls > 0 ? seconds > 0 : seconds == 0) && (!by_rank || seconds == longest) &&
+                  iteration->seconds > h->seconds;
+  h->seconds = iteration->seconds;
   if (h->calls < HISTORY) {
     h->residual[h->calls] = iteration->residual;
     h->relative[h->calls] = iteration->relative;
@@ -70,6 +73,8 @@ static void check_callback(system_t *s) {
   CHECK(first.calls == result.iterations + 1, "%d calls in %d iterations", first.calls,
         (int)result.iterations);
   CHECK(first.consistent, "iteration numbers and times");
+  CHECK(first.seconds <= result.seconds, "the last residual after %g s of %g s", first.seconds,
+        result.seconds);
   /* The same sum in another order differs by at most 1e-16 times the root of its 1e4 terms. */
   CHECK_CLOSE(first.residual[0] / norm_b, 1, 1e-13);
   CHECK(first.relative[0] == 1, "starts at %g", first.relative[0]);

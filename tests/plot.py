@@ -3,6 +3,7 @@
 
     plot.py SP_PLOT SP_SOLVE        exit code 77 (skipped) without matplotlib or h5py"""
 
+import argparse
 import importlib
 import os
 import subprocess
@@ -59,6 +60,31 @@ def refuse(words, *arguments):
     check(not os.path.exists("x.png"), f"{arguments}: an image in spite of the error")
 
 
+def over_time():
+    """The residual over the seconds of the log, which one of an older program lacks."""
+    sys.path.insert(0, os.path.dirname(PLOT))
+    module = importlib.import_module("run_figures")
+    drawn = []
+    save, module.figures.save = module.figures.save, lambda figure, path: drawn.append(figure)
+    for against in "seconds", "iterations":
+        module.residual(argparse.Namespace(files=["a.h5", "b.h5"], output="x.png", against=against))
+    module.figures.save = save
+    for figure, column in zip(drawn, ("seconds", "iteration")):
+        for path, line in zip(("a.h5", "b.h5"), figure.axes[0].get_lines()):
+            with h5py.File(path) as log:
+                rows = log["residual"][:]
+            check((line.get_xdata() == rows[column]).all() and (line.get_ydata() == rows["relative"]).all(),
+                  f"{path} over {column}: {line.get_xydata()}")
+        module.pyplot.close(figure)
+    draw("residual", ["a.h5", "--against", "seconds"], [BLUE], [ORANGE])
+    with h5py.File("a.h5") as log, h5py.File("older.h5", "w") as older:
+        older.attrs.update(log.attrs)
+        older["residual"] = log["residual"][:][["iteration", "absolute", "relative"]]
+    draw("residual", ["a.h5", "older.h5"], [BLUE, ORANGE])
+    refuse(["older.h5", "no column seconds", "older program"], "residual", "a.h5", "older.h5", "--against",
+           "seconds", "-o", "x.png")
+
+
 def main():
     box = ["mesh.elements=3 3 3", "discretization.order=4", "output.field=",
            "problem.solution=sin(3*x)*exp(y)+z^3"]
@@ -72,6 +98,7 @@ def main():
 
     draw("residual", ["a.h5"], [BLUE], [ORANGE])
     draw("residual", ["a.h5", "b.h5"], [BLUE, ORANGE])
+    over_time()
     draw("matvec", ["a.h5"], [BLUE], [ORANGE])
     draw("matvec", ["a.h5", "b.h5"], [BLUE, ORANGE])
     draw("phases", ["a.h5"], [BLUE, GREEN])

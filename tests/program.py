@@ -72,6 +72,9 @@ def check_log(path, ranks, iterations, status):
               "a matvec takes as long as its slowest rank")
         check(list(residual["iteration"]) == list(range(iterations + 1)), "residual iterations")
         check(residual["relative"][0] == 1, "the first relative residual is not 1")
+        seconds = residual["seconds"]
+        check(0 < seconds[0] and (seconds[1:] > seconds[:-1]).all() and
+              seconds[-1] <= log.attrs["solve_seconds"], f"seconds {seconds} of {log.attrs['solve_seconds']}")
         phases = {row["name"].decode(): row for row in log["phases"]}
         check(0 < phases["matvec"]["share"] <= 1, "the share of the matvec")
         check(phases["matvec"]["calls"] == iterations, "calls of the matvec")

@@ -68,6 +68,10 @@ def same_bits(ranks, preconditioner):
                              ("four", last, max(whole))):
         want = {n: whole[n] for n in range(first, end + 1)}
         check(residuals(f"{name}.h5") == want, f"{run.name}: residuals {first} to {end}")
+        with h5py.File(f"{name}.h5", "r") as log:
+            seconds, whole_time = log["residual"]["seconds"], log.attrs["solve_seconds"]
+        check((first == 0 or seconds[0] == 0) and (seconds[1:] > seconds[:-1]).all() and
+              seconds[-1] <= whole_time, f"{run.name}: seconds {seconds} of {whole_time}")
     check(field("four.hdf") == field("whole.hdf"), f"{run.name}: the fields differ")
     with h5py.File("three.h5", "r") as log:
         check(log.attrs["restart"] == "one.chk" and log.attrs["restart_iteration"] == again and

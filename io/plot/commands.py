@@ -52,8 +52,12 @@ def parse(arguments=None):
     command = add_logs(commands, "scaling", "scaling.scaling", "strong or weak scaling of the solve: the "
                        "efficiency over ranks, from runs of one case on several numbers of ranks")
     add_image(command, required=False)
-    for name, text in (("residual", "the residual over the iterations"),
-                       ("matvec", "the throughput of the operator over the iterations"),
+    command = add_logs(commands, "residual", "run_figures.residual", "the residual over iterations or time")
+    add_image(command)
+    command.add_argument("--against", default="iterations", metavar="iterations|seconds",
+                         choices=("iterations", "seconds"),
+                         help="what the residual is drawn over; default: iterations")
+    for name, text in (("matvec", "the throughput of the operator over the iterations"),
                        ("phases", "where the time of a run goes"),
                        ("study", "the convergence of a study, with reference slopes")):
         add_image(add_logs(commands, name, f"run_figures.{name}", text))

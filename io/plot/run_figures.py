@@ -51,15 +51,23 @@ def every(count):
 
 
 def residual(arguments):
-    """Relative residuals, logarithmic."""
+    """Relative residuals, logarithmic, over iterations or time."""
     runs = read_all(arguments, "residual")
+    timed = arguments.against == "seconds"
+    for path, (_, rows, _) in zip(arguments.files, runs):
+        if timed and "seconds" not in rows.dtype.names:
+            raise Failure(f"{path}: /residual has no column seconds: a log of an older program; draw it "
+                          "with --against iterations")
     figure, axes = pyplot.subplots()
     for n, (label, rows, _) in enumerate(runs):
-        axes.semilogy(rows["iteration"], rows["relative"], label=label, markevery=every(len(rows)),
-                      **figures.style(n))
-    axes.set_xlabel("iteration")
+        axes.semilogy(rows["seconds" if timed else "iteration"], rows["relative"], label=label,
+                      markevery=every(len(rows)), **figures.style(n))
     axes.set_ylabel("relative residual  ||r|| / ||b||")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    if timed:
+        axes.set_xlabel("seconds since the start of the iteration")
+    else:
+        axes.set_xlabel("iteration")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     legend(axes, runs)
     figures.save(figure, arguments.output)
 

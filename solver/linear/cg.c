@@ -12,6 +12,8 @@ typedef struct solve {
   sp_cg_result *result;
   sp_cg_request requested; /* of all ranks, as of the last iteration */
   sp_status reported;      /* what this rank's on_iteration returned last */
+  double begun, looked;    /* MPI_Wtime at the start of the loop and in the last `since` */
+  double known;            /* and when this rank knew the residual */
   double *seconds;         /* [SP_CG_BATCH][ranks] on rank 0: of the last matvecs; else NULL */
 } solve;
 
@@ -31,6 +33,7 @@ static void report(solve *s, bool applied, double own_seconds, const double *sec
                                      .applied = applied,
                                      .residual = s->result->residual,
                                      .relative = s->result->relative,
+                                     .seconds = s->known - s->begun - s->result->save_seconds,
                                      .matvec_seconds = longest,
                                      .seconds_by_rank = seconds};
   s->reported = options->on_iteration(&iteration, options->context);
@@ -46,8 +49,9 @@ static moment look(const solve *s) {
 }
 
 /* Seconds since `then`, without those in sums over ranks, which have their own row. */
-static double since(const solve *s, moment then) {
+static double since(solve *s, moment then) {
   const moment at = look(s);
+  s->looked = at.now;
   return at.now - then.now - (at.in_sums - then.in_sums);
 }
 
@@ -137,6 +141,7 @@ static sp_status iterate(solve *s) {
     s->requested = (sp_cg_request)sp_reduction_requested(op->reduction);
     if (s->options->on_iteration) sp_reduction_gather(op->reduction, 1, &op->seconds, s->seconds);
     s->result->update_seconds += since(s, start);
+    s->known = s->looked;
     if (!isfinite(rr)) return breakdown(s, "r.r", rr);
     /* The last application of B is for those who continue with a smaller tolerance. */
     const bool last = sqrt(rr) <= s->options->tolerance * s->at.norm_b && !s->options->save;
@@ -189,6 +194,7 @@ static sp_status iterate_on_device(solve *s) {
       s->result->update_seconds -= record->seconds;
       if (!isfinite(record->rr)) return breakdown(s, "r.r", record->rr);
       advance(s, record->rr, record->rz);
+      s->known = start.now + (s->looked - start.now) * (i + 1) / done;
       report(s, true, record->seconds, s->seconds ? s->seconds + (ptrdiff_t)i * size : NULL);
     }
     if (batch < SP_CG_BATCH) batch *= 2;
@@ -202,6 +208,7 @@ static sp_status begin(solve *s) {
   const moment start = look(s);
   SP_TRY(sp_operator_update(s->op, 0, &s->vectors, &rr, &rz));
   s->result->update_seconds += since(s, start);
+  s->known = s->looked;
   if (!isfinite(rr)) return breakdown(s, "b.b", rr);
   if (rr > 0) SP_TRY(precondition(s, sqrt(rr), &rz));
   s->at = (sp_cg_progress){.norm_b = sqrt(rr), .residual = sqrt(rr), .rz = rz};
@@ -258,6 +265,7 @@ sp_status sp_cg_solve(sp_operator *op, sp_preconditioner *preconditioner,
   sp_status status = sp_agree(op->comm, create_vectors(&s));
   if (!status) {
     const moment start = look(&s);
+    s.begun = s.known = start.now;
     result->first = result->iterations = s.at.iteration;
     status = options->start ? resume(&s) : begin(&s);
     if (!status) {

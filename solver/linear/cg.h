@@ -20,6 +20,9 @@ typedef struct sp_cg_iteration {
   int64_t iteration;             /* 0: before the first */
   bool applied;                  /* false before the first of this solve: without a matvec */
   double residual, relative;     /* ||r||, ||r|| / ||b|| */
+  double seconds;                /* from the start of the loop until this rank knew the residual,
+                                  * without `save`. Where a device does whole iterations, those of
+                                  * a batch are taken to be equally long. */
   double matvec_seconds;         /* on rank 0 the longest of all ranks, elsewhere this rank's */
   const double *seconds_by_rank; /* [ranks] on rank 0, NULL elsewhere */
 } sp_cg_iteration;

@@ -262,9 +262,11 @@ sp_status sp_report_iteration(const sp_cg_iteration *iteration, void *context) {
     const sp_matvec_row row = throughput(report, iteration->iteration, iteration->matvec_seconds);
     status = sp_run_log_matvec(report->record.log, &row, iteration->seconds_by_rank);
   }
-  if (!status)
-    status = sp_run_log_residual(report->record.log, iteration->iteration, iteration->residual,
-                                 iteration->relative);
+  const sp_residual_row row = {.iteration = iteration->iteration,
+                               .absolute = iteration->residual,
+                               .relative = iteration->relative,
+                               .seconds = iteration->seconds};
+  if (!status) status = sp_run_log_residual(report->record.log, &row);
   sp_record_keep(&report->record, status);
   return SP_OK;
 }
