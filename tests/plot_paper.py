@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""sp_plot paper: every figure from a file of sp_bench to which rows like a GPU's were added, what is
-plotted against the rows, and its answers to wrong input.
+"""sp_plot bench on files of sp_bench; sp_plot paper: every figure from a file of sp_bench to which rows
+like a GPU's were added. What is plotted against the rows, and answers to wrong input.
 
     plot_paper.py SP_PLOT SP_BENCH [FOLDER]    exit code 77 (skipped) without matplotlib or h5py
                                                FOLDER: keep the figures there, to look at"""
@@ -18,7 +18,8 @@ PLOT, BENCH = (os.path.abspath(path) for path in sys.argv[1:3])
 KEEP = os.path.abspath(sys.argv[3]) if len(sys.argv) > 3 else None
 sys.path.insert(0, os.path.dirname(PLOT))
 
-h5py, numpy, paper_figures = optional.need("h5py", "numpy", "paper_figures")
+h5py, numpy = optional.need("h5py", "numpy")
+paper_figures, bench_figures = optional.need("paper_figures", "bench_figures")
 Study = optional.need("paper_data").Study
 
 LADDERS = {("mass", 2): (8, 15), ("bp3.5", 2): (10, 15), ("bp3.5", 3): (6, 9),
@@ -196,8 +197,8 @@ def check_unrolling(study, rows, draw):
 # ---- The program --------------------------------------------------------------------------------
 
 
-def plot(*arguments):
-    return subprocess.run([sys.executable, PLOT, "paper", *arguments], capture_output=True,
+def plot(*arguments, command="paper"):
+    return subprocess.run([sys.executable, PLOT, command, *arguments], capture_output=True,
                           text=True, timeout=200)
 
 
@@ -212,8 +213,8 @@ def draw_all(path, folder, names, left_out=(), form="png", extra=()):
                                                    for name in left_out], f"{path}: {lines}")
 
 
-def refuse(words, *arguments):
-    done = plot(*arguments)
+def refuse(words, *arguments, command="paper"):
+    done = plot(*arguments, command=command)
     lines = done.stderr.splitlines()
     check(done.returncode == 1 and len(lines) == 1 and lines[0].startswith("sp_plot: "),
           f"{arguments}: {done.returncode} {done.stderr!r}")
@@ -221,7 +222,92 @@ def refuse(words, *arguments):
         check(word in done.stderr, f"{arguments}: no '{word}' in {done.stderr!r}")
 
 
+# ---- sp_plot bench ------------------------------------------------------------------------------
+
+MEASURES = {"E to E": "unassembled", "L to L": "operator", "CG": "cg", "roofline by copies": "copy"}
+
+
+def expected_rates(rows, problem, x, **chosen):
+    """{(measure, geometry, precision): {x: GDOF/s}}; a copy has no geometry."""
+    curves = {}
+    for row in rows:
+        if row["problem"] != problem.encode() or any(row[name] != value for name, value in chosen.items()):
+            continue
+        what = row["what"].decode()
+        key = what, "" if what == "copy" else row["geometry"].decode(), row["precision"].decode()
+        curves.setdefault(key, {})[int(row[x])] = float(row["gdofs_per_second"])
+    return curves
+
+
+def drawn_rates(axes):
+    curves = {}
+    for line in axes.get_lines():
+        name, *more = line.get_label().split(", ")
+        geometry = more.pop(0) if name != "roofline by copies" else ""
+        points = zip(line.get_xdata().tolist(), line.get_ydata().tolist())
+        curves[MEASURES[name], geometry, *(more or ["double"])] = dict(points)
+    return curves
+
+
+def run_bench(path, *arguments):
+    done = subprocess.run([BENCH, "-q", "--device", "host", "--order", "1,2", "--repeats", "3", "-o", path,
+                           *arguments], capture_output=True, text=True, timeout=100)
+    check(done.returncode == 0, f"sp_bench: {done.returncode} {done.stderr}")
+    with h5py.File(path) as file:
+        return file["bench"][:], dict(file.attrs)
+
+
+def rates():
+    """Every measurement is drawn where it belongs: over the order those on the largest mesh, over the size
+    those of the highest order."""
+    rows = run_bench("rates.h5", "--problem", "mass,bp3.5", "--elements", "8,27", "--precision",
+                     "double,single")[0]
+    figure = bench_figures.draw(*bench_figures.read("rates.h5"))
+    titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
+    check(titles == ["BP1.0", "BP3.5"], f"a panel per problem: {titles}")
+    for n, problem in enumerate(("mass", "bp3.5")):
+        above, below = figure.axes[n], figure.axes[2 + n]
+        expected = expected_rates(rows, problem, "order", elements=27)
+        check(len(expected) == 12 and drawn_rates(above) == expected, f"{problem}: {drawn_rates(above)}")
+        expected = expected_rates(rows, problem, "dofs", order=2)
+        check(drawn_rates(below) == expected, f"{problem} by size: {drawn_rates(below)}")
+        check("N = 2" in below.get_xlabel(), below.get_xlabel())
+        styles = {(line.get_color(), line.get_marker(), line.get_linestyle()) for line in above.get_lines()}
+        check(len(styles) == 12, f"curves of the same style: {styles}")
+    run_bench("orders.h5", "--elements", "27")
+    figure = bench_figures.draw(*bench_figures.read("orders.h5"))
+    check(len(figure.axes) == 1 and len(figure.axes[0].get_lines()) == 7, "one mesh, one panel")
+    for path in "rates.h5", "orders.h5":
+        done = plot(path, "-o", "rates.png", command="bench")
+        check(done.returncode == 0 and not done.stdout + done.stderr and os.path.getsize("rates.png") > 5000,
+              f"{path}: {done.returncode} {done.stderr}")
+        os.remove("rates.png")
+
+
+def refuse_rates(cold):
+    """`cold`: rows of the paper's kernels, and of production."""
+    to = ["-o", "refused.png"]
+    for path, words in (("absent.h5", "no such file"), ("text.h5", "not an HDF5 file"),
+                        ("other.h5", "not a file of sp_bench"), ("group.h5", "no column 'what'"),
+                        ("empty.h5", "no rates to draw")):
+        refuse([path, words], path, *to, command="bench")
+    with h5py.File("kernels.h5", "w") as file:
+        file.attrs["program"] = "sp_bench"
+        file["bench"] = cold[(cold["kernel"] > 0) | (cold["what"] == b"copy")]
+    refuse(["no rates to draw", "--measure"], "kernels.h5", *to, command="bench")
+    refuse(["cannot write"], "orders.h5", "-o", "absent/x.png", command="bench")
+    check(not os.path.exists("refused.png"), "an image in spite of errors")
+    # Of a GPU's file only production and copies are drawn; inputs in cache and not in cache apart.
+    figure = bench_figures.draw(*bench_figures.read("bench.h5"))
+    names = {line.get_label() for axes in figure.axes for line in axes.get_lines()}
+    check({"E to E, stored, double, warm cache", "E to E, stored, double, cold cache"}
+          <= {", ".join(word for word in name.split(", ") if not word.startswith("map ")) for name in names},
+          f"curves {names}")
+    check(not any("kernel" in name for name in names), f"curves {names}")
+
+
 def main():
+    rates()
     done = subprocess.run([BENCH, "-q", "--device", "host", "--problem", "all", "--order", "1,2",
                            "--elements", "27", "--repeats", "3", "-o", "host.h5"],
                           capture_output=True, text=True, timeout=100)
@@ -292,6 +378,7 @@ def main():
     refuse(["--elements", "found '512,x'"], "bench.h5", *to, "--elements", "512,x")
     refuse(["text.h5", "cannot make"], "bench.h5", "-o", "text.h5")
     check(not os.path.exists("refused"), "a folder in spite of errors")
+    refuse_rates(cold)
 
 
 with tempfile.TemporaryDirectory() as directory:

@@ -215,7 +215,7 @@ def scaling():
     refuse(["absent.h5", "no such file"], "scaling", "s2.h5", "absent.h5")
 
 
-FIGURES = ("residual", "matvec", "phases", "study", "field", "paper")
+FIGURES = ("residual", "matvec", "phases", "study", "field", "bench", "paper")
 
 
 def missing_modules():

@@ -43,6 +43,14 @@ def add_paper(commands):
     command.set_defaults(function="paper_figures.paper")
 
 
+def add_bench(commands):
+    text = "the rates of sp_bench over the order and the size"
+    command = commands.add_parser("bench", help=text, description=text.capitalize() + ".")
+    command.add_argument("file", metavar="BENCH.H5")
+    add_image(command)
+    command.set_defaults(function="bench_figures.bench")
+
+
 def parse(arguments=None):
     parser = argparse.ArgumentParser(prog="sp_plot", description="Tables and figures from HDF5 files.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -62,5 +70,6 @@ def parse(arguments=None):
                        ("study", "the convergence of a study, with reference slopes")):
         add_image(add_logs(commands, name, f"run_figures.{name}", text))
     add_field(commands)
+    add_bench(commands)
     add_paper(commands)
     return parser.parse_args(arguments)

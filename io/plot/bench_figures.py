@@ -1,0 +1,143 @@
+"""The rates of a file of sp_bench (solver/bench/file.h): over the order, and over the size if the file has
+several meshes for one order. Rates are DOFs per second; operators between E-vectors and copies count the
+nodes of all elements. Rows of the paper's kernels are paper_figures'; solves have no rate."""
+
+import numpy
+from matplotlib.ticker import MaxNLocator
+
+import figures
+from failure import Failure
+from figures import pyplot
+from files import open_file
+from paper_data import PROBLEMS
+
+KEY = ("what", "problem", "geometry", "precision", "map", "warm_cache")
+COLUMNS = (*KEY, "threads", "kernel", "order", "elements", "dofs", "gdofs_per_second")
+MEASURES = {"copy": "roofline by copies", "unassembled": "E to E", "operator": "L to L", "cg": "CG"}
+COLOURS = {"copy": "#000000", **dict(zip(("unassembled", "operator", "cg"), figures.COLOURS))}
+PANEL = 3.4  # inches
+
+
+def read(path):
+    """The rows of the program's own measurements, and the device."""
+    with open_file(path) as file:
+        if file.attrs.get("program") != "sp_bench":
+            raise Failure(f"{path}: not a file of sp_bench")
+        names = getattr(getattr(file.get("bench"), "dtype", None), "names", None) or ()
+        absent = [name for name in COLUMNS if name not in names]
+        if absent:
+            raise Failure(f"{path}: /bench has no column '{absent[0]}', it is from another version "
+                          "of sp_bench")
+        rows, device = file["bench"][:], file.attrs.get("device", "unknown device")
+    rows = rows[(rows["kernel"] == 0) & numpy.isin(rows["what"], [what.encode() for what in MEASURES])]
+    if not (rows["what"] != b"copy").any():
+        raise Failure(f"{path}: no rates to draw; expected rows of sp_bench --measure unassembled, "
+                      "operator or cg")
+    return rows, device.split("; GPUs by rank")[0]
+
+
+def curves_of(rows):
+    """{key: rows} with what is drawn as one curve, in the order of MEASURES."""
+    keys = {tuple(row[name].item() for name in KEY) for row in rows}
+    order = [what.encode() for what in MEASURES]
+    found = {}
+    for key in sorted(keys, key=lambda key: (order.index(key[0]), *key[1:])):
+        match = numpy.ones(len(rows), dtype=bool)
+        for name, value in zip(KEY, key):
+            match &= rows[name] == value
+        found[key] = rows[match]
+    return found
+
+
+def name_of(key, rows):
+    """What tells a curve from the others. A copy has no geometry; CG always uses the same input."""
+    what, _, geometry, precision, shape, warm = (
+        value.decode() if isinstance(value, bytes) else value for value in key)
+    words = [MEASURES[what]]
+    if what != "copy":
+        words.append(geometry)
+    if len(set(rows["precision"])) > 1:
+        words.append(precision)
+    if len(set(rows["map"])) > 1:
+        words.append(f"map {shape}")
+    if what != "cg" and len(set(rows["warm_cache"][rows["what"] != b"cg"])) > 1:
+        words.append("warm cache" if warm else "cold cache")
+    return ", ".join(words)
+
+
+def variant(what, geometry, shape, warm):
+    """What the marker shows. CG always uses the same input."""
+    return geometry, shape, bool(warm) and what != b"cg"
+
+
+def style_of(key, rows):
+    """Colour by measure, dashes by precision, marker by what else differs."""
+    what, _, geometry, precision, shape, warm = key
+    variants = sorted({variant(*row) for row in rows[["what", "geometry", "map", "warm_cache"]].tolist()})
+    marker = variants.index(variant(what, geometry, shape, warm)) % len(figures.MARKERS)
+    return {"color": COLOURS[what.decode()], "linestyle": "--" if precision == b"single" else "-",
+            "marker": figures.MARKERS[marker]}
+
+
+def largest_meshes(rows):
+    """Of each order the row with the most elements, by order."""
+    return numpy.array([max(rows[rows["order"] == order], key=lambda row: row["elements"])
+                        for order in numpy.unique(rows["order"])], rows.dtype)
+
+
+def order_of_sizes(rows):
+    """The order with the most meshes, the highest of several; None if each has one mesh."""
+    meshes = {int(order): len(set(rows["elements"][rows["order"] == order])) for order in set(rows["order"])}
+    most = max(meshes.values())
+    return max(order for order, count in meshes.items() if count == most) if most > 1 else None
+
+
+def draw_panel(axes, rows, everything, x):
+    for key, part in curves_of(rows).items():
+        part = largest_meshes(part) if x == "order" else numpy.sort(part, order="dofs")
+        axes.plot(part[x], part["gdofs_per_second"], label=name_of(key, everything),
+                  **style_of(key, everything))
+    axes.set_yscale("log")
+
+
+def over_orders(axes, rows, everything):
+    draw_panel(axes, rows, everything, "order")
+    axes.set_xlabel("polynomial degree N")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+
+def over_sizes(axes, rows, everything):
+    """Empty if each order has one mesh."""
+    order = order_of_sizes(rows)
+    if order is None:
+        axes.set_visible(False)
+        return
+    draw_panel(axes, rows[rows["order"] == order], everything, "dofs")
+    axes.set_xscale("log")
+    axes.set_xlabel(f"degrees of freedom, or nodes, N = {order}")
+
+
+def draw(rows, device):
+    """A column of panels per problem: over the order, and below over the size."""
+    problems = [problem for problem in PROBLEMS if problem.encode() in rows["problem"]]
+    parts = [rows[rows["problem"] == problem.encode()] for problem in problems]
+    sized = any(order_of_sizes(part) for part in parts)
+    figure, grid = pyplot.subplots(1 + sized, len(problems), squeeze=False, constrained_layout=True,
+                                   figsize=(PANEL * max(len(problems), 1.4), 0.85 * PANEL * (1 + sized)))
+    figure.suptitle(device, fontsize=9)
+    for n, (problem, part) in enumerate(zip(problems, parts)):
+        grid[0][n].set_title(PROBLEMS[problem], fontsize=9)
+        over_orders(grid[0][n], part, rows)
+        if sized:
+            over_sizes(grid[1][n], part, rows)
+    for line in grid:
+        line[0].set_ylabel("GDOF/s (E to E, copies: Gnode/s)")
+    entries = {name: handle for axes in figure.axes for handle, name in
+               zip(*axes.get_legend_handles_labels())}
+    figure.legend(entries.values(), entries.keys(), loc="upper center", ncol=min(3, len(entries)),
+                  bbox_to_anchor=(0.5, 0.0))
+    return figure
+
+
+def bench(arguments):
+    figures.save(draw(*read(arguments.file)), arguments.output)
