@@ -84,7 +84,16 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
   return 0;
 }
 
+/* A thread that libFuzzer or MPI has just started may hold a lock of AddressSanitizer, and a child
+ * that is forked then waits for it forever. */
+static void let_threads_start(void) {
+  static bool waited = false;
+  if (!waited) usleep(200000);
+  waited = true;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  let_threads_start();
   FILE *file = fopen(path, "wb");
   require(file != NULL, "the mesh cannot be written");
   require(fwrite(data, 1, size, file) == size, "the mesh cannot be written");
