@@ -42,7 +42,8 @@ def read_settings(path):
     with open_log(path) as log:
         case, device = read_case(log.attrs["case"]), log.attrs["device"]
     settings = {f"{section}.{key}": value for section in SAME for key, value in case[section].items()}
-    return {**settings, "device": device}
+    # On several ranks the text of a GPU goes on with the number of each rank's GPU.
+    return {**settings, "device": device.split("; GPUs by rank:")[0]}
 
 
 def check_same(paths):
