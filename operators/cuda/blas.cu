@@ -32,6 +32,10 @@ __global__ void convert(size_t n, double scale, const FROM *x, TO *y) {
     y[i] = (TO)(scale * (double)x[i]);
 }
 
+// An entry gets the same bits wherever it lies in its vector: a DOF that ranks share lies in
+// another part of each rank's vector, and its values must agree. So where a sum of products could
+// be fused in two ways, the code says how.
+
 // Numbers that are loaded and stored together.
 template <class T, int width> struct alignas(width * sizeof(T)) pack { T v[width]; };
 
@@ -50,7 +54,7 @@ __device__ __forceinline__ void axpby_at(T a, const T *x, T b, T *y, size_t i) {
   pack<T, width> to = {};
   if (b != 0) to = load<T, width>(y, i);
 #pragma unroll
-  for (int e = 0; e < width; e++) to.v[e] = a * from.v[e] + b * to.v[e];
+  for (int e = 0; e < width; e++) to.v[e] = fma(a, from.v[e], b * to.v[e]);
   store(y, i, to);
 }
 
@@ -75,9 +79,8 @@ __device__ __forceinline__ void correct_at(const sp_correction &step, size_t i) 
 #pragma unroll
   for (int e = 0; e < width; e++) {
     r.v[e] -= q.v[e];
-    const T part = b * (step.s ? s.v[e] * r.v[e] : r.v[e]);
-    d.v[e] = a * d.v[e] + part;
-    x.v[e] += c * d.v[e];
+    d.v[e] = fma(a, d.v[e], b * (step.s ? s.v[e] * r.v[e] : r.v[e]));
+    x.v[e] = fma(c, d.v[e], x.v[e]);
   }
   if (step.q) store(step.r, i, r);
   store(step.d, i, d);
