@@ -44,25 +44,13 @@ template <int n> struct column_map {
     }
     return adjugate_of(r, s, t, p, q, w);
   }
-
-  __device__ __forceinline__ real mass_weights() const {
-    return weights;
-  }
 };
 
-// A map with kappa and lambda of the element: `weights` has the factor kappa, mass_weights() has
-// lambda.
+// A map with the element's kappa, which is a factor of `weights`.
 template <class Map> struct scaled_map : Map {
-  real with_lambda;
-
   __device__ __forceinline__ void prepare(const real *c, int i, int j) {
     Map::prepare(c, i, j);
-    with_lambda = c[1] * this->weights;
     this->weights *= c[0];
-  }
-
-  __device__ __forceinline__ real mass_weights() const {
-    return with_lambda;
   }
 };
 template <class Map, int GEOMETRY>
@@ -83,7 +71,7 @@ __device__ __forceinline__ float reciprocal(float a) {
   return x;
 }
 
-// (ur, us, ut) <- G (ur, us, ut) at point k; returns wJ, or lambda wJ for a scaled map.
+// (ur, us, ut) <- G (ur, us, ut) at point k; returns wJ, both times kappa for a scaled map.
 template <int n, class Map>
 __device__ __forceinline__ real scale_trilinear(const Map &map, int k, real &ur, real &us,
                                                 real &ut) {
@@ -95,7 +83,7 @@ __device__ __forceinline__ real scale_trilinear(const Map &map, int k, real &ur,
   ur = p[0] * flux[0] + p[1] * flux[1] + p[2] * flux[2];
   us = q[0] * flux[0] + q[1] * flux[1] + q[2] * flux[2];
   ut = w[0] * flux[0] + w[1] * flux[1] + w[2] * flux[2];
-  return map.mass_weights() * weight<n>(k) * jacobian;
+  return weights * jacobian;
 }
 
 // The same with stored factors: at(component) returns one of them.

@@ -67,10 +67,10 @@ template <int n> constexpr int stiffness_size = stride_of(3 * array_size<n>, n *
 constexpr bool BP35_POINTWISE = SP_ORDER != 13 && SP_ORDER != 14, BP30_POINTWISE = SP_ORDER <= 12;
 
 // Thread (i, j) of an element gets result[k] at the points (i, j, k) of its column:
-// result = (D^T G D + lambda wJ) u; with SCALED, G holds kappa, and lambda is the element's. With
-// ENERGY, the thread's part of u.result is added to energy. U, X, Y are shared arrays of the
-// element, and U holds u. All threads of the block call this; `on` marks those with an element. It
-// begins with a barrier.
+// result = (D^T G D + lambda wJ) u; with SCALED, kappa and lambda are the element's. With ENERGY,
+// the thread's part of u.result is added to energy. U, X, Y are shared arrays of the element, and U
+// holds u. All threads of the block call this; `on` marks those with an element. It begins with a
+// barrier.
 template <int n, int GEOMETRY, bool ENERGY, bool POINTWISE, class Factors>
 __device__ __forceinline__ void stiffness(bool on, int i, int j, Factors factors, real lambda,
                                           real *U, real *X, real *Y, real (&result)[n],
@@ -93,6 +93,7 @@ __device__ __forceinline__ void stiffness(bool on, int i, int j, Factors factors
   if (on) {
     map_of<column_map<n>, GEOMETRY> map;
     if constexpr (GEOMETRY != STORED) map.prepare(factors, i, j);
+    if constexpr (GEOMETRY == SCALED) lambda = factors[1];
 #pragma unroll
     for (int k = 0; k < n; k++) {
       begin_layer(factors, k);
@@ -102,7 +103,7 @@ __device__ __forceinline__ void stiffness(bool on, int i, int j, Factors factors
           GEOMETRY == STORED ? scale_stored<n, POINTWISE>(factors, k, j, i, flux_r, flux_s, ut[k])
                              : scale_trilinear<n>(map, k, flux_r, flux_s, ut[k]);
       end_layer(factors, k);
-      const real mass = (GEOMETRY == SCALED ? 1 : lambda) * jacobian * u;
+      const real mass = lambda * jacobian * u;
       X[place(k)] = flux_r;
       Y[place(k)] = flux_s;
       U[place(k)] = mass; // registers are scarce here

@@ -42,11 +42,13 @@ static sp_status fill_batch(void *context, void *workspace, size_t begin, size_t
   double *element = (double *)workspace;
   const size_t points = sp_rule_points(b->rule);
   const size_t first = b->setup->kind == SP_MASS ? (size_t)SP_G_WJ * points : 0;
+  const bool scaled = sp_operator_factor_kind(b->setup) == SP_FACTORS_SCALED;
   for (size_t n = begin; n < end; n++) {
     const sp_lid e = (sp_lid)(b->begin + n);
     double *target = &b->out[n * b->width];
     if (b->setup->geometry == SP_GEOMETRY_TRILINEAR) {
       sp_operator_trilinear(b->setup, e, target);
+      if (scaled) target[1] /= target[0];
     } else {
       SP_TRY(sp_operator_factors(b->setup, e, b->rule, element));
       memcpy(target, element + first, b->width * sizeof *element);

@@ -126,10 +126,6 @@ struct row_map {
     }
     return adjugate_of(r, s, t, p, q, w);
   }
-
-  __device__ __forceinline__ double mass_weights() const {
-    return weights;
-  }
 };
 
 // A warp with its group and its part of shared memory: U, and ROOM more doubles. The codes of nodes
@@ -224,6 +220,11 @@ template <int MODE, int ROOM, bool REMEMBERS> struct group {
     return room + lane / 4 * MAP_STRIDE;
   }
 
+  // lambda / kappa of a scaled map. Volatile: read again at each point, it needs no register.
+  __device__ __forceinline__ double ratio() const {
+    return *(const volatile double *)(map() + 1);
+  }
+
   // Start to copy the stored factors of BP3.5 in layer k. factor() returns the lane's factor at row
   // j. Pairs of neighbours in a row are shifted by two from element to element, so that lanes
   // access different banks.
@@ -294,7 +295,7 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void bp35_group(sp_cuda_arg
           GEOMETRY == STORED ? scale_stored([&](int component) { return g.factor(component, j); },
                                             r[j], s[j], t[k][j])
                              : scale_trilinear<Nq>(map, j, r[j], s[j], t[k][j]);
-      const double mass = (GEOMETRY == SCALED ? 1 : a.lambda) * jacobian * u[j];
+      const double mass = (GEOMETRY == SCALED ? g.ratio() : a.lambda) * jacobian * u[j];
       if (MODE == SP_CUDA_CG) energy += ur * r[j] + us * s[j] + ut * t[k][j] + mass * u[j];
       u[j] = mass;
     }
