@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static _Thread_local char message[SP_MESSAGE_SIZE];
 
@@ -67,9 +68,19 @@ int sp_exit_code(sp_status status) {
   return 1;
 }
 
+/* Large arrays come from the system as zero pages when they are first written: in pages of 2 MB,
+ * that is several times as fast as in pages of 4 kB. Only advice. */
+static void prefer_huge_pages(char *memory, size_t bytes) {
+  enum { PAGE = 2 << 20, LARGE = 4 * PAGE };
+  if (bytes < LARGE) return;
+  const size_t skip = (PAGE - (uintptr_t)memory % PAGE) % PAGE;
+  (void)madvise(memory + skip, (bytes - skip) / PAGE * PAGE, MADV_HUGEPAGE);
+}
+
 sp_status sp_allocate(size_t count, size_t size, const char *what, void *out) {
   void *memory = NULL;
   if (count <= SIZE_MAX / size) memory = calloc(count > 0 ? count : 1, size);
+  if (memory) prefer_huge_pages(memory, count * size);
   memcpy(out, &memory, sizeof memory);
   if (!memory)
     return sp_fail(SP_ERR_SYSTEM, "out of memory: %s needs %zu times %zu bytes", what, count, size);

@@ -192,7 +192,8 @@ sp_bytes sp_case_predicted_bytes(const sp_backend *backend, double dofs, bool ha
 static sp_status check_load(sp_case *c) {
   const double smallest = 1e-140, largest = 1e140;
   double size = 0;
-  for (sp_lid i = 0; i < c->op->owned; i++) size = fmax(size, fabs(c->load[i]));
+  for (sp_lid i = 0; i < c->op->owned; i++)
+    if (fabs(c->load[i]) > size) size = fabs(c->load[i]);
   MPI_Allreduce(MPI_IN_PLACE, &size, 1, MPI_DOUBLE, MPI_MAX, c->comm);
   if (size == 0 || (size * c->config->solver.tolerance > smallest && size < largest)) return SP_OK;
   return sp_fail(SP_ERR_INPUT,
