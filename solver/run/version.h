@@ -2,7 +2,7 @@
 #ifndef SP_SOLVER_RUN_VERSION_H
 #define SP_SOLVER_RUN_VERSION_H
 
-const char *sp_version(void); /* "0.1.0" */
+const char *sp_version(void); /* "0.2.0" */
 const char *
 sp_revision(void); /* git revision, "-dirty" if the tree had changes; "unknown" without git */
 
