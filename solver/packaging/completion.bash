@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2207 # IFS is a newline; zsh has no mapfile
 # Completion of PROGRAM: options, keys of a case and their values, case files and file names. Made when PROGRAM was
-# built, from what it prints. For zsh: autoload -U +X compinit bashcompinit && compinit && bashcompinit, then source it.
+# built, from what it prints.
 
 # What may follow an option or a key: words, <file>, <any>, or nothing for an option that stands alone.
 _PROGRAM_follows() {
@@ -33,10 +33,10 @@ _PROGRAM() {
   case $follows in
     '<any>') ;;
     '<file>')
-      COMPREPLY=($(compgen -P "$glued" -f -- "$word"))
+      COMPREPLY=($(compgen -f -- "$word"))
       if [[ -z $glued ]]; then compopt -o filenames 2>/dev/null; fi
       ;;
-    ?*) COMPREPLY=($(compgen -P "$glued" -W "${follows// /$IFS}" -- "$word")) ;;
+    ?*) COMPREPLY=($(compgen -W "${follows// /$IFS}" -- "$word")) ;;
     *)
       if [[ $name == *.* ]]; then return; fi
       if [[ $word == -* ]]; then
@@ -52,5 +52,6 @@ _PROGRAM() {
       fi
       ;;
   esac
+  COMPREPLY=("${COMPREPLY[@]/#/$glued}")
 }
 complete -F _PROGRAM PROGRAM

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""The package for Debian: its fields, its files, and a run of what it contains.
+
+    deb.py CMAKE CPACK BUILD VERSION MPIEXEC...   ... ends with the flag for the number of ranks
+Exit code 77 without Debian's tools, or if a library of the build comes from no package."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import driver
+from driver import Run, check
+
+CMAKE, CPACK, BUILD, VERSION, MPIEXEC = *sys.argv[1:5], sys.argv[5:]
+
+
+def output(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def make():
+    done = subprocess.run([CPACK, "-G", "DEB", "--config", os.path.join(BUILD, "CPackConfig.cmake"), "-B", "made"],
+                          capture_output=True, text=True, check=False)
+    if "no dependency information found" in done.stdout + done.stderr:
+        print("deb: a library of this build comes from no package of Debian")
+        sys.exit(77)
+    check(done.returncode == 0, f"cpack: {done.stdout}{done.stderr}")
+    architecture = output("dpkg", "--print-architecture").strip()
+    package = f"made/sp-solve_{VERSION}_{architecture}.deb"
+    check(os.path.exists(package), f"no {package} but {os.listdir('made')}")
+    return package, architecture
+
+
+def fields(package, architecture):
+    text = output("dpkg-deb", "-I", package)
+    for line in (" Package: sp-solve", f" Version: {VERSION}", f" Architecture: {architecture}", " Section: science",
+                 " Priority: optional"):
+        check(f"\n{line}\n" in text, f"no '{line}' in {text}")
+    check(re.search(r"\n Maintainer: .+ <.+@.+>\n", text), f"maintainer: {text}")
+    check(re.search(r"\n Description: [^\n]{20,79}\n  \w", text), f"description: {text}")
+    needs = re.search(r"\n Depends: (.*)\n", text).group(1)
+    launcher = r"\b(openmpi-bin|mpich), "
+    for name in launcher, r"\blibc6 \(>= ", r"\blibgmsh", r"\blibhdf5-\w+-\d", r"\blibjansson", r"\blib(openmpi|mpich)":
+        check(re.search(name, needs), f"no {name} in Depends: {needs}")
+
+
+def files(package):
+    """Those of cmake --install, below /usr, which belong to root and which only root may change."""
+    output(CMAKE, "--install", BUILD, "--prefix", "installed")
+    want = {os.path.normpath(os.path.join("./usr", os.path.relpath(folder, "installed"), name))
+            for folder, _, names in os.walk("installed") for name in names}
+    got = set()
+    for line in output("dpkg-deb", "-c", package).splitlines():
+        mode, owner, _, _, _, name = line.split(" -> ")[0].split(maxsplit=5)
+        check(owner == "root/root" and (mode[0] == "l" or mode[5] + mode[8] == "--"), line)
+        if mode[0] != "d":
+            got.add(os.path.normpath(name))
+    check(got == want, f"only in the package: {got - want}; only installed: {want - got}")
+
+
+def extracted(package):
+    output("dpkg", "-x", package, "root")
+    root = os.path.abspath("root/usr")
+    with open(f"{root}/share/doc/sp-solve/copyright", encoding="utf-8") as file:
+        text = file.read()
+    check(text.startswith("Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n") and
+          "Redistributions in binary form" in text and "\n\n\n" not in text, f"copyright: {text}")
+    with open(os.path.join(root, "share/doc/sp-solve/LICENSE"), encoding="utf-8") as file:
+        for line in file.read().splitlines()[4:]:
+            check(f"\n {line or '.'}\n" in text, f"copyright: no '{line}'")
+    driver.start("deb", os.path.join(root, "bin/sp_solve"), MPIEXEC)
+    for ranks in 1, 2:
+        Run(ranks, [f"{root}/share/sp_solve/inputs/cube.ini", "discretization.order=2",
+                    "solver.tolerance=1e-6"]).expect(ranks, 0)
+
+
+def main():
+    if not shutil.which("dpkg-deb") or not shutil.which("dpkg-shlibdeps"):
+        print("deb: no dpkg-deb or dpkg-shlibdeps")
+        sys.exit(77)
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        package, architecture = make()
+        fields(package, architecture)
+        files(package)
+        extracted(package)
+        os.chdir("/")
+    driver.finish()
+
+
+main()
