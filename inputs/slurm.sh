@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# A case under Slurm, one rank per GPU, until it has converged:
+#
+#   sbatch slurm.sh CASE.ini [SECTION.KEY=VALUE ...]
+#
+# Adapt the lines of #SBATCH. README.md in this folder says what the job does and what it writes.
+#SBATCH --job-name=sp_solve
+#SBATCH --output=%x.%j.out
+#SBATCH --open-mode=append
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=4 # one rank
+#SBATCH --gpus-per-node=4   # per GPU; every rank sees all of its node, so that values can travel directly
+#SBATCH --cpus-per-task=8   # for the threads of set-up and results
+#SBATCH --time=04:00:00
+#SBATCH --signal=TERM@300 # to the ranks, 300 seconds before the end: time to write the checkpoint and the field
+#SBATCH --requeue
+set -uo pipefail
+
+if [[ $# -eq 0 ]]; then
+  echo "usage: sbatch slurm.sh CASE.ini [SECTION.KEY=VALUE ...]" >&2
+  exit 1
+fi
+program=${SP_SOLVE:-sp_solve}
+case=$1
+name=$(basename "$case" .ini)
+checkpoint=$name.chk
+
+part=0
+for crashes in 1 2 3; do
+  while [[ -e $name.$SLURM_JOB_ID.$part.h5 ]]; do part=$((part + 1)); done # also those of before a requeue
+  restart=()
+  if [[ -e $checkpoint ]]; then restart=("output.restart=$checkpoint"); fi
+
+  # If a rank crashes, the others get 60 seconds. Ranks that end one after the other are no reason to kill any.
+  srun --kill-on-bad-exit=0 --wait=60 --cpus-per-task="${SLURM_CPUS_PER_TASK:-1}" \
+    "$program" "$case" "output.checkpoint=$checkpoint" output.every=600 "output.log=$name.$SLURM_JOB_ID.$part.h5" \
+    "output.field=$name.hdf" "${restart[@]}" "${@:2}"
+  code=$?
+
+  case $code in
+    0)
+      rm -f "$checkpoint" # the same case, submitted again, starts anew
+      exit 0
+      ;;
+    5)
+      echo "slurm.sh: interrupted, state in $checkpoint"
+      scontrol requeue "$SLURM_JOB_ID" || echo "slurm.sh: cannot requeue: submit again to continue" >&2
+      exit 5
+      ;;
+    [1-4]) exit "$code" ;; # running again would not help
+  esac
+  echo "slurm.sh: crash $crashes of at most 3, exit code $code" >&2
+done
+exit "$code"

@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""inputs/slurm.sh with stand-ins for srun and scontrol: a run that is interrupted, or that crashes, is continued
+from its checkpoint and has the same bits in the end.
+
+    slurm.py SP_SOLVE SCRIPT MPIEXEC...     ... ends with the flag for the number of ranks"""
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+
+import h5py
+
+import driver
+from driver import check
+
+PROGRAM, SCRIPT = (os.path.abspath(path) for path in sys.argv[1:3])
+MPIEXEC = sys.argv[3:]
+RANKS = 2
+SECONDS = 120
+
+# A short set-up, then a few thousand iterations.
+CASE = """[mesh]
+elements = 6 6 6
+map = kershaw
+epsilon = 0.03
+[discretization]
+order = 5
+[problem]
+solution = sin(3*x)*exp(y)+z^3
+[solver]
+tolerance = 1e-9
+preconditioner = none
+max_iterations = 100000
+"""
+
+# Starts the ranks, notes their numbers, and has the exit code that srun has: the largest of all ranks.
+SRUN = """#!/bin/sh
+echo srun >>calls
+while case $1 in --*) true ;; *) false ;; esac; do shift; done
+rm -rf pids codes && mkdir pids codes
+%s sh -c '"$@" & echo $! >"pids/$!"; wait $!; echo $? >"codes/$$"' sh "$@"
+exit "$(cat codes/* | sort -n | tail -n 1)"
+"""
+SCONTROL = """#!/bin/sh
+echo "scontrol $*" >>calls
+exit %d
+"""
+
+
+def executable(name, text):
+    driver.write(name, text)
+    os.chmod(name, 0o755)
+
+
+class Job:
+    """The script as Slurm starts it."""
+
+    def __init__(self, number, *arguments, requeue=0, srun=SRUN % shlex.join([*MPIEXEC, str(RANKS)])):
+        os.makedirs("bin", exist_ok=True)
+        executable("bin/srun", srun)
+        executable("bin/scontrol", SCONTROL % requeue)
+        driver.write("calls", "")
+        driver.write("case.ini", CASE)
+        variables = {**os.environ, "PATH": f"{os.getcwd()}/bin:{os.environ['PATH']}", "SLURM_JOB_ID": str(number),
+                     "SLURM_CPUS_PER_TASK": "1", "SP_SOLVE": PROGRAM}
+        self.process = subprocess.Popen(["bash", SCRIPT, "case.ini", *arguments], env=variables, text=True,
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    def wait_for(self, condition, what):
+        end = time.monotonic() + SECONDS
+        while not condition():
+            if not check(time.monotonic() < end and self.process.poll() is None, f"no {what}"):
+                return
+            time.sleep(0.01)
+
+    def ranks(self):
+        names = os.listdir("pids") if os.path.isdir("pids") else []
+        return [int(name) for name in names]
+
+    def iterate(self):
+        """Whether all ranks iterate: they then catch SIGTERM."""
+        masks = []
+        for rank in self.ranks():
+            try:
+                with open(f"/proc/{rank}/status", encoding="ascii", errors="replace") as file:
+                    masks += re.findall(r"SigCgt:\s*(\w+)", file.read())
+            except FileNotFoundError:
+                pass
+        return len(masks) == RANKS and all(int(mask, 16) >> (signal.SIGTERM - 1) & 1 for mask in masks)
+
+    def signal(self, number):
+        for rank in self.ranks():
+            os.kill(rank, number)
+
+    def end(self, code):
+        try:
+            self.out, _ = self.process.communicate(timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.out, _ = self.process.communicate()
+        check(self.process.returncode == code, f"exit code {self.process.returncode}, not {code}: {self.out}")
+        with open("calls", encoding="ascii") as file:
+            return file.read().splitlines()
+
+
+def residuals(name):
+    with h5py.File(name, "r") as log:
+        rows = log["residual"]
+        return dict(zip(rows["iteration"].tolist(), rows["absolute"].tolist())), log.attrs["status"]
+
+
+def whole():
+    calls = Job(1).end(0)
+    check(calls == ["srun"] and not os.path.exists("case.chk"), f"whole: {calls}, {os.listdir()}")
+    values, status = residuals("case.1.0.h5")
+    check(status == "converged" and len(values) > 1000, f"whole: {status}, {len(values)} iterations")
+    return values
+
+
+def interrupted(requeue):
+    """At the time limit. Then Slurm starts the script again; or the user does, under another number."""
+    want = whole()
+    job = Job(2, requeue=requeue)
+    job.wait_for(job.iterate, "iteration")
+    job.signal(signal.SIGTERM)
+    calls = job.end(5)
+    check(calls == ["srun", "scontrol requeue 2"] and os.path.exists("case.chk"), f"interrupted: {calls}, {job.out}")
+    check(("submit again" in job.out) == (requeue != 0), f"interrupted: {job.out}")
+    first, status = residuals("case.2.0.h5")
+    check(status == "interrupted" and 0 < max(first) < max(want), f"interrupted: {status} after {max(first)}")
+    number = 3 if requeue else 2
+    check(Job(number).end(0) == ["srun"] and not os.path.exists("case.chk"), f"continued: {os.listdir()}")
+    second, status = residuals(f"case.{number}.{0 if requeue else 1}.h5")
+    check(status == "converged" and min(second) == max(first), f"continued: {status} from {min(second)}")
+    check({**first, **second} == want, "continued: other bits")
+    check(os.path.getsize("case.hdf") > 0, "no field")
+
+
+def crashed():
+    """All ranks are killed after a checkpoint: the script goes on in the same job."""
+    want = whole()
+    job = Job(2, "output.every=0.02")
+    job.wait_for(lambda: os.path.exists("case.chk"), "checkpoint")
+    job.signal(signal.SIGKILL)
+    calls = job.end(0)
+    check(calls == ["srun", "srun"] and "exit code 137" in job.out, f"crashed: {calls}, {job.out}")
+    check(not os.path.exists("case.chk"), "crashed: the checkpoint is left")
+    last, status = residuals(max(name for name in os.listdir() if re.match(r"case\.2\.\d\.h5", name)))
+    check(status == "converged" and min(last) > 0, f"crashed: {status} from {min(last)}")
+    check(last == {n: want[n] for n in range(min(last), max(want) + 1)}, "crashed: other bits")
+
+
+def ended():
+    """What another run would not change is not run again."""
+    for arguments, code in ((["solver.max_iterations=5"], 2), (["solver.tolerance=0"], 1)):
+        job = Job(code, *arguments)
+        calls = job.end(code)
+        check(calls == ["srun"], f"{arguments}: {calls}, {job.out}")
+    check(os.path.exists("case.chk"), "not converged: no checkpoint")
+    calls = Job(3, srun="#!/bin/sh\necho srun >>calls\nexit 139\n").end(139)
+    check(calls == ["srun"] * 3, f"crashes each time: {calls}")
+
+
+def main():
+    with open(SCRIPT, encoding="utf-8") as file:
+        options = dict(re.findall(r"(?m)^#SBATCH --([\w-]+)=(\S+)", file.read()))
+    check(options["ntasks-per-node"] == options["gpus-per-node"], f"ranks and GPUs: {options}")
+    check(re.fullmatch(r"TERM@\d+", options["signal"]), f"signal: {options}")
+    driver.side_by_side([(interrupted, 0), (interrupted, 1), (crashed,), (ended,)])
+    driver.finish()
+
+
+driver.start("slurm", PROGRAM, MPIEXEC)
+main()
