@@ -2,7 +2,7 @@
 """The package for Debian: its fields, its files, and a run of what it contains.
 
     deb.py CMAKE CPACK BUILD VERSION MPIEXEC...   ... ends with the flag for the number of ranks
-Exit code 77 without Debian's tools, or if a library of the build comes from no package."""
+Exit code 77 without the tools that cpack needs, or if a library of the build comes from no package."""
 
 import os
 import re
@@ -78,9 +78,10 @@ def extracted(package):
 
 
 def main():
-    if not shutil.which("dpkg-deb") or not shutil.which("dpkg-shlibdeps"):
-        print("deb: no dpkg-deb or dpkg-shlibdeps")
-        sys.exit(77)
+    for tool in "dpkg-deb", "dpkg-shlibdeps", "file":
+        if not shutil.which(tool):
+            print(f"deb: no {tool}")
+            sys.exit(77)
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         package, architecture = make()
