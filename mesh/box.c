@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/threads.h"
 #include "mesh/partition.h"
 
 const char *const sp_map_names[] = {
@@ -190,28 +191,55 @@ static void fill_element(const planes *p, const int ijk[3], sp_hexes *hexes, sp_
       1 + ijk[0] + (sp_gid)box->elements[0] * (ijk[1] + (sp_gid)box->elements[1] * (sp_gid)ijk[2]);
 }
 
-static sp_status fill_elements(const sp_box *box, const sp_brick *brick, const range *ranges,
-                               sp_hexes *hexes) {
-  planes p = {.box = box,
-              .brick = brick,
-              .nx = brick->last[0] - brick->first[0] + 1,
-              .ny = brick->last[1] - brick->first[1] + 1};
-  SP_TRY(sp_allocate((size_t)p.nx * (size_t)p.ny, 6 * sizeof *p.points, "planes of vertices",
-                     &p.points));
-  sp_lid e = 0;
-  fill_plane(&p, 1, brick->first[2]);
-  for (int k = brick->first[2]; k < brick->last[2]; k++) {
+/* What the loop over the layers of a brick shares. */
+typedef struct filling {
+  const sp_box *box;
+  const sp_brick *brick;
+  const range *ranges;
+  sp_hexes *hexes;
+} filling;
+
+static size_t extent(const sp_brick *brick, int d) {
+  return (size_t)(brick->last[d] - brick->first[d]);
+}
+
+/* Layers begin ... end - 1 of the third direction; `points`: two planes of vertices. */
+static sp_status fill_layers(void *filling_, void *points, size_t begin, size_t end) {
+  const filling *f = filling_;
+  const sp_brick *brick = f->brick;
+  const planes p = {.box = f->box,
+                    .brick = brick,
+                    .nx = (int)extent(brick, 0) + 1,
+                    .ny = (int)extent(brick, 1) + 1,
+                    .points = points};
+  const int first = brick->first[2] + (int)begin, last = brick->first[2] + (int)end;
+  sp_lid e = (sp_lid)(begin * extent(brick, 0) * extent(brick, 1));
+  fill_plane(&p, 1, first);
+  for (int k = first; k < last; k++) {
     advance(&p);
     fill_plane(&p, 1, k + 1);
     for (int j = brick->first[1]; j < brick->last[1]; j++)
       for (int i = brick->first[0]; i < brick->last[0]; i++) {
         const int ijk[3] = {i, j, k};
-        hexes->volumes[e] = volume_of(box->region_count, ranges, ijk);
-        fill_element(&p, ijk, hexes, e++);
+        f->hexes->volumes[e] = volume_of(f->box->region_count, f->ranges, ijk);
+        fill_element(&p, ijk, f->hexes, e++);
       }
   }
-  free(p.points);
   return SP_OK;
+}
+
+/* A chunk computes its lowest plane of vertices though the one before has it too: chunks of eight
+ * layers make that an eighth more. */
+static sp_status fill_elements(const sp_box *box, const sp_brick *brick, const range *ranges,
+                               sp_hexes *hexes) {
+  filling f = {box, brick, ranges, hexes};
+  return sp_loop_run(&(sp_loop){.what = "planes of vertices",
+                                .count = extent(brick, 2),
+                                .chunk = 8,
+                                .workspace_bytes = (extent(brick, 0) + 1) * (extent(brick, 1) + 1) *
+                                                   6 * sizeof(double),
+                                .context = &f,
+                                .compute = fill_layers});
 }
 
 static sp_status make_brick(MPI_Comm comm, const sp_box *box, sp_hexes **out) {

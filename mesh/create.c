@@ -1,11 +1,11 @@
 #include "mesh/create.h"
 
-#include <float.h>
 #include <stdlib.h>
 
 #include "io/threads.h"
 #include "mesh/conformity.h"
 #include "mesh/geometry.h"
+#include "mesh/order.h"
 #include "mesh/reference.h"
 
 static void centre_of(const sp_hexes *hexes, sp_lid e, double centre[3]) {
@@ -13,83 +13,8 @@ static void centre_of(const sp_hexes *hexes, sp_lid e, double centre[3]) {
   sp_hexes_coordinates(hexes, e, 1, &middle, centre);
 }
 
-/* A sort key along the Morton curve through the box [low, high], 21 bits per direction. */
-static uint64_t morton(const double point[3], const double low[3], const double high[3]) {
-  uint64_t key = 0;
-  uint32_t cell[3];
-  for (int d = 0; d < 3; d++) {
-    const double width = high[d] - low[d];
-    const double t = width > 0 ? (point[d] - low[d]) / width : 0;
-    cell[d] = (uint32_t)(t * 2097151.0);
-  }
-  for (int bit = 20; bit >= 0; bit--)
-    for (int d = 2; d >= 0; d--) key = key << 1 | (cell[d] >> bit & 1);
-  return key;
-}
-
-typedef struct ordering {
-  bool inner; /* no vertex is on another rank */
-  uint64_t key;
-  sp_lid element;
-} ordering;
-
-static int compare_orderings(const void *left, const void *right) {
-  const ordering *a = left, *b = right;
-  if (a->inner != b->inner) return a->inner ? 1 : -1;
-  if (a->key != b->key) return a->key < b->key ? -1 : 1;
-  return (a->element > b->element) - (a->element < b->element);
-}
-
-static bool touches_other_rank(const sp_topology *topology, sp_lid e) {
-  for (int c = 0; c < SP_CORNERS; c++) {
-    const sp_lid vertex = topology->slots[e][c];
-    if (topology->sharer_start[vertex] < topology->sharer_start[vertex + 1]) return true;
-  }
-  return false;
-}
-
-/* order[n] becomes the element that comes n-th. */
-static sp_status find_order(sp_mesh *mesh, sp_lid *order) {
-  const sp_hexes *hexes = mesh->hexes;
-  const size_t n = (size_t)hexes->count;
-  ordering *list = NULL;
-  double(*centres)[3] = NULL;
-  sp_status status = sp_allocate(n, sizeof *list, "element order", &list);
-  if (!status) status = sp_allocate(n, sizeof *centres, "element centres", &centres);
-  if (!status) {
-    double low[3] = {DBL_MAX, DBL_MAX, DBL_MAX}, high[3] = {-DBL_MAX, -DBL_MAX, -DBL_MAX};
-    for (sp_lid e = 0; e < hexes->count; e++) {
-      centre_of(hexes, e, centres[e]);
-      for (int d = 0; d < 3; d++) {
-        if (centres[e][d] < low[d]) low[d] = centres[e][d];
-        if (centres[e][d] > high[d]) high[d] = centres[e][d];
-      }
-    }
-    for (sp_lid e = 0; e < hexes->count; e++) {
-      list[e] =
-          (ordering){!touches_other_rank(mesh->topology, e), morton(centres[e], low, high), e};
-      mesh->halo_elements += !list[e].inner;
-    }
-    qsort(list, n, sizeof *list, compare_orderings);
-    for (sp_lid e = 0; e < hexes->count; e++) order[e] = list[e].element;
-  }
-  free(list);
-  free(centres);
-  return status;
-}
-
-static sp_status order_elements(sp_mesh *mesh) {
-  sp_lid *order;
-  SP_TRY(sp_allocate((size_t)mesh->hexes->count, sizeof *order, "element order", &order));
-  sp_status status = find_order(mesh, order);
-  if (!status) status = sp_hexes_permute(mesh->hexes, order);
-  if (!status) status = sp_topology_permute(mesh->topology, order);
-  free(order);
-  return status;
-}
-
 /* The peak is in sp_hexes_permute, while it copies the lattice: at least eight points per element,
- * more than the list and the centres in find_order. */
+ * more than the records of sp_order_along_curve. */
 double sp_mesh_predicted_ordering_bytes(const sp_sizes *sizes, int map_order) {
   return sizes->elements *
          (double)(sizeof(sp_lid) + 3 * sizeof(double) * sp_element_nodes(map_order));
@@ -135,6 +60,8 @@ static const sp_rule probe = {.n = 3, .nodes = {-1, 0, 1}, .weights = {1, 1, 1}}
 static sp_status check_some(void *hexes, void *factors, size_t begin, size_t end) {
   for (size_t e = begin; e < end; e++) {
     SP_TRY(check_corners(hexes, (sp_lid)e));
+    if (((const sp_hexes *)hexes)->map_order == 1 && sp_geometry_is_surely_proper(hexes, (sp_lid)e))
+      continue;
     SP_TRY(sp_geometry_factors(hexes, (sp_lid)e, &probe, factors));
   }
   return SP_OK;
@@ -153,10 +80,11 @@ static sp_status check_elements(sp_hexes *hexes) {
 /* The topology and what depends on it. */
 static sp_status connect(sp_mesh *mesh) {
   sp_topology_destroy(&mesh->topology);
-  mesh->halo_elements = 0;
   mesh->unnamed_faces = 0;
+  SP_TRY(sp_agree(mesh->comm, sp_order_along_curve(mesh->hexes)));
   SP_TRY(sp_topology_create(mesh->comm, mesh->hexes, mesh->periodic, &mesh->topology));
-  SP_TRY(sp_agree(mesh->comm, order_elements(mesh)));
+  SP_TRY(
+      sp_agree(mesh->comm, sp_order_halo_first(mesh->hexes, mesh->topology, &mesh->halo_elements)));
   mark_surfaces(mesh);
   MPI_Allreduce(MPI_IN_PLACE, &mesh->unnamed_faces, 1, SP_MPI_GID, MPI_SUM, mesh->comm);
   return SP_OK;

@@ -268,6 +268,47 @@ void sp_geometry_trilinear(const sp_hexes *hexes, sp_lid element, double coeffic
     }
 }
 
+/* |J| of a trilinear element at twelve points of a plane t = const; the last three repeat the
+ * first. */
+SP_INLINE void plane_jacobians(double linear[8][3], double t, double out[12]) {
+  static const double r[12] = {-1, 0, 1, -1, 0, 1, -1, 0, 1, -1, 0, 1};
+  static const double s[12] = {-1, -1, -1, 0, 0, 0, 1, 1, 1, -1, -1, -1};
+  for (int q = 0; q < 12; q++) {
+    double dr[3], ds[3], dt[3];
+#pragma GCC unroll 3
+    for (int d = 0; d < 3; d++) {
+      dr[d] = (linear[1][d] + t * linear[5][d]) + s[q] * (linear[3][d] + t * linear[7][d]);
+      ds[d] = (linear[2][d] + t * linear[6][d]) + r[q] * (linear[3][d] + t * linear[7][d]);
+      dt[d] = (linear[4][d] + r[q] * linear[5][d]) + s[q] * (linear[6][d] + r[q] * linear[7][d]);
+    }
+    out[q] = dr[0] * (ds[1] * dt[2] - ds[2] * dt[1]) + dr[1] * (ds[2] * dt[0] - ds[0] * dt[2]) +
+             dr[2] * (ds[0] * dt[1] - ds[1] * dt[0]);
+  }
+}
+
+/* The bound is ten times what is_proper asks for at the largest possible lengths of the columns, so
+ * that rounding cannot make a difference. */
+SP_CLONES bool sp_geometry_is_surely_proper(const sp_hexes *hexes, sp_lid element) {
+  element_map map;
+  make_map(hexes, element, &map);
+  double length[3] = {0, 0, 0}, squares = 0, least[12], jacobian[12];
+  for (int m = 1; m < 8; m++)
+    for (int d = 0; d < 3; d++)
+      for (int bit = 0; bit < 3; bit++)
+        if (m >> bit & 1) length[bit] += fabs(map.linear[m][d]);
+  for (int bit = 0; bit < 3; bit++) squares += length[bit] * length[bit];
+  /* The last term is NaN, above which there is no number, where squares overflow. */
+  const double bound = 10 * FLAT * length[0] * length[1] * length[2] + 0 * squares;
+  bool proper = true;
+  for (int t = -1; t <= 1; t++) {
+    plane_jacobians(map.linear, t, jacobian);
+    for (int q = 0; q < 12; q++)
+      least[q] = t == -1 || jacobian[q] < least[q] ? jacobian[q] : least[q];
+  }
+  for (int q = 0; q < 12; q++) proper = proper && least[q] > bound;
+  return proper;
+}
+
 /* The map of a plane of points, t = const, of a trilinear element. Planes, because lines are short:
  * loops over them fill vectors badly. x_d = x[0] + x[1] r + x[2] s +
  * x[3] rs, and d x_d / dt likewise. */

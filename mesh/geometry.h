@@ -22,6 +22,11 @@ enum { SP_G_RR, SP_G_RS, SP_G_RT, SP_G_SS, SP_G_ST, SP_G_TT, SP_G_WJ, SP_FACTORS
 sp_status sp_geometry_factors(const sp_hexes *hexes, sp_lid element, const sp_rule *rule,
                               double *factors);
 
+/* Whether a trilinear element (map_order 1) is known, from a quick evaluation, to pass the check of
+ * sp_geometry_factors at its corners, edge mid-points, face centres and centre. False if only that
+ * function can tell. Local. */
+bool sp_geometry_is_surely_proper(const sp_hexes *hexes, sp_lid element);
+
 /* The points xyz[3][k][j][i] and wJ, [k][j][i], of the same grid. Errors: the same. Local. */
 sp_status sp_geometry_volume(const sp_hexes *hexes, sp_lid element, const sp_rule *rule,
                              double *xyz, double *wj);

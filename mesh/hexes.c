@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/threads.h"
 #include "mesh/reference.h"
 #include "mesh/tensor.h"
 
@@ -102,26 +103,46 @@ sp_status sp_hexes_set_volume_group(sp_hexes *hexes, int g, const char *name, in
   return set_group(&hexes->volume_groups[g], name, number, hexes->volume_count);
 }
 
-/* Replace *array by a copy with its rows in the new order. */
-static sp_status permute(void *array, size_t row, sp_lid count, const sp_lid *order) {
-  char *from, *to;
+/* Rows of one array in another order. */
+typedef struct permutation {
+  size_t row; /* bytes */
+  const sp_lid *order;
+  const char *from;
+  char *to;
+} permutation;
+
+static sp_status permute_some(void *permutation_, void *workspace, size_t begin, size_t end) {
+  (void)workspace;
+  const permutation *p = permutation_;
+  for (size_t n = begin; n < end; n++)
+    memcpy(p->to + n * p->row, p->from + (size_t)p->order[n] * p->row, p->row);
+  return SP_OK;
+}
+
+sp_status sp_permute_rows(void *array, size_t row, sp_lid count, const sp_lid *order) {
+  void *from, *to;
   memcpy(&from, array, sizeof from);
   SP_TRY(sp_allocate((size_t)count, row, "reordered elements", &to));
-  for (sp_lid n = 0; n < count; n++)
-    memcpy(to + (size_t)n * row, from + (size_t)order[n] * row, row);
-  memcpy(array, &to, sizeof to);
-  free(from);
-  return SP_OK;
+  permutation p = {row, order, from, to};
+  const sp_status status =
+      sp_loop_run(&(sp_loop){.what = "reordered elements",
+                             .count = (size_t)count,
+                             .chunk = sp_loop_chunk((size_t)count, row / sizeof(sp_lid)),
+                             .context = &p,
+                             .compute = permute_some});
+  memcpy(array, status ? &from : &to, sizeof to);
+  free(status ? to : from);
+  return status;
 }
 
 sp_status sp_hexes_permute(sp_hexes *hexes, const sp_lid *order) {
   const size_t points = sp_hexes_lattice_size(hexes);
-  SP_TRY(permute(&hexes->lattice, points * 3 * sizeof(double), hexes->count, order));
-  SP_TRY(permute(&hexes->vertices, sizeof *hexes->vertices, hexes->count, order));
-  SP_TRY(permute(&hexes->surfaces, sizeof *hexes->surfaces, hexes->count, order));
-  SP_TRY(permute(&hexes->tags, sizeof *hexes->tags, hexes->count, order));
-  SP_TRY(permute(&hexes->octants, sizeof *hexes->octants, hexes->count, order));
-  return permute(&hexes->volumes, sizeof *hexes->volumes, hexes->count, order);
+  SP_TRY(sp_permute_rows(&hexes->lattice, points * 3 * sizeof(double), hexes->count, order));
+  SP_TRY(sp_permute_rows(&hexes->vertices, sizeof *hexes->vertices, hexes->count, order));
+  SP_TRY(sp_permute_rows(&hexes->surfaces, sizeof *hexes->surfaces, hexes->count, order));
+  SP_TRY(sp_permute_rows(&hexes->tags, sizeof *hexes->tags, hexes->count, order));
+  SP_TRY(sp_permute_rows(&hexes->octants, sizeof *hexes->octants, hexes->count, order));
+  return sp_permute_rows(&hexes->volumes, sizeof *hexes->volumes, hexes->count, order);
 }
 
 void sp_hexes_coordinates(const sp_hexes *hexes, sp_lid element, int n, const double *nodes,

@@ -84,6 +84,10 @@ void sp_hexes_destroy(sp_hexes **hexes);
 /* Reorder the elements: new element n is old element order[n], a permutation. Local. */
 sp_status sp_hexes_permute(sp_hexes *hexes, const sp_lid *order);
 
+/* Replace the array that `array` points to, `count` rows of `row` bytes, by a copy with its rows in
+ * the new order, as above. Local. */
+sp_status sp_permute_rows(void *array, size_t row, sp_lid count, const sp_lid *order);
+
 /* Give group `g` a copy of `name`, its number, and no members. Local. */
 sp_status sp_hexes_set_group(sp_hexes *hexes, int g, const char *name, int number);
 

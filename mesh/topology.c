@@ -465,11 +465,5 @@ bool sp_topology_is_exterior(const sp_topology *topology, sp_lid face_entity) {
 }
 
 sp_status sp_topology_permute(sp_topology *topology, const sp_lid *order) {
-  sp_lid(*slots)[SP_SLOTS];
-  SP_TRY(sp_allocate((size_t)topology->elements, sizeof *slots, "reordered entities", &slots));
-  for (sp_lid n = 0; n < topology->elements; n++)
-    memcpy(slots[n], topology->slots[order[n]], sizeof *slots);
-  free(topology->slots);
-  topology->slots = slots;
-  return SP_OK;
+  return sp_permute_rows(&topology->slots, sizeof *topology->slots, topology->elements, order);
 }

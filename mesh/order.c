@@ -1,0 +1,216 @@
+#include "mesh/order.h"
+
+#include <float.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/threads.h"
+
+/* An element and its position on the curve: three times 21 bits. */
+typedef struct record {
+  uint64_t key;
+  sp_lid element;
+} record;
+
+/* The records are first dealt out by the highest bits of their keys, then each bucket is sorted
+ * by itself, byte by byte from the lowest: threads share the buckets. */
+enum { BUCKET_BITS = 11, BUCKETS = 1 << BUCKET_BITS, LOW_BITS = 63 - BUCKET_BITS, BYTE = 256 };
+
+typedef struct ordering {
+  const sp_hexes *hexes;
+  double low[3], high[3];    /* of the centres */
+  record *records, *sorted;  /* [elements] */
+  size_t start[BUCKETS + 1]; /* of each bucket */
+  size_t next[BUCKETS];      /* likewise, where the next record goes */
+  bool ascending;            /* whether the keys are, before they are sorted */
+} ordering;
+
+/* ---- Keys ---- */
+
+static void centre_of(const sp_hexes *hexes, sp_lid e, double centre[3]) {
+  const double middle = 0;
+  if (hexes->map_order > 1) {
+    sp_hexes_coordinates(hexes, e, 1, &middle, centre);
+    return;
+  }
+  /* The same bits: halves are exact. */
+  const double *p = sp_hexes_lattice(hexes, e);
+  for (int d = 0; d < 3; d++) {
+    double x[4];
+    for (int c = 0; c < 4; c++) x[c] = 0.5 * p[3 * c + d] + 0.5 * p[3 * (c + 4) + d];
+    const double low = 0.5 * x[0] + 0.5 * x[2], high = 0.5 * x[1] + 0.5 * x[3];
+    centre[d] = 0.5 * low + 0.5 * high;
+  }
+}
+
+typedef struct bounds {
+  double low[3], high[3];
+} bounds;
+
+static sp_status bound_some(void *ordering_, void *workspace, size_t begin, size_t end) {
+  const ordering *o = ordering_;
+  bounds *b = workspace;
+  *b = (bounds){{DBL_MAX, DBL_MAX, DBL_MAX}, {-DBL_MAX, -DBL_MAX, -DBL_MAX}};
+  for (size_t e = begin; e < end; e++) {
+    double centre[3];
+    centre_of(o->hexes, (sp_lid)e, centre);
+    for (int d = 0; d < 3; d++) {
+      if (centre[d] < b->low[d]) b->low[d] = centre[d];
+      if (centre[d] > b->high[d]) b->high[d] = centre[d];
+    }
+  }
+  return SP_OK;
+}
+
+static void join_bounds(void *ordering_, void *workspace, size_t begin, size_t end) {
+  (void)begin, (void)end;
+  ordering *o = ordering_;
+  const bounds *b = workspace;
+  for (int d = 0; d < 3; d++) {
+    if (b->low[d] < o->low[d]) o->low[d] = b->low[d];
+    if (b->high[d] > o->high[d]) o->high[d] = b->high[d];
+  }
+}
+
+/* Two zeros between any two of the lowest 21 bits. */
+static uint64_t spread(uint64_t bits) {
+  bits = (bits | bits << 32) & 0x001f00000000ffff;
+  bits = (bits | bits << 16) & 0x001f0000ff0000ff;
+  bits = (bits | bits << 8) & 0x100f00f00f00f00f;
+  bits = (bits | bits << 4) & 0x10c30c30c30c30c3;
+  return (bits | bits << 2) & 0x1249249249249249;
+}
+
+static sp_status key_some(void *ordering_, void *workspace, size_t begin, size_t end) {
+  (void)workspace;
+  const ordering *o = ordering_;
+  for (size_t e = begin; e < end; e++) {
+    double centre[3];
+    uint64_t key = 0;
+    centre_of(o->hexes, (sp_lid)e, centre);
+    for (int d = 0; d < 3; d++) {
+      const double width = o->high[d] - o->low[d];
+      const double t = width > 0 ? (centre[d] - o->low[d]) / width : 0;
+      key |= spread((uint32_t)(t * 2097151.0)) << d;
+    }
+    o->records[e] = (record){key, (sp_lid)e};
+  }
+  return SP_OK;
+}
+
+/* Count the records of each bucket. */
+static void count_some(void *ordering_, void *workspace, size_t begin, size_t end) {
+  (void)workspace;
+  ordering *o = ordering_;
+  for (size_t e = begin; e < end; e++) {
+    o->start[(o->records[e].key >> LOW_BITS) + 1]++;
+    if (e > 0 && o->records[e - 1].key > o->records[e].key) o->ascending = false;
+  }
+}
+
+/* ---- Sorting ---- */
+
+static void deal_out(ordering *o, size_t count) {
+  for (int b = 0; b < BUCKETS; b++) o->start[b + 1] += o->start[b];
+  memcpy(o->next, o->start, sizeof o->next);
+  for (size_t n = 0; n < count; n++)
+    o->sorted[o->next[o->records[n].key >> LOW_BITS]++] = o->records[n];
+}
+
+/* Sort `from` by the lowest LOW_BITS bits of the keys; `to` is work space. */
+static void sort_bucket(size_t count, record *from, record *to) {
+  record *const result = from;
+  for (int shift = 0; shift < LOW_BITS; shift += 8) {
+    size_t next[BYTE + 1] = {0};
+    for (size_t n = 0; n < count; n++) next[(from[n].key >> shift & (BYTE - 1)) + 1]++;
+    for (int b = 0; b < BYTE; b++) next[b + 1] += next[b];
+    for (size_t n = 0; n < count; n++) to[next[from[n].key >> shift & (BYTE - 1)]++] = from[n];
+    record *const swap = from;
+    from = to;
+    to = swap;
+  }
+  if (from != result) memcpy(result, from, count * sizeof *result);
+}
+
+static sp_status sort_some(void *ordering_, void *workspace, size_t begin, size_t end) {
+  (void)workspace;
+  const ordering *o = ordering_;
+  for (size_t b = begin; b < end; b++) {
+    const size_t first = o->start[b], count = o->start[b + 1] - first;
+    if (count > 1) sort_bucket(count, &o->sorted[first], &o->records[first]);
+  }
+  return SP_OK;
+}
+
+static sp_status find_order(ordering *o, size_t count) {
+  const size_t chunk = sp_loop_chunk(count, 24);
+  for (int d = 0; d < 3; d++) {
+    o->low[d] = DBL_MAX;
+    o->high[d] = -DBL_MAX;
+  }
+  o->ascending = true;
+  SP_TRY(sp_loop_run(&(sp_loop){.what = "element centres",
+                                .count = count,
+                                .chunk = chunk,
+                                .workspace_bytes = sizeof(bounds),
+                                .context = o,
+                                .compute = bound_some,
+                                .commit = join_bounds}));
+  SP_TRY(sp_loop_run(&(sp_loop){.what = "element order",
+                                .count = count,
+                                .chunk = chunk,
+                                .context = o,
+                                .compute = key_some,
+                                .commit = count_some}));
+  if (o->ascending) return SP_OK;
+  SP_TRY(sp_allocate(count, sizeof *o->sorted, "element order", &o->sorted));
+  deal_out(o, count);
+  return sp_loop_run(&(sp_loop){
+      .what = "element order", .count = BUCKETS, .chunk = 1, .context = o, .compute = sort_some});
+}
+
+sp_status sp_order_along_curve(sp_hexes *hexes) {
+  const size_t count = (size_t)hexes->count;
+  ordering *o;
+  sp_lid *order = NULL;
+  SP_TRY(sp_allocate(1, sizeof *o, "element order", &o));
+  o->hexes = hexes;
+  sp_status status = sp_allocate(count, sizeof *o->records, "element order", &o->records);
+  if (!status) status = find_order(o, count);
+  const bool done = o->ascending;
+  free(o->records);
+  if (!status && !done) status = sp_allocate(count, sizeof *order, "element order", &order);
+  for (size_t n = 0; n < count && !status && !done; n++) order[n] = o->sorted[n].element;
+  free(o->sorted);
+  free(o);
+  if (!status && !done) status = sp_hexes_permute(hexes, order);
+  free(order);
+  return status;
+}
+
+/* ---- Halo ---- */
+
+static bool touches_other_rank(const sp_topology *topology, sp_lid e) {
+  for (int c = 0; c < SP_CORNERS; c++) {
+    const sp_lid vertex = topology->slots[e][c];
+    if (topology->sharer_start[vertex] < topology->sharer_start[vertex + 1]) return true;
+  }
+  return false;
+}
+
+sp_status sp_order_halo_first(sp_hexes *hexes, sp_topology *topology, sp_lid *halo) {
+  sp_lid *order, before = 0, behind = 0;
+  *halo = 0;
+  if (topology->sharer_start[topology->entities] == 0) return SP_OK;
+  for (sp_lid e = 0; e < hexes->count; e++) *halo += touches_other_rank(topology, e);
+  SP_TRY(sp_allocate((size_t)hexes->count, sizeof *order, "element order", &order));
+  for (sp_lid e = 0; e < hexes->count; e++)
+    if (touches_other_rank(topology, e))
+      order[before++] = e;
+    else
+      order[*halo + behind++] = e;
+  sp_status status = sp_hexes_permute(hexes, order);
+  if (!status) status = sp_topology_permute(topology, order);
+  free(order);
+  return status;
+}

@@ -1,0 +1,16 @@
+/* The order of a rank's elements: along a Morton curve, those that touch other ranks first. */
+#ifndef SP_MESH_ORDER_H
+#define SP_MESH_ORDER_H
+
+#include "mesh/topology.h"
+
+/* Reorder the elements by the cells of their centres, in a grid of 2^21 cells per direction over
+ * all centres of this rank, along the Morton curve through these cells. Elements in one cell keep
+ * their order. The result does not depend on the number of threads. Local. */
+sp_status sp_order_along_curve(sp_hexes *hexes);
+
+/* Move the elements that share a vertex with another rank to the front; both parts keep their
+ * order. *halo becomes the number of elements in front. `topology` follows. Local. */
+sp_status sp_order_halo_first(sp_hexes *hexes, sp_topology *topology, sp_lid *halo);
+
+#endif
