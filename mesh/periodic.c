@@ -46,13 +46,14 @@ static int index_of(const sp_gid key[4], sp_gid vertex) {
   return i;
 }
 
-static void map_vertices(const sp_periodic *periodic, int count, const sp_gid *vertices,
-                         sp_gid *images) {
+bool sp_periodic_image(const sp_periodic *periodic, int count, const sp_gid *vertices,
+                       sp_gid *images) {
   /* Most entities are ruled out by their first vertex: it is not on the periodic boundary. */
   const entity *found = find_entity(periodic, 1, vertices);
   if (found && count > 1) found = find_entity(periodic, count, vertices);
-  for (int c = 0; c < count; c++)
-    images[c] = found ? found->image[index_of(found->key, vertices[c])] : vertices[c];
+  for (int c = 0; c < count && found; c++)
+    images[c] = found->image[index_of(found->key, vertices[c])];
+  return found != NULL;
 }
 
 int sp_periodic_vertices(const sp_periodic *periodic, const sp_gid vertices[SP_CORNERS], int slot,
@@ -60,12 +61,8 @@ int sp_periodic_vertices(const sp_periodic *periodic, const sp_gid vertices[SP_C
   int corners[4];
   sp_gid own[4];
   const int count = sp_slot_corners(slot, corners);
-  if (!periodic) {
-    for (int c = 0; c < count; c++) out[c] = vertices[corners[c]];
-    return count;
-  }
-  for (int c = 0; c < count; c++) own[c] = vertices[corners[c]];
-  map_vertices(periodic, count, own, out);
+  for (int c = 0; c < count; c++) own[c] = out[c] = vertices[corners[c]];
+  if (periodic) sp_periodic_image(periodic, count, own, out);
   return count;
 }
 

@@ -39,6 +39,11 @@ int sp_periodic_pairs(const sp_periodic *periodic, const sp_periodic_pair **pair
 /* Whether a surface belongs to one of the pairs; false if `periodic` is NULL. Local. */
 bool sp_periodic_has_surface(const sp_periodic *periodic, const sp_hexes *hexes, int surface);
 
+/* If the entity with these vertices (1, 2 or 4, in any order) is on the periodic boundary: set
+ * `images` to the corresponding ones of its representative and return true. Else false. Local. */
+bool sp_periodic_image(const sp_periodic *periodic, int count, const sp_gid *vertices,
+                       sp_gid *images);
+
 /* Vertices of a slot of an element (mesh/entity.h) in the order of sp_slot_corners: those of the
  * representative if it is on a periodic boundary, else the element's own (always if `periodic` is
  * NULL). All elements that touch the entity get the same vertex for the same point. Returns their

@@ -5,121 +5,12 @@
 #include <string.h>
 
 #include "io/hash.h"
+#include "mesh/entities.h"
 
 static uint64_t hash(const sp_gid key[4]) {
   uint64_t h = 0;
   for (int c = 0; c < 4; c++) h = sp_hash_fold(h, (uint64_t)key[c]);
   return h;
-}
-
-/* ---- Entities of this rank ---- */
-
-/* Entities by the lowest of their vertices: a bucket for each vertex, and in it a list. Open
- * addressing with linear probing finds the bucket. */
-typedef struct cell {
-  sp_gid vertex;
-  sp_lid bucket; /* + 1; 0: the cell is empty */
-} cell;
-
-typedef struct bucket {
-  sp_lid vertex, first; /* entity + 1: the vertex itself, and the first of its edges and faces */
-} bucket;
-
-typedef struct lookup {
-  cell *cells;
-  size_t mask;
-  bucket *buckets;
-  sp_lid count;
-  size_t capacity; /* of buckets */
-  sp_lid *next;    /* entity + 1, by entity: the next one in its list */
-} lookup;
-
-static void lookup_free(lookup *l) {
-  free(l->cells);
-  free(l->buckets);
-  free(l->next);
-}
-
-static cell *find_cell(const lookup *l, sp_gid vertex) {
-  size_t c = (size_t)sp_hash_fold(0, (uint64_t)vertex) & l->mask;
-  while (l->cells[c].bucket && l->cells[c].vertex != vertex) c = (c + 1) & l->mask;
-  return &l->cells[c];
-}
-
-static sp_status resize(void *array, size_t capacity, size_t size) {
-  void *old, *new;
-  memcpy(&old, array, sizeof old);
-  if (capacity > SP_LID_MAX)
-    return sp_fail(SP_ERR_INPUT, "too many vertices, edges and faces on one rank: use more ranks");
-  new = realloc(old, capacity * size);
-  if (!new) return sp_fail(SP_ERR_SYSTEM, "out of memory: %zu entities", capacity);
-  memcpy(array, &new, sizeof new);
-  return SP_OK;
-}
-
-/* At most half of the cells are used. */
-static sp_status resize_buckets(lookup *l, size_t capacity) {
-  cell *old = l->cells;
-  const size_t old_cells = old ? l->mask + 1 : 0;
-  SP_TRY(resize(&l->buckets, capacity, sizeof *l->buckets));
-  l->cells = NULL;
-  const sp_status status = sp_allocate(2 * capacity, sizeof *l->cells, "vertices", &l->cells);
-  if (!status) {
-    l->capacity = capacity;
-    l->mask = 2 * capacity - 1;
-    for (size_t c = 0; c < old_cells; c++)
-      if (old[c].bucket) *find_cell(l, old[c].vertex) = old[c];
-  }
-  free(old);
-  return status;
-}
-
-/* The index of a vertex's bucket, a new one if it has none. */
-static sp_status find_bucket(lookup *l, sp_gid vertex, sp_lid *out) {
-  cell *found = find_cell(l, vertex);
-  if (!found->bucket) {
-    if ((size_t)l->count == l->capacity) {
-      SP_TRY(resize_buckets(l, 2 * l->capacity));
-      found = find_cell(l, vertex);
-    }
-    l->buckets[l->count] = (bucket){0, 0};
-    *found = (cell){vertex, ++l->count};
-  }
-  *out = found->bucket - 1;
-  return SP_OK;
-}
-
-static sp_status resize_entities(sp_topology *topology, lookup *l, size_t capacity) {
-  SP_TRY(resize(&topology->keys, capacity, sizeof *topology->keys));
-  return resize(&l->next, capacity, sizeof *l->next);
-}
-
-/* The entity with that key, + 1; 0 if there is none. */
-static sp_lid find_entity(const sp_topology *topology, const lookup *l, const bucket *in,
-                          const sp_gid key[4]) {
-  if (key[1] < 0) return in->vertex;
-  sp_lid i = in->first;
-  while (i > 0 && memcmp(topology->keys[i - 1], key, 4 * sizeof *key) != 0) i = l->next[i - 1];
-  return i;
-}
-
-static void add_entity(sp_topology *topology, lookup *l, bucket *in, const sp_gid key[4]) {
-  sp_lid *list = key[1] < 0 ? &in->vertex : &in->first;
-  memcpy(topology->keys[topology->entities], key, 4 * sizeof *key);
-  l->next[topology->entities] = *list;
-  *list = ++topology->entities;
-}
-
-/* The bucket of the lowest vertex of an entity of an element. It is that of a corner, unless the
- * entity is periodic and has another one's vertices. */
-static sp_status find_bucket_of_key(lookup *l, const sp_gid vertices[SP_CORNERS],
-                                    const sp_lid buckets[SP_CORNERS], sp_gid lowest, sp_lid *out) {
-  for (int c = 0; c < SP_CORNERS; c++)
-    if (vertices[c] == lowest) {
-      *out = buckets[c];
-      return SP_OK;
-    }
-  return find_bucket(l, lowest, out);
 }
 
 static sp_status too_many_elements(const sp_topology *topology, sp_lid face) {
@@ -137,48 +28,9 @@ static sp_status overlapping(const sp_topology *topology, sp_lid entity) {
                  (long long)topology->keys[entity][0] + 1);
 }
 
-/* Number the entities of an element that have no number yet. */
-static sp_status collect_element(const sp_hexes *hexes, const sp_periodic *periodic, sp_lid e,
-                                 sp_topology *topology, lookup *l, size_t *capacity) {
-  const sp_gid *corners = hexes->vertices[e];
-  sp_lid buckets[SP_CORNERS], which;
-  for (int c = 0; c < SP_CORNERS; c++) SP_TRY(find_bucket(l, corners[c], &buckets[c]));
-  if ((size_t)topology->entities + SP_SLOTS > *capacity) {
-    *capacity *= 2;
-    SP_TRY(resize_entities(topology, l, *capacity));
-  }
-  for (int slot = 0; slot < SP_SLOTS; slot++) {
-    sp_gid vertices[4], key[4];
-    sp_entity_key(sp_periodic_vertices(periodic, corners, slot, vertices), vertices, key);
-    SP_TRY(find_bucket_of_key(l, corners, buckets, key[0], &which));
-    bucket *in = &l->buckets[which];
-    sp_lid entity = find_entity(topology, l, in, key);
-    if (entity == 0) {
-      add_entity(topology, l, in, key);
-      entity = topology->entities;
-    }
-    topology->slots[e][slot] = entity - 1;
-  }
-  return SP_OK;
-}
-
-/* Number the entities in the order in which elements first touch them. */
-static sp_status collect_entities(const sp_hexes *hexes, const sp_periodic *periodic,
-                                  sp_topology *topology, lookup *l) {
-  size_t capacity = 64;
-  SP_TRY(resize_buckets(l, capacity));
-  SP_TRY(resize_entities(topology, l, capacity));
-  for (sp_lid e = 0; e < hexes->count; e++)
-    SP_TRY(collect_element(hexes, periodic, e, topology, l, &capacity));
-  if (topology->entities > 0)
-    SP_TRY(resize(&topology->keys, (size_t)topology->entities, sizeof *topology->keys));
-  SP_TRY(sp_allocate((size_t)topology->entities, sizeof *topology->touching, "entity counts",
-                     &topology->touching));
-  for (sp_lid e = 0; e < hexes->count; e++)
-    for (int slot = 0; slot < SP_SLOTS; slot++) topology->touching[topology->slots[e][slot]]++;
-  for (sp_lid i = 0; i < topology->entities; i++)
-    if (topology->keys[i][3] >= 0 && topology->touching[i] > 2)
-      return too_many_elements(topology, i);
+static sp_status check_faces(const sp_topology *topology) {
+  for (sp_lid i = topology->start[2]; i < topology->start[3]; i++)
+    if (topology->touching[i] > 2) return too_many_elements(topology, i);
   return SP_OK;
 }
 
@@ -288,7 +140,7 @@ static sp_status choose_candidates(int size, const sp_topology *topology, direct
   SP_TRY(sp_allocate(entities, sizeof *marked, "candidates", &marked));
   mark_boundary(topology, d->boundary);
   memcpy(marked, d->boundary, entities * sizeof *marked);
-  if (size > 1) mark_suspects(topology, d->boundary, marked);
+  mark_suspects(topology, d->boundary, marked);
   size_t count = 0;
   for (size_t i = 0; i < entities; i++) {
     if (!marked[i]) continue;
@@ -388,6 +240,11 @@ static sp_status store_replies(int size, const directory *d, sp_topology *topolo
 static sp_status find_sharers(MPI_Comm comm, sp_topology *topology, directory *d) {
   int size;
   MPI_Comm_size(comm, &size);
+  if (size == 1) {
+    SP_TRY(sp_allocate((size_t)topology->entities + 1, sizeof(sp_lid), "sharers",
+                       &topology->sharer_start));
+    return sp_allocate(0, sizeof(int), "sharers", &topology->sharers);
+  }
   SP_TRY(sp_agree(comm, choose_candidates(size, topology, d)));
 
   MPI_Datatype record;
@@ -420,15 +277,10 @@ sp_status sp_topology_create(MPI_Comm comm, const sp_hexes *hexes, const sp_peri
                              sp_topology **out) {
   *out = NULL;
   sp_topology *topology = NULL;
-  lookup l = {0};
   sp_status status = sp_allocate(1, sizeof *topology, "topology", &topology);
-  if (!status) {
-    topology->elements = hexes->count;
-    status = sp_allocate((size_t)hexes->count, sizeof *topology->slots, "element entities",
-                         &topology->slots);
-  }
-  if (!status) status = collect_entities(hexes, periodic, topology, &l);
-  lookup_free(&l);
+  if (!status) status = sp_entities_find(hexes, topology);
+  if (!status && periodic) status = sp_entities_identify(periodic, topology);
+  if (!status) status = check_faces(topology);
   status = sp_agree(comm, status);
 
   directory d = {0};
@@ -465,5 +317,6 @@ bool sp_topology_is_exterior(const sp_topology *topology, sp_lid face_entity) {
 }
 
 sp_status sp_topology_permute(sp_topology *topology, const sp_lid *order) {
-  return sp_permute_rows(&topology->slots, sizeof *topology->slots, topology->elements, order);
+  SP_TRY(sp_permute_rows(&topology->slots, sizeof *topology->slots, topology->elements, order));
+  return sp_entities_renumber(topology);
 }

@@ -10,7 +10,10 @@
 
 typedef struct sp_topology {
   sp_lid elements;
-  sp_lid entities;           /* distinct vertices, edges and faces on this rank */
+  sp_lid entities; /* distinct vertices, edges and faces on this rank */
+  /* Vertices are [start[0], start[1]), edges up to start[2], faces up to start[3] = entities. Each
+   * kind is in the order in which elements first touch it. */
+  sp_lid start[4];
   sp_lid (*slots)[SP_SLOTS]; /* [elements], entity of each slot */
   sp_gid (*keys)[4];         /* [entities], sp_entity_key */
   int *touching;             /* [entities], number of local elements that touch it */
@@ -18,10 +21,11 @@ typedef struct sp_topology {
   int *sharers;              /* other ranks that have entity i, ascending: from sharer_start[i] */
 } sp_topology;
 
-/* The entities of `hexes`, by vertex numbers; `periodic` (or NULL) identifies some of them. Sharers
- * are found through a distributed directory: the hash of a key selects the rank that collects all
- * ranks that have the entity. No rank sees all entities. Errors: SP_ERR_INPUT if more than two
- * elements share a face. The caller destroys *out. Collective over `comm`. */
+/* The entities of `hexes`, by vertex numbers; the eight of an element are different; `periodic` (or
+ * NULL) identifies some of them. Sharers are found through a distributed directory: the hash of a
+ * key selects the rank that collects all ranks that have the entity. No rank sees all entities.
+ * Errors: SP_ERR_INPUT if more than two elements share a face. The caller destroys *out. Collective
+ * over `comm`. */
 sp_status sp_topology_create(MPI_Comm comm, const sp_hexes *hexes, const sp_periodic *periodic,
                              sp_topology **out);
 
@@ -35,7 +39,8 @@ void sp_topology_destroy(sp_topology **topology);
 /* True if no other element, here or on another rank, holds this face. Local. */
 bool sp_topology_is_exterior(const sp_topology *topology, sp_lid face_entity);
 
-/* Follow sp_hexes_permute: new element n is old element order[n]. Local. */
+/* Follow sp_hexes_permute: new element n is old element order[n]. Entities get new numbers. Local.
+ */
 sp_status sp_topology_permute(sp_topology *topology, const sp_lid *order);
 
 #endif

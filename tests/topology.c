@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/threads.h"
 #include "mesh/box.h"
 #include "mesh/create.h"
 #include "mesh/mesh.h"
@@ -76,6 +77,86 @@ static void check_slots(const sp_hexes *hexes, const sp_topology *topology) {
         CHECK(found == 1, "slot %d: corner %d is not in the key", slot, corners[c]);
       }
     }
+}
+
+/* Vertices, then edges, then faces, each in the order in which elements first touch them. */
+static void check_order(const sp_topology *topology) {
+  static const int first_slots[4] = {0, SP_EDGE_SLOT, SP_FACE_SLOT, SP_SLOTS};
+  CHECK(topology->start[0] == 0 && topology->start[3] == topology->entities, "%d entities",
+        topology->entities);
+  for (int kind = 0; kind < 3; kind++) {
+    sp_lid next = topology->start[kind];
+    for (sp_lid e = 0; e < topology->elements; e++)
+      for (int slot = first_slots[kind]; slot < first_slots[kind + 1]; slot++) {
+        const sp_lid entity = topology->slots[e][slot];
+        CHECK(entity >= topology->start[kind] && entity <= next, "entity %d, expected at most %d",
+              entity, next);
+        next += entity == next;
+      }
+    CHECK(next == topology->start[kind + 1], "%d entities of kind %d, %d are touched",
+          topology->start[kind + 1] - topology->start[kind], kind, next - topology->start[kind]);
+  }
+}
+
+static void check_same(const char *what, const sp_topology *a, const sp_topology *b) {
+  const size_t entities = (size_t)a->entities;
+  CHECK(a->entities == b->entities && !memcmp(a->start, b->start, sizeof a->start), "%s: %d, %d",
+        what, a->entities, b->entities);
+  if (a->entities != b->entities) return;
+  CHECK(!memcmp(a->slots, b->slots, (size_t)a->elements * sizeof *a->slots), "%s: slots", what);
+  CHECK(!memcmp(a->touching, b->touching, entities * sizeof *a->touching), "%s: touching", what);
+  CHECK(!memcmp(a->sharer_start, b->sharer_start, (entities + 1) * sizeof *a->sharer_start) &&
+            !memcmp(a->sharers, b->sharers, (size_t)a->sharer_start[entities] * sizeof *a->sharers),
+        "%s: sharers", what);
+}
+
+/* The same topology for 1 and 3 threads, and for vertex numbers that are far apart. */
+static void check_threads(sp_hexes *hexes) {
+  sp_topology *one, *three, *apart;
+  CHECK(sp_topology_create(MPI_COMM_WORLD, hexes, NULL, &one) == SP_OK, "%s", sp_error_message());
+  sp_threads_set(3);
+  CHECK(sp_topology_create(MPI_COMM_WORLD, hexes, NULL, &three) == SP_OK, "%s", sp_error_message());
+  for (sp_lid e = 0; e < hexes->count; e++)
+    for (int c = 0; c < SP_CORNERS; c++) hexes->vertices[e][c] *= 1000003;
+  CHECK(sp_topology_create(MPI_COMM_WORLD, hexes, NULL, &apart) == SP_OK, "%s", sp_error_message());
+  sp_threads_set(1);
+  if (one && three && apart) {
+    check_order(one);
+    check_same("3 threads", one, three);
+    CHECK(!memcmp(one->keys, three->keys, (size_t)one->entities * sizeof *one->keys), "keys");
+    check_same("numbers far apart", one, apart);
+  }
+  sp_topology_destroy(&one);
+  sp_topology_destroy(&three);
+  sp_topology_destroy(&apart);
+  sp_hexes_destroy(&hexes);
+}
+
+/* The same mesh for 1 and 3 threads: order of elements, points and surfaces. */
+static void check_mesh_threads(const int n[3], unsigned seed,
+                               sp_hexes *(*make)(const int[3], unsigned)) {
+  sp_mesh *meshes[2];
+  for (int i = 0; i < 2; i++) {
+    sp_threads_set(1 + 2 * i);
+    sp_hexes *hexes = make(n, seed);
+    CHECK(sp_mesh_create(MPI_COMM_WORLD, &hexes, &meshes[i]) == SP_OK, "%s", sp_error_message());
+  }
+  sp_threads_set(1);
+  if (meshes[0] && meshes[1]) {
+    const sp_hexes *a = meshes[0]->hexes, *b = meshes[1]->hexes;
+    const size_t count = (size_t)a->count;
+    check_order(meshes[1]->topology);
+    check_same("mesh", meshes[0]->topology, meshes[1]->topology);
+    CHECK(meshes[0]->halo_elements == meshes[1]->halo_elements, "halo");
+    CHECK(!memcmp(a->vertices, b->vertices, count * sizeof *a->vertices), "vertices");
+    CHECK(!memcmp(a->surfaces, b->surfaces, count * sizeof *a->surfaces), "surfaces");
+    CHECK(!memcmp(a->tags, b->tags, count * sizeof *a->tags), "tags");
+    CHECK(
+        !memcmp(a->lattice, b->lattice, count * 3 * sp_hexes_lattice_size(a) * sizeof *a->lattice),
+        "points");
+  }
+  sp_mesh_destroy(&meshes[0]);
+  sp_mesh_destroy(&meshes[1]);
 }
 
 /* Numbers of touching elements, and sharers, compared with all elements of all ranks. */
@@ -219,6 +300,7 @@ static void check_mesh(sp_hexes *hexes, const int n[3]) {
         sp_error_message());
   if (topology) {
     check_slots(hexes, topology);
+    check_order(topology);
     check_counts(topology, n);
     check_sharers(topology, &all);
   }
@@ -324,6 +406,9 @@ int main(int argc, char **argv) {
     for (unsigned seed = 0; seed < 3; seed++) {
       check_mesh(make_box(shapes[s], seed), shapes[s]);
       check_mesh(make_scattered(shapes[s], seed), shapes[s]);
+      check_threads(make_scattered(shapes[s], seed));
+      check_mesh_threads(shapes[s], seed, make_scattered);
+      check_mesh_threads(shapes[s], seed, make_box);
     }
   check_overlap();
   check_overlap_across_ranks();

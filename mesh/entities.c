@@ -1,0 +1,461 @@
+#include "mesh/entities.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/hash.h"
+#include "io/threads.h"
+
+/* ---- Vertices ---- */
+
+/* Local numbers of vertices, + 1; 0: none yet. Where the global numbers lie close together, a table
+ * has a cell for each; elsewhere open addressing with linear probing finds the cell. Eight
+ * successive vertices have successive cells, because neighbours in space often have such numbers.
+ */
+typedef struct cell {
+  sp_gid vertex;
+  sp_lid number;
+} cell;
+
+typedef struct lookup {
+  sp_gid first;  /* lowest vertex number */
+  sp_lid *table; /* or NULL */
+  cell *cells;   /* or NULL */
+  size_t mask;
+} lookup;
+
+static cell *find_cell(const lookup *l, sp_gid vertex) {
+  const uint64_t v = (uint64_t)vertex;
+  size_t c = (size_t)(sp_hash_fold(0, v >> 3) << 3 | (v & 7)) & l->mask;
+  while (l->cells[c].number && l->cells[c].vertex != vertex) c = (c + 1) & l->mask;
+  return &l->cells[c];
+}
+
+static sp_status allocate_cells(size_t count, lookup *l) {
+  l->mask = count - 1;
+  return sp_allocate(count, sizeof *l->cells, "vertices", &l->cells);
+}
+
+/* Twice as many cells. */
+static sp_status grow(lookup *l) {
+  cell *old = l->cells;
+  const size_t count = l->mask + 1;
+  SP_TRY(allocate_cells(2 * count, l));
+  for (size_t c = 0; c < count; c++)
+    if (old[c].number) *find_cell(l, old[c].vertex) = old[c];
+  free(old);
+  return SP_OK;
+}
+
+static sp_status lookup_create(const sp_hexes *hexes, lookup *l) {
+  const size_t count = (size_t)hexes->count;
+  sp_gid low = INT64_MAX, high = 0;
+  for (size_t e = 0; e < count; e++)
+    for (int c = 0; c < SP_CORNERS; c++) {
+      const sp_gid vertex = hexes->vertices[e][c];
+      if (vertex < low) low = vertex;
+      if (vertex > high) high = vertex;
+    }
+  l->first = low;
+  if (count == 0 || (uint64_t)(high - low) < SP_CORNERS * (uint64_t)count)
+    return sp_allocate(count ? (size_t)(high - low) + 1 : 0, sizeof *l->table, "vertices",
+                       &l->table);
+  size_t cells = 64;
+  while (cells < 2 * count) cells *= 2;
+  return allocate_cells(cells, l);
+}
+
+/* At most half of the cells are used. */
+static sp_status number_vertices(const sp_hexes *hexes, lookup *l, sp_topology *topology) {
+  sp_lid vertices = 0;
+  for (sp_lid e = 0; e < hexes->count; e++) {
+    if (l->cells && 2 * ((size_t)vertices + SP_CORNERS) > l->mask + 1) SP_TRY(grow(l));
+    for (int c = 0; c < SP_CORNERS; c++) {
+      const sp_gid vertex = hexes->vertices[e][c];
+      sp_lid *number;
+      if (l->table) {
+        number = &l->table[vertex - l->first];
+      } else {
+        cell *found = find_cell(l, vertex);
+        found->vertex = vertex;
+        number = &found->number;
+      }
+      if (*number == 0) *number = ++vertices;
+      topology->slots[e][c] = *number - 1;
+    }
+  }
+  topology->start[1] = vertices;
+  return SP_OK;
+}
+
+/* ---- Edges and faces ---- */
+
+/* What the loops share. An incidence, 8 e + c, is corner c of element e; those of vertex v are
+ * incidences[start[v]] up to incidences[start[v + 1]], ascending. */
+typedef struct search {
+  const sp_hexes *hexes;
+  sp_topology *topology;
+  sp_lid *start, *incidences;
+  size_t chunk;        /* of elements */
+  sp_lid (*counts)[2]; /* [chunks + 1], edges and faces that elements of earlier chunks touch */
+  sp_gid totals[2];
+} search;
+
+/* Of each corner, edges are numbered 0 to 2 by direction, and faces 3 to 5 likewise. */
+enum { PARTS = 6, FACE_PART = 3, FIRST = -1 };
+
+static int slot_of(int corner, int part) {
+  if (part >= FACE_PART) return SP_FACE_SLOT + 2 * (part - FACE_PART) + (corner >> (part - 3) & 1);
+  const int low = part == 0 ? 1 : 0, high = part == 2 ? 1 : 2;
+  return SP_EDGE_SLOT + 4 * part + (corner >> low & 1) + 2 * (corner >> high & 1);
+}
+
+/* Set `others` to the other vertices of a part, ascending, then -1s; false if the corner is not the
+ * home of that part. */
+static bool find_others(const sp_lid *slots, int corner, int part, sp_lid others[3]) {
+  const sp_lid home = slots[corner];
+  if (part < FACE_PART) {
+    others[0] = slots[corner ^ 1 << part];
+    others[1] = others[2] = -1;
+    return home < others[0];
+  }
+  const int d = part - FACE_PART, low = d == 0 ? 2 : 1, high = d == 2 ? 2 : 4;
+  sp_lid a = slots[corner ^ low], b = slots[corner ^ high];
+  const sp_lid c = slots[corner ^ low ^ high];
+  if (home >= a || home >= b || home >= c) return false;
+  if (a > b) {
+    const sp_lid swap = a;
+    a = b;
+    b = swap;
+  }
+  others[0] = a < c ? a : c;
+  others[1] = a < c ? (b < c ? b : c) : a;
+  others[2] = b > c ? b : c;
+  return true;
+}
+
+static sp_status list_incidences(search *s) {
+  const sp_topology *topology = s->topology;
+  const sp_lid vertices = topology->start[1];
+  SP_TRY(sp_allocate((size_t)vertices + 2, sizeof *s->start, "vertices", &s->start));
+  SP_TRY(sp_allocate((size_t)topology->elements, SP_CORNERS * sizeof *s->incidences,
+                     "elements of vertices", &s->incidences));
+  /* Two higher than it belongs, so that filling moves it to where it belongs. */
+  sp_lid *next = s->start + 1;
+  for (sp_lid e = 0; e < topology->elements; e++)
+    for (int c = 0; c < SP_CORNERS; c++) next[topology->slots[e][c] + 1]++;
+  for (sp_lid v = 0; v < vertices; v++) next[v + 1] += next[v];
+  for (sp_lid e = 0; e < topology->elements; e++)
+    for (int c = 0; c < SP_CORNERS; c++)
+      s->incidences[next[topology->slots[e][c]]++] = SP_CORNERS * e + c;
+  return SP_OK;
+}
+
+/* An edge or face at its home: the other vertices, and the code that others get. */
+typedef struct known {
+  sp_lid others[3], code;
+} known;
+
+/* Give the first incidence of each edge and face at vertices begin ... end - 1 the number FIRST,
+ * and each other one the code of the first: -2 - (PARTS n + part) for incidence n at the home. */
+static sp_status compare_some(void *search_, void *list_, size_t begin, size_t end) {
+  const search *s = search_;
+  known *list = list_;
+  for (size_t v = begin; v < end; v++) {
+    const sp_lid first = s->start[v], count = s->start[v + 1] - first;
+    int found[2] = {0, 0}; /* edges from the front of the list, faces behind 3 per incidence */
+    for (sp_lid n = 0; n < count; n++) {
+      const int corner = s->incidences[first + n] % SP_CORNERS;
+      sp_lid *slots = s->topology->slots[s->incidences[first + n] / SP_CORNERS];
+      for (int part = 0; part < PARTS; part++) {
+        sp_lid others[3];
+        if (!find_others(slots, corner, part, others)) continue;
+        const int kind = part >= FACE_PART;
+        known *entities = &list[kind ? 3 * (size_t)count : 0];
+        int i = 0;
+        while (i < found[kind] && memcmp(entities[i].others, others, sizeof others) != 0) i++;
+        slots[slot_of(corner, part)] = i < found[kind] ? entities[i].code : FIRST;
+        if (i < found[kind]) continue;
+        memcpy(entities[i].others, others, sizeof others);
+        entities[found[kind]++].code = -2 - (PARTS * n + part);
+      }
+    }
+  }
+  return SP_OK;
+}
+
+static sp_status count_some(void *search_, void *workspace, size_t begin, size_t end) {
+  const search *s = search_;
+  sp_lid *counts = workspace;
+  counts[0] = counts[1] = 0;
+  for (size_t e = begin; e < end; e++)
+    for (int slot = SP_EDGE_SLOT; slot < SP_SLOTS; slot++)
+      counts[slot >= SP_FACE_SLOT] += s->topology->slots[e][slot] == FIRST;
+  return SP_OK;
+}
+
+static void add_counts(void *search_, void *workspace, size_t begin, size_t end) {
+  (void)end;
+  search *s = search_;
+  const sp_lid *counts = workspace;
+  for (int kind = 0; kind < 2; kind++) {
+    s->counts[begin / s->chunk][kind] =
+        s->totals[kind] <= SP_LID_MAX ? (sp_lid)s->totals[kind] : SP_LID_MAX;
+    s->totals[kind] += counts[kind];
+  }
+}
+
+/* Number the edges and faces that elements begin ... end - 1 are the first to touch. */
+static sp_status number_some(void *search_, void *workspace, size_t begin, size_t end) {
+  (void)workspace;
+  const search *s = search_;
+  sp_topology *topology = s->topology;
+  const sp_lid *counts = s->counts[begin / s->chunk];
+  sp_lid next[2] = {topology->start[1] + counts[0], topology->start[2] + counts[1]};
+  for (size_t e = begin; e < end; e++)
+    for (int slot = SP_EDGE_SLOT; slot < SP_SLOTS; slot++) {
+      sp_lid *number = &topology->slots[e][slot];
+      if (*number != FIRST) continue;
+      *number = next[slot >= SP_FACE_SLOT]++;
+      int corners[4];
+      sp_gid vertices[4];
+      const int n = sp_slot_corners(slot, corners);
+      for (int c = 0; c < n; c++) vertices[c] = s->hexes->vertices[e][corners[c]];
+      sp_entity_key(n, vertices, topology->keys[*number]);
+    }
+  return SP_OK;
+}
+
+/* Give the other incidences the numbers of the first ones. */
+static sp_status resolve_some(void *search_, void *workspace, size_t begin, size_t end) {
+  (void)workspace;
+  const search *s = search_;
+  sp_topology *topology = s->topology;
+  for (size_t v = begin; v < end; v++) {
+    const sp_lid *incidences = &s->incidences[s->start[v]];
+    const sp_lid count = s->start[v + 1] - s->start[v], one = incidences[0];
+    const sp_gid vertex = s->hexes->vertices[one / SP_CORNERS][one % SP_CORNERS];
+    topology->touching[v] = count;
+    sp_entity_key(1, &vertex, topology->keys[v]);
+    for (sp_lid n = 0; n < count; n++) {
+      const int corner = incidences[n] % SP_CORNERS;
+      sp_lid *slots = topology->slots[incidences[n] / SP_CORNERS], others[3];
+      for (int part = 0; part < PARTS; part++) {
+        if (!find_others(slots, corner, part, others)) continue;
+        sp_lid *number = &slots[slot_of(corner, part)];
+        if (*number < 0) {
+          const sp_lid code = -2 - *number, first = incidences[code / PARTS];
+          *number = topology->slots[first / SP_CORNERS][slot_of(first % SP_CORNERS, code % PARTS)];
+        }
+        topology->touching[*number]++;
+      }
+    }
+  }
+  return SP_OK;
+}
+
+static sp_status run_over_vertices(search *s, size_t workspace_bytes,
+                                   sp_status (*compute)(void *, void *, size_t, size_t)) {
+  const size_t vertices = (size_t)s->topology->start[1];
+  return sp_loop_run(&(sp_loop){.what = "edges and faces",
+                                .count = vertices,
+                                .chunk = sp_loop_chunk(vertices, 32),
+                                .workspace_bytes = workspace_bytes,
+                                .context = s,
+                                .compute = compute});
+}
+
+static sp_status allocate_entities(search *s) {
+  sp_topology *topology = s->topology;
+  const sp_gid edges = topology->start[1] + s->totals[0], all = edges + s->totals[1];
+  if (all > SP_LID_MAX)
+    return sp_fail(SP_ERR_INPUT, "too many vertices, edges and faces on one rank: use more ranks");
+  topology->start[2] = (sp_lid)edges;
+  topology->start[3] = topology->entities = (sp_lid)all;
+  SP_TRY(sp_allocate((size_t)all, sizeof *topology->keys, "entities", &topology->keys));
+  return sp_allocate((size_t)all, sizeof *topology->touching, "entity counts", &topology->touching);
+}
+
+static sp_status find_edges_and_faces(search *s) {
+  sp_topology *topology = s->topology;
+  const size_t elements = (size_t)topology->elements;
+  sp_lid most = 0;
+  SP_TRY(list_incidences(s));
+  for (sp_lid v = 0; v < topology->start[1]; v++)
+    if (s->start[v + 1] - s->start[v] > most) most = s->start[v + 1] - s->start[v];
+  SP_TRY(run_over_vertices(s, (size_t)most * PARTS * sizeof(known), compare_some));
+  s->chunk = sp_loop_chunk(elements, SP_SLOTS);
+  SP_TRY(sp_allocate(elements / s->chunk + 1, sizeof *s->counts, "entity counts", &s->counts));
+  SP_TRY(sp_loop_run(&(sp_loop){.what = "entity counts",
+                                .count = elements,
+                                .chunk = s->chunk,
+                                .workspace_bytes = 2 * sizeof(sp_lid),
+                                .context = s,
+                                .compute = count_some,
+                                .commit = add_counts}));
+  SP_TRY(allocate_entities(s));
+  SP_TRY(sp_loop_run(&(sp_loop){.what = "entities",
+                                .count = elements,
+                                .chunk = s->chunk,
+                                .context = s,
+                                .compute = number_some}));
+  return run_over_vertices(s, 0, resolve_some);
+}
+
+sp_status sp_entities_find(const sp_hexes *hexes, sp_topology *topology) {
+  lookup l = {0};
+  search s = {.hexes = hexes, .topology = topology};
+  if (hexes->count > SP_LID_MAX / SP_CORNERS)
+    return sp_fail(SP_ERR_INPUT, "%d elements on one rank, at most %d are possible: use more ranks",
+                   hexes->count, SP_LID_MAX / SP_CORNERS);
+  topology->elements = hexes->count;
+  SP_TRY(sp_allocate((size_t)hexes->count, sizeof *topology->slots, "element entities",
+                     &topology->slots));
+  sp_status status = lookup_create(hexes, &l);
+  if (!status) status = number_vertices(hexes, &l, topology);
+  free(l.table);
+  free(l.cells);
+  if (!status) status = find_edges_and_faces(&s);
+  free(s.start);
+  free(s.incidences);
+  free(s.counts);
+  return status;
+}
+
+/* ---- Renumbering ---- */
+
+/* Replace the sharers by those of entities in a new order. */
+static sp_status permute_sharers(sp_topology *topology, const sp_lid *order) {
+  const sp_lid entities = topology->entities;
+  sp_lid *start;
+  int *sharers = NULL;
+  SP_TRY(sp_allocate((size_t)entities + 1, sizeof *start, "sharers", &start));
+  const sp_status status =
+      sp_allocate((size_t)topology->sharer_start[entities], sizeof *sharers, "sharers", &sharers);
+  for (sp_lid i = 0; i < entities && !status; i++) {
+    const sp_lid from = topology->sharer_start[order[i]];
+    const sp_lid count = topology->sharer_start[order[i] + 1] - from;
+    if (count > 0)
+      memcpy(&sharers[start[i]], &topology->sharers[from], (size_t)count * sizeof *sharers);
+    start[i + 1] = start[i] + count;
+  }
+  if (status) {
+    free(start);
+    return status;
+  }
+  free(topology->sharer_start);
+  free(topology->sharers);
+  topology->sharer_start = start;
+  topology->sharers = sharers;
+  return SP_OK;
+}
+
+static int kind_of_slot(int slot) {
+  return slot < SP_EDGE_SLOT ? 0 : slot < SP_FACE_SLOT ? 1 : 2;
+}
+
+/* Number the entities in slots anew; number[i] is 0 before, and the new number of entity i + 1
+ * after. order[n] becomes the old number of entity n. */
+static void renumber_slots(sp_topology *topology, const sp_lid start[3], sp_lid *number,
+                           sp_lid *order) {
+  sp_lid next[3] = {start[0], start[1], start[2]};
+  for (sp_lid e = 0; e < topology->elements; e++)
+    for (int slot = 0; slot < SP_SLOTS; slot++) {
+      sp_lid *entity = &topology->slots[e][slot];
+      if (!number[*entity]) {
+        order[next[kind_of_slot(slot)]] = *entity;
+        number[*entity] = ++next[kind_of_slot(slot)];
+      }
+      *entity = number[*entity] - 1;
+    }
+}
+
+/* `counts`: entities of each kind in slots. */
+static sp_status renumber(sp_topology *topology, const sp_lid counts[3]) {
+  const sp_lid start[4] = {0, counts[0], counts[0] + counts[1], counts[0] + counts[1] + counts[2]};
+  sp_lid *number = NULL, *order = NULL;
+  sp_status status =
+      sp_allocate((size_t)topology->entities, sizeof *number, "entity numbers", &number);
+  if (!status) status = sp_allocate((size_t)start[3], sizeof *order, "entity numbers", &order);
+  if (!status) {
+    renumber_slots(topology, start, number, order);
+    memcpy(topology->start, start, sizeof start);
+    topology->entities = start[3];
+    status = sp_permute_rows(&topology->keys, sizeof *topology->keys, start[3], order);
+  }
+  if (!status)
+    status = sp_permute_rows(&topology->touching, sizeof *topology->touching, start[3], order);
+  if (!status && topology->sharer_start) status = permute_sharers(topology, order);
+  free(number);
+  free(order);
+  return status;
+}
+
+sp_status sp_entities_renumber(sp_topology *topology) {
+  const sp_lid *start = topology->start;
+  return renumber(topology, (const sp_lid[]){start[1], start[2] - start[1], start[3] - start[2]});
+}
+
+/* ---- Periodic entities ---- */
+
+typedef struct image {
+  sp_gid key[4]; /* of the representative */
+  sp_lid entity;
+} image;
+
+static int compare_images(const void *left, const void *right) {
+  const image *a = left, *b = right;
+  const int order = sp_entity_compare(a->key, b->key);
+  return order ? order : (a->entity > b->entity) - (a->entity < b->entity);
+}
+
+/* The entities that may have another representative, with its key. */
+static sp_status list_images(const sp_periodic *periodic, const sp_topology *topology, image **list,
+                             size_t *count) {
+  for (int pass = 0; pass < 2; pass++) {
+    *count = 0;
+    for (sp_lid i = 0; i < topology->entities; i++) {
+      const int corners = i < topology->start[1] ? 1 : i < topology->start[2] ? 2 : 4;
+      sp_gid vertices[4];
+      if (!sp_periodic_image(periodic, corners, topology->keys[i], vertices)) continue;
+      if (pass) {
+        sp_entity_key(corners, vertices, (*list)[*count].key);
+        (*list)[*count].entity = i;
+      }
+      ++*count;
+    }
+    if (!pass) SP_TRY(sp_allocate(*count, sizeof **list, "periodic entities", list));
+  }
+  qsort(*list, *count, sizeof **list, compare_images);
+  return SP_OK;
+}
+
+sp_status sp_entities_identify(const sp_periodic *periodic, sp_topology *topology) {
+  image *list = NULL;
+  sp_lid *to = NULL;
+  size_t count = 0;
+  sp_lid counts[3];
+  sp_status status = list_images(periodic, topology, &list, &count);
+  if (!status)
+    status = sp_allocate((size_t)topology->entities, sizeof *to, "periodic entities", &to);
+  if (!status) {
+    for (int kind = 0; kind < 3; kind++)
+      counts[kind] = topology->start[kind + 1] - topology->start[kind];
+    for (sp_lid i = 0; i < topology->entities; i++) to[i] = i;
+    for (size_t n = 0; n < count; n++) {
+      const sp_lid i = list[n].entity;
+      memcpy(topology->keys[i], list[n].key, sizeof list[n].key);
+      if (n == 0 || sp_entity_compare(list[n - 1].key, list[n].key) != 0) continue;
+      to[i] = to[list[n - 1].entity];
+      topology->touching[to[i]] += topology->touching[i];
+      counts[i < topology->start[1] ? 0 : i < topology->start[2] ? 1 : 2]--;
+    }
+    for (sp_lid e = 0; e < topology->elements; e++)
+      for (int slot = 0; slot < SP_SLOTS; slot++)
+        topology->slots[e][slot] = to[topology->slots[e][slot]];
+    status = renumber(topology, counts);
+  }
+  free(list);
+  free(to);
+  return status;
+}
