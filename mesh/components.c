@@ -10,7 +10,7 @@
  * ranks' local components, rank after rank. */
 typedef struct search {
   const sp_topology *topology;
-  sp_lid *of_entity; /* [entities], the local component of a vertex */
+  sp_lid *of_entity; /* [vertices], the local component of each */
   sp_gid local;      /* local components */
   sp_gid first;      /* name of the first of them */
   sp_gid total;      /* over all ranks */
@@ -48,22 +48,25 @@ static sp_lid find_root(sp_lid *parent, sp_lid i) {
 static sp_status find_local(search *s) {
   const sp_topology *topology = s->topology;
   sp_lid *parent, *number = NULL;
-  const size_t entities = (size_t)topology->entities;
-  sp_status status = sp_allocate(entities, sizeof *parent, "components", &parent);
-  if (!status) status = sp_allocate(entities, sizeof *number, "components", &number);
-  if (!status) status = sp_allocate(entities, sizeof *number, "components", &s->of_entity);
+  const sp_lid vertices = topology->start[1];
+  sp_status status = sp_allocate((size_t)vertices, sizeof *parent, "components", &parent);
+  if (!status) status = sp_allocate((size_t)vertices, sizeof *number, "components", &number);
+  if (!status) status = sp_allocate((size_t)vertices, sizeof *number, "components", &s->of_entity);
   if (!status) {
-    for (sp_lid i = 0; i < topology->entities; i++) parent[i] = i;
-    for (sp_lid e = 0; e < topology->elements; e++)
+    for (sp_lid v = 0; v < vertices; v++) parent[v] = v;
+    for (sp_lid e = 0; e < topology->elements; e++) {
+      sp_lid a = find_root(parent, topology->slots[e][0]);
       for (int c = 1; c < SP_CORNERS; c++) {
-        const sp_lid a = find_root(parent, topology->slots[e][0]);
         const sp_lid b = find_root(parent, topology->slots[e][c]);
         parent[a > b ? a : b] = a > b ? b : a;
+        if (b < a) a = b;
       }
-    for (sp_lid e = 0; e < topology->elements; e++) {
-      const sp_lid root = find_root(parent, topology->slots[e][0]);
+    }
+    /* Vertices are in the order in which elements first touch them, and so are components. */
+    for (sp_lid v = 0; v < vertices; v++) {
+      const sp_lid root = find_root(parent, v);
       if (!number[root]) number[root] = (sp_lid)++s->local;
-      for (int c = 0; c < SP_CORNERS; c++) s->of_entity[topology->slots[e][c]] = number[root] - 1;
+      s->of_entity[v] = number[root] - 1;
     }
   }
   free(parent);
@@ -87,14 +90,13 @@ static sp_status list_shared(int size, search *s) {
   const sp_lid *sharers = topology->sharer_start;
   shared_vertex *list;
   size_t vertices = 0;
-  for (sp_lid i = 0; i < topology->entities; i++)
-    vertices += topology->keys[i][1] < 0 && sharers[i] < sharers[i + 1];
+  for (sp_lid i = 0; i < topology->start[1]; i++) vertices += sharers[i] < sharers[i + 1];
   SP_TRY(sp_allocate((size_t)size, sizeof *s->count, "components", &s->count));
   SP_TRY(sp_allocate((size_t)size + 1, sizeof *s->start, "components", &s->start));
   SP_TRY(sp_allocate(vertices, sizeof *list, "components", &list));
   vertices = 0;
-  for (sp_lid i = 0; i < topology->entities; i++) {
-    if (topology->keys[i][1] >= 0 || sharers[i] == sharers[i + 1]) continue;
+  for (sp_lid i = 0; i < topology->start[1]; i++) {
+    if (sharers[i] == sharers[i + 1]) continue;
     list[vertices++] = (shared_vertex){topology->keys[i][0], i};
     for (sp_lid n = sharers[i]; n < sharers[i + 1]; n++) s->count[topology->sharers[n]]++;
   }

@@ -10,11 +10,10 @@ typedef struct census {
 
 static void take_census(const sp_topology *topology, census *c) {
   *c = (census){0};
-  for (sp_lid i = 0; i < topology->entities; i++) {
-    const sp_gid *key = topology->keys[i];
-    const int kind = key[1] < 0 ? 0 : key[2] < 0 ? 1 : 2;
-    c->local[kind]++;
-    c->shared[kind] += topology->sharer_start[i + 1] - topology->sharer_start[i];
+  for (int kind = 0; kind < 3; kind++) {
+    const sp_lid first = topology->start[kind], end = topology->start[kind + 1];
+    c->local[kind] = end - first;
+    c->shared[kind] = topology->sharer_start[end] - topology->sharer_start[first];
   }
 }
 
@@ -44,7 +43,6 @@ void sp_sizes_count(const sp_topology *topology, int refinements, int order, sp_
 }
 
 sp_status sp_sizes_check(const sp_sizes *sizes, const char *where) {
-  /* The table of entities grows by doubling, to less than SP_LID_MAX. */
   const struct {
     double count, limit;
     const char *what;
