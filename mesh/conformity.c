@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/threads.h"
 #include "mesh/numbering.h"
 
 static const double TOLERANCE = 1e-6;
@@ -50,19 +51,56 @@ static sp_status compare(const sp_hexes *hexes, sp_lid e, const double here[3],
                  there[1], there[2]);
 }
 
-static sp_status compare_here(const sp_hexes *hexes, const sp_numbering *numbering, first *firsts) {
+/* What the loop over elements shares. */
+typedef struct comparison {
+  const sp_mesh *mesh;
+  const sp_numbering *numbering;
+  const first *firsts; /* [numbering->local] */
+} comparison;
+
+/* The DOF of lattice point p of an element. */
+static sp_lid dof_of(const sp_mesh *mesh, const sp_numbering *numbering, size_t e, size_t p) {
+  return numbering->nodes ? numbering->nodes[e * sp_hexes_lattice_size(mesh->hexes) + p]
+                          : mesh->topology->slots[e][p];
+}
+
+static void find_firsts(const sp_mesh *mesh, const sp_numbering *numbering, first *firsts) {
+  const sp_hexes *hexes = mesh->hexes;
   const size_t n = sp_hexes_lattice_size(hexes);
   for (sp_lid e = 0; e < hexes->count; e++) {
     const double *lattice = sp_hexes_lattice(hexes, e);
     for (size_t p = 0; p < n; p++) {
-      first *known = &firsts[numbering->nodes[(size_t)e * n + p]];
-      if (known->xyz)
-        SP_TRY(compare(hexes, e, &lattice[3 * p], known->xyz, hexes->tags[known->element]));
-      else
-        *known = (first){&lattice[3 * p], e};
+      first *known = &firsts[dof_of(mesh, numbering, (size_t)e, p)];
+      if (!known->xyz) *known = (first){&lattice[3 * p], e};
+    }
+  }
+}
+
+static sp_status compare_some(void *comparison_, void *workspace, size_t begin, size_t end) {
+  (void)workspace;
+  const comparison *c = comparison_;
+  const sp_hexes *hexes = c->mesh->hexes;
+  const size_t n = sp_hexes_lattice_size(hexes);
+  for (size_t e = begin; e < end; e++) {
+    const double *lattice = sp_hexes_lattice(hexes, (sp_lid)e);
+    for (size_t p = 0; p < n; p++) {
+      const first *known = &c->firsts[dof_of(c->mesh, c->numbering, e, p)];
+      SP_TRY(compare(hexes, (sp_lid)e, &lattice[3 * p], known->xyz, hexes->tags[known->element]));
     }
   }
   return SP_OK;
+}
+
+static sp_status compare_here(const sp_mesh *mesh, const sp_numbering *numbering, first *firsts) {
+  const size_t count = (size_t)mesh->hexes->count;
+  comparison c = {mesh, numbering, firsts};
+  find_firsts(mesh, numbering, firsts);
+  return sp_loop_run(
+      &(sp_loop){.what = "points",
+                 .count = count,
+                 .chunk = sp_loop_chunk(count, 3 * sp_hexes_lattice_size(mesh->hexes)),
+                 .context = &c,
+                 .compute = compare_some});
 }
 
 /* Exchange the positions of shared points with the neighbours. */
@@ -115,9 +153,13 @@ static sp_status compare_ranks(const sp_mesh *mesh, const sp_numbering *numberin
 sp_status sp_mesh_check_conformity(const sp_mesh *mesh) {
   sp_numbering *numbering;
   first *firsts = NULL;
-  SP_TRY(sp_numbering_create(mesh, mesh->hexes->map_order, &numbering));
+  /* The points of trilinear elements are the vertices, which the topology numbers. */
+  if (mesh->hexes->map_order == 1)
+    SP_TRY(sp_numbering_create_vertices(mesh, &numbering));
+  else
+    SP_TRY(sp_numbering_create(mesh, mesh->hexes->map_order, &numbering));
   sp_status status = sp_allocate((size_t)numbering->local, sizeof *firsts, "points", &firsts);
-  if (!status) status = compare_here(mesh->hexes, numbering, firsts);
+  if (!status) status = compare_here(mesh, numbering, firsts);
   status = sp_agree(mesh->comm, status);
   if (!status) status = compare_ranks(mesh, numbering, firsts);
   sp_numbering_destroy(&numbering);

@@ -3,14 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/threads.h"
 #include "mesh/reference.h"
 
 static int entity_dofs(const sp_topology *topology, sp_lid entity, int order) {
-  const sp_gid *key = topology->keys[entity];
   const int inner = order - 1;
-  if (key[1] < 0) return 1;
-  if (key[2] < 0) return inner;
-  return inner * inner;
+  if (entity < topology->start[1]) return 1;
+  return entity < topology->start[2] ? inner : inner * inner;
 }
 
 /* `vertices`: of the slot, from sp_periodic_vertices. */
@@ -58,46 +57,47 @@ static void number_element(const sp_mesh *mesh, sp_lid e, const sp_lid *bases, s
       for (int i = 1; i < order; i++) nodes[(k * nq + j) * nq + i] = interior++;
 }
 
-/* Number the DOFs, from *next on, of the entities in slots [first, end) of an element that have no
- * numbers yet: either those that this rank owns or `copies`. */
-static void number_entities(const sp_topology *topology, int order, int rank, bool copies,
-                            sp_lid element, int first, int end, sp_lid *bases, sp_gid *next) {
-  for (int slot = first; slot < end; slot++) {
-    const sp_lid entity = topology->slots[element][slot];
-    const sp_lid sharer = topology->sharer_start[entity];
-    const bool copy =
-        sharer < topology->sharer_start[entity + 1] && topology->sharers[sharer] < rank;
-    if (bases[entity] >= 0 || copy != copies) continue;
-    /* Beyond the range of sp_lid the caller gives up. */
-    bases[entity] = *next <= SP_LID_MAX ? (sp_lid)*next : 0;
-    *next += entity_dofs(topology, entity, order);
-  }
+static bool is_copy(const sp_topology *topology, sp_lid entity, int rank) {
+  const sp_lid sharer = topology->sharer_start[entity];
+  return sharer < topology->sharer_start[entity + 1] && topology->sharers[sharer] < rank;
 }
 
-/* First DOF of each entity, class by class, and the ranges that elements touch. */
+/* Where the next DOF goes. Beyond the range of sp_lid the caller gives up. */
+static sp_lid narrow(sp_gid next) {
+  return next <= SP_LID_MAX ? (sp_lid)next : 0;
+}
+
+/* The first DOF of each entity, class by class. Entities of a kind are in the order in which
+ * elements first touch them, which is that of DOFs too. */
 static sp_status assign_bases(const sp_mesh *mesh, sp_numbering *numbering, sp_lid *bases) {
-  static const int slots[SP_DOF_CLASSES][2] = {[SP_FACE_DOFS] = {SP_FACE_SLOT, SP_SLOTS},
-                                               [SP_EDGE_DOFS] = {SP_EDGE_SLOT, SP_FACE_SLOT},
-                                               [SP_VERTEX_DOFS] = {0, SP_EDGE_SLOT}};
+  static const int kinds[SP_DOF_CLASSES] = {
+      [SP_FACE_DOFS] = 2, [SP_EDGE_DOFS] = 1, [SP_VERTEX_DOFS] = 0};
   const sp_topology *topology = mesh->topology;
-  const int order = numbering->order, inner = (order - 1) * (order - 1) * (order - 1);
+  const int order = numbering->order, inner = order - 1;
+  const int dofs[3] = {1, inner, inner * inner};
   int rank;
   MPI_Comm_rank(mesh->comm, &rank);
-  for (sp_lid i = 0; i < topology->entities; i++) bases[i] = -1;
-  sp_gid next = 0;
-  for (int c = 0; c < SP_DOF_CLASSES && next <= SP_LID_MAX; c++) {
-    numbering->class_start[c] = numbering->touched[0][c] = (sp_lid)next;
-    for (sp_lid e = 0; e < topology->elements && next <= SP_LID_MAX; e++) {
-      if (c == SP_INTERIORS)
-        next += inner;
-      else
-        number_entities(topology, order, rank, false, e, slots[c][0], slots[c][1], bases, &next);
-      if (next <= SP_LID_MAX) numbering->touched[e + 1][c] = (sp_lid)next;
+  sp_gid next = (sp_gid)topology->elements * inner * inner * inner;
+  for (int c = SP_FACE_DOFS; c < SP_DOF_CLASSES; c++) {
+    const int kind = kinds[c];
+    numbering->class_start[c] = narrow(next);
+    for (sp_lid i = topology->start[kind]; i < topology->start[kind + 1] && dofs[kind] > 0; i++) {
+      if (is_copy(topology, i, rank)) continue;
+      bases[i] = narrow(next);
+      next += dofs[kind];
     }
   }
-  if (next <= SP_LID_MAX) numbering->class_start[SP_DOF_CLASSES] = numbering->owned = (sp_lid)next;
-  for (sp_lid e = 0; e < topology->elements && next <= SP_LID_MAX; e++)
-    number_entities(topology, order, rank, true, e, 0, SP_SLOTS, bases, &next);
+  numbering->class_start[SP_DOF_CLASSES] = numbering->owned = narrow(next);
+  for (sp_lid i = 0; i < topology->entities && rank > 0; i++)
+    if (is_copy(topology, i, rank)) bases[i] = -1;
+  /* Only elements at the front touch entities of other ranks. */
+  for (sp_lid e = 0; e < mesh->halo_elements && rank > 0; e++)
+    for (int slot = 0; slot < SP_SLOTS; slot++) {
+      const sp_lid entity = topology->slots[e][slot];
+      if (bases[entity] >= 0) continue;
+      bases[entity] = narrow(next);
+      next += entity_dofs(topology, entity, order);
+    }
   if (next > SP_LID_MAX)
     return sp_fail(SP_ERR_INPUT,
                    "more than %d degrees of freedom on rank %d: use more ranks or a lower order",
@@ -106,18 +106,69 @@ static sp_status assign_bases(const sp_mesh *mesh, sp_numbering *numbering, sp_l
   return SP_OK;
 }
 
+/* What the loop over elements shares. */
+typedef struct nodes_loop {
+  const sp_mesh *mesh;
+  sp_numbering *numbering;
+  const sp_lid *bases;
+} nodes_loop;
+
+static int class_of_slot(int slot) {
+  return slot < SP_EDGE_SLOT ? SP_VERTEX_DOFS : slot < SP_FACE_SLOT ? SP_EDGE_DOFS : SP_FACE_DOFS;
+}
+
+/* The nodes of elements begin ... end - 1, and behind which DOFs of each class their own ones end.
+ */
+static sp_status number_some(void *loop_, void *workspace, size_t begin, size_t end) {
+  (void)workspace;
+  const nodes_loop *l = loop_;
+  const sp_topology *topology = l->mesh->topology;
+  sp_numbering *numbering = l->numbering;
+  const int order = numbering->order, inner = order - 1, interior = inner * inner * inner;
+  const int dofs[SP_DOF_CLASSES] = {interior, inner * inner, inner, 1};
+  const int slots = order > 1 ? SP_SLOTS : SP_EDGE_SLOT;
+  for (size_t e = begin; e < end; e++) {
+    sp_lid *touched = numbering->touched[e + 1];
+    number_element(l->mesh, (sp_lid)e, l->bases, (sp_lid)e * interior, order,
+                   &numbering->nodes[e * sp_element_nodes(order)]);
+    memcpy(touched, numbering->class_start, sizeof *numbering->touched);
+    touched[SP_INTERIORS] = (sp_lid)(e + 1) * interior;
+    for (int slot = 0; slot < slots; slot++) {
+      const sp_lid base = l->bases[topology->slots[e][slot]];
+      const int c = class_of_slot(slot);
+      if (base < numbering->owned && base + dofs[c] > touched[c]) touched[c] = base + dofs[c];
+    }
+  }
+  return SP_OK;
+}
+
+/* Earlier elements count too. */
+static void accumulate_touched(void *loop_, void *workspace, size_t begin, size_t end) {
+  (void)workspace;
+  const nodes_loop *l = loop_;
+  for (size_t e = begin; e < end; e++) {
+    const sp_lid *before = l->numbering->touched[e];
+    sp_lid *touched = l->numbering->touched[e + 1];
+    for (int c = 0; c < SP_DOF_CLASSES; c++)
+      if (touched[c] < before[c]) touched[c] = before[c];
+  }
+}
+
 static sp_status number_nodes(const sp_mesh *mesh, sp_numbering *numbering, sp_lid *bases) {
   const size_t elements = (size_t)mesh->hexes->count;
-  const int ni = numbering->order - 1;
   const size_t np = sp_element_nodes(numbering->order);
   SP_TRY(
       sp_allocate(elements + 1, sizeof *numbering->touched, "first touches", &numbering->touched));
   SP_TRY(sp_allocate(elements, np * sizeof(sp_lid), "element nodes", &numbering->nodes));
   SP_TRY(assign_bases(mesh, numbering, bases));
-  for (size_t e = 0; e < elements; e++)
-    number_element(mesh, (sp_lid)e, bases, (sp_lid)e * ni * ni * ni, numbering->order,
-                   &numbering->nodes[e * np]);
-  return SP_OK;
+  memcpy(numbering->touched[0], numbering->class_start, sizeof *numbering->touched);
+  nodes_loop l = {mesh, numbering, bases};
+  return sp_loop_run(&(sp_loop){.what = "element nodes",
+                                .count = elements,
+                                .chunk = sp_loop_chunk(elements, np),
+                                .context = &l,
+                                .compute = number_some,
+                                .commit = accumulate_touched});
 }
 
 typedef struct shared_entity {
@@ -147,7 +198,8 @@ static sp_status find_neighbours(const sp_topology *topology, sp_numbering *numb
                      &numbering->shared_start);
 }
 
-/* List the shared DOFs by neighbour. Entities are sorted by key: the same order on all ranks. */
+/* List the shared DOFs by neighbour. `bases` may be NULL: then DOFs are entities, of order 1.
+ * Entities are sorted by key: the same order on all ranks. */
 static sp_status list_shared(const sp_topology *topology, const sp_lid *bases,
                              sp_numbering *numbering) {
   SP_TRY(find_neighbours(topology, numbering));
@@ -177,7 +229,8 @@ static sp_status list_shared(const sp_topology *topology, const sp_lid *bases,
         if (pass == 0)
           next[1] += dofs;
         else
-          for (int i = 0; i < dofs; i++) numbering->shared[(*next)++] = bases[entity] + i;
+          for (int i = 0; i < dofs; i++)
+            numbering->shared[(*next)++] = (bases ? bases[entity] : entity) + i;
       }
     }
     if (pass == 0) {
@@ -254,6 +307,20 @@ sp_status sp_numbering_create(const sp_mesh *mesh, int order, sp_numbering **out
     sp_numbering_destroy(&numbering);
   else
     *out = numbering;
+  return status;
+}
+
+sp_status sp_numbering_create_vertices(const sp_mesh *mesh, sp_numbering **out) {
+  sp_numbering *numbering;
+  sp_status status = sp_allocate(1, sizeof *numbering, "numbering", &numbering);
+  if (!status) {
+    numbering->order = 1;
+    numbering->local = mesh->topology->start[1];
+    status = list_shared(mesh->topology, NULL, numbering);
+  }
+  status = sp_agree(mesh->comm, status);
+  if (status && numbering) sp_numbering_destroy(&numbering);
+  *out = numbering;
   return status;
 }
 

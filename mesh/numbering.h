@@ -51,6 +51,11 @@ typedef struct sp_numbering {
  * SP_ERR_INPUT if a rank's DOFs do not fit 32 bits. The caller destroys *out. Collective. */
 sp_status sp_numbering_create(const sp_mesh *mesh, int order, sp_numbering **out);
 
+/* Only what neighbours share of degree 1, with the vertices of mesh->topology as DOFs: fills
+ * `order`, `local`, `neighbours`, `neighbour_ranks`, `shared_start` and `shared`. The caller
+ * destroys *out. Collective. */
+sp_status sp_numbering_create_vertices(const sp_mesh *mesh, sp_numbering **out);
+
 /* Upper bound for the bytes that a numbering of these sizes holds on this rank. All shared DOFs are
  * counted as copies, because which of them will be copies is not known yet. Local. */
 double sp_numbering_predicted_bytes(const sp_sizes *sizes, int order);
