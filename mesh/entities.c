@@ -370,6 +370,21 @@ static void renumber_slots(sp_topology *topology, const sp_lid start[3], sp_lid 
     }
 }
 
+/* keys[n] = keys[order[n]], cycle by cycle and without a copy: keys are the largest array here.
+ * `done` is work space. */
+static void permute_keys(sp_gid (*keys)[4], sp_lid count, const sp_lid *order, sp_lid *done) {
+  memset(done, 0, (size_t)count * sizeof *done);
+  for (sp_lid first = 0; first < count; first++) {
+    sp_gid kept[4];
+    sp_lid n = first;
+    memcpy(kept, keys[first], sizeof kept);
+    for (; !done[n]; n = order[n]) {
+      done[n] = 1;
+      memcpy(keys[n], order[n] == first ? kept : keys[order[n]], sizeof kept);
+    }
+  }
+}
+
 /* `counts`: entities of each kind in slots. */
 static sp_status renumber(sp_topology *topology, const sp_lid counts[3]) {
   const sp_lid start[4] = {0, counts[0], counts[0] + counts[1], counts[0] + counts[1] + counts[2]};
@@ -379,9 +394,12 @@ static sp_status renumber(sp_topology *topology, const sp_lid counts[3]) {
   if (!status) status = sp_allocate((size_t)start[3], sizeof *order, "entity numbers", &order);
   if (!status) {
     renumber_slots(topology, start, number, order);
+    if (start[3] == topology->entities)
+      permute_keys(topology->keys, start[3], order, number);
+    else
+      status = sp_permute_rows(&topology->keys, sizeof *topology->keys, start[3], order);
     memcpy(topology->start, start, sizeof start);
     topology->entities = start[3];
-    status = sp_permute_rows(&topology->keys, sizeof *topology->keys, start[3], order);
   }
   if (!status)
     status = sp_permute_rows(&topology->touching, sizeof *topology->touching, start[3], order);
