@@ -53,6 +53,40 @@ static void mark_parts(const sp_problem *problem, const sp_space *space, double 
     }
 }
 
+/* Arrays over all DOFs. They are long, and threads also share the cost of their first touch. */
+typedef struct dof_arrays {
+  double *part_of_dof, *values;
+  bool *constrained;
+} dof_arrays;
+
+static const double NO_PART = DBL_MAX;
+
+static sp_status clear_some(void *arrays, void *workspace, size_t begin, size_t end) {
+  (void)workspace;
+  const dof_arrays *a = arrays;
+  for (size_t i = begin; i < end; i++) a->part_of_dof[i] = a->values[i] = NO_PART;
+  return SP_OK;
+}
+
+static sp_status settle_some(void *arrays, void *workspace, size_t begin, size_t end) {
+  (void)workspace;
+  const dof_arrays *a = arrays;
+  for (size_t i = begin; i < end; i++) {
+    a->constrained[i] = a->part_of_dof[i] < NO_PART;
+    if (!a->constrained[i]) a->values[i] = 0;
+  }
+  return SP_OK;
+}
+
+static sp_status run_over_dofs(sp_lid dofs, dof_arrays *arrays,
+                               sp_status (*compute)(void *, void *, size_t, size_t)) {
+  return sp_loop_run(&(sp_loop){.what = "constraints",
+                                .count = (size_t)dofs,
+                                .chunk = sp_loop_chunk((size_t)dofs, 1),
+                                .context = arrays,
+                                .compute = compute});
+}
+
 static sp_status set_values(const sp_problem *problem, const sp_space *space,
                             const double *part_of_dof, double *values) {
   const sp_mesh *mesh = space->mesh;
@@ -81,26 +115,25 @@ static sp_status set_values(const sp_problem *problem, const sp_space *space,
 
 sp_status sp_problem_constraints(const sp_problem *problem, const sp_space *space,
                                  bool *constrained, double *values) {
-  const sp_mesh *mesh = space->mesh;
-  const sp_numbering *numbering = space->numbering;
-  const double none = DBL_MAX;
-  double *part_of_dof;
-  SP_TRY(sp_agree(mesh->comm, sp_allocate((size_t)numbering->local, sizeof *part_of_dof,
-                                          "Dirichlet parts", &part_of_dof)));
-  for (sp_lid i = 0; i < numbering->local; i++) part_of_dof[i] = values[i] = none;
-  mark_parts(problem, space, part_of_dof);
-  sp_exchange_now(space->exchange, SP_MIN, part_of_dof);
-  const sp_status status = sp_agree(mesh->comm, set_values(problem, space, part_of_dof, values));
+  const MPI_Comm comm = space->mesh->comm;
+  const sp_lid dofs = space->numbering->local;
+  dof_arrays arrays = {.values = values, .constrained = constrained};
+  sp_status status = sp_allocate((size_t)dofs, sizeof *arrays.part_of_dof, "Dirichlet parts",
+                                 &arrays.part_of_dof);
+  if (!status) status = run_over_dofs(dofs, &arrays, clear_some);
+  status = sp_agree(comm, status);
+  if (!status) {
+    mark_parts(problem, space, arrays.part_of_dof);
+    sp_exchange_now(space->exchange, SP_MIN, arrays.part_of_dof);
+    status = sp_agree(comm, set_values(problem, space, arrays.part_of_dof, values));
+  }
   if (!status) {
     /* A node's coordinates, and so its value, differ by rounding between elements: take the
      * minimum, which is the same on all ranks. */
     sp_exchange_now(space->exchange, SP_MIN, values);
-    for (sp_lid i = 0; i < numbering->local; i++) {
-      constrained[i] = part_of_dof[i] < none;
-      if (!constrained[i]) values[i] = 0;
-    }
+    status = sp_agree(comm, run_over_dofs(dofs, &arrays, settle_some));
   }
-  free(part_of_dof);
+  free(arrays.part_of_dof);
   return status;
 }
 
