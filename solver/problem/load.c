@@ -118,8 +118,8 @@ sp_status sp_problem_constraints(const sp_problem *problem, const sp_space *spac
   const MPI_Comm comm = space->mesh->comm;
   const sp_lid dofs = space->numbering->local;
   dof_arrays arrays = {.values = values, .constrained = constrained};
-  sp_status status = sp_allocate((size_t)dofs, sizeof *arrays.part_of_dof, "Dirichlet parts",
-                                 &arrays.part_of_dof);
+  sp_status status =
+      sp_allocate((size_t)dofs, sizeof *arrays.part_of_dof, "Dirichlet parts", &arrays.part_of_dof);
   if (!status) status = run_over_dofs(dofs, &arrays, clear_some);
   status = sp_agree(comm, status);
   if (!status) {
