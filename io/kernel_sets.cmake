@@ -13,10 +13,13 @@ foreach(set IN LISTS SP_HOST_KERNEL_SETS)
 endforeach()
 set(sp_kernel_name_generic "baseline")
 set(sp_kernel_flags_generic "")
+set(sp_kernel_bytes_generic 16) # of a vector
 set(sp_kernel_name_avx2 "AVX2")
 set(sp_kernel_flags_avx2 -march=x86-64-v3)
+set(sp_kernel_bytes_avx2 32)
 set(sp_kernel_name_avx512 "AVX-512")
 set(sp_kernel_flags_avx512 -march=x86-64-v4 -mprefer-vector-width=512)
+set(sp_kernel_bytes_avx512 64)
 
 # libmvec, the vector functions of the GNU C library, has all that formulas need since glibc 2.35 on x86-64 and
 # 2.40 on aarch64. It is linked with libm.

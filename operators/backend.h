@@ -2,19 +2,20 @@
  *
  * Groups, as in SUNDIALS' required and optional operations: device, vectors, exchange, local
  * operators, transfer, Schwarz and passes of conjugate gradients, which every backend has; and
- * matrices, recorded work and whole iterations of conjugate gradients, which it may have.
+ * matrices, recorded work, and iterations of conjugate gradients in one sweep or without the host,
+ * which it may have.
  *
  * Memory of a backend is reached only through its table. Vectors are L-vectors (mesh/numbering.h):
  * the rank's owned DOFs, then its copies, which always hold the same bits as their owners.
  * Functions are Local, except where they say otherwise.
  *
  * Order: the device does its work in the order of the calls. These return when their work is done:
- * upload, download, dot, sums, iterate, finish, and functions that create or destroy. All others
- * may return before that: copy, convert, axpby, multiply, correct, assemble, apply,
+ * upload, download, dot, sums, sweep, iterate, finish, and functions that create or destroy. All
+ * others may return before that: copy, convert, axpby, multiply, correct, assemble, apply,
  * apply_unassembled, prolong, restrict_residual, schwarz_apply, matrix_apply, replay, direction,
  * update. If such work fails, a later call returns the failure, at the latest the next of upload,
- * download, dot, sums, iterate and finish. Arguments in host memory may be changed or freed as soon
- * as the function returns.
+ * download, dot, sums, sweep, iterate and finish. Arguments in host memory may be changed or freed
+ * as soon as the function returns.
  *
  * Overlap: a vector that a call writes shares no entry with its other vectors, except where the
  * function allows it. Vectors that a call only reads may be the same. This is about the entries
@@ -61,6 +62,8 @@ typedef struct sp_operator_setup {
   sp_lid diagonal_count;
   const sp_lid *diagonal_dofs;
   const double *diagonal_values;
+  bool
+      one_sweep; /* keep what sp_backend.sweep needs; in double precision, where there is a sweep */
 } sp_operator_setup;
 
 /* What decides the memory of an operator, besides the sizes of its rank (mesh/sizes.h). The setup's
@@ -70,6 +73,7 @@ typedef struct sp_operator_facts {
   sp_geometry_kind geometry; /* stored or trilinear */
   sp_precision precision;
   int order;
+  bool one_sweep;
 } sp_operator_facts;
 
 /* What defines a transfer between two orders (operators/transfer.h). Everything except the spaces
@@ -119,6 +123,19 @@ typedef struct sp_cg_vectors {
   double *x, *r, *z, *p, *next_p, *ap;
   const double *inverse_diagonal;
 } sp_cg_vectors;
+
+/* The sums of a CG iteration in one sweep, over owned DOFs; v = A p. Without an inverse diagonal D,
+ * the last three are the three before. */
+typedef enum sp_cg_sum {
+  SP_CG_P_AP,    /* p.v */
+  SP_CG_RR,      /* r.r */
+  SP_CG_R_AP,    /* r.v */
+  SP_CG_AP_AP,   /* v.v */
+  SP_CG_RZ,      /* r.D^-1 r */
+  SP_CG_Z_AP,    /* r.D^-1 v */
+  SP_CG_AP_D_AP, /* v.D^-1 v */
+  SP_CG_SUMS
+} sp_cg_sum;
 
 /* One CG iteration as a device did it. */
 typedef struct sp_cg_record {
@@ -334,6 +351,19 @@ typedef struct sp_backend {
   /* This rank's sums of the last pass: after `direction`, sums[0] = p.Ap; after `update`, sums[0] =
    * r.r and sums[1] = r.D^-1 r. */
   sp_status (*sums)(sp_local_operator *local, double sums[2]);
+
+  /* ---- Optional: an iteration of conjugate gradients in one sweep ----
+   * NULL, both, on a backend that has none. For preconditioners that are none or a diagonal. */
+
+  /* Whether it is faster than the two passes. */
+  bool (*faster_in_one_sweep)(sp_operator_kind kind, sp_geometry_kind geometry, int order);
+
+  /* Pass 2 of the iteration before and pass 1 of this one: x += alpha p, r -= alpha ap, p = r +
+   * beta p, or D^-1 r + beta p, where elements touch them first; ap = Z^T A Z p with the sum over
+   * ranks; and this rank's sums. *seconds: of the vector updates and sums among elements. For
+   * operators with one_sweep. Collective among neighbours. */
+  sp_status (*sweep)(sp_local_operator *local, double alpha, double beta,
+                     const sp_cg_vectors *vectors, double sums[SP_CG_SUMS], double *seconds);
 
   /* ---- Optional: whole iterations without the host ---- */
 

@@ -34,7 +34,8 @@ sp_status sp_operator_create(const sp_operator_setup *setup, sp_operator **out) 
                         .dofs = space->numbering->local,
                         .global_dofs = space->numbering->global,
                         .iterates = platform->backend->iterate && space->resident &&
-                                    setup->precision == SP_DOUBLE};
+                                    setup->precision == SP_DOUBLE,
+                        .sweeps = platform->backend->sweep && setup->one_sweep};
     if (setup->precision != SP_DOUBLE && !op->backend->single_operators)
       status = sp_fail(SP_ERR_INPUT, "the %s backend has no operators in single precision",
                        op->backend->name);
@@ -106,6 +107,18 @@ sp_status sp_operator_update(sp_operator *op, double alpha, const sp_cg_vectors 
   *rr = sums[0];
   *rz = sums[1];
   return SP_OK;
+}
+
+sp_status sp_operator_sweep(sp_operator *op, double alpha, double beta,
+                            const sp_cg_vectors *vectors, sp_status status,
+                            double sums[SP_CG_SUMS]) {
+  const double waited = sp_exchange_waited(op->space->exchange);
+  const double start = MPI_Wtime();
+  status = first_failure(status,
+                         op->backend->sweep(op->local, alpha, beta, vectors, sums, &op->updating));
+  op->seconds = MPI_Wtime() - start - op->updating;
+  op->waited = sp_exchange_waited(op->space->exchange) - waited;
+  return sp_reduction_sum(op->reduction, SP_CG_SUMS, sums, status);
 }
 
 sp_status sp_operator_dot(sp_operator *op, const void *x, const void *y, sp_status status,

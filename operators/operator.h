@@ -24,9 +24,12 @@ typedef struct sp_operator {
   /* Of one application over all ranks (operators/counts.h, assembled). */
   double flops, bytes;
   bool iterates; /* the backend does whole iterations without the host */
-  /* Of the last sp_operator_direction on this rank, without its reduction; and the part of it in
-   * which the host waited for neighbours' values (0 where a device exchanges them). */
+  bool sweeps;   /* sp_operator_sweep is possible */
+  /* Of the last sp_operator_direction or sp_operator_sweep on this rank, without its reduction and
+   * without `updating`; and the part of it in which the host waited for neighbours' values (0 where
+   * a device exchanges them). */
   double seconds, waited;
+  double updating; /* in a sweep: of vector updates and sums */
 } sp_operator;
 
 /* Build the operator that `setup` describes. The caller destroys *out. Errors: SP_ERR_INPUT for an
@@ -59,6 +62,14 @@ sp_status sp_operator_direction(sp_operator *op, double beta, sp_cg_vectors *vec
  * Collective. */
 sp_status sp_operator_update(sp_operator *op, double alpha, const sp_cg_vectors *vectors,
                              double *rr, double *rz);
+
+/* Pass 2 of the iteration before with its alpha, and pass 1 of this one, in one sweep over memory;
+ * only if op->sweeps: x += alpha p, r -= alpha ap, p = r + beta p (or D^-1 r + beta p), ap = A p,
+ * and the sums over all ranks. With alpha = 0, x and r stay as they are. z of `vectors` is r.
+ * Collective. */
+sp_status sp_operator_sweep(sp_operator *op, double alpha, double beta,
+                            const sp_cg_vectors *vectors, sp_status status,
+                            double sums[SP_CG_SUMS]);
 
 /* *sum = x.y over the owned DOFs of all ranks; `status` as above. Collective. */
 sp_status sp_operator_dot(sp_operator *op, const void *x, const void *y, sp_status status,

@@ -14,7 +14,7 @@
 
 typedef struct sp_reduction sp_reduction;
 
-enum { SP_REDUCTION_MOST = 4 }; /* values per sum */
+enum { SP_REDUCTION_MOST = 7 }; /* values per sum */
 
 /* One per communicator: it works on a duplicate of `comm`. The caller destroys *out. Collective. */
 sp_status sp_reduction_create(MPI_Comm comm, sp_reduction **out);

@@ -215,6 +215,12 @@ int main(int argc, char **argv) {
     stand_in(&s, false);
   }
   system_destroy(&s);
+  if (backend.backend->sweep) {
+    one_sweep = true;
+    system_create(&backend, &box, 5, 1, &s);
+    check_all(&s);
+    system_destroy(&s);
+  }
   bench_close(&backend);
   const int result = check_end(MPI_COMM_WORLD);
   MPI_Finalize();

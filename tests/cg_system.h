@@ -15,6 +15,9 @@
 /* No preconditioner, Jacobi's in the passes, and the same by `apply`. */
 typedef enum preconditioning { PLAIN, JACOBI, APPLIED, PRECONDITIONINGS } preconditioning;
 
+/* Whether the systems to come have operators for CG in one sweep. */
+static bool one_sweep;
+
 /* A system A x = b: an operator of the unit cube, Dirichlet on its whole boundary. */
 typedef struct system {
   const bench *bench;
@@ -148,7 +151,8 @@ static inline void system_create(const bench *b, const sp_box *box, int order, d
                                  .kind = SP_BP35,
                                  .geometry = SP_GEOMETRY_STORED,
                                  .lambda = lambda,
-                                 .constrained = s->constrained};
+                                 .constrained = s->constrained,
+                                 .one_sweep = one_sweep};
   s->op = bench_operator(&s->setup);
   require(sp_operator_inverse_diagonal(&s->setup, s->inverse_diagonal));
   require(sp_jacobi_create(s->op, &s->setup, &s->by[JACOBI]));

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "operators/host/kernels.h"
+#include "operators/host/sets.h"
 #include "tests/check.h"
 #include "tests/deformed_box.h"
 #include "tests/operator_bench.h"

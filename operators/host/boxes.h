@@ -16,7 +16,7 @@ typedef struct sp_host_boxes {
   const void *basis;   /* [blocks][3][n][n][lanes] */
   const void *values;  /* [blocks][3][n][lanes] */
   const void *weights; /* [local DOFs] */
-  void *work;          /* two arrays of a block, [n^3] vectors of 64 bytes, aligned to 64 */
+  void *work;          /* two arrays of a block, [n^3] vectors, aligned to 64 bytes */
 } sp_host_boxes;
 
 /* z += sum over elements of R^T A_e^-1 R W r. */

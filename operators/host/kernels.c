@@ -1,6 +1,7 @@
 /* Z and Z^T around the local operators (local.c): see kernels.h. */
 #include <stddef.h>
 #include <string.h>
+#include <time.h>
 
 #include "operators/host/vector.h"
 
@@ -19,43 +20,78 @@ INLINE void transpose(quad rows[4]) {
   rows[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
 }
 
-/* Interiors of a block: `count` contiguous entries per element, one element after another.
- * places[q] is the index of entry q in the element. */
-static void gather_interiors(int count, const unsigned short *places, int elements, const real *x,
-                             vec *u) {
+/* `count` contiguous entries per lane, from starts[lane] on; entry q belongs to node places[q]. */
+static void gather_run(int count, const unsigned short *places, const sp_lid *starts, const real *x,
+                       vec *u) {
   real *lanes = (real *)u;
   int q = 0;
-  if (elements == LANES)
+  if (LANES % 4 == 0)
     for (; q + 4 <= count; q += 4)
       for (int first = 0; first < LANES; first += 4) {
         quad rows[4];
         UNROLL for (int l = 0; l < 4; l++)
-            memcpy(&rows[l], &x[(ptrdiff_t)(first + l) * count + q], sizeof rows[l]);
+            memcpy(&rows[l], &x[starts[first + l] + q], sizeof rows[l]);
         transpose(rows);
         UNROLL for (int i = 0; i < 4; i++)
             memcpy(&lanes[places[q + i] * LANES + first], &rows[i], sizeof rows[i]);
       }
   for (; q < count; q++)
-    for (int l = 0; l < LANES; l++)
-      lanes[places[q] * LANES + l] = l < elements ? x[(ptrdiff_t)l * count + q] : 0;
+    UNROLL for (int l = 0; l < LANES; l++) lanes[places[q] * LANES + l] = x[starts[l] + q];
 }
 
-static void scatter_interiors(int count, const unsigned short *places, int elements, const vec *out,
-                              real *y) {
+/* y = out, or y += out: one lane after another, because lanes may share DOFs. */
+INLINE void scatter_run(int count, const unsigned short *places, const sp_lid *starts, bool add,
+                        const vec *out, real *y) {
   const real *lanes = (const real *)out;
   int q = 0;
-  if (elements == LANES)
+  if (LANES % 4 == 0)
     for (; q + 4 <= count; q += 4)
       for (int first = 0; first < LANES; first += 4) {
         quad rows[4];
         UNROLL for (int i = 0; i < 4; i++)
             memcpy(&rows[i], &lanes[places[q + i] * LANES + first], sizeof rows[i]);
         transpose(rows);
-        UNROLL for (int l = 0; l < 4; l++)
-            memcpy(&y[(ptrdiff_t)(first + l) * count + q], &rows[l], sizeof rows[l]);
+        UNROLL for (int l = 0; l < 4; l++) {
+          quad sum = rows[l], before;
+          memcpy(&before, &y[starts[first + l] + q], sizeof before);
+          if (add) sum += before;
+          memcpy(&y[starts[first + l] + q], &sum, sizeof sum);
+        }
       }
-  for (; q < count; q++)
-    for (int l = 0; l < elements; l++) y[(ptrdiff_t)l * count + q] = lanes[places[q] * LANES + l];
+  for (; q < count; q++) UNROLL for (int l = 0; l < LANES; l++) {
+      real *entry = &y[starts[l] + q];
+      *entry = add ? *entry + lanes[places[q] * LANES + l] : lanes[places[q] * LANES + l];
+    }
+}
+
+/* Interiors of a block: `count` contiguous entries per element from `start` on, one element after
+ * another. */
+static void interior_starts(int count, sp_lid start, sp_lid starts[LANES]) {
+  for (int l = 0; l < LANES; l++) starts[l] = start + (sp_lid)(l * count);
+}
+
+static void gather_interiors(int count, const unsigned short *places, int elements, sp_lid start,
+                             const real *x, vec *u) {
+  sp_lid starts[LANES];
+  interior_starts(count, start, starts);
+  if (elements == LANES) {
+    gather_run(count, places, starts, x, u);
+    return;
+  }
+  for (int q = 0; q < count; q++)
+    for (int l = 0; l < LANES; l++) u[places[q]][l] = l < elements ? x[starts[l] + q] : 0;
+}
+
+static void scatter_interiors(int count, const unsigned short *places, int elements, sp_lid start,
+                              const vec *out, real *y) {
+  sp_lid starts[LANES];
+  interior_starts(count, start, starts);
+  if (elements == LANES) {
+    scatter_run(count, places, starts, false, out, y);
+    return;
+  }
+  for (int q = 0; q < count; q++)
+    for (int l = 0; l < elements; l++) y[starts[l] + q] = out[places[q]][l];
 }
 
 /* The DOFs of one surface node in all lanes, and a mask of those that count. */
@@ -78,9 +114,9 @@ INLINE mask present_lanes(int elements) {
 
 #define AT(lane) x[d[lane]]
 
-static void gather_surface(int count, const unsigned short *restrict places,
-                           const sp_lid *restrict dofs, const sp_host_block *block,
-                           bool constrained, const real *x, vec *u) {
+static void gather_nodes(int count, const unsigned short *restrict places,
+                         const sp_lid *restrict dofs, const sp_host_block *block, bool constrained,
+                         const real *x, vec *u) {
   if (block->plain) {
     for (int s = 0; s < count; s++) {
       const sp_lid *d = &dofs[s * LANES];
@@ -97,10 +133,10 @@ static void gather_surface(int count, const unsigned short *restrict places,
   }
 }
 
-/* One lane after another, because lanes may share DOFs. Lanes that do not count add zero. */
-static void scatter_surface(int count, const unsigned short *restrict places,
-                            const sp_lid *restrict dofs, const sp_host_block *block,
-                            bool constrained, const vec *out, real *restrict y) {
+/* One lane after another, as above. Lanes that do not count add zero. */
+static void scatter_nodes(int count, const unsigned short *restrict places,
+                          const sp_lid *restrict dofs, const sp_host_block *block, bool constrained,
+                          const vec *out, real *restrict y) {
   if (block->plain) {
     for (int s = 0; s < count; s++) {
       const real *lanes = (const real *)&out[places[s]];
@@ -119,41 +155,89 @@ static void scatter_surface(int count, const unsigned short *restrict places,
   }
 }
 
-/* Called just before entries [begin, end) are touched first: y = 0, except for interiors, which are
- * written once, and the new direction. */
-static void first_touch(const sp_host_sweep *sweep, sp_lid begin, sp_lid end, bool interiors) {
-  real *restrict y = sweep->y;
-  double *restrict p = sweep->direction;
-  const double *restrict r = sweep->residual, *restrict d = sweep->inverse_diagonal;
-  const double beta = sweep->beta;
-  if (!interiors)
-    for (sp_lid i = begin; i < end; i++) y[i] = 0;
-  if (!p) return;
-  if (d)
-    for (sp_lid i = begin; i < end; i++) p[i] = d[i] * r[i] + beta * p[i];
-  else
-    for (sp_lid i = begin; i < end; i++) p[i] = r[i] + beta * p[i];
+/* Faces and edges as runs where they are, other nodes by their index. */
+static void gather_surface(const sp_host_tables *tables, const sp_lid *dofs,
+                           const sp_host_block *block, bool constrained, const real *x, vec *u) {
+  int s = 0;
+  for (int e = 0; e < tables->entities; e++) {
+    const int count = tables->entity_end[e] - s;
+    if (block->runs >> e & 1)
+      gather_run(count, &tables->node[s], &dofs[s * LANES], x, u);
+    else
+      gather_nodes(count, &tables->node[s], &dofs[s * LANES], block, constrained, x, u);
+    s = tables->entity_end[e];
+  }
+  gather_nodes(tables->surface - s, &tables->node[s], &dofs[s * LANES], block, constrained, x, u);
+}
+
+static void scatter_surface(const sp_host_tables *tables, const sp_lid *dofs,
+                            const sp_host_block *block, bool constrained, const vec *out, real *y) {
+  int s = 0;
+  for (int e = 0; e < tables->entities; e++) {
+    const int count = tables->entity_end[e] - s;
+    if (block->runs >> e & 1)
+      scatter_run(count, &tables->node[s], &dofs[s * LANES], true, out, y);
+    else
+      scatter_nodes(count, &tables->node[s], &dofs[s * LANES], block, constrained, out, y);
+    s = tables->entity_end[e];
+  }
+  scatter_nodes(tables->surface - s, &tables->node[s], &dofs[s * LANES], block, constrained, out,
+                y);
+}
+
+/* y = 0, except for interiors, which are written once. */
+static void first_touch(const sp_host_sweep *sweep, sp_lid count, const sp_host_run *runs,
+                        bool interiors_first) {
+  real *y = sweep->y;
+  if (sweep->touch) sweep->touch(sweep->context, count, runs);
+  for (sp_lid i = interiors_first; i < count; i++)
+    if (runs[i].begin < runs[i].end)
+      memset(&y[runs[i].begin], 0, (size_t)(runs[i].end - runs[i].begin) * sizeof *y);
+}
+
+static void last_touch(const sp_host_layout *layout, const sp_host_sweep *sweep, sp_lid b) {
+  const sp_host_run interiors = {layout->touched[b][SP_INTERIORS],
+                                 layout->touched[b + 1][SP_INTERIORS]};
+  const sp_lid first = layout->runs_start[b], last = layout->runs_start[b + 1];
+  sweep->complete(sweep->context, 1, &interiors);
+  sweep->complete(sweep->context, last - first, &layout->runs[first]);
+}
+
+static double seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 /* One block between L-vectors; returns x_e^T A_e x_e by lane. */
 static vec assembled_block(const sp_host_layout *layout, const sp_host_tables *tables,
-                           const sp_host_sweep *sweep, sp_lid b, const real *factors, vec *u,
-                           vec *out) {
+                           sp_host_sweep *sweep, sp_lid b, const real *factors, vec *u, vec *out) {
   const sp_host_block *block = &layout->block[b];
   const real *x = sweep->x;
   real *y = sweep->y;
   const int surface = tables->surface, interiors = tables->points - surface;
   const unsigned short *inside = &tables->node[surface];
   const sp_lid *dofs = &layout->dofs[(ptrdiff_t)b * surface * LANES];
+  const bool completes = sweep->complete != NULL;
+  const double start = completes ? seconds() : 0;
+  sp_host_run runs[SP_DOF_CLASSES];
   for (int c = 0; c < SP_DOF_CLASSES; c++)
-    first_touch(sweep, layout->touched[b][c], layout->touched[b + 1][c], c == SP_INTERIORS);
-  gather_interiors(interiors, inside, block->elements, &x[layout->touched[b][SP_INTERIORS]], u);
-  gather_surface(surface, tables->node, dofs, block, sweep->constrained, x, u);
+    runs[c] = (sp_host_run){layout->touched[b][c], layout->touched[b + 1][c]};
+  first_touch(sweep, SP_DOF_CLASSES, runs, true);
+  const double touched = completes ? seconds() : 0;
+  const sp_lid first_inside = layout->touched[b][SP_INTERIORS];
+  gather_interiors(interiors, inside, block->elements, first_inside, x, u);
+  gather_surface(tables, dofs, block, sweep->constrained, x, u);
   sweep->local(tables, factors, sweep->lambda, u, out, out + tables->points);
   vec energy = splat(0);
   for (int p = 0; p < tables->points; p++) energy += u[p] * out[p];
-  scatter_interiors(interiors, inside, block->elements, out, &y[layout->touched[b][SP_INTERIORS]]);
-  scatter_surface(surface, tables->node, dofs, block, sweep->constrained, out, y);
+  scatter_interiors(interiors, inside, block->elements, first_inside, out, y);
+  scatter_surface(tables, dofs, block, sweep->constrained, out, y);
+  if (completes) {
+    const double added = seconds();
+    last_touch(layout, sweep, b);
+    sweep->seconds += touched - start + (seconds() - added);
+  }
   return energy;
 }
 
@@ -167,8 +251,8 @@ static void sweep_blocks(const sp_host_layout *layout, const sp_host_tables *tab
   const real *x = sweep->x;
   real *y = sweep->y;
   wide energy = {0};
-  if (sweep->first == 0 && !sweep->unassembled)
-    first_touch(sweep, layout->owned, layout->local, false);
+  const sp_host_run copies = {layout->owned, layout->local};
+  if (sweep->first == 0 && !sweep->unassembled) first_touch(sweep, 1, &copies, false);
   for (sp_lid b = sweep->first; b < sweep->last; b++) {
     const real *factors = (const real *)layout->factors + b * layout->block_factors;
     if (sweep->unassembled)

@@ -1,15 +1,16 @@
 /* The host's block kernels: Z, the local operator and Z^T for blocks of elements, one element in
- * each lane of a vector: 8 doubles or 16 floats. "real" below is double or float, the precision of
- * the operator.
+ * each lane of a vector, which is as wide as the instruction set's. "real" below is double or
+ * float, the precision of the operator.
  *
  * vectors.c is compiled once per instruction set; kernels.c, local.c, interpolate.c and boxes.c
  * once per instruction set and precision (vector.h). The build gives the names of their tables.
- * backend.c chooses the instruction set that the processor can run. */
+ * sets.h chooses those that the processor can run. */
 #ifndef SP_OPERATORS_HOST_KERNELS_H
 #define SP_OPERATORS_HOST_KERNELS_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "mesh/geometry.h"
 #include "mesh/numbering.h"
@@ -21,14 +22,9 @@
 #include "operators/precision.h"
 
 enum {
-  SP_VECTOR_BYTES = 64, /* the widest vector; narrower machines split it */
+  SP_VECTOR_BYTES = 64, /* the widest vector of all instruction sets */
   SP_MAX_NODES = (SP_MAX_ORDER + 1) * (SP_MAX_ORDER + 1) * (SP_MAX_ORDER + 1)
 };
-
-/* Lanes of a vector, elements of a block. Local. */
-static inline int sp_host_lanes(sp_precision precision) {
-  return SP_VECTOR_BYTES / (int)sp_precision_bytes(precision);
-}
 
 typedef sp_even_odd sp_host_even_odd_double;
 typedef struct sp_host_even_odd_float {
@@ -46,20 +42,34 @@ typedef struct sp_host_even_odd_float {
 SP_HOST_MATRICES(double)
 SP_HOST_MATRICES(float)
 
+enum { SP_HOST_ENTITIES = 18 }; /* faces, then edges */
+
 typedef struct sp_host_tables {
   union {
     sp_host_matrices_double in_double;
     sp_host_matrices_float in_float;
   } matrices;             /* of the operator's precision */
   int n, points, surface; /* nodes per direction, of an element, and on its surface */
-  /* Indices of an element's nodes: those on the surface, then those inside, each lexicographic. */
+  /* Indices of an element's nodes: those inside its faces, on its edges and at its vertices, then
+   * those inside it; each face, each edge and the inside in lexicographic order. */
   unsigned short node[SP_MAX_NODES];
+  /* The first `entities` faces and edges have enough nodes to be read as runs: entity e has nodes
+   * up to, not including, node[entity_end[e]]. */
+  int entities;
+  short entity_end[SP_HOST_ENTITIES];
 } sp_host_tables;
 
 typedef struct sp_host_block {
   unsigned char elements; /* in the first lanes; the other lanes repeat the last element */
   bool plain;             /* all lanes have elements, none has constrained DOFs */
+  /* Bit e: the DOFs of entity e are contiguous in each lane, and none is constrained. */
+  uint32_t runs;
 } sp_host_block;
+
+/* Contiguous DOFs. */
+typedef struct sp_host_run {
+  sp_lid begin, end;
+} sp_host_run;
 
 /* Blocks [0, halo_blocks) hold the elements that touch other ranks. Each array has [blocks] times:
  */
@@ -80,11 +90,20 @@ typedef struct sp_host_layout {
    * with kappa at 0 and lambda at 1. */
   void *factors;
   ptrdiff_t block_factors; /* numbers per block */
+  /* Where the setup asks for one_sweep: the owned DOFs on surfaces that are complete after block b,
+   * because no later one adds to them, are runs[runs_start[b]] up to, not including,
+   * runs[runs_start[b + 1]]. Those of "block" `blocks` are complete after the exchange and the
+   * setup's diagonal. Else NULL. */
+  sp_lid *runs_start; /* [blocks + 2] */
+  sp_host_run *runs;
 } sp_host_layout;
 
 /* out = A_e u for one block: u and out are real [points][lanes]. */
 typedef void sp_host_local_function(const sp_host_tables *, const void *factors, double lambda,
                                     const void *u, void *out, void *work);
+
+/* What is done with entries of L-vectors. */
+typedef void sp_host_run_function(void *context, sp_lid count, const sp_host_run *runs);
 
 /* One sweep over blocks [first, last): y += Z^T A Z x. Entries of y are set to zero when they are
  * touched first. */
@@ -96,11 +115,12 @@ typedef struct sp_host_sweep {
   bool constrained; /* constrained DOFs count as zero in x and are not changed in y */
   double lambda;
   double energy; /* out: sum over elements of x_e^T A_e x_e */
-  /* In double precision alone. If `direction` is set, it is x, and is formed when it is touched
-   * first: p = d z + beta p with z = `residual` and d = inverse_diagonal, or 1 if that is NULL. */
-  double *direction;
-  const double *residual, *inverse_diagonal;
-  double beta;
+  /* NULL, or called for entries just before they are touched first, when x may change and y holds
+   * what it held before the sweep; and for owned entries when those of y are complete, unless only
+   * the exchange completes them. */
+  sp_host_run_function *touch, *complete;
+  void *context;    /* theirs */
+  double seconds;   /* out, if `complete` is set: those in both */
   bool unassembled; /* x and y are E-vectors, [blocks][Np][lanes]: neither Z nor Z^T */
   void *work;       /* SP_HOST_WORK doubles in both precisions, 64-byte aligned */
 } sp_host_sweep;
@@ -116,9 +136,23 @@ typedef void sp_host_update_function(sp_lid owned, sp_lid n, double alpha, const
                                      const double *ap, const double *inverse_diagonal, double *x,
                                      double *r, double sums[2]);
 
+enum { SP_HOST_DOUBLES = SP_VECTOR_BYTES / sizeof(double) };
+
+/* What CG does during a sweep that applies the operator to its direction. */
+typedef struct sp_host_cg {
+  double alpha, beta;
+  const double *z, *inverse_diagonal; /* inverse_diagonal NULL: D = 1 */
+  double *x, *r, *p, *ap;
+  sp_lid owned; /* entries that count in sums */
+  double sums[SP_CG_SUMS][SP_HOST_DOUBLES];
+} sp_host_cg;
+
 /* Vector operations as in operators/backend.h, by precision, and pass 2 of CG, in double. */
 typedef struct sp_host_vectors {
   sp_host_update_function *update;
+  /* On entries of a sp_host_cg: p = D^-1 z + beta p; the same after x += alpha p, r -= alpha ap,
+   * with the sums of r; the sums of ap. */
+  sp_host_run_function *direct, *step, *add_products;
   void (*axpby[SP_PRECISIONS])(size_t n, double a, const void *x, double b, void *y);
   void (*multiply[SP_PRECISIONS])(size_t n, const void *x, const void *y, void *z);
   double (*dot[SP_PRECISIONS])(size_t n, const void *x, const void *y);
@@ -134,20 +168,16 @@ typedef struct sp_host_operators {
 
 typedef struct sp_host_kernels {
   const char *instruction_set;
+  int vector_bytes;
   const sp_host_operators *operators[SP_PRECISIONS];
   const sp_host_vectors *vectors;
   const sp_host_interpolate *interpolate[SP_PRECISIONS];
   sp_host_boxes_function *solve_boxes[SP_PRECISIONS];
 } sp_host_kernels;
 
-extern const sp_host_kernels sp_host_kernels_generic;
-extern const sp_host_kernels sp_host_kernels_avx2;
-extern const sp_host_kernels sp_host_kernels_avx512;
-
-enum { SP_HOST_KERNEL_SETS = 3 };
-
-/* The tables that were built (CMake: SP_HOST_KERNEL_SETS) and that this processor can run, widest
- * vectors first. Returns their number. Local. */
-int sp_host_usable_kernels(const sp_host_kernels *usable[SP_HOST_KERNEL_SETS]);
+/* Lanes of a vector, elements of a block. Local. */
+static inline int sp_host_lanes(const sp_host_kernels *kernels, sp_precision precision) {
+  return kernels->vector_bytes / (int)sp_precision_bytes(precision);
+}
 
 #endif

@@ -9,6 +9,7 @@
 #include "operators/counts.h"
 #include "operators/factors.h"
 #include "operators/host/memory.h"
+#include "operators/host/sets.h"
 #include "operators/space.h"
 
 static void store(sp_precision precision, double value, size_t index, void *array) {
@@ -36,6 +37,24 @@ static sp_lid end_element(const sp_mesh *mesh, const sp_host_layout *layout, sp_
   return end < part_end ? end : part_end;
 }
 
+/* Which entities of a block are runs, as bits. Missing lanes have none. */
+static uint32_t find_runs(const sp_host_tables *tables, int lanes, sp_lid elements,
+                          const sp_lid *dofs) {
+  uint32_t runs = 0;
+  if (elements < lanes) return 0;
+  for (int e = 0, s = 0; e < tables->entities; s = tables->entity_end[e++]) {
+    bool run = true;
+    for (int lane = 0; lane < lanes; lane++) {
+      const sp_lid start = dofs[s * lanes + lane];
+      run = run && start >= 0;
+      for (int q = s; q < tables->entity_end[e] && run; q++)
+        run = dofs[q * lanes + lane] == start + q - s;
+    }
+    if (run) runs |= (uint32_t)1 << e;
+  }
+  return runs;
+}
+
 static void pack_dofs(const sp_operator_setup *setup, const sp_host_tables *tables,
                       sp_host_layout *layout, sp_lid block) {
   const sp_lid begin = first_element(setup->space->mesh, layout, block);
@@ -53,7 +72,9 @@ static void pack_dofs(const sp_operator_setup *setup, const sp_host_tables *tabl
       dofs[s * lanes + lane] = constrained ? ~dof : dof;
     }
   }
-  layout->block[block] = (sp_host_block){.elements = (unsigned char)(end - begin), .plain = plain};
+  layout->block[block] = (sp_host_block){.elements = (unsigned char)(end - begin),
+                                         .plain = plain,
+                                         .runs = find_runs(tables, lanes, end - begin, dofs)};
   memcpy(layout->touched[block], setup->space->numbering->touched[begin], sizeof *layout->touched);
   memcpy(layout->touched[block + 1], setup->space->numbering->touched[end],
          sizeof *layout->touched);
@@ -123,6 +144,60 @@ static sp_status pack_factors(const sp_operator_setup *setup, sp_host_layout *la
                                 .compute = pack_blocks});
 }
 
+/* last[d] = the last block that touches DOF d; `blocks` for those that the exchange or the setup's
+ * diagonal changes after that. */
+static void find_last(const sp_operator_setup *setup, const sp_host_tables *tables,
+                      const sp_host_layout *layout, sp_lid *last) {
+  const sp_numbering *numbering = setup->space->numbering;
+  const sp_lid *dofs = layout->dofs;
+  for (sp_lid b = 0; b < layout->blocks; b++)
+    for (int i = 0; i < tables->surface * layout->lanes; i++, dofs++) {
+      const sp_lid dof = *dofs < 0 ? ~*dofs : *dofs;
+      if (dof < layout->owned) last[dof] = b;
+    }
+  for (sp_lid i = 0; i < numbering->shared_start[numbering->neighbours]; i++)
+    if (numbering->shared[i] < layout->owned) last[numbering->shared[i]] = layout->blocks;
+  for (sp_lid i = 0; i < setup->diagonal_count; i++)
+    if (setup->diagonal_dofs[i] < layout->owned) last[setup->diagonal_dofs[i]] = layout->blocks;
+}
+
+/* Runs of DOFs with the same `last`, counted in next[last] or, with `runs`, entered at next[last].
+ */
+static void list_equal(sp_lid begin, sp_lid end, const sp_lid *last, sp_lid *next,
+                       sp_host_run *runs) {
+  for (sp_lid i = begin, after; i < end; i = after) {
+    after = i + 1;
+    while (after < end && last[after] == last[i]) after++;
+    const sp_lid at = next[last[i]]++;
+    if (runs) runs[at] = (sp_host_run){i, after};
+  }
+}
+
+static sp_status list_runs(const sp_operator_setup *setup, const sp_host_tables *tables,
+                           sp_host_layout *layout) {
+  const sp_lid begin = setup->space->numbering->class_start[SP_FACE_DOFS], end = layout->owned;
+  const sp_lid lists = layout->blocks + 1;
+  sp_lid *last, *next;
+  sp_status status = sp_allocate((size_t)end, sizeof *last, "last touches", &last);
+  if (!status)
+    status = sp_allocate((size_t)lists + 1, sizeof *next, "last touches", &layout->runs_start);
+  if (!status) {
+    next = layout->runs_start + 1; /* counts, then ends, of the list before */
+    find_last(setup, tables, layout, last);
+    list_equal(begin, end, last, next, NULL);
+    for (sp_lid b = 1; b <= lists; b++) layout->runs_start[b] += layout->runs_start[b - 1];
+    const size_t runs = (size_t)layout->runs_start[lists];
+    status = sp_allocate(runs, sizeof *layout->runs, "last touches", &layout->runs);
+  }
+  if (!status) {
+    /* Each list begins where the one before ends: move the starts up, and fill. */
+    for (sp_lid b = lists; b > 0; b--) layout->runs_start[b] = layout->runs_start[b - 1];
+    list_equal(begin, end, last, next, layout->runs);
+  }
+  free(last);
+  return status;
+}
+
 /* Doubles per element. */
 static int factors_of(sp_operator_kind kind, sp_geometry_kind geometry, int order) {
   const int m = sp_operator_rule(kind, order)->n;
@@ -137,11 +212,11 @@ static size_t dof_count(const sp_host_tables *tables, const sp_host_layout *layo
   return (size_t)layout->blocks * (size_t)(tables->surface * layout->lanes);
 }
 
-sp_status sp_host_layout_create(const sp_operator_setup *setup, const sp_host_tables *tables,
-                                sp_host_layout *layout) {
+sp_status sp_host_layout_create(const sp_host_kernels *kernels, const sp_operator_setup *setup,
+                                const sp_host_tables *tables, sp_host_layout *layout) {
   const sp_mesh *mesh = setup->space->mesh;
   const sp_lid inner = mesh->hexes->count - mesh->halo_elements;
-  const int lanes = sp_host_lanes(setup->precision);
+  const int lanes = sp_host_lanes(kernels, setup->precision);
   *layout = (sp_host_layout){.precision = setup->precision,
                              .lanes = lanes,
                              .halo_blocks = (mesh->halo_elements + lanes - 1) / lanes,
@@ -157,6 +232,7 @@ sp_status sp_host_layout_create(const sp_operator_setup *setup, const sp_host_ta
   SP_TRY(sp_host_allocate(factor_count(layout), sp_precision_bytes(layout->precision),
                           "geometric factors", &layout->factors));
   for (sp_lid b = 0; b < layout->blocks; b++) pack_dofs(setup, tables, layout, b);
+  if (setup->one_sweep) SP_TRY(list_runs(setup, tables, layout));
   return pack_factors(setup, layout);
 }
 
@@ -164,12 +240,21 @@ void sp_host_layout_free(sp_host_layout *layout) {
   free(layout->dofs);
   free(layout->block);
   free(layout->touched);
+  free(layout->runs_start);
+  free(layout->runs);
   sp_host_free(layout->factors);
   *layout = (sp_host_layout){0};
 }
 
+static size_t run_bytes(const sp_host_layout *layout) {
+  const size_t lists = (size_t)layout->blocks + 1;
+  return layout->runs ? (lists + 1) * sizeof *layout->runs_start +
+                            (size_t)layout->runs_start[lists] * sizeof *layout->runs
+                      : 0;
+}
+
 size_t sp_host_layout_bytes(const sp_host_tables *tables, const sp_host_layout *layout) {
-  return dof_count(tables, layout) * sizeof(sp_lid) +
+  return run_bytes(layout) + dof_count(tables, layout) * sizeof(sp_lid) +
          factor_count(layout) * sp_precision_bytes(layout->precision) +
          (size_t)layout->blocks * (sizeof *layout->block + sizeof *layout->touched);
 }
@@ -179,12 +264,15 @@ double sp_host_layout_predicted_bytes(const sp_operator_facts *facts, const sp_s
   const int n = facts->order;
   const double surface = 6 * n * n + 2; /* nodes */
   /* The last block of elements that touch other ranks, and that of the others, need not be full. */
-  const double lanes = sp_host_lanes(facts->precision);
+  const double lanes = sp_host_lanes(sp_host_best_kernels(), facts->precision);
   const double blocks = sizes->shared > 0 ? floor((sizes->elements + 2 * (lanes - 1)) / lanes)
                                           : ceil(sizes->elements / lanes);
   const double factors = lanes * factors_of(facts->kind, facts->geometry, n);
   return blocks * (lanes * surface * sizeof *l->dofs + sizeof *l->block) +
          (blocks + 1) * sizeof *l->touched +
+         (facts->one_sweep
+              ? (blocks + 2) * sizeof *l->runs_start + sizes->entities * sizeof *l->runs
+              : 0) +
          sp_host_predicted_bytes(blocks * factors, sp_precision_bytes(facts->precision));
 }
 
@@ -201,18 +289,47 @@ static_assert(sizeof(sp_host_matrices_double) / sizeof(double) ==
                   sizeof(sp_host_matrices_float) / sizeof(float),
               "the matrices of both precisions are the same numbers");
 
+/* The entity of node (i, j, k): 0 to 5 the faces, 6 to 17 the edges, then vertices and inside. */
+static int entity_of(int order, const int at[3]) {
+  int ends = 0, upper = 0, direction[2] = {0, 0}; /* of an end, and of none */
+  for (int d = 0; d < 3; d++) {
+    const bool end = at[d] == 0 || at[d] == order;
+    if (end) upper |= (at[d] == order) << ends++;
+    direction[!end] = d;
+  }
+  switch (ends) {
+  case 0:
+    return SP_HOST_ENTITIES + 1;
+  case 1:
+    return 2 * direction[0] + upper;
+  case 2:
+    return SP_FACES + 4 * direction[1] + upper;
+  default:
+    return SP_HOST_ENTITIES;
+  }
+}
+
+static void order_nodes(int order, sp_host_tables *tables) {
+  enum { WORTH_A_RUN = 4 }; /* nodes that kernels read at once */
+  const int n = order + 1;
+  int count = 0;
+  for (int e = 0; e <= SP_HOST_ENTITIES + 1; e++) {
+    const int start = count;
+    for (int p = 0; p < tables->points; p++)
+      if (entity_of(order, (const int[3]){p % n, p / n % n, p / (n * n)}) == e)
+        tables->node[count++] = (unsigned short)p;
+    if (e < SP_HOST_ENTITIES && count - start >= WORTH_A_RUN)
+      tables->entity_end[tables->entities++] = (short)count;
+    if (e == SP_HOST_ENTITIES) tables->surface = count;
+  }
+}
+
 void sp_host_tables_fill(sp_operator_kind kind, int order, sp_precision precision,
                          sp_host_tables *tables) {
   const sp_reference *reference = sp_reference_get(order);
   const sp_rule *rule = sp_operator_rule(kind, order);
-  const int n = order + 1;
-  *tables = (sp_host_tables){.n = n, .points = n * n * n};
-  int inside = n * n * n - (order - 1) * (order - 1) * (order - 1);
-  for (int p = 0; p < tables->points; p++) {
-    const int i = p % n, j = p / n % n, k = p / (n * n);
-    const bool surface = i == 0 || i == order || j == 0 || j == order || k == 0 || k == order;
-    tables->node[surface ? tables->surface++ : inside++] = (unsigned short)p;
-  }
+  *tables = (sp_host_tables){.n = order + 1, .points = (order + 1) * (order + 1) * (order + 1)};
+  order_nodes(order, tables);
   sp_host_matrices_double m = {0};
   memcpy(m.nodes, rule->nodes, (size_t)rule->n * sizeof(double));
   memcpy(m.weights, rule->weights, (size_t)rule->n * sizeof(double));

@@ -9,11 +9,11 @@
 /* to[i] = from[i] in another precision, or in the same. Local. */
 void sp_host_round(sp_precision precision, size_t count, const double *from, void *to);
 
-/* Fill *layout for the setup's tables (sp_host_tables_fill). The caller frees it with
- * sp_host_layout_free, also after a failure. Errors: SP_ERR_INPUT for an element with a
+/* Fill *layout for these kernels and the setup's tables (sp_host_tables_fill). The caller frees it
+ * with sp_host_layout_free, also after a failure. Errors: SP_ERR_INPUT for an element with a
  * non-positive Jacobian. Local. */
-sp_status sp_host_layout_create(const sp_operator_setup *setup, const sp_host_tables *tables,
-                                sp_host_layout *layout);
+sp_status sp_host_layout_create(const sp_host_kernels *kernels, const sp_operator_setup *setup,
+                                const sp_host_tables *tables, sp_host_layout *layout);
 void sp_host_layout_free(sp_host_layout *layout);
 
 /* Bytes that the layout holds. Local. */

@@ -7,6 +7,7 @@
 #include "operators/host/device.h"
 #include "operators/host/layout.h"
 #include "operators/host/memory.h"
+#include "operators/host/sets.h"
 #include "operators/space.h"
 
 struct sp_device_schwarz {
@@ -18,9 +19,9 @@ struct sp_device_schwarz {
 };
 
 /* to[blocks][width][lanes] from from[elements][width]; lanes without an element repeat the last. */
-static void pack(sp_precision precision, size_t elements, size_t width, const double *from,
-                 void *to) {
-  const size_t bytes = sp_precision_bytes(precision), lanes = (size_t)sp_host_lanes(precision);
+static void pack(sp_precision precision, size_t lanes, size_t elements, size_t width,
+                 const double *from, void *to) {
+  const size_t bytes = sp_precision_bytes(precision);
   double row[SP_VECTOR_BYTES / sizeof(float)];
   for (size_t first = 0; first < elements; first += lanes)
     for (size_t i = 0; i < width; i++) {
@@ -33,14 +34,15 @@ static void pack(sp_precision precision, size_t elements, size_t width, const do
 static sp_status build(const sp_schwarz_setup *setup, sp_device_schwarz *s) {
   const size_t elements = (size_t)setup->space->mesh->hexes->count;
   const size_t n = (size_t)setup->space->numbering->order + 1, dofs = sp_space_dofs(setup->space);
-  const size_t bytes = sp_precision_bytes(s->precision), lanes = 64 / bytes;
+  const size_t bytes = sp_precision_bytes(s->precision);
+  const size_t lanes = (size_t)sp_host_lanes(s->kernels, s->precision);
   const size_t padded = (elements + lanes - 1) / lanes * lanes;
   SP_TRY(sp_host_allocate(padded * 3 * n * n, bytes, "Schwarz", &s->basis));
   SP_TRY(sp_host_allocate(padded * 3 * n, bytes, "Schwarz", &s->values));
   SP_TRY(sp_host_allocate(dofs, bytes, "Schwarz", &s->weights));
-  SP_TRY(sp_host_allocate(2 * n * n * n, 64, "Schwarz", &s->work));
-  pack(s->precision, elements, 3 * n * n, setup->basis, s->basis);
-  pack(s->precision, elements, 3 * n, setup->values, s->values);
+  SP_TRY(sp_host_allocate(2 * n * n * n, SP_VECTOR_BYTES, "Schwarz", &s->work));
+  pack(s->precision, lanes, elements, 3 * n * n, setup->basis, s->basis);
+  pack(s->precision, lanes, elements, 3 * n, setup->values, s->values);
   sp_host_round(s->precision, dofs, setup->weights, s->weights);
   s->boxes = (sp_host_boxes){.n = (int)n,
                              .elements = setup->space->mesh->hexes->count,
@@ -79,13 +81,13 @@ void sp_host_schwarz_destroy(sp_device_schwarz **schwarz) {
 
 sp_bytes sp_host_schwarz_predicted_bytes(sp_precision precision, int order, const sp_sizes *sizes) {
   const size_t real = sp_precision_bytes(precision);
-  const double n = order + 1, lanes = sp_host_lanes(precision);
+  const double n = order + 1, lanes = sp_host_lanes(sp_host_best_kernels(), precision);
   const double padded = lanes * ceil(sizes->elements / lanes);
   return (sp_bytes){.host = sizeof(sp_device_schwarz) +
                             sp_host_predicted_bytes(padded * 3 * n * n, real) +
                             sp_host_predicted_bytes(padded * 3 * n, real) +
                             sp_host_predicted_bytes(sizes->dofs, real) +
-                            sp_host_predicted_bytes(2 * n * n * n, 64)};
+                            sp_host_predicted_bytes(2 * n * n * n, SP_VECTOR_BYTES)};
 }
 
 sp_status sp_host_schwarz_apply(sp_device_schwarz *s, const void *r, void *z) {

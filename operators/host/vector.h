@@ -1,5 +1,7 @@
 /* One real in each lane, for the files that are compiled once per instruction set and precision.
- * The build says which: SP_REAL is double or float. */
+ * The build says which: SP_REAL is double or float, and a vector has SP_HOST_VECTOR_BYTES. Wider
+ * ones than the processor's would be split, and gcc passes the parts through memory: half as fast.
+ */
 #ifndef SP_OPERATORS_HOST_VECTOR_H
 #define SP_OPERATORS_HOST_VECTOR_H
 
@@ -13,15 +15,26 @@
 #define PASTE(a, b) PASTE_NAMES(a, b)
 
 typedef SP_REAL real;
-enum { LANES = SP_VECTOR_BYTES / sizeof(real) };
-typedef real vec __attribute__((vector_size(SP_VECTOR_BYTES)));
+enum { LANES = SP_HOST_VECTOR_BYTES / sizeof(real) };
+typedef real vec __attribute__((vector_size(SP_HOST_VECTOR_BYTES)));
 typedef PASTE(sp_host_even_odd_, SP_REAL) even_odd;
 typedef PASTE(sp_host_matrices_, SP_REAL) matrices;
 
 /* DO(0), ..., DO(LANES - 1): the initializers of a vector. */
-#define LANES_double(DO) DO(0), DO(1), DO(2), DO(3), DO(4), DO(5), DO(6), DO(7)
-#define LANES_float(DO)                                                                            \
-  LANES_double(DO), DO(8), DO(9), DO(10), DO(11), DO(12), DO(13), DO(14), DO(15)
+#define LANES_2(DO) DO(0), DO(1)
+#define LANES_4(DO) LANES_2(DO), DO(2), DO(3)
+#define LANES_8(DO) LANES_4(DO), DO(4), DO(5), DO(6), DO(7)
+#define LANES_16(DO) LANES_8(DO), DO(8), DO(9), DO(10), DO(11), DO(12), DO(13), DO(14), DO(15)
+#if SP_HOST_VECTOR_BYTES == 16
+#define LANES_double LANES_2
+#define LANES_float LANES_4
+#elif SP_HOST_VECTOR_BYTES == 32
+#define LANES_double LANES_4
+#define LANES_float LANES_8
+#else
+#define LANES_double LANES_8
+#define LANES_float LANES_16
+#endif
 #define EACH_LANE PASTE(LANES_, SP_REAL)
 
 INLINE vec splat(real value) {

@@ -105,8 +105,110 @@ static void update(sp_lid owned, sp_lid n, double alpha, const double *restrict 
   sums[1] = inverse_diagonal ? sum_rz : sum_rr;
 }
 
+static void direct(void *context, sp_lid count, const sp_host_run *runs) {
+  const sp_host_cg *cg = context;
+  const double *restrict z = cg->z, *restrict d = cg->inverse_diagonal, beta = cg->beta;
+  double *restrict p = cg->p;
+  for (sp_lid k = 0; k < count; k++)
+    if (d)
+      for (sp_lid i = runs[k].begin; i < runs[k].end; i++) p[i] = d[i] * z[i] + beta * p[i];
+    else
+      for (sp_lid i = runs[k].begin; i < runs[k].end; i++) p[i] = z[i] + beta * p[i];
+}
+
+/* sums[sum] += lanes and one. */
+INLINE void add_sum(sp_host_cg *cg, sp_cg_sum sum, vec lanes, double one) {
+  vec all = load_double(cg->sums[sum]) + lanes;
+  memcpy(cg->sums[sum], &all, sizeof all);
+  cg->sums[sum][0] += one;
+}
+
+/* With `scaled` by the diagonal D^-1, else by one. */
+INLINE void step_runs(sp_host_cg *cg, bool scaled, sp_lid count, const sp_host_run *runs) {
+  const double alpha = cg->alpha, beta = cg->beta;
+  const double *ap = cg->ap, *d = cg->inverse_diagonal;
+  double *x = cg->x, *r = cg->r, *p = cg->p, one_rr = 0, one_rz = 0;
+  vec rr = splat(0), rz = splat(0);
+  for (sp_lid k = 0; k < count; k++) {
+    sp_lid i = runs[k].begin;
+    for (; i + LANES <= runs[k].end; i += LANES) {
+      const vec old = load_double(&p[i]);
+      const vec solution = load_double(&x[i]) + alpha * old;
+      const vec residual = load_double(&r[i]) - alpha * load_double(&ap[i]);
+      const vec z = scaled ? load_double(&d[i]) * residual : residual;
+      const vec direction = z + beta * old;
+      memcpy(&x[i], &solution, sizeof solution);
+      memcpy(&r[i], &residual, sizeof residual);
+      memcpy(&p[i], &direction, sizeof direction);
+      rr += residual * residual;
+      if (scaled) rz += residual * z;
+    }
+    for (; i < runs[k].end; i++) {
+      x[i] += alpha * p[i];
+      r[i] -= alpha * ap[i];
+      const double z = scaled ? d[i] * r[i] : r[i];
+      p[i] = z + beta * p[i];
+      one_rr += r[i] * r[i];
+      if (scaled) one_rz += r[i] * z;
+    }
+  }
+  if (runs[0].begin >= cg->owned) return;
+  add_sum(cg, SP_CG_RR, rr, one_rr);
+  if (scaled) add_sum(cg, SP_CG_RZ, rz, one_rz);
+}
+
+static void step(void *context, sp_lid count, const sp_host_run *runs) {
+  sp_host_cg *cg = context;
+  if (cg->inverse_diagonal)
+    step_runs(cg, true, count, runs);
+  else
+    step_runs(cg, false, count, runs);
+}
+
+INLINE void add_products_of(sp_host_cg *cg, bool scaled, sp_lid count, const sp_host_run *runs) {
+  const double *r = cg->r, *ap = cg->ap, *d = cg->inverse_diagonal;
+  vec r_ap = splat(0), ap_ap = splat(0), z_ap = splat(0), ap_d_ap = splat(0);
+  double one_r_ap = 0, one_ap_ap = 0, one_z_ap = 0, one_ap_d_ap = 0;
+  for (sp_lid k = 0; k < count; k++) {
+    sp_lid i = runs[k].begin;
+    for (; i + LANES <= runs[k].end; i += LANES) {
+      const vec residual = load_double(&r[i]), product = load_double(&ap[i]);
+      r_ap += residual * product;
+      ap_ap += product * product;
+      if (!scaled) continue;
+      const vec d_ap = load_double(&d[i]) * product;
+      z_ap += residual * d_ap;
+      ap_d_ap += product * d_ap;
+    }
+    for (; i < runs[k].end; i++) {
+      one_r_ap += r[i] * ap[i];
+      one_ap_ap += ap[i] * ap[i];
+      if (!scaled) continue;
+      const double d_ap = d[i] * ap[i];
+      one_z_ap += r[i] * d_ap;
+      one_ap_d_ap += ap[i] * d_ap;
+    }
+  }
+  add_sum(cg, SP_CG_R_AP, r_ap, one_r_ap);
+  add_sum(cg, SP_CG_AP_AP, ap_ap, one_ap_ap);
+  if (!scaled) return;
+  add_sum(cg, SP_CG_Z_AP, z_ap, one_z_ap);
+  add_sum(cg, SP_CG_AP_D_AP, ap_d_ap, one_ap_d_ap);
+}
+
+static void add_products(void *context, sp_lid count, const sp_host_run *runs) {
+  sp_host_cg *cg = context;
+  if (cg->inverse_diagonal)
+    add_products_of(cg, true, count, runs);
+  else
+    add_products_of(cg, false, count, runs);
+}
+
 static const sp_host_vectors vectors = {
     .update = update,
+    .direct = direct,
+    .step = step,
+    .add_products = add_products,
     .axpby = {[SP_DOUBLE] = axpby_double, [SP_SINGLE] = axpby_float},
     .multiply = {[SP_DOUBLE] = multiply_double, [SP_SINGLE] = multiply_float},
     .dot = {[SP_DOUBLE] = dot_double, [SP_SINGLE] = dot_float},
@@ -121,6 +223,7 @@ extern sp_host_boxes_function SP_HOST_BOXES_DOUBLE, SP_HOST_BOXES_SINGLE;
 
 const sp_host_kernels SP_HOST_KERNELS = {
     .instruction_set = SP_HOST_INSTRUCTION_SET,
+    .vector_bytes = SP_HOST_VECTOR_BYTES,
     .operators = {[SP_DOUBLE] = &SP_HOST_OPERATORS_DOUBLE, [SP_SINGLE] = &SP_HOST_OPERATORS_SINGLE},
     .vectors = &vectors,
     .interpolate =

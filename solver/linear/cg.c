@@ -12,6 +12,7 @@ typedef struct solve {
   sp_cg_result *result;
   sp_cg_request requested; /* of all ranks, as of the last iteration */
   sp_status reported;      /* what this rank's on_iteration returned last */
+  double pending;          /* alpha of the step that x and r lack; 0: none */
   double begun, looked;    /* MPI_Wtime at the start of the loop and in the last `since` */
   double known;            /* and when this rank knew the residual */
   double *seconds;         /* [SP_CG_BATCH][ranks] on rank 0: of the last matvecs; else NULL */
@@ -73,6 +74,16 @@ static void make_request(const solve *s) {
     sp_reduction_request(s->op->reduction, (int)options->request(options->context));
 }
 
+/* The step that x and r lack, with the sums of the new r. */
+static sp_status settle(solve *s, double *rr, double *rz) {
+  const moment start = look(s);
+  const double alpha = s->pending;
+  s->pending = 0;
+  const sp_status status = sp_operator_update(s->op, alpha, &s->vectors, rr, rz);
+  s->result->update_seconds += since(s, start);
+  return status;
+}
+
 static sp_status save(solve *s) {
   if (!s->options->save) return SP_OK;
   const double start = MPI_Wtime();
@@ -87,6 +98,8 @@ static sp_status before_next(solve *s) {
   const bool exhausted = s->at.iteration >= s->options->max_iterations;
   if (!exhausted && s->requested == SP_CG_CONTINUE) return SP_OK;
   SP_TRY(sp_agree(s->op->comm, s->reported));
+  double rr, rz;
+  if (s->pending != 0) SP_TRY(settle(s, &rr, &rz));
   SP_TRY(save(s));
   if (exhausted)
     return sp_fail(SP_ERR_NOT_CONVERGED,
@@ -150,6 +163,55 @@ static sp_status iterate(solve *s) {
     report(s, true, op->seconds, s->seconds);
   }
   return SP_OK;
+}
+
+/* a - 2 alpha b + alpha^2 c, the sum a after a step of alpha. *exact becomes false where so much
+ * cancels that 1e-15 of `a`, the rounding of sums, could be more than 1e-11 of the result. */
+static double after_step(double alpha, double a, double b, double c, bool *exact) {
+  const double after = a - 2 * alpha * b + alpha * alpha * c;
+  *exact = *exact && after >= 1e-4 * a;
+  return after;
+}
+
+/* The same in one sweep over memory per iteration (arXiv 2205.08909): it does the vector updates of
+ * the iteration before, and its sums give those of the next residual before there is one (cg.h).
+ * r itself is updated as always, and its sums are computed anew in each sweep, so errors of the
+ * formula do not add up. Where it cancels, the step is done at once. A state is saved after the
+ * step has been done, which changes no bit of the next sweep's. */
+static sp_status iterate_in_sweeps(solve *s) {
+  sp_operator *op = s->op;
+  while (!is_converged(s)) {
+    SP_TRY(before_next(s));
+    double sums[SP_CG_SUMS];
+    make_request(s);
+    const double pending = s->pending;
+    s->pending = 0;
+    SP_TRY(sp_operator_sweep(op, pending, s->at.beta, &s->vectors, s->reported, sums));
+    s->requested = (sp_cg_request)sp_reduction_requested(op->reduction);
+    s->result->matvec_seconds += op->seconds;
+    s->result->wait_seconds += op->waited;
+    s->result->update_seconds += op->updating;
+    s->result->iterations++;
+    const double p_ap = sums[SP_CG_P_AP];
+    if (!(p_ap > 0) || isinf(p_ap)) return breakdown(s, "p.Ap", p_ap);
+
+    const moment start = look(s);
+    if (s->options->on_iteration) sp_reduction_gather(op->reduction, 1, &op->seconds, s->seconds);
+    s->result->update_seconds += since(s, start);
+    s->known = s->looked;
+    bool exact = true;
+    const double alpha = sums[SP_CG_RZ] / p_ap;
+    double rr = after_step(alpha, sums[SP_CG_RR], sums[SP_CG_R_AP], sums[SP_CG_AP_AP], &exact);
+    double rz = after_step(alpha, sums[SP_CG_RZ], sums[SP_CG_Z_AP], sums[SP_CG_AP_D_AP], &exact);
+    s->at.rz = sums[SP_CG_RZ];
+    s->pending = alpha;
+    if (!exact) SP_TRY(settle(s, &rr, &rz));
+    if (!isfinite(rr)) return breakdown(s, "r.r", rr);
+    advance(s, rr, rz);
+    report(s, true, op->seconds, s->seconds);
+  }
+  double unused[2];
+  return s->pending != 0 ? settle(s, &unused[0], &unused[1]) : SP_OK;
 }
 
 /* The largest rr with sqrt(rr) <= norm: devices compare squares, and must stop at the same
@@ -253,6 +315,15 @@ static void destroy_vectors(solve *s) {
   free(s->seconds);
 }
 
+bool sp_cg_prefers_one_sweep(const sp_backend *backend, sp_operator_kind kind,
+                             sp_geometry_kind geometry, int order) {
+  return backend->sweep && backend->faster_in_one_sweep(kind, geometry, order);
+}
+
+bool sp_cg_is_in_one_sweep(const sp_operator *op, const sp_preconditioner *preconditioner) {
+  return op->sweeps && !op->iterates && (!preconditioner || preconditioner->inverse_diagonal);
+}
+
 sp_status sp_cg_solve(sp_operator *op, sp_preconditioner *preconditioner,
                       const sp_cg_options *options, double *b, double *x, sp_cg_result *result) {
   const double *inverse_diagonal = preconditioner ? preconditioner->inverse_diagonal : NULL;
@@ -270,7 +341,9 @@ sp_status sp_cg_solve(sp_operator *op, sp_preconditioner *preconditioner,
     status = options->start ? resume(&s) : begin(&s);
     if (!status) {
       report(&s, false, 0, NULL);
-      status = op->iterates && !s.preconditioner ? iterate_on_device(&s) : iterate(&s);
+      status = sp_cg_is_in_one_sweep(op, preconditioner) ? iterate_in_sweeps(&s)
+               : op->iterates && !s.preconditioner       ? iterate_on_device(&s)
+                                                         : iterate(&s);
     }
     if (!status) status = sp_agree(op->comm, s.reported);
     if (!status) status = save(&s);

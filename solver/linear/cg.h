@@ -4,6 +4,11 @@
  *     p = z + beta p,  q = A p,  p.q             z = B r, or r itself without a preconditioner
  *     x += alpha p,  r -= alpha q,  r.r, r.z     alpha = r.z / p.q,  beta = (r.z)_new / r.z
  *
+ * If B is none or a diagonal and the operator was built for it (one_sweep), the second pass joins
+ * the first one of the next iteration, and r.r and r.z follow from sums over r and q:
+ *
+ *     (r - alpha q).B (r - alpha q) = r.B r - 2 alpha r.B q + alpha^2 q.B q
+ *
  * It stops when ||r|| <= tolerance ||b||, where r is the recursively updated, unpreconditioned
  * residual in the Euclidean norm over global DOFs.
  *
@@ -62,7 +67,8 @@ typedef struct sp_cg_result {
   double residual, relative;
   double seconds; /* of the loop without `save`, on this rank */
   /* Parts of `seconds` on this rank, which do not overlap: all passes 1; all passes 2 with the one
-   * before the first iteration (where a device does whole iterations, all that is not pass 1); all
+   * before the first iteration (where a device does whole iterations, all that is not pass 1; in
+   * one sweep, all vector updates, that of p too, and their sums, timed block by block); all
    * applications of B; all sums over ranks and gathers of times (operators/reduction.h). What is
    * left is the loop itself and `on_iteration`. */
   double matvec_seconds, update_seconds, preconditioner_seconds, reduction_seconds;
@@ -70,6 +76,14 @@ typedef struct sp_cg_result {
   double save_seconds; /* in `save`, on this rank */
   int64_t saves;
 } sp_cg_result;
+
+/* Whether an operator is to be built for CG in one sweep: the backend can, and it is faster. Local.
+ */
+bool sp_cg_prefers_one_sweep(const sp_backend *backend, sp_operator_kind kind,
+                             sp_geometry_kind geometry, int order);
+
+/* Whether sp_cg_solve works in one sweep. Local. */
+bool sp_cg_is_in_one_sweep(const sp_operator *op, const sp_preconditioner *preconditioner);
 
 /* Solve from x = 0, or continue. `b` and `x` are L-vectors in the backend's memory; b is
  * overwritten with r. `preconditioner` may be NULL: none. x must be zero, unless it is continued.

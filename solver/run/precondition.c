@@ -4,6 +4,7 @@
 
 #include "operators/counts.h"
 #include "operators/separable.h"
+#include "solver/linear/cg.h"
 #include "solver/linear/jacobi.h"
 #include "solver/linear/multigrid.h"
 #include "solver/problem/coefficients.h"
@@ -123,6 +124,14 @@ static void choose_options(const sp_config *config, int order, sp_multigrid_opti
   }
   options->levels = orders->count;
   for (int i = 0; i < orders->count; i++) options->orders[i] = orders->values[i];
+}
+
+bool sp_precondition_leaves_one_sweep(const sp_config *config, const sp_backend *backend,
+                                      sp_operator_kind kind, sp_geometry_kind geometry, int order) {
+  const char *reason;
+  const sp_preconditioner_kind request = (sp_preconditioner_kind)config->solver.preconditioner;
+  return sp_precondition_choose(request, kind, &reason) != SP_PRECONDITIONER_MULTIGRID &&
+         sp_cg_prefers_one_sweep(backend, kind, geometry, order);
 }
 
 sp_status sp_precondition_create(const sp_config *config, const sp_problem *problem,

@@ -13,6 +13,11 @@
 sp_preconditioner_kind sp_precondition_choose(sp_preconditioner_kind request, sp_operator_kind kind,
                                               const char **reason);
 
+/* Whether an operator is to be built for CG in one sweep (linear/cg.h): with the preconditioner
+ * that the case asks for it is possible, and it is faster. Local. */
+bool sp_precondition_leaves_one_sweep(const sp_config *config, const sp_backend *backend,
+                                      sp_operator_kind kind, sp_geometry_kind geometry, int order);
+
 /* A preconditioner for `op`, which was built from `setup` for `problem`. `constants` is the null
  * space where the operator has one, else NULL. All of these must outlive *out, except `setup`.
  * *out is NULL for none; the caller destroys it. Errors: those of sp_jacobi_create and

@@ -145,6 +145,7 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
   const sp_operator_row *row = &sp_operator_rows[op->kind];
   const char *geometry = sp_geometry_kind_name(op->geometry);
   const char *name = preconditioner ? preconditioner->name : "none";
+  const char *solver = sp_cg_is_in_one_sweep(op, preconditioner) ? "CG in one sweep" : "CG";
   int ranks;
   MPI_Comm_size(op->comm, &ranks);
   report->flops = op->flops;
@@ -156,7 +157,7 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
   sp_record_text(record, "exchange", op->space->transport);
   sp_record_text(record, "geometry", geometry);
   sp_record_text(record, "geometry_reason", geometry_reason);
-  sp_record_text(record, "solver", "CG");
+  sp_record_text(record, "solver", solver);
   sp_record_text(record, "preconditioner", name);
   sp_record_text(record, "preconditioner_details", described);
   sp_record_text(record, "preconditioner_reason", preconditioner_reason);
@@ -197,7 +198,8 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
   sp_terminal_print(t, "  %-16s %s", "operator", row->name);
   sp_report_materials(t, config, row, &problem->materials);
   sp_terminal_print(t, "  %-16s %s: %s\n", "geometry", geometry, geometry_reason);
-  sp_terminal_print(t, "  %-16s CG, relative tolerance %.3g\n", "solver", config->solver.tolerance);
+  sp_terminal_print(t, "  %-16s %s, relative tolerance %.3g\n", "solver", solver,
+                    config->solver.tolerance);
   sp_terminal_print(t, "  %-16s %s: %s\n", "preconditioner", name, preconditioner_reason);
   if (described[0]) sp_terminal_print(t, "  %-16s %s\n", "", described);
   return SP_OK;

@@ -1,0 +1,20 @@
+/* The host's kernels by instruction set. */
+#ifndef SP_OPERATORS_HOST_SETS_H
+#define SP_OPERATORS_HOST_SETS_H
+
+#include "operators/host/kernels.h"
+
+extern const sp_host_kernels sp_host_kernels_generic;
+extern const sp_host_kernels sp_host_kernels_avx2;
+extern const sp_host_kernels sp_host_kernels_avx512;
+
+enum { SP_HOST_KERNEL_SETS = 3 };
+
+/* The tables that were built (CMake: SP_HOST_KERNEL_SETS) and that this processor can run, widest
+ * vectors first. Returns their number. Local. */
+int sp_host_usable_kernels(const sp_host_kernels *usable[SP_HOST_KERNEL_SETS]);
+
+/* The first of them, which the backend uses; NULL: there are none. Local. */
+const sp_host_kernels *sp_host_best_kernels(void);
+
+#endif
