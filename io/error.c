@@ -7,6 +7,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 static _Thread_local char message[SP_MESSAGE_SIZE];
 
 sp_status sp_fail(sp_status status, const char *format, ...) {
@@ -75,6 +79,13 @@ static void prefer_huge_pages(char *memory, size_t bytes) {
   if (bytes < LARGE) return;
   const size_t skip = (PAGE - (uintptr_t)memory % PAGE) % PAGE;
   (void)madvise(memory + skip, (bytes - skip) / PAGE * PAGE, MADV_HUGEPAGE);
+}
+
+void sp_allocate_start(void) {
+#ifdef __GLIBC__
+  enum { KEPT = 1 << 30 };
+  (void)mallopt(M_MMAP_THRESHOLD, KEPT); /* larger arrays still come and go one by one */
+#endif
 }
 
 sp_status sp_allocate(size_t count, size_t size, const char *what, void *out) {

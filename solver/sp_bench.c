@@ -172,6 +172,7 @@ int main(int argc, char **argv) {
   signal(SIGXFSZ, SIG_IGN);
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level); /* threads make no MPI calls */
   sp_terminal_start();
+  sp_allocate_start();
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   sp_status status = join(argc, argv, &command_line); /* before parsing, which modifies the lists */
   if (!status) status = sp_bench_options_parse(argc, argv, &o);

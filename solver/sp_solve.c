@@ -157,6 +157,7 @@ int main(int argc, char **argv) {
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level); /* threads make no MPI calls */
   sp_profile profile = sp_profile_from_process();
   sp_terminal_start();
+  sp_allocate_start();
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   sp_status status = run(argc, argv, rank, &profile);
   if (!status) status = sp_agree(MPI_COMM_WORLD, sp_terminal_check());

@@ -119,6 +119,7 @@ static void check_kernels(const sp_host_kernels *kernels, const sp_operator_setu
                          .x = host_x,
                          .y = host_y,
                          .lambda = setup->lambda,
+                         .sums_energy = true,
                          .work = work};
   operators->sweep(layout, tables, &sweep);
   bench_download_as(&host, setup->precision, (size_t)n, host_y, y);

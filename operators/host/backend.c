@@ -326,8 +326,12 @@ static sp_host_cg cg_of(const sp_local_operator *local, double alpha, double bet
 static sp_status host_direction(sp_local_operator *local, double beta,
                                 const sp_cg_vectors *vectors) {
   sp_host_cg cg = cg_of(local, 0, beta, vectors);
-  sp_host_sweep sweep = {
-      .x = cg.p, .y = cg.ap, .constrained = true, .touch = local->vectors->direct, .context = &cg};
+  sp_host_sweep sweep = {.x = cg.p,
+                         .y = cg.ap,
+                         .constrained = true,
+                         .sums_energy = true,
+                         .touch = local->vectors->direct,
+                         .context = &cg};
   local->sums[0] = apply_all(local, &sweep);
   return SP_OK;
 }
@@ -348,6 +352,7 @@ static sp_status host_sweep(sp_local_operator *local, double alpha, double beta,
   sp_host_sweep sweep = {.x = cg.p,
                          .y = cg.ap,
                          .constrained = true,
+                         .sums_energy = true,
                          .touch = local->vectors->step,
                          .complete = local->vectors->add_products,
                          .context = &cg};

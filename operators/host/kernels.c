@@ -209,7 +209,17 @@ static double seconds(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* One block between L-vectors; returns x_e^T A_e x_e by lane. */
+/* By lane, in four sums, so that an addition need not wait for the one before. */
+static vec dot_nodes(int count, const vec *u, const vec *out) {
+  vec sums[4] = {splat(0), splat(0), splat(0), splat(0)};
+  int p = 0;
+  for (; p + 4 <= count; p += 4)
+    UNROLL for (int s = 0; s < 4; s++) sums[s] += u[p + s] * out[p + s];
+  for (; p < count; p++) sums[0] += u[p] * out[p];
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+/* One block between L-vectors; returns x_e^T A_e x_e by lane, or zero. */
 static vec assembled_block(const sp_host_layout *layout, const sp_host_tables *tables,
                            sp_host_sweep *sweep, sp_lid b, const real *factors, vec *u, vec *out) {
   const sp_host_block *block = &layout->block[b];
@@ -229,8 +239,7 @@ static vec assembled_block(const sp_host_layout *layout, const sp_host_tables *t
   gather_interiors(interiors, inside, block->elements, first_inside, x, u);
   gather_surface(tables, dofs, block, sweep->constrained, x, u);
   sweep->local(tables, factors, sweep->lambda, u, out, out + tables->points);
-  vec energy = splat(0);
-  for (int p = 0; p < tables->points; p++) energy += u[p] * out[p];
+  const vec energy = sweep->sums_energy ? dot_nodes(tables->points, u, out) : splat(0);
   scatter_interiors(interiors, inside, block->elements, first_inside, out, y);
   scatter_surface(tables, dofs, block, sweep->constrained, out, y);
   if (completes) {

@@ -114,7 +114,8 @@ typedef struct sp_host_sweep {
   void *y;
   bool constrained; /* constrained DOFs count as zero in x and are not changed in y */
   double lambda;
-  double energy; /* out: sum over elements of x_e^T A_e x_e */
+  bool sums_energy;
+  double energy; /* out, if sums_energy is set: the sum over elements of x_e^T A_e x_e */
   /* NULL, or called for entries just before they are touched first, when x may change and y holds
    * what it held before the sweep; and for owned entries when those of y are complete, unless only
    * the exchange completes them. */

@@ -121,23 +121,16 @@ EACH_LENGTH(INTERPOLATES)
 static const derive_passes derives[SP_MAX_M + 1] = {EACH_LENGTH(ENTER_DERIVES) ENTER_DERIVES(17)};
 static const interpolate_passes interpolates[SP_MAX_ORDER + 2] = {EACH_LENGTH(ENTER_INTERPOLATES)};
 
-/* The trilinear map's derivatives, prepared for a row of points (s and t fixed): d x / d r does not
- * depend on r, the others are linear in r. Here and below scalars are splat: where vectors are
- * split (AVX2), gcc makes products with plain scalars half as fast. */
-typedef struct row_map {
-  vec r[3], s0[3], s1[3], t0[3], t1[3];
-} row_map;
-
-INLINE void prepare_row(const real *coefficients, real s, real t, row_map *row) {
-  const vec *c = (const vec *)coefficients;
-  UNROLL for (int d = 0; d < 3; d++) {
-    row->r[d] = c[3 + d] + splat(s) * c[12 + d] + splat(t) * c[18 + d] + splat(s * t) * c[21 + d];
-    row->s0[d] = c[6 + d] + splat(t) * c[15 + d];
-    row->s1[d] = c[12 + d] + splat(t) * c[21 + d];
-    row->t0[d] = c[9 + d] + splat(s) * c[15 + d];
-    row->t1[d] = c[18 + d] + splat(s) * c[21 + d];
-  }
-}
+/* The trilinear map along a line of points. Its derivative d x / d r does not depend on r, the
+ * others are linear in r, so the rows of |J| J^-1 and |J| are polynomials in r:
+ *
+ *     ds x dt of degree 2,  dt x dr and dr x ds of degree 1,  |J| = dr . (ds x dt) of degree 2
+ *
+ * and so for r, s and t in cyclic order. Coefficients are [power][component]. Here and below
+ * scalars are splat: gcc makes products of a vector and a plain scalar slower. */
+typedef struct line_map {
+  vec st[3][3], tr[2][3], rs[2][3], jacobian[3];
+} line_map;
 
 INLINE void cross(const vec a[3], const vec b[3], vec out[3]) {
   out[0] = a[1] * b[2] - a[2] * b[1];
@@ -145,17 +138,51 @@ INLINE void cross(const vec a[3], const vec b[3], vec out[3]) {
   out[2] = a[0] * b[1] - a[1] * b[0];
 }
 
-/* The adjugate |J| J^-1 (rows) and |J| at point r of a row. */
-INLINE vec row_adjugate(const row_map *row, real r, vec adj[3][3]) {
-  vec ds[3], dt[3];
+INLINE vec dot(const vec a[3], const vec b[3]) {
+  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+/* dr and the linear parts of ds and dt along r (direction 0, at (s, t)), or along s at (t, r), or
+ * along t at (r, s). */
+INLINE void derivatives(const real *coefficients, int direction, real second, real third, vec dr[3],
+                        vec ds[2][3], vec dt[2][3]) {
+  /* Coefficients of r, s, t, and of st, tr, rs. */
+  const int linear[] = {3, 6, 9, 3, 6}, mixed[] = {15, 18, 12, 15, 18}, all = 21;
+  const int *one = &linear[direction], *two = &mixed[direction];
+  const vec *c = (const vec *)coefficients, s = splat(second), t = splat(third);
   UNROLL for (int d = 0; d < 3; d++) {
-    ds[d] = row->s0[d] + splat(r) * row->s1[d];
-    dt[d] = row->t0[d] + splat(r) * row->t1[d];
+    dr[d] =
+        c[one[0] + d] + s * c[two[2] + d] + t * c[two[1] + d] + splat(second * third) * c[all + d];
+    ds[0][d] = c[one[1] + d] + t * c[two[0] + d];
+    ds[1][d] = c[two[2] + d] + t * c[all + d];
+    dt[0][d] = c[one[2] + d] + s * c[two[0] + d];
+    dt[1][d] = c[two[1] + d] + s * c[all + d];
   }
-  cross(ds, dt, adj[0]);
-  cross(dt, row->r, adj[1]);
-  cross(row->r, ds, adj[2]);
-  return row->r[0] * adj[0][0] + row->r[1] * adj[0][1] + row->r[2] * adj[0][2];
+}
+
+/* ds x dt and |J|. */
+INLINE void prepare_jacobian(vec dr[3], vec ds[2][3], vec dt[2][3], line_map *line) {
+  vec other[3];
+  cross(ds[0], dt[0], line->st[0]);
+  cross(ds[0], dt[1], line->st[1]);
+  cross(ds[1], dt[0], other);
+  UNROLL for (int d = 0; d < 3; d++) line->st[1][d] += other[d];
+  cross(ds[1], dt[1], line->st[2]);
+  UNROLL for (int power = 0; power < 3; power++) line->jacobian[power] = dot(dr, line->st[power]);
+}
+
+INLINE void prepare_line(const real *coefficients, real s, real t, line_map *line) {
+  vec dr[3], ds[2][3], dt[2][3];
+  derivatives(coefficients, 0, s, t, dr, ds, dt);
+  prepare_jacobian(dr, ds, dt, line);
+  UNROLL for (int power = 0; power < 2; power++) {
+    cross(dt[power], dr, line->tr[power]);
+    cross(dr, ds[power], line->rs[power]);
+  }
+}
+
+INLINE vec jacobian_at(const line_map *line, vec r) {
+  return line->jacobian[0] + r * (line->jacobian[1] + r * line->jacobian[2]);
 }
 
 /* (gr, gs, gt) <- G (gr, gs, gt) at a point; returns wJ. */
@@ -167,18 +194,19 @@ INLINE vec scale_stored(const vec *factors, vec *gr, vec *gs, vec *gt) {
   return factors[SP_G_WJ];
 }
 
-/* `kappa` of the elements; NULL: one. */
-INLINE vec scale_trilinear(const row_map *row, real r, real weight, const vec *kappa, vec *gr,
-                           vec *gs, vec *gt) {
+/* The same at point r of a line; `scale` is the weight and kappa divided by |J|. */
+INLINE void scale_trilinear(const line_map *line, vec r, vec scale, vec *gr, vec *gs, vec *gt) {
   vec adj[3][3], flux[3];
-  const vec jacobian = row_adjugate(row, r, adj);
-  const vec scale = (kappa ? splat(weight) * *kappa : splat(weight)) / jacobian;
+  UNROLL for (int d = 0; d < 3; d++) {
+    adj[0][d] = line->st[0][d] + r * (line->st[1][d] + r * line->st[2][d]);
+    adj[1][d] = line->tr[0][d] + r * line->tr[1][d];
+    adj[2][d] = line->rs[0][d] + r * line->rs[1][d];
+  }
   UNROLL for (int d = 0; d < 3; d++) flux[d] =
       scale * (adj[0][d] * *gr + adj[1][d] * *gs + adj[2][d] * *gt);
-  *gr = adj[0][0] * flux[0] + adj[0][1] * flux[1] + adj[0][2] * flux[2];
-  *gs = adj[1][0] * flux[0] + adj[1][1] * flux[1] + adj[1][2] * flux[2];
-  *gt = adj[2][0] * flux[0] + adj[2][1] * flux[1] + adj[2][2] * flux[2];
-  return splat(weight) * jacobian;
+  *gr = dot(adj[0], flux);
+  *gs = dot(adj[1], flux);
+  *gt = dot(adj[2], flux);
 }
 
 /* out = (D^T G D + lambda wJ) u on n^3 collocation points; ft is an array like u, slices two of
@@ -205,20 +233,27 @@ INLINE void stiffness(int n, sp_factor_kind kind, const matrices *tables, const 
     pass->r(d, slice, fr, &ahead);
     pass->s(d, slice, fs, &ahead);
     for (int j = 0; j < n; j++) {
-      row_map row;
-      if (trilinear) prepare_row(factors, tables->nodes[j], tables->nodes[k], &row);
+      line_map line;
+      vec wj[SP_MAX_M], scale[SP_MAX_M];
       const real weight = tables->weights[j] * tables->weights[k];
+      if (trilinear) {
+        prepare_line(factors, tables->nodes[j], tables->nodes[k], &line);
+        /* Divisions take long: they are on their way before the loop that needs them. */
+        for (int i = 0; i < n; i++) {
+          const vec w = splat(weight * tables->weights[i]);
+          const vec jacobian = jacobian_at(&line, splat(tables->nodes[i]));
+          wj[i] = w * jacobian;
+          scale[i] = (scaled ? w * coefficients[0] : w) / jacobian;
+        }
+      }
       for (int i = 0; i < n; i++) {
         const int p = j * n + i;
-        vec jacobian;
         if (trilinear)
-          jacobian =
-              scale_trilinear(&row, tables->nodes[i], weight * tables->weights[i],
-                              scaled ? &coefficients[0] : NULL, &fr[p], &fs[p], &slice_ft[p]);
+          scale_trilinear(&line, splat(tables->nodes[i]), scale[i], &fr[p], &fs[p], &slice_ft[p]);
         else
-          jacobian = scale_stored((const vec *)factors + (ptrdiff_t)(k * area + p) * SP_FACTORS,
-                                  &fr[p], &fs[p], &slice_ft[p]);
-        target[p] = (scaled ? coefficients[1] : splat(lambda)) * jacobian * slice[p];
+          wj[i] = scale_stored((const vec *)factors + (ptrdiff_t)(k * area + p) * SP_FACTORS,
+                               &fr[p], &fs[p], &slice_ft[p]);
+        target[p] = (scaled ? coefficients[1] : splat(lambda)) * wj[i] * slice[p];
       }
     }
     pass->add_r(dt, fr, target, &ahead);
@@ -241,17 +276,17 @@ INLINE void mass(int n, bool trilinear, const matrices *tables, const real *fact
       vec column[SP_MAX_M];
       vec *base = &plane[j * m + i];
       apply_line(m, n, 1, &tables->interpolate, base, area, column, 1, false);
-      for (int k = 0; k < m; k++) {
-        if (trilinear) {
-          row_map row;
-          vec adj[3][3];
-          prepare_row(factors, tables->nodes[j], tables->nodes[k], &row);
-          const real weight = tables->weights[i] * tables->weights[j] * tables->weights[k];
-          column[k] *= weight * row_adjugate(&row, tables->nodes[i], adj);
-        } else {
-          column[k] *= ((const vec *)factors)[k * area + j * m + i];
-        }
+      line_map line;
+      if (trilinear) {
+        vec dt[3], dr[2][3], ds[2][3];
+        derivatives(factors, 2, tables->nodes[i], tables->nodes[j], dt, dr, ds);
+        prepare_jacobian(dt, dr, ds, &line);
       }
+      const real weight = tables->weights[i] * tables->weights[j];
+      for (int k = 0; k < m; k++)
+        column[k] *= trilinear ? splat(weight * tables->weights[k]) *
+                                     jacobian_at(&line, splat(tables->nodes[k]))
+                               : ((const vec *)factors)[k * area + j * m + i];
       apply_line(n, m, 1, &tables->interpolate_t, column, 1, base, area, false);
     }
   pass->down_s(&tables->interpolate_t, plane, half);
