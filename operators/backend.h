@@ -62,8 +62,8 @@ typedef struct sp_operator_setup {
   sp_lid diagonal_count;
   const sp_lid *diagonal_dofs;
   const double *diagonal_values;
-  bool
-      one_sweep; /* keep what sp_backend.sweep needs; in double precision, where there is a sweep */
+  /* Keep what sp_backend.sweep needs. In double precision alone, on a backend that has a sweep. */
+  bool one_sweep;
 } sp_operator_setup;
 
 /* What decides the memory of an operator, besides the sizes of its rank (mesh/sizes.h). The setup's

@@ -5,6 +5,7 @@
     exit code 77 (skipped) without h5py"""
 
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -160,6 +161,26 @@ def check_rows(rows, ranks):
     check(sum(rows["kernel"]) == sum(rows["threads"]) == 0, f"kernels on {ranks} ranks")
 
 
+def compared(small):
+    """Rates against those of a file with the same measurements, twice as slow; and what can be no such
+    file. CPUs have bounds."""
+    shutil.copy("0.h5", "slow.h5")
+    with h5py.File("slow.h5", "r+") as file:
+        rows = file["bench"][:]
+        rows["seconds"] *= 2
+        file["bench"][:] = rows
+    done = run(*small, "--order", "1:3", "-o", "0.h5", "--resume", "--compare", "slow.h5")
+    check(done.returncode == 0, f"{done.returncode} {done.stderr}")
+    lines = done.stdout.split("divided by those of slow.h5")[-1].splitlines()
+    ratios = [line.split() for line in lines if line.split()[1:2] in (["stored"], ["trilinear"])]
+    check(len(ratios) == 18 and all(line[4:] == ["2.00"] * 3 for line in ratios), lines)
+    check("of bound" in done.stdout, done.stdout)
+    with h5py.File("0.h5") as file:
+        check(file.attrs["memory_bandwidth_measured"] > 1e8
+              and file.attrs["multiply_adds_measured"] > 1e8, dict(file.attrs))
+    refuse("cannot compare with nothing.h5", *small, "-o", "1.h5", "--compare", "nothing.h5")
+
+
 def main():
     small = ["--problem", "all", "--elements", "27", "--device", "host", "--repeats", "3"]
     for ranks in 0, 2:
@@ -185,6 +206,7 @@ def main():
 
     solves()
     precisions()
+    compared(small)
     ended_early(signal.SIGKILL, -signal.SIGKILL, "running")
     output, errors = ended_early(signal.SIGTERM, 5, "interrupted by a signal")
     check("L to L" in output and "stored" in output, f"no table in {output!r}")
@@ -195,6 +217,8 @@ def main():
     with h5py.File("other.h5", "w") as file:
         file.attrs["program"] = "sp_solve"
     refuse("cannot resume text.h5", "-o", "text.h5", "--resume")
+    refuse("cannot compare with text.h5", "-o", "0.h5", "--compare", "text.h5")
+    refuse("its program is 'sp_solve'", "-o", "0.h5", "--compare", "other.h5")
     refuse("its program is 'sp_solve'", "-o", "other.h5", "--resume")
     refuse("other.h5 exists and was not written by sp_bench", "-o", "other.h5")
     refuse("text.h5 exists and was not written by sp_bench", "-o", "text.h5")

@@ -8,7 +8,8 @@ cycles.
   all; nothing outside includes tests/.
 - solver: problem/ and linear/ include none of the others; run/ includes problem/ and linear/;
   bench/ includes linear/, and of run/ the headers about the program itself. The programs include all.
-- operators/host and operators/cuda are private: others reach them through operators/backend.h.
+- operators/host and operators/cuda are private: others reach them through operators/backend.h
+  (solver/bench also measures peaks of the host).
   operators/paper is for solver/bench. Tests may look inside.
 - Headers do not include each other in a cycle.
 - Modules of a room do not call each other in a cycle: a module is X.c (or .cu), with X.h if it has
@@ -35,7 +36,8 @@ SOLVER = {
 
 # Of the sub-rooms of operators: who includes what of them, besides themselves and tests/.
 PRIVATE = {
-    "operators/host": [],
+    # sp_bench prints shares of what CPUs can do at most.
+    "operators/host": [("solver/bench", "operators/host/peak.h")],
     # The paper's kernels run in the queue of the device that the backend opened.
     "operators/cuda": [("operators/paper", "operators/cuda/device.h")],
     "operators/paper": [("solver/bench", "operators/paper")],

@@ -429,6 +429,8 @@ static const sp_backend table = {
     .direction = cuda_direction,
     .update = cuda_update,
     .sums = cuda_sums,
+    .faster_in_one_sweep = NULL, /* whole iterations without the host instead */
+    .sweep = NULL,
     .iterate = cuda_iterate,
 };
 

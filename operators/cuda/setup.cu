@@ -223,7 +223,8 @@ static sp_status check_size(const sp_operator_setup *setup) {
   sizes.elements = setup->space->mesh->hexes->count;
   sizes.dofs = numbering->local;
   sizes.shared = numbering->shared_start[numbering->neighbours];
-  const sp_operator_facts facts = {setup->kind, setup->geometry, setup->precision, order};
+  const sp_operator_facts facts = {setup->kind, setup->geometry, setup->precision, order,
+                                   setup->one_sweep};
   /* x, b (which becomes r), two buffers of p, and A p are to come. */
   const double vectors = 5 * sizes.dofs * sp_precision_bytes(setup->precision);
   const double needed = sp_cuda_operator_predicted_bytes(&facts, &sizes).device + vectors;

@@ -161,10 +161,15 @@ typedef struct sp_host_vectors {
   void (*correct[SP_PRECISIONS])(size_t n, const sp_correction *step);
 } sp_host_vectors;
 
+/* SP_HOST_CHAINS chains of `length` multiply-adds in each lane, in registers; returns their sum. */
+typedef double sp_host_multiply_adds_function(int64_t length);
+enum { SP_HOST_CHAINS = 12 }; /* so many that none waits for the one before it in its chain */
+
 /* The local operators, [operator][sp_factor_kind], and the sweep, in one precision. */
 typedef struct sp_host_operators {
   sp_host_local_function *const (*local)[SP_FACTOR_KINDS];
   sp_host_sweep_function *sweep;
+  sp_host_multiply_adds_function *multiply_adds;
 } sp_host_operators;
 
 typedef struct sp_host_kernels {

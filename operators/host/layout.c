@@ -37,7 +37,7 @@ static sp_lid end_element(const sp_mesh *mesh, const sp_host_layout *layout, sp_
   return end < part_end ? end : part_end;
 }
 
-/* Which entities of a block are runs, as bits. Missing lanes have none. */
+/* Which entities of a block are runs, as bits. A block with missing lanes has none. */
 static uint32_t find_runs(const sp_host_tables *tables, int lanes, sp_lid elements,
                           const sp_lid *dofs) {
   uint32_t runs = 0;
@@ -144,31 +144,32 @@ static sp_status pack_factors(const sp_operator_setup *setup, sp_host_layout *la
                                 .compute = pack_blocks});
 }
 
-/* last[d] = the last block that touches DOF d; `blocks` for those that the exchange or the setup's
- * diagonal changes after that. */
+/* last[d - begin] = the last block that touches DOF d of surfaces, which are [begin, owned);
+ * `blocks` for those that the exchange or the setup's diagonal changes after that. */
 static void find_last(const sp_operator_setup *setup, const sp_host_tables *tables,
-                      const sp_host_layout *layout, sp_lid *last) {
+                      const sp_host_layout *layout, sp_lid begin, sp_lid *last) {
   const sp_numbering *numbering = setup->space->numbering;
   const sp_lid *dofs = layout->dofs;
   for (sp_lid b = 0; b < layout->blocks; b++)
     for (int i = 0; i < tables->surface * layout->lanes; i++, dofs++) {
       const sp_lid dof = *dofs < 0 ? ~*dofs : *dofs;
-      if (dof < layout->owned) last[dof] = b;
+      if (dof < layout->owned) last[dof - begin] = b;
     }
   for (sp_lid i = 0; i < numbering->shared_start[numbering->neighbours]; i++)
-    if (numbering->shared[i] < layout->owned) last[numbering->shared[i]] = layout->blocks;
+    if (numbering->shared[i] < layout->owned) last[numbering->shared[i] - begin] = layout->blocks;
   for (sp_lid i = 0; i < setup->diagonal_count; i++)
-    if (setup->diagonal_dofs[i] < layout->owned) last[setup->diagonal_dofs[i]] = layout->blocks;
+    if (setup->diagonal_dofs[i] < layout->owned)
+      last[setup->diagonal_dofs[i] - begin] = layout->blocks;
 }
 
-/* Runs of DOFs with the same `last`, counted in next[last] or, with `runs`, entered at next[last].
- */
+/* Runs of DOFs with the same `last`, counted in next[last] or, with `runs`, written to the index
+ * next[last], which moves on. */
 static void list_equal(sp_lid begin, sp_lid end, const sp_lid *last, sp_lid *next,
                        sp_host_run *runs) {
   for (sp_lid i = begin, after; i < end; i = after) {
     after = i + 1;
-    while (after < end && last[after] == last[i]) after++;
-    const sp_lid at = next[last[i]]++;
+    while (after < end && last[after - begin] == last[i - begin]) after++;
+    const sp_lid at = next[last[i - begin]]++;
     if (runs) runs[at] = (sp_host_run){i, after};
   }
 }
@@ -178,12 +179,12 @@ static sp_status list_runs(const sp_operator_setup *setup, const sp_host_tables 
   const sp_lid begin = setup->space->numbering->class_start[SP_FACE_DOFS], end = layout->owned;
   const sp_lid lists = layout->blocks + 1;
   sp_lid *last, *next;
-  sp_status status = sp_allocate((size_t)end, sizeof *last, "last touches", &last);
+  sp_status status = sp_allocate((size_t)(end - begin), sizeof *last, "last touches", &last);
   if (!status)
     status = sp_allocate((size_t)lists + 1, sizeof *next, "last touches", &layout->runs_start);
   if (!status) {
-    next = layout->runs_start + 1; /* counts, then ends, of the list before */
-    find_last(setup, tables, layout, last);
+    next = layout->runs_start + 1; /* first the sizes of the lists, then where each begins */
+    find_last(setup, tables, layout, begin, last);
     list_equal(begin, end, last, next, NULL);
     for (sp_lid b = 1; b <= lists; b++) layout->runs_start[b] += layout->runs_start[b - 1];
     const size_t runs = (size_t)layout->runs_start[lists];

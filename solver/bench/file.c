@@ -22,6 +22,7 @@ enum { DEFLATE_LEVEL = 6 };
 struct sp_bench_file {
   MPI_Comm comm;
   int rank, ranks;
+  const char *purpose; /* of reading: "resume", "compare with" */
   char *path, *hosts;
   sp_file_lock *lock; /* on rank 0 */
   const sp_bench_provenance *provenance;
@@ -125,7 +126,11 @@ static void write_attributes(int64_t file, const sp_bench_file *f) {
   sp_hdf5_attribute_text(file, "exchange", p->exchange);
   sp_hdf5_attribute_text(file, "options", f->options);
   sp_hdf5_attribute_text(file, "status", f->status);
-  if (!p->gpu) return;
+  if (!p->gpu) {
+    write_real(file, "memory_bandwidth_measured", p->bandwidth, "B/s");
+    write_real(file, "multiply_adds_measured", p->multiply_adds, "1/s");
+    return;
+  }
   write_version(file, "cuda_driver", p->properties.driver);
   write_version(file, "cuda_runtime", p->properties.runtime);
   sp_hdf5_attribute_integer(file, "multiprocessors", p->properties.multiprocessors);
@@ -203,9 +208,9 @@ static sp_status check_text(const sp_bench_file *f, hid_t file, const char *name
   SP_TRY(read_text(file, name, &found));
   sp_status status = SP_OK;
   if (!sp_hdf5_failed() && (!found || strcmp(found, expected) != 0))
-    status = sp_fail(SP_ERR_INPUT,
-                     "cannot resume %s: its %s is '%s', here it is '%s'; use another --output",
-                     f->path, name, found ? found : "", expected);
+    status =
+        sp_fail(SP_ERR_INPUT, "cannot %s %s: its %s is '%s', here it is '%s'; give another file",
+                f->purpose, f->path, name, found ? found : "", expected);
   free(found);
   return status;
 }
@@ -250,8 +255,6 @@ static sp_status read_history(sp_bench_file *f, hid_t file) {
 }
 
 static sp_status read_rows(sp_bench_file *f, hid_t file) {
-  SP_TRY(check_same(f, file));
-  SP_TRY(read_history(f, file));
   sp_status status = SP_OK;
   const hid_t set = H5Dopen2(file, "bench", H5P_DEFAULT), space = H5Dget_space(set);
   const hssize_t count = H5Sget_simple_extent_npoints(space);
@@ -267,16 +270,27 @@ static sp_status read_rows(sp_bench_file *f, hid_t file) {
   return status;
 }
 
-static sp_status read_file(sp_bench_file *f) {
-  if (access(f->path, F_OK) != 0) return SP_OK;
+static sp_status read_to_resume(sp_bench_file *f, hid_t file) {
+  SP_TRY(check_same(f, file));
+  SP_TRY(read_history(f, file));
+  return read_rows(f, file);
+}
+
+static sp_status read_to_compare(sp_bench_file *f, hid_t file) {
+  SP_TRY(check_text(f, file, "program", "sp_bench"));
+  return read_rows(f, file);
+}
+
+static sp_status read_file(sp_bench_file *f, sp_status (*read)(sp_bench_file *, hid_t)) {
   sp_hdf5_begin();
   const hid_t file = H5Fopen(f->path, H5F_ACC_RDONLY, H5P_DEFAULT);
-  sp_status status = sp_hdf5_failed() ? SP_OK : read_rows(f, file);
+  sp_status status = sp_hdf5_failed() ? SP_OK : read(f, file);
   if (file >= 0) H5Fclose(file);
   /* Return errors about the contents first: sp_hdf5_end would replace their message. */
   if (status) return status;
   status = sp_hdf5_end();
-  if (status) return sp_fail(SP_ERR_INPUT, "cannot resume %s: %s", f->path, sp_error_message());
+  if (status)
+    return sp_fail(SP_ERR_INPUT, "cannot %s %s: %s", f->purpose, f->path, sp_error_message());
   return SP_OK;
 }
 
@@ -384,7 +398,8 @@ static sp_status initialise(sp_bench_file *f, const char *path, bool resume) {
   SP_TRY(sp_list_hosts(f->comm, &f->hosts));
   sp_time_now(f->start_time);
   if (resume) {
-    SP_TRY(sp_agree(f->comm, f->rank == 0 ? read_file(f) : SP_OK));
+    const bool exists = f->rank == 0 && access(f->path, F_OK) == 0;
+    SP_TRY(sp_agree(f->comm, exists ? read_file(f, read_to_resume) : SP_OK));
     SP_TRY(share_rows(f));
   } else {
     SP_TRY(sp_agree(f->comm, f->rank == 0 ? check_replaced(f) : SP_OK));
@@ -405,6 +420,7 @@ sp_status sp_bench_file_open(MPI_Comm comm, const char *path, const sp_bench_pro
   f->comm = comm;
   f->provenance = provenance;
   f->status = "running";
+  f->purpose = "resume";
   MPI_Comm_rank(comm, &f->rank);
   MPI_Comm_size(comm, &f->ranks);
   status = initialise(f, path, resume);
@@ -413,6 +429,36 @@ sp_status sp_bench_file_open(MPI_Comm comm, const char *path, const sp_bench_pro
   else
     *out = f;
   return status;
+}
+
+sp_status sp_bench_file_read(MPI_Comm comm, const char *path, sp_bench_file **out) {
+  *out = NULL;
+  sp_bench_file *f;
+  sp_status status = sp_allocate(1, sizeof *f, "results", &f);
+  if (!status) {
+    f->comm = comm;
+    f->purpose = "compare with";
+    MPI_Comm_rank(comm, &f->rank);
+    status = sp_allocate(strlen(path) + 1, 1, "a file name", &f->path);
+  }
+  if (!status) strcpy(f->path, path);
+  if (!status && f->rank == 0) status = read_file(f, read_to_compare);
+  status = sp_agree(comm, status);
+  if (!status) status = share_rows(f);
+  if (status)
+    sp_bench_file_forget(&f);
+  else
+    *out = f;
+  return status;
+}
+
+void sp_bench_file_forget(sp_bench_file **file) {
+  if (*file) destroy(*file);
+  *file = NULL;
+}
+
+const char *sp_bench_file_path(const sp_bench_file *file) {
+  return file->path;
 }
 
 sp_status sp_bench_file_close(sp_bench_file **file, sp_status outcome) {

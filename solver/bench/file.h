@@ -8,7 +8,8 @@
  * device, options (the command line; one line per run if resumed) and status ("running",
  * "complete", or the error); on a GPU cuda_driver and cuda_runtime (versions), multiprocessors and,
  * with their units as NAME_unit, clock, cache, memory_bandwidth_theoretical (absent where unknown),
- * shared_bandwidth_formula, shared_bandwidth_measured and fp64_measured.
+ * shared_bandwidth_formula, shared_bandwidth_measured and fp64_measured; on CPUs
+ * memory_bandwidth_measured and multiply_adds_measured, of all ranks together.
  *
  * About once a second the file is written anew beside the old one and renamed (io/file.h), so that
  * it is readable at every moment and an interrupted study can be resumed. Every rank holds all
@@ -61,6 +62,9 @@ typedef struct sp_bench_provenance {
   bool gpu; /* the members below are set */
   sp_gpu properties;
   double shared_bandwidth, fp64_rate; /* measured */
+  /* On CPUs instead, measured on all ranks at a time, and added: bytes and multiply-adds per second
+   * (solver/bench/peaks.h). */
+  double bandwidth, multiply_adds;
 } sp_bench_provenance;
 
 typedef struct sp_bench_file sp_bench_file;
@@ -73,6 +77,14 @@ typedef struct sp_bench_file sp_bench_file;
  * PATH: reason". Collective over `comm`, as are all functions below unless marked Local. */
 sp_status sp_bench_file_open(MPI_Comm comm, const char *path, const sp_bench_provenance *provenance,
                              bool resume, sp_bench_file **out);
+
+/* Read the rows of an earlier file, to compare with; sp_bench_file_forget frees *out. Errors:
+ * SP_ERR_INPUT if sp_bench did not write it. Collective. */
+sp_status sp_bench_file_read(MPI_Comm comm, const char *path, sp_bench_file **out);
+void sp_bench_file_forget(sp_bench_file **file); /* NULL-safe. Local. */
+
+/* The path. Local. */
+const char *sp_bench_file_path(const sp_bench_file *file);
 
 /* The row of the same measurement as `key`, or NULL; valid until a row is added. Local. */
 const sp_bench_row *sp_bench_file_find(const sp_bench_file *file, const sp_bench_row *key);

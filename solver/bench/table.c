@@ -4,10 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "solver/bench/peaks.h"
+
 typedef struct tables {
   const sp_bench_plan *plan;
-  const sp_bench_file *file;
-  bool precisions; /* name them: not all is in double */
+  const sp_bench_provenance *provenance;
+  const sp_bench_file *file, *earlier; /* NULL: nothing to compare with */
+  bool precisions;                     /* name them: not all is in double */
   sp_terminal *terminal;
 } tables;
 
@@ -115,14 +118,31 @@ static void print_names(const tables *t, const char *problem, const char *geomet
   if (t->precisions) sp_terminal_print(t->terminal, " %-9s", precision);
 }
 
+/* Shares of what CPUs can do are printed where that has been measured. */
+static bool has_bounds(const tables *t) {
+  return t->provenance->multiply_adds > 0;
+}
+
 static void print_production_head(const tables *t) {
   sp_terminal_print(t->terminal, "\n");
   print_names(t, "", "geometry", "precision");
-  sp_terminal_print(t->terminal, " %3s %9s %7s %8s %9s %9s %9s %9s %8s %9s\n", "N", "elements",
-                    "MDOF", "copy", "local", "local", "of paper", "L to L", "CG", "CG");
+  const bool bounds = has_bounds(t);
+  sp_terminal_print(t->terminal, " %3s %9s %7s %8s %9s %9s %9s %9s%s %8s %9s%s\n", "N", "elements",
+                    "MDOF", "copy", "local", "local", "of paper", "L to L",
+                    bounds ? " of bound" : "", "CG", "CG", bounds ? " of bound" : "");
   print_names(t, "", "", "");
-  sp_terminal_print(t->terminal, " %3s %9s %7s %8s %9s %9s %9s %9s %8s %9s\n", "", "", "", "GB/s",
-                    "Gnode/s", "TFLOP/s", "roof %", "GDOF/s", "us", "GDOF/s");
+  sp_terminal_print(t->terminal, " %3s %9s %7s %8s %9s %9s %9s %9s%s %8s %9s%s\n", "", "", "",
+                    "GB/s", "Gnode/s", "TFLOP/s", "roof %", "GDOF/s", bounds ? "        %" : "",
+                    "us", "GDOF/s", bounds ? "        %" : "");
+}
+
+/* The share of its bound that a row reaches; nothing on a GPU. */
+static void print_share(const tables *t, const sp_bench_row *row) {
+  if (!has_bounds(t)) return;
+  const sp_bench_provenance *p = t->provenance;
+  print_number(t, 8, 0,
+               row ? 100 * sp_bench_bound(row, p->bandwidth, p->multiply_adds) / row->seconds
+                   : NAN);
 }
 
 static void print_production_row(const tables *t, const sp_bench_step *step) {
@@ -143,8 +163,33 @@ static void print_production_row(const tables *t, const sp_bench_step *step) {
   print_rate(t, local ? local->tflops : NAN);
   print_number(t, 9, 1, local && copy ? 100 * local->tflops / copy->tflops : NAN);
   print_rate(t, op ? op->gdofs_per_second : NAN);
+  print_share(t, op);
   print_number(t, 8, 1, cg ? cg->seconds * 1e6 : NAN);
   print_rate(t, cg ? cg->gdofs_per_second : NAN);
+  print_share(t, cg);
+  sp_terminal_print(t->terminal, "\n");
+}
+
+/* ---- Comparison ---- */
+
+static void print_comparison_head(const tables *t) {
+  sp_terminal_print(t->terminal, "\nRates divided by those of %s\n",
+                    sp_bench_file_path(t->earlier));
+  print_names(t, "", "geometry", "precision");
+  sp_terminal_print(t->terminal, " %3s %9s %9s %9s %9s\n", "N", "elements", "local", "L to L",
+                    "CG");
+}
+
+static void print_comparison_row(const tables *t, const sp_bench_step *step) {
+  const sp_bench_row *key = &step->key;
+  print_names(t, key->problem, key->geometry, key->precision);
+  sp_terminal_print(t->terminal, " %3d %9lld", (int)key->order, (long long)key->elements);
+  for (int what = SP_BENCH_UNASSEMBLED; what <= SP_BENCH_CG; what++) {
+    const sp_bench_row other = with_what(*key, (sp_bench_what)what);
+    const sp_bench_row *now = sp_bench_file_find(t->file, &other);
+    const sp_bench_row *before = sp_bench_file_find(t->earlier, &other);
+    print_number(t, 9, 2, now && before ? before->seconds / now->seconds : NAN);
+  }
   sp_terminal_print(t->terminal, "\n");
 }
 
@@ -169,9 +214,9 @@ static void print_production(const tables *t) {
         if (!is_production(step) || (int)step->kind != kind || (int)step->geometry != g ||
             (s > 0 && same_production(step - 1, step)))
           continue;
-        if (!headed) print_production_head(t);
+        if (!headed) (t->earlier ? print_comparison_head : print_production_head)(t);
         headed = true;
-        print_production_row(t, step);
+        (t->earlier ? print_comparison_row : print_production_row)(t, step);
       }
 }
 
@@ -200,10 +245,29 @@ static void print_solves(const tables *t) {
   }
 }
 
-void sp_bench_table_print(const sp_bench_plan *plan, const sp_bench_file *file,
-                          sp_terminal *terminal) {
-  tables t = {.plan = plan, .file = file, .terminal = terminal};
-  for (int s = 0; s < plan->count; s++) t.precisions |= plan->steps[s].precision != SP_DOUBLE;
+static bool has_precisions(const sp_bench_plan *plan) {
+  for (int s = 0; s < plan->count; s++)
+    if (plan->steps[s].precision != SP_DOUBLE) return true;
+  return false;
+}
+
+void sp_bench_table_compare(const sp_bench_plan *plan, const sp_bench_file *file,
+                            const sp_bench_file *earlier, sp_terminal *terminal) {
+  const tables t = {.plan = plan,
+                    .file = file,
+                    .earlier = earlier,
+                    .precisions = has_precisions(plan),
+                    .terminal = terminal};
+  print_production(&t);
+}
+
+void sp_bench_table_print(const sp_bench_plan *plan, const sp_bench_provenance *provenance,
+                          const sp_bench_file *file, sp_terminal *terminal) {
+  const tables t = {.plan = plan,
+                    .provenance = provenance,
+                    .file = file,
+                    .precisions = has_precisions(plan),
+                    .terminal = terminal};
   print_ladders(&t);
   print_production(&t);
   print_solves(&t);
