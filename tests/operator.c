@@ -121,6 +121,8 @@ static void check_kernels(const sp_host_kernels *kernels, const sp_operator_setu
                          .lambda = setup->lambda,
                          .sums_energy = true,
                          .work = work};
+  const sp_host_run copies = {layout->owned, layout->local};
+  operators->touch(&sweep, 1, &copies);
   operators->sweep(layout, tables, &sweep);
   bench_download_as(&host, setup->precision, (size_t)n, host_y, y);
   const double error = worst(n, y, want->local, want->local_scale);

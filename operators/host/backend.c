@@ -1,10 +1,11 @@
-/* The host's table of functions: CPU kernels, one MPI rank a core. */
+/* The host's table of functions: CPU kernels, one rank per core, or a team of threads per rank. */
 #include "operators/space.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/team.h"
 #include "operators/factors.h"
 #include "operators/host/device.h"
 #include "operators/host/layout.h"
@@ -12,6 +13,7 @@
 #include "operators/host/schwarz.h"
 #include "operators/host/sets.h"
 #include "operators/host/transfer.h"
+#include "operators/host/vector_calls.h"
 
 struct sp_device_space {
   sp_exchange *exchange; /* borrowed */
@@ -20,6 +22,12 @@ struct sp_device_space {
 /* HALO: the elements that touch other ranks. Their sums travel while the rank works on the others.
  */
 typedef enum mesh_part { HALO, INNER } mesh_part;
+
+/* What a thread does, and its sums. */
+typedef struct member {
+  sp_host_sweep sweep;
+  sp_host_cg cg;
+} member;
 
 struct sp_local_operator {
   const sp_host_vectors *vectors;
@@ -36,7 +44,8 @@ struct sp_local_operator {
   sp_lid *diagonal_dofs;
   void *diagonal_values;
   size_t bytes, nodes; /* nodes of an element */
-  void *work;
+  double *work;        /* [threads][SP_HOST_WORK] */
+  member *members;     /* [threads] */
   double sums[2];
 };
 
@@ -93,44 +102,6 @@ static sp_bytes host_vector_predicted_bytes(sp_precision precision, double count
   return (sp_bytes){.host = sp_host_predicted_bytes(count, sp_precision_bytes(precision))};
 }
 
-static sp_status host_copy(sp_device *device, sp_precision precision, size_t count,
-                           const void *from, void *to) {
-  (void)device;
-  memcpy(to, from, count * sp_precision_bytes(precision));
-  return SP_OK;
-}
-
-static sp_status host_axpby(sp_device *device, sp_precision precision, size_t count, double a,
-                            const void *x, double b, void *y) {
-  device->kernels->vectors->axpby[precision](count, a, x, b, y);
-  return SP_OK;
-}
-
-static sp_status host_multiply(sp_device *device, sp_precision precision, size_t count,
-                               const void *x, const void *y, void *z) {
-  device->kernels->vectors->multiply[precision](count, x, y, z);
-  return SP_OK;
-}
-
-static sp_status host_dot(sp_device *device, sp_precision precision, size_t count, const void *x,
-                          const void *y, double *sum) {
-  *sum = device->kernels->vectors->dot[precision](count, x, y);
-  return SP_OK;
-}
-
-static sp_status host_convert(sp_device *device, size_t count, double scale,
-                              sp_precision from_precision, const void *from,
-                              sp_precision to_precision, void *to) {
-  device->kernels->vectors->convert[from_precision][to_precision](count, scale, from, to);
-  return SP_OK;
-}
-
-static sp_status host_correct(sp_device *device, sp_precision precision, size_t count,
-                              const sp_correction *step) {
-  device->kernels->vectors->correct[precision](count, step);
-  return SP_OK;
-}
-
 static sp_status host_finish(sp_device *device) {
   (void)device;
   return SP_OK;
@@ -171,6 +142,7 @@ static void host_operator_destroy(sp_local_operator **local) {
   free((*local)->diagonal_dofs);
   free((*local)->diagonal_values);
   sp_host_free((*local)->work);
+  sp_host_free((*local)->members);
   free(*local);
   *local = NULL;
 }
@@ -222,8 +194,12 @@ static sp_status host_operator_create(sp_device *device, const sp_operator_setup
   sp_status status = sp_host_layout_create(device->kernels, setup, &local->tables, &local->layout);
   if (!status) local->bytes = sp_host_layout_bytes(&local->tables, &local->layout);
   if (!status) status = keep_diagonal(setup, local);
+  const size_t threads = (size_t)local->layout.threads;
   if (!status)
-    status = sp_host_allocate(SP_HOST_WORK, sizeof(double), "kernel workspace", &local->work);
+    status =
+        sp_host_allocate(threads * SP_HOST_WORK, sizeof(double), "kernel workspace", &local->work);
+  if (!status)
+    status = sp_host_allocate(threads, sizeof(member), "kernel workspace", &local->members);
   if (status) {
     host_operator_destroy(&local);
     return status;
@@ -240,17 +216,81 @@ static sp_bytes host_operator_predicted_bytes(const sp_operator_facts *facts,
                                               const sp_sizes *sizes) {
   return (sp_bytes){.host = sizeof(sp_local_operator) +
                             sp_host_layout_predicted_bytes(facts, sizes) +
-                            sp_host_predicted_bytes(SP_HOST_WORK, sizeof(double))};
+                            sp_host_predicted_bytes(sp_team_size() * SP_HOST_WORK, sizeof(double)) +
+                            sp_host_predicted_bytes(sp_team_size(), sizeof(member))};
 }
 
-static void run_sweep(sp_local_operator *local, mesh_part part, sp_host_sweep *sweep) {
-  sweep->local = local->local;
-  sweep->first = part == HALO ? 0 : local->layout.halo_blocks;
-  sweep->last = part == HALO ? local->layout.halo_blocks : local->layout.blocks;
-  sweep->lambda = local->lambda;
-  sweep->energy = 0;
-  sweep->work = local->work;
-  local->operators->sweep(&local->layout, &local->tables, sweep);
+/* A team that sweeps over one part. */
+typedef struct team_sweep {
+  sp_local_operator *local;
+  mesh_part part;
+} team_sweep;
+
+/* Thread `thread`'s share of [first, last). */
+static sp_host_run share(const sp_local_operator *local, sp_lid first, sp_lid last, int thread) {
+  const int threads = local->layout.threads;
+  return (sp_host_run){first + (sp_lid)sp_team_share(last - first, thread, threads),
+                       first + (sp_lid)sp_team_share(last - first, thread + 1, threads)};
+}
+
+static void sweep_share(const sp_local_operator *local, mesh_part part, int thread) {
+  const sp_host_layout *layout = &local->layout;
+  sp_host_sweep *sweep = &local->members[thread].sweep;
+  const sp_host_run blocks = part == HALO
+                                 ? share(local, 0, layout->halo_blocks, thread)
+                                 : share(local, layout->halo_blocks, layout->blocks, thread);
+  sweep->first = blocks.begin;
+  sweep->last = blocks.end;
+  local->operators->sweep(layout, &local->tables, sweep);
+}
+
+/* Copies, and DOFs on seams, are touched before the first part. */
+static void touch_before(const sp_local_operator *local, int thread) {
+  const sp_host_layout *layout = &local->layout;
+  const sp_host_sweep *sweep = &local->members[thread].sweep;
+  const sp_host_run copies = share(local, layout->owned, layout->local, thread);
+  local->operators->touch(sweep, 1, &copies);
+  if (layout->threads == 1) return;
+  const sp_lid *list = &layout->first.start[layout->blocks];
+  const sp_host_run seams = share(local, list[0], list[1], thread);
+  local->operators->touch(sweep, seams.end - seams.begin, &layout->first.runs[seams.begin]);
+  sp_team_wait();
+}
+
+static void sweep_part(void *context, int thread) {
+  const team_sweep *team = context;
+  const sp_local_operator *local = team->local;
+  const sp_host_seams *seams = &local->layout.seams;
+  if (team->part == HALO) touch_before(local, thread);
+  sweep_share(local, team->part, thread);
+  if (local->layout.threads == 1) return;
+  sp_team_wait();
+  const sp_host_run ready =
+      share(local, team->part == HALO ? 0 : seams->ready[HALO], seams->ready[team->part], thread);
+  sp_host_seams_sum(seams, local->precision, ready.begin, ready.end,
+                    local->members[thread].sweep.y);
+}
+
+static void sweep_unassembled(void *context, int thread) {
+  const team_sweep *team = context;
+  sweep_share(team->local, HALO, thread);
+  sweep_share(team->local, INNER, thread);
+}
+
+/* Every thread starts with *sweep and, if its hooks need it, *cg. */
+static void start_sweep(sp_local_operator *local, const sp_host_sweep *sweep,
+                        const sp_host_cg *cg) {
+  for (int t = 0; t < local->layout.threads; t++) {
+    member *m = &local->members[t];
+    m->sweep = *sweep;
+    m->sweep.local = local->local;
+    m->sweep.lambda = local->lambda;
+    m->sweep.work = &local->work[(size_t)t * SP_HOST_WORK];
+    if (cg) {
+      m->cg = *cg;
+      m->sweep.context = &m->cg;
+    }
+  }
 }
 
 /* y += D x after the sweep over one part, which completed these entries of y; returns the part's
@@ -275,27 +315,30 @@ static void run_sweep(sp_local_operator *local, mesh_part part, sp_host_sweep *s
 DEFINE_ADD_DIAGONAL(double)
 DEFINE_ADD_DIAGONAL(float)
 
-/* y += A x, or pass 1 of CG, over one part; returns the part's x.A x. */
-static double apply_part(sp_local_operator *local, mesh_part part, sp_host_sweep *sweep) {
-  run_sweep(local, part, sweep);
-  return sweep->energy +
-         (local->precision == SP_SINGLE
-              ? add_diagonal_float(local, part, sweep->constrained, sweep->x, sweep->y)
-              : add_diagonal_double(local, part, sweep->constrained, sweep->x, sweep->y));
+/* y += A x, or pass 1 of CG, over one part; returns the diagonal's part of x.A x. */
+static double apply_part(sp_local_operator *local, mesh_part part, const sp_host_sweep *sweep) {
+  team_sweep team = {local, part};
+  sp_team_run(local->layout.threads, sweep_part, &team);
+  return local->precision == SP_SINGLE
+             ? add_diagonal_float(local, part, sweep->constrained, sweep->x, sweep->y)
+             : add_diagonal_double(local, part, sweep->constrained, sweep->x, sweep->y);
 }
 
-/* Both parts around the exchange; returns this rank's x.A x. */
-static double apply_all(sp_local_operator *local, sp_host_sweep *sweep) {
-  const double halo = apply_part(local, HALO, sweep);
+/* Both parts around the exchange; returns this rank's x.A x. `cg` is what the hooks need, or NULL.
+ */
+static double apply_all(sp_local_operator *local, const sp_host_sweep *sweep,
+                        const sp_host_cg *cg) {
+  start_sweep(local, sweep, cg);
+  double energy = apply_part(local, HALO, sweep);
   sp_exchange_begin(local->exchange, local->precision, sweep->y);
-  const double inner = apply_part(local, INNER, sweep);
+  energy += apply_part(local, INNER, sweep);
   sp_exchange_end(local->exchange, local->precision, sweep->y);
-  return halo + inner;
+  for (int t = 0; t < local->layout.threads; t++) energy += local->members[t].sweep.energy;
+  return energy;
 }
 
 static sp_status host_apply(sp_local_operator *local, bool constrained, const void *x, void *y) {
-  sp_host_sweep sweep = {.x = x, .y = y, .constrained = constrained};
-  (void)apply_all(local, &sweep);
+  (void)apply_all(local, &(sp_host_sweep){.x = x, .y = y, .constrained = constrained}, NULL);
   return SP_OK;
 }
 
@@ -304,9 +347,9 @@ static size_t host_e_vector_size(const sp_local_operator *local) {
 }
 
 static sp_status host_apply_unassembled(sp_local_operator *local, const void *x, void *y) {
-  sp_host_sweep sweep = {.x = x, .y = y, .unassembled = true};
-  run_sweep(local, HALO, &sweep);
-  run_sweep(local, INNER, &sweep);
+  team_sweep team = {.local = local};
+  start_sweep(local, &(sp_host_sweep){.x = x, .y = y, .unassembled = true}, NULL);
+  sp_team_run(local->layout.threads, sweep_unassembled, &team);
   return SP_OK;
 }
 
@@ -325,15 +368,23 @@ static sp_host_cg cg_of(const sp_local_operator *local, double alpha, double bet
 
 static sp_status host_direction(sp_local_operator *local, double beta,
                                 const sp_cg_vectors *vectors) {
-  sp_host_cg cg = cg_of(local, 0, beta, vectors);
-  sp_host_sweep sweep = {.x = cg.p,
-                         .y = cg.ap,
-                         .constrained = true,
-                         .sums_energy = true,
-                         .touch = local->vectors->direct,
-                         .context = &cg};
-  local->sums[0] = apply_all(local, &sweep);
+  const sp_host_cg cg = cg_of(local, 0, beta, vectors);
+  const sp_host_sweep sweep = {.x = cg.p,
+                               .y = cg.ap,
+                               .constrained = true,
+                               .sums_energy = true,
+                               .touch = local->vectors->direct};
+  local->sums[0] = apply_all(local, &sweep, &cg);
   return SP_OK;
+}
+
+/* The sums over DOFs that no block completes. */
+static void complete_late(void *context, int thread) {
+  sp_local_operator *local = context;
+  const sp_lid *list = &local->layout.last.start[local->layout.blocks];
+  const sp_host_run late = share(local, list[0], list[1], thread);
+  local->vectors->add_products(&local->members[thread].cg, late.end - late.begin,
+                               &local->layout.last.runs[late.begin]);
 }
 
 /* Measured on two cores with AVX2, bp3.5, 2.5 M DOFs: up to N = 3 slower by 10 to 30 %, at N = 4
@@ -347,21 +398,23 @@ static bool host_faster_in_one_sweep(sp_operator_kind kind, sp_geometry_kind geo
 static sp_status host_sweep(sp_local_operator *local, double alpha, double beta,
                             const sp_cg_vectors *vectors, double sums[SP_CG_SUMS],
                             double *seconds) {
-  const sp_host_layout *layout = &local->layout;
-  sp_host_cg cg = cg_of(local, alpha, beta, vectors);
-  sp_host_sweep sweep = {.x = cg.p,
-                         .y = cg.ap,
-                         .constrained = true,
-                         .sums_energy = true,
-                         .touch = local->vectors->step,
-                         .complete = local->vectors->add_products,
-                         .context = &cg};
-  const double p_ap = apply_all(local, &sweep);
-  const sp_lid *late = &layout->runs_start[layout->blocks];
-  local->vectors->add_products(&cg, late[1] - late[0], &layout->runs[late[0]]);
-  for (int s = 0; s < SP_CG_SUMS; s++) {
-    sums[s] = 0;
-    for (int lane = 0; lane < SP_HOST_DOUBLES; lane++) sums[s] += cg.sums[s][lane];
+  const int threads = local->layout.threads;
+  const sp_host_cg cg = cg_of(local, alpha, beta, vectors);
+  const sp_host_sweep sweep = {.x = cg.p,
+                               .y = cg.ap,
+                               .constrained = true,
+                               .sums_energy = true,
+                               .touch = local->vectors->step,
+                               .complete = local->vectors->add_products};
+  const double p_ap = apply_all(local, &sweep, &cg);
+  sp_team_run(threads, complete_late, local);
+  *seconds = 0;
+  memset(sums, 0, SP_CG_SUMS * sizeof *sums);
+  for (int t = 0; t < threads; t++) {
+    const member *m = &local->members[t];
+    for (int s = 0; s < SP_CG_SUMS; s++)
+      for (int lane = 0; lane < SP_HOST_DOUBLES; lane++) sums[s] += m->cg.sums[s][lane];
+    *seconds += m->sweep.seconds / threads;
   }
   sums[SP_CG_P_AP] = p_ap;
   if (!cg.inverse_diagonal) {
@@ -369,13 +422,12 @@ static sp_status host_sweep(sp_local_operator *local, double alpha, double beta,
     sums[SP_CG_Z_AP] = sums[SP_CG_R_AP];
     sums[SP_CG_AP_D_AP] = sums[SP_CG_AP_AP];
   }
-  *seconds = sweep.seconds;
   return SP_OK;
 }
 
 static sp_status host_update(sp_local_operator *local, double alpha, const sp_cg_vectors *vectors) {
-  local->vectors->update(local->layout.owned, local->layout.local, alpha, vectors->p, vectors->ap,
-                         vectors->inverse_diagonal, vectors->x, vectors->r, local->sums);
+  sp_host_update(local->vectors, local->layout.owned, local->layout.local, alpha, vectors,
+                 local->sums);
   return SP_OK;
 }
 
@@ -394,14 +446,14 @@ const sp_backend sp_backend_host = {
     .vector_create = host_vector_create,
     .vector_destroy = host_vector_destroy,
     .vector_predicted_bytes = host_vector_predicted_bytes,
-    .upload = host_copy,
-    .download = host_copy,
-    .copy = host_copy,
-    .convert = host_convert,
-    .axpby = host_axpby,
-    .multiply = host_multiply,
-    .dot = host_dot,
-    .correct = host_correct,
+    .upload = sp_host_copy,
+    .download = sp_host_copy,
+    .copy = sp_host_copy,
+    .convert = sp_host_convert,
+    .axpby = sp_host_axpby,
+    .multiply = sp_host_multiply,
+    .dot = sp_host_dot,
+    .correct = sp_host_correct,
     .space_create = host_space_create,
     .space_destroy = host_space_destroy,
     .space_predicted_bytes = host_space_predicted_bytes,

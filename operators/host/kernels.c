@@ -185,22 +185,64 @@ static void scatter_surface(const sp_host_tables *tables, const sp_lid *dofs,
                 y);
 }
 
-/* y = 0, except for interiors, which are written once. */
-static void first_touch(const sp_host_sweep *sweep, sp_lid count, const sp_host_run *runs,
-                        bool interiors_first) {
-  real *y = sweep->y;
-  if (sweep->touch) sweep->touch(sweep->context, count, runs);
-  for (sp_lid i = interiors_first; i < count; i++)
+/* What a block adds to seams goes to their slots, the rest to y. One lane after another. */
+static void scatter_seams(const sp_host_tables *tables, const sp_lid *dofs, const sp_lid *targets,
+                          const sp_host_block *block, bool constrained, const vec *out, real *slots,
+                          real *y) {
+  const mask present = present_lanes(block->elements);
+  for (int s = 0; s < tables->surface; s++) {
+    sp_lid d[LANES];
+    const mask counts = decode(&dofs[s * LANES], constrained, present, d);
+    const vec counted = (vec)((mask)out[tables->node[s]] & counts);
+    for (int l = 0; l < LANES; l++) {
+      const sp_lid slot = targets[s * LANES + l];
+      if (slot >= 0)
+        slots[slot] = counted[l];
+      else
+        y[d[l]] += counted[l];
+    }
+  }
+}
+
+static void set_zero(real *y, sp_lid count, const sp_host_run *runs) {
+  for (sp_lid i = 0; i < count; i++)
     if (runs[i].begin < runs[i].end)
       memset(&y[runs[i].begin], 0, (size_t)(runs[i].end - runs[i].begin) * sizeof *y);
+}
+
+static void touch_runs(const sp_host_sweep *sweep, sp_lid count, const sp_host_run *runs) {
+  if (sweep->touch && count > 0) sweep->touch(sweep->context, count, runs);
+  set_zero(sweep->y, count, runs);
+}
+
+static sp_lid runs_of(const sp_host_lists *lists, sp_lid b, const sp_host_run **runs) {
+  *runs = &lists->runs[lists->start[b]];
+  return lists->start[b + 1] - lists->start[b];
+}
+
+/* Interiors are written once: they need not be zero. */
+static void first_touch(const sp_host_layout *layout, const sp_host_sweep *sweep, sp_lid b) {
+  sp_host_run all[SP_DOF_CLASSES];
+  for (int c = 0; c < SP_DOF_CLASSES; c++)
+    all[c] = (sp_host_run){layout->touched[b][c], layout->touched[b + 1][c]};
+  const int classes = layout->first.start ? 1 : SP_DOF_CLASSES;
+  if (sweep->touch) sweep->touch(sweep->context, classes, all);
+  if (layout->first.start) {
+    const sp_host_run *runs;
+    const sp_lid count = runs_of(&layout->first, b, &runs);
+    touch_runs(sweep, count, runs);
+  } else {
+    set_zero(sweep->y, SP_DOF_CLASSES - 1, &all[1]);
+  }
 }
 
 static void last_touch(const sp_host_layout *layout, const sp_host_sweep *sweep, sp_lid b) {
   const sp_host_run interiors = {layout->touched[b][SP_INTERIORS],
                                  layout->touched[b + 1][SP_INTERIORS]};
-  const sp_lid first = layout->runs_start[b], last = layout->runs_start[b + 1];
+  const sp_host_run *runs;
+  const sp_lid count = runs_of(&layout->last, b, &runs);
   sweep->complete(sweep->context, 1, &interiors);
-  sweep->complete(sweep->context, last - first, &layout->runs[first]);
+  sweep->complete(sweep->context, count, runs);
 }
 
 static double seconds(void) {
@@ -230,10 +272,7 @@ static vec assembled_block(const sp_host_layout *layout, const sp_host_tables *t
   const sp_lid *dofs = &layout->dofs[(ptrdiff_t)b * surface * LANES];
   const bool completes = sweep->complete != NULL;
   const double start = completes ? seconds() : 0;
-  sp_host_run runs[SP_DOF_CLASSES];
-  for (int c = 0; c < SP_DOF_CLASSES; c++)
-    runs[c] = (sp_host_run){layout->touched[b][c], layout->touched[b + 1][c]};
-  first_touch(sweep, SP_DOF_CLASSES, runs, true);
+  first_touch(layout, sweep, b);
   const double touched = completes ? seconds() : 0;
   const sp_lid first_inside = layout->touched[b][SP_INTERIORS];
   gather_interiors(interiors, inside, block->elements, first_inside, x, u);
@@ -241,7 +280,12 @@ static vec assembled_block(const sp_host_layout *layout, const sp_host_tables *t
   sweep->local(tables, factors, sweep->lambda, u, out, out + tables->points);
   const vec energy = sweep->sums_energy ? dot_nodes(tables->points, u, out) : splat(0);
   scatter_interiors(interiors, inside, block->elements, first_inside, out, y);
-  scatter_surface(tables, dofs, block, sweep->constrained, out, y);
+  const sp_host_seams *seams = &layout->seams;
+  if (seams->row && seams->row[b] >= 0)
+    scatter_seams(tables, dofs, &seams->targets[(ptrdiff_t)seams->row[b] * seams->width], block,
+                  sweep->constrained, out, seams->slots, y);
+  else
+    scatter_surface(tables, dofs, block, sweep->constrained, out, y);
   if (completes) {
     const double added = seconds();
     last_touch(layout, sweep, b);
@@ -260,8 +304,6 @@ static void sweep_blocks(const sp_host_layout *layout, const sp_host_tables *tab
   const real *x = sweep->x;
   real *y = sweep->y;
   wide energy = {0};
-  const sp_host_run copies = {layout->owned, layout->local};
-  if (sweep->first == 0 && !sweep->unassembled) first_touch(sweep, 1, &copies, false);
   for (sp_lid b = sweep->first; b < sweep->last; b++) {
     const real *factors = (const real *)layout->factors + b * layout->block_factors;
     if (sweep->unassembled)
@@ -288,5 +330,7 @@ static double multiply_adds(int64_t length) {
 
 extern sp_host_local_function *const SP_HOST_LOCALS[SP_OPERATORS][SP_FACTOR_KINDS];
 
-const sp_host_operators SP_HOST_OPERATORS = {
-    .local = SP_HOST_LOCALS, .sweep = sweep_blocks, .multiply_adds = multiply_adds};
+const sp_host_operators SP_HOST_OPERATORS = {.local = SP_HOST_LOCALS,
+                                             .sweep = sweep_blocks,
+                                             .touch = touch_runs,
+                                             .multiply_adds = multiply_adds};

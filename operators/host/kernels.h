@@ -18,6 +18,7 @@
 #include "operators/backend.h"
 #include "operators/host/boxes.h"
 #include "operators/host/interpolate.h"
+#include "operators/host/seams.h"
 #include "operators/kinds.h"
 #include "operators/precision.h"
 
@@ -71,11 +72,18 @@ typedef struct sp_host_run {
   sp_lid begin, end;
 } sp_host_run;
 
+/* Runs by block: those of block b are runs[start[b]] up to, not including, runs[start[b + 1]]. */
+typedef struct sp_host_lists {
+  sp_lid *start;
+  sp_host_run *runs;
+} sp_host_lists;
+
 /* Blocks [0, halo_blocks) hold the elements that touch other ranks. Each array has [blocks] times:
  */
 typedef struct sp_host_layout {
   sp_precision precision;
-  int lanes; /* of this precision */
+  int lanes;   /* of this precision */
+  int threads; /* that sweep over the blocks, first those of the halo, then the others */
   sp_lid blocks, halo_blocks;
   sp_lid owned, local; /* DOFs (mesh/numbering.h); block 0 touches copies first */
   sp_host_block *block;
@@ -90,12 +98,14 @@ typedef struct sp_host_layout {
    * with kappa at 0 and lambda at 1. */
   void *factors;
   ptrdiff_t block_factors; /* numbers per block */
-  /* Where the setup asks for one_sweep: the owned DOFs on surfaces that are complete after block b,
-   * because no later one adds to them, are runs[runs_start[b]] up to, not including,
-   * runs[runs_start[b + 1]]. Those of "block" `blocks` are complete after the exchange and the
-   * setup's diagonal. Else NULL. */
-  sp_lid *runs_start; /* [blocks + 2] */
-  sp_host_run *runs;
+  /* Where the setup asks for one_sweep, else empty: the owned DOFs on surfaces that are complete
+   * after block b, because no later one adds to them. Those of "block" `blocks` are complete after
+   * the exchange, the setup's diagonal or the sums of seams. */
+  sp_host_lists last;
+  /* With several threads, else empty: the seams, and the owned DOFs on surfaces that block b
+   * touches first; "block" `blocks` has those on seams, which are touched before all blocks. */
+  sp_host_seams seams;
+  sp_host_lists first;
 } sp_host_layout;
 
 /* out = A_e u for one block: u and out are real [points][lanes]. */
@@ -105,8 +115,8 @@ typedef void sp_host_local_function(const sp_host_tables *, const void *factors,
 /* What is done with entries of L-vectors. */
 typedef void sp_host_run_function(void *context, sp_lid count, const sp_host_run *runs);
 
-/* One sweep over blocks [first, last): y += Z^T A Z x. Entries of y are set to zero when they are
- * touched first. */
+/* One sweep over blocks [first, last): y += Z^T A Z x, or what belongs to seams into their slots.
+ * Owned entries of y are set to zero when they are touched first. */
 typedef struct sp_host_sweep {
   sp_host_local_function *local;
   sp_lid first, last;
@@ -130,6 +140,9 @@ enum { SP_HOST_WORK = 5 * SP_MAX_M * SP_MAX_M * SP_MAX_M * SP_VECTOR_BYTES / siz
 
 typedef void sp_host_sweep_function(const sp_host_layout *, const sp_host_tables *,
                                     sp_host_sweep *);
+
+/* First touch of entries before a sweep: the hook `touch`, then y = 0. */
+typedef void sp_host_touch_function(const sp_host_sweep *, sp_lid count, const sp_host_run *runs);
 
 /* x += alpha p, r -= alpha Ap over n entries; sums[0] = r.r and sums[1] = r.D^-1 r over the first
  * `owned` of them (inverse_diagonal NULL: D = 1). */
@@ -165,10 +178,11 @@ typedef struct sp_host_vectors {
 typedef double sp_host_multiply_adds_function(int64_t length);
 enum { SP_HOST_CHAINS = 12 }; /* so many that none waits for the one before it in its chain */
 
-/* The local operators, [operator][sp_factor_kind], and the sweep, in one precision. */
+/* The local operators, [operator][sp_factor_kind], and sweeps, in one precision. */
 typedef struct sp_host_operators {
   sp_host_local_function *const (*local)[SP_FACTOR_KINDS];
   sp_host_sweep_function *sweep;
+  sp_host_touch_function *touch;
   sp_host_multiply_adds_function *multiply_adds;
 } sp_host_operators;
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/team.h"
 #include "io/threads.h"
 #include "operators/counts.h"
 #include "operators/factors.h"
@@ -144,8 +145,27 @@ static sp_status pack_factors(const sp_operator_setup *setup, sp_host_layout *la
                                 .compute = pack_blocks});
 }
 
-/* last[d - begin] = the last block that touches DOF d of surfaces, which are [begin, owned);
- * `blocks` for those that the exchange or the setup's diagonal changes after that. */
+/* Lists of the owned DOFs on surfaces, [begin, owned), are made of an array of one block per DOF:
+ * block[d - begin] for DOF d, or `blocks` for those that no block stands for. */
+static sp_lid surface_begin(const sp_operator_setup *setup) {
+  return setup->space->numbering->class_start[SP_FACE_DOFS];
+}
+
+static void exclude_seams(const sp_host_layout *layout, sp_lid begin, sp_lid *block) {
+  for (sp_lid s = 0; s < layout->seams.count; s++)
+    if (layout->seams.dofs[s] < layout->owned)
+      block[layout->seams.dofs[s] - begin] = layout->blocks;
+}
+
+static void find_first(const sp_host_layout *layout, sp_lid begin, sp_lid *first) {
+  for (sp_lid b = 0; b < layout->blocks; b++)
+    for (int c = SP_FACE_DOFS; c < SP_DOF_CLASSES; c++)
+      for (sp_lid d = layout->touched[b][c]; d < layout->touched[b + 1][c]; d++)
+        first[d - begin] = b;
+  exclude_seams(layout, begin, first);
+}
+
+/* Not complete after any block: what the exchange or the setup's diagonal changes after that. */
 static void find_last(const sp_operator_setup *setup, const sp_host_tables *tables,
                       const sp_host_layout *layout, sp_lid begin, sp_lid *last) {
   const sp_numbering *numbering = setup->space->numbering;
@@ -160,43 +180,59 @@ static void find_last(const sp_operator_setup *setup, const sp_host_tables *tabl
   for (sp_lid i = 0; i < setup->diagonal_count; i++)
     if (setup->diagonal_dofs[i] < layout->owned)
       last[setup->diagonal_dofs[i] - begin] = layout->blocks;
+  exclude_seams(layout, begin, last);
 }
 
-/* Runs of DOFs with the same `last`, counted in next[last] or, with `runs`, written to the index
- * next[last], which moves on. */
-static void list_equal(sp_lid begin, sp_lid end, const sp_lid *last, sp_lid *next,
+/* Runs of DOFs with the same block, counted in next[block] or, with `runs`, written to the index
+ * next[block], which moves on. */
+static void list_equal(sp_lid begin, sp_lid end, const sp_lid *block, sp_lid *next,
                        sp_host_run *runs) {
   for (sp_lid i = begin, after; i < end; i = after) {
     after = i + 1;
-    while (after < end && last[after - begin] == last[i - begin]) after++;
-    const sp_lid at = next[last[i - begin]]++;
+    while (after < end && block[after - begin] == block[i - begin]) after++;
+    const sp_lid at = next[block[i - begin]]++;
     if (runs) runs[at] = (sp_host_run){i, after};
   }
 }
 
-static sp_status list_runs(const sp_operator_setup *setup, const sp_host_tables *tables,
-                           sp_host_layout *layout) {
-  const sp_lid begin = setup->space->numbering->class_start[SP_FACE_DOFS], end = layout->owned;
-  const sp_lid lists = layout->blocks + 1;
-  sp_lid *last, *next;
-  sp_status status = sp_allocate((size_t)(end - begin), sizeof *last, "last touches", &last);
-  if (!status)
-    status = sp_allocate((size_t)lists + 1, sizeof *next, "last touches", &layout->runs_start);
-  if (!status) {
-    next = layout->runs_start + 1; /* first the sizes of the lists, then where each begins */
-    find_last(setup, tables, layout, begin, last);
-    list_equal(begin, end, last, next, NULL);
-    for (sp_lid b = 1; b <= lists; b++) layout->runs_start[b] += layout->runs_start[b - 1];
-    const size_t runs = (size_t)layout->runs_start[lists];
-    status = sp_allocate(runs, sizeof *layout->runs, "last touches", &layout->runs);
+static sp_status list_runs(const sp_host_layout *layout, sp_lid begin, const sp_lid *block,
+                           sp_host_lists *lists) {
+  const sp_lid end = layout->owned, count = layout->blocks + 1;
+  SP_TRY(sp_allocate((size_t)count + 1, sizeof *lists->start, "runs of DOFs", &lists->start));
+  sp_lid *next = lists->start + 1; /* first the sizes of the lists, then where each begins */
+  list_equal(begin, end, block, next, NULL);
+  for (sp_lid b = 1; b <= count; b++) lists->start[b] += lists->start[b - 1];
+  SP_TRY(
+      sp_allocate((size_t)lists->start[count], sizeof *lists->runs, "runs of DOFs", &lists->runs));
+  /* Each list begins where the one before ends: move the starts up, and fill. */
+  for (sp_lid b = count; b > 0; b--) lists->start[b] = lists->start[b - 1];
+  list_equal(begin, end, block, next, lists->runs);
+  return SP_OK;
+}
+
+static sp_status make_lists(const sp_operator_setup *setup, const sp_host_tables *tables,
+                            sp_host_layout *layout) {
+  const sp_lid begin = surface_begin(setup);
+  sp_lid *block;
+  if (layout->threads == 1 && !setup->one_sweep) return SP_OK;
+  SP_TRY(sp_allocate((size_t)(layout->owned - begin), sizeof *block, "runs of DOFs", &block));
+  sp_status status = SP_OK;
+  if (layout->threads > 1) {
+    find_first(layout, begin, block);
+    status = list_runs(layout, begin, block, &layout->first);
   }
-  if (!status) {
-    /* Each list begins where the one before ends: move the starts up, and fill. */
-    for (sp_lid b = lists; b > 0; b--) layout->runs_start[b] = layout->runs_start[b - 1];
-    list_equal(begin, end, last, next, layout->runs);
+  if (!status && setup->one_sweep) {
+    find_last(setup, tables, layout, begin, block);
+    status = list_runs(layout, begin, block, &layout->last);
   }
-  free(last);
+  free(block);
   return status;
+}
+
+static sp_status find_seams(const sp_host_tables *tables, sp_host_layout *layout) {
+  const sp_lid part_end[SP_SEAM_PARTS] = {layout->halo_blocks, layout->blocks};
+  return sp_host_seams_create(layout->threads, part_end, tables->surface * layout->lanes,
+                              layout->dofs, layout->local, layout->precision, &layout->seams);
 }
 
 /* Doubles per element. */
@@ -220,6 +256,7 @@ sp_status sp_host_layout_create(const sp_host_kernels *kernels, const sp_operato
   const int lanes = sp_host_lanes(kernels, setup->precision);
   *layout = (sp_host_layout){.precision = setup->precision,
                              .lanes = lanes,
+                             .threads = sp_team_size(),
                              .halo_blocks = (mesh->halo_elements + lanes - 1) / lanes,
                              .owned = setup->space->numbering->owned,
                              .local = setup->space->numbering->local,
@@ -233,7 +270,8 @@ sp_status sp_host_layout_create(const sp_host_kernels *kernels, const sp_operato
   SP_TRY(sp_host_allocate(factor_count(layout), sp_precision_bytes(layout->precision),
                           "geometric factors", &layout->factors));
   for (sp_lid b = 0; b < layout->blocks; b++) pack_dofs(setup, tables, layout, b);
-  if (setup->one_sweep) SP_TRY(list_runs(setup, tables, layout));
+  if (layout->threads > 1) SP_TRY(find_seams(tables, layout));
+  SP_TRY(make_lists(setup, tables, layout));
   return pack_factors(setup, layout);
 }
 
@@ -241,28 +279,33 @@ void sp_host_layout_free(sp_host_layout *layout) {
   free(layout->dofs);
   free(layout->block);
   free(layout->touched);
-  free(layout->runs_start);
-  free(layout->runs);
+  free(layout->last.start);
+  free(layout->last.runs);
+  free(layout->first.start);
+  free(layout->first.runs);
+  sp_host_seams_free(&layout->seams);
   sp_host_free(layout->factors);
   *layout = (sp_host_layout){0};
 }
 
-static size_t run_bytes(const sp_host_layout *layout) {
-  const size_t lists = (size_t)layout->blocks + 1;
-  return layout->runs ? (lists + 1) * sizeof *layout->runs_start +
-                            (size_t)layout->runs_start[lists] * sizeof *layout->runs
+static size_t list_bytes(const sp_host_layout *layout, const sp_host_lists *lists) {
+  const size_t count = (size_t)layout->blocks + 1;
+  return lists->start ? (count + 1) * sizeof *lists->start +
+                            (size_t)lists->start[count] * sizeof *lists->runs
                       : 0;
 }
 
 size_t sp_host_layout_bytes(const sp_host_tables *tables, const sp_host_layout *layout) {
-  return run_bytes(layout) + dof_count(tables, layout) * sizeof(sp_lid) +
+  return list_bytes(layout, &layout->last) + list_bytes(layout, &layout->first) +
+         sp_host_seams_bytes(&layout->seams, layout->precision, layout->blocks) +
+         dof_count(tables, layout) * sizeof(sp_lid) +
          factor_count(layout) * sp_precision_bytes(layout->precision) +
          (size_t)layout->blocks * (sizeof *layout->block + sizeof *layout->touched);
 }
 
 double sp_host_layout_predicted_bytes(const sp_operator_facts *facts, const sp_sizes *sizes) {
   const sp_host_layout *l = NULL;
-  const int n = facts->order;
+  const int n = facts->order, threads = sp_team_size();
   const double surface = 6 * n * n + 2; /* nodes */
   /* The last block of elements that touch other ranks, and that of the others, need not be full. */
   const double lanes = sp_host_lanes(sp_host_best_kernels(), facts->precision);
@@ -271,9 +314,9 @@ double sp_host_layout_predicted_bytes(const sp_operator_facts *facts, const sp_s
   const double factors = lanes * factors_of(facts->kind, facts->geometry, n);
   return blocks * (lanes * surface * sizeof *l->dofs + sizeof *l->block) +
          (blocks + 1) * sizeof *l->touched +
-         (facts->one_sweep
-              ? (blocks + 2) * sizeof *l->runs_start + sizes->entities * sizeof *l->runs
-              : 0) +
+         (facts->one_sweep + (threads > 1)) *
+             ((blocks + 2) * sizeof *l->last.start + sizes->entities * sizeof *l->last.runs) +
+         sp_host_seams_predicted_bytes(threads, blocks, lanes, lanes * surface, facts->precision) +
          sp_host_predicted_bytes(blocks * factors, sp_precision_bytes(facts->precision));
 }
 

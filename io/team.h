@@ -1,0 +1,29 @@
+/* A team of threads for kernels: those of OpenMP, which live on between calls and poll for some
+ * time before they sleep. For loops of set-up see io/threads.h. Members make no MPI calls. */
+#ifndef SP_IO_TEAM_H
+#define SP_IO_TEAM_H
+
+#include <stdint.h>
+
+/* Set the number of threads in the team of this process: 1 until it is set. Returns the number that
+ * it has, which is at most SP_TEAM_MAX, smaller where OpenMP has fewer threads, and 1 in a build
+ * without OpenMP. Local; not inside a member. */
+enum { SP_TEAM_MAX = 256 };
+int sp_team_set(int threads);
+int sp_team_size(void);
+
+/* Call member(context, 0), ..., member(context, threads - 1), each on its own thread. Returns after
+ * all of them. `threads` is at most sp_team_size; thread 0 is the caller. Local. */
+typedef void sp_team_member(void *context, int thread);
+void sp_team_run(int threads, sp_team_member *member, void *context);
+
+/* Wait until all members have come here. In every member, equally often. */
+void sp_team_wait(void);
+
+/* The first of `count` items that belong to `thread`; its last one comes before the first of
+ * thread + 1. Local. */
+static inline int64_t sp_team_share(int64_t count, int thread, int threads) {
+  return count / threads * thread + count % threads * thread / threads;
+}
+
+#endif

@@ -1,0 +1,163 @@
+#include "operators/host/seams.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "io/team.h"
+#include "operators/host/memory.h"
+
+enum { NOBODY = -1, ON_SEAM = -2 };
+
+/* What is needed while seams are found. */
+typedef struct search {
+  int threads;
+  const sp_lid *part_end, *nodes;
+  sp_lid width, local;
+  sp_lid *seam;  /* [local]: NOBODY or ON_SEAM, later the index of the seam */
+  sp_lid *owner; /* [local]: the thread that adds to it in a part */
+} search;
+
+static sp_lid plain(sp_lid dof) {
+  return dof < 0 ? ~dof : dof;
+}
+
+static const sp_lid *nodes_of(const search *s, sp_lid item) {
+  return &s->nodes[(size_t)item * (size_t)s->width];
+}
+
+static void mark(search *s) {
+  for (sp_lid d = 0; d < s->local; d++) s->seam[d] = NOBODY;
+  for (int part = 0, first = 0; part < SP_SEAM_PARTS; first = s->part_end[part++]) {
+    const sp_lid items = s->part_end[part] - first;
+    for (sp_lid d = 0; d < s->local; d++) s->owner[d] = NOBODY;
+    for (int thread = 0; thread < s->threads; thread++) {
+      const sp_lid end = first + (sp_lid)sp_team_share(items, thread + 1, s->threads);
+      for (sp_lid i = first + (sp_lid)sp_team_share(items, thread, s->threads); i < end; i++)
+        for (sp_lid q = 0; q < s->width; q++) {
+          const sp_lid d = plain(nodes_of(s, i)[q]);
+          if (s->owner[d] != NOBODY && s->owner[d] != thread) s->seam[d] = ON_SEAM;
+          s->owner[d] = thread;
+        }
+    }
+  }
+}
+
+/* Number the seams by the part after which they are complete. */
+static sp_status number(search *s, sp_host_seams *seams) {
+  for (sp_lid i = 0; i < s->part_end[SP_SEAM_PARTS - 1]; i++)
+    for (sp_lid q = 0; q < s->width; q++) s->owner[plain(nodes_of(s, i)[q])] = i; /* the last one */
+  for (sp_lid d = 0; d < s->local; d++) seams->count += s->seam[d] == ON_SEAM;
+  SP_TRY(sp_allocate((size_t)seams->count, sizeof *seams->dofs, "seams", &seams->dofs));
+  sp_lid n = 0;
+  for (int part = 0, first = 0; part < SP_SEAM_PARTS; first = s->part_end[part++]) {
+    for (sp_lid d = 0; d < s->local; d++)
+      if (s->seam[d] == ON_SEAM && s->owner[d] >= first && s->owner[d] < s->part_end[part]) {
+        seams->dofs[n] = d;
+        s->seam[d] = n++;
+      }
+    seams->ready[part] = n;
+  }
+  return SP_OK;
+}
+
+static bool adds_to_seam(const search *s, sp_lid item) {
+  for (sp_lid q = 0; q < s->width; q++)
+    if (s->seam[plain(nodes_of(s, item)[q])] != NOBODY) return true;
+  return false;
+}
+
+static sp_status assign_slots(const search *s, sp_precision precision, sp_host_seams *seams) {
+  const sp_lid items = s->part_end[SP_SEAM_PARTS - 1], width = s->width;
+  seams->width = width;
+  SP_TRY(sp_allocate((size_t)items, sizeof *seams->row, "seams", &seams->row));
+  SP_TRY(sp_allocate((size_t)seams->count + 2, sizeof *seams->start, "seams", &seams->start));
+  sp_lid *next = seams->start + 1; /* first counts, then where the slots of a seam continue */
+  for (sp_lid i = 0; i < items; i++) {
+    seams->row[i] = adds_to_seam(s, i) ? (sp_lid)seams->rows++ : -1;
+    for (sp_lid q = 0; q < width && seams->row[i] >= 0; q++) {
+      const sp_lid seam = s->seam[plain(nodes_of(s, i)[q])];
+      if (seam != NOBODY) next[seam + 1]++;
+    }
+  }
+  for (sp_lid n = 0; n < seams->count; n++) next[n + 1] += next[n];
+  SP_TRY(
+      sp_allocate(seams->rows * (size_t)width, sizeof *seams->targets, "seams", &seams->targets));
+  for (sp_lid i = 0; i < items; i++)
+    for (sp_lid q = 0; q < width && seams->row[i] >= 0; q++) {
+      const sp_lid seam = s->seam[plain(nodes_of(s, i)[q])];
+      seams->targets[(size_t)seams->row[i] * (size_t)width + (size_t)q] =
+          seam == NOBODY ? -1 : next[seam]++;
+    }
+  return sp_host_allocate((size_t)seams->start[seams->count], sp_precision_bytes(precision),
+                          "seams", &seams->slots);
+}
+
+sp_status sp_host_seams_create(int threads, const sp_lid part_end[SP_SEAM_PARTS], sp_lid width,
+                               const sp_lid *nodes, sp_lid local, sp_precision precision,
+                               sp_host_seams *seams) {
+  search s = {threads, part_end, nodes, width, local, NULL, NULL};
+  *seams = (sp_host_seams){0};
+  sp_status status = sp_allocate((size_t)local, sizeof *s.seam, "seams", &s.seam);
+  if (!status) status = sp_allocate((size_t)local, sizeof *s.owner, "seams", &s.owner);
+  if (!status) {
+    mark(&s);
+    status = number(&s, seams);
+  }
+  if (!status) status = assign_slots(&s, precision, seams);
+  free(s.seam);
+  free(s.owner);
+  return status;
+}
+
+void sp_host_seams_free(sp_host_seams *seams) {
+  free(seams->dofs);
+  free(seams->start);
+  free(seams->row);
+  free(seams->targets);
+  sp_host_free(seams->slots);
+  *seams = (sp_host_seams){0};
+}
+
+#define DEFINE_SUM(real)                                                                           \
+  static void sum_##real(const sp_host_seams *seams, sp_lid begin, sp_lid end, real *y) {          \
+    const real *slots = seams->slots;                                                              \
+    for (sp_lid s = begin; s < end; s++) {                                                         \
+      real sum = 0;                                                                                \
+      for (sp_lid i = seams->start[s]; i < seams->start[s + 1]; i++) sum += slots[i];              \
+      y[seams->dofs[s]] = sum;                                                                     \
+    }                                                                                              \
+  }
+
+DEFINE_SUM(double)
+DEFINE_SUM(float)
+
+void sp_host_seams_sum(const sp_host_seams *seams, sp_precision precision, sp_lid begin, sp_lid end,
+                       void *y) {
+  if (precision == SP_SINGLE)
+    sum_float(seams, begin, end, y);
+  else
+    sum_double(seams, begin, end, y);
+}
+
+size_t sp_host_seams_bytes(const sp_host_seams *seams, sp_precision precision, sp_lid items) {
+  if (!seams->row) return 0;
+  const size_t count = (size_t)seams->count;
+  return count * sizeof *seams->dofs + (count + 2) * sizeof *seams->start +
+         (size_t)items * sizeof *seams->row +
+         seams->rows * (size_t)seams->width * sizeof *seams->targets +
+         (size_t)seams->start[count] * sp_precision_bytes(precision);
+}
+
+double sp_host_seams_predicted_bytes(int threads, double items, double elements_per_item,
+                                     double width, sp_precision precision) {
+  const sp_host_seams *s = NULL;
+  if (threads == 1) return 0;
+  /* As if the share of each thread were a cube, and of every item on its surface all elements. */
+  const double cube = items * elements_per_item / threads;
+  const double rows = fmin(items, threads * 6 * pow(cube, 2.0 / 3));
+  const double on_seams = rows * width / 3;
+  return items * sizeof *s->row + rows * width * sizeof *s->targets +
+         on_seams * (sizeof *s->dofs / 2.0 + sizeof *s->start / 2.0 +
+                     (double)sp_precision_bytes(precision));
+}

@@ -1,0 +1,51 @@
+/* Sums into L-vectors by several threads, with the same bits as by one.
+ *
+ * Threads sweep over items (elements, or blocks of them), each over a contiguous share
+ * (io/team.h). A DOF to which several threads add is on a seam. What items add to it goes to slots,
+ * one for each time an item adds to it; afterwards the slots are summed in the order of the items,
+ * as one thread adds. */
+#ifndef SP_OPERATORS_HOST_SEAMS_H
+#define SP_OPERATORS_HOST_SEAMS_H
+
+#include <stddef.h>
+
+#include "io/error.h"
+#include "mesh/types.h"
+#include "operators/precision.h"
+
+/* Items come in parts, one after the other: threads wait for each other in between. */
+enum { SP_SEAM_PARTS = 2 };
+
+typedef struct sp_host_seams {
+  sp_lid count, width;         /* DOFs on seams; targets per item */
+  sp_lid ready[SP_SEAM_PARTS]; /* so many of them, the first ones, are complete after each part */
+  sp_lid *dofs;                /* [count] */
+  sp_lid *start; /* [count + 1]: DOF s has slots from start[s] up to, not including, start[s + 1] */
+  sp_lid *row;   /* [items]: index in targets, or -1: the item adds to no seam */
+  sp_lid *targets; /* [rows][width]: slot, or -1 for a DOF that is on no seam */
+  size_t rows;
+  void *slots; /* real [start[count]], the caller's workspace for a sweep */
+} sp_host_seams;
+
+/* Fill *seams for `threads` > 1. Part p has the items from part_end[p - 1] (0) up to, not
+ * including, part_end[p]. Item i adds to the DOFs nodes[i][q], or ~nodes[i][q] if that is negative,
+ * of `local` ones. A node that nodes[i] repeats has several slots. The caller frees it with
+ * sp_host_seams_free, also after a failure. Errors: SP_ERR_SYSTEM. Local. */
+sp_status sp_host_seams_create(int threads, const sp_lid part_end[SP_SEAM_PARTS], sp_lid width,
+                               const sp_lid *nodes, sp_lid local, sp_precision precision,
+                               sp_host_seams *seams);
+
+/* NULL-safe in its arrays: a struct of zeros has no seams. */
+void sp_host_seams_free(sp_host_seams *seams);
+
+/* y[dof] = the sum of its slots, for seams [begin, end). Local. */
+void sp_host_seams_sum(const sp_host_seams *seams, sp_precision precision, sp_lid begin, sp_lid end,
+                       void *y);
+
+/* Bytes that it holds; and an estimate before it exists, for so many items of as many elements
+ * each, `width` targets per item. Local. */
+size_t sp_host_seams_bytes(const sp_host_seams *seams, sp_precision precision, sp_lid items);
+double sp_host_seams_predicted_bytes(int threads, double items, double elements_per_item,
+                                     double width, sp_precision precision);
+
+#endif

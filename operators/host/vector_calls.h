@@ -1,0 +1,27 @@
+/* Vector operations of operators/backend.h by the team of threads (io/team.h). Each thread has a
+ * contiguous range of the entries, so the bits depend on the number of threads in sums alone. */
+#ifndef SP_OPERATORS_HOST_VECTOR_CALLS_H
+#define SP_OPERATORS_HOST_VECTOR_CALLS_H
+
+#include "operators/backend.h"
+#include "operators/host/kernels.h"
+
+sp_status sp_host_copy(sp_device *device, sp_precision precision, size_t count, const void *from,
+                       void *to);
+sp_status sp_host_axpby(sp_device *device, sp_precision precision, size_t count, double a,
+                        const void *x, double b, void *y);
+sp_status sp_host_multiply(sp_device *device, sp_precision precision, size_t count, const void *x,
+                           const void *y, void *z);
+sp_status sp_host_dot(sp_device *device, sp_precision precision, size_t count, const void *x,
+                      const void *y, double *sum);
+sp_status sp_host_convert(sp_device *device, size_t count, double scale,
+                          sp_precision from_precision, const void *from, sp_precision to_precision,
+                          void *to);
+sp_status sp_host_correct(sp_device *device, sp_precision precision, size_t count,
+                          const sp_correction *step);
+
+/* Pass 2 of CG: sp_host_update_function with the vectors of an iteration. */
+void sp_host_update(const sp_host_vectors *kernels, sp_lid owned, sp_lid local, double alpha,
+                    const sp_cg_vectors *vectors, double sums[2]);
+
+#endif
