@@ -158,7 +158,7 @@ typedef struct sp_config {
     int device;   /* index into vocabulary->devices */
     int exchange; /* how GPUs sum over ranks: index into vocabulary->transports */
     int share;    /* whether ranks share GPUs: index into vocabulary->shares */
-    int threads;  /* per rank, in set-up and results; 0: the program chooses */
+    int threads;  /* per rank; 0: OMP_NUM_THREADS, else the program chooses */
   } backend;
   struct {
     /* Paths relative to the working directory; "" for none. */

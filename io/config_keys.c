@@ -329,7 +329,7 @@ const sp_key sp_keys[] = {
      .minimum = 0,
      .maximum = SP_THREADS_MAX,
      .fallback = "0",
-     .help = "per rank, in set-up and results; 0: OMP_NUM_THREADS, or the cores that ranks leave"},
+     .help = "per rank; 0: OMP_NUM_THREADS, else in set-up and results the cores that ranks leave"},
 
     {.section = "output",
      .name = "log",

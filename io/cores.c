@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/team.h"
 #include "io/threads.h"
 
 /* Mark the cores of processors that are usable. */
@@ -153,6 +154,13 @@ static int environment(void) {
   const char *text = getenv("OMP_NUM_THREADS");
   const long number = text ? strtol(text, NULL, 10) : 0;
   return number > 0 && number <= SP_THREADS_MAX ? (int)number : 0;
+}
+
+int sp_cores_set_team(int requested) {
+  int level;
+  MPI_Query_thread(&level);
+  if (requested == 0) requested = environment();
+  return sp_team_set(level < MPI_THREAD_FUNNELED || requested == 0 ? 1 : requested);
 }
 
 sp_status sp_cores_choose(MPI_Comm all, bool works, int requested, int *smallest, int *largest,

@@ -38,4 +38,8 @@ int sp_cores_share(const sp_core_view *view, int rank, sp_processors *usable);
 sp_status sp_cores_choose(MPI_Comm all, bool works, int requested, int *smallest, int *largest,
                           int *idle_cores);
 
+/* Set the team of threads for kernels (io/team.h) of this rank: `requested` > 0, else
+ * OMP_NUM_THREADS if this is set, else 1. Returns its size. Local. */
+int sp_cores_set_team(int requested);
+
 #endif

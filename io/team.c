@@ -26,6 +26,14 @@ int sp_team_size(void) {
   return size;
 }
 
+int sp_team_processors(void) {
+#ifdef _OPENMP
+  return omp_get_num_procs();
+#else
+  return 0;
+#endif
+}
+
 void sp_team_run(int threads, sp_team_member *member, void *context) {
 #ifdef _OPENMP
   if (threads > 1) {

@@ -12,6 +12,9 @@ enum { SP_TEAM_MAX = 256 };
 int sp_team_set(int threads);
 int sp_team_size(void);
 
+/* Processors that this process may use; 0 in a build without OpenMP. Local. */
+int sp_team_processors(void);
+
 /* Call member(context, 0), ..., member(context, threads - 1), each on its own thread. Returns after
  * all of them. `threads` is at most sp_team_size; thread 0 is the caller. Local. */
 typedef void sp_team_member(void *context, int thread);

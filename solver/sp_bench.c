@@ -155,6 +155,7 @@ static sp_status run(const sp_bench_options *o, const char *command_line) {
   sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, o->quiet);
   int smallest, largest, idle_cores;
   SP_TRY(sp_cores_choose(MPI_COMM_WORLD, true, 0, &smallest, &largest, &idle_cores));
+  sp_cores_set_team(0);
   SP_TRY(sp_platform_open(MPI_COMM_WORLD, o->device, o->exchange, &platform));
   sp_bench_provenance provenance = {.device = platform.backend->describe(platform.device),
                                     .exchange = sp_transport_name(o->exchange),

@@ -59,8 +59,11 @@ static sp_status host_open(MPI_Comm comm, sp_device **out) {
                    "'generic' in SP_HOST_KERNEL_SETS");
   SP_TRY(sp_allocate(1, sizeof **out, "device", out));
   (*out)->kernels = kernels;
-  snprintf((*out)->description, sizeof(*out)->description, "CPU, %s kernels",
-           kernels->instruction_set);
+  const int length = snprintf((*out)->description, sizeof(*out)->description, "CPU, %s kernels",
+                              kernels->instruction_set);
+  if (sp_team_size() > 1)
+    snprintf((*out)->description + length, sizeof(*out)->description - (size_t)length,
+             ", %d threads", sp_team_size());
   return SP_OK;
 }
 
@@ -229,8 +232,8 @@ typedef struct team_sweep {
 /* Thread `thread`'s share of [first, last). */
 static sp_host_run share(const sp_local_operator *local, sp_lid first, sp_lid last, int thread) {
   const int threads = local->layout.threads;
-  return (sp_host_run){first + (sp_lid)sp_team_share(last - first, thread, threads),
-                       first + (sp_lid)sp_team_share(last - first, thread + 1, threads)};
+  return (sp_host_run){first + sp_host_share(last - first, 1, thread, threads),
+                       first + sp_host_share(last - first, 1, thread + 1, threads)};
 }
 
 static void sweep_share(const sp_local_operator *local, mesh_part part, int thread) {

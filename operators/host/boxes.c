@@ -62,22 +62,40 @@ static void solve(int n, const vec *basis, const vec *values, vec *u, vec *a) {
   }
 }
 
-void SP_HOST_BOXES(const sp_host_boxes *b, const void *from, void *to) {
+/* z += lane l of u, or the slot of a node on a seam. */
+static void add_lane(const sp_host_boxes *b, sp_lid element, const vec *u, int l, real *z) {
+  const int points = b->n * b->n * b->n;
+  const sp_host_seams *seams = &b->seams;
+  const sp_lid *nodes = &b->nodes[(ptrdiff_t)element * points];
+  if (seams->row && seams->row[element] >= 0) {
+    const sp_lid *targets = &seams->targets[(ptrdiff_t)seams->row[element] * points];
+    real *slots = seams->slots;
+    for (int p = 0; p < points; p++)
+      if (targets[p] >= 0)
+        slots[targets[p]] = u[p][l];
+      else
+        z[nodes[p]] += u[p][l];
+    return;
+  }
+  for (int p = 0; p < points; p++) z[nodes[p]] += u[p][l];
+}
+
+void SP_HOST_BOXES(const sp_host_boxes *b, const sp_host_elements *share, const void *from,
+                   void *to) {
   const size_t n = (size_t)b->n, points = n * n * n;
   const real *r = from, *weights = b->weights;
-  const vec *basis = b->basis, *values = b->values;
   real *z = to;
-  vec *u = b->work, *a = u + points;
-  for (sp_lid first = 0; first < b->elements; first += LANES, basis += 3 * n * n, values += 3 * n) {
+  vec *u = share->work, *a = u + points;
+  for (sp_lid first = share->first; first < share->last; first += LANES) {
+    const size_t block = (size_t)first / LANES;
+    const vec *basis = (const vec *)b->basis + block * 3 * n * n;
+    const vec *values = (const vec *)b->values + block * 3 * n;
     for (int l = 0; l < LANES; l++) {
-      const sp_lid e = first + l < b->elements ? first + l : b->elements - 1;
+      const sp_lid e = first + l < share->last ? first + l : share->last - 1;
       const sp_lid *nodes = &b->nodes[(size_t)e * points];
       for (size_t p = 0; p < points; p++) u[p][l] = weights[nodes[p]] * r[nodes[p]];
     }
     solve(b->n, basis, values, u, a);
-    for (int l = 0; l < LANES && first + l < b->elements; l++) {
-      const sp_lid *nodes = &b->nodes[(size_t)(first + l) * points];
-      for (size_t p = 0; p < points; p++) z[nodes[p]] += u[p][l];
-    }
+    for (int l = 0; l < LANES && first + l < share->last; l++) add_lane(b, first + l, u, l, z);
   }
 }

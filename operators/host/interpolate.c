@@ -20,47 +20,68 @@ INLINE void apply(int to, int from, int inner, int outer, const real *matrix, bo
 }
 
 /* Lanes without an element repeat the last one. */
-INLINE sp_lid element_of(const sp_host_interpolation *t, sp_lid first, int lane) {
-  return first + lane < t->elements ? first + lane : t->elements - 1;
+INLINE sp_lid element_of(const sp_host_elements *share, sp_lid first, int lane) {
+  return first + lane < share->last ? first + lane : share->last - 1;
 }
 
-static void prolong(const sp_host_interpolation *t, const void *from, void *to) {
+/* Lane l of u: to[nodes[p]] = or += u[p][l], or the slot of a node on a seam. */
+INLINE void write_lane(const sp_host_seams *seams, sp_lid element, int count, const sp_lid *nodes,
+                       const vec *u, int l, bool add, real *to) {
+  if (seams->row && seams->row[element] >= 0) {
+    const sp_lid *targets = &seams->targets[(ptrdiff_t)seams->row[element] * count];
+    real *slots = seams->slots;
+    for (int p = 0; p < count; p++)
+      if (targets[p] >= 0)
+        slots[targets[p]] = u[p][l];
+      else
+        to[nodes[p]] = add ? to[nodes[p]] + u[p][l] : u[p][l];
+    return;
+  }
+  for (int p = 0; p < count; p++) to[nodes[p]] = add ? to[nodes[p]] + u[p][l] : u[p][l];
+}
+
+static void prolong(const sp_host_interpolation *t, const sp_host_elements *share, const void *from,
+                    void *to) {
   const int nc = t->nc, nf = t->nf, coarse_nodes = nc * nc * nc, fine_nodes = nf * nf * nf;
   const real *coarse = from, *matrix = t->matrix, *weights = t->weights;
   real *fine = to;
-  vec *u = t->work, *a = u + fine_nodes, *b = a + fine_nodes, *v = b + fine_nodes;
-  for (sp_lid first = 0; first < t->elements; first += LANES) {
+  vec *u = share->work, *a = u + fine_nodes, *b = a + fine_nodes, *v = b + fine_nodes;
+  for (sp_lid first = share->first; first < share->last; first += LANES) {
     for (int l = 0; l < LANES; l++) {
       const sp_lid *nodes =
-          &t->coarse_nodes[(size_t)element_of(t, first, l) * (size_t)coarse_nodes];
+          &t->coarse_nodes[(size_t)element_of(share, first, l) * (size_t)coarse_nodes];
       for (int p = 0; p < coarse_nodes; p++) u[p][l] = coarse[nodes[p]];
     }
     apply(nf, nc, 1, nc * nc, matrix, false, u, a);
     apply(nf, nc, nf, nc, matrix, false, a, b);
     apply(nf, nc, nf * nf, 1, matrix, false, b, v);
-    for (int l = 0; l < LANES && first + l < t->elements; l++) {
+    for (int l = 0; l < LANES && first + l < share->last; l++) {
       const sp_lid *nodes = &t->fine_nodes[(size_t)(first + l) * (size_t)fine_nodes];
-      for (int p = 0; p < fine_nodes; p++) fine[nodes[p]] = weights[nodes[p]] > 0 ? v[p][l] : 0;
+      for (int p = 0; p < fine_nodes; p++)
+        if (!(weights[nodes[p]] > 0)) v[p][l] = 0;
+      write_lane(&t->fine_seams, first + l, fine_nodes, nodes, v, l, false, fine);
     }
   }
 }
 
-static void restrict_add(const sp_host_interpolation *t, const void *from, void *to) {
+static void restrict_add(const sp_host_interpolation *t, const sp_host_elements *share,
+                         const void *from, void *to) {
   const int nc = t->nc, nf = t->nf, coarse_nodes = nc * nc * nc, fine_nodes = nf * nf * nf;
   const real *fine = from, *matrix = t->matrix, *weights = t->weights;
   real *coarse = to;
-  vec *u = t->work, *a = u + fine_nodes, *b = a + fine_nodes, *v = b + fine_nodes;
-  for (sp_lid first = 0; first < t->elements; first += LANES) {
+  vec *u = share->work, *a = u + fine_nodes, *b = a + fine_nodes, *v = b + fine_nodes;
+  for (sp_lid first = share->first; first < share->last; first += LANES) {
     for (int l = 0; l < LANES; l++) {
-      const sp_lid *nodes = &t->fine_nodes[(size_t)element_of(t, first, l) * (size_t)fine_nodes];
+      const sp_lid *nodes =
+          &t->fine_nodes[(size_t)element_of(share, first, l) * (size_t)fine_nodes];
       for (int p = 0; p < fine_nodes; p++) v[p][l] = weights[nodes[p]] * fine[nodes[p]];
     }
     apply(nc, nf, nf * nf, 1, matrix, true, v, b);
     apply(nc, nf, nf, nc, matrix, true, b, a);
     apply(nc, nf, 1, nc * nc, matrix, true, a, u);
-    for (int l = 0; l < LANES && first + l < t->elements; l++) {
+    for (int l = 0; l < LANES && first + l < share->last; l++) {
       const sp_lid *nodes = &t->coarse_nodes[(size_t)(first + l) * (size_t)coarse_nodes];
-      for (int p = 0; p < coarse_nodes; p++) coarse[nodes[p]] += u[p][l];
+      write_lane(&t->coarse_seams, first + l, coarse_nodes, nodes, u, l, true, coarse);
     }
   }
 }

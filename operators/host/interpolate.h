@@ -6,29 +6,33 @@
 #include <stdbool.h>
 
 #include "mesh/types.h"
+#include "operators/host/seams.h"
 #include "operators/precision.h"
 
 /* A transfer as its kernels see it. `matrix` J is [nf][nc] and `weights` are in the precision of
  * the kernels; nodes are those of the numberings, [elements][n^3]. */
 typedef struct sp_host_interpolation {
   int nc, nf;
-  sp_lid elements;
   const sp_lid *coarse_nodes, *fine_nodes;
   const void *matrix, *weights;
-  void *work; /* sp_host_interpolation_work bytes, aligned to 64 */
+  /* Nodes on seams between threads, of which each element is an item; none with one thread. */
+  sp_host_seams coarse_seams, fine_seams;
 } sp_host_interpolation;
 
-/* Bytes of workspace: four arrays of a block, for coarse nodes, two intermediate results, and fine
- * nodes. Local. */
+/* Bytes of workspace per thread: four arrays of a block, for coarse nodes, two intermediate
+ * results, and fine nodes. Local. */
 static inline size_t sp_host_interpolation_work(int nf) {
   return 4 * (size_t)(nf * nf * nf) * 64;
 }
 
 typedef struct sp_host_interpolate {
-  /* fine[i] = the interpolant of `coarse`, or 0 if weights[i] is zero. */
-  void (*prolong)(const sp_host_interpolation *, const void *coarse, void *fine);
-  /* coarse += Z_c^T J^T W Z_f fine. */
-  void (*restrict_add)(const sp_host_interpolation *, const void *fine, void *coarse);
+  /* fine[i], or the slots of i, = the interpolant of `coarse`, or 0 if weights[i] is zero. */
+  void (*prolong)(const sp_host_interpolation *, const sp_host_elements *, const void *coarse,
+                  void *fine);
+
+  /* coarse += Z_c^T J^T W Z_f fine, on seams into slots. */
+  void (*restrict_add)(const sp_host_interpolation *, const sp_host_elements *, const void *fine,
+                       void *coarse);
 } sp_host_interpolate;
 
 #endif

@@ -231,7 +231,7 @@ static sp_status make_lists(const sp_operator_setup *setup, const sp_host_tables
 
 static sp_status find_seams(const sp_host_tables *tables, sp_host_layout *layout) {
   const sp_lid part_end[SP_SEAM_PARTS] = {layout->halo_blocks, layout->blocks};
-  return sp_host_seams_create(layout->threads, part_end, tables->surface * layout->lanes,
+  return sp_host_seams_create(layout->threads, 1, part_end, tables->surface * layout->lanes,
                               layout->dofs, layout->local, layout->precision, &layout->seams);
 }
 

@@ -4,14 +4,13 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "io/team.h"
 #include "operators/host/memory.h"
 
 enum { NOBODY = -1, ON_SEAM = -2 };
 
 /* What is needed while seams are found. */
 typedef struct search {
-  int threads;
+  int threads, group;
   const sp_lid *part_end, *nodes;
   sp_lid width, local;
   sp_lid *seam;  /* [local]: NOBODY or ON_SEAM, later the index of the seam */
@@ -32,8 +31,8 @@ static void mark(search *s) {
     const sp_lid items = s->part_end[part] - first;
     for (sp_lid d = 0; d < s->local; d++) s->owner[d] = NOBODY;
     for (int thread = 0; thread < s->threads; thread++) {
-      const sp_lid end = first + (sp_lid)sp_team_share(items, thread + 1, s->threads);
-      for (sp_lid i = first + (sp_lid)sp_team_share(items, thread, s->threads); i < end; i++)
+      const sp_lid end = first + sp_host_share(items, s->group, thread + 1, s->threads);
+      for (sp_lid i = first + sp_host_share(items, s->group, thread, s->threads); i < end; i++)
         for (sp_lid q = 0; q < s->width; q++) {
           const sp_lid d = plain(nodes_of(s, i)[q]);
           if (s->owner[d] != NOBODY && s->owner[d] != thread) s->seam[d] = ON_SEAM;
@@ -93,10 +92,10 @@ static sp_status assign_slots(const search *s, sp_precision precision, sp_host_s
                           "seams", &seams->slots);
 }
 
-sp_status sp_host_seams_create(int threads, const sp_lid part_end[SP_SEAM_PARTS], sp_lid width,
-                               const sp_lid *nodes, sp_lid local, sp_precision precision,
-                               sp_host_seams *seams) {
-  search s = {threads, part_end, nodes, width, local, NULL, NULL};
+sp_status sp_host_seams_create(int threads, int group, const sp_lid part_end[SP_SEAM_PARTS],
+                               sp_lid width, const sp_lid *nodes, sp_lid local,
+                               sp_precision precision, sp_host_seams *seams) {
+  search s = {threads, group, part_end, nodes, width, local, NULL, NULL};
   *seams = (sp_host_seams){0};
   sp_status status = sp_allocate((size_t)local, sizeof *s.seam, "seams", &s.seam);
   if (!status) status = sp_allocate((size_t)local, sizeof *s.owner, "seams", &s.owner);
@@ -119,7 +118,7 @@ void sp_host_seams_free(sp_host_seams *seams) {
   *seams = (sp_host_seams){0};
 }
 
-#define DEFINE_SUM(real)                                                                           \
+#define DEFINE_RESULTS(real)                                                                       \
   static void sum_##real(const sp_host_seams *seams, sp_lid begin, sp_lid end, real *y) {          \
     const real *slots = seams->slots;                                                              \
     for (sp_lid s = begin; s < end; s++) {                                                         \
@@ -127,10 +126,14 @@ void sp_host_seams_free(sp_host_seams *seams) {
       for (sp_lid i = seams->start[s]; i < seams->start[s + 1]; i++) sum += slots[i];              \
       y[seams->dofs[s]] = sum;                                                                     \
     }                                                                                              \
+  }                                                                                                \
+  static void last_##real(const sp_host_seams *seams, sp_lid begin, sp_lid end, real *y) {         \
+    const real *slots = seams->slots;                                                              \
+    for (sp_lid s = begin; s < end; s++) y[seams->dofs[s]] = slots[seams->start[s + 1] - 1];       \
   }
 
-DEFINE_SUM(double)
-DEFINE_SUM(float)
+DEFINE_RESULTS(double)
+DEFINE_RESULTS(float)
 
 void sp_host_seams_sum(const sp_host_seams *seams, sp_precision precision, sp_lid begin, sp_lid end,
                        void *y) {
@@ -138,6 +141,14 @@ void sp_host_seams_sum(const sp_host_seams *seams, sp_precision precision, sp_li
     sum_float(seams, begin, end, y);
   else
     sum_double(seams, begin, end, y);
+}
+
+void sp_host_seams_last(const sp_host_seams *seams, sp_precision precision, sp_lid begin,
+                        sp_lid end, void *y) {
+  if (precision == SP_SINGLE)
+    last_float(seams, begin, end, y);
+  else
+    last_double(seams, begin, end, y);
 }
 
 size_t sp_host_seams_bytes(const sp_host_seams *seams, sp_precision precision, sp_lid items) {

@@ -1,15 +1,16 @@
 /* Sums into L-vectors by several threads, with the same bits as by one.
  *
- * Threads sweep over items (elements, or blocks of them), each over a contiguous share
- * (io/team.h). A DOF to which several threads add is on a seam. What items add to it goes to slots,
- * one for each time an item adds to it; afterwards the slots are summed in the order of the items,
- * as one thread adds. */
+ * Threads sweep over items (elements, or blocks of them), each over a contiguous share. A DOF to
+ * which several threads add is on a seam. What items add to it goes to slots, one for each time an
+ * item adds to it; afterwards the slots are summed in the order of the items, as one thread adds.
+ */
 #ifndef SP_OPERATORS_HOST_SEAMS_H
 #define SP_OPERATORS_HOST_SEAMS_H
 
 #include <stddef.h>
 
 #include "io/error.h"
+#include "io/team.h"
 #include "mesh/types.h"
 #include "operators/precision.h"
 
@@ -27,18 +28,33 @@ typedef struct sp_host_seams {
   void *slots; /* real [start[count]], the caller's workspace for a sweep */
 } sp_host_seams;
 
+/* The elements of one thread, [first, last), and its workspace, aligned to 64 bytes. */
+typedef struct sp_host_elements {
+  sp_lid first, last;
+  void *work;
+} sp_host_elements;
+
+/* The first item of a thread's share: shares are made of whole groups of `group` items. Local. */
+static inline sp_lid sp_host_share(sp_lid items, int group, int thread, int threads) {
+  const int64_t first = group * sp_team_share((items + group - 1) / group, thread, threads);
+  return first < items ? (sp_lid)first : items;
+}
+
 /* Fill *seams for `threads` > 1. Part p has the items from part_end[p - 1] (0) up to, not
- * including, part_end[p]. Item i adds to the DOFs nodes[i][q], or ~nodes[i][q] if that is negative,
- * of `local` ones. A node that nodes[i] repeats has several slots. The caller frees it with
- * sp_host_seams_free, also after a failure. Errors: SP_ERR_SYSTEM. Local. */
-sp_status sp_host_seams_create(int threads, const sp_lid part_end[SP_SEAM_PARTS], sp_lid width,
-                               const sp_lid *nodes, sp_lid local, sp_precision precision,
-                               sp_host_seams *seams);
+ * including, part_end[p], shared in groups (sp_host_share). Item i adds to the DOFs nodes[i][q], or
+ * ~nodes[i][q] if that is negative, of `local` ones. A node that nodes[i] repeats has several
+ * slots. The caller frees it with sp_host_seams_free, also after a failure. Errors: SP_ERR_SYSTEM.
+ * Local. */
+sp_status sp_host_seams_create(int threads, int group, const sp_lid part_end[SP_SEAM_PARTS],
+                               sp_lid width, const sp_lid *nodes, sp_lid local,
+                               sp_precision precision, sp_host_seams *seams);
 
 /* NULL-safe in its arrays: a struct of zeros has no seams. */
 void sp_host_seams_free(sp_host_seams *seams);
 
-/* y[dof] = the sum of its slots, for seams [begin, end). Local. */
+/* y[dof] = the sum of its slots, or the last of them, for seams [begin, end). Local. */
+void sp_host_seams_last(const sp_host_seams *seams, sp_precision precision, sp_lid begin,
+                        sp_lid end, void *y);
 void sp_host_seams_sum(const sp_host_seams *seams, sp_precision precision, sp_lid begin, sp_lid end,
                        void *y);
 

@@ -3,21 +3,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/team.h"
 #include "mesh/reference.h"
 #include "operators/host/device.h"
 #include "operators/host/layout.h"
 #include "operators/host/memory.h"
+#include "operators/host/vector_calls.h"
 #include "operators/space.h"
 
 struct sp_device_transfer {
   const sp_space *fine, *coarse;
   sp_precision precision;
+  int lanes;
   const sp_host_interpolate *kernels;
   sp_host_interpolation interpolation;
   void *matrix, *weights;
-  void *work, *correction;  /* [fine local DOFs] */
+  int threads;
+  char *work;               /* [threads][bytes of one thread] */
+  void *correction;         /* [fine local DOFs] */
   bool *coarse_constrained; /* [coarse local DOFs], or NULL */
-  const sp_host_vectors *vectors;
+  sp_device *device;
 };
 
 /* A copy of `count` doubles in another precision; the caller frees *out. */
@@ -28,6 +33,14 @@ static sp_status copy_rounded(sp_precision precision, size_t count, const double
   return SP_OK;
 }
 
+static sp_status find_seams(const sp_device_transfer *t, const sp_space *space,
+                            sp_host_seams *seams) {
+  const sp_lid elements = space->mesh->hexes->count, n = space->numbering->order + 1;
+  const sp_lid part_end[SP_SEAM_PARTS] = {elements, elements};
+  return sp_host_seams_create(t->threads, t->lanes, part_end, n * n * n, space->numbering->nodes,
+                              space->numbering->local, t->precision, seams);
+}
+
 static sp_status build(const sp_transfer_setup *setup, sp_device_transfer *t) {
   const int nf = setup->fine->numbering->order + 1, nc = setup->coarse->numbering->order + 1;
   const size_t fine_dofs = sp_space_dofs(setup->fine), coarse_dofs = sp_space_dofs(setup->coarse);
@@ -36,7 +49,8 @@ static sp_status build(const sp_transfer_setup *setup, sp_device_transfer *t) {
                           sp_reference_get(nf - 1)->gll.nodes, matrix);
   SP_TRY(copy_rounded(t->precision, (size_t)(nf * nc), matrix, &t->matrix));
   SP_TRY(copy_rounded(t->precision, fine_dofs, setup->weights, &t->weights));
-  SP_TRY(sp_host_allocate(sp_host_interpolation_work(nf), 1, "transfer", &t->work));
+  SP_TRY(sp_host_allocate((size_t)t->threads * sp_host_interpolation_work(nf), 1, "transfer",
+                          &t->work));
   SP_TRY(sp_host_allocate(fine_dofs, sp_precision_bytes(t->precision), "transfer", &t->correction));
   if (setup->coarse_constrained) {
     SP_TRY(sp_allocate(coarse_dofs, sizeof(bool), "transfer", &t->coarse_constrained));
@@ -44,13 +58,13 @@ static sp_status build(const sp_transfer_setup *setup, sp_device_transfer *t) {
   }
   t->interpolation = (sp_host_interpolation){.nc = nc,
                                              .nf = nf,
-                                             .elements = setup->fine->mesh->hexes->count,
                                              .coarse_nodes = setup->coarse->numbering->nodes,
                                              .fine_nodes = setup->fine->numbering->nodes,
                                              .matrix = t->matrix,
-                                             .weights = t->weights,
-                                             .work = t->work};
-  return SP_OK;
+                                             .weights = t->weights};
+  if (t->threads == 1) return SP_OK;
+  SP_TRY(find_seams(t, setup->coarse, &t->interpolation.coarse_seams));
+  return find_seams(t, setup->fine, &t->interpolation.fine_seams);
 }
 
 sp_status sp_host_transfer_create(sp_device *device, const sp_transfer_setup *setup,
@@ -61,8 +75,10 @@ sp_status sp_host_transfer_create(sp_device *device, const sp_transfer_setup *se
   *t = (sp_device_transfer){.fine = setup->fine,
                             .coarse = setup->coarse,
                             .precision = setup->precision,
+                            .lanes = sp_host_lanes(device->kernels, setup->precision),
+                            .threads = sp_team_size(),
                             .kernels = device->kernels->interpolate[setup->precision],
-                            .vectors = device->kernels->vectors};
+                            .device = device};
   const sp_status status = build(setup, t);
   if (status)
     sp_host_transfer_destroy(&t);
@@ -77,6 +93,8 @@ void sp_host_transfer_destroy(sp_device_transfer **transfer) {
   sp_host_free((*transfer)->weights);
   sp_host_free((*transfer)->work);
   sp_host_free((*transfer)->correction);
+  sp_host_seams_free(&(*transfer)->interpolation.coarse_seams);
+  sp_host_seams_free(&(*transfer)->interpolation.fine_seams);
   free((*transfer)->coarse_constrained);
   free(*transfer);
   *transfer = NULL;
@@ -85,12 +103,16 @@ void sp_host_transfer_destroy(sp_device_transfer **transfer) {
 sp_bytes sp_host_transfer_predicted_bytes(const sp_transfer_facts *facts) {
   const sp_device_transfer *t = NULL;
   const int nf = facts->fine_order + 1, nc = facts->coarse_order + 1;
+  const int threads = sp_team_size();
   const size_t real = sp_precision_bytes(facts->precision);
-  const double fine_dofs = facts->fine->dofs;
-  return (sp_bytes){.host = sizeof *t + sp_host_predicted_bytes(nf * nc, real) +
-                            2 * sp_host_predicted_bytes(fine_dofs, real) + /* weights, correction */
-                            sp_host_predicted_bytes((double)sp_host_interpolation_work(nf), 1) +
-                            facts->coarse->dofs * sizeof *t->coarse_constrained};
+  const double fine_dofs = facts->fine->dofs, elements = facts->fine->elements;
+  return (sp_bytes){
+      .host = sizeof *t + sp_host_predicted_bytes(nf * nc, real) +
+              2 * sp_host_predicted_bytes(fine_dofs, real) + /* weights, correction */
+              sp_host_predicted_bytes(threads * (double)sp_host_interpolation_work(nf), 1) +
+              sp_host_seams_predicted_bytes(threads, elements, 1, nf * nf * nf, facts->precision) +
+              sp_host_seams_predicted_bytes(threads, elements, 1, nc * nc * nc, facts->precision) +
+              facts->coarse->dofs * sizeof *t->coarse_constrained};
 }
 
 static void assemble(const sp_space *space, sp_precision precision, void *vector) {
@@ -98,21 +120,57 @@ static void assemble(const sp_space *space, sp_precision precision, void *vector
   sp_exchange_end(space->exchange, precision, vector);
 }
 
+/* A transfer by the team. */
+typedef struct team_transfer {
+  sp_device_transfer *transfer;
+  const void *from;
+  void *to;
+} team_transfer;
+
+static sp_host_elements share(const sp_device_transfer *t, int thread) {
+  const sp_lid elements = t->fine->mesh->hexes->count;
+  return (sp_host_elements){sp_host_share(elements, t->lanes, thread, t->threads),
+                            sp_host_share(elements, t->lanes, thread + 1, t->threads),
+                            t->work +
+                                (size_t)thread * sp_host_interpolation_work(t->interpolation.nf)};
+}
+
+static void prolong_share(void *context, int thread) {
+  const team_transfer *team = context;
+  const sp_device_transfer *t = team->transfer;
+  const sp_host_seams *seams = &t->interpolation.fine_seams;
+  const sp_host_elements mine = share(t, thread);
+  t->kernels->prolong(&t->interpolation, &mine, team->from, team->to);
+  sp_team_wait();
+  sp_host_seams_last(seams, t->precision, sp_host_share(seams->count, 1, thread, t->threads),
+                     sp_host_share(seams->count, 1, thread + 1, t->threads), team->to);
+}
+
+static void restrict_share(void *context, int thread) {
+  const team_transfer *team = context;
+  const sp_device_transfer *t = team->transfer;
+  const sp_host_seams *seams = &t->interpolation.coarse_seams;
+  const sp_host_elements mine = share(t, thread);
+  t->kernels->restrict_add(&t->interpolation, &mine, team->from, team->to);
+  sp_team_wait();
+  sp_host_seams_sum(seams, t->precision, sp_host_share(seams->count, 1, thread, t->threads),
+                    sp_host_share(seams->count, 1, thread + 1, t->threads), team->to);
+}
+
 sp_status sp_host_prolong(sp_device_transfer *t, const void *coarse, void *fine) {
   const sp_numbering *numbering = t->fine->numbering;
   const size_t bytes = sp_precision_bytes(t->precision), owned = (size_t)numbering->owned;
-  t->kernels->prolong(&t->interpolation, coarse, t->correction);
+  sp_team_run(t->threads, prolong_share, &(team_transfer){t, coarse, t->correction});
   /* Elements differ by rounding: the owner's value counts on all ranks. */
   memset((char *)t->correction + owned * bytes, 0, (sp_space_dofs(t->fine) - owned) * bytes);
   assemble(t->fine, t->precision, t->correction);
-  t->vectors->axpby[t->precision](sp_space_dofs(t->fine), 1, t->correction, 1, fine);
-  return SP_OK;
+  return sp_host_axpby(t->device, t->precision, sp_space_dofs(t->fine), 1, t->correction, 1, fine);
 }
 
 sp_status sp_host_restrict(sp_device_transfer *t, const void *fine, void *coarse) {
   const size_t bytes = sp_precision_bytes(t->precision), dofs = sp_space_dofs(t->coarse);
   memset(coarse, 0, dofs * bytes);
-  t->kernels->restrict_add(&t->interpolation, fine, coarse);
+  sp_team_run(t->threads, restrict_share, &(team_transfer){t, fine, coarse});
   assemble(t->coarse, t->precision, coarse);
   for (size_t i = 0; i < dofs && t->coarse_constrained; i++)
     if (t->coarse_constrained[i]) memset((char *)coarse + i * bytes, 0, bytes);

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include "io/config_json.h"
+#include "io/team.h"
 #include "mesh/box.h"
 #include "mesh/gmsh.h"
 #include "solver/run/outcome.h"
@@ -58,6 +59,7 @@ static sp_status write_provenance(sp_report *report) {
     sp_record_integer(record, "ranks", report->workers->ranks);
     sp_record_integer(record, "ranks_with_elements", report->workers->count);
     sp_record_integer(record, "threads", report->workers->threads[1]);
+    sp_record_integer(record, "kernel_threads", report->workers->team);
     record_machine(record, environment);
     if (sp_record_logs(record))
       sp_record_keep(record, sp_run_log_attribute_string(record->log, "case", text));
@@ -102,9 +104,17 @@ sp_status sp_report_open(const sp_workers *workers, const sp_config *config, sp_
 static void report_threads(const sp_workers *w, sp_terminal *terminal) {
   sp_terminal_print(terminal, "  %-16s %d", "threads", w->threads[0]);
   if (w->threads[1] > w->threads[0]) sp_terminal_print(terminal, " to %d", w->threads[1]);
-  sp_terminal_print(terminal, " per rank, in set-up and results");
+  sp_terminal_print(terminal, " per rank");
+  const bool on_host = w->platform.backend == &sp_backend_host;
+  if (!on_host || w->team == 1)
+    sp_terminal_print(terminal, ", in set-up and results");
+  else if (w->team < w->threads[0])
+    sp_terminal_print(terminal, ", %d of OpenMP in kernels", w->team);
+  if (on_host && w->team > sp_team_processors())
+    sp_terminal_print(terminal, "; they share %d processor%s (mpirun --bind-to none)",
+                      sp_team_processors(), sp_team_processors() == 1 ? "" : "s");
   /* On CPUs more ranks are better than more threads. */
-  if (w->threads[0] == 1 && w->idle_cores > 0 && w->platform.backend != &sp_backend_host)
+  if (w->threads[0] == 1 && w->idle_cores > 0 && !on_host)
     sp_terminal_print(terminal, "; %d idle core%s (mpirun --bind-to none)", w->idle_cores,
                       w->idle_cores == 1 ? "" : "s");
   sp_terminal_print(terminal, "\n");

@@ -92,7 +92,9 @@ static sp_status open_platform(MPI_Comm all, const sp_config *config, sp_workers
 }
 
 sp_status sp_workers_open(MPI_Comm all, const sp_config *config, sp_workers *workers) {
+  const int team = sp_cores_set_team(config->backend.threads);
   SP_TRY(open_platform(all, config, workers));
+  workers->team = team;
   return sp_cores_choose(all, workers->works, config->backend.threads, &workers->threads[0],
                          &workers->threads[1], &workers->idle_cores);
 }

@@ -22,6 +22,7 @@ typedef struct sp_workers {
   sp_platform platform;  /* on `comm`; elsewhere not open */
   char description[256]; /* which ranks have elements, in words */
   int threads[2];        /* of set-up and results: the smallest and largest number per rank */
+  int team;              /* threads of this rank's kernels, on CPUs */
   int idle_cores;        /* of this rank's machine: no rank may use them */
 } sp_workers;
 
