@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/team.h"
 #include "operators/platform.h"
 #include "tests/check.h"
 
@@ -54,13 +55,16 @@ static inline bool device_expects(sp_transport kind) {
 }
 
 /* Open the device given by main's first argument, with the transport given by the second (default
- * auto). Without the device the program exits: skipped (77) if this machine has no GPU and none is
- * expected, else failed. Collective over MPI_COMM_WORLD. */
+ * auto), and with SP_TEST_THREADS threads per rank if that is set. Without the device the program
+ * exits: skipped (77) if this machine has no GPU and none is expected, else failed. Collective over
+ * MPI_COMM_WORLD. */
 static inline void device_open(int argc, char **argv, sp_platform *platform) {
   int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const sp_device_kind kind = device_is_cuda(argc, argv) ? SP_DEVICE_CUDA : SP_DEVICE_HOST;
   const sp_transport transport = argc > 2 ? device_transport(argv[2]) : SP_TRANSPORT_AUTO;
+  const char *threads = getenv("SP_TEST_THREADS");
+  if (threads) CHECK(sp_team_set(atoi(threads)) == atoi(threads), "no team of %s", threads);
   if (sp_platform_open(MPI_COMM_WORLD, kind, transport, platform) == SP_OK) return;
   const bool skipped =
       strstr(sp_error_message(), "no usable GPU") && !device_expects(SP_TRANSPORT_AUTO);

@@ -143,12 +143,15 @@ static void check_instruction_sets(const sp_operator_setup *setup, const double 
   const sp_host_kernels *usable[SP_HOST_KERNEL_SETS];
   const int count = sp_host_usable_kernels(usable);
   CHECK(count > 0, "no kernels for this processor");
+  const int team = sp_team_size();
+  sp_team_set(1); /* one sweep over all blocks */
   for (int k = 0; k < count; k++) {
     sp_host_layout layout;
     CHECK(!sp_host_layout_create(usable[k], setup, &tables, &layout), "%s", sp_error_message());
     check_kernels(usable[k], setup, &tables, &layout, x, want);
     sp_host_layout_free(&layout);
   }
+  sp_team_set(team);
 }
 
 /* The same operator on the whole box, on each rank. */

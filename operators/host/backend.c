@@ -38,9 +38,9 @@ struct sp_local_operator {
   sp_host_tables tables;
   sp_precision precision;
   double lambda;
-  /* The setup's diagonal. The first `diagonal_halo` DOFs are complete after the sweep over the
-   * halo, among them all shared DOFs. ~d if the DOF is constrained. */
-  sp_lid diagonal_count, diagonal_halo;
+  /* The setup's diagonal, first of the DOFs that this rank shares with others, which are complete
+   * after the sweep over the halo. ~d if the DOF is constrained. */
+  sp_lid diagonal_count, diagonal_shared;
   sp_lid *diagonal_dofs;
   void *diagonal_values;
   size_t bytes, nodes; /* nodes of an element */
@@ -150,32 +150,28 @@ static void host_operator_destroy(sp_local_operator **local) {
   *local = NULL;
 }
 
-/* Whether the sweep over the halo completes a DOF on this rank. */
-static bool touched_by_halo(const sp_host_layout *layout, sp_lid dof) {
-  bool touched = dof >= layout->owned;
-  for (int c = 0; c < SP_DOF_CLASSES; c++)
-    touched =
-        touched || (dof >= layout->touched[0][c] && dof < layout->touched[layout->halo_blocks][c]);
-  return touched;
-}
-
 static sp_status keep_diagonal(const sp_operator_setup *setup, sp_local_operator *local) {
+  const sp_numbering *numbering = setup->space->numbering;
   const size_t count = (size_t)setup->diagonal_count;
   const size_t real = sp_precision_bytes(local->precision);
-  const sp_host_layout *layout = &local->layout;
+  bool *shared;
   SP_TRY(sp_allocate(count, sizeof(sp_lid), "diagonal", &local->diagonal_dofs));
   SP_TRY(sp_allocate(count, real, "diagonal", &local->diagonal_values));
+  SP_TRY(sp_allocate((size_t)numbering->local, sizeof *shared, "diagonal", &shared));
+  for (sp_lid i = 0; i < numbering->shared_start[numbering->neighbours]; i++)
+    shared[numbering->shared[i]] = true;
   for (int pass = 0; pass < 2; pass++) {
     for (size_t i = 0; i < count; i++) {
       const sp_lid dof = setup->diagonal_dofs[i], n = local->diagonal_count;
-      if (touched_by_halo(layout, dof) != (pass == 0)) continue;
+      if (shared[dof] != (pass == 0)) continue;
       local->diagonal_dofs[n] = setup->constrained && setup->constrained[dof] ? ~dof : dof;
       sp_host_round(local->precision, 1, &setup->diagonal_values[i],
                     (char *)local->diagonal_values + (size_t)n * real);
       local->diagonal_count++;
     }
-    if (pass == 0) local->diagonal_halo = local->diagonal_count;
+    if (pass == 0) local->diagonal_shared = local->diagonal_count;
   }
+  free(shared);
   local->bytes += count * (sizeof(sp_lid) + real);
   return SP_OK;
 }
@@ -301,8 +297,8 @@ static void start_sweep(sp_local_operator *local, const sp_host_sweep *sweep,
 #define DEFINE_ADD_DIAGONAL(real)                                                                  \
   static double add_diagonal_##real(const sp_local_operator *local, mesh_part part,                \
                                     bool constrained, const real *x, real *y) {                    \
-    const sp_lid first = part == HALO ? 0 : local->diagonal_halo;                                  \
-    const sp_lid last = part == HALO ? local->diagonal_halo : local->diagonal_count;               \
+    const sp_lid first = part == HALO ? 0 : local->diagonal_shared;                                \
+    const sp_lid last = part == HALO ? local->diagonal_shared : local->diagonal_count;             \
     const real *values = local->diagonal_values;                                                   \
     double energy = 0;                                                                             \
     for (sp_lid i = first; i < last; i++) {                                                        \

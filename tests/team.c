@@ -1,0 +1,184 @@
+/* Kernels on several threads per rank: what they add into L-vectors has the bits of one thread;
+ * sums differ by rounding. */
+#include "io/team.h"
+
+#include "operators/schwarz.h"
+#include "operators/transfer.h"
+#include "tests/deformed_box.h"
+#include "tests/operator_bench.h"
+
+/* More threads than blocks of elements, too. */
+static const int TEAMS[] = {1, 2, 3, 7, 50};
+enum { TEAM_COUNT = sizeof TEAMS / sizeof *TEAMS, RESULTS = 4 };
+static const char *const NAMES[RESULTS] = {"A x", "P x", "P^T x", "S x"};
+
+/* The result of each team, and that of one thread. */
+typedef struct results {
+  size_t count[RESULTS];
+  double *values[RESULTS], *first[RESULTS];
+} results;
+
+static void keep(const bench *b, sp_precision precision, const void *vector, int which,
+                 results *r) {
+  bench_download_as(b, precision, r->count[which], vector, r->values[which]);
+}
+
+static void compare(const results *r, int team, int order, sp_precision precision) {
+  for (int i = 0; i < RESULTS; i++) {
+    const size_t bytes = r->count[i] * sizeof(double);
+    if (team == 1) memcpy(r->first[i], r->values[i], bytes);
+    CHECK(memcmp(r->values[i], r->first[i], bytes) == 0,
+          "N = %d, %s precision: %s by %d threads differs from that by one", order,
+          precision == SP_SINGLE ? "single" : "double", NAMES[i], team);
+  }
+}
+
+static void destroy_vectors(const bench *b, void **vectors, int count) {
+  for (int v = 0; v < count; v++) b->backend->vector_destroy(b->device, &vectors[v]);
+}
+
+/* Operator with constraints and a diagonal, transfer and Schwarz of the team's size. */
+static void compute(const bench *b, const sp_operator_setup *setup, const sp_space *coarse,
+                    const double *x, results *r) {
+  const sp_precision precision = setup->precision;
+  const size_t n = sp_space_dofs(setup->space), nc = sp_space_dofs(coarse);
+  const size_t elements = (size_t)setup->space->mesh->hexes->count;
+  sp_operator *op = bench_operator(setup);
+  sp_transfer *transfer = NULL;
+  sp_schwarz *schwarz = NULL;
+  double *inverse = test_allocate(n, sizeof *inverse);
+  sp_separable *boxes = test_allocate(elements, sizeof *boxes);
+  CHECK(!sp_transfer_create(setup->space, coarse, precision, setup->constrained, NULL, &transfer),
+        "%s", sp_error_message());
+  CHECK(!sp_operator_inverse_diagonal(setup, inverse), "%s", sp_error_message());
+  CHECK(!sp_separable_fill(setup, boxes), "%s", sp_error_message());
+  CHECK(!sp_schwarz_create(op, setup, boxes, inverse, &schwarz), "%s", sp_error_message());
+
+  enum { X, Y, FINE, COARSE, Z, VECTORS };
+  void *v[VECTORS];
+  for (int i = 0; i < VECTORS; i++) v[i] = bench_upload_as(b, precision, i == COARSE ? nc : n, x);
+  CHECK(!sp_operator_apply(op, true, v[X], v[Y]), "%s", sp_error_message());
+  keep(b, precision, v[Y], 0, r);
+  CHECK(!sp_transfer_prolong(transfer, v[COARSE], v[FINE]), "%s", sp_error_message());
+  keep(b, precision, v[FINE], 1, r);
+  CHECK(!sp_transfer_restrict(transfer, v[X], v[COARSE]), "%s", sp_error_message());
+  keep(b, precision, v[COARSE], 2, r);
+  CHECK(!sp_schwarz_apply(schwarz, v[X], v[Z]), "%s", sp_error_message());
+  keep(b, precision, v[Z], 3, r);
+  destroy_vectors(b, v, VECTORS);
+
+  /* Both passes of CG, whose energy x.A x is a sum over threads. */
+  if (precision == SP_DOUBLE) {
+    double *sum = test_allocate(n, sizeof *sum);
+    double energy = bench_passes(b, op, x, sum), expected = 0, scale = 0;
+    for (sp_lid i = 0; i < setup->space->numbering->owned; i++) {
+      const double term = setup->constrained[i] ? 0 : x[i] * r->values[0][i];
+      expected += term;
+      scale += fabs(term);
+    }
+    MPI_Allreduce(MPI_IN_PLACE, &expected, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, &scale, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    /* Sums of n terms in both, of which those over elements are larger by some N^2. */
+    const double order = setup->space->numbering->order;
+    CHECK_CLOSE(energy, expected, 8 * (double)n * order * order * DBL_EPSILON * scale);
+    free(sum);
+  }
+  sp_schwarz_destroy(&schwarz);
+  sp_transfer_destroy(&transfer);
+  sp_operator_destroy(&op);
+  free(boxes);
+  free(inverse);
+}
+
+static void check_order(const bench *b, int order, sp_precision precision) {
+  enum { DIAGONAL = 40 };
+  static const int elements[] = {6, 5, 4};
+  deformed_box box;
+  deformed_box_create(MPI_COMM_WORLD, elements, 2, order, &box);
+  sp_space *space = bench_space(b, box.mesh, order), *coarse = bench_space(b, box.mesh, order - 1);
+  const size_t n = sp_space_dofs(space), nc = sp_space_dofs(coarse);
+  double *x = test_allocate(n, sizeof *x), diagonal[DIAGONAL];
+  bool *mask = test_allocate(n, sizeof *mask);
+  bool *whole = test_allocate((size_t)box.whole_numbering->local, sizeof *whole);
+  sp_lid dofs[DIAGONAL];
+  random_vector(&box, 1, x);
+  mark_constrained(&box, mask, whole);
+  for (int i = 0; i < DIAGONAL; i++) {
+    dofs[i] = (sp_lid)(n / DIAGONAL) * i;
+    diagonal[i] = 1 + i;
+  }
+  const sp_operator_setup setup = {.space = space,
+                                   .kind = SP_BP35,
+                                   .geometry = SP_GEOMETRY_STORED,
+                                   .precision = precision,
+                                   .lambda = 1,
+                                   .constrained = mask,
+                                   .diagonal_count = DIAGONAL,
+                                   .diagonal_dofs = dofs,
+                                   .diagonal_values = diagonal};
+  results r = {.count = {n, n, nc, n}};
+  for (int i = 0; i < RESULTS; i++) {
+    r.values[i] = test_allocate(r.count[i], sizeof(double));
+    r.first[i] = test_allocate(r.count[i], sizeof(double));
+  }
+  for (int t = 0; t < TEAM_COUNT; t++) {
+    const int size = sp_team_set(TEAMS[t]);
+    CHECK(size == TEAMS[t], "a team of %d threads, expected %d", size, TEAMS[t]);
+    compute(b, &setup, coarse, x, &r);
+    compare(&r, TEAMS[t], order, precision);
+  }
+  sp_team_set(1);
+  for (int i = 0; i < RESULTS; i++) {
+    free(r.values[i]);
+    free(r.first[i]);
+  }
+  free(x);
+  free(mask);
+  free(whole);
+  sp_space_destroy(&space);
+  sp_space_destroy(&coarse);
+  deformed_box_destroy(&box);
+}
+
+/* Members have all numbers, and a wait separates what is before it from what is after it. */
+enum { MEMBERS = 5, ROUNDS = 200 };
+static int arrived[MEMBERS], seen_late;
+
+static void member(void *context, int thread) {
+  const int *round = context;
+  arrived[thread] = *round;
+  sp_team_wait();
+  for (int t = 0; t < MEMBERS && thread == MEMBERS - 1; t++) seen_late += arrived[t] != *round;
+}
+
+static void check_team(void) {
+  CHECK(sp_team_set(MEMBERS) == MEMBERS && sp_team_size() == MEMBERS, "%d", sp_team_size());
+  for (int round = 1; round <= ROUNDS; round++) sp_team_run(MEMBERS, member, &round);
+  CHECK(seen_late == 0, "%d members were late", seen_late);
+  CHECK(sp_team_set(1) == 1 && sp_team_set(0) == 1 && sp_team_set(-3) == 1, "no team");
+  sp_team_set(1);
+  for (int threads = 1; threads < 9; threads++)
+    for (int count = 0; count < 30; count++) {
+      CHECK(sp_team_share(count, 0, threads) == 0, "first");
+      CHECK(sp_team_share(count, threads, threads) == count, "%d by %d", count, threads);
+      for (int t = 0; t < threads; t++) {
+        const int64_t share =
+            sp_team_share(count, t + 1, threads) - sp_team_share(count, t, threads);
+        CHECK(share >= count / threads && share <= count / threads + 1, "%d by %d", count, threads);
+      }
+    }
+}
+
+int main(int argc, char **argv) {
+  static const int orders[] = {2, 3, 7};
+  bench b;
+  MPI_Init(&argc, &argv);
+  check_team();
+  bench_open(argc, argv, &b);
+  for (size_t o = 0; o < sizeof orders / sizeof *orders; o++)
+    for (sp_precision p = SP_DOUBLE; p < SP_PRECISIONS; p++) check_order(&b, orders[o], p);
+  bench_close(&b);
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}
