@@ -159,6 +159,27 @@ def probes():
     check(run.out + run.err == "", f"{run.name}: {run.out!r} {run.err!r}")
 
 
+def threads():
+    """Threads per rank, by the case or by the environment, are those of the kernels, too: printed, logged,
+    predicted by a dry run, and with the result of one thread."""
+    write("good.ini", CASE)
+    found = {}
+    for name, own, variable in (("one", [], ""), ("case", ["backend.threads=3"], ""),
+                                ("environment", [], "export OMP_NUM_THREADS=3; ")):
+        run = Run(2, ["good.ini", "backend.device=host", "output.log=run.h5", *own], variable).expect(2, 0)
+        device, printed = (re.search(rf"^ *{word} +(.*)$", run.out, re.MULTILINE).group(1)
+                           for word in ("device", "threads"))
+        with h5py.File("run.h5") as log:
+            logged = int(log.attrs["threads"]), int(log.attrs["kernel_threads"])
+        if name == "one":
+            check(device.endswith("kernels") and logged[1] == 1, f"{run.name}: {device}, {logged}")
+        else:
+            check(device.endswith(", 3 threads") and printed.startswith("3 per rank") and logged == (3, 3),
+                  f"{run.name}: {device}, {printed}, {logged}")
+        found[name] = iterations_of(run), re.search(r"L2 (\S{8})", run.out).group(1)
+    check(len(set(found.values())) == 1, f"iterations and errors: {found}")
+
+
 def materials():
     """A line for each material, a note on elements without one, and a warning where a formula may jump
     and quadrature points lie on faces."""
@@ -221,7 +242,7 @@ DRY_RUNS = (
     ("mesh.elements=64 64 64", "discretization.order=1"),
     ("mesh.elements=16 16 16", "mesh.refine=1", "discretization.order=3",
      "output.field=run.hdf", "solver.preconditioner=jacobi"),
-    ("mesh.elements=14 14 14", "discretization.order=7"),
+    ("mesh.elements=14 14 14", "discretization.order=7", "backend.threads=3"),
     ("mesh.elements=12 12 12", "discretization.order=7", "discretization.geometry=stored",
      "output.field=run.hdf"),
     ("mesh.elements=16 16 16", "discretization.order=5", "problem.kappa=1+x", "problem.lambda=y",
@@ -381,7 +402,7 @@ def main():
     driver.side_by_side([
         *[(dry_run, ranks, number) for ranks in (4, 1) for number in range(len(DRY_RUNS))],
         (good_runs, 4), (good_runs, 1), (study, 4), (study, 1), (launcher,), (probes,),
-        (materials,),
+        (materials,), (threads,),
         (as_many_ranks_as_elements,),
         *[(small_stack, number) for number in range(4)],
         (dry_run_refusals, 4), (dry_run_refusals, 1), (dry_run_of_too_much, 4), (information,),

@@ -1,6 +1,7 @@
 /* The same case on 1, 2 and 4 ranks: the first ten residuals agree to 1e-10 relative, solutions to
- * a small multiple of the tolerance; on the same ranks, to the last bit, whatever the number of
- * threads. Run on 4 ranks; results are read back from the run log and the field file. */
+ * a small multiple of the tolerance; on the same ranks and threads, to the last bit; on a GPU,
+ * whose iteration uses no threads, whatever the number of threads. Run on 4 ranks; results are read
+ * back from the run log and the field file. */
 #include <float.h>
 #include <stdlib.h>
 #include <string.h>
@@ -215,16 +216,20 @@ int main(int argc, char **argv) {
        "problem.lambda=0"},
   };
   for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-    outcome serial, parallel, repeated;
+    outcome serial, parallel, threaded, repeated;
     run_on(1, 1, cases[c], &serial);
     for (int ranks = 1; ranks <= size; ranks *= 2) {
       run_on(ranks, 1, cases[c], &parallel);
+      run_on(ranks, 3, cases[c], &threaded);
       run_on(ranks, 3, cases[c], &repeated);
-      if (rank == 0 && !serial.status && !parallel.status && !repeated.status) {
-        compare(&serial, &parallel, 1e-9, cases[c][0] == multigrid, ranks == 1);
-        compare(&parallel, &repeated, 1e-9, cases[c][0] == multigrid, true);
+      if (rank == 0 && !serial.status && !parallel.status && !threaded.status && !repeated.status) {
+        const bool is_multigrid = cases[c][0] == multigrid;
+        compare(&serial, &parallel, 1e-9, is_multigrid, ranks == 1);
+        compare(&parallel, &threaded, 1e-9, is_multigrid, device_is_cuda(argc, argv));
+        compare(&threaded, &repeated, 1e-9, is_multigrid, true);
       }
       outcome_destroy(&parallel);
+      outcome_destroy(&threaded);
       outcome_destroy(&repeated);
     }
     outcome_destroy(&serial);
