@@ -158,6 +158,7 @@ static sp_status keep_diagonal(const sp_operator_setup *setup, sp_local_operator
   bool *shared;
   SP_TRY(sp_allocate(count, sizeof(sp_lid), "diagonal", &local->diagonal_dofs));
   SP_TRY(sp_allocate(count, real, "diagonal", &local->diagonal_values));
+  if (count == 0) return SP_OK;
   SP_TRY(sp_allocate((size_t)numbering->local, sizeof *shared, "diagonal", &shared));
   for (sp_lid i = 0; i < numbering->shared_start[numbering->neighbours]; i++)
     shared[numbering->shared[i]] = true;

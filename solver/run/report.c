@@ -110,7 +110,7 @@ static void report_threads(const sp_workers *w, sp_terminal *terminal) {
     sp_terminal_print(terminal, ", in set-up and results");
   else if (w->team < w->threads[0])
     sp_terminal_print(terminal, ", %d of OpenMP in kernels", w->team);
-  if (on_host && w->team > sp_team_processors())
+  if (on_host && w->team > 1 && w->team > sp_team_processors())
     sp_terminal_print(terminal, "; they share %d processor%s (mpirun --bind-to none)",
                       sp_team_processors(), sp_team_processors() == 1 ? "" : "s");
   /* On CPUs more ranks are better than more threads. */
