@@ -74,6 +74,10 @@ static sp_status check_name(const char *location, const address *a) {
   if (memchr(a->name, ']', a->name_length))
     return sp_fail(SP_ERR_INPUT, "%s: a case cannot hold a [%s] whose name contains ']'", location,
                    a->section);
+  for (size_t i = 0; i < a->name_length; i++)
+    if ((unsigned char)a->name[i] < ' ' || a->name[i] == 0x7F)
+      return sp_fail(SP_ERR_INPUT, "%s: the name of a [%s] contains a control character", location,
+                     a->section);
   return SP_OK;
 }
 

@@ -377,7 +377,13 @@ static void check_file(void) {
       .device = "a device", .exchange = "auto", .options = "--order 3"};
   const sp_bench_provenance elsewhere = {
       .device = "another", .exchange = "auto", .options = "--order 3"};
-  sp_bench_row row = {.what = "copy", .problem = "mass", .order = 3, .seconds = 0.1, .error = NAN};
+  sp_bench_row row = {.what = "copy",
+                      .problem = "mass",
+                      .precision = "single",
+                      .map = "none",
+                      .order = 3,
+                      .seconds = 0.1,
+                      .error = NAN};
   sp_bench_file *file;
   CHECK(sp_bench_file_open(MPI_COMM_WORLD, path, &here, true, &file) == SP_OK, "%s",
         sp_error_message());

@@ -165,10 +165,16 @@ def compared(small):
     """Rates against those of a file with the same measurements, twice as slow; and what can be no such
     file. CPUs have bounds."""
     shutil.copy("0.h5", "slow.h5")
-    with h5py.File("slow.h5", "r+") as file:
+    with h5py.File("slow.h5", "r+") as file:  # as of version 0.1, without some columns
         rows = file["bench"][:]
         rows["seconds"] *= 2
-        file["bench"][:] = rows
+        names = [name for name in rows.dtype.names if name not in ("precision", "map", "load")]
+        old = numpy.zeros(rows.shape, [(name, rows.dtype[name]) for name in names])
+        for name in names:
+            old[name] = rows[name]
+        units = file["bench"].attrs["units"]
+        del file["bench"]
+        file.create_dataset("bench", data=old).attrs["units"] = units
     done = run(*small, "--order", "1:3", "-o", "0.h5", "--resume", "--compare", "slow.h5")
     check(done.returncode == 0, f"{done.returncode} {done.stderr}")
     lines = done.stdout.split("divided by those of slow.h5")[-1].splitlines()

@@ -13,6 +13,7 @@
 #include "io/file_lock.h"
 #include "io/hdf5_file.h"
 #include "io/path.h"
+#include "solver/bench/options.h"
 #include "solver/run/provenance.h"
 #include "solver/run/version.h"
 
@@ -254,6 +255,16 @@ static sp_status read_history(sp_bench_file *f, hid_t file) {
   return SP_OK;
 }
 
+/* Files of version 0.1 say neither precision nor map: there was one of each. */
+static void complete_rows(sp_bench_file *f) {
+  for (int r = 0; r < f->count; r++) {
+    sp_bench_row *row = &f->rows[r];
+    if (!*row->precision)
+      snprintf(row->precision, sizeof row->precision, "%s", sp_bench_precision_names[SP_DOUBLE]);
+    if (!*row->map) snprintf(row->map, sizeof row->map, "%s", sp_map_names[SP_MAP_SINE]);
+  }
+}
+
 static sp_status read_rows(sp_bench_file *f, hid_t file) {
   sp_status status = SP_OK;
   const hid_t set = H5Dopen2(file, "bench", H5P_DEFAULT), space = H5Dget_space(set);
@@ -263,6 +274,7 @@ static sp_status read_rows(sp_bench_file *f, hid_t file) {
   if (count > 0 && !status) {
     H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, f->rows);
     f->count = f->capacity = (int)count;
+    complete_rows(f);
   }
   H5Tclose(type);
   H5Sclose(space);
