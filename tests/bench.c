@@ -411,7 +411,7 @@ static void check_file(void) {
   other.warm_cache = 1;
   CHECK(sp_bench_file_find(file, &other) == NULL, "a row that is not there");
   other = row;
-  snprintf(other.precision, sizeof other.precision, "single");
+  snprintf(other.precision, sizeof other.precision, "double");
   CHECK(sp_bench_file_find(file, &other) == NULL, "a row of the other precision");
   CHECK(sp_bench_file_close(&file, SP_OK) == SP_OK, "%s", sp_error_message());
 
