@@ -26,8 +26,27 @@ const char *__lsan_default_suppressions(void) {
   return "leak:libgmsh\nleak:libstdc++\n";
 }
 
+/* The SDK appends to two environment variables whenever it starts, and setenv keeps every value:
+ * ten thousand starts took 4 GB. The program starts it once per process. */
+static const char *const GROWING[] = {"PATH", "PYTHONPATH"};
+enum { GROWING_COUNT = sizeof GROWING / sizeof *GROWING };
+static char *at_start[GROWING_COUNT];
+
+static void keep_environment(void) {
+  for (int v = 0; v < GROWING_COUNT; v++) {
+    const char *value = getenv(GROWING[v]);
+    at_start[v] = strdup(value ? value : "");
+    require(at_start[v] != NULL, "out of memory");
+  }
+}
+
+static void restore_environment(void) {
+  for (int v = 0; v < GROWING_COUNT; v++) setenv(GROWING[v], at_start[v], 1);
+}
+
 sp_status sp_gmsh_in_child(const char *path, int size, sp_hexes **hexes, int **parts) {
   *hexes = NULL;
+  restore_environment();
   const sp_status status = sp_gmsh_read(path, size, hexes, parts);
   if (status) sp_hexes_destroy(hexes);
   return status;
@@ -42,6 +61,7 @@ static void clean_up(void) {
 int LLVMFuzzerInitialize(int *argc, char ***argv) {
   (void)argc, (void)argv;
   start_mpi();
+  keep_environment();
   require(mkdtemp(folder) != NULL, "no folder for the mesh");
   snprintf(whole, sizeof whole, "%s/mesh.msh", folder);
   snprintf(part, sizeof part, "%s/mesh_1.msh", folder);
