@@ -5,22 +5,25 @@
 
 #include <stdint.h>
 
-/* Set the number of threads in the team of this process: 1 until it is set. Returns the number that
- * it has, which is at most SP_TEAM_MAX, smaller where OpenMP has fewer threads, and 1 in a build
- * without OpenMP. Local; not inside a member. */
 enum { SP_TEAM_MAX = 256 };
+
+/* Ask for a team of `threads`. Returns the size it got: at most SP_TEAM_MAX, fewer if OpenMP gives
+ * fewer, 1 without OpenMP. Local; not inside a member. */
 int sp_team_set(int threads);
+
+/* The present size; 1 until it is set. Local. */
 int sp_team_size(void);
 
 /* Processors that this process may use; 0 in a build without OpenMP. Local. */
 int sp_team_processors(void);
 
-/* Call member(context, 0), ..., member(context, threads - 1), each on its own thread. Returns after
- * all of them. `threads` is at most sp_team_size; thread 0 is the caller. Local. */
+/* Call member(context, 0), ..., member(context, threads - 1), each on its own thread. Returns
+ * when all calls have returned. Not inside a member. `threads` is at most sp_team_size; thread 0 is
+ * the caller. Local. */
 typedef void sp_team_member(void *context, int thread);
 void sp_team_run(int threads, sp_team_member *member, void *context);
 
-/* Wait until all members have come here. In every member, equally often. */
+/* Wait until all members have come here: all must call it the same number of times. */
 void sp_team_wait(void);
 
 /* The first of `count` items that belong to `thread`; its last one comes before the first of

@@ -85,7 +85,7 @@ typedef struct sp_host_layout {
   int lanes;   /* of this precision */
   int threads; /* that sweep over the blocks, first those of the halo, then the others */
   sp_lid blocks, halo_blocks;
-  sp_lid owned, local; /* DOFs (mesh/numbering.h); block 0 touches copies first */
+  sp_lid owned, local; /* DOFs (mesh/numbering.h); copies are touched before block 0 */
   sp_host_block *block;
   /* [surface][lanes] local DOFs on the surface: d, or ~d if the DOF is constrained. Interiors
    * need no index: those of a block are contiguous from touched[b][SP_INTERIORS] on. */
@@ -108,7 +108,8 @@ typedef struct sp_host_layout {
   sp_host_lists first;
 } sp_host_layout;
 
-/* out = A_e u for one block: u and out are real [points][lanes]. */
+/* out = A_e u for one block: u and out are real [points][lanes]; work has 3 arrays of
+ * [SP_MAX_M^3][lanes]. */
 typedef void sp_host_local_function(const sp_host_tables *, const void *factors, double lambda,
                                     const void *u, void *out, void *work);
 
@@ -116,7 +117,7 @@ typedef void sp_host_local_function(const sp_host_tables *, const void *factors,
 typedef void sp_host_run_function(void *context, sp_lid count, const sp_host_run *runs);
 
 /* One sweep over blocks [first, last): y += Z^T A Z x, or what belongs to seams into their slots.
- * Owned entries of y are set to zero when they are touched first. */
+ * Owned entries of y on surfaces are set to zero at first touch; interiors are stored. */
 typedef struct sp_host_sweep {
   sp_host_local_function *local;
   sp_lid first, last;
@@ -126,9 +127,9 @@ typedef struct sp_host_sweep {
   double lambda;
   bool sums_energy;
   double energy; /* out, if sums_energy is set: the sum over elements of x_e^T A_e x_e */
-  /* NULL, or called for entries just before they are touched first, when x may change and y holds
-   * what it held before the sweep; and for owned entries when those of y are complete, unless only
-   * the exchange completes them. */
+  /* Hooks, may be NULL. touch: called for entries just before their first use; it may change x
+   * there, and y still has its old values. complete: called for owned entries of y that have their
+   * final value; not for those of list `blocks` in `last`, which the caller handles later. */
   sp_host_run_function *touch, *complete;
   void *context;    /* theirs */
   double seconds;   /* out, if `complete` is set: those in both */

@@ -372,15 +372,16 @@ void sp_host_tables_fill(sp_operator_kind kind, int order, sp_precision precisio
                          sp_host_tables *tables) {
   const sp_reference *reference = sp_reference_get(order);
   const sp_rule *rule = sp_operator_rule(kind, order);
+  const bool collocated = sp_operator_rows[kind].collocated;
   *tables = (sp_host_tables){.n = order + 1, .points = (order + 1) * (order + 1) * (order + 1)};
   order_nodes(order, tables);
   sp_host_matrices_double m = {0};
   memcpy(m.nodes, rule->nodes, (size_t)rule->n * sizeof(double));
   memcpy(m.weights, rule->weights, (size_t)rule->n * sizeof(double));
   split_both(rule->n, rule->n,
-             kind == SP_BP35 ? reference->differentiation : reference->gl_differentiation,
+             collocated ? reference->differentiation : reference->gl_differentiation,
              &m.differentiate, &m.differentiate_t);
-  if (kind != SP_BP35)
+  if (!collocated)
     split_both(order + 2, order + 1, reference->interpolation, &m.interpolate, &m.interpolate_t);
   sp_host_round(precision, sizeof m / sizeof(double), (const double *)&m, &tables->matrices);
 }

@@ -19,13 +19,13 @@ enum { SP_SEAM_PARTS = 2 };
 
 typedef struct sp_host_seams {
   sp_lid count, width;         /* DOFs on seams; targets per item */
-  sp_lid ready[SP_SEAM_PARTS]; /* so many of them, the first ones, are complete after each part */
+  sp_lid ready[SP_SEAM_PARTS]; /* after part p the first ready[p] of them are complete */
   sp_lid *dofs;                /* [count] */
   sp_lid *start; /* [count + 1]: DOF s has slots from start[s] up to, not including, start[s + 1] */
   sp_lid *row;   /* [items]: index in targets, or -1: the item adds to no seam */
   sp_lid *targets; /* [rows][width]: slot, or -1 for a DOF that is on no seam */
   size_t rows;
-  void *slots; /* real [start[count]], the caller's workspace for a sweep */
+  void *slots; /* real [start[count]], filled anew in every sweep */
 } sp_host_seams;
 
 /* The elements of one thread, [first, last), and its workspace, aligned to 64 bytes. */
@@ -40,11 +40,11 @@ static inline sp_lid sp_host_share(sp_lid items, int group, int thread, int thre
   return first < items ? (sp_lid)first : items;
 }
 
-/* Fill *seams for `threads` > 1. Part p has the items from part_end[p - 1] (0) up to, not
- * including, part_end[p], shared in groups (sp_host_share). Item i adds to the DOFs nodes[i][q], or
- * ~nodes[i][q] if that is negative, of `local` ones. A node that nodes[i] repeats has several
- * slots. The caller frees it with sp_host_seams_free, also after a failure. Errors: SP_ERR_SYSTEM.
- * Local. */
+/* Fill *seams for `threads` > 1. Part p has items [part_end[p - 1], part_end[p]), part 0 starts at
+ * 0; each part is shared in groups (sp_host_share). Item i adds to the DOFs nodes[i][q], or
+ * ~nodes[i][q] if that is negative; there are `local` DOFs. A node that nodes[i] repeats has
+ * several slots. The caller frees it with sp_host_seams_free, also after a failure. Errors:
+ * SP_ERR_SYSTEM. Local. */
 sp_status sp_host_seams_create(int threads, int group, const sp_lid part_end[SP_SEAM_PARTS],
                                sp_lid width, const sp_lid *nodes, sp_lid local,
                                sp_precision precision, sp_host_seams *seams);
@@ -52,11 +52,12 @@ sp_status sp_host_seams_create(int threads, int group, const sp_lid part_end[SP_
 /* NULL-safe in its arrays: a struct of zeros has no seams. */
 void sp_host_seams_free(sp_host_seams *seams);
 
-/* y[dof] = the sum of its slots, or the last of them, for seams [begin, end). Local. */
-void sp_host_seams_last(const sp_host_seams *seams, sp_precision precision, sp_lid begin,
-                        sp_lid end, void *y);
+/* For seams [begin, end), y[dof] = the sum of its slots; or the last of them, for prolongation,
+ * where items overwrite. Local. */
 void sp_host_seams_sum(const sp_host_seams *seams, sp_precision precision, sp_lid begin, sp_lid end,
                        void *y);
+void sp_host_seams_last(const sp_host_seams *seams, sp_precision precision, sp_lid begin,
+                        sp_lid end, void *y);
 
 /* Bytes that it holds; and an estimate before it exists, for so many items of as many elements
  * each, `width` targets per item. Local. */

@@ -1,5 +1,6 @@
-/* Vector operations of operators/backend.h by the team of threads (io/team.h). Each thread has a
- * contiguous range of the entries, so the bits depend on the number of threads in sums alone. */
+/* Vector operations of operators/backend.h by the team of threads (io/team.h). Entries are split
+ * into contiguous ranges, one per thread; short vectors use fewer threads. Only sums depend on the
+ * number of threads, by rounding. */
 #ifndef SP_OPERATORS_HOST_VECTOR_CALLS_H
 #define SP_OPERATORS_HOST_VECTOR_CALLS_H
 
@@ -20,7 +21,7 @@ sp_status sp_host_convert(sp_device *device, size_t count, double scale,
 sp_status sp_host_correct(sp_device *device, sp_precision precision, size_t count,
                           const sp_correction *step);
 
-/* Pass 2 of CG: sp_host_update_function with the vectors of an iteration. */
+/* Pass 2 of CG (sp_host_update_function): `sums` are this rank's r.r and r.D^-1 r. */
 void sp_host_update(const sp_host_vectors *kernels, sp_lid owned, sp_lid local, double alpha,
                     const sp_cg_vectors *vectors, double sums[2]);
 
