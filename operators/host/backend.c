@@ -76,12 +76,12 @@ static const char *host_describe(const sp_device *device) {
   return device->description;
 }
 
-/* Measured between L-vectors on one core, for the operators with stiffness from N = 2 on: with
- * AVX-512 (1 M DOFs) recomputing is at most 10 % slower and up to 35 % faster, with AVX2 (2.5 M,
- * N = 3, 7 and 11) both are within 15 %; and it leaves the memory to other cores. For mass, reading
- * one factor per point is cheaper. */
+/* Measured between L-vectors on one core (README.md), for the operators with stiffness: with
+ * AVX-512 recomputing is 1.5 to 1.8 times as fast, with AVX2 both are within 15 %; and it leaves
+ * the memory to other cores. For mass, which reads one factor per point, both are within 25 %. */
 static sp_geometry_kind host_faster_geometry(sp_operator_kind kind, int order) {
-  return kind == SP_MASS || order == 1 ? SP_GEOMETRY_STORED : SP_GEOMETRY_TRILINEAR;
+  return !sp_operator_rows[kind].has_stiffness || order == 1 ? SP_GEOMETRY_STORED
+                                                             : SP_GEOMETRY_TRILINEAR;
 }
 
 static sp_status host_vector_create(sp_device *device, sp_precision precision, size_t count,
@@ -467,6 +467,7 @@ const sp_backend sp_backend_host = {
     .apply = host_apply,
     .e_vector_size = host_e_vector_size,
     .apply_unassembled = host_apply_unassembled,
+    .weighted_transfer = true,
     .transfer_create = sp_host_transfer_create,
     .transfer_destroy = sp_host_transfer_destroy,
     .transfer_predicted_bytes = sp_host_transfer_predicted_bytes,

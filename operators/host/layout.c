@@ -99,7 +99,8 @@ static sp_status pack_stored(const sp_operator_setup *setup, const sp_rule *rule
                              sp_lid end, double *elements, sp_host_layout *layout, size_t at) {
   const size_t lanes = (size_t)layout->lanes;
   const size_t points = (size_t)(rule->n * rule->n * rule->n);
-  const size_t first = setup->kind == SP_MASS ? SP_G_WJ : 0, count = SP_FACTORS - first;
+  const size_t count = (size_t)sp_operator_rows[setup->kind].factors; /* the last ones */
+  const size_t first = SP_FACTORS - count;
   for (sp_lid e = begin; e < end; e++)
     SP_TRY(
         sp_operator_factors(setup, e, rule, &elements[(size_t)(e - begin) * points * SP_FACTORS]));

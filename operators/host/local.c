@@ -209,10 +209,21 @@ INLINE void scale_trilinear(const line_map *line, vec r, vec scale, vec *gr, vec
   *gt = dot(adj[2], flux);
 }
 
+/* Up to how many points per direction stored factors are prefetched: with vectors of 64 bytes, more
+ * were slower with prefetches; and up to how many quotients are the processor's divisions: more
+ * were slower with those (README.md, "Measured"). */
+enum {
+  WIDE = SP_HOST_VECTOR_BYTES == 64,
+  BP35_PREFETCHED = WIDE ? 9 : SP_MAX_M,
+  BP30_PREFETCHED = WIDE ? 6 : SP_MAX_M,
+  DIVIDED = 9
+};
+
 /* out = (D^T G D + lambda wJ) u on n^3 collocation points; ft is an array like u, slices two of
  * n^2. SP_FACTORS_SCALED takes lambda from the factors. */
-INLINE void stiffness(int n, sp_factor_kind kind, const matrices *tables, const real *factors,
-                      real lambda, const vec *u, vec *out, vec *ft, vec *slices) {
+INLINE void stiffness(int n, int prefetched, sp_factor_kind kind, const matrices *tables,
+                      const real *factors, real lambda, const vec *u, vec *out, vec *ft,
+                      vec *slices) {
   const derive_passes *pass = &derives[n];
   const even_odd *d = &tables->differentiate, *dt = &tables->differentiate_t;
   const int area = n * n;
@@ -225,7 +236,7 @@ INLINE void stiffness(int n, sp_factor_kind kind, const matrices *tables, const 
    * elements are too short for it. */
   const int step = (SP_FACTORS * n * (int)sizeof(vec) + 6 * CACHE_LINE - 1) / (6 * CACHE_LINE);
   stream ahead = {.next = (uintptr_t)factors + (size_t)(step * area * CACHE_LINE),
-                  .lines = trilinear || n <= 3 ? 0 : step};
+                  .lines = trilinear || n <= 3 || n > prefetched ? 0 : step};
   pass->t(d, u, ft, &ahead);
   for (int k = 0; k < n; k++) {
     const vec *slice = &u[k * area];
@@ -238,12 +249,13 @@ INLINE void stiffness(int n, sp_factor_kind kind, const matrices *tables, const 
       const real weight = tables->weights[j] * tables->weights[k];
       if (trilinear) {
         prepare_line(factors, tables->nodes[j], tables->nodes[k], &line);
-        /* Divisions take long: they are on their way before the loop that needs them. */
+        /* Quotients take long: they are on their way before the loop that needs them. */
         for (int i = 0; i < n; i++) {
           const vec w = splat(weight * tables->weights[i]);
           const vec jacobian = jacobian_at(&line, splat(tables->nodes[i]));
           wj[i] = w * jacobian;
-          scale[i] = (scaled ? w * coefficients[0] : w) / jacobian;
+          const vec factor = scaled ? w * coefficients[0] : w;
+          scale[i] = n > DIVIDED ? divide(factor, jacobian) : factor / jacobian;
         }
       }
       for (int i = 0; i < n; i++) {
@@ -302,7 +314,7 @@ INLINE void bp30(int n, sp_factor_kind kind, const matrices *tables, const real 
   pass->up_r(&tables->interpolate, u, ft);
   pass->up_s(&tables->interpolate, ft, result);
   pass->up_t(&tables->interpolate, result, fine);
-  stiffness(m, kind, tables, factors, lambda, fine, result, ft, slices);
+  stiffness(m, BP30_PREFETCHED, kind, tables, factors, lambda, fine, result, ft, slices);
   pass->down_t(&tables->interpolate_t, result, fine);
   pass->down_s(&tables->interpolate_t, fine, ft);
   pass->down_r(&tables->interpolate_t, ft, out);
@@ -336,7 +348,8 @@ static mass_function *const masses[SP_MAX_ORDER + 2][2] = {EACH_LENGTH(ENTER_MAS
   }
 LOCAL(local_mass_stored, (void)lambda; masses[n][0](tables, factors, u, out, work))
 LOCAL(local_mass_trilinear, (void)lambda; masses[n][1](tables, factors, u, out, work))
-#define BP35(kind) stiffness(n, kind, tables, factors, lambda, u, out, work, work + n * n * n)
+#define BP35(kind)                                                                                 \
+  stiffness(n, BP35_PREFETCHED, kind, tables, factors, lambda, u, out, work, work + n * n * n)
 #define BP30(kind) bp30(n, kind, tables, factors, lambda, u, out, work)
 LOCAL(bp35_stored, BP35(SP_FACTORS_STORED))
 LOCAL(bp35_trilinear, BP35(SP_FACTORS_TRILINEAR))

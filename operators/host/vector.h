@@ -37,6 +37,25 @@ typedef PASTE(sp_host_matrices_, SP_REAL) matrices;
 #endif
 #define EACH_LANE PASTE(LANES_, SP_REAL)
 
+#if SP_HOST_VECTOR_BYTES == 64
+#include <immintrin.h>
+INLINE __m512d divide_double(__m512d a, __m512d b) {
+  const __m512d one = _mm512_set1_pd(1), guess = _mm512_rcp14_pd(b); /* 14 bits, then 28 */
+  const __m512d inverse = _mm512_fmadd_pd(guess, _mm512_fnmadd_pd(b, guess, one), guess);
+  const __m512d quotient = _mm512_mul_pd(a, inverse);
+  return _mm512_fmadd_pd(inverse, _mm512_fnmadd_pd(b, quotient, a), quotient);
+}
+INLINE __m512 divide_float(__m512 a, __m512 b) {
+  const __m512 inverse = _mm512_rcp14_ps(b), quotient = _mm512_mul_ps(a, inverse);
+  return _mm512_fmadd_ps(inverse, _mm512_fnmadd_ps(b, quotient, a), quotient);
+}
+/* a / b to one or two units in the last place, if they and a / b are far from overflow and
+ * underflow. A division of such vectors takes as long as eight to sixteen products. */
+#define divide(a, b) ((vec)PASTE(divide_, SP_REAL)(a, b))
+#else
+#define divide(a, b) ((a) / (b))
+#endif
+
 INLINE vec splat(real value) {
 #define VALUE(lane) value
   return (vec){EACH_LANE(VALUE)};

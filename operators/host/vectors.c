@@ -51,6 +51,10 @@ INLINE vec load_float(const float *x) {
     const real a = (real)step->a, b = (real)step->b, c = (real)step->c;                            \
     const real *restrict s = step->s, *restrict q = step->q, *t = step->t;                         \
     real *r = step->r, *restrict d = step->d, *restrict x = step->x;                               \
+    if (!d) {                                                                                      \
+      _Pragma("GCC ivdep") for (size_t i = 0; i < n; i++) r[i] = t[i] - q[i];                      \
+      return;                                                                                      \
+    }                                                                                              \
     _Pragma("GCC ivdep") for (size_t i = 0; i < n; i++) {                                          \
       const real residual = q ? t[i] - q[i] : t[i];                                                \
       const real part = b * (s ? s[i] * residual : residual);                                      \
