@@ -193,7 +193,49 @@ static void check_smaller_tolerance(system_t *s, preconditioning with) {
   free(x);
 }
 
+/* A state saved with one preconditioner and continued with another: the iteration starts anew from
+ * x, as from a state without an old direction, and converges. */
+static void check_other_preconditioner(system_t *s, preconditioning before,
+                                       preconditioning afterwards) {
+  const size_t n = (size_t)s->op->dofs;
+  static saving part;
+  sp_cg_result result;
+  double *x = test_allocate(4 * n, sizeof *x);
+  part.system = s;
+  part.x = x + n;
+  part.r = part.x + n;
+  part.p = part.r + n;
+  sp_cg_options options = {.tolerance = 1e-3,
+                           .max_iterations = 300,
+                           .on_iteration = count_iterations,
+                           .save = keep,
+                           .context = &part};
+  forget(&part, SP_CG_CONTINUE, 1);
+  reset(s);
+  CHECK(solve(s, s->by[before], &options, &result) == SP_OK, "%s", sp_error_message());
+  CHECK(part.saves == 1, "%d saves", part.saves);
+  sp_cg_progress progress = part.progress;
+  options.tolerance = 1e-10;
+  options.save = NULL;
+  options.start = &progress;
+  options.start_p = part.p;
+  for (int anew = 0; anew < 2; anew++) {
+    if (anew) progress.rz = progress.beta = 0;
+    forget(&part, SP_CG_CONTINUE, 1);
+    memcpy(s->x, part.x, n * sizeof *x);
+    memcpy(s->b, part.r, n * sizeof *x);
+    CHECK(solve(s, s->by[afterwards], &options, &result) == SP_OK, "%s", sp_error_message());
+    if (!anew) memcpy(x, s->x, n * sizeof *x);
+  }
+  CHECK(memcmp(x, s->x, n * sizeof *x) == 0, "preconditioner %d after %d: not started anew",
+        (int)afterwards, (int)before);
+  free(x);
+}
+
 static void check_all(system_t *s) {
+  check_other_preconditioner(s, PLAIN, JACOBI);
+  check_other_preconditioner(s, PLAIN, APPLIED);
+  check_other_preconditioner(s, APPLIED, PLAIN);
   for (preconditioning with = PLAIN; with < PRECONDITIONINGS; with++) {
     check_continuation(s, with);
     check_smaller_tolerance(s, with);

@@ -108,8 +108,9 @@ def watched(ranks):
 
 
 def watched_study():
-    """A study says which of its runs iterates, and its table stands alone in the end."""
-    run = Watched([PROGRAM, *LONG, "mesh.elements=6 6 6", "--study", "order=4:6"])
+    """A study says which of its runs iterates, and its table stands alone in the end. The solves take
+    longer than the pauses between two progress lines."""
+    run = Watched([PROGRAM, *LONG, "mesh.elements=10 10 10", "--study", "order=4:6"])
     check(run.code == 0, f"{run.name}: exit code {run.code}: {run.err}")
     for order in 4, 5, 6:
         check(f"  order {order}, refine 0 ...".encode() in run.raw, f"{run.name}: {run.raw!r}")

@@ -277,10 +277,20 @@ static sp_status begin(solve *s) {
   return SP_OK;
 }
 
-/* z of the residual that a solve continues with: it is not saved, since r determines it. */
+/* z of the residual that a solve continues with: it is not saved, since r determines it. If r.z is
+ * another one than was saved, beyond rounding, so is the preconditioner (`auto` depends on the
+ * device): the iteration then starts anew from x. */
 static sp_status resume(solve *s) {
-  double rz = s->at.rz;
-  return is_converged(s) ? SP_OK : precondition(s, s->at.residual, &rz);
+  double rr, rz;
+  if (is_converged(s)) return SP_OK;
+  const moment start = look(s);
+  SP_TRY(sp_operator_update(s->op, 0, &s->vectors, &rr, &rz));
+  s->result->update_seconds += since(s, start);
+  SP_TRY(precondition(s, s->at.residual, &rz));
+  if (fabs(rz - s->at.rz) <= 1e-3 * fabs(s->at.rz)) return SP_OK;
+  s->at.rz = rz;
+  s->at.beta = 0;
+  return SP_OK;
 }
 
 static sp_status create_vectors(solve *s) {
