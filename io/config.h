@@ -23,9 +23,9 @@
 #include "io/error.h"
 #include "io/output_paths.h"
 
-/* The words that some keys accept. Other rooms define these words and pass them in. Each list ends
- * in NULL and contains the default of its key (io/config_keys.c). In sp_config such a key is an
- * int, the index of its word in the list. */
+/* The words that some keys accept. Other folders define these words and pass them in. Each list
+ * ends in NULL and contains the default of its key (io/config_keys.c). In sp_config such a key is
+ * an int, the index of its word in the list. */
 typedef struct sp_vocabulary {
   const char *const *maps;            /* of mesh.map; epsilon and step apply to "kershaw" only */
   const char *const *steps;           /* of mesh.step */

@@ -258,7 +258,8 @@ const sp_key sp_keys[] = {
      WORDS(preconditioners),
      FIELD(solver.preconditioner),
      .fallback = "auto",
-     .help = "auto: multigrid, for the mass operator jacobi (the diagonal)"},
+     .help =
+         "auto: multigrid; jacobi (the diagonal) for mass and for large meshes of order 1 on GPUs"},
     {.section = "solver",
      .name = "smoother",
      WORDS(smoothers),

@@ -27,7 +27,8 @@ typedef struct sp_loop {
   void *context;          /* passed on; shared by all threads */
 
   /* Work on items begin ... end - 1. Runs on several threads at a time: it writes to `workspace`,
-   * and to what belongs to these items alone. */
+   * to what belongs to these items alone, or atomically to shared data whose final value does not
+   * depend on the order. */
   sp_status (*compute)(void *context, void *workspace, size_t begin, size_t end);
 
   /* After each `compute`, with its `workspace`, in the order of the items, one call at a time: add

@@ -2,8 +2,8 @@
  *
  * Groups, as in SUNDIALS' required and optional operations: device, vectors, exchange, local
  * operators, transfer, Schwarz and passes of conjugate gradients, which every backend has; and
- * matrices, recorded work, and iterations of conjugate gradients in one sweep or without the host,
- * which it may have.
+ * applications with a step, matrices, recorded work, and iterations of conjugate gradients in one
+ * sweep or without the host, which it may have.
  *
  * Memory of a backend is reached only through its table. Vectors are L-vectors (mesh/numbering.h):
  * the rank's owned DOFs, then its copies, which always hold the same bits as their owners.
@@ -12,10 +12,10 @@
  * Order: the device does its work in the order of the calls. These return when their work is done:
  * upload, download, dot, sums, sweep, iterate, finish, and functions that create or destroy. All
  * others may return before that: copy, convert, axpby, multiply, correct, assemble, apply,
- * apply_unassembled, prolong, restrict_residual, schwarz_apply, matrix_apply, replay, direction,
- * update. If such work fails, a later call returns the failure, at the latest the next of upload,
- * download, dot, sums, sweep, iterate and finish. Arguments in host memory may be changed or freed
- * as soon as the function returns.
+ * apply_unassembled, apply_step, prolong, restrict_residual, schwarz_apply, schwarz_step,
+ * matrix_apply, replay, direction, update. If such work fails, a later call returns the failure, at
+ * the latest the next of upload, download, dot, sums, sweep, iterate and finish. Arguments in host
+ * memory may be changed or freed as soon as the function returns.
  *
  * Overlap: a vector that a call writes shares no entry with its other vectors, except where the
  * function allows it. Vectors that a call only reads may be the same. This is about the entries
@@ -42,8 +42,8 @@
 
 struct sp_space;
 
-/* What defines an operator. Everything except `space` stays with the caller and is not used after
- * creation; the space is borrowed and must outlive the operator. */
+/* What defines an operator. Everything except `space` and `alike` stays with the caller and is not
+ * used after creation; these two are borrowed and must outlive the operator. */
 typedef struct sp_operator_setup {
   const struct sp_space *space;
   sp_operator_kind kind;
@@ -51,6 +51,9 @@ typedef struct sp_operator_setup {
   sp_precision precision;
   double lambda;           /* scales the mass term of bp3.5 and bp3.0 */
   const bool *constrained; /* [local DOFs], Dirichlet DOFs; NULL: none */
+  /* NULL, or an operator on the same space, with the same entries of `constrained`: a backend may
+   * use its lists of DOFs instead of its own ones. */
+  struct sp_local_operator *alike;
   /* Coefficients, not for mass; NULL: one. At the operator's quadrature points, [elements][points],
    * which needs stored geometry; or with `by_element` one number per element, [elements]. With
    * lambda_values, `lambda` is 1 (operators/factors.h). */
@@ -74,14 +77,18 @@ typedef struct sp_operator_facts {
   sp_precision precision;
   int order;
   bool one_sweep;
+  bool alike; /* the setup has an operator alike */
 } sp_operator_facts;
 
 /* What defines a transfer between two orders (operators/transfer.h). Everything except the spaces
- * stays with the caller and is not used after creation. */
+ * and the operator stays with the caller and is not used after creation. */
 typedef struct sp_transfer_setup {
   const struct sp_space *fine, *coarse;
-  sp_precision precision;
-  const double *weights; /* [fine local DOFs]: 1 / elements that share it, 0 where constrained */
+  struct sp_local_operator *local; /* of an operator on the fine space; it must outlive it */
+  sp_precision precision;          /* the operator's */
+  /* [fine local DOFs]: 1 / elements that share it, 0 where constrained; NULL unless the backend has
+   * a weighted_transfer. */
+  const double *weights;
   const bool *coarse_constrained; /* [coarse local DOFs]; NULL: none */
 } sp_transfer_setup;
 
@@ -154,7 +161,8 @@ typedef struct sp_cg_state {
  *     r = t - q,  d = a d + b s r,  x = x + c d
  *
  * Without q, which may be NULL, t is the residual and r is not used; r may be t. s may be NULL:
- * one. With a = 0, d may hold anything before; with `first`, x may too, and becomes c d. */
+ * one. With a = 0, d may hold anything before; with `first`, x may too, and becomes c d. With d =
+ * NULL there is a q, and r alone is computed. */
 typedef struct sp_correction {
   double a, b, c;
   bool first;
@@ -284,6 +292,7 @@ typedef struct sp_backend {
 
   /* ---- Transfer between two orders ---- */
 
+  bool weighted_transfer; /* it reads the setup's weights */
   sp_status (*transfer_create)(sp_device *device, const sp_transfer_setup *setup,
                                sp_device_transfer **out);
   void (*transfer_destroy)(sp_device_transfer **transfer);
@@ -304,6 +313,20 @@ typedef struct sp_backend {
 
   /* z = W sum of R_e^T A_e^-1 R_e W r; z is not r. Collective among neighbours. */
   sp_status (*schwarz_apply)(sp_device_schwarz *schwarz, const void *r, void *z);
+
+  /* ---- Optional: an application and a step of Chebyshev's iteration with its result ----
+   * NULL, both, on a backend that gains nothing by it. q and z are scratch: zero before their first
+   * use by one of these functions, of unspecified contents afterwards, and written by nothing else;
+   * one vector may serve both. Collective among neighbours. */
+
+  /* q = A x with constrained A, then the step, in which step->q is q. x may also be step->d or
+   * step->x. */
+  sp_status (*apply_step)(sp_local_operator *local, const void *x, void *q,
+                          const sp_correction *step);
+
+  /* z = S r, then the step, in which step->t is z and step->q is NULL. */
+  sp_status (*schwarz_step)(sp_device_schwarz *schwarz, const void *r, void *z,
+                            const sp_correction *step);
 
   /* ---- Optional: matrices of this rank alone, for the coarsest problem of multigrid ----
    * NULL, all four, on a backend where algebraic multigrid runs on the host. */

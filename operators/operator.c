@@ -73,6 +73,14 @@ sp_status sp_operator_apply(sp_operator *op, bool constrained, const void *x, vo
   return op->backend->apply(op->local, constrained, x, y);
 }
 
+sp_status sp_operator_apply_step(sp_operator *op, const void *x, void *q,
+                                 const sp_correction *step) {
+  const sp_backend *b = op->backend;
+  if (b->apply_step) return b->apply_step(op->local, x, q, step);
+  const sp_status status = b->apply(op->local, true, x, q);
+  return first_failure(status, b->correct(op->device, op->precision, (size_t)op->dofs, step));
+}
+
 /* The same on all ranks, so it may come before what is collective. */
 static sp_status check_passes(const sp_operator *op) {
   if (op->precision == SP_DOUBLE) return SP_OK;

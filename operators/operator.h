@@ -51,6 +51,13 @@ void sp_operator_destroy(sp_operator **op);
  * Collective among neighbours. */
 sp_status sp_operator_apply(sp_operator *op, bool constrained, const void *x, void *y);
 
+/* q = A x with constrained A, then a step of Chebyshev's iteration, in which step->q is q
+ * (sp_correction, operators/backend.h). x may also be step->d or step->x. q is scratch: zero before
+ * its first use here or in sp_schwarz_step, of unspecified contents afterwards, and written by
+ * nothing else. Returns and Collective as above. */
+sp_status sp_operator_apply_step(sp_operator *op, const void *x, void *q,
+                                 const sp_correction *step);
+
 /* Pass 1 of a CG iteration: p = z + beta p (or D^-1 z + beta p), ap = A p, and *p_ap = p.Ap over
  * all ranks. On a backend with two_directions p and next_p change places. `status` is what this
  * rank brings along: the reduction makes a failure known to all ranks. SP_ERR_INPUT for an operator

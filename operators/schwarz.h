@@ -41,4 +41,8 @@ void sp_schwarz_destroy(sp_schwarz **schwarz);
  * neighbours. */
 sp_status sp_schwarz_apply(sp_schwarz *schwarz, const void *r, void *z);
 
+/* z = S r, then a step of Chebyshev's iteration from it: step->t is z, scratch as in
+ * sp_operator_apply_step, and step->q is NULL. Collective among neighbours. */
+sp_status sp_schwarz_step(sp_schwarz *schwarz, const void *r, void *z, const sp_correction *step);
+
 #endif

@@ -13,23 +13,26 @@ static void make_weights(const sp_space *fine, const bool *constrained, double *
     weights[i] = constrained && constrained[i] ? 0 : 1 / weights[i];
 }
 
-sp_status sp_transfer_create(const sp_space *fine, const sp_space *coarse, sp_precision precision,
+sp_status sp_transfer_create(const sp_operator *op, const sp_space *coarse,
                              const bool *fine_constrained, const bool *coarse_constrained,
                              sp_transfer **out) {
+  const sp_space *fine = op->space;
   const sp_platform *platform = fine->platform;
+  const bool weighted = platform->backend->weighted_transfer;
   sp_transfer *transfer = NULL;
   double *weights = NULL;
   *out = NULL;
   sp_status status = sp_allocate(1, sizeof *transfer, "transfer", &transfer);
-  if (!status)
+  if (!status && weighted)
     status = sp_allocate(sp_space_dofs(fine), sizeof *weights, "transfer weights", &weights);
   status = sp_agree(platform->comm, status);
   if (!status) {
     *transfer = (sp_transfer){.fine = fine, .coarse = coarse};
-    make_weights(fine, fine_constrained, weights);
+    if (weighted) make_weights(fine, fine_constrained, weights);
     const sp_transfer_setup setup = {.fine = fine,
                                      .coarse = coarse,
-                                     .precision = precision,
+                                     .local = op->local,
+                                     .precision = op->precision,
                                      .weights = weights,
                                      .coarse_constrained = coarse_constrained};
     status = platform->backend->transfer_create(platform->device, &setup, &transfer->on_device);

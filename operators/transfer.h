@@ -9,16 +9,18 @@
 #ifndef SP_OPERATORS_TRANSFER_H
 #define SP_OPERATORS_TRANSFER_H
 
-#include "operators/space.h"
+#include "operators/operator.h"
 
 typedef struct sp_transfer {
   const sp_space *fine, *coarse; /* borrowed */
   sp_device_transfer *on_device;
 } sp_transfer;
 
-/* Between two spaces of one mesh, order of `fine` > order of `coarse`; masks [local DOFs] may be
- * NULL and are not used afterwards. The caller destroys *out. Errors: SP_ERR_SYSTEM. Collective. */
-sp_status sp_transfer_create(const sp_space *fine, const sp_space *coarse, sp_precision precision,
+/* Between the space of an operator, which must outlive *out, and a space of at most its order on
+ * the same mesh, in the operator's precision. Masks [local DOFs] may be NULL and are not used
+ * afterwards; fine_constrained is the operator's. The caller destroys *out. Errors: SP_ERR_SYSTEM.
+ * Collective. */
+sp_status sp_transfer_create(const sp_operator *fine, const sp_space *coarse,
                              const bool *fine_constrained, const bool *coarse_constrained,
                              sp_transfer **out);
 

@@ -71,7 +71,11 @@ static void check_transfer(const sp_mesh *mesh, int fine_order, int coarse_order
   sp_transfer *transfer;
   require(sp_space_create(&tested.platform, mesh, fine_order, &fine));
   require(sp_space_create(&tested.platform, mesh, coarse_order, &coarse));
-  require(sp_transfer_create(fine, coarse, precision, NULL, NULL, &transfer));
+  const sp_operator_setup setup = {
+      .space = fine, .kind = SP_BP35, .geometry = SP_GEOMETRY_STORED, .precision = precision};
+  sp_operator *op;
+  require(sp_operator_create(&setup, &op));
+  require(sp_transfer_create(op, coarse, NULL, NULL, &transfer));
   const size_t nf = sp_space_dofs(fine), nc = sp_space_dofs(coarse);
   double *f = test_allocate(nf, sizeof *f), *want = test_allocate(nf, sizeof *want);
   double *c = test_allocate(nc, sizeof *c), *restricted = test_allocate(nc, sizeof *restricted);
@@ -122,6 +126,7 @@ static void check_transfer(const sp_mesh *mesh, int fine_order, int coarse_order
   free(c);
   free(restricted);
   sp_transfer_destroy(&transfer);
+  sp_operator_destroy(&op);
   sp_space_destroy(&coarse);
   sp_space_destroy(&fine);
 }
@@ -213,8 +218,26 @@ static void check_exact(int order, sp_precision precision) {
   const double epsilon = precision == SP_SINGLE ? FLT_EPSILON : 1e-13;
   CHECK(error <= condition * epsilon, "order %d: S A x is off by %g", order, error);
 
+  /* The same by steps with one vector of scratch: r = 0 - A x, then S (-r). */
   const sp_backend *backend = tested.platform.backend;
   sp_device *device = tested.platform.device;
+  double *const zero = test_allocate(n, sizeof *zero);
+  void *from = send(precision, n, x), *scratch = send(precision, n, zero);
+  void *t = send(precision, n, zero), *d = send(precision, n, x);
+  require(sp_operator_apply_step(smoothed, from, scratch,
+                                 &(sp_correction){.t = t, .q = scratch, .r = r}));
+  require(sp_schwarz_step(
+      schwarz, r, scratch,
+      &(sp_correction){.b = -1, .c = 1, .first = true, .t = scratch, .d = d, .x = z}));
+  fetch(precision, n, z, y);
+  error = 0;
+  for (size_t i = 0; i < n; i++) error = fmax(error, fabs(y[i] - x[i]));
+  CHECK(error <= condition * epsilon, "order %d: by steps S A x is off by %g", order, error);
+
+  void **const vectors[] = {&from, &scratch, &t, &d};
+  for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++)
+    backend->vector_destroy(device, vectors[v]);
+  free(zero);
   backend->vector_destroy(device, &device_x);
   backend->vector_destroy(device, &device_y);
   backend->vector_destroy(device, &r);

@@ -1,6 +1,6 @@
 /* The operators as matrices: symmetric, positive, exact for constants and linear functions, with
- * the right diagonal for Jacobi's preconditioner; and the fused passes of conjugate gradients,
- * compared with separate formulas. */
+ * the right diagonal for Jacobi's preconditioner; and the fused passes of conjugate gradients and
+ * of Chebyshev's iteration, compared with separate formulas. */
 #include "operators/operator.h"
 
 #include <float.h>
@@ -294,6 +294,82 @@ static void check_steps(const bench *b, const deformed_box *box, sp_operator *op
   free(plain.x);
 }
 
+/* A step of Chebyshev's iteration with A x, and the residual alone, against A x and the formulas.
+ * Two rounds with the same scratch: it has to be clean after the first. */
+static void check_application_steps(const bench *b, const deformed_box *box,
+                                    const sp_operator_setup *setup) {
+  sp_operator *op = bench_operator(setup);
+  const size_t n = (size_t)op->dofs;
+  const sp_precision precision = op->precision;
+  const double A = 0.625, B = -1.25, C = 0.75, epsilon = bench_epsilon(precision);
+  enum { X, T, D, SOLUTION, ZERO, VECTORS };
+  double *values[VECTORS], *ax = test_allocate(4 * n, sizeof *ax), *got_r = ax + n;
+  double *got_d = got_r + n, *got_x = got_d + n;
+  void *on[VECTORS], *r;
+  for (int v = 0; v < VECTORS; v++) values[v] = test_allocate(n, sizeof(double));
+  for (int v = 0; v < ZERO; v++) random_vector(box, 20 + v, values[v]);
+  for (int v = 0; v < ZERO; v++)
+    for (size_t i = 0; i < n; i++) values[v][i] = (float)values[v][i]; /* exact in both */
+  for (int v = 0; v < VECTORS; v++) on[v] = bench_upload_as(b, precision, n, values[v]);
+  r = bench_upload_as(b, precision, n, values[X]);
+  bench_apply(b, op, true, values[X], ax);
+  const sp_correction step = {
+      .a = A, .b = B, .c = C, .t = on[T], .q = on[ZERO], .r = r, .d = on[D], .x = on[SOLUTION]};
+  for (int round = 0; round < 2; round++) {
+    const bool residual = round == 1;
+    sp_correction now = step;
+    if (residual) now.d = now.x = NULL;
+    CHECK(sp_operator_apply_step(op, on[X], on[ZERO], &now) == SP_OK, "%s", sp_error_message());
+    bench_download_as(b, precision, n, r, got_r);
+    bench_download_as(b, precision, n, on[D], got_d);
+    bench_download_as(b, precision, n, on[SOLUTION], got_x);
+    /* Sums in another order, and a few roundings: A x has some eight terms per DOF at most. */
+    size_t wrong = 0;
+    for (size_t i = 0; i < n; i++) {
+      const double want_r = values[T][i] - ax[i], want_d = A * values[D][i] + B * want_r;
+      const double want_x = values[SOLUTION][i] + C * want_d;
+      const double bound = 16 * epsilon * (4 + 8 * fabs(ax[i]));
+      wrong += !(fabs(got_r[i] - want_r) <= bound && fabs(got_d[i] - want_d) <= 2 * bound &&
+                 fabs(got_x[i] - want_x) <= 4 * bound);
+    }
+    CHECK(wrong == 0, "order %d, precision %d: %zu of %zu entries of a%s are wrong", op->order,
+          (int)precision, wrong, n, residual ? " residual" : " step");
+    CHECK(count_different_bits(b->comm, box, got_r) == 0, "r differs among holders");
+    CHECK(count_different_bits(b->comm, box, got_d) == 0, "d differs among holders");
+    CHECK(count_different_bits(b->comm, box, got_x) == 0, "x differs among holders");
+  }
+  b->backend->vector_destroy(b->device, &r);
+  for (int v = 0; v < VECTORS; v++) {
+    b->backend->vector_destroy(b->device, &on[v]);
+    free(values[v]);
+  }
+  free(ax);
+  sp_operator_destroy(&op);
+}
+
+/* In both precisions, without and with a diagonal of the setup on every third DOF. */
+static void check_applications(const bench *b, const deformed_box *box, sp_operator_setup setup) {
+  const size_t n = (size_t)box->numbering->local;
+  sp_lid *dofs = test_allocate(n, sizeof *dofs), count = 0;
+  double *values = test_allocate(n, sizeof *values);
+  for (size_t i = 0; i < n; i += 3) {
+    values[count] = 0.5 + 0.25 * random_value(9, box->whole_dof[i]);
+    dofs[count++] = (sp_lid)i;
+  }
+  for (sp_precision precision = SP_DOUBLE; precision < SP_PRECISIONS; precision++) {
+    if (!bench_has(b, precision)) continue;
+    setup.precision = precision;
+    setup.diagonal_count = 0;
+    check_application_steps(b, box, &setup);
+    setup.diagonal_count = count;
+    setup.diagonal_dofs = dofs;
+    setup.diagonal_values = values;
+    check_application_steps(b, box, &setup);
+  }
+  free(dofs);
+  free(values);
+}
+
 /* Unit vectors one after another give the diagonal. */
 static void check_diagonal(const bench *b, const deformed_box *box, sp_operator *op,
                            const sp_operator_setup *setup) {
@@ -364,6 +440,7 @@ static void check_box(const bench *b, const int elements[3], int order) {
       for (preconditioning with = NONE; with <= APART; with++)
         check_steps(b, &box, op, mask, with, inverse_diagonal);
       sp_operator_destroy(&op);
+      check_applications(b, &box, setup);
     }
   free(mask);
   free(whole_mask);

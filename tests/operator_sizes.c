@@ -45,7 +45,7 @@ static void check_operator(const bench *b, const sp_space *space, sp_operator_ki
   sp_sizes_count(space->mesh->topology, 0, ORDER, &sizes);
   more = sizes;
   more.elements += sp_host_lanes(sp_host_best_kernels(), precision);
-  const sp_operator_facts facts = {kind, geometry, precision, ORDER, one_sweep};
+  const sp_operator_facts facts = {kind, geometry, precision, ORDER, one_sweep, false};
   const sp_operator_setup setup = {.space = space,
                                    .kind = kind,
                                    .geometry = geometry,
@@ -75,17 +75,20 @@ static void check_transfer(const bench *b, const sp_space *fine, const sp_space 
                                    .fine = &fine_sizes,
                                    .coarse = &coarse_sizes,
                                    .precision = precision};
+  const sp_operator_setup setup = {
+      .space = fine, .kind = SP_BP35, .geometry = SP_GEOMETRY_STORED, .precision = precision};
+  sp_operator *op = bench_operator(&setup);
   bool *mask;
   sp_transfer *transfer = NULL;
   CHECK(!sp_allocate(sp_space_dofs(coarse), sizeof *mask, "mask", &mask), "%s", sp_error_message());
   const double before = heap();
-  CHECK(!sp_transfer_create(fine, coarse, precision, NULL, mask, &transfer), "%s",
-        sp_error_message());
+  CHECK(!sp_transfer_create(op, coarse, NULL, mask, &transfer), "%s", sp_error_message());
   const sp_bytes bytes = sp_transfer_predicted_bytes(b->backend, &facts);
   check_bytes(precision == SP_SINGLE ? "transfer in single" : "transfer in double", heap() - before,
               bytes.host, 0, 0);
   CHECK(bytes.device == 0, "%g bytes on a device", bytes.device);
   sp_transfer_destroy(&transfer);
+  sp_operator_destroy(&op);
   free(mask);
 }
 

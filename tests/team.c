@@ -48,8 +48,8 @@ static void compute(const bench *b, const sp_operator_setup *setup, const sp_spa
   sp_schwarz *schwarz = NULL;
   double *inverse = test_allocate(n, sizeof *inverse);
   sp_separable *boxes = test_allocate(elements, sizeof *boxes);
-  CHECK(!sp_transfer_create(setup->space, coarse, precision, setup->constrained, NULL, &transfer),
-        "%s", sp_error_message());
+  CHECK(!sp_transfer_create(op, coarse, setup->constrained, NULL, &transfer), "%s",
+        sp_error_message());
   CHECK(!sp_operator_inverse_diagonal(setup, inverse), "%s", sp_error_message());
   CHECK(!sp_separable_fill(setup, boxes), "%s", sp_error_message());
   CHECK(!sp_schwarz_create(op, setup, boxes, inverse, &schwarz), "%s", sp_error_message());

@@ -336,6 +336,26 @@ static void check_correction(const subject *s, scale_kind scales, residual_kind 
   for (size_t v = 0; v < sizeof all / sizeof *all; v++) free(all[v]);
 }
 
+/* r = t - q alone. */
+static void check_residual(const subject *s, bool in_place) {
+  void *const t = make(s, 8, 5), *q = make(s, 9, NAN), *got = make(s, 0, 5);
+  void *on_t = upload(s, t), *on_q = upload(s, q), *on_r = upload(s, got);
+  correct(s, &(sp_correction){.t = on_t, .q = on_q, .r = in_place ? on_t : on_r});
+  take(s, in_place ? on_t : on_r, got);
+  size_t wrong = 0;
+  for (size_t i = 0; i < s->n; i++) {
+    const double want = get(s, t, i) - get(s, q, i);
+    const double epsilon = s->precision == SP_SINGLE ? FLT_EPSILON : DBL_EPSILON;
+    wrong += !(fabs(get(s, got, i) - want) <= epsilon * (fabs(get(s, t, i)) + fabs(get(s, q, i))));
+  }
+  CHECK(wrong == 0, "%s: %zu of %zu entries of a residual are wrong", name_of(s), wrong, s->n);
+  check_behind(s, "a residual", got, 5);
+  destroy(s, on_q);
+  destroy(s, in_place ? on_r : on_t);
+  void *const all[] = {t, q, got};
+  for (size_t v = 0; v < sizeof all / sizeof *all; v++) free(all[v]);
+}
+
 static void check_correct(const subject *s) {
   static const struct {
     double a;
@@ -346,6 +366,8 @@ static void check_correct(const subject *s) {
       for (size_t p = 0; p < sizeof steps / sizeof *steps; p++)
         if (!(scales == SAME && kind == IN_PLACE)) /* s may not be what is written */
           check_correction(s, (scale_kind)scales, (residual_kind)kind, steps[p].a, steps[p].first);
+  check_residual(s, false);
+  check_residual(s, true);
 }
 
 /* No memory has room for this; the pointer does not keep what it was. */

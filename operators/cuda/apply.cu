@@ -1,5 +1,9 @@
 // A local operator, or additive Schwarz, between L-vectors with the sum over ranks.
 
+extern "C" {
+#include "operators/cuda/blas.h"
+}
+
 #include "operators/cuda/local.h"
 
 sp_cuda_arguments sp_cuda_arguments_of(const sp_local_operator *local, mesh_part part) {
@@ -27,15 +31,7 @@ static sp_status first_failure(sp_status a, sp_status b) {
   return a ? a : b;
 }
 
-/* From x to y: A, or boxes instead. */
-typedef struct application {
-  const sp_cuda_boxes *boxes; /* NULL: A */
-  bool constrained;
-  const void *x;
-  void *y;
-} application;
-
-static sp_status launch_part(sp_local_operator *local, const application *a, mesh_part part,
+static sp_status launch_part(sp_local_operator *local, const sp_cuda_application *a, mesh_part part,
                              bool forks, cudaStream_t stream) {
   sp_cuda_arguments arguments = sp_cuda_arguments_of(local, part);
   arguments.x = a->x;
@@ -48,40 +44,51 @@ static sp_status launch_part(sp_local_operator *local, const application *a, mes
 }
 
 /* The setup's diagonal is part of A alone. */
-static sp_status apply_diagonal(sp_local_operator *local, const application *a, mesh_part part,
-                                cudaStream_t stream) {
+static sp_status apply_diagonal(sp_local_operator *local, const sp_cuda_application *a,
+                                mesh_part part, int first_edge, bool joins, cudaStream_t stream) {
   if (a->boxes) return SP_OK;
-  return sp_cuda_apply_diagonal(local, part, a->constrained, local->dofs, a->x, a->y, nullptr,
-                                nullptr, false, stream);
+  return sp_cuda_apply_diagonal(local, part, a->constrained, first_edge, a->x, a->y, nullptr,
+                                nullptr, joins, stream);
 }
 
 /* Apply the elements that touch other ranks, up to this rank's sums at shared DOFs, on `stream`. */
-static sp_status apply_halo(sp_local_operator *local, const application *a, cudaStream_t stream) {
+static sp_status apply_halo(sp_local_operator *local, const sp_cuda_application *a,
+                            cudaStream_t stream) {
   const bool forks = stream != local->device->stream;
-  SP_CUDA(sp_cuda_clear_faces(&local->assembly, local->precision, a->y, local->device->stream));
+  if (!a->step)
+    SP_CUDA(sp_cuda_clear_faces(&local->assembly, local->precision, a->y, local->device->stream));
   if (forks) SP_TRY(sp_cuda_fork(local->device));
   SP_TRY(launch_part(local, a, HALO, forks, stream));
   SP_CUDA(sp_cuda_assemble_shared(&local->assembly, local->precision, a->constrained, local->edges,
                                   a->y, nullptr, stream));
-  return apply_diagonal(local, a, HALO, stream);
+  return apply_diagonal(local, a, HALO, local->dofs, false, stream);
 }
 
-static sp_status finish_apply(sp_local_operator *local, const application *a, bool joins) {
+static sp_status finish_apply(sp_local_operator *local, const sp_cuda_application *a, bool joins) {
   cudaStream_t stream = local->device->stream;
   SP_CUDA(sp_cuda_assemble_own(&local->assembly, local->precision, a->constrained, local->edges,
                                a->y, joins, stream));
-  return apply_diagonal(local, a, INNER, stream);
+  return apply_diagonal(local, a, INNER, local->dofs, false, stream);
 }
 
-sp_status sp_cuda_apply_elements(sp_local_operator *local, const sp_cuda_boxes *boxes,
-                                 bool constrained, const void *x, void *y) {
-  const application a = {boxes, constrained, x, y};
+static sp_status finish_with_step(sp_local_operator *local, const sp_cuda_application *a,
+                                  bool joins) {
+  cudaStream_t stream = local->device->stream;
+  const bool first = a->boxes || local->diagonal.count == local->diagonal.shared;
+  SP_TRY(apply_diagonal(local, a, INNER, local->assembly.first_edge, joins, stream));
+  SP_CUDA(sp_cuda_complete(&local->assembly, local->precision, local->edges, a->y, a->step,
+                           joins && first, stream));
+  return SP_OK;
+}
+
+sp_status sp_cuda_apply_elements(sp_local_operator *local, const sp_cuda_application *a) {
   sp_device_space *space = local->space;
   cudaStream_t border = sp_cuda_border_stream(space);
   bool joins;
-  sp_status status = apply_halo(local, &a, border);
-  status = first_failure(status, sp_cuda_exchange_begin(space, local->precision, y, border));
-  status = first_failure(status, launch_part(local, &a, INNER, false, local->device->stream));
-  status = first_failure(status, sp_cuda_exchange_end(space, local->precision, y, border, &joins));
-  return first_failure(status, finish_apply(local, &a, joins));
+  sp_status status = apply_halo(local, a, border);
+  status = first_failure(status, sp_cuda_exchange_begin(space, local->precision, a->y, border));
+  status = first_failure(status, launch_part(local, a, INNER, false, local->device->stream));
+  status =
+      first_failure(status, sp_cuda_exchange_end(space, local->precision, a->y, border, &joins));
+  return first_failure(status, (a->step ? finish_with_step : finish_apply)(local, a, joins));
 }

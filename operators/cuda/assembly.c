@@ -2,86 +2,118 @@
 
 #include <stdlib.h>
 
+#include "io/threads.h"
 #include "operators/space.h"
 
 enum { LANES = 32, NOT_LISTED = -1 };
 
-/* Called for every edge node of the mesh, in the order of the array of edge nodes: `dof` is the
- * node's DOF, `place` its index in that array. */
-typedef void visitor(sp_lid dof, unsigned place, void *context);
-
-static void visit_edge_nodes(const sp_numbering *numbering, size_t elements, visitor *visit,
-                             void *context) {
-  const int nq = numbering->order + 1, count = sp_cuda_edge_nodes(numbering->order);
-  const size_t np = (size_t)(nq * nq * nq);
-  unsigned short places[SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ];
-  unsigned place = 0;
-  sp_cuda_node_order(numbering->order, places);
-  for (size_t e = 0; e < elements; e++)
-    for (int q = 0; q < count; q++) visit(numbering->nodes[e * np + places[q]], place++, context);
-}
-
-/* A list of targets while it is built. */
+/* A list of targets while it is built: those of DOFs in [first, end). */
 typedef struct list {
-  const sp_lid *target; /* [dofs], target of each DOF or NOT_LISTED */
-  unsigned *count;      /* [targets], contributions */
+  const sp_operator_setup *setup;
+  unsigned short places[SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ]; /* sp_cuda_node_order */
+  sp_lid first, end;
+  const sp_lid *target; /* [end - first], or NOT_LISTED; NULL: all, in their order */
+  size_t targets;
+  unsigned *count; /* [targets], contributions */
   unsigned *start, *entries;
 } list;
 
-static void count_entry(sp_lid dof, unsigned place, void *context) {
-  list *l = context;
-  (void)place;
-  if (l->target[dof] != NOT_LISTED) l->count[l->target[dof]]++;
+static inline sp_lid target_of(const list *l, sp_lid dof) {
+  if (dof < l->first || dof >= l->end) return NOT_LISTED;
+  return l->target ? l->target[dof - l->first] : dof - l->first;
 }
 
-static void add_entry(sp_lid dof, unsigned place, void *context) {
-  list *l = context;
-  const sp_lid t = l->target[dof];
-  if (t == NOT_LISTED) return;
-  const unsigned flag = l->entries[l->start[t / LANES] + (unsigned)t % LANES] & SP_CUDA_CONSTRAINED;
-  unsigned *entry = &l->entries[l->start[t / LANES] + LANES * l->count[t] + (unsigned)t % LANES];
-  *entry = l->count[t]++ == 0 ? place | flag : place;
+/* The DOF of edge node q of an element, which has the index e * sp_cuda_edge_nodes + q. */
+static inline sp_lid edge_dof(const list *l, size_t e, int q) {
+  const sp_numbering *numbering = l->setup->space->numbering;
+  const size_t nq = (size_t)numbering->order + 1;
+  return numbering->nodes[e * nq * nq * nq + l->places[q]];
 }
 
-static sp_status fill(const sp_operator_setup *setup, size_t targets, list *l, sp_cuda_targets *out,
-                      size_t *bytes) {
-  const sp_numbering *numbering = setup->space->numbering;
-  const size_t elements = (size_t)setup->space->mesh->hexes->count;
-  const size_t groups = (targets + LANES - 1) / LANES;
+static unsigned *entry_of(const list *l, size_t target, unsigned contribution) {
+  return &l->entries[l->start[target / LANES] + LANES * contribution + target % LANES];
+}
+
+/* Count the contributions of elements and, once there is room for entries, store them, in any
+ * order: sort_entries restores that of the elements. */
+static sp_status visit_elements(void *context, void *workspace, size_t begin, size_t end) {
+  list *l = context;
+  const int edge_nodes = sp_cuda_edge_nodes(l->setup->space->numbering->order);
+  (void)workspace;
+  for (size_t e = begin; e < end; e++)
+    for (int q = 0; q < edge_nodes; q++) {
+      const sp_lid t = target_of(l, edge_dof(l, e, q));
+      if (t == NOT_LISTED) continue;
+      const unsigned c = __atomic_fetch_add(&l->count[t], 1, __ATOMIC_RELAXED);
+      if (l->entries) *entry_of(l, (size_t)t, c) = (unsigned)e * (unsigned)edge_nodes + (unsigned)q;
+    }
+  return SP_OK;
+}
+
+/* In the order of elements. There are few entries, nearly in order. */
+static sp_status sort_entries(void *context, void *workspace, size_t begin, size_t end) {
+  list *l = context;
+  (void)workspace;
+  for (size_t t = begin; t < end; t++)
+    for (unsigned c = 1; c < l->count[t]; c++) {
+      const unsigned entry = *entry_of(l, t, c);
+      unsigned to = c;
+      for (; to > 0 && *entry_of(l, t, to - 1) > entry; to--)
+        *entry_of(l, t, to) = *entry_of(l, t, to - 1);
+      *entry_of(l, t, to) = entry;
+    }
+  return SP_OK;
+}
+
+static sp_status run(list *l, size_t count, size_t values,
+                     sp_status (*compute)(void *, void *, size_t, size_t)) {
+  return sp_loop_run(&(sp_loop){.what = "assembly",
+                                .count = count,
+                                .chunk = sp_loop_chunk(count, values),
+                                .context = l,
+                                .compute = compute});
+}
+
+static sp_status fill(list *l, sp_cuda_targets *out, size_t *bytes) {
+  const sp_space *space = l->setup->space;
+  const bool *constrained = l->setup->constrained;
+  const size_t targets = l->targets, groups = (targets + LANES - 1) / LANES;
+  const size_t elements = (size_t)space->mesh->hexes->count;
+  const size_t edge_nodes = (size_t)sp_cuda_edge_nodes(space->numbering->order);
+  sp_cuda_node_order(space->numbering->order, l->places);
   SP_TRY(sp_allocate(targets, sizeof *l->count, "assembly", &l->count));
   SP_TRY(sp_allocate(groups + 1, sizeof *l->start, "assembly", &l->start));
-  visit_edge_nodes(numbering, elements, count_entry, l);
+  SP_TRY(run(l, elements, edge_nodes, visit_elements));
   unsigned entries = 0;
   for (size_t g = 0; g < groups; g++) {
     unsigned most = 1; /* the first entry holds a flag */
-    for (size_t t = g * LANES; t < (g + 1) * LANES && t < targets; t++)
+    for (size_t t = g * LANES; t < (g + 1) * LANES && t < targets; t++) {
       most = l->count[t] > most ? l->count[t] : most;
+      l->count[t] = 0;
+    }
     l->start[g] = entries;
     entries += most * LANES;
   }
   l->start[groups] = entries;
   SP_TRY(sp_allocate(entries, sizeof *l->entries, "assembly", &l->entries));
   for (size_t n = 0; n < entries; n++) l->entries[n] = SP_CUDA_ABSENT;
-  for (size_t t = 0; t < targets; t++) l->count[t] = 0;
-  for (sp_lid d = 0; d < numbering->local; d++)
-    if (l->target[d] != NOT_LISTED && setup->constrained && setup->constrained[d])
-      l->entries[l->start[l->target[d] / LANES] + (unsigned)l->target[d] % LANES] |=
-          SP_CUDA_CONSTRAINED;
-  visit_edge_nodes(numbering, elements, add_entry, l);
+  SP_TRY(run(l, elements, edge_nodes, visit_elements));
+  SP_TRY(run(l, targets, LANES, sort_entries));
+  for (sp_lid d = l->first; d < l->end && constrained; d++)
+    if (constrained[d] && target_of(l, d) != NOT_LISTED)
+      *entry_of(l, (size_t)target_of(l, d), 0) |= SP_CUDA_CONSTRAINED;
   out->count = (int)targets;
   *bytes += (groups + 1 + entries) * sizeof(unsigned);
   SP_TRY(sp_cuda_copy_of(l->start, groups + 1, sizeof(unsigned), "assembly", (void **)&out->start));
   return sp_cuda_copy_of(l->entries, entries, sizeof(unsigned), "assembly", (void **)&out->entries);
 }
 
-static sp_status make_list(const sp_operator_setup *setup, const sp_lid *target, size_t targets,
-                           sp_cuda_targets *out, size_t *bytes) {
-  list l = {.target = target};
-  if (targets == 0) return SP_OK;
-  const sp_status status = fill(setup, targets, &l, out, bytes);
-  free(l.count);
-  free(l.start);
-  free(l.entries);
+static sp_status make_list(list *l, sp_cuda_targets *out, size_t *bytes) {
+  if (l->targets == 0) return SP_OK;
+  const sp_status status = fill(l, out, bytes);
+  free(l->count);
+  free(l->start);
+  free(l->entries);
   return status;
 }
 
@@ -98,42 +130,59 @@ static size_t list_shared(const sp_numbering *numbering, const bool *on_edge, sp
   return count;
 }
 
-static void mark_edge(sp_lid dof, unsigned place, void *context) {
-  bool *on_edge = context;
-  (void)place;
-  on_edge[dof] = true;
+static void mark_edges(const sp_space *space, bool *on_edge) {
+  const sp_numbering *numbering = space->numbering;
+  const int edge_nodes = sp_cuda_edge_nodes(numbering->order);
+  const size_t nq = (size_t)numbering->order + 1, elements = (size_t)space->mesh->hexes->count;
+  unsigned short places[SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ];
+  sp_cuda_node_order(numbering->order, places);
+  for (size_t e = 0; e < elements; e++)
+    for (int q = 0; q < edge_nodes; q++)
+      on_edge[numbering->nodes[e * nq * nq * nq + places[q]]] = true;
 }
 
-/* Work arrays of build(). */
+/* Work arrays of build_shared(). */
 typedef struct workspace {
   bool *on_edge;                /* [dofs] */
   sp_lid *shared_target, *dofs; /* of the shared list: [dofs], [shared entries] */
-  sp_lid *own_target;           /* [dofs] */
+  sp_lid *own_target;           /* [owned DOFs from the first on edges on] */
 } workspace;
+
+/* The list of shared DOFs, and the targets of the others. */
+static sp_status build_shared(const sp_operator_setup *setup, workspace *w, sp_cuda_assembly *out) {
+  const sp_numbering *numbering = setup->space->numbering;
+  const size_t dofs = (size_t)numbering->local;
+  const size_t entries = (size_t)numbering->shared_start[numbering->neighbours];
+  const sp_lid first = numbering->class_start[SP_EDGE_DOFS];
+  SP_TRY(sp_allocate(dofs, sizeof *w->on_edge, "assembly", &w->on_edge));
+  SP_TRY(sp_allocate(dofs, sizeof *w->shared_target, "assembly", &w->shared_target));
+  SP_TRY(sp_allocate((size_t)(numbering->owned - first), sizeof *w->own_target, "assembly",
+                     &w->own_target));
+  SP_TRY(sp_allocate(entries, sizeof *w->dofs, "assembly", &w->dofs));
+  mark_edges(setup->space, w->on_edge);
+  for (size_t d = 0; d < dofs; d++) w->shared_target[d] = NOT_LISTED;
+  const size_t shared = list_shared(numbering, w->on_edge, w->shared_target, w->dofs);
+  for (sp_lid d = first; d < numbering->owned; d++)
+    w->own_target[d - first] = w->shared_target[d] == NOT_LISTED ? d - first : NOT_LISTED;
+  out->bytes = shared * sizeof(int);
+  SP_TRY(sp_cuda_copy_of(w->dofs, shared, sizeof(int), "assembly", (void **)&out->shared_dofs));
+  list l = {.setup = setup, .end = numbering->local, .target = w->shared_target, .targets = shared};
+  return make_list(&l, &out->shared, &out->bytes);
+}
 
 static sp_status build(const sp_operator_setup *setup, workspace *w, sp_cuda_assembly *out) {
   const sp_numbering *numbering = setup->space->numbering;
-  const size_t dofs = (size_t)numbering->local, elements = (size_t)setup->space->mesh->hexes->count;
-  const size_t entries = (size_t)numbering->shared_start[numbering->neighbours];
-  const sp_lid first = numbering->class_start[SP_EDGE_DOFS];
   out->first_face = numbering->class_start[SP_FACE_DOFS];
-  out->first_edge = first;
+  out->first_edge = numbering->class_start[SP_EDGE_DOFS];
   out->owned = numbering->owned;
   out->local = numbering->local;
-  SP_TRY(sp_allocate(dofs, sizeof *w->on_edge, "assembly", &w->on_edge));
-  SP_TRY(sp_allocate(dofs, sizeof *w->shared_target, "assembly", &w->shared_target));
-  SP_TRY(sp_allocate(dofs, sizeof *w->own_target, "assembly", &w->own_target));
-  SP_TRY(sp_allocate(entries, sizeof *w->dofs, "assembly", &w->dofs));
-  if (entries > 0) visit_edge_nodes(numbering, elements, mark_edge, w->on_edge);
-  for (size_t d = 0; d < dofs; d++) w->shared_target[d] = w->own_target[d] = NOT_LISTED;
-  const size_t shared = list_shared(numbering, w->on_edge, w->shared_target, w->dofs);
-  for (sp_lid d = first; d < numbering->owned; d++)
-    if (w->shared_target[d] == NOT_LISTED) w->own_target[d] = d - first;
-  out->bytes = shared * sizeof(int);
-  SP_TRY(sp_cuda_copy_of(w->dofs, shared, sizeof(int), "assembly", (void **)&out->shared_dofs));
-  SP_TRY(make_list(setup, w->shared_target, shared, &out->shared, &out->bytes));
-  return make_list(setup, w->own_target, (size_t)(numbering->owned - first), &out->own,
-                   &out->bytes);
+  if (numbering->neighbours > 0) SP_TRY(build_shared(setup, w, out));
+  list l = {.setup = setup,
+            .first = out->first_edge,
+            .end = out->owned,
+            .target = w->own_target,
+            .targets = (size_t)(out->owned - out->first_edge)};
+  return make_list(&l, &out->own, &out->bytes);
 }
 
 sp_status sp_cuda_assembly_create(const sp_operator_setup *setup, sp_cuda_assembly *out) {

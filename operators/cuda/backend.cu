@@ -85,7 +85,15 @@ static sp_status first_failure(sp_status a, sp_status b) {
 
 static sp_status cuda_apply(sp_local_operator *local, bool constrained, const void *x, void *y) {
   const range named("operator");
-  return sp_cuda_apply_elements(local, nullptr, constrained, x, y);
+  const sp_cuda_application application = {nullptr, constrained, x, y, nullptr};
+  return sp_cuda_apply_elements(local, &application);
+}
+
+static sp_status cuda_apply_step(sp_local_operator *local, const void *x, void *q,
+                                 const sp_correction *step) {
+  const range named("operator and step");
+  const sp_cuda_application application = {nullptr, true, x, q, step};
+  return sp_cuda_apply_elements(local, &application);
 }
 
 static size_t cuda_e_vector_size(const sp_local_operator *local) {
@@ -408,6 +416,7 @@ static const sp_backend table = {
     .apply = cuda_apply,
     .e_vector_size = cuda_e_vector_size,
     .apply_unassembled = cuda_apply_unassembled,
+    .weighted_transfer = false,
     .transfer_create = sp_cuda_transfer_create,
     .transfer_destroy = sp_cuda_transfer_destroy,
     .transfer_predicted_bytes = sp_cuda_transfer_predicted_bytes,
@@ -417,6 +426,8 @@ static const sp_backend table = {
     .schwarz_destroy = sp_cuda_schwarz_destroy,
     .schwarz_predicted_bytes = sp_cuda_schwarz_predicted_bytes,
     .schwarz_apply = sp_cuda_schwarz_apply,
+    .apply_step = cuda_apply_step,
+    .schwarz_step = sp_cuda_schwarz_step,
     .matrix_create = sp_cuda_matrix_create,
     .inverse_create = sp_cuda_inverse_create,
     .matrix_destroy = sp_cuda_matrix_destroy,

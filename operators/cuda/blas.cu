@@ -10,6 +10,8 @@ namespace {
 
 #include "operators/cuda/queue.cuh"
 
+#include "operators/cuda/targets.cuh"
+
 constexpr int THREADS = SP_CUDA_VECTOR_THREADS, BLOCKS = SP_CUDA_VECTOR_BLOCKS;
 
 int blocks_for(size_t n) {
@@ -66,13 +68,19 @@ template <class T, int width> __global__ void axpby(size_t n, T a, const T *x, T
   if (first < n % width) axpby_at<T, 1>(a, x, b, y, n / width * width + first);
 }
 
-// One step on the entries width * i and following.
+// One step on the entries width * i and following, from the residual t - q.
 template <class T, int width>
-__device__ __forceinline__ void correct_at(const sp_correction &step, size_t i) {
+__device__ __forceinline__ void correct_from(const sp_correction &step, size_t i, pack<T, width> r,
+                                             const pack<T, width> &q) {
   using numbers = pack<T, width>;
   const T a = (T)step.a, b = (T)step.b, c = (T)step.c;
-  numbers r = load<T, width>(step.t, i), q = {}, s, d = {}, x = {};
-  if (step.q) q = load<T, width>(step.q, i);
+  numbers s, d = {}, x = {};
+  if (!step.d) {
+#pragma unroll
+    for (int e = 0; e < width; e++) r.v[e] -= q.v[e];
+    store(step.r, i, r);
+    return;
+  }
   if (step.s) s = load<T, width>(step.s, i);
   if (a != 0) d = load<T, width>(step.d, i);
   if (!step.first) x = load<T, width>(step.x, i);
@@ -87,12 +95,72 @@ __device__ __forceinline__ void correct_at(const sp_correction &step, size_t i) 
   store(step.x, i, x);
 }
 
+template <class T, int width>
+__device__ __forceinline__ void correct_at(const sp_correction &step, size_t i) {
+  pack<T, width> q = {};
+  if (step.q) q = load<T, width>(step.q, i);
+  correct_from<T, width>(step, i, load<T, width>(step.t, i), q);
+}
+
 template <class T, int width> __global__ void correct(size_t n, sp_correction step) {
   follow();
   const size_t stride = (size_t)gridDim.x * THREADS;
   const size_t first = (size_t)blockIdx.x * THREADS + threadIdx.x;
   for (size_t i = first; i < n / width; i += stride) correct_at<T, width>(step, i);
   if (first < n % width) correct_at<T, 1>(step, n / width * width + first);
+}
+
+// A step with the result of an application, before the edge nodes are summed: `product` is step.q,
+// or step.t if there is no q. It is zero again afterwards where the next application needs that.
+template <class T, int width> struct completed_step {
+  const sp_correction &step;
+  T *product;
+
+  template <int n> __device__ __forceinline__ void on(size_t i, const pack<T, n> &value) const {
+    if (step.q)
+      correct_from<T, n>(step, i, load<T, n>(step.t, i), value);
+    else
+      correct_from<T, n>(step, i, value, {});
+  }
+
+  // Edges and vertices: product is not zero only where the exchange or the diagonal wrote it.
+  __device__ __forceinline__ void edge(const sp_cuda_assembly &a, int t, const T *edges,
+                                       const target<T> &there) const {
+    const size_t i = (size_t)(a.first_edge + t);
+    const T own = product[i];
+    pack<T, 1> value = {own};
+    if (there.is_constrained())
+      value.v[0] = 0;
+    else if (!there.is_empty())
+      value.v[0] = own + there.sum(a.own, edges);
+    on<1>(i, value);
+    if (own != 0) product[i] = 0;
+  }
+
+  // Interiors, faces and copies.
+  template <int n> __device__ __forceinline__ void at(const sp_cuda_assembly &a, size_t i) const {
+    on<n>(i, load<T, n>(product, i));
+    if ((i + 1) * n > (size_t)a.first_face) store<T, n>(product, i, {});
+  }
+};
+
+template <class T, int width>
+__global__ void complete(sp_cuda_assembly a, const T *edges, T *product, sp_correction step) {
+  const int first = blockIdx.x * THREADS + threadIdx.x, stride = gridDim.x * THREADS;
+  const completed_step<T, width> completed = {step, product};
+  target<T> first_target(a.own, first);
+  follow();
+  first_target.load(edges);
+  if (first < a.own.count) completed.edge(a, first, edges, first_target);
+  for (int t = first + stride; t < a.own.count; t += stride) {
+    target<T> there(a.own, t);
+    there.load(edges);
+    completed.edge(a, t, edges, there);
+  }
+  for (int i = first; i < a.first_edge / width; i += stride) completed.template at<width>(a, i);
+  if (first < a.first_edge % width)
+    completed.template at<1>(a, a.first_edge / width * width + first);
+  for (int i = a.owned + first; i < a.local; i += stride) completed.template at<1>(a, i);
 }
 
 // Every block sums its part; the last block adds up these sums. The order is fixed.
@@ -146,6 +214,18 @@ cudaError_t queue_correct(size_t n, const sp_correction &step, cudaStream_t stre
 }
 
 template <class T>
+cudaError_t queue_complete(const sp_cuda_assembly &a, const void *edges, void *product,
+                           const sp_correction &step, bool joins, cudaStream_t stream) {
+  constexpr int width = 16 / sizeof(T);
+  const int most = a.own.count > a.first_edge / width ? a.own.count : a.first_edge / width;
+  const int blocks = blocks_for(most > a.local - a.owned ? most : a.local - a.owned);
+  const bool aligned = is_aligned(step, 16) && (size_t)product % 16 == 0;
+  return start(!joins, nullptr, aligned ? complete<T, width> : complete<T, 1>,
+               blocks > 0 ? blocks : 1, THREADS, 0, stream, a, (const T *)edges, (T *)product,
+               step);
+}
+
+template <class T>
 cudaError_t queue_dot(size_t n, const void *x, const void *y, sp_device *device) {
   const int blocks = blocks_for(n) > 0 ? blocks_for(n) : 1;
   return queue(dot<T>, blocks, THREADS, 0, device->stream, n, (const T *)x, (const T *)y,
@@ -191,6 +271,14 @@ sp_status sp_cuda_correct(sp_device *device, sp_precision precision, size_t coun
   SP_CUDA((precision == SP_SINGLE ? queue_correct<float> : queue_correct<double>)(count, *step,
                                                                                   device->stream));
   return SP_OK;
+}
+
+cudaError_t sp_cuda_complete(const sp_cuda_assembly *assembly, sp_precision precision,
+                             const void *edges, void *product, const sp_correction *step,
+                             bool joins, cudaStream_t stream) {
+  return (precision == SP_SINGLE ? queue_complete<float> : queue_complete<double>)(*assembly, edges,
+                                                                                   product, *step,
+                                                                                   joins, stream);
 }
 
 sp_status sp_cuda_dot(sp_device *device, sp_precision precision, size_t count, const void *x,

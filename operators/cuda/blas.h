@@ -1,12 +1,22 @@
-/* The vector group of the backend's table (operators/backend.h), on the device's stream. */
+/* The vector group of the backend's table (operators/backend.h), on the device's stream; and steps
+ * with the result of an application. */
 #ifndef SP_OPERATORS_CUDA_BLAS_H
 #define SP_OPERATORS_CUDA_BLAS_H
 
+#include "operators/cuda/assembly.h"
 #include "operators/cuda/device.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* The end of an application whose result is `product`, which is step->q, or step->t if step->q is
+ * NULL: the sums at edges and vertices, and the step. Before, at edges and vertices product is
+ * zero, or what the exchange or the diagonal wrote; afterwards it is zero there, in faces and at
+ * copies. `joins`: it may follow kernels of several streams (queue.cuh). */
+cudaError_t sp_cuda_complete(const sp_cuda_assembly *assembly, sp_precision precision,
+                             const void *edges, void *product, const sp_correction *step,
+                             bool joins, cudaStream_t stream);
 
 /* Workspace for dot; freed with the device. Local. */
 sp_status sp_cuda_blas_prepare(sp_device *device);

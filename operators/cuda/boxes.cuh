@@ -68,7 +68,8 @@ __global__ __launch_bounds__(threads<E, Nq>, MIN_BLOCKS) void solve_boxes(sp_cud
   const auto read = [&](const auto &line, real(&to)[Nq]) {
     __syncthreads();
 #pragma unroll
-    for (int k = 0; k < Nq; k++) to[k] = line(k);
+    for (int k = 0; k < Nq; k++)
+      if (t.on) to[k] = line(k);
   };
   const auto write = [&](const auto &line, const real(&from)[Nq]) {
 #pragma unroll

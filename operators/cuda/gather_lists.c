@@ -3,31 +3,77 @@
 #include <limits.h>
 #include <stdlib.h>
 
+#include "io/threads.h"
 #include "operators/space.h"
 
-static void count_entries(const sp_numbering *numbering, size_t nodes, const bool *zero,
-                          int *start) {
-  for (size_t n = 0; n < nodes; n++)
-    if (!zero || !zero[numbering->nodes[n]]) start[numbering->nodes[n] + 1]++;
-  for (sp_lid d = 0; d < numbering->local; d++) start[d + 1] += start[d];
+/* Lists while they are built: of `nodes`, without DOFs that are zero. */
+typedef struct lists {
+  const sp_lid *nodes;
+  const bool *zero;
+  int *start, *next, *entries;
+} lists;
+
+static bool is_listed(const lists *l, size_t n) {
+  return !l->zero || !l->zero[l->nodes[n]];
 }
 
-static sp_status build(const sp_numbering *numbering, size_t nodes, const bool *zero, int **start,
-                       int **next, int **entries, sp_cuda_gather_lists *out) {
-  const size_t dofs = (size_t)numbering->local;
-  SP_TRY(sp_allocate(dofs + 1, sizeof **start, "assembly lists", start));
-  SP_TRY(sp_allocate(dofs, sizeof **next, "assembly lists", next));
-  count_entries(numbering, nodes, zero, *start);
-  const size_t count = (size_t)(*start)[dofs];
-  SP_TRY(sp_allocate(count, sizeof **entries, "assembly lists", entries));
-  for (size_t d = 0; d < dofs; d++) (*next)[d] = (*start)[d];
-  for (size_t n = 0; n < nodes; n++)
-    if (!zero || !zero[numbering->nodes[n]]) (*entries)[(*next)[numbering->nodes[n]]++] = (int)n;
+static sp_status count_entries(void *context, void *workspace, size_t begin, size_t end) {
+  const lists *l = context;
+  (void)workspace;
+  for (size_t n = begin; n < end; n++)
+    if (is_listed(l, n)) __atomic_fetch_add(&l->start[l->nodes[n] + 1], 1, __ATOMIC_RELAXED);
+  return SP_OK;
+}
+
+/* In any order: sort_entries restores that of the nodes. */
+static sp_status add_entries(void *context, void *workspace, size_t begin, size_t end) {
+  const lists *l = context;
+  (void)workspace;
+  for (size_t n = begin; n < end; n++)
+    if (is_listed(l, n))
+      l->entries[__atomic_fetch_add(&l->next[l->nodes[n]], 1, __ATOMIC_RELAXED)] = (int)n;
+  return SP_OK;
+}
+
+/* In the order of nodes. There are few entries, nearly in order. */
+static sp_status sort_entries(void *context, void *workspace, size_t begin, size_t end) {
+  const lists *l = context;
+  (void)workspace;
+  for (size_t d = begin; d < end; d++)
+    for (int n = l->start[d] + 1; n < l->start[d + 1]; n++) {
+      const int entry = l->entries[n];
+      int to = n;
+      for (; to > l->start[d] && l->entries[to - 1] > entry; to--)
+        l->entries[to] = l->entries[to - 1];
+      l->entries[to] = entry;
+    }
+  return SP_OK;
+}
+
+static sp_status run(lists *l, size_t count, sp_status (*compute)(void *, void *, size_t, size_t)) {
+  return sp_loop_run(&(sp_loop){.what = "assembly lists",
+                                .count = count,
+                                .chunk = sp_loop_chunk(count, 4),
+                                .context = l,
+                                .compute = compute});
+}
+
+static sp_status build(size_t dofs, size_t nodes, lists *l, sp_cuda_gather_lists *out) {
+  SP_TRY(sp_allocate(dofs + 1, sizeof *l->start, "assembly lists", &l->start));
+  SP_TRY(sp_allocate(dofs, sizeof *l->next, "assembly lists", &l->next));
+  SP_TRY(run(l, nodes, count_entries));
+  for (size_t d = 0; d < dofs; d++) {
+    l->next[d] = l->start[d];
+    l->start[d + 1] += l->start[d];
+  }
+  const size_t count = (size_t)l->start[dofs];
+  SP_TRY(sp_allocate(count, sizeof *l->entries, "assembly lists", &l->entries));
+  SP_TRY(run(l, nodes, add_entries));
+  SP_TRY(run(l, dofs, sort_entries));
   out->dofs = (int)dofs;
-  SP_TRY(
-      sp_cuda_copy_of(numbering->nodes, nodes, sizeof(int), "element nodes", (void **)&out->nodes));
-  SP_TRY(sp_cuda_copy_of(*start, dofs + 1, sizeof(int), "assembly lists", (void **)&out->start));
-  return sp_cuda_copy_of(*entries, count, sizeof(int), "assembly lists", (void **)&out->entries);
+  SP_TRY(sp_cuda_copy_of(l->nodes, nodes, sizeof(int), "element nodes", (void **)&out->nodes));
+  SP_TRY(sp_cuda_copy_of(l->start, dofs + 1, sizeof(int), "assembly lists", (void **)&out->start));
+  return sp_cuda_copy_of(l->entries, count, sizeof(int), "assembly lists", (void **)&out->entries);
 }
 
 sp_status sp_cuda_gather_lists_create(const sp_space *space, const bool *zero,
@@ -35,15 +81,15 @@ sp_status sp_cuda_gather_lists_create(const sp_space *space, const bool *zero,
   const sp_numbering *numbering = space->numbering;
   const size_t nq = (size_t)numbering->order + 1;
   const size_t nodes = (size_t)space->mesh->hexes->count * nq * nq * nq;
-  int *start = NULL, *next = NULL, *entries = NULL;
+  lists l = {.nodes = numbering->nodes, .zero = zero};
   *out = (sp_cuda_gather_lists){0};
   if (nodes > INT_MAX)
     return sp_fail(SP_ERR_INPUT, "%zu element nodes of order %d on one GPU: use more ranks", nodes,
                    numbering->order);
-  const sp_status status = build(numbering, nodes, zero, &start, &next, &entries, out);
-  free(start);
-  free(next);
-  free(entries);
+  const sp_status status = build((size_t)numbering->local, nodes, &l, out);
+  free(l.start);
+  free(l.next);
+  free(l.entries);
   return status;
 }
 
@@ -52,9 +98,9 @@ double sp_cuda_gather_lists_predicted_bytes(double nodes, double dofs) {
   return nodes * (double)(sizeof *l->nodes + sizeof *l->entries) + (dofs + 1) * sizeof *l->start;
 }
 
-void sp_cuda_gather_lists_free(sp_cuda_gather_lists *lists) {
-  (void)cudaFree(lists->nodes);
-  (void)cudaFree(lists->start);
-  (void)cudaFree(lists->entries);
-  *lists = (sp_cuda_gather_lists){0};
+void sp_cuda_gather_lists_free(sp_cuda_gather_lists *out) {
+  (void)cudaFree(out->nodes);
+  (void)cudaFree(out->start);
+  (void)cudaFree(out->entries);
+  *out = (sp_cuda_gather_lists){0};
 }

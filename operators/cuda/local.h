@@ -19,6 +19,7 @@ struct sp_local_operator {
   sp_precision precision;
   void *factors, *edges; /* of this precision */
   double *energy, *partial;
+  bool owns_lists; /* nodes and assembly; otherwise they are those of the setup's `alike` */
   unsigned *nodes;
   sp_cuda_assembly assembly;
   sp_cuda_diagonal diagonal;
@@ -75,10 +76,19 @@ sp_status sp_cuda_apply_diagonal(sp_local_operator *local, mesh_part part, bool 
                                  int first_edge, const void *x, void *y, double *partial,
                                  const sp_cuda_scalars *scalars, bool joins, cudaStream_t stream);
 
-/* y = Z^T B Z x with the sum over ranks: B is A, with the setup's diagonal; or with `boxes`, which
- * may be NULL, additive Schwarz without it. Collective among neighbours. */
-sp_status sp_cuda_apply_elements(sp_local_operator *local, const sp_cuda_boxes *boxes,
-                                 bool constrained, const void *x, void *y);
+/* y = Z^T B Z x with the sum over ranks: B is A, with the setup's diagonal; or with `boxes`
+ * additive Schwarz without it. With `step`, y is scratch, as in sp_backend.apply_step, and the step
+ * is made with the result. */
+typedef struct sp_cuda_application {
+  const sp_cuda_boxes *boxes; /* or NULL */
+  bool constrained;           /* true with a step */
+  const void *x;
+  void *y;
+  const sp_correction *step; /* or NULL */
+} sp_cuda_application;
+
+/* Collective among neighbours. */
+sp_status sp_cuda_apply_elements(sp_local_operator *local, const sp_cuda_application *application);
 
 /* Entries of the backend's table (operators/backend.h). */
 sp_status sp_cuda_operator_create(sp_device *device, const sp_operator_setup *setup,

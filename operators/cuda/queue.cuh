@@ -1,4 +1,4 @@
-// Launches of kernels one after another in a stream: part of order.cu, vectors.cu and peers.cu.
+// Launches of kernels one after another in a stream: included by the .cu files with kernels.
 // With programmatic dependent launch (sm_90) the blocks of a kernel start while the last blocks of
 // the previous kernel still run, and wait in follow().
 

@@ -60,8 +60,18 @@ sp_bytes sp_cuda_schwarz_predicted_bytes(sp_precision precision, int order, cons
   return {sizeof(sp_device_schwarz), (double)sp_precision_bytes(precision) * numbers};
 }
 
-sp_status sp_cuda_schwarz_apply(sp_device_schwarz *s, const void *r, void *z) {
+static sp_status apply(sp_device_schwarz *s, const void *r, void *z, const sp_correction *step) {
   const range named("Schwarz");
   const sp_cuda_boxes boxes = {s->basis, s->values, s->weights};
-  return sp_cuda_apply_elements(s->local, &boxes, true, r, z);
+  const sp_cuda_application application = {&boxes, true, r, z, step};
+  return sp_cuda_apply_elements(s->local, &application);
+}
+
+sp_status sp_cuda_schwarz_apply(sp_device_schwarz *s, const void *r, void *z) {
+  return apply(s, r, z, nullptr);
+}
+
+sp_status sp_cuda_schwarz_step(sp_device_schwarz *s, const void *r, void *z,
+                               const sp_correction *step) {
+  return apply(s, r, z, step);
 }

@@ -10,6 +10,7 @@ extern "C" {
 
 #include "operators/cuda/local.h"
 
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 
@@ -41,7 +42,8 @@ static sp_status fill_batch(void *context, void *workspace, size_t begin, size_t
   const batch *b = (const batch *)context;
   double *element = (double *)workspace;
   const size_t points = sp_rule_points(b->rule);
-  const size_t first = b->setup->kind == SP_MASS ? (size_t)SP_G_WJ * points : 0;
+  const int left_out = SP_FACTORS - sp_operator_rows[b->setup->kind].factors; /* the first ones */
+  const size_t first = (size_t)left_out * points;
   const bool scaled = sp_operator_factor_kind(b->setup) == SP_FACTORS_SCALED;
   for (size_t n = begin; n < end; n++) {
     const sp_lid e = (sp_lid)(b->begin + n);
@@ -65,14 +67,15 @@ static void close_up(size_t elements, size_t width, double *values) {
 }
 
 /* Factors are computed on the host in batches of elements, and each batch is sent before the next
- * one is computed: the host never holds all factors. */
+ * one is computed: the host never holds all factors. A batch has 32 MB: with 256 elements per
+ * thread, N = 1 with 16 M elements spent 4 s on starting threads. */
 static sp_status send_factors(const sp_operator_setup *setup, sp_local_operator *local) {
   const sp_hexes *hexes = setup->space->mesh->hexes;
   const sp_rule *rule = sp_operator_rule(setup->kind, setup->space->numbering->order);
   const size_t points = sp_rule_points(rule);
   const size_t width = factors_of(setup->kind, setup->geometry, setup->space->numbering->order);
   const size_t real = sp_precision_bytes(setup->precision), count = (size_t)hexes->count;
-  const size_t elements = 256 * (size_t)sp_threads();
+  const size_t elements = (4 << 20) / width + (size_t)sp_threads();
   batch b = {setup, rule, 0, width, nullptr};
   /* One more number: copies in units of 16 bytes (geometry.cuh) may read it. */
   SP_TRY(sp_cuda_allocate(count * width + 1, real, "geometric factors", &local->factors));
@@ -98,34 +101,102 @@ static sp_status send_factors(const sp_operator_setup *setup, sp_local_operator 
   return status;
 }
 
-static sp_status send_nodes(const sp_operator_setup *setup, sp_local_operator *local) {
-  const sp_numbering *numbering = setup->space->numbering;
-  const int order = numbering->order;
-  const size_t elements = (size_t)setup->space->mesh->hexes->count;
-  const size_t count = elements * (size_t)sp_cuda_surface_nodes(order);
-  const size_t edges = elements * (size_t)sp_cuda_edge_nodes(order);
-  unsigned *nodes = nullptr;
-  bool *seen = nullptr;
-  sp_status status = sp_allocate(count, sizeof *nodes, "element nodes", &nodes);
-  if (!status) status = sp_allocate((size_t)local->dofs, sizeof *seen, "element nodes", &seen);
-  unsigned short places[SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ];
-  sp_cuda_node_order(order, places);
-  size_t n = 0;
-  for (size_t e = 0; e < elements && !status; e++)
-    for (int q = 0; q < sp_cuda_surface_nodes(order); q++) {
-      const sp_lid dof = numbering->nodes[e * local->nodes_an_element + places[q]];
-      nodes[n++] = (unsigned)dof | (seen[dof] ? 0 : SP_CUDA_FIRST) |
-                   (setup->constrained && setup->constrained[dof] ? SP_CUDA_CONSTRAINED : 0);
-      seen[dof] = true;
+/* Codes of surface nodes while they are made. */
+struct node_codes {
+  const sp_operator_setup *setup;
+  int surface_nodes;
+  unsigned short places[SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ]; /* sp_cuda_node_order */
+  sp_lid *first;                                            /* [dofs], the first element of each */
+  unsigned *codes;                                          /* [elements][surface_nodes] */
+
+  sp_lid dof(size_t element, int q) const {
+    const sp_numbering *numbering = setup->space->numbering;
+    const size_t nq = (size_t)numbering->order + 1;
+    return numbering->nodes[element * nq * nq * nq + places[q]];
+  }
+};
+
+static sp_status find_first(void *context, void *, size_t begin, size_t end) {
+  const node_codes *n = (const node_codes *)context;
+  for (size_t e = begin; e < end; e++)
+    for (int q = 0; q < n->surface_nodes; q++) {
+      sp_lid *const first = &n->first[n->dof(e, q)], own = (sp_lid)e;
+      sp_lid before = __atomic_load_n(first, __ATOMIC_RELAXED);
+      while (own < before && !__atomic_compare_exchange_n(first, &before, own, true,
+                                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
     }
+  return SP_OK;
+}
+
+/* An element may have a DOF twice, across a period: its second node there is not the first. */
+static sp_status write_codes(void *context, void *, size_t begin, size_t end) {
+  const node_codes *n = (const node_codes *)context;
+  const bool *constrained = n->setup->constrained;
+  for (size_t e = begin; e < end; e++)
+    for (int q = 0; q < n->surface_nodes; q++) {
+      const sp_lid dof = n->dof(e, q);
+      unsigned code = (unsigned)dof;
+      if (__atomic_load_n(&n->first[dof], __ATOMIC_RELAXED) == (sp_lid)e) {
+        code |= SP_CUDA_FIRST;
+        __atomic_store_n(&n->first[dof], -1, __ATOMIC_RELAXED);
+      }
+      if (constrained && constrained[dof]) code |= SP_CUDA_CONSTRAINED;
+      n->codes[e * (size_t)n->surface_nodes + (size_t)q] = code;
+    }
+  return SP_OK;
+}
+
+static sp_status make_codes(size_t elements, size_t dofs, node_codes *n) {
+  sp_loop loop = {};
+  loop.what = "element nodes";
+  loop.count = elements;
+  loop.chunk = sp_loop_chunk(elements, (size_t)n->surface_nodes);
+  loop.context = n;
+  loop.compute = find_first;
+  for (size_t d = 0; d < dofs; d++) n->first[d] = INT_MAX;
+  SP_TRY(sp_loop_run(&loop));
+  loop.compute = write_codes;
+  return sp_loop_run(&loop);
+}
+
+static sp_status send_nodes(const sp_operator_setup *setup, sp_local_operator *local) {
+  const int order = setup->space->numbering->order;
+  const size_t elements = (size_t)setup->space->mesh->hexes->count, dofs = (size_t)local->dofs;
+  const size_t count = elements * (size_t)sp_cuda_surface_nodes(order);
+  node_codes n = {};
+  n.setup = setup;
+  n.surface_nodes = sp_cuda_surface_nodes(order);
+  sp_cuda_node_order(order, n.places);
+  sp_status status = sp_allocate(count, sizeof *n.codes, "element nodes", &n.codes);
+  if (!status) status = sp_allocate(dofs, sizeof *n.first, "element nodes", &n.first);
+  if (!status) status = make_codes(elements, dofs, &n);
   if (!status)
-    status = sp_cuda_copy_of(nodes, count, sizeof *nodes, "element nodes", (void **)&local->nodes);
-  const size_t real = sp_precision_bytes(setup->precision);
-  if (!status) status = sp_cuda_allocate(edges, real, "edges", &local->edges);
-  free(nodes);
-  free(seen);
-  local->bytes += count * sizeof *nodes + edges * real;
+    status =
+        sp_cuda_copy_of(n.codes, count, sizeof *n.codes, "element nodes", (void **)&local->nodes);
+  free(n.codes);
+  free(n.first);
+  local->bytes += count * sizeof *n.codes;
   return status;
+}
+
+static sp_status make_lists(const sp_operator_setup *setup, sp_local_operator *local) {
+  local->owns_lists = !setup->alike;
+  if (setup->alike) {
+    local->assembly = setup->alike->assembly;
+    local->nodes = setup->alike->nodes;
+    return SP_OK;
+  }
+  SP_TRY(sp_cuda_assembly_create(setup, &local->assembly));
+  local->bytes += local->assembly.bytes;
+  return send_nodes(setup, local);
+}
+
+static sp_status allocate_edges(const sp_operator_setup *setup, sp_local_operator *local) {
+  const size_t real = sp_precision_bytes(setup->precision), elements = (size_t)local->elements;
+  const size_t count = elements * (size_t)sp_cuda_edge_nodes(setup->space->numbering->order);
+  local->bytes += count * real;
+  return sp_cuda_allocate(count, real, "edges", &local->edges);
 }
 
 static sp_status send_diagonal(const sp_operator_setup *setup, sp_local_operator *local) {
@@ -199,10 +270,9 @@ static sp_status build(const sp_operator_setup *setup, sp_local_operator *local)
   SP_TRY(check_shared_memory(order, local));
   SP_CUDA(local->order->prepare(sp_reference_get(order)));
   SP_TRY(send_factors(setup, local));
-  SP_TRY(sp_cuda_assembly_create(setup, &local->assembly));
-  SP_TRY(send_nodes(setup, local));
+  SP_TRY(make_lists(setup, local));
+  SP_TRY(allocate_edges(setup, local));
   SP_TRY(send_diagonal(setup, local));
-  local->bytes += local->assembly.bytes;
   if (local->precision == SP_DOUBLE) SP_TRY(allocate_sums(local));
   SP_CUDA(cudaDeviceSynchronize());
   return SP_OK;
@@ -223,8 +293,8 @@ static sp_status check_size(const sp_operator_setup *setup) {
   sizes.elements = setup->space->mesh->hexes->count;
   sizes.dofs = numbering->local;
   sizes.shared = numbering->shared_start[numbering->neighbours];
-  const sp_operator_facts facts = {setup->kind, setup->geometry, setup->precision, order,
-                                   setup->one_sweep};
+  const sp_operator_facts facts = {setup->kind, setup->geometry,  setup->precision,
+                                   order,       setup->one_sweep, setup->alike != nullptr};
   /* x, b (which becomes r), two buffers of p, and A p are to come. */
   const double vectors = 5 * sizes.dofs * sp_precision_bytes(setup->precision);
   const double needed = sp_cuda_operator_predicted_bytes(&facts, &sizes).device + vectors;
@@ -243,11 +313,11 @@ sp_bytes sp_cuda_operator_predicted_bytes(const sp_operator_facts *facts, const 
   const int order = facts->order, trilinear = facts->geometry == SP_GEOMETRY_TRILINEAR;
   const double real = (double)sp_precision_bytes(facts->precision);
   const double factors = (double)factors_of(facts->kind, facts->geometry, order);
-  const double element = factors * real +
-                         sp_cuda_surface_nodes(order) * sizeof(*sp_local_operator::nodes) +
-                         sp_cuda_edge_nodes(order) * real;
-  const double device =
-      sizes->elements * element + real + sp_cuda_assembly_predicted_bytes(order, sizes);
+  const double element = factors * real + sp_cuda_edge_nodes(order) * real;
+  const double lists =
+      sizes->elements * sp_cuda_surface_nodes(order) * sizeof(*sp_local_operator::nodes) +
+      sp_cuda_assembly_predicted_bytes(order, sizes);
+  const double device = sizes->elements * element + real + (facts->alike ? 0 : lists);
   if (facts->precision == SP_SINGLE) return {sizeof(sp_local_operator), device};
   /* Of pass 1 in two parts, one more block at most than as a whole. */
   const sp_cuda_kernel *kernel =
@@ -269,11 +339,13 @@ void sp_cuda_operator_destroy(sp_local_operator **out) {
   (void)cudaFree(local->partial);
   (void)cudaFree(local->diagonal.dofs);
   (void)cudaFree(local->diagonal.values);
-  (void)cudaFree(local->nodes);
+  if (local->owns_lists) {
+    (void)cudaFree(local->nodes);
+    sp_cuda_assembly_free(&local->assembly);
+  }
   (void)cudaFree(local->scalars);
   (void)cudaFree(local->records);
   (void)cudaFreeHost(local->sums);
-  sp_cuda_assembly_free(&local->assembly);
   free(local);
   *out = nullptr;
 }

@@ -10,6 +10,8 @@ namespace {
 
 #include "operators/cuda/queue.cuh"
 
+#include "operators/cuda/targets.cuh"
+
 constexpr int THREADS = SP_CUDA_VECTOR_THREADS, BLOCKS = SP_CUDA_VECTOR_BLOCKS;
 
 __global__ void set_scalars(sp_cuda_scalars *scalars, sp_cuda_scalars values) {
@@ -23,60 +25,6 @@ template <class T> __global__ void clear_faces(int first, int end, int copies, i
   for (int n = first + i; n < end; n += stride) y[n] = 0;
   for (int n = copies + i; n < last; n += stride) y[n] = 0;
 }
-
-// A target and its contributions, of which FLIGHT are loaded together. Their indices do not change,
-// so they are loaded before previous kernels are done. The first entry holds the flag.
-template <class T> struct target {
-  static constexpr int FLIGHT = 4;
-  unsigned begin, end, entries[FLIGHT];
-  T values[FLIGHT];
-
-  __device__ __forceinline__ target(const sp_cuda_targets &targets, int t) {
-    begin = end = 0;
-    entries[0] = SP_CUDA_ABSENT;
-    if (t >= targets.count) return;
-    begin = __ldg(targets.start + t / 32) + t % 32;
-    end = __ldg(targets.start + t / 32 + 1);
-    find(targets, begin);
-  }
-
-  __device__ __forceinline__ void find(const sp_cuda_targets &targets, unsigned from) {
-#pragma unroll
-    for (int f = 0; f < FLIGHT; f++)
-      entries[f] = from + 32 * f < end ? __ldcs(targets.entries + from + 32 * f) : SP_CUDA_ABSENT;
-  }
-
-  __device__ __forceinline__ void load(const T *edges) {
-#pragma unroll
-    for (int f = 0; f < FLIGHT; f++) {
-      const unsigned entry = begin < end ? entries[f] & SP_CUDA_ABSENT : SP_CUDA_ABSENT;
-      values[f] = entry != SP_CUDA_ABSENT ? edges[entry] : 0;
-    }
-  }
-
-  // Whether no element of this rank contributes to it.
-  __device__ __forceinline__ bool is_empty() const {
-    return (entries[0] & SP_CUDA_ABSENT) == SP_CUDA_ABSENT;
-  }
-  __device__ __forceinline__ bool is_constrained() const {
-    return entries[0] & SP_CUDA_CONSTRAINED;
-  }
-
-  // Call it after load().
-  __device__ __forceinline__ T sum(const sp_cuda_targets &targets, const T *edges) const {
-    T sum = 0;
-    target next = *this;
-    for (unsigned n = begin; n < end; n += 32 * FLIGHT) {
-      if (n > begin) {
-        next.find(targets, n);
-        next.load(edges);
-      }
-#pragma unroll
-      for (int f = 0; f < FLIGHT; f++) sum += next.values[f];
-    }
-    return sum;
-  }
-};
 
 template <class T>
 __global__ void assemble_shared(sp_cuda_assembly a, bool constrained, const T *edges, T *y,

@@ -39,9 +39,9 @@ typedef struct sp_cuda_diagonal {
 } sp_cuda_diagonal;
 
 /* y += D x at entries [first, last) of the diagonal; at DOFs from first_edge on y = D x, because
- * pass 2 adds the edge nodes there. If `partial` is not NULL it gets sp_cuda_diagonal_blocks(last -
- * first) sums of x.D x. Does nothing once iterations have stopped; scalars may be NULL. `joins`: it
- * may follow kernels of several streams (queue.cuh). */
+ * what follows, pass 2 or sp_cuda_complete, adds the edge nodes there. If `partial` is not NULL it
+ * gets sp_cuda_diagonal_blocks(last - first) sums of x.D x. Does nothing once iterations have
+ * stopped; scalars may be NULL. `joins`: it may follow kernels of several streams (queue.cuh). */
 int sp_cuda_diagonal_blocks(int count);
 cudaError_t sp_cuda_add_diagonal(const sp_cuda_diagonal *diagonal, sp_precision precision,
                                  int first, int last, bool constrained, int first_edge,

@@ -40,6 +40,7 @@ static sp_status discretize(void *context, const sp_space *space, sp_multigrid_l
   bool *boundary;
   if (space == s->c->space) {
     data->setup = s->setup;
+    data->setup.alike = s->op->local;
     return SP_OK;
   }
   SP_TRY(sp_agree(s->clock->comm, sp_bench_boundary(space, &boundary)));

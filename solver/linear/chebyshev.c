@@ -26,8 +26,8 @@ struct sp_chebyshev {
   int degree;
   double bound;
   sp_schwarz *schwarz; /* NULL: S is the inverse diagonal */
-  void *inverse_diagonal, *r, *d,
-      *ad; /* L-vectors of the operator's precision; ad is S r as well */
+  /* L-vectors of the operator's precision. `product` is scratch for A d and S r. */
+  void *inverse_diagonal, *r, *d, *product;
 };
 
 static sp_status first_failure(sp_status a, sp_status b) {
@@ -189,7 +189,7 @@ static sp_status send_diagonal(const double *inverse, sp_chebyshev *c) {
   SP_TRY(b->vector_create(op->device, op->precision, dofs, &c->inverse_diagonal));
   SP_TRY(b->vector_create(op->device, op->precision, dofs, &c->r));
   SP_TRY(b->vector_create(op->device, op->precision, dofs, &c->d));
-  SP_TRY(b->vector_create(op->device, op->precision, dofs, &c->ad));
+  SP_TRY(b->vector_create(op->device, op->precision, dofs, &c->product));
   SP_TRY(b->vector_create(op->device, SP_DOUBLE, dofs, &full));
   sp_status status = b->upload(op->device, SP_DOUBLE, dofs, inverse, full);
   if (!status)
@@ -225,7 +225,7 @@ sp_status sp_chebyshev_create(sp_operator *op, const sp_operator_setup *setup, i
 void sp_chebyshev_destroy(sp_chebyshev **chebyshev) {
   sp_chebyshev *c = *chebyshev;
   if (!c) return;
-  void **const vectors[] = {&c->inverse_diagonal, &c->r, &c->d, &c->ad};
+  void **const vectors[] = {&c->inverse_diagonal, &c->r, &c->d, &c->product};
   for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++)
     c->op->backend->vector_destroy(c->op->device, vectors[v]);
   sp_schwarz_destroy(&c->schwarz);
@@ -241,7 +241,7 @@ static sp_bytes vectors_of(const sp_backend *backend, int count, sp_precision pr
 
 sp_bytes sp_chebyshev_predicted_bytes(const sp_backend *backend, sp_precision precision,
                                       double dofs) {
-  sp_bytes bytes = vectors_of(backend, 4, precision, dofs); /* D^-1, r, d, A d */
+  sp_bytes bytes = vectors_of(backend, 4, precision, dofs); /* D^-1, r, d, product */
   bytes.host += sizeof(sp_chebyshev);
   return bytes;
 }
@@ -267,43 +267,38 @@ sp_correction sp_chebyshev_step(int degree, int i, double bound, bool from_zero)
                          .first = i == 0 && from_zero};
 }
 
-/* Step i from the residual t, or with q from r = t - q, which c->r keeps. */
-static sp_status correct(sp_chebyshev *c, int i, bool from_zero, const void *t, const void *q,
-                         void *x) {
+/* Step i from the residual b, or from r = b - A y where y is given; r may be b. */
+static sp_status step_from(sp_chebyshev *c, int i, bool from_zero, const void *b, const void *y,
+                           void *x) {
   sp_operator *op = c->op;
-  const sp_backend *b = op->backend;
-  const size_t dofs = (size_t)op->dofs;
   sp_correction step = sp_chebyshev_step(c->degree, i, c->bound, from_zero);
+  sp_status status = SP_OK;
   step.d = c->d;
   step.x = x;
-  if (!c->schwarz) {
-    step.s = c->inverse_diagonal;
-    step.t = t;
-    step.q = q;
-    step.r = c->r;
-    return b->correct(op->device, op->precision, dofs, &step);
+  if (c->schwarz) {
+    if (y) status = sp_chebyshev_residual(c, b, y, &b);
+    step.t = c->product;
+    return first_failure(status, sp_schwarz_step(c->schwarz, b, c->product, &step));
   }
-  sp_status status = SP_OK;
-  if (q) {
-    if (t != c->r) status = b->copy(op->device, op->precision, dofs, t, c->r);
-    status = first_failure(status, b->axpby(op->device, op->precision, dofs, -1, q, 1, c->r));
-    t = c->r;
-  }
-  status = first_failure(status, sp_schwarz_apply(c->schwarz, t, c->ad));
-  step.t = c->ad;
-  return first_failure(status, b->correct(op->device, op->precision, dofs, &step));
+  step.s = c->inverse_diagonal;
+  step.t = b;
+  if (!y) return op->backend->correct(op->device, op->precision, (size_t)op->dofs, &step);
+  step.q = c->product;
+  step.r = c->r;
+  return sp_operator_apply_step(op, y, c->product, &step);
 }
 
 sp_status sp_chebyshev_smooth(sp_chebyshev *c, bool from_zero, const void *b, void *x) {
-  sp_operator *op = c->op;
-  sp_status status = SP_OK;
-  if (!from_zero) status = sp_operator_apply(op, true, x, c->ad);
-  status = first_failure(status, correct(c, 0, from_zero, b, from_zero ? NULL : c->ad, x));
-  for (int i = 1; i < c->degree; i++) {
-    status = first_failure(status, sp_operator_apply(op, true, c->d, c->ad));
-    /* From zero, the first residual is b itself, which stays as it is. */
+  sp_status status = step_from(c, 0, from_zero, b, from_zero ? NULL : x, x);
+  /* From zero, the first residual is b itself, which stays as it is. */
+  for (int i = 1; i < c->degree; i++)
     status =
-        first_failure(status, correct(c, i, from_zero, i == 1 && from_zero ? b : c->r, c->ad, x));
-  }
+        first_failure(status, step_from(c, i, from_zero, i == 1 && from_zero ? b : c->r, c->d, x));
   return status;
+}
+
+sp_status sp_chebyshev_residual(sp_chebyshev *c, const void *b, const void *x, const void **r) {
+  const sp_correction step = {.t = b, .q = c->product, .r = c->r};
+  *r = c->r;
+  return sp_operator_apply_step(c->op, x, c->product, &step);
 }

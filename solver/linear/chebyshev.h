@@ -40,6 +40,11 @@ void sp_chebyshev_destroy(sp_chebyshev **chebyshev);
  * reduction. Collective among neighbours. */
 sp_status sp_chebyshev_smooth(sp_chebyshev *chebyshev, bool from_zero, const void *b, void *x);
 
+/* *r = b - A x, in the smoother's memory, where it stays until the next call. Returns and
+ * Collective as above. */
+sp_status sp_chebyshev_residual(sp_chebyshev *chebyshev, const void *b, const void *x,
+                                const void **r);
+
 /* The numbers of step i = 0 .. degree - 1 with the bound L, and `first` with from_zero in step 0;
  * vectors are left NULL. Local. */
 sp_correction sp_chebyshev_step(int degree, int i, double bound, bool from_zero);

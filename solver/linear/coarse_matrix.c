@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
+#include "io/threads.h"
 #include "mesh/geometry.h"
 #include "operators/factors.h"
 
@@ -75,16 +76,51 @@ static void add_to_diagonal(HYPRE_IJMatrix target, HYPRE_BigInt row, double valu
   HYPRE_IJMatrixAddToValues(target, 1, &one, &row, &row, &value);
 }
 
+/* Elements whose matrices are computed together: 16 MB. */
+enum { BATCH = 1 << 15 };
+
+typedef struct batch {
+  const sp_operator_setup *setup;
+  const sp_rule *rule;
+  size_t begin;                     /* the first element */
+  double (*matrices)[NODES][NODES]; /* [BATCH] */
+} batch;
+
+static sp_status compute_matrices(void *context, void *workspace, size_t begin, size_t end) {
+  const batch *b = context;
+  (void)workspace;
+  for (size_t n = begin; n < end; n++) {
+    double factors[SP_FACTORS * NODES];
+    SP_TRY(sp_operator_factors(b->setup, (sp_lid)(b->begin + n), b->rule, factors));
+    element_matrix(factors, b->setup->lambda, b->matrices[n]);
+  }
+  return SP_OK;
+}
+
+/* Threads compute the matrices. Only this thread passes them to hypre, which may call MPI. */
+static sp_status add_batch(batch *b, size_t count, HYPRE_IJMatrix target) {
+  SP_TRY(sp_loop_run(&(sp_loop){.what = "element matrices",
+                                .count = count,
+                                .chunk = sp_loop_chunk(count, NODES * NODES),
+                                .context = b,
+                                .compute = compute_matrices}));
+  for (size_t n = 0; n < count; n++)
+    add_element(target, b->setup, (sp_lid)(b->begin + n), b->matrices[n]);
+  return SP_OK;
+}
+
 static sp_status add_elements(HYPRE_IJMatrix target, const sp_operator_setup *setup) {
   const sp_space *space = setup->space;
   const sp_numbering *numbering = space->numbering;
-  const sp_rule *rule = &sp_reference_get(1)->gll;
-  double factors[SP_FACTORS * NODES], matrix[NODES][NODES];
-  for (sp_lid e = 0; e < space->mesh->hexes->count; e++) {
-    SP_TRY(sp_operator_factors(setup, e, rule, factors));
-    element_matrix(factors, setup->lambda, matrix);
-    add_element(target, setup, e, matrix);
-  }
+  const size_t elements = (size_t)space->mesh->hexes->count;
+  batch b = {.setup = setup, .rule = &sp_reference_get(1)->gll};
+  SP_TRY(sp_allocate(elements < BATCH ? elements : BATCH, sizeof *b.matrices, "element matrices",
+                     &b.matrices));
+  sp_status status = SP_OK;
+  for (; b.begin < elements && !status; b.begin += BATCH)
+    status = add_batch(&b, elements - b.begin < BATCH ? elements - b.begin : BATCH, target);
+  free(b.matrices);
+  SP_TRY(status);
   for (sp_lid i = 0; i < setup->diagonal_count; i++) {
     const sp_lid dof = setup->diagonal_dofs[i];
     if (is_constrained(setup, dof)) continue;

@@ -16,7 +16,7 @@ typedef struct level {
   sp_operator *op;
   sp_chebyshev *smoother;
   sp_transfer *transfer; /* to the next level */
-  void *b, *x, *r;       /* on the device; the first level's r is scratch too */
+  void *b, *x;           /* on the device */
   double seconds;        /* of all timed cycles */
 } level;
 
@@ -70,13 +70,10 @@ static sp_status cycle(multigrid *m, int index, sp_status status) {
     stamp(m, index);
     return status;
   }
-  const sp_backend *backend = m->platform->backend;
-  const size_t dofs = sp_space_dofs(l->space);
+  const void *r = NULL;
   status = first_failure(status, sp_chebyshev_smooth(l->smoother, true, l->b, l->x));
-  status = first_failure(status, sp_operator_apply(l->op, true, l->x, l->r));
-  status = first_failure(
-      status, backend->axpby(m->platform->device, m->precision, dofs, 1, l->b, -1, l->r));
-  status = first_failure(status, sp_transfer_restrict(l->transfer, l->r, next->b));
+  status = first_failure(status, sp_chebyshev_residual(l->smoother, l->b, l->x, &r));
+  status = first_failure(status, sp_transfer_restrict(l->transfer, r, next->b));
   stamp(m, index);
   status = cycle(m, index + 1, status);
   status = first_failure(status, sp_transfer_prolong(l->transfer, next->x, l->x));
@@ -164,9 +161,7 @@ static sp_status create_vectors(multigrid *m, level *l) {
   const size_t dofs = sp_space_dofs(l->space);
   const sp_precision precision = m->precision;
   SP_TRY(b->vector_create(device, precision, dofs, &l->b));
-  SP_TRY(b->vector_create(device, precision, dofs, &l->x));
-  if (l + 1 == &m->levels[m->options.levels]) return SP_OK;
-  return b->vector_create(device, precision, dofs, &l->r);
+  return b->vector_create(device, precision, dofs, &l->x);
 }
 
 static sp_status create_smoother(multigrid *m, level *l, const sp_operator_setup *setup) {
@@ -213,9 +208,8 @@ static sp_status build(const sp_space *space, const sp_multigrid_problem *proble
     if (!status) status = problem->discretize(problem->context, m->levels[i].space, here);
     if (!status) status = build_level(m, i, here);
     if (!status && i > 0)
-      status = sp_transfer_create(m->levels[i - 1].space, m->levels[i].space, m->precision,
-                                  above->setup.constrained, here->setup.constrained,
-                                  &m->levels[i - 1].transfer);
+      status = sp_transfer_create(m->levels[i - 1].op, m->levels[i].space, above->setup.constrained,
+                                  here->setup.constrained, &m->levels[i - 1].transfer);
     if (i > 0) problem->release(problem->context, above);
     *above = (sp_multigrid_level_data){0};
   }
@@ -234,7 +228,6 @@ static void destroy(sp_preconditioner *self) {
     sp_operator_destroy(&l->op);
     b->vector_destroy(device, &l->b);
     b->vector_destroy(device, &l->x);
-    b->vector_destroy(device, &l->r);
     sp_space_destroy(&l->own_space);
   }
   sp_coarse_destroy(&m->coarse);
@@ -330,7 +323,7 @@ static void predict_level(const sp_backend *backend, const sp_multigrid_options 
   sp_operator_facts op = here->op;
   op.precision = precision;
   if (index > 0) add(held, 1, sp_space_predicted_bytes(backend, &here->sizes, op.order));
-  add(held, last ? 2 : 3, backend->vector_predicted_bytes(precision, dofs)); /* b, x, r */
+  add(held, 2, backend->vector_predicted_bytes(precision, dofs)); /* b, x */
   if (last && has_coarse(options)) {
     add(held, 1,
         sp_coarse_predicted_bytes(backend, options->coarse, precision, dofs, here->global));

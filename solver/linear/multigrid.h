@@ -83,8 +83,8 @@ sp_status sp_multigrid_check(int order, const sp_multigrid_options *options);
 sp_status sp_multigrid_create(const sp_space *space, const sp_multigrid_options *options,
                               const sp_multigrid_problem *problem, sp_preconditioner **out);
 
-/* What decides the memory of a level on a rank. `op` is the operator's; its precision is not used.
- */
+/* What decides the memory of a level on a rank. `op` is the operator's; its precision is not used,
+ * and op.alike is true where the level's setup has an operator alike. */
 typedef struct sp_multigrid_level_facts {
   sp_operator_facts op;
   sp_sizes sizes;

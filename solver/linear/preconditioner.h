@@ -15,7 +15,7 @@
 #include "operators/operator.h"
 
 typedef enum sp_preconditioner_kind {
-  SP_PRECONDITIONER_AUTO, /* multigrid for operators with stiffness, else jacobi */
+  SP_PRECONDITIONER_AUTO, /* solver/run/precondition.h */
   SP_PRECONDITIONER_NONE,
   SP_PRECONDITIONER_JACOBI,
   SP_PRECONDITIONER_MULTIGRID

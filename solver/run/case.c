@@ -146,8 +146,9 @@ static sp_status make_operator(sp_case *c) {
   SP_TRY(sp_geometry_choose(c->platform->backend, &facts,
                             (sp_geometry_kind)c->config->discretization.geometry,
                             &c->setup.geometry, &c->geometry_reason));
-  c->setup.one_sweep = sp_precondition_leaves_one_sweep(
-      c->config, c->platform->backend, c->setup.kind, c->setup.geometry, facts.order);
+  const sp_precondition_facts solver = {c->setup.kind, facts.order, c->platform->backend,
+                                        (double)c->mesh->global_elements, facts.coefficients};
+  c->setup.one_sweep = sp_precondition_leaves_one_sweep(c->config, &solver, c->setup.geometry);
   return sp_operator_create(&c->setup, &c->op);
 }
 

@@ -134,8 +134,10 @@ static sp_status check_case(const sp_config *config, const sp_case_base *base,
     status = sp_geometry_choose(base->platform->backend, &facts,
                                 (sp_geometry_kind)config->discretization.geometry, &s->op.geometry,
                                 &reason);
-    s->op.one_sweep =
-        sp_precondition_leaves_one_sweep(config, s->backend, problem->kind, s->op.geometry, order);
+    const sp_precondition_facts solver = {
+        problem->kind, order, s->backend,
+        (double)base->mesh->global_elements * pow(8, config->mesh.refine), facts.coefficients};
+    s->op.one_sweep = sp_precondition_leaves_one_sweep(config, &solver, s->op.geometry);
     if (!status)
       status = sp_precondition_predict(config, s->backend, base->mesh, &s->op, &facts,
                                        &s->preconditioner);

@@ -1,26 +1,56 @@
 #include "solver/run/precondition.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "operators/counts.h"
 #include "operators/separable.h"
 #include "solver/linear/cg.h"
+#include "solver/linear/coarse.h"
 #include "solver/linear/jacobi.h"
 #include "solver/linear/multigrid.h"
 #include "solver/problem/coefficients.h"
 #include "solver/problem/load.h"
 #include "solver/problem/robin.h"
 
-sp_preconditioner_kind sp_precondition_choose(sp_preconditioner_kind request, sp_operator_kind kind,
+/* For a GPU, one core of each rank sets up algebraic multigrid with the rows of all ranks, 12 us
+ * per row; at order 1 all DOFs are rows. With 16 M rows that took 189 s, where Jacobi's
+ * preconditioner solved the system in 828 iterations and 2.8 s (operators/cuda/MEASUREMENTS.md).
+ * Iterations grow with the number of elements per direction. */
+static const double MOST_ROWS = 2e6, ITERATIONS_PER_ELEMENT = 3.3;
+
+sp_preconditioner_kind sp_precondition_best(sp_operator_kind kind) {
+  return sp_operator_rows[kind].has_stiffness ? SP_PRECONDITIONER_MULTIGRID
+                                              : SP_PRECONDITIONER_JACOBI;
+}
+
+/* Whether the case says how multigrid should be. */
+static bool asks_for_multigrid(const sp_config *config) {
+  return config->solver.coarse != SP_COARSE_AUTO || config->solver.smoother != SP_SMOOTHER_AUTO ||
+         config->solver.precision != SP_CYCLE_AUTO || config->solver.orders.count > 0;
+}
+
+/* Whether set-up takes too long, and Jacobi's preconditioner should converge in time. */
+static bool prefers_jacobi(const sp_config *config, const sp_precondition_facts *facts) {
+  const double iterations = ITERATIONS_PER_ELEMENT * cbrt(facts->elements);
+  return facts->backend->matrix_create && sp_coarse_is_available() && facts->order == 1 &&
+         facts->elements > MOST_ROWS && !facts->coefficients && !asks_for_multigrid(config) &&
+         1.15 * iterations < config->solver.max_iterations;
+}
+
+sp_preconditioner_kind sp_precondition_choose(const sp_config *config,
+                                              const sp_precondition_facts *facts,
                                               const char **reason) {
+  const sp_preconditioner_kind request = (sp_preconditioner_kind)config->solver.preconditioner;
   *reason = "as the case asks";
   if (request != SP_PRECONDITIONER_AUTO) return request;
-  if (sp_operator_rows[kind].has_stiffness) {
-    *reason = "the operator has stiffness";
-    return SP_PRECONDITIONER_MULTIGRID;
-  }
   *reason = "the mass matrix is close to its diagonal";
-  return SP_PRECONDITIONER_JACOBI;
+  if (sp_precondition_best(facts->kind) == SP_PRECONDITIONER_JACOBI)
+    return SP_PRECONDITIONER_JACOBI;
+  *reason = "at order 1 multigrid's set-up on one core takes too long above 2 million elements";
+  if (prefers_jacobi(config, facts)) return SP_PRECONDITIONER_JACOBI;
+  *reason = "the operator has stiffness";
+  return SP_PRECONDITIONER_MULTIGRID;
 }
 
 /* ---- The problem on the levels of multigrid ---- */
@@ -28,7 +58,8 @@ sp_preconditioner_kind sp_precondition_choose(sp_preconditioner_kind request, sp
 typedef struct source {
   const sp_config *config;
   const sp_problem *problem;
-  const sp_operator_setup *fine;
+  const sp_operator *op;
+  const sp_operator_setup *fine;  /* of op */
   const sp_null_space *constants; /* of the operator, NULL: none */
 } source;
 
@@ -83,6 +114,7 @@ static sp_status discretize(void *context, const sp_space *space, sp_multigrid_l
   const source *s = context;
   if (space == s->fine->space) { /* bp3.0 itself: with bp3.5 there, iterations double */
     data->setup = *s->fine;
+    data->setup.alike = s->op->local;
     set_constants(s->constants, &data->constants);
     return SP_OK;
   }
@@ -126,28 +158,30 @@ static void choose_options(const sp_config *config, int order, sp_multigrid_opti
   for (int i = 0; i < orders->count; i++) options->orders[i] = orders->values[i];
 }
 
-bool sp_precondition_leaves_one_sweep(const sp_config *config, const sp_backend *backend,
-                                      sp_operator_kind kind, sp_geometry_kind geometry, int order) {
+bool sp_precondition_leaves_one_sweep(const sp_config *config, const sp_precondition_facts *facts,
+                                      sp_geometry_kind geometry) {
   const char *reason;
-  const sp_preconditioner_kind request = (sp_preconditioner_kind)config->solver.preconditioner;
-  return sp_precondition_choose(request, kind, &reason) != SP_PRECONDITIONER_MULTIGRID &&
-         sp_cg_prefers_one_sweep(backend, kind, geometry, order);
+  return sp_precondition_choose(config, facts, &reason) != SP_PRECONDITIONER_MULTIGRID &&
+         sp_cg_prefers_one_sweep(facts->backend, facts->kind, geometry, facts->order);
 }
 
 sp_status sp_precondition_create(const sp_config *config, const sp_problem *problem,
                                  sp_operator *op, const sp_operator_setup *setup,
                                  const sp_null_space *constants, sp_preconditioner **out,
                                  const char **reason) {
+  const sp_precondition_facts facts = {op->kind, op->order, op->backend,
+                                       (double)op->space->mesh->global_elements,
+                                       setup->kappa || setup->lambda_values};
   *out = NULL;
-  switch (sp_precondition_choose((sp_preconditioner_kind)config->solver.preconditioner, op->kind,
-                                 reason)) {
+  switch (sp_precondition_choose(config, &facts, reason)) {
   case SP_PRECONDITIONER_AUTO:
   case SP_PRECONDITIONER_NONE:
     break;
   case SP_PRECONDITIONER_JACOBI:
     return sp_jacobi_create(op, setup, out);
   case SP_PRECONDITIONER_MULTIGRID: {
-    source s = {.config = config, .problem = problem, .fine = setup, .constants = constants};
+    source s = {
+        .config = config, .problem = problem, .op = op, .fine = setup, .constants = constants};
     const sp_multigrid_problem levels = {
         .discretize = discretize, .release = release, .context = &s};
     sp_multigrid_options options;
@@ -174,6 +208,7 @@ static sp_status predict_multigrid(const sp_config *config, const sp_backend *ba
   for (int i = 0; i < options.levels; i++) {
     const int order = options.orders[i];
     levels[i].op = *op;
+    levels[i].op.alike = i == 0;
     sp_sizes_count(mesh->topology, config->mesh.refine, order, &levels[i].sizes);
     if (i == 0) continue;
     sp_geometry_facts facts = *geometry;
@@ -196,9 +231,11 @@ sp_status sp_precondition_predict(const sp_config *config, const sp_backend *bac
                                   const sp_geometry_facts *geometry, sp_precondition_bytes *out) {
   const char *reason;
   sp_sizes sizes;
+  const sp_precondition_facts facts = {op->kind, op->order, backend,
+                                       (double)mesh->global_elements * pow(8, config->mesh.refine),
+                                       geometry->coefficients};
   *out = (sp_precondition_bytes){0};
-  switch (sp_precondition_choose((sp_preconditioner_kind)config->solver.preconditioner, op->kind,
-                                 &reason)) {
+  switch (sp_precondition_choose(config, &facts, &reason)) {
   case SP_PRECONDITIONER_AUTO:
   case SP_PRECONDITIONER_NONE:
     break;

@@ -8,15 +8,28 @@
 #include "solver/problem/null_space.h"
 #include "solver/problem/problem.h"
 
+/* What decides. */
+typedef struct sp_precondition_facts {
+  sp_operator_kind kind;
+  int order;
+  const sp_backend *backend;
+  double elements;   /* of all ranks */
+  bool coefficients; /* kappa or lambda vary */
+} sp_precondition_facts;
+
 /* What `auto` becomes for an operator; other kinds stay. *reason says why, for the user; a constant
  * string. Local. */
-sp_preconditioner_kind sp_precondition_choose(sp_preconditioner_kind request, sp_operator_kind kind,
+sp_preconditioner_kind sp_precondition_choose(const sp_config *config,
+                                              const sp_precondition_facts *facts,
                                               const char **reason);
+
+/* What needs the fewest iterations, whatever its set-up costs. Local. */
+sp_preconditioner_kind sp_precondition_best(sp_operator_kind kind);
 
 /* Whether an operator is to be built for CG in one sweep (linear/cg.h): with the preconditioner
  * that the case asks for it is possible, and it is faster. Local. */
-bool sp_precondition_leaves_one_sweep(const sp_config *config, const sp_backend *backend,
-                                      sp_operator_kind kind, sp_geometry_kind geometry, int order);
+bool sp_precondition_leaves_one_sweep(const sp_config *config, const sp_precondition_facts *facts,
+                                      sp_geometry_kind geometry);
 
 /* A preconditioner for `op`, which was built from `setup` for `problem`. `constants` is the null
  * space where the operator has one, else NULL. All of these must outlive *out, except `setup`.

@@ -136,9 +136,7 @@ static const char *mesh_name(const sp_config *config) {
 
 /* The preconditioner to try where `name` does not converge, NULL if that is the best one. */
 static const char *better_preconditioner(sp_operator_kind kind, const char *name) {
-  const char *reason;
-  const char *best =
-      sp_preconditioner_names[sp_precondition_choose(SP_PRECONDITIONER_AUTO, kind, &reason)];
+  const char *best = sp_preconditioner_names[sp_precondition_best(kind)];
   return strcmp(best, name) == 0 ? NULL : best;
 }
 

@@ -1,0 +1,63 @@
+/* Which preconditioner `auto` becomes: by the operator, and on a device for which algebraic
+ * multigrid is set up on the host also by order and size. Requests stay as they are. */
+#include "solver/run/precondition.h"
+
+#include <string.h>
+
+#include "solver/linear/coarse.h"
+#include "tests/check.h"
+
+static sp_status create_matrix(sp_device *device, sp_precision precision, const sp_csr *matrix,
+                               sp_device_matrix **out) {
+  (void)device, (void)precision, (void)matrix, (void)out;
+  return SP_OK;
+}
+
+static int most_iterations = 1000;
+static bool coefficients = false;
+
+static void check(sp_preconditioner_kind request, sp_coarse_kind coarse, sp_operator_kind kind,
+                  int order, bool has_matrices, double elements, sp_preconditioner_kind want) {
+  const sp_backend backend = {.matrix_create = has_matrices ? create_matrix : NULL};
+  const sp_precondition_facts facts = {kind, order, &backend, elements, coefficients};
+  static sp_config config; /* large */
+  const char *reason = "";
+  config.solver.preconditioner = (int)request;
+  config.solver.coarse = (int)coarse;
+  config.solver.max_iterations = most_iterations;
+  const sp_preconditioner_kind got = sp_precondition_choose(&config, &facts, &reason);
+  CHECK(got == want, "%s, %s of order %d, %g elements: %s, not %s",
+        sp_preconditioner_names[request], sp_operator_name(kind), order, elements,
+        sp_preconditioner_names[got], sp_preconditioner_names[want]);
+  CHECK(strlen(reason) > 0, "no reason");
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  const sp_preconditioner_kind AUTO = SP_PRECONDITIONER_AUTO, NONE = SP_PRECONDITIONER_NONE;
+  const sp_preconditioner_kind JACOBI = SP_PRECONDITIONER_JACOBI;
+  const sp_preconditioner_kind MULTIGRID = SP_PRECONDITIONER_MULTIGRID;
+  const bool has_hypre = sp_coarse_is_available(); /* else there is no such set-up */
+  check(AUTO, SP_COARSE_AUTO, SP_MASS, 3, false, 1e3, JACOBI);
+  check(AUTO, SP_COARSE_AUTO, SP_BP35, 3, false, 1e3, MULTIGRID);
+  check(AUTO, SP_COARSE_AUTO, SP_BP30, 1, true, 1.9e6, MULTIGRID);
+  check(AUTO, SP_COARSE_AUTO, SP_BP35, 1, true, 2.1e6, has_hypre ? JACOBI : MULTIGRID);
+  check(AUTO, SP_COARSE_AMG, SP_BP35, 1, true, 2.1e6, MULTIGRID);
+  check(AUTO, SP_COARSE_AUTO, SP_BP35, 1, true, 1e8, MULTIGRID); /* too many iterations */
+  most_iterations = 10000;
+  check(AUTO, SP_COARSE_AUTO, SP_BP35, 1, true, 1e8, has_hypre ? JACOBI : MULTIGRID);
+  coefficients = true;
+  check(AUTO, SP_COARSE_AUTO, SP_BP35, 1, true, 2.1e6, MULTIGRID);
+  coefficients = false;
+  check(AUTO, SP_COARSE_CHEBYSHEV, SP_BP35, 1, true, 2.1e6, MULTIGRID);
+  check(AUTO, SP_COARSE_AUTO, SP_BP35, 1, false, 2.1e6, MULTIGRID);
+  check(AUTO, SP_COARSE_AUTO, SP_BP35, 2, true, 2.1e6, MULTIGRID);
+  check(MULTIGRID, SP_COARSE_AUTO, SP_BP35, 1, true, 2.1e6, MULTIGRID);
+  check(NONE, SP_COARSE_AUTO, SP_BP35, 1, true, 2.1e6, NONE);
+  check(JACOBI, SP_COARSE_AUTO, SP_BP35, 3, false, 1e3, JACOBI);
+  CHECK(sp_precondition_best(SP_BP35) == MULTIGRID && sp_precondition_best(SP_MASS) == JACOBI,
+        "the best preconditioners");
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}
