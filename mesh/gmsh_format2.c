@@ -305,6 +305,10 @@ static sp_status keep_element(const source *s, int number, int physical, int ele
                    "%s%s: element %d has the elementary tag %d, and gmsh leaves out what is below "
                    "0: give it a positive one",
                    s->path, where, number, elementary);
+  if (physical == INT_MIN) /* which has no absolute value */
+    return sp_fail(SP_ERR_INPUT,
+                   "%s%s: expected element %d to be in a group of at most %d, found %d", s->path,
+                   where, number, INT_MAX, physical);
   *out = (sp_gmsh_element){.number = number, .physical = abs(physical), .place = place};
   return SP_OK;
 }

@@ -1,6 +1,7 @@
 /* Files of format 2 as other programs write them, in three encodings: groups that share elementary
  * tags are told apart, and a file of which gmsh would lose a part is refused with the line or the
  * index of the fault. */
+#include <limits.h>
 #include <stdarg.h>
 
 #include "tests/mesh_files.h"
@@ -18,7 +19,7 @@ typedef struct recipe {
   int tags, elementary;          /* 1 tag, the physical one, or 2 */
   int more_nodes, more_elements; /* more than there are, in the counts of the file */
   int first_node, first_element; /* numbers of all nodes or elements but the first begin here */
-  int type;                      /* of the last element */
+  int type, physical;            /* of the last element */
   int fewer_nodes;               /* of the last element */
   bool twice;                    /* the elements are in two sections */
   bool second_names_zero;        /* hexahedra of the second half are in no group */
@@ -120,7 +121,7 @@ static void put_row(text *t, const recipe *r) {
     if (r->twice && last)
       say(t, "%s$EndElements\n$Elements\n1\n", t->encoding == ASCII ? "" : "\n");
     put_element(t, r, number == 1 || !r->first_element ? number : r->first_element + number - 2,
-                last && r->type ? r->type : type, physical,
+                last && r->type ? r->type : type, last && r->physical ? r->physical : physical,
                 nodes_there - (last ? r->fewer_nodes : 0), nodes);
   }
 }
@@ -223,6 +224,9 @@ static void check_text_faults(void) {
   check_fault((recipe){.first_node = -1}, "row.msh:14: node 1 is in line 12 already", NULL, NULL);
   check_fault((recipe){.elementary = -3}, "row.msh:35: element 1 has the elementary tag -3", NULL,
               NULL);
+  check_fault((recipe){.physical = INT_MIN},
+              "row.msh:%d: expected element 22 to have 2 tags and 8 nodes in this line", "22 5",
+              NULL);
   check_fault((recipe){.type = 34}, "row.msh:%d: element 22 has the type 34", "22 34", NULL);
   check_fault((recipe){.type = 199}, "row.msh:%d: element 22 has the type 199", "22 199", NULL);
   check_fault((recipe){.fewer_nodes = 1},
@@ -255,6 +259,11 @@ static void check_binary_faults(encoding_kind encoding) {
               NULL);
   check_fault((recipe){.encoding = encoding, .elementary = -3},
               "row.msh: index 1: element 1 has the elementary tag -3", NULL, NULL);
+  check_fault(
+      (recipe){.encoding = encoding, .physical = INT_MIN},
+      "row.msh: index 22: expected element 22 to be in a group of at most 2147483647, found "
+      "-2147483648",
+      NULL, NULL);
   check_fault((recipe){.encoding = encoding, .type = 199}, "row.msh: element 22 has the type 199",
               NULL, NULL);
   check_fault((recipe){.encoding = encoding, .twice = true}, "row.msh: a second section $Elements",
