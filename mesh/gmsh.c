@@ -45,10 +45,10 @@ static sp_status read_whole(MPI_Comm comm, const char *path, sp_hexes **out) {
   if (rank == 0) status = sp_gmsh_in_child(path, size, out, &parts);
   status = sp_agree(comm, status);
   if (!status) {
-    sp_gid left_out = *out ? (*out)->left_out : 0;
-    MPI_Bcast(&left_out, 1, SP_MPI_GID, 0, comm);
+    sp_hexes_file file = *out ? (*out)->file : (sp_hexes_file){0};
+    MPI_Bcast(&file, (int)sizeof file, MPI_BYTE, 0, comm);
     status = sp_partition_distribute(comm, out, parts);
-    if (!status) (*out)->left_out = left_out;
+    if (!status) (*out)->file = file;
   }
   free(parts);
   return status;

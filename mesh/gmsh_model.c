@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "mesh/entity.h"
 #include "mesh/gmsh_model.h"
@@ -115,11 +116,17 @@ static sp_status make_hexes(const char *path, const sp_gmsh_format2 *format2,
         if (place < points.count) named[place] = true;
       }
     fill_hexes(all, &points, b, named, *out);
-    (*out)->left_out = all->left_out;
+    (*out)->file.left_out = all->left_out;
   }
   sp_gmsh_points_free(&points);
   free(named);
   return status;
+}
+
+static double seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 /* One of so many files, or with 0 the whole. */
@@ -132,11 +139,14 @@ static sp_status read_model(const char *path, int files, sp_hexes **hexes) {
   SP_TRY(sp_gmsh_check_file(path, &version));
   const sp_gmsh_format2 *old = version > 0 && version < 3 ? &format2 : NULL;
   sp_status status = old ? sp_gmsh_format2_read(path, sp_gmsh_type_nodes, &format2) : SP_OK;
+  const double start = seconds();
   if (!status) status = open_model(path, version > 0);
+  const double read_seconds = seconds() - start;
   if (!status) status = sp_gmsh_volumes_read(path, &volumes);
   if (!status) status = sp_gmsh_cells_read(path, old, version == 0, files, &volumes, &all);
   if (!status) status = sp_gmsh_boundary_read(path, old, &b);
   if (!status) status = make_hexes(path, old, &all, &volumes, &b, hexes);
+  if (!status) (*hexes)->file.read_seconds = read_seconds;
   sp_gmsh_cells_free(&all);
   sp_gmsh_volumes_free(&volumes);
   sp_gmsh_boundary_free(&b);
@@ -150,8 +160,10 @@ sp_status sp_gmsh_read(const char *path, int size, sp_hexes **hexes, int **parts
   if (error) return sp_fail(SP_ERR_SYSTEM, "gmsh could not be initialized");
   sp_status status = read_model(path, parts ? 0 : size, hexes);
   if (!status && parts) {
+    const double start = seconds();
     status = sp_allocate((size_t)(*hexes)->count, sizeof **parts, "partition", parts);
     if (!status) status = sp_gmsh_partition(path, *hexes, size, *parts);
+    if (size > 1) (*hexes)->file.metis_seconds = seconds() - start;
   }
   gmshFinalize(&error);
   return status;

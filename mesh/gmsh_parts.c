@@ -227,7 +227,7 @@ static sp_status unify_order(MPI_Comm comm, const char *path, sp_hexes *hexes) {
 
 sp_status sp_gmsh_unify(MPI_Comm comm, const char *path, sp_hexes *hexes) {
   SP_TRY(unify_order(comm, path, hexes));
-  MPI_Allreduce(MPI_IN_PLACE, &hexes->left_out, 1, SP_MPI_GID, MPI_SUM, comm);
+  MPI_Allreduce(MPI_IN_PLACE, &hexes->file.left_out, 1, SP_MPI_GID, MPI_SUM, comm);
   const family surfaces = surfaces_of(hexes), volumes = volumes_of(hexes);
   SP_TRY(unify_family(comm, path, &surfaces, hexes));
   return unify_family(comm, path, &volumes, hexes);

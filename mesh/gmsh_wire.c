@@ -9,7 +9,7 @@
 /* What comes first in an answer; the arrays follow if the status is SP_OK. */
 typedef struct header {
   int status, count, map_order, surface_count, group_count, volume_count, volume_group_count;
-  sp_gid left_out;
+  sp_hexes_file file;
   char message[1024];
 } header;
 
@@ -24,7 +24,7 @@ typedef struct greeting {
   int protocol, header_size;
 } greeting;
 
-static const greeting HELLO = {"sp_mesh_reader", 2, (int)sizeof(header)};
+static const greeting HELLO = {"sp_mesh_reader", 3, (int)sizeof(header)};
 
 static void transfer(sp_gmsh_wire *w, void *bytes, size_t size) {
   char *next = bytes;
@@ -107,7 +107,7 @@ void sp_gmsh_send(sp_gmsh_wire *w, sp_status status, sp_hexes *hexes, int *parts
     head.group_count = hexes->group_count;
     head.volume_count = hexes->volume_count;
     head.volume_group_count = hexes->volume_group_count;
-    head.left_out = hexes->left_out;
+    head.file = hexes->file;
   }
   transfer(w, &head, sizeof head);
   if (!status) {
@@ -124,7 +124,7 @@ sp_status sp_gmsh_receive(sp_gmsh_wire *w, sp_hexes **hexes, int **parts) {
   if (head.status) return sp_fail((sp_status)head.status, "%s", head.message);
   SP_TRY(sp_hexes_create(head.count, head.map_order, head.surface_count, head.group_count, hexes));
   SP_TRY(sp_hexes_create_volumes(*hexes, head.volume_count, head.volume_group_count));
-  (*hexes)->left_out = head.left_out;
+  (*hexes)->file = head.file;
   if (parts) SP_TRY(sp_allocate((size_t)head.count, sizeof **parts, "partition", parts));
   SP_TRY(receive_groups(w, *hexes));
   transfer_arrays(w, *hexes, parts ? *parts : NULL);

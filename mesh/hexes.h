@@ -40,6 +40,17 @@ typedef struct sp_group {
   bool *members; /* [surface_count]; of a volume group [volume_count] */
 } sp_group;
 
+/* About the file that hexahedra were read from; all 0 for a box. */
+typedef struct sp_hexes_file {
+  /* The same on all ranks. */
+  sp_gid left_out; /* volume elements that no Physical Volume names; they are not here */
+  sp_gid rough;    /* elements whose map is not smooth (mesh/roughness.h) ... */
+  sp_gid roughest; /* ... and the tag of the worst one */
+  /* What the gmsh SDK took, in seconds, while this rank read a file or waited for rank 0. */
+  double read_seconds;  /* to read the file, or to mesh a geometry */
+  double metis_seconds; /* to partition the elements; 0 if there was nothing to do */
+} sp_hexes_file;
+
 typedef struct sp_hexes {
   sp_lid count; /* elements on this rank */
   int map_order;
@@ -57,10 +68,7 @@ typedef struct sp_hexes {
   sp_group *groups; /* [group_count] */
   int volume_count, volume_group_count;
   sp_group *volume_groups; /* [volume_group_count] */
-  /* About the file; the same on all ranks, 0 for a box. */
-  sp_gid left_out; /* volume elements that no Physical Volume names; they are not here */
-  sp_gid rough;    /* elements whose map is not smooth (mesh/roughness.h) ... */
-  sp_gid roughest; /* ... and the tag of the worst one */
+  sp_hexes_file file;
 } sp_hexes;
 
 /* Number of lattice points per element, (g+1)^3. Local. */

@@ -64,11 +64,7 @@ static sp_status refine_hexes(const sp_mesh *mesh, const sp_numbering *numbering
   double *xyz = NULL;
   sp_status status = sp_hexes_create(8 * (sp_gid)coarse->count, coarse->map_order,
                                      coarse->surface_count, coarse->group_count, out);
-  if (!status) {
-    (*out)->left_out = coarse->left_out;
-    (*out)->rough = coarse->rough;
-    (*out)->roughest = coarse->roughest;
-  }
+  if (!status) (*out)->file = coarse->file;
   if (!status) status = copy_groups(coarse, *out);
   if (!status)
     status = sp_allocate(sp_element_nodes(2 * coarse->map_order), 3 * sizeof *xyz, "refined points",

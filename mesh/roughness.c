@@ -103,21 +103,21 @@ double sp_roughness(const sp_hexes *hexes, sp_lid element) {
 void sp_roughness_count(MPI_Comm comm, sp_hexes *hexes) {
   transform t;
   double worst = 0, local = 0;
-  hexes->rough = hexes->roughest = 0;
+  hexes->file.rough = hexes->file.roughest = 0;
   if (hexes->map_order < FIRST) return;
-  hexes->roughest = INT64_MAX;
+  hexes->file.roughest = INT64_MAX;
   transform_make(hexes->map_order, &t);
   for (sp_lid e = 0; e < hexes->count; e++) {
     const double r = roughness(&t, sp_hexes_lattice(hexes, e));
-    hexes->rough += r > 1;
-    if (r > local || (r == local && hexes->tags[e] < hexes->roughest)) {
+    hexes->file.rough += r > 1;
+    if (r > local || (r == local && hexes->tags[e] < hexes->file.roughest)) {
       local = r;
-      hexes->roughest = hexes->tags[e];
+      hexes->file.roughest = hexes->tags[e];
     }
   }
   MPI_Allreduce(&local, &worst, 1, MPI_DOUBLE, MPI_MAX, comm);
-  if (local < worst) hexes->roughest = INT64_MAX;
-  MPI_Allreduce(MPI_IN_PLACE, &hexes->roughest, 1, SP_MPI_GID, MPI_MIN, comm);
-  MPI_Allreduce(MPI_IN_PLACE, &hexes->rough, 1, SP_MPI_GID, MPI_SUM, comm);
-  if (hexes->rough == 0) hexes->roughest = 0;
+  if (local < worst) hexes->file.roughest = INT64_MAX;
+  MPI_Allreduce(MPI_IN_PLACE, &hexes->file.roughest, 1, SP_MPI_GID, MPI_MIN, comm);
+  MPI_Allreduce(MPI_IN_PLACE, &hexes->file.rough, 1, SP_MPI_GID, MPI_SUM, comm);
+  if (hexes->file.rough == 0) hexes->file.roughest = 0;
 }

@@ -97,7 +97,8 @@ static void check_shell(int order, double relative) {
   write_geometry("shell.geo", order);
   require(sp_gmsh_hexes(MPI_COMM_WORLD, path, &hexes));
   CHECK(hexes->map_order == order, "map order %d", hexes->map_order);
-  CHECK(hexes->rough == 0, "order %d: %lld rough elements", order, (long long)hexes->rough);
+  CHECK(hexes->file.rough == 0, "order %d: %lld rough elements", order,
+        (long long)hexes->file.rough);
   require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
   const double error = fabs(volume(mesh) / exact - 1), off = off_spheres(mesh);
   CHECK(error <= relative, "order %d: the volume is off by %.3g", order, error);
@@ -119,7 +120,8 @@ static void check_lattice(int order) {
   write_geometry("blocks.geo", order);
   require(sp_gmsh_hexes(MPI_COMM_WORLD, path, &hexes));
   CHECK(hexes->map_order == order, "map order %d", hexes->map_order);
-  CHECK(hexes->rough == 0, "order %d: %lld rough elements", order, (long long)hexes->rough);
+  CHECK(hexes->file.rough == 0, "order %d: %lld rough elements", order,
+        (long long)hexes->file.rough);
   const int g = order, n = g + 1, points = n * n * n;
   double worst = 0;
   for (sp_lid e = 0; e < hexes->count; e++) {

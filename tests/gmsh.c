@@ -194,8 +194,8 @@ static void check_named(const char *path, int order, sp_gid left_out) {
   const sp_hexes *hexes = mesh->hexes;
   CHECK(mesh->global_elements == 4 && hexes->map_order == order, "%s: %lld elements of order %d",
         path, (long long)mesh->global_elements, hexes->map_order);
-  CHECK(hexes->left_out == left_out, "%s: %lld elements left out", path,
-        (long long)hexes->left_out);
+  CHECK(hexes->file.left_out == left_out, "%s: %lld elements left out", path,
+        (long long)hexes->file.left_out);
   const sizes size = measure(mesh);
   CHECK_CLOSE(size.volume, 1, TOLERANCE);
   const int bottom = find_group(hexes, "bottom", 0), between = find_group(hexes, "between", 0);
@@ -203,8 +203,8 @@ static void check_named(const char *path, int order, sp_gid left_out) {
         (long long)size.faces[bottom], (long long)size.faces[between]);
   CHECK(sp_mesh_refine(&mesh) == SP_OK, "%s", sp_error_message());
   if (mesh)
-    CHECK(mesh->hexes->left_out == left_out, "%s: %lld left out after refinement", path,
-          (long long)mesh->hexes->left_out);
+    CHECK(mesh->hexes->file.left_out == left_out, "%s: %lld left out after refinement", path,
+          (long long)mesh->hexes->file.left_out);
   sp_mesh_destroy(&mesh);
 }
 

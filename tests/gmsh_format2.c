@@ -185,9 +185,9 @@ static void check_half(encoding_kind encoding) {
   write_row(&(recipe){.encoding = encoding, .tags = 2, .second_names_zero = true}, &t, path);
   sp_mesh *mesh = read_mesh(path);
   if (!mesh) return;
-  CHECK(mesh->global_elements == CUBES / 2 && mesh->hexes->left_out == CUBES / 2,
+  CHECK(mesh->global_elements == CUBES / 2 && mesh->hexes->file.left_out == CUBES / 2,
         "%s: %lld elements, %lld left out", NAMES[encoding], (long long)mesh->global_elements,
-        (long long)mesh->hexes->left_out);
+        (long long)mesh->hexes->file.left_out);
   CHECK_CLOSE(measure(mesh).volume, 0.5, 100 * DBL_EPSILON);
   sp_mesh_destroy(&mesh);
 }

@@ -122,7 +122,7 @@ static sp_status summarize(const char *name, summary *out, sp_mesh **mesh) {
   MPI_Allreduce(MPI_IN_PLACE, out->faces, 16, SP_MPI_GID, MPI_SUM, MPI_COMM_WORLD);
   out->elements = (*mesh)->global_elements;
   out->unnamed = (*mesh)->unnamed_faces;
-  out->left_out = h->left_out;
+  out->left_out = h->file.left_out;
   out->dofs = numbering->global;
   sp_numbering_destroy(&numbering);
   return SP_OK;

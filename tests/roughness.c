@@ -135,7 +135,8 @@ static void check_smooth(void) {
       }
   sp_hexes *box = quadratic_box(4);
   sp_roughness_count(MPI_COMM_WORLD, box);
-  CHECK(box->rough == 0 && box->roughest == 0, "%lld elements of degree 2", (long long)box->rough);
+  CHECK(box->file.rough == 0 && box->file.roughest == 0, "%lld elements of degree 2",
+        (long long)box->file.rough);
   sp_hexes_destroy(&box);
 }
 
@@ -164,8 +165,9 @@ static void check_ranks(void) {
     sp_hexes *hexes = sample(quarter, 7, side, world_rank == last ? 1 : 0, where);
     const sp_gid tag = world_size * side * side * side;
     sp_roughness_count(MPI_COMM_WORLD, hexes);
-    CHECK(hexes->rough == 1 && hexes->roughest == tag, "%lld rough elements, the worst is %lld",
-          (long long)hexes->rough, (long long)hexes->roughest);
+    CHECK(hexes->file.rough == 1 && hexes->file.roughest == tag,
+          "%lld rough elements, the worst is %lld", (long long)hexes->file.rough,
+          (long long)hexes->file.roughest);
     sp_hexes_destroy(&hexes);
   }
 }
@@ -177,8 +179,9 @@ static void check_file(void) {
   CHECK(sp_gmsh_hexes(MPI_COMM_WORLD, SP_FIXTURES "/rough.msh", &hexes) == SP_OK, "%s",
         sp_error_message());
   if (hexes)
-    CHECK(hexes->rough == 4 && hexes->roughest > 0, "%lld rough elements, the worst is %lld",
-          (long long)hexes->rough, (long long)hexes->roughest);
+    CHECK(hexes->file.rough == 4 && hexes->file.roughest > 0,
+          "%lld rough elements, the worst is %lld", (long long)hexes->file.rough,
+          (long long)hexes->file.roughest);
   sp_hexes_destroy(&hexes);
 }
 

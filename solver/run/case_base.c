@@ -94,12 +94,19 @@ static sp_status make_mesh(const sp_workers *workers, const sp_config *config, s
   return SP_OK;
 }
 
+/* What the gmsh SDK took of the mesh phase. */
+static void add_reader(const sp_hexes_file *file, sp_profile *profile) {
+  sp_profile_add(profile, SP_PHASE_FILE, file->read_seconds > 0, file->read_seconds);
+  sp_profile_add(profile, SP_PHASE_METIS, file->metis_seconds > 0, file->metis_seconds);
+}
+
 sp_status sp_case_base_create(const sp_workers *workers, const sp_config *config,
                               sp_profile *profile, sp_terminal *terminal, sp_case_base *base) {
   *base = (sp_case_base){.workers = workers, .comm = workers->comm, .platform = &workers->platform};
   const double start = sp_profile_begin(terminal, SP_PHASE_MESH);
   const sp_status status = make_mesh(workers, config, &base->mesh);
   sp_profile_end(profile, terminal, SP_PHASE_MESH, start);
+  if (!status) add_reader(&base->mesh->hexes->file, profile);
   if (status) sp_case_base_destroy(base);
   return status;
 }

@@ -15,6 +15,8 @@ static const struct {
     [SP_PHASE_CASE] = {"case", SP_PHASE_TOTAL},
     [SP_PHASE_DEVICE] = {"device", SP_PHASE_TOTAL},
     [SP_PHASE_MESH] = {"mesh", SP_PHASE_TOTAL},
+    [SP_PHASE_FILE] = {"file (gmsh)", SP_PHASE_MESH},
+    [SP_PHASE_METIS] = {"parts (METIS)", SP_PHASE_MESH},
     [SP_PHASE_NUMBERING] = {"numbering", SP_PHASE_TOTAL},
     [SP_PHASE_PROBLEM] = {"problem", SP_PHASE_TOTAL},
     [SP_PHASE_OPERATOR] = {"operator", SP_PHASE_TOTAL},

@@ -3,8 +3,9 @@
  *     total = start + case + device + ... + solve + ... + log + rest
  *     solve = matvec + vectors + precondition + reductions + rest of solve
  *
- * `rest` and `rest of solve` are what no other row names. The sums hold on every rank, hence for
- * the means over ranks, but not for minima and maxima. */
+ * `file (gmsh)` and `parts (METIS)` are two parts of `mesh`, not all of it. `rest` and `rest of
+ * solve` are what no other row names. The sums hold on every rank, hence for the means over ranks,
+ * but not for minima and maxima. */
 #ifndef SP_SOLVER_RUN_PROFILE_H
 #define SP_SOLVER_RUN_PROFILE_H
 
@@ -20,6 +21,8 @@ typedef enum sp_phase {
   SP_PHASE_CASE,   /* arguments, case file, checks and locks of the outputs */
   SP_PHASE_DEVICE, /* opening it; of a GPU its context */
   SP_PHASE_MESH,
+  SP_PHASE_FILE,  /* of the mesh: the gmsh SDK reads the file, or meshes a geometry */
+  SP_PHASE_METIS, /* of the mesh: the SDK partitions it; other ranks wait for rank 0 */
   SP_PHASE_NUMBERING,
   SP_PHASE_PROBLEM,
   SP_PHASE_OPERATOR,       /* with b, and the vectors of the iteration */

@@ -185,17 +185,17 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
                     mesh_name(config), split ? ", one part a rank" : "",
                     (long long)mesh->global_elements, mesh->global_elements == 1 ? "" : "s",
                     range->smallest, range->largest);
-  if (mesh->hexes->left_out > 0)
+  if (mesh->hexes->file.left_out > 0)
     sp_terminal_print(t,
                       "  %-16s %lld volume elements are in no Physical Volume and are left out\n",
-                      "note", (long long)mesh->hexes->left_out);
-  if (mesh->hexes->rough > 0)
+                      "note", (long long)mesh->hexes->file.left_out);
+  if (mesh->hexes->file.rough > 0)
     sp_terminal_print(
         t,
         "  %-16s %lld curved elements are rough, most of all element %lld: their nodes "
         "follow no\n  %-16s smooth map, so expect larger errors (gmsh: take "
         "Mesh.ElementOrder = 4 at most)\n",
-        "note", (long long)mesh->hexes->rough, (long long)mesh->hexes->roughest, "");
+        "note", (long long)mesh->hexes->file.rough, (long long)mesh->hexes->file.roughest, "");
   if (row->has_boundary && mesh->hexes->group_count > 0 && mesh->unnamed_faces > 0)
     sp_terminal_print(t,
                       "  %-16s %lld exterior faces belong to no group and take the default "
@@ -309,17 +309,17 @@ static short_text format_seconds(double seconds) {
   return out;
 }
 
-/* Parts are indented, and their shares stand in a column of their own. */
+/* Parts are indented, and shares of the solve stand in a column of their own. */
 static void print_phase(sp_terminal *t, int depth, const sp_phase_row *row) {
   short_text calls = {""};
   if (row->calls > 0) snprintf(calls.text, sizeof calls.text, "%lld", (long long)row->calls);
   sp_terminal_print(t, "  %*s%-*s %7s %10s %10s %10s", 2 * depth, "", 17 - 2 * depth, row->name,
                     calls.text, format_seconds(row->seconds_min).text,
                     format_seconds(row->seconds_mean).text, format_seconds(row->seconds_max).text);
-  if (depth == 0)
-    sp_terminal_print(t, " %7.1f %%\n", 100 * row->share_of_total);
-  else
+  if (depth > 0 && row->share > 0)
     sp_terminal_print(t, " %9s %7.1f %%\n", "", 100 * row->share);
+  else
+    sp_terminal_print(t, " %7.1f %%\n", 100 * row->share_of_total);
 }
 
 static void print_phases(sp_report *report, const sp_phase_row *rows) {
