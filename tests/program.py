@@ -88,6 +88,10 @@ def check_log(path, ranks, iterations, status):
         for whole in "total", "solve":
             parts = [row["seconds_mean"] for row in phases.values() if row["part_of"].decode() == whole]
             check(abs(sum(parts) - phases[whole]["seconds_mean"]) < 1e-9, f"parts of {whole}: {parts}")
+        mesh = {name: row for name, row in phases.items() if row["part_of"] == b"mesh"}
+        check([row["calls"] for row in mesh.values()] == [1, ranks > 1], f"reading and partitioning: {mesh}")
+        check(sum(row["seconds_max"] for row in mesh.values()) <= phases["mesh"]["seconds_min"] + 1e-6,
+              f"parts of the mesh: {mesh} of {phases['mesh']}")
         levels = log["levels"][:]
         check(levels["order"][0] == log.attrs["order"] and levels["order"][-1] == 1 and
               levels["dofs"][0] == log.attrs["dofs"], f"levels {levels}")
