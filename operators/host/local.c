@@ -171,13 +171,16 @@ INLINE void prepare_jacobian(vec dr[3], vec ds[2][3], vec dt[2][3], line_map *li
   UNROLL for (int power = 0; power < 3; power++) line->jacobian[power] = dot(dr, line->st[power]);
 }
 
-INLINE void prepare_line(const real *coefficients, real s, real t, line_map *line) {
+/* The derivatives of the map on a line along r: ds and dt are [power][component]. */
+typedef struct line_derivatives {
   vec dr[3], ds[2][3], dt[2][3];
-  derivatives(coefficients, 0, s, t, dr, ds, dt);
-  prepare_jacobian(dr, ds, dt, line);
+} line_derivatives;
+
+INLINE void prepare_line(line_derivatives *at, line_map *line) {
+  prepare_jacobian(at->dr, at->ds, at->dt, line);
   UNROLL for (int power = 0; power < 2; power++) {
-    cross(dt[power], dr, line->tr[power]);
-    cross(dr, ds[power], line->rs[power]);
+    cross(at->dt[power], at->dr, line->tr[power]);
+    cross(at->dr, at->ds[power], line->rs[power]);
   }
 }
 
@@ -194,14 +197,9 @@ INLINE vec scale_stored(const vec *factors, vec *gr, vec *gs, vec *gt) {
   return factors[SP_G_WJ];
 }
 
-/* The same at point r of a line; `scale` is the weight and kappa divided by |J|. */
-INLINE void scale_trilinear(const line_map *line, vec r, vec scale, vec *gr, vec *gs, vec *gt) {
-  vec adj[3][3], flux[3];
-  UNROLL for (int d = 0; d < 3; d++) {
-    adj[0][d] = line->st[0][d] + r * (line->st[1][d] + r * line->st[2][d]);
-    adj[1][d] = line->tr[0][d] + r * line->tr[1][d];
-    adj[2][d] = line->rs[0][d] + r * line->rs[1][d];
-  }
+/* The same by the rows of |J| J^-1; `scale` is the weight and kappa divided by |J|. */
+INLINE void scale_adjugate(vec adj[3][3], vec scale, vec *gr, vec *gs, vec *gt) {
+  vec flux[3];
   UNROLL for (int d = 0; d < 3; d++) flux[d] =
       scale * (adj[0][d] * *gr + adj[1][d] * *gs + adj[2][d] * *gt);
   *gr = dot(adj[0], flux);
@@ -209,14 +207,44 @@ INLINE void scale_trilinear(const line_map *line, vec r, vec scale, vec *gr, vec
   *gt = dot(adj[2], flux);
 }
 
-/* Up to how many points per direction stored factors are prefetched: with vectors of 64 bytes, more
- * were slower with prefetches; and up to how many quotients are the processor's divisions: more
- * were slower with those (README.md, "Measured"). */
+/* At point r of a line. */
+INLINE void scale_trilinear(const line_map *line, vec r, vec scale, vec *gr, vec *gs, vec *gt) {
+  vec adj[3][3];
+  UNROLL for (int d = 0; d < 3; d++) {
+    adj[0][d] = line->st[0][d] + r * (line->st[1][d] + r * line->st[2][d]);
+    adj[1][d] = line->tr[0][d] + r * line->tr[1][d];
+    adj[2][d] = line->rs[0][d] + r * line->rs[1][d];
+  }
+  scale_adjugate(adj, scale, gr, gs, gt);
+}
+
+/* At point r of a line that is too short for its polynomials to pay. `weight` is that of the point,
+ * `factor` times kappa; returns wJ. */
+INLINE vec scale_at_point(const line_derivatives *at, vec r, vec weight, vec factor, vec *gr,
+                          vec *gs, vec *gt) {
+  vec ds[3], dt[3], adj[3][3];
+  UNROLL for (int d = 0; d < 3; d++) {
+    ds[d] = at->ds[0][d] + r * at->ds[1][d];
+    dt[d] = at->dt[0][d] + r * at->dt[1][d];
+  }
+  cross(ds, dt, adj[0]);
+  cross(dt, at->dr, adj[1]);
+  cross(at->dr, ds, adj[2]);
+  const vec jacobian = dot(at->dr, adj[0]);
+  scale_adjugate(adj, factor / jacobian, gr, gs, gt);
+  return weight * jacobian;
+}
+
+/* By how many points per direction code differs (README.md, "Measured"). With vectors of 64 bytes,
+ * more stored factors were slower with prefetches. More quotients than DIVIDED were slower as
+ * divisions of the processor. On short lines the polynomials of a line take longer than the
+ * geometry at each point, for which vectors of 64 bytes have twice as many registers. */
 enum {
   WIDE = SP_HOST_VECTOR_BYTES == 64,
   BP35_PREFETCHED = WIDE ? 9 : SP_MAX_M,
   BP30_PREFETCHED = WIDE ? 6 : SP_MAX_M,
-  DIVIDED = 9
+  DIVIDED = 9,
+  POINTWISE = WIDE ? 8 : 4
 };
 
 /* out = (D^T G D + lambda wJ) u on n^3 collocation points; ft is an array like u, slices two of
@@ -228,6 +256,7 @@ INLINE void stiffness(int n, int prefetched, sp_factor_kind kind, const matrices
   const even_odd *d = &tables->differentiate, *dt = &tables->differentiate_t;
   const int area = n * n;
   const bool trilinear = kind != SP_FACTORS_STORED, scaled = kind == SP_FACTORS_SCALED;
+  const bool pointwise = trilinear && n <= POINTWISE;
   const vec *coefficients = (const vec *)factors;
   vec *fr = slices, *fs = slices + area;
   /* The factors of all blocks are contiguous. The 7 n^3 vectors of a block are prefetched in equal
@@ -244,11 +273,14 @@ INLINE void stiffness(int n, int prefetched, sp_factor_kind kind, const matrices
     pass->r(d, slice, fr, &ahead);
     pass->s(d, slice, fs, &ahead);
     for (int j = 0; j < n; j++) {
+      line_derivatives at;
       line_map line;
       vec wj[SP_MAX_M], scale[SP_MAX_M];
       const real weight = tables->weights[j] * tables->weights[k];
-      if (trilinear) {
-        prepare_line(factors, tables->nodes[j], tables->nodes[k], &line);
+      if (trilinear)
+        derivatives(factors, 0, tables->nodes[j], tables->nodes[k], at.dr, at.ds, at.dt);
+      if (trilinear && !pointwise) {
+        prepare_line(&at, &line);
         /* Quotients take long: they are on their way before the loop that needs them. */
         for (int i = 0; i < n; i++) {
           const vec w = splat(weight * tables->weights[i]);
@@ -260,7 +292,11 @@ INLINE void stiffness(int n, int prefetched, sp_factor_kind kind, const matrices
       }
       for (int i = 0; i < n; i++) {
         const int p = j * n + i;
-        if (trilinear)
+        const vec w = splat(weight * tables->weights[i]);
+        if (pointwise)
+          wj[i] = scale_at_point(&at, splat(tables->nodes[i]), w, scaled ? w * coefficients[0] : w,
+                                 &fr[p], &fs[p], &slice_ft[p]);
+        else if (trilinear)
           scale_trilinear(&line, splat(tables->nodes[i]), scale[i], &fr[p], &fs[p], &slice_ft[p]);
         else
           wj[i] = scale_stored((const vec *)factors + (ptrdiff_t)(k * area + p) * SP_FACTORS,
