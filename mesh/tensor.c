@@ -1,33 +1,48 @@
 #include "mesh/tensor.h"
 
 #include <assert.h>
+#include <stdbool.h>
 
 #include "io/clones.h"
 #include "mesh/reference.h"
 
 enum { PLANE = SP_MAX_RULE * SP_MAX_RULE };
 
+/* target[f] = or += the sum of four terms factors[k] source[k][f]. */
+SP_INLINE void add_four(bool add, int fast, const double *factor, int column,
+                        const double *restrict source, double *restrict target) {
+  const double a = factor[0], b = factor[column], c = factor[2 * column], d = factor[3 * column];
+  const double *restrict second = source + fast, *restrict third = second + fast,
+                         *restrict fourth = third + fast;
+  for (int f = 0; f < fast; f++) {
+    const double sum = (a * source[f] + b * second[f]) + (c * third[f] + d * fourth[f]);
+    target[f] = add ? target[f] + sum : sum;
+  }
+}
+
 /* out[slow][m][fast] = sum_l matrix(m, l) in[slow][l][fast], with matrix(m, l) = matrix[m * row + l
- * * column]: the strides select the matrix or its transpose. Four terms at a time, because each
- * pass loads and stores `out`. */
+ * * column]: the strides select the matrix or its transpose. Up to four terms at a time, because
+ * each pass loads and stores `out`. */
 SP_INLINE void contract(int slow, int to, int from, int fast, const double *matrix, int row,
                         int column, const double *in, double *out) {
+  const int head = from % 4;
   for (int s = 0; s < slow; s++)
     for (int m = 0; m < to; m++) {
       double *restrict target = &out[(s * to + m) * fast];
       const double *factor = &matrix[m * row], *restrict source = &in[s * from * fast];
-      int l = from % 4;
-      for (int f = 0; f < fast; f++) target[f] = l > 0 ? factor[0] * source[f] : 0;
-      for (int k = 1; k < l; k++)
-        for (int f = 0; f < fast; f++) target[f] += factor[k * column] * source[k * fast + f];
-      for (; l < from; l += 4) {
-        const double a = factor[l * column], b = factor[(l + 1) * column],
-                     c = factor[(l + 2) * column], d = factor[(l + 3) * column];
-        const double *restrict next = &source[l * fast];
-        for (int f = 0; f < fast; f++)
-          target[f] += (a * next[f] + b * next[fast + f]) +
-                       (c * next[2 * fast + f] + d * next[3 * fast + f]);
-      }
+      const double *restrict second = source + fast, *restrict third = second + fast;
+      const double a = factor[0], b = head > 1 ? factor[column] : 0;
+      const double c = head > 2 ? factor[2 * column] : 0;
+      if (head == 0)
+        add_four(false, fast, factor, column, source, target);
+      else if (head == 1)
+        for (int f = 0; f < fast; f++) target[f] = a * source[f];
+      else if (head == 2)
+        for (int f = 0; f < fast; f++) target[f] = a * source[f] + b * second[f];
+      else
+        for (int f = 0; f < fast; f++) target[f] = a * source[f] + b * second[f] + c * third[f];
+      for (int l = head ? head : 4; l < from; l += 4)
+        add_four(true, fast, &factor[l * column], column, &source[l * fast], target);
     }
 }
 
