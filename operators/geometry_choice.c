@@ -1,5 +1,15 @@
 #include "operators/geometry_choice.h"
 
+#include "operators/space.h"
+
+sp_geometry_facts sp_geometry_facts_of(const sp_operator_setup *setup) {
+  return (sp_geometry_facts){.kind = setup->kind,
+                             .order = setup->space->numbering->order,
+                             .map_order = setup->space->mesh->hexes->map_order,
+                             .coefficients = setup->kappa || setup->lambda_values,
+                             .by_element = setup->by_element};
+}
+
 sp_status sp_geometry_choose(const sp_backend *backend, const sp_geometry_facts *facts,
                              sp_geometry_kind request, sp_geometry_kind *out, const char **reason) {
   const bool curved = facts->map_order > 1;

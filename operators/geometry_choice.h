@@ -16,6 +16,9 @@ typedef struct sp_geometry_facts {
   bool coefficients, by_element;
 } sp_geometry_facts;
 
+/* Those of the operator that is built from `setup`. Local. */
+sp_geometry_facts sp_geometry_facts_of(const sp_operator_setup *setup);
+
 /* The geometry that `request` becomes: for SP_GEOMETRY_AUTO what the backend runs faster among
  * those that are exact for the facts. *reason says why in a few words for the user ("as the case
  * asks", "curved elements", ...), a constant string. Errors: SP_ERR_INPUT for trilinear geometry of

@@ -19,7 +19,10 @@ static bool coefficients = false;
 static void check(sp_preconditioner_kind request, sp_coarse_kind coarse, sp_operator_kind kind,
                   int order, bool has_matrices, double elements, sp_preconditioner_kind want) {
   const sp_backend backend = {.matrix_create = has_matrices ? create_matrix : NULL};
-  const sp_precondition_facts facts = {kind, order, &backend, elements, coefficients};
+  const sp_precondition_facts facts = {
+      .op = {.kind = kind, .order = order, .coefficients = coefficients},
+      .backend = &backend,
+      .elements = elements};
   static sp_config config; /* large */
   const char *reason = "";
   config.solver.preconditioner = (int)request;

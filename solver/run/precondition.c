@@ -33,8 +33,8 @@ static bool asks_for_multigrid(const sp_config *config) {
 /* Whether set-up takes too long, and Jacobi's preconditioner should converge in time. */
 static bool prefers_jacobi(const sp_config *config, const sp_precondition_facts *facts) {
   const double iterations = ITERATIONS_PER_ELEMENT * cbrt(facts->elements);
-  return facts->backend->matrix_create && sp_coarse_is_available() && facts->order == 1 &&
-         facts->elements > MOST_ROWS && !facts->coefficients && !asks_for_multigrid(config) &&
+  return facts->backend->matrix_create && sp_coarse_is_available() && facts->op.order == 1 &&
+         facts->elements > MOST_ROWS && !facts->op.coefficients && !asks_for_multigrid(config) &&
          1.15 * iterations < config->solver.max_iterations;
 }
 
@@ -45,7 +45,7 @@ sp_preconditioner_kind sp_precondition_choose(const sp_config *config,
   *reason = "as the case asks";
   if (request != SP_PRECONDITIONER_AUTO) return request;
   *reason = "the mass matrix is close to its diagonal";
-  if (sp_precondition_best(facts->kind) == SP_PRECONDITIONER_JACOBI)
+  if (sp_precondition_best(facts->op.kind) == SP_PRECONDITIONER_JACOBI)
     return SP_PRECONDITIONER_JACOBI;
   *reason = "at order 1 multigrid's set-up on one core takes too long above 2 million elements";
   if (prefers_jacobi(config, facts)) return SP_PRECONDITIONER_JACOBI;
@@ -133,11 +133,7 @@ static sp_status discretize(void *context, const sp_space *space, sp_multigrid_l
                                     .diagonal_dofs = l->robin.dofs,
                                     .diagonal_values = l->robin.values};
   set_constants(l->constants, &data->constants);
-  const sp_geometry_facts facts = {.kind = SP_BP35,
-                                   .order = space->numbering->order,
-                                   .map_order = space->mesh->hexes->map_order,
-                                   .coefficients = l->coefficients.kappa || l->coefficients.lambda,
-                                   .by_element = l->coefficients.by_element};
+  const sp_geometry_facts facts = sp_geometry_facts_of(&data->setup);
   const char *reason;
   return sp_geometry_choose(space->platform->backend, &facts,
                             (sp_geometry_kind)s->config->discretization.geometry,
@@ -162,16 +158,15 @@ bool sp_precondition_leaves_one_sweep(const sp_config *config, const sp_precondi
                                       sp_geometry_kind geometry) {
   const char *reason;
   return sp_precondition_choose(config, facts, &reason) != SP_PRECONDITIONER_MULTIGRID &&
-         sp_cg_prefers_one_sweep(facts->backend, facts->kind, geometry, facts->order);
+         sp_cg_prefers_one_sweep(facts->backend, facts->op.kind, geometry, facts->op.order);
 }
 
 sp_status sp_precondition_create(const sp_config *config, const sp_problem *problem,
                                  sp_operator *op, const sp_operator_setup *setup,
                                  const sp_null_space *constants, sp_preconditioner **out,
                                  const char **reason) {
-  const sp_precondition_facts facts = {op->kind, op->order, op->backend,
-                                       (double)op->space->mesh->global_elements,
-                                       setup->kappa || setup->lambda_values};
+  const sp_precondition_facts facts = {sp_geometry_facts_of(setup), op->backend,
+                                       (double)op->space->mesh->global_elements};
   *out = NULL;
   switch (sp_precondition_choose(config, &facts, reason)) {
   case SP_PRECONDITIONER_AUTO:
@@ -194,9 +189,9 @@ sp_status sp_precondition_create(const sp_config *config, const sp_problem *prob
 
 /* ---- Memory ---- */
 
-static sp_status predict_multigrid(const sp_config *config, const sp_backend *backend,
-                                   const sp_mesh *mesh, const sp_operator_facts *op,
-                                   const sp_geometry_facts *geometry, sp_precondition_bytes *out) {
+static sp_status predict_multigrid(const sp_config *config, const sp_mesh *mesh,
+                                   const sp_operator_facts *op, const sp_precondition_facts *facts,
+                                   sp_precondition_bytes *out) {
   sp_extents extents;
   sp_multigrid_options options;
   sp_multigrid_level_facts levels[SP_MULTIGRID_MOST];
@@ -204,48 +199,46 @@ static sp_status predict_multigrid(const sp_config *config, const sp_backend *ba
   choose_options(config, op->order, &options);
   SP_TRY(sp_multigrid_check(op->order, &options));
   SP_TRY(sp_separable_extents(mesh, &extents)); /* refinement leaves the stretch nearly as it is */
-  sp_multigrid_decide(backend, &extents, &options);
+  sp_multigrid_decide(facts->backend, &extents, &options);
   for (int i = 0; i < options.levels; i++) {
     const int order = options.orders[i];
     levels[i].op = *op;
     levels[i].op.alike = i == 0;
     sp_sizes_count(mesh->topology, config->mesh.refine, order, &levels[i].sizes);
     if (i == 0) continue;
-    sp_geometry_facts facts = *geometry;
-    facts.kind = levels[i].op.kind = SP_BP35;
-    facts.order = levels[i].op.order = order;
-    SP_TRY(sp_geometry_choose(backend, &facts, (sp_geometry_kind)config->discretization.geometry,
+    sp_geometry_facts of_level = facts->op;
+    of_level.kind = levels[i].op.kind = SP_BP35;
+    of_level.order = levels[i].op.order = order;
+    SP_TRY(sp_geometry_choose(facts->backend, &of_level,
+                              (sp_geometry_kind)config->discretization.geometry,
                               &levels[i].op.geometry, &reason));
   }
   /* Copies of shared DOFs count more than once: a few per cent. */
   const int last = options.levels - 1;
   levels[last].global = levels[last].sizes.dofs;
   MPI_Allreduce(MPI_IN_PLACE, &levels[last].global, 1, MPI_DOUBLE, MPI_SUM, mesh->comm);
-  sp_multigrid_predict(backend, &options, levels, &out->held, &out->most);
+  sp_multigrid_predict(facts->backend, &options, levels, &out->held, &out->most);
   out->applies = true;
   return SP_OK;
 }
 
-sp_status sp_precondition_predict(const sp_config *config, const sp_backend *backend,
-                                  const sp_mesh *mesh, const sp_operator_facts *op,
-                                  const sp_geometry_facts *geometry, sp_precondition_bytes *out) {
+sp_status sp_precondition_predict(const sp_config *config, const sp_mesh *mesh,
+                                  const sp_operator_facts *op, const sp_precondition_facts *facts,
+                                  sp_precondition_bytes *out) {
   const char *reason;
   sp_sizes sizes;
-  const sp_precondition_facts facts = {op->kind, op->order, backend,
-                                       (double)mesh->global_elements * pow(8, config->mesh.refine),
-                                       geometry->coefficients};
   *out = (sp_precondition_bytes){0};
-  switch (sp_precondition_choose(config, &facts, &reason)) {
+  switch (sp_precondition_choose(config, facts, &reason)) {
   case SP_PRECONDITIONER_AUTO:
   case SP_PRECONDITIONER_NONE:
     break;
   case SP_PRECONDITIONER_JACOBI:
     sp_sizes_count(mesh->topology, config->mesh.refine, op->order, &sizes);
-    out->held = sp_jacobi_predicted_bytes(backend, sizes.dofs);
+    out->held = sp_jacobi_predicted_bytes(facts->backend, sizes.dofs);
     out->most = sp_bytes_sum(out->held, sp_jacobi_predicted_setup_bytes(sizes.dofs));
     break;
   case SP_PRECONDITIONER_MULTIGRID:
-    return predict_multigrid(config, backend, mesh, op, geometry, out);
+    return predict_multigrid(config, mesh, op, facts, out);
   }
   return SP_OK;
 }

@@ -10,11 +10,9 @@
 
 /* What decides. */
 typedef struct sp_precondition_facts {
-  sp_operator_kind kind;
-  int order;
+  sp_geometry_facts op; /* of the operator */
   const sp_backend *backend;
-  double elements;   /* of all ranks */
-  bool coefficients; /* kappa or lambda vary */
+  double elements; /* of all ranks */
 } sp_precondition_facts;
 
 /* What `auto` becomes for an operator; other kinds stay. *reason says why, for the user; a constant
@@ -46,11 +44,10 @@ typedef struct sp_precondition_bytes {
   bool applies;        /* CG applies it: neither none nor a diagonal */
 } sp_precondition_bytes;
 
-/* Predict them for the operator with the facts `op`, on a mesh that is to be refined; `geometry`
- * has the facts that chose the operator's. Errors: those of sp_geometry_choose and
- * sp_multigrid_check. Collective. */
-sp_status sp_precondition_predict(const sp_config *config, const sp_backend *backend,
-                                  const sp_mesh *mesh, const sp_operator_facts *op,
-                                  const sp_geometry_facts *geometry, sp_precondition_bytes *out);
+/* Predict them for the operator `op`, on a mesh that is to be refined. Errors: those of
+ * sp_geometry_choose and sp_multigrid_check. Collective. */
+sp_status sp_precondition_predict(const sp_config *config, const sp_mesh *mesh,
+                                  const sp_operator_facts *op, const sp_precondition_facts *facts,
+                                  sp_precondition_bytes *out);
 
 #endif
