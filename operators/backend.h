@@ -60,8 +60,8 @@ typedef struct sp_operator_setup {
   const double *kappa, *lambda_values;
   bool by_element;
   /* A diagonal to add to A, of this rank's faces alone (Robin conditions): A gains
-   * diagonal_values[i] at local DOF diagonal_dofs[i], which is listed once; other ranks' parts come
-   * by the exchange. */
+   * diagonal_values[i] at local DOF diagonal_dofs[i], which is listed once and not inside an
+   * element; other ranks' parts come by the exchange. */
   sp_lid diagonal_count;
   const sp_lid *diagonal_dofs;
   const double *diagonal_values;

@@ -294,52 +294,73 @@ static void check_steps(const bench *b, const deformed_box *box, sp_operator *op
   free(plain.x);
 }
 
-/* A step of Chebyshev's iteration with A x, and the residual alone, against A x and the formulas.
- * Two rounds with the same scratch: it has to be clean after the first. */
+/* The vectors of a step; ZERO is scratch. */
+enum { X, T, D, SOLUTION, R, ZERO, STEP_VECTORS };
+
+static void check_step(const bench *b, const deformed_box *box, const sp_operator *op,
+                       void *const on[STEP_VECTORS], double *const values[STEP_VECTORS],
+                       const double *ax, const sp_correction *step, const char *what) {
+  const size_t n = (size_t)op->dofs;
+  const double a = step->d ? step->a : 1, b_r = step->d ? step->b : 0, c = step->d ? step->c : 0;
+  const double epsilon = bench_epsilon(op->precision);
+  double *got[STEP_VECTORS];
+  size_t wrong = 0;
+  for (int v = D; v <= R; v++) {
+    got[v] = test_allocate(n, sizeof(double));
+    bench_download_as(b, op->precision, n, on[v], got[v]);
+    CHECK(count_different_bits(b->comm, box, got[v]) == 0, "vector %d differs among holders", v);
+  }
+  /* Sums in another order, and a few roundings: A x has some eight terms per DOF at most. */
+  for (size_t i = 0; i < n; i++) {
+    const double r = values[T][i] - ax[i], d = a * values[D][i] + b_r * r;
+    const double x = values[SOLUTION][i] + c * d, bound = 16 * epsilon * (4 + 8 * fabs(ax[i]));
+    wrong += !(fabs(got[R][i] - r) <= bound && fabs(got[D][i] - d) <= 2 * bound &&
+               fabs(got[SOLUTION][i] - x) <= 4 * bound);
+  }
+  CHECK(wrong == 0, "order %d, precision %d: %zu of %zu entries of %s are wrong", op->order,
+        (int)op->precision, wrong, n, what);
+  for (int v = D; v <= R; v++) {
+    memcpy(values[v], got[v], n * sizeof(double));
+    free(got[v]);
+  }
+}
+
+/* A step of Chebyshev's iteration with A x, and the residual alone, against A x and the formulas,
+ * where x is a vector of its own, the step's d or its x. All with the same scratch: it has to be
+ * clean after each. */
 static void check_application_steps(const bench *b, const deformed_box *box,
                                     const sp_operator_setup *setup) {
+  static const char *const steps[] = {
+      [X] = "a step", [D] = "a step with A d", [SOLUTION] = "a step with A x"};
   sp_operator *op = bench_operator(setup);
   const size_t n = (size_t)op->dofs;
-  const sp_precision precision = op->precision;
-  const double A = 0.625, B = -1.25, C = 0.75, epsilon = bench_epsilon(precision);
-  enum { X, T, D, SOLUTION, ZERO, VECTORS };
-  double *values[VECTORS], *ax = test_allocate(4 * n, sizeof *ax), *got_r = ax + n;
-  double *got_d = got_r + n, *got_x = got_d + n;
-  void *on[VECTORS], *r;
-  for (int v = 0; v < VECTORS; v++) values[v] = test_allocate(n, sizeof(double));
+  double *values[STEP_VECTORS], *ax = test_allocate(n, sizeof *ax);
+  void *on[STEP_VECTORS];
+  for (int v = 0; v < STEP_VECTORS; v++) values[v] = test_allocate(n, sizeof(double));
   for (int v = 0; v < ZERO; v++) random_vector(box, 20 + v, values[v]);
   for (int v = 0; v < ZERO; v++)
     for (size_t i = 0; i < n; i++) values[v][i] = (float)values[v][i]; /* exact in both */
-  for (int v = 0; v < VECTORS; v++) on[v] = bench_upload_as(b, precision, n, values[v]);
-  r = bench_upload_as(b, precision, n, values[X]);
-  bench_apply(b, op, true, values[X], ax);
-  const sp_correction step = {
-      .a = A, .b = B, .c = C, .t = on[T], .q = on[ZERO], .r = r, .d = on[D], .x = on[SOLUTION]};
-  for (int round = 0; round < 2; round++) {
-    const bool residual = round == 1;
-    sp_correction now = step;
-    if (residual) now.d = now.x = NULL;
-    CHECK(sp_operator_apply_step(op, on[X], on[ZERO], &now) == SP_OK, "%s", sp_error_message());
-    bench_download_as(b, precision, n, r, got_r);
-    bench_download_as(b, precision, n, on[D], got_d);
-    bench_download_as(b, precision, n, on[SOLUTION], got_x);
-    /* Sums in another order, and a few roundings: A x has some eight terms per DOF at most. */
-    size_t wrong = 0;
-    for (size_t i = 0; i < n; i++) {
-      const double want_r = values[T][i] - ax[i], want_d = A * values[D][i] + B * want_r;
-      const double want_x = values[SOLUTION][i] + C * want_d;
-      const double bound = 16 * epsilon * (4 + 8 * fabs(ax[i]));
-      wrong += !(fabs(got_r[i] - want_r) <= bound && fabs(got_d[i] - want_d) <= 2 * bound &&
-                 fabs(got_x[i] - want_x) <= 4 * bound);
-    }
-    CHECK(wrong == 0, "order %d, precision %d: %zu of %zu entries of a%s are wrong", op->order,
-          (int)precision, wrong, n, residual ? " residual" : " step");
-    CHECK(count_different_bits(b->comm, box, got_r) == 0, "r differs among holders");
-    CHECK(count_different_bits(b->comm, box, got_d) == 0, "d differs among holders");
-    CHECK(count_different_bits(b->comm, box, got_x) == 0, "x differs among holders");
+  for (int v = 0; v < STEP_VECTORS; v++) on[v] = bench_upload_as(b, op->precision, n, values[v]);
+  const sp_correction step = {.a = 0.625,
+                              .b = -1.25,
+                              .c = 0.75,
+                              .t = on[T],
+                              .q = on[ZERO],
+                              .r = on[R],
+                              .d = on[D],
+                              .x = on[SOLUTION]};
+  const sp_correction residual = {.t = on[T], .q = on[ZERO], .r = on[R]};
+  for (int from = X; from <= SOLUTION; from++) {
+    if (!steps[from]) continue;
+    bench_apply(b, op, true, values[from], ax);
+    CHECK(sp_operator_apply_step(op, on[from], on[ZERO], &step) == SP_OK, "%s", sp_error_message());
+    check_step(b, box, op, on, values, ax, &step, steps[from]);
+    bench_apply(b, op, true, values[X], ax);
+    CHECK(sp_operator_apply_step(op, on[X], on[ZERO], &residual) == SP_OK, "%s",
+          sp_error_message());
+    check_step(b, box, op, on, values, ax, &residual, "a residual");
   }
-  b->backend->vector_destroy(b->device, &r);
-  for (int v = 0; v < VECTORS; v++) {
+  for (int v = 0; v < STEP_VECTORS; v++) {
     b->backend->vector_destroy(b->device, &on[v]);
     free(values[v]);
   }
@@ -347,25 +368,24 @@ static void check_application_steps(const bench *b, const deformed_box *box,
   sp_operator_destroy(&op);
 }
 
-/* In both precisions, without and with a diagonal of the setup on every third DOF. */
+/* In both precisions, without and with a diagonal of the setup on every third DOF of faces. */
 static void check_applications(const bench *b, const deformed_box *box, sp_operator_setup setup) {
   const size_t n = (size_t)box->numbering->local;
   sp_lid *dofs = test_allocate(n, sizeof *dofs), count = 0;
   double *values = test_allocate(n, sizeof *values);
-  for (size_t i = 0; i < n; i += 3) {
+  for (size_t i = (size_t)box->numbering->class_start[SP_FACE_DOFS]; i < n; i += 3) {
     values[count] = 0.5 + 0.25 * random_value(9, box->whole_dof[i]);
     dofs[count++] = (sp_lid)i;
   }
-  for (sp_precision precision = SP_DOUBLE; precision < SP_PRECISIONS; precision++) {
-    if (!bench_has(b, precision)) continue;
-    setup.precision = precision;
-    setup.diagonal_count = 0;
-    check_application_steps(b, box, &setup);
-    setup.diagonal_count = count;
-    setup.diagonal_dofs = dofs;
-    setup.diagonal_values = values;
-    check_application_steps(b, box, &setup);
-  }
+  setup.diagonal_dofs = dofs;
+  setup.diagonal_values = values;
+  for (sp_precision precision = SP_DOUBLE; precision < SP_PRECISIONS; precision++)
+    for (int with_diagonal = 0; with_diagonal < 2; with_diagonal++) {
+      if (!bench_has(b, precision)) continue;
+      setup.precision = precision;
+      setup.diagonal_count = with_diagonal ? count : 0;
+      check_application_steps(b, box, &setup);
+    }
   free(dofs);
   free(values);
 }

@@ -92,6 +92,8 @@ def check_log(path, ranks, iterations, status):
         check([row["calls"] for row in mesh.values()] == [1, ranks > 1], f"reading and partitioning: {mesh}")
         check(sum(row["seconds_max"] for row in mesh.values()) <= phases["mesh"]["seconds_min"] + 1e-6,
               f"parts of the mesh: {mesh} of {phases['mesh']}")
+        check(0 < phases["writing"]["seconds_max"] <= phases["field"]["seconds_min"] + 1e-6,
+              f"writing: {phases['writing']} of {phases['field']}")
         levels = log["levels"][:]
         check(levels["order"][0] == log.attrs["order"] and levels["order"][-1] == 1 and
               levels["dofs"][0] == log.attrs["dofs"], f"levels {levels}")

@@ -138,17 +138,12 @@ static sp_status make_operator(sp_case *c) {
                                  .diagonal_count = c->robin.count,
                                  .diagonal_dofs = c->robin.dofs,
                                  .diagonal_values = c->robin.values};
-  const sp_geometry_facts facts = {.kind = c->setup.kind,
-                                   .order = c->space->numbering->order,
-                                   .map_order = c->mesh->hexes->map_order,
-                                   .coefficients = c->coefficients.kappa || c->coefficients.lambda,
-                                   .by_element = c->coefficients.by_element};
-  SP_TRY(sp_geometry_choose(c->platform->backend, &facts,
+  const sp_precondition_facts facts = {sp_geometry_facts_of(&c->setup), c->platform->backend,
+                                       (double)c->mesh->global_elements};
+  SP_TRY(sp_geometry_choose(facts.backend, &facts.op,
                             (sp_geometry_kind)c->config->discretization.geometry,
                             &c->setup.geometry, &c->geometry_reason));
-  const sp_precondition_facts solver = {c->setup.kind, facts.order, c->platform->backend,
-                                        (double)c->mesh->global_elements, facts.coefficients};
-  c->setup.one_sweep = sp_precondition_leaves_one_sweep(c->config, &solver, c->setup.geometry);
+  c->setup.one_sweep = sp_precondition_leaves_one_sweep(c->config, &facts, c->setup.geometry);
   return sp_operator_create(&c->setup, &c->op);
 }
 
@@ -364,10 +359,12 @@ static sp_status solve(sp_case *c, sp_results *results) {
 }
 
 /* A solution that has not converged does not take the place of one that has. */
-static sp_status write_field(sp_case *c, sp_status solved) {
+static sp_status write_field(sp_case *c, sp_status solved, sp_profile *profile) {
   const char *path = c->config->output.field;
+  double seconds;
   if (solved) SP_TRY(sp_outputs_unconverged_field(c->outputs, &path));
-  SP_TRY(sp_field_write(path, c->problem, c->space, c->config->output.flux, c->solution));
+  SP_TRY(sp_field_write(path, c->problem, c->space, c->config->output.flux, c->solution, &seconds));
+  sp_profile_add(profile, SP_PHASE_WRITING, 1, seconds);
   c->field = path;
   sp_report_field(c->report, path);
   return SP_OK;
@@ -402,7 +399,7 @@ static sp_status write_results(sp_case *c, sp_status solved, sp_results *results
   SP_TRY(time_levels(c, &results->profile, &level_count, levels));
   if (c->config->output.field[0]) {
     const double start = sp_profile_begin(c->terminal, SP_PHASE_FIELD);
-    written = write_field(c, solved);
+    written = write_field(c, solved, &results->profile);
     sp_profile_end(&results->profile, c->terminal, SP_PHASE_FIELD, start);
   }
   if (!written) written = sp_checkpoint_last_save(c->checkpoint);

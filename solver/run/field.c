@@ -230,7 +230,7 @@ sp_status sp_field_check(const sp_config *config) {
 }
 
 sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_space *space,
-                         bool flux, const double *x) {
+                         bool flux, const double *x, double *seconds) {
   const sp_mesh *mesh = space->mesh;
   field_points points = {0};
   field_arrays arrays = {0};
@@ -270,7 +270,9 @@ sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_s
         .text_count = regions,
         .text_name = "regions",
         .texts = arrays.names};
+    const double start = MPI_Wtime();
     status = sp_field_file_write(mesh->comm, path, &data);
+    *seconds = MPI_Wtime() - start;
   }
   free_arrays(&arrays);
   return status;

@@ -18,9 +18,10 @@
 /* Refuse the flux of a problem that has none, with its line: SP_ERR_INPUT. Local. */
 sp_status sp_field_check(const sp_config *config);
 
-/* Write the host L-vector x. Errors: SP_ERR_SYSTEM. Collective. */
+/* Write the host L-vector x; *seconds is what the file took, without the values in it. Errors:
+ * SP_ERR_SYSTEM. Collective. */
 sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_space *space,
-                         bool flux, const double *x);
+                         bool flux, const double *x, double *seconds);
 
 /* About as many bytes as this takes meanwhile on this rank after so many refinements of `mesh`,
  * which lead to `sizes` at that order. Local. */

@@ -3,9 +3,9 @@
  *     total = start + case + device + ... + solve + ... + log + rest
  *     solve = matvec + vectors + precondition + reductions + rest of solve
  *
- * `file (gmsh)` and `parts (METIS)` are two parts of `mesh`, not all of it. `rest` and `rest of
- * solve` are what no other row names. The sums hold on every rank, hence for the means over ranks,
- * but not for minima and maxima. */
+ * `file (gmsh)` and `parts (METIS)` are parts of `mesh`, and `writing` of `field`, but not all of
+ * it. `rest` and `rest of solve` are what no other row names. The sums hold on every rank, hence
+ * for the means over ranks, but not for minima and maxima. */
 #ifndef SP_SOLVER_RUN_PROFILE_H
 #define SP_SOLVER_RUN_PROFILE_H
 
@@ -41,7 +41,8 @@ typedef enum sp_phase {
   SP_PHASE_PROBES,  /* finding and evaluating them */
   SP_PHASE_RESULTS, /* the balance and [result] */
   SP_PHASE_FIELD,
-  SP_PHASE_LOG, /* writing it before and after the iteration */
+  SP_PHASE_WRITING, /* of the field: writing the file, with the order of its points */
+  SP_PHASE_LOG,     /* writing it before and after the iteration */
   SP_PHASE_REST,
   SP_PHASE_TOTAL,
   SP_PHASES
