@@ -8,7 +8,7 @@
 
 enum { PLANE = SP_MAX_RULE * SP_MAX_RULE };
 
-/* target[f] = or += the sum of four terms factors[k] source[k][f]. */
+/* target[f] = or += the sum of four terms factor[k * column] source[k][f]. */
 SP_INLINE void add_four(bool add, int fast, const double *factor, int column,
                         const double *restrict source, double *restrict target) {
   const double a = factor[0], b = factor[column], c = factor[2 * column], d = factor[3 * column];

@@ -316,7 +316,7 @@ static void print_phase(sp_terminal *t, int depth, const sp_phase_row *row) {
   sp_terminal_print(t, "  %*s%-*s %7s %10s %10s %10s", 2 * depth, "", 17 - 2 * depth, row->name,
                     calls.text, format_seconds(row->seconds_min).text,
                     format_seconds(row->seconds_mean).text, format_seconds(row->seconds_max).text);
-  if (depth > 0 && row->share > 0)
+  if (depth > 0 && row->share != 0)
     sp_terminal_print(t, " %9s %7.1f %%\n", "", 100 * row->share);
   else
     sp_terminal_print(t, " %7.1f %%\n", 100 * row->share_of_total);
