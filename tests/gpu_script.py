@@ -29,7 +29,8 @@ for gpu in $(echo "$CUDA_VISIBLE_DEVICES" | tr , ' '); do
   case $CUDA_VISIBLE_DEVICES in
     *,*) (set -C; echo $PPID >"$owner") 2>/dev/null ;;
   esac
-  if [ -e "$owner" ] && [ "$(cat "$owner")" != $PPID ]; then echo "CLASH on $gpu" >>"$RECORDS/all"; fi
+  seen=$(cat "$owner" 2>/dev/null) # nothing while another rank of its run creates or removes it
+  if [ -n "$seen" ] && [ "$seen" != $PPID ]; then echo "CLASH on $gpu" >>"$RECORDS/all"; fi
 done
 sleep 0.2
 for gpu in $(echo "$CUDA_VISIBLE_DEVICES" | tr , ' '); do
