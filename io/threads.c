@@ -7,6 +7,10 @@
 
 enum { LINE = 64, CHUNK_VALUES = 16384, CHUNKS_LEAST = 32 };
 
+/* With two work spaces per thread, one portion that takes long does not stop the others at once.
+ * With 32 portions per thread, threads end at about the same time. */
+enum { SPACES_PER_THREAD = 2, PORTIONS_PER_THREAD = 32 };
+
 static int threads = 1;
 
 void sp_threads_set(int count) {
@@ -23,83 +27,125 @@ size_t sp_loop_chunk(size_t count, size_t values) {
   return chunk > 0 ? chunk : 1;
 }
 
-/* What the threads of a loop share; all but `loop` is read and written with the lock held. */
+/* What the threads of a loop share. A portion is one chunk, or several if there are no commits.
+ * Portions are taken and committed in the order of their items; portion p is computed in work space
+ * p mod `spaces`. What is not constant is read and written with the lock held. */
 typedef struct state {
   const sp_loop *loop;
-  pthread_mutex_t lock;
-  pthread_cond_t turn_changed;
-  size_t next; /* the first item that no thread has taken */
-  size_t turn; /* the first item that is not committed */
+  size_t chunks_of_portion, portions; /* constant, as are the next three */
+  size_t spaces, stride;
+  char *workspaces;
+  bool *computed; /* per work space: its portion waits to be committed */
+  size_t next;    /* the first portion that no thread has taken */
+  size_t turn;    /* the first one that is not committed */
+  bool committing;
+  size_t failed; /* the first one that failed, with its error; `portions` if none has */
   sp_kept_error error;
+  pthread_mutex_t lock;
+  pthread_cond_t space_freed;
 } state;
 
-/* A thread and its work space. */
-typedef struct worker {
-  state *shared;
-  void *workspace;
-  pthread_t thread;
-} worker;
-
-/* Take chunks until there are none. A chunk that fails ends the loop: chunks are taken in order, so
- * that all before it are finished first. Waiting threads sleep: they may share their core. */
-static void *work(void *worker_) {
-  const worker *w = worker_;
-  state *s = w->shared;
+static sp_status compute(const state *s, size_t portion, void *workspace) {
   const sp_loop *loop = s->loop;
-  memset(w->workspace, 0, loop->workspace_bytes);
-  pthread_mutex_lock(&s->lock);
-  while (s->next < loop->count && !s->error.status) {
-    const size_t begin = s->next;
-    const size_t end = loop->count - begin < loop->chunk ? loop->count : begin + loop->chunk;
-    s->next = end;
-    pthread_mutex_unlock(&s->lock);
-    const sp_status status = loop->compute(loop->context, w->workspace, begin, end);
-    pthread_mutex_lock(&s->lock);
-    while (s->turn < begin) pthread_cond_wait(&s->turn_changed, &s->lock);
-    if (!s->error.status && status) sp_error_keep(status, &s->error);
-    if (!s->error.status && loop->commit) {
+  const size_t per_portion = s->chunks_of_portion * loop->chunk;
+  size_t left = loop->count - portion * per_portion;
+  if (left > per_portion) left = per_portion;
+  for (size_t begin = portion * per_portion; left > 0;) {
+    const size_t size = left < loop->chunk ? left : loop->chunk;
+    SP_TRY(loop->compute(loop->context, workspace, begin, begin + size));
+    begin += size;
+    left -= size;
+  }
+  return SP_OK;
+}
+
+/* Commit the portions whose turn it is, unless another thread does so. A portion that failed is
+ * never `computed`, so neither it nor a later one has its turn. */
+static void commit_in_turn(state *s) {
+  const sp_loop *loop = s->loop;
+  if (s->committing) return;
+  s->committing = true;
+  for (size_t space = s->turn % s->spaces; s->computed[space]; space = s->turn % s->spaces) {
+    const size_t begin = s->turn * loop->chunk;
+    if (loop->commit) {
       pthread_mutex_unlock(&s->lock);
-      loop->commit(loop->context, w->workspace, begin, end);
+      loop->commit(loop->context, s->workspaces + space * s->stride, begin,
+                   loop->count - begin < loop->chunk ? loop->count : begin + loop->chunk);
       pthread_mutex_lock(&s->lock);
     }
-    s->turn = end;
-    pthread_cond_broadcast(&s->turn_changed);
+    s->computed[space] = false;
+    s->turn++;
+    pthread_cond_signal(&s->space_freed);
   }
+  s->committing = false;
+}
+
+/* Take portions until there are none, or one has failed: all before that one have been taken, and
+ * will be finished. A thread that finishes a portion before its turn leaves it to the thread that
+ * commits the one before, and takes another. If there is no work space for it, the thread sleeps:
+ * it may share its core. */
+static void *work(void *state_) {
+  state *s = state_;
+  pthread_mutex_lock(&s->lock);
+  while (s->next < s->portions && s->failed == s->portions) {
+    if (s->next - s->turn == s->spaces) {
+      pthread_cond_wait(&s->space_freed, &s->lock);
+      continue;
+    }
+    const size_t portion = s->next++, space = portion % s->spaces;
+    pthread_mutex_unlock(&s->lock);
+    const sp_status status = compute(s, portion, s->workspaces + space * s->stride);
+    pthread_mutex_lock(&s->lock);
+    if (!status) {
+      s->computed[space] = true;
+      commit_in_turn(s);
+    } else if (portion < s->failed) {
+      s->failed = portion;
+      sp_error_keep(status, &s->error);
+    }
+  }
+  pthread_cond_broadcast(&s->space_freed); /* nobody needs a work space any more */
   pthread_mutex_unlock(&s->lock);
   return NULL;
 }
 
 /* If the system gives fewer threads than asked for, they do all the work. */
-static void run(state *s, size_t count, size_t stride, char *workspaces, worker *workers) {
+static void run(state *s, size_t count, pthread_t *others) {
   size_t started = 0;
-  for (size_t t = 0; t < count; t++) workers[t] = (worker){s, workspaces + t * stride, 0};
-  while (started + 1 < count &&
-         pthread_create(&workers[started].thread, NULL, work, &workers[started]) == 0)
-    started++;
-  work(&workers[count - 1]);
-  for (size_t t = 0; t < started; t++) pthread_join(workers[t].thread, NULL);
+  while (started + 1 < count && pthread_create(&others[started], NULL, work, s) == 0) started++;
+  work(s);
+  for (size_t t = 0; t < started; t++) pthread_join(others[t], NULL);
 }
 
 sp_status sp_loop_run(const sp_loop *loop) {
   const size_t chunks = loop->count / loop->chunk + (loop->count % loop->chunk != 0);
   if (chunks == 0) return SP_OK;
   const size_t count = chunks < (size_t)threads ? chunks : (size_t)threads;
-  const size_t stride = (loop->workspace_bytes / LINE + 1) * LINE;
-  state s = {.loop = loop};
-  worker *workers;
-  SP_TRY(sp_allocate(count, sizeof *workers, loop->what, &workers));
-  char *workspaces = aligned_alloc(LINE, count * stride);
-  if (!workspaces) {
-    free(workers);
-    return sp_fail(SP_ERR_SYSTEM, "out of memory: %s needs %zu bytes on each of %zu threads",
-                   loop->what, stride, count);
+  state s = {
+      .loop = loop, .chunks_of_portion = 1, .stride = (loop->workspace_bytes / LINE + 1) * LINE};
+  if (!loop->commit && chunks > count * PORTIONS_PER_THREAD)
+    s.chunks_of_portion = chunks / (count * PORTIONS_PER_THREAD);
+  s.portions = chunks / s.chunks_of_portion + (chunks % s.chunks_of_portion != 0);
+  s.spaces = count == 1 ? 1 : SPACES_PER_THREAD * count;
+  s.failed = s.portions;
+  pthread_t *others;
+  SP_TRY(sp_allocate(count, sizeof *others, loop->what, &others));
+  sp_status status = sp_allocate(s.spaces, sizeof *s.computed, loop->what, &s.computed);
+  if (!status) s.workspaces = aligned_alloc(LINE, s.spaces * s.stride);
+  if (!status && !s.workspaces)
+    status = sp_fail(SP_ERR_SYSTEM, "out of memory: %s needs %zu bytes on each of %zu threads",
+                     loop->what, s.spaces / count * s.stride, count);
+  if (!status) {
+    memset(s.workspaces, 0, s.spaces * s.stride);
+    pthread_mutex_init(&s.lock, NULL);
+    pthread_cond_init(&s.space_freed, NULL);
+    run(&s, count, others);
+    pthread_cond_destroy(&s.space_freed);
+    pthread_mutex_destroy(&s.lock);
+    status = sp_error_restore(&s.error);
   }
-  pthread_mutex_init(&s.lock, NULL);
-  pthread_cond_init(&s.turn_changed, NULL);
-  run(&s, count, stride, workspaces, workers);
-  pthread_cond_destroy(&s.turn_changed);
-  pthread_mutex_destroy(&s.lock);
-  free(workspaces);
-  free(workers);
-  return sp_error_restore(&s.error);
+  free(s.workspaces);
+  free(s.computed);
+  free(others);
+  return status;
 }

@@ -11,8 +11,8 @@
 #include "io/error.h"
 
 /* The number of threads of the loops below, in this process: 1 until it is set. They live as long
- * as a loop, and sleep while they wait for their turn. (Those of OpenMP poll: where other programs
- * use the cores, that is many times slower than one thread.) Local; not inside a loop. */
+ * as a loop, and sleep when they have to wait. (Those of OpenMP poll: where other programs use the
+ * cores, that is many times slower than one thread.) Local; not inside a loop. */
 void sp_threads_set(int count);
 int sp_threads(void);
 
@@ -23,7 +23,7 @@ enum { SP_THREADS_MAX = 1024 };
 typedef struct sp_loop {
   const char *what; /* names the work space in a message */
   size_t count, chunk;
-  size_t workspace_bytes; /* per thread: zeroed before the loop, aligned to 64 bytes */
+  size_t workspace_bytes; /* per call under way: zeroed before the loop, aligned to 64 bytes */
   void *context;          /* passed on; shared by all threads */
 
   /* Work on items begin ... end - 1. Runs on several threads at a time: it writes to `workspace`,
@@ -31,8 +31,8 @@ typedef struct sp_loop {
    * depend on the order. */
   sp_status (*compute)(void *context, void *workspace, size_t begin, size_t end);
 
-  /* After each `compute`, with its `workspace`, in the order of the items, one call at a time: add
-   * to what all items share. May be NULL. */
+  /* After each `compute`, with its `workspace`, in the order of the items, one call at a time, on
+   * any thread: add to what all items share. May be NULL. */
   void (*commit)(void *context, void *workspace, size_t begin, size_t end);
 } sp_loop;
 

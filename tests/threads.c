@@ -1,5 +1,5 @@
-/* Loops on several threads: each item once, commits in order, the first error, work spaces. And the
- * number of threads, from made-up machines. */
+/* Loops on several threads: each item once in calls of one chunk, commits in order, the first
+ * error, work spaces. And the number of threads, from made-up machines. */
 #include "io/threads.h"
 
 #include <stdlib.h>
@@ -15,6 +15,7 @@ typedef struct record {
   int computed[ITEMS];
   size_t next;
   double sum;
+  size_t count, chunk;
   size_t failing; /* the items from here on fail */
 } record;
 
@@ -27,6 +28,8 @@ static sp_status compute(void *context, void *workspace, size_t begin, size_t en
   record *r = context;
   space *s = workspace;
   s->begin = begin;
+  if (begin % r->chunk != 0 || (end != begin + r->chunk && end != r->count))
+    return sp_fail(SP_ERR_SYSTEM, "items %zu to %zu in one call", begin, end);
   for (size_t i = begin; i < end; i++) {
     if (i >= r->failing) return sp_fail(SP_ERR_INPUT, "item %zu", i);
     r->computed[i]++;
@@ -45,7 +48,7 @@ static void commit(void *context, void *workspace, size_t begin, size_t end) {
 }
 
 static sp_status run(size_t count, size_t chunk, size_t failing, record *r) {
-  *r = (record){.failing = failing};
+  *r = (record){.count = count, .chunk = chunk, .failing = failing};
   return sp_loop_run(&(sp_loop){.what = "test",
                                 .count = count,
                                 .chunk = chunk,
@@ -81,6 +84,29 @@ static void test_errors(void) {
       CHECK(run(ITEMS, 7, 500, &r) == SP_ERR_INPUT, "no error");
       CHECK(strcmp(sp_error_message(), "item 500") == 0, "'%s'", sp_error_message());
       CHECK(r.next == 497, "%zu", r.next);
+    }
+}
+
+/* Without commits a thread takes several chunks at a time: calls and errors are those of chunks. */
+static void test_without_commits(void) {
+  static record r;
+  const sp_loop loop = {.what = "test",
+                        .count = ITEMS,
+                        .chunk = 3,
+                        .workspace_bytes = sizeof(space),
+                        .context = &r,
+                        .compute = compute};
+  for (int threads = 1; threads <= 5; threads++)
+    for (int k = 0; k < RUNS; k++) {
+      sp_threads_set(threads);
+      r = (record){.count = ITEMS, .chunk = 3, .failing = ITEMS};
+      CHECK(sp_loop_run(&loop) == SP_OK, "%s", sp_error_message());
+      int wrong = 0;
+      for (int i = 0; i < ITEMS; i++) wrong += r.computed[i] != 1;
+      CHECK(wrong == 0, "%d items not computed once", wrong);
+      r = (record){.count = ITEMS, .chunk = 3, .failing = 500};
+      CHECK(sp_loop_run(&loop) == SP_ERR_INPUT, "no error");
+      CHECK(strcmp(sp_error_message(), "item 500") == 0, "'%s'", sp_error_message());
     }
 }
 
@@ -151,6 +177,7 @@ int main(int argc, char **argv) {
   test_sums(1);
   test_sums(7);
   test_errors();
+  test_without_commits();
   test_edges();
   test_shares();
   const int result = check_end(MPI_COMM_WORLD);
