@@ -138,15 +138,16 @@ static void check_kernels(const sp_host_kernels *kernels, const sp_operator_setu
 
 static void check_instruction_sets(const sp_operator_setup *setup, const double *x,
                                    const expected *want) {
-  sp_host_tables tables;
-  sp_host_tables_fill(setup->kind, setup->space->numbering->order, setup->precision, &tables);
   const sp_host_kernels *usable[SP_HOST_KERNEL_SETS];
   const int count = sp_host_usable_kernels(usable);
   CHECK(count > 0, "no kernels for this processor");
   const int team = sp_team_size();
   sp_team_set(1); /* one sweep over all blocks */
   for (int k = 0; k < count; k++) {
+    sp_host_tables tables;
     sp_host_layout layout;
+    sp_host_tables_fill(usable[k], setup->kind, setup->space->numbering->order, setup->precision,
+                        &tables);
     CHECK(!sp_host_layout_create(usable[k], setup, &tables, &layout), "%s", sp_error_message());
     check_kernels(usable[k], setup, &tables, &layout, x, want);
     sp_host_layout_free(&layout);

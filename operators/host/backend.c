@@ -191,7 +191,7 @@ static sp_status host_operator_create(sp_device *device, const sp_operator_setup
   local->local = local->operators->local[setup->kind][sp_operator_factor_kind(setup)];
   local->lambda = setup->lambda;
   local->nodes = (size_t)((order + 1) * (order + 1) * (order + 1));
-  sp_host_tables_fill(setup->kind, order, setup->precision, &local->tables);
+  sp_host_tables_fill(device->kernels, setup->kind, order, setup->precision, &local->tables);
   sp_status status = sp_host_layout_create(device->kernels, setup, &local->tables, &local->layout);
   if (!status) local->bytes = sp_host_layout_bytes(&local->tables, &local->layout);
   if (!status) status = keep_diagonal(setup, local);

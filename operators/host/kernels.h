@@ -58,6 +58,7 @@ typedef struct sp_host_tables {
    * up to, not including, node[entity_end[e]]. */
   int entities;
   short entity_end[SP_HOST_ENTITIES];
+  int prefetched; /* stored factors are prefetched on up to so many points per direction (sets.h) */
 } sp_host_tables;
 
 typedef struct sp_host_block {

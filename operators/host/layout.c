@@ -369,12 +369,14 @@ static void order_nodes(int order, sp_host_tables *tables) {
   }
 }
 
-void sp_host_tables_fill(sp_operator_kind kind, int order, sp_precision precision,
-                         sp_host_tables *tables) {
+void sp_host_tables_fill(const sp_host_kernels *kernels, sp_operator_kind kind, int order,
+                         sp_precision precision, sp_host_tables *tables) {
   const sp_reference *reference = sp_reference_get(order);
   const sp_rule *rule = sp_operator_rule(kind, order);
   const bool collocated = sp_operator_rows[kind].collocated;
-  *tables = (sp_host_tables){.n = order + 1, .points = (order + 1) * (order + 1) * (order + 1)};
+  *tables = (sp_host_tables){.n = order + 1,
+                             .points = (order + 1) * (order + 1) * (order + 1),
+                             .prefetched = sp_host_prefetched_points(kernels, kind)};
   order_nodes(order, tables);
   sp_host_matrices_double m = {0};
   memcpy(m.nodes, rule->nodes, (size_t)rule->n * sizeof(double));

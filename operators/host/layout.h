@@ -23,9 +23,10 @@ size_t sp_host_layout_bytes(const sp_host_tables *tables, const sp_host_layout *
  * ranks. Local. */
 double sp_host_layout_predicted_bytes(const sp_operator_facts *facts, const sp_sizes *sizes);
 
-/* The one-dimensional matrices, the quadrature rule and the node order of `kind` at `order`; like
- * the layout's factors they are computed in double and rounded once to the precision. Local. */
-void sp_host_tables_fill(sp_operator_kind kind, int order, sp_precision precision,
-                         sp_host_tables *tables);
+/* The one-dimensional matrices, the quadrature rule and the node order of `kind` at `order`, and
+ * what is best for these kernels; like the layout's factors they are computed in double and rounded
+ * once to the precision. Local. */
+void sp_host_tables_fill(const sp_host_kernels *kernels, sp_operator_kind kind, int order,
+                         sp_precision precision, sp_host_tables *tables);
 
 #endif

@@ -235,17 +235,11 @@ INLINE vec scale_at_point(const line_derivatives *at, vec r, vec weight, vec fac
   return weight * jacobian;
 }
 
-/* By how many points per direction code differs (README.md, "Measured"). With vectors of 64 bytes,
- * more stored factors were slower with prefetches. More quotients than DIVIDED were slower as
- * divisions of the processor. On short lines the polynomials of a line take longer than the
- * geometry at each point, for which vectors of 64 bytes have twice as many registers. */
-enum {
-  WIDE = SP_HOST_VECTOR_BYTES == 64,
-  BP35_PREFETCHED = WIDE ? 9 : SP_MAX_M,
-  BP30_PREFETCHED = WIDE ? 6 : SP_MAX_M,
-  DIVIDED = 9,
-  POINTWISE = WIDE ? 8 : 4
-};
+/* By how many points per direction code differs (README.md, "Measured"). More quotients than
+ * DIVIDED were slower as divisions of the processor. On short lines the polynomials of a line take
+ * longer than the geometry at each point, for which vectors of 64 bytes have twice as many
+ * registers. */
+enum { WIDE = SP_HOST_VECTOR_BYTES == 64, DIVIDED = 9, POINTWISE = WIDE ? 8 : 4 };
 
 /* out = (D^T G D + lambda wJ) u on n^3 collocation points; ft is an array like u, slices two of
  * n^2. SP_FACTORS_SCALED takes lambda from the factors. */
@@ -342,15 +336,15 @@ INLINE void mass(int n, bool trilinear, const matrices *tables, const real *fact
 }
 
 /* BP3.0: interpolate, differentiate on the Gauss points, project. */
-INLINE void bp30(int n, sp_factor_kind kind, const matrices *tables, const real *factors,
-                 real lambda, const vec *u, vec *out, vec *work) {
+INLINE void bp30(int n, int prefetched, sp_factor_kind kind, const matrices *tables,
+                 const real *factors, real lambda, const vec *u, vec *out, vec *work) {
   const int m = n + 1, volume = m * m * m;
   const interpolate_passes *pass = &interpolates[n];
   vec *fine = work, *result = work + volume, *ft = work + 2 * volume, *slices = work + 3 * volume;
   pass->up_r(&tables->interpolate, u, ft);
   pass->up_s(&tables->interpolate, ft, result);
   pass->up_t(&tables->interpolate, result, fine);
-  stiffness(m, BP30_PREFETCHED, kind, tables, factors, lambda, fine, result, ft, slices);
+  stiffness(m, prefetched, kind, tables, factors, lambda, fine, result, ft, slices);
   pass->down_t(&tables->interpolate_t, result, fine);
   pass->down_s(&tables->interpolate_t, fine, ft);
   pass->down_r(&tables->interpolate_t, ft, out);
@@ -385,8 +379,8 @@ static mass_function *const masses[SP_MAX_ORDER + 2][2] = {EACH_LENGTH(ENTER_MAS
 LOCAL(local_mass_stored, (void)lambda; masses[n][0](tables, factors, u, out, work))
 LOCAL(local_mass_trilinear, (void)lambda; masses[n][1](tables, factors, u, out, work))
 #define BP35(kind)                                                                                 \
-  stiffness(n, BP35_PREFETCHED, kind, tables, factors, lambda, u, out, work, work + n * n * n)
-#define BP30(kind) bp30(n, kind, tables, factors, lambda, u, out, work)
+  stiffness(n, all->prefetched, kind, tables, factors, lambda, u, out, work, work + n * n * n)
+#define BP30(kind) bp30(n, all->prefetched, kind, tables, factors, lambda, u, out, work)
 LOCAL(bp35_stored, BP35(SP_FACTORS_STORED))
 LOCAL(bp35_trilinear, BP35(SP_FACTORS_TRILINEAR))
 LOCAL(bp35_scaled, BP35(SP_FACTORS_SCALED))

@@ -19,6 +19,18 @@ int sp_host_usable_kernels(const sp_host_kernels *usable[SP_HOST_KERNEL_SETS]) {
   return count;
 }
 
+/* Vectors of 64 bytes on processors of Intel are faster without the prefetches of large elements,
+ * all others with them (README.md, "Measured"). */
+int sp_host_prefetched_points(const sp_host_kernels *kernels, sp_operator_kind kind) {
+#ifdef SP_HOST_HAS_avx512
+  if (kernels == &sp_host_kernels_avx512 && __builtin_cpu_is("intel"))
+    return sp_operator_rows[kind].collocated ? 9 : 6;
+#endif
+  (void)kernels;
+  (void)kind;
+  return SP_MAX_M;
+}
+
 const sp_host_kernels *sp_host_best_kernels(void) {
   const sp_host_kernels *usable[SP_HOST_KERNEL_SETS];
   return sp_host_usable_kernels(usable) > 0 ? usable[0] : NULL;

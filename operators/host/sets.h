@@ -17,4 +17,8 @@ int sp_host_usable_kernels(const sp_host_kernels *usable[SP_HOST_KERNEL_SETS]);
 /* The first of them, which the backend uses; NULL: there are none. Local. */
 const sp_host_kernels *sp_host_best_kernels(void);
 
+/* On up to how many points per direction an operator prefetches its stored factors, with these
+ * kernels on this processor. It changes no result. Local. */
+int sp_host_prefetched_points(const sp_host_kernels *kernels, sp_operator_kind kind);
+
 #endif
