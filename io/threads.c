@@ -93,8 +93,10 @@ static void *work(void *state_) {
       continue;
     }
     const size_t portion = s->next++, space = portion % s->spaces;
+    char *workspace = s->workspaces + space * s->stride;
     pthread_mutex_unlock(&s->lock);
-    const sp_status status = compute(s, portion, s->workspaces + space * s->stride);
+    if (portion < s->spaces) memset(workspace, 0, s->stride); /* nobody has used it yet */
+    const sp_status status = compute(s, portion, workspace);
     pthread_mutex_lock(&s->lock);
     if (!status) {
       s->computed[space] = true;
@@ -127,16 +129,16 @@ sp_status sp_loop_run(const sp_loop *loop) {
     s.chunks_of_portion = chunks / (count * PORTIONS_PER_THREAD);
   s.portions = chunks / s.chunks_of_portion + (chunks % s.chunks_of_portion != 0);
   s.spaces = count == 1 ? 1 : SPACES_PER_THREAD * count;
+  if (s.spaces > s.portions) s.spaces = s.portions;
   s.failed = s.portions;
   pthread_t *others;
   SP_TRY(sp_allocate(count, sizeof *others, loop->what, &others));
   sp_status status = sp_allocate(s.spaces, sizeof *s.computed, loop->what, &s.computed);
   if (!status) s.workspaces = aligned_alloc(LINE, s.spaces * s.stride);
   if (!status && !s.workspaces)
-    status = sp_fail(SP_ERR_SYSTEM, "out of memory: %s needs %zu bytes on each of %zu threads",
-                     loop->what, s.spaces / count * s.stride, count);
+    status = sp_fail(SP_ERR_SYSTEM, "out of memory: %s needs %zu times %zu bytes", loop->what,
+                     s.spaces, s.stride);
   if (!status) {
-    memset(s.workspaces, 0, s.spaces * s.stride);
     pthread_mutex_init(&s.lock, NULL);
     pthread_cond_init(&s.space_freed, NULL);
     run(&s, count, others);

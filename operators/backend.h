@@ -347,7 +347,8 @@ typedef struct sp_backend {
    * NULL, all four, on a backend that gains nothing by it. */
 
   /* Between record and end_recording, calls that may return before their work is done (above) are
-   * noted and not done; no other calls may be made. replay queues that work once more, on the same
+   * noted and not done; no other calls may be made, nor calls that exchange in a space that is not
+   * resident. replay queues that work once more, on the same
    * vectors and with the same numbers. end_recording is called also after a failure, `status`, and
    * returns it with *out = NULL. */
   sp_status (*record)(sp_device *device);

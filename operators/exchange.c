@@ -62,36 +62,96 @@ static sp_status plan_targets(sp_exchange *exchange) {
   return status;
 }
 
+static sp_status allocate_neighbours(size_t neighbours, sp_exchange *exchange) {
+  exchange->neighbours = (int)neighbours;
+  SP_TRY(sp_allocate(neighbours, sizeof(int), "exchange", &exchange->ranks));
+  SP_TRY(sp_allocate(neighbours + 1, sizeof(sp_lid), "exchange", &exchange->start));
+  return sp_allocate(2 * neighbours, sizeof(MPI_Request), "exchange", &exchange->requests);
+}
+
+static sp_status allocate_buffers(size_t shared, sp_exchange *exchange) {
+  SP_TRY(sp_allocate(shared, sizeof(sp_lid), "exchange", &exchange->dofs));
+  SP_TRY(sp_allocate(shared, sizeof(double), "exchange", &exchange->sent));
+  return sp_allocate(shared, sizeof(double), "exchange", &exchange->received);
+}
+
 static sp_status build(const sp_numbering *numbering, sp_exchange *exchange) {
   const size_t neighbours = (size_t)numbering->neighbours;
   const size_t shared = (size_t)numbering->shared_start[neighbours];
-  exchange->neighbours = numbering->neighbours;
-  SP_TRY(sp_allocate(neighbours, sizeof(int), "exchange", &exchange->ranks));
-  SP_TRY(sp_allocate(neighbours + 1, sizeof(sp_lid), "exchange", &exchange->start));
-  SP_TRY(sp_allocate(shared, sizeof(sp_lid), "exchange", &exchange->dofs));
-  SP_TRY(sp_allocate(shared, sizeof(double), "exchange", &exchange->sent));
-  SP_TRY(sp_allocate(shared, sizeof(double), "exchange", &exchange->received));
-  SP_TRY(sp_allocate(2 * neighbours, sizeof(MPI_Request), "exchange", &exchange->requests));
+  SP_TRY(allocate_neighbours(neighbours, exchange));
+  SP_TRY(allocate_buffers(shared, exchange));
   memcpy(exchange->ranks, numbering->neighbour_ranks, neighbours * sizeof(int));
   memcpy(exchange->start, numbering->shared_start, (neighbours + 1) * sizeof(sp_lid));
   memcpy(exchange->dofs, numbering->shared, shared * sizeof(sp_lid));
   return plan_targets(exchange);
 }
 
-sp_status sp_exchange_create(MPI_Comm comm, const sp_numbering *numbering, sp_exchange **out) {
-  *out = NULL;
-  sp_exchange *exchange;
-  sp_status status = sp_allocate(1, sizeof *exchange, "exchange", &exchange);
-  if (!status) {
-    exchange->comm = comm;
-    status = build(numbering, exchange);
+/* As many entries both ways: those of the rank that has more. */
+static sp_status start_gather(const int *counts, int rank, sp_exchange *exchange) {
+  size_t shared = 0;
+  for (int b = 0; b < exchange->neighbours; b++) {
+    const int other = b < rank ? b : b + 1;
+    exchange->ranks[b] = other;
+    shared += (size_t)(counts[other] > counts[rank] ? counts[other] : counts[rank]);
+    if (shared > INT32_MAX)
+      return sp_fail(SP_ERR_SYSTEM, "exchange: more than %d values per rank", INT32_MAX);
+    exchange->start[b + 1] = (sp_lid)shared;
   }
+  return allocate_buffers(shared, exchange);
+}
+
+/* Each entry of another rank is a target with one source. A rank that receives more than it sends
+ * fills up what it sends with entry 0. */
+static sp_status build_gather(const int *counts, int rank, int ranks, sp_exchange *e) {
+  sp_lid own = 0, others = 0;
+  SP_TRY(allocate_neighbours((size_t)ranks - 1, e));
+  SP_TRY(start_gather(counts, rank, e));
+  for (int r = 0; r < ranks; r++) {
+    own += r < rank ? counts[r] : 0;
+    others += r != rank ? counts[r] : 0;
+  }
+  SP_TRY(sp_allocate((size_t)others, sizeof(sp_lid), "exchange", &e->target));
+  SP_TRY(sp_allocate((size_t)others + 1, sizeof(sp_lid), "exchange", &e->source_start));
+  SP_TRY(sp_allocate((size_t)others, sizeof(sp_lid), "exchange", &e->sources));
+  for (int r = 0, b = 0, first = 0; r < ranks; first += counts[r++]) {
+    if (r == rank) continue;
+    for (sp_lid n = 0, s = e->start[b]; s < e->start[b + 1]; n++, s++) {
+      e->dofs[s] = n < counts[rank] ? own + n : 0;
+      if (n >= counts[r]) continue;
+      e->target[e->targets] = first + n;
+      e->sources[e->targets++] = s;
+      e->source_start[e->targets] = e->targets;
+    }
+    b++;
+  }
+  return SP_OK;
+}
+
+static sp_status finish(MPI_Comm comm, sp_status status, sp_exchange **exchange) {
   status = sp_agree(comm, status);
-  if (status)
-    sp_exchange_destroy(&exchange);
-  else
-    *out = exchange;
+  if (status) sp_exchange_destroy(exchange);
   return status;
+}
+
+sp_status sp_exchange_create(MPI_Comm comm, const sp_numbering *numbering, sp_exchange **out) {
+  sp_status status = sp_allocate(1, sizeof **out, "exchange", out);
+  if (!status) {
+    (*out)->comm = comm;
+    status = build(numbering, *out);
+  }
+  return finish(comm, status, out);
+}
+
+sp_status sp_exchange_create_gather(MPI_Comm comm, const int *counts, sp_exchange **out) {
+  int rank, ranks;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &ranks);
+  sp_status status = sp_allocate(1, sizeof **out, "exchange", out);
+  if (!status) {
+    (*out)->comm = comm;
+    status = build_gather(counts, rank, ranks, *out);
+  }
+  return finish(comm, status, out);
 }
 
 void sp_exchange_destroy(sp_exchange **exchange) {

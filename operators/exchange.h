@@ -19,7 +19,7 @@ typedef struct sp_exchange_plan {
   int neighbours;
   const int *ranks;    /* [neighbours], ascending */
   const sp_lid *start; /* [neighbours + 1]: entries for neighbour b, as many both ways */
-  const sp_lid *dofs;  /* [start[neighbours]]: what is sent */
+  const sp_lid *dofs;  /* [start[neighbours]]: what is sent; some may be received and not used */
   /* DOF target[t] becomes the sum of sources source_start[t], ..., source_start[t + 1] - 1 in this
    * order, the order of ranks: indices of entries received, or SP_OWN_VALUE. */
   sp_lid targets;
@@ -29,6 +29,11 @@ typedef struct sp_exchange_plan {
 /* Buffers for the DOFs that `numbering` shares; it may be destroyed afterwards. The caller destroys
  * *out. Collective over `comm`, which must outlive it. */
 sp_status sp_exchange_create(MPI_Comm comm, const sp_numbering *numbering, sp_exchange **out);
+
+/* For a vector that every rank holds whole: counts[r] entries of each rank r, in the order of
+ * ranks. The sum then is a gather: entries of another rank become what they are there. The caller
+ * destroys *out. Errors: SP_ERR_SYSTEM. Collective over `comm`, which must outlive it. */
+sp_status sp_exchange_create_gather(MPI_Comm comm, const int *counts, sp_exchange **out);
 
 /* NULL-safe; sets *exchange to NULL. Local. */
 void sp_exchange_destroy(sp_exchange **exchange);

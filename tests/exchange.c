@@ -2,6 +2,7 @@
  * single precision. */
 #include "operators/exchange.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -177,6 +178,33 @@ static void check_box(const int elements[3], int order) {
   deformed_box_destroy(&box);
 }
 
+/* Ranks with different numbers of entries, and some with none. */
+static void test_gather(sp_precision precision) {
+  sp_lid first = 0, all = 0;
+  int *counts = test_allocate((size_t)size, sizeof *counts);
+  for (int r = 0; r < size; r++) {
+    counts[r] = 3 * r % 4; /* 0, 3, 2, 1 */
+    if (r == rank) first = all;
+    all += counts[r];
+  }
+  sp_exchange *exchange;
+  CHECK(sp_exchange_create_gather(comm, counts, &exchange) == SP_OK, "%s", sp_error_message());
+  vector values = make_vector(precision, all);
+  for (int round = 0; round < 2; round++) {
+    for (sp_lid i = 0; i < all; i++)
+      set(&values, i, i < first || i >= first + counts[rank] ? NAN : contribution(0, round, i));
+    sp_exchange_begin(exchange, precision, values.numbers);
+    sp_exchange_end(exchange, precision, values.numbers);
+    for (sp_lid i = 0; i < all; i++) {
+      const double want = rounded(precision, contribution(0, round, i));
+      CHECK(get(&values, i) == want, "entry %d is %g, not %g", i, get(&values, i), want);
+    }
+  }
+  free(values.numbers);
+  free(counts);
+  sp_exchange_destroy(&exchange);
+}
+
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   comm = MPI_COMM_WORLD;
@@ -185,6 +213,8 @@ int main(int argc, char **argv) {
   const int elements[3] = {2, 2, 3};
   for (int order = 1; order <= 4; order++) check_box(elements, order);
   check_box((const int[3]){2, 2, 1}, 9);
+  test_gather(SP_DOUBLE);
+  test_gather(SP_SINGLE);
   const int result = check_end(comm);
   MPI_Finalize();
   return result;

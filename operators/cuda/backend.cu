@@ -363,7 +363,8 @@ static sp_status cuda_end_recording(sp_device *device, sp_status status, sp_reco
   if (!status) status = sp_allocate(1, sizeof *recording, "recorded work", &recording);
   if (!status) {
     recording->device = device;
-    const cudaError_t made = cudaGraphInstantiate(&recording->graph, graph, 0);
+    const cudaError_t made =
+        cudaGraphInstantiate(&recording->graph, graph, cudaGraphInstantiateFlagUseNodePriority);
     if (made != cudaSuccess)
       status = sp_cuda_failed(made, "cudaGraphInstantiate", __FILE__, __LINE__);
   }

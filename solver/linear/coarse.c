@@ -26,16 +26,16 @@ struct sp_coarse {
   double *full;  /* the same in the backend's memory, in double precision */
   /* On a device. */
   sp_amg *amg;
-  int ranks;
   sp_free_rows rows;         /* without its matrix */
   sp_device_matrix *select;  /* [own rows][DOFs], b at the rank's free rows */
+  sp_exchange *exchange;     /* of all_b, NULL with one rank: every rank gets all rows */
+  sp_device_space *gather;   /* the same on the device */
+  bool resident;             /* they travel without the host */
   sp_device_matrix *scatter; /* [DOFs][rows], x from all rows */
   sp_device_matrix *mean;    /* [components][rows], and back; NULL without a null space */
   sp_device_matrix *spread;  /* [rows][components] */
-  void *own, *all_b, *all_x; /* [own rows], [rows] */
+  void *all_b, *all_x;       /* [rows] */
   void *means;               /* [components] */
-  void *host_own, *host_all; /* on the host, if there are several ranks */
-  int *counts, *starts;      /* [ranks], bytes */
   char description[96];
 };
 
@@ -149,28 +149,23 @@ static sp_status create_projection(sp_coarse *c, const sp_constants *constants, 
   return sp_agree(comm, status);
 }
 
-/* Where the ranks' parts of a vector over all rows are, in bytes. */
-static sp_status create_staging(sp_coarse *c, int rows) {
-  const int bytes = (int)sp_precision_bytes(c->precision);
-  if (c->ranks == 1) return SP_OK;
-  SP_TRY(sp_allocate((size_t)c->rows.count, (size_t)bytes, "coarse level", &c->host_own));
-  SP_TRY(sp_allocate((size_t)rows, (size_t)bytes, "coarse level", &c->host_all));
-  SP_TRY(sp_allocate(2 * (size_t)c->ranks, sizeof *c->counts, "ranks", &c->counts));
-  c->starts = c->counts + c->ranks;
-  for (int r = 0; r < c->ranks; r++) {
-    c->counts[r] = c->rows.counts[r] * bytes;
-    c->starts[r] = r > 0 ? c->starts[r - 1] + c->counts[r - 1] : 0;
-  }
-  return SP_OK;
+/* How the ranks' parts of all_b get to all ranks. Collective. */
+static sp_status create_gather(sp_coarse *c) {
+  const sp_platform *platform = c->space->platform;
+  const char *how;
+  int ranks;
+  MPI_Comm_size(platform->comm, &ranks);
+  if (ranks == 1) return SP_OK;
+  SP_TRY(sp_exchange_create_gather(platform->comm, c->rows.counts, &c->exchange));
+  return c->backend->space_create(c->device, platform->comm, c->exchange, platform->transport,
+                                  &c->gather, &how, &c->resident);
 }
 
 static sp_status create_vectors(sp_coarse *c, int rows) {
-  SP_TRY(c->backend->vector_create(c->device, c->precision, (size_t)c->rows.count, &c->own));
   SP_TRY(c->backend->vector_create(c->device, c->precision, (size_t)rows, &c->all_b));
   SP_TRY(c->backend->vector_create(c->device, c->precision, (size_t)rows, &c->all_x));
   SP_TRY(create_select(c));
-  SP_TRY(create_selection(c, (int)c->dofs, rows, c->rows.of_dof, &c->scatter));
-  return create_staging(c, rows);
+  return create_selection(c, (int)c->dofs, rows, c->rows.of_dof, &c->scatter);
 }
 
 static sp_status create_on_device(sp_coarse *c, const sp_operator_setup *setup,
@@ -185,6 +180,7 @@ static sp_status create_on_device(sp_coarse *c, const sp_operator_setup *setup,
   if (!status) status = create_vectors(c, rows);
   SP_TRY(sp_agree(comm, status));
   sp_csr_free(&c->rows.matrix);
+  SP_TRY(create_gather(c));
   return create_projection(c, constants, rows);
 }
 
@@ -197,22 +193,10 @@ static sp_status project(sp_coarse *c, void *v) {
 
 /* all_b = the free rows of b of all ranks. */
 static sp_status gather_rows(sp_coarse *c, sp_status status, const void *b) {
-  const sp_backend *backend = c->backend;
-  if (c->ranks == 1)
-    return first_failure(status, backend->matrix_apply(c->select, 1, b, 0, NULL, c->all_b));
-  const sp_platform *platform = c->space->platform;
-  const size_t own = (size_t)c->rows.count;
-  int rank;
-  MPI_Comm_rank(platform->comm, &rank);
-  status = first_failure(status, backend->matrix_apply(c->select, 1, b, 0, NULL, c->own));
-  status =
-      first_failure(status, backend->download(c->device, c->precision, own, c->own, c->host_own));
-  SP_TRY(sp_reduction_sum(platform->reduction, 0, NULL, status));
-  MPI_Allgatherv(c->host_own, c->counts[rank], MPI_BYTE, c->host_all, c->counts, c->starts,
-                 MPI_BYTE, platform->comm);
-  const size_t all = (size_t)(c->starts[c->ranks - 1] + c->counts[c->ranks - 1]) /
-                     sp_precision_bytes(c->precision);
-  return backend->upload(c->device, c->precision, all, c->host_all, c->all_b);
+  char *own = (char *)c->all_b + (size_t)c->rows.first * sp_precision_bytes(c->precision);
+  status = first_failure(status, c->backend->matrix_apply(c->select, 1, b, 0, NULL, own));
+  if (!c->gather) return status;
+  return first_failure(status, c->backend->assemble(c->gather, c->precision, c->all_b));
 }
 
 static sp_status apply_on_device(sp_coarse *c, sp_status status, const void *b, void *x) {
@@ -279,7 +263,6 @@ sp_status sp_coarse_create(const sp_operator_setup *setup, const sp_constants *c
                    .device = platform->device,
                    .precision = precision,
                    .dofs = sp_space_dofs(setup->space)};
-  MPI_Comm_size(platform->comm, &c->ranks);
   const sp_status status = create(c, setup, constants, kind);
   if (status) {
     sp_coarse_destroy(&c);
@@ -295,19 +278,18 @@ void sp_coarse_destroy(sp_coarse **coarse) {
   if (!c) return;
   const sp_backend *backend = c->backend;
   sp_device_matrix **const matrices[] = {&c->select, &c->scatter, &c->mean, &c->spread};
-  void **const vectors[] = {(void **)&c->full, &c->own, &c->all_b, &c->all_x, &c->means};
+  void **const vectors[] = {(void **)&c->full, &c->all_b, &c->all_x, &c->means};
   for (size_t m = 0; m < sizeof matrices / sizeof *matrices && backend->matrix_create; m++)
     backend->matrix_destroy(matrices[m]);
   for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++)
     backend->vector_destroy(c->device, vectors[v]);
+  backend->space_destroy(&c->gather);
+  sp_exchange_destroy(&c->exchange);
   sp_amg_destroy(&c->amg);
   sp_boomer_destroy(&c->boomer);
   sp_free_rows_free(&c->rows);
   free(c->b);
   free(c->x);
-  free(c->host_own);
-  free(c->host_all);
-  free(c->counts);
   free(c);
   *coarse = NULL;
 }
@@ -317,7 +299,7 @@ sp_status sp_coarse_apply(sp_coarse *c, sp_status status, const void *b, void *x
 }
 
 bool sp_coarse_only_queues(const sp_coarse *coarse) {
-  return coarse->amg && coarse->ranks == 1;
+  return coarse->amg && (!coarse->gather || coarse->resident);
 }
 
 const char *sp_coarse_describe(const sp_coarse *coarse) {
@@ -332,9 +314,16 @@ sp_bytes sp_coarse_predicted_bytes(const sp_backend *backend, sp_coarse_kind kin
                                    sp_precision precision, double dofs, double global) {
   const double real = (double)sp_precision_bytes(precision);
   if (!backend->matrix_create) return (sp_bytes){(570 + 2 * sizeof(double)) * dofs, 0};
+  sp_bytes bytes = {0, dofs * (real + sizeof(int))};
+  if (dofs < global) { /* other ranks have the rest */
+    const sp_sizes gathered = {.shared = global};
+    bytes = sp_bytes_sum(bytes, backend->space_predicted_bytes(&gathered));
+    bytes.host += sp_exchange_predicted_bytes(&gathered);
+  }
   if (kind != SP_COARSE_AMG && global <= DIRECT_ON_DEVICE)
-    return (sp_bytes){2 * global * real, global * global * real + dofs * (real + sizeof(int))};
-  return (sp_bytes){2 * global * real, global * (1.5 * 27 * (real + sizeof(int)) + 6 * real) +
-                                           LAST_LEVEL * LAST_LEVEL * real +
-                                           dofs * (real + sizeof(int))};
+    bytes.device += global * global * real;
+  else
+    bytes.device +=
+        global * (1.5 * 27 * (real + sizeof(int)) + 6 * real) + LAST_LEVEL * LAST_LEVEL * real;
+  return bytes;
 }

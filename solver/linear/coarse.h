@@ -4,7 +4,7 @@
  *
  * - On a backend with matrices (operators/backend.h) every rank has the whole problem on its device
  *   and solves it: by a dense inverse, or by a cycle of algebraic multigrid (amg.h) if A has more
- *   rows.
+ *   rows. Right-hand sides travel like shared DOFs (operators/exchange.h).
  * - On other backends all ranks take part in one V-cycle of hypre's BoomerAMG, or in an
  *   elimination.
  *
@@ -58,8 +58,9 @@ sp_bytes sp_coarse_predicted_bytes(const sp_backend *backend, sp_coarse_kind kin
 void sp_coarse_destroy(sp_coarse **coarse);
 
 /* x = B b, L-vectors in the backend's memory; x is zero where constrained, and b counts as zero
- * there. Returns this rank's failure; a rank that passes one makes the others fail too, if there
- * are several. Collective over all ranks: the coarsest problem is where all of them meet. */
+ * there. Returns a failure of this rank, `status` if that is one, or on CPUs of any rank. A rank
+ * that fails does its part nevertheless. Collective over all ranks: the coarsest problem is where
+ * all of them meet. */
 sp_status sp_coarse_apply(sp_coarse *coarse, sp_status status, const void *b, void *x);
 
 /* Whether sp_coarse_apply only queues work, so that it can be recorded. Local. */

@@ -82,7 +82,7 @@ static sp_status cycle(multigrid *m, int index, sp_status status) {
   return status;
 }
 
-/* On one GPU a cycle is one launch. */
+/* Where values travel without the host, a cycle is one launch. */
 static sp_status run_cycle(multigrid *m, sp_status status) {
   const sp_backend *backend = m->platform->backend;
   m->stamp = MPI_Wtime();
@@ -290,9 +290,7 @@ sp_status sp_multigrid_create(const sp_space *space, const sp_multigrid_options 
     destroy(&m->base);
     return status;
   }
-  int ranks;
-  MPI_Comm_size(m->platform->comm, &ranks);
-  m->records = m->platform->backend->record && ranks == 1 &&
+  m->records = m->platform->backend->record && space->resident &&
                (!m->coarse || sp_coarse_only_queues(m->coarse));
   /* Where work is queued, to wait for each level would slow all cycles down. */
   m->timed = !m->platform->backend->record;
