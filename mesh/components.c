@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "io/gather.h"
+#include "io/threads.h"
 
 /* What a rank knows of the components. A name is a local component's number in the list of all
  * ranks' local components, rank after rank. */
@@ -39,37 +40,96 @@ static void search_free(search *s) {
   free(s->to);
 }
 
-static sp_lid find_root(sp_lid *parent, sp_lid i) {
-  while (parent[i] != i) i = parent[i] = parent[parent[i]];
-  return i;
+/* Vertices that are connected, as trees: parent[v] <= v, and a root is its own parent. Threads join
+ * trees at the same time (Anderson and Woll, STOC 1991). In the end each tree is a component, and
+ * its root is the least vertex, in whatever order they were joined. */
+typedef struct forest {
+  const sp_topology *topology;
+  sp_lid *parent;
+  const sp_lid *number; /* [vertices], of roots: the component */
+  sp_lid *of_entity;    /* [vertices], out */
+} forest;
+
+static sp_lid parent_of(const sp_lid *parent, sp_lid v) {
+  return __atomic_load_n(&parent[v], __ATOMIC_RELAXED);
+}
+
+/* The root, as far as others have joined trees. The way to it becomes shorter. */
+static sp_lid find_root(sp_lid *parent, sp_lid v) {
+  for (;;) {
+    sp_lid up = parent_of(parent, v);
+    if (up == v) return v;
+    const sp_lid above = parent_of(parent, up);
+    if (above != up)
+      __atomic_compare_exchange_n(&parent[v], &up, above, false, __ATOMIC_RELAXED,
+                                  __ATOMIC_RELAXED);
+    v = above;
+  }
+}
+
+static void join(sp_lid *parent, sp_lid a, sp_lid b) {
+  for (;;) {
+    a = find_root(parent, a);
+    b = find_root(parent, b);
+    if (a == b) return;
+    sp_lid high = a > b ? a : b;
+    const sp_lid low = a > b ? b : a;
+    if (__atomic_compare_exchange_n(&parent[high], &high, low, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED))
+      return;
+  }
+}
+
+static sp_status plant_some(void *forest_, void *workspace, size_t begin, size_t end) {
+  const forest *f = forest_;
+  (void)workspace;
+  for (size_t v = begin; v < end; v++) f->parent[v] = (sp_lid)v;
+  return SP_OK;
+}
+
+static sp_status join_some(void *forest_, void *workspace, size_t begin, size_t end) {
+  const forest *f = forest_;
+  (void)workspace;
+  for (size_t e = begin; e < end; e++)
+    for (int c = 1; c < SP_CORNERS; c++)
+      join(f->parent, f->topology->slots[e][0], f->topology->slots[e][c]);
+  return SP_OK;
+}
+
+static sp_status name_some(void *forest_, void *workspace, size_t begin, size_t end) {
+  const forest *f = forest_;
+  (void)workspace;
+  for (size_t v = begin; v < end; v++) f->of_entity[v] = f->number[find_root(f->parent, (sp_lid)v)];
+  return SP_OK;
+}
+
+static sp_status run(forest *f, size_t count,
+                     sp_status (*compute)(void *, void *, size_t, size_t)) {
+  return sp_loop_run(&(sp_loop){.what = "components",
+                                .count = count,
+                                .chunk = sp_loop_chunk(count, SP_CORNERS),
+                                .context = f,
+                                .compute = compute});
 }
 
 /* Join the vertices of each element, and number what is connected. */
 static sp_status find_local(search *s) {
   const sp_topology *topology = s->topology;
-  sp_lid *parent, *number = NULL;
-  const sp_lid vertices = topology->start[1];
-  sp_status status = sp_allocate((size_t)vertices, sizeof *parent, "components", &parent);
-  if (!status) status = sp_allocate((size_t)vertices, sizeof *number, "components", &number);
-  if (!status) status = sp_allocate((size_t)vertices, sizeof *number, "components", &s->of_entity);
-  if (!status) {
-    for (sp_lid v = 0; v < vertices; v++) parent[v] = v;
-    for (sp_lid e = 0; e < topology->elements; e++) {
-      sp_lid a = find_root(parent, topology->slots[e][0]);
-      for (int c = 1; c < SP_CORNERS; c++) {
-        const sp_lid b = find_root(parent, topology->slots[e][c]);
-        parent[a > b ? a : b] = a > b ? b : a;
-        if (b < a) a = b;
-      }
-    }
-    /* Vertices are in the order in which elements first touch them, and so are components. */
-    for (sp_lid v = 0; v < vertices; v++) {
-      const sp_lid root = find_root(parent, v);
-      if (!number[root]) number[root] = (sp_lid)++s->local;
-      s->of_entity[v] = number[root] - 1;
-    }
-  }
-  free(parent);
+  const size_t vertices = (size_t)topology->start[1];
+  sp_lid *number = NULL;
+  forest f = {.topology = topology};
+  sp_status status = sp_allocate(vertices, sizeof *f.parent, "components", &f.parent);
+  if (!status) status = sp_allocate(vertices, sizeof *number, "components", &number);
+  if (!status) status = sp_allocate(vertices, sizeof *s->of_entity, "components", &s->of_entity);
+  if (!status) status = run(&f, vertices, plant_some);
+  if (!status) status = run(&f, (size_t)topology->elements, join_some);
+  /* Vertices are in the order in which elements first touch them, and so are components. */
+  for (size_t v = 0; v < vertices && !status; v++)
+    if (f.parent[v] == (sp_lid)v) number[v] = (sp_lid)s->local++;
+  f.number = number;
+  f.of_entity = s->of_entity;
+  if (!status) status = run(&f, vertices, name_some);
+  free(f.parent);
   free(number);
   return status;
 }

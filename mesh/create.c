@@ -22,14 +22,17 @@ double sp_mesh_predicted_ordering_bytes(const sp_sizes *sizes, int map_order) {
 
 /* Exterior faces and those of periodic groups keep the surface that the mesh gave them; other
  * interior faces have none. */
-static void mark_surfaces(sp_mesh *mesh) {
+static sp_status mark_some(void *mesh_, void *workspace, size_t begin, size_t end) {
+  sp_mesh *mesh = mesh_;
   const sp_hexes *hexes = mesh->hexes;
-  for (sp_lid e = 0; e < hexes->count; e++)
+  sp_gid *unnamed = workspace;
+  *unnamed = 0;
+  for (size_t e = begin; e < end; e++)
     for (int f = 0; f < SP_FACES; f++) {
       int *surface = &hexes->surfaces[e][f];
       if (sp_periodic_has_surface(mesh->periodic, hexes, *surface)) continue;
       if (!sp_topology_is_exterior(mesh->topology, mesh->topology->slots[e][SP_FACE_SLOT + f])) {
-        if (*surface >= 0) mesh->buried[*surface] = true;
+        if (*surface >= 0) __atomic_store_n(&mesh->buried[*surface], true, __ATOMIC_RELAXED);
         *surface = SP_SURFACE_INTERIOR;
       } else if (*surface < 0) {
         *surface = SP_SURFACE_UNNAMED;
@@ -37,8 +40,25 @@ static void mark_surfaces(sp_mesh *mesh) {
       bool named = *surface == SP_SURFACE_INTERIOR;
       for (int g = 0; g < hexes->group_count && !named; g++)
         named = *surface >= 0 && hexes->groups[g].members[*surface];
-      mesh->unnamed_faces += !named;
+      *unnamed += !named;
     }
+  return SP_OK;
+}
+
+static void add_unnamed(void *mesh, void *workspace, size_t begin, size_t end) {
+  (void)begin, (void)end;
+  ((sp_mesh *)mesh)->unnamed_faces += *(const sp_gid *)workspace;
+}
+
+static sp_status mark_surfaces(sp_mesh *mesh) {
+  const size_t count = (size_t)mesh->hexes->count;
+  return sp_loop_run(&(sp_loop){.what = "surfaces",
+                                .count = count,
+                                .chunk = sp_loop_chunk(count, SP_FACES),
+                                .workspace_bytes = sizeof(sp_gid),
+                                .context = mesh,
+                                .compute = mark_some,
+                                .commit = add_unnamed});
 }
 
 static sp_status check_corners(const sp_hexes *hexes, sp_lid e) {
@@ -85,7 +105,7 @@ static sp_status connect(sp_mesh *mesh) {
   SP_TRY(sp_topology_create(mesh->comm, mesh->hexes, mesh->periodic, &mesh->topology));
   SP_TRY(
       sp_agree(mesh->comm, sp_order_halo_first(mesh->hexes, mesh->topology, &mesh->halo_elements)));
-  mark_surfaces(mesh);
+  SP_TRY(sp_agree(mesh->comm, mark_surfaces(mesh)));
   MPI_Allreduce(MPI_IN_PLACE, &mesh->unnamed_faces, 1, SP_MPI_GID, MPI_SUM, mesh->comm);
   return SP_OK;
 }

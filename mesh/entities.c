@@ -3,99 +3,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/hash.h"
 #include "io/threads.h"
-
-/* ---- Vertices ---- */
-
-/* Local numbers of vertices, + 1; 0: none yet. Where the global numbers lie close together, a table
- * has a cell for each; elsewhere open addressing with linear probing finds the cell. Eight
- * successive vertices have successive cells, because neighbours in space often have such numbers.
- */
-typedef struct cell {
-  sp_gid vertex;
-  sp_lid number;
-} cell;
-
-typedef struct lookup {
-  sp_gid first;  /* lowest vertex number */
-  sp_lid *table; /* or NULL */
-  cell *cells;   /* or NULL */
-  size_t mask;
-} lookup;
-
-static cell *find_cell(const lookup *l, sp_gid vertex) {
-  const uint64_t v = (uint64_t)vertex;
-  size_t c = (size_t)(sp_hash_fold(0, v >> 3) << 3 | (v & 7)) & l->mask;
-  while (l->cells[c].number && l->cells[c].vertex != vertex) c = (c + 1) & l->mask;
-  return &l->cells[c];
-}
-
-static sp_status allocate_cells(size_t count, lookup *l) {
-  l->mask = count - 1;
-  return sp_allocate(count, sizeof *l->cells, "vertices", &l->cells);
-}
-
-/* Twice as many cells. */
-static sp_status grow(lookup *l) {
-  cell *old = l->cells;
-  const size_t count = l->mask + 1;
-  SP_TRY(allocate_cells(2 * count, l));
-  for (size_t c = 0; c < count; c++)
-    if (old[c].number) *find_cell(l, old[c].vertex) = old[c];
-  free(old);
-  return SP_OK;
-}
-
-static sp_status lookup_create(const sp_hexes *hexes, lookup *l) {
-  const size_t count = (size_t)hexes->count;
-  sp_gid low = INT64_MAX, high = 0;
-  for (size_t e = 0; e < count; e++)
-    for (int c = 0; c < SP_CORNERS; c++) {
-      const sp_gid vertex = hexes->vertices[e][c];
-      if (vertex < low) low = vertex;
-      if (vertex > high) high = vertex;
-    }
-  l->first = low;
-  if (count == 0 || (uint64_t)(high - low) < SP_CORNERS * (uint64_t)count)
-    return sp_allocate(count ? (size_t)(high - low) + 1 : 0, sizeof *l->table, "vertices",
-                       &l->table);
-  size_t cells = 64;
-  while (cells < 2 * count) cells *= 2;
-  return allocate_cells(cells, l);
-}
-
-/* At most half of the cells are used. */
-static sp_status number_vertices(const sp_hexes *hexes, lookup *l, sp_topology *topology) {
-  sp_lid vertices = 0;
-  for (sp_lid e = 0; e < hexes->count; e++) {
-    if (l->cells && 2 * ((size_t)vertices + SP_CORNERS) > l->mask + 1) SP_TRY(grow(l));
-    for (int c = 0; c < SP_CORNERS; c++) {
-      const sp_gid vertex = hexes->vertices[e][c];
-      sp_lid *number;
-      if (l->table) {
-        number = &l->table[vertex - l->first];
-      } else {
-        cell *found = find_cell(l, vertex);
-        found->vertex = vertex;
-        number = &found->number;
-      }
-      if (*number == 0) *number = ++vertices;
-      topology->slots[e][c] = *number - 1;
-    }
-  }
-  topology->start[1] = vertices;
-  return SP_OK;
-}
+#include "mesh/vertices.h"
 
 /* ---- Edges and faces ---- */
 
-/* What the loops share. An incidence, 8 e + c, is corner c of element e; those of vertex v are
+/* What the loops share. Incidence 8 e + c is corner c of element e. The incidences of vertex v are
  * incidences[start[v]] up to incidences[start[v + 1]], ascending. */
 typedef struct search {
   const sp_hexes *hexes;
   sp_topology *topology;
   sp_lid *start, *incidences;
+  sp_lid most;         /* incidences of one vertex */
+  bool alone;          /* there is one thread */
   size_t chunk;        /* of elements */
   sp_lid (*counts)[2]; /* [chunks + 1], edges and faces that elements of earlier chunks touch */
   sp_gid totals[2];
@@ -134,21 +54,72 @@ static bool find_others(const sp_lid *slots, int corner, int part, sp_lid others
   return true;
 }
 
+/* *shared += change; returns the new value. Atomic additions take several times as long. */
+static sp_lid change_by(const search *s, sp_lid change, sp_lid *shared) {
+  return s->alone ? *shared += change : __atomic_add_fetch(shared, change, __ATOMIC_RELAXED);
+}
+
+static sp_status count_incidences(void *search_, void *workspace, size_t begin, size_t end) {
+  const search *s = search_;
+  (void)workspace;
+  for (size_t e = begin; e < end; e++)
+    for (int c = 0; c < SP_CORNERS; c++) change_by(s, 1, &s->start[s->topology->slots[e][c]]);
+  return SP_OK;
+}
+
+/* In any order, from the end of each vertex's part to its start. */
+static sp_status store_incidences(void *search_, void *workspace, size_t begin, size_t end) {
+  const search *s = search_;
+  (void)workspace;
+  for (size_t e = begin; e < end; e++)
+    for (int c = 0; c < SP_CORNERS; c++) {
+      sp_lid *next = &s->start[s->topology->slots[e][c]];
+      s->incidences[change_by(s, -1, next)] = (sp_lid)(SP_CORNERS * e) + c;
+    }
+  return SP_OK;
+}
+
+static sp_status sort_incidences(void *search_, void *workspace, size_t begin, size_t end) {
+  const search *s = search_;
+  (void)workspace;
+  for (size_t v = begin; v < end; v++) {
+    sp_lid *list = &s->incidences[s->start[v]];
+    const sp_lid count = s->start[v + 1] - s->start[v];
+    for (sp_lid n = 1; n < count; n++) {
+      const sp_lid incidence = list[n];
+      sp_lid to = n;
+      for (; to > 0 && list[to - 1] > incidence; to--) list[to] = list[to - 1];
+      list[to] = incidence;
+    }
+  }
+  return SP_OK;
+}
+
+static sp_status run_over(size_t count, search *s,
+                          sp_status (*compute)(void *, void *, size_t, size_t)) {
+  return sp_loop_run(&(sp_loop){.what = "elements of vertices",
+                                .count = count,
+                                .chunk = sp_loop_chunk(count, SP_CORNERS),
+                                .context = s,
+                                .compute = compute});
+}
+
 static sp_status list_incidences(search *s) {
   const sp_topology *topology = s->topology;
-  const sp_lid vertices = topology->start[1];
-  SP_TRY(sp_allocate((size_t)vertices + 2, sizeof *s->start, "vertices", &s->start));
-  SP_TRY(sp_allocate((size_t)topology->elements, SP_CORNERS * sizeof *s->incidences,
-                     "elements of vertices", &s->incidences));
-  /* Two higher than it belongs, so that filling moves it to where it belongs. */
-  sp_lid *next = s->start + 1;
-  for (sp_lid e = 0; e < topology->elements; e++)
-    for (int c = 0; c < SP_CORNERS; c++) next[topology->slots[e][c] + 1]++;
-  for (sp_lid v = 0; v < vertices; v++) next[v + 1] += next[v];
-  for (sp_lid e = 0; e < topology->elements; e++)
-    for (int c = 0; c < SP_CORNERS; c++)
-      s->incidences[next[topology->slots[e][c]]++] = SP_CORNERS * e + c;
-  return SP_OK;
+  const size_t vertices = (size_t)topology->start[1], elements = (size_t)topology->elements;
+  SP_TRY(sp_allocate(vertices + 1, sizeof *s->start, "vertices", &s->start));
+  SP_TRY(sp_allocate(elements, SP_CORNERS * sizeof *s->incidences, "elements of vertices",
+                     &s->incidences));
+  SP_TRY(run_over(elements, s, count_incidences));
+  sp_lid all = 0;
+  for (size_t v = 0; v < vertices; v++) {
+    if (s->start[v] > s->most) s->most = s->start[v];
+    all += s->start[v];
+    s->start[v] = all; /* for now the end of its part */
+  }
+  s->start[vertices] = all;
+  SP_TRY(run_over(elements, s, store_incidences));
+  return run_over(vertices, s, sort_incidences);
 }
 
 /* An edge or face at its home: the other vertices, and the code that others get. */
@@ -279,11 +250,8 @@ static sp_status allocate_entities(search *s) {
 static sp_status find_edges_and_faces(search *s) {
   sp_topology *topology = s->topology;
   const size_t elements = (size_t)topology->elements;
-  sp_lid most = 0;
   SP_TRY(list_incidences(s));
-  for (sp_lid v = 0; v < topology->start[1]; v++)
-    if (s->start[v + 1] - s->start[v] > most) most = s->start[v + 1] - s->start[v];
-  SP_TRY(run_over_vertices(s, (size_t)most * PARTS * sizeof(known), compare_some));
+  SP_TRY(run_over_vertices(s, (size_t)s->most * PARTS * sizeof(known), compare_some));
   s->chunk = sp_loop_chunk(elements, SP_SLOTS);
   SP_TRY(sp_allocate(elements / s->chunk + 1, sizeof *s->counts, "entity counts", &s->counts));
   SP_TRY(sp_loop_run(&(sp_loop){.what = "entity counts",
@@ -303,18 +271,14 @@ static sp_status find_edges_and_faces(search *s) {
 }
 
 sp_status sp_entities_find(const sp_hexes *hexes, sp_topology *topology) {
-  lookup l = {0};
-  search s = {.hexes = hexes, .topology = topology};
+  search s = {.hexes = hexes, .topology = topology, .alone = sp_threads() == 1};
   if (hexes->count > SP_LID_MAX / SP_CORNERS)
     return sp_fail(SP_ERR_INPUT, "%d elements on one rank, at most %d are possible: use more ranks",
                    hexes->count, SP_LID_MAX / SP_CORNERS);
   topology->elements = hexes->count;
   SP_TRY(sp_allocate((size_t)hexes->count, sizeof *topology->slots, "element entities",
                      &topology->slots));
-  sp_status status = lookup_create(hexes, &l);
-  if (!status) status = number_vertices(hexes, &l, topology);
-  free(l.table);
-  free(l.cells);
+  sp_status status = sp_vertices_number(hexes, topology->slots, &topology->start[1]);
   if (!status) status = find_edges_and_faces(&s);
   free(s.start);
   free(s.incidences);

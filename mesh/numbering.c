@@ -207,11 +207,12 @@ static sp_status list_shared(const sp_topology *topology, const sp_lid *bases,
   sp_lid *start = numbering->shared_start;
   shared_entity *list;
   size_t count = 0;
-  for (sp_lid i = 0; i < topology->entities; i++)
+  const sp_lid entities = neighbours > 0 ? topology->entities : 0;
+  for (sp_lid i = 0; i < entities; i++)
     count += topology->sharer_start[i] < topology->sharer_start[i + 1];
   SP_TRY(sp_allocate(count, sizeof *list, "shared entities", &list));
   count = 0;
-  for (sp_lid i = 0; i < topology->entities; i++)
+  for (sp_lid i = 0; i < entities; i++)
     if (topology->sharer_start[i] < topology->sharer_start[i + 1])
       list[count++] = (shared_entity){topology->keys[i], i};
   qsort(list, count, sizeof *list, compare_entities);

@@ -50,6 +50,25 @@ static sp_status visit_elements(void *context, void *workspace, size_t begin, si
   return SP_OK;
 }
 
+static sp_status clear_entries(void *context, void *workspace, size_t begin, size_t end) {
+  list *l = context;
+  (void)workspace;
+  for (size_t n = begin; n < end; n++) l->entries[n] = SP_CUDA_ABSENT;
+  return SP_OK;
+}
+
+/* DOFs first + begin ... first + end - 1. */
+static sp_status mark_constrained(void *context, void *workspace, size_t begin, size_t end) {
+  list *l = context;
+  (void)workspace;
+  for (size_t n = begin; n < end; n++) {
+    const sp_lid dof = l->first + (sp_lid)n;
+    if (l->setup->constrained[dof] && target_of(l, dof) != NOT_LISTED)
+      *entry_of(l, (size_t)target_of(l, dof), 0) |= SP_CUDA_CONSTRAINED;
+  }
+  return SP_OK;
+}
+
 /* In the order of elements. There are few entries, nearly in order. */
 static sp_status sort_entries(void *context, void *workspace, size_t begin, size_t end) {
   list *l = context;
@@ -76,7 +95,6 @@ static sp_status run(list *l, size_t count, size_t values,
 
 static sp_status fill(list *l, sp_cuda_targets *out, size_t *bytes) {
   const sp_space *space = l->setup->space;
-  const bool *constrained = l->setup->constrained;
   const size_t targets = l->targets, groups = (targets + LANES - 1) / LANES;
   const size_t elements = (size_t)space->mesh->hexes->count;
   const size_t edge_nodes = (size_t)sp_cuda_edge_nodes(space->numbering->order);
@@ -96,12 +114,10 @@ static sp_status fill(list *l, sp_cuda_targets *out, size_t *bytes) {
   }
   l->start[groups] = entries;
   SP_TRY(sp_allocate(entries, sizeof *l->entries, "assembly", &l->entries));
-  for (size_t n = 0; n < entries; n++) l->entries[n] = SP_CUDA_ABSENT;
+  SP_TRY(run(l, entries, 1, clear_entries));
   SP_TRY(run(l, elements, edge_nodes, visit_elements));
   SP_TRY(run(l, targets, LANES, sort_entries));
-  for (sp_lid d = l->first; d < l->end && constrained; d++)
-    if (constrained[d] && target_of(l, d) != NOT_LISTED)
-      *entry_of(l, (size_t)target_of(l, d), 0) |= SP_CUDA_CONSTRAINED;
+  if (l->setup->constrained) SP_TRY(run(l, (size_t)(l->end - l->first), 1, mark_constrained));
   out->count = (int)targets;
   *bytes += (groups + 1 + entries) * sizeof(unsigned);
   SP_TRY(sp_cuda_copy_of(l->start, groups + 1, sizeof(unsigned), "assembly", (void **)&out->start));

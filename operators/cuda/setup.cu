@@ -116,6 +116,12 @@ struct node_codes {
   }
 };
 
+static sp_status clear_first(void *context, void *, size_t begin, size_t end) {
+  const node_codes *n = (const node_codes *)context;
+  for (size_t d = begin; d < end; d++) n->first[d] = INT_MAX;
+  return SP_OK;
+}
+
 static sp_status find_first(void *context, void *, size_t begin, size_t end) {
   const node_codes *n = (const node_codes *)context;
   for (size_t e = begin; e < end; e++)
@@ -147,17 +153,21 @@ static sp_status write_codes(void *context, void *, size_t begin, size_t end) {
   return SP_OK;
 }
 
-static sp_status make_codes(size_t elements, size_t dofs, node_codes *n) {
+static sp_status run(node_codes *n, size_t count, size_t values,
+                     sp_status (*compute)(void *, void *, size_t, size_t)) {
   sp_loop loop = {};
   loop.what = "element nodes";
-  loop.count = elements;
-  loop.chunk = sp_loop_chunk(elements, (size_t)n->surface_nodes);
+  loop.count = count;
+  loop.chunk = sp_loop_chunk(count, values);
   loop.context = n;
-  loop.compute = find_first;
-  for (size_t d = 0; d < dofs; d++) n->first[d] = INT_MAX;
-  SP_TRY(sp_loop_run(&loop));
-  loop.compute = write_codes;
+  loop.compute = compute;
   return sp_loop_run(&loop);
+}
+
+static sp_status make_codes(size_t elements, size_t dofs, node_codes *n) {
+  SP_TRY(run(n, dofs, 1, clear_first));
+  SP_TRY(run(n, elements, (size_t)n->surface_nodes, find_first));
+  return run(n, elements, (size_t)n->surface_nodes, write_codes);
 }
 
 static sp_status send_nodes(const sp_operator_setup *setup, sp_local_operator *local) {

@@ -34,106 +34,129 @@ static void locate_face(const sp_space *space, sp_lid e, int f, face_nodes *face
   sp_geometry_face(mesh->hexes, e, f, gll, face->xyz, normal);
 }
 
-/* For each DOF the lowest index of a Dirichlet part that contains it. */
-static void mark_parts(const sp_problem *problem, const sp_space *space, double *part_of_dof) {
-  const sp_mesh *mesh = space->mesh;
-  const sp_numbering *numbering = space->numbering;
-  int indices[FACE_POINTS];
-  const int nq = numbering->order + 1;
-  for (sp_lid e = 0; e < mesh->hexes->count; e++)
-    for (int f = 0; f < SP_FACES; f++) {
-      const int part = sp_problem_face_part(problem, mesh->hexes, e, f);
-      if (part < 0 || problem->parts[part].condition != SP_DIRICHLET) continue;
-      sp_face_nodes(numbering->order, f, indices);
-      for (int n = 0; n < nq * nq; n++) {
-        const sp_lid dof =
-            numbering->nodes[(size_t)e * sp_element_nodes(numbering->order) + (size_t)indices[n]];
-        if (part < part_of_dof[dof]) part_of_dof[dof] = part;
-      }
-    }
-}
-
-/* Arrays over all DOFs. They are long, and threads also share the cost of their first touch. */
-typedef struct dof_arrays {
+/* What threads share. The arrays over all DOFs are long, and threads also share the cost of their
+ * first touch. */
+typedef struct constraints {
+  const sp_problem *problem;
+  const sp_space *space;
   double *part_of_dof, *values;
   bool *constrained;
-} dof_arrays;
+} constraints;
 
 static const double NO_PART = DBL_MAX;
 
-static sp_status clear_some(void *arrays, void *workspace, size_t begin, size_t end) {
+static sp_status clear_some(void *constraints_, void *workspace, size_t begin, size_t end) {
   (void)workspace;
-  const dof_arrays *a = arrays;
-  for (size_t i = begin; i < end; i++) a->part_of_dof[i] = a->values[i] = NO_PART;
+  const constraints *c = constraints_;
+  for (size_t i = begin; i < end; i++) c->part_of_dof[i] = c->values[i] = NO_PART;
   return SP_OK;
 }
 
-static sp_status settle_some(void *arrays, void *workspace, size_t begin, size_t end) {
+/* *shared becomes `value` if that is less; several threads may do so at a time. */
+static void lower(double *shared, double value) {
+  double now;
+  __atomic_load(shared, &now, __ATOMIC_RELAXED);
+  while (value < now && !__atomic_compare_exchange(shared, &now, &value, true, __ATOMIC_RELAXED,
+                                                   __ATOMIC_RELAXED)) {
+  }
+}
+
+/* The Dirichlet part of a face, or -1. */
+static int dirichlet_part(const constraints *c, sp_lid e, int f) {
+  const int part = sp_problem_face_part(c->problem, c->space->mesh->hexes, e, f);
+  return part >= 0 && c->problem->parts[part].condition == SP_DIRICHLET ? part : -1;
+}
+
+static const sp_lid *dofs_of(const constraints *c, sp_lid e) {
+  const sp_numbering *numbering = c->space->numbering;
+  return &numbering->nodes[(size_t)e * sp_element_nodes(numbering->order)];
+}
+
+/* For each DOF the lowest index of a Dirichlet part that contains it. */
+static sp_status mark_some(void *constraints_, void *workspace, size_t begin, size_t end) {
   (void)workspace;
-  const dof_arrays *a = arrays;
-  for (size_t i = begin; i < end; i++) {
-    a->constrained[i] = a->part_of_dof[i] < NO_PART;
-    if (!a->constrained[i]) a->values[i] = 0;
+  const constraints *c = constraints_;
+  const int order = c->space->numbering->order, count = (order + 1) * (order + 1);
+  int indices[FACE_POINTS];
+  for (size_t e = begin; e < end; e++)
+    for (int f = 0; f < SP_FACES; f++) {
+      const int part = dirichlet_part(c, (sp_lid)e, f);
+      if (part < 0) continue;
+      sp_face_nodes(order, f, indices);
+      for (int n = 0; n < count; n++)
+        lower(&c->part_of_dof[dofs_of(c, (sp_lid)e)[indices[n]]], part);
+    }
+  return SP_OK;
+}
+
+/* The least of the values that faces of a DOF's part give it; of 0 and -0, 0. */
+static sp_status set_face(const constraints *c, sp_lid e, int f, int part) {
+  const sp_problem *problem = c->problem;
+  const sp_expression *formula = problem->parts[part].formula;
+  const sp_material *material = sp_materials_of(&problem->materials, c->space->mesh->hexes, e);
+  face_nodes face;
+  double data[FACE_POINTS];
+  locate_face(c->space, e, f, &face);
+  const double *xyz[3] = {face.xyz, face.xyz + face.count, face.xyz + 2 * face.count};
+  SP_TRY(sp_problem_evaluate(formula ? formula : material->solution, (size_t)face.count, xyz, data,
+                             NULL, NULL));
+  for (int n = 0; n < face.count; n++) {
+    const sp_lid dof = dofs_of(c, e)[face.indices[n]];
+    if (c->part_of_dof[dof] == part) lower(&c->values[dof], data[n] + 0.0);
   }
   return SP_OK;
 }
 
-static sp_status run_over_dofs(sp_lid dofs, dof_arrays *arrays,
-                               sp_status (*compute)(void *, void *, size_t, size_t)) {
-  return sp_loop_run(&(sp_loop){.what = "constraints",
-                                .count = (size_t)dofs,
-                                .chunk = sp_loop_chunk((size_t)dofs, 1),
-                                .context = arrays,
-                                .compute = compute});
-}
-
-static sp_status set_values(const sp_problem *problem, const sp_space *space,
-                            const double *part_of_dof, double *values) {
-  const sp_mesh *mesh = space->mesh;
-  const sp_numbering *numbering = space->numbering;
-  for (sp_lid e = 0; e < mesh->hexes->count; e++)
+static sp_status set_some(void *constraints_, void *workspace, size_t begin, size_t end) {
+  (void)workspace;
+  const constraints *c = constraints_;
+  for (size_t e = begin; e < end; e++)
     for (int f = 0; f < SP_FACES; f++) {
-      const int part = sp_problem_face_part(problem, mesh->hexes, e, f);
-      if (part < 0 || problem->parts[part].condition != SP_DIRICHLET) continue;
-      const sp_expression *formula = problem->parts[part].formula;
-      face_nodes face;
-      double data[FACE_POINTS];
-      locate_face(space, e, f, &face);
-      const double *xyz[3] = {face.xyz, face.xyz + face.count, face.xyz + 2 * face.count};
-      const sp_material *material = sp_materials_of(&problem->materials, mesh->hexes, e);
-      SP_TRY(sp_problem_evaluate(formula ? formula : material->solution, (size_t)face.count, xyz,
-                                 data, NULL, NULL));
-      for (int n = 0; n < face.count; n++) {
-        const sp_lid dof =
-            numbering
-                ->nodes[(size_t)e * sp_element_nodes(numbering->order) + (size_t)face.indices[n]];
-        if (part_of_dof[dof] == part && data[n] < values[dof]) values[dof] = data[n];
-      }
+      const int part = dirichlet_part(c, (sp_lid)e, f);
+      if (part >= 0) SP_TRY(set_face(c, (sp_lid)e, f, part));
     }
   return SP_OK;
+}
+
+static sp_status settle_some(void *constraints_, void *workspace, size_t begin, size_t end) {
+  (void)workspace;
+  const constraints *c = constraints_;
+  for (size_t i = begin; i < end; i++) {
+    c->constrained[i] = c->part_of_dof[i] < NO_PART;
+    if (!c->constrained[i]) c->values[i] = 0;
+  }
+  return SP_OK;
+}
+
+static sp_status run(constraints *c, size_t count, size_t values,
+                     sp_status (*compute)(void *, void *, size_t, size_t)) {
+  return sp_loop_run(&(sp_loop){.what = "constraints",
+                                .count = count,
+                                .chunk = sp_loop_chunk(count, values),
+                                .context = c,
+                                .compute = compute});
 }
 
 sp_status sp_problem_constraints(const sp_problem *problem, const sp_space *space,
                                  bool *constrained, double *values) {
   const MPI_Comm comm = space->mesh->comm;
-  const sp_lid dofs = space->numbering->local;
-  dof_arrays arrays = {.values = values, .constrained = constrained};
-  sp_status status =
-      sp_allocate((size_t)dofs, sizeof *arrays.part_of_dof, "Dirichlet parts", &arrays.part_of_dof);
-  if (!status) status = run_over_dofs(dofs, &arrays, clear_some);
+  const size_t dofs = (size_t)space->numbering->local, elements = (size_t)space->mesh->hexes->count;
+  constraints c = {problem, space, NULL, values, constrained};
+  sp_status status = sp_allocate(dofs, sizeof *c.part_of_dof, "Dirichlet parts", &c.part_of_dof);
+  if (!status) status = run(&c, dofs, 1, clear_some);
+  if (!status) status = run(&c, elements, SP_FACES, mark_some);
   status = sp_agree(comm, status);
   if (!status) {
-    mark_parts(problem, space, arrays.part_of_dof);
-    sp_exchange_now(space->exchange, SP_MIN, arrays.part_of_dof);
-    status = sp_agree(comm, set_values(problem, space, arrays.part_of_dof, values));
+    sp_exchange_now(space->exchange, SP_MIN, c.part_of_dof);
+    status = sp_agree(comm, run(&c, elements, SP_FACES, set_some));
   }
   if (!status) {
     /* A node's coordinates, and so its value, differ by rounding between elements: take the
      * minimum, which is the same on all ranks. */
     sp_exchange_now(space->exchange, SP_MIN, values);
-    status = sp_agree(comm, run_over_dofs(dofs, &arrays, settle_some));
+    status = sp_agree(comm, run(&c, dofs, 1, settle_some));
   }
-  free(arrays.part_of_dof);
+  free(c.part_of_dof);
   return status;
 }
 

@@ -113,15 +113,16 @@ static sp_status number_dofs(const sp_mesh *mesh, const sp_numbering *numbering,
     status = sp_allocate((size_t)components->count, sizeof *number, "components", &number);
   status = sp_agree(mesh->comm, status);
   if (!status) {
-    for (size_t e = 0; e < elements; e++)
-      for (size_t n = 0; n < nodes; n++)
-        if (constrained[numbering->nodes[e * nodes + n]])
-          determined[components->of_element[e]] = true;
+    for (size_t e = 0; e < elements; e++) {
+      bool *here = &determined[components->of_element[e]];
+      for (size_t n = 0; n < nodes && !*here; n++)
+        *here = constrained[numbering->nodes[e * nodes + n]];
+    }
     MPI_Allreduce(MPI_IN_PLACE, determined, components->count, MPI_C_BOOL, MPI_LOR, mesh->comm);
     for (int c = 0; c < components->count; c++)
       number[c] = determined[c] ? -1 : null_space->components++;
     null_space->of_parts = components->count > 1;
-    for (size_t e = 0; e < elements; e++)
+    for (size_t e = 0; e < elements && null_space->components > 0; e++)
       for (size_t n = 0; n < nodes; n++)
         null_space->of_dof[numbering->nodes[e * nodes + n]] = number[components->of_element[e]];
   }

@@ -1,0 +1,227 @@
+#include "mesh/vertices.h"
+
+#include <stdlib.h>
+
+#include "io/hash.h"
+#include "io/threads.h"
+
+/* ---- Vertices ----
+ * Their local numbers are in the order of incidences: incidence 8 e + c is corner c of element e.
+ */
+
+static sp_status run_over(size_t count, size_t values, void *context,
+                          sp_status (*compute)(void *, void *, size_t, size_t)) {
+  return sp_loop_run(&(sp_loop){.what = "vertices",
+                                .count = count,
+                                .chunk = sp_loop_chunk(count, values),
+                                .context = context,
+                                .compute = compute});
+}
+
+/* Lowest and highest vertex number of some elements, or of all. */
+typedef struct vertex_range {
+  const sp_hexes *hexes;
+  sp_gid low, high;
+} vertex_range;
+
+static void widen(vertex_range *range, sp_gid vertex) {
+  if (vertex < range->low) range->low = vertex;
+  if (vertex > range->high) range->high = vertex;
+}
+
+static sp_status find_range(void *range, void *workspace, size_t begin, size_t end) {
+  const sp_hexes *hexes = ((const vertex_range *)range)->hexes;
+  vertex_range some = {hexes, INT64_MAX, 0};
+  for (size_t e = begin; e < end; e++)
+    for (int c = 0; c < SP_CORNERS; c++) widen(&some, hexes->vertices[e][c]);
+  *(vertex_range *)workspace = some;
+  return SP_OK;
+}
+
+static void join_ranges(void *range, void *workspace, size_t begin, size_t end) {
+  const vertex_range *some = workspace;
+  (void)begin, (void)end;
+  widen(range, some->low);
+  widen(range, some->high);
+}
+
+/* ---- Numbers that lie close together ----
+ * A table has the first incidence of each. Incidence 8 e + c is corner c of element e. */
+
+typedef struct vertex_table {
+  const sp_hexes *hexes;
+  sp_lid (*slots)[SP_SLOTS];
+  sp_gid low;
+  sp_lid *first;       /* [highest - lowest + 1], SP_LID_MAX: none */
+  size_t chunk;        /* of elements */
+  sp_lid *counts, all; /* [chunks], vertices that earlier chunks touch; all of them */
+} vertex_table;
+
+static sp_lid *first_of(const vertex_table *t, size_t e, int corner) {
+  return &t->first[t->hexes->vertices[e][corner] - t->low];
+}
+
+static sp_status clear_first(void *table, void *workspace, size_t begin, size_t end) {
+  const vertex_table *t = table;
+  (void)workspace;
+  for (size_t v = begin; v < end; v++) t->first[v] = SP_LID_MAX;
+  return SP_OK;
+}
+
+static sp_status find_first(void *table, void *workspace, size_t begin, size_t end) {
+  const vertex_table *t = table;
+  (void)workspace;
+  for (size_t e = begin; e < end; e++)
+    for (int c = 0; c < SP_CORNERS; c++) {
+      sp_lid *first = first_of(t, e, c), now = __atomic_load_n(first, __ATOMIC_RELAXED);
+      const sp_lid incidence = (sp_lid)(SP_CORNERS * e) + c;
+      while (incidence < now && !__atomic_compare_exchange_n(first, &now, incidence, true,
+                                                             __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+      }
+    }
+  return SP_OK;
+}
+
+static bool is_first(const vertex_table *t, size_t e, int corner) {
+  return *first_of(t, e, corner) == (sp_lid)(SP_CORNERS * e) + corner;
+}
+
+static sp_status count_first(void *table, void *workspace, size_t begin, size_t end) {
+  sp_lid *count = workspace;
+  *count = 0;
+  for (size_t e = begin; e < end; e++)
+    for (int c = 0; c < SP_CORNERS; c++) *count += is_first(table, e, c);
+  return SP_OK;
+}
+
+static void add_first(void *table, void *workspace, size_t begin, size_t end) {
+  vertex_table *t = table;
+  const sp_lid *count = workspace;
+  (void)end;
+  t->counts[begin / t->chunk] = t->all;
+  t->all += *count;
+}
+
+static sp_status number_first(void *table, void *workspace, size_t begin, size_t end) {
+  const vertex_table *t = table;
+  sp_lid next = t->counts[begin / t->chunk];
+  (void)workspace;
+  for (size_t e = begin; e < end; e++)
+    for (int c = 0; c < SP_CORNERS; c++)
+      if (is_first(t, e, c)) t->slots[e][c] = next++;
+  return SP_OK;
+}
+
+static sp_status number_others(void *table, void *workspace, size_t begin, size_t end) {
+  const vertex_table *t = table;
+  (void)workspace;
+  for (size_t e = begin; e < end; e++)
+    for (int c = 0; c < SP_CORNERS; c++) {
+      const sp_lid first = *first_of(t, e, c);
+      if (!is_first(t, e, c)) t->slots[e][c] = t->slots[first / SP_CORNERS][first % SP_CORNERS];
+    }
+  return SP_OK;
+}
+
+static sp_status number_by_table(vertex_table *t, size_t size) {
+  const size_t elements = (size_t)t->hexes->count;
+  t->chunk = sp_loop_chunk(elements, SP_CORNERS);
+  SP_TRY(sp_allocate(size, sizeof *t->first, "vertices", &t->first));
+  SP_TRY(sp_allocate(elements / t->chunk + 1, sizeof *t->counts, "vertices", &t->counts));
+  SP_TRY(run_over(size, 1, t, clear_first));
+  SP_TRY(run_over(elements, SP_CORNERS, t, find_first));
+  SP_TRY(sp_loop_run(&(sp_loop){.what = "vertices",
+                                .count = elements,
+                                .chunk = t->chunk,
+                                .workspace_bytes = sizeof(sp_lid),
+                                .context = t,
+                                .compute = count_first,
+                                .commit = add_first}));
+  SP_TRY(run_over(elements, SP_CORNERS, t, number_first));
+  return run_over(elements, SP_CORNERS, t, number_others);
+}
+
+/* ---- Numbers elsewhere ---- */
+
+/* Open addressing with linear probing finds the cell of each. Eight successive
+ * vertices have successive cells, because neighbours in space often have such numbers. */
+typedef struct cell {
+  sp_gid vertex;
+  sp_lid number; /* + 1; 0: the cell is free */
+} cell;
+
+typedef struct lookup {
+  cell *cells;
+  size_t mask;
+} lookup;
+
+static cell *find_cell(const lookup *l, sp_gid vertex) {
+  const uint64_t v = (uint64_t)vertex;
+  size_t c = (size_t)(sp_hash_fold(0, v >> 3) << 3 | (v & 7)) & l->mask;
+  while (l->cells[c].number && l->cells[c].vertex != vertex) c = (c + 1) & l->mask;
+  return &l->cells[c];
+}
+
+static sp_status allocate_cells(size_t count, lookup *l) {
+  l->mask = count - 1;
+  return sp_allocate(count, sizeof *l->cells, "vertices", &l->cells);
+}
+
+/* Twice as many cells. */
+static sp_status grow(lookup *l) {
+  cell *old = l->cells;
+  const size_t count = l->mask + 1;
+  SP_TRY(allocate_cells(2 * count, l));
+  for (size_t c = 0; c < count; c++)
+    if (old[c].number) *find_cell(l, old[c].vertex) = old[c];
+  free(old);
+  return SP_OK;
+}
+
+/* At most half of the cells are used. */
+static sp_status number_by_lookup(const sp_hexes *hexes, lookup *l, sp_lid (*slots)[SP_SLOTS],
+                                  sp_lid *vertices) {
+  size_t cells = 64;
+  while (cells < 2 * (size_t)hexes->count) cells *= 2;
+  SP_TRY(allocate_cells(cells, l));
+  for (sp_lid e = 0; e < hexes->count; e++) {
+    if (2 * ((size_t)*vertices + SP_CORNERS) > l->mask + 1) SP_TRY(grow(l));
+    for (int c = 0; c < SP_CORNERS; c++) {
+      cell *found = find_cell(l, hexes->vertices[e][c]);
+      found->vertex = hexes->vertices[e][c];
+      if (found->number == 0) found->number = ++*vertices;
+      slots[e][c] = found->number - 1;
+    }
+  }
+  return SP_OK;
+}
+
+/* ---- Both ---- */
+
+sp_status sp_vertices_number(const sp_hexes *hexes, sp_lid (*slots)[SP_SLOTS], sp_lid *vertices) {
+  const size_t elements = (size_t)hexes->count;
+  vertex_range range = {hexes, INT64_MAX, 0};
+  *vertices = 0;
+  if (elements == 0) return SP_OK;
+  SP_TRY(sp_loop_run(&(sp_loop){.what = "vertices",
+                                .count = elements,
+                                .chunk = sp_loop_chunk(elements, SP_CORNERS),
+                                .workspace_bytes = sizeof(vertex_range),
+                                .context = &range,
+                                .compute = find_range,
+                                .commit = join_ranges}));
+  const uint64_t size = (uint64_t)(range.high - range.low) + 1;
+  vertex_table table = {.hexes = hexes, .slots = slots, .low = range.low};
+  lookup l = {0};
+  sp_status status;
+  if (size <= SP_CORNERS * (uint64_t)elements) {
+    status = number_by_table(&table, (size_t)size);
+    *vertices = table.all;
+  } else {
+    status = number_by_lookup(hexes, &l, slots, vertices);
+  }
+  free(table.first);
+  free(table.counts);
+  free(l.cells);
+  return status;
+}
