@@ -45,7 +45,7 @@ typedef struct state {
   pthread_cond_t space_freed;
 } state;
 
-static sp_status compute(const state *s, size_t portion, void *workspace) {
+static sp_status compute_portion(const state *s, size_t portion, void *workspace) {
   const sp_loop *loop = s->loop;
   const size_t per_portion = s->chunks_of_portion * loop->chunk;
   size_t left = loop->count - portion * per_portion;
@@ -96,7 +96,7 @@ static void *work(void *state_) {
     char *workspace = s->workspaces + space * s->stride;
     pthread_mutex_unlock(&s->lock);
     if (portion < s->spaces) memset(workspace, 0, s->stride); /* nobody has used it yet */
-    const sp_status status = compute(s, portion, workspace);
+    const sp_status status = compute_portion(s, portion, workspace);
     pthread_mutex_lock(&s->lock);
     if (!status) {
       s->computed[space] = true;
@@ -150,4 +150,13 @@ sp_status sp_loop_run(const sp_loop *loop) {
   free(s.computed);
   free(others);
   return status;
+}
+
+sp_status sp_loop_over(const char *what, size_t count, size_t values, void *context,
+                       sp_status (*compute)(void *, void *, size_t, size_t)) {
+  return sp_loop_run(&(sp_loop){.what = what,
+                                .count = count,
+                                .chunk = sp_loop_chunk(count, values),
+                                .context = context,
+                                .compute = compute});
 }

@@ -40,6 +40,11 @@ typedef struct sp_loop {
  * failed, and no commit for these and later ones. Local. */
 sp_status sp_loop_run(const sp_loop *loop);
 
+/* Run a loop without commits and work space over `count` items with so many values each. Errors: as
+ * above. Local. */
+sp_status sp_loop_over(const char *what, size_t count, size_t values, void *context,
+                       sp_status (*compute)(void *context, void *none, size_t begin, size_t end));
+
 /* A chunk for `count` items with so many values each: some thousand values, so that a chunk costs
  * much more than handing it to a thread, but at least 32 chunks if there are as many items. It does
  * not depend on the number of threads. Local. */

@@ -103,15 +103,6 @@ static sp_status name_some(void *forest_, void *workspace, size_t begin, size_t 
   return SP_OK;
 }
 
-static sp_status run(forest *f, size_t count,
-                     sp_status (*compute)(void *, void *, size_t, size_t)) {
-  return sp_loop_run(&(sp_loop){.what = "components",
-                                .count = count,
-                                .chunk = sp_loop_chunk(count, SP_CORNERS),
-                                .context = f,
-                                .compute = compute});
-}
-
 /* Join the vertices of each element, and number what is connected. */
 static sp_status find_local(search *s) {
   const sp_topology *topology = s->topology;
@@ -121,14 +112,15 @@ static sp_status find_local(search *s) {
   sp_status status = sp_allocate(vertices, sizeof *f.parent, "components", &f.parent);
   if (!status) status = sp_allocate(vertices, sizeof *number, "components", &number);
   if (!status) status = sp_allocate(vertices, sizeof *s->of_entity, "components", &s->of_entity);
-  if (!status) status = run(&f, vertices, plant_some);
-  if (!status) status = run(&f, (size_t)topology->elements, join_some);
+  if (!status) status = sp_loop_over("components", vertices, 1, &f, plant_some);
+  if (!status)
+    status = sp_loop_over("components", (size_t)topology->elements, SP_CORNERS, &f, join_some);
   /* Vertices are in the order in which elements first touch them, and so are components. */
   for (size_t v = 0; v < vertices && !status; v++)
     if (f.parent[v] == (sp_lid)v) number[v] = (sp_lid)s->local++;
   f.number = number;
   f.of_entity = s->of_entity;
-  if (!status) status = run(&f, vertices, name_some);
+  if (!status) status = sp_loop_over("components", vertices, 1, &f, name_some);
   free(f.parent);
   free(number);
   return status;

@@ -95,22 +95,13 @@ static sp_status sort_incidences(void *search_, void *workspace, size_t begin, s
   return SP_OK;
 }
 
-static sp_status run_over(size_t count, search *s,
-                          sp_status (*compute)(void *, void *, size_t, size_t)) {
-  return sp_loop_run(&(sp_loop){.what = "elements of vertices",
-                                .count = count,
-                                .chunk = sp_loop_chunk(count, SP_CORNERS),
-                                .context = s,
-                                .compute = compute});
-}
-
 static sp_status list_incidences(search *s) {
   const sp_topology *topology = s->topology;
   const size_t vertices = (size_t)topology->start[1], elements = (size_t)topology->elements;
   SP_TRY(sp_allocate(vertices + 1, sizeof *s->start, "vertices", &s->start));
   SP_TRY(sp_allocate(elements, SP_CORNERS * sizeof *s->incidences, "elements of vertices",
                      &s->incidences));
-  SP_TRY(run_over(elements, s, count_incidences));
+  SP_TRY(sp_loop_over("elements of vertices", elements, SP_CORNERS, s, count_incidences));
   sp_lid all = 0;
   for (size_t v = 0; v < vertices; v++) {
     if (s->start[v] > s->most) s->most = s->start[v];
@@ -118,8 +109,8 @@ static sp_status list_incidences(search *s) {
     s->start[v] = all; /* for now the end of its part */
   }
   s->start[vertices] = all;
-  SP_TRY(run_over(elements, s, store_incidences));
-  return run_over(vertices, s, sort_incidences);
+  SP_TRY(sp_loop_over("elements of vertices", elements, SP_CORNERS, s, store_incidences));
+  return sp_loop_over("elements of vertices", vertices, SP_CORNERS, s, sort_incidences);
 }
 
 /* An edge or face at its home: the other vertices, and the code that others get. */

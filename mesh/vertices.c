@@ -5,19 +5,6 @@
 #include "io/hash.h"
 #include "io/threads.h"
 
-/* ---- Vertices ----
- * Their local numbers are in the order of incidences: incidence 8 e + c is corner c of element e.
- */
-
-static sp_status run_over(size_t count, size_t values, void *context,
-                          sp_status (*compute)(void *, void *, size_t, size_t)) {
-  return sp_loop_run(&(sp_loop){.what = "vertices",
-                                .count = count,
-                                .chunk = sp_loop_chunk(count, values),
-                                .context = context,
-                                .compute = compute});
-}
-
 /* Lowest and highest vertex number of some elements, or of all. */
 typedef struct vertex_range {
   const sp_hexes *hexes;
@@ -128,8 +115,8 @@ static sp_status number_by_table(vertex_table *t, size_t size) {
   t->chunk = sp_loop_chunk(elements, SP_CORNERS);
   SP_TRY(sp_allocate(size, sizeof *t->first, "vertices", &t->first));
   SP_TRY(sp_allocate(elements / t->chunk + 1, sizeof *t->counts, "vertices", &t->counts));
-  SP_TRY(run_over(size, 1, t, clear_first));
-  SP_TRY(run_over(elements, SP_CORNERS, t, find_first));
+  SP_TRY(sp_loop_over("vertices", size, 1, t, clear_first));
+  SP_TRY(sp_loop_over("vertices", elements, SP_CORNERS, t, find_first));
   SP_TRY(sp_loop_run(&(sp_loop){.what = "vertices",
                                 .count = elements,
                                 .chunk = t->chunk,
@@ -137,8 +124,8 @@ static sp_status number_by_table(vertex_table *t, size_t size) {
                                 .context = t,
                                 .compute = count_first,
                                 .commit = add_first}));
-  SP_TRY(run_over(elements, SP_CORNERS, t, number_first));
-  return run_over(elements, SP_CORNERS, t, number_others);
+  SP_TRY(sp_loop_over("vertices", elements, SP_CORNERS, t, number_first));
+  return sp_loop_over("vertices", elements, SP_CORNERS, t, number_others);
 }
 
 /* ---- Numbers elsewhere ---- */

@@ -19,7 +19,7 @@ typedef struct sp_exchange_plan {
   int neighbours;
   const int *ranks;    /* [neighbours], ascending */
   const sp_lid *start; /* [neighbours + 1]: entries for neighbour b, as many both ways */
-  const sp_lid *dofs;  /* [start[neighbours]]: what is sent; some may be received and not used */
+  const sp_lid *dofs;  /* [start[neighbours]]: what is sent; the other rank may need less */
   /* DOF target[t] becomes the sum of sources source_start[t], ..., source_start[t + 1] - 1 in this
    * order, the order of ranks: indices of entries received, or SP_OWN_VALUE. */
   sp_lid targets;

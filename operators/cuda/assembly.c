@@ -84,15 +84,6 @@ static sp_status sort_entries(void *context, void *workspace, size_t begin, size
   return SP_OK;
 }
 
-static sp_status run(list *l, size_t count, size_t values,
-                     sp_status (*compute)(void *, void *, size_t, size_t)) {
-  return sp_loop_run(&(sp_loop){.what = "assembly",
-                                .count = count,
-                                .chunk = sp_loop_chunk(count, values),
-                                .context = l,
-                                .compute = compute});
-}
-
 static sp_status fill(list *l, sp_cuda_targets *out, size_t *bytes) {
   const sp_space *space = l->setup->space;
   const size_t targets = l->targets, groups = (targets + LANES - 1) / LANES;
@@ -101,7 +92,7 @@ static sp_status fill(list *l, sp_cuda_targets *out, size_t *bytes) {
   sp_cuda_node_order(space->numbering->order, l->places);
   SP_TRY(sp_allocate(targets, sizeof *l->count, "assembly", &l->count));
   SP_TRY(sp_allocate(groups + 1, sizeof *l->start, "assembly", &l->start));
-  SP_TRY(run(l, elements, edge_nodes, visit_elements));
+  SP_TRY(sp_loop_over("assembly", elements, edge_nodes, l, visit_elements));
   unsigned entries = 0;
   for (size_t g = 0; g < groups; g++) {
     unsigned most = 1; /* the first entry holds a flag */
@@ -114,10 +105,11 @@ static sp_status fill(list *l, sp_cuda_targets *out, size_t *bytes) {
   }
   l->start[groups] = entries;
   SP_TRY(sp_allocate(entries, sizeof *l->entries, "assembly", &l->entries));
-  SP_TRY(run(l, entries, 1, clear_entries));
-  SP_TRY(run(l, elements, edge_nodes, visit_elements));
-  SP_TRY(run(l, targets, LANES, sort_entries));
-  if (l->setup->constrained) SP_TRY(run(l, (size_t)(l->end - l->first), 1, mark_constrained));
+  SP_TRY(sp_loop_over("assembly", entries, 1, l, clear_entries));
+  SP_TRY(sp_loop_over("assembly", elements, edge_nodes, l, visit_elements));
+  SP_TRY(sp_loop_over("assembly", targets, LANES, l, sort_entries));
+  if (l->setup->constrained)
+    SP_TRY(sp_loop_over("assembly", (size_t)(l->end - l->first), 1, l, mark_constrained));
   out->count = (int)targets;
   *bytes += (groups + 1 + entries) * sizeof(unsigned);
   SP_TRY(sp_cuda_copy_of(l->start, groups + 1, sizeof(unsigned), "assembly", (void **)&out->start));

@@ -153,21 +153,10 @@ static sp_status write_codes(void *context, void *, size_t begin, size_t end) {
   return SP_OK;
 }
 
-static sp_status run(node_codes *n, size_t count, size_t values,
-                     sp_status (*compute)(void *, void *, size_t, size_t)) {
-  sp_loop loop = {};
-  loop.what = "element nodes";
-  loop.count = count;
-  loop.chunk = sp_loop_chunk(count, values);
-  loop.context = n;
-  loop.compute = compute;
-  return sp_loop_run(&loop);
-}
-
 static sp_status make_codes(size_t elements, size_t dofs, node_codes *n) {
-  SP_TRY(run(n, dofs, 1, clear_first));
-  SP_TRY(run(n, elements, (size_t)n->surface_nodes, find_first));
-  return run(n, elements, (size_t)n->surface_nodes, write_codes);
+  SP_TRY(sp_loop_over("element nodes", dofs, 1, n, clear_first));
+  SP_TRY(sp_loop_over("element nodes", elements, (size_t)n->surface_nodes, n, find_first));
+  return sp_loop_over("element nodes", elements, (size_t)n->surface_nodes, n, write_codes);
 }
 
 static sp_status send_nodes(const sp_operator_setup *setup, sp_local_operator *local) {

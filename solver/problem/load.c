@@ -128,33 +128,24 @@ static sp_status settle_some(void *constraints_, void *workspace, size_t begin, 
   return SP_OK;
 }
 
-static sp_status run(constraints *c, size_t count, size_t values,
-                     sp_status (*compute)(void *, void *, size_t, size_t)) {
-  return sp_loop_run(&(sp_loop){.what = "constraints",
-                                .count = count,
-                                .chunk = sp_loop_chunk(count, values),
-                                .context = c,
-                                .compute = compute});
-}
-
 sp_status sp_problem_constraints(const sp_problem *problem, const sp_space *space,
                                  bool *constrained, double *values) {
   const MPI_Comm comm = space->mesh->comm;
   const size_t dofs = (size_t)space->numbering->local, elements = (size_t)space->mesh->hexes->count;
   constraints c = {problem, space, NULL, values, constrained};
   sp_status status = sp_allocate(dofs, sizeof *c.part_of_dof, "Dirichlet parts", &c.part_of_dof);
-  if (!status) status = run(&c, dofs, 1, clear_some);
-  if (!status) status = run(&c, elements, SP_FACES, mark_some);
+  if (!status) status = sp_loop_over("constraints", dofs, 1, &c, clear_some);
+  if (!status) status = sp_loop_over("constraints", elements, SP_FACES, &c, mark_some);
   status = sp_agree(comm, status);
   if (!status) {
     sp_exchange_now(space->exchange, SP_MIN, c.part_of_dof);
-    status = sp_agree(comm, run(&c, elements, SP_FACES, set_some));
+    status = sp_agree(comm, sp_loop_over("constraints", elements, SP_FACES, &c, set_some));
   }
   if (!status) {
     /* A node's coordinates, and so its value, differ by rounding between elements: take the
      * minimum, which is the same on all ranks. */
     sp_exchange_now(space->exchange, SP_MIN, values);
-    status = sp_agree(comm, run(&c, dofs, 1, settle_some));
+    status = sp_agree(comm, sp_loop_over("constraints", dofs, 1, &c, settle_some));
   }
   free(c.part_of_dof);
   return status;
