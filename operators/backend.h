@@ -49,6 +49,9 @@ typedef struct sp_operator_setup {
   sp_operator_kind kind;
   sp_geometry_kind geometry; /* stored or trilinear */
   sp_precision precision;
+  /* Stored factors have 16 bits (operators/factors.h). In single precision, not for mass, on a
+   * backend with rounded_factors. */
+  bool rounded;
   double lambda;           /* scales the mass term of bp3.5 and bp3.0 */
   const bool *constrained; /* [local DOFs], Dirichlet DOFs; NULL: none */
   /* NULL, or an operator on the same space, with the same entries of `constrained`: a backend may
@@ -76,8 +79,9 @@ typedef struct sp_operator_facts {
   sp_geometry_kind geometry; /* stored or trilinear */
   sp_precision precision;
   int order;
+  bool rounded; /* these three are the setup's */
   bool one_sweep;
-  bool alike; /* the setup has an operator alike */
+  bool alike; /* whether it has one */
 } sp_operator_facts;
 
 /* What defines a transfer between two orders (operators/transfer.h). Everything except the spaces
@@ -271,6 +275,9 @@ typedef struct sp_backend {
   /* Whether there are operators in single precision, with all functions of this group;
    * sp_operator_create refuses them where there are none. */
   bool single_operators;
+
+  /* Whether those may store their factors in 16 bits. */
+  bool rounded_factors;
 
   sp_status (*operator_create)(sp_device *device, const sp_operator_setup *setup,
                                sp_local_operator **out);

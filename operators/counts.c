@@ -14,22 +14,26 @@ double sp_operator_flops(sp_operator_kind kind, int order) {
   return flops;
 }
 
-static double factor_numbers(sp_operator_kind kind, sp_geometry_kind geometry, int order) {
-  const double m = sp_operator_rule(kind, order)->n;
-  return geometry == SP_GEOMETRY_TRILINEAR ? 24 : sp_operator_rows[kind].factors * m * m * m;
+static double factor_bytes(sp_operator_kind kind, sp_factor_kind factors, sp_precision precision,
+                           int order) {
+  const double m = sp_operator_rule(kind, order)->n, number = (double)sp_precision_bytes(precision);
+  const double stored = sp_operator_rows[kind].factors * m * m * m;
+  return factors == SP_FACTORS_STORED    ? stored * number
+         : factors == SP_FACTORS_ROUNDED ? stored * 2
+                                         : 24 * number;
 }
 
-double sp_operator_bytes(sp_operator_kind kind, sp_geometry_kind geometry, sp_precision precision,
+double sp_operator_bytes(sp_operator_kind kind, sp_factor_kind factors, sp_precision precision,
                          int order) {
   const double nq = order + 1, number = (double)sp_precision_bytes(precision);
-  return number * (2 * nq * nq * nq + factor_numbers(kind, geometry, order));
+  return number * 2 * nq * nq * nq + factor_bytes(kind, factors, precision, order);
 }
 
-double sp_operator_bytes_assembled(sp_operator_kind kind, sp_geometry_kind geometry,
+double sp_operator_bytes_assembled(sp_operator_kind kind, sp_factor_kind factors,
                                    sp_precision precision, int order, double elements,
                                    double dofs) {
   const double nq = order + 1, number = (double)sp_precision_bytes(precision);
-  return elements * (number * factor_numbers(kind, geometry, order) + 4 * nq * nq * nq) +
+  return elements * (factor_bytes(kind, factors, precision, order) + 4 * nq * nq * nq) +
          2 * number * dofs;
 }
 

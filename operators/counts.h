@@ -24,15 +24,15 @@ const sp_rule *sp_operator_rule(sp_operator_kind kind, int order);
 double sp_operator_flops(sp_operator_kind kind, int order);
 
 /* Bytes that the unassembled operator must move for one element: input, output and factors, of
- * which there are as many per point as the row says for stored geometry, 24 in all for trilinear;
- * 8 bytes each in double precision, 4 in single. Local. */
-double sp_operator_bytes(sp_operator_kind kind, sp_geometry_kind geometry, sp_precision precision,
+ * which there are as many per point as the row says where they are stored, 24 in all for trilinear
+ * geometry; 8 bytes each in double precision, 4 in single, rounded factors 2. Local. */
+double sp_operator_bytes(sp_operator_kind kind, sp_factor_kind factors, sp_precision precision,
                          int order);
 
 /* The same between L-vectors, for `dofs` local DOFs and `elements` elements: factors once per
  * element, x and y once per DOF, and in either precision 4 bytes for each of the Nq^3 indices of an
  * element. Local. */
-double sp_operator_bytes_assembled(sp_operator_kind kind, sp_geometry_kind geometry,
+double sp_operator_bytes_assembled(sp_operator_kind kind, sp_factor_kind factors,
                                    sp_precision precision, int order, double elements, double dofs);
 
 /* A device has 30 bits for the DOFs of a rank (copies included), and for the nodes of its elements

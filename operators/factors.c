@@ -1,6 +1,8 @@
 #include "operators/factors.h"
 
 #include <assert.h>
+#include <math.h>
+#include <string.h>
 
 #include "mesh/geometry.h"
 #include "operators/space.h"
@@ -18,8 +20,44 @@ sp_status sp_operator_factors(const sp_operator_setup *setup, sp_lid element, co
   return SP_OK;
 }
 
+/* To nearest, ties to even. */
+static uint32_t bfloat16(double value) {
+  const float single = (float)value;
+  uint32_t bits;
+  memcpy(&bits, &single, sizeof bits);
+  return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
+
+/* The column of L below a pivot that rounding has made zero or negative is zero. */
+static double inverse_root(double pivot) {
+  return pivot > 0 ? 1 / sqrt(pivot) : 0;
+}
+
+void sp_operator_round_factors(size_t points, const double *factors, uint32_t *words) {
+  uint32_t *jacobians = words + 3 * points;
+  for (size_t p = 0; p < points; p++) {
+    const double *g = &factors[p];
+    const double r = inverse_root(g[SP_G_RR * points]);
+    const double rr = g[SP_G_RR * points] * r;
+    const double sr = g[SP_G_RS * points] * r, tr = g[SP_G_RT * points] * r;
+    const double ss_squared = g[SP_G_SS * points] - sr * sr, s = inverse_root(ss_squared);
+    const double ss = ss_squared * s, ts = (g[SP_G_ST * points] - tr * sr) * s;
+    const double tt_squared = g[SP_G_TT * points] - tr * tr - ts * ts;
+    const double tt = tt_squared * inverse_root(tt_squared);
+    words[p] = bfloat16(rr) | bfloat16(sr) << 16;
+    words[points + p] = bfloat16(tr) | bfloat16(ss) << 16;
+    words[2 * points + p] = bfloat16(ts) | bfloat16(tt) << 16;
+    const uint32_t jacobian = bfloat16(g[SP_G_WJ * points]);
+    if (p % 2 == 0)
+      jacobians[p / 2] = jacobian;
+    else
+      jacobians[p / 2] |= jacobian << 16;
+  }
+}
+
 sp_factor_kind sp_operator_factor_kind(const sp_operator_setup *setup) {
-  if (setup->geometry != SP_GEOMETRY_TRILINEAR) return SP_FACTORS_STORED;
+  if (setup->geometry != SP_GEOMETRY_TRILINEAR)
+    return setup->rounded ? SP_FACTORS_ROUNDED : SP_FACTORS_STORED;
   return setup->kappa || setup->lambda_values ? SP_FACTORS_SCALED : SP_FACTORS_TRILINEAR;
 }
 

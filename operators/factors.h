@@ -9,9 +9,16 @@
  *
  * Recomputed factors come from the 24 coefficients of the trilinear map. Kernels do not need the
  * first three, the element's position. Where kappa and lambda are constant in each element, they
- * are stored in the first two instead. */
+ * are stored in the first two instead.
+ *
+ * Rounded factors are stored factors in 16 bits: wJ, and the lower triangle L of G = L L^T, as
+ * bfloat16, which is the upper half of a float. L' = L + E with |E_ij| <= 2^-8 |L_ij| gives an
+ * operator that is symmetric positive semidefinite like A itself. G rounded would not, where
+ * elements are sheared. */
 #ifndef SP_OPERATORS_FACTORS_H
 #define SP_OPERATORS_FACTORS_H
+
+#include <stdint.h>
 
 #include "mesh/reference.h"
 #include "operators/backend.h"
@@ -20,6 +27,20 @@
  * (operators/counts.h). Errors: SP_ERR_INPUT for an element with a non-positive Jacobian. Local. */
 sp_status sp_operator_factors(const sp_operator_setup *setup, sp_lid element, const sp_rule *rule,
                               double *factors);
+
+/* Two 16-bit numbers in each word, the first one in the lower half:
+ *
+ *     words[3][points]    (L_rr, L_sr), (L_tr, L_ss), (L_ts, L_tt)
+ *     then [points / 2]   wJ of two points that follow each other; for an odd number of points the
+ *                         last word has one
+ *
+ * of an element with factors[SP_FACTORS][points]. Local. */
+void sp_operator_round_factors(size_t points, const double *factors, uint32_t *words);
+
+/* Words per element. Local. */
+static inline size_t sp_operator_rounded_words(size_t points) {
+  return 3 * points + (points + 1) / 2;
+}
 
 /* What the kernels of this operator compute their factors from. Local. */
 sp_factor_kind sp_operator_factor_kind(const sp_operator_setup *setup);

@@ -42,14 +42,21 @@ typedef enum sp_geometry_kind {
   SP_GEOMETRY_TRILINEAR
 } sp_geometry_kind;
 
-/* What a kernel computes its factors from: numbers at every point; or the coefficients of the
- * trilinear map, alone or with kappa and lambda of the element (operators/factors.h). */
+/* What a kernel computes its factors from: numbers at every point; the coefficients of the
+ * trilinear map, alone or with kappa and lambda of the element; or numbers of 16 bits at every
+ * point (operators/factors.h). */
 typedef enum sp_factor_kind {
   SP_FACTORS_STORED,
   SP_FACTORS_TRILINEAR,
-  SP_FACTORS_SCALED, /* not for mass, which has no coefficients */
+  SP_FACTORS_SCALED,  /* not for mass, which has no coefficients */
+  SP_FACTORS_ROUNDED, /* in single precision, not for mass */
   SP_FACTOR_KINDS
 } sp_factor_kind;
+
+/* Without coefficients, not rounded. Local. */
+static inline sp_factor_kind sp_factor_kind_of(sp_geometry_kind geometry) {
+  return geometry == SP_GEOMETRY_TRILINEAR ? SP_FACTORS_TRILINEAR : SP_FACTORS_STORED;
+}
 
 /* All names of geometries as in a case, by sp_geometry_kind; ends in NULL. */
 extern const char *const sp_geometry_names[];

@@ -3,12 +3,13 @@
 #include <stdlib.h>
 
 #include "operators/counts.h"
+#include "operators/factors.h"
 
 static void count_work(const sp_operator_setup *setup, sp_operator *op) {
   const double elements = setup->space->mesh->hexes->count;
   double work[2] = {elements * sp_operator_flops(setup->kind, op->order),
-                    sp_operator_bytes_assembled(setup->kind, setup->geometry, setup->precision,
-                                                op->order, elements, op->dofs)};
+                    sp_operator_bytes_assembled(setup->kind, sp_operator_factor_kind(setup),
+                                                setup->precision, op->order, elements, op->dofs)};
   MPI_Allreduce(MPI_IN_PLACE, work, 2, MPI_DOUBLE, MPI_SUM, op->comm);
   op->flops = work[0];
   op->bytes = work[1];
@@ -38,6 +39,9 @@ sp_status sp_operator_create(const sp_operator_setup *setup, sp_operator **out) 
                         .sweeps = platform->backend->sweep && setup->one_sweep};
     if (setup->precision != SP_DOUBLE && !op->backend->single_operators)
       status = sp_fail(SP_ERR_INPUT, "the %s backend has no operators in single precision",
+                       op->backend->name);
+    if (setup->rounded && !op->backend->rounded_factors)
+      status = sp_fail(SP_ERR_INPUT, "the %s backend has no operators with rounded factors",
                        op->backend->name);
     if (!status) status = op->backend->operator_create(op->device, setup, &op->local);
   }

@@ -33,8 +33,8 @@ typedef struct sp_operator {
 } sp_operator;
 
 /* Build the operator that `setup` describes. The caller destroys *out. Errors: SP_ERR_INPUT for an
- * element with a non-positive Jacobian and for single precision where the backend has no such
- * operators, SP_ERR_SYSTEM for memory. Collective. */
+ * element with a non-positive Jacobian and for single precision or rounded factors where the
+ * backend has no such operators, SP_ERR_SYSTEM for memory. Collective. */
 sp_status sp_operator_create(const sp_operator_setup *setup, sp_operator **out);
 
 /* Bytes that an operator with these facts holds on a rank of these sizes, without the setup's

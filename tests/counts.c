@@ -55,9 +55,9 @@ int main(int argc, char **argv) {
       CHECK_CLOSE(sp_operator_flops(kind, order), rows[r].flops[kind], 0);
       for (sp_precision p = SP_DOUBLE; p < SP_PRECISIONS; p++) {
         const double bytes = p == SP_SINGLE ? 4 : 8;
-        CHECK_CLOSE(sp_operator_bytes(kind, SP_GEOMETRY_STORED, p, order),
+        CHECK_CLOSE(sp_operator_bytes(kind, SP_FACTORS_STORED, p, order),
                     bytes * rows[r].doubles[kind], 0);
-        CHECK_CLOSE(sp_operator_bytes(kind, SP_GEOMETRY_TRILINEAR, p, order),
+        CHECK_CLOSE(sp_operator_bytes(kind, SP_FACTORS_TRILINEAR, p, order),
                     bytes * rows[r].trilinear, 0);
       }
       const sp_rule *rule = sp_operator_rule(kind, order);
@@ -69,17 +69,17 @@ int main(int argc, char **argv) {
 
   /* From L-vector to L-vector: per element 8 bytes per factor and 4 per index; 16 bytes per DOF.
    * In single precision half of that, but for the indices. */
-  CHECK_CLOSE(sp_operator_bytes_assembled(SP_BP35, SP_GEOMETRY_STORED, SP_DOUBLE, 7, 10, 100),
+  CHECK_CLOSE(sp_operator_bytes_assembled(SP_BP35, SP_FACTORS_STORED, SP_DOUBLE, 7, 10, 100),
               10 * (28672 + 2048) + 1600, 0);
-  CHECK_CLOSE(sp_operator_bytes_assembled(SP_BP35, SP_GEOMETRY_TRILINEAR, SP_DOUBLE, 7, 10, 100),
+  CHECK_CLOSE(sp_operator_bytes_assembled(SP_BP35, SP_FACTORS_TRILINEAR, SP_DOUBLE, 7, 10, 100),
               10 * (192 + 2048) + 1600, 0);
-  CHECK_CLOSE(sp_operator_bytes_assembled(SP_MASS, SP_GEOMETRY_STORED, SP_DOUBLE, 1, 3, 20),
+  CHECK_CLOSE(sp_operator_bytes_assembled(SP_MASS, SP_FACTORS_STORED, SP_DOUBLE, 1, 3, 20),
               3 * (216 + 32) + 320, 0);
-  CHECK_CLOSE(sp_operator_bytes_assembled(SP_BP30, SP_GEOMETRY_STORED, SP_DOUBLE, 1, 3, 20),
+  CHECK_CLOSE(sp_operator_bytes_assembled(SP_BP30, SP_FACTORS_STORED, SP_DOUBLE, 1, 3, 20),
               3 * (1512 + 32) + 320, 0);
-  CHECK_CLOSE(sp_operator_bytes_assembled(SP_BP35, SP_GEOMETRY_STORED, SP_SINGLE, 7, 10, 100),
+  CHECK_CLOSE(sp_operator_bytes_assembled(SP_BP35, SP_FACTORS_STORED, SP_SINGLE, 7, 10, 100),
               10 * (14336 + 2048) + 800, 0);
-  CHECK_CLOSE(sp_operator_bytes_assembled(SP_BP30, SP_GEOMETRY_STORED, SP_SINGLE, 1, 3, 20),
+  CHECK_CLOSE(sp_operator_bytes_assembled(SP_BP30, SP_FACTORS_STORED, SP_SINGLE, 1, 3, 20),
               3 * (756 + 32) + 160, 0);
 
   check_shared_bytes();

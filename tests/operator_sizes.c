@@ -45,7 +45,11 @@ static void check_operator(const bench *b, const sp_space *space, sp_operator_ki
   sp_sizes_count(space->mesh->topology, 0, ORDER, &sizes);
   more = sizes;
   more.elements += sp_host_lanes(sp_host_best_kernels(), precision);
-  const sp_operator_facts facts = {kind, geometry, precision, ORDER, one_sweep, false};
+  const sp_operator_facts facts = {.kind = kind,
+                                   .geometry = geometry,
+                                   .precision = precision,
+                                   .order = ORDER,
+                                   .one_sweep = one_sweep};
   const sp_operator_setup setup = {.space = space,
                                    .kind = kind,
                                    .geometry = geometry,

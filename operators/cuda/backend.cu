@@ -410,6 +410,7 @@ static const sp_backend table = {
     .space_predicted_bytes = sp_cuda_space_predicted_bytes,
     .assemble = sp_cuda_assemble,
     .single_operators = true,
+    .rounded_factors = true,
     .operator_create = sp_cuda_operator_create,
     .operator_destroy = sp_cuda_operator_destroy,
     .operator_bytes = cuda_operator_bytes,

@@ -112,11 +112,58 @@ __device__ __forceinline__ real scale_stored(const real *factors, int k, int j, 
   return scale_stored(at, ur, us, ut);
 }
 
+// Rounded factors of an element (operators/factors.h), in global memory.
+template <int n> struct rounded {
+  static constexpr int points = n * n * n, words = 3 * points + (points + 1) / 2;
+  const unsigned *first;
+
+  __device__ __forceinline__ real jacobian(int point) const {
+    return upper(load_once((const unsigned short *)(first + 3 * points) + point) << 16);
+  }
+
+  // A word as two numbers.
+  struct pair {
+    real lower, upper;
+  };
+  __device__ __forceinline__ pair at(int which, int point) const {
+    const unsigned word = load_once(first + which * points + point);
+    return {upper(word << 16), upper(word & 0xffff0000)};
+  }
+
+private:
+  static __device__ __forceinline__ real upper(unsigned bits) {
+    return __uint_as_float(bits);
+  }
+};
+
+// G = L L^T. The address of a point is written in one way at all orders.
+template <int n, bool POINTWISE>
+__device__ __forceinline__ real scale_stored(const rounded<n> &factors, int k, int j, int i,
+                                             real &ur, real &us, real &ut) {
+  const int point = (k * n + j) * n + i;
+  const auto [rr, sr] = factors.at(0, point);
+  const auto [tr, ss] = factors.at(1, point);
+  const auto [ts, tt] = factors.at(2, point);
+  const real a = rr * ur + sr * us + tr * ut, b = ss * us + ts * ut, c = tt * ut;
+  ur = rr * a;
+  us = sr * a + ss * b;
+  ut = tr * a + ts * b + tt * c;
+  return factors.jacobian(point);
+}
+
+// An element's factors in global memory, as stiffness() takes them.
+template <int n, int GEOMETRY>
+__device__ __forceinline__ auto factors_of(const sp_cuda_arguments &a, int element) {
+  if constexpr (GEOMETRY == ROUNDED)
+    return rounded<n>{(const unsigned *)a.factors + (size_t)element * rounded<n>::words};
+  else
+    return reals(a.factors) + (size_t)element * (GEOMETRY == STORED ? SP_FACTORS * n * n * n : 24);
+}
+
 // Bulk copies from global to shared memory (cp.async.bulk, sm_90), in units of 16 bytes, of stored
-// factors in double precision. Threads
-// wait for them at an mbarrier: 8 bytes of shared memory, given by their address. One thread
-// initializes the barrier, tells it how many bytes to expect and starts the copies. Other threads
-// may wait for it after a later barrier of the block or warp.
+// factors in double precision. Threads wait for them at an mbarrier: 8 bytes of shared memory,
+// given by their address. One thread initializes the barrier, tells it how many bytes to expect and
+// starts the copies. Other threads may wait for it after a later barrier of the block or warp.
 //
 // A phase of the barrier ends when `threads` threads have arrived and all expected bytes are there.
 // Phases count from zero.
@@ -302,6 +349,8 @@ template <int n, int SLOTS> struct ring {
 // a barrier of the block that follows the constructor of the factors.
 __device__ __forceinline__ void begin_layer(const real *, int) {}
 __device__ __forceinline__ void end_layer(const real *, int) {}
+template <int n> __device__ __forceinline__ void begin_layer(const rounded<n> &, int) {}
+template <int n> __device__ __forceinline__ void end_layer(const rounded<n> &, int) {}
 template <int n, int E, int LAYERS>
 __device__ __forceinline__ void begin_layer(const ahead<n, E, LAYERS> &factors, int k) {
   if (k == 0) await(factors.arrived, 0);

@@ -51,7 +51,8 @@ typedef struct sp_cuda_arguments {
   int first, last; /* elements */
   /* stored: [elements][7][points] (mass: [elements][points]); trilinear: [elements][24],
    * coefficient m of component d at 3 m + d: x_d = c_0 + c_1 r + c_2 s + c_3 t + c_4 rs + c_5 st +
-   * c_6 rt + c_7 rst; scaled: the same with kappa at 0 and lambda / kappa at 1. */
+   * c_6 rt + c_7 rst; scaled: the same with kappa at 0 and lambda / kappa at 1; rounded:
+   * [elements][words] (operators/factors.h). */
   const void *factors;
   const unsigned *nodes; /* [elements][sp_cuda_surface_nodes(order)] */
   const void *x;

@@ -92,7 +92,7 @@ __device__ __forceinline__ void stiffness(bool on, int i, int j, Factors factors
   __syncthreads();
   if (on) {
     map_of<column_map<n>, GEOMETRY> map;
-    if constexpr (GEOMETRY != STORED) map.prepare(factors, i, j);
+    if constexpr (is_trilinear<GEOMETRY>) map.prepare(factors, i, j);
     if constexpr (GEOMETRY == SCALED) lambda = factors[1];
 #pragma unroll
     for (int k = 0; k < n; k++) {
@@ -100,8 +100,9 @@ __device__ __forceinline__ void stiffness(bool on, int i, int j, Factors factors
       const real u = U[place(k)], r = X[place(k)], s = Y[place(k)], t = ut[k];
       real flux_r = r, flux_s = s;
       const real jacobian =
-          GEOMETRY == STORED ? scale_stored<n, POINTWISE>(factors, k, j, i, flux_r, flux_s, ut[k])
-                             : scale_trilinear<n>(map, k, flux_r, flux_s, ut[k]);
+          is_trilinear<GEOMETRY>
+              ? scale_trilinear<n>(map, k, flux_r, flux_s, ut[k])
+              : scale_stored<n, POINTWISE>(factors, k, j, i, flux_r, flux_s, ut[k]);
       end_layer(factors, k);
       const real mass = lambda * jacobian * u;
       X[place(k)] = flux_r;
@@ -175,16 +176,15 @@ __global__ __launch_bounds__(threads<E, Nq>, MIN_BLOCKS) void bp35(sp_cuda_argum
   real *U = shared + t.slot * stiffness_size<Nq>;
   real *X = U + array_size<Nq>, *Y = X + array_size<Nq>;
   const auto factors = [&] {
-    constexpr int each = GEOMETRY == STORED ? SP_FACTORS * Np : 24;
     const int first = a.first + blockIdx.x * E;
-    const real *const from = reals(a.factors) + (size_t)first * each;
+    const real *const from = reals(a.factors) + (size_t)first * (SP_FACTORS * Np);
     real *const room = shared + stiffness_room<E>;
     if constexpr (LAYERS > 0)
       return ahead<Nq, E, LAYERS>(from, min(E, a.last - first), t.slot, room);
     else if constexpr (SLOTS > 0)
       return ring<Nq, SLOTS>(from, room);
     else
-      return reals(a.factors) + (size_t)t.element * each;
+      return factors_of<Nq, GEOMETRY>(a, t.element);
   }();
   if constexpr (GEOMETRY == STORED && MIN_BLOCKS == 1)
     if (threadIdx.x == 0) prefetch<SP_FACTORS * Np>(factors);
@@ -344,10 +344,9 @@ __global__ __launch_bounds__(threads<E, M>, MIN_BLOCKS) void bp30(sp_cuda_argume
   const pass_1<MODE> pass(a.step);
   if (!pass.begins(a.step)) return;
   real *U = shared + t.slot * BP30_SIZE, *X = U + BP30_X, *Y = U + BP30_Y;
-  const real *factors =
-      reals(a.factors) + (size_t)t.element * (GEOMETRY == STORED ? SP_FACTORS * M * M * M : 24);
-  if (GEOMETRY == STORED && MIN_BLOCKS == 1 && threadIdx.x == 0)
-    prefetch<SP_FACTORS * M * M * M>(factors);
+  const auto factors = factors_of<M, GEOMETRY>(a, t.element);
+  if constexpr (GEOMETRY == STORED && MIN_BLOCKS == 1)
+    if (threadIdx.x == 0) prefetch<SP_FACTORS * M * M * M>(factors);
   real u[M], result[M];
   const auto offset = [&](int c) { return row_offset<MODE>(nodes.node(c)); };
   const auto face_code = [&](int c) { return code_of(a, nodes, c); };

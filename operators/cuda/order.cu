@@ -28,8 +28,10 @@ constexpr int INNER_NODES = Np - SURFACE_NODES;
 enum geometry {
   STORED = SP_FACTORS_STORED,
   TRILINEAR = SP_FACTORS_TRILINEAR,
-  SCALED = SP_FACTORS_SCALED
+  SCALED = SP_FACTORS_SCALED,
+  ROUNDED = SP_FACTORS_ROUNDED
 };
+template <int G> constexpr bool is_trilinear = G == TRILINEAR || G == SCALED;
 
 template <int n> constexpr int half = (n + 1) / 2;
 
@@ -249,7 +251,7 @@ constexpr shape bp30_shape[] = {{0, 0}, {7, 8}, {4, 8}, {5, 6}, {3, 5}, {3, 4}, 
 constexpr int bp35_ahead[] = {0, 0, 3, 0, 5, 0, 7, 3, 9, 5, 0, 3, 0, 0, 0, 0};
 
 template <int G>
-constexpr shape bp35_shape = (G == STORED ? bp35_stored : bp35_trilinear)[SP_ORDER];
+constexpr shape bp35_shape = (is_trilinear<G> ? bp35_trilinear : bp35_stored)[SP_ORDER];
 template <int G, int MODE>
 constexpr int layers_ahead = (!SP_FLOAT && G == STORED && MODE == SP_CUDA_LOCAL)
                                  ? bp35_ahead[SP_ORDER]
@@ -330,11 +332,17 @@ cudaError_t launch_boxes(const sp_cuda_arguments *arguments, const sp_cuda_boxes
 #else
 #define SP_TABLE JOIN(sp_cuda_order_, SP_ORDER)
 #endif
+#if SP_FLOAT
+#define SP_ROUNDED(OPERATOR) entry<OPERATOR, ROUNDED>()
+#else
+#define SP_ROUNDED(OPERATOR)                                                                       \
+  {}
+#endif
 extern "C" const sp_cuda_order SP_TABLE = {
     prepare,
     {{entry<mass_fastest, STORED>(), entry<mass_fastest, TRILINEAR>()},
      {entry<bp35_fastest, STORED>(), entry<bp35_fastest, TRILINEAR>(),
-      entry<bp35_fastest, SCALED>()},
+      entry<bp35_fastest, SCALED>(), SP_ROUNDED(bp35_fastest)},
      {entry<bp30_fastest, STORED>(), entry<bp30_fastest, TRILINEAR>(),
-      entry<bp30_fastest, SCALED>()}},
+      entry<bp30_fastest, SCALED>(), SP_ROUNDED(bp30_fastest)}},
     launch_boxes};

@@ -14,27 +14,40 @@ extern "C" {
 #include <cstdlib>
 #include <cstring>
 
-/* Numbers per element. */
-static size_t factors_of(sp_operator_kind kind, sp_geometry_kind geometry, int order) {
-  const size_t m = (size_t)sp_operator_rule(kind, order)->n;
-  return geometry == SP_GEOMETRY_TRILINEAR ? 24
-                                           : (size_t)sp_operator_rows[kind].factors * m * m * m;
+static sp_operator_facts facts_of(const sp_operator_setup *setup) {
+  sp_operator_facts facts = {};
+  facts.kind = setup->kind;
+  facts.geometry = setup->geometry;
+  facts.precision = setup->precision;
+  facts.order = setup->space->numbering->order;
+  facts.rounded = setup->rounded;
+  facts.one_sweep = setup->one_sweep;
+  facts.alike = setup->alike != nullptr;
+  return facts;
 }
 
-/* Round in place. */
-static void round_to_single(size_t count, double *values) {
-  for (size_t i = 0; i < count; i++) {
-    const float rounded = (float)values[i];
-    memcpy((char *)values + i * sizeof rounded, &rounded, sizeof rounded);
-  }
+/* Bytes per element. */
+static size_t factor_bytes(const sp_operator_facts *facts) {
+  const size_t points = sp_rule_points(sp_operator_rule(facts->kind, facts->order));
+  const size_t real = sp_precision_bytes(facts->precision);
+  if (facts->geometry == SP_GEOMETRY_TRILINEAR) return 24 * real;
+  if (facts->rounded) return sp_operator_rounded_words(points) * sizeof(uint32_t);
+  return (size_t)sp_operator_rows[facts->kind].factors * points * real;
 }
 
-/* A batch of elements from `begin` on, whose factors go to out[element of the batch][width]. */
+/* out = values in this precision. */
+static void convert(sp_precision precision, size_t count, const double *values, void *out) {
+  if (precision == SP_DOUBLE) memcpy(out, values, count * sizeof *values);
+  if (precision == SP_SINGLE)
+    for (size_t i = 0; i < count; i++) ((float *)out)[i] = (float)values[i];
+}
+
+/* A batch of elements from `begin` on, whose factors go to out[element of the batch][bytes]. */
 struct batch {
   const sp_operator_setup *setup;
   const sp_rule *rule;
-  size_t begin, width;
-  double *out;
+  size_t begin, bytes;
+  char *out;
 };
 
 /* The work space has room for the factors of one element. */
@@ -42,28 +55,25 @@ static sp_status fill_batch(void *context, void *workspace, size_t begin, size_t
   const batch *b = (const batch *)context;
   double *element = (double *)workspace;
   const size_t points = sp_rule_points(b->rule);
-  const int left_out = SP_FACTORS - sp_operator_rows[b->setup->kind].factors; /* the first ones */
-  const size_t first = (size_t)left_out * points;
-  const bool scaled = sp_operator_factor_kind(b->setup) == SP_FACTORS_SCALED;
+  const size_t used = (size_t)sp_operator_rows[b->setup->kind].factors;
+  const double *const first_used = element + (SP_FACTORS - used) * points;
+  const sp_factor_kind kind = sp_operator_factor_kind(b->setup);
   for (size_t n = begin; n < end; n++) {
     const sp_lid e = (sp_lid)(b->begin + n);
-    double *target = &b->out[n * b->width];
+    char *const out = &b->out[n * b->bytes];
     if (b->setup->geometry == SP_GEOMETRY_TRILINEAR) {
-      sp_operator_trilinear(b->setup, e, target);
-      if (scaled) target[1] /= target[0];
-    } else {
-      SP_TRY(sp_operator_factors(b->setup, e, b->rule, element));
-      memcpy(target, element + first, b->width * sizeof *element);
+      sp_operator_trilinear(b->setup, e, element);
+      if (kind == SP_FACTORS_SCALED) element[1] /= element[0];
+      convert(b->setup->precision, 24, element, out);
+      continue;
     }
-    if (b->setup->precision == SP_SINGLE) round_to_single(b->width, target);
+    SP_TRY(sp_operator_factors(b->setup, e, b->rule, element));
+    if (kind == SP_FACTORS_ROUNDED)
+      sp_operator_round_factors(points, element, (uint32_t *)out);
+    else
+      convert(b->setup->precision, used * points, first_used, out);
   }
   return SP_OK;
-}
-
-/* Rounded numbers of the elements of a batch follow each other without gaps. */
-static void close_up(size_t elements, size_t width, double *values) {
-  for (size_t e = 1; e < elements; e++)
-    memmove((char *)values + e * width * sizeof(float), values + e * width, width * sizeof(float));
 }
 
 /* Factors are computed on the host in batches of elements, and each batch is sent before the next
@@ -72,29 +82,29 @@ static void close_up(size_t elements, size_t width, double *values) {
 static sp_status send_factors(const sp_operator_setup *setup, sp_local_operator *local) {
   const sp_hexes *hexes = setup->space->mesh->hexes;
   const sp_rule *rule = sp_operator_rule(setup->kind, setup->space->numbering->order);
-  const size_t points = sp_rule_points(rule);
-  const size_t width = factors_of(setup->kind, setup->geometry, setup->space->numbering->order);
-  const size_t real = sp_precision_bytes(setup->precision), count = (size_t)hexes->count;
-  const size_t elements = (4 << 20) / width + (size_t)sp_threads();
-  batch b = {setup, rule, 0, width, nullptr};
-  /* One more number: copies in units of 16 bytes (geometry.cuh) may read it. */
-  SP_TRY(sp_cuda_allocate(count * width + 1, real, "geometric factors", &local->factors));
-  local->bytes += count * width * real;
-  sp_status status = sp_allocate(elements * width, sizeof *b.out, "factors", &b.out);
+  const size_t points = sp_rule_points(rule), count = (size_t)hexes->count;
+  const sp_operator_facts facts = facts_of(setup);
+  const size_t bytes = factor_bytes(&facts);
+  const size_t elements = (32 << 20) / bytes + (size_t)sp_threads();
+  batch b = {setup, rule, 0, bytes, nullptr};
+  /* Eight bytes more: copies in units of 16 bytes (geometry.cuh) may read them. */
+  SP_TRY(sp_cuda_allocate(count * bytes + 8, 1, "geometric factors", &local->factors));
+  local->bytes += count * bytes;
+  sp_status status = sp_allocate(elements * bytes, 1, "factors", &b.out);
   for (; b.begin < count && !status; b.begin += elements) {
     const size_t size = count - b.begin < elements ? count - b.begin : elements;
     sp_loop loop = {};
     loop.what = "factors";
     loop.count = size;
-    loop.chunk = sp_loop_chunk(size, width);
+    loop.chunk = sp_loop_chunk(size, bytes / sizeof(float));
+    /* Room for the 24 of a map too, at any order. */
     loop.workspace_bytes = SP_FACTORS * points * sizeof(double);
     loop.context = &b;
     loop.compute = fill_batch;
     status = sp_loop_run(&loop);
     if (status) break;
-    if (setup->precision == SP_SINGLE) close_up(size, width, b.out);
-    const cudaError_t error = cudaMemcpy((char *)local->factors + b.begin * width * real, b.out,
-                                         size * width * real, cudaMemcpyHostToDevice);
+    const cudaError_t error = cudaMemcpy((char *)local->factors + b.begin * bytes, b.out,
+                                         size * bytes, cudaMemcpyHostToDevice);
     if (error != cudaSuccess) status = sp_cuda_failed(error, "cudaMemcpy", __FILE__, __LINE__);
   }
   free(b.out);
@@ -281,9 +291,9 @@ static sp_status build(const sp_operator_setup *setup, sp_local_operator *local)
  * into memory.
  */
 static sp_status check_size(const sp_operator_setup *setup) {
-  const int order = setup->space->numbering->order;
   static_assert(SP_DEVICE_MOST == SP_CUDA_DOF, "codes of nodes hold all numbers");
-  SP_TRY(sp_operator_device_numbers(order, setup->space->mesh->hexes->count,
+  const sp_operator_facts facts = facts_of(setup);
+  SP_TRY(sp_operator_device_numbers(facts.order, setup->space->mesh->hexes->count,
                                     setup->space->numbering->local));
   int device = -1;
   size_t available, total;
@@ -292,8 +302,6 @@ static sp_status check_size(const sp_operator_setup *setup) {
   sizes.elements = setup->space->mesh->hexes->count;
   sizes.dofs = numbering->local;
   sizes.shared = numbering->shared_start[numbering->neighbours];
-  const sp_operator_facts facts = {setup->kind, setup->geometry,  setup->precision,
-                                   order,       setup->one_sweep, setup->alike != nullptr};
   /* x, b (which becomes r), two buffers of p, and A p are to come. */
   const double vectors = 5 * sizes.dofs * sp_precision_bytes(setup->precision);
   const double needed = sp_cuda_operator_predicted_bytes(&facts, &sizes).device + vectors;
@@ -311,12 +319,11 @@ static sp_status check_size(const sp_operator_setup *setup) {
 sp_bytes sp_cuda_operator_predicted_bytes(const sp_operator_facts *facts, const sp_sizes *sizes) {
   const int order = facts->order, trilinear = facts->geometry == SP_GEOMETRY_TRILINEAR;
   const double real = (double)sp_precision_bytes(facts->precision);
-  const double factors = (double)factors_of(facts->kind, facts->geometry, order);
-  const double element = factors * real + sp_cuda_edge_nodes(order) * real;
+  const double element = (double)factor_bytes(facts) + sp_cuda_edge_nodes(order) * real;
   const double lists =
       sizes->elements * sp_cuda_surface_nodes(order) * sizeof(*sp_local_operator::nodes) +
       sp_cuda_assembly_predicted_bytes(order, sizes);
-  const double device = sizes->elements * element + real + (facts->alike ? 0 : lists);
+  const double device = sizes->elements * element + 8 + (facts->alike ? 0 : lists);
   if (facts->precision == SP_SINGLE) return {sizeof(sp_local_operator), device};
   /* Of pass 1 in two parts, one more block at most than as a whole. */
   const sp_cuda_kernel *kernel =

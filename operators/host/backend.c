@@ -460,6 +460,7 @@ const sp_backend sp_backend_host = {
     .space_predicted_bytes = host_space_predicted_bytes,
     .assemble = host_assemble,
     .single_operators = true,
+    .rounded_factors = false,
     .operator_create = host_operator_create,
     .operator_destroy = host_operator_destroy,
     .operator_bytes = host_operator_bytes,

@@ -180,7 +180,7 @@ static void count_work(const sp_bench_case *c, sp_operator_kind kind, sp_precisi
   const double elements = (double)c->elements;
   row->dofs = c->elements * (sp_gid)sp_element_nodes(c->order);
   row->flops = elements * sp_operator_flops(kind, c->order);
-  row->bytes = elements * sp_operator_bytes(kind, SP_GEOMETRY_STORED, precision, c->order);
+  row->bytes = elements * sp_operator_bytes(kind, SP_FACTORS_STORED, precision, c->order);
 }
 
 sp_status sp_bench_paper_time(const sp_bench_paper *paper, const sp_paper_kernel *kernel,
@@ -230,7 +230,7 @@ sp_status sp_bench_copy_time(const sp_bench_clock *clock, const sp_bench_case *c
                              sp_operator_kind kind, sp_precision precision, sp_bench_row *row) {
   enum { CALLS = 10 }; /* as in the paper */
   const sp_backend *backend = clock->backend;
-  const double bytes = sp_operator_bytes(kind, SP_GEOMETRY_STORED, precision, c->order) / 2;
+  const double bytes = sp_operator_bytes(kind, SP_FACTORS_STORED, precision, c->order) / 2;
   copies all = {.clock = clock};
   all.size = (size_t)(c->mesh->hexes->count * bytes / sizeof(double));
   all.sets = sp_bench_input_sets(clock, 2 * sizeof(double) * (double)all.size);

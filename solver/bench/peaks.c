@@ -52,9 +52,10 @@ double sp_bench_bound(const sp_bench_row *row, double bandwidth, double multiply
   const int order = (int)row->order;
   const double elements = (double)row->elements, dofs = (double)row->dofs;
   const bool one_sweep = sp_cg_prefers_one_sweep(&sp_backend_host, kind, geometry, order);
+  const sp_factor_kind factors = sp_factor_kind_of(geometry);
   const double bytes =
-      local ? elements * sp_operator_bytes(kind, geometry, precision, order)
-            : sp_operator_bytes_assembled(kind, geometry, precision, order, elements, dofs) +
+      local ? elements * sp_operator_bytes(kind, factors, precision, order)
+            : sp_operator_bytes_assembled(kind, factors, precision, order, elements, dofs) +
                   (cg ? (one_sweep ? 64 - 16 : 80 - 16) * dofs : 0);
   const double arithmetic = elements * sp_host_arithmetic(kind, geometry, order) / (single ? 2 : 1);
   return fmax(bytes / bandwidth, arithmetic / multiply_adds);

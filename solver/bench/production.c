@@ -90,7 +90,8 @@ sp_status sp_bench_production_create(const sp_bench_clock *clock, sp_bench_case 
       .clock = clock, .c = c, .kind = kind, .geometry = geometry, .precision = precision};
   SP_TRY(sp_bench_case_space(c));
   production->sets = sp_bench_input_sets(
-      clock, c->mesh->hexes->count * sp_operator_bytes(kind, geometry, precision, c->order));
+      clock, c->mesh->hexes->count *
+                 sp_operator_bytes(kind, sp_factor_kind_of(geometry), precision, c->order));
   SP_TRY(sp_agree(clock->comm, sp_allocate((size_t)production->sets, sizeof *production->operators,
                                            "operators", &production->operators)));
   for (int s = 0; s < production->sets; s++)
@@ -387,7 +388,8 @@ static void count_work(const sp_bench_production *p, sp_bench_what what, sp_benc
   if (what == SP_BENCH_UNASSEMBLED) {
     row->dofs = p->c->elements * (sp_gid)sp_element_nodes(p->c->order);
     row->flops = elements * sp_operator_flops(p->kind, p->c->order);
-    row->bytes = elements * sp_operator_bytes(p->kind, p->geometry, p->precision, p->c->order);
+    row->bytes = elements * sp_operator_bytes(p->kind, sp_factor_kind_of(p->geometry), p->precision,
+                                              p->c->order);
   } else {
     row->dofs = p->c->space->numbering->global;
     row->flops = what == SP_BENCH_CG ? NAN : p->operators[0]->flops;

@@ -25,6 +25,7 @@ typedef struct multigrid {
   const sp_platform *platform;
   sp_multigrid_options options; /* decided */
   sp_precision precision;
+  bool rounded; /* factors of levels with stored geometry */
   level levels[SP_MULTIGRID_MOST];
   sp_coarse *coarse; /* NULL: the last level is smoothed instead */
   bool records;      /* the cycle is recorded when it is applied for the first time */
@@ -48,6 +49,14 @@ const char *const sp_cycle_precision_names[] = {
 
 static sp_precision precision_of(const sp_multigrid_options *options) {
   return options->precision == SP_CYCLE_SINGLE ? SP_SINGLE : SP_DOUBLE;
+}
+
+/* Where they are possible, stored factors of the levels' operators have 16 bits: less to move, and
+ * as many iterations (operators/cuda/MEASUREMENTS.md). */
+static bool rounds(const sp_backend *backend, sp_precision precision, sp_operator_kind kind,
+                   sp_geometry_kind geometry) {
+  return backend->rounded_factors && precision == SP_SINGLE && geometry == SP_GEOMETRY_STORED &&
+         sp_operator_rows[kind].has_stiffness;
 }
 
 /* ---- The cycle ---- */
@@ -185,6 +194,8 @@ static sp_status build_level(multigrid *m, int index, const sp_multigrid_level_d
   if (index + 1 == m->options.levels && has_coarse(&m->options))
     return sp_coarse_create(&setup, &data->constants, m->options.coarse, m->precision, &m->coarse);
   setup.precision = m->precision;
+  setup.rounded = rounds(m->platform->backend, m->precision, setup.kind, setup.geometry);
+  m->rounded = m->rounded || setup.rounded;
   SP_TRY(sp_operator_create(&setup, &l->op));
   return create_smoother(m, l, &setup);
 }
@@ -241,9 +252,10 @@ static void describe(const sp_preconditioner *self, size_t room, char *text) {
   for (int i = 0; i < m->options.levels && used < room; i++)
     used += (size_t)snprintf(text + used, room - used, " %d", m->options.orders[i]);
   if (used < room)
-    snprintf(text + used, room - used, ", Chebyshev-%s of degree %d, %s precision, %s",
+    snprintf(text + used, room - used, ", Chebyshev-%s of degree %d, %s precision%s, %s",
              m->options.smoother == SP_SMOOTHER_SCHWARZ ? "Schwarz" : "Jacobi", m->options.degree,
              m->precision == SP_SINGLE ? "single" : "double",
+             m->rounded ? ", factors of 16 bits" : "",
              m->coarse ? sp_coarse_describe(m->coarse) : "order 1 smoothed");
 }
 
@@ -320,6 +332,7 @@ static void predict_level(const sp_backend *backend, const sp_multigrid_options 
   const bool last = index + 1 == options->levels;
   sp_operator_facts op = here->op;
   op.precision = precision;
+  op.rounded = rounds(backend, precision, op.kind, op.geometry);
   if (index > 0) add(held, 1, sp_space_predicted_bytes(backend, &here->sizes, op.order));
   add(held, 2, backend->vector_predicted_bytes(precision, dofs)); /* b, x */
   if (last && has_coarse(options)) {

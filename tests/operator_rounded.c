@@ -1,0 +1,311 @@
+/* Rounded factors: what rounding does to them, and operators with them against the same sums in
+ * double precision. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mesh/geometry.h"
+#include "operators/counts.h"
+#include "operators/factors.h"
+#include "tests/deformed_box.h"
+#include "tests/operator_bench.h"
+#include "tests/reference_operator.h"
+
+static const double LAMBDA = 1.75;
+static const double UNIT = 0x1p-8; /* relative error of a number of 8 bits */
+
+static double number(uint32_t word, int half) {
+  const uint32_t bits = half ? word & 0xffff0000 : word << 16;
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+/* The rounded triangle of a point, and wJ. */
+static double triangle(size_t points, const uint32_t *words, size_t p, double lower[3][3]) {
+  const uint32_t *second = words + points, *third = second + points, *last = third + points;
+  lower[0][0] = number(words[p], 0);
+  lower[1][0] = number(words[p], 1);
+  lower[2][0] = number(second[p], 0);
+  lower[1][1] = number(second[p], 1);
+  lower[2][1] = number(third[p], 0);
+  lower[2][2] = number(third[p], 1);
+  lower[0][1] = lower[0][2] = lower[1][2] = 0;
+  return number(last[p / 2], p % 2);
+}
+
+/* L' L'^T, and |L'| |L'|^T. */
+static void square(double lower[3][3], double g[3][3], double absolute[3][3]) {
+  for (int a = 0; a < 3; a++)
+    for (int b = 0; b < 3; b++) {
+      g[a][b] = absolute[a][b] = 0;
+      for (int c = 0; c < 3; c++) {
+        g[a][b] += lower[a][c] * lower[b][c];
+        absolute[a][b] += fabs(lower[a][c] * lower[b][c]);
+      }
+    }
+}
+
+static const int COMPONENT[3][3] = {
+    {SP_G_RR, SP_G_RS, SP_G_RT}, {SP_G_RS, SP_G_SS, SP_G_ST}, {SP_G_RT, SP_G_ST, SP_G_TT}};
+
+/* Numbers between two of 8 bits go to the nearer one, and from the middle to the even one. */
+static void check_rounding(void) {
+  static const double pairs[][2] = {{1, 1},
+                                    {1 + 0x1p-8, 1},
+                                    {1 + 0x1.8p-8, 1 + 0x1p-7},
+                                    {1 + 0x1.8p-7, 1 + 0x1p-6},
+                                    {0x1.fep100, 0x1.fep100},
+                                    {0x1.ffp100, 0x1p101},
+                                    {-0x1.018p-90, -0x1.02p-90}};
+  enum { POINTS = sizeof pairs / sizeof *pairs };
+  double factors[SP_FACTORS][POINTS] = {0};
+  uint32_t words[3 * POINTS + (POINTS + 1) / 2];
+  CHECK(sp_operator_rounded_words(POINTS) == sizeof words / sizeof *words, "%d points", POINTS);
+  for (int p = 0; p < POINTS; p++) {
+    factors[SP_G_RR][p] = factors[SP_G_SS][p] = factors[SP_G_TT][p] = 1;
+    factors[SP_G_WJ][p] = pairs[p][0];
+  }
+  sp_operator_round_factors(POINTS, factors[0], words);
+  for (size_t p = 0; p < POINTS; p++) {
+    double lower[3][3];
+    CHECK_CLOSE(triangle(POINTS, words, p, lower), pairs[p][1], 0);
+    for (int a = 0; a < 3; a++)
+      for (int b = 0; b < 3; b++) CHECK_CLOSE(lower[a][b], a == b, 0);
+  }
+}
+
+/* |L' L'^T - G|_ab <= (2 u + u^2) sum of |L_ac L_bc| <= (2 u + u^2) sqrt(G_aa G_bb); half a percent
+ * more than that covers rounding in double. */
+static void check_error(size_t points, const double *factors, const uint32_t *words) {
+  double worst = 0;
+  for (size_t p = 0; p < points; p++) {
+    double lower[3][3], g[3][3], absolute[3][3];
+    const double jacobian = triangle(points, words, p, lower);
+    CHECK_CLOSE(jacobian, factors[SP_G_WJ * points + p], UNIT * jacobian);
+    square(lower, g, absolute);
+    for (int a = 0; a < 3; a++)
+      for (int b = 0; b < 3; b++) {
+        const double want = factors[(size_t)COMPONENT[a][b] * points + p];
+        const double size = sqrt(factors[(size_t)COMPONENT[a][a] * points + p] *
+                                 factors[(size_t)COMPONENT[b][b] * points + p]);
+        worst = fmax(worst, fabs(g[a][b] - want) / size);
+      }
+  }
+  CHECK(worst <= 2.01 * UNIT, "G is off by %.3g", worst);
+}
+
+/* G of an element sheared so that its directions r and s are 1e-3 apart: what is left of its
+ * smallest eigenvalue, in the direction (1, -1, 0), is what L' has, not the difference of rounded
+ * numbers of size one. */
+static void check_sheared(void) {
+  const double shear = 1e-3, rs = sqrt(1 - shear * shear);
+  const double factors[SP_FACTORS] = {
+      [SP_G_RR] = 1, [SP_G_RS] = rs, [SP_G_SS] = 1, [SP_G_TT] = 1, [SP_G_WJ] = 1};
+  uint32_t words[4];
+  double lower[3][3];
+  sp_operator_round_factors(1, factors, words);
+  triangle(1, words, 0, lower);
+  CHECK_CLOSE(lower[1][1], shear, UNIT * shear * 1.0001);
+  CHECK_CLOSE(lower[1][0], rs, UNIT);
+}
+
+/* out = matrix in, along direction d: a tensor of size[3], of which size[d] becomes `rows`. */
+static void contract(int rows, const double *matrix, int d, int size[3], const double *in,
+                     double *out) {
+  const int columns = size[d], inner = d == 0 ? 1 : d == 1 ? size[0] : size[0] * size[1];
+  const int outer = size[0] * size[1] * size[2] / (inner * columns);
+  for (int o = 0; o < outer; o++)
+    for (int r = 0; r < rows; r++)
+      for (int i = 0; i < inner; i++) {
+        double sum = 0;
+        for (int c = 0; c < columns; c++)
+          sum += matrix[r * columns + c] * in[(o * columns + c) * inner + i];
+        out[(o * rows + r) * inner + i] = sum;
+      }
+  size[d] = rows;
+}
+
+enum { MOST = SP_MAX_M * SP_MAX_M * SP_MAX_M };
+
+/* out = (matrices[2] x matrices[1] x matrices[0]) in; each has so many rows and columns. */
+static void tensor(int rows, int columns, const double *const matrices[3], const double *in,
+                   double *out) {
+  static double first[MOST], second[MOST];
+  int size[3] = {columns, columns, columns};
+  contract(rows, matrices[0], 0, size, in, first);
+  contract(rows, matrices[1], 1, size, first, second);
+  contract(rows, matrices[2], 2, size, second, out);
+}
+
+/* Values and derivatives of the basis at the points of a rule, their transposes, and the absolute
+ * values of all four. */
+typedef struct tables {
+  int nodes, points;
+  double value[2][2][SP_MAX_M * SP_MAX_NQ], slope[2][2][SP_MAX_M * SP_MAX_NQ];
+} tables;
+
+static void fill_tables(sp_operator_kind kind, int order, tables *t) {
+  const sp_reference *reference = sp_reference_get(order);
+  const bool collocated = sp_operator_rows[kind].collocated;
+  t->nodes = order + 1;
+  t->points = sp_operator_rule(kind, order)->n;
+  for (int q = 0; q < t->points; q++)
+    for (int i = 0; i < t->nodes; i++) {
+      double value = q == i, slope = 0;
+      if (collocated) {
+        slope = reference->differentiation[q * t->nodes + i];
+      } else {
+        value = reference->interpolation[q * t->nodes + i];
+        for (int m = 0; m < t->points; m++)
+          slope += reference->gl_differentiation[q * t->points + m] *
+                   reference->interpolation[m * t->nodes + i];
+      }
+      for (int absolute = 0; absolute < 2; absolute++) {
+        const int at[2] = {q * t->nodes + i, i * t->points + q}; /* and transposed */
+        for (int transposed = 0; transposed < 2; transposed++) {
+          t->value[absolute][transposed][at[transposed]] = absolute ? fabs(value) : value;
+          t->slope[absolute][transposed][at[transposed]] = absolute ? fabs(slope) : slope;
+        }
+      }
+    }
+}
+
+/* The gradient in the reference element (d < 3) or the value of x, at all points, or its transpose.
+ */
+static void differentiate(const tables *t, int absolute, int transposed, int d, const double *x,
+                          double *y) {
+  const double *matrices[3];
+  for (int a = 0; a < 3; a++)
+    matrices[a] = a == d ? t->slope[absolute][transposed] : t->value[absolute][transposed];
+  tensor(transposed ? t->nodes : t->points, transposed ? t->points : t->nodes, matrices, x, y);
+}
+
+/* y = A_e x with rounded factors; or with `absolute` the same sum of absolute values. */
+static void apply_element(const tables *t, int absolute, const uint32_t *words, const double *x,
+                          double *y) {
+  static double at[4][MOST], part[MOST];
+  const size_t points = sp_grid_points(t->points), nodes = sp_grid_points(t->nodes);
+  for (int d = 0; d < 4; d++) differentiate(t, absolute, 0, d, x, at[d]);
+  for (size_t p = 0; p < points; p++) {
+    double lower[3][3], g[2][3][3], flux[3] = {0};
+    const double jacobian = triangle(points, words, p, lower);
+    square(lower, g[0], g[1]);
+    for (int a = 0; a < 3; a++)
+      for (int b = 0; b < 3; b++) flux[a] += g[absolute][a][b] * at[b][p];
+    for (int a = 0; a < 3; a++) at[a][p] = flux[a];
+    at[3][p] *= LAMBDA * jacobian;
+  }
+  for (size_t i = 0; i < nodes; i++) y[i] = 0;
+  for (int d = 0; d < 4; d++) {
+    differentiate(t, absolute, 1, d, at[d], part);
+    for (size_t i = 0; i < nodes; i++) y[i] += part[i];
+  }
+}
+
+/* y = A x over all ranks, and what its rounding errors are relative to. */
+static void apply_reference(const deformed_box *box, const sp_operator_setup *setup,
+                            const double *x, double *y, double *scale) {
+  static tables t;
+  fill_tables(setup->kind, box->numbering->order, &t);
+  const sp_rule *rule = sp_operator_rule(setup->kind, box->numbering->order);
+  const size_t np = element_nodes(box), points = sp_rule_points(rule);
+  const size_t whole = (size_t)box->whole_numbering->local;
+  double *sums = test_allocate(2 * whole, sizeof *sums);
+  double *work = test_allocate(3 * np, sizeof *work), *one = work + np, *ye = one + np;
+  double *factors = test_allocate(SP_FACTORS * points, sizeof *factors);
+  uint32_t *words = test_allocate(sp_operator_rounded_words(points), sizeof *words);
+  for (size_t p = 0; p < np; p++) one[p] = 1;
+  for (sp_lid e = 0; e < box->mesh->hexes->count; e++) {
+    const sp_lid *nodes = &box->numbering->nodes[(size_t)e * np];
+    CHECK(!sp_operator_factors(setup, e, rule, factors), "%s", sp_error_message());
+    sp_operator_round_factors(points, factors, words);
+    check_error(points, factors, words);
+    for (size_t p = 0; p < np; p++) work[p] = x[nodes[p]];
+    for (size_t absolute = 0; absolute < 2; absolute++) {
+      apply_element(&t, (int)absolute, words, absolute ? one : work, ye);
+      for (size_t p = 0; p < np; p++)
+        sums[absolute * whole + (size_t)box->whole_dof[nodes[p]]] += ye[p];
+    }
+  }
+  sum_whole(box->mesh->comm, box, sums);
+  sum_whole(box->mesh->comm, box, sums + whole);
+  for (sp_lid i = 0; i < box->numbering->local; i++) {
+    y[i] = sums[box->whole_dof[i]];
+    scale[i] = sums[whole + (size_t)box->whole_dof[i]];
+  }
+  free(sums);
+  free(work);
+  free(factors);
+  free(words);
+}
+
+static void check_backend(const bench *b, const deformed_box *box, const sp_operator_setup *setup,
+                          const double *x, const double *want, const double *scale) {
+  sp_operator *op = NULL;
+  if (!b->backend->rounded_factors) {
+    CHECK(sp_operator_create(setup, &op) == SP_ERR_INPUT && !op &&
+              strstr(sp_error_message(), "no operators with rounded factors"),
+          "%s", sp_error_message());
+    return;
+  }
+  double *y = test_allocate((size_t)box->numbering->local, sizeof *y), worst = 0;
+  op = bench_operator(setup);
+  bench_apply(b, op, false, x, y);
+  for (sp_lid i = 0; i < box->numbering->local; i++)
+    worst = fmax(worst, fabs(y[i] - want[i]) / scale[i]);
+  const double tolerance = reference_tolerance(box->numbering->order, FLT_EPSILON);
+  CHECK(worst <= tolerance, "%s N = %d: %.3g > %.3g", sp_operator_name(setup->kind),
+        box->numbering->order, worst, tolerance);
+  CHECK(count_different_bits(b->comm, box, y) == 0, "holders of a DOF differ");
+  sp_operator_destroy(&op);
+  free(y);
+}
+
+/* With kappa at the points. */
+static void check_box(const bench *b, const int elements[3], int map_order, int order) {
+  deformed_box box;
+  deformed_box_create(b->comm, elements, map_order, order, &box);
+  sp_space *space = bench_space(b, box.mesh, order);
+  const size_t n = (size_t)box.numbering->local;
+  double *x = test_allocate(3 * n, sizeof *x), *want = x + n, *scale = want + n;
+  random_vector(&box, 1, x);
+  for (sp_operator_kind kind = 0; kind < SP_OPERATORS; kind++) {
+    if (!sp_operator_rows[kind].has_stiffness) continue;
+    const size_t points = sp_rule_points(sp_operator_rule(kind, order));
+    const size_t count = (size_t)box.mesh->hexes->count * points;
+    double *kappa = test_allocate(count, sizeof *kappa);
+    for (size_t i = 0; i < count; i++)
+      kappa[i] = 1.5 + random_value(11, box.whole_element[i / points] * (sp_gid)points +
+                                            (sp_gid)(i % points));
+    const sp_operator_setup setup = {.space = space,
+                                     .kind = kind,
+                                     .geometry = SP_GEOMETRY_STORED,
+                                     .precision = SP_SINGLE,
+                                     .rounded = true,
+                                     .lambda = LAMBDA,
+                                     .kappa = kappa};
+    apply_reference(&box, &setup, x, want, scale);
+    check_backend(b, &box, &setup, x, want, scale);
+    free(kappa);
+  }
+  free(x);
+  sp_space_destroy(&space);
+  deformed_box_destroy(&box);
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  bench b;
+  bench_open(argc, argv, &b);
+  const int cube[3] = {3, 3, 3}, bar[3] = {11, 1, 1};
+  check_rounding();
+  check_sheared();
+  for (int order = 1; order <= SP_MAX_ORDER; order++)
+    check_box(&b, order <= 5 ? cube : bar, order % 3 + 1, order);
+  bench_close(&b);
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}
