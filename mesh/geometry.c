@@ -191,12 +191,173 @@ static sp_status inverted(const sp_hexes *hexes, sp_lid element, const map_line 
                  line->x[2][a]);
 }
 
+/* ---- Trilinear elements, plane by plane: lines are short, and loops over them fill vectors badly
+ * ---- */
+
+/* The map of a plane of points, t = const: x_d = x[0] + x[1] r + x[2] s + x[3] rs, and d x_d / dt
+ * likewise. */
+typedef struct map_plane {
+  double x[3][4], dt[3][4];
+} map_plane;
+
+SP_INLINE void make_plane(const element_map *map, double t, map_plane *plane) {
+  for (int d = 0; d < 3; d++)
+    for (int m = 0; m < 4; m++) {
+      plane->dt[d][m] = map->linear[m + 4][d];
+      plane->x[d][m] = map->linear[m][d] + t * plane->dt[d][m];
+    }
+}
+
+/* Four points at a time, at any address of a double. */
+typedef double quad __attribute__((vector_size(32), aligned(8), may_alias));
+typedef long long quad_mask __attribute__((vector_size(32)));
+
+/* The points of a plane, and the products of their weights in r and s. */
+typedef struct plane_points {
+  int count;
+  double r[SP_MAX_RULE * SP_MAX_RULE], s[SP_MAX_RULE * SP_MAX_RULE];
+  double weights[SP_MAX_RULE * SP_MAX_RULE];
+} plane_points;
+
+/* Where numbers r for quad_between are negative, and half of the way from the near end. */
+typedef struct quad_fractions {
+  quad_mask negative;
+  quad half;
+} quad_fractions;
+
+/* By lanes, a where `mask` is set, b elsewhere. */
+SP_INLINE void choose(const quad_mask *mask, const quad *a, const quad *b, quad *out) {
+  *out = (quad)(((quad_mask)*a & *mask) | ((quad_mask)*b & ~*mask));
+}
+
+SP_INLINE void make_fractions(const double *r, quad_fractions *out) {
+  const quad at = *(const quad *)r, one = {1, 1, 1, 1}, minus = -one;
+  quad end;
+  out->negative = at < 0;
+  choose(&out->negative, &one, &minus, &end);
+  out->half = 0.5 * (end + at);
+}
+
+/* `between`, to the bit. */
+SP_INLINE void quad_between(const quad_fractions *r, const quad *low, const quad *high, quad *out) {
+  quad near;
+  choose(&r->negative, low, high, &near);
+  *out = near + r->half * (*high - *low);
+}
+
+/* Without weights, these are not set. */
+SP_INLINE void make_points(int n, const double *nodes, const double *weights, plane_points *at) {
+  assert(n >= 2);
+  at->count = n * n;
+  for (int b = 0; b < n; b++)
+    for (int a = 0; a < n; a++) {
+      at->r[b * n + a] = nodes[a];
+      at->s[b * n + a] = nodes[b];
+      if (weights) at->weights[b * n + a] = weights[a] * weights[b];
+    }
+}
+
+/* The first of the four points after point q - 1. The last four of a plane overlap those before,
+ * with the same result. */
+SP_INLINE int four_from(const plane_points *at, int q) {
+  return q + 4 <= at->count ? q : at->count - 4;
+}
+
+/* x at four points of a plane, by `between`, so that none is outside the corners. */
+SP_INLINE void exact_points(const element_map *map, double t, const plane_points *at, int first,
+                            quad x[3]) {
+  quad_fractions in_r, in_s;
+  make_fractions(&at->r[first], &in_r);
+  make_fractions(&at->s[first], &in_s);
+#pragma GCC unroll 3
+  for (int d = 0; d < 3; d++) {
+    quad corner[4], low, high;
+#pragma GCC unroll 4
+    for (int m = 0; m < 4; m++)
+      corner[m] = (quad){0} + between(t, map->lattice[3 * m + d], map->lattice[3 * (m + 4) + d]);
+    quad_between(&in_s, &corner[0], &corner[2], &low);
+    quad_between(&in_s, &corner[1], &corner[3], &high);
+    quad_between(&in_r, &low, &high, &x[d]);
+  }
+}
+
+/* At four points: x, the adjugate by rows, |J|, and whether |J| is surely positive beyond rounding
+ * (is_proper): not where products leave the range of numbers. */
+typedef struct quad_map {
+  quad x[3], adjugate[3][3], jacobian;
+  quad_mask proper;
+} quad_map;
+
+SP_INLINE void evaluate_quad(const map_plane *plane, const plane_points *at, int first,
+                             quad_map *out) {
+  const quad u = *(const quad *)&at->r[first], v = *(const quad *)&at->s[first];
+  quad dr[3], ds[3], dt[3];
+#pragma GCC unroll 3
+  for (int d = 0; d < 3; d++) {
+    const double *x = plane->x[d], *t = plane->dt[d];
+    dr[d] = x[1] + x[3] * v;
+    ds[d] = x[2] + x[3] * u;
+    dt[d] = (t[0] + t[1] * u) + v * (t[2] + t[3] * u);
+    out->x[d] = (x[0] + x[1] * u) + v * (x[2] + x[3] * u);
+  }
+#pragma GCC unroll 3
+  for (int d = 0; d < 3; d++) {
+    const int e = (d + 1) % 3, f = (d + 2) % 3;
+    out->adjugate[0][d] = ds[e] * dt[f] - ds[f] * dt[e];
+    out->adjugate[1][d] = dt[e] * dr[f] - dt[f] * dr[e];
+    out->adjugate[2][d] = dr[e] * ds[f] - dr[f] * ds[e];
+  }
+  const quad jacobian =
+      dr[0] * out->adjugate[0][0] + dr[1] * out->adjugate[0][1] + dr[2] * out->adjugate[0][2];
+  const quad squares = (dr[0] * dr[0] + dr[1] * dr[1] + dr[2] * dr[2]) *
+                       (ds[0] * ds[0] + ds[1] * ds[1] + ds[2] * ds[2]) *
+                       (dt[0] * dt[0] + dt[1] * dt[1] + dt[2] * dt[2]);
+  out->jacobian = jacobian;
+  out->proper = (jacobian > 0) & (jacobian * jacobian > 4 * FLAT * FLAT * squares);
+}
+
+SP_INLINE bool all_proper(const quad_mask *proper) {
+  return (*proper)[0] && (*proper)[1] && (*proper)[2] && (*proper)[3];
+}
+
+/* factors[SP_FACTORS][points] of a trilinear element; or false, if a point is not surely proper. */
+SP_INLINE bool trilinear_factors(const element_map *map, const sp_rule *rule, double *factors) {
+  const ptrdiff_t points = (ptrdiff_t)sp_rule_points(rule);
+  plane_points at;
+  make_points(rule->n, rule->nodes, rule->weights, &at);
+  quad_mask proper = {-1, -1, -1, -1};
+  for (int c = 0; c < rule->n; c++) {
+    map_plane plane;
+    make_plane(map, rule->nodes[c], &plane);
+    for (int q = 0; q < at.count; q += 4) {
+      const int first = four_from(&at, q);
+      double *const out = &factors[c * at.count + first];
+      quad_map here;
+      evaluate_quad(&plane, &at, first, &here);
+      proper &= here.proper;
+      const quad weight = rule->weights[c] * *(const quad *)&at.weights[first];
+      const quad scale = weight / here.jacobian;
+#pragma GCC unroll 3
+      for (int p = 0; p < 3; p++)
+#pragma GCC unroll 3
+        for (int m = p; m < 3; m++) {
+          const quad *u = here.adjugate[p], *v = here.adjugate[m];
+          const int component = p * (5 - p) / 2 + m; /* rr, rs, rt, ss, st, tt */
+          *(quad *)&out[component * points] = scale * (u[0] * v[0] + u[1] * v[1] + u[2] * v[2]);
+        }
+      *(quad *)&out[SP_G_WJ * points] = weight * here.jacobian;
+    }
+  }
+  return all_proper(&proper);
+}
+
 SP_CLONES sp_status sp_geometry_factors(const sp_hexes *hexes, sp_lid element, const sp_rule *rule,
                                         double *factors) {
-  map_table table;
-  make_table(hexes->map_order, rule->n, rule->nodes, &table);
   element_map map;
   make_map(hexes, element, &map);
+  if (map.g == 2 && trilinear_factors(&map, rule, factors)) return SP_OK;
+  map_table table;
+  make_table(hexes->map_order, rule->n, rule->nodes, &table);
   const int n = rule->n;
   const ptrdiff_t points = (ptrdiff_t)sp_rule_points(rule);
   map_line line;
@@ -227,12 +388,37 @@ SP_CLONES sp_status sp_geometry_factors(const sp_hexes *hexes, sp_lid element, c
   return SP_OK;
 }
 
+/* Points and wJ of a trilinear element, as above. */
+SP_INLINE bool trilinear_volume(const element_map *map, const sp_rule *rule, double *xyz,
+                                double *wj) {
+  const ptrdiff_t points = (ptrdiff_t)sp_rule_points(rule);
+  plane_points at;
+  make_points(rule->n, rule->nodes, rule->weights, &at);
+  quad_mask proper = {-1, -1, -1, -1};
+  for (int c = 0; c < rule->n; c++) {
+    map_plane plane;
+    make_plane(map, rule->nodes[c], &plane);
+    for (int q = 0; q < at.count; q += 4) {
+      const int first = four_from(&at, q), out = c * at.count + first;
+      quad_map here;
+      evaluate_quad(&plane, &at, first, &here);
+      proper &= here.proper;
+      const quad weight = rule->weights[c] * *(const quad *)&at.weights[first];
+      *(quad *)&wj[out] = weight * here.jacobian;
+      exact_points(map, rule->nodes[c], &at, first, here.x);
+      for (int d = 0; d < 3; d++) *(quad *)&xyz[d * points + out] = here.x[d];
+    }
+  }
+  return all_proper(&proper);
+}
+
 SP_CLONES sp_status sp_geometry_volume(const sp_hexes *hexes, sp_lid element, const sp_rule *rule,
                                        double *xyz, double *wj) {
-  map_table table;
   element_map map;
-  make_table(hexes->map_order, rule->n, rule->nodes, &table);
   make_map(hexes, element, &map);
+  if (map.g == 2 && trilinear_volume(&map, rule, xyz, wj)) return SP_OK;
+  map_table table;
+  make_table(hexes->map_order, rule->n, rule->nodes, &table);
   const int n = rule->n;
   const ptrdiff_t points = (ptrdiff_t)sp_rule_points(rule);
   map_line line;
@@ -309,71 +495,24 @@ SP_CLONES bool sp_geometry_is_surely_proper(const sp_hexes *hexes, sp_lid elemen
   return proper;
 }
 
-/* The map of a plane of points, t = const, of a trilinear element. Planes, because lines are short:
- * loops over them fill vectors badly. x_d = x[0] + x[1] r + x[2] s +
- * x[3] rs, and d x_d / dt likewise. */
-typedef struct map_plane {
-  double x[3][4], dt[3][4];
-} map_plane;
-
-static void make_plane(const element_map *map, double t, map_plane *plane) {
-  for (int d = 0; d < 3; d++)
-    for (int m = 0; m < 4; m++) {
-      plane->dt[d][m] = map->linear[m + 4][d];
-      plane->x[d][m] = map->linear[m][d] + t * plane->dt[d][m];
-    }
-}
-
-/* Four points at a time, at any address of a double. */
-typedef double quad __attribute__((vector_size(32), aligned(8), may_alias));
-
-/* |J| and inverse at the points q..q+3 of a plane. `stride` points lie between the components of
- * xyz and of inverse. */
-SP_INLINE void invert_quad(const map_plane *plane, const double *r, const double *s,
-                           ptrdiff_t stride, double *xyz, double *inverse, double *jacobian) {
-  const quad u = *(const quad *)r, v = *(const quad *)s;
-  quad dr[3], ds[3], dt[3], rows[3][3];
-#pragma GCC unroll 3
-  for (int d = 0; d < 3; d++) {
-    const double *x = plane->x[d], *t = plane->dt[d];
-    dr[d] = x[1] + x[3] * v;
-    ds[d] = x[2] + x[3] * u;
-    dt[d] = (t[0] + t[1] * u) + v * (t[2] + t[3] * u);
-    *(quad *)&xyz[d * stride] = (x[0] + x[1] * u) + v * (x[2] + x[3] * u);
-  }
-#pragma GCC unroll 3
-  for (int d = 0; d < 3; d++) {
-    const int e = (d + 1) % 3, f = (d + 2) % 3;
-    rows[0][d] = ds[e] * dt[f] - ds[f] * dt[e];
-    rows[1][d] = dt[e] * dr[f] - dt[f] * dr[e];
-    rows[2][d] = dr[e] * ds[f] - dr[f] * ds[e];
-  }
-  const quad det = dr[0] * rows[0][0] + dr[1] * rows[0][1] + dr[2] * rows[0][2];
-  const quad scale = 1 / det;
-  *(quad *)jacobian = det;
-#pragma GCC unroll 9
-  for (int k = 0; k < 9; k++) *(quad *)&inverse[k * stride] = scale * rows[k / 3][k % 3];
-}
-
 SP_INLINE void invert_trilinear(const element_map *map, int n, const double *nodes, double *xyz,
                                 double *inverse, double *jacobian) {
-  assert(n >= 2);
-  double r[SP_MAX_RULE * SP_MAX_RULE], s[SP_MAX_RULE * SP_MAX_RULE];
   const ptrdiff_t points = (ptrdiff_t)sp_grid_points(n);
-  for (int b = 0; b < n; b++)
-    for (int a = 0; a < n; a++) {
-      r[b * n + a] = nodes[a];
-      s[b * n + a] = nodes[b];
-    }
+  plane_points at;
+  make_points(n, nodes, NULL, &at);
   for (int c = 0; c < n; c++) {
-    const ptrdiff_t first = c * n * n;
     map_plane plane;
     make_plane(map, nodes[c], &plane);
-    for (int q = 0; q < n * n; q += 4) {
-      /* The last four points overlap those before, with the same result. */
-      const int at = q + 4 <= n * n ? q : n * n - 4;
-      invert_quad(&plane, r + at, s + at, points, xyz + first + at, inverse + first + at,
-                  jacobian + first + at);
+    for (int q = 0; q < at.count; q += 4) {
+      const int first = four_from(&at, q), out = c * at.count + first;
+      quad_map here;
+      evaluate_quad(&plane, &at, first, &here);
+      const quad scale = 1 / here.jacobian;
+      *(quad *)&jacobian[out] = here.jacobian;
+      for (int d = 0; d < 3; d++) *(quad *)&xyz[d * points + out] = here.x[d];
+#pragma GCC unroll 9
+      for (int k = 0; k < 9; k++)
+        *(quad *)&inverse[k * points + out] = scale * here.adjugate[k / 3][k % 3];
     }
   }
 }
