@@ -202,7 +202,8 @@ static sp_status add_direct(const sp_problem *problem, const sp_space *space, sp
 static sp_status add_faces(sp_balance *balance, const sp_problem *problem, const sp_space *space,
                            const double *x, workspace *w, double *weights, double *direct) {
   const sp_hexes *hexes = space->mesh->hexes;
-  for (sp_lid e = 0; e < hexes->count; e++) {
+  for (sp_lid n = 0; n < problem->outer_count; n++) {
+    const sp_lid e = problem->outer[n];
     for (int f = 0; f < SP_FACES; f++) {
       const int part = sp_problem_face_part(problem, hexes, e, f);
       if (part < 0) continue;
@@ -222,8 +223,9 @@ static void add_corrections(sp_balance *balance, const sp_problem *problem, cons
                             const double *correction, workspace *w) {
   const sp_hexes *hexes = space->mesh->hexes;
   const int nq = space->numbering->order + 1;
-  for (sp_lid e = 0; e < hexes->count; e++)
+  for (sp_lid n = 0; n < problem->outer_count; n++)
     for (int f = 0; f < SP_FACES; f++) {
+      const sp_lid e = problem->outer[n];
       const int part = sp_problem_face_part(problem, hexes, e, f);
       if (part < 0 || problem->parts[part].condition != SP_DIRICHLET) continue;
       double *flux = &balance->flux[surface_of(balance, hexes, e, f)];

@@ -78,13 +78,13 @@ static sp_status mark_some(void *constraints_, void *workspace, size_t begin, si
   const constraints *c = constraints_;
   const int order = c->space->numbering->order, count = (order + 1) * (order + 1);
   int indices[FACE_POINTS];
-  for (size_t e = begin; e < end; e++)
+  for (size_t k = begin; k < end; k++)
     for (int f = 0; f < SP_FACES; f++) {
-      const int part = dirichlet_part(c, (sp_lid)e, f);
+      const sp_lid e = c->problem->outer[k];
+      const int part = dirichlet_part(c, e, f);
       if (part < 0) continue;
       sp_face_nodes(order, f, indices);
-      for (int n = 0; n < count; n++)
-        lower(&c->part_of_dof[dofs_of(c, (sp_lid)e)[indices[n]]], part);
+      for (int n = 0; n < count; n++) lower(&c->part_of_dof[dofs_of(c, e)[indices[n]]], part);
     }
   return SP_OK;
 }
@@ -110,10 +110,11 @@ static sp_status set_face(const constraints *c, sp_lid e, int f, int part) {
 static sp_status set_some(void *constraints_, void *workspace, size_t begin, size_t end) {
   (void)workspace;
   const constraints *c = constraints_;
-  for (size_t e = begin; e < end; e++)
+  for (size_t k = begin; k < end; k++)
     for (int f = 0; f < SP_FACES; f++) {
-      const int part = dirichlet_part(c, (sp_lid)e, f);
-      if (part >= 0) SP_TRY(set_face(c, (sp_lid)e, f, part));
+      const sp_lid e = c->problem->outer[k];
+      const int part = dirichlet_part(c, e, f);
+      if (part >= 0) SP_TRY(set_face(c, e, f, part));
     }
   return SP_OK;
 }
@@ -131,15 +132,15 @@ static sp_status settle_some(void *constraints_, void *workspace, size_t begin, 
 sp_status sp_problem_constraints(const sp_problem *problem, const sp_space *space,
                                  bool *constrained, double *values) {
   const MPI_Comm comm = space->mesh->comm;
-  const size_t dofs = (size_t)space->numbering->local, elements = (size_t)space->mesh->hexes->count;
+  const size_t dofs = (size_t)space->numbering->local, outer = (size_t)problem->outer_count;
   constraints c = {problem, space, NULL, values, constrained};
   sp_status status = sp_allocate(dofs, sizeof *c.part_of_dof, "Dirichlet parts", &c.part_of_dof);
   if (!status) status = sp_loop_over("constraints", dofs, 1, &c, clear_some);
-  if (!status) status = sp_loop_over("constraints", elements, SP_FACES, &c, mark_some);
+  if (!status) status = sp_loop_over("constraints", outer, SP_FACES, &c, mark_some);
   status = sp_agree(comm, status);
   if (!status) {
     sp_exchange_now(space->exchange, SP_MIN, c.part_of_dof);
-    status = sp_agree(comm, sp_loop_over("constraints", elements, SP_FACES, &c, set_some));
+    status = sp_agree(comm, sp_loop_over("constraints", outer, SP_FACES, &c, set_some));
   }
   if (!status) {
     /* A node's coordinates, and so its value, differ by rounding between elements: take the

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "io/threads.h"
 #include "solver/problem/boundary.h"
 #include "solver/problem/groups.h"
 
@@ -83,16 +84,49 @@ int sp_problem_face_part(const sp_problem *problem, const sp_hexes *hexes, sp_li
                                        : problem->part_of_surface[surface];
 }
 
+typedef struct outer_search {
+  const sp_problem *problem;
+  const sp_hexes *hexes;
+  bool *found; /* [elements] */
+} outer_search;
+
+static sp_status search_some(void *search_, void *workspace, size_t begin, size_t end) {
+  (void)workspace;
+  const outer_search *s = search_;
+  for (size_t e = begin; e < end; e++)
+    for (int f = 0; f < SP_FACES && !s->found[e]; f++)
+      s->found[e] = sp_problem_face_part(s->problem, s->hexes, (sp_lid)e, f) >= 0;
+  return SP_OK;
+}
+
+static sp_status find_outer(const sp_hexes *hexes, sp_problem *problem) {
+  const size_t elements = (size_t)hexes->count;
+  outer_search s = {problem, hexes, NULL};
+  SP_TRY(sp_allocate(elements, sizeof *s.found, "boundary", &s.found));
+  sp_status status = sp_loop_over("boundary", elements, SP_FACES, &s, search_some);
+  for (size_t e = 0; e < elements; e++) problem->outer_count += s.found[e];
+  if (!status)
+    status = sp_allocate((size_t)problem->outer_count, sizeof *problem->outer, "boundary",
+                         &problem->outer);
+  sp_lid *next = problem->outer;
+  for (size_t e = 0; e < elements && !status; e++)
+    if (s.found[e]) *next++ = (sp_lid)e;
+  free(s.found);
+  return status;
+}
+
 /* Every line must have faces; the default needs data only if it has some. */
 static sp_status check_faces(const sp_config *config, const sp_mesh *mesh, sp_problem *problem) {
   sp_gid *faces;
   const sp_hexes *hexes = mesh->hexes;
   const size_t parts = (size_t)problem->part_count;
-  sp_status status = sp_agree(mesh->comm, sp_allocate(parts, sizeof *faces, "boundary", &faces));
+  sp_status status = sp_allocate(parts, sizeof *faces, "boundary", &faces);
+  if (!status) status = find_outer(hexes, problem);
+  status = sp_agree(mesh->comm, status);
   if (!status) {
-    for (sp_lid e = 0; e < hexes->count; e++)
+    for (sp_lid n = 0; n < problem->outer_count; n++)
       for (int f = 0; f < SP_FACES; f++) {
-        const int part = sp_problem_face_part(problem, hexes, e, f);
+        const int part = sp_problem_face_part(problem, hexes, problem->outer[n], f);
         if (part >= 0) faces[part]++;
       }
     MPI_Allreduce(MPI_IN_PLACE, faces, problem->part_count, SP_MPI_GID, MPI_SUM, mesh->comm);
@@ -149,6 +183,7 @@ void sp_problem_destroy(sp_problem **problem) {
   }
   free((*problem)->parts);
   free((*problem)->part_of_surface);
+  free((*problem)->outer);
   free(*problem);
   *problem = NULL;
 }

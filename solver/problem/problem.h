@@ -32,6 +32,8 @@ typedef struct sp_problem {
   sp_boundary_part *parts; /* in the order of the case; the last one is the default */
   int *part_of_surface;    /* [surface_count], index into parts */
   bool has_dirichlet;      /* some exterior face has a Dirichlet condition */
+  sp_lid outer_count;
+  sp_lid *outer; /* elements of this rank with a face that belongs to a part, in rising order */
 } sp_problem;
 
 /* Parse the formulas, give every element a material and every exterior face a condition. `config`

@@ -39,8 +39,9 @@ static sp_status add_face(const sp_boundary_part *part, const sp_space *space, s
 
 static sp_status add_faces(const sp_problem *problem, const sp_space *space, double *diagonal) {
   const sp_mesh *mesh = space->mesh;
-  for (sp_lid e = 0; e < mesh->hexes->count; e++)
+  for (sp_lid n = 0; n < problem->outer_count; n++)
     for (int f = 0; f < SP_FACES; f++) {
+      const sp_lid e = problem->outer[n];
       const int part = sp_problem_face_part(problem, mesh->hexes, e, f);
       if (part >= 0 && problem->parts[part].condition == SP_ROBIN)
         SP_TRY(add_face(&problem->parts[part], space, e, f, diagonal));
