@@ -54,6 +54,7 @@ typedef struct sp_operator_setup {
   bool rounded;
   double lambda;           /* scales the mass term of bp3.5 and bp3.0 */
   const bool *constrained; /* [local DOFs], Dirichlet DOFs; NULL: none */
+  bool for_level; /* of multigrid: transfers and Schwarz will be created with this operator */
   /* NULL, or an operator on the same space, with the same entries of `constrained`: a backend may
    * use its lists of DOFs instead of its own ones. */
   struct sp_local_operator *alike;
@@ -79,8 +80,9 @@ typedef struct sp_operator_facts {
   sp_geometry_kind geometry; /* stored or trilinear */
   sp_precision precision;
   int order;
-  bool rounded; /* these three are the setup's */
+  bool rounded; /* these four are the setup's */
   bool one_sweep;
+  bool for_level;
   bool alike; /* whether it has one */
 } sp_operator_facts;
 
@@ -88,7 +90,8 @@ typedef struct sp_operator_facts {
  * and the operator stays with the caller and is not used after creation. */
 typedef struct sp_transfer_setup {
   const struct sp_space *fine, *coarse;
-  struct sp_local_operator *local; /* of an operator on the fine space; it must outlive it */
+  /* Of an operator on the fine space that was created for_level; it must outlive the transfer. */
+  struct sp_local_operator *local;
   sp_precision precision;          /* the operator's */
   /* [fine local DOFs]: 1 / elements that share it, 0 where constrained; NULL unless the backend has
    * a weighted_transfer. */
@@ -100,7 +103,8 @@ typedef struct sp_transfer_setup {
  * not used after creation. */
 typedef struct sp_schwarz_setup {
   const struct sp_space *space;
-  struct sp_local_operator *local; /* of the operator, on this space; it must outlive Schwarz too */
+  /* Of the operator, on this space, created for_level; it must outlive Schwarz too. */
+  struct sp_local_operator *local;
   sp_precision precision;          /* the operator's */
   const double *basis;   /* [elements][3][n][n], V of each direction; columns are eigenvectors */
   const double *values;  /* [elements][3][n], whose sums are the eigenvalues */

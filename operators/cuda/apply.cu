@@ -11,6 +11,11 @@ sp_cuda_arguments sp_cuda_arguments_of(const sp_local_operator *local, mesh_part
   arguments.first = part == INNER ? local->halo_elements : 0;
   arguments.last = part == HALO ? local->halo_elements : local->elements;
   arguments.factors = local->factors;
+  arguments.scales = local->scales;
+  arguments.patches = local->patches;
+  if (part == INNER) arguments.patches.list += local->halo_patches;
+  if (part == INNER) arguments.patches.count -= local->halo_patches;
+  if (part == HALO) arguments.patches.count = local->halo_patches;
   arguments.nodes = local->nodes;
   arguments.edges = local->edges;
   arguments.lambda = local->lambda;
@@ -18,12 +23,13 @@ sp_cuda_arguments sp_cuda_arguments_of(const sp_local_operator *local, mesh_part
 }
 
 sp_status sp_cuda_apply_diagonal(sp_local_operator *local, mesh_part part, bool constrained,
-                                 int first_edge, const void *x, void *y, double *partial,
+                                 bool pending, const void *x, void *y, double *partial,
                                  const sp_cuda_scalars *scalars, bool joins, cudaStream_t stream) {
   const sp_cuda_diagonal *diagonal = &local->diagonal;
   SP_CUDA(sp_cuda_add_diagonal(diagonal, local->precision, part == HALO ? 0 : diagonal->shared,
                                part == HALO ? diagonal->shared : diagonal->count, constrained,
-                               first_edge, x, y, partial, scalars, joins, stream));
+                               pending ? &local->assembly : nullptr, x, y, partial, scalars, joins,
+                               stream));
   return SP_OK;
 }
 
@@ -45,10 +51,10 @@ static sp_status launch_part(sp_local_operator *local, const sp_cuda_application
 
 /* The setup's diagonal is part of A alone. */
 static sp_status apply_diagonal(sp_local_operator *local, const sp_cuda_application *a,
-                                mesh_part part, int first_edge, bool joins, cudaStream_t stream) {
+                                mesh_part part, bool pending, bool joins, cudaStream_t stream) {
   if (a->boxes) return SP_OK;
-  return sp_cuda_apply_diagonal(local, part, a->constrained, first_edge, a->x, a->y, nullptr,
-                                nullptr, joins, stream);
+  return sp_cuda_apply_diagonal(local, part, a->constrained, pending, a->x, a->y, nullptr, nullptr,
+                                joins, stream);
 }
 
 /* Apply the elements that touch other ranks, up to this rank's sums at shared DOFs, on `stream`. */
@@ -61,21 +67,21 @@ static sp_status apply_halo(sp_local_operator *local, const sp_cuda_application 
   SP_TRY(launch_part(local, a, HALO, forks, stream));
   SP_CUDA(sp_cuda_assemble_shared(&local->assembly, local->precision, a->constrained, local->edges,
                                   a->y, nullptr, stream));
-  return apply_diagonal(local, a, HALO, local->dofs, false, stream);
+  return apply_diagonal(local, a, HALO, false, false, stream);
 }
 
 static sp_status finish_apply(sp_local_operator *local, const sp_cuda_application *a, bool joins) {
   cudaStream_t stream = local->device->stream;
   SP_CUDA(sp_cuda_assemble_own(&local->assembly, local->precision, a->constrained, local->edges,
                                a->y, joins, stream));
-  return apply_diagonal(local, a, INNER, local->dofs, false, stream);
+  return apply_diagonal(local, a, INNER, false, false, stream);
 }
 
 static sp_status finish_with_step(sp_local_operator *local, const sp_cuda_application *a,
                                   bool joins) {
   cudaStream_t stream = local->device->stream;
   const bool first = a->boxes || local->diagonal.count == local->diagonal.shared;
-  SP_TRY(apply_diagonal(local, a, INNER, local->assembly.first_edge, joins, stream));
+  SP_TRY(apply_diagonal(local, a, INNER, true, joins, stream));
   SP_CUDA(sp_cuda_complete(&local->assembly, local->precision, local->edges, a->y, a->step,
                            joins && first, stream));
   return SP_OK;

@@ -7,10 +7,38 @@
 
 enum { LANES = 32, NOT_LISTED = -1 };
 
+/* The array of edge nodes: `each` of them for each of `count` elements, or one per slot. */
+typedef struct edge_nodes {
+  size_t count;
+  int each;
+  const sp_lid *dofs;                                       /* of slots, or NULL */
+  const sp_numbering *numbering;                            /* of elements */
+  unsigned short places[SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ]; /* sp_cuda_node_order */
+} edge_nodes;
+
+static void describe(const sp_operator_setup *setup, const sp_patches *patches, edge_nodes *out) {
+  const sp_numbering *numbering = setup->space->numbering;
+  if (patches) {
+    *out = (edge_nodes){.count = patches->slots, .each = 1, .dofs = patches->slot_dofs};
+    return;
+  }
+  *out = (edge_nodes){.count = (size_t)setup->space->mesh->hexes->count,
+                      .each = sp_cuda_edge_nodes(numbering->order),
+                      .numbering = numbering};
+  sp_cuda_node_order(numbering->order, out->places);
+}
+
+/* The DOF of edge node q of an element or slot n, which has the index n * each + q. */
+static inline sp_lid dof_of(const edge_nodes *nodes, size_t n, int q) {
+  if (nodes->dofs) return nodes->dofs[n];
+  const size_t nq = (size_t)nodes->numbering->order + 1;
+  return nodes->numbering->nodes[n * nq * nq * nq + nodes->places[q]];
+}
+
 /* A list of targets while it is built: those of DOFs in [first, end). */
 typedef struct list {
   const sp_operator_setup *setup;
-  unsigned short places[SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ]; /* sp_cuda_node_order */
+  const edge_nodes *nodes;
   sp_lid first, end;
   const sp_lid *target; /* [end - first], or NOT_LISTED; NULL: all, in their order */
   size_t targets;
@@ -23,29 +51,22 @@ static inline sp_lid target_of(const list *l, sp_lid dof) {
   return l->target ? l->target[dof - l->first] : dof - l->first;
 }
 
-/* The DOF of edge node q of an element, which has the index e * sp_cuda_edge_nodes + q. */
-static inline sp_lid edge_dof(const list *l, size_t e, int q) {
-  const sp_numbering *numbering = l->setup->space->numbering;
-  const size_t nq = (size_t)numbering->order + 1;
-  return numbering->nodes[e * nq * nq * nq + l->places[q]];
-}
-
 static unsigned *entry_of(const list *l, size_t target, unsigned contribution) {
   return &l->entries[l->start[target / LANES] + LANES * contribution + target % LANES];
 }
 
-/* Count the contributions of elements and, once there is room for entries, store them, in any
- * order: sort_entries restores that of the elements. */
-static sp_status visit_elements(void *context, void *workspace, size_t begin, size_t end) {
+/* Count the contributions and, once there is room for entries, store them, in any order:
+ * sort_entries restores that of the array. */
+static sp_status visit_nodes(void *context, void *workspace, size_t begin, size_t end) {
   list *l = context;
-  const int edge_nodes = sp_cuda_edge_nodes(l->setup->space->numbering->order);
+  const int each = l->nodes->each;
   (void)workspace;
-  for (size_t e = begin; e < end; e++)
-    for (int q = 0; q < edge_nodes; q++) {
-      const sp_lid t = target_of(l, edge_dof(l, e, q));
+  for (size_t n = begin; n < end; n++)
+    for (int q = 0; q < each; q++) {
+      const sp_lid t = target_of(l, dof_of(l->nodes, n, q));
       if (t == NOT_LISTED) continue;
       const unsigned c = __atomic_fetch_add(&l->count[t], 1, __ATOMIC_RELAXED);
-      if (l->entries) *entry_of(l, (size_t)t, c) = (unsigned)e * (unsigned)edge_nodes + (unsigned)q;
+      if (l->entries) *entry_of(l, (size_t)t, c) = (unsigned)n * (unsigned)each + (unsigned)q;
     }
   return SP_OK;
 }
@@ -69,7 +90,7 @@ static sp_status mark_constrained(void *context, void *workspace, size_t begin, 
   return SP_OK;
 }
 
-/* In the order of elements. There are few entries, nearly in order. */
+/* In the order of elements or slots. There are few entries, nearly in order. */
 static sp_status sort_entries(void *context, void *workspace, size_t begin, size_t end) {
   list *l = context;
   (void)workspace;
@@ -85,14 +106,11 @@ static sp_status sort_entries(void *context, void *workspace, size_t begin, size
 }
 
 static sp_status fill(list *l, sp_cuda_targets *out, size_t *bytes) {
-  const sp_space *space = l->setup->space;
   const size_t targets = l->targets, groups = (targets + LANES - 1) / LANES;
-  const size_t elements = (size_t)space->mesh->hexes->count;
-  const size_t edge_nodes = (size_t)sp_cuda_edge_nodes(space->numbering->order);
-  sp_cuda_node_order(space->numbering->order, l->places);
+  const size_t count = l->nodes->count, each = (size_t)l->nodes->each;
   SP_TRY(sp_allocate(targets, sizeof *l->count, "assembly", &l->count));
   SP_TRY(sp_allocate(groups + 1, sizeof *l->start, "assembly", &l->start));
-  SP_TRY(sp_loop_over("assembly", elements, edge_nodes, l, visit_elements));
+  SP_TRY(sp_loop_over("assembly", count, each, l, visit_nodes));
   unsigned entries = 0;
   for (size_t g = 0; g < groups; g++) {
     unsigned most = 1; /* the first entry holds a flag */
@@ -106,7 +124,7 @@ static sp_status fill(list *l, sp_cuda_targets *out, size_t *bytes) {
   l->start[groups] = entries;
   SP_TRY(sp_allocate(entries, sizeof *l->entries, "assembly", &l->entries));
   SP_TRY(sp_loop_over("assembly", entries, 1, l, clear_entries));
-  SP_TRY(sp_loop_over("assembly", elements, edge_nodes, l, visit_elements));
+  SP_TRY(sp_loop_over("assembly", count, each, l, visit_nodes));
   SP_TRY(sp_loop_over("assembly", targets, LANES, l, sort_entries));
   if (l->setup->constrained)
     SP_TRY(sp_loop_over("assembly", (size_t)(l->end - l->first), 1, l, mark_constrained));
@@ -138,15 +156,9 @@ static size_t list_shared(const sp_numbering *numbering, const bool *on_edge, sp
   return count;
 }
 
-static void mark_edges(const sp_space *space, bool *on_edge) {
-  const sp_numbering *numbering = space->numbering;
-  const int edge_nodes = sp_cuda_edge_nodes(numbering->order);
-  const size_t nq = (size_t)numbering->order + 1, elements = (size_t)space->mesh->hexes->count;
-  unsigned short places[SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ];
-  sp_cuda_node_order(numbering->order, places);
-  for (size_t e = 0; e < elements; e++)
-    for (int q = 0; q < edge_nodes; q++)
-      on_edge[numbering->nodes[e * nq * nq * nq + places[q]]] = true;
+static void mark_edges(const edge_nodes *nodes, bool *on_edge) {
+  for (size_t n = 0; n < nodes->count; n++)
+    for (int q = 0; q < nodes->each; q++) on_edge[dof_of(nodes, n, q)] = true;
 }
 
 /* Work arrays of build_shared(). */
@@ -157,7 +169,8 @@ typedef struct workspace {
 } workspace;
 
 /* The list of shared DOFs, and the targets of the others. */
-static sp_status build_shared(const sp_operator_setup *setup, workspace *w, sp_cuda_assembly *out) {
+static sp_status build_shared(const sp_operator_setup *setup, const edge_nodes *nodes, workspace *w,
+                              sp_cuda_assembly *out) {
   const sp_numbering *numbering = setup->space->numbering;
   const size_t dofs = (size_t)numbering->local;
   const size_t entries = (size_t)numbering->shared_start[numbering->neighbours];
@@ -167,25 +180,31 @@ static sp_status build_shared(const sp_operator_setup *setup, workspace *w, sp_c
   SP_TRY(sp_allocate((size_t)(numbering->owned - first), sizeof *w->own_target, "assembly",
                      &w->own_target));
   SP_TRY(sp_allocate(entries, sizeof *w->dofs, "assembly", &w->dofs));
-  mark_edges(setup->space, w->on_edge);
+  mark_edges(nodes, w->on_edge);
   for (size_t d = 0; d < dofs; d++) w->shared_target[d] = NOT_LISTED;
   const size_t shared = list_shared(numbering, w->on_edge, w->shared_target, w->dofs);
   for (sp_lid d = first; d < numbering->owned; d++)
     w->own_target[d - first] = w->shared_target[d] == NOT_LISTED ? d - first : NOT_LISTED;
   out->bytes = shared * sizeof(int);
   SP_TRY(sp_cuda_copy_of(w->dofs, shared, sizeof(int), "assembly", (void **)&out->shared_dofs));
-  list l = {.setup = setup, .end = numbering->local, .target = w->shared_target, .targets = shared};
+  list l = {.setup = setup,
+            .nodes = nodes,
+            .end = numbering->local,
+            .target = w->shared_target,
+            .targets = shared};
   return make_list(&l, &out->shared, &out->bytes);
 }
 
-static sp_status build(const sp_operator_setup *setup, workspace *w, sp_cuda_assembly *out) {
+static sp_status build(const sp_operator_setup *setup, const edge_nodes *nodes, workspace *w,
+                       sp_cuda_assembly *out) {
   const sp_numbering *numbering = setup->space->numbering;
   out->first_face = numbering->class_start[SP_FACE_DOFS];
   out->first_edge = numbering->class_start[SP_EDGE_DOFS];
   out->owned = numbering->owned;
   out->local = numbering->local;
-  if (numbering->neighbours > 0) SP_TRY(build_shared(setup, w, out));
+  if (numbering->neighbours > 0) SP_TRY(build_shared(setup, nodes, w, out));
   list l = {.setup = setup,
+            .nodes = nodes,
             .first = out->first_edge,
             .end = out->owned,
             .target = w->own_target,
@@ -193,10 +212,13 @@ static sp_status build(const sp_operator_setup *setup, workspace *w, sp_cuda_ass
   return make_list(&l, &out->own, &out->bytes);
 }
 
-sp_status sp_cuda_assembly_create(const sp_operator_setup *setup, sp_cuda_assembly *out) {
+sp_status sp_cuda_assembly_create(const sp_operator_setup *setup, const sp_patches *patches,
+                                  sp_cuda_assembly *out) {
   workspace w = {0};
+  edge_nodes nodes;
   *out = (sp_cuda_assembly){0};
-  const sp_status status = build(setup, &w, out);
+  describe(setup, patches, &nodes);
+  const sp_status status = build(setup, &nodes, &w, out);
   free(w.on_edge);
   free(w.shared_target);
   free(w.own_target);
@@ -205,10 +227,9 @@ sp_status sp_cuda_assembly_create(const sp_operator_setup *setup, sp_cuda_assemb
 }
 
 /* Each edge node is an entry of one list; each shared DOF is listed at most once. */
-double sp_cuda_assembly_predicted_bytes(int order, const sp_sizes *sizes) {
+double sp_cuda_assembly_predicted_bytes(double count, const sp_sizes *sizes) {
   const sp_cuda_assembly *a = NULL;
-  return sizes->elements * sp_cuda_edge_nodes(order) * sizeof *a->own.entries +
-         sizes->shared * sizeof *a->shared_dofs;
+  return count * sizeof *a->own.entries + sizes->shared * sizeof *a->shared_dofs;
 }
 
 void sp_cuda_assembly_free(sp_cuda_assembly *assembly) {

@@ -11,6 +11,7 @@
 
 #include "operators/cuda/device.h"
 #include "operators/cuda/launch.h"
+#include "operators/cuda/patches.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -27,7 +28,7 @@ typedef struct sp_cuda_targets {
 typedef struct sp_cuda_assembly {
   int first_face, first_edge, owned, local; /* of an L-vector (mesh/numbering.h) */
   /* The owned DOFs from first_edge on. Those that are shared with other ranks have no entries here:
-   * they are complete after the exchange. */
+   * they are complete after the exchange. Nor have those that a patch completes (patches.h). */
   sp_cuda_targets own;
   /* The shared DOFs, copies included: target t is DOF shared_dofs[t]. */
   sp_cuda_targets shared;
@@ -35,14 +36,17 @@ typedef struct sp_cuda_assembly {
   size_t bytes;
 } sp_cuda_assembly;
 
-/* Build the lists on the host and copy them to the device. *out is freed by sp_cuda_assembly_free,
- * also after a failure. Indices must fit 30 bits, which setup.cu checks. Local. */
-sp_status sp_cuda_assembly_create(const sp_operator_setup *setup, sp_cuda_assembly *out);
+/* Build the lists on the host and copy them to the device. The array of edge nodes has those of each
+ * element (launch.h), or with `patches`, which may be NULL, their slots. *out is freed by
+ * sp_cuda_assembly_free, also after a failure. Indices must fit 30 bits, which setup.cu checks.
+ * Local. */
+sp_status sp_cuda_assembly_create(const sp_operator_setup *setup, const sp_patches *patches,
+                                  sp_cuda_assembly *out);
 void sp_cuda_assembly_free(sp_cuda_assembly *assembly);
 
-/* Bytes of the lists on the device, without the starts of groups and what pads a group's targets to
- * the same length: some per cent. Local. */
-double sp_cuda_assembly_predicted_bytes(int order, const sp_sizes *sizes);
+/* Bytes of the lists on the device for `count` edge nodes, without the starts of groups and what
+ * pads a group's targets to the same length: some per cent. Local. */
+double sp_cuda_assembly_predicted_bytes(double count, const sp_sizes *sizes);
 
 #ifdef __cplusplus
 }

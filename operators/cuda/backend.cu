@@ -147,7 +147,7 @@ static sp_status direction_halo(sp_local_operator *local, double beta, const sp_
   SP_CUDA(local->kernel->launch(&arguments, SP_CUDA_CG, stream));
   SP_CUDA(sp_cuda_assemble_shared(&local->assembly, SP_DOUBLE, true, local->edges, vectors->ap,
                                   local->scalars, stream));
-  return sp_cuda_apply_diagonal(local, HALO, true, local->dofs, vectors->next_p, vectors->ap,
+  return sp_cuda_apply_diagonal(local, HALO, true, false, vectors->next_p, vectors->ap,
                                 diagonal_sums, local->scalars, false, stream);
 }
 
@@ -159,8 +159,8 @@ static sp_status direction_inner(sp_local_operator *local, const sp_cg_vectors *
   set_step(local, vectors, &arguments);
   arguments.step.first_block = pass_1_blocks(local, local->halo_elements);
   SP_CUDA(local->kernel->launch(&arguments, SP_CUDA_CG, stream));
-  return sp_cuda_apply_diagonal(local, INNER, true, local->assembly.first_edge, vectors->next_p,
-                                vectors->ap, diagonal_sums, local->scalars, false, stream);
+  return sp_cuda_apply_diagonal(local, INNER, true, true, vectors->next_p, vectors->ap,
+                                diagonal_sums, local->scalars, false, stream);
 }
 
 static sp_status finish_direction(sp_local_operator *local, bool joins) {
@@ -240,10 +240,9 @@ static sp_status queue_part(sp_local_operator *local, mesh_part part, sp_cg_vect
 
 static sp_status queue_diagonal(sp_local_operator *local, mesh_part part,
                                 const sp_cg_vectors *vectors, cudaStream_t stream) {
-  const int first_edge = part == HALO ? local->dofs : local->assembly.first_edge;
   const int before = part == HALO ? 0 : sp_cuda_diagonal_blocks(local->diagonal.shared);
   double *const partial = local->energy + SP_CUDA_SUM_BLOCKS + blocks_of_elements(local) + before;
-  return sp_cuda_apply_diagonal(local, part, true, first_edge, vectors->next_p, vectors->ap,
+  return sp_cuda_apply_diagonal(local, part, true, part == INNER, vectors->next_p, vectors->ap,
                                 partial, local->scalars, part == INNER && local->space->ranks > 1,
                                 stream);
 }

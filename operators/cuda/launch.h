@@ -40,6 +40,23 @@ typedef struct sp_cuda_step {
   bool stamps; /* store the time when it starts */
 } sp_cuda_step;
 
+/* A patch of elements (patches.h) and where its parts of the arrays begin. */
+enum { SP_CUDA_PATCH = 256, SP_CUDA_NO_CORNER = 0xffff };
+typedef struct sp_cuda_patch {
+  int element, elements;             /* the first element, and how many */
+  int vertices, complete;            /* how many, and how many of them are complete */
+  unsigned vertex, slot, group, word; /* the first ones of the patch */
+} sp_cuda_patch;
+
+/* Patches on the device, arrays as in sp_patches, in double precision. */
+typedef struct sp_cuda_patch_arrays {
+  int count, most_vertices; /* patches, and vertices of the largest one */
+  const sp_cuda_patch *list;
+  const unsigned *codes;
+  const unsigned short *corners;
+  const unsigned *start, *entries;
+} sp_cuda_patch_arrays;
+
 /* Arguments of a local operator, passed to the kernel by value. All pointers are to device memory;
  * void * is to numbers of the operator's precision.
  *
@@ -52,8 +69,11 @@ typedef struct sp_cuda_arguments {
   /* stored: [elements][7][points] (mass: [elements][points]); trilinear: [elements][24],
    * coefficient m of component d at 3 m + d: x_d = c_0 + c_1 r + c_2 s + c_3 t + c_4 rs + c_5 st +
    * c_6 rt + c_7 rst; scaled: the same with kappa at 0 and lambda / kappa at 1; rounded:
-   * [elements][words] (operators/factors.h). */
+   * [elements][words] (operators/factors.h). By patches: the points of sp_patches; scaled: behind
+   * them, at `scales`, kappa and lambda / kappa, [elements][2]. */
   const void *factors;
+  const double *scales;
+  sp_cuda_patch_arrays patches;
   const unsigned *nodes; /* [elements][sp_cuda_surface_nodes(order)] */
   const void *x;
   void *y;
@@ -99,6 +119,8 @@ typedef struct sp_cuda_order {
   /* Send matrices, nodes and weights to the constant memory of the current device. */
   cudaError_t (*prepare)(const sp_reference *reference);
   sp_cuda_kernel kernels[SP_OPERATORS][SP_FACTOR_KINDS];
+  /* BP3.5 by patches; no functions where there is none. */
+  sp_cuda_kernel patched[SP_FACTOR_KINDS];
   /* The elements of `arguments` with boxes in place of A, from x to y and `edges`. */
   cudaError_t (*boxes)(const sp_cuda_arguments *arguments, const sp_cuda_boxes *boxes,
                        cudaStream_t stream);

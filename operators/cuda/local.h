@@ -18,9 +18,13 @@ struct sp_local_operator {
   size_t nodes_an_element;
   sp_precision precision;
   void *factors, *edges; /* of this precision */
+  double *scales;        /* launch.h */
   double *energy, *partial;
   bool owns_lists; /* nodes and assembly; otherwise they are those of the setup's `alike` */
-  unsigned *nodes;
+  bool works_by_patches;
+  unsigned *nodes;              /* NULL by patches */
+  sp_cuda_patch_arrays patches; /* empty by elements */
+  int halo_patches;
   sp_cuda_assembly assembly;
   sp_cuda_diagonal diagonal;
   sp_cuda_scalars *scalars;
@@ -70,10 +74,10 @@ struct range {
 /* The arguments of a part of the mesh, without vectors. */
 sp_cuda_arguments sp_cuda_arguments_of(const sp_local_operator *local, mesh_part part);
 
-/* The setup's diagonal at shared DOFs (HALO) or the others (INNER), as sp_cuda_add_diagonal
+/* The setup's diagonal at shared DOFs (HALO) or the others (INNER), whose edge nodes may be pending, as sp_cuda_add_diagonal
  * (vectors.h). */
 sp_status sp_cuda_apply_diagonal(sp_local_operator *local, mesh_part part, bool constrained,
-                                 int first_edge, const void *x, void *y, double *partial,
+                                 bool pending, const void *x, void *y, double *partial,
                                  const sp_cuda_scalars *scalars, bool joins, cudaStream_t stream);
 
 /* y = Z^T B Z x with the sum over ranks: B is A, with the setup's diagonal; or with `boxes`

@@ -21,6 +21,7 @@ using real = float;
 using real = double;
 #endif
 #define SP_TENSOR_CORES (SP_ORDER == 3 && !SP_FLOAT)
+#define SP_PATCHES (SP_ORDER == 1 && !SP_FLOAT)
 
 constexpr int Nq = SP_ORDER + 1, M = Nq + 1, Np = Nq * Nq * Nq;
 constexpr int EDGE_NODES = 12 * SP_ORDER - 4, SURFACE_NODES = 6 * SP_ORDER * SP_ORDER + 2;
@@ -108,6 +109,10 @@ template <int n> __device__ __forceinline__ real weight(int i) {
 
 #if SP_TENSOR_CORES
 #include "operators/cuda/tensor.cuh"
+#endif
+
+#if SP_PATCHES
+#include "operators/cuda/patches.cuh"
 #endif
 
 // ---- Launches ----------------------------------------------------------------------------------
@@ -338,6 +343,13 @@ cudaError_t launch_boxes(const sp_cuda_arguments *arguments, const sp_cuda_boxes
 #define SP_ROUNDED(OPERATOR)                                                                       \
   {}
 #endif
+#if SP_PATCHES
+#define SP_PATCHED                                                                                 \
+  { {}, entry<bp35_patches, TRILINEAR>(), entry<bp35_patches, SCALED>() }
+#else
+#define SP_PATCHED                                                                                 \
+  {}
+#endif
 extern "C" const sp_cuda_order SP_TABLE = {
     prepare,
     {{entry<mass_fastest, STORED>(), entry<mass_fastest, TRILINEAR>()},
@@ -345,4 +357,5 @@ extern "C" const sp_cuda_order SP_TABLE = {
       entry<bp35_fastest, SCALED>(), SP_ROUNDED(bp35_fastest)},
      {entry<bp30_fastest, STORED>(), entry<bp30_fastest, TRILINEAR>(),
       entry<bp30_fastest, SCALED>(), SP_ROUNDED(bp30_fastest)}},
+    SP_PATCHED,
     launch_boxes};

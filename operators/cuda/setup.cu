@@ -22,8 +22,17 @@ static sp_operator_facts facts_of(const sp_operator_setup *setup) {
   facts.order = setup->space->numbering->order;
   facts.rounded = setup->rounded;
   facts.one_sweep = setup->one_sweep;
+  facts.for_level = setup->for_level;
   facts.alike = setup->alike != nullptr;
   return facts;
+}
+
+/* The kernels by patches, or NULL if the operator works element by element. Lists of transfers and
+ * Schwarz are by elements. */
+static const sp_cuda_kernel *patch_kernel(const sp_operator_facts *facts, sp_factor_kind factors) {
+  if (facts->kind != SP_BP35 || facts->for_level) return nullptr;
+  const sp_cuda_kernel *kernel = &sp_cuda_order_get(facts->order, facts->precision)->patched[factors];
+  return kernel->launch ? kernel : nullptr;
 }
 
 /* Bytes per element. */
@@ -189,14 +198,80 @@ static sp_status send_nodes(const sp_operator_setup *setup, sp_local_operator *l
   return status;
 }
 
+/* *out = a copy of `count` entries on the device, which the operator counts. */
+static sp_status send(sp_local_operator *local, const void *values, size_t count, size_t size,
+                      const char *what, void *out) {
+  void *copy;
+  SP_TRY(sp_cuda_copy_of(values, count, size, what, &copy));
+  memcpy(out, &copy, sizeof copy);
+  local->bytes += count * size;
+  return SP_OK;
+}
+
+/* kappa and lambda / kappa of each element. */
+static sp_status send_scales(const sp_operator_setup *setup, sp_local_operator *local) {
+  const size_t elements = (size_t)local->elements;
+  double *scales;
+  SP_TRY(sp_allocate(2 * elements, sizeof *scales, "patches", &scales));
+  for (size_t e = 0; e < elements; e++) {
+    const double kappa = setup->kappa ? setup->kappa[e] : 1;
+    const double lambda = setup->lambda * (setup->lambda_values ? setup->lambda_values[e] : 1);
+    scales[2 * e] = kappa;
+    scales[2 * e + 1] = lambda / kappa;
+  }
+  const sp_status status =
+      send(local, scales, 2 * elements, sizeof *scales, "patches", &local->scales);
+  free(scales);
+  return status;
+}
+
+static sp_status send_patches(const sp_operator_setup *setup, const sp_patches *patches,
+                              sp_local_operator *local) {
+  sp_cuda_patch_arrays *arrays = &local->patches;
+  const size_t elements = (size_t)local->elements;
+  const char *const what = "patches";
+  arrays->count = patches->count;
+  local->halo_patches = patches->halo;
+  for (int p = 0; p < patches->count; p++)
+    if (patches->list[p].vertices > arrays->most_vertices)
+      arrays->most_vertices = patches->list[p].vertices;
+  SP_TRY(send(local, patches->list, (size_t)patches->count, sizeof *patches->list, what,
+              &arrays->list));
+  SP_TRY(send(local, patches->codes, patches->vertices, sizeof *patches->codes, what,
+              &arrays->codes));
+  SP_TRY(send(local, patches->points, 3 * patches->vertices, sizeof *patches->points, what,
+              &local->factors));
+  SP_TRY(send(local, patches->corners, elements, sizeof *patches->corners, what,
+              &arrays->corners));
+  SP_TRY(send(local, patches->start, patches->groups + 1, sizeof *patches->start, what,
+              &arrays->start));
+  SP_TRY(send(local, patches->entries, patches->words, sizeof *patches->entries, what,
+              &arrays->entries));
+  if (setup->kappa || setup->lambda_values) SP_TRY(send_scales(setup, local));
+  SP_TRY(sp_cuda_assembly_create(setup, patches, &local->assembly));
+  local->bytes += local->assembly.bytes;
+  local->bytes += patches->slots * sizeof(double);
+  return sp_cuda_allocate(patches->slots, sizeof(double), "edges", &local->edges);
+}
+
+/* Everything about the elements: factors and lists. */
+static sp_status make_patches(const sp_operator_setup *setup, sp_local_operator *local) {
+  sp_patches patches;
+  local->owns_lists = true;
+  sp_status status = sp_patches_create(setup, &patches);
+  if (!status) status = send_patches(setup, &patches, local);
+  sp_patches_free(&patches);
+  return status;
+}
+
 static sp_status make_lists(const sp_operator_setup *setup, sp_local_operator *local) {
-  local->owns_lists = !setup->alike;
-  if (setup->alike) {
+  local->owns_lists = !setup->alike || setup->alike->works_by_patches;
+  if (!local->owns_lists) {
     local->assembly = setup->alike->assembly;
     local->nodes = setup->alike->nodes;
     return SP_OK;
   }
-  SP_TRY(sp_cuda_assembly_create(setup, &local->assembly));
+  SP_TRY(sp_cuda_assembly_create(setup, nullptr, &local->assembly));
   local->bytes += local->assembly.bytes;
   return send_nodes(setup, local);
 }
@@ -278,9 +353,13 @@ static sp_status build(const sp_operator_setup *setup, sp_local_operator *local)
   const int order = setup->space->numbering->order;
   SP_TRY(check_shared_memory(order, local));
   SP_CUDA(local->order->prepare(sp_reference_get(order)));
-  SP_TRY(send_factors(setup, local));
-  SP_TRY(make_lists(setup, local));
-  SP_TRY(allocate_edges(setup, local));
+  if (local->works_by_patches) {
+    SP_TRY(make_patches(setup, local));
+  } else {
+    SP_TRY(send_factors(setup, local));
+    SP_TRY(make_lists(setup, local));
+    SP_TRY(allocate_edges(setup, local));
+  }
   SP_TRY(send_diagonal(setup, local));
   if (local->precision == SP_DOUBLE) SP_TRY(allocate_sums(local));
   SP_CUDA(cudaDeviceSynchronize());
@@ -315,19 +394,42 @@ static sp_status check_size(const sp_operator_setup *setup) {
       needed * 1e-9, device, available * 1e-9, total * 1e-9);
 }
 
+/* Bytes per element of an operator by patches, besides its lists of slots. A patch has about two
+ * vertices per element (1.6 to 1.8 in boxes), three quarters of which are slots. */
+static double patch_bytes() {
+  const double vertices = 2, slots = 1.5;
+  const double vertex = sizeof(unsigned) + 3 * sizeof(double);
+  const double corners = SP_CORNERS * 2 * sizeof(short); /* and entries */
+  return vertices * vertex + corners + slots * (sizeof(double) + sizeof(unsigned));
+}
+
+/* The lists are the other operator's, unless that one works by patches. */
+static bool shares_lists(const sp_operator_facts *facts) {
+  sp_operator_facts other = *facts;
+  other.precision = SP_DOUBLE;
+  other.for_level = false;
+  return facts->alike && !patch_kernel(&other, sp_factor_kind_of(facts->geometry));
+}
+
+static double element_bytes(const sp_operator_facts *facts, const sp_sizes *sizes) {
+  const int order = facts->order;
+  const double real = (double)sp_precision_bytes(facts->precision);
+  const double edge_nodes = sizes->elements * sp_cuda_edge_nodes(order);
+  double bytes = sizes->elements * (double)factor_bytes(facts) + 8 + edge_nodes * real;
+  if (!shares_lists(facts))
+    bytes += sizes->elements * sp_cuda_surface_nodes(order) * sizeof(*sp_local_operator::nodes) +
+             sp_cuda_assembly_predicted_bytes(edge_nodes, sizes);
+  return bytes;
+}
+
 /* The counts must fit the codes of nodes. */
 sp_bytes sp_cuda_operator_predicted_bytes(const sp_operator_facts *facts, const sp_sizes *sizes) {
-  const int order = facts->order, trilinear = facts->geometry == SP_GEOMETRY_TRILINEAR;
-  const double real = (double)sp_precision_bytes(facts->precision);
-  const double element = (double)factor_bytes(facts) + sp_cuda_edge_nodes(order) * real;
-  const double lists =
-      sizes->elements * sp_cuda_surface_nodes(order) * sizeof(*sp_local_operator::nodes) +
-      sp_cuda_assembly_predicted_bytes(order, sizes);
-  const double device = sizes->elements * element + 8 + (facts->alike ? 0 : lists);
+  const sp_factor_kind factors = sp_factor_kind_of(facts->geometry);
+  const sp_cuda_kernel *kernel = patch_kernel(facts, factors);
+  const double device = kernel ? sizes->elements * patch_bytes() : element_bytes(facts, sizes);
   if (facts->precision == SP_SINGLE) return {sizeof(sp_local_operator), device};
+  if (!kernel) kernel = &sp_cuda_order_get(facts->order, SP_DOUBLE)->kernels[facts->kind][factors];
   /* Of pass 1 in two parts, one more block at most than as a whole. */
-  const sp_cuda_kernel *kernel =
-      &sp_cuda_order_get(order, facts->precision)->kernels[facts->kind][trilinear];
   const double blocks = kernel->blocks((int)sizes->elements) + 1;
   const double sums = blocks + SP_CUDA_SUM_BLOCKS + 2 * SP_CUDA_VECTOR_BLOCKS;
   return {sizeof(sp_local_operator) + 2 * sizeof(*sp_local_operator::sums),
@@ -335,11 +437,20 @@ sp_bytes sp_cuda_operator_predicted_bytes(const sp_operator_facts *facts, const 
               SP_CG_BATCH * sizeof(*sp_local_operator::records)};
 }
 
+static void free_patches(sp_cuda_patch_arrays *patches) {
+  (void)cudaFree((void *)patches->list);
+  (void)cudaFree((void *)patches->codes);
+  (void)cudaFree((void *)patches->corners);
+  (void)cudaFree((void *)patches->start);
+  (void)cudaFree((void *)patches->entries);
+}
+
 void sp_cuda_operator_destroy(sp_local_operator **out) {
   sp_local_operator *local = *out;
   if (!local) return;
   if (local->graph) (void)cudaGraphExecDestroy(local->graph);
   (void)cudaFree(local->factors);
+  (void)cudaFree(local->scales);
   (void)cudaFree(local->edges);
   (void)cudaFree(local->energy);
   (void)cudaFree(local->partial);
@@ -348,6 +459,7 @@ void sp_cuda_operator_destroy(sp_local_operator **out) {
   if (local->owns_lists) {
     (void)cudaFree(local->nodes);
     sp_cuda_assembly_free(&local->assembly);
+    free_patches(&local->patches);
   }
   (void)cudaFree(local->scalars);
   (void)cudaFree(local->records);
@@ -366,7 +478,11 @@ sp_status sp_cuda_operator_create(sp_device *device, const sp_operator_setup *se
   local->device = device;
   local->precision = setup->precision;
   local->order = sp_cuda_order_get(setup->space->numbering->order, setup->precision);
-  local->kernel = &local->order->kernels[setup->kind][sp_operator_factor_kind(setup)];
+  const sp_operator_facts facts = facts_of(setup);
+  const sp_factor_kind factors = sp_operator_factor_kind(setup);
+  local->kernel = patch_kernel(&facts, factors);
+  local->works_by_patches = local->kernel != nullptr;
+  if (!local->kernel) local->kernel = &local->order->kernels[setup->kind][factors];
   local->lambda = setup->lambda;
   local->space = setup->space->on_device;
   local->halo_elements = setup->space->mesh->halo_elements;

@@ -2,6 +2,8 @@ extern "C" {
 #include "operators/cuda/vectors.h"
 }
 
+#include <climits>
+
 namespace {
 
 #include "operators/cuda/sums.cuh"
@@ -49,8 +51,8 @@ __global__ void assemble_own(sp_cuda_assembly a, bool constrained, const T *edge
 
 template <class T>
 __global__ void add_diagonal(sp_cuda_diagonal diagonal, int first, int last, bool constrained,
-                             int first_edge, const T *x, T *y, double *partial,
-                             const sp_cuda_scalars *scalars) {
+                             int first_pending, sp_cuda_targets pending, const T *x, T *y,
+                             double *partial, const sp_cuda_scalars *scalars) {
   follow();
   if (scalars && scalars->stop) return;
   const int n = first + blockIdx.x * THREADS + threadIdx.x;
@@ -58,7 +60,8 @@ __global__ void add_diagonal(sp_cuda_diagonal diagonal, int first, int last, boo
   if (n < last && !(constrained && diagonal.dofs[n] & SP_CUDA_CONSTRAINED)) {
     const int dof = (int)(diagonal.dofs[n] & SP_CUDA_DOF);
     const double product = diagonal.values[n] * x[dof];
-    y[dof] = (T)(dof < first_edge ? y[dof] + product : product);
+    const bool waits = dof >= first_pending && !target<T>(pending, dof - first_pending).is_empty();
+    y[dof] = (T)(waits ? product : y[dof] + product);
     energy = x[dof] * product;
   }
   if (!partial) return;
@@ -203,7 +206,7 @@ __global__ __launch_bounds__(THREADS, 4) void update(sp_cuda_update u) {
     if (x) x[i] = fma(alpha, p[i], x[i]);
     if (i < a.owned) sums.add(residual, d, i);
   };
-  // Edges and vertices: ap is not zero only where the exchange or the diagonal wrote it. With a
+  // Edges and vertices: ap is not zero only where the exchange, the diagonal or a patch wrote it. With a
   // step of zero only the sums are wanted, and the edge nodes may hold anything.
   const auto edge = [&](int t, const target<double> &there) {
     const int i = a.first_edge + t;
@@ -343,21 +346,22 @@ int sp_cuda_diagonal_blocks(int count) {
 
 template <class T>
 static cudaError_t queue_diagonal(const sp_cuda_diagonal *diagonal, int first, int last,
-                                  bool constrained, int first_edge, const void *x, void *y,
-                                  double *partial, const sp_cuda_scalars *scalars, bool joins,
-                                  cudaStream_t stream) {
+                                  bool constrained, const sp_cuda_assembly *pending, const void *x,
+                                  void *y, double *partial, const sp_cuda_scalars *scalars,
+                                  bool joins, cudaStream_t stream) {
   return start(!joins, nullptr, add_diagonal<T>, blocks_for(last - first), THREADS, 0, stream,
-               *diagonal, first, last, constrained, first_edge, (const T *)x, (T *)y, partial,
-               scalars);
+               *diagonal, first, last, constrained, pending ? pending->first_edge : INT_MAX,
+               pending ? pending->own : sp_cuda_targets{}, (const T *)x, (T *)y, partial, scalars);
 }
 
 cudaError_t sp_cuda_add_diagonal(const sp_cuda_diagonal *diagonal, sp_precision precision,
-                                 int first, int last, bool constrained, int first_edge,
-                                 const void *x, void *y, double *partial,
-                                 const sp_cuda_scalars *scalars, bool joins, cudaStream_t stream) {
+                                 int first, int last, bool constrained,
+                                 const sp_cuda_assembly *pending, const void *x, void *y,
+                                 double *partial, const sp_cuda_scalars *scalars, bool joins,
+                                 cudaStream_t stream) {
   return (precision == SP_SINGLE ? queue_diagonal<float>
                                  : queue_diagonal<double>)(diagonal, first, last, constrained,
-                                                           first_edge, x, y, partial, scalars,
+                                                           pending, x, y, partial, scalars,
                                                            joins, stream);
 }
 

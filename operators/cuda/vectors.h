@@ -38,15 +38,16 @@ typedef struct sp_cuda_diagonal {
   double *values;
 } sp_cuda_diagonal;
 
-/* y += D x at entries [first, last) of the diagonal; at DOFs from first_edge on y = D x, because
- * what follows, pass 2 or sp_cuda_complete, adds the edge nodes there. If `partial` is not NULL it
+/* y += D x at entries [first, last) of the diagonal. `pending`, unless NULL: pass 2 or
+ * sp_cuda_complete will add the edge nodes, so y = D x at owned DOFs that have any. If `partial` is not NULL it
  * gets sp_cuda_diagonal_blocks(last - first) sums of x.D x. Does nothing once iterations have
  * stopped; scalars may be NULL. `joins`: it may follow kernels of several streams (queue.cuh). */
 int sp_cuda_diagonal_blocks(int count);
 cudaError_t sp_cuda_add_diagonal(const sp_cuda_diagonal *diagonal, sp_precision precision,
-                                 int first, int last, bool constrained, int first_edge,
-                                 const void *x, void *y, double *partial,
-                                 const sp_cuda_scalars *scalars, bool joins, cudaStream_t stream);
+                                 int first, int last, bool constrained,
+                                 const sp_cuda_assembly *pending, const void *x, void *y,
+                                 double *partial, const sp_cuda_scalars *scalars, bool joins,
+                                 cudaStream_t stream);
 
 /* End of pass 1: scalars->p_ap = the sum of `count` partial sums, over all ranks if there are
  * several, alpha = rz / p_ap, and the iteration's record, unless `records` is NULL. `room` holds

@@ -193,6 +193,7 @@ static sp_status build_level(multigrid *m, int index, const sp_multigrid_level_d
   SP_TRY(sp_agree(m->platform->comm, create_vectors(m, l)));
   if (index + 1 == m->options.levels && has_coarse(&m->options))
     return sp_coarse_create(&setup, &data->constants, m->options.coarse, m->precision, &m->coarse);
+  setup.for_level = true;
   setup.precision = m->precision;
   setup.rounded = rounds(m->platform->backend, m->precision, setup.kind, setup.geometry);
   m->rounded = m->rounded || setup.rounded;
@@ -331,6 +332,7 @@ static void predict_level(const sp_backend *backend, const sp_multigrid_options 
   const double dofs = here->sizes.dofs;
   const bool last = index + 1 == options->levels;
   sp_operator_facts op = here->op;
+  op.for_level = true;
   op.precision = precision;
   op.rounded = rounds(backend, precision, op.kind, op.geometry);
   if (index > 0) add(held, 1, sp_space_predicted_bytes(backend, &here->sizes, op.order));

@@ -1,0 +1,167 @@
+/* Patches of elements (operators/cuda/patches.h), on the host: what a kernel would do with them
+ * gives the same bits as a loop over elements, on meshes with periods and on several ranks. */
+#include "operators/cuda/patches.h"
+
+#include <string.h>
+
+#include "mesh/box.h"
+#include "mesh/create.h"
+#include "tests/operator_bench.h"
+#include "tests/rotate.h"
+
+enum { LANES = 32, SEED = 5 };
+
+/* A value that identifies a corner; sums of them are exact. */
+static double value_of(sp_lid element, int corner) {
+  return (double)(element * SP_CORNERS + corner + 1);
+}
+
+/* Every corner of the patch finds its own DOF and point, and every entry is a corner of its vertex,
+ * in the order of elements. Adds up the patch: complete vertices to y, the others to slots. */
+static void check_patch(const sp_operator_setup *setup, const sp_patches *patches, int p, double *y,
+                        double *slots, int *firsts) {
+  const sp_hexes *hexes = setup->space->mesh->hexes;
+  const sp_lid *nodes = setup->space->numbering->nodes;
+  const sp_cuda_patch *patch = &patches->list[p];
+  const unsigned *codes = &patches->codes[patch->vertex];
+  const double *points = &patches->points[3 * (size_t)patch->vertex];
+  int found = 0;
+  for (sp_lid e = patch->element; e < patch->element + patch->elements; e++)
+    for (int c = 0; c < SP_CORNERS; c++) {
+      const int n = patches->corners[e][c];
+      const double *point = sp_hexes_lattice(hexes, e) + 3 * c;
+      CHECK(n < patch->vertices, "vertex %d of %d", n, patch->vertices);
+      CHECK((codes[n] & SP_CUDA_DOF) == (unsigned)nodes[e * SP_CORNERS + c], "another DOF");
+      for (int d = 0; d < 3; d++)
+        CHECK(points[d * patch->vertices + n] == point[d], "another point");
+    }
+  for (int n = 0; n < patch->vertices; n++) {
+    const unsigned start = patches->start[patch->group + (unsigned)(n / LANES)];
+    const unsigned end = patches->start[patch->group + (unsigned)(n / LANES) + 1];
+    const sp_lid dof = (sp_lid)(codes[n] & SP_CUDA_DOF);
+    double sum = 0;
+    int before = -1;
+    for (unsigned at = start + (unsigned)(n % LANES); at < end; at += LANES)
+      for (int half = 0; half < 2; half++) {
+        const int entry = (int)(patches->entries[at] >> (16 * half) & SP_CUDA_NO_CORNER);
+        if (entry == SP_CUDA_NO_CORNER) continue;
+        const int e = entry % SP_CUDA_PATCH, c = entry / SP_CUDA_PATCH;
+        CHECK(e < patch->elements && patches->corners[patch->element + e][c] == n,
+              "element %d, corner %d is not at vertex %d", e, c, n);
+        CHECK(e * SP_CORNERS + c > before, "not in the order of elements");
+        before = e * SP_CORNERS + c;
+        sum += value_of(patch->element + e, c);
+        found++;
+      }
+    CHECK(!(codes[n] & SP_CUDA_CONSTRAINED) == !setup->constrained[dof], "constraint");
+    firsts[dof] += (codes[n] & SP_CUDA_FIRST) != 0;
+    if (n < patch->complete) {
+      CHECK(y[dof] == 0, "complete twice");
+      y[dof] = sum;
+    } else {
+      const unsigned slot = patch->slot + (unsigned)(n - patch->complete);
+      CHECK(patches->slot_dofs[slot] == dof, "DOF of a slot");
+      slots[slot] = sum;
+    }
+  }
+  CHECK(found == patch->elements * SP_CORNERS, "%d entries for %d elements", found,
+        patch->elements);
+}
+
+static void check_sums(const sp_operator_setup *setup, const sp_patches *patches) {
+  const sp_numbering *numbering = setup->space->numbering;
+  const sp_mesh *mesh = setup->space->mesh;
+  const size_t dofs = (size_t)numbering->local;
+  double *want, *y, *slots;
+  int *firsts, *parts;
+  bool *shared;
+  if (sp_allocate(dofs, sizeof *want, "want", &want) || sp_allocate(dofs, sizeof *y, "y", &y) ||
+      sp_allocate(patches->slots, sizeof *slots, "slots", &slots) ||
+      sp_allocate(dofs, sizeof *firsts, "firsts", &firsts) ||
+      sp_allocate(dofs, sizeof *parts, "parts", &parts) ||
+      sp_allocate(dofs, sizeof *shared, "shared", &shared))
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  sp_lid elements = 0;
+  for (int p = 0; p < patches->count; p++) {
+    const sp_cuda_patch *patch = &patches->list[p];
+    CHECK(patch->element == elements, "patches follow each other");
+    CHECK((patch->element < mesh->halo_elements) == (p < patches->halo), "halo");
+    CHECK(patch->element >= mesh->halo_elements ||
+              patch->element + patch->elements <= mesh->halo_elements,
+          "a patch with halo elements and others");
+    check_patch(setup, patches, p, y, slots, firsts);
+    elements += patch->elements;
+  }
+  CHECK(elements == mesh->hexes->count, "%d of %d elements", elements, mesh->hexes->count);
+  for (size_t d = 0; d < dofs; d++) parts[d] = y[d] != 0;
+  for (size_t s = 0; s < patches->slots; s++) {
+    y[patches->slot_dofs[s]] += slots[s];
+    parts[patches->slot_dofs[s]] += 2;
+  }
+  for (sp_lid e = 0; e < mesh->hexes->count; e++)
+    for (int c = 0; c < SP_CORNERS; c++)
+      want[numbering->nodes[e * SP_CORNERS + c]] += value_of(e, c);
+  for (sp_lid s = 0; s < numbering->shared_start[numbering->neighbours]; s++)
+    shared[numbering->shared[s]] = true;
+  int complete = 0;
+  for (size_t d = 0; d < dofs; d++) {
+    CHECK(y[d] == want[d], "DOF %zu: %g instead of %g", d, y[d], want[d]);
+    CHECK(firsts[d] == 1, "DOF %zu is first at %d vertices", d, firsts[d]);
+    CHECK(parts[d] == 1 || parts[d] % 2 == 0, "DOF %zu is complete and has slots", d);
+    CHECK(!shared[d] || parts[d] % 2 == 0, "shared DOF %zu is complete", d);
+    complete += parts[d] == 1;
+  }
+  if (mesh->hexes->count >= 2 * SP_CUDA_PATCH)
+    CHECK(complete > mesh->hexes->count / 8, "%d complete vertices", complete);
+  free(want);
+  free(y);
+  free(slots);
+  free(firsts);
+  free(parts);
+  free(shared);
+}
+
+static void check_box(const bench *b, const int elements[3], int periods) {
+  sp_box shape = {.upper = {1.5, 1, 0.8}, .map = SP_MAP_NONE};
+  memcpy(shape.elements, elements, sizeof shape.elements);
+  sp_hexes *hexes;
+  sp_mesh *mesh = NULL;
+  sp_periodic_pair pairs[3];
+  for (int d = 0; d < periods; d++) pairs[d] = (sp_periodic_pair){{2 * d, 2 * d + 1}};
+  sp_status status = sp_box_hexes(MPI_COMM_WORLD, &shape, &hexes);
+  if (!status) rotate_elements(hexes, SEED);
+  if (!status) status = sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh);
+  if (!status && periods > 0) status = sp_mesh_identify(mesh, periods, pairs);
+  CHECK(!status, "%s", sp_error_message());
+  if (status) MPI_Abort(MPI_COMM_WORLD, 1);
+  sp_space *space = bench_space(b, mesh, 1);
+  bool *constrained;
+  CHECK(!sp_allocate(sp_space_dofs(space), 1, "mask", &constrained), "%s", sp_error_message());
+  for (size_t d = 0; d < sp_space_dofs(space); d++) constrained[d] = d % 7 == 3;
+  const sp_operator_setup setup = {.space = space,
+                                   .kind = SP_BP35,
+                                   .geometry = SP_GEOMETRY_TRILINEAR,
+                                   .constrained = constrained};
+  sp_patches patches;
+  CHECK(!sp_patches_create(&setup, &patches), "%s", sp_error_message());
+  check_sums(&setup, &patches);
+  sp_patches_free(&patches);
+  free(constrained);
+  sp_space_destroy(&space);
+  sp_mesh_destroy(&mesh);
+}
+
+int main(int argc, char **argv) {
+  static const int boxes[][3] = {{1, 1, 1}, {1, 2, 9}, {5, 4, 3}, {16, 16, 12}, {21, 13, 17}};
+  MPI_Init(&argc, &argv);
+  bench b;
+  bench_open(1, argv, &b); /* the host */
+  int ranks;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks); /* one element is too few for two */
+  for (int n = ranks > 1; n < (int)(sizeof boxes / sizeof *boxes); n++)
+    for (int periods = 0; periods <= 3; periods++) check_box(&b, boxes[n], periods);
+  bench_close(&b);
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}
