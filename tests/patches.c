@@ -43,7 +43,7 @@ static void check_patch(const sp_operator_setup *setup, const sp_patches *patche
     int before = -1;
     for (unsigned at = start + (unsigned)(n % LANES); at < end; at += LANES)
       for (int half = 0; half < 2; half++) {
-        const int entry = (int)(patches->entries[at] >> (16 * half) & SP_CUDA_NO_CORNER);
+        const int entry = (int)(patches->entries[at] >> (16 * half) & 0xffff);
         if (entry == SP_CUDA_NO_CORNER) continue;
         const int e = entry % SP_CUDA_PATCH, c = entry / SP_CUDA_PATCH;
         CHECK(e < patch->elements && patches->corners[patch->element + e][c] == n,

@@ -41,16 +41,16 @@ typedef struct sp_cuda_step {
 } sp_cuda_step;
 
 /* A patch of elements (patches.h) and where its parts of the arrays begin. */
-enum { SP_CUDA_PATCH = 256, SP_CUDA_NO_CORNER = 0xffff };
+enum { SP_CUDA_PATCH = 256, SP_CUDA_NO_CORNER = 8 * SP_CUDA_PATCH };
 typedef struct sp_cuda_patch {
   int element, elements;             /* the first element, and how many */
-  int vertices, complete;            /* how many, and how many of them are complete */
+  int vertices, complete, words;     /* how many, and how many of them are complete */
   unsigned vertex, slot, group, word; /* the first ones of the patch */
 } sp_cuda_patch;
 
 /* Patches on the device, arrays as in sp_patches, in double precision. */
 typedef struct sp_cuda_patch_arrays {
-  int count, most_vertices; /* patches, and vertices of the largest one */
+  int count, most_vertices, most_words; /* patches, and the most that one of them has */
   const sp_cuda_patch *list;
   const unsigned *codes;
   const unsigned short *corners;

@@ -15,7 +15,7 @@ enum {
   EMPTY = -1
 };
 _Static_assert((int)TABLE >= 2 * (int)MOST, "the table is at most half full");
-_Static_assert((int)MOST <= (int)SP_CUDA_NO_CORNER, "a contribution has 16 bits");
+_Static_assert((int)MOST == (int)SP_CUDA_NO_CORNER && MOST < 1 << 16, "a contribution has 16 bits");
 
 typedef struct builder {
   const sp_operator_setup *setup;
@@ -128,7 +128,7 @@ static sp_status visit_some(void *builder_, void *none, size_t begin, size_t end
   return SP_OK;
 }
 
-/* Number the vertices. For now node, slot, group and word hold how many the patch has. */
+/* Number the vertices, and count what the patch has. */
 static sp_status count_some(void *builder_, void *workspace, size_t begin, size_t end) {
   builder *b = builder_;
   vertices *v = workspace;
@@ -142,8 +142,8 @@ static sp_status count_some(void *builder_, void *workspace, size_t begin, size_
     for (int n = 0; n < patch->elements * SP_CORNERS; n++)
       b->out->corners[patch->element + n / SP_CORNERS][n % SP_CORNERS] =
           (unsigned short)v->number[v->found[n]];
-    patch->word = 0;
-    for (int g = 0; g < (v->count + LANES - 1) / LANES; g++) patch->word += words[g] * LANES;
+    patch->words = 0;
+    for (int g = 0; g < (v->count + LANES - 1) / LANES; g++) patch->words += (int)words[g] * LANES;
   }
   return SP_OK;
 }
@@ -188,7 +188,7 @@ static void write_entries(const builder *b, const sp_cuda_patch *patch, vertices
     unsigned *word = &out->entries[start + (unsigned)(LANES * (c / 2) + number % LANES)];
     const unsigned entry = (unsigned)(n % SP_CORNERS * SP_CUDA_PATCH + n / SP_CORNERS);
     const int shift = c % 2 * 16;
-    *word = (*word & ~((unsigned)SP_CUDA_NO_CORNER << shift)) | entry << shift;
+    *word = (*word & ~(0xffffu << shift)) | entry << shift;
   }
 }
 
@@ -223,7 +223,6 @@ static void cut(int first, int end, sp_patches *out) {
 static void add_up(sp_patches *out) {
   for (int p = 0; p < out->count; p++) {
     sp_cuda_patch *patch = &out->list[p];
-    const unsigned words = patch->word;
     patch->vertex = (unsigned)out->vertices;
     patch->slot = (unsigned)out->slots;
     patch->group = (unsigned)out->groups;
@@ -231,7 +230,9 @@ static void add_up(sp_patches *out) {
     out->vertices += (size_t)patch->vertices;
     out->slots += (size_t)(patch->vertices - patch->complete);
     out->groups += (size_t)(patch->vertices + LANES - 1) / LANES;
-    out->words += words;
+    out->words += (size_t)patch->words;
+    if (patch->vertices > out->most_vertices) out->most_vertices = patch->vertices;
+    if (patch->words > out->most_words) out->most_words = patch->words;
   }
 }
 

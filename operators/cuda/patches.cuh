@@ -1,32 +1,67 @@
 // BP3.5 at order 1 by patches (patches.h): part of order.cu. A thread works on one element, whose
 // quadrature points are its corners: every derivative is a difference along an edge.
 
-// Values at the vertices of the patch that a thread visits, some at a time, so that their loads are
-// in flight together. Missing vertices alias the last one, so loads need no predicate.
-template <int MODE> struct patch_vertices {
-  static constexpr int TURNS = 2;
-  static constexpr int room = TURNS * SP_CUDA_PATCH;
+#include <cuda_pipeline.h>
+
+// Shared memory of a block: u, x and y, z of the patch's vertices, whose place the elements' results
+// take later, then the patch's lists.
+constexpr int RESULTS = SP_CORNERS * SP_CUDA_PATCH + 2; // and a zero in the place of missing ones
+struct patch_room {
+  double2 *ux, *yz;         // [vertices]
+  double *results;          // [corner][element]
+  unsigned *start, *entries; // [groups + 1], [words]
+
+  static __host__ __device__ __forceinline__ int vertex_doubles(const sp_cuda_patch_arrays &a) {
+    return 4 * a.most_vertices > RESULTS ? 4 * a.most_vertices : RESULTS;
+  }
+  static int bytes(const sp_cuda_patch_arrays &a) {
+    return 8 * vertex_doubles(a) + 4 * (a.most_words + a.most_vertices / 32 + 2);
+  }
+
+  __device__ __forceinline__ patch_room(const sp_cuda_patch_arrays &a, double *shared)
+      : ux((double2 *)shared), yz(ux + a.most_vertices), results(shared),
+        entries((unsigned *)(shared + vertex_doubles(a))) {
+    start = entries + a.most_words;
+  }
+};
+
+// Copy what does not change to shared memory, by asynchronous copies.
+template <int MODE>
+__device__ __forceinline__ void fetch_patch(const sp_cuda_arguments &a, const sp_cuda_patch &patch,
+                                            const patch_room &room) {
+  const double *const points = (const double *)a.factors + 3 * (size_t)patch.vertex;
+  for (int n = threadIdx.x; n < patch.vertices; n += SP_CUDA_PATCH) {
+    __pipeline_memcpy_async(&room.ux[n].y, points + n, sizeof(double));
+    __pipeline_memcpy_async(&room.yz[n].x, points + patch.vertices + n, sizeof(double));
+    __pipeline_memcpy_async(&room.yz[n].y, points + 2 * patch.vertices + n, sizeof(double));
+  }
+  if constexpr (MODE != SP_CUDA_LOCAL) {
+    for (int n = 4 * threadIdx.x; n < patch.words; n += 4 * SP_CUDA_PATCH)
+      __pipeline_memcpy_async(room.entries + n, a.patches.entries + patch.word + n, 16);
+    for (int n = threadIdx.x; n <= (patch.vertices + 31) / 32; n += SP_CUDA_PATCH)
+      __pipeline_memcpy_async(room.start + n, a.patches.start + patch.group + n, sizeof(unsigned));
+  }
+}
+
+// Values at the vertices that a thread visits, some at a time, so that their loads are in flight
+// together. Missing vertices alias the last one, so loads need no predicate.
+template <int MODE> struct patch_values {
+  static constexpr int TURNS = 2, STEP = TURNS * SP_CUDA_PATCH;
   int first;
   unsigned code[TURNS];
-  real point[TURNS][3], u[TURNS], p[TURNS];
+  double u[TURNS], p[TURNS];
 
   __device__ __forceinline__ int vertex(int turn) const {
     return first + turn * SP_CUDA_PATCH;
   }
 
-  // What does not change.
   __device__ __forceinline__ void find(const sp_cuda_arguments &a, const sp_cuda_patch &patch,
                                        int begin) {
     first = begin + threadIdx.x;
 #pragma unroll
     for (int t = 0; t < TURNS; t++) {
-      const int n = min(vertex(t), patch.vertices - 1);
-      code[t] = __ldg(a.patches.codes + patch.vertex + n);
+      code[t] = __ldg(a.patches.codes + patch.vertex + min(vertex(t), patch.vertices - 1));
       if (vertex(t) >= patch.vertices) code[t] &= ~SP_CUDA_FIRST;
-#pragma unroll
-      for (int d = 0; d < 3; d++)
-        point[t][d] = load_once(reals(a.factors) + 3 * (size_t)patch.vertex +
-                                (d * patch.vertices + n));
     }
   }
 
@@ -35,7 +70,7 @@ template <int MODE> struct patch_vertices {
 #pragma unroll
       for (int t = 0; t < TURNS; t++) {
         const bool zero = a.constrained && code[t] & SP_CUDA_CONSTRAINED;
-        u[t] = zero ? 0 : reals(a.x)[code[t] & SP_CUDA_DOF];
+        u[t] = zero ? 0 : ((const double *)a.x)[code[t] & SP_CUDA_DOF];
       }
     }
     if (MODE == SP_CUDA_CG) {
@@ -51,17 +86,13 @@ template <int MODE> struct patch_vertices {
     }
   }
 
-  // Store to shared[4][stride]: u, x, y, z.
   __device__ __forceinline__ void put(const sp_cuda_arguments &a, const pass_1<MODE> &pass,
-                                      int stride, real *shared) {
+                                      int vertices, double2 *ux) {
 #pragma unroll
     for (int t = 0; t < TURNS; t++) {
       if (MODE == SP_CUDA_CG)
         u[t] = new_direction<walk<1>>(a.step, pass.alpha, pass.beta, code[t], u[t], p[t]);
-      if (vertex(t) >= stride) continue;
-      if (MODE != SP_CUDA_LOCAL) shared[vertex(t)] = u[t];
-#pragma unroll
-      for (int d = 0; d < 3; d++) shared[(d + 1) * stride + vertex(t)] = point[t][d];
+      if (vertex(t) < vertices) ux[vertex(t)].x = u[t];
     }
   }
 };
@@ -129,107 +160,98 @@ __device__ __forceinline__ void apply_corners(const real (&u)[8], const real (&x
   }
 }
 
-// The two corners in a word of entries, which may be missing.
-__device__ __forceinline__ void add_corners(unsigned word, const real *results, real &sum) {
-  const unsigned first = word & SP_CUDA_NO_CORNER, second = word >> 16;
-  if (first != SP_CUDA_NO_CORNER) sum += results[first];
-  if (second != SP_CUDA_NO_CORNER) sum += results[second];
-}
-
-// Z^T: results[corner][element] are added up by vertex, and go to y or to the patch's slots.
+// Z^T: the elements' results are added up by vertex, and go to y or to the patch's slots.
 __device__ __forceinline__ void store_vertices(const sp_cuda_arguments &a,
-                                               const sp_cuda_patch &patch, const real *results) {
-  constexpr int FLIGHT = 4; // words in flight: those of a vertex inside a structured mesh
+                                               const sp_cuda_patch &patch, const patch_room &room) {
   for (int n = threadIdx.x; n < patch.vertices; n += SP_CUDA_PATCH) {
-    const unsigned *group = a.patches.start + patch.group + n / 32;
-    const unsigned begin = __ldg(group) + n % 32, end = __ldg(group + 1);
     const unsigned code = __ldg(a.patches.codes + patch.vertex + n);
-    real sum = 0;
-    for (unsigned at = begin; at < end; at += 32 * FLIGHT) {
-      unsigned words[FLIGHT];
-#pragma unroll
-      for (int f = 0; f < FLIGHT; f++)
-        words[f] = at + 32 * f < end ? __ldcs(a.patches.entries + at + 32 * f) : ~0u;
-#pragma unroll
-      for (int f = 0; f < FLIGHT; f++) add_corners(words[f], results, sum);
+    const int begin = room.start[n / 32] - patch.word, end = room.start[n / 32 + 1] - patch.word;
+    double sum = 0;
+    for (int at = begin + n % 32; at < end; at += 32) {
+      const unsigned pair = room.entries[at];
+      sum += room.results[pair & 0xffff];
+      sum += room.results[pair >> 16];
     }
     if (n >= patch.complete)
-      reals(a.edges)[patch.slot + (n - patch.complete)] = sum;
+      ((double *)a.edges)[patch.slot + (n - patch.complete)] = sum;
     else
-      reals(a.y)[code & SP_CUDA_DOF] = a.constrained && code & SP_CUDA_CONSTRAINED ? 0 : sum;
+      ((double *)a.y)[code & SP_CUDA_DOF] = a.constrained && code & SP_CUDA_CONSTRAINED ? 0 : sum;
   }
 }
 
-template <int MIN_BLOCKS, int GEOMETRY, int MODE>
-__global__ __launch_bounds__(SP_CUDA_PATCH, MIN_BLOCKS) void bp35_patch(sp_cuda_arguments a) {
+constexpr int PATCH_BLOCKS = 512 / SP_CUDA_PATCH; // per multiprocessor: 128 registers per thread
+
+template <int GEOMETRY, int MODE>
+__global__ __launch_bounds__(SP_CUDA_PATCH, PATCH_BLOCKS) void bp35_patch(sp_cuda_arguments a) {
   extern __shared__ real shared[];
+  const patch_room room(a.patches, shared);
   const sp_cuda_patch patch = a.patches.list[blockIdx.x];
   const bool on = threadIdx.x < patch.elements;
   const size_t element = patch.element + threadIdx.x;
-  const int stride = patch.vertices;
-  patch_vertices<MODE> vertices;
-  vertices.find(a, patch, 0);
+  fetch_patch<MODE>(a, patch, room);
+  patch_values<MODE> values;
+  if (MODE != SP_CUDA_LOCAL) values.find(a, patch, 0);
   uint4 corners = {};
   if (on) corners = __ldg((const uint4 *)a.patches.corners + element);
-  real kappa = 0.125, lambda = (real)a.lambda;
+  double kappa = 0.125, lambda = a.lambda;
   if (GEOMETRY == SCALED && on) {
     kappa *= __ldg(a.scales + 2 * element);
     lambda = __ldg(a.scales + 2 * element + 1);
   }
   follow();
   const pass_1<MODE> pass(a.step);
-  vertices.load(a);
+  if (MODE != SP_CUDA_LOCAL) values.load(a);
   if (!pass.begins(a.step)) return;
-  vertices.put(a, pass, stride, shared);
-  for (int begin = vertices.room; begin < patch.vertices; begin += vertices.room) {
-    vertices.find(a, patch, begin);
-    vertices.load(a);
-    vertices.put(a, pass, stride, shared);
+  if (MODE != SP_CUDA_LOCAL) values.put(a, pass, patch.vertices, room.ux);
+  for (int begin = values.STEP; MODE != SP_CUDA_LOCAL && begin < patch.vertices;
+       begin += values.STEP) {
+    values.find(a, patch, begin);
+    values.load(a);
+    values.put(a, pass, patch.vertices, room.ux);
   }
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
   __syncthreads();
-  real u[8], x[8][3], result[8];
-  double energy = 0;
+  double u[8], x[8][3], result[8], energy = 0;
   if (on) {
     const unsigned pairs[] = {corners.x, corners.y, corners.z, corners.w};
 #pragma unroll
     for (int c = 0; c < 8; c++) {
       const int n = c % 2 ? pairs[c / 2] >> 16 : pairs[c / 2] & 0xffff;
-      u[c] = MODE == SP_CUDA_LOCAL ? load_once(reals(a.x) + 8 * element + c) : shared[n];
-#pragma unroll
-      for (int d = 0; d < 3; d++) x[c][d] = shared[(d + 1) * stride + n];
+      const double2 ux = room.ux[n], yz = room.yz[n];
+      u[c] = MODE == SP_CUDA_LOCAL ? load_once((const double *)a.x + 8 * element + c) : ux.x;
+      x[c][0] = ux.y;
+      x[c][1] = yz.x;
+      x[c][2] = yz.y;
     }
     apply_corners<MODE == SP_CUDA_CG>(u, x, kappa, lambda, result, energy);
   }
   if (MODE == SP_CUDA_LOCAL) {
 #pragma unroll
     for (int c = 0; c < 8; c++)
-      if (on) __stcs(reals(a.y) + 8 * element + c, result[c]);
+      if (on) __stcs((double *)a.y + 8 * element + c, result[c]);
     return;
   }
   __syncthreads();
 #pragma unroll
   for (int c = 0; c < 8; c++)
-    if (on) shared[c * SP_CUDA_PATCH + threadIdx.x] = result[c];
+    if (on) room.results[c * SP_CUDA_PATCH + threadIdx.x] = result[c];
+  if (threadIdx.x == 0) room.results[SP_CUDA_NO_CORNER] = 0;
   __syncthreads();
-  store_vertices(a, patch, shared);
+  store_vertices(a, patch, room);
   if (MODE == SP_CUDA_CG) store_partial(a.step, energy);
 }
 
-// Shared memory per block for patches of at most that many vertices.
-constexpr size_t patch_bytes(size_t vertices) {
-  return sizeof(real) * (4 * vertices > 8 * SP_CUDA_PATCH ? 4 * vertices : 8 * SP_CUDA_PATCH);
-}
-
 template <int G, int MODE> struct bp35_patches {
-  static constexpr auto KERNEL = bp35_patch<2, G, MODE>;
-  static constexpr size_t bytes = patch_bytes(8 * SP_CUDA_PATCH);
+  static constexpr auto KERNEL = bp35_patch<G, MODE>;
+  static constexpr size_t bytes = 0; // of shared memory: it depends on the patches
 
   static int blocks(int elements) {
     return (elements + SP_CUDA_PATCH - 1) / SP_CUDA_PATCH;
   }
 
   static cudaError_t launch(const sp_cuda_arguments *arguments, cudaStream_t stream) {
-    const int room = (int)patch_bytes(arguments->patches.most_vertices);
+    const int room = patch_room::bytes(arguments->patches);
     if (arguments->patches.count == 0) return cudaSuccess;
     const cudaError_t error =
         cudaFuncSetAttribute(KERNEL, cudaFuncAttributeMaxDynamicSharedMemorySize, room);

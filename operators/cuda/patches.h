@@ -19,7 +19,8 @@ extern "C" {
 
 /* Patches in host memory. Vertices of a patch are numbered from zero, the complete ones first. */
 typedef struct sp_patches {
-  int count, halo; /* patches; those of halo elements, which come first */
+  int count, halo;               /* patches; those of halo elements, which come first */
+  int most_vertices, most_words; /* of a patch */
   size_t vertices, slots, groups, words;
   sp_cuda_patch *list; /* [count] */
   unsigned *codes;     /* [vertices], as of nodes (launch.h) */

@@ -232,9 +232,8 @@ static sp_status send_patches(const sp_operator_setup *setup, const sp_patches *
   const char *const what = "patches";
   arrays->count = patches->count;
   local->halo_patches = patches->halo;
-  for (int p = 0; p < patches->count; p++)
-    if (patches->list[p].vertices > arrays->most_vertices)
-      arrays->most_vertices = patches->list[p].vertices;
+  arrays->most_vertices = patches->most_vertices;
+  arrays->most_words = patches->most_words;
   SP_TRY(send(local, patches->list, (size_t)patches->count, sizeof *patches->list, what,
               &arrays->list));
   SP_TRY(send(local, patches->codes, patches->vertices, sizeof *patches->codes, what,
