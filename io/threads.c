@@ -1,7 +1,6 @@
 #include "io/threads.h"
 
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -159,4 +158,49 @@ sp_status sp_loop_over(const char *what, size_t count, size_t values, void *cont
                                 .chunk = sp_loop_chunk(count, values),
                                 .context = context,
                                 .compute = compute});
+}
+
+/* ---- A thread for one task ---- */
+
+struct sp_task {
+  sp_status (*run)(void *context);
+  void *context;
+  bool started; /* on a thread; otherwise it is done */
+  pthread_t thread;
+  sp_kept_error result;
+};
+
+static void *run_task(void *task_) {
+  sp_task *task = task_;
+  sp_error_keep(task->run(task->context), &task->result);
+  return NULL;
+}
+
+static bool mpi_takes_threads(void) {
+  int level;
+  MPI_Query_thread(&level);
+  return level == MPI_THREAD_MULTIPLE;
+}
+
+sp_status sp_task_start(bool calls_mpi, sp_status (*run_)(void *), void *context, sp_task **out) {
+  sp_task *task;
+  *out = NULL;
+  SP_TRY(sp_allocate(1, sizeof *task, "a task", &task));
+  task->run = run_;
+  task->context = context;
+  task->started = threads > 1 && (!calls_mpi || mpi_takes_threads()) &&
+                  pthread_create(&task->thread, NULL, run_task, task) == 0;
+  if (!task->started) run_task(task);
+  *out = task;
+  return SP_OK;
+}
+
+sp_status sp_task_finish(sp_task **task) {
+  sp_task *t = *task;
+  if (!t) return SP_OK;
+  if (t->started) pthread_join(t->thread, NULL);
+  const sp_status status = sp_error_restore(&t->result);
+  free(t);
+  *task = NULL;
+  return status;
 }

@@ -1,11 +1,13 @@
-/* Loops on several threads of a rank, with the same bits for any number of threads.
+/* Loops on several threads of a rank, with the same bits for any number of threads; and work on a
+ * thread of its own.
  *
  * Set-up and diagnostics visit all elements of a rank. What is computed per element is independent
  * and runs in parallel; sums over elements are added in the order of the elements, by one thread at
- * a time. Threads make no MPI calls. */
+ * a time. The threads of loops make no MPI calls. */
 #ifndef SP_IO_THREADS_H
 #define SP_IO_THREADS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "io/error.h"
@@ -49,5 +51,18 @@ sp_status sp_loop_over(const char *what, size_t count, size_t values, void *cont
  * much more than handing it to a thread, but at least 32 chunks if there are as many items. It does
  * not depend on the number of threads. Local. */
 size_t sp_loop_chunk(size_t count, size_t values);
+
+/* run(context) on a thread of its own, beside what its caller does. If there is one thread only, or
+ * if it calls MPI and MPI does not take calls from several threads at a time, it runs in
+ * sp_task_start. A task that calls MPI uses no communicator that others use meanwhile. */
+typedef struct sp_task sp_task;
+
+/* Errors: SP_ERR_SYSTEM, those of `run` come later. The caller finishes *out. Local; not inside a
+ * loop. */
+sp_status sp_task_start(bool calls_mpi, sp_status (*run)(void *context), void *context,
+                        sp_task **out);
+
+/* Wait for the task and free it. Returns the status of `run`; SP_OK if *task is NULL. Local. */
+sp_status sp_task_finish(sp_task **task);
 
 #endif

@@ -181,13 +181,29 @@ static sp_status sum_elements(const sp_operator_setup *setup, double *sum) {
   return SP_OK;
 }
 
+static sp_status clear_some(void *context, void *none, size_t begin, size_t end) {
+  (void)none;
+  assembly *s = context;
+  for (size_t i = begin; i < end; i++) s->sum[i] = 0;
+  return SP_OK;
+}
+
+static sp_status invert_some(void *context, void *none, size_t begin, size_t end) {
+  (void)none;
+  assembly *s = context;
+  const bool *constrained = s->setup->constrained;
+  for (size_t i = begin; i < end; i++)
+    s->sum[i] = constrained && constrained[i] ? 0 : 1 / s->sum[i];
+  return SP_OK;
+}
+
 sp_status sp_operator_inverse_diagonal(const sp_operator_setup *setup, double *inverse) {
   const sp_space *space = setup->space;
-  const sp_lid dofs = space->numbering->local;
-  for (sp_lid i = 0; i < dofs; i++) inverse[i] = 0;
-  SP_TRY(sp_agree(space->mesh->comm, sum_elements(setup, inverse)));
+  const size_t dofs = sp_space_dofs(space);
+  assembly s = {.setup = setup, .sum = inverse};
+  sp_status status = sp_loop_over("diagonal", dofs, 1, &s, clear_some);
+  if (!status) status = sum_elements(setup, inverse);
+  SP_TRY(sp_agree(space->mesh->comm, status));
   sp_exchange_now(space->exchange, SP_SUM, inverse);
-  for (sp_lid i = 0; i < dofs; i++)
-    inverse[i] = setup->constrained && setup->constrained[i] ? 0 : 1 / inverse[i];
-  return SP_OK;
+  return sp_agree(space->mesh->comm, sp_loop_over("diagonal", dofs, 1, &s, invert_some));
 }

@@ -185,7 +185,7 @@ int main(int argc, char **argv) {
   char *command_line = NULL;
   /* A file that exceeds the size limit must be an error of the write, with a message. */
   signal(SIGXFSZ, SIG_IGN);
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level); /* threads make no MPI calls */
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level); /* for tasks (io/threads.h) */
   sp_terminal_start();
   sp_allocate_start();
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

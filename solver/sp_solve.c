@@ -154,7 +154,7 @@ int main(int argc, char **argv) {
   /* A file beyond the limit on its size shall be an error of the write, with a message. */
   signal(SIGXFSZ, SIG_IGN);
   sp_terminal_reserve();
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level); /* threads make no MPI calls */
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level); /* for tasks (io/threads.h) */
   sp_profile profile = sp_profile_from_process();
   sp_terminal_start();
   sp_allocate_start();

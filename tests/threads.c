@@ -1,7 +1,8 @@
 /* Loops on several threads: each item once in calls of one chunk, commits in order, the first
- * error, work spaces. And the number of threads, from made-up machines. */
+ * error, work spaces. Tasks. And the number of threads, from made-up machines. */
 #include "io/threads.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -172,6 +173,46 @@ static void test_shares(void) {
   expect(16, 4, BOUND({0, 15}, {0, 15}, {0, 15}, {0, 15}), "1000", SHARES(16), 16);
 }
 
+/* ---- Tasks ---- */
+
+typedef struct meeting {
+  int caller, task; /* each waits until the other one has come */
+} meeting;
+
+static sp_status meet(void *meeting_) {
+  meeting *m = meeting_;
+  __atomic_store_n(&m->task, 1, __ATOMIC_RELEASE);
+  while (!__atomic_load_n(&m->caller, __ATOMIC_ACQUIRE)) sched_yield();
+  return sp_fail(SP_ERR_INPUT, "met");
+}
+
+static sp_status count_run(void *count) {
+  ++*(int *)count;
+  return SP_OK;
+}
+
+/* A task runs beside its caller, and its error comes with sp_task_finish; but it is done at once
+ * with one thread, or if it calls MPI, which here takes calls from one thread only. */
+static void test_tasks(void) {
+  sp_task *task;
+  meeting m = {0};
+  int runs = 0;
+  sp_threads_set(2);
+  CHECK(!sp_task_start(false, meet, &m, &task), "start");
+  while (!__atomic_load_n(&m.task, __ATOMIC_ACQUIRE)) sched_yield();
+  __atomic_store_n(&m.caller, 1, __ATOMIC_RELEASE);
+  CHECK(sp_task_finish(&task) == SP_ERR_INPUT, "status");
+  CHECK(strcmp(sp_error_message(), "met") == 0, "%s", sp_error_message());
+  CHECK(!task && sp_task_finish(&task) == SP_OK, "no task");
+  CHECK(!sp_task_start(true, count_run, &runs, &task), "start");
+  CHECK(runs == 1, "%d runs of a task that calls MPI", runs);
+  CHECK(sp_task_finish(&task) == SP_OK, "finish");
+  sp_threads_set(1);
+  CHECK(!sp_task_start(false, count_run, &runs, &task), "start");
+  CHECK(runs == 2, "%d runs with one thread", runs);
+  CHECK(sp_task_finish(&task) == SP_OK, "finish");
+}
+
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   test_sums(1);
@@ -179,6 +220,7 @@ int main(int argc, char **argv) {
   test_errors();
   test_without_commits();
   test_edges();
+  test_tasks();
   test_shares();
   const int result = check_end(MPI_COMM_WORLD);
   MPI_Finalize();

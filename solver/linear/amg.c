@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "io/threads.h"
 #include "solver/linear/chebyshev.h"
 #include "solver/linear/coarse_matrix.h"
 
@@ -21,12 +22,23 @@ typedef struct level {
   void *inverse_diagonal, *b, *x, *r, *d; /* the first level's b and x are the caller's */
 } level;
 
+/* hypre's levels, until they are on the device. */
+typedef struct boomer {
+  const sp_csr *source; /* borrowed; every rank has all rows */
+  int direct;
+  HYPRE_IJMatrix matrix;
+  HYPRE_IJVector vector;
+  HYPRE_Solver amg;
+} boomer;
+
 struct sp_amg {
   const sp_backend *backend;
   sp_device *device;
   sp_precision precision;
   int levels;
   level level[MOST];
+  boomer boomer;
+  sp_task *task; /* it sets up `boomer` */
 };
 
 static sp_status first_failure(sp_status a, sp_status b) {
@@ -196,12 +208,6 @@ static sp_status add_smoothed(sp_amg *a, const sp_csr *matrix, const sp_csr *int
 
 /* ---- hypre's levels ---- */
 
-typedef struct boomer {
-  HYPRE_IJMatrix matrix;
-  HYPRE_IJVector vector;
-  HYPRE_Solver amg;
-} boomer;
-
 static sp_status fill(const sp_csr *matrix, HYPRE_IJMatrix out) {
   HYPRE_BigInt *columns;
   SP_TRY(sp_allocate((size_t)matrix->rows, sizeof *columns, "algebraic multigrid", &columns));
@@ -216,15 +222,16 @@ static sp_status fill(const sp_csr *matrix, HYPRE_IJMatrix out) {
   return SP_OK;
 }
 
-/* As in coarse_boomer.c, but for levels that end earlier. Every rank has all rows. */
-static sp_status set_up(const sp_csr *matrix, int direct, boomer *h) {
-  const HYPRE_BigInt last = matrix->rows - 1;
+/* As in coarse_boomer.c, but for levels that end earlier. */
+static sp_status set_up(void *boomer_) {
+  boomer *h = boomer_;
+  const HYPRE_BigInt last = h->source->rows - 1;
   HYPRE_ParCSRMatrix par_matrix;
   HYPRE_ParVector par_vector;
   HYPRE_IJMatrixCreate(MPI_COMM_SELF, 0, last, 0, last, &h->matrix);
   HYPRE_IJMatrixSetObjectType(h->matrix, HYPRE_PARCSR);
   HYPRE_IJMatrixInitialize(h->matrix);
-  SP_TRY(fill(matrix, h->matrix));
+  SP_TRY(fill(h->source, h->matrix));
   HYPRE_IJMatrixAssemble(h->matrix);
   HYPRE_IJVectorCreate(MPI_COMM_SELF, 0, last, &h->vector);
   HYPRE_IJVectorSetObjectType(h->vector, HYPRE_PARCSR);
@@ -237,7 +244,7 @@ static sp_status set_up(const sp_csr *matrix, int direct, boomer *h) {
   HYPRE_BoomerAMGSetInterpType(h->amg, 6);
   HYPRE_BoomerAMGSetPMaxElmts(h->amg, 4);
   HYPRE_BoomerAMGSetStrongThreshold(h->amg, 0.25);
-  HYPRE_BoomerAMGSetMaxCoarseSize(h->amg, direct);
+  HYPRE_BoomerAMGSetMaxCoarseSize(h->amg, h->direct);
   HYPRE_BoomerAMGSetMaxLevels(h->amg, MOST);
   HYPRE_BoomerAMGSetRelaxType(h->amg, 0); /* Jacobi: nothing to prepare, since we smooth */
   HYPRE_BoomerAMGSetPrintLevel(h->amg, 0);
@@ -249,6 +256,7 @@ static void release(boomer *h) {
   if (h->amg) HYPRE_BoomerAMGDestroy(h->amg);
   if (h->matrix) HYPRE_IJMatrixDestroy(h->matrix);
   if (h->vector) HYPRE_IJVectorDestroy(h->vector);
+  *h = (boomer){0};
   HYPRE_ClearAllErrors();
 }
 
@@ -297,15 +305,10 @@ sp_status sp_amg_create(const sp_backend *backend, sp_device *device, sp_precisi
   *out = NULL;
   SP_TRY(sp_allocate(1, sizeof *a, "algebraic multigrid", &a));
   *a = (sp_amg){.backend = backend, .device = device, .precision = precision};
-  sp_status status;
-  if (matrix->rows <= direct) {
-    status = add_last(a, matrix);
-  } else {
-    boomer h = {0};
-    status = set_up(matrix, direct, &h);
-    if (!status) status = read_levels(&h, a);
-    release(&h);
-  }
+  a->boomer = (boomer){.source = matrix, .direct = direct};
+  const sp_status status = matrix->rows <= direct
+                               ? add_last(a, matrix)
+                               : sp_task_start(true, set_up, &a->boomer, &a->task);
   if (status)
     sp_amg_destroy(&a);
   else
@@ -313,9 +316,19 @@ sp_status sp_amg_create(const sp_backend *backend, sp_device *device, sp_precisi
   return status;
 }
 
+sp_status sp_amg_complete(sp_amg *amg) {
+  if (!amg->task) return SP_OK; /* an inverse alone */
+  sp_status status = sp_task_finish(&amg->task);
+  if (!status) status = read_levels(&amg->boomer, amg);
+  release(&amg->boomer);
+  return status;
+}
+
 void sp_amg_destroy(sp_amg **amg) {
   sp_amg *a = *amg;
   if (!a) return;
+  (void)sp_task_finish(&a->task);
+  release(&a->boomer);
   for (int i = 0; i < a->levels; i++) {
     level *l = &a->level[i];
     sp_device_matrix **const matrices[] = {&l->matrix, &l->prolongation, &l->restriction,

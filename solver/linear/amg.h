@@ -12,11 +12,17 @@
 
 typedef struct sp_amg sp_amg;
 
-/* For a symmetric positive definite matrix, which is not used afterwards. Levels end where one has
- * at most `direct` rows; 0 < direct. The backend has matrices, and backend, device outlive *out,
- * which the caller destroys. Errors: SP_ERR_SYSTEM. */
+/* For a symmetric positive definite matrix. Levels end where one has at most `direct` rows; 0 <
+ * direct. hypre makes them on a thread of its own, if there are threads (io/threads.h): nothing
+ * else may call hypre, and the matrix must stay, until sp_amg_complete or sp_amg_destroy. The
+ * backend has matrices, and backend, device outlive *out, which the caller destroys. Errors:
+ * SP_ERR_SYSTEM. */
 sp_status sp_amg_create(const sp_backend *backend, sp_device *device, sp_precision precision,
                         const sp_csr *matrix, int direct, sp_amg **out);
+
+/* Wait for hypre and bring the levels to the device; call it once, before the functions below.
+ * Errors: SP_ERR_SYSTEM, SP_ERR_INPUT for more entries than int counts. */
+sp_status sp_amg_complete(sp_amg *amg);
 
 /* NULL-safe; sets *amg to NULL. */
 void sp_amg_destroy(sp_amg **amg);

@@ -18,6 +18,7 @@ struct sp_coarse {
   const sp_space *space;
   const sp_backend *backend;
   sp_device *device;
+  sp_coarse_kind kind;
   sp_precision precision;
   size_t dofs;
   /* On the host. */
@@ -26,7 +27,7 @@ struct sp_coarse {
   double *full;  /* the same in the backend's memory, in double precision */
   /* On a device. */
   sp_amg *amg;
-  sp_free_rows rows;         /* without its matrix */
+  sp_free_rows rows;         /* with its matrix until sp_coarse_complete */
   sp_device_matrix *select;  /* [own rows][DOFs], b at the rank's free rows */
   sp_exchange *exchange;     /* of all_b, NULL with one rank: every rank gets all rows */
   sp_device_space *gather;   /* the same on the device */
@@ -53,10 +54,14 @@ static sp_status first_failure(sp_status a, sp_status b) {
 
 /* ---- On the host ---- */
 
-static sp_status create_on_host(sp_coarse *c, const sp_constants *constants, bool direct,
-                                HYPRE_IJMatrix matrix) {
-  SP_TRY(sp_boomer_create(c->space, constants, direct, matrix, &c->boomer));
-  sp_status status = sp_allocate(c->dofs, sizeof *c->b, "coarse level", &c->b);
+static sp_status create_on_host(sp_coarse *c, const sp_operator_setup *setup,
+                                const sp_constants *constants) {
+  HYPRE_IJMatrix matrix;
+  sp_status status = sp_coarse_matrix_create(setup, constants, &matrix);
+  if (status && matrix) HYPRE_IJMatrixDestroy(matrix);
+  SP_TRY(status);
+  SP_TRY(sp_boomer_create(c->space, constants, c->kind == SP_COARSE_DIRECT, matrix, &c->boomer));
+  status = sp_allocate(c->dofs, sizeof *c->b, "coarse level", &c->b);
   if (!status) status = sp_allocate(c->dofs, sizeof *c->x, "coarse level", &c->x);
   if (!status) status = c->backend->vector_create(c->device, SP_DOUBLE, c->dofs, &c->full);
   return sp_agree(c->space->platform->comm, status);
@@ -168,18 +173,25 @@ static sp_status create_vectors(sp_coarse *c, int rows) {
   return create_selection(c, (int)c->dofs, rows, c->rows.of_dof, &c->scatter);
 }
 
+/* The rows of all ranks; the matrix that hypre assembles them in comes and goes. */
+static sp_status gather_matrix(sp_coarse *c, const sp_operator_setup *setup,
+                               const sp_constants *constants) {
+  HYPRE_IJMatrix matrix;
+  sp_status status = sp_coarse_matrix_create(setup, constants, &matrix);
+  if (!status) status = sp_coarse_matrix_gather(setup, matrix, &c->rows);
+  if (matrix) HYPRE_IJMatrixDestroy(matrix);
+  return status;
+}
+
 static sp_status create_on_device(sp_coarse *c, const sp_operator_setup *setup,
-                                  const sp_constants *constants, sp_coarse_kind kind,
-                                  HYPRE_IJMatrix matrix) {
-  const MPI_Comm comm = c->space->platform->comm;
-  SP_TRY(sp_coarse_matrix_gather(setup, matrix, &c->rows));
+                                  const sp_constants *constants) {
+  SP_TRY(gather_matrix(c, setup, constants));
   const int rows = c->rows.matrix.rows;
-  const bool direct = rows <= DIRECT_ON_DEVICE && kind != SP_COARSE_AMG;
+  const bool direct = rows <= DIRECT_ON_DEVICE && c->kind != SP_COARSE_AMG;
   sp_status status = sp_amg_create(c->backend, c->device, c->precision, &c->rows.matrix,
                                    direct ? DIRECT_ON_DEVICE : LAST_LEVEL, &c->amg);
   if (!status) status = create_vectors(c, rows);
-  SP_TRY(sp_agree(comm, status));
-  sp_csr_free(&c->rows.matrix);
+  SP_TRY(sp_agree(c->space->platform->comm, status));
   SP_TRY(create_gather(c));
   return create_projection(c, constants, rows);
 }
@@ -225,23 +237,18 @@ static sp_status check_kind(const sp_operator_setup *setup, sp_coarse_kind kind)
                  (long long)rows, most);
 }
 
-static sp_status create(sp_coarse *c, const sp_operator_setup *setup, const sp_constants *constants,
-                        sp_coarse_kind kind) {
-  HYPRE_IJMatrix matrix;
-  SP_TRY(check_kind(setup, kind));
+static sp_status create(sp_coarse *c, const sp_operator_setup *setup,
+                        const sp_constants *constants) {
+  SP_TRY(check_kind(setup, c->kind));
   HYPRE_Init();
   HYPRE_ClearAllErrors();
-  sp_status status = sp_coarse_matrix_create(setup, constants, &matrix);
-  if (!status && !c->backend->matrix_create)
-    return create_on_host(c, constants, kind == SP_COARSE_DIRECT, matrix);
-  if (!status) status = create_on_device(c, setup, constants, kind, matrix);
-  if (matrix) HYPRE_IJMatrixDestroy(matrix);
-  return status;
+  return c->backend->matrix_create ? create_on_device(c, setup, constants)
+                                   : create_on_host(c, setup, constants);
 }
 
-static void describe(sp_coarse *c, sp_coarse_kind kind) {
+static void describe(sp_coarse *c) {
   const long long rows = (long long)c->space->numbering->global;
-  if (c->boomer && kind != SP_COARSE_DIRECT)
+  if (c->boomer && c->kind != SP_COARSE_DIRECT)
     snprintf(c->description, sizeof c->description, "BoomerAMG (hypre %s), %lld rows",
              HYPRE_RELEASE_VERSION, rows);
   else if (c->amg && sp_amg_levels(c->amg) > 1)
@@ -261,15 +268,22 @@ sp_status sp_coarse_create(const sp_operator_setup *setup, const sp_constants *c
   *c = (sp_coarse){.space = setup->space,
                    .backend = platform->backend,
                    .device = platform->device,
+                   .kind = kind,
                    .precision = precision,
                    .dofs = sp_space_dofs(setup->space)};
-  const sp_status status = create(c, setup, constants, kind);
-  if (status) {
+  const sp_status status = create(c, setup, constants);
+  if (status)
     sp_coarse_destroy(&c);
-    return status;
-  }
-  describe(c, kind);
-  *out = c;
+  else
+    *out = c;
+  return status;
+}
+
+sp_status sp_coarse_complete(sp_coarse *c) {
+  const sp_status status = c->amg ? sp_amg_complete(c->amg) : SP_OK;
+  sp_csr_free(&c->rows.matrix);
+  SP_TRY(sp_agree(c->space->platform->comm, status));
+  describe(c);
   return SP_OK;
 }
 

@@ -210,15 +210,23 @@ static sp_status create_space(multigrid *m, const sp_space *space, int index) {
   return SP_OK;
 }
 
-/* Levels from the finest on: a transfer needs the masks of two. */
+static sp_status begin_level(multigrid *m, const sp_space *space,
+                             const sp_multigrid_problem *problem, int index,
+                             sp_multigrid_level_data *data) {
+  SP_TRY(create_space(m, space, index));
+  SP_TRY(problem->discretize(problem->context, m->levels[index].space, data));
+  return build_level(m, index, data);
+}
+
+/* The last level first, since hypre then works beside the others; these from the finest on. A
+ * transfer needs the masks of two. */
 static sp_status build(const sp_space *space, const sp_multigrid_problem *problem, multigrid *m) {
-  sp_multigrid_level_data data[2] = {0};
-  sp_status status = SP_OK;
-  for (int i = 0; i < m->options.levels && !status; i++) {
-    sp_multigrid_level_data *here = &data[i % 2], *above = &data[(i + 1) % 2];
-    status = create_space(m, space, i);
-    if (!status) status = problem->discretize(problem->context, m->levels[i].space, here);
-    if (!status) status = build_level(m, i, here);
+  const int end = m->options.levels - 1;
+  sp_multigrid_level_data data[2] = {0}, last = {0};
+  sp_status status = begin_level(m, space, problem, end, &last);
+  for (int i = 0; i <= end && !status; i++) {
+    sp_multigrid_level_data *here = i == end ? &last : &data[i % 2], *above = &data[(i + 1) % 2];
+    if (i < end) status = begin_level(m, space, problem, i, here);
     if (!status && i > 0)
       status = sp_transfer_create(m->levels[i - 1].op, m->levels[i].space, above->setup.constrained,
                                   here->setup.constrained, &m->levels[i - 1].transfer);
@@ -226,6 +234,8 @@ static sp_status build(const sp_space *space, const sp_multigrid_problem *proble
     *above = (sp_multigrid_level_data){0};
   }
   for (int d = 0; d < 2; d++) problem->release(problem->context, &data[d]);
+  problem->release(problem->context, &last);
+  if (!status && m->coarse) status = sp_coarse_complete(m->coarse);
   return status;
 }
 
@@ -323,11 +333,11 @@ static void take_larger(sp_bytes *most, sp_bytes bytes) {
   if (bytes.device > most->device) most->device = bytes.device;
 }
 
-/* One level and the transfer to it are added to what is held, in the order of their creation. */
+/* Levels and transfers are added to what is held, in the order of their creation. */
 static void predict_level(const sp_backend *backend, const sp_multigrid_options *options,
                           const sp_multigrid_level_facts *levels, int index, sp_bytes *held,
                           sp_bytes *most) {
-  const sp_multigrid_level_facts *here = &levels[index], *above = here - 1;
+  const sp_multigrid_level_facts *here = &levels[index];
   const sp_precision precision = precision_of(options);
   const double dofs = here->sizes.dofs;
   const bool last = index + 1 == options->levels;
@@ -350,12 +360,17 @@ static void predict_level(const sp_backend *backend, const sp_multigrid_options 
     }
     take_larger(most, sp_bytes_sum(*held, creation));
   }
-  if (index == 0) return;
+}
+
+/* From the level before `index` to it. */
+static void predict_transfer(const sp_backend *backend, const sp_multigrid_options *options,
+                             const sp_multigrid_level_facts *levels, int index, sp_bytes *held) {
+  const sp_multigrid_level_facts *here = &levels[index], *above = here - 1;
   const sp_transfer_facts transfer = {.fine_order = above->op.order,
-                                      .coarse_order = op.order,
+                                      .coarse_order = here->op.order,
                                       .fine = &above->sizes,
                                       .coarse = &here->sizes,
-                                      .precision = precision};
+                                      .precision = precision_of(options)};
   add(held, 1, sp_transfer_predicted_bytes(backend, &transfer));
 }
 
@@ -363,6 +378,11 @@ void sp_multigrid_predict(const sp_backend *backend, const sp_multigrid_options 
                           const sp_multigrid_level_facts *levels, sp_bytes *held, sp_bytes *most) {
   *held = (sp_bytes){.host = sizeof(multigrid)};
   *most = (sp_bytes){0};
-  for (int i = 0; i < options->levels; i++) predict_level(backend, options, levels, i, held, most);
+  const int end = options->levels - 1;
+  predict_level(backend, options, levels, end, held, most);
+  for (int i = 0; i <= end; i++) {
+    if (i < end) predict_level(backend, options, levels, i, held, most);
+    if (i > 0) predict_transfer(backend, options, levels, i, held);
+  }
   take_larger(most, *held);
 }

@@ -24,6 +24,11 @@ sp_status sp_coarse_create(const sp_operator_setup *setup, const sp_constants *c
                  sp_coarse_names[kind]);
 }
 
+sp_status sp_coarse_complete(sp_coarse *coarse) {
+  (void)coarse;
+  return SP_OK;
+}
+
 void sp_coarse_destroy(sp_coarse **coarse) {
   *coarse = NULL;
 }
