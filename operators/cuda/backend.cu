@@ -3,6 +3,7 @@
 
 extern "C" {
 #include "operators/cuda/blas.h"
+#include "operators/cuda/copies.h"
 #include "operators/cuda/matrix.h"
 #include "operators/cuda/schwarz.h"
 #include "operators/cuda/transfer.h"
@@ -53,16 +54,14 @@ static sp_bytes cuda_vector_predicted_bytes(sp_precision precision, double count
 
 static sp_status cuda_upload(sp_device *device, sp_precision precision, size_t count,
                              const void *host, void *vector) {
-  SP_CUDA(cudaMemcpyAsync(vector, host, count * sp_precision_bytes(precision),
-                          cudaMemcpyHostToDevice, device->stream));
-  return sp_cuda_wait(device);
+  SP_TRY(sp_cuda_wait(device));
+  return sp_cuda_copy_in(count * sp_precision_bytes(precision), host, vector);
 }
 
 static sp_status cuda_download(sp_device *device, sp_precision precision, size_t count,
                                const void *vector, void *host) {
-  SP_CUDA(cudaMemcpyAsync(host, vector, count * sp_precision_bytes(precision),
-                          cudaMemcpyDeviceToHost, device->stream));
-  return sp_cuda_wait(device);
+  SP_TRY(sp_cuda_wait(device));
+  return sp_cuda_copy_out(count * sp_precision_bytes(precision), vector, host);
 }
 
 static sp_status cuda_copy(sp_device *device, sp_precision precision, size_t count,

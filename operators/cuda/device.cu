@@ -1,5 +1,6 @@
 extern "C" {
 #include "operators/cuda/blas.h"
+#include "operators/cuda/copies.h"
 #include "operators/cuda/exchange.h"
 #include "operators/cuda/launch.h"
 #include "operators/gpus.h"
@@ -53,9 +54,7 @@ sp_status sp_cuda_allocate(size_t count, size_t size, const char *what, void **o
 sp_status sp_cuda_copy_of(const void *host, size_t count, size_t size, const char *what,
                           void **out) {
   SP_TRY(sp_cuda_allocate(count, size, what, out));
-  SP_CUDA(cudaMemcpy(*out, host, count * size, cudaMemcpyHostToDevice));
-  SP_CUDA(cudaStreamSynchronize(nullptr));
-  return SP_OK;
+  return sp_cuda_copy_in(count * size, host, *out);
 }
 
 static __global__ void probe() {}
@@ -200,6 +199,7 @@ void sp_cuda_close(sp_device **device) {
   if (!*device) return;
   sp_cuda_nccl_close(&(*device)->nccl);
   sp_cuda_peers_close(&(*device)->peers);
+  sp_cuda_copies_close();
   (void)cudaFree((*device)->partial);
   (void)cudaFree((*device)->arrived);
   (void)cudaFreeHost((*device)->sum);

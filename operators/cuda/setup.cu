@@ -3,6 +3,7 @@
 extern "C" {
 #include "io/threads.h"
 #include "mesh/geometry.h"
+#include "operators/cuda/copies.h"
 #include "operators/counts.h"
 #include "operators/factors.h"
 #include "operators/space.h"
@@ -112,9 +113,7 @@ static sp_status send_factors(const sp_operator_setup *setup, sp_local_operator 
     loop.compute = fill_batch;
     status = sp_loop_run(&loop);
     if (status) break;
-    const cudaError_t error = cudaMemcpy((char *)local->factors + b.begin * bytes, b.out,
-                                         size * bytes, cudaMemcpyHostToDevice);
-    if (error != cudaSuccess) status = sp_cuda_failed(error, "cudaMemcpy", __FILE__, __LINE__);
+    status = sp_cuda_copy_in(size * bytes, b.out, (char *)local->factors + b.begin * bytes);
   }
   free(b.out);
   return status;

@@ -1,0 +1,106 @@
+#include "operators/cuda/copies.h"
+
+#include <sched.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "io/threads.h"
+#include "operators/cuda/device.h"
+
+/* Bytes of a piece, and of the smallest array that is copied in pieces. A thread waits for its
+ * piece to arrive, so there is one stream and one room in pinned memory per thread. */
+enum { PIECE = 1 << 20, LARGE = 8 * PIECE, MOST = 32 };
+
+typedef struct room {
+  cudaStream_t stream;
+  void *pinned; /* [PIECE] */
+  bool taken;
+} room;
+
+/* Copies are made by one thread at a time, which shares the rooms with its helpers. */
+static struct {
+  int device, count;
+  room rooms[MOST];
+} pool;
+
+static sp_status add_room(void) {
+  room *r = &pool.rooms[pool.count];
+  SP_CUDA(cudaMallocHost(&r->pinned, PIECE));
+  pool.count++;
+  SP_CUDA(cudaStreamCreateWithFlags(&r->stream, cudaStreamNonBlocking));
+  return SP_OK;
+}
+
+static sp_status open_pool(void) {
+  SP_CUDA(cudaGetDevice(&pool.device));
+  while (pool.count < sp_threads() && pool.count < MOST) SP_TRY(add_room());
+  return SP_OK;
+}
+
+void sp_cuda_copies_close(void) {
+  for (; pool.count > 0; pool.count--) {
+    room *r = &pool.rooms[pool.count - 1];
+    if (r->stream) (void)cudaStreamDestroy(r->stream);
+    (void)cudaFreeHost(r->pinned);
+    *r = (room){0};
+  }
+}
+
+static room *take_room(void) {
+  for (int n = 0;; n = (n + 1) % pool.count) {
+    if (!__atomic_exchange_n(&pool.rooms[n].taken, true, __ATOMIC_ACQUIRE)) return &pool.rooms[n];
+    if (n + 1 == pool.count) sched_yield();
+  }
+}
+
+typedef struct copy {
+  size_t bytes;
+  const char *from;
+  char *to;
+  bool in;
+} copy;
+
+static sp_status copy_piece(const copy *c, size_t piece, const room *r) {
+  const size_t begin = piece * PIECE, left = c->bytes - begin, size = left < PIECE ? left : PIECE;
+  if (c->in) memcpy(r->pinned, c->from + begin, size);
+  SP_CUDA(cudaMemcpyAsync(c->in ? c->to + begin : r->pinned, c->in ? r->pinned : c->from + begin,
+                          size, c->in ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost,
+                          r->stream));
+  SP_CUDA(cudaStreamSynchronize(r->stream));
+  if (!c->in) memcpy(c->to + begin, r->pinned, size);
+  return SP_OK;
+}
+
+/* A new thread begins with the first device. */
+static sp_status copy_some(void *copy_, void *none, size_t begin, size_t end) {
+  (void)none;
+  SP_CUDA(cudaSetDevice(pool.device));
+  room *r = take_room();
+  sp_status status = SP_OK;
+  for (size_t piece = begin; piece < end && !status; piece++) status = copy_piece(copy_, piece, r);
+  __atomic_store_n(&r->taken, false, __ATOMIC_RELEASE);
+  return status;
+}
+
+static sp_status run(copy c) {
+  if (c.bytes < LARGE || sp_threads() == 1) {
+    SP_CUDA(cudaMemcpy(c.to, c.from, c.bytes,
+                       c.in ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost));
+    SP_CUDA(cudaStreamSynchronize(NULL)); /* it may return before the last bytes arrive */
+    return SP_OK;
+  }
+  SP_TRY(open_pool());
+  return sp_loop_run(&(sp_loop){.what = "copies",
+                                .count = (c.bytes + PIECE - 1) / PIECE,
+                                .chunk = 1,
+                                .context = &c,
+                                .compute = copy_some});
+}
+
+sp_status sp_cuda_copy_in(size_t bytes, const void *host, void *memory) {
+  return run((copy){.bytes = bytes, .from = host, .to = memory, .in = true});
+}
+
+sp_status sp_cuda_copy_out(size_t bytes, const void *memory, void *host) {
+  return run((copy){.bytes = bytes, .from = memory, .to = host});
+}

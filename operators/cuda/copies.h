@@ -1,0 +1,29 @@
+/* Copies between host memory and the GPU.
+ *
+ * The driver copies ordinary memory to and from pinned memory on one core, and that limits it. Here
+ * several threads (io/threads.h) do that for large arrays, a piece at a time. All functions are
+ * Local. */
+#ifndef SP_OPERATORS_CUDA_COPIES_H
+#define SP_OPERATORS_CUDA_COPIES_H
+
+#include <stddef.h>
+
+#include "io/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* memory = host, and host = memory, where `memory` is on the current device. They return when the
+ * copy is done. No queued work may still use the arrays. Errors: SP_ERR_SYSTEM. */
+sp_status sp_cuda_copy_in(size_t bytes, const void *host, void *memory);
+sp_status sp_cuda_copy_out(size_t bytes, const void *memory, void *host);
+
+/* Free the pinned memory, which the first large copy allocates. */
+void sp_cuda_copies_close(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
