@@ -92,7 +92,7 @@ typedef struct sp_transfer_setup {
   const struct sp_space *fine, *coarse;
   /* Of an operator on the fine space that was created for_level; it must outlive the transfer. */
   struct sp_local_operator *local;
-  sp_precision precision;          /* the operator's */
+  sp_precision precision; /* the operator's */
   /* [fine local DOFs]: 1 / elements that share it, 0 where constrained; NULL unless the backend has
    * a weighted_transfer. */
   const double *weights;
@@ -105,10 +105,10 @@ typedef struct sp_schwarz_setup {
   const struct sp_space *space;
   /* Of the operator, on this space, created for_level; it must outlive Schwarz too. */
   struct sp_local_operator *local;
-  sp_precision precision;          /* the operator's */
-  const double *basis;   /* [elements][3][n][n], V of each direction; columns are eigenvectors */
-  const double *values;  /* [elements][3][n], whose sums are the eigenvalues */
-  const double *weights; /* W, [local DOFs] */
+  sp_precision precision; /* the operator's */
+  const double *basis;    /* [elements][3][n][n], V of each direction; columns are eigenvectors */
+  const double *values;   /* [elements][3][n], whose sums are the eigenvalues */
+  const double *weights;  /* W, [local DOFs] */
 } sp_schwarz_setup;
 
 /* What decides the memory of a transfer: the sizes of its rank at both orders. */

@@ -71,9 +71,11 @@ static void check_transfer(const sp_mesh *mesh, int fine_order, int coarse_order
   sp_transfer *transfer;
   require(sp_space_create(&tested.platform, mesh, fine_order, &fine));
   require(sp_space_create(&tested.platform, mesh, coarse_order, &coarse));
-  const sp_operator_setup setup = {
-      .space = fine, .kind = SP_BP35, .geometry = SP_GEOMETRY_STORED, .precision = precision,
-      .for_level = true};
+  const sp_operator_setup setup = {.space = fine,
+                                   .kind = SP_BP35,
+                                   .geometry = SP_GEOMETRY_STORED,
+                                   .precision = precision,
+                                   .for_level = true};
   sp_operator *op;
   require(sp_operator_create(&setup, &op));
   require(sp_transfer_create(op, coarse, NULL, NULL, &transfer));

@@ -36,8 +36,8 @@ typedef struct sp_cuda_assembly {
   size_t bytes;
 } sp_cuda_assembly;
 
-/* Build the lists on the host and copy them to the device. The array of edge nodes has those of each
- * element (launch.h), or with `patches`, which may be NULL, their slots. *out is freed by
+/* Build the lists on the host and copy them to the device. The array of edge nodes has those of
+ * each element (launch.h), or with `patches`, which may be NULL, their slots. *out is freed by
  * sp_cuda_assembly_free, also after a failure. Indices must fit 30 bits, which setup.cu checks.
  * Local. */
 sp_status sp_cuda_assembly_create(const sp_operator_setup *setup, const sp_patches *patches,

@@ -84,8 +84,8 @@ static sp_status copy_some(void *copy_, void *none, size_t begin, size_t end) {
 
 static sp_status run(copy c) {
   if (c.bytes < LARGE || sp_threads() == 1) {
-    SP_CUDA(cudaMemcpy(c.to, c.from, c.bytes,
-                       c.in ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost));
+    SP_CUDA(
+        cudaMemcpy(c.to, c.from, c.bytes, c.in ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost));
     SP_CUDA(cudaStreamSynchronize(NULL)); /* it may return before the last bytes arrive */
     return SP_OK;
   }

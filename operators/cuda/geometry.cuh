@@ -56,13 +56,14 @@ template <class Map> struct scaled_map : Map {
 template <class Map, int GEOMETRY>
 using map_of = std::conditional_t<GEOMETRY == SCALED, scaled_map<Map>, Map>;
 
-// 1 / a up to rounding, if a is far from overflow and underflow: the hardware's 20 bits and two
-// Newton steps, without the branches of a correctly rounded division.
+// 1 / a up to rounding, if a is far from overflow and underflow: the hardware's 20 bits x and a
+// step of third order, x (1 + e + e^2) with e = 1 - a x, without the branches of a correctly
+// rounded division.
 __device__ __forceinline__ double reciprocal(double a) {
   double x;
   asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(x) : "d"(a));
-  x = fma(fma(-a, x, 1.0), x, x);
-  return fma(fma(-a, x, 1.0), x, x);
+  const double e = fma(-a, x, 1.0);
+  return fma(fma(e, e, e), x, x);
 }
 // In single precision the hardware's result is good to one unit in the last place.
 __device__ __forceinline__ float reciprocal(float a) {

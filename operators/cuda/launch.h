@@ -43,8 +43,8 @@ typedef struct sp_cuda_step {
 /* A patch of elements (patches.h) and where its parts of the arrays begin. */
 enum { SP_CUDA_PATCH = 256, SP_CUDA_NO_CORNER = 8 * SP_CUDA_PATCH };
 typedef struct sp_cuda_patch {
-  int element, elements;             /* the first element, and how many */
-  int vertices, complete, words;     /* how many, and how many of them are complete */
+  int element, elements;              /* the first element, and how many */
+  int vertices, complete, words;      /* how many, and how many of them are complete */
   unsigned vertex, slot, group, word; /* the first ones of the patch */
 } sp_cuda_patch;
 

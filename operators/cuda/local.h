@@ -74,8 +74,8 @@ struct range {
 /* The arguments of a part of the mesh, without vectors. */
 sp_cuda_arguments sp_cuda_arguments_of(const sp_local_operator *local, mesh_part part);
 
-/* The setup's diagonal at shared DOFs (HALO) or the others (INNER), whose edge nodes may be pending, as sp_cuda_add_diagonal
- * (vectors.h). */
+/* The setup's diagonal at shared DOFs (HALO) or the others (INNER), whose edge nodes may be
+ * pending, as sp_cuda_add_diagonal (vectors.h). */
 sp_status sp_cuda_apply_diagonal(sp_local_operator *local, mesh_part part, bool constrained,
                                  bool pending, const void *x, void *y, double *partial,
                                  const sp_cuda_scalars *scalars, bool joins, cudaStream_t stream);

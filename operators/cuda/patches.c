@@ -31,7 +31,7 @@ typedef struct vertices {
   int corner[MOST];  /* the first corner of a vertex, SP_CORNERS * element + corner */
   int corners[MOST]; /* how many it has */
   int number[MOST];  /* its number in the patch */
-  int found[MOST];   /* [elements][SP_CORNERS], the vertex of each corner, before they are numbered */
+  int found[MOST]; /* [elements][SP_CORNERS], the vertex of each corner, before they are numbered */
 } vertices;
 
 static sp_lid dof_of(const builder *b, int corner) {

@@ -3,12 +3,12 @@
 
 #include <cuda_pipeline.h>
 
-// Shared memory of a block: u, x and y, z of the patch's vertices, whose place the elements' results
-// take later, then the patch's lists.
+// Shared memory of a block: u, x and y, z of the patch's vertices, whose place the elements'
+// results take later, then the patch's lists.
 constexpr int RESULTS = SP_CORNERS * SP_CUDA_PATCH + 2; // and a zero in the place of missing ones
 struct patch_room {
-  double2 *ux, *yz;         // [vertices]
-  double *results;          // [corner][element]
+  double2 *ux, *yz;          // [vertices]
+  double *results;           // [corner][element]
   unsigned *start, *entries; // [groups + 1], [words]
 
   static __host__ __device__ __forceinline__ int vertex_doubles(const sp_cuda_patch_arrays &a) {
@@ -102,15 +102,24 @@ __device__ __forceinline__ void difference(const real to[3], const real from[3],
   for (int d = 0; d < 3; d++) edge[d] = to[d] - from[d];
 }
 
+// sum += a.b, by three multiply-adds.
+__device__ __forceinline__ void add_product(const real a[3], const real b[3], real &sum) {
+#pragma unroll
+  for (int d = 0; d < 3; d++) sum = fma(a[d], b[d], sum);
+}
+
 // result[c] = (A_e u)[c] at the corners of an element, whose points are x[c]. With J = E / 2, where
 // the columns of E are edges, and weights of one, at every corner
 //
 //     w G = adj(E) adj(E)^T / (2 |E|),    w |J| = |E| / 8,    du/dr = (u_1 - u_0) / 2.
 //
-// The fluxes at both ends of an edge are added up before they go to its corners.
+// The fluxes at both ends of an edge are added up before they go to its corners. `stiffness` and
+// `mass` are what is constant: kappa / 8, and kappa lambda / 8. FP64 arithmetic takes more than
+// half of the time, so it is written to need few instructions.
 template <bool ENERGY>
-__device__ __forceinline__ void apply_corners(const real (&u)[8], const real (&x)[8][3], real kappa,
-                                              real lambda, real (&result)[8], double &energy) {
+__device__ __forceinline__ void apply_corners(const real (&u)[8], const real (&x)[8][3],
+                                              real stiffness, real mass, real (&result)[8],
+                                              double &energy) {
   real edge_t[4][3], ut[4], flux_t[4] = {};
 #pragma unroll
   for (int c = 0; c < 4; c++) {
@@ -119,7 +128,7 @@ __device__ __forceinline__ void apply_corners(const real (&u)[8], const real (&x
   }
 #pragma unroll
   for (int k = 0; k < 2; k++) {
-    real edge_r[2][3], edge_s[2][3], ur[2], us[2], flux_r[2] = {}, flux_s[2] = {};
+    real edge_r[2][3], edge_s[2][3], ur[2], us[2], flux_r[2] = {}, flux_s[2] = {}, masses[4];
 #pragma unroll
     for (int m = 0; m < 2; m++) {
       const int r = 4 * k + 2 * m, s = 4 * k + m; // edges along r at j = m, along s at i = m
@@ -133,21 +142,24 @@ __device__ __forceinline__ void apply_corners(const real (&u)[8], const real (&x
       const int i = c % 2, j = c / 2;
       real p[3], q[3], w[3], flux[3];
       const real volume = adjugate_of(edge_r[j], edge_s[i], edge_t[c], p, q, w);
-      const real scale = kappa * reciprocal(volume);
+      const real scale = stiffness * reciprocal(volume);
 #pragma unroll
       for (int d = 0; d < 3; d++) flux[d] = scale * (p[d] * ur[j] + q[d] * us[i] + w[d] * ut[c]);
-      flux_r[j] += p[0] * flux[0] + p[1] * flux[1] + p[2] * flux[2];
-      flux_s[i] += q[0] * flux[0] + q[1] * flux[1] + q[2] * flux[2];
-      flux_t[c] += w[0] * flux[0] + w[1] * flux[1] + w[2] * flux[2];
-      const real mass = kappa * lambda * volume * u[4 * k + c];
-      if (ENERGY) energy += mass * u[4 * k + c];
-      result[4 * k + c] = mass;
+      add_product(p, flux, flux_r[j]);
+      add_product(q, flux, flux_s[i]);
+      add_product(w, flux, flux_t[c]);
+      masses[c] = mass * volume;
+      if (ENERGY) energy += masses[c] * u[4 * k + c] * u[4 * k + c];
     }
 #pragma unroll
     for (int m = 0; m < 2; m++) {
       if (ENERGY) energy += flux_r[m] * ur[m] + flux_s[m] * us[m];
-      result[4 * k + 2 * m] -= flux_r[m];
-      result[4 * k + 2 * m + 1] += flux_r[m];
+      const int r = 2 * m;
+      result[4 * k + r] = masses[r] * u[4 * k + r] - flux_r[m];
+      result[4 * k + r + 1] = masses[r + 1] * u[4 * k + r + 1] + flux_r[m];
+    }
+#pragma unroll
+    for (int m = 0; m < 2; m++) {
       result[4 * k + m] -= flux_s[m];
       result[4 * k + m + 2] += flux_s[m];
     }
@@ -193,9 +205,9 @@ __global__ __launch_bounds__(SP_CUDA_PATCH, PATCH_BLOCKS) void bp35_patch(sp_cud
   if (MODE != SP_CUDA_LOCAL) values.find(a, patch, 0);
   uint4 corners = {};
   if (on) corners = __ldg((const uint4 *)a.patches.corners + element);
-  double kappa = 0.125, lambda = a.lambda;
+  double stiffness = 0.125, lambda = a.lambda;
   if (GEOMETRY == SCALED && on) {
-    kappa *= __ldg(a.scales + 2 * element);
+    stiffness *= __ldg(a.scales + 2 * element);
     lambda = __ldg(a.scales + 2 * element + 1);
   }
   follow();
@@ -224,7 +236,7 @@ __global__ __launch_bounds__(SP_CUDA_PATCH, PATCH_BLOCKS) void bp35_patch(sp_cud
       x[c][1] = yz.x;
       x[c][2] = yz.y;
     }
-    apply_corners<MODE == SP_CUDA_CG>(u, x, kappa, lambda, result, energy);
+    apply_corners<MODE == SP_CUDA_CG>(u, x, stiffness, stiffness * lambda, result, energy);
   }
   if (MODE == SP_CUDA_LOCAL) {
 #pragma unroll

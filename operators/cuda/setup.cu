@@ -32,7 +32,8 @@ static sp_operator_facts facts_of(const sp_operator_setup *setup) {
  * Schwarz are by elements. */
 static const sp_cuda_kernel *patch_kernel(const sp_operator_facts *facts, sp_factor_kind factors) {
   if (facts->kind != SP_BP35 || facts->for_level) return nullptr;
-  const sp_cuda_kernel *kernel = &sp_cuda_order_get(facts->order, facts->precision)->patched[factors];
+  const sp_cuda_kernel *kernel =
+      &sp_cuda_order_get(facts->order, facts->precision)->patched[factors];
   return kernel->launch ? kernel : nullptr;
 }
 
@@ -235,12 +236,11 @@ static sp_status send_patches(const sp_operator_setup *setup, const sp_patches *
   arrays->most_words = patches->most_words;
   SP_TRY(send(local, patches->list, (size_t)patches->count, sizeof *patches->list, what,
               &arrays->list));
-  SP_TRY(send(local, patches->codes, patches->vertices, sizeof *patches->codes, what,
-              &arrays->codes));
+  SP_TRY(
+      send(local, patches->codes, patches->vertices, sizeof *patches->codes, what, &arrays->codes));
   SP_TRY(send(local, patches->points, 3 * patches->vertices, sizeof *patches->points, what,
               &local->factors));
-  SP_TRY(send(local, patches->corners, elements, sizeof *patches->corners, what,
-              &arrays->corners));
+  SP_TRY(send(local, patches->corners, elements, sizeof *patches->corners, what, &arrays->corners));
   SP_TRY(send(local, patches->start, patches->groups + 1, sizeof *patches->start, what,
               &arrays->start));
   SP_TRY(send(local, patches->entries, patches->words, sizeof *patches->entries, what,

@@ -206,8 +206,8 @@ __global__ __launch_bounds__(THREADS, 4) void update(sp_cuda_update u) {
     if (x) x[i] = fma(alpha, p[i], x[i]);
     if (i < a.owned) sums.add(residual, d, i);
   };
-  // Edges and vertices: ap is not zero only where the exchange, the diagonal or a patch wrote it. With a
-  // step of zero only the sums are wanted, and the edge nodes may hold anything.
+  // Edges and vertices: ap is not zero only where the exchange, the diagonal or a patch wrote it.
+  // With a step of zero only the sums are wanted, and the edge nodes may hold anything.
   const auto edge = [&](int t, const target<double> &there) {
     const int i = a.first_edge + t;
     const bool none = alpha == 0 || there.is_constrained();
@@ -361,8 +361,8 @@ cudaError_t sp_cuda_add_diagonal(const sp_cuda_diagonal *diagonal, sp_precision 
                                  cudaStream_t stream) {
   return (precision == SP_SINGLE ? queue_diagonal<float>
                                  : queue_diagonal<double>)(diagonal, first, last, constrained,
-                                                           pending, x, y, partial, scalars,
-                                                           joins, stream);
+                                                           pending, x, y, partial, scalars, joins,
+                                                           stream);
 }
 
 cudaError_t sp_cuda_finish_pass_1(int count, const double *partial, double *room,

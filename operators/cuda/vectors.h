@@ -39,9 +39,10 @@ typedef struct sp_cuda_diagonal {
 } sp_cuda_diagonal;
 
 /* y += D x at entries [first, last) of the diagonal. `pending`, unless NULL: pass 2 or
- * sp_cuda_complete will add the edge nodes, so y = D x at owned DOFs that have any. If `partial` is not NULL it
- * gets sp_cuda_diagonal_blocks(last - first) sums of x.D x. Does nothing once iterations have
- * stopped; scalars may be NULL. `joins`: it may follow kernels of several streams (queue.cuh). */
+ * sp_cuda_complete will add the edge nodes, so y = D x at owned DOFs that have any. If `partial` is
+ * not NULL it gets sp_cuda_diagonal_blocks(last - first) sums of x.D x. Does nothing once
+ * iterations have stopped; scalars may be NULL. `joins`: it may follow kernels of several streams
+ * (queue.cuh). */
 int sp_cuda_diagonal_blocks(int count);
 cudaError_t sp_cuda_add_diagonal(const sp_cuda_diagonal *diagonal, sp_precision precision,
                                  int first, int last, bool constrained,

@@ -9,6 +9,7 @@
 #include "io/threads.h"
 #include "solver/linear/chebyshev.h"
 #include "solver/linear/coarse_matrix.h"
+#include "solver/linear/coarse_rows.h"
 
 enum { MOST = 25, DEGREE = 2, LANCZOS = 12 };
 static const double SAFETY = 1.1;

@@ -6,6 +6,7 @@
 #include "solver/linear/amg.h"
 #include "solver/linear/coarse_boomer.h"
 #include "solver/linear/coarse_matrix.h"
+#include "solver/linear/coarse_rows.h"
 
 /* Rows up to which an inverse is taken. On a GPU a dense inverse of so many takes 0.3 GB in single
  * precision. On the host hypre eliminates anew on every rank. */
@@ -173,19 +174,9 @@ static sp_status create_vectors(sp_coarse *c, int rows) {
   return create_selection(c, (int)c->dofs, rows, c->rows.of_dof, &c->scatter);
 }
 
-/* The rows of all ranks; the matrix that hypre assembles them in comes and goes. */
-static sp_status gather_matrix(sp_coarse *c, const sp_operator_setup *setup,
-                               const sp_constants *constants) {
-  HYPRE_IJMatrix matrix;
-  sp_status status = sp_coarse_matrix_create(setup, constants, &matrix);
-  if (!status) status = sp_coarse_matrix_gather(setup, matrix, &c->rows);
-  if (matrix) HYPRE_IJMatrixDestroy(matrix);
-  return status;
-}
-
 static sp_status create_on_device(sp_coarse *c, const sp_operator_setup *setup,
                                   const sp_constants *constants) {
-  SP_TRY(gather_matrix(c, setup, constants));
+  SP_TRY(sp_free_rows_create(setup, constants, &c->rows));
   const int rows = c->rows.matrix.rows;
   const bool direct = rows <= DIRECT_ON_DEVICE && c->kind != SP_COARSE_AMG;
   sp_status status = sp_amg_create(c->backend, c->device, c->precision, &c->rows.matrix,

@@ -43,8 +43,8 @@ bool sp_coarse_is_available(void);
 int sp_coarse_direct_most(const sp_backend *backend);
 
 /* For the operator that `setup`, of order 1 and kind bp3.5, describes; `kind` is not
- * SP_COARSE_CHEBYSHEV. Vectors are of `precision`. On a device hypre goes on beside what comes next,
- * and nothing else may call it until sp_coarse_complete. The caller destroys *out. Errors:
+ * SP_COARSE_CHEBYSHEV. Vectors are of `precision`. On a device hypre goes on beside what comes
+ * next, and nothing else may call it until sp_coarse_complete. The caller destroys *out. Errors:
  * SP_ERR_INPUT for more DOFs than hypre's integers count, and for a direct solution of too many;
  * SP_ERR_SYSTEM. Collective. */
 sp_status sp_coarse_create(const sp_operator_setup *setup, const sp_constants *constants,

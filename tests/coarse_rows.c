@@ -1,0 +1,185 @@
+/* The rows of the coarsest problem on every rank (solver/linear/coarse_rows.h) against the operator
+ * of order 1 itself; one element across a period; the same bits on all ranks; pinned constants. */
+#include "solver/linear/coarse_rows.h"
+
+#include "mesh/box.h"
+#include "mesh/create.h"
+#include "tests/operator_bench.h"
+#include "tests/rotate.h"
+
+enum { SEED = 7 };
+static const double LAMBDA = 0.7, ALPHA = 3;
+
+static void *allocate(size_t count, size_t size) {
+  void *memory;
+  if (sp_allocate(count, size, "test", &memory)) MPI_Abort(MPI_COMM_WORLD, 1);
+  return memory;
+}
+
+static double random_number(int seed, sp_gid number) {
+  return sin(12.9898 * (double)(number + 1) + 78.233 * seed);
+}
+
+/* x of all free rows, from the owners. */
+static double *all_rows(const sp_space *space, const sp_free_rows *rows, const double *x) {
+  double *all = allocate((size_t)rows->matrix.rows, sizeof *all);
+  for (sp_lid d = 0; d < space->numbering->owned; d++)
+    if (rows->of_dof[d] >= 0) all[rows->of_dof[d]] = x[d];
+  MPI_Allreduce(MPI_IN_PLACE, all, rows->matrix.rows, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  return all;
+}
+
+static double product(const sp_csr *m, int row, const double *x, double *size) {
+  double sum = 0;
+  *size = 0;
+  for (int e = m->start[row]; e < m->start[row + 1]; e++) {
+    sum += m->values[e] * x[m->column[e]];
+    *size += fabs(m->values[e] * x[m->column[e]]);
+  }
+  return sum;
+}
+
+/* A x as the operator has it, at this rank's free DOFs. Both sum some 64 products per row. */
+static void check_product(const bench *b, const sp_operator_setup *setup,
+                          const sp_free_rows *rows) {
+  const sp_space *space = setup->space;
+  const size_t dofs = sp_space_dofs(space);
+  double *x = allocate(dofs, sizeof *x), *y = allocate(dofs, sizeof *y);
+  void *device_x, *device_y;
+  for (size_t d = 0; d < dofs; d++)
+    x[d] = random_number(SEED, sp_numbering_global(space->numbering, (sp_lid)d));
+  sp_operator *op = bench_operator(setup);
+  CHECK(!b->backend->vector_create(b->device, SP_DOUBLE, dofs, &device_x), "x");
+  CHECK(!b->backend->vector_create(b->device, SP_DOUBLE, dofs, &device_y), "y");
+  CHECK(!b->backend->upload(b->device, SP_DOUBLE, dofs, x, device_x), "upload");
+  CHECK(!sp_operator_apply(op, true, device_x, device_y), "apply");
+  CHECK(!b->backend->download(b->device, SP_DOUBLE, dofs, device_y, y), "download");
+  double *all = all_rows(space, rows, x);
+  int count = 0;
+  for (sp_lid d = 0; d < space->numbering->owned; d++) {
+    const int row = rows->of_dof[d];
+    CHECK((row < 0) == setup->constrained[d], "DOF %d has row %d", d, row);
+    if (row < 0) continue;
+    double size;
+    const double sum = product(&rows->matrix, row, all, &size);
+    CHECK(row == rows->first + count++, "rows follow the DOFs");
+    CHECK_CLOSE(sum, y[d], 128 * DBL_EPSILON * size);
+  }
+  CHECK(count == rows->count, "%d of %d rows", count, rows->count);
+  b->backend->vector_destroy(b->device, &device_x);
+  b->backend->vector_destroy(b->device, &device_y);
+  sp_operator_destroy(&op);
+  free(all);
+  free(x);
+  free(y);
+}
+
+static void check_bits(const sp_csr *m) {
+  const int entries = m->start[m->rows];
+  double *lowest = allocate((size_t)entries, sizeof *lowest);
+  double *highest = allocate((size_t)entries, sizeof *highest);
+  MPI_Allreduce(m->values, lowest, entries, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
+  MPI_Allreduce(m->values, highest, entries, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  for (int e = 0; e < entries; e++) CHECK(lowest[e] == highest[e], "entry %d differs", e);
+  for (int i = 0; i < m->rows; i++)
+    for (int e = m->start[i] + 1; e < m->start[i + 1]; e++)
+      CHECK(m->column[e - 1] < m->column[e], "columns of row %d", i);
+  free(lowest);
+  free(highest);
+}
+
+static sp_mesh *make_mesh(const int elements[3], int periods) {
+  sp_box shape = {.elements = {elements[0], elements[1], elements[2]}, .upper = {1.5, 1, 0.8}};
+  if (periods == 0) shape.map = SP_MAP_SINE;
+  sp_hexes *hexes;
+  sp_mesh *mesh = NULL;
+  sp_periodic_pair pairs[3];
+  for (int d = 0; d < periods; d++) pairs[d] = (sp_periodic_pair){{2 * d, 2 * d + 1}};
+  sp_status status = sp_box_hexes(MPI_COMM_WORLD, &shape, &hexes);
+  if (!status) rotate_elements(hexes, SEED);
+  if (!status) status = sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh);
+  if (!status && periods > 0) status = sp_mesh_identify(mesh, periods, pairs);
+  CHECK(!status, "%s", sp_error_message());
+  if (!mesh) MPI_Abort(MPI_COMM_WORLD, 1);
+  return mesh;
+}
+
+/* kappa and lambda by element; every fifth DOF is constrained, and some others have a diagonal. */
+static void check_rows(const bench *b, const int elements[3], int periods) {
+  sp_mesh *mesh = make_mesh(elements, periods);
+  sp_space *space = bench_space(b, mesh, 1);
+  const size_t dofs = sp_space_dofs(space), count = (size_t)mesh->hexes->count;
+  bool *constrained = allocate(dofs, 1);
+  double *kappa = allocate(count, sizeof *kappa);
+  sp_lid *diagonal_dofs = allocate(dofs, sizeof *diagonal_dofs), diagonals = 0;
+  double *diagonal = allocate(dofs, sizeof *diagonal);
+  for (size_t d = 0; d < dofs; d++) {
+    const sp_gid number = sp_numbering_global(space->numbering, (sp_lid)d);
+    constrained[d] = number % 5 == 2;
+    if (number % 3 != 0) continue;
+    diagonal_dofs[diagonals] = (sp_lid)d;
+    diagonal[diagonals++] = ALPHA;
+  }
+  for (size_t e = 0; e < count; e++) kappa[e] = 1.5 + random_number(1, mesh->hexes->tags[e]);
+  const sp_operator_setup setup = {.space = space,
+                                   .kind = SP_BP35,
+                                   .geometry = SP_GEOMETRY_STORED,
+                                   .lambda = LAMBDA,
+                                   .constrained = constrained,
+                                   .kappa = kappa,
+                                   .by_element = true,
+                                   .diagonal_count = diagonals,
+                                   .diagonal_dofs = diagonal_dofs,
+                                   .diagonal_values = diagonal};
+  sp_free_rows rows;
+  CHECK(!sp_free_rows_create(&setup, &(sp_constants){0}, &rows), "%s", sp_error_message());
+  check_product(b, &setup, &rows);
+  check_bits(&rows.matrix);
+  sp_free_rows_free(&rows);
+  free(constrained);
+  free(kappa);
+  free(diagonal_dofs);
+  free(diagonal);
+  sp_space_destroy(&space);
+  sp_mesh_destroy(&mesh);
+}
+
+/* Without mass and conditions rows sum to zero; the pinned one to half its diagonal. */
+static void check_pinned(const bench *b) {
+  sp_mesh *mesh = make_mesh((int[]){4, 3, 5}, 0);
+  sp_space *space = bench_space(b, mesh, 1);
+  int *component = allocate(sp_space_dofs(space), sizeof *component);
+  const sp_operator_setup setup = {.space = space, .kind = SP_BP35, .geometry = SP_GEOMETRY_STORED};
+  sp_free_rows rows;
+  CHECK(!sp_free_rows_create(&setup, &(sp_constants){1, component}, &rows), "%s",
+        sp_error_message());
+  double *ones = allocate((size_t)rows.matrix.rows, sizeof *ones);
+  for (int i = 0; i < rows.matrix.rows; i++) ones[i] = 1;
+  for (int i = 0; i < rows.matrix.rows; i++) {
+    double size, pinned = 0;
+    const double sum = product(&rows.matrix, i, ones, &size);
+    for (int e = rows.matrix.start[i]; e < rows.matrix.start[i + 1]; e++)
+      if (i == 0 && rows.matrix.column[e] == i) pinned = rows.matrix.values[e] / 2;
+    CHECK((i == 0) == (pinned > 0), "row %d", i);
+    CHECK_CLOSE(sum, pinned, 128 * DBL_EPSILON * size);
+  }
+  free(ones);
+  free(component);
+  sp_free_rows_free(&rows);
+  sp_space_destroy(&space);
+  sp_mesh_destroy(&mesh);
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  bench b;
+  bench_open(argc, argv, &b);
+  check_rows(&b, (int[]){6, 5, 4}, 0);
+  check_rows(&b, (int[]){1, 2, 4}, 1);
+  check_rows(&b, (int[]){2, 3, 2}, 3);
+  check_pinned(&b);
+  bench_close(&b);
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}
