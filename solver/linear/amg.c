@@ -242,7 +242,7 @@ static sp_status set_up(void *boomer_) {
   HYPRE_IJVectorGetObject(h->vector, (void **)&par_vector);
   HYPRE_BoomerAMGCreate(&h->amg);
   HYPRE_BoomerAMGSetCoarsenType(h->amg, 8);
-  HYPRE_BoomerAMGSetInterpType(h->amg, 6);
+  HYPRE_BoomerAMGSetInterpType(h->amg, 17);
   HYPRE_BoomerAMGSetPMaxElmts(h->amg, 4);
   HYPRE_BoomerAMGSetStrongThreshold(h->amg, 0.25);
   HYPRE_BoomerAMGSetMaxCoarseSize(h->amg, h->direct);

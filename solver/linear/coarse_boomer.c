@@ -46,7 +46,8 @@ static void create_vector(const sp_boomer *c, HYPRE_BigInt begin, HYPRE_IJVector
 }
 
 /* What a prototype found best for these matrices: HMIS-like coarsening by PMIS (8), extended+i
- * interpolation (6) of at most four entries per row, and a smoother that makes the cycle symmetric:
+ * interpolation of at most four entries per row, by products of matrices (17), which takes two
+ * thirds of the time of 6 at as many iterations; and a smoother that makes the cycle symmetric:
  * l1 Gauss-Seidel, forward before (13) and backward after (14); elimination (9) on the last level,
  * which is the first with `direct`. */
 static sp_status set_up(sp_boomer *c, bool direct) {
@@ -57,7 +58,7 @@ static sp_status set_up(sp_boomer *c, bool direct) {
   HYPRE_IJVectorGetObject(c->x, (void **)&x);
   HYPRE_BoomerAMGCreate(&c->amg);
   HYPRE_BoomerAMGSetCoarsenType(c->amg, 8);
-  HYPRE_BoomerAMGSetInterpType(c->amg, 6);
+  HYPRE_BoomerAMGSetInterpType(c->amg, 17);
   HYPRE_BoomerAMGSetPMaxElmts(c->amg, 4);
   HYPRE_BoomerAMGSetStrongThreshold(c->amg, 0.25);
   HYPRE_BoomerAMGSetMaxCoarseSize(c->amg, 200);
