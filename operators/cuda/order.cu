@@ -232,8 +232,9 @@ constexpr shape bp35_stored[] = {{0, 0}, {16, 18}, {7, 18}, {4, 18}, {5, 7}, {3,
 constexpr shape bp35_trilinear[] = {{0, 0}, {16, 18}, {7, 18}, {4, 18}, {5, 9}, {3, 9},
                                     {3, 7}, {1, 18},  {1, 12}, {1, 9},  {1, 9}, {1, 7},
                                     {1, 6}, {1, 4},   {1, 3},  {1, 2}};
-constexpr shape mass_shape[] = {{0, 0}, {7, 16}, {4, 16}, {5, 8}, {7, 4}, {5, 4}, {2, 8}, {1, 8},
-                                {1, 8}, {1, 6},  {1, 5},  {1, 5}, {1, 4}, {1, 3}, {1, 3}, {1, 2}};
+constexpr shape mass_stored[] = {{0, 0}, {7, 16}, {4, 16}, {5, 8}, {7, 4}, {5, 4}, {2, 8}, {1, 8},
+                                 {1, 8}, {1, 6},  {1, 5},  {1, 5}, {1, 4}, {1, 3}, {1, 3}, {1, 2}};
+constexpr const shape *mass_trilinear = mass_stored;
 constexpr shape bp30_shape[] = {{0, 0}, {7, 10}, {4, 10}, {5, 5}, {3, 5}, {3, 4}, {1, 10}, {1, 7},
                                 {1, 5}, {1, 5},  {1, 4},  {1, 3}, {1, 3}, {1, 2}, {1, 2},  {1, 1}};
 #else
@@ -243,8 +244,10 @@ constexpr shape bp35_stored[] = {{0, 0},  {16, 12}, {7, 12}, {4, 12}, {5, 6}, {3
 constexpr shape bp35_trilinear[] = {{0, 0}, {16, 12}, {7, 12}, {4, 12}, {5, 6}, {3, 6},
                                     {3, 4}, {1, 10},  {1, 6},  {1, 5},  {1, 5}, {1, 4},
                                     {1, 3}, {1, 2},   {1, 2},  {1, 2}};
-constexpr shape mass_shape[] = {{0, 0}, {7, 8}, {4, 8}, {5, 8}, {3, 10}, {5, 5}, {2, 8}, {1, 8},
-                                {1, 4}, {1, 4}, {1, 4}, {1, 3}, {1, 2},  {1, 2}, {1, 2}, {1, 2}};
+constexpr shape mass_stored[] = {{0, 0}, {7, 8}, {4, 8}, {5, 8}, {3, 10}, {5, 5}, {2, 8}, {1, 8},
+                                 {1, 4}, {1, 4}, {1, 4}, {1, 3}, {1, 2},  {1, 2}, {1, 2}, {1, 2}};
+constexpr shape mass_trilinear[] = {{0, 0}, {7, 8}, {4, 8}, {5, 8}, {7, 4}, {5, 5}, {2, 8}, {1, 8},
+                                    {1, 4}, {1, 4}, {1, 4}, {1, 3}, {1, 2}, {1, 2}, {1, 2}, {1, 2}};
 constexpr shape bp30_shape[] = {{0, 0}, {7, 8}, {4, 8}, {5, 6}, {3, 5}, {3, 4}, {1, 8}, {1, 5},
                                 {1, 4}, {1, 4}, {1, 3}, {1, 2}, {1, 2}, {1, 2}, {1, 2}, {1, 1}};
 #endif
@@ -257,6 +260,8 @@ constexpr int bp35_ahead[] = {0, 0, 3, 0, 5, 0, 7, 3, 9, 5, 0, 3, 0, 0, 0, 0};
 
 template <int G>
 constexpr shape bp35_shape = (is_trilinear<G> ? bp35_trilinear : bp35_stored)[SP_ORDER];
+template <int G>
+constexpr shape mass_shape = (is_trilinear<G> ? mass_trilinear : mass_stored)[SP_ORDER];
 template <int G, int MODE>
 constexpr int layers_ahead = (!SP_FLOAT && G == STORED && MODE == SP_CUDA_LOCAL)
                                  ? bp35_ahead[SP_ORDER]
@@ -271,9 +276,9 @@ template <int G, int MODE, int E = bp35_shape<G>.elements, int LAYERS = layers_a
           int SLOTS = ring_slots<G, MODE>>
 using bp35_lines = variant<bp35<E, bp35_shape<G>.blocks, G, MODE, LAYERS, SLOTS>, E, threads<E, Nq>,
                            sizeof(real) * (stiffness_room<E> + copies_room<E, LAYERS, SLOTS>())>;
-template <int G, int MODE, int E = mass_shape[SP_ORDER].elements>
-using mass_lines = variant<mass<E, mass_shape[SP_ORDER].blocks, G, MODE>, E, threads<E, M>,
-                           E * MASS_SIZE * sizeof(real)>;
+template <int G, int MODE, int E = mass_shape<G>.elements>
+using mass_lines =
+    variant<mass<E, mass_shape<G>.blocks, G, MODE>, E, threads<E, M>, E * MASS_SIZE * sizeof(real)>;
 template <int G, int MODE, int E = bp30_shape[SP_ORDER].elements>
 using bp30_lines = variant<bp30<E, bp30_shape[SP_ORDER].blocks, G, MODE>, E, threads<E, M>,
                            E * BP30_SIZE * sizeof(real)>;
