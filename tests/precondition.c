@@ -15,6 +15,7 @@ static sp_status create_matrix(sp_device *device, sp_precision precision, const 
 
 static int most_iterations = 1000;
 static bool coefficients = false;
+static double stretch = 1;
 
 static void check(sp_preconditioner_kind request, sp_coarse_kind coarse, sp_operator_kind kind,
                   int order, bool has_matrices, double elements, sp_preconditioner_kind want) {
@@ -22,7 +23,8 @@ static void check(sp_preconditioner_kind request, sp_coarse_kind coarse, sp_oper
   const sp_precondition_facts facts = {
       .op = {.kind = kind, .order = order, .coefficients = coefficients},
       .backend = &backend,
-      .elements = elements};
+      .elements = elements,
+      .stretch = stretch};
   static sp_config config; /* large */
   const char *reason = "";
   config.solver.preconditioner = (int)request;
@@ -43,8 +45,17 @@ int main(int argc, char **argv) {
   const bool has_hypre = sp_coarse_is_available(); /* else there is no such set-up */
   check(AUTO, SP_COARSE_AUTO, SP_MASS, 3, false, 1e3, JACOBI);
   check(AUTO, SP_COARSE_AUTO, SP_BP35, 3, false, 1e3, MULTIGRID);
-  check(AUTO, SP_COARSE_AUTO, SP_BP30, 1, true, 1.9e6, MULTIGRID);
+  check(AUTO, SP_COARSE_AUTO, SP_BP30, 1, true, 8000, MULTIGRID);
+  check(AUTO, SP_COARSE_AUTO, SP_BP30, 1, true, 1.9e6, has_hypre ? JACOBI : MULTIGRID);
   check(AUTO, SP_COARSE_AUTO, SP_BP35, 1, true, 2.1e6, has_hypre ? JACOBI : MULTIGRID);
+  stretch = 5;
+  check(AUTO, SP_COARSE_AUTO, SP_BP35, 1, true, 1.9e6, MULTIGRID);
+  check(AUTO, SP_COARSE_AUTO, SP_BP35, 1, true, 2.1e6, has_hypre ? JACOBI : MULTIGRID);
+  stretch = 1;
+  most_iterations = 700; /* twice the 409 that are expected are too many */
+  check(AUTO, SP_COARSE_AUTO, SP_BP35, 1, true, 1.9e6, MULTIGRID);
+  check(AUTO, SP_COARSE_AUTO, SP_BP35, 1, true, 2.1e6, has_hypre ? JACOBI : MULTIGRID);
+  most_iterations = 1000;
   check(AUTO, SP_COARSE_AMG, SP_BP35, 1, true, 2.1e6, MULTIGRID);
   check(AUTO, SP_COARSE_AUTO, SP_BP35, 1, true, 1e8, MULTIGRID); /* too many iterations */
   most_iterations = 10000;

@@ -111,21 +111,20 @@ static sp_status check_case(const sp_config *config, const sp_case_base *base,
   if (!status) status = sp_quantities_create(config, base->mesh, problem, &quantities);
   if (!status) {
     const sp_materials *materials = &problem->materials;
-    const sp_precondition_facts facts = {
-        .op = {.kind = problem->kind,
-               .order = order,
-               .map_order = base->mesh->hexes->map_order,
-               .coefficients =
-                   sp_materials_have_kappa(materials) || sp_materials_have_lambda(materials),
-               .by_element = sp_materials_are_constant(materials)},
-        .backend = base->platform->backend,
-        .elements = (double)base->mesh->global_elements * pow(8, config->mesh.refine)};
+    const sp_geometry_facts of_op = {.kind = problem->kind,
+                                     .order = order,
+                                     .map_order = base->mesh->hexes->map_order,
+                                     .coefficients = sp_materials_have_kappa(materials) ||
+                                                     sp_materials_have_lambda(materials),
+                                     .by_element = sp_materials_are_constant(materials)};
+    const double elements = (double)base->mesh->global_elements * pow(8, config->mesh.refine);
+    sp_precondition_facts facts;
     const char *reason;
     *s = (shape){
         .config = config,
         .backend = base->platform->backend,
         .op = {.kind = problem->kind, .precision = SP_DOUBLE, .order = order},
-        .map_order = facts.op.map_order,
+        .map_order = of_op.map_order,
         .coefficients = sp_coefficients_predicted_bytes(materials, sizes->elements,
                                                         sp_operator_rule(problem->kind, order)),
         .field = config->output.field[0]
@@ -134,10 +133,13 @@ static sp_status check_case(const sp_config *config, const sp_case_base *base,
                                                 config->output.flux)
                      : 0,
         .null_space = sp_operator_rows[problem->kind].has_stiffness && !problem->has_dirichlet};
-    status = sp_geometry_choose(facts.backend, &facts.op,
-                                (sp_geometry_kind)config->discretization.geometry, &s->op.geometry,
-                                &reason);
-    s->op.one_sweep = sp_precondition_leaves_one_sweep(config, &facts, s->op.geometry);
+    status =
+        sp_precondition_facts_find(&of_op, base->platform->backend, base->mesh, elements, &facts);
+    if (!status)
+      status = sp_geometry_choose(facts.backend, &facts.op,
+                                  (sp_geometry_kind)config->discretization.geometry,
+                                  &s->op.geometry, &reason);
+    s->op.one_sweep = !status && sp_precondition_leaves_one_sweep(config, &facts, s->op.geometry);
     if (!status)
       status = sp_precondition_predict(config, base->mesh, &s->op, &facts, &s->preconditioner);
     status = sp_agree(base->comm, status);

@@ -13,11 +13,13 @@
 #include "solver/problem/load.h"
 #include "solver/problem/robin.h"
 
-/* For a GPU, one core of each rank sets up algebraic multigrid with the rows of all ranks, 12 us
- * per row; at order 1 all DOFs are rows. With 16 M rows that took 189 s, where Jacobi's
- * preconditioner solved the system in 828 iterations and 2.8 s (operators/cuda/MEASUREMENTS.md).
- * Iterations grow with the number of elements per direction. */
-static const double MOST_ROWS = 2e6, ITERATIONS_PER_ELEMENT = 3.3;
+/* For a GPU, one core of each rank sets up algebraic multigrid with the rows of all ranks, 8 us per
+ * row; at order 1 all DOFs are rows. With 2 M rows that took 16 s, where Jacobi's preconditioner
+ * solved the system in 419 iterations and 0.1 s (operators/cuda/MEASUREMENTS.md). Iterations grow
+ * with the number of elements per direction. The margin is what distortion and boundaries may add:
+ * above MANY_ROWS set-up takes so long that the risk is worth more. */
+static const double LEAST_ROWS = 8192, MANY_ROWS = 2e6, ITERATIONS_PER_ELEMENT = 3.3;
+static const double MARGIN = 2, SMALL_MARGIN = 1.15;
 
 sp_preconditioner_kind sp_precondition_best(sp_operator_kind kind) {
   return sp_operator_rows[kind].has_stiffness ? SP_PRECONDITIONER_MULTIGRID
@@ -30,12 +32,30 @@ static bool asks_for_multigrid(const sp_config *config) {
          config->solver.precision != SP_CYCLE_AUTO || config->solver.orders.count > 0;
 }
 
-/* Whether set-up takes too long, and Jacobi's preconditioner should converge in time. */
+/* Whether all DOFs are rows of algebraic multigrid that one core sets up for a device. */
+static bool has_long_set_up(const sp_backend *backend, const sp_geometry_facts *op) {
+  return backend->matrix_create && sp_coarse_is_available() && op->order == 1;
+}
+
+/* Whether Jacobi's preconditioner should converge before multigrid is set up. */
 static bool prefers_jacobi(const sp_config *config, const sp_precondition_facts *facts) {
   const double iterations = ITERATIONS_PER_ELEMENT * cbrt(facts->elements);
-  return facts->backend->matrix_create && sp_coarse_is_available() && facts->op.order == 1 &&
-         facts->elements > MOST_ROWS && !facts->op.coefficients && !asks_for_multigrid(config) &&
-         1.15 * iterations < config->solver.max_iterations;
+  const bool many = facts->elements > MANY_ROWS;
+  return has_long_set_up(facts->backend, &facts->op) && facts->elements > LEAST_ROWS &&
+         (many || facts->stretch <= SP_SMOOTHER_STRETCH) && !facts->op.coefficients &&
+         !asks_for_multigrid(config) &&
+         (many ? SMALL_MARGIN : MARGIN) * iterations < config->solver.max_iterations;
+}
+
+sp_status sp_precondition_facts_find(const sp_geometry_facts *op, const sp_backend *backend,
+                                     const sp_mesh *mesh, double elements,
+                                     sp_precondition_facts *out) {
+  *out = (sp_precondition_facts){.op = *op, .backend = backend, .elements = elements};
+  if (!has_long_set_up(backend, op)) return SP_OK;
+  sp_extents extents;
+  SP_TRY(sp_separable_extents(mesh, &extents));
+  out->stretch = extents.stretch;
+  return SP_OK;
 }
 
 sp_preconditioner_kind sp_precondition_choose(const sp_config *config,
@@ -47,7 +67,7 @@ sp_preconditioner_kind sp_precondition_choose(const sp_config *config,
   *reason = "the mass matrix is close to its diagonal";
   if (sp_precondition_best(facts->op.kind) == SP_PRECONDITIONER_JACOBI)
     return SP_PRECONDITIONER_JACOBI;
-  *reason = "at order 1 multigrid's set-up on one core takes too long above 2 million elements";
+  *reason = "at order 1 it should converge before multigrid is set up";
   if (prefers_jacobi(config, facts)) return SP_PRECONDITIONER_JACOBI;
   *reason = "the operator has stiffness";
   return SP_PRECONDITIONER_MULTIGRID;
@@ -165,9 +185,12 @@ sp_status sp_precondition_create(const sp_config *config, const sp_problem *prob
                                  sp_operator *op, const sp_operator_setup *setup,
                                  const sp_null_space *constants, sp_preconditioner **out,
                                  const char **reason) {
-  const sp_precondition_facts facts = {sp_geometry_facts_of(setup), op->backend,
-                                       (double)op->space->mesh->global_elements};
+  const sp_geometry_facts of_op = sp_geometry_facts_of(setup);
+  const sp_mesh *mesh = op->space->mesh;
+  sp_precondition_facts facts;
   *out = NULL;
+  SP_TRY(
+      sp_precondition_facts_find(&of_op, op->backend, mesh, (double)mesh->global_elements, &facts));
   switch (sp_precondition_choose(config, &facts, reason)) {
   case SP_PRECONDITIONER_AUTO:
   case SP_PRECONDITIONER_NONE:

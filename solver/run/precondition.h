@@ -13,7 +13,15 @@ typedef struct sp_precondition_facts {
   sp_geometry_facts op; /* of the operator */
   const sp_backend *backend;
   double elements; /* of all ranks */
+  double stretch;  /* operators/separable.h; 0 if it does not matter */
 } sp_precondition_facts;
+
+/* *out = the facts of an operator on `mesh`, which is to be refined to so many elements.
+ * Collective.
+ */
+sp_status sp_precondition_facts_find(const sp_geometry_facts *op, const sp_backend *backend,
+                                     const sp_mesh *mesh, double elements,
+                                     sp_precondition_facts *out);
 
 /* What `auto` becomes for an operator; other kinds stay. *reason says why, for the user; a constant
  * string. Local. */
