@@ -2,10 +2,8 @@
  * of order 1 itself; one element across a period; the same bits on all ranks; pinned constants. */
 #include "solver/linear/coarse_rows.h"
 
-#include "mesh/box.h"
-#include "mesh/create.h"
 #include "tests/operator_bench.h"
-#include "tests/rotate.h"
+#include "tests/periodic_box.h"
 
 enum { SEED = 7 };
 static const double LAMBDA = 0.7, ALPHA = 3;
@@ -88,25 +86,9 @@ static void check_bits(const sp_csr *m) {
   free(highest);
 }
 
-static sp_mesh *make_mesh(const int elements[3], int periods) {
-  sp_box shape = {.elements = {elements[0], elements[1], elements[2]}, .upper = {1.5, 1, 0.8}};
-  if (periods == 0) shape.map = SP_MAP_SINE;
-  sp_hexes *hexes;
-  sp_mesh *mesh = NULL;
-  sp_periodic_pair pairs[3];
-  for (int d = 0; d < periods; d++) pairs[d] = (sp_periodic_pair){{2 * d, 2 * d + 1}};
-  sp_status status = sp_box_hexes(MPI_COMM_WORLD, &shape, &hexes);
-  if (!status) rotate_elements(hexes, SEED);
-  if (!status) status = sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh);
-  if (!status && periods > 0) status = sp_mesh_identify(mesh, periods, pairs);
-  CHECK(!status, "%s", sp_error_message());
-  if (!mesh) MPI_Abort(MPI_COMM_WORLD, 1);
-  return mesh;
-}
-
 /* kappa and lambda by element; every fifth DOF is constrained, and some others have a diagonal. */
 static void check_rows(const bench *b, const int elements[3], int periods) {
-  sp_mesh *mesh = make_mesh(elements, periods);
+  sp_mesh *mesh = periodic_box(elements, periods, SEED);
   sp_space *space = bench_space(b, mesh, 1);
   const size_t dofs = sp_space_dofs(space), count = (size_t)mesh->hexes->count;
   bool *constrained = allocate(dofs, 1);
@@ -146,7 +128,7 @@ static void check_rows(const bench *b, const int elements[3], int periods) {
 
 /* Without mass and conditions rows sum to zero; the pinned one to half its diagonal. */
 static void check_pinned(const bench *b) {
-  sp_mesh *mesh = make_mesh((int[]){4, 3, 5}, 0);
+  sp_mesh *mesh = periodic_box((int[]){4, 3, 5}, 0, SEED);
   sp_space *space = bench_space(b, mesh, 1);
   int *component = allocate(sp_space_dofs(space), sizeof *component);
   const sp_operator_setup setup = {.space = space, .kind = SP_BP35, .geometry = SP_GEOMETRY_STORED};

@@ -2,12 +2,8 @@
  * gives the same bits as a loop over elements, on meshes with periods and on several ranks. */
 #include "operators/cuda/patches.h"
 
-#include <string.h>
-
-#include "mesh/box.h"
-#include "mesh/create.h"
 #include "tests/operator_bench.h"
-#include "tests/rotate.h"
+#include "tests/periodic_box.h"
 
 enum { LANES = 32, SEED = 5 };
 
@@ -122,18 +118,7 @@ static void check_sums(const sp_operator_setup *setup, const sp_patches *patches
 }
 
 static void check_box(const bench *b, const int elements[3], int periods) {
-  sp_box shape = {.upper = {1.5, 1, 0.8}, .map = SP_MAP_NONE};
-  memcpy(shape.elements, elements, sizeof shape.elements);
-  sp_hexes *hexes;
-  sp_mesh *mesh = NULL;
-  sp_periodic_pair pairs[3];
-  for (int d = 0; d < periods; d++) pairs[d] = (sp_periodic_pair){{2 * d, 2 * d + 1}};
-  sp_status status = sp_box_hexes(MPI_COMM_WORLD, &shape, &hexes);
-  if (!status) rotate_elements(hexes, SEED);
-  if (!status) status = sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh);
-  if (!status && periods > 0) status = sp_mesh_identify(mesh, periods, pairs);
-  CHECK(!status, "%s", sp_error_message());
-  if (status) MPI_Abort(MPI_COMM_WORLD, 1);
+  sp_mesh *mesh = periodic_box(elements, periods, SEED);
   sp_space *space = bench_space(b, mesh, 1);
   bool *constrained;
   CHECK(!sp_allocate(sp_space_dofs(space), 1, "mask", &constrained), "%s", sp_error_message());

@@ -1,6 +1,5 @@
 #include "solver/linear/coarse_boomer.h"
 
-#include <HYPRE_parcsr_ls.h>
 #include <stdlib.h>
 
 struct sp_boomer {
@@ -45,11 +44,8 @@ static void create_vector(const sp_boomer *c, HYPRE_BigInt begin, HYPRE_IJVector
   HYPRE_IJVectorAssemble(*v);
 }
 
-/* What a prototype found best for these matrices: HMIS-like coarsening by PMIS (8), extended+i
- * interpolation of at most four entries per row, by products of matrices (17), which takes two
- * thirds of the time of 6 at as many iterations; and a smoother that makes the cycle symmetric:
- * l1 Gauss-Seidel, forward before (13) and backward after (14); elimination (9) on the last level,
- * which is the first with `direct`. */
+/* The smoother makes the cycle symmetric: l1 Gauss-Seidel, forward before (13) and backward after
+ * (14); elimination (9) on the last level, which is the first with `direct`. */
 static sp_status set_up(sp_boomer *c, bool direct) {
   HYPRE_ParCSRMatrix matrix;
   HYPRE_ParVector b, x;
@@ -57,10 +53,7 @@ static sp_status set_up(sp_boomer *c, bool direct) {
   HYPRE_IJVectorGetObject(c->b, (void **)&b);
   HYPRE_IJVectorGetObject(c->x, (void **)&x);
   HYPRE_BoomerAMGCreate(&c->amg);
-  HYPRE_BoomerAMGSetCoarsenType(c->amg, 8);
-  HYPRE_BoomerAMGSetInterpType(c->amg, 17);
-  HYPRE_BoomerAMGSetPMaxElmts(c->amg, 4);
-  HYPRE_BoomerAMGSetStrongThreshold(c->amg, 0.25);
+  sp_hypre_set_levels(c->amg);
   HYPRE_BoomerAMGSetMaxCoarseSize(c->amg, 200);
   if (direct) HYPRE_BoomerAMGSetMaxLevels(c->amg, 1);
   HYPRE_BoomerAMGSetCycleRelaxType(c->amg, 13, 1);
@@ -69,7 +62,6 @@ static sp_status set_up(sp_boomer *c, bool direct) {
   HYPRE_BoomerAMGSetRelaxOrder(c->amg, 0);
   HYPRE_BoomerAMGSetMaxIter(c->amg, 1);
   HYPRE_BoomerAMGSetTol(c->amg, 0);
-  HYPRE_BoomerAMGSetPrintLevel(c->amg, 0);
   HYPRE_BoomerAMGSetup(c->amg, matrix, b, x);
   return sp_agree(c->comm, sp_hypre_check("BoomerAMG's set-up"));
 }

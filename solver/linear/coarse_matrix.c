@@ -17,6 +17,14 @@ sp_status sp_hypre_check(const char *what) {
   return sp_fail(SP_ERR_SYSTEM, "hypre failed in %s: %.100s", what, text);
 }
 
+void sp_hypre_set_levels(HYPRE_Solver amg) {
+  HYPRE_BoomerAMGSetCoarsenType(amg, 8);
+  HYPRE_BoomerAMGSetInterpType(amg, 17);
+  HYPRE_BoomerAMGSetPMaxElmts(amg, 4);
+  HYPRE_BoomerAMGSetStrongThreshold(amg, 0.25);
+  HYPRE_BoomerAMGSetPrintLevel(amg, 0);
+}
+
 /* ---- Assembly ---- */
 
 /* Add an element's matrix; rows and columns of constrained DOFs stay out. Across a period of one

@@ -126,14 +126,10 @@ static sp_status set_up(const sp_csr *matrix, int direct, boomer *h) {
   HYPRE_IJMatrixGetObject(h->matrix, (void **)&par_matrix);
   HYPRE_IJVectorGetObject(h->vector, (void **)&par_vector);
   HYPRE_BoomerAMGCreate(&h->amg);
-  HYPRE_BoomerAMGSetCoarsenType(h->amg, 8);
-  HYPRE_BoomerAMGSetInterpType(h->amg, 17);
-  HYPRE_BoomerAMGSetPMaxElmts(h->amg, 4);
-  HYPRE_BoomerAMGSetStrongThreshold(h->amg, 0.25);
+  sp_hypre_set_levels(h->amg);
   HYPRE_BoomerAMGSetMaxCoarseSize(h->amg, direct);
   HYPRE_BoomerAMGSetMaxLevels(h->amg, SP_HIERARCHY_MOST);
   HYPRE_BoomerAMGSetRelaxType(h->amg, 0); /* Jacobi: nothing to prepare, since we smooth */
-  HYPRE_BoomerAMGSetPrintLevel(h->amg, 0);
   HYPRE_BoomerAMGSetup(h->amg, par_matrix, par_vector, par_vector);
   return sp_hypre_check("BoomerAMG's set-up");
 }
