@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/threads.h"
 #include "operators/host/sets.h"
 #include "tests/check.h"
 #include "tests/deformed_box.h"
@@ -427,12 +428,32 @@ static void check_operations(const bench *b, const sp_host_vectors *host) {
     }
 }
 
+/* Large arrays, whose copies threads may share, to the device and back: every number arrives, and
+ * none behind the end changes. */
+static void check_large_copies(const bench *b) {
+  enum { COUNT = 2600007 };
+  const subject s = {.bench = b, .precision = SP_DOUBLE, .n = COUNT};
+  double *values = make(&s, 1, -1), *back = make(&s, 2, -2);
+  void *vector = NULL;
+  sp_threads_set(3);
+  CHECK(!b->backend->vector_create(b->device, SP_DOUBLE, COUNT, &vector), "%s", sp_error_message());
+  CHECK(!b->backend->upload(b->device, SP_DOUBLE, COUNT, values, vector), "%s", sp_error_message());
+  CHECK(!b->backend->download(b->device, SP_DOUBLE, COUNT, vector, back), "%s", sp_error_message());
+  sp_threads_set(1);
+  CHECK(memcmp(values, back, COUNT * sizeof *values) == 0, "large copies");
+  for (int i = 0; i < BEHIND; i++) CHECK(back[COUNT + i] == -2, "behind the end");
+  b->backend->vector_destroy(b->device, &vector);
+  free(values);
+  free(back);
+}
+
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   bench b;
   bench_open(argc, argv, &b);
   check_operations(&b, NULL);
   check_too_large(&b);
+  check_large_copies(&b);
   if (b.backend == &sp_backend_host) {
     const sp_host_kernels *usable[SP_HOST_KERNEL_SETS];
     const int count = sp_host_usable_kernels(usable);

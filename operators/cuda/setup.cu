@@ -202,10 +202,10 @@ static sp_status send_nodes(const sp_operator_setup *setup, sp_local_operator *l
 static sp_status send(sp_local_operator *local, const void *values, size_t count, size_t size,
                       const char *what, void *out) {
   void *copy;
-  SP_TRY(sp_cuda_copy_of(values, count, size, what, &copy));
+  const sp_status status = sp_cuda_copy_of(values, count, size, what, &copy);
   memcpy(out, &copy, sizeof copy);
   local->bytes += count * size;
-  return SP_OK;
+  return status;
 }
 
 /* kappa and lambda / kappa of each element. */
