@@ -167,10 +167,10 @@ static void slopes_at(const sp_reference *reference, const workspace *w, int nod
   }
 }
 
-/* w_i and d_i of a Dirichlet face: into weights[DOF] and direct[DOF], and all d_i into *flux. */
-static sp_status add_direct(const sp_problem *problem, const sp_space *space, sp_lid e, int f,
-                            const double *x, workspace *w, double *weights, double *direct,
-                            double *flux) {
+/* w_i and d_i at the nodes of a Dirichlet face, and the sum of d_i. */
+static sp_status weigh_direct(const sp_problem *problem, const sp_space *space, sp_lid e, int f,
+                              const double *x, workspace *w, double *weights, double *direct,
+                              double *flux) {
   const sp_hexes *hexes = space->mesh->hexes;
   const sp_reference *reference = sp_reference_get(space->numbering->order);
   const int nq = reference->order + 1, n = nq * nq;
@@ -185,54 +185,143 @@ static sp_status add_direct(const sp_problem *problem, const sp_space *space, sp
   for (int q = 0; q < n; q++) {
     double slopes[3], normal_slope = 0;
     const size_t node = (size_t)w->indices[q];
+    weights[q] = direct[q] = 0;
     if (!(w->jacobian[node] > 0)) continue; /* a collapsed edge: the residual alone is left */
     slopes_at(reference, w, w->indices[q], slopes);
     for (size_t a = 0; a < 3; a++)
       for (size_t c = 0; c < 3; c++)
         normal_slope += w->inverse[(3 * a + c) * nodes + node] * slopes[a] *
                         w->normal[c * (size_t)n + (size_t)q];
-    weights[dofs[node]] += w->values[q];
-    direct[dofs[node]] -= w->kappa[q] * normal_slope;
-    *flux -= w->kappa[q] * normal_slope;
+    weights[q] = w->values[q];
+    direct[q] = -w->kappa[q] * normal_slope;
+    *flux += direct[q];
   }
   return SP_OK;
 }
 
-/* What the faces add without the residual. */
-static sp_status add_faces(sp_balance *balance, const sp_problem *problem, const sp_space *space,
-                           const double *x, workspace *w, double *weights, double *direct) {
-  const sp_hexes *hexes = space->mesh->hexes;
-  for (sp_lid n = 0; n < problem->outer_count; n++) {
-    const sp_lid e = problem->outer[n];
-    for (int f = 0; f < SP_FACES; f++) {
-      const int part = sp_problem_face_part(problem, hexes, e, f);
-      if (part < 0) continue;
-      if (part == problem->part_count - 1) balance->has_default = true;
-      double *flux = &balance->flux[surface_of(balance, hexes, e, f)];
-      if (problem->parts[part].condition == SP_ROBIN)
-        SP_TRY(add_robin(&problem->parts[part], space, e, f, x, w, flux));
-      if (problem->parts[part].condition == SP_DIRICHLET)
-        SP_TRY(add_direct(problem, space, e, f, x, w, weights, direct, flux));
+/* ---- All faces, on threads ---- */
+
+/* What they share. */
+typedef struct faces {
+  sp_balance *balance;
+  const sp_problem *problem;
+  const sp_space *space;
+  const double *x;
+  double *weights, *direct; /* [local DOFs] */
+  const double *correction; /* likewise: (r_i - D_i) / W_i at Dirichlet DOFs */
+} faces;
+
+/* The arrays of one element, and what the faces of a chunk of elements give. */
+typedef struct faces_workspace {
+  workspace w;
+  double results[]; /* [elements][SP_FACES][results_of_face] */
+} faces_workspace;
+
+/* A flux, weights and derivatives. */
+static size_t results_of_face(const faces *s) {
+  const size_t nq = (size_t)s->space->numbering->order + 1;
+  return 1 + 2 * nq * nq;
+}
+
+/* Element `n` of the outer ones, and the condition of its face f, or NULL. */
+static const sp_boundary_part *condition_of(const faces *s, size_t n, int f) {
+  const int part = sp_problem_face_part(s->problem, s->space->mesh->hexes, s->problem->outer[n], f);
+  return part < 0 ? NULL : &s->problem->parts[part];
+}
+
+static sp_status compute_faces(void *faces_, void *workspace_, size_t begin, size_t end) {
+  const faces *s = faces_;
+  faces_workspace *w = workspace_;
+  const size_t size = results_of_face(s), n = size / 2;
+  double *result = w->results;
+  for (size_t k = begin; k < end; k++)
+    for (int f = 0; f < SP_FACES; f++, result += size) {
+      const sp_boundary_part *part = condition_of(s, k, f);
+      const sp_lid e = s->problem->outer[k];
+      result[0] = 0;
+      if (part && part->condition == SP_ROBIN)
+        SP_TRY(add_robin(part, s->space, e, f, s->x, &w->w, result));
+      if (part && part->condition == SP_DIRICHLET)
+        SP_TRY(weigh_direct(s->problem, s->space, e, f, s->x, &w->w, result + 1, result + 1 + n,
+                            result));
     }
-  }
   return SP_OK;
 }
 
-/* correction[DOF] = (r_i - D_i) / W_i at Dirichlet DOFs. */
-static void add_corrections(sp_balance *balance, const sp_problem *problem, const sp_space *space,
-                            const double *correction, workspace *w) {
-  const sp_hexes *hexes = space->mesh->hexes;
-  const int nq = space->numbering->order + 1;
-  for (sp_lid n = 0; n < problem->outer_count; n++)
-    for (int f = 0; f < SP_FACES; f++) {
-      const sp_lid e = problem->outer[n];
-      const int part = sp_problem_face_part(problem, hexes, e, f);
-      if (part < 0 || problem->parts[part].condition != SP_DIRICHLET) continue;
-      double *flux = &balance->flux[surface_of(balance, hexes, e, f)];
-      weigh_face(space, e, f, w);
+static void add_faces(void *faces_, void *workspace_, size_t begin, size_t end) {
+  const faces *s = faces_;
+  const faces_workspace *w = workspace_;
+  const sp_boundary_part *last = &s->problem->parts[s->problem->part_count - 1];
+  const size_t size = results_of_face(s), n = size / 2;
+  const double *result = w->results;
+  int indices[FACE_NODES];
+  for (size_t k = begin; k < end; k++)
+    for (int f = 0; f < SP_FACES; f++, result += size) {
+      const sp_boundary_part *part = condition_of(s, k, f);
+      const sp_lid e = s->problem->outer[k];
+      if (!part) continue;
+      if (part == last) s->balance->has_default = true;
+      s->balance->flux[surface_of(s->balance, s->space->mesh->hexes, e, f)] += result[0];
+      if (part->condition != SP_DIRICHLET) continue;
+      sp_face_nodes(s->space->numbering->order, f, indices);
+      for (size_t q = 0; q < n; q++) {
+        const sp_lid dof = nodes_of(s->space, e)[indices[q]];
+        s->weights[dof] += result[1 + q];
+        s->direct[dof] += result[1 + n + q];
+      }
+    }
+}
+
+/* The part of r_i - D_i of each Dirichlet face. */
+static sp_status correct_faces(void *faces_, void *workspace_, size_t begin, size_t end) {
+  const faces *s = faces_;
+  faces_workspace *w = workspace_;
+  const int nq = s->space->numbering->order + 1;
+  double *result = w->results;
+  for (size_t k = begin; k < end; k++)
+    for (int f = 0; f < SP_FACES; f++, result++) {
+      const sp_boundary_part *part = condition_of(s, k, f);
+      const sp_lid e = s->problem->outer[k];
+      *result = 0;
+      if (!part || part->condition != SP_DIRICHLET) continue;
+      weigh_face(s->space, e, f, &w->w);
       for (int q = 0; q < nq * nq; q++)
-        *flux += w->values[q] * correction[nodes_of(space, e)[w->indices[q]]];
+        *result += w->w.values[q] * s->correction[nodes_of(s->space, e)[w->w.indices[q]]];
     }
+  return SP_OK;
+}
+
+static void add_corrections(void *faces_, void *workspace_, size_t begin, size_t end) {
+  const faces *s = faces_;
+  const faces_workspace *w = workspace_;
+  const double *result = w->results;
+  for (size_t k = begin; k < end; k++)
+    for (int f = 0; f < SP_FACES; f++, result++)
+      if (condition_of(s, k, f))
+        s->balance->flux[surface_of(s->balance, s->space->mesh->hexes, s->problem->outer[k], f)] +=
+            *result;
+}
+
+static sp_status visit_faces(faces *s, sp_status (*compute)(void *, void *, size_t, size_t),
+                             void (*commit)(void *, void *, size_t, size_t)) {
+  const size_t count = (size_t)s->problem->outer_count;
+  const size_t chunk = sp_loop_chunk(count, sp_element_nodes(s->space->numbering->order));
+  const size_t results = chunk * SP_FACES * results_of_face(s);
+  return sp_loop_run(
+      &(sp_loop){.what = "balance",
+                 .count = count,
+                 .chunk = chunk,
+                 .workspace_bytes = sizeof(faces_workspace) + results * sizeof(double),
+                 .context = s,
+                 .compute = compute,
+                 .commit = commit});
+}
+
+static sp_status clear_some(void *faces_, void *none, size_t begin, size_t end) {
+  (void)none;
+  const faces *s = faces_;
+  for (size_t i = begin; i < end; i++) s->weights[i] = s->direct[i] = 0;
+  return SP_OK;
 }
 
 /* Sums over ranks, in place. */
@@ -265,27 +354,24 @@ static sp_status sum_up(sp_balance *balance, const sp_space *space) {
 
 sp_status sp_balance_compute(sp_balance *balance, const sp_problem *problem, const sp_space *space,
                              const double *x, double *ax, double *scratch) {
-  const sp_lid local = space->numbering->local;
+  const MPI_Comm comm = space->mesh->comm;
   for (sp_lid k = 0; k < balance->dirichlet_count; k++)
     balance->dirichlet_load[k] -= ax[balance->dirichlet_dofs[k]];
   const double *residual = balance->dirichlet_load;
-  double *weights = scratch, *direct = ax;
-  for (sp_lid i = 0; i < local; i++) weights[i] = direct[i] = 0;
-  workspace *w;
-  sp_status status = sp_allocate(1, sizeof *w, "balance", &w);
+  double *correction = ax; /* in the place of direct */
+  faces s = {balance, problem, space, x, scratch, ax, correction};
+  sp_status status = sp_loop_over("balance", sp_space_dofs(space), 2, &s, clear_some);
   if (!status) status = find_absorbed(problem, space, x, &balance->absorbed);
-  if (!status) status = add_faces(balance, problem, space, x, w, weights, direct);
-  status = sp_agree(space->mesh->comm, status);
-  if (!status && problem->has_dirichlet) {
-    sp_exchange_now(space->exchange, SP_SUM, weights);
-    sp_exchange_now(space->exchange, SP_SUM, direct);
-    double *correction = direct;
+  if (!status) status = visit_faces(&s, compute_faces, add_faces);
+  SP_TRY(sp_agree(comm, status));
+  if (problem->has_dirichlet) {
+    sp_exchange_now(space->exchange, SP_SUM, s.weights);
+    sp_exchange_now(space->exchange, SP_SUM, s.direct);
     for (sp_lid k = 0; k < balance->dirichlet_count; k++) {
       const sp_lid i = balance->dirichlet_dofs[k];
-      correction[i] = weights[i] > 0 ? (residual[k] - direct[i]) / weights[i] : 0;
+      correction[i] = s.weights[i] > 0 ? (residual[k] - s.direct[i]) / s.weights[i] : 0;
     }
-    add_corrections(balance, problem, space, correction, w);
+    SP_TRY(sp_agree(comm, visit_faces(&s, correct_faces, add_corrections)));
   }
-  free(w);
-  return status ? status : sum_up(balance, space);
+  return sum_up(balance, space);
 }
