@@ -138,10 +138,10 @@ static sp_status make_operator(sp_case *c) {
                                  .diagonal_count = c->robin.count,
                                  .diagonal_dofs = c->robin.dofs,
                                  .diagonal_values = c->robin.values};
-  const sp_geometry_facts of_op = sp_geometry_facts_of(&c->setup);
-  sp_precondition_facts facts;
-  SP_TRY(sp_precondition_facts_find(&of_op, c->platform->backend, c->mesh,
-                                    (double)c->mesh->global_elements, &facts));
+  /* Stretch matters to a device alone, and one sweep is for CPUs. */
+  const sp_precondition_facts facts = {.op = sp_geometry_facts_of(&c->setup),
+                                       .backend = c->platform->backend,
+                                       .elements = (double)c->mesh->global_elements};
   SP_TRY(sp_geometry_choose(facts.backend, &facts.op,
                             (sp_geometry_kind)c->config->discretization.geometry,
                             &c->setup.geometry, &c->geometry_reason));

@@ -50,8 +50,10 @@ static bool prefers_jacobi(const sp_config *config, const sp_precondition_facts 
 sp_status sp_precondition_facts_find(const sp_geometry_facts *op, const sp_backend *backend,
                                      const sp_mesh *mesh, double elements,
                                      sp_precondition_facts *out) {
+  const bool matters =
+      has_long_set_up(backend, op) && elements > LEAST_ROWS && elements <= MANY_ROWS;
   *out = (sp_precondition_facts){.op = *op, .backend = backend, .elements = elements};
-  if (!has_long_set_up(backend, op)) return SP_OK;
+  if (!matters) return SP_OK;
   sp_extents extents;
   SP_TRY(sp_separable_extents(mesh, &extents));
   out->stretch = extents.stretch;

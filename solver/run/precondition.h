@@ -13,7 +13,7 @@ typedef struct sp_precondition_facts {
   sp_geometry_facts op; /* of the operator */
   const sp_backend *backend;
   double elements; /* of all ranks */
-  double stretch;  /* operators/separable.h; 0 if it does not matter */
+  double stretch;  /* operators/separable.h; 0 where it does not matter */
 } sp_precondition_facts;
 
 /* *out = the facts of an operator on `mesh`, which is to be refined to so many elements.
