@@ -93,8 +93,17 @@ FUNCTION_1(log)
 FUNCTION_1(log10)
 FUNCTION_1(cbrt)
 FUNCTION_1(erf)
-FUNCTION_2(pow)
 FUNCTION_2(atan2)
+#ifdef __aarch64__
+/* In libmvec a lane has other last bits beside one that takes a path of its own, as a negative base
+ * does (glibc 2.41). */
+static inline vec vec_pow(vec a, vec b) {
+  for (int lane = 0; lane < LANES; lane++) a[lane] = pow(a[lane], b[lane]);
+  return a;
+}
+#else
+FUNCTION_2(pow)
+#endif
 #undef FUNCTION_1
 #undef FUNCTION_2
 
