@@ -40,12 +40,15 @@ typedef struct sp_cuda_step {
   bool stamps; /* store the time when it starts */
 } sp_cuda_step;
 
-/* A patch of elements (patches.h) and where its parts of the arrays begin. */
+/* Elements per patch (patches.h), and the contribution that a missing one has in its lists. */
 enum { SP_CUDA_PATCH = 256, SP_CUDA_NO_CORNER = 8 * SP_CUDA_PATCH };
+
+/* A patch: its first element, vertex, slot, group and word in the arrays of sp_patches, and how
+ * many elements, vertices, complete vertices and words it has. */
 typedef struct sp_cuda_patch {
-  int element, elements;              /* the first element, and how many */
-  int vertices, complete, words;      /* how many, and how many of them are complete */
-  unsigned vertex, slot, group, word; /* the first ones of the patch */
+  int element, elements;
+  int vertices, complete, words;
+  unsigned vertex, slot, group, word;
 } sp_cuda_patch;
 
 /* Patches on the device, arrays as in sp_patches, in double precision. */
@@ -69,8 +72,8 @@ typedef struct sp_cuda_arguments {
   /* stored: [elements][7][points] (mass: [elements][points]); trilinear: [elements][24],
    * coefficient m of component d at 3 m + d: x_d = c_0 + c_1 r + c_2 s + c_3 t + c_4 rs + c_5 st +
    * c_6 rt + c_7 rst; scaled: the same with kappa at 0 and lambda / kappa at 1; rounded:
-   * [elements][words] (operators/factors.h). By patches: the points of sp_patches; scaled: behind
-   * them, at `scales`, kappa and lambda / kappa, [elements][2]. */
+   * [elements][words] (operators/factors.h). By patches: the points of sp_patches, and if
+   * scaled, in `scales`, kappa and lambda / kappa, [elements][2]. */
   const void *factors;
   const double *scales;
   sp_cuda_patch_arrays patches;

@@ -5,7 +5,7 @@
 
 // Shared memory of a block: u, x and y, z of the patch's vertices, whose place the elements'
 // results take later, then the patch's lists.
-constexpr int RESULTS = SP_CORNERS * SP_CUDA_PATCH + 2; // and a zero in the place of missing ones
+constexpr int RESULTS = SP_CORNERS * SP_CUDA_PATCH + 2; // with a zero for missing ones; even
 struct patch_room {
   double2 *ux, *yz;          // [vertices]
   double *results;           // [corner][element]

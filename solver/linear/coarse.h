@@ -50,8 +50,8 @@ int sp_coarse_direct_most(const sp_backend *backend);
 sp_status sp_coarse_create(const sp_operator_setup *setup, const sp_constants *constants,
                            sp_coarse_kind kind, sp_precision precision, sp_coarse **out);
 
-/* The rest of its creation; call it once, before the functions below. Errors: SP_ERR_SYSTEM.
- * Collective. */
+/* The rest of its creation; call it once, before the functions below. Errors: SP_ERR_SYSTEM;
+ * SP_ERR_INPUT for more entries than int counts. Collective. */
 sp_status sp_coarse_complete(sp_coarse *coarse);
 
 /* About the bytes that it holds on a rank with so many local DOFs, of `global` in all; 0 without

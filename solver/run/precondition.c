@@ -18,7 +18,7 @@
  * solved the system in 419 iterations and 0.1 s (operators/cuda/MEASUREMENTS.md). Iterations grow
  * with the number of elements per direction. The margin is what distortion and boundaries may add:
  * above MANY_ROWS set-up takes so long that the risk is worth more. */
-static const double LEAST_ROWS = 8192, MANY_ROWS = 2e6, ITERATIONS_PER_ELEMENT = 3.3;
+static const double MANY_ROWS = 2e6, ITERATIONS_PER_ELEMENT = 3.3;
 static const double MARGIN = 2, SMALL_MARGIN = 1.15;
 
 sp_preconditioner_kind sp_precondition_best(sp_operator_kind kind) {
@@ -33,15 +33,17 @@ static bool asks_for_multigrid(const sp_config *config) {
 }
 
 /* Whether all DOFs are rows of algebraic multigrid that one core sets up for a device. */
-static bool has_long_set_up(const sp_backend *backend, const sp_geometry_facts *op) {
-  return backend->matrix_create && sp_coarse_is_available() && op->order == 1;
+static bool has_long_set_up(const sp_backend *backend, const sp_geometry_facts *op,
+                            double elements) {
+  return backend->matrix_create && sp_coarse_is_available() && op->order == 1 &&
+         elements > sp_coarse_direct_most(backend);
 }
 
 /* Whether Jacobi's preconditioner should converge before multigrid is set up. */
 static bool prefers_jacobi(const sp_config *config, const sp_precondition_facts *facts) {
   const double iterations = ITERATIONS_PER_ELEMENT * cbrt(facts->elements);
   const bool many = facts->elements > MANY_ROWS;
-  return has_long_set_up(facts->backend, &facts->op) && facts->elements > LEAST_ROWS &&
+  return has_long_set_up(facts->backend, &facts->op, facts->elements) &&
          (many || facts->stretch <= SP_SMOOTHER_STRETCH) && !facts->op.coefficients &&
          !asks_for_multigrid(config) &&
          (many ? SMALL_MARGIN : MARGIN) * iterations < config->solver.max_iterations;
@@ -50,8 +52,7 @@ static bool prefers_jacobi(const sp_config *config, const sp_precondition_facts 
 sp_status sp_precondition_facts_find(const sp_geometry_facts *op, const sp_backend *backend,
                                      const sp_mesh *mesh, double elements,
                                      sp_precondition_facts *out) {
-  const bool matters =
-      has_long_set_up(backend, op) && elements > LEAST_ROWS && elements <= MANY_ROWS;
+  const bool matters = has_long_set_up(backend, op, elements) && elements <= MANY_ROWS;
   *out = (sp_precondition_facts){.op = *op, .backend = backend, .elements = elements};
   if (!matters) return SP_OK;
   sp_extents extents;
