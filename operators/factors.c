@@ -61,11 +61,15 @@ sp_factor_kind sp_operator_factor_kind(const sp_operator_setup *setup) {
   return setup->kappa || setup->lambda_values ? SP_FACTORS_SCALED : SP_FACTORS_TRILINEAR;
 }
 
+void sp_operator_scales(const sp_operator_setup *setup, sp_lid element, double scales[2]) {
+  scales[0] = setup->kappa ? setup->kappa[element] : 1;
+  scales[1] = setup->lambda * (setup->lambda_values ? setup->lambda_values[element] : 1);
+}
+
 void sp_operator_trilinear(const sp_operator_setup *setup, sp_lid element,
                            double coefficients[24]) {
   sp_geometry_trilinear(setup->space->mesh->hexes, element, coefficients);
   if (sp_operator_factor_kind(setup) != SP_FACTORS_SCALED) return;
   assert(setup->by_element);
-  coefficients[0] = setup->kappa ? setup->kappa[element] : 1;
-  coefficients[1] = setup->lambda * (setup->lambda_values ? setup->lambda_values[element] : 1);
+  sp_operator_scales(setup, element, coefficients);
 }

@@ -45,6 +45,9 @@ static inline size_t sp_operator_rounded_words(size_t points) {
 /* What the kernels of this operator compute their factors from. Local. */
 sp_factor_kind sp_operator_factor_kind(const sp_operator_setup *setup);
 
+/* kappa and lambda of an element in which both are constant. Local. */
+void sp_operator_scales(const sp_operator_setup *setup, sp_lid element, double scales[2]);
+
 /* Fill coefficients[8][3] of the element's trilinear map (mesh/geometry.h). For SP_FACTORS_SCALED
  * the first two are kappa and lambda of the element. The setup has trilinear geometry. Local. */
 void sp_operator_trilinear(const sp_operator_setup *setup, sp_lid element, double coefficients[24]);

@@ -2,36 +2,51 @@
  * gives the same bits as a loop over elements, on meshes with periods and on several ranks. */
 #include "operators/cuda/patches.h"
 
+#include "mesh/geometry.h"
 #include "tests/operator_bench.h"
 #include "tests/periodic_box.h"
 
 enum { LANES = 32, SEED = 5 };
 
-/* A value that identifies a corner; sums of them are exact. */
-static double value_of(sp_lid element, int corner) {
-  return (double)(element * SP_CORNERS + corner + 1);
+/* A value that identifies a node of an element; sums of them are exact. */
+static double value_of(const sp_patches *patches, sp_lid element, int q) {
+  return (double)(element * patches->each + q + 1);
 }
 
-/* Every corner of the patch finds its own DOF and point, and every entry is a corner of its vertex,
- * in the order of elements. Adds up the patch: complete vertices to y, the others to slots. */
+/* Every node of the element's lattice finds its own DOF, and at order 1 its point; at order 2 the
+ * element finds its map. */
+static void check_element(const sp_operator_setup *setup, const sp_patches *patches,
+                          const sp_cuda_patch *patch, int e) {
+  const sp_lid element = patch->element + e;
+  const sp_lid *nodes = &setup->space->numbering->nodes[element * patches->each];
+  for (int q = 0; q < patches->each; q++) {
+    const int n = sp_patches_node(patches, patch, e, q);
+    CHECK(n < patch->nodes, "node %d of %d", n, patch->nodes);
+    const unsigned code = patches->codes[patch->node + (unsigned)n];
+    CHECK((code & SP_CUDA_DOF) == (unsigned)nodes[q], "another DOF");
+    if (patches->order > 1) continue;
+    const double *point = sp_hexes_lattice(setup->space->mesh->hexes, element) + 3 * q;
+    const double *points = &patches->geometry[3 * (size_t)patch->node];
+    for (int d = 0; d < 3; d++) CHECK(points[d * patch->nodes + n] == point[d], "another point");
+  }
+  if (patches->order == 1) return;
+  double map[24];
+  sp_geometry_trilinear(setup->space->mesh->hexes, element, map);
+  for (int m = 0; m < 24; m++)
+    CHECK(patches->geometry[24 * (size_t)patch->element + (size_t)(m * patch->elements + e)] ==
+              map[m],
+          "another map");
+}
+
+/* Every entry is a node of an element, in the order of elements. Adds up the patch: complete nodes
+ * to y, the others to slots. */
 static void check_patch(const sp_operator_setup *setup, const sp_patches *patches, int p, double *y,
                         double *slots, int *firsts) {
-  const sp_hexes *hexes = setup->space->mesh->hexes;
-  const sp_lid *nodes = setup->space->numbering->nodes;
   const sp_cuda_patch *patch = &patches->list[p];
-  const unsigned *codes = &patches->codes[patch->vertex];
-  const double *points = &patches->points[3 * (size_t)patch->vertex];
+  const unsigned *codes = &patches->codes[patch->node];
   int found = 0;
-  for (sp_lid e = patch->element; e < patch->element + patch->elements; e++)
-    for (int c = 0; c < SP_CORNERS; c++) {
-      const int n = patches->corners[e][c];
-      const double *point = sp_hexes_lattice(hexes, e) + 3 * c;
-      CHECK(n < patch->vertices, "vertex %d of %d", n, patch->vertices);
-      CHECK((codes[n] & SP_CUDA_DOF) == (unsigned)nodes[e * SP_CORNERS + c], "another DOF");
-      for (int d = 0; d < 3; d++)
-        CHECK(points[d * patch->vertices + n] == point[d], "another point");
-    }
-  for (int n = 0; n < patch->vertices; n++) {
+  for (int e = 0; e < patch->elements; e++) check_element(setup, patches, patch, e);
+  for (int n = 0; n < patch->nodes; n++) {
     const unsigned start = patches->start[patch->group + (unsigned)(n / LANES)];
     const unsigned end = patches->start[patch->group + (unsigned)(n / LANES) + 1];
     const sp_lid dof = (sp_lid)(codes[n] & SP_CUDA_DOF);
@@ -40,13 +55,14 @@ static void check_patch(const sp_operator_setup *setup, const sp_patches *patche
     for (unsigned at = start + (unsigned)(n % LANES); at < end; at += LANES)
       for (int half = 0; half < 2; half++) {
         const int entry = (int)(patches->entries[at] >> (16 * half) & 0xffff);
-        if (entry == SP_CUDA_NO_CORNER) continue;
-        const int e = entry % SP_CUDA_PATCH, c = entry / SP_CUDA_PATCH;
-        CHECK(e < patch->elements && patches->corners[patch->element + e][c] == n,
-              "element %d, corner %d is not at vertex %d", e, c, n);
-        CHECK(e * SP_CORNERS + c > before, "not in the order of elements");
-        before = e * SP_CORNERS + c;
-        sum += value_of(patch->element + e, c);
+        if (entry == SP_CUDA_PATCH_NONE(patches->order)) continue;
+        const int e = entry / patches->results, q = entry % patches->results;
+        CHECK(e < patch->elements && q < patches->each &&
+                  sp_patches_node(patches, patch, e, q) == n,
+              "node %d of element %d is not node %d", q, e, n);
+        CHECK(entry > before, "not in the order of elements");
+        before = entry;
+        sum += value_of(patches, patch->element + e, q);
         found++;
       }
     CHECK(!(codes[n] & SP_CUDA_CONSTRAINED) == !setup->constrained[dof], "constraint");
@@ -60,7 +76,7 @@ static void check_patch(const sp_operator_setup *setup, const sp_patches *patche
       slots[slot] = sum;
     }
   }
-  CHECK(found == patch->elements * SP_CORNERS, "%d entries for %d elements", found,
+  CHECK(found == patch->elements * patches->each, "%d entries for %d elements", found,
         patch->elements);
 }
 
@@ -95,20 +111,21 @@ static void check_sums(const sp_operator_setup *setup, const sp_patches *patches
     parts[patches->slot_dofs[s]] += 2;
   }
   for (sp_lid e = 0; e < mesh->hexes->count; e++)
-    for (int c = 0; c < SP_CORNERS; c++)
-      want[numbering->nodes[e * SP_CORNERS + c]] += value_of(e, c);
+    for (int q = 0; q < patches->each; q++)
+      want[numbering->nodes[e * patches->each + q]] += value_of(patches, e, q);
   for (sp_lid s = 0; s < numbering->shared_start[numbering->neighbours]; s++)
     shared[numbering->shared[s]] = true;
   int complete = 0;
   for (size_t d = 0; d < dofs; d++) {
     CHECK(y[d] == want[d], "DOF %zu: %g instead of %g", d, y[d], want[d]);
-    CHECK(firsts[d] == 1, "DOF %zu is first at %d vertices", d, firsts[d]);
+    CHECK(firsts[d] == 1, "DOF %zu is first at %d nodes", d, firsts[d]);
     CHECK(parts[d] == 1 || parts[d] % 2 == 0, "DOF %zu is complete and has slots", d);
     CHECK(!shared[d] || parts[d] % 2 == 0, "shared DOF %zu is complete", d);
     complete += parts[d] == 1;
   }
-  if (mesh->hexes->count >= 2 * SP_CUDA_PATCH)
-    CHECK(complete > mesh->hexes->count / 8, "%d complete vertices", complete);
+  if (mesh->hexes->count >= 2 * SP_CUDA_PATCH(patches->order))
+    CHECK(complete > (patches->order == 1 ? 1 : 12) * mesh->hexes->count / 8, "%d complete nodes",
+          complete);
   free(want);
   free(y);
   free(slots);
@@ -117,9 +134,9 @@ static void check_sums(const sp_operator_setup *setup, const sp_patches *patches
   free(shared);
 }
 
-static void check_box(const bench *b, const int elements[3], int periods) {
+static void check_box(const bench *b, const int elements[3], int periods, int order) {
   sp_mesh *mesh = periodic_box(elements, periods, SEED);
-  sp_space *space = bench_space(b, mesh, 1);
+  sp_space *space = bench_space(b, mesh, order);
   bool *constrained;
   CHECK(!sp_allocate(sp_space_dofs(space), 1, "mask", &constrained), "%s", sp_error_message());
   for (size_t d = 0; d < sp_space_dofs(space); d++) constrained[d] = d % 7 == 3;
@@ -144,7 +161,9 @@ int main(int argc, char **argv) {
   int ranks;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks); /* one element is too few for two */
   for (int n = ranks > 1; n < (int)(sizeof boxes / sizeof *boxes); n++)
-    for (int periods = 0; periods <= 3; periods++) check_box(&b, boxes[n], periods);
+    for (int periods = 0; periods <= 3; periods++)
+      for (int order = 1; order <= SP_CUDA_PATCH_MOST_ORDER; order++)
+        check_box(&b, boxes[n], periods, order);
   bench_close(&b);
   const int result = check_end(MPI_COMM_WORLD);
   MPI_Finalize();

@@ -84,8 +84,11 @@ static sp_status mark_constrained(void *context, void *workspace, size_t begin, 
   (void)workspace;
   for (size_t n = begin; n < end; n++) {
     const sp_lid dof = l->first + (sp_lid)n;
-    if (l->setup->constrained[dof] && target_of(l, dof) != NOT_LISTED)
-      *entry_of(l, (size_t)target_of(l, dof), 0) |= SP_CUDA_CONSTRAINED;
+    const sp_lid t = target_of(l, dof);
+    /* A group without contributions has no entries. */
+    if (l->setup->constrained[dof] && t != NOT_LISTED &&
+        l->start[t / LANES] < l->start[t / LANES + 1])
+      *entry_of(l, (size_t)t, 0) |= SP_CUDA_CONSTRAINED;
   }
   return SP_OK;
 }
@@ -113,7 +116,7 @@ static sp_status fill(list *l, sp_cuda_targets *out, size_t *bytes) {
   SP_TRY(sp_loop_over("assembly", count, each, l, visit_nodes));
   unsigned entries = 0;
   for (size_t g = 0; g < groups; g++) {
-    unsigned most = 1; /* the first entry holds a flag */
+    unsigned most = 0;
     for (size_t t = g * LANES; t < (g + 1) * LANES && t < targets; t++) {
       most = l->count[t] > most ? l->count[t] : most;
       l->count[t] = 0;
@@ -174,7 +177,7 @@ static sp_status build_shared(const sp_operator_setup *setup, const edge_nodes *
   const sp_numbering *numbering = setup->space->numbering;
   const size_t dofs = (size_t)numbering->local;
   const size_t entries = (size_t)numbering->shared_start[numbering->neighbours];
-  const sp_lid first = numbering->class_start[SP_EDGE_DOFS];
+  const sp_lid first = out->first_edge;
   SP_TRY(sp_allocate(dofs, sizeof *w->on_edge, "assembly", &w->on_edge));
   SP_TRY(sp_allocate(dofs, sizeof *w->shared_target, "assembly", &w->shared_target));
   SP_TRY(sp_allocate((size_t)(numbering->owned - first), sizeof *w->own_target, "assembly",
@@ -199,7 +202,7 @@ static sp_status build(const sp_operator_setup *setup, const edge_nodes *nodes, 
                        sp_cuda_assembly *out) {
   const sp_numbering *numbering = setup->space->numbering;
   out->first_face = numbering->class_start[SP_FACE_DOFS];
-  out->first_edge = numbering->class_start[SP_EDGE_DOFS];
+  out->first_edge = numbering->class_start[nodes->dofs ? SP_FACE_DOFS : SP_EDGE_DOFS];
   out->owned = numbering->owned;
   out->local = numbering->local;
   if (numbering->neighbours > 0) SP_TRY(build_shared(setup, nodes, w, out));

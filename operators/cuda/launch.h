@@ -40,23 +40,28 @@ typedef struct sp_cuda_step {
   bool stamps; /* store the time when it starts */
 } sp_cuda_step;
 
-/* Elements per patch (patches.h), and the contribution that a missing one has in its lists. */
-enum { SP_CUDA_PATCH = 256, SP_CUDA_NO_CORNER = 8 * SP_CUDA_PATCH };
+/* By patches (patches.h): the highest order, elements per patch, results per element (those of its
+ * nodes; odd, so that threads of a warp meet in no bank) and the contribution that a missing one
+ * has in the lists. */
+#define SP_CUDA_PATCH_MOST_ORDER 2
+#define SP_CUDA_PATCH(order) ((order) == 1 ? 512 : 128)
+#define SP_CUDA_PATCH_RESULTS(order) (((order) + 1) * ((order) + 1) * ((order) + 1) | 1)
+#define SP_CUDA_PATCH_NONE(order) (SP_CUDA_PATCH(order) * SP_CUDA_PATCH_RESULTS(order))
 
-/* A patch: its first element, vertex, slot, group and word in the arrays of sp_patches, and how
- * many elements, vertices, complete vertices and words it has. */
+/* A patch: its first element, node, slot, group and word in the arrays of sp_patches, and how many
+ * elements, nodes, complete nodes and words it has. */
 typedef struct sp_cuda_patch {
   int element, elements;
-  int vertices, complete, words;
-  unsigned vertex, slot, group, word;
+  int nodes, complete, words;
+  unsigned node, slot, group, word;
 } sp_cuda_patch;
 
 /* Patches on the device, arrays as in sp_patches, in double precision. */
 typedef struct sp_cuda_patch_arrays {
-  int count, most_vertices, most_words; /* patches, and the most that one of them has */
+  int count, most_nodes, most_words; /* patches, and the most that one of them has */
   const sp_cuda_patch *list;
   const unsigned *codes;
-  const unsigned short *corners;
+  const unsigned *pairs;
   const unsigned *start, *entries;
 } sp_cuda_patch_arrays;
 
@@ -72,7 +77,7 @@ typedef struct sp_cuda_arguments {
   /* stored: [elements][7][points] (mass: [elements][points]); trilinear: [elements][24],
    * coefficient m of component d at 3 m + d: x_d = c_0 + c_1 r + c_2 s + c_3 t + c_4 rs + c_5 st +
    * c_6 rt + c_7 rst; scaled: the same with kappa at 0 and lambda / kappa at 1; rounded:
-   * [elements][words] (operators/factors.h). By patches: the points of sp_patches, and if
+   * [elements][words] (operators/factors.h). By patches: the geometry of sp_patches, and if
    * scaled, in `scales`, kappa and lambda / kappa, [elements][2]. */
   const void *factors;
   const double *scales;
@@ -122,8 +127,10 @@ typedef struct sp_cuda_order {
   /* Send matrices, nodes and weights to the constant memory of the current device. */
   cudaError_t (*prepare)(const sp_reference *reference);
   sp_cuda_kernel kernels[SP_OPERATORS][SP_FACTOR_KINDS];
-  /* BP3.5 by patches; no functions where there is none. */
+  /* BP3.5 by patches, and the shared memory per block if no patch has more nodes and words; no
+   * functions where there is none. */
   sp_cuda_kernel patched[SP_FACTOR_KINDS];
+  size_t (*patch_bytes)(int nodes, int words);
   /* The elements of `arguments` with boxes in place of A, from x to y and `edges`. */
   cudaError_t (*boxes)(const sp_cuda_arguments *arguments, const sp_cuda_boxes *boxes,
                        cudaStream_t stream);

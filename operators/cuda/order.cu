@@ -21,7 +21,7 @@ using real = float;
 using real = double;
 #endif
 #define SP_TENSOR_CORES (SP_ORDER == 3 && !SP_FLOAT)
-#define SP_PATCHES (SP_ORDER == 1 && !SP_FLOAT)
+#define SP_PATCHES (SP_ORDER <= SP_CUDA_PATCH_MOST_ORDER && !SP_FLOAT)
 
 constexpr int Nq = SP_ORDER + 1, M = Nq + 1, Np = Nq * Nq * Nq;
 constexpr int EDGE_NODES = 12 * SP_ORDER - 4, SURFACE_NODES = 6 * SP_ORDER * SP_ORDER + 2;
@@ -350,10 +350,9 @@ cudaError_t launch_boxes(const sp_cuda_arguments *arguments, const sp_cuda_boxes
 #endif
 #if SP_PATCHES
 #define SP_PATCHED                                                                                 \
-  { {}, entry<bp35_patches, TRILINEAR>(), entry<bp35_patches, SCALED>() }
+  {{}, entry<bp35_patches, TRILINEAR>(), entry<bp35_patches, SCALED>()}, patch_room::bytes
 #else
-#define SP_PATCHED                                                                                 \
-  {}
+#define SP_PATCHED {}, nullptr
 #endif
 extern "C" const sp_cuda_order SP_TABLE = {
     prepare,

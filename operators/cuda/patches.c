@@ -5,95 +5,113 @@
 #include <string.h>
 
 #include "io/threads.h"
+#include "mesh/geometry.h"
+#include "operators/factors.h"
 #include "operators/space.h"
 
 enum {
   LANES = 32,
-  MOST = SP_CUDA_PATCH * SP_CORNERS, /* vertices of a patch, and contributions */
-  TABLE_BITS = 12,                   /* of a hash table for them */
+  MAP = 24,       /* coefficients of a trilinear map */
+  MOST_EACH = 27, /* nodes of an element */
+  /* Contributions to a patch, and so its nodes. */
+  MOST_1 = SP_CUDA_PATCH(1) * SP_CORNERS,
+  MOST_2 = SP_CUDA_PATCH(2) * MOST_EACH,
+  MOST = (int)MOST_1 > (int)MOST_2 ? (int)MOST_1 : (int)MOST_2,
+  MOST_GROUPS = (MOST + LANES - 1) / LANES,
+  TABLE_BITS = 13, /* of a hash table for nodes */
   TABLE = 1 << TABLE_BITS,
   EMPTY = -1
 };
 _Static_assert((int)TABLE >= 2 * (int)MOST, "the table is at most half full");
-_Static_assert((int)MOST == (int)SP_CUDA_NO_CORNER && MOST < 1 << 16, "a contribution has 16 bits");
+_Static_assert(SP_CUDA_PATCH_NONE(1) < 1 << 16 && SP_CUDA_PATCH_NONE(2) < 1 << 16,
+               "a contribution has 16 bits");
 
 typedef struct builder {
   const sp_operator_setup *setup;
   sp_patches *out;
-  int *total; /* [dofs], corners of elements; 0 at DOFs that other ranks have too */
+  int *total; /* [dofs], nodes of elements; 0 at DOFs that other ranks have too */
   int *first; /* [dofs], the first patch that has it */
 } builder;
 
-/* The vertices of one patch: work space. */
-typedef struct vertices {
+/* The nodes of one patch: work space. A contribution is each * element + node of its lattice. */
+typedef struct patch_nodes {
   int count, complete;
-  int table[TABLE];  /* hash table: vertices, or EMPTY */
-  int corner[MOST];  /* the first corner of a vertex, SP_CORNERS * element + corner */
-  int corners[MOST]; /* how many it has */
-  int number[MOST];  /* its number in the patch */
-  int found[MOST]; /* [elements][SP_CORNERS], the vertex of each corner, before they are numbered */
-} vertices;
+  int table[TABLE]; /* hash table: nodes, or EMPTY */
+  int origin[MOST]; /* the first contribution to a node, counted over all elements */
+  int terms[MOST];  /* contributions to it */
+  int number[MOST]; /* its number in the patch */
+  int found[MOST];  /* [contribution of the patch], its node, before they are numbered */
+} patch_nodes;
 
-static sp_lid dof_of(const builder *b, int corner) {
-  return b->setup->space->numbering->nodes[corner];
+static int first_of(const builder *b, const sp_cuda_patch *patch) {
+  return patch->element * b->out->each;
 }
 
+static int contributions(const builder *b, const sp_cuda_patch *patch) {
+  return patch->elements * b->out->each;
+}
+
+static sp_lid dof_of(const builder *b, int contribution) {
+  return b->setup->space->numbering->nodes[contribution];
+}
+
+/* At order 1, where nodes are corners. */
 static const double *point_of(const builder *b, int corner) {
   return sp_hexes_lattice(b->setup->space->mesh->hexes, corner / SP_CORNERS) +
          (ptrdiff_t)(3 * (corner % SP_CORNERS));
 }
 
-/* Across a period two points have one DOF: these are two vertices. */
-static int find(const builder *b, vertices *v, int corner) {
-  const sp_lid dof = dof_of(b, corner);
-  const double *point = point_of(b, corner);
-  unsigned at = (unsigned)dof * 2654435769u >> (32 - TABLE_BITS);
-  for (; v->table[at] != EMPTY; at = (at + 1) % TABLE) {
-    const int vertex = v->table[at];
-    if (dof_of(b, v->corner[vertex]) != dof) continue;
-    const double *other = point_of(b, v->corner[vertex]);
-    if (point[0] == other[0] && point[1] == other[1] && point[2] == other[2]) return vertex;
-  }
+static bool is_node(const builder *b, int contribution, int other) {
+  if (dof_of(b, contribution) != dof_of(b, other)) return false;
+  if (b->out->order > 1) return true;
+  const double *x = point_of(b, contribution), *y = point_of(b, other);
+  return x[0] == y[0] && x[1] == y[1] && x[2] == y[2];
+}
+
+static int find(const builder *b, patch_nodes *v, int contribution) {
+  unsigned at = (unsigned)dof_of(b, contribution) * 2654435769u >> (32 - TABLE_BITS);
+  for (; v->table[at] != EMPTY; at = (at + 1) % TABLE)
+    if (is_node(b, contribution, v->origin[v->table[at]])) return v->table[at];
   v->table[at] = v->count;
-  v->corner[v->count] = corner;
-  v->corners[v->count] = 0;
+  v->origin[v->count] = contribution;
+  v->terms[v->count] = 0;
   return v->count++;
 }
 
-/* Complete vertices first, the others by falling number of corners, so that those of a group have
- * about as many. */
-static void number_vertices(const builder *b, vertices *v) {
+/* Complete nodes first, both kinds by falling number of contributions, so that those of a group
+ * have about as many. */
+static void number_nodes(const builder *b, patch_nodes *v) {
   enum { BINS = 16 };
-  int next[BINS + 1] = {0};
+  int next[2 * BINS + 1] = {0};
   int *bin = v->table; /* no longer needed */
   v->complete = 0;
   for (int n = 0; n < v->count; n++) {
-    const bool complete = v->corners[n] == b->total[dof_of(b, v->corner[n])];
-    const int many = v->corners[n] < BINS - 1 ? v->corners[n] : BINS - 1;
+    const bool complete = v->terms[n] == b->total[dof_of(b, v->origin[n])];
+    const int many = v->terms[n] < BINS ? v->terms[n] : BINS;
     v->complete += complete;
-    bin[n] = complete ? 0 : BINS - many;
+    bin[n] = (complete ? BINS : 2 * BINS) - many;
     next[bin[n] + 1]++;
   }
-  for (int i = 0; i < BINS; i++) next[i + 1] += next[i];
+  for (int i = 0; i < 2 * BINS; i++) next[i + 1] += next[i];
   for (int n = 0; n < v->count; n++) v->number[n] = next[bin[n]]++;
 }
 
-static void find_vertices(const builder *b, const sp_cuda_patch *patch, vertices *v) {
+static void find_nodes(const builder *b, const sp_cuda_patch *patch, patch_nodes *v) {
   v->count = 0;
   memset(v->table, EMPTY, sizeof v->table);
-  for (int n = 0; n < patch->elements * SP_CORNERS; n++) {
-    v->found[n] = find(b, v, patch->element * SP_CORNERS + n);
-    v->corners[v->found[n]]++;
+  for (int n = 0; n < contributions(b, patch); n++) {
+    v->found[n] = find(b, v, first_of(b, patch) + n);
+    v->terms[v->found[n]]++;
   }
-  number_vertices(b, v);
+  number_nodes(b, v);
 }
 
-/* Words per vertex in each of its groups. */
-static void count_words(const vertices *v, unsigned words[MOST / LANES]) {
-  memset(words, 0, MOST / LANES * sizeof *words);
+/* Words per node in each of its groups. */
+static void count_words(const patch_nodes *v, unsigned words[MOST_GROUPS]) {
+  memset(words, 0, MOST_GROUPS * sizeof *words);
   for (int n = 0; n < v->count; n++) {
     unsigned *most = &words[v->number[n] / LANES];
-    const unsigned mine = (unsigned)(v->corners[n] + 1) / 2;
+    const unsigned mine = (unsigned)(v->terms[n] + 1) / 2;
     if (mine > *most) *most = mine;
   }
 }
@@ -119,8 +137,8 @@ static sp_status visit_some(void *builder_, void *none, size_t begin, size_t end
   builder *b = builder_;
   for (size_t p = begin; p < end; p++) {
     const sp_cuda_patch *patch = &b->out->list[p];
-    for (int n = 0; n < patch->elements * SP_CORNERS; n++) {
-      const sp_lid dof = dof_of(b, patch->element * SP_CORNERS + n);
+    for (int n = 0; n < contributions(b, patch); n++) {
+      const sp_lid dof = dof_of(b, first_of(b, patch) + n);
       __atomic_fetch_add(&b->total[dof], 1, __ATOMIC_RELAXED);
       lower(&b->first[dof], (int)p);
     }
@@ -128,65 +146,102 @@ static sp_status visit_some(void *builder_, void *none, size_t begin, size_t end
   return SP_OK;
 }
 
-/* Number the vertices, and count what the patch has. */
+static void write_pairs(const builder *b, const sp_cuda_patch *patch, const patch_nodes *v) {
+  const int each = b->out->each, words = b->out->element_words;
+  unsigned *pairs = &b->out->pairs[(size_t)patch->element * (size_t)words];
+  for (int e = 0; e < patch->elements; e++)
+    for (int w = 0; w < words; w++) {
+      const int q = 2 * w;
+      unsigned pair = (unsigned)v->number[v->found[e * each + q]];
+      if (q + 1 < each) pair |= (unsigned)v->number[v->found[e * each + q + 1]] << 16;
+      pairs[w * patch->elements + e] = pair;
+    }
+}
+
+/* Number the nodes, and count what the patch has. */
 static sp_status count_some(void *builder_, void *workspace, size_t begin, size_t end) {
   builder *b = builder_;
-  vertices *v = workspace;
+  patch_nodes *v = workspace;
   for (size_t p = begin; p < end; p++) {
     sp_cuda_patch *patch = &b->out->list[p];
-    unsigned words[MOST / LANES];
-    find_vertices(b, patch, v);
+    unsigned words[MOST_GROUPS];
+    find_nodes(b, patch, v);
     count_words(v, words);
-    patch->vertices = v->count;
+    write_pairs(b, patch, v);
+    patch->nodes = v->count;
     patch->complete = v->complete;
-    for (int n = 0; n < patch->elements * SP_CORNERS; n++)
-      b->out->corners[patch->element + n / SP_CORNERS][n % SP_CORNERS] =
-          (unsigned short)v->number[v->found[n]];
     patch->words = 0;
     for (int g = 0; g < (v->count + LANES - 1) / LANES; g++) patch->words += (int)words[g] * LANES;
   }
   return SP_OK;
 }
 
-static void write_vertices(const builder *b, const sp_cuda_patch *patch, int p, const vertices *v) {
+/* What find_nodes() found, from the patch's pairs; nodes by their numbers. */
+static void recall_nodes(const builder *b, const sp_cuda_patch *patch, patch_nodes *v) {
+  v->count = patch->nodes;
+  v->complete = patch->complete;
+  for (int n = 0; n < v->count; n++) {
+    v->number[n] = n;
+    v->terms[n] = 0;
+  }
+  for (int n = 0; n < contributions(b, patch); n++) {
+    const int node = sp_patches_node(b->out, patch, n / b->out->each, n % b->out->each);
+    v->found[n] = node;
+    if (v->terms[node]++ == 0) v->origin[node] = first_of(b, patch) + n;
+  }
+}
+
+static void write_nodes(const builder *b, const sp_cuda_patch *patch, int p, const patch_nodes *v) {
   sp_patches *out = b->out;
   const bool *constrained = b->setup->constrained;
-  for (int m = 0; m < v->count; m++) {
-    const int n = v->number[m];
-    const sp_lid dof = dof_of(b, v->corner[m]);
-    const double *point = point_of(b, v->corner[m]);
-    const size_t at = (size_t)patch->vertex + (size_t)n;
+  for (int n = 0; n < v->count; n++) {
+    const sp_lid dof = dof_of(b, v->origin[n]);
     unsigned code = (unsigned)dof;
-    /* Only this patch finds its number there; a second vertex with this DOF does not. */
+    /* Only this patch finds its number there; a second node with this DOF does not. */
     if (__atomic_load_n(&b->first[dof], __ATOMIC_RELAXED) == p) {
       code |= SP_CUDA_FIRST;
       __atomic_store_n(&b->first[dof], -1, __ATOMIC_RELAXED);
     }
     if (constrained && constrained[dof]) code |= SP_CUDA_CONSTRAINED;
-    out->codes[at] = code;
-    for (int d = 0; d < 3; d++)
-      out->points[3 * (size_t)patch->vertex + (size_t)(d * v->count + n)] = point[d];
+    out->codes[patch->node + (unsigned)n] = code;
     if (n >= v->complete) out->slot_dofs[patch->slot + (unsigned)(n - v->complete)] = dof;
   }
 }
 
-static void write_entries(const builder *b, const sp_cuda_patch *patch, vertices *v) {
+static void write_points(const builder *b, const sp_cuda_patch *patch, const patch_nodes *v) {
+  double *points = &b->out->geometry[3 * (size_t)patch->node];
+  for (int n = 0; n < v->count; n++)
+    for (int d = 0; d < 3; d++) points[d * v->count + n] = point_of(b, v->origin[n])[d];
+}
+
+static void write_maps(const builder *b, const sp_cuda_patch *patch) {
+  double *maps = &b->out->geometry[MAP * (size_t)patch->element];
+  const bool scaled = sp_operator_factor_kind(b->setup) == SP_FACTORS_SCALED;
+  for (int e = 0; e < patch->elements; e++) {
+    double map[MAP];
+    sp_operator_trilinear(b->setup, patch->element + e, map);
+    if (scaled) map[1] /= map[0];
+    for (int m = 0; m < MAP; m++) maps[m * patch->elements + e] = map[m];
+  }
+}
+
+static void write_entries(const builder *b, const sp_cuda_patch *patch, patch_nodes *v) {
   sp_patches *out = b->out;
-  unsigned words[MOST / LANES], at = patch->word;
-  int *next = v->table; /* no longer needed: contributions of each vertex so far */
+  const unsigned none = (unsigned)SP_CUDA_PATCH_NONE(out->order);
+  unsigned words[MOST_GROUPS], at = patch->word;
+  int *next = v->table; /* contributions to each node so far */
   count_words(v, words);
   for (int g = 0; g < (v->count + LANES - 1) / LANES; g++) {
     out->start[patch->group + (unsigned)g] = at;
     at += words[g] * LANES;
   }
-  for (unsigned w = patch->word; w < at; w++)
-    out->entries[w] = SP_CUDA_NO_CORNER | (unsigned)SP_CUDA_NO_CORNER << 16;
+  for (unsigned w = patch->word; w < at; w++) out->entries[w] = none | none << 16;
   memset(next, 0, (size_t)v->count * sizeof *next);
-  for (int n = 0; n < patch->elements * SP_CORNERS; n++) {
-    const int vertex = v->found[n], number = v->number[vertex], c = next[vertex]++;
-    const unsigned start = out->start[patch->group + (unsigned)(number / LANES)];
-    unsigned *word = &out->entries[start + (unsigned)(LANES * (c / 2) + number % LANES)];
-    const unsigned entry = (unsigned)(n % SP_CORNERS * SP_CUDA_PATCH + n / SP_CORNERS);
+  for (int n = 0; n < contributions(b, patch); n++) {
+    const int node = v->found[n], c = next[node]++;
+    const unsigned start = out->start[patch->group + (unsigned)(node / LANES)];
+    unsigned *word = &out->entries[start + (unsigned)(LANES * (c / 2) + node % LANES)];
+    const unsigned entry = (unsigned)(n / out->each * out->results + n % out->each);
     const int shift = c % 2 * 16;
     *word = (*word & ~(0xffffu << shift)) | entry << shift;
   }
@@ -194,11 +249,15 @@ static void write_entries(const builder *b, const sp_cuda_patch *patch, vertices
 
 static sp_status write_some(void *builder_, void *workspace, size_t begin, size_t end) {
   builder *b = builder_;
-  vertices *v = workspace;
+  patch_nodes *v = workspace;
   for (size_t p = begin; p < end; p++) {
     const sp_cuda_patch *patch = &b->out->list[p];
-    find_vertices(b, patch, v);
-    write_vertices(b, patch, (int)p, v);
+    recall_nodes(b, patch, v);
+    write_nodes(b, patch, (int)p, v);
+    if (b->out->order == 1)
+      write_points(b, patch, v);
+    else
+      write_maps(b, patch);
     write_entries(b, patch, v);
   }
   return SP_OK;
@@ -209,29 +268,30 @@ static sp_status visit_patches(builder *b, sp_status (*compute)(void *, void *, 
   return sp_loop_run(&(sp_loop){.what = "patches",
                                 .count = count,
                                 .chunk = sp_loop_chunk(count, MOST),
-                                .workspace_bytes = sizeof(vertices),
+                                .workspace_bytes = sizeof(patch_nodes),
                                 .context = b,
                                 .compute = compute});
 }
 
 static void cut(int first, int end, sp_patches *out) {
-  for (; first < end; first += SP_CUDA_PATCH)
-    out->list[out->count++] = (sp_cuda_patch){
-        .element = first, .elements = end - first < SP_CUDA_PATCH ? end - first : SP_CUDA_PATCH};
+  const int most = SP_CUDA_PATCH(out->order);
+  for (; first < end; first += most)
+    out->list[out->count++] =
+        (sp_cuda_patch){.element = first, .elements = end - first < most ? end - first : most};
 }
 
 static void add_up(sp_patches *out) {
   for (int p = 0; p < out->count; p++) {
     sp_cuda_patch *patch = &out->list[p];
-    patch->vertex = (unsigned)out->vertices;
+    patch->node = (unsigned)out->nodes;
     patch->slot = (unsigned)out->slots;
     patch->group = (unsigned)out->groups;
     patch->word = (unsigned)out->words;
-    out->vertices += (size_t)patch->vertices;
-    out->slots += (size_t)(patch->vertices - patch->complete);
-    out->groups += (size_t)(patch->vertices + LANES - 1) / LANES;
+    out->nodes += (size_t)patch->nodes;
+    out->slots += (size_t)(patch->nodes - patch->complete);
+    out->groups += (size_t)(patch->nodes + LANES - 1) / LANES;
     out->words += (size_t)patch->words;
-    if (patch->vertices > out->most_vertices) out->most_vertices = patch->vertices;
+    if (patch->nodes > out->most_nodes) out->most_nodes = patch->nodes;
     if (patch->words > out->most_words) out->most_words = patch->words;
   }
 }
@@ -242,9 +302,10 @@ static sp_status build(builder *b) {
   const int elements = space->mesh->hexes->count, halo = space->mesh->halo_elements;
   const size_t dofs = (size_t)numbering->local;
   sp_patches *out = b->out;
-  SP_TRY(sp_allocate((size_t)sp_cuda_patch_count(elements) + 1, sizeof *out->list, "patches",
-                     &out->list));
-  SP_TRY(sp_allocate((size_t)elements, sizeof *out->corners, "patches", &out->corners));
+  SP_TRY(sp_allocate((size_t)sp_cuda_patch_count(out->order, elements) + 1, sizeof *out->list,
+                     "patches", &out->list));
+  SP_TRY(sp_allocate((size_t)elements * (size_t)out->element_words, sizeof *out->pairs, "patches",
+                     &out->pairs));
   SP_TRY(sp_allocate(dofs, sizeof *b->total, "patches", &b->total));
   SP_TRY(sp_allocate(dofs, sizeof *b->first, "patches", &b->first));
   cut(0, halo, out);
@@ -256,8 +317,9 @@ static sp_status build(builder *b) {
     b->total[numbering->shared[s]] = 0;
   SP_TRY(visit_patches(b, count_some));
   add_up(out);
-  SP_TRY(sp_allocate(out->vertices, sizeof *out->codes, "patches", &out->codes));
-  SP_TRY(sp_allocate(3 * out->vertices, sizeof *out->points, "patches", &out->points));
+  out->geometry_count = out->order == 1 ? 3 * out->nodes : MAP * (size_t)elements;
+  SP_TRY(sp_allocate(out->nodes, sizeof *out->codes, "patches", &out->codes));
+  SP_TRY(sp_allocate(out->geometry_count, sizeof *out->geometry, "patches", &out->geometry));
   SP_TRY(sp_allocate(out->slots, sizeof *out->slot_dofs, "patches", &out->slot_dofs));
   SP_TRY(sp_allocate(out->groups + 1, sizeof *out->start, "patches", &out->start));
   SP_TRY(sp_allocate(out->words, sizeof *out->entries, "patches", &out->entries));
@@ -267,7 +329,11 @@ static sp_status build(builder *b) {
 
 sp_status sp_patches_create(const sp_operator_setup *setup, sp_patches *out) {
   builder b = {.setup = setup, .out = out};
-  *out = (sp_patches){0};
+  const int order = setup->space->numbering->order, each = (order + 1) * (order + 1) * (order + 1);
+  *out = (sp_patches){.order = order,
+                      .each = each,
+                      .results = SP_CUDA_PATCH_RESULTS(order),
+                      .element_words = (each + 1) / 2};
   const sp_status status = build(&b);
   free(b.total);
   free(b.first);
@@ -277,8 +343,8 @@ sp_status sp_patches_create(const sp_operator_setup *setup, sp_patches *out) {
 void sp_patches_free(sp_patches *patches) {
   free(patches->list);
   free(patches->codes);
-  free(patches->points);
-  free(patches->corners);
+  free(patches->geometry);
+  free(patches->pairs);
   free(patches->start);
   free(patches->entries);
   free(patches->slot_dofs);

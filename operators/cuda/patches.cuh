@@ -1,71 +1,103 @@
-// BP3.5 at order 1 by patches (patches.h): part of order.cu. A thread works on one element, whose
-// quadrature points are its corners: every derivative is a difference along an edge.
+// BP3.5 at orders 1 and 2 by patches (patches.h): part of order.cu. A thread works on one element.
 
 #include <cuda_pipeline.h>
 
-// Shared memory of a block: u, x and y, z of the patch's vertices, whose place the elements'
-// results take later, then the patch's lists.
-constexpr int RESULTS = SP_CORNERS * SP_CUDA_PATCH + 2; // with a zero for missing ones; even
-struct patch_room {
-  double2 *ux, *yz;          // [vertices]
-  double *results;           // [corner][element]
-  unsigned *start, *entries; // [groups + 1], [words]
+#if SP_ORDER == 1
+#include "operators/cuda/corners.cuh"
+#else
+#include "operators/cuda/quadratic.cuh"
+#endif
 
-  static __host__ __device__ __forceinline__ int vertex_doubles(const sp_cuda_patch_arrays &a) {
-    return 4 * a.most_vertices > RESULTS ? 4 * a.most_vertices : RESULTS;
+constexpr int PATCH = SP_CUDA_PATCH(SP_ORDER), RESULTS = SP_CUDA_PATCH_RESULTS(SP_ORDER);
+constexpr int PATCH_NONE = SP_CUDA_PATCH_NONE(SP_ORDER), MAP = 24;
+
+// Threads and blocks per multiprocessor (which bounds the registers), as measured
+// (MEASUREMENTS.md). At order 1 a thread works on two elements, one after the other.
+constexpr int PATCH_THREADS = SP_ORDER == 1 ? 256 : 128, PATCH_BLOCKS = SP_ORDER == 1 ? 2 : 3;
+constexpr int PER_THREAD = PATCH / PATCH_THREADS;
+
+// Shared memory of a block: what is read, the results, then the patch's lists. What is read is at
+// order 1 u, x and y, z of each node, and at order 2 the elements' maps and u. Where a thread has
+// one element, the results take the place of what was read.
+struct patch_room {
+  double2 *ux, *yz;                  // [nodes]
+  double *maps, *u;                  // [24][PATCH], [nodes]
+  double *results;                   // [element][RESULTS], and a zero for missing ones
+  unsigned *entries, *codes, *start; // [words], [nodes], [groups + 1]
+
+  static constexpr int results_size = (PATCH_NONE + 2) / 2 * 2; // doubles
+  static __host__ __device__ __forceinline__ int read_size(int nodes) {
+    return SP_ORDER == 1 ? 4 * nodes : MAP * PATCH + (nodes + 1) / 2 * 2;
   }
-  static int bytes(const sp_cuda_patch_arrays &a) {
-    return 8 * vertex_doubles(a) + 4 * (a.most_words + a.most_vertices / 32 + 2);
+  static __host__ __device__ __forceinline__ int size(int nodes) {
+    const int read = read_size(nodes);
+    if (PER_THREAD > 1) return read + results_size;
+    return read > results_size ? read : results_size;
+  }
+  static size_t bytes(int nodes, int words) {
+    return sizeof(double) * size(nodes) + sizeof(unsigned) * (words + nodes + nodes / 32 + 2);
   }
 
   __device__ __forceinline__ patch_room(const sp_cuda_patch_arrays &a, double *shared)
-      : ux((double2 *)shared), yz(ux + a.most_vertices), results(shared),
-        entries((unsigned *)(shared + vertex_doubles(a))) {
-    start = entries + a.most_words;
-  }
+      : ux((double2 *)shared), yz(ux + a.most_nodes), maps(shared), u(shared + MAP * PATCH),
+        results(shared + (PER_THREAD > 1 ? read_size(a.most_nodes) : 0)),
+        entries((unsigned *)(shared + size(a.most_nodes))), codes(entries + a.most_words),
+        start(codes + a.most_nodes) {}
 };
 
-// Copy what does not change to shared memory, by asynchronous copies.
+// Copy what does not change to shared memory, by asynchronous copies: first the codes, which only
+// the thread that copies them reads.
 template <int MODE>
 __device__ __forceinline__ void fetch_patch(const sp_cuda_arguments &a, const sp_cuda_patch &patch,
                                             const patch_room &room) {
-  const double *const points = (const double *)a.factors + 3 * (size_t)patch.vertex;
-  for (int n = threadIdx.x; n < patch.vertices; n += SP_CUDA_PATCH) {
-    __pipeline_memcpy_async(&room.ux[n].y, points + n, sizeof(double));
-    __pipeline_memcpy_async(&room.yz[n].x, points + patch.vertices + n, sizeof(double));
-    __pipeline_memcpy_async(&room.yz[n].y, points + 2 * patch.vertices + n, sizeof(double));
+  if constexpr (MODE != SP_CUDA_LOCAL)
+    for (int n = threadIdx.x; n < patch.nodes; n += PATCH_THREADS)
+      __pipeline_memcpy_async(room.codes + n, a.patches.codes + patch.node + n, sizeof(unsigned));
+  __pipeline_commit();
+  const double *const geometry = (const double *)a.factors;
+  if constexpr (SP_ORDER == 1) {
+    const double *const points = geometry + 3 * (size_t)patch.node;
+    for (int n = threadIdx.x; n < patch.nodes; n += PATCH_THREADS) {
+      __pipeline_memcpy_async(&room.ux[n].y, points + n, sizeof(double));
+      __pipeline_memcpy_async(&room.yz[n].x, points + patch.nodes + n, sizeof(double));
+      __pipeline_memcpy_async(&room.yz[n].y, points + 2 * patch.nodes + n, sizeof(double));
+    }
+  } else if (threadIdx.x < patch.elements) { // one element per thread
+    const double *const map = geometry + MAP * (size_t)patch.element + threadIdx.x;
+#pragma unroll
+    for (int m = 0; m < MAP; m++)
+      __pipeline_memcpy_async(room.maps + m * PATCH + threadIdx.x, map + m * patch.elements,
+                              sizeof(double));
   }
   if constexpr (MODE != SP_CUDA_LOCAL) {
-    for (int n = 4 * threadIdx.x; n < patch.words; n += 4 * SP_CUDA_PATCH)
+    for (int n = 4 * threadIdx.x; n < patch.words; n += 4 * PATCH_THREADS)
       __pipeline_memcpy_async(room.entries + n, a.patches.entries + patch.word + n, 16);
-    for (int n = threadIdx.x; n <= (patch.vertices + 31) / 32; n += SP_CUDA_PATCH)
+    for (int n = threadIdx.x; n <= (patch.nodes + 31) / 32; n += PATCH_THREADS)
       __pipeline_memcpy_async(room.start + n, a.patches.start + patch.group + n, sizeof(unsigned));
   }
+  __pipeline_commit();
 }
 
-// Values at the vertices that a thread visits, some at a time, so that their loads are in flight
-// together. Missing vertices alias the last one, so loads need no predicate.
+// Values at the nodes that a thread visits, some at a time, so that their loads are in flight
+// together. Missing nodes alias DOF 0, so loads need no predicate.
 template <int MODE> struct patch_values {
-  static constexpr int TURNS = 2, STEP = TURNS * SP_CUDA_PATCH;
+  static constexpr int TURNS = SP_ORDER == 1        ? 3
+                               : MODE == SP_CUDA_CG ? 6
+                                                    : 12,
+                       STEP = TURNS * PATCH_THREADS;
   int first;
   unsigned code[TURNS];
   double u[TURNS], p[TURNS];
 
-  __device__ __forceinline__ int vertex(int turn) const {
-    return first + turn * SP_CUDA_PATCH;
+  __device__ __forceinline__ int node(int turn) const {
+    return first + turn * PATCH_THREADS;
   }
 
-  __device__ __forceinline__ void find(const sp_cuda_arguments &a, const sp_cuda_patch &patch,
-                                       int begin) {
+  __device__ __forceinline__ void load(const sp_cuda_arguments &a, const sp_cuda_patch &patch,
+                                       const patch_room &room, int begin) {
     first = begin + threadIdx.x;
 #pragma unroll
-    for (int t = 0; t < TURNS; t++) {
-      code[t] = __ldg(a.patches.codes + patch.vertex + min(vertex(t), patch.vertices - 1));
-      if (vertex(t) >= patch.vertices) code[t] &= ~SP_CUDA_FIRST;
-    }
-  }
-
-  __device__ __forceinline__ void load(const sp_cuda_arguments &a) {
+    for (int t = 0; t < TURNS; t++) code[t] = node(t) < patch.nodes ? room.codes[node(t)] : 0;
     if (MODE == SP_CUDA_ASSEMBLED) {
 #pragma unroll
       for (int t = 0; t < TURNS; t++) {
@@ -87,96 +119,21 @@ template <int MODE> struct patch_values {
   }
 
   __device__ __forceinline__ void put(const sp_cuda_arguments &a, const pass_1<MODE> &pass,
-                                      int vertices, double2 *ux) {
+                                      int nodes, const patch_room &room) {
 #pragma unroll
     for (int t = 0; t < TURNS; t++) {
       if (MODE == SP_CUDA_CG)
         u[t] = new_direction<walk<1>>(a.step, pass.alpha, pass.beta, code[t], u[t], p[t]);
-      if (vertex(t) < vertices) ux[vertex(t)].x = u[t];
+      if (node(t) < nodes) (SP_ORDER == 1 ? room.ux[node(t)].x : room.u[node(t)]) = u[t];
     }
   }
 };
 
-__device__ __forceinline__ void difference(const real to[3], const real from[3], real edge[3]) {
-#pragma unroll
-  for (int d = 0; d < 3; d++) edge[d] = to[d] - from[d];
-}
-
-// sum += a.b, by three multiply-adds.
-__device__ __forceinline__ void add_product(const real a[3], const real b[3], real &sum) {
-#pragma unroll
-  for (int d = 0; d < 3; d++) sum = fma(a[d], b[d], sum);
-}
-
-// result[c] = (A_e u)[c] at the corners of an element, whose points are x[c]. With J = E / 2, where
-// the columns of E are edges, and weights of one, at every corner
-//
-//     w G = adj(E) adj(E)^T / (2 |E|),    w |J| = |E| / 8,    du/dr = (u_1 - u_0) / 2.
-//
-// The fluxes at both ends of an edge are added up before they go to its corners. `stiffness` and
-// `mass` are what is constant: kappa / 8, and kappa lambda / 8. FP64 arithmetic takes more than
-// half of the time, so it is written to need few instructions.
-template <bool ENERGY>
-__device__ __forceinline__ void apply_corners(const real (&u)[8], const real (&x)[8][3],
-                                              real stiffness, real mass, real (&result)[8],
-                                              double &energy) {
-  real edge_t[4][3], ut[4], flux_t[4] = {};
-#pragma unroll
-  for (int c = 0; c < 4; c++) {
-    difference(x[c + 4], x[c], edge_t[c]);
-    ut[c] = u[c + 4] - u[c];
-  }
-#pragma unroll
-  for (int k = 0; k < 2; k++) {
-    real edge_r[2][3], edge_s[2][3], ur[2], us[2], flux_r[2] = {}, flux_s[2] = {}, masses[4];
-#pragma unroll
-    for (int m = 0; m < 2; m++) {
-      const int r = 4 * k + 2 * m, s = 4 * k + m; // edges along r at j = m, along s at i = m
-      difference(x[r + 1], x[r], edge_r[m]);
-      difference(x[s + 2], x[s], edge_s[m]);
-      ur[m] = u[r + 1] - u[r];
-      us[m] = u[s + 2] - u[s];
-    }
-#pragma unroll
-    for (int c = 0; c < 4; c++) {
-      const int i = c % 2, j = c / 2;
-      real p[3], q[3], w[3], flux[3];
-      const real volume = adjugate_of(edge_r[j], edge_s[i], edge_t[c], p, q, w);
-      const real scale = stiffness * reciprocal(volume);
-#pragma unroll
-      for (int d = 0; d < 3; d++) flux[d] = scale * (p[d] * ur[j] + q[d] * us[i] + w[d] * ut[c]);
-      add_product(p, flux, flux_r[j]);
-      add_product(q, flux, flux_s[i]);
-      add_product(w, flux, flux_t[c]);
-      masses[c] = mass * volume;
-      if (ENERGY) energy += masses[c] * u[4 * k + c] * u[4 * k + c];
-    }
-#pragma unroll
-    for (int m = 0; m < 2; m++) {
-      if (ENERGY) energy += flux_r[m] * ur[m] + flux_s[m] * us[m];
-      const int r = 2 * m;
-      result[4 * k + r] = masses[r] * u[4 * k + r] - flux_r[m];
-      result[4 * k + r + 1] = masses[r + 1] * u[4 * k + r + 1] + flux_r[m];
-    }
-#pragma unroll
-    for (int m = 0; m < 2; m++) {
-      result[4 * k + m] -= flux_s[m];
-      result[4 * k + m + 2] += flux_s[m];
-    }
-  }
-#pragma unroll
-  for (int c = 0; c < 4; c++) {
-    if (ENERGY) energy += flux_t[c] * ut[c];
-    result[c] -= flux_t[c];
-    result[c + 4] += flux_t[c];
-  }
-}
-
-// Z^T: the elements' results are added up by vertex, and go to y or to the patch's slots.
-__device__ __forceinline__ void store_vertices(const sp_cuda_arguments &a,
-                                               const sp_cuda_patch &patch, const patch_room &room) {
-  for (int n = threadIdx.x; n < patch.vertices; n += SP_CUDA_PATCH) {
-    const unsigned code = __ldg(a.patches.codes + patch.vertex + n);
+// Z^T: the elements' results are added up by node, and go to y or to the patch's slots.
+__device__ __forceinline__ void add_up_nodes(const sp_cuda_arguments &a, const sp_cuda_patch &patch,
+                                             const patch_room &room) {
+  for (int n = threadIdx.x; n < patch.nodes; n += PATCH_THREADS) {
+    const unsigned code = room.codes[n];
     const int begin = room.start[n / 32] - patch.word, end = room.start[n / 32 + 1] - patch.word;
     double sum = 0;
     for (int at = begin + n % 32; at < end; at += 32) {
@@ -191,66 +148,124 @@ __device__ __forceinline__ void store_vertices(const sp_cuda_arguments &a,
   }
 }
 
-constexpr int PATCH_BLOCKS = 512 / SP_CUDA_PATCH; // per multiprocessor: 128 registers per thread
+// Between E-vectors.
+__device__ __forceinline__ void load_elements(const sp_cuda_arguments &a,
+                                              const sp_cuda_patch &patch, double *u) {
+  const double *const x = (const double *)a.x + (size_t)patch.element * Np;
+  for (int n = threadIdx.x; n < patch.elements * Np; n += PATCH_THREADS) u[n] = load_once(x + n);
+}
+__device__ __forceinline__ void store_elements(const sp_cuda_arguments &a,
+                                               const sp_cuda_patch &patch, const double *results) {
+  double *const y = (double *)a.y + (size_t)patch.element * Np;
+  for (int n = threadIdx.x; n < patch.elements * Np; n += PATCH_THREADS)
+    __stcs(y + n, results[n / Np * RESULTS + n % Np]);
+}
 
+// An element's pairs (patches.h).
+struct element_nodes {
+  static constexpr int WORDS = (Np + 1) / 2;
+  unsigned pairs[WORDS];
+
+  // `element` is counted from the patch's first one.
+  __device__ __forceinline__ void find(const sp_cuda_arguments &a, const sp_cuda_patch &patch,
+                                       int element) {
+    const bool on = element < patch.elements;
+    const unsigned *const from = a.patches.pairs + (size_t)patch.element * WORDS + element;
+#pragma unroll
+    for (int w = 0; w < WORDS; w++) pairs[w] = on ? __ldg(from + w * patch.elements) : 0;
+  }
+  __device__ __forceinline__ int operator[](int q) const {
+    return q % 2 ? pairs[q / 2] >> 16 : pairs[q / 2] & 0xffff;
+  }
+};
+
+#if SP_ORDER == 1
 template <int GEOMETRY, int MODE>
-__global__ __launch_bounds__(SP_CUDA_PATCH, PATCH_BLOCKS) void bp35_patch(sp_cuda_arguments a) {
-  extern __shared__ real shared[];
-  const patch_room room(a.patches, shared);
-  const sp_cuda_patch patch = a.patches.list[blockIdx.x];
-  const bool on = threadIdx.x < patch.elements;
-  const size_t element = patch.element + threadIdx.x;
-  fetch_patch<MODE>(a, patch, room);
-  patch_values<MODE> values;
-  if (MODE != SP_CUDA_LOCAL) values.find(a, patch, 0);
-  uint4 corners = {};
-  if (on) corners = __ldg((const uint4 *)a.patches.corners + element);
-  double stiffness = 0.125, lambda = a.lambda;
-  if (GEOMETRY == SCALED && on) {
+__device__ __forceinline__ void apply_element(const sp_cuda_arguments &a, size_t element,
+                                              const patch_room &room, const element_nodes &nodes,
+                                              double (&result)[Np], double &energy) {
+  double u[8], x[8][3], stiffness = 0.125, lambda = a.lambda;
+  if (GEOMETRY == SCALED) {
     stiffness *= __ldg(a.scales + 2 * element);
     lambda = __ldg(a.scales + 2 * element + 1);
   }
+#pragma unroll
+  for (int c = 0; c < 8; c++) {
+    const double2 ux = room.ux[nodes[c]], yz = room.yz[nodes[c]];
+    u[c] = MODE == SP_CUDA_LOCAL ? load_once((const double *)a.x + 8 * element + c) : ux.x;
+    x[c][0] = ux.y;
+    x[c][1] = yz.x;
+    x[c][2] = yz.y;
+  }
+  apply_corners<MODE == SP_CUDA_CG>(u, x, stiffness, stiffness * lambda, result, energy);
+}
+#else
+// A number in shared memory, read again each time: registers are too few to keep them.
+__device__ __forceinline__ double again(const double *p) {
+  return *(const volatile double *)p;
+}
+
+template <int GEOMETRY, int MODE>
+__device__ __forceinline__ void apply_element(const sp_cuda_arguments &a, size_t,
+                                              const patch_room &room, const element_nodes &nodes,
+                                              double (&result)[Np], double &energy) {
+  const auto map = [&](int m) { return again(room.maps + m * PATCH + threadIdx.x); };
+  const double kappa = GEOMETRY == SCALED ? map(0) : 1;
+  const double lambda = GEOMETRY == SCALED ? map(1) : a.lambda;
+  const auto u = [&](int q) {
+    return again(room.u + (MODE == SP_CUDA_LOCAL ? 27 * threadIdx.x + q : nodes[q]));
+  };
+  double sums[3][3][3];
+  apply_quadratic<MODE == SP_CUDA_CG>(u, map, kappa / 108, kappa * lambda / 27, sums, energy);
+#pragma unroll
+  for (int q = 0; q < 27; q++) result[q] = sums[q / 9][q / 3 % 3][q % 3];
+}
+#endif
+
+template <int GEOMETRY, int MODE>
+__global__ __launch_bounds__(PATCH_THREADS, PATCH_BLOCKS) void bp35_patch(sp_cuda_arguments a) {
+  extern __shared__ real shared[];
+  const patch_room room(a.patches, shared);
+  const sp_cuda_patch patch = a.patches.list[blockIdx.x];
+  fetch_patch<MODE>(a, patch, room);
+  element_nodes nodes[PER_THREAD];
+#pragma unroll
+  for (int e = 0; e < PER_THREAD; e++) nodes[e].find(a, patch, e * PATCH_THREADS + threadIdx.x);
+  __pipeline_wait_prior(1);
   follow();
   const pass_1<MODE> pass(a.step);
-  if (MODE != SP_CUDA_LOCAL) values.load(a);
+  patch_values<MODE> values;
+  if (MODE != SP_CUDA_LOCAL) values.load(a, patch, room, 0);
   if (!pass.begins(a.step)) return;
-  if (MODE != SP_CUDA_LOCAL) values.put(a, pass, patch.vertices, room.ux);
-  for (int begin = values.STEP; MODE != SP_CUDA_LOCAL && begin < patch.vertices;
+  if (MODE != SP_CUDA_LOCAL) values.put(a, pass, patch.nodes, room);
+  for (int begin = values.STEP; MODE != SP_CUDA_LOCAL && begin < patch.nodes;
        begin += values.STEP) {
-    values.find(a, patch, begin);
-    values.load(a);
-    values.put(a, pass, patch.vertices, room.ux);
+    values.load(a, patch, room, begin);
+    values.put(a, pass, patch.nodes, room);
   }
-  __pipeline_commit();
+  if (MODE == SP_CUDA_LOCAL && SP_ORDER > 1) load_elements(a, patch, room.u);
   __pipeline_wait_prior(0);
   __syncthreads();
-  double u[8], x[8][3], result[8], energy = 0;
-  if (on) {
-    const unsigned pairs[] = {corners.x, corners.y, corners.z, corners.w};
+  double energy = 0;
 #pragma unroll
-    for (int c = 0; c < 8; c++) {
-      const int n = c % 2 ? pairs[c / 2] >> 16 : pairs[c / 2] & 0xffff;
-      const double2 ux = room.ux[n], yz = room.yz[n];
-      u[c] = MODE == SP_CUDA_LOCAL ? load_once((const double *)a.x + 8 * element + c) : ux.x;
-      x[c][0] = ux.y;
-      x[c][1] = yz.x;
-      x[c][2] = yz.y;
-    }
-    apply_corners<MODE == SP_CUDA_CG>(u, x, stiffness, stiffness * lambda, result, energy);
+  for (int e = 0; e < PER_THREAD; e++) {
+    const int element = e * PATCH_THREADS + threadIdx.x;
+    const bool on = element < patch.elements;
+    double result[Np];
+    if (on)
+      apply_element<GEOMETRY, MODE>(a, (size_t)(patch.element + element), room, nodes[e], result,
+                                    energy);
+    if (PER_THREAD == 1) __syncthreads();
+#pragma unroll
+    for (int q = 0; q < Np; q++)
+      if (on) room.results[element * RESULTS + q] = result[q];
   }
-  if (MODE == SP_CUDA_LOCAL) {
-#pragma unroll
-    for (int c = 0; c < 8; c++)
-      if (on) __stcs((double *)a.y + 8 * element + c, result[c]);
-    return;
-  }
+  if (threadIdx.x == 0) room.results[PATCH_NONE] = 0;
   __syncthreads();
-#pragma unroll
-  for (int c = 0; c < 8; c++)
-    if (on) room.results[c * SP_CUDA_PATCH + threadIdx.x] = result[c];
-  if (threadIdx.x == 0) room.results[SP_CUDA_NO_CORNER] = 0;
-  __syncthreads();
-  store_vertices(a, patch, room);
+  if (MODE == SP_CUDA_LOCAL)
+    store_elements(a, patch, room.results);
+  else
+    add_up_nodes(a, patch, room);
   if (MODE == SP_CUDA_CG) store_partial(a.step, energy);
 }
 
@@ -259,16 +274,19 @@ template <int G, int MODE> struct bp35_patches {
   static constexpr size_t bytes = 0; // of shared memory: it depends on the patches
 
   static int blocks(int elements) {
-    return (elements + SP_CUDA_PATCH - 1) / SP_CUDA_PATCH;
+    return (elements + PATCH - 1) / PATCH;
   }
 
+  // Between E-vectors of order 2 the nodes are those of elements.
   static cudaError_t launch(const sp_cuda_arguments *arguments, cudaStream_t stream) {
-    const int room = patch_room::bytes(arguments->patches);
-    if (arguments->patches.count == 0) return cudaSuccess;
+    const sp_cuda_patch_arrays &a = arguments->patches;
+    const bool apart = SP_ORDER > 1 && MODE == SP_CUDA_LOCAL;
+    const size_t room = patch_room::bytes(apart ? Np * PATCH : a.most_nodes, a.most_words);
+    if (a.count == 0) return cudaSuccess;
     const cudaError_t error =
-        cudaFuncSetAttribute(KERNEL, cudaFuncAttributeMaxDynamicSharedMemorySize, room);
+        cudaFuncSetAttribute(KERNEL, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)room);
     if (error != cudaSuccess) return error;
-    return start(!arguments->forks, nullptr, KERNEL, arguments->patches.count, SP_CUDA_PATCH, room,
-                 stream, *arguments);
+    return start(!arguments->forks, nullptr, KERNEL, a.count, PATCH_THREADS, room, stream,
+                 *arguments);
   }
 };

@@ -1,11 +1,11 @@
-/* Patches of elements, for local operators of order 1 between L-vectors (patches.cuh).
+/* Patches of elements, for local operators of low order between L-vectors (patches.cuh).
  *
- * At order 1 all nodes are vertices, and an element has eight of them for about one DOF. So a block
- * works on a patch: SP_CUDA_PATCH successive elements. It reads each vertex of the patch once, and
- * adds up what its elements contribute to a vertex. The sum goes straight to y if the vertex is
- * complete, that is, if no other patch, no second vertex with the same DOF (across a period) and no
- * other rank contributes to it. Otherwise it goes to a slot in the array of edge nodes
- * (assembly.h). A patch has either halo elements or others (mesh/mesh.h), never both. */
+ * At orders 1 and 2 an element has 8 and 27 nodes for about 1 and 8 DOFs. So a block works on a
+ * patch: SP_CUDA_PATCH(order) successive elements. It reads each node of the patch once, and adds
+ * up what its elements contribute to a node. The sum goes straight to y if the node is complete,
+ * that is, if no other patch, no second node with the same DOF (across a period) and no other rank
+ * contributes to it. Otherwise it goes to a slot in the array of edge nodes (assembly.h). A patch
+ * has either halo elements or others (mesh/mesh.h), never both. */
 #ifndef SP_OPERATORS_CUDA_PATCHES_H
 #define SP_OPERATORS_CUDA_PATCHES_H
 
@@ -17,36 +17,53 @@
 extern "C" {
 #endif
 
-/* Patches in host memory. Vertices of a patch are numbered from zero, the complete ones first. */
+/* Patches in host memory. Nodes of a patch are numbered from zero, the complete ones first; of
+ * these and of the others those come first to which most elements contribute. At order 1 nodes have
+ * coordinates: across a period there are two with the same DOF. */
 typedef struct sp_patches {
-  int count, halo;               /* patches; those of halo elements, which come first */
-  int most_vertices, most_words; /* of a patch */
-  size_t vertices, slots, groups, words;
+  int order, each, results;   /* nodes per element, and results, SP_CUDA_PATCH_RESULTS */
+  int count, halo;            /* patches; those of halo elements, which come first */
+  int most_nodes, most_words; /* of a patch */
+  size_t nodes, slots, groups, words;
   sp_cuda_patch *list; /* [count] */
-  unsigned *codes;     /* [vertices], as of nodes (launch.h) */
-  double *points;      /* [3 vertices], coordinates: [3][vertices of the patch] by patch */
-  /* [elements], the vertices of corner 0, 1, ... (mesh/hexes.h) */
-  unsigned short (*corners)[SP_CORNERS];
-  /* What is added up at a vertex, in the order of elements, by groups of 32 vertices, those of one
-   * warp: contributions 2 w and 2 w + 1 of vertex n are the lower and upper half of
+  unsigned *codes;     /* [nodes], as of nodes (launch.h) */
+  /* Order 1: coordinates, [3 nodes], [3][nodes of the patch] by patch. Order 2: coefficients of the
+   * trilinear maps (launch.h), [24 elements], [24][elements of the patch] by patch. */
+  double *geometry;
+  size_t geometry_count;
+  /* The nodes of an element's lattice, two per word, [element_words elements], by patch
+   * [element_words][elements of the patch]: node q is the lower or upper half of word q / 2. */
+  unsigned *pairs;
+  int element_words;
+  /* What is added up at a node, in the order of elements, by groups of 32 nodes, those of one warp:
+   * contributions 2 w and 2 w + 1 of node n are the lower and upper half of
    *
    *     entries[start[group + n / 32] + 32 w + n % 32]
    *
-   * with the patch's first group. A contribution is SP_CUDA_PATCH * corner + element, counted from
-   * the patch's first one, or SP_CUDA_NO_CORNER. */
+   * with the patch's first group. A contribution is results * element + node of the lattice, with
+   * elements counted from the patch's first one, or SP_CUDA_PATCH_NONE. */
   unsigned *start;   /* [groups + 1] */
   unsigned *entries; /* [words] */
   sp_lid *slot_dofs; /* [slots] */
 } sp_patches;
 
-/* The patches of the setup's space, of order 1 and with elements of eight nodes, with its
- * `constrained`. sp_patches_free frees *out, also after a failure. Errors: SP_ERR_SYSTEM. Local. */
+/* The patches of the setup's space, of order 1 or 2 and with elements of eight nodes, with its
+ * `constrained`; at order 2 the coefficients of scaled maps are those of the setup. sp_patches_free
+ * frees *out, also after a failure. Errors: SP_ERR_SYSTEM. Local. */
 sp_status sp_patches_create(const sp_operator_setup *setup, sp_patches *out);
 void sp_patches_free(sp_patches *patches);
 
+/* The patch's node at node q of the lattice of its element e, counted from its first one. */
+static inline int sp_patches_node(const sp_patches *patches, const sp_cuda_patch *patch, int e,
+                                  int q) {
+  const size_t first = (size_t)patch->element * (size_t)patches->element_words;
+  const unsigned pair = patches->pairs[first + (size_t)(q / 2 * patch->elements + e)];
+  return (int)(pair >> (q % 2 * 16) & 0xffff);
+}
+
 /* Number of patches of that many successive elements. */
-static inline int sp_cuda_patch_count(int elements) {
-  return (elements + SP_CUDA_PATCH - 1) / SP_CUDA_PATCH;
+static inline int sp_cuda_patch_count(int order, int elements) {
+  return (elements + SP_CUDA_PATCH(order) - 1) / SP_CUDA_PATCH(order);
 }
 
 #ifdef __cplusplus

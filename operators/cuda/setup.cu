@@ -37,6 +37,11 @@ static const sp_cuda_kernel *patch_kernel(const sp_operator_facts *facts, sp_fac
   return kernel->launch ? kernel : nullptr;
 }
 
+static const sp_cuda_kernel *element_kernel(const sp_operator_setup *setup,
+                                            const sp_local_operator *local) {
+  return &local->order->kernels[setup->kind][sp_operator_factor_kind(setup)];
+}
+
 /* Bytes per element. */
 static size_t factor_bytes(const sp_operator_facts *facts) {
   const size_t points = sp_rule_points(sp_operator_rule(facts->kind, facts->order));
@@ -214,10 +219,8 @@ static sp_status send_scales(const sp_operator_setup *setup, sp_local_operator *
   double *scales;
   SP_TRY(sp_allocate(2 * elements, sizeof *scales, "patches", &scales));
   for (size_t e = 0; e < elements; e++) {
-    const double kappa = setup->kappa ? setup->kappa[e] : 1;
-    const double lambda = setup->lambda * (setup->lambda_values ? setup->lambda_values[e] : 1);
-    scales[2 * e] = kappa;
-    scales[2 * e + 1] = lambda / kappa;
+    sp_operator_scales(setup, (sp_lid)e, &scales[2 * e]);
+    scales[2 * e + 1] /= scales[2 * e];
   }
   const sp_status status =
       send(local, scales, 2 * elements, sizeof *scales, "patches", &local->scales);
@@ -232,32 +235,42 @@ static sp_status send_patches(const sp_operator_setup *setup, const sp_patches *
   const char *const what = "patches";
   arrays->count = patches->count;
   local->halo_patches = patches->halo;
-  arrays->most_vertices = patches->most_vertices;
+  arrays->most_nodes = patches->most_nodes;
   arrays->most_words = patches->most_words;
   SP_TRY(send(local, patches->list, (size_t)patches->count, sizeof *patches->list, what,
               &arrays->list));
-  SP_TRY(
-      send(local, patches->codes, patches->vertices, sizeof *patches->codes, what, &arrays->codes));
-  SP_TRY(send(local, patches->points, 3 * patches->vertices, sizeof *patches->points, what,
+  SP_TRY(send(local, patches->codes, patches->nodes, sizeof *patches->codes, what, &arrays->codes));
+  SP_TRY(send(local, patches->geometry, patches->geometry_count, sizeof *patches->geometry, what,
               &local->factors));
-  SP_TRY(send(local, patches->corners, elements, sizeof *patches->corners, what, &arrays->corners));
+  SP_TRY(send(local, patches->pairs, elements * (size_t)patches->element_words,
+              sizeof *patches->pairs, what, &arrays->pairs));
   SP_TRY(send(local, patches->start, patches->groups + 1, sizeof *patches->start, what,
               &arrays->start));
   SP_TRY(send(local, patches->entries, patches->words, sizeof *patches->entries, what,
               &arrays->entries));
-  if (setup->kappa || setup->lambda_values) SP_TRY(send_scales(setup, local));
+  if (patches->order == 1 && (setup->kappa || setup->lambda_values))
+    SP_TRY(send_scales(setup, local));
   SP_TRY(sp_cuda_assembly_create(setup, patches, &local->assembly));
   local->bytes += local->assembly.bytes;
   local->bytes += patches->slots * sizeof(double);
   return sp_cuda_allocate(patches->slots, sizeof(double), "edges", &local->edges);
 }
 
-/* Everything about the elements: factors and lists. */
+/* Everything about the elements: factors and lists. Patches without order have many nodes: if a
+ * block has no room for those of one of them, the operator works element by element. */
 static sp_status make_patches(const sp_operator_setup *setup, sp_local_operator *local) {
   sp_patches patches;
-  local->owns_lists = true;
+  int most = 0;
+  SP_CUDA(
+      cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, local->device->id));
   sp_status status = sp_patches_create(setup, &patches);
-  if (!status) status = send_patches(setup, &patches, local);
+  if (status || local->order->patch_bytes(patches.most_nodes, patches.most_words) <= (size_t)most) {
+    local->owns_lists = true;
+    if (!status) status = send_patches(setup, &patches, local);
+  } else {
+    local->works_by_patches = false;
+    local->kernel = element_kernel(setup, local);
+  }
   sp_patches_free(&patches);
   return status;
 }
@@ -351,9 +364,8 @@ static sp_status build(const sp_operator_setup *setup, sp_local_operator *local)
   const int order = setup->space->numbering->order;
   SP_TRY(check_shared_memory(order, local));
   SP_CUDA(local->order->prepare(sp_reference_get(order)));
-  if (local->works_by_patches) {
-    SP_TRY(make_patches(setup, local));
-  } else {
+  if (local->works_by_patches) SP_TRY(make_patches(setup, local));
+  if (!local->works_by_patches) {
     SP_TRY(send_factors(setup, local));
     SP_TRY(make_lists(setup, local));
     SP_TRY(allocate_edges(setup, local));
@@ -392,13 +404,15 @@ static sp_status check_size(const sp_operator_setup *setup) {
       needed * 1e-9, device, available * 1e-9, total * 1e-9);
 }
 
-/* Bytes per element of an operator by patches, besides its lists of slots. A patch has about two
- * vertices per element (1.6 to 1.8 in boxes), three quarters of which are slots. */
-static double patch_bytes() {
-  const double vertices = 2, slots = 1.5;
-  const double vertex = sizeof(unsigned) + 3 * sizeof(double);
-  const double corners = SP_CORNERS * 2 * sizeof(short); /* and entries */
-  return vertices * vertex + corners + slots * (sizeof(double) + sizeof(unsigned));
+/* Bytes per element of an operator by patches, besides its lists of slots. A patch of order 1 has
+ * about two nodes per element (1.6 to 1.8 in boxes), one of order 2 12 (11.4 to 12.5), of which 1.5
+ * and 6 are slots. */
+static double patch_bytes(int order) {
+  const double nodes = order == 1 ? 2 : 12, slots = order == 1 ? 1.5 : 6;
+  const double each = (order + 1) * (order + 1) * (order + 1);
+  const double geometry = sizeof(double) * (order == 1 ? 3 * nodes : 24);
+  const double lists = 2 * each * sizeof(short); /* pairs and entries */
+  return nodes * sizeof(unsigned) + geometry + lists + slots * (sizeof(double) + sizeof(unsigned));
 }
 
 /* The lists are the other operator's, unless that one works by patches. */
@@ -424,7 +438,8 @@ static double element_bytes(const sp_operator_facts *facts, const sp_sizes *size
 sp_bytes sp_cuda_operator_predicted_bytes(const sp_operator_facts *facts, const sp_sizes *sizes) {
   const sp_factor_kind factors = sp_factor_kind_of(facts->geometry);
   const sp_cuda_kernel *kernel = patch_kernel(facts, factors);
-  const double device = kernel ? sizes->elements * patch_bytes() : element_bytes(facts, sizes);
+  const double device =
+      kernel ? sizes->elements * patch_bytes(facts->order) : element_bytes(facts, sizes);
   if (facts->precision == SP_SINGLE) return {sizeof(sp_local_operator), device};
   if (!kernel) kernel = &sp_cuda_order_get(facts->order, SP_DOUBLE)->kernels[facts->kind][factors];
   /* Of pass 1 in two parts, one more block at most than as a whole. */
@@ -438,7 +453,7 @@ sp_bytes sp_cuda_operator_predicted_bytes(const sp_operator_facts *facts, const 
 static void free_patches(sp_cuda_patch_arrays *patches) {
   (void)cudaFree((void *)patches->list);
   (void)cudaFree((void *)patches->codes);
-  (void)cudaFree((void *)patches->corners);
+  (void)cudaFree((void *)patches->pairs);
   (void)cudaFree((void *)patches->start);
   (void)cudaFree((void *)patches->entries);
 }
@@ -480,7 +495,7 @@ sp_status sp_cuda_operator_create(sp_device *device, const sp_operator_setup *se
   const sp_factor_kind factors = sp_operator_factor_kind(setup);
   local->kernel = patch_kernel(&facts, factors);
   local->works_by_patches = local->kernel != nullptr;
-  if (!local->kernel) local->kernel = &local->order->kernels[setup->kind][factors];
+  if (!local->kernel) local->kernel = element_kernel(setup, local);
   local->lambda = setup->lambda;
   local->space = setup->space->on_device;
   local->halo_elements = setup->space->mesh->halo_elements;
