@@ -348,3 +348,26 @@ sp_gid sp_numbering_global(const sp_numbering *numbering, sp_lid dof) {
   return dof < numbering->owned ? numbering->first + dof
                                 : numbering->copies[dof - numbering->owned];
 }
+
+/* Lines along r inside faces have nodes on the surface at their ends alone. */
+void sp_numbering_add_surface(const sp_numbering *numbering, sp_lid element, const double *values,
+                              double *x) {
+  const int n = numbering->order, nq = n + 1;
+  const sp_lid *dofs = &numbering->nodes[(size_t)element * sp_element_nodes(n)];
+  for (int k = 0; k <= n; k++)
+    for (int j = 0; j <= n; j++, dofs += nq, values += nq) {
+      const bool crosses = k > 0 && k < n && j > 0 && j < n;
+      for (int i = 0; i <= n; i += crosses ? n : 1) x[dofs[i]] += values[i];
+    }
+}
+
+void sp_numbering_add_inside(const sp_numbering *numbering, sp_lid element, const double *values,
+                             double *x) {
+  const int n = numbering->order, nq = n + 1;
+  const sp_lid *dofs = &numbering->nodes[(size_t)element * sp_element_nodes(n)];
+  for (int k = 1; k < n; k++)
+    for (int j = 1; j < n; j++) {
+      const int line = (k * nq + j) * nq;
+      for (int i = 1; i < n; i++) x[dofs[line + i]] += values[line + i];
+    }
+}

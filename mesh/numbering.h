@@ -66,4 +66,11 @@ void sp_numbering_destroy(sp_numbering **numbering);
 /* Global number of a local DOF. Local. */
 sp_gid sp_numbering_global(const sp_numbering *numbering, sp_lid dof);
 
+/* x += values[Nq][Nq][Nq] at the nodes of an element: on its surface, or inside, where no other
+ * element has nodes. Local. */
+void sp_numbering_add_surface(const sp_numbering *numbering, sp_lid element, const double *values,
+                              double *x);
+void sp_numbering_add_inside(const sp_numbering *numbering, sp_lid element, const double *values,
+                             double *x);
+
 #endif

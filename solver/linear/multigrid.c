@@ -27,8 +27,10 @@ typedef struct multigrid {
   sp_precision precision;
   bool rounded; /* factors of levels with stored geometry */
   level levels[SP_MULTIGRID_MOST];
-  sp_coarse *coarse; /* NULL: the last level is smoothed instead */
-  bool records;      /* the cycle is recorded when it is applied for the first time */
+  sp_multigrid_problem problem;
+  sp_multigrid_level_data last; /* until its levels are complete */
+  sp_coarse *coarse;            /* NULL: the last level is smoothed instead */
+  bool records;                 /* the cycle is recorded when it is applied for the first time */
   sp_recording *recording;
   bool timed;   /* time the levels of each cycle */
   double stamp; /* when the work of a level began */
@@ -210,32 +212,34 @@ static sp_status create_space(multigrid *m, const sp_space *space, int index) {
   return SP_OK;
 }
 
-static sp_status begin_level(multigrid *m, const sp_space *space,
-                             const sp_multigrid_problem *problem, int index,
-                             sp_multigrid_level_data *data) {
+static sp_status make_level(multigrid *m, const sp_space *space, int index,
+                            sp_multigrid_level_data *data) {
   SP_TRY(create_space(m, space, index));
-  SP_TRY(problem->discretize(problem->context, m->levels[index].space, data));
+  SP_TRY(m->problem.discretize(m->problem.context, m->levels[index].space, data));
   return build_level(m, index, data);
 }
 
-/* The last level first, since hypre then works beside the others; these from the finest on. A
- * transfer needs the masks of two. */
-static sp_status build(const sp_space *space, const sp_multigrid_problem *problem, multigrid *m) {
+static void release(multigrid *m, sp_multigrid_level_data *data) {
+  m->problem.release(m->problem.context, data);
+  *data = (sp_multigrid_level_data){0};
+}
+
+/* All levels but the last, from the finest on. A transfer needs the masks of two. */
+static sp_status make_finer_levels(multigrid *m) {
+  const sp_space *space = m->levels[0].space;
   const int end = m->options.levels - 1;
-  sp_multigrid_level_data data[2] = {0}, last = {0};
-  sp_status status = begin_level(m, space, problem, end, &last);
+  sp_multigrid_level_data data[2] = {0};
+  sp_status status = SP_OK;
   for (int i = 0; i <= end && !status; i++) {
-    sp_multigrid_level_data *here = i == end ? &last : &data[i % 2], *above = &data[(i + 1) % 2];
-    if (i < end) status = begin_level(m, space, problem, i, here);
+    sp_multigrid_level_data *here = i == end ? &m->last : &data[i % 2], *above = &data[(i + 1) % 2];
+    if (i < end) status = make_level(m, space, i, here);
     if (!status && i > 0)
       status = sp_transfer_create(m->levels[i - 1].op, m->levels[i].space, above->setup.constrained,
                                   here->setup.constrained, &m->levels[i - 1].transfer);
-    if (i > 0) problem->release(problem->context, above);
-    *above = (sp_multigrid_level_data){0};
+    if (i > 0) release(m, above);
   }
-  for (int d = 0; d < 2; d++) problem->release(problem->context, &data[d]);
-  problem->release(problem->context, &last);
-  if (!status && m->coarse) status = sp_coarse_complete(m->coarse);
+  for (int d = 0; d < 2; d++) release(m, &data[d]);
+  release(m, &m->last);
   return status;
 }
 
@@ -253,6 +257,7 @@ static void destroy(sp_preconditioner *self) {
     sp_space_destroy(&l->own_space);
   }
   sp_coarse_destroy(&m->coarse);
+  if (m->last.owned) release(m, &m->last);
   if (m->recording) b->recording_destroy(&m->recording);
   free(m);
 }
@@ -291,8 +296,8 @@ sp_status sp_multigrid_check(int order, const sp_multigrid_options *o) {
                  "the orders of multigrid's levels must fall from the operator's, %d, to 1", order);
 }
 
-sp_status sp_multigrid_create(const sp_space *space, const sp_multigrid_options *options,
-                              const sp_multigrid_problem *problem, sp_preconditioner **out) {
+sp_status sp_multigrid_begin(const sp_space *space, const sp_multigrid_options *options,
+                             const sp_multigrid_problem *problem, sp_preconditioner **out) {
   multigrid *m;
   sp_extents extents;
   *out = NULL;
@@ -305,20 +310,36 @@ sp_status sp_multigrid_create(const sp_space *space, const sp_multigrid_options 
                             .describe = describe,
                             .time_levels = time_levels},
                    .platform = space->platform,
-                   .options = *options};
+                   .options = *options,
+                   .problem = *problem};
   sp_multigrid_decide(m->platform->backend, &extents, &m->options);
   m->precision = precision_of(&m->options);
-  const sp_status status = build(space, problem, m);
-  if (status) {
+  m->levels[0].space = space;
+  const sp_status status = make_level(m, space, m->options.levels - 1, &m->last);
+  if (status)
     destroy(&m->base);
-    return status;
-  }
-  m->records = m->platform->backend->record && space->resident &&
+  else
+    *out = &m->base;
+  return status;
+}
+
+sp_status sp_multigrid_complete(sp_preconditioner *self) {
+  multigrid *m = (multigrid *)self;
+  SP_TRY(make_finer_levels(m));
+  if (m->coarse) SP_TRY(sp_coarse_complete(m->coarse));
+  m->records = m->platform->backend->record && m->levels[0].space->resident &&
                (!m->coarse || sp_coarse_only_queues(m->coarse));
   /* Where work is queued, to wait for each level would slow all cycles down. */
   m->timed = !m->platform->backend->record;
-  *out = &m->base;
   return SP_OK;
+}
+
+sp_status sp_multigrid_create(const sp_space *space, const sp_multigrid_options *options,
+                              const sp_multigrid_problem *problem, sp_preconditioner **out) {
+  SP_TRY(sp_multigrid_begin(space, options, problem, out));
+  const sp_status status = sp_multigrid_complete(*out);
+  if (status) sp_preconditioner_destroy(out);
+  return status;
 }
 
 /* ---- Memory ---- */

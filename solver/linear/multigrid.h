@@ -83,6 +83,14 @@ sp_status sp_multigrid_check(int order, const sp_multigrid_options *options);
 sp_status sp_multigrid_create(const sp_space *space, const sp_multigrid_options *options,
                               const sp_multigrid_problem *problem, sp_preconditioner **out);
 
+/* The same in two steps. The first one makes the last level, for which hypre then works beside what
+ * comes next, as sp_coarse_create says. The caller does the second one with the same problem, or
+ * destroys *out while problem->context lives; nothing else may be called in between. Errors: as
+ * above. Collective. */
+sp_status sp_multigrid_begin(const sp_space *space, const sp_multigrid_options *options,
+                             const sp_multigrid_problem *problem, sp_preconditioner **out);
+sp_status sp_multigrid_complete(sp_preconditioner *multigrid);
+
 /* What decides the memory of a level on a rank. `op` is the operator's; its precision is not used,
  * and op.alike is true where the level's setup has an operator alike. */
 typedef struct sp_multigrid_level_facts {

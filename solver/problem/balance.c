@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "io/threads.h"
 #include "mesh/geometry.h"
@@ -39,18 +40,25 @@ void sp_balance_free(sp_balance *balance) {
   *balance = (sp_balance){0};
 }
 
+/* The first constrained DOF from `begin` on, or `end`. */
+static size_t next_of(const bool *constrained, size_t begin, size_t end) {
+  const bool *found = memchr(constrained + begin, true, end - begin);
+  return found ? (size_t)(found - constrained) : end;
+}
+
 sp_status sp_balance_keep(sp_balance *balance, const sp_space *space, const bool *constrained,
                           const double *load) {
-  const sp_lid local = space->numbering->local;
-  for (sp_lid i = 0; i < local; i++) balance->dirichlet_count += constrained[i];
+  const size_t local = (size_t)space->numbering->local;
+  for (size_t i = next_of(constrained, 0, local); i < local; i = next_of(constrained, i + 1, local))
+    balance->dirichlet_count++;
   const size_t count = (size_t)balance->dirichlet_count;
   SP_TRY(sp_allocate(count, sizeof(sp_lid), "balance", &balance->dirichlet_dofs));
   SP_TRY(sp_allocate(count, sizeof(double), "balance", &balance->dirichlet_load));
-  for (sp_lid i = 0, next = 0; i < local; i++)
-    if (constrained[i]) {
-      balance->dirichlet_dofs[next] = i;
-      balance->dirichlet_load[next++] = load[i];
-    }
+  size_t i = next_of(constrained, 0, local);
+  for (size_t n = 0; n < count; n++, i = next_of(constrained, i + 1, local)) {
+    balance->dirichlet_dofs[n] = (sp_lid)i;
+    balance->dirichlet_load[n] = load[i];
+  }
   return SP_OK;
 }
 

@@ -315,6 +315,7 @@ static sp_status load_elements(void *context, void *workspace_, size_t begin, si
                         s->problem->parts[part].condition == SP_ROBIN))
         SP_TRY(add_face(s, e, f, &s->problem->parts[part], w, load, &given[surface]));
     }
+    sp_numbering_add_inside(s->space->numbering, e, load, s->load);
   }
   return SP_OK;
 }
@@ -322,10 +323,9 @@ static sp_status load_elements(void *context, void *workspace_, size_t begin, si
 static void add_elements(void *context, void *workspace_, size_t begin, size_t end) {
   const assembly *s = context;
   const workspace *w = workspace_;
-  const size_t nodes = sp_element_nodes(s->order);
   const double *given = w->results, *load = w->results + s->surfaces;
-  const sp_lid *dofs = &s->space->numbering->nodes[begin * nodes];
-  for (size_t n = 0; n < (end - begin) * nodes; n++) s->load[dofs[n]] += load[n];
+  for (size_t e = begin; e < end; e++, load += sp_element_nodes(s->order))
+    sp_numbering_add_surface(s->space->numbering, (sp_lid)e, load, s->load);
   s->range->smallest = fmin(s->range->smallest, w->range.smallest);
   s->range->largest = fmax(s->range->largest, w->range.largest);
   if (!s->sums) return;
@@ -333,12 +333,18 @@ static void add_elements(void *context, void *workspace_, size_t begin, size_t e
   for (int i = 0; i < s->surfaces; i++) s->sums->given[i] += given[i];
 }
 
+static sp_status clear_load(void *context, void *none, size_t begin, size_t end) {
+  const assembly *s = context;
+  (void)none;
+  for (size_t i = begin; i < end; i++) s->load[i] = 0;
+  return SP_OK;
+}
+
 sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, double *load,
                           sp_jacobian_range *range, sp_load_sums *sums) {
   const sp_mesh *mesh = space->mesh;
   const sp_numbering *numbering = space->numbering;
   *range = (sp_jacobian_range){DBL_MAX, 0};
-  for (sp_lid i = 0; i < numbering->local; i++) load[i] = 0;
   assembly s = {problem, space, numbering->order, mesh->hexes->surface_count + 1, load,
                 range,   sums};
   const size_t nodes = sp_element_nodes(numbering->order), count = (size_t)mesh->hexes->count;
@@ -351,7 +357,9 @@ sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, doub
                         .context = &s,
                         .compute = load_elements,
                         .commit = add_elements};
-  SP_TRY(sp_agree(mesh->comm, sp_loop_run(&loop)));
+  sp_status status = sp_loop_over("load vector", (size_t)numbering->local, 1, &s, clear_load);
+  if (!status) status = sp_loop_run(&loop);
+  SP_TRY(sp_agree(mesh->comm, status));
   MPI_Allreduce(MPI_IN_PLACE, &range->smallest, 1, MPI_DOUBLE, MPI_MIN, mesh->comm);
   MPI_Allreduce(MPI_IN_PLACE, &range->largest, 1, MPI_DOUBLE, MPI_MAX, mesh->comm);
   sp_exchange_now(space->exchange, SP_SUM, load);

@@ -19,6 +19,7 @@
 #include "solver/run/report_levels.h"
 #include "solver/run/profile.h"
 #include "solver/run/report.h"
+#include "solver/run/vectors.h"
 
 /* Everything that a case owns, so that there is one place that releases it, and in front what it
  * stands on. */
@@ -47,6 +48,7 @@ typedef struct sp_case {
   sp_operator_setup setup;   /* of the operator; its arrays are those here */
   sp_operator *op;
   const char *geometry_reason, *preconditioner_reason;
+  sp_precondition *precondition;     /* while it is created */
   sp_preconditioner *preconditioner; /* NULL for none */
   /* L-vectors on the host. `load` becomes the right-hand side; `work` is scratch. */
   bool *constrained;
@@ -63,6 +65,7 @@ static void free_coefficients(sp_case *c) {
 static void release(sp_case *c) {
   c->platform->backend->vector_destroy(c->platform->device, &c->x);
   c->platform->backend->vector_destroy(c->platform->device, &c->b);
+  sp_precondition_end(&c->precondition);
   sp_preconditioner_destroy(&c->preconditioner);
   sp_operator_destroy(&c->op);
   free_coefficients(c);
@@ -127,7 +130,7 @@ static sp_status make_problem(sp_case *c) {
   return SP_OK;
 }
 
-static sp_status make_operator(sp_case *c) {
+static sp_status choose_setup(sp_case *c) {
   c->setup = (sp_operator_setup){.space = c->space,
                                  .kind = c->problem->kind,
                                  .lambda = c->coefficients.scale,
@@ -146,13 +149,19 @@ static sp_status make_operator(sp_case *c) {
                             (sp_geometry_kind)c->config->discretization.geometry,
                             &c->setup.geometry, &c->geometry_reason));
   c->setup.one_sweep = sp_precondition_leaves_one_sweep(c->config, &facts, c->setup.geometry);
-  return sp_operator_create(&c->setup, &c->op);
+  return SP_OK;
+}
+
+/* Algebraic multigrid is set up beside the operator. */
+static sp_status begin_preconditioner(sp_case *c) {
+  SP_TRY(choose_setup(c));
+  return sp_precondition_begin(c->config, c->problem, &c->setup, c->singular ? c->null_space : NULL,
+                               &c->precondition, &c->preconditioner_reason);
 }
 
 static sp_status make_preconditioner(sp_case *c) {
-  SP_TRY(sp_precondition_create(c->config, c->problem, c->op, &c->setup,
-                                c->singular ? c->null_space : NULL, &c->preconditioner,
-                                &c->preconditioner_reason));
+  SP_TRY(sp_precondition_complete(c->precondition, c->op, &c->preconditioner));
+  sp_precondition_end(&c->precondition);
   free_coefficients(c);
   return SP_OK;
 }
@@ -191,9 +200,8 @@ sp_bytes sp_case_predicted_bytes(const sp_backend *backend, double dofs, bool ha
  * and from overflow. */
 static sp_status check_load(sp_case *c) {
   const double smallest = 1e-140, largest = 1e140;
-  double size = 0;
-  for (sp_lid i = 0; i < c->op->owned; i++)
-    if (fabs(c->load[i]) > size) size = fabs(c->load[i]);
+  double size;
+  SP_TRY(sp_agree(c->comm, sp_vectors_largest((size_t)c->op->owned, c->load, &size)));
   MPI_Allreduce(MPI_IN_PLACE, &size, 1, MPI_DOUBLE, MPI_MAX, c->comm);
   if (size == 0 || (size * c->config->solver.tolerance > smallest && size < largest)) return SP_OK;
   return sp_fail(SP_ERR_INPUT,
@@ -217,7 +225,7 @@ static sp_status lift(sp_case *c) {
     SP_TRY(upload(c, c->boundary_values, c->x));
     SP_TRY(sp_agree(c->comm, sp_operator_apply(c->op, false, c->x, c->b)));
     SP_TRY(download(c, c->b, c->work));
-    for (size_t i = 0; i < dofs; i++) c->load[i] = c->constrained[i] ? 0 : c->load[i] - c->work[i];
+    SP_TRY(sp_agree(c->comm, sp_vectors_subtract_free(dofs, c->constrained, c->work, c->load)));
     SP_TRY(upload(c, c->solution, c->x)); /* zero */
   }
   SP_TRY(check_load(c));
@@ -225,7 +233,7 @@ static sp_status lift(sp_case *c) {
 }
 
 static sp_status make_system(sp_case *c) {
-  SP_TRY(make_operator(c));
+  SP_TRY(sp_operator_create(&c->setup, &c->op));
   return lift(c);
 }
 
@@ -282,7 +290,7 @@ static sp_status set_means(sp_case *c) {
 static sp_status fetch_solution(sp_case *c) {
   const size_t dofs = sp_space_dofs(c->space);
   SP_TRY(download(c, c->x, c->solution));
-  for (size_t i = 0; i < dofs; i++) c->solution[i] += c->boundary_values[i];
+  SP_TRY(sp_agree(c->comm, sp_vectors_add(dofs, c->boundary_values, c->solution)));
   return c->null_space ? set_means(c) : SP_OK;
 }
 
@@ -322,6 +330,7 @@ static sp_status set_up(sp_case *c, sp_profile *profile) {
     sp_status (*make)(sp_case *c);
   } steps[] = {{SP_PHASE_NUMBERING, make_space},
                {SP_PHASE_PROBLEM, make_problem},
+               {SP_PHASE_PRECONDITIONER, begin_preconditioner},
                {SP_PHASE_OPERATOR, make_system},
                {SP_PHASE_PRECONDITIONER, make_preconditioner}};
   for (size_t s = 0; s < sizeof steps / sizeof *steps; s++) {

@@ -78,13 +78,15 @@ sp_preconditioner_kind sp_precondition_choose(const sp_config *config,
 
 /* ---- The problem on the levels of multigrid ---- */
 
-typedef struct source {
+struct sp_precondition {
   const sp_config *config;
   const sp_problem *problem;
-  const sp_operator *op;
+  const sp_operator *op;          /* NULL before it is complete */
   const sp_operator_setup *fine;  /* of op */
   const sp_null_space *constants; /* of the operator, NULL: none */
-} source;
+  sp_preconditioner_kind kind;
+  sp_preconditioner *multigrid; /* begun */
+};
 
 /* What a level allocates. */
 typedef struct level {
@@ -119,7 +121,7 @@ static sp_status find_constraints(const sp_problem *problem, const sp_space *spa
   return status;
 }
 
-static sp_status fill_level(const source *s, const sp_space *space, level *l) {
+static sp_status fill_level(const sp_precondition *s, const sp_space *space, level *l) {
   const sp_rule *rule = sp_operator_rule(SP_BP35, space->numbering->order);
   SP_TRY(find_constraints(s->problem, space, l));
   SP_TRY(sp_coefficients_create(&s->problem->materials, space->mesh, rule, &l->coefficients));
@@ -134,7 +136,7 @@ static void set_constants(const sp_null_space *null_space, sp_constants *out) {
 }
 
 static sp_status discretize(void *context, const sp_space *space, sp_multigrid_level_data *data) {
-  const source *s = context;
+  const sp_precondition *s = context;
   if (space == s->fine->space) { /* bp3.0 itself: with bp3.5 there, iterations double */
     data->setup = *s->fine;
     data->setup.alike = s->op->local;
@@ -184,33 +186,56 @@ bool sp_precondition_leaves_one_sweep(const sp_config *config, const sp_precondi
          sp_cg_prefers_one_sweep(facts->backend, facts->op.kind, geometry, facts->op.order);
 }
 
-sp_status sp_precondition_create(const sp_config *config, const sp_problem *problem,
-                                 sp_operator *op, const sp_operator_setup *setup,
-                                 const sp_null_space *constants, sp_preconditioner **out,
-                                 const char **reason) {
+static sp_status begin_multigrid(sp_precondition *p) {
+  const sp_space *space = p->fine->space;
+  const sp_multigrid_problem levels = {.discretize = discretize, .release = release, .context = p};
+  sp_multigrid_options options;
+  choose_options(p->config, space->numbering->order, &options);
+  return sp_multigrid_begin(space, &options, &levels, &p->multigrid);
+}
+
+sp_status sp_precondition_begin(const sp_config *config, const sp_problem *problem,
+                                const sp_operator_setup *setup, const sp_null_space *constants,
+                                sp_precondition **out, const char **reason) {
   const sp_geometry_facts of_op = sp_geometry_facts_of(setup);
-  const sp_mesh *mesh = op->space->mesh;
+  const sp_mesh *mesh = setup->space->mesh;
   sp_precondition_facts facts;
+  sp_precondition *p;
   *out = NULL;
-  SP_TRY(
-      sp_precondition_facts_find(&of_op, op->backend, mesh, (double)mesh->global_elements, &facts));
-  switch (sp_precondition_choose(config, &facts, reason)) {
+  SP_TRY(sp_precondition_facts_find(&of_op, setup->space->platform->backend, mesh,
+                                    (double)mesh->global_elements, &facts));
+  SP_TRY(sp_agree(mesh->comm, sp_allocate(1, sizeof *p, "preconditioner", &p)));
+  *p = (sp_precondition){.config = config,
+                         .problem = problem,
+                         .fine = setup,
+                         .constants = constants,
+                         .kind = sp_precondition_choose(config, &facts, reason)};
+  *out = p;
+  return p->kind == SP_PRECONDITIONER_MULTIGRID ? begin_multigrid(p) : SP_OK;
+}
+
+sp_status sp_precondition_complete(sp_precondition *p, sp_operator *op, sp_preconditioner **out) {
+  *out = NULL;
+  p->op = op;
+  switch (p->kind) {
   case SP_PRECONDITIONER_AUTO:
   case SP_PRECONDITIONER_NONE:
     break;
   case SP_PRECONDITIONER_JACOBI:
-    return sp_jacobi_create(op, setup, out);
-  case SP_PRECONDITIONER_MULTIGRID: {
-    source s = {
-        .config = config, .problem = problem, .op = op, .fine = setup, .constants = constants};
-    const sp_multigrid_problem levels = {
-        .discretize = discretize, .release = release, .context = &s};
-    sp_multigrid_options options;
-    choose_options(config, op->order, &options);
-    return sp_multigrid_create(op->space, &options, &levels, out);
-  }
+    return sp_jacobi_create(op, p->fine, out);
+  case SP_PRECONDITIONER_MULTIGRID:
+    SP_TRY(sp_multigrid_complete(p->multigrid));
+    *out = p->multigrid;
+    p->multigrid = NULL;
   }
   return SP_OK;
+}
+
+void sp_precondition_end(sp_precondition **p) {
+  if (!*p) return;
+  sp_preconditioner_destroy(&(*p)->multigrid);
+  free(*p);
+  *p = NULL;
 }
 
 /* ---- Memory ---- */

@@ -37,16 +37,27 @@ sp_preconditioner_kind sp_precondition_best(sp_operator_kind kind);
 bool sp_precondition_leaves_one_sweep(const sp_config *config, const sp_precondition_facts *facts,
                                       sp_geometry_kind geometry);
 
-/* A preconditioner for `op`, which was built from `setup` for `problem`. `constants` is the null
- * space where the operator has one, else NULL. All of these must outlive *out, except `setup`.
- * *out is NULL for none; the caller destroys it. Errors: those of sp_jacobi_create and
- * sp_multigrid_create. Collective. */
-sp_status sp_precondition_create(const sp_config *config, const sp_problem *problem,
-                                 sp_operator *op, const sp_operator_setup *setup,
-                                 const sp_null_space *constants, sp_preconditioner **out,
-                                 const char **reason);
+/* The creation of a preconditioner, in two steps: what multigrid needs hypre for runs beside what
+ * the caller does between them. */
+typedef struct sp_precondition sp_precondition;
 
-/* Bytes of the preconditioner that sp_precondition_create makes. */
+/* Begin it for an operator that is to be built from `setup` for `problem`. `constants` is the null
+ * space where the operator has one, else NULL. All of these must outlive *out; the caller ends it,
+ * also after an error. Errors: those of sp_multigrid_create. Collective. */
+sp_status sp_precondition_begin(const sp_config *config, const sp_problem *problem,
+                                const sp_operator_setup *setup, const sp_null_space *constants,
+                                sp_precondition **out, const char **reason);
+
+/* *out = the preconditioner for `op`, which was built from the setup; NULL for none. The caller
+ * destroys it; op, problem and constants must outlive it. Call it once. Errors: those of
+ * sp_jacobi_create and sp_multigrid_create. Collective. */
+sp_status sp_precondition_complete(sp_precondition *precondition, sp_operator *op,
+                                   sp_preconditioner **out);
+
+/* NULL-safe; sets *precondition to NULL. Collective. */
+void sp_precondition_end(sp_precondition **precondition);
+
+/* Bytes of the preconditioner that sp_precondition_complete makes. */
 typedef struct sp_precondition_bytes {
   sp_bytes held, most; /* afterwards, and the most while it is created */
   bool applies;        /* CG applies it: neither none nor a diagonal */

@@ -25,7 +25,7 @@ sp_status sp_report_open(const sp_workers *workers, const sp_config *config, sp_
 void sp_report_device(const sp_workers *workers, sp_terminal *terminal);
 
 /* Sizes, known once the operator is built; `op` must outlive the iteration. `geometry_reason` is
- * sp_geometry_choose's, `preconditioner_reason` sp_precondition_create's. Collective. */
+ * sp_geometry_choose's, `preconditioner_reason` sp_precondition_begin's. Collective. */
 sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *geometry_reason,
                           const sp_preconditioner *preconditioner,
                           const char *preconditioner_reason, const sp_problem *problem,

@@ -1,0 +1,20 @@
+/* L-vectors in host memory, on the threads of io/threads.h. All functions are Local. */
+#ifndef SP_SOLVER_RUN_VECTORS_H
+#define SP_SOLVER_RUN_VECTORS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "io/error.h"
+
+/* y += x. Errors: SP_ERR_SYSTEM. */
+sp_status sp_vectors_add(size_t count, const double *x, double *y);
+
+/* y -= x, and y = 0 where constrained. Errors: SP_ERR_SYSTEM. */
+sp_status sp_vectors_subtract_free(size_t count, const bool *constrained, const double *x,
+                                   double *y);
+
+/* The largest absolute value that is not NaN; 0 if there is none. Errors: SP_ERR_SYSTEM. */
+sp_status sp_vectors_largest(size_t count, const double *x, double *largest);
+
+#endif
