@@ -32,7 +32,6 @@ typedef struct workspace {
   double xyz[3 * POINTS], inverse[9 * POINTS], measure[POINTS];
   double u[POINTS], gradient[3][POINTS]; /* u_h; d u_h / d (r, s, t) */
   double exact[POINTS], exact_gradient[3][POINTS];
-  double term[4][POINTS];
   double tensor[];
 } workspace;
 
@@ -80,69 +79,56 @@ static sp_status load_element(const norms *s, sp_lid e, bool gradients, workspac
   return sp_problem_evaluate(solution, points, xyz, w->exact, gradients ? gradient : NULL, NULL);
 }
 
-/* The sum of n values in an order that depends on n only, and that fills vectors. */
-SP_INLINE double sum_of(size_t n, const double *restrict values) {
-  enum { PARTS = 8 };
-  double part[PARTS] = {0};
-  size_t p = 0;
-  for (; p + PARTS <= n; p += PARTS)
-    for (int k = 0; k < PARTS; k++) part[k] += values[p + (size_t)k];
-  for (size_t k = 0; p + k < n; k++) part[k] += values[p + k];
+/* Sums in an order that depends on the number of points only, and that fills vectors. */
+enum { PARTS = 8 };
+typedef struct parts {
+  double l2[PARTS], h1[PARTS], solution_l2[PARTS], solution_h1[PARTS];
+  double max[PARTS]; /* of those that are not NaN */
+} parts;
+
+/* Add points first ... first + count - 1, at most PARTS of them. */
+SP_INLINE void add_points(const workspace *w, size_t n, size_t first, size_t count,
+                          parts *restrict sums) {
+  const double *restrict inverse = &w->inverse[first];
+  const double *restrict r = &w->gradient[0][first], *restrict s = &w->gradient[1][first],
+                         *restrict t = &w->gradient[2][first];
+  const double *restrict slope_0 = &w->exact_gradient[0][first],
+                         *restrict slope_1 = &w->exact_gradient[1][first],
+                         *restrict slope_2 = &w->exact_gradient[2][first];
+  for (size_t k = 0; k < count; k++) {
+    const double measure = w->measure[first + k], exact = w->exact[first + k];
+    const double error = w->u[first + k] - exact, size = fabs(error);
+    const double e_0 =
+        slope_0[k] - r[k] * inverse[k] - s[k] * inverse[3 * n + k] - t[k] * inverse[6 * n + k];
+    const double e_1 =
+        slope_1[k] - r[k] * inverse[n + k] - s[k] * inverse[4 * n + k] - t[k] * inverse[7 * n + k];
+    const double e_2 = slope_2[k] - r[k] * inverse[2 * n + k] - s[k] * inverse[5 * n + k] -
+                       t[k] * inverse[8 * n + k];
+    sums->l2[k] += measure * error * error;
+    sums->h1[k] += measure * (e_0 * e_0 + e_1 * e_1 + e_2 * e_2);
+    sums->solution_l2[k] += measure * exact * exact;
+    sums->solution_h1[k] +=
+        measure * (slope_0[k] * slope_0[k] + slope_1[k] * slope_1[k] + slope_2[k] * slope_2[k]);
+    sums->max[k] = size > sums->max[k] ? size : sums->max[k];
+  }
+}
+
+SP_INLINE double sum_of(const double part[PARTS]) {
   return ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]));
 }
 
-/* The largest absolute value of those that are not NaN. */
-SP_INLINE double largest_of(size_t n, const double *restrict values) {
-  enum { PARTS = 8 };
-  double part[PARTS] = {0};
-  size_t p = 0;
-  for (; p + PARTS <= n; p += PARTS)
-    for (int k = 0; k < PARTS; k++) {
-      const double size = fabs(values[p + (size_t)k]);
-      part[k] = size > part[k] ? size : part[k];
-    }
-  for (; p < n; p++) part[0] = fmax(part[0], fabs(values[p]));
-  for (int k = 1; k < PARTS; k++) part[0] = fmax(part[0], part[k]);
-  return part[0];
-}
-
-SP_INLINE void add_squares(size_t n, const double *restrict a, double *restrict sum) {
-  for (size_t p = 0; p < n; p++) sum[p] += a[p] * a[p];
-}
-
-/* out -= component c of the gradient of u_h. */
-SP_INLINE void subtract_slope(const workspace *w, size_t n, size_t c, double *restrict out) {
-  const double *restrict r = w->gradient[0], *restrict s = w->gradient[1],
-                         *restrict t = w->gradient[2];
-  const double *restrict rc = &w->inverse[c * n], *restrict sc = &w->inverse[(3 + c) * n],
-                         *restrict tc = &w->inverse[(6 + c) * n];
-  for (size_t p = 0; p < n; p++) out[p] -= r[p] * rc[p] + s[p] * sc[p] + t[p] * tc[p];
-}
-
-/* Overwrites the fields of the element. A NaN is in the sums, not in `max`. */
+/* A NaN is in the sums, not in `max`. */
 SP_CLONES static void accumulate(const norms *s, workspace *w) {
   const size_t n = sp_rule_points(&s->rule);
-  double *restrict error = w->u, *restrict l2 = w->term[0], *restrict h1 = w->term[1],
-                   *restrict solution_l2 = w->term[2], *restrict solution_h1 = w->term[3];
-  const double *restrict exact = w->exact, *restrict measure = w->measure;
-  for (size_t p = 0; p < n; p++) h1[p] = solution_h1[p] = 0;
-  for (size_t c = 0; c < 3; c++) {
-    add_squares(n, w->exact_gradient[c], solution_h1);
-    subtract_slope(w, n, c, w->exact_gradient[c]);
-    add_squares(n, w->exact_gradient[c], h1);
-  }
-  for (size_t p = 0; p < n; p++) {
-    error[p] -= exact[p];
-    l2[p] = measure[p] * error[p] * error[p];
-    h1[p] *= measure[p];
-    solution_l2[p] = measure[p] * exact[p] * exact[p];
-    solution_h1[p] *= measure[p];
-  }
-  w->squares.l2 += sum_of(n, l2);
-  w->squares.h1 += sum_of(n, h1);
-  w->squares.solution_l2 += sum_of(n, solution_l2);
-  w->squares.solution_h1 += sum_of(n, solution_h1);
-  w->squares.max = fmax(w->squares.max, largest_of(n, error));
+  parts sums = {0};
+  size_t p = 0;
+  for (; p + PARTS <= n; p += PARTS) add_points(w, n, p, PARTS, &sums);
+  add_points(w, n, p, n - p, &sums);
+  w->squares.l2 += sum_of(sums.l2);
+  w->squares.h1 += sum_of(sums.h1);
+  w->squares.solution_l2 += sum_of(sums.solution_l2);
+  w->squares.solution_h1 += sum_of(sums.solution_h1);
+  for (int k = 0; k < PARTS; k++) w->squares.max = fmax(w->squares.max, sums.max[k]);
 }
 
 static sp_status square(void *context, void *workspace_, size_t begin, size_t end) {
