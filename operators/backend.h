@@ -54,9 +54,11 @@ typedef struct sp_operator_setup {
   bool rounded;
   double lambda;           /* scales the mass term of bp3.5 and bp3.0 */
   const bool *constrained; /* [local DOFs], Dirichlet DOFs; NULL: none */
-  bool for_level; /* of multigrid: transfers and Schwarz will be created with this operator */
-  /* NULL, or an operator on the same space, with the same entries of `constrained`: a backend may
-   * use its lists of DOFs instead of its own ones. */
+  /* Of multigrid: transfers and Schwarz will be created with this operator, or it will be the
+   * `alike` of another one. */
+  bool for_level;
+  /* NULL, or an operator created for_level on the same space, with the same entries of
+   * `constrained`: a backend may use its lists of DOFs instead of its own ones. */
   struct sp_local_operator *alike;
   /* Coefficients, not for mass; NULL: one. At the operator's quadrature points, [elements][points],
    * which needs stored geometry; or with `by_element` one number per element, [elements]. With

@@ -277,11 +277,12 @@ template <int G, int MODE> struct bp35_patches {
     return (elements + PATCH - 1) / PATCH;
   }
 
-  // Between E-vectors of order 2 the nodes are those of elements.
   static cudaError_t launch(const sp_cuda_arguments *arguments, cudaStream_t stream) {
     const sp_cuda_patch_arrays &a = arguments->patches;
-    const bool apart = SP_ORDER > 1 && MODE == SP_CUDA_LOCAL;
-    const size_t room = patch_room::bytes(apart ? Np * PATCH : a.most_nodes, a.most_words);
+    // Between E-vectors of order 2 the nodes are those of elements, and there are no lists.
+    const size_t room = SP_ORDER > 1 && MODE == SP_CUDA_LOCAL
+                            ? sizeof(double) * patch_room::size(Np * PATCH)
+                            : patch_room::bytes(a.most_nodes, a.most_words);
     if (a.count == 0) return cudaSuccess;
     const cudaError_t error =
         cudaFuncSetAttribute(KERNEL, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)room);

@@ -276,7 +276,7 @@ static sp_status make_patches(const sp_operator_setup *setup, sp_local_operator 
 }
 
 static sp_status make_lists(const sp_operator_setup *setup, sp_local_operator *local) {
-  local->owns_lists = !setup->alike || setup->alike->works_by_patches;
+  local->owns_lists = !setup->alike;
   if (!local->owns_lists) {
     local->assembly = setup->alike->assembly;
     local->nodes = setup->alike->nodes;
@@ -404,23 +404,13 @@ static sp_status check_size(const sp_operator_setup *setup) {
       needed * 1e-9, device, available * 1e-9, total * 1e-9);
 }
 
-/* Bytes per element of an operator by patches, besides its lists of slots. A patch of order 1 has
- * about two nodes per element (1.6 to 1.8 in boxes), one of order 2 12 (11.4 to 12.5), of which 1.5
- * and 6 are slots. */
+/* Bytes per element of an operator by patches, besides its lists of slots: nodes, slots and words
+ * of entries per element as in a large box, or slightly more. */
 static double patch_bytes(int order) {
-  const double nodes = order == 1 ? 2 : 12, slots = order == 1 ? 1.5 : 6;
-  const double each = (order + 1) * (order + 1) * (order + 1);
-  const double geometry = sizeof(double) * (order == 1 ? 3 * nodes : 24);
-  const double lists = 2 * each * sizeof(short); /* pairs and entries */
-  return nodes * sizeof(unsigned) + geometry + lists + slots * (sizeof(double) + sizeof(unsigned));
-}
-
-/* The lists are the other operator's, unless that one works by patches. */
-static bool shares_lists(const sp_operator_facts *facts) {
-  sp_operator_facts other = *facts;
-  other.precision = SP_DOUBLE;
-  other.for_level = false;
-  return facts->alike && !patch_kernel(&other, sp_factor_kind_of(facts->geometry));
+  const double nodes = order == 1 ? 1.7 : 12, slots = order == 1 ? 1.2 : 7;
+  const double words = order == 1 ? 4 + 4.4 : 14 + 17.5; /* of pairs, and of entries */
+  const double geometry = order == 1 ? 3 * nodes : 24;
+  return sizeof(unsigned) * (nodes + words + slots) + sizeof(double) * (geometry + slots);
 }
 
 static double element_bytes(const sp_operator_facts *facts, const sp_sizes *sizes) {
@@ -428,7 +418,7 @@ static double element_bytes(const sp_operator_facts *facts, const sp_sizes *size
   const double real = (double)sp_precision_bytes(facts->precision);
   const double edge_nodes = sizes->elements * sp_cuda_edge_nodes(order);
   double bytes = sizes->elements * (double)factor_bytes(facts) + 8 + edge_nodes * real;
-  if (!shares_lists(facts))
+  if (!facts->alike)
     bytes += sizes->elements * sp_cuda_surface_nodes(order) * sizeof(*sp_local_operator::nodes) +
              sp_cuda_assembly_predicted_bytes(edge_nodes, sizes);
   return bytes;

@@ -174,6 +174,7 @@ sp_status sp_bench_solve_time(const sp_bench_clock *clock, sp_bench_case *c, sp_
   double samples[SP_BENCH_MAX_REPEATS];
   SP_TRY(sp_bench_case_space(c));
   solve s = {.clock = clock, .c = c, .setup = setup_on(c->space, kind, geometry, c->boundary)};
+  s.setup.for_level = true;
   row->dofs = c->space->numbering->global;
   row->sets = 1;
   row->flops = row->bytes = NAN;

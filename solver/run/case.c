@@ -1,248 +1,17 @@
 #include "solver/run/case.h"
 
-#include <math.h>
-#include <stdlib.h>
-
-#include "operators/counts.h"
-#include "operators/geometry_choice.h"
-#include "solver/problem/coefficients.h"
-#include "solver/problem/interfaces.h"
-#include "solver/problem/load.h"
-#include "solver/problem/null_space.h"
-#include "solver/problem/robin.h"
-#include "solver/run/checkpoint.h"
+#include "solver/run/case_setup.h"
 #include "solver/run/field.h"
 #include "solver/run/interrupt.h"
-#include "solver/run/outputs.h"
-#include "solver/run/postprocess.h"
-#include "solver/run/precondition.h"
 #include "solver/run/report_levels.h"
-#include "solver/run/profile.h"
-#include "solver/run/report.h"
 #include "solver/run/vectors.h"
-
-/* Everything that a case owns, so that there is one place that releases it, and in front what it
- * stands on. */
-typedef struct sp_case {
-  const sp_workers *workers;
-  MPI_Comm comm; /* of the ranks with elements */
-  const sp_config *config;
-  const sp_mesh *mesh;
-  const sp_platform *platform;
-  sp_terminal *terminal; /* for the names of phases; NULL for one of a series */
-  sp_terminal *series;   /* of one of a series; else NULL */
-  sp_report *report;     /* NULL for one of a series */
-  sp_outputs *outputs;   /* likewise */
-  const char *field;     /* the file that was written, NULL if there is none */
-
-  sp_postprocess *postprocess; /* NULL for one of a series */
-  sp_space *space;
-  sp_problem *problem;
-  sp_jacobian_range range;
-  sp_coefficients coefficients; /* until the preconditioner is built, as the Robin faces' part */
-  sp_robin robin;
-  sp_interface_jumps jumps;
-  sp_null_space *null_space; /* NULL where Dirichlet data determine all means */
-  bool singular;             /* nothing determines its means */
-  sp_checkpoint *checkpoint; /* NULL without checkpoint and restart */
-  sp_operator_setup setup;   /* of the operator; its arrays are those here */
-  sp_operator *op;
-  const char *geometry_reason, *preconditioner_reason;
-  sp_precondition *precondition;     /* while it is created */
-  sp_preconditioner *preconditioner; /* NULL for none */
-  /* L-vectors on the host. `load` becomes the right-hand side; `work` is scratch. */
-  bool *constrained;
-  double *boundary_values, *load, *solution, *work;
-  /* L-vectors on the device. */
-  double *x, *b;
-} sp_case;
-
-static void free_coefficients(sp_case *c) {
-  sp_coefficients_free(&c->coefficients);
-  sp_robin_free(&c->robin);
-}
-
-static void release(sp_case *c) {
-  c->platform->backend->vector_destroy(c->platform->device, &c->x);
-  c->platform->backend->vector_destroy(c->platform->device, &c->b);
-  sp_precondition_end(&c->precondition);
-  sp_preconditioner_destroy(&c->preconditioner);
-  sp_operator_destroy(&c->op);
-  free_coefficients(c);
-  free(c->constrained);
-  free(c->boundary_values);
-  free(c->load);
-  free(c->solution);
-  free(c->work);
-  sp_checkpoint_destroy(&c->checkpoint);
-  sp_null_space_destroy(&c->null_space);
-  sp_problem_destroy(&c->problem);
-  sp_space_destroy(&c->space);
-  sp_postprocess_destroy(&c->postprocess);
-}
-
-static sp_status make_space(sp_case *c) {
-  SP_TRY(sp_space_create(c->platform, c->mesh, c->config->discretization.order, &c->space));
-  return sp_checkpoint_create(c->config, c->space, &c->checkpoint);
-}
-
-static sp_status allocate_host_vectors(sp_case *c) {
-  const size_t dofs = sp_space_dofs(c->space);
-  SP_TRY(sp_allocate(dofs, sizeof(bool), "Dirichlet mask", &c->constrained));
-  SP_TRY(sp_allocate(dofs, sizeof(double), "Dirichlet values", &c->boundary_values));
-  SP_TRY(sp_allocate(dofs, sizeof(double), "load vector", &c->load));
-  return sp_allocate(dofs, sizeof(double), "solution", &c->solution);
-}
-
-/* The sum of the load vector over all ranks. */
-static sp_status sum_load(const sp_case *c, double *sum) {
-  *sum = 0;
-  for (sp_lid i = 0; i < c->space->numbering->owned; i++) *sum += c->load[i];
-  return sp_reduction_sum(c->platform->reduction, 1, sum, SP_OK);
-}
-
-/* Constraints and load vector. */
-static sp_status make_problem(sp_case *c) {
-  SP_TRY(sp_problem_create(c->config, c->mesh, &c->problem));
-  if (c->postprocess) SP_TRY(sp_postprocess_prepare(c->postprocess, c->problem));
-  SP_TRY(sp_agree(c->comm, allocate_host_vectors(c)));
-  const sp_rule *rule = sp_operator_rule(c->problem->kind, c->space->numbering->order);
-  SP_TRY(sp_coefficients_create(&c->problem->materials, c->mesh, rule, &c->coefficients));
-  SP_TRY(sp_problem_robin(c->problem, c->space, &c->robin));
-  SP_TRY(sp_problem_constraints(c->problem, c->space, c->constrained, c->boundary_values));
-  SP_TRY(sp_problem_load(c->problem, c->space, c->load, &c->range,
-                         c->postprocess ? &c->postprocess->balance.sums : NULL));
-  if (c->report) SP_TRY(sp_problem_jumps(c->problem, c->space, &c->jumps));
-  if (!sp_operator_rows[c->problem->kind].has_stiffness) return SP_OK;
-  SP_TRY(sp_null_space_create(c->space, c->constrained, &c->null_space));
-  c->singular = c->null_space && sp_null_space_is_exact(&c->coefficients, &c->robin);
-  if (!c->singular) return SP_OK;
-  /* Data derived from a solution are compatible by the divergence theorem; what the quadrature
-   * leaves over is part of the discretization error. */
-  bool given = sp_materials_have_forcing(&c->problem->materials);
-  for (int p = 0; p < c->problem->part_count; p++)
-    given = given || c->problem->parts[p].formula != NULL;
-  double imbalance, before, after;
-  SP_TRY(sum_load(c, &before));
-  SP_TRY(sp_null_space_project(c->null_space, c->space, given, c->load, &imbalance));
-  SP_TRY(sum_load(c, &after));
-  if (c->postprocess) c->postprocess->balance.removed = before - after;
-  return SP_OK;
-}
-
-static sp_status choose_setup(sp_case *c) {
-  c->setup = (sp_operator_setup){.space = c->space,
-                                 .kind = c->problem->kind,
-                                 .lambda = c->coefficients.scale,
-                                 .constrained = c->constrained,
-                                 .kappa = c->coefficients.kappa,
-                                 .lambda_values = c->coefficients.lambda,
-                                 .by_element = c->coefficients.by_element,
-                                 .diagonal_count = c->robin.count,
-                                 .diagonal_dofs = c->robin.dofs,
-                                 .diagonal_values = c->robin.values};
-  /* Stretch matters to a device alone, and one sweep is for CPUs. */
-  const sp_precondition_facts facts = {.op = sp_geometry_facts_of(&c->setup),
-                                       .backend = c->platform->backend,
-                                       .elements = (double)c->mesh->global_elements};
-  SP_TRY(sp_geometry_choose(facts.backend, &facts.op,
-                            (sp_geometry_kind)c->config->discretization.geometry,
-                            &c->setup.geometry, &c->geometry_reason));
-  c->setup.one_sweep = sp_precondition_leaves_one_sweep(c->config, &facts, c->setup.geometry);
-  return SP_OK;
-}
-
-/* Algebraic multigrid is set up beside the operator. */
-static sp_status begin_preconditioner(sp_case *c) {
-  SP_TRY(choose_setup(c));
-  return sp_precondition_begin(c->config, c->problem, &c->setup, c->singular ? c->null_space : NULL,
-                               &c->precondition, &c->preconditioner_reason);
-}
-
-static sp_status make_preconditioner(sp_case *c) {
-  SP_TRY(sp_precondition_complete(c->precondition, c->op, &c->preconditioner));
-  sp_precondition_end(&c->precondition);
-  free_coefficients(c);
-  return SP_OK;
-}
-
-/* Copies of L-vectors between host and device. Collective. */
-static sp_status upload(const sp_case *c, const double *host, double *vector) {
-  const sp_platform *p = c->platform;
-  return sp_agree(c->comm,
-                  p->backend->upload(p->device, SP_DOUBLE, sp_space_dofs(c->space), host, vector));
-}
-
-static sp_status download(const sp_case *c, const double *vector, double *host) {
-  const sp_platform *p = c->platform;
-  return sp_agree(
-      c->comm, p->backend->download(p->device, SP_DOUBLE, sp_space_dofs(c->space), vector, host));
-}
-
-static sp_status create_vectors(sp_case *c) {
-  const sp_platform *p = c->platform;
-  const size_t dofs = sp_space_dofs(c->space);
-  SP_TRY(sp_allocate(dofs, sizeof(double), "work vector", &c->work));
-  SP_TRY(p->backend->vector_create(p->device, SP_DOUBLE, dofs, &c->x));
-  return p->backend->vector_create(p->device, SP_DOUBLE, dofs, &c->b);
-}
-
-sp_bytes sp_case_predicted_bytes(const sp_backend *backend, double dofs, bool has_solution) {
-  const sp_case *c = NULL;
-  const sp_bytes vector = backend->vector_predicted_bytes(SP_DOUBLE, dofs); /* x, b */
-  size_t host =
-      sizeof *c->constrained + sizeof *c->boundary_values + sizeof *c->load + sizeof *c->work;
-  if (has_solution) host += sizeof *c->solution;
-  return (sp_bytes){dofs * (double)host + 2 * vector.host, 2 * vector.device};
-}
-
-/* CG squares its vectors: keep r.r and p.Ap far from underflow, where a residual looks like zero,
- * and from overflow. */
-static sp_status check_load(sp_case *c) {
-  const double smallest = 1e-140, largest = 1e140;
-  double size;
-  SP_TRY(sp_agree(c->comm, sp_vectors_largest((size_t)c->op->owned, c->load, &size)));
-  MPI_Allreduce(MPI_IN_PLACE, &size, 1, MPI_DOUBLE, MPI_MAX, c->comm);
-  if (size == 0 || (size * c->config->solver.tolerance > smallest && size < largest)) return SP_OK;
-  return sp_fail(SP_ERR_INPUT,
-                 "the right-hand side has entries of up to %.3g; its squares would leave the range "
-                 "of double precision: give the data in other units, so that this lies between "
-                 "%.0e / solver.tolerance and %.0e",
-                 size, smallest, largest);
-}
-
-/* b = load - A u_D on free DOFs, where u_D has the Dirichlet values and is zero elsewhere. */
-static sp_status lift(sp_case *c) {
-  const size_t dofs = sp_space_dofs(c->space);
-  SP_TRY(sp_agree(c->comm, create_vectors(c)));
-  if (c->null_space && !c->singular)
-    SP_TRY(sp_null_space_weigh(c->null_space, c->op, c->x, c->b, c->work));
-  if (c->problem->has_dirichlet) {
-    if (c->postprocess) {
-      sp_balance *balance = &c->postprocess->balance;
-      SP_TRY(sp_agree(c->comm, sp_balance_keep(balance, c->space, c->constrained, c->load)));
-    }
-    SP_TRY(upload(c, c->boundary_values, c->x));
-    SP_TRY(sp_agree(c->comm, sp_operator_apply(c->op, false, c->x, c->b)));
-    SP_TRY(download(c, c->b, c->work));
-    SP_TRY(sp_agree(c->comm, sp_vectors_subtract_free(dofs, c->constrained, c->work, c->load)));
-    SP_TRY(upload(c, c->solution, c->x)); /* zero */
-  }
-  SP_TRY(check_load(c));
-  return upload(c, c->load, c->b);
-}
-
-static sp_status make_system(sp_case *c) {
-  SP_TRY(sp_operator_create(&c->setup, &c->op));
-  return lift(c);
-}
 
 /* Iterate, residual and, in `work`, direction of a checkpoint instead of those to begin with. */
 static sp_status restart(sp_case *c, sp_profile *profile, sp_cg_progress *progress) {
   const double start = sp_profile_begin(c->terminal, SP_PHASE_CHECKPOINT);
   SP_TRY(sp_checkpoint_load(c->checkpoint, progress, c->solution, c->load, c->work));
-  SP_TRY(upload(c, c->solution, c->x));
-  SP_TRY(upload(c, c->load, c->b));
+  SP_TRY(sp_case_upload(c, c->solution, c->x));
+  SP_TRY(sp_case_upload(c, c->load, c->b));
   sp_profile_end(profile, c->terminal, SP_PHASE_CHECKPOINT, start);
   if (c->report) sp_report_restart(c->report, progress);
   return SP_OK;
@@ -282,14 +51,14 @@ static sp_status set_means(sp_case *c) {
   if (c->singular)
     return sp_null_space_match_means(c->null_space, c->problem, c->space, c->solution);
   double *residual = c->work;
-  SP_TRY(download(c, c->b, residual)); /* CG has overwritten b with it */
+  SP_TRY(sp_case_download(c, c->b, residual)); /* CG has overwritten b with it */
   return sp_null_space_correct_means(c->null_space, c->space, residual, c->solution);
 }
 
 /* The whole solution on the host. */
 static sp_status fetch_solution(sp_case *c) {
   const size_t dofs = sp_space_dofs(c->space);
-  SP_TRY(download(c, c->x, c->solution));
+  SP_TRY(sp_case_download(c, c->x, c->solution));
   SP_TRY(sp_agree(c->comm, sp_vectors_add(dofs, c->boundary_values, c->solution)));
   return c->null_space ? set_means(c) : SP_OK;
 }
@@ -323,24 +92,6 @@ static sp_status iterate(sp_case *c, sp_results *results) {
   return solved;
 }
 
-/* From the space to what CG needs. */
-static sp_status set_up(sp_case *c, sp_profile *profile) {
-  static const struct {
-    sp_phase phase;
-    sp_status (*make)(sp_case *c);
-  } steps[] = {{SP_PHASE_NUMBERING, make_space},
-               {SP_PHASE_PROBLEM, make_problem},
-               {SP_PHASE_PRECONDITIONER, begin_preconditioner},
-               {SP_PHASE_OPERATOR, make_system},
-               {SP_PHASE_PRECONDITIONER, make_preconditioner}};
-  for (size_t s = 0; s < sizeof steps / sizeof *steps; s++) {
-    const double start = sp_profile_begin(c->terminal, steps[s].phase);
-    SP_TRY(steps[s].make(c));
-    sp_profile_end(profile, c->terminal, steps[s].phase, start);
-  }
-  return SP_OK;
-}
-
 static sp_status measure_errors(sp_case *c, sp_results *results) {
   results->have_norms = sp_materials_have_solution(&c->problem->materials);
   if (!results->have_norms) return SP_OK;
@@ -352,7 +103,7 @@ static sp_status measure_errors(sp_case *c, sp_results *results) {
 
 /* From the mesh to the error norms, which are computed converged or not. */
 static sp_status solve(sp_case *c, sp_results *results) {
-  SP_TRY(set_up(c, &results->profile));
+  SP_TRY(sp_case_set_up(c, &results->profile));
   if (c->report)
     SP_TRY(sp_report_setup(c->report, c->op, c->geometry_reason, c->preconditioner,
                            c->preconditioner_reason, c->problem, &c->range));
@@ -440,7 +191,7 @@ sp_status sp_case_solve(const sp_case_base *base, const sp_config *config, sp_te
   c.series = terminal;
   *results = (sp_results){.profile = sp_profile_from_now()};
   const sp_status status = solve(&c, results);
-  release(&c);
+  sp_case_release(&c);
   return status;
 }
 
@@ -462,7 +213,7 @@ static sp_status run(const sp_workers *workers, const sp_config *config, sp_repo
     if (status && !written && c.field)
       status = sp_fail(status, "%s; its field is %s", sp_error_message(), c.field);
   }
-  release(&c);
+  sp_case_release(&c);
   sp_case_base_destroy(&base);
   return status;
 }

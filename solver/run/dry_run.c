@@ -139,6 +139,7 @@ static sp_status check_case(const sp_config *config, const sp_case_base *base,
       status = sp_geometry_choose(facts.backend, &facts.op,
                                   (sp_geometry_kind)config->discretization.geometry,
                                   &s->op.geometry, &reason);
+    s->op.for_level = !status && sp_precondition_is_multigrid(config, &facts);
     s->op.one_sweep = !status && sp_precondition_leaves_one_sweep(config, &facts, s->op.geometry);
     if (!status)
       status = sp_precondition_predict(config, base->mesh, &s->op, &facts, &s->preconditioner);

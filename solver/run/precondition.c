@@ -179,10 +179,14 @@ static void choose_options(const sp_config *config, int order, sp_multigrid_opti
   for (int i = 0; i < orders->count; i++) options->orders[i] = orders->values[i];
 }
 
+bool sp_precondition_is_multigrid(const sp_config *config, const sp_precondition_facts *facts) {
+  const char *reason;
+  return sp_precondition_choose(config, facts, &reason) == SP_PRECONDITIONER_MULTIGRID;
+}
+
 bool sp_precondition_leaves_one_sweep(const sp_config *config, const sp_precondition_facts *facts,
                                       sp_geometry_kind geometry) {
-  const char *reason;
-  return sp_precondition_choose(config, facts, &reason) != SP_PRECONDITIONER_MULTIGRID &&
+  return !sp_precondition_is_multigrid(config, facts) &&
          sp_cg_prefers_one_sweep(facts->backend, facts->op.kind, geometry, facts->op.order);
 }
 
@@ -195,21 +199,17 @@ static sp_status begin_multigrid(sp_precondition *p) {
 }
 
 sp_status sp_precondition_begin(const sp_config *config, const sp_problem *problem,
-                                const sp_operator_setup *setup, const sp_null_space *constants,
-                                sp_precondition **out, const char **reason) {
-  const sp_geometry_facts of_op = sp_geometry_facts_of(setup);
-  const sp_mesh *mesh = setup->space->mesh;
-  sp_precondition_facts facts;
+                                const sp_precondition_facts *facts, const sp_operator_setup *setup,
+                                const sp_null_space *constants, sp_precondition **out,
+                                const char **reason) {
   sp_precondition *p;
   *out = NULL;
-  SP_TRY(sp_precondition_facts_find(&of_op, setup->space->platform->backend, mesh,
-                                    (double)mesh->global_elements, &facts));
-  SP_TRY(sp_agree(mesh->comm, sp_allocate(1, sizeof *p, "preconditioner", &p)));
+  SP_TRY(sp_agree(setup->space->platform->comm, sp_allocate(1, sizeof *p, "preconditioner", &p)));
   *p = (sp_precondition){.config = config,
                          .problem = problem,
                          .fine = setup,
                          .constants = constants,
-                         .kind = sp_precondition_choose(config, &facts, reason)};
+                         .kind = sp_precondition_choose(config, facts, reason)};
   *out = p;
   return p->kind == SP_PRECONDITIONER_MULTIGRID ? begin_multigrid(p) : SP_OK;
 }

@@ -32,6 +32,10 @@ sp_preconditioner_kind sp_precondition_choose(const sp_config *config,
 /* What needs the fewest iterations, whatever its set-up costs. Local. */
 sp_preconditioner_kind sp_precondition_best(sp_operator_kind kind);
 
+/* Whether multigrid is chosen, whose finest level shares the operator's lists (for_level in
+ * operators/backend.h). Local. */
+bool sp_precondition_is_multigrid(const sp_config *config, const sp_precondition_facts *facts);
+
 /* Whether an operator is to be built for CG in one sweep (linear/cg.h): with the preconditioner
  * that the case asks for it is possible, and it is faster. Local. */
 bool sp_precondition_leaves_one_sweep(const sp_config *config, const sp_precondition_facts *facts,
@@ -41,12 +45,14 @@ bool sp_precondition_leaves_one_sweep(const sp_config *config, const sp_precondi
  * the caller does between them. */
 typedef struct sp_precondition sp_precondition;
 
-/* Begin it for an operator that is to be built from `setup` for `problem`. `constants` is the null
- * space where the operator has one, else NULL. All of these must outlive *out; the caller ends it,
- * also after an error. Errors: those of sp_multigrid_create. Collective. */
+/* Begin it for an operator with these facts that is to be built from `setup` for `problem`, with
+ * for_level if it is multigrid. `constants` is the null
+ * space where the operator has one, else NULL. All of these but the facts must outlive *out; the
+ * caller ends it, also after an error. Errors: those of sp_multigrid_create. Collective. */
 sp_status sp_precondition_begin(const sp_config *config, const sp_problem *problem,
-                                const sp_operator_setup *setup, const sp_null_space *constants,
-                                sp_precondition **out, const char **reason);
+                                const sp_precondition_facts *facts, const sp_operator_setup *setup,
+                                const sp_null_space *constants, sp_precondition **out,
+                                const char **reason);
 
 /* *out = the preconditioner for `op`, which was built from the setup; NULL for none. The caller
  * destroys it; op, problem and constants must outlive it. Call it once. Errors: those of

@@ -1,0 +1,214 @@
+#include "solver/run/case_setup.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "operators/counts.h"
+#include "operators/geometry_choice.h"
+#include "solver/problem/load.h"
+#include "solver/run/case.h"
+#include "solver/run/vectors.h"
+
+static void free_coefficients(sp_case *c) {
+  sp_coefficients_free(&c->coefficients);
+  sp_robin_free(&c->robin);
+}
+
+void sp_case_release(sp_case *c) {
+  c->platform->backend->vector_destroy(c->platform->device, &c->x);
+  c->platform->backend->vector_destroy(c->platform->device, &c->b);
+  sp_precondition_end(&c->precondition);
+  sp_preconditioner_destroy(&c->preconditioner);
+  sp_operator_destroy(&c->op);
+  free_coefficients(c);
+  free(c->constrained);
+  free(c->boundary_values);
+  free(c->load);
+  free(c->solution);
+  free(c->work);
+  sp_checkpoint_destroy(&c->checkpoint);
+  sp_null_space_destroy(&c->null_space);
+  sp_problem_destroy(&c->problem);
+  sp_space_destroy(&c->space);
+  sp_postprocess_destroy(&c->postprocess);
+}
+
+static sp_status make_space(sp_case *c) {
+  SP_TRY(sp_space_create(c->platform, c->mesh, c->config->discretization.order, &c->space));
+  return sp_checkpoint_create(c->config, c->space, &c->checkpoint);
+}
+
+static sp_status allocate_host_vectors(sp_case *c) {
+  const size_t dofs = sp_space_dofs(c->space);
+  SP_TRY(sp_allocate(dofs, sizeof(bool), "Dirichlet mask", &c->constrained));
+  SP_TRY(sp_allocate(dofs, sizeof(double), "Dirichlet values", &c->boundary_values));
+  SP_TRY(sp_allocate(dofs, sizeof(double), "load vector", &c->load));
+  return sp_allocate(dofs, sizeof(double), "solution", &c->solution);
+}
+
+/* The sum of the load vector over all ranks. */
+static sp_status sum_load(const sp_case *c, double *sum) {
+  *sum = 0;
+  for (sp_lid i = 0; i < c->space->numbering->owned; i++) *sum += c->load[i];
+  return sp_reduction_sum(c->platform->reduction, 1, sum, SP_OK);
+}
+
+/* Conditions, coefficients and constraints, and what they leave undetermined. */
+static sp_status make_problem(sp_case *c) {
+  SP_TRY(sp_problem_create(c->config, c->mesh, &c->problem));
+  if (c->postprocess) SP_TRY(sp_postprocess_prepare(c->postprocess, c->problem));
+  SP_TRY(sp_agree(c->comm, allocate_host_vectors(c)));
+  const sp_rule *rule = sp_operator_rule(c->problem->kind, c->space->numbering->order);
+  SP_TRY(sp_coefficients_create(&c->problem->materials, c->mesh, rule, &c->coefficients));
+  SP_TRY(sp_problem_robin(c->problem, c->space, &c->robin));
+  SP_TRY(sp_problem_constraints(c->problem, c->space, c->constrained, c->boundary_values));
+  if (!sp_operator_rows[c->problem->kind].has_stiffness) return SP_OK;
+  SP_TRY(sp_null_space_create(c->space, c->constrained, &c->null_space));
+  c->singular = c->null_space && sp_null_space_is_exact(&c->coefficients, &c->robin);
+  return SP_OK;
+}
+
+static sp_status make_load(sp_case *c) {
+  SP_TRY(sp_problem_load(c->problem, c->space, c->load, &c->range,
+                         c->postprocess ? &c->postprocess->balance.sums : NULL));
+  if (c->report) SP_TRY(sp_problem_jumps(c->problem, c->space, &c->jumps));
+  if (!c->singular) return SP_OK;
+  /* Data derived from a solution are compatible by the divergence theorem; what the quadrature
+   * leaves over is part of the discretization error. */
+  bool given = sp_materials_have_forcing(&c->problem->materials);
+  for (int p = 0; p < c->problem->part_count; p++)
+    given = given || c->problem->parts[p].formula != NULL;
+  double imbalance, before, after;
+  SP_TRY(sum_load(c, &before));
+  SP_TRY(sp_null_space_project(c->null_space, c->space, given, c->load, &imbalance));
+  SP_TRY(sum_load(c, &after));
+  if (c->postprocess) c->postprocess->balance.removed = before - after;
+  return SP_OK;
+}
+
+/* The operator's, without what depends on the preconditioner. */
+static sp_operator_setup setup_of(const sp_case *c) {
+  return (sp_operator_setup){.space = c->space,
+                             .kind = c->problem->kind,
+                             .lambda = c->coefficients.scale,
+                             .constrained = c->constrained,
+                             .kappa = c->coefficients.kappa,
+                             .lambda_values = c->coefficients.lambda,
+                             .by_element = c->coefficients.by_element,
+                             .diagonal_count = c->robin.count,
+                             .diagonal_dofs = c->robin.dofs,
+                             .diagonal_values = c->robin.values};
+}
+
+/* Algebraic multigrid is set up beside load vector and operator. */
+static sp_status begin_preconditioner(sp_case *c) {
+  sp_operator_setup *setup = &c->setup;
+  sp_precondition_facts facts;
+  *setup = setup_of(c);
+  const sp_geometry_facts of_op = sp_geometry_facts_of(setup);
+  SP_TRY(sp_geometry_choose(c->platform->backend, &of_op,
+                            (sp_geometry_kind)c->config->discretization.geometry, &setup->geometry,
+                            &c->geometry_reason));
+  SP_TRY(sp_precondition_facts_find(&of_op, c->platform->backend, c->mesh,
+                                    (double)c->mesh->global_elements, &facts));
+  setup->for_level = sp_precondition_is_multigrid(c->config, &facts);
+  setup->one_sweep = sp_precondition_leaves_one_sweep(c->config, &facts, setup->geometry);
+  return sp_precondition_begin(c->config, c->problem, &facts, setup,
+                               c->singular ? c->null_space : NULL, &c->precondition,
+                               &c->preconditioner_reason);
+}
+
+static sp_status make_preconditioner(sp_case *c) {
+  SP_TRY(sp_precondition_complete(c->precondition, c->op, &c->preconditioner));
+  sp_precondition_end(&c->precondition);
+  free_coefficients(c);
+  return SP_OK;
+}
+
+sp_status sp_case_upload(const sp_case *c, const double *host, double *vector) {
+  const sp_platform *p = c->platform;
+  return sp_agree(c->comm,
+                  p->backend->upload(p->device, SP_DOUBLE, sp_space_dofs(c->space), host, vector));
+}
+
+sp_status sp_case_download(const sp_case *c, const double *vector, double *host) {
+  const sp_platform *p = c->platform;
+  return sp_agree(
+      c->comm, p->backend->download(p->device, SP_DOUBLE, sp_space_dofs(c->space), vector, host));
+}
+
+static sp_status create_vectors(sp_case *c) {
+  const sp_platform *p = c->platform;
+  const size_t dofs = sp_space_dofs(c->space);
+  SP_TRY(sp_allocate(dofs, sizeof(double), "work vector", &c->work));
+  SP_TRY(p->backend->vector_create(p->device, SP_DOUBLE, dofs, &c->x));
+  return p->backend->vector_create(p->device, SP_DOUBLE, dofs, &c->b);
+}
+
+sp_bytes sp_case_predicted_bytes(const sp_backend *backend, double dofs, bool has_solution) {
+  const sp_case *c = NULL;
+  const sp_bytes vector = backend->vector_predicted_bytes(SP_DOUBLE, dofs); /* x, b */
+  size_t host =
+      sizeof *c->constrained + sizeof *c->boundary_values + sizeof *c->load + sizeof *c->work;
+  if (has_solution) host += sizeof *c->solution;
+  return (sp_bytes){dofs * (double)host + 2 * vector.host, 2 * vector.device};
+}
+
+/* CG squares its vectors: keep r.r and p.Ap far from underflow, where a residual looks like zero,
+ * and from overflow. */
+static sp_status check_load(sp_case *c) {
+  const double smallest = 1e-140, largest = 1e140;
+  double size;
+  SP_TRY(sp_agree(c->comm, sp_vectors_largest((size_t)c->op->owned, c->load, &size)));
+  MPI_Allreduce(MPI_IN_PLACE, &size, 1, MPI_DOUBLE, MPI_MAX, c->comm);
+  if (size == 0 || (size * c->config->solver.tolerance > smallest && size < largest)) return SP_OK;
+  return sp_fail(SP_ERR_INPUT,
+                 "the right-hand side has entries of up to %.3g; its squares would leave the range "
+                 "of double precision: give the data in other units, so that this lies between "
+                 "%.0e / solver.tolerance and %.0e",
+                 size, smallest, largest);
+}
+
+/* b = load - A u_D on free DOFs, where u_D has the Dirichlet values and is zero elsewhere. */
+static sp_status lift(sp_case *c) {
+  const size_t dofs = sp_space_dofs(c->space);
+  SP_TRY(sp_agree(c->comm, create_vectors(c)));
+  if (c->null_space && !c->singular)
+    SP_TRY(sp_null_space_weigh(c->null_space, c->op, c->x, c->b, c->work));
+  if (c->problem->has_dirichlet) {
+    if (c->postprocess) {
+      sp_balance *balance = &c->postprocess->balance;
+      SP_TRY(sp_agree(c->comm, sp_balance_keep(balance, c->space, c->constrained, c->load)));
+    }
+    SP_TRY(sp_case_upload(c, c->boundary_values, c->x));
+    SP_TRY(sp_agree(c->comm, sp_operator_apply(c->op, false, c->x, c->b)));
+    SP_TRY(sp_case_download(c, c->b, c->work));
+    SP_TRY(sp_agree(c->comm, sp_vectors_subtract_free(dofs, c->constrained, c->work, c->load)));
+    SP_TRY(sp_case_upload(c, c->solution, c->x)); /* zero */
+  }
+  SP_TRY(check_load(c));
+  return sp_case_upload(c, c->load, c->b);
+}
+
+static sp_status make_system(sp_case *c) {
+  SP_TRY(sp_operator_create(&c->setup, &c->op));
+  return lift(c);
+}
+
+sp_status sp_case_set_up(sp_case *c, sp_profile *profile) {
+  static const struct {
+    sp_phase phase;
+    sp_status (*make)(sp_case *c);
+  } steps[] = {{SP_PHASE_NUMBERING, make_space},
+               {SP_PHASE_PROBLEM, make_problem},
+               {SP_PHASE_PRECONDITIONER, begin_preconditioner},
+               {SP_PHASE_PROBLEM, make_load},
+               {SP_PHASE_OPERATOR, make_system},
+               {SP_PHASE_PRECONDITIONER, make_preconditioner}};
+  for (size_t s = 0; s < sizeof steps / sizeof *steps; s++) {
+    const double start = sp_profile_begin(c->terminal, steps[s].phase);
+    SP_TRY(steps[s].make(c));
+    sp_profile_end(profile, c->terminal, steps[s].phase, start);
+  }
+  return SP_OK;
+}
