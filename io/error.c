@@ -1,17 +1,9 @@
 #include "io/error.h"
 
 #include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
-
-#include "io/threads.h"
 
 static _Thread_local char message[SP_MESSAGE_SIZE];
 
@@ -72,52 +64,4 @@ int sp_exit_code(sp_status status) {
     return 5;
   }
   return 1;
-}
-
-enum { HUGE_PAGE = 2 << 20, LARGE = 4 * HUGE_PAGE };
-
-/* Large arrays come from the system as zero pages when they are first written: in pages of 2 MB,
- * that is several times as fast as in pages of 4 kB. Only advice. */
-static void prefer_huge_pages(char *memory, size_t bytes) {
-  const size_t skip = (HUGE_PAGE - (uintptr_t)memory % HUGE_PAGE) % HUGE_PAGE;
-  (void)madvise(memory + skip, (bytes - skip) / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
-}
-
-static sp_status clear_some(void *memory, void *none, size_t begin, size_t end) {
-  (void)none;
-  memset((char *)memory + begin, 0, end - begin);
-  return SP_OK;
-}
-
-/* Zeroed memory, or NULL. Where there are threads, they clear large arrays, and get the pages. */
-static void *allocate(size_t bytes) {
-  const bool large = bytes >= LARGE;
-  void *memory = large && sp_threads() > 1 ? malloc(bytes) : calloc(1, bytes);
-  if (!memory || !large) return memory;
-  prefer_huge_pages(memory, bytes);
-  if (sp_threads() > 1) {
-    const sp_loop loop = {.what = "zeros",
-                          .count = bytes,
-                          .chunk = 1 << 18,
-                          .context = memory,
-                          .compute = clear_some};
-    if (sp_loop_run(&loop)) memset(memory, 0, bytes);
-  }
-  return memory;
-}
-
-void sp_allocate_start(void) {
-#ifdef __GLIBC__
-  enum { KEPT = 1 << 30 };
-  (void)mallopt(M_MMAP_THRESHOLD, KEPT); /* larger arrays still come and go one by one */
-#endif
-}
-
-sp_status sp_allocate(size_t count, size_t size, const char *what, void *out) {
-  void *memory = NULL;
-  if (count <= SIZE_MAX / size) memory = allocate(count > 0 ? count * size : size);
-  memcpy(out, &memory, sizeof memory);
-  if (!memory)
-    return sp_fail(SP_ERR_SYSTEM, "out of memory: %s needs %zu times %zu bytes", what, count, size);
-  return SP_OK;
 }

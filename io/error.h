@@ -62,7 +62,8 @@ int sp_exit_code(sp_status status);
     if (sp_try_status != SP_OK) return sp_try_status;                                              \
   } while (0)
 
-/* calloc that reports through sp_fail. *out points to count * size zeroed bytes, which the caller
+/* calloc that reports through sp_fail. Large arrays are cleared by the threads of io/threads.h, so
+ * all their pages are taken at once. *out points to count * size zeroed bytes, which the caller
  * frees, also for a count of zero; it is NULL after a failure. `what` names the array in the
  * message. Local. Errors: SP_ERR_SYSTEM. */
 sp_status sp_allocate(size_t count, size_t size, const char *what, void *out);

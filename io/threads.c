@@ -130,14 +130,15 @@ sp_status sp_loop_run(const sp_loop *loop) {
   s.spaces = count == 1 ? 1 : SPACES_PER_THREAD * count;
   if (s.spaces > s.portions) s.spaces = s.portions;
   s.failed = s.portions;
-  pthread_t *others;
-  SP_TRY(sp_allocate(count, sizeof *others, loop->what, &others));
-  sp_status status = sp_allocate(s.spaces, sizeof *s.computed, loop->what, &s.computed);
-  if (!status) s.workspaces = aligned_alloc(LINE, s.spaces * s.stride);
-  if (!status && !s.workspaces)
+  /* sp_allocate may run a loop. */
+  pthread_t *others = calloc(count, sizeof *others);
+  s.computed = calloc(s.spaces, sizeof *s.computed);
+  s.workspaces = aligned_alloc(LINE, s.spaces * s.stride);
+  sp_status status = SP_OK;
+  if (!others || !s.computed || !s.workspaces) {
     status = sp_fail(SP_ERR_SYSTEM, "out of memory: %s needs %zu times %zu bytes", loop->what,
                      s.spaces, s.stride);
-  if (!status) {
+  } else {
     pthread_mutex_init(&s.lock, NULL);
     pthread_cond_init(&s.space_freed, NULL);
     run(&s, count, others);
@@ -185,7 +186,8 @@ static bool mpi_takes_threads(void) {
 sp_status sp_task_start(bool calls_mpi, sp_status (*run_)(void *), void *context, sp_task **out) {
   sp_task *task;
   *out = NULL;
-  SP_TRY(sp_allocate(1, sizeof *task, "a task", &task));
+  task = calloc(1, sizeof *task);
+  if (!task) return sp_fail(SP_ERR_SYSTEM, "out of memory: a task");
   task->run = run_;
   task->context = context;
   task->started = threads > 1 && (!calls_mpi || mpi_takes_threads()) &&

@@ -349,7 +349,7 @@ sp_gid sp_numbering_global(const sp_numbering *numbering, sp_lid dof) {
                                 : numbering->copies[dof - numbering->owned];
 }
 
-/* Lines along r inside faces have nodes on the surface at their ends alone. */
+/* A line along r through the interior of the element has only its ends on the surface. */
 void sp_numbering_add_surface(const sp_numbering *numbering, sp_lid element, const double *values,
                               double *x) {
   const int n = numbering->order, nq = n + 1;

@@ -32,6 +32,10 @@ static void check_element(const sp_operator_setup *setup, const sp_patches *patc
   if (patches->order == 1) return;
   double map[24];
   sp_geometry_trilinear(setup->space->mesh->hexes, element, map);
+  if (setup->kappa) {
+    map[0] = setup->kappa[element];
+    map[1] = setup->lambda_values[element] / map[0];
+  }
   for (int m = 0; m < 24; m++)
     CHECK(patches->geometry[24 * (size_t)patch->element + (size_t)(m * patch->elements + e)] ==
               map[m],
@@ -140,15 +144,31 @@ static void check_box(const bench *b, const int elements[3], int periods, int or
   bool *constrained;
   CHECK(!sp_allocate(sp_space_dofs(space), 1, "mask", &constrained), "%s", sp_error_message());
   for (size_t d = 0; d < sp_space_dofs(space); d++) constrained[d] = d % 7 == 3;
-  const sp_operator_setup setup = {.space = space,
-                                   .kind = SP_BP35,
-                                   .geometry = SP_GEOMETRY_TRILINEAR,
-                                   .constrained = constrained};
-  sp_patches patches;
-  CHECK(!sp_patches_create(&setup, &patches), "%s", sp_error_message());
-  check_sums(&setup, &patches);
-  sp_patches_free(&patches);
+  const size_t count = (size_t)mesh->hexes->count;
+  double *kappa, *lambda;
+  CHECK(!sp_allocate(count, sizeof *kappa, "kappa", &kappa), "%s", sp_error_message());
+  CHECK(!sp_allocate(count, sizeof *lambda, "lambda", &lambda), "%s", sp_error_message());
+  for (size_t e = 0; e < count; e++) {
+    kappa[e] = 1 + (double)(e % 3);
+    lambda[e] = 2 + (double)(e % 5);
+  }
+  for (int scaled = 0; scaled < 2; scaled++) {
+    const sp_operator_setup setup = {.space = space,
+                                     .kind = SP_BP35,
+                                     .geometry = SP_GEOMETRY_TRILINEAR,
+                                     .constrained = constrained,
+                                     .lambda = 1,
+                                     .kappa = scaled ? kappa : NULL,
+                                     .lambda_values = scaled ? lambda : NULL,
+                                     .by_element = true};
+    sp_patches patches;
+    CHECK(!sp_patches_create(&setup, &patches), "%s", sp_error_message());
+    check_sums(&setup, &patches);
+    sp_patches_free(&patches);
+  }
   free(constrained);
+  free(kappa);
+  free(lambda);
   sp_space_destroy(&space);
   sp_mesh_destroy(&mesh);
 }

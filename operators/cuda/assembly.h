@@ -1,11 +1,12 @@
-/* Z^T at edges and vertices, where an entry of the L-vector may have more than two contributions:
- * they are summed entry by entry, in the order of elements, so that the result does not depend on
- * scheduling. Lists are for groups of 32 targets, those of one warp: contribution c of target t is
- * at
+/* Z^T at edges and vertices, where an entry of the L-vector may have more than two contributions,
+ * and by patches (patches.h) inside faces too: they are summed entry by entry, in the order of
+ * elements, so that the result does not depend on scheduling. Lists are for groups of 32 targets,
+ * those of one warp: contribution c of target t is at
  *
  *     entries[start[t / 32] + 32 c + t % 32],    an index into the array of edge nodes (launch.h),
  *
- * or SP_CUDA_ABSENT if the target has fewer contributions than others of its group. */
+ * or SP_CUDA_ABSENT if the target has fewer contributions than others of its group. A group without
+ * contributions has no entries, and no flags. */
 #ifndef SP_OPERATORS_CUDA_ASSEMBLY_H
 #define SP_OPERATORS_CUDA_ASSEMBLY_H
 
@@ -26,7 +27,8 @@ typedef struct sp_cuda_targets {
 } sp_cuda_targets;
 
 typedef struct sp_cuda_assembly {
-  int first_face, first_edge, owned, local; /* of an L-vector (mesh/numbering.h) */
+  int first_face, first_edge, owned, local; /* of an L-vector (mesh/numbering.h); by patches
+                                               first_edge = first_face */
   /* The owned DOFs from first_edge on. Those that are shared with other ranks have no entries here:
    * they are complete after the exchange. Nor have those that a patch completes (patches.h). */
   sp_cuda_targets own;

@@ -123,7 +123,7 @@ template <class T, int width> struct completed_step {
       correct_from<T, n>(step, i, value, {});
   }
 
-  // Edges and vertices: product is not zero only where the exchange, the diagonal or a patch wrote
+  // From first_edge on: product is not zero only where the exchange, the diagonal or a patch wrote
   // it.
   __device__ __forceinline__ void edge(const sp_cuda_assembly &a, int t, const T *edges,
                                        const target<T> &there) const {

@@ -11,17 +11,18 @@ extern "C" {
 #include <cstdlib>
 #include <cstring>
 
+// In MPI_COMM_WORLD, for messages: a thread of a copy may fail, and calls no MPI.
+static int own_rank;
+
 static int current_device() {
   int device = -1;
   return cudaGetDevice(&device) == cudaSuccess ? device : -1;
 }
 
 sp_status sp_cuda_failed(cudaError_t error, const char *call, const char *file, int line) {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const char *name = strrchr(file, '/');
   return sp_fail(SP_ERR_SYSTEM, "CUDA: %s in %.60s at %s:%d on rank %d, device %d",
-                 cudaGetErrorString(error), call, name ? name + 1 : file, line, rank,
+                 cudaGetErrorString(error), call, name ? name + 1 : file, line, own_rank,
                  current_device());
 }
 
@@ -177,6 +178,7 @@ sp_status sp_cuda_open(MPI_Comm comm, sp_device **out) {
   int id = 0;
   char map[160] = "";
   *out = nullptr;
+  MPI_Comm_rank(MPI_COMM_WORLD, &own_rank);
   SP_TRY(choose_device(comm, &id, map, sizeof map));
   SP_TRY(sp_allocate(1, sizeof **out, "device", out));
   (*out)->id = id;

@@ -11,7 +11,8 @@
 #include "operators/kinds.h"
 #include "operators/precision.h"
 
-/* The code of a surface node: its local DOF and two flags in one unsigned. */
+/* The code of a node on the surface of an element, or by patches of any node: its local DOF and two
+ * flags in one unsigned. */
 #define SP_CUDA_DOF 0x3fffffffu         /* mask of the DOF */
 #define SP_CUDA_FIRST 0x40000000u       /* first node with this DOF */
 #define SP_CUDA_CONSTRAINED 0x80000000u /* Dirichlet */
@@ -71,7 +72,8 @@ typedef struct sp_cuda_patch_arrays {
  * Z^T: interior nodes are stored to y. Nodes inside faces are added to y, which was cleared: an
  * entry gets at most two contributions, and a + b is b + a to the bit; a separate kernel later adds
  * the part of Robin faces. Nodes on edges and at vertices go to `edges` and are summed in a fixed
- * order later (assembly.h). */
+ * order later (assembly.h). By patches complete nodes are stored to y, and the others go to
+ * `edges`, [slots]. */
 typedef struct sp_cuda_arguments {
   int first, last; /* elements */
   /* stored: [elements][7][points] (mass: [elements][points]); trilinear: [elements][24],
@@ -85,7 +87,7 @@ typedef struct sp_cuda_arguments {
   const unsigned *nodes; /* [elements][sp_cuda_surface_nodes(order)] */
   const void *x;
   void *y;
-  void *edges; /* [elements][sp_cuda_edge_nodes(order)] */
+  void *edges; /* [elements][sp_cuda_edge_nodes(order)], or slots */
   double lambda;
   bool forks;       /* first kernel on a stream that has just been forked (queue.cuh) */
   bool constrained; /* constrained DOFs count as zero in x and are left alone in y */
@@ -127,10 +129,10 @@ typedef struct sp_cuda_order {
   /* Send matrices, nodes and weights to the constant memory of the current device. */
   cudaError_t (*prepare)(const sp_reference *reference);
   sp_cuda_kernel kernels[SP_OPERATORS][SP_FACTOR_KINDS];
-  /* BP3.5 by patches, and the shared memory per block if no patch has more nodes and words; no
-   * functions where there is none. */
+  /* BP3.5 by patches, and the shared memory that a block needs at most if no patch has more nodes
+   * and words; no functions where there is none. */
   sp_cuda_kernel patched[SP_FACTOR_KINDS];
-  size_t (*patch_bytes)(int nodes, int words);
+  size_t (*patch_shared_bytes)(int nodes, int words);
   /* The elements of `arguments` with boxes in place of A, from x to y and `edges`. */
   cudaError_t (*boxes)(const sp_cuda_arguments *arguments, const sp_cuda_boxes *boxes,
                        cudaStream_t stream);

@@ -8,6 +8,7 @@ extern "C" {
 #include "operators/cuda/launch.h"
 }
 
+#include <algorithm>
 #include <type_traits>
 
 #define JOIN_(a, b) a##b
@@ -350,7 +351,7 @@ cudaError_t launch_boxes(const sp_cuda_arguments *arguments, const sp_cuda_boxes
 #endif
 #if SP_PATCHES
 #define SP_PATCHED                                                                                 \
-  {{}, entry<bp35_patches, TRILINEAR>(), entry<bp35_patches, SCALED>()}, patch_room::bytes
+  {{}, entry<bp35_patches, TRILINEAR>(), entry<bp35_patches, SCALED>()}, patch_shared_bytes
 #else
 #define SP_PATCHED {}, nullptr
 #endif

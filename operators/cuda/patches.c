@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "io/threads.h"
-#include "mesh/geometry.h"
+#include "mesh/hexes.h"
 #include "operators/factors.h"
 #include "operators/space.h"
 
@@ -302,7 +302,8 @@ static sp_status build(builder *b) {
   const int elements = space->mesh->hexes->count, halo = space->mesh->halo_elements;
   const size_t dofs = (size_t)numbering->local;
   sp_patches *out = b->out;
-  SP_TRY(sp_allocate((size_t)sp_cuda_patch_count(out->order, elements) + 1, sizeof *out->list,
+  /* One more where the halo ends inside one. */
+  SP_TRY(sp_allocate((size_t)(elements / SP_CUDA_PATCH(out->order) + 2), sizeof *out->list,
                      "patches", &out->list));
   SP_TRY(sp_allocate((size_t)elements * (size_t)out->element_words, sizeof *out->pairs, "patches",
                      &out->pairs));

@@ -1,4 +1,5 @@
-// BP3.5 at orders 1 and 2 by patches (patches.h): part of order.cu. A thread works on one element.
+// BP3.5 at orders 1 and 2 by patches (patches.h): part of order.cu. A thread works on
+// whole elements.
 
 #include <cuda_pipeline.h>
 
@@ -15,6 +16,8 @@ constexpr int PATCH_NONE = SP_CUDA_PATCH_NONE(SP_ORDER), MAP = 24;
 // (MEASUREMENTS.md). At order 1 a thread works on two elements, one after the other.
 constexpr int PATCH_THREADS = SP_ORDER == 1 ? 256 : 128, PATCH_BLOCKS = SP_ORDER == 1 ? 2 : 3;
 constexpr int PER_THREAD = PATCH / PATCH_THREADS;
+static_assert(PATCH % PATCH_THREADS == 0 && (SP_ORDER == 1 || PER_THREAD == 1),
+              "threads take as many elements each, at order 2 one");
 
 // Shared memory of a block: what is read, the results, then the patch's lists. What is read is at
 // order 1 u, x and y, z of each node, and at order 2 the elements' maps and u. Where a thread has
@@ -34,6 +37,10 @@ struct patch_room {
     if (PER_THREAD > 1) return read + results_size;
     return read > results_size ? read : results_size;
   }
+  // Between E-vectors of order 2 the nodes are those of elements, and there are no lists.
+  static size_t element_bytes() {
+    return sizeof(double) * size(Np * PATCH);
+  }
   static size_t bytes(int nodes, int words) {
     return sizeof(double) * size(nodes) + sizeof(unsigned) * (words + nodes + nodes / 32 + 2);
   }
@@ -47,7 +54,7 @@ struct patch_room {
 
 // Copy what does not change to shared memory, by asynchronous copies: first the codes, which only
 // the thread that copies them reads.
-template <int MODE>
+template <int GEOMETRY, int MODE>
 __device__ __forceinline__ void fetch_patch(const sp_cuda_arguments &a, const sp_cuda_patch &patch,
                                             const patch_room &room) {
   if constexpr (MODE != SP_CUDA_LOCAL)
@@ -65,7 +72,7 @@ __device__ __forceinline__ void fetch_patch(const sp_cuda_arguments &a, const sp
   } else if (threadIdx.x < patch.elements) { // one element per thread
     const double *const map = geometry + MAP * (size_t)patch.element + threadIdx.x;
 #pragma unroll
-    for (int m = 0; m < MAP; m++)
+    for (int m = GEOMETRY == SCALED ? 0 : 3; m < MAP; m++) // three are the centre, if anything
       __pipeline_memcpy_async(room.maps + m * PATCH + threadIdx.x, map + m * patch.elements,
                               sizeof(double));
   }
@@ -227,7 +234,7 @@ __global__ __launch_bounds__(PATCH_THREADS, PATCH_BLOCKS) void bp35_patch(sp_cud
   extern __shared__ real shared[];
   const patch_room room(a.patches, shared);
   const sp_cuda_patch patch = a.patches.list[blockIdx.x];
-  fetch_patch<MODE>(a, patch, room);
+  fetch_patch<GEOMETRY, MODE>(a, patch, room);
   element_nodes nodes[PER_THREAD];
 #pragma unroll
   for (int e = 0; e < PER_THREAD; e++) nodes[e].find(a, patch, e * PATCH_THREADS + threadIdx.x);
@@ -279,9 +286,8 @@ template <int G, int MODE> struct bp35_patches {
 
   static cudaError_t launch(const sp_cuda_arguments *arguments, cudaStream_t stream) {
     const sp_cuda_patch_arrays &a = arguments->patches;
-    // Between E-vectors of order 2 the nodes are those of elements, and there are no lists.
     const size_t room = SP_ORDER > 1 && MODE == SP_CUDA_LOCAL
-                            ? sizeof(double) * patch_room::size(Np * PATCH)
+                            ? patch_room::element_bytes()
                             : patch_room::bytes(a.most_nodes, a.most_words);
     if (a.count == 0) return cudaSuccess;
     const cudaError_t error =
@@ -291,3 +297,9 @@ template <int G, int MODE> struct bp35_patches {
                  *arguments);
   }
 };
+
+// At most; the sum of a block takes some bytes too.
+size_t patch_shared_bytes(int nodes, int words) {
+  constexpr size_t sums = 256;
+  return sums + std::max(patch_room::element_bytes(), patch_room::bytes(nodes, words));
+}

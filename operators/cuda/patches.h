@@ -26,7 +26,7 @@ typedef struct sp_patches {
   int most_nodes, most_words; /* of a patch */
   size_t nodes, slots, groups, words;
   sp_cuda_patch *list; /* [count] */
-  unsigned *codes;     /* [nodes], as of nodes (launch.h) */
+  unsigned *codes;     /* [nodes], codes (launch.h) */
   /* Order 1: coordinates, [3 nodes], [3][nodes of the patch] by patch. Order 2: coefficients of the
    * trilinear maps (launch.h), [24 elements], [24][elements of the patch] by patch. */
   double *geometry;
@@ -36,11 +36,11 @@ typedef struct sp_patches {
   unsigned *pairs;
   int element_words;
   /* What is added up at a node, in the order of elements, by groups of 32 nodes, those of one warp:
-   * contributions 2 w and 2 w + 1 of node n are the lower and upper half of
+   * entries 2 w and 2 w + 1 of node n are the lower and upper half of
    *
    *     entries[start[group + n / 32] + 32 w + n % 32]
    *
-   * with the patch's first group. A contribution is results * element + node of the lattice, with
+   * with the patch's first group. An entry is results * element + node of the lattice, with
    * elements counted from the patch's first one, or SP_CUDA_PATCH_NONE. */
   unsigned *start;   /* [groups + 1] */
   unsigned *entries; /* [words] */
@@ -59,11 +59,6 @@ static inline int sp_patches_node(const sp_patches *patches, const sp_cuda_patch
   const size_t first = (size_t)patch->element * (size_t)patches->element_words;
   const unsigned pair = patches->pairs[first + (size_t)(q / 2 * patch->elements + e)];
   return (int)(pair >> (q % 2 * 16) & 0xffff);
-}
-
-/* Number of patches of that many successive elements. */
-static inline int sp_cuda_patch_count(int order, int elements) {
-  return (elements + SP_CUDA_PATCH(order) - 1) / SP_CUDA_PATCH(order);
 }
 
 #ifdef __cplusplus

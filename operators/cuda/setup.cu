@@ -10,7 +10,9 @@ extern "C" {
 }
 
 #include "operators/cuda/local.h"
+#include "operators/cuda/patch_setup.h"
 
+#include <cassert>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
@@ -203,79 +205,8 @@ static sp_status send_nodes(const sp_operator_setup *setup, sp_local_operator *l
   return status;
 }
 
-/* *out = a copy of `count` entries on the device, which the operator counts. */
-static sp_status send(sp_local_operator *local, const void *values, size_t count, size_t size,
-                      const char *what, void *out) {
-  void *copy;
-  const sp_status status = sp_cuda_copy_of(values, count, size, what, &copy);
-  memcpy(out, &copy, sizeof copy);
-  local->bytes += count * size;
-  return status;
-}
-
-/* kappa and lambda / kappa of each element. */
-static sp_status send_scales(const sp_operator_setup *setup, sp_local_operator *local) {
-  const size_t elements = (size_t)local->elements;
-  double *scales;
-  SP_TRY(sp_allocate(2 * elements, sizeof *scales, "patches", &scales));
-  for (size_t e = 0; e < elements; e++) {
-    sp_operator_scales(setup, (sp_lid)e, &scales[2 * e]);
-    scales[2 * e + 1] /= scales[2 * e];
-  }
-  const sp_status status =
-      send(local, scales, 2 * elements, sizeof *scales, "patches", &local->scales);
-  free(scales);
-  return status;
-}
-
-static sp_status send_patches(const sp_operator_setup *setup, const sp_patches *patches,
-                              sp_local_operator *local) {
-  sp_cuda_patch_arrays *arrays = &local->patches;
-  const size_t elements = (size_t)local->elements;
-  const char *const what = "patches";
-  arrays->count = patches->count;
-  local->halo_patches = patches->halo;
-  arrays->most_nodes = patches->most_nodes;
-  arrays->most_words = patches->most_words;
-  SP_TRY(send(local, patches->list, (size_t)patches->count, sizeof *patches->list, what,
-              &arrays->list));
-  SP_TRY(send(local, patches->codes, patches->nodes, sizeof *patches->codes, what, &arrays->codes));
-  SP_TRY(send(local, patches->geometry, patches->geometry_count, sizeof *patches->geometry, what,
-              &local->factors));
-  SP_TRY(send(local, patches->pairs, elements * (size_t)patches->element_words,
-              sizeof *patches->pairs, what, &arrays->pairs));
-  SP_TRY(send(local, patches->start, patches->groups + 1, sizeof *patches->start, what,
-              &arrays->start));
-  SP_TRY(send(local, patches->entries, patches->words, sizeof *patches->entries, what,
-              &arrays->entries));
-  if (patches->order == 1 && (setup->kappa || setup->lambda_values))
-    SP_TRY(send_scales(setup, local));
-  SP_TRY(sp_cuda_assembly_create(setup, patches, &local->assembly));
-  local->bytes += local->assembly.bytes;
-  local->bytes += patches->slots * sizeof(double);
-  return sp_cuda_allocate(patches->slots, sizeof(double), "edges", &local->edges);
-}
-
-/* Everything about the elements: factors and lists. Patches without order have many nodes: if a
- * block has no room for those of one of them, the operator works element by element. */
-static sp_status make_patches(const sp_operator_setup *setup, sp_local_operator *local) {
-  sp_patches patches;
-  int most = 0;
-  SP_CUDA(
-      cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, local->device->id));
-  sp_status status = sp_patches_create(setup, &patches);
-  if (status || local->order->patch_bytes(patches.most_nodes, patches.most_words) <= (size_t)most) {
-    local->owns_lists = true;
-    if (!status) status = send_patches(setup, &patches, local);
-  } else {
-    local->works_by_patches = false;
-    local->kernel = element_kernel(setup, local);
-  }
-  sp_patches_free(&patches);
-  return status;
-}
-
 static sp_status make_lists(const sp_operator_setup *setup, sp_local_operator *local) {
+  assert(!setup->alike || !setup->alike->works_by_patches);
   local->owns_lists = !setup->alike;
   if (!local->owns_lists) {
     local->assembly = setup->alike->assembly;
@@ -360,29 +291,12 @@ static sp_status allocate_sums(sp_local_operator *local) {
   return SP_OK;
 }
 
-static sp_status build(const sp_operator_setup *setup, sp_local_operator *local) {
-  const int order = setup->space->numbering->order;
-  SP_TRY(check_shared_memory(order, local));
-  SP_CUDA(local->order->prepare(sp_reference_get(order)));
-  if (local->works_by_patches) SP_TRY(make_patches(setup, local));
-  if (!local->works_by_patches) {
-    SP_TRY(send_factors(setup, local));
-    SP_TRY(make_lists(setup, local));
-    SP_TRY(allocate_edges(setup, local));
-  }
-  SP_TRY(send_diagonal(setup, local));
-  if (local->precision == SP_DOUBLE) SP_TRY(allocate_sums(local));
-  SP_CUDA(cudaDeviceSynchronize());
-  return SP_OK;
-}
-
 /* Refuse, before anything is allocated, what does not fit into the codes of nodes (launch.h) or
  * into memory.
  */
-static sp_status check_size(const sp_operator_setup *setup) {
+static sp_status check_size(const sp_operator_setup *setup, const sp_operator_facts *facts) {
   static_assert(SP_DEVICE_MOST == SP_CUDA_DOF, "codes of nodes hold all numbers");
-  const sp_operator_facts facts = facts_of(setup);
-  SP_TRY(sp_operator_device_numbers(facts.order, setup->space->mesh->hexes->count,
+  SP_TRY(sp_operator_device_numbers(facts->order, setup->space->mesh->hexes->count,
                                     setup->space->numbering->local));
   int device = -1;
   size_t available, total;
@@ -393,7 +307,7 @@ static sp_status check_size(const sp_operator_setup *setup) {
   sizes.shared = numbering->shared_start[numbering->neighbours];
   /* x, b (which becomes r), two buffers of p, and A p are to come. */
   const double vectors = 5 * sizes.dofs * sp_precision_bytes(setup->precision);
-  const double needed = sp_cuda_operator_predicted_bytes(&facts, &sizes).device + vectors;
+  const double needed = sp_cuda_operator_predicted_bytes(facts, &sizes).device + vectors;
   SP_CUDA(cudaGetDevice(&device));
   SP_CUDA(cudaMemGetInfo(&available, &total));
   if (needed <= (double)available) return SP_OK;
@@ -404,13 +318,31 @@ static sp_status check_size(const sp_operator_setup *setup) {
       needed * 1e-9, device, available * 1e-9, total * 1e-9);
 }
 
-/* Bytes per element of an operator by patches, besides its lists of slots: nodes, slots and words
- * of entries per element as in a large box, or slightly more. */
-static double patch_bytes(int order) {
-  const double nodes = order == 1 ? 1.7 : 12, slots = order == 1 ? 1.2 : 7;
-  const double words = order == 1 ? 4 + 4.4 : 14 + 17.5; /* of pairs, and of entries */
-  const double geometry = order == 1 ? 3 * nodes : 24;
-  return sizeof(unsigned) * (nodes + words + slots) + sizeof(double) * (geometry + slots);
+/* If elements are not in an order that keeps neighbours together, patches have many nodes: where a
+ * block has no room for those of one of them, the operator works element by element. */
+static sp_status try_patches(const sp_operator_setup *setup, sp_local_operator *local) {
+  SP_TRY(sp_cuda_patches_make(setup, local, &local->works_by_patches));
+  if (local->works_by_patches) return SP_OK;
+  sp_operator_facts facts = facts_of(setup);
+  facts.for_level = true;
+  local->kernel = element_kernel(setup, local);
+  return check_size(setup, &facts);
+}
+
+static sp_status build(const sp_operator_setup *setup, sp_local_operator *local) {
+  const int order = setup->space->numbering->order;
+  SP_TRY(check_shared_memory(order, local));
+  SP_CUDA(local->order->prepare(sp_reference_get(order)));
+  if (local->works_by_patches) SP_TRY(try_patches(setup, local));
+  if (!local->works_by_patches) {
+    SP_TRY(send_factors(setup, local));
+    SP_TRY(make_lists(setup, local));
+    SP_TRY(allocate_edges(setup, local));
+  }
+  SP_TRY(send_diagonal(setup, local));
+  if (local->precision == SP_DOUBLE) SP_TRY(allocate_sums(local));
+  SP_CUDA(cudaDeviceSynchronize());
+  return SP_OK;
 }
 
 static double element_bytes(const sp_operator_facts *facts, const sp_sizes *sizes) {
@@ -428,8 +360,8 @@ static double element_bytes(const sp_operator_facts *facts, const sp_sizes *size
 sp_bytes sp_cuda_operator_predicted_bytes(const sp_operator_facts *facts, const sp_sizes *sizes) {
   const sp_factor_kind factors = sp_factor_kind_of(facts->geometry);
   const sp_cuda_kernel *kernel = patch_kernel(facts, factors);
-  const double device =
-      kernel ? sizes->elements * patch_bytes(facts->order) : element_bytes(facts, sizes);
+  const double device = kernel ? sizes->elements * sp_cuda_patches_predicted_bytes(facts->order)
+                               : element_bytes(facts, sizes);
   if (facts->precision == SP_SINGLE) return {sizeof(sp_local_operator), device};
   if (!kernel) kernel = &sp_cuda_order_get(facts->order, SP_DOUBLE)->kernels[facts->kind][factors];
   /* Of pass 1 in two parts, one more block at most than as a whole. */
@@ -438,14 +370,6 @@ sp_bytes sp_cuda_operator_predicted_bytes(const sp_operator_facts *facts, const 
   return {sizeof(sp_local_operator) + 2 * sizeof(*sp_local_operator::sums),
           device + sums * sizeof(double) + sizeof(*sp_local_operator::scalars) +
               SP_CG_BATCH * sizeof(*sp_local_operator::records)};
-}
-
-static void free_patches(sp_cuda_patch_arrays *patches) {
-  (void)cudaFree((void *)patches->list);
-  (void)cudaFree((void *)patches->codes);
-  (void)cudaFree((void *)patches->pairs);
-  (void)cudaFree((void *)patches->start);
-  (void)cudaFree((void *)patches->entries);
 }
 
 void sp_cuda_operator_destroy(sp_local_operator **out) {
@@ -462,7 +386,7 @@ void sp_cuda_operator_destroy(sp_local_operator **out) {
   if (local->owns_lists) {
     (void)cudaFree(local->nodes);
     sp_cuda_assembly_free(&local->assembly);
-    free_patches(&local->patches);
+    sp_cuda_patches_free(&local->patches);
   }
   (void)cudaFree(local->scalars);
   (void)cudaFree(local->records);
@@ -476,12 +400,12 @@ sp_status sp_cuda_operator_create(sp_device *device, const sp_operator_setup *se
   const range named("operator: set-up");
   sp_local_operator *local;
   *out = nullptr;
-  SP_TRY(check_size(setup));
+  const sp_operator_facts facts = facts_of(setup);
+  SP_TRY(check_size(setup, &facts));
   SP_TRY(sp_allocate(1, sizeof *local, "operator", &local));
   local->device = device;
   local->precision = setup->precision;
   local->order = sp_cuda_order_get(setup->space->numbering->order, setup->precision);
-  const sp_operator_facts facts = facts_of(setup);
   const sp_factor_kind factors = sp_operator_factor_kind(setup);
   local->kernel = patch_kernel(&facts, factors);
   local->works_by_patches = local->kernel != nullptr;

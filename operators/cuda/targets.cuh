@@ -1,4 +1,4 @@
-// Sums at edges and vertices (assembly.h): part of vectors.cu and blas.cu.
+// Sums of edge nodes (assembly.h): part of vectors.cu and blas.cu.
 
 // A target and its contributions, of which FLIGHT are loaded together. Their indices do not change,
 // so they are loaded before previous kernels are done. The first entry holds the flag.
@@ -30,7 +30,7 @@ template <class T> struct target {
     }
   }
 
-  // Whether no element of this rank contributes to it.
+  // Whether nothing in the array of edge nodes contributes: a patch or the exchange completes it.
   __device__ __forceinline__ bool is_empty() const {
     return (entries[0] & SP_CUDA_ABSENT) == SP_CUDA_ABSENT;
   }

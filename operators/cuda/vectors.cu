@@ -206,7 +206,7 @@ __global__ __launch_bounds__(THREADS, 4) void update(sp_cuda_update u) {
     if (x) x[i] = fma(alpha, p[i], x[i]);
     if (i < a.owned) sums.add(residual, d, i);
   };
-  // Edges and vertices: ap is not zero only where the exchange, the diagonal or a patch wrote it.
+  // From first_edge on: ap is not zero only where the exchange, the diagonal or a patch wrote it.
   // With a step of zero only the sums are wanted, and the edge nodes may hold anything.
   const auto edge = [&](int t, const target<double> &there) {
     const int i = a.first_edge + t;
@@ -219,7 +219,7 @@ __global__ __launch_bounds__(THREADS, 4) void update(sp_cuda_update u) {
     there.load(u.edges);
     edge(t, there);
   }
-  // Interiors and faces.
+  // Up to first_edge.
   for (int begin = 2 * first; begin + 1 < a.first_edge; begin += 2 * pairs::FLIGHT * stride) {
     if (begin > 2 * first) under_way.load(r, ap, begin, stride, a.first_edge);
 #pragma unroll
@@ -303,7 +303,7 @@ cudaError_t sp_cuda_set_scalars(sp_cuda_scalars *scalars, const sp_cuda_scalars 
 
 template <class T>
 static cudaError_t queue_clear(const sp_cuda_assembly *a, void *y, cudaStream_t stream) {
-  if (a->first_face == a->first_edge && a->owned == a->local) return cudaSuccess; /* as at N = 1 */
+  if (a->first_face == a->first_edge && a->owned == a->local) return cudaSuccess; /* by patches */
   return queue(clear_faces<T>, BLOCKS, THREADS, 0, stream, a->first_face, a->first_edge, a->owned,
                a->local, (T *)y);
 }

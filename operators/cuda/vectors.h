@@ -21,9 +21,9 @@ cudaError_t sp_cuda_set_scalars(sp_cuda_scalars *scalars, const sp_cuda_scalars 
 cudaError_t sp_cuda_clear_faces(const sp_cuda_assembly *assembly, sp_precision precision, void *y,
                                 cudaStream_t stream);
 
-/* y on edges and at vertices, from the array of edge nodes: at DOFs that are shared with other
- * ranks, or at the others. Does nothing once iterations have stopped; scalars may be NULL. `joins`:
- * it may follow kernels of several streams (queue.cuh). */
+/* y from first_edge on (assembly.h), from the array of edge nodes: at DOFs that are shared with
+ * other ranks, or at the others. Does nothing once iterations have stopped; scalars may be NULL.
+ * `joins`: it may follow kernels of several streams (queue.cuh). */
 cudaError_t sp_cuda_assemble_shared(const sp_cuda_assembly *assembly, sp_precision precision,
                                     bool constrained, const void *edges, void *y,
                                     const sp_cuda_scalars *scalars, cudaStream_t stream);

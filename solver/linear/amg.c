@@ -166,7 +166,10 @@ sp_status sp_amg_complete(sp_amg *amg) {
 void sp_amg_destroy(sp_amg **amg) {
   sp_amg *a = *amg;
   if (!a) return;
+  sp_kept_error kept; /* that for which it is destroyed */
+  sp_error_keep(SP_ERR_SYSTEM, &kept);
   (void)sp_task_finish(&a->task);
+  (void)sp_error_restore(&kept);
   sp_hierarchy_free(&a->hierarchy);
   for (int i = 0; i < a->levels; i++) {
     level *l = &a->level[i];

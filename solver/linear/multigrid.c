@@ -27,10 +27,12 @@ typedef struct multigrid {
   sp_precision precision;
   bool rounded; /* factors of levels with stored geometry */
   level levels[SP_MULTIGRID_MOST];
+  /* Until its levels are complete. */
   sp_multigrid_problem problem;
-  sp_multigrid_level_data last; /* until its levels are complete */
-  sp_coarse *coarse;            /* NULL: the last level is smoothed instead */
-  bool records;                 /* the cycle is recorded when it is applied for the first time */
+  sp_multigrid_level_data last;
+  bool has_last;
+  sp_coarse *coarse; /* NULL: the last level is smoothed instead */
+  bool records;      /* the cycle is recorded when it is applied for the first time */
   sp_recording *recording;
   bool timed;   /* time the levels of each cycle */
   double stamp; /* when the work of a level began */
@@ -240,6 +242,7 @@ static sp_status make_finer_levels(multigrid *m) {
   }
   for (int d = 0; d < 2; d++) release(m, &data[d]);
   release(m, &m->last);
+  m->has_last = false;
   return status;
 }
 
@@ -257,7 +260,7 @@ static void destroy(sp_preconditioner *self) {
     sp_space_destroy(&l->own_space);
   }
   sp_coarse_destroy(&m->coarse);
-  if (m->last.owned) release(m, &m->last);
+  if (m->has_last) release(m, &m->last);
   if (m->recording) b->recording_destroy(&m->recording);
   free(m);
 }
@@ -315,6 +318,7 @@ sp_status sp_multigrid_begin(const sp_space *space, const sp_multigrid_options *
   sp_multigrid_decide(m->platform->backend, &extents, &m->options);
   m->precision = precision_of(&m->options);
   m->levels[0].space = space;
+  m->has_last = true;
   const sp_status status = make_level(m, space, m->options.levels - 1, &m->last);
   if (status)
     destroy(&m->base);

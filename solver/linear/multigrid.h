@@ -84,9 +84,9 @@ sp_status sp_multigrid_create(const sp_space *space, const sp_multigrid_options 
                               const sp_multigrid_problem *problem, sp_preconditioner **out);
 
 /* The same in two steps. The first one makes the last level, for which hypre then works beside what
- * comes next, as sp_coarse_create says. The caller does the second one with the same problem, or
- * destroys *out while problem->context lives; nothing else may be called in between. Errors: as
- * above. Collective. */
+ * comes next, as sp_coarse_create says: nothing else may call hypre until the second one is done.
+ * Between them the multigrid may only be destroyed. What `problem` points to must live until then.
+ * If the second one fails, the caller destroys the multigrid. Errors: as above. Collective. */
 sp_status sp_multigrid_begin(const sp_space *space, const sp_multigrid_options *options,
                              const sp_multigrid_problem *problem, sp_preconditioner **out);
 sp_status sp_multigrid_complete(sp_preconditioner *multigrid);

@@ -32,11 +32,6 @@ sp_status sp_case_run(MPI_Comm comm, const sp_config *config, const sp_profile *
 sp_status sp_case_run_on(const sp_workers *workers, const sp_config *config,
                          const sp_profile *profile, sp_terminal *terminal, sp_results *results);
 
-/* Bytes of a case's own L-vectors on a rank with so many local DOFs, before and from when the host
- * writes the solution: after CG, or to restart before it. Memory counts from its first use. Local.
- */
-sp_bytes sp_case_predicted_bytes(const sp_backend *backend, double dofs, bool has_solution);
-
 /* Solve `config` on the ranks, the device and the mesh of `base`, whatever its own [mesh] and
  * [backend] say, and measure the errors; write and print nothing but the progress line. Errors as
  * above. Collective. */

@@ -1,6 +1,5 @@
 #include "solver/run/case_setup.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "operators/counts.h"
@@ -17,7 +16,7 @@ static void free_coefficients(sp_case *c) {
 void sp_case_release(sp_case *c) {
   c->platform->backend->vector_destroy(c->platform->device, &c->x);
   c->platform->backend->vector_destroy(c->platform->device, &c->b);
-  sp_precondition_end(&c->precondition);
+  sp_precondition_end(&c->creation);
   sp_preconditioner_destroy(&c->preconditioner);
   sp_operator_destroy(&c->op);
   free_coefficients(c);
@@ -100,27 +99,33 @@ static sp_operator_setup setup_of(const sp_case *c) {
                              .diagonal_values = c->robin.values};
 }
 
-/* Algebraic multigrid is set up beside load vector and operator. */
+static sp_status begin_creation(sp_case *c) {
+  const double magnification = c->null_space ? c->null_space->magnification : 0;
+  return sp_precondition_begin(c->config, c->problem, &c->facts, &c->setup,
+                               c->singular ? c->null_space : NULL, magnification, &c->creation,
+                               &c->preconditioner_reason);
+}
+
+/* Algebraic multigrid is set up beside load vector and operator, unless the operator has to say
+ * first how well it determines the mean. */
 static sp_status begin_preconditioner(sp_case *c) {
   sp_operator_setup *setup = &c->setup;
-  sp_precondition_facts facts;
   *setup = setup_of(c);
   const sp_geometry_facts of_op = sp_geometry_facts_of(setup);
   SP_TRY(sp_geometry_choose(c->platform->backend, &of_op,
                             (sp_geometry_kind)c->config->discretization.geometry, &setup->geometry,
                             &c->geometry_reason));
   SP_TRY(sp_precondition_facts_find(&of_op, c->platform->backend, c->mesh,
-                                    (double)c->mesh->global_elements, &facts));
-  setup->for_level = sp_precondition_is_multigrid(c->config, &facts);
-  setup->one_sweep = sp_precondition_leaves_one_sweep(c->config, &facts, setup->geometry);
-  return sp_precondition_begin(c->config, c->problem, &facts, setup,
-                               c->singular ? c->null_space : NULL, &c->precondition,
-                               &c->preconditioner_reason);
+                                    (double)c->mesh->global_elements, &c->facts));
+  setup->for_level = sp_precondition_is_multigrid(c->config, &c->facts);
+  setup->one_sweep = sp_precondition_leaves_one_sweep(c->config, &c->facts, setup->geometry);
+  return c->null_space && !c->singular ? SP_OK : begin_creation(c);
 }
 
 static sp_status make_preconditioner(sp_case *c) {
-  SP_TRY(sp_precondition_complete(c->precondition, c->op, &c->preconditioner));
-  sp_precondition_end(&c->precondition);
+  if (!c->creation) SP_TRY(begin_creation(c));
+  SP_TRY(sp_precondition_complete(c->creation, c->op, &c->preconditioner));
+  sp_precondition_end(&c->creation);
   free_coefficients(c);
   return SP_OK;
 }
@@ -183,7 +188,8 @@ static sp_status lift(sp_case *c) {
     SP_TRY(sp_case_upload(c, c->boundary_values, c->x));
     SP_TRY(sp_agree(c->comm, sp_operator_apply(c->op, false, c->x, c->b)));
     SP_TRY(sp_case_download(c, c->b, c->work));
-    SP_TRY(sp_agree(c->comm, sp_vectors_subtract_free(dofs, c->constrained, c->work, c->load)));
+    SP_TRY(sp_agree(c->comm,
+                    sp_vectors_subtract_unconstrained(dofs, c->constrained, c->work, c->load)));
     SP_TRY(sp_case_upload(c, c->solution, c->x)); /* zero */
   }
   SP_TRY(check_load(c));

@@ -41,8 +41,9 @@ typedef struct sp_case {
   sp_operator_setup setup;   /* of the operator; its arrays are those here */
   sp_operator *op;
   const char *geometry_reason, *preconditioner_reason;
-  sp_precondition *precondition;     /* while it is created */
-  sp_preconditioner *preconditioner; /* NULL for none */
+  sp_precondition_facts facts;
+  sp_preconditioner_creation *creation; /* while it is created */
+  sp_preconditioner *preconditioner;    /* NULL for none */
   /* L-vectors on the host. `load` becomes the right-hand side; `work` is scratch. */
   bool *constrained;
   double *boundary_values, *load, *solution, *work;
@@ -50,9 +51,14 @@ typedef struct sp_case {
   double *x, *b;
 } sp_case;
 
-/* From the space to right-hand side and preconditioner, and the time of each phase. The mesh is
- * there, and what stands before it. Errors: those of all phases. Collective. */
+/* From the space to right-hand side and preconditioner, and the time of each phase. The caller has
+ * set the fields from `workers` to `postprocess`. Errors: those of all phases. Collective. */
 sp_status sp_case_set_up(sp_case *c, sp_profile *profile);
+
+/* Bytes of a case's own L-vectors on a rank with so many local DOFs, without and with the solution
+ * on the host. Memory counts from its first use: for the solution after CG, or to restart before
+ * it, or if there are several threads, which clear it, from its allocation. Local. */
+sp_bytes sp_case_predicted_bytes(const sp_backend *backend, double dofs, bool has_solution);
 
 /* Free what the case owns, however far it got. Collective. */
 void sp_case_release(sp_case *c);

@@ -9,6 +9,7 @@
 #include <malloc.h>
 #endif
 
+#include "io/threads.h"
 #include "mesh/create.h"
 #include "mesh/reference.h"
 #include "mesh/sizes.h"
@@ -19,6 +20,7 @@
 #include "solver/problem/probe.h"
 #include "solver/problem/quantities.h"
 #include "solver/run/case.h"
+#include "solver/run/case_setup.h"
 #include "solver/run/checkpoint.h"
 #include "solver/run/field.h"
 #include "solver/run/outputs.h"
@@ -77,7 +79,7 @@ static sp_bytes predict_bytes(const shape *s, const sp_sizes *sizes, double at_s
   /* With Dirichlet data only a mesh of several parts has components to keep. */
   if (s->null_space) base.host += sp_null_space_predicted_bytes(dofs);
   const bool restarts = config->output.restart[0];
-  const sp_bytes vectors = sp_case_predicted_bytes(s->backend, dofs, false);
+  const sp_bytes vectors = sp_case_predicted_bytes(s->backend, dofs, sp_threads() > 1);
   const sp_bytes built = sp_bytes_sum(base, preconditioner->held);
   const sp_bytes before = sp_bytes_sum(built, vectors);
   const sp_bytes solved = sp_bytes_sum(built, sp_case_predicted_bytes(s->backend, dofs, true));

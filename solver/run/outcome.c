@@ -34,9 +34,13 @@ static void describe_cure(const sp_outcome *o, size_t size, char *text) {
   static const double MOST = 1e9; /* beyond that an estimate is not worth following */
   const double left = sp_progress_iterations_left(&o->progress, o->tolerance);
   const double wanted = left < 0 ? -1 : suggest_iterations((double)o->iterations, left);
-  if (sp_progress_stagnates(&o->progress))
+  const double smallest = sp_progress_smallest(&o->progress);
+  if (sp_progress_stagnates(&o->progress) && smallest >= 1)
+    snprintf(text, size,
+             "solver.preconditioner = jacobi, or multigrid with solver.precision = double");
+  else if (sp_progress_stagnates(&o->progress))
     snprintf(text, size, "a solver.tolerance above %.1e, since the residual no longer falls",
-             sp_progress_smallest(&o->progress));
+             smallest);
   else if (wanted > 0 && wanted < MOST)
     snprintf(text, size, "solver.max_iterations = %.0f", wanted);
   else

@@ -41,27 +41,28 @@ bool sp_precondition_is_multigrid(const sp_config *config, const sp_precondition
 bool sp_precondition_leaves_one_sweep(const sp_config *config, const sp_precondition_facts *facts,
                                       sp_geometry_kind geometry);
 
-/* The creation of a preconditioner, in two steps: what multigrid needs hypre for runs beside what
- * the caller does between them. */
-typedef struct sp_precondition sp_precondition;
+/* The creation of a preconditioner, in two steps: hypre's part of multigrid runs while the caller
+ * does other work between them. */
+typedef struct sp_preconditioner_creation sp_preconditioner_creation;
 
 /* Begin it for an operator with these facts that is to be built from `setup` for `problem`, with
- * for_level if it is multigrid. `constants` is the null
- * space where the operator has one, else NULL. All of these but the facts must outlive *out; the
- * caller ends it, also after an error. Errors: those of sp_multigrid_create. Collective. */
+ * for_level if it is multigrid. `constants` is the null space where the operator has one, else
+ * NULL. All of these but the facts must outlive *out. `magnification` is
+ * that of errors of the mean (problem/null_space.h); 0: none. The caller ends it, also after an
+ * error. Errors: those of sp_multigrid_create. Collective. */
 sp_status sp_precondition_begin(const sp_config *config, const sp_problem *problem,
                                 const sp_precondition_facts *facts, const sp_operator_setup *setup,
-                                const sp_null_space *constants, sp_precondition **out,
-                                const char **reason);
+                                const sp_null_space *constants, double magnification,
+                                sp_preconditioner_creation **out, const char **reason);
 
 /* *out = the preconditioner for `op`, which was built from the setup; NULL for none. The caller
  * destroys it; op, problem and constants must outlive it. Call it once. Errors: those of
  * sp_jacobi_create and sp_multigrid_create. Collective. */
-sp_status sp_precondition_complete(sp_precondition *precondition, sp_operator *op,
+sp_status sp_precondition_complete(sp_preconditioner_creation *creation, sp_operator *op,
                                    sp_preconditioner **out);
 
-/* NULL-safe; sets *precondition to NULL. Collective. */
-void sp_precondition_end(sp_precondition **precondition);
+/* NULL-safe; sets *creation to NULL. Collective. */
+void sp_precondition_end(sp_preconditioner_creation **creation);
 
 /* Bytes of the preconditioner that sp_precondition_complete makes. */
 typedef struct sp_precondition_bytes {

@@ -80,7 +80,7 @@ static sp_status judge_refinement(sp_operator_kind kind, int count, const sp_stu
   ++*judged;
   if (row->rate[norm] >= least) return SP_OK;
   return sp_fail(SP_ERR_STUDY,
-                 "order %d, refine %d to %d: the %s error falls from %.3g to %.3g, a rate of %.2f; "
+                 "order %d, refine %d to %d: the %s error goes from %.3g to %.3g, a rate of %.2f; "
                  "expected %d, %.2f at least%s",
                  row->order, row[-1].refine, row->refine, norm_names[norm], row[-1].error[norm],
                  row->error[norm], row->rate[norm], expected, least, hint(row, norm));

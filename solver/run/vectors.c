@@ -30,8 +30,8 @@ static sp_status subtract_some(void *vectors_, void *none, size_t begin, size_t 
   return SP_OK;
 }
 
-sp_status sp_vectors_subtract_free(size_t count, const bool *constrained, const double *x,
-                                   double *y) {
+sp_status sp_vectors_subtract_unconstrained(size_t count, const bool *constrained, const double *x,
+                                            double *y) {
   vectors v = {.constrained = constrained, .x = x, .y = y};
   return sp_loop_over("vectors", count, 1, &v, subtract_some);
 }

@@ -11,8 +11,8 @@
 sp_status sp_vectors_add(size_t count, const double *x, double *y);
 
 /* y -= x, and y = 0 where constrained. Errors: SP_ERR_SYSTEM. */
-sp_status sp_vectors_subtract_free(size_t count, const bool *constrained, const double *x,
-                                   double *y);
+sp_status sp_vectors_subtract_unconstrained(size_t count, const bool *constrained, const double *x,
+                                            double *y);
 
 /* The largest absolute value that is not NaN; 0 if there is none. Errors: SP_ERR_SYSTEM. */
 sp_status sp_vectors_largest(size_t count, const double *x, double *largest);

@@ -1,0 +1,18 @@
+/* Operators by patches (patches.h): their arrays on the device, for setup.cu. C++ only. All
+ * functions are Local. */
+#ifndef SP_OPERATORS_CUDA_PATCH_SETUP_H
+#define SP_OPERATORS_CUDA_PATCH_SETUP_H
+
+#include "operators/cuda/local.h"
+
+/* Everything about the elements of `local`: factors and lists; nothing if *fits is false, because a
+ * patch has more nodes than a block has room for. Errors: SP_ERR_SYSTEM. */
+sp_status sp_cuda_patches_make(const sp_operator_setup *setup, sp_local_operator *local,
+                               bool *fits);
+void sp_cuda_patches_free(sp_cuda_patch_arrays *patches);
+
+/* Bytes per element on the device, without the lists of slots: nodes, slots and words per element
+ * as in a large box, or slightly more. */
+double sp_cuda_patches_predicted_bytes(int order);
+
+#endif
