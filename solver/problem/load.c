@@ -3,6 +3,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "io/threads.h"
 #include "mesh/geometry.h"
@@ -13,6 +14,7 @@
 
 enum {
   POINTS = (SP_MAX_NQ + 1) * (SP_MAX_NQ + 1) * (SP_MAX_NQ + 1),
+  BATCH = 512, /* points at a time: more cost cache, fewer the overhead of formulas */
   FACE_POINTS = (SP_MAX_NQ + 1) * (SP_MAX_NQ + 1)
 };
 
@@ -164,11 +166,11 @@ typedef struct assembly {
   sp_load_sums *sums;
 } assembly;
 
-/* The arrays of one element or face, and the results of a chunk of elements. */
+/* The arrays of a batch of elements or of a face, and the results of a chunk of elements. */
 typedef struct workspace {
   sp_jacobian_range range;
   double source;
-  double wj[POINTS], coordinates[3 * POINTS];
+  double wj[POINTS], coordinates[3 * POINTS], own_coordinates[3 * BATCH];
   double f[POINTS], integral[POINTS]; /* f: the source term; on a face, the flux */
   double laplacian[POINTS], lambda[POINTS], kappa[POINTS];
   double gradient[3][POINTS], kappa_gradient[3][POINTS];
@@ -222,19 +224,40 @@ static void project(const sp_problem *problem, int order, const double *points, 
     sp_tensor_apply_transposed(m, nq, matrix, matrix, matrix, points, nodes);
 }
 
-/* load[n] = the integral of f times the basis function n of the element. */
-static sp_status load_volume(const assembly *s, sp_lid e, workspace *w, double *load) {
-  const sp_mesh *mesh = s->space->mesh;
+/* How many elements from `begin` on, before `end`, are loaded together: of one material, with at
+ * most BATCH points in all. */
+static size_t batch_size(const assembly *s, size_t points, size_t begin, size_t end) {
+  const sp_materials *materials = &s->problem->materials;
+  const sp_hexes *hexes = s->space->mesh->hexes;
+  const sp_material *material = sp_materials_of(materials, hexes, (sp_lid)begin);
+  size_t count = 1;
+  while (begin + count < end && (count + 1) * points <= BATCH &&
+         sp_materials_of(materials, hexes, (sp_lid)(begin + count)) == material)
+    count++;
+  return count;
+}
+
+/* load[element][n] = the integral of f times the basis function n of the element, for the `count`
+ * elements of a batch. */
+static sp_status load_volumes(const assembly *s, size_t begin, size_t count, workspace *w,
+                              double *load) {
+  const sp_hexes *hexes = s->space->mesh->hexes;
   const sp_rule *rule = sp_operator_rule(s->problem->kind, s->order);
-  const size_t points = sp_rule_points(rule);
-  SP_TRY(sp_geometry_volume(mesh->hexes, e, rule, w->coordinates, w->wj));
-  widen_range(rule, w->wj, &w->range);
-  const double *xyz[3] = {w->coordinates, w->coordinates + points, w->coordinates + 2 * points};
-  const sp_material *material = sp_materials_of(&s->problem->materials, mesh->hexes, e);
-  SP_TRY(evaluate_forcing(s->problem, material, points, xyz, w));
-  for (size_t p = 0; p < points; p++) w->f[p] *= w->wj[p];
-  for (size_t p = 0; p < points; p++) w->source += w->f[p];
-  project(s->problem, s->order, w->f, load);
+  const size_t points = sp_rule_points(rule), n = count * points;
+  const double *xyz[3] = {w->coordinates, w->coordinates + n, w->coordinates + 2 * n};
+  for (size_t i = 0; i < count; i++) {
+    double *own = count == 1 ? w->coordinates : w->own_coordinates;
+    SP_TRY(sp_geometry_volume(hexes, (sp_lid)(begin + i), rule, own, &w->wj[i * points]));
+    widen_range(rule, &w->wj[i * points], &w->range);
+    for (size_t d = 0; d < 3 && count > 1; d++)
+      memcpy(&w->coordinates[d * n + i * points], &own[d * points], points * sizeof *own);
+  }
+  const sp_material *material = sp_materials_of(&s->problem->materials, hexes, (sp_lid)begin);
+  SP_TRY(evaluate_forcing(s->problem, material, n, xyz, w));
+  for (size_t p = 0; p < n; p++) w->f[p] *= w->wj[p];
+  for (size_t p = 0; p < n; p++) w->source += w->f[p];
+  for (size_t i = 0; i < count; i++)
+    project(s->problem, s->order, &w->f[i * points], &load[i * sp_element_nodes(s->order)]);
   return SP_OK;
 }
 
@@ -297,25 +320,34 @@ static sp_status add_face(const assembly *s, sp_lid e, int f, const sp_boundary_
   return SP_OK;
 }
 
+/* The flux through the faces of an element. */
+static sp_status add_faces(const assembly *s, sp_lid e, workspace *w, double *load, double *given) {
+  const sp_hexes *hexes = s->space->mesh->hexes;
+  for (int f = 0; f < SP_FACES; f++) {
+    const int part = sp_problem_face_part(s->problem, hexes, e, f);
+    const int surface = hexes->surfaces[e][f] >= 0 ? hexes->surfaces[e][f] : s->surfaces - 1;
+    if (part >= 0 && (s->problem->parts[part].condition == SP_NEUMANN ||
+                      s->problem->parts[part].condition == SP_ROBIN))
+      SP_TRY(add_face(s, e, f, &s->problem->parts[part], w, load, &given[surface]));
+  }
+  return SP_OK;
+}
+
 static sp_status load_elements(void *context, void *workspace_, size_t begin, size_t end) {
   const assembly *s = context;
   workspace *w = workspace_;
-  const sp_hexes *hexes = s->space->mesh->hexes;
+  const size_t points = sp_rule_points(sp_operator_rule(s->problem->kind, s->order));
   double *given = w->results, *load = w->results + s->surfaces;
   w->range = (sp_jacobian_range){DBL_MAX, 0};
   w->source = 0;
   for (int i = 0; i < s->surfaces; i++) given[i] = 0;
-  for (size_t k = begin; k < end; k++, load += sp_element_nodes(s->order)) {
-    const sp_lid e = (sp_lid)k;
-    SP_TRY(load_volume(s, e, w, load));
-    for (int f = 0; f < SP_FACES; f++) {
-      const int part = sp_problem_face_part(s->problem, hexes, e, f);
-      const int surface = hexes->surfaces[e][f] >= 0 ? hexes->surfaces[e][f] : s->surfaces - 1;
-      if (part >= 0 && (s->problem->parts[part].condition == SP_NEUMANN ||
-                        s->problem->parts[part].condition == SP_ROBIN))
-        SP_TRY(add_face(s, e, f, &s->problem->parts[part], w, load, &given[surface]));
+  for (size_t k = begin; k < end;) {
+    const size_t batch_end = k + batch_size(s, points, k, end);
+    SP_TRY(load_volumes(s, k, batch_end - k, w, load));
+    for (; k < batch_end; k++, load += sp_element_nodes(s->order)) {
+      SP_TRY(add_faces(s, (sp_lid)k, w, load, given));
+      sp_numbering_add_inside(s->space->numbering, (sp_lid)k, load, s->load);
     }
-    sp_numbering_add_inside(s->space->numbering, e, load, s->load);
   }
   return SP_OK;
 }
