@@ -345,14 +345,15 @@ static sp_status sum(const sp_space *space, int count, double *values) {
 
 static sp_status sum_up(sp_balance *balance, const sp_space *space) {
   for (int s = 0; s < balance->surfaces; s++) balance->flux[s] -= balance->sums.given[s];
-  double volume[3] = {balance->sums.source, balance->absorbed, balance->has_default};
-  SP_TRY(sum(space, 3, volume));
+  double volume[4] = {balance->sums.source, balance->absorbed, balance->has_default,
+                      balance->sums.size};
+  SP_TRY(sum(space, 4, volume));
   balance->has_default = volume[2] > 0;
   SP_TRY(sum(space, balance->surfaces, balance->flux));
   balance->source = volume[0];
   balance->absorbed = volume[1];
   balance->imbalance = balance->source - balance->removed - balance->absorbed;
-  balance->largest = fmax(fabs(balance->source), fabs(balance->absorbed));
+  balance->largest = fmax(volume[3], fabs(balance->absorbed));
   for (int s = 0; s < balance->surfaces; s++) {
     balance->imbalance -= balance->flux[s];
     balance->largest = fmax(balance->largest, fabs(balance->flux[s]));

@@ -42,7 +42,7 @@ typedef struct sp_balance {
   double source, absorbed; /* integrals of f and lambda u */
   double *flux;            /* [surfaces], integral of q; 0 for periodic ones */
   double imbalance;        /* source - removed - absorbed - sum of flux */
-  double largest;          /* absolute value of the largest of these terms */
+  double largest; /* absolute value of the largest of these terms, and the integral of |f| */
 } sp_balance;
 
 /* Zeros. sp_balance_free releases its memory, also after a failure. Errors: SP_ERR_SYSTEM. Local.

@@ -169,7 +169,7 @@ typedef struct assembly {
 /* The arrays of a batch of elements or of a face, and the results of a chunk of elements. */
 typedef struct workspace {
   sp_jacobian_range range;
-  double source;
+  double source, size; /* integrals of f and |f| */
   double wj[POINTS], coordinates[3 * POINTS], own_coordinates[3 * BATCH];
   double f[POINTS], integral[POINTS]; /* f: the source term; on a face, the flux */
   double laplacian[POINTS], lambda[POINTS], kappa[POINTS];
@@ -256,6 +256,7 @@ static sp_status load_volumes(const assembly *s, size_t begin, size_t count, wor
   SP_TRY(evaluate_forcing(s->problem, material, n, xyz, w));
   for (size_t p = 0; p < n; p++) w->f[p] *= w->wj[p];
   for (size_t p = 0; p < n; p++) w->source += w->f[p];
+  for (size_t p = 0; p < n; p++) w->size += fabs(w->f[p]);
   for (size_t i = 0; i < count; i++)
     project(s->problem, s->order, &w->f[i * points], &load[i * sp_element_nodes(s->order)]);
   return SP_OK;
@@ -339,7 +340,7 @@ static sp_status load_elements(void *context, void *workspace_, size_t begin, si
   const size_t points = sp_rule_points(sp_operator_rule(s->problem->kind, s->order));
   double *given = w->results, *load = w->results + s->surfaces;
   w->range = (sp_jacobian_range){DBL_MAX, 0};
-  w->source = 0;
+  w->source = w->size = 0;
   for (int i = 0; i < s->surfaces; i++) given[i] = 0;
   for (size_t k = begin; k < end;) {
     const size_t batch_end = k + batch_size(s, points, k, end);
@@ -362,6 +363,7 @@ static void add_elements(void *context, void *workspace_, size_t begin, size_t e
   s->range->largest = fmax(s->range->largest, w->range.largest);
   if (!s->sums) return;
   s->sums->source += w->source;
+  s->sums->size += w->size;
   for (int i = 0; i < s->surfaces; i++) s->sums->given[i] += given[i];
 }
 

@@ -18,7 +18,7 @@ sp_status sp_problem_constraints(const sp_problem *problem, const sp_space *spac
 
 /* Integrals of the data, with the quadrature of the load vector, on this rank. */
 typedef struct sp_load_sums {
-  double source; /* of f */
+  double source, size; /* of f and |f| */
   double *given; /* [surface_count + 1], of g over Neumann and Robin faces of each surface; the last
                     of faces that no surface covers. The caller allocates it, with zeros. */
 } sp_load_sums;
