@@ -1,5 +1,5 @@
-// BP3.5 at orders 1 and 2 by patches (patches.h): part of order.cu. A thread works on
-// whole elements.
+// BP3.5 at orders 1 and 2 by patches (patches.h): part of order.cu. A thread works on whole
+// elements.
 
 #include <cuda_pipeline.h>
 
@@ -20,8 +20,8 @@ static_assert(PATCH % PATCH_THREADS == 0 && (SP_ORDER == 1 || PER_THREAD == 1),
               "threads take as many elements each, at order 2 one");
 
 // Shared memory of a block: what is read, the results, then the patch's lists. What is read is at
-// order 1 u, x and y, z of each node, and at order 2 the elements' maps and u. Where a thread has
-// one element, the results take the place of what was read.
+// order 1 the pairs (u, x) and (y, z) of each node, and at order 2 the elements' maps, and u of
+// each node. Where a thread has one element, the results take the place of what was read.
 struct patch_room {
   double2 *ux, *yz;                  // [nodes]
   double *maps, *u;                  // [24][PATCH], [nodes]
@@ -72,7 +72,7 @@ __device__ __forceinline__ void fetch_patch(const sp_cuda_arguments &a, const sp
   } else if (threadIdx.x < patch.elements) { // one element per thread
     const double *const map = geometry + MAP * (size_t)patch.element + threadIdx.x;
 #pragma unroll
-    for (int m = GEOMETRY == SCALED ? 0 : 3; m < MAP; m++) // three are the centre, if anything
+    for (int m = GEOMETRY == SCALED ? 0 : 3; m < MAP; m++) // the first three: kappa, lambda / kappa
       __pipeline_memcpy_async(room.maps + m * PATCH + threadIdx.x, map + m * patch.elements,
                               sizeof(double));
   }
