@@ -88,8 +88,10 @@ static sp_status parse_arguments(int argc, char **argv, bool talks, command *out
     } else if (strchr(argument, '=')) {
       out->overrides[out->override_count++] = argument;
     } else if (out->file) {
-      return sp_fail(SP_ERR_INPUT, "two case files, '%s' and '%s'; see sp_solve --help", out->file,
-                     argument);
+      return sp_fail(SP_ERR_INPUT,
+                     "two case files, '%s' and '%s' (SECTION.KEY=VALUE has no blanks); see "
+                     "sp_solve --help",
+                     out->file, argument);
     } else {
       out->file = argument;
     }

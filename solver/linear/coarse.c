@@ -41,6 +41,10 @@ struct sp_coarse {
   char description[96];
 };
 
+const char *sp_coarse_hypre(void) {
+  return HYPRE_RELEASE_VERSION;
+}
+
 bool sp_coarse_is_available(void) {
   return true;
 }

@@ -38,6 +38,9 @@ typedef struct sp_coarse sp_coarse;
 /* Whether this program has a coarse solver (it is built with hypre). Local. */
 bool sp_coarse_is_available(void);
 
+/* The version of hypre, or "none". A constant string. Local. */
+const char *sp_coarse_hypre(void);
+
 /* The rows up to which a direct solution is possible, constrained ones not counted. SP_COARSE_AUTO
  * takes it there on a backend with matrices. Local. */
 int sp_coarse_direct_most(const sp_backend *backend);

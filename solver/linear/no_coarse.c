@@ -7,6 +7,10 @@ bool sp_coarse_is_available(void) {
   return false;
 }
 
+const char *sp_coarse_hypre(void) {
+  return "none";
+}
+
 int sp_coarse_direct_most(const sp_backend *backend) {
   (void)backend;
   return 0;

@@ -7,6 +7,7 @@
 
 #include "mesh/gmsh.h"
 #include "operators/backend.h"
+#include "solver/linear/coarse.h"
 #include "sp_revision.h"
 
 const char *sp_version(void) {
@@ -34,5 +35,6 @@ void sp_version_print(void) {
   printf("MPI        %s\n", mpi);
   printf("HDF5       %u.%u.%u\n", major, minor, release);
   printf("gmsh       %s\n", sp_gmsh_version());
+  printf("hypre      %s\n", sp_coarse_hypre());
   printf("backends   host%s\n", sp_backend_cuda ? ", cuda" : "");
 }
