@@ -354,7 +354,7 @@ void sp_numbering_add_surface(const sp_numbering *numbering, sp_lid element, con
                               double *x) {
   const int n = numbering->order, nq = n + 1;
   const sp_lid *dofs = &numbering->nodes[(size_t)element * sp_element_nodes(n)];
-  if (n == 1) { /* all nodes; elements are many, and this is called for one after another */
+  if (n == 1) { /* all nodes are on the surface, and commits of loops run one at a time */
     for (int q = 0; q < SP_CORNERS; q++) x[dofs[q]] += values[q];
     return;
   }

@@ -42,8 +42,8 @@ typedef struct sp_cuda_step {
 } sp_cuda_step;
 
 /* By patches (patches.h): the highest order, elements per patch, results per element (those of its
- * nodes; odd, so that threads of a warp meet in no bank) and the contribution that a missing one
- * has in the lists. */
+ * nodes; odd, so that threads of a warp meet in no bank) and the entry of the lists that stands
+ * for no result. */
 #define SP_CUDA_PATCH_MOST_ORDER 2
 #define SP_CUDA_PATCH(order) ((order) == 1 ? 512 : 128)
 #define SP_CUDA_PATCH_RESULTS(order) (((order) + 1) * ((order) + 1) * ((order) + 1) | 1)

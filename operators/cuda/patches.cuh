@@ -72,7 +72,7 @@ __device__ __forceinline__ void fetch_patch(const sp_cuda_arguments &a, const sp
   } else if (threadIdx.x < patch.elements) { // one element per thread
     const double *const map = geometry + MAP * (size_t)patch.element + threadIdx.x;
 #pragma unroll
-    for (int m = GEOMETRY == SCALED ? 0 : 3; m < MAP; m++) // the first three: kappa, lambda / kappa
+    for (int m = GEOMETRY == SCALED ? 0 : 3; m < MAP; m++) // 0: kappa, 1: lambda / kappa, 2: unused
       __pipeline_memcpy_async(room.maps + m * PATCH + threadIdx.x, map + m * patch.elements,
                               sizeof(double));
   }

@@ -166,7 +166,7 @@ sp_status sp_amg_complete(sp_amg *amg) {
 void sp_amg_destroy(sp_amg **amg) {
   sp_amg *a = *amg;
   if (!a) return;
-  sp_kept_error kept; /* that for which it is destroyed */
+  sp_kept_error kept; /* the error that it is destroyed for, if any */
   sp_error_keep(SP_ERR_SYSTEM, &kept);
   (void)sp_task_finish(&a->task);
   (void)sp_error_restore(&kept);

@@ -14,7 +14,7 @@
 
 enum {
   POINTS = (SP_MAX_NQ + 1) * (SP_MAX_NQ + 1) * (SP_MAX_NQ + 1),
-  BATCH = 512, /* points at a time: more cost cache, fewer the overhead of formulas */
+  BATCH = 512, /* points: few enough for the cache, enough to hide the overhead of a formula */
   FACE_POINTS = (SP_MAX_NQ + 1) * (SP_MAX_NQ + 1)
 };
 
