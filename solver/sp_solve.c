@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/config.h"
 #include "io/terminal.h"
+#include "solver/case/config.h"
 #include "solver/run/case.h"
 #include "solver/run/dry_run.h"
 #include "solver/run/profile.h"

@@ -1,4 +1,4 @@
-/* For the tests of io/config.h: a temporary folder, case files in it, and reading them. */
+/* For the tests of solver/case/config.h: a temporary folder, case files in it, and reading them. */
 #ifndef SP_TESTS_CONFIG_CASE_H
 #define SP_TESTS_CONFIG_CASE_H
 
@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "io/config.h"
+#include "solver/case/config.h"
 #include "tests/check.h"
 #include "tests/config_words.h"
 

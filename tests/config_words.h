@@ -1,9 +1,9 @@
-/* A vocabulary for the tests of io/config.h, which know no mesh and no operator: the words that the
- * defaults of keys need, and some more. The constants are their indices. */
+/* A vocabulary for the tests of solver/case/config.h, which know no mesh and no operator: the words
+ * that the defaults of keys need, and some more. The constants are their indices. */
 #ifndef SP_TESTS_CONFIG_WORDS_H
 #define SP_TESTS_CONFIG_WORDS_H
 
-#include "io/config.h"
+#include "solver/case/config.h"
 
 enum { MAP_NONE, MAP_SINE, MAP_KERSHAW };
 enum { STEP_QUINTIC, STEP_LINEAR };

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "io/file_lock.h"
-#include "io/output_paths.h"
 #include "io/path.h"
+#include "solver/case/output_paths.h"
 #include "tests/check.h"
 
 static char folder[] = "/tmp/sp_test_file_XXXXXX";

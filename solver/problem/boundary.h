@@ -2,8 +2,8 @@
 #ifndef SP_SOLVER_PROBLEM_BOUNDARY_H
 #define SP_SOLVER_PROBLEM_BOUNDARY_H
 
-#include "io/config.h"
 #include "mesh/mesh.h"
+#include "solver/case/config.h"
 
 /* Check that `name`, in the line `entry`, means a boundary group of the mesh. Errors: those of
  * sp_groups_check. Local. */

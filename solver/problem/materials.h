@@ -5,9 +5,9 @@
 #ifndef SP_SOLVER_PROBLEM_MATERIALS_H
 #define SP_SOLVER_PROBLEM_MATERIALS_H
 
-#include "io/config.h"
 #include "io/expression.h"
 #include "mesh/mesh.h"
+#include "solver/case/config.h"
 
 /* One section [material NAME], completed by [problem], or [problem] alone. */
 typedef struct sp_material {

@@ -10,10 +10,10 @@
 #ifndef SP_SOLVER_PROBLEM_PROBLEM_H
 #define SP_SOLVER_PROBLEM_PROBLEM_H
 
-#include "io/config.h"
 #include "io/expression.h"
 #include "mesh/mesh.h"
 #include "operators/kinds.h"
+#include "solver/case/config.h"
 #include "solver/problem/materials.h"
 
 /* One line of [boundary], or the default: a condition and its formulas (a periodic line covers both

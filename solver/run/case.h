@@ -2,8 +2,8 @@
 #ifndef SP_SOLVER_RUN_CASE_H
 #define SP_SOLVER_RUN_CASE_H
 
-#include "io/config.h"
 #include "io/terminal.h"
+#include "solver/case/config.h"
 #include "solver/linear/cg.h"
 #include "solver/problem/errors.h"
 #include "solver/run/case_base.h"

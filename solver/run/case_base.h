@@ -2,9 +2,9 @@
 #ifndef SP_SOLVER_RUN_CASE_BASE_H
 #define SP_SOLVER_RUN_CASE_BASE_H
 
-#include "io/config.h"
 #include "io/terminal.h"
 #include "mesh/mesh.h"
+#include "solver/case/config.h"
 #include "solver/run/profile.h"
 #include "solver/run/workers.h"
 

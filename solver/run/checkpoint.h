@@ -18,7 +18,7 @@
 #ifndef SP_SOLVER_RUN_CHECKPOINT_H
 #define SP_SOLVER_RUN_CHECKPOINT_H
 
-#include "io/config.h"
+#include "solver/case/config.h"
 #include "solver/linear/cg.h"
 
 typedef struct sp_checkpoint sp_checkpoint;

@@ -3,7 +3,7 @@
 #ifndef SP_SOLVER_RUN_CHECKPOINT_CASE_H
 #define SP_SOLVER_RUN_CHECKPOINT_CASE_H
 
-#include "io/config.h"
+#include "solver/case/config.h"
 
 /* The text of `config`, which the caller frees. Local. */
 sp_status sp_checkpoint_case_text(const sp_config *config, char **text);

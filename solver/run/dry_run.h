@@ -2,8 +2,8 @@
 #ifndef SP_SOLVER_RUN_DRY_RUN_H
 #define SP_SOLVER_RUN_DRY_RUN_H
 
-#include "io/config.h"
 #include "io/terminal.h"
+#include "solver/case/config.h"
 #include "solver/run/workers.h"
 
 /* Memory of this process that is resident now, in bytes. Local. */

@@ -9,8 +9,8 @@
 #ifndef SP_SOLVER_RUN_OUTPUTS_H
 #define SP_SOLVER_RUN_OUTPUTS_H
 
-#include "io/config.h"
 #include "io/terminal.h"
+#include "solver/case/config.h"
 
 typedef struct sp_outputs sp_outputs;
 

@@ -2,8 +2,8 @@
 #ifndef SP_SOLVER_RUN_PRECONDITION_H
 #define SP_SOLVER_RUN_PRECONDITION_H
 
-#include "io/config.h"
 #include "operators/geometry_choice.h"
+#include "solver/case/config.h"
 #include "solver/linear/preconditioner.h"
 #include "solver/problem/null_space.h"
 #include "solver/problem/problem.h"

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "io/config_json.h"
 #include "io/team.h"
 #include "mesh/box.h"
 #include "mesh/gmsh.h"
+#include "solver/case/config_json.h"
 #include "solver/run/outcome.h"
 #include "solver/run/precondition.h"
 #include "solver/run/provenance.h"

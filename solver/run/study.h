@@ -17,8 +17,8 @@
 #ifndef SP_SOLVER_RUN_STUDY_H
 #define SP_SOLVER_RUN_STUDY_H
 
-#include "io/config.h"
 #include "io/terminal.h"
+#include "solver/case/config.h"
 #include "solver/run/profile.h"
 #include "solver/run/workers.h"
 

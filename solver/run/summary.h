@@ -10,8 +10,8 @@
 #ifndef SP_SOLVER_RUN_SUMMARY_H
 #define SP_SOLVER_RUN_SUMMARY_H
 
-#include "io/config.h"
 #include "io/json.h"
+#include "solver/case/config.h"
 
 typedef struct sp_summary sp_summary;
 

@@ -10,8 +10,8 @@
 
 #include <stdbool.h>
 
-#include "io/config.h"
 #include "operators/platform.h"
+#include "solver/case/config.h"
 
 typedef struct sp_workers {
   MPI_Comm all;          /* every rank of the run; borrowed */

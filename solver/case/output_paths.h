@@ -1,7 +1,7 @@
 /* Checks of the output paths of a case: no output may overwrite an input or another output. All
  * functions Local. */
-#ifndef SP_IO_OUTPUT_PATHS_H
-#define SP_IO_OUTPUT_PATHS_H
+#ifndef SP_SOLVER_CASE_OUTPUT_PATHS_H
+#define SP_SOLVER_CASE_OUTPUT_PATHS_H
 
 #include <stdbool.h>
 

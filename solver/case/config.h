@@ -13,19 +13,19 @@
  * NAME] and [region NAME] may occur once for each NAME, which is free text too; as arguments
  * material.NAME.key=value. A relative mesh.file is relative to the case file that names it or, on
  * the command line, to the working directory. */
-#ifndef SP_IO_CONFIG_H
-#define SP_IO_CONFIG_H
+#ifndef SP_SOLVER_CASE_CONFIG_H
+#define SP_SOLVER_CASE_CONFIG_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
 #include "io/error.h"
-#include "io/output_paths.h"
+#include "solver/case/output_paths.h"
 
 /* The words that some keys accept. Other folders define these words and pass them in. Each list
- * ends in NULL and contains the default of its key (io/config_keys.c). In sp_config such a key is
- * an int, the index of its word in the list. */
+ * ends in NULL and contains the default of its key (solver/case/config_keys.c). In sp_config such a
+ * key is an int, the index of its word in the list. */
 typedef struct sp_vocabulary {
   const char *const *maps;            /* of mesh.map; epsilon and step apply to "kershaw" only */
   const char *const *steps;           /* of mesh.step */

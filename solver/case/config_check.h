@@ -1,10 +1,10 @@
-/* Internal to io/config: rules that involve several keys. */
-#ifndef SP_IO_CONFIG_CHECK_H
-#define SP_IO_CONFIG_CHECK_H
+/* Internal to solver/case/config: rules that involve several keys. */
+#ifndef SP_SOLVER_CASE_CONFIG_CHECK_H
+#define SP_SOLVER_CASE_CONFIG_CHECK_H
 
 #include <stdbool.h>
 
-#include "io/config.h"
+#include "solver/case/config.h"
 
 /* Where the values of a case come from. */
 typedef struct sp_config_origin {

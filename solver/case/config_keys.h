@@ -1,19 +1,20 @@
-/* Internal to io/config: the table of all keys of a case, and the conversion between a value's text
- * and its field in sp_config. A new key needs a field in sp_config and a row in this table. */
-#ifndef SP_IO_CONFIG_KEYS_H
-#define SP_IO_CONFIG_KEYS_H
+/* Internal to solver/case/config: the table of all keys of a case, and the conversion between a
+ * value's text and its field in sp_config. A new key needs a field in sp_config and a row in this
+ * table. */
+#ifndef SP_SOLVER_CASE_CONFIG_KEYS_H
+#define SP_SOLVER_CASE_CONFIG_KEYS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
-#include "io/config.h"
+#include "solver/case/config.h"
 
 typedef enum sp_key_type {
   SP_KEY_INTEGER,   /* int[count] */
   SP_KEY_LIST,      /* sp_list, of at most `count` integers */
   SP_KEY_NUMBER,    /* double[count] */
-  SP_KEY_CHOICE,    /* an enum of io/config.h: the index into choices */
+  SP_KEY_CHOICE,    /* an enum of solver/case/config.h: the index into choices */
   SP_KEY_WORD,      /* int: the index into a list of the vocabulary */
   SP_KEY_TEXT,      /* char *, "" for none */
   SP_KEY_FORMULA,   /* sp_formula */
@@ -27,7 +28,7 @@ typedef struct sp_key {
       *name; /* NULL: any name that no other row of the section has (a group, a probe, a result) */
   sp_key_type type;
   size_t offset; /* of the field in sp_config, with `named` in the entry */
-  bool named;    /* the section is [SECTION NAME] (io/config_sections.h) */
+  bool named;    /* the section is [SECTION NAME] (solver/case/config_sections.h) */
   int count;     /* of the integers or numbers: 1 or 3; of a list: its greatest length */
   double minimum, maximum;
   bool minimum_excluded, maximum_excluded;

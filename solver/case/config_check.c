@@ -1,13 +1,13 @@
-#include "io/config_check.h"
+#include "solver/case/config_check.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/config_keys.h"
-#include "io/config_sections.h"
-#include "io/output_paths.h"
+#include "solver/case/config_keys.h"
+#include "solver/case/config_sections.h"
+#include "solver/case/output_paths.h"
 
 const char *sp_config_where(const sp_config_origin *origin, const char *section, const char *name) {
   return origin->where[sp_key_find(section, name) - sp_keys];

@@ -1,7 +1,7 @@
-/* Internal to io/config: numbers are read and written with a point, whatever the user's locale is.
- * Include this after defining _POSIX_C_SOURCE as 200809L. */
-#ifndef SP_IO_CONFIG_LOCALE_H
-#define SP_IO_CONFIG_LOCALE_H
+/* Internal to solver/case/config: numbers are read and written with a point, whatever the user's
+ * locale is. Include this after defining _POSIX_C_SOURCE as 200809L. */
+#ifndef SP_SOLVER_CASE_CONFIG_LOCALE_H
+#define SP_SOLVER_CASE_CONFIG_LOCALE_H
 
 #include <errno.h>
 #include <locale.h>

@@ -4,12 +4,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "io/config.h"
-#include "io/config_keys.h"
-#include "io/config_locale.h"
-#include "io/config_results.h"
-#include "io/config_sections.h"
 #include "io/ini.h"
+#include "solver/case/config.h"
+#include "solver/case/config_keys.h"
+#include "solver/case/config_locale.h"
+#include "solver/case/config_results.h"
+#include "solver/case/config_sections.h"
 
 static void print_section(const sp_key *key, FILE *stream) {
   if (key == sp_keys || strcmp(key->section, key[-1].section) != 0)

@@ -1,11 +1,12 @@
-/* Internal to io/config: sections with a name of their own, [material NAME] and [region NAME]. Each
- * is an entry of a list in sp_config. Their keys are the rows of sp_keys with `named` set, whose
- * offset is in the entry. An argument is written material.NAME.key=value; NAME may contain dots. */
-#ifndef SP_IO_CONFIG_SECTIONS_H
-#define SP_IO_CONFIG_SECTIONS_H
+/* Internal to solver/case/config: sections with a name of their own, [material NAME] and [region
+ * NAME]. Each is an entry of a list in sp_config. Their keys are the rows of sp_keys with `named`
+ * set, whose offset is in the entry. An argument is written material.NAME.key=value; NAME may
+ * contain dots. */
+#ifndef SP_SOLVER_CASE_CONFIG_SECTIONS_H
+#define SP_SOLVER_CASE_CONFIG_SECTIONS_H
 
-#include "io/config.h"
 #include "io/ini.h"
+#include "solver/case/config.h"
 
 /* Whether a line or an argument belongs to such a section; false for unknown sections. Local. */
 bool sp_section_is_named(const sp_ini_entry *entry);

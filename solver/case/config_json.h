@@ -1,9 +1,9 @@
 /* The resolved case as JSON. */
-#ifndef SP_IO_CONFIG_JSON_H
-#define SP_IO_CONFIG_JSON_H
+#ifndef SP_SOLVER_CASE_CONFIG_JSON_H
+#define SP_SOLVER_CASE_CONFIG_JSON_H
 
-#include "io/config.h"
 #include "io/json.h"
+#include "solver/case/config.h"
 
 /* Add to `json` the object "case": the resolved case, one object per section and one member per
  * key. Integers and numbers are JSON numbers, in an array where there are several;

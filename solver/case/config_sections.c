@@ -1,10 +1,10 @@
-#include "io/config_sections.h"
+#include "solver/case/config_sections.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/config_keys.h"
+#include "solver/case/config_keys.h"
 
 /* The words that begin such a section. */
 static const char MATERIAL[] = "material", REGION[] = "region";

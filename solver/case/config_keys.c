@@ -1,5 +1,5 @@
 /* The table of all keys, and the error for names that are not in it. */
-#include "io/config_keys.h"
+#include "solver/case/config_keys.h"
 
 #include <float.h>
 #include <limits.h>

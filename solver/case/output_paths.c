@@ -1,4 +1,4 @@
-#include "io/output_paths.h"
+#include "solver/case/output_paths.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 #define _POSIX_C_SOURCE 200809L /* locale_t */
-#include "io/config_json.h"
+#include "solver/case/config_json.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/config_keys.h"
-#include "io/config_locale.h"
 #include "io/ini.h"
+#include "solver/case/config_keys.h"
+#include "solver/case/config_locale.h"
 
 /* The words of [material NAME], `named`, or of another section. */
 typedef struct section {

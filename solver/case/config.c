@@ -1,17 +1,17 @@
 #define _POSIX_C_SOURCE 200809L /* locale_t */
-#include "io/config.h"
+#include "solver/case/config.h"
 
 #include <errno.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/config_check.h"
-#include "io/config_keys.h"
-#include "io/config_locale.h"
-#include "io/config_results.h"
-#include "io/config_sections.h"
 #include "io/ini.h"
+#include "solver/case/config_check.h"
+#include "solver/case/config_keys.h"
+#include "solver/case/config_locale.h"
+#include "solver/case/config_results.h"
+#include "solver/case/config_sections.h"
 
 enum { MAX_FILE_SIZE = 16 * 1024 * 1024 };
 

@@ -1,5 +1,5 @@
 /* The values of keys: text to field and back. */
-#include "io/config_keys.h"
+#include "solver/case/config_keys.h"
 
 #include <errno.h>
 #include <float.h>

@@ -1,8 +1,8 @@
-/* Internal to io/config: the lines of [result]. `key` is their row of sp_keys. */
-#ifndef SP_IO_CONFIG_RESULTS_H
-#define SP_IO_CONFIG_RESULTS_H
+/* Internal to solver/case/config: the lines of [result]. `key` is their row of sp_keys. */
+#ifndef SP_SOLVER_CASE_CONFIG_RESULTS_H
+#define SP_SOLVER_CASE_CONFIG_RESULTS_H
 
-#include "io/config_keys.h"
+#include "solver/case/config_keys.h"
 
 /* Replace the line called `name`, or append it. `where` begins messages. Local. Errors:
  * SP_ERR_INPUT for a value that is no result, SP_ERR_SYSTEM. */

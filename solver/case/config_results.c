@@ -1,4 +1,4 @@
-#include "io/config_results.h"
+#include "solver/case/config_results.h"
 
 #include <stdlib.h>
 #include <string.h>
