@@ -97,6 +97,10 @@ static void check_compatibility(void) {
 
 /* ---- Several components ---- */
 
+/* Coefficients that determine nothing, and that determine all means. */
+static const sp_coefficients no_lambda = {.scale = 0}, some_lambda = {.scale = 1};
+static const sp_robin no_alpha = {0};
+
 typedef struct parts {
   sp_mesh *mesh;
   sp_space *space;
@@ -149,11 +153,11 @@ static int row_of(const parts *p, sp_lid e) {
 static void check_components(int count) {
   enum { NODES = 64 };
   parts p;
-  sp_null_space *null_space;
+  sp_null_space *null_space, *weak;
   parts_create(count, &p);
   const sp_numbering *numbering = p.space->numbering;
-  require(sp_null_space_create(p.space, p.free_dofs, &null_space));
-  CHECK(null_space->components == count, "%d components", null_space->components);
+  require(sp_null_space_create(p.space, p.free_dofs, &no_lambda, &no_alpha, &null_space, &weak));
+  CHECK(null_space->components == count && !weak, "%d components", null_space->components);
 
   /* One number for all DOFs of a row, the same on all ranks, another one for every row. */
   int of_row[8][2];
@@ -181,14 +185,19 @@ static void check_components(int count) {
   for (size_t i = 0; i < dofs; i++)
     b[i] =
         null_space->of_dof[i] % 2 ? -1 : 1 + sin((double)sp_numbering_global(numbering, (sp_lid)i));
-  CHECK(sp_null_space_project(null_space, p.space, true, b, &imbalance) == SP_ERR_INPUT,
+  sp_material material = {.kappa = 1};
+  p.problem.materials = (sp_materials){.count = 1, .list = &material, .of_volume = (int[]){0}};
+  require(sp_expression_parse("1", "test", &material.forcing));
+  CHECK(sp_null_space_project(null_space, &p.problem, p.space, b, &imbalance) == SP_ERR_INPUT,
         "an incompatible component passes");
+  CHECK(!strstr(sp_error_message(), "of 9 elements") == (count == 1), "%s", sp_error_message());
+  sp_expression_destroy(&material.forcing);
   for (size_t i = 0; i < dofs; i++)
     b[i] = 1 + null_space->of_dof[i] + sin((double)sp_numbering_global(numbering, (sp_lid)i));
-  require(sp_null_space_project(null_space, p.space, false, b, &imbalance));
+  require(sp_null_space_project(null_space, &p.problem, p.space, b, &imbalance));
   CHECK(imbalance > 0.5 && imbalance <= 1, "imbalance %g", imbalance);
   /* Rounding: 1e-16 for each of 640 entries of size up to 10. */
-  require(sp_null_space_project(null_space, p.space, true, b, &imbalance));
+  require(sp_null_space_project(null_space, &p.problem, p.space, b, &imbalance));
   CHECK(imbalance < 1e-12, "imbalance %g after projection", imbalance);
   for (size_t i = 0; i < dofs; i++) x[i] = b[i];
   sp_exchange_now(p.space->exchange, SP_MIN, x);
@@ -196,10 +205,8 @@ static void check_components(int count) {
 
   /* Means are matched in each component: constants become zero, or the solution's mean. */
   for (int with_solution = 0; with_solution < 2; with_solution++) {
-    sp_material material = {.kappa = 1};
     if (with_solution)
       require(sp_expression_parse("4 + floor(y / 2.5)", "test", &material.solution));
-    p.problem.materials = (sp_materials){.count = 1, .list = &material, .of_volume = (int[]){0}};
     for (size_t i = 0; i < dofs; i++) x[i] = 7 - 3 * null_space->of_dof[i];
     require(sp_null_space_match_means(null_space, &p.problem, p.space, x));
     for (sp_lid e = 0; e < p.mesh->hexes->count; e++)
@@ -220,14 +227,15 @@ static void check_components(int count) {
 static void check_weights(double lambda, bool second_row) {
   enum { POINTS = 64 };
   parts p;
-  sp_null_space *null_space;
+  sp_null_space *null_space, *exact;
   const sp_backend *backend = platform.backend;
   sp_device *device = platform.device;
   sp_operator *op;
   parts_create(2, &p);
   const sp_lid *nodes = p.space->numbering->nodes;
   const size_t dofs = sp_space_dofs(p.space), elements = (size_t)p.mesh->hexes->count;
-  require(sp_null_space_create(p.space, p.free_dofs, &null_space));
+  require(sp_null_space_create(p.space, p.free_dofs, &some_lambda, &no_alpha, &exact, &null_space));
+  CHECK(!exact, "a mean is determined");
   double *at_points, *host, *x, *y;
   require(sp_allocate(elements * POINTS, sizeof *at_points, "test", &at_points));
   require(sp_allocate(dofs, sizeof *host, "test", &host));
@@ -269,8 +277,9 @@ static void check_weights(double lambda, bool second_row) {
     }
     free(r);
   } else {
-    CHECK(status == SP_ERR_INPUT && strstr(sp_error_message(), "connected parts"), "status %d, %s",
-          (int)status, sp_error_message());
+    CHECK(status == SP_ERR_INPUT &&
+              strstr(sp_error_message(), "between (0, 2.5, 0) and (9.2, 3.5, 1.9)"),
+          "status %d, %s", (int)status, sp_error_message());
   }
   backend->vector_destroy(device, &x);
   backend->vector_destroy(device, &y);
@@ -300,20 +309,11 @@ static void check_small_lambda(void) {
   }
 }
 
-static void check_exactness(void) {
-  const sp_coefficients zero = {.scale = 1}, lambda = {.scale = 1, .largest_lambda = 1e-30};
-  const sp_robin none = {0}, alpha = {.anywhere = true};
-  CHECK(sp_null_space_is_exact(&zero, &none), "Neumann");
-  CHECK(!sp_null_space_is_exact(&lambda, &none), "lambda");
-  CHECK(!sp_null_space_is_exact(&zero, &alpha), "alpha");
-  CHECK(!sp_null_space_is_exact(&lambda, &alpha), "lambda and alpha");
-}
-
 /* With Dirichlet data at one end of every second row, the other rows' means are undetermined. */
 static void check_determined_parts(int count) {
   enum { NODES = 64 };
   parts p;
-  sp_null_space *null_space;
+  sp_null_space *null_space, *weak;
   bool *constrained;
   double *least;
   parts_create(count, &p);
@@ -326,8 +326,9 @@ static void check_determined_parts(int count) {
       for (int n = 0; n < NODES; n++) least[numbering->nodes[e * NODES + n]] = -1;
   sp_exchange_now(p.space->exchange, SP_MIN, least);
   for (size_t i = 0; i < dofs; i++) constrained[i] = least[i] < 0;
-  require(sp_null_space_create(p.space, constrained, &null_space));
-  CHECK(null_space->components == (count + 1) / 2, "%d components", null_space->components);
+  require(sp_null_space_create(p.space, constrained, &no_lambda, &no_alpha, &null_space, &weak));
+  CHECK(!weak && null_space->components == (count + 1) / 2, "%d components",
+        null_space->components);
   CHECK(null_space->of_parts == (count > 1), "of parts");
   for (sp_lid e = 0; e < p.mesh->hexes->count; e++)
     for (int n = 0; n < NODES; n++)
@@ -335,24 +336,99 @@ static void check_determined_parts(int count) {
             "element %d", (int)e);
   sp_null_space_destroy(&null_space);
   for (size_t i = 0; i < dofs; i++) constrained[i] = true;
-  require(sp_null_space_create(p.space, constrained, &null_space));
-  CHECK(!null_space, "all is determined");
+  require(sp_null_space_create(p.space, constrained, &no_lambda, &no_alpha, &null_space, &weak));
+  CHECK(!null_space && !weak, "all is determined");
   free(constrained);
   free(least);
   parts_destroy(&p);
+}
+
+/* Of four rows lambda is positive in one element of row 1 and alpha at one DOF of row 2; row 3 has
+ * both. Row 0 alone has a null space, on spaces of both orders. */
+static void check_determined_by_coefficients(void) {
+  parts p;
+  sp_null_space *sets[3]; /* exact, weak, exact at order 1 */
+  sp_space *coarse;
+  double *lambda;
+  sp_lid dof;
+  parts_create(4, &p);
+  const size_t elements = (size_t)p.mesh->hexes->count;
+  require(sp_allocate(elements, sizeof *lambda, "test", &lambda));
+  sp_coefficients coefficients = {
+      .lambda = lambda, .by_element = true, .per_element = 1, .scale = 1};
+  sp_robin robin = {.dofs = &dof};
+  for (size_t e = 0; e < elements; e++) {
+    const sp_gid place = p.mesh->hexes->tags[e] - 1;
+    if (place == 9 || place == 27) lambda[e] = 1e-300;
+    if (place == 18) {
+      dof = p.space->numbering->nodes[e * 64 + 21];
+      robin.count = 1;
+    }
+  }
+  require(sp_null_space_create(p.space, p.free_dofs, &coefficients, &robin, &sets[0], &sets[1]));
+  require(sp_space_create(&platform, p.mesh, 1, &coarse));
+  require(sp_null_space_copy(sets[0], coarse, &sets[2]));
+  for (int s = 0; s < 3; s++) {
+    const sp_numbering *numbering = s < 2 ? p.space->numbering : coarse->numbering;
+    const size_t nodes = s < 2 ? 64 : 8;
+    CHECK(sets[s]->components == (s == 1 ? 3 : 1) && sets[s]->of_parts, "%d components of set %d",
+          sets[s]->components, s);
+    for (size_t e = 0; e < elements; e++) {
+      const bool inside = (row_of(&p, (sp_lid)e) == 0) == (s != 1);
+      CHECK((sets[s]->of_element[e] >= 0) == inside, "element %zu of set %d", e, s);
+      for (size_t n = 0; n < nodes; n++)
+        CHECK(sets[s]->of_dof[numbering->nodes[e * nodes + n]] == sets[s]->of_element[e],
+              "DOF of element %zu in set %d", e, s);
+    }
+  }
+  for (int s = 0; s < 3; s++) sp_null_space_destroy(&sets[s]);
+  sp_space_destroy(&coarse);
+  free(lambda);
+  parts_destroy(&p);
+}
+
+/* Two cubes without common nodes, bodies A and B of 2^3 elements each, B at x = 2. */
+#define BODIES                                                                                     \
+  "mesh.file=" SP_FIXTURES "/two_bodies.msh", "problem.lambda=0", "solver.tolerance=1e-12"
+
+/* The solution x + y^2 is in the space at order 2, on both bodies, and B is compared after its mean
+ * is matched. The errors: tolerance times a condition number below 1e4. */
+static void check_bodies(void) {
+  static const char *const common[] = {BODIES, "discretization.order=4", "problem.solution=x+y^2",
+                                       NULL};
+  static const char *const cases[][4] = {
+      {"boundary.outB=neumann", "boundary.outA=robin 1"},
+      {"boundary.outB=neumann", "boundary.outA=neumann", "material.A.lambda=3"},
+      {"boundary.outB=neumann", "boundary.outA=dirichlet"},
+      {"boundary.outB=neumann", "boundary.outA=neumann 1", "solver.preconditioner=jacobi",
+       "material.A.lambda=1"},
+      {"boundary.outB=robin 2", "boundary.outA=robin x, 1+x", "solver.preconditioner=jacobi"}};
+  sp_results results;
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    const char *const own[] = {cases[c][0], cases[c][1], cases[c][2], cases[c][3], NULL};
+    CHECK(run_case(MPI_COMM_WORLD, common, own, &results) == SP_OK, "case %zu: %s", c,
+          sp_error_message());
+    if (c < 3) CHECK(results.norms.max < 1e-8, "case %zu: max %g", c, results.norms.max);
+  }
+  static const char *const given[] = {BODIES, "problem.forcing=-1", "boundary.outB=neumann 1",
+                                      "boundary.outA=robin 1, 0", NULL};
+  CHECK(run_case(MPI_COMM_WORLD, given, NULL, &results) == SP_ERR_INPUT &&
+            strstr(sp_error_message(), "of 8 elements 'B' between (2, 0, 0) and (3, 1, 1) add up "
+                                       "to 5,"),
+        "%s", sp_error_message());
 }
 
 /* Each cube's component, compared with a plain search, at order 1. */
 static void check_cubes(const cubes *all) {
   sp_hexes *hexes;
   parts p = {0};
-  sp_null_space *null_space;
+  sp_null_space *null_space, *weak;
   int *found;
   require(cubes_hexes(all, rank, &hexes));
   require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &p.mesh));
   require(sp_space_create(&platform, p.mesh, 1, &p.space));
   require(sp_allocate(sp_space_dofs(p.space), sizeof *p.free_dofs, "test", &p.free_dofs));
-  require(sp_null_space_create(p.space, p.free_dofs, &null_space));
+  require(sp_null_space_create(p.space, p.free_dofs, &no_lambda, &no_alpha, &null_space, &weak));
   CHECK(null_space->components == all->components, "%d components, expected %d",
         null_space->components, all->components);
   require(sp_allocate((size_t)p.mesh->hexes->count, sizeof *found, "test", &found));
@@ -402,18 +478,19 @@ int main(int argc, char **argv) {
   const bool cuda = strstr(run_case_device, "cuda");
   require(sp_platform_open(MPI_COMM_WORLD, cuda ? SP_DEVICE_CUDA : SP_DEVICE_HOST,
                            SP_TRANSPORT_AUTO, &platform));
-  check_exactness();
   check_components(1);
   check_components(2);
   check_components(5);
   check_meeting_cubes();
   check_determined_parts(1);
   check_determined_parts(5);
+  check_determined_by_coefficients();
   check_weights(1, true);
   check_weights(1e-7, true);
   check_weights(1e-7, false);
   sp_platform_close(&platform);
   check_small_lambda();
+  check_bodies();
   check_compatibility();
   check_convergence();
   const int result = check_end(MPI_COMM_WORLD);

@@ -37,7 +37,8 @@ sp_status sp_coefficients_create(const sp_materials *materials, const sp_mesh *m
   if (!with_kappa && !with_lambda) return SP_OK;
   out->by_element = sp_materials_are_constant(materials);
   const size_t points = sp_rule_points(rule);
-  const size_t values = (size_t)mesh->hexes->count * (out->by_element ? 1 : points);
+  out->per_element = out->by_element ? 1 : points;
+  const size_t values = (size_t)mesh->hexes->count * out->per_element;
   double *coordinates;
   sp_status status = sp_allocate(points, 3 * sizeof *coordinates, "coordinates", &coordinates);
   if (!status && with_kappa) status = sp_allocate(values, sizeof *out->kappa, "kappa", &out->kappa);
@@ -62,6 +63,14 @@ void sp_coefficients_free(sp_coefficients *coefficients) {
   free(coefficients->kappa);
   free(coefficients->lambda);
   coefficients->kappa = coefficients->lambda = NULL;
+}
+
+bool sp_coefficients_have_lambda(const sp_coefficients *coefficients, sp_lid element) {
+  if (!coefficients->lambda) return coefficients->scale > 0;
+  const double *lambda = &coefficients->lambda[(size_t)element * coefficients->per_element];
+  for (size_t p = 0; p < coefficients->per_element; p++)
+    if (lambda[p] > 0) return true;
+  return false;
 }
 
 double sp_coefficients_predicted_bytes(const sp_materials *materials, double elements,

@@ -11,6 +11,7 @@ typedef struct sp_coefficients {
   /* [elements][points], or with `by_element` [elements]; NULL if sp_materials_have_... is false */
   double *kappa, *lambda;
   bool by_element;       /* sp_materials_are_constant */
+  size_t per_element;    /* values of an array: 1 with by_element, else points */
   double scale;          /* factor of the mass term: 1 if `lambda` is set, else the constant */
   double largest_lambda; /* over all ranks */
 } sp_coefficients;
@@ -21,6 +22,9 @@ typedef struct sp_coefficients {
 sp_status sp_coefficients_create(const sp_materials *materials, const sp_mesh *mesh,
                                  const sp_rule *rule, sp_coefficients *out);
 void sp_coefficients_free(sp_coefficients *coefficients);
+
+/* Check if lambda > 0 at one of the element's points. Local. */
+bool sp_coefficients_have_lambda(const sp_coefficients *coefficients, sp_lid element);
 
 /* Bytes of its arrays on a rank with so many elements. Local. */
 double sp_coefficients_predicted_bytes(const sp_materials *materials, double elements,

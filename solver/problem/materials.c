@@ -266,12 +266,6 @@ bool sp_materials_have_solution(const sp_materials *materials) {
   return false;
 }
 
-bool sp_materials_have_forcing(const sp_materials *materials) {
-  for (int m = 0; m < materials->count; m++)
-    if (materials->list[m].elements > 0 && materials->list[m].forcing) return true;
-  return false;
-}
-
 /* ---- Values ---- */
 
 sp_status sp_material_kappa(const sp_material *material, size_t n, const double *xyz[3],

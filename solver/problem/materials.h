@@ -53,9 +53,8 @@ bool sp_materials_are_constant(const sp_materials *materials);
 /* The constant lambda of all elements, if sp_materials_have_lambda is false. Local. */
 double sp_materials_lambda(const sp_materials *materials);
 
-/* Whether there is an exact solution, and whether f is given somewhere. Local. */
+/* Whether there is an exact solution. Local. */
 bool sp_materials_have_solution(const sp_materials *materials);
-bool sp_materials_have_forcing(const sp_materials *materials);
 
 /* Values at the n points (xyz[0][p], xyz[1][p], xyz[2][p]); value and each gradient[d] are [n],
  * `gradient` may be NULL. Errors: SP_ERR_INPUT with a point where kappa is not positive, lambda is

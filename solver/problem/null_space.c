@@ -2,6 +2,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,11 +10,54 @@
 #include "mesh/components.h"
 #include "mesh/reference.h"
 #include "solver/problem/errors.h"
+#include "solver/problem/groups.h"
 
 static const double BALANCE = 1e-10;
 
-bool sp_null_space_is_exact(const sp_coefficients *coefficients, const sp_robin *robin) {
-  return coefficients->largest_lambda == 0 && !robin->anywhere;
+/* Check if elements of component c are in a volume group. Collective. */
+static bool is_in_group(const sp_null_space *null_space, const sp_mesh *mesh, int c,
+                        const sp_group *group) {
+  bool found = false;
+  for (sp_lid e = 0; e < mesh->hexes->count && !found; e++)
+    found = null_space->of_element[e] == c && group->members[mesh->hexes->volumes[e]];
+  MPI_Allreduce(MPI_IN_PLACE, &found, 1, MPI_C_BOOL, MPI_LOR, mesh->comm);
+  return found;
+}
+
+typedef struct part_name {
+  char text[512];
+} part_name;
+
+/* Extent, size and volume groups of component c; "" if it is the whole mesh. Collective. */
+static part_name name_part(const sp_null_space *null_space, const sp_mesh *mesh, int c) {
+  const sp_hexes *hexes = mesh->hexes;
+  double least[6] = {DBL_MAX, DBL_MAX, DBL_MAX, DBL_MAX, DBL_MAX, DBL_MAX}; /* of x and -x */
+  part_name name = {""};
+  sp_gid elements = 0;
+  if (!null_space->of_parts) return name;
+  for (sp_lid e = 0; e < hexes->count; e++) {
+    if (null_space->of_element[e] != c) continue;
+    const double *lattice = sp_hexes_lattice(hexes, e);
+    for (size_t i = 0; i < 3 * sp_hexes_lattice_size(hexes); i++) {
+      least[i % 3] = fmin(least[i % 3], lattice[i]);
+      least[3 + i % 3] = fmin(least[3 + i % 3], -lattice[i]);
+    }
+    elements++;
+  }
+  MPI_Allreduce(MPI_IN_PLACE, least, 6, MPI_DOUBLE, MPI_MIN, mesh->comm);
+  MPI_Allreduce(MPI_IN_PLACE, &elements, 1, SP_MPI_GID, MPI_SUM, mesh->comm);
+  int used = snprintf(name.text, sizeof name.text, " on the connected part of %lld element%s",
+                      (long long)elements, elements == 1 ? "" : "s");
+  for (int g = 0; g < hexes->volume_group_count && used < (int)sizeof name.text / 2; g++) {
+    char group[100];
+    if (is_in_group(null_space, mesh, c, &hexes->volume_groups[g]))
+      used += snprintf(name.text + used, sizeof name.text - (size_t)used, " '%s'",
+                       sp_groups_list(1, &hexes->volume_groups[g], sizeof group, group));
+  }
+  snprintf(name.text + used, sizeof name.text - (size_t)used,
+           " between (%.6g, %.6g, %.6g) and (%.6g, %.6g, %.6g)", least[0], least[1], least[2],
+           0 - least[3], 0 - least[4], 0 - least[5]);
+  return name;
 }
 
 /* 1, or with `signs` a pseudorandom 1 or -1, the same on all ranks that hold a DOF. */
@@ -74,9 +118,9 @@ sp_status sp_null_space_weigh(sp_null_space *null_space, sp_operator *op, double
       status = sp_fail(
           SP_ERR_INPUT,
           "without a Dirichlet boundary lambda and alpha determine the mean of the solution, "
-          "but they are too small for that%s: the sum of the operator's entries is %.3g, and "
+          "but%s they are too small for that: the sum of the operator's entries is %.3g, and "
           "rounding makes that uncertain by %.3g; make them zero, or larger",
-          null_space->of_parts ? " on one of the mesh's connected parts" : "", sums[c][0], error);
+          name_part(null_space, op->space->mesh, (int)c).text, sums[c][0], error);
     else
       null_space->magnification = fmax(null_space->magnification, sqrt(sums[c][1]) / sums[c][0]);
   }
@@ -100,100 +144,186 @@ sp_status sp_null_space_correct_means(const sp_null_space *null_space, const sp_
   return status;
 }
 
-/* Number the components without Dirichlet DOFs, and give each DOF that of its elements. */
-static sp_status number_dofs(const sp_mesh *mesh, const sp_numbering *numbering,
-                             const bool *constrained, const sp_components *components,
-                             sp_null_space *null_space) {
-  const size_t nodes = sp_element_nodes(numbering->order), elements = (size_t)mesh->hexes->count;
-  bool *determined;
-  int *number = NULL;
-  sp_status status =
-      sp_allocate((size_t)components->count, sizeof *determined, "components", &determined);
-  if (!status)
-    status = sp_allocate((size_t)components->count, sizeof *number, "components", &number);
-  status = sp_agree(mesh->comm, status);
-  if (!status) {
-    for (size_t e = 0; e < elements; e++) {
-      bool *here = &determined[components->of_element[e]];
-      for (size_t n = 0; n < nodes && !*here; n++)
-        *here = constrained[numbering->nodes[e * nodes + n]];
-    }
-    MPI_Allreduce(MPI_IN_PLACE, determined, components->count, MPI_C_BOOL, MPI_LOR, mesh->comm);
-    for (int c = 0; c < components->count; c++)
-      number[c] = determined[c] ? -1 : null_space->components++;
-    null_space->of_parts = components->count > 1;
-    for (size_t e = 0; e < elements && null_space->components > 0; e++)
-      for (size_t n = 0; n < nodes; n++)
-        null_space->of_dof[numbering->nodes[e * nodes + n]] = number[components->of_element[e]];
+/* What determines the mean on a component. */
+enum { BY_DIRICHLET, BY_COEFFICIENTS, WAYS };
+
+/* determined[component][way], over all ranks; has_alpha, [local DOFs], may be NULL. Collective. */
+static void find_determined(const sp_space *space, const sp_components *components,
+                            const bool *constrained, const bool *has_alpha,
+                            const sp_coefficients *coefficients, bool (*determined)[WAYS]) {
+  const size_t nodes = sp_element_nodes(space->numbering->order);
+  for (sp_lid e = 0; e < space->mesh->hexes->count; e++) {
+    const sp_lid *dofs = &space->numbering->nodes[(size_t)e * nodes];
+    bool *here = determined[components->of_element[e]];
+    for (size_t n = 0; n < nodes && !here[BY_DIRICHLET]; n++)
+      here[BY_DIRICHLET] = constrained[dofs[n]];
+    if (!here[BY_COEFFICIENTS])
+      here[BY_COEFFICIENTS] = sp_coefficients_have_lambda(coefficients, e);
+    for (size_t n = 0; n < nodes && has_alpha && !here[BY_COEFFICIENTS]; n++)
+      here[BY_COEFFICIENTS] = has_alpha[dofs[n]];
   }
-  free(determined);
+  MPI_Allreduce(MPI_IN_PLACE, determined, WAYS * components->count, MPI_C_BOOL, MPI_LOR,
+                space->mesh->comm);
+}
+
+static sp_status create(const sp_space *space, sp_null_space **out) {
+  const size_t elements = (size_t)space->mesh->hexes->count;
+  SP_TRY(sp_allocate(1, sizeof **out, "null space", out));
+  SP_TRY(sp_allocate(elements, sizeof *(*out)->of_element, "components", &(*out)->of_element));
+  return sp_allocate(sp_space_dofs(space), sizeof *(*out)->of_dof, "components", &(*out)->of_dof);
+}
+
+/* All elements with a DOF are in the same component. */
+static void fill_dofs(const sp_space *space, sp_null_space *null_space) {
+  const size_t nodes = sp_element_nodes(space->numbering->order);
+  for (sp_lid e = 0; e < space->mesh->hexes->count; e++)
+    for (size_t n = 0; n < nodes; n++)
+      null_space->of_dof[space->numbering->nodes[(size_t)e * nodes + n]] =
+          null_space->of_element[e];
+}
+
+/* The components without Dirichlet DOFs whose mean the coefficients determine, or do not. */
+static sp_status choose(const sp_space *space, const sp_components *components,
+                        bool (*determined)[WAYS], bool by_coefficients, sp_null_space **out) {
+  const size_t count = (size_t)components->count;
+  int *number, chosen = 0;
+  SP_TRY(sp_allocate(count, sizeof *number, "components", &number));
+  for (size_t c = 0; c < count; c++)
+    number[c] = !determined[c][BY_DIRICHLET] && determined[c][BY_COEFFICIENTS] == by_coefficients
+                    ? chosen++
+                    : -1;
+  sp_status status = chosen > 0 ? create(space, out) : SP_OK;
+  if (!status && chosen > 0) {
+    (*out)->components = chosen;
+    (*out)->of_parts = count > 1;
+    for (sp_lid e = 0; e < space->mesh->hexes->count; e++)
+      (*out)->of_element[e] = number[components->of_element[e]];
+    fill_dofs(space, *out);
+  }
   free(number);
   return status;
 }
 
+static sp_status mark_alpha(const sp_space *space, const sp_robin *robin, bool **out) {
+  if (robin->count == 0) return SP_OK;
+  SP_TRY(sp_allocate(sp_space_dofs(space), sizeof **out, "Robin faces", out));
+  for (sp_lid i = 0; i < robin->count; i++) (*out)[robin->dofs[i]] = true;
+  return SP_OK;
+}
+
 sp_status sp_null_space_create(const sp_space *space, const bool *constrained,
-                               sp_null_space **out) {
+                               const sp_coefficients *coefficients, const sp_robin *robin,
+                               sp_null_space **exact, sp_null_space **weak) {
   const sp_mesh *mesh = space->mesh;
-  const sp_numbering *numbering = space->numbering;
-  sp_null_space *null_space = NULL;
   sp_components *components = NULL;
-  *out = NULL;
-  sp_status status = sp_allocate(1, sizeof *null_space, "null space", &null_space);
-  if (!status)
-    status = sp_allocate((size_t)numbering->local, sizeof *null_space->of_dof, "components",
-                         &null_space->of_dof);
+  bool(*determined)[WAYS] = NULL, *has_alpha = NULL;
+  *exact = *weak = NULL;
+  SP_TRY(sp_components_create(mesh->comm, mesh->topology, &components));
+  sp_status status =
+      sp_allocate((size_t)components->count, sizeof *determined, "components", &determined);
+  if (!status) status = mark_alpha(space, robin, &has_alpha);
   status = sp_agree(mesh->comm, status);
-  if (!status) status = sp_components_create(mesh->comm, mesh->topology, &components);
-  if (!status) status = number_dofs(mesh, numbering, constrained, components, null_space);
+  if (!status) {
+    find_determined(space, components, constrained, has_alpha, coefficients, determined);
+    status = choose(space, components, determined, false, exact);
+    if (!status) status = choose(space, components, determined, true, weak);
+    status = sp_agree(mesh->comm, status);
+  }
+  if (status) sp_null_space_destroy(exact);
+  if (status) sp_null_space_destroy(weak);
   sp_components_destroy(&components);
-  if (status || null_space->components == 0)
-    sp_null_space_destroy(&null_space);
-  else
-    *out = null_space;
+  free(determined);
+  free(has_alpha);
   return status;
 }
 
-double sp_null_space_predicted_bytes(double dofs) {
+sp_status sp_null_space_copy(const sp_null_space *null_space, const sp_space *space,
+                             sp_null_space **out) {
+  *out = NULL;
+  if (!null_space) return SP_OK;
+  const sp_status status = sp_agree(space->mesh->comm, create(space, out));
+  if (status) {
+    sp_null_space_destroy(out);
+    return status;
+  }
+  (*out)->components = null_space->components;
+  (*out)->of_parts = null_space->of_parts;
+  memcpy((*out)->of_element, null_space->of_element,
+         (size_t)space->mesh->hexes->count * sizeof *null_space->of_element);
+  fill_dofs(space, *out);
+  return SP_OK;
+}
+
+double sp_null_space_predicted_bytes(double elements, double dofs) {
   const sp_null_space *n = NULL;
-  return sizeof *n + dofs * sizeof *n->of_dof;
+  return sizeof *n + elements * sizeof *n->of_element + dofs * sizeof *n->of_dof;
 }
 
 void sp_null_space_destroy(sp_null_space **null_space) {
   if (!*null_space) return;
+  free((*null_space)->of_element);
   free((*null_space)->of_dof);
   free((*null_space)->weight);
   free(*null_space);
   *null_space = NULL;
 }
 
-static sp_status unbalanced(const sp_null_space *null_space, double sum, double ratio) {
+static sp_status unbalanced(const part_name *part, double sum, double ratio) {
   return sp_fail(SP_ERR_INPUT,
                  "the right-hand side of this pure Neumann problem is not compatible: forcing "
                  "and fluxes%s add up to %.6g, which is %.3g of their total; it must vanish to "
                  "%.0e, or set problem.lambda > 0 or a Dirichlet boundary there",
-                 null_space->of_parts ? " on one of the mesh's connected parts" : "", sum, ratio,
-                 BALANCE);
+                 part->text, sum, ratio, BALANCE);
 }
 
-sp_status sp_null_space_project(const sp_null_space *null_space, const sp_space *space,
-                                bool must_balance, double *b, double *imbalance) {
-  const sp_numbering *numbering = space->numbering;
-  double(*sums)[3]; /* of b, of |b|, of 1 */
-  const size_t components = (size_t)null_space->components;
-  *imbalance = 0;
-  sp_status status = sp_allocate(components, sizeof *sums, "component sums", &sums);
-  for (sp_lid i = 0; i < numbering->owned && !status; i++) {
+/* given[component] becomes true if a forcing or a condition's formula gives data there. */
+static void find_given(const sp_null_space *null_space, const sp_problem *problem,
+                       const sp_hexes *hexes, bool *given) {
+  for (sp_lid e = 0; e < hexes->count; e++)
+    if (null_space->of_element[e] >= 0 && sp_materials_of(&problem->materials, hexes, e)->forcing)
+      given[null_space->of_element[e]] = true;
+  for (sp_lid n = 0; n < problem->outer_count; n++)
+    for (int f = 0; f < SP_FACES; f++) {
+      const int part = sp_problem_face_part(problem, hexes, problem->outer[n], f);
+      const int component = null_space->of_element[problem->outer[n]];
+      if (component >= 0 && part >= 0 && problem->parts[part].formula) given[component] = true;
+    }
+}
+
+static void sum_vector(const sp_null_space *null_space, sp_lid owned, const double *b,
+                       double (*sums)[3]) {
+  for (sp_lid i = 0; i < owned; i++) {
     if (null_space->of_dof[i] < 0) continue;
     double *sum = sums[null_space->of_dof[i]];
     sum[0] += b[i];
     sum[1] += fabs(b[i]);
     sum[2] += 1;
   }
-  status = sum_over_ranks(null_space, space, 3, sums ? sums[0] : NULL, status);
+}
+
+sp_status sp_null_space_project(const sp_null_space *null_space, const sp_problem *problem,
+                                const sp_space *space, double *b, double *imbalance) {
+  const sp_numbering *numbering = space->numbering;
+  const MPI_Comm comm = space->mesh->comm;
+  const size_t components = (size_t)null_space->components;
+  double(*sums)[3] = NULL; /* of b, of |b|, of 1 */
+  bool *given = NULL;
+  *imbalance = 0;
+  sp_status status = sp_allocate(components, sizeof *sums, "component sums", &sums);
+  if (!status) status = sp_allocate(components, sizeof *given, "component sums", &given);
+  status = sp_agree(comm, status);
+  if (!status) {
+    find_given(null_space, problem, space->mesh->hexes, given);
+    MPI_Allreduce(MPI_IN_PLACE, given, null_space->components, MPI_C_BOOL, MPI_LOR, comm);
+    sum_vector(null_space, numbering->owned, b, sums);
+    status = sum_over_ranks(null_space, space, 3, sums[0], SP_OK);
+  }
   for (size_t c = 0; c < components && !status; c++) {
     const double ratio = sums[c][1] > 0 ? fabs(sums[c][0]) / sums[c][1] : 0;
-    if (must_balance && ratio > BALANCE) status = unbalanced(null_space, sums[c][0], ratio);
     *imbalance = fmax(*imbalance, ratio);
+    if (!given[c] || ratio <= BALANCE) continue;
+    const part_name part = name_part(null_space, space->mesh, (int)c);
+    status = unbalanced(&part, sums[c][0], ratio);
   }
   for (sp_lid i = 0; i < numbering->local && !status; i++) {
     if (null_space->of_dof[i] < 0) continue;
@@ -201,6 +331,7 @@ sp_status sp_null_space_project(const sp_null_space *null_space, const sp_space 
     b[i] -= sum[0] / sum[2];
   }
   free(sums);
+  free(given);
   return status;
 }
 

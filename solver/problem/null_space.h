@@ -1,6 +1,6 @@
-/* The constants, one for each connected component of the mesh without Dirichlet data: they span the
- * null space of the operator if nothing determines the mean of the solution there, and its
- * near-null space if only a small lambda or alpha does. */
+/* Constants on connected components of the mesh without Dirichlet data. On some components nothing
+ * determines the mean of the solution: their constants span the null space of the operator. On
+ * others lambda or alpha alone does: their constants may be close to a null space. */
 #ifndef SP_SOLVER_PROBLEM_NULL_SPACE_H
 #define SP_SOLVER_PROBLEM_NULL_SPACE_H
 
@@ -10,36 +10,42 @@
 #include "solver/problem/robin.h"
 
 typedef struct sp_null_space {
-  int components; /* number of those without Dirichlet DOFs, over all ranks */
-  bool of_parts;  /* none of them is the whole mesh */
-  int *of_dof;    /* [local DOFs], component of each DOF; -1 in one with Dirichlet DOFs */
+  int components;  /* over all ranks, at least one */
+  bool of_parts;   /* none of them is the whole mesh */
+  int *of_element; /* [elements], in [0, components); -1 in a component that is not of this set */
+  int *of_dof;     /* [local DOFs], likewise */
   /* Set by sp_null_space_weigh: weight[c] = 1_c . A 1_c, the integral of lambda and alpha over
    * component c; magnification = the largest |A|_F / weight[c], the factor by which relative errors
    * of A and b are magnified in a mean. */
   double *weight, magnification;
 } sp_null_space;
 
-/* Whether nothing determines these means: lambda is zero everywhere, and no alpha is positive.
- * Local. */
-bool sp_null_space_is_exact(const sp_coefficients *coefficients, const sp_robin *robin);
+/* Find the mesh's connected components (mesh/components.h) that have no Dirichlet DOF. Those in
+ * *exact have no lambda > 0 in any element and no alpha > 0 on any face: A 1_c = 0. The others are
+ * in *weak. `constrained`, [local DOFs], marks the Dirichlet DOFs, the same on all ranks that hold
+ * a DOF; coefficients and robin are the operator's. A set without components is NULL; the caller
+ * destroys both. Not for the mass problem. Errors: SP_ERR_SYSTEM. Collective. */
+sp_status sp_null_space_create(const sp_space *space, const bool *constrained,
+                               const sp_coefficients *coefficients, const sp_robin *robin,
+                               sp_null_space **exact, sp_null_space **weak);
 
-/* Find the mesh's connected components (mesh/components.h) that have no Dirichlet DOF.
- * `constrained`, [local DOFs], marks the Dirichlet DOFs, the same on all ranks that hold a DOF.
- * *out is NULL if every component has some; the caller destroys it. Not for the mass problem.
- * Errors: SP_ERR_SYSTEM. Collective. */
-sp_status sp_null_space_create(const sp_space *space, const bool *constrained, sp_null_space **out);
+/* The same components, without weights, on another space of the same mesh. *out is NULL if
+ * null_space is. The caller destroys it. Errors: SP_ERR_SYSTEM. Collective. */
+sp_status sp_null_space_copy(const sp_null_space *null_space, const sp_space *space,
+                             sp_null_space **out);
 
-/* Bytes that it holds on a rank with so many local DOFs, without numbers per component. Local. */
-double sp_null_space_predicted_bytes(double dofs);
+/* Bytes that it holds on a rank with so many elements and local DOFs, without numbers per
+ * component. Local. */
+double sp_null_space_predicted_bytes(double elements, double dofs);
 
 /* NULL-safe; sets *null_space to NULL. Local. */
 void sp_null_space_destroy(sp_null_space **null_space);
 
 /* Fill weight and magnification, and refuse a lambda or alpha so small that it is lost in the
  * rounding of the stiffness: a weight must be ten times its rounding error eps |A|_F (|A|_F, the
- * Frobenius norm, is estimated by |A v| for a vector v of random signs). Work space: the L-vectors
- * x and y on the device, and host on the host; x and host are zero afterwards. Errors:
- * SP_ERR_INPUT. Collective. */
+ * Frobenius norm, is estimated by |A v| for a vector v of random signs). For a set that is weak.
+ * Work space: the L-vectors x and y on the device, and host on the host; x and host are zero
+ * afterwards. Errors: SP_ERR_INPUT with the component. Collective. */
 sp_status sp_null_space_weigh(sp_null_space *null_space, sp_operator *op, double *x, double *y,
                               double *host);
 
@@ -50,11 +56,13 @@ sp_status sp_null_space_weigh(sp_null_space *null_space, sp_operator *op, double
 sp_status sp_null_space_correct_means(const sp_null_space *null_space, const sp_space *space,
                                       const double *r, double *x);
 
-/* Remove from b its mean over each component. *imbalance is the largest |sum of b| / sum of |b|;
- * with `must_balance`, more than 1e-10 is an error (SP_ERR_INPUT), because no solution exists then.
- * b is an L-vector on the host. Collective. */
-sp_status sp_null_space_project(const sp_null_space *null_space, const sp_space *space,
-                                bool must_balance, double *b, double *imbalance);
+/* Remove from b its mean over each component, for a set that is exact. *imbalance is the largest
+ * |sum of b| / sum of |b|. More than 1e-10 is an error (SP_ERR_INPUT with the component), because
+ * no solution exists then. It is none if f and g follow from the problem's solution all over the
+ * component: they balance up to quadrature errors by the divergence theorem. b is an L-vector on
+ * the host. Collective. */
+sp_status sp_null_space_project(const sp_null_space *null_space, const sp_problem *problem,
+                                const sp_space *space, double *b, double *imbalance);
 
 /* Add to x the constant on each component that gives u_h the mean of the exact solution in the mass
  * inner product, or mean zero if the problem has none. Collective. */

@@ -76,11 +76,7 @@ sp_status sp_problem_robin(const sp_problem *problem, const sp_space *space, sp_
   if (!status) status = add_faces(problem, space, diagonal);
   if (!status) status = compress(numbering->local, diagonal, robin);
   free(diagonal);
-  SP_TRY(sp_agree(mesh->comm, status));
-  int some = robin->count > 0;
-  MPI_Allreduce(MPI_IN_PLACE, &some, 1, MPI_INT, MPI_MAX, mesh->comm);
-  robin->anywhere = some;
-  return SP_OK;
+  return sp_agree(mesh->comm, status);
 }
 
 void sp_robin_free(sp_robin *robin) {

@@ -15,7 +15,6 @@ typedef struct sp_robin {
   sp_lid count;
   sp_lid *dofs;   /* [count], ascending */
   double *values; /* [count], > 0 */
-  bool anywhere;  /* some rank has alpha > 0 */
 } sp_robin;
 
 /* Fill *robin. sp_robin_free releases its memory, also after a failure. Errors: SP_ERR_INPUT with a

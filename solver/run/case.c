@@ -48,11 +48,12 @@ static bool has_results(sp_status status) {
 
 /* The means that the residual says little or nothing about. */
 static sp_status set_means(sp_case *c) {
-  if (c->singular)
-    return sp_null_space_match_means(c->null_space, c->problem, c->space, c->solution);
+  if (c->null_space)
+    SP_TRY(sp_null_space_match_means(c->null_space, c->problem, c->space, c->solution));
+  if (!c->weak) return SP_OK;
   double *residual = c->work;
   SP_TRY(sp_case_download(c, c->b, residual)); /* CG has overwritten b with it */
-  return sp_null_space_correct_means(c->null_space, c->space, residual, c->solution);
+  return sp_null_space_correct_means(c->weak, c->space, residual, c->solution);
 }
 
 /* The whole solution on the host. */
@@ -60,7 +61,7 @@ static sp_status fetch_solution(sp_case *c) {
   const size_t dofs = sp_space_dofs(c->space);
   SP_TRY(sp_case_download(c, c->x, c->solution));
   SP_TRY(sp_agree(c->comm, sp_vectors_add(dofs, c->boundary_values, c->solution)));
-  return c->null_space ? set_means(c) : SP_OK;
+  return set_means(c);
 }
 
 /* The iteration and its solution, also if it is not converged. */
@@ -108,8 +109,7 @@ static sp_status solve(sp_case *c, sp_results *results) {
     SP_TRY(sp_report_setup(c->report, c->op, c->geometry_reason, c->preconditioner,
                            c->preconditioner_reason, c->problem, &c->range));
   if (c->report) sp_report_jumps(c->report, &c->jumps);
-  if (c->report && c->null_space && !c->singular)
-    sp_report_magnification(c->report, c->null_space->magnification);
+  if (c->report && c->weak) sp_report_magnification(c->report, c->weak->magnification);
   results->elements = c->mesh->global_elements;
   results->dofs = c->op->global_dofs;
   const sp_status solved = iterate(c, results);

@@ -27,6 +27,7 @@ void sp_case_release(sp_case *c) {
   free(c->work);
   sp_checkpoint_destroy(&c->checkpoint);
   sp_null_space_destroy(&c->null_space);
+  sp_null_space_destroy(&c->weak);
   sp_problem_destroy(&c->problem);
   sp_space_destroy(&c->space);
   sp_postprocess_destroy(&c->postprocess);
@@ -62,24 +63,18 @@ static sp_status make_problem(sp_case *c) {
   SP_TRY(sp_problem_robin(c->problem, c->space, &c->robin));
   SP_TRY(sp_problem_constraints(c->problem, c->space, c->constrained, c->boundary_values));
   if (!sp_operator_rows[c->problem->kind].has_stiffness) return SP_OK;
-  SP_TRY(sp_null_space_create(c->space, c->constrained, &c->null_space));
-  c->singular = c->null_space && sp_null_space_is_exact(&c->coefficients, &c->robin);
-  return SP_OK;
+  return sp_null_space_create(c->space, c->constrained, &c->coefficients, &c->robin, &c->null_space,
+                              &c->weak);
 }
 
 static sp_status make_load(sp_case *c) {
   SP_TRY(sp_problem_load(c->problem, c->space, c->load, &c->range,
                          c->postprocess ? &c->postprocess->balance.sums : NULL));
   if (c->report) SP_TRY(sp_problem_jumps(c->problem, c->space, &c->jumps));
-  if (!c->singular) return SP_OK;
-  /* Data derived from a solution are compatible by the divergence theorem; what the quadrature
-   * leaves over is part of the discretization error. */
-  bool given = sp_materials_have_forcing(&c->problem->materials);
-  for (int p = 0; p < c->problem->part_count; p++)
-    given = given || c->problem->parts[p].formula != NULL;
+  if (!c->null_space) return SP_OK;
   double imbalance, before, after;
   SP_TRY(sum_load(c, &before));
-  SP_TRY(sp_null_space_project(c->null_space, c->space, given, c->load, &imbalance));
+  SP_TRY(sp_null_space_project(c->null_space, c->problem, c->space, c->load, &imbalance));
   SP_TRY(sum_load(c, &after));
   if (c->postprocess) c->postprocess->balance.removed = before - after;
   return SP_OK;
@@ -100,10 +95,9 @@ static sp_operator_setup setup_of(const sp_case *c) {
 }
 
 static sp_status begin_creation(sp_case *c) {
-  const double magnification = c->null_space ? c->null_space->magnification : 0;
-  return sp_precondition_begin(c->config, c->problem, &c->facts, &c->setup,
-                               c->singular ? c->null_space : NULL, magnification, &c->creation,
-                               &c->preconditioner_reason);
+  const double magnification = c->weak ? c->weak->magnification : 0;
+  return sp_precondition_begin(c->config, c->problem, &c->facts, &c->setup, c->null_space,
+                               magnification, &c->creation, &c->preconditioner_reason);
 }
 
 /* Algebraic multigrid is set up beside load vector and operator, unless the operator has to say
@@ -119,7 +113,7 @@ static sp_status begin_preconditioner(sp_case *c) {
                                     (double)c->mesh->global_elements, &c->facts));
   setup->for_level = sp_precondition_is_multigrid(c->config, &c->facts);
   setup->one_sweep = sp_precondition_leaves_one_sweep(c->config, &c->facts, setup->geometry);
-  return c->null_space && !c->singular ? SP_OK : begin_creation(c);
+  return c->weak ? SP_OK : begin_creation(c);
 }
 
 static sp_status make_preconditioner(sp_case *c) {
@@ -178,8 +172,7 @@ static sp_status check_load(sp_case *c) {
 static sp_status lift(sp_case *c) {
   const size_t dofs = sp_space_dofs(c->space);
   SP_TRY(sp_agree(c->comm, create_vectors(c)));
-  if (c->null_space && !c->singular)
-    SP_TRY(sp_null_space_weigh(c->null_space, c->op, c->x, c->b, c->work));
+  if (c->weak) SP_TRY(sp_null_space_weigh(c->weak, c->op, c->x, c->b, c->work));
   if (c->problem->has_dirichlet) {
     if (c->postprocess) {
       sp_balance *balance = &c->postprocess->balance;

@@ -35,8 +35,8 @@ typedef struct sp_case {
   sp_coefficients coefficients; /* until the preconditioner is built, as the Robin faces' part */
   sp_robin robin;
   sp_interface_jumps jumps;
-  sp_null_space *null_space; /* NULL where Dirichlet data determine all means */
-  bool singular;             /* nothing determines its means */
+  sp_null_space *null_space; /* of the parts whose mean nothing determines; NULL for none */
+  sp_null_space *weak;       /* of those whose mean lambda and alpha alone determine; likewise */
   sp_checkpoint *checkpoint; /* NULL without checkpoint and restart */
   sp_operator_setup setup;   /* of the operator; its arrays are those here */
   sp_operator *op;

@@ -77,7 +77,7 @@ static sp_bytes predict_bytes(const shape *s, const sp_sizes *sizes, double at_s
                                sp_operator_predicted_bytes(s->backend, &s->op, sizes));
   base.host += mesh + sp_checkpoint_predicted_bytes(config, dofs);
   /* With Dirichlet data only a mesh of several parts has components to keep. */
-  if (s->null_space) base.host += sp_null_space_predicted_bytes(dofs);
+  if (s->null_space) base.host += sp_null_space_predicted_bytes(sizes->elements, dofs);
   const bool restarts = config->output.restart[0];
   const sp_bytes vectors = sp_case_predicted_bytes(s->backend, dofs, sp_threads() > 1);
   const sp_bytes built = sp_bytes_sum(base, preconditioner->held);

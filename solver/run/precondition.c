@@ -131,7 +131,7 @@ static sp_status fill_level(const sp_preconditioner_creation *s, const sp_space 
   SP_TRY(find_constraints(s->problem, space, l));
   SP_TRY(sp_coefficients_create(&s->problem->materials, space->mesh, rule, &l->coefficients));
   SP_TRY(sp_problem_robin(s->problem, space, &l->robin));
-  return s->constants ? sp_null_space_create(space, l->constrained, &l->constants) : SP_OK;
+  return sp_null_space_copy(s->constants, space, &l->constants);
 }
 
 static void set_constants(const sp_null_space *null_space, sp_constants *out) {
