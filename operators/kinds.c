@@ -3,8 +3,7 @@
 #include "mesh/geometry.h"
 
 const sp_operator_row sp_operator_rows[SP_OPERATORS] = {
-    [SP_MASS] = {.name = "mass",
-                 .collocated = false,
+    [SP_MASS] = {.collocated = false,
                  .has_stiffness = false,
                  .has_boundary = false,
                  .factors = 1,
@@ -12,8 +11,7 @@ const sp_operator_row sp_operator_rows[SP_OPERATORS] = {
                  .rate_l2 = 1,
                  .rate_h1 = 0,
                  .boundary_layer = true},
-    [SP_BP35] = {.name = "bp3.5",
-                 .collocated = true,
+    [SP_BP35] = {.collocated = true,
                  .has_stiffness = true,
                  .has_boundary = true,
                  .factors = SP_FACTORS,
@@ -21,8 +19,7 @@ const sp_operator_row sp_operator_rows[SP_OPERATORS] = {
                  .rate_l2 = 1,
                  .rate_h1 = 0,
                  .boundary_layer = false},
-    [SP_BP30] = {.name = "bp3.0",
-                 .collocated = false,
+    [SP_BP30] = {.collocated = false,
                  .has_stiffness = true,
                  .has_boundary = true,
                  .factors = SP_FACTORS,
@@ -32,13 +29,16 @@ const sp_operator_row sp_operator_rows[SP_OPERATORS] = {
                  .boundary_layer = false},
 };
 
+const char *const sp_operator_names[] = {
+    [SP_MASS] = "mass", [SP_BP35] = "bp3.5", [SP_BP30] = "bp3.0", [SP_OPERATORS] = NULL};
+
 const char *const sp_geometry_names[] = {[SP_GEOMETRY_AUTO] = "auto",
                                          [SP_GEOMETRY_STORED] = "stored",
                                          [SP_GEOMETRY_TRILINEAR] = "trilinear",
                                          NULL};
 
 const char *sp_operator_name(sp_operator_kind kind) {
-  return sp_operator_rows[kind].name;
+  return sp_operator_names[kind];
 }
 
 const char *sp_geometry_kind_name(sp_geometry_kind kind) {

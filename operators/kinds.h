@@ -10,7 +10,7 @@
  * (operators/host/local.c, operators/cuda/order.cu) and its line in the manual:
  *
  *     1. its constant in sp_operator_kind,
- *     2. its row in operators/kinds.c,
+ *     2. its name and its row in operators/kinds.c,
  *     3. its bilinear form in tests/reference_operator.c, with which every operator is compared,
  *     4. its flops and bytes, worked out by hand, in tests/counts.c. */
 #ifndef SP_OPERATORS_KINDS_H
@@ -21,7 +21,6 @@
 typedef enum sp_operator_kind { SP_MASS, SP_BP35, SP_BP30, SP_OPERATORS } sp_operator_kind;
 
 typedef struct sp_operator_row {
-  const char *name;     /* as in a case */
   bool collocated;      /* quadrature at the GLL nodes themselves; else GL with N + 2 points */
   bool has_stiffness;   /* S + lambda M; else M alone, without kappa and lambda */
   bool has_boundary;    /* takes boundary conditions */
@@ -58,8 +57,8 @@ static inline sp_factor_kind sp_factor_kind_of(sp_geometry_kind geometry) {
   return geometry == SP_GEOMETRY_TRILINEAR ? SP_FACTORS_TRILINEAR : SP_FACTORS_STORED;
 }
 
-/* All names of geometries as in a case, by sp_geometry_kind; ends in NULL. */
-extern const char *const sp_geometry_names[];
+/* All names as in a case, by sp_operator_kind and by sp_geometry_kind; both end in NULL. */
+extern const char *const sp_operator_names[], *const sp_geometry_names[];
 
 /* A name as in a case ("bp3.5", "stored", ...). Local. */
 const char *sp_operator_name(sp_operator_kind kind);

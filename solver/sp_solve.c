@@ -14,7 +14,6 @@
 #include "solver/run/study.h"
 #include "solver/run/summary.h"
 #include "solver/run/version.h"
-#include "solver/run/vocabulary.h"
 
 static const char usage[] =
     "usage: sp_solve [-q] CASE.ini [SECTION.KEY=VALUE ...]\n"
@@ -71,7 +70,7 @@ static sp_status parse_arguments(int argc, char **argv, bool talks, command *out
       out->done = true;
       return SP_OK;
     } else if (!strcmp(argument, "--defaults")) {
-      if (talks) SP_TRY(sp_config_print_defaults(sp_case_vocabulary(), stdout));
+      if (talks) SP_TRY(sp_config_print_defaults(stdout));
       out->done = true;
       return SP_OK;
     } else if (!strcmp(argument, "--dry-run")) {
@@ -128,8 +127,8 @@ static sp_status run_line(const command *line, double at_start, double start, sp
   sp_summary *summary;
   sp_config *config = NULL;
   SP_TRY(sp_summary_open(MPI_COMM_WORLD, line->json, line->file, &summary));
-  sp_status status = sp_config_read(MPI_COMM_WORLD, sp_case_vocabulary(), line->file,
-                                    line->override_count, line->overrides, &config);
+  sp_status status =
+      sp_config_read(MPI_COMM_WORLD, line->file, line->override_count, line->overrides, &config);
   if (!status) status = sp_summary_check(summary, config);
   if (!status) {
     sp_profile_add(profile, SP_PHASE_CASE, 1, MPI_Wtime() - start);

@@ -9,7 +9,6 @@
 
 #include "solver/case/config.h"
 #include "tests/check.h"
-#include "tests/config_words.h"
 
 static int rank, size;
 
@@ -51,7 +50,7 @@ static inline sp_config *read_case(const char *text, const char *const *override
   if (!overrides) overrides = none;
   if (text) write_case(text);
   sp_config *config;
-  const sp_status status = sp_config_read(MPI_COMM_WORLD, &config_words, text ? "case.ini" : NULL,
+  const sp_status status = sp_config_read(MPI_COMM_WORLD, text ? "case.ini" : NULL,
                                           count_overrides(overrides), overrides, &config);
   CHECK(status == SP_OK && config, "%s", sp_error_message());
   return config;
@@ -63,7 +62,7 @@ static inline void check_error(const char *text, const char *const *overrides,
   if (!overrides) overrides = none;
   if (text) write_case(text);
   sp_config *config = (sp_config *)1;
-  const sp_status status = sp_config_read(MPI_COMM_WORLD, &config_words, text ? "case.ini" : NULL,
+  const sp_status status = sp_config_read(MPI_COMM_WORLD, text ? "case.ini" : NULL,
                                           count_overrides(overrides), overrides, &config);
   CHECK(status == SP_ERR_INPUT, "status %d where '%s' was expected", (int)status, message);
   CHECK(!config, "a configuration after a failure");

@@ -28,7 +28,7 @@ static void check_round_trip(const sp_config *config, const char *path) {
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) write_bytes(path, first, strlen(first));
   sp_config *again = NULL;
-  CHECK(sp_config_read(MPI_COMM_WORLD, &config_words, path, 0, NULL, &again) == SP_OK, "%s of\n%s",
+  CHECK(sp_config_read(MPI_COMM_WORLD, path, 0, NULL, &again) == SP_OK, "%s of\n%s",
         sp_error_message(), first);
   if (again) {
     char *second = format(again);
@@ -158,8 +158,8 @@ static void test_round_trip(void) {
                {"sub/case.ini", "mesh.file=/b.msh", "/b.msh"},
                {"./sub/case.ini", "mesh.refine=1", "./sub/../a.msh"}};
   for (size_t f = 0; f < sizeof files / sizeof files[0]; f++) {
-    const sp_status status = sp_config_read(MPI_COMM_WORLD, &config_words, files[f].path, 1,
-                                            &files[f].override, &config);
+    const sp_status status =
+        sp_config_read(MPI_COMM_WORLD, files[f].path, 1, &files[f].override, &config);
     CHECK(status == SP_OK, "%s", sp_error_message());
     if (!config) continue;
     CHECK_TEXT(config->mesh.file, files[f].file);
@@ -247,8 +247,7 @@ static void fuzz_one(const char *path, const char *text, size_t length, const ch
                      int *accepted) {
   write_bytes(path, text, length);
   sp_config *config = NULL;
-  if (sp_config_read(MPI_COMM_SELF, &config_words, path, argument ? 1 : 0, &argument, &config) !=
-      SP_OK) {
+  if (sp_config_read(MPI_COMM_SELF, path, argument ? 1 : 0, &argument, &config) != SP_OK) {
     CHECK(!config && *sp_error_message(), "a failure without a message");
     return;
   }
@@ -257,7 +256,7 @@ static void fuzz_one(const char *path, const char *text, size_t length, const ch
   sp_config_destroy(&config);
   if (!first) return;
   write_bytes(path, first, strlen(first));
-  CHECK(sp_config_read(MPI_COMM_SELF, &config_words, path, 0, NULL, &config) == SP_OK, "%s of\n%s",
+  CHECK(sp_config_read(MPI_COMM_SELF, path, 0, NULL, &config) == SP_OK, "%s of\n%s",
         sp_error_message(), first);
   if (config) {
     char *second = format(config);

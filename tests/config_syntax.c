@@ -172,8 +172,7 @@ static void test_unset(void) {
   enum { ARGUMENTS = sizeof arguments / sizeof *arguments };
   sp_config *config;
   if (rank == 0) write_bytes("unset.ini", text, sizeof text - 1);
-  CHECK(sp_config_read(MPI_COMM_WORLD, &config_words, "unset.ini", ARGUMENTS - 1, arguments,
-                       &config) == SP_OK,
+  CHECK(sp_config_read(MPI_COMM_WORLD, "unset.ini", ARGUMENTS - 1, arguments, &config) == SP_OK,
         "%s", sp_error_message());
   if (!config) return;
   CHECK(config->boundary.count == 1 && config->boundary.where, "%d groups", config->boundary.count);
@@ -183,14 +182,13 @@ static void test_unset(void) {
   CHECK_TEXT(config->probes.entries[0].name, "b");
   sp_config_destroy(&config);
 
-  CHECK(sp_config_read(MPI_COMM_WORLD, &config_words, "unset.ini", ARGUMENTS, arguments, &config) ==
-            SP_OK,
-        "%s", sp_error_message());
+  CHECK(sp_config_read(MPI_COMM_WORLD, "unset.ini", ARGUMENTS, arguments, &config) == SP_OK, "%s",
+        sp_error_message());
   if (!config) return;
   CHECK(!config->boundary.where && config->boundary.count == 0, "boundary is still given");
   CHECK(!config->problem.lambda_given, "lambda is still given");
-  CHECK(config->discretization.order == 7 && config->solver.preconditioner == PRECONDITIONER_AUTO &&
-            !config->mesh.file,
+  CHECK(config->discretization.order == 7 &&
+            config->solver.preconditioner == SP_PRECONDITIONER_AUTO && !config->mesh.file,
         "defaults");
   CHECK(config->mesh.elements[0] == 8, "elements %d", config->mesh.elements[0]);
   sp_config_destroy(&config);
@@ -198,7 +196,7 @@ static void test_unset(void) {
 
 static void check_unreadable(const char *path, sp_status expected, const char *message) {
   sp_config *config = NULL;
-  const sp_status status = sp_config_read(MPI_COMM_WORLD, &config_words, path, 0, NULL, &config);
+  const sp_status status = sp_config_read(MPI_COMM_WORLD, path, 0, NULL, &config);
   CHECK(status == expected && !config, "status %d of %s", (int)status, path);
   CHECK_TEXT(sp_error_message(), message);
 }

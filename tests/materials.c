@@ -306,7 +306,7 @@ static void check_groups(void) {
     sp_hexes *hexes;
     sp_mesh *mesh;
     sp_materials materials;
-    require(sp_config_read(MPI_COMM_WORLD, sp_case_vocabulary(), NULL, 2, overrides, &config));
+    require(sp_config_read(MPI_COMM_WORLD, NULL, 2, overrides, &config));
     require(sp_gmsh_hexes(MPI_COMM_WORLD, SP_FIXTURES "/slab.geo", &hexes));
     for (int g = 0; g < hexes->volume_group_count; g++) {
       sp_group *group = &hexes->volume_groups[g];
@@ -368,7 +368,7 @@ static void check_coefficients(void) {
     sp_coefficients values;
     sp_rule rule;
     sp_rule_gl(3, &rule);
-    require(sp_config_read(MPI_COMM_WORLD, sp_case_vocabulary(), NULL, count, overrides, &config));
+    require(sp_config_read(MPI_COMM_WORLD, NULL, count, overrides, &config));
     require(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes));
     require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
     require(sp_materials_create(config, mesh->hexes, &materials));
@@ -424,7 +424,7 @@ static void check_jumps(sp_operator_kind kind) {
     sp_space *space;
     sp_problem *problem;
     sp_interface_jumps jumps;
-    require(sp_config_read(MPI_COMM_WORLD, sp_case_vocabulary(), NULL, 5, overrides, &config));
+    require(sp_config_read(MPI_COMM_WORLD, NULL, 5, overrides, &config));
     require(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes));
     require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
     require(sp_platform_open(MPI_COMM_WORLD, SP_DEVICE_HOST, SP_TRANSPORT_AUTO, &platform));
@@ -455,7 +455,7 @@ static void check_checkpoint(void) {
   char *texts[3] = {NULL};
   for (int v = 0; v < 3; v++) {
     sp_config *config;
-    require(sp_config_read(MPI_COMM_WORLD, sp_case_vocabulary(), NULL, 2, variants[v], &config));
+    require(sp_config_read(MPI_COMM_WORLD, NULL, 2, variants[v], &config));
     require(sp_checkpoint_case_text(config, &texts[v]));
     sp_config_destroy(&config);
   }

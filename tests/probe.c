@@ -7,7 +7,6 @@
 
 #include "mesh/locate.h"
 #include "mesh/reference.h"
-#include "solver/run/vocabulary.h"
 #include "tests/check.h"
 #include "tests/deformed_box.h"
 #include "tests/device.h"
@@ -70,8 +69,8 @@ static sp_config *read_probes(int count, const double (*points)[3]) {
              points[p][2]);
   for (int p = 0; p <= count; p++) overrides[p] = texts[p];
   sp_config *config;
-  CHECK(!sp_config_read(MPI_COMM_WORLD, sp_case_vocabulary(), NULL, count + 1, overrides, &config),
-        "%s", sp_error_message());
+  CHECK(!sp_config_read(MPI_COMM_WORLD, NULL, count + 1, overrides, &config), "%s",
+        sp_error_message());
   free(texts);
   free(overrides);
   return config;

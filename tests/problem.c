@@ -14,7 +14,6 @@
 #include "solver/problem/errors.h"
 #include "solver/problem/load.h"
 #include "solver/problem/robin.h"
-#include "solver/run/vocabulary.h"
 #include "tests/check.h"
 
 static int rank;
@@ -29,7 +28,7 @@ static sp_config *read_config(const char *const *overrides) {
   int count = 0;
   sp_config *config;
   while (overrides[count]) count++;
-  require(sp_config_read(MPI_COMM_WORLD, sp_case_vocabulary(), NULL, count, overrides, &config));
+  require(sp_config_read(MPI_COMM_WORLD, NULL, count, overrides, &config));
   return config;
 }
 

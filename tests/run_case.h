@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "solver/run/case.h"
-#include "solver/run/vocabulary.h"
 #include "tests/check.h"
 #include "tests/device.h"
 
@@ -37,7 +36,7 @@ static inline sp_status run_case(MPI_Comm comm, const char *const *common, const
   CHECK(!(common && *common) && !(own && *own), "more than %d overrides", RUN_CASE_OVERRIDES);
   sp_config *config;
   *results = (sp_results){0};
-  SP_TRY(sp_config_read(comm, sp_case_vocabulary(), NULL, count, overrides, &config));
+  SP_TRY(sp_config_read(comm, NULL, count, overrides, &config));
   sp_terminal terminal = sp_terminal_open(comm, true);
   const sp_profile profile = sp_profile_from_now();
   const sp_status status = sp_case_run(comm, config, &profile, &terminal, results);

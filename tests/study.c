@@ -181,7 +181,7 @@ static sp_status run_study(const char *const *overrides, const char *order, cons
   sp_config *config;
   if (order) SP_TRY(sp_study_parse(order, &study));
   if (refine) SP_TRY(sp_study_parse(refine, &study));
-  SP_TRY(sp_config_read(MPI_COMM_WORLD, sp_case_vocabulary(), NULL, count, all, &config));
+  SP_TRY(sp_config_read(MPI_COMM_WORLD, NULL, count, all, &config));
   sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, true);
   const sp_profile profile = sp_profile_from_now();
   const sp_status status = sp_study_run(MPI_COMM_WORLD, config, &study, &profile, &terminal);

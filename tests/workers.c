@@ -31,9 +31,8 @@ static sp_config *read_settings(const char *const *settings) {
   int count = 2;
   sp_config *config = NULL;
   for (; *settings && count < MOST; settings++) overrides[count++] = *settings;
-  CHECK(sp_config_read(MPI_COMM_WORLD, sp_case_vocabulary(), NULL, count, overrides, &config) ==
-            SP_OK,
-        "%s", sp_error_message());
+  CHECK(sp_config_read(MPI_COMM_WORLD, NULL, count, overrides, &config) == SP_OK, "%s",
+        sp_error_message());
   if (!config) MPI_Abort(MPI_COMM_WORLD, 1);
   return config;
 }

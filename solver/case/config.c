@@ -44,11 +44,11 @@ static sp_status set_group(sp_config *config, const sp_key *key, const sp_ini_en
   const int count = config->boundary.count;
   for (int i = 0; i < count; i++)
     if (strcmp(entries[i].group, entry->key) == 0)
-      return sp_key_set(key, config->vocabulary, entry->value, where, &entries[i]);
+      return sp_key_set(key, entry->value, where, &entries[i]);
 
   sp_boundary_entry added = {.group = NULL};
   sp_status status = sp_copy_text(entry->key, &added.group);
-  if (status == SP_OK) status = sp_key_set(key, config->vocabulary, entry->value, where, &added);
+  if (status == SP_OK) status = sp_key_set(key, entry->value, where, &added);
   if (status == SP_OK) {
     entries = realloc(entries, ((size_t)count + 1) * sizeof *entries);
     if (!entries) status = sp_fail(SP_ERR_SYSTEM, "out of memory: %d boundary groups", count + 1);
@@ -78,7 +78,7 @@ static sp_status set_probe(sp_config *config, const sp_key *key, const sp_ini_en
   }
   SP_TRY(sp_copy_text(entry->key, &entries[i].name));
   SP_TRY(sp_copy_text(where, &entries[i].where));
-  return sp_key_set(key, config->vocabulary, entry->value, where, entries[i].point);
+  return sp_key_set(key, entry->value, where, entries[i].point);
 }
 
 static sp_status set_named(sp_config *config, const sp_key *key, const sp_ini_entry *entry,
@@ -92,7 +92,7 @@ static sp_status set_named(sp_config *config, const sp_key *key, const sp_ini_en
 static sp_status set_default(sp_config *config, const sp_key *key) {
   char where[64];
   snprintf(where, sizeof where, "default of %s.%s", key->section, key->name);
-  return sp_key_set(key, config->vocabulary, key->fallback, where, field_of(config, key));
+  return sp_key_set(key, key->fallback, where, field_of(config, key));
 }
 
 static void drop_group(sp_config *config, const sp_key *key, const char *name) {
@@ -147,9 +147,8 @@ static sp_status assign(struct reader *reader, const char *location, const sp_in
 
   char *where = NULL;
   SP_TRY(make_where(location, entry, &where));
-  sp_status status =
-      key->name ? sp_key_set(key, config->vocabulary, entry->value, where, field_of(config, key))
-                : set_named(config, key, entry, where);
+  sp_status status = key->name ? sp_key_set(key, entry->value, where, field_of(config, key))
+                               : set_named(config, key, entry, where);
   if (status == SP_OK && strcmp(key->section, "boundary") == 0 && !config->boundary.where)
     status = sp_copy_text(where, &config->boundary.where);
   if (status == SP_OK) {
@@ -214,9 +213,8 @@ static sp_status fill(struct reader *reader, const sp_ini *ini, int override_cou
 }
 
 /* The part of reading that needs no communication. Local. */
-static sp_status parse(const sp_vocabulary *vocabulary, const char *path, const char *text,
-                       size_t length, int override_count, const char *const *overrides,
-                       sp_config **out) {
+static sp_status parse(const char *path, const char *text, size_t length, int override_count,
+                       const char *const *overrides, sp_config **out) {
   locale_t own = (locale_t)0, previous = (locale_t)0;
   SP_TRY(sp_locale_use_c(&own, &previous));
   struct reader reader = {.origin = {.path = path}};
@@ -227,7 +225,6 @@ static sp_status parse(const sp_vocabulary *vocabulary, const char *path, const 
                          &reader.origin.where);
   if (status == SP_OK && path) status = sp_ini_parse(path, text, length, &ini);
   if (status == SP_OK) {
-    reader.config->vocabulary = vocabulary;
     status = fill(&reader, ini, override_count, overrides);
   }
 
@@ -283,14 +280,14 @@ static sp_status read_everywhere(MPI_Comm comm, const char *path, char **text, i
   return SP_OK;
 }
 
-sp_status sp_config_read(MPI_Comm comm, const sp_vocabulary *vocabulary, const char *path,
-                         int override_count, const char *const *overrides, sp_config **out) {
+sp_status sp_config_read(MPI_Comm comm, const char *path, int override_count,
+                         const char *const *overrides, sp_config **out) {
   *out = NULL;
   char *text = NULL;
   int length = 0;
   sp_status status = path ? read_everywhere(comm, path, &text, &length) : SP_OK;
   if (status == SP_OK) {
-    status = parse(vocabulary, path, text, (size_t)length, override_count, overrides, out);
+    status = parse(path, text, (size_t)length, override_count, overrides, out);
     status = sp_agree(comm, status);
   }
   if (status != SP_OK) sp_config_destroy(out);

@@ -21,25 +21,14 @@
 #include <stdio.h>
 
 #include "io/error.h"
+#include "mesh/box.h"
+#include "operators/kinds.h"
+#include "operators/platform.h"
+#include "operators/transport.h"
 #include "solver/case/output_paths.h"
-
-/* The words that some keys accept. Other folders define these words and pass them in. Each list
- * ends in NULL and contains the default of its key (solver/case/config_keys.c). In sp_config such a
- * key is an int, the index of its word in the list. */
-typedef struct sp_vocabulary {
-  const char *const *maps;            /* of mesh.map; epsilon and step apply to "kershaw" only */
-  const char *const *steps;           /* of mesh.step */
-  const char *const *operators;       /* of discretization.operator */
-  const char *const *geometries;      /* of discretization.geometry */
-  const char *const *preconditioners; /* of solver.preconditioner; smoother, orders, coarse ...
-                                         are for the words "multigrid" and "auto" */
-  const char *const *smoothers;       /* of solver.smoother */
-  const char *const *coarse_solvers;  /* of solver.coarse */
-  const char *const *precisions;      /* of solver.precision */
-  const char *const *devices;         /* of backend.device */
-  const char *const *transports;      /* of backend.exchange */
-  const char *const *shares;          /* of backend.share */
-} sp_vocabulary;
+#include "solver/linear/coarse.h"
+#include "solver/linear/multigrid.h"
+#include "solver/linear/preconditioner.h"
 
 typedef enum sp_shape { SP_SHAPE_FILE, SP_SHAPE_BOX } sp_shape;
 typedef enum sp_condition { SP_DIRICHLET, SP_NEUMANN, SP_ROBIN, SP_PERIODIC } sp_condition;
@@ -116,22 +105,21 @@ typedef struct sp_region_entry {
 } sp_region_entry;
 
 typedef struct sp_config {
-  const sp_vocabulary *vocabulary; /* what sp_config_read was given */
   struct {
     sp_shape shape;  /* box, unless mesh.file is given */
     char *file;      /* NULL for a box; path as the program opens it */
     char *where;     /* where mesh.file or mesh.shape was given, for messages */
     int elements[3]; /* each >= 1 */
     double lower[3], upper[3];
-    int map;        /* index into vocabulary->maps */
+    sp_map map;
     double epsilon; /* of Kershaw's map, in (0, 1] */
-    int step;       /* of Kershaw's map: index into vocabulary->steps */
+    sp_step step;   /* of Kershaw's map */
     int refine;     /* uniform refinements, 0..10 */
   } mesh;
   struct {
-    int order;         /* N, 1..15 */
-    int operator_kind; /* index into vocabulary->operators */
-    int geometry;      /* index into vocabulary->geometries */
+    int order; /* N, 1..15 */
+    sp_operator_kind operator_kind;
+    sp_geometry_kind geometry;
   } discretization;
   struct {
     sp_formula lambda, kappa, solution, forcing;
@@ -146,19 +134,19 @@ typedef struct sp_config {
   struct {
     double tolerance;   /* on ||r|| / ||b||, from DBL_EPSILON to below 1 */
     int max_iterations; /* >= 1 */
-    int preconditioner; /* index into vocabulary->preconditioners */
+    sp_preconditioner_kind preconditioner;
     /* Of multigrid. */
-    int smoother;        /* index into vocabulary->smoothers */
+    sp_smoother_kind smoother;
     int smoother_degree; /* 1..6 */
     sp_list orders;      /* of its levels, decreasing from N to 1; empty: the program chooses */
-    int coarse;          /* index into vocabulary->coarse_solvers */
-    int precision;       /* index into vocabulary->precisions */
+    sp_coarse_kind coarse;
+    sp_cycle_precision precision;
   } solver;
   struct {
-    int device;   /* index into vocabulary->devices */
-    int exchange; /* how GPUs sum over ranks: index into vocabulary->transports */
-    int share;    /* whether ranks share GPUs: index into vocabulary->shares */
-    int threads;  /* per rank; 0: OMP_NUM_THREADS, else the program chooses */
+    sp_device_kind device;
+    sp_transport exchange; /* how GPUs sum over ranks */
+    sp_share share;
+    int threads; /* per rank; 0: OMP_NUM_THREADS, else the program chooses */
   } backend;
   struct {
     /* Paths relative to the working directory; "" for none. */
@@ -188,10 +176,10 @@ typedef struct sp_config {
 
 /* Rank 0 reads `path` and broadcasts its text; every rank parses it and the overrides, so that all
  * hold the same configuration. `path` may be NULL: then the case consists of defaults and
- * overrides. `vocabulary` must outlive *out, which the caller destroys. Collective over `comm`.
+ * overrides. The caller destroys *out. Collective over `comm`.
  * Errors: SP_ERR_INPUT, SP_ERR_SYSTEM. */
-sp_status sp_config_read(MPI_Comm comm, const sp_vocabulary *vocabulary, const char *path,
-                         int override_count, const char *const *overrides, sp_config **out);
+sp_status sp_config_read(MPI_Comm comm, const char *path, int override_count,
+                         const char *const *overrides, sp_config **out);
 
 /* NULL-safe; sets *config to NULL. Local. */
 void sp_config_destroy(sp_config **config);
@@ -207,7 +195,7 @@ sp_status sp_config_format(const sp_config *config, char **text);
 
 /* A commented INI text with every key and its default, for --defaults. Local. Errors:
  * SP_ERR_SYSTEM. */
-sp_status sp_config_print_defaults(const sp_vocabulary *vocabulary, FILE *stream);
+sp_status sp_config_print_defaults(FILE *stream);
 
 /* The word of a condition in a case: "dirichlet", "neumann", "robin" or "periodic". Local. */
 const char *sp_condition_name(sp_condition condition);

@@ -25,17 +25,17 @@ static void print_config(const sp_config *config, FILE *stream) {
     if (!key->name && key->type == SP_KEY_RESULT) sp_results_print(config, key, stream);
     for (int i = 0; points && i < config->probes.count; i++) {
       fprintf(stream, "%s = ", config->probes.entries[i].name);
-      sp_key_print(key, config->vocabulary, config->probes.entries[i].point, stream);
+      sp_key_print(key, config->probes.entries[i].point, stream);
       fputc('\n', stream);
     }
     for (int i = 0; groups && i < config->boundary.count; i++) {
       fprintf(stream, "%s = ", config->boundary.entries[i].group);
-      sp_key_print(key, config->vocabulary, &config->boundary.entries[i], stream);
+      sp_key_print(key, &config->boundary.entries[i], stream);
       fputc('\n', stream);
     }
     if (!key->name) continue;
     fprintf(stream, "%s%s = ", !key->applies || key->applies(config) ? "" : "# ", key->name);
-    sp_key_print(key, config->vocabulary, (const char *)config + key->offset, stream);
+    sp_key_print(key, (const char *)config + key->offset, stream);
     fputc('\n', stream);
   }
   sp_sections_print(config, stream);
@@ -96,9 +96,9 @@ sp_status sp_config_format(const sp_config *config, char **text) {
   return status;
 }
 
-sp_status sp_config_print_defaults(const sp_vocabulary *vocabulary, FILE *stream) {
+sp_status sp_config_print_defaults(FILE *stream) {
   sp_config *defaults; /* decides which keys apply */
-  SP_TRY(sp_config_read(MPI_COMM_SELF, vocabulary, NULL, 0, NULL, &defaults));
+  SP_TRY(sp_config_read(MPI_COMM_SELF, NULL, 0, NULL, &defaults));
   fprintf(
       stream,
       "# Every key of a case with its default. Remove the # before a key to use it: it changes\n"
@@ -111,12 +111,12 @@ sp_status sp_config_print_defaults(const sp_vocabulary *vocabulary, FILE *stream
       continue;
     }
     char expected[SP_DESCRIPTION_SIZE];
-    sp_key_describe(key, vocabulary, expected);
+    sp_key_describe(key, expected);
     fprintf(stream, "# %s (%s)\n", key->help, expected);
     fprintf(stream, "%s%s = %s\n", !key->applies || key->applies(defaults) ? "" : "# ", key->name,
             key->fallback);
   }
-  sp_sections_print_keys(vocabulary, stream);
+  sp_sections_print_keys(stream);
   sp_config_destroy(&defaults);
   return SP_OK;
 }

@@ -9,8 +9,7 @@
 #include "io/ini.h"
 #include "io/threads.h"
 
-_Static_assert(sizeof(sp_shape) == sizeof(int) && sizeof(sp_condition) == sizeof(int),
-               "choices are stored as int");
+_Static_assert(sizeof(sp_shape) == sizeof(int), "enums are written and read as int");
 
 static const char *const shapes[] = {[SP_SHAPE_FILE] = "file", [SP_SHAPE_BOX] = "box", NULL};
 static const char *const conditions[] = {[SP_DIRICHLET] = "dirichlet",
@@ -45,7 +44,7 @@ static bool is_box(const sp_config *config) {
 }
 
 static bool is_kershaw(const sp_config *config) {
-  return is_box(config) && strcmp(config->vocabulary->maps[config->mesh.map], "kershaw") == 0;
+  return is_box(config) && config->mesh.map == SP_MAP_KERSHAW;
 }
 
 /* The mass problem refuses these three keys if they are given at all. So a resolved case has them
@@ -64,8 +63,8 @@ static bool is_boundary_given(const sp_config *config) {
 
 /* `auto` may become multigrid. */
 static bool may_be_multigrid(const sp_config *config) {
-  const char *word = config->vocabulary->preconditioners[config->solver.preconditioner];
-  return strcmp(word, "multigrid") == 0 || strcmp(word, "auto") == 0;
+  const sp_preconditioner_kind kind = config->solver.preconditioner;
+  return kind == SP_PRECONDITIONER_MULTIGRID || kind == SP_PRECONDITIONER_AUTO;
 }
 
 static bool has_checkpoint(const sp_config *config) {
@@ -79,7 +78,7 @@ static bool has_checkpoint(const sp_config *config) {
 #define REGION(member)                                                                             \
   .type = SP_KEY_NUMBER, .offset = offsetof(sp_region_entry, member), .named = true, .count = 3,   \
   ANY_NUMBER
-#define WORDS(list) .type = SP_KEY_WORD, .words = offsetof(sp_vocabulary, list)
+#define WORDS(list) .type = SP_KEY_CHOICE, .choices = (list)
 #define ANY_NUMBER .minimum = -DBL_MAX, .maximum = DBL_MAX
 #define MULTIGRID_ONLY                                                                             \
   .applies = may_be_multigrid,                                                                     \
@@ -132,7 +131,7 @@ const sp_key sp_keys[] = {
      .help = "the corner opposite to lower"},
     {.section = "mesh",
      .name = "map",
-     WORDS(maps),
+     WORDS(sp_map_names),
      FIELD(mesh.map),
      .fallback = "none",
      BOX_ONLY,
@@ -151,7 +150,7 @@ const sp_key sp_keys[] = {
      .help = "for map = kershaw: 1 is the plain box, smaller deforms it more"},
     {.section = "mesh",
      .name = "step",
-     WORDS(steps),
+     WORDS(sp_step_names),
      FIELD(mesh.step),
      .fallback = "quintic",
      .applies = is_kershaw,
@@ -178,13 +177,13 @@ const sp_key sp_keys[] = {
      .help = "polynomial order N"},
     {.section = "discretization",
      .name = "operator",
-     WORDS(operators),
+     WORDS(sp_operator_names),
      FIELD(discretization.operator_kind),
      .fallback = "bp3.5",
      .help = "what is solved, and with which quadrature"},
     {.section = "discretization",
      .name = "geometry",
-     WORDS(geometries),
+     WORDS(sp_geometry_names),
      FIELD(discretization.geometry),
      .fallback = "auto",
      .help = "factors stored at every point, or recomputed from the corners"},
@@ -255,14 +254,14 @@ const sp_key sp_keys[] = {
      .help = "limit of the conjugate gradients"},
     {.section = "solver",
      .name = "preconditioner",
-     WORDS(preconditioners),
+     WORDS(sp_preconditioner_names),
      FIELD(solver.preconditioner),
      .fallback = "auto",
      .help =
          "auto: multigrid; jacobi (the diagonal) for mass and for large meshes of order 1 on GPUs"},
     {.section = "solver",
      .name = "smoother",
-     WORDS(smoothers),
+     WORDS(sp_smoother_names),
      FIELD(solver.smoother),
      .fallback = "auto",
      MULTIGRID_ONLY,
@@ -291,14 +290,14 @@ const sp_key sp_keys[] = {
      .help = "of multigrid's levels, from order down to 1, as 7 4 2 1; empty: chosen"},
     {.section = "solver",
      .name = "coarse",
-     WORDS(coarse_solvers),
+     WORDS(sp_coarse_names),
      FIELD(solver.coarse),
      .fallback = "auto",
      MULTIGRID_ONLY,
      .help = "multigrid at order 1: direct or amg (hypre), or chebyshev if built without hypre"},
     {.section = "solver",
      .name = "precision",
-     WORDS(precisions),
+     WORDS(sp_cycle_precision_names),
      FIELD(solver.precision),
      .fallback = "auto",
      MULTIGRID_ONLY,
@@ -306,19 +305,19 @@ const sp_key sp_keys[] = {
 
     {.section = "backend",
      .name = "device",
-     WORDS(devices),
+     WORDS(sp_device_names),
      FIELD(backend.device),
      .fallback = "auto",
      .help = "auto takes a GPU if there is one"},
     {.section = "backend",
      .name = "exchange",
-     WORDS(transports),
+     WORDS(sp_transport_names),
      FIELD(backend.exchange),
      .fallback = "auto",
      .help = "how values travel between GPUs; staged: through the host"},
     {.section = "backend",
      .name = "share",
-     WORDS(shares),
+     WORDS(sp_share_names),
      FIELD(backend.share),
      .fallback = "no",
      .help = "with fewer GPUs than ranks, no: one rank per GPU has elements; yes: all, in turns"},

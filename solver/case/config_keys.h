@@ -14,8 +14,7 @@ typedef enum sp_key_type {
   SP_KEY_INTEGER,   /* int[count] */
   SP_KEY_LIST,      /* sp_list, of at most `count` integers */
   SP_KEY_NUMBER,    /* double[count] */
-  SP_KEY_CHOICE,    /* an enum of solver/case/config.h: the index into choices */
-  SP_KEY_WORD,      /* int: the index into a list of the vocabulary */
+  SP_KEY_CHOICE,    /* an enum: the index into choices */
   SP_KEY_TEXT,      /* char *, "" for none */
   SP_KEY_FORMULA,   /* sp_formula */
   SP_KEY_CONDITION, /* sp_boundary_entry: a condition, then its formulas or nothing */
@@ -33,7 +32,6 @@ typedef struct sp_key {
   double minimum, maximum;
   bool minimum_excluded, maximum_excluded;
   const char *const *choices; /* of a choice, condition or result; ends in NULL */
-  size_t words;               /* of a word: offset of its list in sp_vocabulary */
   bool optional;              /* the value may be empty, which means none */
   const char *fallback;       /* the default as text */
   const char *help;           /* one line */
@@ -57,19 +55,16 @@ sp_status sp_key_fail_unknown(const char *location, const char *section, const c
 
 /* What a value must be: "an integer from 1 to 15", "auto, host or cuda". Local. */
 enum { SP_DESCRIPTION_SIZE = 128 };
-void sp_key_describe(const sp_key *key, const sp_vocabulary *vocabulary,
-                     char text[SP_DESCRIPTION_SIZE]);
+void sp_key_describe(const sp_key *key, char text[SP_DESCRIPTION_SIZE]);
 
 /* Parse `text` and store the value in `field`, which holds a valid value or zeros. `where` begins
  * the message; formulas keep a copy of it. Expects LC_NUMERIC to be "C". Local. Errors:
  * SP_ERR_INPUT, after which `field` is unchanged; SP_ERR_SYSTEM. */
-sp_status sp_key_set(const sp_key *key, const sp_vocabulary *vocabulary, const char *text,
-                     const char *where, void *field);
+sp_status sp_key_set(const sp_key *key, const char *text, const char *where, void *field);
 
 /* Write the value as text that sp_key_set reads back to the same bits. Expects LC_NUMERIC to be
  * "C". Local. */
-void sp_key_print(const sp_key *key, const sp_vocabulary *vocabulary, const void *field,
-                  FILE *stream);
+void sp_key_print(const sp_key *key, const void *field, FILE *stream);
 
 /* Free what a field owns. Local. */
 void sp_key_clear(const sp_key *key, void *field);

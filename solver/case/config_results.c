@@ -17,7 +17,7 @@ sp_status sp_result_assign(sp_config *config, const sp_key *key, const char *nam
   }
   SP_TRY(sp_copy_text(name, &entries[i].name));
   SP_TRY(sp_copy_text(where, &entries[i].where));
-  return sp_key_set(key, config->vocabulary, value, where, &entries[i]);
+  return sp_key_set(key, value, where, &entries[i]);
 }
 
 void sp_result_drop(sp_config *config, const sp_key *key, const char *name) {
@@ -34,7 +34,7 @@ void sp_result_drop(sp_config *config, const sp_key *key, const char *name) {
 void sp_results_print(const sp_config *config, const sp_key *key, FILE *stream) {
   for (int i = 0; i < config->results.count; i++) {
     fprintf(stream, "%s = ", config->results.entries[i].name);
-    sp_key_print(key, config->vocabulary, &config->results.entries[i], stream);
+    sp_key_print(key, &config->results.entries[i], stream);
     fputc('\n', stream);
   }
 }

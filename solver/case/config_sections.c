@@ -137,7 +137,7 @@ static void *field_of(void *entry, const sp_key *key) {
 }
 
 /* "case.ini:12: material.steel.kappa"; an argument says it already. */
-static sp_status set_value(sp_config *config, const char *location, const address *a, int line,
+static sp_status set_value(const char *location, const address *a, int line,
                            const char *value, const sp_key *key, void *entry) {
   char *where = NULL;
   const size_t size = strlen(location) + strlen(a->section) + a->name_length + SP_SHOWN_SIZE;
@@ -151,7 +151,7 @@ static sp_status set_value(sp_config *config, const char *location, const addres
   if (line == 0 && *value == '\0' && !key->optional)
     *(double *)field_of(entry, key) = NAN; /* not given */
   else
-    status = sp_key_set(key, config->vocabulary, value, where, field_of(entry, key));
+    status = sp_key_set(key, value, where, field_of(entry, key));
   free(where);
   return status;
 }
@@ -165,7 +165,7 @@ sp_status sp_section_assign(sp_config *config, const char *location, const sp_in
   SP_TRY(a.section == MATERIAL ? find_material(config, location, &a, &named)
                                : find_region(config, location, &a, &named));
   if (!key) return SP_OK; /* the line of the section itself */
-  return set_value(config, location, &a, entry->line, entry->value, key, named);
+  return set_value(location, &a, entry->line, entry->value, key, named);
 }
 
 /* Every region has a number besides its name, and `default` means something else. */
@@ -198,13 +198,13 @@ sp_status sp_sections_resolve(sp_config *config) {
 
 /* ---- Text ---- */
 
-static void print_entry(const sp_config *config, const char *section, const char *name,
+static void print_entry(const char *section, const char *name,
                         const void *entry, FILE *stream) {
   fprintf(stream, "\n[%s %s]\n", section, name);
   for (const sp_key *key = sp_keys; key < sp_keys + sp_key_count; key++) {
     if (strcmp(key->section, section) != 0) continue;
     fprintf(stream, "%s = ", key->name);
-    sp_key_print(key, config->vocabulary, (const char *)entry + key->offset, stream);
+    sp_key_print(key, (const char *)entry + key->offset, stream);
     fputc('\n', stream);
   }
 }
@@ -212,21 +212,21 @@ static void print_entry(const sp_config *config, const char *section, const char
 void sp_sections_print(const sp_config *config, FILE *stream) {
   for (int m = 0; m < config->materials.count; m++) {
     const sp_material_entry *material = &config->materials.entries[m];
-    print_entry(config, MATERIAL, material->name, material, stream);
+    print_entry(MATERIAL, material->name, material, stream);
   }
   for (int r = 0; r < config->regions.count; r++) {
     const sp_region_entry *region = &config->regions.entries[r];
-    print_entry(config, REGION, region->name, region, stream);
+    print_entry(REGION, region->name, region, stream);
   }
 }
 
-void sp_sections_print_keys(const sp_vocabulary *vocabulary, FILE *stream) {
+void sp_sections_print_keys(FILE *stream) {
   for (const sp_key *key = sp_keys; key < sp_keys + sp_key_count; key++) {
     char expected[SP_DESCRIPTION_SIZE];
     if (!key->named) continue;
     if (strcmp(key->section, key[-1].section) != 0)
       fprintf(stream, "\n# [%s NAME]\n", key->section);
-    sp_key_describe(key, vocabulary, expected);
+    sp_key_describe(key, expected);
     fprintf(stream, "# %s (%s)\n# %s =\n", key->help, expected, key->name);
   }
 }

@@ -29,7 +29,7 @@ sp_status sp_sections_resolve(sp_config *config);
 void sp_sections_print(const sp_config *config, FILE *stream);
 
 /* Write the keys and their meaning as comments, for --defaults. Local. */
-void sp_sections_print_keys(const sp_vocabulary *vocabulary, FILE *stream);
+void sp_sections_print_keys(FILE *stream);
 
 /* Free what `config` owns of them. Local. */
 void sp_sections_clear(sp_config *config);

@@ -21,12 +21,6 @@ sp_status sp_copy_text(const char *text, char **out) {
   return SP_OK;
 }
 
-/* The allowed words of a choice, a word or a condition. */
-static const char *const *choices_of(const sp_key *key, const sp_vocabulary *vocabulary) {
-  if (key->type != SP_KEY_WORD) return key->choices;
-  return *(const char *const *const *)((const char *)vocabulary + key->words);
-}
-
 static void describe_choices(const char *const *choices, size_t size, char *text) {
   text[0] = '\0';
   for (int c = 0; choices[c]; c++) {
@@ -36,8 +30,7 @@ static void describe_choices(const char *const *choices, size_t size, char *text
   }
 }
 
-void sp_key_describe(const sp_key *key, const sp_vocabulary *vocabulary,
-                     char text[SP_DESCRIPTION_SIZE]) {
+void sp_key_describe(const sp_key *key, char text[SP_DESCRIPTION_SIZE]) {
   const size_t size = SP_DESCRIPTION_SIZE;
   const bool several = key->count > 1;
   char quantity[32], range[64] = "";
@@ -66,10 +59,9 @@ void sp_key_describe(const sp_key *key, const sp_vocabulary *vocabulary,
     snprintf(text, size, "%s%s", quantity, range);
     return;
   case SP_KEY_CHOICE:
-  case SP_KEY_WORD:
   case SP_KEY_CONDITION:
   case SP_KEY_RESULT:
-    describe_choices(choices_of(key, vocabulary), size, text);
+    describe_choices(key->choices, size, text);
     return;
   case SP_KEY_TEXT:
     snprintf(text, size, "a text");
@@ -80,10 +72,9 @@ void sp_key_describe(const sp_key *key, const sp_vocabulary *vocabulary,
   }
 }
 
-static sp_status fail_value(const sp_key *key, const sp_vocabulary *vocabulary, const char *text,
-                            const char *where) {
+static sp_status fail_value(const sp_key *key, const char *text, const char *where) {
   char expected[SP_DESCRIPTION_SIZE], shown[SP_SHOWN_SIZE];
-  sp_key_describe(key, vocabulary, expected);
+  sp_key_describe(key, expected);
   if (*text == '\0')
     return sp_fail(SP_ERR_INPUT, "%s: expected %s, found nothing", where, expected);
   return sp_fail(SP_ERR_INPUT, "%s: expected %s, found '%s'", where, expected,
@@ -347,24 +338,22 @@ static sp_status set_result(sp_result_kind kind, const char *text, const char *w
   return SP_OK;
 }
 
-sp_status sp_key_set(const sp_key *key, const sp_vocabulary *vocabulary, const char *text,
-                     const char *where, void *field) {
+sp_status sp_key_set(const sp_key *key, const char *text, const char *where, void *field) {
   /* Empty values of all types are handled here. */
-  if (*text == '\0' && !key->optional) return fail_value(key, vocabulary, text, where);
+  if (*text == '\0' && !key->optional) return fail_value(key, text, where);
   switch (key->type) {
   case SP_KEY_INTEGER:
-    if (!set_integers(key, text, field)) return fail_value(key, vocabulary, text, where);
+    if (!set_integers(key, text, field)) return fail_value(key, text, where);
     return SP_OK;
   case SP_KEY_LIST:
-    if (!set_list(key, text, field)) return fail_value(key, vocabulary, text, where);
+    if (!set_list(key, text, field)) return fail_value(key, text, where);
     return SP_OK;
   case SP_KEY_NUMBER:
-    if (!set_numbers(key, text, field)) return fail_value(key, vocabulary, text, where);
+    if (!set_numbers(key, text, field)) return fail_value(key, text, where);
     return SP_OK;
-  case SP_KEY_CHOICE:
-  case SP_KEY_WORD: {
-    const int choice = find_choice(choices_of(key, vocabulary), text, strlen(text));
-    if (choice < 0) return fail_value(key, vocabulary, text, where);
+  case SP_KEY_CHOICE: {
+    const int choice = find_choice(key->choices, text, strlen(text));
+    if (choice < 0) return fail_value(key, text, where);
     memcpy(field, &choice, sizeof choice);
     return SP_OK;
   }
@@ -376,14 +365,14 @@ sp_status sp_key_set(const sp_key *key, const sp_vocabulary *vocabulary, const c
     sp_boundary_entry *entry = field;
     const size_t length = strcspn(text, SP_INI_SPACE);
     const int choice = find_choice(key->choices, text, length);
-    if (choice < 0) return fail_value(key, vocabulary, text, where);
+    if (choice < 0) return fail_value(key, text, where);
     text += length;
     return set_condition((sp_condition)choice, text + strspn(text, SP_INI_SPACE), where, entry);
   }
   case SP_KEY_RESULT: {
     const size_t length = strcspn(text, SP_INI_SPACE);
     const int choice = find_choice(key->choices, text, length);
-    if (choice < 0) return fail_value(key, vocabulary, text, where);
+    if (choice < 0) return fail_value(key, text, where);
     text += length;
     return set_result((sp_result_kind)choice, text + strspn(text, SP_INI_SPACE), where, field);
   }
@@ -403,8 +392,7 @@ static void print_number(double value, FILE *stream) {
   fputs(text, stream);
 }
 
-void sp_key_print(const sp_key *key, const sp_vocabulary *vocabulary, const void *field,
-                  FILE *stream) {
+void sp_key_print(const sp_key *key, const void *field, FILE *stream) {
   switch (key->type) {
   case SP_KEY_INTEGER:
     for (int i = 0; i < key->count; i++)
@@ -422,11 +410,10 @@ void sp_key_print(const sp_key *key, const sp_vocabulary *vocabulary, const void
       print_number(((const double *)field)[i], stream);
     }
     return;
-  case SP_KEY_CHOICE:
-  case SP_KEY_WORD: {
+  case SP_KEY_CHOICE: {
     int choice;
     memcpy(&choice, field, sizeof choice);
-    fputs(choices_of(key, vocabulary)[choice], stream);
+    fputs(key->choices[choice], stream);
     return;
   }
   case SP_KEY_TEXT: {

@@ -29,10 +29,9 @@ static sp_status parse(const sp_formula *formula, sp_expression **out) {
   return formula->text ? sp_expression_parse(formula->text, formula->where, out) : SP_OK;
 }
 
-static sp_status fail_mass(const sp_operator_row *row, const sp_formula *formula,
-                           const char *name) {
-  return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no %s; remove it", formula->where, row->name,
-                 name);
+static sp_status fail_mass(const sp_config *config, const sp_formula *formula, const char *name) {
+  return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no %s; remove it", formula->where,
+                 sp_operator_name(config->discretization.operator_kind), name);
 }
 
 /* [problem] alone. */
@@ -42,8 +41,8 @@ static sp_status parse_common(const sp_config *config, sp_material *m) {
   SP_TRY(parse(&config->problem.solution, &m->solution));
   SP_TRY(parse(&config->problem.forcing, &m->forcing));
   if (!row->has_stiffness) {
-    if (config->problem.lambda_given) return fail_mass(row, &config->problem.lambda, "lambda");
-    if (config->problem.kappa_given) return fail_mass(row, &config->problem.kappa, "kappa");
+    if (config->problem.lambda_given) return fail_mass(config, &config->problem.lambda, "lambda");
+    if (config->problem.kappa_given) return fail_mass(config, &config->problem.kappa, "kappa");
     return SP_OK;
   }
   SP_TRY(parse_coefficient(&config->problem.lambda, true, &m->lambda, &m->lambda_formula));
@@ -56,8 +55,8 @@ static sp_status parse_material(const sp_config *config, const sp_material_entry
   const sp_operator_row *row = &sp_operator_rows[config->discretization.operator_kind];
   *m = *common;
   m->name = entry->name;
-  if (!row->has_stiffness && entry->lambda.text) return fail_mass(row, &entry->lambda, "lambda");
-  if (!row->has_stiffness && entry->kappa.text) return fail_mass(row, &entry->kappa, "kappa");
+  if (!row->has_stiffness && entry->lambda.text) return fail_mass(config, &entry->lambda, "lambda");
+  if (!row->has_stiffness && entry->kappa.text) return fail_mass(config, &entry->kappa, "kappa");
   if (entry->solution.text) SP_TRY(parse(&entry->solution, &m->solution));
   if (entry->forcing.text) SP_TRY(parse(&entry->forcing, &m->forcing));
   if (entry->lambda.text)

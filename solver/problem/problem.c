@@ -156,7 +156,7 @@ sp_status sp_problem_create(const sp_config *config, const sp_mesh *mesh, sp_pro
   *out = NULL;
   sp_status status = sp_allocate(1, sizeof *problem, "problem", &problem);
   if (!status) {
-    problem->kind = (sp_operator_kind)config->discretization.operator_kind;
+    problem->kind = config->discretization.operator_kind;
     status = sp_materials_create(config, mesh->hexes, &problem->materials);
   }
   if (!status) status = parse_boundary(config, problem);

@@ -90,7 +90,7 @@ static sp_status check_buried(const sp_result_entry *entry, const sp_mesh *mesh)
 }
 
 sp_status sp_quantities_check(const sp_config *config, const sp_mesh *mesh) {
-  const sp_operator_kind kind = (sp_operator_kind)config->discretization.operator_kind;
+  const sp_operator_kind kind = config->discretization.operator_kind;
   for (int r = 0; r < config->results.count; r++) {
     const sp_result_entry *entry = &config->results.entries[r];
     bool on_surface;

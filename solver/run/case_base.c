@@ -71,9 +71,8 @@ static sp_status make_mesh(const sp_workers *workers, const sp_config *config, s
   if (config->mesh.shape == SP_SHAPE_FILE) {
     SP_TRY(read_file(workers, config->mesh.file, &hexes));
   } else {
-    sp_box box = {.map = config->mesh.map,
-                  .epsilon = config->mesh.epsilon,
-                  .step = (sp_step)config->mesh.step};
+    sp_box box = {
+        .map = config->mesh.map, .epsilon = config->mesh.epsilon, .step = config->mesh.step};
     for (int d = 0; d < 3; d++) {
       box.elements[d] = config->mesh.elements[d];
       box.lower[d] = config->mesh.lower[d];

@@ -106,9 +106,8 @@ static sp_status begin_preconditioner(sp_case *c) {
   sp_operator_setup *setup = &c->setup;
   *setup = setup_of(c);
   const sp_geometry_facts of_op = sp_geometry_facts_of(setup);
-  SP_TRY(sp_geometry_choose(c->platform->backend, &of_op,
-                            (sp_geometry_kind)c->config->discretization.geometry, &setup->geometry,
-                            &c->geometry_reason));
+  SP_TRY(sp_geometry_choose(c->platform->backend, &of_op, c->config->discretization.geometry,
+                            &setup->geometry, &c->geometry_reason));
   SP_TRY(sp_precondition_facts_find(&of_op, c->platform->backend, c->mesh,
                                     (double)c->mesh->global_elements, &c->facts));
   setup->for_level = sp_precondition_is_multigrid(c->config, &c->facts);

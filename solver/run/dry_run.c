@@ -138,8 +138,7 @@ static sp_status check_case(const sp_config *config, const sp_case_base *base,
     status =
         sp_precondition_facts_find(&of_op, base->platform->backend, base->mesh, elements, &facts);
     if (!status)
-      status = sp_geometry_choose(facts.backend, &facts.op,
-                                  (sp_geometry_kind)config->discretization.geometry,
+      status = sp_geometry_choose(facts.backend, &facts.op, config->discretization.geometry,
                                   &s->op.geometry, &reason);
     s->op.for_level = !status && sp_precondition_is_multigrid(config, &facts);
     s->op.one_sweep = !status && sp_precondition_leaves_one_sweep(config, &facts, s->op.geometry);

@@ -69,7 +69,7 @@ sp_status sp_precondition_facts_find(const sp_geometry_facts *op, const sp_backe
 sp_preconditioner_kind sp_precondition_choose(const sp_config *config,
                                               const sp_precondition_facts *facts,
                                               const char **reason) {
-  const sp_preconditioner_kind request = (sp_preconditioner_kind)config->solver.preconditioner;
+  const sp_preconditioner_kind request = config->solver.preconditioner;
   *reason = "as the case asks";
   if (request != SP_PRECONDITIONER_AUTO) return request;
   *reason = "the mass matrix is close to its diagonal";
@@ -165,17 +165,16 @@ static sp_status discretize(void *context, const sp_space *space, sp_multigrid_l
   set_constants(l->constants, &data->constants);
   const sp_geometry_facts facts = sp_geometry_facts_of(&data->setup);
   const char *reason;
-  return sp_geometry_choose(space->platform->backend, &facts,
-                            (sp_geometry_kind)s->config->discretization.geometry,
+  return sp_geometry_choose(space->platform->backend, &facts, s->config->discretization.geometry,
                             &data->setup.geometry, &reason);
 }
 
 static void choose_options(const sp_config *config, int order, sp_multigrid_options *options) {
   const sp_list *orders = &config->solver.orders;
-  *options = (sp_multigrid_options){.smoother = (sp_smoother_kind)config->solver.smoother,
+  *options = (sp_multigrid_options){.smoother = config->solver.smoother,
                                     .degree = config->solver.smoother_degree,
-                                    .precision = (sp_cycle_precision)config->solver.precision,
-                                    .coarse = (sp_coarse_kind)config->solver.coarse};
+                                    .precision = config->solver.precision,
+                                    .coarse = config->solver.coarse};
   if (orders->count < 2) { /* none given, or 1 alone */
     sp_multigrid_choose_orders(order, options);
     return;
@@ -269,8 +268,7 @@ static sp_status predict_multigrid(const sp_config *config, const sp_mesh *mesh,
     sp_geometry_facts of_level = facts->op;
     of_level.kind = levels[i].op.kind = SP_BP35;
     of_level.order = levels[i].op.order = order;
-    SP_TRY(sp_geometry_choose(facts->backend, &of_level,
-                              (sp_geometry_kind)config->discretization.geometry,
+    SP_TRY(sp_geometry_choose(facts->backend, &of_level, config->discretization.geometry,
                               &levels[i].op.geometry, &reason));
   }
   /* Copies of shared DOFs count more than once: a few per cent. */

@@ -203,7 +203,7 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
                       "note", (long long)mesh->unnamed_faces);
   sp_terminal_print(t, "  %-16s N = %d, %lld degrees of freedom\n", "discretization", op->order,
                     (long long)op->global_dofs);
-  sp_terminal_print(t, "  %-16s %s", "operator", row->name);
+  sp_terminal_print(t, "  %-16s %s", "operator", sp_operator_name(op->kind));
   sp_report_materials(t, config, row, &problem->materials);
   sp_terminal_print(t, "  %-16s %s: %s\n", "geometry", geometry, geometry_reason);
   sp_terminal_print(t, "  %-16s %s, relative tolerance %.3g\n", "solver", solver,

@@ -127,11 +127,10 @@ static void log_rows(series *s) {
     for (int n = 0; n < SP_NORMS; n++) {
       (cell++)->real = row->error[n];
       (cell++)->real = row->rate[n];
-      (cell++)->real =
-          s->along_orders
-              ? (double)NAN
-              : (double)sp_rates_expected((sp_operator_kind)s->config.discretization.operator_kind,
-                                          row->order, (sp_norm)n);
+      (cell++)->real = s->along_orders
+                           ? (double)NAN
+                           : (double)sp_rates_expected(s->config.discretization.operator_kind,
+                                                       row->order, (sp_norm)n);
       (cell++)->real = row->floor[n];
     }
     (cell++)->real = row->seconds;
@@ -148,8 +147,7 @@ static void print_heading(const series *s, double case_tolerance) {
   if (s->last_refine > s->first_refine)
     sp_terminal_print(t, "%s refine = %d to %d", s->last_order > s->first_order ? "," : "",
                       s->first_refine, s->last_refine);
-  sp_terminal_print(t, ", %s\n",
-                    sp_operator_name((sp_operator_kind)s->config.discretization.operator_kind));
+  sp_terminal_print(t, ", %s\n", sp_operator_name(s->config.discretization.operator_kind));
   sp_report_device(s->workers, t);
   sp_terminal_print(t, "  %-16s relative tolerance %.3g", "solver", s->config.solver.tolerance);
   if (s->config.solver.tolerance < case_tolerance)
@@ -205,8 +203,8 @@ static void add_row(series *s, int order, int refine, const sp_results *results,
                         .norm = {norms->solution_l2, norms->solution_h1},
                         .seconds = phases[SP_PHASE_SOLVE].seconds_max,
                         .matvec_share = phases[SP_PHASE_MATVEC].share};
-  sp_rates_floor((sp_operator_kind)s->config.discretization.operator_kind,
-                 s->config.solver.tolerance, &s->sizes[refine], row);
+  sp_rates_floor(s->config.discretization.operator_kind, s->config.solver.tolerance,
+                 &s->sizes[refine], row);
   sp_rates_observe(s->along_orders, place, row - place + 1);
   print_row(s, place, row);
   const double start = sp_profile_begin(NULL, SP_PHASE_LOG);
@@ -250,9 +248,8 @@ static sp_status run_all(series *s) {
     if (s->along_orders && order < s->last_order) continue;
     const int length = s->along_orders ? s->count : refinements;
     int judged;
-    const sp_status status =
-        sp_rates_judge((sp_operator_kind)s->config.discretization.operator_kind, s->along_orders,
-                       length, &s->rows[s->count - length], &judged);
+    const sp_status status = sp_rates_judge(s->config.discretization.operator_kind, s->along_orders,
+                                            length, &s->rows[s->count - length], &judged);
     all += judged;
     if (status && !verdict) {
       verdict = status;

@@ -76,8 +76,8 @@ sp_status sp_workers_open_on(MPI_Comm all, bool works, sp_device_kind kind, sp_t
 }
 
 static sp_status open_platform(MPI_Comm all, const sp_config *config, sp_workers *workers) {
-  const sp_device_kind kind = (sp_device_kind)config->backend.device;
-  const sp_transport transport = (sp_transport)config->backend.exchange;
+  const sp_device_kind kind = config->backend.device;
+  const sp_transport transport = config->backend.exchange;
   bool works = true;
   *workers = (sp_workers){.all = all, .comm = MPI_COMM_NULL};
   if (config->backend.share == SP_SHARE_NO) SP_TRY(sp_platform_choose_ranks(all, kind, &works));

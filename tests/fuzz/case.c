@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "tests/config_words.h"
+#include "solver/case/config.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { MAX_ARGUMENTS = 8, SEPARATOR = 1 };
@@ -34,7 +34,7 @@ static void check_round_trip(const sp_config *config) {
   sp_config *copy = NULL;
   require(sp_config_format(config, &text) == SP_OK, "a case that cannot be written");
   write_case(text, strlen(text));
-  if (sp_config_read(MPI_COMM_SELF, &config_words, path, 0, NULL, &copy)) {
+  if (sp_config_read(MPI_COMM_SELF, path, 0, NULL, &copy)) {
     fprintf(stderr, "%s\n%s", sp_error_message(), text);
     require(false, "a case is refused when it is read again");
   }
@@ -62,8 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   write_case(text, end);
   sp_config *config = NULL;
-  const sp_status status =
-      sp_config_read(MPI_COMM_SELF, &config_words, path, argument_count, arguments, &config);
+  const sp_status status = sp_config_read(MPI_COMM_SELF, path, argument_count, arguments, &config);
   if (status)
     require_message(status);
   else
