@@ -39,6 +39,7 @@ static void check_defaults(const sp_config *config) {
   CHECK(!config->problem.kappa_given, "kappa was not given");
   CHECK_TEXT(config->problem.solution.text, NULL);
   CHECK_TEXT(config->problem.forcing.text, NULL);
+  CHECK_TEXT(config->problem.initial.text, NULL);
   CHECK(config->boundary.count == 0, "%d groups", config->boundary.count);
   CHECK_TEXT(config->boundary.fallback.group, "default");
   CHECK(config->boundary.fallback.condition == SP_DIRICHLET, "fallback");
@@ -95,6 +96,7 @@ static void test_defaults(void) {
                                      "kappa = 1",
                                      "solution =",
                                      "forcing =",
+                                     "initial =",
                                      "default = dirichlet",
                                      "GROUP =",
                                      "tolerance = ",

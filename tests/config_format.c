@@ -148,21 +148,25 @@ static void test_round_trip(void) {
 
   /* Files are relative to the folder of the case; a written case can be moved. */
   MPI_Barrier(MPI_COMM_WORLD);
-  if (rank == 0) write_bytes("sub/case.ini", "[mesh]\nfile = ../a.msh", 22);
+  if (rank == 0)
+    write_bytes("sub/case.ini", "[mesh]\nfile = ../a.msh\n[problem]\ninitial = a.hdf", 48);
   const struct {
     const char *path;
     const char *const override;
-    const char *file;
-  } files[] = {{"sub/case.ini", "mesh.refine=1", "sub/../a.msh"},
-               {"sub/case.ini", "mesh.file=b.msh", "b.msh"},
-               {"sub/case.ini", "mesh.file=/b.msh", "/b.msh"},
-               {"./sub/case.ini", "mesh.refine=1", "./sub/../a.msh"}};
+    const char *file, *initial;
+  } files[] = {{"sub/case.ini", "mesh.refine=1", "sub/../a.msh", "sub/a.hdf"},
+               {"sub/case.ini", "mesh.file=b.msh", "b.msh", "sub/a.hdf"},
+               {"sub/case.ini", "mesh.file=/b.msh", "/b.msh", "sub/a.hdf"},
+               {"sub/case.ini", "problem.initial=b.hdf", "sub/../a.msh", "b.hdf"},
+               {"sub/case.ini", "problem.initial=x/2", "sub/../a.msh", "x/2"},
+               {"./sub/case.ini", "mesh.refine=1", "./sub/../a.msh", "./sub/a.hdf"}};
   for (size_t f = 0; f < sizeof files / sizeof files[0]; f++) {
     const sp_status status =
         sp_config_read(MPI_COMM_WORLD, files[f].path, 1, &files[f].override, &config);
     CHECK(status == SP_OK, "%s", sp_error_message());
     if (!config) continue;
     CHECK_TEXT(config->mesh.file, files[f].file);
+    CHECK_TEXT(config->problem.initial.text, files[f].initial);
     check_round_trip(config, "sub/again.ini");
     sp_config_destroy(&config);
   }

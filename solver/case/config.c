@@ -159,6 +159,8 @@ static sp_status assign(struct reader *reader, const char *location, const sp_in
     if (*given) where = NULL;
     if (field_of(config, key) == (void *)&config->mesh.file)
       reader->origin.file_in_argument = entry->line == 0;
+    if (field_of(config, key) == (void *)&config->problem.initial)
+      reader->origin.initial_in_argument = entry->line == 0;
   }
   free(where);
   return status;

@@ -11,8 +11,8 @@
  * its default again, or removes the line of a boundary group, probe or result. Section and key
  * names are lower case; names of boundary groups are free text, or "default". Sections [material
  * NAME] and [region NAME] may occur once for each NAME, which is free text too; as arguments
- * material.NAME.key=value. A relative mesh.file is relative to the case file that names it or, on
- * the command line, to the working directory. */
+ * material.NAME.key=value. A relative mesh.file or problem.initial is relative to the case file
+ * that names it or, on the command line, to the working directory. */
 #ifndef SP_SOLVER_CASE_CONFIG_H
 #define SP_SOLVER_CASE_CONFIG_H
 
@@ -123,6 +123,7 @@ typedef struct sp_config {
   } discretization;
   struct {
     sp_formula lambda, kappa, solution, forcing;
+    sp_formula initial;             /* a formula, or the path of a field as the program opens it */
     bool lambda_given, kappa_given; /* by the user, so that the mass problem can refuse them */
   } problem;
   struct {
@@ -183,6 +184,10 @@ sp_status sp_config_read(MPI_Comm comm, const char *path, int override_count,
 
 /* NULL-safe; sets *config to NULL. Local. */
 void sp_config_destroy(sp_config **config);
+
+/* The field file that problem.initial names, its text ends in ".hdf"; NULL for a formula or
+ * nothing. Owned by `config`. Local. */
+const char *sp_config_initial_file(const sp_config *config);
 
 /* The outputs of a case for sp_output_paths_check; the strings are owned by `config`. Local. */
 enum { SP_OUTPUT_LOG, SP_OUTPUT_FIELD, SP_OUTPUT_CHECKPOINT, SP_OUTPUTS };

@@ -13,15 +13,14 @@ const char *sp_config_where(const sp_config_origin *origin, const char *section,
   return origin->where[sp_key_find(section, name) - sp_keys];
 }
 
-/* mesh.file as the program opens it: relative to the folder of the case file where that names it,
- * else to the working directory. */
-static sp_status resolve_file(const sp_config_origin *origin, sp_config *config) {
-  char **file = &config->mesh.file;
+/* Make *file the path as the program opens it: relative to the folder of the case file if that
+ * names it, else to the working directory. */
+static sp_status resolve_file(const sp_config_origin *origin, bool in_argument, char **file) {
   const char *slash = origin->path ? strrchr(origin->path, '/') : NULL;
-  if (!slash || **file == '/' || origin->file_in_argument) return SP_OK;
+  if (!slash || **file == '/' || in_argument) return SP_OK;
   const size_t folder = (size_t)(slash - origin->path) + 1, name = strlen(*file) + 1;
   char *joined = NULL;
-  SP_TRY(sp_allocate(folder + name, 1, "the path of the mesh", &joined));
+  SP_TRY(sp_allocate(folder + name, 1, "the path of a file", &joined));
   memcpy(joined, origin->path, folder);
   memcpy(joined + folder, *file, name);
   free(*file);
@@ -40,10 +39,22 @@ static sp_status resolve_shape(const sp_config_origin *origin, sp_config *config
     return sp_fail(SP_ERR_INPUT, "%s: no mesh.file is given; give it, or drop shape = file", shape);
   config->mesh.shape = file ? SP_SHAPE_FILE : SP_SHAPE_BOX;
   SP_TRY(sp_copy_text(file ? file : shape ? shape : "default of mesh.shape", &config->mesh.where));
-  if (file) return resolve_file(origin, config);
+  if (file) return resolve_file(origin, origin->file_in_argument, &config->mesh.file);
   free(config->mesh.file);
   config->mesh.file = NULL;
   return SP_OK;
+}
+
+const char *sp_config_initial_file(const sp_config *config) {
+  static const char ending[] = ".hdf";
+  const char *text = config->problem.initial.text;
+  const size_t length = text ? strlen(text) : 0, end = sizeof ending - 1;
+  return length > end && strcmp(text + length - end, ending) == 0 ? text : NULL;
+}
+
+static sp_status resolve_initial(const sp_config_origin *origin, sp_config *config) {
+  if (!sp_config_initial_file(config)) return SP_OK;
+  return resolve_file(origin, origin->initial_in_argument, &config->problem.initial.text);
 }
 
 static sp_status check_corners(const sp_config_origin *origin, const sp_config *config) {
@@ -85,11 +96,13 @@ static sp_status check_outputs(const sp_config_origin *origin, sp_config *config
   SP_TRY(keep_where(origin, "flux", &config->output.flux_where));
   sp_output_path outputs[SP_OUTPUTS];
   sp_config_outputs(config, outputs);
-  const sp_input_path inputs[] = {{.what = "the case file", .path = origin->path},
-                                  {.what = "the mesh", .path = config->mesh.file},
-                                  {.what = "the checkpoint to restart from",
-                                   .path = config->output.restart,
-                                   .is_restart = true}};
+  const sp_input_path inputs[] = {
+      {.what = "the case file", .path = origin->path},
+      {.what = "the mesh", .path = config->mesh.file},
+      {.what = "the initial field", .path = sp_config_initial_file(config)},
+      {.what = "the checkpoint to restart from",
+       .path = config->output.restart,
+       .is_restart = true}};
   return sp_output_paths_check(outputs, SP_OUTPUTS, inputs, sizeof inputs / sizeof *inputs);
 }
 
@@ -118,6 +131,7 @@ sp_status sp_config_check(const sp_config_origin *origin, sp_config *config) {
   config->problem.lambda_given = sp_config_where(origin, "problem", "lambda");
   config->problem.kappa_given = sp_config_where(origin, "problem", "kappa");
   SP_TRY(resolve_shape(origin, config));
+  SP_TRY(resolve_initial(origin, config));
   for (int k = 0; k < sp_key_count; k++)
     if (origin->where[k] && sp_keys[k].applies && !sp_keys[k].applies(config))
       return sp_fail(SP_ERR_INPUT, "%s: %s", origin->where[k], sp_keys[k].misfit);

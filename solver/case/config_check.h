@@ -8,9 +8,9 @@
 
 /* Where the values of a case come from. */
 typedef struct sp_config_origin {
-  const char *path;      /* of the case file, NULL without one */
-  char **where;          /* [sp_key_count]: where each key was given, NULL if it was not */
-  bool file_in_argument; /* mesh.file comes from the command line */
+  const char *path; /* of the case file, NULL without one */
+  char **where;     /* [sp_key_count]: where each key was given, NULL if it was not */
+  bool file_in_argument, initial_in_argument; /* mesh.file, problem.initial: on the command line */
 } sp_config_origin;
 
 /* Where a key was given, as messages begin; NULL if it was not. Local. */

@@ -41,7 +41,8 @@ static void print_config(const sp_config *config, FILE *stream) {
   sp_sections_print(config, stream);
 }
 
-/* The written case may be read from any folder, so that its mesh needs an absolute path. */
+/* The written case may be read from any folder, so that its mesh and its initial
+ * field need absolute paths. */
 static sp_status make_absolute(const char *file, char **absolute) {
   if (*file == '/') {
     SP_TRY(sp_copy_text(file, absolute));
@@ -50,7 +51,7 @@ static sp_status make_absolute(const char *file, char **absolute) {
     if (!folder)
       return sp_fail(SP_ERR_SYSTEM, "cannot name the working directory: %s", strerror(errno));
     const size_t size = strlen(folder) + strlen(file) + 2;
-    const sp_status status = sp_allocate(size, 1, "the path of the mesh", absolute);
+    const sp_status status = sp_allocate(size, 1, "the path of a file", absolute);
     if (status == SP_OK)
       snprintf(*absolute, size, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, file);
     free(folder);
@@ -66,17 +67,16 @@ static sp_status make_absolute(const char *file, char **absolute) {
 
 sp_status sp_config_format(const sp_config *config, char **text) {
   *text = NULL;
+  const char *initial = sp_config_initial_file(config);
   sp_config written = *config;
-  written.mesh.file = NULL;
-  if (config->mesh.file) {
-    const sp_status status = make_absolute(config->mesh.file, &written.mesh.file);
-    if (status != SP_OK) {
-      free(written.mesh.file);
-      return status;
-    }
-  }
+  char *files[] = {NULL, NULL};
   locale_t own = (locale_t)0, previous = (locale_t)0;
-  sp_status status = sp_locale_use_c(&own, &previous);
+  sp_status status = SP_OK;
+  if (config->mesh.file) status = make_absolute(config->mesh.file, &files[0]);
+  if (status == SP_OK && initial) status = make_absolute(initial, &files[1]);
+  written.mesh.file = files[0];
+  if (initial) written.problem.initial.text = files[1];
+  if (status == SP_OK) status = sp_locale_use_c(&own, &previous);
   if (status == SP_OK) {
     size_t size;
     FILE *stream = open_memstream(text, &size);
@@ -92,7 +92,8 @@ sp_status sp_config_format(const sp_config *config, char **text) {
     }
     sp_locale_restore(own, previous);
   }
-  free(written.mesh.file);
+  free(files[0]);
+  free(files[1]);
   return status;
 }
 

@@ -216,6 +216,13 @@ const sp_key sp_keys[] = {
      .optional = true,
      .fallback = "",
      .help = "right-hand side f; derived from solution if empty"},
+    {.section = "problem",
+     .name = "initial",
+     .type = SP_KEY_FORMULA,
+     FIELD(problem.initial),
+     .optional = true,
+     .fallback = "",
+     .help = "what CG starts from: a formula, or a field (.hdf) of this mesh; path as mesh.file"},
 
     {.section = "boundary",
      .name = "default",
