@@ -200,7 +200,7 @@ def check_refused():
     refuse(["other.hdf", "not a field"], "other.hdf", *to)
     refuse(["tets.hdf", "Lagrange hexahedra"], "tets.hdf", *to)
     refuse(["u has values that are not finite"], "nan.hdf", *to)
-    refuse(["two.hdf", "no 'v'", "error, kappa_grad_u, u, rank, region, tag"], "two.hdf", "--scalar", "v", *to)
+    refuse(["two.hdf", "no 'v'", "error, kappa_grad_u, u, octants, rank, region, tag"], "two.hdf", "--scalar", "v", *to)
     for text in "w=1", "x", "x=", "x=a", "=1", "":
         refuse(["--slice", "as in x=0.5"], "two.hdf", "--slice", text, *to)
     refuse(["x = 2 misses the mesh", "from 0 to 1"], "two.hdf", "--slice", "x=2", *to)

@@ -12,7 +12,7 @@
 #include "solver/problem/evaluate.h"
 #include "solver/problem/flux.h"
 
-enum { POINT_FIELDS = 3, CELL_FIELDS = 3, NUMBER_LENGTH = 16 };
+enum { POINT_FIELDS = 3, CELL_FIELDS = 4, NUMBER_LENGTH = 16 };
 
 /* The points of this rank: of each node of an element, [elements][nodes]. */
 typedef struct field_points {
@@ -28,7 +28,7 @@ typedef struct field_arrays {
   sp_lid *by_material;    /* the nodes of field_points if materials share no points, else NULL */
   double *points, *u, *error, *flux;
   double *sums[4]; /* L-vectors */
-  int64_t *rank, *tag, *region;
+  int64_t *rank, *tag, *octants, *region;
   const char **names; /* [volume_group_count] */
   char (*numbers)[NUMBER_LENGTH];
   double *nodal, *coordinates, *local, *exact;
@@ -44,6 +44,7 @@ static void free_arrays(field_arrays *arrays) {
   free(arrays->error);
   free(arrays->rank);
   free(arrays->tag);
+  free(arrays->octants);
   free(arrays->region);
   free(arrays->names);
   free(arrays->numbers);
@@ -191,9 +192,11 @@ static sp_status fill_cells(const sp_mesh *mesh, field_arrays *arrays) {
   MPI_Comm_rank(mesh->comm, &rank);
   SP_TRY(sp_allocate(count, sizeof(int64_t), "field ranks", &arrays->rank));
   SP_TRY(sp_allocate(count, sizeof(int64_t), "field tags", &arrays->tag));
+  SP_TRY(sp_allocate(count, sizeof(int64_t), "field octants", &arrays->octants));
   for (size_t e = 0; e < count; e++) {
     arrays->rank[e] = rank;
     arrays->tag[e] = hexes->tags[e];
+    arrays->octants[e] = hexes->octants[e];
   }
   if (groups == 0) return SP_OK;
   SP_TRY(sp_allocate(count, sizeof(int64_t), "field regions", &arrays->region));
@@ -265,8 +268,9 @@ sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_s
         .point_columns = columns,
         .point_fields = fields,
         .cell_field_count = regions > 0 ? CELL_FIELDS : CELL_FIELDS - 1,
-        .cell_names = (const char *const[CELL_FIELDS]){"rank", "tag", "region"},
-        .cell_fields = (const int64_t *const[CELL_FIELDS]){arrays.rank, arrays.tag, arrays.region},
+        .cell_names = (const char *const[CELL_FIELDS]){"rank", "tag", "octants", "region"},
+        .cell_fields = (const int64_t *const[CELL_FIELDS]){arrays.rank, arrays.tag, arrays.octants,
+                                                           arrays.region},
         .text_count = regions,
         .text_name = "regions",
         .texts = arrays.names};

@@ -1,7 +1,8 @@
 /* The solution as a field file (io/field_file.h): "u", and "error" = u_h - u where the problem has
  * a solution, at the equispaced points of each element; of each element "rank", "tag" (its number
- * in the mesh file) and, where the mesh has volume groups, "region" (the first group that contains
- * it, -1 if none), with the names of the groups as texts "regions".
+ * in the mesh file), "octants" (its refinement path, mesh/hexes.h) and, where the mesh has volume
+ * groups, "region" (the first group that contains it, -1 if none), with the names of the groups as
+ * texts "regions".
  *
  * Elements of a rank share their points, except across periodic boundaries. Where elements differ
  * (by rounding, or "error" between materials whose solutions jump), the first element's value is

@@ -1,0 +1,37 @@
+/* Read a field file (io/field_file.h) by element, in any order: a rank takes from the file what it
+ * needs, in blocks. Every rank opens the file by itself, so none waits for a rank that fails. All
+ * functions Local.
+ *
+ * Errors: SP_ERR_SYSTEM if the file cannot be opened; SP_ERR_INPUT if it is damaged or is no field
+ * of Lagrange hexahedra of one order. Messages are "cannot read field PATH: reason". */
+#ifndef SP_IO_FIELD_READER_H
+#define SP_IO_FIELD_READER_H
+
+#include <stdint.h>
+
+#include "io/error.h"
+
+typedef struct sp_field_reader sp_field_reader;
+
+/* `path` must outlive *out, which the caller destroys. */
+sp_status sp_field_reader_open(const char *path, sp_field_reader **out);
+
+/* NULL-safe; sets *reader to NULL. */
+void sp_field_reader_close(sp_field_reader **reader);
+
+int sp_field_reader_order(const sp_field_reader *reader);
+
+/* Elements of all pieces. */
+int64_t sp_field_reader_elements(const sp_field_reader *reader);
+
+/* values[count]: the cell field `name` of elements first, first + 1, ... */
+sp_status sp_field_reader_cells(const sp_field_reader *reader, const char *name, int64_t first,
+                                int64_t count, int64_t *values);
+
+/* Of the elements elements[count], in strictly ascending order, with N = order: the point field
+ * `name` on the equispaced lattice, values[count][N+1][N+1][N+1], i fastest, and the corners of the
+ * lattice, corners[count][8][3], corner a + 2 b + 4 c at i = a N, j = b N, k = c N. */
+sp_status sp_field_reader_values(const sp_field_reader *reader, const char *name, int64_t count,
+                                 const int64_t *elements, double *values, double (*corners)[8][3]);
+
+#endif

@@ -1,0 +1,222 @@
+/* The initial iterate: a field is written on some ranks and read on all, at another order and after
+ * refinement. A polynomial that both spaces contain is reproduced, on trilinear and on curved
+ * elements; random values of order N are the same polynomial at a higher order. Then formulas and
+ * bad files. */
+#include "solver/run/initial.h"
+
+#include <float.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "io/file.h"
+#include "io/hdf5_file.h"
+#include "mesh/reference.h"
+#include "mesh/refine.h"
+#include "solver/run/field.h"
+#include "solver/run/vocabulary.h"
+#include "tests/check.h"
+#include "tests/deformed_box.h"
+#include "tests/device.h"
+
+static int elements[3] = {4, 3, 2};
+
+static int rank, size;
+
+/* A space on a box, with its mesh and platform. */
+typedef struct place {
+  sp_platform platform;
+  deformed_box box;
+  sp_space *space;
+} place;
+
+static void place_create(MPI_Comm comm, int map_order, int refine, int order, place *p) {
+  deformed_box_create(comm, elements, map_order, 1, &p->box);
+  CHECK(!sp_platform_open(comm, SP_DEVICE_HOST, SP_TRANSPORT_AUTO, &p->platform), "%s",
+        sp_error_message());
+  for (int r = 0; r < refine; r++) CHECK(!sp_mesh_refine(&p->box.mesh), "%s", sp_error_message());
+  CHECK(!sp_space_create(&p->platform, p->box.mesh, order, &p->space), "%s", sp_error_message());
+}
+
+static void place_destroy(place *p) {
+  sp_space_destroy(&p->space);
+  deformed_box_destroy(&p->box);
+  sp_platform_close(&p->platform);
+}
+
+static sp_config *read_config(MPI_Comm comm, const char *initial) {
+  char text[256];
+  snprintf(text, sizeof text, "problem.initial=%s", initial);
+  const char *const overrides[] = {"problem.forcing=1", "boundary.default=dirichlet 0", text};
+  sp_config *config;
+  CHECK(!sp_config_read(comm, sp_case_vocabulary(), NULL, 3, overrides, &config), "%s",
+        sp_error_message());
+  return config;
+}
+
+/* Values at the nodes: a linear function of x, y and z to the power of `degree`. */
+static void fill(const sp_space *space, int degree, double *values) {
+  const sp_hexes *hexes = space->mesh->hexes;
+  const int order = space->numbering->order;
+  const size_t nodes = sp_element_nodes(order);
+  double *xyz = test_allocate(3 * nodes, sizeof *xyz);
+  for (sp_lid e = 0; e < hexes->count; e++) {
+    sp_hexes_coordinates(hexes, e, order + 1, sp_reference_get(order)->gll.nodes, xyz);
+    for (size_t n = 0; n < nodes; n++)
+      values[space->numbering->nodes[(size_t)e * nodes + n]] =
+          pow(1.5 + xyz[n] / 2 - xyz[nodes + n] / 3 + xyz[2 * nodes + n] / 4, degree);
+  }
+  free(xyz);
+}
+
+static void write_field(const place *p, const char *path, const double *values) {
+  sp_config *config = read_config(p->box.mesh->comm, "");
+  sp_problem *problem;
+  double seconds;
+  CHECK(!sp_problem_create(config, p->box.mesh, &problem), "%s", sp_error_message());
+  CHECK(!sp_field_write(path, problem, p->space, false, values, &seconds), "%s",
+        sp_error_message());
+  sp_problem_destroy(&problem);
+  sp_config_destroy(&config);
+}
+
+/* Write on the first `writers` ranks. */
+static void write_on(int writers, int map_order, int refine, int order, int degree) {
+  MPI_Comm comm;
+  MPI_Comm_split(MPI_COMM_WORLD, rank < writers ? 0 : MPI_UNDEFINED, 0, &comm);
+  if (rank < writers) {
+    place p;
+    place_create(comm, map_order, refine, order, &p);
+    double *values = test_allocate(sp_space_dofs(p.space), sizeof *values);
+    fill(p.space, degree, values);
+    write_field(&p, "initial.hdf", values);
+    free(values);
+    place_destroy(&p);
+    MPI_Comm_free(&comm);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static sp_status load(const place *p, const char *initial, double *values) {
+  sp_config *config = read_config(MPI_COMM_WORLD, initial);
+  sp_status status = sp_initial_check(MPI_COMM_WORLD, config);
+  if (!status) status = sp_initial_load(config, p->space, values);
+  sp_config_destroy(&config);
+  return status;
+}
+
+/* Rounding of a value of size one grows at most by the third power of the sum of |weights| of an
+ * interpolation from `order` + 1 equispaced nodes, below 2^order, in writing and in reading. */
+static double rounding(int order) {
+  return 32 * DBL_EPSILON * pow(2, 3 * order);
+}
+
+static void check_values(const place *p, int degree, const double *values, double tolerance) {
+  double *expected = test_allocate(sp_space_dofs(p->space), sizeof *expected);
+  fill(p->space, degree, expected);
+  for (size_t i = 0; i < sp_space_dofs(p->space); i++)
+    CHECK_CLOSE(values[i], expected[i], tolerance);
+  free(expected);
+}
+
+typedef struct step {
+  int map_order, degree, from, to, refined, refine; /* orders and refinements there and here */
+} step;
+
+static void check_step(const step *s, int writers) {
+  place p;
+  write_on(writers, s->map_order, s->refined, s->from, s->degree);
+  place_create(MPI_COMM_WORLD, s->map_order, s->refine, s->to, &p);
+  double *values = test_allocate(sp_space_dofs(p.space), sizeof *values);
+  CHECK(!load(&p, "initial.hdf", values), "%s", sp_error_message());
+  check_values(&p, s->degree, values, rounding(s->from));
+  free(values);
+  place_destroy(&p);
+}
+
+/* A polynomial of degree d is one of degree d on trilinear elements, 3 on those of map order 3. */
+static void test_polynomials(void) {
+  static const step steps[] = {
+      {1, 3, 3, 3, 0, 0}, {1, 1, 1, 4, 0, 0}, {1, 3, 5, 3, 0, 0}, {1, 4, 4, 7, 0, 0},
+      {3, 1, 3, 3, 0, 0}, {3, 1, 3, 6, 0, 0}, {3, 1, 7, 3, 0, 0}, {1, 2, 2, 3, 0, 1},
+      {1, 2, 3, 2, 0, 2}, {3, 1, 3, 3, 1, 2}, {1, 1, 1, 1, 1, 1}, {3, 1, 4, 3, 0, 2},
+  };
+  for (size_t s = 0; s < sizeof steps / sizeof *steps; s++)
+    for (int writers = 1; writers <= size; writers *= 2) check_step(&steps[s], writers);
+}
+
+static void test_formula(void) {
+  place p;
+  place_create(MPI_COMM_WORLD, 3, 0, 4, &p);
+  double *values = test_allocate(sp_space_dofs(p.space), sizeof *values);
+  CHECK(!load(&p, "(1.5 + x/2 - y/3 + z/4)^2", values), "%s", sp_error_message());
+  check_values(&p, 2, values, 32 * DBL_EPSILON);
+  fill(p.space, 1, values);
+  CHECK(!load(&p, "", values), "%s", sp_error_message());
+  check_values(&p, 1, values, 0);
+  CHECK(load(&p, "log(x - 100)", values) == SP_ERR_INPUT &&
+            strstr(sp_error_message(), "problem.initial") &&
+            strstr(sp_error_message(), "not finite"),
+        "%s", sp_error_message());
+  CHECK(load(&p, "x +", values) == SP_ERR_INPUT && strstr(sp_error_message(), "problem.initial"),
+        "%s", sp_error_message());
+  free(values);
+  place_destroy(&p);
+}
+
+static void check_refused(const place *p, const char *path, const char *reason) {
+  double *values = test_allocate(sp_space_dofs(p->space), sizeof *values);
+  const sp_status status = load(p, path, values);
+  CHECK((status == SP_ERR_INPUT || status == SP_ERR_SYSTEM) && strstr(sp_error_message(), reason),
+        "%s: status %d, %s", reason, (int)status, sp_error_message());
+  free(values);
+}
+
+static void leave_empty(int64_t file, const void *context) {
+  (void)file, (void)context;
+}
+
+static void test_refused(void) {
+  place p;
+  place_create(MPI_COMM_WORLD, 1, 0, 2, &p);
+  check_refused(&p, "missing.hdf", "cannot read field missing.hdf: No such file");
+  write_on(1, 1, 1, 2, 1);
+  check_refused(&p, "initial.hdf", "give mesh.refine = 1 or more");
+  write_on(1, 3, 0, 3, 1); /* its corners are elsewhere */
+  check_refused(&p, "initial.hdf", "is of another mesh: a corner of element");
+  elements[0] = 5;
+  write_on(1, 1, 0, 2, 1);
+  elements[0] = 4;
+  check_refused(&p, "initial.hdf", "its 30 elements refined 0 times are not the 24 elements here");
+  write_on(1, 1, 0, 2, 2000); /* infinite */
+  check_refused(&p, "initial.hdf", "not finite");
+  write_on(1, 1, 0, 2, 1);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) CHECK(truncate("initial.hdf", 3000) == 0, "cannot truncate");
+  MPI_Barrier(MPI_COMM_WORLD);
+  check_refused(&p, "initial.hdf", "cannot read field initial.hdf: HDF5");
+  if (rank == 0) CHECK(!sp_hdf5_replace("initial.hdf", leave_empty, NULL), "cannot replace");
+  MPI_Barrier(MPI_COMM_WORLD);
+  check_refused(&p, "initial.hdf", "expected a whole field that sp_solve has written");
+  place_destroy(&p);
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  char folder[64] = "initial_XXXXXX";
+  if (rank == 0 && !mkdtemp(folder)) MPI_Abort(MPI_COMM_WORLD, 1);
+  MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
+  CHECK(chdir(folder) == 0, "cannot enter %s", folder);
+  test_polynomials();
+  test_formula();
+  test_refused();
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) (void)unlink("initial.hdf");
+  CHECK(chdir("..") == 0, "cannot leave %s", folder);
+  if (rank == 0) (void)rmdir(folder);
+  const int failed = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return failed;
+}
