@@ -14,7 +14,6 @@
 #include "mesh/reference.h"
 #include "mesh/refine.h"
 #include "solver/run/field.h"
-#include "solver/run/vocabulary.h"
 #include "tests/check.h"
 #include "tests/deformed_box.h"
 #include "tests/device.h"
@@ -49,8 +48,7 @@ static sp_config *read_config(MPI_Comm comm, const char *initial) {
   snprintf(text, sizeof text, "problem.initial=%s", initial);
   const char *const overrides[] = {"problem.forcing=1", "boundary.default=dirichlet 0", text};
   sp_config *config;
-  CHECK(!sp_config_read(comm, sp_case_vocabulary(), NULL, 3, overrides, &config), "%s",
-        sp_error_message());
+  CHECK(!sp_config_read(comm, NULL, 3, overrides, &config), "%s", sp_error_message());
   return config;
 }
 
