@@ -5,8 +5,8 @@
  * If PATH is a symbolic link, its target is replaced, in the target's folder, and the link stays.
  * The temporary file of run.h5 is run.h5.TAG.tmp, where TAG is eight letters and digits that only
  * this process uses, so that two runs do not write into the same temporary file. After a failure it
- * is removed; a process that is killed while it writes leaves one behind, which the next run
- * removes (io/file_lock.h).
+ * is removed; a process that is killed while it writes leaves one behind. If two runs write one
+ * file, the last one wins.
  *
  * The messages recorded here are bare reasons ("No space left on device"); callers prefix them with
  * what could not be written. Not thread-safe. All functions Local. */

@@ -415,9 +415,11 @@ static void test_outputs(void) {
   check_error("[output]\nfield = a.hdf\ncheckpoint = ./a.unconverged.hdf", NULL,
               "case.ini:2: output.field: this would overwrite output.checkpoint with an "
               "unconverged solution, 'a.hdf'");
-  check_error("[output]\nfield = .log.lock\nlog = log", NULL,
-              "case.ini:3: output.log: this would overwrite output.field with its lock file, "
-              "'log'");
+  check_error("[problem]\ninitial = ./a.hdf\n[output]\nlog = a.hdf", NULL,
+              "case.ini:4: output.log: this would overwrite the initial field, 'a.hdf'");
+  check_error("[problem]\ninitial = run.unconverged.hdf", NULL,
+              "default of output.field: this would overwrite the initial field with an unconverged "
+              "solution, 'run.hdf'");
   check_error(
       "[output]\nrestart = ./a.chk\nlog = a.chk", NULL,
       "case.ini:3: output.log: this would overwrite the checkpoint to restart from, 'a.chk'");

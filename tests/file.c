@@ -1,29 +1,19 @@
-/* Replacing files, also through symbolic links, and locks against a second run. */
-#define _GNU_SOURCE /* flock */
+/* Replacing files, also through symbolic links. */
 #include "io/file.h"
 
 #include <dirent.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "io/file_lock.h"
 #include "io/path.h"
 #include "solver/case/output_paths.h"
 #include "tests/check.h"
 
 static char folder[] = "/tmp/sp_test_file_XXXXXX";
-
-static void put(const char *path, const char *text) {
-  FILE *file = fopen(path, "w");
-  CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0, "cannot write %s", path);
-}
 
 static bool holds(const char *path, const char *text) {
   char found[128] = "";
@@ -135,102 +125,6 @@ static void check_links(void) {
   remove_files();
 }
 
-static void refuse(const char *path, sp_status expected, const char *word) {
-  sp_file_lock *lock;
-  const sp_status status = sp_file_lock_acquire(path, &lock);
-  CHECK(status == expected && !lock, "%s: status %d", path, (int)status);
-  CHECK(strstr(sp_error_message(), word), "'%s' is not in '%s'", word, sp_error_message());
-  sp_file_lock_release(&lock);
-}
-
-static sp_file_lock *acquire(const char *path) {
-  sp_file_lock *lock;
-  CHECK(sp_file_lock_acquire(path, &lock) == SP_OK, "%s: %s", path, sp_error_message());
-  CHECK(lock && sp_file_lock_holds(lock), "%s is not locked", path);
-  return lock;
-}
-
-static void check_locks(void) {
-  char who[64], host[256] = "";
-  gethostname(host, sizeof host - 1);
-  snprintf(who, sizeof who, "process %ld on ", (long)getpid());
-  sp_file_lock *lock = acquire("run.h5");
-  CHECK(access(".run.h5.lock", F_OK) == 0 && count_files() == 1, "the lock file");
-  refuse("run.h5", SP_ERR_INPUT, "another run is writing this file");
-  refuse("run.h5", SP_ERR_INPUT, who);
-  refuse("./run.h5", SP_ERR_INPUT, host);
-  CHECK(symlink("run.h5", "link.h5") == 0, "link");
-  refuse("link.h5", SP_ERR_INPUT, "another run");
-  sp_file_lock *other = acquire("run.hdf");
-  sp_file_lock_release(&other);
-  /* A reader, even one that locks the file, is not blocked, and does not block a writer. */
-  put("run.h5", "read");
-  const int reader = open("run.h5", O_RDONLY);
-  CHECK(flock(reader, LOCK_SH | LOCK_NB) == 0, "a reader");
-  replace("run.h5", "written");
-  close(reader);
-  sp_file_lock_release(&lock);
-  CHECK(!lock && access(".run.h5.lock", F_OK) != 0, "released");
-  sp_file_lock_release(&lock);
-  lock = acquire("run.h5");
-  sp_file_lock_release(&lock);
-  refuse("absent/run.h5", SP_ERR_SYSTEM, "No such file");
-  CHECK(!strstr(sp_error_message(), "lock"), "'%s'", sp_error_message());
-  CHECK(mkdir(".run.h5.lock", 0777) == 0, "mkdir");
-  refuse("run.h5", SP_ERR_SYSTEM, "its lock .run.h5.lock: Is a directory");
-  CHECK(rmdir(".run.h5.lock") == 0, "rmdir");
-
-  put(".run.h5.lock", "important");
-  refuse("run.h5", SP_ERR_INPUT, ".run.h5.lock exists and is not a lock file");
-  CHECK(holds(".run.h5.lock", "important"), "overwritten");
-  remove_files();
-}
-
-/* After a run was killed, the next one takes over its lock and removes its temporary file. A forged
- * lock file cannot make it remove any other file. */
-static void check_dead(void) {
-  int ends[2];
-  char ready;
-  if (pipe(ends) != 0) abort();
-  const pid_t child = fork();
-  if (child == 0) {
-    sp_file_lock *lock;
-    char temporary[64];
-    /* A tag other than the inherited one: a real second run would have its own. */
-    if (sp_file_lock_acquire("run.h5", &lock) != SP_OK) _exit(1);
-    put(".run.h5.lock", "sp_solve lock: process 1 on nowhere tag deadbeef\n");
-    snprintf(temporary, sizeof temporary, "run.h5.deadbeef.tmp");
-    put(temporary, "half");
-    if (write(ends[1], "", 1) != 1) _exit(1);
-    for (;;) pause();
-  }
-  CHECK(read(ends[0], &ready, 1) == 1, "no child");
-  refuse("run.h5", SP_ERR_INPUT, "process 1 on nowhere");
-  CHECK(access("run.h5.deadbeef.tmp", F_OK) == 0, "the temporary file of a live run is gone");
-  kill(child, SIGKILL);
-  waitpid(child, NULL, 0);
-  close(ends[0]);
-  close(ends[1]);
-  CHECK(access(".run.h5.lock", F_OK) == 0, "a killed run leaves the file of its lock");
-  sp_file_lock *lock = acquire("run.h5");
-  CHECK(access("run.h5.deadbeef.tmp", F_OK) != 0, "the temporary file of a dead run stays");
-  sp_file_lock_release(&lock);
-  CHECK(count_files() == 0, "%d files are left", count_files());
-
-  put("victim", "kept");
-  put("run.h5.backup", "kept");
-  static const char *const wrong[] = {"sp_solve lock: process 1 on nowhere tag ../../victim\n",
-                                      "sp_solve lock: process 1 on nowhere tag backup\n",
-                                      "sp_solve lock: pro", "sp_solve lock", ""};
-  for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
-    put(".run.h5.lock", wrong[w]);
-    lock = acquire("run.h5");
-    sp_file_lock_release(&lock);
-    CHECK(count_files() == 2 && holds("victim", "kept"), "'%s'", wrong[w]);
-  }
-  remove_files();
-}
-
 static void check_unconverged(const char *path, const char *expected) {
   char *found;
   CHECK(sp_output_unconverged_path(path, &found) == SP_OK && strcmp(found, expected) == 0, "'%s'",
@@ -241,11 +135,9 @@ static void check_unconverged(const char *path, const char *expected) {
 int main(int argc, char **argv) {
   check_tags(); /* before MPI_Init, since it forks */
   if (!mkdtemp(folder) || chdir(folder) != 0) return 1;
-  check_dead();
   MPI_Init(&argc, &argv);
   check_replace();
   check_links();
-  check_locks();
   check_unconverged("run.hdf", "run.unconverged.hdf");
   check_unconverged("a.b/run", "a.b/run.unconverged");
   check_unconverged("a.b/.run", "a.b/.run.unconverged");

@@ -10,7 +10,6 @@
 #include <hdf5.h>
 
 #include "io/file.h"
-#include "io/file_lock.h"
 #include "io/hdf5_file.h"
 #include "io/path.h"
 #include "solver/bench/options.h"
@@ -25,7 +24,6 @@ struct sp_bench_file {
   int rank, ranks;
   const char *purpose; /* of reading: "resume", "compare with" */
   char *path, *hosts;
-  sp_file_lock *lock; /* on rank 0 */
   const sp_bench_provenance *provenance;
   char start_time[SP_TIME_SIZE];
   char *options; /* of all runs that measured the rows, one line per run */
@@ -349,7 +347,6 @@ sp_status sp_bench_file_add(sp_bench_file *file, const sp_bench_row *row) {
 }
 
 static void destroy(sp_bench_file *f) {
-  sp_file_lock_release(&f->lock);
   free(f->path);
   free(f->hosts);
   free(f->options);
@@ -391,21 +388,18 @@ static sp_status check_replaced(const sp_bench_file *f) {
                  "--output: %s exists and was not written by sp_bench; give another name", f->path);
 }
 
-/* On rank 0: lock the file, and check that it can be written. */
-static sp_status take_path(sp_bench_file *f) {
+/* On rank 0. */
+static sp_status check_path(sp_bench_file *f) {
   if (!sp_path_is_replaceable(f->path))
     return sp_fail(SP_ERR_INPUT, "--output: %s is not a regular file; give another name", f->path);
-  sp_status status = sp_file_lock_acquire(f->path, &f->lock);
-  if (status == SP_ERR_INPUT)
-    return sp_fail(status, "--output: %s, '%s'", sp_error_message(), f->path);
-  if (!status) status = sp_file_try(f->path);
+  const sp_status status = sp_file_try(f->path);
   return status ? sp_fail(status, "cannot write %s: %s", f->path, sp_error_message()) : SP_OK;
 }
 
 static sp_status initialise(sp_bench_file *f, const char *path, bool resume) {
   sp_status status = sp_allocate(strlen(path) + 1, 1, "a file name", &f->path);
   if (!status) strcpy(f->path, path);
-  if (!status && f->rank == 0) status = take_path(f);
+  if (!status && f->rank == 0) status = check_path(f);
   SP_TRY(sp_agree(f->comm, status));
   SP_TRY(sp_list_hosts(f->comm, &f->hosts));
   sp_time_now(f->start_time);

@@ -70,8 +70,7 @@ typedef struct sp_bench_provenance {
 typedef struct sp_bench_file sp_bench_file;
 
 /* Create the file `path`. With `resume`, keep the rows of an existing file; without, replace it.
- * The file is locked against other runs until it is closed (io/file_lock.h). The caller closes
- * *out. Errors: SP_ERR_INPUT if `path` is not a regular file, if another run is writing it, if
+ * The caller closes *out. Errors: SP_ERR_INPUT if `path` is not a regular file, if
  * sp_bench did not write the file that would be replaced, and if the file to resume is from another
  * program, version, revision, device, exchange or number of ranks; SP_ERR_SYSTEM "cannot write
  * PATH: reason". Collective over `comm`, as are all functions below unless marked Local. */

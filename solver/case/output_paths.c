@@ -4,11 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/file_lock.h"
 #include "io/path.h"
 
 /* The files that a run makes for one output. */
-enum { ITSELF, UNCONVERGED, LOCK, FILES };
+enum { ITSELF, UNCONVERGED, FILES };
 
 typedef struct files {
   char *names[FILES]; /* NULL where there is none */
@@ -17,7 +16,6 @@ typedef struct files {
 static const char *const purposes[FILES] = {
     [ITSELF] = "",
     [UNCONVERGED] = " with an unconverged solution",
-    [LOCK] = " with its lock file",
 };
 
 sp_status sp_output_unconverged_path(const char *path, char **out) {
@@ -46,7 +44,6 @@ static sp_status name_files(const sp_output_path *output, files *f) {
   if (status == SP_OK) memcpy(f->names[ITSELF], output->path, size);
   if (status == SP_OK && output->has_unconverged)
     status = sp_output_unconverged_path(output->path, &f->names[UNCONVERGED]);
-  if (status == SP_OK) status = sp_file_lock_name(output->path, &f->names[LOCK]);
   return status;
 }
 

@@ -23,8 +23,8 @@ typedef struct sp_input_path {
   bool is_restart;
 } sp_input_path;
 
-/* Check that each output may be written. Its file, the file for an unconverged solution and its
- * lock (io/file_lock.h) must not be an input or another output, under any name or link. A file that
+/* Check that each output may be written. Its file and the file for an unconverged solution
+ * must not be an input or another output, under any name or link (device and inode). A file that
  * exists must be a regular one. Errors: SP_ERR_INPUT with the output's `where` and path. */
 sp_status sp_output_paths_check(const sp_output_path *outputs, int output_count,
                                 const sp_input_path *inputs, int input_count);

@@ -3,6 +3,7 @@
 #include "solver/run/case_setup.h"
 #include "solver/run/field.h"
 #include "solver/run/interrupt.h"
+#include "solver/run/outputs.h"
 #include "solver/run/report_levels.h"
 #include "solver/run/vectors.h"
 
@@ -124,7 +125,10 @@ static sp_status solve(sp_case *c, sp_results *results) {
 static sp_status write_field(sp_case *c, sp_status solved, sp_profile *profile) {
   const char *path = c->config->output.field;
   double seconds;
-  if (solved) SP_TRY(sp_outputs_unconverged_field(c->outputs, &path));
+  if (solved) {
+    SP_TRY(sp_agree(c->comm, sp_output_unconverged_path(path, &c->unconverged)));
+    path = c->unconverged;
+  }
   SP_TRY(sp_field_write(path, c->problem, c->space, c->config->output.flux, c->solution, &seconds));
   sp_profile_add(profile, SP_PHASE_WRITING, 1, seconds);
   c->field = path;
@@ -197,11 +201,10 @@ sp_status sp_case_solve(const sp_case_base *base, const sp_config *config, sp_te
 
 /* The whole flow of one case, with its log open. */
 static sp_status run(const sp_workers *workers, const sp_config *config, sp_report *report,
-                     sp_outputs *outputs, sp_terminal *terminal, sp_results *results) {
+                     sp_terminal *terminal, sp_results *results) {
   sp_case_base base;
   SP_TRY(sp_case_base_create(workers, config, &results->profile, terminal, &base));
   sp_case c = begin(&base, config, report);
-  c.outputs = outputs;
   c.terminal = terminal;
   sp_status status = sp_postprocess_create(config, base.mesh, &results->profile, &c.postprocess);
   if (!status) status = solve(&c, results);
@@ -222,19 +225,16 @@ static sp_status run(const sp_workers *workers, const sp_config *config, sp_repo
 static sp_status run_reported(const sp_workers *workers, const sp_config *config,
                               sp_terminal *terminal, sp_results *results) {
   sp_report *report;
-  sp_outputs *outputs;
   const double start = MPI_Wtime();
-  SP_TRY(sp_outputs_open(workers->comm, config, &outputs));
+  SP_TRY(sp_outputs_check(workers->comm, config));
   sp_status status = sp_report_open(workers, config, terminal, &report);
   if (!status) {
-    sp_outputs_print_notes(outputs, terminal);
     status = sp_checkpoint_check(workers->comm, config);
     sp_profile_add(&results->profile, SP_PHASE_CASE, 0, MPI_Wtime() - start);
   }
-  if (!status) status = run(workers, config, report, outputs, terminal, results);
+  if (!status) status = run(workers, config, report, terminal, results);
   status = sp_report_finish(report, status);
   sp_report_close(&report);
-  sp_outputs_close(&outputs);
   return status;
 }
 

@@ -20,6 +20,7 @@ void sp_case_release(sp_case *c) {
   sp_preconditioner_destroy(&c->preconditioner);
   sp_operator_destroy(&c->op);
   free_coefficients(c);
+  free(c->unconverged);
   free(c->constrained);
   free(c->boundary_values);
   free(c->load);

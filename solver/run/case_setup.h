@@ -7,7 +7,6 @@
 #include "solver/problem/null_space.h"
 #include "solver/problem/robin.h"
 #include "solver/run/checkpoint.h"
-#include "solver/run/outputs.h"
 #include "solver/run/postprocess.h"
 #include "solver/run/precondition.h"
 #include "solver/run/profile.h"
@@ -25,8 +24,8 @@ typedef struct sp_case {
   sp_terminal *terminal; /* for the names of phases; NULL for one of a series */
   sp_terminal *series;   /* of one of a series; else NULL */
   sp_report *report;     /* NULL for one of a series */
-  sp_outputs *outputs;   /* likewise */
   const char *field;     /* the file that was written, NULL if there is none */
+  char *unconverged;     /* its path if the solution has not converged, else NULL */
 
   sp_postprocess *postprocess; /* NULL for one of a series */
   sp_space *space;

@@ -18,7 +18,7 @@
 /* In the order of the tables. */
 typedef enum sp_phase {
   SP_PHASE_START,  /* from the start of the process to the end of MPI_Init */
-  SP_PHASE_CASE,   /* arguments, case file, checks and locks of the outputs */
+  SP_PHASE_CASE,   /* arguments, case file, checks of the outputs */
   SP_PHASE_DEVICE, /* opening it; of a GPU its context */
   SP_PHASE_MESH,
   SP_PHASE_FILE,  /* of the mesh: the gmsh SDK reads the file, or meshes a geometry */

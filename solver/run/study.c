@@ -318,18 +318,15 @@ static sp_status run_on(const sp_workers *workers, const sp_config *config, cons
   s->config.output.field = s->config.output.checkpoint = none;
   s->config.discretization.order = s->first_order;
   s->config.mesh.refine = s->first_refine;
-  sp_outputs *outputs;
   const double start = MPI_Wtime();
-  sp_status status = sp_outputs_open(comm, &s->config, &outputs);
+  sp_status status = sp_outputs_check(comm, &s->config);
   if (!status) status = sp_report_open(workers, &s->config, terminal, &s->report);
   if (!status) {
-    sp_outputs_print_notes(outputs, terminal);
     sp_profile_add(&s->profile, SP_PHASE_CASE, 0, MPI_Wtime() - start);
     status = run(s, config->solver.tolerance);
   }
   status = sp_report_finish(s->report, status);
   release(s);
-  sp_outputs_close(&outputs);
   free(s);
   return status;
 }

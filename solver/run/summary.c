@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "io/file.h"
-#include "io/file_lock.h"
 #include "solver/run/outcome.h"
 #include "solver/run/outputs.h"
 #include "solver/run/provenance.h"
@@ -17,10 +16,9 @@
 struct sp_summary {
   MPI_Comm comm;
   sp_output_path path;
-  sp_json *json;      /* on rank 0 */
-  sp_file_lock *lock; /* on rank 0, of a file */
-  int stream;         /* where standard output was; -1 for a file */
-  bool refused;       /* FILE must not be written */
+  sp_json *json; /* on rank 0 */
+  int stream;    /* where standard output was; -1 for a file */
+  bool refused;  /* FILE must not be written */
 };
 
 static sp_status fail_write(const sp_summary *summary, sp_status status) {
@@ -41,12 +39,11 @@ static sp_status take_standard_output(sp_summary *summary) {
   return sp_fail(SP_ERR_SYSTEM, "cannot write tables to standard error: %s", strerror(errno));
 }
 
-static sp_status lock_file(sp_summary *summary, const char *case_file) {
+static sp_status check_file(sp_summary *summary, const char *case_file) {
   const char *path = summary->path.path;
   const sp_input_path input = {.what = "the case file", .path = case_file};
   SP_TRY(sp_output_paths_check(&summary->path, 1, &input, 1));
   sp_status status = sp_json_check_target(path);
-  if (!status) status = sp_file_lock_acquire(path, &summary->lock);
   if (status == SP_ERR_INPUT) return sp_fail(status, "--json: %s, '%s'", sp_error_message(), path);
   if (!status) status = sp_file_try(path);
   return status ? fail_write(summary, status) : SP_OK;
@@ -74,7 +71,7 @@ static sp_status open_on_rank(sp_summary *summary, const char *case_file) {
   if (strcmp(summary->path.path, "-") == 0)
     SP_TRY(take_standard_output(summary));
   else if (rank == 0)
-    SP_TRY(lock_file(summary, case_file));
+    SP_TRY(check_file(summary, case_file));
   return rank == 0 ? begin_document(summary) : SP_OK;
 }
 
@@ -148,7 +145,6 @@ sp_status sp_summary_write(sp_summary *summary, sp_status status) {
 
 void sp_summary_close(sp_summary **summary) {
   if (!*summary) return;
-  sp_file_lock_release(&(*summary)->lock);
   if ((*summary)->stream >= 0) close((*summary)->stream);
   sp_json_destroy(&(*summary)->json);
   free(*summary);

@@ -4,9 +4,9 @@
  * it through sp_terminal.json with what its tables and the run log say, as far as the run gets.
  * sp_summary_write adds the outcome and writes it: also for a case that cannot be read.
  *
- * FILE is replaced as a whole (io/file.h), and locked while the run lives (io/file_lock.h). It must
- * not be one of the run's other files. For "-" the document goes to standard output, and everything
- * else that any code of this process writes to standard output goes to standard error. */
+ * FILE is replaced as a whole (io/file.h). It must not be one of the run's other files. For "-" the
+ * document goes to standard output, and everything else that any code of this process writes to
+ * standard output goes to standard error. */
 #ifndef SP_SOLVER_RUN_SUMMARY_H
 #define SP_SOLVER_RUN_SUMMARY_H
 
