@@ -346,7 +346,7 @@ def bad_use(ranks):
             ([*case, "--json", "/dev/null"], ("--json", "not a regular file")),
             ([*case, "--json", "absent/a.json"], ("cannot write json absent/a.json", "No such file")),
             ([*case, "--json", "/proc/a.json"], ("cannot write json /proc/a.json",)),
-            ([*case, "--json", "loop"], ("--json", "symbolic links")),
+            ([*case, "--json", "loop"], ("cannot write json loop", "symbolic links")),
             ([*case, "--json", "run.h5"], ("--json", "log and --json are the same file")),
             ([*case, "--json", "./run.h5"], ("--json", "same file")),
             ([*case, "output.field=a.hdf", "--json", "a.hdf"], ("--json", "same file")),

@@ -89,7 +89,7 @@ def initial_stays(ranks):
     for name, words in (("b.unconverged.hdf", "the initial field,"), ("./hard.hdf", "the initial field,"),
                         ("b.hdf", "the initial field with an unconverged solution")):
         Run(ranks, [*on, f"output.field={name}"]).expect_error(ranks, 1, f"output.field={name}", words)
-    Run(ranks, [*on, "output.field=", "--json", "b.unconverged.hdf"]).expect_error(ranks, 1, "the initial field")
+    Run(ranks, [*on, "output.field=", "--json", "b.unconverged.hdf"]).expect_error(ranks, 1, "--json")
     check(state(*files()) == before, f"inputs are changed: {files()}")
 
 
@@ -185,7 +185,7 @@ def links(ranks):
     Run(ranks, [*QUICK, "output.log=run.h5", "output.field=disk/run.h5"]).expect_error(
         ranks, 1, "same file")
     os.symlink("loop", "loop")
-    Run(ranks, [*QUICK, "output.log=loop"]).expect_error(ranks, 1, "output.log", "symbolic links")
+    Run(ranks, [*QUICK, "output.log=loop"]).expect_error(ranks, 1, "cannot write log loop", "symbolic links")
 
 
 def main():
