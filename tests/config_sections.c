@@ -87,6 +87,9 @@ static void test_errors(void) {
        "case.ini:1: the name of a [material] contains a control character"},
       {NULL, "region.a\177.lower=0 0 0",
        "argument 'region.a?.lower=0 0 0': the name of a [region] contains a control character"},
+      {"[material a]\nkappa =  # later", NULL,
+       "case.ini:2: material.a.kappa: expected a formula, found nothing; remove the line to take "
+       "problem.kappa"},
       {"[material a]\n\nkapa = 1", NULL,
        "case.ini:3: unknown key 'kapa' in [material]; did you mean 'kappa'?"},
       {NULL, "material.a.b=1",

@@ -130,7 +130,8 @@ static void check_box_cases(void) {
       {{"problem.forcing=1", "boundary.xmin=neumann"},
        {"boundary.xmin", "'xmin = neumann' needs a formula"}},
       {{"problem.forcing=1", "boundary.xmin=neumann 1"},
-       {"'default = dirichlet' needs a formula", "to 20 exterior faces, 4 of them in no group"}},
+       {"'default = dirichlet' needs a formula",
+        "to 20 exterior faces, 4 of them in no group, the others in xmax, ymin, ymax, zmin"}},
       {{"problem.forcing=1"}, {"'default = dirichlet' needs a formula"}},
       {{"problem.forcing=1", "boundary.xmin=robin 2"},
        {"boundary.xmin", "'xmin = robin' needs a formula after its alpha"}},
@@ -164,6 +165,8 @@ static void check_box_cases(void) {
       /* kappa. */
       {{"problem.solution=x", "problem.kappa=2"}, {NULL}},
       {{"problem.solution=x", "problem.kappa=1+x*y"}, {NULL}},
+      {{"problem.solution=x", "problem.kappa=20 20 0.35"},
+       {"problem.kappa", "one number or one formula, found '20 20 0.35'"}},
       {{"problem.solution=x", "problem.kappa=0"}, {"problem.kappa", "> 0", "'0'"}},
       {{"problem.solution=x", "problem.kappa=1/0"}, {"problem.kappa", "finite number"}},
       {{"problem.solution=x", "problem.kappa=y"},
@@ -480,7 +483,7 @@ static void check_robin_diagonal(void) {
   sp_robin robin;
   require(sp_problem_create(config, s.mesh, &problem));
   require(sp_problem_robin(problem, s.space, &robin));
-    double sum = 0;
+  double sum = 0;
   for (sp_lid i = 0; i < robin.count; i++) {
     CHECK(robin.dofs[i] >= 0 && robin.dofs[i] < s.space->numbering->local, "DOF %d", robin.dofs[i]);
     CHECK(i == 0 || robin.dofs[i] > robin.dofs[i - 1], "DOF %d is listed twice", robin.dofs[i]);

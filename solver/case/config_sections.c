@@ -137,8 +137,8 @@ static void *field_of(void *entry, const sp_key *key) {
 }
 
 /* "case.ini:12: material.steel.kappa"; an argument says it already. */
-static sp_status set_value(const char *location, const address *a, int line,
-                           const char *value, const sp_key *key, void *entry) {
+static sp_status set_value(const char *location, const address *a, int line, const char *value,
+                           const sp_key *key, void *entry) {
   char *where = NULL;
   const size_t size = strlen(location) + strlen(a->section) + a->name_length + SP_SHOWN_SIZE;
   SP_TRY(sp_allocate(size, 1, "a location in the case", &where));
@@ -148,7 +148,11 @@ static sp_status set_value(const char *location, const address *a, int line,
   else
     snprintf(where, size, "%s", location);
   sp_status status = SP_OK;
-  if (line == 0 && *value == '\0' && !key->optional)
+  if (line > 0 && *value == '\0' && key->optional)
+    status = sp_fail(SP_ERR_INPUT,
+                     "%s: expected a formula, found nothing; remove the line to take problem.%s",
+                     where, key->name);
+  else if (line == 0 && *value == '\0' && !key->optional)
     *(double *)field_of(entry, key) = NAN; /* not given */
   else
     status = sp_key_set(key, value, where, field_of(entry, key));
@@ -198,13 +202,15 @@ sp_status sp_sections_resolve(sp_config *config) {
 
 /* ---- Text ---- */
 
-static void print_entry(const char *section, const char *name,
-                        const void *entry, FILE *stream) {
+/* Formulas that are not given have no line: [problem] has them. */
+static void print_entry(const char *section, const char *name, const void *entry, FILE *stream) {
   fprintf(stream, "\n[%s %s]\n", section, name);
   for (const sp_key *key = sp_keys; key < sp_keys + sp_key_count; key++) {
+    const void *field = (const char *)entry + key->offset;
     if (strcmp(key->section, section) != 0) continue;
+    if (key->type == SP_KEY_FORMULA && !((const sp_formula *)field)->text) continue;
     fprintf(stream, "%s = ", key->name);
-    sp_key_print(key, (const char *)entry + key->offset, stream);
+    sp_key_print(key, field, stream);
     fputc('\n', stream);
   }
 }

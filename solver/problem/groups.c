@@ -35,11 +35,13 @@ static sp_status check_one_meaning(const char *where, const char *name, int coun
                  where, name, named->number, named->number);
 }
 
-const char *sp_groups_list(int count, const sp_group *groups, size_t size, char *text) {
+const char *sp_groups_list(int count, const sp_group *groups, const bool *wanted, size_t size,
+                           char *text) {
   size_t used = 0;
   text[0] = '\0';
   for (int g = 0; g < count && used < size - 1; g++) {
-    const char *separator = g ? ", " : "";
+    if (wanted && !wanted[g]) continue;
+    const char *separator = used ? ", " : "";
     const size_t room = size - used;
     const int n = groups[g].name[0]
                       ? snprintf(text + used, room, "%s%s", separator, groups[g].name)
@@ -57,5 +59,5 @@ sp_status sp_groups_check(const char *where, const char *what, const char *name,
   if (found) return check_one_meaning(where, name, count, groups);
   return sp_fail(SP_ERR_INPUT, "%s: the mesh has no %s '%s'; %s%s", where, what, name,
                  count ? "it has: " : "it names none",
-                 sp_groups_list(count, groups, sizeof known, known));
+                 sp_groups_list(count, groups, NULL, sizeof known, known));
 }

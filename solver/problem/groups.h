@@ -13,8 +13,9 @@ bool sp_group_is_called(const sp_group *group, const char *name);
 sp_status sp_groups_check(const char *where, const char *what, const char *name, int count,
                           const sp_group *groups);
 
-/* The names, or else the numbers, of all groups, with commas between them; a list that does not fit
- * `size` is cut. Returns `text`. Local. */
-const char *sp_groups_list(int count, const sp_group *groups, size_t size, char *text);
+/* The names, or else the numbers, of the groups for which wanted[group] is true, of all if it is
+ * NULL, with commas between them; a list that does not fit `size` is cut. Returns `text`. Local. */
+const char *sp_groups_list(int count, const sp_group *groups, const bool *wanted, size_t size,
+                           char *text);
 
 #endif

@@ -10,10 +10,25 @@
 
 /* ---- Formulas ---- */
 
+static bool is_list_of_numbers(const char *text) {
+  int count = 0;
+  for (char *end; *text; text = end, count++) {
+    (void)strtod(text, &end);
+    if (end == text) return false;
+    end += strspn(end, " \t,");
+  }
+  return count > 1;
+}
+
 /* A constant is evaluated and checked here; *formula is NULL then. */
 static sp_status parse_coefficient(const sp_formula *text, bool zero_allowed, double *constant,
                                    sp_expression **formula) {
   const double origin = 0;
+  if (is_list_of_numbers(text->text))
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: expected one number or one formula, found '%s'; kappa and lambda are the "
+                   "same in all directions",
+                   text->where, text->text);
   SP_TRY(sp_expression_parse(text->text, text->where, formula));
   if (!sp_expression_is_constant(*formula)) return SP_OK;
   SP_TRY(sp_expression_evaluate(*formula, 1, &origin, &origin, &origin, constant));

@@ -52,7 +52,7 @@ static part_name name_part(const sp_null_space *null_space, const sp_mesh *mesh,
     char group[100];
     if (is_in_group(null_space, mesh, c, &hexes->volume_groups[g]))
       used += snprintf(name.text + used, sizeof name.text - (size_t)used, " '%s'",
-                       sp_groups_list(1, &hexes->volume_groups[g], sizeof group, group));
+                       sp_groups_list(1, &hexes->volume_groups[g], NULL, sizeof group, group));
   }
   snprintf(name.text + used, sizeof name.text - (size_t)used,
            " between (%.6g, %.6g, %.6g) and (%.6g, %.6g, %.6g)", least[0], least[1], least[2],

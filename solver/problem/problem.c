@@ -115,21 +115,54 @@ static sp_status find_outer(const sp_hexes *hexes, sp_problem *problem) {
   return status;
 }
 
+/* faces[part], faces[part_count + surface]: exterior faces of this rank. */
+static void count_faces(const sp_hexes *hexes, const sp_problem *problem, sp_gid *faces) {
+  for (sp_lid n = 0; n < problem->outer_count; n++)
+    for (int f = 0; f < SP_FACES; f++) {
+      const int part = sp_problem_face_part(problem, hexes, problem->outer[n], f);
+      const int surface = hexes->surfaces[problem->outer[n]][f];
+      if (part >= 0) faces[part]++;
+      if (part >= 0 && surface >= 0) faces[problem->part_count + surface]++;
+    }
+}
+
+static void find_groups_by_default(const sp_hexes *hexes, const sp_gid *faces_of_surface,
+                                   sp_problem *problem) {
+  for (int g = 0; g < hexes->group_count; g++)
+    for (int s = 0; s < hexes->surface_count; s++)
+      if (hexes->groups[g].members[s] && faces_of_surface[s] > 0 &&
+          problem->part_of_surface[s] == problem->part_count - 1)
+        problem->groups_by_default[g] = true;
+}
+
+/* The default lacks a formula: name the faces that it applies to. */
+static sp_status fail_default(sp_status status, const sp_mesh *mesh, const sp_problem *problem,
+                              sp_gid faces) {
+  const sp_hexes *hexes = mesh->hexes;
+  char names[400];
+  sp_groups_list(hexes->group_count, hexes->groups, problem->groups_by_default, sizeof names,
+                 names);
+  return sp_fail(status, "%s; it applies to %lld exterior faces, %lld of them in no group%s%s",
+                 sp_error_message(), (long long)faces, (long long)mesh->unnamed_faces,
+                 names[0] ? ", the others in " : "", names);
+}
+
 /* Every line must have faces; the default needs data only if it has some. */
 static sp_status check_faces(const sp_config *config, const sp_mesh *mesh, sp_problem *problem) {
   sp_gid *faces;
   const sp_hexes *hexes = mesh->hexes;
   const size_t parts = (size_t)problem->part_count;
-  sp_status status = sp_allocate(parts, sizeof *faces, "boundary", &faces);
+  const size_t counts = parts + (size_t)hexes->surface_count;
+  sp_status status = sp_allocate(counts, sizeof *faces, "boundary", &faces);
+  if (!status)
+    status = sp_allocate((size_t)hexes->group_count, sizeof *problem->groups_by_default, "boundary",
+                         &problem->groups_by_default);
   if (!status) status = find_outer(hexes, problem);
   status = sp_agree(mesh->comm, status);
   if (!status) {
-    for (sp_lid n = 0; n < problem->outer_count; n++)
-      for (int f = 0; f < SP_FACES; f++) {
-        const int part = sp_problem_face_part(problem, hexes, problem->outer[n], f);
-        if (part >= 0) faces[part]++;
-      }
-    MPI_Allreduce(MPI_IN_PLACE, faces, problem->part_count, SP_MPI_GID, MPI_SUM, mesh->comm);
+    count_faces(hexes, problem, faces);
+    MPI_Allreduce(MPI_IN_PLACE, faces, (int)counts, SP_MPI_GID, MPI_SUM, mesh->comm);
+    find_groups_by_default(hexes, faces + parts, problem);
     const int fallback = problem->part_count - 1;
     for (int p = 0; p < fallback && !status; p++)
       if (faces[p] == 0)
@@ -139,9 +172,7 @@ static sp_status check_faces(const sp_config *config, const sp_mesh *mesh, sp_pr
       const sp_boundary_entry *entry = &config->boundary.fallback;
       status = parse_part(problem, entry, &problem->parts[fallback]);
       if (status && !entry->formula.text)
-        status =
-            sp_fail(status, "%s; it applies to %lld exterior faces, %lld of them in no group",
-                    sp_error_message(), (long long)faces[fallback], (long long)mesh->unnamed_faces);
+        status = fail_default(status, mesh, problem, faces[fallback]);
     }
     for (size_t p = 0; p < parts; p++)
       if (faces[p] > 0 && problem->parts[p].condition == SP_DIRICHLET)
@@ -183,6 +214,7 @@ void sp_problem_destroy(sp_problem **problem) {
   }
   free((*problem)->parts);
   free((*problem)->part_of_surface);
+  free((*problem)->groups_by_default);
   free((*problem)->outer);
   free(*problem);
   *problem = NULL;

@@ -31,6 +31,7 @@ typedef struct sp_problem {
   int part_count;
   sp_boundary_part *parts; /* in the order of the case; the last one is the default */
   int *part_of_surface;    /* [surface_count], index into parts */
+  bool *groups_by_default; /* [group_count]: the default claims some of its exterior faces */
   bool has_dirichlet;      /* some exterior face has a Dirichlet condition */
   sp_lid outer_count;
   sp_lid *outer; /* elements of this rank with a face that belongs to a part, in rising order */

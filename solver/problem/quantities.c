@@ -27,14 +27,15 @@ static bool has_group(int count, const sp_group *groups, const char *name) {
 
 static sp_status fail_unknown(const sp_result_entry *entry, const sp_hexes *hexes) {
   char surfaces[LIST_SIZE], volumes[LIST_SIZE];
-  return sp_fail(
-      SP_ERR_INPUT, "%s: the mesh has no group '%s'; surfaces: %s; volumes: %s", entry->where,
-      entry->group,
-      hexes->group_count ? sp_groups_list(hexes->group_count, hexes->groups, LIST_SIZE, surfaces)
-                         : "none",
-      hexes->volume_group_count
-          ? sp_groups_list(hexes->volume_group_count, hexes->volume_groups, LIST_SIZE, volumes)
-          : "none");
+  return sp_fail(SP_ERR_INPUT, "%s: the mesh has no group '%s'; surfaces: %s; volumes: %s",
+                 entry->where, entry->group,
+                 hexes->group_count
+                     ? sp_groups_list(hexes->group_count, hexes->groups, NULL, LIST_SIZE, surfaces)
+                     : "none",
+                 hexes->volume_group_count
+                     ? sp_groups_list(hexes->volume_group_count, hexes->volume_groups, NULL,
+                                      LIST_SIZE, volumes)
+                     : "none");
 }
 
 /* Whether a line is about a surface or a volume. */
