@@ -45,12 +45,22 @@ static int surface_of(const sp_gmsh_boundary *b, const sp_gmsh_format2 *format2,
   return sp_gmsh_format2_physical(format2, element, &physical) ? surface_index(b, physical) : -1;
 }
 
-static sp_status append_faces(const char *path, const sp_gmsh_format2 *format2, int entity,
-                              sp_gmsh_boundary *b) {
+/* Surfaces between the parts of a partitioned mesh are in a group too: gmsh gives them the physical
+ * tag of the volume that they cut. */
+static bool is_cut(int surface) {
+  int dimension = 0, parent, error;
+  gmshModelGetParent(2, surface, &dimension, &parent, &error);
+  return !error && dimension == 3;
+}
+
+/* Surfaces in no group are read to be counted. */
+static sp_status append_faces(sp_gmsh_file *file, int entity, sp_gmsh_boundary *b) {
+  const sp_gmsh_format2 *format2 = sp_gmsh_file_format2(file);
+  const bool taken = !is_cut(entity) && (format2 || surface_index(b, entity) >= 0);
   sp_gmsh_block quads;
-  SP_TRY(sp_gmsh_block_get(path, 2, entity, &quads));
+  SP_TRY(sp_gmsh_block_get(file, 2, entity, &quads));
   sp_status status = SP_OK;
-  for (size_t t = 0; t < quads.type_count && !status; t++) {
+  for (size_t t = 0; t < quads.type_count && taken && !status; t++) {
     const size_t count = quads.tag_counts[t], nodes = quads.node_counts[t] / (count ? count : 1);
     if (nodes < 4) continue; /* a triangle is no face of a hexahedron */
     void *faces = realloc(b->faces, (b->face_count + count) * sizeof *b->faces);
@@ -70,14 +80,6 @@ static sp_status append_faces(const char *path, const sp_gmsh_format2 *format2, 
   }
   sp_gmsh_block_free(&quads);
   return status;
-}
-
-/* Surfaces between the parts of a partitioned mesh are in a group too: gmsh gives them the physical
- * tag of the volume that they cut. */
-static bool is_cut(int surface) {
-  int dimension = 0, parent, error;
-  gmshModelGetParent(2, surface, &dimension, &parent, &error);
-  return !error && dimension == 3;
 }
 
 /* Leave out the groups of which no surface is kept. */
@@ -136,16 +138,15 @@ static sp_status group_entities(const char *path, int group, int **entities, siz
 }
 
 /* Number the surfaces. */
-static sp_status add_surfaces(const char *path, const sp_gmsh_format2 *format2,
-                              sp_gmsh_boundary *b) {
+static sp_status add_surfaces(const sp_gmsh_file *file, sp_gmsh_boundary *b) {
   for (size_t g = 0; g < b->group_count; g += 2) {
     int *entities = NULL;
     size_t count = 0;
     sp_status status = SP_OK;
-    if (format2)
+    if (sp_gmsh_file_format2(file))
       status = add_surface(b, b->groups[g + 1]);
     else
-      status = group_entities(path, b->groups[g + 1], &entities, &count);
+      status = group_entities(file->path, b->groups[g + 1], &entities, &count);
     for (size_t s = 0; s < count && !status; s++)
       if (!is_cut(entities[s])) status = add_surface(b, entities[s]);
     gmshFree(entities);
@@ -154,20 +155,18 @@ static sp_status add_surfaces(const char *path, const sp_gmsh_format2 *format2,
   return SP_OK;
 }
 
-sp_status sp_gmsh_boundary_read(const char *path, const sp_gmsh_format2 *format2,
-                                sp_gmsh_boundary *b) {
+sp_status sp_gmsh_boundary_read(sp_gmsh_file *file, sp_gmsh_boundary *b) {
   int *pairs = NULL, error;
   size_t pair_count = 0;
   gmshModelGetPhysicalGroups(&b->groups, &b->group_count, 2, &error);
-  if (error) return sp_gmsh_failed(path, "list the physical surfaces");
-  SP_TRY(drop_cuts(path, b));
-  SP_TRY(add_surfaces(path, format2, b));
+  if (error) return sp_gmsh_failed(file->path, "list the physical surfaces");
+  SP_TRY(drop_cuts(file->path, b));
+  SP_TRY(add_surfaces(file, b));
   gmshModelGetEntities(&pairs, &pair_count, 2, &error);
-  if (error) return sp_gmsh_failed(path, "list the surfaces");
+  if (error) return sp_gmsh_failed(file->path, "list the surfaces");
   sp_status status = SP_OK;
   for (size_t p = 0; p < pair_count && !status; p += 2)
-    if (!is_cut(pairs[p + 1]) && (format2 || surface_index(b, pairs[p + 1]) >= 0))
-      status = append_faces(path, format2, pairs[p + 1], b);
+    status = append_faces(file, pairs[p + 1], b);
   gmshFree(pairs);
   return status ? status : merge_faces(b);
 }
@@ -183,22 +182,22 @@ static void set_members(const sp_gmsh_boundary *b, const int *numbers, size_t co
     members[b->number_count + u] = members[b->unions[u][0]] || members[b->unions[u][1]];
 }
 
-sp_status sp_gmsh_boundary_set_groups(const char *path, const sp_gmsh_format2 *format2,
-                                      const sp_gmsh_boundary *b, sp_hexes *hexes) {
+sp_status sp_gmsh_boundary_set_groups(const sp_gmsh_file *file, const sp_gmsh_boundary *b,
+                                      sp_hexes *hexes) {
+  const sp_gmsh_format2 *format2 = sp_gmsh_file_format2(file);
   for (size_t g = 0; g < b->group_count; g += 2) {
     const int number = b->groups[g + 1];
     char *name = NULL;
-    int *entities = NULL, error;
+    int *entities = NULL;
     size_t count = 0;
-    gmshModelGetPhysicalName(2, number, &name, &error);
-    sp_status status = error ? sp_gmsh_failed(path, "name a physical group") : SP_OK;
-    if (!status && !format2) status = group_entities(path, number, &entities, &count);
+    sp_status status = sp_gmsh_group_name(file, 2, number, &name);
+    if (!status && !format2) status = group_entities(file->path, number, &entities, &count);
     if (!status) status = sp_hexes_set_group(hexes, (int)(g / 2), name, number);
     if (!status && format2)
       set_members(b, &number, 1, hexes->groups[g / 2].members);
     else if (!status)
       set_members(b, entities, count, hexes->groups[g / 2].members);
-    gmshFree(name);
+    free(name);
     gmshFree(entities);
     SP_TRY(status);
   }

@@ -1,77 +1,11 @@
 /* The hexahedra of the model. */
 #include <gmshc.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "mesh/entity.h"
 #include "mesh/gmsh_model.h"
-
-/* What a type of element is; `lattice` is [nodes], each node's place in the lattice of order^3, or
- * NULL if the nodes are not a full lattice. The SDK's reference coordinates decide; no table is
- * hard-coded. */
-typedef struct element_type {
-  char name[64];
-  int order, nodes;
-  int *lattice;
-} element_type;
-
-static sp_status type_get(const char *path, int type, element_type *out) {
-  char *name = NULL;
-  double *coordinates = NULL;
-  size_t coordinate_count;
-  int dimension, primary, error;
-  *out = (element_type){0};
-  gmshModelMeshGetElementProperties(type, &name, &dimension, &out->order, &out->nodes, &coordinates,
-                                    &coordinate_count, &primary, &error);
-  if (error) return sp_gmsh_failed(path, "describe an element type");
-  snprintf(out->name, sizeof out->name, "%s", name);
-  const int n = out->order + 1;
-  sp_status status = SP_OK;
-  if (dimension == 3 && primary == SP_CORNERS && out->nodes == n * n * n) {
-    status = sp_allocate((size_t)out->nodes, sizeof *out->lattice, "element type", &out->lattice);
-    for (int p = 0; p < out->nodes && !status; p++) {
-      int place[3];
-      for (int d = 0; d < 3; d++)
-        place[d] = (int)lround((coordinates[3 * p + d] + 1) / 2 * out->order);
-      out->lattice[p] = (place[2] * n + place[1]) * n + place[0];
-    }
-  }
-  gmshFree(name);
-  gmshFree(coordinates);
-  return status;
-}
-
-/* The SDK may crash if it is asked to describe a type that it does not know. */
-static bool type_exists(int type) {
-  static const char *const families[] = {"Point",       "Line",    "Triangle", "Quadrangle",
-                                         "Tetrahedron", "Pyramid", "Prism",    "Hexahedron"};
-  enum { FAMILIES = sizeof families / sizeof *families, ORDERS = 11 };
-  int error;
-  for (int f = 0; f < FAMILIES; f++)
-    for (int order = 0; order < ORDERS; order++)
-      for (int serendipity = 0; serendipity < 2; serendipity++) {
-        const int known = gmshModelMeshGetElementType(families[f], order, serendipity, &error);
-        if (!error && known == type) return true;
-      }
-  return false;
-}
-
-int sp_gmsh_type_nodes(int type) {
-  enum { TYPES = 256, UNKNOWN = -1 };
-  static int nodes[TYPES]; /* 0 before the first question */
-  element_type properties;
-  if (type < 1 || type >= TYPES) return 0;
-  if (nodes[type] == 0) {
-    nodes[type] = UNKNOWN;
-    if (type_exists(type) && type_get("", type, &properties) == SP_OK) {
-      nodes[type] = properties.nodes;
-      free(properties.lattice);
-    }
-  }
-  return nodes[type] == UNKNOWN ? 0 : nodes[type];
-}
 
 /* A split file lists the neighbours' elements too, in entities of their own. */
 static bool is_ghost(int volume) {
@@ -91,18 +25,22 @@ typedef struct choice {
   bool nothing;
 } choice;
 
-static sp_status make_choice(const char *path, const sp_gmsh_format2 *format2, bool geometry,
-                             choice *out) {
+static sp_status make_choice(const sp_gmsh_file *file, choice *out) {
+  const sp_gmsh_format2 *format2 = sp_gmsh_file_format2(file);
+  const char *path = file->path;
   int *groups = NULL, error;
   size_t count = 0;
+  bool names_volume = false;
+  for (size_t n = 0; n < file->format2.name_count; n++)
+    names_volume = names_volume || file->format2.names[n].dimension == 3;
   *out = (choice){.format2 = format2};
   gmshModelGetPhysicalGroups(&groups, &count, -1, &error);
   if (error) return sp_gmsh_failed(path, "list the physical groups");
   for (size_t g = 0; g < count; g += 2) out->volumes = out->volumes || groups[g] == 3;
   gmshFree(groups);
   out->groups = count > 0;
-  out->nothing = geometry && out->groups && !out->volumes;
-  if (format2 && format2->names_volume && !out->volumes)
+  out->nothing = file->version == 0 && out->groups && !out->volumes;
+  if (names_volume && !out->volumes)
     return sp_fail(
         SP_ERR_INPUT,
         "%s: it names a Physical Volume, but no element is in one: with Mesh.SaveAll = 1 "
@@ -153,7 +91,7 @@ static sp_status volume_of(const choice *c, size_t tag, int of_entity, sp_gmsh_v
 
 /* Append the elements of type t that are taken, `added` of them. */
 static sp_status append_cells(const choice *c, const sp_gmsh_block *b, size_t t, size_t added,
-                              const element_type *type, int of_entity, sp_gmsh_volumes *volumes,
+                              const sp_gmsh_type *type, int of_entity, sp_gmsh_volumes *volumes,
                               sp_gmsh_cells *all) {
   const size_t n = (size_t)type->nodes;
   void *nodes = realloc(all->nodes, (all->count + added) * n * sizeof *all->nodes);
@@ -177,7 +115,7 @@ static sp_status append_cells(const choice *c, const sp_gmsh_block *b, size_t t,
 
 static sp_status append_type(const char *path, const choice *c, const sp_gmsh_block *b, size_t t,
                              int of_entity, sp_gmsh_volumes *volumes, sp_gmsh_cells *all) {
-  element_type type;
+  sp_gmsh_type type;
   size_t taken = 0, first = 0;
   for (size_t e = b->tag_counts[t]; e-- > 0;)
     if (takes_element(c, b->tags[t][e])) {
@@ -186,14 +124,16 @@ static sp_status append_type(const char *path, const choice *c, const sp_gmsh_bl
     }
   all->left_out += (sp_gid)(b->tag_counts[t] - taken);
   if (taken == 0) return SP_OK;
-  sp_status status = type_get(path, b->types[t], &type);
+  sp_status status = sp_gmsh_type_get(path, b->types[t], &type);
   if (!status && !type.lattice)
     status =
         sp_fail(SP_ERR_INPUT,
-                "%s: %zu elements of type '%s' (the first is element %zu); only hexahedra with "
-                "a full lattice of nodes (8, 27, 64 ...) can be used: mesh all volumes with "
-                "transfinite or recombined hexahedra",
-                path, taken, type.name, first);
+                "%s: %zu element%s of type '%s' (the first is element %zu); only hexahedra with "
+                "a full lattice of nodes (8, 27, 64 ...) can be used: %s",
+                path, taken, taken == 1 ? "" : "s", type.name, first,
+                type.corners == 4 ? "Mesh.SubdivisionAlgorithm = 2 divides each tetrahedron "
+                                    "into four hexahedra"
+                                  : "mesh all volumes with transfinite or recombined hexahedra");
   else if (!status && all->count > 0 && all->order != type.order)
     status = sp_fail(SP_ERR_INPUT, "%s: hexahedra of order %d and %d; all must have the same order",
                      path, all->order, type.order);
@@ -203,11 +143,12 @@ static sp_status append_type(const char *path, const choice *c, const sp_gmsh_bl
   return status;
 }
 
-static sp_status append_entity(const char *path, const choice *c, int entity,
+static sp_status append_entity(sp_gmsh_file *file, const choice *c, int entity,
                                sp_gmsh_volumes *volumes, sp_gmsh_cells *all) {
+  const char *path = file->path;
   sp_gmsh_block b;
   int of_entity = 0;
-  SP_TRY(sp_gmsh_block_get(path, 3, entity, &b));
+  SP_TRY(sp_gmsh_block_get(file, 3, entity, &b));
   const bool taken = takes_entity(c, entity);
   sp_status status = SP_OK;
   if (taken && !c->format2) status = sp_gmsh_volumes_of_entity(path, volumes, entity, &of_entity);
@@ -230,18 +171,18 @@ static sp_status no_hexahedra(const char *path, const choice *c) {
           : "; expected a mesh of three-dimensional hexahedra");
 }
 
-static sp_status read_entities(const char *path, const choice *c, int files,
+static sp_status read_entities(sp_gmsh_file *file, const choice *c, int files,
                                sp_gmsh_volumes *volumes, sp_gmsh_cells *all) {
   int *entities = NULL;
   size_t count;
-  sp_status status = list_entities(path, &entities, &count);
-  if (!status) status = sp_gmsh_check_complete(path, files, count, entities);
+  sp_status status = list_entities(file->path, &entities, &count);
+  if (!status) status = sp_gmsh_check_complete(file, files, count, entities);
   for (size_t n = 0; n < count && !status; n++)
-    status = append_entity(path, c, entities[n], volumes, all);
+    status = append_entity(file, c, entities[n], volumes, all);
   free(entities);
   /* The hexahedra of other parts may be in a physical volume. */
   const bool elsewhere = files > 0 && c->volumes && all->left_out > 0;
-  if (!status && all->count == 0 && !elsewhere) status = no_hexahedra(path, c);
+  if (!status && all->count == 0 && !elsewhere) status = no_hexahedra(file->path, c);
   return status;
 }
 
@@ -356,13 +297,13 @@ static sp_status check_tags(const char *path, const sp_gmsh_cells *all) {
   return status;
 }
 
-sp_status sp_gmsh_cells_read(const char *path, const sp_gmsh_format2 *format2, bool geometry,
-                             int files, sp_gmsh_volumes *volumes, sp_gmsh_cells *all) {
+sp_status sp_gmsh_cells_read(sp_gmsh_file *file, int files, sp_gmsh_volumes *volumes,
+                             sp_gmsh_cells *all) {
   choice c;
-  SP_TRY(make_choice(path, format2, geometry, &c));
-  SP_TRY(read_entities(path, &c, files, volumes, all));
-  SP_TRY(drop_repeated(path, volumes, all));
-  return check_tags(path, all);
+  SP_TRY(make_choice(file, &c));
+  SP_TRY(read_entities(file, &c, files, volumes, all));
+  SP_TRY(drop_repeated(file->path, volumes, all));
+  return check_tags(file->path, all);
 }
 
 void sp_gmsh_cells_free(sp_gmsh_cells *all) {

@@ -16,8 +16,16 @@ static void mark_partitions(int dimension, int entity, int size, bool *there, in
   gmshFree(list);
 }
 
-sp_status sp_gmsh_check_complete(const char *path, int files, size_t count, const int *volumes) {
-  int *pairs = NULL, error, parts = 0, highest = 0, missing = 0;
+/* The SDK is told to ignore the parts of format 2 (gmsh_model.c). */
+static void mark_parts(const sp_gmsh_format2 *format2, int size, bool *there, int *highest) {
+  for (int p = 0; p < format2->part_room && p < size; p++) there[p] = format2->has_part[p];
+  *highest = format2->part_count;
+}
+
+sp_status sp_gmsh_check_complete(const sp_gmsh_file *file, int files, size_t count,
+                                 const int *volumes) {
+  const char *path = file->path;
+  int *pairs = NULL, error, parts = file->format2.part_count, highest = 0, missing = 0;
   size_t pair_count = 0;
   bool *there;
   gmshModelGetEntities(&pairs, &pair_count, -1, &error);
@@ -31,6 +39,7 @@ sp_status sp_gmsh_check_complete(const char *path, int files, size_t count, cons
   if (files > 0) return SP_OK;
   SP_TRY(sp_allocate((size_t)parts, sizeof *there, "partitions", &there));
   for (size_t v = 0; v < count; v++) mark_partitions(3, volumes[v], parts, there, &highest);
+  if (highest == 0) mark_parts(&file->format2, parts, there, &highest);
   for (int p = parts; p >= 1; p--)
     if (!there[p - 1]) missing = p;
   free(there);

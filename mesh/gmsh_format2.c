@@ -1,121 +1,9 @@
 #include "mesh/gmsh_format2.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-/* A part of the file: what is left of a line, or of the whole. */
-typedef struct span {
-  const char *at, *end;
-} span;
-
-typedef struct source {
-  const char *path;
-  span rest;
-  size_t line; /* of the line that was read last */
-  double version;
-  bool binary, swapped;
-} source;
-
-/* ---- Lines and words ---- */
-
-static bool is_blank(char c) {
-  return c == ' ' || c == '\t' || c == '\r';
-}
-
-static bool next_line(source *s, span *line) {
-  if (s->rest.at == s->rest.end) return false;
-  const char *stop = memchr(s->rest.at, '\n', (size_t)(s->rest.end - s->rest.at));
-  *line = (span){s->rest.at, stop ? stop : s->rest.end};
-  s->rest.at = stop ? stop + 1 : s->rest.end;
-  s->line++;
-  while (line->at < line->end && is_blank(line->end[-1])) line->end--;
-  return true;
-}
-
-static bool next_filled_line(source *s, span *line) {
-  while (next_line(s, line)) {
-    while (line->at < line->end && is_blank(*line->at)) line->at++;
-    if (line->at < line->end) return true;
-  }
-  *line = (span){s->rest.end, s->rest.end};
-  return false;
-}
-
-static bool begins_with(const span *line, const char *word) {
-  const size_t length = strlen(word);
-  return (size_t)(line->end - line->at) >= length && memcmp(line->at, word, length) == 0;
-}
-
-static bool take_word(span *line, span *word) {
-  while (line->at < line->end && is_blank(*line->at)) line->at++;
-  word->at = line->at;
-  while (line->at < line->end && !is_blank(*line->at)) line->at++;
-  word->end = line->at;
-  return word->at < word->end;
-}
-
-static bool take_words(span *line, int count) {
-  span word;
-  for (int w = 0; w < count; w++)
-    if (!take_word(line, &word)) return false;
-  return true;
-}
-
-/* In [-INT_MAX, INT_MAX]. */
-static bool take_int(span *line, int *value) {
-  span word;
-  if (!take_word(line, &word)) return false;
-  const bool negative = *word.at == '-';
-  if (negative || *word.at == '+') word.at++;
-  long long sum = 0;
-  if (word.at == word.end) return false;
-  for (; word.at < word.end; word.at++) {
-    if (*word.at < '0' || *word.at > '9') return false;
-    sum = 10 * sum + (*word.at - '0');
-    if (sum > INT_MAX) return false;
-  }
-  *value = (int)(negative ? -sum : sum);
-  return true;
-}
-
-/* ---- Messages ---- */
-
-enum { EXCERPT = 40 };
-
-/* The start of a line, without what a terminal would not show as it is. */
-static const char *excerpt(const span *line, char out[EXCERPT + 4]) {
-  const size_t length = (size_t)(line->end - line->at), shown = length < EXCERPT ? length : EXCERPT;
-  for (size_t c = 0; c < shown; c++) {
-    const char letter = line->at[c];
-    out[c] = letter;
-    if (letter < ' ' || letter > '~') out[c] = letter == '\t' ? ' ' : '?';
-  }
-  snprintf(out + shown, 4, "%s", shown < length ? "..." : "");
-  return out;
-}
-
-/* ":12", or nothing in a binary file, which has no lines. */
-static const char *at_line(const source *s, size_t line, char out[24]) {
-  out[0] = '\0';
-  if (!s->binary) snprintf(out, 24, ":%zu", line);
-  return out;
-}
-
-static sp_status unexpected(const source *s, const span *found, const char *expected) {
-  char text[EXCERPT + 4], where[24];
-  if (found->at == s->rest.end)
-    return sp_fail(SP_ERR_INPUT, "%s: expected %s, but the file ends: it is cut short", s->path,
-                   expected);
-  return sp_fail(SP_ERR_INPUT, "%s%s: expected %s, found '%s'", s->path, at_line(s, s->line, where),
-                 expected, excerpt(found, text));
-}
 
 /* ---- Sections that begin with a count ---- */
 
@@ -126,30 +14,30 @@ typedef struct section {
 } section;
 
 /* `least`: the bytes that one item has at least. */
-static sp_status begin_section(source *s, const char *what, const char *end, size_t least,
+static sp_status begin_section(sp_scan *s, const char *what, const char *end, size_t least,
                                section *out) {
   char expected[64], where[24];
-  span line;
-  const bool any = next_line(s, &line);
-  const span whole = line;
+  sp_span line;
+  const bool any = sp_scan_line(s, &line);
+  const sp_span whole = line;
   *out = (section){.what = what, .end = end, .line = s->line};
   snprintf(expected, sizeof expected, "the number of %s", what);
-  if (!any) return unexpected(s, &s->rest, expected);
-  if (!take_int(&line, &out->count) || line.at < line.end || out->count < 0)
-    return unexpected(s, &whole, expected);
+  if (!any) return sp_scan_unexpected(s, &s->rest, expected);
+  if (!sp_span_int(&line, &out->count) || line.at < line.end || out->count < 0)
+    return sp_scan_unexpected(s, &whole, expected);
   if ((size_t)out->count > (size_t)(s->rest.end - s->rest.at) / least)
     return sp_fail(SP_ERR_INPUT, "%s%s: %d %s are more than the rest of the file can hold", s->path,
-                   at_line(s, s->line, where), out->count, what);
+                   sp_scan_where(s, s->line, where), out->count, what);
   return SP_OK;
 }
 
-static sp_status cut_short(const source *s, const section *sec, int index) {
+static sp_status cut_short(const sp_scan *s, const section *sec, int index) {
   return sp_fail(SP_ERR_INPUT, "%s: the file ends within number %d of its %d %s: it is cut short",
                  s->path, index + 1, sec->count, sec->what);
 }
 
 /* `line` is what stands in the place of item `there`. */
-static sp_status too_few(const source *s, const section *sec, const span *line, int there) {
+static sp_status too_few(const sp_scan *s, const section *sec, const sp_span *line, int there) {
   if (line->at == s->rest.end) return cut_short(s, sec, there);
   return sp_fail(SP_ERR_INPUT,
                  "%s:%zu: the file says %d %s, but only %d follow: correct the number or write the "
@@ -157,12 +45,12 @@ static sp_status too_few(const source *s, const section *sec, const span *line, 
                  s->path, sec->line, sec->count, sec->what, there);
 }
 
-static sp_status end_section(source *s, const section *sec) {
-  char text[EXCERPT + 4];
-  span line;
-  if (s->binary && s->rest.at < s->rest.end && *s->rest.at == '\n') next_line(s, &line);
-  const bool any = s->binary ? next_line(s, &line) : next_filled_line(s, &line);
-  if (any && begins_with(&line, sec->end)) return SP_OK;
+static sp_status end_section(sp_scan *s, const section *sec) {
+  char text[SP_EXCERPT];
+  sp_span line;
+  if (s->binary && s->rest.at < s->rest.end && *s->rest.at == '\n') sp_scan_line(s, &line);
+  const bool any = s->binary ? sp_scan_line(s, &line) : sp_scan_filled_line(s, &line);
+  if (any && sp_span_begins(&line, sec->end)) return SP_OK;
   if (!any)
     return sp_fail(SP_ERR_INPUT, "%s: expected %s, but the file ends: it is cut short", s->path,
                    sec->end);
@@ -175,27 +63,10 @@ static sp_status end_section(source *s, const section *sec) {
                  "%s:%zu: expected %s after %d %s, the number in line %zu, found '%s': correct the "
                  "number or write the file anew",
                  s->path, s->line, sec->end, sec->count, sec->what, sec->line,
-                 excerpt(&line, text));
+                 sp_span_excerpt(&line, text));
 }
 
-/* ---- Binary numbers ---- */
-
-static bool take_bytes(source *s, size_t size) {
-  if ((size_t)(s->rest.end - s->rest.at) < size) return false;
-  s->rest.at += size;
-  return true;
-}
-
-static bool take_binary(source *s, int *value) {
-  unsigned char bytes[4], reversed[4];
-  if (!take_bytes(s, sizeof bytes)) return false;
-  memcpy(bytes, s->rest.at - sizeof bytes, sizeof bytes);
-  for (int b = 0; b < 4; b++) reversed[b] = bytes[3 - b];
-  memcpy(value, s->swapped ? reversed : bytes, sizeof *value);
-  return true;
-}
-
-/* ---- Numbers that are used once ---- */
+/* ---- Numbers that are used sp_scan_once ---- */
 
 static int compare(const void *left, const void *right) {
   const sp_gmsh_element *a = left, *b = right;
@@ -204,7 +75,7 @@ static int compare(const void *left, const void *right) {
 }
 
 /* Sort by number. */
-static sp_status check_unique(const source *s, const char *what, size_t count,
+static sp_status check_unique(const sp_scan *s, const char *what, size_t count,
                               sp_gmsh_element *list) {
   bool ascending = true;
   for (size_t i = 1; i < count && ascending; i++) ascending = list[i - 1].number < list[i].number;
@@ -225,39 +96,57 @@ static sp_status check_unique(const source *s, const char *what, size_t count,
   return SP_OK;
 }
 
+/* The number that begins a line fits 32 bits, which is all that format 2 has. */
+static sp_status check_number(const sp_scan *s, const char *what, const sp_span *line) {
+  sp_span rest = *line, digits;
+  int number;
+  if (sp_span_int(&rest, &number)) return SP_OK;
+  rest = *line;
+  if (!sp_span_word(&rest, &digits)) return SP_OK;
+  for (const char *c = digits.at; c < digits.end; c++)
+    if (*c < '0' || *c > '9') return SP_OK;
+  const int length = (int)(digits.end - digits.at);
+  return sp_fail(SP_ERR_INPUT,
+                 "%s:%zu: %s number %.*s is above %d, the largest of format 2: write format 4.1, "
+                 "or smaller numbers",
+                 s->path, s->line, what, length < 40 ? length : 40, digits.at, INT_MAX);
+}
+
 /* ---- Nodes ---- */
 
 /* With coordinates, and in $ParametricNodes with an entity and up to two parameters on it. */
-static sp_status text_node(source *s, const section *sec, bool parametric, int index, int *number) {
-  span line;
-  if (!next_filled_line(s, &line) || *line.at == '$') return too_few(s, sec, &line, index);
-  const span whole = line;
+static sp_status text_node(sp_scan *s, const section *sec, bool parametric, int index,
+                           int *number) {
+  sp_span line;
+  if (!sp_scan_filled_line(s, &line) || *line.at == '$') return too_few(s, sec, &line, index);
+  const sp_span whole = line;
   int dimension = 0, entity;
-  bool sound = take_int(&line, number) && take_words(&line, 3);
+  SP_TRY(check_number(s, "node", &whole));
+  bool sound = sp_span_int(&line, number) && sp_span_words(&line, 3);
   if (parametric) {
-    sound = sound && take_int(&line, &dimension) && take_int(&line, &entity);
-    if (dimension == 1 || dimension == 2) sound = sound && take_words(&line, dimension);
+    sound = sound && sp_span_int(&line, &dimension) && sp_span_int(&line, &entity);
+    if (dimension == 1 || dimension == 2) sound = sound && sp_span_words(&line, dimension);
   }
   if (sound && line.at == line.end) return SP_OK;
-  return unexpected(s, &whole,
-                    parametric ? "a node: its number, x, y, z, entity and parameters"
-                               : "a node: its number, x, y and z");
+  return sp_scan_unexpected(s, &whole,
+                            parametric ? "a node: its number, x, y, z, entity and parameters"
+                                       : "a node: its number, x, y and z");
 }
 
-static sp_status binary_node(source *s, const section *sec, bool parametric, int index,
+static sp_status binary_node(sp_scan *s, const section *sec, bool parametric, int index,
                              int *number) {
   int dimension = 0, entity;
-  bool sound = take_binary(s, number) && take_bytes(s, 3 * sizeof(double));
+  bool sound = sp_scan_int(s, number) && sp_scan_bytes(s, 3 * sizeof(double));
   if (parametric) {
-    sound = sound && take_binary(s, &dimension) && take_binary(s, &entity);
+    sound = sound && sp_scan_int(s, &dimension) && sp_scan_int(s, &entity);
     if (dimension == 1 || dimension == 2)
-      sound = sound && take_bytes(s, (size_t)dimension * sizeof(double));
+      sound = sound && sp_scan_bytes(s, (size_t)dimension * sizeof(double));
   }
   return sound ? SP_OK : cut_short(s, sec, index);
 }
 
 /* Numbers and places go to `list` unless it is NULL. */
-static sp_status scan_nodes(source *s, const section *sec, bool parametric, bool *ascending,
+static sp_status scan_nodes(sp_scan *s, const section *sec, bool parametric, bool *ascending,
                             sp_gmsh_element *list) {
   int last = INT_MIN, number;
   *ascending = true;
@@ -273,12 +162,12 @@ static sp_status scan_nodes(source *s, const section *sec, bool parametric, bool
 }
 
 /* Most files number their nodes in order, and then there is no list to make. */
-static sp_status read_nodes(source *s, bool parametric) {
+static sp_status read_nodes(sp_scan *s, bool parametric) {
   section sec;
   bool ascending;
   SP_TRY(begin_section(s, "nodes", parametric ? "$EndParametricNodes" : "$EndNodes",
                        s->binary ? 4 + 3 * sizeof(double) : strlen("1 0 0 0\n"), &sec));
-  source again = *s;
+  sp_scan again = *s;
   SP_TRY(scan_nodes(s, &sec, parametric, &ascending, NULL));
   SP_TRY(end_section(s, &sec));
   if (ascending) return SP_OK;
@@ -292,64 +181,95 @@ static sp_status read_nodes(source *s, bool parametric) {
 
 /* ---- Elements ---- */
 
-/* What is the same in both encodings. */
-static sp_status keep_element(const source *s, int number, int physical, int elementary,
-                              size_t place, sp_gmsh_element *out) {
-  char where[32];
-  snprintf(where, sizeof where, s->binary ? ": index %zu" : ":%zu", place);
-  if (number < 1)
-    return sp_fail(SP_ERR_INPUT, "%s%s: expected an element number of at least 1, found %d",
-                   s->path, where, number);
-  if (elementary < 0)
-    return sp_fail(SP_ERR_INPUT,
-                   "%s%s: element %d has the elementary tag %d, and gmsh leaves out what is below "
-                   "0: give it a positive one",
-                   s->path, where, number, elementary);
-  if (physical == INT_MIN) /* which has no absolute value */
-    return sp_fail(SP_ERR_INPUT,
-                   "%s%s: expected element %d to be in a group of at most %d, found %d", s->path,
-                   where, number, INT_MAX, physical);
-  *out = (sp_gmsh_element){.number = number, .physical = abs(physical), .place = place};
+enum { TAGS = 4 }; /* that are used: group, entity, number of parts, own part; more are ghosts' */
+
+/* An element as it stands in the file. */
+typedef struct record {
+  int number, type, tag_count, tags[TAGS];
+  size_t place;
+} record;
+
+static sp_status keep_part(const section *sec, const record *r, sp_gmsh_format2 *out) {
+  const int part = r->tag_count >= TAGS && r->tags[2] > 0 ? abs(r->tags[3]) : 0;
+  if (part > out->part_count) out->part_count = part;
+  if (part == 0 || part > sec->count) return SP_OK; /* more parts than elements: one is missing */
+  if (part > out->part_room) {
+    const int room = part < sec->count / 2 ? 2 * part : sec->count;
+    bool *list = realloc(out->has_part, (size_t)room * sizeof *list);
+    if (!list) return sp_fail(SP_ERR_SYSTEM, "out of memory: %d parts", room);
+    memset(list + out->part_room, 0, (size_t)(room - out->part_room) * sizeof *list);
+    out->has_part = list;
+    out->part_room = room;
+  }
+  out->has_part[part - 1] = true;
   return SP_OK;
 }
 
-static sp_status unknown_type(const source *s, int number, int type) {
+/* What is the same in both encodings. */
+static sp_status keep_element(const sp_scan *s, const section *sec, const record *r, size_t index,
+                              sp_gmsh_format2 *out) {
+  char where[32];
+  snprintf(where, sizeof where, s->binary ? ": index %zu" : ":%zu", r->place);
+  if (r->number < 1)
+    return sp_fail(SP_ERR_INPUT, "%s%s: expected an element number of at least 1, found %d",
+                   s->path, where, r->number);
+  if (r->tags[1] < 0)
+    return sp_fail(SP_ERR_INPUT,
+                   "%s%s: element %d has the elementary tag %d, and gmsh leaves out what is below "
+                   "0: give it a positive one",
+                   s->path, where, r->number, r->tags[1]);
+  if (r->tags[0] == INT_MIN || r->tags[3] == INT_MIN) /* which have no absolute value */
+    return sp_fail(SP_ERR_INPUT,
+                   "%s%s: expected element %d to be in a group and a part of at most %d, found %d",
+                   s->path, where, r->number, INT_MAX, INT_MIN);
+  out->elements[index] =
+      (sp_gmsh_element){.number = r->number, .physical = abs(r->tags[0]), .place = r->place};
+  out->counts[r->type]++;
+  return keep_part(sec, r, out);
+}
+
+static sp_status unknown_type(const sp_scan *s, int number, int type) {
   char where[24];
   return sp_fail(SP_ERR_INPUT,
                  "%s%s: element %d has the type %d, which is no point, line, surface or volume "
                  "element of gmsh (polygons and polyhedra are not read)",
-                 s->path, at_line(s, s->line, where), number, type);
+                 s->path, sp_scan_where(s, s->line, where), number, type);
 }
 
-static sp_status text_element(source *s, const section *sec, sp_gmsh_node_counter nodes, int index,
-                              sp_gmsh_element *out) {
+static sp_status text_element(sp_scan *s, const section *sec, sp_gmsh_node_counter nodes, int index,
+                              sp_gmsh_format2 *out) {
   char expected[96] = "an element: its number, type, number of tags, tags and nodes";
-  span line;
-  int number, type, tags, skipped, first[2] = {0, 0};
-  if (!next_filled_line(s, &line) || *line.at == '$') return too_few(s, sec, &line, index);
-  const span whole = line;
-  bool sound = take_int(&line, &number) && take_int(&line, &type) && take_int(&line, &tags);
+  sp_span line;
+  record r = {0};
+  int skipped;
+  if (!sp_scan_filled_line(s, &line) || *line.at == '$') return too_few(s, sec, &line, index);
+  const sp_span whole = line;
+  r.place = s->line;
+  SP_TRY(check_number(s, "element", &whole));
+  bool sound = sp_span_int(&line, &r.number) && sp_span_int(&line, &r.type) &&
+               sp_span_int(&line, &r.tag_count);
   if (!sound && line.end == s->rest.end) return cut_short(s, sec, index);
-  if (!sound || tags < 0) return unexpected(s, &whole, expected);
-  const int n = nodes(type);
-  if (n < 1) return unknown_type(s, number, type);
-  for (int t = 0; t < tags && sound; t++) sound = take_int(&line, t < 2 ? &first[t] : &skipped);
-  for (int k = 0; k < n && sound; k++) sound = take_int(&line, &skipped);
+  if (!sound || r.tag_count < 0) return sp_scan_unexpected(s, &whole, expected);
+  const int n = nodes(r.type);
+  if (n < 1) return unknown_type(s, r.number, r.type);
+  for (int t = 0; t < r.tag_count && sound; t++)
+    sound = sp_span_int(&line, t < TAGS ? &r.tags[t] : &skipped);
+  for (int k = 0; k < n && sound; k++) sound = sp_span_int(&line, &skipped);
   if (!sound && line.end == s->rest.end) return cut_short(s, sec, index);
   if (!sound || line.at < line.end) {
-    snprintf(expected, sizeof expected, "element %d to have %d tags and %d nodes in this line",
-             number, tags, n);
-    return unexpected(s, &whole, expected);
+    snprintf(expected, sizeof expected, "element %d to have %d tag%s and %d node%s in this line",
+             r.number, r.tag_count, r.tag_count == 1 ? "" : "s", n, n == 1 ? "" : "s");
+    return sp_scan_unexpected(s, &whole, expected);
   }
-  return keep_element(s, number, first[0], first[1], s->line, out);
+  return keep_element(s, sec, &r, (size_t)index, out);
 }
 
 /* Blocks of elements that have the type and the number of tags in common. */
-static sp_status binary_elements(source *s, const section *sec, sp_gmsh_node_counter nodes,
-                                 sp_gmsh_element *list) {
+static sp_status binary_elements(sp_scan *s, const section *sec, sp_gmsh_node_counter nodes,
+                                 sp_gmsh_format2 *out) {
   for (int e = 0; e < sec->count;) {
-    int type, size, tags, number, skipped;
-    if (!take_binary(s, &type) || !take_binary(s, &size) || !take_binary(s, &tags))
+    int type, size, tags, skipped;
+    if (!sp_scan_int(s, &type) || !sp_scan_int(s, &size) || !sp_scan_int(s, &tags))
       return cut_short(s, sec, e);
     if (size < 1 || size > sec->count - e || tags < 0)
       return sp_fail(SP_ERR_INPUT,
@@ -358,67 +278,64 @@ static sp_status binary_elements(source *s, const section *sec, sp_gmsh_node_cou
                      "damaged",
                      s->path, e + 1, sec->count, sec->count - e, size, tags);
     for (const int last = e + size; e < last; e++) {
-      int first[2] = {0, 0};
-      if (!take_binary(s, &number)) return cut_short(s, sec, e);
+      record r = {.type = type, .tag_count = tags, .place = (size_t)e + 1};
+      if (!sp_scan_int(s, &r.number)) return cut_short(s, sec, e);
       const int n = nodes(type);
-      if (n < 1) return unknown_type(s, number, type);
+      if (n < 1) return unknown_type(s, r.number, type);
       for (int t = 0; t < tags; t++)
-        if (!take_binary(s, t < 2 ? &first[t] : &skipped)) return cut_short(s, sec, e);
-      if (!take_bytes(s, (size_t)n * sizeof(int))) return cut_short(s, sec, e);
-      SP_TRY(keep_element(s, number, first[0], first[1], (size_t)e + 1, &list[e]));
+        if (!sp_scan_int(s, t < TAGS ? &r.tags[t] : &skipped)) return cut_short(s, sec, e);
+      if (!sp_scan_bytes(s, (size_t)n * sizeof(int))) return cut_short(s, sec, e);
+      SP_TRY(keep_element(s, sec, &r, (size_t)e, out));
     }
   }
   return SP_OK;
 }
 
-static sp_status read_elements(source *s, sp_gmsh_node_counter nodes, sp_gmsh_format2 *out) {
+static sp_status read_elements(sp_scan *s, sp_gmsh_node_counter nodes, sp_gmsh_format2 *out) {
   section sec;
   SP_TRY(begin_section(s, "elements", "$EndElements",
                        s->binary ? 2 * sizeof(int) : strlen("1 15 0 1\n") - 1, &sec));
   SP_TRY(sp_allocate((size_t)sec.count, sizeof *out->elements, "elements", &out->elements));
   out->count = (size_t)sec.count;
-  if (s->binary) SP_TRY(binary_elements(s, &sec, nodes, out->elements));
-  for (int e = 0; e < sec.count && !s->binary; e++)
-    SP_TRY(text_element(s, &sec, nodes, e, &out->elements[e]));
+  if (s->binary) SP_TRY(binary_elements(s, &sec, nodes, out));
+  for (int e = 0; e < sec.count && !s->binary; e++) SP_TRY(text_element(s, &sec, nodes, e, out));
   SP_TRY(end_section(s, &sec));
   return check_unique(s, "element", out->count, out->elements);
 }
 
 /* ---- The file ---- */
 
-static sp_status read_format(source *s) {
-  char number[32];
-  span line, word;
-  int binary, size, one = 1;
-  if (!next_line(s, &line)) return unexpected(s, &s->rest, "a version");
-  const span whole = line;
-  bool sound = take_word(&line, &word) && take_int(&line, &binary) && take_int(&line, &size);
-  if (sound) {
-    snprintf(number, sizeof number, "%.*s", (int)(word.end - word.at), word.at);
-    s->version = strtod(number, NULL);
-  }
-  if (!sound || s->version < 2 || s->version >= 3)
-    return unexpected(s, &whole, "the version, 0 or 1 for binary, and 8");
-  s->binary = binary != 0;
-  if (s->binary && !take_binary(s, &one)) return unexpected(s, &s->rest, "a binary 1");
-  s->swapped = one != 1;
+/* The text between the quotes of a line. */
+static sp_status keep_name(int dimension, int number, const sp_span *line, sp_gmsh_format2 *out) {
+  const size_t length = (size_t)(line->end - line->at);
+  const char *begin = memchr(line->at, '"', length), *end = line->end;
+  while (begin && end > begin + 1 && end[-1] != '"') end--;
+  const size_t size = begin && end > begin + 1 ? (size_t)(end - begin) - 2 : 0;
+  sp_gmsh_name *name = &out->names[out->name_count];
+  SP_TRY(sp_allocate(size + 1, 1, "group name", &name->name));
+  out->name_count++;
+  if (size > 0) memcpy(name->name, begin + 1, size);
+  name->dimension = dimension;
+  name->number = number;
   return SP_OK;
 }
 
-static sp_status read_names(source *s, sp_gmsh_format2 *out) {
-  source lines = *s; /* names are text in binary files, too */
+static sp_status read_names(sp_scan *s, sp_gmsh_format2 *out) {
+  sp_scan lines = *s; /* names are text in binary files, too */
   lines.binary = false;
   section sec;
   SP_TRY(begin_section(&lines, "physical names", "$EndPhysicalNames", strlen("1 \"\"\n"), &sec));
+  SP_TRY(sp_allocate((size_t)sec.count, sizeof *out->names, "group names", &out->names));
   for (int n = 0; n < sec.count; n++) {
-    span line;
-    int dimension = 0, number;
-    if (!next_filled_line(&lines, &line) || *line.at == '$') return too_few(s, &sec, &line, n);
-    const span whole = line;
-    bool sound = lines.version <= 2 || take_int(&line, &dimension);
-    sound = sound && take_int(&line, &number);
-    if (!sound) return unexpected(&lines, &whole, "the dimension, number and name of a group");
-    out->names_volume = out->names_volume || dimension == 3;
+    sp_span line;
+    int dimension = -1, number;
+    if (!sp_scan_filled_line(&lines, &line) || *line.at == '$') return too_few(s, &sec, &line, n);
+    const sp_span whole = line;
+    bool sound = lines.version <= 2 || sp_span_int(&line, &dimension);
+    sound = sound && sp_span_int(&line, &number);
+    if (!sound)
+      return sp_scan_unexpected(&lines, &whole, "the dimension, number and name of a group");
+    SP_TRY(keep_name(dimension, number, &line, out));
   }
   SP_TRY(end_section(&lines, &sec));
   lines.binary = s->binary;
@@ -426,36 +343,28 @@ static sp_status read_names(source *s, sp_gmsh_format2 *out) {
   return SP_OK;
 }
 
-/* gmsh keeps the last of several sections. */
-static sp_status once(const source *s, const char *name, bool *before) {
-  char where[24];
-  if (*before)
-    return sp_fail(SP_ERR_INPUT, "%s%s: a second section %s: put all into one", s->path,
-                   at_line(s, s->line, where), name);
-  *before = true;
-  return SP_OK;
-}
-
 sp_status sp_gmsh_format2_parse(const char *path, const char *bytes, size_t size,
                                 sp_gmsh_node_counter nodes, sp_gmsh_format2 *out) {
-  source s = {.path = path, .rest = {bytes, bytes + size}};
-  bool format = false, points = false, elements = false;
-  span line;
+  sp_scan s = {.path = path, .rest = {bytes, bytes + size}};
+  bool format = false, names = false, points = false, elements = false;
+  sp_span line;
   *out = (sp_gmsh_format2){0};
-  while (next_line(&s, &line)) {
-    const bool parametric = begins_with(&line, "$ParametricNodes");
-    if (begins_with(&line, "$MeshFormat")) {
-      SP_TRY(once(&s, "$MeshFormat", &format));
-      SP_TRY(read_format(&s));
-    } else if (begins_with(&line, "$PhysicalNames")) {
+  while (sp_scan_line(&s, &line)) {
+    const bool parametric = sp_span_begins(&line, "$ParametricNodes");
+    if (sp_span_begins(&line, "$MeshFormat")) {
+      SP_TRY(sp_scan_once(&s, "$MeshFormat", &format));
+      SP_TRY(sp_scan_format(&s));
+      if (s.version >= 3) return sp_fail(SP_ERR_INPUT, "%s: expected format 2", path);
+    } else if (sp_span_begins(&line, "$PhysicalNames")) {
+      SP_TRY(sp_scan_once(&s, "$PhysicalNames", &names));
       SP_TRY(read_names(&s, out));
-    } else if (begins_with(&line, "$Nodes") || parametric) {
-      SP_TRY(once(&s, "$Nodes", &points));
+    } else if (sp_span_begins(&line, "$Nodes") || parametric) {
+      SP_TRY(sp_scan_once(&s, "$Nodes", &points));
       SP_TRY(read_nodes(&s, parametric));
-    } else if (begins_with(&line, "$Elements")) {
-      SP_TRY(once(&s, "$Elements", &elements));
+    } else if (sp_span_begins(&line, "$Elements")) {
+      SP_TRY(sp_scan_once(&s, "$Elements", &elements));
       SP_TRY(read_elements(&s, nodes, out));
-    } else if (begins_with(&line, "$NodeData") || begins_with(&line, "$Element")) {
+    } else if (sp_span_begins(&line, "$NodeData") || sp_span_begins(&line, "$Element")) {
       break; /* results of a solver: gmsh stops here, too */
     }
   }
@@ -464,21 +373,13 @@ sp_status sp_gmsh_format2_parse(const char *path, const char *bytes, size_t size
 }
 
 sp_status sp_gmsh_format2_read(const char *path, sp_gmsh_node_counter nodes, sp_gmsh_format2 *out) {
-  struct stat status_of;
+  sp_scan s;
+  char *bytes;
+  size_t size;
   *out = (sp_gmsh_format2){0};
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return sp_fail(SP_ERR_INPUT, "%s: %s", path, strerror(errno));
-  void *bytes = MAP_FAILED;
-  const bool known = fstat(file, &status_of) == 0;
-  const size_t size = known ? (size_t)status_of.st_size : 0;
-  if (size > 0) bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
-  const int reason = errno;
-  close(file);
-  if (bytes == MAP_FAILED)
-    return sp_fail(SP_ERR_INPUT, "%s: cannot be read: %s", path,
-                   size > 0 ? strerror(reason) : "it is empty or not a regular file");
+  SP_TRY(sp_scan_open(path, &s, &bytes, &size));
   const sp_status status = sp_gmsh_format2_parse(path, bytes, size, nodes, out);
-  munmap(bytes, size);
+  sp_scan_close(bytes, size);
   return status;
 }
 
@@ -504,7 +405,19 @@ bool sp_gmsh_format2_physical(const sp_gmsh_format2 *format2, size_t number, int
   return true;
 }
 
+const char *sp_gmsh_format2_name(const sp_gmsh_format2 *format2, int dimension, int number) {
+  for (size_t n = 0; n < format2->name_count; n++) {
+    const sp_gmsh_name *name = &format2->names[n];
+    if (name->number == number && (name->dimension == dimension || name->dimension < 0))
+      return name->name;
+  }
+  return "";
+}
+
 void sp_gmsh_format2_free(sp_gmsh_format2 *format2) {
+  for (size_t n = 0; n < format2->name_count; n++) free(format2->names[n].name);
+  free(format2->names);
+  free(format2->has_part);
   free(format2->elements);
   *format2 = (sp_gmsh_format2){0};
 }

@@ -1,8 +1,9 @@
 /* Our own reader of gmsh's format 2 (2.0 to 2.2, ASCII or binary), because the SDK loses
  * information: it puts an element into all groups of its elementary tag, and many writers give the
- * whole mesh one elementary tag; it trusts the counts in the file; and of elements or nodes with
- * the same number it keeps the last one. This reader gives each element its own physical tag and
- * checks counts and numbers. The SDK reads a file only after this check. */
+ * whole mesh one elementary tag; it trusts the counts in the file; of elements or nodes with the
+ * same number it keeps the last one; of groups with the same name it names the first one. This
+ * reader gives each element its own physical tag, keeps all names, and checks counts and numbers.
+ * The SDK reads a file only after this check. */
 #ifndef SP_MESH_GMSH_FORMAT2_H
 #define SP_MESH_GMSH_FORMAT2_H
 
@@ -10,6 +11,7 @@
 #include <stddef.h>
 
 #include "io/error.h"
+#include "mesh/gmsh_scan.h"
 
 typedef struct sp_gmsh_element {
   int number;
@@ -17,14 +19,23 @@ typedef struct sp_gmsh_element {
   size_t place; /* from 1: the line of an ASCII file, the index of the element in a binary one */
 } sp_gmsh_element;
 
+/* A line of $PhysicalNames. */
+typedef struct sp_gmsh_name {
+  int dimension, number; /* before format 2.1 files give no dimension: -1 */
+  char *name;
+} sp_gmsh_name;
+
 typedef struct sp_gmsh_format2 {
   size_t count;
   sp_gmsh_element *elements; /* [count], of all dimensions, in ascending order of their numbers */
-  bool names_volume;         /* $PhysicalNames names a Physical Volume */
+  size_t counts[SP_GMSH_TYPES]; /* elements by type */
+  size_t name_count;
+  sp_gmsh_name *names; /* [name_count] */
+  /* A partitioned mesh: the largest part that is named, and the parts that have elements. */
+  int part_count;
+  bool *has_part; /* [part_room] */
+  int part_room;
 } sp_gmsh_format2;
-
-/* The number of nodes of an element of this gmsh type, 0 if there is no such type. */
-typedef int (*sp_gmsh_node_counter)(int type);
 
 /* Read a file. The caller frees *out with sp_gmsh_format2_free, also after an error. Errors:
  * SP_ERR_INPUT, with the line of an ASCII file or the index in a binary one: a wrong count, a
@@ -34,6 +45,9 @@ sp_status sp_gmsh_format2_read(const char *path, sp_gmsh_node_counter nodes, sp_
 /* The same for the `size` bytes of a file; `path` is for messages. Local. */
 sp_status sp_gmsh_format2_parse(const char *path, const char *bytes, size_t size,
                                 sp_gmsh_node_counter nodes, sp_gmsh_format2 *out);
+
+/* The name of a group, "" if it has none. Two groups may have one name. Local. */
+const char *sp_gmsh_format2_name(const sp_gmsh_format2 *format2, int dimension, int number);
 
 /* The physical tag of the element with this number; false if the file has no such element. Local.
  */

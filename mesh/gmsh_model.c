@@ -1,9 +1,13 @@
 /* The model that the SDK has open: from a file to hexahedra and parts. */
+#define _GNU_SOURCE /* memfd_create, memmem */
+#include <errno.h>
 #include <gmshc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "mesh/entity.h"
 #include "mesh/gmsh_model.h"
@@ -30,12 +34,41 @@ const char *sp_gmsh_sdk_version(void) {
   return version;
 }
 
-static sp_status open_model(const char *path, bool mesh) {
+/* Have the SDK open the copy of a file (mesh/gmsh_format4.h), which is never on a disk. */
+static sp_status open_copy(const sp_gmsh_file *file, int *error) {
+  const char *start = file->format4.copy, *end = start + file->format4.copy_size;
+  char name[64];
+  /* What a file begins with tells the SDK what it is; sections of the user's own may come first. */
+  start = memmem(start, file->format4.copy_size, "$MeshFormat", strlen("$MeshFormat"));
+  const int copy = memfd_create("mesh", 0);
+  if (copy < 0)
+    return sp_fail(SP_ERR_SYSTEM, "%s: cannot copy it: %s", file->path, strerror(errno));
+  ssize_t written = 1;
+  while (start < end && written > 0) {
+    written = write(copy, start, (size_t)(end - start));
+    start += written;
+  }
+  sp_status status = SP_OK;
+  if (written <= 0)
+    status = sp_fail(SP_ERR_SYSTEM, "%s: cannot copy it: %s", file->path, strerror(errno));
+  snprintf(name, sizeof name, "/proc/self/fd/%d", copy);
+  if (!status) gmshOpen(name, error);
+  close(copy);
+  return status;
+}
+
+static sp_status open_model(const sp_gmsh_file *file) {
+  const char *path = file->path;
   int error;
-  gmshOpen(path, &error);
+  /* The SDK fails if all elements are in one part of format 2, and the parts are not used. */
+  gmshOptionSetNumber("Mesh.PartitionConvertMsh2", 0, &error);
+  if (file->format4.copy)
+    SP_TRY(open_copy(file, &error));
+  else
+    gmshOpen(path, &error);
   if (error) {
     const sp_status status = sp_gmsh_failed(path, "read the file");
-    if (!mesh) return status;
+    if (file->version == 0) return status;
     return sp_fail(status, "%s; is the file damaged or cut short?", sp_error_message());
   }
   if (sp_gmsh_ends_with(path, ".geo") || sp_gmsh_ends_with(path, ".geo_unrolled")) {
@@ -57,12 +90,21 @@ void sp_gmsh_block_free(sp_gmsh_block *b) {
   gmshFree(b->node_counts);
 }
 
-sp_status sp_gmsh_block_get(const char *path, int dimension, int entity, sp_gmsh_block *b) {
+sp_status sp_gmsh_block_get(sp_gmsh_file *file, int dimension, int entity, sp_gmsh_block *b) {
   int error;
   *b = (sp_gmsh_block){0};
   gmshModelMeshGetElements(&b->types, &b->type_count, &b->tags, &b->tag_counts, &b->unused,
                            &b->nodes, &b->node_counts, &b->unused, dimension, entity, &error);
-  return error ? sp_gmsh_failed(path, "list the elements") : SP_OK;
+  if (error) return sp_gmsh_failed(file->path, "list the elements");
+  for (size_t t = 0; t < b->type_count; t++) {
+    const int type = b->types[t];
+    if (type > 0 && type < SP_GMSH_TYPES) file->returned[type] += b->tag_counts[t];
+    for (size_t e = 0; e < b->tag_counts[t] && file->format4.copy; e++)
+      b->tags[t][e] = sp_gmsh_number_in_file(&file->format4.elements, b->tags[t][e]);
+    for (size_t n = 0; n < b->node_counts[t] && file->format4.copy; n++)
+      b->nodes[t][n] = sp_gmsh_number_in_file(&file->format4.nodes, b->nodes[t][n]);
+  }
+  return SP_OK;
 }
 
 /* `named` [points]: on a named face, which most faces of a mesh are not and then need no search. */
@@ -96,18 +138,18 @@ static void fill_hexes(const sp_gmsh_cells *all, const sp_gmsh_points *points,
   }
 }
 
-static sp_status make_hexes(const char *path, const sp_gmsh_format2 *format2,
-                            const sp_gmsh_cells *all, const sp_gmsh_volumes *volumes,
-                            const sp_gmsh_boundary *b, sp_hexes **out) {
+static sp_status make_hexes(const sp_gmsh_file *file, const sp_gmsh_cells *all,
+                            const sp_gmsh_volumes *volumes, const sp_gmsh_boundary *b,
+                            sp_hexes **out) {
   sp_gmsh_points points;
   bool *named = NULL;
-  SP_TRY(sp_gmsh_points_read(path, &points));
-  sp_status status = sp_gmsh_cells_check(path, all, &points);
+  SP_TRY(sp_gmsh_points_read(file, &points));
+  sp_status status = sp_gmsh_cells_check(file->path, all, &points);
   if (!status)
     status = sp_hexes_create((sp_gid)all->count, all->order, b->number_count + b->union_count,
                              (int)(b->group_count / 2), out);
-  if (!status) status = sp_gmsh_boundary_set_groups(path, format2, b, *out);
-  if (!status) status = sp_gmsh_volumes_set_groups(path, volumes, *out);
+  if (!status) status = sp_gmsh_boundary_set_groups(file, b, *out);
+  if (!status) status = sp_gmsh_volumes_set_groups(file, volumes, *out);
   if (!status) status = sp_allocate(points.count, sizeof *named, "boundary nodes", &named);
   if (!status) {
     for (size_t f = 0; f < b->face_count; f++)
@@ -129,42 +171,40 @@ static double seconds(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* One of so many files, or with 0 the whole. */
-static sp_status read_model(const char *path, int files, sp_hexes **hexes) {
+/* Read one part of a split mesh; files = 0: unsplit. */
+static sp_status read_model(sp_gmsh_file *file, int files, sp_hexes **hexes) {
   sp_gmsh_cells all = {0};
   sp_gmsh_volumes volumes = {0};
   sp_gmsh_boundary b = {0};
-  sp_gmsh_format2 format2 = {0};
-  double version;
-  SP_TRY(sp_gmsh_check_file(path, &version));
-  const sp_gmsh_format2 *old = version > 0 && version < 3 ? &format2 : NULL;
-  sp_status status = old ? sp_gmsh_format2_read(path, sp_gmsh_type_nodes, &format2) : SP_OK;
   const double start = seconds();
-  if (!status) status = open_model(path, version > 0);
+  sp_status status = open_model(file);
   const double read_seconds = seconds() - start;
-  if (!status) status = sp_gmsh_volumes_read(path, &volumes);
-  if (!status) status = sp_gmsh_cells_read(path, old, version == 0, files, &volumes, &all);
-  if (!status) status = sp_gmsh_boundary_read(path, old, &b);
-  if (!status) status = make_hexes(path, old, &all, &volumes, &b, hexes);
+  if (!status) status = sp_gmsh_volumes_read(file->path, &volumes);
+  if (!status) status = sp_gmsh_cells_read(file, files, &volumes, &all);
+  if (!status) status = sp_gmsh_boundary_read(file, &b);
+  if (!status) status = sp_gmsh_file_check_returned(file);
+  if (!status) status = make_hexes(file, &all, &volumes, &b, hexes);
   if (!status) (*hexes)->file.read_seconds = read_seconds;
   sp_gmsh_cells_free(&all);
   sp_gmsh_volumes_free(&volumes);
   sp_gmsh_boundary_free(&b);
-  sp_gmsh_format2_free(&format2);
   return status;
 }
 
 sp_status sp_gmsh_read(const char *path, int size, sp_hexes **hexes, int **parts) {
+  sp_gmsh_file file;
   int error;
   initialize(&error);
   if (error) return sp_fail(SP_ERR_SYSTEM, "gmsh could not be initialized");
-  sp_status status = read_model(path, parts ? 0 : size, hexes);
+  sp_status status = sp_gmsh_file_read(path, &file);
+  if (!status) status = read_model(&file, parts ? 0 : size, hexes);
   if (!status && parts) {
     const double start = seconds();
     status = sp_allocate((size_t)(*hexes)->count, sizeof **parts, "partition", parts);
-    if (!status) status = sp_gmsh_partition(path, *hexes, size, *parts);
+    if (!status) status = sp_gmsh_partition(&file, *hexes, size, *parts);
     if (size > 1) (*hexes)->file.metis_seconds = seconds() - start;
   }
+  sp_gmsh_file_free(&file);
   gmshFinalize(&error);
   return status;
 }

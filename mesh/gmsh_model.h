@@ -4,6 +4,7 @@
 #define SP_MESH_GMSH_MODEL_H
 
 #include "mesh/gmsh_format2.h"
+#include "mesh/gmsh_format4.h"
 #include "mesh/hexes.h"
 
 /* Read `path` with the SDK. If `parts` is not NULL, the file is the whole mesh, and (*parts)[e] is
@@ -13,14 +14,44 @@ sp_status sp_gmsh_read(const char *path, int size, sp_hexes **hexes, int **parts
 /* Version of the SDK, "4.8.4". */
 const char *sp_gmsh_sdk_version(void);
 
-/* Check that the SDK can read the file; *version is that of a mesh's format, 0 for a geometry.
- * Errors: SP_ERR_INPUT with `path`. */
-sp_status sp_gmsh_check_file(const char *path, double *version);
-
 bool sp_gmsh_ends_with(const char *text, const char *end);
 
-/* The number of nodes by the SDK, as an sp_gmsh_node_counter (mesh/gmsh_format2.h). */
+/* A type of element. The SDK's reference coordinates decide; no table is hard-coded. */
+typedef struct sp_gmsh_type {
+  char name[64];
+  int dimension, corners, order, nodes;
+  int *lattice; /* [nodes], each node's place in the lattice of order^3; NULL if they are none */
+} sp_gmsh_type;
+
+/* Describe a type that exists. The caller frees out->lattice. Errors: SP_ERR_INPUT with `path`. */
+sp_status sp_gmsh_type_get(const char *path, int type, sp_gmsh_type *out);
+
+/* The number of nodes by the SDK, as an sp_gmsh_node_counter (mesh/gmsh_scan.h). */
 int sp_gmsh_type_nodes(int type);
+
+/* What is known of a file before the SDK opens it, and what the SDK returned since. */
+typedef struct sp_gmsh_file {
+  const char *path;
+  double version;                 /* of a mesh's format, 0 for a geometry */
+  sp_gmsh_format2 format2;        /* of a version from 2 on, below 3 */
+  sp_gmsh_format4 format4;        /* of a version from 4 on */
+  size_t returned[SP_GMSH_TYPES]; /* elements by type */
+} sp_gmsh_file;
+
+/* Check the file, and read it with our own reader if it is a mesh. The caller calls
+ * sp_gmsh_file_free, also after a failure. Errors: SP_ERR_INPUT with the path. */
+sp_status sp_gmsh_file_read(const char *path, sp_gmsh_file *file);
+void sp_gmsh_file_free(sp_gmsh_file *file);
+
+/* The file's format2 or, in other formats, NULL. */
+const sp_gmsh_format2 *sp_gmsh_file_format2(const sp_gmsh_file *file);
+
+/* A copy of a group's name, "" if it has none. The caller frees it. */
+sp_status sp_gmsh_group_name(const sp_gmsh_file *file, int dimension, int number, char **name);
+
+/* Check that the SDK returned all elements of dimensions 2 and 3 that the file lists: of an entity
+ * with several orders it returns one. Errors: SP_ERR_INPUT. */
+sp_status sp_gmsh_file_check_returned(const sp_gmsh_file *file);
 
 /* The elements of one entity, by type, as the SDK returns them. */
 typedef struct sp_gmsh_block {
@@ -29,15 +60,15 @@ typedef struct sp_gmsh_block {
   size_t *tag_counts, *node_counts, type_count, unused;
 } sp_gmsh_block;
 
-/* Get the elements of an entity. The caller frees *b with sp_gmsh_block_free. Errors: SP_ERR_INPUT
- * with `path`. */
-sp_status sp_gmsh_block_get(const char *path, int dimension, int entity, sp_gmsh_block *b);
+/* Get the elements of an entity with the numbers of the file, and count them in file->returned. The
+ * caller frees *b with sp_gmsh_block_free. Errors: SP_ERR_INPUT with the path. */
+sp_status sp_gmsh_block_get(sp_gmsh_file *file, int dimension, int entity, sp_gmsh_block *b);
 void sp_gmsh_block_free(sp_gmsh_block *b);
 
 /* SP_ERR_INPUT: "PATH: gmsh could not WHAT", with the SDK's reason if it gives one. */
 sp_status sp_gmsh_failed(const char *path, const char *what);
 
-/* The nodes of the model in ascending order of their tags, which may have gaps. */
+/* The nodes of the model in ascending order of their numbers in the file, which may have gaps. */
 typedef struct sp_gmsh_point {
   size_t tag;
   double xyz[3];
@@ -48,8 +79,8 @@ typedef struct sp_gmsh_points {
   sp_gmsh_point *list; /* [count] */
 } sp_gmsh_points;
 
-/* Fill *points; sp_gmsh_points_free frees what it holds. Errors: SP_ERR_INPUT with `path`. */
-sp_status sp_gmsh_points_read(const char *path, sp_gmsh_points *points);
+/* Fill *points; sp_gmsh_points_free frees what it holds. Errors: SP_ERR_INPUT with the path. */
+sp_status sp_gmsh_points_read(const sp_gmsh_file *file, sp_gmsh_points *points);
 void sp_gmsh_points_free(sp_gmsh_points *points);
 
 /* The index in the list of the node with this tag, `count` if there is none. */
@@ -81,7 +112,8 @@ sp_status sp_gmsh_volumes_of_group(sp_gmsh_volumes *v, int number, int *volume);
 sp_status sp_gmsh_volumes_unite(sp_gmsh_volumes *v, int other, int *volume);
 
 /* Copy volumes and volume groups to `hexes`. */
-sp_status sp_gmsh_volumes_set_groups(const char *path, const sp_gmsh_volumes *v, sp_hexes *hexes);
+sp_status sp_gmsh_volumes_set_groups(const sp_gmsh_file *file, const sp_gmsh_volumes *v,
+                                     sp_hexes *hexes);
 
 /* The hexahedra of the model as node tags (from 1) in lattice order (mesh/hexes.h). */
 typedef struct sp_gmsh_cells {
@@ -96,11 +128,10 @@ typedef struct sp_gmsh_cells {
 /* Fill *cells, which must be zero. `files` is the number of files of a split mesh, 0 if it is not
  * split; the file of a split mesh may have no hexahedra if it leaves out elements. If the model has
  * physical volumes, only their elements are taken. An element that is listed several times is taken
- * once. `format2` is NULL for files of other formats; `geometry`: the file is no mesh. `volumes`
- * holds the groups and gains the volumes. The caller calls sp_gmsh_cells_free, also after a
- * failure. Errors: SP_ERR_INPUT. */
-sp_status sp_gmsh_cells_read(const char *path, const sp_gmsh_format2 *format2, bool geometry,
-                             int files, sp_gmsh_volumes *volumes, sp_gmsh_cells *cells);
+ * once. `volumes` holds the groups and gains the volumes. The caller calls sp_gmsh_cells_free, also
+ * after a failure. Errors: SP_ERR_INPUT. */
+sp_status sp_gmsh_cells_read(sp_gmsh_file *file, int files, sp_gmsh_volumes *volumes,
+                             sp_gmsh_cells *cells);
 void sp_gmsh_cells_free(sp_gmsh_cells *cells);
 
 /* SP_ERR_INPUT if a node of the hexahedra is not among `points`. */
@@ -130,15 +161,13 @@ typedef struct sp_gmsh_boundary {
 } sp_gmsh_boundary;
 
 /* Fill *b, which must be zero. The caller calls sp_gmsh_boundary_free, also after a failure.
- * Surfaces between the parts of a partitioned mesh are left out. `format2` is NULL for files of
- * other formats. Errors: SP_ERR_INPUT. */
-sp_status sp_gmsh_boundary_read(const char *path, const sp_gmsh_format2 *format2,
-                                sp_gmsh_boundary *b);
+ * Surfaces between the parts of a partitioned mesh are left out. Errors: SP_ERR_INPUT. */
+sp_status sp_gmsh_boundary_read(sp_gmsh_file *file, sp_gmsh_boundary *b);
 void sp_gmsh_boundary_free(sp_gmsh_boundary *b);
 
 /* Set names and members of the groups of `hexes`, which has room for them. */
-sp_status sp_gmsh_boundary_set_groups(const char *path, const sp_gmsh_format2 *format2,
-                                      const sp_gmsh_boundary *b, sp_hexes *hexes);
+sp_status sp_gmsh_boundary_set_groups(const sp_gmsh_file *file, const sp_gmsh_boundary *b,
+                                      sp_hexes *hexes);
 
 /* The surface of the face with these corner nodes, SP_SURFACE_INTERIOR if it has none. */
 int sp_gmsh_boundary_find(const sp_gmsh_boundary *b, const size_t nodes[4]);
@@ -146,11 +175,12 @@ int sp_gmsh_boundary_find(const sp_gmsh_boundary *b, const size_t nodes[4]);
 /* Check that no part of a mesh that gmsh has partitioned is missing. volumes[count] are all volumes
  * of the open model, which must be one of `files` parts, or the whole mesh if `files` is 0. At an
  * interface gmsh names all parts that meet there. Errors: SP_ERR_INPUT with the missing part. */
-sp_status sp_gmsh_check_complete(const char *path, int files, size_t count, const int *volumes);
+sp_status sp_gmsh_check_complete(const sp_gmsh_file *file, int files, size_t count,
+                                 const int *volumes);
 
 /* Divide `hexes`, which were read from the open model, into `size` parts with METIS: parts[e] is
  * the part of element e. This replaces the open model, so call it after everything is read. Errors:
  * SP_ERR_INPUT if there are fewer elements than parts. */
-sp_status sp_gmsh_partition(const char *path, const sp_hexes *hexes, int size, int *parts);
+sp_status sp_gmsh_partition(const sp_gmsh_file *file, const sp_hexes *hexes, int size, int *parts);
 
 #endif

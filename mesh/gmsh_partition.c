@@ -41,11 +41,11 @@ static void connectivity_free(connectivity *c) {
 }
 
 /* Replace the open model. */
-static sp_status make_model(const char *path, const sp_hexes *hexes) {
+static sp_status make_model(const sp_gmsh_file *file, const sp_hexes *hexes) {
   sp_gmsh_points points;
   connectivity c = {0};
   int error = 0;
-  SP_TRY(sp_gmsh_points_read(path, &points));
+  SP_TRY(sp_gmsh_points_read(file, &points));
   sp_status status = connectivity_create(hexes, &points, &c);
   if (!status) {
     const size_t elements = (size_t)hexes->count, nodes = points.count;
@@ -56,7 +56,7 @@ static sp_status make_model(const char *path, const sp_hexes *hexes) {
     if (!error)
       gmshModelMeshAddElementsByType(1, HEXAHEDRON, c.element_tags, elements, c.corners,
                                      SP_CORNERS * elements, &error);
-    if (error) status = sp_gmsh_failed(path, "make a model of the corners");
+    if (error) status = sp_gmsh_failed(file->path, "make a model of the corners");
   }
   connectivity_free(&c);
   sp_gmsh_points_free(&points);
@@ -70,8 +70,9 @@ static sp_status assign_volume(const char *path, int entity, sp_lid count, int s
   const int part = !error && partition_count > 0 ? partitions[0] - 1 : -1;
   gmshFree(partitions);
   if (part < 0 || part >= size) return SP_OK; /* an entity that was replaced by its parts */
+  sp_gmsh_file none = {.path = path};         /* numbers of this model are not those of the file */
   sp_gmsh_block b;
-  SP_TRY(sp_gmsh_block_get(path, 3, entity, &b));
+  SP_TRY(sp_gmsh_block_get(&none, 3, entity, &b));
   for (size_t t = 0; t < b.type_count; t++)
     for (size_t e = 0; e < b.tag_counts[t]; e++)
       if (b.tags[t][e] >= 1 && b.tags[t][e] <= (size_t)count) parts[b.tags[t][e] - 1] = part;
@@ -79,15 +80,16 @@ static sp_status assign_volume(const char *path, int entity, sp_lid count, int s
   return SP_OK;
 }
 
-sp_status sp_gmsh_partition(const char *path, const sp_hexes *hexes, int size, int *parts) {
+sp_status sp_gmsh_partition(const sp_gmsh_file *file, const sp_hexes *hexes, int size, int *parts) {
+  const char *path = file->path;
   if (size == 1) return SP_OK;
   if (hexes->count < size)
     return sp_fail(SP_ERR_INPUT,
-                   "%s: %d ranks for a mesh of %d elements: use at most one rank an element", path,
-                   size, hexes->count);
+                   "%s: %d ranks for a mesh of %d element%s: use at most one rank per element",
+                   path, size, hexes->count, hexes->count == 1 ? "" : "s");
   int error, *pairs = NULL;
   size_t pair_count = 0;
-  SP_TRY(make_model(path, hexes));
+  SP_TRY(make_model(file, hexes));
   gmshOptionSetNumber("Mesh.PartitionCreateTopology", 0, &error);
 #ifdef SP_GMSH_PARTITION_LISTS
   gmshModelMeshPartition(size, NULL, 0, NULL, 0, &error);

@@ -25,26 +25,26 @@ static sp_status check_twins(const char *path, const sp_gmsh_points *points) {
   return SP_OK;
 }
 
-sp_status sp_gmsh_points_read(const char *path, sp_gmsh_points *points) {
+sp_status sp_gmsh_points_read(const sp_gmsh_file *file, sp_gmsh_points *points) {
   size_t *tags = NULL, tag_count = 0, coordinate_count = 0, parameter_count = 0;
   double *coordinates = NULL, *parameters = NULL;
   int error;
   *points = (sp_gmsh_points){0};
   gmshModelMeshGetNodes(&tags, &tag_count, &coordinates, &coordinate_count, &parameters,
                         &parameter_count, -1, -1, 0, 0, &error);
-  if (error) return sp_gmsh_failed(path, "list the nodes");
+  if (error) return sp_gmsh_failed(file->path, "list the nodes");
   sp_status status = sp_allocate(tag_count, sizeof *points->list, "nodes", &points->list);
   if (!status) {
     bool ascending = true;
     points->count = tag_count;
     for (size_t i = 0; i < tag_count; i++) {
-      points->list[i].tag = tags[i];
+      points->list[i].tag = sp_gmsh_number_in_file(&file->format4.nodes, tags[i]);
       memcpy(points->list[i].xyz, &coordinates[3 * i], sizeof points->list[i].xyz);
       ascending = ascending && (i == 0 || tags[i - 1] < tags[i]);
     }
     if (!ascending) {
       qsort(points->list, tag_count, sizeof *points->list, compare_points);
-      status = check_twins(path, points);
+      status = check_twins(file->path, points);
     }
   }
   if (status) sp_gmsh_points_free(points);

@@ -76,17 +76,16 @@ sp_status sp_gmsh_volumes_unite(sp_gmsh_volumes *v, int other, int *volume) {
   return find_set(v, volume);
 }
 
-sp_status sp_gmsh_volumes_set_groups(const char *path, const sp_gmsh_volumes *v, sp_hexes *hexes) {
+sp_status sp_gmsh_volumes_set_groups(const sp_gmsh_file *file, const sp_gmsh_volumes *v,
+                                     sp_hexes *hexes) {
   const size_t width = width_of(v);
   SP_TRY(sp_hexes_create_volumes(hexes, v->count, (int)width));
   for (size_t g = 0; g < width; g++) {
     const int number = v->groups[2 * g + 1];
     char *name = NULL;
-    int error;
-    gmshModelGetPhysicalName(3, number, &name, &error);
-    const sp_status status = error ? sp_gmsh_failed(path, "name a physical group")
-                                   : sp_hexes_set_volume_group(hexes, (int)g, name, number);
-    gmshFree(name);
+    sp_status status = sp_gmsh_group_name(file, 3, number, &name);
+    if (!status) status = sp_hexes_set_volume_group(hexes, (int)g, name, number);
+    free(name);
     SP_TRY(status);
     for (int s = 0; s < v->count; s++) hexes->volume_groups[g].members[s] = v->members[s][g];
   }

@@ -1,0 +1,67 @@
+/* Internal to mesh/gmsh*.c: the bytes of a gmsh file as lines, words and binary numbers, for our
+ * own readers of formats 2 and 4. All functions are Local. Failures are SP_ERR_INPUT with the path
+ * and, in an ASCII file, the line. */
+#ifndef SP_MESH_GMSH_SCAN_H
+#define SP_MESH_GMSH_SCAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "io/error.h"
+
+enum { SP_GMSH_TYPES = 256, SP_EXCERPT = 44 };
+
+/* The number of nodes of an element of this gmsh type, 0 if there is no such type. */
+typedef int (*sp_gmsh_node_counter)(int type);
+
+/* Part of a file: the rest of a line, or of the whole. */
+typedef struct sp_span {
+  const char *at, *end;
+} sp_span;
+
+typedef struct sp_scan {
+  const char *path;
+  sp_span rest;
+  size_t line; /* of the line that was read last */
+  double version;
+  bool binary, swapped; /* swapped: written by a machine of the other byte order */
+} sp_scan;
+
+/* Map a file into memory; sp_scan_close removes the map. Errors: SP_ERR_INPUT. */
+sp_status sp_scan_open(const char *path, sp_scan *s, char **bytes, size_t *size);
+void sp_scan_close(char *bytes, size_t size);
+
+/* The next line, or the next one that is not blank, without blanks at its ends; false at the end of
+ * the file. */
+bool sp_scan_line(sp_scan *s, sp_span *line);
+bool sp_scan_filled_line(sp_scan *s, sp_span *line);
+
+bool sp_span_begins(const sp_span *line, const char *word);
+
+/* Take one word, `count` words, an integer in [-INT_MAX, INT_MAX] from the line; false if there is
+ * none. */
+bool sp_span_word(sp_span *line, sp_span *word);
+bool sp_span_words(sp_span *line, int count);
+bool sp_span_int(sp_span *line, int *value);
+
+/* Take bytes, or a binary number; false if the file ends before. */
+bool sp_scan_bytes(sp_scan *s, size_t size);
+bool sp_scan_int(sp_scan *s, int *value);
+bool sp_scan_long(sp_scan *s, long long *value);
+
+/* Read what follows $MeshFormat: the version, the encoding, and the byte order of a binary file. */
+sp_status sp_scan_format(sp_scan *s);
+
+/* Set *before, or fail if it is set: gmsh keeps the last of several sections `name`. */
+sp_status sp_scan_once(const sp_scan *s, const char *name, bool *before);
+
+/* Fail: "expected X, found 'the start of the line'". */
+sp_status sp_scan_unexpected(const sp_scan *s, const sp_span *found, const char *expected);
+
+/* The start of a line, with what a terminal would not show replaced. Returns `out`. */
+const char *sp_span_excerpt(const sp_span *line, char out[SP_EXCERPT]);
+
+/* ":12", or nothing in a binary file, which has no lines. Returns `out`. */
+const char *sp_scan_where(const sp_scan *s, size_t line, char out[24]);
+
+#endif
