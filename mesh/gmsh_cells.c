@@ -66,15 +66,23 @@ static bool takes_element(const choice *c, size_t tag) {
   return sp_gmsh_format2_physical(c->format2, tag, &physical) && physical != 0;
 }
 
-static sp_status list_entities(const char *path, int **entities, size_t *count) {
+/* The elements of ghosts are not used, but they are in the file. */
+static sp_status list_entities(sp_gmsh_file *file, int **entities, size_t *count) {
   int *pairs = NULL, error;
   size_t pair_count = 0;
   *count = 0;
   gmshModelGetEntities(&pairs, &pair_count, 3, &error);
-  if (error) return sp_gmsh_failed(path, "list the volumes");
-  const sp_status status = sp_allocate(pair_count / 2, sizeof **entities, "volumes", entities);
-  for (size_t p = 0; p < pair_count && !status; p += 2)
-    if (!is_ghost(pairs[p + 1])) (*entities)[(*count)++] = pairs[p + 1];
+  if (error) return sp_gmsh_failed(file->path, "list the volumes");
+  sp_status status = sp_allocate(pair_count / 2, sizeof **entities, "volumes", entities);
+  for (size_t p = 0; p < pair_count && !status; p += 2) {
+    sp_gmsh_block ghosts;
+    if (!is_ghost(pairs[p + 1])) {
+      (*entities)[(*count)++] = pairs[p + 1];
+      continue;
+    }
+    status = sp_gmsh_block_get(file, 3, pairs[p + 1], &ghosts);
+    if (!status) sp_gmsh_block_free(&ghosts);
+  }
   gmshFree(pairs);
   return status;
 }
@@ -175,7 +183,7 @@ static sp_status read_entities(sp_gmsh_file *file, const choice *c, int files,
                                sp_gmsh_volumes *volumes, sp_gmsh_cells *all) {
   int *entities = NULL;
   size_t count;
-  sp_status status = list_entities(file->path, &entities, &count);
+  sp_status status = list_entities(file, &entities, &count);
   if (!status) status = sp_gmsh_check_complete(file, files, count, entities);
   for (size_t n = 0; n < count && !status; n++)
     status = append_entity(file, c, entities[n], volumes, all);

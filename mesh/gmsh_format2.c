@@ -190,9 +190,9 @@ typedef struct record {
 } record;
 
 static sp_status keep_part(const section *sec, const record *r, sp_gmsh_format2 *out) {
-  const int part = r->tag_count >= TAGS && r->tags[2] > 0 ? abs(r->tags[3]) : 0;
+  const int part = r->tag_count >= TAGS && r->tags[2] > 0 ? r->tags[3] : 0;
   if (part > out->part_count) out->part_count = part;
-  if (part == 0 || part > sec->count) return SP_OK; /* more parts than elements: one is missing */
+  if (part < 1 || part > sec->count) return SP_OK; /* more parts than elements: one is missing */
   if (part > out->part_room) {
     const int room = part < sec->count / 2 ? 2 * part : sec->count;
     bool *list = realloc(out->has_part, (size_t)room * sizeof *list);
@@ -218,10 +218,10 @@ static sp_status keep_element(const sp_scan *s, const section *sec, const record
                    "%s%s: element %d has the elementary tag %d, and gmsh leaves out what is below "
                    "0: give it a positive one",
                    s->path, where, r->number, r->tags[1]);
-  if (r->tags[0] == INT_MIN || r->tags[3] == INT_MIN) /* which have no absolute value */
+  if (r->tags[0] == INT_MIN) /* which has no absolute value */
     return sp_fail(SP_ERR_INPUT,
-                   "%s%s: expected element %d to be in a group and a part of at most %d, found %d",
-                   s->path, where, r->number, INT_MAX, INT_MIN);
+                   "%s%s: expected element %d to be in a group of at most %d, found %d", s->path,
+                   where, r->number, INT_MAX, r->tags[0]);
   out->elements[index] =
       (sp_gmsh_element){.number = r->number, .physical = abs(r->tags[0]), .place = r->place};
   out->counts[r->type]++;

@@ -252,7 +252,7 @@ def meshes():
     third = [face[0], n + 1, n + 3, face[1], face[3], n + 2, n + 4, face[2]]
     mesh("third.msh", extra, [*cubes, third])
     bad("third.msh", "hexahedra")
-    bad("good.msh", "use at most one rank an element", ranks=(7,))
+    bad("good.msh", "use at most one rank per element", ranks=(7,))
     refuse(["mesh.elements=3 1 1", *SMALL[1:]], "elements", "ranks", ranks=(4,))
 
     # A group with a face between elements is no boundary, but harmless where no condition names it.

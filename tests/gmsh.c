@@ -331,7 +331,7 @@ static void check_twins(void) {
       "$Nodes\n1 13 1 12\n3 1 0 13\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n3\n"
       "0 0 0\n1 0 0\n1 1 0\n0 1 0\n0 0 1\n1 0 1\n1 1 1\n0 1 1\n2 0 0\n2 1 0\n2 0 1\n2 1 1\n"
       "1 1 %d\n$EndNodes\n"
-      "$Elements\n1 2 1 7\n3 1 5 2\n7 1 2 3 4 5 6 7 8\n%d 2 9 10 3 6 11 12 7\n$EndElements\n";
+      "$Elements\n1 2 1 8\n3 1 5 2\n7 1 2 3 4 5 6 7 8\n%d 2 9 10 3 6 11 12 7\n$EndElements\n";
   char text[1024], path[PATH_SIZE];
   path_in_folder("twins.msh", path);
   write_file("twins.msh", text, (size_t)snprintf(text, sizeof text, format, 0, 7));
@@ -382,9 +382,9 @@ static void check_refusals(void) {
   check_refused(path, "of its 80 nodes: it is cut short");
   generate("cube.geo", 4.1, 0, 1, "cube.msh");
   truncate_copy("cube.msh", 0.8, "cut.msh");
-  check_refused(path, "gmsh could not read the file");
+  check_refused(path, "of the 36 of the block of line 265, but the file ends: it is cut short");
   truncate_copy("cube.msh", 0.3, "cut.msh");
-  check_refused(path, "gmsh could not read the file");
+  check_refused(path, "expected node 2 of the 3 of the block of line 106, but the file ends");
 
   fixture("tetrahedra.geo", path);
   check_refused(path, "only hexahedra with a full lattice of nodes");
@@ -401,7 +401,7 @@ static void check_refusals(void) {
   check_refused(path, "element 103 has a Jacobian of");
   if (world_size > 1) {
     fixture("one_element.msh", path);
-    check_refused(path, "ranks for a mesh of 1 elements");
+    check_refused(path, "ranks for a mesh of 1 element: use");
   }
 
   fixture("garbage.geo", path);
