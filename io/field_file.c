@@ -291,9 +291,3 @@ sp_status sp_field_file_write(MPI_Comm comm, const char *path, const sp_field_da
   free(p.block);
   return status;
 }
-
-/* A block of the largest dataset that is not written as it is, the connectivity. */
-double sp_field_file_predicted_bytes(double elements, int order) {
-  const double n = order + 1, largest = sizeof(int64_t) * elements * n * n * n;
-  return largest < BLOCK_BYTES ? largest : BLOCK_BYTES;
-}

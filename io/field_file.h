@@ -37,7 +37,4 @@ typedef struct sp_field_data {
  * all ranks return the same status. Errors: SP_ERR_SYSTEM "cannot write field PATH: reason". */
 sp_status sp_field_file_write(MPI_Comm comm, const char *path, const sp_field_data *data);
 
-/* Bytes that this uses temporarily on a rank with this number of elements. Local. */
-double sp_field_file_predicted_bytes(double elements, int order);
-
 #endif

@@ -176,13 +176,3 @@ sp_status sp_rendezvous(MPI_Comm comm, int64_t row_count, const sp_row *rows, in
   free(m.answered);
   return status;
 }
-
-/* What is sent of the rows is freed before names are asked for. */
-double sp_rendezvous_predicted_bytes(double row_count, double wanted_count) {
-  const lookup *m = NULL;
-  const size_t sent = sizeof *m->sent_rows + sizeof *m->order;
-  const size_t name = sizeof *m->sent_names + sizeof *m->asked_names + sizeof *m->order +
-                      sizeof *m->answers + sizeof *m->answered;
-  const double sending = row_count * (double)sent, asking = wanted_count * (double)name;
-  return row_count * sizeof *m->held_rows + (sending > asking ? sending : asking);
-}

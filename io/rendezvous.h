@@ -25,8 +25,4 @@ typedef struct sp_row {
 sp_status sp_rendezvous(MPI_Comm comm, int64_t row_count, const sp_row *rows, int64_t wanted_count,
                         const sp_row_name *wanted, double (*values)[SP_ROW_VALUES]);
 
-/* Bytes that this allocates temporarily on a rank with these numbers of rows and wanted names, if
- * hashes spread evenly. Local. */
-double sp_rendezvous_predicted_bytes(double row_count, double wanted_count);
-
 #endif

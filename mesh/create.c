@@ -13,13 +13,6 @@ static void centre_of(const sp_hexes *hexes, sp_lid e, double centre[3]) {
   sp_hexes_coordinates(hexes, e, 1, &middle, centre);
 }
 
-/* The peak is in sp_hexes_permute, while it copies the lattice: at least eight points per element,
- * more than the records of sp_order_along_curve. */
-double sp_mesh_predicted_ordering_bytes(const sp_sizes *sizes, int map_order) {
-  return sizes->elements *
-         (double)(sizeof(sp_lid) + 3 * sizeof(double) * sp_element_nodes(map_order));
-}
-
 /* Exterior faces and those of periodic groups keep the surface that the mesh gave them; other
  * interior faces have none. */
 static sp_status mark_some(void *mesh_, void *workspace, size_t begin, size_t end) {

@@ -17,8 +17,4 @@ sp_status sp_mesh_create(MPI_Comm comm, sp_hexes **hexes, sp_mesh **out);
  * destroyed. Errors: those of sp_periodic_create. Collective. */
 sp_status sp_mesh_identify(sp_mesh *mesh, int count, const sp_periodic_pair *pairs);
 
-/* Bytes that sp_mesh_create holds on this rank besides the mesh, at its peak, which is while it
- * reorders the elements. Local. */
-double sp_mesh_predicted_ordering_bytes(const sp_sizes *sizes, int map_order);
-
 #endif

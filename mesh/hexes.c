@@ -48,13 +48,6 @@ sp_status sp_hexes_create(sp_gid count, int map_order, int surface_count, int gr
   return SP_OK;
 }
 
-double sp_hexes_predicted_bytes(double elements, int map_order) {
-  const sp_hexes *h = NULL;
-  return elements *
-         (double)(3 * sp_element_nodes(map_order) * sizeof *h->lattice + sizeof *h->vertices +
-                  sizeof *h->surfaces + sizeof *h->tags + sizeof *h->octants + sizeof *h->volumes);
-}
-
 static void free_groups(int count, sp_group *groups) {
   for (int g = 0; g < count; g++) {
     free(groups[g].name);

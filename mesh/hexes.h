@@ -83,9 +83,6 @@ const double *sp_hexes_lattice(const sp_hexes *hexes, sp_lid element);
 sp_status sp_hexes_create(sp_gid count, int map_order, int surface_count, int group_count,
                           sp_hexes **out);
 
-/* Bytes that sp_hexes_create allocates for that many elements, without groups. Local. */
-double sp_hexes_predicted_bytes(double elements, int map_order);
-
 /* NULL-safe; sets *hexes to NULL. Local. */
 void sp_hexes_destroy(sp_hexes **hexes);
 

@@ -24,10 +24,6 @@ typedef struct sp_mesh {
    * regards as interior. */
 } sp_mesh;
 
-/* Bytes that a mesh of these sizes holds on this rank, without groups and periodic entities. Local.
- */
-double sp_mesh_predicted_bytes(const sp_sizes *sizes, int map_order);
-
 /* NULL-safe; sets *mesh to NULL. Local. */
 void sp_mesh_destroy(sp_mesh **mesh);
 

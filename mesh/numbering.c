@@ -325,13 +325,6 @@ sp_status sp_numbering_create_vertices(const sp_mesh *mesh, sp_numbering **out) 
   return status;
 }
 
-double sp_numbering_predicted_bytes(const sp_sizes *sizes, int order) {
-  const sp_numbering *n = NULL;
-  return sizes->elements *
-             (double)(sp_element_nodes(order) * sizeof *n->nodes + sizeof *n->touched) +
-         sizes->shared * (sizeof *n->shared + sizeof *n->copies);
-}
-
 void sp_numbering_destroy(sp_numbering **numbering) {
   if (!*numbering) return;
   free((*numbering)->copies);

@@ -56,10 +56,6 @@ sp_status sp_numbering_create(const sp_mesh *mesh, int order, sp_numbering **out
  * destroys *out. Collective. */
 sp_status sp_numbering_create_vertices(const sp_mesh *mesh, sp_numbering **out);
 
-/* Upper bound for the bytes that a numbering of these sizes holds on this rank. All shared DOFs are
- * counted as copies, because which of them will be copies is not known yet. Local. */
-double sp_numbering_predicted_bytes(const sp_sizes *sizes, int order);
-
 /* NULL-safe; sets *numbering to NULL. Local. */
 void sp_numbering_destroy(sp_numbering **numbering);
 

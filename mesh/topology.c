@@ -293,13 +293,6 @@ sp_status sp_topology_create(MPI_Comm comm, const sp_hexes *hexes, const sp_peri
   return status;
 }
 
-double sp_topology_predicted_bytes(double elements, double entities, double sharers) {
-  const sp_topology *t = NULL;
-  return elements * sizeof *t->slots +
-         entities * (sizeof *t->keys + sizeof *t->touching + sizeof *t->sharer_start) +
-         sharers * sizeof *t->sharers;
-}
-
 void sp_topology_destroy(sp_topology **topology) {
   if (!*topology) return;
   free((*topology)->slots);

@@ -29,10 +29,6 @@ typedef struct sp_topology {
 sp_status sp_topology_create(MPI_Comm comm, const sp_hexes *hexes, const sp_periodic *periodic,
                              sp_topology **out);
 
-/* Bytes that a topology holds with these numbers of elements, entities, and sharers of all
- * entities. Local. */
-double sp_topology_predicted_bytes(double elements, double entities, double sharers);
-
 /* NULL-safe; sets *topology to NULL. Local. */
 void sp_topology_destroy(sp_topology **topology);
 

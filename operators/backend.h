@@ -75,19 +75,6 @@ typedef struct sp_operator_setup {
   bool one_sweep;
 } sp_operator_setup;
 
-/* What decides the memory of an operator, besides the sizes of its rank (mesh/sizes.h). The setup's
- * diagonal comes on top: an index and a number for each of its DOFs. */
-typedef struct sp_operator_facts {
-  sp_operator_kind kind;
-  sp_geometry_kind geometry; /* stored or trilinear */
-  sp_precision precision;
-  int order;
-  bool rounded; /* these four are the setup's */
-  bool one_sweep;
-  bool for_level;
-  bool alike; /* whether it has one */
-} sp_operator_facts;
-
 /* What defines a transfer between two orders (operators/transfer.h). Everything except the spaces
  * and the operator stays with the caller and is not used after creation. */
 typedef struct sp_transfer_setup {
@@ -112,23 +99,6 @@ typedef struct sp_schwarz_setup {
   const double *values;   /* [elements][3][n], whose sums are the eigenvalues */
   const double *weights;  /* W, [local DOFs] */
 } sp_schwarz_setup;
-
-/* What decides the memory of a transfer: the sizes of its rank at both orders. */
-typedef struct sp_transfer_facts {
-  int fine_order, coarse_order;
-  const sp_sizes *fine, *coarse;
-  sp_precision precision;
-} sp_transfer_facts;
-
-/* Bytes that something holds on a rank: in host memory, and in the memory of a device that has its
- * own. */
-typedef struct sp_bytes {
-  double host, device;
-} sp_bytes;
-
-static inline sp_bytes sp_bytes_sum(sp_bytes a, sp_bytes b) {
-  return (sp_bytes){a.host + b.host, a.device + b.device};
-}
 
 /* Vectors of a conjugate gradient iteration, in the backend's memory. `inverse_diagonal` is NULL
  * unless the preconditioner is a diagonal. `z` is what pass 1 makes the new direction from: r
@@ -227,10 +197,6 @@ typedef struct sp_backend {
    * Queued work may still use the vector. */
   void (*vector_destroy)(sp_device *device, void *vector);
 
-  /* Bytes that a vector of `count` numbers holds; like all functions of this name it needs no
-   * device, and its sizes need not exist yet. */
-  sp_bytes (*vector_predicted_bytes)(sp_precision precision, double count);
-
   /* vector = host; host = vector; to = from: the first `count` numbers, bit for bit. */
   sp_status (*upload)(sp_device *device, sp_precision precision, size_t count, const void *host,
                       void *vector);
@@ -269,10 +235,6 @@ typedef struct sp_backend {
                             bool *resident);
   void (*space_destroy)(sp_device_space **space); /* Collective. NULL-safe. */
 
-  /* Upper bound for the bytes that a space holds besides its numbering and its exchange on the
-   * host, whatever the transport. */
-  sp_bytes (*space_predicted_bytes)(const sp_sizes *sizes);
-
   /* Sum the shared entries of `vector` over ranks. Collective among neighbours. */
   sp_status (*assemble)(sp_device_space *space, sp_precision precision, void *vector);
 
@@ -289,9 +251,6 @@ typedef struct sp_backend {
                                sp_local_operator **out);
   void (*operator_destroy)(sp_local_operator **local);
   size_t (*operator_bytes)(const sp_local_operator *local); /* held on the device */
-
-  /* Bytes that an operator holds without the setup's diagonal. */
-  sp_bytes (*operator_predicted_bytes)(const sp_operator_facts *facts, const sp_sizes *sizes);
 
   /* y = Z^T A Z x with the sum over ranks and the setup's diagonal. With `constrained`, constrained
    * DOFs count as zero in x and become zero in y; without, the operator is that of the
@@ -310,9 +269,6 @@ typedef struct sp_backend {
                                sp_device_transfer **out);
   void (*transfer_destroy)(sp_device_transfer **transfer);
 
-  /* Upper bound for the bytes that a transfer holds. */
-  sp_bytes (*transfer_predicted_bytes)(const sp_transfer_facts *facts);
-
   /* fine += P coarse; coarse = P^T fine. Collective among neighbours. */
   sp_status (*prolong)(sp_device_transfer *transfer, const void *coarse, void *fine);
   sp_status (*restrict_residual)(sp_device_transfer *transfer, const void *fine, void *coarse);
@@ -322,7 +278,6 @@ typedef struct sp_backend {
   sp_status (*schwarz_create)(sp_device *device, const sp_schwarz_setup *setup,
                               sp_device_schwarz **out);
   void (*schwarz_destroy)(sp_device_schwarz **schwarz);
-  sp_bytes (*schwarz_predicted_bytes)(sp_precision precision, int order, const sp_sizes *sizes);
 
   /* z = W sum of R_e^T A_e^-1 R_e W r; z is not r. Collective among neighbours. */
   sp_status (*schwarz_apply)(sp_device_schwarz *schwarz, const void *r, void *z);

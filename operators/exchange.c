@@ -180,15 +180,6 @@ sp_exchange_plan sp_exchange_plan_of(const sp_exchange *exchange) {
                             .sources = exchange->sources};
 }
 
-/* Every entry has its own value and one that it receives among the sources. */
-double sp_exchange_predicted_bytes(const sp_sizes *sizes) {
-  const sp_exchange *e = NULL;
-  const size_t plan =
-      sizeof *e->dofs + sizeof *e->target + sizeof *e->source_start + 2 * sizeof *e->sources;
-  const size_t buffers = 2 * sizeof(double); /* sent, received */
-  return sizeof *e + sizes->shared * (double)(plan + buffers);
-}
-
 void sp_exchange_begin_packed(sp_exchange *exchange, sp_precision precision, const void *sent,
                               void *received) {
   const int neighbours = exchange->neighbours;

@@ -40,9 +40,6 @@ void sp_exchange_destroy(sp_exchange **exchange);
 
 sp_exchange_plan sp_exchange_plan_of(const sp_exchange *exchange);
 
-/* Bytes that an exchange of these sizes holds on this rank, buffers included. Local. */
-double sp_exchange_predicted_bytes(const sp_sizes *sizes);
-
 /* Send the shared values of the L-vector `values` and post the receives. The shared values must not
  * change until sp_exchange_end; others may. Collective among neighbours, does not wait. */
 void sp_exchange_begin(sp_exchange *exchange, sp_precision precision, const void *values);

@@ -55,13 +55,6 @@ sp_status sp_operator_create(const sp_operator_setup *setup, sp_operator **out) 
   return SP_OK;
 }
 
-sp_bytes sp_operator_predicted_bytes(const sp_backend *backend, const sp_operator_facts *facts,
-                                     const sp_sizes *sizes) {
-  sp_bytes bytes = backend->operator_predicted_bytes(facts, sizes);
-  bytes.host += sizeof(sp_operator);
-  return bytes;
-}
-
 void sp_operator_destroy(sp_operator **op) {
   if (!*op) return;
   (*op)->backend->operator_destroy(&(*op)->local);

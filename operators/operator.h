@@ -37,11 +37,6 @@ typedef struct sp_operator {
  * backend has no such operators, SP_ERR_SYSTEM for memory. Collective. */
 sp_status sp_operator_create(const sp_operator_setup *setup, sp_operator **out);
 
-/* Bytes that an operator with these facts holds on a rank of these sizes, without the setup's
- * diagonal. Local. */
-sp_bytes sp_operator_predicted_bytes(const sp_backend *backend, const sp_operator_facts *facts,
-                                     const sp_sizes *sizes);
-
 /* NULL-safe; sets *op to NULL. Local. */
 void sp_operator_destroy(sp_operator **op);
 

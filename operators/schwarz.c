@@ -406,24 +406,6 @@ sp_status sp_schwarz_create(const sp_operator *op, const sp_operator_setup *setu
   return status;
 }
 
-/* Numbers per element: V and the eigenvalues. */
-static double element_numbers(int order) {
-  return 3 * (order + 1) * (order + 2);
-}
-
-sp_bytes sp_schwarz_predicted_bytes(const sp_backend *backend, sp_precision precision, int order,
-                                    const sp_sizes *sizes) {
-  sp_bytes bytes = backend->schwarz_predicted_bytes(precision, order, sizes);
-  bytes.host += sizeof(sp_schwarz);
-  return bytes;
-}
-
-double sp_schwarz_predicted_setup_bytes(int order, const sp_sizes *sizes) {
-  return sizeof(builder) + sizeof(double) * 5 * sizes->dofs +
-         sizes->elements * (sizeof(double) * element_numbers(order) + sizeof(sp_separable) +
-                            sizeof(unsigned char));
-}
-
 void sp_schwarz_destroy(sp_schwarz **schwarz) {
   if (!*schwarz) return;
   if ((*schwarz)->on_device)

@@ -27,12 +27,6 @@ typedef struct sp_schwarz sp_schwarz;
 sp_status sp_schwarz_create(const sp_operator *op, const sp_operator_setup *setup,
                             const sp_separable *boxes, const double *inverse, sp_schwarz **out);
 
-/* Bytes that it holds on a rank of these sizes, and host bytes that its creation takes besides.
- * Local. */
-sp_bytes sp_schwarz_predicted_bytes(const sp_backend *backend, sp_precision precision, int order,
-                                    const sp_sizes *sizes);
-double sp_schwarz_predicted_setup_bytes(int order, const sp_sizes *sizes);
-
 /* NULL-safe; sets *schwarz to NULL. Local. */
 void sp_schwarz_destroy(sp_schwarz **schwarz);
 

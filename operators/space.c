@@ -25,13 +25,6 @@ sp_status sp_space_create(const sp_platform *platform, const sp_mesh *mesh, int 
   return status;
 }
 
-sp_bytes sp_space_predicted_bytes(const sp_backend *backend, const sp_sizes *sizes, int order) {
-  sp_bytes bytes = backend->space_predicted_bytes(sizes);
-  bytes.host += sizeof(sp_space) + sp_numbering_predicted_bytes(sizes, order) +
-                sp_exchange_predicted_bytes(sizes);
-  return bytes;
-}
-
 void sp_space_destroy(sp_space **space) {
   if (!*space) return;
   (*space)->platform->backend->space_destroy(&(*space)->on_device);

@@ -23,10 +23,6 @@ typedef struct sp_space {
 sp_status sp_space_create(const sp_platform *platform, const sp_mesh *mesh, int order,
                           sp_space **out);
 
-/* Upper bound for the bytes that a space of these sizes holds on this rank: numbering, exchange,
- * and what the backend's device keeps to exchange. Local. */
-sp_bytes sp_space_predicted_bytes(const sp_backend *backend, const sp_sizes *sizes, int order);
-
 /* NULL-safe; sets *space to NULL. Collective. */
 void sp_space_destroy(sp_space **space);
 

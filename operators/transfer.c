@@ -46,12 +46,6 @@ sp_status sp_transfer_create(const sp_operator *op, const sp_space *coarse,
   return status;
 }
 
-sp_bytes sp_transfer_predicted_bytes(const sp_backend *backend, const sp_transfer_facts *facts) {
-  sp_bytes bytes = backend->transfer_predicted_bytes(facts);
-  bytes.host += sizeof(sp_transfer);
-  return bytes;
-}
-
 void sp_transfer_destroy(sp_transfer **transfer) {
   if (!*transfer) return;
   if ((*transfer)->on_device)

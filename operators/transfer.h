@@ -24,9 +24,6 @@ sp_status sp_transfer_create(const sp_operator *fine, const sp_space *coarse,
                              const bool *fine_constrained, const bool *coarse_constrained,
                              sp_transfer **out);
 
-/* Upper bound for the bytes that a transfer with these facts holds on this rank. Local. */
-sp_bytes sp_transfer_predicted_bytes(const sp_backend *backend, const sp_transfer_facts *facts);
-
 /* NULL-safe; sets *transfer to NULL. Local. */
 void sp_transfer_destroy(sp_transfer **transfer);
 

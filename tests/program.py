@@ -274,7 +274,7 @@ def dry_run_of_too_much(ranks):
     """A hundred million elements: most machines are too small, and the exit code says so, also with -q."""
     arguments = ["mesh.refine=6", "discretization.order=2", "problem.solution=x", "--dry-run"]
     dry = Run(ranks, arguments)
-    check_room(dry, 5e4)  # the mesh alone has 396 bytes per element (mesh/mesh.h)
+    check_room(dry, 5e4)  # the mesh alone has 400 bytes per element (solver/run/memory.c)
     if "too little" not in dry.out:
         dry.expect(ranks, 0)
         return

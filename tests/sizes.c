@@ -1,5 +1,4 @@
-/* Sizes counted on the coarse mesh equal those after refinement and numbering; predicted bytes
- * equal the bytes allocated. */
+/* Sizes counted on the coarse mesh equal those after refinement and numbering. */
 #include "mesh/sizes.h"
 
 #include <string.h>
@@ -10,7 +9,6 @@
 #include "mesh/numbering.h"
 #include "mesh/refine.h"
 #include "tests/check.h"
-#include "tests/heap.h"
 
 static sp_mesh *make_mesh(const char *file, bool periodic) {
   sp_hexes *hexes;
@@ -60,31 +58,6 @@ static void check_mesh(const char *name, sp_mesh *mesh, int most) {
   sp_mesh_destroy(&mesh);
 }
 
-/* The slack is 1 % of the mesh on four ranks. */
-static void test_bytes(void) {
-  enum { ORDER = 3 };
-  const sp_box box = {.elements = {24, 24, 24}, .upper = {1, 1, 1}};
-  sp_hexes *hexes;
-  sp_mesh *mesh;
-  sp_numbering *numbering;
-  sp_sizes sizes;
-  const double before = heap();
-  CHECK(!sp_box_hexes(MPI_COMM_WORLD, &box, &hexes), "%s", sp_error_message());
-  const double elements = hexes->count;
-  check_bytes("hexahedra", heap() - before, sp_hexes_predicted_bytes(elements, 1), 0, 0);
-  CHECK(!sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh), "%s", sp_error_message());
-  sp_sizes_count(mesh->topology, 0, ORDER, &sizes);
-  check_bytes("mesh", heap() - before, sp_mesh_predicted_bytes(&sizes, 1), 0, 0);
-  const double with_mesh = heap();
-  CHECK(!sp_numbering_create(mesh, ORDER, &numbering), "%s", sp_error_message());
-  /* Shared DOFs that this rank owns are counted as copies. */
-  const double owned = sizes.shared - (numbering->local - numbering->owned);
-  check_bytes("numbering", heap() - with_mesh, sp_numbering_predicted_bytes(&sizes, ORDER), 0,
-              owned * sizeof(sp_gid));
-  sp_numbering_destroy(&numbering);
-  sp_mesh_destroy(&mesh);
-}
-
 /* Let one count at a time exceed its limit; counts at the limit are valid. */
 static void test_limits(void) {
   sp_sizes sizes = {
@@ -113,7 +86,6 @@ int main(int argc, char **argv) {
   check_mesh("periodic box", make_mesh(NULL, true), 2);
   check_mesh("blocks", make_mesh(SP_FIXTURES "/two_blocks.geo", false), 1);
   test_limits();
-  test_bytes();
   const int result = check_end(MPI_COMM_WORLD);
   MPI_Finalize();
   return result;

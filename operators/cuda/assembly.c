@@ -229,12 +229,6 @@ sp_status sp_cuda_assembly_create(const sp_operator_setup *setup, const sp_patch
   return status;
 }
 
-/* Each edge node is an entry of one list; each shared DOF is listed at most once. */
-double sp_cuda_assembly_predicted_bytes(double count, const sp_sizes *sizes) {
-  const sp_cuda_assembly *a = NULL;
-  return count * sizeof *a->own.entries + sizes->shared * sizeof *a->shared_dofs;
-}
-
 void sp_cuda_assembly_free(sp_cuda_assembly *assembly) {
   (void)cudaFree(assembly->own.start);
   (void)cudaFree(assembly->own.entries);

@@ -46,10 +46,6 @@ sp_status sp_cuda_assembly_create(const sp_operator_setup *setup, const sp_patch
                                   sp_cuda_assembly *out);
 void sp_cuda_assembly_free(sp_cuda_assembly *assembly);
 
-/* Bytes of the lists on the device for `count` edge nodes, without the starts of groups and what
- * pads a group's targets to the same length: some per cent. Local. */
-double sp_cuda_assembly_predicted_bytes(double count, const sp_sizes *sizes);
-
 #ifdef __cplusplus
 }
 #endif

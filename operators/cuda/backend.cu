@@ -48,10 +48,6 @@ static void cuda_vector_destroy(sp_device *device, void *vector) {
   memcpy(vector, &none, sizeof none);
 }
 
-static sp_bytes cuda_vector_predicted_bytes(sp_precision precision, double count) {
-  return {0, (count + 1) * (double)sp_precision_bytes(precision)};
-}
-
 static sp_status cuda_upload(sp_device *device, sp_precision precision, size_t count,
                              const void *host, void *vector) {
   SP_TRY(sp_cuda_wait(device));
@@ -394,7 +390,6 @@ static const sp_backend table = {
     .faster_geometry = cuda_faster_geometry,
     .vector_create = cuda_vector_create,
     .vector_destroy = cuda_vector_destroy,
-    .vector_predicted_bytes = cuda_vector_predicted_bytes,
     .upload = cuda_upload,
     .download = cuda_download,
     .copy = cuda_copy,
@@ -405,26 +400,22 @@ static const sp_backend table = {
     .correct = sp_cuda_correct,
     .space_create = sp_cuda_space_create,
     .space_destroy = sp_cuda_space_destroy,
-    .space_predicted_bytes = sp_cuda_space_predicted_bytes,
     .assemble = sp_cuda_assemble,
     .single_operators = true,
     .rounded_factors = true,
     .operator_create = sp_cuda_operator_create,
     .operator_destroy = sp_cuda_operator_destroy,
     .operator_bytes = cuda_operator_bytes,
-    .operator_predicted_bytes = sp_cuda_operator_predicted_bytes,
     .apply = cuda_apply,
     .e_vector_size = cuda_e_vector_size,
     .apply_unassembled = cuda_apply_unassembled,
     .weighted_transfer = false,
     .transfer_create = sp_cuda_transfer_create,
     .transfer_destroy = sp_cuda_transfer_destroy,
-    .transfer_predicted_bytes = sp_cuda_transfer_predicted_bytes,
     .prolong = sp_cuda_prolong,
     .restrict_residual = sp_cuda_restrict,
     .schwarz_create = sp_cuda_schwarz_create,
     .schwarz_destroy = sp_cuda_schwarz_destroy,
-    .schwarz_predicted_bytes = sp_cuda_schwarz_predicted_bytes,
     .schwarz_apply = sp_cuda_schwarz_apply,
     .apply_step = cuda_apply_step,
     .schwarz_step = sp_cuda_schwarz_step,

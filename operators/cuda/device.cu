@@ -40,7 +40,8 @@ sp_status sp_cuda_allocate(size_t count, size_t size, const char *what, void **o
     (void)cudaGetLastError();
     (void)cudaMemGetInfo(&available, &total);
     return sp_fail(SP_ERR_SYSTEM,
-                   "out of memory on GPU %d: %s needs %.1f MB, %.1f of %.1f MB are free",
+                   "out of memory on GPU %d: %s needs %.1f MB, %.1f of %.1f MB are free: use more "
+                   "GPUs, or trilinear geometry",
                    current_device(), what, bytes * 1e-6, available * 1e-6, total * 1e-6);
   }
   /* This runs on the default stream, for which our streams do not wait. */

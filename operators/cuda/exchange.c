@@ -240,17 +240,6 @@ void sp_cuda_space_destroy(sp_device_space **space) {
   *space = NULL;
 }
 
-/* At most one target per entry, and two sources; pinned memory is the host's. The last term of the
- * device is peer's: its regions hold two sets of received values. */
-sp_bytes sp_cuda_space_predicted_bytes(const sp_sizes *sizes) {
-  const sp_cuda_lists *l = NULL;
-  const size_t lists =
-      sizeof *l->dofs + sizeof *l->target + sizeof *l->source_start + 2 * sizeof *l->sources;
-  const size_t buffers = 2 * sizeof(double), peer = 2 * sizeof(double);
-  return (sp_bytes){.host = sizeof(sp_device_space) + sizes->shared * (double)buffers,
-                    .device = sizes->shared * (double)(lists + buffers + peer)};
-}
-
 /* ---- Messages ----------------------------------------------------------------------------------
  */
 

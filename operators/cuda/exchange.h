@@ -37,7 +37,6 @@ sp_status sp_cuda_space_create(sp_device *device, MPI_Comm comm, sp_exchange *ex
                                sp_transport transport, sp_device_space **out, const char **how,
                                bool *resident);
 void sp_cuda_space_destroy(sp_device_space **space);
-sp_bytes sp_cuda_space_predicted_bytes(const sp_sizes *sizes);
 sp_status sp_cuda_assemble(sp_device_space *space, sp_precision precision, void *vector);
 
 /* The stream for work that other ranks wait for: the urgent one if values travel without the host.

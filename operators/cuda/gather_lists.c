@@ -93,11 +93,6 @@ sp_status sp_cuda_gather_lists_create(const sp_space *space, const bool *zero,
   return status;
 }
 
-double sp_cuda_gather_lists_predicted_bytes(double nodes, double dofs) {
-  const sp_cuda_gather_lists *l = NULL;
-  return nodes * (double)(sizeof *l->nodes + sizeof *l->entries) + (dofs + 1) * sizeof *l->start;
-}
-
 void sp_cuda_gather_lists_free(sp_cuda_gather_lists *out) {
   (void)cudaFree(out->nodes);
   (void)cudaFree(out->start);

@@ -25,9 +25,6 @@ sp_status sp_cuda_gather_lists_create(const struct sp_space *space, const bool *
                                       sp_cuda_gather_lists *out);
 void sp_cuda_gather_lists_free(sp_cuda_gather_lists *lists);
 
-/* Bytes of the lists on the device for `nodes` element nodes, at most. Local. */
-double sp_cuda_gather_lists_predicted_bytes(double nodes, double dofs);
-
 #ifdef __cplusplus
 }
 #endif

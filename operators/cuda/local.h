@@ -98,6 +98,5 @@ sp_status sp_cuda_apply_elements(sp_local_operator *local, const sp_cuda_applica
 sp_status sp_cuda_operator_create(sp_device *device, const sp_operator_setup *setup,
                                   sp_local_operator **out);
 void sp_cuda_operator_destroy(sp_local_operator **out);
-sp_bytes sp_cuda_operator_predicted_bytes(const sp_operator_facts *facts, const sp_sizes *sizes);
 
 #endif

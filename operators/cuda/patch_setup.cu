@@ -78,13 +78,6 @@ sp_status sp_cuda_patches_make(const sp_operator_setup *setup, sp_local_operator
   return status;
 }
 
-double sp_cuda_patches_predicted_bytes(int order) {
-  const double nodes = order == 1 ? 1.7 : 12, slots = order == 1 ? 1.2 : 7;
-  const double words = order == 1 ? 4 + 4.4 : 14 + 17.5; /* of pairs, and of entries */
-  const double geometry = order == 1 ? 3 * nodes : 24;
-  return sizeof(unsigned) * (nodes + words + slots) + sizeof(double) * (geometry + slots);
-}
-
 void sp_cuda_patches_free(sp_cuda_patch_arrays *patches) {
   (void)cudaFree((void *)patches->list);
   (void)cudaFree((void *)patches->codes);

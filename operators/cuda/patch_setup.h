@@ -11,8 +11,4 @@ sp_status sp_cuda_patches_make(const sp_operator_setup *setup, sp_local_operator
                                bool *fits);
 void sp_cuda_patches_free(sp_cuda_patch_arrays *patches);
 
-/* Bytes per element on the device, without the lists of slots: nodes, slots and words per element
- * as in a large box, or slightly more. */
-double sp_cuda_patches_predicted_bytes(int order);
-
 #endif

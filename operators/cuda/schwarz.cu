@@ -54,12 +54,6 @@ void sp_cuda_schwarz_destroy(sp_device_schwarz **schwarz) {
   *schwarz = nullptr;
 }
 
-sp_bytes sp_cuda_schwarz_predicted_bytes(sp_precision precision, int order, const sp_sizes *sizes) {
-  const double n = order + 1;
-  const double numbers = sizes->elements * 3 * n * (n + 1) + sizes->dofs;
-  return {sizeof(sp_device_schwarz), (double)sp_precision_bytes(precision) * numbers};
-}
-
 static sp_status apply(sp_device_schwarz *s, const void *r, void *z, const sp_correction *step) {
   const range named("Schwarz");
   const sp_cuda_boxes boxes = {s->basis, s->values, s->weights};

@@ -11,7 +11,6 @@ extern "C" {
 sp_status sp_cuda_schwarz_create(sp_device *device, const sp_schwarz_setup *setup,
                                  sp_device_schwarz **out);
 void sp_cuda_schwarz_destroy(sp_device_schwarz **schwarz);
-sp_bytes sp_cuda_schwarz_predicted_bytes(sp_precision precision, int order, const sp_sizes *sizes);
 sp_status sp_cuda_schwarz_apply(sp_device_schwarz *schwarz, const void *r, void *z);
 sp_status sp_cuda_schwarz_step(sp_device_schwarz *schwarz, const void *r, void *z,
                                const sp_correction *step);

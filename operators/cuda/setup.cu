@@ -17,25 +17,12 @@ extern "C" {
 #include <cstdlib>
 #include <cstring>
 
-static sp_operator_facts facts_of(const sp_operator_setup *setup) {
-  sp_operator_facts facts = {};
-  facts.kind = setup->kind;
-  facts.geometry = setup->geometry;
-  facts.precision = setup->precision;
-  facts.order = setup->space->numbering->order;
-  facts.rounded = setup->rounded;
-  facts.one_sweep = setup->one_sweep;
-  facts.for_level = setup->for_level;
-  facts.alike = setup->alike != nullptr;
-  return facts;
-}
-
 /* The kernels by patches, or NULL if the operator works element by element. Lists of transfers and
  * Schwarz are by elements. */
-static const sp_cuda_kernel *patch_kernel(const sp_operator_facts *facts, sp_factor_kind factors) {
-  if (facts->kind != SP_BP35 || facts->for_level) return nullptr;
-  const sp_cuda_kernel *kernel =
-      &sp_cuda_order_get(facts->order, facts->precision)->patched[factors];
+static const sp_cuda_kernel *patch_kernel(const sp_operator_setup *setup,
+                                          const sp_local_operator *local) {
+  if (setup->kind != SP_BP35 || setup->for_level) return nullptr;
+  const sp_cuda_kernel *kernel = &local->order->patched[sp_operator_factor_kind(setup)];
   return kernel->launch ? kernel : nullptr;
 }
 
@@ -45,12 +32,11 @@ static const sp_cuda_kernel *element_kernel(const sp_operator_setup *setup,
 }
 
 /* Bytes per element. */
-static size_t factor_bytes(const sp_operator_facts *facts) {
-  const size_t points = sp_rule_points(sp_operator_rule(facts->kind, facts->order));
-  const size_t real = sp_precision_bytes(facts->precision);
-  if (facts->geometry == SP_GEOMETRY_TRILINEAR) return 24 * real;
-  if (facts->rounded) return sp_operator_rounded_words(points) * sizeof(uint32_t);
-  return (size_t)sp_operator_rows[facts->kind].factors * points * real;
+static size_t factor_bytes(const sp_operator_setup *setup, size_t points) {
+  const size_t real = sp_precision_bytes(setup->precision);
+  if (setup->geometry == SP_GEOMETRY_TRILINEAR) return 24 * real;
+  if (setup->rounded) return sp_operator_rounded_words(points) * sizeof(uint32_t);
+  return (size_t)sp_operator_rows[setup->kind].factors * points * real;
 }
 
 /* out = values in this precision. */
@@ -101,8 +87,7 @@ static sp_status send_factors(const sp_operator_setup *setup, sp_local_operator 
   const sp_hexes *hexes = setup->space->mesh->hexes;
   const sp_rule *rule = sp_operator_rule(setup->kind, setup->space->numbering->order);
   const size_t points = sp_rule_points(rule), count = (size_t)hexes->count;
-  const sp_operator_facts facts = facts_of(setup);
-  const size_t bytes = factor_bytes(&facts);
+  const size_t bytes = factor_bytes(setup, points);
   const size_t elements = (32 << 20) / bytes + (size_t)sp_threads();
   batch b = {setup, rule, 0, bytes, nullptr};
   /* Eight bytes more: copies in units of 16 bytes (geometry.cuh) may read them. */
@@ -291,42 +276,12 @@ static sp_status allocate_sums(sp_local_operator *local) {
   return SP_OK;
 }
 
-/* Refuse, before anything is allocated, what does not fit into the codes of nodes (launch.h) or
- * into memory.
- */
-static sp_status check_size(const sp_operator_setup *setup, const sp_operator_facts *facts) {
-  static_assert(SP_DEVICE_MOST == SP_CUDA_DOF, "codes of nodes hold all numbers");
-  SP_TRY(sp_operator_device_numbers(facts->order, setup->space->mesh->hexes->count,
-                                    setup->space->numbering->local));
-  int device = -1;
-  size_t available, total;
-  const sp_numbering *numbering = setup->space->numbering;
-  sp_sizes sizes = {};
-  sizes.elements = setup->space->mesh->hexes->count;
-  sizes.dofs = numbering->local;
-  sizes.shared = numbering->shared_start[numbering->neighbours];
-  /* x, b (which becomes r), two buffers of p, and A p are to come. */
-  const double vectors = 5 * sizes.dofs * sp_precision_bytes(setup->precision);
-  const double needed = sp_cuda_operator_predicted_bytes(facts, &sizes).device + vectors;
-  SP_CUDA(cudaGetDevice(&device));
-  SP_CUDA(cudaMemGetInfo(&available, &total));
-  if (needed <= (double)available) return SP_OK;
-  return sp_fail(
-      SP_ERR_SYSTEM,
-      "the case needs %.1f GB on GPU %d, of which %.1f of %.1f GB are free: use more GPUs, "
-      "or trilinear geometry",
-      needed * 1e-9, device, available * 1e-9, total * 1e-9);
-}
-
 /* If elements are not in an order that keeps neighbours together, patches have many nodes: where a
  * block has no room for those of one of them, the operator works element by element. */
 static sp_status try_patches(const sp_operator_setup *setup, sp_local_operator *local) {
   SP_TRY(sp_cuda_patches_make(setup, local, &local->works_by_patches));
-  if (local->works_by_patches) return SP_OK;
-  sp_operator_facts facts = facts_of(setup);
-  facts.for_level = true;
-  local->kernel = element_kernel(setup, local);
-  return check_size(setup, &facts);
+  if (!local->works_by_patches) local->kernel = element_kernel(setup, local);
+  return SP_OK;
 }
 
 static sp_status build(const sp_operator_setup *setup, sp_local_operator *local) {
@@ -343,33 +298,6 @@ static sp_status build(const sp_operator_setup *setup, sp_local_operator *local)
   if (local->precision == SP_DOUBLE) SP_TRY(allocate_sums(local));
   SP_CUDA(cudaDeviceSynchronize());
   return SP_OK;
-}
-
-static double element_bytes(const sp_operator_facts *facts, const sp_sizes *sizes) {
-  const int order = facts->order;
-  const double real = (double)sp_precision_bytes(facts->precision);
-  const double edge_nodes = sizes->elements * sp_cuda_edge_nodes(order);
-  double bytes = sizes->elements * (double)factor_bytes(facts) + 8 + edge_nodes * real;
-  if (!facts->alike)
-    bytes += sizes->elements * sp_cuda_surface_nodes(order) * sizeof(*sp_local_operator::nodes) +
-             sp_cuda_assembly_predicted_bytes(edge_nodes, sizes);
-  return bytes;
-}
-
-/* The counts must fit the codes of nodes. */
-sp_bytes sp_cuda_operator_predicted_bytes(const sp_operator_facts *facts, const sp_sizes *sizes) {
-  const sp_factor_kind factors = sp_factor_kind_of(facts->geometry);
-  const sp_cuda_kernel *kernel = patch_kernel(facts, factors);
-  const double device = kernel ? sizes->elements * sp_cuda_patches_predicted_bytes(facts->order)
-                               : element_bytes(facts, sizes);
-  if (facts->precision == SP_SINGLE) return {sizeof(sp_local_operator), device};
-  if (!kernel) kernel = &sp_cuda_order_get(facts->order, SP_DOUBLE)->kernels[facts->kind][factors];
-  /* Of pass 1 in two parts, one more block at most than as a whole. */
-  const double blocks = kernel->blocks((int)sizes->elements) + 1;
-  const double sums = blocks + SP_CUDA_SUM_BLOCKS + 2 * SP_CUDA_VECTOR_BLOCKS;
-  return {sizeof(sp_local_operator) + 2 * sizeof(*sp_local_operator::sums),
-          device + sums * sizeof(double) + sizeof(*sp_local_operator::scalars) +
-              SP_CG_BATCH * sizeof(*sp_local_operator::records)};
 }
 
 void sp_cuda_operator_destroy(sp_local_operator **out) {
@@ -400,14 +328,15 @@ sp_status sp_cuda_operator_create(sp_device *device, const sp_operator_setup *se
   const range named("operator: set-up");
   sp_local_operator *local;
   *out = nullptr;
-  const sp_operator_facts facts = facts_of(setup);
-  SP_TRY(check_size(setup, &facts));
+  static_assert(SP_DEVICE_MOST == SP_CUDA_DOF, "codes of nodes hold all numbers");
+  SP_TRY(sp_operator_device_numbers(setup->space->numbering->order,
+                                    setup->space->mesh->hexes->count,
+                                    setup->space->numbering->local));
   SP_TRY(sp_allocate(1, sizeof *local, "operator", &local));
   local->device = device;
   local->precision = setup->precision;
   local->order = sp_cuda_order_get(setup->space->numbering->order, setup->precision);
-  const sp_factor_kind factors = sp_operator_factor_kind(setup);
-  local->kernel = patch_kernel(&facts, factors);
+  local->kernel = patch_kernel(setup, local);
   local->works_by_patches = local->kernel != nullptr;
   if (!local->kernel) local->kernel = element_kernel(setup, local);
   local->lambda = setup->lambda;

@@ -334,17 +334,6 @@ void sp_cuda_transfer_destroy(sp_device_transfer **transfer) {
   *transfer = nullptr;
 }
 
-sp_bytes sp_cuda_transfer_predicted_bytes(const sp_transfer_facts *facts) {
-  const double nf = facts->fine_order + 1, nc = facts->coarse_order + 1;
-  const double real = (double)sp_precision_bytes(facts->precision);
-  const double coarse_nodes = facts->coarse->elements * nc * nc * nc;
-  const double lists = sp_cuda_gather_lists_predicted_bytes(coarse_nodes, facts->coarse->dofs);
-  const double places = nf * nf * nf * sizeof(*sp_device_transfer::places);
-  /* The matrix, the correction, and sums. */
-  return {sizeof(sp_device_transfer),
-          lists + places + real * (nf * nc + facts->fine->dofs + coarse_nodes)};
-}
-
 sp_status sp_cuda_prolong(sp_device_transfer *t, const void *coarse, void *fine) {
   const bool single = t->local->precision == SP_SINGLE, alone = !t->correction;
   SP_CUDA((single ? queue_prolong<float> : queue_prolong<double>)(t, alone, coarse,

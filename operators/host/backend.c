@@ -102,10 +102,6 @@ static void host_vector_destroy(sp_device *device, void *vector) {
   memcpy(vector, &none, sizeof none);
 }
 
-static sp_bytes host_vector_predicted_bytes(sp_precision precision, double count) {
-  return (sp_bytes){.host = sp_host_predicted_bytes(count, sp_precision_bytes(precision))};
-}
-
 static sp_status host_finish(sp_device *device) {
   (void)device;
   return SP_OK;
@@ -127,11 +123,6 @@ static sp_status host_space_create(sp_device *device, MPI_Comm comm, sp_exchange
 static void host_space_destroy(sp_device_space **space) {
   free(*space);
   *space = NULL;
-}
-
-static sp_bytes host_space_predicted_bytes(const sp_sizes *sizes) {
-  (void)sizes;
-  return (sp_bytes){.host = sizeof(sp_device_space)};
 }
 
 static sp_status host_assemble(sp_device_space *space, sp_precision precision, void *vector) {
@@ -211,14 +202,6 @@ static sp_status host_operator_create(sp_device *device, const sp_operator_setup
 
 static size_t host_operator_bytes(const sp_local_operator *local) {
   return local->bytes;
-}
-
-static sp_bytes host_operator_predicted_bytes(const sp_operator_facts *facts,
-                                              const sp_sizes *sizes) {
-  return (sp_bytes){.host = sizeof(sp_local_operator) +
-                            sp_host_layout_predicted_bytes(facts, sizes) +
-                            sp_host_predicted_bytes(sp_team_size() * SP_HOST_WORK, sizeof(double)) +
-                            sp_host_predicted_bytes(sp_team_size(), sizeof(member))};
 }
 
 /* A team that sweeps over one part. */
@@ -446,7 +429,6 @@ const sp_backend sp_backend_host = {
     .faster_geometry = host_faster_geometry,
     .vector_create = host_vector_create,
     .vector_destroy = host_vector_destroy,
-    .vector_predicted_bytes = host_vector_predicted_bytes,
     .upload = sp_host_copy,
     .download = sp_host_copy,
     .copy = sp_host_copy,
@@ -457,26 +439,22 @@ const sp_backend sp_backend_host = {
     .correct = sp_host_correct,
     .space_create = host_space_create,
     .space_destroy = host_space_destroy,
-    .space_predicted_bytes = host_space_predicted_bytes,
     .assemble = host_assemble,
     .single_operators = true,
     .rounded_factors = false,
     .operator_create = host_operator_create,
     .operator_destroy = host_operator_destroy,
     .operator_bytes = host_operator_bytes,
-    .operator_predicted_bytes = host_operator_predicted_bytes,
     .apply = host_apply,
     .e_vector_size = host_e_vector_size,
     .apply_unassembled = host_apply_unassembled,
     .weighted_transfer = true,
     .transfer_create = sp_host_transfer_create,
     .transfer_destroy = sp_host_transfer_destroy,
-    .transfer_predicted_bytes = sp_host_transfer_predicted_bytes,
     .prolong = sp_host_prolong,
     .restrict_residual = sp_host_restrict,
     .schwarz_create = sp_host_schwarz_create,
     .schwarz_destroy = sp_host_schwarz_destroy,
-    .schwarz_predicted_bytes = sp_host_schwarz_predicted_bytes,
     .schwarz_apply = sp_host_schwarz_apply,
     .direction = host_direction,
     .update = host_update,

@@ -1,7 +1,6 @@
 #include "operators/host/layout.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -302,23 +301,6 @@ size_t sp_host_layout_bytes(const sp_host_tables *tables, const sp_host_layout *
          dof_count(tables, layout) * sizeof(sp_lid) +
          factor_count(layout) * sp_precision_bytes(layout->precision) +
          (size_t)layout->blocks * (sizeof *layout->block + sizeof *layout->touched);
-}
-
-double sp_host_layout_predicted_bytes(const sp_operator_facts *facts, const sp_sizes *sizes) {
-  const sp_host_layout *l = NULL;
-  const int n = facts->order, threads = sp_team_size();
-  const double surface = 6 * n * n + 2; /* nodes */
-  /* The last block of elements that touch other ranks, and that of the others, need not be full. */
-  const double lanes = sp_host_lanes(sp_host_best_kernels(), facts->precision);
-  const double blocks = sizes->shared > 0 ? floor((sizes->elements + 2 * (lanes - 1)) / lanes)
-                                          : ceil(sizes->elements / lanes);
-  const double factors = lanes * factors_of(facts->kind, facts->geometry, n);
-  return blocks * (lanes * surface * sizeof *l->dofs + sizeof *l->block) +
-         (blocks + 1) * sizeof *l->touched +
-         (facts->one_sweep + (threads > 1)) *
-             ((blocks + 2) * sizeof *l->last.start + sizes->entities * sizeof *l->last.runs) +
-         sp_host_seams_predicted_bytes(threads, blocks, lanes, lanes * surface, facts->precision) +
-         sp_host_predicted_bytes(blocks * factors, sp_precision_bytes(facts->precision));
 }
 
 static void split_both(int rows, int columns, const double *matrix, sp_even_odd *plain,

@@ -19,10 +19,6 @@ void sp_host_layout_free(sp_host_layout *layout);
 /* Bytes that the layout holds. Local. */
 size_t sp_host_layout_bytes(const sp_host_tables *tables, const sp_host_layout *layout);
 
-/* The same before it exists: an upper bound, since it is not known how many elements touch other
- * ranks. Local. */
-double sp_host_layout_predicted_bytes(const sp_operator_facts *facts, const sp_sizes *sizes);
-
 /* The one-dimensional matrices, the quadrature rule and the node order of `kind` at `order`, and
  * what is best for these kernels; like the layout's factors they are computed in double and rounded
  * once to the precision. Local. */

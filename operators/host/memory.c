@@ -1,6 +1,5 @@
 #include "operators/host/memory.h"
 
-#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -17,10 +16,6 @@ enum {
   LARGEST_OFFSET = CACHE_LINE + (OFFSETS - 1) * STEP
 };
 
-static bool is_large(double bytes) {
-  return bytes >= HUGE_PAGE;
-}
-
 sp_status sp_host_allocate(size_t count, size_t size, const char *what, void *out) {
   static unsigned large; /* how many there have been */
   void *memory = NULL;
@@ -28,7 +23,7 @@ sp_status sp_host_allocate(size_t count, size_t size, const char *what, void *ou
   if (count > (SIZE_MAX - 2 * HUGE_PAGE) / size)
     return sp_fail(SP_ERR_SYSTEM, "out of memory: %s needs %zu times %zu bytes", what, count, size);
   size_t bytes = (count > 0 ? count : 1) * size, alignment = CACHE_LINE, offset = CACHE_LINE;
-  const bool huge = is_large((double)bytes);
+  const bool huge = bytes >= HUGE_PAGE;
   if (huge) {
     alignment = HUGE_PAGE;
     offset += large++ % OFFSETS * STEP;
@@ -50,11 +45,4 @@ void sp_host_free(void *memory) {
   if (!memory) return;
   memcpy(&block, (char *)memory - sizeof block, sizeof block);
   free(block);
-}
-
-double sp_host_predicted_bytes(double count, size_t size) {
-  const double bytes = fmax(count, 1) * (double)size;
-  const double alignment = is_large(bytes) ? HUGE_PAGE : CACHE_LINE;
-  const double offset = is_large(bytes) ? LARGEST_OFFSET : CACHE_LINE;
-  return alignment * ceil((bytes + offset) / alignment);
 }

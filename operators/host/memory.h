@@ -16,7 +16,4 @@ sp_status sp_host_allocate(size_t count, size_t size, const char *what, void *ou
 /* NULL-safe. */
 void sp_host_free(void *memory);
 
-/* Bytes that sp_host_allocate takes. */
-double sp_host_predicted_bytes(double count, size_t size);
-
 #endif

@@ -8,7 +8,6 @@
 #include "operators/host/device.h"
 #include "operators/host/layout.h"
 #include "operators/host/memory.h"
-#include "operators/host/sets.h"
 #include "operators/host/vector_calls.h"
 #include "operators/space.h"
 
@@ -92,19 +91,6 @@ void sp_host_schwarz_destroy(sp_device_schwarz **schwarz) {
   sp_host_seams_free(&(*schwarz)->boxes.seams);
   free(*schwarz);
   *schwarz = NULL;
-}
-
-sp_bytes sp_host_schwarz_predicted_bytes(sp_precision precision, int order, const sp_sizes *sizes) {
-  const size_t real = sp_precision_bytes(precision);
-  const double n = order + 1, lanes = sp_host_lanes(sp_host_best_kernels(), precision);
-  const double padded = lanes * ceil(sizes->elements / lanes);
-  return (sp_bytes){.host = sizeof(sp_device_schwarz) +
-                            sp_host_predicted_bytes(padded * 3 * n * n, real) +
-                            sp_host_predicted_bytes(padded * 3 * n, real) +
-                            sp_host_predicted_bytes(sizes->dofs, real) +
-                            sp_host_predicted_bytes(sp_team_size(), work_bytes(order)) +
-                            sp_host_seams_predicted_bytes(sp_team_size(), sizes->elements, 1,
-                                                          n * n * n, precision)};
 }
 
 /* One application by the team. */

@@ -7,7 +7,6 @@
 sp_status sp_host_schwarz_create(sp_device *device, const sp_schwarz_setup *setup,
                                  sp_device_schwarz **out);
 void sp_host_schwarz_destroy(sp_device_schwarz **schwarz);
-sp_bytes sp_host_schwarz_predicted_bytes(sp_precision precision, int order, const sp_sizes *sizes);
 sp_status sp_host_schwarz_apply(sp_device_schwarz *schwarz, const void *r, void *z);
 
 #endif

@@ -1,6 +1,5 @@
 #include "operators/host/seams.h"
 
-#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -158,17 +157,4 @@ size_t sp_host_seams_bytes(const sp_host_seams *seams, sp_precision precision, s
          (size_t)items * sizeof *seams->row +
          seams->rows * (size_t)seams->width * sizeof *seams->targets +
          (size_t)seams->start[count] * sp_precision_bytes(precision);
-}
-
-double sp_host_seams_predicted_bytes(int threads, double items, double elements_per_item,
-                                     double width, sp_precision precision) {
-  const sp_host_seams *s = NULL;
-  if (threads == 1) return 0;
-  /* As if the share of each thread were a cube, and of every item on its surface all elements. */
-  const double cube = items * elements_per_item / threads;
-  const double rows = fmin(items, threads * 6 * pow(cube, 2.0 / 3));
-  const double on_seams = rows * width / 3;
-  return items * sizeof *s->row + rows * width * sizeof *s->targets +
-         on_seams * (sizeof *s->dofs / 2.0 + sizeof *s->start / 2.0 +
-                     (double)sp_precision_bytes(precision));
 }

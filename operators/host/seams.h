@@ -59,10 +59,7 @@ void sp_host_seams_sum(const sp_host_seams *seams, sp_precision precision, sp_li
 void sp_host_seams_last(const sp_host_seams *seams, sp_precision precision, sp_lid begin,
                         sp_lid end, void *y);
 
-/* Bytes that it holds; and an estimate before it exists, for so many items of as many elements
- * each, `width` targets per item. Local. */
+/* Bytes that it holds. Local. */
 size_t sp_host_seams_bytes(const sp_host_seams *seams, sp_precision precision, sp_lid items);
-double sp_host_seams_predicted_bytes(int threads, double items, double elements_per_item,
-                                     double width, sp_precision precision);
 
 #endif

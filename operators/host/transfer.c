@@ -100,21 +100,6 @@ void sp_host_transfer_destroy(sp_device_transfer **transfer) {
   *transfer = NULL;
 }
 
-sp_bytes sp_host_transfer_predicted_bytes(const sp_transfer_facts *facts) {
-  const sp_device_transfer *t = NULL;
-  const int nf = facts->fine_order + 1, nc = facts->coarse_order + 1;
-  const int threads = sp_team_size();
-  const size_t real = sp_precision_bytes(facts->precision);
-  const double fine_dofs = facts->fine->dofs, elements = facts->fine->elements;
-  return (sp_bytes){
-      .host = sizeof *t + sp_host_predicted_bytes(nf * nc, real) +
-              2 * sp_host_predicted_bytes(fine_dofs, real) + /* weights, correction */
-              sp_host_predicted_bytes(threads * (double)sp_host_interpolation_work(nf), 1) +
-              sp_host_seams_predicted_bytes(threads, elements, 1, nf * nf * nf, facts->precision) +
-              sp_host_seams_predicted_bytes(threads, elements, 1, nc * nc * nc, facts->precision) +
-              facts->coarse->dofs * sizeof *t->coarse_constrained};
-}
-
 static void assemble(const sp_space *space, sp_precision precision, void *vector) {
   sp_exchange_begin(space->exchange, precision, vector);
   sp_exchange_end(space->exchange, precision, vector);

@@ -8,7 +8,6 @@
 sp_status sp_host_transfer_create(sp_device *device, const sp_transfer_setup *setup,
                                   sp_device_transfer **out);
 void sp_host_transfer_destroy(sp_device_transfer **transfer);
-sp_bytes sp_host_transfer_predicted_bytes(const sp_transfer_facts *facts);
 sp_status sp_host_prolong(sp_device_transfer *transfer, const void *coarse, void *fine);
 sp_status sp_host_restrict(sp_device_transfer *transfer, const void *fine, void *coarse);
 

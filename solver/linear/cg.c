@@ -365,9 +365,3 @@ sp_status sp_cg_solve(sp_operator *op, sp_preconditioner *preconditioner,
   destroy_vectors(&s);
   return status;
 }
-
-sp_bytes sp_cg_predicted_bytes(const sp_backend *backend, double dofs, bool applies) {
-  const int vectors = 2 + backend->two_directions + applies; /* p, ap, next_p, z */
-  const sp_bytes each = backend->vector_predicted_bytes(SP_DOUBLE, dofs);
-  return (sp_bytes){vectors * each.host, vectors * each.device};
-}

@@ -93,8 +93,4 @@ bool sp_cg_is_in_one_sweep(const sp_operator *op, const sp_preconditioner *preco
 sp_status sp_cg_solve(sp_operator *op, sp_preconditioner *preconditioner,
                       const sp_cg_options *options, double *b, double *x, sp_cg_result *result);
 
-/* Bytes of the vectors that this creates on a rank with so many local DOFs. `applies`: the
- * preconditioner is neither none nor a diagonal. Local. */
-sp_bytes sp_cg_predicted_bytes(const sp_backend *backend, double dofs, bool applies);
-
 #endif

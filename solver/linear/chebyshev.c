@@ -233,27 +233,6 @@ void sp_chebyshev_destroy(sp_chebyshev **chebyshev) {
   *chebyshev = NULL;
 }
 
-static sp_bytes vectors_of(const sp_backend *backend, int count, sp_precision precision,
-                           double dofs) {
-  const sp_bytes one = backend->vector_predicted_bytes(precision, dofs);
-  return (sp_bytes){count * one.host, count * one.device};
-}
-
-sp_bytes sp_chebyshev_predicted_bytes(const sp_backend *backend, sp_precision precision,
-                                      double dofs) {
-  sp_bytes bytes = vectors_of(backend, 4, precision, dofs); /* D^-1, r, d, product */
-  bytes.host += sizeof(sp_chebyshev);
-  return bytes;
-}
-
-/* The diagonal, a start vector, and two vectors of Lanczos' method. */
-sp_bytes sp_chebyshev_predicted_setup_bytes(const sp_backend *backend, sp_precision precision,
-                                            double dofs) {
-  sp_bytes bytes = vectors_of(backend, 2, precision, dofs);
-  bytes.host += 2 * dofs * sizeof(double);
-  return bytes;
-}
-
 double sp_chebyshev_bound(const sp_chebyshev *chebyshev) {
   return chebyshev->bound;
 }

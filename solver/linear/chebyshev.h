@@ -25,13 +25,6 @@ typedef struct sp_chebyshev sp_chebyshev;
 sp_status sp_chebyshev_create(sp_operator *op, const sp_operator_setup *setup, int degree,
                               const sp_separable *boxes, sp_chebyshev **out);
 
-/* Bytes that it holds on a rank with so many local DOFs, and those that its creation takes besides.
- * Local. */
-sp_bytes sp_chebyshev_predicted_bytes(const sp_backend *backend, sp_precision precision,
-                                      double dofs);
-sp_bytes sp_chebyshev_predicted_setup_bytes(const sp_backend *backend, sp_precision precision,
-                                            double dofs);
-
 /* NULL-safe; sets *chebyshev to NULL. Local. */
 void sp_chebyshev_destroy(sp_chebyshev **chebyshev);
 

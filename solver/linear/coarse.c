@@ -314,25 +314,3 @@ bool sp_coarse_only_queues(const sp_coarse *coarse) {
 const char *sp_coarse_describe(const sp_coarse *coarse) {
   return coarse->description;
 }
-
-/* hypre does not say. On the host boxes of 32^3 and 60^3 elements took 550 to 580 bytes per row on
- * one rank and on four; the 27 entries of a row are 324. On a device every rank has all rows: 27
- * entries, about half as many again on further levels, with an index and a number each, and six
- * vectors; on the host hypre's levels and the matrix come and go. */
-sp_bytes sp_coarse_predicted_bytes(const sp_backend *backend, sp_coarse_kind kind,
-                                   sp_precision precision, double dofs, double global) {
-  const double real = (double)sp_precision_bytes(precision);
-  if (!backend->matrix_create) return (sp_bytes){(570 + 2 * sizeof(double)) * dofs, 0};
-  sp_bytes bytes = {0, dofs * (real + sizeof(int))};
-  if (dofs < global) { /* other ranks have the rest */
-    const sp_sizes gathered = {.shared = global};
-    bytes = sp_bytes_sum(bytes, backend->space_predicted_bytes(&gathered));
-    bytes.host += sp_exchange_predicted_bytes(&gathered);
-  }
-  if (kind != SP_COARSE_AMG && global <= DIRECT_ON_DEVICE)
-    bytes.device += global * global * real;
-  else
-    bytes.device +=
-        global * (1.5 * 27 * (real + sizeof(int)) + 6 * real) + LAST_LEVEL * LAST_LEVEL * real;
-  return bytes;
-}

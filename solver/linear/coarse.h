@@ -57,11 +57,6 @@ sp_status sp_coarse_create(const sp_operator_setup *setup, const sp_constants *c
  * SP_ERR_INPUT for more entries than int counts. Collective. */
 sp_status sp_coarse_complete(sp_coarse *coarse);
 
-/* About the bytes that it holds on a rank with so many local DOFs, of `global` in all; 0 without
- * hypre. Local. */
-sp_bytes sp_coarse_predicted_bytes(const sp_backend *backend, sp_coarse_kind kind,
-                                   sp_precision precision, double dofs, double global);
-
 /* NULL-safe; sets *coarse to NULL. Collective. */
 void sp_coarse_destroy(sp_coarse **coarse);
 

@@ -56,12 +56,3 @@ sp_status sp_jacobi_create(sp_operator *op, const sp_operator_setup *setup,
   *out = &j->base;
   return SP_OK;
 }
-
-sp_bytes sp_jacobi_predicted_bytes(const sp_backend *backend, double dofs) {
-  return sp_bytes_sum((sp_bytes){.host = sizeof(jacobi)},
-                      backend->vector_predicted_bytes(SP_DOUBLE, dofs));
-}
-
-sp_bytes sp_jacobi_predicted_setup_bytes(double dofs) {
-  return (sp_bytes){.host = dofs * sizeof(double)}; /* the diagonal */
-}

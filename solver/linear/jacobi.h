@@ -9,9 +9,4 @@
 sp_status sp_jacobi_create(sp_operator *op, const sp_operator_setup *setup,
                            sp_preconditioner **out);
 
-/* Bytes that it holds on a rank with so many local DOFs, and those that its creation takes besides.
- * Local. */
-sp_bytes sp_jacobi_predicted_bytes(const sp_backend *backend, double dofs);
-sp_bytes sp_jacobi_predicted_setup_bytes(double dofs);
-
 #endif

@@ -91,17 +91,4 @@ sp_status sp_multigrid_begin(const sp_space *space, const sp_multigrid_options *
                              const sp_multigrid_problem *problem, sp_preconditioner **out);
 sp_status sp_multigrid_complete(sp_preconditioner *multigrid);
 
-/* What decides the memory of a level on a rank. `op` is the operator's; its precision is not used,
- * and op.alike is true where the level's setup has an operator alike. */
-typedef struct sp_multigrid_level_facts {
-  sp_operator_facts op;
-  sp_sizes sizes;
-  double global; /* of the last level: DOFs of all ranks */
-} sp_multigrid_level_facts;
-
-/* Bytes that it holds, of levels[options->levels], and the most that its creation takes; `options`
- * are decided. Local. */
-void sp_multigrid_predict(const sp_backend *backend, const sp_multigrid_options *options,
-                          const sp_multigrid_level_facts *levels, sp_bytes *held, sp_bytes *most);
-
 #endif

@@ -53,13 +53,3 @@ const char *sp_coarse_describe(const sp_coarse *coarse) {
   (void)coarse;
   return "none";
 }
-
-sp_bytes sp_coarse_predicted_bytes(const sp_backend *backend, sp_coarse_kind kind,
-                                   sp_precision precision, double dofs, double global) {
-  (void)backend;
-  (void)kind;
-  (void)precision;
-  (void)dofs;
-  (void)global;
-  return (sp_bytes){0};
-}

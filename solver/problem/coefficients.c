@@ -72,10 +72,3 @@ bool sp_coefficients_have_lambda(const sp_coefficients *coefficients, sp_lid ele
     if (lambda[p] > 0) return true;
   return false;
 }
-
-double sp_coefficients_predicted_bytes(const sp_materials *materials, double elements,
-                                       const sp_rule *rule) {
-  const int arrays = sp_materials_have_kappa(materials) + sp_materials_have_lambda(materials);
-  const size_t points = sp_materials_are_constant(materials) ? 1 : sp_rule_points(rule);
-  return arrays * elements * (double)(points * sizeof(double));
-}

@@ -26,8 +26,4 @@ void sp_coefficients_free(sp_coefficients *coefficients);
 /* Check if lambda > 0 at one of the element's points. Local. */
 bool sp_coefficients_have_lambda(const sp_coefficients *coefficients, sp_lid element);
 
-/* Bytes of its arrays on a rank with so many elements. Local. */
-double sp_coefficients_predicted_bytes(const sp_materials *materials, double elements,
-                                       const sp_rule *rule);
-
 #endif

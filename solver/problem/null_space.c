@@ -254,11 +254,6 @@ sp_status sp_null_space_copy(const sp_null_space *null_space, const sp_space *sp
   return SP_OK;
 }
 
-double sp_null_space_predicted_bytes(double elements, double dofs) {
-  const sp_null_space *n = NULL;
-  return sizeof *n + elements * sizeof *n->of_element + dofs * sizeof *n->of_dof;
-}
-
 void sp_null_space_destroy(sp_null_space **null_space) {
   if (!*null_space) return;
   free((*null_space)->of_element);

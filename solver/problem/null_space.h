@@ -34,10 +34,6 @@ sp_status sp_null_space_create(const sp_space *space, const bool *constrained,
 sp_status sp_null_space_copy(const sp_null_space *null_space, const sp_space *space,
                              sp_null_space **out);
 
-/* Bytes that it holds on a rank with so many elements and local DOFs, without numbers per
- * component. Local. */
-double sp_null_space_predicted_bytes(double elements, double dofs);
-
 /* NULL-safe; sets *null_space to NULL. Local. */
 void sp_null_space_destroy(sp_null_space **null_space);
 

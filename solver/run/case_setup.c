@@ -144,15 +144,6 @@ static sp_status create_vectors(sp_case *c) {
   return p->backend->vector_create(p->device, SP_DOUBLE, dofs, &c->b);
 }
 
-sp_bytes sp_case_predicted_bytes(const sp_backend *backend, double dofs, bool has_solution) {
-  const sp_case *c = NULL;
-  const sp_bytes vector = backend->vector_predicted_bytes(SP_DOUBLE, dofs); /* x, b */
-  size_t host =
-      sizeof *c->constrained + sizeof *c->boundary_values + sizeof *c->load + sizeof *c->work;
-  if (has_solution) host += sizeof *c->solution;
-  return (sp_bytes){dofs * (double)host + 2 * vector.host, 2 * vector.device};
-}
-
 /* CG squares its vectors: keep r.r and p.Ap far from underflow, where a residual looks like zero,
  * and from overflow. */
 static sp_status check_load(sp_case *c) {

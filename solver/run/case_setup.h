@@ -54,11 +54,6 @@ typedef struct sp_case {
  * set the fields from `workers` to `postprocess`. Errors: those of all phases. Collective. */
 sp_status sp_case_set_up(sp_case *c, sp_profile *profile);
 
-/* Bytes of a case's own L-vectors on a rank with so many local DOFs, without and with the solution
- * on the host. Memory counts from its first use: for the solution after CG, or to restart before
- * it, or if there are several threads, which clear it, from its allocation. Local. */
-sp_bytes sp_case_predicted_bytes(const sp_backend *backend, double dofs, bool has_solution);
-
 /* Free what the case owns, however far it got. Collective. */
 void sp_case_release(sp_case *c);
 

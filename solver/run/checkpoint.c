@@ -194,14 +194,6 @@ sp_status sp_checkpoint_create(const sp_config *config, const sp_space *space,
   return SP_OK;
 }
 
-double sp_checkpoint_predicted_bytes(const sp_config *config, double dofs) {
-  const sp_checkpoint *c = NULL;
-  const bool saves = config->output.checkpoint[0];
-  if (!saves && !config->output.restart[0]) return 0;
-  return sizeof *c + dofs * (double)(sizeof *c->names +
-                                     (saves ? SP_CHECKPOINT_VECTORS * sizeof **c->values : 0));
-}
-
 void sp_checkpoint_destroy(sp_checkpoint **checkpoint) {
   if (!*checkpoint) return;
   for (int v = 0; v < SP_CHECKPOINT_VECTORS; v++) free((*checkpoint)->values[v]);
@@ -307,16 +299,6 @@ static sp_status read_share(const sp_checkpoint *c, share *s) {
     for (int v = 0; v < SP_CHECKPOINT_VECTORS; v++) s->packed[i].values[v] = s->rows.values[v][i];
   }
   return SP_OK;
-}
-
-/* A share is about as many rows as there are local DOFs. */
-double sp_checkpoint_predicted_load_bytes(const sp_config *config, double dofs) {
-  const share *s = NULL;
-  const size_t row =
-      sizeof *s->rows.names + SP_CHECKPOINT_VECTORS * sizeof **s->rows.values + sizeof *s->packed;
-  const size_t wanted = sizeof(sp_row_name) + SP_ROW_VALUES * sizeof(double);
-  if (!config->output.restart[0]) return 0;
-  return dofs * (double)(row + wanted) + sp_rendezvous_predicted_bytes(dofs, dofs);
 }
 
 /* Find every local DOF's row. Collective. */

@@ -33,11 +33,6 @@ sp_status sp_checkpoint_check(MPI_Comm comm, const sp_config *config);
  * SP_ERR_INPUT for element numbers beyond 2^53. Collective. */
 sp_status sp_checkpoint_create(const sp_config *config, const sp_space *space, sp_checkpoint **out);
 
-/* Bytes that a checkpoint of `config` holds on a rank with so many local DOFs, 0 for none; and
- * those that sp_checkpoint_load takes meanwhile. Local. */
-double sp_checkpoint_predicted_bytes(const sp_config *config, double dofs);
-double sp_checkpoint_predicted_load_bytes(const sp_config *config, double dofs);
-
 /* NULL-safe; sets *checkpoint to NULL. Local. */
 void sp_checkpoint_destroy(sp_checkpoint **checkpoint);
 

@@ -9,20 +9,18 @@
 #include <malloc.h>
 #endif
 
-#include "io/threads.h"
+#include "io/team.h"
 #include "mesh/create.h"
 #include "mesh/reference.h"
 #include "mesh/sizes.h"
 #include "operators/counts.h"
 #include "operators/geometry_choice.h"
-#include "solver/problem/coefficients.h"
-#include "solver/problem/null_space.h"
+#include "operators/separable.h"
 #include "solver/problem/probe.h"
 #include "solver/problem/quantities.h"
 #include "solver/run/case.h"
-#include "solver/run/case_setup.h"
 #include "solver/run/checkpoint.h"
-#include "solver/run/field.h"
+#include "solver/run/memory.h"
 #include "solver/run/outputs.h"
 #include "solver/run/precondition.h"
 #include "solver/run/report.h"
@@ -48,18 +46,6 @@ double sp_memory_resident(void) {
   return most_so_far(); /* elsewhere: little more, at the start */
 }
 
-/* What decides the memory of a rank besides its sizes. */
-typedef struct shape {
-  const sp_config *config;
-  const sp_backend *backend;
-  sp_operator_facts op;
-  int map_order;
-  double coefficients; /* bytes */
-  sp_precondition_bytes preconditioner;
-  double field; /* bytes to write the field, 0 without one */
-  bool null_space;
-} shape;
-
 /* Pages of the program, MPI, HDF5 and MPI-IO that the start has not touched. Measured on tiny
  * cases: 1 to 3 MB without files, 2 to 6 with a log, 7 to 9 with a field and a checkpoint too. */
 static double libraries(const sp_config *config) {
@@ -67,85 +53,78 @@ static double libraries(const sp_config *config) {
   return 2e6 + (config->output.log[0] ? 2e6 : 0) + (parallel_files ? 4e6 : 0);
 }
 
-/* Bytes of a rank: the largest of the moments at which a run holds most. */
-static sp_bytes predict_bytes(const shape *s, const sp_sizes *sizes, double at_start) {
-  const sp_config *config = s->config;
-  const sp_precondition_bytes *preconditioner = &s->preconditioner;
-  const double dofs = sizes->dofs;
-  const double mesh = at_start + libraries(config) + sp_mesh_predicted_bytes(sizes, s->map_order);
-  sp_bytes base = sp_bytes_sum(sp_space_predicted_bytes(s->backend, sizes, s->op.order),
-                               sp_operator_predicted_bytes(s->backend, &s->op, sizes));
-  base.host += mesh + sp_checkpoint_predicted_bytes(config, dofs);
-  /* With Dirichlet data only a mesh of several parts has components to keep. */
-  if (s->null_space) base.host += sp_null_space_predicted_bytes(sizes->elements, dofs);
-  const bool restarts = config->output.restart[0];
-  const sp_bytes vectors = sp_case_predicted_bytes(s->backend, dofs, sp_threads() > 1);
-  const sp_bytes built = sp_bytes_sum(base, preconditioner->held);
-  const sp_bytes before = sp_bytes_sum(built, vectors);
-  const sp_bytes solved = sp_bytes_sum(built, sp_case_predicted_bytes(s->backend, dofs, true));
-  sp_bytes building = sp_bytes_sum(sp_bytes_sum(base, vectors), preconditioner->most);
-  building.host += s->coefficients;
-  const sp_bytes cg = sp_cg_predicted_bytes(s->backend, dofs, preconditioner->applies);
-  const double load = sp_checkpoint_predicted_load_bytes(config, dofs);
-  const sp_bytes moments[] = {
-      {.host = mesh + sp_mesh_predicted_ordering_bytes(sizes, s->map_order)},
-      building,
-      sp_bytes_sum(restarts ? solved : before, cg),
-      {.host = solved.host + load},
-      {.host = solved.host + s->field}};
-  sp_bytes most = {0};
-  for (size_t m = 0; m < sizeof moments / sizeof *moments; m++) {
-    most.host = fmax(most.host, moments[m].host);
-    most.device = fmax(most.device, moments[m].device);
+/* Multigrid as it will be: its options, and operator, geometry and sizes of its levels. */
+static sp_status describe_levels(const sp_config *config, const sp_mesh *mesh,
+                                 const sp_precondition_facts *facts, sp_memory_case *c) {
+  sp_extents extents;
+  const char *reason;
+  sp_multigrid_options *options = &c->multigrid;
+  sp_precondition_options(config, facts->op.order, options);
+  SP_TRY(sp_multigrid_check(facts->op.order, options));
+  SP_TRY(sp_separable_extents(mesh, &extents)); /* refinement leaves the stretch nearly as it is */
+  sp_multigrid_decide(facts->backend, &extents, options);
+  for (int i = 1; i < options->levels; i++) {
+    sp_geometry_facts level = facts->op;
+    level.kind = SP_BP35;
+    level.order = options->orders[i];
+    c->levels[i] = (sp_memory_level){.kind = level.kind, .order = level.order};
+    sp_sizes_count(mesh->topology, config->mesh.refine, level.order, &c->levels[i].sizes);
+    SP_TRY(sp_geometry_choose(facts->backend, &level, config->discretization.geometry,
+                              &c->levels[i].geometry, &reason));
   }
-  return most;
+  /* Copies of shared DOFs count more than once: a few per cent. */
+  c->rows = c->levels[options->levels - 1].sizes.dofs;
+  MPI_Allreduce(MPI_IN_PLACE, &c->rows, 1, MPI_DOUBLE, MPI_SUM, mesh->comm);
+  return SP_OK;
 }
 
-/* The part of a case that needs no refined mesh; `sizes` are those after refinement. */
-static sp_status check_case(const sp_config *config, const sp_case_base *base,
-                            const sp_sizes *sizes, shape *s) {
+static sp_status describe_operator(const sp_config *config, const sp_case_base *base,
+                                   const sp_problem *problem, sp_memory_case *c) {
   const int order = config->discretization.order;
+  const sp_materials *materials = &problem->materials;
+  const bool kappa = sp_materials_have_kappa(materials);
+  const bool lambda = sp_materials_have_lambda(materials);
+  const bool by_element = sp_materials_are_constant(materials);
+  const sp_rule *rule = sp_operator_rule(problem->kind, order);
+  const sp_geometry_facts op = {.kind = problem->kind,
+                                .order = order,
+                                .map_order = base->mesh->hexes->map_order,
+                                .coefficients = kappa || lambda,
+                                .by_element = by_element};
+  const double elements = (double)base->mesh->global_elements * pow(8, config->mesh.refine);
+  sp_precondition_facts facts;
+  const char *reason;
+  SP_TRY(sp_precondition_facts_find(&op, base->platform->backend, base->mesh, elements, &facts));
+  *c = (sp_memory_case){
+      .backend = base->platform->backend,
+      .threads = sp_team_size(),
+      .map_order = op.map_order,
+      .coefficients = (kappa + lambda) * (by_element ? 1 : (int)sp_rule_points(rule)),
+      .null_space = sp_operator_rows[op.kind].has_stiffness && !problem->has_dirichlet,
+      .preconditioner = sp_precondition_choose(config, &facts, &reason),
+      .levels[0] = {.kind = op.kind, .order = order}};
+  /* Coordinates, u, error, flux. */
+  if (config->output.field[0])
+    c->field_columns = 4 + sp_materials_have_solution(materials) + 3 * config->output.flux;
+  c->flux = config->output.flux;
+  sp_memory_level *level = &c->levels[0];
+  sp_sizes_count(base->mesh->topology, config->mesh.refine, order, &level->sizes);
+  SP_TRY(sp_geometry_choose(facts.backend, &op, config->discretization.geometry, &level->geometry,
+                            &reason));
+  c->one_sweep = sp_precondition_leaves_one_sweep(config, &facts, level->geometry);
+  if (c->preconditioner != SP_PRECONDITIONER_MULTIGRID) return SP_OK;
+  return describe_levels(config, base->mesh, &facts, c);
+}
+
+/* The part of a case that needs no refined mesh. */
+static sp_status check_case(const sp_config *config, const sp_case_base *base, sp_memory_case *c) {
   sp_problem *problem = NULL;
   sp_probes *probes = NULL;
   sp_quantities *quantities = NULL;
   sp_status status = sp_problem_create(config, base->mesh, &problem);
   if (!status) status = sp_probes_create(config, base->mesh, &probes);
   if (!status) status = sp_quantities_create(config, base->mesh, problem, &quantities);
-  if (!status) {
-    const sp_materials *materials = &problem->materials;
-    const sp_geometry_facts of_op = {.kind = problem->kind,
-                                     .order = order,
-                                     .map_order = base->mesh->hexes->map_order,
-                                     .coefficients = sp_materials_have_kappa(materials) ||
-                                                     sp_materials_have_lambda(materials),
-                                     .by_element = sp_materials_are_constant(materials)};
-    const double elements = (double)base->mesh->global_elements * pow(8, config->mesh.refine);
-    sp_precondition_facts facts;
-    const char *reason;
-    *s = (shape){
-        .config = config,
-        .backend = base->platform->backend,
-        .op = {.kind = problem->kind, .precision = SP_DOUBLE, .order = order},
-        .map_order = of_op.map_order,
-        .coefficients = sp_coefficients_predicted_bytes(materials, sizes->elements,
-                                                        sp_operator_rule(problem->kind, order)),
-        .field = config->output.field[0]
-                     ? sp_field_predicted_bytes(base->mesh, sizes, config->mesh.refine, order,
-                                                sp_materials_have_solution(materials),
-                                                config->output.flux)
-                     : 0,
-        .null_space = sp_operator_rows[problem->kind].has_stiffness && !problem->has_dirichlet};
-    status =
-        sp_precondition_facts_find(&of_op, base->platform->backend, base->mesh, elements, &facts);
-    if (!status)
-      status = sp_geometry_choose(facts.backend, &facts.op, config->discretization.geometry,
-                                  &s->op.geometry, &reason);
-    s->op.for_level = !status && sp_precondition_is_multigrid(config, &facts);
-    s->op.one_sweep = !status && sp_precondition_leaves_one_sweep(config, &facts, s->op.geometry);
-    if (!status)
-      status = sp_precondition_predict(config, base->mesh, &s->op, &facts, &s->preconditioner);
-    status = sp_agree(base->comm, status);
-  }
+  if (!status) status = sp_agree(base->comm, describe_operator(config, base, problem, c));
   sp_quantities_destroy(&quantities);
   sp_probes_destroy(&probes);
   sp_problem_destroy(&problem);
@@ -233,26 +212,28 @@ static sp_status check_machine(MPI_Comm comm, sp_terminal *t, double host) {
 /* The row of a rank with elements; `row` has what the rank took so far. */
 static sp_status predict(const sp_config *config, const sp_case_base *base, double at_start,
                          sp_terminal *terminal, double row[COLUMNS]) {
-  const int order = config->discretization.order;
-  shape s;
+  sp_memory_case c;
   sp_sizes now, later;
+  const int order = config->discretization.order;
   sp_sizes_count(base->mesh->topology, 0, 1, &now);
   sp_sizes_count(base->mesh->topology, config->mesh.refine, order, &later);
   SP_TRY(sp_agree(base->comm, sp_sizes_check(&later, config->mesh.where)));
-  SP_TRY(check_case(config, base, &later, &s));
-  /* What the mesh's library and the device's driver have taken and keep. */
-  const double kept = sp_memory_resident() - sp_mesh_predicted_bytes(&now, s.map_order);
-  if (s.backend != &sp_backend_host)
+  SP_TRY(check_case(config, base, &c));
+  if (c.backend != &sp_backend_host)
     SP_TRY(sp_agree(base->comm, sp_operator_device_numbers(order, later.elements, later.dofs)));
-  const sp_bytes bytes = predict_bytes(&s, &later, fmax(kept, at_start));
+  /* What the mesh's library and the device's driver have taken and keep. */
+  const double kept = sp_memory_resident() - sp_memory_of_mesh(&now, c.map_order);
+  c.at_start = fmax(kept, at_start) + libraries(config);
+  const sp_memory memory = sp_memory_predict(&c);
   row[ELEMENTS] = later.elements;
   row[DOFS] = later.dofs;
-  row[HOST] = fmax(bytes.host, most_so_far()); /* a mesh file may take more to read */
-  row[DEVICE] = bytes.device;
+  row[HOST] = fmax(memory.host, most_so_far()); /* a mesh file may take more to read */
+  row[DEVICE] = memory.device;
   sp_terminal_print(terminal, "dry run: the case is read and checked, nothing is solved\n\n");
   sp_report_device(base->workers, terminal);
   sp_terminal_print(terminal, "  %-16s %s, N = %d, %s geometry\n", "operator",
-                    sp_operator_name(s.op.kind), order, sp_geometry_kind_name(s.op.geometry));
+                    sp_operator_name(c.levels[0].kind), order,
+                    sp_geometry_kind_name(c.levels[0].geometry));
   return SP_OK;
 }
 

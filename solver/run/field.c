@@ -1,7 +1,6 @@
 #include "solver/run/field.h"
 
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -280,28 +279,4 @@ sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_s
   }
   free_arrays(&arrays);
   return status;
-}
-
-double sp_field_predicted_bytes(const sp_mesh *mesh, const sp_sizes *sizes, int refinements,
-                                int order, bool has_solution, bool flux) {
-  const sp_hexes *hexes = mesh->hexes;
-  const size_t doubles = 3 + 1 + has_solution + 3 * (size_t)flux; /* a point, u, error */
-  const size_t integers = hexes->volume_group_count > 0 ? CELL_FIELDS : CELL_FIELDS - 1;
-  /* DOFs that are at several places are on periodic faces. */
-  double faces = 0;
-  for (sp_lid e = 0; e < hexes->count && mesh->periodic; e++)
-    for (int f = 0; f < SP_FACES; f++)
-      faces += sp_periodic_has_surface(mesh->periodic, hexes, hexes->surfaces[e][f]);
-  const double points = sizes->dofs + faces * pow(ldexp(order, refinements) + 1, 2);
-  /* Sums at the nodes; points by material, of which interfaces between materials add few. */
-  const double averages = flux ? sizes->dofs * 4 * sizeof(double) : 0;
-  const double by_material =
-      flux && hexes->volume_count > 1 ? sizes->elements * pow(order + 1, 3) * sizeof(sp_lid) : 0;
-  const double arrays = points * (double)(doubles * sizeof(double)) + averages + by_material +
-                        sizes->elements * (double)(integers * sizeof(int64_t)) +
-                        sp_field_file_predicted_bytes(sizes->elements, order);
-  if (!mesh->periodic) return arrays;
-  const sp_sizes separate = {.elements = sizes->elements, .entities = sizes->entities};
-  return sp_numbering_predicted_bytes(&separate, order) +
-         fmax(arrays, sp_topology_predicted_bytes(separate.elements, separate.entities, 0));
 }

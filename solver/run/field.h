@@ -24,9 +24,4 @@ sp_status sp_field_check(const sp_config *config);
 sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_space *space,
                          bool flux, const double *x, double *seconds);
 
-/* About as many bytes as this takes meanwhile on this rank after so many refinements of `mesh`,
- * which lead to `sizes` at that order. Local. */
-double sp_field_predicted_bytes(const sp_mesh *mesh, const sp_sizes *sizes, int refinements,
-                                int order, bool has_solution, bool flux);
-
 #endif

@@ -8,7 +8,6 @@
 #include "solver/linear/cg.h"
 #include "solver/linear/coarse.h"
 #include "solver/linear/jacobi.h"
-#include "solver/linear/multigrid.h"
 #include "solver/problem/coefficients.h"
 #include "solver/problem/load.h"
 #include "solver/problem/robin.h"
@@ -169,7 +168,7 @@ static sp_status discretize(void *context, const sp_space *space, sp_multigrid_l
                             &data->setup.geometry, &reason);
 }
 
-static void choose_options(const sp_config *config, int order, sp_multigrid_options *options) {
+void sp_precondition_options(const sp_config *config, int order, sp_multigrid_options *options) {
   const sp_list *orders = &config->solver.orders;
   *options = (sp_multigrid_options){.smoother = config->solver.smoother,
                                     .degree = config->solver.smoother_degree,
@@ -198,7 +197,7 @@ static sp_status begin_multigrid(sp_preconditioner_creation *p, double magnifica
   const sp_space *space = p->fine->space;
   const sp_multigrid_problem levels = {.discretize = discretize, .release = release, .context = p};
   sp_multigrid_options options;
-  choose_options(p->config, space->numbering->order, &options);
+  sp_precondition_options(p->config, space->numbering->order, &options);
   if (options.precision == SP_CYCLE_AUTO && magnification > MOST_MAGNIFICATION)
     options.precision = SP_CYCLE_DOUBLE;
   return sp_multigrid_begin(space, &options, &levels, &p->multigrid);
@@ -244,59 +243,4 @@ void sp_precondition_end(sp_preconditioner_creation **p) {
   sp_preconditioner_destroy(&(*p)->multigrid);
   free(*p);
   *p = NULL;
-}
-
-/* ---- Memory ---- */
-
-static sp_status predict_multigrid(const sp_config *config, const sp_mesh *mesh,
-                                   const sp_operator_facts *op, const sp_precondition_facts *facts,
-                                   sp_precondition_bytes *out) {
-  sp_extents extents;
-  sp_multigrid_options options;
-  sp_multigrid_level_facts levels[SP_MULTIGRID_MOST];
-  const char *reason;
-  choose_options(config, op->order, &options);
-  SP_TRY(sp_multigrid_check(op->order, &options));
-  SP_TRY(sp_separable_extents(mesh, &extents)); /* refinement leaves the stretch nearly as it is */
-  sp_multigrid_decide(facts->backend, &extents, &options);
-  for (int i = 0; i < options.levels; i++) {
-    const int order = options.orders[i];
-    levels[i].op = *op;
-    levels[i].op.alike = i == 0;
-    sp_sizes_count(mesh->topology, config->mesh.refine, order, &levels[i].sizes);
-    if (i == 0) continue;
-    sp_geometry_facts of_level = facts->op;
-    of_level.kind = levels[i].op.kind = SP_BP35;
-    of_level.order = levels[i].op.order = order;
-    SP_TRY(sp_geometry_choose(facts->backend, &of_level, config->discretization.geometry,
-                              &levels[i].op.geometry, &reason));
-  }
-  /* Copies of shared DOFs count more than once: a few per cent. */
-  const int last = options.levels - 1;
-  levels[last].global = levels[last].sizes.dofs;
-  MPI_Allreduce(MPI_IN_PLACE, &levels[last].global, 1, MPI_DOUBLE, MPI_SUM, mesh->comm);
-  sp_multigrid_predict(facts->backend, &options, levels, &out->held, &out->most);
-  out->applies = true;
-  return SP_OK;
-}
-
-sp_status sp_precondition_predict(const sp_config *config, const sp_mesh *mesh,
-                                  const sp_operator_facts *op, const sp_precondition_facts *facts,
-                                  sp_precondition_bytes *out) {
-  const char *reason;
-  sp_sizes sizes;
-  *out = (sp_precondition_bytes){0};
-  switch (sp_precondition_choose(config, facts, &reason)) {
-  case SP_PRECONDITIONER_AUTO:
-  case SP_PRECONDITIONER_NONE:
-    break;
-  case SP_PRECONDITIONER_JACOBI:
-    sp_sizes_count(mesh->topology, config->mesh.refine, op->order, &sizes);
-    out->held = sp_jacobi_predicted_bytes(facts->backend, sizes.dofs);
-    out->most = sp_bytes_sum(out->held, sp_jacobi_predicted_setup_bytes(sizes.dofs));
-    break;
-  case SP_PRECONDITIONER_MULTIGRID:
-    return predict_multigrid(config, mesh, op, facts, out);
-  }
-  return SP_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "operators/geometry_choice.h"
 #include "solver/case/config.h"
+#include "solver/linear/multigrid.h"
 #include "solver/linear/preconditioner.h"
 #include "solver/problem/null_space.h"
 #include "solver/problem/problem.h"
@@ -55,6 +56,10 @@ sp_status sp_precondition_begin(const sp_config *config, const sp_problem *probl
                                 const sp_null_space *constants, double magnification,
                                 sp_preconditioner_creation **out, const char **reason);
 
+/* *options = those of multigrid for an operator of this order, as the case asks;
+ * sp_multigrid_decide is to follow. Local. */
+void sp_precondition_options(const sp_config *config, int order, sp_multigrid_options *options);
+
 /* *out = the preconditioner for `op`, which was built from the setup; NULL for none. The caller
  * destroys it; op, problem and constants must outlive it. Call it once. Errors: those of
  * sp_jacobi_create and sp_multigrid_create. Collective. */
@@ -63,17 +68,5 @@ sp_status sp_precondition_complete(sp_preconditioner_creation *creation, sp_oper
 
 /* NULL-safe; sets *creation to NULL. Collective. */
 void sp_precondition_end(sp_preconditioner_creation **creation);
-
-/* Bytes of the preconditioner that sp_precondition_complete makes. */
-typedef struct sp_precondition_bytes {
-  sp_bytes held, most; /* afterwards, and the most while it is created */
-  bool applies;        /* CG applies it: neither none nor a diagonal */
-} sp_precondition_bytes;
-
-/* Predict them for the operator `op`, on a mesh that is to be refined. Errors: those of
- * sp_geometry_choose and sp_multigrid_check. Collective. */
-sp_status sp_precondition_predict(const sp_config *config, const sp_mesh *mesh,
-                                  const sp_operator_facts *op, const sp_precondition_facts *facts,
-                                  sp_precondition_bytes *out);
 
 #endif

@@ -1,0 +1,228 @@
+#include "solver/run/memory.h"
+
+#include <math.h>
+
+#include "operators/counts.h"
+
+/* Symbols: E elements, D local DOFs, S shared DOFs (once per other rank that has them), N the
+ * order, n = N + 1, r bytes of a number of the level; doubles and 64-bit integers have 8 bytes,
+ * indices 4. Next to each term is what it is for; the arrays are those of the struct that is named.
+ */
+
+static sp_memory sum(sp_memory a, sp_memory b) {
+  return (sp_memory){a.host + b.host, a.device + b.device};
+}
+
+static sp_memory larger(sp_memory a, sp_memory b) {
+  return (sp_memory){fmax(a.host, b.host), fmax(a.device, b.device)};
+}
+
+static bool has_device(const sp_memory_case *c) {
+  return c->backend != &sp_backend_host;
+}
+
+/* `count` arrays of so many bytes in the backend's memory. On the host those of a huge page and
+ * more have whole ones and begin up to 66 kB later (operators/host/memory.c). */
+static sp_memory arrays(const sp_memory_case *c, int count, double bytes) {
+  const double page = 2 << 20;
+  if (has_device(c)) return (sp_memory){0, count * bytes};
+  return (sp_memory){count * (bytes < page ? bytes : page * ceil((bytes + 66e3) / page)), 0};
+}
+
+/* sp_hexes and sp_topology, per element: the lattice; vertices 64, surfaces 24, tag 8, octants 4,
+ * volume 4, and 26 entities 104. Per entity: keys 32, touching 4, start 4. */
+double sp_memory_of_mesh(const sp_sizes *s, int map_order) {
+  return s->elements * (24 * pow(map_order + 1, 3) + 208) + 40 * s->entities + 4 * s->sharers;
+}
+
+/* Shared DOFs. sp_exchange: indices 20, sent and received 16. A device has the same, and received
+ * values of peers 16; pinned on the host are sent and received 16. */
+static sp_memory exchange_bytes(const sp_memory_case *c, double shared) {
+  return (sp_memory){(36 + 16 * has_device(c)) * shared, 52 * has_device(c) * shared};
+}
+
+/* sp_numbering: nodes 4 n^3 and touched 16 per element, copies and shared 12 per shared DOF. */
+static sp_memory space_bytes(const sp_memory_case *c, const sp_memory_level *l) {
+  const sp_sizes *s = &l->sizes;
+  const sp_memory numbering = {s->elements * (4 * pow(l->order + 1, 3) + 16) + 12 * s->shared, 0};
+  return sum(numbering, exchange_bytes(c, s->shared));
+}
+
+/* sp_host_seams, with several threads T: a target 4 for each of `width` nodes of every element on
+ * the surface of a thread's share, as if that were a cube; every third such node has a slot r, and
+ * half of the slots an index and a start 8. Elements are packed in groups. */
+static double seam_bytes(const sp_memory_case *c, double elements, int group, double width,
+                         double r) {
+  const double T = c->threads, surface = group * 6 * T * pow(elements / T, 2.0 / 3);
+  if (has_device(c) || c->threads == 1) return 0;
+  return fmin(elements, surface) * width * (4 + (r + 4) / 3);
+}
+
+/* Bytes of an element's geometry: the map, or factors at M^3 points, on levels on a device 2 bytes
+ * each. */
+static double factor_bytes(const sp_memory_level *l, double r, bool rounded) {
+  const sp_operator_row *row = &sp_operator_rows[l->kind];
+  const double points = pow(sp_operator_rule(l->kind, l->order)->n, 3);
+  if (l->geometry == SP_GEOMETRY_TRILINEAR) return 24 * r;
+  return row->factors * points * (rounded && row->has_stiffness ? 2 : r);
+}
+
+/* sp_host_layout: factors, 6 N^2 + 2 surface nodes 4, with threads and for one sweep runs 8 per
+ * entity; and a thread's workspace. */
+static sp_memory host_operator(const sp_memory_case *c, const sp_memory_level *l, double r,
+                               bool one_sweep) {
+  const sp_sizes *s = &l->sizes;
+  const double surface = 6 * l->order * l->order + 2, workspace = 1.6e6 * c->threads;
+  sp_memory m = arrays(c, 1, s->elements * factor_bytes(l, r, false));
+  m.host += s->elements * 4 * surface + 8 * s->entities * (one_sweep + (c->threads > 1)) +
+            seam_bytes(c, s->elements, 8, surface, r) + workspace;
+  return m;
+}
+
+/* sp_local_operator on a device: factors, a sum r for each of 12 N - 4 nodes on edges, and lists:
+ * the edges' nodes 4, surface nodes 4, shared DOFs 4. In double at orders 1 and 2 patches of
+ * elements (operators/cuda/patches.h) take 96 and 450 bytes per element instead. */
+static sp_memory device_operator(const sp_memory_level *l, double r, bool for_level, bool lists) {
+  const sp_sizes *s = &l->sizes;
+  const double edges = 12 * l->order - 4, surface = 6 * l->order * l->order + 2;
+  if (l->kind == SP_BP35 && l->geometry == SP_GEOMETRY_TRILINEAR && l->order <= 2 && !for_level)
+    return (sp_memory){0, s->elements * (l->order == 1 ? 96 : 450)};
+  const double element = factor_bytes(l, r, for_level && r < 8) + edges * r;
+  return (sp_memory){0, s->elements * (element + lists * 4 * (edges + surface)) +
+                            lists * 4 * s->shared};
+}
+
+/* The operator of CG. */
+static sp_memory operator_bytes(const sp_memory_case *c) {
+  const bool for_level = c->preconditioner == SP_PRECONDITIONER_MULTIGRID;
+  return has_device(c) ? device_operator(&c->levels[0], 8, for_level, true)
+                       : host_operator(c, &c->levels[0], 8, c->one_sweep);
+}
+
+/* sp_coarse. On the host hypre takes about 570 bytes per row, as measured with boxes of 32^3 and
+ * 60^3 elements on one rank and on four, and b, x 16. A device has all rows: an inverse, or 27
+ * entries r + 4, half as many again on further levels, six vectors and an inverse of 1000 rows. */
+static sp_memory coarse_bytes(const sp_memory_case *c, const sp_memory_level *l, double r) {
+  const double rows = c->rows, dofs = l->sizes.dofs;
+  if (!has_device(c)) return (sp_memory){586 * dofs, 0};
+  const bool direct =
+      c->multigrid.coarse != SP_COARSE_AMG && rows <= sp_coarse_direct_most(c->backend);
+  const double matrix = direct ? rows * rows * r : rows * (1.5 * 27 * (r + 4) + 6 * r) + 1e6 * r;
+  const sp_memory gathered = exchange_bytes(c, dofs < rows ? rows : 0);
+  return sum(gathered, (sp_memory){0, dofs * (r + 4) + matrix});
+}
+
+static double precision_bytes(const sp_memory_case *c) {
+  return c->multigrid.precision == SP_CYCLE_SINGLE ? 4 : 8;
+}
+
+static bool has_schwarz(const sp_memory_case *c, const sp_memory_level *l) {
+  return c->multigrid.smoother == SP_SMOOTHER_SCHWARZ && l->order > 1;
+}
+
+/* A level that is smoothed: operator, sp_chebyshev with D^-1, r, d, product; sp_schwarz with 3 n
+ * (n + 1) numbers per element, and weights. Level 0 shares the operator's lists. */
+static sp_memory smoothed_bytes(const sp_memory_case *c, int index) {
+  const sp_memory_level *l = &c->levels[index];
+  const sp_sizes *s = &l->sizes;
+  const double r = precision_bytes(c), n = l->order + 1;
+  sp_memory m =
+      has_device(c) ? device_operator(l, r, true, index > 0) : host_operator(c, l, r, false);
+  m = sum(m, arrays(c, 4, r * s->dofs));
+  if (!has_schwarz(c, l)) return m;
+  m.host += seam_bytes(c, s->elements, 1, n * n * n, r);
+  m = sum(m, arrays(c, 1, r * 3 * n * (n + 1) * s->elements));
+  return sum(m, arrays(c, 1, r * s->dofs));
+}
+
+/* While a level is created: the diagonal and a start vector in double, two vectors of Lanczos'
+ * method; for Schwarz five more in double, and per element bases and sp_separable in double. */
+static sp_memory creation_bytes(const sp_memory_case *c, const sp_memory_level *l) {
+  const sp_sizes *s = &l->sizes;
+  const double n = l->order + 1;
+  sp_memory m = arrays(c, 2, precision_bytes(c) * s->dofs);
+  m.host += 16 * s->dofs;
+  if (has_schwarz(c, l)) m.host += 40 * s->dofs + s->elements * (24 * n * (n + 1) + 41);
+  return m;
+}
+
+/* sp_transfer, on the host: weights and correction. On a device: correction; at each coarse node a
+ * sum r and lists 8, and 4 per coarse DOF. */
+static sp_memory transfer_bytes(const sp_memory_case *c, const sp_memory_level *fine,
+                                const sp_memory_level *coarse) {
+  const double r = precision_bytes(c), dofs = fine->sizes.dofs, elements = coarse->sizes.elements;
+  const double fine_nodes = pow(fine->order + 1, 3), nodes = pow(coarse->order + 1, 3);
+  if (has_device(c))
+    return (sp_memory){0, r * dofs + elements * nodes * (r + 8) + 4 * coarse->sizes.dofs};
+  sp_memory m = arrays(c, 2, r * dofs);
+  m.host += seam_bytes(c, elements, 1, fine_nodes, r) + seam_bytes(c, elements, 1, nodes, r);
+  return m;
+}
+
+/* Multigrid, *peak while it is created: the last level first, then from the finest on. All have b
+ * and x, those below the finest a space. */
+static sp_memory multigrid_bytes(const sp_memory_case *c, sp_memory *peak) {
+  const int last = c->multigrid.levels - 1;
+  const bool solved = c->multigrid.coarse != SP_COARSE_CHEBYSHEV && sp_coarse_is_available();
+  sp_memory held = {0};
+  *peak = held;
+  for (int k = 0; k <= last; k++) {
+    const int i = k == 0 ? last : k - 1;
+    const sp_memory_level *l = &c->levels[i];
+    held = sum(held, arrays(c, 2, precision_bytes(c) * l->sizes.dofs));
+    if (i > 0) held = sum(held, space_bytes(c, l));
+    if (i == last && solved) {
+      held = sum(held, coarse_bytes(c, l, precision_bytes(c)));
+    } else {
+      held = sum(held, smoothed_bytes(c, i));
+      *peak = larger(*peak, sum(held, creation_bytes(c, l)));
+    }
+    if (k > 0) held = sum(held, transfer_bytes(c, l, l + 1));
+  }
+  *peak = larger(*peak, held);
+  return held;
+}
+
+/* The preconditioner, and *peak while it is created. Jacobi: D^-1, and the diagonal on the host. */
+static sp_memory preconditioner_bytes(const sp_memory_case *c, sp_memory *peak) {
+  const double dofs = c->levels[0].sizes.dofs;
+  *peak = (sp_memory){0};
+  if (c->preconditioner == SP_PRECONDITIONER_MULTIGRID) return multigrid_bytes(c, peak);
+  if (c->preconditioner != SP_PRECONDITIONER_JACOBI) return *peak;
+  const sp_memory held = arrays(c, 1, 8 * dofs);
+  *peak = sum(held, (sp_memory){8 * dofs, 0});
+  return held;
+}
+
+/* The field file: its columns, cells' rank, tag and region, and up to 8 MB of connectivity; with a
+ * flux, sums of it and its weight at the nodes. */
+static double field_bytes(const sp_memory_case *c) {
+  const sp_sizes *s = &c->levels[0].sizes;
+  if (c->field_columns == 0) return 0;
+  const double nodes = s->elements * pow(c->levels[0].order + 1, 3);
+  return 8 * s->dofs * (c->field_columns + 4 * c->flux) + 24 * s->elements +
+         fmin(8 * nodes, 8 << 20);
+}
+
+sp_memory sp_memory_predict(const sp_memory_case *c) {
+  const sp_sizes *s = &c->levels[0].sizes;
+  sp_memory creation;
+  const sp_memory mesh = {c->at_start + sp_memory_of_mesh(s, c->map_order), 0};
+  const double reordering = s->elements * (24 * pow(c->map_order + 1, 3) + 4); /* the lattice */
+  /* Dirichlet mask 1, values, load and work 8; components of elements and DOFs 4; x and b. */
+  sp_memory held = sum(sum(mesh, space_bytes(c, &c->levels[0])), operator_bytes(c));
+  held = sum(held, arrays(c, 2, 8 * s->dofs));
+  held.host += 25 * s->dofs + c->null_space * 4 * (s->elements + s->dofs);
+  const sp_memory preconditioner = preconditioner_bytes(c, &creation);
+  creation.host += 8 * c->coefficients * s->elements;
+  /* CG: r, p, Ap; where neighbours read the old direction another p; with multigrid z. */
+  const int vectors =
+      3 + c->backend->two_directions + (c->preconditioner == SP_PRECONDITIONER_MULTIGRID);
+  const sp_memory solver = arrays(c, vectors, 8 * s->dofs);
+  const sp_memory ready = sum(held, preconditioner);
+  sp_memory peak = sum(mesh, (sp_memory){reordering, 0});
+  peak = larger(peak, sum(held, creation));
+  peak = larger(peak, sum(ready, solver));
+  /* Afterwards the solution and its file. */
+  return larger(peak, sum(ready, (sp_memory){8 * s->dofs + field_bytes(c), 0}));
+}

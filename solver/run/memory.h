@@ -1,0 +1,45 @@
+/* Memory of a run on one rank, from its sizes: the formulas of the dry run. They name what grows
+ * with elements or DOFs and are right to 15 %. */
+#ifndef SP_SOLVER_RUN_MEMORY_H
+#define SP_SOLVER_RUN_MEMORY_H
+
+#include "mesh/sizes.h"
+#include "operators/backend.h"
+#include "solver/linear/multigrid.h"
+
+/* Bytes in the memory of the host, and of a device that has its own. */
+typedef struct sp_memory {
+  double host, device;
+} sp_memory;
+
+/* The operator, or a level of multigrid. */
+typedef struct sp_memory_level {
+  sp_operator_kind kind;
+  sp_geometry_kind geometry; /* stored or trilinear */
+  int order;
+  sp_sizes sizes;
+} sp_memory_level;
+
+typedef struct sp_memory_case {
+  const sp_backend *backend;
+  int threads;       /* of a rank */
+  int map_order;     /* of the elements */
+  double at_start;   /* host bytes of the program and its libraries */
+  int coefficients;  /* doubles per element for kappa and lambda at the quadrature points */
+  int field_columns; /* doubles per node of the field file, coordinates included; 0: no file */
+  bool flux;         /* the field file has the flux */
+  bool null_space;   /* DOFs are numbered by connected component */
+  bool one_sweep;    /* the operator keeps what an iteration in one sweep needs */
+  sp_preconditioner_kind preconditioner;     /* not auto */
+  sp_multigrid_options multigrid;            /* decided; only with multigrid, as `rows` */
+  double rows;                               /* DOFs of the last level on all ranks */
+  sp_memory_level levels[SP_MULTIGRID_MOST]; /* the first one is the operator */
+} sp_memory_case;
+
+/* Host bytes of a mesh. Local. */
+double sp_memory_of_mesh(const sp_sizes *sizes, int map_order);
+
+/* The peak of the case on this rank. Local. */
+sp_memory sp_memory_predict(const sp_memory_case *c);
+
+#endif
