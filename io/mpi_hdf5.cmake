@@ -1,10 +1,24 @@
 # Finds MPI and HDF5, and checks that HDF5 was built with this MPI: a program with two MPI libraries links without a
 # warning and fails when it opens a file. Sets what find_package(MPI) and find_package(HDF5) set.
 
+# Name the packages at once: find_package(MPI) would only say that there is no MPI.
+if(MPI_C_COMPILER)
+  unset(sp_wrapper)
+  find_program(sp_wrapper ${MPI_C_COMPILER} NO_CACHE)
+  if(NOT sp_wrapper)
+    set(sp_cure "give the path of its mpicc with -DMPI_C_COMPILER=/path/to/mpicc")
+    if(MPI_C_COMPILER MATCHES "mpicc[.]mpich$")
+      string(PREPEND sp_cure "install mpich, libmpich-dev and libhdf5-mpich-dev (Debian, Ubuntu), or ")
+    elseif(MPI_C_COMPILER MATCHES "mpicc[.]openmpi$")
+      string(PREPEND sp_cure "install openmpi-bin, libopenmpi-dev and libhdf5-openmpi-dev (Debian, Ubuntu), or ")
+    endif()
+    message(FATAL_ERROR "The MPI compiler ${MPI_C_COMPILER} was not found: ${sp_cure}")
+  endif()
+endif()
+
 # CMake looks for mpiexec in PATH, where it may be another MPI's: the one beside the compiler that was asked for, with
 # the same ending (mpicc.mpich, mpiexec.mpich).
 if(MPI_C_COMPILER AND NOT MPIEXEC_EXECUTABLE)
-  find_program(sp_wrapper ${MPI_C_COMPILER} NO_CACHE)
   cmake_path(GET sp_wrapper PARENT_PATH sp_folder)
   cmake_path(GET sp_wrapper EXTENSION LAST_ONLY sp_ending)
   find_program(MPIEXEC_EXECUTABLE mpiexec${sp_ending} PATHS "${sp_folder}" NO_DEFAULT_PATH)

@@ -351,6 +351,7 @@ def full_disk():
                       f"ulimit -f {4 if key == 'log' else 512}; ", SECONDS)
             run.expect_error(ranks, 1, f"cannot write {key} full_{key}", "File too large")
             check(not os.path.exists(f"full_{key}.tmp"), f"{run.name}: a temporary file is left")
+            check("full_field" not in run.out, f"{run.name}: lists a field that is not written: {run.out!r}")
         # If later checkpoints do not fit, the last good one stays and the run continues.
         saved = [*big, "solver.preconditioner=none", "output.checkpoint=saved.chk", "solver.max_iterations=5"]
         Run(ranks, saved).expect(ranks, 2)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """CMake refuses an HDF5 built with another MPI; the message names both and the cure. Also where programs
-cannot be run.
+cannot be run. A missing MPI is named with its packages.
 
     mpi_of_hdf5.py SOURCE CMAKE GENERATOR      SOURCE is the project's folder
 
@@ -33,11 +33,11 @@ message(STATUS "took ${{HDF5_C_LIBRARIES}} and ${{MPIEXEC_EXECUTABLE}}")
 """
 
 
-def configure(mpi, *options):
+def configure(mpi, *options, folder="/usr/bin"):
     """Exit code and output of CMake, with its line breaks removed."""
     with tempfile.TemporaryDirectory() as build:
         done = subprocess.run([CMAKE, "-G", GENERATOR, "-S", ".", "-B", build,
-                               f"-DMPI_C_COMPILER=/usr/bin/mpicc.{mpi}", *options], text=True,
+                               f"-DMPI_C_COMPILER={folder}/mpicc.{mpi}", *options], text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     return done.returncode, " ".join(done.stdout.split())
 
@@ -61,6 +61,9 @@ def main():
             for word in ("HDF5 was built with another MPI", f"/usr/bin/mpicc.{mpi}", LIBRARY[mpi],
                          FOLDERS[other], LIBRARY[other], "-DHDF5_ROOT=", f"libhdf5-{mpi}-dev"):
                 check(word in said, f"{mpi} with {other}'s HDF5, {way}: no '{word}' in {said}")
+        code, said = configure(mpi, folder="/absent")
+        check(code != 0 and f"/absent/mpicc.{mpi} was not found: install" in said and f"libhdf5-{mpi}-dev" in said,
+              f"no {mpi}: {said}")
 
 
 driver.start("mpi_of_hdf5", "", [])

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The recipes for Spack and Apptainer, as far as they can be checked without these programs: package.py is run with
 stand-ins for Spack's modules, and what it passes to CMake exists there; the container copies what the build needs,
-installs what quickstart installs, and its scripts pass shellcheck.
+installs what quickstart installs, and its scripts pass shellcheck. And the help of quickstart.
 
     packaging.py SOURCE VERSION"""
 
@@ -131,9 +131,20 @@ def apptainer():
         check(re.search(rf"(?m)^    {name}=", whole), f"no default of {name} in %arguments")
 
 
+def quickstart():
+    """Its help, and what it does not know."""
+    script = os.path.join(SOURCE, "quickstart")
+    for arguments, code, words in ((["--help"], 0, ("./quickstart test", "--cuda")), (["-h"], 0, ("usage:",)),
+                                   (["tests"], 1, ("unknown argument 'tests'", "usage: ./quickstart [test] [--cuda]"))):
+        done = subprocess.run(["bash", script, *arguments], text=True, capture_output=True, check=False)
+        said = done.stderr if code else done.stdout
+        check(done.returncode == code and all(word in said for word in words), f"quickstart {arguments}: {done}")
+
+
 def main():
     spack()
     apptainer()
+    quickstart()
     driver.finish()
 
 

@@ -197,7 +197,7 @@ def along_refinements(axes, rows, norm):
         part = rows[rows["order"] == order]
         width = (coarsest / part["elements"]) ** (1 / 3)
         axes.loglog(width, part[norm], label=f"N = {order}", **figures.style(n))
-        clear = part[norm] > 10 * part[norm + "_floor"]
+        clear = part[norm] > part[norm + "_floor"]
         if clear.sum() > 1:
             slope(axes, width[clear], part[norm][clear], int(part[norm + "_expected"][0]))
     ticks = numpy.unique((coarsest / rows["elements"]) ** (1 / 3))

@@ -8,7 +8,7 @@ static const char *const norm_names[SP_NORMS] = {[SP_L2] = "L2", [SP_H1] = "H1"}
 void sp_rates_floor(sp_operator_kind kind, double tolerance, const sp_mesh_size *size,
                     sp_study_row *row) {
   const double root = fmax(1, 2 * (double)row->iterations / log(2 / tolerance)); /* sqrt(kappa) */
-  const double relative = tolerance * root + DBL_EPSILON * root * root;
+  const double relative = SP_RATES_CLEAR * (tolerance * root + DBL_EPSILON * root * root);
   if (!sp_operator_rows[kind].has_stiffness) { /* the energy norm is L2 */
     row->floor[SP_L2] = relative * row->norm[SP_L2];
     row->floor[SP_H1] = row->floor[SP_L2] * sqrt(12) * row->order * row->order / size->width;
@@ -34,7 +34,7 @@ int sp_rates_expected(sp_operator_kind kind, int order, sp_norm norm) {
 }
 
 static bool is_clear(const sp_study_row *row, int norm) {
-  return !(row->error[norm] <= SP_RATES_CLEAR * row->floor[norm]);
+  return !(row->error[norm] <= row->floor[norm]);
 }
 
 bool sp_rates_at_floor(int count, const sp_study_row *rows, sp_norm norm) {

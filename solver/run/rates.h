@@ -22,6 +22,10 @@
 #include "io/error.h"
 #include "operators/kinds.h"
 
+/* Errors above this multiple of the solver's are the discretization's: the solver then changes a
+ * rate by less than log2(1 + 1/10) = 0.14. */
+#define SP_RATES_CLEAR 10.0
+
 typedef enum sp_norm { SP_L2, SP_H1, SP_NORMS } sp_norm;
 
 /* One run of a study. */
@@ -30,7 +34,7 @@ typedef struct sp_study_row {
   int64_t elements, dofs, iterations;
   double error[SP_NORMS];
   double norm[SP_NORMS];  /* of the exact solution */
-  double floor[SP_NORMS]; /* what the solver's tolerance and rounding may contribute to the error */
+  double floor[SP_NORMS]; /* smaller errors may be those of the solver, sp_rates_floor */
   double rate[SP_NORMS];  /* from the run before, NaN where there is none */
   double seconds;         /* of the solve, longest of all ranks */
   double matvec_share;    /* of the solve */
@@ -41,7 +45,8 @@ typedef struct sp_mesh_size {
   double diameter, width;
 } sp_mesh_size;
 
-/* Estimate row->floor. CG needs k = sqrt(kappa) / 2 ln(2 / tolerance) iterations at most, which
+/* Set row->floor to SP_RATES_CLEAR times an estimate of the error that the solver's tolerance and
+ * rounding cause. CG needs k = sqrt(kappa) / 2 ln(2 / tolerance) iterations at most, which
  * gives the condition number kappa from the iterations that it took; then, relative to u in the
  * energy norm (L2 for the mass problem),
  *     tolerance sqrt(kappa) + epsilon kappa,
@@ -58,11 +63,7 @@ void sp_rates_observe(bool along_orders, int count, sp_study_row *rows);
 /* The rate that theory promises along refinements. Local. */
 int sp_rates_expected(sp_operator_kind kind, int order, sp_norm norm);
 
-/* Errors above this many floors are the discretization's: the solver then changes a rate by less
- * than log2(1 + 1/10) = 0.14. */
-#define SP_RATES_CLEAR 10.0
-
-/* Whether the error of the last of `count` rows is at the floor: not above SP_RATES_CLEAR floors,
+/* Whether the error of the last of `count` rows is at the floor: not above it,
  * and the row before is there already or no digit is gained from it (the floor is an estimate from
  * above). For the table alone: what is judged is below. Local. */
 bool sp_rates_at_floor(int count, const sp_study_row *rows, sp_norm norm);

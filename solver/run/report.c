@@ -23,7 +23,7 @@ struct sp_report {
   const sp_config *config;
   sp_terminal *terminal;
   sp_record record;          /* on rank 0, if wanted */
-  const char *field;         /* as it was written */
+  const char *field;         /* the file that was written, NULL if there is none */
   double flops, bytes, dofs; /* of one matvec, over all ranks */
   sp_outcome outcome;
 };
@@ -84,7 +84,6 @@ sp_status sp_report_open(const sp_workers *workers, const sp_config *config, sp_
                           .config = config,
                           .terminal = terminal,
                           .record = {.json = terminal->json},
-                          .field = config->output.field,
                           .outcome = {.tolerance = config->solver.tolerance}};
     if (rank == 0 && config->output.log[0])
       status = sp_run_log_create(config->output.log, workers->count, &report->record.log);
@@ -416,7 +415,7 @@ static void print_files(const sp_report *report) {
   const char *checkpoint = report->config->output.checkpoint;
   sp_terminal *t = report->terminal;
   if (log[0]) sp_terminal_print(t, "\n  %-16s %s\n", "run log", log);
-  if (field[0]) sp_terminal_print(t, "%s  %-16s %s\n", log[0] ? "" : "\n", "field", field);
+  if (field) sp_terminal_print(t, "%s  %-16s %s\n", log[0] ? "" : "\n", "field", field);
   if (checkpoint[0]) sp_terminal_print(t, "  %-16s %s\n", "checkpoint", checkpoint);
 }
 
