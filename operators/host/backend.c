@@ -1,4 +1,4 @@
-/* The host's table of functions: CPU kernels, one rank per core, or a team of threads per rank. */
+/* The host's table of functions: CPU kernels, with one thread per rank or a team. */
 #include "operators/space.h"
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ struct sp_device_space {
  */
 typedef enum mesh_part { HALO, INNER } mesh_part;
 
-/* What a thread does, and its sums. */
+/* Work of one thread, and its sums. */
 typedef struct member {
   sp_host_sweep sweep;
   sp_host_cg cg;
@@ -38,12 +38,12 @@ struct sp_local_operator {
   sp_host_tables tables;
   sp_precision precision;
   double lambda;
-  /* The setup's diagonal, first of the DOFs that this rank shares with others, which are complete
+  /* The setup's diagonal. First come the DOFs that this rank shares with others, which are complete
    * after the sweep over the halo. ~d if the DOF is constrained. */
   sp_lid diagonal_count, diagonal_shared;
   sp_lid *diagonal_dofs;
   void *diagonal_values;
-  size_t bytes, nodes; /* nodes of an element */
+  size_t bytes, nodes; /* nodes per element */
   double *work;        /* [threads][SP_HOST_WORK] */
   member *members;     /* [threads] */
   double sums[2];
@@ -76,8 +76,8 @@ static const char *host_describe(const sp_device *device) {
   return device->description;
 }
 
-/* Measured between L-vectors on one core (README.md), for the operators with stiffness: with
- * AVX-512 recomputing is 1.5 to 1.8 times as fast, with AVX2 both are within 15 %; and it leaves
+/* Speeds between L-vectors on one core (README.md), for the operators with stiffness: recomputing
+ * is 1.5 to 1.8 times as fast with AVX-512; with AVX2 both are within 15 %, and recomputing leaves
  * the memory to other cores. For mass, which reads one factor per point, both are within 25 %. */
 static sp_geometry_kind host_faster_geometry(sp_operator_kind kind, int order) {
   return !sp_operator_rows[kind].has_stiffness || order == 1 ? SP_GEOMETRY_STORED
@@ -261,7 +261,7 @@ static void sweep_unassembled(void *context, int thread) {
   sweep_share(team->local, INNER, thread);
 }
 
-/* Every thread starts with *sweep and, if its hooks need it, *cg. */
+/* Each thread starts with a copy of *sweep and, if its hooks need it, of *cg. */
 static void start_sweep(sp_local_operator *local, const sp_host_sweep *sweep,
                         const sp_host_cg *cg) {
   for (int t = 0; t < local->layout.threads; t++) {
@@ -308,8 +308,8 @@ static double apply_part(sp_local_operator *local, mesh_part part, const sp_host
              : add_diagonal_double(local, part, sweep->constrained, sweep->x, sweep->y);
 }
 
-/* Both parts around the exchange; returns this rank's x.A x. `cg` is what the hooks need, or NULL.
- */
+/* Sweep over both parts, with the exchange between them. Returns this rank's x.A x. `cg` is the
+ * context of the hooks, or NULL. */
 static double apply_all(sp_local_operator *local, const sp_host_sweep *sweep,
                         const sp_host_cg *cg) {
   start_sweep(local, sweep, cg);
@@ -362,7 +362,7 @@ static sp_status host_direction(sp_local_operator *local, double beta,
   return SP_OK;
 }
 
-/* The sums over DOFs that no block completes. */
+/* Add the sums over DOFs that no block completes. */
 static void complete_late(void *context, int thread) {
   sp_local_operator *local = context;
   const sp_lid *list = &local->layout.last.start[local->layout.blocks];
@@ -371,8 +371,8 @@ static void complete_late(void *context, int thread) {
                                &local->layout.last.runs[late.begin]);
 }
 
-/* Measured on two cores with AVX2, bp3.5, 2.5 M DOFs: up to N = 3 slower by 10 to 30 %, at N = 4
- * and 5 equal, from N = 6 on faster by 4 to 20 %. */
+/* One sweep against two passes on two cores with AVX2, bp3.5, 2.5 M DOFs: 10 to 30 % slower up to N
+ * = 3, equal at N = 4 and 5, 4 to 20 % faster from N = 6 on. */
 static bool host_faster_in_one_sweep(sp_operator_kind kind, sp_geometry_kind geometry, int order) {
   (void)kind;
   (void)geometry;

@@ -35,7 +35,7 @@ INLINE void solve_box(int n, const vec *basis, const vec *values, vec *u, vec *a
   multiply(n, 1, area, false, x, a, u);
 }
 
-/* The number of nodes as a constant, so that loops unroll. */
+/* Make the number of nodes a constant, so that loops unroll. */
 static void solve(int n, const vec *basis, const vec *values, vec *u, vec *a) {
   switch (n) {
 #define CASE(N)                                                                                    \
@@ -62,7 +62,7 @@ static void solve(int n, const vec *basis, const vec *values, vec *u, vec *a) {
   }
 }
 
-/* z += lane l of u, or the slot of a node on a seam. */
+/* Add lane l of u to z, or store it in the slot of a node on a seam. */
 static void add_lane(const sp_host_boxes *b, sp_lid element, const vec *u, int l, real *z) {
   const int points = b->n * b->n * b->n;
   const sp_host_seams *seams = &b->seams;

@@ -5,7 +5,7 @@
 #include "operators/host/kernels.h"
 
 struct sp_device {
-  const sp_host_kernels *kernels; /* the widest set that the processor can run */
+  const sp_host_kernels *kernels; /* of the widest set that the processor can run */
   char description[64];
 };
 

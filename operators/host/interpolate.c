@@ -24,7 +24,7 @@ INLINE sp_lid element_of(const sp_host_elements *share, sp_lid first, int lane) 
   return first + lane < share->last ? first + lane : share->last - 1;
 }
 
-/* Lane l of u: to[nodes[p]] = or += u[p][l], or the slot of a node on a seam. */
+/* For lane l of u: to[nodes[p]] = or += u[p][l], or the slot of a node on a seam. */
 INLINE void write_lane(const sp_host_seams *seams, sp_lid element, int count, const sp_lid *nodes,
                        const vec *u, int l, bool add, real *to) {
   if (seams->row && seams->row[element] >= 0) {

@@ -9,13 +9,13 @@
 #include "operators/host/seams.h"
 #include "operators/precision.h"
 
-/* A transfer as its kernels see it. `matrix` J is [nf][nc] and `weights` are in the precision of
- * the kernels; nodes are those of the numberings, [elements][n^3]. */
+/* The data of a transfer for its kernels. `matrix` J is [nf][nc] and `weights` are in the precision
+ * of the kernels; nodes are those of the numberings, [elements][n^3]. */
 typedef struct sp_host_interpolation {
   int nc, nf;
   const sp_lid *coarse_nodes, *fine_nodes;
   const void *matrix, *weights;
-  /* Nodes on seams between threads, of which each element is an item; none with one thread. */
+  /* Seams between threads, with elements as items; none with one thread. */
   sp_host_seams coarse_seams, fine_seams;
 } sp_host_interpolation;
 

@@ -39,7 +39,7 @@ static void gather_run(int count, const unsigned short *places, const sp_lid *st
     UNROLL for (int l = 0; l < LANES; l++) lanes[places[q] * LANES + l] = x[starts[l] + q];
 }
 
-/* y = out, or y += out: one lane after another, because lanes may share DOFs. */
+/* y = out, or y += out, one lane after another because lanes may share DOFs. */
 INLINE void scatter_run(int count, const unsigned short *places, const sp_lid *starts, bool add,
                         const vec *out, real *y) {
   const real *lanes = (const real *)out;
@@ -133,7 +133,7 @@ static void gather_nodes(int count, const unsigned short *restrict places,
   }
 }
 
-/* One lane after another, as above. Lanes that do not count add zero. */
+/* Add one lane after another, as above. Lanes that do not count add zero. */
 static void scatter_nodes(int count, const unsigned short *restrict places,
                           const sp_lid *restrict dofs, const sp_host_block *block, bool constrained,
                           const vec *out, real *restrict y) {
@@ -155,7 +155,7 @@ static void scatter_nodes(int count, const unsigned short *restrict places,
   }
 }
 
-/* Faces and edges as runs where they are, other nodes by their index. */
+/* Read faces and edges as runs if their DOFs are contiguous, other nodes by their index. */
 static void gather_surface(const sp_host_tables *tables, const sp_lid *dofs,
                            const sp_host_block *block, bool constrained, const real *x, vec *u) {
   int s = 0;
@@ -185,7 +185,7 @@ static void scatter_surface(const sp_host_tables *tables, const sp_lid *dofs,
                 y);
 }
 
-/* What a block adds to seams goes to their slots, the rest to y. One lane after another. */
+/* Add to y, or to the slots of seams, one lane after another. */
 static void scatter_seams(const sp_host_tables *tables, const sp_lid *dofs, const sp_lid *targets,
                           const sp_host_block *block, bool constrained, const vec *out, real *slots,
                           real *y) {
@@ -220,7 +220,7 @@ static sp_lid runs_of(const sp_host_lists *lists, sp_lid b, const sp_host_run **
   return lists->start[b + 1] - lists->start[b];
 }
 
-/* Interiors are written once: they need not be zero. */
+/* Interiors are written once, so they need not be zero. */
 static void first_touch(const sp_host_layout *layout, const sp_host_sweep *sweep, sp_lid b) {
   sp_host_run all[SP_DOF_CLASSES];
   for (int c = 0; c < SP_DOF_CLASSES; c++)
@@ -251,7 +251,7 @@ static double seconds(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* By lane, in four sums, so that an addition need not wait for the one before. */
+/* Four accumulators per lane hide add latency. */
 static vec dot_nodes(int count, const vec *u, const vec *out) {
   vec sums[4] = {splat(0), splat(0), splat(0), splat(0)};
   int p = 0;
@@ -261,7 +261,7 @@ static vec dot_nodes(int count, const vec *u, const vec *out) {
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-/* One block between L-vectors; returns x_e^T A_e x_e by lane, or zero. */
+/* Process one block between L-vectors. Returns x_e^T A_e x_e by lane, or zero. */
 static vec assembled_block(const sp_host_layout *layout, const sp_host_tables *tables,
                            sp_host_sweep *sweep, sp_lid b, const real *factors, vec *u, vec *out) {
   const sp_host_block *block = &layout->block[b];

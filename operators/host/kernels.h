@@ -50,20 +50,21 @@ typedef struct sp_host_tables {
     sp_host_matrices_double in_double;
     sp_host_matrices_float in_float;
   } matrices;             /* of the operator's precision */
-  int n, points, surface; /* nodes per direction, of an element, and on its surface */
-  /* Indices of an element's nodes: those inside its faces, on its edges and at its vertices, then
-   * those inside it; each face, each edge and the inside in lexicographic order. */
+  int n, points, surface; /* nodes per direction, per element, and on its surface */
+  /* Node indices of an element, by class: inside faces, on edges, at vertices, inside the element.
+   * Each face, each edge and the inside are in lexicographic order. */
   unsigned short node[SP_MAX_NODES];
   /* The first `entities` faces and edges have enough nodes to be read as runs: entity e has nodes
    * up to, not including, node[entity_end[e]]. */
   int entities;
   short entity_end[SP_HOST_ENTITIES];
-  int prefetched; /* stored factors are prefetched on up to so many points per direction (sets.h) */
+  int prefetched; /* prefetch stored factors up to this number of points per direction (sets.h) */
 } sp_host_tables;
 
 typedef struct sp_host_block {
-  unsigned char elements; /* in the first lanes; the other lanes repeat the last element */
-  bool plain;             /* all lanes have elements, none has constrained DOFs */
+  unsigned char elements; /* number of elements, in the first lanes; the other lanes repeat the last
+                             element */
+  bool plain;             /* true if all lanes have elements and none has constrained DOFs */
   /* Bit e: the DOFs of entity e are contiguous in each lane, and none is constrained. */
   uint32_t runs;
 } sp_host_block;
@@ -84,9 +85,9 @@ typedef struct sp_host_lists {
 typedef struct sp_host_layout {
   sp_precision precision;
   int lanes;   /* of this precision */
-  int threads; /* that sweep over the blocks, first those of the halo, then the others */
+  int threads; /* of a sweep: over the blocks of the halo, then over the others */
   sp_lid blocks, halo_blocks;
-  sp_lid owned, local; /* DOFs (mesh/numbering.h); copies are touched before block 0 */
+  sp_lid owned, local; /* numbers of DOFs (mesh/numbering.h); copies are touched before block 0 */
   sp_host_block *block;
   /* [surface][lanes] local DOFs on the surface: d, or ~d if the DOF is constrained. Interiors
    * need no index: those of a block are contiguous from touched[b][SP_INTERIORS] on. */
@@ -99,12 +100,12 @@ typedef struct sp_host_layout {
    * with kappa at 0 and lambda at 1. */
   void *factors;
   ptrdiff_t block_factors; /* numbers per block */
-  /* Where the setup asks for one_sweep, else empty: the owned DOFs on surfaces that are complete
-   * after block b, because no later one adds to them. Those of "block" `blocks` are complete after
-   * the exchange, the setup's diagonal or the sums of seams. */
+  /* The owned DOFs on surfaces that are complete after block b, because no later block adds to
+   * them; empty unless the setup asks for one_sweep. "Block" `blocks` has those that are complete
+   * after the exchange, the setup's diagonal or the sums of seams. */
   sp_host_lists last;
-  /* With several threads, else empty: the seams, and the owned DOFs on surfaces that block b
-   * touches first; "block" `blocks` has those on seams, which are touched before all blocks. */
+  /* The seams, and the owned DOFs on surfaces that block b touches first; empty with one thread.
+   * "Block" `blocks` has those on seams, which are touched before all blocks. */
   sp_host_seams seams;
   sp_host_lists first;
 } sp_host_layout;
@@ -114,27 +115,27 @@ typedef struct sp_host_layout {
 typedef void sp_host_local_function(const sp_host_tables *, const void *factors, double lambda,
                                     const void *u, void *out, void *work);
 
-/* What is done with entries of L-vectors. */
+/* An operation on ranges of entries of L-vectors. */
 typedef void sp_host_run_function(void *context, sp_lid count, const sp_host_run *runs);
 
-/* One sweep over blocks [first, last): y += Z^T A Z x, or what belongs to seams into their slots.
- * Owned entries of y on surfaces are set to zero at first touch; interiors are stored. */
+/* One sweep over blocks [first, last): y += Z^T A Z x, but sums at seams go into slots. Owned
+ * entries of y on surfaces are set to zero at first touch; interiors are stored. */
 typedef struct sp_host_sweep {
   sp_host_local_function *local;
   sp_lid first, last;
   const void *x; /* real, and so is y */
   void *y;
-  bool constrained; /* constrained DOFs count as zero in x and are not changed in y */
+  bool constrained; /* take constrained DOFs as zero in x and leave them unchanged in y */
   double lambda;
   bool sums_energy;
   double energy; /* out, if sums_energy is set: the sum over elements of x_e^T A_e x_e */
-  /* Hooks, may be NULL. touch: called for entries just before their first use; it may change x
+  /* Hooks; may be NULL. touch: called for entries just before their first use; it may change x
    * there, and y still has its old values. complete: called for owned entries of y that have their
-   * final value; not for those of list `blocks` in `last`, which the caller handles later. */
+   * final value, except for list `blocks` of `last`, which the caller handles later. */
   sp_host_run_function *touch, *complete;
-  void *context;    /* theirs */
+  void *context;    /* context of the hooks */
   double seconds;   /* out, if `complete` is set: those in both */
-  bool unassembled; /* x and y are E-vectors, [blocks][Np][lanes]: neither Z nor Z^T */
+  bool unassembled; /* x and y are E-vectors, [blocks][Np][lanes]: skip Z and Z^T */
   void *work;       /* SP_HOST_WORK doubles in both precisions, 64-byte aligned */
 } sp_host_sweep;
 
@@ -154,19 +155,19 @@ typedef void sp_host_update_function(sp_lid owned, sp_lid n, double alpha, const
 
 enum { SP_HOST_DOUBLES = SP_VECTOR_BYTES / sizeof(double) };
 
-/* What CG does during a sweep that applies the operator to its direction. */
+/* The vectors and sums of CG during a sweep that applies the operator to its direction. */
 typedef struct sp_host_cg {
   double alpha, beta;
   const double *z, *inverse_diagonal; /* inverse_diagonal NULL: D = 1 */
   double *x, *r, *p, *ap;
-  sp_lid owned; /* entries that count in sums */
+  sp_lid owned; /* number of entries that count in sums */
   double sums[SP_CG_SUMS][SP_HOST_DOUBLES];
 } sp_host_cg;
 
 /* Vector operations as in operators/backend.h, by precision, and pass 2 of CG, in double. */
 typedef struct sp_host_vectors {
   sp_host_update_function *update;
-  /* On entries of a sp_host_cg: p = D^-1 z + beta p; the same after x += alpha p, r -= alpha ap,
+  /* On entries of an sp_host_cg: p = D^-1 z + beta p; the same after x += alpha p, r -= alpha ap,
    * with the sums of r; the sums of ap. */
   sp_host_run_function *direct, *step, *add_products;
   void (*axpby[SP_PRECISIONS])(size_t n, double a, const void *x, double b, void *y);
@@ -176,9 +177,10 @@ typedef struct sp_host_vectors {
   void (*correct[SP_PRECISIONS])(size_t n, const sp_correction *step);
 } sp_host_vectors;
 
-/* SP_HOST_CHAINS chains of `length` multiply-adds in each lane, in registers; returns their sum. */
+/* Run SP_HOST_CHAINS chains of `length` multiply-adds in each lane, in registers. Returns their
+ * sum. */
 typedef double sp_host_multiply_adds_function(int64_t length);
-enum { SP_HOST_CHAINS = 12 }; /* so many that none waits for the one before it in its chain */
+enum { SP_HOST_CHAINS = 12 }; /* enough to hide the latency of a multiply-add */
 
 /* The local operators, [operator][sp_factor_kind], and sweeps, in one precision. */
 typedef struct sp_host_operators {

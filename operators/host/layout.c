@@ -37,7 +37,7 @@ static sp_lid end_element(const sp_mesh *mesh, const sp_host_layout *layout, sp_
   return end < part_end ? end : part_end;
 }
 
-/* Which entities of a block are runs, as bits. A block with missing lanes has none. */
+/* The entities of a block that are runs, as bits. A block with missing lanes has none. */
 static uint32_t find_runs(const sp_host_tables *tables, int lanes, sp_lid elements,
                           const sp_lid *dofs) {
   uint32_t runs = 0;
@@ -80,8 +80,8 @@ static void pack_dofs(const sp_operator_setup *setup, const sp_host_tables *tabl
          sizeof *layout->touched);
 }
 
-/* Factors of one block, at layout->factors[at]. Lanes without an element repeat the last one, so
- * that they do not divide by zero. */
+/* Compute the factors of one block, at layout->factors[at]. Lanes without an element repeat the
+ * last one, so that they do not divide by zero. */
 static void pack_trilinear(const sp_operator_setup *setup, sp_lid begin, sp_lid end,
                            sp_host_layout *layout, size_t at) {
   for (int lane = 0; lane < layout->lanes; lane++) {
@@ -111,7 +111,7 @@ static sp_status pack_stored(const sp_operator_setup *setup, const sp_rule *rule
   return SP_OK;
 }
 
-/* What all blocks share. */
+/* Data that all blocks share. */
 typedef struct packing {
   const sp_operator_setup *setup;
   const sp_rule *rule;
@@ -145,8 +145,8 @@ static sp_status pack_factors(const sp_operator_setup *setup, sp_host_layout *la
                                 .compute = pack_blocks});
 }
 
-/* Lists of the owned DOFs on surfaces, [begin, owned), are made of an array of one block per DOF:
- * block[d - begin] for DOF d, or `blocks` for those that no block stands for. */
+/* Make lists of the owned DOFs on surfaces, [begin, owned), from an array of one block per DOF:
+ * block[d - begin] for DOF d, or `blocks` for DOFs that belong to no block. */
 static sp_lid surface_begin(const sp_operator_setup *setup) {
   return setup->space->numbering->class_start[SP_FACE_DOFS];
 }
@@ -165,7 +165,7 @@ static void find_first(const sp_host_layout *layout, sp_lid begin, sp_lid *first
   exclude_seams(layout, begin, first);
 }
 
-/* Not complete after any block: what the exchange or the setup's diagonal changes after that. */
+/* DOFs that the exchange or the setup's diagonal changes are not complete after any block. */
 static void find_last(const sp_operator_setup *setup, const sp_host_tables *tables,
                       const sp_host_layout *layout, sp_lid begin, sp_lid *last) {
   const sp_numbering *numbering = setup->space->numbering;
@@ -183,8 +183,8 @@ static void find_last(const sp_operator_setup *setup, const sp_host_tables *tabl
   exclude_seams(layout, begin, last);
 }
 
-/* Runs of DOFs with the same block, counted in next[block] or, with `runs`, written to the index
- * next[block], which moves on. */
+/* Find runs of DOFs with the same block. Without `runs`, count them in next[block]; with it, write
+ * each to the index next[block], which moves on. */
 static void list_equal(sp_lid begin, sp_lid end, const sp_lid *block, sp_lid *next,
                        sp_host_run *runs) {
   for (sp_lid i = begin, after; i < end; i = after) {
@@ -204,7 +204,7 @@ static sp_status list_runs(const sp_host_layout *layout, sp_lid begin, const sp_
   for (sp_lid b = 1; b <= count; b++) lists->start[b] += lists->start[b - 1];
   SP_TRY(
       sp_allocate((size_t)lists->start[count], sizeof *lists->runs, "runs of DOFs", &lists->runs));
-  /* Each list begins where the one before ends: move the starts up, and fill. */
+  /* Each list begins at the end of the previous one: move the starts up, and fill. */
   for (sp_lid b = count; b > 0; b--) lists->start[b] = lists->start[b - 1];
   list_equal(begin, end, block, next, lists->runs);
   return SP_OK;
@@ -337,7 +337,7 @@ static int entity_of(int order, const int at[3]) {
 }
 
 static void order_nodes(int order, sp_host_tables *tables) {
-  enum { WORTH_A_RUN = 4 }; /* nodes that kernels read at once */
+  enum { WORTH_A_RUN = 4 }; /* number of nodes that kernels read at once */
   const int n = order + 1;
   int count = 0;
   for (int e = 0; e <= SP_HOST_ENTITIES + 1; e++) {

@@ -6,7 +6,7 @@
 #include "operators/backend.h"
 #include "operators/host/kernels.h"
 
-/* to[i] = from[i] in another precision, or in the same. Local. */
+/* to[i] = from[i], in another precision or the same. Local. */
 void sp_host_round(sp_precision precision, size_t count, const double *from, void *to);
 
 /* Fill *layout for these kernels and the setup's tables (sp_host_tables_fill). The caller frees it
@@ -19,9 +19,9 @@ void sp_host_layout_free(sp_host_layout *layout);
 /* Bytes that the layout holds. Local. */
 size_t sp_host_layout_bytes(const sp_host_tables *tables, const sp_host_layout *layout);
 
-/* The one-dimensional matrices, the quadrature rule and the node order of `kind` at `order`, and
- * what is best for these kernels; like the layout's factors they are computed in double and rounded
- * once to the precision. Local. */
+/* Fill the one-dimensional matrices, the quadrature rule and the node order of `kind` at `order`,
+ * and the settings that suit these kernels. Matrices are computed in double and rounded once, like
+ * the layout's factors. Local. */
 void sp_host_tables_fill(const sp_host_kernels *kernels, sp_operator_kind kind, int order,
                          sp_precision precision, sp_host_tables *tables);
 

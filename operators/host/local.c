@@ -9,11 +9,11 @@
 
 enum { CACHE_LINE = 64 };
 
-/* Memory that is read soon, prefetched a few cache lines at a time between the arithmetic. Stored
- * factors are read in bursts: without prefetches, processor and memory wait for each other. */
+/* Prefetch memory a few cache lines at a time between the arithmetic. Stored factors are read in
+ * bursts: without prefetches, processor and memory wait for each other. */
 typedef struct stream {
   uintptr_t next; /* an integer, because it runs past the end of the factors */
-  int lines;      /* at each step; 0: nothing is prefetched */
+  int lines;      /* cache lines per step; 0: no prefetch */
 } stream;
 
 INLINE void advance(stream *ahead) {
@@ -197,7 +197,7 @@ INLINE vec scale_stored(const vec *factors, vec *gr, vec *gs, vec *gt) {
   return factors[SP_G_WJ];
 }
 
-/* The same by the rows of |J| J^-1; `scale` is the weight and kappa divided by |J|. */
+/* The same from the rows of |J| J^-1; `scale` is the weight and kappa divided by |J|. */
 INLINE void scale_adjugate(vec adj[3][3], vec scale, vec *gr, vec *gs, vec *gt) {
   vec flux[3];
   UNROLL for (int d = 0; d < 3; d++) flux[d] =
@@ -207,7 +207,7 @@ INLINE void scale_adjugate(vec adj[3][3], vec scale, vec *gr, vec *gs, vec *gt) 
   *gt = dot(adj[2], flux);
 }
 
-/* At point r of a line. */
+/* The geometry at point r of a line. */
 INLINE void scale_trilinear(const line_map *line, vec r, vec scale, vec *gr, vec *gs, vec *gt) {
   vec adj[3][3];
   UNROLL for (int d = 0; d < 3; d++) {
@@ -218,8 +218,8 @@ INLINE void scale_trilinear(const line_map *line, vec r, vec scale, vec *gr, vec
   scale_adjugate(adj, scale, gr, gs, gt);
 }
 
-/* At point r of a line that is too short for its polynomials to pay. `weight` is that of the point,
- * `factor` times kappa; returns wJ. */
+/* The geometry at point r of a line that is too short for polynomials to pay. `weight` is that of
+ * the point, `factor` times kappa. Returns wJ. */
 INLINE vec scale_at_point(const line_derivatives *at, vec r, vec weight, vec factor, vec *gr,
                           vec *gs, vec *gt) {
   vec ds[3], dt[3], adj[3][3];
@@ -235,10 +235,10 @@ INLINE vec scale_at_point(const line_derivatives *at, vec r, vec weight, vec fac
   return weight * jacobian;
 }
 
-/* By how many points per direction code differs (README.md, "Measured"). More quotients than
- * DIVIDED were slower as divisions of the processor. On short lines the polynomials of a line take
- * longer than the geometry at each point, for which vectors of 64 bytes have twice as many
- * registers. */
+/* Numbers of points per direction at which the code changes (README.md, "Measured"). Above DIVIDED
+ * points, quotients were slower as divisions of the processor. On short lines polynomials take
+ * longer than the geometry at each point; with vectors of 64 bytes, lines are short for longer,
+ * because there are twice as many registers. */
 enum { WIDE = SP_HOST_VECTOR_BYTES == 64, DIVIDED = 9, POINTWISE = WIDE ? 8 : 4 };
 
 /* out = (D^T G D + lambda wJ) u on n^3 collocation points; ft is an array like u, slices two of
@@ -275,7 +275,7 @@ INLINE void stiffness(int n, int prefetched, sp_factor_kind kind, const matrices
         derivatives(factors, 0, tables->nodes[j], tables->nodes[k], at.dr, at.ds, at.dt);
       if (trilinear && !pointwise) {
         prepare_line(&at, &line);
-        /* Quotients take long: they are on their way before the loop that needs them. */
+        /* Quotients take long: start them before the loop that needs them. */
         for (int i = 0; i < n; i++) {
           const vec w = splat(weight * tables->weights[i]);
           const vec jacobian = jacobian_at(&line, splat(tables->nodes[i]));

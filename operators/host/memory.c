@@ -9,15 +9,15 @@
 enum {
   HUGE_PAGE = 2 << 20,
   CACHE_LINE = 64,
-  /* Where the memory of a block begins: after the block's own address, and further for large ones,
-   * by a page and an odd number of cache lines from one to the next. */
+  /* Offset of a block's memory: it begins after the block's own address, and further for large
+   * blocks, by a page and an odd number of cache lines from one to the next. */
   OFFSETS = 16,
   STEP = 4096 + 5 * CACHE_LINE,
   LARGEST_OFFSET = CACHE_LINE + (OFFSETS - 1) * STEP
 };
 
 sp_status sp_host_allocate(size_t count, size_t size, const char *what, void *out) {
-  static unsigned large; /* how many there have been */
+  static unsigned large; /* number of large blocks so far */
   void *memory = NULL;
   memcpy(out, &memory, sizeof memory);
   if (count > (SIZE_MAX - 2 * HUGE_PAGE) / size)

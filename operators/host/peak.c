@@ -10,7 +10,8 @@ static const int64_t LENGTH = 1 << 20; /* a millisecond or so */
 
 static void multiply_add(void *context, int thread) {
   const sp_host_kernels *kernels = context;
-  volatile double used = kernels->operators[SP_DOUBLE]->multiply_adds(LENGTH); /* is not left out */
+  volatile double used = kernels->operators[SP_DOUBLE]->multiply_adds(
+      LENGTH); /* volatile, so the chains are not optimized away */
   (void)used;
   (void)thread;
 }
@@ -56,14 +57,14 @@ static double stiffness(sp_geometry_kind geometry, int m) {
   return lines * (3 * line(m, m, false) + 3 * line(m, m, true) + points(geometry, m));
 }
 
-/* From n nodes to m points per direction, or back, except along t. */
+/* Interpolation from n nodes to m points per direction, or back, except along t. */
 static double interpolation(int n, int m) {
   return (n * n + n * m) * (line(m, n, false) + line(n, m, false));
 }
 
 double sp_host_arithmetic(sp_operator_kind kind, sp_geometry_kind geometry, int order) {
   const int n = order + 1, m = sp_operator_rule(kind, order)->n;
-  double count = (double)n * n * n; /* the energy, for CG */
+  double count = (double)n * n * n; /* the energy x_e^T A_e x_e, for CG */
   if (kind == SP_MASS)
     return count + interpolation(n, m) +
            m * m *

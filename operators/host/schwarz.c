@@ -26,7 +26,8 @@ static size_t work_bytes(int order) {
   return 2 * n * n * n * SP_VECTOR_BYTES;
 }
 
-/* to[blocks][width][lanes] from from[elements][width]; lanes without an element repeat the last. */
+/* Copy from[elements][width] to to[blocks][width][lanes]; lanes without an element repeat the last.
+ * */
 static void pack(sp_precision precision, size_t lanes, size_t elements, size_t width,
                  const double *from, void *to) {
   const size_t bytes = sp_precision_bytes(precision);

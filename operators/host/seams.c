@@ -7,7 +7,7 @@
 
 enum { NOBODY = -1, ON_SEAM = -2 };
 
-/* What is needed while seams are found. */
+/* Workspace while seams are found. */
 typedef struct search {
   int threads, group;
   const sp_lid *part_end, *nodes;
@@ -44,7 +44,8 @@ static void mark(search *s) {
 /* Number the seams by the part after which they are complete. */
 static sp_status number(search *s, sp_host_seams *seams) {
   for (sp_lid i = 0; i < s->part_end[SP_SEAM_PARTS - 1]; i++)
-    for (sp_lid q = 0; q < s->width; q++) s->owner[plain(nodes_of(s, i)[q])] = i; /* the last one */
+    for (sp_lid q = 0; q < s->width; q++)
+      s->owner[plain(nodes_of(s, i)[q])] = i; /* the last item counts */
   for (sp_lid d = 0; d < s->local; d++) seams->count += s->seam[d] == ON_SEAM;
   SP_TRY(sp_allocate((size_t)seams->count, sizeof *seams->dofs, "seams", &seams->dofs));
   sp_lid n = 0;
@@ -70,7 +71,7 @@ static sp_status assign_slots(const search *s, sp_precision precision, sp_host_s
   seams->width = width;
   SP_TRY(sp_allocate((size_t)items, sizeof *seams->row, "seams", &seams->row));
   SP_TRY(sp_allocate((size_t)seams->count + 2, sizeof *seams->start, "seams", &seams->start));
-  sp_lid *next = seams->start + 1; /* first counts, then where the slots of a seam continue */
+  sp_lid *next = seams->start + 1; /* first counts, then the next free slot of each seam */
   for (sp_lid i = 0; i < items; i++) {
     seams->row[i] = adds_to_seam(s, i) ? (sp_lid)seams->rows++ : -1;
     for (sp_lid q = 0; q < width && seams->row[i] >= 0; q++) {

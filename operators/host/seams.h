@@ -14,16 +14,16 @@
 #include "mesh/types.h"
 #include "operators/precision.h"
 
-/* Items come in parts, one after the other: threads wait for each other in between. */
+/* Items come in parts. Threads wait for each other between two parts. */
 enum { SP_SEAM_PARTS = 2 };
 
 typedef struct sp_host_seams {
-  sp_lid count, width;         /* DOFs on seams; targets per item */
-  sp_lid ready[SP_SEAM_PARTS]; /* after part p the first ready[p] of them are complete */
+  sp_lid count, width;         /* number of DOFs on seams; targets per item */
+  sp_lid ready[SP_SEAM_PARTS]; /* the first ready[p] of them are complete after part p */
   sp_lid *dofs;                /* [count] */
   sp_lid *start; /* [count + 1]: DOF s has slots from start[s] up to, not including, start[s + 1] */
-  sp_lid *row;   /* [items]: index in targets, or -1: the item adds to no seam */
-  sp_lid *targets; /* [rows][width]: slot, or -1 for a DOF that is on no seam */
+  sp_lid *row;   /* [items]: index in targets; -1: the item adds to no seam */
+  sp_lid *targets; /* [rows][width]: slot; -1: the DOF is on no seam */
   size_t rows;
   void *slots; /* real [start[count]], filled anew in every sweep */
 } sp_host_seams;
@@ -34,7 +34,7 @@ typedef struct sp_host_elements {
   void *work;
 } sp_host_elements;
 
-/* The first item of a thread's share: shares are made of whole groups of `group` items. Local. */
+/* First item of a thread's share. Shares consist of whole groups of `group` items. Local. */
 static inline sp_lid sp_host_share(sp_lid items, int group, int thread, int threads) {
   const int64_t first = group * sp_team_share((items + group - 1) / group, thread, threads);
   return first < items ? (sp_lid)first : items;
@@ -49,11 +49,11 @@ sp_status sp_host_seams_create(int threads, int group, const sp_lid part_end[SP_
                                sp_lid width, const sp_lid *nodes, sp_lid local,
                                sp_precision precision, sp_host_seams *seams);
 
-/* NULL-safe in its arrays: a struct of zeros has no seams. */
+/* Arrays may be NULL: a struct of zeros has no seams. */
 void sp_host_seams_free(sp_host_seams *seams);
 
-/* For seams [begin, end), y[dof] = the sum of its slots; or the last of them, for prolongation,
- * where items overwrite. Local. */
+/* For seams [begin, end), y[dof] = the sum of its slots, or for prolongation, where items
+ * overwrite, the last slot. Local. */
 void sp_host_seams_sum(const sp_host_seams *seams, sp_precision precision, sp_lid begin, sp_lid end,
                        void *y);
 void sp_host_seams_last(const sp_host_seams *seams, sp_precision precision, sp_lid begin,

@@ -10,15 +10,15 @@ extern const sp_host_kernels sp_host_kernels_avx512;
 
 enum { SP_HOST_KERNEL_SETS = 3 };
 
-/* The tables that were built (CMake: SP_HOST_KERNEL_SETS) and that this processor can run, widest
- * vectors first. Returns their number. Local. */
+/* List the tables that were built (CMake: SP_HOST_KERNEL_SETS) and that this processor can run,
+ * widest vectors first. Returns their number. Local. */
 int sp_host_usable_kernels(const sp_host_kernels *usable[SP_HOST_KERNEL_SETS]);
 
-/* The first of them, which the backend uses; NULL: there are none. Local. */
+/* The first of them, which the backend uses; NULL if there is none. Local. */
 const sp_host_kernels *sp_host_best_kernels(void);
 
-/* On up to how many points per direction an operator prefetches its stored factors, with these
- * kernels on this processor. It changes no result. Local. */
+/* The largest number of points per direction for which an operator prefetches its stored factors,
+ * with these kernels on this processor. It changes no result. Local. */
 int sp_host_prefetched_points(const sp_host_kernels *kernels, sp_operator_kind kind);
 
 #endif

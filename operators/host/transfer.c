@@ -146,7 +146,7 @@ sp_status sp_host_prolong(sp_device_transfer *t, const void *coarse, void *fine)
   const sp_numbering *numbering = t->fine->numbering;
   const size_t bytes = sp_precision_bytes(t->precision), owned = (size_t)numbering->owned;
   sp_team_run(t->threads, prolong_share, &(team_transfer){t, coarse, t->correction});
-  /* Elements differ by rounding: the owner's value counts on all ranks. */
+  /* Elements differ by rounding, so the owner's value counts on all ranks. */
   memset((char *)t->correction + owned * bytes, 0, (sp_space_dofs(t->fine) - owned) * bytes);
   assemble(t->fine, t->precision, t->correction);
   return sp_host_axpby(t->device, t->precision, sp_space_dofs(t->fine), 1, t->correction, 1, fine);

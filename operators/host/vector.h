@@ -40,7 +40,8 @@ typedef PASTE(sp_host_matrices_, SP_REAL) matrices;
 #if SP_HOST_VECTOR_BYTES == 64
 #include <immintrin.h>
 INLINE __m512d divide_double(__m512d a, __m512d b) {
-  const __m512d one = _mm512_set1_pd(1), guess = _mm512_rcp14_pd(b); /* 14 bits, then 28 */
+  const __m512d one = _mm512_set1_pd(1),
+                guess = _mm512_rcp14_pd(b); /* accurate to 14 bits, then 28 */
   const __m512d inverse = _mm512_fmadd_pd(guess, _mm512_fnmadd_pd(b, guess, one), guess);
   const __m512d quotient = _mm512_mul_pd(a, inverse);
   return _mm512_fmadd_pd(inverse, _mm512_fnmadd_pd(b, quotient, a), quotient);

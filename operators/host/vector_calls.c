@@ -5,10 +5,10 @@
 #include "io/team.h"
 #include "operators/host/device.h"
 
-/* Fewer entries per thread are not worth waking it. */
+/* Least entries per thread that are worth waking it. */
 enum { ENTRIES_LEAST = 4096 };
 
-/* One operation on `count` entries; what it needs of these. */
+/* Arguments of one operation on `count` entries; each operation uses some of them. */
 typedef struct call {
   void (*compute)(const struct call *, size_t begin, size_t end, int thread);
   int threads;
@@ -24,7 +24,7 @@ typedef struct call {
   double (*sums)[2]; /* [threads] */
 } call;
 
-/* Multiples of a cache line, so that threads write to different ones. */
+/* Round to multiples of a cache line, so that threads write to different ones. */
 static void compute_share(void *context, int thread) {
   enum { LINE_ENTRIES = 16 };
   const call *c = context;
@@ -43,7 +43,7 @@ static void run(call *c) {
   sp_team_run(c->threads, compute_share, c);
 }
 
-/* Entry i of a vector that a call reads, or writes; NULL stays NULL. */
+/* Entry i of a vector that a call reads or writes; NULL stays NULL. */
 static const void *entry(const void *vector, sp_precision precision, size_t i) {
   return vector ? (const char *)vector + i * sp_precision_bytes(precision) : NULL;
 }

@@ -1,6 +1,6 @@
 /* Vector operations of operators/backend.h by the team of threads (io/team.h). Entries are split
- * into contiguous ranges, one per thread; short vectors use fewer threads. Only sums depend on the
- * number of threads, by rounding. */
+ * into contiguous ranges, one per thread; short vectors use fewer threads. The number of threads
+ * changes only sums, by rounding. */
 #ifndef SP_OPERATORS_HOST_VECTOR_CALLS_H
 #define SP_OPERATORS_HOST_VECTOR_CALLS_H
 

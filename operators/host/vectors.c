@@ -46,7 +46,7 @@ INLINE vec load_float(const float *x) {
     return sum;                                                                                    \
   }                                                                                                \
                                                                                                    \
-  /* r may be t, so these are not restrict: but no entry depends on another one. */                \
+  /* r may be t, so these are not restrict; no entry depends on another one. */                    \
   static void correct_##real(size_t n, const sp_correction *step) {                                \
     const real a = (real)step->a, b = (real)step->b, c = (real)step->c;                            \
     const real *restrict s = step->s, *restrict q = step->q, *t = step->t;                         \
@@ -127,7 +127,7 @@ INLINE void add_sum(sp_host_cg *cg, sp_cg_sum sum, vec lanes, double one) {
   cg->sums[sum][0] += one;
 }
 
-/* With `scaled` by the diagonal D^-1, else by one. */
+/* Scale by the diagonal D^-1 if `scaled`, else by one. */
 INLINE void step_runs(sp_host_cg *cg, bool scaled, sp_lid count, const sp_host_run *runs) {
   const double alpha = cg->alpha, beta = cg->beta;
   const double *ap = cg->ap, *d = cg->inverse_diagonal;
