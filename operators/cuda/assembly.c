@@ -28,19 +28,19 @@ static void describe(const sp_operator_setup *setup, const sp_patches *patches, 
   sp_cuda_node_order(numbering->order, out->places);
 }
 
-/* The DOF of edge node q of an element or slot n, which has the index n * each + q. */
+/* The DOF of edge node q of element or slot n, with index n * each + q. */
 static inline sp_lid dof_of(const edge_nodes *nodes, size_t n, int q) {
   if (nodes->dofs) return nodes->dofs[n];
   const size_t nq = (size_t)nodes->numbering->order + 1;
   return nodes->numbering->nodes[n * nq * nq * nq + nodes->places[q]];
 }
 
-/* A list of targets while it is built: those of DOFs in [first, end). */
+/* A list of targets during its construction: those of DOFs in [first, end). */
 typedef struct list {
   const sp_operator_setup *setup;
   const edge_nodes *nodes;
   sp_lid first, end;
-  const sp_lid *target; /* [end - first], or NOT_LISTED; NULL: all, in their order */
+  const sp_lid *target; /* [end - first], target or NOT_LISTED; NULL: all DOFs, in their order */
   size_t targets;
   unsigned *count; /* [targets], contributions */
   unsigned *start, *entries;
@@ -55,7 +55,7 @@ static unsigned *entry_of(const list *l, size_t target, unsigned contribution) {
   return &l->entries[l->start[target / LANES] + LANES * contribution + target % LANES];
 }
 
-/* Count the contributions and, once there is room for entries, store them, in any order:
+/* Count the contributions; store them too if there are `entries`. The order is arbitrary:
  * sort_entries restores that of the array. */
 static sp_status visit_nodes(void *context, void *workspace, size_t begin, size_t end) {
   list *l = context;
@@ -93,7 +93,7 @@ static sp_status mark_constrained(void *context, void *workspace, size_t begin, 
   return SP_OK;
 }
 
-/* In the order of elements or slots. There are few entries, nearly in order. */
+/* Sort by elements or slots. There are few entries, nearly in order. */
 static sp_status sort_entries(void *context, void *workspace, size_t begin, size_t end) {
   list *l = context;
   (void)workspace;

@@ -29,8 +29,8 @@ typedef struct sp_cuda_targets {
 typedef struct sp_cuda_assembly {
   int first_face, first_edge, owned, local; /* of an L-vector (mesh/numbering.h); by patches
                                                first_edge = first_face */
-  /* The owned DOFs from first_edge on. Those that are shared with other ranks have no entries here:
-   * they are complete after the exchange. Nor have those that a patch completes (patches.h). */
+  /* The owned DOFs from first_edge on. Two kinds have no entries here: DOFs shared with other
+   * ranks, which are complete after the exchange, and DOFs that a patch completes (patches.h). */
   sp_cuda_targets own;
   /* The shared DOFs, copies included: target t is DOF shared_dofs[t]. */
   sp_cuda_targets shared;
@@ -38,8 +38,8 @@ typedef struct sp_cuda_assembly {
   size_t bytes;
 } sp_cuda_assembly;
 
-/* Build the lists on the host and copy them to the device. The array of edge nodes has those of
- * each element (launch.h), or with `patches`, which may be NULL, their slots. *out is freed by
+/* Build the lists on the host and copy them to the device. The array of edge nodes holds those of
+ * each element (launch.h), or their slots if `patches` is not NULL. The caller frees *out with
  * sp_cuda_assembly_free, also after a failure. Indices must fit 30 bits, which setup.cu checks.
  * Local. */
 sp_status sp_cuda_assembly_create(const sp_operator_setup *setup, const sp_patches *patches,

@@ -15,15 +15,15 @@ extern "C" {
 #include <cstdlib>
 #include <cstring>
 
-/* Up to this number of partial sums of pass 1 are added up by every block of pass 2: for small
- * problems that is faster than one more kernel. */
+/* Largest number of partial sums of pass 1 that every block of pass 2 adds up: for small problems
+ * that is faster than one more kernel. */
 enum { SP_CUDA_FEW_SUMS = 4096 };
 
 static const char *cuda_describe(const sp_device *device) {
   return device->description;
 }
 
-/* As measured in CG (MEASUREMENTS.md): the mass operator has one stored factor per point. */
+/* From measurements of CG (MEASUREMENTS.md): the mass operator has one stored factor per point. */
 static sp_geometry_kind cuda_faster_geometry(sp_operator_kind kind, int order) {
   const bool stored = kind == SP_MASS && (order <= 2 || order == 4 || order == 5);
   return stored ? SP_GEOMETRY_STORED : SP_GEOMETRY_TRILINEAR;
@@ -227,7 +227,7 @@ static sp_status queue_part(sp_local_operator *local, mesh_part part, sp_cg_vect
   set_step(local, vectors, &arguments);
   arguments.step.x = vectors->x;
   arguments.step.first_block = part == HALO ? 0 : pass_1_blocks(local, local->halo_elements);
-  arguments.step.stamps = part == INNER || nothing_inside; /* the part that starts first */
+  arguments.step.stamps = part == INNER || nothing_inside; /* true for the part that starts first */
   arguments.forks = part == HALO;
   SP_CUDA(local->kernel->launch(&arguments, SP_CUDA_CG, stream));
   return SP_OK;
@@ -431,7 +431,7 @@ static const sp_backend table = {
     .direction = cuda_direction,
     .update = cuda_update,
     .sums = cuda_sums,
-    .faster_in_one_sweep = NULL, /* whole iterations without the host instead */
+    .faster_in_one_sweep = NULL, /* replaced by whole iterations without the host */
     .sweep = NULL,
     .iterate = cuda_iterate,
 };

@@ -34,11 +34,11 @@ __global__ void convert(size_t n, double scale, const FROM *x, TO *y) {
     y[i] = (TO)(scale * (double)x[i]);
 }
 
-// An entry gets the same bits wherever it lies in its vector: a DOF that ranks share lies in
-// another part of each rank's vector, and its values must agree. So where a sum of products could
-// be fused in two ways, the code says how.
+// An entry gets the same bits at any place in its vector, because a DOF that ranks share lies in
+// another part of each rank's vector, and its values must agree. If a sum of products could be
+// fused in two ways, the code says how.
 
-// Numbers that are loaded and stored together.
+// A group of numbers that are loaded and stored together.
 template <class T, int width> struct alignas(width * sizeof(T)) pack { T v[width]; };
 
 template <class T, int width>
@@ -123,8 +123,8 @@ template <class T, int width> struct completed_step {
       correct_from<T, n>(step, i, value, {});
   }
 
-  // From first_edge on: product is not zero only where the exchange, the diagonal or a patch wrote
-  // it.
+  // From first_edge on, product is zero except for values from the exchange, the diagonal or a
+  // patch.
   __device__ __forceinline__ void edge(const sp_cuda_assembly &a, int t, const T *edges,
                                        const target<T> &there) const {
     const size_t i = (size_t)(a.first_edge + t);

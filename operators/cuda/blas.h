@@ -10,10 +10,10 @@
 extern "C" {
 #endif
 
-/* The end of an application whose result is `product`, which is step->q, or step->t if step->q is
- * NULL: the sums at edges and vertices, and the step. Before, at edges and vertices product is
- * zero, or what the exchange or the diagonal wrote; afterwards it is zero there, in faces and at
- * copies. `joins`: it may follow kernels of several streams (queue.cuh). */
+/* Finish an application whose result is `product`: sum at edges and vertices, then make the step.
+ * `product` is step->q, or step->t if step->q is NULL. Before the call it is zero at edges and
+ * vertices, except for values from the exchange or the diagonal; afterwards it is zero there, in
+ * faces and at copies. `joins`: it may follow kernels of several streams (queue.cuh). */
 cudaError_t sp_cuda_complete(const sp_cuda_assembly *assembly, sp_precision precision,
                              const void *edges, void *product, const sp_correction *step,
                              bool joins, cudaStream_t stream);

@@ -99,7 +99,8 @@ __global__ __launch_bounds__(threads<E, Nq>, MIN_BLOCKS) void solve_boxes(sp_cud
   if (!t.on) return;
 #pragma unroll
   for (int c = 0; c < Nq; c++) {
-    const unsigned code = nodes.in_face(c) ? code_of(a, nodes, c) : 0; // registers are scarce
+    const unsigned code =
+        nodes.in_face(c) ? code_of(a, nodes, c) : 0; // saves registers, which are scarce
     add_node(a, nodes, c, code, weights[c] * cube[place(c)]);
   }
 }

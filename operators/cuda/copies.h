@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* memory = host, and host = memory, where `memory` is on the current device. They return when the
+/* Copy host to memory, and memory to host; `memory` is on the current device. They return when the
  * copy is done. No queued work may still use the arrays. Errors: SP_ERR_SYSTEM. */
 sp_status sp_cuda_copy_in(size_t bytes, const void *host, void *memory);
 sp_status sp_cuda_copy_out(size_t bytes, const void *memory, void *host);

@@ -11,7 +11,7 @@ extern "C" {
 #include <cstdlib>
 #include <cstring>
 
-// In MPI_COMM_WORLD, for messages: a thread of a copy may fail, and calls no MPI.
+// Rank in MPI_COMM_WORLD, for messages: a thread of a copy may fail, and calls no MPI.
 static int own_rank;
 
 static int current_device() {
@@ -84,13 +84,13 @@ sp_status sp_gpus_visible(int *count, sp_gpu **gpus) {
   *gpus = nullptr;
   if (cudaGetDeviceCount(&visible) != cudaSuccess) visible = 0;
   SP_TRY(sp_allocate((size_t)visible, sizeof **gpus, "GPUs", gpus));
-  // One that does not answer ends the list.
+  // A GPU that does not answer ends the list.
   while (*count < visible && name_gpu(*count, &(*gpus)[*count])) ++*count;
   (void)cudaGetLastError();
   return SP_OK;
 }
 
-// "; GPUs by rank: 0 1 0 1", as far as it fits.
+// Append "; GPUs by rank: 0 1 0 1", if it fits.
 static void describe_ranks(MPI_Comm comm, int id, char *text, size_t room) {
   int size;
   MPI_Comm_size(comm, &size);
@@ -106,7 +106,8 @@ static void describe_ranks(MPI_Comm comm, int id, char *text, size_t room) {
   free(ids);
 }
 
-// A GPU of its own for each rank of this machine, or, where ranks outnumber GPUs, those in turn.
+// Give each rank of this machine a GPU of its own or, if there are more ranks than GPUs, deal them
+// out in turn.
 static sp_status device_of(const sp_gpu_view *view, int rank, int *id) {
   const int visible = view->first[rank + 1] - view->first[rank];
   int *choice, before = 0;

@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 struct sp_device {
-  int id; /* of the GPU on this machine */
+  int id; /* index of the GPU on this machine */
   cudaStream_t stream;
   /* A second stream of higher priority, for work that other ranks wait for. It starts after the
    * event `fork` of the first stream and ends with `join`. */
@@ -25,7 +25,7 @@ struct sp_device {
   char description[320];
 };
 
-/* SP_ERR_SYSTEM with call, place, rank and device, for SP_CUDA. Local. */
+/* Return SP_ERR_SYSTEM with call, place, rank and device in the message; for SP_CUDA. Local. */
 sp_status sp_cuda_failed(cudaError_t error, const char *call, const char *file, int line);
 
 /* Return from the calling function if a CUDA call fails. */
@@ -36,11 +36,11 @@ sp_status sp_cuda_failed(cudaError_t error, const char *call, const char *file, 
       return sp_cuda_failed(sp_cuda_error, #call, __FILE__, __LINE__);                             \
   } while (0)
 
-/* Zeroed device memory, or NULL after a failure, with a message that says what is needed and what
- * is free. Local. */
+/* Allocate zeroed device memory. NULL after a failure, with a message that has the bytes needed and
+ * free. Local. */
 sp_status sp_cuda_allocate(size_t count, size_t size, const char *what, void **out);
 
-/* Device memory with a copy of a host array. Local. */
+/* Allocate device memory and copy a host array to it. Local. */
 sp_status sp_cuda_copy_of(const void *host, size_t count, size_t size, const char *what,
                           void **out);
 

@@ -78,7 +78,7 @@ sp_status sp_cuda_gpus_differ(MPI_Comm comm, bool *differ) {
 
 static bool mpi_reports_cuda(void) {
 #if defined(MPIX_CUDA_AWARE_SUPPORT)
-  return MPIX_Query_cuda_support() == 1; /* the macro tells of the headers only */
+  return MPIX_Query_cuda_support() == 1; /* the macro describes the headers only */
 #else
   return false;
 #endif
@@ -144,7 +144,8 @@ static sp_status try_peer(sp_device_space *space, MPI_Comm comm, const char **wh
   return SP_OK;
 }
 
-/* *why is NULL if values can travel by `kind` between all ranks; otherwise it says why not. */
+/* Check if values can travel by `kind` between all ranks: *why is NULL; otherwise it is the reason.
+ * */
 static sp_status try_transport(sp_device_space *space, MPI_Comm comm, sp_transport kind,
                                const char **why) {
   *why = NULL;
@@ -160,7 +161,7 @@ static sp_status try_transport(sp_device_space *space, MPI_Comm comm, sp_transpo
   }
 }
 
-/* Append "; TRANSPORT: WHY" to the obstacles, as far as they fit. */
+/* Append "; TRANSPORT: WHY" to the obstacles, if it fits. */
 static void note_obstacle(const char *transport, const char *why, size_t room, char *obstacles) {
   const size_t used = strlen(obstacles);
   snprintf(obstacles + used, room - used, "%s%s: %s", used > 0 ? "; " : "", transport, why);

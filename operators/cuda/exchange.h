@@ -29,7 +29,7 @@ struct sp_device_space {
   void *sent, *received;           /* [shared] on the device, room for doubles */
   void *host_sent, *host_received; /* the same, pinned */
   sp_cuda_border_memory border;    /* peer */
-  char how[320];                   /* in words, for the user */
+  char how[320];                   /* description for the user */
 };
 
 /* Entries of the backend's table (operators/backend.h). */
@@ -39,8 +39,8 @@ sp_status sp_cuda_space_create(sp_device *device, MPI_Comm comm, sp_exchange *ex
 void sp_cuda_space_destroy(sp_device_space **space);
 sp_status sp_cuda_assemble(sp_device_space *space, sp_precision precision, void *vector);
 
-/* The stream for work that other ranks wait for: the urgent one if values travel without the host.
- */
+/* The stream for work that other ranks wait for: the urgent one, if the exchange does not need the
+ * host. */
 cudaStream_t sp_cuda_border_stream(const sp_device_space *space);
 
 /* Send the shared values of `vector`, which are complete when what is queued on `stream` is done.
@@ -54,19 +54,19 @@ sp_status sp_cuda_exchange_begin(sp_device_space *space, sp_precision precision,
 sp_status sp_cuda_exchange_end(sp_device_space *space, sp_precision precision, void *vector,
                                cudaStream_t stream, bool *joins);
 
-/* Wait for the device's stream; for NCCL's messages at most SP_CUDA_PATIENCE. Returns what failed
- * meanwhile on this rank or a neighbour. Local. */
+/* Wait for the device's stream; for NCCL's messages at most SP_CUDA_PATIENCE. Returns a failure of
+ * this rank or a neighbour. Local. */
 sp_status sp_cuda_wait(sp_device *device);
 
-/* Whether `mine` is true on all ranks. Collective. */
+/* True on all ranks if `mine` is true on all ranks. Collective. */
 bool sp_cuda_all_agree(MPI_Comm comm, bool mine);
 
-/* Whether every rank of a machine has a GPU of its own. Collective. */
+/* True if every rank of a machine has a GPU of its own. Collective. */
 sp_status sp_cuda_gpus_differ(MPI_Comm comm, bool *differ);
 
-/* NCCL, if the program is built with it (nccl.c; else no_nccl.c). One communicator per device,
- * created on first use. *why is NULL if there is one for `comm`'s ranks; otherwise it says why not,
- * which is not an error. The ranks' GPUs must differ. Collective. */
+/* Connect the ranks of `comm` through NCCL, if the program is built with it (nccl.c; else
+ * no_nccl.c). One communicator per device, created on first use. *why is NULL on success; otherwise
+ * it is the reason, which is not an error. The ranks' GPUs must differ. Collective. */
 sp_status sp_cuda_nccl_connect(sp_device *device, MPI_Comm comm, const char **why);
 
 /* Queue the messages of `space` after the work on the device's stream, then record device->join.

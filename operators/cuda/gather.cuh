@@ -1,7 +1,7 @@
-// Waiting for other ranks, and sums over them: part of peers.cu and vectors.cu.
+// Waits for other ranks, and sums over them: part of peers.cu and vectors.cu.
 
-// The value of shared DOF target[t] becomes the sum of the values of all ranks that hold it, in the
-// order of ranks.
+// Set shared DOF target[t] to the sum of the values of all ranks that hold it, in the order of
+// ranks.
 template <class T>
 static __device__ __forceinline__ void sum_of_ranks(const sp_cuda_lists &lists, int t,
                                                     const T *received, T *vector) {
@@ -34,7 +34,7 @@ static __device__ __forceinline__ void await(Ready ready, int rank,
 // Sums over all ranks, in the order of operators/reduction.h, by one whole block with at least one
 // thread per rank. All threads call the constructor, which loads what add() needs.
 struct sum_over_ranks {
-  sp_cuda_sums *there = nullptr; // at the rank with this thread's number
+  sp_cuda_sums *there = nullptr; // values of the rank with this thread's number
   unsigned epoch = 0;
 
   __device__ __forceinline__ sum_over_ranks(const sp_cuda_ranks &p) {
@@ -43,8 +43,8 @@ struct sum_over_ranks {
     if (threadIdx.x < p.size) there = p.remote_sums[threadIdx.x];
   }
 
-  // a and b become their sums over ranks; only those of thread 0 count. `kind` alternates between 0
-  // and 1.
+  // Replace a and b by their sums over ranks; only those of thread 0 count. `kind` alternates
+  // between 0 and 1.
   __device__ __forceinline__ void add(const sp_cuda_ranks &p, int kind, double &a,
                                       double &b) const {
     if (p.size == 0) return;
@@ -56,7 +56,7 @@ struct sum_over_ranks {
     __syncthreads();
     const int r = threadIdx.x;
     if (r < p.size) {
-      __threadfence_system(); // when others have this rank's sums, they may change what it has read
+      __threadfence_system(); // after put(), others may change what this rank has read
       put(there[kind * p.size + p.rank], mine);
       const sp_cuda_sums &here = p.sums[kind * p.size + r];
       await([&] { return get(here, all[r]); }, r, p.missing);
@@ -88,7 +88,7 @@ private:
     }
   }
 
-  // Whether all words have arrived: they carry this epoch's number.
+  // True if all words have arrived: they carry this epoch's number.
   __device__ __forceinline__ bool get(const sp_cuda_sums &from, double (&values)[2]) const {
     unsigned long long words[4];
     bool ready = true;

@@ -6,7 +6,7 @@
 #include "io/threads.h"
 #include "operators/space.h"
 
-/* Lists while they are built: of `nodes`, without DOFs that are zero. */
+/* Lists during their construction: of `nodes`, without DOFs that are zero. */
 typedef struct lists {
   const sp_lid *nodes;
   const bool *zero;
@@ -25,7 +25,7 @@ static sp_status count_entries(void *context, void *workspace, size_t begin, siz
   return SP_OK;
 }
 
-/* In any order: sort_entries restores that of the nodes. */
+/* The order is arbitrary: sort_entries restores that of the nodes. */
 static sp_status add_entries(void *context, void *workspace, size_t begin, size_t end) {
   const lists *l = context;
   (void)workspace;
@@ -35,7 +35,7 @@ static sp_status add_entries(void *context, void *workspace, size_t begin, size_
   return SP_OK;
 }
 
-/* In the order of nodes. There are few entries, nearly in order. */
+/* Sort by nodes. There are few entries, nearly in order. */
 static sp_status sort_entries(void *context, void *workspace, size_t begin, size_t end) {
   const lists *l = context;
   (void)workspace;

@@ -99,8 +99,8 @@ __device__ __forceinline__ real scale_stored(At at, real &ur, real &us, real &ut
   return at(SP_G_WJ);
 }
 
-// Factors of an element in global memory, at point (k, j, i). The way addresses are written decides
-// how many loads the compiler issues in advance, and when. POINTWISE is better at most orders
+// Factors of an element in global memory, at point (k, j, i). The form of the addresses decides how
+// many loads the compiler issues in advance, and when. POINTWISE is better at most orders
 // (lines.cuh).
 template <int n, bool POINTWISE>
 __device__ __forceinline__ real scale_stored(const real *factors, int k, int j, int i, real &ur,
@@ -137,7 +137,7 @@ private:
   }
 };
 
-// G = L L^T. The address of a point is written in one way at all orders.
+// G = L L^T. The address of a point has the same form at all orders.
 template <int n, bool POINTWISE>
 __device__ __forceinline__ real scale_stored(const rounded<n> &factors, int k, int j, int i,
                                              real &ur, real &us, real &ut) {
@@ -173,7 +173,7 @@ __device__ __forceinline__ void make_barrier(unsigned barrier, unsigned threads)
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" : : "r"(barrier), "r"(threads) : "memory");
 #endif
 }
-// Orders a thread's earlier accesses to shared memory before copies that start later: the
+// Order a thread's earlier accesses to shared memory before copies that start later: the
 // initialization of barriers, and its loads. Without this fence a copy may overwrite values that
 // the thread is still loading, even if the thread has arrived at the barrier that the copy waits
 // for.
@@ -257,7 +257,7 @@ template <int n, int E, int LAYERS> struct ahead {
 #endif
   }
 
-  // How many doubles before its factors copy c begins.
+  // Number of doubles in copy c before its factors.
   __device__ __forceinline__ unsigned shift_of(int c) const {
     return (shift + c * (n * n * n)) % 2;
   }
@@ -274,7 +274,7 @@ template <int n, int E, int LAYERS> struct ahead {
 
 // Stored factors of a block's only element, copied layer by layer to a ring of SLOTS slots in
 // shared memory (sm_90; on older GPUs they stay in global memory). One thread starts the copy of a
-// layer when all threads with points have read the layer that was in its slot.
+// layer as soon as all threads with points have read the layer that was in its slot.
 template <int n, int SLOTS> struct ring {
   static_assert(n % 2 == 0, "copies begin and end on a boundary of 16 bytes");
   static constexpr int layer = n * n, slot = SP_FACTORS * layer;

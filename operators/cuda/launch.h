@@ -11,8 +11,8 @@
 #include "operators/kinds.h"
 #include "operators/precision.h"
 
-/* The code of a node on the surface of an element, or by patches of any node: its local DOF and two
- * flags in one unsigned. */
+/* Packed node index: local DOF plus two flags, in one unsigned. For nodes on the surface of an
+ * element; by patches for all nodes. */
 #define SP_CUDA_DOF 0x3fffffffu         /* mask of the DOF */
 #define SP_CUDA_FIRST 0x40000000u       /* first node with this DOF */
 #define SP_CUDA_CONSTRAINED 0x80000000u /* Dirichlet */
@@ -23,12 +23,13 @@ typedef struct sp_cuda_scalars {
   double alpha, beta;         /* for the next ones */
   double target;              /* iterations end when rr <= target */
   unsigned long long started; /* ns, %globaltimer at the start of pass 1 */
-  int iterations, limit;      /* done since the launch of the batch, and how many may be done */
-  int stop;                   /* later passes do nothing */
-  unsigned arrived[2]; /* how many blocks have finished their part of the sum: pass 1, pass 2 */
+  int iterations,
+      limit; /* iterations done since the launch of the batch, and the most that may be done */
+  int stop;  /* true: later passes do nothing */
+  unsigned arrived[2]; /* blocks that have finished their part of the sum, in pass 1 and pass 2 */
 } sp_cuda_scalars;
 
-/* Pass 1 of CG as a local operator sees it: p_new = D^-1 z + beta p at every node (z is the
+/* Arguments of pass 1 of CG in a local operator: p_new = D^-1 z + beta p at every node (z is the
  * residual, or the preconditioned one). The first node of each DOF stores it, and also does x +=
  * alpha p with the old p and the step of the previous iteration. */
 typedef struct sp_cuda_step {
@@ -38,7 +39,7 @@ typedef struct sp_cuda_step {
   sp_cuda_scalars *scalars;
   double *partial; /* sums of p_e.A_e p_e; block 0 of this launch writes at first_block */
   int first_block;
-  bool stamps; /* store the time when it starts */
+  bool stamps; /* true: store the start time */
 } sp_cuda_step;
 
 /* By patches (patches.h): the highest order, elements per patch, results per element (those of its
@@ -49,8 +50,8 @@ typedef struct sp_cuda_step {
 #define SP_CUDA_PATCH_RESULTS(order) (((order) + 1) * ((order) + 1) * ((order) + 1) | 1)
 #define SP_CUDA_PATCH_NONE(order) (SP_CUDA_PATCH(order) * SP_CUDA_PATCH_RESULTS(order))
 
-/* A patch: its first element, node, slot, group and word in the arrays of sp_patches, and how many
- * elements, nodes, complete nodes and words it has. */
+/* A patch: its first element, node, slot, group and word in the arrays of sp_patches, and its
+ * numbers of elements, nodes, complete nodes and words. */
 typedef struct sp_cuda_patch {
   int element, elements;
   int nodes, complete, words;
@@ -59,7 +60,7 @@ typedef struct sp_cuda_patch {
 
 /* Patches on the device, arrays as in sp_patches, in double precision. */
 typedef struct sp_cuda_patch_arrays {
-  int count, most_nodes, most_words; /* patches, and the most that one of them has */
+  int count, most_nodes, most_words; /* number of patches, and the largest numbers of one patch */
   const sp_cuda_patch *list;
   const unsigned *codes;
   const unsigned *pairs;
@@ -90,7 +91,7 @@ typedef struct sp_cuda_arguments {
   void *edges; /* [elements][sp_cuda_edge_nodes(order)], or slots */
   double lambda;
   bool forks;       /* first kernel on a stream that has just been forked (queue.cuh) */
-  bool constrained; /* constrained DOFs count as zero in x and are left alone in y */
+  bool constrained; /* take constrained DOFs as zero in x and leave them unchanged in y */
   sp_cuda_step step;
 } sp_cuda_arguments;
 
@@ -115,7 +116,7 @@ typedef struct sp_cuda_kernel {
   cudaError_t (*launch)(const sp_cuda_arguments *arguments, sp_cuda_mode mode, cudaStream_t stream);
   /* Number of blocks, and so of partial sums, of pass 1 over `elements` elements; 0 for none. */
   int (*blocks)(int elements);
-  size_t shared_bytes; /* of shared memory per block, at most */
+  size_t shared_bytes; /* shared memory per block, at most */
 } sp_cuda_kernel;
 
 /* Additive Schwarz (operators/backend.h), arrays on the device in the operator's precision. */
@@ -129,18 +130,18 @@ typedef struct sp_cuda_order {
   /* Send matrices, nodes and weights to the constant memory of the current device. */
   cudaError_t (*prepare)(const sp_reference *reference);
   sp_cuda_kernel kernels[SP_OPERATORS][SP_FACTOR_KINDS];
-  /* BP3.5 by patches, and the shared memory that a block needs at most if no patch has more nodes
-   * and words; no functions where there is none. */
+  /* BP3.5 by patches, and the most shared memory that a block needs if no patch has more nodes and
+   * words. Without a kernel by patches, the functions are NULL. */
   sp_cuda_kernel patched[SP_FACTOR_KINDS];
   size_t (*patch_shared_bytes)(int nodes, int words);
-  /* The elements of `arguments` with boxes in place of A, from x to y and `edges`. */
+  /* Apply Schwarz to the elements of `arguments`: with boxes in place of A, from x to y and
+   * `edges`. */
   cudaError_t (*boxes)(const sp_cuda_arguments *arguments, const sp_cuda_boxes *boxes,
                        cudaStream_t stream);
 } sp_cuda_order;
 
-/* The architecture that the code running on the current device was compiled for, 90 for sm_90;
- * lower than the device's own if the driver compiles older PTX. Call it after sp_cuda_open().
- * Local. */
+/* The architecture of the code that runs on the current device, 90 for sm_90. It is lower than the
+ * device's own if the driver compiles older PTX. Call it after sp_cuda_open(). Local. */
 int sp_cuda_architecture(void);
 
 /* The table for `order` (1..15). In single precision there is no SP_CUDA_CG. */

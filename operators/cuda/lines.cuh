@@ -17,7 +17,7 @@ __device__ __forceinline__ void apply_line(Read read, Write write) {
   if (columns % 2) even[pairs] = read(pairs);
 #pragma unroll
   for (int r = 0; r < half<rows>; r++) {
-    const bool middle = 2 * r + 1 == rows; // one of the two sums is zero there
+    const bool middle = 2 * r + 1 == rows; // the middle entry, where one of the two sums is zero
     real p = 0, q = 0;
     if (!middle || Matrix::sign > 0) {
 #pragma unroll
@@ -62,8 +62,9 @@ __host__ __device__ __forceinline__ unsigned place_of(unsigned k, unsigned j, un
 // Numbers per element of E: the next element starts at the bank where the previous one ends.
 template <int n> constexpr int stiffness_size = stride_of(3 * array_size<n>, n *n);
 
-// How stiffness() addresses stored factors (geometry.cuh). Not pointwise, BP3.5 is 7 and 11 %
-// faster at N = 13 and 14, 11 and 20 % between L-vectors; at N = 12 and 15 it is 8 and 4 % slower.
+// Form of the addresses of stored factors in stiffness() (geometry.cuh). If not pointwise, BP3.5 is
+// 7 and 11 % faster at N = 13 and 14, 11 and 20 % between L-vectors; at N = 12 and 15 it is 8 and 4
+// % slower.
 constexpr bool BP35_POINTWISE = SP_ORDER != 13 && SP_ORDER != 14, BP30_POINTWISE = SP_ORDER <= 12;
 
 // Thread (i, j) of an element gets result[k] at the points (i, j, k) of its column:
@@ -107,7 +108,7 @@ __device__ __forceinline__ void stiffness(bool on, int i, int j, Factors factors
       const real mass = lambda * jacobian * u;
       X[place(k)] = flux_r;
       Y[place(k)] = flux_s;
-      U[place(k)] = mass; // registers are scarce here
+      U[place(k)] = mass; // saves registers, which are scarce
       if (ENERGY) energy += r * flux_r + s * flux_s + t * ut[k] + mass * u;
     }
     apply_line<derivative_transposed<n>>([&](int m) { return ut[m]; },

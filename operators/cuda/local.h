@@ -20,7 +20,8 @@ struct sp_local_operator {
   void *factors, *edges; /* of this precision */
   double *scales;        /* launch.h */
   double *energy, *partial;
-  bool owns_lists; /* nodes and assembly; otherwise they are those of the setup's `alike` */
+  bool owns_lists; /* true if it owns nodes and assembly; otherwise they belong to the setup's
+                      `alike` */
   bool works_by_patches;
   unsigned *nodes;              /* NULL by patches */
   sp_cuda_patch_arrays patches; /* empty by elements */
@@ -45,7 +46,7 @@ enum { SP_CUDA_GRAPH = 8 };
  * INNER. */
 typedef enum mesh_part { HALO, INNER, WHOLE } mesh_part;
 
-/* The ranks over which the device sums by itself; size 0: only this one. */
+/* The ranks over which the device sums without the host; size 0: only this one. */
 static inline sp_cuda_ranks ranks_of(const sp_local_operator *local) {
   const bool peers = local->space->ranks > 1 && local->space->kind == SP_TRANSPORT_PEER;
   return peers ? local->device->peers->view : sp_cuda_ranks{};
@@ -80,9 +81,9 @@ sp_status sp_cuda_apply_diagonal(sp_local_operator *local, mesh_part part, bool 
                                  bool pending, const void *x, void *y, double *partial,
                                  const sp_cuda_scalars *scalars, bool joins, cudaStream_t stream);
 
-/* y = Z^T B Z x with the sum over ranks: B is A, with the setup's diagonal; or with `boxes`
- * additive Schwarz without it. With `step`, y is scratch, as in sp_backend.apply_step, and the step
- * is made with the result. */
+/* y = Z^T B Z x with the sum over ranks. B is A with the setup's diagonal or, if `boxes` is given,
+ * additive Schwarz without it. With `step`, the step is made with the result, and y is scratch, as
+ * in sp_backend.apply_step. */
 typedef struct sp_cuda_application {
   const sp_cuda_boxes *boxes; /* or NULL */
   bool constrained;           /* true with a step */

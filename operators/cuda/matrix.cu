@@ -77,7 +77,7 @@ constexpr int SIDE = 32, TILE = 64;
 __global__ void fill(int rows, size_t n, const int *start, const int *column, const double *values,
                      double *matrix) {
   const size_t row = blockIdx.x;
-  if (row >= (size_t)rows) { // what completes the last block is an identity
+  if (row >= (size_t)rows) { // the last block is completed by an identity
     if (threadIdx.x == 0) matrix[row * n + row] = 1;
     return;
   }
@@ -203,7 +203,7 @@ cudaError_t queue_apply(const sp_device_matrix *m, double a, const void *x, doub
   }
 }
 
-/* So many threads that each has about two entries of a row. */
+/* Choose the number of threads so that each has about two entries of a row. */
 int lanes_for(const sp_csr *matrix) {
   const double mean = matrix->rows > 0 ? (double)matrix->start[matrix->rows] / matrix->rows : 0;
   return mean <= 2 ? 1 : mean <= 12 ? 4 : mean <= 48 ? 16 : 32;

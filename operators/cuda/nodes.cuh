@@ -22,7 +22,8 @@ template <int workers, int elements = 1, bool remembers = false> struct walk {
   __device__ __forceinline__ int node(int c) const {
     return c % each * workers + worker;
   }
-  __device__ __forceinline__ int place(int c) const { // number of the element, which may be missing
+  __device__ __forceinline__ int
+  place(int c) const { // number of the element, even if it is missing
     return elements == 1 ? first : first + c / each * stride;
   }
   __device__ __forceinline__ int element(int c) const {
@@ -31,7 +32,7 @@ template <int workers, int elements = 1, bool remembers = false> struct walk {
   __device__ __forceinline__ int element_there(int c) const { // valid if there(c)
     return remembers ? element(c) : place(c);
   }
-  // Whether node(c) < limit: a compile-time constant for most c.
+  // True if node(c) < limit: a compile-time constant for most c.
   __device__ __forceinline__ bool below(int c, int limit) const {
     const int turn = c % each;
     return (turn + 1) * workers <= limit || (turn * workers < limit && node(c) < limit);
@@ -76,9 +77,9 @@ template <int MODE, class Walk> struct node_codes {
   }
 };
 
-// p_new = z + beta p at a node, z = D^-1 r, rounded as written here, so that copies have their
-// owners' bits whichever kernel forms them. The first node of a DOF stores p_new and updates x. x
-// is updated by an atomic addition: it needs no load that something would wait for.
+// p_new = z + beta p at a node, with z = D^-1 r. The rounding is explicit, so that copies have
+// their owners' bits in any kernel. The first node of a DOF stores p_new and updates x by an atomic
+// addition, so no load delays it.
 template <class Walk>
 __device__ __forceinline__ double new_direction(const sp_cuda_step &step, double alpha, double beta,
                                                 unsigned code, double z, double p) {
@@ -91,7 +92,7 @@ __device__ __forceinline__ double new_direction(const sp_cuda_step &step, double
   return direction;
 }
 
-// The scalars that pass 1 of CG starts with.
+// The scalars at the start of pass 1 of CG.
 template <int MODE> struct pass_1 {
   int stop = 0;
   double alpha = 0, beta = 0;
@@ -112,13 +113,12 @@ template <int MODE> struct pass_1 {
   }
 };
 
-// Values of x at the nodes of a walk; in pass 1 of CG the values that the new direction is formed
-// from.
+// Values of x at the nodes of a walk; in pass 1 of CG the values that form the new direction.
 template <int MODE, class Walk> struct node_values {
   static constexpr int turns = Walk::turns;
   real u[turns], p[MODE == SP_CUDA_CG ? turns : 1];
 
-  // Only loads, so that they are in flight together.
+  // Loads only, so that they are in flight together.
   __device__ __forceinline__ void ask(const sp_cuda_arguments &a, const Walk &w,
                                       const node_codes<MODE, Walk> &codes) {
     const auto &code = codes.code;

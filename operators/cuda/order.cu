@@ -190,7 +190,7 @@ template <class SINCE, class BEFORE> struct since_90 {
   }
 };
 
-// The three modes of a local operator; in single precision there is no pass of CG.
+// The three modes of a local operator; single precision has no pass of CG.
 #if SP_FLOAT
 template <class LOCAL, class ASSEMBLED> struct family {
   static cudaError_t launch(const sp_cuda_arguments *arguments, sp_cuda_mode mode,
@@ -219,10 +219,10 @@ template <class LOCAL, class ASSEMBLED, class CG> struct family {
 };
 #endif
 
-// Elements per block and blocks per multiprocessor (which bounds the registers), by order, as
-// measured (MEASUREMENTS.md). Small blocks wait less at their barriers; the registers of a column
-// and its results limit their number. If only one block fits, it prefetches all its stored factors
-// at once.
+// Elements per block and blocks per multiprocessor (which bounds the registers), by order, from
+// measurements (MEASUREMENTS.md). Small blocks wait less at their barriers; the registers of a
+// column and its results limit their number. If only one block fits, it prefetches all its stored
+// factors at once.
 struct shape {
   int elements, blocks;
 };

@@ -9,7 +9,7 @@ extern "C" {
 #include <cstdlib>
 #include <cstring>
 
-/* *out = a copy of `count` entries on the device, which the operator counts. */
+/* Copy `count` entries to *out on the device, and count their bytes for the operator. */
 static sp_status send(sp_local_operator *local, const void *values, size_t count, size_t size,
                       const char *what, void *out) {
   void *copy;

@@ -13,7 +13,7 @@ enum {
   LANES = 32,
   MAP = 24,       /* coefficients of a trilinear map */
   MOST_EACH = 27, /* nodes of an element */
-  /* Contributions to a patch, and so its nodes. */
+  /* Most contributions to a patch, and so most nodes. */
   MOST_1 = SP_CUDA_PATCH(1) * SP_CORNERS,
   MOST_2 = SP_CUDA_PATCH(2) * MOST_EACH,
   MOST = (int)MOST_1 > (int)MOST_2 ? (int)MOST_1 : (int)MOST_2,
@@ -55,7 +55,7 @@ static sp_lid dof_of(const builder *b, int contribution) {
   return b->setup->space->numbering->nodes[contribution];
 }
 
-/* At order 1, where nodes are corners. */
+/* For order 1, where nodes are corners. */
 static const double *point_of(const builder *b, int corner) {
   return sp_hexes_lattice(b->setup->space->mesh->hexes, corner / SP_CORNERS) +
          (ptrdiff_t)(3 * (corner % SP_CORNERS));
@@ -78,8 +78,8 @@ static int find(const builder *b, patch_nodes *v, int contribution) {
   return v->count++;
 }
 
-/* Complete nodes first, both kinds by falling number of contributions, so that those of a group
- * have about as many. */
+/* Sort complete nodes first, and both kinds by falling number of contributions, so that nodes of a
+ * group have similar counts. */
 static void number_nodes(const builder *b, patch_nodes *v) {
   enum { BINS = 16 };
   int next[2 * BINS + 1] = {0};
@@ -158,7 +158,7 @@ static void write_pairs(const builder *b, const sp_cuda_patch *patch, const patc
     }
 }
 
-/* Number the nodes, and count what the patch has. */
+/* Number the nodes, and count the contents of the patch. */
 static sp_status count_some(void *builder_, void *workspace, size_t begin, size_t end) {
   builder *b = builder_;
   patch_nodes *v = workspace;
@@ -176,7 +176,7 @@ static sp_status count_some(void *builder_, void *workspace, size_t begin, size_
   return SP_OK;
 }
 
-/* What find_nodes() found, from the patch's pairs; nodes by their numbers. */
+/* Recover the results of find_nodes() from the patch's pairs; nodes by their numbers. */
 static void recall_nodes(const builder *b, const sp_cuda_patch *patch, patch_nodes *v) {
   v->count = patch->nodes;
   v->complete = patch->complete;
@@ -197,7 +197,7 @@ static void write_nodes(const builder *b, const sp_cuda_patch *patch, int p, con
   for (int n = 0; n < v->count; n++) {
     const sp_lid dof = dof_of(b, v->origin[n]);
     unsigned code = (unsigned)dof;
-    /* Only this patch finds its number there; a second node with this DOF does not. */
+    /* Only this patch finds its number here, and only at its first node with this DOF. */
     if (__atomic_load_n(&b->first[dof], __ATOMIC_RELAXED) == p) {
       code |= SP_CUDA_FIRST;
       __atomic_store_n(&b->first[dof], -1, __ATOMIC_RELAXED);
@@ -302,7 +302,7 @@ static sp_status build(builder *b) {
   const int elements = space->mesh->hexes->count, halo = space->mesh->halo_elements;
   const size_t dofs = (size_t)numbering->local;
   sp_patches *out = b->out;
-  /* One more where the halo ends inside one. */
+  /* One more patch, because the halo may end inside one. */
   SP_TRY(sp_allocate((size_t)(elements / SP_CUDA_PATCH(out->order) + 2), sizeof *out->list,
                      "patches", &out->list));
   SP_TRY(sp_allocate((size_t)elements * (size_t)out->element_words, sizeof *out->pairs, "patches",

@@ -12,16 +12,16 @@
 constexpr int PATCH = SP_CUDA_PATCH(SP_ORDER), RESULTS = SP_CUDA_PATCH_RESULTS(SP_ORDER);
 constexpr int PATCH_NONE = SP_CUDA_PATCH_NONE(SP_ORDER), MAP = 24;
 
-// Threads and blocks per multiprocessor (which bounds the registers), as measured
+// Threads and blocks per multiprocessor (which bounds the registers), from measurements
 // (MEASUREMENTS.md). At order 1 a thread works on two elements, one after the other.
 constexpr int PATCH_THREADS = SP_ORDER == 1 ? 256 : 128, PATCH_BLOCKS = SP_ORDER == 1 ? 2 : 3;
 constexpr int PER_THREAD = PATCH / PATCH_THREADS;
 static_assert(PATCH % PATCH_THREADS == 0 && (SP_ORDER == 1 || PER_THREAD == 1),
               "threads take as many elements each, at order 2 one");
 
-// Shared memory of a block: what is read, the results, then the patch's lists. What is read is at
-// order 1 the pairs (u, x) and (y, z) of each node, and at order 2 the elements' maps, and u of
-// each node. Where a thread has one element, the results take the place of what was read.
+// Shared memory of a block: inputs, results, then the patch's lists. Inputs are at order 1 the
+// pairs (u, x) and (y, z) of each node, and at order 2 the elements' maps, and u of each node. If a
+// thread has one element, the results replace the inputs.
 struct patch_room {
   double2 *ux, *yz;                  // [nodes]
   double *maps, *u;                  // [24][PATCH], [nodes]
@@ -52,8 +52,8 @@ struct patch_room {
         start(codes + a.most_nodes) {}
 };
 
-// Copy what does not change to shared memory, by asynchronous copies: first the codes, which only
-// the thread that copies them reads.
+// Copy constant data to shared memory, by asynchronous copies: first the codes, which only the
+// thread that copies them reads.
 template <int GEOMETRY, int MODE>
 __device__ __forceinline__ void fetch_patch(const sp_cuda_arguments &a, const sp_cuda_patch &patch,
                                             const patch_room &room) {
@@ -136,7 +136,7 @@ template <int MODE> struct patch_values {
   }
 };
 
-// Z^T: the elements' results are added up by node, and go to y or to the patch's slots.
+// Z^T: add up the elements' results by node, and store the sums to y or to the patch's slots.
 __device__ __forceinline__ void add_up_nodes(const sp_cuda_arguments &a, const sp_cuda_patch &patch,
                                              const patch_room &room) {
   for (int n = threadIdx.x; n < patch.nodes; n += PATCH_THREADS) {
@@ -173,7 +173,7 @@ struct element_nodes {
   static constexpr int WORDS = (Np + 1) / 2;
   unsigned pairs[WORDS];
 
-  // `element` is counted from the patch's first one.
+  // `element` counts from the patch's first one.
   __device__ __forceinline__ void find(const sp_cuda_arguments &a, const sp_cuda_patch &patch,
                                        int element) {
     const bool on = element < patch.elements;
@@ -207,7 +207,7 @@ __device__ __forceinline__ void apply_element(const sp_cuda_arguments &a, size_t
   apply_corners<MODE == SP_CUDA_CG>(u, x, stiffness, stiffness * lambda, result, energy);
 }
 #else
-// A number in shared memory, read again each time: registers are too few to keep them.
+// A number in shared memory, read again at each use, because there are too few registers.
 __device__ __forceinline__ double again(const double *p) {
   return *(const volatile double *)p;
 }
@@ -278,7 +278,7 @@ __global__ __launch_bounds__(PATCH_THREADS, PATCH_BLOCKS) void bp35_patch(sp_cud
 
 template <int G, int MODE> struct bp35_patches {
   static constexpr auto KERNEL = bp35_patch<G, MODE>;
-  static constexpr size_t bytes = 0; // of shared memory: it depends on the patches
+  static constexpr size_t bytes = 0; // size of shared memory, which depends on the patches
 
   static int blocks(int elements) {
     return (elements + PATCH - 1) / PATCH;
@@ -298,7 +298,7 @@ template <int G, int MODE> struct bp35_patches {
   }
 };
 
-// At most; the sum of a block takes some bytes too.
+// The limit; the sum of a block takes some bytes too.
 size_t patch_shared_bytes(int nodes, int words) {
   constexpr size_t sums = 256;
   return sums + std::max(patch_room::element_bytes(), patch_room::bytes(nodes, words));

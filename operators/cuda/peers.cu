@@ -45,7 +45,7 @@ __global__ void send(sp_cuda_border p, const T *vector, const sp_cuda_scalars *s
   __syncthreads();
   if (!is_last(p.sent, gridDim.x)) return;
   for (int b = threadIdx.x; b < p.neighbours; b += THREADS) signal(p.remote_arrived[b], exchange);
-  if (threadIdx.x == 0) *p.begun = exchange; // all blocks have read it
+  if (threadIdx.x == 0) *p.begun = exchange; // all blocks have read the old value
 }
 
 // One block waits, so that the blocks of other kernels have room to work.
@@ -66,13 +66,14 @@ __global__ void add_received(sp_cuda_border p, T *vector, const sp_cuda_scalars 
   sum_of_ranks(p.lists, t, buffer, vector);
 }
 
-/* What ranks tell each other about a region. */
+/* A rank's message to the others about its region. */
 struct introduction {
   cudaIpcMemHandle_t handle;
   int shared, neighbours, ready;
 };
 
-/* Exported memory takes whole pages of 2 MiB, which small allocations would share with others. */
+/* Round up to whole pages of 2 MiB, because exported memory takes whole pages, which small
+ * allocations would share with others. */
 sp_status allocate_region(size_t bytes, void **region) {
   const size_t page = 2 << 20;
   return sp_cuda_allocate((bytes + page - 1) / page, page, "exchange", region);
@@ -104,7 +105,7 @@ bool map_region(const introduction *other, void **mapped) {
 }
 
 /* Export a region of `bytes` bytes, and map those of the ranks r with wanted[r]. all[size] receives
- * what the ranks tell. *why as in sp_cuda_peers_connect. */
+ * the messages of the ranks. *why as in sp_cuda_peers_connect. */
 sp_status map_regions(MPI_Comm comm, size_t bytes, const bool *wanted, introduction *mine,
                       introduction *all, const char **why, sp_cuda_mapping *mapping) {
   int rank, size;
@@ -211,7 +212,7 @@ layout lay_out(int shared, int neighbours) {
   return {values, values + (size_t)neighbours};
 }
 
-/* Where neighbour b expects this rank's values and its flag. */
+/* Address at which neighbour b expects this rank's values and its flag. */
 struct place {
   int start, index;
 };
@@ -224,7 +225,7 @@ void exchange_places(MPI_Comm comm, const sp_exchange_plan *plan, place *places)
   }
 }
 
-/* Host arrays that are needed while neighbours connect: [ranks] and [neighbours]. */
+/* Workspace on the host to connect neighbours: [ranks] and [neighbours]. */
 struct meeting {
   introduction *all;
   bool *wanted;

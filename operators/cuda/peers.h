@@ -36,7 +36,7 @@ typedef struct sp_cuda_sums {
   unsigned long long halves[4];
 } sp_cuda_sums;
 
-/* 1 + the rank that a kernel waited for in vain, or 0. */
+/* 1 + the rank that did not answer a kernel; 0: all answered. */
 typedef struct sp_cuda_missing {
   int *on_device, *on_host; /* the latter pinned, so that the host reads it without a copy */
 } sp_cuda_missing;
@@ -51,10 +51,10 @@ typedef struct sp_cuda_ranks {
   sp_cuda_missing missing;
 } sp_cuda_ranks;
 
-/* What is sent to neighbours, and how received values are summed; pointers are to device memory. */
+/* Values for neighbours, and the order of sums of received ones; pointers are to device memory. */
 typedef struct sp_cuda_lists {
   int shared, targets;
-  const int *dofs;                            /* [shared]: what is sent */
+  const int *dofs;                            /* [shared]: values to send */
   const int *target, *source_start, *sources; /* the sum, as in sp_exchange_plan */
 } sp_cuda_lists;
 
@@ -70,7 +70,7 @@ typedef struct sp_cuda_border {
   sp_cuda_epoch *arrived;         /* [neighbours] */
   sp_cuda_epoch *const *remote_arrived;
   sp_cuda_epoch *begun; /* exchanges since creation */
-  unsigned *sent;       /* how many blocks have sent */
+  unsigned *sent;       /* blocks that have sent */
   sp_cuda_missing missing;
 } sp_cuda_border;
 
@@ -83,27 +83,27 @@ typedef struct sp_cuda_mapping {
   int table_count;
 } sp_cuda_mapping;
 
-/* What a device holds for its peers. */
+/* Data of a device for its peers. */
 typedef struct sp_cuda_peers {
   sp_cuda_ranks view;
   sp_cuda_mapping mapping;
 } sp_cuda_peers;
 
-/* What a space holds for its neighbours. */
+/* Data of a space for its neighbours. */
 typedef struct sp_cuda_border_memory {
   sp_cuda_border view;
   sp_cuda_mapping mapping;
 } sp_cuda_border_memory;
 
-/* Connect the device with those of all ranks of `comm`, once: device->peers. *why is NULL if that
- * was possible. Otherwise, if ranks are on several machines, share a GPU, or cannot map each
- * other's memory, *why says so; that is not an error. Collective. */
+/* Connect the device with those of all ranks of `comm`, once: device->peers. *why is NULL on
+ * success. Otherwise it is the reason, which is not an error: ranks are on several machines, share
+ * a GPU, or cannot map each other's memory. Collective. */
 sp_status sp_cuda_peers_connect(sp_device *device, MPI_Comm comm, const char **why);
 
 /* NULL-safe; sets *peers to NULL. Collective over the ranks it connects. */
 void sp_cuda_peers_close(sp_cuda_peers **peers);
 
-/* SP_ERR_ELSEWHERE if a kernel has waited for another rank in vain; `peers` may be NULL. Local. */
+/* Return SP_ERR_ELSEWHERE if another rank did not answer a kernel; `peers` may be NULL. Local. */
 sp_status sp_cuda_peers_check(const sp_cuda_peers *peers);
 
 /* Create regions for the values of `plan`, whose lists on the device are `lists`, after
@@ -115,8 +115,8 @@ sp_status sp_cuda_border_create(sp_device *device, MPI_Comm comm, const sp_excha
 void sp_cuda_border_free(sp_cuda_border_memory *memory); /* Collective. */
 
 /* Queue kernels that send the shared values of `vector`, wait for those of the neighbours and add
- * them in the order of ranks. They do nothing once iterations have stopped, which is so on all
- * ranks; scalars may be NULL. */
+ * them in the order of ranks. They do nothing after iterations have stopped, which happens on all
+ * ranks at once; scalars may be NULL. */
 cudaError_t sp_cuda_border_exchange(const sp_cuda_border *border, sp_precision precision,
                                     void *vector, const sp_cuda_scalars *scalars,
                                     cudaStream_t stream);

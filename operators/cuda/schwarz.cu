@@ -12,7 +12,7 @@ struct sp_device_schwarz {
   void *basis, *values, *weights; /* as in sp_cuda_boxes */
 };
 
-/* A copy on the device, rounded if need be. */
+/* Copy to the device, rounded if the operator is in single precision. */
 template <class T> static sp_status send(size_t count, const double *values, void **out) {
   T *rounded = nullptr;
   SP_TRY(sp_allocate(count, sizeof *rounded, "Schwarz", &rounded));

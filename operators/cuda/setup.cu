@@ -1,4 +1,4 @@
-// Creation of a local operator on the GPU from what the host knows.
+// Create a local operator on the GPU from data of the host.
 
 extern "C" {
 #include "io/threads.h"
@@ -90,7 +90,7 @@ static sp_status send_factors(const sp_operator_setup *setup, sp_local_operator 
   const size_t bytes = factor_bytes(setup, points);
   const size_t elements = (32 << 20) / bytes + (size_t)sp_threads();
   batch b = {setup, rule, 0, bytes, nullptr};
-  /* Eight bytes more: copies in units of 16 bytes (geometry.cuh) may read them. */
+  /* Add eight bytes, because copies in units of 16 bytes (geometry.cuh) may read them. */
   SP_TRY(sp_cuda_allocate(count * bytes + 8, 1, "geometric factors", &local->factors));
   local->bytes += count * bytes;
   sp_status status = sp_allocate(elements * bytes, 1, "factors", &b.out);
@@ -100,7 +100,7 @@ static sp_status send_factors(const sp_operator_setup *setup, sp_local_operator 
     loop.what = "factors";
     loop.count = size;
     loop.chunk = sp_loop_chunk(size, bytes / sizeof(float));
-    /* Room for the 24 of a map too, at any order. */
+    /* Make room for the 24 coefficients of a map too, at any order. */
     loop.workspace_bytes = SP_FACTORS * points * sizeof(double);
     loop.context = &b;
     loop.compute = fill_batch;
@@ -112,7 +112,7 @@ static sp_status send_factors(const sp_operator_setup *setup, sp_local_operator 
   return status;
 }
 
-/* Codes of surface nodes while they are made. */
+/* Codes of surface nodes during their construction. */
 struct node_codes {
   const sp_operator_setup *setup;
   int surface_nodes;
@@ -243,7 +243,7 @@ static sp_status send_diagonal(const sp_operator_setup *setup, sp_local_operator
   return status;
 }
 
-/* The number of blocks of pass 1 in two parts, or as a whole: the larger one. */
+/* The number of blocks of pass 1: the larger one of those for two parts and for the whole. */
 static int most_blocks(const sp_local_operator *local) {
   const int halo = pass_1_blocks(local, local->halo_elements);
   const int inner = pass_1_blocks(local, local->elements - local->halo_elements);
@@ -262,7 +262,7 @@ static sp_status check_shared_memory(int order, const sp_local_operator *local) 
                  order, 1e-3 * (double)local->kernel->shared_bytes, local->device->id, 1e-3 * most);
 }
 
-/* What passes of CG need, which are in double precision alone. */
+/* Create the data of the passes of CG, which are in double precision alone. */
 static sp_status allocate_sums(sp_local_operator *local) {
   const int blocks = most_blocks(local) + diagonal_blocks(local);
   SP_TRY(sp_cuda_allocate((size_t)(blocks + SP_CUDA_SUM_BLOCKS), sizeof(double), "partial sums",
@@ -276,8 +276,8 @@ static sp_status allocate_sums(sp_local_operator *local) {
   return SP_OK;
 }
 
-/* If elements are not in an order that keeps neighbours together, patches have many nodes: where a
- * block has no room for those of one of them, the operator works element by element. */
+/* If the order of elements does not keep neighbours together, patches have many nodes. If a block
+ * has no room for those of one patch, the operator works element by element. */
 static sp_status try_patches(const sp_operator_setup *setup, sp_local_operator *local) {
   SP_TRY(sp_cuda_patches_make(setup, local, &local->works_by_patches));
   if (!local->works_by_patches) local->kernel = element_kernel(setup, local);

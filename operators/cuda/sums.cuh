@@ -32,7 +32,7 @@ static __device__ __forceinline__ double block_sum(double value) {
   return values[0];
 }
 
-// Whether this block is the last of `total` blocks to arrive at *counter, which is zero again
+// True if this block is the last of `total` blocks to arrive at *counter, which is zero again
 // afterwards. The last block sees everything that thread 0 of any block stored before, and what
 // other threads stored before a barrier.
 static __device__ bool is_last(unsigned *counter, int total) {

@@ -133,12 +133,12 @@ struct row_map {
 template <int MODE, int ROOM, bool REMEMBERS> struct group {
   using visit = walk<16, GROUP / 2, REMEMBERS>; // half a warp visits an element's nodes
   using codes = node_codes<MODE, visit>;
-  using values = node_values<MODE, visit>; // in CG
+  using values = node_values<MODE, visit>; // for pass 1 of CG
   static constexpr int SIZE = GROUP_U + ROOM;
   static constexpr size_t bytes = SIZE * sizeof(double) + GROUP * FACE_NODES * sizeof(unsigned);
 
   int lane, first;
-  bool on; // the lane's element is not a missing one
+  bool on; // true if the lane's element is not missing
   double *U, *room;
   unsigned *faces;
 
@@ -179,8 +179,8 @@ template <int MODE, int ROOM, bool REMEMBERS> struct group {
     return faces[c / visit::each * w.stride * FACE_NODES + w.node(c) - EDGE_NODES];
   }
 
-  // Bring the values at the group's nodes to U, by asynchronous copies if they are not changed on
-  // the way.
+  // Bring the values at the group's nodes to U, by asynchronous copies if the values stay
+  // unchanged.
   __device__ __forceinline__ void load(const sp_cuda_arguments &a, const visit &w,
                                        const codes &known, const pass_1<MODE> &pass,
                                        values &asked) const {
@@ -220,7 +220,8 @@ template <int MODE, int ROOM, bool REMEMBERS> struct group {
     return room + lane / 4 * MAP_STRIDE;
   }
 
-  // lambda / kappa of a scaled map. Volatile: read again at each point, it needs no register.
+  // lambda / kappa of a scaled map. It is volatile, so it is read again at each point and needs no
+  // register.
   __device__ __forceinline__ double ratio() const {
     return *(const volatile double *)(map() + 1);
   }
@@ -262,8 +263,8 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void bp35_group(sp_cuda_arg
   follow();
   const pass_1<MODE> pass(a.step);
   typename team::values values;
-  // Loaded before it is known whether iterations go on: in a small problem waiting for that takes
-  // as long as loading nodes.
+  // Load before it is known if iterations go on: in a small problem waiting for that takes as long
+  // as loading nodes.
   if (MODE == SP_CUDA_CG) values.ask(a, nodes, codes);
   if (!pass.begins(a.step)) return copies_done();
   g.load(a, nodes, codes, pass, values);
@@ -276,7 +277,7 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void bp35_group(sp_cuda_arg
                                [&](int k, double v) { t[k][j] = v; });
 #pragma unroll
   for (int k = 0; k < Nq; k++) {
-    // The barrier also keeps the compiler from loading values of later layers into registers.
+    // The barrier also prevents the compiler from loading values of later layers into registers.
     if (GEOMETRY == STORED && k > 0)
       copies_done();
     else
@@ -348,8 +349,8 @@ __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS) void mass_group(sp_cuda_arg
   follow();
   const pass_1<MODE> pass(a.step);
   typename team::values values;
-  // Loaded before it is known whether iterations go on: in a small problem waiting for that takes
-  // as long as loading nodes.
+  // Load before it is known if iterations go on: in a small problem waiting for that takes as long
+  // as loading nodes.
   if (MODE == SP_CUDA_CG) values.ask(a, nodes, codes);
   if (!pass.begins(a.step)) return copies_done();
   g.load(a, nodes, codes, pass, values);

@@ -13,7 +13,7 @@ struct sp_device_transfer {
   const sp_local_operator *local; /* of the fine space, borrowed */
   sp_device_space *coarse;        /* borrowed */
   int nf, nc, fine_owned, coarse_dofs;
-  sp_cuda_gather_lists coarse_lists; /* coarse nodes, and the sum of restriction */
+  sp_cuda_gather_lists coarse_lists; /* lists of coarse nodes, for the sums of restriction */
   unsigned short *places;            /* [nf^3], sp_cuda_node_order */
   void *matrix;                      /* [nf][nc] */
   void *correction;                  /* [fine DOFs]; NULL on one rank */
@@ -84,7 +84,7 @@ __device__ __forceinline__ void along(const Sizes &sizes, const T *matrix, Read 
   }
 }
 
-// An element of a block, with its part of shared memory; the matrix is everyone's.
+// An element of a block, with its part of shared memory; all elements share the matrix.
 template <class T> struct part {
   int element, worker, workers;
   bool on;
@@ -272,7 +272,7 @@ template <class T> cudaError_t queue_add(sp_device_transfer *t, void *fine) {
                (const T *)t->correction, (T *)fine);
 }
 
-/* A copy of doubles on the device in another precision. */
+/* Copy doubles to the device in another precision. */
 sp_status send_rounded(sp_precision precision, size_t count, const double *values, void **out) {
   if (precision == SP_DOUBLE)
     return sp_cuda_copy_of(values, count, sizeof *values, "transfer", out);

@@ -83,7 +83,7 @@ __device__ void end_pass_1(sp_cuda_scalars *s, const sp_cuda_ranks &ranks, sp_cg
   record->p_ap = p_ap;
   record->seconds = 1e-9 * (double)(sp_now() - s->started);
   if (is_useful(p_ap)) return;
-  s->alpha = 0; // no step is left to be added to x
+  s->alpha = 0; // x has no deferred step
   s->stop = 1;
   s->iterations++;
   if (ranks.size > 0) ++*ranks.epoch;
@@ -128,7 +128,7 @@ __device__ bool begin_pass_2(const sp_cuda_update &u, double share, double rz, d
 // End of pass 2: the last block forms the sums and the scalars that follow from them.
 __device__ void finish_pass_2(const sp_cuda_update &u) {
   sp_cuda_scalars *s = u.scalars;
-  // All blocks load these, so that the last one need not wait for them.
+  // All blocks load these early, so that the last one does not wait for them.
   const double rz_before = s->rz, target = s->target;
   const int iterations = s->iterations, limit = s->limit;
   const sum_over_ranks sum(u.ranks);
@@ -147,7 +147,7 @@ __device__ void finish_pass_2(const sp_cuda_update &u) {
   u.records[iterations].rr = rr;
   u.records[iterations].rz = rz;
   s->iterations = iterations + 1;
-  // True also if rr is not a number.
+  // True if rr is not a number, too.
   if (!(rr > target) || isinf(rr) || iterations + 1 == limit) s->stop = 1;
   if (u.ranks.size > 0 && *u.ranks.missing.on_device) s->stop = 1;
 }
@@ -157,7 +157,7 @@ struct norms {
 
   __device__ __forceinline__ void add(double residual, const double *d, int i) {
     rr += residual * residual;
-    if (d) rz += residual * __ldg(d + i) * residual; // __ldg: need not wait for stores
+    if (d) rz += residual * __ldg(d + i) * residual; // __ldg does not wait for stores
   }
 };
 
@@ -188,14 +188,15 @@ __global__ __launch_bounds__(THREADS, 4) void update(sp_cuda_update u) {
   const int first = blockIdx.x * THREADS + threadIdx.x, stride = gridDim.x * THREADS;
   target<double> first_target(a.own, first);
   follow();
-  // Loaded before the step is known: in a small problem both take equally long.
+  // Load before the step is known: in a small problem both take equally long.
   const int stop = u.scalars->stop;
   const double rz = u.scalars->rz;
   pairs under_way;
   under_way.load(r, ap, 2 * first, stride, a.first_edge);
   first_target.load(u.edges);
   const double share = share_of_partials(u.pass_1_count, u.pass_1);
-  // All threads of a block must decide alike, and another block may set the flag at this moment.
+  // All threads of a block must decide alike, although another block may set the flag at this
+  // moment.
   if (__syncthreads_or(stop)) return;
   double alpha = u.scalars->alpha;
   if (u.pass_1_count > 0 && !begin_pass_2(u, share, rz, alpha)) return;
@@ -206,8 +207,8 @@ __global__ __launch_bounds__(THREADS, 4) void update(sp_cuda_update u) {
     if (x) x[i] = fma(alpha, p[i], x[i]);
     if (i < a.owned) sums.add(residual, d, i);
   };
-  // From first_edge on: ap is not zero only where the exchange, the diagonal or a patch wrote it.
-  // With a step of zero only the sums are wanted, and the edge nodes may hold anything.
+  // From first_edge on, ap is zero except for values from the exchange, the diagonal or a patch.
+  // With a step of zero only the sums are used, and the edge nodes may hold anything.
   const auto edge = [&](int t, const target<double> &there) {
     const int i = a.first_edge + t;
     const bool none = alpha == 0 || there.is_constrained();

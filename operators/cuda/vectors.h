@@ -69,9 +69,8 @@ cudaError_t sp_cuda_finish_pass_1(int count, const double *partial, double *room
 typedef struct sp_cuda_update {
   sp_cg_vectors vectors;
   bool update_x;
-  /* With one rank and few blocks, pass 2 begins with what sp_cuda_finish_pass_1 does, on these
-   * partial sums. pass_1_count = 0: that function was called.
-   */
+  /* With one rank and few blocks, pass 2 does the work of sp_cuda_finish_pass_1 first, on these
+   * partial sums. pass_1_count = 0: that function was called. */
   int pass_1_count;
   const double *pass_1;
   sp_cuda_assembly assembly;
@@ -80,11 +79,11 @@ typedef struct sp_cuda_update {
   sp_cuda_scalars *scalars;
   sp_cuda_ranks ranks;
   sp_cg_record *records;
-  cudaEvent_t done; /* recorded after it for other streams, or NULL (queue.cuh) */
+  cudaEvent_t done; /* event to record afterwards for other streams, or NULL (queue.cuh) */
 } sp_cuda_update;
 cudaError_t sp_cuda_update_launch(const sp_cuda_update *update, cudaStream_t stream);
 
-/* x += alpha p, the last step, which whole iterations leave out. p is even_p after an even number
+/* Apply the deferred update x += alpha p after whole iterations. p is even_p after an even number
  * of iterations, else odd_p. */
 cudaError_t sp_cuda_last_step(int n, const double *even_p, const double *odd_p, double *x,
                               const sp_cuda_scalars *scalars, cudaStream_t stream);

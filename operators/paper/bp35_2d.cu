@@ -9,7 +9,7 @@
 // Sq_n += D_kn r_tmpt_k for all n, which r_Aq collects.
 #include "operators/paper/kernel.h"
 
-// Whether two cubes and D fit into the 48 KB of static shared memory of a block.
+// True if two cubes and D fit into the 48 KB of static shared memory of a block.
 constexpr bool two_cubes_fit(int order) {
   return (2 * (order + 1) + 1) * (order + 1) * (order + 1) * sizeof(double) <= 48 * 1024;
 }

@@ -1,5 +1,5 @@
-/* What the files of the ladders give to the table (table.c), and what they get from matrices.cu. A
- * new rung changes only the file of its ladder: a kernel, and a row at the end. */
+/* Interface of the files of the ladders to the table (table.c), and matrices.cu's to them. To add a
+ * rung, change only the file of its ladder: a kernel, and a row at the end. */
 #ifndef SP_OPERATORS_PAPER_LADDERS_H
 #define SP_OPERATORS_PAPER_LADDERS_H
 

@@ -22,7 +22,7 @@ __global__ void pause(unsigned long long nanoseconds) {
   } while (now - start < nanoseconds);
 }
 
-// Integers: on many GPUs arithmetic with doubles would be slower than shared memory.
+// Use integers, because on many GPUs arithmetic with doubles would be slower than shared memory.
 using word = unsigned long long;
 enum { SHARED_WORDS = 2048, SHARED_ROUNDS = 1024, SHARED_READS = 16 };
 

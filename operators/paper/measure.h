@@ -1,4 +1,4 @@
-/* What rooflines need besides the kernels: a GPU's sizes and clocks, the rates of its shared memory
+/* Data for rooflines besides the kernels: a GPU's sizes and clocks, the rates of its shared memory
  * and arithmetic, and time stamps on the device. In a program built without CUDA every function
  * that can fail does fail. All functions Local. */
 #ifndef SP_OPERATORS_PAPER_MEASURE_H

@@ -22,8 +22,8 @@
 extern "C" {
 #endif
 
-/* What a kernel works on; all pointers are to device memory and stay with the caller.
- * Np = (N + 1)^3 nodes; points = Np for bp3.5 and (N + 2)^3 Gauss points otherwise. */
+/* Arguments of a kernel; all pointers are to device memory and stay with the caller. Np = (N + 1)^3
+ * nodes; points = Np for bp3.5 and (N + 2)^3 Gauss points otherwise. */
 typedef struct sp_paper_arguments {
   int elements;
   const double *factors; /* [elements][7][points] in the order of mesh/geometry.h (SP_G_RR ...);
@@ -34,7 +34,7 @@ typedef struct sp_paper_arguments {
   double lambda;         /* mass: ignored */
 } sp_paper_arguments;
 
-/* Resources of a compiled kernel; where a row is several launches, the largest of each. */
+/* Resources of a compiled kernel; if a row is several launches, the largest of each. */
 typedef struct sp_paper_resources {
   int registers;    /* per thread */
   int shared_bytes; /* per block, static */
@@ -43,7 +43,7 @@ typedef struct sp_paper_resources {
   int threads;      /* per block */
 } sp_paper_resources;
 
-/* A kernel at one order; both are NULL where the order does not fit or was not built. */
+/* A kernel at one order; both are NULL if the order does not fit or was not built. */
 typedef struct sp_paper_instance {
   /* Queue the kernel on the device's stream; it may still run on return. Errors: SP_ERR_SYSTEM. */
   sp_status (*launch)(sp_device *device, const sp_paper_arguments *arguments);
@@ -54,7 +54,7 @@ typedef struct sp_paper_kernel {
   sp_operator_kind problem;
   int threads;                                  /* 2 or 3: dimensions of a thread block */
   int number;                                   /* as in the paper, from 1 */
-  const char *adds;                             /* what this kernel changes, one line */
+  const char *adds;                             /* the change of this kernel, one line */
   size_t (*workspace)(int order, int elements); /* bytes */
   sp_paper_instance order[SP_MAX_ORDER + 1];    /* by N; [0] is empty */
 } sp_paper_kernel;
