@@ -45,6 +45,11 @@ void sp_error_keep(sp_status status, sp_kept_error *kept);
 /* The kept status, with its message as that of the last failure. Local. */
 sp_status sp_error_restore(const sp_kept_error *kept);
 
+/* `a` if that is a failure, otherwise b: work that must go on after a failure keeps the first. */
+static inline sp_status sp_first_failure(sp_status a, sp_status b) {
+  return a ? a : b;
+}
+
 /* Give all ranks of `comm` the same status: SP_OK if every rank passed SP_OK, otherwise status and
  * message of the lowest rank that failed. Ranks with SP_ERR_ELSEWHERE count only if no rank has
  * another error. Collective over `comm`. */

@@ -62,10 +62,6 @@ void sp_operator_destroy(sp_operator **op) {
   *op = NULL;
 }
 
-static sp_status first_failure(sp_status a, sp_status b) {
-  return a ? a : b;
-}
-
 sp_status sp_operator_apply(sp_operator *op, bool constrained, const void *x, void *y) {
   return op->backend->apply(op->local, constrained, x, y);
 }
@@ -75,7 +71,7 @@ sp_status sp_operator_apply_step(sp_operator *op, const void *x, void *q,
   const sp_backend *b = op->backend;
   if (b->apply_step) return b->apply_step(op->local, x, q, step);
   const sp_status status = b->apply(op->local, true, x, q);
-  return first_failure(status, b->correct(op->device, op->precision, (size_t)op->dofs, step));
+  return sp_first_failure(status, b->correct(op->device, op->precision, (size_t)op->dofs, step));
 }
 
 /* The same on all ranks, so it may come before what is collective. */
@@ -90,11 +86,11 @@ sp_status sp_operator_direction(sp_operator *op, double beta, sp_cg_vectors *vec
   SP_TRY(check_passes(op));
   const double waited = sp_exchange_waited(op->space->exchange);
   const double start = MPI_Wtime();
-  status = first_failure(status, op->backend->direction(op->local, beta, vectors));
+  status = sp_first_failure(status, op->backend->direction(op->local, beta, vectors));
   double *const direction = vectors->next_p;
   vectors->next_p = vectors->p;
   vectors->p = direction;
-  status = first_failure(status, op->backend->sums(op->local, sums)); /* waits for the device */
+  status = sp_first_failure(status, op->backend->sums(op->local, sums)); /* waits for the device */
   op->seconds = MPI_Wtime() - start;
   op->waited = sp_exchange_waited(op->space->exchange) - waited;
   SP_TRY(sp_reduction_sum(op->reduction, 1, sums, status));
@@ -107,7 +103,7 @@ sp_status sp_operator_update(sp_operator *op, double alpha, const sp_cg_vectors 
   double sums[2] = {0};
   SP_TRY(check_passes(op));
   sp_status status = op->backend->update(op->local, alpha, vectors);
-  status = first_failure(status, op->backend->sums(op->local, sums));
+  status = sp_first_failure(status, op->backend->sums(op->local, sums));
   SP_TRY(sp_reduction_sum(op->reduction, 2, sums, status));
   *rr = sums[0];
   *rz = sums[1];
@@ -119,8 +115,8 @@ sp_status sp_operator_sweep(sp_operator *op, double alpha, double beta,
                             double sums[SP_CG_SUMS]) {
   const double waited = sp_exchange_waited(op->space->exchange);
   const double start = MPI_Wtime();
-  status = first_failure(status,
-                         op->backend->sweep(op->local, alpha, beta, vectors, sums, &op->updating));
+  status = sp_first_failure(
+      status, op->backend->sweep(op->local, alpha, beta, vectors, sums, &op->updating));
   op->seconds = MPI_Wtime() - start - op->updating;
   op->waited = sp_exchange_waited(op->space->exchange) - waited;
   return sp_reduction_sum(op->reduction, SP_CG_SUMS, sums, status);
@@ -130,7 +126,8 @@ sp_status sp_operator_dot(sp_operator *op, const void *x, const void *y, sp_stat
                           double *sum) {
   double mine = 0;
   const size_t owned = (size_t)op->owned;
-  status = first_failure(status, op->backend->dot(op->device, op->precision, owned, x, y, &mine));
+  status =
+      sp_first_failure(status, op->backend->dot(op->device, op->precision, owned, x, y, &mine));
   SP_TRY(sp_reduction_sum(op->reduction, 1, &mine, status));
   *sum = mine;
   return SP_OK;

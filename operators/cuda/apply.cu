@@ -33,10 +33,6 @@ sp_status sp_cuda_apply_diagonal(sp_local_operator *local, mesh_part part, bool 
   return SP_OK;
 }
 
-static sp_status first_failure(sp_status a, sp_status b) {
-  return a ? a : b;
-}
-
 static sp_status launch_part(sp_local_operator *local, const sp_cuda_application *a, mesh_part part,
                              bool forks, cudaStream_t stream) {
   sp_cuda_arguments arguments = sp_cuda_arguments_of(local, part);
@@ -92,9 +88,9 @@ sp_status sp_cuda_apply_elements(sp_local_operator *local, const sp_cuda_applica
   cudaStream_t border = sp_cuda_border_stream(space);
   bool joins;
   sp_status status = apply_halo(local, a, border);
-  status = first_failure(status, sp_cuda_exchange_begin(space, local->precision, a->y, border));
-  status = first_failure(status, launch_part(local, a, INNER, false, local->device->stream));
+  status = sp_first_failure(status, sp_cuda_exchange_begin(space, local->precision, a->y, border));
+  status = sp_first_failure(status, launch_part(local, a, INNER, false, local->device->stream));
   status =
-      first_failure(status, sp_cuda_exchange_end(space, local->precision, a->y, border, &joins));
-  return first_failure(status, (a->step ? finish_with_step : finish_apply)(local, a, joins));
+      sp_first_failure(status, sp_cuda_exchange_end(space, local->precision, a->y, border, &joins));
+  return sp_first_failure(status, (a->step ? finish_with_step : finish_apply)(local, a, joins));
 }

@@ -74,10 +74,6 @@ static size_t cuda_operator_bytes(const sp_local_operator *local) {
 /* ---- Application -------------------------------------------------------------------------------
  */
 
-static sp_status first_failure(sp_status a, sp_status b) {
-  return a ? a : b;
-}
-
 static sp_status cuda_apply(sp_local_operator *local, bool constrained, const void *x, void *y) {
   const range named("operator");
   const sp_cuda_application application = {nullptr, constrained, x, y, nullptr};
@@ -174,11 +170,11 @@ static sp_status cuda_direction(sp_local_operator *local, double beta,
   cudaStream_t border = sp_cuda_border_stream(space);
   bool joins;
   sp_status status = direction_halo(local, beta, vectors, border);
-  status = first_failure(status, sp_cuda_exchange_begin(space, SP_DOUBLE, vectors->ap, border));
-  status = first_failure(status, direction_inner(local, vectors));
+  status = sp_first_failure(status, sp_cuda_exchange_begin(space, SP_DOUBLE, vectors->ap, border));
+  status = sp_first_failure(status, direction_inner(local, vectors));
   status =
-      first_failure(status, sp_cuda_exchange_end(space, SP_DOUBLE, vectors->ap, border, &joins));
-  return first_failure(status, finish_direction(local, joins));
+      sp_first_failure(status, sp_cuda_exchange_end(space, SP_DOUBLE, vectors->ap, border, &joins));
+  return sp_first_failure(status, finish_direction(local, joins));
 }
 
 static sp_cuda_update update_of(sp_local_operator *local, const sp_cg_vectors *vectors) {

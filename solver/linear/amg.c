@@ -8,7 +8,7 @@
 
 enum { DEGREE = 2 };
 
-/* A level; the last one has an inverse and vectors b and x alone. */
+/* A level. The last one has no transfer; with an inverse, it has no smoother. */
 typedef struct level {
   int rows;
   sp_device_matrix *matrix, *prolongation, *restriction; /* to the next level and from it */
@@ -30,10 +30,6 @@ struct sp_amg {
   sp_task *task; /* it makes the hierarchy */
 };
 
-static sp_status first_failure(sp_status a, sp_status b) {
-  return a ? a : b;
-}
-
 /* ---- The cycle ---- */
 
 /* Steps of Chebyshev's iteration from the residual b - A x, or b with x = 0. */
@@ -44,7 +40,7 @@ static sp_status smooth(sp_amg *a, level *l, bool from_zero, const void *b, void
   for (int i = 0; i < DEGREE; i++) {
     const void *t = from_zero && i < 2 ? b : l->r; /* the residual of the step before */
     if (i > 0) {
-      status = first_failure(status, backend->matrix_apply(l->matrix, -1, l->d, 1, t, l->r));
+      status = sp_first_failure(status, backend->matrix_apply(l->matrix, -1, l->d, 1, t, l->r));
       t = l->r;
     }
     sp_correction step = sp_chebyshev_step(DEGREE, i, l->bound, from_zero);
@@ -53,7 +49,7 @@ static sp_status smooth(sp_amg *a, level *l, bool from_zero, const void *b, void
     step.d = l->d;
     step.x = x;
     status =
-        first_failure(status, backend->correct(a->device, a->precision, (size_t)l->rows, &step));
+        sp_first_failure(status, backend->correct(a->device, a->precision, (size_t)l->rows, &step));
   }
   return status;
 }
@@ -63,11 +59,13 @@ static sp_status cycle(sp_amg *a, int index, const void *b, void *x) {
   level *l = &a->level[index], *next = l + 1;
   if (l->inverse) return backend->matrix_apply(l->inverse, 1, b, 0, NULL, x);
   sp_status status = smooth(a, l, true, b, x);
-  status = first_failure(status, backend->matrix_apply(l->matrix, -1, x, 1, b, l->r));
-  status = first_failure(status, backend->matrix_apply(l->restriction, 1, l->r, 0, NULL, next->b));
-  status = first_failure(status, cycle(a, index + 1, next->b, next->x));
-  status = first_failure(status, backend->matrix_apply(l->prolongation, 1, next->x, 1, x, x));
-  return first_failure(status, smooth(a, l, false, b, x));
+  if (!l->restriction) return status;
+  status = sp_first_failure(status, backend->matrix_apply(l->matrix, -1, x, 1, b, l->r));
+  status =
+      sp_first_failure(status, backend->matrix_apply(l->restriction, 1, l->r, 0, NULL, next->b));
+  status = sp_first_failure(status, cycle(a, index + 1, next->b, next->x));
+  status = sp_first_failure(status, backend->matrix_apply(l->prolongation, 1, next->x, 1, x, x));
+  return sp_first_failure(status, smooth(a, l, false, b, x));
 }
 
 sp_status sp_amg_apply(sp_amg *amg, const void *b, void *x) {
@@ -121,15 +119,19 @@ static sp_status add_smoothed(sp_amg *a, const sp_hierarchy_level *host) {
   SP_TRY(create_vector(a, l->rows, &l->r));
   SP_TRY(create_vector(a, l->rows, &l->d));
   SP_TRY(b->matrix_create(a->device, a->precision, &host->matrix, &l->matrix));
-  SP_TRY(b->matrix_create(a->device, a->precision, &host->interpolation, &l->prolongation));
-  SP_TRY(b->matrix_create(a->device, a->precision, &host->restriction, &l->restriction));
+  if (host->restriction.rows > 0) {
+    SP_TRY(b->matrix_create(a->device, a->precision, &host->interpolation, &l->prolongation));
+    SP_TRY(b->matrix_create(a->device, a->precision, &host->restriction, &l->restriction));
+  }
   return send(a, (size_t)l->rows, host->inverse_diagonal, l->inverse_diagonal);
 }
 
 static sp_status add_levels(sp_amg *a) {
   const sp_hierarchy *h = &a->hierarchy;
-  for (int i = 0; i + 1 < h->levels; i++) SP_TRY(add_smoothed(a, &h->level[i]));
-  return add_last(a, &h->level[h->levels - 1].matrix);
+  const sp_hierarchy_level *last = &h->level[h->levels - 1];
+  for (const sp_hierarchy_level *l = h->level; l < last; l++) SP_TRY(add_smoothed(a, l));
+  return last->matrix.rows <= SP_AMG_INVERSE_MOST ? add_last(a, &last->matrix)
+                                                  : add_smoothed(a, last);
 }
 
 static sp_status make_hierarchy(void *amg) {

@@ -4,7 +4,8 @@
  *
  * hypre's BoomerAMG makes the levels (A, P). The smoother is Chebyshev's with the inverse diagonal
  * (chebyshev.h), the same before and after, and the last level has its inverse as a dense matrix,
- * so that the cycle is symmetric. All functions are Local. */
+ * so that the cycle is symmetric. If the last level is too large for that, because the diagonal
+ * dominates there, it is smoothed. All functions are Local. */
 #ifndef SP_SOLVER_LINEAR_AMG_H
 #define SP_SOLVER_LINEAR_AMG_H
 
@@ -12,11 +13,14 @@
 
 typedef struct sp_amg sp_amg;
 
-/* For a symmetric positive definite matrix. Levels end where one has at most `direct` rows; 0 <
- * direct. hypre makes them on a thread of its own, if there are threads (io/threads.h): nothing
- * else may call hypre, and the matrix must stay, until sp_amg_complete or sp_amg_destroy. The
- * backend has matrices, and backend, device outlive *out, which the caller destroys. Errors:
- * SP_ERR_SYSTEM. */
+/* Rows of the largest dense inverse: 0.3 GB in single precision. */
+enum { SP_AMG_INVERSE_MOST = 8192 };
+
+/* For a symmetric positive definite matrix. Levels end at one with at most `direct` rows; 0 <
+ * direct <= SP_AMG_INVERSE_MOST. hypre makes them on a thread of its own, if there are threads
+ * (io/threads.h): nothing else may call hypre, and the matrix must stay, until sp_amg_complete or
+ * sp_amg_destroy. The backend has matrices, and backend, device outlive *out, which the caller
+ * destroys. Errors: SP_ERR_SYSTEM. */
 sp_status sp_amg_create(const sp_backend *backend, sp_device *device, sp_precision precision,
                         const sp_csr *matrix, int direct, sp_amg **out);
 

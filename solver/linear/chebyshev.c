@@ -30,10 +30,6 @@ struct sp_chebyshev {
   void *inverse_diagonal, *r, *d, *product;
 };
 
-static sp_status first_failure(sp_status a, sp_status b) {
-  return a ? a : b;
-}
-
 /* z = S r. */
 static sp_status approximate(sp_chebyshev *c, const void *r, void *z) {
   sp_operator *op = c->op;
@@ -132,13 +128,13 @@ static sp_status estimate(sp_chebyshev *c, const lanczos *v, double *largest) {
   sp_status status = sp_operator_apply(op, true, v->p, v->r);
   for (; n < LANCZOS; n++) {
     double rz, pq;
-    status = first_failure(status, approximate(c, v->r, v->z));
+    status = sp_first_failure(status, approximate(c, v->r, v->z));
     SP_TRY(sp_operator_dot(op, v->r, v->z, status, &rz));
     if (n == 0) r_first = rz;
     if (rz <= exhausted * r_first) break;
     const double beta = n > 0 ? rz / rz_before : 0;
     status = b->axpby(op->device, precision, dofs, 1, v->z, beta, v->p);
-    status = first_failure(status, sp_operator_apply(op, true, v->p, v->q));
+    status = sp_first_failure(status, sp_operator_apply(op, true, v->p, v->q));
     SP_TRY(sp_operator_dot(op, v->p, v->q, status, &pq));
     if (!(rz > 0 && pq > 0) || isinf(rz) || isinf(pq))
       return sp_fail(SP_ERR_BREAKDOWN,
@@ -257,7 +253,7 @@ static sp_status step_from(sp_chebyshev *c, int i, bool from_zero, const void *b
   if (c->schwarz) {
     if (y) status = sp_chebyshev_residual(c, b, y, &b);
     step.t = c->product;
-    return first_failure(status, sp_schwarz_step(c->schwarz, b, c->product, &step));
+    return sp_first_failure(status, sp_schwarz_step(c->schwarz, b, c->product, &step));
   }
   step.s = c->inverse_diagonal;
   step.t = b;
@@ -271,8 +267,8 @@ sp_status sp_chebyshev_smooth(sp_chebyshev *c, bool from_zero, const void *b, vo
   sp_status status = step_from(c, 0, from_zero, b, from_zero ? NULL : x, x);
   /* From zero, the first residual is b itself, which stays as it is. */
   for (int i = 1; i < c->degree; i++)
-    status =
-        first_failure(status, step_from(c, i, from_zero, i == 1 && from_zero ? b : c->r, c->d, x));
+    status = sp_first_failure(status,
+                              step_from(c, i, from_zero, i == 1 && from_zero ? b : c->r, c->d, x));
   return status;
 }
 

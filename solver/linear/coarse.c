@@ -5,15 +5,15 @@
 
 #include "solver/linear/amg.h"
 #include "solver/linear/coarse_boomer.h"
-#include "solver/linear/coarse_matrix.h"
-#include "solver/linear/coarse_rows.h"
+#include "solver/linear/coarse_direct.h"
+#include "solver/linear/hypre.h"
 
-/* Rows up to which an inverse is taken. On a GPU a dense inverse of so many takes 0.3 GB in single
- * precision. On the host hypre eliminates anew on every rank. */
-enum { DIRECT_ON_DEVICE = 8192, DIRECT_ON_HOST = 1000 };
+/* Rows up to which the problem is solved directly. On the host a factor of 1000 rows takes 8 MB and
+ * a solution 1 ms on every rank. */
+enum { DIRECT_ON_DEVICE = SP_AMG_INVERSE_MOST, DIRECT_ON_HOST = 1000 };
 
-/* Rows of the last level of algebraic multigrid on a device. */
-enum { LAST_LEVEL = 1000 };
+/* Rows up to which `amg` is an exact solution: more than the last level of algebraic multigrid. */
+enum { LAST_LEVEL_ON_DEVICE = 1000, LAST_LEVEL_ON_HOST = 200 };
 
 struct sp_coarse {
   const sp_space *space;
@@ -22,13 +22,18 @@ struct sp_coarse {
   sp_coarse_kind kind;
   sp_precision precision;
   size_t dofs;
+  sp_free_rows rows; /* of all ranks, if every rank has them; the matrix until sp_coarse_complete */
   /* On the host. */
   sp_boomer *boomer;
+  sp_direct *direct;
   double *b, *x; /* [local DOFs] */
   double *full;  /* the same in the backend's memory, in double precision */
+  int components;
+  int *of_dof;   /* [owned], component of each DOF or -1 */
+  double *sizes; /* [components], DOFs of each over all ranks */
+  double *sums;  /* [components] */
   /* On a device. */
   sp_amg *amg;
-  sp_free_rows rows;         /* with its matrix until sp_coarse_complete */
   sp_device_matrix *select;  /* [own rows][DOFs], b at the rank's free rows */
   sp_exchange *exchange;     /* of all_b, NULL with one rank: every rank gets all rows */
   sp_device_space *gather;   /* the same on the device */
@@ -53,36 +58,80 @@ int sp_coarse_direct_most(const sp_backend *backend) {
   return backend->matrix_create ? DIRECT_ON_DEVICE : DIRECT_ON_HOST;
 }
 
-static sp_status first_failure(sp_status a, sp_status b) {
-  return a ? a : b;
-}
-
 /* ---- On the host ---- */
 
-static sp_status create_on_host(sp_coarse *c, const sp_operator_setup *setup,
-                                const sp_constants *constants) {
-  HYPRE_IJMatrix matrix;
-  sp_status status = sp_coarse_matrix_create(setup, constants, &matrix);
-  if (status && matrix) HYPRE_IJMatrixDestroy(matrix);
-  SP_TRY(status);
-  SP_TRY(sp_boomer_create(c->space, constants, c->kind == SP_COARSE_DIRECT, matrix, &c->boomer));
-  status = sp_allocate(c->dofs, sizeof *c->b, "coarse level", &c->b);
-  if (!status) status = sp_allocate(c->dofs, sizeof *c->x, "coarse level", &c->x);
-  if (!status) status = c->backend->vector_create(c->device, SP_DOUBLE, c->dofs, &c->full);
-  return sp_agree(c->space->platform->comm, status);
+static sp_status sum_components(sp_coarse *c, double *sums) {
+  for (int first = 0; first < c->components; first += SP_REDUCTION_MOST) {
+    const int left = c->components - first;
+    SP_TRY(sp_reduction_sum(c->space->platform->reduction,
+                            left < SP_REDUCTION_MOST ? left : SP_REDUCTION_MOST, &sums[first],
+                            SP_OK));
+  }
+  return SP_OK;
 }
 
+static sp_status allocate_on_host(sp_coarse *c) {
+  const size_t components = (size_t)c->components, owned = (size_t)c->space->numbering->owned;
+  SP_TRY(sp_allocate(c->dofs, sizeof *c->b, "coarse level", &c->b));
+  SP_TRY(sp_allocate(c->dofs, sizeof *c->x, "coarse level", &c->x));
+  SP_TRY(c->backend->vector_create(c->device, SP_DOUBLE, c->dofs, &c->full));
+  SP_TRY(sp_allocate(owned, sizeof *c->of_dof, "components", &c->of_dof));
+  SP_TRY(sp_allocate(components, sizeof *c->sizes, "components", &c->sizes));
+  return sp_allocate(components, sizeof *c->sums, "components", &c->sums);
+}
+
+static sp_status create_on_host(sp_coarse *c, const sp_operator_setup *setup,
+                                const sp_constants *constants, sp_gid rows) {
+  c->components = constants->components;
+  SP_TRY(sp_agree(c->space->platform->comm, allocate_on_host(c)));
+  for (sp_lid i = 0; i < c->space->numbering->owned && c->components > 0; i++) {
+    c->of_dof[i] = constants->of_dof[i];
+    if (c->of_dof[i] >= 0) c->sizes[c->of_dof[i]] += 1;
+  }
+  SP_TRY(sum_components(c, c->sizes));
+  if (rows <= (c->kind == SP_COARSE_DIRECT ? DIRECT_ON_HOST : LAST_LEVEL_ON_HOST)) {
+    SP_TRY(sp_free_rows_create(setup, constants, &c->rows));
+    return sp_direct_create(c->space, &c->rows, &c->direct);
+  }
+  sp_csr part;
+  sp_status status = sp_coarse_assemble(setup, constants, &part);
+  if (!status) status = sp_boomer_create(setup, &part, &c->boomer);
+  sp_csr_free(&part);
+  return status;
+}
+
+/* Remove from v its mean over each component. */
+static sp_status project_on_host(sp_coarse *c, double *v) {
+  const sp_lid owned = c->space->numbering->owned;
+  if (c->components == 0) return SP_OK;
+  for (int k = 0; k < c->components; k++) c->sums[k] = 0;
+  for (sp_lid i = 0; i < owned; i++)
+    if (c->of_dof[i] >= 0) c->sums[c->of_dof[i]] += v[i];
+  SP_TRY(sum_components(c, c->sums));
+  for (sp_lid i = 0; i < owned; i++)
+    if (c->of_dof[i] >= 0) v[i] -= c->sums[c->of_dof[i]] / c->sizes[c->of_dof[i]];
+  return SP_OK;
+}
+
+/* All ranks take part in the solution, so they agree on failures before it. */
 static sp_status apply_on_host(sp_coarse *c, sp_status status, const void *b, void *x) {
   const sp_backend *backend = c->backend;
-  status = first_failure(
+  status = sp_first_failure(
       status, backend->convert(c->device, c->dofs, 1, c->precision, b, SP_DOUBLE, c->full));
-  status = first_failure(status, backend->download(c->device, SP_DOUBLE, c->dofs, c->full, c->b));
-  SP_TRY(sp_boomer_solve(c->boomer, status, c->b, c->x));
+  status =
+      sp_first_failure(status, backend->download(c->device, SP_DOUBLE, c->dofs, c->full, c->b));
+  SP_TRY(sp_reduction_sum(c->space->platform->reduction, 0, NULL, status));
+  SP_TRY(project_on_host(c, c->b));
+  if (c->direct)
+    sp_direct_solve(c->direct, c->b, c->x);
+  else
+    SP_TRY(sp_boomer_solve(c->boomer, c->b, c->x));
+  SP_TRY(project_on_host(c, c->x));
   /* Copies get their owners' values: the sum of those and zeros. */
   for (size_t i = (size_t)c->space->numbering->owned; i < c->dofs; i++) c->x[i] = 0;
   sp_exchange_now(c->space->exchange, SP_SUM, c->x);
   status = backend->upload(c->device, SP_DOUBLE, c->dofs, c->x, c->full);
-  return first_failure(
+  return sp_first_failure(
       status, backend->convert(c->device, c->dofs, 1, SP_DOUBLE, c->full, c->precision, x));
 }
 
@@ -181,10 +230,10 @@ static sp_status create_vectors(sp_coarse *c, int rows) {
 static sp_status create_on_device(sp_coarse *c, const sp_operator_setup *setup,
                                   const sp_constants *constants) {
   SP_TRY(sp_free_rows_create(setup, constants, &c->rows));
-  const int rows = c->rows.matrix.rows;
+  const int rows = c->rows.total;
   const bool direct = rows <= DIRECT_ON_DEVICE && c->kind != SP_COARSE_AMG;
   sp_status status = sp_amg_create(c->backend, c->device, c->precision, &c->rows.matrix,
-                                   direct ? DIRECT_ON_DEVICE : LAST_LEVEL, &c->amg);
+                                   direct ? DIRECT_ON_DEVICE : LAST_LEVEL_ON_DEVICE, &c->amg);
   if (!status) status = create_vectors(c, rows);
   SP_TRY(sp_agree(c->space->platform->comm, status));
   SP_TRY(create_gather(c));
@@ -201,49 +250,47 @@ static sp_status project(sp_coarse *c, void *v) {
 /* all_b = the free rows of b of all ranks. */
 static sp_status gather_rows(sp_coarse *c, sp_status status, const void *b) {
   char *own = (char *)c->all_b + (size_t)c->rows.first * sp_precision_bytes(c->precision);
-  status = first_failure(status, c->backend->matrix_apply(c->select, 1, b, 0, NULL, own));
+  status = sp_first_failure(status, c->backend->matrix_apply(c->select, 1, b, 0, NULL, own));
   if (!c->gather) return status;
-  return first_failure(status, c->backend->assemble(c->gather, c->precision, c->all_b));
+  return sp_first_failure(status, c->backend->assemble(c->gather, c->precision, c->all_b));
 }
 
 static sp_status apply_on_device(sp_coarse *c, sp_status status, const void *b, void *x) {
   status = gather_rows(c, status, b);
-  status = first_failure(status, project(c, c->all_b));
-  status = first_failure(status, sp_amg_apply(c->amg, c->all_b, c->all_x));
-  status = first_failure(status, project(c, c->all_x));
-  return first_failure(status, c->backend->matrix_apply(c->scatter, 1, c->all_x, 0, NULL, x));
+  status = sp_first_failure(status, project(c, c->all_b));
+  status = sp_first_failure(status, sp_amg_apply(c->amg, c->all_b, c->all_x));
+  status = sp_first_failure(status, project(c, c->all_x));
+  return sp_first_failure(status, c->backend->matrix_apply(c->scatter, 1, c->all_x, 0, NULL, x));
 }
 
 /* ---- Both ---- */
 
-/* SP_ERR_INPUT for a direct solution of too many rows. Collective. */
-static sp_status check_kind(const sp_operator_setup *setup, sp_coarse_kind kind) {
-  const sp_platform *platform = setup->space->platform;
-  const int most = sp_coarse_direct_most(platform->backend);
-  if (kind != SP_COARSE_DIRECT) return SP_OK;
+static sp_gid count_rows(const sp_operator_setup *setup) {
   sp_gid rows = 0;
   for (sp_lid i = 0; i < setup->space->numbering->owned; i++)
     rows += !(setup->constrained && setup->constrained[i]);
-  MPI_Allreduce(MPI_IN_PLACE, &rows, 1, SP_MPI_GID, MPI_SUM, platform->comm);
-  if (rows <= most) return SP_OK;
-  return sp_fail(SP_ERR_INPUT,
-                 "solver.coarse = direct: the coarsest problem has %lld rows, at most %d are "
-                 "possible on this device: use amg",
-                 (long long)rows, most);
+  MPI_Allreduce(MPI_IN_PLACE, &rows, 1, SP_MPI_GID, MPI_SUM, setup->space->platform->comm);
+  return rows;
 }
 
 static sp_status create(sp_coarse *c, const sp_operator_setup *setup,
                         const sp_constants *constants) {
-  SP_TRY(check_kind(setup, c->kind));
+  const sp_gid rows = count_rows(setup);
+  const int most = sp_coarse_direct_most(c->backend);
+  if (c->kind == SP_COARSE_DIRECT && rows > most)
+    return sp_fail(SP_ERR_INPUT,
+                   "solver.coarse = direct: the coarsest problem has %lld rows, at most %d are "
+                   "possible on this device: use amg",
+                   (long long)rows, most);
   HYPRE_Init();
   HYPRE_ClearAllErrors();
   return c->backend->matrix_create ? create_on_device(c, setup, constants)
-                                   : create_on_host(c, setup, constants);
+                                   : create_on_host(c, setup, constants, rows);
 }
 
 static void describe(sp_coarse *c) {
   const long long rows = (long long)c->space->numbering->global;
-  if (c->boomer && c->kind != SP_COARSE_DIRECT)
+  if (c->boomer)
     snprintf(c->description, sizeof c->description, "BoomerAMG (hypre %s), %lld rows",
              HYPRE_RELEASE_VERSION, rows);
   else if (c->amg && sp_amg_levels(c->amg) > 1)
@@ -296,15 +343,19 @@ void sp_coarse_destroy(sp_coarse **coarse) {
   sp_exchange_destroy(&c->exchange);
   sp_amg_destroy(&c->amg);
   sp_boomer_destroy(&c->boomer);
+  sp_direct_destroy(&c->direct);
   sp_free_rows_free(&c->rows);
   free(c->b);
   free(c->x);
+  free(c->of_dof);
+  free(c->sizes);
+  free(c->sums);
   free(c);
   *coarse = NULL;
 }
 
 sp_status sp_coarse_apply(sp_coarse *c, sp_status status, const void *b, void *x) {
-  return c->boomer ? apply_on_host(c, status, b, x) : apply_on_device(c, status, b, x);
+  return c->amg ? apply_on_device(c, status, b, x) : apply_on_host(c, status, b, x);
 }
 
 bool sp_coarse_only_queues(const sp_coarse *coarse) {

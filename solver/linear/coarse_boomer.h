@@ -3,20 +3,18 @@
 #ifndef SP_SOLVER_LINEAR_COARSE_BOOMER_H
 #define SP_SOLVER_LINEAR_COARSE_BOOMER_H
 
-#include "solver/linear/coarse_matrix.h"
+#include "operators/operator.h"
 
 typedef struct sp_boomer sp_boomer;
 
-/* For a matrix of sp_coarse_matrix_create, which *out owns from now on, also after an error.
- * `direct`: eliminate instead of a cycle. The caller destroys *out. Errors: SP_ERR_SYSTEM. */
-sp_status sp_boomer_create(const sp_space *space, const sp_constants *constants, bool direct,
-                           HYPRE_IJMatrix matrix, sp_boomer **out);
+/* `part` is of sp_coarse_assemble for `setup` and not used afterwards. The caller destroys *out.
+ * Errors: SP_ERR_INPUT for more DOFs than hypre's integers count; SP_ERR_SYSTEM. */
+sp_status sp_boomer_create(const sp_operator_setup *setup, sp_csr *part, sp_boomer **out);
 
 /* NULL-safe; sets *boomer to NULL. */
 void sp_boomer_destroy(sp_boomer **boomer);
 
-/* x = B b on the owned DOFs, [owned]; both zero where constrained. b is changed. A failure that a
- * rank passes makes the others fail too. */
-sp_status sp_boomer_solve(sp_boomer *boomer, sp_status status, double *b, double *x);
+/* x = B b on the owned DOFs, [owned]; both zero where constrained. */
+sp_status sp_boomer_solve(sp_boomer *boomer, const double *b, double *x);
 
 #endif

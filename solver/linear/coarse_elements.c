@@ -2,6 +2,7 @@
 
 #include "io/threads.h"
 #include "mesh/geometry.h"
+#include "operators/counts.h"
 #include "operators/factors.h"
 
 enum { NODES = SP_COARSE_NODES };
@@ -25,26 +26,47 @@ static void element_matrix(const double *factors, double lambda, sp_coarse_eleme
   }
 }
 
-typedef struct batch {
-  const sp_operator_setup *setup;
-  size_t begin; /* the first element */
-  sp_coarse_element *matrices;
-} batch;
+/* The same for the mass matrix, from factors at the points of `rule`. */
+static void mass_matrix(const sp_rule *rule, const double *factors, sp_coarse_element matrix) {
+  const int n = rule->n;
+  double value[2 * SP_MAX_RULE]; /* [points][2] */
+  sp_interpolation_matrix(2, sp_reference_get(1)->gll.nodes, n, rule->nodes, value);
+  for (int i = 0; i < NODES; i++)
+    for (int j = 0; j < NODES; j++) matrix[i][j] = 0;
+  for (int q = 0; q < n * n * n; q++) {
+    const double *const at[3] = {&value[2 * (q % n)], &value[2 * (q / n % n)],
+                                 &value[2 * (q / n / n)]};
+    double basis[NODES];
+    for (int i = 0; i < NODES; i++) basis[i] = at[0][i & 1] * at[1][i >> 1 & 1] * at[2][i >> 2];
+    for (int i = 0; i < NODES; i++)
+      for (int j = 0; j < NODES; j++)
+        matrix[i][j] += factors[SP_G_WJ * n * n * n + q] * basis[i] * basis[j];
+  }
+}
 
-static sp_status compute_some(void *batch_, void *none, size_t begin, size_t end) {
+typedef struct elements {
+  const sp_operator_setup *setup;
+  sp_coarse_element *matrices;
+} elements;
+
+static sp_status compute_some(void *elements_, void *none, size_t begin, size_t end) {
   (void)none;
-  const batch *b = batch_;
-  const sp_rule *rule = &sp_reference_get(1)->gll;
-  for (size_t n = begin; n < end; n++) {
-    double factors[SP_FACTORS * NODES];
-    SP_TRY(sp_operator_factors(b->setup, (sp_lid)(b->begin + n), rule, factors));
-    element_matrix(factors, b->setup->lambda, b->matrices[n]);
+  const elements *s = elements_;
+  const sp_operator_kind kind = s->setup->kind;
+  const sp_rule *rule = sp_operator_rule(kind, 1);
+  for (size_t e = begin; e < end; e++) {
+    double factors[SP_FACTORS * 3 * 3 * 3];
+    SP_TRY(sp_operator_factors(s->setup, (sp_lid)e, rule, factors));
+    if (sp_operator_rows[kind].has_stiffness)
+      element_matrix(factors, s->setup->lambda, s->matrices[e]);
+    else
+      mass_matrix(rule, factors, s->matrices[e]);
   }
   return SP_OK;
 }
 
-sp_status sp_coarse_elements(const sp_operator_setup *setup, size_t begin, size_t count,
+sp_status sp_coarse_elements(const sp_operator_setup *setup, size_t count,
                              sp_coarse_element *matrices) {
-  batch b = {setup, begin, matrices};
-  return sp_loop_over("element matrices", count, NODES * NODES, &b, compute_some);
+  elements s = {setup, matrices};
+  return sp_loop_over("element matrices", count, NODES * NODES, &s, compute_some);
 }

@@ -1,4 +1,4 @@
-/* Element matrices of the coarsest problem (coarse.h): bp3.5 at order 1. */
+/* Element matrices of the coarsest problem (coarse.h): bp3.5 or mass at order 1. */
 #ifndef SP_SOLVER_LINEAR_COARSE_ELEMENTS_H
 #define SP_SOLVER_LINEAR_COARSE_ELEMENTS_H
 
@@ -8,9 +8,9 @@ enum { SP_COARSE_NODES = 8 };
 
 typedef double sp_coarse_element[SP_COARSE_NODES][SP_COARSE_NODES];
 
-/* matrices[count] of the elements from `begin` on, on threads. Errors: SP_ERR_INPUT for an element
- * with a non-positive Jacobian; SP_ERR_SYSTEM. Local. */
-sp_status sp_coarse_elements(const sp_operator_setup *setup, size_t begin, size_t count,
+/* matrices[count] of all elements, on threads. Errors: SP_ERR_INPUT for an element with a
+ * non-positive Jacobian; SP_ERR_SYSTEM. Local. */
+sp_status sp_coarse_elements(const sp_operator_setup *setup, size_t count,
                              sp_coarse_element *matrices);
 
 /* Local. */

@@ -86,7 +86,7 @@ static sp_status number_rows(const sp_operator_setup *setup, sp_free_rows *rows)
     int rank, next;
     MPI_Comm_rank(comm, &rank);
     next = rows->first = p.starts[rank];
-    rows->matrix.rows = rows->matrix.columns = p.total;
+    rows->total = p.total;
     for (sp_lid i = 0; i < space->numbering->owned; i++)
       if (!sp_coarse_is_constrained(setup, i)) numbers[i] = next++;
     sp_exchange_now(space->exchange, SP_SUM, numbers);
@@ -106,6 +106,7 @@ typedef struct sums {
   int *start;  /* [rows + 1] */
   int *pieces; /* [start[rows]] */
   int most;    /* entries of all pieces of a row, at most */
+  bool sorted; /* columns rise; otherwise they stay in the order of their first entry */
   /* Add a piece to a row: by add_entry, for each of its entries. */
   void (*add)(const void *context, int piece, void *row);
   const void *context;
@@ -161,7 +162,7 @@ static sp_status write_some(void *sums_, void *workspace, size_t begin, size_t e
   row *r = workspace;
   for (size_t i = begin; i < end; i++) {
     sum_row(s, i, r);
-    sort_row(r);
+    if (s->sorted) sort_row(r);
     for (int n = 0; n < r->count; n++) {
       s->out->column[s->out->start[i] + n] = r->entries[n].column;
       s->out->values[s->out->start[i] + n] = r->entries[n].value;
@@ -179,10 +180,13 @@ static sp_status visit_rows(sums *s, sp_status (*compute)(void *, void *, size_t
                                 .compute = compute});
 }
 
-/* *s->out = the matrix, of so many columns. */
-static sp_status sum_rows(sums *s, int columns) {
+/* *s->out = the matrix, of so many columns. Pieces have at most `longest` entries. */
+static sp_status sum_listed(sums *s, int columns, int longest) {
   sp_csr *out = s->out;
-  int *counts;
+  int *counts, most = 0;
+  for (size_t i = 0; i < s->rows; i++)
+    if (s->start[i + 1] - s->start[i] > most) most = s->start[i + 1] - s->start[i];
+  s->most = longest * most;
   SP_TRY(sp_allocate(s->rows + 1, sizeof *counts, "coarse rows", &counts));
   *out = (sp_csr){.start = counts}; /* count_some writes there */
   sp_status status = visit_rows(s, count_some);
@@ -218,110 +222,111 @@ static sp_status list_pieces(size_t count, const int *row_of, sums *s) {
   return SP_OK;
 }
 
-static int most_pieces(const sums *s) {
-  int most = 0;
-  for (size_t i = 0; i < s->rows; i++)
-    if (s->start[i + 1] - s->start[i] > most) most = s->start[i + 1] - s->start[i];
-  return most;
+/* The same for `count` pieces with their rows. */
+static sp_status sum_rows(sums *s, size_t count, const int *row_of, int columns, int longest) {
+  sp_status status = list_pieces(count, row_of, s);
+  if (!status) status = sum_listed(s, columns, longest);
+  free(s->start);
+  free(s->pieces);
+  return status;
 }
 
 /* ---- This rank's elements ---- */
 
-/* The rows that they touch, copies too, in the order of DOFs. */
-typedef struct own_rows {
-  const sp_lid *nodes; /* [elements][NODES] */
-  const int *of_dof;
+typedef struct elements {
+  const sp_operator_setup *setup;
+  const sp_lid *nodes;         /* [elements][NODES] */
   sp_coarse_element *matrices; /* [elements] */
-  int count;
-  int *number; /* [count], the rows' numbers */
-  sp_csr matrix;
-} own_rows;
+} elements;
 
 /* Piece NODES * element + i: row i of the element's matrix. */
-static void add_element(const void *own_, int piece, void *row_) {
-  const own_rows *own = own_;
+static void add_element(const void *elements_, int piece, void *row_) {
+  const elements *s = elements_;
   const int element = piece / NODES;
-  const double *values = own->matrices[element][piece % NODES];
-  const sp_lid *nodes = &own->nodes[(size_t)element * NODES];
+  const double *values = s->matrices[element][piece % NODES];
+  const sp_lid *nodes = &s->nodes[(size_t)element * NODES];
+  if (sp_coarse_is_constrained(s->setup, s->nodes[piece])) return;
   for (int j = 0; j < NODES; j++)
-    if (own->of_dof[nodes[j]] >= 0) add_entry(row_, own->of_dof[nodes[j]], values[j]);
+    if (!sp_coarse_is_constrained(s->setup, nodes[j])) add_entry(row_, nodes[j], values[j]);
 }
 
-/* The setup's diagonal. */
-static void add_diagonal(const sp_operator_setup *setup, const int *local_row, own_rows *own) {
-  for (sp_lid n = 0; n < setup->diagonal_count; n++) {
-    const sp_lid dof = setup->diagonal_dofs[n];
-    const int i = local_row[dof];
-    for (int e = i < 0 ? 0 : own->matrix.start[i]; i >= 0 && e < own->matrix.start[i + 1]; e++)
-      if (own->matrix.column[e] == own->of_dof[dof])
-        own->matrix.values[e] += setup->diagonal_values[n];
+/* The diagonal entry of a row; NULL if that is empty. */
+static double *diagonal_of(const sp_csr *matrix, sp_lid i) {
+  for (int e = matrix->start[i]; e < matrix->start[i + 1]; e++)
+    if (matrix->column[e] == i) return &matrix->values[e];
+  return NULL;
+}
+
+/* Double the diagonal of the first DOF of each component. Every rank doubles its part. */
+static sp_status pin(const sp_space *space, const sp_constants *constants, sp_csr *matrix) {
+  const MPI_Comm comm = space->platform->comm;
+  const sp_numbering *numbering = space->numbering;
+  const int components = constants->components;
+  sp_gid *first;
+  if (components == 0) return SP_OK;
+  SP_TRY(sp_agree(comm, sp_allocate((size_t)components, sizeof *first, "components", &first)));
+  for (int k = 0; k < components; k++) first[k] = INT64_MAX;
+  for (sp_lid d = numbering->owned; d-- > 0;)
+    if (constants->of_dof[d] >= 0) first[constants->of_dof[d]] = numbering->first + d;
+  MPI_Allreduce(MPI_IN_PLACE, first, components, SP_MPI_GID, MPI_MIN, comm);
+  for (sp_lid d = 0; d < numbering->local; d++) {
+    const int k = constants->of_dof[d];
+    double *diagonal = diagonal_of(matrix, d);
+    if (k >= 0 && diagonal && sp_numbering_global(numbering, d) == first[k]) *diagonal *= 2;
   }
+  free(first);
+  return SP_OK;
 }
 
-/* local_row[DOFs], and the row of every corner, row_of[elements * NODES]. */
-static sp_status sum_elements(const sp_operator_setup *setup, int columns, int *local_row,
-                              int *row_of, own_rows *own) {
-  const size_t elements = (size_t)setup->space->mesh->hexes->count;
+static sp_status sum_elements(const sp_operator_setup *setup, sp_csr *out) {
+  const size_t count = (size_t)setup->space->mesh->hexes->count;
   const size_t dofs = sp_space_dofs(setup->space);
-  SP_TRY(sp_allocate(dofs, sizeof *own->number, "coarse rows", &own->number));
-  for (size_t d = 0; d < dofs; d++) {
-    local_row[d] = own->of_dof[d] < 0 ? -1 : own->count;
-    if (own->of_dof[d] >= 0) own->number[own->count++] = own->of_dof[d];
+  elements e = {.setup = setup, .nodes = setup->space->numbering->nodes};
+  sums s = {.rows = dofs, .add = add_element, .context = &e, .out = out};
+  SP_TRY(sp_allocate(count, sizeof *e.matrices, "element matrices", &e.matrices));
+  sp_status status = sp_coarse_elements(setup, count, e.matrices);
+  if (!status) status = sum_rows(&s, count * NODES, e.nodes, (int)dofs, NODES);
+  free(e.matrices);
+  for (sp_lid n = 0; n < setup->diagonal_count && !status; n++) {
+    double *diagonal = diagonal_of(out, setup->diagonal_dofs[n]);
+    if (diagonal) *diagonal += setup->diagonal_values[n];
   }
-  for (size_t n = 0; n < elements * NODES; n++) row_of[n] = local_row[own->nodes[n]];
-  SP_TRY(sp_allocate(elements, sizeof *own->matrices, "element matrices", &own->matrices));
-  SP_TRY(sp_coarse_elements(setup, 0, elements, own->matrices));
-  sums s = {.rows = (size_t)own->count, .add = add_element, .context = own, .out = &own->matrix};
-  sp_status status = list_pieces(elements * NODES, row_of, &s);
-  if (!status) s.most = NODES * most_pieces(&s);
-  if (!status) status = sum_rows(&s, columns);
-  if (!status) add_diagonal(setup, local_row, own);
-  free(s.start);
-  free(s.pieces);
   return status;
 }
 
-static sp_status create_own(const sp_operator_setup *setup, const sp_free_rows *rows,
-                            own_rows *own) {
-  const size_t dofs = sp_space_dofs(setup->space);
-  const size_t corners = (size_t)setup->space->mesh->hexes->count * NODES;
-  int *local_row, *row_of = NULL;
-  *own = (own_rows){.nodes = setup->space->numbering->nodes, .of_dof = rows->of_dof};
-  sp_status status = sp_allocate(dofs, sizeof *local_row, "coarse rows", &local_row);
-  if (!status) status = sp_allocate(corners, sizeof *row_of, "coarse rows", &row_of);
-  if (!status) status = sum_elements(setup, rows->matrix.columns, local_row, row_of, own);
-  free(local_row);
-  free(row_of);
-  free(own->matrices);
-  own->matrices = NULL;
-  return status;
+sp_status sp_coarse_assemble(const sp_operator_setup *setup, const sp_constants *constants,
+                             sp_csr *out) {
+  *out = (sp_csr){0};
+  SP_TRY(sp_agree(setup->space->platform->comm, sum_elements(setup, out)));
+  return pin(setup->space, constants, out);
 }
 
 /* ---- All ranks ---- */
 
-static void add_rows_of_rank(const void *all, int piece, void *row_) {
-  const sp_csr *m = all;
+static void add_part(const void *parts_, int piece, void *row_) {
+  const sp_csr *m = parts_;
   for (int e = m->start[piece]; e < m->start[piece + 1]; e++)
     add_entry(row_, m->column[e], m->values[e]);
 }
 
 /* The ranks' rows one after another, and their numbers. */
-static sp_status gather_all(MPI_Comm comm, const own_rows *own, sp_csr *all, int **numbers) {
+static sp_status gather_all(MPI_Comm comm, const int *number, const sp_csr *own, sp_csr *all,
+                            int **numbers) {
   parts by_row = {0}, by_entry = {0};
   *all = (sp_csr){0};
   *numbers = NULL;
-  sp_status status = find_parts(comm, own->count, &by_row);
-  if (!status) status = find_parts(comm, own->matrix.start[own->count], &by_entry);
+  sp_status status = find_parts(comm, own->rows, &by_row);
+  if (!status) status = find_parts(comm, own->start[own->rows], &by_entry);
   if (!status) {
-    status = sp_csr_create(by_row.total, own->matrix.columns, (size_t)by_entry.total, all);
+    status = sp_csr_create(by_row.total, own->columns, (size_t)by_entry.total, all);
     if (!status) status = sp_allocate((size_t)by_row.total, sizeof **numbers, "rows", numbers);
     status = sp_agree(comm, status);
   }
   if (!status) {
-    gather(comm, &by_row, MPI_INT, own->number, *numbers);
-    gather(comm, &by_entry, MPI_INT, own->matrix.column, all->column);
-    gather(comm, &by_entry, MPI_DOUBLE, own->matrix.values, all->values);
-    gather(comm, &by_row, MPI_INT, own->matrix.start + 1, all->start + 1);
+    gather(comm, &by_row, MPI_INT, number, *numbers);
+    gather(comm, &by_entry, MPI_INT, own->column, all->column);
+    gather(comm, &by_entry, MPI_DOUBLE, own->values, all->values);
+    gather(comm, &by_row, MPI_INT, own->start + 1, all->start + 1);
     for (int r = 0; r < by_row.ranks; r++)
       for (int n = 0; n < by_row.counts[r]; n++)
         all->start[by_row.starts[r] + n + 1] += by_entry.starts[r];
@@ -331,66 +336,38 @@ static sp_status gather_all(MPI_Comm comm, const own_rows *own, sp_csr *all, int
   return status;
 }
 
-static sp_status sum_ranks(const sp_csr *all, const int *numbers, sp_csr *matrix) {
-  const int columns = matrix->columns;
-  sums s = {.rows = (size_t)matrix->rows, .add = add_rows_of_rank, .context = all, .out = matrix};
-  sp_status status = list_pieces((size_t)all->rows, numbers, &s);
-  int longest = 0;
-  for (int i = 0; i < all->rows; i++)
-    if (all->start[i + 1] - all->start[i] > longest) longest = all->start[i + 1] - all->start[i];
-  if (!status) s.most = longest * most_pieces(&s);
-  if (!status) status = sum_rows(&s, columns);
-  free(s.start);
-  free(s.pieces);
-  return status;
-}
-
-/* With one rank its rows are all, in their order. */
-static sp_status join_ranks(MPI_Comm comm, own_rows *own, sp_csr *matrix) {
-  int ranks;
+/* out->matrix = the sum of the ranks' parts. `own` gets the columns of the free rows. */
+static sp_status join_ranks(MPI_Comm comm, sp_csr *own, sp_free_rows *out) {
+  sp_csr all = {0};
+  int ranks, *numbers = NULL, longest = 0;
+  sp_status status = SP_OK;
   MPI_Comm_size(comm, &ranks);
-  if (ranks == 1) {
-    *matrix = own->matrix;
-    own->matrix = (sp_csr){0};
-    return SP_OK;
-  }
-  sp_csr all;
-  int *numbers;
-  sp_status status = gather_all(comm, own, &all, &numbers);
-  if (!status) status = sp_agree(comm, sum_ranks(&all, numbers, matrix));
+  for (int e = 0; e < own->start[own->rows]; e++) own->column[e] = out->of_dof[own->column[e]];
+  if (ranks > 1) status = gather_all(comm, out->of_dof, own, &all, &numbers);
+  if (status) return status;
+  const sp_csr *listed = ranks > 1 ? &all : own;
+  for (int i = 0; i < listed->rows; i++)
+    if (listed->start[i + 1] - listed->start[i] > longest)
+      longest = listed->start[i + 1] - listed->start[i];
+  sums s = {.rows = (size_t)out->total,
+            .sorted = true,
+            .add = add_part,
+            .context = listed,
+            .out = &out->matrix};
+  status =
+      sum_rows(&s, (size_t)listed->rows, ranks > 1 ? numbers : out->of_dof, out->total, longest);
   sp_csr_free(&all);
   free(numbers);
-  return status;
-}
-
-/* Double the diagonal of the first row of each component. */
-static sp_status pin(const sp_space *space, const sp_constants *constants, sp_free_rows *rows) {
-  const MPI_Comm comm = space->platform->comm;
-  const int components = constants->components;
-  int *first;
-  if (components == 0) return SP_OK;
-  SP_TRY(sp_agree(comm, sp_allocate((size_t)components, sizeof *first, "components", &first)));
-  for (int k = 0; k < components; k++) first[k] = INT_MAX;
-  for (sp_lid d = space->numbering->owned; d-- > 0;)
-    if (constants->of_dof[d] >= 0) first[constants->of_dof[d]] = rows->of_dof[d];
-  MPI_Allreduce(MPI_IN_PLACE, first, components, MPI_INT, MPI_MIN, comm);
-  for (int k = 0; k < components; k++)
-    for (int e = rows->matrix.start[first[k]]; e < rows->matrix.start[first[k] + 1]; e++)
-      if (rows->matrix.column[e] == first[k]) rows->matrix.values[e] *= 2;
-  free(first);
-  return SP_OK;
+  return sp_agree(comm, status);
 }
 
 sp_status sp_free_rows_create(const sp_operator_setup *setup, const sp_constants *constants,
                               sp_free_rows *out) {
-  const MPI_Comm comm = setup->space->platform->comm;
-  own_rows own = {0};
+  sp_csr own = {0};
   *out = (sp_free_rows){0};
   sp_status status = number_rows(setup, out);
-  if (!status) status = sp_agree(comm, create_own(setup, out, &own));
-  if (!status) status = join_ranks(comm, &own, &out->matrix);
-  if (!status) status = pin(setup->space, constants, out);
-  sp_csr_free(&own.matrix);
-  free(own.number);
+  if (!status) status = sp_coarse_assemble(setup, constants, &own);
+  if (!status) status = join_ranks(setup->space->platform->comm, &own, out);
+  sp_csr_free(&own);
   return status;
 }

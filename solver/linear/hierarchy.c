@@ -1,14 +1,13 @@
 #include "solver/linear/hierarchy.h"
 
-#include <HYPRE.h>
 #include <_hypre_parcsr_ls.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "solver/linear/chebyshev.h"
-#include "solver/linear/coarse_matrix.h"
 #include "solver/linear/coarse_rows.h"
+#include "solver/linear/hypre.h"
 
 enum { LANCZOS = 12 };
 static const double SAFETY = 1.1;
@@ -95,34 +94,13 @@ typedef struct boomer {
   HYPRE_Solver amg;
 } boomer;
 
-static sp_status fill(const sp_csr *matrix, HYPRE_IJMatrix out) {
-  HYPRE_BigInt *columns;
-  SP_TRY(sp_allocate((size_t)matrix->rows, sizeof *columns, "algebraic multigrid", &columns));
-  for (int i = 0; i < matrix->rows; i++) {
-    const HYPRE_BigInt row = i;
-    const int first = matrix->start[i];
-    HYPRE_Int count = matrix->start[i + 1] - first;
-    for (int n = 0; n < count; n++) columns[n] = matrix->column[first + n];
-    HYPRE_IJMatrixSetValues(out, 1, &count, &row, columns, &matrix->values[first]);
-  }
-  free(columns);
-  return SP_OK;
-}
-
 /* As in coarse_boomer.c, but for levels that end earlier. */
-static sp_status set_up(const sp_csr *matrix, int direct, boomer *h) {
-  const HYPRE_BigInt last = matrix->rows - 1;
+static sp_status set_up(const sp_csr *matrix, const HYPRE_BigInt *numbers, int direct, boomer *h) {
+  const sp_hypre_rows rows = {.comm = MPI_COMM_SELF, .owned = matrix->rows, .numbers = numbers};
   HYPRE_ParCSRMatrix par_matrix;
   HYPRE_ParVector par_vector;
-  HYPRE_IJMatrixCreate(MPI_COMM_SELF, 0, last, 0, last, &h->matrix);
-  HYPRE_IJMatrixSetObjectType(h->matrix, HYPRE_PARCSR);
-  HYPRE_IJMatrixInitialize(h->matrix);
-  SP_TRY(fill(matrix, h->matrix));
-  HYPRE_IJMatrixAssemble(h->matrix);
-  HYPRE_IJVectorCreate(MPI_COMM_SELF, 0, last, &h->vector);
-  HYPRE_IJVectorSetObjectType(h->vector, HYPRE_PARCSR);
-  HYPRE_IJVectorInitialize(h->vector);
-  HYPRE_IJVectorAssemble(h->vector);
+  SP_TRY(sp_hypre_matrix_create(&rows, matrix, &h->matrix));
+  sp_hypre_vector_create(&rows, &h->vector);
   HYPRE_IJMatrixGetObject(h->matrix, (void **)&par_matrix);
   HYPRE_IJVectorGetObject(h->vector, (void **)&par_vector);
   HYPRE_BoomerAMGCreate(&h->amg);
@@ -161,10 +139,10 @@ static sp_status copy(hypre_ParCSRMatrix *matrix, sp_csr *out) {
 
 static sp_status read_level(hypre_ParAMGData *data, int index, bool last, sp_hierarchy_level *l) {
   SP_TRY(copy(hypre_ParAMGDataAArray(data)[index], &l->matrix));
+  SP_TRY(prepare_smoother(l));
   if (last) return SP_OK;
   SP_TRY(copy(hypre_ParAMGDataPArray(data)[index], &l->interpolation));
-  SP_TRY(transpose(&l->interpolation, &l->restriction));
-  return prepare_smoother(l);
+  return transpose(&l->interpolation, &l->restriction);
 }
 
 static sp_status read_levels(const boomer *h, sp_hierarchy *out) {
@@ -177,10 +155,14 @@ static sp_status read_levels(const boomer *h, sp_hierarchy *out) {
 
 sp_status sp_hierarchy_create(const sp_csr *matrix, int direct, sp_hierarchy *out) {
   boomer h = {0};
+  HYPRE_BigInt *numbers;
   *out = (sp_hierarchy){0};
-  sp_status status = set_up(matrix, direct, &h);
+  SP_TRY(sp_allocate((size_t)matrix->rows, sizeof *numbers, "algebraic multigrid", &numbers));
+  for (int i = 0; i < matrix->rows; i++) numbers[i] = i;
+  sp_status status = set_up(matrix, numbers, direct, &h);
   if (!status) status = read_levels(&h, out);
   release(&h);
+  free(numbers);
   return status;
 }
 

@@ -39,10 +39,6 @@ typedef struct multigrid {
   long cycles;  /* begun, for a timed mean */
 } multigrid;
 
-static sp_status first_failure(sp_status a, sp_status b) {
-  return a ? a : b;
-}
-
 const char *const sp_smoother_names[] = {[SP_SMOOTHER_AUTO] = "auto",
                                          [SP_SMOOTHER_JACOBI] = "jacobi",
                                          [SP_SMOOTHER_SCHWARZ] = "schwarz",
@@ -78,19 +74,20 @@ static void stamp(multigrid *m, int index) {
 static sp_status cycle(multigrid *m, int index, sp_status status) {
   level *l = &m->levels[index], *next = l + 1;
   if (index + 1 == m->options.levels) {
-    status = m->coarse ? sp_coarse_apply(m->coarse, status, l->b, l->x)
-                       : first_failure(status, sp_chebyshev_smooth(l->smoother, true, l->b, l->x));
+    status = m->coarse
+                 ? sp_coarse_apply(m->coarse, status, l->b, l->x)
+                 : sp_first_failure(status, sp_chebyshev_smooth(l->smoother, true, l->b, l->x));
     stamp(m, index);
     return status;
   }
   const void *r = NULL;
-  status = first_failure(status, sp_chebyshev_smooth(l->smoother, true, l->b, l->x));
-  status = first_failure(status, sp_chebyshev_residual(l->smoother, l->b, l->x, &r));
-  status = first_failure(status, sp_transfer_restrict(l->transfer, r, next->b));
+  status = sp_first_failure(status, sp_chebyshev_smooth(l->smoother, true, l->b, l->x));
+  status = sp_first_failure(status, sp_chebyshev_residual(l->smoother, l->b, l->x, &r));
+  status = sp_first_failure(status, sp_transfer_restrict(l->transfer, r, next->b));
   stamp(m, index);
   status = cycle(m, index + 1, status);
-  status = first_failure(status, sp_transfer_prolong(l->transfer, next->x, l->x));
-  status = first_failure(status, sp_chebyshev_smooth(l->smoother, false, l->b, l->x));
+  status = sp_first_failure(status, sp_transfer_prolong(l->transfer, next->x, l->x));
+  status = sp_first_failure(status, sp_chebyshev_smooth(l->smoother, false, l->b, l->x));
   stamp(m, index);
   return status;
 }
@@ -121,8 +118,8 @@ static sp_status apply(sp_preconditioner *self, double norm, const double *r, do
   sp_status status =
       backend->convert(device, dofs, ldexp(1, -exponent), SP_DOUBLE, r, m->precision, fine->b);
   status = run_cycle(m, status);
-  return first_failure(status, backend->convert(device, dofs, ldexp(1, exponent), m->precision,
-                                                fine->x, SP_DOUBLE, z));
+  return sp_first_failure(status, backend->convert(device, dofs, ldexp(1, exponent), m->precision,
+                                                   fine->x, SP_DOUBLE, z));
 }
 
 static sp_status time_levels(sp_preconditioner *self, sp_level_time times[SP_LEVELS_MOST],

@@ -1,5 +1,6 @@
 #include "solver/run/precondition.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -125,8 +126,12 @@ static sp_status find_constraints(const sp_problem *problem, const sp_space *spa
   return status;
 }
 
+static sp_operator_kind kind_of_levels(const sp_preconditioner_creation *s) {
+  return sp_operator_rows[s->fine->kind].has_stiffness ? SP_BP35 : SP_MASS;
+}
+
 static sp_status fill_level(const sp_preconditioner_creation *s, const sp_space *space, level *l) {
-  const sp_rule *rule = sp_operator_rule(SP_BP35, space->numbering->order);
+  const sp_rule *rule = sp_operator_rule(kind_of_levels(s), space->numbering->order);
   SP_TRY(find_constraints(s->problem, space, l));
   SP_TRY(sp_coefficients_create(&s->problem->materials, space->mesh, rule, &l->coefficients));
   SP_TRY(sp_problem_robin(s->problem, space, &l->robin));
@@ -152,7 +157,7 @@ static sp_status discretize(void *context, const sp_space *space, sp_multigrid_l
   data->owned = l;
   SP_TRY(fill_level(s, space, l));
   data->setup = (sp_operator_setup){.space = space,
-                                    .kind = SP_BP35,
+                                    .kind = kind_of_levels(s),
                                     .lambda = l->coefficients.scale,
                                     .constrained = l->constrained,
                                     .kappa = l->coefficients.kappa,
@@ -174,7 +179,10 @@ void sp_precondition_options(const sp_config *config, int order, sp_multigrid_op
                                     .degree = config->solver.smoother_degree,
                                     .precision = config->solver.precision,
                                     .coarse = config->solver.coarse};
-  if (orders->count < 2) { /* none given, or 1 alone */
+  if (!sp_operator_rows[config->discretization.operator_kind].has_stiffness &&
+      options->smoother == SP_SMOOTHER_AUTO)
+    options->smoother = SP_SMOOTHER_JACOBI; /* a mass matrix is close to its diagonal */
+  if (orders->count < 2) {                  /* none given, or 1 alone */
     sp_multigrid_choose_orders(order, options);
     return;
   }
@@ -193,13 +201,47 @@ bool sp_precondition_leaves_one_sweep(const sp_config *config, const sp_precondi
          sp_cg_prefers_one_sweep(facts->backend, facts->op.kind, geometry, facts->op.order);
 }
 
+/* Single precision ends at 1e-38 and 3e38. In a cycle, entries of the operator are multiplied by
+ * vectors that reach from 1, the size of the residual, to the inverse of its least eigenvalue,
+ * which is to fit beside the entries: a condition number of 1e8, and 1e2 for sums. */
+static const double SINGLE_ROOM = 1e10;
+
+/* *fits: the entries of element matrices are far enough from the ends of single precision. kappa
+ * has entries of the size of a length, lambda of a volume. Lengths alone are sp_multigrid_decide's.
+ * Collective. */
+static sp_status fits_single(const sp_operator_setup *s, bool *fits) {
+  const int points = sp_operator_rule(s->kind, s->space->numbering->order)->n;
+  const size_t each = s->by_element ? 1 : (size_t)(points * points * points);
+  const bool constant = !s->kappa && !s->lambda_values;
+  const size_t count = constant ? 1 : (size_t)s->space->mesh->hexes->count * each;
+  sp_extents extents;
+  SP_TRY(sp_separable_extents(s->space->mesh, &extents));
+  const double thin = extents.shortest * extents.shortest / extents.longest;
+  const double wide = extents.longest * extents.longest / extents.shortest;
+  double most[2] = {0, 0}; /* the largest entry, and the inverse of the smallest on the diagonal */
+  for (size_t i = 0; i < count; i++) {
+    const double kappa = s->kappa ? s->kappa[i] : 1;
+    const double lambda = s->lambda * (s->lambda_values ? s->lambda_values[i] : 1);
+    most[0] = fmax(most[0], fmax(kappa * wide, lambda * pow(extents.longest, 3)));
+    most[1] = fmax(most[1], 1 / fmax(kappa * thin, lambda * pow(extents.shortest, 3)));
+  }
+  for (sp_lid i = 0; i < s->diagonal_count; i++) most[0] = fmax(most[0], s->diagonal_values[i]);
+  MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_DOUBLE, MPI_MAX, s->space->platform->comm);
+  *fits = most[0] < FLT_MAX / SINGLE_ROOM && most[1] < 1 / (FLT_MIN * SINGLE_ROOM);
+  return SP_OK;
+}
+
 static sp_status begin_multigrid(sp_preconditioner_creation *p, double magnification) {
   const sp_space *space = p->fine->space;
   const sp_multigrid_problem levels = {.discretize = discretize, .release = release, .context = p};
   sp_multigrid_options options;
   sp_precondition_options(p->config, space->numbering->order, &options);
-  if (options.precision == SP_CYCLE_AUTO && magnification > MOST_MAGNIFICATION)
-    options.precision = SP_CYCLE_DOUBLE;
+  if (options.smoother == SP_SMOOTHER_SCHWARZ && kind_of_levels(p) == SP_MASS)
+    return sp_fail(SP_ERR_INPUT, "solver.smoother = schwarz needs an operator with stiffness, and "
+                                 "mass has none: use jacobi");
+  bool fits = magnification <= MOST_MAGNIFICATION;
+  if (options.precision == SP_CYCLE_AUTO && fits) SP_TRY(fits_single(p->fine, &fits));
+  if (options.precision == SP_CYCLE_AUTO && !fits) options.precision = SP_CYCLE_DOUBLE;
   return sp_multigrid_begin(space, &options, &levels, &p->multigrid);
 }
 
