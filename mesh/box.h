@@ -48,9 +48,12 @@ sp_status sp_box_hexes(MPI_Comm comm, const sp_box *box, sp_hexes **out);
  *
  * kershaw: D. Kershaw, J. Comput. Phys. 39 (1981) 375, in the three-dimensional form of the CEED
  * bake-off meshes: x is unchanged; y and z are graded towards their low end at x = 0 and towards
- * their high end at x = 1, blended over layers of x of width 1/6 by a quintic step, or by a linear
- * one as in nekRS's example kershaw. epsilon = 1 is the identity; the smaller it is, the worse the
- * aspect ratios. Boxes with elements[0] divisible by 6 and the other two by 2 resolve the layers.
+ * their high end at x = 1, blended over layers of x of width 1/6:
+ *     high(y) = (2 - epsilon) y for y <= 1/2, 1 + epsilon (y - 1) above;  low(y) = 1 - high(1 - y)
+ *     y = (1 - b) low(y) + b high(y),    b = q(6 x - 1) - q(3 x - 1) + q(6 x - 4)
+ *     q(t) = 6 t^5 - 15 t^4 + 10 t^3, or t as in nekRS's example kershaw; 0 below 0, 1 above 1
+ * epsilon = 1 is the identity; a smaller epsilon gives larger aspect ratios. Boxes with elements[0]
+ * divisible by 6 and the other two by 2 resolve the layers.
  * Local. */
 void sp_box_deform(const sp_box *box, double point[3]);
 
