@@ -133,7 +133,9 @@ typedef struct sp_cg_record {
 /* Scalars that a batch of iterations starts from. */
 typedef struct sp_cg_state {
   double beta, rz; /* r.z of the current residual */
-  double target;   /* iterations end when r.r <= target */
+  /* Iterations end when r.r <= target, or when alpha r.z <= share * (energy + the sum of alpha r.z
+   * of this batch so far, in this order). A negative share is never met. */
+  double target, energy, share;
 } sp_cg_state;
 
 /* A step of Chebyshev's iteration, in one pass over its vectors:

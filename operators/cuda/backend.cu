@@ -314,6 +314,8 @@ static sp_status cuda_iterate(sp_local_operator *local, sp_cg_vectors *vectors,
   scalars.beta = state->beta;
   scalars.rz = state->rz;
   scalars.target = state->target;
+  scalars.energy = state->energy;
+  scalars.share = state->share;
   scalars.limit = count;
   SP_TRY(capture_iterations(local, vectors));
   SP_CUDA(sp_cuda_set_scalars(local->scalars, &scalars, stream));

@@ -21,7 +21,8 @@
 typedef struct sp_cuda_scalars {
   double p_ap, rr, rz;        /* sums of the last passes */
   double alpha, beta;         /* for the next ones */
-  double target;              /* iterations end when rr <= target */
+  double target;              /* iterations end when rr <= target, */
+  double energy, share;       /* or when alpha rz <= share * (energy += alpha rz) */
   unsigned long long started; /* ns, %globaltimer at the start of pass 1 */
   int iterations,
       limit; /* iterations done since the launch of the batch, and the most that may be done */

@@ -126,10 +126,10 @@ __device__ bool begin_pass_2(const sp_cuda_update &u, double share, double rz, d
 }
 
 // End of pass 2: the last block forms the sums and the scalars that follow from them.
-__device__ void finish_pass_2(const sp_cuda_update &u) {
+__device__ void finish_pass_2(const sp_cuda_update &u, double alpha) {
   sp_cuda_scalars *s = u.scalars;
   // All blocks load these early, so that the last one does not wait for them.
-  const double rz_before = s->rz, target = s->target;
+  const double rz_before = s->rz, target = s->target, energy = s->energy, share = s->share;
   const int iterations = s->iterations, limit = s->limit;
   const sum_over_ranks sum(u.ranks);
   if (!is_last(&s->arrived[1], gridDim.x)) return;
@@ -147,8 +147,12 @@ __device__ void finish_pass_2(const sp_cuda_update &u) {
   u.records[iterations].rr = rr;
   u.records[iterations].rz = rz;
   s->iterations = iterations + 1;
+  // Rounded like the host's.
+  const double step = __dmul_rn(alpha, rz_before), steps = __dadd_rn(energy, step);
+  s->energy = steps;
   // True if rr is not a number, too.
-  if (!(rr > target) || isinf(rr) || iterations + 1 == limit) s->stop = 1;
+  if (!(rr > target) || isinf(rr) || step <= __dmul_rn(share, steps) || iterations + 1 == limit)
+    s->stop = 1;
   if (u.ranks.size > 0 && *u.ranks.missing.on_device) s->stop = 1;
 }
 
@@ -257,7 +261,7 @@ __global__ __launch_bounds__(THREADS, 4) void update(sp_cuda_update u) {
     u.partial[2 * blockIdx.x] = both[0];
     u.partial[2 * blockIdx.x + 1] = both[1];
   }
-  finish_pass_2(u);
+  finish_pass_2(u, alpha);
 }
 
 __global__ void last_step(int n, const double *even_p, const double *odd_p, double *x,

@@ -1,19 +1,29 @@
 #include "solver/linear/cg.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
+#include "io/hash.h"
+#include "solver/linear/energy.h"
+
+const char *const sp_cg_criterion_names[] = {"energy", "residual", NULL};
+
 typedef struct solve {
   sp_operator *op;
-  sp_preconditioner *preconditioner; /* NULL where the passes do it: none, or a diagonal */
+  sp_preconditioner *preconditioner; /* NULL if the passes do it: none, or a diagonal */
   const sp_cg_options *options;
+  const double *b;
   sp_cg_vectors vectors;
-  sp_cg_progress at;
+  double norm_b, residual; /* ||b||, ||r|| */
+  double rz, beta;         /* r.z, and the factor of p in the next direction */
+  sp_energy energy;
   sp_cg_result *result;
-  sp_cg_request requested; /* of all ranks, as of the last iteration */
+  bool in_sweeps;          /* one sweep over memory per iteration */
+  bool interrupted;        /* on any rank, as of the last iteration */
   sp_status reported;      /* what this rank's on_iteration returned last */
-  double pending;          /* alpha of the step that x and r lack; 0: none */
-  double begun, looked;    /* MPI_Wtime at the start of the loop and in the last `since` */
+  double pending;          /* alpha of the deferred update of x and r; 0: none */
+  double begun, last_time; /* MPI_Wtime at the start of the loop and in the last `since` */
   double known;            /* and when this rank knew the residual */
   double *seconds;         /* [SP_CG_BATCH][ranks] on rank 0: of the last matvecs; else NULL */
 } solve;
@@ -22,19 +32,22 @@ typedef struct solve {
  * `seconds`: of the matvec on this rank, and by rank on rank 0; applied = false: there was none. */
 static void report(solve *s, bool applied, double own_seconds, const double *seconds) {
   const sp_cg_options *options = s->options;
-  s->result->iterations = s->at.iteration;
-  s->result->residual = s->at.residual;
-  s->result->relative = s->at.norm_b > 0 ? s->at.residual / s->at.norm_b : 0;
+  sp_cg_result *result = s->result;
+  result->residual = s->residual;
+  result->relative = s->norm_b > 0 ? s->residual / s->norm_b : 0;
+  result->error = s->residual > 0 ? sp_energy_error(&s->energy) : 0;
+  result->energy = sqrt(s->energy.sum);
   if (!options->on_iteration || s->reported) return;
   int size;
   double longest = own_seconds;
   MPI_Comm_size(s->op->comm, &size);
   for (int r = 0; r < size && seconds; r++) longest = fmax(longest, seconds[r]);
-  const sp_cg_iteration iteration = {.iteration = s->at.iteration,
+  const sp_cg_iteration iteration = {.iteration = result->iterations,
                                      .applied = applied,
-                                     .residual = s->result->residual,
-                                     .relative = s->result->relative,
-                                     .seconds = s->known - s->begun - s->result->save_seconds,
+                                     .residual = result->residual,
+                                     .relative = result->relative,
+                                     .error = result->error,
+                                     .seconds = s->known - s->begun,
                                      .matvec_seconds = longest,
                                      .seconds_by_rank = seconds};
   s->reported = options->on_iteration(&iteration, options->context);
@@ -52,7 +65,7 @@ static moment look(const solve *s) {
 /* Seconds since `then`, without those in sums over ranks, which have their own row. */
 static double since(solve *s, moment then) {
   const moment at = look(s);
-  s->looked = at.now;
+  s->last_time = at.now;
   return at.now - then.now - (at.in_sums - then.in_sums);
 }
 
@@ -64,17 +77,23 @@ static sp_status breakdown(const solve *s, const char *what, double value) {
 }
 
 static bool is_converged(const solve *s) {
-  return s->at.residual <= s->options->tolerance * s->at.norm_b;
+  const bool by_energy = s->options->criterion == SP_CG_ENERGY;
+  return s->residual == 0 || (by_energy ? sp_energy_is_met(&s->energy)
+                                        : s->residual <= s->options->tolerance * s->norm_b);
 }
 
-/* What the next reduction is to carry to the other ranks. */
-static void make_request(const solve *s) {
+/* Let the next reduction tell the other ranks of an interruption. */
+static void request_end(const solve *s) {
   const sp_cg_options *options = s->options;
-  if (options->request)
-    sp_reduction_request(s->op->reduction, (int)options->request(options->context));
+  if (options->is_interrupted)
+    sp_reduction_request(s->op->reduction, options->is_interrupted(options->context));
 }
 
-/* The step that x and r lack, with the sums of the new r. */
+static void see_requests(solve *s) {
+  s->interrupted = sp_reduction_requested(s->op->reduction) > 0;
+}
+
+/* Apply the deferred update of x and r, and sum the new r. */
 static sp_status settle(solve *s, double *rr, double *rz) {
   const moment start = look(s);
   const double alpha = s->pending;
@@ -84,41 +103,26 @@ static sp_status settle(solve *s, double *rr, double *rz) {
   return status;
 }
 
-static sp_status save(solve *s) {
-  if (!s->options->save) return SP_OK;
-  const double start = MPI_Wtime();
-  const sp_status status = s->options->save(&s->at, &s->vectors, s->options->context);
-  s->result->save_seconds += MPI_Wtime() - start;
-  s->result->saves++;
-  return status;
+static sp_status not_converged(const solve *s) {
+  const bool by_energy = s->options->criterion == SP_CG_ENERGY;
+  return sp_fail(SP_ERR_NOT_CONVERGED,
+                 "not converged: %s %.3g after %lld iterations, the tolerance is %.3g",
+                 by_energy ? "estimated error" : "relative residual",
+                 by_energy ? s->result->error : s->result->relative,
+                 (long long)s->result->iterations, s->options->tolerance);
 }
 
-/* Whether there is another iteration. All ranks decide alike. */
+/* Check the limit of iterations and signals before the next iteration. All ranks decide alike. */
 static sp_status before_next(solve *s) {
-  const bool exhausted = s->at.iteration >= s->options->max_iterations;
-  if (!exhausted && s->requested == SP_CG_CONTINUE) return SP_OK;
+  const bool exhausted = s->result->iterations >= s->options->max_iterations;
+  if (!exhausted && !s->interrupted) return SP_OK;
   SP_TRY(sp_agree(s->op->comm, s->reported));
   double rr, rz;
   if (s->pending != 0) SP_TRY(settle(s, &rr, &rz));
-  SP_TRY(save(s));
-  if (exhausted)
-    return sp_fail(SP_ERR_NOT_CONVERGED,
-                   "not converged: relative residual %.3g after %lld iterations, the tolerance is "
-                   "%.3g",
-                   s->result->relative, (long long)s->at.iteration, s->options->tolerance);
-  if (s->requested == SP_CG_STOP)
-    return sp_fail(SP_ERR_INTERRUPTED,
-                   "interrupted after %lld iterations with a relative residual of %.3g",
-                   (long long)s->at.iteration, s->result->relative);
-  s->requested = SP_CG_CONTINUE;
-  return SP_OK;
-}
-
-static void advance(solve *s, double rr, double rz) {
-  s->at.iteration = s->result->iterations;
-  s->at.residual = sqrt(rr);
-  s->at.beta = rz / s->at.rz;
-  s->at.rz = rz;
+  if (exhausted) return not_converged(s);
+  return sp_fail(SP_ERR_INTERRUPTED,
+                 "interrupted after %lld iterations with a relative residual of %.3g",
+                 (long long)s->result->iterations, s->result->relative);
 }
 
 /* z = B r and *rz = r.z, unless the passes have done so; `norm` is ||r||. */
@@ -132,9 +136,22 @@ static sp_status precondition(solve *s, double norm, double *rz) {
   if (*rz > 0 && !isinf(*rz)) return SP_OK;
   return sp_fail(SP_ERR_BREAKDOWN,
                  "conjugate gradients broke down in iteration %lld: r.z = %g; expected a finite, "
-                 "positive number: the preconditioner '%s' is not positive definite here, try "
-                 "solver.preconditioner = jacobi",
-                 (long long)s->result->iterations, *rz, s->preconditioner->name);
+                 "positive number: the preconditioner '%s' is not positive definite here%s%s",
+                 (long long)s->result->iterations, *rz, s->preconditioner->name,
+                 s->preconditioner->cure ? ", try " : "",
+                 s->preconditioner->cure ? s->preconditioner->cure : "");
+}
+
+/* Take in the residual after a step, whose energy was alpha r.z. */
+static sp_status note_step(solve *s, double energy, double rr) {
+  if (!isfinite(rr)) return breakdown(s, "r.r", rr);
+  s->residual = sqrt(rr);
+  return sp_energy_add(&s->energy, energy);
+}
+
+static void set_direction(solve *s, double rz) {
+  s->beta = rz / s->rz;
+  s->rz = rz;
 }
 
 static sp_status iterate(solve *s) {
@@ -142,24 +159,25 @@ static sp_status iterate(solve *s) {
   while (!is_converged(s)) {
     SP_TRY(before_next(s));
     double p_ap, rr, rz;
-    SP_TRY(sp_operator_direction(op, s->at.beta, &s->vectors, s->reported, &p_ap));
+    SP_TRY(sp_operator_direction(op, s->beta, &s->vectors, s->reported, &p_ap));
     s->result->matvec_seconds += op->seconds;
     s->result->wait_seconds += op->waited;
     s->result->iterations++;
     if (!(p_ap > 0) || isinf(p_ap)) return breakdown(s, "p.Ap", p_ap);
 
     const moment start = look(s);
-    make_request(s);
-    SP_TRY(sp_operator_update(op, s->at.rz / p_ap, &s->vectors, &rr, &rz));
-    s->requested = (sp_cg_request)sp_reduction_requested(op->reduction);
+    const double alpha = s->rz / p_ap;
+    request_end(s);
+    SP_TRY(sp_operator_update(op, alpha, &s->vectors, &rr, &rz));
+    see_requests(s);
     if (s->options->on_iteration) sp_reduction_gather(op->reduction, 1, &op->seconds, s->seconds);
     s->result->update_seconds += since(s, start);
-    s->known = s->looked;
-    if (!isfinite(rr)) return breakdown(s, "r.r", rr);
-    /* The last application of B is for those who continue with a smaller tolerance. */
-    const bool last = sqrt(rr) <= s->options->tolerance * s->at.norm_b && !s->options->save;
-    if (rr > 0 && !last) SP_TRY(precondition(s, sqrt(rr), &rz));
-    advance(s, rr, rz);
+    s->known = s->last_time;
+    SP_TRY(note_step(s, alpha * s->rz, rr));
+    if (!is_converged(s)) {
+      SP_TRY(precondition(s, s->residual, &rz));
+      set_direction(s, rz);
+    }
     report(s, true, op->seconds, s->seconds);
   }
   return SP_OK;
@@ -176,18 +194,17 @@ static double after_step(double alpha, double a, double b, double c, bool *exact
 /* The same in one sweep over memory per iteration (arXiv 2205.08909): it does the vector updates of
  * the iteration before, and its sums give those of the next residual before there is one (cg.h).
  * r itself is updated as always, and its sums are computed anew in each sweep, so errors of the
- * formula do not add up. Where it cancels, the step is done at once. A state is saved after the
- * step has been done, which changes no bit of the next sweep's. */
+ * formula do not add up. If it cancels, the step is done at once. */
 static sp_status iterate_in_sweeps(solve *s) {
   sp_operator *op = s->op;
   while (!is_converged(s)) {
     SP_TRY(before_next(s));
     double sums[SP_CG_SUMS];
-    make_request(s);
+    request_end(s);
     const double pending = s->pending;
     s->pending = 0;
-    SP_TRY(sp_operator_sweep(op, pending, s->at.beta, &s->vectors, s->reported, sums));
-    s->requested = (sp_cg_request)sp_reduction_requested(op->reduction);
+    SP_TRY(sp_operator_sweep(op, pending, s->beta, &s->vectors, s->reported, sums));
+    see_requests(s);
     s->result->matvec_seconds += op->seconds;
     s->result->wait_seconds += op->waited;
     s->result->update_seconds += op->updating;
@@ -198,16 +215,16 @@ static sp_status iterate_in_sweeps(solve *s) {
     const moment start = look(s);
     if (s->options->on_iteration) sp_reduction_gather(op->reduction, 1, &op->seconds, s->seconds);
     s->result->update_seconds += since(s, start);
-    s->known = s->looked;
+    s->known = s->last_time;
     bool exact = true;
     const double alpha = sums[SP_CG_RZ] / p_ap;
     double rr = after_step(alpha, sums[SP_CG_RR], sums[SP_CG_R_AP], sums[SP_CG_AP_AP], &exact);
     double rz = after_step(alpha, sums[SP_CG_RZ], sums[SP_CG_Z_AP], sums[SP_CG_AP_D_AP], &exact);
-    s->at.rz = sums[SP_CG_RZ];
+    s->rz = sums[SP_CG_RZ];
     s->pending = alpha;
     if (!exact) SP_TRY(settle(s, &rr, &rz));
-    if (!isfinite(rr)) return breakdown(s, "r.r", rr);
-    advance(s, rr, rz);
+    SP_TRY(note_step(s, alpha * s->rz, rr));
+    set_direction(s, rz);
     report(s, true, op->seconds, s->seconds);
   }
   double unused[2];
@@ -225,26 +242,32 @@ static double largest_square(double norm) {
 
 /* The same on devices that do whole iterations without the host: it looks at the residuals of a
  * batch when that is over. Batches grow, so that a short solve does not wait for a long batch. All
- * ranks see the same sums and decide alike. */
+ * ranks see the same sums and decide alike. The device stops at the same iterations as the host: at
+ * the tolerance on ||r||, or when the host estimates the error (solver/linear/energy.h). */
 static sp_status iterate_on_device(solve *s) {
   sp_operator *op = s->op;
   sp_cg_record records[SP_CG_BATCH];
   double seconds[SP_CG_BATCH];
   int size;
   MPI_Comm_size(op->comm, &size);
-  const double target = largest_square(s->options->tolerance * s->at.norm_b);
+  const bool by_energy = s->options->criterion == SP_CG_ENERGY;
+  const double target = by_energy ? 0 : largest_square(s->options->tolerance * s->norm_b);
   for (int batch = 4; !is_converged(s);) {
     SP_TRY(sp_agree(op->comm, s->reported));
     SP_TRY(before_next(s));
-    const sp_cg_state state = {.beta = s->at.beta, .rz = s->at.rz, .target = target};
-    const int64_t left = s->options->max_iterations - s->at.iteration;
+    const sp_cg_state state = {.beta = s->beta,
+                               .rz = s->rz,
+                               .target = target,
+                               .energy = s->energy.sum,
+                               .share = by_energy ? s->energy.share : -1};
+    const int64_t left = s->options->max_iterations - s->result->iterations;
     int done = 0;
     const moment start = look(s);
     const sp_status status = op->backend->iterate(op->local, &s->vectors, &state,
                                                   left < batch ? (int)left : batch, records, &done);
-    make_request(s);
+    request_end(s);
     SP_TRY(sp_reduction_sum(op->reduction, 0, NULL, status ? status : s->reported));
-    s->requested = (sp_cg_request)sp_reduction_requested(op->reduction);
+    see_requests(s);
     for (int i = 0; i < done; i++) seconds[i] = records[i].seconds;
     if (s->options->on_iteration) sp_reduction_gather(op->reduction, done, seconds, s->seconds);
     s->result->update_seconds += since(s, start);
@@ -254,9 +277,9 @@ static sp_status iterate_on_device(solve *s) {
       if (!(record->p_ap > 0) || isinf(record->p_ap)) return breakdown(s, "p.Ap", record->p_ap);
       s->result->matvec_seconds += record->seconds;
       s->result->update_seconds -= record->seconds;
-      if (!isfinite(record->rr)) return breakdown(s, "r.r", record->rr);
-      advance(s, record->rr, record->rz);
-      s->known = start.now + (s->looked - start.now) * (i + 1) / done;
+      SP_TRY(note_step(s, s->rz / record->p_ap * s->rz, record->rr));
+      set_direction(s, record->rz);
+      s->known = start.now + (s->last_time - start.now) * (i + 1) / done;
       report(s, true, record->seconds, s->seconds ? s->seconds + (ptrdiff_t)i * size : NULL);
     }
     if (batch < SP_CG_BATCH) batch *= 2;
@@ -264,32 +287,124 @@ static sp_status iterate_on_device(solve *s) {
   return SP_OK;
 }
 
-/* With a step of zero, pass 2 leaves x and r = b alone and gives the first sums. */
-static sp_status begin(solve *s) {
-  double rr, rz;
+/* r = b - A x, or b if x is zero; and its sums. With a step of zero, pass 2 leaves x and r alone. */
+static sp_status compute_residual(solve *s, bool from_zero) {
+  sp_operator *op = s->op;
+  const sp_backend *backend = op->backend;
+  const size_t dofs = (size_t)op->dofs;
+  double *r = s->vectors.r, rr;
   const moment start = look(s);
-  SP_TRY(sp_operator_update(s->op, 0, &s->vectors, &rr, &rz));
-  s->result->update_seconds += since(s, start);
-  s->known = s->looked;
-  if (!isfinite(rr)) return breakdown(s, "b.b", rr);
-  if (rr > 0) SP_TRY(precondition(s, sqrt(rr), &rz));
-  s->at = (sp_cg_progress){.norm_b = sqrt(rr), .residual = sqrt(rr), .rz = rz};
+  sp_status status = SP_OK;
+  if (from_zero) {
+    status = backend->copy(op->device, SP_DOUBLE, dofs, s->b, r);
+  } else {
+    status = sp_operator_apply(op, true, s->vectors.x, r);
+    if (!status) status = backend->axpby(op->device, SP_DOUBLE, dofs, 1, s->b, -1, r);
+  }
+  SP_TRY(sp_agree(op->comm, status));
+  SP_TRY(sp_operator_update(op, 0, &s->vectors, &rr, &s->rz));
+  s->result->residual_seconds += since(s, start);
+  s->known = s->last_time;
+  if (!isfinite(rr)) return breakdown(s, "r.r", rr);
+  s->residual = sqrt(rr);
   return SP_OK;
 }
 
-/* z of the residual that a solve continues with: it is not saved, since r determines it. If r.z is
- * another one than was saved, beyond rounding, so is the preconditioner (`auto` depends on the
- * device): the iteration then starts anew from x. */
-static sp_status resume(solve *s) {
-  double rr, rz;
-  if (is_converged(s)) return SP_OK;
+static sp_status find_norm_b(solve *s) {
+  double bb;
   const moment start = look(s);
-  SP_TRY(sp_operator_update(s->op, 0, &s->vectors, &rr, &rz));
-  s->result->update_seconds += since(s, start);
-  SP_TRY(precondition(s, s->at.residual, &rz));
-  if (fabs(rz - s->at.rz) <= 1e-3 * fabs(s->at.rz)) return SP_OK;
-  s->at.rz = rz;
-  s->at.beta = 0;
+  SP_TRY(sp_operator_dot(s->op, s->b, s->b, SP_OK, &bb));
+  s->result->residual_seconds += since(s, start);
+  if (!isfinite(bb)) return breakdown(s, "b.b", bb);
+  s->norm_b = sqrt(bb);
+  return SP_OK;
+}
+
+static sp_status begin(solve *s, bool from_zero) {
+  SP_TRY(find_norm_b(s));
+  SP_TRY(compute_residual(s, from_zero));
+  if (s->residual > 0) SP_TRY(precondition(s, s->residual, &s->rz));
+  report(s, false, 0, NULL);
+  return SP_OK;
+}
+
+/* ---- The last look ---- */
+
+/* signed_x = x with pseudorandom signs, the same on all ranks that hold a DOF. */
+static sp_status sign_randomly(const solve *s, double *host, double *signed_x) {
+  const sp_operator *op = s->op;
+  const size_t dofs = (size_t)op->dofs;
+  for (sp_lid i = 0; i < op->dofs; i++)
+    host[i] = sp_hash((uint64_t)sp_numbering_global(op->space->numbering, i)) >> 63 ? -1 : 1;
+  SP_TRY(op->backend->upload(op->device, SP_DOUBLE, dofs, host, signed_x));
+  return op->backend->multiply(op->device, SP_DOUBLE, dofs, s->vectors.x, signed_x, signed_x);
+}
+
+/* *rounding = what r.z is if r is the rounding of b - A x alone: an entry of A x is uncertain by
+ * eps times the root of the sum of (A_ij x_j)^2, which is the size of (A v)_i for v = x with random
+ * signs. So for z = A^-1 r it is eps^2 v.A v, and for z = r it is eps^2 |A v|^2. */
+static sp_status estimate_rounding(solve *s, double *rounding) {
+  static const double OPERATIONS = 32; /* roundings per entry, in units of one, at all orders */
+  sp_operator *op = s->op;
+  const sp_backend *backend = op->backend;
+  const size_t dofs = (size_t)op->dofs;
+  double *host = NULL, *v = NULL, *av = NULL, sum = 0;
+  sp_status status = sp_allocate(dofs, sizeof *host, "random signs", &host);
+  if (!status) status = backend->vector_create(op->device, SP_DOUBLE, dofs, &v);
+  if (!status) status = backend->vector_create(op->device, SP_DOUBLE, dofs, &av);
+  if (!status) status = sign_randomly(s, host, v);
+  status = sp_agree(op->comm, status);
+  if (!status) {
+    const bool plain = !s->preconditioner && !s->vectors.inverse_diagonal;
+    status = sp_operator_apply(op, true, v, av);
+    status = sp_operator_dot(op, plain ? av : v, av, status, &sum);
+  }
+  *rounding = OPERATIONS * OPERATIONS * DBL_EPSILON * DBL_EPSILON * sum;
+  free(host);
+  backend->vector_destroy(op->device, &v);
+  backend->vector_destroy(op->device, &av);
+  return status;
+}
+
+/* Compare r with b - A x, which takes its place. *done becomes false if CG is to go on from there.
+ * `before` is r.z of the last look, infinite at the first. */
+static sp_status look_at_residual(solve *s, double *before, bool *done) {
+  const bool by_energy = s->options->criterion == SP_CG_ENERGY;
+  const double updated = s->residual, tolerance = s->options->tolerance;
+  double rounding;
+  *done = true;
+  SP_TRY(compute_residual(s, false));
+  if (s->residual <= 2 * updated) return SP_OK;
+  if (!by_energy && s->residual <= tolerance * s->norm_b) return SP_OK;
+  SP_TRY(precondition(s, s->residual, &s->rz));
+  const bool preconditioned = s->preconditioner || s->vectors.inverse_diagonal;
+  if (preconditioned && by_energy && s->rz <= tolerance * tolerance * s->energy.sum) return SP_OK;
+  SP_TRY(estimate_rounding(s, &rounding));
+  s->result->rounding = s->rz <= rounding;
+  if (s->result->rounding) return SP_OK;
+  if (s->rz > 0.25 * *before)
+    return sp_fail(SP_ERR_NOT_CONVERGED,
+                   "not converged: ||b - A x|| stays at %.3g ||b||, although the residual that "
+                   "conjugate gradients update is %.3g ||b||: the data are too ill-conditioned for "
+                   "double precision",
+                   s->residual / s->norm_b, updated / s->norm_b);
+  *before = s->rz;
+  *done = false;
+  s->beta = 0;
+  s->result->restarts++;
+  sp_energy_restart(&s->energy);
+  return SP_OK;
+}
+
+static sp_status iterate_until_true(solve *s) {
+  double before = INFINITY;
+  for (bool done = s->residual == 0; !done;) {
+    SP_TRY(s->in_sweeps                            ? iterate_in_sweeps(s)
+           : s->op->iterates && !s->preconditioner ? iterate_on_device(s)
+                                                   : iterate(s));
+    SP_TRY(sp_agree(s->op->comm, s->reported));
+    SP_TRY(look_at_residual(s, &before, &done));
+  }
   return SP_OK;
 }
 
@@ -310,12 +425,11 @@ static sp_status create_vectors(solve *s) {
     SP_TRY(backend->vector_create(device, SP_DOUBLE, dofs, &s->vectors.next_p));
   s->vectors.z = s->vectors.r;
   if (s->preconditioner) SP_TRY(backend->vector_create(device, SP_DOUBLE, dofs, &s->vectors.z));
-  if (!s->options->start) return SP_OK;
-  s->at = *s->options->start;
-  return backend->upload(device, SP_DOUBLE, dofs, s->options->start_p, s->vectors.p);
+  return SP_OK;
 }
 
 static void destroy_vectors(solve *s) {
+  sp_energy_free(&s->energy);
   const sp_backend *backend = s->op->backend;
   sp_device *device = s->op->device;
   if (s->vectors.next_p != s->vectors.p) backend->vector_destroy(device, &s->vectors.next_p);
@@ -335,33 +449,31 @@ bool sp_cg_is_in_one_sweep(const sp_operator *op, const sp_preconditioner *preco
 }
 
 sp_status sp_cg_solve(sp_operator *op, sp_preconditioner *preconditioner,
-                      const sp_cg_options *options, double *b, double *x, sp_cg_result *result) {
+                      const sp_cg_options *options, bool from_zero, const double *b, double *x,
+                      double *r, sp_cg_result *result) {
   const double *inverse_diagonal = preconditioner ? preconditioner->inverse_diagonal : NULL;
   solve s = {.op = op,
              .preconditioner = inverse_diagonal ? NULL : preconditioner,
              .options = options,
-             .vectors = {.x = x, .r = b, .inverse_diagonal = inverse_diagonal},
+             .b = b,
+             .in_sweeps = sp_cg_is_in_one_sweep(op, preconditioner),
+             .vectors = {.x = x, .r = r, .inverse_diagonal = inverse_diagonal},
              .result = result};
   *result = (sp_cg_result){0};
+  sp_energy_begin(options->tolerance, options->energy, &s.energy);
   sp_status status = sp_agree(op->comm, create_vectors(&s));
   if (!status) {
     const moment start = look(&s);
     s.begun = s.known = start.now;
-    result->first = result->iterations = s.at.iteration;
-    status = options->start ? resume(&s) : begin(&s);
-    if (!status) {
-      report(&s, false, 0, NULL);
-      status = sp_cg_is_in_one_sweep(op, preconditioner) ? iterate_in_sweeps(&s)
-               : op->iterates && !s.preconditioner       ? iterate_on_device(&s)
-                                                         : iterate(&s);
-    }
-    if (!status) status = sp_agree(op->comm, s.reported);
-    if (!status) status = save(&s);
+    status = begin(&s, from_zero);
+    if (!status) status = iterate_until_true(&s);
+    result->residual = s.residual;
+    result->relative = s.norm_b > 0 ? s.residual / s.norm_b : 0;
     const moment end = look(&s);
-    result->seconds = end.now - start.now - result->save_seconds;
+    result->seconds = end.now - start.now;
     result->reduction_seconds = end.in_sums - start.in_sums;
   }
-  sp_reduction_request(op->reduction, SP_CG_CONTINUE);
+  sp_reduction_request(op->reduction, 0);
   destroy_vectors(&s);
   return status;
 }

@@ -9,11 +9,17 @@
  *
  *     (r - alpha q).B (r - alpha q) = r.B r - 2 alpha r.B q + alpha^2 q.B q
  *
- * It stops when ||r|| <= tolerance ||b||, where r is the recursively updated, unpreconditioned
- * residual in the Euclidean norm over global DOFs.
+ * It stops when the error is small in the energy norm ||v||_A = sqrt(v.A v), which the scalars
+ * alpha and r.z estimate (solver/linear/energy.h):
  *
- * Between two iterations the vectors x, r and p and the few numbers of sp_cg_progress are the whole
- * state: a solve can be saved there, and another one continue it to the same bits. */
+ *     ||x - x_j||_A <= tolerance ||x_j - x_start||_A
+ *
+ * or, if the criterion is the residual, when ||r|| <= tolerance ||b|| in the Euclidean norm over
+ * global DOFs. That says nothing if one stiff row (a large alpha or lambda) rules b.
+ *
+ * Then b - A x is computed once, in double precision. If it is larger than the updated r by more
+ * than rounding explains, the iteration continues from it; if that no longer helps, the solve has
+ * not converged. */
 #ifndef SP_SOLVER_LINEAR_CG_H
 #define SP_SOLVER_LINEAR_CG_H
 
@@ -21,60 +27,58 @@
 
 #include "solver/linear/preconditioner.h"
 
+/* What `tolerance` is compared with. */
+typedef enum sp_cg_criterion { SP_CG_ENERGY, SP_CG_RESIDUAL } sp_cg_criterion;
+
+/* Their words in a case: "energy", "residual"; ends in NULL. */
+extern const char *const sp_cg_criterion_names[];
+
 typedef struct sp_cg_iteration {
   int64_t iteration;             /* 0: before the first */
   bool applied;                  /* false before the first of this solve: without a matvec */
   double residual, relative;     /* ||r||, ||r|| / ||b|| */
-  double seconds;                /* from the start of the loop until this rank knew the residual,
-                                  * without `save`. Where a device does whole iterations, those of
-                                  * a batch are taken to be equally long. */
+  double error;                  /* sp_cg_result.error so far */
+  double seconds;                /* from the start of the loop until this rank knew the residual.
+                                  * Where a device does whole iterations, those of a batch are taken
+                                  * to be equally long. */
   double matvec_seconds;         /* on rank 0 the longest of all ranks, elsewhere this rank's */
   const double *seconds_by_rank; /* [ranks] on rank 0, NULL elsewhere */
 } sp_cg_iteration;
 
-/* Where the iteration stands, besides x, r and p. */
-typedef struct sp_cg_progress {
-  int64_t iteration;       /* how many are done, in all solves that continue each other */
-  double norm_b, residual; /* ||b||, ||r|| */
-  double rz, beta;         /* r.z, and the factor of p in the next direction */
-} sp_cg_progress;
-
-/* What a rank requests between two iterations; the largest request of all ranks counts. */
-typedef enum sp_cg_request { SP_CG_CONTINUE, SP_CG_SAVE, SP_CG_STOP } sp_cg_request;
-
 typedef struct sp_cg_options {
+  sp_cg_criterion criterion;
   double tolerance;
-  int max_iterations; /* counts those before `start` too */
+  /* Square of an energy norm that counts in ||x_j - x_start||_A, for a start that is close to the
+   * solution already (solver/linear/start.h); else 0. */
+  double energy;
+  int max_iterations;
   /* Called on every rank after each iteration, and once before the first. A failure on any rank
    * ends the solve on all of them with the next reduction. May be NULL. */
   sp_status (*on_iteration)(const sp_cg_iteration *iteration, void *context);
   /* Called on every rank in each iteration (where a device iterates without the host: in each
-   * batch), before a reduction that carries the answer to all ranks. Local. May be NULL. */
-  sp_cg_request (*request)(void *context);
-  /* Called on all ranks after one requested SP_CG_SAVE, and at the end unless the solve fails: r
-   * and p of `vectors` are those to continue with. A failure, the same on all ranks, ends the
-   * solve. Collective. May be NULL. */
-  sp_status (*save)(const sp_cg_progress *progress, const sp_cg_vectors *vectors, void *context);
+   * batch), before a reduction that carries the answer to all ranks; true on any rank ends the
+   * solve. Local. May be NULL. */
+  bool (*is_interrupted)(void *context);
   void *context;
-  /* NULL, or where to continue: `b` is r then, `x` the iterate, and start_p, [dofs] in host memory
-   * with the owners' bits on copies, the last direction. */
-  const sp_cg_progress *start;
-  const double *start_p;
 } sp_cg_options;
 
 typedef struct sp_cg_result {
-  int64_t iterations, first; /* in all, and those before `start` */
-  double residual, relative;
-  double seconds; /* of the loop without `save`, on this rank */
+  int64_t iterations;
+  double residual, relative; /* ||r||, ||r|| / ||b||; if converged, with r = b - A x */
+  /* The estimated ||x - x_j||_A, relative to ||x_j - x_start||_A, and that norm itself; error is
+   * infinite after less than two iterations. */
+  double error, energy;
+  int restarts;   /* from b - A x, because r had lost touch with it */
+  bool rounding;  /* converged as far as rounding allows, not to the tolerance */
+  double seconds; /* of the loop, on this rank */
   /* Parts of `seconds` on this rank, which do not overlap: all passes 1; all passes 2 with the one
    * before the first iteration (where a device does whole iterations, all that is not pass 1; in
    * one sweep, all vector updates, that of p too, and their sums, timed block by block); all
-   * applications of B; all sums over ranks and gathers of times (operators/reduction.h). What is
-   * left is the loop itself and `on_iteration`. */
-  double matvec_seconds, update_seconds, preconditioner_seconds, reduction_seconds;
+   * applications of B; b - A x at the start and the end; all sums over ranks and gathers of times
+   * (operators/reduction.h). What is left is the loop itself and `on_iteration`. */
+  double matvec_seconds, update_seconds, preconditioner_seconds, residual_seconds;
+  double reduction_seconds;
   double wait_seconds; /* of matvec_seconds: waiting for neighbours' values (operator.h) */
-  double save_seconds; /* in `save`, on this rank */
-  int64_t saves;
 } sp_cg_result;
 
 /* Whether an operator is to be built for CG in one sweep: the backend can, and it is faster. Local.
@@ -85,12 +89,13 @@ bool sp_cg_prefers_one_sweep(const sp_backend *backend, sp_operator_kind kind,
 /* Whether sp_cg_solve works in one sweep. Local. */
 bool sp_cg_is_in_one_sweep(const sp_operator *op, const sp_preconditioner *preconditioner);
 
-/* Solve from x = 0, or continue. `b` and `x` are L-vectors in the backend's memory; b is
- * overwritten with r. `preconditioner` may be NULL: none. x must be zero, unless it is continued.
- * *result is filled in every case, x holds the last iterate. Errors: SP_ERR_NOT_CONVERGED;
- * SP_ERR_INTERRUPTED after SP_CG_STOP; SP_ERR_BREAKDOWN if p.Ap or r.z is not positive or anything
- * is not a number. Collective. */
+/* Solve A x = b from the iterate in `x`, which is zero on constrained DOFs. b, x and r are L-vectors
+ * in the backend's memory; r becomes b - A x. With `from_zero`, x is zero. `preconditioner` may be
+ * NULL: none. *result is filled in every case, x holds the last iterate. Errors:
+ * SP_ERR_NOT_CONVERGED; SP_ERR_INTERRUPTED; SP_ERR_BREAKDOWN if p.Ap or r.z is not positive or
+ * anything is not a number. Collective. */
 sp_status sp_cg_solve(sp_operator *op, sp_preconditioner *preconditioner,
-                      const sp_cg_options *options, double *b, double *x, sp_cg_result *result);
+                      const sp_cg_options *options, bool from_zero, const double *b, double *x,
+                      double *r, sp_cg_result *result);
 
 #endif

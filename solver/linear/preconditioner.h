@@ -36,6 +36,10 @@ typedef struct sp_preconditioner sp_preconditioner;
 struct sp_preconditioner {
   const char *name; /* as in a case: "jacobi" */
 
+  /* What helps if B turns out not to be positive definite, as "solver.precision = double"; NULL if
+   * nothing is known. */
+  const char *cure;
+
   /* The inverse diagonal D^-1, an L-vector in the backend's memory, if B is that: CG then fuses it
    * into its passes and never calls `apply`. NULL otherwise. */
   const double *inverse_diagonal;

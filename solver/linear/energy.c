@@ -1,0 +1,71 @@
+#include "solver/linear/energy.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Squares of the largest trusted contraction, and of the fall of the error that S looks back to. */
+static const double CONTRACTION = 0.01, FALL = 1e-4;
+
+void sp_energy_begin(double tolerance, double before, sp_energy *energy) {
+  *energy = (sp_energy){.tolerance = tolerance, .sum = before, .error = INFINITY};
+  sp_energy_restart(energy);
+}
+
+void sp_energy_free(sp_energy *energy) {
+  free(energy->steps);
+  energy->steps = NULL;
+  energy->count = energy->room = 0;
+}
+
+void sp_energy_restart(sp_energy *energy) {
+  energy->count = 0;
+  energy->error = INFINITY;
+  energy->share = energy->tolerance * energy->tolerance / CONTRACTION;
+}
+
+static sp_status make_room(sp_energy *energy) {
+  if (energy->count < energy->room) return SP_OK;
+  double *larger;
+  const size_t room = energy->room > 0 ? 2 * energy->room : 64;
+  SP_TRY(sp_allocate(room, sizeof *larger, "steps of conjugate gradients", &larger));
+  if (energy->count > 0) memcpy(larger, energy->steps, energy->count * sizeof *larger);
+  free(energy->steps);
+  energy->steps = larger;
+  energy->room = room;
+  return SP_OK;
+}
+
+/* max(S - 1, CONTRACTION); at least two steps. */
+static double remaining_share(const sp_energy *energy) {
+  const double *steps = energy->steps;
+  const double last = steps[energy->count - 1];
+  double sum = last, largest = 1;
+  for (size_t i = energy->count - 1; i > 0 && last > FALL * sum; i--) {
+    sum += steps[i - 1];
+    largest = fmax(largest, sum / steps[i - 1]);
+  }
+  return fmax(largest - 1, CONTRACTION);
+}
+
+double sp_energy_error(const sp_energy *energy) {
+  if (energy->count < 2) return INFINITY;
+  if (!(energy->sum > 0)) return 0;
+  return sqrt(remaining_share(energy) * energy->steps[energy->count - 1] / energy->sum);
+}
+
+sp_status sp_energy_add(sp_energy *energy, double step) {
+  SP_TRY(make_room(energy));
+  energy->steps[energy->count++] = step;
+  energy->sum += step;
+  energy->error = INFINITY;
+  if (energy->count < 2 || !(step <= energy->share * energy->sum)) return SP_OK;
+  energy->error = sp_energy_error(energy);
+  /* Look again at twice the step that would do by this estimate: it may be smaller by then. */
+  energy->share = 2 * energy->tolerance * energy->tolerance / remaining_share(energy);
+  return SP_OK;
+}
+
+bool sp_energy_is_met(const sp_energy *energy) {
+  return energy->error <= energy->tolerance;
+}
