@@ -1,7 +1,5 @@
-/* The hash function of the program: it distributes names over ranks, indexes tables, makes
- * checksums of checkpoints, and generates pseudorandom numbers that are the same in every run.
- * Checkpoint files store these hashes, so if the formulas change, their format number must change
- * too. Local. */
+/* The hash function of the program: it distributes names over ranks, indexes tables, and generates
+ * pseudorandom numbers that are the same in every run. Local. */
 #ifndef SP_IO_HASH_H
 #define SP_IO_HASH_H
 

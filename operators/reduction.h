@@ -5,7 +5,7 @@
  * sends about log2(size) messages, and all ranks get the same bits, run after run.
  *
  * A status and a request ride on every sum: a failure on one rank ends the phase on all of them
- * without a message of its own, and a signal or a due checkpoint on one rank becomes known to all.
+ * without a message of its own, and a signal on one rank becomes known to all.
  */
 #ifndef SP_OPERATORS_REDUCTION_H
 #define SP_OPERATORS_REDUCTION_H

@@ -171,15 +171,17 @@ static inline void system_destroy(system_t *s) {
   free(s->inverse_diagonal);
 }
 
-/* Solve; s->x becomes the solution and s->b the final residual. Collective. */
+/* Solve from x = 0; s->x becomes the solution and s->b the final residual. Collective. */
 static inline sp_status solve(system_t *s, sp_preconditioner *preconditioner,
                               const sp_cg_options *options, sp_cg_result *result) {
   const bench *bn = s->bench;
   const size_t n = (size_t)s->op->dofs;
   double *b = bench_upload(bn, n, s->b), *x = bench_upload(bn, n, s->x);
-  const sp_status status = sp_cg_solve(s->op, preconditioner, options, b, x, result);
+  double *r = bench_upload(bn, n, s->b);
+  const sp_status status = sp_cg_solve(s->op, preconditioner, options, true, b, x, r, result);
   bench_download(bn, n, x, s->x);
-  bench_download(bn, n, b, s->b);
+  bench_download(bn, n, r, s->b);
+  bn->backend->vector_destroy(bn->device, &r);
   bn->backend->vector_destroy(bn->device, &b);
   bn->backend->vector_destroy(bn->device, &x);
   return status;
@@ -213,7 +215,7 @@ static sp_operator *iterated;
 static inline sp_status iterate(sp_local_operator *local, sp_cg_vectors *vectors,
                                 const sp_cg_state *state, int count, sp_cg_record *records,
                                 int *done) {
-  double beta = state->beta, rz = state->rz;
+  double beta = state->beta, rz = state->rz, energy = state->energy;
   CHECK(local == iterated->local && count >= 1 && count <= SP_CG_BATCH, "%d iterations", count);
   for (*done = 0; *done < count && *done < 7;) {
     sp_cg_record *made = &records[(*done)++];
@@ -221,9 +223,11 @@ static inline sp_status iterate(sp_local_operator *local, sp_cg_vectors *vectors
     made->seconds = iterated->seconds;
     if (!(made->p_ap > 0) || isinf(made->p_ap)) break;
     require(sp_operator_update(iterated, rz / made->p_ap, vectors, &made->rr, &made->rz));
+    const double step = rz / made->p_ap * rz;
+    energy += step;
     beta = made->rz / rz;
     rz = made->rz;
-    if (!(made->rr > state->target) || isinf(made->rr)) break;
+    if (!(made->rr > state->target) || isinf(made->rr) || step <= state->share * energy) break;
   }
   return SP_OK;
 }

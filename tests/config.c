@@ -285,7 +285,7 @@ static void test_values(void) {
       {"backend", "exchange", "auto, peer, cuda-aware, nccl or staged", {"mpi", ""}},
       {"backend", "share", "no or yes", {"true", "1", ""}},
       {"backend", "threads", "an integer from 0 to 1024", {"-1", "1025", "auto", ""}},
-      {"output", "every", "a number of at least 0", {"-1e-9", "x", "inf", "1 1", ""}},
+      {"solver", "criterion", "energy or residual", {"norm", ""}},
       {"probe", "tip", "3 numbers", {"0 0", "0 0 0 0", "0 0 0x1", ""}},
       {"output", "flux", "no or yes", {"true", "1", "Yes"}},
       {"result", "heat", "integral, average, minimum, maximum, norm or flux", {"mean", "u", ""}},
@@ -412,31 +412,23 @@ static void test_outputs(void) {
               "case.ini:3: output.field: log and field are the same file, 'a.h5'");
   check_error("[output]\nlog = run.hdf", NULL,
               "case.ini:2: output.log: log and field are the same file, 'run.hdf'");
-  check_error("[output]\nfield = a.hdf\ncheckpoint = ./a.unconverged.hdf", NULL,
-              "case.ini:2: output.field: this would overwrite output.checkpoint with an "
-              "unconverged solution, 'a.hdf'");
+  check_error("[output]\nfield = a.hdf\nlog = ./a.unconverged.hdf", NULL,
+              "case.ini:2: output.field: this would overwrite output.log with an unconverged "
+              "solution, 'a.hdf'");
   check_error("[problem]\ninitial = ./a.hdf\n[output]\nlog = a.hdf", NULL,
               "case.ini:4: output.log: this would overwrite the initial field, 'a.hdf'");
   check_error("[problem]\ninitial = run.unconverged.hdf", NULL,
               "default of output.field: this would overwrite the initial field with an unconverged "
               "solution, 'run.hdf'");
-  check_error(
-      "[output]\nrestart = ./a.chk\nlog = a.chk", NULL,
-      "case.ini:3: output.log: this would overwrite the checkpoint to restart from, 'a.chk'");
-  check_error(
-      "[output]\nrestart = run.unconverged.hdf", NULL,
-      "default of output.field: this would overwrite the checkpoint to restart from with an "
-      "unconverged solution, 'run.hdf'");
   sp_config *config = read_case("[output]\nlog =\nfield =", NULL);
   CHECK(config && !config->output.log[0] && !config->output.field[0], "neither log nor field");
   sp_config_destroy(&config);
-  config = read_case("[output]\nlog = a.h5\ncheckpoint = a.chk\nrestart = a.chk", NULL);
+  config = read_case("[output]\nlog = a.h5", NULL);
   if (config) {
     sp_output_path outputs[SP_OUTPUTS];
     sp_config_outputs(config, outputs);
     CHECK_TEXT(outputs[SP_OUTPUT_LOG].path, "a.h5");
     CHECK_TEXT(outputs[SP_OUTPUT_LOG].where, "case.ini:2: output.log");
-    CHECK_TEXT(outputs[SP_OUTPUT_CHECKPOINT].where, "case.ini:3: output.checkpoint");
     CHECK(!outputs[SP_OUTPUT_FIELD].where, "the place of a default");
   }
   sp_config_destroy(&config);

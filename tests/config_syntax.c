@@ -25,8 +25,8 @@ static void test_syntax(void) {
       {"[solver]\nprecondtioner = none",
        "case.ini:2: unknown key 'precondtioner' in [solver]; did you mean 'preconditioner'?"},
       {"[solver]\nrestart = 5",
-       "case.ini:2: unknown key 'restart' in [solver]; known are tolerance, max_iterations, "
-       "preconditioner, smoother, smoother_degree, orders, coarse, precision"},
+       "case.ini:2: unknown key 'restart' in [solver]; known are tolerance, criterion, "
+       "max_iterations, preconditioner, smoother, smoother_degree, orders, coarse, precision"},
       {"[mesh]\nrefine = 1\n[solver]\n[mesh]\nrefine = 1",
        "case.ini:5: key 'refine' of [mesh] is already given in line 2"},
       {"[boundary]\na b = neumann\n\na b=dirichlet",

@@ -10,7 +10,6 @@
 #include "mesh/gmsh.h"
 #include "solver/problem/coefficients.h"
 #include "solver/problem/interfaces.h"
-#include "solver/run/checkpoint_case.h"
 #include "tests/check.h"
 #include "tests/rates.h"
 #include "tests/start_gmsh.h"
@@ -327,7 +326,7 @@ static void check_groups(void) {
   }
 }
 
-/* ---- Constants, and the case of a checkpoint ---- */
+/* ---- Constants ---- */
 
 /* One constant for all materials stays a number, constants of materials are one number per element. */
 static void check_coefficients(void) {
@@ -440,27 +439,6 @@ static void check_jumps(sp_operator_kind kind) {
   }
 }
 
-/* A checkpoint of another material or region is of another case. */
-static void check_checkpoint(void) {
-  static const char *const variants[][2] = {
-      {"material.a.kappa=2", "region.a.upper=0.5 1 1"},
-      {"material.a.kappa=3", "region.a.upper=0.5 1 1"},
-      {"material.a.kappa=2", "region.a.upper=0.75 1 1"},
-  };
-  char *texts[3] = {NULL};
-  for (int v = 0; v < 3; v++) {
-    sp_config *config;
-    require(sp_config_read(MPI_COMM_WORLD, NULL, 2, variants[v], &config));
-    require(sp_checkpoint_case_text(config, &texts[v]));
-    sp_config_destroy(&config);
-  }
-  require(sp_checkpoint_case_compare("run.chk", texts[0], texts[0]));
-  for (int v = 1; v < 3; v++)
-    CHECK(sp_checkpoint_case_compare("run.chk", texts[0], texts[v]) == SP_ERR_INPUT, "%s",
-          variants[v][v - 1]);
-  for (int v = 0; v < 3; v++) free(texts[v]);
-}
-
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
@@ -476,7 +454,6 @@ int main(int argc, char **argv) {
   check_refused();
   check_groups();
   check_coefficients();
-  check_checkpoint();
   check_jumps(SP_BP30);
   check_jumps(SP_MASS);
   if (world_rank == 0) CHECK(rmdir(folder) == 0, "%s is left", folder);

@@ -396,16 +396,19 @@ static void check_cycle(const sp_box *box, int order, problem_t problem, sp_smoo
         order, xby, ybx);
 
   sp_cg_result result;
-  const sp_cg_options limits = {.tolerance = 1e-8, .max_iterations = 200};
+  const sp_cg_options limits = {
+      .criterion = SP_CG_RESIDUAL, .tolerance = 1e-8, .max_iterations = 200};
   double *device_b = bench_upload(&tested, n, x);
   memset(y, 0, n * sizeof *y);
   double *device_x = bench_upload(&tested, n, y);
-  const sp_status status = sp_cg_solve(op, p, &limits, device_b, device_x, &result);
+  double *device_r = bench_upload(&tested, n, y);
+  const sp_status status = sp_cg_solve(op, p, &limits, true, device_b, device_x, device_r, &result);
   CHECK(status == SP_OK, "order %d: %s", order, sp_error_message());
   CHECK(result.iterations <= most, "order %d, lambda %g: %d iterations, at most %d were expected",
         order, problem.lambda, (int)result.iterations, most);
   tested.platform.backend->vector_destroy(tested.platform.device, &device_b);
   tested.platform.backend->vector_destroy(tested.platform.device, &device_x);
+  tested.platform.backend->vector_destroy(tested.platform.device, &device_r);
   free(x);
   sp_preconditioner_destroy(&p);
   release(&problem, &data);

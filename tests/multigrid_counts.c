@@ -84,8 +84,8 @@ static const count_case CASES[] = {
     {"10:1:1", {35, 11}, true, {CUBE, POISSON, ROUGH, "mesh.upper=10 1 1"}}, /* 33 and 9 */
     {"100:1:1", {56, 21}, false, {CUBE, POISSON, CONSTANT, "mesh.upper=100 1 1"}},
     {"Kershaw 0.5", {27, 15}, false, {KERSHAW, POISSON, SMOOTH, "mesh.epsilon=0.5"}},
-    {"Kershaw 0.3", {42, 25}, true, {KERSHAW, POISSON, SMOOTH, "mesh.epsilon=0.3"}},
-    {"Kershaw 0.1", {72, 54}, false, {KERSHAW, POISSON, SMOOTH, "mesh.epsilon=0.1"}},
+    {"Kershaw 0.3", {45, 25}, true, {KERSHAW, POISSON, SMOOTH, "mesh.epsilon=0.3"}},
+    {"Kershaw 0.1", {76, 54}, false, {KERSHAW, POISSON, SMOOTH, "mesh.epsilon=0.1"}},
     {"blocks",
      {10, 8}, /* 8 with Jacobi, the prototype's 6 */
      true,

@@ -22,7 +22,6 @@ static int rank;
 
 #define LOG "workers.h5"
 #define FIELD "workers.hdf"
-#define CHECKPOINT "workers.chk"
 #define OUTPUT "workers.txt"
 
 /* The configuration of SETTINGS, which end with NULL. */
@@ -128,36 +127,6 @@ static void test_solutions(void) {
       check_same_solution(cases[c].name, subsets[s], &all, &some);
     }
   }
-}
-
-/* A run that is continued on other ranks. */
-static void test_restart(void) {
-  static const char *const first[] = {COMMON,
-                                      "mesh.elements=5 3 4",
-                                      "discretization.order=3",
-                                      "solver.preconditioner=jacobi",
-                                      "output.checkpoint=" CHECKPOINT,
-                                      "solver.max_iterations=10",
-                                      NULL};
-  static const char *const whole[] = {COMMON, "mesh.elements=5 3 4", "discretization.order=3",
-                                      "solver.preconditioner=jacobi", NULL};
-  static const char *const second[] = {COMMON,
-                                       "mesh.elements=5 3 4",
-                                       "discretization.order=3",
-                                       "solver.preconditioner=jacobi",
-                                       "output.restart=" CHECKPOINT,
-                                       NULL};
-  static const char *const continued[] = {"1010", "0001", "1111"};
-  sp_results all, results;
-  CHECK(run_on("1111", whole, &all) == SP_OK, "%s", sp_error_message());
-  CHECK(run_on("1010", first, &results) == SP_ERR_NOT_CONVERGED, "%s", sp_error_message());
-  for (size_t c = 0; c < sizeof continued / sizeof *continued; c++) {
-    CHECK(run_on(continued[c], second, &results) == SP_OK, "%s", sp_error_message());
-    CHECK(results.cg.first == 10, "begins after %d iterations", (int)results.cg.first);
-    check_same_solution("restart", continued[c], &all, &results);
-  }
-  MPI_Barrier(MPI_COMM_WORLD);
-  if (rank == 0) unlink(CHECKPOINT);
 }
 
 static void test_study(void) {
@@ -437,7 +406,6 @@ int main(int argc, char **argv) {
     test_gpus();
   } else {
     test_solutions();
-    test_restart();
     test_study();
     test_failures();
     test_parts();

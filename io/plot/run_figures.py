@@ -97,7 +97,7 @@ def matvec(arguments):
 PHASE_COLOURS = {
     "start": "#E69F00", "case": "#DDCC77", "device": "#882255", "mesh": "#56B4E9",
     "numbering": "#CC79A7", "problem": "#117733", "operator": "#D55E00",
-    "preconditioner": "#8C564B", "solve": "#009E73", "checkpoint": "#BCBD22",
+    "preconditioner": "#8C564B", "solve": "#009E73", "residual": "#BCBD22",
     "solution": "#AA4499", "errors": "#332288", "probes": "#44AA99", "field": "#6699CC",
     "results": "#AAAA00", "log": "#661100", "rest": "#BBBBBB",
     "matvec": "#0072B2", "vectors": "#F0E442", "precondition": "#999933", "reductions": "#000000",

@@ -288,8 +288,9 @@ static const double TOLERANCE = 1e-140;
 
 typedef struct solve {
   const sp_bench_production *production;
-  double *b;    /* [l_size] on the host: the right-hand side, zero where constrained */
-  double *work; /* [l_size] */
+  double *b;        /* [l_size] on the host: the right-hand side, zero where constrained */
+  double *work;     /* [l_size] */
+  double *device_b; /* [l_size] on the device */
   int max_iterations;
   double *times; /* [max_iterations + 1], MPI_Wtime when the host saw the end of an iteration */
   int times_count;
@@ -308,14 +309,15 @@ static sp_status run_solve(solve *s, sp_cg_result *result) {
   const sp_bench_clock *clock = p->clock;
   for (size_t i = 0; i < p->l_size; i++) s->work[i] = 0;
   sp_status status = upload(p, p->l_size, s->work, p->l_x);
-  if (!status) status = upload(p, p->l_size, s->b, p->l_y);
+  if (!status) status = upload(p, p->l_size, s->b, s->device_b);
   SP_TRY(sp_agree(clock->comm, status));
-  const sp_cg_options limits = {.tolerance = TOLERANCE,
+  const sp_cg_options limits = {.criterion = SP_CG_RESIDUAL,
+                                .tolerance = TOLERANCE,
                                 .max_iterations = s->max_iterations,
                                 .on_iteration = note_time,
                                 .context = s};
   s->times_count = 0;
-  status = sp_cg_solve(p->operators[0], NULL, &limits, p->l_y, p->l_x, result);
+  status = sp_cg_solve(p->operators[0], NULL, &limits, true, s->device_b, p->l_x, p->l_y, result);
   return status == SP_ERR_NOT_CONVERGED ? SP_OK : status;
 }
 
@@ -366,6 +368,8 @@ static sp_status time_cg(const sp_bench_production *p, sp_bench_row *row) {
   sp_status status = sp_allocate(2 * p->l_size, sizeof *s.b, "a right-hand side", &s.b);
   if (!status)
     status = sp_allocate(2 * ((size_t)room + 1), sizeof *samples, "times of iterations", &samples);
+  if (!status)
+    status = p->clock->backend->vector_create(p->clock->device, SP_DOUBLE, p->l_size, &s.device_b);
   status = sp_agree(p->clock->comm, status);
   if (!status) {
     s.work = s.b + p->l_size;
@@ -375,6 +379,7 @@ static sp_status time_cg(const sp_bench_production *p, sp_bench_row *row) {
     status = time_solves(&s, samples, &count, row);
   }
   if (!status) sp_bench_summarize(p->clock->comm, count, samples, row);
+  p->clock->backend->vector_destroy(p->clock->device, &s.device_b);
   free(samples);
   free(s.b);
   return status;

@@ -17,8 +17,8 @@ typedef struct solve {
   sp_operator_setup setup;
   sp_operator *op;
   sp_preconditioner *preconditioner;
-  double *b, *work; /* [local DOFs], on the host */
-  double *x, *r;    /* on the device */
+  double *b, *work;         /* [local DOFs], on the host */
+  double *x, *r, *device_b; /* on the device */
 } solve;
 
 /* ---- Set-up ---- */
@@ -70,7 +70,8 @@ static sp_status allocate(solve *s) {
   SP_TRY(sp_allocate(dofs, sizeof *s->b, "a right-hand side", &s->b));
   SP_TRY(sp_allocate(dofs, sizeof *s->work, "work space", &s->work));
   SP_TRY(backend->vector_create(s->clock->device, SP_DOUBLE, dofs, &s->x));
-  return backend->vector_create(s->clock->device, SP_DOUBLE, dofs, &s->r);
+  SP_TRY(backend->vector_create(s->clock->device, SP_DOUBLE, dofs, &s->r));
+  return backend->vector_create(s->clock->device, SP_DOUBLE, dofs, &s->device_b);
 }
 
 /* The right-hand side of nekRS's example kershaw: 3 pi^2 sin(pi x) sin(pi y) sin(pi z) at the
@@ -109,12 +110,13 @@ static sp_status run_once(solve *s, sp_cg_result *result) {
   const sp_backend *backend = s->clock->backend;
   sp_device *device = s->clock->device;
   const size_t dofs = (size_t)s->op->dofs;
-  const sp_cg_options options = {.tolerance = TOLERANCE, .max_iterations = MOST_ITERATIONS};
+  const sp_cg_options options = {
+      .criterion = SP_CG_RESIDUAL, .tolerance = TOLERANCE, .max_iterations = MOST_ITERATIONS};
   for (size_t i = 0; i < dofs; i++) s->work[i] = 0;
   sp_status status = backend->upload(device, SP_DOUBLE, dofs, s->work, s->x);
-  if (!status) status = backend->upload(device, SP_DOUBLE, dofs, s->b, s->r);
+  if (!status) status = backend->upload(device, SP_DOUBLE, dofs, s->b, s->device_b);
   SP_TRY(sp_agree(s->clock->comm, status));
-  return sp_cg_solve(s->op, s->preconditioner, &options, s->r, s->x, result);
+  return sp_cg_solve(s->op, s->preconditioner, &options, true, s->device_b, s->x, s->r, result);
 }
 
 static sp_status check(const solve *s, const sp_cg_result *result, sp_bench_row *row) {
@@ -165,6 +167,7 @@ static void destroy(solve *s) {
   sp_operator_destroy(&s->op);
   backend->vector_destroy(s->clock->device, &s->x);
   backend->vector_destroy(s->clock->device, &s->r);
+  backend->vector_destroy(s->clock->device, &s->device_b);
   free(s->b);
   free(s->work);
 }

@@ -320,7 +320,6 @@ void sp_config_destroy(sp_config **config) {
   free((*config)->mesh.where);
   free((*config)->output.log_where);
   free((*config)->output.field_where);
-  free((*config)->output.checkpoint_where);
   free((*config)->output.flux_where);
   free(*config);
   *config = NULL;

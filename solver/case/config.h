@@ -133,7 +133,8 @@ typedef struct sp_config {
     char *where;                /* of the first line that the user gave, NULL if there was none */
   } boundary;
   struct {
-    double tolerance;   /* on ||r|| / ||b||, from DBL_EPSILON to below 1 */
+    double tolerance;   /* from DBL_EPSILON to below 1 */
+    int criterion;      /* sp_cg_criterion */
     int max_iterations; /* >= 1 */
     sp_preconditioner_kind preconditioner;
     /* Of multigrid. */
@@ -151,10 +152,9 @@ typedef struct sp_config {
   } backend;
   struct {
     /* Paths relative to the working directory; "" for none. */
-    char *log, *field, *checkpoint, *restart;
+    char *log, *field;
     /* Where the user named them, for messages; NULL for defaults. */
-    char *log_where, *field_where, *checkpoint_where, *flux_where;
-    double every; /* seconds between checkpoints; 0: at the end only */
+    char *log_where, *field_where, *flux_where;
     int flux;     /* 1: the field holds kappa grad u, too; else 0 */
   } output;
   struct {
@@ -190,7 +190,7 @@ void sp_config_destroy(sp_config **config);
 const char *sp_config_initial_file(const sp_config *config);
 
 /* The outputs of a case for sp_output_paths_check; the strings are owned by `config`. Local. */
-enum { SP_OUTPUT_LOG, SP_OUTPUT_FIELD, SP_OUTPUT_CHECKPOINT, SP_OUTPUTS };
+enum { SP_OUTPUT_LOG, SP_OUTPUT_FIELD, SP_OUTPUTS };
 void sp_config_outputs(const sp_config *config, sp_output_path outputs[SP_OUTPUTS]);
 
 /* The resolved case as an INI text with every key. sp_config_read resolves it to the same

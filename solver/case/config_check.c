@@ -78,10 +78,6 @@ void sp_config_outputs(const sp_config *config, sp_output_path outputs[SP_OUTPUT
                                               .path = config->output.field,
                                               .where = config->output.field_where,
                                               .has_unconverged = true};
-  outputs[SP_OUTPUT_CHECKPOINT] = (sp_output_path){.name = "checkpoint",
-                                                   .path = config->output.checkpoint,
-                                                   .where = config->output.checkpoint_where,
-                                                   .may_replace_restart = true};
 }
 
 static sp_status keep_where(const sp_config_origin *origin, const char *name, char **where) {
@@ -92,17 +88,13 @@ static sp_status keep_where(const sp_config_origin *origin, const char *name, ch
 static sp_status check_outputs(const sp_config_origin *origin, sp_config *config) {
   SP_TRY(keep_where(origin, "log", &config->output.log_where));
   SP_TRY(keep_where(origin, "field", &config->output.field_where));
-  SP_TRY(keep_where(origin, "checkpoint", &config->output.checkpoint_where));
   SP_TRY(keep_where(origin, "flux", &config->output.flux_where));
   sp_output_path outputs[SP_OUTPUTS];
   sp_config_outputs(config, outputs);
   const sp_input_path inputs[] = {
       {.what = "the case file", .path = origin->path},
       {.what = "the mesh", .path = config->mesh.file},
-      {.what = "the initial field", .path = sp_config_initial_file(config)},
-      {.what = "the checkpoint to restart from",
-       .path = config->output.restart,
-       .is_restart = true}};
+      {.what = "the initial field", .path = sp_config_initial_file(config)}};
   return sp_output_paths_check(outputs, SP_OUTPUTS, inputs, sizeof inputs / sizeof *inputs);
 }
 

@@ -8,6 +8,7 @@
 
 #include "io/ini.h"
 #include "io/threads.h"
+#include "solver/linear/cg.h"
 
 _Static_assert(sizeof(sp_shape) == sizeof(int), "enums are written and read as int");
 
@@ -65,10 +66,6 @@ static bool is_boundary_given(const sp_config *config) {
 static bool may_be_multigrid(const sp_config *config) {
   const sp_preconditioner_kind kind = config->solver.preconditioner;
   return kind == SP_PRECONDITIONER_MULTIGRID || kind == SP_PRECONDITIONER_AUTO;
-}
-
-static bool has_checkpoint(const sp_config *config) {
-  return config->output.checkpoint && config->output.checkpoint[0];
 }
 
 #define FIELD(member) .offset = offsetof(sp_config, member)
@@ -249,7 +246,15 @@ const sp_key sp_keys[] = {
      .maximum = 1,
      .maximum_excluded = true,
      .fallback = "1e-8",
-     .help = "on the residual relative to the right-hand side"},
+     .help = "on the error, see solver.criterion"},
+    {.section = "solver",
+     .name = "criterion",
+     .type = SP_KEY_CHOICE,
+     .choices = sp_cg_criterion_names,
+     FIELD(solver.criterion),
+     .fallback = "energy",
+     .help = "energy: the estimated error in the energy norm, relative to what CG has added to its "
+             "start; residual: ||r|| / ||b||, for benchmarks that are defined by it"},
     {.section = "solver",
      .name = "max_iterations",
      .type = SP_KEY_INTEGER,
@@ -359,32 +364,6 @@ const sp_key sp_keys[] = {
      FIELD(output.flux),
      .fallback = "no",
      .help = "whether the field holds kappa grad u, too"},
-    {.section = "output",
-     .name = "checkpoint",
-     .type = SP_KEY_TEXT,
-     FIELD(output.checkpoint),
-     .optional = true,
-     .fallback = "",
-     .help = "state of the iteration (HDF5) to restart from later; empty writes none"},
-    {.section = "output",
-     .name = "every",
-     .type = SP_KEY_NUMBER,
-     FIELD(output.every),
-     .count = 1,
-     .minimum = 0,
-     .maximum = DBL_MAX,
-     .fallback = "0",
-     .applies = has_checkpoint,
-     .misfit = "only output.checkpoint has this; drop it or name the checkpoint",
-     .help = "seconds between checkpoints; 0: only at the end or after a signal"},
-    {.section = "output",
-     .name = "restart",
-     .type = SP_KEY_TEXT,
-     FIELD(output.restart),
-     .optional = true,
-     .fallback = "",
-     .help = "checkpoint of the same case to continue from"},
-
     {.section = "probe",
      .name = NULL,
      .type = SP_KEY_NUMBER,

@@ -62,7 +62,6 @@ static sp_status check_input(const sp_output_path *output, const files *own,
   if (!input->path || !input->path[0]) return SP_OK;
   for (int n = 0; n < FILES; n++) {
     if (!own->names[n] || !sp_path_is_same(own->names[n], input->path)) continue;
-    if (n == ITSELF && input->is_restart && output->may_replace_restart) continue;
     snprintf(text, sizeof text, "this would overwrite %s%s", input->what, purposes[n]);
     return fail(output, text);
   }

@@ -11,16 +11,14 @@ typedef struct sp_output_path {
   const char *name;         /* of the key output.NAME, or of an option with its dashes */
   const char *path;         /* "" for none */
   const char *where;        /* where the key was given, for messages; NULL for the default */
-  bool may_replace_restart; /* it may overwrite the checkpoint that the case restarts from */
   bool has_unconverged;     /* also written as sp_output_unconverged_path */
   bool is_option;           /* given by an option, not by a key */
 } sp_output_path;
 
-/* A file that the run reads; `is_restart`: the checkpoint to restart from. */
+/* A file that the run reads. */
 typedef struct sp_input_path {
   const char *what; /* "the mesh" */
   const char *path; /* NULL or "" for none */
-  bool is_restart;
 } sp_input_path;
 
 /* Check that each output may be written. Its file and the file for an unconverged solution

@@ -287,7 +287,8 @@ static sp_status iterate_on_device(solve *s) {
   return SP_OK;
 }
 
-/* r = b - A x, or b if x is zero; and its sums. With a step of zero, pass 2 leaves x and r alone. */
+/* r = b - A x, or b if x is zero; and its sums. With a step of zero, pass 2 leaves x and r alone.
+ */
 static sp_status compute_residual(solve *s, bool from_zero) {
   sp_operator *op = s->op;
   const sp_backend *backend = op->backend;

@@ -7,17 +7,6 @@
 #include "solver/run/report_levels.h"
 #include "solver/run/vectors.h"
 
-/* Iterate, residual and, in `work`, direction of a checkpoint instead of those to begin with. */
-static sp_status restart(sp_case *c, sp_profile *profile, sp_cg_progress *progress) {
-  const double start = sp_profile_begin(c->terminal, SP_PHASE_CHECKPOINT);
-  SP_TRY(sp_checkpoint_load(c->checkpoint, progress, c->solution, c->load, c->work));
-  SP_TRY(sp_case_upload(c, c->solution, c->x));
-  SP_TRY(sp_case_upload(c, c->load, c->b));
-  sp_profile_end(profile, c->terminal, SP_PHASE_CHECKPOINT, start);
-  if (c->report) sp_report_restart(c->report, progress);
-  return SP_OK;
-}
-
 static sp_status on_iteration(const sp_cg_iteration *iteration, void *context) {
   const sp_case *c = context;
   if (c->report) return sp_report_iteration(iteration, c->report);
@@ -27,19 +16,9 @@ static sp_status on_iteration(const sp_cg_iteration *iteration, void *context) {
   return SP_OK;
 }
 
-static sp_cg_request request(void *context) {
+static bool is_interrupted(void *context) {
   const sp_case *c = context;
-  if (sp_interrupt_noted() || sp_workers_interrupted(c->workers)) return SP_CG_STOP;
-  return sp_checkpoint_is_due(c->checkpoint) ? SP_CG_SAVE : SP_CG_CONTINUE;
-}
-
-/* A checkpoint that cannot be written does not end the solve: there may be room for the next one,
- * and if the last one fails, that is the run's error. */
-static sp_status save(const sp_cg_progress *progress, const sp_cg_vectors *vectors, void *context) {
-  const sp_case *c = context;
-  (void)sp_profile_begin(c->terminal, SP_PHASE_CHECKPOINT); /* CG takes the time */
-  (void)sp_checkpoint_save(c->checkpoint, c->op, progress, vectors);
-  return SP_OK;
+  return sp_interrupt_noted() || sp_workers_interrupted(c->workers);
 }
 
 /* Whether there is a solution to look at. */
@@ -53,7 +32,7 @@ static sp_status set_means(sp_case *c) {
     SP_TRY(sp_null_space_match_means(c->null_space, c->problem, c->space, c->solution));
   if (!c->weak) return SP_OK;
   double *residual = c->work;
-  SP_TRY(sp_case_download(c, c->b, residual)); /* CG has overwritten b with it */
+  SP_TRY(sp_case_download(c, c->r, residual));
   return sp_null_space_correct_means(c->weak, c->space, residual, c->solution);
 }
 
@@ -67,26 +46,20 @@ static sp_status fetch_solution(sp_case *c) {
 
 /* The iteration and its solution, also if it is not converged. */
 static sp_status iterate(sp_case *c, sp_results *results) {
-  const bool restarts = sp_checkpoint_restarts(c->checkpoint);
-  const char *checkpoint = c->config->output.checkpoint;
   sp_cg_result *result = &results->cg;
-  sp_cg_progress start;
-  if (restarts) SP_TRY(restart(c, &results->profile, &start));
-  const sp_cg_options options = {.tolerance = c->config->solver.tolerance,
+  const sp_cg_options options = {.criterion = (sp_cg_criterion)c->config->solver.criterion,
+                                 .tolerance = c->config->solver.tolerance,
+                                 .energy = c->start_energy,
                                  .max_iterations = c->config->solver.max_iterations,
                                  .on_iteration = on_iteration,
-                                 .request = request,
-                                 .save = checkpoint[0] ? save : NULL,
-                                 .context = c,
-                                 .start = restarts ? &start : NULL,
-                                 .start_p = c->work};
+                                 .is_interrupted = is_interrupted,
+                                 .context = c};
   if (c->report) sp_report_begin(c->report, &results->profile);
   sp_interrupt_watch();
   double begun = sp_profile_begin(c->terminal, SP_PHASE_SOLVE);
-  sp_status solved = sp_cg_solve(c->op, c->preconditioner, &options, c->b, c->x, result);
+  sp_status solved =
+      sp_cg_solve(c->op, c->preconditioner, &options, false, c->b, c->x, c->r, result);
   sp_profile_add_iteration(&results->profile, result, MPI_Wtime() - begun);
-  if (solved == SP_ERR_INTERRUPTED && checkpoint[0] && !sp_checkpoint_last_save(c->checkpoint))
-    solved = sp_fail(solved, "%s; continue with output.restart=%s", sp_error_message(), checkpoint);
   if (!has_results(solved)) return solved;
   begun = sp_profile_begin(c->terminal, SP_PHASE_SOLUTION);
   SP_TRY(fetch_solution(c));
@@ -156,7 +129,7 @@ static sp_status time_levels(sp_case *c, sp_profile *profile, int *count, sp_lev
   return SP_OK;
 }
 
-/* The field and the tables, converged or not (`solved`); a field or a checkpoint that fails cannot
+/* The field and the tables, converged or not (`solved`); a field that fails cannot
  * lose the tables, nor can a result that is not finite. */
 static sp_status write_results(sp_case *c, sp_status solved, sp_results *results) {
   sp_status written = SP_OK;
@@ -168,14 +141,12 @@ static sp_status write_results(sp_case *c, sp_status solved, sp_results *results
     written = write_field(c, solved, &results->profile);
     sp_profile_end(&results->profile, c->terminal, SP_PHASE_FIELD, start);
   }
-  if (!written) written = sp_checkpoint_last_save(c->checkpoint);
   sp_kept_error kept;
   sp_error_keep(written, &kept);
   SP_TRY(postprocess(c, &results->profile));
   SP_TRY(sp_report_results(c->report, &results->profile, &results->cg,
                            results->have_norms ? &results->norms : NULL));
-  sp_report_levels(c->report, c->terminal, results->cg.iterations - results->cg.first, level_count,
-                   levels);
+  sp_report_levels(c->report, c->terminal, results->cg.iterations, level_count, levels);
   sp_postprocess_report(c->postprocess, c->problem, c->report, c->terminal);
   return written ? sp_error_restore(&kept) : sp_quantities_check_finite(c->postprocess->quantities);
 }
@@ -229,7 +200,6 @@ static sp_status run_reported(const sp_workers *workers, const sp_config *config
   SP_TRY(sp_outputs_check(workers->comm, config));
   sp_status status = sp_report_open(workers, config, terminal, &report);
   if (!status) {
-    status = sp_checkpoint_check(workers->comm, config);
     sp_profile_add(&results->profile, SP_PHASE_CASE, 0, MPI_Wtime() - start);
   }
   if (!status) status = run(workers, config, report, terminal, results);

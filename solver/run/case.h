@@ -20,8 +20,8 @@ typedef struct sp_results {
 } sp_results;
 
 /* Read or make the mesh, number the unknowns, build the operator and the right-hand side, solve,
- * measure the errors, write the run log and the field, and print the tables. Log, field and
- * checkpoint are also written if the iteration does not converge, or is interrupted by a signal.
+ * measure the errors, write the run log and the field, and print the tables. Log and
+ * field are also written if the iteration does not converge, or is interrupted by a signal.
  * `profile` is what the program took before, and where its total begins. Errors: those of all
  * phases; the first one decides. Collective. */
 sp_status sp_case_run(MPI_Comm comm, const sp_config *config, const sp_profile *profile,

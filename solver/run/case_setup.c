@@ -4,6 +4,7 @@
 
 #include "operators/counts.h"
 #include "operators/geometry_choice.h"
+#include "solver/linear/start.h"
 #include "solver/problem/load.h"
 #include "solver/run/case.h"
 #include "solver/run/vectors.h"
@@ -16,6 +17,7 @@ static void free_coefficients(sp_case *c) {
 void sp_case_release(sp_case *c) {
   c->platform->backend->vector_destroy(c->platform->device, &c->x);
   c->platform->backend->vector_destroy(c->platform->device, &c->b);
+  c->platform->backend->vector_destroy(c->platform->device, &c->r);
   sp_precondition_end(&c->creation);
   sp_preconditioner_destroy(&c->preconditioner);
   sp_operator_destroy(&c->op);
@@ -26,7 +28,6 @@ void sp_case_release(sp_case *c) {
   free(c->load);
   free(c->solution);
   free(c->work);
-  sp_checkpoint_destroy(&c->checkpoint);
   sp_null_space_destroy(&c->null_space);
   sp_null_space_destroy(&c->weak);
   sp_problem_destroy(&c->problem);
@@ -35,8 +36,7 @@ void sp_case_release(sp_case *c) {
 }
 
 static sp_status make_space(sp_case *c) {
-  SP_TRY(sp_space_create(c->platform, c->mesh, c->config->discretization.order, &c->space));
-  return sp_checkpoint_create(c->config, c->space, &c->checkpoint);
+  return sp_space_create(c->platform, c->mesh, c->config->discretization.order, &c->space);
 }
 
 static sp_status allocate_host_vectors(sp_case *c) {
@@ -120,7 +120,6 @@ static sp_status make_preconditioner(sp_case *c) {
   if (!c->creation) SP_TRY(begin_creation(c));
   SP_TRY(sp_precondition_complete(c->creation, c->op, &c->preconditioner));
   sp_precondition_end(&c->creation);
-  free_coefficients(c);
   return SP_OK;
 }
 
@@ -141,7 +140,8 @@ static sp_status create_vectors(sp_case *c) {
   const size_t dofs = sp_space_dofs(c->space);
   SP_TRY(sp_allocate(dofs, sizeof(double), "work vector", &c->work));
   SP_TRY(p->backend->vector_create(p->device, SP_DOUBLE, dofs, &c->x));
-  return p->backend->vector_create(p->device, SP_DOUBLE, dofs, &c->b);
+  SP_TRY(p->backend->vector_create(p->device, SP_DOUBLE, dofs, &c->b));
+  return p->backend->vector_create(p->device, SP_DOUBLE, dofs, &c->r);
 }
 
 /* CG squares its vectors: keep r.r and p.Ap far from underflow, where a residual looks like zero,
@@ -185,6 +185,55 @@ static sp_status make_system(sp_case *c) {
   return lift(c);
 }
 
+/* True if lambda or alpha may rule a row of A. Collective. */
+static bool may_be_stiff(const sp_case *c) {
+  bool stiff = c->coefficients.largest_lambda > 0 || c->robin.count > 0;
+  MPI_Allreduce(MPI_IN_PLACE, &stiff, 1, MPI_C_BOOL, MPI_LOR, c->comm);
+  return stiff && sp_operator_rows[c->problem->kind].has_stiffness;
+}
+
+/* The diagonal of A on the device, if a row may be stiff: Jacobi's, or a new one. */
+static sp_status find_diagonal(sp_case *c, double **created, const double **diagonal) {
+  const sp_platform *p = c->platform;
+  *created = NULL;
+  *diagonal = NULL;
+  if (!may_be_stiff(c)) return SP_OK;
+  *diagonal = c->preconditioner ? c->preconditioner->inverse_diagonal : NULL;
+  if (*diagonal) return SP_OK;
+  SP_TRY(sp_operator_inverse_diagonal(&c->setup, c->work));
+  const size_t dofs = sp_space_dofs(c->space);
+  SP_TRY(sp_agree(c->comm, p->backend->vector_create(p->device, SP_DOUBLE, dofs, created)));
+  *diagonal = *created;
+  return sp_case_upload(c, c->work, *created);
+}
+
+static sp_status find_start(sp_case *c, const sp_parts *parts, double *scratch) {
+  double *created;
+  const double *diagonal;
+  sp_status status = find_diagonal(c, &created, &diagonal);
+  if (!status)
+    status =
+        sp_start_find(c->op, parts, c->constrained, diagonal, c->b, c->x, c->r, scratch, c->work);
+  c->platform->backend->vector_destroy(c->platform->device, &created);
+  return status;
+}
+
+/* The initial iterate. */
+static sp_status make_start(sp_case *c) {
+  const sp_platform *p = c->platform;
+  const size_t dofs = sp_space_dofs(c->space);
+  double *scratch = NULL;
+  sp_parts parts;
+  SP_TRY(sp_parts_create(c->space, c->null_space ? c->null_space->of_dof : NULL, &parts));
+  sp_status status =
+      sp_agree(c->comm, p->backend->vector_create(p->device, SP_DOUBLE, dofs, &scratch));
+  if (!status) status = find_start(c, &parts, scratch);
+  p->backend->vector_destroy(p->device, &scratch);
+  sp_parts_free(&parts);
+  free_coefficients(c);
+  return status;
+}
+
 sp_status sp_case_set_up(sp_case *c, sp_profile *profile) {
   static const struct {
     sp_phase phase;
@@ -194,7 +243,8 @@ sp_status sp_case_set_up(sp_case *c, sp_profile *profile) {
                {SP_PHASE_PRECONDITIONER, begin_preconditioner},
                {SP_PHASE_PROBLEM, make_load},
                {SP_PHASE_OPERATOR, make_system},
-               {SP_PHASE_PRECONDITIONER, make_preconditioner}};
+               {SP_PHASE_PRECONDITIONER, make_preconditioner},
+               {SP_PHASE_OPERATOR, make_start}};
   for (size_t s = 0; s < sizeof steps / sizeof *steps; s++) {
     const double start = sp_profile_begin(c->terminal, steps[s].phase);
     SP_TRY(steps[s].make(c));

@@ -6,7 +6,6 @@
 #include "solver/problem/interfaces.h"
 #include "solver/problem/null_space.h"
 #include "solver/problem/robin.h"
-#include "solver/run/checkpoint.h"
 #include "solver/run/postprocess.h"
 #include "solver/run/precondition.h"
 #include "solver/run/profile.h"
@@ -36,7 +35,6 @@ typedef struct sp_case {
   sp_interface_jumps jumps;
   sp_null_space *null_space; /* of the parts whose mean nothing determines; NULL for none */
   sp_null_space *weak;       /* of those whose mean lambda and alpha alone determine; likewise */
-  sp_checkpoint *checkpoint; /* NULL without checkpoint and restart */
   sp_operator_setup setup;   /* of the operator; its arrays are those here */
   sp_operator *op;
   const char *geometry_reason, *preconditioner_reason;
@@ -47,11 +45,13 @@ typedef struct sp_case {
   bool *constrained;
   double *boundary_values, *load, *solution, *work;
   /* L-vectors on the device. */
-  double *x, *b;
+  double *x, *b, *r;
+  double start_energy; /* of a start that is close to the solution (solver/linear/cg.h) */
 } sp_case;
 
-/* From the space to right-hand side and preconditioner, and the time of each phase. The caller has
- * set the fields from `workers` to `postprocess`. Errors: those of all phases. Collective. */
+/* From the space to right-hand side, preconditioner and initial iterate, and the time of each
+ * phase. The caller has set the fields from `workers` to `postprocess`. Errors: those of all
+ * phases. Collective. */
 sp_status sp_case_set_up(sp_case *c, sp_profile *profile);
 
 /* Free what the case owns, however far it got. Collective. */

@@ -19,7 +19,6 @@
 #include "solver/problem/probe.h"
 #include "solver/problem/quantities.h"
 #include "solver/run/case.h"
-#include "solver/run/checkpoint.h"
 #include "solver/run/memory.h"
 #include "solver/run/outputs.h"
 #include "solver/run/precondition.h"
@@ -47,9 +46,9 @@ double sp_memory_resident(void) {
 }
 
 /* Pages of the program, MPI, HDF5 and MPI-IO that the start has not touched. Measured on tiny
- * cases: 1 to 3 MB without files, 2 to 6 with a log, 7 to 9 with a field and a checkpoint too. */
+ * cases: 1 to 3 MB without files, 2 to 6 with a log, 7 to 9 with a field. */
 static double libraries(const sp_config *config) {
-  const bool parallel_files = config->output.field[0] || config->output.checkpoint[0];
+  const bool parallel_files = config->output.field[0];
   return 2e6 + (config->output.log[0] ? 2e6 : 0) + (parallel_files ? 4e6 : 0);
 }
 
@@ -245,7 +244,6 @@ static sp_status check_and_predict(const sp_workers *workers, const sp_config *c
   sp_config coarse = *config;
   coarse.mesh.refine = 0;
   SP_TRY(sp_outputs_check(workers->comm, config));
-  SP_TRY(sp_checkpoint_check(workers->comm, config));
   SP_TRY(sp_case_base_create(workers, &coarse, &profile, terminal, &base));
   const sp_status status = predict(config, &base, at_start, terminal, row);
   sp_case_base_destroy(&base);

@@ -26,9 +26,9 @@ static const struct {
     [SP_PHASE_WAIT] = {"exchange wait", SP_PHASE_MATVEC},
     [SP_PHASE_VECTORS] = {"vectors", SP_PHASE_SOLVE},
     [SP_PHASE_PRECONDITION] = {"precondition", SP_PHASE_SOLVE},
+    [SP_PHASE_RESIDUAL] = {"residual", SP_PHASE_SOLVE},
     [SP_PHASE_REDUCTIONS] = {"reductions", SP_PHASE_SOLVE},
     [SP_PHASE_SOLVE_REST] = {"rest of solve", SP_PHASE_SOLVE},
-    [SP_PHASE_CHECKPOINT] = {"checkpoint", SP_PHASE_TOTAL},
     [SP_PHASE_SOLUTION] = {"solution", SP_PHASE_TOTAL},
     [SP_PHASE_ERRORS] = {"errors", SP_PHASE_TOTAL},
     [SP_PHASE_PROBES] = {"probes", SP_PHASE_TOTAL},
@@ -98,7 +98,7 @@ void sp_profile_add(sp_profile *profile, sp_phase phase, int64_t calls, double s
 }
 
 void sp_profile_add_iteration(sp_profile *profile, const sp_cg_result *result, double seconds) {
-  const int64_t iterations = result->iterations - result->first;
+  const int64_t iterations = result->iterations;
   const struct {
     sp_phase phase;
     double seconds;
@@ -106,14 +106,14 @@ void sp_profile_add_iteration(sp_profile *profile, const sp_cg_result *result, d
                {SP_PHASE_WAIT, result->wait_seconds},
                {SP_PHASE_VECTORS, result->update_seconds},
                {SP_PHASE_PRECONDITION, result->preconditioner_seconds},
+               {SP_PHASE_RESIDUAL, result->residual_seconds},
                {SP_PHASE_REDUCTIONS, result->reduction_seconds}};
   for (size_t p = 0; p < sizeof parts / sizeof *parts; p++)
     sp_profile_add(profile, parts[p].phase, parts[p].seconds > 0 ? iterations : 0,
                    parts[p].seconds);
   sp_profile_add(profile, SP_PHASE_SOLVE, 1, result->seconds);
-  sp_profile_add(profile, SP_PHASE_CHECKPOINT, result->saves, result->save_seconds);
   /* Creation and release of its vectors. */
-  sp_profile_add(profile, SP_PHASE_OPERATOR, 0, seconds - result->seconds - result->save_seconds);
+  sp_profile_add(profile, SP_PHASE_OPERATOR, 0, seconds - result->seconds);
 }
 
 static const char *stage(sp_phase phase) {

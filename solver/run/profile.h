@@ -1,7 +1,7 @@
 /* Where the wall clock goes: the phases of a run, timed on every rank with MPI_Wtime.
  *
  *     total = start + case + device + ... + solve + ... + log + rest
- *     solve = matvec + vectors + precondition + reductions + rest of solve
+ *     solve = matvec + vectors + precondition + residual + reductions + rest of solve
  *
  * `file (gmsh)` and `parts (METIS)` are parts of `mesh`, and `writing` of `field`, but not all of
  * it. `rest` and `rest of solve` are what no other row names. The sums hold on every rank, hence
@@ -27,15 +27,15 @@ typedef enum sp_phase {
   SP_PHASE_PROBLEM,
   SP_PHASE_OPERATOR,       /* with b, and the vectors of the iteration */
   SP_PHASE_PRECONDITIONER, /* its set-up */
-  SP_PHASE_SOLVE,          /* the CG loop without checkpoints (solver/linear/cg.h) */
+  SP_PHASE_SOLVE,          /* the CG loop (solver/linear/cg.h) */
   SP_PHASE_MATVEC,         /* of it: passes 1 with the exchange of values */
   SP_PHASE_WAIT,           /* of the matvec: waiting for neighbours' values on the host; a GPU does
                               not time it apart */
   SP_PHASE_VECTORS,        /* of the solve: passes 2 */
   SP_PHASE_PRECONDITION,   /* of the solve: applications of a preconditioner that is no diagonal */
+  SP_PHASE_RESIDUAL,       /* of the solve: b - A x before the first iteration and after the last */
   SP_PHASE_REDUCTIONS,     /* of the solve: sums over ranks, with waiting for other ranks */
   SP_PHASE_SOLVE_REST,     /* of the solve: the loop itself, rows and writes of the log, progress */
-  SP_PHASE_CHECKPOINT,     /* loading and saving */
   SP_PHASE_SOLUTION,       /* from the device, with boundary values and means */
   SP_PHASE_ERRORS,
   SP_PHASE_PROBES,  /* finding and evaluating them */

@@ -236,14 +236,6 @@ void sp_report_jumps(sp_report *report, const sp_interface_jumps *jumps) {
       "note", jumps->solution, jumps->flux, "");
 }
 
-void sp_report_restart(sp_report *report, const sp_cg_progress *progress) {
-  const char *path = report->config->output.restart;
-  sp_record_text(&report->record, "restart", path);
-  sp_record_integer(&report->record, "restart_iteration", progress->iteration);
-  sp_terminal_print(report->terminal, "  %-16s %s, after %lld iterations\n", "restart", path,
-                    (long long)progress->iteration);
-}
-
 static sp_matvec_row throughput(const sp_report *report, int64_t iteration, double seconds) {
   return (sp_matvec_row){.iteration = iteration,
                          .seconds = seconds,
@@ -412,11 +404,9 @@ static void record_results(sp_report *report, const summary *s) {
 
 static void print_files(const sp_report *report) {
   const char *log = report->config->output.log, *field = report->field;
-  const char *checkpoint = report->config->output.checkpoint;
   sp_terminal *t = report->terminal;
   if (log[0]) sp_terminal_print(t, "\n  %-16s %s\n", "run log", log);
   if (field) sp_terminal_print(t, "%s  %-16s %s\n", log[0] ? "" : "\n", "field", field);
-  if (checkpoint[0]) sp_terminal_print(t, "  %-16s %s\n", "checkpoint", checkpoint);
 }
 
 static void print_results(sp_report *report, const summary *s) {
@@ -453,7 +443,7 @@ sp_status sp_report_results(sp_report *report, sp_profile *profile, const sp_cg_
   if (report->config->output.log[0]) sp_profile_end(profile, NULL, SP_PHASE_LOG, start);
   sp_profile_rows(report->comm, profile, s.rows);
   const double seconds = s.rows[SP_PHASE_SOLVE].seconds_max;
-  const double iterations = (double)(result->iterations - result->first);
+  const double iterations = (double)result->iterations;
   if (seconds > 0) s.cg_rate = report->dofs * iterations / seconds * 1e-9;
   print_results(report, &s);
   record_results(report, &s);

@@ -39,9 +39,6 @@ void sp_report_magnification(sp_report *report, double magnification);
  */
 void sp_report_jumps(sp_report *report, const sp_interface_jumps *jumps);
 
-/* Where the run continues. Local. */
-void sp_report_restart(sp_report *report, const sp_cg_progress *progress);
-
 /* From now on the run log is this run's: write it for the first time, in place of an older one.
  * What fails before leaves that as it is (io/run_log.h). A failure is kept for sp_report_finish.
  * `profile` gains the time. Local. */

@@ -315,7 +315,7 @@ static sp_status run_on(const sp_workers *workers, const sp_config *config, cons
                 .first_refine = refine->given ? refine->first : r,
                 .last_refine = refine->given ? refine->last : r};
   tighten(&s->config);
-  s->config.output.field = s->config.output.checkpoint = none;
+  s->config.output.field = none;
   s->config.discretization.order = s->first_order;
   s->config.mesh.refine = s->first_refine;
   const double start = MPI_Wtime();
@@ -337,8 +337,6 @@ sp_status sp_study_run_on(const sp_workers *workers, const sp_config *config, co
     return sp_fail(SP_ERR_INPUT,
                    "%s: a study compares with the exact solution, and the case gives none",
                    config->problem.solution.where);
-  if (config->output.restart[0])
-    return sp_fail(SP_ERR_INPUT, "output.restart continues one case, not a study: leave it out");
   const sp_workers *w = workers;
   return sp_workers_meet(w, w->works ? run_on(w, config, study, profile, terminal) : SP_OK);
 }
