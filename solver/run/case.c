@@ -2,6 +2,7 @@
 
 #include "solver/run/case_setup.h"
 #include "solver/run/field.h"
+#include "solver/run/initial.h"
 #include "solver/run/interrupt.h"
 #include "solver/run/outputs.h"
 #include "solver/run/report_levels.h"
@@ -200,6 +201,7 @@ static sp_status run_reported(const sp_workers *workers, const sp_config *config
   SP_TRY(sp_outputs_check(workers->comm, config));
   sp_status status = sp_report_open(workers, config, terminal, &report);
   if (!status) {
+    status = sp_initial_check(workers->comm, config);
     sp_profile_add(&results->profile, SP_PHASE_CASE, 0, MPI_Wtime() - start);
   }
   if (!status) status = run(workers, config, report, terminal, results);

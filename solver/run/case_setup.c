@@ -7,6 +7,7 @@
 #include "solver/linear/start.h"
 #include "solver/problem/load.h"
 #include "solver/run/case.h"
+#include "solver/run/initial.h"
 #include "solver/run/vectors.h"
 
 static void free_coefficients(sp_case *c) {
@@ -218,6 +219,18 @@ static sp_status find_start(sp_case *c, const sp_parts *parts, double *scratch) 
   return status;
 }
 
+/* Start from problem.initial instead of c->x, which becomes the scale of what CG still adds. */
+static sp_status use_initial(sp_case *c, double *given) {
+  const sp_platform *p = c->platform;
+  const size_t dofs = sp_space_dofs(c->space);
+  SP_TRY(sp_initial_load(c->config, c->space, c->work));
+  for (size_t i = 0; i < dofs; i++)
+    if (c->constrained[i]) c->work[i] = 0;
+  SP_TRY(sp_case_upload(c, c->work, given));
+  SP_TRY(sp_start_energy(c->op, given, c->x, c->r, &c->start_energy));
+  return sp_agree(c->comm, p->backend->copy(p->device, SP_DOUBLE, dofs, given, c->x));
+}
+
 /* The initial iterate. */
 static sp_status make_start(sp_case *c) {
   const sp_platform *p = c->platform;
@@ -228,6 +241,7 @@ static sp_status make_start(sp_case *c) {
   sp_status status =
       sp_agree(c->comm, p->backend->vector_create(p->device, SP_DOUBLE, dofs, &scratch));
   if (!status) status = find_start(c, &parts, scratch);
+  if (!status && c->config->problem.initial.text) status = use_initial(c, scratch);
   p->backend->vector_destroy(p->device, &scratch);
   sp_parts_free(&parts);
   free_coefficients(c);

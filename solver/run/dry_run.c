@@ -19,6 +19,7 @@
 #include "solver/problem/probe.h"
 #include "solver/problem/quantities.h"
 #include "solver/run/case.h"
+#include "solver/run/initial.h"
 #include "solver/run/memory.h"
 #include "solver/run/outputs.h"
 #include "solver/run/precondition.h"
@@ -244,6 +245,7 @@ static sp_status check_and_predict(const sp_workers *workers, const sp_config *c
   sp_config coarse = *config;
   coarse.mesh.refine = 0;
   SP_TRY(sp_outputs_check(workers->comm, config));
+  SP_TRY(sp_initial_check(workers->comm, config));
   SP_TRY(sp_case_base_create(workers, &coarse, &profile, terminal, &base));
   const sp_status status = predict(config, &base, at_start, terminal, row);
   sp_case_base_destroy(&base);
