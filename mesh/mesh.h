@@ -4,7 +4,6 @@
 #define SP_MESH_MESH_H
 
 #include "mesh/hexes.h"
-#include "mesh/sizes.h"
 #include "mesh/topology.h"
 
 typedef struct sp_mesh {

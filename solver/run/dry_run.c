@@ -10,7 +10,6 @@
 #endif
 
 #include "io/team.h"
-#include "mesh/create.h"
 #include "mesh/reference.h"
 #include "mesh/sizes.h"
 #include "operators/counts.h"
