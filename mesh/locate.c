@@ -1,10 +1,12 @@
 #include "mesh/locate.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "mesh/reference.h"
 
-/* x(r) - point and the columns dx/dr, dx/ds, dx/dt. */
+/* x(r) - point and the columns dx/dr, dx/ds, dx/dt. Summing differences from the point keeps the
+ * digits of an element far from the origin: the basis functions add up to 1, their slopes to 0. */
 static void evaluate(const sp_hexes *hexes, sp_lid element, const double point[3],
                      const double reference[3], double gap[3], double columns[3][3]) {
   const int n = hexes->map_order + 1;
@@ -14,17 +16,18 @@ static void evaluate(const sp_hexes *hexes, sp_lid element, const double point[3
   for (int d = 0; d < 3; d++) {
     sp_interpolation_matrix(n, nodes, 1, &reference[d], value[d]);
     sp_derivative_matrix(n, nodes, 1, &reference[d], slope[d]);
-    gap[d] = -point[d];
+    gap[d] = 0;
     columns[0][d] = columns[1][d] = columns[2][d] = 0;
   }
   for (int k = 0; k < n; k++)
     for (int j = 0; j < n; j++)
       for (int i = 0; i < n; i++, lattice += 3)
         for (int d = 0; d < 3; d++) {
-          gap[d] += value[0][i] * value[1][j] * value[2][k] * lattice[d];
-          columns[0][d] += slope[0][i] * value[1][j] * value[2][k] * lattice[d];
-          columns[1][d] += value[0][i] * slope[1][j] * value[2][k] * lattice[d];
-          columns[2][d] += value[0][i] * value[1][j] * slope[2][k] * lattice[d];
+          const double apart = lattice[d] - point[d];
+          gap[d] += value[0][i] * value[1][j] * value[2][k] * apart;
+          columns[0][d] += slope[0][i] * value[1][j] * value[2][k] * apart;
+          columns[1][d] += value[0][i] * slope[1][j] * value[2][k] * apart;
+          columns[2][d] += value[0][i] * value[1][j] * slope[2][k] * apart;
         }
 }
 
@@ -55,16 +58,36 @@ static bool newton(const sp_hexes *hexes, sp_lid element, const double point[3],
   return false;
 }
 
+/* Rounding of the point and of the element's nodes, DBL_EPSILON / 2 each, in reference
+ * coordinates: with the columns c of dx/dr, dr_d/dx is the cross product of the other two over the
+ * determinant. */
+static void rounding(const sp_hexes *hexes, sp_lid element, const double point[3],
+                     const double reference[3], double out[3]) {
+  double gap[3], c[3][3];
+  evaluate(hexes, element, point, reference, gap, c);
+  const double determinant = fabs(triple(c[0], c[1], c[2]));
+  for (int d = 0; d < 3; d++) {
+    const double *a = c[(d + 1) % 3], *b = c[(d + 2) % 3];
+    out[d] = 0;
+    for (int x = 0; x < 3; x++) {
+      const int y = (x + 1) % 3, z = (x + 2) % 3;
+      out[d] += fabs(a[y] * b[z] - a[z] * b[y]) * DBL_EPSILON * fabs(point[x]) / determinant;
+    }
+  }
+}
+
 bool sp_locate_in_element(const sp_hexes *hexes, sp_lid element, const double point[3],
                           double reference[3]) {
   static const double OUTSIDE = 1 + 1e-8;
   /* Start at the centre, then in the middle of each octant: strongly curved elements need that. */
   for (int start = -1; start < SP_CORNERS; start++) {
+    double margin[3];
     for (int d = 0; d < 3; d++) reference[d] = start < 0 ? 0 : (start >> d & 1) - 0.5;
     if (!newton(hexes, element, point, reference)) continue;
     bool inside = true;
+    rounding(hexes, element, point, reference, margin);
     for (int d = 0; d < 3; d++) {
-      inside = inside && fabs(reference[d]) <= OUTSIDE;
+      inside = inside && fabs(reference[d]) <= OUTSIDE + margin[d];
       reference[d] = fmax(-1, fmin(1, reference[d]));
     }
     return inside;
@@ -72,7 +95,7 @@ bool sp_locate_in_element(const sp_hexes *hexes, sp_lid element, const double po
   return false;
 }
 
-/* Whether the bounding box of the lattice, extended by half its width on each side, contains the
+/* True if the bounding box of the lattice, extended by half its width on each side, contains the
  * point. Curved elements extend beyond the box of their lattice, but by less than that. */
 static bool may_contain(const sp_hexes *hexes, sp_lid element, const double point[3]) {
   const size_t points = sp_hexes_lattice_size(hexes);

@@ -130,6 +130,7 @@ typedef struct sp_config {
     sp_boundary_entry *entries; /* without "default" */
     int count;
     sp_boundary_entry fallback; /* "default": every exterior face that no entry claims */
+    bool fallback_given;
     char *where;                /* of the first line that the user gave, NULL if there was none */
   } boundary;
   struct {

@@ -121,6 +121,7 @@ static sp_status check_orders(const sp_config_origin *origin, const sp_config *c
 
 sp_status sp_config_check(const sp_config_origin *origin, sp_config *config) {
   config->problem.lambda_given = sp_config_where(origin, "problem", "lambda");
+  config->boundary.fallback_given = sp_config_where(origin, "boundary", "default");
   config->problem.kappa_given = sp_config_where(origin, "problem", "kappa");
   SP_TRY(resolve_shape(origin, config));
   SP_TRY(resolve_initial(origin, config));

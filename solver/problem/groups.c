@@ -51,6 +51,19 @@ const char *sp_groups_list(int count, const sp_group *groups, const bool *wanted
   return text;
 }
 
+sp_status sp_groups_check_default(const char *where, const char *what, int count,
+                                  const sp_group *groups, int member_count, const int *part_of,
+                                  int fallback) {
+  for (int g = 0; g < count; g++)
+    for (int m = 0; m < member_count && strcmp(groups[g].name, "default") == 0; m++)
+      if (groups[g].members[m] && part_of[m] == fallback)
+        return sp_fail(SP_ERR_INPUT,
+                       "%s: this means all that no other line names, but the mesh has a %s "
+                       "'default', too: name that by its number, %d",
+                       where, what, groups[g].number);
+  return SP_OK;
+}
+
 sp_status sp_groups_check(const char *where, const char *what, const char *name, int count,
                           const sp_group *groups) {
   char known[512];

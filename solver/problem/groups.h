@@ -13,6 +13,14 @@ bool sp_group_is_called(const sp_group *group, const char *name);
 sp_status sp_groups_check(const char *where, const char *what, const char *name, int count,
                           const sp_group *groups);
 
+/* Refuse a group called "default" unless a line names it by its number: the line `where` of that
+ * name means all that no other line names. part_of[member_count] is the line that each member of
+ * the groups belongs to, `fallback` if none names it. `what` says what the groups are. Errors:
+ * SP_ERR_INPUT. Local. */
+sp_status sp_groups_check_default(const char *where, const char *what, int count,
+                                  const sp_group *groups, int member_count, const int *part_of,
+                                  int fallback);
+
 /* The names, or else the numbers, of the groups for which wanted[group] is true, of all if it is
  * NULL, with commas between them; a list that does not fit `size` is cut. Returns `text`. Local. */
 const char *sp_groups_list(int count, const sp_group *groups, const bool *wanted, size_t size,

@@ -120,17 +120,6 @@ static sp_status claim(const sp_config *config, const sp_material_entry *entry, 
   return SP_OK;
 }
 
-/* A Physical Volume called `default` cannot be told from the elements that no section names. */
-static sp_status check_default(const sp_material_entry *entry, const sp_hexes *hexes) {
-  for (int g = 0; g < hexes->volume_group_count && entry; g++)
-    if (strcmp(hexes->volume_groups[g].name, "default") == 0)
-      return sp_fail(SP_ERR_INPUT,
-                     "%s: this means the elements that no other section names, but the mesh has a "
-                     "Physical Volume 'default', too: write [material %d] for that",
-                     entry->where, hexes->volume_groups[g].number);
-  return SP_OK;
-}
-
 sp_status sp_materials_create(const sp_config *config, const sp_hexes *hexes, sp_materials *out) {
   const int entries = config->materials.count, volumes = hexes->volume_count;
   const sp_material_entry *other = find_default(config);
@@ -138,7 +127,6 @@ sp_status sp_materials_create(const sp_config *config, const sp_hexes *hexes, sp
   *out = (sp_materials){.count = count};
   SP_TRY(sp_allocate((size_t)count, sizeof *out->list, "materials", &out->list));
   SP_TRY(sp_allocate((size_t)volumes, sizeof *out->of_volume, "materials", &out->of_volume));
-  SP_TRY(check_default(other, hexes));
   SP_TRY(parse_common(config, &out->common));
   out->list[count - 1] = out->common;
   for (int i = 0, m = 0; i < entries; i++) {
@@ -151,7 +139,9 @@ sp_status sp_materials_create(const sp_config *config, const sp_hexes *hexes, sp
     const sp_material_entry *entry = &config->materials.entries[i];
     if (!is_default(entry)) SP_TRY(claim(config, entry, m++, hexes, out));
   }
-  return SP_OK;
+  if (!other) return SP_OK;
+  return sp_groups_check_default(other->where, "Physical Volume", hexes->volume_group_count,
+                                 hexes->volume_groups, volumes, out->of_volume, count - 1);
 }
 
 void sp_materials_free(sp_materials *materials) {

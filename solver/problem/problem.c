@@ -73,7 +73,10 @@ static sp_status claim_surfaces(const sp_config *config, const sp_hexes *hexes,
     SP_TRY(claim_group(entry, entry->group, p, fallback, hexes, problem));
     if (entry->partner) SP_TRY(claim_group(entry, entry->partner, p, fallback, hexes, problem));
   }
-  return SP_OK;
+  if (!config->boundary.fallback_given) return SP_OK;
+  return sp_groups_check_default(config->boundary.fallback.formula.where, "Physical Surface",
+                                 hexes->group_count, hexes->groups, hexes->surface_count,
+                                 problem->part_of_surface, fallback);
 }
 
 int sp_problem_face_part(const sp_problem *problem, const sp_hexes *hexes, sp_lid element,
