@@ -1,6 +1,8 @@
 /* Output for the user: lines and tables on standard output, written by rank 0 only, and, if
- * standard output is a terminal, a progress line that is overwritten in place. With -q there is
- * neither. Error messages are printed by main, to standard error. All functions Local. */
+ * standard output is a terminal, a progress line that is overwritten in place. In a pipe or a file
+ * the text of the progress line becomes a line of its own if nothing else has been printed for some
+ * seconds, so that a running program is never silent for more than ten. With -q there is nothing.
+ * Error messages are printed by main, to standard error. All functions Local. */
 #ifndef SP_IO_TERMINAL_H
 #define SP_IO_TERMINAL_H
 
@@ -12,7 +14,7 @@
 
 typedef struct sp_terminal {
   bool prints;       /* rank 0 without -q */
-  bool progress;     /* and standard output is a terminal */
+  bool progress;     /* prints, and standard output is a terminal */
   bool line_open;    /* a progress line is on screen */
   double last_shown; /* MPI_Wtime of it */
   sp_json *json;     /* what the tables say, for programs (--json); borrowed; NULL for none */
@@ -35,18 +37,21 @@ sp_terminal sp_terminal_open(MPI_Comm comm, bool quiet);
 void sp_terminal_print(sp_terminal *terminal, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Replace the progress line. */
+/* Replace the progress line. Without a terminal, keep it for when it is time for a line. */
 void sp_terminal_show(sp_terminal *terminal, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Whether the progress line is due: there is one, and it has stood for a tenth of a second. */
+/* True if the last progress line, or the text kept for one, is a tenth of a second old. */
 bool sp_terminal_is_due(const sp_terminal *terminal);
+
+/* True if this terminal prints to a pipe or a file, and has printed nothing for so many seconds. */
+bool sp_terminal_is_silent(const sp_terminal *terminal, double seconds);
 
 /* Replace the progress line if it is due. */
 void sp_terminal_progress(sp_terminal *terminal, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Remove the progress line, if there is one. */
+/* Remove the progress line, or the text kept for one, if there is one. */
 void sp_terminal_clear(sp_terminal *terminal);
 
 /* Flush standard output and check that everything printed was written: a full disk behind `>` must

@@ -25,6 +25,7 @@ struct sp_report {
   sp_record record;          /* on rank 0, if wanted */
   const char *field;         /* the file that was written, NULL if there is none */
   double flops, bytes, dofs; /* of one matvec, over all ranks */
+  double last_line;          /* relative residual of the last line in a batch log */
   sp_outcome outcome;
 };
 
@@ -83,6 +84,7 @@ sp_status sp_report_open(const sp_workers *workers, const sp_config *config, sp_
                           .comm = comm,
                           .config = config,
                           .terminal = terminal,
+                          .last_line = INFINITY,
                           .record = {.json = terminal->json},
                           .outcome = {.tolerance = config->solver.tolerance}};
     if (rank == 0 && config->output.log[0])
@@ -249,8 +251,15 @@ static void show_progress(sp_report *report, const sp_cg_iteration *iteration) {
   const sp_config *config = report->config;
   sp_progress_describe(&report->outcome.progress, config->solver.tolerance,
                        config->solver.max_iterations, MPI_Wtime(), sizeof more, more);
-  sp_terminal_show(report->terminal, "  iteration %lld, relative residual %.1e%s",
-                   (long long)iteration->iteration, iteration->relative, more);
+  char text[160];
+  snprintf(text, sizeof text, "  iteration %lld, relative residual %.1e%s",
+           (long long)iteration->iteration, iteration->relative, more);
+  sp_terminal_show(report->terminal, "%s", text);
+  /* In a batch log, a line per decade; fast runs need none. */
+  if (iteration->relative > 0.1 * report->last_line) return;
+  if (!sp_terminal_is_silent(report->terminal, 1)) return;
+  sp_terminal_print(report->terminal, "%s\n", text);
+  report->last_line = iteration->relative;
 }
 
 sp_status sp_report_iteration(const sp_cg_iteration *iteration, void *context) {
