@@ -1,4 +1,6 @@
+#include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -54,5 +56,21 @@ sp_status sp_allocate(size_t count, size_t size, const char *what, void *out) {
   memcpy(out, &memory, sizeof memory);
   if (!memory)
     return sp_fail(SP_ERR_SYSTEM, "out of memory: %s needs %zu times %zu bytes", what, count, size);
+  return SP_OK;
+}
+
+sp_status sp_format(char **out, const char *format, ...) {
+  char *text;
+  va_list arguments;
+  va_start(arguments, format);
+  const int length = vsnprintf(NULL, 0, format, arguments);
+  va_end(arguments);
+  if (length < 0) return sp_fail(SP_ERR_SYSTEM, "a text is too long");
+  SP_TRY(sp_allocate((size_t)length + 1, 1, "a text", &text));
+  va_start(arguments, format);
+  vsnprintf(text, (size_t)length + 1, format, arguments);
+  va_end(arguments);
+  free(*out);
+  *out = text;
   return SP_OK;
 }

@@ -73,6 +73,10 @@ int sp_exit_code(sp_status status);
  * message. Local. Errors: SP_ERR_SYSTEM. */
 sp_status sp_allocate(size_t count, size_t size, const char *what, void *out);
 
+/* Print into a new text; the caller frees *out. The old *out is freed afterwards, so it may be an
+ * argument. Unchanged after a failure. Local. Errors: SP_ERR_SYSTEM. */
+sp_status sp_format(char **out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* Call once at the start of a program: memory that is freed is kept for arrays to come, instead of
  * going back to the system, which would have to clear it again. Local. */
 void sp_allocate_start(void);

@@ -2,7 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <stdint.h>
 
-#include "solver/case/config_keys.h"
+#include "solver/case/config_internal.h"
 #include "tests/config_case.h"
 
 /* One key in a file and as an override, with the same error; an empty override counts as not given.
@@ -294,7 +294,7 @@ static void test_values(void) {
   for (int k = 0; k < sp_key_count; k++) {
     const sp_key *key = &sp_keys[k];
     /* May be any text, or is tested in config_sections.c. */
-    bool listed = key->optional || key->named;
+    bool listed = key->optional || sp_key_is_titled(key);
     for (int n = 0; n < LISTED && !listed; n++)
       listed = sp_key_find(keys[n].section, keys[n].key) == key;
     CHECK(listed, "no wrong values of %s.%s are known", key->section,

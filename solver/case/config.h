@@ -21,11 +21,13 @@
 #include <stdio.h>
 
 #include "io/error.h"
+#include "io/json.h"
 #include "mesh/box.h"
 #include "operators/kinds.h"
 #include "operators/platform.h"
 #include "operators/transport.h"
 #include "solver/case/output_paths.h"
+#include "solver/linear/cg.h"
 #include "solver/linear/coarse.h"
 #include "solver/linear/multigrid.h"
 #include "solver/linear/preconditioner.h"
@@ -51,6 +53,7 @@ typedef struct sp_formula {
  */
 typedef struct sp_boundary_entry {
   char *group;
+  char *where; /* "case.ini:12: boundary.group", prefix of messages; NULL for "default" */
   sp_condition condition;
   sp_formula alpha;   /* of robin only */
   sp_formula formula; /* text NULL: derived from the solution; `where` is always set */
@@ -131,11 +134,11 @@ typedef struct sp_config {
     int count;
     sp_boundary_entry fallback; /* "default": every exterior face that no entry claims */
     bool fallback_given;
-    char *where;                /* of the first line that the user gave, NULL if there was none */
+    char *where; /* of the first line that the user gave, NULL if there was none */
   } boundary;
   struct {
-    double tolerance;   /* from DBL_EPSILON to below 1 */
-    int criterion;      /* sp_cg_criterion */
+    double tolerance; /* from DBL_EPSILON to below 1 */
+    sp_cg_criterion criterion;
     int max_iterations; /* >= 1 */
     sp_preconditioner_kind preconditioner;
     /* Of multigrid. */
@@ -156,7 +159,7 @@ typedef struct sp_config {
     char *log, *field;
     /* Where the user named them, for messages; NULL for defaults. */
     char *log_where, *field_where, *flux_where;
-    int flux;     /* 1: the field holds kappa grad u, too; else 0 */
+    int flux; /* 1: the field holds kappa grad u, too; else 0 */
   } output;
   struct {
     sp_probe_entry *entries; /* in the order of the file */
@@ -198,6 +201,13 @@ void sp_config_outputs(const sp_config *config, sp_output_path outputs[SP_OUTPUT
  * configuration. The caller frees *text. Local. Errors: SP_ERR_SYSTEM; SP_ERR_INPUT if the mesh's
  * path cannot be written in a case. */
 sp_status sp_config_format(const sp_config *config, char **text);
+
+/* Add to `json` the object "case": the resolved case, one object per section and one member per
+ * key. Integers and numbers are JSON numbers, in an array where there are several;
+ * other values are strings. Sections [material NAME] and [region NAME] are objects by NAME in
+ * "material" and "region". Keys without a meaning in this case are left out. Errors: those of
+ * sp_config_format. Local. */
+sp_status sp_config_write_json(const sp_config *config, sp_json *json);
 
 /* A commented INI text with every key and its default, for --defaults. Local. Errors:
  * SP_ERR_SYSTEM. */

@@ -1,31 +1,27 @@
-#include "solver/case/config_check.h"
-
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "solver/case/config_keys.h"
-#include "solver/case/config_sections.h"
+#include "solver/case/config_internal.h"
 #include "solver/case/output_paths.h"
 
+static const sp_given *given(const sp_config_origin *origin, const char *section,
+                             const char *name) {
+  return &origin->given[sp_key_find(section, name) - sp_keys];
+}
+
 const char *sp_config_where(const sp_config_origin *origin, const char *section, const char *name) {
-  return origin->where[sp_key_find(section, name) - sp_keys];
+  return given(origin, section, name)->where;
 }
 
 /* Make *file the path as the program opens it: relative to the folder of the case file if that
  * names it, else to the working directory. */
-static sp_status resolve_file(const sp_config_origin *origin, bool in_argument, char **file) {
+static sp_status resolve_file(const sp_config_origin *origin, const char *section, const char *name,
+                              char **file) {
   const char *slash = origin->path ? strrchr(origin->path, '/') : NULL;
-  if (!slash || **file == '/' || in_argument) return SP_OK;
-  const size_t folder = (size_t)(slash - origin->path) + 1, name = strlen(*file) + 1;
-  char *joined = NULL;
-  SP_TRY(sp_allocate(folder + name, 1, "the path of a file", &joined));
-  memcpy(joined, origin->path, folder);
-  memcpy(joined + folder, *file, name);
-  free(*file);
-  *file = joined;
-  return SP_OK;
+  if (!slash || **file == '/' || given(origin, section, name)->in_argument) return SP_OK;
+  return sp_format(file, "%.*s%s", (int)(slash + 1 - origin->path), origin->path, *file);
 }
 
 static sp_status resolve_shape(const sp_config_origin *origin, sp_config *config) {
@@ -38,8 +34,11 @@ static sp_status resolve_shape(const sp_config_origin *origin, sp_config *config
   if (shape && !file && config->mesh.shape == SP_SHAPE_FILE)
     return sp_fail(SP_ERR_INPUT, "%s: no mesh.file is given; give it, or drop shape = file", shape);
   config->mesh.shape = file ? SP_SHAPE_FILE : SP_SHAPE_BOX;
-  SP_TRY(sp_copy_text(file ? file : shape ? shape : "default of mesh.shape", &config->mesh.where));
-  if (file) return resolve_file(origin, origin->file_in_argument, &config->mesh.file);
+  SP_TRY(sp_format(&config->mesh.where, "%s",
+                   file    ? file
+                   : shape ? shape
+                           : "default of mesh.shape"));
+  if (file) return resolve_file(origin, "mesh", "file", &config->mesh.file);
   free(config->mesh.file);
   config->mesh.file = NULL;
   return SP_OK;
@@ -54,7 +53,7 @@ const char *sp_config_initial_file(const sp_config *config) {
 
 static sp_status resolve_initial(const sp_config_origin *origin, sp_config *config) {
   if (!sp_config_initial_file(config)) return SP_OK;
-  return resolve_file(origin, origin->initial_in_argument, &config->problem.initial.text);
+  return resolve_file(origin, "problem", "initial", &config->problem.initial.text);
 }
 
 static sp_status check_corners(const sp_config_origin *origin, const sp_config *config) {
@@ -81,8 +80,8 @@ void sp_config_outputs(const sp_config *config, sp_output_path outputs[SP_OUTPUT
 }
 
 static sp_status keep_where(const sp_config_origin *origin, const char *name, char **where) {
-  const char *given = sp_config_where(origin, "output", name);
-  return given ? sp_copy_text(given, where) : SP_OK;
+  const char *line = sp_config_where(origin, "output", name);
+  return line ? sp_format(where, "%s", line) : SP_OK;
 }
 
 static sp_status check_outputs(const sp_config_origin *origin, sp_config *config) {
@@ -119,6 +118,35 @@ static sp_status check_orders(const sp_config_origin *origin, const sp_config *c
                  sp_config_where(origin, "solver", "orders"), order);
 }
 
+/* Every region has a number besides its name, and `default` means something else. */
+static sp_status check_region_name(const sp_region_entry *region) {
+  const bool number = strspn(region->name, "0123456789") == strlen(region->name);
+  if (!number && strcmp(region->name, "default") != 0) return SP_OK;
+  return sp_fail(SP_ERR_INPUT, "%s: expected another name: %s", region->where,
+                 number ? "numbers are those of the regions in the order of the case"
+                        : "[material default] is for elements that no other section names");
+}
+
+/* Corners of regions that are not given are those of the box. */
+static sp_status resolve_regions(sp_config *config) {
+  for (int r = 0; r < config->regions.count; r++) {
+    sp_region_entry *region = &config->regions.entries[r];
+    SP_TRY(check_region_name(region));
+    if (config->mesh.shape != SP_SHAPE_BOX)
+      return sp_fail(SP_ERR_INPUT,
+                     "%s: only a box has regions, but mesh.file is given: use the Physical Volumes "
+                     "of the mesh",
+                     region->where);
+    if (isnan(region->lower[0])) memcpy(region->lower, config->mesh.lower, sizeof region->lower);
+    if (isnan(region->upper[0])) memcpy(region->upper, config->mesh.upper, sizeof region->upper);
+    for (int d = 0; d < 3; d++)
+      if (!(region->upper[d] > region->lower[d]))
+        return sp_fail(SP_ERR_INPUT, "%s: expected upper above lower, found %g to %g in %c",
+                       region->where, region->lower[d], region->upper[d], "xyz"[d]);
+  }
+  return SP_OK;
+}
+
 sp_status sp_config_check(const sp_config_origin *origin, sp_config *config) {
   config->problem.lambda_given = sp_config_where(origin, "problem", "lambda");
   config->boundary.fallback_given = sp_config_where(origin, "boundary", "default");
@@ -126,11 +154,11 @@ sp_status sp_config_check(const sp_config_origin *origin, sp_config *config) {
   SP_TRY(resolve_shape(origin, config));
   SP_TRY(resolve_initial(origin, config));
   for (int k = 0; k < sp_key_count; k++)
-    if (origin->where[k] && sp_keys[k].applies && !sp_keys[k].applies(config))
-      return sp_fail(SP_ERR_INPUT, "%s: %s", origin->where[k], sp_keys[k].misfit);
+    if (origin->given[k].where && sp_keys[k].applies && !sp_keys[k].applies(config))
+      return sp_fail(SP_ERR_INPUT, "%s: %s", origin->given[k].where, sp_keys[k].misfit);
   SP_TRY(check_outputs(origin, config));
   SP_TRY(check_tolerance(origin, config));
   SP_TRY(check_orders(origin, config));
   SP_TRY(check_corners(origin, config));
-  return sp_sections_resolve(config);
+  return resolve_regions(config);
 }

@@ -1,14 +1,12 @@
 /* The table of all keys, and the error for names that are not in it. */
-#include "solver/case/config_keys.h"
+#include "solver/case/config_internal.h"
 
 #include <float.h>
 #include <limits.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "io/ini.h"
 #include "io/threads.h"
-#include "solver/linear/cg.h"
 
 _Static_assert(sizeof(sp_shape) == sizeof(int), "enums are written and read as int");
 
@@ -68,343 +66,167 @@ static bool may_be_multigrid(const sp_config *config) {
   return kind == SP_PRECONDITIONER_MULTIGRID || kind == SP_PRECONDITIONER_AUTO;
 }
 
-#define FIELD(member) .offset = offsetof(sp_config, member)
+#define LIST_OF(member, noun)                                                                      \
+  {                                                                                                \
+    .entries = offsetof(sp_config, member.entries), .count = offsetof(sp_config, member.count),    \
+    .size = sizeof *((sp_config *)0)->member.entries, .where = offsetof(sp_##noun##_entry, where), \
+    .what = #member                                                                                \
+  }
+
+enum { BOUNDARIES, PROBES, RESULTS, MATERIALS, REGIONS };
+const sp_key_list sp_key_lists[] = {[BOUNDARIES] = LIST_OF(boundary, boundary),
+                                    [PROBES] = LIST_OF(probes, probe),
+                                    [RESULTS] = LIST_OF(results, result),
+                                    [MATERIALS] = LIST_OF(materials, material),
+                                    [REGIONS] = LIST_OF(regions, region)};
+const int sp_key_list_count = sizeof sp_key_lists / sizeof *sp_key_lists;
+
+/* Places: a key of the case, lines with a free name, a key of [material NAME] or [region NAME]. */
+#define KEY(section_, name_, member)                                                               \
+  .section = section_, .name = name_, .offset = offsetof(sp_config, member)
+#define LINES(section_, list_, offset_)                                                            \
+  .section = section_, .list = &sp_key_lists[list_], .offset = offset_
 #define MATERIAL(member)                                                                           \
-  .type = SP_KEY_FORMULA, .offset = offsetof(sp_material_entry, member), .named = true,            \
-  .optional = true, .fallback = ""
+  .section = "material", .name = #member, .list = &sp_key_lists[MATERIALS],                        \
+  .offset = offsetof(sp_material_entry, member), FORMULA, OPTIONAL
 #define REGION(member)                                                                             \
-  .type = SP_KEY_NUMBER, .offset = offsetof(sp_region_entry, member), .named = true, .count = 3,   \
-  ANY_NUMBER
-#define WORDS(list) .type = SP_KEY_CHOICE, .choices = (list)
-#define ANY_NUMBER .minimum = -DBL_MAX, .maximum = DBL_MAX
+  .section = "region", .name = #member, .list = &sp_key_lists[REGIONS],                            \
+  .offset = offsetof(sp_region_entry, member), NUMBERS(3)
+
+/* Types. */
+#define INTEGERS(count_, minimum_, maximum_)                                                       \
+  .type = SP_KEY_INTEGER, .count = count_, .minimum = minimum_, .maximum = maximum_
+#define LIST(count_, minimum_, maximum_)                                                           \
+  .type = SP_KEY_LIST, .count = count_, .minimum = minimum_, .maximum = maximum_
+#define NUMBER(minimum_, maximum_)                                                                 \
+  .type = SP_KEY_NUMBER, .count = 1, .minimum = minimum_, .maximum = maximum_
+#define NUMBERS(count_)                                                                            \
+  .type = SP_KEY_NUMBER, .count = count_, .minimum = -DBL_MAX, .maximum = DBL_MAX
+#define WORDS(names) .type = SP_KEY_CHOICE, .choices = names
+#define TEXT(fallback_) .type = SP_KEY_TEXT, .optional = true, .fallback = fallback_
+#define FORMULA .type = SP_KEY_FORMULA
+#define OPTIONAL .optional = true, .fallback = ""
+
+/* Conditions. */
 #define MULTIGRID_ONLY                                                                             \
   .applies = may_be_multigrid,                                                                     \
   .misfit = "only preconditioner = multigrid has this; drop it or set the preconditioner"
 #define BOX_ONLY                                                                                   \
   .applies = is_box, .misfit = "only a box has this, but mesh.file is given; drop one of the two"
+#define KERSHAW_ONLY                                                                               \
+  .applies = is_kershaw, .misfit = "only map = kershaw has this; drop it or set the map"
 
 const sp_key sp_keys[] = {
-    {.section = "mesh",
-     .name = "file",
-     .type = SP_KEY_TEXT,
-     FIELD(mesh.file),
-     .optional = true,
-     .fallback = "",
+    {KEY("mesh", "file", mesh.file), TEXT(""),
      .help = "mesh of hexahedra, .msh or .geo; relative to the case file that names it"},
-    {.section = "mesh",
-     .name = "shape",
-     .type = SP_KEY_CHOICE,
-     FIELD(mesh.shape),
-     .choices = shapes,
-     .fallback = "box",
+    {KEY("mesh", "shape", mesh.shape), WORDS(shapes), .fallback = "box",
      .help = "file where file is given, otherwise box"},
-    {.section = "mesh",
-     .name = "elements",
-     .type = SP_KEY_INTEGER,
-     FIELD(mesh.elements),
-     .count = 3,
-     .minimum = 1,
-     .maximum = INT_MAX,
-     .fallback = "8 8 8",
-     BOX_ONLY,
+    {KEY("mesh", "elements", mesh.elements), INTEGERS(3, 1, INT_MAX), .fallback = "8 8 8", BOX_ONLY,
      .help = "elements of the box in x, y and z"},
-    {.section = "mesh",
-     .name = "lower",
-     .type = SP_KEY_NUMBER,
-     FIELD(mesh.lower),
-     .count = 3,
-     ANY_NUMBER,
-     .fallback = "0 0 0",
-     BOX_ONLY,
+    {KEY("mesh", "lower", mesh.lower), NUMBERS(3), .fallback = "0 0 0", BOX_ONLY,
      .help = "corner of the box"},
-    {.section = "mesh",
-     .name = "upper",
-     .type = SP_KEY_NUMBER,
-     FIELD(mesh.upper),
-     .count = 3,
-     ANY_NUMBER,
-     .fallback = "1 1 1",
-     BOX_ONLY,
+    {KEY("mesh", "upper", mesh.upper), NUMBERS(3), .fallback = "1 1 1", BOX_ONLY,
      .help = "the corner opposite to lower"},
-    {.section = "mesh",
-     .name = "map",
-     WORDS(sp_map_names),
-     FIELD(mesh.map),
-     .fallback = "none",
-     BOX_ONLY,
+    {KEY("mesh", "map", mesh.map), WORDS(sp_map_names), .fallback = "none", BOX_ONLY,
      .help = "deformation of the box"},
-    {.section = "mesh",
-     .name = "epsilon",
-     .type = SP_KEY_NUMBER,
-     FIELD(mesh.epsilon),
-     .count = 1,
-     .minimum = 0,
-     .minimum_excluded = true,
-     .maximum = 1,
-     .fallback = "0.3",
-     .applies = is_kershaw,
-     .misfit = "only map = kershaw has this; drop it or set the map",
+    {KEY("mesh", "epsilon", mesh.epsilon), NUMBER(0, 1), .minimum_excluded = true,
+     .fallback = "0.3", KERSHAW_ONLY,
      .help = "for map = kershaw: 1 is the plain box, smaller deforms it more"},
-    {.section = "mesh",
-     .name = "step",
-     WORDS(sp_step_names),
-     FIELD(mesh.step),
-     .fallback = "quintic",
-     .applies = is_kershaw,
-     .misfit = "only map = kershaw has this; drop it or set the map",
+    {KEY("mesh", "step", mesh.step), WORDS(sp_step_names), .fallback = "quintic", KERSHAW_ONLY,
      .help = "for map = kershaw: how layers are blended; linear as in nekRS"},
-    {.section = "mesh",
-     .name = "refine",
-     .type = SP_KEY_INTEGER,
-     FIELD(mesh.refine),
-     .count = 1,
-     .minimum = 0,
-     .maximum = 10,
-     .fallback = "0",
+    {KEY("mesh", "refine", mesh.refine), INTEGERS(1, 0, 10), .fallback = "0",
      .help = "uniform refinements, each divides every element into 8"},
 
-    {.section = "discretization",
-     .name = "order",
-     .type = SP_KEY_INTEGER,
-     FIELD(discretization.order),
-     .count = 1,
-     .minimum = 1,
-     .maximum = 15,
-     .fallback = "7",
+    {KEY("discretization", "order", discretization.order), INTEGERS(1, 1, 15), .fallback = "7",
      .help = "polynomial order N"},
-    {.section = "discretization",
-     .name = "operator",
-     WORDS(sp_operator_names),
-     FIELD(discretization.operator_kind),
-     .fallback = "bp3.5",
-     .help = "what is solved, and with which quadrature"},
-    {.section = "discretization",
-     .name = "geometry",
-     WORDS(sp_geometry_names),
-     FIELD(discretization.geometry),
-     .fallback = "auto",
-     .help = "factors stored at every point, or recomputed from the corners"},
+    {KEY("discretization", "operator", discretization.operator_kind), WORDS(sp_operator_names),
+     .fallback = "bp3.5", .help = "what is solved, and with which quadrature"},
+    {KEY("discretization", "geometry", discretization.geometry), WORDS(sp_geometry_names),
+     .fallback = "auto", .help = "factors stored at every point, or recomputed from the corners"},
 
-    {.section = "problem",
-     .name = "lambda",
-     .type = SP_KEY_FORMULA,
-     FIELD(problem.lambda),
-     .fallback = "1",
-     .applies = is_lambda_given,
+    {KEY("problem", "lambda", problem.lambda), FORMULA, .fallback = "1", .applies = is_lambda_given,
      .help = "formula >= 0 in -div(kappa grad u) + lambda u = f; not for the mass operator"},
-    {.section = "problem",
-     .name = "kappa",
-     .type = SP_KEY_FORMULA,
-     FIELD(problem.kappa),
-     .fallback = "1",
-     .applies = is_kappa_given,
+    {KEY("problem", "kappa", problem.kappa), FORMULA, .fallback = "1", .applies = is_kappa_given,
      .help = "formula > 0, the diffusion coefficient; not for the mass operator"},
-    {.section = "problem",
-     .name = "solution",
-     .type = SP_KEY_FORMULA,
-     FIELD(problem.solution),
-     .optional = true,
-     .fallback = "",
+    {KEY("problem", "solution", problem.solution), FORMULA, OPTIONAL,
      .help = "exact solution u(x, y, z), where one is known"},
-    {.section = "problem",
-     .name = "forcing",
-     .type = SP_KEY_FORMULA,
-     FIELD(problem.forcing),
-     .optional = true,
-     .fallback = "",
+    {KEY("problem", "forcing", problem.forcing), FORMULA, OPTIONAL,
      .help = "right-hand side f; derived from solution if empty"},
-    {.section = "problem",
-     .name = "initial",
-     .type = SP_KEY_FORMULA,
-     FIELD(problem.initial),
-     .optional = true,
-     .fallback = "",
+    {KEY("problem", "initial", problem.initial), FORMULA, OPTIONAL,
      .help = "what CG starts from: a formula, or a field (.hdf) of this mesh; path as mesh.file"},
 
-    {.section = "boundary",
-     .name = "default",
-     .type = SP_KEY_CONDITION,
-     FIELD(boundary.fallback),
-     .choices = default_conditions,
-     .fallback = "dirichlet",
-     .applies = is_boundary_given,
+    {KEY("boundary", "default", boundary.fallback), .type = SP_KEY_CONDITION,
+     .choices = default_conditions, .fallback = "dirichlet", .applies = is_boundary_given,
      .help = "faces of no group listed; without a formula, data come from solution"},
-    {.section = "boundary",
-     .name = NULL,
-     .type = SP_KEY_CONDITION,
-     .choices = conditions,
+    {LINES("boundary", BOUNDARIES, 0), .type = SP_KEY_CONDITION, .choices = conditions,
      .help = "GROUP = dirichlet [G] | neumann [G] | robin ALPHA[, G] | periodic OTHER, one line "
              "per group"},
 
-    {.section = "solver",
-     .name = "tolerance",
-     .type = SP_KEY_NUMBER,
-     FIELD(solver.tolerance),
-     .count = 1,
-     .minimum = 0,
-     .minimum_excluded = true,
-     .maximum = 1,
-     .maximum_excluded = true,
-     .fallback = "1e-8",
-     .help = "on the error, see solver.criterion"},
-    {.section = "solver",
-     .name = "criterion",
-     .type = SP_KEY_CHOICE,
-     .choices = sp_cg_criterion_names,
-     FIELD(solver.criterion),
+    {KEY("solver", "tolerance", solver.tolerance), NUMBER(0, 1), .minimum_excluded = true,
+     .maximum_excluded = true, .fallback = "1e-8", .help = "on the error, see solver.criterion"},
+    {KEY("solver", "criterion", solver.criterion), WORDS(sp_cg_criterion_names),
      .fallback = "energy",
      .help = "energy: the estimated error in the energy norm, relative to what CG has added to its "
              "start; residual: ||r|| / ||b||, for benchmarks that are defined by it"},
-    {.section = "solver",
-     .name = "max_iterations",
-     .type = SP_KEY_INTEGER,
-     FIELD(solver.max_iterations),
-     .count = 1,
-     .minimum = 1,
-     .maximum = INT_MAX,
-     .fallback = "1000",
-     .help = "limit of the conjugate gradients"},
-    {.section = "solver",
-     .name = "preconditioner",
-     WORDS(sp_preconditioner_names),
-     FIELD(solver.preconditioner),
+    {KEY("solver", "max_iterations", solver.max_iterations), INTEGERS(1, 1, INT_MAX),
+     .fallback = "1000", .help = "limit of the conjugate gradients"},
+    {KEY("solver", "preconditioner", solver.preconditioner), WORDS(sp_preconditioner_names),
      .fallback = "auto",
      .help =
          "auto: multigrid; jacobi (the diagonal) for mass and for large meshes of order 1 on GPUs"},
-    {.section = "solver",
-     .name = "smoother",
-     WORDS(sp_smoother_names),
-     FIELD(solver.smoother),
-     .fallback = "auto",
-     MULTIGRID_ONLY,
-     .help = "of multigrid; auto: schwarz if elements are stretched, else jacobi"},
-    {.section = "solver",
-     .name = "smoother_degree",
-     .type = SP_KEY_INTEGER,
-     FIELD(solver.smoother_degree),
-     .count = 1,
-     .minimum = 1,
-     .maximum = 6,
-     .fallback = "3",
+    {KEY("solver", "smoother", solver.smoother), WORDS(sp_smoother_names), .fallback = "auto",
+     MULTIGRID_ONLY, .help = "of multigrid; auto: schwarz if elements are stretched, else jacobi"},
+    {KEY("solver", "smoother_degree", solver.smoother_degree), INTEGERS(1, 1, 6), .fallback = "3",
      MULTIGRID_ONLY,
      .help = "of multigrid's Chebyshev smoother: a higher degree gives fewer, more expensive "
              "iterations"},
-    {.section = "solver",
-     .name = "orders",
-     .type = SP_KEY_LIST,
-     FIELD(solver.orders),
-     .count = SP_LIST_MOST,
-     .minimum = 1,
-     .maximum = 15,
-     .optional = true,
-     .fallback = "",
-     MULTIGRID_ONLY,
+    {KEY("solver", "orders", solver.orders), LIST(SP_LIST_MOST, 1, 15), OPTIONAL, MULTIGRID_ONLY,
      .help = "of multigrid's levels, from order down to 1, as 7 4 2 1; empty: chosen"},
-    {.section = "solver",
-     .name = "coarse",
-     WORDS(sp_coarse_names),
-     FIELD(solver.coarse),
-     .fallback = "auto",
+    {KEY("solver", "coarse", solver.coarse), WORDS(sp_coarse_names), .fallback = "auto",
      MULTIGRID_ONLY,
      .help = "multigrid at order 1: direct or amg (hypre), or chebyshev if built without hypre"},
-    {.section = "solver",
-     .name = "precision",
-     WORDS(sp_cycle_precision_names),
-     FIELD(solver.precision),
-     .fallback = "auto",
-     MULTIGRID_ONLY,
+    {KEY("solver", "precision", solver.precision), WORDS(sp_cycle_precision_names),
+     .fallback = "auto", MULTIGRID_ONLY,
      .help = "of multigrid's cycle; auto: single where the device has such operators"},
 
-    {.section = "backend",
-     .name = "device",
-     WORDS(sp_device_names),
-     FIELD(backend.device),
-     .fallback = "auto",
+    {KEY("backend", "device", backend.device), WORDS(sp_device_names), .fallback = "auto",
      .help = "auto takes a GPU if there is one"},
-    {.section = "backend",
-     .name = "exchange",
-     WORDS(sp_transport_names),
-     FIELD(backend.exchange),
-     .fallback = "auto",
+    {KEY("backend", "exchange", backend.exchange), WORDS(sp_transport_names), .fallback = "auto",
      .help = "how values travel between GPUs; staged: through the host"},
-    {.section = "backend",
-     .name = "share",
-     WORDS(sp_share_names),
-     FIELD(backend.share),
-     .fallback = "no",
+    {KEY("backend", "share", backend.share), WORDS(sp_share_names), .fallback = "no",
      .help = "with fewer GPUs than ranks, no: one rank per GPU has elements; yes: all, in turns"},
-    {.section = "backend",
-     .name = "threads",
-     .type = SP_KEY_INTEGER,
-     FIELD(backend.threads),
-     .count = 1,
-     .minimum = 0,
-     .maximum = SP_THREADS_MAX,
-     .fallback = "0",
+    {KEY("backend", "threads", backend.threads), INTEGERS(1, 0, SP_THREADS_MAX), .fallback = "0",
      .help = "per rank; 0: OMP_NUM_THREADS, else in set-up and results the cores that ranks leave"},
 
-    {.section = "output",
-     .name = "log",
-     .type = SP_KEY_TEXT,
-     FIELD(output.log),
-     .optional = true,
-     .fallback = "run.h5",
-     .help = "run log (HDF5); empty writes none"},
-    {.section = "output",
-     .name = "field",
-     .type = SP_KEY_TEXT,
-     FIELD(output.field),
-     .optional = true,
-     .fallback = "run.hdf",
+    {KEY("output", "log", output.log), TEXT("run.h5"), .help = "run log (HDF5); empty writes none"},
+    {KEY("output", "field", output.field), TEXT("run.hdf"),
      .help = "solution (VTKHDF); empty writes none"},
-    {.section = "output",
-     .name = "flux",
-     .type = SP_KEY_CHOICE,
-     .choices = no_or_yes,
-     FIELD(output.flux),
-     .fallback = "no",
+    {KEY("output", "flux", output.flux), WORDS(no_or_yes), .fallback = "no",
      .help = "whether the field holds kappa grad u, too"},
-    {.section = "probe",
-     .name = NULL,
-     .type = SP_KEY_NUMBER,
-     .count = 3,
-     ANY_NUMBER,
+
+    {LINES("probe", PROBES, offsetof(sp_probe_entry, point)), NUMBERS(3),
      .help = "NAME = x y z, one line for each point at which the solution is wanted"},
 
-    {.section = "result",
-     .name = NULL,
-     .type = SP_KEY_RESULT,
-     .choices = result_kinds,
+    {LINES("result", RESULTS, 0), .type = SP_KEY_RESULT, .choices = result_kinds,
      .help = "NAME = integral | average | minimum | maximum | norm [of FORMULA] [over GROUP], of u "
              "without a formula of x, y, z and u, or NAME = flux over GROUP, one line each"},
 
-    {.section = "material",
-     .name = "kappa",
-     MATERIAL(kappa),
-     .help =
-         "in the Physical Volume or region NAME, a name, a number, or default; problem.kappa if "
-         "empty"},
-    {.section = "material",
-     .name = "lambda",
-     MATERIAL(lambda),
-     .help = "likewise; problem.lambda if empty"},
-    {.section = "material",
-     .name = "solution",
-     MATERIAL(solution),
-     .help = "exact solution there; problem.solution if empty"},
-    {.section = "material",
-     .name = "forcing",
-     MATERIAL(forcing),
+    {MATERIAL(kappa), .help = "in the Physical Volume or region NAME, a name, a number, or "
+                              "default; problem.kappa if empty"},
+    {MATERIAL(lambda), .help = "likewise; problem.lambda if empty"},
+    {MATERIAL(solution), .help = "exact solution there; problem.solution if empty"},
+    {MATERIAL(forcing),
      .help = "right-hand side there; problem.forcing if empty, or derived from the solution"},
 
-    {.section = "region",
-     .name = "lower",
-     REGION(lower),
-     .help = "corner of a region of the undeformed box, on planes between elements; that of the "
-             "box if it is not given"},
-    {.section = "region", .name = "upper", REGION(upper), .help = "the corner opposite to lower"},
+    {REGION(lower), .help = "corner of a region of the undeformed box, on planes between elements; "
+                            "that of the box if it is not given"},
+    {REGION(upper), .help = "the corner opposite to lower"},
 };
 const int sp_key_count = sizeof sp_keys / sizeof sp_keys[0];
+
+bool sp_key_begins_section(const sp_key *key) {
+  return key == sp_keys || strcmp(key->section, key[-1].section) != 0;
+}
 
 const sp_key *sp_key_find(const char *section, const char *name) {
   for (int k = 0; k < sp_key_count; k++)

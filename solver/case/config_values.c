@@ -1,5 +1,5 @@
 /* The values of keys: text to field and back. */
-#include "solver/case/config_keys.h"
+#include "solver/case/config_internal.h"
 
 #include <errno.h>
 #include <float.h>
@@ -7,19 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/ini.h"
-
 /* ---- Text to value ---- */
-
-sp_status sp_copy_text(const char *text, char **out) {
-  const size_t size = strlen(text) + 1;
-  char *copy = NULL;
-  SP_TRY(sp_allocate(size, 1, "a text of the case", &copy));
-  memcpy(copy, text, size);
-  free(*out);
-  *out = copy;
-  return SP_OK;
-}
 
 static void describe_choices(const char *const *choices, size_t size, char *text) {
   text[0] = '\0';
@@ -154,17 +142,14 @@ static int find_choice(const char *const *choices, const char *text, size_t leng
   return -1;
 }
 
-static sp_status set_formula(const char *text, const char *where, sp_formula *formula) {
-  sp_formula next = {NULL, NULL};
-  sp_status status = sp_copy_text(where, &next.where);
-  if (status == SP_OK && *text != '\0') status = sp_copy_text(text, &next.text);
-  if (status != SP_OK) {
-    free(next.where);
-    return status;
-  }
+/* Store the first `length` characters of `text`, without white space at their end. */
+static sp_status set_formula(const char *text, size_t length, sp_formula *formula,
+                             const char *where) {
+  while (length > 0 && strchr(SP_INI_SPACE, text[length - 1])) length--;
+  SP_TRY(sp_format(&formula->where, "%s", where));
+  if (length > 0) return sp_format(&formula->text, "%.*s", (int)length, text);
   free(formula->text);
-  free(formula->where);
-  *formula = next;
+  formula->text = NULL;
   return SP_OK;
 }
 
@@ -179,73 +164,55 @@ static size_t first_argument(const char *text) {
   return length;
 }
 
-/* One of a line's two formulas: `where` says which. */
-static sp_status set_part(const char *text, size_t length, const char *where, const char *part,
-                          sp_formula *formula) {
-  const size_t where_size = strlen(where) + strlen(part) + 4;
-  char *copy = NULL, *location = NULL;
-  while (length > 0 && strchr(SP_INI_SPACE, text[length - 1])) length--;
-  sp_status status = sp_allocate(length + 1, 1, "a text of the case", &copy);
-  if (status == SP_OK) status = sp_allocate(where_size, 1, "a location in the case", &location);
-  if (status == SP_OK) {
-    memcpy(copy, text, length);
-    snprintf(location, where_size, "%s (%s)", where, part);
-    status = set_formula(copy, location, formula);
+static sp_status set_robin(const char *text, const char *where, sp_boundary_entry *entry) {
+  const size_t length = first_argument(text);
+  const char *rest = text[length] == ',' ? text + length + 1 : text + length;
+  rest += strspn(rest, SP_INI_SPACE);
+  if (is_blank(text) || text[0] == ',')
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: expected robin ALPHA or robin ALPHA, G, for kappa du/dn + ALPHA u = G; "
+                   "found no ALPHA",
+                   where);
+  /* A # right after the comma begins no comment here, but would in the resolved case of the log. */
+  if (!sp_ini_holds(rest)) {
+    char shown[SP_SHOWN_SIZE];
+    return sp_fail(SP_ERR_INPUT, "%s: expected robin ALPHA, G with a formula G, found '%s'", where,
+                   sp_ini_show(rest, shown));
   }
-  free(copy);
+  char *location = NULL;
+  sp_status status = sp_format(&location, "%s (alpha)", where);
+  if (!status) status = set_formula(text, length, &entry->alpha, location);
+  if (!status) status = sp_format(&location, "%s (g)", where);
+  if (!status) status = set_formula(rest, strlen(rest), &entry->formula, location);
   free(location);
   return status;
+}
+
+static void clear_formula(sp_formula *formula) {
+  free(formula->text);
+  free(formula->where);
+  *formula = (sp_formula){NULL, NULL};
+}
+
+static void clear_condition(sp_boundary_entry *entry) {
+  clear_formula(&entry->alpha);
+  clear_formula(&entry->formula);
+  free(entry->partner);
+  entry->partner = NULL;
 }
 
 /* Parse what follows the name of a condition: nothing, a formula, robin's two formulas, or a group.
  */
 static sp_status set_condition(sp_condition condition, const char *text, const char *where,
                                sp_boundary_entry *entry) {
-  sp_formula alpha = {NULL, NULL}, formula = {NULL, NULL};
-  char *partner = NULL;
-  sp_status status;
-  if (condition == SP_ROBIN) {
-    const size_t length = first_argument(text);
-    const char *rest = text[length] == ',' ? text + length + 1 : text + length;
-    rest += strspn(rest, SP_INI_SPACE);
-    if (text[strspn(text, SP_INI_SPACE)] == '\0' || text[0] == ',')
-      return sp_fail(SP_ERR_INPUT,
-                     "%s: expected robin ALPHA or robin ALPHA, G, for kappa du/dn + ALPHA u = G; "
-                     "found no ALPHA",
-                     where);
-    /* A # right after the comma begins no comment here, but would in the resolved case of the log.
-     */
-    if (!sp_ini_holds(rest)) {
-      char shown[SP_SHOWN_SIZE];
-      return sp_fail(SP_ERR_INPUT, "%s: expected robin ALPHA, G with a formula G, found '%s'",
-                     where, sp_ini_show(rest, shown));
-    }
-    status = set_part(text, length, where, "alpha", &alpha);
-    if (status == SP_OK) status = set_part(rest, strlen(rest), where, "g", &formula);
-  } else if (condition == SP_PERIODIC) {
-    if (*text == '\0')
-      return sp_fail(SP_ERR_INPUT, "%s: expected periodic GROUP, found no group", where);
-    status = sp_copy_text(text, &partner);
-    if (status == SP_OK) status = set_formula("", where, &formula);
-  } else {
-    status = set_formula(text, where, &formula);
-  }
-  if (status != SP_OK) {
-    free(alpha.text);
-    free(alpha.where);
-    free(partner);
-    return status;
-  }
-  free(entry->alpha.text);
-  free(entry->alpha.where);
-  free(entry->formula.text);
-  free(entry->formula.where);
-  free(entry->partner);
-  entry->partner = partner;
-  entry->alpha = alpha;
-  entry->formula = formula;
+  clear_condition(entry);
   entry->condition = condition;
-  return SP_OK;
+  if (condition == SP_ROBIN) return set_robin(text, where, entry);
+  if (condition != SP_PERIODIC) return set_formula(text, strlen(text), &entry->formula, where);
+  if (*text == '\0')
+    return sp_fail(SP_ERR_INPUT, "%s: expected periodic GROUP, found no group", where);
+  SP_TRY(sp_format(&entry->partner, "%s", text));
+  return set_formula("", 0, &entry->formula, where);
 }
 
 /* Advance *rest past `word` and the white space behind it, if it begins with both. */
@@ -271,7 +238,6 @@ static const char *find_over(const char *text) {
 /* Copy the formula after `of`, if there is one, into *out, and advance *text past it. */
 static sp_status copy_result_formula(sp_result_kind kind, const char **text, const char *where,
                                      char **out) {
-  *out = NULL;
   const char *formula = *text;
   if (!skip_word(&formula, "of")) return SP_OK;
   if (kind == SP_RESULT_FLUX)
@@ -281,9 +247,7 @@ static sp_status copy_result_formula(sp_result_kind kind, const char **text, con
   while (length > 0 && strchr(SP_INI_SPACE, formula[length - 1])) length--;
   if (length == 0)
     return sp_fail(SP_ERR_INPUT, "%s: expected a formula after 'of', found nothing", where);
-  SP_TRY(sp_allocate(length + 1, 1, "a formula of the case", out));
-  memcpy(*out, formula, length);
-  return SP_OK;
+  return sp_format(out, "%.*s", (int)length, formula);
 }
 
 /* Parse `over` and a group, or nothing. */
@@ -316,26 +280,21 @@ static sp_status find_result_group(sp_result_kind kind, const char *text, const 
   return SP_OK;
 }
 
+static void clear_result(sp_result_entry *entry) {
+  free(entry->formula);
+  free(entry->group);
+  entry->formula = entry->group = NULL;
+}
+
 /* Parse what follows the kind of a result: [of formula] [over group]. */
 static sp_status set_result(sp_result_kind kind, const char *text, const char *where,
                             sp_result_entry *entry) {
-  char *formula, *copy = NULL;
   const char *group = NULL;
-  sp_result_over over = SP_OVER_DOMAIN;
-  SP_TRY(copy_result_formula(kind, &text, where, &formula));
-  sp_status status = find_result_group(kind, text, where, &over, &group);
-  if (!status && over != SP_OVER_DOMAIN) status = sp_copy_text(group, &copy);
-  if (status) {
-    free(formula);
-    return status;
-  }
-  free(entry->group);
-  free(entry->formula);
-  entry->group = copy;
-  entry->formula = formula;
+  clear_result(entry);
   entry->kind = kind;
-  entry->over = over;
-  return SP_OK;
+  SP_TRY(copy_result_formula(kind, &text, where, &entry->formula));
+  SP_TRY(find_result_group(kind, text, where, &entry->over, &group));
+  return entry->over == SP_OVER_DOMAIN ? SP_OK : sp_format(&entry->group, "%s", group);
 }
 
 sp_status sp_key_set(const sp_key *key, const char *text, const char *where, void *field) {
@@ -358,23 +317,17 @@ sp_status sp_key_set(const sp_key *key, const char *text, const char *where, voi
     return SP_OK;
   }
   case SP_KEY_TEXT:
-    return sp_copy_text(text, field);
+    return sp_format(field, "%s", text);
   case SP_KEY_FORMULA:
-    return set_formula(text, where, field);
-  case SP_KEY_CONDITION: {
-    sp_boundary_entry *entry = field;
-    const size_t length = strcspn(text, SP_INI_SPACE);
-    const int choice = find_choice(key->choices, text, length);
-    if (choice < 0) return fail_value(key, text, where);
-    text += length;
-    return set_condition((sp_condition)choice, text + strspn(text, SP_INI_SPACE), where, entry);
-  }
+    return set_formula(text, strlen(text), field, where);
+  case SP_KEY_CONDITION:
   case SP_KEY_RESULT: {
     const size_t length = strcspn(text, SP_INI_SPACE);
     const int choice = find_choice(key->choices, text, length);
     if (choice < 0) return fail_value(key, text, where);
-    text += length;
-    return set_result((sp_result_kind)choice, text + strspn(text, SP_INI_SPACE), where, field);
+    text += length + strspn(text + length, SP_INI_SPACE);
+    return key->type == SP_KEY_CONDITION ? set_condition((sp_condition)choice, text, where, field)
+                                         : set_result((sp_result_kind)choice, text, where, field);
   }
   }
   return sp_fail(SP_ERR_SYSTEM, "%s: no such type of key", where);
@@ -449,24 +402,8 @@ void sp_key_print(const sp_key *key, const void *field, FILE *stream) {
 }
 
 void sp_key_clear(const sp_key *key, void *field) {
-  if (key->type == SP_KEY_TEXT) {
-    free(*(char **)field);
-  } else if (key->type == SP_KEY_FORMULA) {
-    free(((sp_formula *)field)->text);
-    free(((sp_formula *)field)->where);
-  } else if (key->type == SP_KEY_CONDITION) {
-    sp_boundary_entry *entry = field;
-    free(entry->group);
-    free(entry->partner);
-    free(entry->alpha.text);
-    free(entry->alpha.where);
-    free(entry->formula.text);
-    free(entry->formula.where);
-  } else if (key->type == SP_KEY_RESULT) {
-    sp_result_entry *entry = field;
-    free(entry->name);
-    free(entry->where);
-    free(entry->formula);
-    free(entry->group);
-  }
+  if (key->type == SP_KEY_TEXT) free(*(char **)field);
+  if (key->type == SP_KEY_FORMULA) clear_formula(field);
+  if (key->type == SP_KEY_CONDITION) clear_condition(field);
+  if (key->type == SP_KEY_RESULT) clear_result(field);
 }

@@ -8,11 +8,11 @@
 #include "io/error.h"
 
 typedef struct sp_output_path {
-  const char *name;         /* of the key output.NAME, or of an option with its dashes */
-  const char *path;         /* "" for none */
-  const char *where;        /* where the key was given, for messages; NULL for the default */
-  bool has_unconverged;     /* also written as sp_output_unconverged_path */
-  bool is_option;           /* given by an option, not by a key */
+  const char *name;     /* of the key output.NAME, or of an option with its dashes */
+  const char *path;     /* "" for none */
+  const char *where;    /* where the key was given, for messages; NULL for the default */
+  bool has_unconverged; /* also written as sp_output_unconverged_path */
+  bool is_option;       /* given by an option, not by a key */
 } sp_output_path;
 
 /* A file that the run reads. */

@@ -48,7 +48,7 @@ static sp_status fetch_solution(sp_case *c) {
 /* The iteration and its solution, also if it is not converged. */
 static sp_status iterate(sp_case *c, sp_results *results) {
   sp_cg_result *result = &results->cg;
-  const sp_cg_options options = {.criterion = (sp_cg_criterion)c->config->solver.criterion,
+  const sp_cg_options options = {.criterion = c->config->solver.criterion,
                                  .tolerance = c->config->solver.tolerance,
                                  .energy = c->start_energy,
                                  .max_iterations = c->config->solver.max_iterations,

@@ -9,7 +9,7 @@
 #include "io/team.h"
 #include "mesh/box.h"
 #include "mesh/gmsh.h"
-#include "solver/case/config_json.h"
+#include "solver/case/config.h"
 #include "solver/run/outcome.h"
 #include "solver/run/precondition.h"
 #include "solver/run/provenance.h"
