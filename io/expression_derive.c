@@ -1,5 +1,5 @@
 /* Derivatives of formulas: the jet of each node from those of its operands. */
-#include "io/expression_internal.h"
+#include "io/expression_graph.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* Nodes of formulas: value numbering, constant folding, simplification. */
-#include "io/expression_internal.h"
+#include "io/expression_graph.h"
 
 #include <limits.h>
 #include <math.h>

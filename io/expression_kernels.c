@@ -1,7 +1,7 @@
 /* The arithmetic of formulas. Compiled once per instruction set; the build says what the function
  * is called (SP_EXPRESSION_KERNEL). Whole vectors only: each point takes the same path, wherever it
  * is in the chunk. */
-#include "io/expression_internal.h"
+#include "io/expression_kernel.h"
 #include "io/expression_vector.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
 /* From the graph of a formula to a program: what the outputs need, in slots that are reused. */
-#include "io/expression_internal.h"
+#include "io/expression_program.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Which kernels of formulas this processor can run. */
-#include "io/expression_internal.h"
+#include "io/expression_kernel.h"
 
 sp_expression_kernel sp_expression_kernel_generic;
 #ifdef SP_EXPRESSION_HAS_avx2

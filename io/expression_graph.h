@@ -1,0 +1,61 @@
+/* Nodes of a formula. Equal ones are one node, constants are folded, and the derivatives of a node
+ * are nodes too. */
+#ifndef SP_IO_EXPRESSION_GRAPH_H
+#define SP_IO_EXPRESSION_GRAPH_H
+
+#include <stdbool.h>
+
+#include "io/error.h"
+#include "io/expression_kernel.h"
+
+/* x, y, z and u, which only formulas of sp_expression_parse_of_u have. */
+enum { SP_VARIABLE_U = 3, SP_EXPRESSION_VARIABLES };
+
+/* Unused operands are 0. Operands have smaller indices than the node. */
+typedef struct sp_node {
+  sp_operation operation;
+  int operand[3];
+  double constant;
+} sp_node;
+
+/* The derivatives of a node are nodes too, or SP_ZERO if they vanish everywhere. */
+enum { SP_ZERO = -1 };
+typedef struct sp_jet {
+  bool known;
+  int gradient[3], laplacian;
+} sp_jet;
+
+typedef struct sp_graph {
+  sp_expression_kernel *kernel;
+  int count, capacity;
+  sp_node *nodes; /* the first are the variables */
+  sp_jet *jets;
+  int *table;  /* open hashing: [2 * capacity], node or -1 */
+  bool failed; /* out of memory: nodes are wrong from then on */
+} sp_graph;
+
+/* sp_graph_free releases *graph, also after a failure. Local. Errors: SP_ERR_SYSTEM. */
+sp_status sp_graph_create(sp_graph *graph);
+void sp_graph_free(sp_graph *graph);
+
+/* The node of a constant, or of an operation, simplified without a change of its value. They return
+ * 0 and set graph->failed if memory is short. Local. */
+int sp_graph_constant(sp_graph *graph, double value);
+int sp_graph_node(sp_graph *graph, sp_operation operation, int a, int b, int c);
+
+/* The node of an operation with one or two operands (b = 0 for one) if it exists, else -1. Local.
+ */
+int sp_graph_find(const sp_graph *graph, sp_operation operation, int a, int b);
+
+static inline bool sp_graph_is_constant(const sp_graph *graph, int node) {
+  return graph->nodes[node].operation == SP_OP_CONSTANT;
+}
+
+/* Up to this, constant integer exponents are multiplications: pow is no faster then, and less
+ * accurate. */
+enum { SP_SMALL_POWER_MAX = 8 };
+
+/* The same as sp_graph_node, and the jet of the node is known afterwards. Local. */
+int sp_graph_apply(sp_graph *graph, sp_operation operation, const int operand[3]);
+
+#endif
