@@ -36,8 +36,8 @@ static uint64_t bits_of(double value) {
   return bits;
 }
 
-/* Where the table holds the node, or where it belongs. Constants are compared by their bits, since
- * 0 and -0 differ and NaN is not equal to itself. */
+/* Place of the node in the table, or the free place where it belongs. Constants are compared by
+ * their bits, since 0 and -0 differ and NaN is not equal to itself. */
 static size_t position(const sp_graph *graph, const sp_node *node) {
   const uint64_t words[5] = {(uint64_t)node->operation, (uint64_t)node->operand[0],
                              (uint64_t)node->operand[1], (uint64_t)node->operand[2],

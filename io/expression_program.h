@@ -7,7 +7,7 @@
 /* Value, three derivatives, Laplacian. A set of outputs has bit k for output k. */
 enum { SP_EXPRESSION_OUTPUTS = 5, SP_EXPRESSION_VALUE = 1, SP_EXPRESSION_LAPLACIAN = 16 };
 
-/* Where an operand is: a constant of the program, or a slot. */
+/* Place of an operand: a constant of the program, or a slot. */
 typedef struct sp_source {
   const double *constant; /* NULL for a slot */
   size_t slot;

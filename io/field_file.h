@@ -13,7 +13,7 @@
  * faces and the interior; the vertical edges are numbered as in VTK 9.1 and later. Local. */
 void sp_vtk_hexahedron_order(int order, int *lattice);
 
-/* What a rank writes. All ranks have the same order, fields and texts. Everything is borrowed. */
+/* Field of a rank. All ranks have the same order, fields and texts. Everything is borrowed. */
 typedef struct sp_field_data {
   int order;                /* N */
   int64_t elements, points; /* on this rank, 0 or more */

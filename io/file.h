@@ -46,7 +46,7 @@ sp_status sp_file_replace(const char *path, const void *bytes, size_t size);
  * its contents. SP_OK also if the file system cannot reserve space. */
 sp_status sp_file_reserve(const char *path, int64_t bytes);
 
-/* Whether this machine sees `path` and may read and write it. */
+/* True if this machine sees `path` and may read and write it. */
 sp_status sp_file_check(const char *path);
 
 /* Wait until what this machine wrote to `path` is on the disk. */

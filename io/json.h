@@ -32,8 +32,8 @@ void sp_json_text(sp_json *json, const char *name, const char *value);
 void sp_json_integer(sp_json *json, const char *name, int64_t value);
 void sp_json_real(sp_json *json, const char *name, double value);
 
-/* What is added until the matching sp_json_close belongs to this member. At most 7 are open at a
- * time. */
+/* Members that are added until the matching sp_json_close belong to this member. At most 7 are open
+ * at a time. */
 void sp_json_open_object(sp_json *json, const char *name);
 void sp_json_open_array(sp_json *json, const char *name);
 void sp_json_close(sp_json *json);
@@ -42,7 +42,7 @@ void sp_json_close(sp_json *json);
  * frees it. `json` must not be NULL. Errors: SP_ERR_SYSTEM. */
 sp_status sp_json_format(const sp_json *json, char **text);
 
-/* Whether a JSON document may replace `path`: nothing is there, or an empty file, or one that
+/* Check that a JSON document may replace `path`: nothing is there, or an empty file, or one that
  * begins with "{". So a forgotten file name does not overwrite a mesh. Errors: SP_ERR_INPUT;
  * SP_ERR_SYSTEM if the file cannot be read (both without the path). */
 sp_status sp_json_check_target(const char *path);

@@ -317,26 +317,28 @@ static void test_mesh(void) {
     const char *text, *override, *message;
   } errors[] = {
       {"[mesh]\nfile = a.msh\nshape = box", NULL,
-       "case.ini:3: mesh.shape: a box takes no file; drop this, or drop mesh.file, which is given "
-       "too (case.ini:2: mesh.file)"},
+       "case.ini:3: mesh.shape: shape = box conflicts with mesh.file (case.ini:2: mesh.file); "
+       "remove one"},
       {"[mesh]\nfile = a.msh", "mesh.shape=box",
-       "argument 'mesh.shape=box': a box takes no file; drop this, or drop mesh.file, which is "
-       "given too (case.ini:2: mesh.file)"},
+       "argument 'mesh.shape=box': shape = box conflicts with mesh.file (case.ini:2: mesh.file); "
+       "remove one"},
       {"[mesh]\nshape = file\nfile =", NULL,
        "case.ini:2: mesh.shape: no mesh.file is given; give it, or drop shape = file"},
       {"[mesh]\nelements = 1 1 1\nfile = a", NULL,
-       "case.ini:2: mesh.elements: only a box has this, but mesh.file is given; drop one of the "
+       "case.ini:2: mesh.elements: valid only for a box, but mesh.file is given; remove one of the "
        "two"},
       {"[mesh]\nfile = a\nlower = 0 0 0", NULL,
-       "case.ini:3: mesh.lower: only a box has this, but mesh.file is given; drop one of the two"},
+       "case.ini:3: mesh.lower: valid only for a box, but mesh.file is given; remove one of the "
+       "two"},
       {"[mesh]\nfile = a\nupper = 0 0 0", NULL,
-       "case.ini:3: mesh.upper: only a box has this, but mesh.file is given; drop one of the two"},
+       "case.ini:3: mesh.upper: valid only for a box, but mesh.file is given; remove one of the "
+       "two"},
       {"[mesh]\nfile = a\nmap = none", NULL,
-       "case.ini:3: mesh.map: only a box has this, but mesh.file is given; drop one of the two"},
+       "case.ini:3: mesh.map: valid only for a box, but mesh.file is given; remove one of the two"},
       {"[mesh]\nfile = a\nepsilon = 0.5", NULL,
-       "case.ini:3: mesh.epsilon: only map = kershaw has this; drop it or set the map"},
+       "case.ini:3: mesh.epsilon: valid only with map = kershaw; remove it or set the map"},
       {"[mesh]\nepsilon = 0.5", "mesh.map=sine",
-       "case.ini:2: mesh.epsilon: only map = kershaw has this; drop it or set the map"},
+       "case.ini:2: mesh.epsilon: valid only with map = kershaw; remove it or set the map"},
       {"[mesh]\nupper = 1 0 1", NULL,
        "case.ini:2: mesh.upper: expected a finite box with mesh.upper above mesh.lower, found 0 to "
        "0 in y"},
@@ -403,8 +405,8 @@ static void test_multigrid(void) {
     check_error(NULL, (const char *const[]){argument, NULL}, message);
   }
   check_error("[solver]\npreconditioner = jacobi\norders = 7 1\n", NULL,
-              "case.ini:3: solver.orders: only preconditioner = multigrid has this; drop it or set "
-              "the preconditioner");
+              "case.ini:3: solver.orders: valid only with preconditioner = multigrid; remove it or "
+              "set the preconditioner");
 }
 
 static void test_outputs(void) {

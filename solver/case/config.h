@@ -41,7 +41,7 @@ typedef struct sp_list {
   int count, values[SP_LIST_MOST];
 } sp_list;
 
-/* A formula as written, not yet parsed; text is NULL where the user gave none. */
+/* A formula as written, not yet parsed; text is NULL if none is given. */
 typedef struct sp_formula {
   char *text;
   char *where; /* "case.ini:12: problem.solution", prefix of messages */
@@ -157,7 +157,7 @@ typedef struct sp_config {
   struct {
     /* Paths relative to the working directory; "" for none. */
     char *log, *field;
-    /* Where the user named them, for messages; NULL for defaults. */
+    /* Places in the case, for messages; NULL for defaults. */
     char *log_where, *field_where, *flux_where;
     int flux; /* 1: the field holds kappa grad u, too; else 0 */
   } output;
@@ -203,7 +203,7 @@ void sp_config_outputs(const sp_config *config, sp_output_path outputs[SP_OUTPUT
 sp_status sp_config_format(const sp_config *config, char **text);
 
 /* Add to `json` the object "case": the resolved case, one object per section and one member per
- * key. Integers and numbers are JSON numbers, in an array where there are several;
+ * key. Integers and numbers are JSON numbers, in an array if there are several;
  * other values are strings. Sections [material NAME] and [region NAME] are objects by NAME in
  * "material" and "region". Keys without a meaning in this case are left out. Errors: those of
  * sp_config_format. Local. */

@@ -28,9 +28,8 @@ static sp_status resolve_shape(const sp_config_origin *origin, sp_config *config
   const char *file = sp_config_where(origin, "mesh", "file");
   const char *shape = sp_config_where(origin, "mesh", "shape");
   if (shape && file && config->mesh.shape == SP_SHAPE_BOX)
-    return sp_fail(SP_ERR_INPUT,
-                   "%s: a box takes no file; drop this, or drop mesh.file, which is given too (%s)",
-                   shape, file);
+    return sp_fail(SP_ERR_INPUT, "%s: shape = box conflicts with mesh.file (%s); remove one", shape,
+                   file);
   if (shape && !file && config->mesh.shape == SP_SHAPE_FILE)
     return sp_fail(SP_ERR_INPUT, "%s: no mesh.file is given; give it, or drop shape = file", shape);
   config->mesh.shape = file ? SP_SHAPE_FILE : SP_SHAPE_BOX;

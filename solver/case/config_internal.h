@@ -76,7 +76,7 @@ sp_status sp_key_fail_unknown(const char *location, const char *section, const c
 
 /* ---- Values (config_values.c); LC_NUMERIC must be "C" (config_locale.h) ---- */
 
-/* What a value must be: "an integer from 1 to 15", "auto, host or cuda". Local. */
+/* Describe the values of a key: "an integer from 1 to 15", "auto, host or cuda". Local. */
 enum { SP_DESCRIPTION_SIZE = 128 };
 void sp_key_describe(const sp_key *key, char text[SP_DESCRIPTION_SIZE]);
 

@@ -110,11 +110,12 @@ const int sp_key_list_count = sizeof sp_key_lists / sizeof *sp_key_lists;
 /* Conditions. */
 #define MULTIGRID_ONLY                                                                             \
   .applies = may_be_multigrid,                                                                     \
-  .misfit = "only preconditioner = multigrid has this; drop it or set the preconditioner"
+  .misfit = "valid only with preconditioner = multigrid; remove it or set the preconditioner"
 #define BOX_ONLY                                                                                   \
-  .applies = is_box, .misfit = "only a box has this, but mesh.file is given; drop one of the two"
+  .applies = is_box, .misfit = "valid only for a box, but mesh.file is given; remove one of the "  \
+                               "two"
 #define KERSHAW_ONLY                                                                               \
-  .applies = is_kershaw, .misfit = "only map = kershaw has this; drop it or set the map"
+  .applies = is_kershaw, .misfit = "valid only with map = kershaw; remove it or set the map"
 
 const sp_key sp_keys[] = {
     {KEY("mesh", "file", mesh.file), TEXT(""),

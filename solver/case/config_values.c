@@ -224,7 +224,7 @@ static bool skip_word(const char **rest, const char *word) {
   return true;
 }
 
-/* Where the word `over` begins, or the text ends. No formula contains it. */
+/* Begin of the word `over`, or the end of the text. No formula contains it. */
 static const char *find_over(const char *text) {
   const char *rest = text;
   while (*text != '\0' && !skip_word(&rest, "over")) {
