@@ -50,6 +50,11 @@ static inline sp_status sp_first_failure(sp_status a, sp_status b) {
   return a ? a : b;
 }
 
+/* "s" unless n is 1: "%lld element%s". Local. */
+static inline const char *sp_plural(long long n) {
+  return n == 1 ? "" : "s";
+}
+
 /* Give all ranks of `comm` the same status: SP_OK if every rank passed SP_OK, otherwise status and
  * message of the lowest rank that failed. Ranks with SP_ERR_ELSEWHERE count only if no rank has
  * another error. Collective over `comm`. */

@@ -106,10 +106,11 @@ static sp_status find_range(const sp_box *box, const sp_box_region *region, rang
     SP_TRY(find_plane(box, region, d, region->upper[d], &out->last[d]));
     if (out->first[d] < out->last[d]) continue;
     const char name = (char)('x' + d);
-    return sp_fail(
-        SP_ERR_INPUT,
-        "%s: no element of the box is between %c = %g and %g; the box goes from %g to %g",
-        region->where, name, region->lower[d], region->upper[d], box->lower[d], box->upper[d]);
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: no element of the box is between %c = %.12g and %.12g; the box goes from "
+                   "%.12g to %.12g",
+                   region->where, name, region->lower[d], region->upper[d], box->lower[d],
+                   box->upper[d]);
   }
   return SP_OK;
 }

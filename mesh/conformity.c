@@ -43,12 +43,13 @@ static sp_status compare(const sp_hexes *hexes, sp_lid e, const double here[3],
   const double apart = distance(here, there);
   /* Nearly always zero: readers copy a node to all its elements. */
   if (apart == 0 || apart <= TOLERANCE * shortest_distance(hexes, e)) return SP_OK;
-  return sp_fail(SP_ERR_INPUT,
-                 "elements %lld and %lld share vertices, but not all points between them: (%.9g, "
-                 "%.9g, %.9g) in one is (%.9g, %.9g, %.9g) in the other; elements must meet along "
-                 "whole edges and faces",
-                 (long long)hexes->tags[e], (long long)tag, here[0], here[1], here[2], there[0],
-                 there[1], there[2]);
+  return sp_fail(
+      SP_ERR_INPUT,
+      "elements %lld and %lld share vertices, but not all points between them: (%.12g, "
+      "%.12g, %.12g) in one is (%.12g, %.12g, %.12g) in the other; elements must meet along "
+      "whole edges and faces",
+      (long long)hexes->tags[e], (long long)tag, here[0], here[1], here[2], there[0], there[1],
+      there[2]);
 }
 
 /* What the loop over elements shares. */

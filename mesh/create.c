@@ -60,10 +60,11 @@ static sp_status check_corners(const sp_hexes *hexes, sp_lid e) {
       double centre[3];
       if (hexes->vertices[e][a] != hexes->vertices[e][b]) continue;
       centre_of(hexes, e, centre);
-      return sp_fail(SP_ERR_INPUT,
-                     "element %lld near (%g, %g, %g) is degenerate: two of its corners are the "
-                     "same vertex; mesh this region with proper hexahedra",
-                     (long long)hexes->tags[e], centre[0], centre[1], centre[2]);
+      return sp_fail(
+          SP_ERR_INPUT,
+          "element %lld near (%.12g, %.12g, %.12g) is degenerate: two of its corners are the "
+          "same vertex; mesh this region with proper hexahedra",
+          (long long)hexes->tags[e], centre[0], centre[1], centre[2]);
     }
   return SP_OK;
 }

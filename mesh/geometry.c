@@ -184,11 +184,11 @@ SP_INLINE int find_improper(int n, const map_line *line, const double *jacobian)
 
 static sp_status inverted(const sp_hexes *hexes, sp_lid element, const map_line *line, int a,
                           double jacobian) {
-  return sp_fail(SP_ERR_INPUT,
-                 "element %lld has a Jacobian of %.3g at (%g, %g, %g): it is inverted, tangled or "
-                 "flat; renumber or move its nodes",
-                 (long long)hexes->tags[element], jacobian, line->x[0][a], line->x[1][a],
-                 line->x[2][a]);
+  return sp_fail(
+      SP_ERR_INPUT,
+      "element %lld has a Jacobian of %.3g at (%.12g, %.12g, %.12g): it is inverted, tangled or "
+      "flat; renumber or move its nodes",
+      (long long)hexes->tags[element], jacobian, line->x[0][a], line->x[1][a], line->x[2][a]);
 }
 
 /* ---- Trilinear elements, plane by plane: lines are short, and loops over them fill vectors badly

@@ -17,9 +17,10 @@ static sp_status read_split(MPI_Comm comm, const char *path, int files, sp_hexes
   if (files != size) {
     SP_TRY(sp_agree(comm, sp_gmsh_part_path(path, files + 1, &part)));
     sp_fail(SP_ERR_INPUT,
-            "%s: the mesh is split into %d files (there is no %s), but there are %d ranks: run on "
+            "%s: the mesh is split into %d file%s (there is no %s), but there %s %d rank%s: run on "
             "%d, or split it for %d",
-            path, files, part, size, files, size);
+            path, files, sp_plural(files), part, size == 1 ? "is" : "are", size, sp_plural(size),
+            files, size);
     free(part);
     return SP_ERR_INPUT;
   }

@@ -138,7 +138,7 @@ static sp_status append_type(const char *path, const choice *c, const sp_gmsh_bl
         sp_fail(SP_ERR_INPUT,
                 "%s: %zu element%s of type '%s' (the first is element %zu); only hexahedra with "
                 "a full lattice of nodes (8, 27, 64 ...) can be used: %s",
-                path, taken, taken == 1 ? "" : "s", type.name, first,
+                path, taken, sp_plural((long long)taken), type.name, first,
                 type.corners == 4 ? "Mesh.SubdivisionAlgorithm = 2 divides each tetrahedron "
                                     "into four hexahedra"
                                   : "mesh all volumes with transfinite or recombined hexahedra");

@@ -113,9 +113,10 @@ static sp_status refuse_loss(const sp_gmsh_file *file, const size_t *listed, int
                    file->path, lost.corners == 8 ? "hexahedra" : "elements of a surface",
                    lower ? lost.order : other.order, lower ? other.order : lost.order);
   }
-  return sp_fail(
-      SP_ERR_INPUT, "%s: the file lists %zu element%s of type '%s', but gmsh read %zu of them",
-      file->path, listed[type], listed[type] == 1 ? "" : "s", lost.name, file->returned[type]);
+  return sp_fail(SP_ERR_INPUT,
+                 "%s: the file lists %zu element%s of type '%s', but gmsh read %zu of them",
+                 file->path, listed[type], sp_plural((long long)listed[type]), lost.name,
+                 file->returned[type]);
 }
 
 sp_status sp_gmsh_file_check_returned(const sp_gmsh_file *file) {

@@ -258,7 +258,7 @@ static sp_status text_element(sp_scan *s, const section *sec, sp_gmsh_node_count
   if (!sound && line.end == s->rest.end) return cut_short(s, sec, index);
   if (!sound || line.at < line.end) {
     snprintf(expected, sizeof expected, "element %d to have %d tag%s and %d node%s in this line",
-             r.number, r.tag_count, r.tag_count == 1 ? "" : "s", n, n == 1 ? "" : "s");
+             r.number, r.tag_count, sp_plural(r.tag_count), n, sp_plural(n));
     return sp_scan_unexpected(s, &whole, expected);
   }
   return keep_element(s, sec, &r, (size_t)index, out);

@@ -246,15 +246,16 @@ static sp_status read_elements(reader *r, section *sec) {
 static sp_status end_section(reader *r, const section *sec) {
   char expected[96], where[24];
   if (sec->listed != sec->total)
-    return sp_fail(SP_ERR_INPUT,
-                   "%s%s: the file says %lld %ss, but its blocks have %lld: correct the numbers or "
-                   "write the file anew",
-                   r->s.path, sp_scan_where(&r->s, sec->line, where), sec->total, sec->what,
-                   sec->listed);
+    return sp_fail(
+        SP_ERR_INPUT,
+        "%s%s: the file says %lld %s%s, but its blocks have %lld: correct the numbers or "
+        "write the file anew",
+        r->s.path, sp_scan_where(&r->s, sec->line, where), sec->total, sec->what,
+        sp_plural(sec->total), sec->listed);
   skip_blanks(&r->s);
   if (sp_span_begins(&r->s.rest, sec->end)) return SP_OK;
-  snprintf(expected, sizeof expected, "%s after %lld blocks with %lld %ss", sec->end, sec->blocks,
-           sec->total, sec->what);
+  snprintf(expected, sizeof expected, "%s after %lld block%s with %lld %s%s", sec->end, sec->blocks,
+           sp_plural(sec->blocks), sec->total, sec->what, sp_plural(sec->total));
   return unexpected(r, expected);
 }
 

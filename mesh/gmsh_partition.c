@@ -86,7 +86,7 @@ sp_status sp_gmsh_partition(const sp_gmsh_file *file, const sp_hexes *hexes, int
   if (hexes->count < size)
     return sp_fail(SP_ERR_INPUT,
                    "%s: %d ranks for a mesh of %d element%s: use at most one rank per element",
-                   path, size, hexes->count, hexes->count == 1 ? "" : "s");
+                   path, size, hexes->count, sp_plural(hexes->count));
   int error, *pairs = NULL;
   size_t pair_count = 0;
   SP_TRY(make_model(file, hexes));

@@ -17,7 +17,8 @@ static sp_status check_twins(const char *path, const sp_gmsh_points *points) {
     if (a->tag == b->tag &&
         (a->xyz[0] != b->xyz[0] || a->xyz[1] != b->xyz[1] || a->xyz[2] != b->xyz[2]))
       return sp_fail(SP_ERR_INPUT,
-                     "%s: node %zu is both at (%g, %g, %g) and at (%g, %g, %g): give every node a "
+                     "%s: node %zu is both at (%.12g, %.12g, %.12g) and at (%.12g, %.12g, %.12g): "
+                     "give every node a "
                      "number of its own",
                      path, a->tag, a->xyz[0], a->xyz[1], a->xyz[2], b->xyz[0], b->xyz[1],
                      b->xyz[2]);

@@ -15,8 +15,8 @@ sp_status sp_partition_brick(const int elements[3], int size, int rank, sp_brick
   const double total = (double)elements[0] * elements[1] * elements[2];
   if (total < size)
     return sp_fail(SP_ERR_INPUT,
-                   "%d ranks for a mesh of %.0f elements: use at most one rank per element", size,
-                   total);
+                   "%d ranks for a mesh of %.0f element%s: use at most one rank per element", size,
+                   total, sp_plural((long long)total));
   int first_rank = 0;
   while (size > 1) {
     int d = 0;

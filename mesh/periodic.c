@@ -364,14 +364,14 @@ static sp_status join_pair(const sp_hexes *hexes, const sp_periodic_pair *pair, 
     const face *b = find_partner(a, m, order);
     char texts[2][16];
     if (!b)
-      return sp_fail(SP_ERR_INPUT,
-                     "the face of element %lld at (%g, %g, %g) in group '%s' has no partner in "
-                     "periodic group '%s' under the translation (%g, %g, %g): the two groups must "
-                     "be translated copies of each other, with the same mesh",
-                     (long long)a->tag, a->centre[0], a->centre[1], a->centre[2],
-                     group_name(hexes, pair->groups[0], texts[0]),
-                     group_name(hexes, pair->groups[1], texts[1]), m->shift[0], m->shift[1],
-                     m->shift[2]);
+      return sp_fail(
+          SP_ERR_INPUT,
+          "the face of element %lld at (%.12g, %.12g, %.12g) in group '%s' has no partner in "
+          "periodic group '%s' under the translation (%.12g, %.12g, %.12g): the two groups must "
+          "be translated copies of each other, with the same mesh",
+          (long long)a->tag, a->centre[0], a->centre[1], a->centre[2],
+          group_name(hexes, pair->groups[0], texts[0]),
+          group_name(hexes, pair->groups[1], texts[1]), m->shift[0], m->shift[1], m->shift[2]);
     for (int part = 0; part < FACE_ENTITIES; part++) {
       sp_gid at_a[4], at_b[4];
       const int count = part_vertices(a, part, NULL, at_a);

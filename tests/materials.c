@@ -261,10 +261,10 @@ static void check_refused(void) {
        {"[material hard] needs solution or forcing"}},
       {{"problem.solution=", "material.soft.forcing=1", "boundary.default=dirichlet 0",
         "region.soft.upper=0.5 1 1"},
-       {"8 elements are in no [material]"}},
+       {"8 elements in no [material]: give"}},
       {{"problem.solution=", "problem.forcing=1", "material.soft.solution=x",
         "boundary.default=dirichlet 0", REGIONS},
-       {"8 elements are in no [material] and have no solution"}},
+       {"8 elements in no [material] and without a solution"}},
       {{"problem.solution=", "material.soft.solution=x", "material.hard.forcing=1",
         "boundary.default=dirichlet 0", REGIONS},
        {"[material hard] has no solution"}},
@@ -297,7 +297,7 @@ static void check_groups(void) {
   static const struct {
     const char *name, *override, *parts[4];
   } cases[] = {{"5", "material.5.kappa=2", {"'5' has two meanings", "write", NULL}},
-               {"default", "material.default.kappa=2", {"'default', too", "[material 9]", NULL}},
+               {"default", "material.default.kappa=2", {"'default', too", "its number, 9", NULL}},
                {NULL, "material.9.kappa=2", {"[material 9]: it has no elements", NULL}}};
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
     const char *const overrides[] = {"problem.solution=x", cases[c].override};
@@ -328,7 +328,8 @@ static void check_groups(void) {
 
 /* ---- Constants ---- */
 
-/* One constant for all materials stays a number, constants of materials are one number per element. */
+/* One constant for all materials stays a number, constants of materials are one number per element.
+ */
 static void check_coefficients(void) {
   static const struct {
     const char *overrides[3];

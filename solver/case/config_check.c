@@ -61,10 +61,11 @@ static sp_status check_corners(const sp_config_origin *origin, const sp_config *
   for (int d = 0; d < 3; d++) {
     const double lower = config->mesh.lower[d], upper = config->mesh.upper[d];
     if (!(upper > lower) || !isfinite(upper - lower))
-      return sp_fail(SP_ERR_INPUT,
-                     "%s: expected a finite box with mesh.upper above mesh.lower, found %g to %g "
-                     "in %c",
-                     where, lower, upper, "xyz"[d]);
+      return sp_fail(
+          SP_ERR_INPUT,
+          "%s: expected a finite box with mesh.upper above mesh.lower, found %.12g to %.12g "
+          "in %c",
+          where, lower, upper, "xyz"[d]);
   }
   return SP_OK;
 }

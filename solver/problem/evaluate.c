@@ -36,9 +36,9 @@ sp_status sp_problem_evaluate(const sp_expression *formula, size_t n, const doub
     SP_TRY(sp_expression_evaluate(formula, n, xyz[0], xyz[1], xyz[2], value));
   const size_t p = find_infinite(n, value, gradient, laplacian);
   if (p < n)
-    return sp_fail(SP_ERR_INPUT, "%s: '%s' or a derivative of it is not finite at (%g, %g, %g)",
-                   sp_expression_where(formula), sp_expression_text(formula), xyz[0][p], xyz[1][p],
-                   xyz[2][p]);
+    return sp_fail(
+        SP_ERR_INPUT, "%s: '%s' or a derivative of it is not finite at (%.12g, %.12g, %.12g)",
+        sp_expression_where(formula), sp_expression_text(formula), xyz[0][p], xyz[1][p], xyz[2][p]);
   return SP_OK;
 }
 
@@ -48,7 +48,7 @@ sp_status sp_problem_evaluate_coefficient(const sp_expression *formula, bool zer
   SP_TRY(sp_problem_evaluate(formula, n, xyz, value, gradient, NULL));
   for (size_t p = 0; p < n; p++)
     if (!(zero_allowed ? value[p] >= 0 : value[p] > 0))
-      return sp_fail(SP_ERR_INPUT, "%s: '%s' is %g at (%g, %g, %g), expected a value %s 0",
+      return sp_fail(SP_ERR_INPUT, "%s: '%s' is %g at (%.12g, %.12g, %.12g), expected a value %s 0",
                      sp_expression_where(formula), sp_expression_text(formula), value[p], xyz[0][p],
                      xyz[1][p], xyz[2][p], zero_allowed ? ">=" : ">");
   return SP_OK;

@@ -43,9 +43,11 @@ const char *sp_groups_list(int count, const sp_group *groups, const bool *wanted
     if (wanted && !wanted[g]) continue;
     const char *separator = used ? ", " : "";
     const size_t room = size - used;
-    const int n = groups[g].name[0]
-                      ? snprintf(text + used, room, "%s%s", separator, groups[g].name)
-                      : snprintf(text + used, room, "%s%d", separator, groups[g].number);
+    const char *quote = strpbrk(groups[g].name, " ,") ? "'" : "";
+    const int n =
+        groups[g].name[0]
+            ? snprintf(text + used, room, "%s%s%s%s", separator, quote, groups[g].name, quote)
+            : snprintf(text + used, room, "%s%d", separator, groups[g].number);
     used += (size_t)n;
   }
   return text;

@@ -180,10 +180,11 @@ static sp_status fail_without_data(const sp_config *config, const sp_material *m
     return sp_fail(SP_ERR_INPUT,
                    "%s: [material %s] needs solution or forcing, of its own or in [problem]", where,
                    material->name);
-  return sp_fail(SP_ERR_INPUT,
-                 "%s: %lld elements are in no [material]: they need problem.solution or "
-                 "problem.forcing, or a [material default]",
-                 where, (long long)material->elements);
+  return sp_fail(
+      SP_ERR_INPUT,
+      "%s: %lld element%s in no [material]: give problem.solution or problem.forcing, or a "
+      "[material default]",
+      where, (long long)material->elements, sp_plural(material->elements));
 }
 
 static sp_status fail_without_solution(const sp_config *config, const sp_material *material) {
@@ -194,9 +195,9 @@ static sp_status fail_without_solution(const sp_config *config, const sp_materia
                    "or to none",
                    where, material->name);
   return sp_fail(SP_ERR_INPUT,
-                 "%s: %lld elements are in no [material] and have no solution, but others have: "
+                 "%s: %lld element%s in no [material] and without a solution, but others have one: "
                  "give one to all elements or to none",
-                 where, (long long)material->elements);
+                 where, (long long)material->elements, sp_plural(material->elements));
 }
 
 static sp_status check_elements(const sp_config *config, const sp_materials *materials) {

@@ -145,9 +145,9 @@ static sp_status fail_default(sp_status status, const sp_mesh *mesh, const sp_pr
   char names[400];
   sp_groups_list(hexes->group_count, hexes->groups, problem->groups_by_default, sizeof names,
                  names);
-  return sp_fail(status, "%s; it applies to %lld exterior faces, %lld of them in no group%s%s",
-                 sp_error_message(), (long long)faces, (long long)mesh->unnamed_faces,
-                 names[0] ? ", the others in " : "", names);
+  return sp_fail(status, "%s; it applies to %lld exterior face%s, %lld of them in no group%s%s",
+                 sp_error_message(), (long long)faces, sp_plural(faces),
+                 (long long)mesh->unnamed_faces, names[0] ? ", the others in " : "", names);
 }
 
 /* Every line must have faces; the default needs data only if it has some. */

@@ -390,7 +390,7 @@ sp_status sp_quantities_check_finite(const sp_quantities *quantities) {
   for (int r = 0; r < quantities->count; r++) {
     const sp_quantity *q = &quantities->list[r];
     if (q->formula && isnan(q->value))
-      return sp_fail(SP_ERR_INPUT, "%s: '%s' is not finite at (%g, %g, %g)",
+      return sp_fail(SP_ERR_INPUT, "%s: '%s' is not finite at (%.12g, %.12g, %.12g)",
                      sp_expression_where(q->formula), sp_expression_text(q->formula), q->place[0],
                      q->place[1], q->place[2]);
   }

@@ -51,13 +51,13 @@ static void print_not_converged(const sp_outcome *o, sp_terminal *t) {
   char cure[128];
   describe_cure(o, sizeof cure, cure);
   sp_terminal_print(t, "\n  NOT CONVERGED in %lld iteration%s: try ", (long long)o->iterations,
-                    o->iterations == 1 ? "" : "s");
+                    sp_plural(o->iterations));
   if (o->better) sp_terminal_print(t, "solver.preconditioner = %s, or ", o->better);
   sp_terminal_print(t, "%s\n", cure);
 }
 
 void sp_outcome_print(const sp_outcome *o, sp_status status, sp_terminal *t) {
-  const char *plural = o->iterations == 1 ? "" : "s";
+  const char *plural = sp_plural(o->iterations);
   if (status && o->solved && status == SP_ERR_NOT_CONVERGED)
     print_not_converged(o, t);
   else if (status && o->solved && status == SP_ERR_INTERRUPTED)

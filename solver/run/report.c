@@ -97,7 +97,7 @@ sp_status sp_report_open(const sp_workers *workers, const sp_config *config, sp_
     return status;
   }
   sp_terminal_print(terminal, "sp_solve %s (%s), %d rank%s\n\n", sp_version(), sp_revision(),
-                    workers->ranks, workers->ranks == 1 ? "" : "s");
+                    workers->ranks, sp_plural(workers->ranks));
   *out = report;
   return SP_OK;
 }
@@ -113,11 +113,11 @@ static void report_threads(const sp_workers *w, sp_terminal *terminal) {
     sp_terminal_print(terminal, ", %d of OpenMP in kernels", w->team);
   if (on_host && w->team > 1 && w->team > sp_team_processors())
     sp_terminal_print(terminal, "; they share %d processor%s (mpirun --bind-to none)",
-                      sp_team_processors(), sp_team_processors() == 1 ? "" : "s");
+                      sp_team_processors(), sp_plural(sp_team_processors()));
   /* On CPUs more ranks are better than more threads. */
   if (w->threads[0] == 1 && w->idle_cores > 0 && !on_host)
     sp_terminal_print(terminal, "; %d idle core%s (mpirun --bind-to none)", w->idle_cores,
-                      w->idle_cores == 1 ? "" : "s");
+                      sp_plural(w->idle_cores));
   sp_terminal_print(terminal, "\n");
 }
 
@@ -184,24 +184,25 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
   const bool split = config->mesh.shape == SP_SHAPE_FILE && sp_gmsh_is_split(config->mesh.file);
   sp_terminal_print(t, "  %-16s %s%s, %lld element%s, |J| from %.3g to %.3g\n", "mesh",
                     mesh_name(config), split ? ", one part a rank" : "",
-                    (long long)mesh->global_elements, mesh->global_elements == 1 ? "" : "s",
+                    (long long)mesh->global_elements, sp_plural(mesh->global_elements),
                     range->smallest, range->largest);
   if (mesh->hexes->file.left_out > 0)
-    sp_terminal_print(t,
-                      "  %-16s %lld volume elements are in no Physical Volume and are left out\n",
-                      "note", (long long)mesh->hexes->file.left_out);
+    sp_terminal_print(t, "  %-16s %lld volume element%s in no Physical Volume left out\n", "note",
+                      (long long)mesh->hexes->file.left_out, sp_plural(mesh->hexes->file.left_out));
   if (mesh->hexes->file.rough > 0)
+    sp_terminal_print(t,
+                      "  %-16s %lld rough curved element%s, most of all element %lld: the nodes "
+                      "follow no\n  %-16s smooth map, so expect larger errors (gmsh: take "
+                      "Mesh.ElementOrder = 4 at most)\n",
+                      "note", (long long)mesh->hexes->file.rough,
+                      sp_plural(mesh->hexes->file.rough), (long long)mesh->hexes->file.roughest,
+                      "");
+  if (row->has_boundary && mesh->hexes->group_count > 0 && mesh->unnamed_faces > 0)
     sp_terminal_print(
         t,
-        "  %-16s %lld curved elements are rough, most of all element %lld: their nodes "
-        "follow no\n  %-16s smooth map, so expect larger errors (gmsh: take "
-        "Mesh.ElementOrder = 4 at most)\n",
-        "note", (long long)mesh->hexes->file.rough, (long long)mesh->hexes->file.roughest, "");
-  if (row->has_boundary && mesh->hexes->group_count > 0 && mesh->unnamed_faces > 0)
-    sp_terminal_print(t,
-                      "  %-16s %lld exterior faces belong to no group and take the default "
-                      "condition; a crack?\n",
-                      "note", (long long)mesh->unnamed_faces);
+        "  %-16s the default condition applies to %lld exterior face%s in no group; a "
+        "crack?\n",
+        "note", (long long)mesh->unnamed_faces, sp_plural(mesh->unnamed_faces));
   sp_terminal_print(t, "  %-16s N = %d, %lld degrees of freedom\n", "discretization", op->order,
                     (long long)op->global_dofs);
   sp_terminal_print(t, "  %-16s %s", "operator", sp_operator_name(op->kind));

@@ -18,7 +18,7 @@ static void print_materials(sp_terminal *t, const sp_config *config, const sp_ma
                             bool coefficients) {
   for (int m = 0; m < all->count && config->materials.count > 0; m++) {
     const sp_material *material = &all->list[m];
-    const char *plural = material->elements == 1 ? "" : "s";
+    const char *plural = sp_plural(material->elements);
     if (material->elements == 0) continue;
     if (material->name)
       sp_terminal_print(t, "  %-16s %s, %lld element%s", "material", material->name,

@@ -113,7 +113,7 @@ void sp_report_quantities(sp_report *report, sp_terminal *t, const sp_quantities
     sp_terminal_print(t, "  %-16s %-10s %-16s %20.12g", q->name, sp_result_kind_name(q->kind),
                       q->group ? q->group : "all elements", q->value);
     if (has_place(q))
-      sp_terminal_print(t, "  at (%g, %g, %g)", q->place[0], q->place[1], q->place[2]);
+      sp_terminal_print(t, "  at (%.12g, %.12g, %.12g)", q->place[0], q->place[1], q->place[2]);
     else
       sp_terminal_print(t, "  %s %g", q->on_surface ? "area" : "volume", q->size);
     if (q->formula) sp_terminal_print(t, "  of %s", formula_of(q));
@@ -155,7 +155,7 @@ void sp_report_probes(sp_report *report, sp_terminal *t, const sp_probes *probes
                     have_errors ? "      error" : "");
   for (int p = 0; p < probes->count; p++) {
     const sp_probe *probe = &probes->list[p];
-    sp_terminal_print(t, "  %-16s %12g %12g %12g %20.12g", probe->name, probe->point[0],
+    sp_terminal_print(t, "  %-16s %12.12g %12.12g %12.12g %20.12g", probe->name, probe->point[0],
                       probe->point[1], probe->point[2], probe->value);
     if (have_errors) sp_terminal_print(t, " %10.2e", probe->error);
     sp_terminal_print(t, "\n");

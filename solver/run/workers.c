@@ -35,7 +35,7 @@ static void describe(sp_workers *w, const int *works, int machines) {
   }
   int used =
       snprintf(text, ROOM, "%d of %d %s all elements, one rank per GPU on %d machine%s:", w->count,
-               w->ranks, w->count == 1 ? "has" : "have", machines, machines == 1 ? "" : "s");
+               w->ranks, w->count == 1 ? "has" : "have", machines, sp_plural(machines));
   int listed = 0;
   for (int r = 0; r < w->ranks && used + NUMBER < ROOM; r++) {
     if (!works[r]) continue;
