@@ -283,6 +283,17 @@ def meshes():
             run = Run(ranks, arguments).expect(ranks, 0)
             check("4 rough curved elements, most of all element" in run.out, f"{run.name}: {run.out!r}")
 
+    # A group called `default` is named by its number, because `default` means what no line names.
+    named = [f"mesh.file={os.path.join(FIXTURES, 'group_default.msh')}", *SMALL[1:], "problem.solution=",
+             "problem.forcing=0", "problem.lambda=0", "boundary.xmax=dirichlet 0"]
+    refuse([*named, "boundary.default=neumann -2"], "boundary.default", "Physical Surface 'default'",
+           "number, 1")
+    for ranks in RANKS:
+        run = Run(ranks, [*named, "boundary.default=neumann 0", "boundary.1=neumann -2",
+                          "probe.middle=0.5 0.5 0.5"]).expect(ranks, 0)
+        value = re.search(r"middle .* (\S+)\n", run.out)
+        check(value and abs(float(value.group(1)) + 1) < 1e-6, f"{run.name}: {run.out!r}")
+
     # A crack is no error, but a note reports it.
     mesh("crack.msh", points + points[12:16], cubes[:3] +
          [[n + 1 + points[12:16].index(points[p - 1]) if points[p - 1][0] == 3 else p

@@ -2,6 +2,7 @@
  * `cuda` the space of the solution is on a GPU. */
 #include "solver/problem/probe.h"
 
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -144,6 +145,32 @@ static void check_edge(void) {
   sp_hexes_destroy(&hexes);
 }
 
+/* The same points far from the origin, where coordinates are rounded to DBL_EPSILON * offset: the
+ * reference point moves by a hundred times that at most. */
+static void check_far(const deformed_box *box) {
+  sp_hexes *hexes = box->whole->hexes;
+  const size_t numbers = 3 * sp_hexes_lattice_size(hexes) * (size_t)hexes->count;
+  double *near = test_allocate(numbers, sizeof *near);
+  memcpy(near, hexes->lattice, numbers * sizeof *near);
+  for (double offset = 1e4; offset < 2e9; offset *= 10)
+    for (sp_lid e = 0; e < hexes->count; e++)
+      for (int p = 0; p < PLACES; p++) {
+        double point[3], reference[3];
+        memcpy(hexes->lattice, near, numbers * sizeof *near);
+        map_point(hexes, e, places[p], point);
+        for (size_t n = 0; n < numbers; n++) hexes->lattice[n] += n % 3 == 1 ? -offset : offset;
+        for (int d = 0; d < 3; d++) point[d] += d == 1 ? -offset : offset;
+        const sp_lid found = sp_locate(hexes, point, reference);
+        CHECK(found >= 0, "place %d of element %d at %g is in none", p, e, offset);
+        CHECK(p >= INTERIOR_PLACES || found == e, "place %d of element %d at %g is in %d", p, e,
+              offset, found);
+        for (int d = 0; d < 3 && found == e; d++)
+          CHECK_CLOSE(reference[d], places[p][d], 1e-10 + 100 * DBL_EPSILON * offset);
+      }
+  memcpy(hexes->lattice, near, numbers * sizeof *near);
+  free(near);
+}
+
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   sp_platform platform;
@@ -154,6 +181,7 @@ int main(int argc, char **argv) {
     check_inverse(&box);
     check_values(&platform, &box, map_order > 1);
     check_outside(&box);
+    check_far(&box);
     deformed_box_destroy(&box);
   }
   check_edge();

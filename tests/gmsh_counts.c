@@ -1,0 +1,215 @@
+/* No element is lost: what a file announces, what the SDK returns and what is used agree, numbers
+ * above 32 bits stay what they are, and two groups may have one name. */
+#include <limits.h>
+
+#include "mesh/numbering.h"
+#include "tests/mesh_files.h"
+
+enum { TEXT_SIZE = 1 << 14 };
+
+static void load(const char *name, char text[TEXT_SIZE]) {
+  char path[PATH_SIZE];
+  fixture(name, path);
+  FILE *file = fopen(path, "rb");
+  if (!file) abort();
+  text[fread(text, 1, TEXT_SIZE - 1, file)] = '\0';
+  fclose(file);
+}
+
+/* Replace the last `old` in the text. */
+static void edit(char text[TEXT_SIZE], const char *old, const char *new) {
+  char rest[TEXT_SIZE], *at = NULL;
+  for (char *next = strstr(text, old); next; next = strstr(next + 1, old)) at = next;
+  CHECK(at, "no '%s' to replace", old);
+  if (!at) return;
+  snprintf(rest, sizeof rest, "%s%s", new, at + strlen(old));
+  snprintf(at, TEXT_SIZE - (size_t)(at - text), "%s", rest);
+}
+
+static void save(const char *text, char path[PATH_SIZE]) {
+  MPI_Barrier(MPI_COMM_WORLD); /* until all ranks have read the last one */
+  write_file("edited.msh", text, strlen(text));
+  path_in_folder("edited.msh", path);
+}
+
+static void check_edited(const char *name, const char *old, const char *new, const char *phrase) {
+  static char text[TEXT_SIZE];
+  char path[PATH_SIZE];
+  load(name, text);
+  edit(text, old, new);
+  save(text, path);
+  check_refused(path, phrase);
+}
+
+static void check_counts(void) {
+  char path[PATH_SIZE];
+  fixture("seven_of_eight.msh", path);
+  check_refused(path, "seven_of_eight.msh:83: the file says 32 elements, but its blocks have 31");
+  static const char name[] = "seven_of_eight.msh";
+  check_edited(name, "7 32 1 32", "7 31 1 32",
+               ":122: expected $EndElements after 7 blocks with 31 elements, found '32 14 15");
+  check_edited(name, "3 1 5 7", "3 1 5 9",
+               ":123: expected element 9 of the 9 of the block of line 114, found '$EndElements'");
+  check_edited(name, "7 32 1 32", "8 31 1 32", "expected a block of elements");
+  check_edited(name, "7 32 1 32", "7 31 1 30", ":121: element 31 is not in the range 1 to 30");
+  check_edited(name, "3 1 5 7", "3 1 199 7", ":114: a block of elements has the type 199");
+  check_edited(name, "1 27 1 27", "1 28 1 27",
+               ":25: the file says 28 nodes, but its blocks have 27");
+  check_edited(name, "1 27 1 27", "1 27 1 26", ":53: node 27 is not in the range 1 to 26");
+  check_edited(name, "3 1 0 27", "3 1 0 26", "but its blocks have 26");
+  check_edited("tags_2_32.msh", "$EndElements", "$EndElements\n$Elements\n0 0 0 0\n$EndElements",
+               "a second section $Elements");
+}
+
+static void check_orders(void) {
+  static char text[TEXT_SIZE];
+  char path[PATH_SIZE];
+  fixture("two_hexes_one_entity.msh", path);
+  check_refused(path, "hexahedra of order 1 and 2 in one entity");
+  /* The same for the faces of a surface: two of them linear, and one of second order. */
+  load("seven_of_eight.msh", text);
+  edit(text, "7 32 1 32", "8 33 1 33");
+  edit(text, "3 1 5 7", "2 1 10 1\n33 1 3 21 19 2 12 20 10 11\n3 1 5 8");
+  save(text, path);
+  check_refused(path, "elements of a surface of order 1 and 2 in one entity");
+}
+
+static sp_gid largest(const sp_mesh *mesh, bool of_vertices) {
+  const sp_hexes *hexes = mesh->hexes;
+  sp_gid found = 0;
+  for (sp_lid e = 0; e < hexes->count; e++) {
+    if (!of_vertices && hexes->tags[e] > found) found = hexes->tags[e];
+    for (int c = 0; c < SP_CORNERS && of_vertices; c++)
+      if (hexes->vertices[e][c] > found) found = hexes->vertices[e][c];
+  }
+  MPI_Allreduce(MPI_IN_PLACE, &found, 1, SP_MPI_GID, MPI_MAX, MPI_COMM_WORLD);
+  return found;
+}
+
+static void check_mesh(const char *path, sp_gid elements, double volume, sp_gid dofs, sp_gid vertex,
+                       sp_gid tag) {
+  sp_mesh *mesh = read_mesh(path);
+  sp_numbering *numbering;
+  if (!mesh) return;
+  CHECK(mesh->global_elements == elements, "%s: %lld elements", path,
+        (long long)mesh->global_elements);
+  CHECK_CLOSE(measure(mesh).volume, volume, TOLERANCE);
+  CHECK(largest(mesh, true) == vertex, "%s: vertex %lld", path, (long long)largest(mesh, true));
+  CHECK(largest(mesh, false) == tag, "%s: element %lld", path, (long long)largest(mesh, false));
+  CHECK(sp_numbering_create(mesh, 1, &numbering) == SP_OK, "%s", sp_error_message());
+  if (numbering) CHECK(numbering->global == dofs, "%lld DOFs", (long long)numbering->global);
+  sp_numbering_destroy(&numbering);
+  sp_mesh_destroy(&mesh);
+}
+
+/* Two bodies of eight elements whose node numbers differ by 2^32. */
+static void check_large_numbers(void) {
+  static char text[TEXT_SIZE];
+  const sp_gid far = (sp_gid)1 << 32;
+  char path[PATH_SIZE];
+  fixture("tags_2_32.msh", path);
+  check_mesh(path, 16, 2, 54, far + 27 - 1, 64);
+  check_edited("tags_2_32.msh", "4294967323 ", "4294967423 ",
+               "an element refers to node 4294967423, which does not exist");
+  load("seven_of_eight.msh", text);
+  edit(text, "7 32 1 32", "7 32 1 4294967328");
+  edit(text, "3 1 5 7", "3 1 5 8");
+  edit(text, "\n32 14", "\n4294967328 14");
+  save(text, path);
+  check_mesh(path, 8, 1, 27, 26, far + 32);
+}
+
+static void put(char *bytes, size_t *size, long long value, size_t width, bool swapped) {
+  for (size_t b = 0; b < width; b++)
+    bytes[(*size)++] = (char)(value >> 8 * (swapped ? width - 1 - b : b) & 255);
+}
+
+/* Two cubes in binary files of both byte orders. All numbers but the first of each kind are `far`
+ * larger than 1, 2 ...; `missing`: the file announces so many more elements than it has. */
+static void check_binary(bool swapped, sp_gid far, int missing) {
+  static const int corners[2][8] = {{0, 1, 4, 3, 6, 7, 10, 9}, {1, 2, 5, 4, 7, 8, 11, 10}};
+  char bytes[2048], path[PATH_SIZE];
+  size_t size = 0;
+  if (world_size > 2) return; /* two elements */
+#define TEXT(s) memcpy(bytes + size, s, sizeof s - 1), size += sizeof s - 1
+#define INT(i) put(bytes, &size, i, 4, swapped)
+#define LONG(l) put(bytes, &size, l, 8, swapped)
+  TEXT("$MeshFormat\n4.1 1 8\n");
+  INT(1);
+  TEXT("\n$EndMeshFormat\n$Nodes\n");
+  LONG(1), LONG(12), LONG(1), LONG(12 + far);
+  INT(3), INT(1), INT(0), LONG(12);
+  for (int n = 0; n < 12; n++) LONG(n + 1 + (n > 0 ? far : 0));
+  for (int n = 0; n < 12; n++)
+    for (int d = 0; d < 3; d++) {
+      const double x = d == 0 ? n % 3 : d == 1 ? n / 3 % 2 : n / 6;
+      long long bits;
+      memcpy(&bits, &x, sizeof bits);
+      LONG(bits);
+    }
+  TEXT("\n$EndNodes\n$Elements\n");
+  LONG(1), LONG(2 + missing), LONG(1), LONG(2 + far);
+  INT(3), INT(1), INT(5), LONG(2 + missing);
+  for (int e = 0; e < 2; e++) {
+    LONG(e + 1 + (e > 0 ? far : 0));
+    for (int c = 0; c < 8; c++) LONG(corners[e][c] + 1 + (corners[e][c] > 0 ? far : 0));
+  }
+  TEXT("\n$EndElements\n");
+  MPI_Barrier(MPI_COMM_WORLD);
+  write_file("edited.msh", bytes, size);
+  path_in_folder("edited.msh", path);
+  if (missing)
+    check_refused(path, "is not in the range 1 to 2");
+  else
+    check_mesh(path, 2, 2, 12, far + 11, far + 2);
+}
+
+static void check_names(const char *name, bool of_volumes) {
+  char path[PATH_SIZE];
+  fixture(name, path);
+  sp_mesh *mesh = read_mesh(path);
+  if (!mesh) return;
+  const sp_hexes *hexes = mesh->hexes;
+  const sp_group *groups = of_volumes ? hexes->volume_groups : hexes->groups;
+  const int count = of_volumes ? hexes->volume_group_count : hexes->group_count;
+  int found = 0;
+  for (int g = 0; g < count; g++) found += strcmp(groups[g].name, of_volumes ? "m" : "wall") == 0;
+  CHECK(found == 2, "%s: %d groups of one name", path, found);
+  sp_mesh_destroy(&mesh);
+}
+
+static void check_format2(void) {
+  char path[PATH_SIZE];
+  fixture("one_partition.msh", path);
+  check_mesh(path, 8, 1, 27, 26, 32);
+  check_edited("one_partition.msh", "32 5 4 7 1 1 1 ", "32 5 4 7 1 1 3 ",
+               "part 2 of this mesh is not in it");
+  check_edited("one_partition.msh", "\n32 5 ", "\n2147483648 5 ",
+               "element number 2147483648 is above 2147483647, the largest of format 2");
+  check_edited("one_partition.msh", "\n27 1 1 1", "\n2147483648 1 1 1",
+               "node number 2147483648 is above 2147483647, the largest of format 2");
+  save("$NOD\n0\n$ENDNOD\n$ELM\n0\n$ENDELM\n", path);
+  check_refused(path, "this is gmsh's format 1, which is not read: convert it");
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  make_folder();
+  check_counts();
+  check_orders();
+  check_large_numbers();
+  for (int swapped = 0; swapped < 2; swapped++) {
+    check_binary(swapped, 0, 0);
+    check_binary(swapped, (sp_gid)1 << 32, 0);
+    check_binary(swapped, (sp_gid)1 << 60, 0);
+    check_binary(swapped, 0, 1);
+  }
+  check_names("surfaces22.msh", false);
+  check_names("volumes22.msh", true);
+  check_format2();
+  static const char *const made[] = {"edited.msh"};
+  remove_folder(1, made);
+  const int result = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}
