@@ -141,7 +141,7 @@ static sp_status resolve_regions(sp_config *config) {
     if (isnan(region->upper[0])) memcpy(region->upper, config->mesh.upper, sizeof region->upper);
     for (int d = 0; d < 3; d++)
       if (!(region->upper[d] > region->lower[d]))
-        return sp_fail(SP_ERR_INPUT, "%s: expected upper above lower, found %g to %g in %c",
+        return sp_fail(SP_ERR_INPUT, "%s: expected upper above lower, found %.12g to %.12g in %c",
                        region->where, region->lower[d], region->upper[d], "xyz"[d]);
   }
   return SP_OK;
