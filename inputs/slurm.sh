@@ -12,7 +12,7 @@
 #SBATCH --gpus-per-node=4   # per GPU; every rank sees all of its node, so that values can travel directly
 #SBATCH --cpus-per-task=8   # for the threads of set-up and results
 #SBATCH --time=04:00:00
-#SBATCH --signal=TERM@300 # to the ranks, 300 seconds before the end: time to write the checkpoint and the field
+#SBATCH --signal=TERM@300 # to the ranks, 300 seconds before the end: time to write the field
 #SBATCH --requeue
 set -uo pipefail
 
@@ -23,27 +23,28 @@ fi
 program=${SP_SOLVE:-sp_solve}
 case=$1
 name=$(basename "$case" .ini)
-checkpoint=$name.chk
+unconverged=$name.unconverged.hdf # what an interrupted run writes
+initial=$name.initial.hdf         # what the next one starts from: no run replaces what it reads
 
 part=0
 for crashes in 1 2 3; do
   while [[ -e $name.$SLURM_JOB_ID.$part.h5 ]]; do part=$((part + 1)); done # also those of before a requeue
-  restart=()
-  if [[ -e $checkpoint ]]; then restart=("output.restart=$checkpoint"); fi
+  if [[ -e $unconverged ]]; then mv "$unconverged" "$initial"; fi
+  start=()
+  if [[ -e $initial ]]; then start=("problem.initial=$initial"); fi
 
   # If a rank crashes, the others get 60 seconds. Ranks that end one after the other are no reason to kill any.
   srun --kill-on-bad-exit=0 --wait=60 --cpus-per-task="${SLURM_CPUS_PER_TASK:-1}" \
-    "$program" "$case" "output.checkpoint=$checkpoint" output.every=600 "output.log=$name.$SLURM_JOB_ID.$part.h5" \
-    "output.field=$name.hdf" "${restart[@]}" "${@:2}"
+    "$program" "$case" "output.log=$name.$SLURM_JOB_ID.$part.h5" "output.field=$name.hdf" "${start[@]}" "${@:2}"
   code=$?
 
   case $code in
     0)
-      rm -f "$checkpoint" # the same case, submitted again, starts anew
+      rm -f "$initial" # the same case, submitted again, starts anew
       exit 0
       ;;
     5)
-      echo "slurm.sh: interrupted, state in $checkpoint"
+      echo "slurm.sh: interrupted, solution so far in $unconverged"
       scontrol requeue "$SLURM_JOB_ID" || echo "slurm.sh: cannot requeue: submit again to continue" >&2
       exit 5
       ;;
