@@ -1,14 +1,12 @@
 #!/usr/bin/env python3
-"""Runs that are killed at random moments leave a log that can be read and a checkpoint that restarts to
-the right solution, or none of either.
+"""Runs that are killed at random moments leave a log and a field that can be read, or none of either.
 
     kill.py SP_SOLVE KILLS MPIEXEC...      MPIEXEC... ends with the flag for the number of ranks
 
-A checkpoint is written after every iteration. Kills do not happen at random times, because speed depends
-on the disk, but at random events: in the set-up, after a number of checkpoints, while the log is
-replaced, and while the field is written; the last two would seldom be hit by chance. Half of the kills
-hit all ranks at once (as if a machine failed), the others one rank, after which the launcher ends the
-rest. Prints the seed; SP_KILL_SEED=N repeats its choices."""
+Kills do not happen at random times, because speed depends on the disk, but at random events: in the
+set-up, in the iteration, while the log is replaced, and while the field is written; the last two would
+seldom be hit by chance. Half of the kills hit all ranks at once (as if a machine failed), the others one
+rank, after which the launcher ends the rest. Prints the seed; SP_KILL_SEED=N repeats its choices."""
 
 import glob
 import os
@@ -42,8 +40,7 @@ SCRIPT = 'folder=$1; shift; echo $$ >"$folder/$$"; exec "$@"'
 
 
 def outputs(name):
-    return [f"output.log={name}.h5", f"output.field={name}.hdf", f"output.checkpoint={name}.chk",
-            "output.every=1e-9"]
+    return [f"output.log={name}.h5", f"output.field={name}.hdf"]
 
 
 def read_log(name):
@@ -89,20 +86,10 @@ def await_moment(name, kind, process):
     """Wait until the event happens or the run ends."""
     if kind == "set-up":
         time.sleep(moments.uniform(0, 0.3))
-    elif kind == "iteration":
-        seen, wanted = set(), moments.randint(1, 60)
-
-        def replaced():
-            try:
-                seen.add(os.stat(f"{name}.chk").st_mtime_ns)
-            except FileNotFoundError:
-                pass
-            return len(seen) >= wanted
-        wait_until(replaced, process)
-        time.sleep(moments.uniform(0, 0.03))
+    elif kind == "iteration":  # the log appears when the iteration begins
+        wait_until(lambda: os.path.exists(f"{name}.h5"), process)
+        time.sleep(moments.uniform(0, 0.3))
     else:
-        if kind == "log":  # skip the first one, written before any checkpoint
-            wait_until(lambda: os.path.exists(f"{name}.chk"), process)
         files = f"{name}.h5.*.tmp" if kind == "log" else f"{name}.hdf.*.tmp"
         wait_until(lambda: glob.glob(files), process)
 
@@ -129,9 +116,9 @@ def kill(name, kind, everyone):
         return True
 
 
-def check_rests(name, whole, error):
-    """Check what a killed run left; returns which of log, checkpoint and field exist."""
-    log, checkpoint, field = (os.path.exists(f"{name}.{kind}") for kind in ("h5", "chk", "hdf"))
+def check_rests(name, whole):
+    """Check what a killed run left; returns which of log and field exist."""
+    log, field = (os.path.exists(f"{name}.{kind}") for kind in ("h5", "hdf"))
     if log:
         try:
             got, _ = read_log(f"{name}.h5")
@@ -145,20 +132,14 @@ def check_rests(name, whole, error):
                 check(file["VTKHDF/PointData/u"][()].size > 0, f"{name}: an empty field")
         except (OSError, KeyError) as failure:
             check(False, f"{name}: the field cannot be read: {failure}")
-    if checkpoint:
-        Run(RANKS, [*CASE, "output.log=again.h5", "output.field=",
-                    f"output.restart={name}.chk"]).expect(RANKS, 0)
-        got, again = read_log("again.h5")
-        check(got == {n: whole[n] for n in got} and max(got) == max(whole) and again == error,
-              f"{name}: restarts to an error of {again}, not {error}")
-    return log, checkpoint, field
+    return log, field
 
 
-def check_takeover(name):
-    """A new run with the same files is not blocked by the dead one, and removes its temporary files."""
+def check_next(name):
+    """A new run with the same files is not blocked by the dead one, which leaves temporary files at most."""
     Run(RANKS, [*SMALL, *outputs(name)]).expect(RANKS, 0)
-    left = [file for file in os.listdir() if file.startswith((name, f".{name}"))]
-    check(sorted(left) == [f"{name}.chk", f"{name}.h5", f"{name}.hdf"], f"{name}: left over: {left}")
+    left = [file for file in os.listdir() if file.startswith((name, f".{name}")) and not file.endswith(".tmp")]
+    check(sorted(left) == [f"{name}.h5", f"{name}.hdf"], f"{name}: left over: {left}")
 
 
 def main():
@@ -170,23 +151,23 @@ def main():
         check(process.wait(driver.SECONDS) == 0, "the run that is not killed")
         whole, error = read_log("whole.h5")
         check(len(whole) > 100 and error < 1e-3, f"{len(whole)} residuals, error {error}")
-        counts, kills, missed = [0, 0, 0], 0, 0
+        counts, kills, missed = [0, 0], 0, 0
         while kills < KILLS and missed < KILLS + 10:
             name, kind = f"killed{kills}", kinds[kills % len(kinds)]
             if kill(name, kind, moments.random() < 0.5):
                 kills += 1
-                rests = check_rests(name, whole, error)
+                rests = check_rests(name, whole)
                 counts = [count + there for count, there in zip(counts, rests)]
             else:
                 missed += 1
-            check_takeover(name)
+            check_next(name)
             for left in os.listdir():
                 if left.startswith((name, f".{name}")):
                     os.remove(left)
         print(f"kill: seed {SEED}, {kills} runs killed ({missed} more ended before): {counts[0]} leave a "
-              f"log, {counts[1]} a checkpoint, {counts[2]} a field ({time.monotonic() - begin:.0f} s)")
+              f"log, {counts[1]} a field ({time.monotonic() - begin:.0f} s)")
         check(kills == KILLS, f"{kills} kills, not {KILLS}")
-        check(counts[1] >= KILLS / 2, f"{counts[1]} checkpoints tell little")
+        check(counts[0] >= KILLS / 2, f"{counts[0]} logs tell little")
         os.chdir("/")
     driver.finish()
 
