@@ -33,7 +33,7 @@ static void check_defaults(const sp_config *config) {
   CHECK(config->discretization.order == 7, "order %d", config->discretization.order);
   CHECK(config->discretization.operator_kind == SP_BP35, "operator");
   CHECK(config->discretization.geometry == SP_GEOMETRY_AUTO, "geometry");
-  CHECK_TEXT(config->problem.lambda.text, "1");
+  CHECK_TEXT(config->problem.lambda.text, "0");
   CHECK_TEXT(config->problem.kappa.text, "1");
   CHECK(!config->problem.lambda_given, "lambda was not given");
   CHECK(!config->problem.kappa_given, "kappa was not given");
@@ -92,7 +92,7 @@ static void test_defaults(void) {
                                      "order = 7",
                                      "operator = bp3.5",
                                      "geometry",
-                                     "lambda = 1",
+                                     "lambda = 0",
                                      "kappa = 1",
                                      "solution =",
                                      "forcing =",

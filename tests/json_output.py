@@ -219,7 +219,7 @@ def without_log(ranks):
     check(os.path.islink("link.json") and os.listdir("disk") == ["run.json"], "the link")
     check(document["status"] == "converged" and document["iterations"] > 0, f"{document}")
     case = document["case"]
-    check((case["problem"]["lambda"], case["boundary"]["default"]) == ("1", "dirichlet 0"), f"{case}")
+    check((case["problem"]["lambda"], case["boundary"]["default"]) == ("0", "dirichlet 0"), f"{case}")
     check("every" not in case["output"], "a key without a meaning here")
     for name in "errors", "field", "probes", "results", "study", "levels":
         check(name not in document, f"{name}: {document.get(name)}")

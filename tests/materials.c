@@ -354,8 +354,9 @@ static void check_coefficients(void) {
        4},
   };
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-    const char *overrides[5] = {"problem.solution=x", "region.low.upper=0.5 1 1"};
-    int count = 2;
+    const char *overrides[6] = {"problem.solution=x", "problem.lambda=1",
+                                "region.low.upper=0.5 1 1"};
+    int count = 3;
     for (int o = 0; o < 3 && cases[c].overrides[o]; o++) overrides[count++] = cases[c].overrides[o];
     const sp_box_region low = {.name = "low", .where = "", .upper = {0.5, 1, 1}};
     const sp_box box = {

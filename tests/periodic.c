@@ -205,6 +205,7 @@ static void check_waves(const char *kind, int order, const char *const *own) {
                                 "mesh.elements=3 3 3",
                                 "problem.solution=sin(2*pi*x+0.3)*cos(2*pi*y)+0.5*sin(2*pi*(z-x))",
                                 "problem.kappa=1+0.3*sin(2*pi*y)",
+                                "problem.lambda=1",
                                 RATES_SOLVER,
                                 NULL};
   check_rates(order, 1, common, own);
@@ -268,6 +269,7 @@ static void check_file(void) {
         "problem.solution=sin(2*pi*z+x)*y", /* not periodic in x, which is no periodic direction */
         "boundary.bottom=periodic top",
         "boundary.cuts=neumann",
+        "problem.lambda=1",
         RATES_SOLVER,
         NULL};
     l2[refine] = rates_solve(overrides, NULL).l2;
@@ -294,6 +296,7 @@ static void check_honeycomb(void) {
                                      "boundary.side 5=periodic side 2",
                                      "boundary.side 3=periodic side 6",
                                      "boundary.bottom=neumann",
+                                     "problem.lambda=1",
                                      RATES_SOLVER,
                                      NULL};
     l2[refine] = rates_solve(overrides, NULL).l2;

@@ -207,8 +207,9 @@ int main(int argc, char **argv) {
   static const char multigrid[] = "solver.preconditioner=multigrid";
   static const char *const cases[][MOST_SETTINGS] = {
       {jacobi, tolerance, "discretization.operator=mass"},
-      {none, tolerance, "discretization.operator=bp3.5", "boundary.xmin=neumann"},
-      {jacobi, tolerance, "discretization.operator=bp3.0"},
+      {none, tolerance, "discretization.operator=bp3.5", "boundary.xmin=neumann",
+       "problem.lambda=1"},
+      {jacobi, tolerance, "discretization.operator=bp3.0", "problem.lambda=1"},
       {none, tolerance, "discretization.operator=bp3.5", "boundary.default=neumann",
        "problem.lambda=0"},
       {multigrid, tolerance, "discretization.operator=bp3.5", "boundary.xmin=neumann"},

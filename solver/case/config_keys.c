@@ -145,7 +145,7 @@ const sp_key sp_keys[] = {
     {KEY("discretization", "geometry", discretization.geometry), WORDS(sp_geometry_names),
      .fallback = "auto", .help = "factors stored at every point, or recomputed from the corners"},
 
-    {KEY("problem", "lambda", problem.lambda), FORMULA, .fallback = "1", .applies = is_lambda_given,
+    {KEY("problem", "lambda", problem.lambda), FORMULA, .fallback = "0", .applies = is_lambda_given,
      .help = "formula >= 0 in -div(kappa grad u) + lambda u = f; not for the mass operator"},
     {KEY("problem", "kappa", problem.kappa), FORMULA, .fallback = "1", .applies = is_kappa_given,
      .help = "formula > 0, the diffusion coefficient; not for the mass operator"},

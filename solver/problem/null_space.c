@@ -213,12 +213,13 @@ static sp_status mark_alpha(const sp_space *space, const sp_robin *robin, bool *
 
 sp_status sp_null_space_create(const sp_space *space, const bool *constrained,
                                const sp_coefficients *coefficients, const sp_robin *robin,
-                               sp_null_space **exact, sp_null_space **weak) {
+                               sp_null_space **exact, sp_null_space **weak, int *parts) {
   const sp_mesh *mesh = space->mesh;
   sp_components *components = NULL;
   bool(*determined)[WAYS] = NULL, *has_alpha = NULL;
   *exact = *weak = NULL;
   SP_TRY(sp_components_create(mesh->comm, mesh->topology, &components));
+  *parts = components->count;
   sp_status status =
       sp_allocate((size_t)components->count, sizeof *determined, "components", &determined);
   if (!status) status = mark_alpha(space, robin, &has_alpha);

@@ -24,10 +24,11 @@ typedef struct sp_null_space {
  * *exact have no lambda > 0 in any element and no alpha > 0 on any face: A 1_c = 0. The others are
  * in *weak. `constrained`, [local DOFs], marks the Dirichlet DOFs, the same on all ranks that hold
  * a DOF; coefficients and robin are the operator's. A set without components is NULL; the caller
- * destroys both. Not for the mass problem. Errors: SP_ERR_SYSTEM. Collective. */
+ * destroys both. *parts is the number of components of the mesh. Not for the mass problem. Errors:
+ * SP_ERR_SYSTEM. Collective. */
 sp_status sp_null_space_create(const sp_space *space, const bool *constrained,
                                const sp_coefficients *coefficients, const sp_robin *robin,
-                               sp_null_space **exact, sp_null_space **weak);
+                               sp_null_space **exact, sp_null_space **weak, int *parts);
 
 /* The same components, without weights, on another space of the same mesh. *out is NULL if
  * null_space is. The caller destroys it. Errors: SP_ERR_SYSTEM. Collective. */

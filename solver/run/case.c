@@ -84,6 +84,7 @@ static sp_status solve(sp_case *c, sp_results *results) {
     SP_TRY(sp_report_setup(c->report, c->op, c->geometry_reason, c->preconditioner,
                            c->preconditioner_reason, c->problem, &c->range));
   if (c->report) sp_report_jumps(c->report, &c->jumps);
+  if (c->report) sp_report_notes(c->terminal, c->problem, c->mesh->hexes, &c->notes);
   if (c->report && c->weak) sp_report_magnification(c->report, c->weak->magnification);
   results->elements = c->mesh->global_elements;
   results->dofs = c->op->global_dofs;

@@ -5,6 +5,7 @@
 #include "operators/counts.h"
 #include "operators/geometry_choice.h"
 #include "solver/linear/start.h"
+#include "solver/problem/contacts.h"
 #include "solver/problem/load.h"
 #include "solver/run/case.h"
 #include "solver/run/initial.h"
@@ -65,8 +66,10 @@ static sp_status make_problem(sp_case *c) {
   SP_TRY(sp_problem_robin(c->problem, c->space, &c->robin));
   SP_TRY(sp_problem_constraints(c->problem, c->space, c->constrained, c->boundary_values));
   if (!sp_operator_rows[c->problem->kind].has_stiffness) return SP_OK;
-  return sp_null_space_create(c->space, c->constrained, &c->coefficients, &c->robin, &c->null_space,
-                              &c->weak);
+  SP_TRY(sp_null_space_create(c->space, c->constrained, &c->coefficients, &c->robin, &c->null_space,
+                              &c->weak, &c->notes.parts));
+  if (!c->report || c->notes.parts == 1) return SP_OK;
+  return sp_problem_count_contacts(c->problem, c->mesh, &c->notes.contacts);
 }
 
 static sp_status make_load(sp_case *c) {

@@ -10,6 +10,7 @@
 #include "solver/run/precondition.h"
 #include "solver/run/profile.h"
 #include "solver/run/report.h"
+#include "solver/run/report_notes.h"
 #include "solver/run/workers.h"
 
 /* Everything that a case owns, so that there is one place that releases it, and in front what it
@@ -33,6 +34,7 @@ typedef struct sp_case {
   sp_coefficients coefficients; /* until the preconditioner is built, as the Robin faces' part */
   sp_robin robin;
   sp_interface_jumps jumps;
+  sp_notes notes;
   sp_null_space *null_space; /* of the parts whose mean nothing determines; NULL for none */
   sp_null_space *weak;       /* of those whose mean lambda and alpha alone determine; likewise */
   sp_operator_setup setup;   /* of the operator; its arrays are those here */
