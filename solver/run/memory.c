@@ -209,19 +209,24 @@ sp_memory sp_memory_predict(const sp_memory_case *c) {
   sp_memory creation;
   const sp_memory mesh = {c->at_start + sp_memory_of_mesh(s, c->map_order), 0};
   const double reordering = s->elements * (24 * pow(c->map_order + 1, 3) + 4); /* the lattice */
-  /* Dirichlet mask 1, values, load and work 8; components of elements and DOFs 4; x and b. */
+  /* Dirichlet mask 1, values, load and work 8; components of elements and DOFs 4; x, b, r. */
   sp_memory held = sum(sum(mesh, space_bytes(c, &c->levels[0])), operator_bytes(c));
-  held = sum(held, arrays(c, 2, 8 * s->dofs));
+  held = sum(held, arrays(c, 3, 8 * s->dofs));
   held.host += 25 * s->dofs + c->null_space * 4 * (s->elements + s->dofs);
   const sp_memory preconditioner = preconditioner_bytes(c, &creation);
-  creation.host += 8 * c->coefficients * s->elements;
-  /* CG: r, p, Ap; where neighbours read the old direction another p; with multigrid z. */
+  const double coefficients = 8 * c->coefficients * s->elements;
+  creation.host += coefficients;
+  /* The initial iterate: scratch and a diagonal, parts 4 per DOF. */
+  sp_memory start = arrays(c, 2, 8 * s->dofs);
+  start.host += coefficients + 4 * s->dofs;
+  /* CG: p, Ap; where neighbours read the old direction another p; with multigrid z. */
   const int vectors =
-      3 + c->backend->two_directions + (c->preconditioner == SP_PRECONDITIONER_MULTIGRID);
+      2 + c->backend->two_directions + (c->preconditioner == SP_PRECONDITIONER_MULTIGRID);
   const sp_memory solver = arrays(c, vectors, 8 * s->dofs);
   const sp_memory ready = sum(held, preconditioner);
   sp_memory peak = sum(mesh, (sp_memory){reordering, 0});
   peak = larger(peak, sum(held, creation));
+  peak = larger(peak, sum(ready, start));
   peak = larger(peak, sum(ready, solver));
   /* Afterwards the solution and its file. */
   return larger(peak, sum(ready, (sp_memory){8 * s->dofs + field_bytes(c), 0}));
