@@ -161,6 +161,21 @@ sp_status sp_loop_over(const char *what, size_t count, size_t values, void *cont
                                 .compute = compute});
 }
 
+typedef struct filling {
+  double value, *x;
+} filling;
+
+static sp_status fill_some(void *filling_, void *none, size_t begin, size_t end) {
+  (void)none;
+  const filling *f = filling_;
+  for (size_t i = begin; i < end; i++) f->x[i] = f->value;
+  return SP_OK;
+}
+
+sp_status sp_loop_fill(size_t count, double value, double *x) {
+  return sp_loop_over("an array", count, 1, &(filling){value, x}, fill_some);
+}
+
 /* ---- A thread for one task ---- */
 
 struct sp_task {

@@ -47,6 +47,9 @@ sp_status sp_loop_run(const sp_loop *loop);
 sp_status sp_loop_over(const char *what, size_t count, size_t values, void *context,
                        sp_status (*compute)(void *context, void *none, size_t begin, size_t end));
 
+/* x[count] = value. Threads share the cost of the first touch. Errors: SP_ERR_SYSTEM. Local. */
+sp_status sp_loop_fill(size_t count, double value, double *x);
+
 /* A chunk for `count` items with so many values each: some thousand values, so that a chunk costs
  * much more than handing it to a thread, but at least 32 chunks if there are as many items. It does
  * not depend on the number of threads. Local. */

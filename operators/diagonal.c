@@ -183,13 +183,6 @@ static sp_status sum_elements(const sp_operator_setup *setup, double *sum) {
   return SP_OK;
 }
 
-static sp_status clear_some(void *context, void *none, size_t begin, size_t end) {
-  (void)none;
-  assembly *s = context;
-  for (size_t i = begin; i < end; i++) s->sum[i] = 0;
-  return SP_OK;
-}
-
 static sp_status invert_some(void *context, void *none, size_t begin, size_t end) {
   (void)none;
   assembly *s = context;
@@ -203,7 +196,7 @@ sp_status sp_operator_inverse_diagonal(const sp_operator_setup *setup, double *i
   const sp_space *space = setup->space;
   const size_t dofs = sp_space_dofs(space);
   assembly s = {.setup = setup, .sum = inverse};
-  sp_status status = sp_loop_over("diagonal", dofs, 1, &s, clear_some);
+  sp_status status = sp_loop_fill(dofs, 0, inverse);
   if (!status) status = sum_elements(setup, inverse);
   SP_TRY(sp_agree(space->mesh->comm, status));
   sp_exchange_now(space->exchange, SP_SUM, inverse);

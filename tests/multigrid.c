@@ -14,6 +14,7 @@
 #include "operators/schwarz.h"
 #include "operators/transfer.h"
 #include "solver/linear/chebyshev.h"
+#include "solver/linear/lanczos.h"
 #include "tests/cg_system.h"
 
 static bench tested; /* stays open */

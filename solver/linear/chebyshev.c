@@ -6,9 +6,7 @@
 #include <stdlib.h>
 
 #include "io/threads.h"
-
-enum { LANCZOS = 12 };
-static const double SAFETY = 1.1;
+#include "solver/linear/lanczos.h"
 
 /* beta_i of Lottes' Table 1, by degree. */
 static const double weights[SP_CHEBYSHEV_MOST + 1][SP_CHEBYSHEV_MOST] = {
@@ -40,41 +38,10 @@ static sp_status approximate(sp_chebyshev *c, const void *r, void *z) {
 
 /* ---- The largest eigenvalue of S A ---- */
 
-/* Eigenvalues below x, by the signs of Sturm's sequence. */
-static int count_below(int n, const double *diagonal, const double *off_diagonal, double x) {
-  int count = 0;
-  double q = 1;
-  for (int i = 0; i < n; i++) {
-    const double off = i > 0 ? off_diagonal[i - 1] : 0;
-    q = diagonal[i] - x - (i > 0 ? off * off / q : 0);
-    if (q == 0) q = DBL_MIN;
-    count += q < 0;
-  }
-  return count;
-}
-
-double sp_tridiagonal_largest(int n, const double *diagonal, const double *off_diagonal) {
-  double low = diagonal[0], high = -INFINITY;
-  for (int i = 0; i < n; i++) {
-    const double left = i > 0 ? fabs(off_diagonal[i - 1]) : 0;
-    const double right = i + 1 < n ? fabs(off_diagonal[i]) : 0;
-    low = fmin(low, diagonal[i] - left - right);
-    high = fmax(high, diagonal[i] + left + right);
-  }
-  for (int step = 0; step < 100; step++) {
-    const double middle = (low + high) / 2;
-    if (count_below(n, diagonal, off_diagonal, middle) < n)
-      low = middle;
-    else
-      high = middle;
-  }
-  return high;
-}
-
 /* Vectors of the estimate; r and z start as the smoother's. */
-typedef struct lanczos {
+typedef struct work {
   void *r, *z, *p, *q;
-} lanczos;
+} work;
 
 typedef struct start {
   const sp_numbering *numbering;
@@ -113,9 +80,8 @@ static sp_status send_start(sp_operator *op, const bool *constrained, void *host
   return op->backend->upload(op->device, op->precision, dofs, host, vector);
 }
 
-/* Preconditioned conjugate gradients are Lanczos' method: their scalars make the tridiagonal
- * matrix. The right-hand side is A times the start, so that it is in A's range. */
-static sp_status estimate(sp_chebyshev *c, const lanczos *v, double *largest) {
+/* Set the bound. The right-hand side is A times the start, so that it is in A's range. */
+static sp_status estimate(sp_chebyshev *c, const work *v) {
   sp_operator *op = c->op;
   const sp_backend *b = op->backend;
   const size_t dofs = (size_t)op->dofs;
@@ -123,16 +89,16 @@ static sp_status estimate(sp_chebyshev *c, const lanczos *v, double *largest) {
   /* Few DOFs, or a nearly exact S: what is left of r is rounding. */
   const double rounding = precision == SP_SINGLE ? FLT_EPSILON : DBL_EPSILON;
   const double exhausted = 100 * rounding * rounding;
-  double diagonal[LANCZOS], off_diagonal[LANCZOS], rz_before = 0, alpha_before = 1, r_first = 0;
-  int n = 0;
+  sp_lanczos lanczos = {0};
+  double r_first = 0;
   sp_status status = sp_operator_apply(op, true, v->p, v->r);
-  for (; n < LANCZOS; n++) {
+  while (lanczos.steps < SP_LANCZOS_STEPS) {
     double rz, pq;
     status = sp_first_failure(status, approximate(c, v->r, v->z));
     SP_TRY(sp_operator_dot(op, v->r, v->z, status, &rz));
-    if (n == 0) r_first = rz;
+    if (lanczos.steps == 0) r_first = rz;
     if (rz <= exhausted * r_first) break;
-    const double beta = n > 0 ? rz / rz_before : 0;
+    const double beta = sp_lanczos_beta(&lanczos, rz);
     status = b->axpby(op->device, precision, dofs, 1, v->z, beta, v->p);
     status = sp_first_failure(status, sp_operator_apply(op, true, v->p, v->q));
     SP_TRY(sp_operator_dot(op, v->p, v->q, status, &pq));
@@ -144,34 +110,28 @@ static sp_status estimate(sp_chebyshev *c, const lanczos *v, double *largest) {
                      op->precision == SP_SINGLE
                          ? ", and within single precision? Set solver.precision = double"
                          : "?");
-    const double alpha = rz / pq;
-    diagonal[n] = 1 / alpha + (n > 0 ? beta / alpha_before : 0);
-    if (n > 0) off_diagonal[n - 1] = sqrt(beta) / alpha_before;
+    const double alpha = sp_lanczos_add(&lanczos, rz, pq);
     status = b->axpby(op->device, precision, dofs, -alpha, v->q, 1, v->r);
-    rz_before = rz;
-    alpha_before = alpha;
   }
-  *largest = n > 0 ? sp_tridiagonal_largest(n, diagonal, off_diagonal) : 1;
+  c->bound = sp_lanczos_bound(&lanczos);
   return SP_OK;
 }
 
 static sp_status find_bound(sp_chebyshev *c, const bool *constrained) {
   sp_operator *op = c->op;
   const sp_backend *b = op->backend;
-  lanczos v = {.r = c->r, .z = c->d};
+  work v = {.r = c->r, .z = c->d};
   void *host = NULL;
-  double largest = 1;
   sp_status status =
       sp_allocate((size_t)op->dofs, sp_precision_bytes(op->precision), "a start vector", &host);
   if (!status) status = b->vector_create(op->device, op->precision, (size_t)op->dofs, &v.p);
   if (!status) status = b->vector_create(op->device, op->precision, (size_t)op->dofs, &v.q);
   if (!status) status = send_start(op, constrained, host, v.p);
   status = sp_agree(op->comm, status);
-  if (!status) status = estimate(c, &v, &largest);
+  if (!status) status = estimate(c, &v);
   b->vector_destroy(op->device, &v.p);
   b->vector_destroy(op->device, &v.q);
   free(host);
-  c->bound = SAFETY * largest;
   return status;
 }
 

@@ -45,8 +45,4 @@ sp_correction sp_chebyshev_step(int degree, int i, double bound, bool from_zero)
 /* The bound L. Local. */
 double sp_chebyshev_bound(const sp_chebyshev *chebyshev);
 
-/* The largest eigenvalue of a symmetric tridiagonal matrix with diagonal[n] and off_diagonal[n -
- * 1]. Local. */
-double sp_tridiagonal_largest(int n, const double *diagonal, const double *off_diagonal);
-
 #endif

@@ -5,12 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "solver/linear/chebyshev.h"
 #include "solver/linear/coarse_rows.h"
 #include "solver/linear/hypre.h"
-
-enum { LANCZOS = 12 };
-static const double SAFETY = 1.1;
+#include "solver/linear/lanczos.h"
 
 /* ---- The largest eigenvalue of D^-1 A ---- */
 
@@ -22,36 +19,29 @@ static void multiply(const sp_csr *m, const double *x, double *y) {
   }
 }
 
-/* Lanczos' method by the scalars of conjugate gradients, as in chebyshev.c. `work` has room for
- * four vectors. */
-static double largest_eigenvalue(const sp_csr *m, const double *inverse, double *work) {
+/* A bound on it. `work` has room for four vectors. */
+static double find_bound(const sp_csr *m, const double *inverse, double *work) {
   const int rows = m->rows;
   double *r = work, *p = r + rows, *q = p + rows, *z = q + rows;
-  double diagonal[LANCZOS], off_diagonal[LANCZOS], rz = 0, rz_before = 0, alpha_before = 1;
+  sp_lanczos lanczos = {0};
   unsigned long long seed = 1;
-  int n = 0;
   for (int i = 0; i < rows; i++) { /* values without a pattern: Knuth's linear congruences */
     seed = seed * 6364136223846793005u + 1442695040888963407u;
     r[i] = (double)(seed >> 11) * 0x1p-52 - 1;
     p[i] = 0;
   }
-  for (; n < LANCZOS && n < rows; n++) {
-    double pq = 0;
-    rz = 0;
+  while (lanczos.steps < SP_LANCZOS_STEPS && lanczos.steps < rows) {
+    double rz = 0, pq = 0;
     for (int i = 0; i < rows; i++) rz += r[i] * (z[i] = inverse[i] * r[i]);
-    const double beta = n > 0 ? rz / rz_before : 0;
+    const double beta = sp_lanczos_beta(&lanczos, rz);
     for (int i = 0; i < rows; i++) p[i] = z[i] + beta * p[i];
     multiply(m, p, q);
     for (int i = 0; i < rows; i++) pq += p[i] * q[i];
     if (!(rz > 0 && pq > 0)) break; /* exhausted */
-    const double alpha = rz / pq;
-    diagonal[n] = 1 / alpha + (n > 0 ? beta / alpha_before : 0);
-    if (n > 0) off_diagonal[n - 1] = sqrt(beta) / alpha_before;
+    const double alpha = sp_lanczos_add(&lanczos, rz, pq);
     for (int i = 0; i < rows; i++) r[i] -= alpha * q[i];
-    rz_before = rz;
-    alpha_before = alpha;
   }
-  return n > 0 ? sp_tridiagonal_largest(n, diagonal, off_diagonal) : 1;
+  return sp_lanczos_bound(&lanczos);
 }
 
 /* The inverse diagonal of a level, and the smoother's bound. */
@@ -65,7 +55,7 @@ static sp_status prepare_smoother(sp_hierarchy_level *l) {
   for (int i = 0; i < matrix->rows; i++)
     for (int n = matrix->start[i]; n < matrix->start[i + 1]; n++)
       if (matrix->column[n] == i) l->inverse_diagonal[i] = 1 / matrix->values[n];
-  l->bound = SAFETY * largest_eigenvalue(matrix, l->inverse_diagonal, work);
+  l->bound = find_bound(matrix, l->inverse_diagonal, work);
   free(work);
   return SP_OK;
 }

@@ -325,13 +325,6 @@ static sp_status visit_faces(faces *s, sp_status (*compute)(void *, void *, size
                  .commit = commit});
 }
 
-static sp_status clear_some(void *faces_, void *none, size_t begin, size_t end) {
-  (void)none;
-  const faces *s = faces_;
-  for (size_t i = begin; i < end; i++) s->weights[i] = s->direct[i] = 0;
-  return SP_OK;
-}
-
 /* Sums over ranks, in place. */
 static sp_status sum(const sp_space *space, int count, double *values) {
   for (int first = 0; first < count; first += SP_REDUCTION_MOST) {
@@ -369,7 +362,8 @@ sp_status sp_balance_compute(sp_balance *balance, const sp_problem *problem, con
   const double *residual = balance->dirichlet_load;
   double *correction = ax; /* in the place of direct */
   faces s = {balance, problem, space, x, scratch, ax, correction};
-  sp_status status = sp_loop_over("balance", sp_space_dofs(space), 2, &s, clear_some);
+  sp_status status = sp_loop_fill(sp_space_dofs(space), 0, s.weights);
+  if (!status) status = sp_loop_fill(sp_space_dofs(space), 0, s.direct);
   if (!status) status = find_absorbed(problem, space, x, &balance->absorbed);
   if (!status) status = visit_faces(&s, compute_faces, add_faces);
   SP_TRY(sp_agree(comm, status));

@@ -47,13 +47,6 @@ typedef struct constraints {
 
 static const double NO_PART = DBL_MAX;
 
-static sp_status clear_some(void *constraints_, void *workspace, size_t begin, size_t end) {
-  (void)workspace;
-  const constraints *c = constraints_;
-  for (size_t i = begin; i < end; i++) c->part_of_dof[i] = c->values[i] = NO_PART;
-  return SP_OK;
-}
-
 /* *shared becomes `value` if that is less; several threads may do so at a time. */
 static void lower(double *shared, double value) {
   double now;
@@ -137,7 +130,8 @@ sp_status sp_problem_constraints(const sp_problem *problem, const sp_space *spac
   const size_t dofs = (size_t)space->numbering->local, outer = (size_t)problem->outer_count;
   constraints c = {problem, space, NULL, values, constrained};
   sp_status status = sp_allocate(dofs, sizeof *c.part_of_dof, "Dirichlet parts", &c.part_of_dof);
-  if (!status) status = sp_loop_over("constraints", dofs, 1, &c, clear_some);
+  if (!status) status = sp_loop_fill(dofs, NO_PART, c.part_of_dof);
+  if (!status) status = sp_loop_fill(dofs, NO_PART, values);
   if (!status) status = sp_loop_over("constraints", outer, SP_FACES, &c, mark_some);
   status = sp_agree(comm, status);
   if (!status) {
