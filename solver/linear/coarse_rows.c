@@ -257,7 +257,8 @@ static double *diagonal_of(const sp_csr *matrix, sp_lid i) {
   return NULL;
 }
 
-/* Double the diagonal of the first DOF of each component. Every rank doubles its part. */
+/* Double the diagonal of the first DOF of each component. Every rank doubles its part. The only DOF
+ * of a component, one element across all periods, has a row of zero, which becomes one. */
 static sp_status pin(const sp_space *space, const sp_constants *constants, sp_csr *matrix) {
   const MPI_Comm comm = space->platform->comm;
   const sp_numbering *numbering = space->numbering;
@@ -272,7 +273,9 @@ static sp_status pin(const sp_space *space, const sp_constants *constants, sp_cs
   for (sp_lid d = 0; d < numbering->local; d++) {
     const int k = constants->of_dof[d];
     double *diagonal = diagonal_of(matrix, d);
-    if (k >= 0 && diagonal && sp_numbering_global(numbering, d) == first[k]) *diagonal *= 2;
+    const bool alone = matrix->start[d + 1] - matrix->start[d] == 1;
+    if (k >= 0 && diagonal && sp_numbering_global(numbering, d) == first[k])
+      *diagonal = alone ? 1 : 2 * *diagonal;
   }
   free(first);
   return SP_OK;
