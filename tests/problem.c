@@ -11,6 +11,7 @@
 #include "mesh/reference.h"
 #include "operators/counts.h"
 #include "solver/problem/coefficients.h"
+#include "solver/problem/contacts.h"
 #include "solver/problem/errors.h"
 #include "solver/problem/load.h"
 #include "solver/problem/robin.h"
@@ -536,11 +537,38 @@ static void check_balance(const char *kappa) {
   stage_destroy(&s);
 }
 
+/* A box of 4 x 3 x 2 elements; if it is cut, the halves at x = 1/2 share no nodes, and 3 x 2 pairs
+ * of faces coincide but for rounding of the coordinates. A gap of 1e-4 is no contact. */
+static void check_contacts(void) {
+  static const double gaps[] = {-1, 0, 1e-13, 1e-4};
+  for (int g = 0; g < 4; g++) {
+    sp_hexes *hexes = make_box(4, 3, 2, SP_MAP_NONE);
+    for (sp_lid e = 0; e < hexes->count && gaps[g] >= 0; e++) {
+      double *lattice = &hexes->lattice[(size_t)e * SP_CORNERS * 3];
+      if (lattice[0] < 0.4) continue;
+      for (int c = 0; c < SP_CORNERS; c++) hexes->vertices[e][c] += 1000;
+      for (int c = 0; c < SP_CORNERS; c++) lattice[3 * c] += gaps[g];
+    }
+    stage s;
+    sp_problem *problem;
+    sp_gid pairs;
+    stage_create(hexes, 1, &s);
+    sp_config *config = read_config((const char *const[]){"problem.solution=x", NULL});
+    require(sp_problem_create(config, s.mesh, &problem));
+    require(sp_problem_count_contacts(problem, s.mesh, &pairs));
+    CHECK(pairs == (g == 1 || g == 2 ? 6 : 0), "gap %g: %lld pairs", gaps[g], (long long)pairs);
+    sp_problem_destroy(&problem);
+    sp_config_destroy(&config);
+    stage_destroy(&s);
+  }
+}
+
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   require(sp_platform_open(MPI_COMM_WORLD, SP_DEVICE_HOST, SP_TRANSPORT_AUTO, &platform));
   check_box_cases();
+  check_contacts();
   check_names_like_numbers();
   check_file_cases();
   check_coefficients();
