@@ -94,7 +94,6 @@ def every_key():
         if values is None:
             check(False, f"{name}: no wrong values are known for '{expected}'")
         elif values:
-            # Formulas are parsed after the outputs were locked, which other runs must not find locked.
             file = f"{name}.ini"
             write(file, f"# a comment\n[{section}]\n\n{key} = {values[0]}\n")
             refuse([file, "output.log=", "output.field="], f"{file}:4: {name}", ranks=(2,))
@@ -334,8 +333,8 @@ def outputs():
     """The first rank writes, all ranks compare paths."""
     write("case.ini", "[problem]\nsolution = x\n")
     texts = [key for section, key, _, expected in listed_keys()
-             if section == "output" and expected == "a text" and key != "restart"]
-    check({"log", "field", "checkpoint"} <= set(texts), f"outputs: {texts}")
+             if section == "output" and expected == "a text"]
+    check({"log", "field"} == set(texts), f"outputs: {texts}")
     for key in texts:
         refuse([*SMALL, f"output.{key}=absent/run.out"], f"cannot write {key} absent/run.out",
                "No such file")
@@ -356,26 +355,15 @@ def full_disk():
     """A limit on the size of files, and a disk that is too small if name spaces are permitted."""
     big = [*SMALL, "mesh.elements=6 6 6", "discretization.order=7"]
     for ranks in RANKS:
-        for key in "log", "field", "checkpoint":
+        for key in "log", "field":
             arguments = [*big, f"output.{key}=full_{key}"]
-            # 2 KiB hold no log, 256 KiB no field or checkpoint of this size. The shell counts in 512 bytes.
+            # 2 KiB hold no log, 256 KiB no field of this size. The shell counts in 512 bytes.
             # Open MPI itself needs larger files unless it uses sockets.
             run = Run(ranks, arguments, "export OMPI_MCA_btl=self,tcp; "
                       f"ulimit -f {4 if key == 'log' else 512}; ", SECONDS)
             run.expect_error(ranks, 1, f"cannot write {key} full_{key}", "File too large")
             check(not os.path.exists(f"full_{key}.tmp"), f"{run.name}: a temporary file is left")
             check("full_field" not in run.out, f"{run.name}: lists a field that is not written: {run.out!r}")
-        # If later checkpoints do not fit, the last good one stays and the run continues.
-        saved = [*big, "solver.preconditioner=none", "output.checkpoint=saved.chk", "solver.max_iterations=5"]
-        Run(ranks, saved).expect(ranks, 2)
-        with open("saved.chk", "rb") as file:
-            before = file.read()
-        run = Run(ranks, [*saved, "output.every=1e-9", "solver.max_iterations=20"],
-                  "export OMPI_MCA_btl=self,tcp; ulimit -f 512; ", SECONDS)
-        run.expect_error(ranks, 1, "cannot write checkpoint saved.chk", "File too large")
-        check("iterations       20" in run.out, f"{run.name}: {run.out!r}")
-        with open("saved.chk", "rb") as file:
-            check(file.read() == before, f"{run.name}: the checkpoint before is lost")
     script = ("mkdir -p small && mount -t tmpfs -o size=64k none small && "
               "head -c 60000 /dev/zero >small/filler && exec \"$@\"")
     inside = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, "sh"]
@@ -387,7 +375,7 @@ def full_disk():
     if not possible:
         print("bad_input: no name spaces here, the small disk is left out")
         return
-    for key in "log", "field", "checkpoint":
+    for key in "log", "field":
         done = subprocess.run([*inside, PROGRAM, *big, f"output.{key}=small/run.out"],
                               capture_output=True, text=True, check=False,
                               timeout=SECONDS)

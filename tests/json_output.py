@@ -167,7 +167,7 @@ def keys(ranks):
                 ("solver", "orders"): [], ("solver", "tolerance"): 1e-9,
                 ("probe", "K\u00e4se \"1\""): [0.25, 0.5, 0.5],
                 ("result", "x moment"): "integral of u*x over core",
-                ("output", "field"): "run.hdf", ("output", "checkpoint"): "",
+                ("output", "field"): "run.hdf", ("problem", "initial"): "",
                 ("region", "core"): {"lower": [0, 0, 0], "upper": [0.5, 1, 1]}}
     for (section, key), value in expected.items():
         found = case.get(section, {}).get(key)
@@ -333,7 +333,7 @@ def bad_use(ranks):
     write("case.ini", "[problem]\nsolution = x*y\n[output]\nfield =\n")
     write("wrong.ini", "[problem]\nsolutions = x*y\n[mesh]\nfile = cube.msh\n")
     write("cube.msh", "$MeshFormat\n")
-    write("other.chk", "{ a checkpoint, as far as its name goes }\n")
+    write("other.hdf", "{ a field, as far as its name goes }\n")
     os.symlink("loop", "loop")
     before = {name: os.lstat(name).st_mtime_ns for name in os.listdir()}
     for arguments, words in (
@@ -355,8 +355,8 @@ def bad_use(ranks):
             (["case.ini", "--json", "case.ini"], ("--json", "the case file")),
             (["--json", "case.ini", *case], ("--json", "no JSON document", "case.ini")),
             (["wrong.ini", "--json", "cube.msh"], ("--json", "no JSON document", "cube.msh")),
-            ([*case, "output.restart=other.chk", "--json", "other.chk"],
-             ("--json", "the checkpoint to restart from"))):
+            ([*case, "problem.initial=other.hdf", "--json", "other.hdf"],
+             ("--json", "the initial field"))):
         Run(ranks, arguments).expect_error(ranks, 1, *words)
         now = {name: os.lstat(name).st_mtime_ns for name in os.listdir()}
         check(now == before, f"{arguments}: {sorted(now)}")

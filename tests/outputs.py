@@ -136,6 +136,11 @@ def good_stays(ranks):
                         ("problem.solution=1e-200*x", "right-hand side")):
         Run(ranks, [*QUICK, wrong]).expect_error(ranks, 1, word)
         check(state("run.h5", "run.hdf") == before, f"{wrong}: something good is replaced")
+    # Refused later still: the initial field is of another mesh.
+    os.link("run.hdf", "start.hdf")
+    Run(ranks, [*QUICK, "mesh.elements=4 2 2", "problem.initial=start.hdf", "output.field=other.hdf"]).expect_error(
+        ranks, 1, "another mesh")
+    os.remove("start.hdf")
     Run(ranks, [*QUICK, "boundary.lid=neumann", "--study", "order=1:2"]).expect_error(
         ranks, 1, "boundary group 'lid'")
     Run(ranks, [*QUICK, "boundary.xmin=dirichlet 1/x", "--study", "order=1:2"]).expect_error(

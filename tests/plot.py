@@ -90,7 +90,7 @@ def main():
            "problem.solution=sin(3*x)*exp(y)+z^3"]
     solve(*box, "output.log=a.h5")
     solve(*box, "output.log=b.h5", "solver.preconditioner=jacobi")
-    solve(*box, "output.log=all.h5", "output.field=all.hdf", "output.checkpoint=all.chk")
+    solve(*box, "output.log=all.h5", "output.field=all.hdf")
     solve(*box, "output.log=orders.h5", "--study", "order=1:4")
     solve(*box, "output.log=refined.h5", "--study", "order=1:3", "--study", "refine=0:1")
     solve(*box, "output.log=exact.h5", "problem.solution=x", "--study", "order=1:2", "--study",

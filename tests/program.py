@@ -327,7 +327,7 @@ def small_stack(number):
     cases = (
         [*box, "mesh.map=sine", smooth, "problem.kappa=1+x^2", "problem.lambda=1+y",
          "discretization.operator=bp3.0", "boundary.xmin=neumann", "boundary.ymin=robin 1+z",
-         "solver.preconditioner=jacobi", "probe.middle=0.5 0.5 0.5", "output.checkpoint=run.chk"],
+         "solver.preconditioner=jacobi", "probe.middle=0.5 0.5 0.5"],
         [*box, smooth, "discretization.operator=mass", "mesh.refine=1",
          "solver.preconditioner=none"],
         [f"mesh.file={mesh}", smooth, "discretization.order=3", "solver.max_iterations=3"],

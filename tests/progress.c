@@ -89,7 +89,7 @@ static void test_texts(void) {
   check_text(&p, in_40, 1000, 100, ", 0.1 it/s, about 7 min left");
   check_text(&p, in_40, 1000, 10000, ", 0.001 it/s, about 11 h left");
   check_text(&p, in_40, 1000, 0.001, ", 10000 it/s, about 0 s left");
-  p = after(falling, 100, 11); /* continues a checkpoint */
+  p = after(falling, 100, 11); /* does not begin with iteration 0 */
   check_text(&p, in_40, 149, 5, ", 2 it/s, limit comes first");
   check_text(&p, in_40, 150, 5, ", 2 it/s, about 20 s left");
   p = after(level, 0, 80);

@@ -24,7 +24,7 @@ LONG = ["mesh.elements=16 16 16", "discretization.order=6", "solver.precondition
         "problem.solution=sin(3*x)*exp(y)*cos(z)+z^3", "output.log=", "output.field=run.hdf",
         "solver.tolerance=1e-3"]
 SET_UP = ("mesh", "device", "numbering", "problem", "operator", "preconditioner")
-TOP = ("start", "case", *SET_UP, "solve", "checkpoint", "solution", "errors", "probes", "results", "field", "log",
+TOP = ("start", "case", *SET_UP, "solve", "solution", "errors", "probes", "results", "field", "log",
        "rest")
 NOT_ALL_OF = ("file (gmsh)", "parts (METIS)", "writing")  # the mesh, the field
 OF_SOLVE = ("matvec", "vectors", "precondition", "reductions", "rest of solve")
@@ -138,11 +138,11 @@ def sums(ranks):
     small: no phase is forgotten."""
     begin = time.monotonic()
     run = Run(ranks, [os.path.join(INPUTS, "cube.ini"), "mesh.refine=1", "discretization.order=6",
-                      "output.checkpoint=run.chk", "probe.middle=0.5 0.5 0.5"]).expect(ranks, 0)
+                      "probe.middle=0.5 0.5 0.5"]).expect(ranks, 0)
     wall = time.monotonic() - begin
     rows = table(run.name, run.out.split("\n"))
     check(set(rows) <= {*TOP, *NOT_ALL_OF, *OF_SOLVE, "exchange wait", "total"}, f"{run.name}: rows {list(rows)}")
-    for phase in "start", "mesh", "checkpoint", "solution", "errors", "probes", "results", "field", "log":
+    for phase in "start", "mesh", "solution", "errors", "probes", "results", "field", "log":
         check(phase in rows, f"{run.name}: no row {phase}")
     for whole, parts, indented in ("total", TOP, 0), ("solve", OF_SOLVE, 2):
         mean = [rows[part][1][1] for part in parts if part in rows]

@@ -2,7 +2,7 @@
  * runs that write the same file the last one wins (io/file.h).
  *
  * What a run reads is not overwritten: the case file, the mesh or all of its parts (mesh/gmsh.h),
- * the checkpoint to restart from (but output.checkpoint may be that one). What a .geo file merges
+ * the initial field. What a .geo file merges
  * is not known here.
  */
 #ifndef SP_SOLVER_RUN_OUTPUTS_H
