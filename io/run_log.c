@@ -67,9 +67,10 @@ static const column matvec_columns[] = {{"iteration", SP_LOG_INTEGER},
 static const column residual_columns[] = {{"iteration", SP_LOG_INTEGER},
                                           {"absolute", SP_LOG_REAL},
                                           {"relative", SP_LOG_REAL},
+                                          {"error", SP_LOG_REAL},
                                           {"seconds", SP_LOG_REAL}};
 
-static_assert(sizeof(sp_matvec_row) == 5 * 8 && sizeof(sp_residual_row) == 4 * 8,
+static_assert(sizeof(sp_matvec_row) == 5 * 8 && sizeof(sp_residual_row) == 5 * 8,
               "rows are written as they lie in memory");
 
 static double monotonic_seconds(void) {
@@ -168,7 +169,7 @@ static void write_everything(int64_t file, const void *context) {
   write_dataset(file, "matvec_seconds_by_rank", "s", H5T_NATIVE_DOUBLE, 2,
                 (hsize_t[]){log->seconds_by_rank.count, (hsize_t)log->ranks},
                 log->seconds_by_rank.rows);
-  write_table(file, "residual", "1, 1, 1, s", COLUMNS(residual_columns), 1, &log->residual);
+  write_table(file, "residual", "1, 1, 1, 1, s", COLUMNS(residual_columns), 1, &log->residual);
   for (size_t n = 0; n < log->tables.count; n++) {
     const named_table *t = table_at(&log->tables, n);
     write_table(file, t->name, t->units, t->column_count, t->columns, t->text_width, &t->rows);

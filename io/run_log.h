@@ -6,7 +6,7 @@
  *     /matvec     one row per operator application: iteration, seconds, gflops, gbytes_per_second,
  *                 gdofs_per_second
  *     /matvec_seconds_by_rank   [rows of /matvec][ranks], seconds
- *     /residual   one row per iteration: iteration, absolute, relative, seconds
+ *     /residual   one row per iteration: iteration, absolute, relative, error, seconds
  *     /phases     one row per phase: name, calls, seconds_min, seconds_mean, seconds_max, share,
  *                 share_of_total, part_of
  *     /errors     one row: L2, H1, max; absent until sp_run_log_errors is called
@@ -38,8 +38,9 @@ typedef struct sp_matvec_row {
 
 typedef struct sp_residual_row {
   int64_t iteration;
-  double absolute, relative;
-  double seconds; /* since the iteration began */
+  double absolute, relative; /* ||r||, ||r|| / ||b|| */
+  double error;              /* estimated in the energy norm, relative */
+  double seconds;            /* since the iteration began */
 } sp_residual_row;
 
 typedef struct sp_phase_row {

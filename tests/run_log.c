@@ -51,7 +51,7 @@ static sp_status append(sp_run_log *log, int64_t i) {
   double by_rank[RANKS];
   for (int rank = 0; rank < RANKS; rank++) by_rank[rank] = rank_seconds(i, rank);
   SP_TRY(sp_run_log_matvec(log, &row, by_rank));
-  const sp_residual_row residual = {i, exp(-(double)i), exp(-(double)i) / 5, (double)i / 13};
+  const sp_residual_row residual = {i, exp(-(double)i), exp(-(double)i) / 5, exp(-(double)i) / 7, (double)i / 13};
   return sp_run_log_residual(log, &residual);
 }
 
@@ -141,6 +141,10 @@ static double residual_absolute(int i) {
 static double residual_relative(int i) {
   return exp(-(double)i) / 5;
 }
+static double residual_error(int i) {
+  return exp(-(double)i) / 7;
+}
+
 static double residual_seconds(int i) {
   return (double)i / 13;
 }
@@ -222,6 +226,7 @@ static void test_contents(void) {
   check_integers(file, "residual", "iteration", ROWS, 1);
   check_reals(file, "residual", "absolute", ROWS, residual_absolute);
   check_reals(file, "residual", "relative", ROWS, residual_relative);
+  check_reals(file, "residual", "error", ROWS, residual_error);
   check_reals(file, "residual", "seconds", ROWS, residual_seconds);
   check_integers(file, "phases", "calls", 3, 7);
   check_reals(file, "phases", "seconds_min", 3, phase_min);
@@ -257,7 +262,7 @@ static void test_contents(void) {
 
   check_units(file, "matvec", "1, s, GFLOP/s, GB/s, GDOF/s");
   check_units(file, "matvec_seconds_by_rank", "s");
-  check_units(file, "residual", "1, 1, 1, s");
+  check_units(file, "residual", "1, 1, 1, 1, s");
   check_units(file, "phases", "1, 1, s, s, s, 1, 1, 1");
   check_units(file, "errors", "1, 1, 1");
   check_text(file, "case", text);
@@ -323,7 +328,7 @@ static void test_pace(void) {
   hsize_t late = 0;
   while (late == 0 && monotonic_seconds() - start < 30) {
     sleep_milliseconds(100);
-    CHECK(sp_run_log_residual(log, &(sp_residual_row){5, 1, 1, 1}) == SP_OK, "%s",
+    CHECK(sp_run_log_residual(log, &(sp_residual_row){5, 1, 1, 1, 1}) == SP_OK, "%s",
           sp_error_message());
     file = open_log();
     late = row_count(file, "residual");

@@ -468,6 +468,7 @@ sp_status sp_cg_solve(sp_operator *op, sp_preconditioner *preconditioner,
     s.begun = s.known = start.now;
     status = begin(&s, from_zero);
     if (!status) status = iterate_until_true(&s);
+    result->norm_b = s.norm_b;
     result->residual = s.residual;
     result->relative = s.norm_b > 0 ? s.residual / s.norm_b : 0;
     const moment end = look(&s);

@@ -64,7 +64,7 @@ typedef struct sp_cg_options {
 
 typedef struct sp_cg_result {
   int64_t iterations;
-  double residual, relative; /* ||r||, ||r|| / ||b||; if converged, with r = b - A x */
+  double norm_b, residual, relative; /* ||b||, ||r||, ||r|| / ||b||; if converged, r = b - A x */
   /* The estimated ||x - x_j||_A, relative to ||x_j - x_start||_A, and that norm itself; error is
    * infinite after less than two iterations. */
   double error, energy;

@@ -305,6 +305,9 @@ sp_status sp_multigrid_begin(const sp_space *space, const sp_multigrid_options *
   SP_TRY(sp_separable_extents(space->mesh, &extents));
   SP_TRY(sp_agree(space->platform->comm, sp_allocate(1, sizeof *m, "multigrid", &m)));
   *m = (multigrid){.base = {.name = "multigrid",
+                            .cure = options->precision == SP_CYCLE_DOUBLE
+                                        ? "solver.preconditioner = jacobi"
+                                        : "solver.precision = double",
                             .apply = apply,
                             .destroy = destroy,
                             .describe = describe,

@@ -46,10 +46,12 @@ static double constant(const double sums[2]) {
 }
 
 /* x = c x for one part; y = A x before. */
-static sp_status scale_one(sp_operator *op, const double *b, double *x, const double *y) {
+static sp_status scale_one(sp_operator *op, const double *b, double *x, const double *y,
+                           double *weight) {
   double sums[2];
   SP_TRY(sp_operator_dot(op, b, x, SP_OK, &sums[0]));
   SP_TRY(sp_operator_dot(op, x, y, SP_OK, &sums[1]));
+  *weight = sums[1];
   return sp_agree(op->comm, op->backend->axpby(op->device, SP_DOUBLE, (size_t)op->dofs, 0, y,
                                                constant(sums), x));
 }
@@ -65,18 +67,23 @@ static sp_status add_to_sums(const sp_operator *op, const sp_parts *parts, const
 
 static sp_status scale_parts(sp_operator *op, const sp_parts *parts, const bool *constrained,
                              const double *b, double *x, const double *y, double *host,
-                             double (*sums)[2]) {
+                             double (*sums)[2], double *weight) {
   sp_status status = add_to_sums(op, parts, constrained, b, 0, host, sums);
   if (!status) status = add_to_sums(op, parts, constrained, y, 1, host, sums);
   SP_TRY(sp_agree(op->comm, status));
-  for (int k = 0; k < parts->count; k++) SP_TRY(sp_reduction_sum(op->reduction, 2, sums[k], SP_OK));
+  *weight = 0;
+  for (int k = 0; k < parts->count; k++) {
+    SP_TRY(sp_reduction_sum(op->reduction, 2, sums[k], SP_OK));
+    *weight += sums[k][1];
+  }
   for (sp_lid i = 0; i < op->dofs; i++)
     host[i] = constrained[i] || parts->of_dof[i] < 0 ? 0 : constant(sums[parts->of_dof[i]]);
   return sp_agree(op->comm, op->backend->upload(op->device, SP_DOUBLE, (size_t)op->dofs, host, x));
 }
 
 static sp_status set_constants(sp_operator *op, const sp_parts *parts, const bool *constrained,
-                               const double *b, double *x, double *y, double *host) {
+                               const double *b, double *x, double *y, double *host,
+                               double *weight) {
   double(*sums)[2] = NULL;
   sp_status status = upload_ones(op, parts, constrained, host, x);
   if (!status && parts->of_dof)
@@ -84,8 +91,8 @@ static sp_status set_constants(sp_operator *op, const sp_parts *parts, const boo
   status = sp_agree(op->comm, status);
   if (!status) status = sp_agree(op->comm, sp_operator_apply(op, true, x, y));
   if (!status)
-    status = parts->of_dof ? scale_parts(op, parts, constrained, b, x, y, host, sums)
-                           : scale_one(op, b, x, y);
+    status = parts->of_dof ? scale_parts(op, parts, constrained, b, x, y, host, sums, weight)
+                           : scale_one(op, b, x, y, weight);
   free(sums);
   return status;
 }
@@ -110,8 +117,8 @@ static sp_status descend(sp_operator *op, const double *inverse_diagonal, const 
 
 sp_status sp_start_find(sp_operator *op, const sp_parts *parts, const bool *constrained,
                         const double *inverse_diagonal, const double *b, double *x, double *y,
-                        double *z, double *host) {
-  SP_TRY(set_constants(op, parts, constrained, b, x, y, host));
+                        double *z, double *host, double *weight) {
+  SP_TRY(set_constants(op, parts, constrained, b, x, y, host, weight));
   return inverse_diagonal ? descend(op, inverse_diagonal, b, x, y, z) : SP_OK;
 }
 

@@ -28,13 +28,13 @@ sp_status sp_parts_create(const sp_space *space, const int *null_of_dof, sp_part
 /* Safe for a zeroed struct. Local. */
 void sp_parts_free(sp_parts *parts);
 
-/* Fill x, for b of an L-vector that is zero on constrained DOFs. `constrained`, [local DOFs], is
- * the operator's. `inverse_diagonal`, an L-vector on the device, or NULL: no row is stiff. b, x,
- * and the scratch vectors y and z are on the device; `host` is scratch, [local DOFs]. Collective.
- */
+/* Fill x; *weight becomes the sum of 1_k.A 1_k. b is zero on constrained DOFs; `constrained`,
+ * [local DOFs], is the operator's. `inverse_diagonal` is an L-vector on the device, or NULL: no row
+ * is stiff. b, x, and the scratch vectors y and z are on the device; `host` is scratch, [local
+ * DOFs]. Collective. */
 sp_status sp_start_find(sp_operator *op, const sp_parts *parts, const bool *constrained,
                         const double *inverse_diagonal, const double *b, double *x, double *y,
-                        double *z, double *host);
+                        double *z, double *host, double *weight);
 
 /* *energy = (x - start).A (x - start), which a solve from x counts as done (solver/linear/cg.h).
  * `start` becomes the difference; y is scratch. Collective. */

@@ -378,3 +378,15 @@ sp_status sp_balance_compute(sp_balance *balance, const sp_problem *problem, con
   }
   return sum_up(balance, space);
 }
+
+sp_status sp_balance_check(const sp_balance *balance, double explained, double rounding) {
+  static const double VISIBLE = 1e-4; /* of the largest term */
+  const double imbalance = fabs(balance->imbalance);
+  if (imbalance <= VISIBLE * balance->largest || imbalance <= explained || imbalance <= rounding)
+    return SP_OK;
+  return sp_fail(SP_ERR_NOT_CONVERGED,
+                 "the balance does not close: %.2e is missing, %.1e of its largest term, where the "
+                 "tolerance allows %.1e. If alpha is very large, alpha u - g is lost in rounding: "
+                 "give that group a dirichlet value, or count u from a reference value",
+                 balance->imbalance, imbalance / balance->largest, explained);
+}

@@ -59,4 +59,9 @@ sp_status sp_balance_keep(sp_balance *balance, const sp_space *space, const bool
 sp_status sp_balance_compute(sp_balance *balance, const sp_problem *problem, const sp_space *space,
                              const double *x, double *ax, double *scratch);
 
+/* Check that the balance closes as well as the solution was asked for: `explained` is the imbalance
+ * that the tolerance allows, `rounding` what is left if all terms are zero. Errors:
+ * SP_ERR_NOT_CONVERGED. Local, with the same answer on all ranks. */
+sp_status sp_balance_check(const sp_balance *balance, double explained, double rounding);
+
 #endif

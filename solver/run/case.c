@@ -1,5 +1,8 @@
 #include "solver/run/case.h"
 
+#include <float.h>
+#include <math.h>
+
 #include "solver/run/case_setup.h"
 #include "solver/run/field.h"
 #include "solver/run/initial.h"
@@ -131,6 +134,20 @@ static sp_status time_levels(sp_case *c, sp_profile *profile, int *count, sp_lev
   return SP_OK;
 }
 
+/* |1.r| = |1.A e| <= ||1||_A ||e||_A, or at most the root of the number of DOFs times ||r||. */
+static sp_status check_balance(const sp_case *c, const sp_cg_result *cg) {
+  static const double MARGIN = 2; /* for an error that is estimated */
+  if (!sp_operator_rows[c->problem->kind].has_stiffness) return SP_OK;
+  const bool by_energy = c->config->solver.criterion == SP_CG_ENERGY;
+  const double tolerance = c->config->solver.tolerance;
+  const double explained =
+      by_energy ? sqrt(c->weight) * cg->energy : sqrt((double)c->op->global_dofs) * cg->norm_b;
+  const sp_status status = sp_balance_check(
+      &c->postprocess->balance, MARGIN * tolerance * explained, 4 * DBL_EPSILON * cg->norm_b);
+  if (status) sp_report_unbalanced(c->report);
+  return status;
+}
+
 /* The field and the tables, converged or not (`solved`); a field that fails cannot
  * lose the tables, nor can a result that is not finite. */
 static sp_status write_results(sp_case *c, sp_status solved, sp_results *results) {
@@ -150,7 +167,9 @@ static sp_status write_results(sp_case *c, sp_status solved, sp_results *results
                            results->have_norms ? &results->norms : NULL));
   sp_report_levels(c->report, c->terminal, results->cg.iterations, level_count, levels);
   sp_postprocess_report(c->postprocess, c->problem, c->report, c->terminal);
-  return written ? sp_error_restore(&kept) : sp_quantities_check_finite(c->postprocess->quantities);
+  if (written) return sp_error_restore(&kept);
+  SP_TRY(sp_quantities_check_finite(c->postprocess->quantities));
+  return solved ? SP_OK : check_balance(c, &results->cg);
 }
 
 static sp_case begin(const sp_case_base *base, const sp_config *config, sp_report *report) {

@@ -216,8 +216,8 @@ static sp_status find_start(sp_case *c, const sp_parts *parts, double *scratch) 
   const double *diagonal;
   sp_status status = find_diagonal(c, &created, &diagonal);
   if (!status)
-    status =
-        sp_start_find(c->op, parts, c->constrained, diagonal, c->b, c->x, c->r, scratch, c->work);
+    status = sp_start_find(c->op, parts, c->constrained, diagonal, c->b, c->x, c->r, scratch,
+                           c->work, &c->weight);
   c->platform->backend->vector_destroy(c->platform->device, &created);
   return status;
 }

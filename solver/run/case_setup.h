@@ -48,6 +48,7 @@ typedef struct sp_case {
   double *boundary_values, *load, *solution, *work;
   /* L-vectors on the device. */
   double *x, *b, *r;
+  double weight;       /* 1.A 1 on free DOFs (solver/linear/start.h) */
   double start_energy; /* of a start that is close to the solution (solver/linear/cg.h) */
 } sp_case;
 

@@ -35,9 +35,8 @@ static void describe_cure(const sp_outcome *o, size_t size, char *text) {
   const double left = sp_progress_iterations_left(&o->progress, o->tolerance);
   const double wanted = left < 0 ? -1 : suggest_iterations((double)o->iterations, left);
   const double smallest = sp_progress_smallest(&o->progress);
-  if (sp_progress_stagnates(&o->progress) && smallest >= 1)
-    snprintf(text, size,
-             "solver.preconditioner = jacobi, or multigrid with solver.precision = double");
+  if (sp_progress_stagnates(&o->progress) && o->cure)
+    snprintf(text, size, "%s", o->cure);
   else if (sp_progress_stagnates(&o->progress))
     snprintf(text, size, "a solver.tolerance above %.1e, since the residual no longer falls",
              smallest);
@@ -49,6 +48,10 @@ static void describe_cure(const sp_outcome *o, size_t size, char *text) {
 
 static void print_not_converged(const sp_outcome *o, sp_terminal *t) {
   char cure[128];
+  if (o->unbalanced) {
+    sp_terminal_print(t, "\n  NOT CONVERGED: the balance does not close\n");
+    return;
+  }
   describe_cure(o, sizeof cure, cure);
   sp_terminal_print(t, "\n  NOT CONVERGED in %lld iteration%s: try ", (long long)o->iterations,
                     sp_plural(o->iterations));

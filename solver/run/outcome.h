@@ -9,7 +9,9 @@
 typedef struct sp_outcome {
   bool solved;        /* an iteration has ended, converged or not; else only failures have a line */
   int64_t iterations; /* of it */
-  const char *better; /* preconditioner to try instead, NULL where this one is the best */
+  const char *better; /* preconditioner to try instead, NULL if this one is the best */
+  const char *cure;   /* what helps this one (solver/linear/preconditioner.h), or NULL */
+  bool unbalanced;    /* CG has converged, but the balance does not close */
   double tolerance;
   sp_progress progress;
 } sp_outcome;

@@ -44,7 +44,9 @@ void sp_progress_note(sp_progress *p, int64_t iteration, double relative) {
   if (p->count == 0) {
     p->began = MPI_Wtime();
     p->first = iteration;
+    p->smallest_before = INFINITY;
   }
+  if (p->count >= SP_PROGRESS_WINDOW) p->smallest_before = fmin(p->smallest_before, residual(p, 0));
   p->relative[p->count++ % SP_PROGRESS_WINDOW] = relative;
 }
 
@@ -65,7 +67,8 @@ double sp_progress_rate(const sp_progress *p, double now) {
 bool sp_progress_stagnates(const sp_progress *p) {
   if (p->count < SP_PROGRESS_WINDOW) return false;
   const line l = fit(p);
-  return !(l.fall > l.scatter);
+  const bool is_lower = sp_progress_smallest(p) < 0.9 * p->smallest_before;
+  return !(l.fall > l.scatter) && !(is_lower && isfinite(p->smallest_before));
 }
 
 double sp_progress_smallest(const sp_progress *p) {

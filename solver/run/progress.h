@@ -19,6 +19,7 @@ enum { SP_PROGRESS_WINDOW = 50, SP_PROGRESS_LEAST = 4 };
 typedef struct sp_progress {
   double began;                        /* MPI_Wtime of the first residual */
   int64_t first, count;                /* iteration of it; how many there are */
+  double smallest_before;              /* the window; infinite if nothing is */
   double relative[SP_PROGRESS_WINDOW]; /* of residual number n at n mod SP_PROGRESS_WINDOW */
 } sp_progress;
 
@@ -32,7 +33,8 @@ double sp_progress_iterations_left(const sp_progress *progress, double tolerance
 /* Iterations per second from the first residual until `now`; 0 without an iteration. */
 double sp_progress_rate(const sp_progress *progress, double now);
 
-/* Whether there are SP_PROGRESS_WINDOW residuals, and they do not fall. */
+/* True if there are SP_PROGRESS_WINDOW residuals, they do not fall, and none of them is below those
+ * before by more than a tenth. */
 bool sp_progress_stagnates(const sp_progress *progress);
 
 /* The smallest of the last SP_PROGRESS_WINDOW residuals. */

@@ -161,6 +161,7 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
   report->bytes = op->bytes;
   report->dofs = (double)op->global_dofs;
   report->outcome.better = better_preconditioner(op->kind, name);
+  report->outcome.cure = preconditioner ? preconditioner->cure : NULL;
 
   sp_record_text(record, "device", device);
   sp_record_text(record, "exchange", op->space->transport);
@@ -208,8 +209,9 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
   sp_terminal_print(t, "  %-16s %s", "operator", sp_operator_name(op->kind));
   sp_report_materials(t, config, row, &problem->materials);
   sp_terminal_print(t, "  %-16s %s: %s\n", "geometry", geometry, geometry_reason);
-  sp_terminal_print(t, "  %-16s %s, relative tolerance %.3g\n", "solver", solver,
-                    config->solver.tolerance);
+  sp_terminal_print(
+      t, "  %-16s %s, tolerance %.3g on the %s\n", "solver", solver, config->solver.tolerance,
+      config->solver.criterion == SP_CG_ENERGY ? "error in the energy norm" : "relative residual");
   sp_terminal_print(t, "  %-16s %s: %s\n", "preconditioner", name, preconditioner_reason);
   if (described[0]) sp_terminal_print(t, "  %-16s %s\n", "", described);
   return SP_OK;
@@ -247,25 +249,33 @@ static sp_matvec_row throughput(const sp_report *report, int64_t iteration, doub
                          .gdofs_per_second = report->dofs / seconds * 1e-9};
 }
 
+/* What the tolerance is compared with; before the error is known the residual. */
+static double measure_of(const sp_config *config, const sp_cg_iteration *iteration) {
+  const bool by_energy = config->solver.criterion == SP_CG_ENERGY && isfinite(iteration->error);
+  return by_energy ? iteration->error : iteration->relative;
+}
+
 static void show_progress(sp_report *report, const sp_cg_iteration *iteration) {
   char more[96];
   const sp_config *config = report->config;
   sp_progress_describe(&report->outcome.progress, config->solver.tolerance,
                        config->solver.max_iterations, MPI_Wtime(), sizeof more, more);
   char text[160];
-  snprintf(text, sizeof text, "  iteration %lld, relative residual %.1e%s",
-           (long long)iteration->iteration, iteration->relative, more);
+  const double measure = measure_of(config, iteration);
+  snprintf(text, sizeof text, "  iteration %lld, %s %.1e%s", (long long)iteration->iteration,
+           measure == iteration->error ? "error estimate" : "relative residual", measure, more);
   sp_terminal_show(report->terminal, "%s", text);
   /* In a batch log, a line per decade; fast runs need none. */
-  if (iteration->relative > 0.1 * report->last_line) return;
+  if (measure > 0.1 * report->last_line) return;
   if (!sp_terminal_is_silent(report->terminal, 1)) return;
   sp_terminal_print(report->terminal, "%s\n", text);
-  report->last_line = iteration->relative;
+  report->last_line = measure;
 }
 
 sp_status sp_report_iteration(const sp_cg_iteration *iteration, void *context) {
   sp_report *report = context;
-  sp_progress_note(&report->outcome.progress, iteration->iteration, iteration->relative);
+  sp_progress_note(&report->outcome.progress, iteration->iteration,
+                   measure_of(report->config, iteration));
   if (sp_terminal_is_due(report->terminal)) show_progress(report, iteration);
   if (!sp_record_logs(&report->record)) return SP_OK;
   sp_status status = SP_OK;
@@ -276,6 +286,7 @@ sp_status sp_report_iteration(const sp_cg_iteration *iteration, void *context) {
   const sp_residual_row row = {.iteration = iteration->iteration,
                                .absolute = iteration->residual,
                                .relative = iteration->relative,
+                               .error = iteration->error,
                                .seconds = iteration->seconds};
   if (!status) status = sp_run_log_residual(report->record.log, &row);
   sp_record_keep(&report->record, status);
@@ -402,6 +413,7 @@ static void record_results(sp_report *report, const summary *s) {
   sp_record_integer(record, "iterations", s->result->iterations);
   sp_record_real(record, "absolute_residual", s->result->residual, "1");
   sp_record_real(record, "relative_residual", s->result->relative, "1");
+  sp_record_real(record, "error_estimate", s->result->error, "1");
   sp_record_real(record, "solve_seconds", s->rows[SP_PHASE_SOLVE].seconds_max, "s");
   sp_record_real(record, "cg_gdofs_per_second", s->cg_rate, "GDOF/s");
   sp_record_real(record, "matvec_share", matvec->share, "1");
@@ -425,6 +437,10 @@ static void print_results(sp_report *report, const summary *s) {
   sp_terminal_print(t, "\n  %-16s %lld\n", "iterations", (long long)s->result->iterations);
   sp_terminal_print(t, "  %-16s %.3e, relative %.3e\n", "residual", s->result->residual,
                     s->result->relative);
+  sp_terminal_print(t, "  %-16s %.1e, relative, in the energy norm\n", "error estimate",
+                    s->result->error);
+  if (s->result->rounding)
+    sp_terminal_print(t, "  %-16s rounding hides what is left of the residual\n", "note");
   if (s->norms)
     sp_terminal_print(t, "  %-16s L2 %.6e   H1 %.6e   max %.6e\n", "errors", s->norms->l2,
                       s->norms->h1, s->norms->max);
@@ -472,6 +488,10 @@ static void close_log(sp_report *report, sp_status status) {
     sp_record_keep(&report->record,
                    sp_run_log_attribute_string(report->record.log, "status", outcome));
   sp_record_keep(&report->record, sp_run_log_close(&report->record.log));
+}
+
+void sp_report_unbalanced(sp_report *report) {
+  report->outcome.unbalanced = true;
 }
 
 sp_status sp_report_finish(sp_report *report, sp_status status) {

@@ -71,6 +71,9 @@ void sp_report_text(sp_report *report, const char *name, const char *value);
 void sp_report_table(sp_report *report, const char *name, int column_count,
                      const sp_log_column *columns, int row_count, const sp_log_cell *cells);
 
+/* Let the last line say that the balance does not close. Local. */
+void sp_report_unbalanced(sp_report *report);
+
 /* Close the log, if it has begun, with the outcome `status` of the run, print the outcome
  * (solver/run/outcome.h), and return the status, or the log's own failure if the run had none.
  * `report` may be NULL. Collective. */
