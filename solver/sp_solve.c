@@ -8,7 +8,7 @@
 
 #include "io/terminal.h"
 #include "solver/case/config.h"
-#include "solver/run/case.h"
+#include "solver/case/case.h"
 #include "solver/run/dry_run.h"
 #include "solver/run/profile.h"
 #include "solver/run/study.h"

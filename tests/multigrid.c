@@ -282,41 +282,34 @@ static void mark_boundary(const sp_space *space, bool *mask) {
   free(mark);
 }
 
-static sp_status discretize(void *context, const sp_space *space, sp_multigrid_level_data *data) {
-  const problem_t *p = context;
-  bool *mask = NULL;
-  int *component = NULL;
+/* The problem on a space, which the system owns if `owns`. */
+static sp_system *make_system(const problem_t *p, sp_space *space, bool owns) {
+  bool *mask = test_allocate(sp_space_dofs(space), sizeof *mask);
+  sp_constants constants = {0};
+  sp_system *system;
   if (p->dirichlet) {
-    mask = test_allocate(sp_space_dofs(space), sizeof *mask);
     mark_boundary(space, mask);
   } else if (p->lambda == 0) {
-    component = test_allocate(sp_space_dofs(space), sizeof *component);
-    data->constants = (sp_constants){.components = 1, .of_dof = component};
+    int *component = test_allocate(sp_space_dofs(space), sizeof *component);
+    constants = (sp_constants){.components = 1, .of_dof = component};
   }
-  data->setup = (sp_operator_setup){.space = space,
-                                    .kind = SP_BP35,
-                                    .geometry = SP_GEOMETRY_STORED,
-                                    .lambda = p->lambda,
-                                    .constrained = mask};
-  return SP_OK;
-}
-
-static void release(void *context, sp_multigrid_level_data *data) {
-  (void)context;
-  free((void *)data->setup.constrained);
-  free((void *)data->constants.of_dof);
-  *data = (sp_multigrid_level_data){0};
+  const sp_operator_setup setup = {.space = space,
+                                   .kind = SP_BP35,
+                                   .geometry = SP_GEOMETRY_STORED,
+                                   .lambda = p->lambda,
+                                   .constrained = mask};
+  require(sp_system_create(&setup, owns ? space : NULL, &constants, &system));
+  return system;
 }
 
 /* Random values on free DOFs; with a null space, orthogonal to constants. */
-static void fill(const sp_space *space, const sp_multigrid_level_data *data, int seed,
-                 double *values) {
+static void fill(const sp_space *space, const sp_system *system, int seed, double *values) {
   const size_t n = sp_space_dofs(space);
   for (size_t i = 0; i < n; i++)
-    values[i] = data->setup.constrained && data->setup.constrained[i]
+    values[i] = system->setup.constrained[i]
                     ? 0
                     : random_value(seed, sp_numbering_global(space->numbering, (sp_lid)i));
-  if (data->constants.components == 0) return;
+  if (system->constants.components == 0) return;
   double sum[2] = {0};
   for (sp_lid i = 0; i < space->numbering->owned; i++) sum[0] += values[i];
   MPI_Allreduce(MPI_IN_PLACE, sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
@@ -353,11 +346,9 @@ static void check_cycle(const sp_box *box, int order, problem_t problem, sp_smoo
   sp_hexes *hexes;
   sp_mesh *mesh;
   sp_space *space;
-  sp_operator *op;
   sp_preconditioner *p;
-  sp_multigrid_level_data data = {0};
-  const sp_multigrid_problem source = {
-      .discretize = discretize, .release = release, .context = &problem};
+  sp_system *systems[SP_MULTIGRID_MOST];
+  sp_coarse *coarse;
   sp_multigrid_options options = {.smoother = smoother,
                                   .degree = 3,
                                   .precision =
@@ -365,16 +356,24 @@ static void check_cycle(const sp_box *box, int order, problem_t problem, sp_smoo
   require(sp_box_hexes(MPI_COMM_WORLD, box, &hexes));
   require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
   require(sp_space_create(&tested.platform, mesh, order, &space));
-  require(discretize(&problem, space, &data));
-  require(sp_operator_create(&data.setup, &op));
   sp_multigrid_choose_orders(order, &options);
-  require(sp_multigrid_create(space, &options, &source, &p));
+  require(sp_multigrid_prepare(space, &options));
+  systems[0] = make_system(&problem, space, true);
+  require(sp_system_build(systems[0]));
+  sp_operator *op = systems[0]->op;
+  for (int i = 1; i < options.levels; i++) {
+    sp_space *coarser;
+    require(sp_space_create(&tested.platform, mesh, options.orders[i], &coarser));
+    systems[i] = make_system(&problem, coarser, true);
+  }
+  require(sp_multigrid_start_coarse(systems[options.levels - 1], &options, &coarse));
+  require(sp_multigrid_create(&options, systems, &coarse, &p));
 
   const size_t n = sp_space_dofs(space);
   double *x = test_allocate(5 * n, sizeof *x), *y = x + n, *bx = y + n, *by = bx + n,
          *again = by + n;
-  fill(space, &data, 1, x);
-  fill(space, &data, 2, y);
+  fill(space, systems[0], 1, x);
+  fill(space, systems[0], 2, y);
   precondition(p, space, x, bx);
   precondition(p, space, y, by);
   precondition(p, space, x, again);
@@ -412,9 +411,7 @@ static void check_cycle(const sp_box *box, int order, problem_t problem, sp_smoo
   tested.platform.backend->vector_destroy(tested.platform.device, &device_r);
   free(x);
   sp_preconditioner_destroy(&p);
-  release(&problem, &data);
-  sp_operator_destroy(&op);
-  sp_space_destroy(&space);
+  for (int i = 0; i < options.levels; i++) sp_system_destroy(&systems[i]);
   sp_mesh_destroy(&mesh);
 }
 

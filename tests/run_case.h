@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "solver/run/case.h"
+#include "solver/case/case.h"
 #include "tests/check.h"
 #include "tests/device.h"
 

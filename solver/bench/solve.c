@@ -14,8 +14,12 @@ enum { MOST_ITERATIONS = 500, DEGREE = 3 /* of the smoother, as in a case */ };
 typedef struct solve {
   const sp_bench_clock *clock;
   sp_bench_case *c;
-  sp_operator_setup setup;
-  sp_operator *op;
+  sp_operator_kind kind;
+  sp_geometry_kind geometry;
+  sp_multigrid_options options;
+  sp_system *systems[SP_MULTIGRID_MOST]; /* finest first */
+  sp_operator *op;                       /* of the first */
+  sp_coarse *coarse;
   sp_preconditioner *preconditioner;
   double *b, *work;         /* [local DOFs], on the host */
   double *x, *r, *device_b; /* on the device */
@@ -23,41 +27,48 @@ typedef struct solve {
 
 /* ---- Set-up ---- */
 
-static sp_operator_setup setup_on(const sp_space *space, sp_operator_kind kind,
-                                  sp_geometry_kind geometry, const bool *boundary) {
-  return (sp_operator_setup){
-      .space = space, .kind = kind, .geometry = geometry, .constrained = boundary};
-}
-
-static void release(void *context, sp_multigrid_level_data *data) {
-  (void)context;
-  free(data->owned);
-  *data = (sp_multigrid_level_data){0};
-}
-
-static sp_status discretize(void *context, const sp_space *space, sp_multigrid_level_data *data) {
-  const solve *s = context;
+/* The system of the study on a space, with u = 0 on the boundary. */
+static sp_status make_system(sp_space *space, bool owns, sp_operator_kind kind,
+                             sp_geometry_kind geometry, sp_system **out) {
   bool *boundary;
-  if (space == s->c->space) {
-    data->setup = s->setup;
-    data->setup.alike = s->op->local;
-    return SP_OK;
-  }
-  SP_TRY(sp_agree(s->clock->comm, sp_bench_boundary(space, &boundary)));
-  data->owned = boundary;
-  const sp_geometry_kind geometry =
-      s->clock->backend->faster_geometry(SP_BP35, space->numbering->order);
-  data->setup = setup_on(space, SP_BP35, geometry, boundary);
+  const sp_status status = sp_agree(space->platform->comm, sp_bench_boundary(space, &boundary));
+  const sp_operator_setup setup = {.space = space,
+                                   .kind = kind,
+                                   .geometry = geometry,
+                                   .constrained = boundary,
+                                   .for_level = true};
+  const sp_status made = sp_system_create(&setup, owns ? space : NULL, NULL, out);
+  return status ? status : made;
+}
+
+static sp_status make_fine_system(solve *s) {
+  SP_TRY(make_system(s->c->space, false, s->kind, s->geometry, &s->systems[0]));
+  SP_TRY(sp_system_build(s->systems[0]));
+  s->op = s->systems[0]->op;
   return SP_OK;
 }
 
-static sp_status create_multigrid(solve *s, double *seconds) {
-  const sp_multigrid_problem levels = {.discretize = discretize, .release = release, .context = s};
-  sp_multigrid_options options = {.degree = DEGREE};
-  sp_multigrid_choose_orders(s->c->order, &options);
+static sp_status make_level(solve *s, int i) {
+  const int order = s->options.orders[i];
+  sp_space *space;
+  SP_TRY(sp_space_create(s->c->space->platform, s->c->mesh, order, &space));
+  return make_system(space, true, SP_BP35, s->clock->backend->faster_geometry(SP_BP35, order),
+                     &s->systems[i]);
+}
+
+static sp_status make_multigrid(solve *s) {
+  s->options = (sp_multigrid_options){.degree = DEGREE};
+  sp_multigrid_choose_orders(s->c->order, &s->options);
+  SP_TRY(sp_multigrid_prepare(s->c->space, &s->options));
+  for (int i = 1; i < s->options.levels; i++) SP_TRY(make_level(s, i));
+  SP_TRY(sp_multigrid_start_coarse(s->systems[s->options.levels - 1], &s->options, &s->coarse));
+  return sp_multigrid_create(&s->options, s->systems, &s->coarse, &s->preconditioner);
+}
+
+static sp_status time_set_up(solve *s, double *seconds) {
   MPI_Barrier(s->clock->comm);
   const double start = MPI_Wtime();
-  SP_TRY(sp_multigrid_create(s->c->space, &options, &levels, &s->preconditioner));
+  SP_TRY(make_multigrid(s));
   SP_TRY(sp_agree(s->clock->comm, s->clock->backend->finish(s->clock->device)));
   *seconds = MPI_Wtime() - start;
   MPI_Allreduce(MPI_IN_PLACE, seconds, 1, MPI_DOUBLE, MPI_MAX, s->clock->comm);
@@ -164,7 +175,8 @@ static sp_status time_solves(solve *s, double *samples, sp_bench_row *row) {
 static void destroy(solve *s) {
   const sp_backend *backend = s->clock->backend;
   sp_preconditioner_destroy(&s->preconditioner);
-  sp_operator_destroy(&s->op);
+  sp_coarse_destroy(&s->coarse);
+  for (int i = 0; i < SP_MULTIGRID_MOST; i++) sp_system_destroy(&s->systems[i]);
   backend->vector_destroy(s->clock->device, &s->x);
   backend->vector_destroy(s->clock->device, &s->r);
   backend->vector_destroy(s->clock->device, &s->device_b);
@@ -176,14 +188,13 @@ sp_status sp_bench_solve_time(const sp_bench_clock *clock, sp_bench_case *c, sp_
                               sp_geometry_kind geometry, sp_bench_load load, sp_bench_row *row) {
   double samples[SP_BENCH_MAX_REPEATS];
   SP_TRY(sp_bench_case_space(c));
-  solve s = {.clock = clock, .c = c, .setup = setup_on(c->space, kind, geometry, c->boundary)};
-  s.setup.for_level = true;
+  solve s = {.clock = clock, .c = c, .kind = kind, .geometry = geometry};
   row->dofs = c->space->numbering->global;
   row->sets = 1;
   row->flops = row->bytes = NAN;
   sp_status status = sp_agree(clock->comm, allocate(&s));
-  if (!status) status = sp_operator_create(&s.setup, &s.op);
-  if (!status) status = create_multigrid(&s, &row->setup_seconds);
+  if (!status) status = make_fine_system(&s);
+  if (!status) status = time_set_up(&s, &row->setup_seconds);
   if (!status) status = fill_load(&s, load);
   if (!status) status = time_solves(&s, samples, row);
   destroy(&s);

@@ -301,19 +301,20 @@ static void describe(sp_coarse *c) {
     snprintf(c->description, sizeof c->description, "direct, %lld rows", rows);
 }
 
-sp_status sp_coarse_create(const sp_operator_setup *setup, const sp_constants *constants,
-                           sp_coarse_kind kind, sp_precision precision, sp_coarse **out) {
-  const sp_platform *platform = setup->space->platform;
+sp_status sp_coarse_create(const sp_system *system, sp_coarse_kind kind, sp_precision precision,
+                           sp_coarse **out) {
+  const sp_space *space = system->space;
+  const sp_platform *platform = space->platform;
   sp_coarse *c;
   *out = NULL;
   SP_TRY(sp_agree(platform->comm, sp_allocate(1, sizeof *c, "coarse solver", &c)));
-  *c = (sp_coarse){.space = setup->space,
+  *c = (sp_coarse){.space = space,
                    .backend = platform->backend,
                    .device = platform->device,
                    .kind = kind,
                    .precision = precision,
-                   .dofs = sp_space_dofs(setup->space)};
-  const sp_status status = create(c, setup, constants);
+                   .dofs = sp_space_dofs(space)};
+  const sp_status status = create(c, &system->setup, &system->constants);
   if (status)
     sp_coarse_destroy(&c);
   else

@@ -14,13 +14,7 @@
 #ifndef SP_SOLVER_LINEAR_COARSE_H
 #define SP_SOLVER_LINEAR_COARSE_H
 
-#include "operators/operator.h"
-
-/* The constants in the null space: component of each local DOF, or -1. components = 0: none. */
-typedef struct sp_constants {
-  int components;
-  const int *of_dof; /* [local DOFs] of the space in question; NULL without components */
-} sp_constants;
+#include "operators/system.h"
 
 /* What multigrid does at order 1. */
 typedef enum sp_coarse_kind {
@@ -45,13 +39,13 @@ const char *sp_coarse_hypre(void);
  * takes it there on a backend with matrices. Local. */
 int sp_coarse_direct_most(const sp_backend *backend);
 
-/* For the operator that `setup`, of order 1 and kind bp3.5, describes; `kind` is not
- * SP_COARSE_CHEBYSHEV. Vectors are of `precision`. On a device hypre goes on beside what comes
- * next, and nothing else may call it until sp_coarse_complete. The caller destroys *out. Errors:
+/* For a system of order 1, of which only the space is used afterwards; `kind` is not
+ * SP_COARSE_CHEBYSHEV. Vectors are of `precision`. On a device hypre continues in the background,
+ * and nothing else may call it until sp_coarse_complete. The caller destroys *out. Errors:
  * SP_ERR_INPUT for more DOFs than hypre's integers count, and for a direct solution of too many;
  * SP_ERR_SYSTEM. Collective. */
-sp_status sp_coarse_create(const sp_operator_setup *setup, const sp_constants *constants,
-                           sp_coarse_kind kind, sp_precision precision, sp_coarse **out);
+sp_status sp_coarse_create(const sp_system *system, sp_coarse_kind kind, sp_precision precision,
+                           sp_coarse **out);
 
 /* The rest of its creation; call it once, before the functions below. Errors: SP_ERR_SYSTEM;
  * SP_ERR_INPUT for more entries than int counts. Collective. */

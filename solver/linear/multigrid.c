@@ -11,8 +11,7 @@
  * smoother.
  */
 typedef struct level {
-  sp_space *own_space; /* NULL on the first, which borrows the operator's */
-  const sp_space *space;
+  const sp_space *space; /* the system's */
   sp_operator *op;
   sp_chebyshev *smoother;
   sp_transfer *transfer; /* to the next level */
@@ -27,10 +26,6 @@ typedef struct multigrid {
   sp_precision precision;
   bool rounded; /* factors of levels with stored geometry */
   level levels[SP_MULTIGRID_MOST];
-  /* Until its levels are complete. */
-  sp_multigrid_problem problem;
-  sp_multigrid_level_data last;
-  bool has_last;
   sp_coarse *coarse; /* NULL: the last level is smoothed instead */
   bool records;      /* the cycle is recorded when it is applied for the first time */
   sp_recording *recording;
@@ -188,59 +183,31 @@ static sp_status create_smoother(multigrid *m, level *l, const sp_operator_setup
   return status;
 }
 
-static sp_status build_level(multigrid *m, int index, const sp_multigrid_level_data *data) {
-  level *l = &m->levels[index];
-  sp_operator_setup setup = data->setup;
-  SP_TRY(sp_agree(m->platform->comm, create_vectors(m, l)));
-  if (index + 1 == m->options.levels && has_coarse(&m->options))
-    return sp_coarse_create(&setup, &data->constants, m->options.coarse, m->precision, &m->coarse);
+/* The operator of the system again, in the precision of the cycle. */
+static sp_status create_operator(multigrid *m, level *l, const sp_system *system) {
+  sp_operator_setup setup = system->setup;
   setup.for_level = true;
+  setup.one_sweep = false;
   setup.precision = m->precision;
   setup.rounded = rounds(m->platform->backend, m->precision, setup.kind, setup.geometry);
+  if (system->op && system->setup.for_level) setup.alike = system->op->local;
   m->rounded = m->rounded || setup.rounded;
   SP_TRY(sp_operator_create(&setup, &l->op));
   return create_smoother(m, l, &setup);
 }
 
-static sp_status create_space(multigrid *m, const sp_space *space, int index) {
-  level *l = &m->levels[index];
-  l->space = space;
-  if (index == 0) return SP_OK;
-  SP_TRY(sp_space_create(m->platform, space->mesh, m->options.orders[index], &l->own_space));
-  l->space = l->own_space;
-  return SP_OK;
-}
-
-static sp_status make_level(multigrid *m, const sp_space *space, int index,
-                            sp_multigrid_level_data *data) {
-  SP_TRY(create_space(m, space, index));
-  SP_TRY(m->problem.discretize(m->problem.context, m->levels[index].space, data));
-  return build_level(m, index, data);
-}
-
-static void release(multigrid *m, sp_multigrid_level_data *data) {
-  m->problem.release(m->problem.context, data);
-  *data = (sp_multigrid_level_data){0};
-}
-
-/* All levels but the last, from the finest on. A transfer needs the masks of two. */
-static sp_status make_finer_levels(multigrid *m) {
-  const sp_space *space = m->levels[0].space;
-  const int end = m->options.levels - 1;
-  sp_multigrid_level_data data[2] = {0};
-  sp_status status = SP_OK;
-  for (int i = 0; i <= end && !status; i++) {
-    sp_multigrid_level_data *here = i == end ? &m->last : &data[i % 2], *above = &data[(i + 1) % 2];
-    if (i < end) status = make_level(m, space, i, here);
-    if (!status && i > 0)
-      status = sp_transfer_create(m->levels[i - 1].op, m->levels[i].space, above->setup.constrained,
-                                  here->setup.constrained, &m->levels[i - 1].transfer);
-    if (i > 0) release(m, above);
+/* A transfer needs the masks of two levels. */
+static sp_status create_levels(multigrid *m, sp_system *const systems[]) {
+  const int last = m->options.levels - 1;
+  for (int i = 0; i <= last; i++) {
+    level *l = &m->levels[i];
+    SP_TRY(sp_agree(m->platform->comm, create_vectors(m, l)));
+    if (i < last || !m->coarse) SP_TRY(create_operator(m, l, systems[i]));
+    if (i > 0)
+      SP_TRY(sp_transfer_create(m->levels[i - 1].op, l->space, systems[i - 1]->setup.constrained,
+                                systems[i]->setup.constrained, &m->levels[i - 1].transfer));
   }
-  for (int d = 0; d < 2; d++) release(m, &data[d]);
-  release(m, &m->last);
-  m->has_last = false;
-  return status;
+  return m->coarse ? sp_coarse_complete(m->coarse) : SP_OK;
 }
 
 static void destroy(sp_preconditioner *self) {
@@ -254,10 +221,8 @@ static void destroy(sp_preconditioner *self) {
     sp_operator_destroy(&l->op);
     b->vector_destroy(device, &l->b);
     b->vector_destroy(device, &l->x);
-    sp_space_destroy(&l->own_space);
   }
   sp_coarse_destroy(&m->coarse);
-  if (m->has_last) release(m, &m->last);
   if (m->recording) b->recording_destroy(&m->recording);
   free(m);
 }
@@ -296,14 +261,27 @@ sp_status sp_multigrid_check(int order, const sp_multigrid_options *o) {
                  "the orders of multigrid's levels must fall from the operator's, %d, to 1", order);
 }
 
-sp_status sp_multigrid_begin(const sp_space *space, const sp_multigrid_options *options,
-                             const sp_multigrid_problem *problem, sp_preconditioner **out) {
-  multigrid *m;
+sp_status sp_multigrid_prepare(const sp_space *fine, sp_multigrid_options *options) {
   sp_extents extents;
+  SP_TRY(sp_multigrid_check(fine->numbering->order, options));
+  SP_TRY(sp_separable_extents(fine->mesh, &extents));
+  sp_multigrid_decide(fine->platform->backend, &extents, options);
+  return SP_OK;
+}
+
+sp_status sp_multigrid_start_coarse(const sp_system *last, const sp_multigrid_options *options,
+                                    sp_coarse **out) {
   *out = NULL;
-  SP_TRY(sp_multigrid_check(space->numbering->order, options));
-  SP_TRY(sp_separable_extents(space->mesh, &extents));
-  SP_TRY(sp_agree(space->platform->comm, sp_allocate(1, sizeof *m, "multigrid", &m)));
+  if (!has_coarse(options)) return SP_OK;
+  return sp_coarse_create(last, options->coarse, precision_of(options), out);
+}
+
+sp_status sp_multigrid_create(const sp_multigrid_options *options, sp_system *const systems[],
+                              sp_coarse **coarse, sp_preconditioner **out) {
+  const sp_platform *platform = systems[0]->space->platform;
+  multigrid *m;
+  *out = NULL;
+  SP_TRY(sp_agree(platform->comm, sp_allocate(1, sizeof *m, "multigrid", &m)));
   *m = (multigrid){.base = {.name = "multigrid",
                             .cure = options->precision == SP_CYCLE_DOUBLE
                                         ? "solver.preconditioner = jacobi"
@@ -312,36 +290,21 @@ sp_status sp_multigrid_begin(const sp_space *space, const sp_multigrid_options *
                             .destroy = destroy,
                             .describe = describe,
                             .time_levels = time_levels},
-                   .platform = space->platform,
+                   .platform = platform,
                    .options = *options,
-                   .problem = *problem};
-  sp_multigrid_decide(m->platform->backend, &extents, &m->options);
-  m->precision = precision_of(&m->options);
-  m->levels[0].space = space;
-  m->has_last = true;
-  const sp_status status = make_level(m, space, m->options.levels - 1, &m->last);
-  if (status)
+                   .precision = precision_of(options),
+                   .coarse = *coarse};
+  *coarse = NULL;
+  for (int i = 0; i < options->levels; i++) m->levels[i].space = systems[i]->space;
+  const sp_status status = create_levels(m, systems);
+  if (status) {
     destroy(&m->base);
-  else
-    *out = &m->base;
-  return status;
-}
-
-sp_status sp_multigrid_complete(sp_preconditioner *self) {
-  multigrid *m = (multigrid *)self;
-  SP_TRY(make_finer_levels(m));
-  if (m->coarse) SP_TRY(sp_coarse_complete(m->coarse));
-  m->records = m->platform->backend->record && m->levels[0].space->resident &&
+    return status;
+  }
+  m->records = platform->backend->record && m->levels[0].space->resident &&
                (!m->coarse || sp_coarse_only_queues(m->coarse));
-  /* Where work is queued, to wait for each level would slow all cycles down. */
-  m->timed = !m->platform->backend->record;
+  /* If work is queued, waiting for each level would slow all cycles down. */
+  m->timed = !platform->backend->record;
+  *out = &m->base;
   return SP_OK;
-}
-
-sp_status sp_multigrid_create(const sp_space *space, const sp_multigrid_options *options,
-                              const sp_multigrid_problem *problem, sp_preconditioner **out) {
-  SP_TRY(sp_multigrid_begin(space, options, problem, out));
-  const sp_status status = sp_multigrid_complete(*out);
-  if (status) sp_preconditioner_destroy(out);
-  return status;
 }

@@ -50,21 +50,6 @@ typedef struct sp_multigrid_options {
   sp_coarse_kind coarse;
 } sp_multigrid_options;
 
-/* The problem on the space of one level. Arrays belong to whoever fills it. */
-typedef struct sp_multigrid_level_data {
-  sp_operator_setup setup; /* on the space that was asked for; `precision` is not used */
-  sp_constants constants;
-  void *owned; /* for `release` */
-} sp_multigrid_level_data;
-
-/* The source of the problem on each level: for each space, `discretize` fills *data, and `release`
- * frees what that allocated, also after a failure. Collective. */
-typedef struct sp_multigrid_problem {
-  sp_status (*discretize)(void *context, const sp_space *space, sp_multigrid_level_data *data);
-  void (*release)(void *context, sp_multigrid_level_data *data);
-  void *context;
-} sp_multigrid_problem;
-
 /* The orders that suit `order` where the user gives none: about two thirds from level to level
  * above 8, half from there on (7 4 2 1; 15 11 7 4 2 1). Local. */
 void sp_multigrid_choose_orders(int order, sp_multigrid_options *options);
@@ -76,19 +61,21 @@ void sp_multigrid_decide(const sp_backend *backend, const sp_extents *extents,
 /* SP_ERR_INPUT unless the orders fall from the operator's, `order`, to 1. Local. */
 sp_status sp_multigrid_check(int order, const sp_multigrid_options *options);
 
-/* A preconditioner for an operator on `space`, whose order is options->orders[0]; both must outlive
- * *out, which sp_preconditioner_destroy frees. Errors: SP_ERR_INPUT for orders that do not fall
- * from the operator's to 1, and for amg or direct in a program without hypre; those of
- * discretize; SP_ERR_SYSTEM, SP_ERR_BREAKDOWN. Collective. */
-sp_status sp_multigrid_create(const sp_space *space, const sp_multigrid_options *options,
-                              const sp_multigrid_problem *problem, sp_preconditioner **out);
+/* Check the options for a fine space, and decide what is auto. Errors: as above. Collective. */
+sp_status sp_multigrid_prepare(const sp_space *fine, sp_multigrid_options *options);
 
-/* The same in two steps. The first one makes the last level, for which hypre then works beside what
- * comes next, as sp_coarse_create says: nothing else may call hypre until the second one is done.
- * Between them the multigrid may only be destroyed. What `problem` points to must live until then.
- * If the second one fails, the caller destroys the multigrid. Errors: as above. Collective. */
-sp_status sp_multigrid_begin(const sp_space *space, const sp_multigrid_options *options,
-                             const sp_multigrid_problem *problem, sp_preconditioner **out);
-sp_status sp_multigrid_complete(sp_preconditioner *multigrid);
+/* Start the coarse solver on the last system; *out is NULL if the options smooth there instead. On
+ * a device hypre then continues in the background (coarse.h). Errors: SP_ERR_INPUT for amg or
+ * direct in a program without hypre; those of sp_coarse_create. Collective. */
+sp_status sp_multigrid_start_coarse(const sp_system *last, const sp_multigrid_options *options,
+                                    sp_coarse **out);
+
+/* A preconditioner for systems[0], whose operator exists, with options that are prepared. `systems`
+ * [options->levels], finest first, are borrowed and must outlive *out, which
+ * sp_preconditioner_destroy frees; their coefficients are not used afterwards. *coarse is what
+ * sp_multigrid_start_coarse made; it becomes the preconditioner's, and NULL. Errors: SP_ERR_SYSTEM,
+ * SP_ERR_BREAKDOWN. Collective. */
+sp_status sp_multigrid_create(const sp_multigrid_options *options, sp_system *const systems[],
+                              sp_coarse **coarse, sp_preconditioner **out);
 
 #endif

@@ -16,10 +16,9 @@ int sp_coarse_direct_most(const sp_backend *backend) {
   return 0;
 }
 
-sp_status sp_coarse_create(const sp_operator_setup *setup, const sp_constants *constants,
-                           sp_coarse_kind kind, sp_precision precision, sp_coarse **out) {
-  (void)setup;
-  (void)constants;
+sp_status sp_coarse_create(const sp_system *system, sp_coarse_kind kind, sp_precision precision,
+                           sp_coarse **out) {
+  (void)system;
   (void)precision;
   *out = NULL;
   return sp_fail(SP_ERR_INPUT,

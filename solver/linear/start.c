@@ -6,37 +6,51 @@
 #include "mesh/components.h"
 #include "mesh/reference.h"
 
-sp_status sp_parts_create(const sp_space *space, const int *null_of_dof, sp_parts *parts) {
+/* The connected parts of the mesh, for their constants. */
+typedef struct parts {
+  int count;
+  int *of_dof; /* [local DOFs]: -1 in the null space of A; NULL: all are in part 0 */
+} parts;
+
+typedef struct finder {
+  sp_system *system;
+  sp_operator *op;
+  size_t dofs;
+  parts parts;
+  const double *b;
+  double *x, *y, *z, *host;
+} finder;
+
+static sp_status find_parts(const sp_system *system, parts *out) {
+  const sp_space *space = system->space;
   const sp_numbering *numbering = space->numbering;
+  const int *null_of_dof = system->constants.of_dof;
   const size_t nodes = sp_element_nodes(numbering->order);
   const size_t count = (size_t)space->mesh->hexes->count;
   sp_components *components;
   SP_TRY(sp_components_create(space->mesh->comm, space->mesh->topology, &components));
-  *parts = (sp_parts){.count = components->count};
+  out->count = components->count;
   sp_status status = SP_OK;
   if (components->count > 1 || null_of_dof)
-    status = sp_allocate(sp_space_dofs(space), sizeof *parts->of_dof, "parts", &parts->of_dof);
-  if (!status && parts->of_dof) {
+    status = sp_allocate(sp_space_dofs(space), sizeof *out->of_dof, "parts", &out->of_dof);
+  if (!status && out->of_dof) {
     for (size_t n = 0; n < count * nodes; n++)
-      parts->of_dof[numbering->nodes[n]] = components->of_element[n / nodes];
+      out->of_dof[numbering->nodes[n]] = components->of_element[n / nodes];
     for (sp_lid i = 0; i < numbering->local && null_of_dof; i++)
-      if (null_of_dof[i] >= 0) parts->of_dof[i] = -1;
+      if (null_of_dof[i] >= 0) out->of_dof[i] = -1;
   }
   sp_components_destroy(&components);
   return sp_agree(space->mesh->comm, status);
 }
 
-void sp_parts_free(sp_parts *parts) {
-  free(parts->of_dof);
-  parts->of_dof = NULL;
+/* The part of a DOF, or -1 if it gets no constant. */
+static int part_of(const finder *f, sp_lid i) {
+  if (f->system->setup.constrained[i]) return -1;
+  return f->parts.of_dof ? f->parts.of_dof[i] : 0;
 }
 
-/* 1 on the free DOFs that get a constant. */
-static sp_status upload_ones(const sp_operator *op, const sp_parts *parts, const bool *constrained,
-                             double *host, double *ones) {
-  for (sp_lid i = 0; i < op->dofs; i++)
-    host[i] = constrained[i] || (parts->of_dof && parts->of_dof[i] < 0) ? 0 : 1;
-  return op->backend->upload(op->device, SP_DOUBLE, (size_t)op->dofs, host, ones);
+static sp_status upload(const finder *f, double *vector) {
+  return f->op->backend->upload(f->op->device, SP_DOUBLE, f->dofs, f->host, vector);
 }
 
 /* A constant that is not finite, or of a part without free DOFs, is left out. */
@@ -45,87 +59,109 @@ static double constant(const double sums[2]) {
   return sums[1] > 0 && isfinite(c) ? c : 0;
 }
 
-/* x = c x for one part; y = A x before. */
-static sp_status scale_one(sp_operator *op, const double *b, double *x, const double *y,
-                           double *weight) {
+/* x = c x for a mesh of one part; y = A x before. */
+static sp_status scale_one(finder *f, double *weight) {
   double sums[2];
-  SP_TRY(sp_operator_dot(op, b, x, SP_OK, &sums[0]));
-  SP_TRY(sp_operator_dot(op, x, y, SP_OK, &sums[1]));
+  SP_TRY(sp_operator_dot(f->op, f->b, f->x, SP_OK, &sums[0]));
+  SP_TRY(sp_operator_dot(f->op, f->x, f->y, SP_OK, &sums[1]));
   *weight = sums[1];
-  return sp_agree(op->comm, op->backend->axpby(op->device, SP_DOUBLE, (size_t)op->dofs, 0, y,
-                                               constant(sums), x));
+  return sp_agree(f->op->comm, f->op->backend->axpby(f->op->device, SP_DOUBLE, f->dofs, 0, f->y,
+                                                     constant(sums), f->x));
 }
 
-/* Add what is in `from` on free DOFs to the parts' sums. */
-static sp_status add_to_sums(const sp_operator *op, const sp_parts *parts, const bool *constrained,
-                             const double *from, int which, double *host, double (*sums)[2]) {
-  SP_TRY(op->backend->download(op->device, SP_DOUBLE, (size_t)op->dofs, from, host));
-  for (sp_lid i = 0; i < op->owned; i++)
-    if (!constrained[i] && parts->of_dof[i] >= 0) sums[parts->of_dof[i]][which] += host[i];
+static sp_status add_to_sums(const finder *f, const double *from, int which, double (*sums)[2]) {
+  SP_TRY(f->op->backend->download(f->op->device, SP_DOUBLE, f->dofs, from, f->host));
+  for (sp_lid i = 0; i < f->op->owned; i++)
+    if (part_of(f, i) >= 0) sums[part_of(f, i)][which] += f->host[i];
   return SP_OK;
 }
 
-static sp_status scale_parts(sp_operator *op, const sp_parts *parts, const bool *constrained,
-                             const double *b, double *x, const double *y, double *host,
-                             double (*sums)[2], double *weight) {
-  sp_status status = add_to_sums(op, parts, constrained, b, 0, host, sums);
-  if (!status) status = add_to_sums(op, parts, constrained, y, 1, host, sums);
-  SP_TRY(sp_agree(op->comm, status));
-  *weight = 0;
-  for (int k = 0; k < parts->count; k++) {
-    SP_TRY(sp_reduction_sum(op->reduction, 2, sums[k], SP_OK));
+static sp_status scale_parts(finder *f, double *weight) {
+  double(*sums)[2];
+  sp_status status = sp_allocate((size_t)f->parts.count, sizeof *sums, "sums of parts", &sums);
+  if (!status) status = add_to_sums(f, f->b, 0, sums);
+  if (!status) status = add_to_sums(f, f->y, 1, sums);
+  status = sp_agree(f->op->comm, status);
+  for (int k = 0; k < f->parts.count && !status; k++) {
+    status = sp_reduction_sum(f->op->reduction, 2, sums[k], SP_OK);
     *weight += sums[k][1];
   }
-  for (sp_lid i = 0; i < op->dofs; i++)
-    host[i] = constrained[i] || parts->of_dof[i] < 0 ? 0 : constant(sums[parts->of_dof[i]]);
-  return sp_agree(op->comm, op->backend->upload(op->device, SP_DOUBLE, (size_t)op->dofs, host, x));
-}
-
-static sp_status set_constants(sp_operator *op, const sp_parts *parts, const bool *constrained,
-                               const double *b, double *x, double *y, double *host,
-                               double *weight) {
-  double(*sums)[2] = NULL;
-  sp_status status = upload_ones(op, parts, constrained, host, x);
-  if (!status && parts->of_dof)
-    status = sp_allocate((size_t)parts->count, sizeof *sums, "sums of parts", &sums);
-  status = sp_agree(op->comm, status);
-  if (!status) status = sp_agree(op->comm, sp_operator_apply(op, true, x, y));
-  if (!status)
-    status = parts->of_dof ? scale_parts(op, parts, constrained, b, x, y, host, sums, weight)
-                           : scale_one(op, b, x, y, weight);
+  for (sp_lid i = 0; i < f->op->dofs && !status; i++)
+    f->host[i] = part_of(f, i) < 0 ? 0 : constant(sums[part_of(f, i)]);
+  if (!status) status = sp_agree(f->op->comm, upload(f, f->x));
   free(sums);
   return status;
 }
 
+static sp_status set_constants(finder *f, double *weight) {
+  for (sp_lid i = 0; i < f->op->dofs; i++) f->host[i] = part_of(f, i) < 0 ? 0 : 1;
+  SP_TRY(sp_agree(f->op->comm, upload(f, f->x)));
+  SP_TRY(sp_agree(f->op->comm, sp_operator_apply(f->op, true, f->x, f->y)));
+  return f->parts.of_dof ? scale_parts(f, weight) : scale_one(f, weight);
+}
+
+/* True if lambda or alpha may rule a row of A. Collective. */
+static bool may_be_stiff(const sp_operator_setup *setup) {
+  bool stiff = setup->lambda > 0 || setup->lambda_values || setup->diagonal_count > 0;
+  MPI_Allreduce(MPI_IN_PLACE, &stiff, 1, MPI_C_BOOL, MPI_LOR, setup->space->platform->comm);
+  return stiff && sp_operator_rows[setup->kind].has_stiffness;
+}
+
+/* z = D^-1 y */
+static sp_status divide_by_diagonal(finder *f, const double *inverse_diagonal, sp_status status) {
+  if (!inverse_diagonal) {
+    SP_TRY(sp_agree(f->op->comm, status));
+    SP_TRY(sp_operator_inverse_diagonal(&f->system->setup, f->host));
+    status = upload(f, f->z);
+    inverse_diagonal = f->z;
+  }
+  if (status) return status;
+  return f->op->backend->multiply(f->op->device, SP_DOUBLE, f->dofs, inverse_diagonal, f->y, f->z);
+}
+
 /* One step of steepest descent in the norm of the diagonal. */
-static sp_status descend(sp_operator *op, const double *inverse_diagonal, const double *b,
-                         double *x, double *y, double *z) {
-  const sp_backend *backend = op->backend;
-  sp_device *device = op->device;
-  const size_t dofs = (size_t)op->dofs;
+static sp_status descend(finder *f, const double *inverse_diagonal) {
+  const sp_backend *backend = f->op->backend;
+  sp_device *device = f->op->device;
   double rz, zaz;
-  sp_status status = sp_operator_apply(op, true, x, y);
-  if (!status) status = backend->axpby(device, SP_DOUBLE, dofs, 1, b, -1, y);
-  if (!status) status = backend->multiply(device, SP_DOUBLE, dofs, inverse_diagonal, y, z);
-  SP_TRY(sp_operator_dot(op, y, z, status, &rz));
-  status = sp_operator_apply(op, true, z, y);
-  SP_TRY(sp_operator_dot(op, z, y, status, &zaz));
+  sp_status status = sp_operator_apply(f->op, true, f->x, f->y);
+  if (!status) status = backend->axpby(device, SP_DOUBLE, f->dofs, 1, f->b, -1, f->y);
+  status = divide_by_diagonal(f, inverse_diagonal, status);
+  SP_TRY(sp_operator_dot(f->op, f->y, f->z, status, &rz));
+  status = sp_operator_apply(f->op, true, f->z, f->y);
+  SP_TRY(sp_operator_dot(f->op, f->z, f->y, status, &zaz));
   const double step = rz / zaz;
   if (!(zaz > 0) || !isfinite(step)) return SP_OK; /* nothing to do, or for CG to report */
-  return sp_agree(op->comm, backend->axpby(device, SP_DOUBLE, dofs, step, z, 1, x));
+  return sp_agree(f->op->comm, backend->axpby(device, SP_DOUBLE, f->dofs, step, f->z, 1, f->x));
 }
 
-sp_status sp_start_find(sp_operator *op, const sp_parts *parts, const bool *constrained,
-                        const double *inverse_diagonal, const double *b, double *x, double *y,
-                        double *z, double *host, double *weight) {
-  SP_TRY(set_constants(op, parts, constrained, b, x, y, host, weight));
-  return inverse_diagonal ? descend(op, inverse_diagonal, b, x, y, z) : SP_OK;
+/* x = given, which is in f->host then; z = given - x before. */
+static sp_status replace(finder *f, const double *given, double *energy) {
+  const sp_backend *backend = f->op->backend;
+  sp_device *device = f->op->device;
+  for (size_t i = 0; i < f->dofs; i++) f->host[i] = f->system->setup.constrained[i] ? 0 : given[i];
+  sp_status status = upload(f, f->z);
+  if (!status) status = backend->axpby(device, SP_DOUBLE, f->dofs, -1, f->x, 1, f->z);
+  if (!status) status = sp_operator_apply(f->op, true, f->z, f->y);
+  SP_TRY(sp_operator_dot(f->op, f->z, f->y, status, energy));
+  return sp_agree(f->op->comm, upload(f, f->x));
 }
 
-sp_status sp_start_energy(sp_operator *op, const double *x, double *start, double *y,
-                          double *energy) {
-  const size_t dofs = (size_t)op->dofs;
-  sp_status status = op->backend->axpby(op->device, SP_DOUBLE, dofs, 1, x, -1, start);
-  if (!status) status = sp_operator_apply(op, true, start, y);
-  return sp_operator_dot(op, start, y, status, energy);
+sp_status sp_start_find(sp_system *system, const sp_preconditioner *preconditioner,
+                        const double *given, const double *b, double *x, double *y, double *host,
+                        sp_start *start) {
+  sp_operator *op = system->op;
+  finder f = {
+      .system = system, .op = op, .dofs = (size_t)op->dofs, .b = b, .x = x, .y = y, .host = host};
+  *start = (sp_start){0};
+  sp_status status = op->backend->vector_create(op->device, SP_DOUBLE, f.dofs, &f.z);
+  status = sp_agree(op->comm, status);
+  if (!status) status = find_parts(system, &f.parts);
+  if (!status) status = set_constants(&f, &start->weight);
+  if (!status && may_be_stiff(&system->setup))
+    status = descend(&f, preconditioner ? preconditioner->inverse_diagonal : NULL);
+  if (!status && given) status = replace(&f, given, &start->energy);
+  op->backend->vector_destroy(op->device, &f.z);
+  free(f.parts.of_dof);
+  return status;
 }

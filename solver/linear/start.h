@@ -12,33 +12,23 @@
 #ifndef SP_SOLVER_LINEAR_START_H
 #define SP_SOLVER_LINEAR_START_H
 
-#include "operators/operator.h"
+#include "operators/system.h"
+#include "solver/linear/preconditioner.h"
 
-/* The connected parts of the mesh, for their constants. */
-typedef struct sp_parts {
-  int count;   /* over all ranks */
-  int *of_dof; /* [local DOFs]: the part of each DOF, or -1 in the null space of A; NULL: all are in
-                * part 0 */
-} sp_parts;
+/* What a start leaves besides x. */
+typedef struct sp_start {
+  double weight; /* the sum of 1_k.A 1_k */
+  double energy; /* for sp_cg_options: of a given start relative to the one above, else 0 */
+} sp_start;
 
-/* Find the parts (mesh/components.h). null_of_dof, [local DOFs], is not negative in the null space
- * of A; NULL: it has none. The caller ends with sp_parts_free. Collective. */
-sp_status sp_parts_create(const sp_space *space, const int *null_of_dof, sp_parts *parts);
-
-/* Safe for a zeroed struct. Local. */
-void sp_parts_free(sp_parts *parts);
-
-/* Fill x; *weight becomes the sum of 1_k.A 1_k. b is zero on constrained DOFs; `constrained`,
- * [local DOFs], is the operator's. `inverse_diagonal` is an L-vector on the device, or NULL: no row
- * is stiff. b, x, and the scratch vectors y and z are on the device; `host` is scratch, [local
- * DOFs]. Collective. */
-sp_status sp_start_find(sp_operator *op, const sp_parts *parts, const bool *constrained,
-                        const double *inverse_diagonal, const double *b, double *x, double *y,
-                        double *z, double *host, double *weight);
-
-/* *energy = (x - start).A (x - start), which a solve from x counts as done (solver/linear/cg.h).
- * `start` becomes the difference; y is scratch. Collective. */
-sp_status sp_start_energy(sp_operator *op, const double *x, double *start, double *y,
-                          double *energy);
+/* Fill x for a system with an operator. Parts in the null space of A get no constant. A diagonal
+ * that is needed is the preconditioner's (NULL: none) or a new one. With `given`, an L-vector on
+ * the host, x becomes that, 0 on Dirichlet DOFs, and start->energy how far it is from the start
+ * above, in the norm of A: what CG is to add is measured by that too. b, x, and the scratch vector
+ * y are on the device, and `host`, [local DOFs], on the host. Errors:
+ * SP_ERR_SYSTEM. Collective. */
+sp_status sp_start_find(sp_system *system, const sp_preconditioner *preconditioner,
+                        const double *given, const double *b, double *x, double *y, double *host,
+                        sp_start *start);
 
 #endif

@@ -9,9 +9,6 @@
 #include "solver/linear/cg.h"
 #include "solver/linear/coarse.h"
 #include "solver/linear/jacobi.h"
-#include "solver/problem/coefficients.h"
-#include "solver/problem/load.h"
-#include "solver/problem/robin.h"
 
 /* For a GPU, one core of each rank sets up algebraic multigrid with the rows of all ranks, 8 us per
  * row; at order 1 all DOFs are rows. With 2 M rows that took 16 s, where Jacobi's preconditioner
@@ -81,97 +78,7 @@ sp_preconditioner_kind sp_precondition_choose(const sp_config *config,
   return SP_PRECONDITIONER_MULTIGRID;
 }
 
-/* ---- The problem on the levels of multigrid ---- */
-
-struct sp_preconditioner_creation {
-  const sp_config *config;
-  const sp_problem *problem;
-  const sp_operator *op;          /* NULL before it is complete */
-  const sp_operator_setup *fine;  /* of op */
-  const sp_null_space *constants; /* of the operator, NULL: none */
-  sp_preconditioner_kind kind;
-  sp_preconditioner *multigrid; /* begun */
-};
-
-/* What a level allocates. */
-typedef struct level {
-  bool *constrained;
-  sp_coefficients coefficients;
-  sp_robin robin;
-  sp_null_space *constants;
-} level;
-
-static void release(void *context, sp_multigrid_level_data *data) {
-  level *l = data->owned;
-  (void)context;
-  if (l) {
-    free(l->constrained);
-    sp_coefficients_free(&l->coefficients);
-    sp_robin_free(&l->robin);
-    sp_null_space_destroy(&l->constants);
-    free(l);
-  }
-  *data = (sp_multigrid_level_data){0};
-}
-
-static sp_status find_constraints(const sp_problem *problem, const sp_space *space, level *l) {
-  double *values = NULL;
-  sp_status status =
-      sp_allocate(sp_space_dofs(space), sizeof *l->constrained, "Dirichlet mask", &l->constrained);
-  if (!status)
-    status = sp_allocate(sp_space_dofs(space), sizeof *values, "Dirichlet values", &values);
-  status = sp_agree(space->platform->comm, status);
-  if (!status) status = sp_problem_constraints(problem, space, l->constrained, values);
-  free(values);
-  return status;
-}
-
-static sp_operator_kind kind_of_levels(const sp_preconditioner_creation *s) {
-  return sp_operator_rows[s->fine->kind].has_stiffness ? SP_BP35 : SP_MASS;
-}
-
-static sp_status fill_level(const sp_preconditioner_creation *s, const sp_space *space, level *l) {
-  const sp_rule *rule = sp_operator_rule(kind_of_levels(s), space->numbering->order);
-  SP_TRY(find_constraints(s->problem, space, l));
-  SP_TRY(sp_coefficients_create(&s->problem->materials, space->mesh, rule, &l->coefficients));
-  SP_TRY(sp_problem_robin(s->problem, space, &l->robin));
-  return sp_null_space_copy(s->constants, space, &l->constants);
-}
-
-static void set_constants(const sp_null_space *null_space, sp_constants *out) {
-  *out = (sp_constants){0};
-  if (null_space)
-    *out = (sp_constants){.components = null_space->components, .of_dof = null_space->of_dof};
-}
-
-static sp_status discretize(void *context, const sp_space *space, sp_multigrid_level_data *data) {
-  const sp_preconditioner_creation *s = context;
-  if (space == s->fine->space) { /* bp3.0 itself: with bp3.5 there, iterations double */
-    data->setup = *s->fine;
-    data->setup.alike = s->op->local;
-    set_constants(s->constants, &data->constants);
-    return SP_OK;
-  }
-  level *l = NULL;
-  SP_TRY(sp_agree(space->platform->comm, sp_allocate(1, sizeof *l, "multigrid level", &l)));
-  data->owned = l;
-  SP_TRY(fill_level(s, space, l));
-  data->setup = (sp_operator_setup){.space = space,
-                                    .kind = kind_of_levels(s),
-                                    .lambda = l->coefficients.scale,
-                                    .constrained = l->constrained,
-                                    .kappa = l->coefficients.kappa,
-                                    .lambda_values = l->coefficients.lambda,
-                                    .by_element = l->coefficients.by_element,
-                                    .diagonal_count = l->robin.count,
-                                    .diagonal_dofs = l->robin.dofs,
-                                    .diagonal_values = l->robin.values};
-  set_constants(l->constants, &data->constants);
-  const sp_geometry_facts facts = sp_geometry_facts_of(&data->setup);
-  const char *reason;
-  return sp_geometry_choose(space->platform->backend, &facts, s->config->discretization.geometry,
-                            &data->setup.geometry, &reason);
-}
+/* ---- The levels of multigrid ---- */
 
 void sp_precondition_options(const sp_config *config, int order, sp_multigrid_options *options) {
   const sp_list *orders = &config->solver.orders;
@@ -231,58 +138,44 @@ static sp_status fits_single(const sp_operator_setup *s, bool *fits) {
   return SP_OK;
 }
 
-static sp_status begin_multigrid(sp_preconditioner_creation *p, double magnification) {
-  const sp_space *space = p->fine->space;
-  const sp_multigrid_problem levels = {.discretize = discretize, .release = release, .context = p};
-  sp_multigrid_options options;
-  sp_precondition_options(p->config, space->numbering->order, &options);
-  if (options.smoother == SP_SMOOTHER_SCHWARZ && kind_of_levels(p) == SP_MASS)
+/* Precision in `auto` is single only if nothing asks for more. */
+static sp_status decide(const sp_system *fine, double magnification,
+                        sp_multigrid_options *options) {
+  const bool has_stiffness = sp_operator_rows[fine->setup.kind].has_stiffness;
+  bool fits = magnification <= MOST_MAGNIFICATION;
+  if (options->smoother == SP_SMOOTHER_SCHWARZ && !has_stiffness)
     return sp_fail(SP_ERR_INPUT, "solver.smoother = schwarz needs an operator with stiffness, and "
                                  "mass has none: use jacobi");
-  bool fits = magnification <= MOST_MAGNIFICATION;
-  if (options.precision == SP_CYCLE_AUTO && fits) SP_TRY(fits_single(p->fine, &fits));
-  if (options.precision == SP_CYCLE_AUTO && !fits) options.precision = SP_CYCLE_DOUBLE;
-  return sp_multigrid_begin(space, &options, &levels, &p->multigrid);
+  if (options->precision == SP_CYCLE_AUTO && fits) SP_TRY(fits_single(&fine->setup, &fits));
+  if (options->precision == SP_CYCLE_AUTO && !fits) options->precision = SP_CYCLE_DOUBLE;
+  return sp_multigrid_prepare(fine->space, options);
 }
 
-sp_status sp_precondition_begin(const sp_config *config, const sp_problem *problem,
-                                const sp_precondition_facts *facts, const sp_operator_setup *setup,
-                                const sp_null_space *constants, double magnification,
-                                sp_preconditioner_creation **out, const char **reason) {
-  sp_preconditioner_creation *p;
-  *out = NULL;
-  const sp_status status = sp_allocate(1, sizeof *p, "preconditioner", &p);
-  *out = p;
-  SP_TRY(sp_agree(setup->space->platform->comm, status));
-  *p = (sp_preconditioner_creation){.config = config,
-                                    .problem = problem,
-                                    .fine = setup,
-                                    .constants = constants,
-                                    .kind = sp_precondition_choose(config, facts, reason)};
-  return p->kind == SP_PRECONDITIONER_MULTIGRID ? begin_multigrid(p, magnification) : SP_OK;
+sp_status sp_levels_create(const sp_config *config, const sp_problem *problem, sp_system *fine,
+                           const sp_null_space *exact, double magnification, sp_levels *levels) {
+  sp_multigrid_options *options = &levels->options;
+  sp_precondition_options(config, fine->space->numbering->order, options);
+  SP_TRY(decide(fine, magnification, options));
+  levels->systems[0] = fine;
+  for (int i = 1; i < options->levels; i++)
+    SP_TRY(sp_problem_level(problem, fine->space, options->orders[i],
+                            config->discretization.geometry, exact, &levels->systems[i]));
+  return sp_multigrid_start_coarse(levels->systems[options->levels - 1], options, &levels->coarse);
 }
 
-sp_status sp_precondition_complete(sp_preconditioner_creation *p, sp_operator *op,
-                                   sp_preconditioner **out) {
+void sp_levels_free(sp_levels *levels) {
+  sp_coarse_destroy(&levels->coarse);
+  for (int i = 1; i < SP_MULTIGRID_MOST; i++) sp_system_destroy(&levels->systems[i]);
+  levels->systems[0] = NULL;
+}
+
+sp_status sp_precondition_create(sp_preconditioner_kind kind, sp_system *system, sp_levels *levels,
+                                 sp_preconditioner **out) {
   *out = NULL;
-  p->op = op;
-  switch (p->kind) {
-  case SP_PRECONDITIONER_AUTO:
-  case SP_PRECONDITIONER_NONE:
-    break;
-  case SP_PRECONDITIONER_JACOBI:
-    return sp_jacobi_create(op, p->fine, out);
-  case SP_PRECONDITIONER_MULTIGRID:
-    SP_TRY(sp_multigrid_complete(p->multigrid));
-    *out = p->multigrid;
-    p->multigrid = NULL;
-  }
+  if (kind == SP_PRECONDITIONER_JACOBI) return sp_jacobi_create(system->op, &system->setup, out);
+  if (kind != SP_PRECONDITIONER_MULTIGRID) return SP_OK;
+  SP_TRY(sp_multigrid_create(&levels->options, levels->systems, &levels->coarse, out));
+  for (int i = 1; i < levels->options.levels; i++)
+    sp_system_forget_coefficients(levels->systems[i]);
   return SP_OK;
-}
-
-void sp_precondition_end(sp_preconditioner_creation **p) {
-  if (!*p) return;
-  sp_preconditioner_destroy(&(*p)->multigrid);
-  free(*p);
-  *p = NULL;
 }

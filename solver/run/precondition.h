@@ -1,4 +1,4 @@
-/* The preconditioner that a case asks for, and the problem on the levels of multigrid. */
+/* The preconditioner that a case asks for, and the levels of multigrid. */
 #ifndef SP_SOLVER_RUN_PRECONDITION_H
 #define SP_SOLVER_RUN_PRECONDITION_H
 
@@ -6,10 +6,9 @@
 #include "solver/case/config.h"
 #include "solver/linear/multigrid.h"
 #include "solver/linear/preconditioner.h"
-#include "solver/problem/null_space.h"
-#include "solver/problem/problem.h"
+#include "solver/problem/systems.h"
 
-/* What decides. */
+/* Inputs to the choice of the preconditioner. */
 typedef struct sp_precondition_facts {
   sp_geometry_facts op; /* of the operator */
   const sp_backend *backend;
@@ -42,31 +41,28 @@ bool sp_precondition_is_multigrid(const sp_config *config, const sp_precondition
 bool sp_precondition_leaves_one_sweep(const sp_config *config, const sp_precondition_facts *facts,
                                       sp_geometry_kind geometry);
 
-/* The creation of a preconditioner, in two steps: hypre's part of multigrid runs while the caller
- * does other work between them. */
-typedef struct sp_preconditioner_creation sp_preconditioner_creation;
-
-/* Begin it for an operator with these facts that is to be built from `setup` for `problem`, with
- * for_level if it is multigrid. `constants` is the null space where the operator has one, else
- * NULL. All of these but the facts must outlive *out. `magnification` is
- * that of errors of the mean (problem/null_space.h); 0: none. The caller ends it, also after an
- * error. Errors: those of sp_multigrid_create. Collective. */
-sp_status sp_precondition_begin(const sp_config *config, const sp_problem *problem,
-                                const sp_precondition_facts *facts, const sp_operator_setup *setup,
-                                const sp_null_space *constants, double magnification,
-                                sp_preconditioner_creation **out, const char **reason);
-
-/* *options = those of multigrid for an operator of this order, as the case asks;
- * sp_multigrid_decide is to follow. Local. */
+/* The options of multigrid that the case asks for. Local. */
 void sp_precondition_options(const sp_config *config, int order, sp_multigrid_options *options);
 
-/* *out = the preconditioner for `op`, which was built from the setup; NULL for none. The caller
- * destroys it; op, problem and constants must outlive it. Call it once. Errors: those of
- * sp_jacobi_create and sp_multigrid_create. Collective. */
-sp_status sp_precondition_complete(sp_preconditioner_creation *creation, sp_operator *op,
-                                   sp_preconditioner **out);
+/* Multigrid's systems, finest first, and the coarse solver at work on the last; zero before. */
+typedef struct sp_levels {
+  sp_multigrid_options options;          /* prepared */
+  sp_system *systems[SP_MULTIGRID_MOST]; /* the first is borrowed */
+  sp_coarse *coarse;                     /* until the preconditioner takes it */
+} sp_levels;
 
-/* NULL-safe; sets *creation to NULL. Collective. */
-void sp_precondition_end(sp_preconditioner_creation **creation);
+/* Make the levels for the system `fine`, whose operator need not exist yet, and start the coarse
+ * solver: on a device hypre continues in the background. `exact` and `magnification` are of the
+ * constants (solver/problem/null_space.h). sp_levels_free releases it, also after a failure, and
+ * after the preconditioner. Errors: those of multigrid.h and of formulas. Collective. */
+sp_status sp_levels_create(const sp_config *config, const sp_problem *problem, sp_system *fine,
+                           const sp_null_space *exact, double magnification, sp_levels *levels);
+void sp_levels_free(sp_levels *levels);
+
+/* *out = the preconditioner of a kind other than auto for the system; NULL for none. `levels`, for
+ * multigrid alone, and the system must outlive it. Errors: those of sp_jacobi_create and
+ * sp_multigrid_create. Collective. */
+sp_status sp_precondition_create(sp_preconditioner_kind kind, sp_system *system, sp_levels *levels,
+                                 sp_preconditioner **out);
 
 #endif

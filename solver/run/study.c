@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "mesh/refine.h"
-#include "solver/run/case.h"
+#include "solver/case/case.h"
 #include "solver/run/outputs.h"
 #include "solver/run/rates.h"
 #include "solver/run/report.h"

@@ -1,4 +1,4 @@
-#include "solver/run/case_base.h"
+#include "solver/case/base.h"
 
 #include <math.h>
 #include <stdlib.h>

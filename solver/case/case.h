@@ -1,12 +1,12 @@
 /* A case from its configuration to its results, alone or as one of a series. */
-#ifndef SP_SOLVER_RUN_CASE_H
-#define SP_SOLVER_RUN_CASE_H
+#ifndef SP_SOLVER_CASE_CASE_H
+#define SP_SOLVER_CASE_CASE_H
 
 #include "io/terminal.h"
 #include "solver/case/config.h"
 #include "solver/linear/cg.h"
 #include "solver/problem/errors.h"
-#include "solver/run/case_base.h"
+#include "solver/case/base.h"
 #include "solver/run/profile.h"
 #include "solver/run/workers.h"
 

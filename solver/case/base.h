@@ -1,6 +1,6 @@
 /* What a case stands on: the ranks with elements, their device and a mesh. */
-#ifndef SP_SOLVER_RUN_CASE_BASE_H
-#define SP_SOLVER_RUN_CASE_BASE_H
+#ifndef SP_SOLVER_CASE_BASE_H
+#define SP_SOLVER_CASE_BASE_H
 
 #include "io/terminal.h"
 #include "mesh/mesh.h"

@@ -1,0 +1,88 @@
+#include "operators/system.h"
+
+#include <stdlib.h>
+
+#include "io/threads.h"
+
+/* Arrays that are const for everybody else. */
+static void release(const void *array) {
+  free((void *)array);
+}
+
+static void free_arrays(const sp_operator_setup *setup, const sp_constants *constants) {
+  release(setup->constrained);
+  release(setup->kappa);
+  release(setup->lambda_values);
+  release(setup->diagonal_dofs);
+  release(setup->diagonal_values);
+  if (constants) release(constants->of_dof);
+}
+
+sp_status sp_system_create(const sp_operator_setup *setup, sp_space *own_space,
+                           const sp_constants *constants, sp_system **out) {
+  *out = NULL;
+  const sp_status status =
+      sp_agree(setup->space->platform->comm, sp_allocate(1, sizeof **out, "system", out));
+  if (status) {
+    free(*out);
+    *out = NULL;
+    free_arrays(setup, constants);
+    sp_space_destroy(&own_space);
+    return status;
+  }
+  **out = (sp_system){.space = setup->space, .own_space = own_space, .setup = *setup};
+  if (constants) (*out)->constants = *constants;
+  return SP_OK;
+}
+
+void sp_system_destroy(sp_system **system) {
+  sp_system *s = *system;
+  if (!s) return;
+  sp_operator_destroy(&s->op);
+  free_arrays(&s->setup, &s->constants);
+  sp_space_destroy(&s->own_space);
+  free(s);
+  *system = NULL;
+}
+
+void sp_system_forget_coefficients(sp_system *system) {
+  sp_operator_setup *s = &system->setup;
+  release(s->kappa);
+  release(s->lambda_values);
+  release(s->diagonal_dofs);
+  release(s->diagonal_values);
+  s->kappa = s->lambda_values = s->diagonal_values = NULL;
+  s->diagonal_dofs = NULL;
+  s->diagonal_count = 0;
+}
+
+sp_status sp_system_build(sp_system *system) {
+  return sp_operator_create(&system->setup, &system->op);
+}
+
+typedef struct lifting {
+  const bool *constrained;
+  const double *product;
+  double *load;
+} lifting;
+
+static sp_status subtract(void *context, void *none, size_t begin, size_t end) {
+  const lifting *l = context;
+  (void)none;
+  for (size_t i = begin; i < end; i++)
+    l->load[i] = l->constrained[i] ? 0 : l->load[i] - l->product[i];
+  return SP_OK;
+}
+
+sp_status sp_system_lift(sp_system *system, const double *u_d, double *load, double *host,
+                         double *x, double *y) {
+  sp_operator *op = system->op;
+  const sp_backend *backend = op->backend;
+  const size_t dofs = (size_t)op->dofs;
+  lifting l = {system->setup.constrained, host, load};
+  SP_TRY(sp_agree(op->comm, backend->upload(op->device, SP_DOUBLE, dofs, u_d, x)));
+  sp_status status = sp_operator_apply(op, false, x, y);
+  if (!status) status = backend->download(op->device, SP_DOUBLE, dofs, y, host);
+  if (!status) status = sp_loop_over("lifting", dofs, 2, &l, subtract);
+  return sp_agree(op->comm, status);
+}

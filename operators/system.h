@@ -1,0 +1,47 @@
+/* A on one space, with everything that defines it: space, kind, geometry, Dirichlet mask,
+ * coefficients, Robin diagonal, and the constants of its null space. Two orders, two meshes or two
+ * time steps are two values of this type.
+ *
+ * solver/problem makes systems from a case, solver/linear takes an array of them, finest first. */
+#ifndef SP_OPERATORS_SYSTEM_H
+#define SP_OPERATORS_SYSTEM_H
+
+#include "operators/operator.h"
+
+/* The constants in the null space: component of each local DOF, or -1. components = 0: none. */
+typedef struct sp_constants {
+  int components;
+  const int *of_dof; /* [local DOFs] of the space in question; NULL without components */
+} sp_constants;
+
+typedef struct sp_system {
+  const sp_space *space;
+  sp_space *own_space;     /* the same if the system owns it, else NULL */
+  sp_operator_setup setup; /* the definition, with arrays that the system owns */
+  sp_constants constants;  /* with an array that the system owns */
+  sp_operator *op;         /* in double precision; NULL before sp_system_build */
+} sp_system;
+
+/* Take over the arrays of `setup` (allocated by sp_allocate) and constants->of_dof, also after a
+ * failure. The space of the setup is borrowed, unless it is `own_space`, which may be NULL; `alike`
+ * is NULL. The caller destroys *out. Errors: SP_ERR_SYSTEM. Collective. */
+sp_status sp_system_create(const sp_operator_setup *setup, sp_space *own_space,
+                           const sp_constants *constants, sp_system **out);
+
+/* NULL-safe; sets *system to NULL. Collective if the system owns its space. */
+void sp_system_destroy(sp_system **system);
+
+/* Free kappa, lambda and the Robin diagonal: operators that exist keep what they need. Local. */
+void sp_system_forget_coefficients(sp_system *system);
+
+/* Create the operator. Errors: those of sp_operator_create. Collective. */
+sp_status sp_system_build(sp_system *system);
+
+/* load -= A u_D, and 0 on Dirichlet DOFs. u_D has the Dirichlet values, and is zero elsewhere; load
+ * and u_D are L-vectors on the host, `host` is scratch there, and x and y on the device.
+ * Collective.
+ */
+sp_status sp_system_lift(sp_system *system, const double *u_d, double *load, double *host,
+                         double *x, double *y);
+
+#endif

@@ -1,0 +1,108 @@
+#include "solver/problem/systems.h"
+
+#include <stdlib.h>
+
+#include "operators/counts.h"
+#include "operators/geometry_choice.h"
+#include "solver/problem/coefficients.h"
+#include "solver/problem/load.h"
+#include "solver/problem/robin.h"
+
+/* The parts of a definition while it is put together. */
+typedef struct parts {
+  bool *constrained;
+  double *boundary_values;
+  sp_coefficients coefficients;
+  sp_robin robin;
+} parts;
+
+static sp_status fill(const sp_problem *problem, const sp_space *space, sp_operator_kind kind,
+                      parts *p) {
+  const size_t dofs = sp_space_dofs(space);
+  const sp_rule *rule = sp_operator_rule(kind, space->numbering->order);
+  sp_status status = sp_allocate(dofs, sizeof *p->constrained, "Dirichlet mask", &p->constrained);
+  if (!status)
+    status = sp_allocate(dofs, sizeof *p->boundary_values, "Dirichlet values", &p->boundary_values);
+  SP_TRY(sp_agree(space->platform->comm, status));
+  SP_TRY(sp_coefficients_create(&problem->materials, space->mesh, rule, &p->coefficients));
+  SP_TRY(sp_problem_robin(problem, space, &p->robin));
+  return sp_problem_constraints(problem, space, p->constrained, p->boundary_values);
+}
+
+static sp_operator_setup setup_of(const parts *p, const sp_space *space, sp_operator_kind kind) {
+  return (sp_operator_setup){.space = space,
+                             .kind = kind,
+                             .lambda = p->coefficients.scale,
+                             .constrained = p->constrained,
+                             .kappa = p->coefficients.kappa,
+                             .lambda_values = p->coefficients.lambda,
+                             .by_element = p->coefficients.by_element,
+                             .diagonal_count = p->robin.count,
+                             .diagonal_dofs = p->robin.dofs,
+                             .diagonal_values = p->robin.values};
+}
+
+/* Make the system, or free what it would own. */
+static sp_status finish(const parts *p, const sp_space *space, sp_space *own_space,
+                        sp_operator_kind kind, sp_geometry_kind geometry, sp_constants *constants,
+                        const char **reason, sp_status status, sp_system **out) {
+  sp_operator_setup setup = setup_of(p, space, kind);
+  const sp_geometry_facts facts = sp_geometry_facts_of(&setup);
+  if (!status)
+    status =
+        sp_geometry_choose(space->platform->backend, &facts, geometry, &setup.geometry, reason);
+  const sp_status made = sp_system_create(&setup, own_space, constants, out);
+  if (!status) return made;
+  sp_system_destroy(out);
+  return status;
+}
+
+static sp_status copy_constants(const sp_null_space *null_space, const sp_space *space,
+                                sp_constants *out) {
+  sp_null_space *copy = NULL;
+  SP_TRY(sp_null_space_copy(null_space, space, &copy));
+  if (!copy) return SP_OK;
+  *out = (sp_constants){.components = copy->components, .of_dof = copy->of_dof};
+  copy->of_dof = NULL;
+  sp_null_space_destroy(&copy);
+  return SP_OK;
+}
+
+sp_status sp_problem_system(const sp_problem *problem, const sp_space *space,
+                            sp_geometry_kind geometry, sp_problem_facts *facts, sp_system **out) {
+  parts p = {0};
+  sp_constants constants = {0};
+  *facts = (sp_problem_facts){0};
+  *out = NULL;
+  sp_status status = fill(problem, space, problem->kind, &p);
+  facts->boundary_values = p.boundary_values;
+  if (!status && sp_operator_rows[problem->kind].has_stiffness)
+    status = sp_null_space_create(space, p.constrained, &p.coefficients, &p.robin, &facts->exact,
+                                  &facts->weak, &facts->parts);
+  if (!status) status = copy_constants(facts->exact, space, &constants);
+  return finish(&p, space, NULL, problem->kind, geometry, &constants, &facts->geometry_reason,
+                status, out);
+}
+
+void sp_problem_facts_free(sp_problem_facts *facts) {
+  free(facts->boundary_values);
+  sp_null_space_destroy(&facts->exact);
+  sp_null_space_destroy(&facts->weak);
+  *facts = (sp_problem_facts){0};
+}
+
+sp_status sp_problem_level(const sp_problem *problem, const sp_space *fine, int order,
+                           sp_geometry_kind geometry, const sp_null_space *exact, sp_system **out) {
+  const bool has_stiffness = sp_operator_rows[problem->kind].has_stiffness;
+  const sp_operator_kind kind = has_stiffness ? SP_BP35 : SP_MASS;
+  parts p = {0};
+  sp_space *space;
+  sp_constants constants = {0};
+  const char *reason;
+  *out = NULL;
+  SP_TRY(sp_space_create(fine->platform, fine->mesh, order, &space));
+  sp_status status = fill(problem, space, kind, &p);
+  free(p.boundary_values);
+  if (!status) status = copy_constants(exact, space, &constants);
+  return finish(&p, space, space, kind, geometry, &constants, &reason, status, out);
+}
