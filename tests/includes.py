@@ -6,8 +6,10 @@ cycles.
 
 - A room includes only itself and rooms to its left: io, mesh, operators, solver. tests/ includes
   all; nothing outside includes tests/.
-- solver: problem/ and linear/ include none of the others; run/ includes problem/ and linear/;
-  bench/ includes linear/, and of run/ the headers about the program itself. The programs include all.
+- solver: problem/ and run/ read the typed case, case/config.h; linear/ includes none of the others;
+  run/ includes problem/ and linear/; case/ includes those three; bench/ includes linear/, and of run/ the
+  headers about the program itself. What runs whole cases, a study or a dry run, includes the rest of
+  case/. The programs include all.
 - operators/host and operators/cuda are private: others reach them through operators/backend.h
   (solver/bench also measures peaks of the host).
   operators/paper is for solver/bench. Tests may look inside.
@@ -28,11 +30,15 @@ GENERATED = {"sp_revision.h"}  # by CMake, for solver/run/version.c
 
 # Of the sub-rooms of solver: what they include besides themselves, folders or single headers.
 SOLVER = {
-    "solver/problem": [],
+    "solver/problem": ["solver/case/config.h"],
     "solver/linear": [],
-    "solver/run": ["solver/problem", "solver/linear"],
+    "solver/run": ["solver/problem", "solver/linear", "solver/case/config.h"],
+    "solver/case": ["solver/problem", "solver/linear", "solver/run"],
     "solver/bench": ["solver/linear", "solver/run/version.h", "solver/run/provenance.h"],
 }
+
+# What runs whole cases.
+RUNS_CASES = {"solver/run/study.c": "solver/case/case.h", "solver/run/dry_run.c": "solver/case/base.h"}
 
 # Of the sub-rooms of operators: who includes what of them, besides themselves and tests/.
 PRIVATE = {
@@ -82,6 +88,8 @@ def check_arrow(source, target):
     if room(target) not in left and room(target) != room(source):
         return f"{room(source)}/ includes only itself" + "".join(f", {r}/" for r in left)
     for folder, allowed in SOLVER.items():
+        if RUNS_CASES.get(source) == target:
+            break
         if within(source, folder) and within(target, "solver") and not within(target, folder):
             if not any(within(target, a) for a in allowed):
                 return f"{folder}/ includes of solver/ only itself" + "".join(f", {a}" for a in allowed)
@@ -197,7 +205,8 @@ def test_itself():
     headers = ["io/a.h", "io/b.h", "mesh/m.h", "operators/backend.h", "operators/host/h.h",
                "operators/cuda/device.h", "operators/cuda/local.h", "operators/paper/p.h",
                "solver/problem/p.h", "solver/linear/l.h", "solver/run/r.h", "solver/run/version.h",
-               "solver/bench/b.h", "tests/t.h"]
+               "solver/run/study.h", "solver/case/config.h", "solver/case/case.h", "solver/bench/b.h",
+               "tests/t.h"]
     right = {path: "" for path in headers}
     right |= {module(path) + ".c": f'#include "{path}"\n' for path in headers}
     right["solver/program.c"] = ""
@@ -215,7 +224,9 @@ def test_itself():
         ("solver/run/r.h", "solver/linear/l.h"), ("solver/bench/b.h", "solver/run/version.h"),
         ("solver/bench/b.h", "operators/paper/p.h"), ("solver/program.c", "solver/run/r.h"),
         ("solver/program.c", "solver/bench/b.h"), ("tests/t.c", "operators/host/h.h"),
-        ("tests/t.c", "solver/run/r.h"))
+        ("tests/t.c", "solver/run/r.h"), ("solver/problem/p.h", "solver/case/config.h"),
+        ("solver/run/r.h", "solver/case/config.h"), ("solver/case/case.c", "solver/run/r.h"),
+        ("solver/run/study.c", "solver/case/case.h"))
     right["io/a.c"] += '/* #include "mesh/m.h" */\n// sp_b\n' + function("sp_a")
     right["io/b.c"] += function("sp_b", "sp_a") + "const sp_row sp_rows[] = {{1}};\n"
     right["io/stand_in.c"] = function("sp_b")
@@ -237,6 +248,10 @@ def test_itself():
             ("solver/problem/p.c", "solver/run/r.h", "solver/problem/ includes of solver/ only"),
             ("solver/problem/p.c", "solver/linear/l.h", "solver/problem/ includes of solver/ only"),
             ("solver/linear/l.c", "solver/problem/p.h", "solver/linear/ includes of solver/ only"),
+            ("solver/linear/l.c", "solver/case/config.h", "solver/linear/ includes of solver/ only"),
+            ("solver/problem/p.c", "solver/case/case.h", "solver/problem/ includes of solver/ only"),
+            ("solver/run/r.c", "solver/case/case.h", "solver/run/ includes of solver/ only"),
+            ("solver/case/case.c", "solver/bench/b.h", "solver/case/ includes of solver/ only"),
             ("solver/linear/l.c", "solver/bench/b.h", "solver/linear/ includes of solver/ only"),
             ("solver/run/r.c", "solver/bench/b.h", "solver/run/ includes of solver/ only"),
             ("solver/bench/b.c", "solver/run/r.h", "solver/bench/ includes of solver/ only"),

@@ -17,7 +17,7 @@
 #include "operators/separable.h"
 #include "solver/problem/probe.h"
 #include "solver/problem/quantities.h"
-#include "solver/case/case.h"
+#include "solver/case/base.h"
 #include "solver/run/initial.h"
 #include "solver/run/memory.h"
 #include "solver/run/outputs.h"
