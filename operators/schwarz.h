@@ -1,7 +1,7 @@
 /* Additive Schwarz on the elements, a symmetric and positive definite approximation S of the
  * inverse of an operator with stiffness, for smoothers:
  *
- *     z = W sum over elements of R_e^T A_e^-1 R_e W r
+ *     z = W sum over elements of R_e^T P_e A_e^-1 P_e R_e W r
  *
  * A_e is the element as a box (operators/separable.h), whose inverse is three small matrix products
  * per direction (fast diagonalization, Lynch, Rice and Thomas 1964). Ends of its one-dimensional
@@ -9,8 +9,11 @@
  *     a neighbour:   + the neighbour's entries there, times kappa_neighbour / kappa
  *     Dirichlet:     the node is left out
  *     Robin:         + alpha / kappa
- * The weights are W = (count x Delta)^(-1/2), with the number of elements that share a DOF and
- * Delta = diagonal of A / diagonal of the assembled boxes. */
+ * P_e is a product over directions: at an end the root of the element's share of the diagonal of
+ * the assembled boxes on that face, inside 1. So at an interface the stiffer element decides: thin
+ * layers and jumps of kappa need no more iterations than cubes. W = (total x Delta)^(-1/2), with
+ * the sum over elements of P_e^2 at a DOF, and Delta = diagonal of A / diagonal of the assembled
+ * boxes. */
 #ifndef SP_OPERATORS_SCHWARZ_H
 #define SP_OPERATORS_SCHWARZ_H
 
