@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """The inputs that users copy: each runs on one rank and on four, with an error below a limit, and with the
-right results. Where materials matter, results change if one of them is left out.
+right results. Where materials matter, results change if one of them is left out. Where temperatures are
+counted from does not matter.
 
     inputs.py SP_SOLVE INPUTS MPIEXEC...      MPIEXEC... ends with the flag for the number of ranks
 
 The test fails for an input without a limit in the table, so that a new one gets its line."""
 
+import json
 import os
 import re
 import subprocess
@@ -60,6 +62,14 @@ SOURCES = {"chip.ini": (30, ["heat"]), "heat_sink.ini": (20, ["through fins", "t
 MATERIALS = {
     "chip.ini": ["core.kappa", "core.forcing", "die.kappa", "glue.kappa", "plate.kappa"],
     "heat_sink.ini": ["sink.kappa", "plate.kappa", "heater.kappa", "heater.forcing"],
+}
+
+# Conditions with all temperatures counted from SHIFT degrees lower.
+SHIFT = 1e4
+SHIFTED = {
+    "chip.ini": ["boundary.bottom=dirichlet 40+1e4"],
+    "heat_sink.ini": ["boundary.fins=robin 5e-5, 5e-5*(25+1e4)", "boundary.base=robin 5e-5, 5e-5*(25+1e4)"],
+    "robin.ini": ["problem.solution=1e4+5-3.2*z", "boundary.zmin=dirichlet 1e4+5", "boundary.zmax=robin 2, 2*(1e4+1)"],
 }
 
 failures = 0
@@ -124,6 +134,23 @@ def check_materials(name):
             fail(f"{name} without {key}: exit code {done.returncode}, results as with it: {done.stdout}{done.stderr}")
 
 
+def check_shift(name):
+    """As many iterations, and shifted back the same fluxes and extreme temperatures to 1e-12 of the shift;
+    averages are sums over many points, with their own rounding."""
+    both = []
+    for conditions in [], SHIFTED[name]:
+        done = run(name, "2", "-q", "--json", "-", "output.log=", "output.field=", "solver.tolerance=1e-8",
+                   "result.low=minimum", "result.high=maximum", *conditions)
+        both.append(json.loads(done.stdout))
+    if both[0]["iterations"] != both[1]["iterations"]:
+        fail(f"{name}: {both[0]['iterations']} iterations, shifted {both[1]['iterations']}")
+    for plain, shifted in zip(both[0]["results"], both[1]["results"]):
+        shift = 0 if plain["kind"] == "flux" else SHIFT
+        same = abs(shifted["value"] - shift - plain["value"]) <= 1e-12 * SHIFT
+        if both[1]["exit_code"] or plain["kind"] != "average" and not same:
+            fail(f"{name}: {plain['name']} {plain['value']}, shifted {shifted['value']}")
+
+
 def main():
     names = sorted(name for name in os.listdir(INPUTS) if name.endswith(".ini"))
     if names != sorted(LIMITS):
@@ -150,6 +177,8 @@ def main():
                         os.remove(output)
         for name in MATERIALS:
             check_materials(name)
+        for name in SHIFTED:
+            check_shift(name)
         os.chdir("/")
     print(f"inputs: {len(names)} inputs, {failures} failures")
     return 1 if failures or not names else 0
