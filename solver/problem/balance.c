@@ -40,7 +40,7 @@ void sp_balance_free(sp_balance *balance) {
   *balance = (sp_balance){0};
 }
 
-/* The first constrained DOF from `begin` on, or `end`. */
+/* Find the first constrained DOF in [begin, end); `end` if there is none. */
 static size_t next_of(const bool *constrained, size_t begin, size_t end) {
   const bool *found = memchr(constrained + begin, true, end - begin);
   return found ? (size_t)(found - constrained) : end;
@@ -92,7 +92,7 @@ static sp_status integrate_absorbed(const sp_problem *problem, const sp_space *s
   return SP_OK;
 }
 
-/* What all elements share, and the sum of all. */
+/* Data shared by all elements, and their sum. */
 typedef struct absorption {
   const sp_problem *problem;
   const sp_space *space;
@@ -194,7 +194,7 @@ static sp_status weigh_direct(const sp_problem *problem, const sp_space *space, 
     double slopes[3], normal_slope = 0;
     const size_t node = (size_t)w->indices[q];
     weights[q] = direct[q] = 0;
-    if (!(w->jacobian[node] > 0)) continue; /* a collapsed edge: the residual alone is left */
+    if (!(w->jacobian[node] > 0)) continue; /* on a collapsed edge only the residual counts */
     slopes_at(reference, w, w->indices[q], slopes);
     for (size_t a = 0; a < 3; a++)
       for (size_t c = 0; c < 3; c++)
@@ -209,29 +209,29 @@ static sp_status weigh_direct(const sp_problem *problem, const sp_space *space, 
 
 /* ---- All faces, on threads ---- */
 
-/* What they share. */
+/* Data shared by all faces. */
 typedef struct faces {
   sp_balance *balance;
   const sp_problem *problem;
   const sp_space *space;
   const double *x;
   double *weights, *direct; /* [local DOFs] */
-  const double *correction; /* likewise: (r_i - D_i) / W_i at Dirichlet DOFs */
+  const double *correction; /* [local DOFs], (r_i - D_i) / W_i at Dirichlet DOFs */
 } faces;
 
-/* The arrays of one element, and what the faces of a chunk of elements give. */
+/* The arrays of one element, and the results of the faces of a chunk of elements. */
 typedef struct faces_workspace {
   workspace w;
   double results[]; /* [elements][SP_FACES][results_of_face] */
 } faces_workspace;
 
-/* A flux, weights and derivatives. */
+/* Count the results of a face: a flux, weights and derivatives. */
 static size_t results_of_face(const faces *s) {
   const size_t nq = (size_t)s->space->numbering->order + 1;
   return 1 + 2 * nq * nq;
 }
 
-/* Element `n` of the outer ones, and the condition of its face f, or NULL. */
+/* Find the condition of face f of the n-th outer element; NULL if there is none. */
 static const sp_boundary_part *condition_of(const faces *s, size_t n, int f) {
   const int part = sp_problem_face_part(s->problem, s->space->mesh->hexes, s->problem->outer[n], f);
   return part < 0 ? NULL : &s->problem->parts[part];
@@ -280,7 +280,7 @@ static void add_faces(void *faces_, void *workspace_, size_t begin, size_t end) 
     }
 }
 
-/* The part of r_i - D_i of each Dirichlet face. */
+/* Add to each Dirichlet face its part of r_i - D_i. */
 static sp_status correct_faces(void *faces_, void *workspace_, size_t begin, size_t end) {
   const faces *s = faces_;
   faces_workspace *w = workspace_;
@@ -360,7 +360,7 @@ sp_status sp_balance_compute(sp_balance *balance, const sp_problem *problem, con
   for (sp_lid k = 0; k < balance->dirichlet_count; k++)
     balance->dirichlet_load[k] -= ax[balance->dirichlet_dofs[k]];
   const double *residual = balance->dirichlet_load;
-  double *correction = ax; /* in the place of direct */
+  double *correction = ax; /* in the memory of `direct` */
   faces s = {balance, problem, space, x, scratch, ax, correction};
   sp_status status = sp_loop_fill(sp_space_dofs(space), 0, s.weights);
   if (!status) status = sp_loop_fill(sp_space_dofs(space), 0, s.direct);
@@ -385,7 +385,7 @@ sp_status sp_balance_check(const sp_balance *balance, double explained, double r
   if (imbalance <= VISIBLE * balance->largest || imbalance <= explained || imbalance <= rounding)
     return SP_OK;
   return sp_fail(SP_ERR_NOT_CONVERGED,
-                 "the balance does not close: %.2e is missing, %.1e of its largest term, where the "
+                 "the balance does not close: %.2e is missing, %.1e of its largest term; the "
                  "tolerance allows %.1e. If alpha is very large, alpha u - g is lost in rounding: "
                  "give that group a dirichlet value, or count u from a reference value",
                  balance->imbalance, imbalance / balance->largest, explained);

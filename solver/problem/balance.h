@@ -10,16 +10,16 @@
  *     Dirichlet   the residual r = load - A u of the unconstrained equations: r_i is the integral
  * of q l_i over the Dirichlet faces at DOF i.
  *
- * At DOFs in the interior of a surface r_i is the surface's. Where Dirichlet surfaces meet, r_i is
- * divided: with d_i(F) = -integral over face F of kappa du_h/dn l_i (GLL quadrature at its nodes)
- * and w_i(F) the quadrature weight of F at DOF i,
+ * At DOFs in the interior of a surface, r_i belongs to that surface. At DOFs of several Dirichlet
+ * surfaces it is divided. With d_i(F) = -integral over face F of kappa du_h/dn l_i (GLL quadrature
+ * at its nodes) and w_i(F) the quadrature weight of F at DOF i,
  *
  *     q_i(F) = d_i(F) + w_i(F) / W_i (r_i - D_i),   W_i, D_i = sums of w_i, d_i over all faces at
  * i.
  *
- * So each face has its own flux, at an edge too, and the sum over all surfaces stays exact. The
- * flux through a Dirichlet surface that meets no other one converges at rate 2 N for smooth data.
- * Where two meet, the division adds an error of rate N + 1 or more. */
+ * So each face has its own flux, also at an edge, and the sum over all surfaces stays exact. For
+ * smooth data, the flux through a Dirichlet surface converges at rate 2 N if it meets no other one;
+ * else the division adds an error of rate N + 1 or more. */
 #ifndef SP_SOLVER_PROBLEM_BALANCE_H
 #define SP_SOLVER_PROBLEM_BALANCE_H
 
@@ -28,16 +28,16 @@
 #include "solver/problem/problem.h"
 
 typedef struct sp_balance {
-  bool has_default; /* some face has the default condition, and is not periodic */
-  int surfaces;     /* the mesh's, and last the faces that no surface covers */
+  bool has_default; /* a face that is not periodic has the default condition */
+  int surfaces;     /* those of the mesh, then one for faces that no surface covers */
   /* Until sp_balance_compute: integrals of the data on this rank, and the load at Dirichlet DOFs.
    */
   sp_load_sums sums;
   sp_lid dirichlet_count;
   sp_lid *dirichlet_dofs; /* [dirichlet_count], ascending */
   double *dirichlet_load; /* [dirichlet_count] */
-  double removed; /* what a projection has taken out of the load (solver/problem/null_space.h),
-                     over all ranks; set by the caller */
+  double removed;         /* sum over all ranks that a projection took out of the load
+                             (solver/problem/null_space.h); set by the caller */
   /* Afterwards, over all ranks. */
   double source, absorbed; /* integrals of f and lambda u */
   double *flux;            /* [surfaces], integral of q; 0 for periodic ones */
@@ -45,8 +45,8 @@ typedef struct sp_balance {
   double largest; /* absolute value of the largest of these terms, and the integral of |f| */
 } sp_balance;
 
-/* Zeros. sp_balance_free releases its memory, also after a failure. Errors: SP_ERR_SYSTEM. Local.
- */
+/* Fill *balance with zeros. sp_balance_free releases its memory, also after a failure. Errors:
+ * SP_ERR_SYSTEM. Local. */
 sp_status sp_balance_create(const sp_mesh *mesh, sp_balance *balance);
 void sp_balance_free(sp_balance *balance);
 
@@ -60,7 +60,7 @@ sp_status sp_balance_compute(sp_balance *balance, const sp_problem *problem, con
                              const double *x, double *ax, double *scratch);
 
 /* Check that the balance closes as well as the solution was asked for: `explained` is the imbalance
- * that the tolerance allows, `rounding` what is left if all terms are zero. Errors:
+ * that the tolerance allows, `rounding` the imbalance allowed if all terms are zero. Errors:
  * SP_ERR_NOT_CONVERGED. Local, with the same answer on all ranks. */
 sp_status sp_balance_check(const sp_balance *balance, double explained, double rounding);
 

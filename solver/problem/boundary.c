@@ -5,8 +5,8 @@
 
 #include "solver/problem/groups.h"
 
-/* Index of the first group of that name or number, -1 if there is none; *matches = how many there
- * are. */
+/* Return the index of the first group of that name or number, -1 if there is none; *matches = the
+ * number of such groups. */
 static int find_group(const char *name, const sp_hexes *hexes, int *matches) {
   int found = -1;
   *matches = 0;
@@ -50,8 +50,8 @@ static sp_status check_exterior(const sp_boundary_entry *entry, const char *name
     for (int s = 0; s < hexes->surface_count; s++)
       if (hexes->groups[g].members[s] && mesh->buried[s])
         return sp_fail(SP_ERR_INPUT,
-                       "%s: group '%s' has faces between elements, where there is no boundary: use "
-                       "a group of the exterior faces only",
+                       "%s: group '%s' has faces between elements; a boundary group must have "
+                       "exterior faces only",
                        entry->formula.where, name);
   }
   return SP_OK;

@@ -16,9 +16,9 @@ typedef struct sp_coefficients {
   double largest_lambda; /* over all ranks */
 } sp_coefficients;
 
-/* Fill *out, where they are not constant in each element at the points of `rule`, each element with
- * its material's formulas. sp_coefficients_free releases its arrays, also after a failure. Errors:
- * those of the values. Collective. */
+/* Fill *out from the formulas of each element's material. If the values are not constant in each
+ * element, they are those at the points of `rule`. sp_coefficients_free releases its arrays, also
+ * after a failure. Errors: those of the values. Collective. */
 sp_status sp_coefficients_create(const sp_materials *materials, const sp_mesh *mesh,
                                  const sp_rule *rule, sp_coefficients *out);
 void sp_coefficients_free(sp_coefficients *coefficients);

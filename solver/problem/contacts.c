@@ -25,7 +25,7 @@ typedef struct transfer {
 } transfer;
 
 static void find_grid(const sp_problem *problem, const sp_mesh *mesh, grid *g) {
-  /* No coordinate of a regular mesh lies where counts change. */
+  /* An arbitrary unit, so that coordinates of regular meshes do not lie at rounding boundaries. */
   static const double UNIT = 0.7390851332151607e-8;
   const size_t points = sp_hexes_lattice_size(mesh->hexes);
   double least[6] = {DBL_MAX, DBL_MAX, DBL_MAX, DBL_MAX, DBL_MAX, DBL_MAX}; /* of x and -x */
@@ -70,7 +70,7 @@ static int compare(const void *a_, const void *b_) {
   return 0;
 }
 
-/* Names of this rank's faces, by the rank that compares them. */
+/* Name this rank's faces, sorted by the rank that compares them. */
 static sp_status name_faces(const sp_problem *problem, const sp_hexes *hexes, const grid *g,
                             transfer *t) {
   const size_t most = SP_FACES * (size_t)problem->outer_count, ranks = (size_t)t->ranks;

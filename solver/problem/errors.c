@@ -12,7 +12,7 @@
 
 enum { POINTS = SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE };
 
-/* What all elements share. */
+/* Data shared by all elements. */
 typedef struct norms {
   const sp_problem *problem;
   const sp_space *space;
@@ -55,8 +55,8 @@ static sp_status norms_create(const sp_problem *problem, const sp_space *space, 
   return SP_OK;
 }
 
-/* Fill everything for one element, and set measure[p] to its weight times |J|; without
- * `gradients` the gradients may be left unset. */
+/* Fill the workspace for one element; measure[p] = weight times |J|. Without `gradients`, the
+ * gradients may be left unset. */
 static sp_status load_element(const norms *s, sp_lid e, bool gradients, workspace *w) {
   const sp_hexes *hexes = s->space->mesh->hexes;
   const sp_numbering *numbering = s->space->numbering;
@@ -79,14 +79,15 @@ static sp_status load_element(const norms *s, sp_lid e, bool gradients, workspac
   return sp_problem_evaluate(solution, points, xyz, w->exact, gradients ? gradient : NULL, NULL);
 }
 
-/* Sums in an order that depends on the number of points only, and that fills vectors. */
+/* Number of partial sums. The order of summation depends only on the number of points, and fills
+ * SIMD vectors. */
 enum { PARTS = 8 };
 typedef struct parts {
   double l2[PARTS], h1[PARTS], solution_l2[PARTS], solution_h1[PARTS];
   double max[PARTS]; /* of those that are not NaN */
 } parts;
 
-/* Add points first ... first + count - 1, at most PARTS of them. */
+/* Add points first .. first + count - 1; count <= PARTS. */
 SP_INLINE void add_points(const workspace *w, size_t n, size_t first, size_t count,
                           parts *restrict sums) {
   const double *restrict inverse = &w->inverse[first];
@@ -117,7 +118,7 @@ SP_INLINE double sum_of(const double part[PARTS]) {
   return ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]));
 }
 
-/* A NaN is in the sums, not in `max`. */
+/* A NaN shows in the sums; `max` ignores it. */
 SP_CLONES static void accumulate(const norms *s, workspace *w) {
   const size_t n = sp_rule_points(&s->rule);
   parts sums = {0};
@@ -179,7 +180,7 @@ static sp_loop loop_of(norms *s) {
       .context = s};
 }
 
-/* The largest error of all ranks; NaN if an error is: MPI_MAX alone may lose it. */
+/* Find the largest error of all ranks. It is NaN if any error is; MPI_MAX alone may lose a NaN. */
 static double largest_error(const sp_error_norms *squares, MPI_Comm comm) {
   double pair[2] = {squares->max, isnan(squares->l2)};
   MPI_Allreduce(MPI_IN_PLACE, pair, 2, MPI_DOUBLE, MPI_MAX, comm);

@@ -5,14 +5,14 @@
 
 #include "io/clones.h"
 
-/* Without branches, so that it fills vectors. */
+/* No branches, so that compilers vectorise it. */
 SP_CLONES static bool all_finite(size_t n, const double *values) {
   unsigned long long bad = 0; /* as wide as a double */
   for (size_t p = 0; p < n; p++) bad |= !(fabs(values[p]) <= DBL_MAX);
   return !bad;
 }
 
-/* The first point where one of the arrays is not finite, n if there is none. */
+/* Find the first point at which an array is not finite; n if there is none. */
 static size_t find_infinite(size_t n, const double *value, double *const gradient[3],
                             const double *laplacian) {
   bool finite = all_finite(n, value) && (!laplacian || all_finite(n, laplacian));

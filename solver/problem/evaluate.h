@@ -8,14 +8,14 @@
 #include "io/error.h"
 #include "io/expression.h"
 
-/* Values at the n points (xyz[0][p], xyz[1][p], xyz[2][p]); gradient and Laplacian too if these are
- * not NULL. value, gradient[d] and laplacian are [n]. Errors: SP_ERR_INPUT with the formula's line
- * and the first point where one of them is not finite. Local. */
+/* Compute values at the n points (xyz[0][p], xyz[1][p], xyz[2][p]), and gradient and Laplacian
+ * unless these are NULL. value, gradient[d] and laplacian are [n]. Errors: SP_ERR_INPUT with the
+ * formula's line and the first point at which one of them is not finite. Local. */
 sp_status sp_problem_evaluate(const sp_expression *formula, size_t n, const double *xyz[3],
                               double *value, double *const gradient[3], double *laplacian);
 
 /* The same for a coefficient, whose values must be > 0, or >= 0 with `zero_allowed`. Errors: as
- * above; SP_ERR_INPUT with the first point where the value is out of range. Local. */
+ * above; SP_ERR_INPUT with the first point at which the value is out of range. Local. */
 sp_status sp_problem_evaluate_coefficient(const sp_expression *formula, bool zero_allowed, size_t n,
                                           const double *xyz[3], double *value,
                                           double *const gradient[3]);

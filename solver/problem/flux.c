@@ -40,7 +40,7 @@ static sp_status add_element(const sp_material *material, const sp_space *space,
   const double *xyz[3] = {w->coordinates, w->coordinates + nodes, w->coordinates + 2 * nodes};
   SP_TRY(sp_material_kappa(material, nodes, xyz, w->kappa, NULL));
   for (size_t n = 0; n < nodes; n++) {
-    if (!(w->jacobian[n] > 0)) continue; /* a collapsed edge: the other elements have the value */
+    if (!(w->jacobian[n] > 0)) continue; /* on a collapsed edge the other elements give the value */
     weights[dofs[n]] += 1;
     for (size_t d = 0; d < 3; d++)
       for (size_t a = 0; a < 3; a++)

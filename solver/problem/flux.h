@@ -1,16 +1,16 @@
-/* kappa grad u_h at the nodes. It differs between elements, by the discretization error inside a
- * material; where two materials meet its tangential part jumps, so each material is averaged by
- * itself. */
+/* kappa grad u_h at the nodes, averaged over elements. Inside a material, elements differ by the
+ * discretization error. Between two materials the tangential part jumps, so each material is
+ * averaged by itself. */
 #ifndef SP_SOLVER_PROBLEM_FLUX_H
 #define SP_SOLVER_PROBLEM_FLUX_H
 
 #include "operators/space.h"
 #include "solver/problem/problem.h"
 
-/* flux[d], [local DOFs]: the average over the elements of material `material` (an index into the
- * problem's list) that have the node, on all ranks, of kappa du_h/dx_d there; 0 at other nodes. x
- * is a host L-vector, `weights` [local DOFs] is overwritten. Errors: those of kappa, SP_ERR_SYSTEM.
- * Collective. */
+/* flux[d], [local DOFs] = the average of kappa du_h/dx_d over the elements at the node, on all
+ * ranks, of material `material` (an index into the problem's list); 0 at nodes without such
+ * elements. x is a host L-vector, `weights` [local DOFs] is overwritten. Errors: those of kappa,
+ * SP_ERR_SYSTEM. Collective. */
 sp_status sp_flux_of_material(const sp_problem *problem, const sp_space *space, int material,
                               const double *x, double *const flux[3], double *weights);
 

@@ -13,7 +13,7 @@ bool sp_group_is_called(const sp_group *group, const char *name) {
   return strcmp(name, group->name) == 0 || is_number_of(name, group);
 }
 
-/* Refuse a text that is one group's name and another group's number. */
+/* Refuse `name` if it is one group's name and another group's number. */
 static sp_status check_one_meaning(const char *where, const char *name, int count,
                                    const sp_group *groups) {
   const sp_group *named = NULL, *numbered = NULL;
@@ -60,8 +60,8 @@ sp_status sp_groups_check_default(const char *where, const char *what, int count
     for (int m = 0; m < member_count && strcmp(groups[g].name, "default") == 0; m++)
       if (groups[g].members[m] && part_of[m] == fallback)
         return sp_fail(SP_ERR_INPUT,
-                       "%s: this means all that no other line names, but the mesh has a %s "
-                       "'default', too: name that by its number, %d",
+                       "%s: 'default' means all that no other line names, but the mesh has a %s "
+                       "'default', too; refer to that group by its number, %d",
                        where, what, groups[g].number);
   return SP_OK;
 }

@@ -1,28 +1,28 @@
-/* Groups of the mesh as a case names them: by name or by number. */
+/* Groups of the mesh, found by the name or number that a case gives. */
 #ifndef SP_SOLVER_PROBLEM_GROUPS_H
 #define SP_SOLVER_PROBLEM_GROUPS_H
 
 #include "mesh/hexes.h"
 
-/* Whether `name` is the group's name or its number. Local. */
+/* True if `name` is the group's name or its number. Local. */
 bool sp_group_is_called(const sp_group *group, const char *name);
 
-/* Check that `name` means one of the groups. `where` begins messages, `what` says what the groups
- * are ("boundary group"). Errors: SP_ERR_INPUT with a list of all groups if there is none of that
- * name or number; with both groups if it is the name of one and the number of another. Local. */
+/* Check that `name` means one of the groups. `where` begins messages, `what` is the kind of group
+ * ("boundary group"). Errors: SP_ERR_INPUT with a list of all groups if there is none of that name
+ * or number; with both groups if it is the name of one and the number of another. Local. */
 sp_status sp_groups_check(const char *where, const char *what, const char *name, int count,
                           const sp_group *groups);
 
 /* Refuse a group called "default" unless a line names it by its number: the line `where` of that
  * name means all that no other line names. part_of[member_count] is the line that each member of
- * the groups belongs to, `fallback` if none names it. `what` says what the groups are. Errors:
+ * the groups belongs to, `fallback` if none names it. `what` is the kind of group. Errors:
  * SP_ERR_INPUT. Local. */
 sp_status sp_groups_check_default(const char *where, const char *what, int count,
                                   const sp_group *groups, int member_count, const int *part_of,
                                   int fallback);
 
-/* The names, or else the numbers, of the groups for which wanted[group] is true, of all if it is
- * NULL, with commas between them; a list that does not fit `size` is cut. Returns `text`. Local. */
+/* List, with commas, the groups for which wanted[group] is true (NULL: all): names, or numbers of
+ * groups without one. A list that does not fit `size` is cut. Returns `text`. Local. */
 const char *sp_groups_list(int count, const sp_group *groups, const bool *wanted, size_t size,
                            char *text);
 

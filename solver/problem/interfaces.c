@@ -9,11 +9,11 @@
 
 enum { FACE_NODES = SP_MAX_NQ * SP_MAX_NQ };
 
-/* L-vectors: the least u and the least -u of the elements that have a node; the sums over their
- * faces of kappa du/dn times area, outwards, and of the area. */
+/* L-vectors, over the elements at a node: the least u, the least -u, and the sums over their faces
+ * of the outward kappa du/dn times area, and of the area. */
 enum { LOW, HIGH, FLUX, AREA, VECTORS };
 
-/* And the values on one face; too many for the stack. */
+/* The vectors, and the values on one face; too large for the stack. */
 typedef struct workspace {
   double *vectors[VECTORS];
   double xyz[3 * FACE_NODES], normal[3 * FACE_NODES];
@@ -83,7 +83,7 @@ static void measure(const sp_space *space, const workspace *w, sp_interface_jump
   for (int v = 0; v < VECTORS; v++)
     sp_exchange_now(space->exchange, v < FLUX ? SP_MIN : SP_SUM, w->vectors[v]);
   for (sp_lid i = 0; i < space->numbering->local; i++) {
-    if (w->vectors[AREA][i] == 0) continue; /* on no face between elements */
+    if (w->vectors[AREA][i] == 0) continue; /* not on a face between elements */
     jumps->solution = fmax(jumps->solution, -w->vectors[HIGH][i] - w->vectors[LOW][i]);
     jumps->flux = fmax(jumps->flux, 2 * fabs(w->vectors[FLUX][i]) / w->vectors[AREA][i]);
   }

@@ -1,5 +1,5 @@
-/* Whether the exact solution fits the materials: where two of them meet, u and kappa du/dn must be
- * continuous, or the forcing and boundary data that follow from u belong to another problem. */
+/* Check that the exact solution fits the materials. Between two materials u and kappa du/dn must be
+ * continuous; else the forcing and boundary data derived from u belong to another problem. */
 #ifndef SP_SOLVER_PROBLEM_INTERFACES_H
 #define SP_SOLVER_PROBLEM_INTERFACES_H
 
@@ -15,8 +15,8 @@ typedef struct sp_interface_jumps {
 
 /* Fill *out; zeros if there is one material only, or no solution. The flux of the mass problem is
  * zero. Jumps of the flux are averages over the faces of a node: exact inside a face, too small on
- * its edges, so they are too small at order 1. Periodic faces are left out. Errors: SP_ERR_INPUT
- * where the solution or kappa is not finite. Collective. */
+ * its edges, so they are too small at order 1. Periodic faces are left out. Errors: SP_ERR_INPUT if
+ * the solution or kappa is not finite. Collective. */
 sp_status sp_problem_jumps(const sp_problem *problem, const sp_space *space,
                            sp_interface_jumps *out);
 

@@ -14,7 +14,7 @@
 
 enum {
   POINTS = (SP_MAX_NQ + 1) * (SP_MAX_NQ + 1) * (SP_MAX_NQ + 1),
-  BATCH = 512, /* points: few enough for the cache, enough to hide the overhead of a formula */
+  BATCH = 512, /* points: few enough for the cache, enough to amortise a formula's overhead */
   FACE_POINTS = (SP_MAX_NQ + 1) * (SP_MAX_NQ + 1)
 };
 
@@ -36,8 +36,8 @@ static void locate_face(const sp_space *space, sp_lid e, int f, face_nodes *face
   sp_geometry_face(mesh->hexes, e, f, gll, face->xyz, normal);
 }
 
-/* What threads share. The arrays over all DOFs are long, and threads also share the cost of their
- * first touch. */
+/* Data shared by threads. The arrays over all DOFs are long, so threads share their first touch,
+ * too. */
 typedef struct constraints {
   const sp_problem *problem;
   const sp_space *space;
@@ -47,7 +47,7 @@ typedef struct constraints {
 
 static const double NO_PART = DBL_MAX;
 
-/* *shared becomes `value` if that is less; several threads may do so at a time. */
+/* *shared = min(*shared, value), atomically. */
 static void lower(double *shared, double value) {
   double now;
   __atomic_load(shared, &now, __ATOMIC_RELAXED);
@@ -56,7 +56,7 @@ static void lower(double *shared, double value) {
   }
 }
 
-/* The Dirichlet part of a face, or -1. */
+/* Return the Dirichlet part of a face, or -1. */
 static int dirichlet_part(const constraints *c, sp_lid e, int f) {
   const int part = sp_problem_face_part(c->problem, c->space->mesh->hexes, e, f);
   return part >= 0 && c->problem->parts[part].condition == SP_DIRICHLET ? part : -1;
@@ -67,7 +67,7 @@ static const sp_lid *dofs_of(const constraints *c, sp_lid e) {
   return &numbering->nodes[(size_t)e * sp_element_nodes(numbering->order)];
 }
 
-/* For each DOF the lowest index of a Dirichlet part that contains it. */
+/* Find for each DOF the lowest index of a Dirichlet part that contains it. */
 static sp_status mark_some(void *constraints_, void *workspace, size_t begin, size_t end) {
   (void)workspace;
   const constraints *c = constraints_;
@@ -84,7 +84,7 @@ static sp_status mark_some(void *constraints_, void *workspace, size_t begin, si
   return SP_OK;
 }
 
-/* The least of the values that faces of a DOF's part give it; of 0 and -0, 0. */
+/* Set each DOF to the least value that faces of its part give it; of 0 and -0, to 0. */
 static sp_status set_face(const constraints *c, sp_lid e, int f, int part) {
   const sp_problem *problem = c->problem;
   const sp_expression *formula = problem->parts[part].formula;
@@ -150,11 +150,11 @@ sp_status sp_problem_constraints(const sp_problem *problem, const sp_space *spac
 
 /* ---- Load vector ---- */
 
-/* What all elements share. */
+/* Data shared by all elements. */
 typedef struct assembly {
   const sp_problem *problem;
   const sp_space *space;
-  int order, surfaces; /* named ones, and one for the rest of the boundary */
+  int order, surfaces; /* named surfaces, and one for the rest of the boundary */
   double *load;
   sp_jacobian_range *range;
   sp_load_sums *sums;
@@ -172,7 +172,7 @@ typedef struct workspace {
   double results[]; /* given[surfaces]; load[elements of the chunk][nodes] */
 } workspace;
 
-/* w->f at points of one material: the forcing, given or derived from the solution. */
+/* Fill w->f at points of one material: the forcing, given or derived from the solution. */
 static sp_status evaluate_forcing(const sp_problem *problem, const sp_material *material, size_t n,
                                   const double *xyz[3], workspace *w) {
   double *const gradient[3] = {w->gradient[0], w->gradient[1], w->gradient[2]};
@@ -192,7 +192,7 @@ static sp_status evaluate_forcing(const sp_problem *problem, const sp_material *
   return SP_OK;
 }
 
-/* wj: weight times |J| at the points of an element. */
+/* wj = weight times |J| at the points of an element. */
 static void widen_range(const sp_rule *rule, const double *wj, sp_jacobian_range *range) {
   const int n = rule->n;
   for (int k = 0; k < n; k++)
@@ -218,8 +218,8 @@ static void project(const sp_problem *problem, int order, const double *points, 
     sp_tensor_apply_transposed(m, nq, matrix, matrix, matrix, points, nodes);
 }
 
-/* How many elements from `begin` on, before `end`, are loaded together: of one material, with at
- * most BATCH points in all. */
+/* Count the elements from `begin` on, before `end`, that are loaded together: of one material, at
+ * most BATCH points. */
 static size_t batch_size(const assembly *s, size_t points, size_t begin, size_t end) {
   const sp_materials *materials = &s->problem->materials;
   const sp_hexes *hexes = s->space->mesh->hexes;
@@ -262,7 +262,7 @@ static double area_element(const double *normal, int n, int q) {
               normal[2 * n + q] * normal[2 * n + q]);
 }
 
-/* w->f, g times the surface element, at the points of a Neumann or Robin face. */
+/* Fill w->f = g times the surface element at the points of a Neumann or Robin face. */
 static sp_status evaluate_flux(const sp_material *material, const sp_boundary_part *part, int n,
                                const double *xyz[3], workspace *w) {
   const size_t count = (size_t)n;
@@ -315,7 +315,7 @@ static sp_status add_face(const assembly *s, sp_lid e, int f, const sp_boundary_
   return SP_OK;
 }
 
-/* The flux through the faces of an element. */
+/* Add the flux through the faces of an element. */
 static sp_status add_faces(const assembly *s, sp_lid e, workspace *w, double *load, double *given) {
   const sp_hexes *hexes = s->space->mesh->hexes;
   for (int f = 0; f < SP_FACES; f++) {

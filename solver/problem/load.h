@@ -10,23 +10,23 @@ typedef struct sp_jacobian_range {
   double smallest, largest;
 } sp_jacobian_range;
 
-/* Dirichlet DOFs and their values, both [local DOFs] on the host. Where parts meet, the one listed
- * first in the case gives the value; all ranks that hold a DOF get the same bits. Errors:
- * SP_ERR_INPUT where a formula is not finite. Collective. */
+/* Dirichlet DOFs and their values, both [local DOFs] on the host. A DOF of several parts gets the
+ * value of the part listed first in the case; all ranks that hold a DOF get the same bits. Errors:
+ * SP_ERR_INPUT if a formula is not finite. Collective. */
 sp_status sp_problem_constraints(const sp_problem *problem, const sp_space *space,
                                  bool *constrained, double *values);
 
 /* Integrals of the data, with the quadrature of the load vector, on this rank. */
 typedef struct sp_load_sums {
   double source, size; /* of f and |f| */
-  double *given; /* [surface_count + 1], of g over Neumann and Robin faces of each surface; the last
-                    of faces that no surface covers. The caller allocates it, with zeros. */
+  double *given; /* [surface_count + 1], of g over Neumann and Robin faces of each surface; last, of
+                    faces that no surface covers. The caller allocates it, with zeros. */
 } sp_load_sums;
 
 /* The load vector: load_i = integral of l_i f + integral over Neumann and Robin faces of l_i g,
  * with the operator's own quadrature (GLL for Robin faces); [local DOFs] on the host, summed over
- * ranks. Fills *range, and adds to *sums unless that is NULL. Errors: SP_ERR_INPUT where a formula
- * is not finite. Collective. */
+ * ranks. Fills *range, and adds to *sums unless that is NULL. Errors: SP_ERR_INPUT if a formula is
+ * not finite. Collective. */
 sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, double *load,
                           sp_jacobian_range *range, sp_load_sums *sums);
 

@@ -20,7 +20,7 @@ static bool is_list_of_numbers(const char *text) {
   return count > 1;
 }
 
-/* A constant is evaluated and checked here; *formula is NULL then. */
+/* Parse a coefficient. A constant is evaluated and checked, and *formula is NULL. */
 static sp_status parse_coefficient(const sp_formula *text, bool zero_allowed, double *constant,
                                    sp_expression **formula) {
   const double origin = 0;
@@ -49,7 +49,7 @@ static sp_status fail_mass(const sp_config *config, const sp_formula *formula, c
                  sp_operator_name(config->discretization.operator_kind), name);
 }
 
-/* [problem] alone. */
+/* Parse the formulas of [problem]. */
 static sp_status parse_common(const sp_config *config, sp_material *m) {
   const sp_operator_row *row = &sp_operator_rows[config->discretization.operator_kind];
   *m = (sp_material){.kappa = 1};
@@ -64,7 +64,7 @@ static sp_status parse_common(const sp_config *config, sp_material *m) {
   return parse_coefficient(&config->problem.kappa, false, &m->kappa, &m->kappa_formula);
 }
 
-/* A section; what it leaves out is that of `common`. */
+/* Parse a section [material NAME]; missing formulas come from [problem]. */
 static sp_status parse_material(const sp_config *config, const sp_material_entry *entry,
                                 const sp_material *common, sp_material *m) {
   const sp_operator_row *row = &sp_operator_rows[config->discretization.operator_kind];

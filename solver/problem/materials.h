@@ -1,7 +1,7 @@
 /* The formulas of -div(kappa grad u) + lambda u = f by volume groups of the mesh. Every element has
- * one material, whose formulas are evaluated at all points of the element: where kappa jumps
- * between two materials, points on the face between them have the value of their own element on
- * each side. The mass problem has no coefficients: kappa = 1 and lambda = 0. */
+ * one material, whose formulas are evaluated at all points of the element, also on the faces. So a
+ * kappa that jumps between two materials has two values on the face between them. The mass problem
+ * has no coefficients: kappa = 1 and lambda = 0. */
 #ifndef SP_SOLVER_PROBLEM_MATERIALS_H
 #define SP_SOLVER_PROBLEM_MATERIALS_H
 
@@ -9,7 +9,7 @@
 #include "mesh/mesh.h"
 #include "solver/case/config.h"
 
-/* One section [material NAME], completed by [problem], or [problem] alone. */
+/* One section [material NAME], completed from [problem]; or [problem] itself. */
 typedef struct sp_material {
   const char *name;     /* of the section, NULL for [problem]; owned by the configuration */
   double lambda, kappa; /* values of constant coefficients */
@@ -20,10 +20,10 @@ typedef struct sp_material {
 
 typedef struct sp_materials {
   int count;
-  sp_material *list;  /* [count]; the last one, [material default] or else [problem], has the
-                         elements of all volumes that no section names */
+  sp_material *list;  /* [count]; the last one, [material default] or [problem], has the elements of
+                         all volumes that no section names */
   int *of_volume;     /* [volume_count], index into list */
-  sp_material common; /* [problem], whose formulas are those of materials without their own */
+  sp_material common; /* [problem]: formulas of materials that have none of their own */
 } sp_materials;
 
 /* Parse all formulas and give each volume of `hexes` its material. `config` must outlive *out,
@@ -42,23 +42,23 @@ sp_status sp_materials_count(const sp_config *config, const sp_mesh *mesh, sp_ma
 const sp_material *sp_materials_of(const sp_materials *materials, const sp_hexes *hexes,
                                    sp_lid element);
 
-/* Whether the operator needs values of kappa, because kappa is not 1 everywhere, and of lambda,
- * because lambda is not one constant. Local. */
+/* True if the operator needs an array of kappa (kappa is not 1 everywhere), or of lambda (lambda is
+ * not one constant). Local. */
 bool sp_materials_have_kappa(const sp_materials *materials);
 bool sp_materials_have_lambda(const sp_materials *materials);
 
-/* Whether kappa and lambda are constant in each material, and so in each element. Local. */
+/* True if kappa and lambda are constant in each material, and so in each element. Local. */
 bool sp_materials_are_constant(const sp_materials *materials);
 
-/* The constant lambda of all elements, if sp_materials_have_lambda is false. Local. */
+/* Return the constant lambda of all elements if sp_materials_have_lambda is false. Local. */
 double sp_materials_lambda(const sp_materials *materials);
 
-/* Whether there is an exact solution. Local. */
+/* True if there is an exact solution. Local. */
 bool sp_materials_have_solution(const sp_materials *materials);
 
-/* Values at the n points (xyz[0][p], xyz[1][p], xyz[2][p]); value and each gradient[d] are [n],
- * `gradient` may be NULL. Errors: SP_ERR_INPUT with a point where kappa is not positive, lambda is
- * negative, or one of them is not finite. Local. */
+/* Compute values at the n points (xyz[0][p], xyz[1][p], xyz[2][p]). value and each gradient[d] are
+ * [n]; `gradient` may be NULL. Errors: SP_ERR_INPUT with a point at which kappa is not positive,
+ * lambda is negative, or one of them is not finite. Local. */
 sp_status sp_material_kappa(const sp_material *material, size_t n, const double *xyz[3],
                             double *value, double *const gradient[3]);
 sp_status sp_material_lambda(const sp_material *material, size_t n, const double *xyz[3],

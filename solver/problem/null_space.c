@@ -28,7 +28,8 @@ typedef struct part_name {
   char text[512];
 } part_name;
 
-/* Extent, size and volume groups of component c; "" if it is the whole mesh. Collective. */
+/* Describe component c by its extent, size and volume groups; "" if it is the whole mesh.
+ * Collective. */
 static part_name name_part(const sp_null_space *null_space, const sp_mesh *mesh, int c) {
   const sp_hexes *hexes = mesh->hexes;
   double least[6] = {DBL_MAX, DBL_MAX, DBL_MAX, DBL_MAX, DBL_MAX, DBL_MAX}; /* of x and -x */
@@ -60,7 +61,8 @@ static part_name name_part(const sp_null_space *null_space, const sp_mesh *mesh,
   return name;
 }
 
-/* 1, or with `signs` a pseudorandom 1 or -1, the same on all ranks that hold a DOF. */
+/* Fill a vector with ones, or with `signs` with pseudorandom 1 and -1, the same on all ranks that
+ * hold a DOF. */
 static void fill_vector(const sp_numbering *numbering, bool signs, double *host) {
   for (sp_lid i = 0; i < numbering->local; i++) {
     const uint64_t draw = sp_hash((uint64_t)sp_numbering_global(numbering, i));
@@ -86,7 +88,7 @@ static sp_status sum_over_ranks(const sp_null_space *null_space, const sp_space 
   return SP_OK;
 }
 
-/* Per component: the sum of A 1, and the sum of the squares of A v for random signs v. */
+/* Sum per component the entries of A 1, and the squares of A v for random signs v. */
 static sp_status sum_entries(const sp_null_space *null_space, sp_operator *op, double *x, double *y,
                              double *host, double (*sums)[2]) {
   for (int signs = 0; signs < 2; signs++) {
@@ -144,7 +146,7 @@ sp_status sp_null_space_correct_means(const sp_null_space *null_space, const sp_
   return status;
 }
 
-/* What determines the mean on a component. */
+/* Ways to determine the mean on a component. */
 enum { BY_DIRICHLET, BY_COEFFICIENTS, WAYS };
 
 /* determined[component][way], over all ranks; has_alpha, [local DOFs], may be NULL. Collective. */
@@ -173,7 +175,7 @@ static sp_status create(const sp_space *space, sp_null_space **out) {
   return sp_allocate(sp_space_dofs(space), sizeof *(*out)->of_dof, "components", &(*out)->of_dof);
 }
 
-/* All elements with a DOF are in the same component. */
+/* Give each DOF the component of any of its elements; they agree. */
 static void fill_dofs(const sp_space *space, sp_null_space *null_space) {
   const size_t nodes = sp_element_nodes(space->numbering->order);
   for (sp_lid e = 0; e < space->mesh->hexes->count; e++)
@@ -182,7 +184,8 @@ static void fill_dofs(const sp_space *space, sp_null_space *null_space) {
           null_space->of_element[e];
 }
 
-/* The components without Dirichlet DOFs whose mean the coefficients determine, or do not. */
+/* Choose the components without Dirichlet DOFs whose mean is, or is not, determined by the
+ * coefficients. */
 static sp_status choose(const sp_space *space, const sp_components *components,
                         bool (*determined)[WAYS], bool by_coefficients, sp_null_space **out) {
   const size_t count = (size_t)components->count;
@@ -272,7 +275,7 @@ static sp_status unbalanced(const part_name *part, double sum, double ratio) {
                  part->text, sum, ratio, BALANCE);
 }
 
-/* given[component] becomes true if a forcing or a condition's formula gives data there. */
+/* Set given[component] = true if a forcing or a condition's formula gives data there. */
 static void find_given(const sp_null_space *null_space, const sp_problem *problem,
                        const sp_hexes *hexes, bool *given) {
   for (sp_lid e = 0; e < hexes->count; e++)

@@ -1,6 +1,6 @@
-/* Constants on connected components of the mesh without Dirichlet data. On some components nothing
- * determines the mean of the solution: their constants span the null space of the operator. On
- * others lambda or alpha alone does: their constants may be close to a null space. */
+/* Constants on connected components of the mesh without Dirichlet data. If nothing determines the
+ * mean of the solution on a component, its constant is in the null space of the operator. If only
+ * lambda or alpha does, its constant may be close to a null space. */
 #ifndef SP_SOLVER_PROBLEM_NULL_SPACE_H
 #define SP_SOLVER_PROBLEM_NULL_SPACE_H
 
@@ -11,7 +11,7 @@
 
 typedef struct sp_null_space {
   int components;  /* over all ranks, at least one */
-  bool of_parts;   /* none of them is the whole mesh */
+  bool of_parts;   /* no component is the whole mesh */
   int *of_element; /* [elements], in [0, components); -1 in a component that is not of this set */
   int *of_dof;     /* [local DOFs], likewise */
   /* Set by sp_null_space_weigh: weight[c] = 1_c . A 1_c, the integral of lambda and alpha over
@@ -24,13 +24,13 @@ typedef struct sp_null_space {
  * *exact have no lambda > 0 in any element and no alpha > 0 on any face: A 1_c = 0. The others are
  * in *weak. `constrained`, [local DOFs], marks the Dirichlet DOFs, the same on all ranks that hold
  * a DOF; coefficients and robin are the operator's. A set without components is NULL; the caller
- * destroys both. *parts is the number of components of the mesh. Not for the mass problem. Errors:
- * SP_ERR_SYSTEM. Collective. */
+ * destroys both. *parts = the number of components of the mesh. The mass problem has no null space:
+ * do not call it there. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_null_space_create(const sp_space *space, const bool *constrained,
                                const sp_coefficients *coefficients, const sp_robin *robin,
                                sp_null_space **exact, sp_null_space **weak, int *parts);
 
-/* The same components, without weights, on another space of the same mesh. *out is NULL if
+/* Copy the components, without weights, to another space of the same mesh. *out is NULL if
  * null_space is. The caller destroys it. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_null_space_copy(const sp_null_space *null_space, const sp_space *space,
                              sp_null_space **out);
@@ -40,24 +40,24 @@ void sp_null_space_destroy(sp_null_space **null_space);
 
 /* Fill weight and magnification, and refuse a lambda or alpha so small that it is lost in the
  * rounding of the stiffness: a weight must be ten times its rounding error eps |A|_F (|A|_F, the
- * Frobenius norm, is estimated by |A v| for a vector v of random signs). For a set that is weak.
- * Work space: the L-vectors x and y on the device, and host on the host; x and host are zero
+ * Frobenius norm, is estimated by |A v| for a vector v of random signs). `null_space` is a weak
+ * set. Scratch: the L-vectors x and y on the device, and `host` on the host; x and host are zero
  * afterwards. Errors: SP_ERR_INPUT with the component. Collective. */
 sp_status sp_null_space_weigh(sp_null_space *null_space, sp_operator *op, double *x, double *y,
                               double *host);
 
 /* x += sum over c of (1_c . r / weight[c]) 1_c, where r = b - A x; r and x are L-vectors on the
  * host. This minimises the error in the energy norm, and gives the exact mean if lambda is
- * constant. It is needed because the relative residual at which CG stops does not bound the error
- * of a mean whose part in b is smaller. Errors: SP_ERR_SYSTEM. Collective. */
+ * constant. CG alone does not ensure that: its relative residual does not bound the error of a mean
+ * whose part in b is smaller. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_null_space_correct_means(const sp_null_space *null_space, const sp_space *space,
                                       const double *r, double *x);
 
-/* Remove from b its mean over each component, for a set that is exact. *imbalance is the largest
- * |sum of b| / sum of |b|. More than 1e-10 is an error (SP_ERR_INPUT with the component), because
- * no solution exists then. It is none if f and g follow from the problem's solution all over the
- * component: they balance up to quadrature errors by the divergence theorem. b is an L-vector on
- * the host. Collective. */
+/* Remove from b its mean over each component of an exact set. *imbalance = the largest |sum of b| /
+ * sum of |b|. More than 1e-10 is an error (SP_ERR_INPUT with the component), because no solution
+ * exists then. It is no error if f and g follow from the problem's solution on the whole component:
+ * by the divergence theorem they then balance up to quadrature errors. b is an L-vector on the
+ * host. Collective. */
 sp_status sp_null_space_project(const sp_null_space *null_space, const sp_problem *problem,
                                 const sp_space *space, double *b, double *imbalance);
 

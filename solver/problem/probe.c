@@ -20,9 +20,8 @@ static sp_status outside(const sp_mesh *mesh, const sp_probe_entry *entry) {
   MPI_Allreduce(MPI_IN_PLACE, low, 3, MPI_DOUBLE, MPI_MIN, mesh->comm);
   MPI_Allreduce(MPI_IN_PLACE, high, 3, MPI_DOUBLE, MPI_MAX, mesh->comm);
   return sp_fail(SP_ERR_INPUT,
-                 "%s: the point (%.12g, %.12g, %.12g) is outside the mesh, which lies within "
-                 "(%.12g, %.12g, %.12g) "
-                 "and (%.12g, %.12g, %.12g)",
+                 "%s: the point (%.12g, %.12g, %.12g) is outside the mesh, which lies between "
+                 "(%.12g, %.12g, %.12g) and (%.12g, %.12g, %.12g)",
                  entry->where, entry->point[0], entry->point[1], entry->point[2], low[0], low[1],
                  low[2], high[0], high[1], high[2]);
 }

@@ -30,8 +30,8 @@ sp_status sp_probes_create(const sp_config *config, const sp_mesh *mesh, sp_prob
 /* NULL-safe; sets *probes to NULL. Local. */
 void sp_probes_destroy(sp_probes **probes);
 
-/* Fill value and error for the host L-vector x. Errors: SP_ERR_INPUT where the solution is not
- * finite. Collective. */
+/* Fill value and error for the host L-vector x. Errors: SP_ERR_INPUT if the solution is not finite.
+ * Collective. */
 sp_status sp_probes_evaluate(sp_probes *probes, const sp_problem *problem, const sp_space *space,
                              const double *x);
 

@@ -52,8 +52,8 @@ static sp_status claim_group(const sp_boundary_entry *entry, const char *name, i
       int *part = &problem->part_of_surface[s];
       if (*part != fallback && *part != p)
         return sp_fail(SP_ERR_INPUT,
-                       "%s: group '%s' has a surface in common with group '%s'; every surface can "
-                       "have one condition",
+                       "%s: group '%s' has a surface in common with group '%s'; a surface can have "
+                       "only one condition",
                        entry->formula.where, name, problem->parts[*part].group);
       *part = p;
     }
@@ -61,7 +61,7 @@ static sp_status claim_group(const sp_boundary_entry *entry, const char *name, i
   return SP_OK;
 }
 
-/* Which part each surface belongs to; the default where no line claims it. */
+/* Find the part that each surface belongs to: the default if no line claims it. */
 static sp_status claim_surfaces(const sp_config *config, const sp_hexes *hexes,
                                 sp_problem *problem) {
   const int fallback = config->boundary.count;
@@ -118,7 +118,7 @@ static sp_status find_outer(const sp_hexes *hexes, sp_problem *problem) {
   return status;
 }
 
-/* faces[part], faces[part_count + surface]: exterior faces of this rank. */
+/* Count exterior faces of this rank: faces[part], faces[part_count + surface]. */
 static void count_faces(const sp_hexes *hexes, const sp_problem *problem, sp_gid *faces) {
   for (sp_lid n = 0; n < problem->outer_count; n++)
     for (int f = 0; f < SP_FACES; f++) {
@@ -150,7 +150,7 @@ static sp_status fail_default(sp_status status, const sp_mesh *mesh, const sp_pr
                  (long long)mesh->unnamed_faces, names[0] ? ", the others in " : "", names);
 }
 
-/* Every line must have faces; the default needs data only if it has some. */
+/* Check that every line has faces, and that the default has data if it has faces. */
 static sp_status check_faces(const sp_config *config, const sp_mesh *mesh, sp_problem *problem) {
   sp_gid *faces;
   const sp_hexes *hexes = mesh->hexes;

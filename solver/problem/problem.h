@@ -5,8 +5,8 @@
  *
  * or, for the mass problem, u = f in the sense of L2 projection. kappa, lambda and f are those of
  * each element's material. f is its forcing, or follows from its solution; boundary data without a
- * formula follow from the solution too, by exact differentiation. Where materials meet, solution
- * and kappa du/dn are taken to be continuous (solver/problem/interfaces.h measures it). */
+ * formula follow from the solution too, by exact differentiation. Solution and kappa du/dn are
+ * taken to be continuous between materials (solver/problem/interfaces.h measures the jumps). */
 #ifndef SP_SOLVER_PROBLEM_PROBLEM_H
 #define SP_SOLVER_PROBLEM_PROBLEM_H
 
@@ -16,8 +16,8 @@
 #include "solver/case/config.h"
 #include "solver/problem/materials.h"
 
-/* One line of [boundary], or the default: a condition and its formulas (a periodic line covers both
- * of its groups). */
+/* One line of [boundary], or the default: a condition and its formulas. A periodic line covers both
+ * of its groups. */
 typedef struct sp_boundary_part {
   const char *group; /* owned by the configuration */
   sp_condition condition;
@@ -32,9 +32,9 @@ typedef struct sp_problem {
   sp_boundary_part *parts; /* in the order of the case; the last one is the default */
   int *part_of_surface;    /* [surface_count], index into parts */
   bool *groups_by_default; /* [group_count]: the default claims some of its exterior faces */
-  bool has_dirichlet;      /* some exterior face has a Dirichlet condition */
+  bool has_dirichlet;      /* an exterior face has a Dirichlet condition */
   sp_lid outer_count;
-  sp_lid *outer; /* elements of this rank with a face that belongs to a part, in rising order */
+  sp_lid *outer; /* elements of this rank with a face that belongs to a part, ascending */
 } sp_problem;
 
 /* Parse the formulas, give every element a material and every exterior face a condition. `config`
@@ -47,8 +47,8 @@ sp_status sp_problem_create(const sp_config *config, const sp_mesh *mesh, sp_pro
 /* NULL-safe; sets *problem to NULL. Local. */
 void sp_problem_destroy(sp_problem **problem);
 
-/* Part of [0, part_count) that face f of an element belongs to, -1 for an interior face; a
- * periodic face, which is identified with another, belongs to its line's. Local. */
+/* Return the part, in [0, part_count), that face f of an element belongs to; -1 for an interior
+ * face. A periodic face belongs to the part of its line. Local. */
 int sp_problem_face_part(const sp_problem *problem, const sp_hexes *hexes, sp_lid element,
                          int face);
 

@@ -38,7 +38,7 @@ static sp_status fail_unknown(const sp_result_entry *entry, const sp_hexes *hexe
                      : "none");
 }
 
-/* Whether a line is about a surface or a volume. */
+/* Decide if a line is about a surface or a volume. */
 static sp_status choose_kind(const sp_result_entry *entry, const sp_hexes *hexes,
                              bool *on_surface) {
   *on_surface = entry->over == SP_OVER_SURFACE || entry->kind == SP_RESULT_FLUX;
@@ -199,7 +199,7 @@ typedef struct workspace {
   int indices[SP_MAX_NQ * SP_MAX_NQ];
 } workspace;
 
-/* What one rank has found of a quantity. */
+/* Results of one rank for a quantity. */
 typedef struct partial {
   double integrals[2]; /* of v, or v^2 for a norm, and of 1 */
   double extremum;     /* the least v; of a maximum the least -v */
@@ -211,7 +211,7 @@ static bool is_extremum(sp_result_kind kind) {
   return kind == SP_RESULT_MINIMUM || kind == SP_RESULT_MAXIMUM;
 }
 
-/* The formula at n points, xyz [3][n]; looks for values that are not finite. */
+/* Evaluate the formula at n points, xyz [3][n], and look for values that are not finite. */
 static void evaluate_formula(const sp_expression *formula, size_t n, const double *xyz,
                              const double *u, double *value, partial *p) {
   sp_expression_evaluate_of_u(formula, n, xyz, xyz + n, xyz + 2 * n, u, value);
@@ -234,7 +234,7 @@ static void add_integrals(const sp_quantity *q, size_t points, workspace *w, par
   }
 }
 
-/* Among `count` nodes of an element: `indices`, or all for NULL. */
+/* Search `count` nodes of an element: `indices`, or all if that is NULL. */
 static void find_extremum(const sp_quantity *q, const sp_space *space, sp_lid e, size_t count,
                           const int *indices, workspace *w, partial *p) {
   if (!is_extremum(q->kind) || p->infinite) return;
@@ -263,7 +263,7 @@ static void find_extremum(const sp_quantity *q, const sp_space *space, sp_lid e,
   for (size_t d = 0; d < 3; d++) p->place[d] = w->place[d * nodes + node];
 }
 
-/* u and the weights at the points of an element. */
+/* Compute u and the weights at the points of an element. */
 static void prepare_element(const sp_space *space, sp_lid e, workspace *w) {
   const size_t n = (size_t)w->rule.n, points = sp_rule_points(&w->rule);
   const double *weights = w->rule.weights;
@@ -335,7 +335,7 @@ static void add_elements(const sp_quantities *quantities, const sp_space *space,
   }
 }
 
-/* The least `value` of all ranks. The lowest rank that has it says where it is. */
+/* Find the least `value` of all ranks; the place is that of the lowest rank that has it. */
 static double find_place(MPI_Comm comm, double value, const partial *mine, sp_quantity *q) {
   struct {
     double value;

@@ -1,5 +1,5 @@
-/* The quantities of [result]: numbers that a case asks for, of v over the domain, a volume group or
- * a surface group, where v is the solution u_h or a formula of it and of x, y and z:
+/* The quantities of [result]: numbers that a case asks for, over the domain, a volume group or a
+ * surface group. With v the solution u_h, or a formula of u_h and of x, y and z:
  *
  *     integral of v,   average = integral of v / size,   norm = (integral of v^2)^1/2,
  *     minimum and maximum of v at the nodes, and the node,
@@ -17,12 +17,12 @@
 typedef struct sp_quantity {
   const char *name, *group; /* owned by the configuration; group is NULL for the domain */
   sp_result_kind kind;
-  sp_expression *formula; /* v, of u; NULL for u itself */
+  sp_expression *formula; /* v as a function of u; NULL: u itself */
   bool on_surface;
   bool *members;      /* [surface_count] or, unless on_surface, [volume_count] */
-  double value, size; /* on all ranks; value is not a number if v is not finite somewhere */
-  double place[3];    /* of the minimum or maximum, or where v is not finite; of the lowest rank, if
-                         several have it */
+  double value, size; /* on all ranks; value is NaN if v is not finite at a point */
+  double place[3]; /* the place of the minimum or maximum, or of a v that is not finite; the lowest
+                      rank's if several have one */
 } sp_quantity;
 
 typedef struct sp_quantities {
@@ -30,15 +30,15 @@ typedef struct sp_quantities {
   sp_quantity *list; /* [count], in the order of the case */
 } sp_quantities;
 
-/* Check that the groups of [result] exist, and that none has faces between elements, which a
- * refined mesh does not know any more. Errors: SP_ERR_INPUT with the line: groups that the mesh
+/* Check that the groups of [result] exist, and that none has faces between elements. Call it before
+ * refinement, which forgets such faces. Errors: SP_ERR_INPUT with the line: groups that the mesh
  * does not have (its groups are listed) or that may be a surface or a volume; formulas; a flux
  * through a volume, or of the mass problem. Local; the same on all ranks. */
 sp_status sp_quantities_check(const sp_config *config, const sp_mesh *mesh);
 
-/* Find the groups; sp_quantities_check has passed. `config` must outlive *out, which the caller
- * destroys. Errors: SP_ERR_INPUT for groups without elements or exterior faces, and for fluxes
- * through periodic faces. Collective. */
+/* Find the groups, after sp_quantities_check has passed. `config` must outlive *out, which the
+ * caller destroys. Errors: SP_ERR_INPUT for groups without elements or exterior faces, and for
+ * fluxes through periodic faces. Collective. */
 sp_status sp_quantities_create(const sp_config *config, const sp_mesh *mesh,
                                const sp_problem *problem, sp_quantities **out);
 
@@ -50,8 +50,8 @@ void sp_quantities_destroy(sp_quantities **quantities);
 sp_status sp_quantities_evaluate(sp_quantities *quantities, const sp_space *space,
                                  const sp_balance *balance, const double *x);
 
-/* Afterwards: SP_ERR_INPUT with the line and a point for the first formula that is not finite.
- * Local; the same on all ranks. */
+/* Check the result of sp_quantities_evaluate. Errors: SP_ERR_INPUT with the line and a point for
+ * the first formula that is not finite. Local; the same on all ranks. */
 sp_status sp_quantities_check_finite(const sp_quantities *quantities);
 
 #endif

@@ -1,8 +1,8 @@
 /* The term of Robin conditions in the operator: the integral of alpha u v over their faces, with
  * GLL quadrature at the nodes of the faces. It is a diagonal matrix; its entry is alpha w |dx/dr x
- * dx/ds|, summed over the rank's faces at the DOF. N + 1 points are exact to degree 2 N - 1, one
- * less than u v has on a plane face. This error is of the order of the interpolation error, so the
- * rates stay N + 1 and N, for bp3.0 too. The load uses the same points, so that alpha u = g is
+ * dx/ds|, summed over the rank's faces at the DOF. N + 1 points are exact to degree 2 N - 1; u v on
+ * a plane face has degree 2 N. This error is of the order of the interpolation error, so the rates
+ * stay N + 1 and N, also for bp3.0. The load uses the same points, so that alpha u = g is
  * consistent at each node. */
 #ifndef SP_SOLVER_PROBLEM_ROBIN_H
 #define SP_SOLVER_PROBLEM_ROBIN_H
@@ -10,7 +10,7 @@
 #include "operators/space.h"
 #include "solver/problem/problem.h"
 
-/* The nonzero entries of this rank's faces, not summed over ranks; for sp_operator_setup. */
+/* Nonzero entries of this rank's faces, not summed over ranks; for sp_operator_setup. */
 typedef struct sp_robin {
   sp_lid count;
   sp_lid *dofs;   /* [count], ascending */
@@ -18,12 +18,12 @@ typedef struct sp_robin {
 } sp_robin;
 
 /* Fill *robin. sp_robin_free releases its memory, also after a failure. Errors: SP_ERR_INPUT with a
- * point where alpha is negative or not finite. Collective. */
+ * point at which alpha is negative or not finite. Collective. */
 sp_status sp_problem_robin(const sp_problem *problem, const sp_space *space, sp_robin *robin);
 void sp_robin_free(sp_robin *robin);
 
-/* On face f of an element, for the condition `part`: the indices of its nodes in the element, and
- * alpha w |dx/dr x dx/ds| at each; both are [Nq][Nq]. Errors: as above. Local. */
+/* Compute for face f of an element, with the condition `part`, the indices of its nodes in the
+ * element, and alpha w |dx/dr x dx/ds| at each; both are [Nq][Nq]. Errors: as above. Local. */
 sp_status sp_robin_face(const sp_boundary_part *part, const sp_space *space, sp_lid element, int f,
                         int *indices, double *values);
 

@@ -8,7 +8,7 @@
 #include "solver/problem/load.h"
 #include "solver/problem/robin.h"
 
-/* The parts of a definition while it is put together. */
+/* Parts of a system while it is put together. */
 typedef struct parts {
   bool *constrained;
   double *boundary_values;
@@ -42,7 +42,7 @@ static sp_operator_setup setup_of(const parts *p, const sp_space *space, sp_oper
                              .diagonal_values = p->robin.values};
 }
 
-/* Make the system, or free what it would own. */
+/* Make the system from the parts. After an error free them. */
 static sp_status finish(const parts *p, const sp_space *space, sp_space *own_space,
                         sp_operator_kind kind, sp_geometry_kind geometry, sp_constants *constants,
                         const char **reason, sp_status status, sp_system **out) {

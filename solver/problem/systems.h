@@ -6,23 +6,24 @@
 #include "solver/problem/null_space.h"
 #include "solver/problem/problem.h"
 
-/* What is found with the system that is to be solved. */
+/* Facts found while the fine system is made. */
 typedef struct sp_problem_facts {
   double *boundary_values;     /* [local DOFs] on the host, 0 on free DOFs */
   sp_null_space *exact, *weak; /* solver/problem/null_space.h; NULL for none */
-  int parts;                   /* connected ones of the mesh */
+  int parts;                   /* connected parts of the mesh */
   const char *geometry_reason;
 } sp_problem_facts;
 
-/* The system that the problem asks for. `geometry` may be auto. The caller destroys *out and ends
- * with sp_problem_facts_free, also after a failure. Errors: those of formulas; SP_ERR_SYSTEM.
+/* Make the system that the problem asks for. `geometry` may be auto. The caller destroys *out and
+ * ends with sp_problem_facts_free, also after a failure. Errors: those of formulas; SP_ERR_SYSTEM.
  * Collective. */
 sp_status sp_problem_system(const sp_problem *problem, const sp_space *space,
                             sp_geometry_kind geometry, sp_problem_facts *facts, sp_system **out);
 void sp_problem_facts_free(sp_problem_facts *facts);
 
-/* The same problem on another order of the mesh, with GLL quadrature, for a level of multigrid; the
- * system owns its space. `exact` is that of the finest system. Errors: as above. Collective. */
+/* Make the system of the same problem at another order, with GLL quadrature, for a level of
+ * multigrid. It owns its space. `exact` is that of the finest system. Errors: as above.
+ * Collective. */
 sp_status sp_problem_level(const sp_problem *problem, const sp_space *fine, int order,
                            sp_geometry_kind geometry, const sp_null_space *exact, sp_system **out);
 
