@@ -14,7 +14,7 @@ typedef struct level {
   sp_device_matrix *matrix, *prolongation, *restriction; /* to the next level and from it */
   sp_device_matrix *inverse;
   double bound;
-  void *inverse_diagonal, *b, *x, *r, *d; /* the first level's b and x are the caller's */
+  void *inverse_diagonal, *b, *x, *r, *d; /* b and x of the first level belong to the caller */
 } level;
 
 struct sp_amg {
@@ -23,16 +23,16 @@ struct sp_amg {
   sp_precision precision;
   int levels;
   level level[SP_HIERARCHY_MOST];
-  /* Until the levels are on the device. */
+  /* Used until the levels are on the device. */
   const sp_csr *matrix; /* borrowed */
   int direct;
   sp_hierarchy hierarchy;
-  sp_task *task; /* it makes the hierarchy */
+  sp_task *task; /* builds the hierarchy */
 };
 
 /* ---- The cycle ---- */
 
-/* Steps of Chebyshev's iteration from the residual b - A x, or b with x = 0. */
+/* Do the steps of Chebyshev's iteration, from the residual b - A x, or b if x = 0. */
 static sp_status smooth(sp_amg *a, level *l, bool from_zero, const void *b, void *x) {
   const sp_backend *backend = a->backend;
   sp_status status = SP_OK;
@@ -158,7 +158,7 @@ sp_status sp_amg_create(const sp_backend *backend, sp_device *device, sp_precisi
 }
 
 sp_status sp_amg_complete(sp_amg *amg) {
-  if (!amg->task) return SP_OK; /* an inverse alone */
+  if (!amg->task) return SP_OK; /* only an inverse, no levels */
   sp_status status = sp_task_finish(&amg->task);
   if (!status) status = add_levels(amg);
   sp_hierarchy_free(&amg->hierarchy);
@@ -168,7 +168,7 @@ sp_status sp_amg_complete(sp_amg *amg) {
 void sp_amg_destroy(sp_amg **amg) {
   sp_amg *a = *amg;
   if (!a) return;
-  sp_kept_error kept; /* the error that it is destroyed for, if any */
+  sp_kept_error kept; /* the error that led here, if any */
   sp_error_keep(SP_ERR_SYSTEM, &kept);
   (void)sp_task_finish(&a->task);
   (void)sp_error_restore(&kept);

@@ -1,11 +1,11 @@
-/* One V-cycle of algebraic multigrid in a backend's memory, for a matrix that this rank has whole:
+/* One V-cycle of algebraic multigrid in a backend's memory. This rank has the whole matrix.
  *
  *     smooth;  r = b - A x;  b_coarse = P^T r;  ...;  x += P x_coarse;  smooth
  *
  * hypre's BoomerAMG makes the levels (A, P). The smoother is Chebyshev's with the inverse diagonal
- * (chebyshev.h), the same before and after, and the last level has its inverse as a dense matrix,
- * so that the cycle is symmetric. If the last level is too large for that, because the diagonal
- * dominates there, it is smoothed. All functions are Local. */
+ * (chebyshev.h), the same before and after. The last level is solved with a dense inverse. So the
+ * cycle is symmetric. If the last level is too large for an inverse (coarsening ends early if the
+ * diagonal dominates), it is smoothed. All functions are Local. */
 #ifndef SP_SOLVER_LINEAR_AMG_H
 #define SP_SOLVER_LINEAR_AMG_H
 
@@ -16,15 +16,15 @@ typedef struct sp_amg sp_amg;
 /* Rows of the largest dense inverse: 0.3 GB in single precision. */
 enum { SP_AMG_INVERSE_MOST = 8192 };
 
-/* For a symmetric positive definite matrix. Levels end at one with at most `direct` rows; 0 <
- * direct <= SP_AMG_INVERSE_MOST. hypre makes them on a thread of its own, if there are threads
- * (io/threads.h): nothing else may call hypre, and the matrix must stay, until sp_amg_complete or
- * sp_amg_destroy. The backend has matrices, and backend, device outlive *out, which the caller
- * destroys. Errors: SP_ERR_SYSTEM. */
+/* Start building the levels of a symmetric positive definite matrix. Coarsening ends at a level
+ * with at most `direct` rows; 0 < direct <= SP_AMG_INVERSE_MOST. hypre runs on a thread of its own
+ * if there are threads (io/threads.h). Until sp_amg_complete or sp_amg_destroy, nothing else may
+ * call hypre, and the matrix must stay. The backend must have matrices; backend and device must
+ * outlive *out, which the caller destroys. Errors: SP_ERR_SYSTEM. */
 sp_status sp_amg_create(const sp_backend *backend, sp_device *device, sp_precision precision,
                         const sp_csr *matrix, int direct, sp_amg **out);
 
-/* Wait for hypre and bring the levels to the device; call it once, before the functions below.
+/* Wait for hypre and copy the levels to the device. Call it once, before the functions below.
  * Errors: SP_ERR_SYSTEM, SP_ERR_INPUT for more entries than int counts. */
 sp_status sp_amg_complete(sp_amg *amg);
 
@@ -34,7 +34,7 @@ void sp_amg_destroy(sp_amg **amg);
 /* x = B b. Only queues work. */
 sp_status sp_amg_apply(sp_amg *amg, const void *b, void *x);
 
-/* The number of levels, 1 for an inverse alone. */
+/* Return the number of levels; 1 if there is only an inverse. */
 int sp_amg_levels(const sp_amg *amg);
 
 #endif

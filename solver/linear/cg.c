@@ -11,7 +11,8 @@ const char *const sp_cg_criterion_names[] = {"energy", "residual", NULL};
 
 typedef struct solve {
   sp_operator *op;
-  sp_preconditioner *preconditioner; /* NULL if the passes do it: none, or a diagonal */
+  sp_preconditioner
+      *preconditioner; /* NULL if there is none, or a diagonal that the passes apply */
   const sp_cg_options *options;
   const double *b;
   sp_cg_vectors vectors;
@@ -21,15 +22,16 @@ typedef struct solve {
   sp_cg_result *result;
   bool in_sweeps;          /* one sweep over memory per iteration */
   bool interrupted;        /* on any rank, as of the last iteration */
-  sp_status reported;      /* what this rank's on_iteration returned last */
+  sp_status reported;      /* last result of this rank's on_iteration */
   double pending;          /* alpha of the deferred update of x and r; 0: none */
   double begun, last_time; /* MPI_Wtime at the start of the loop and in the last `since` */
-  double known;            /* and when this rank knew the residual */
-  double *seconds;         /* [SP_CG_BATCH][ranks] on rank 0: of the last matvecs; else NULL */
+  double known;            /* MPI_Wtime when this rank knew the residual */
+  double *seconds; /* [SP_CG_BATCH][ranks] on rank 0: of the last matvecs; NULL on other ranks */
 } solve;
 
-/* Tell the caller; a failure there is agreed on in the next reduction, and is the last call.
- * `seconds`: of the matvec on this rank, and by rank on rank 0; applied = false: there was none. */
+/* Call on_iteration. If it fails it is not called again, and the next reduction tells all ranks.
+ * Times are those of the matvec: own_seconds on this rank, seconds[rank] on rank 0; applied =
+ * false: there was no matvec. */
 static void report(solve *s, bool applied, double own_seconds, const double *seconds) {
   const sp_cg_options *options = s->options;
   sp_cg_result *result = s->result;
@@ -53,7 +55,7 @@ static void report(solve *s, bool applied, double own_seconds, const double *sec
   s->reported = options->on_iteration(&iteration, options->context);
 }
 
-/* A moment, and the seconds that sums over ranks had taken until then. */
+/* A time stamp, and the seconds that sums over ranks had taken by then. */
 typedef struct moment {
   double now, in_sums;
 } moment;
@@ -62,7 +64,8 @@ static moment look(const solve *s) {
   return (moment){MPI_Wtime(), sp_reduction_seconds(s->op->reduction)};
 }
 
-/* Seconds since `then`, without those in sums over ranks, which have their own row. */
+/* Return the seconds since `then`, without sums over ranks, which have their own row in the
+ * profile. */
 static double since(solve *s, moment then) {
   const moment at = look(s);
   s->last_time = at.now;
@@ -125,7 +128,7 @@ static sp_status before_next(solve *s) {
                  (long long)s->result->iterations, s->result->relative);
 }
 
-/* z = B r and *rz = r.z, unless the passes have done so; `norm` is ||r||. */
+/* Compute z = B r and *rz = r.z, unless the passes have done so; `norm` is ||r||. */
 static sp_status precondition(solve *s, double norm, double *rz) {
   if (!s->preconditioner) return SP_OK;
   const moment start = look(s);
@@ -142,7 +145,7 @@ static sp_status precondition(solve *s, double norm, double *rz) {
                  s->preconditioner->cure ? s->preconditioner->cure : "");
 }
 
-/* Take in the residual after a step, whose energy was alpha r.z. */
+/* Record the residual after a step; `energy` = alpha r.z of the step. */
 static sp_status note_step(solve *s, double energy, double rr) {
   if (!isfinite(rr)) return breakdown(s, "r.r", rr);
   s->residual = sqrt(rr);
@@ -183,18 +186,19 @@ static sp_status iterate(solve *s) {
   return SP_OK;
 }
 
-/* a - 2 alpha b + alpha^2 c, the sum a after a step of alpha. *exact becomes false where so much
- * cancels that 1e-15 of `a`, the rounding of sums, could be more than 1e-11 of the result. */
+/* Return a - 2 alpha b + alpha^2 c: the sum a after a step of alpha. *exact becomes false if
+ * cancellation is so strong that the rounding of sums, 1e-15 of `a`, may exceed 1e-11 of the
+ * result. */
 static double after_step(double alpha, double a, double b, double c, bool *exact) {
   const double after = a - 2 * alpha * b + alpha * alpha * c;
   *exact = *exact && after >= 1e-4 * a;
   return after;
 }
 
-/* The same in one sweep over memory per iteration (arXiv 2205.08909): it does the vector updates of
- * the iteration before, and its sums give those of the next residual before there is one (cg.h).
- * r itself is updated as always, and its sums are computed anew in each sweep, so errors of the
- * formula do not add up. If it cancels, the step is done at once. */
+/* Iterate with one sweep over memory per iteration (arXiv 2205.08909). A sweep does the vector
+ * updates of the iteration before. Its sums give the norms of the next residual before that exists
+ * (cg.h). r itself is updated as always, and its sums are computed anew in each sweep, so errors of
+ * the formula do not accumulate. If the formula cancels, the update is done at once. */
 static sp_status iterate_in_sweeps(solve *s) {
   sp_operator *op = s->op;
   while (!is_converged(s)) {
@@ -231,7 +235,7 @@ static sp_status iterate_in_sweeps(solve *s) {
   return s->pending != 0 ? settle(s, &unused[0], &unused[1]) : SP_OK;
 }
 
-/* The largest rr with sqrt(rr) <= norm: devices compare squares, and must stop at the same
+/* Return the largest rr with sqrt(rr) <= norm. Devices compare squares, and must stop at the same
  * iteration as the host. */
 static double largest_square(double norm) {
   double square = norm * norm;
@@ -240,10 +244,10 @@ static double largest_square(double norm) {
   return square;
 }
 
-/* The same on devices that do whole iterations without the host: it looks at the residuals of a
- * batch when that is over. Batches grow, so that a short solve does not wait for a long batch. All
- * ranks see the same sums and decide alike. The device stops at the same iterations as the host: at
- * the tolerance on ||r||, or when the host estimates the error (solver/linear/energy.h). */
+/* Iterate on a device that does whole iterations without the host, which looks at the residuals
+ * after each batch. Batches grow, so that a short solve does not wait for a long batch. All ranks
+ * see the same sums and decide alike. The device stops at the same iterations as the host: at the
+ * tolerance on ||r||, or when the host estimates the error (solver/linear/energy.h). */
 static sp_status iterate_on_device(solve *s) {
   sp_operator *op = s->op;
   sp_cg_record records[SP_CG_BATCH];
@@ -287,8 +291,8 @@ static sp_status iterate_on_device(solve *s) {
   return SP_OK;
 }
 
-/* r = b - A x, or b if x is zero; and its sums. With a step of zero, pass 2 leaves x and r alone.
- */
+/* Compute r = b - A x, or r = b if x is zero, and its sums. Pass 2 with alpha = 0 gives the sums
+ * and does not change x and r. */
 static sp_status compute_residual(solve *s, bool from_zero) {
   sp_operator *op = s->op;
   const sp_backend *backend = op->backend;
@@ -341,8 +345,8 @@ static sp_status sign_randomly(const solve *s, double *host, double *signed_x) {
   return op->backend->multiply(op->device, SP_DOUBLE, dofs, s->vectors.x, signed_x, signed_x);
 }
 
-/* *rounding = what r.z is if r is the rounding of b - A x alone: an entry of A x is uncertain by
- * eps times the root of the sum of (A_ij x_j)^2, which is the size of (A v)_i for v = x with random
+/* *rounding = r.z if r is only the rounding error of b - A x. An entry of A x is uncertain by eps
+ * times the root of the sum of (A_ij x_j)^2, which is the size of (A v)_i for v = x with random
  * signs. So for z = A^-1 r it is eps^2 v.A v, and for z = r it is eps^2 |A v|^2. */
 static sp_status estimate_rounding(solve *s, double *rounding) {
   static const double OPERATIONS = 32; /* roundings per entry, in units of one, at all orders */
@@ -367,8 +371,8 @@ static sp_status estimate_rounding(solve *s, double *rounding) {
   return status;
 }
 
-/* Compare r with b - A x, which takes its place. *done becomes false if CG is to go on from there.
- * `before` is r.z of the last look, infinite at the first. */
+/* Replace r by b - A x and compare the two. *done becomes false if CG must continue from there.
+ * `before` is r.z of the last comparison, infinite at the first. */
 static sp_status look_at_residual(solve *s, double *before, bool *done) {
   const bool by_energy = s->options->criterion == SP_CG_ENERGY;
   const double updated = s->residual, tolerance = s->options->tolerance;

@@ -15,11 +15,11 @@
  *     ||x - x_j||_A <= tolerance ||x_j - x_start||_A
  *
  * or, if the criterion is the residual, when ||r|| <= tolerance ||b|| in the Euclidean norm over
- * global DOFs. That says nothing if one stiff row (a large alpha or lambda) rules b.
+ * global DOFs. The residual says little if one stiff row (a large alpha or lambda) dominates b.
  *
- * Then b - A x is computed once, in double precision. If it is larger than the updated r by more
- * than rounding explains, the iteration continues from it; if that no longer helps, the solve has
- * not converged. */
+ * Then b - A x is computed once, in double precision. If it exceeds the updated r by more than
+ * rounding explains, the iteration continues from it. If that no longer helps, the solve has not
+ * converged. */
 #ifndef SP_SOLVER_LINEAR_CG_H
 #define SP_SOLVER_LINEAR_CG_H
 
@@ -27,37 +27,36 @@
 
 #include "solver/linear/preconditioner.h"
 
-/* What `tolerance` is compared with. */
+/* Quantity that is compared with `tolerance`. */
 typedef enum sp_cg_criterion { SP_CG_ENERGY, SP_CG_RESIDUAL } sp_cg_criterion;
 
-/* Their words in a case: "energy", "residual"; ends in NULL. */
+/* Names in a case: "energy", "residual"; ends with NULL. */
 extern const char *const sp_cg_criterion_names[];
 
 typedef struct sp_cg_iteration {
-  int64_t iteration;             /* 0: before the first */
-  bool applied;                  /* false before the first of this solve: without a matvec */
-  double residual, relative;     /* ||r||, ||r|| / ||b|| */
-  double error;                  /* sp_cg_result.error so far */
-  double seconds;                /* from the start of the loop until this rank knew the residual.
-                                  * Where a device does whole iterations, those of a batch are taken
-                                  * to be equally long. */
-  double matvec_seconds;         /* on rank 0 the longest of all ranks, elsewhere this rank's */
+  int64_t iteration;         /* 0: before the first */
+  bool applied;              /* true if a matvec preceded; false in the first call */
+  double residual, relative; /* ||r||, ||r|| / ||b|| */
+  double error;              /* sp_cg_result.error of this iterate */
+  double seconds; /* from the start of the loop until this rank knew the residual. If a device does
+                     whole iterations, those of a batch are assumed equally long. */
+  double matvec_seconds;         /* rank 0: the maximum over ranks; other ranks: their own */
   const double *seconds_by_rank; /* [ranks] on rank 0, NULL elsewhere */
 } sp_cg_iteration;
 
 typedef struct sp_cg_options {
   sp_cg_criterion criterion;
   double tolerance;
-  /* Square of an energy norm that counts in ||x_j - x_start||_A, for a start that is close to the
-   * solution already (solver/linear/start.h); else 0. */
+  /* Energy (square of a norm) added to that of x_j - x_start, for a start that is already close to
+   * the solution (solver/linear/start.h); else 0. */
   double energy;
   int max_iterations;
   /* Called on every rank after each iteration, and once before the first. A failure on any rank
    * ends the solve on all of them with the next reduction. May be NULL. */
   sp_status (*on_iteration)(const sp_cg_iteration *iteration, void *context);
-  /* Called on every rank in each iteration (where a device iterates without the host: in each
-   * batch), before a reduction that carries the answer to all ranks; true on any rank ends the
-   * solve. Local. May be NULL. */
+  /* Called on every rank in each iteration, or in each batch if a device iterates without the host.
+   * The next reduction carries the answer to all ranks; true on any rank ends the solve. Local. May
+   * be NULL. */
   bool (*is_interrupted)(void *context);
   void *context;
 } sp_cg_options;
@@ -65,35 +64,36 @@ typedef struct sp_cg_options {
 typedef struct sp_cg_result {
   int64_t iterations;
   double norm_b, residual, relative; /* ||b||, ||r||, ||r|| / ||b||; if converged, r = b - A x */
-  /* The estimated ||x - x_j||_A, relative to ||x_j - x_start||_A, and that norm itself; error is
-   * infinite after less than two iterations. */
+  /* error: estimated ||x - x_j||_A / ||x_j - x_start||_A, infinite after fewer than two iterations;
+   * energy: ||x_j - x_start||_A. */
   double error, energy;
-  int restarts;   /* from b - A x, because r had lost touch with it */
+  int restarts;   /* from b - A x, because r had drifted from it */
   bool rounding;  /* converged as far as rounding allows, not to the tolerance */
   double seconds; /* of the loop, on this rank */
-  /* Parts of `seconds` on this rank, which do not overlap: all passes 1; all passes 2 with the one
-   * before the first iteration (where a device does whole iterations, all that is not pass 1; in
-   * one sweep, all vector updates, that of p too, and their sums, timed block by block); all
-   * applications of B; b - A x at the start and the end; all sums over ranks and gathers of times
-   * (operators/reduction.h). What is left is the loop itself and `on_iteration`. */
+  /* Parts of `seconds` on this rank, which do not overlap; the rest is the loop itself and
+   * `on_iteration`. matvec: all passes 1. update: all passes 2, also the one before the first
+   * iteration; if a device does whole iterations, all that is not pass 1; in one sweep, all vector
+   * updates (also of p) and their sums, timed block by block. preconditioner: all applications of
+   * B. residual: b - A x at the start and the end. reduction: all sums over ranks and gathers of
+   * times (operators/reduction.h). */
   double matvec_seconds, update_seconds, preconditioner_seconds, residual_seconds;
   double reduction_seconds;
-  double wait_seconds; /* of matvec_seconds: waiting for neighbours' values (operator.h) */
+  double wait_seconds; /* part of matvec_seconds: waiting for neighbours' values (operator.h) */
 } sp_cg_result;
 
-/* Whether an operator is to be built for CG in one sweep: the backend can, and it is faster. Local.
- */
+/* True if an operator should be built for CG in one sweep: the backend supports it, and it is
+ * faster. Local. */
 bool sp_cg_prefers_one_sweep(const sp_backend *backend, sp_operator_kind kind,
                              sp_geometry_kind geometry, int order);
 
-/* Whether sp_cg_solve works in one sweep. Local. */
+/* True if sp_cg_solve works in one sweep. Local. */
 bool sp_cg_is_in_one_sweep(const sp_operator *op, const sp_preconditioner *preconditioner);
 
 /* Solve A x = b from the iterate in `x`, which is zero on constrained DOFs. b, x and r are
  * L-vectors in the backend's memory; r becomes b - A x. With `from_zero`, x is zero.
- * `preconditioner` may be NULL: none. *result is filled in every case, x holds the last iterate.
- * Errors: SP_ERR_NOT_CONVERGED; SP_ERR_INTERRUPTED; SP_ERR_BREAKDOWN if p.Ap or r.z is not positive
- * or anything is not a number. Collective. */
+ * `preconditioner` may be NULL: none. *result is filled also after an error; x holds the last
+ * iterate. Errors: SP_ERR_NOT_CONVERGED; SP_ERR_INTERRUPTED; SP_ERR_BREAKDOWN if p.Ap or r.z is not
+ * positive or anything is not a number. Collective. */
 sp_status sp_cg_solve(sp_operator *op, sp_preconditioner *preconditioner,
                       const sp_cg_options *options, bool from_zero, const double *b, double *x,
                       double *r, sp_cg_result *result);

@@ -50,8 +50,8 @@ typedef struct start {
   void *values; /* of that precision */
 } start;
 
-/* Values without a pattern, the same for a DOF on all ranks and numbers of ranks with its number.
- */
+/* Fill a vector with pseudorandom values. A DOF has the same value on all ranks and for any number
+ * of ranks. */
 static sp_status fill_start(void *context, void *workspace, size_t begin, size_t end) {
   (void)workspace;
   const start *s = context;
@@ -80,13 +80,14 @@ static sp_status send_start(sp_operator *op, const bool *constrained, void *host
   return op->backend->upload(op->device, op->precision, dofs, host, vector);
 }
 
-/* Set the bound. The right-hand side is A times the start, so that it is in A's range. */
+/* Estimate the bound. The right-hand side is A times the start vector, so that it is in the range
+ * of A. */
 static sp_status estimate(sp_chebyshev *c, const work *v) {
   sp_operator *op = c->op;
   const sp_backend *b = op->backend;
   const size_t dofs = (size_t)op->dofs;
   const sp_precision precision = op->precision;
-  /* Few DOFs, or a nearly exact S: what is left of r is rounding. */
+  /* Stop when r is at rounding level (few DOFs, or a nearly exact S). */
   const double rounding = precision == SP_SINGLE ? FLT_EPSILON : DBL_EPSILON;
   const double exhausted = 100 * rounding * rounding;
   sp_lanczos lanczos = {0};
@@ -202,7 +203,7 @@ sp_correction sp_chebyshev_step(int degree, int i, double bound, bool from_zero)
                          .first = i == 0 && from_zero};
 }
 
-/* Step i from the residual b, or from r = b - A y where y is given; r may be b. */
+/* Do step i from the residual b, or from r = b - A y if y is given; r may be b. */
 static sp_status step_from(sp_chebyshev *c, int i, bool from_zero, const void *b, const void *y,
                            void *x) {
   sp_operator *op = c->op;
@@ -225,7 +226,7 @@ static sp_status step_from(sp_chebyshev *c, int i, bool from_zero, const void *b
 
 sp_status sp_chebyshev_smooth(sp_chebyshev *c, bool from_zero, const void *b, void *x) {
   sp_status status = step_from(c, 0, from_zero, b, from_zero ? NULL : x, x);
-  /* From zero, the first residual is b itself, which stays as it is. */
+  /* From zero, the first residual is b itself, which must not change. */
   for (int i = 1; i < c->degree; i++)
     status = sp_first_failure(status,
                               step_from(c, i, from_zero, i == 1 && from_zero ? b : c->r, c->d, x));

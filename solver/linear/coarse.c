@@ -8,11 +8,12 @@
 #include "solver/linear/coarse_direct.h"
 #include "solver/linear/hypre.h"
 
-/* Rows up to which the problem is solved directly. On the host a factor of 1000 rows takes 8 MB and
- * a solution 1 ms on every rank. */
+/* Largest problem solved directly, in rows. On the host a factor of 1000 rows takes 8 MB, and a
+ * solution 1 ms on every rank. */
 enum { DIRECT_ON_DEVICE = SP_AMG_INVERSE_MOST, DIRECT_ON_HOST = 1000 };
 
-/* Rows up to which `amg` is an exact solution: more than the last level of algebraic multigrid. */
+/* Largest problem, in rows, that `amg` solves exactly: it is then the last level of algebraic
+ * multigrid. */
 enum { LAST_LEVEL_ON_DEVICE = 1000, LAST_LEVEL_ON_HOST = 200 };
 
 struct sp_coarse {
@@ -22,12 +23,13 @@ struct sp_coarse {
   sp_coarse_kind kind;
   sp_precision precision;
   size_t dofs;
-  sp_free_rows rows; /* of all ranks, if every rank has them; the matrix until sp_coarse_complete */
+  sp_free_rows
+      rows; /* of all ranks, if every rank has them; its matrix is freed in sp_coarse_complete */
   /* On the host. */
   sp_boomer *boomer;
   sp_direct *direct;
   double *b, *x; /* [local DOFs] */
-  double *full;  /* the same in the backend's memory, in double precision */
+  double *full;  /* copy of it in the backend's memory, in double precision */
   int components;
   int *of_dof;   /* [owned], component of each DOF or -1 */
   double *sizes; /* [components], DOFs of each over all ranks */
@@ -35,14 +37,14 @@ struct sp_coarse {
   /* On a device. */
   sp_amg *amg;
   sp_device_matrix *select;  /* [own rows][DOFs], b at the rank's free rows */
-  sp_exchange *exchange;     /* of all_b, NULL with one rank: every rank gets all rows */
+  sp_exchange *exchange;     /* of all_b: every rank gets all rows; NULL with one rank */
   sp_device_space *gather;   /* the same on the device */
-  bool resident;             /* they travel without the host */
+  bool resident;             /* rows travel without the host */
   sp_device_matrix *scatter; /* [DOFs][rows], x from all rows */
-  sp_device_matrix *mean;    /* [components][rows], and back; NULL without a null space */
-  sp_device_matrix *spread;  /* [rows][components] */
-  void *all_b, *all_x;       /* [rows] */
-  void *means;               /* [components] */
+  sp_device_matrix *mean;   /* [components][rows], means of components; NULL without a null space */
+  sp_device_matrix *spread; /* [rows][components], means to rows */
+  void *all_b, *all_x;      /* [rows] */
+  void *means;              /* [components] */
   char description[96];
 };
 
@@ -113,7 +115,7 @@ static sp_status project_on_host(sp_coarse *c, double *v) {
   return SP_OK;
 }
 
-/* All ranks take part in the solution, so they agree on failures before it. */
+/* Apply B. All ranks take part, so they agree on failures first. */
 static sp_status apply_on_host(sp_coarse *c, sp_status status, const void *b, void *x) {
   const sp_backend *backend = c->backend;
   status = sp_first_failure(
@@ -127,7 +129,7 @@ static sp_status apply_on_host(sp_coarse *c, sp_status status, const void *b, vo
   else
     SP_TRY(sp_boomer_solve(c->boomer, c->b, c->x));
   SP_TRY(project_on_host(c, c->x));
-  /* Copies get their owners' values: the sum of those and zeros. */
+  /* Copies get their owners' values: the exchange sums those and zeros. */
   for (size_t i = (size_t)c->space->numbering->owned; i < c->dofs; i++) c->x[i] = 0;
   sp_exchange_now(c->space->exchange, SP_SUM, c->x);
   status = backend->upload(c->device, SP_DOUBLE, c->dofs, c->x, c->full);
@@ -137,7 +139,8 @@ static sp_status apply_on_host(sp_coarse *c, sp_status status, const void *b, vo
 
 /* ---- On a device ---- */
 
-/* One entry per row at most: row i has a one in column[i], unless that is negative. */
+/* Create a matrix with at most one entry per row: a one in column[i] of row i, unless column[i] <
+ * 0. */
 static sp_status create_selection(sp_coarse *c, int rows, int columns, const int *column,
                                   sp_device_matrix **out) {
   sp_csr matrix;
@@ -208,7 +211,7 @@ static sp_status create_projection(sp_coarse *c, const sp_constants *constants, 
   return sp_agree(comm, status);
 }
 
-/* How the ranks' parts of all_b get to all ranks. Collective. */
+/* Create the exchange that brings the ranks' parts of all_b to all ranks. Collective. */
 static sp_status create_gather(sp_coarse *c) {
   const sp_platform *platform = c->space->platform;
   const char *how;
@@ -279,8 +282,8 @@ static sp_status create(sp_coarse *c, const sp_operator_setup *setup,
   const int most = sp_coarse_direct_most(c->backend);
   if (c->kind == SP_COARSE_DIRECT && rows > most)
     return sp_fail(SP_ERR_INPUT,
-                   "solver.coarse = direct: the coarsest problem has %lld rows, at most %d are "
-                   "possible on this device: use amg",
+                   "solver.coarse = direct: the coarsest problem has %lld rows, but this device "
+                   "allows at most %d; use amg",
                    (long long)rows, most);
   HYPRE_Init();
   HYPRE_ClearAllErrors();

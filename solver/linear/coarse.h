@@ -8,62 +8,62 @@
  * - On other backends all ranks take part in one V-cycle of hypre's BoomerAMG, or in an
  *   elimination.
  *
- * Where the operator has a null space of constants, one per connected component, the right-hand
- * side and the solution are projected, and the matrix is made definite by doubling the diagonal of
- * one row per component. */
+ * If the operator has a null space of constants, one per connected component, the right-hand side
+ * and the solution are projected. The matrix is made definite by doubling the diagonal of one row
+ * per component. */
 #ifndef SP_SOLVER_LINEAR_COARSE_H
 #define SP_SOLVER_LINEAR_COARSE_H
 
 #include "operators/system.h"
 
-/* What multigrid does at order 1. */
+/* Solver of multigrid's last level, order 1. */
 typedef enum sp_coarse_kind {
   SP_COARSE_AUTO,     /* direct or amg, if this program has hypre */
   SP_COARSE_AMG,      /* a cycle of algebraic multigrid */
   SP_COARSE_DIRECT,   /* an inverse, for at most sp_coarse_direct_most() rows */
-  SP_COARSE_CHEBYSHEV /* its own smoother alone; iterations then grow with refinement */
+  SP_COARSE_CHEBYSHEV /* only the smoother; iterations then grow with refinement */
 } sp_coarse_kind;
 
-/* All names as in a case, by sp_coarse_kind; ends in NULL. */
+/* Names in a case, by sp_coarse_kind; ends with NULL. */
 extern const char *const sp_coarse_names[];
 
 typedef struct sp_coarse sp_coarse;
 
-/* Whether this program has a coarse solver (it is built with hypre). Local. */
+/* True if this program was built with hypre, and so has a coarse solver. Local. */
 bool sp_coarse_is_available(void);
 
-/* The version of hypre, or "none". A constant string. Local. */
+/* Return the version of hypre, or "none": a constant string. Local. */
 const char *sp_coarse_hypre(void);
 
-/* The rows up to which a direct solution is possible, constrained ones not counted. SP_COARSE_AUTO
- * takes it there on a backend with matrices. Local. */
+/* Return the largest number of rows, without constrained ones, for which a direct solution is
+ * possible. Up to there SP_COARSE_AUTO takes it on a backend with matrices. Local. */
 int sp_coarse_direct_most(const sp_backend *backend);
 
-/* For a system of order 1, of which only the space is used afterwards; `kind` is not
- * SP_COARSE_CHEBYSHEV. Vectors are of `precision`. On a device hypre continues in the background,
- * and nothing else may call it until sp_coarse_complete. The caller destroys *out. Errors:
+/* Start the solver for a system of order 1; only its space is used afterwards. `kind` is not
+ * SP_COARSE_CHEBYSHEV. Vectors have `precision`. On a device hypre continues in the background, and
+ * nothing else may call hypre until sp_coarse_complete. The caller destroys *out. Errors:
  * SP_ERR_INPUT for more DOFs than hypre's integers count, and for a direct solution of too many;
  * SP_ERR_SYSTEM. Collective. */
 sp_status sp_coarse_create(const sp_system *system, sp_coarse_kind kind, sp_precision precision,
                            sp_coarse **out);
 
-/* The rest of its creation; call it once, before the functions below. Errors: SP_ERR_SYSTEM;
+/* Complete the creation. Call it once, before the functions below. Errors: SP_ERR_SYSTEM;
  * SP_ERR_INPUT for more entries than int counts. Collective. */
 sp_status sp_coarse_complete(sp_coarse *coarse);
 
 /* NULL-safe; sets *coarse to NULL. Collective. */
 void sp_coarse_destroy(sp_coarse **coarse);
 
-/* x = B b, L-vectors in the backend's memory; x is zero where constrained, and b counts as zero
- * there. Returns a failure of this rank, `status` if that is one, or on CPUs of any rank. A rank
- * that fails does its part nevertheless. Collective over all ranks: the coarsest problem is where
- * all of them meet. */
+/* x = B b, L-vectors in the backend's memory; x is zero at constrained DOFs, and b counts as zero
+ * there. Returns `status` if that is a failure, else a failure of this rank, or on CPUs of any
+ * rank. A rank that fails still takes part. Collective over all ranks: the coarsest problem couples
+ * all of them. */
 sp_status sp_coarse_apply(sp_coarse *coarse, sp_status status, const void *b, void *x);
 
-/* Whether sp_coarse_apply only queues work, so that it can be recorded. Local. */
+/* True if sp_coarse_apply only queues work, so that it can be recorded. Local. */
 bool sp_coarse_only_queues(const sp_coarse *coarse);
 
-/* "BoomerAMG (hypre 2.26.0), 729 rows". Local. */
+/* Describe the solver: "BoomerAMG (hypre 2.26.0), 729 rows". Local. */
 const char *sp_coarse_describe(const sp_coarse *coarse);
 
 #endif

@@ -19,8 +19,8 @@ struct sp_boomer {
 /* ---- Set-up ---- */
 
 /* The smoother makes the cycle symmetric: l1 Gauss-Seidel, forward before (13) and backward after
- * (14); elimination (9) on the last level. Symmetric l1 Gauss-Seidel (8) alone, if hypre makes no
- * second level, because the diagonal dominates. */
+ * (14); elimination (9) on the last level. If hypre makes no second level, because the diagonal
+ * dominates: symmetric l1 Gauss-Seidel (8). */
 static sp_status set_up(sp_boomer *c) {
   HYPRE_ParCSRMatrix matrix;
   HYPRE_ParVector b, x;
@@ -66,8 +66,8 @@ sp_status sp_boomer_create(const sp_operator_setup *setup, sp_csr *part, sp_boom
   *out = NULL;
   if (rows > INT_MAX && sizeof(HYPRE_BigInt) <= sizeof(int))
     return sp_fail(SP_ERR_INPUT,
-                   "the coarsest problem of multigrid has %lld rows, this hypre counts to %d: use "
-                   "solver.preconditioner = jacobi, or a hypre with 64-bit integers",
+                   "the coarsest problem of multigrid has %lld rows, but this hypre counts only to "
+                   "%d; use solver.preconditioner = jacobi, or a hypre with 64-bit integers",
                    (long long)rows, INT_MAX);
   const sp_status status = sp_allocate(1, sizeof **out, "coarse solver", out);
   SP_TRY(sp_agree(setup->space->platform->comm, status));

@@ -7,14 +7,14 @@
 
 typedef struct sp_boomer sp_boomer;
 
-/* `part` is of sp_coarse_assemble for `setup` and not used afterwards. The caller destroys *out.
- * Errors: SP_ERR_INPUT for more DOFs than hypre's integers count; SP_ERR_SYSTEM. */
+/* `part` comes from sp_coarse_assemble for `setup` and is not used afterwards. The caller destroys
+ * *out. Errors: SP_ERR_INPUT for more DOFs than hypre's integers count; SP_ERR_SYSTEM. */
 sp_status sp_boomer_create(const sp_operator_setup *setup, sp_csr *part, sp_boomer **out);
 
 /* NULL-safe; sets *boomer to NULL. */
 void sp_boomer_destroy(sp_boomer **boomer);
 
-/* x = B b on the owned DOFs, [owned]; both zero where constrained. */
+/* x = B b on the owned DOFs, [owned]; both are zero at constrained DOFs. */
 sp_status sp_boomer_solve(sp_boomer *boomer, const double *b, double *x);
 
 #endif

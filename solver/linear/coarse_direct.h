@@ -1,5 +1,5 @@
 /* A direct solution of the coarsest problem (coarse.h) on the host, by Cholesky's factorisation of
- * the free rows of all ranks as a dense matrix: every rank does the same. */
+ * the free rows of all ranks as a dense matrix: every rank does the same work. */
 #ifndef SP_SOLVER_LINEAR_COARSE_DIRECT_H
 #define SP_SOLVER_LINEAR_COARSE_DIRECT_H
 
@@ -7,7 +7,7 @@
 
 typedef struct sp_direct sp_direct;
 
-/* `rows` stays the caller's and outlives *out; its matrix is not used afterwards. The caller
+/* `rows` belongs to the caller and must outlive *out; its matrix is not used afterwards. The caller
  * destroys *out. Errors: SP_ERR_BREAKDOWN if the matrix is not positive definite; SP_ERR_SYSTEM.
  * Collective. */
 sp_status sp_direct_create(const sp_space *space, const sp_free_rows *rows, sp_direct **out);
@@ -15,7 +15,7 @@ sp_status sp_direct_create(const sp_space *space, const sp_free_rows *rows, sp_d
 /* NULL-safe; sets *direct to NULL. Local. */
 void sp_direct_destroy(sp_direct **direct);
 
-/* x = A^-1 b on the owned DOFs, [owned]; x is zero where constrained. Collective. */
+/* x = A^-1 b on the owned DOFs, [owned]; x is zero at constrained DOFs. Collective. */
 void sp_direct_solve(sp_direct *direct, const double *b, double *x);
 
 #endif

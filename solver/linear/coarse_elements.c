@@ -7,8 +7,8 @@
 
 enum { NODES = SP_COARSE_NODES };
 
-/* From factors at the corners, [SP_FACTORS][NODES]: with GLL quadrature points are nodes, and the
- * slope along a direction couples the two ends of an edge. */
+/* Compute a stiffness matrix from factors at the corners, [SP_FACTORS][NODES]. With GLL quadrature,
+ * points are nodes, and the derivative along a direction couples the two ends of an edge. */
 static void element_matrix(const double *factors, double lambda, sp_coarse_element matrix) {
   static const int factor[3][3] = {
       {SP_G_RR, SP_G_RS, SP_G_RT}, {SP_G_RS, SP_G_SS, SP_G_ST}, {SP_G_RT, SP_G_ST, SP_G_TT}};
@@ -17,7 +17,7 @@ static void element_matrix(const double *factors, double lambda, sp_coarse_eleme
   for (int q = 0; q < NODES; q++) {
     for (int a = 0; a < 3; a++)
       for (int b = 0; b < 3; b++) {
-        const double g = factors[factor[a][b] * NODES + q] / 4; /* slopes are +-1/2 */
+        const double g = factors[factor[a][b] * NODES + q] / 4; /* derivatives are +-1/2 */
         const int ends[2][2] = {{q & ~(1 << a), q | 1 << a}, {q & ~(1 << b), q | 1 << b}};
         for (int s = 0; s < 2; s++)
           for (int t = 0; t < 2; t++) matrix[ends[0][s]][ends[1][t]] += s == t ? g : -g;
@@ -26,7 +26,7 @@ static void element_matrix(const double *factors, double lambda, sp_coarse_eleme
   }
 }
 
-/* The same for the mass matrix, from factors at the points of `rule`. */
+/* Compute a mass matrix from factors at the points of `rule`. */
 static void mass_matrix(const sp_rule *rule, const double *factors, sp_coarse_element matrix) {
   const int n = rule->n;
   double value[2 * SP_MAX_RULE]; /* [points][2] */

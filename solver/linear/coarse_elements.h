@@ -8,12 +8,12 @@ enum { SP_COARSE_NODES = 8 };
 
 typedef double sp_coarse_element[SP_COARSE_NODES][SP_COARSE_NODES];
 
-/* matrices[count] of all elements, on threads. Errors: SP_ERR_INPUT for an element with a
+/* Compute matrices[count] of all elements, on threads. Errors: SP_ERR_INPUT for an element with a
  * non-positive Jacobian; SP_ERR_SYSTEM. Local. */
 sp_status sp_coarse_elements(const sp_operator_setup *setup, size_t count,
                              sp_coarse_element *matrices);
 
-/* Local. */
+/* True if a DOF is constrained. Local. */
 static inline bool sp_coarse_is_constrained(const sp_operator_setup *setup, sp_lid dof) {
   return setup->constrained && setup->constrained[dof];
 }

@@ -32,7 +32,7 @@ void sp_free_rows_free(sp_free_rows *rows) {
 
 /* ---- Gathering over ranks ---- */
 
-/* An MPI_Allgatherv: where each rank's part begins. */
+/* Counts and offsets of an MPI_Allgatherv. */
 typedef struct parts {
   int ranks, total;
   int *counts, *starts; /* [ranks] */
@@ -65,8 +65,8 @@ static void gather(MPI_Comm comm, const parts *p, MPI_Datatype type, const void 
   MPI_Allgatherv(own, p->counts[rank], type, all, p->counts, p->starts, type, comm);
 }
 
-/* rows->of_dof, first, count and counts. Copies get their owners' numbers by the exchange: the sum
- * of those and zeros. */
+/* Fill rows->of_dof, first, count and counts. Copies get their owners' numbers: the exchange sums
+ * those and zeros. */
 static sp_status number_rows(const sp_operator_setup *setup, sp_free_rows *rows) {
   const sp_space *space = setup->space;
   const MPI_Comm comm = space->platform->comm;
@@ -99,15 +99,15 @@ static sp_status number_rows(const sp_operator_setup *setup, sp_free_rows *rows)
 
 /* ---- Rows as sums of pieces ---- */
 
-/* A row of a matrix is the sum of pieces with some entries each: of elements, or of ranks. Those of
- * row i are pieces[start[i] .. start[i + 1]). */
+/* Rows of a matrix as sums of pieces, which come from elements or from ranks. The pieces of row i
+ * are pieces[start[i] .. start[i + 1]). */
 typedef struct sums {
   size_t rows;
   int *start;  /* [rows + 1] */
   int *pieces; /* [start[rows]] */
-  int most;    /* entries of all pieces of a row, at most */
-  bool sorted; /* columns rise; otherwise they stay in the order of their first entry */
-  /* Add a piece to a row: by add_entry, for each of its entries. */
+  int most;    /* largest number of entries in all pieces of a row */
+  bool sorted; /* sort by column; false: keep the order of first entries */
+  /* Adds a piece to a row, with add_entry for each entry. */
   void (*add)(const void *context, int piece, void *row);
   const void *context;
   sp_csr *out;
@@ -123,7 +123,7 @@ typedef struct row {
   entry entries[]; /* [sums.most] */
 } row;
 
-/* A row has few columns. */
+/* Search linearly: a row has few columns. */
 static void add_entry(row *r, int column, double value) {
   int n = 0;
   while (n < r->count && r->entries[n].column != column) n++;
@@ -146,7 +146,7 @@ static sp_status count_some(void *sums_, void *workspace, size_t begin, size_t e
   return SP_OK;
 }
 
-/* By columns that rise. */
+/* Sort by column. */
 static void sort_row(row *r) {
   for (int n = 1; n < r->count; n++) {
     const entry moved = r->entries[n];
@@ -180,7 +180,7 @@ static sp_status visit_rows(sums *s, sp_status (*compute)(void *, void *, size_t
                                 .compute = compute});
 }
 
-/* *s->out = the matrix, of so many columns. Pieces have at most `longest` entries. */
+/* *s->out = the matrix. A piece has at most `longest` entries. */
 static sp_status sum_listed(sums *s, int columns, int longest) {
   sp_csr *out = s->out;
   int *counts, most = 0;
@@ -194,8 +194,8 @@ static sp_status sum_listed(sums *s, int columns, int longest) {
   for (size_t i = 0; i < s->rows; i++) entries += (size_t)counts[i + 1];
   if (!status && entries > INT_MAX)
     status = sp_fail(SP_ERR_INPUT,
-                     "a rank's part of the coarsest problem has %zu entries, at most %d are "
-                     "possible: use more ranks",
+                     "a rank's part of the coarsest problem has %zu entries, but at most %d are "
+                     "possible; use more ranks",
                      entries, INT_MAX);
   if (!status) status = sp_csr_create((int)s->rows, columns, entries, out);
   if (!status) {
@@ -222,7 +222,7 @@ static sp_status list_pieces(size_t count, const int *row_of, sums *s) {
   return SP_OK;
 }
 
-/* The same for `count` pieces with their rows. */
+/* List `count` pieces and sum them. */
 static sp_status sum_rows(sums *s, size_t count, const int *row_of, int columns, int longest) {
   sp_status status = list_pieces(count, row_of, s);
   if (!status) status = sum_listed(s, columns, longest);
@@ -250,15 +250,15 @@ static void add_element(const void *elements_, int piece, void *row_) {
     if (!sp_coarse_is_constrained(s->setup, nodes[j])) add_entry(row_, nodes[j], values[j]);
 }
 
-/* The diagonal entry of a row; NULL if that is empty. */
+/* Find the diagonal entry of a row; NULL if the row is empty. */
 static double *diagonal_of(const sp_csr *matrix, sp_lid i) {
   for (int e = matrix->start[i]; e < matrix->start[i + 1]; e++)
     if (matrix->column[e] == i) return &matrix->values[e];
   return NULL;
 }
 
-/* Double the diagonal of the first DOF of each component. Every rank doubles its part. The only DOF
- * of a component, one element across all periods, has a row of zero, which becomes one. */
+/* Double the diagonal of the first DOF of each component. Every rank doubles its part. A component
+ * of one DOF (one element across all periods) has a row of zero, which becomes one. */
 static sp_status pin(const sp_space *space, const sp_constants *constants, sp_csr *matrix) {
   const MPI_Comm comm = space->platform->comm;
   const sp_numbering *numbering = space->numbering;
@@ -312,7 +312,7 @@ static void add_part(const void *parts_, int piece, void *row_) {
     add_entry(row_, m->column[e], m->values[e]);
 }
 
-/* The ranks' rows one after another, and their numbers. */
+/* Gather the rows of all ranks, in the order of ranks, and their numbers. */
 static sp_status gather_all(MPI_Comm comm, const int *number, const sp_csr *own, sp_csr *all,
                             int **numbers) {
   parts by_row = {0}, by_entry = {0};
@@ -339,7 +339,7 @@ static sp_status gather_all(MPI_Comm comm, const int *number, const sp_csr *own,
   return status;
 }
 
-/* out->matrix = the sum of the ranks' parts. `own` gets the columns of the free rows. */
+/* out->matrix = the sum of the ranks' parts. The columns of `own` become numbers of free rows. */
 static sp_status join_ranks(MPI_Comm comm, sp_csr *own, sp_free_rows *out) {
   sp_csr all = {0};
   int ranks, *numbers = NULL, longest = 0;

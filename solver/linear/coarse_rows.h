@@ -1,33 +1,34 @@
-/* The matrix of the coarsest problem (coarse.h): this rank's part of it, and for a direct solution
- * or a device its free rows, those that are not constrained, of all ranks on every rank. */
+/* The matrix of the coarsest problem (coarse.h). Each rank assembles its part. For a direct
+ * solution, or a device, every rank gets the free (unconstrained) rows of all ranks. */
 #ifndef SP_SOLVER_LINEAR_COARSE_ROWS_H
 #define SP_SOLVER_LINEAR_COARSE_ROWS_H
 
 #include "solver/linear/coarse.h"
 
-/* Allocate a matrix; all entries of `start` are zero. sp_csr_free is safe after an error. Local. */
+/* Allocate a matrix; all entries of `start` are zero. sp_csr_free may be called after an error.
+ * Local. */
 sp_status sp_csr_create(int rows, int columns, size_t entries, sp_csr *out);
 void sp_csr_free(sp_csr *matrix);
 
-/* [local DOFs][local DOFs]: the sum over this rank's elements and the setup's diagonal, in their
- * order; the sum over ranks is the matrix. Rows and columns of constrained DOFs are empty.
- * Constants of a null space are pinned: the first row of each component has its diagonal doubled.
- * The caller frees *out, also after an error. Errors: SP_ERR_INPUT for more entries than int counts
- * and for an element with a non-positive Jacobian; SP_ERR_SYSTEM. Collective. */
+/* Assemble this rank's part, [local DOFs][local DOFs]: the sum over its elements and the setup's
+ * diagonal, in this order. The sum over ranks is the matrix. Rows and columns of constrained DOFs
+ * are empty. Constants of a null space are pinned: the first row of each component has its diagonal
+ * doubled. The caller frees *out, also after an error. Errors: SP_ERR_INPUT for more entries than
+ * int counts and for an element with a non-positive Jacobian; SP_ERR_SYSTEM. Collective. */
 sp_status sp_coarse_assemble(const sp_operator_setup *setup, const sp_constants *constants,
                              sp_csr *out);
 
-/* Rows are numbered in the order of ranks and DOFs. */
+/* Free rows of all ranks, numbered in the order of ranks and DOFs. */
 typedef struct sp_free_rows {
-  sp_csr matrix;    /* columns of a row rise */
+  sp_csr matrix;    /* columns of a row ascend */
   int total;        /* rows of all ranks */
-  int *of_dof;      /* [local DOFs], the row of each, -1 where constrained */
-  int first, count; /* of the DOFs that this rank owns */
+  int *of_dof;      /* [local DOFs], row of each DOF, -1 if constrained */
+  int first, count; /* rows of the DOFs that this rank owns */
   int *counts;      /* [ranks] */
 } sp_free_rows;
 
-/* Assemble and number them. Sums run in the order of ranks and elements. The caller frees *out,
- * also after an error. Errors: those of sp_coarse_assemble. Collective. */
+/* Assemble and number the free rows. Sums run in the order of ranks and elements. The caller frees
+ * *out, also after an error. Errors: those of sp_coarse_assemble. Collective. */
 sp_status sp_free_rows_create(const sp_operator_setup *setup, const sp_constants *constants,
                               sp_free_rows *out);
 void sp_free_rows_free(sp_free_rows *rows);

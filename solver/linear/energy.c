@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Squares of the largest trusted contraction, and of the fall of the error that S looks back to. */
+/* Squares of the strongest trusted contraction, and of the error reduction over which S looks
+ * back. */
 static const double CONTRACTION = 0.01, FALL = 1e-4;
 
 void sp_energy_begin(double tolerance, double before, sp_energy *energy) {
@@ -61,7 +62,7 @@ sp_status sp_energy_add(sp_energy *energy, double step) {
   energy->error = INFINITY;
   if (energy->count < 2 || !(step <= energy->share * energy->sum)) return SP_OK;
   energy->error = sp_energy_error(energy);
-  /* Look again at twice the step that would do by this estimate: it may be smaller by then. */
+  /* Estimate again at twice the step that would suffice now: the estimate may be smaller then. */
   energy->share = 2 * energy->tolerance * energy->tolerance / remaining_share(energy);
   return SP_OK;
 }

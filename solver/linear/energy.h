@@ -4,10 +4,10 @@
  *
  *     ||x - x_k||^2 = delta_k + delta_(k+1) + ...          (M. Hestenes, E. Stiefel 1952)
  *
- * for every preconditioner. The steps to come are judged by those before. S is the largest ratio
- * (delta_i + ... + delta_k) / delta_i over the last steps i < k, back to where the error was 100
- * times larger. Then ||x - x_k||^2 is about S delta_k (G. Meurant, J. Papez, P. Tichy, Numer.
- * Algorithms 88 (2021) 1337), and
+ * for every preconditioner. Later steps are estimated from earlier ones. S is the largest ratio
+ * (delta_i + ... + delta_k) / delta_i over the last steps i < k, back to an error 100 times larger.
+ * Then ||x - x_k||^2 is about S delta_k (G. Meurant, J. Papez, P. Tichy, Numer. Algorithms 88
+ * (2021) 1337), and
  *
  *     error^2 = max(S - 1, 0.01) delta_k                   for x_(k+1), the iterate after step k.
  *
@@ -23,9 +23,9 @@
 
 typedef struct sp_energy {
   double tolerance; /* of the error relative to the norm of all steps */
-  double sum;       /* of all steps since the start, with what the caller counts before them */
-  double share;     /* the tolerance may be met if a step is at most this share of `sum` */
-  double error;     /* estimate for the current iterate, relative; infinite before it is known */
+  double sum;       /* of all steps since the start, plus `before` of sp_energy_begin */
+  double share;     /* estimate only after a step of at most this share of `sum` */
+  double error;     /* relative estimate for the current iterate; infinite until known */
   double *steps;    /* delta since the last sp_energy_restart */
   size_t count, room;
 } sp_energy;
@@ -36,7 +36,7 @@ void sp_energy_begin(double tolerance, double before, sp_energy *energy);
 /* NULL-safe for a zeroed struct. Local. */
 void sp_energy_free(sp_energy *energy);
 
-/* Forget the steps, but not their sum: CG begins anew from its iterate. Local. */
+/* Forget the steps, but not their sum: CG restarts from its iterate. Local. */
 void sp_energy_restart(sp_energy *energy);
 
 /* Count a step delta >= 0. Then, if it is at most `share` of the sum, estimate the error, and
@@ -46,8 +46,8 @@ sp_status sp_energy_add(sp_energy *energy, double step);
 /* True if the estimated error meets the tolerance. Local. */
 bool sp_energy_is_met(const sp_energy *energy);
 
-/* The relative error after the last step, also if it was too large to be estimated in
- * sp_energy_add; infinite before the second step. Local. */
+/* Return the relative error after the last step, also if sp_energy_add did not estimate it;
+ * infinite before the second step. Local. */
 double sp_energy_error(const sp_energy *energy);
 
 #endif

@@ -19,7 +19,7 @@ static void multiply(const sp_csr *m, const double *x, double *y) {
   }
 }
 
-/* A bound on it. `work` has room for four vectors. */
+/* Return a bound on it. `work` has room for four vectors. */
 static double find_bound(const sp_csr *m, const double *inverse, double *work) {
   const int rows = m->rows;
   double *r = work, *p = r + rows, *q = p + rows, *z = q + rows;
@@ -37,7 +37,7 @@ static double find_bound(const sp_csr *m, const double *inverse, double *work) {
     for (int i = 0; i < rows; i++) p[i] = z[i] + beta * p[i];
     multiply(m, p, q);
     for (int i = 0; i < rows; i++) pq += p[i] * q[i];
-    if (!(rz > 0 && pq > 0)) break; /* exhausted */
+    if (!(rz > 0 && pq > 0)) break; /* r is at rounding level */
     const double alpha = sp_lanczos_add(&lanczos, rz, pq);
     for (int i = 0; i < rows; i++) r[i] -= alpha * q[i];
   }
@@ -84,7 +84,7 @@ typedef struct boomer {
   HYPRE_Solver amg;
 } boomer;
 
-/* As in coarse_boomer.c, but for levels that end earlier. */
+/* Set up hypre as in coarse_boomer.c, but with levels that end earlier. */
 static sp_status set_up(const sp_csr *matrix, const HYPRE_BigInt *numbers, int direct, boomer *h) {
   const sp_hypre_rows rows = {.comm = MPI_COMM_SELF, .owned = matrix->rows, .numbers = numbers};
   HYPRE_ParCSRMatrix par_matrix;
@@ -109,7 +109,7 @@ static void release(boomer *h) {
   HYPRE_ClearAllErrors();
 }
 
-/* A copy of a matrix of one rank. */
+/* Copy a matrix that is on one rank. */
 static sp_status copy(hypre_ParCSRMatrix *matrix, sp_csr *out) {
   const hypre_CSRMatrix *from = hypre_ParCSRMatrixDiag(matrix);
   const int rows = (int)hypre_CSRMatrixNumRows(from), columns = (int)hypre_CSRMatrixNumCols(from);

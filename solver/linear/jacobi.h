@@ -4,8 +4,8 @@
 
 #include "solver/linear/preconditioner.h"
 
-/* For `op`, which was built from `setup` and must outlive *out. sp_preconditioner_destroy frees
- * *out. Errors: SP_ERR_SYSTEM. Collective. */
+/* Create it for `op`, which was built from `setup` and must outlive *out. sp_preconditioner_destroy
+ * frees *out. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_jacobi_create(sp_operator *op, const sp_operator_setup *setup,
                            sp_preconditioner **out);
 

@@ -5,7 +5,7 @@
 
 static const double SAFETY = 1.1;
 
-/* Eigenvalues below x, by the signs of Sturm's sequence. */
+/* Count the eigenvalues below x by the signs of Sturm's sequence. */
 static int count_below(int n, const double *diagonal, const double *off_diagonal, double x) {
   int count = 0;
   double q = 1;

@@ -20,11 +20,11 @@ typedef struct sp_lanczos {
 double sp_lanczos_beta(const sp_lanczos *lanczos, double rz);
 double sp_lanczos_add(sp_lanczos *lanczos, double rz, double p_ap);
 
-/* 1.1 times the largest eigenvalue found; 1.1 without steps. */
+/* Return 1.1 times the largest eigenvalue found; 1.1 without steps. */
 double sp_lanczos_bound(const sp_lanczos *lanczos);
 
-/* The largest eigenvalue of a symmetric tridiagonal matrix with diagonal[n] and off_diagonal[n -
- * 1]. */
+/* Return the largest eigenvalue of the symmetric tridiagonal matrix with diagonal[n] and
+ * off_diagonal[n - 1]. */
 double sp_tridiagonal_largest(int n, const double *diagonal, const double *off_diagonal);
 
 #endif

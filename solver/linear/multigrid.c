@@ -7,9 +7,8 @@
 #include "operators/transfer.h"
 #include "solver/linear/chebyshev.h"
 
-/* A level. The last one has no transfer, and with algebraic multigrid neither operator nor
- * smoother.
- */
+/* A level. The last one has no transfer. With algebraic multigrid it also has no operator and no
+ * smoother. */
 typedef struct level {
   const sp_space *space; /* the system's */
   sp_operator *op;
@@ -22,16 +21,16 @@ typedef struct level {
 typedef struct multigrid {
   sp_preconditioner base;
   const sp_platform *platform;
-  sp_multigrid_options options; /* decided */
+  sp_multigrid_options options; /* without auto */
   sp_precision precision;
-  bool rounded; /* factors of levels with stored geometry */
+  bool rounded; /* factors of levels with stored geometry are bfloat16 */
   level levels[SP_MULTIGRID_MOST];
-  sp_coarse *coarse; /* NULL: the last level is smoothed instead */
-  bool records;      /* the cycle is recorded when it is applied for the first time */
+  sp_coarse *coarse; /* NULL: the last level is smoothed */
+  bool records;      /* record the cycle when it is first applied */
   sp_recording *recording;
   bool timed;   /* time the levels of each cycle */
-  double stamp; /* when the work of a level began */
-  long cycles;  /* begun, for a timed mean */
+  double stamp; /* MPI_Wtime when the work of a level began */
+  long cycles;  /* cycles timed so far */
 } multigrid;
 
 const char *const sp_smoother_names[] = {[SP_SMOOTHER_AUTO] = "auto",
@@ -46,8 +45,8 @@ static sp_precision precision_of(const sp_multigrid_options *options) {
   return options->precision == SP_CYCLE_SINGLE ? SP_SINGLE : SP_DOUBLE;
 }
 
-/* Where they are possible, stored factors of the levels' operators have 16 bits: less to move, and
- * as many iterations (operators/cuda/MEASUREMENTS.md). */
+/* True if stored factors of the levels' operators are bfloat16: less to move, with the same number
+ * of iterations (operators/cuda/MEASUREMENTS.md). */
 static bool rounds(const sp_backend *backend, sp_precision precision, sp_operator_kind kind,
                    sp_geometry_kind geometry) {
   return backend->rounded_factors && precision == SP_SINGLE && geometry == SP_GEOMETRY_STORED &&
@@ -56,16 +55,18 @@ static bool rounds(const sp_backend *backend, sp_precision precision, sp_operato
 
 /* ---- The cycle ---- */
 
-/* What was done since the last call was work of the level. */
+/* Add the time since the last call to the level. */
 static void stamp(multigrid *m, int index) {
   if (!m->timed) return;
-  (void)m->platform->backend->finish(m->platform->device); /* a failure shows in the next call */
+  (void)m->platform->backend->finish(
+      m->platform->device); /* a failure is reported by the next call */
   const double now = MPI_Wtime();
   m->levels[index].seconds += now - m->stamp;
   m->stamp = now;
 }
 
-/* l->x = B_l l->b. A failure on the way is kept: neighbours and the coarsest level go on. */
+/* Compute l->x = B_l l->b. A failure is kept and the cycle goes on, because neighbours and the
+ * coarsest level need this rank. */
 static sp_status cycle(multigrid *m, int index, sp_status status) {
   level *l = &m->levels[index], *next = l + 1;
   if (index + 1 == m->options.levels) {
@@ -87,7 +88,7 @@ static sp_status cycle(multigrid *m, int index, sp_status status) {
   return status;
 }
 
-/* Where values travel without the host, a cycle is one launch. */
+/* Run a cycle; it is one launch if values travel without the host. */
 static sp_status run_cycle(multigrid *m, sp_status status) {
   const sp_backend *backend = m->platform->backend;
   m->stamp = MPI_Wtime();
@@ -100,8 +101,8 @@ static sp_status run_cycle(multigrid *m, sp_status status) {
   return backend->replay(m->recording);
 }
 
-/* The cycle gets a residual of size one, whatever the units, since single precision ends at 1e38
- * and 1e-38; by a power of two, which does not round. */
+/* Apply the cycle to a residual scaled to size one, whatever the units: single precision ends at
+ * 1e38 and 1e-38. The scale is a power of two, which does not round. */
 static sp_status apply(sp_preconditioner *self, double norm, const double *r, double *z) {
   multigrid *m = (multigrid *)self;
   const sp_backend *backend = m->platform->backend;
@@ -152,7 +153,9 @@ void sp_multigrid_choose_orders(int order, sp_multigrid_options *options) {
     options->orders[options->levels++] = n;
     if (n == 1) break;
   }
-  if (order == 1) options->orders[options->levels++] = 1; /* smoothed, then the coarse solver */
+  if (order == 1)
+    options->orders[options->levels++] =
+        1; /* one level is smoothed, the next is the coarse solver's */
 }
 
 static bool has_coarse(const sp_multigrid_options *options) {
@@ -183,7 +186,7 @@ static sp_status create_smoother(multigrid *m, level *l, const sp_operator_setup
   return status;
 }
 
-/* The operator of the system again, in the precision of the cycle. */
+/* Create the system's operator anew in the precision of the cycle. */
 static sp_status create_operator(multigrid *m, level *l, const sp_system *system) {
   sp_operator_setup setup = system->setup;
   setup.for_level = true;
@@ -196,7 +199,7 @@ static sp_status create_operator(multigrid *m, level *l, const sp_system *system
   return create_smoother(m, l, &setup);
 }
 
-/* A transfer needs the masks of two levels. */
+/* Create the levels. A transfer needs the masks of two levels. */
 static sp_status create_levels(multigrid *m, sp_system *const systems[]) {
   const int last = m->options.levels - 1;
   for (int i = 0; i <= last; i++) {
@@ -242,7 +245,8 @@ static void describe(const sp_preconditioner *self, size_t room, char *text) {
 
 void sp_multigrid_decide(const sp_backend *backend, const sp_extents *extents,
                          sp_multigrid_options *options) {
-  /* Kernels multiply three lengths; 1e38 and 1e-38 are the ends, and coefficients need room. */
+  /* Kernels multiply three lengths. Their product and coefficients must stay within 1e38 and
+   * 1e-38. */
   const bool in_range = extents->shortest > 1e-10 && extents->longest < 1e10;
   if (options->smoother == SP_SMOOTHER_AUTO)
     options->smoother =
@@ -258,7 +262,7 @@ sp_status sp_multigrid_check(int order, const sp_multigrid_options *o) {
     falling = o->orders[i] < o->orders[i - 1] || o->orders[i - 1] == 1;
   if (falling) return SP_OK;
   return sp_fail(SP_ERR_INPUT,
-                 "the orders of multigrid's levels must fall from the operator's, %d, to 1", order);
+                 "solver.orders: expected falling orders from the operator's, %d, to 1", order);
 }
 
 sp_status sp_multigrid_prepare(const sp_space *fine, sp_multigrid_options *options) {
@@ -303,7 +307,7 @@ sp_status sp_multigrid_create(const sp_multigrid_options *options, sp_system *co
   }
   m->records = platform->backend->record && m->levels[0].space->resident &&
                (!m->coarse || sp_coarse_only_queues(m->coarse));
-  /* If work is queued, waiting for each level would slow all cycles down. */
+  /* Do not time levels if work is queued: waiting for each level would slow down all cycles. */
   m->timed = !platform->backend->record;
   *out = &m->base;
   return SP_OK;

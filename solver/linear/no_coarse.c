@@ -22,7 +22,7 @@ sp_status sp_coarse_create(const sp_system *system, sp_coarse_kind kind, sp_prec
   (void)precision;
   *out = NULL;
   return sp_fail(SP_ERR_INPUT,
-                 "solver.coarse = %s needs hypre, which this program was built without: install "
+                 "solver.coarse = %s needs hypre, but this program was built without it; install "
                  "it (Debian: libhypre-dev) and build again, or use auto",
                  sp_coarse_names[kind]);
 }

@@ -1,11 +1,11 @@
-/* What conjugate gradients need of a preconditioner: z = B r, where B approximates the inverse of
+/* Interface of a preconditioner for conjugate gradients: z = B r, with B an approximate inverse of
  * A.
  *
- * B must be symmetric and positive definite on the unconstrained DOFs (on the complement of the
- * null space where A has one), linear, and the same from one application to the next. CG detects
- * only r.z <= 0 and values that are not numbers, which it reports as a breakdown. B uses spaces,
- * operators and the functions of a backend's table, never its insides. It may work in single
- * precision inside; r and z are double.
+ * B must be symmetric and positive definite on the unconstrained DOFs (if A has a null space, on
+ * its complement), linear, and the same from one application to the next. CG detects only r.z <= 0
+ * and NaN, which it reports as a breakdown. B uses spaces, operators and the functions of a
+ * backend's table, never a backend's internals. It may work in single precision inside; r and z are
+ * double.
  *
  * A preconditioner is a struct that begins with an sp_preconditioner; its create function fills
  * that. */
@@ -21,10 +21,10 @@ typedef enum sp_preconditioner_kind {
   SP_PRECONDITIONER_MULTIGRID
 } sp_preconditioner_kind;
 
-/* All names as in a case, by sp_preconditioner_kind; ends in NULL. */
+/* Names in a case, by sp_preconditioner_kind; ends with NULL. */
 extern const char *const sp_preconditioner_names[];
 
-/* One level of a preconditioner that has several. */
+/* Size and time of one level of a preconditioner with several. */
 typedef struct sp_level_time {
   int order;
   int64_t dofs;   /* over all ranks */
@@ -36,30 +36,29 @@ typedef struct sp_preconditioner sp_preconditioner;
 struct sp_preconditioner {
   const char *name; /* as in a case: "jacobi" */
 
-  /* What helps if B turns out not to be positive definite, as "solver.precision = double"; NULL if
-   * nothing is known. */
+  /* Advice if B is not positive definite, for example "solver.precision = double"; NULL if there is
+   * none. */
   const char *cure;
 
-  /* The inverse diagonal D^-1, an L-vector in the backend's memory, if B is that: CG then fuses it
-   * into its passes and never calls `apply`. NULL otherwise. */
+  /* If B is a diagonal: D^-1, an L-vector in the backend's memory. CG then fuses it into its passes
+   * and never calls `apply`. Else NULL. */
   const double *inverse_diagonal;
 
   /* z = B r: two L-vectors in the backend's memory that do not overlap, zero at constrained DOFs,
    * with the owners' bits on copies. `norm` is ||r|| > 0 over all ranks; a B in single precision
-   * scales by it. No sum over all ranks inside; returns this rank's failure, which the caller hands
+   * scales by it. No sum over all ranks inside. Returns this rank's failure, which the caller hands
    * to the next reduction. Collective among neighbours. */
   sp_status (*apply)(sp_preconditioner *self, double norm, const double *r, double *z);
 
   /* Release everything, `self` included. Collective. */
   void (*destroy)(sp_preconditioner *self);
 
-  /* What the user may want to know besides the name: "orders 7 4 2 1, ...", or nothing. Local. */
+  /* Write details besides the name: "orders 7 4 2 1, ...", or nothing. Local. */
   void (*describe)(const sp_preconditioner *self, size_t room, char *text);
 
-  /* The times of the levels, from the finest on; *count is 0 if there are none. On a device that
-   * queues its work, B is applied once more to what it was applied to last, and the host waits
-   * after each level; elsewhere the times are means over all applications. NULL where B has no
-   * levels. Collective. */
+  /* Return the times of the levels, finest first; *count is 0 if there are none. On a device that
+   * queues its work, B is applied once more to its last input, and the host waits after each level.
+   * Elsewhere the times are means over all applications. NULL if B has no levels. Collective. */
   sp_status (*time_levels)(sp_preconditioner *self, sp_level_time times[SP_LEVELS_MOST],
                            int *count);
 };

@@ -43,7 +43,7 @@ static sp_status find_parts(const sp_system *system, parts *out) {
   return sp_agree(space->mesh->comm, status);
 }
 
-/* The part of a DOF, or -1 if it gets no constant. */
+/* Return the part of a DOF, or -1 if it gets no constant. */
 static int part_of(const finder *f, sp_lid i) {
   if (f->system->setup.constrained[i]) return -1;
   return f->parts.of_dof ? f->parts.of_dof[i] : 0;
@@ -53,13 +53,13 @@ static sp_status upload(const finder *f, double *vector) {
   return f->op->backend->upload(f->op->device, SP_DOUBLE, f->dofs, f->host, vector);
 }
 
-/* A constant that is not finite, or of a part without free DOFs, is left out. */
+/* Return the constant of a part; 0 if it is not finite or the part has no free DOFs. */
 static double constant(const double sums[2]) {
   const double c = sums[0] / sums[1];
   return sums[1] > 0 && isfinite(c) ? c : 0;
 }
 
-/* x = c x for a mesh of one part; y = A x before. */
+/* Scale x for a mesh of one part: x = c x; y = A x before. */
 static sp_status scale_one(finder *f, double *weight) {
   double sums[2];
   SP_TRY(sp_operator_dot(f->op, f->b, f->x, SP_OK, &sums[0]));
@@ -131,11 +131,11 @@ static sp_status descend(finder *f, const double *inverse_diagonal) {
   status = sp_operator_apply(f->op, true, f->z, f->y);
   SP_TRY(sp_operator_dot(f->op, f->z, f->y, status, &zaz));
   const double step = rz / zaz;
-  if (!(zaz > 0) || !isfinite(step)) return SP_OK; /* nothing to do, or for CG to report */
+  if (!(zaz > 0) || !isfinite(step)) return SP_OK; /* nothing to do, or CG reports it */
   return sp_agree(f->op->comm, backend->axpby(device, SP_DOUBLE, f->dofs, step, f->z, 1, f->x));
 }
 
-/* x = given, which is in f->host then; z = given - x before. */
+/* Set x = given, which is in f->host afterwards; z = given - (x before). */
 static sp_status replace(finder *f, const double *given, double *energy) {
   const sp_backend *backend = f->op->backend;
   sp_device *device = f->op->device;
