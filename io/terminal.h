@@ -10,14 +10,15 @@
 #include <stdbool.h>
 
 #include "io/error.h"
-#include "io/json.h"
+
+typedef struct sp_record sp_record;
 
 typedef struct sp_terminal {
   bool prints;       /* rank 0 without -q */
   bool progress;     /* prints, and standard output is a terminal */
   bool line_open;    /* a progress line is on screen */
   double last_shown; /* MPI_Wtime of it */
-  sp_json *json;     /* what the tables say, for programs (--json); borrowed; NULL for none */
+  sp_record *record; /* of what the tables say (io/record.h); borrowed; NULL for none */
 } sp_terminal;
 
 /* Call once, before MPI_Init: if standard output or standard error is closed, opens /dev/null in

@@ -109,7 +109,7 @@ static sp_status run_config(const command *line, const sp_config *config, double
                             sp_summary *summary, sp_profile *profile) {
   sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, line->quiet);
   sp_status status;
-  terminal.json = sp_summary_json(summary);
+  terminal.record = sp_summary_record(summary);
   if (line->study.order.given || line->study.refine.given) {
     status = sp_study_run(MPI_COMM_WORLD, config, &line->study, profile, &terminal);
   } else if (line->dry) {

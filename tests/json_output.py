@@ -125,7 +125,8 @@ def check_tables(document, printed):
         f"device {d['device']}",
         f"discretization N = {d['order']}, {d['dofs']} degrees of freedom",
         f"geometry {d['geometry']}: {d['geometry_reason']}",
-        f"solver {d['solver']}, relative tolerance {d['case']['solver']['tolerance']:.3g}",
+        f"solver {d['solver']}, tolerance {d['case']['solver']['tolerance']:.3g} on the "
+        "error in the energy norm",
         f"preconditioner {d['preconditioner']}: {d['preconditioner_reason']}",
         d["preconditioner_details"],
         f"iterations {d['iterations']}",

@@ -16,8 +16,6 @@
 #include "solver/run/postprocess.h"
 #include "solver/run/precondition.h"
 #include "solver/run/report.h"
-#include "solver/run/report_levels.h"
-#include "solver/run/report_notes.h"
 #include "solver/run/vectors.h"
 
 /* State of a running case: what it stands on, then all that it owns. */
@@ -322,7 +320,7 @@ static sp_status write_field(running *c, sp_status solved) {
   SP_TRY(sp_field_write(path, c->problem, c->space, c->config->output.flux, c->solution, &seconds));
   sp_profile_add(&c->results->profile, SP_PHASE_WRITING, 1, seconds);
   c->field = path;
-  sp_report_field(c->report, path);
+  sp_record_text(c->report->record, "field", path);
   return SP_OK;
 }
 
@@ -367,8 +365,8 @@ static sp_status write_results(running *c, sp_status solved) {
   SP_TRY(postprocess(c));
   SP_TRY(sp_report_results(c->report, &results->profile, &results->cg,
                            results->have_norms ? &results->norms : NULL));
-  sp_report_levels(c->report, c->terminal, results->cg.iterations, level_count, levels);
-  sp_postprocess_report(c->postprocess, c->problem, c->report, c->terminal);
+  sp_report_levels(c->report, results->cg.iterations, level_count, levels);
+  sp_postprocess_report(c->postprocess, c->problem, c->report);
   if (written) return sp_error_restore(&kept);
   SP_TRY(sp_quantities_check_finite(c->postprocess->quantities));
   return solved ? SP_OK : check_balance(c);

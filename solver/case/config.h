@@ -21,7 +21,7 @@
 #include <stdio.h>
 
 #include "io/error.h"
-#include "io/json.h"
+#include "io/record.h"
 #include "mesh/box.h"
 #include "operators/kinds.h"
 #include "operators/platform.h"
@@ -202,12 +202,12 @@ void sp_config_outputs(const sp_config *config, sp_output_path outputs[SP_OUTPUT
  * path cannot be written in a case. */
 sp_status sp_config_format(const sp_config *config, char **text);
 
-/* Add to `json` the object "case": the resolved case, one object per section and one member per
- * key. Integers and numbers are JSON numbers, in an array if there are several;
- * other values are strings. Sections [material NAME] and [region NAME] are objects by NAME in
- * "material" and "region". Keys without a meaning in this case are left out. Errors: those of
+/* Add to `record` the object "case": the resolved case, one object per section and one member per
+ * key, and its text for the log. Integers and numbers are in a list if there are several; other
+ * values are texts. Sections [material NAME] and [region NAME] are objects by NAME in "material"
+ * and "region". Keys without a meaning in this case are left out. Errors: those of
  * sp_config_format. Local. */
-sp_status sp_config_write_json(const sp_config *config, sp_json *json);
+sp_status sp_config_record(const sp_config *config, sp_record *record);
 
 /* A commented INI text with every key and its default, for --defaults. Local. Errors:
  * SP_ERR_SYSTEM. */

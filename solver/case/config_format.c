@@ -151,65 +151,70 @@ sp_status sp_config_print_defaults(FILE *stream) {
   return SP_OK;
 }
 
-/* ---- JSON ---- */
+/* ---- Record ---- */
 
-static sp_status write_text(const sp_key *key, const char *name, const void *field, sp_json *json) {
+static sp_status write_text(const sp_key *key, const char *name, const void *field,
+                            sp_record *record) {
   char *text = NULL;
   size_t size;
   FILE *stream = open_memstream(&text, &size);
   if (stream) sp_key_print(key, field, stream);
   SP_TRY(close_text(stream, &text));
-  sp_json_text(json, name, text);
+  sp_record_text(record, name, text);
   free(text);
   return SP_OK;
 }
 
 static sp_status write_value(const sp_key *key, const char *name, const void *field,
-                             sp_json *json) {
+                             sp_record *record) {
   const sp_list *list = key->type == SP_KEY_LIST ? field : NULL;
   const int count = list ? list->count : key->count;
   const int *integers = list ? list->values : field;
   const double *numbers = field;
   if (key->type != SP_KEY_INTEGER && key->type != SP_KEY_NUMBER && !list)
-    return write_text(key, name, field, json);
+    return write_text(key, name, field, record);
   const bool is_array = list || count > 1;
-  if (is_array) sp_json_open_array(json, name);
+  if (is_array) sp_record_open(record, SP_RECORD_LIST, name);
   for (int i = 0; i < count; i++)
     if (key->type == SP_KEY_NUMBER)
-      sp_json_real(json, name, numbers[i]);
+      sp_record_real(record, name, numbers[i], NULL);
     else
-      sp_json_integer(json, name, integers[i]);
-  if (is_array) sp_json_close(json);
+      sp_record_integer(record, name, integers[i]);
+  if (is_array) sp_record_close(record);
   return SP_OK;
 }
 
 /* An object of the section, which may be open already, with all values of a key. Keys without a
  * misfit have their default where they do not apply. */
-static sp_status write_key(const sp_config *config, const sp_key *key, sp_json *json) {
+static sp_status write_key(const sp_config *config, const sp_key *key, sp_record *record) {
   const int count = applies(key, config) || !key->misfit ? sp_key_values(config, key) : 0;
   sp_status status = SP_OK;
   if (count == 0 && sp_key_is_titled(key)) return SP_OK;
-  sp_json_open_object(json, key->section);
+  sp_record_open(record, SP_RECORD_OBJECT, key->section);
   for (int i = 0; i < count && !status; i++) {
     const void *field = sp_key_field(config, key, i);
-    if (sp_key_is_titled(key)) sp_json_open_object(json, sp_key_entry_name(config, key, i));
+    if (sp_key_is_titled(key))
+      sp_record_open(record, SP_RECORD_OBJECT, sp_key_entry_name(config, key, i));
     if (is_given(key, field))
-      status =
-          write_value(key, key->name ? key->name : sp_key_entry_name(config, key, i), field, json);
-    if (sp_key_is_titled(key)) sp_json_close(json);
+      status = write_value(key, key->name ? key->name : sp_key_entry_name(config, key, i), field,
+                           record);
+    if (sp_key_is_titled(key)) sp_record_close(record);
   }
-  sp_json_close(json);
+  sp_record_close(record);
   return status;
 }
 
-sp_status sp_config_write_json(const sp_config *config, sp_json *json) {
+sp_status sp_config_record(const sp_config *config, sp_record *record) {
   sp_config written;
-  char *files[2];
+  char *files[2], *text = NULL;
   sp_status status = copy_with_paths(config, &written, files);
-  if (!status) sp_json_open_object(json, "case");
+  if (!status) status = sp_config_format(config, &text);
+  sp_record_open(record, SP_RECORD_OBJECT, "case");
+  if (!status) sp_record_log_text(record, text);
   for (const sp_key *key = sp_keys; key < sp_keys + sp_key_count && !status; key++)
-    status = write_key(&written, key, json);
-  if (!status) sp_json_close(json);
+    status = write_key(&written, key, record);
+  sp_record_close(record);
+  free(text);
   free(files[0]);
   free(files[1]);
   return status;

@@ -2,8 +2,6 @@
 
 #include <stdlib.h>
 
-#include "solver/run/report_results.h"
-
 sp_status sp_postprocess_create(const sp_config *config, const sp_mesh *mesh, sp_profile *profile,
                                 sp_postprocess **out) {
   const double start = MPI_Wtime();
@@ -82,9 +80,8 @@ sp_status sp_postprocess_evaluate(sp_postprocess *postprocess, const sp_solved *
 }
 
 void sp_postprocess_report(const sp_postprocess *postprocess, const sp_problem *problem,
-                           sp_report *report, sp_terminal *terminal) {
-  if (has_balance(problem)) sp_report_balance(report, terminal, problem, &postprocess->balance);
-  sp_report_quantities(report, terminal, postprocess->quantities);
-  sp_report_probes(report, terminal, postprocess->probes,
-                   sp_materials_have_solution(&problem->materials));
+                           sp_report *report) {
+  if (has_balance(problem)) sp_report_balance(report, problem, &postprocess->balance);
+  sp_report_quantities(report, postprocess->quantities);
+  sp_report_probes(report, postprocess->probes, sp_materials_have_solution(&problem->materials));
 }

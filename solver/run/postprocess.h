@@ -45,6 +45,6 @@ sp_status sp_postprocess_evaluate(sp_postprocess *postprocess, const sp_solved *
 
 /* Their tables, on the terminal and in the run log. Local. */
 void sp_postprocess_report(const sp_postprocess *postprocess, const sp_problem *problem,
-                           sp_report *report, sp_terminal *terminal);
+                           sp_report *report);
 
 #endif

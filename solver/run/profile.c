@@ -88,10 +88,6 @@ sp_profile sp_profile_from_process(void) {
   return profile;
 }
 
-bool sp_profile_has_start(const sp_profile *profile) {
-  return profile->calls[SP_PHASE_START] > 0;
-}
-
 void sp_profile_add(sp_profile *profile, sp_phase phase, int64_t calls, double seconds) {
   profile->calls[phase] += calls;
   profile->seconds[phase] += seconds;
@@ -169,4 +165,25 @@ void sp_profile_rows(MPI_Comm comm, const sp_profile *profile, sp_phase_row rows
                              .share = in_solve && solve > 0 ? sum[p] / solve : 0,
                              .share_of_total = total > 0 ? sum[p] / total : 0};
   }
+}
+
+void sp_profile_record(const sp_profile *profile, const sp_phase_row rows[SP_PHASES],
+                       sp_record *record) {
+  sp_record_real(record, "total_seconds", rows[SP_PHASE_TOTAL].seconds_max, "s");
+  sp_record_text(record, "total_from",
+                 profile->calls[SP_PHASE_START] > 0 ? "start of the process" : "end of MPI_Init");
+  sp_record_open(record, SP_RECORD_TABLE, "phases");
+  for (const sp_phase_row *row = rows; row < rows + SP_PHASES; row++) {
+    sp_record_open(record, SP_RECORD_ROW, NULL);
+    sp_record_text(record, "name", row->name);
+    sp_record_integer(record, "calls", row->calls);
+    sp_record_real(record, "seconds_min", row->seconds_min, "s");
+    sp_record_real(record, "seconds_mean", row->seconds_mean, "s");
+    sp_record_real(record, "seconds_max", row->seconds_max, "s");
+    sp_record_real(record, "share", row->share, NULL);
+    sp_record_real(record, "share_of_total", row->share_of_total, NULL);
+    sp_record_text(record, "part_of", row->part_of);
+    sp_record_close(record);
+  }
+  sp_record_close(record);
 }

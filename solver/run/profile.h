@@ -11,8 +11,7 @@
 
 #include <stdbool.h>
 
-#include "io/run_log.h"
-#include "io/terminal.h"
+#include "io/record.h"
 #include "solver/linear/cg.h"
 
 /* In the order of the tables. */
@@ -54,15 +53,21 @@ typedef struct sp_profile {
   double seconds[SP_PHASES];
 } sp_profile;
 
+typedef struct sp_phase_row {
+  const char *name, *part_of; /* the row that this one is a part of, "" for the whole */
+  int64_t calls;
+  double seconds_min, seconds_mean, seconds_max; /* over ranks */
+  double share, share_of_total;                  /* of the solve, 0..1; of the whole run */
+} sp_phase_row;
+
 /* A profile that begins now. Local. */
 sp_profile sp_profile_from_now(void);
 
 /* A profile that begins with the process, with `start` until now; call it right after MPI_Init.
- * Where the system does not tell when the process began, it begins now and has no `start`;
- * sp_profile_has_start says which. Linux tells it to 10 ms, in field 22 of /proc/self/stat. A shell
+ * Where the system does not tell when the process began, it begins now and has no `start`.
+ * Linux tells it to 10 ms, in field 22 of /proc/self/stat. A shell
  * that becomes the program by `exec` counts from its own start. Local. */
 sp_profile sp_profile_from_process(void);
-bool sp_profile_has_start(const sp_profile *profile);
 
 /* Add `seconds` and `calls` to a phase. Local. */
 void sp_profile_add(sp_profile *profile, sp_phase phase, int64_t calls, double seconds);
@@ -87,5 +92,9 @@ int sp_profile_depth(sp_phase phase);
 /* Rows for the log and the table: minimum, mean and maximum over ranks until now. Shares are those
  * of the means; the share of the solve is 0 for phases outside of it. Collective. */
 void sp_profile_rows(MPI_Comm comm, const sp_profile *profile, sp_phase_row rows[SP_PHASES]);
+
+/* Record the rows, and from where the total counts. Local. */
+void sp_profile_record(const sp_profile *profile, const sp_phase_row rows[SP_PHASES],
+                       sp_record *record);
 
 #endif

@@ -7,6 +7,8 @@
 #include <strings.h>
 #include <time.h>
 
+#include "solver/run/version.h"
+
 extern char **environ;
 
 void sp_time_now(char text[SP_TIME_SIZE]) {
@@ -15,6 +17,15 @@ void sp_time_now(char text[SP_TIME_SIZE]) {
   text[0] = '\0';
   if (gmtime_r(&now, &utc) && strftime(text, SP_TIME_SIZE, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0)
     text[0] = '\0';
+}
+
+void sp_record_program(sp_record *record) {
+  char now[SP_TIME_SIZE];
+  sp_time_now(now);
+  sp_record_text(record, "program", "sp_solve");
+  sp_record_text(record, "version", sp_version());
+  sp_record_text(record, "git_revision", sp_revision());
+  sp_record_text(record, "start_time", now);
 }
 
 sp_status sp_list_hosts(MPI_Comm comm, char **hosts) {

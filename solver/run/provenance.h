@@ -4,12 +4,15 @@
 
 #include <stddef.h>
 
-#include "io/error.h"
+#include "io/record.h"
 
 enum { SP_TIME_SIZE = sizeof "2000-01-01T00:00:00Z" };
 
 /* The time now, ISO 8601, UTC; "" if the system has none. Local. */
 void sp_time_now(char text[SP_TIME_SIZE]);
+
+/* Record the program, its version and revision, and the time now as start_time. Local. */
+void sp_record_program(sp_record *record);
 
 /* Names of the hosts in the order of ranks, each once, with commas between them. Rank 0 gets them
  * and frees them, the others get a string of no meaning to free. Collective. */

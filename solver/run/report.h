@@ -1,19 +1,42 @@
-/* What a run tells: the tables on the terminal, the run log, and the JSON document of the terminal
- * (io/terminal.h), which has the values of the log under the same names. */
+/* What a run tells. Everything goes into one record (io/record.h), which the tables on the
+ * terminal, the run log (io/run_log.h) and the JSON document (solver/run/summary.h) print.
+ *
+ * report.c has the run from its heading to its outcome, report_setup.c what is known before the
+ * iteration, report_results.c the tables of results. */
 #ifndef SP_SOLVER_RUN_REPORT_H
 #define SP_SOLVER_RUN_REPORT_H
 
-#include "io/terminal.h"
+#include "io/record.h"
+#include "io/run_log.h"
 #include "operators/operator.h"
 #include "solver/linear/cg.h"
+#include "solver/problem/balance.h"
 #include "solver/problem/errors.h"
 #include "solver/problem/interfaces.h"
 #include "solver/problem/load.h"
+#include "solver/problem/probe.h"
 #include "solver/problem/problem.h"
+#include "solver/problem/quantities.h"
+#include "solver/run/outcome.h"
 #include "solver/run/profile.h"
 #include "solver/run/workers.h"
 
-typedef struct sp_report sp_report;
+/* Its fields are for the files named above. */
+typedef struct sp_report {
+  const sp_workers *workers;
+  MPI_Comm comm; /* of the ranks with elements */
+  const sp_config *config;
+  sp_terminal *terminal;
+  sp_record *record;         /* on rank 0 of comm: the terminal's, or an own one; else NULL */
+  sp_run_log *log;           /* on rank 0 of comm; NULL for none */
+  bool log_has_begun;        /* it has been written */
+  sp_kept_error log_failure; /* the first one; nothing is written afterwards */
+  double flops, bytes, dofs; /* of one matvec, over all ranks */
+  double last_line;          /* relative residual of the last line in a batch log */
+  sp_outcome outcome;
+} sp_report;
+
+/* ---- The run ---- */
 
 /* Open the run log that the configuration names (none for ""), collect provenance, print the
  * heading. `workers`, `config` and `terminal` must outlive *out. Errors: SP_ERR_SYSTEM. Collective
@@ -21,55 +44,23 @@ typedef struct sp_report sp_report;
 sp_status sp_report_open(const sp_workers *workers, const sp_config *config, sp_terminal *terminal,
                          sp_report **out);
 
-/* Print the device, and which ranks have elements if not all do. Local. */
-void sp_report_device(const sp_workers *workers, sp_terminal *terminal);
-
-/* Sizes, known once the operator is built; `op` must outlive the iteration. `geometry_reason` is
- * sp_geometry_choose's, `preconditioner_reason` sp_precondition_begin's. Collective. */
-sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *geometry_reason,
-                          const sp_preconditioner *preconditioner,
-                          const char *preconditioner_reason, const sp_problem *problem,
-                          const sp_jacobian_range *range);
-
-/* How much larger errors of the data come in a mean that lambda and alpha alone determine
- * (sp_null_space.magnification): a note where this is a lot. Local. */
-void sp_report_magnification(sp_report *report, double magnification);
-
-/* A note where the exact solution does not fit the materials (solver/problem/interfaces.h). Local.
- */
-void sp_report_jumps(sp_report *report, const sp_interface_jumps *jumps);
-
 /* From now on the run log is this run's: write it for the first time, in place of an older one.
- * What fails before leaves that as it is (io/run_log.h). A failure is kept for sp_report_finish.
- * `profile` gains the time. Local. */
+ * What fails before leaves that as it is (io/run_log.h). Later calls write it again if it is time.
+ * A failure is kept for sp_report_finish. `profile` gains the time. Local. */
 void sp_report_begin(sp_report *report, sp_profile *profile);
-
-/* The field was written as `path`, which is not output.field; it stays the caller's. Local. */
-void sp_report_field(sp_report *report, const char *path);
 
 /* sp_cg_options.on_iteration with the report as context: rows of the log, the progress line. A log
  * that cannot be written does not end the solve: the failure is kept for sp_report_finish. Local.
  */
 sp_status sp_report_iteration(const sp_cg_iteration *iteration, void *report);
 
-/* Phases, throughput, errors (norms may be NULL): tables and log. `profile` gains the time of the
- * log. Collective. */
+/* Phases, throughput, errors (norms may be NULL). `profile` gains the time of the log. Collective.
+ */
 sp_status sp_report_results(sp_report *report, sp_profile *profile, const sp_cg_result *result,
                             const sp_error_norms *norms);
 
 /* The phase table alone, for a series of cases. Collective. */
 void sp_report_phases(sp_report *report, const sp_profile *profile);
-
-/* Keep a failure of `status` for sp_report_finish, which then ends the log; returns `status`.
- * Local.
- */
-sp_status sp_report_keep(sp_report *report, sp_status status);
-
-/* A root attribute of the log, and a table of its own (io/run_log.h), if there is a log; failures
- * are kept for sp_report_finish. Local. */
-void sp_report_text(sp_report *report, const char *name, const char *value);
-void sp_report_table(sp_report *report, const char *name, int column_count,
-                     const sp_log_column *columns, int row_count, const sp_log_cell *cells);
 
 /* Let the last line say that the balance does not close. Local. */
 void sp_report_unbalanced(sp_report *report);
@@ -81,5 +72,51 @@ sp_status sp_report_finish(sp_report *report, sp_status status);
 
 /* Free; the log is already closed. NULL-safe; sets *report to NULL. Local. */
 void sp_report_close(sp_report **report);
+
+/* ---- Set-up ---- */
+
+/* Print the device, and which ranks have elements if not all do. Local. */
+void sp_report_device(const sp_workers *workers, sp_terminal *terminal);
+
+/* Sizes, known once the operator is built, and materials. `geometry_reason` is
+ * sp_geometry_choose's, `preconditioner_reason` sp_precondition_begin's. Collective. */
+sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *geometry_reason,
+                          const sp_preconditioner *preconditioner,
+                          const char *preconditioner_reason, const sp_problem *problem,
+                          const sp_jacobian_range *range);
+
+/* A note if the exact solution does not fit the materials (solver/problem/interfaces.h). Local. */
+void sp_report_jumps(sp_report *report, const sp_interface_jumps *jumps);
+
+/* What users forget: a line each, only if it applies. Zeros: nothing to tell. */
+typedef struct sp_notes {
+  int parts;       /* connected parts of the mesh */
+  sp_gid contacts; /* pairs of exterior faces that lie on each other */
+} sp_notes;
+
+/* Print the notes, also on groups that no line of [boundary] names. Local. */
+void sp_report_notes(sp_terminal *terminal, const sp_problem *problem, const sp_hexes *hexes,
+                     const sp_notes *notes);
+
+/* How much larger errors of the data come in a mean that lambda and alpha alone determine
+ * (sp_null_space.magnification): a note if this is a lot. Local. */
+void sp_report_magnification(sp_report *report, double magnification);
+
+/* ---- Tables of results ---- */
+
+/* A row per level of a preconditioner, for a solve with so many applications of it. Nothing without
+ * levels. Local. */
+void sp_report_levels(sp_report *report, int64_t applications, int count,
+                      const sp_level_time *times);
+
+/* A row per term: the source, lambda u, the flux through each group of [boundary] and the default,
+ * what a projection removed, the imbalance. Local. */
+void sp_report_balance(sp_report *report, const sp_problem *problem, const sp_balance *balance);
+
+/* A row per result; x, y and z are not a number if there is no place. Local. */
+void sp_report_quantities(sp_report *report, const sp_quantities *quantities);
+
+/* The solution at the probes, with its error if there is an exact solution. Local. */
+void sp_report_probes(sp_report *report, const sp_probes *probes, bool have_errors);
 
 #endif

@@ -1,14 +1,40 @@
-#include "solver/run/report_results.h"
+#include "solver/run/report.h"
 
 #include <math.h>
-#include <stdlib.h>
+
+void sp_report_levels(sp_report *report, int64_t applications, int count,
+                      const sp_level_time *times) {
+  sp_record *record = report->record;
+  double all = 0;
+  if (count == 0) return;
+  for (int i = 0; i < count; i++) all += times[i].seconds;
+  sp_terminal_print(report->terminal, "\n  %-16s %14s %14s %14s\n", "multigrid level", "DOFs",
+                    "ms per cycle", "of the cycle");
+  sp_record_open(record, SP_RECORD_TABLE, "levels");
+  for (int i = 0; i < count; i++) {
+    sp_record_open(record, SP_RECORD_ROW, NULL);
+    sp_record_integer(record, "order", times[i].order);
+    sp_record_integer(record, "dofs", times[i].dofs);
+    sp_record_integer(record, "applications", applications);
+    sp_record_real(record, "seconds", (double)applications * times[i].seconds, "s");
+    sp_record_real(record, "share", all > 0 ? times[i].seconds / all : 0, NULL);
+    sp_record_close(record);
+    sp_terminal_print(report->terminal, "  order %-10d %14lld %14.3g %12.1f %%\n", times[i].order,
+                      (long long)times[i].dofs, 1e3 * times[i].seconds,
+                      all > 0 ? 100 * times[i].seconds / all : 0);
+  }
+  sp_record_close(record);
+}
 
 /* ---- Balance ---- */
 
-typedef struct term {
-  const char *name, *kind;
-  double value;
-} term;
+static void add_term(sp_record *record, const char *name, const char *kind, double value) {
+  sp_record_open(record, SP_RECORD_ROW, NULL);
+  sp_record_text(record, "name", name);
+  sp_record_text(record, "kind", kind);
+  sp_record_real(record, "value", value, NULL);
+  sp_record_close(record);
+}
 
 /* A part without faces but periodic ones has no flux. */
 static bool has_flux(const sp_problem *problem, const sp_balance *balance, int part) {
@@ -24,52 +50,25 @@ static double flux_of(const sp_problem *problem, const sp_balance *balance, int 
   return flux;
 }
 
-/* Fill terms[part_count + 4]; returns how many there are. */
-static int list_terms(const sp_problem *problem, const sp_balance *balance, term *terms) {
-  int count = 0;
-  terms[count++] = (term){"f", "source", balance->source};
-  if (balance->absorbed != 0) terms[count++] = (term){"lambda u", "absorbed", balance->absorbed};
+void sp_report_balance(sp_report *report, const sp_problem *problem, const sp_balance *balance) {
+  sp_record *record = report->record;
+  sp_terminal *t = report->terminal;
+  sp_record_open(record, SP_RECORD_TABLE, "balance");
+  add_term(record, "f", "source", balance->source);
+  if (balance->absorbed != 0) add_term(record, "lambda u", "absorbed", balance->absorbed);
   for (int p = 0; p < problem->part_count; p++)
     if (has_flux(problem, balance, p))
-      terms[count++] = (term){p == problem->part_count - 1 ? "default" : problem->parts[p].group,
-                              "flux", flux_of(problem, balance, p)};
-  if (balance->removed != 0) terms[count++] = (term){"projection", "removed", balance->removed};
-  terms[count++] = (term){"imbalance", "imbalance", balance->imbalance};
-  return count;
-}
-
-static void log_terms(sp_report *report, int count, const term *terms) {
-  static const sp_log_column columns[] = {
-      {"name", "1", SP_LOG_TEXT}, {"kind", "1", SP_LOG_TEXT}, {"value", "1", SP_LOG_REAL}};
-  enum { COLUMNS = sizeof columns / sizeof *columns };
-  sp_log_cell(*cells)[COLUMNS];
-  if (sp_report_keep(report, sp_allocate((size_t)count, sizeof *cells, "balance", &cells))) return;
-  for (int t = 0; t < count; t++) {
-    cells[t][0].text = terms[t].name;
-    cells[t][1].text = terms[t].kind;
-    cells[t][2].real = terms[t].value;
-  }
-  sp_report_table(report, "balance", COLUMNS, columns, count, cells[0]);
-  free(cells);
-}
-
-void sp_report_balance(sp_report *report, sp_terminal *terminal, const sp_problem *problem,
-                       const sp_balance *balance) {
-  term *terms;
-  const size_t most = (size_t)problem->part_count + 4;
-  if (sp_report_keep(report, sp_allocate(most, sizeof *terms, "balance", &terms))) return;
-  const int count = list_terms(problem, balance, terms);
-  sp_terminal_print(terminal, "\n  %-16s %-10s %20s\n", "balance", "", "integral");
-  for (int t = 0; t < count - 1; t++)
-    sp_terminal_print(terminal, "  %-16s %-10s %20.12g\n", terms[t].name, terms[t].kind,
-                      terms[t].value);
-  sp_terminal_print(terminal, "  %-16s %-10s %20.2e", "imbalance", "", balance->imbalance);
+      add_term(record, p == problem->part_count - 1 ? "default" : problem->parts[p].group, "flux",
+               flux_of(problem, balance, p));
+  if (balance->removed != 0) add_term(record, "projection", "removed", balance->removed);
+  sp_terminal_print(t, "\n  %-16s %-10s %20s\n", "balance", "", "integral");
+  sp_record_print_rows(record, t, "balance", "  {name:-16s} {kind:-10s} {value:20.12g}\n");
+  add_term(record, "imbalance", "imbalance", balance->imbalance);
+  sp_record_close(record);
+  sp_terminal_print(t, "  %-16s %-10s %20.2e", "imbalance", "", balance->imbalance);
   if (balance->largest > 0)
-    sp_terminal_print(terminal, ", %.1e of the largest",
-                      fabs(balance->imbalance) / balance->largest);
-  sp_terminal_print(terminal, "\n");
-  log_terms(report, count, terms);
-  free(terms);
+    sp_terminal_print(t, ", %.1e of the largest", fabs(balance->imbalance) / balance->largest);
+  sp_terminal_print(t, "\n");
 }
 
 /* ---- Results ---- */
@@ -82,34 +81,28 @@ static const char *formula_of(const sp_quantity *q) {
   return q->formula ? sp_expression_text(q->formula) : "u";
 }
 
-static void log_quantities(sp_report *report, const sp_quantities *quantities) {
-  static const sp_log_column columns[] = {
-      {"name", "1", SP_LOG_TEXT},  {"kind", "1", SP_LOG_TEXT},  {"formula", "1", SP_LOG_TEXT},
-      {"group", "1", SP_LOG_TEXT}, {"value", "1", SP_LOG_REAL}, {"size", "1", SP_LOG_REAL},
-      {"x", "1", SP_LOG_REAL},     {"y", "1", SP_LOG_REAL},     {"z", "1", SP_LOG_REAL}};
-  enum { COLUMNS = sizeof columns / sizeof *columns };
-  sp_log_cell(*cells)[COLUMNS];
-  const size_t count = (size_t)quantities->count;
-  if (sp_report_keep(report, sp_allocate(count, sizeof *cells, "results", &cells))) return;
-  for (size_t r = 0; r < count; r++) {
-    const sp_quantity *q = &quantities->list[r];
-    cells[r][0].text = q->name;
-    cells[r][1].text = sp_result_kind_name(q->kind);
-    cells[r][2].text = formula_of(q);
-    cells[r][3].text = q->group ? q->group : "";
-    cells[r][4].real = q->value;
-    cells[r][5].real = q->size;
-    for (int d = 0; d < 3; d++) cells[r][6 + d].real = has_place(q) ? q->place[d] : NAN;
-  }
-  sp_report_table(report, "results", COLUMNS, columns, quantities->count, cells[0]);
-  free(cells);
+static void record_quantity(sp_record *record, const sp_quantity *q) {
+  sp_record_open(record, SP_RECORD_ROW, NULL);
+  sp_record_text(record, "name", q->name);
+  sp_record_text(record, "kind", sp_result_kind_name(q->kind));
+  sp_record_text(record, "formula", formula_of(q));
+  sp_record_text(record, "group", q->group ? q->group : "");
+  sp_record_real(record, "value", q->value, NULL);
+  sp_record_real(record, "size", q->size, NULL);
+  for (int d = 0; d < 3; d++)
+    sp_record_real(record, (const char *const[]){"x", "y", "z"}[d],
+                   has_place(q) ? q->place[d] : NAN, NULL);
+  sp_record_close(record);
 }
 
-void sp_report_quantities(sp_report *report, sp_terminal *t, const sp_quantities *quantities) {
+void sp_report_quantities(sp_report *report, const sp_quantities *quantities) {
+  sp_terminal *t = report->terminal;
   if (quantities->count == 0) return;
+  sp_record_open(report->record, SP_RECORD_TABLE, "results");
   sp_terminal_print(t, "\n  %-16s %-10s %-16s %20s\n", "result", "", "over", "value");
   for (int r = 0; r < quantities->count; r++) {
     const sp_quantity *q = &quantities->list[r];
+    record_quantity(report->record, q);
     sp_terminal_print(t, "  %-16s %-10s %-16s %20.12g", q->name, sp_result_kind_name(q->kind),
                       q->group ? q->group : "all elements", q->value);
     if (has_place(q))
@@ -119,45 +112,30 @@ void sp_report_quantities(sp_report *report, sp_terminal *t, const sp_quantities
     if (q->formula) sp_terminal_print(t, "  of %s", formula_of(q));
     sp_terminal_print(t, "\n");
   }
-  log_quantities(report, quantities);
+  sp_record_close(report->record);
 }
 
 /* ---- Probes ---- */
 
-static void log_probes(sp_report *report, const sp_probes *probes, bool have_errors) {
-  static const sp_log_column columns[] = {{"name", "1", SP_LOG_TEXT}, {"x", "1", SP_LOG_REAL},
-                                          {"y", "1", SP_LOG_REAL},    {"z", "1", SP_LOG_REAL},
-                                          {"u", "1", SP_LOG_REAL},    {"error", "1", SP_LOG_REAL}};
-  const int width = have_errors ? 6 : 5;
-  sp_log_cell *cells;
-  const sp_status status =
-      sp_allocate((size_t)(probes->count * width), sizeof *cells, "probes", &cells);
-  if (!status) {
-    sp_log_cell *cell = cells;
-    for (int p = 0; p < probes->count; p++) {
-      const sp_probe *probe = &probes->list[p];
-      (cell++)->text = probe->name;
-      for (int d = 0; d < 3; d++) (cell++)->real = probe->point[d];
-      (cell++)->real = probe->value;
-      if (have_errors) (cell++)->real = probe->error;
-    }
-    sp_report_table(report, "probes", width, columns, probes->count, cells);
-  }
-  (void)sp_report_keep(report, status);
-  free(cells);
-}
-
-void sp_report_probes(sp_report *report, sp_terminal *t, const sp_probes *probes,
-                      bool have_errors) {
+void sp_report_probes(sp_report *report, const sp_probes *probes, bool have_errors) {
+  sp_record *record = report->record;
   if (probes->count == 0) return;
-  log_probes(report, probes, have_errors);
-  sp_terminal_print(t, "\n  %-16s %12s %12s %12s %20s%s\n", "probe", "x", "y", "z", "u",
-                    have_errors ? "      error" : "");
+  sp_record_open(record, SP_RECORD_TABLE, "probes");
   for (int p = 0; p < probes->count; p++) {
     const sp_probe *probe = &probes->list[p];
-    sp_terminal_print(t, "  %-16s %12.12g %12.12g %12.12g %20.12g", probe->name, probe->point[0],
-                      probe->point[1], probe->point[2], probe->value);
-    if (have_errors) sp_terminal_print(t, " %10.2e", probe->error);
-    sp_terminal_print(t, "\n");
+    sp_record_open(record, SP_RECORD_ROW, NULL);
+    sp_record_text(record, "name", probe->name);
+    sp_record_real(record, "x", probe->point[0], NULL);
+    sp_record_real(record, "y", probe->point[1], NULL);
+    sp_record_real(record, "z", probe->point[2], NULL);
+    sp_record_real(record, "u", probe->value, NULL);
+    if (have_errors) sp_record_real(record, "error", probe->error, NULL);
+    sp_record_close(record);
   }
+  sp_record_close(record);
+  sp_terminal_print(report->terminal, "\n  %-16s %12s %12s %12s %20s%s\n", "probe", "x", "y", "z",
+                    "u", have_errors ? "      error" : "");
+  sp_record_print_rows(record, report->terminal, "probes",
+                       "  {name:-16s} {x:12.12g} {y:12.12g} {z:12.12g} {u:20.12g}[ {error:10.2e}]"
+                       "\n");
 }

@@ -104,39 +104,29 @@ static sp_status open_base(series *s) {
   return SP_OK;
 }
 
-static void log_rows(series *s) {
-  static const sp_log_column columns[] = {
-      {"order", "1", SP_LOG_INTEGER},      {"refine", "1", SP_LOG_INTEGER},
-      {"elements", "1", SP_LOG_INTEGER},   {"dofs", "1", SP_LOG_INTEGER},
-      {"iterations", "1", SP_LOG_INTEGER}, {"L2", "1", SP_LOG_REAL},
-      {"L2_rate", "1", SP_LOG_REAL},       {"L2_expected", "1", SP_LOG_REAL},
-      {"L2_floor", "1", SP_LOG_REAL},      {"H1", "1", SP_LOG_REAL},
-      {"H1_rate", "1", SP_LOG_REAL},       {"H1_expected", "1", SP_LOG_REAL},
-      {"H1_floor", "1", SP_LOG_REAL},      {"seconds", "s", SP_LOG_REAL},
-      {"matvec_share", "1", SP_LOG_REAL}};
-  enum { COLUMNS = sizeof columns / sizeof *columns };
-  static sp_log_cell cells[SP_MAX_ORDER * (MAX_REFINE + 1)][COLUMNS];
-  for (int r = 0; r < s->count; r++) {
-    const sp_study_row *row = &s->rows[r];
-    sp_log_cell *cell = cells[r];
-    (cell++)->integer = row->order;
-    (cell++)->integer = row->refine;
-    (cell++)->integer = row->elements;
-    (cell++)->integer = row->dofs;
-    (cell++)->integer = row->iterations;
-    for (int n = 0; n < SP_NORMS; n++) {
-      (cell++)->real = row->error[n];
-      (cell++)->real = row->rate[n];
-      (cell++)->real = s->along_orders
-                           ? (double)NAN
-                           : (double)sp_rates_expected(s->config.discretization.operator_kind,
-                                                       row->order, (sp_norm)n);
-      (cell++)->real = row->floor[n];
-    }
-    (cell++)->real = row->seconds;
-    cell->real = row->matvec_share;
+static void record_row(series *s, const sp_study_row *row) {
+  static const char *const names[SP_NORMS][4] = {{"L2", "L2_rate", "L2_expected", "L2_floor"},
+                                                 {"H1", "H1_rate", "H1_expected", "H1_floor"}};
+  sp_record *record = s->report->record;
+  sp_record_open(record, SP_RECORD_TABLE, "study");
+  sp_record_open(record, SP_RECORD_ROW, NULL);
+  sp_record_integer(record, "order", row->order);
+  sp_record_integer(record, "refine", row->refine);
+  sp_record_integer(record, "elements", row->elements);
+  sp_record_integer(record, "dofs", row->dofs);
+  sp_record_integer(record, "iterations", row->iterations);
+  for (int n = 0; n < SP_NORMS; n++) {
+    const double expected =
+        sp_rates_expected(s->config.discretization.operator_kind, row->order, (sp_norm)n);
+    sp_record_real(record, names[n][0], row->error[n], NULL);
+    sp_record_real(record, names[n][1], row->rate[n], NULL);
+    sp_record_real(record, names[n][2], s->along_orders ? (double)NAN : expected, NULL);
+    sp_record_real(record, names[n][3], row->floor[n], NULL);
   }
-  sp_report_table(s->report, "study", COLUMNS, columns, s->count, cells[0]);
+  sp_record_real(record, "seconds", row->seconds, "s");
+  sp_record_real(record, "matvec_share", row->matvec_share, NULL);
+  sp_record_close(record);
+  sp_record_close(record);
 }
 
 static void print_heading(const series *s, double case_tolerance) {
@@ -207,10 +197,8 @@ static void add_row(series *s, int order, int refine, const sp_results *results,
                  &s->sizes[refine], row);
   sp_rates_observe(s->along_orders, place, row - place + 1);
   print_row(s, place, row);
-  const double start = sp_profile_begin(NULL, SP_PHASE_LOG);
-  log_rows(s);
-  sp_profile_end(&s->profile, NULL, SP_PHASE_LOG, start);
-  if (s->count == 1) sp_report_begin(s->report, &s->profile);
+  record_row(s, row);
+  sp_report_begin(s->report, &s->profile);
 }
 
 /* One run; `place` is its place in the series that rates are taken along, from 1. */
@@ -224,12 +212,12 @@ static sp_status run_one(series *s, int order, int refine, int place) {
   sp_results results;
   const sp_status status = sp_case_solve(&base, &s->config, s->terminal, &results);
   if (!status || status == SP_ERR_NOT_CONVERGED) {
-    char reason[512];
-    snprintf(reason, sizeof reason, "%s", sp_error_message());
+    sp_kept_error kept;
+    sp_error_keep(status, &kept);
     add_row(s, order, refine, &results, place);
-    if (status) return sp_fail(status, "order %d, refine %d: %s", order, refine, reason);
+    (void)sp_error_restore(&kept);
   }
-  if (status == SP_ERR_INTERRUPTED)
+  if (status == SP_ERR_NOT_CONVERGED || status == SP_ERR_INTERRUPTED)
     return sp_fail(status, "order %d, refine %d: %s", order, refine, sp_error_message());
   return status;
 }
@@ -237,8 +225,7 @@ static sp_status run_one(series *s, int order, int refine, int place) {
 /* Every pair, and a judgement of each series; the first failure is kept, because the rest of the
  * table is still worth having. */
 static sp_status run_all(series *s) {
-  sp_status verdict = SP_OK;
-  char reason[512] = "";
+  sp_kept_error verdict = {0};
   int all = 0;
   const int refinements = s->last_refine - s->first_refine + 1;
   for (int order = s->first_order; order <= s->last_order; order++) {
@@ -251,13 +238,10 @@ static sp_status run_all(series *s) {
     const sp_status status = sp_rates_judge(s->config.discretization.operator_kind, s->along_orders,
                                             length, &s->rows[s->count - length], &judged);
     all += judged;
-    if (status && !verdict) {
-      verdict = status;
-      snprintf(reason, sizeof reason, "%s", sp_error_message());
-    }
+    if (!verdict.status) sp_error_keep(status, &verdict);
   }
   sp_report_phases(s->report, &s->profile);
-  if (verdict) return sp_fail(verdict, "%s", reason);
+  if (verdict.status) return sp_error_restore(&verdict);
   if (all > 0)
     sp_terminal_print(s->terminal, "\n  %-16s as expected in all %d steps that tell\n", "rates",
                       all);
@@ -277,12 +261,12 @@ static void release(series *s) {
 
 static sp_status run(series *s, double case_tolerance) {
   SP_TRY(open_base(s));
-  sp_report_text(s->report, "device",
+  sp_record_text(s->report->record, "device",
                  s->base.platform->backend->describe(s->base.platform->device));
-  sp_report_text(s->report, "study_rate",
+  sp_record_text(s->report->record, "study_rate",
                  s->along_orders ? "along orders: log10(e_N-1 / e_N)"
                                  : "along refinements: log2(e_h / e_h/2)");
-  sp_report_text(s->report, "study_rule",
+  sp_record_text(s->report->record, "study_rule",
                  sp_rates_rule(s->config.discretization.operator_kind, s->along_orders));
   print_heading(s, case_tolerance);
   return run_all(s);

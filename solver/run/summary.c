@@ -11,14 +11,13 @@
 #include "solver/run/outcome.h"
 #include "solver/run/outputs.h"
 #include "solver/run/provenance.h"
-#include "solver/run/version.h"
 
 struct sp_summary {
   MPI_Comm comm;
   sp_output_path path;
-  sp_json *json; /* on rank 0 */
-  int stream;    /* where standard output was; -1 for a file */
-  bool refused;  /* FILE must not be written */
+  sp_record *record; /* on rank 0 */
+  int stream;        /* where standard output was; -1 for a file */
+  bool refused;      /* FILE must not be written */
 };
 
 static sp_status fail_write(const sp_summary *summary, sp_status status) {
@@ -43,24 +42,19 @@ static sp_status check_file(sp_summary *summary, const char *case_file) {
   const char *path = summary->path.path;
   const sp_input_path input = {.what = "the case file", .path = case_file};
   SP_TRY(sp_output_paths_check(&summary->path, 1, &input, 1));
-  sp_status status = sp_json_check_target(path);
+  sp_status status = sp_record_check_target(path);
   if (status == SP_ERR_INPUT) return sp_fail(status, "--json: %s, '%s'", sp_error_message(), path);
   if (!status) status = sp_file_try(path);
   return status ? fail_write(summary, status) : SP_OK;
 }
 
 static sp_status begin_document(sp_summary *summary) {
-  char now[SP_TIME_SIZE];
-  SP_TRY(sp_json_create(&summary->json));
-  sp_time_now(now);
-  sp_json_text(summary->json, "program", "sp_solve");
-  sp_json_text(summary->json, "version", sp_version());
-  sp_json_text(summary->json, "git_revision", sp_revision());
-  sp_json_text(summary->json, "start_time", now);
+  SP_TRY(sp_record_create(&summary->record));
+  sp_record_program(summary->record);
   /* In front, because readers look there first; sp_summary_write has the values. */
-  sp_json_text(summary->json, "status", NULL);
-  sp_json_text(summary->json, "exit_code", NULL);
-  sp_json_text(summary->json, "message", NULL);
+  sp_record_text(summary->record, "status", NULL);
+  sp_record_text(summary->record, "exit_code", NULL);
+  sp_record_text(summary->record, "message", NULL);
   return SP_OK;
 }
 
@@ -96,8 +90,8 @@ sp_status sp_summary_open(MPI_Comm comm, const char *path, const char *case_file
   return status;
 }
 
-sp_json *sp_summary_json(sp_summary *summary) {
-  return summary ? summary->json : NULL;
+sp_record *sp_summary_record(sp_summary *summary) {
+  return summary ? summary->record : NULL;
 }
 
 sp_status sp_summary_check(sp_summary *summary, const sp_config *config) {
@@ -121,10 +115,10 @@ static sp_status write_stream(int stream, const char *text) {
 /* On rank 0. */
 static sp_status write_document(sp_summary *summary, const sp_kept_error *outcome) {
   char *text;
-  sp_json_text(summary->json, "status", sp_outcome_word(outcome->status));
-  sp_json_integer(summary->json, "exit_code", sp_exit_code(outcome->status));
-  sp_json_text(summary->json, "message", outcome->status ? outcome->message : NULL);
-  sp_status status = sp_json_format(summary->json, &text);
+  sp_record_text(summary->record, "status", sp_outcome_word(outcome->status));
+  sp_record_integer(summary->record, "exit_code", sp_exit_code(outcome->status));
+  sp_record_text(summary->record, "message", outcome->status ? outcome->message : NULL);
+  sp_status status = sp_record_format(summary->record, &text);
   if (!status) {
     status = summary->stream < 0 ? sp_file_replace(summary->path.path, text, strlen(text))
                                  : write_stream(summary->stream, text);
@@ -138,7 +132,7 @@ sp_status sp_summary_write(sp_summary *summary, sp_status status) {
   sp_kept_error outcome;
   sp_error_keep(status, &outcome);
   const sp_status written =
-      sp_agree(summary->comm, summary->json ? write_document(summary, &outcome) : SP_OK);
+      sp_agree(summary->comm, summary->record ? write_document(summary, &outcome) : SP_OK);
   if (!written) return sp_error_restore(&outcome);
   return status ? sp_fail(status, "%s; besides, %s", outcome.message, sp_error_message()) : written;
 }
@@ -146,7 +140,7 @@ sp_status sp_summary_write(sp_summary *summary, sp_status status) {
 void sp_summary_close(sp_summary **summary) {
   if (!*summary) return;
   if ((*summary)->stream >= 0) close((*summary)->stream);
-  sp_json_destroy(&(*summary)->json);
+  sp_record_destroy(&(*summary)->record);
   free(*summary);
   *summary = NULL;
 }

@@ -1,7 +1,7 @@
 /* What a run came to, as one JSON document for programs: sp_solve --json FILE.
  *
  * The document exists from the end of the command line on. The report (solver/run/report.h) fills
- * it through sp_terminal.json with what its tables and the run log say, as far as the run gets.
+ * its record through sp_terminal.record, as far as the run gets.
  * sp_summary_write adds the outcome and writes it: also for a case that cannot be read.
  *
  * FILE is replaced as a whole (io/file.h). It must not be one of the run's other files. For "-" the
@@ -10,7 +10,7 @@
 #ifndef SP_SOLVER_RUN_SUMMARY_H
 #define SP_SOLVER_RUN_SUMMARY_H
 
-#include "io/json.h"
+#include "io/record.h"
 #include "solver/case/config.h"
 
 typedef struct sp_summary sp_summary;
@@ -21,8 +21,8 @@ typedef struct sp_summary sp_summary;
  * "cannot write json FILE: reason". Collective. */
 sp_status sp_summary_open(MPI_Comm comm, const char *path, const char *case_file, sp_summary **out);
 
-/* The document, borrowed; NULL on ranks other than 0. Local. */
-sp_json *sp_summary_json(sp_summary *summary);
+/* Its record, borrowed; NULL on ranks other than 0. Local. */
+sp_record *sp_summary_record(sp_summary *summary);
 
 /* Check FILE against the other files of the case. Errors: SP_ERR_INPUT, after which
  * sp_summary_write writes nothing. Collective. */
@@ -32,7 +32,7 @@ sp_status sp_summary_check(sp_summary *summary, const sp_config *config);
  * the write if there was no other. Collective. */
 sp_status sp_summary_write(sp_summary *summary, sp_status status);
 
-/* Release the lock and free. NULL-safe; sets *summary to NULL. Local. */
+/* Free. NULL-safe; sets *summary to NULL. Local. */
 void sp_summary_close(sp_summary **summary);
 
 #endif

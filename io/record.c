@@ -1,0 +1,315 @@
+#include "io/record.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEPTH = 8 };
+
+struct sp_record {
+  sp_record_node *open[DEPTH]; /* the root and, within each other, what is open */
+  int depth;                   /* of open[]; at least 1 */
+  bool failed;                 /* memory was lacking */
+  sp_record_node root, lost;   /* lost: for what found no memory */
+};
+
+/* ---- The tree ---- */
+
+sp_status sp_record_create(sp_record **out) {
+  SP_TRY(sp_allocate(1, sizeof **out, "record of results", out));
+  (*out)->root.kind = (*out)->lost.kind = SP_RECORD_OBJECT;
+  (*out)->open[(*out)->depth++] = &(*out)->root;
+  return SP_OK;
+}
+
+static void clear_members(sp_record_node *n) {
+  while (n->first) {
+    sp_record_node *member = n->first;
+    n->first = member->next;
+    clear_members(member);
+    free(member->name);
+    free(member->text);
+    free(member);
+  }
+  n->last = NULL;
+}
+
+void sp_record_destroy(sp_record **record) {
+  if (!*record) return;
+  clear_members(&(*record)->root);
+  clear_members(&(*record)->lost);
+  free((*record)->lost.text);
+  free(*record);
+  *record = NULL;
+}
+
+static bool has_names(const sp_record_node *n) {
+  return n->kind == SP_RECORD_OBJECT || n->kind == SP_RECORD_ROW;
+}
+
+static sp_record_node *find(const sp_record_node *parent, const char *name, size_t length) {
+  sp_record_node *n = parent->first;
+  while (n && (strncmp(n->name, name, length) != 0 || n->name[length])) n = n->next;
+  return n;
+}
+
+static char *copy_text(sp_record *record, const char *text) {
+  char *copy = NULL;
+  if (sp_format(&copy, "%s", text)) record->failed = true;
+  return copy;
+}
+
+/* The member of that name of what is open, without a value. */
+static sp_record_node *add(sp_record *record, sp_record_kind kind, const char *name) {
+  sp_record_node *parent = record->open[record->depth - 1];
+  sp_record_node *n = has_names(parent) ? find(parent, name, strlen(name)) : NULL;
+  if (!n) {
+    char *copy = has_names(parent) ? copy_text(record, name) : NULL;
+    if (record->failed || sp_allocate(1, sizeof *n, "record of results", &n)) {
+      record->failed = true;
+      free(copy);
+      n = &record->lost;
+    } else {
+      n->name = copy;
+      *(parent->last ? &parent->last->next : &parent->first) = n;
+      parent->last = n;
+    }
+  }
+  if (n->kind != kind) clear_members(n);
+  free(n->text);
+  n->text = NULL;
+  n->unit = NULL;
+  n->kind = kind;
+  return n;
+}
+
+void sp_record_text(sp_record *record, const char *name, const char *value) {
+  if (!record) return;
+  sp_record_node *n = add(record, SP_RECORD_TEXT, name);
+  if (value) n->text = copy_text(record, value);
+}
+
+void sp_record_integer(sp_record *record, const char *name, int64_t value) {
+  if (record) add(record, SP_RECORD_INTEGER, name)->integer = value;
+}
+
+void sp_record_real(sp_record *record, const char *name, double value, const char *unit) {
+  if (!record) return;
+  sp_record_node *n = add(record, SP_RECORD_REAL, name);
+  n->real = value;
+  n->unit = unit;
+}
+
+void sp_record_open(sp_record *record, sp_record_kind kind, const char *name) {
+  if (!record) return;
+  assert(record->depth < DEPTH && kind >= SP_RECORD_OBJECT);
+  sp_record_node *n = add(record, kind, name);
+  record->open[record->depth++] = n;
+}
+
+void sp_record_close(sp_record *record) {
+  if (!record) return;
+  assert(record->depth > 1);
+  record->depth--;
+}
+
+void sp_record_log_text(sp_record *record, const char *text) {
+  if (!record) return;
+  sp_record_node *n = record->open[record->depth - 1];
+  free(n->text);
+  n->text = copy_text(record, text);
+}
+
+sp_status sp_record_check(const sp_record *record) {
+  return record && record->failed ? sp_fail(SP_ERR_SYSTEM, "out of memory: record of results")
+                                  : SP_OK;
+}
+
+const sp_record_node *sp_record_root(const sp_record *record) {
+  return &record->root;
+}
+
+/* ---- JSON ---- */
+
+/* Length of the UTF-8 sequence at `text`, 0 if there is none: neither overlong, nor a surrogate,
+ * nor beyond U+10FFFF (RFC 3629). */
+static size_t sequence_length(const unsigned char *text) {
+  static const struct {
+    unsigned char first, last, low, high; /* of the first byte, of the second one */
+    size_t length;
+  } kinds[] = {{0xC2, 0xDF, 0x80, 0xBF, 2}, {0xE0, 0xE0, 0xA0, 0xBF, 3},
+               {0xE1, 0xEC, 0x80, 0xBF, 3}, {0xED, 0xED, 0x80, 0x9F, 3},
+               {0xEE, 0xEF, 0x80, 0xBF, 3}, {0xF0, 0xF0, 0x90, 0xBF, 4},
+               {0xF1, 0xF3, 0x80, 0xBF, 4}, {0xF4, 0xF4, 0x80, 0x8F, 4}};
+  if (text[0] < 0x80) return 1;
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+    if (text[0] < kinds[k].first || text[0] > kinds[k].last) continue;
+    if (text[1] < kinds[k].low || text[1] > kinds[k].high) return 0;
+    for (size_t b = 2; b < kinds[k].length; b++)
+      if (text[b] < 0x80 || text[b] > 0xBF) return 0; /* also at the terminating zero */
+    return kinds[k].length;
+  }
+  return 0;
+}
+
+static void write_text(FILE *out, const char *text) {
+  fputc('"', out);
+  while (*text) {
+    const size_t length = sequence_length((const unsigned char *)text);
+    const unsigned char c = (unsigned char)*text;
+    if (c == '"' || c == '\\')
+      fprintf(out, "\\%c", c);
+    else if (c == '\n')
+      fputs("\\n", out);
+    else if (c < 0x20)
+      fprintf(out, "\\u%04x", c);
+    else if (length == 0)
+      fputs("\xEF\xBF\xBD", out); /* U+FFFD */
+    else
+      fwrite(text, 1, length, out);
+    text += length ? length : 1;
+  }
+  fputc('"', out);
+}
+
+/* With a point in every locale, so that readers take it for a real number. */
+static void write_real(FILE *out, double value) {
+  char text[32];
+  const int length = snprintf(text, sizeof text, "%.17g", value);
+  const size_t digits = strspn(text, "-0123456789");
+  if (digits < (size_t)length && text[digits] != 'e') text[digits] = '.';
+  fprintf(out, "%s%s", text, digits == (size_t)length ? ".0" : "");
+}
+
+static void write_node(FILE *out, const sp_record_node *n, int depth) {
+  const char *ends = has_names(n) ? "{}" : "[]";
+  if (n->kind == SP_RECORD_TEXT && n->text) {
+    write_text(out, n->text);
+  } else if (n->kind == SP_RECORD_INTEGER) {
+    fprintf(out, "%" PRId64, n->integer);
+  } else if (n->kind == SP_RECORD_REAL && isfinite(n->real)) {
+    write_real(out, n->real);
+  } else if (n->kind < SP_RECORD_OBJECT) {
+    fputs("null", out);
+  } else {
+    fputc(ends[0], out);
+    for (const sp_record_node *m = n->first; m; m = m->next) {
+      fprintf(out, "%s\n%*s", m == n->first ? "" : ",", 2 * (depth + 1), "");
+      if (m->name) write_text(out, m->name);
+      if (m->name) fputs(": ", out);
+      write_node(out, m, depth + 1);
+    }
+    if (n->first) fprintf(out, "\n%*s", 2 * depth, "");
+    fputc(ends[1], out);
+  }
+}
+
+sp_status sp_record_format(const sp_record *record, char **text) {
+  assert(record->depth == 1);
+  size_t size;
+  *text = NULL;
+  SP_TRY(sp_record_check(record));
+  FILE *out = open_memstream(text, &size);
+  if (out) write_node(out, &record->root, 0);
+  if (out) fputc('\n', out);
+  const bool failed = !out || ferror(out);
+  if ((!out || fclose(out) == 0) && !failed) return SP_OK;
+  free(*text);
+  *text = NULL;
+  return sp_fail(SP_ERR_SYSTEM, "out of memory: JSON document");
+}
+
+sp_status sp_record_check_target(const char *path) {
+  FILE *stream = fopen(path, "rb");
+  if (!stream && errno == ENOENT) return SP_OK;
+  if (!stream) return sp_fail(SP_ERR_SYSTEM, "%s", strerror(errno));
+  errno = 0;
+  const int first = getc(stream);
+  const int error = ferror(stream) ? errno : 0;
+  fclose(stream);
+  if (error) return sp_fail(SP_ERR_SYSTEM, "%s", strerror(error));
+  if (first == EOF || first == '{') return SP_OK;
+  return sp_fail(SP_ERR_INPUT,
+                 "this file is no JSON document and would be lost; give another name");
+}
+
+/* ---- The terminal ---- */
+
+/* The member at `path`, which ends at one of ":*?". *end = there. */
+static const sp_record_node *follow(const sp_record_node *n, const char *path, const char **end) {
+  for (;; path++) {
+    const size_t length = strcspn(path, ".:*?");
+    n = n ? find(n, path, length) : NULL;
+    path += length;
+    if (*path == '.') continue;
+    *end = path;
+    return n;
+  }
+}
+
+/* `at` is behind "{"; returns what follows "}". Prints nothing if there is no value, or no
+ * terminal. */
+static const char *print_value(sp_terminal *terminal, const sp_record_node *scope, const char *at,
+                               bool *missing) {
+  char format[32], *behind;
+  double factor = 1;
+  const sp_record_node *n = follow(scope, at, &at);
+  const char *end = at + strcspn(at, "}");
+  const bool is_empty = !n || (n->kind == SP_RECORD_TEXT && !(n->text && *n->text));
+  *missing = *missing || is_empty;
+  if (!terminal || is_empty) return end + 1;
+  if (*at == '*') {
+    factor = strtod(at + 1, &behind);
+    at = behind;
+  }
+  const int length = (int)(end - at) - 1;
+  assert(length > 0 && length < 16 && (*at == '?' || *at == ':'));
+  if (*at == '?' && n->integer != 1) sp_terminal_print(terminal, "%.*s", length, at + 1);
+  if (*at == '?') return end + 1;
+  const bool is_integer = end[-1] == 'd';
+  snprintf(format, sizeof format, "%%%.*s%s", is_integer ? length - 1 : length, at + 1,
+           is_integer ? PRId64 : "");
+  if (is_integer)
+    sp_terminal_print(terminal, format, n->integer);
+  else if (end[-1] == 's')
+    sp_terminal_print(terminal, format, n->text);
+  else
+    sp_terminal_print(terminal, format, n->real * factor);
+  return end + 1;
+}
+
+/* Until the end of the layout or of its optional part; returns that. */
+static const char *print_part(sp_terminal *terminal, const sp_record_node *scope, const char *at,
+                              bool *missing) {
+  while (*at && *at != ']') {
+    const size_t length = strcspn(at, "{[]");
+    if (length > 0 && terminal) sp_terminal_print(terminal, "%.*s", (int)length, at);
+    at += length;
+    if (*at == '{') {
+      at = print_value(terminal, scope, at + 1, missing);
+    } else if (*at == '[') {
+      bool lacks = false;
+      const char *end = print_part(NULL, scope, at + 1, &lacks);
+      if (terminal && !lacks) print_part(terminal, scope, at + 1, &lacks);
+      at = end + 1;
+    }
+  }
+  return at;
+}
+
+void sp_record_print(const sp_record *record, sp_terminal *terminal, const char *layout) {
+  bool missing = false;
+  if (record) print_part(terminal, &record->root, layout, &missing);
+}
+
+void sp_record_print_rows(const sp_record *record, sp_terminal *terminal, const char *table,
+                          const char *layout) {
+  bool missing = false;
+  const sp_record_node *rows = record ? find(&record->root, table, strlen(table)) : NULL;
+  for (const sp_record_node *row = rows ? rows->first : NULL; row; row = row->next)
+    print_part(terminal, row, layout, &missing);
+}

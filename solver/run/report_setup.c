@@ -1,0 +1,262 @@
+#include "solver/run/report.h"
+
+#include <string.h>
+
+#include "io/team.h"
+#include "mesh/box.h"
+#include "mesh/gmsh.h"
+#include "solver/case/config.h"
+#include "solver/problem/groups.h"
+#include "solver/problem/materials.h"
+#include "solver/run/precondition.h"
+
+/* ---- Device ---- */
+
+static void report_threads(const sp_workers *w, sp_terminal *terminal) {
+  sp_terminal_print(terminal, "  %-16s %d", "threads", w->threads[0]);
+  if (w->threads[1] > w->threads[0]) sp_terminal_print(terminal, " to %d", w->threads[1]);
+  sp_terminal_print(terminal, " per rank");
+  const bool on_host = w->platform.backend == &sp_backend_host;
+  if (!on_host || w->team == 1)
+    sp_terminal_print(terminal, ", in set-up and results");
+  else if (w->team < w->threads[0])
+    sp_terminal_print(terminal, ", %d of OpenMP in kernels", w->team);
+  if (on_host && w->team > 1 && w->team > sp_team_processors())
+    sp_terminal_print(terminal, "; they share %d processor%s (mpirun --bind-to none)",
+                      sp_team_processors(), sp_plural(sp_team_processors()));
+  /* On CPUs more ranks are better than more threads. */
+  if (w->threads[0] == 1 && w->idle_cores > 0 && !on_host)
+    sp_terminal_print(terminal, "; %d idle core%s (mpirun --bind-to none)", w->idle_cores,
+                      sp_plural(w->idle_cores));
+  sp_terminal_print(terminal, "\n");
+}
+
+void sp_report_device(const sp_workers *workers, sp_terminal *terminal) {
+  const sp_platform *p = &workers->platform;
+  sp_terminal_print(terminal, "  %-16s %s\n", "device", p->backend->describe(p->device));
+  if (workers->count < workers->ranks)
+    sp_terminal_print(terminal, "  %-16s %s\n", "ranks", workers->description);
+  report_threads(workers, terminal);
+}
+
+/* ---- Materials ---- */
+
+static void print_coefficient(sp_terminal *t, const char *name, double constant,
+                              const sp_expression *formula) {
+  if (formula)
+    sp_terminal_print(t, ", %s = %s", name, sp_expression_text(formula));
+  else
+    sp_terminal_print(t, ", %s = %g", name, constant);
+}
+
+static void print_coefficients(sp_terminal *t, const sp_materials *all, const sp_material *m) {
+  print_coefficient(t, "lambda", m->lambda, m->lambda_formula);
+  if (sp_materials_have_kappa(all)) print_coefficient(t, "kappa", m->kappa, m->kappa_formula);
+}
+
+/* A line for each section, and a note on the elements that none names. */
+static void print_materials(sp_terminal *t, const sp_config *config, const sp_materials *all,
+                            bool coefficients) {
+  for (int m = 0; m < all->count && config->materials.count > 0; m++) {
+    const sp_material *material = &all->list[m];
+    const char *plural = sp_plural(material->elements);
+    if (material->elements == 0) continue;
+    if (material->name)
+      sp_terminal_print(t, "  %-16s %s, %lld element%s", "material", material->name,
+                        (long long)material->elements, plural);
+    else
+      sp_terminal_print(t, "  %-16s %lld element%s in no [material]: as in [problem]", "note",
+                        (long long)material->elements, plural);
+    if (coefficients) print_coefficients(t, all, material);
+    sp_terminal_print(t, "\n");
+  }
+}
+
+/* kappa, lambda and forcing of a material, NULL where there is no formula or no element. */
+enum { FORMULAS = 3 };
+static const sp_expression *formula_of(const sp_material *material, int which) {
+  const sp_expression *const formulas[FORMULAS] = {material->kappa_formula,
+                                                   material->lambda_formula, material->forcing};
+  return material->elements > 0 ? formulas[which] : NULL;
+}
+
+/* With collocated quadrature the points on a face have one value for both of its elements. A line
+ * of [problem] may be the formula of several materials; one note is enough. */
+static void note_jumps(sp_terminal *t, const sp_materials *all) {
+  for (int which = 0; which < FORMULAS; which++)
+    for (int m = 0; m < all->count; m++) {
+      const sp_expression *formula = formula_of(&all->list[m], which);
+      bool skip = !formula || sp_expression_is_smooth(formula);
+      for (int before = 0; before < m && !skip; before++) {
+        const sp_expression *other = formula_of(&all->list[before], which);
+        skip = other == formula;
+      }
+      if (!skip)
+        sp_terminal_print(
+            t,
+            "  %-16s %s may jump; at a jump between two elements both get one value: "
+            "use [material NAME],\n  %-16s or operator = bp3.0 if jumps lie on faces\n",
+            "note", sp_expression_where(formula), "");
+    }
+}
+
+/* End the line `operator` with the coefficients of a case without [material] sections, or print a
+ * line for each material, and notes: on elements that no section names, and for an operator with
+ * collocated quadrature on formulas that may jump. */
+static void report_materials(sp_terminal *t, const sp_config *config, const sp_operator_row *row,
+                             const sp_materials *materials) {
+  if (row->has_stiffness && config->materials.count == 0)
+    print_coefficients(t, materials, &materials->list[0]);
+  sp_terminal_print(t, "\n");
+  print_materials(t, config, materials, row->has_stiffness);
+  if (row->collocated) note_jumps(t, materials);
+}
+
+/* ---- Sizes ---- */
+
+static const char *mesh_name(const sp_config *config) {
+  static const char *const boxes[] = {
+      [SP_MAP_NONE] = "box", [SP_MAP_SINE] = "sine box", [SP_MAP_KERSHAW] = "Kershaw box"};
+  return config->mesh.shape == SP_SHAPE_FILE ? config->mesh.file : boxes[config->mesh.map];
+}
+
+/* The preconditioner to try where `name` does not converge, NULL if that is the best one. */
+static const char *better_preconditioner(sp_operator_kind kind, const char *name) {
+  const char *best = sp_preconditioner_names[sp_precondition_best(kind)];
+  return strcmp(best, name) == 0 ? NULL : best;
+}
+
+static void report_mesh(sp_report *report, const sp_mesh *mesh, bool has_boundary) {
+  sp_terminal *t = report->terminal;
+  const sp_config *config = report->config;
+  const bool split = config->mesh.shape == SP_SHAPE_FILE && sp_gmsh_is_split(config->mesh.file);
+  sp_terminal_print(t, "  %-16s %s%s, ", "mesh", mesh_name(config),
+                    split ? ", one part a rank" : "");
+  sp_record_print(report->record, t,
+                  "{elements:d} element{elements?s}, |J| from {smallest_jacobian:.3g} to "
+                  "{largest_jacobian:.3g}\n");
+  if (mesh->hexes->file.left_out > 0)
+    sp_terminal_print(t, "  %-16s %lld volume element%s in no Physical Volume left out\n", "note",
+                      (long long)mesh->hexes->file.left_out, sp_plural(mesh->hexes->file.left_out));
+  if (mesh->hexes->file.rough > 0)
+    sp_terminal_print(t,
+                      "  %-16s %lld rough curved element%s, most of all element %lld: the nodes "
+                      "follow no\n  %-16s smooth map, so expect larger errors (gmsh: take "
+                      "Mesh.ElementOrder = 4 at most)\n",
+                      "note", (long long)mesh->hexes->file.rough,
+                      sp_plural(mesh->hexes->file.rough), (long long)mesh->hexes->file.roughest,
+                      "");
+  if (has_boundary && mesh->hexes->group_count > 0 && mesh->unnamed_faces > 0)
+    sp_terminal_print(
+        t,
+        "  %-16s the default condition applies to %lld exterior face%s in no group; a "
+        "crack?\n",
+        "note", (long long)mesh->unnamed_faces, sp_plural(mesh->unnamed_faces));
+}
+
+sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *geometry_reason,
+                          const sp_preconditioner *preconditioner,
+                          const char *preconditioner_reason, const sp_problem *problem,
+                          const sp_jacobian_range *range) {
+  const sp_config *config = report->config;
+  sp_record *record = report->record;
+  sp_terminal *t = report->terminal;
+  char described[256] = "";
+  if (preconditioner) preconditioner->describe(preconditioner, sizeof described, described);
+  const sp_operator_row *row = &sp_operator_rows[op->kind];
+  const char *name = preconditioner ? preconditioner->name : "none";
+  report->flops = op->flops;
+  report->bytes = op->bytes;
+  report->dofs = (double)op->global_dofs;
+  report->outcome.better = better_preconditioner(op->kind, name);
+  report->outcome.cure = preconditioner ? preconditioner->cure : NULL;
+
+  sp_record_text(record, "device", op->backend->describe(op->device));
+  sp_record_text(record, "exchange", op->space->transport);
+  sp_record_text(record, "geometry", sp_geometry_kind_name(op->geometry));
+  sp_record_text(record, "geometry_reason", geometry_reason);
+  sp_record_text(record, "solver",
+                 sp_cg_is_in_one_sweep(op, preconditioner) ? "CG in one sweep" : "CG");
+  sp_record_text(record, "preconditioner", name);
+  sp_record_text(record, "preconditioner_details", described);
+  sp_record_text(record, "preconditioner_reason", preconditioner_reason);
+  sp_record_integer(record, "elements", op->space->mesh->global_elements);
+  sp_record_integer(record, "order", op->order);
+  sp_record_integer(record, "dofs", op->global_dofs);
+  sp_record_real(record, "flops_per_matvec", op->flops, "1");
+  sp_record_real(record, "bytes_per_matvec", op->bytes, "B");
+  sp_record_real(record, "smallest_jacobian", range->smallest, "1");
+  sp_record_real(record, "largest_jacobian", range->largest, "1");
+
+  sp_report_device(report->workers, t);
+  if (report->workers->count > 1) sp_record_print(record, t, "  exchange         {exchange:s}\n");
+  report_mesh(report, op->space->mesh, row->has_boundary);
+  sp_record_print(record, t, "  discretization   N = {order:d}, {dofs:d} degrees of freedom\n");
+  sp_terminal_print(t, "  %-16s %s", "operator", sp_operator_name(op->kind));
+  report_materials(t, config, row, &problem->materials);
+  sp_record_print(record, t,
+                  "  geometry         {geometry:s}: {geometry_reason:s}\n"
+                  "  solver           {solver:s}, tolerance {case.solver.tolerance:.3g} on the ");
+  sp_terminal_print(t, "%s\n",
+                    config->solver.criterion == SP_CG_ENERGY ? "error in the energy norm"
+                                                             : "relative residual");
+  sp_record_print(record, t,
+                  "  preconditioner   {preconditioner:s}: {preconditioner_reason:s}\n"
+                  "[                   {preconditioner_details:s}\n]");
+  return SP_OK;
+}
+
+/* ---- Notes ---- */
+
+void sp_report_magnification(sp_report *report, double magnification) {
+  static const double WORTH_A_NOTE = 1e6;
+  sp_record_real(report->record, "mean_magnification", magnification, "1");
+  if (magnification > WORTH_A_NOTE)
+    sp_terminal_print(
+        report->terminal,
+        "  %-16s lambda and alpha alone determine the mean of the solution: errors of "
+        "the data\n  %-16s (quadrature, rounding) count there up to %.0e-fold\n",
+        "note", "", magnification);
+}
+
+void sp_report_jumps(sp_report *report, const sp_interface_jumps *jumps) {
+  /* An interface of curved elements is not exactly the one that the formulas are made for. */
+  static const double WORTH_A_NOTE = 1e-4;
+  if (jumps->solution <= WORTH_A_NOTE * jumps->solution_size &&
+      jumps->flux <= WORTH_A_NOTE * jumps->flux_size)
+    return;
+  sp_terminal_print(
+      report->terminal,
+      "  %-16s between materials the exact solution jumps by up to %.1e, its kappa du/dn by up to "
+      "%.1e:\n  %-16s it does not solve this problem, and errors do not vanish\n",
+      "note", jumps->solution, jumps->flux, "");
+}
+
+static void note_parts(sp_terminal *t, const sp_notes *notes) {
+  if (notes->parts < 2) return;
+  sp_terminal_print(t, "  %-16s the mesh has %d parts that share no nodes", "note", notes->parts);
+  if (notes->contacts > 0)
+    sp_terminal_print(t,
+                      "; %lld pair%s of exterior faces coincide, and nothing flows through\n"
+                      "  %-16s them (gmsh: merge the parts with Coherence or BooleanFragments)",
+                      (long long)notes->contacts, notes->contacts == 1 ? "" : "s", "");
+  sp_terminal_print(t, "\n");
+}
+
+/* Without a line for any group the default is the condition of the whole boundary. */
+static void note_default(sp_terminal *t, const sp_problem *problem, const sp_hexes *hexes) {
+  char names[400];
+  if (problem->part_count < 2) return;
+  sp_groups_list(hexes->group_count, hexes->groups, problem->groups_by_default, sizeof names,
+                 names);
+  if (names[0])
+    sp_terminal_print(
+        t, "  %-16s no line of [boundary] names these groups, they take default = %s: %s\n", "note",
+        sp_condition_name(problem->parts[problem->part_count - 1].condition), names);
+}
+
+void sp_report_notes(sp_terminal *terminal, const sp_problem *problem, const sp_hexes *hexes,
+                     const sp_notes *notes) {
+  note_parts(terminal, notes);
+  note_default(terminal, problem, hexes);
+}
