@@ -105,8 +105,10 @@ def check_log(document, path="run.h5"):
             check(list(document["errors"].values()) == list(log["errors"][0]),
                   f"errors {document['errors']}")
         if len(log["residual"]) > 0:
-            check(document["absolute_residual"] == log["residual"]["absolute"][-1] and
-                  document["relative_residual"] == log["residual"]["relative"][-1], "residuals")
+            # The rows have the residual of the recursion, the document that of b - A x.
+            drift = document["relative_residual"] - log["residual"]["relative"][-1]
+            check(document["iterations"] == log["residual"]["iteration"][-1] and abs(drift) < 1e-10,
+                  f"residuals differ by {drift}")
 
 
 def check_words(printed, *lines):

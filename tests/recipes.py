@@ -90,7 +90,7 @@ def spack():
         for variant in re.findall(r"[+~]([\w-]+)", options.get("when", "")):
             check(variant in variants, f"when = {options['when']}: no variant {variant}")
     needs = {re.match(r"[\w-]+", arguments[0]).group() for name, arguments, _ in given if name == "depends_on"}
-    check({"c", "cmake", "mpi", "hdf5", "gmsh", "jansson", "hypre"} <= needs, f"depends_on: {needs}")
+    check({"c", "cmake", "mpi", "hdf5", "gmsh", "hypre"} <= needs, f"depends_on: {needs}")
 
 
 def sections():

@@ -30,7 +30,6 @@ class SpSolve(CMakePackage, CudaPackage):
     depends_on("mpi")
     depends_on("hdf5@1.10:+mpi")
     depends_on("gmsh@4.8:+shared~fltk+opencascade+metis")
-    depends_on("jansson")
     depends_on("hypre@2.26:2+mpi~int64~mixedint~complex~cuda precision=double", when="+hypre")
     depends_on("nccl", when="+nccl")
     depends_on("python@3.9:", type="run", when="+plot")
