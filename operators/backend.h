@@ -97,7 +97,7 @@ typedef struct sp_schwarz_setup {
   sp_precision precision; /* the operator's */
   const double *basis;    /* [elements][3][n][n], V of each direction; columns are eigenvectors */
   const double *values;   /* [elements][3][n], whose sums are the eigenvalues */
-  const double *weights;  /* W, [local DOFs] */
+  const double *weights;  /* W_e, [elements][n][n][n], 0 at constrained nodes */
 } sp_schwarz_setup;
 
 /* Vectors of a conjugate gradient iteration, in the backend's memory. `inverse_diagonal` is NULL
@@ -281,7 +281,8 @@ typedef struct sp_backend {
                               sp_device_schwarz **out);
   void (*schwarz_destroy)(sp_device_schwarz **schwarz);
 
-  /* z = W sum of R_e^T A_e^-1 R_e W r; z is not r. Collective among neighbours. */
+  /* z = sum of R_e^T W_e A_e^-1 W_e R_e r with the setup's weights W_e; z is not r. Collective
+   * among neighbours. */
   sp_status (*schwarz_apply)(sp_device_schwarz *schwarz, const void *r, void *z);
 
   /* ---- Optional: an application and a step of Chebyshev's iteration with its result ----

@@ -84,7 +84,6 @@ SP_CLONES static void diagonalize(int n, lanes *matrix, lanes *vectors) {
 typedef struct interval {
   double length;
   double stiffness[2], mass[2]; /* added at the two ends, by kappa of the element */
-  double share[2];              /* of the element at its ends */
   int fixed[2];                 /* 1 if Dirichlet */
 } interval;
 
@@ -110,7 +109,6 @@ typedef struct builder {
    * the entries of K and M at the end of the direction across; and the setup's diagonal, over all
    * ranks. */
   double *end_stiffness, *end_mass, *diagonal;
-  double (*shares)[SP_FACES]; /* [elements] */
   batch batch;
   lanes matrix[SP_MAX_NQ * SP_MAX_NQ], vectors[SP_MAX_NQ * SP_MAX_NQ], scale[SP_MAX_NQ];
 } builder;
@@ -183,7 +181,7 @@ static void box_diagonal(const builder *b, const sp_separable *box, double *out)
     }
 }
 
-/* diagonal, an L-vector = the sum over elements. */
+/* diagonal, an L-vector = the sum over elements; `element` is scratch, [n^3]. */
 static void sum_boxes(const builder *b, double *element, double *diagonal) {
   const sp_space *space = b->setup->space;
   const size_t nodes = sp_grid_points(b->n);
@@ -194,40 +192,19 @@ static void sum_boxes(const builder *b, double *element, double *diagonal) {
   sp_exchange_now(space->exchange, SP_SUM, diagonal);
 }
 
-/* shares[e][f]: what the element has of the diagonal at the nodes inside a face, all elements
- * together having 1. */
-static void find_shares(builder *b, double *element, const double *diagonal) {
-  for (sp_lid e = 0; e < b->setup->space->mesh->hexes->count; e++) {
-    box_diagonal(b, &b->boxes[e], element);
-    for (int f = 0; f < SP_FACES; f++) {
-      double own = 0, all = 0;
-      for (int i = 0; i < b->inside; i++) {
-        own += element[b->nodes[f][i]];
-        all += diagonal[nodes_of(b, e)[b->nodes[f][i]]];
-      }
-      b->shares[e][f] = own < all ? own / all : 1;
+/* weights[elements][n^3]: P_e W at the nodes of an element. Robin's part of the diagonal is divided
+ * like the boxes'. */
+static void fill_weights(const builder *b, const double *inverse, const double *diagonal,
+                         double *weights) {
+  const size_t nodes = sp_grid_points(b->n);
+  for (sp_lid e = 0; e < b->setup->space->mesh->hexes->count; e++, weights += nodes) {
+    box_diagonal(b, &b->boxes[e], weights);
+    for (size_t i = 0; i < nodes; i++) {
+      const sp_lid dof = nodes_of(b, e)[i];
+      const double own = weights[i] * (1 + b->diagonal[dof] / diagonal[dof]);
+      weights[i] = sqrt(own * inverse[dof]);
     }
   }
-}
-
-/* total, an L-vector = the sum over elements of their shares at a node, products over directions.
- */
-static void sum_shares(const builder *b, double *total) {
-  const sp_space *space = b->setup->space;
-  const int n = b->n;
-  for (sp_lid e = 0; e < space->mesh->hexes->count; e++) {
-    double line[3][SP_MAX_NQ];
-    for (int d = 0; d < 3; d++) {
-      for (int i = 1; i < n - 1; i++) line[d][i] = 1;
-      line[d][0] = b->shares[e][2 * d];
-      line[d][n - 1] = b->shares[e][2 * d + 1];
-    }
-    for (int l = 0; l < n; l++)
-      for (int j = 0; j < n; j++)
-        for (int i = 0; i < n; i++)
-          total[nodes_of(b, e)[(l * n + j) * n + i]] += line[0][i] * line[1][j] * line[2][l];
-  }
-  sp_exchange_now(space->exchange, SP_SUM, total);
 }
 
 static void find_end(const builder *b, sp_lid e, int f, interval *out) {
@@ -246,7 +223,6 @@ static void find_end(const builder *b, sp_lid e, int f, interval *out) {
   out->stiffness[side] =
       ((alone ? 0 : stiffness - own) + (diagonal > 0 ? diagonal / area : 0)) / box->kappa;
   out->mass[side] = alone ? 0 : (mass - own_mass(b, box, d)) / box->kappa;
-  out->share[side] = b->shares[e][f];
   out->fixed[side] = constrained && constrained[dof];
 }
 
@@ -274,9 +250,8 @@ static void fill_lane(builder *b, const interval *line, int lane) {
   }
 }
 
-/* Solve what has gathered. basis[n][n]: columns v with V^T M V = 1 and V^T K V = diag(values), then
- * the rows of the ends times the roots of their shares. Rows of nodes that are left out are zero,
- * and so are as many columns, with any positive values. */
+/* Solve what has gathered. basis[n][n]: columns v with V^T M V = 1 and V^T K V = diag(values). Rows
+ * of nodes that are left out are zero, and so are as many columns, with any positive values. */
 static void solve_batch(builder *b) {
   const int n = b->n, count = b->batch.count;
   for (int l = 0; l < LANES && count > 0; l++) fill_lane(b, &b->batch.lines[l < count ? l : 0], l);
@@ -286,8 +261,6 @@ static void solve_batch(builder *b) {
       b->batch.values[l][c] = fmax(0, b->matrix[c * n + c][l]);
       for (int r = 0; r < n; r++)
         b->batch.basis[l][r * n + c] = b->scale[r][l] * b->vectors[c * n + r][l];
-      for (int side = 0; side < 2; side++)
-        b->batch.basis[l][side * (n - 1) * n + c] *= sqrt(b->batch.lines[l].share[side]);
     }
   b->batch.count = 0;
 }
@@ -359,7 +332,7 @@ static void solve_elements(builder *b, unsigned char *alike, double *basis, doub
 
 /* What the backend gets. */
 typedef struct arrays {
-  double *basis, *values, *weights, *total, *element;
+  double *basis, *values, *weights, *sums;
   unsigned char *alike;
 } arrays;
 
@@ -369,10 +342,8 @@ static sp_status allocate(builder *b, arrays *a) {
   SP_TRY(sp_allocate(dofs, sizeof(double), "Schwarz", &b->end_stiffness));
   SP_TRY(sp_allocate(dofs, sizeof(double), "Schwarz", &b->end_mass));
   SP_TRY(sp_allocate(dofs, sizeof(double), "Schwarz", &b->diagonal));
-  SP_TRY(sp_allocate(dofs, sizeof(double), "Schwarz", &a->weights));
-  SP_TRY(sp_allocate(dofs, sizeof(double), "Schwarz", &a->total));
-  SP_TRY(sp_allocate(n * n * n, sizeof(double), "Schwarz", &a->element));
-  SP_TRY(sp_allocate(elements, sizeof *b->shares, "Schwarz", &b->shares));
+  SP_TRY(sp_allocate(dofs, sizeof(double), "Schwarz", &a->sums));
+  SP_TRY(sp_allocate(elements, n * n * n * sizeof(double), "Schwarz", &a->weights));
   SP_TRY(sp_allocate(elements, sizeof *a->alike, "Schwarz", &a->alike));
   SP_TRY(sp_allocate(elements, 3 * n * n * sizeof(double), "Schwarz", &a->basis));
   return sp_allocate(elements, 3 * n * sizeof(double), "Schwarz", &a->values);
@@ -383,9 +354,7 @@ static void release(builder *b, arrays *a) {
   free(b->end_mass);
   free(b->diagonal);
   free(a->weights);
-  free(a->total);
-  free(a->element);
-  free(b->shares);
+  free(a->sums);
   free(a->alike);
   free(a->basis);
   free(a->values);
@@ -393,18 +362,13 @@ static void release(builder *b, arrays *a) {
 
 static void fill(builder *b, const double *inverse, arrays *a) {
   const sp_operator_setup *setup = b->setup;
-  const size_t dofs = sp_space_dofs(setup->space);
   for (sp_lid i = 0; i < setup->diagonal_count; i++)
     b->diagonal[setup->diagonal_dofs[i]] = setup->diagonal_values[i];
   sp_exchange_now(setup->space->exchange, SP_SUM, b->diagonal);
   sum_ends(b);
-  sum_boxes(b, a->element, a->weights);
-  find_shares(b, a->element, a->weights);
-  sum_shares(b, a->total);
+  sum_boxes(b, a->weights, a->sums);
+  fill_weights(b, inverse, a->sums, a->weights);
   solve_elements(b, a->alike, a->basis, a->values);
-  for (size_t i = 0; i < dofs; i++)
-    a->weights[i] =
-        inverse[i] > 0 ? sqrt((a->weights[i] + b->diagonal[i]) * inverse[i] / a->total[i]) : 0;
 }
 
 sp_status sp_schwarz_create(const sp_operator *op, const sp_operator_setup *setup,

@@ -52,7 +52,7 @@ __global__ __launch_bounds__(threads<E, Nq>, MIN_BLOCKS) void solve_boxes(sp_cud
       values[n] = __ldg(reals(boxes.values) + (size_t)t.element * BOX_VALUES + n);
 #pragma unroll
     for (int c = 0; c < Nq; c++)
-      weights[c] = __ldg(reals(boxes.weights) + dof_of<walk<AREA>>(codes.code[c]));
+      weights[c] = __ldg(reals(boxes.weights) + (size_t)t.element * Np + nodes.node(c));
   }
   follow();
   const auto place = [&](int c) { return box_place(__ldg(d_places + nodes.node(c))); };

@@ -124,7 +124,7 @@ typedef struct sp_cuda_kernel {
 typedef struct sp_cuda_boxes {
   const void *basis;   /* [elements][3][Nq][Nq] */
   const void *values;  /* [elements][3][Nq] */
-  const void *weights; /* [local DOFs] */
+  const void *weights; /* [elements][Nq^3], in sp_cuda_node_order */
 } sp_cuda_boxes;
 
 typedef struct sp_cuda_order {

@@ -22,12 +22,32 @@ template <class T> static sp_status send(size_t count, const double *values, voi
   return status;
 }
 
+// Weights in the order in which kernels visit the nodes of an element.
+template <class T>
+static sp_status send_weights(const sp_schwarz_setup *setup, size_t elements, size_t nodes,
+                              void **out) {
+  double *ordered = nullptr;
+  unsigned short *places = nullptr;
+  sp_status status = sp_allocate(elements, nodes * sizeof *ordered, "Schwarz", &ordered);
+  if (!status) status = sp_allocate(nodes, sizeof *places, "Schwarz", &places);
+  if (!status) {
+    sp_cuda_node_order(setup->space->numbering->order, places);
+    for (size_t e = 0; e < elements; e++)
+      for (size_t q = 0; q < nodes; q++)
+        ordered[e * nodes + q] = setup->weights[e * nodes + places[q]];
+    status = send<T>(elements * nodes, ordered, out);
+  }
+  free(ordered);
+  free(places);
+  return status;
+}
+
 template <class T> static sp_status build(const sp_schwarz_setup *setup, sp_device_schwarz *s) {
   const size_t elements = (size_t)setup->space->mesh->hexes->count;
   const size_t n = (size_t)setup->space->numbering->order + 1;
   SP_TRY(send<T>(elements * 3 * n * n, setup->basis, &s->basis));
   SP_TRY(send<T>(elements * 3 * n, setup->values, &s->values));
-  return send<T>(sp_space_dofs(setup->space), setup->weights, &s->weights);
+  return send_weights<T>(setup, elements, n * n * n, &s->weights);
 }
 
 sp_status sp_cuda_schwarz_create(sp_device *, const sp_schwarz_setup *setup,

@@ -83,19 +83,22 @@ static void add_lane(const sp_host_boxes *b, sp_lid element, const vec *u, int l
 void SP_HOST_BOXES(const sp_host_boxes *b, const sp_host_elements *share, const void *from,
                    void *to) {
   const size_t n = (size_t)b->n, points = n * n * n;
-  const real *r = from, *weights = b->weights;
+  const real *r = from;
   real *z = to;
   vec *u = share->work, *a = u + points;
   for (sp_lid first = share->first; first < share->last; first += LANES) {
     const size_t block = (size_t)first / LANES;
     const vec *basis = (const vec *)b->basis + block * 3 * n * n;
     const vec *values = (const vec *)b->values + block * 3 * n;
+    const vec *weights = (const vec *)b->weights + block * points;
     for (int l = 0; l < LANES; l++) {
       const sp_lid e = first + l < share->last ? first + l : share->last - 1;
       const sp_lid *nodes = &b->nodes[(size_t)e * points];
-      for (size_t p = 0; p < points; p++) u[p][l] = weights[nodes[p]] * r[nodes[p]];
+      for (size_t p = 0; p < points; p++) u[p][l] = r[nodes[p]];
     }
+    for (size_t p = 0; p < points; p++) u[p] *= weights[p];
     solve(b->n, basis, values, u, a);
+    for (size_t p = 0; p < points; p++) u[p] *= weights[p];
     for (int l = 0; l < LANES && first + l < share->last; l++) add_lane(b, first + l, u, l, z);
   }
 }

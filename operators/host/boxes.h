@@ -15,11 +15,11 @@ typedef struct sp_host_boxes {
   const sp_lid *nodes; /* [elements][n^3] */
   const void *basis;   /* [blocks][3][n][n][lanes] */
   const void *values;  /* [blocks][3][n][lanes] */
-  const void *weights; /* [local DOFs] */
+  const void *weights; /* [blocks][n^3][lanes] */
   sp_host_seams seams; /* seams between threads, with elements as items; none with one thread */
 } sp_host_boxes;
 
-/* z += sum over elements of R^T A_e^-1 R W r; sums at seams go into slots. The workspace is two
+/* z += sum over elements of R^T W A_e^-1 W R r; sums at seams go into slots. The workspace is two
  * arrays of a block, [n^3] vectors. The first element is the first one of a block. */
 typedef void sp_host_boxes_function(const sp_host_boxes *, const sp_host_elements *, const void *r,
                                     void *z);

@@ -121,7 +121,7 @@ static bool has_schwarz(const sp_memory_case *c, const sp_memory_level *l) {
 }
 
 /* A level that is smoothed: operator, sp_chebyshev with D^-1, r, d, product; sp_schwarz with 3 n
- * (n + 1) numbers per element, and weights. Level 0 shares the operator's lists. */
+ * (n + 1) numbers and n^3 weights per element. Level 0 shares the operator's lists. */
 static sp_memory smoothed_bytes(const sp_memory_case *c, int index) {
   const sp_memory_level *l = &c->levels[index];
   const sp_sizes *s = &l->sizes;
@@ -131,18 +131,17 @@ static sp_memory smoothed_bytes(const sp_memory_case *c, int index) {
   m = sum(m, arrays(c, 4, r * s->dofs));
   if (!has_schwarz(c, l)) return m;
   m.host += seam_bytes(c, s->elements, 1, n * n * n, r);
-  m = sum(m, arrays(c, 1, r * 3 * n * (n + 1) * s->elements));
-  return sum(m, arrays(c, 1, r * s->dofs));
+  return sum(m, arrays(c, 1, r * (3 * n * (n + 1) + n * n * n) * s->elements));
 }
 
 /* While a level is created: the diagonal and a start vector in double, two vectors of Lanczos'
- * method; for Schwarz five more in double, and per element bases and sp_separable in double. */
+ * method; for Schwarz four more in double, and per element bases, weights and sp_separable in double. */
 static sp_memory creation_bytes(const sp_memory_case *c, const sp_memory_level *l) {
   const sp_sizes *s = &l->sizes;
   const double n = l->order + 1;
   sp_memory m = arrays(c, 2, precision_bytes(c) * s->dofs);
   m.host += 16 * s->dofs;
-  if (has_schwarz(c, l)) m.host += 40 * s->dofs + s->elements * (24 * n * (n + 1) + 41);
+  if (has_schwarz(c, l)) m.host += 32 * s->dofs + s->elements * (24 * n * (n + 1) + 8 * n * n * n + 41);
   return m;
 }
 
