@@ -107,12 +107,14 @@ static sp_status settle(solve *s, double *rr, double *rz) {
 }
 
 static sp_status not_converged(const solve *s) {
-  const bool by_energy = s->options->criterion == SP_CG_ENERGY;
+  const bool by_energy = s->options->criterion == SP_CG_ENERGY && isfinite(s->result->error);
   return sp_fail(SP_ERR_NOT_CONVERGED,
-                 "not converged: %s %.3g after %lld iterations, the tolerance is %.3g",
+                 "not converged: %s %.3g after %lld iteration%s, the tolerance is %.3g%s",
                  by_energy ? "estimated error" : "relative residual",
                  by_energy ? s->result->error : s->result->relative,
-                 (long long)s->result->iterations, s->options->tolerance);
+                 (long long)s->result->iterations, s->result->iterations == 1 ? "" : "s",
+                 s->options->tolerance,
+                 by_energy || s->options->criterion == SP_CG_RESIDUAL ? "" : " on the error");
 }
 
 /* Check the limit of iterations and signals before the next iteration. All ranks decide alike. */
@@ -401,9 +403,23 @@ static sp_status look_at_residual(solve *s, double *before, bool *done) {
   return SP_OK;
 }
 
+/* *done = true if r is no more than the rounding of b - A x: then there is nothing to solve. It is
+ * looked at only if r is that small beside b. */
+static sp_status look_at_start(solve *s, bool *done) {
+  static const double SMALL = 1e-9;
+  double rounding;
+  *done = s->residual == 0;
+  if (*done || s->residual > SMALL * s->norm_b) return SP_OK;
+  SP_TRY(estimate_rounding(s, &rounding));
+  s->result->rounding = *done = s->rz <= rounding;
+  return SP_OK;
+}
+
 static sp_status iterate_until_true(solve *s) {
   double before = INFINITY;
-  for (bool done = s->residual == 0; !done;) {
+  bool done;
+  SP_TRY(look_at_start(s, &done));
+  while (!done) {
     SP_TRY(s->in_sweeps                            ? iterate_in_sweeps(s)
            : s->op->iterates && !s->preconditioner ? iterate_on_device(s)
                                                    : iterate(s));
@@ -465,7 +481,8 @@ sp_status sp_cg_solve(sp_operator *op, sp_preconditioner *preconditioner,
              .vectors = {.x = x, .r = r, .inverse_diagonal = inverse_diagonal},
              .result = result};
   *result = (sp_cg_result){0};
-  sp_energy_begin(options->tolerance, options->energy, &s.energy);
+  /* Diagonals have plateaus. */
+  sp_energy_begin(options->tolerance, options->energy, s.preconditioner ? 1 : 2, &s.energy);
   sp_status status = sp_agree(op->comm, create_vectors(&s));
   if (!status) {
     const moment start = look(&s);

@@ -8,8 +8,8 @@
  * back. */
 static const double CONTRACTION = 0.01, FALL = 1e-4;
 
-void sp_energy_begin(double tolerance, double before, sp_energy *energy) {
-  *energy = (sp_energy){.tolerance = tolerance, .sum = before, .error = INFINITY};
+void sp_energy_begin(double tolerance, double before, int in_a_row, sp_energy *energy) {
+  *energy = (sp_energy){.tolerance = tolerance, .sum = before, .in_a_row = in_a_row};
   sp_energy_restart(energy);
 }
 
@@ -21,6 +21,7 @@ void sp_energy_free(sp_energy *energy) {
 
 void sp_energy_restart(sp_energy *energy) {
   energy->count = 0;
+  energy->missing = -1;
   energy->error = INFINITY;
   energy->share = energy->tolerance * energy->tolerance / CONTRACTION;
 }
@@ -49,6 +50,11 @@ static double remaining_share(const sp_energy *energy) {
   return fmax(largest - 1, CONTRACTION);
 }
 
+/* How many steps in a row must meet the tolerance. */
+static int steps_needed(const sp_energy *energy, double remaining) {
+  return energy->in_a_row + (remaining < 1 ? 0 : 1 + (int)fmin(8, log2(remaining)));
+}
+
 double sp_energy_error(const sp_energy *energy) {
   if (energy->count < 2) return INFINITY;
   if (!(energy->sum > 0)) return 0;
@@ -60,13 +66,17 @@ sp_status sp_energy_add(sp_energy *energy, double step) {
   energy->steps[energy->count++] = step;
   energy->sum += step;
   energy->error = INFINITY;
-  if (energy->count < 2 || !(step <= energy->share * energy->sum)) return SP_OK;
-  energy->error = sp_energy_error(energy);
-  /* Estimate again at twice the step that would suffice now: the estimate may be smaller then. */
-  energy->share = 2 * energy->tolerance * energy->tolerance / remaining_share(energy);
+  if (energy->count >= 2 && step <= energy->share * energy->sum) {
+    const double remaining = remaining_share(energy);
+    energy->error = sqrt(remaining * step / energy->sum);
+    /* Estimate again at twice the step that would suffice now: the estimate may be smaller then. */
+    energy->share = 2 * energy->tolerance * energy->tolerance / remaining;
+    if (energy->missing < 0) energy->missing = steps_needed(energy, remaining);
+  }
+  energy->missing = energy->error <= energy->tolerance ? energy->missing - 1 : -1;
   return SP_OK;
 }
 
 bool sp_energy_is_met(const sp_energy *energy) {
-  return energy->error <= energy->tolerance;
+  return energy->missing == 0;
 }

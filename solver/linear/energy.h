@@ -12,7 +12,10 @@
  *     error^2 = max(S - 1, 0.01) delta_k                   for x_(k+1), the iterate after step k.
  *
  * The bound 0.01 says that no step is trusted to reduce the error by more than a factor of 10: the
- * first one may only have removed what a stiff row added. */
+ * first one may only have removed what a stiff row added. The tolerance must be met by `in_a_row`
+ * steps in a row, and if steps fall slowly (S - 1 >= 1), since they rise and fall then, by one more
+ * and another one for each doubling of S - 1, at most 9 more. An error that hides on a longer
+ * plateau remains unseen: a preconditioner whose quality depends on the mesh has plateaus. */
 #ifndef SP_SOLVER_LINEAR_ENERGY_H
 #define SP_SOLVER_LINEAR_ENERGY_H
 
@@ -26,12 +29,14 @@ typedef struct sp_energy {
   double sum;       /* of all steps since the start, plus `before` of sp_energy_begin */
   double share;     /* estimate only after a step of at most this share of `sum` */
   double error;     /* relative estimate for the current iterate; infinite until known */
+  int in_a_row;     /* steps that must meet the tolerance, at least 1 */
+  int missing;      /* steps in a row that must still meet the tolerance */
   double *steps;    /* delta since the last sp_energy_restart */
   size_t count, room;
 } sp_energy;
 
 /* Begin with a sum of `before`. The caller ends with sp_energy_free. Local. */
-void sp_energy_begin(double tolerance, double before, sp_energy *energy);
+void sp_energy_begin(double tolerance, double before, int in_a_row, sp_energy *energy);
 
 /* NULL-safe for a zeroed struct. Local. */
 void sp_energy_free(sp_energy *energy);
@@ -43,7 +48,7 @@ void sp_energy_restart(sp_energy *energy);
  * renew `share` unless the tolerance is met. Errors: SP_ERR_SYSTEM for memory. Local. */
 sp_status sp_energy_add(sp_energy *energy, double step);
 
-/* True if the estimated error meets the tolerance. Local. */
+/* True if the estimated error has met the tolerance often enough. Local. */
 bool sp_energy_is_met(const sp_energy *energy);
 
 /* Return the relative error after the last step, also if sp_energy_add did not estimate it;

@@ -135,16 +135,24 @@ static sp_status descend(finder *f, const double *inverse_diagonal) {
   return sp_agree(f->op->comm, backend->axpby(device, SP_DOUBLE, f->dofs, step, f->z, 1, f->x));
 }
 
-/* Set x = given, which is in f->host afterwards; z = given - (x before). */
-static sp_status replace(finder *f, const double *given, double *energy) {
+/* x = given, unless that is farther from the solution. With d = given - x and r = b - A x before,
+ * its energy is smaller by *gain = 2 d.r - d.A d. */
+static sp_status replace(finder *f, const double *given, double *gain) {
   const sp_backend *backend = f->op->backend;
   sp_device *device = f->op->device;
+  double dr, dad;
   for (size_t i = 0; i < f->dofs; i++) f->host[i] = f->system->setup.constrained[i] ? 0 : given[i];
   sp_status status = upload(f, f->z);
   if (!status) status = backend->axpby(device, SP_DOUBLE, f->dofs, -1, f->x, 1, f->z);
-  if (!status) status = sp_operator_apply(f->op, true, f->z, f->y);
-  SP_TRY(sp_operator_dot(f->op, f->z, f->y, status, energy));
-  return sp_agree(f->op->comm, upload(f, f->x));
+  if (!status) status = sp_operator_apply(f->op, true, f->x, f->y);
+  if (!status) status = backend->axpby(device, SP_DOUBLE, f->dofs, 1, f->b, -1, f->y);
+  SP_TRY(sp_operator_dot(f->op, f->z, f->y, status, &dr));
+  status = sp_operator_apply(f->op, true, f->z, f->y);
+  SP_TRY(sp_operator_dot(f->op, f->z, f->y, status, &dad));
+  *gain = 2 * dr - dad;
+  if (*gain > 0) return sp_agree(f->op->comm, upload(f, f->x));
+  *gain = 0;
+  return SP_OK;
 }
 
 sp_status sp_start_find(sp_system *system, const sp_preconditioner *preconditioner,

@@ -18,14 +18,15 @@
 /* Results of a start besides x. */
 typedef struct sp_start {
   double weight; /* the sum of 1_k.A 1_k */
-  double energy; /* for sp_cg_options: of x - x_start, if x is given; else 0 */
+  double energy; /* for sp_cg_options: by how much the given x is better than the start; else 0 */
 } sp_start;
 
 /* Fill x for a system with an operator. Parts in the null space of A get no constant. If a diagonal
  * is needed, it is the preconditioner's (NULL: none), else a new one. With `given`, an L-vector on
- * the host, x = given, 0 on Dirichlet DOFs, and start->energy is the energy of x minus the start
- * above; CG counts it in the norm of its steps. b, x, and the scratch vector y are on the device;
- * `host`, [local DOFs], is on the host. Errors: SP_ERR_SYSTEM. Collective. */
+ * the host, x = given, 0 on Dirichlet DOFs, if that is closer to the solution than the start above
+ * in the energy norm; start->energy then counts in the norm of CG's steps. b, x, and the scratch
+ * vector y are on the device; `host`, [local DOFs], is on the host. Errors: SP_ERR_SYSTEM.
+ * Collective. */
 sp_status sp_start_find(sp_system *system, const sp_preconditioner *preconditioner,
                         const double *given, const double *b, double *x, double *y, double *host,
                         sp_start *start);

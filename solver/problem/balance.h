@@ -42,6 +42,7 @@ typedef struct sp_balance {
   double source, absorbed; /* integrals of f and lambda u */
   double *flux;            /* [surfaces], integral of q; 0 for periodic ones */
   double imbalance;        /* source - removed - absorbed - sum of flux */
+  double data;    /* integrals of |f| and of the given fluxes' absolute values, by surface */
   double largest; /* absolute value of the largest of these terms, and the integral of |f| */
 } sp_balance;
 
@@ -60,8 +61,8 @@ sp_status sp_balance_compute(sp_balance *balance, const sp_problem *problem, con
                              const double *x, double *ax, double *scratch);
 
 /* Check that the balance closes as well as the solution was asked for: `explained` is the imbalance
- * that the tolerance allows, `rounding` the imbalance allowed if all terms are zero. Errors:
- * SP_ERR_NOT_CONVERGED. Local, with the same answer on all ranks. */
+ * that the tolerance allows, `rounding` that of the terms if no heat flows and no data ask for any.
+ * Errors: SP_ERR_NOT_CONVERGED. Local, with the same answer on all ranks. */
 sp_status sp_balance_check(const sp_balance *balance, double explained, double rounding);
 
 #endif

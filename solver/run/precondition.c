@@ -113,6 +113,11 @@ bool sp_precondition_leaves_one_sweep(const sp_config *config, const sp_precondi
  * which is to fit beside the entries: a condition number of 1e8, and 1e2 for sums. */
 static const double SINGLE_ROOM = 1e10;
 
+/* The largest entry of alpha or lambda over the smallest of kappa, up to which cycles in single
+ * precision stay definite. 4^3 elements, N = 2: alpha = 1e12, a ratio of 4e10, takes 7 iterations,
+ * and 1e13 breaks down. */
+static const double MOST_STIFF = 1e11;
+
 /* *fits: the entries of element matrices are far enough from the ends of single precision. kappa
  * has entries of the size of a length, lambda of a volume. Lengths alone are sp_multigrid_decide's.
  * Collective. */
@@ -125,16 +130,21 @@ static sp_status fits_single(const sp_operator_setup *s, bool *fits) {
   SP_TRY(sp_separable_extents(s->space->mesh, &extents));
   const double thin = extents.shortest * extents.shortest / extents.longest;
   const double wide = extents.longest * extents.longest / extents.shortest;
-  double most[2] = {0, 0}; /* the largest entry, and the inverse of the smallest on the diagonal */
+  /* The largest entry, the inverse of the smallest on the diagonal; the largest of alpha and
+   * lambda, the inverse of the smallest of kappa. */
+  double most[4] = {0, 0, 0, 0};
   for (size_t i = 0; i < count; i++) {
     const double kappa = s->kappa ? s->kappa[i] : 1;
     const double lambda = s->lambda * (s->lambda_values ? s->lambda_values[i] : 1);
     most[0] = fmax(most[0], fmax(kappa * wide, lambda * pow(extents.longest, 3)));
     most[1] = fmax(most[1], 1 / fmax(kappa * thin, lambda * pow(extents.shortest, 3)));
+    most[2] = fmax(most[2], lambda * pow(extents.longest, 3));
+    most[3] = fmax(most[3], 1 / (kappa * thin));
   }
-  for (sp_lid i = 0; i < s->diagonal_count; i++) most[0] = fmax(most[0], s->diagonal_values[i]);
-  MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_DOUBLE, MPI_MAX, s->space->platform->comm);
-  *fits = most[0] < FLT_MAX / SINGLE_ROOM && most[1] < 1 / (FLT_MIN * SINGLE_ROOM);
+  for (sp_lid i = 0; i < s->diagonal_count; i++) most[2] = fmax(most[2], s->diagonal_values[i]);
+  MPI_Allreduce(MPI_IN_PLACE, most, 4, MPI_DOUBLE, MPI_MAX, s->space->platform->comm);
+  *fits = fmax(most[0], most[2]) < FLT_MAX / SINGLE_ROOM && most[1] < 1 / (FLT_MIN * SINGLE_ROOM) &&
+          most[2] * most[3] < MOST_STIFF;
   return SP_OK;
 }
 

@@ -308,8 +308,10 @@ sp_status sp_report_results(sp_report *report, sp_profile *profile, const sp_cg_
   sp_record_real(record, "peak_memory_of_a_rank", largest, "B");
   sp_record_print(record, t,
                   "\n  iterations       {iterations:d}\n"
-                  "  residual         {absolute_residual:.3e}, relative {relative_residual:.3e}\n"
-                  "  error estimate   {error_estimate:.1e}, relative, in the energy norm\n");
+                  "  residual         {absolute_residual:.3e}, relative {relative_residual:.3e}\n");
+  if (isfinite(result->error))
+    sp_record_print(record, t,
+                    "  error estimate   {error_estimate:.1e}, relative, in the energy norm\n");
   if (result->rounding)
     sp_terminal_print(t, "  %-16s rounding hides what is left of the residual\n", "note");
   sp_record_print(record, t,
