@@ -27,7 +27,7 @@ SET_UP = ("mesh", "device", "numbering", "problem", "operator", "preconditioner"
 TOP = ("start", "case", *SET_UP, "solve", "solution", "errors", "probes", "results", "field", "log",
        "rest")
 NOT_ALL_OF = ("file (gmsh)", "parts (METIS)", "writing")  # the mesh, the field
-OF_SOLVE = ("matvec", "vectors", "precondition", "reductions", "rest of solve")
+OF_SOLVE = ("matvec", "vectors", "precondition", "residual", "reductions", "rest of solve")
 
 
 class Watched:
@@ -98,7 +98,7 @@ def watched(ranks):
           all(rows[phase][1][2] < 0.55 for phase in SET_UP if phase != "operator"), f"{run.name}: {run.lines}")
     for name in "errors", "field":
         check(f"  {name} ...".encode() in run.raw, f"{run.name}: no '{name}' in {run.raw!r}")
-    progress = re.findall(r"  iteration (\d+), relative residual \S+e-\d\d, (\S+) it/s(.*?)\r",
+    progress = re.findall(r"  iteration (\d+), (?:relative residual|error estimate) \S+e-\d\d, (\S+) it/s(.*?)\r",
                           run.raw.decode())
     estimates = [found[2] for found in progress if found[2]]
     check(len(progress) > 3 and len(estimates) > 1, f"{run.name}: progress {progress}")
