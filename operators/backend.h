@@ -27,7 +27,8 @@
  *
  * Precision: vectors and operators are double or single (operators/precision.h). A vector passed to
  * an operator or a space has the precision that the function is told or that the operator was
- * created with. CG works in double alone, so its vectors are double *. */
+ * created with. CG works in double alone, so its vectors are double *. Here vectors are addresses;
+ * numerics use sp_vector (operators/vector.h). */
 #ifndef SP_OPERATORS_BACKEND_H
 #define SP_OPERATORS_BACKEND_H
 
@@ -100,16 +101,11 @@ typedef struct sp_schwarz_setup {
   const double *weights;  /* W_e, [elements][n][n][n], 0 at constrained nodes */
 } sp_schwarz_setup;
 
-/* Vectors of a conjugate gradient iteration, in the backend's memory. `inverse_diagonal` is NULL
- * unless the preconditioner is a diagonal. `z` is what pass 1 makes the new direction from: r
- * itself, or with a preconditioner that is no diagonal z = B r, another vector. On copies all
- * vectors hold the owner's bits. The new direction goes to next_p, which is p itself on a backend
- * without two_directions, and another vector on one with them. ap belongs to the iteration: zero
- * before the first pass 1, then left to the passes. No others overlap. */
-typedef struct sp_cg_vectors {
+/* The arrays of sp_cg_vectors (operators/operator.h). */
+typedef struct sp_cg_arrays {
   double *x, *r, *z, *p, *next_p, *ap;
   const double *inverse_diagonal;
-} sp_cg_vectors;
+} sp_cg_arrays;
 
 /* The sums of a CG iteration in one sweep, over owned DOFs; v = A p. Without an inverse diagonal D,
  * the last three are the three before. */
@@ -337,11 +333,11 @@ typedef struct sp_backend {
   /* Pass 1: next_p = z + beta p, or with an inverse diagonal D^-1 z + beta p, where elements touch
    * it first; ap = Z^T A Z next_p with the sum over ranks; and this rank's part of p.Ap, the sum of
    * p_e^T A_e p_e and the diagonal's part, for `sums`. Collective among neighbours. */
-  sp_status (*direction)(sp_local_operator *local, double beta, const sp_cg_vectors *vectors);
+  sp_status (*direction)(sp_local_operator *local, double beta, const sp_cg_arrays *vectors);
 
   /* Pass 2: x += alpha p, r -= alpha ap, and r.r, r.D^-1 r over owned DOFs for `sums`; p is what
    * pass 1 made, next_p is not used. */
-  sp_status (*update)(sp_local_operator *local, double alpha, const sp_cg_vectors *vectors);
+  sp_status (*update)(sp_local_operator *local, double alpha, const sp_cg_arrays *vectors);
 
   /* This rank's sums of the last pass: after `direction`, sums[0] = p.Ap; after `update`, sums[0] =
    * r.r and sums[1] = r.D^-1 r. */
@@ -358,7 +354,7 @@ typedef struct sp_backend {
    * ranks; and this rank's sums. *seconds: of the vector updates and sums among elements. For
    * operators with one_sweep. Collective among neighbours. */
   sp_status (*sweep)(sp_local_operator *local, double alpha, double beta,
-                     const sp_cg_vectors *vectors, double sums[SP_CG_SUMS], double *seconds);
+                     const sp_cg_arrays *vectors, double sums[SP_CG_SUMS], double *seconds);
 
   /* ---- Optional: whole iterations without the host ---- */
 
@@ -367,7 +363,7 @@ typedef struct sp_backend {
    * a diagonal. *done is how many were begun; records has room for `count`. A backend may do fewer
    * than `count`. Afterwards vectors->p is the last direction. All ranks get the same records
    * except `seconds`. Collective. */
-  sp_status (*iterate)(sp_local_operator *local, sp_cg_vectors *vectors, const sp_cg_state *state,
+  sp_status (*iterate)(sp_local_operator *local, sp_cg_arrays *vectors, const sp_cg_state *state,
                        int count, sp_cg_record *records, int *done);
 } sp_backend;
 

@@ -62,16 +62,34 @@ void sp_operator_destroy(sp_operator **op) {
   *op = NULL;
 }
 
-sp_status sp_operator_apply(sp_operator *op, bool constrained, const void *x, void *y) {
-  return op->backend->apply(op->local, constrained, x, y);
+sp_status sp_operator_apply(sp_operator *op, bool constrained, const sp_vector *x, sp_vector *y) {
+  return op->backend->apply(op->local, constrained, x->data, y->data);
 }
 
-sp_status sp_operator_apply_step(sp_operator *op, const void *x, void *q,
-                                 const sp_correction *step) {
-  const sp_backend *b = op->backend;
-  if (b->apply_step) return b->apply_step(op->local, x, q, step);
-  const sp_status status = b->apply(op->local, true, x, q);
-  return sp_first_failure(status, b->correct(op->device, op->precision, (size_t)op->dofs, step));
+sp_status sp_operator_apply_step(sp_operator *op, const sp_vector *x, sp_vector *q,
+                                 const sp_smoothing *step) {
+  if (op->backend->apply_step) {
+    const sp_correction correction = sp_smoothing_correction(step);
+    return op->backend->apply_step(op->local, x->data, q->data, &correction);
+  }
+  const sp_status status = sp_operator_apply(op, true, x, q);
+  return sp_first_failure(status, sp_vector_correct(step));
+}
+
+static sp_cg_arrays arrays_of(const sp_cg_vectors *v) {
+  return (sp_cg_arrays){.x = v->x->data,
+                        .r = v->r->data,
+                        .z = v->z->data,
+                        .p = v->p->data,
+                        .next_p = v->next_p->data,
+                        .ap = v->ap->data,
+                        .inverse_diagonal = v->inverse_diagonal ? v->inverse_diagonal->data : NULL};
+}
+
+static void swap_directions(sp_cg_vectors *vectors) {
+  sp_vector *const direction = vectors->next_p;
+  vectors->next_p = vectors->p;
+  vectors->p = direction;
 }
 
 /* The same on all ranks, so it may come before what is collective. */
@@ -86,10 +104,9 @@ sp_status sp_operator_direction(sp_operator *op, double beta, sp_cg_vectors *vec
   SP_TRY(check_passes(op));
   const double waited = sp_exchange_waited(op->space->exchange);
   const double start = MPI_Wtime();
-  status = sp_first_failure(status, op->backend->direction(op->local, beta, vectors));
-  double *const direction = vectors->next_p;
-  vectors->next_p = vectors->p;
-  vectors->p = direction;
+  const sp_cg_arrays arrays = arrays_of(vectors);
+  status = sp_first_failure(status, op->backend->direction(op->local, beta, &arrays));
+  swap_directions(vectors);
   status = sp_first_failure(status, op->backend->sums(op->local, sums)); /* waits for the device */
   op->seconds = MPI_Wtime() - start;
   op->waited = sp_exchange_waited(op->space->exchange) - waited;
@@ -102,7 +119,8 @@ sp_status sp_operator_update(sp_operator *op, double alpha, const sp_cg_vectors 
                              double *rr, double *rz) {
   double sums[2] = {0};
   SP_TRY(check_passes(op));
-  sp_status status = op->backend->update(op->local, alpha, vectors);
+  const sp_cg_arrays arrays = arrays_of(vectors);
+  sp_status status = op->backend->update(op->local, alpha, &arrays);
   status = sp_first_failure(status, op->backend->sums(op->local, sums));
   SP_TRY(sp_reduction_sum(op->reduction, 2, sums, status));
   *rr = sums[0];
@@ -115,20 +133,28 @@ sp_status sp_operator_sweep(sp_operator *op, double alpha, double beta,
                             double sums[SP_CG_SUMS]) {
   const double waited = sp_exchange_waited(op->space->exchange);
   const double start = MPI_Wtime();
+  const sp_cg_arrays arrays = arrays_of(vectors);
   status = sp_first_failure(
-      status, op->backend->sweep(op->local, alpha, beta, vectors, sums, &op->updating));
+      status, op->backend->sweep(op->local, alpha, beta, &arrays, sums, &op->updating));
   op->seconds = MPI_Wtime() - start - op->updating;
   op->waited = sp_exchange_waited(op->space->exchange) - waited;
   return sp_reduction_sum(op->reduction, SP_CG_SUMS, sums, status);
 }
 
-sp_status sp_operator_dot(sp_operator *op, const void *x, const void *y, sp_status status,
+sp_status sp_operator_dot(sp_operator *op, const sp_vector *x, const sp_vector *y, sp_status status,
                           double *sum) {
   double mine = 0;
-  const size_t owned = (size_t)op->owned;
-  status =
-      sp_first_failure(status, op->backend->dot(op->device, op->precision, owned, x, y, &mine));
+  status = sp_first_failure(status, op->backend->dot(op->device, op->precision, (size_t)op->owned,
+                                                     x->data, y->data, &mine));
   SP_TRY(sp_reduction_sum(op->reduction, 1, &mine, status));
   *sum = mine;
   return SP_OK;
+}
+
+sp_status sp_operator_iterate(sp_operator *op, sp_cg_vectors *vectors, const sp_cg_state *state,
+                              int count, sp_cg_record *records, int *done) {
+  sp_cg_arrays arrays = arrays_of(vectors);
+  const sp_status status = op->backend->iterate(op->local, &arrays, state, count, records, done);
+  if (arrays.p != vectors->p->data) swap_directions(vectors);
+  return status;
 }

@@ -44,14 +44,25 @@ void sp_operator_destroy(sp_operator **op);
  * and so does y afterwards. Without `constrained`, A is the operator of the unconstrained space.
  * Returns this rank's failure, which the caller hands to the next reduction or to sp_agree.
  * Collective among neighbours. */
-sp_status sp_operator_apply(sp_operator *op, bool constrained, const void *x, void *y);
+sp_status sp_operator_apply(sp_operator *op, bool constrained, const sp_vector *x, sp_vector *y);
 
-/* q = A x with constrained A, then a step of Chebyshev's iteration, in which step->q is q
- * (sp_correction, operators/backend.h). x may also be step->d or step->x. q is scratch: zero before
- * its first use here or in sp_schwarz_step, of unspecified contents afterwards, and written by
- * nothing else. Returns and Collective as above. */
-sp_status sp_operator_apply_step(sp_operator *op, const void *x, void *q,
-                                 const sp_correction *step);
+/* q = A x with constrained A, then a step of Chebyshev's iteration, in which step->q is q. x may
+ * also be step->d or step->x. q is scratch: zero before its first use here or in sp_schwarz_step,
+ * of unspecified contents afterwards, and written by nothing else. Returns and Collective as above.
+ */
+sp_status sp_operator_apply_step(sp_operator *op, const sp_vector *x, sp_vector *q,
+                                 const sp_smoothing *step);
+
+/* Vectors of a conjugate gradient iteration, in double precision. `inverse_diagonal` is NULL unless
+ * the preconditioner is a diagonal. `z` is what pass 1 makes the new direction from: r itself, or
+ * with a preconditioner that is no diagonal z = B r, another vector. On copies all vectors hold the
+ * owner's bits. The new direction goes to next_p, which is p itself on a backend without
+ * two_directions, and another vector on one with them. ap belongs to the iteration: zero before the
+ * first pass 1, then left to the passes. No others overlap. */
+typedef struct sp_cg_vectors {
+  sp_vector *x, *r, *z, *p, *next_p, *ap;
+  const sp_vector *inverse_diagonal;
+} sp_cg_vectors;
 
 /* Pass 1 of a CG iteration: p = z + beta p (or D^-1 z + beta p), ap = A p, and *p_ap = p.Ap over
  * all ranks. On a backend with two_directions p and next_p change places. `status` is what this
@@ -74,8 +85,13 @@ sp_status sp_operator_sweep(sp_operator *op, double alpha, double beta,
                             double sums[SP_CG_SUMS]);
 
 /* *sum = x.y over the owned DOFs of all ranks; `status` as above. Collective. */
-sp_status sp_operator_dot(sp_operator *op, const void *x, const void *y, sp_status status,
+sp_status sp_operator_dot(sp_operator *op, const sp_vector *x, const sp_vector *y, sp_status status,
                           double *sum);
+
+/* Whole iterations, if op->iterates: sp_backend.iterate. The host has yet to agree on the status.
+ * Collective. */
+sp_status sp_operator_iterate(sp_operator *op, sp_cg_vectors *vectors, const sp_cg_state *state,
+                              int count, sp_cg_record *records, int *done);
 
 /* The diagonal of A for Jacobi's preconditioner, inverted: inverse[dofs] in host memory, zero on
  * constrained DOFs. Exact, except where an element meets itself across a period: there it is the

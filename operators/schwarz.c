@@ -10,7 +10,6 @@
 
 struct sp_schwarz {
   const sp_space *space;
-  sp_precision precision;
   sp_device_schwarz *on_device;
 };
 
@@ -400,7 +399,6 @@ sp_status sp_schwarz_create(const sp_operator *op, const sp_operator_setup *setu
   if (!status) {
     fill(b, inverse, &a);
     schwarz->space = space;
-    schwarz->precision = op->precision;
     const sp_schwarz_setup on_device = {.space = space,
                                         .local = op->local,
                                         .precision = op->precision,
@@ -427,15 +425,17 @@ void sp_schwarz_destroy(sp_schwarz **schwarz) {
   *schwarz = NULL;
 }
 
-sp_status sp_schwarz_apply(sp_schwarz *schwarz, const void *r, void *z) {
-  return schwarz->space->platform->backend->schwarz_apply(schwarz->on_device, r, z);
+sp_status sp_schwarz_apply(sp_schwarz *schwarz, const sp_vector *r, sp_vector *z) {
+  return schwarz->space->platform->backend->schwarz_apply(schwarz->on_device, r->data, z->data);
 }
 
-sp_status sp_schwarz_step(sp_schwarz *schwarz, const void *r, void *z, const sp_correction *step) {
-  const sp_platform *p = schwarz->space->platform;
-  if (p->backend->schwarz_step) return p->backend->schwarz_step(schwarz->on_device, r, z, step);
-  const sp_status status = p->backend->schwarz_apply(schwarz->on_device, r, z);
-  const sp_status corrected =
-      p->backend->correct(p->device, schwarz->precision, sp_space_dofs(schwarz->space), step);
-  return status ? status : corrected;
+sp_status sp_schwarz_step(sp_schwarz *schwarz, const sp_vector *r, sp_vector *z,
+                          const sp_smoothing *step) {
+  const sp_backend *backend = schwarz->space->platform->backend;
+  if (backend->schwarz_step) {
+    const sp_correction correction = sp_smoothing_correction(step);
+    return backend->schwarz_step(schwarz->on_device, r->data, z->data, &correction);
+  }
+  const sp_status status = sp_schwarz_apply(schwarz, r, z);
+  return sp_first_failure(status, sp_vector_correct(step));
 }

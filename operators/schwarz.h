@@ -31,13 +31,13 @@ sp_status sp_schwarz_create(const sp_operator *op, const sp_operator_setup *setu
 /* NULL-safe; sets *schwarz to NULL. Local. */
 void sp_schwarz_destroy(sp_schwarz **schwarz);
 
-/* z = S r on L-vectors of the operator's precision in the backend's memory, zero at constrained
- * DOFs; z is not r. Returns this rank's failure, for the next reduction. Collective among
- * neighbours. */
-sp_status sp_schwarz_apply(sp_schwarz *schwarz, const void *r, void *z);
+/* z = S r on L-vectors of the operator's precision, zero at constrained DOFs; z is not r. Returns
+ * this rank's failure, for the next reduction. Collective among neighbours. */
+sp_status sp_schwarz_apply(sp_schwarz *schwarz, const sp_vector *r, sp_vector *z);
 
 /* z = S r, then a step of Chebyshev's iteration from it: step->t is z, scratch as in
  * sp_operator_apply_step, and step->q is NULL. Collective among neighbours. */
-sp_status sp_schwarz_step(sp_schwarz *schwarz, const void *r, void *z, const sp_correction *step);
+sp_status sp_schwarz_step(sp_schwarz *schwarz, const sp_vector *r, sp_vector *z,
+                          const sp_smoothing *step);
 
 #endif

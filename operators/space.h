@@ -5,7 +5,7 @@
 #define SP_OPERATORS_SPACE_H
 
 #include "mesh/numbering.h"
-#include "operators/platform.h"
+#include "operators/vector.h"
 
 typedef struct sp_space {
   const sp_platform *platform; /* borrowed */
@@ -29,6 +29,12 @@ void sp_space_destroy(sp_space **space);
 /* Entries of an L-vector on this rank: owned DOFs and copies. Local. */
 static inline size_t sp_space_dofs(const sp_space *space) {
   return (size_t)space->numbering->local;
+}
+
+/* *out becomes an L-vector of zeros (operators/vector.h). Local. */
+static inline sp_status sp_space_vector(const sp_space *space, sp_precision precision,
+                                        sp_vector *out) {
+  return sp_vector_create(space->platform, precision, sp_space_dofs(space), out);
 }
 
 #endif

@@ -75,14 +75,12 @@ static sp_status subtract(void *context, void *none, size_t begin, size_t end) {
 }
 
 sp_status sp_system_lift(sp_system *system, const double *u_d, double *load, double *host,
-                         double *x, double *y) {
+                         sp_vector *x, sp_vector *y) {
   sp_operator *op = system->op;
-  const sp_backend *backend = op->backend;
-  const size_t dofs = (size_t)op->dofs;
   lifting l = {system->setup.constrained, host, load};
-  SP_TRY(sp_agree(op->comm, backend->upload(op->device, SP_DOUBLE, dofs, u_d, x)));
+  SP_TRY(sp_agree(op->comm, sp_vector_write(u_d, x)));
   sp_status status = sp_operator_apply(op, false, x, y);
-  if (!status) status = backend->download(op->device, SP_DOUBLE, dofs, y, host);
-  if (!status) status = sp_loop_over("lifting", dofs, 2, &l, subtract);
+  if (!status) status = sp_vector_read(y, host);
+  if (!status) status = sp_loop_over("lifting", (size_t)op->dofs, 2, &l, subtract);
   return sp_agree(op->comm, status);
 }

@@ -37,11 +37,9 @@ void sp_system_forget_coefficients(sp_system *system);
 /* Create the operator. Errors: those of sp_operator_create. Collective. */
 sp_status sp_system_build(sp_system *system);
 
-/* load -= A u_D, and 0 on Dirichlet DOFs. u_D has the Dirichlet values, and is zero elsewhere; load
- * and u_D are L-vectors on the host, `host` is scratch there, and x and y on the device.
- * Collective.
- */
+/* load -= A u_D, and 0 on Dirichlet DOFs. u_D has the Dirichlet values, and is zero elsewhere;
+ * load, u_D and the scratch `host` are [local DOFs]; x and y are scratch too. Collective. */
 sp_status sp_system_lift(sp_system *system, const double *u_d, double *load, double *host,
-                         double *x, double *y);
+                         sp_vector *x, sp_vector *y);
 
 #endif

@@ -54,10 +54,11 @@ void sp_transfer_destroy(sp_transfer **transfer) {
   *transfer = NULL;
 }
 
-sp_status sp_transfer_prolong(sp_transfer *transfer, const void *coarse, void *fine) {
-  return transfer->fine->platform->backend->prolong(transfer->on_device, coarse, fine);
+sp_status sp_transfer_prolong(sp_transfer *transfer, const sp_vector *coarse, sp_vector *fine) {
+  return transfer->fine->platform->backend->prolong(transfer->on_device, coarse->data, fine->data);
 }
 
-sp_status sp_transfer_restrict(sp_transfer *transfer, const void *fine, void *coarse) {
-  return transfer->fine->platform->backend->restrict_residual(transfer->on_device, fine, coarse);
+sp_status sp_transfer_restrict(sp_transfer *transfer, const sp_vector *fine, sp_vector *coarse) {
+  return transfer->fine->platform->backend->restrict_residual(transfer->on_device, fine->data,
+                                                              coarse->data);
 }

@@ -27,9 +27,9 @@ sp_status sp_transfer_create(const sp_operator *fine, const sp_space *coarse,
 /* NULL-safe; sets *transfer to NULL. Local. */
 void sp_transfer_destroy(sp_transfer **transfer);
 
-/* The two operations above, on vectors of the transfer's precision in the backend's memory. Return
+/* The two operations above, on L-vectors of the transfer's precision. Return
  * this rank's failure, for the next reduction. Local, and Collective among neighbours. */
-sp_status sp_transfer_prolong(sp_transfer *transfer, const void *coarse, void *fine);
-sp_status sp_transfer_restrict(sp_transfer *transfer, const void *fine, void *coarse);
+sp_status sp_transfer_prolong(sp_transfer *transfer, const sp_vector *coarse, sp_vector *fine);
+sp_status sp_transfer_restrict(sp_transfer *transfer, const sp_vector *fine, sp_vector *coarse);
 
 #endif

@@ -91,8 +91,8 @@ static sp_status run_plan(study *s, const sp_bench_plan *plan, sp_bench_file *fi
 static sp_status measure_gpu(const sp_bench_clock *clock, sp_bench_provenance *provenance) {
   provenance->gpu = true;
   provenance->properties = clock->gpu;
-  SP_TRY(sp_gpu_measure_shared(clock->device, &provenance->shared_bandwidth));
-  return sp_gpu_measure_fp64(clock->device, &provenance->fp64_rate);
+  SP_TRY(sp_gpu_measure_shared(clock->platform->device, &provenance->shared_bandwidth));
+  return sp_gpu_measure_fp64(clock->platform->device, &provenance->fp64_rate);
 }
 
 static void print_head(const sp_bench_provenance *p, sp_terminal *terminal) {
@@ -120,7 +120,7 @@ static sp_status run_study(study *s, const sp_bench_options *o, sp_bench_provena
   const sp_bench_clock *clock = &s->clock;
   const bool gpu = clock->stamps != NULL;
   const sp_bench_target target = {.gpu = gpu,
-                                  .single_operators = clock->backend->single_operators,
+                                  .single_operators = clock->platform->backend->single_operators,
                                   .warm_cache = clock->warm_cache};
   sp_bench_plan plan = {0};
   sp_bench_file *file = NULL, *earlier = NULL;

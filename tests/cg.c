@@ -167,10 +167,10 @@ static void check_ends(system_t *s) {
   double *entry = &s->inverse_diagonal[s->op->owned / 2];
   const double diagonal = *entry;
   if (rank == 0) *entry = NAN;
-  double *with_nan = bench_upload(s->bench, (size_t)s->op->dofs, s->inverse_diagonal);
-  sp_preconditioner broken = {.name = "broken", .inverse_diagonal = with_nan};
+  sp_vector with_nan = bench_upload(s->bench, (size_t)s->op->dofs, s->inverse_diagonal);
+  sp_preconditioner broken = {.name = "broken", .inverse_diagonal = &with_nan};
   CHECK(solve(s, &broken, &options, &result) == SP_ERR_BREAKDOWN, "NaN in the diagonal");
-  s->bench->backend->vector_destroy(s->bench->device, &with_nan);
+  sp_vector_destroy(&with_nan);
   *entry = diagonal;
 
   reset(s);
@@ -246,17 +246,17 @@ static void check_jacobi_applied(system_t *s) {
   char text[32];
   for (size_t i = 0; i < n; i++) z[i] = NAN;
   reset(s);
-  double *r = bench_upload(s->bench, n, s->b), *device_z = bench_upload(s->bench, n, z);
-  CHECK(jacobi->apply(jacobi, 1, r, device_z) == SP_OK, "%s", sp_error_message());
-  bench_download(s->bench, n, device_z, z);
-  bench_download(s->bench, n, jacobi->inverse_diagonal, inverse);
+  sp_vector r = bench_upload(s->bench, n, s->b), on_z = bench_upload(s->bench, n, z);
+  CHECK(jacobi->apply(jacobi, 1, &r, &on_z) == SP_OK, "%s", sp_error_message());
+  bench_download(&on_z, z);
+  bench_download(jacobi->inverse_diagonal, inverse);
   CHECK(memcmp(inverse, s->inverse_diagonal, n * sizeof *inverse) == 0, "another diagonal");
   for (size_t i = 0; i < n; i++)
     CHECK(z[i] == inverse[i] * s->b[i], "z[%zu] is %g, not %g", i, z[i], inverse[i] * s->b[i]);
   jacobi->describe(jacobi, sizeof text, text);
   CHECK(!strcmp(jacobi->name, "jacobi") && text[0] == '\0', "%s: %s", jacobi->name, text);
-  s->bench->backend->vector_destroy(s->bench->device, &r);
-  s->bench->backend->vector_destroy(s->bench->device, &device_z);
+  sp_vector_destroy(&r);
+  sp_vector_destroy(&on_z);
   free(z);
   free(inverse);
 }
@@ -414,19 +414,20 @@ static void check_sweep(system_t *s, sp_operator *op, const double *inverse) {
     want_r[i] = r[i] - ALPHA * ap[i];
     want_p[i] = (inverse ? inverse[i] : 1) * want_r[i] + BETA * p[i];
   }
-  double *on_device[4], sums[SP_CG_SUMS], *device_inverse = NULL;
-  for (int v = 0; v < 4; v++) on_device[v] = bench_upload(b, n, &all[(size_t)v * n]);
-  if (inverse) device_inverse = bench_upload(b, n, inverse);
-  const sp_cg_vectors vectors = {.x = on_device[0],
-                                 .r = on_device[1],
-                                 .z = on_device[1],
-                                 .p = on_device[2],
-                                 .next_p = on_device[2],
-                                 .ap = on_device[3],
-                                 .inverse_diagonal = device_inverse};
+  sp_vector on[4], on_inverse = {0};
+  double sums[SP_CG_SUMS];
+  for (int v = 0; v < 4; v++) on[v] = bench_upload(b, n, &all[(size_t)v * n]);
+  if (inverse) on_inverse = bench_upload(b, n, inverse);
+  const sp_cg_vectors vectors = {.x = &on[0],
+                                 .r = &on[1],
+                                 .z = &on[1],
+                                 .p = &on[2],
+                                 .next_p = &on[2],
+                                 .ap = &on[3],
+                                 .inverse_diagonal = inverse ? &on_inverse : NULL};
   CHECK(sp_operator_sweep(op, ALPHA, BETA, &vectors, SP_OK, sums) == SP_OK, "%s",
         sp_error_message());
-  for (int v = 0; v < 4; v++) bench_download(b, n, on_device[v], &all[(size_t)v * n]);
+  for (int v = 0; v < 4; v++) bench_download(&on[v], &all[(size_t)v * n]);
   for (size_t i = 0; i < n; i++) { /* a few roundings of numbers up to 2, D^-1 of any size */
     const double scale = 1 + (inverse ? inverse[i] : 0);
     CHECK_CLOSE(x[i], want_x[i], 4 * DBL_EPSILON);
@@ -450,8 +451,8 @@ static void check_sweep(system_t *s, sp_operator *op, const double *inverse) {
     CHECK(fabs(sums[t] - sum) <= allowed, "sum %d is %.17g, not %.17g (%.3g)", t, sums[t], sum,
           allowed);
   }
-  for (int v = 0; v < 4; v++) b->backend->vector_destroy(b->device, &on_device[v]);
-  b->backend->vector_destroy(b->device, &device_inverse);
+  for (int v = 0; v < 4; v++) sp_vector_destroy(&on[v]);
+  sp_vector_destroy(&on_inverse);
   free(all);
 }
 
@@ -513,8 +514,8 @@ static void check_energy(system_t *s) {
       CHECK(result.error <= options.tolerance, "stops at an estimate of %g, not %g", result.error,
             options.tolerance);
       CHECK(error <= 4 * result.error + 1e-13, "error %g is estimated as %g", error, result.error);
-      CHECK(fabs(result.energy - norm_x) <= 1e-10 * norm_x, "CG has added %g, not %g", result.energy,
-            norm_x);
+      CHECK(fabs(result.energy - norm_x) <= 1e-10 * norm_x, "CG has added %g, not %g",
+            result.energy, norm_x);
     }
   free(exact);
 }
@@ -535,17 +536,17 @@ static void check_true_residual(system_t *s) {
     for (sp_lid i = 0; i < s->op->dofs; i++)
       if (!s->constrained[i])
         s->x[i] = FAR * random_value(9, sp_numbering_global(s->space->numbering, i));
-    double *b = bench_upload(bn, n, s->b), *x = bench_upload(bn, n, s->x);
-    double *r = bench_upload(bn, n, s->b);
-    CHECK(sp_cg_solve(s->op, s->by[JACOBI], &options, false, b, x, r, &result) == SP_OK, "%s",
+    sp_vector b = bench_upload(bn, n, s->b), x = bench_upload(bn, n, s->x);
+    sp_vector r = bench_upload(bn, n, s->b);
+    CHECK(sp_cg_solve(s->op, s->by[JACOBI], &options, false, &b, &x, &r, &result) == SP_OK, "%s",
           sp_error_message());
-    bench_download(bn, n, x, s->x);
+    bench_download(&x, s->x);
     CHECK(result.restarts >= 1, "no restart from the true residual");
     CHECK_CLOSE(true_residual(s), result.relative, 1e-14);
     CHECK(result.relative <= 1e-11, "the residual is %g", result.relative);
-    bn->backend->vector_destroy(bn->device, &b);
-    bn->backend->vector_destroy(bn->device, &x);
-    bn->backend->vector_destroy(bn->device, &r);
+    sp_vector_destroy(&b);
+    sp_vector_destroy(&x);
+    sp_vector_destroy(&r);
   }
 }
 

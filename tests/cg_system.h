@@ -37,10 +37,9 @@ typedef enum fault { NO_FAULT, NEGATIVE, ZERO, NOT_A_NUMBER, FAILURE } fault;
 /* z = D^-1 r by `apply`, like a preconditioner that is no diagonal. */
 typedef struct applied {
   sp_preconditioner base;
-  const bench *bench;
-  size_t dofs;
-  double *inverse_diagonal; /* on the device */
-  int applications;         /* since the last applied_reset */
+  MPI_Comm comm;
+  sp_vector inverse_diagonal;
+  int applications; /* since the last applied_reset */
   fault fault;
   int fault_at; /* the application, counted from zero, that has it */
 } applied;
@@ -51,23 +50,22 @@ static inline void require(sp_status status) {
   if (status) MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-static sp_status applied_apply(sp_preconditioner *self, double norm, const double *r, double *z) {
+static sp_status applied_apply(sp_preconditioner *self, double norm, const sp_vector *r,
+                               sp_vector *z) {
   (void)norm;
   applied *a = (applied *)self;
-  const sp_backend *backend = a->bench->backend;
-  sp_device *device = a->bench->device;
   int rank, size;
-  MPI_Comm_rank(a->bench->comm, &rank);
-  MPI_Comm_size(a->bench->comm, &size);
+  MPI_Comm_rank(a->comm, &rank);
+  MPI_Comm_size(a->comm, &size);
   const bool last = rank == size - 1;
-  SP_TRY(backend->multiply(device, SP_DOUBLE, a->dofs, a->inverse_diagonal, r, z));
+  SP_TRY(sp_vector_multiply(&a->inverse_diagonal, r, z));
   switch (a->applications++ == a->fault_at ? a->fault : NO_FAULT) {
   case NEGATIVE:
-    return backend->axpby(device, SP_DOUBLE, a->dofs, 0, r, -1, z);
+    return sp_vector_axpby(0, r, -1, z);
   case ZERO:
-    return backend->axpby(device, SP_DOUBLE, a->dofs, 0, r, 0, z);
+    return sp_vector_axpby(0, r, 0, z);
   case NOT_A_NUMBER:
-    return last ? backend->axpby(device, SP_DOUBLE, a->dofs, NAN, r, 0, z) : SP_OK;
+    return last ? sp_vector_axpby(NAN, r, 0, z) : SP_OK;
   case FAILURE:
     return last ? sp_fail(SP_ERR_SYSTEM, "rank %d cannot precondition", rank) : SP_OK;
   case NO_FAULT:
@@ -78,7 +76,7 @@ static sp_status applied_apply(sp_preconditioner *self, double norm, const doubl
 
 static void applied_destroy(sp_preconditioner *self) {
   applied *a = (applied *)self;
-  a->bench->backend->vector_destroy(a->bench->device, &a->inverse_diagonal);
+  sp_vector_destroy(&a->inverse_diagonal);
   free(a);
 }
 
@@ -93,8 +91,7 @@ static inline sp_preconditioner *applied_create(const system_t *s) {
                           .apply = applied_apply,
                           .destroy = applied_destroy,
                           .describe = applied_describe},
-                 .bench = s->bench,
-                 .dofs = (size_t)s->op->dofs,
+                 .comm = s->bench->comm,
                  .inverse_diagonal =
                      bench_upload(s->bench, (size_t)s->op->dofs, s->inverse_diagonal)};
   return &a->base;
@@ -176,14 +173,14 @@ static inline sp_status solve(system_t *s, sp_preconditioner *preconditioner,
                               const sp_cg_options *options, sp_cg_result *result) {
   const bench *bn = s->bench;
   const size_t n = (size_t)s->op->dofs;
-  double *b = bench_upload(bn, n, s->b), *x = bench_upload(bn, n, s->x);
-  double *r = bench_upload(bn, n, s->b);
-  const sp_status status = sp_cg_solve(s->op, preconditioner, options, true, b, x, r, result);
-  bench_download(bn, n, x, s->x);
-  bench_download(bn, n, r, s->b);
-  bn->backend->vector_destroy(bn->device, &r);
-  bn->backend->vector_destroy(bn->device, &b);
-  bn->backend->vector_destroy(bn->device, &x);
+  sp_vector b = bench_upload(bn, n, s->b), x = bench_upload(bn, n, s->x);
+  sp_vector r = bench_upload(bn, n, s->b);
+  const sp_status status = sp_cg_solve(s->op, preconditioner, options, true, &b, &x, &r, result);
+  bench_download(&x, s->x);
+  bench_download(&r, s->b);
+  sp_vector_destroy(&r);
+  sp_vector_destroy(&b);
+  sp_vector_destroy(&x);
   return status;
 }
 
@@ -212,23 +209,35 @@ static inline double true_residual(system_t *s) {
 
 static sp_operator *iterated;
 
-static inline sp_status iterate(sp_local_operator *local, sp_cg_vectors *vectors,
+/* A vector at an array of the table. */
+static inline sp_vector at(const void *array) {
+  return (sp_vector){.platform = iterated->space->platform,
+                     .count = (size_t)iterated->dofs,
+                     .data = (void *)array};
+}
+
+static inline sp_status iterate(sp_local_operator *local, sp_cg_arrays *arrays,
                                 const sp_cg_state *state, int count, sp_cg_record *records,
                                 int *done) {
   double beta = state->beta, rz = state->rz, energy = state->energy;
+  sp_vector x = at(arrays->x), r = at(arrays->r), z = at(arrays->z), p = at(arrays->p);
+  sp_vector next_p = at(arrays->next_p), ap = at(arrays->ap), d = at(arrays->inverse_diagonal);
+  sp_cg_vectors vectors = {&x, &r, &z, &p, &next_p, &ap, d.data ? &d : NULL};
   CHECK(local == iterated->local && count >= 1 && count <= SP_CG_BATCH, "%d iterations", count);
   for (*done = 0; *done < count && *done < 7;) {
     sp_cg_record *made = &records[(*done)++];
-    require(sp_operator_direction(iterated, beta, vectors, SP_OK, &made->p_ap));
+    require(sp_operator_direction(iterated, beta, &vectors, SP_OK, &made->p_ap));
     made->seconds = iterated->seconds;
     if (!(made->p_ap > 0) || isinf(made->p_ap)) break;
-    require(sp_operator_update(iterated, rz / made->p_ap, vectors, &made->rr, &made->rz));
+    require(sp_operator_update(iterated, rz / made->p_ap, &vectors, &made->rr, &made->rz));
     const double step = rz / made->p_ap * rz;
     energy += step;
     beta = made->rz / rz;
     rz = made->rz;
     if (!(made->rr > state->target) || isinf(made->rr) || step <= state->share * energy) break;
   }
+  arrays->p = vectors.p->data;
+  arrays->next_p = vectors.next_p->data;
   return SP_OK;
 }
 

@@ -43,15 +43,10 @@ static void check_product(const bench *b, const sp_operator_setup *setup,
   const sp_space *space = setup->space;
   const size_t dofs = sp_space_dofs(space);
   double *x = allocate(dofs, sizeof *x), *y = allocate(dofs, sizeof *y);
-  void *device_x, *device_y;
   for (size_t d = 0; d < dofs; d++)
     x[d] = random_number(SEED, sp_numbering_global(space->numbering, (sp_lid)d));
   sp_operator *op = bench_operator(setup);
-  CHECK(!b->backend->vector_create(b->device, SP_DOUBLE, dofs, &device_x), "x");
-  CHECK(!b->backend->vector_create(b->device, SP_DOUBLE, dofs, &device_y), "y");
-  CHECK(!b->backend->upload(b->device, SP_DOUBLE, dofs, x, device_x), "upload");
-  CHECK(!sp_operator_apply(op, true, device_x, device_y), "apply");
-  CHECK(!b->backend->download(b->device, SP_DOUBLE, dofs, device_y, y), "download");
+  bench_apply(b, op, true, x, y);
   double *all = all_rows(space, rows, x);
   int count = 0;
   for (sp_lid d = 0; d < space->numbering->owned; d++) {
@@ -64,8 +59,6 @@ static void check_product(const bench *b, const sp_operator_setup *setup,
     CHECK_CLOSE(sum, y[d], 128 * DBL_EPSILON * size);
   }
   CHECK(count == rows->count, "%d of %d rows", count, rows->count);
-  b->backend->vector_destroy(b->device, &device_x);
-  b->backend->vector_destroy(b->device, &device_y);
   sp_operator_destroy(&op);
   free(all);
   free(x);

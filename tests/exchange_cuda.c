@@ -76,16 +76,14 @@ static bool apply_by(const bench *b, const deformed_box *box, const bool *mask, 
     bench_apply(b, op, true, before, o->y); /* input and output must differ */
   }
   for (size_t i = 0; i < n; i++) CHECK(isfinite(o->y[i]), "y[%zu] is %g", i, o->y[i]);
-  sp_cg_vectors vectors = {.x = bench_upload(b, n, zero),
-                           .r = bench_upload(b, n, x),
-                           .p = bench_upload(b, n, zero),
-                           .next_p = bench_upload(b, n, zero),
-                           .ap = bench_upload(b, n, zero)};
-  vectors.z = vectors.r;
+  sp_vector on_x = bench_upload(b, n, zero), r = bench_upload(b, n, x),
+            p = bench_upload(b, n, zero);
+  sp_vector next_p = bench_upload(b, n, zero), ap = bench_upload(b, n, zero);
+  sp_cg_vectors vectors = {.x = &on_x, .r = &r, .z = &r, .p = &p, .next_p = &next_p, .ap = &ap};
   CHECK(sp_operator_direction(op, 0, &vectors, SP_OK, &o->p_ap) == SP_OK, "%s", sp_error_message());
-  bench_download(b, n, vectors.ap, o->ap);
-  double **const all[] = {&vectors.x, &vectors.r, &vectors.p, &vectors.next_p, &vectors.ap};
-  for (int v = 0; v < 5; v++) b->backend->vector_destroy(b->device, all[v]);
+  bench_download(&ap, o->ap);
+  sp_vector *const all[] = {&on_x, &r, &p, &next_p, &ap};
+  for (int v = 0; v < 5; v++) sp_vector_destroy(all[v]);
   free(zero);
   int rank;
   MPI_Comm_rank(b->comm, &rank);

@@ -24,13 +24,13 @@ static double *random_numbers(sp_precision precision, int seed, int count) {
   return values;
 }
 
-static void *send(sp_precision precision, int count, const double *values) {
+static sp_vector send(sp_precision precision, int count, const double *values) {
   return bench_upload_as(&tested, precision, (size_t)count, values);
 }
 
-static void fetch(sp_precision precision, int count, void *vector, double *values) {
-  bench_download_as(&tested, precision, (size_t)count, vector, values);
-  tested.backend->vector_destroy(tested.device, &vector);
+static void fetch(sp_vector *vector, double *values) {
+  bench_download(vector, values);
+  sp_vector_destroy(vector);
 }
 
 /* ---- Products ---- */
@@ -61,13 +61,13 @@ static void check_product(sp_precision precision, const sp_csr *m, sp_device_mat
                           double a, double b, bool in_place) {
   double *x = random_numbers(precision, 2, m->columns), *z = random_numbers(precision, 3, m->rows);
   double *y = random_numbers(precision, 4, m->rows);
-  void *on_x = send(precision, m->columns, x), *on_z = send(precision, m->rows, z);
-  void *on_y = send(precision, m->rows, y);
-  require(tested.backend->matrix_apply(matrix, a, on_x, b, b == 0 ? NULL : on_z,
-                                       in_place ? on_z : on_y));
-  fetch(precision, m->rows, on_y, y);
+  sp_vector on_x = send(precision, m->columns, x), on_z = send(precision, m->rows, z);
+  sp_vector on_y = send(precision, m->rows, y);
+  require(tested.backend->matrix_apply(matrix, a, on_x.data, b, b == 0 ? NULL : on_z.data,
+                                       in_place ? on_z.data : on_y.data));
+  fetch(&on_y, y);
   double *got_z = test_allocate((size_t)m->rows + 1, sizeof *got_z);
-  fetch(precision, m->rows, on_z, got_z);
+  fetch(&on_z, got_z);
   const double *got = in_place ? got_z : y, epsilon = bench_epsilon(precision);
   int wrong = 0;
   for (int i = 0; i < m->rows; i++) {
@@ -84,7 +84,7 @@ static void check_product(sp_precision precision, const sp_csr *m, sp_device_mat
   }
   CHECK(wrong == 0, "%d by %d, precision %d, a = %g, b = %g: %d rows are wrong", m->rows,
         m->columns, precision, a, b, wrong);
-  tested.backend->vector_destroy(tested.device, &on_x);
+  sp_vector_destroy(&on_x);
   free(x);
   free(y);
   free(z);
@@ -138,21 +138,21 @@ static void check_inverse(sp_precision precision, int rows) {
   require(tested.backend->inverse_create(tested.device, precision, &m, &inverse));
   double *x = random_numbers(precision, 5, rows), *y = random_numbers(precision, 6, rows);
   double *got_x = random_numbers(precision, 7, rows), *got_y = random_numbers(precision, 8, rows);
-  void *on_x = send(precision, rows, x), *on_y = send(precision, rows, y);
-  void *product = send(precision, rows, got_x), *result = send(precision, rows, got_y);
-  require(tested.backend->matrix_apply(matrix, 1, on_x, 0, NULL, product));
-  require(tested.backend->matrix_apply(inverse, 1, product, 0, NULL, result));
-  fetch(precision, rows, result, got_x);
+  sp_vector on_x = send(precision, rows, x), on_y = send(precision, rows, y);
+  sp_vector product = send(precision, rows, got_x), result = send(precision, rows, got_y);
+  require(tested.backend->matrix_apply(matrix, 1, on_x.data, 0, NULL, product.data));
+  require(tested.backend->matrix_apply(inverse, 1, product.data, 0, NULL, result.data));
+  fetch(&result, got_x);
   const double tolerance = 16 * sqrt(rows + 1) * condition * bench_epsilon(precision);
   double error = 0;
   for (int i = 0; i < rows; i++) error = fmax(error, fabs(got_x[i] - x[i]));
   CHECK(error <= tolerance, "%d rows, precision %d: M^-1 M x is off by %g", rows, precision, error);
 
   result = send(precision, rows, got_y);
-  require(tested.backend->matrix_apply(inverse, 1, on_x, 0, NULL, product));
-  require(tested.backend->matrix_apply(inverse, 1, on_y, 0, NULL, result));
-  fetch(precision, rows, product, got_x);
-  fetch(precision, rows, result, got_y);
+  require(tested.backend->matrix_apply(inverse, 1, on_x.data, 0, NULL, product.data));
+  require(tested.backend->matrix_apply(inverse, 1, on_y.data, 0, NULL, result.data));
+  fetch(&product, got_x);
+  fetch(&result, got_y);
   double left = 0, right = 0, size = 0;
   for (int i = 0; i < rows; i++) {
     left += y[i] * got_x[i];
@@ -161,8 +161,8 @@ static void check_inverse(sp_precision precision, int rows) {
   }
   CHECK(fabs(left - right) <= rows * bench_epsilon(precision) * size,
         "%d rows, precision %d: y.M^-1 x = %.17g, x.M^-1 y = %.17g", rows, precision, left, right);
-  tested.backend->vector_destroy(tested.device, &on_x);
-  tested.backend->vector_destroy(tested.device, &on_y);
+  sp_vector_destroy(&on_x);
+  sp_vector_destroy(&on_y);
   tested.backend->matrix_destroy(&matrix);
   tested.backend->matrix_destroy(&inverse);
   free_matrix(&m);
@@ -180,17 +180,16 @@ static void check_recording(void) {
   double *x = random_numbers(SP_DOUBLE, 9, N), *y = random_numbers(SP_DOUBLE, 10, N);
   double *got = random_numbers(SP_DOUBLE, 11, N);
   const sp_backend *b = tested.backend;
-  void *on_x = send(SP_DOUBLE, N, x), *on_y = send(SP_DOUBLE, N, y);
+  sp_vector on_x = send(SP_DOUBLE, N, x), on_y = send(SP_DOUBLE, N, y);
   sp_recording *recording;
   require(b->record(tested.device));
-  require(b->end_recording(tested.device, b->axpby(tested.device, SP_DOUBLE, N, 2, on_x, 1, on_y),
-                           &recording));
-  bench_download_as(&tested, SP_DOUBLE, N, on_y, got);
+  require(b->end_recording(tested.device, sp_vector_axpby(2, &on_x, 1, &on_y), &recording));
+  bench_download(&on_y, got);
   double error = 0;
   for (int i = 0; i < N; i++) error = fmax(error, fabs(got[i] - y[i]));
   CHECK(error == 0, "recorded work was done");
   for (int time = 0; time < TIMES; time++) require(b->replay(recording));
-  fetch(SP_DOUBLE, N, on_y, got);
+  fetch(&on_y, got);
   for (int i = 0; i < N; i++) error = fmax(error, fabs(got[i] - (y[i] + 2 * TIMES * x[i])));
   CHECK(error <= 16 * TIMES * DBL_EPSILON, "replayed work is off by %g", error);
   b->recording_destroy(&recording);
@@ -201,7 +200,7 @@ static void check_recording(void) {
       b->end_recording(tested.device, sp_fail(SP_ERR_BREAKDOWN, "while recording"), &recording);
   CHECK(status == SP_ERR_BREAKDOWN && recording == NULL, "a failure while recording: %d", status);
   require(b->finish(tested.device));
-  b->vector_destroy(tested.device, &on_x);
+  sp_vector_destroy(&on_x);
   free(x);
   free(y);
   free(got);

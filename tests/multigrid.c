@@ -35,27 +35,8 @@ static void fill_polynomial(const sp_space *space, int degree, double *values) {
   free(xyz);
 }
 
-/* Upload in the given precision. */
-static void *send(sp_precision precision, size_t count, const double *values) {
-  double *full = bench_upload(&tested, count, values);
-  void *vector = NULL;
-  const sp_backend *b = tested.platform.backend;
-  sp_device *device = tested.platform.device;
-  require(b->vector_create(device, precision, count, &vector));
-  require(b->convert(device, count, 1, SP_DOUBLE, full, precision, vector));
-  require(b->finish(device));
-  b->vector_destroy(device, &full);
-  return vector;
-}
-
-static void fetch(sp_precision precision, size_t count, const void *vector, double *values) {
-  const sp_backend *b = tested.platform.backend;
-  sp_device *device = tested.platform.device;
-  double *full = NULL;
-  require(b->vector_create(device, SP_DOUBLE, count, &full));
-  require(b->convert(device, count, 1, precision, vector, SP_DOUBLE, full));
-  bench_download(&tested, count, full, values);
-  b->vector_destroy(device, &full);
+static sp_vector send(sp_precision precision, size_t count, const double *values) {
+  return bench_upload_as(&tested, precision, count, values);
 }
 
 static double dot_owned(const sp_space *space, const double *a, const double *b) {
@@ -83,17 +64,15 @@ static void check_transfer(const sp_mesh *mesh, int fine_order, int coarse_order
   const size_t nf = sp_space_dofs(fine), nc = sp_space_dofs(coarse);
   double *f = test_allocate(nf, sizeof *f), *want = test_allocate(nf, sizeof *want);
   double *c = test_allocate(nc, sizeof *c), *restricted = test_allocate(nc, sizeof *restricted);
-  const sp_backend *b = tested.platform.backend;
-  sp_device *device = tested.platform.device;
 
   /* P of a polynomial is the polynomial, added to the old values. The tolerance is for three sums
    * of nc terms with Lebesgue constants below 3 each. */
   fill_polynomial(coarse, coarse_order, c);
   fill_polynomial(fine, coarse_order, want);
   for (size_t i = 0; i < nf; i++) f[i] = 0.25;
-  void *device_c = send(precision, nc, c), *device_f = send(precision, nf, f);
-  require(sp_transfer_prolong(transfer, device_c, device_f));
-  fetch(precision, nf, device_f, f);
+  sp_vector on_c = send(precision, nc, c), on_f = send(precision, nf, f);
+  require(sp_transfer_prolong(transfer, &on_c, &on_f));
+  bench_download(&on_f, f);
   double largest = 0, error = 0;
   for (size_t i = 0; i < nf; i++) {
     largest = fmax(largest, fabs(want[i]) + 0.25);
@@ -102,8 +81,8 @@ static void check_transfer(const sp_mesh *mesh, int fine_order, int coarse_order
   CHECK(error <= 27 * 3 * (coarse_order + 2) * epsilon * largest,
         "orders %d and %d: the interpolant of a polynomial is off by %g", fine_order, coarse_order,
         error);
-  b->vector_destroy(device, &device_c);
-  b->vector_destroy(device, &device_f);
+  sp_vector_destroy(&on_c);
+  sp_vector_destroy(&on_f);
 
   /* f . P c = (P^T f) . c */
   for (size_t i = 0; i < nf; i++)
@@ -111,20 +90,20 @@ static void check_transfer(const sp_mesh *mesh, int fine_order, int coarse_order
   for (size_t i = 0; i < nc; i++)
     c[i] = random_value(2, sp_numbering_global(coarse->numbering, (sp_lid)i));
   memset(want, 0, nf * sizeof *want);
-  device_c = send(precision, nc, c);
-  device_f = send(precision, nf, want);
-  require(sp_transfer_prolong(transfer, device_c, device_f));
-  fetch(precision, nf, device_f, want);
-  b->vector_destroy(device, &device_f);
-  device_f = send(precision, nf, f);
-  require(sp_transfer_restrict(transfer, device_f, device_c));
-  fetch(precision, nc, device_c, restricted);
+  on_c = send(precision, nc, c);
+  on_f = send(precision, nf, want);
+  require(sp_transfer_prolong(transfer, &on_c, &on_f));
+  bench_download(&on_f, want);
+  sp_vector_destroy(&on_f);
+  on_f = send(precision, nf, f);
+  require(sp_transfer_restrict(transfer, &on_f, &on_c));
+  bench_download(&on_c, restricted);
   const double left = dot_owned(fine, f, want), right = dot_owned(coarse, restricted, c);
   const double scale = sqrt(dot_owned(fine, f, f) * dot_owned(fine, want, want));
   CHECK(fabs(left - right) <= 27 * 6 * (fine_order + 2) * epsilon * scale,
         "orders %d and %d: f.Pc = %g, P^T f.c = %g", fine_order, coarse_order, left, right);
-  b->vector_destroy(device, &device_c);
-  b->vector_destroy(device, &device_f);
+  sp_vector_destroy(&on_c);
+  sp_vector_destroy(&on_f);
   free(f);
   free(want);
   free(c);
@@ -209,12 +188,10 @@ static void check_exact(int order, sp_precision precision) {
   require(sp_schwarz_create(smoothed, &setup, element, inverse, &schwarz));
 
   for (size_t i = 0; i < n; i++) x[i] = constrained[i] ? 0 : random_value(3, (sp_gid)i);
-  double *device_x = bench_upload(&tested, n, x), *device_y = bench_upload(&tested, n, x);
-  require(sp_operator_apply(op, true, device_x, device_y));
-  bench_download(&tested, n, device_y, y);
-  void *r = send(precision, n, y), *z = send(precision, n, x);
-  require(sp_schwarz_apply(schwarz, r, z));
-  fetch(precision, n, z, y);
+  bench_apply(&tested, op, true, x, y);
+  sp_vector r = send(precision, n, y), z = send(precision, n, x);
+  require(sp_schwarz_apply(schwarz, &r, &z));
+  bench_download(&z, y);
   double error = 0;
   for (size_t i = 0; i < n; i++) error = fmax(error, fabs(y[i] - x[i]));
   /* The eigenvalues of a box lie between lambda and some N^4 sum of l^-2; this ratio magnifies the
@@ -224,29 +201,22 @@ static void check_exact(int order, sp_precision precision) {
   CHECK(error <= condition * epsilon, "order %d: S A x is off by %g", order, error);
 
   /* The same by steps with one vector of scratch: r = 0 - A x, then S (-r). */
-  const sp_backend *backend = tested.platform.backend;
-  sp_device *device = tested.platform.device;
   double *const zero = test_allocate(n, sizeof *zero);
-  void *from = send(precision, n, x), *scratch = send(precision, n, zero);
-  void *t = send(precision, n, zero), *d = send(precision, n, x);
-  require(sp_operator_apply_step(smoothed, from, scratch,
-                                 &(sp_correction){.t = t, .q = scratch, .r = r}));
+  sp_vector from = send(precision, n, x), scratch = send(precision, n, zero);
+  sp_vector t = send(precision, n, zero), d = send(precision, n, x);
+  require(sp_operator_apply_step(smoothed, &from, &scratch,
+                                 &(sp_smoothing){.t = &t, .q = &scratch, .r = &r}));
   require(sp_schwarz_step(
-      schwarz, r, scratch,
-      &(sp_correction){.b = -1, .c = 1, .first = true, .t = scratch, .d = d, .x = z}));
-  fetch(precision, n, z, y);
+      schwarz, &r, &scratch,
+      &(sp_smoothing){.b = -1, .c = 1, .first = true, .t = &scratch, .d = &d, .x = &z}));
+  bench_download(&z, y);
   error = 0;
   for (size_t i = 0; i < n; i++) error = fmax(error, fabs(y[i] - x[i]));
   CHECK(error <= condition * epsilon, "order %d: by steps S A x is off by %g", order, error);
 
-  void **const vectors[] = {&from, &scratch, &t, &d};
-  for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++)
-    backend->vector_destroy(device, vectors[v]);
+  sp_vector *const vectors[] = {&from, &scratch, &t, &d, &r, &z};
+  for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) sp_vector_destroy(vectors[v]);
   free(zero);
-  backend->vector_destroy(device, &device_x);
-  backend->vector_destroy(device, &device_y);
-  backend->vector_destroy(device, &r);
-  backend->vector_destroy(device, &z);
   sp_schwarz_destroy(&schwarz);
   sp_operator_destroy(&op);
   sp_operator_destroy(&smoothed);
@@ -320,11 +290,11 @@ static void fill(const sp_space *space, const sp_system *system, int seed, doubl
 static void precondition(sp_preconditioner *p, const sp_space *space, const double *r, double *z) {
   const size_t n = sp_space_dofs(space);
   const double norm = sqrt(dot_owned(space, r, r));
-  double *device_r = bench_upload(&tested, n, r), *device_z = bench_upload(&tested, n, r);
-  require(sp_agree(MPI_COMM_WORLD, p->apply(p, norm, device_r, device_z)));
-  bench_download(&tested, n, device_z, z);
-  tested.platform.backend->vector_destroy(tested.platform.device, &device_r);
-  tested.platform.backend->vector_destroy(tested.platform.device, &device_z);
+  sp_vector on_r = bench_upload(&tested, n, r), on_z = bench_upload(&tested, n, r);
+  require(sp_agree(MPI_COMM_WORLD, p->apply(p, norm, &on_r, &on_z)));
+  bench_download(&on_z, z);
+  sp_vector_destroy(&on_r);
+  sp_vector_destroy(&on_z);
 }
 
 /* The values of a DOF on all ranks that share it have the same bits: otherwise CG's directions
@@ -398,17 +368,17 @@ static void check_cycle(const sp_box *box, int order, problem_t problem, sp_smoo
   sp_cg_result result;
   const sp_cg_options limits = {
       .criterion = SP_CG_RESIDUAL, .tolerance = 1e-8, .max_iterations = 200};
-  double *device_b = bench_upload(&tested, n, x);
+  sp_vector on_b = bench_upload(&tested, n, x);
   memset(y, 0, n * sizeof *y);
-  double *device_x = bench_upload(&tested, n, y);
-  double *device_r = bench_upload(&tested, n, y);
-  const sp_status status = sp_cg_solve(op, p, &limits, true, device_b, device_x, device_r, &result);
+  sp_vector on_x = bench_upload(&tested, n, y);
+  sp_vector on_r = bench_upload(&tested, n, y);
+  const sp_status status = sp_cg_solve(op, p, &limits, true, &on_b, &on_x, &on_r, &result);
   CHECK(status == SP_OK, "order %d: %s", order, sp_error_message());
   CHECK(result.iterations <= most, "order %d, lambda %g: %d iterations, at most %d were expected",
         order, problem.lambda, (int)result.iterations, most);
-  tested.platform.backend->vector_destroy(tested.platform.device, &device_b);
-  tested.platform.backend->vector_destroy(tested.platform.device, &device_x);
-  tested.platform.backend->vector_destroy(tested.platform.device, &device_r);
+  sp_vector_destroy(&on_b);
+  sp_vector_destroy(&on_x);
+  sp_vector_destroy(&on_r);
   free(x);
   sp_preconditioner_destroy(&p);
   for (int i = 0; i < options.levels; i++) sp_system_destroy(&systems[i]);

@@ -231,31 +231,30 @@ static void check_weights(double lambda, bool second_row) {
   enum { POINTS = 64 };
   parts p;
   sp_null_space *null_space, *exact;
-  const sp_backend *backend = platform.backend;
-  sp_device *device = platform.device;
   sp_operator *op;
+  sp_vector x, y;
   parts_create(2, &p);
   const sp_lid *nodes = p.space->numbering->nodes;
   const size_t dofs = sp_space_dofs(p.space), elements = (size_t)p.mesh->hexes->count;
   require(sp_null_space_create(p.space, p.free_dofs, &some_lambda, &no_alpha, &exact, &null_space,
                                &mesh_parts));
   CHECK(!exact, "a mean is determined");
-  double *at_points, *host, *x, *y;
+  double *at_points, *host;
   require(sp_allocate(elements * POINTS, sizeof *at_points, "test", &at_points));
   require(sp_allocate(dofs, sizeof *host, "test", &host));
   for (size_t i = 0; i < elements * POINTS; i++) {
     const int row = row_of(&p, (sp_lid)(i / POINTS));
     at_points[i] = row == 0 ? lambda : second_row ? lambda / 2 : 0;
   }
-  require(backend->vector_create(device, SP_DOUBLE, dofs, &x));
-  require(backend->vector_create(device, SP_DOUBLE, dofs, &y));
+  require(sp_space_vector(p.space, SP_DOUBLE, &x));
+  require(sp_space_vector(p.space, SP_DOUBLE, &y));
   const sp_operator_setup setup = {.space = p.space,
                                    .kind = SP_BP35,
                                    .geometry = SP_GEOMETRY_STORED,
                                    .lambda = 1,
                                    .lambda_values = at_points};
   require(sp_operator_create(&setup, &op));
-  const sp_status status = sp_null_space_weigh(null_space, op, x, y, host);
+  const sp_status status = sp_null_space_weigh(null_space, op, &x, &y, host);
   if (second_row) {
     require(status);
     /* r is 1 in the first row and 2 in the second; a row has 28 * 16 DOFs. */
@@ -285,8 +284,8 @@ static void check_weights(double lambda, bool second_row) {
               strstr(sp_error_message(), "between (0, 2.5, 0) and (9.2, 3.5, 1.9)"),
           "status %d, %s", (int)status, sp_error_message());
   }
-  backend->vector_destroy(device, &x);
-  backend->vector_destroy(device, &y);
+  sp_vector_destroy(&x);
+  sp_vector_destroy(&y);
   sp_operator_destroy(&op);
   free(at_points);
   free(host);

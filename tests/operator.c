@@ -96,8 +96,8 @@ static double worst(sp_lid n, const double *a, const double *b, const double *sc
   return largest;
 }
 
-/* The host's vectors belong to no device. */
-static const bench host = {.backend = &sp_backend_host};
+/* CPUs, whatever is tested. */
+static bench host;
 
 /* One rank's kernels of one instruction set, without any exchange. */
 static void check_kernels(const sp_host_kernels *kernels, const sp_operator_setup *setup,
@@ -112,26 +112,26 @@ static void check_kernels(const sp_host_kernels *kernels, const sp_operator_setu
   const sp_lid n = setup->space->numbering->local;
   double *y = test_allocate((size_t)n, sizeof *y);
   for (sp_lid i = 0; i < n; i++) y[i] = NAN; /* old contents must not matter */
-  void *host_x = bench_upload_as(&host, setup->precision, (size_t)n, x);
-  void *host_y = bench_upload_as(&host, setup->precision, (size_t)n, y);
+  sp_vector host_x = bench_upload_as(&host, setup->precision, (size_t)n, x);
+  sp_vector host_y = bench_upload_as(&host, setup->precision, (size_t)n, y);
   sp_host_sweep sweep = {.local = operators->local[setup->kind][factors],
                          .last = layout->blocks,
-                         .x = host_x,
-                         .y = host_y,
+                         .x = host_x.data,
+                         .y = host_y.data,
                          .lambda = setup->lambda,
                          .sums_energy = true,
                          .work = work};
   const sp_host_run copies = {layout->owned, layout->local};
   operators->touch(&sweep, 1, &copies);
   operators->sweep(layout, tables, &sweep);
-  bench_download_as(&host, setup->precision, (size_t)n, host_y, y);
+  bench_download(&host_y, y);
   const double error = worst(n, y, want->local, want->local_scale);
   CHECK(error <= want->tolerance, "%s %s N = %d, %s kernels, %s: %.3g > %.3g",
         KIND_NAMES[setup->kind], GEOMETRY_NAMES[setup->geometry], order, kernels->instruction_set,
         PRECISION_NAMES[setup->precision], error, want->tolerance);
   CHECK_CLOSE(sweep.energy, want->energy, want->tolerance * want->energy_scale);
-  host.backend->vector_destroy(host.device, &host_x);
-  host.backend->vector_destroy(host.device, &host_y);
+  sp_vector_destroy(&host_x);
+  sp_vector_destroy(&host_y);
   free(y);
   sp_host_free(work);
 }
@@ -206,11 +206,12 @@ static void check_unassembled(const bench *b, const deformed_box *box, sp_operat
   for (size_t i = 0; i < count; i++)
     vector[entry(b, mesh, op->precision, np, (sp_lid)(i / np), i % np)] =
         ldexp(x[box->numbering->nodes[i]], (int)(i / np % 7));
-  void *from = bench_upload_as(b, op->precision, size, vector);
+  sp_vector from = bench_upload_as(b, op->precision, size, vector);
   for (size_t i = 0; i < size; i++) vector[i] = NAN;
-  void *to = bench_upload_as(b, op->precision, size, vector);
-  CHECK(backend->apply_unassembled(op->local, from, to) == SP_OK, "%s", sp_error_message());
-  bench_download_as(b, op->precision, size, to, vector);
+  sp_vector to = bench_upload_as(b, op->precision, size, vector);
+  CHECK(backend->apply_unassembled(op->local, from.data, to.data) == SP_OK, "%s",
+        sp_error_message());
+  bench_download(&to, vector);
   for (size_t i = 0; i < count; i++)
     y[i] = ldexp(vector[entry(b, mesh, op->precision, np, (sp_lid)(i / np), i % np)],
                  -(int)(i / np % 7));
@@ -218,8 +219,8 @@ static void check_unassembled(const bench *b, const deformed_box *box, sp_operat
   CHECK(error <= want->tolerance, "%s N = %d between E-vectors, %s: %.3g > %.3g",
         sp_operator_name(op->kind), box->numbering->order, PRECISION_NAMES[op->precision], error,
         want->tolerance);
-  backend->vector_destroy(b->device, &from);
-  backend->vector_destroy(b->device, &to);
+  sp_vector_destroy(&from);
+  sp_vector_destroy(&to);
   free(vector);
   free(y);
 }
@@ -472,6 +473,8 @@ int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   bench b;
   bench_open(argc, argv, &b);
+  CHECK(!sp_platform_open(MPI_COMM_WORLD, SP_DEVICE_HOST, SP_TRANSPORT_AUTO, &host.platform), "%s",
+        sp_error_message());
 
   /* 27 and 11 elements: blocks that are full and blocks that are not. */
   const int cube[3] = {3, 3, 3}, bar[3] = {11, 1, 1}, curved[3] = {2, 2, 3};
@@ -486,6 +489,7 @@ int main(int argc, char **argv) {
   check_choice_of_geometry(&b);
   check_refused_precision(&b);
 
+  bench_close(&host);
   bench_close(&b);
   const int result = check_end(MPI_COMM_WORLD);
   MPI_Finalize();

@@ -74,49 +74,21 @@ static inline double bench_epsilon(sp_precision precision) {
   return precision == SP_SINGLE ? FLT_EPSILON : DBL_EPSILON;
 }
 
-/* A vector in the backend's memory with a copy of values[count]. */
-static inline double *bench_upload(const bench *b, size_t count, const double *values) {
-  double *vector = NULL;
-  CHECK(b->backend->vector_create(b->device, SP_DOUBLE, count, &vector) == SP_OK, "%s",
-        sp_error_message());
-  CHECK(b->backend->upload(b->device, SP_DOUBLE, count, values, vector) == SP_OK, "%s",
-        sp_error_message());
+/* A vector of a precision with values[count]. */
+static inline sp_vector bench_upload_as(const bench *b, sp_precision precision, size_t count,
+                                        const double *values) {
+  sp_vector vector;
+  CHECK(!sp_vector_create(&b->platform, precision, count, &vector), "%s", sp_error_message());
+  CHECK(!sp_vector_write(values, &vector), "%s", sp_error_message());
   return vector;
 }
 
-static inline void bench_download(const bench *b, size_t count, const double *vector,
-                                  double *values) {
-  CHECK(b->backend->download(b->device, SP_DOUBLE, count, vector, values) == SP_OK, "%s",
-        sp_error_message());
+static inline sp_vector bench_upload(const bench *b, size_t count, const double *values) {
+  return bench_upload_as(b, SP_DOUBLE, count, values);
 }
 
-/* The same in either precision: values are rounded on the way up. */
-static inline void *bench_upload_as(const bench *b, sp_precision precision, size_t count,
-                                    const double *values) {
-  if (precision == SP_DOUBLE) return bench_upload(b, count, values);
-  float *vector = NULL, *rounded = (float *)calloc(count + 1, sizeof *rounded);
-  CHECK(rounded, "no memory");
-  for (size_t i = 0; i < count; i++) rounded[i] = (float)values[i];
-  CHECK(b->backend->vector_create(b->device, SP_SINGLE, count, &vector) == SP_OK, "%s",
-        sp_error_message());
-  CHECK(b->backend->upload(b->device, SP_SINGLE, count, rounded, vector) == SP_OK, "%s",
-        sp_error_message());
-  free(rounded);
-  return vector;
-}
-
-static inline void bench_download_as(const bench *b, sp_precision precision, size_t count,
-                                     const void *vector, double *values) {
-  if (precision == SP_DOUBLE) {
-    bench_download(b, count, (const double *)vector, values);
-    return;
-  }
-  float *rounded = (float *)calloc(count + 1, sizeof *rounded);
-  CHECK(rounded, "no memory");
-  CHECK(b->backend->download(b->device, SP_SINGLE, count, vector, rounded) == SP_OK, "%s",
-        sp_error_message());
-  for (size_t i = 0; i < count; i++) values[i] = rounded[i];
-  free(rounded);
+static inline void bench_download(const sp_vector *vector, double *values) {
+  CHECK(!sp_vector_read(vector, values), "%s", sp_error_message());
 }
 
 /* y = A x in the operator's precision, through the backend's memory, where y, another vector,
@@ -125,12 +97,12 @@ static inline void bench_apply(const bench *b, sp_operator *op, bool constrained
                                double *y) {
   const size_t n = (size_t)op->dofs;
   for (size_t i = 0; i < n; i++) y[i] = NAN;
-  void *device_x = bench_upload_as(b, op->precision, n, x);
-  void *device_y = bench_upload_as(b, op->precision, n, y);
-  CHECK(sp_operator_apply(op, constrained, device_x, device_y) == SP_OK, "%s", sp_error_message());
-  bench_download_as(b, op->precision, n, device_y, y);
-  b->backend->vector_destroy(b->device, &device_x);
-  b->backend->vector_destroy(b->device, &device_y);
+  sp_vector on_x = bench_upload_as(b, op->precision, n, x);
+  sp_vector on_y = bench_upload_as(b, op->precision, n, y);
+  CHECK(sp_operator_apply(op, constrained, &on_x, &on_y) == SP_OK, "%s", sp_error_message());
+  bench_download(&on_y, y);
+  sp_vector_destroy(&on_x);
+  sp_vector_destroy(&on_y);
 }
 
 /* Both passes of CG from r, with beta = 0 and a step of -1: p = r and sum = r + A p. Returns p.Ap
@@ -140,20 +112,23 @@ static inline double bench_passes(const bench *b, sp_operator *op, const double 
   double *zero = (double *)calloc(n + 1, sizeof *zero), p_ap = NAN, rr, rz;
   CHECK(zero, "no memory");
   for (size_t i = 0; i < n; i++) sum[i] = NAN;
-  sp_cg_vectors vectors = {.x = bench_upload(b, n, zero),
-                           .r = bench_upload(b, n, r),
-                           .p = bench_upload(b, n, zero),
-                           .ap = bench_upload(b, n, zero)};
-  vectors.z = vectors.r;
-  vectors.next_p = b->backend->two_directions ? bench_upload(b, n, sum) : vectors.p;
+  sp_vector on_x = bench_upload(b, n, zero), on_r = bench_upload(b, n, r);
+  sp_vector p = bench_upload(b, n, zero), ap = bench_upload(b, n, zero);
+  sp_vector next_p = bench_upload(b, n, sum);
+  sp_cg_vectors vectors = {.x = &on_x,
+                           .r = &on_r,
+                           .z = &on_r,
+                           .p = &p,
+                           .next_p = b->backend->two_directions ? &next_p : &p,
+                           .ap = &ap};
   CHECK(sp_operator_direction(op, 0, &vectors, SP_OK, &p_ap) == SP_OK, "%s", sp_error_message());
   CHECK(sp_operator_update(op, -1, &vectors, &rr, &rz) == SP_OK, "%s", sp_error_message());
-  bench_download(b, n, vectors.r, sum);
-  if (vectors.next_p != vectors.p) b->backend->vector_destroy(b->device, &vectors.next_p);
-  b->backend->vector_destroy(b->device, &vectors.x);
-  b->backend->vector_destroy(b->device, &vectors.r);
-  b->backend->vector_destroy(b->device, &vectors.p);
-  b->backend->vector_destroy(b->device, &vectors.ap);
+  bench_download(&on_r, sum);
+  sp_vector_destroy(&on_x);
+  sp_vector_destroy(&on_r);
+  sp_vector_destroy(&p);
+  sp_vector_destroy(&next_p);
+  sp_vector_destroy(&ap);
   free(zero);
   return p_ap;
 }

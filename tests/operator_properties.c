@@ -143,19 +143,13 @@ static state make_state(const deformed_box *box, const bool *mask) {
 
 static const double BETA = 0.375, ALPHA = 0.0625;
 
-/* The vector for the new direction: a separate one, full of garbage, if the backend needs one. */
-static double *next_direction(const bench *b, size_t n, double *p) {
-  if (!b->backend->two_directions) return p;
+/* A vector full of garbage, for the new direction. */
+static sp_vector rubbish_vector(const bench *b, size_t n) {
   double *rubbish = test_allocate(n, sizeof *rubbish);
   for (size_t i = 0; i < n; i++) rubbish[i] = NAN;
-  double *next_p = bench_upload(b, n, rubbish);
+  const sp_vector vector = bench_upload(b, n, rubbish);
   free(rubbish);
-  return next_p;
-}
-
-static void destroy_directions(const bench *b, sp_cg_vectors *vectors) {
-  if (vectors->next_p != vectors->p) b->backend->vector_destroy(b->device, &vectors->next_p);
-  b->backend->vector_destroy(b->device, &vectors->p);
+  return vector;
 }
 
 /* The preconditioner B in an iteration: none, a diagonal, or a separate vector z = B r. */
@@ -164,17 +158,17 @@ typedef enum preconditioning { NONE, DIAGONAL, APART } preconditioning;
 static void run_fused(const bench *b, sp_operator *op, preconditioning with,
                       const double *inverse_diagonal, state *s) {
   const size_t n = (size_t)op->dofs;
-  double *x = bench_upload(b, n, s->x), *r = bench_upload(b, n, s->r);
-  double *p = bench_upload(b, n, s->p), *ap = bench_upload(b, n, s->ap);
-  double *d = with == DIAGONAL ? bench_upload(b, n, inverse_diagonal) : NULL;
-  double *z = with == APART ? bench_upload(b, n, s->z) : NULL;
-  sp_cg_vectors vectors = {.x = x,
-                           .r = r,
-                           .z = z ? z : r,
-                           .p = p,
-                           .next_p = next_direction(b, n, p),
-                           .ap = ap,
-                           .inverse_diagonal = d};
+  sp_vector x = bench_upload(b, n, s->x), r = bench_upload(b, n, s->r);
+  sp_vector p = bench_upload(b, n, s->p), ap = bench_upload(b, n, s->ap);
+  sp_vector d = bench_upload(b, n, inverse_diagonal), z = bench_upload(b, n, s->z);
+  sp_vector next_p = rubbish_vector(b, n);
+  sp_cg_vectors vectors = {.x = &x,
+                           .r = &r,
+                           .z = with == APART ? &z : &r,
+                           .p = &p,
+                           .next_p = b->backend->two_directions ? &next_p : &p,
+                           .ap = &ap,
+                           .inverse_diagonal = with == DIAGONAL ? &d : NULL};
   op->seconds = -1;
   const double start = MPI_Wtime();
   CHECK(sp_operator_direction(op, BETA, &vectors, SP_OK, &s->p_ap) == SP_OK, "%s",
@@ -182,26 +176,28 @@ static void run_fused(const bench *b, sp_operator *op, preconditioning with,
   const double elapsed = MPI_Wtime() - start;
   CHECK(op->seconds >= 0 && op->seconds <= elapsed, "%g s of %g s", op->seconds, elapsed);
   CHECK(sp_operator_update(op, ALPHA, &vectors, &s->rr, &s->rz) == SP_OK, "%s", sp_error_message());
-  bench_download(b, n, x, s->x);
-  bench_download(b, n, r, s->r);
-  bench_download(b, n, vectors.p, s->p);
-  if (z) bench_download(b, n, z, s->z);
+  bench_download(&x, s->x);
+  bench_download(&r, s->r);
+  bench_download(vectors.p, s->p);
+  if (with == APART) bench_download(&z, s->z);
   CHECK(sp_operator_direction(op, BETA, &vectors, SP_OK, &s->next_p_ap) == SP_OK, "%s",
         sp_error_message());
-  destroy_directions(b, &vectors);
-  b->backend->vector_destroy(b->device, &x);
-  b->backend->vector_destroy(b->device, &r);
-  b->backend->vector_destroy(b->device, &ap);
-  b->backend->vector_destroy(b->device, &d);
-  b->backend->vector_destroy(b->device, &z);
+  sp_vector *const all[] = {&x, &r, &p, &ap, &d, &z, &next_p};
+  for (size_t v = 0; v < sizeof all / sizeof *all; v++) sp_vector_destroy(all[v]);
 }
 
 /* A failure of one rank reaches all ranks, with its message. */
 static void check_failure(const bench *b, sp_operator *op, const state *s) {
   const size_t n = (size_t)op->dofs;
-  double *r = bench_upload(b, n, s->r), *p = bench_upload(b, n, s->p);
-  double *ap = bench_upload(b, n, s->ap), p_ap;
-  sp_cg_vectors vectors = {.r = r, .z = r, .p = p, .next_p = next_direction(b, n, p), .ap = ap};
+  sp_vector r = bench_upload(b, n, s->r), p = bench_upload(b, n, s->p);
+  sp_vector ap = bench_upload(b, n, s->ap), next_p = rubbish_vector(b, n);
+  sp_cg_vectors vectors = {.x = &r,
+                           .r = &r,
+                           .z = &r,
+                           .p = &p,
+                           .next_p = b->backend->two_directions ? &next_p : &p,
+                           .ap = &ap};
+  double p_ap;
   int rank, size;
   MPI_Comm_rank(b->comm, &rank);
   MPI_Comm_size(b->comm, &size);
@@ -211,9 +207,8 @@ static void check_failure(const bench *b, sp_operator *op, const state *s) {
   status = sp_operator_direction(op, BETA, &vectors, status, &p_ap);
   CHECK(status == SP_ERR_SYSTEM, "status %d", (int)status);
   CHECK(strcmp(sp_error_message(), "no space on the last rank") == 0, "'%s'", sp_error_message());
-  destroy_directions(b, &vectors);
-  b->backend->vector_destroy(b->device, &r);
-  b->backend->vector_destroy(b->device, &ap);
+  sp_vector *const all[] = {&r, &p, &ap, &next_p};
+  for (size_t v = 0; v < sizeof all / sizeof *all; v++) sp_vector_destroy(all[v]);
 }
 
 /* z = B r, if B r is not a separate vector. */
@@ -298,8 +293,8 @@ static void check_steps(const bench *b, const deformed_box *box, sp_operator *op
 enum { X, T, D, SOLUTION, R, ZERO, STEP_VECTORS };
 
 static void check_step(const bench *b, const deformed_box *box, const sp_operator *op,
-                       void *const on[STEP_VECTORS], double *const values[STEP_VECTORS],
-                       const double *ax, const sp_correction *step, const char *what) {
+                       const sp_vector on[STEP_VECTORS], double *const values[STEP_VECTORS],
+                       const double *ax, const sp_smoothing *step, const char *what) {
   const size_t n = (size_t)op->dofs;
   const double a = step->d ? step->a : 1, b_r = step->d ? step->b : 0, c = step->d ? step->c : 0;
   const double epsilon = bench_epsilon(op->precision);
@@ -307,7 +302,7 @@ static void check_step(const bench *b, const deformed_box *box, const sp_operato
   size_t wrong = 0;
   for (int v = D; v <= R; v++) {
     got[v] = test_allocate(n, sizeof(double));
-    bench_download_as(b, op->precision, n, on[v], got[v]);
+    bench_download(&on[v], got[v]);
     CHECK(count_different_bits(b->comm, box, got[v]) == 0, "vector %d differs among holders", v);
   }
   /* Sums in another order, and a few roundings: A x has some eight terms per DOF at most. */
@@ -335,33 +330,34 @@ static void check_application_steps(const bench *b, const deformed_box *box,
   sp_operator *op = bench_operator(setup);
   const size_t n = (size_t)op->dofs;
   double *values[STEP_VECTORS], *ax = test_allocate(n, sizeof *ax);
-  void *on[STEP_VECTORS];
+  sp_vector on[STEP_VECTORS];
   for (int v = 0; v < STEP_VECTORS; v++) values[v] = test_allocate(n, sizeof(double));
   for (int v = 0; v < ZERO; v++) random_vector(box, 20 + v, values[v]);
   for (int v = 0; v < ZERO; v++)
     for (size_t i = 0; i < n; i++) values[v][i] = (float)values[v][i]; /* exact in both */
   for (int v = 0; v < STEP_VECTORS; v++) on[v] = bench_upload_as(b, op->precision, n, values[v]);
-  const sp_correction step = {.a = 0.625,
-                              .b = -1.25,
-                              .c = 0.75,
-                              .t = on[T],
-                              .q = on[ZERO],
-                              .r = on[R],
-                              .d = on[D],
-                              .x = on[SOLUTION]};
-  const sp_correction residual = {.t = on[T], .q = on[ZERO], .r = on[R]};
+  const sp_smoothing step = {.a = 0.625,
+                             .b = -1.25,
+                             .c = 0.75,
+                             .t = &on[T],
+                             .q = &on[ZERO],
+                             .r = &on[R],
+                             .d = &on[D],
+                             .x = &on[SOLUTION]};
+  const sp_smoothing residual = {.t = &on[T], .q = &on[ZERO], .r = &on[R]};
   for (int from = X; from <= SOLUTION; from++) {
     if (!steps[from]) continue;
     bench_apply(b, op, true, values[from], ax);
-    CHECK(sp_operator_apply_step(op, on[from], on[ZERO], &step) == SP_OK, "%s", sp_error_message());
+    CHECK(sp_operator_apply_step(op, &on[from], &on[ZERO], &step) == SP_OK, "%s",
+          sp_error_message());
     check_step(b, box, op, on, values, ax, &step, steps[from]);
     bench_apply(b, op, true, values[X], ax);
-    CHECK(sp_operator_apply_step(op, on[X], on[ZERO], &residual) == SP_OK, "%s",
+    CHECK(sp_operator_apply_step(op, &on[X], &on[ZERO], &residual) == SP_OK, "%s",
           sp_error_message());
     check_step(b, box, op, on, values, ax, &residual, "a residual");
   }
   for (int v = 0; v < STEP_VECTORS; v++) {
-    b->backend->vector_destroy(b->device, &on[v]);
+    sp_vector_destroy(&on[v]);
     free(values[v]);
   }
   free(ax);

@@ -24,9 +24,9 @@ static const int highest_order[PROBLEMS][4] = {
 /* One problem at one order, on the host and on the device. */
 typedef struct data {
   int order, elements;
-  size_t size;         /* of an E-vector */
-  double *y, *scale;   /* the reference's result */
-  double *q, *factors; /* on the device */
+  size_t size;       /* of an E-vector */
+  double *y, *scale; /* the reference's result */
+  sp_vector q, factors;
 } data;
 
 static void fill_factors(const deformed_box *box, sp_operator_kind kind, const sp_rule *rule,
@@ -66,9 +66,9 @@ static void data_create(const bench *b, const deformed_box *box, sp_operator_kin
   free(factors);
 }
 
-static void data_destroy(const bench *b, data *d) {
-  b->backend->vector_destroy(b->device, &d->q);
-  b->backend->vector_destroy(b->device, &d->factors);
+static void data_destroy(data *d) {
+  sp_vector_destroy(&d->q);
+  sp_vector_destroy(&d->factors);
   free(d->y);
   free(d->scale);
 }
@@ -80,18 +80,18 @@ static void run(const bench *b, const sp_paper_kernel *kernel, const data *d, si
   const size_t work_size = kernel->workspace(d->order, d->elements) / sizeof(double);
   double *poison = test_allocate(d->size + np + work_size, sizeof *poison);
   for (size_t i = 0; i < d->size + np + work_size; i++) poison[i] = NAN;
-  double *aq = bench_upload(b, d->size + np, poison), *workspace = NULL;
+  sp_vector aq = bench_upload(b, d->size + np, poison), workspace = {0};
   if (work_size > 0) workspace = bench_upload(b, work_size, poison);
   const sp_paper_arguments arguments = {.elements = d->elements,
-                                        .factors = d->factors,
-                                        .q = d->q,
-                                        .aq = aq,
-                                        .workspace = workspace,
+                                        .factors = d->factors.data,
+                                        .q = d->q.data,
+                                        .aq = aq.data,
+                                        .workspace = workspace.data,
                                         .lambda = LAMBDA};
   CHECK(kernel->order[d->order].launch(b->device, &arguments) == SP_OK, "%s", sp_error_message());
-  bench_download(b, d->size + np, aq, result);
-  b->backend->vector_destroy(b->device, &aq);
-  if (workspace) b->backend->vector_destroy(b->device, &workspace);
+  bench_download(&aq, result);
+  sp_vector_destroy(&aq);
+  sp_vector_destroy(&workspace);
   free(poison);
 }
 
@@ -173,7 +173,7 @@ static void check_order(const bench *b, const sp_paper_kernel *kernels, int coun
     for (int k = 0; k < count; k++)
       if (kernels[k].problem == kind && kernels[k].order[order].launch)
         check_kernel(b, &kernels[k], &d);
-    data_destroy(b, &d);
+    data_destroy(&d);
   }
   deformed_box_destroy(&box);
 }

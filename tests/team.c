@@ -18,9 +18,8 @@ typedef struct results {
   double *values[RESULTS], *first[RESULTS];
 } results;
 
-static void keep(const bench *b, sp_precision precision, const void *vector, int which,
-                 results *r) {
-  bench_download_as(b, precision, r->count[which], vector, r->values[which]);
+static void keep(const sp_vector *vector, int which, results *r) {
+  bench_download(vector, r->values[which]);
 }
 
 static void compare(const results *r, int team, int order, sp_precision precision) {
@@ -31,10 +30,6 @@ static void compare(const results *r, int team, int order, sp_precision precisio
           "N = %d, %s precision: %s by %d threads differs from that by one", order,
           precision == SP_SINGLE ? "single" : "double", NAMES[i], team);
   }
-}
-
-static void destroy_vectors(const bench *b, void **vectors, int count) {
-  for (int v = 0; v < count; v++) b->backend->vector_destroy(b->device, &vectors[v]);
 }
 
 /* Operator with constraints and a diagonal, transfer and Schwarz of the team's size. */
@@ -55,17 +50,17 @@ static void compute(const bench *b, const sp_operator_setup *setup, const sp_spa
   CHECK(!sp_schwarz_create(op, setup, boxes, inverse, &schwarz), "%s", sp_error_message());
 
   enum { X, Y, FINE, COARSE, Z, VECTORS };
-  void *v[VECTORS];
+  sp_vector v[VECTORS];
   for (int i = 0; i < VECTORS; i++) v[i] = bench_upload_as(b, precision, i == COARSE ? nc : n, x);
-  CHECK(!sp_operator_apply(op, true, v[X], v[Y]), "%s", sp_error_message());
-  keep(b, precision, v[Y], 0, r);
-  CHECK(!sp_transfer_prolong(transfer, v[COARSE], v[FINE]), "%s", sp_error_message());
-  keep(b, precision, v[FINE], 1, r);
-  CHECK(!sp_transfer_restrict(transfer, v[X], v[COARSE]), "%s", sp_error_message());
-  keep(b, precision, v[COARSE], 2, r);
-  CHECK(!sp_schwarz_apply(schwarz, v[X], v[Z]), "%s", sp_error_message());
-  keep(b, precision, v[Z], 3, r);
-  destroy_vectors(b, v, VECTORS);
+  CHECK(!sp_operator_apply(op, true, &v[X], &v[Y]), "%s", sp_error_message());
+  keep(&v[Y], 0, r);
+  CHECK(!sp_transfer_prolong(transfer, &v[COARSE], &v[FINE]), "%s", sp_error_message());
+  keep(&v[FINE], 1, r);
+  CHECK(!sp_transfer_restrict(transfer, &v[X], &v[COARSE]), "%s", sp_error_message());
+  keep(&v[COARSE], 2, r);
+  CHECK(!sp_schwarz_apply(schwarz, &v[X], &v[Z]), "%s", sp_error_message());
+  keep(&v[Z], 3, r);
+  for (int i = 0; i < VECTORS; i++) sp_vector_destroy(&v[i]);
 
   /* Both passes of CG, whose energy x.A x is a sum over threads. */
   if (precision == SP_DOUBLE) {

@@ -99,7 +99,7 @@ static sp_status cuda_apply_unassembled(sp_local_operator *local, const void *x,
   return SP_OK;
 }
 
-static void set_step(sp_local_operator *local, const sp_cg_vectors *vectors,
+static void set_step(sp_local_operator *local, const sp_cg_arrays *vectors,
                      sp_cuda_arguments *arguments) {
   arguments->constrained = true;
   arguments->y = vectors->ap;
@@ -125,7 +125,7 @@ static int blocks_of_elements(const sp_local_operator *local) {
 
 /* The two parts of pass 1 if the host sums over ranks. Partial sums are stored in this order: halo
  * elements, inner elements, the diagonal's part of the halo, that of the rest. */
-static sp_status direction_halo(sp_local_operator *local, double beta, const sp_cg_vectors *vectors,
+static sp_status direction_halo(sp_local_operator *local, double beta, const sp_cg_arrays *vectors,
                                 cudaStream_t stream) {
   double *const diagonal_sums = local->energy + SP_CUDA_SUM_BLOCKS + blocks_of_elements(local);
   sp_cuda_arguments arguments = sp_cuda_arguments_of(local, HALO);
@@ -142,7 +142,7 @@ static sp_status direction_halo(sp_local_operator *local, double beta, const sp_
                                 diagonal_sums, local->scalars, false, stream);
 }
 
-static sp_status direction_inner(sp_local_operator *local, const sp_cg_vectors *vectors) {
+static sp_status direction_inner(sp_local_operator *local, const sp_cg_arrays *vectors) {
   cudaStream_t stream = local->device->stream;
   double *const diagonal_sums = local->energy + SP_CUDA_SUM_BLOCKS + blocks_of_elements(local) +
                                 sp_cuda_diagonal_blocks(local->diagonal.shared);
@@ -164,7 +164,7 @@ static sp_status finish_direction(sp_local_operator *local, bool joins) {
 }
 
 static sp_status cuda_direction(sp_local_operator *local, double beta,
-                                const sp_cg_vectors *vectors) {
+                                const sp_cg_arrays *vectors) {
   const range named("CG: pass 1");
   sp_device_space *space = local->space;
   cudaStream_t border = sp_cuda_border_stream(space);
@@ -177,7 +177,7 @@ static sp_status cuda_direction(sp_local_operator *local, double beta,
   return sp_first_failure(status, finish_direction(local, joins));
 }
 
-static sp_cuda_update update_of(sp_local_operator *local, const sp_cg_vectors *vectors) {
+static sp_cuda_update update_of(sp_local_operator *local, const sp_cg_arrays *vectors) {
   sp_cuda_update update = {};
   update.vectors = *vectors;
   update.assembly = local->assembly;
@@ -187,7 +187,7 @@ static sp_cuda_update update_of(sp_local_operator *local, const sp_cg_vectors *v
   return update;
 }
 
-static sp_status cuda_update(sp_local_operator *local, double alpha, const sp_cg_vectors *vectors) {
+static sp_status cuda_update(sp_local_operator *local, double alpha, const sp_cg_arrays *vectors) {
   const range named("CG: pass 2");
   sp_cuda_scalars scalars = {};
   scalars.alpha = alpha;
@@ -216,7 +216,7 @@ static void swap(double **a, double **b) {
 }
 
 /* Pass 1 over one part. Partial sums are stored in the same order as by cuda_direction(). */
-static sp_status queue_part(sp_local_operator *local, mesh_part part, sp_cg_vectors *vectors,
+static sp_status queue_part(sp_local_operator *local, mesh_part part, sp_cg_arrays *vectors,
                             cudaStream_t stream) {
   sp_cuda_arguments arguments = sp_cuda_arguments_of(local, part);
   const bool nothing_inside = local->halo_elements == local->elements;
@@ -230,7 +230,7 @@ static sp_status queue_part(sp_local_operator *local, mesh_part part, sp_cg_vect
 }
 
 static sp_status queue_diagonal(sp_local_operator *local, mesh_part part,
-                                const sp_cg_vectors *vectors, cudaStream_t stream) {
+                                const sp_cg_arrays *vectors, cudaStream_t stream) {
   const int before = part == HALO ? 0 : sp_cuda_diagonal_blocks(local->diagonal.shared);
   double *const partial = local->energy + SP_CUDA_SUM_BLOCKS + blocks_of_elements(local) + before;
   return sp_cuda_apply_diagonal(local, part, true, part == INNER, vectors->next_p, vectors->ap,
@@ -240,7 +240,7 @@ static sp_status queue_diagonal(sp_local_operator *local, mesh_part part,
 
 /* Pass 1 on several GPUs: the border and its exchange run beside the inner elements. Both wait for
  * the event `fork`. */
-static sp_status queue_parts(sp_local_operator *local, sp_cg_vectors *vectors) {
+static sp_status queue_parts(sp_local_operator *local, sp_cg_arrays *vectors) {
   cudaStream_t urgent = local->device->urgent;
   SP_CUDA(cudaStreamWaitEvent(urgent, local->device->fork, 0));
   SP_TRY(queue_part(local, INNER, vectors, local->device->stream));
@@ -253,7 +253,7 @@ static sp_status queue_parts(sp_local_operator *local, sp_cg_vectors *vectors) {
   return sp_cuda_join(local->device);
 }
 
-static sp_status queue_iteration(sp_local_operator *local, sp_cg_vectors *vectors) {
+static sp_status queue_iteration(sp_local_operator *local, sp_cg_arrays *vectors) {
   cudaStream_t stream = local->device->stream;
   const sp_cuda_ranks ranks = ranks_of(local);
   const bool several = ranks.size > 0;
@@ -282,12 +282,12 @@ static sp_status begin_fork(sp_local_operator *local) {
   return SP_OK;
 }
 
-static sp_status capture_iterations(sp_local_operator *local, const sp_cg_vectors *vectors) {
+static sp_status capture_iterations(sp_local_operator *local, const sp_cg_arrays *vectors) {
   if (local->graph && !memcmp(&local->captured, vectors, sizeof *vectors)) return SP_OK;
   if (local->graph) SP_CUDA(cudaGraphExecDestroy(local->graph));
   local->graph = nullptr;
   cudaGraph_t graph = nullptr;
-  sp_cg_vectors turning = *vectors;
+  sp_cg_arrays turning = *vectors;
   SP_CUDA(cudaStreamBeginCapture(local->device->stream, cudaStreamCaptureModeThreadLocal));
   sp_status status = begin_fork(local);
   for (int i = 0; i < SP_CUDA_GRAPH && !status; i++) status = queue_iteration(local, &turning);
@@ -305,7 +305,7 @@ static sp_status capture_iterations(sp_local_operator *local, const sp_cg_vector
   return SP_OK;
 }
 
-static sp_status cuda_iterate(sp_local_operator *local, sp_cg_vectors *vectors,
+static sp_status cuda_iterate(sp_local_operator *local, sp_cg_arrays *vectors,
                               const sp_cg_state *state, int count, sp_cg_record *records,
                               int *done) {
   const range named("CG: iterations");

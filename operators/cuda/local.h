@@ -34,7 +34,7 @@ struct sp_local_operator {
   sp_device_space *space; /* borrowed */
   /* SP_CUDA_GRAPH iterations as a graph, for the vectors `captured`. */
   cudaGraphExec_t graph;
-  sp_cg_vectors captured;
+  sp_cg_arrays captured;
   sp_cg_record *records; /* on the device, SP_CG_BATCH */
 };
 

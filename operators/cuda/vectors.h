@@ -67,7 +67,7 @@ cudaError_t sp_cuda_finish_pass_1(int count, const double *partial, double *room
  * last block sets scalars->rr, rz and beta, decides whether to stop, and completes the iteration's
  * record, unless `records` is NULL. `partial` has room for 2 SP_CUDA_VECTOR_BLOCKS doubles. */
 typedef struct sp_cuda_update {
-  sp_cg_vectors vectors;
+  sp_cg_arrays vectors;
   bool update_x;
   /* With one rank and few blocks, pass 2 does the work of sp_cuda_finish_pass_1 first, on these
    * partial sums. pass_1_count = 0: that function was called. */

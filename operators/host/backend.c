@@ -338,7 +338,7 @@ static sp_status host_apply_unassembled(sp_local_operator *local, const void *x,
 }
 
 static sp_host_cg cg_of(const sp_local_operator *local, double alpha, double beta,
-                        const sp_cg_vectors *vectors) {
+                        const sp_cg_arrays *vectors) {
   return (sp_host_cg){.alpha = alpha,
                       .beta = beta,
                       .z = vectors->z,
@@ -351,7 +351,7 @@ static sp_host_cg cg_of(const sp_local_operator *local, double alpha, double bet
 }
 
 static sp_status host_direction(sp_local_operator *local, double beta,
-                                const sp_cg_vectors *vectors) {
+                                const sp_cg_arrays *vectors) {
   const sp_host_cg cg = cg_of(local, 0, beta, vectors);
   const sp_host_sweep sweep = {.x = cg.p,
                                .y = cg.ap,
@@ -380,7 +380,7 @@ static bool host_faster_in_one_sweep(sp_operator_kind kind, sp_geometry_kind geo
 }
 
 static sp_status host_sweep(sp_local_operator *local, double alpha, double beta,
-                            const sp_cg_vectors *vectors, double sums[SP_CG_SUMS],
+                            const sp_cg_arrays *vectors, double sums[SP_CG_SUMS],
                             double *seconds) {
   const int threads = local->layout.threads;
   const sp_host_cg cg = cg_of(local, alpha, beta, vectors);
@@ -409,7 +409,7 @@ static sp_status host_sweep(sp_local_operator *local, double alpha, double beta,
   return SP_OK;
 }
 
-static sp_status host_update(sp_local_operator *local, double alpha, const sp_cg_vectors *vectors) {
+static sp_status host_update(sp_local_operator *local, double alpha, const sp_cg_arrays *vectors) {
   sp_host_update(local->vectors, local->layout.owned, local->layout.local, alpha, vectors,
                  local->sums);
   return SP_OK;

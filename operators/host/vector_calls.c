@@ -19,7 +19,7 @@ typedef struct call {
   const void *x, *y;
   void *z;
   const sp_correction *step;
-  const sp_cg_vectors *cg;
+  const sp_cg_arrays *cg;
   size_t owned;
   double (*sums)[2]; /* [threads] */
 } call;
@@ -168,7 +168,7 @@ sp_status sp_host_correct(sp_device *device, sp_precision precision, size_t coun
 }
 
 static void update(const call *c, size_t begin, size_t end, int thread) {
-  const sp_cg_vectors *v = c->cg;
+  const sp_cg_arrays *v = c->cg;
   const size_t owned = c->owned < begin ? begin : c->owned < end ? c->owned : end;
   c->kernels->update((sp_lid)(owned - begin), (sp_lid)(end - begin), c->a, v->p + begin,
                      v->ap + begin, v->inverse_diagonal ? v->inverse_diagonal + begin : NULL,
@@ -176,7 +176,7 @@ static void update(const call *c, size_t begin, size_t end, int thread) {
 }
 
 void sp_host_update(const sp_host_vectors *kernels, sp_lid owned, sp_lid local, double alpha,
-                    const sp_cg_vectors *vectors, double sums[2]) {
+                    const sp_cg_arrays *vectors, double sums[2]) {
   double parts[SP_TEAM_MAX][2];
   call c = {.compute = update,
             .count = (size_t)local,

@@ -23,6 +23,6 @@ sp_status sp_host_correct(sp_device *device, sp_precision precision, size_t coun
 
 /* Pass 2 of CG (sp_host_update_function): `sums` are this rank's r.r and r.D^-1 r. */
 void sp_host_update(const sp_host_vectors *kernels, sp_lid owned, sp_lid local, double alpha,
-                    const sp_cg_vectors *vectors, double sums[2]);
+                    const sp_cg_arrays *vectors, double sums[2]);
 
 #endif

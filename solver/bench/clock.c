@@ -20,13 +20,12 @@ enum { MOST_SETS = 8192 };
 sp_status sp_bench_clock_create(const sp_platform *platform, int samples, bool warm_cache,
                                 sp_bench_clock *clock) {
   *clock = (sp_bench_clock){.comm = platform->comm,
-                            .backend = platform->backend,
-                            .device = platform->device,
+                            .platform = platform,
                             .samples = samples,
                             .warm_cache = warm_cache || platform->backend != sp_backend_cuda};
   sp_status status = SP_OK;
-  if (clock->backend == sp_backend_cuda) {
-    status = sp_gpu_describe(clock->device, &clock->gpu);
+  if (platform->backend == sp_backend_cuda) {
+    status = sp_gpu_describe(platform->device, &clock->gpu);
     if (!status) status = sp_stamps_create(2 * samples, &clock->stamps);
   }
   return sp_agree(clock->comm, status);
@@ -72,7 +71,7 @@ static sp_status host_sample(const sp_bench_clock *clock, sp_bench_call *call, c
     const sp_status called = call(context, (*turn)++);
     if (!status) status = called;
   }
-  if (!status) status = clock->backend->finish(clock->device);
+  if (!status) status = clock->platform->backend->finish(clock->platform->device);
   *seconds = MPI_Wtime() - start;
   return sp_agree(clock->comm, status);
 }
@@ -102,13 +101,14 @@ static sp_status host_time(const sp_bench_clock *clock, sp_bench_call *call, con
 /* Queue a sample between two time stamps. */
 static sp_status queue_sample(const sp_bench_clock *clock, sp_bench_call *call, const void *context,
                               int calls, int *turn, int stamp) {
-  sp_status status = sp_gpu_pause(clock->device, PAUSE_PER_SAMPLE + PAUSE_PER_CALL * calls);
-  if (!status) status = sp_stamps_queue(clock->device, clock->stamps, stamp);
+  sp_status status =
+      sp_gpu_pause(clock->platform->device, PAUSE_PER_SAMPLE + PAUSE_PER_CALL * calls);
+  if (!status) status = sp_stamps_queue(clock->platform->device, clock->stamps, stamp);
   for (int c = 0; c < calls; c++) {
     const sp_status called = call(context, (*turn)++);
     if (!status) status = called;
   }
-  if (!status) status = sp_stamps_queue(clock->device, clock->stamps, stamp + 1);
+  if (!status) status = sp_stamps_queue(clock->platform->device, clock->stamps, stamp + 1);
   return status;
 }
 

@@ -11,8 +11,7 @@
 /* A device, and how to time it. */
 typedef struct sp_bench_clock {
   MPI_Comm comm;
-  const sp_backend *backend;
-  sp_device *device;
+  const sp_platform *platform; /* borrowed */
   int samples;
   bool warm_cache;   /* all calls use the same input: as requested, or always on a host */
   sp_gpu gpu;        /* all zero on the host */

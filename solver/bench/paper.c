@@ -9,6 +9,7 @@
 #include "mesh/reference.h"
 #include "operators/counts.h"
 #include "solver/bench/check.h"
+#include "solver/bench/vectors.h"
 
 /* ---- Data ---- */
 
@@ -35,43 +36,33 @@ static sp_status make_expected(sp_bench_paper *p, const double *q) {
   return SP_OK;
 }
 
-/* Upload set 0 and copy it to the other sets. */
-static sp_status fill_sets(const sp_bench_paper *p, size_t size, const double *values,
-                           double *sets) {
-  const sp_backend *backend = p->clock->backend;
-  SP_TRY(backend->upload(p->clock->device, SP_DOUBLE, size, values, sets));
-  for (int s = 1; s < p->sets; s++)
-    SP_TRY(backend->copy(p->clock->device, SP_DOUBLE, size, sets, &sets[(size_t)s * size]));
-  return backend->finish(p->clock->device);
-}
-
 /* Some operators need only the last of the seven factors. */
-static sp_status send_factors(const sp_bench_paper *p) {
+static sp_status write_factors(sp_bench_paper *p) {
   const double *all = p->c->factors;
   const size_t factors = (size_t)sp_operator_rows[p->kind].factors;
-  if (factors == SP_FACTORS) return fill_sets(p, p->factor_size, all, p->factors);
+  if (factors == SP_FACTORS) return sp_bench_repeat(p->factor_size, all, &p->factors);
   const size_t count = (size_t)p->c->mesh->hexes->count, size = p->factor_size / count;
   const size_t whole = size / factors * SP_FACTORS;
   double *taken;
   SP_TRY(sp_allocate(p->factor_size, sizeof *taken, "geometric factors", &taken));
   for (size_t e = 0; e < count; e++)
     memcpy(&taken[e * size], &all[(e + 1) * whole - size], size * sizeof *taken);
-  const sp_status status = fill_sets(p, p->factor_size, taken, p->factors);
+  const sp_status status = sp_bench_repeat(p->factor_size, taken, &p->factors);
   free(taken);
   return status;
 }
 
-static sp_status send_data(sp_bench_paper *p) {
-  const sp_backend *backend = p->clock->backend;
+static sp_status create_vectors(sp_bench_paper *p) {
+  const sp_platform *platform = p->clock->platform;
   const size_t sets = (size_t)p->sets;
-  SP_TRY(backend->vector_create(p->clock->device, SP_DOUBLE, sets * p->factor_size, &p->factors));
-  SP_TRY(backend->vector_create(p->clock->device, SP_DOUBLE, sets * p->e_size, &p->q));
-  SP_TRY(backend->vector_create(p->clock->device, SP_DOUBLE, sets * p->e_size, &p->aq));
-  SP_TRY(send_factors(p));
+  SP_TRY(sp_vector_create(platform, SP_DOUBLE, sets * p->factor_size, &p->factors));
+  SP_TRY(sp_vector_create(platform, SP_DOUBLE, sets * p->e_size, &p->q));
+  SP_TRY(sp_vector_create(platform, SP_DOUBLE, sets * p->e_size, &p->aq));
+  SP_TRY(write_factors(p));
   double *q;
   SP_TRY(sp_allocate(p->e_size, sizeof *q, "random data", &q));
   for (size_t i = 0; i < p->e_size; i++) q[i] = sp_bench_random((sp_gid)i);
-  sp_status status = fill_sets(p, p->e_size, q, p->q);
+  sp_status status = sp_bench_repeat(p->e_size, q, &p->q);
   if (!status) status = make_expected(p, q);
   free(q);
   return status;
@@ -87,17 +78,16 @@ sp_status sp_bench_paper_create(const sp_bench_clock *clock, sp_bench_case *c,
   paper->factor_size = count * points * (size_t)sp_operator_rows[kind].factors;
   paper->sets =
       sp_bench_input_sets(clock, (double)(2 * paper->e_size + paper->factor_size) * sizeof(double));
-  sp_status status = sp_paper_prepare(clock->device, c->order);
-  if (!status) status = send_data(paper);
+  sp_status status = sp_paper_prepare(clock->platform->device, c->order);
+  if (!status) status = create_vectors(paper);
   return sp_agree(clock->comm, status);
 }
 
 void sp_bench_paper_destroy(sp_bench_paper *paper) {
   if (!paper->clock) return;
-  const sp_backend *backend = paper->clock->backend;
-  backend->vector_destroy(paper->clock->device, &paper->factors);
-  backend->vector_destroy(paper->clock->device, &paper->q);
-  backend->vector_destroy(paper->clock->device, &paper->aq);
+  sp_vector_destroy(&paper->factors);
+  sp_vector_destroy(&paper->q);
+  sp_vector_destroy(&paper->aq);
   free(paper->expected);
   *paper = (sp_bench_paper){0};
 }
@@ -107,7 +97,7 @@ void sp_bench_paper_destroy(sp_bench_paper *paper) {
 typedef struct launch {
   const sp_bench_paper *paper;
   const sp_paper_instance *instance;
-  double *workspace;
+  sp_vector workspace;
 } launch;
 
 static sp_status call_kernel(const void *context, int turn) {
@@ -115,29 +105,29 @@ static sp_status call_kernel(const void *context, int turn) {
   const sp_bench_paper *p = l->paper;
   const size_t set = (size_t)(turn % p->sets);
   const sp_paper_arguments arguments = {.elements = p->c->mesh->hexes->count,
-                                        .factors = &p->factors[set * p->factor_size],
-                                        .q = &p->q[set * p->e_size],
-                                        .aq = &p->aq[set * p->e_size],
-                                        .workspace = l->workspace,
+                                        .factors = (double *)p->factors.data + set * p->factor_size,
+                                        .q = (double *)p->q.data + set * p->e_size,
+                                        .aq = (double *)p->aq.data + set * p->e_size,
+                                        .workspace = l->workspace.data,
                                         .lambda = SP_BENCH_LAMBDA};
-  return l->instance->launch(p->clock->device, &arguments);
+  return l->instance->launch(p->clock->platform->device, &arguments);
 }
 
 /* *error = the largest difference over the checked elements, whose outputs are set to NaN before.
  */
 static sp_status compare(const launch *l, double *result, double *error) {
   const sp_bench_paper *p = l->paper;
-  const sp_backend *backend = p->clock->backend;
   const size_t np = sp_element_nodes(p->c->order);
+  sp_vector checked[sizeof p->checked / sizeof *p->checked];
   for (size_t i = 0; i < np; i++) result[i] = NAN;
-  for (int n = 0; n < p->checked_count; n++)
-    SP_TRY(backend->upload(p->clock->device, SP_DOUBLE, np, result,
-                           &p->aq[(size_t)p->checked[n] * np]));
+  for (int n = 0; n < p->checked_count; n++) {
+    checked[n] = sp_vector_part(&p->aq, (size_t)p->checked[n] * np, np);
+    SP_TRY(sp_vector_write(result, &checked[n]));
+  }
   SP_TRY(call_kernel(l, 0));
   *error = 0;
   for (int n = 0; n < p->checked_count; n++) {
-    SP_TRY(backend->download(p->clock->device, SP_DOUBLE, np, &p->aq[(size_t)p->checked[n] * np],
-                             result));
+    SP_TRY(sp_vector_read(&checked[n], result));
     *error = fmax(*error, sp_bench_difference(np, result, &p->expected[(size_t)n * np]));
   }
   return SP_OK;
@@ -163,8 +153,8 @@ static sp_status prepare(const sp_paper_kernel *kernel, launch *l, sp_bench_row 
   sp_paper_resources resources;
   const size_t bytes = kernel->workspace(p->c->order, p->c->mesh->hexes->count);
   if (bytes > 0)
-    SP_TRY(p->clock->backend->vector_create(
-        p->clock->device, SP_DOUBLE, (bytes + sizeof(double) - 1) / sizeof(double), &l->workspace));
+    SP_TRY(sp_vector_create(p->clock->platform, SP_DOUBLE,
+                            (bytes + sizeof(double) - 1) / sizeof(double), &l->workspace));
   SP_TRY(check(l, kernel, &row->error));
   SP_TRY(l->instance->resources(&resources));
   row->registers = resources.registers;
@@ -190,59 +180,53 @@ sp_status sp_bench_paper_time(const sp_bench_paper *paper, const sp_paper_kernel
   row->sets = paper->sets;
   sp_status status = sp_agree(paper->clock->comm, prepare(kernel, &l, row));
   if (!status) status = sp_bench_time(paper->clock, call_kernel, &l, 0, row);
-  if (l.workspace) paper->clock->backend->vector_destroy(paper->clock->device, &l.workspace);
+  sp_vector_destroy(&l.workspace);
   return status;
 }
 
 /* ---- Copies ---- */
 
 typedef struct copies {
-  const sp_bench_clock *clock;
   int sets;
   size_t size; /* doubles per copy */
-  double *from, *to;
+  sp_vector from, to;
 } copies;
 
 static sp_status call_copy(const void *context, int turn) {
   const copies *c = context;
   const size_t offset = (size_t)(turn % c->sets) * c->size;
-  return c->clock->backend->copy(c->clock->device, SP_DOUBLE, c->size, &c->from[offset],
-                                 &c->to[offset]);
+  const sp_vector from = sp_vector_part(&c->from, offset, c->size);
+  sp_vector to = sp_vector_part(&c->to, offset, c->size);
+  return sp_vector_copy(&from, &to);
 }
 
 /* Fill the source with random numbers, since zeros may be copied faster: one block, repeated. */
-static sp_status fill_source(const copies *all, size_t count) {
-  const size_t block = count < (1 << 20) ? count : 1 << 20;
-  const sp_bench_clock *clock = all->clock;
+static sp_status fill_source(copies *all) {
+  const size_t count = all->from.count, block = count < (1 << 20) ? count : 1 << 20;
   double *values;
   SP_TRY(sp_allocate(block, sizeof *values, "random data", &values));
   for (size_t i = 0; i < block; i++) values[i] = sp_bench_random((sp_gid)i);
-  sp_status status = clock->backend->upload(clock->device, SP_DOUBLE, block, values, all->from);
+  const sp_status status = sp_bench_repeat(block, values, &all->from);
   free(values);
-  for (size_t done = block; done < count && !status; done += block)
-    status =
-        clock->backend->copy(clock->device, SP_DOUBLE, done + block < count ? block : count - done,
-                             all->from, &all->from[done]);
-  return status ? status : clock->backend->finish(clock->device);
+  return status;
 }
 
 sp_status sp_bench_copy_time(const sp_bench_clock *clock, const sp_bench_case *c,
                              sp_operator_kind kind, sp_precision precision, sp_bench_row *row) {
   enum { CALLS = 10 }; /* as in the paper */
-  const sp_backend *backend = clock->backend;
   const double bytes = sp_operator_bytes(kind, SP_FACTORS_STORED, precision, c->order) / 2;
-  copies all = {.clock = clock};
+  copies all = {0};
   all.size = (size_t)(c->mesh->hexes->count * bytes / sizeof(double));
   all.sets = sp_bench_input_sets(clock, 2 * sizeof(double) * (double)all.size);
   count_work(c, kind, precision, row);
   row->sets = all.sets;
   const size_t count = (size_t)all.sets * all.size;
-  sp_status status = backend->vector_create(clock->device, SP_DOUBLE, count, &all.from);
-  if (!status) status = backend->vector_create(clock->device, SP_DOUBLE, count, &all.to);
-  if (!status) status = fill_source(&all, count);
+  sp_status status = sp_vector_create(clock->platform, SP_DOUBLE, count, &all.from);
+  if (!status) status = sp_vector_create(clock->platform, SP_DOUBLE, count, &all.to);
+  if (!status) status = fill_source(&all);
   status = sp_agree(clock->comm, status);
   if (!status) status = sp_bench_time(clock, call_copy, &all, CALLS, row);
-  backend->vector_destroy(clock->device, &all.from);
-  backend->vector_destroy(clock->device, &all.to);
+  sp_vector_destroy(&all.from);
+  sp_vector_destroy(&all.to);
   return status;
 }

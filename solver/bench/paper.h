@@ -13,7 +13,7 @@ typedef struct sp_bench_paper {
   sp_operator_kind kind;
   int sets;
   size_t e_size, factor_size; /* doubles per set */
-  double *factors, *q, *aq;   /* [sets][...] on the device */
+  sp_vector factors, q, aq;   /* [sets][...] */
   int checked_count;          /* number of elements that are compared with the reference */
   sp_lid checked[4];
   double *expected; /* [checked_count][Np] */

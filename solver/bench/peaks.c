@@ -11,31 +11,30 @@
 enum { ENTRIES = 8 << 20 };
 
 typedef struct stream {
-  const sp_bench_clock *clock;
-  double *x, *y;
+  sp_vector x, *y;
 } stream;
 
 static sp_status call_axpby(const void *context, int turn) {
   const stream *s = context;
   (void)turn;
-  return s->clock->backend->axpby(s->clock->device, SP_DOUBLE, ENTRIES, 0.5, s->x, 0.5, s->y);
+  return sp_vector_axpby(0.5, &s->x, 0.5, s->y);
 }
 
 sp_status sp_bench_peaks(const sp_bench_clock *clock, double *bandwidth, double *multiply_adds) {
-  const sp_backend *backend = clock->backend;
-  stream s = {.clock = clock};
+  sp_vector y = {0};
+  stream s = {.y = &y};
   int ranks;
   MPI_Comm_size(clock->comm, &ranks);
   sp_bench_row row = {.bytes = 3.0 * sizeof(double) * ENTRIES * ranks};
-  sp_status status = backend->vector_create(clock->device, SP_DOUBLE, ENTRIES, &s.x);
-  if (!status) status = backend->vector_create(clock->device, SP_DOUBLE, ENTRIES, &s.y);
+  sp_status status = sp_vector_create(clock->platform, SP_DOUBLE, ENTRIES, &s.x);
+  if (!status) status = sp_vector_create(clock->platform, SP_DOUBLE, ENTRIES, &y);
   status = sp_agree(clock->comm, status);
   if (!status) status = sp_bench_time(clock, call_axpby, &s, 0, &row);
-  backend->vector_destroy(clock->device, &s.x);
-  backend->vector_destroy(clock->device, &s.y);
+  sp_vector_destroy(&s.x);
+  sp_vector_destroy(&y);
   *bandwidth = row.gbytes_per_second * 1e9;
   MPI_Barrier(clock->comm);
-  *multiply_adds = sp_host_multiply_add_rate(clock->device);
+  *multiply_adds = sp_host_multiply_add_rate(clock->platform->device);
   MPI_Allreduce(MPI_IN_PLACE, multiply_adds, 1, MPI_DOUBLE, MPI_SUM, clock->comm);
   return status;
 }

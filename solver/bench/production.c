@@ -25,62 +25,49 @@ static sp_status create_operator(const sp_bench_production *p, sp_operator **out
       .precision = p->precision,
       .lambda = SP_BENCH_LAMBDA,
       .constrained = sp_operator_rows[p->kind].has_boundary ? c->boundary : NULL,
-      .one_sweep = sp_cg_prefers_one_sweep(p->clock->backend, p->kind, p->geometry, c->order)};
+      .one_sweep =
+          sp_cg_prefers_one_sweep(p->clock->platform->backend, p->kind, p->geometry, c->order)};
   return sp_operator_create(&setup, out);
 }
 
 /* Random data, rounded to the vectors' precision: the reference starts from the same numbers. */
 static double random_of(const sp_bench_production *p, sp_gid number) {
-  return sp_bench_round(p->precision, sp_bench_random(number));
+  const double value = sp_bench_random(number);
+  return p->precision == SP_SINGLE ? (double)(float)value : value;
 }
 
 static double random_at(const sp_bench_production *p, sp_lid dof) {
   return random_of(p, sp_numbering_global(p->c->space->numbering, dof));
 }
 
-static sp_status upload(const sp_bench_production *p, size_t size, const double *values,
-                        void *vector) {
-  return sp_bench_upload(p->clock->backend, p->clock->device, p->precision, size, values, vector);
-}
-
-static sp_status download(const sp_bench_production *p, size_t size, const void *vector,
-                          double *values) {
-  return sp_bench_download(p->clock->backend, p->clock->device, p->precision, size, vector, values);
-}
-
 /* Vector `set` of vectors of this size. */
-static void *vector_of(const sp_bench_production *p, void *sets, size_t size, int set) {
-  return sp_bench_entry(p->precision, sets, (size_t)set * size);
+static sp_vector vector_of(const sp_vector *sets, size_t size, int set) {
+  return sp_vector_part(sets, (size_t)set * size, size);
 }
 
-/* Random data in set 0, copied to the other sets; with `global` they depend on the global DOF
- * number. */
-static sp_status fill_sets(const sp_bench_production *p, size_t size, bool global, void *sets) {
-  const sp_bench_clock *clock = p->clock;
+/* Random data in all sets; with `global` they depend on the global DOF number. */
+static sp_status fill_sets(const sp_bench_production *p, size_t size, bool global,
+                           sp_vector *sets) {
   double *values;
   SP_TRY(sp_allocate(size, sizeof *values, "random data", &values));
   for (size_t i = 0; i < size; i++)
     values[i] = global ? random_at(p, (sp_lid)i) : random_of(p, (sp_gid)i);
-  sp_status status = upload(p, size, values, sets);
+  const sp_status status = sp_bench_repeat(size, values, sets);
   free(values);
-  for (int s = 1; s < p->sets && !status; s++)
-    status =
-        clock->backend->copy(clock->device, p->precision, size, sets, vector_of(p, sets, size, s));
-  return status ? status : clock->backend->finish(clock->device);
+  return status;
 }
 
 static sp_status create_vectors(sp_bench_production *p) {
-  const sp_bench_clock *clock = p->clock;
-  const sp_backend *backend = clock->backend;
+  const sp_platform *platform = p->clock->platform;
   const size_t sets = (size_t)p->sets;
-  p->e_size = backend->e_vector_size(p->operators[0]->local);
+  p->e_size = platform->backend->e_vector_size(p->operators[0]->local);
   p->l_size = (size_t)p->operators[0]->dofs;
-  SP_TRY(backend->vector_create(clock->device, p->precision, sets * p->e_size, &p->e_x));
-  SP_TRY(backend->vector_create(clock->device, p->precision, sets * p->e_size, &p->e_y));
-  SP_TRY(backend->vector_create(clock->device, p->precision, sets * p->l_size, &p->l_x));
-  SP_TRY(backend->vector_create(clock->device, p->precision, sets * p->l_size, &p->l_y));
-  SP_TRY(fill_sets(p, p->e_size, false, p->e_x));
-  return fill_sets(p, p->l_size, true, p->l_x);
+  SP_TRY(sp_vector_create(platform, p->precision, sets * p->e_size, &p->e_x));
+  SP_TRY(sp_vector_create(platform, p->precision, sets * p->e_size, &p->e_y));
+  SP_TRY(sp_vector_create(platform, p->precision, sets * p->l_size, &p->l_x));
+  SP_TRY(sp_vector_create(platform, p->precision, sets * p->l_size, &p->l_y));
+  SP_TRY(fill_sets(p, p->e_size, false, &p->e_x));
+  return fill_sets(p, p->l_size, true, &p->l_x);
 }
 
 sp_status sp_bench_production_create(const sp_bench_clock *clock, sp_bench_case *c,
@@ -101,12 +88,10 @@ sp_status sp_bench_production_create(const sp_bench_clock *clock, sp_bench_case 
 
 void sp_bench_production_destroy(sp_bench_production *production) {
   if (!production->clock) return;
-  const sp_backend *backend = production->clock->backend;
-  sp_device *device = production->clock->device;
-  backend->vector_destroy(device, &production->e_x);
-  backend->vector_destroy(device, &production->e_y);
-  backend->vector_destroy(device, &production->l_x);
-  backend->vector_destroy(device, &production->l_y);
+  sp_vector_destroy(&production->e_x);
+  sp_vector_destroy(&production->e_y);
+  sp_vector_destroy(&production->l_x);
+  sp_vector_destroy(&production->l_y);
   for (int s = 0; s < production->sets && production->operators; s++)
     sp_operator_destroy(&production->operators[s]);
   free(production->operators);
@@ -118,16 +103,16 @@ void sp_bench_production_destroy(sp_bench_production *production) {
 static sp_status call_unassembled(const void *context, int turn) {
   const sp_bench_production *p = context;
   const int set = turn % p->sets;
-  return p->clock->backend->apply_unassembled(p->operators[set]->local,
-                                              vector_of(p, p->e_x, p->e_size, set),
-                                              vector_of(p, p->e_y, p->e_size, set));
+  const sp_vector x = vector_of(&p->e_x, p->e_size, set), y = vector_of(&p->e_y, p->e_size, set);
+  return p->clock->platform->backend->apply_unassembled(p->operators[set]->local, x.data, y.data);
 }
 
 static sp_status call_operator(const void *context, int turn) {
   const sp_bench_production *p = context;
   const int set = turn % p->sets;
-  return sp_operator_apply(p->operators[set], true, vector_of(p, p->l_x, p->l_size, set),
-                           vector_of(p, p->l_y, p->l_size, set));
+  const sp_vector x = vector_of(&p->l_x, p->l_size, set);
+  sp_vector y = vector_of(&p->l_y, p->l_size, set);
+  return sp_operator_apply(p->operators[set], true, &x, &y);
 }
 
 /* ---- Checks ---- */
@@ -152,9 +137,9 @@ static double tolerance_of(const sp_bench_production *p) {
          16 * along * sp_bench_epsilon(p->precision);
 }
 
-static sp_status poison(const sp_bench_production *p, size_t size, double *values, void *vector) {
-  for (size_t i = 0; i < size; i++) values[i] = NAN;
-  return upload(p, size, values, vector);
+static sp_status poison(double *values, sp_vector *vector) {
+  for (size_t i = 0; i < vector->count; i++) values[i] = NAN;
+  return sp_vector_write(values, vector);
 }
 
 /* Compare the first, middle and last element; e_y has the layout [element][Np]. */
@@ -163,9 +148,10 @@ static sp_status compare_unassembled(const sp_bench_production *p, double *y, do
   const sp_lid count = p->c->mesh->hexes->count;
   const sp_lid elements[] = {0, count / 2, count - 1};
   double *x, *expected;
-  SP_TRY(poison(p, p->e_size, y, p->e_y));
+  sp_vector result = vector_of(&p->e_y, p->e_size, 0);
+  SP_TRY(poison(y, &result));
   SP_TRY(call_unassembled(p, 0));
-  SP_TRY(download(p, p->e_size, p->e_y, y));
+  SP_TRY(sp_vector_read(&result, y));
   SP_TRY(sp_allocate(2 * np, sizeof *x, "a reference", &x));
   expected = x + np;
   sp_status status = SP_OK;
@@ -185,7 +171,7 @@ static sp_status compare_unassembled(const sp_bench_production *p, double *y, do
  * L-vector, which runs the same kernel, has to suffice. */
 static sp_status check_unassembled(const sp_bench_production *p, double *error) {
   *error = NAN;
-  if (p->clock->backend == &sp_backend_host) return SP_OK;
+  if (p->clock->platform->backend == &sp_backend_host) return SP_OK;
   double *y;
   SP_TRY(sp_allocate(p->e_size, sizeof *y, "a result", &y));
   sp_status status = compare_unassembled(p, y, error);
@@ -265,11 +251,12 @@ static sp_status check_operator(const sp_bench_production *p, double *error) {
   const sp_bench_clock *clock = p->clock;
   double *y;
   sp_status status = sp_allocate(p->l_size, sizeof *y, "a result", &y);
-  if (!status) status = poison(p, p->l_size, y, p->l_y);
+  sp_vector result = vector_of(&p->l_y, p->l_size, 0);
+  if (!status) status = poison(y, &result);
   status = sp_agree(clock->comm, status);
   if (!status) status = sp_agree(clock->comm, call_operator(p, 0));
   if (!status) {
-    status = download(p, p->l_size, p->l_y, y);
+    status = sp_vector_read(&result, y);
     if (!status) status = compare_operator(p, y, error);
     if (!status) status = judge(p, SP_BENCH_OPERATOR, *error, tolerance_of(p));
     status = sp_agree(clock->comm, status);
@@ -288,9 +275,9 @@ static const double TOLERANCE = 1e-140;
 
 typedef struct solve {
   const sp_bench_production *production;
-  double *b;        /* [l_size] on the host: the right-hand side, zero where constrained */
-  double *work;     /* [l_size] */
-  double *device_b; /* [l_size] on the device */
+  double *load;      /* [l_size], the right-hand side, zero where constrained */
+  double *work;      /* [l_size] */
+  sp_vector b, x, r; /* x and r are those of production */
   int max_iterations;
   double *times; /* [max_iterations + 1], MPI_Wtime when the host saw the end of an iteration */
   int times_count;
@@ -303,13 +290,13 @@ static sp_status note_time(const sp_cg_iteration *iteration, void *context) {
   return SP_OK;
 }
 
-/* Solve A x = b once from zero; x is left in l_x. */
+/* Solve A x = b once from zero. */
 static sp_status run_solve(solve *s, sp_cg_result *result) {
   const sp_bench_production *p = s->production;
   const sp_bench_clock *clock = p->clock;
   for (size_t i = 0; i < p->l_size; i++) s->work[i] = 0;
-  sp_status status = upload(p, p->l_size, s->work, p->l_x);
-  if (!status) status = upload(p, p->l_size, s->b, s->device_b);
+  sp_status status = sp_vector_write(s->work, &s->x);
+  if (!status) status = sp_vector_write(s->load, &s->b);
   SP_TRY(sp_agree(clock->comm, status));
   const sp_cg_options limits = {.criterion = SP_CG_RESIDUAL,
                                 .tolerance = TOLERANCE,
@@ -317,19 +304,15 @@ static sp_status run_solve(solve *s, sp_cg_result *result) {
                                 .on_iteration = note_time,
                                 .context = s};
   s->times_count = 0;
-  status = sp_cg_solve(p->operators[0], NULL, &limits, true, s->device_b, p->l_x, p->l_y, result);
+  status = sp_cg_solve(p->operators[0], NULL, &limits, true, &s->b, &s->x, &s->r, result);
   return status == SP_ERR_NOT_CONVERGED ? SP_OK : status;
 }
 
 /* The recursively updated residual against b - A x. */
 static sp_status check_solve(solve *s, const sp_cg_result *result, double *error) {
   const sp_bench_production *p = s->production;
-  const sp_bench_system system = {.clock = p->clock,
-                                  .op = p->operators[0],
-                                  .b = s->b,
-                                  .work = s->work,
-                                  .x = p->l_x,
-                                  .y = p->l_y};
+  const sp_bench_system system = {
+      .op = p->operators[0], .b = s->load, .work = s->work, .x = &s->x, .y = &s->r};
   double tolerance;
   SP_TRY(sp_bench_check_residual(&system, result, error, &tolerance));
   return judge(p, SP_BENCH_CG, *error, tolerance);
@@ -361,27 +344,28 @@ static sp_status time_solves(solve *s, double *samples, int *count, sp_bench_row
 static sp_status time_cg(const sp_bench_production *p, sp_bench_row *row) {
   const int room =
       ITERATIONS > SP_BENCH_MAX_REPEATS + WARM_UP ? ITERATIONS : SP_BENCH_MAX_REPEATS + WARM_UP;
-  solve s = {.production = p};
+  solve s = {.production = p,
+             .x = vector_of(&p->l_x, p->l_size, 0),
+             .r = vector_of(&p->l_y, p->l_size, 0)};
   s.max_iterations = p->clock->stamps ? ITERATIONS : p->clock->samples + WARM_UP;
   double *samples = NULL;
   int count = 0;
-  sp_status status = sp_allocate(2 * p->l_size, sizeof *s.b, "a right-hand side", &s.b);
+  sp_status status = sp_allocate(2 * p->l_size, sizeof *s.load, "a right-hand side", &s.load);
   if (!status)
     status = sp_allocate(2 * ((size_t)room + 1), sizeof *samples, "times of iterations", &samples);
-  if (!status)
-    status = p->clock->backend->vector_create(p->clock->device, SP_DOUBLE, p->l_size, &s.device_b);
+  if (!status) status = sp_vector_create(p->clock->platform, SP_DOUBLE, p->l_size, &s.b);
   status = sp_agree(p->clock->comm, status);
   if (!status) {
-    s.work = s.b + p->l_size;
+    s.work = s.load + p->l_size;
     s.times = samples + room + 1;
     for (size_t i = 0; i < p->l_size; i++)
-      s.b[i] = is_constrained(p, (sp_lid)i) ? 0 : random_at(p, (sp_lid)i);
+      s.load[i] = is_constrained(p, (sp_lid)i) ? 0 : random_at(p, (sp_lid)i);
     status = time_solves(&s, samples, &count, row);
   }
   if (!status) sp_bench_summarize(p->clock->comm, count, samples, row);
-  p->clock->backend->vector_destroy(p->clock->device, &s.device_b);
+  sp_vector_destroy(&s.b);
   free(samples);
-  free(s.b);
+  free(s.load);
   return status;
 }
 

@@ -19,8 +19,8 @@ typedef struct sp_bench_production {
   int sets;
   sp_operator **operators; /* [sets] */
   size_t e_size, l_size;   /* numbers per vector */
-  void *e_x, *e_y;         /* [sets][e_size] on the device, in this precision */
-  void *l_x, *l_y;         /* [sets][l_size] */
+  sp_vector e_x, e_y;      /* [sets][e_size], in this precision */
+  sp_vector l_x, l_y;      /* [sets][l_size] */
 } sp_bench_production;
 
 /* Create operators and vectors on *c. The clock and *c must outlive *production. The caller

@@ -6,20 +6,14 @@
 static double norm(const sp_bench_system *s, const double *values) {
   double sum = 0;
   for (sp_lid i = 0; i < s->op->owned; i++) sum += values[i] * values[i];
-  MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, s->clock->comm);
+  MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, s->op->comm);
   return sqrt(sum);
-}
-
-static sp_status download(const sp_bench_system *s, const double *vector) {
-  const sp_bench_clock *clock = s->clock;
-  return sp_agree(clock->comm, clock->backend->download(clock->device, SP_DOUBLE,
-                                                        (size_t)s->op->dofs, vector, s->work));
 }
 
 /* work = A x. */
 static sp_status apply(const sp_bench_system *s) {
-  SP_TRY(sp_agree(s->clock->comm, sp_operator_apply(s->op, true, s->x, s->y)));
-  return download(s, s->y);
+  SP_TRY(sp_agree(s->op->comm, sp_operator_apply(s->op, true, s->x, s->y)));
+  return sp_agree(s->op->comm, sp_vector_read(s->y, s->work));
 }
 
 /* The difference grows by a rounding of ||A|| ||x|| per iteration (A. Greenbaum, SIAM J. Matrix
@@ -27,16 +21,14 @@ static sp_status apply(const sp_bench_system *s) {
  * iteration makes a much larger difference. */
 sp_status sp_bench_check_residual(const sp_bench_system *s, const sp_cg_result *result,
                                   double *error, double *tolerance) {
-  const sp_bench_clock *clock = s->clock;
-  const size_t dofs = (size_t)s->op->dofs;
-  SP_TRY(download(s, s->x));
+  SP_TRY(sp_agree(s->op->comm, sp_vector_read(s->x, s->work)));
   const double b = norm(s, s->b), x = norm(s, s->work);
   *error = *tolerance = 0;
   if (b == 0 && x == 0) return SP_OK; /* no free DOF */
   SP_TRY(apply(s));
-  for (size_t i = 0; i < dofs; i++) s->work[i] = s->b[i] - s->work[i];
+  for (sp_lid i = 0; i < s->op->dofs; i++) s->work[i] = s->b[i] - s->work[i];
   const double r = norm(s, s->work);
-  SP_TRY(sp_agree(clock->comm, clock->backend->upload(clock->device, SP_DOUBLE, dofs, s->b, s->x)));
+  SP_TRY(sp_agree(s->op->comm, sp_vector_write(s->b, s->x)));
   SP_TRY(apply(s));
   *tolerance = 10 * DBL_EPSILON * (double)result->iterations * norm(s, s->work) / b * x / b;
   *error = fabs(r - result->residual) / b;

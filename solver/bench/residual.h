@@ -2,16 +2,14 @@
 #ifndef SP_SOLVER_BENCH_RESIDUAL_H
 #define SP_SOLVER_BENCH_RESIDUAL_H
 
-#include "solver/bench/clock.h"
 #include "solver/linear/cg.h"
 
-/* A solved system: A is `op`, b on the host, the rest in the backend's memory or work space. */
+/* A solved system A x = b; A is `op`. */
 typedef struct sp_bench_system {
-  const sp_bench_clock *clock;
   sp_operator *op;
-  const double *b; /* [local DOFs] */
-  double *work;    /* [local DOFs], on the host */
-  double *x, *y;   /* the solution, and scratch; both are overwritten */
+  const double *b;  /* [local DOFs] */
+  double *work;     /* [local DOFs], scratch */
+  sp_vector *x, *y; /* the solution, and scratch; both are overwritten */
 } sp_bench_system;
 
 /* *error = | ||b - A x|| - r | / ||b||, where r is the recursively updated residual of CG, and

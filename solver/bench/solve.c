@@ -21,8 +21,8 @@ typedef struct solve {
   sp_operator *op;                       /* of the first */
   sp_coarse *coarse;
   sp_preconditioner *preconditioner;
-  double *b, *work;         /* [local DOFs], on the host */
-  double *x, *r, *device_b; /* on the device */
+  double *load, *work; /* [local DOFs] */
+  sp_vector b, x, r;
 } solve;
 
 /* ---- Set-up ---- */
@@ -52,8 +52,8 @@ static sp_status make_level(solve *s, int i) {
   const int order = s->options.orders[i];
   sp_space *space;
   SP_TRY(sp_space_create(s->c->space->platform, s->c->mesh, order, &space));
-  return make_system(space, true, SP_BP35, s->clock->backend->faster_geometry(SP_BP35, order),
-                     &s->systems[i]);
+  return make_system(space, true, SP_BP35,
+                     s->clock->platform->backend->faster_geometry(SP_BP35, order), &s->systems[i]);
 }
 
 static sp_status make_multigrid(solve *s) {
@@ -69,20 +69,19 @@ static sp_status time_set_up(solve *s, double *seconds) {
   MPI_Barrier(s->clock->comm);
   const double start = MPI_Wtime();
   SP_TRY(make_multigrid(s));
-  SP_TRY(sp_agree(s->clock->comm, s->clock->backend->finish(s->clock->device)));
+  SP_TRY(sp_agree(s->clock->comm, s->clock->platform->backend->finish(s->clock->platform->device)));
   *seconds = MPI_Wtime() - start;
   MPI_Allreduce(MPI_IN_PLACE, seconds, 1, MPI_DOUBLE, MPI_MAX, s->clock->comm);
   return SP_OK;
 }
 
 static sp_status allocate(solve *s) {
-  const sp_backend *backend = s->clock->backend;
-  const size_t dofs = sp_space_dofs(s->c->space);
-  SP_TRY(sp_allocate(dofs, sizeof *s->b, "a right-hand side", &s->b));
-  SP_TRY(sp_allocate(dofs, sizeof *s->work, "work space", &s->work));
-  SP_TRY(backend->vector_create(s->clock->device, SP_DOUBLE, dofs, &s->x));
-  SP_TRY(backend->vector_create(s->clock->device, SP_DOUBLE, dofs, &s->r));
-  return backend->vector_create(s->clock->device, SP_DOUBLE, dofs, &s->device_b);
+  const sp_space *space = s->c->space;
+  SP_TRY(sp_allocate(sp_space_dofs(space), sizeof *s->load, "a right-hand side", &s->load));
+  SP_TRY(sp_allocate(sp_space_dofs(space), sizeof *s->work, "work space", &s->work));
+  SP_TRY(sp_space_vector(space, SP_DOUBLE, &s->b));
+  SP_TRY(sp_space_vector(space, SP_DOUBLE, &s->x));
+  return sp_space_vector(space, SP_DOUBLE, &s->r);
 }
 
 /* The right-hand side of nekRS's example kershaw: 3 pi^2 sin(pi x) sin(pi y) sin(pi z) at the
@@ -97,11 +96,11 @@ static sp_status fill_as_nek(solve *s) {
   for (sp_lid e = 0; e < hexes->count; e++) {
     sp_hexes_coordinates(hexes, e, gll->n, gll->nodes, xyz);
     for (size_t n = 0; n < nodes; n++)
-      s->b[numbering->nodes[(size_t)e * nodes + n]] +=
+      s->load[numbering->nodes[(size_t)e * nodes + n]] +=
           3 * PI * PI * sin(PI * xyz[n]) * sin(PI * xyz[nodes + n]) * sin(PI * xyz[2 * nodes + n]);
   }
   free(xyz);
-  sp_exchange_now(s->c->space->exchange, SP_SUM, s->b);
+  sp_exchange_now(s->c->space->exchange, SP_SUM, s->load);
   return SP_OK;
 }
 
@@ -109,8 +108,8 @@ static sp_status fill_load(solve *s, sp_bench_load load) {
   const sp_numbering *numbering = s->c->space->numbering;
   if (load == SP_BENCH_NEK) SP_TRY(fill_as_nek(s));
   for (sp_lid i = 0; i < numbering->local; i++) {
-    if (load == SP_BENCH_RANDOM) s->b[i] = sp_bench_random(sp_numbering_global(numbering, i));
-    if (s->c->boundary[i]) s->b[i] = 0;
+    if (load == SP_BENCH_RANDOM) s->load[i] = sp_bench_random(sp_numbering_global(numbering, i));
+    if (s->c->boundary[i]) s->load[i] = 0;
   }
   return SP_OK;
 }
@@ -118,21 +117,18 @@ static sp_status fill_load(solve *s, sp_bench_load load) {
 /* ---- Solves ---- */
 
 static sp_status run_once(solve *s, sp_cg_result *result) {
-  const sp_backend *backend = s->clock->backend;
-  sp_device *device = s->clock->device;
-  const size_t dofs = (size_t)s->op->dofs;
   const sp_cg_options options = {
       .criterion = SP_CG_RESIDUAL, .tolerance = TOLERANCE, .max_iterations = MOST_ITERATIONS};
-  for (size_t i = 0; i < dofs; i++) s->work[i] = 0;
-  sp_status status = backend->upload(device, SP_DOUBLE, dofs, s->work, s->x);
-  if (!status) status = backend->upload(device, SP_DOUBLE, dofs, s->b, s->device_b);
+  for (sp_lid i = 0; i < s->op->dofs; i++) s->work[i] = 0;
+  sp_status status = sp_vector_write(s->work, &s->x);
+  if (!status) status = sp_vector_write(s->load, &s->b);
   SP_TRY(sp_agree(s->clock->comm, status));
-  return sp_cg_solve(s->op, s->preconditioner, &options, true, s->device_b, s->x, s->r, result);
+  return sp_cg_solve(s->op, s->preconditioner, &options, true, &s->b, &s->x, &s->r, result);
 }
 
-static sp_status check(const solve *s, const sp_cg_result *result, sp_bench_row *row) {
+static sp_status check(solve *s, const sp_cg_result *result, sp_bench_row *row) {
   const sp_bench_system system = {
-      .clock = s->clock, .op = s->op, .b = s->b, .work = s->work, .x = s->x, .y = s->r};
+      .op = s->op, .b = s->load, .work = s->work, .x = &s->x, .y = &s->r};
   double tolerance;
   SP_TRY(sp_bench_check_residual(&system, result, &row->error, &tolerance));
   if (row->error <= tolerance) return SP_OK;
@@ -173,14 +169,13 @@ static sp_status time_solves(solve *s, double *samples, sp_bench_row *row) {
 }
 
 static void destroy(solve *s) {
-  const sp_backend *backend = s->clock->backend;
   sp_preconditioner_destroy(&s->preconditioner);
   sp_coarse_destroy(&s->coarse);
   for (int i = 0; i < SP_MULTIGRID_MOST; i++) sp_system_destroy(&s->systems[i]);
-  backend->vector_destroy(s->clock->device, &s->x);
-  backend->vector_destroy(s->clock->device, &s->r);
-  backend->vector_destroy(s->clock->device, &s->device_b);
-  free(s->b);
+  sp_vector_destroy(&s->b);
+  sp_vector_destroy(&s->x);
+  sp_vector_destroy(&s->r);
+  free(s->load);
   free(s->work);
 }
 

@@ -47,16 +47,15 @@ typedef struct running {
   sp_start start;
   /* L-vectors on the host. `load` becomes the right-hand side; `work` is scratch. */
   double *load, *solution, *work;
-  /* L-vectors on the device: A x = b, and r = b - A x. */
-  double *x, *b, *r;
+  sp_vector x, b, r; /* A x = b, and r = b - A x */
   const char *field; /* the file that was written, NULL if there is none */
   char *unconverged; /* its path if the solution has not converged, else NULL */
 } running;
 
 static void release(running *c) {
-  double **const vectors[] = {&c->x, &c->b, &c->r};
-  for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++)
-    c->platform->backend->vector_destroy(c->platform->device, vectors[v]);
+  sp_vector_destroy(&c->x);
+  sp_vector_destroy(&c->b);
+  sp_vector_destroy(&c->r);
   sp_preconditioner_destroy(&c->preconditioner);
   sp_levels_free(&c->levels);
   sp_system_destroy(&c->system);
@@ -81,14 +80,13 @@ static void enter(running *c, sp_phase phase) {
 /* ---- Set-up ---- */
 
 static sp_status create_vectors(running *c) {
-  const sp_platform *p = c->platform;
   const size_t dofs = sp_space_dofs(c->space);
   SP_TRY(sp_allocate(dofs, sizeof(double), "load vector", &c->load));
   SP_TRY(sp_allocate(dofs, sizeof(double), "solution", &c->solution));
   SP_TRY(sp_allocate(dofs, sizeof(double), "work vector", &c->work));
-  SP_TRY(p->backend->vector_create(p->device, SP_DOUBLE, dofs, &c->x));
-  SP_TRY(p->backend->vector_create(p->device, SP_DOUBLE, dofs, &c->b));
-  return p->backend->vector_create(p->device, SP_DOUBLE, dofs, &c->r);
+  SP_TRY(sp_space_vector(c->space, SP_DOUBLE, &c->x));
+  SP_TRY(sp_space_vector(c->space, SP_DOUBLE, &c->b));
+  return sp_space_vector(c->space, SP_DOUBLE, &c->r);
 }
 
 static sp_status make_system(running *c) {
@@ -141,18 +139,6 @@ static sp_status make_load(running *c) {
   return SP_OK;
 }
 
-static sp_status upload(const running *c, const double *host, double *vector) {
-  const sp_platform *p = c->platform;
-  return sp_agree(c->comm,
-                  p->backend->upload(p->device, SP_DOUBLE, sp_space_dofs(c->space), host, vector));
-}
-
-static sp_status download(const running *c, const double *vector, double *host) {
-  const sp_platform *p = c->platform;
-  return sp_agree(
-      c->comm, p->backend->download(p->device, SP_DOUBLE, sp_space_dofs(c->space), vector, host));
-}
-
 /* CG squares its vectors: keep r.r and p.Ap far from underflow, where a residual looks like zero,
  * and from overflow. */
 static sp_status check_load(const running *c) {
@@ -172,21 +158,22 @@ static sp_status check_load(const running *c) {
 /* b = load - A u_D on free DOFs, where u_D has the Dirichlet values and is zero elsewhere. */
 static sp_status make_right_hand_side(running *c) {
   const bool *constrained = c->system->setup.constrained;
-  if (c->facts.weak) SP_TRY(sp_null_space_weigh(c->facts.weak, c->system->op, c->x, c->b, c->work));
+  if (c->facts.weak)
+    SP_TRY(sp_null_space_weigh(c->facts.weak, c->system->op, &c->x, &c->b, c->work));
   if (c->problem->has_dirichlet && c->postprocess)
     SP_TRY(sp_agree(c->comm,
                     sp_balance_keep(&c->postprocess->balance, c->space, constrained, c->load)));
   if (c->problem->has_dirichlet)
-    SP_TRY(sp_system_lift(c->system, c->facts.boundary_values, c->load, c->work, c->x, c->b));
+    SP_TRY(sp_system_lift(c->system, c->facts.boundary_values, c->load, c->work, &c->x, &c->b));
   SP_TRY(check_load(c));
-  return upload(c, c->load, c->b);
+  return sp_agree(c->comm, sp_vector_write(c->load, &c->b));
 }
 
 static sp_status make_start(running *c) {
   const bool given = c->config->problem.initial.text != NULL;
   if (given) SP_TRY(sp_initial_load(c->config, c->space, c->solution));
-  SP_TRY(sp_start_find(c->system, c->preconditioner, given ? c->solution : NULL, c->b, c->x, c->r,
-                       c->work, &c->start));
+  SP_TRY(sp_start_find(c->system, c->preconditioner, given ? c->solution : NULL, &c->b, &c->x,
+                       &c->r, c->work, &c->start));
   sp_system_forget_coefficients(c->system);
   return SP_OK;
 }
@@ -218,14 +205,14 @@ static sp_status set_means(running *c) {
   if (exact) SP_TRY(sp_null_space_match_means(exact, c->problem, c->space, c->solution));
   if (!weak) return SP_OK;
   double *residual = c->work;
-  SP_TRY(download(c, c->r, residual));
+  SP_TRY(sp_agree(c->comm, sp_vector_read(&c->r, residual)));
   return sp_null_space_correct_means(weak, c->space, residual, c->solution);
 }
 
 /* The whole solution on the host. */
 static sp_status fetch_solution(running *c) {
   const size_t dofs = sp_space_dofs(c->space);
-  SP_TRY(download(c, c->x, c->solution));
+  SP_TRY(sp_agree(c->comm, sp_vector_read(&c->x, c->solution)));
   SP_TRY(sp_agree(c->comm, sp_vectors_add(dofs, c->facts.boundary_values, c->solution)));
   return set_means(c);
 }
@@ -244,7 +231,7 @@ static sp_status iterate(running *c) {
   sp_interrupt_watch();
   const double begun = sp_profile_begin(c->terminal, SP_PHASE_SOLVE);
   const sp_status status =
-      sp_cg_solve(c->system->op, c->preconditioner, &options, false, c->b, c->x, c->r, result);
+      sp_cg_solve(c->system->op, c->preconditioner, &options, false, &c->b, &c->x, &c->r, result);
   sp_profile_add_iteration(&c->results->profile, result, MPI_Wtime() - begun);
   return status;
 }
@@ -330,7 +317,7 @@ static sp_status postprocess(running *c) {
                             .op = c->system->op,
                             .solution = c->solution,
                             .host = {c->load, c->work},
-                            .device = {c->x, c->b}};
+                            .scratch = {&c->x, &c->b}};
   return sp_postprocess_evaluate(c->postprocess, &solved, c->terminal, &c->results->profile);
 }
 

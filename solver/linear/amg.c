@@ -14,12 +14,11 @@ typedef struct level {
   sp_device_matrix *matrix, *prolongation, *restriction; /* to the next level and from it */
   sp_device_matrix *inverse;
   double bound;
-  void *inverse_diagonal, *b, *x, *r, *d; /* b and x of the first level belong to the caller */
+  sp_vector inverse_diagonal, b, x, r, d; /* b and x of the first level belong to the caller */
 } level;
 
 struct sp_amg {
-  const sp_backend *backend;
-  sp_device *device;
+  const sp_platform *platform;
   sp_precision precision;
   int levels;
   level level[SP_HIERARCHY_MOST];
@@ -32,43 +31,54 @@ struct sp_amg {
 
 /* ---- The cycle ---- */
 
+/* y = M x. */
+static sp_status multiply(sp_device_matrix *matrix, const sp_vector *x, sp_vector *y) {
+  return y->platform->backend->matrix_apply(matrix, 1, x->data, 0, NULL, y->data);
+}
+
+/* y += M x. */
+static sp_status add_product(sp_device_matrix *matrix, const sp_vector *x, sp_vector *y) {
+  return y->platform->backend->matrix_apply(matrix, 1, x->data, 1, y->data, y->data);
+}
+
+/* r = b - A x. */
+static sp_status find_residual(level *l, const sp_vector *b, const sp_vector *x) {
+  return b->platform->backend->matrix_apply(l->matrix, -1, x->data, 1, b->data, l->r.data);
+}
+
 /* Do the steps of Chebyshev's iteration, from the residual b - A x, or b if x = 0. */
-static sp_status smooth(sp_amg *a, level *l, bool from_zero, const void *b, void *x) {
-  const sp_backend *backend = a->backend;
+static sp_status smooth(level *l, bool from_zero, const sp_vector *b, sp_vector *x) {
   sp_status status = SP_OK;
-  if (!from_zero) status = backend->matrix_apply(l->matrix, -1, x, 1, b, l->r);
+  if (!from_zero) status = find_residual(l, b, x);
   for (int i = 0; i < DEGREE; i++) {
-    const void *t = from_zero && i < 2 ? b : l->r; /* the residual of the step before */
+    const sp_vector *t = from_zero && i < 2 ? b : &l->r; /* the residual of the step before */
     if (i > 0) {
-      status = sp_first_failure(status, backend->matrix_apply(l->matrix, -1, l->d, 1, t, l->r));
-      t = l->r;
+      status = sp_first_failure(status, find_residual(l, t, &l->d));
+      t = &l->r;
     }
-    sp_correction step = sp_chebyshev_step(DEGREE, i, l->bound, from_zero);
-    step.s = l->inverse_diagonal;
+    sp_smoothing step = sp_chebyshev_step(DEGREE, i, l->bound, from_zero);
+    step.s = &l->inverse_diagonal;
     step.t = t;
-    step.d = l->d;
+    step.d = &l->d;
     step.x = x;
-    status =
-        sp_first_failure(status, backend->correct(a->device, a->precision, (size_t)l->rows, &step));
+    status = sp_first_failure(status, sp_vector_correct(&step));
   }
   return status;
 }
 
-static sp_status cycle(sp_amg *a, int index, const void *b, void *x) {
-  const sp_backend *backend = a->backend;
+static sp_status cycle(sp_amg *a, int index, const sp_vector *b, sp_vector *x) {
   level *l = &a->level[index], *next = l + 1;
-  if (l->inverse) return backend->matrix_apply(l->inverse, 1, b, 0, NULL, x);
-  sp_status status = smooth(a, l, true, b, x);
+  if (l->inverse) return multiply(l->inverse, b, x);
+  sp_status status = smooth(l, true, b, x);
   if (!l->restriction) return status;
-  status = sp_first_failure(status, backend->matrix_apply(l->matrix, -1, x, 1, b, l->r));
-  status =
-      sp_first_failure(status, backend->matrix_apply(l->restriction, 1, l->r, 0, NULL, next->b));
-  status = sp_first_failure(status, cycle(a, index + 1, next->b, next->x));
-  status = sp_first_failure(status, backend->matrix_apply(l->prolongation, 1, next->x, 1, x, x));
-  return sp_first_failure(status, smooth(a, l, false, b, x));
+  status = sp_first_failure(status, find_residual(l, b, x));
+  status = sp_first_failure(status, multiply(l->restriction, &l->r, &next->b));
+  status = sp_first_failure(status, cycle(a, index + 1, &next->b, &next->x));
+  status = sp_first_failure(status, add_product(l->prolongation, &next->x, x));
+  return sp_first_failure(status, smooth(l, false, b, x));
 }
 
-sp_status sp_amg_apply(sp_amg *amg, const void *b, void *x) {
+sp_status sp_amg_apply(sp_amg *amg, const sp_vector *b, sp_vector *x) {
   return cycle(amg, 0, b, x);
 }
 
@@ -78,20 +88,12 @@ int sp_amg_levels(const sp_amg *amg) {
 
 /* ---- Set-up ---- */
 
-static sp_status create_vector(sp_amg *a, int rows, void **out) {
-  return a->backend->vector_create(a->device, a->precision, (size_t)rows, out);
+static sp_status create_vector(const sp_amg *a, int rows, sp_vector *out) {
+  return sp_vector_create(a->platform, a->precision, (size_t)rows, out);
 }
 
-/* *out = values in the cycle's precision. */
-static sp_status send(sp_amg *a, size_t count, const double *values, void *out) {
-  double *full;
-  SP_TRY(a->backend->vector_create(a->device, SP_DOUBLE, count, &full));
-  sp_status status = a->backend->upload(a->device, SP_DOUBLE, count, values, full);
-  if (!status)
-    status = a->backend->convert(a->device, count, 1, SP_DOUBLE, full, a->precision, out);
-  if (!status) status = a->backend->finish(a->device);
-  a->backend->vector_destroy(a->device, &full);
-  return status;
+static sp_status create_matrix(const sp_amg *a, const sp_csr *matrix, sp_device_matrix **out) {
+  return a->platform->backend->matrix_create(a->platform->device, a->precision, matrix, out);
 }
 
 static sp_status add_level(sp_amg *a, const sp_csr *matrix) {
@@ -106,24 +108,23 @@ static sp_status add_level(sp_amg *a, const sp_csr *matrix) {
 
 static sp_status add_last(sp_amg *a, const sp_csr *matrix) {
   SP_TRY(add_level(a, matrix));
-  return a->backend->inverse_create(a->device, a->precision, matrix,
-                                    &a->level[a->levels - 1].inverse);
+  return a->platform->backend->inverse_create(a->platform->device, a->precision, matrix,
+                                              &a->level[a->levels - 1].inverse);
 }
 
 static sp_status add_smoothed(sp_amg *a, const sp_hierarchy_level *host) {
-  const sp_backend *b = a->backend;
   SP_TRY(add_level(a, &host->matrix));
   level *l = &a->level[a->levels - 1];
   l->bound = host->bound;
   SP_TRY(create_vector(a, l->rows, &l->inverse_diagonal));
   SP_TRY(create_vector(a, l->rows, &l->r));
   SP_TRY(create_vector(a, l->rows, &l->d));
-  SP_TRY(b->matrix_create(a->device, a->precision, &host->matrix, &l->matrix));
+  SP_TRY(create_matrix(a, &host->matrix, &l->matrix));
   if (host->restriction.rows > 0) {
-    SP_TRY(b->matrix_create(a->device, a->precision, &host->interpolation, &l->prolongation));
-    SP_TRY(b->matrix_create(a->device, a->precision, &host->restriction, &l->restriction));
+    SP_TRY(create_matrix(a, &host->interpolation, &l->prolongation));
+    SP_TRY(create_matrix(a, &host->restriction, &l->restriction));
   }
-  return send(a, (size_t)l->rows, host->inverse_diagonal, l->inverse_diagonal);
+  return sp_vector_write(host->inverse_diagonal, &l->inverse_diagonal);
 }
 
 static sp_status add_levels(sp_amg *a) {
@@ -139,14 +140,12 @@ static sp_status make_hierarchy(void *amg) {
   return sp_hierarchy_create(a->matrix, a->direct, &a->hierarchy);
 }
 
-sp_status sp_amg_create(const sp_backend *backend, sp_device *device, sp_precision precision,
-                        const sp_csr *matrix, int direct, sp_amg **out) {
+sp_status sp_amg_create(const sp_platform *platform, sp_precision precision, const sp_csr *matrix,
+                        int direct, sp_amg **out) {
   sp_amg *a;
   *out = NULL;
   SP_TRY(sp_allocate(1, sizeof *a, "algebraic multigrid", &a));
-  *a = (sp_amg){.backend = backend, .device = device, .precision = precision};
-  a->matrix = matrix;
-  a->direct = direct;
+  *a = (sp_amg){.platform = platform, .precision = precision, .matrix = matrix, .direct = direct};
   const sp_status status = matrix->rows <= direct
                                ? add_last(a, matrix)
                                : sp_task_start(true, make_hierarchy, a, &a->task);
@@ -177,11 +176,10 @@ void sp_amg_destroy(sp_amg **amg) {
     level *l = &a->level[i];
     sp_device_matrix **const matrices[] = {&l->matrix, &l->prolongation, &l->restriction,
                                            &l->inverse};
-    void **const vectors[] = {&l->inverse_diagonal, &l->b, &l->x, &l->r, &l->d};
+    sp_vector *const vectors[] = {&l->inverse_diagonal, &l->b, &l->x, &l->r, &l->d};
     for (size_t m = 0; m < sizeof matrices / sizeof *matrices; m++)
-      a->backend->matrix_destroy(matrices[m]);
-    for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++)
-      a->backend->vector_destroy(a->device, vectors[v]);
+      a->platform->backend->matrix_destroy(matrices[m]);
+    for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) sp_vector_destroy(vectors[v]);
   }
   free(a);
   *amg = NULL;

@@ -9,7 +9,7 @@
 #ifndef SP_SOLVER_LINEAR_AMG_H
 #define SP_SOLVER_LINEAR_AMG_H
 
-#include "operators/backend.h"
+#include "operators/vector.h"
 
 typedef struct sp_amg sp_amg;
 
@@ -19,10 +19,10 @@ enum { SP_AMG_INVERSE_MOST = 8192 };
 /* Start building the levels of a symmetric positive definite matrix. Coarsening ends at a level
  * with at most `direct` rows; 0 < direct <= SP_AMG_INVERSE_MOST. hypre runs on a thread of its own
  * if there are threads (io/threads.h). Until sp_amg_complete or sp_amg_destroy, nothing else may
- * call hypre, and the matrix must stay. The backend must have matrices; backend and device must
- * outlive *out, which the caller destroys. Errors: SP_ERR_SYSTEM. */
-sp_status sp_amg_create(const sp_backend *backend, sp_device *device, sp_precision precision,
-                        const sp_csr *matrix, int direct, sp_amg **out);
+ * call hypre, and the matrix must stay. The backend must have matrices; the platform must outlive
+ * *out, which the caller destroys. Errors: SP_ERR_SYSTEM. */
+sp_status sp_amg_create(const sp_platform *platform, sp_precision precision, const sp_csr *matrix,
+                        int direct, sp_amg **out);
 
 /* Wait for hypre and copy the levels to the device. Call it once, before the functions below.
  * Errors: SP_ERR_SYSTEM, SP_ERR_INPUT for more entries than int counts. */
@@ -32,7 +32,7 @@ sp_status sp_amg_complete(sp_amg *amg);
 void sp_amg_destroy(sp_amg **amg);
 
 /* x = B b. Only queues work. */
-sp_status sp_amg_apply(sp_amg *amg, const void *b, void *x);
+sp_status sp_amg_apply(sp_amg *amg, const sp_vector *b, sp_vector *x);
 
 /* Return the number of levels; 1 if there is only an inverse. */
 int sp_amg_levels(const sp_amg *amg);

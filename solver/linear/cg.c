@@ -14,7 +14,8 @@ typedef struct solve {
   sp_preconditioner
       *preconditioner; /* NULL if there is none, or a diagonal that the passes apply */
   const sp_cg_options *options;
-  const double *b;
+  const sp_vector *b;
+  sp_vector p, next_p, ap, z; /* next_p and z only if they are needed */
   sp_cg_vectors vectors;
   double norm_b, residual; /* ||b||, ||r|| */
   double rz, beta;         /* r.z, and the factor of p in the next direction */
@@ -269,8 +270,8 @@ static sp_status iterate_on_device(solve *s) {
     const int64_t left = s->options->max_iterations - s->result->iterations;
     int done = 0;
     const moment start = look(s);
-    const sp_status status = op->backend->iterate(op->local, &s->vectors, &state,
-                                                  left < batch ? (int)left : batch, records, &done);
+    const sp_status status = sp_operator_iterate(op, &s->vectors, &state,
+                                                 left < batch ? (int)left : batch, records, &done);
     request_end(s);
     SP_TRY(sp_reduction_sum(op->reduction, 0, NULL, status ? status : s->reported));
     see_requests(s);
@@ -297,16 +298,15 @@ static sp_status iterate_on_device(solve *s) {
  * and does not change x and r. */
 static sp_status compute_residual(solve *s, bool from_zero) {
   sp_operator *op = s->op;
-  const sp_backend *backend = op->backend;
-  const size_t dofs = (size_t)op->dofs;
-  double *r = s->vectors.r, rr;
+  sp_vector *r = s->vectors.r;
+  double rr;
   const moment start = look(s);
   sp_status status = SP_OK;
   if (from_zero) {
-    status = backend->copy(op->device, SP_DOUBLE, dofs, s->b, r);
+    status = sp_vector_copy(s->b, r);
   } else {
     status = sp_operator_apply(op, true, s->vectors.x, r);
-    if (!status) status = backend->axpby(op->device, SP_DOUBLE, dofs, 1, s->b, -1, r);
+    if (!status) status = sp_vector_axpby(1, s->b, -1, r);
   }
   SP_TRY(sp_agree(op->comm, status));
   SP_TRY(sp_operator_update(op, 0, &s->vectors, &rr, &s->rz));
@@ -338,13 +338,12 @@ static sp_status begin(solve *s, bool from_zero) {
 /* ---- The last look ---- */
 
 /* signed_x = x with pseudorandom signs, the same on all ranks that hold a DOF. */
-static sp_status sign_randomly(const solve *s, double *host, double *signed_x) {
+static sp_status sign_randomly(const solve *s, double *host, sp_vector *signed_x) {
   const sp_operator *op = s->op;
-  const size_t dofs = (size_t)op->dofs;
   for (sp_lid i = 0; i < op->dofs; i++)
     host[i] = sp_hash((uint64_t)sp_numbering_global(op->space->numbering, i)) >> 63 ? -1 : 1;
-  SP_TRY(op->backend->upload(op->device, SP_DOUBLE, dofs, host, signed_x));
-  return op->backend->multiply(op->device, SP_DOUBLE, dofs, s->vectors.x, signed_x, signed_x);
+  SP_TRY(sp_vector_write(host, signed_x));
+  return sp_vector_multiply(s->vectors.x, signed_x, signed_x);
 }
 
 /* *rounding = r.z if r is only the rounding error of b - A x. An entry of A x is uncertain by eps
@@ -353,23 +352,22 @@ static sp_status sign_randomly(const solve *s, double *host, double *signed_x) {
 static sp_status estimate_rounding(solve *s, double *rounding) {
   static const double OPERATIONS = 32; /* roundings per entry, in units of one, at all orders */
   sp_operator *op = s->op;
-  const sp_backend *backend = op->backend;
-  const size_t dofs = (size_t)op->dofs;
-  double *host = NULL, *v = NULL, *av = NULL, sum = 0;
-  sp_status status = sp_allocate(dofs, sizeof *host, "random signs", &host);
-  if (!status) status = backend->vector_create(op->device, SP_DOUBLE, dofs, &v);
-  if (!status) status = backend->vector_create(op->device, SP_DOUBLE, dofs, &av);
-  if (!status) status = sign_randomly(s, host, v);
+  sp_vector v = {0}, av = {0};
+  double *host = NULL, sum = 0;
+  sp_status status = sp_allocate((size_t)op->dofs, sizeof *host, "random signs", &host);
+  if (!status) status = sp_space_vector(op->space, SP_DOUBLE, &v);
+  if (!status) status = sp_space_vector(op->space, SP_DOUBLE, &av);
+  if (!status) status = sign_randomly(s, host, &v);
   status = sp_agree(op->comm, status);
   if (!status) {
     const bool plain = !s->preconditioner && !s->vectors.inverse_diagonal;
-    status = sp_operator_apply(op, true, v, av);
-    status = sp_operator_dot(op, plain ? av : v, av, status, &sum);
+    status = sp_operator_apply(op, true, &v, &av);
+    status = sp_operator_dot(op, plain ? &av : &v, &av, status, &sum);
   }
   *rounding = OPERATIONS * OPERATIONS * DBL_EPSILON * DBL_EPSILON * sum;
   free(host);
-  backend->vector_destroy(op->device, &v);
-  backend->vector_destroy(op->device, &av);
+  sp_vector_destroy(&v);
+  sp_vector_destroy(&av);
   return status;
 }
 
@@ -430,33 +428,25 @@ static sp_status iterate_until_true(solve *s) {
 }
 
 static sp_status create_vectors(solve *s) {
-  const sp_backend *backend = s->op->backend;
-  sp_device *device = s->op->device;
-  const size_t dofs = (size_t)s->op->dofs;
+  const sp_space *space = s->op->space;
   int rank, size;
   MPI_Comm_rank(s->op->comm, &rank);
   MPI_Comm_size(s->op->comm, &size);
   if (rank == 0)
     SP_TRY(sp_allocate((size_t)size * SP_CG_BATCH, sizeof *s->seconds, "times of matvecs",
                        &s->seconds));
-  SP_TRY(backend->vector_create(device, SP_DOUBLE, dofs, &s->vectors.p));
-  SP_TRY(backend->vector_create(device, SP_DOUBLE, dofs, &s->vectors.ap));
-  s->vectors.next_p = s->vectors.p;
-  if (backend->two_directions)
-    SP_TRY(backend->vector_create(device, SP_DOUBLE, dofs, &s->vectors.next_p));
-  s->vectors.z = s->vectors.r;
-  if (s->preconditioner) SP_TRY(backend->vector_create(device, SP_DOUBLE, dofs, &s->vectors.z));
-  return SP_OK;
+  SP_TRY(sp_space_vector(space, SP_DOUBLE, &s->p));
+  SP_TRY(sp_space_vector(space, SP_DOUBLE, &s->ap));
+  if (s->vectors.next_p == &s->next_p) SP_TRY(sp_space_vector(space, SP_DOUBLE, &s->next_p));
+  return s->vectors.z == &s->z ? sp_space_vector(space, SP_DOUBLE, &s->z) : SP_OK;
 }
 
 static void destroy_vectors(solve *s) {
   sp_energy_free(&s->energy);
-  const sp_backend *backend = s->op->backend;
-  sp_device *device = s->op->device;
-  if (s->vectors.next_p != s->vectors.p) backend->vector_destroy(device, &s->vectors.next_p);
-  if (s->vectors.z != s->vectors.r) backend->vector_destroy(device, &s->vectors.z);
-  backend->vector_destroy(device, &s->vectors.p);
-  backend->vector_destroy(device, &s->vectors.ap);
+  sp_vector_destroy(&s->p);
+  sp_vector_destroy(&s->next_p);
+  sp_vector_destroy(&s->ap);
+  sp_vector_destroy(&s->z);
   free(s->seconds);
 }
 
@@ -470,16 +460,22 @@ bool sp_cg_is_in_one_sweep(const sp_operator *op, const sp_preconditioner *preco
 }
 
 sp_status sp_cg_solve(sp_operator *op, sp_preconditioner *preconditioner,
-                      const sp_cg_options *options, bool from_zero, const double *b, double *x,
-                      double *r, sp_cg_result *result) {
-  const double *inverse_diagonal = preconditioner ? preconditioner->inverse_diagonal : NULL;
+                      const sp_cg_options *options, bool from_zero, const sp_vector *b,
+                      sp_vector *x, sp_vector *r, sp_cg_result *result) {
+  const sp_vector *inverse_diagonal = preconditioner ? preconditioner->inverse_diagonal : NULL;
   solve s = {.op = op,
              .preconditioner = inverse_diagonal ? NULL : preconditioner,
              .options = options,
              .b = b,
              .in_sweeps = sp_cg_is_in_one_sweep(op, preconditioner),
-             .vectors = {.x = x, .r = r, .inverse_diagonal = inverse_diagonal},
              .result = result};
+  s.vectors = (sp_cg_vectors){.x = x,
+                              .r = r,
+                              .z = s.preconditioner ? &s.z : r,
+                              .p = &s.p,
+                              .next_p = op->backend->two_directions ? &s.next_p : &s.p,
+                              .ap = &s.ap,
+                              .inverse_diagonal = inverse_diagonal};
   *result = (sp_cg_result){0};
   /* Diagonals have plateaus. */
   sp_energy_begin(options->tolerance, options->energy, s.preconditioner ? 1 : 2, &s.energy);

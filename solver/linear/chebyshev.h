@@ -31,16 +31,17 @@ void sp_chebyshev_destroy(sp_chebyshev **chebyshev);
 /* Improve x. With `from_zero`, x counts as zero and may hold anything. Vectors have the operator's
  * precision and are zero at constrained DOFs. Returns this rank's failure, for the next reduction.
  * Collective among neighbours. */
-sp_status sp_chebyshev_smooth(sp_chebyshev *chebyshev, bool from_zero, const void *b, void *x);
+sp_status sp_chebyshev_smooth(sp_chebyshev *chebyshev, bool from_zero, const sp_vector *b,
+                              sp_vector *x);
 
 /* *r = b - A x, in the smoother's memory; valid until the next call. Returns this rank's failure.
  * Collective among neighbours. */
-sp_status sp_chebyshev_residual(sp_chebyshev *chebyshev, const void *b, const void *x,
-                                const void **r);
+sp_status sp_chebyshev_residual(sp_chebyshev *chebyshev, const sp_vector *b, const sp_vector *x,
+                                const sp_vector **r);
 
 /* Return the coefficients of step i = 0 .. degree - 1 with the bound L; `first` is set in step 0 if
  * from_zero. Vectors are NULL. Local. */
-sp_correction sp_chebyshev_step(int degree, int i, double bound, bool from_zero);
+sp_smoothing sp_chebyshev_step(int degree, int i, double bound, bool from_zero);
 
 /* Return the bound L. Local. */
 double sp_chebyshev_bound(const sp_chebyshev *chebyshev);

@@ -18,8 +18,6 @@ enum { LAST_LEVEL_ON_DEVICE = 1000, LAST_LEVEL_ON_HOST = 200 };
 
 struct sp_coarse {
   const sp_space *space;
-  const sp_backend *backend;
-  sp_device *device;
   sp_coarse_kind kind;
   sp_precision precision;
   size_t dofs;
@@ -28,8 +26,8 @@ struct sp_coarse {
   /* On the host. */
   sp_boomer *boomer;
   sp_direct *direct;
-  double *b, *x; /* [local DOFs] */
-  double *full;  /* copy of it in the backend's memory, in double precision */
+  double *b, *x;  /* [local DOFs] */
+  sp_vector full; /* copy of it, in double precision */
   int components;
   int *of_dof;   /* [owned], component of each DOF or -1 */
   double *sizes; /* [components], DOFs of each over all ranks */
@@ -41,10 +39,10 @@ struct sp_coarse {
   sp_device_space *gather;   /* the same on the device */
   bool resident;             /* rows travel without the host */
   sp_device_matrix *scatter; /* [DOFs][rows], x from all rows */
-  sp_device_matrix *mean;   /* [components][rows], means of components; NULL without a null space */
-  sp_device_matrix *spread; /* [rows][components], means to rows */
-  void *all_b, *all_x;      /* [rows] */
-  void *means;              /* [components] */
+  sp_device_matrix *mean;    /* [components][rows], NULL without a null space */
+  sp_device_matrix *spread;  /* [rows][components], means to rows */
+  sp_vector all_b, all_x;    /* [rows] */
+  sp_vector means;           /* [components] */
   char description[96];
 };
 
@@ -76,7 +74,7 @@ static sp_status allocate_on_host(sp_coarse *c) {
   const size_t components = (size_t)c->components, owned = (size_t)c->space->numbering->owned;
   SP_TRY(sp_allocate(c->dofs, sizeof *c->b, "coarse level", &c->b));
   SP_TRY(sp_allocate(c->dofs, sizeof *c->x, "coarse level", &c->x));
-  SP_TRY(c->backend->vector_create(c->device, SP_DOUBLE, c->dofs, &c->full));
+  SP_TRY(sp_space_vector(c->space, SP_DOUBLE, &c->full));
   SP_TRY(sp_allocate(owned, sizeof *c->of_dof, "components", &c->of_dof));
   SP_TRY(sp_allocate(components, sizeof *c->sizes, "components", &c->sizes));
   return sp_allocate(components, sizeof *c->sums, "components", &c->sums);
@@ -116,12 +114,9 @@ static sp_status project_on_host(sp_coarse *c, double *v) {
 }
 
 /* Apply B. All ranks take part, so they agree on failures first. */
-static sp_status apply_on_host(sp_coarse *c, sp_status status, const void *b, void *x) {
-  const sp_backend *backend = c->backend;
-  status = sp_first_failure(
-      status, backend->convert(c->device, c->dofs, 1, c->precision, b, SP_DOUBLE, c->full));
-  status =
-      sp_first_failure(status, backend->download(c->device, SP_DOUBLE, c->dofs, c->full, c->b));
+static sp_status apply_on_host(sp_coarse *c, sp_status status, const sp_vector *b, sp_vector *x) {
+  status = sp_first_failure(status, sp_vector_convert(1, b, &c->full));
+  status = sp_first_failure(status, sp_vector_read(&c->full, c->b));
   SP_TRY(sp_reduction_sum(c->space->platform->reduction, 0, NULL, status));
   SP_TRY(project_on_host(c, c->b));
   if (c->direct)
@@ -132,12 +127,21 @@ static sp_status apply_on_host(sp_coarse *c, sp_status status, const void *b, vo
   /* Copies get their owners' values: the exchange sums those and zeros. */
   for (size_t i = (size_t)c->space->numbering->owned; i < c->dofs; i++) c->x[i] = 0;
   sp_exchange_now(c->space->exchange, SP_SUM, c->x);
-  status = backend->upload(c->device, SP_DOUBLE, c->dofs, c->x, c->full);
-  return sp_first_failure(
-      status, backend->convert(c->device, c->dofs, 1, SP_DOUBLE, c->full, c->precision, x));
+  status = sp_vector_write(c->x, &c->full);
+  return sp_first_failure(status, sp_vector_convert(1, &c->full, x));
 }
 
 /* ---- On a device ---- */
+
+static sp_status create_matrix(const sp_coarse *c, const sp_csr *matrix, sp_device_matrix **out) {
+  const sp_platform *p = c->space->platform;
+  return p->backend->matrix_create(p->device, c->precision, matrix, out);
+}
+
+/* y = M x. */
+static sp_status multiply(sp_device_matrix *matrix, const sp_vector *x, sp_vector *y) {
+  return y->platform->backend->matrix_apply(matrix, 1, x->data, 0, NULL, y->data);
+}
 
 /* Create a matrix with at most one entry per row: a one in column[i] of row i, unless column[i] <
  * 0. */
@@ -153,7 +157,7 @@ static sp_status create_selection(sp_coarse *c, int rows, int columns, const int
     }
     matrix.start[i + 1] = n;
   }
-  if (!status) status = c->backend->matrix_create(c->device, c->precision, &matrix, out);
+  if (!status) status = create_matrix(c, &matrix, out);
   sp_csr_free(&matrix);
   return status;
 }
@@ -191,7 +195,7 @@ static sp_status create_mean(sp_coarse *c, int components, int rows, const int *
     for (int e = first; e < n; e++) mean.values[e] = 1.0 / (n - first);
     mean.start[k + 1] = n;
   }
-  if (!status) status = c->backend->matrix_create(c->device, c->precision, &mean, &c->mean);
+  if (!status) status = create_matrix(c, &mean, &c->mean);
   sp_csr_free(&mean);
   return status;
 }
@@ -206,7 +210,7 @@ static sp_status create_projection(sp_coarse *c, const sp_constants *constants, 
   sp_status status = create_mean(c, components, rows, component);
   if (!status) status = create_selection(c, rows, components, component, &c->spread);
   if (!status)
-    status = c->backend->vector_create(c->device, c->precision, (size_t)components, &c->means);
+    status = sp_vector_create(c->space->platform, c->precision, (size_t)components, &c->means);
   free(component);
   return sp_agree(comm, status);
 }
@@ -219,13 +223,14 @@ static sp_status create_gather(sp_coarse *c) {
   MPI_Comm_size(platform->comm, &ranks);
   if (ranks == 1) return SP_OK;
   SP_TRY(sp_exchange_create_gather(platform->comm, c->rows.counts, &c->exchange));
-  return c->backend->space_create(c->device, platform->comm, c->exchange, platform->transport,
-                                  &c->gather, &how, &c->resident);
+  return platform->backend->space_create(platform->device, platform->comm, c->exchange,
+                                         platform->transport, &c->gather, &how, &c->resident);
 }
 
 static sp_status create_vectors(sp_coarse *c, int rows) {
-  SP_TRY(c->backend->vector_create(c->device, c->precision, (size_t)rows, &c->all_b));
-  SP_TRY(c->backend->vector_create(c->device, c->precision, (size_t)rows, &c->all_x));
+  const sp_platform *platform = c->space->platform;
+  SP_TRY(sp_vector_create(platform, c->precision, (size_t)rows, &c->all_b));
+  SP_TRY(sp_vector_create(platform, c->precision, (size_t)rows, &c->all_x));
   SP_TRY(create_select(c));
   return create_selection(c, (int)c->dofs, rows, c->rows.of_dof, &c->scatter);
 }
@@ -235,7 +240,7 @@ static sp_status create_on_device(sp_coarse *c, const sp_operator_setup *setup,
   SP_TRY(sp_free_rows_create(setup, constants, &c->rows));
   const int rows = c->rows.total;
   const bool direct = rows <= DIRECT_ON_DEVICE && c->kind != SP_COARSE_AMG;
-  sp_status status = sp_amg_create(c->backend, c->device, c->precision, &c->rows.matrix,
+  sp_status status = sp_amg_create(c->space->platform, c->precision, &c->rows.matrix,
                                    direct ? DIRECT_ON_DEVICE : LAST_LEVEL_ON_DEVICE, &c->amg);
   if (!status) status = create_vectors(c, rows);
   SP_TRY(sp_agree(c->space->platform->comm, status));
@@ -244,26 +249,27 @@ static sp_status create_on_device(sp_coarse *c, const sp_operator_setup *setup,
 }
 
 /* Remove from v its mean over each component. */
-static sp_status project(sp_coarse *c, void *v) {
+static sp_status project(sp_coarse *c, sp_vector *v) {
   if (!c->mean) return SP_OK;
-  SP_TRY(c->backend->matrix_apply(c->mean, 1, v, 0, NULL, c->means));
-  return c->backend->matrix_apply(c->spread, -1, c->means, 1, v, v);
+  SP_TRY(multiply(c->mean, v, &c->means));
+  return v->platform->backend->matrix_apply(c->spread, -1, c->means.data, 1, v->data, v->data);
 }
 
 /* all_b = the free rows of b of all ranks. */
-static sp_status gather_rows(sp_coarse *c, sp_status status, const void *b) {
-  char *own = (char *)c->all_b + (size_t)c->rows.first * sp_precision_bytes(c->precision);
-  status = sp_first_failure(status, c->backend->matrix_apply(c->select, 1, b, 0, NULL, own));
+static sp_status gather_rows(sp_coarse *c, sp_status status, const sp_vector *b) {
+  sp_vector own = sp_vector_part(&c->all_b, (size_t)c->rows.first, (size_t)c->rows.count);
+  status = sp_first_failure(status, multiply(c->select, b, &own));
   if (!c->gather) return status;
-  return sp_first_failure(status, c->backend->assemble(c->gather, c->precision, c->all_b));
+  return sp_first_failure(status,
+                          b->platform->backend->assemble(c->gather, c->precision, c->all_b.data));
 }
 
-static sp_status apply_on_device(sp_coarse *c, sp_status status, const void *b, void *x) {
+static sp_status apply_on_device(sp_coarse *c, sp_status status, const sp_vector *b, sp_vector *x) {
   status = gather_rows(c, status, b);
-  status = sp_first_failure(status, project(c, c->all_b));
-  status = sp_first_failure(status, sp_amg_apply(c->amg, c->all_b, c->all_x));
-  status = sp_first_failure(status, project(c, c->all_x));
-  return sp_first_failure(status, c->backend->matrix_apply(c->scatter, 1, c->all_x, 0, NULL, x));
+  status = sp_first_failure(status, project(c, &c->all_b));
+  status = sp_first_failure(status, sp_amg_apply(c->amg, &c->all_b, &c->all_x));
+  status = sp_first_failure(status, project(c, &c->all_x));
+  return sp_first_failure(status, multiply(c->scatter, &c->all_x, x));
 }
 
 /* ---- Both ---- */
@@ -279,7 +285,8 @@ static sp_gid count_rows(const sp_operator_setup *setup) {
 static sp_status create(sp_coarse *c, const sp_operator_setup *setup,
                         const sp_constants *constants) {
   const sp_gid rows = count_rows(setup);
-  const int most = sp_coarse_direct_most(c->backend);
+  const sp_backend *backend = c->space->platform->backend;
+  const int most = sp_coarse_direct_most(backend);
   if (c->kind == SP_COARSE_DIRECT && rows > most)
     return sp_fail(SP_ERR_INPUT,
                    "solver.coarse = direct: the coarsest problem has %lld rows, but this device "
@@ -287,8 +294,8 @@ static sp_status create(sp_coarse *c, const sp_operator_setup *setup,
                    (long long)rows, most);
   HYPRE_Init();
   HYPRE_ClearAllErrors();
-  return c->backend->matrix_create ? create_on_device(c, setup, constants)
-                                   : create_on_host(c, setup, constants, rows);
+  return backend->matrix_create ? create_on_device(c, setup, constants)
+                                : create_on_host(c, setup, constants, rows);
 }
 
 static void describe(sp_coarse *c) {
@@ -311,12 +318,8 @@ sp_status sp_coarse_create(const sp_system *system, sp_coarse_kind kind, sp_prec
   sp_coarse *c;
   *out = NULL;
   SP_TRY(sp_agree(platform->comm, sp_allocate(1, sizeof *c, "coarse solver", &c)));
-  *c = (sp_coarse){.space = space,
-                   .backend = platform->backend,
-                   .device = platform->device,
-                   .kind = kind,
-                   .precision = precision,
-                   .dofs = sp_space_dofs(space)};
+  *c = (sp_coarse){
+      .space = space, .kind = kind, .precision = precision, .dofs = sp_space_dofs(space)};
   const sp_status status = create(c, &system->setup, &system->constants);
   if (status)
     sp_coarse_destroy(&c);
@@ -336,13 +339,12 @@ sp_status sp_coarse_complete(sp_coarse *c) {
 void sp_coarse_destroy(sp_coarse **coarse) {
   sp_coarse *c = *coarse;
   if (!c) return;
-  const sp_backend *backend = c->backend;
+  const sp_backend *backend = c->space->platform->backend;
   sp_device_matrix **const matrices[] = {&c->select, &c->scatter, &c->mean, &c->spread};
-  void **const vectors[] = {(void **)&c->full, &c->all_b, &c->all_x, &c->means};
+  sp_vector *const vectors[] = {&c->full, &c->all_b, &c->all_x, &c->means};
   for (size_t m = 0; m < sizeof matrices / sizeof *matrices && backend->matrix_create; m++)
     backend->matrix_destroy(matrices[m]);
-  for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++)
-    backend->vector_destroy(c->device, vectors[v]);
+  for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) sp_vector_destroy(vectors[v]);
   backend->space_destroy(&c->gather);
   sp_exchange_destroy(&c->exchange);
   sp_amg_destroy(&c->amg);
@@ -358,7 +360,7 @@ void sp_coarse_destroy(sp_coarse **coarse) {
   *coarse = NULL;
 }
 
-sp_status sp_coarse_apply(sp_coarse *c, sp_status status, const void *b, void *x) {
+sp_status sp_coarse_apply(sp_coarse *c, sp_status status, const sp_vector *b, sp_vector *x) {
   return c->amg ? apply_on_device(c, status, b, x) : apply_on_host(c, status, b, x);
 }
 

@@ -54,11 +54,10 @@ sp_status sp_coarse_complete(sp_coarse *coarse);
 /* NULL-safe; sets *coarse to NULL. Collective. */
 void sp_coarse_destroy(sp_coarse **coarse);
 
-/* x = B b, L-vectors in the backend's memory; x is zero at constrained DOFs, and b counts as zero
- * there. Returns `status` if that is a failure, else a failure of this rank, or on CPUs of any
- * rank. A rank that fails still takes part. Collective over all ranks: the coarsest problem couples
- * all of them. */
-sp_status sp_coarse_apply(sp_coarse *coarse, sp_status status, const void *b, void *x);
+/* x = B b, L-vectors; x is zero at constrained DOFs, and b counts as zero there. Returns `status`
+ * if that is a failure, else a failure of this rank, or on CPUs of any rank. A rank that fails
+ * still takes part. Collective over all ranks: the coarsest problem couples all of them. */
+sp_status sp_coarse_apply(sp_coarse *coarse, sp_status status, const sp_vector *b, sp_vector *x);
 
 /* True if sp_coarse_apply only queues work, so that it can be recorded. Local. */
 bool sp_coarse_only_queues(const sp_coarse *coarse);

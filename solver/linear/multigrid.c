@@ -14,8 +14,8 @@ typedef struct level {
   sp_operator *op;
   sp_chebyshev *smoother;
   sp_transfer *transfer; /* to the next level */
-  void *b, *x;           /* on the device */
-  double seconds;        /* of all timed cycles */
+  sp_vector b, x;
+  double seconds; /* of all timed cycles */
 } level;
 
 typedef struct multigrid {
@@ -71,19 +71,19 @@ static sp_status cycle(multigrid *m, int index, sp_status status) {
   level *l = &m->levels[index], *next = l + 1;
   if (index + 1 == m->options.levels) {
     status = m->coarse
-                 ? sp_coarse_apply(m->coarse, status, l->b, l->x)
-                 : sp_first_failure(status, sp_chebyshev_smooth(l->smoother, true, l->b, l->x));
+                 ? sp_coarse_apply(m->coarse, status, &l->b, &l->x)
+                 : sp_first_failure(status, sp_chebyshev_smooth(l->smoother, true, &l->b, &l->x));
     stamp(m, index);
     return status;
   }
-  const void *r = NULL;
-  status = sp_first_failure(status, sp_chebyshev_smooth(l->smoother, true, l->b, l->x));
-  status = sp_first_failure(status, sp_chebyshev_residual(l->smoother, l->b, l->x, &r));
-  status = sp_first_failure(status, sp_transfer_restrict(l->transfer, r, next->b));
+  const sp_vector *r = NULL;
+  status = sp_first_failure(status, sp_chebyshev_smooth(l->smoother, true, &l->b, &l->x));
+  status = sp_first_failure(status, sp_chebyshev_residual(l->smoother, &l->b, &l->x, &r));
+  status = sp_first_failure(status, sp_transfer_restrict(l->transfer, r, &next->b));
   stamp(m, index);
   status = cycle(m, index + 1, status);
-  status = sp_first_failure(status, sp_transfer_prolong(l->transfer, next->x, l->x));
-  status = sp_first_failure(status, sp_chebyshev_smooth(l->smoother, false, l->b, l->x));
+  status = sp_first_failure(status, sp_transfer_prolong(l->transfer, &next->x, &l->x));
+  status = sp_first_failure(status, sp_chebyshev_smooth(l->smoother, false, &l->b, &l->x));
   stamp(m, index);
   return status;
 }
@@ -103,19 +103,13 @@ static sp_status run_cycle(multigrid *m, sp_status status) {
 
 /* Apply the cycle to a residual scaled to size one, whatever the units: single precision ends at
  * 1e38 and 1e-38. The scale is a power of two, which does not round. */
-static sp_status apply(sp_preconditioner *self, double norm, const double *r, double *z) {
+static sp_status apply(sp_preconditioner *self, double norm, const sp_vector *r, sp_vector *z) {
   multigrid *m = (multigrid *)self;
-  const sp_backend *backend = m->platform->backend;
-  sp_device *device = m->platform->device;
   level *fine = &m->levels[0];
-  const size_t dofs = sp_space_dofs(fine->space);
   int exponent;
   (void)frexp(norm, &exponent);
-  sp_status status =
-      backend->convert(device, dofs, ldexp(1, -exponent), SP_DOUBLE, r, m->precision, fine->b);
-  status = run_cycle(m, status);
-  return sp_first_failure(status, backend->convert(device, dofs, ldexp(1, exponent), m->precision,
-                                                   fine->x, SP_DOUBLE, z));
+  const sp_status status = run_cycle(m, sp_vector_convert(ldexp(1, -exponent), r, &fine->b));
+  return sp_first_failure(status, sp_vector_convert(ldexp(1, exponent), &fine->x, z));
 }
 
 static sp_status time_levels(sp_preconditioner *self, sp_level_time times[SP_LEVELS_MOST],
@@ -163,13 +157,9 @@ static bool has_coarse(const sp_multigrid_options *options) {
          (options->coarse == SP_COARSE_AUTO && sp_coarse_is_available());
 }
 
-static sp_status create_vectors(multigrid *m, level *l) {
-  const sp_backend *b = m->platform->backend;
-  sp_device *device = m->platform->device;
-  const size_t dofs = sp_space_dofs(l->space);
-  const sp_precision precision = m->precision;
-  SP_TRY(b->vector_create(device, precision, dofs, &l->b));
-  return b->vector_create(device, precision, dofs, &l->x);
+static sp_status create_vectors(const multigrid *m, level *l) {
+  SP_TRY(sp_space_vector(l->space, m->precision, &l->b));
+  return sp_space_vector(l->space, m->precision, &l->x);
 }
 
 static sp_status create_smoother(multigrid *m, level *l, const sp_operator_setup *setup) {
@@ -215,18 +205,16 @@ static sp_status create_levels(multigrid *m, sp_system *const systems[]) {
 
 static void destroy(sp_preconditioner *self) {
   multigrid *m = (multigrid *)self;
-  const sp_backend *b = m->platform->backend;
-  sp_device *device = m->platform->device;
   for (int i = m->options.levels - 1; i >= 0; i--) {
     level *l = &m->levels[i];
     sp_transfer_destroy(&l->transfer);
     sp_chebyshev_destroy(&l->smoother);
     sp_operator_destroy(&l->op);
-    b->vector_destroy(device, &l->b);
-    b->vector_destroy(device, &l->x);
+    sp_vector_destroy(&l->b);
+    sp_vector_destroy(&l->x);
   }
   sp_coarse_destroy(&m->coarse);
-  if (m->recording) b->recording_destroy(&m->recording);
+  if (m->recording) m->platform->backend->recording_destroy(&m->recording);
   free(m);
 }
 

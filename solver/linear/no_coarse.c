@@ -36,7 +36,7 @@ void sp_coarse_destroy(sp_coarse **coarse) {
   *coarse = NULL;
 }
 
-sp_status sp_coarse_apply(sp_coarse *coarse, sp_status status, const void *b, void *x) {
+sp_status sp_coarse_apply(sp_coarse *coarse, sp_status status, const sp_vector *b, sp_vector *x) {
   (void)coarse;
   (void)b;
   (void)x;

@@ -3,8 +3,8 @@
  *
  * B must be symmetric and positive definite on the unconstrained DOFs (if A has a null space, on
  * its complement), linear, and the same from one application to the next. CG detects only r.z <= 0
- * and NaN, which it reports as a breakdown. B uses spaces, operators and the functions of a
- * backend's table, never a backend's internals. It may work in single precision inside; r and z are
+ * and NaN, which it reports as a breakdown. B uses spaces, operators and vectors, never a
+ * backend's internals. It may work in single precision inside; r and z are
  * double.
  *
  * A preconditioner is a struct that begins with an sp_preconditioner; its create function fills
@@ -40,15 +40,15 @@ struct sp_preconditioner {
    * none. */
   const char *cure;
 
-  /* If B is a diagonal: D^-1, an L-vector in the backend's memory. CG then fuses it into its passes
+  /* If B is a diagonal: D^-1, an L-vector. CG then fuses it into its passes
    * and never calls `apply`. Else NULL. */
-  const double *inverse_diagonal;
+  const sp_vector *inverse_diagonal;
 
-  /* z = B r: two L-vectors in the backend's memory that do not overlap, zero at constrained DOFs,
+  /* z = B r: two L-vectors that do not overlap, zero at constrained DOFs,
    * with the owners' bits on copies. `norm` is ||r|| > 0 over all ranks; a B in single precision
    * scales by it. No sum over all ranks inside. Returns this rank's failure, which the caller hands
    * to the next reduction. Collective among neighbours. */
-  sp_status (*apply)(sp_preconditioner *self, double norm, const double *r, double *z);
+  sp_status (*apply)(sp_preconditioner *self, double norm, const sp_vector *r, sp_vector *z);
 
   /* Release everything, `self` included. Collective. */
   void (*destroy)(sp_preconditioner *self);

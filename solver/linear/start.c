@@ -15,10 +15,10 @@ typedef struct parts {
 typedef struct finder {
   sp_system *system;
   sp_operator *op;
-  size_t dofs;
   parts parts;
-  const double *b;
-  double *x, *y, *z, *host;
+  const sp_vector *b;
+  sp_vector *x, *y, z;
+  double *host;
 } finder;
 
 static sp_status find_parts(const sp_system *system, parts *out) {
@@ -49,10 +49,6 @@ static int part_of(const finder *f, sp_lid i) {
   return f->parts.of_dof ? f->parts.of_dof[i] : 0;
 }
 
-static sp_status upload(const finder *f, double *vector) {
-  return f->op->backend->upload(f->op->device, SP_DOUBLE, f->dofs, f->host, vector);
-}
-
 /* Return the constant of a part; 0 if it is not finite or the part has no free DOFs. */
 static double constant(const double sums[2]) {
   const double c = sums[0] / sums[1];
@@ -65,12 +61,11 @@ static sp_status scale_one(finder *f, double *weight) {
   SP_TRY(sp_operator_dot(f->op, f->b, f->x, SP_OK, &sums[0]));
   SP_TRY(sp_operator_dot(f->op, f->x, f->y, SP_OK, &sums[1]));
   *weight = sums[1];
-  return sp_agree(f->op->comm, f->op->backend->axpby(f->op->device, SP_DOUBLE, f->dofs, 0, f->y,
-                                                     constant(sums), f->x));
+  return sp_agree(f->op->comm, sp_vector_axpby(0, f->y, constant(sums), f->x));
 }
 
-static sp_status add_to_sums(const finder *f, const double *from, int which, double (*sums)[2]) {
-  SP_TRY(f->op->backend->download(f->op->device, SP_DOUBLE, f->dofs, from, f->host));
+static sp_status add_to_sums(const finder *f, const sp_vector *from, int which, double (*sums)[2]) {
+  SP_TRY(sp_vector_read(from, f->host));
   for (sp_lid i = 0; i < f->op->owned; i++)
     if (part_of(f, i) >= 0) sums[part_of(f, i)][which] += f->host[i];
   return SP_OK;
@@ -88,14 +83,14 @@ static sp_status scale_parts(finder *f, double *weight) {
   }
   for (sp_lid i = 0; i < f->op->dofs && !status; i++)
     f->host[i] = part_of(f, i) < 0 ? 0 : constant(sums[part_of(f, i)]);
-  if (!status) status = sp_agree(f->op->comm, upload(f, f->x));
+  if (!status) status = sp_agree(f->op->comm, sp_vector_write(f->host, f->x));
   free(sums);
   return status;
 }
 
 static sp_status set_constants(finder *f, double *weight) {
   for (sp_lid i = 0; i < f->op->dofs; i++) f->host[i] = part_of(f, i) < 0 ? 0 : 1;
-  SP_TRY(sp_agree(f->op->comm, upload(f, f->x)));
+  SP_TRY(sp_agree(f->op->comm, sp_vector_write(f->host, f->x)));
   SP_TRY(sp_agree(f->op->comm, sp_operator_apply(f->op, true, f->x, f->y)));
   return f->parts.of_dof ? scale_parts(f, weight) : scale_one(f, weight);
 }
@@ -108,68 +103,63 @@ static bool may_be_stiff(const sp_operator_setup *setup) {
 }
 
 /* z = D^-1 y */
-static sp_status divide_by_diagonal(finder *f, const double *inverse_diagonal, sp_status status) {
+static sp_status divide_by_diagonal(finder *f, const sp_vector *inverse_diagonal,
+                                    sp_status status) {
   if (!inverse_diagonal) {
     SP_TRY(sp_agree(f->op->comm, status));
     SP_TRY(sp_operator_inverse_diagonal(&f->system->setup, f->host));
-    status = upload(f, f->z);
-    inverse_diagonal = f->z;
+    status = sp_vector_write(f->host, &f->z);
+    inverse_diagonal = &f->z;
   }
   if (status) return status;
-  return f->op->backend->multiply(f->op->device, SP_DOUBLE, f->dofs, inverse_diagonal, f->y, f->z);
+  return sp_vector_multiply(inverse_diagonal, f->y, &f->z);
 }
 
 /* One step of steepest descent in the norm of the diagonal. */
-static sp_status descend(finder *f, const double *inverse_diagonal) {
-  const sp_backend *backend = f->op->backend;
-  sp_device *device = f->op->device;
+static sp_status descend(finder *f, const sp_vector *inverse_diagonal) {
   double rz, zaz;
   sp_status status = sp_operator_apply(f->op, true, f->x, f->y);
-  if (!status) status = backend->axpby(device, SP_DOUBLE, f->dofs, 1, f->b, -1, f->y);
+  if (!status) status = sp_vector_axpby(1, f->b, -1, f->y);
   status = divide_by_diagonal(f, inverse_diagonal, status);
-  SP_TRY(sp_operator_dot(f->op, f->y, f->z, status, &rz));
-  status = sp_operator_apply(f->op, true, f->z, f->y);
-  SP_TRY(sp_operator_dot(f->op, f->z, f->y, status, &zaz));
+  SP_TRY(sp_operator_dot(f->op, f->y, &f->z, status, &rz));
+  status = sp_operator_apply(f->op, true, &f->z, f->y);
+  SP_TRY(sp_operator_dot(f->op, &f->z, f->y, status, &zaz));
   const double step = rz / zaz;
   if (!(zaz > 0) || !isfinite(step)) return SP_OK; /* nothing to do, or CG reports it */
-  return sp_agree(f->op->comm, backend->axpby(device, SP_DOUBLE, f->dofs, step, f->z, 1, f->x));
+  return sp_agree(f->op->comm, sp_vector_axpby(step, &f->z, 1, f->x));
 }
 
 /* x = given, unless that is farther from the solution. With d = given - x and r = b - A x before,
  * its energy is smaller by *gain = 2 d.r - d.A d. */
 static sp_status replace(finder *f, const double *given, double *gain) {
-  const sp_backend *backend = f->op->backend;
-  sp_device *device = f->op->device;
   double dr, dad;
-  for (size_t i = 0; i < f->dofs; i++) f->host[i] = f->system->setup.constrained[i] ? 0 : given[i];
-  sp_status status = upload(f, f->z);
-  if (!status) status = backend->axpby(device, SP_DOUBLE, f->dofs, -1, f->x, 1, f->z);
+  for (sp_lid i = 0; i < f->op->dofs; i++)
+    f->host[i] = f->system->setup.constrained[i] ? 0 : given[i];
+  sp_status status = sp_vector_write(f->host, &f->z);
+  if (!status) status = sp_vector_axpby(-1, f->x, 1, &f->z);
   if (!status) status = sp_operator_apply(f->op, true, f->x, f->y);
-  if (!status) status = backend->axpby(device, SP_DOUBLE, f->dofs, 1, f->b, -1, f->y);
-  SP_TRY(sp_operator_dot(f->op, f->z, f->y, status, &dr));
-  status = sp_operator_apply(f->op, true, f->z, f->y);
-  SP_TRY(sp_operator_dot(f->op, f->z, f->y, status, &dad));
+  if (!status) status = sp_vector_axpby(1, f->b, -1, f->y);
+  SP_TRY(sp_operator_dot(f->op, &f->z, f->y, status, &dr));
+  status = sp_operator_apply(f->op, true, &f->z, f->y);
+  SP_TRY(sp_operator_dot(f->op, &f->z, f->y, status, &dad));
   *gain = 2 * dr - dad;
-  if (*gain > 0) return sp_agree(f->op->comm, upload(f, f->x));
+  if (*gain > 0) return sp_agree(f->op->comm, sp_vector_write(f->host, f->x));
   *gain = 0;
   return SP_OK;
 }
 
 sp_status sp_start_find(sp_system *system, const sp_preconditioner *preconditioner,
-                        const double *given, const double *b, double *x, double *y, double *host,
-                        sp_start *start) {
-  sp_operator *op = system->op;
-  finder f = {
-      .system = system, .op = op, .dofs = (size_t)op->dofs, .b = b, .x = x, .y = y, .host = host};
+                        const double *given, const sp_vector *b, sp_vector *x, sp_vector *y,
+                        double *host, sp_start *start) {
+  finder f = {.system = system, .op = system->op, .b = b, .x = x, .y = y, .host = host};
   *start = (sp_start){0};
-  sp_status status = op->backend->vector_create(op->device, SP_DOUBLE, f.dofs, &f.z);
-  status = sp_agree(op->comm, status);
+  sp_status status = sp_agree(f.op->comm, sp_space_vector(system->space, SP_DOUBLE, &f.z));
   if (!status) status = find_parts(system, &f.parts);
   if (!status) status = set_constants(&f, &start->weight);
   if (!status && may_be_stiff(&system->setup))
     status = descend(&f, preconditioner ? preconditioner->inverse_diagonal : NULL);
   if (!status && given) status = replace(&f, given, &start->energy);
-  op->backend->vector_destroy(op->device, &f.z);
+  sp_vector_destroy(&f.z);
   free(f.parts.of_dof);
   return status;
 }

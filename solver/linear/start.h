@@ -22,13 +22,13 @@ typedef struct sp_start {
 } sp_start;
 
 /* Fill x for a system with an operator. Parts in the null space of A get no constant. If a diagonal
- * is needed, it is the preconditioner's (NULL: none), else a new one. With `given`, an L-vector on
- * the host, x = given, 0 on Dirichlet DOFs, if that is closer to the solution than the start above
- * in the energy norm; start->energy then counts in the norm of CG's steps. b, x, and the scratch
- * vector y are on the device; `host`, [local DOFs], is on the host. Errors: SP_ERR_SYSTEM.
+ * is needed, it is the preconditioner's (NULL: none), else a new one. With given[local DOFs],
+ * x = given, 0 on Dirichlet DOFs, if that is closer to the solution than the start above
+ * in the energy norm; start->energy then counts in the norm of CG's steps. y and host[local DOFs]
+ * are scratch. Errors: SP_ERR_SYSTEM.
  * Collective. */
 sp_status sp_start_find(sp_system *system, const sp_preconditioner *preconditioner,
-                        const double *given, const double *b, double *x, double *y, double *host,
-                        sp_start *start);
+                        const double *given, const sp_vector *b, sp_vector *x, sp_vector *y,
+                        double *host, sp_start *start);
 
 #endif

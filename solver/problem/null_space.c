@@ -71,11 +71,10 @@ static void fill_vector(const sp_numbering *numbering, bool signs, double *host)
 }
 
 /* host = A host. */
-static sp_status apply(sp_operator *op, double *x, double *y, double *host) {
-  const size_t dofs = (size_t)op->dofs;
-  SP_TRY(sp_agree(op->comm, op->backend->upload(op->device, SP_DOUBLE, dofs, host, x)));
+static sp_status apply(sp_operator *op, sp_vector *x, sp_vector *y, double *host) {
+  SP_TRY(sp_agree(op->comm, sp_vector_write(host, x)));
   SP_TRY(sp_agree(op->comm, sp_operator_apply(op, false, x, y)));
-  return sp_agree(op->comm, op->backend->download(op->device, SP_DOUBLE, dofs, y, host));
+  return sp_agree(op->comm, sp_vector_read(y, host));
 }
 
 /* Sum `width` values per component over ranks. If one rank has failed, all fail. */
@@ -89,8 +88,8 @@ static sp_status sum_over_ranks(const sp_null_space *null_space, const sp_space 
 }
 
 /* Sum per component the entries of A 1, and the squares of A v for random signs v. */
-static sp_status sum_entries(const sp_null_space *null_space, sp_operator *op, double *x, double *y,
-                             double *host, double (*sums)[2]) {
+static sp_status sum_entries(const sp_null_space *null_space, sp_operator *op, sp_vector *x,
+                             sp_vector *y, double *host, double (*sums)[2]) {
   for (int signs = 0; signs < 2; signs++) {
     fill_vector(op->space->numbering, signs, host);
     SP_TRY(apply(op, x, y, host));
@@ -100,11 +99,11 @@ static sp_status sum_entries(const sp_null_space *null_space, sp_operator *op, d
   }
   SP_TRY(sum_over_ranks(null_space, op->space, 2, sums[0], SP_OK));
   memset(host, 0, (size_t)op->dofs * sizeof *host);
-  return sp_agree(op->comm, op->backend->upload(op->device, SP_DOUBLE, (size_t)op->dofs, host, x));
+  return sp_agree(op->comm, sp_vector_write(host, x));
 }
 
-sp_status sp_null_space_weigh(sp_null_space *null_space, sp_operator *op, double *x, double *y,
-                              double *host) {
+sp_status sp_null_space_weigh(sp_null_space *null_space, sp_operator *op, sp_vector *x,
+                              sp_vector *y, double *host) {
   double(*sums)[2];
   const size_t components = (size_t)null_space->components;
   sp_status status = sp_allocate(components, sizeof *sums, "component sums", &sums);

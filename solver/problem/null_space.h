@@ -43,8 +43,8 @@ void sp_null_space_destroy(sp_null_space **null_space);
  * Frobenius norm, is estimated by |A v| for a vector v of random signs). `null_space` is a weak
  * set. Scratch: the L-vectors x and y on the device, and `host` on the host; x and host are zero
  * afterwards. Errors: SP_ERR_INPUT with the component. Collective. */
-sp_status sp_null_space_weigh(sp_null_space *null_space, sp_operator *op, double *x, double *y,
-                              double *host);
+sp_status sp_null_space_weigh(sp_null_space *null_space, sp_operator *op, sp_vector *x,
+                              sp_vector *y, double *host);
 
 /* x += sum over c of (1_c . r / weight[c]) 1_c, where r = b - A x; r and x are L-vectors on the
  * host. This minimises the error in the energy norm, and gives the exact mean if lambda is

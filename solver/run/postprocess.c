@@ -44,11 +44,10 @@ static sp_status evaluate_probes(sp_probes *probes, const sp_solved *solved, sp_
 /* ax = A x of the unconstrained operator, for the solution x. */
 static sp_status apply_operator(const sp_solved *solved, double *ax) {
   sp_operator *op = solved->op;
-  double *x = solved->device[0], *y = solved->device[1];
-  const size_t dofs = sp_space_dofs(op->space);
-  SP_TRY(sp_agree(op->comm, op->backend->upload(op->device, SP_DOUBLE, dofs, solved->solution, x)));
+  sp_vector *x = solved->scratch[0], *y = solved->scratch[1];
+  SP_TRY(sp_agree(op->comm, sp_vector_write(solved->solution, x)));
   SP_TRY(sp_agree(op->comm, sp_operator_apply(op, false, x, y)));
-  return sp_agree(op->comm, op->backend->download(op->device, SP_DOUBLE, dofs, y, ax));
+  return sp_agree(op->comm, sp_vector_read(y, ax));
 }
 
 /* Only Dirichlet faces need A x. */

@@ -34,8 +34,9 @@ sp_status sp_postprocess_prepare(sp_postprocess *postprocess, const sp_problem *
 typedef struct sp_solved {
   const sp_problem *problem;
   sp_operator *op;
-  const double *solution;      /* L-vector on the host, with Dirichlet values */
-  double *host[2], *device[2]; /* scratch L-vectors on the host and on the device */
+  const double *solution; /* L-vector on the host, with Dirichlet values */
+  double *host[2];        /* scratch, [local DOFs] */
+  sp_vector *scratch[2];  /* L-vectors */
 } sp_solved;
 
 /* Evaluate probes, balance and quantities; `profile` gains the time. Errors: those of the three.

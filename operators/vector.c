@@ -1,0 +1,89 @@
+#include "operators/vector.h"
+
+sp_status sp_vector_create(const sp_platform *platform, sp_precision precision, size_t count,
+                           sp_vector *out) {
+  *out = (sp_vector){.platform = platform, .precision = precision, .count = count};
+  return platform->backend->vector_create(platform->device, precision, count, &out->data);
+}
+
+void sp_vector_destroy(sp_vector *vector) {
+  if (vector->data)
+    vector->platform->backend->vector_destroy(vector->platform->device, &vector->data);
+  *vector = (sp_vector){0};
+}
+
+sp_vector sp_vector_part(const sp_vector *whole, size_t first, size_t count) {
+  sp_vector part = *whole;
+  part.count = count;
+  part.data = (char *)whole->data + first * sp_precision_bytes(whole->precision);
+  return part;
+}
+
+sp_status sp_vector_write(const double *host, sp_vector *vector) {
+  const sp_platform *p = vector->platform;
+  sp_vector full;
+  if (vector->precision == SP_DOUBLE)
+    return p->backend->upload(p->device, SP_DOUBLE, vector->count, host, vector->data);
+  SP_TRY(sp_vector_create(p, SP_DOUBLE, vector->count, &full));
+  sp_status status = sp_vector_write(host, &full);
+  if (!status) status = sp_vector_convert(1, &full, vector);
+  if (!status) status = p->backend->finish(p->device);
+  sp_vector_destroy(&full);
+  return status;
+}
+
+sp_status sp_vector_read(const sp_vector *vector, double *host) {
+  const sp_platform *p = vector->platform;
+  sp_vector full;
+  if (vector->precision == SP_DOUBLE)
+    return p->backend->download(p->device, SP_DOUBLE, vector->count, vector->data, host);
+  SP_TRY(sp_vector_create(p, SP_DOUBLE, vector->count, &full));
+  sp_status status = sp_vector_convert(1, vector, &full);
+  if (!status) status = sp_vector_read(&full, host);
+  sp_vector_destroy(&full);
+  return status;
+}
+
+sp_status sp_vector_copy(const sp_vector *from, sp_vector *to) {
+  const sp_platform *p = to->platform;
+  return p->backend->copy(p->device, to->precision, to->count, from->data, to->data);
+}
+
+sp_status sp_vector_convert(double scale, const sp_vector *from, sp_vector *to) {
+  const sp_platform *p = to->platform;
+  return p->backend->convert(p->device, to->count, scale, from->precision, from->data,
+                             to->precision, to->data);
+}
+
+sp_status sp_vector_axpby(double a, const sp_vector *x, double b, sp_vector *y) {
+  const sp_platform *p = y->platform;
+  return p->backend->axpby(p->device, y->precision, y->count, a, x->data, b, y->data);
+}
+
+sp_status sp_vector_multiply(const sp_vector *x, const sp_vector *y, sp_vector *z) {
+  const sp_platform *p = z->platform;
+  return p->backend->multiply(p->device, z->precision, z->count, x->data, y->data, z->data);
+}
+
+sp_status sp_vector_correct(const sp_smoothing *step) {
+  const sp_vector *any = step->t;
+  const sp_correction raw = sp_smoothing_correction(step);
+  return any->platform->backend->correct(any->platform->device, any->precision, any->count, &raw);
+}
+
+static void *data_of(const sp_vector *vector) {
+  return vector ? vector->data : NULL;
+}
+
+sp_correction sp_smoothing_correction(const sp_smoothing *step) {
+  return (sp_correction){.a = step->a,
+                         .b = step->b,
+                         .c = step->c,
+                         .first = step->first,
+                         .s = data_of(step->s),
+                         .t = data_of(step->t),
+                         .q = data_of(step->q),
+                         .r = data_of(step->r),
+                         .d = data_of(step->d),
+                         .x = data_of(step->x)};
+}
