@@ -2,13 +2,18 @@
  * geometries crash the SDK, which must not end the run. Checking the file first would not be
  * enough: we do not know everything that crashes the SDK, and a .geo is a program. The SDK's memory
  * is released when the process ends. For a .msh it is limited to 1 GB plus 300 times the size of
- * the file, so that a damaged count is detected early. */
+ * the file, so that a damaged count is detected early.
+ *
+ * posix_spawn starts it, because many network libraries do not survive a fork of a process that
+ * uses MPI. The program is searched for relative to the running one: in the folder mesh/ of a build
+ * tree, and where `cmake --install` puts it. It does not inherit the variables by which MPI's
+ * launchers make a process a rank, since gmsh may be built with MPI. */
 #ifndef SP_MESH_GMSH_CHILD_H
 #define SP_MESH_GMSH_CHILD_H
 
 #include "mesh/hexes.h"
 
-/* Run sp_gmsh_read (mesh/gmsh_model.h) in the reader. If `parts` is not NULL, the file is the whole
+/* Run sp_gmsh_read (mesh/gmsh_read.h) in the reader. If `parts` is not NULL, the file is the whole
  * mesh, and (*parts)[e] is the part of element e, of `size` parts. If `parts` is NULL, the file is
  * one of `size` files. The caller destroys *hexes and frees *parts. Errors: those of sp_gmsh_read;
  * SP_ERR_INPUT if the process dies, for example because it runs out of memory; SP_ERR_SYSTEM if it

@@ -1,82 +1,81 @@
-/* The model that the SDK has open: from a file to hexahedra and parts. */
-#define _GNU_SOURCE /* memfd_create, memmem */
-#include <errno.h>
+#include "mesh/gmsh_model.h"
+
 #include <gmshc.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "mesh/entity.h"
-#include "mesh/gmsh_model.h"
-
-static void initialize(int *error) {
-#ifdef SP_GMSH_INITIALIZE_RUN
-  gmshInitialize(0, NULL, 0, 0, error);
-#else
-  gmshInitialize(0, NULL, 0, error);
-#endif
-  if (!*error) gmshOptionSetNumber("General.Terminal", 0, error);
-}
-
-const char *sp_gmsh_sdk_version(void) {
-  static char version[32] = "unknown";
-  char *text = NULL;
+sp_status sp_gmsh_failed(const char *path, const char *what) {
+  char *reason = NULL;
   int error;
-  initialize(&error);
-  if (error) return version;
-  gmshOptionGetString("General.Version", &text, &error);
-  if (!error && text) snprintf(version, sizeof version, "%s", text);
-  if (text) gmshFree(text);
-  gmshFinalize(&error);
-  return version;
-}
-
-/* Have the SDK open the copy of a file (mesh/gmsh_format4.h), which is never on a disk. */
-static sp_status open_copy(const sp_gmsh_file *file, int *error) {
-  const char *start = file->format4.copy, *end = start + file->format4.copy_size;
-  char name[64];
-  /* What a file begins with tells the SDK what it is; sections of the user's own may come first. */
-  start = memmem(start, file->format4.copy_size, "$MeshFormat", strlen("$MeshFormat"));
-  const int copy = memfd_create("mesh", 0);
-  if (copy < 0)
-    return sp_fail(SP_ERR_SYSTEM, "%s: cannot copy it: %s", file->path, strerror(errno));
-  ssize_t written = 1;
-  while (start < end && written > 0) {
-    written = write(copy, start, (size_t)(end - start));
-    start += written;
-  }
-  sp_status status = SP_OK;
-  if (written <= 0)
-    status = sp_fail(SP_ERR_SYSTEM, "%s: cannot copy it: %s", file->path, strerror(errno));
-  snprintf(name, sizeof name, "/proc/self/fd/%d", copy);
-  if (!status) gmshOpen(name, error);
-  close(copy);
+  gmshLoggerGetLastError(&reason, &error);
+  const bool known = !error && reason && reason[0];
+  const sp_status status = sp_fail(SP_ERR_INPUT, "%s: gmsh could not %s%s%s", path, what,
+                                   known ? ": " : "", known ? reason : "");
+  if (reason) gmshFree(reason);
   return status;
 }
 
-static sp_status open_model(const sp_gmsh_file *file) {
-  const char *path = file->path;
+/* ---- Types of elements ---- */
+
+sp_status sp_gmsh_type_get(const char *path, int type, sp_gmsh_type *out) {
+  char *name = NULL;
+  double *coordinates = NULL;
+  size_t coordinate_count;
   int error;
-  /* The SDK fails if all elements are in one part of format 2, and the parts are not used. */
-  gmshOptionSetNumber("Mesh.PartitionConvertMsh2", 0, &error);
-  if (file->format4.copy)
-    SP_TRY(open_copy(file, &error));
-  else
-    gmshOpen(path, &error);
-  if (error) {
-    const sp_status status = sp_gmsh_failed(path, "read the file");
-    if (file->version == 0) return status;
-    return sp_fail(status, "%s; is the file damaged or cut short?", sp_error_message());
+  *out = (sp_gmsh_type){0};
+  gmshModelMeshGetElementProperties(type, &name, &out->dimension, &out->order, &out->nodes,
+                                    &coordinates, &coordinate_count, &out->corners, &error);
+  if (error) return sp_gmsh_failed(path, "describe an element type");
+  snprintf(out->name, sizeof out->name, "%s", name);
+  const int n = out->order + 1;
+  sp_status status = SP_OK;
+  if (out->dimension == 3 && out->corners == SP_CORNERS && out->nodes == n * n * n) {
+    status = sp_allocate((size_t)out->nodes, sizeof *out->lattice, "element type", &out->lattice);
+    for (int p = 0; p < out->nodes && !status; p++) {
+      int place[3];
+      for (int d = 0; d < 3; d++)
+        place[d] = (int)lround((coordinates[3 * p + d] + 1) / 2 * out->order);
+      out->lattice[p] = (place[2] * n + place[1]) * n + place[0];
+    }
   }
-  if (sp_gmsh_ends_with(path, ".geo") || sp_gmsh_ends_with(path, ".geo_unrolled")) {
-    gmshModelMeshGenerate(3, &error);
-    if (error) return sp_gmsh_failed(path, "mesh the geometry");
-  }
-  return SP_OK;
+  gmshFree(name);
+  gmshFree(coordinates);
+  return status;
 }
+
+/* The SDK may crash if it is asked to describe a type that it does not know. */
+static bool type_exists(int type) {
+  static const char *const families[] = {"Point",       "Line",    "Triangle", "Quadrangle",
+                                         "Tetrahedron", "Pyramid", "Prism",    "Hexahedron"};
+  enum { FAMILIES = sizeof families / sizeof *families, ORDERS = 11 };
+  int error;
+  for (int f = 0; f < FAMILIES; f++)
+    for (int order = 0; order < ORDERS; order++)
+      for (int serendipity = 0; serendipity < 2; serendipity++) {
+        const int known = gmshModelMeshGetElementType(families[f], order, serendipity, &error);
+        if (!error && known == type) return true;
+      }
+  return false;
+}
+
+int sp_gmsh_type_nodes(int type) {
+  enum { TYPES = 256, UNKNOWN = -1 };
+  static int nodes[TYPES]; /* 0 before the first question */
+  sp_gmsh_type properties;
+  if (type < 1 || type >= TYPES) return 0;
+  if (nodes[type] == 0) {
+    nodes[type] = UNKNOWN;
+    if (type_exists(type) && sp_gmsh_type_get("", type, &properties) == SP_OK) {
+      nodes[type] = properties.nodes;
+      free(properties.lattice);
+    }
+  }
+  return nodes[type] == UNKNOWN ? 0 : nodes[type];
+}
+
+/* ---- Elements ---- */
 
 void sp_gmsh_block_free(sp_gmsh_block *b) {
   for (size_t t = 0; t < b->type_count; t++) {
@@ -107,104 +106,72 @@ sp_status sp_gmsh_block_get(sp_gmsh_file *file, int dimension, int entity, sp_gm
   return SP_OK;
 }
 
-/* `named` [points]: on a named face, which most faces of a mesh are not and then need no search. */
-static void fill_hexes(const sp_gmsh_cells *all, const sp_gmsh_points *points,
-                       const sp_gmsh_boundary *b, const bool *named, sp_hexes *hexes) {
-  const size_t n = sp_hexes_lattice_size(hexes);
-  for (size_t e = 0; e < all->count; e++) {
-    const size_t *nodes = &all->nodes[e * n];
-    bool corner_named[SP_CORNERS];
-    for (size_t p = 0; p < n; p++)
-      memcpy(&hexes->lattice[3 * (e * n + p)],
-             points->list[sp_gmsh_points_find(points, nodes[p])].xyz, 3 * sizeof(double));
-    for (int c = 0; c < SP_CORNERS; c++) {
-      const size_t tag = nodes[sp_corner_node(all->order, c)];
-      hexes->vertices[e][c] = (sp_gid)tag - 1;
-      corner_named[c] = named[sp_gmsh_points_find(points, tag)];
-    }
-    hexes->tags[e] = all->tags[e];
-    hexes->volumes[e] = all->volumes[e];
-    for (int f = 0; f < SP_FACES; f++) {
-      int corners[4];
-      bool candidate = true;
-      size_t face[4];
-      sp_slot_corners(SP_FACE_SLOT + f, corners);
-      for (int c = 0; c < 4; c++) {
-        face[c] = nodes[sp_corner_node(all->order, corners[c])];
-        candidate = candidate && corner_named[corners[c]];
-      }
-      hexes->surfaces[e][f] = candidate ? sp_gmsh_boundary_find(b, face) : SP_SURFACE_INTERIOR;
-    }
+/* ---- Nodes ---- */
+
+static int compare_points(const void *left, const void *right) {
+  const size_t a = ((const sp_gmsh_point *)left)->tag, b = ((const sp_gmsh_point *)right)->tag;
+  return (a > b) - (a < b);
+}
+
+/* Some writers list a node once for each entity that it belongs to, which does no harm. */
+static sp_status check_twins(const char *path, const sp_gmsh_points *points) {
+  for (size_t i = 1; i < points->count; i++) {
+    const sp_gmsh_point *a = &points->list[i - 1], *b = &points->list[i];
+    if (a->tag == b->tag &&
+        (a->xyz[0] != b->xyz[0] || a->xyz[1] != b->xyz[1] || a->xyz[2] != b->xyz[2]))
+      return sp_fail(SP_ERR_INPUT,
+                     "%s: node %zu is both at (%.12g, %.12g, %.12g) and at (%.12g, %.12g, %.12g): "
+                     "give every node a "
+                     "number of its own",
+                     path, a->tag, a->xyz[0], a->xyz[1], a->xyz[2], b->xyz[0], b->xyz[1],
+                     b->xyz[2]);
   }
+  return SP_OK;
 }
 
-static sp_status make_hexes(const sp_gmsh_file *file, const sp_gmsh_cells *all,
-                            const sp_gmsh_volumes *volumes, const sp_gmsh_boundary *b,
-                            sp_hexes **out) {
-  sp_gmsh_points points;
-  bool *named = NULL;
-  SP_TRY(sp_gmsh_points_read(file, &points));
-  sp_status status = sp_gmsh_cells_check(file->path, all, &points);
-  if (!status)
-    status = sp_hexes_create((sp_gid)all->count, all->order, b->number_count + b->union_count,
-                             (int)(b->group_count / 2), out);
-  if (!status) status = sp_gmsh_boundary_set_groups(file, b, *out);
-  if (!status) status = sp_gmsh_volumes_set_groups(file, volumes, *out);
-  if (!status) status = sp_allocate(points.count, sizeof *named, "boundary nodes", &named);
-  if (!status) {
-    for (size_t f = 0; f < b->face_count; f++)
-      for (int c = 0; c < 4; c++) {
-        const size_t place = sp_gmsh_points_find(&points, b->faces[f].nodes[c]);
-        if (place < points.count) named[place] = true;
-      }
-    fill_hexes(all, &points, b, named, *out);
-    (*out)->file.left_out = all->left_out;
-  }
-  sp_gmsh_points_free(&points);
-  free(named);
-  return status;
-}
-
-static double seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-/* Read one part of a split mesh; files = 0: unsplit. */
-static sp_status read_model(sp_gmsh_file *file, int files, sp_hexes **hexes) {
-  sp_gmsh_cells all = {0};
-  sp_gmsh_volumes volumes = {0};
-  sp_gmsh_boundary b = {0};
-  const double start = seconds();
-  sp_status status = open_model(file);
-  const double read_seconds = seconds() - start;
-  if (!status) status = sp_gmsh_volumes_read(file->path, &volumes);
-  if (!status) status = sp_gmsh_cells_read(file, files, &volumes, &all);
-  if (!status) status = sp_gmsh_boundary_read(file, &b);
-  if (!status) status = sp_gmsh_file_check_returned(file);
-  if (!status) status = make_hexes(file, &all, &volumes, &b, hexes);
-  if (!status) (*hexes)->file.read_seconds = read_seconds;
-  sp_gmsh_cells_free(&all);
-  sp_gmsh_volumes_free(&volumes);
-  sp_gmsh_boundary_free(&b);
-  return status;
-}
-
-sp_status sp_gmsh_read(const char *path, int size, sp_hexes **hexes, int **parts) {
-  sp_gmsh_file file;
+sp_status sp_gmsh_points_read(const sp_gmsh_file *file, sp_gmsh_points *points) {
+  size_t *tags = NULL, tag_count = 0, coordinate_count = 0, parameter_count = 0;
+  double *coordinates = NULL, *parameters = NULL;
   int error;
-  initialize(&error);
-  if (error) return sp_fail(SP_ERR_SYSTEM, "gmsh could not be initialized");
-  sp_status status = sp_gmsh_file_read(path, &file);
-  if (!status) status = read_model(&file, parts ? 0 : size, hexes);
-  if (!status && parts) {
-    const double start = seconds();
-    status = sp_allocate((size_t)(*hexes)->count, sizeof **parts, "partition", parts);
-    if (!status) status = sp_gmsh_partition(&file, *hexes, size, *parts);
-    if (size > 1) (*hexes)->file.metis_seconds = seconds() - start;
+  *points = (sp_gmsh_points){0};
+  gmshModelMeshGetNodes(&tags, &tag_count, &coordinates, &coordinate_count, &parameters,
+                        &parameter_count, -1, -1, 0, 0, &error);
+  if (error) return sp_gmsh_failed(file->path, "list the nodes");
+  sp_status status = sp_allocate(tag_count, sizeof *points->list, "nodes", &points->list);
+  if (!status) {
+    bool ascending = true;
+    points->count = tag_count;
+    for (size_t i = 0; i < tag_count; i++) {
+      points->list[i].tag = sp_gmsh_number_in_file(&file->format4.nodes, tags[i]);
+      memcpy(points->list[i].xyz, &coordinates[3 * i], sizeof points->list[i].xyz);
+      ascending = ascending && (i == 0 || tags[i - 1] < tags[i]);
+    }
+    if (!ascending) {
+      qsort(points->list, tag_count, sizeof *points->list, compare_points);
+      status = check_twins(file->path, points);
+    }
   }
-  sp_gmsh_file_free(&file);
-  gmshFinalize(&error);
+  if (status) sp_gmsh_points_free(points);
+  gmshFree(tags);
+  gmshFree(coordinates);
+  gmshFree(parameters);
   return status;
+}
+
+/* Whole files number their nodes without gaps; the parts of a split one do not, and some writers
+ * list a node twice. */
+size_t sp_gmsh_points_find(const sp_gmsh_points *points, size_t tag) {
+  const size_t n = points->count;
+  if (n == 0 || tag < points->list[0].tag) return n;
+  const size_t place = tag - points->list[0].tag;
+  if (place < n && points->list[place].tag == tag) return place;
+  const sp_gmsh_point wanted = {.tag = tag};
+  const sp_gmsh_point *found =
+      bsearch(&wanted, points->list, n, sizeof *points->list, compare_points);
+  return found ? (size_t)(found - points->list) : n;
+}
+
+void sp_gmsh_points_free(sp_gmsh_points *points) {
+  free(points->list);
+  *points = (sp_gmsh_points){0};
 }

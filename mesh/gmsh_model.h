@@ -1,5 +1,9 @@
 /* Internal to mesh/gmsh*.c: access to the model that the SDK has open in this process, which must
- * be sp_mesh_reader. All functions are Local. */
+ * be sp_mesh_reader. Each file calls only files to its right:
+ *
+ *     gmsh_read | gmsh_cells, gmsh_boundary | gmsh_partition, gmsh_volumes | gmsh_file | gmsh_model
+ *
+ * All functions are Local. */
 #ifndef SP_MESH_GMSH_MODEL_H
 #define SP_MESH_GMSH_MODEL_H
 
@@ -7,14 +11,10 @@
 #include "mesh/gmsh_format4.h"
 #include "mesh/hexes.h"
 
-/* Read `path` with the SDK. If `parts` is not NULL, the file is the whole mesh, and (*parts)[e] is
- * the part of element e, of `size` parts. If `parts` is NULL, the file is one of `size` files. */
-sp_status sp_gmsh_read(const char *path, int size, sp_hexes **hexes, int **parts);
+/* ---- gmsh_model.c ---- */
 
-/* Version of the SDK, "4.8.4". */
-const char *sp_gmsh_sdk_version(void);
-
-bool sp_gmsh_ends_with(const char *text, const char *end);
+/* SP_ERR_INPUT: "PATH: gmsh could not WHAT", with the SDK's reason if it gives one. */
+sp_status sp_gmsh_failed(const char *path, const char *what);
 
 /* A type of element. The SDK's reference coordinates decide; no table is hard-coded. */
 typedef struct sp_gmsh_type {
@@ -38,21 +38,6 @@ typedef struct sp_gmsh_file {
   size_t returned[SP_GMSH_TYPES]; /* elements by type */
 } sp_gmsh_file;
 
-/* Check the file, and read it with our own reader if it is a mesh. The caller calls
- * sp_gmsh_file_free, also after a failure. Errors: SP_ERR_INPUT with the path. */
-sp_status sp_gmsh_file_read(const char *path, sp_gmsh_file *file);
-void sp_gmsh_file_free(sp_gmsh_file *file);
-
-/* The file's format2 or, in other formats, NULL. */
-const sp_gmsh_format2 *sp_gmsh_file_format2(const sp_gmsh_file *file);
-
-/* A copy of a group's name, "" if it has none. The caller frees it. */
-sp_status sp_gmsh_group_name(const sp_gmsh_file *file, int dimension, int number, char **name);
-
-/* Check that the SDK returned all elements of dimensions 2 and 3 that the file lists: of an entity
- * with several orders it returns one. Errors: SP_ERR_INPUT. */
-sp_status sp_gmsh_file_check_returned(const sp_gmsh_file *file);
-
 /* The elements of one entity, by type, as the SDK returns them. */
 typedef struct sp_gmsh_block {
   int *types;
@@ -64,9 +49,6 @@ typedef struct sp_gmsh_block {
  * caller frees *b with sp_gmsh_block_free. Errors: SP_ERR_INPUT with the path. */
 sp_status sp_gmsh_block_get(sp_gmsh_file *file, int dimension, int entity, sp_gmsh_block *b);
 void sp_gmsh_block_free(sp_gmsh_block *b);
-
-/* SP_ERR_INPUT: "PATH: gmsh could not WHAT", with the SDK's reason if it gives one. */
-sp_status sp_gmsh_failed(const char *path, const char *what);
 
 /* The nodes of the model in ascending order of their numbers in the file, which may have gaps. */
 typedef struct sp_gmsh_point {
@@ -85,6 +67,27 @@ void sp_gmsh_points_free(sp_gmsh_points *points);
 
 /* The index in the list of the node with this tag, `count` if there is none. */
 size_t sp_gmsh_points_find(const sp_gmsh_points *points, size_t tag);
+
+/* ---- gmsh_file.c ---- */
+
+bool sp_gmsh_ends_with(const char *text, const char *end);
+
+/* Check the file, and read it with our own reader if it is a mesh. The caller calls
+ * sp_gmsh_file_free, also after a failure. Errors: SP_ERR_INPUT with the path. */
+sp_status sp_gmsh_file_read(const char *path, sp_gmsh_file *file);
+void sp_gmsh_file_free(sp_gmsh_file *file);
+
+/* The file's format2 or, in other formats, NULL. */
+const sp_gmsh_format2 *sp_gmsh_file_format2(const sp_gmsh_file *file);
+
+/* A copy of a group's name, "" if it has none. The caller frees it. */
+sp_status sp_gmsh_group_name(const sp_gmsh_file *file, int dimension, int number, char **name);
+
+/* Check that the SDK returned all elements of dimensions 2 and 3 that the file lists: of an entity
+ * with several orders it returns one. Errors: SP_ERR_INPUT. */
+sp_status sp_gmsh_file_check_returned(const sp_gmsh_file *file);
+
+/* ---- gmsh_volumes.c ---- */
 
 /* The groups of dimension 3, and the volumes. A volume is a set of groups: the elements of one
  * volume are in exactly these groups. In format 2 the groups of an element are those of all lines
@@ -115,6 +118,8 @@ sp_status sp_gmsh_volumes_unite(sp_gmsh_volumes *v, int other, int *volume);
 sp_status sp_gmsh_volumes_set_groups(const sp_gmsh_file *file, const sp_gmsh_volumes *v,
                                      sp_hexes *hexes);
 
+/* ---- gmsh_cells.c ---- */
+
 /* The hexahedra of the model as node tags (from 1) in lattice order (mesh/hexes.h). */
 typedef struct sp_gmsh_cells {
   int order;
@@ -137,6 +142,8 @@ void sp_gmsh_cells_free(sp_gmsh_cells *cells);
 /* SP_ERR_INPUT if a node of the hexahedra is not among `points`. */
 sp_status sp_gmsh_cells_check(const char *path, const sp_gmsh_cells *cells,
                               const sp_gmsh_points *points);
+
+/* ---- gmsh_boundary.c ---- */
 
 /* A face in a physical group: its corner nodes in ascending order, and its surface. */
 typedef struct sp_gmsh_face {
@@ -171,6 +178,8 @@ sp_status sp_gmsh_boundary_set_groups(const sp_gmsh_file *file, const sp_gmsh_bo
 
 /* The surface of the face with these corner nodes, SP_SURFACE_INTERIOR if it has none. */
 int sp_gmsh_boundary_find(const sp_gmsh_boundary *b, const size_t nodes[4]);
+
+/* ---- gmsh_partition.c ---- */
 
 /* Check that no part of a mesh that gmsh has partitioned is missing. volumes[count] are all volumes
  * of the open model, which must be one of `files` parts, or the whole mesh if `files` is 0. At an

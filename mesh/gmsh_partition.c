@@ -1,10 +1,61 @@
-/* Elements to ranks with the SDK's METIS. It gets a model of its own, made of corners that are
- * numbered without gaps: its tables are as long as the largest number of a node, and renumbering
- * the nodes of the model that was read leaves them so. */
+/* Parts of a mesh: find missing ones, and make new ones with the SDK's METIS. */
 #include <gmshc.h>
 #include <stdlib.h>
 
 #include "mesh/gmsh_model.h"
+
+/* ---- Completeness ---- */
+
+/* Mark in there[size] the partitions of an entity, from 1; larger ones count in *highest alone. */
+static void mark_partitions(int dimension, int entity, int size, bool *there, int *highest) {
+  int *list = NULL, error;
+  size_t count = 0;
+  gmshModelGetPartitions(dimension, entity, &list, &count, &error);
+  for (size_t i = 0; i < count && !error; i++) {
+    if (list[i] > *highest) *highest = list[i];
+    if (list[i] >= 1 && list[i] <= size) there[list[i] - 1] = true;
+  }
+  gmshFree(list);
+}
+
+/* The SDK is told to ignore the parts of format 2 (gmsh_model.c). */
+static void mark_parts(const sp_gmsh_format2 *format2, int size, bool *there, int *highest) {
+  for (int p = 0; p < format2->part_room && p < size; p++) there[p] = format2->has_part[p];
+  *highest = format2->part_count;
+}
+
+sp_status sp_gmsh_check_complete(const sp_gmsh_file *file, int files, size_t count,
+                                 const int *volumes) {
+  const char *path = file->path;
+  int *pairs = NULL, error, parts = file->format2.part_count, highest = 0, missing = 0;
+  size_t pair_count = 0;
+  bool *there;
+  gmshModelGetEntities(&pairs, &pair_count, -1, &error);
+  if (error) return sp_gmsh_failed(path, "list the entities");
+  for (size_t p = 0; p < pair_count; p += 2)
+    mark_partitions(pairs[p], pairs[p + 1], 0, NULL, &parts);
+  gmshFree(pairs);
+  if (files > 0 && parts > files)
+    return sp_fail(SP_ERR_INPUT, "%s: part %d of this mesh is missing: its files 1 to %d are here",
+                   path, parts, files);
+  if (files > 0) return SP_OK;
+  SP_TRY(sp_allocate((size_t)parts, sizeof *there, "partitions", &there));
+  for (size_t v = 0; v < count; v++) mark_partitions(3, volumes[v], parts, there, &highest);
+  if (highest == 0) mark_parts(&file->format2, parts, there, &highest);
+  for (int p = parts; p >= 1; p--)
+    if (!there[p - 1]) missing = p;
+  free(there);
+  if (highest == 0 || missing == 0) return SP_OK;
+  return sp_fail(SP_ERR_INPUT,
+                 "%s: part %d of this mesh is not in it: to read all parts of a split mesh, name "
+                 "it without the number",
+                 path, missing);
+}
+
+/* ---- METIS ----
+ * METIS gets a model of its own, made of corners that are numbered without gaps: its tables are as
+ * long as the largest number of a node, and renumbering the nodes of the model that was read leaves
+ * them so. */
 
 enum { HEXAHEDRON = 5 }; /* gmsh's number of the type with eight nodes */
 

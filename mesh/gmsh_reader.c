@@ -13,8 +13,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "mesh/gmsh_model.h"
-#include "mesh/gmsh_serve.h"
+#include "mesh/gmsh_read.h"
 
 int main(int argc, char **argv) {
   const bool version = argc == 3 && strcmp(argv[2], "version") == 0;

@@ -2,6 +2,147 @@
 
 #include <stdlib.h>
 
+#include "io/threads.h"
+#include "mesh/conformity.h"
+#include "mesh/geometry.h"
+#include "mesh/order.h"
+#include "mesh/reference.h"
+
+static void centre_of(const sp_hexes *hexes, sp_lid e, double centre[3]) {
+  const double middle = 0;
+  sp_hexes_coordinates(hexes, e, 1, &middle, centre);
+}
+
+/* Exterior faces and those of periodic groups keep the surface that the mesh gave them; other
+ * interior faces have none. */
+static sp_status mark_some(void *mesh_, void *workspace, size_t begin, size_t end) {
+  sp_mesh *mesh = mesh_;
+  const sp_hexes *hexes = mesh->hexes;
+  sp_gid *unnamed = workspace;
+  *unnamed = 0;
+  for (size_t e = begin; e < end; e++)
+    for (int f = 0; f < SP_FACES; f++) {
+      int *surface = &hexes->surfaces[e][f];
+      if (sp_periodic_has_surface(mesh->periodic, hexes, *surface)) continue;
+      if (!sp_topology_is_exterior(mesh->topology, mesh->topology->slots[e][SP_FACE_SLOT + f])) {
+        if (*surface >= 0) __atomic_store_n(&mesh->buried[*surface], true, __ATOMIC_RELAXED);
+        *surface = SP_SURFACE_INTERIOR;
+      } else if (*surface < 0) {
+        *surface = SP_SURFACE_UNNAMED;
+      }
+      bool named = *surface == SP_SURFACE_INTERIOR;
+      for (int g = 0; g < hexes->group_count && !named; g++)
+        named = *surface >= 0 && hexes->groups[g].members[*surface];
+      *unnamed += !named;
+    }
+  return SP_OK;
+}
+
+static void add_unnamed(void *mesh, void *workspace, size_t begin, size_t end) {
+  (void)begin, (void)end;
+  ((sp_mesh *)mesh)->unnamed_faces += *(const sp_gid *)workspace;
+}
+
+static sp_status mark_surfaces(sp_mesh *mesh) {
+  const size_t count = (size_t)mesh->hexes->count;
+  return sp_loop_run(&(sp_loop){.what = "surfaces",
+                                .count = count,
+                                .chunk = sp_loop_chunk(count, SP_FACES),
+                                .workspace_bytes = sizeof(sp_gid),
+                                .context = mesh,
+                                .compute = mark_some,
+                                .commit = add_unnamed});
+}
+
+static sp_status check_corners(const sp_hexes *hexes, sp_lid e) {
+  for (int a = 0; a < SP_CORNERS; a++)
+    for (int b = 0; b < a; b++) {
+      double centre[3];
+      if (hexes->vertices[e][a] != hexes->vertices[e][b]) continue;
+      centre_of(hexes, e, centre);
+      return sp_fail(
+          SP_ERR_INPUT,
+          "element %lld near (%.12g, %.12g, %.12g) is degenerate: two of its corners are the "
+          "same vertex; mesh this region with proper hexahedra",
+          (long long)hexes->tags[e], centre[0], centre[1], centre[2]);
+    }
+  return SP_OK;
+}
+
+static const sp_rule probe = {.n = 3, .nodes = {-1, 0, 1}, .weights = {1, 1, 1}};
+
+static sp_status check_some(void *hexes, void *factors, size_t begin, size_t end) {
+  for (size_t e = begin; e < end; e++) {
+    SP_TRY(check_corners(hexes, (sp_lid)e));
+    if (((const sp_hexes *)hexes)->map_order == 1 && sp_geometry_is_surely_proper(hexes, (sp_lid)e))
+      continue;
+    SP_TRY(sp_geometry_factors(hexes, (sp_lid)e, &probe, factors));
+  }
+  return SP_OK;
+}
+
+static sp_status check_elements(sp_hexes *hexes) {
+  const size_t count = (size_t)hexes->count, values = SP_FACTORS * sp_rule_points(&probe);
+  return sp_loop_run(&(sp_loop){.what = "factors",
+                                .count = count,
+                                .chunk = sp_loop_chunk(count, values),
+                                .workspace_bytes = values * sizeof(double),
+                                .context = hexes,
+                                .compute = check_some});
+}
+
+/* The topology and what depends on it. */
+static sp_status connect(sp_mesh *mesh) {
+  sp_topology_destroy(&mesh->topology);
+  mesh->unnamed_faces = 0;
+  SP_TRY(sp_agree(mesh->comm, sp_order_along_curve(mesh->hexes)));
+  SP_TRY(sp_topology_create(mesh->comm, mesh->hexes, mesh->periodic, &mesh->topology));
+  SP_TRY(
+      sp_agree(mesh->comm, sp_order_halo_first(mesh->hexes, mesh->topology, &mesh->halo_elements)));
+  SP_TRY(sp_agree(mesh->comm, mark_surfaces(mesh)));
+  MPI_Allreduce(MPI_IN_PLACE, &mesh->unnamed_faces, 1, SP_MPI_GID, MPI_SUM, mesh->comm);
+  return SP_OK;
+}
+
+static sp_status build(sp_mesh *mesh) {
+  MPI_Comm comm = mesh->comm;
+  const sp_gid local = mesh->hexes->count;
+  MPI_Allreduce(&local, &mesh->global_elements, 1, SP_MPI_GID, MPI_SUM, comm);
+  if (mesh->global_elements == 0) return sp_fail(SP_ERR_INPUT, "the mesh has no elements");
+  SP_TRY(sp_agree(comm, check_elements(mesh->hexes)));
+  const int surfaces = mesh->hexes->surface_count;
+  SP_TRY(sp_agree(comm, sp_allocate((size_t)surfaces, sizeof(bool), "surfaces", &mesh->buried)));
+  SP_TRY(connect(mesh));
+  MPI_Allreduce(MPI_IN_PLACE, mesh->buried, surfaces, MPI_C_BOOL, MPI_LOR, comm);
+  return sp_mesh_check_conformity(mesh);
+}
+
+sp_status sp_mesh_create(MPI_Comm comm, sp_hexes **hexes, sp_mesh **out) {
+  *out = NULL;
+  sp_mesh *mesh;
+  sp_status status = sp_agree(comm, sp_allocate(1, sizeof *mesh, "mesh", &mesh));
+  if (status) {
+    free(mesh);
+    sp_hexes_destroy(hexes);
+    return status;
+  }
+  mesh->comm = comm;
+  mesh->hexes = *hexes;
+  *hexes = NULL;
+  status = build(mesh);
+  if (status)
+    sp_mesh_destroy(&mesh);
+  else
+    *out = mesh;
+  return status;
+}
+
+sp_status sp_mesh_identify(sp_mesh *mesh, int count, const sp_periodic_pair *pairs) {
+  if (count == 0) return SP_OK;
+  SP_TRY(sp_periodic_create(mesh->comm, mesh->hexes, count, pairs, &mesh->periodic));
+  return connect(mesh);
+}
+
 void sp_mesh_destroy(sp_mesh **mesh) {
   if (!*mesh) return;
   free((*mesh)->buried);

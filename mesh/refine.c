@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mesh/create.h"
+#include "mesh/mesh.h"
 #include "mesh/numbering.h"
 #include "mesh/reference.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "mesh/box.h"
-#include "mesh/create.h"
+#include "mesh/mesh.h"
 #include "solver/linear/cg.h"
 #include "solver/linear/jacobi.h"
 #include "tests/deformed_box.h"

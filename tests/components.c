@@ -2,7 +2,6 @@
 #include "mesh/components.h"
 
 #include "mesh/box.h"
-#include "mesh/create.h"
 #include "mesh/mesh.h"
 #include "mesh/refine.h"
 #include "tests/check.h"

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "mesh/create.h"
+#include "mesh/mesh.h"
 #include "tests/check.h"
 #include "tests/quadratic_box.h"
 

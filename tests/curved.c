@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "mesh/create.h"
 #include "mesh/geometry.h"
 #include "mesh/gmsh.h"
 #include "mesh/mesh.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "mesh/box.h"
-#include "mesh/create.h"
+#include "mesh/mesh.h"
 #include "tests/rotate.h"
 
 static void require(sp_status status) {

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mesh/create.h"
 #include "mesh/mesh.h"
 #include "mesh/tensor.h"
 #include "tests/check.h"

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "mesh/create.h"
 #include "mesh/gmsh.h"
 #include "mesh/mesh.h"
 #include "mesh/numbering.h"

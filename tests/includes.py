@@ -52,8 +52,6 @@ PRIVATE = {
 # Cycles of modules that still exist. They may shrink but not grow; remove a cycle from this list when it is
 # gone.
 KNOWN = [
-    {"mesh/gmsh_boundary", "mesh/gmsh_cells", "mesh/gmsh_complete", "mesh/gmsh_model",
-     "mesh/gmsh_partition", "mesh/gmsh_points"},
     {"operators/cuda/blas", "operators/cuda/device", "operators/cuda/exchange",
      "operators/cuda/nccl", "operators/cuda/peers"},
 ]

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "mesh/box.h"
-#include "mesh/create.h"
+#include "mesh/mesh.h"
 #include "mesh/gmsh.h"
 #include "solver/problem/coefficients.h"
 #include "solver/problem/interfaces.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mesh/create.h"
+#include "mesh/mesh.h"
 #include "mesh/entity.h"
 #include "mesh/reference.h"
 #include "operators/schwarz.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "mesh/box.h"
-#include "mesh/create.h"
+#include "mesh/mesh.h"
 #include "mesh/geometry.h"
 #include "mesh/refine.h"
 #include "tests/check.h"

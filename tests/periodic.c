@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "mesh/box.h"
-#include "mesh/create.h"
 #include "mesh/mesh.h"
 #include "mesh/numbering.h"
 #include "mesh/reference.h"

@@ -4,7 +4,7 @@
 #define SP_TESTS_PERIODIC_BOX_H
 
 #include "mesh/box.h"
-#include "mesh/create.h"
+#include "mesh/mesh.h"
 #include "tests/check.h"
 #include "tests/rotate.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "mesh/box.h"
-#include "mesh/create.h"
+#include "mesh/mesh.h"
 #include "mesh/gmsh.h"
 #include "mesh/reference.h"
 #include "operators/counts.h"

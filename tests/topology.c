@@ -7,7 +7,6 @@
 
 #include "io/threads.h"
 #include "mesh/box.h"
-#include "mesh/create.h"
 #include "mesh/mesh.h"
 #include "mesh/partition.h"
 #include "tests/check.h"

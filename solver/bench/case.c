@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "mesh/create.h"
+#include "mesh/mesh.h"
 #include "mesh/geometry.h"
 #include "mesh/reference.h"
 #include "operators/counts.h"

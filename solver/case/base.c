@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "mesh/box.h"
-#include "mesh/create.h"
+#include "mesh/mesh.h"
 #include "mesh/gmsh.h"
 #include "mesh/refine.h"
 #include "mesh/sizes.h"

@@ -1,4 +1,4 @@
-#include "mesh/create.h"
+#include "mesh/mesh.h"
 #include "solver/problem/boundary.h"
 
 #include <stdlib.h>

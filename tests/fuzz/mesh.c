@@ -12,7 +12,7 @@
 
 #include "mesh/gmsh.h"
 #include "mesh/gmsh_child.h"
-#include "mesh/gmsh_model.h"
+#include "mesh/gmsh_read.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/sketch.h"
 

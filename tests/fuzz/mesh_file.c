@@ -14,10 +14,9 @@
 #include <sanitizer/common_interface_defs.h>
 #include <unistd.h>
 
-#include "mesh/create.h"
 #include "mesh/gmsh.h"
 #include "mesh/gmsh_child.h"
-#include "mesh/gmsh_serve.h"
+#include "mesh/gmsh_read.h"
 #include "mesh/mesh.h"
 #include "tests/fuzz/fuzz.h"
 
