@@ -304,7 +304,7 @@ static void check_too_many_ranks(void) {
   sp_hexes *hexes;
   CHECK(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes) == SP_ERR_INPUT, "%d ranks", size);
   CHECK(hexes == NULL, "elements after a failure");
-  CHECK(strstr(sp_error_message(), "ranks for a mesh of 1 elements"), "'%s'", sp_error_message());
+  CHECK(strstr(sp_error_message(), "ranks for a mesh of 1 element:"), "'%s'", sp_error_message());
 }
 
 int main(int argc, char **argv) {
