@@ -157,7 +157,7 @@ typedef struct planes {
   double *points;
 } planes;
 
-/* Where the vertex (i, j) is, in the lower plane or the upper one. */
+/* The point of vertex (i, j) in the lower plane or the upper one. */
 static double *vertex_of(const planes *p, int upper, int i, int j) {
   const size_t column = (size_t)(i - p->brick->first[0]), row = (size_t)(j - p->brick->first[1]);
   return &p->points[(((size_t)upper * (size_t)p->ny + row) * (size_t)p->nx + column) * 3];
@@ -192,7 +192,7 @@ static void fill_element(const planes *p, const int ijk[3], sp_hexes *hexes, sp_
       1 + ijk[0] + (sp_gid)box->elements[0] * (ijk[1] + (sp_gid)box->elements[1] * (sp_gid)ijk[2]);
 }
 
-/* What the loop over the layers of a brick shares. */
+/* Shared by the loop over the layers of a brick. */
 typedef struct filling {
   const sp_box *box;
   const sp_brick *brick;
@@ -229,8 +229,8 @@ static sp_status fill_layers(void *filling_, void *points, size_t begin, size_t 
   return SP_OK;
 }
 
-/* A chunk computes its lowest plane of vertices though the one before has it too: chunks of eight
- * layers make that an eighth more. */
+/* Each chunk computes its lowest plane of vertices, which the chunk before computes too: with
+ * chunks of eight layers an eighth more work. */
 static sp_status fill_elements(const sp_box *box, const sp_brick *brick, const range *ranges,
                                sp_hexes *hexes) {
   filling f = {box, brick, ranges, hexes};

@@ -7,7 +7,7 @@
 #include "io/gather.h"
 #include "io/threads.h"
 
-/* What a rank knows of the components. A name is a local component's number in the list of all
+/* State of the search on one rank. A name is a local component's number in the list of all
  * ranks' local components, rank after rank. */
 typedef struct search {
   const sp_topology *topology;
@@ -42,7 +42,7 @@ static void search_free(search *s) {
 
 /* Vertices that are connected, as trees: parent[v] <= v, and a root is its own parent. Threads join
  * trees at the same time (Anderson and Woll, STOC 1991). In the end each tree is a component, and
- * its root is the least vertex, in whatever order they were joined. */
+ * its root is the least vertex. The order of joining does not matter. */
 typedef struct forest {
   const sp_topology *topology;
   sp_lid *parent;
@@ -54,7 +54,7 @@ static sp_lid parent_of(const sp_lid *parent, sp_lid v) {
   return __atomic_load_n(&parent[v], __ATOMIC_RELAXED);
 }
 
-/* The root, as far as others have joined trees. The way to it becomes shorter. */
+/* Find the root, as far as other threads have joined trees, and shorten the path to it. */
 static sp_lid find_root(sp_lid *parent, sp_lid v) {
   for (;;) {
     sp_lid up = parent_of(parent, v);
@@ -136,7 +136,7 @@ static int compare_vertices(const void *left, const void *right) {
   return (a->number > b->number) - (a->number < b->number);
 }
 
-/* Sorting by vertex number puts the list into the same order on both sides. */
+/* List the shared vertices by rank, sorted by vertex number: the same order on both sides. */
 static sp_status list_shared(int size, search *s) {
   const sp_topology *topology = s->topology;
   const sp_lid *sharers = topology->sharer_start;
@@ -181,7 +181,7 @@ static int compare_pairs(const void *left, const void *right) {
   return a[0] != b[0] ? compare_names(a, b) : compare_names(a + 1, b + 1);
 }
 
-/* The pairs, each on one of its two ranks, and once. */
+/* List the pairs: each once, on one of its two ranks. */
 static sp_status list_pairs(int size, search *s) {
   const size_t all = (size_t)s->start[size];
   size_t count = 0;
@@ -244,8 +244,7 @@ static sp_status join_pairs(search *s) {
   return SP_OK;
 }
 
-/* Components are numbered by their least names: one less for each name before that is the least of
- * nothing. */
+/* Number components in the order of their least names; names that are not least are skipped. */
 static sp_status number_elements(const search *s, sp_components *components) {
   const sp_topology *topology = s->topology;
   sp_gid *merged, *number = NULL;

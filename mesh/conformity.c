@@ -37,7 +37,8 @@ static double shortest_distance(const sp_hexes *hexes, sp_lid e) {
   return shortest;
 }
 
-/* Check that a lattice point of element e, `here`, is where element `tag` has it, `there`. */
+/* Check that the lattice point `here` of element e equals `there`, the same point of element `tag`.
+ */
 static sp_status compare(const sp_hexes *hexes, sp_lid e, const double here[3],
                          const double there[3], sp_gid tag) {
   const double apart = distance(here, there);
@@ -52,7 +53,7 @@ static sp_status compare(const sp_hexes *hexes, sp_lid e, const double here[3],
       there[2]);
 }
 
-/* What the loop over elements shares. */
+/* Shared by the loop over elements. */
 typedef struct comparison {
   const sp_mesh *mesh;
   const sp_numbering *numbering;

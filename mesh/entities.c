@@ -8,7 +8,7 @@
 
 /* ---- Edges and faces ---- */
 
-/* What the loops share. Incidence 8 e + c is corner c of element e. The incidences of vertex v are
+/* Shared by the loops. Incidence 8 e + c is corner c of element e. The incidences of vertex v are
  * incidences[start[v]] up to incidences[start[v + 1]], ascending. */
 typedef struct search {
   const sp_hexes *hexes;
@@ -21,7 +21,7 @@ typedef struct search {
   sp_gid totals[2];
 } search;
 
-/* Of each corner, edges are numbered 0 to 2 by direction, and faces 3 to 5 likewise. */
+/* Parts of a corner: its edges are 0 to 2 by direction, its faces 3 to 5. */
 enum { PARTS = 6, FACE_PART = 3, FIRST = -1 };
 
 static int slot_of(int corner, int part) {
@@ -67,7 +67,7 @@ static sp_status count_incidences(void *search_, void *workspace, size_t begin, 
   return SP_OK;
 }
 
-/* In any order, from the end of each vertex's part to its start. */
+/* Fill each vertex's part from its end to its start; the order within a part is arbitrary. */
 static sp_status store_incidences(void *search_, void *workspace, size_t begin, size_t end) {
   const search *s = search_;
   (void)workspace;

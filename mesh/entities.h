@@ -8,8 +8,8 @@
 /* Number the entities of `hexes`, whose elements each have eight different vertices: fills
  * `elements`, `start`, `entities`, `slots`, `keys` and `touching` of a zeroed topology.
  *
- * Vertices are numbered in the order in which elements first have them. Edges and faces are
- * compared with those alone that have the same home, which is the vertex of the lowest number. So
+ * Vertices are numbered in the order in which elements first touch them. Edges and faces are
+ * compared only with those of the same home, the vertex with the lowest number. So
  * the work is linear in the elements, and threads share the vertices. The result does not depend
  * on the number of threads. Errors: SP_ERR_INPUT for too many entities. Local. */
 sp_status sp_entities_find(const sp_hexes *hexes, sp_topology *topology);

@@ -61,8 +61,8 @@ static void make_map(const sp_hexes *hexes, sp_lid element, element_map *map) {
       }
 }
 
-/* The point r in [-1, 1] between two ends; exact at the ends, and if these are equal, so that flat
- * faces along the axes stay where they are. */
+/* The point r in [-1, 1] between two ends. It is exact at the ends and if the ends are equal, so
+ * that flat faces along the axes stay flat. */
 SP_INLINE double between(double r, double low, double high) {
   const double length = high - low, near = r < 0 ? low : high, way = r < 0 ? 1 + r : r - 1;
   return near + 0.5 * way * length;
@@ -155,7 +155,7 @@ SP_INLINE void invert_line(int n, map_line *line, line_inverse *out) {
  * in a box, however thin, it equals that product. */
 static const double FLAT = 1e-13;
 
-/* Whether |J| is positive beyond rounding. False for NaN. */
+/* True if |J| is positive beyond rounding; false for NaN. */
 SP_INLINE bool is_proper(const map_line *line, int a, double jacobian) {
   double squares[3] = {0, 0, 0};
   for (int d = 0; d < 3; d++) {
@@ -174,7 +174,7 @@ SP_INLINE int find_improper(int n, const map_line *line, const double *jacobian)
     const double r = fabs(line->dr[0][a]) + fabs(line->dr[1][a]) + fabs(line->dr[2][a]);
     const double s = fabs(line->ds[0][a]) + fabs(line->ds[1][a]) + fabs(line->ds[2][a]);
     const double t = fabs(line->dt[0][a]) + fabs(line->dt[1][a]) + fabs(line->dt[2][a]);
-    /* The last term is NaN, which is not positive, where squares overflow. */
+    /* If squares overflow, the last term is NaN, which is not positive. */
     margin[a] = jacobian[a] - FLAT * r * s * t - 0 * (r * r + s * s + t * t);
   }
   int a = 0;
@@ -219,7 +219,7 @@ typedef struct plane_points {
   double weights[SP_MAX_RULE * SP_MAX_RULE];
 } plane_points;
 
-/* Where numbers r for quad_between are negative, and half of the way from the near end. */
+/* Mask of the negative numbers r for quad_between, and half of the distance from the near end. */
 typedef struct quad_fractions {
   quad_mask negative;
   quad half;
@@ -245,7 +245,7 @@ SP_INLINE void quad_between(const quad_fractions *r, const quad *low, const quad
   *out = near + r->half * (*high - *low);
 }
 
-/* Without weights, these are not set. */
+/* Set the points; set the weights only if `weights` is not NULL. */
 SP_INLINE void make_points(int n, const double *nodes, const double *weights, plane_points *at) {
   assert(n >= 2);
   at->count = n * n;
@@ -263,7 +263,7 @@ SP_INLINE int four_from(const plane_points *at, int q) {
   return q + 4 <= at->count ? q : at->count - 4;
 }
 
-/* x at four points of a plane, by `between`, so that none is outside the corners. */
+/* x at four points of a plane, by `between`, so that no point lies outside the corners. */
 SP_INLINE void exact_points(const element_map *map, double t, const plane_points *at, int first,
                             quad x[3]) {
   quad_fractions in_r, in_s;
@@ -281,8 +281,8 @@ SP_INLINE void exact_points(const element_map *map, double t, const plane_points
   }
 }
 
-/* At four points: x, the adjugate by rows, |J|, and whether |J| is surely positive beyond rounding
- * (is_proper): not where products leave the range of numbers. */
+/* At four points: x, the adjugate by rows, |J|, and a mask of the points where |J| is surely
+ * positive beyond rounding (is_proper). The mask is false if products overflow. */
 typedef struct quad_map {
   quad x[3], adjugate[3][3], jacobian;
   quad_mask proper;
@@ -446,7 +446,7 @@ void sp_geometry_trilinear(const sp_hexes *hexes, sp_lid element, double coeffic
     for (int d = 0; d < 3; d++) {
       double sum = 0;
       for (int c = 0; c < SP_CORNERS; c++) {
-        /* Corner c has factor -1 for each direction of the monomial whose bit c lacks. */
+        /* Corner c has factor -1 for each direction of the monomial whose bit is not set in c. */
         const bool minus = __builtin_popcount((unsigned)(monomials[m] & ~c)) % 2;
         sum += minus ? -corners[3 * c + d] : corners[3 * c + d];
       }
@@ -472,8 +472,8 @@ SP_INLINE void plane_jacobians(double linear[8][3], double t, double out[12]) {
   }
 }
 
-/* The bound is ten times what is_proper asks for at the largest possible lengths of the columns, so
- * that rounding cannot make a difference. */
+/* The bound is ten times that of is_proper at the largest possible lengths of the columns, so that
+ * rounding cannot change the result. */
 SP_CLONES bool sp_geometry_is_surely_proper(const sp_hexes *hexes, sp_lid element) {
   element_map map;
   make_map(hexes, element, &map);
@@ -483,7 +483,7 @@ SP_CLONES bool sp_geometry_is_surely_proper(const sp_hexes *hexes, sp_lid elemen
       for (int bit = 0; bit < 3; bit++)
         if (m >> bit & 1) length[bit] += fabs(map.linear[m][d]);
   for (int bit = 0; bit < 3; bit++) squares += length[bit] * length[bit];
-  /* The last term is NaN, above which there is no number, where squares overflow. */
+  /* If squares overflow, the last term is NaN, and no number is above it. */
   const double bound = 10 * FLAT * length[0] * length[1] * length[2] + 0 * squares;
   bool proper = true;
   for (int t = -1; t <= 1; t++) {

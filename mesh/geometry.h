@@ -1,5 +1,5 @@
 /* Geometric factors of the map x(r, s, t) from the reference cube to an element (paper, Section
- * "Problem description"; its formula for G has J where J^-1 is meant).
+ * "Problem description"; its formula for G writes J but means J^-1).
  *
  * With J_ab = d x_a / d r_b, |J| its determinant and w the product of the three one-dimensional
  * weights, at every point of a tensor grid of n^3 points:
@@ -17,14 +17,14 @@
 enum { SP_G_RR, SP_G_RS, SP_G_RT, SP_G_SS, SP_G_ST, SP_G_TT, SP_G_WJ, SP_FACTORS };
 
 /* factors[SP_FACTORS][k][j][i] of one element on the tensor grid of `rule`. Errors: SP_ERR_INPUT
- * with the element's number and the location if |J| is not positive, or only by rounding, at a
+ * with the element's number and the location if |J| is not positive beyond rounding at a
  * point. Local. */
 sp_status sp_geometry_factors(const sp_hexes *hexes, sp_lid element, const sp_rule *rule,
                               double *factors);
 
-/* Whether a trilinear element (map_order 1) is known, from a quick evaluation, to pass the check of
+/* True if a quick evaluation proves that a trilinear element (map_order 1) passes the check of
  * sp_geometry_factors at its corners, edge mid-points, face centres and centre. False if only that
- * function can tell. Local. */
+ * function can decide. Local. */
 bool sp_geometry_is_surely_proper(const sp_hexes *hexes, sp_lid element);
 
 /* The points xyz[3][k][j][i] and wJ, [k][j][i], of the same grid. Errors: the same. Local. */
@@ -35,7 +35,7 @@ sp_status sp_geometry_volume(const sp_hexes *hexes, sp_lid element, const sp_rul
  *     x = c_0 + c_1 r + c_2 s + c_3 t + c_4 rs + c_5 st + c_6 rt + c_7 rst.   Local. */
 void sp_geometry_trilinear(const sp_hexes *hexes, sp_lid element, double coefficients[24]);
 
-/* What gradients at the n^3 points of a tensor grid need, n >= 2: the points xyz[3][n^3], J^-1 as
+/* Data for gradients at the n^3 points of a tensor grid, n >= 2: the points xyz[3][n^3], J^-1 as
  * inverse[a][b] = d r_a / d x_b, [3][3][n^3], and |J|, [n^3]. |J| is not checked. Local. */
 void sp_geometry_inverse(const sp_hexes *hexes, sp_lid element, int n, const double *nodes,
                          double *xyz, double *inverse, double *jacobian);

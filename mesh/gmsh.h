@@ -24,7 +24,7 @@
  * number of ranks, missing parts. Collective over `comm`. */
 sp_status sp_gmsh_hexes(MPI_Comm comm, const char *path, sp_hexes **out);
 
-/* Whether sp_gmsh_hexes would read parts. Local. */
+/* True if sp_gmsh_hexes would read parts. Local. */
 bool sp_gmsh_is_split(const char *path);
 
 /* The number of files NAME_1.msh, NAME_2.msh ... that replace `path` NAME.msh: 0 if `path` exists

@@ -37,7 +37,7 @@ static sp_status add_surface(sp_gmsh_boundary *b, int number) {
   return SP_OK;
 }
 
-/* The surface of a face of `entity`, -1 if no group names it. */
+/* The surface of a face of `entity`; -1 if no group names it. */
 static int surface_of(const sp_gmsh_boundary *b, const sp_gmsh_format2 *format2, int entity,
                       size_t element) {
   int physical;
@@ -53,7 +53,7 @@ static bool is_cut(int surface) {
   return !error && dimension == 3;
 }
 
-/* Surfaces in no group are read to be counted. */
+/* Append the faces of an entity. Surfaces in no group are read too, to count their elements. */
 static sp_status append_faces(sp_gmsh_file *file, int entity, sp_gmsh_boundary *b) {
   const sp_gmsh_format2 *format2 = sp_gmsh_file_format2(file);
   const bool taken = !is_cut(entity) && (format2 || surface_index(b, entity) >= 0);
@@ -82,7 +82,7 @@ static sp_status append_faces(sp_gmsh_file *file, int entity, sp_gmsh_boundary *
   return status;
 }
 
-/* Leave out the groups of which no surface is kept. */
+/* Drop the groups that have only surfaces between parts. */
 static sp_status drop_cuts(const char *path, sp_gmsh_boundary *b) {
   size_t kept = 0;
   for (size_t g = 0; g < b->group_count; g += 2) {
@@ -115,7 +115,7 @@ static sp_status unite(sp_gmsh_boundary *b, int first, int second, int *surface)
   return SP_OK;
 }
 
-/* Sort the faces, and make one of those that are listed several times. */
+/* Sort the faces, and merge those that are listed several times. */
 static sp_status merge_faces(sp_gmsh_boundary *b) {
   size_t kept = 0;
   if (b->face_count > 0) qsort(b->faces, b->face_count, sizeof *b->faces, compare_listed);
@@ -171,7 +171,7 @@ sp_status sp_gmsh_boundary_read(sp_gmsh_file *file, sp_gmsh_boundary *b) {
   return status ? status : merge_faces(b);
 }
 
-/* The surfaces whose numbers are listed belong to the group. */
+/* Mark the surfaces with the listed numbers as members of the group. */
 static void set_members(const sp_gmsh_boundary *b, const int *numbers, size_t count,
                         bool *members) {
   for (size_t s = 0; s < count; s++) {

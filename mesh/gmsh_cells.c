@@ -7,7 +7,7 @@
 #include "mesh/entity.h"
 #include "mesh/gmsh_model.h"
 
-/* A split file lists the neighbours' elements too, in entities of their own. */
+/* True for an entity of ghosts: a split file lists the neighbours' elements in such entities. */
 static bool is_ghost(int volume) {
   char *type = NULL;
   int error;
@@ -17,8 +17,8 @@ static bool is_ghost(int volume) {
   return ghost;
 }
 
-/* Which elements of dimension 3 to take: those that a physical volume names, all if there is none.
- * Without any a geometry with other groups gives none, as `gmsh -3` would save none. */
+/* Choice of the elements of dimension 3: those in physical volumes; all if there are no physical
+ * volumes; none if a geometry has only groups of other dimensions, as `gmsh -3` saves none. */
 typedef struct choice {
   const sp_gmsh_format2 *format2; /* NULL in other formats, where whole entities are in a group */
   bool groups, volumes;           /* there are physical groups, and volumes among them */
@@ -66,7 +66,7 @@ static bool takes_element(const choice *c, size_t tag) {
   return sp_gmsh_format2_physical(c->format2, tag, &physical) && physical != 0;
 }
 
-/* The elements of ghosts are not used, but they are in the file. */
+/* List the entities that are no ghosts. Elements of ghosts are not used, but they are counted. */
 static sp_status list_entities(sp_gmsh_file *file, int **entities, size_t *count) {
   int *pairs = NULL, error;
   size_t pair_count = 0;
@@ -87,7 +87,7 @@ static sp_status list_entities(sp_gmsh_file *file, int **entities, size_t *count
   return status;
 }
 
-/* An element's volume: that of its entity, or in format 2 of its own group. */
+/* Find an element's volume: that of its entity or, in format 2, that of its own group. */
 static sp_status volume_of(const choice *c, size_t tag, int of_entity, sp_gmsh_volumes *volumes,
                            int *volume) {
   int physical = 0;
@@ -97,7 +97,7 @@ static sp_status volume_of(const choice *c, size_t tag, int of_entity, sp_gmsh_v
   return sp_gmsh_volumes_of_group(volumes, physical, volume);
 }
 
-/* Append the elements of type t that are taken, `added` of them. */
+/* Append the `added` elements of type t that the choice takes. */
 static sp_status append_cells(const choice *c, const sp_gmsh_block *b, size_t t, size_t added,
                               const sp_gmsh_type *type, int of_entity, sp_gmsh_volumes *volumes,
                               sp_gmsh_cells *all) {
@@ -211,7 +211,7 @@ static int compare_sizes(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-/* Whether two elements have the same nodes, however turned. `room`: for 2 n numbers. */
+/* True if two elements have the same nodes, in any order. `room`: work space for 2 n numbers. */
 static bool has_nodes_of(const sp_gmsh_cells *all, size_t n, size_t a, size_t b, size_t *room) {
   memcpy(room, &all->nodes[a * n], n * sizeof *room);
   memcpy(room + n, &all->nodes[b * n], n * sizeof *room);
@@ -220,9 +220,9 @@ static bool has_nodes_of(const sp_gmsh_cells *all, size_t n, size_t a, size_t b,
   return memcmp(room, room + n, n * sizeof *room) == 0;
 }
 
-/* Format 2.2 lists an element once for each physical group of its volume: what is kept is in all
- * these groups. Others with the same corners are curved ones that would be glued together on all
- * sides: vertices name faces. */
+/* Keep one of each repeated element. Format 2.2 lists an element once for each physical group of
+ * its volume; the one that is kept is in all these groups. Refuse other elements with the same
+ * corners: they are curved, and would be connected on all sides, because vertices name faces. */
 static sp_status drop_repeated(const char *path, sp_gmsh_volumes *volumes, sp_gmsh_cells *all) {
   const size_t n = (size_t)((all->order + 1) * (all->order + 1) * (all->order + 1));
   corner_set *sets;
@@ -270,7 +270,7 @@ static sp_status drop_repeated(const char *path, sp_gmsh_volumes *volumes, sp_gm
   return status;
 }
 
-/* Tags without a point are damage that the SDK lets pass. */
+/* The SDK accepts nodes that do not exist. */
 sp_status sp_gmsh_cells_check(const char *path, const sp_gmsh_cells *all,
                               const sp_gmsh_points *points) {
   const size_t n = (size_t)((all->order + 1) * (all->order + 1) * (all->order + 1));

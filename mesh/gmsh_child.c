@@ -34,7 +34,7 @@ static const char *const PLACES[] = {"mesh", SP_READER_INSTALLED, "../mesh", "..
 static sp_status own_folder(char folder[PATH_MAX]) {
   const ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
   if (length <= 0)
-    return sp_fail(SP_ERR_SYSTEM, "where this program is cannot be found out: /proc/self/exe: %s",
+    return sp_fail(SP_ERR_SYSTEM, "cannot determine the program's path: /proc/self/exe: %s",
                    strerror(errno));
   folder[length] = '\0';
   char *name = strrchr(folder, '/');
@@ -55,7 +55,8 @@ static sp_status find_reader(char path[PATH_MAX]) {
                  folder, SP_READER_INSTALLED, folder, PLACES[0]);
 }
 
-/* The environment without what makes a process a rank. The strings stay those of this process. */
+/* Copy the environment without the variables that make a process a rank. The strings are borrowed.
+ */
 static sp_status make_environment(char ***out) {
   static const char *const launchers[] = {"OMPI_", "PMIX_", "PMI_", "PRTE_",
                                           "PALS_", "MPI_",  "MV2_", "HYDI_"};
@@ -71,8 +72,8 @@ static sp_status make_environment(char ***out) {
   return SP_OK;
 }
 
-/* Descriptors 0 to 2 are /dev/null: what a library prints on its way down is not ours to show. All
- * others that are open now are closed. */
+/* Redirect descriptors 0 to 2 to /dev/null, which hides the output of a crashing library. Close all
+ * other open ones. */
 static int add_descriptors(posix_spawn_file_actions_t *actions, int pipe) {
   int error = 0;
   for (int file = 0; file < SP_GMSH_WIRE_FILE && !error; file++)
@@ -116,7 +117,7 @@ static int spawn(const char *path, char *const *argv, char *const *environment, 
   return error;
 }
 
-/* `end`: the end of the pipe that is the reader's. */
+/* `end`: the reader's end of the pipe. */
 static sp_status start_program(const char *const *arguments, int end, pid_t *id) {
   enum { MOST = 3 };
   char path[PATH_MAX], parent[24], **environment = NULL, *argv[MOST + 3] = {path, parent};
@@ -137,7 +138,7 @@ static sp_status start(const char *const *arguments, reader_process *process) {
   *process = (reader_process){0};
   if (pipe2(ends, O_CLOEXEC) != 0)
     return sp_fail(SP_ERR_SYSTEM, "no pipe to the mesh reader: %s", strerror(errno));
-  /* Above the place that it gets in the reader: dup2 to itself would leave it marked to close. */
+  /* Use a descriptor above that of the reader: dup2 to itself would leave it marked to close. */
   const int end = fcntl(ends[1], F_DUPFD_CLOEXEC, SP_GMSH_WIRE_FILE + 1);
   sp_status status = SP_OK;
   if (end < 0) status = sp_fail(SP_ERR_SYSTEM, "no pipe to the mesh reader: %s", strerror(errno));
@@ -169,10 +170,11 @@ static void finish(reader_process *process, char *cause, size_t size) {
 static sp_status unusable(const char *cause) {
   char path[PATH_MAX];
   SP_TRY(find_reader(path));
-  return sp_fail(SP_ERR_SYSTEM,
-                 "%s does not work (%s): does a library that it needs lack (ldd %s), or is it of "
-                 "another version of sp_solve?",
-                 path, cause, path);
+  return sp_fail(
+      SP_ERR_SYSTEM,
+      "%s does not work (%s): is a shared library missing (ldd %s), or does it belong to "
+      "another version of sp_solve?",
+      path, cause, path);
 }
 
 /* ---- The answers ---- */

@@ -1,6 +1,6 @@
-/* The file before the SDK opens it. Of a missing or empty file the SDK makes an empty model without
- * an error, and what does not begin as a mesh it takes for a script. Afterwards: what the SDK lost.
- */
+/* Check a file before the SDK opens it, and afterwards that the SDK returned all elements. The SDK
+ * reads a missing or empty file as an empty model without an error, and a file that does not begin
+ * as a mesh as a script. */
 #include <errno.h>
 #include <gmshc.h>
 #include <stdio.h>
@@ -20,8 +20,8 @@ static sp_status damaged(const char *path, int line, const char *expected) {
                  expected);
 }
 
-/* The version of a mesh, which stands behind $MeshFormat; sections of the user's own may come
- * first. 0 for other files. */
+/* Find the version of a mesh, which follows $MeshFormat; 0 for other files. The user's own sections
+ * may come first. */
 static sp_status find_version(const char *path, FILE *stream, double *version) {
   char *line = NULL;
   size_t room = 0;
@@ -96,7 +96,8 @@ sp_status sp_gmsh_group_name(const sp_gmsh_file *file, int dimension, int number
   return status;
 }
 
-/* Of an entity with elements of one shape and several orders the SDK returns one order. */
+/* Report missing elements. If an entity has elements of one shape and several orders, the SDK
+ * returns only one order. */
 static sp_status refuse_loss(const sp_gmsh_file *file, const size_t *listed, int type) {
   sp_gmsh_type lost, other;
   SP_TRY(sp_gmsh_type_get(file->path, type, &lost));

@@ -13,7 +13,7 @@ typedef struct section {
   int count;
 } section;
 
-/* `least`: the bytes that one item has at least. */
+/* `least`: the smallest number of bytes of an item. */
 static sp_status begin_section(sp_scan *s, const char *what, const char *end, size_t least,
                                section *out) {
   char expected[64], where[24];
@@ -36,7 +36,7 @@ static sp_status cut_short(const sp_scan *s, const section *sec, int index) {
                  s->path, index + 1, sec->count, sec->what);
 }
 
-/* `line` is what stands in the place of item `there`. */
+/* `line`: found in place of item `there`. */
 static sp_status too_few(const sp_scan *s, const section *sec, const sp_span *line, int there) {
   if (line->at == s->rest.end) return cut_short(s, sec, there);
   return sp_fail(SP_ERR_INPUT,
@@ -66,7 +66,7 @@ static sp_status end_section(sp_scan *s, const section *sec) {
                  sp_span_excerpt(&line, text));
 }
 
-/* ---- Numbers that are used sp_scan_once ---- */
+/* ---- Numbers that are used once ---- */
 
 static int compare(const void *left, const void *right) {
   const sp_gmsh_element *a = left, *b = right;
@@ -96,7 +96,7 @@ static sp_status check_unique(const sp_scan *s, const char *what, size_t count,
   return SP_OK;
 }
 
-/* The number that begins a line fits 32 bits, which is all that format 2 has. */
+/* Check that the number at the start of a line fits the 32 bits of format 2. */
 static sp_status check_number(const sp_scan *s, const char *what, const sp_span *line) {
   sp_span rest = *line, digits;
   int number;
@@ -114,7 +114,8 @@ static sp_status check_number(const sp_scan *s, const char *what, const sp_span 
 
 /* ---- Nodes ---- */
 
-/* With coordinates, and in $ParametricNodes with an entity and up to two parameters on it. */
+/* Read a node: its number and coordinates; in $ParametricNodes also an entity and up to two
+ * parameters. */
 static sp_status text_node(sp_scan *s, const section *sec, bool parametric, int index,
                            int *number) {
   sp_span line;
@@ -145,7 +146,7 @@ static sp_status binary_node(sp_scan *s, const section *sec, bool parametric, in
   return sound ? SP_OK : cut_short(s, sec, index);
 }
 
-/* Numbers and places go to `list` unless it is NULL. */
+/* Store numbers and places in `list` if it is not NULL. */
 static sp_status scan_nodes(sp_scan *s, const section *sec, bool parametric, bool *ascending,
                             sp_gmsh_element *list) {
   int last = INT_MIN, number;
@@ -161,7 +162,7 @@ static sp_status scan_nodes(sp_scan *s, const section *sec, bool parametric, boo
   return SP_OK;
 }
 
-/* Most files number their nodes in order, and then there is no list to make. */
+/* Most files number their nodes in ascending order; then no list is needed. */
 static sp_status read_nodes(sp_scan *s, bool parametric) {
   section sec;
   bool ascending;
@@ -181,9 +182,9 @@ static sp_status read_nodes(sp_scan *s, bool parametric) {
 
 /* ---- Elements ---- */
 
-enum { TAGS = 4 }; /* that are used: group, entity, number of parts, own part; more are ghosts' */
+enum { TAGS = 4 }; /* used: group, entity, number of parts, own part; further tags are for ghosts */
 
-/* An element as it stands in the file. */
+/* An element of the file. */
 typedef struct record {
   int number, type, tag_count, tags[TAGS];
   size_t place;
@@ -205,7 +206,7 @@ static sp_status keep_part(const section *sec, const record *r, sp_gmsh_format2 
   return SP_OK;
 }
 
-/* What is the same in both encodings. */
+/* Check and store an element, of either encoding. */
 static sp_status keep_element(const sp_scan *s, const section *sec, const record *r, size_t index,
                               sp_gmsh_format2 *out) {
   char where[32];

@@ -7,8 +7,8 @@
 
 enum { NODES, ELEMENTS, KINDS };
 
-/* The file is read once to check it. If numbers are large, it is read again to list them, and then
- * to replace them in the copy. */
+/* Read the file once to check it. If numbers are large, read it again to list them, and a third
+ * time to replace them in the copy. */
 typedef enum purpose { CHECK, LIST, REPLACE } purpose;
 
 typedef struct reader {
@@ -17,7 +17,7 @@ typedef struct reader {
   sp_gmsh_node_counter nodes;
   purpose pass;
   sp_gmsh_format4 *out;
-  const char *number; /* where the number that was read last begins ... */
+  const char *number; /* start of the number that was read last ... */
   int length;         /* ... and its bytes */
   long long totals[KINDS], largest[KINDS];
 } reader;
@@ -47,7 +47,8 @@ static bool take_word(sp_scan *s, sp_span *word) {
   return word->at < word->end;
 }
 
-/* At least 0, with up to 18 digits or 63 bits; `width`: the bytes in a binary file. */
+/* Take a number of at least 0, with up to 18 digits or 63 bits; `width`: its bytes in a binary
+ * file. */
 static bool take_number(reader *r, int width, long long *value) {
   sp_scan *s = &r->s;
   r->number = s->rest.at;
@@ -98,7 +99,7 @@ static const char *next_line(const reader *r, char out[24]) {
   return sp_scan_where(&r->s, r->s.line + 1, out);
 }
 
-/* What stands in the place of `expected`. */
+/* Report that the next line is not `expected`. */
 static sp_status unexpected(const reader *r, const char *expected) {
   sp_scan here = r->s;
   const sp_span rest = here.rest;
@@ -128,7 +129,7 @@ static int compare(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-/* Write the number's place among all, which is never longer, over its copy. */
+/* Overwrite the number in the copy by its place among all numbers, which never has more digits. */
 static sp_status replace(const reader *r, int kind, long long number) {
   const sp_gmsh_numbers *all = kind == NODES ? &r->out->nodes : &r->out->elements;
   const size_t wanted = (size_t)number;
@@ -187,7 +188,7 @@ static sp_status begin_section(reader *r, int kind, section *sec) {
   return SP_OK;
 }
 
-/* 4.0 and 4.1 have the first two in different order. */
+/* Read the head of a block. 4.0 and 4.1 have the first two numbers in different order. */
 static sp_status begin_block(reader *r, const section *sec, long long *dimension, long long *third,
                              long long *count, size_t *line) {
   const bool first = r->s.version > 4.05;

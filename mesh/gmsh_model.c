@@ -62,7 +62,7 @@ static bool type_exists(int type) {
 
 int sp_gmsh_type_nodes(int type) {
   enum { TYPES = 256, UNKNOWN = -1 };
-  static int nodes[TYPES]; /* 0 before the first question */
+  static int nodes[TYPES]; /* 0: not asked yet */
   sp_gmsh_type properties;
   if (type < 1 || type >= TYPES) return 0;
   if (nodes[type] == 0) {
@@ -113,7 +113,8 @@ static int compare_points(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-/* Some writers list a node once for each entity that it belongs to, which does no harm. */
+/* Refuse nodes with one number and different places. Equal ones are harmless: some writers list a
+ * node once for each entity that it belongs to. */
 static sp_status check_twins(const char *path, const sp_gmsh_points *points) {
   for (size_t i = 1; i < points->count; i++) {
     const sp_gmsh_point *a = &points->list[i - 1], *b = &points->list[i];
@@ -158,8 +159,8 @@ sp_status sp_gmsh_points_read(const sp_gmsh_file *file, sp_gmsh_points *points) 
   return status;
 }
 
-/* Whole files number their nodes without gaps; the parts of a split one do not, and some writers
- * list a node twice. */
+/* Try the place of a numbering without gaps first. Parts of a split mesh have gaps, and some
+ * writers list a node twice. */
 size_t sp_gmsh_points_find(const sp_gmsh_points *points, size_t tag) {
   const size_t n = points->count;
   if (n == 0 || tag < points->list[0].tag) return n;

@@ -16,11 +16,11 @@
 /* SP_ERR_INPUT: "PATH: gmsh could not WHAT", with the SDK's reason if it gives one. */
 sp_status sp_gmsh_failed(const char *path, const char *what);
 
-/* A type of element. The SDK's reference coordinates decide; no table is hard-coded. */
+/* A type of element, from the SDK's reference coordinates; no table is hard-coded. */
 typedef struct sp_gmsh_type {
   char name[64];
   int dimension, corners, order, nodes;
-  int *lattice; /* [nodes], each node's place in the lattice of order^3; NULL if they are none */
+  int *lattice; /* [nodes], each node's place in the full lattice of nodes; NULL if there is none */
 } sp_gmsh_type;
 
 /* Describe a type that exists. The caller frees out->lattice. Errors: SP_ERR_INPUT with `path`. */
@@ -29,7 +29,7 @@ sp_status sp_gmsh_type_get(const char *path, int type, sp_gmsh_type *out);
 /* The number of nodes by the SDK, as an sp_gmsh_node_counter (mesh/gmsh_scan.h). */
 int sp_gmsh_type_nodes(int type);
 
-/* What is known of a file before the SDK opens it, and what the SDK returned since. */
+/* Data of a file before the SDK opens it, and counts of the elements that the SDK returned. */
 typedef struct sp_gmsh_file {
   const char *path;
   double version;                 /* of a mesh's format, 0 for a geometry */
@@ -83,8 +83,8 @@ const sp_gmsh_format2 *sp_gmsh_file_format2(const sp_gmsh_file *file);
 /* A copy of a group's name, "" if it has none. The caller frees it. */
 sp_status sp_gmsh_group_name(const sp_gmsh_file *file, int dimension, int number, char **name);
 
-/* Check that the SDK returned all elements of dimensions 2 and 3 that the file lists: of an entity
- * with several orders it returns one. Errors: SP_ERR_INPUT. */
+/* Check that the SDK returned all elements of dimensions 2 and 3 that the file lists: if an
+ * entity has several orders, it returns only one. Errors: SP_ERR_INPUT. */
 sp_status sp_gmsh_file_check_returned(const sp_gmsh_file *file);
 
 /* ---- gmsh_volumes.c ---- */
@@ -96,7 +96,7 @@ typedef struct sp_gmsh_volumes {
   int *groups; /* pairs of dimension and number, group_count ints in all */
   size_t group_count;
   int count;
-  bool **members; /* [count][group_count / 2], whether a volume is in a group */
+  bool **members; /* [count][group_count / 2], true if the volume is in the group */
   int *of_group;  /* [group_count / 2], the volume in this group only, -1 if none exists yet */
   bool *set;      /* [group_count / 2], work space, all false between calls */
 } sp_gmsh_volumes;
@@ -106,8 +106,8 @@ typedef struct sp_gmsh_volumes {
 sp_status sp_gmsh_volumes_read(const char *path, sp_gmsh_volumes *v);
 void sp_gmsh_volumes_free(sp_gmsh_volumes *v);
 
-/* The volume of an entity's elements; the volume of the elements that are in this group only, or in
- * no group if there is none with this number. */
+/* Find the volume of an entity's elements; the volume of the elements that are in this group only,
+ * or in no group if no group has this number. */
 sp_status sp_gmsh_volumes_of_entity(const char *path, sp_gmsh_volumes *v, int entity, int *volume);
 sp_status sp_gmsh_volumes_of_group(sp_gmsh_volumes *v, int number, int *volume);
 

@@ -6,7 +6,7 @@
 
 /* ---- Completeness ---- */
 
-/* Mark in there[size] the partitions of an entity, from 1; larger ones count in *highest alone. */
+/* Mark in there[size] the partitions 1 ... size of an entity, and raise *highest to the largest. */
 static void mark_partitions(int dimension, int entity, int size, bool *there, int *highest) {
   int *list = NULL, error;
   size_t count = 0;
@@ -18,7 +18,7 @@ static void mark_partitions(int dimension, int entity, int size, bool *there, in
   gmshFree(list);
 }
 
-/* The SDK is told to ignore the parts of format 2 (gmsh_model.c). */
+/* The same for format 2, whose parts the SDK ignores (gmsh_read.c). */
 static void mark_parts(const sp_gmsh_format2 *format2, int size, bool *there, int *highest) {
   for (int p = 0; p < format2->part_room && p < size; p++) there[p] = format2->has_part[p];
   *highest = format2->part_count;
@@ -59,7 +59,7 @@ sp_status sp_gmsh_check_complete(const sp_gmsh_file *file, int files, size_t cou
 
 enum { HEXAHEDRON = 5 }; /* gmsh's number of the type with eight nodes */
 
-/* What the model is made of; tags of elements are 1, 2 ... in the order of the hexahedra. */
+/* Input of the model; tags of elements are 1, 2 ... in the order of the hexahedra. */
 typedef struct connectivity {
   size_t *node_tags, *element_tags, *corners;
   double *coordinates;

@@ -41,7 +41,7 @@ sp_status sp_gmsh_count_parts(const char *path, int *count) {
 sp_status sp_gmsh_check_part(const char *path) {
   double version = 0;
   FILE *stream = fopen(path, "rb");
-  if (!stream) return SP_OK; /* whoever reads it says so */
+  if (!stream) return SP_OK; /* the reader reports it */
   const bool known = fscanf(stream, " $MeshFormat %lf", &version) == 1;
   fclose(stream);
   if (known && version < 4)
@@ -71,7 +71,8 @@ static family volumes_of(const sp_hexes *hexes) {
                   hexes->volume_groups};
 }
 
-/* A group as it travels; names longer than gmsh's own limit of 127 characters do not exist. */
+/* A group as sent between ranks; names longer than gmsh's own limit of 127 characters do not exist.
+ */
 typedef struct named_group {
   int number;
   char name[252];
@@ -111,8 +112,8 @@ static sp_status gather_groups(MPI_Comm comm, const family *own, named_group **a
   return status;
 }
 
-/* A part's groups as text, "3 17 ", which does not depend on the rank; two parts in the same groups
- * are one to the program. */
+/* A part's groups as text, "3 17 ", which does not depend on the rank. Two parts in the same groups
+ * are the same part. */
 enum { KEY_SIZE = 512 };
 
 static int compare_keys(const void *left, const void *right) {
@@ -140,7 +141,7 @@ static bool key_has(const char *key, int number) {
   return false;
 }
 
-/* Give `hexes` room for so many parts and groups in place of its own. */
+/* Replace the groups of `hexes` by room for this many parts and groups. */
 static sp_status make_room(bool of_volumes, size_t part_count, size_t group_count,
                            sp_hexes *hexes) {
   sp_group *list;

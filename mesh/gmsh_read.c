@@ -37,11 +37,12 @@ const char *sp_gmsh_sdk_version(void) {
   return version;
 }
 
-/* Have the SDK open the copy of a file (mesh/gmsh_format4.h), which is never on a disk. */
+/* Open the copy of a file (mesh/gmsh_format4.h) from memory, never from a disk. */
 static sp_status open_copy(const sp_gmsh_file *file, int *error) {
   const char *start = file->format4.copy, *end = start + file->format4.copy_size;
   char name[64];
-  /* What a file begins with tells the SDK what it is; sections of the user's own may come first. */
+  /* The SDK recognises a file by its start, but the user's own sections may come first: skip them.
+   */
   start = memmem(start, file->format4.copy_size, "$MeshFormat", strlen("$MeshFormat"));
   const int copy = memfd_create("mesh", 0);
   if (copy < 0)
@@ -63,7 +64,7 @@ static sp_status open_copy(const sp_gmsh_file *file, int *error) {
 static sp_status open_model(const sp_gmsh_file *file) {
   const char *path = file->path;
   int error;
-  /* The SDK fails if all elements are in one part of format 2, and the parts are not used. */
+  /* Parts of format 2 are not used, and the SDK fails if all elements are in one. */
   gmshOptionSetNumber("Mesh.PartitionConvertMsh2", 0, &error);
   if (file->format4.copy)
     SP_TRY(open_copy(file, &error));
@@ -81,7 +82,8 @@ static sp_status open_model(const sp_gmsh_file *file) {
   return SP_OK;
 }
 
-/* `named` [points]: on a named face, which most faces of a mesh are not and then need no search. */
+/* `named`: [points], true for corners of named faces. Other faces, which are most, need no search.
+ */
 static void fill_hexes(const sp_gmsh_cells *all, const sp_gmsh_points *points,
                        const sp_gmsh_boundary *b, const bool *named, sp_hexes *hexes) {
   const size_t n = sp_hexes_lattice_size(hexes);
@@ -183,8 +185,8 @@ sp_status sp_gmsh_read(const char *path, int size, sp_hexes **hexes, int **parts
   return status;
 }
 
-/* A damaged file may name any number of anything, which the SDK then allocates. What a sound file
- * needs follows from its size, many times over; a .geo may make much of little. */
+/* The SDK allocates memory for any count that a damaged file gives. The limit is far above the need
+ * of a sound file of this size. A .geo has no limit: a short one may make a large mesh. */
 static void limit_memory(const char *path) {
   enum { LEAST = 1 << 30, TIMES_FILE = 300 };
   struct stat file;

@@ -1,11 +1,11 @@
 /* sp_mesh_reader: the process in which the gmsh SDK runs (mesh/gmsh_child.h). MPI is linked,
- * because errors are, but never initialized.
+ * because io/error needs it, but never initialized.
  *
  *     sp_mesh_reader PARENT version
  *     sp_mesh_reader PARENT whole|part SIZE PATH
  *
- * PARENT is the number of the process that started it, which receives the answer by descriptor 3
- * (mesh/gmsh_wire.h), and with whose end this process ends, too. */
+ * PARENT is the number of the process that started it. That process receives the answer through
+ * descriptor 3 (mesh/gmsh_wire.h). If it ends, this process ends too. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ int main(int argc, char **argv) {
   const bool whole = argc == 5 && strcmp(argv[2], "whole") == 0;
   const bool part = argc == 5 && strcmp(argv[2], "part") == 0;
   if (!version && !whole && !part) {
-    fprintf(stderr, "sp_mesh_reader: sp_solve starts this program to read meshes; it is of no use "
+    fprintf(stderr, "sp_mesh_reader: sp_solve starts this program to read meshes; do not run it "
                     "by hand\n");
     return 1;
   }
@@ -32,5 +32,5 @@ int main(int argc, char **argv) {
     sp_gmsh_send_text(&wire, sp_gmsh_sdk_version());
   else
     sp_gmsh_serve(&wire, whole, atoi(argv[3]), argv[4]);
-  _exit(wire.failed); /* all memory goes at once */
+  _exit(wire.failed); /* frees all memory at once */
 }

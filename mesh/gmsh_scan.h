@@ -14,7 +14,7 @@ enum { SP_GMSH_TYPES = 256, SP_EXCERPT = 44 };
 /* The number of nodes of an element of this gmsh type, 0 if there is no such type. */
 typedef int (*sp_gmsh_node_counter)(int type);
 
-/* Part of a file: the rest of a line, or of the whole. */
+/* Part of a file: the rest of a line or of the file. */
 typedef struct sp_span {
   const char *at, *end;
 } sp_span;
@@ -58,7 +58,7 @@ sp_status sp_scan_once(const sp_scan *s, const char *name, bool *before);
 /* Fail: "expected X, found 'the start of the line'". */
 sp_status sp_scan_unexpected(const sp_scan *s, const sp_span *found, const char *expected);
 
-/* The start of a line, with what a terminal would not show replaced. Returns `out`. */
+/* The start of a line, with unprintable characters replaced. Returns `out`. */
 const char *sp_span_excerpt(const sp_span *line, char out[SP_EXCERPT]);
 
 /* ":12", or nothing in a binary file, which has no lines. Returns `out`. */

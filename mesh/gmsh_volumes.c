@@ -19,7 +19,7 @@ sp_status sp_gmsh_volumes_read(const char *path, sp_gmsh_volumes *v) {
   return sp_allocate(width, sizeof *v->set, "volumes", &v->set);
 }
 
-/* The volume whose elements are in the groups marked in v->set, which is cleared. */
+/* Find or add the volume whose elements are in the groups marked in v->set; clear the set. */
 static sp_status find_set(sp_gmsh_volumes *v, int *volume) {
   const size_t width = width_of(v);
   int found = 0;

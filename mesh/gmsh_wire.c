@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What comes first in an answer; the arrays follow if the status is SP_OK. */
+/* Start of an answer; the arrays follow if the status is SP_OK. */
 typedef struct header {
   int status, count, map_order, surface_count, group_count, volume_count, volume_group_count;
   sp_hexes_file file;
@@ -17,8 +17,8 @@ typedef struct group_header {
   int number, length;
 } group_header;
 
-/* Programs of different builds may meet in an installation. Raise the number with every change of
- * what is sent. */
+/* An installation may mix programs of different builds. Raise the number whenever the data change.
+ */
 typedef struct greeting {
   char name[16];
   int protocol, header_size;
@@ -39,7 +39,7 @@ static void transfer(sp_gmsh_wire *w, void *bytes, size_t size) {
   }
 }
 
-/* The arrays of `hexes`, in the same order in both directions. */
+/* Send or receive the arrays of `hexes`, in the same order. */
 static void transfer_arrays(sp_gmsh_wire *w, sp_hexes *hexes, int *parts) {
   const size_t count = (size_t)hexes->count;
   transfer(w, hexes->lattice, count * 3 * sizeof(double) * sp_hexes_lattice_size(hexes));

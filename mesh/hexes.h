@@ -46,7 +46,7 @@ typedef struct sp_hexes_file {
   sp_gid left_out; /* volume elements that no Physical Volume names; they are not here */
   sp_gid rough;    /* elements whose map is not smooth (mesh/roughness.h) ... */
   sp_gid roughest; /* ... and the tag of the worst one */
-  /* What the gmsh SDK took, in seconds, while this rank read a file or waited for rank 0. */
+  /* Time of the gmsh SDK while this rank read a file or waited for rank 0. Unit: s. */
   double read_seconds;  /* to read the file, or to mesh a geometry */
   double metis_seconds; /* to partition the elements; 0 if there was nothing to do */
 } sp_hexes_file;
@@ -56,10 +56,10 @@ typedef struct sp_hexes {
   int map_order;
   double *lattice;                /* [count][(g+1)^3][3] */
   sp_gid (*vertices)[SP_CORNERS]; /* [count] */
-  int (*surfaces)[SP_FACES];      /* [count]; surface, or SP_SURFACE_INTERIOR where none is known */
+  int (*surfaces)[SP_FACES];      /* [count]; surface; SP_SURFACE_INTERIOR if none is known */
   sp_gid *tags;                   /* [count], number of the element in the file */
-  /* [count], which part of the element in the file this is: one octal digit per refinement, the
-   * latest one lowest; 0 without refinement. Tag and octants together identify an element on any
+  /* [count], refinement path: one octal digit per refinement of the file's element, the latest one
+   * lowest; 0 without refinement. Tag and octants together identify an element on any
    * number of ranks. */
   int *octants;
   int *volumes; /* [count], in [0, volume_count) */

@@ -5,8 +5,8 @@
 #include "mesh/hexes.h"
 
 /* Find r = (r, s, t) with x(r) = point by Newton's method. True if the element contains the point:
- * |r_d| <= 1 + 1e-8 + the rounding of the coordinates. The margin is for points on faces, which
- * rounding may put outside; reference[d] is clamped to [-1, 1]. Local. */
+ * |r_d| <= 1 + 1e-8 + the rounding of the coordinates. The margin keeps points on faces that
+ * rounding moves outside; reference[d] is clamped to [-1, 1]. Local. */
 bool sp_locate_in_element(const sp_hexes *hexes, sp_lid element, const double point[3],
                           double reference[3]);
 

@@ -91,7 +91,7 @@ static sp_status check_elements(sp_hexes *hexes) {
                                 .compute = check_some});
 }
 
-/* The topology and what depends on it. */
+/* Order the elements, build the topology and mark the surfaces. */
 static sp_status connect(sp_mesh *mesh) {
   sp_topology_destroy(&mesh->topology);
   mesh->unnamed_faces = 0;

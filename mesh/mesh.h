@@ -16,8 +16,8 @@ typedef struct sp_mesh {
   sp_lid halo_elements;
   sp_gid global_elements;
   sp_gid unnamed_faces; /* exterior faces that no group contains, over all ranks */
-  /* [surface_count], the same on all ranks: whether the surface has faces between elements. In a
-   * refined mesh this is not known, and all are false. */
+  /* [surface_count], the same on all ranks: true if the surface has faces between elements. In a
+   * refined mesh this is unknown, and all are false. */
   bool *buried;
   /* hexes->surfaces holds the surfaces of exterior faces, and of periodic faces, which `topology`
    * regards as interior. */

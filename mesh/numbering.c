@@ -62,7 +62,7 @@ static bool is_copy(const sp_topology *topology, sp_lid entity, int rank) {
   return sharer < topology->sharer_start[entity + 1] && topology->sharers[sharer] < rank;
 }
 
-/* Where the next DOF goes. Beyond the range of sp_lid the caller gives up. */
+/* The next DOF as an sp_lid; 0 if it does not fit, and then the caller fails. */
 static sp_lid narrow(sp_gid next) {
   return next <= SP_LID_MAX ? (sp_lid)next : 0;
 }
@@ -106,7 +106,7 @@ static sp_status assign_bases(const sp_mesh *mesh, sp_numbering *numbering, sp_l
   return SP_OK;
 }
 
-/* What the loop over elements shares. */
+/* Shared by the loop over elements. */
 typedef struct nodes_loop {
   const sp_mesh *mesh;
   sp_numbering *numbering;
@@ -117,8 +117,7 @@ static int class_of_slot(int slot) {
   return slot < SP_EDGE_SLOT ? SP_VERTEX_DOFS : slot < SP_FACE_SLOT ? SP_EDGE_DOFS : SP_FACE_DOFS;
 }
 
-/* The nodes of elements begin ... end - 1, and behind which DOFs of each class their own ones end.
- */
+/* Number the nodes of elements begin ... end - 1, and find the end of their DOFs in each class. */
 static sp_status number_some(void *loop_, void *workspace, size_t begin, size_t end) {
   (void)workspace;
   const nodes_loop *l = loop_;
@@ -142,7 +141,7 @@ static sp_status number_some(void *loop_, void *workspace, size_t begin, size_t 
   return SP_OK;
 }
 
-/* Earlier elements count too. */
+/* Include the DOFs that earlier elements touch. */
 static void accumulate_touched(void *loop_, void *workspace, size_t begin, size_t end) {
   (void)workspace;
   const nodes_loop *l = loop_;

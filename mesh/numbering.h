@@ -51,7 +51,7 @@ typedef struct sp_numbering {
  * SP_ERR_INPUT if a rank's DOFs do not fit 32 bits. The caller destroys *out. Collective. */
 sp_status sp_numbering_create(const sp_mesh *mesh, int order, sp_numbering **out);
 
-/* Only what neighbours share of degree 1, with the vertices of mesh->topology as DOFs: fills
+/* Find only the DOFs that neighbours share at degree 1, the vertices of mesh->topology: fills
  * `order`, `local`, `neighbours`, `neighbour_ranks`, `shared_start` and `shared`. The caller
  * destroys *out. Collective. */
 sp_status sp_numbering_create_vertices(const sp_mesh *mesh, sp_numbering **out);

@@ -12,8 +12,8 @@ typedef struct record {
   sp_lid element;
 } record;
 
-/* The records are first dealt out by the highest bits of their keys, then each bucket is sorted
- * by itself, byte by byte from the lowest: threads share the buckets. */
+/* Sort by the highest bits of the keys into buckets, then each bucket byte by byte from the lowest.
+ * Threads share the buckets. */
 enum { BUCKET_BITS = 11, BUCKETS = 1 << BUCKET_BITS, LOW_BITS = 63 - BUCKET_BITS, BYTE = 256 };
 
 typedef struct ordering {
@@ -21,8 +21,8 @@ typedef struct ordering {
   double low[3], high[3];    /* of the centres */
   record *records, *sorted;  /* [elements] */
   size_t start[BUCKETS + 1]; /* of each bucket */
-  size_t next[BUCKETS];      /* likewise, where the next record goes */
-  bool ascending;            /* whether the keys are, before they are sorted */
+  size_t next[BUCKETS];      /* position of the next record of each bucket */
+  bool ascending;            /* true if the keys ascend before sorting */
 } ordering;
 
 /* ---- Keys ---- */
@@ -33,7 +33,7 @@ static void centre_of(const sp_hexes *hexes, sp_lid e, double centre[3]) {
     sp_hexes_coordinates(hexes, e, 1, &middle, centre);
     return;
   }
-  /* The same bits: halves are exact. */
+  /* The same bits as sp_hexes_coordinates: halves are exact. */
   const double *p = sp_hexes_lattice(hexes, e);
   for (int d = 0; d < 3; d++) {
     double x[4];
@@ -72,7 +72,7 @@ static void join_bounds(void *ordering_, void *workspace, size_t begin, size_t e
   }
 }
 
-/* Two zeros between any two of the lowest 21 bits. */
+/* Put two zeros between any two of the lowest 21 bits. */
 static uint64_t spread(uint64_t bits) {
   bits = (bits | bits << 32) & 0x001f00000000ffff;
   bits = (bits | bits << 16) & 0x001f0000ff0000ff;

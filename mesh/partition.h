@@ -1,4 +1,4 @@
-/* Which rank gets which elements. */
+/* Distribution of elements over ranks. */
 #ifndef SP_MESH_PARTITION_H
 #define SP_MESH_PARTITION_H
 

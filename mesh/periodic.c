@@ -265,7 +265,7 @@ static bool match_corners(const face *a, const face *b, const matching *m, int p
   return true;
 }
 
-/* Whether all lattice points match, given that the corners do. */
+/* True if all lattice points match; the corners must. */
 static bool match_points(const face *a, const face *b, const matching *m, const int partner[4]) {
   const int g = m->order, origin[2] = {partner[0] & 1, partner[0] >> 1};
   const int along_p[2] = {(partner[1] & 1) - origin[0], (partner[1] >> 1) - origin[1]};
@@ -382,8 +382,8 @@ static sp_status join_pair(const sp_hexes *hexes, const sp_periodic_pair *pair, 
   return SP_OK;
 }
 
-/* Repeat until nothing changes: where several pairs meet, images pass from one to the next; an edge
- * is identified with three others. */
+/* Repeat until nothing changes: if several pairs meet, images pass from one pair to the next. For
+ * example, an edge is identified with three others. */
 static sp_status join_all(const sp_hexes *hexes, const all_faces *all, sp_periodic *periodic) {
   matching *list = NULL;
   SP_TRY(sp_allocate((size_t)periodic->pair_count, sizeof *list, "periodic pairs", &list));

@@ -36,7 +36,7 @@ void sp_periodic_destroy(sp_periodic **periodic);
  * NULL. Local. */
 int sp_periodic_pairs(const sp_periodic *periodic, const sp_periodic_pair **pairs);
 
-/* Whether a surface belongs to one of the pairs; false if `periodic` is NULL. Local. */
+/* True if a surface belongs to one of the pairs; false if `periodic` is NULL. Local. */
 bool sp_periodic_has_surface(const sp_periodic *periodic, const sp_hexes *hexes, int surface);
 
 /* If the entity with these vertices (1, 2 or 4, in any order) is on the periodic boundary: set

@@ -9,8 +9,8 @@
 
 enum { FIRST = 5 }; /* the lowest degree that is judged */
 
-/* Coefficients from the values at the lattice, [g+1][g+1], and the sum of a row's absolute values:
- * a coefficient is off by so many roundings of the values. */
+/* Matrix from the values at the lattice to the coefficients, [g+1][g+1], and the sum of absolute
+ * values of each row: it bounds the rounding error of a coefficient, in roundings of the values. */
 typedef struct transform {
   int n;
   double matrix[SP_MAX_NQ][SP_MAX_NQ], sum[SP_MAX_NQ];
@@ -56,7 +56,7 @@ static void lines(const transform *t, const double *lattice, int d, double *squa
   }
 }
 
-/* Size of an element, and its largest coordinate, whose rounding is in all. */
+/* Size of an element, and its largest coordinate, which sets the rounding error. */
 static void extent(const double *lattice, int points, double *size, double *largest) {
   double square = 0;
   *largest = 0;
@@ -73,7 +73,7 @@ static void extent(const double *lattice, int points, double *size, double *larg
 }
 
 static double roughness(const transform *t, const double *lattice) {
-  /* A straight element bends by what tolerances leave, which is no curvature to compare with. */
+  /* Tolerances of mesh generators bend straight elements slightly: ignore such curvature. */
   static const double STRAIGHT = 1e-4;
   const int n = t->n, g = n - 1;
   double m[SP_MAX_NQ] = {0}, size, largest, worst = 0, scale = 1;

@@ -1,4 +1,4 @@
-/* Whether the maps of curved elements are smooth, as high order requires. If the nodes of a map of
+/* Smoothness of the maps of curved elements, which high order requires. If the nodes of a map of
  * degree g are scattered by a few percent of their distance, the shape of the element hardly
  * changes. But the solution, as a function on the reference cube, is then no smoother than the
  * scatter, and errors are many times those on a smooth map.

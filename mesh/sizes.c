@@ -2,8 +2,7 @@
 
 #include <math.h>
 
-/* Numbers of vertices, edges and faces: each counted once, and once per other rank that shares it.
- */
+/* Numbers of vertices, edges and faces: on this rank, and shared, once per other rank. */
 typedef struct census {
   double local[3], shared[3];
 } census;
@@ -23,7 +22,7 @@ static double nodes_on(const double entities[3], double degree) {
   return entities[0] + entities[1] * inner + entities[2] * inner * inner;
 }
 
-/* Vertices, edges and faces that entities are divided into by m: an edge becomes m edges, a face
+/* Number of vertices, edges and faces after a division by m: an edge becomes m edges, a face
  * contains 2 m (m - 1) edges and m^2 faces. */
 static double parts_of(const double entities[3], double m) {
   return nodes_on(entities, m) + entities[1] * m + entities[2] * (2 * m * (m - 1) + m * m);

@@ -36,8 +36,8 @@ static sp_status check_faces(const sp_topology *topology) {
 
 /* ---- Entities of other ranks ---- */
 
-/* What a rank sends to the directory for an entity, as five sp_gid: the key, and the number of its
- * elements that touch the entity. */
+/* A record for the directory, five sp_gid: the key of an entity, and the number of the sender's
+ * elements that touch it. */
 enum { RECORD = 5 };
 
 /* A received record with its sender, to be sorted by key. */
@@ -87,7 +87,7 @@ static sp_status starts_from_counts(int size, const int *count, int *start) {
   return SP_OK;
 }
 
-/* Whether a slot of an element lies on its face `face`. */
+/* True if a slot of an element lies on its face `face`. */
 static bool lies_on(int slot, int face) {
   int corners[4], face_corners[4], inside = 0;
   const int n = sp_slot_corners(slot, corners);

@@ -33,7 +33,7 @@ static void join_ranges(void *range, void *workspace, size_t begin, size_t end) 
 }
 
 /* ---- Numbers that lie close together ----
- * A table has the first incidence of each. Incidence 8 e + c is corner c of element e. */
+ * A table holds the first incidence of each vertex. Incidence 8 e + c is corner c of element e. */
 
 typedef struct vertex_table {
   const sp_hexes *hexes;
@@ -130,8 +130,8 @@ static sp_status number_by_table(vertex_table *t, size_t size) {
 
 /* ---- Numbers elsewhere ---- */
 
-/* Open addressing with linear probing finds the cell of each. Eight successive
- * vertices have successive cells, because neighbours in space often have such numbers. */
+/* Hash table with open addressing and linear probing. Eight successive vertices have successive
+ * cells, because neighbours in space often have such numbers. */
 typedef struct cell {
   sp_gid vertex;
   sp_lid number; /* + 1; 0: the cell is free */
@@ -154,7 +154,7 @@ static sp_status allocate_cells(size_t count, lookup *l) {
   return sp_allocate(count, sizeof *l->cells, "vertices", &l->cells);
 }
 
-/* Twice as many cells. */
+/* Double the cells. */
 static sp_status grow(lookup *l) {
   cell *old = l->cells;
   const size_t count = l->mask + 1;
