@@ -7,35 +7,29 @@ Exit code 77 without the tools that cpack needs, or if a library of the build co
 import os
 import re
 import shutil
-import subprocess
 import sys
-import tempfile
 
 import driver
+import optional
 from driver import Run, check
 
 CMAKE, CPACK, BUILD, VERSION, MPIEXEC = *sys.argv[1:5], sys.argv[5:]
 
 
-def output(*command):
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
-
-
 def make():
-    done = subprocess.run([CPACK, "-G", "DEB", "--config", os.path.join(BUILD, "CPackConfig.cmake"), "-B", "made"],
-                          capture_output=True, text=True, check=False)
+    done = driver.command(CPACK, "-G", "DEB", "--config", os.path.join(BUILD, "CPackConfig.cmake"), "-B", "made",
+                          timeout=200)
     if "no dependency information found" in done.stdout + done.stderr:
-        print("deb: a library of this build comes from no package of Debian")
-        sys.exit(77)
+        optional.skip("a library of this build comes from no package of Debian")
     check(done.returncode == 0, f"cpack: {done.stdout}{done.stderr}")
-    architecture = output("dpkg", "--print-architecture").strip()
+    architecture = driver.good("dpkg", "--print-architecture").strip()
     package = f"made/sp-solve_{VERSION}_{architecture}.deb"
     check(os.path.exists(package), f"no {package} but {os.listdir('made')}")
     return package, architecture
 
 
 def fields(package, architecture):
-    text = output("dpkg-deb", "-I", package)
+    text = driver.good("dpkg-deb", "-I", package)
     for line in (" Package: sp-solve", f" Version: {VERSION}", f" Architecture: {architecture}", " Section: science",
                  " Priority: optional"):
         check(f"\n{line}\n" in text, f"no '{line}' in {text}")
@@ -49,11 +43,11 @@ def fields(package, architecture):
 
 def files(package):
     """Those of cmake --install, below /usr, which belong to root and which only root may change."""
-    output(CMAKE, "--install", BUILD, "--prefix", "installed")
+    driver.good(CMAKE, "--install", BUILD, "--prefix", "installed")
     want = {os.path.normpath(os.path.join("./usr", os.path.relpath(folder, "installed"), name))
             for folder, _, names in os.walk("installed") for name in names}
     got = set()
-    for line in output("dpkg-deb", "-c", package).splitlines():
+    for line in driver.good("dpkg-deb", "-c", package).splitlines():
         mode, owner, _, _, _, name = line.split(" -> ")[0].split(maxsplit=5)
         check(owner == "root/root" and (mode[0] == "l" or mode[5] + mode[8] == "--"), line)
         if mode[0] != "d":
@@ -62,7 +56,7 @@ def files(package):
 
 
 def extracted(package):
-    output("dpkg", "-x", package, "root")
+    driver.good("dpkg", "-x", package, "root")
     root = os.path.abspath("root/usr")
     with open(f"{root}/share/doc/sp-solve/copyright", encoding="utf-8") as file:
         text = file.read()
@@ -80,16 +74,12 @@ def extracted(package):
 def main():
     for tool in "dpkg-deb", "dpkg-shlibdeps", "file":
         if not shutil.which(tool):
-            print(f"deb: no {tool}")
-            sys.exit(77)
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        package, architecture = make()
-        fields(package, architecture)
-        files(package)
-        extracted(package)
-        os.chdir("/")
-    driver.finish()
+            optional.skip(f"no {tool}")
+    package, architecture = make()
+    fields(package, architecture)
+    files(package)
+    extracted(package)
 
 
-main()
+driver.in_folder(main)
+driver.finish()

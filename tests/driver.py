@@ -1,10 +1,11 @@
-"""Run the program from a test on several ranks, with the exit code of every rank, and count checks. A
-test calls start() with its command line, then Run, or side_by_side() with functions that do, and ends
-with finish()."""
+"""Run programs from a test, on several ranks with the exit code of every rank, and count checks. A test
+calls start() with its command line, then Run, or side_by_side() or in_folder() with functions that do, and
+ends with finish()."""
 
 import concurrent.futures
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -39,14 +40,19 @@ def check(condition, text):
     return bool(condition)
 
 
-def _in_own_folder(function, arguments):
-    global checks, failures
-    checks = failures = 0
-    begin = time.monotonic()
+def in_folder(function, *arguments):
+    """Call a function in an empty working directory."""
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         function(*arguments)
         os.chdir("/")
+
+
+def _in_own_folder(function, arguments):
+    global checks, failures
+    checks = failures = 0
+    begin = time.monotonic()
+    in_folder(function, *arguments)
     text = " ".join([function.__name__, *map(str, arguments)])
     print(f"{_name}: {text} in {time.monotonic() - begin:.0f} s", flush=True)
     return checks, failures
@@ -77,6 +83,57 @@ def side_by_side(jobs):
 def finish():
     print(f"{_name}: {checks} checks, {failures} failed")
     sys.exit(1 if failures or not checks else 0)
+
+
+def command(*words, **options):
+    """A finished command without standard input, with its output as text."""
+    return subprocess.run(words, **{"stdin": subprocess.DEVNULL, "capture_output": True, "text": True,
+                                    "timeout": SECONDS, "check": False, **options})
+
+
+def good(*words, **options):
+    """What a command prints, which must succeed without a word on stderr."""
+    done = command(*words, **options)
+    check(done.returncode == 0 and not done.stderr, f"{words}: {done.returncode}, {done.stderr!r}")
+    return done.stdout
+
+
+def check_line(done, program, *words):
+    """A command of `program` must have failed with one line on stderr, in which each of `words` occurs."""
+    lines = done.stderr.splitlines()
+    check(done.returncode == 1 and len(lines) == 1 and lines[0].startswith(f"{program}: "),
+          f"{done.args}: {done.returncode} {done.stderr!r}")
+    for word in words:
+        check(word in done.stderr, f"{done.args}: no '{word}' in {done.stderr!r}")
+
+
+def wait_for(what, condition, pause=0.01):
+    """Wait until the condition has a value that is true, and return it."""
+    end = time.monotonic() + SECONDS
+    value = condition()
+    while not value and time.monotonic() < end:
+        time.sleep(pause)
+        value = condition()
+    check(value, f"{what}: not within {SECONDS} s")
+    return value
+
+
+def iterate(pids):
+    """Check that processes iterate: they then catch SIGTERM."""
+    masks = []
+    for pid in pids:
+        try:
+            with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
+                masks += re.findall(r"SigCgt:\s*(\w+)", file.read())
+        except OSError:
+            return False
+    return all(int(mask, 16) >> (signal.SIGTERM - 1) & 1 for mask in masks)
+
+
+# Iterates until it is ended, after a short set-up.
+ENDLESS = ["mesh.elements=6 6 6", "mesh.map=kershaw", "mesh.epsilon=0.001", "discretization.order=7",
+           "problem.solution=sin(3*x)*exp(y)+z^3", "solver.tolerance=1e-15", "solver.preconditioner=none",
+           "solver.max_iterations=2000000000"]
 
 
 def on_screen(output):

@@ -10,13 +10,12 @@ The test fails for an input without a limit in the table, so that a new one gets
 import json
 import os
 import re
-import subprocess
 import sys
-import tempfile
+
+import driver
+from driver import Run, check
 
 PROGRAM, INPUTS = (os.path.abspath(path) for path in sys.argv[1:3])
-MPIEXEC = sys.argv[3:]
-SECONDS = 60
 
 # The largest L2 error: twice the measured discretization error (which does not depend on the number of
 # ranks); for solutions in the finite element space, the error that a relative residual of 1e-10 leaves.
@@ -72,19 +71,11 @@ SHIFTED = {
     "robin.ini": ["problem.solution=1e4+5-3.2*z", "boundary.zmin=dirichlet 1e4+5", "boundary.zmax=robin 2, 2*(1e4+1)"],
 }
 
-failures = 0
-
-
-def fail(text):
-    global failures
-    failures += 1
-    print("inputs:", text)
+driver.start("inputs", PROGRAM, sys.argv[3:])
 
 
 def run(name, ranks, *arguments):
-    command = MPIEXEC + [ranks, PROGRAM, os.path.join(INPUTS, name), *SMALLER.get(name, []), *arguments]
-    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          timeout=SECONDS, check=False)
+    return Run(ranks, [os.path.join(INPUTS, name), *SMALLER.get(name, []), *arguments]).expect(ranks, 0)
 
 
 def results_of(output):
@@ -95,43 +86,47 @@ def results_of(output):
     return {name: float(value) for name, value in lines}
 
 
-def wrong_results(name, output):
-    """One text for each result that is missing or outside its tolerance."""
-    found, wrong = results_of(output), []
-    for result, (expected, tolerance) in RESULTS.get(name, {}).items():
-        if result not in found:
-            wrong.append(f"no result '{result}'")
-        elif not abs(found[result] - expected) <= tolerance:
-            wrong.append(f"{result} {found[result]}, not {expected} +- {tolerance}")
-    if set(found) != set(RESULTS.get(name, {})):
-        wrong.append(f"results {sorted(found)}")
-    return wrong
+def check_results(name, label, output):
+    found, expected = results_of(output), RESULTS.get(name, {})
+    check(set(found) == set(expected), f"{label}: results {sorted(found)}")
+    for result in set(found) & set(expected):
+        value, tolerance = expected[result]
+        check(abs(found[result] - value) <= tolerance, f"{label}: {result} {found[result]}, not {value} +- {tolerance}")
 
 
-def check_balance(name, ranks, output):
+def check_balance(name, label, output):
     """The imbalance of fluxes, and that the source leaves: relative to the source, to rounding."""
-    label = f"{name}, {ranks} ranks"
     imbalance = re.search(r"^  imbalance .*, (\S+) of the largest$", output, re.MULTILINE)
-    if not imbalance or not float(imbalance.group(1)) <= 1e-10:
-        fail(f"{label}: imbalance {imbalance and imbalance.group(1)}")
+    check(imbalance and float(imbalance.group(1)) <= 1e-10, f"{label}: imbalance {imbalance and imbalance.group(1)}")
     if name in SOURCES:
         source, groups = SOURCES[name]
         found = results_of(output)
         left = sum(found.get(group, 0) for group in groups)
-        if not abs(left - source) <= 1e-10 * source:
-            fail(f"{label}: {left} leaves of {source}")
+        check(abs(left - source) <= 1e-10 * source, f"{label}: {left} leaves of {source}")
+
+
+def check_input(name):
+    for ranks in 1, 4:
+        done = run(name, ranks)
+        label = f"{name}, {ranks} ranks"
+        found = re.search(r"^ +errors +L2 (\S+) ", done.out, re.MULTILINE)
+        limit = LIMITS.get(name, 0)
+        check(not done.err and bool(found) == (limit is not None), f"{label}: {done.err}{done.out}")
+        check(not found or float(found.group(1)) <= limit, f"{label}: L2 error {found and found.group(1)}")
+        check_results(name, label, done.out)
+        if name in ("chip.ini", "heat_sink.ini", "slab_jump.ini"):
+            check_balance(name, label, done.out)
+        check(sorted(os.listdir()) == ["run.h5", "run.hdf"], f"{label}: files {os.listdir()}")
 
 
 def check_materials(name):
     """At a low order, which is enough to see a change."""
     arguments = ["discretization.order=2", "output.field="]
-    with_all = results_of(run(name, "2", *arguments).stdout)
+    with_all = results_of(run(name, 2, *arguments).out)
     for key in MATERIALS[name]:
-        done = run(name, "2", f"material.{key}=", *arguments)
-        without = results_of(done.stdout)
+        without = results_of(run(name, 2, f"material.{key}=", *arguments).out)
         same = [result for result, value in with_all.items() if abs(without.get(result, value) / value - 1) < 1e-3]
-        if done.returncode != 0 or not with_all or len(same) == len(with_all):
-            fail(f"{name} without {key}: exit code {done.returncode}, results as with it: {done.stdout}{done.stderr}")
+        check(len(same) < len(with_all), f"{name} without {key}: results as with it")
 
 
 def check_shift(name):
@@ -139,49 +134,23 @@ def check_shift(name):
     averages are sums over many points, with their own rounding."""
     both = []
     for conditions in [], SHIFTED[name]:
-        done = run(name, "2", "-q", "--json", "-", "output.log=", "output.field=", "solver.tolerance=1e-8",
+        done = run(name, 2, "-q", "--json", "-", "output.log=", "output.field=", "solver.tolerance=1e-8",
                    "result.low=minimum", "result.high=maximum", *conditions)
-        both.append(json.loads(done.stdout))
-    if both[0]["iterations"] != both[1]["iterations"]:
-        fail(f"{name}: {both[0]['iterations']} iterations, shifted {both[1]['iterations']}")
+        both.append(json.loads(done.out))
+    check(both[0]["iterations"] == both[1]["iterations"],
+          f"{name}: {both[0]['iterations']} iterations, shifted {both[1]['iterations']}")
     for plain, shifted in zip(both[0]["results"], both[1]["results"]):
         shift = 0 if plain["kind"] == "flux" else SHIFT
-        same = abs(shifted["value"] - shift - plain["value"]) <= 1e-12 * SHIFT
-        if both[1]["exit_code"] or plain["kind"] != "average" and not same:
-            fail(f"{name}: {plain['name']} {plain['value']}, shifted {shifted['value']}")
+        check(plain["kind"] == "average" or abs(shifted["value"] - shift - plain["value"]) <= 1e-12 * SHIFT,
+              f"{name}: {plain['name']} {plain['value']}, shifted {shifted['value']}")
 
 
 def main():
     names = sorted(name for name in os.listdir(INPUTS) if name.endswith(".ini"))
-    if names != sorted(LIMITS):
-        fail(f"{sorted(set(names) ^ set(LIMITS))} are in inputs/ or in the table, not in both")
-    with tempfile.TemporaryDirectory() as directory:
-        os.chdir(directory)
-        for name in names:
-            for ranks in "1", "4":
-                done = run(name, ranks)
-                found = re.search(r"^ +errors +L2 (\S+) ", done.stdout, re.MULTILINE)
-                limit = LIMITS.get(name, 0)
-                if done.returncode != 0 or done.stderr or bool(found) != (limit is not None):
-                    fail(f"{name}, {ranks} ranks: exit code {done.returncode}: {done.stderr}{done.stdout}")
-                elif found and not float(found.group(1)) <= limit:
-                    fail(f"{name}, {ranks} ranks: L2 error {found.group(1)}")
-                for text in wrong_results(name, done.stdout):
-                    fail(f"{name}, {ranks} ranks: {text}")
-                if name in ("chip.ini", "heat_sink.ini", "slab_jump.ini"):
-                    check_balance(name, ranks, done.stdout)
-                for output in "run.h5", "run.hdf":
-                    if not os.path.exists(output):
-                        fail(f"{name}, {ranks} ranks: no {output}")
-                    else:
-                        os.remove(output)
-        for name in MATERIALS:
-            check_materials(name)
-        for name in SHIFTED:
-            check_shift(name)
-        os.chdir("/")
-    print(f"inputs: {len(names)} inputs, {failures} failures")
-    return 1 if failures or not names else 0
+    check(names == sorted(LIMITS), f"{sorted(set(names) ^ set(LIMITS))}: in inputs/ or in the table, not in both")
+    driver.side_by_side([(check_input, name) for name in names] + [(check_materials, name) for name in MATERIALS] +
+                        [(check_shift, name) for name in SHIFTED])
+    driver.finish()
 
 
-sys.exit(main())
+main()

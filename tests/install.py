@@ -8,11 +8,10 @@ Exit code 77 without man."""
 import os
 import re
 import shutil
-import subprocess
 import sys
-import tempfile
 
 import driver
+import optional
 from driver import Run, check
 
 CMAKE, BUILD, SOURCE = sys.argv[1], *(os.path.abspath(path) for path in sys.argv[2:4])
@@ -20,13 +19,6 @@ MPIEXEC = sys.argv[4:]
 PROGRAMS = ("sp_solve", "sp_bench")
 COMPLETIONS = "share/bash-completion/completions"
 DOCUMENTS = "share/doc/sp-solve"
-
-
-def output(*command, **options):
-    """What a command prints, which must succeed without a word on stderr."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, **options)
-    check(done.returncode == 0 and not done.stderr, f"{command}: {done.returncode}, {done.stderr!r}")
-    return done.stdout
 
 
 def files_of(folder, pattern):
@@ -65,7 +57,7 @@ def links(prefix):
 
 def library_paths(prefix):
     for name in (*(f"bin/{name}" for name in PROGRAMS), "libexec/sp_solve/sp_mesh_reader"):
-        for kind, path in re.findall(r"\((R(?:UN)?PATH)\).*\[(.*)\]", output("readelf", "-dW", os.path.join(prefix, name))):
+        for kind, path in re.findall(r"\((R(?:UN)?PATH)\).*\[(.*)\]", driver.good("readelf", "-dW", os.path.join(prefix, name))):
             for folder in filter(None, path.split(":")):
                 check(os.path.isabs(folder) and not folder.startswith((BUILD, SOURCE)), f"{name}: {kind} {path}")
 
@@ -77,16 +69,16 @@ def run(prefix):
     for ranks in 1, 2:
         done = Run(ranks, [case, "discretization.order=2", "solver.tolerance=1e-6"]).expect(ranks, 0)
         check("CONVERGED" in done.out, f"{done.name}: {done.out[-200:]!r}")
-    table = output(sys.executable, os.path.join(prefix, "bin/sp_plot"), "runs", "run.h5")
+    table = driver.good(sys.executable, os.path.join(prefix, "bin/sp_plot"), "runs", "run.h5")
     check("4913" in table and "converged" in table, f"sp_plot runs: {table!r}")
 
 
 def words_of(prefix, program):
     """Options of --help and keys of --defaults, as section.key."""
     path = os.path.join(prefix, "bin", program)
-    options = set(re.findall(r"(?m)^  (?:-\w, )?(--[a-z-]+)", output(path, "--help")))
+    options = set(re.findall(r"(?m)^  (?:-\w, )?(--[a-z-]+)", driver.good(path, "--help")))
     keys, section = set(), None
-    for line in output(path, "--defaults").splitlines() if program == "sp_solve" else ():
+    for line in driver.good(path, "--defaults").splitlines() if program == "sp_solve" else ():
         section = re.sub(r"^(# )?\[|\]$", "", line) if re.match(r"(# )?\[.*\]$", line) else section
         found = re.match(r"(?:# )?([a-z_]+) =", line)
         if found:
@@ -97,7 +89,7 @@ def words_of(prefix, program):
 def manual_pages(prefix):
     for program in PROGRAMS:
         page = os.path.join(prefix, f"share/man/man1/{program}.1")
-        text = re.sub(".\b", "", output("man", "--warnings", "-l", page, env={**os.environ, "MANWIDTH": "200",
+        text = re.sub(".\b", "", driver.good("man", "--warnings", "-l", page, env={**os.environ, "MANWIDTH": "200",
                                                                              "MAN_KEEP_FORMATTING": "", "LC_ALL": "C.UTF-8"}))
         options, keys = words_of(prefix, program)
         check(len(options) > 4 and (program == "sp_bench" or len(keys) > 30), f"{program}: {options}, {keys}")
@@ -115,7 +107,7 @@ def complete(prefix, *words, program="sp_solve"):
     script = os.path.join(prefix, COMPLETIONS, program)
     code = ('source "$0" && shift 0 && COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) && '
             f'{{ _{program}; printf "%s\\n" "${{COMPREPLY[@]}}"; }}')
-    return set(output("bash", "--norc", "-c", code, script, program, *words).split())
+    return set(driver.good("bash", "--norc", "-c", code, script, program, *words).split())
 
 
 def completion(prefix):
@@ -142,25 +134,21 @@ def completion(prefix):
 
 def failing_program():
     """A build where the program does not run fails and says what to do."""
-    done = subprocess.run([CMAKE, "-DPROGRAM=false", "-DARGUMENT=--help", "-DOUTPUT=help",
-                           "-P", os.path.join(SOURCE, "solver/packaging/ask.cmake")], capture_output=True, text=True, check=False)
+    done = driver.command(CMAKE, "-DPROGRAM=false", "-DARGUMENT=--help", "-DOUTPUT=help",
+                          "-P", os.path.join(SOURCE, "solver/packaging/ask.cmake"))
     check(done.returncode != 0 and "SP_MANUAL_PAGES=OFF" in done.stderr and not os.path.exists("help"),
           f"a program that fails: {done.returncode}, {done.stderr!r}")
 
 
 def main():
     if not shutil.which("man"):
-        print("install: no man")
-        sys.exit(77)
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        prefix = os.path.join(folder, "prefix")
-        output(CMAKE, "--install", BUILD, "--prefix", prefix)
-        for test in promised_files, links, library_paths, run, manual_pages, completion:
-            test(prefix)
-        failing_program()
-        os.chdir("/")
-    driver.finish()
+        optional.skip("no man")
+    prefix = os.path.abspath("prefix")
+    driver.good(CMAKE, "--install", BUILD, "--prefix", prefix)
+    for test in promised_files, links, library_paths, run, manual_pages, completion:
+        test(prefix)
+    failing_program()
 
 
-main()
+driver.in_folder(main)
+driver.finish()

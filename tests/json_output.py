@@ -13,7 +13,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 import driver
 import optional
@@ -53,12 +52,10 @@ field = run.hdf
 OTHERWISE = {"case", "hosts", "status"}
 
 
-def reject(constant):
-    raise ValueError(f"{constant} is no JSON")
-
-
 def parse(text, name):
     """The document; {} if it is none. Python's module takes NaN and Infinity, which are no JSON."""
+    def reject(constant):
+        raise ValueError(f"{constant} is no JSON")
     try:
         return json.loads(text, parse_constant=reject)
     except ValueError as error:
@@ -111,53 +108,22 @@ def check_log(document, path="run.h5"):
                   f"residuals differ by {drift}")
 
 
-def check_words(printed, *lines):
+def check_tables(d, printed):
     """Lines of the printed tables, as formats of values of the document; blanks do not count."""
     printed = [" ".join(line.split()) for line in printed.splitlines()]
+    errors, matvec = d["errors"], d["matvec"]
+    lines = [f"discretization N = {d['order']}, {d['dofs']} degrees of freedom",
+             f"preconditioner {d['preconditioner']}: {d['preconditioner_reason']}", f"iterations {d['iterations']}",
+             f"errors L2 {errors['L2']:.6e} H1 {errors['H1']:.6e} max {errors['max']:.6e}",
+             f"matvec {matvec['gflops']:.3f} GFLOP/s {matvec['gbytes_per_second']:.3f} GB/s "
+             f"{matvec['gdofs_per_second']:.4f} GDOF/s {100 * matvec['share']:.1f} % of the solve",
+             *(f"order {level['order']} {level['dofs']} {1e3 * level['seconds'] / level['applications']:.3g} "
+               f"{100 * level['share']:.1f} %" for level in d["levels"]),
+             *(f"{term['name']} {term['kind']} {term['value']:.12g}" for term in d["balance"][:-1])]
     for line in lines:
         check(line in printed, f"'{line}' is not printed: {printed}")
-
-
-def check_tables(document, printed):
-    d, matvec, errors = document, document["matvec"], document["errors"]
-    check_words(
-        printed,
-        f"sp_solve {d['version']} ({d['git_revision']}), {d['ranks']} "
-        f"rank{'s' if d['ranks'] > 1 else ''}",
-        f"device {d['device']}",
-        f"discretization N = {d['order']}, {d['dofs']} degrees of freedom",
-        f"geometry {d['geometry']}: {d['geometry_reason']}",
-        f"solver {d['solver']}, tolerance {d['case']['solver']['tolerance']:.3g} on the "
-        "error in the energy norm",
-        f"preconditioner {d['preconditioner']}: {d['preconditioner_reason']}",
-        d["preconditioner_details"],
-        f"iterations {d['iterations']}",
-        f"residual {d['absolute_residual']:.3e}, relative {d['relative_residual']:.3e}",
-        f"errors L2 {errors['L2']:.6e} H1 {errors['H1']:.6e} max {errors['max']:.6e}",
-        f"matvec {matvec['gflops']:.3f} GFLOP/s {matvec['gbytes_per_second']:.3f} GB/s "
-        f"{matvec['gdofs_per_second']:.4f} GDOF/s {100 * matvec['share']:.1f} % of the solve",
-        f"CG {d['cg_gdofs_per_second']:.4f} GDOF/s (degrees of freedom times iterations)",
-        f"memory {d['peak_memory'] * 1e-6:.1f} MB at the peak, "
-        f"{d['peak_memory_of_a_rank'] * 1e-6:.1f} MB on the largest rank",
-        f"field {d['field']}")
-    jacobian = f"|J| from {d['smallest_jacobian']:.3g} to {d['largest_jacobian']:.3g}"
-    check(f"{d['elements']} elements, {jacobian}" in printed, f"no {d['elements']} and {jacobian}")
-    names = " ".join(str(level["order"]) for level in d["levels"])
-    check(f"orders {names}, " in d["preconditioner_details"], f"orders {names}")
-    check(f"{d['levels'][-1]['dofs']} rows" in d["preconditioner_details"], f"{d['levels'][-1]}")
-    for level in d["levels"]:
-        check_words(printed, f"order {level['order']} {level['dofs']} "
-                    f"{1e3 * level['seconds'] / level['applications']:.3g} {100 * level['share']:.1f} %")
-    for phase in d["phases"]:
-        if phase["calls"] > 0:
-            check(re.search(rf"^ *{phase['name']} +{phase['calls']} ", printed, re.MULTILINE),
-                  f"phase {phase} is not printed")
-    for term in d["balance"][:-1]:
-        check_words(printed, f"{term['name']} {term['kind']} {term['value']:.12g}")
-    for result in d["results"]:
-        check(f"{result['value']:.12g}" in printed, f"{result} is not printed")
-    for probe in d["probes"]:
-        check(f"{probe['u']:.12g}" in printed, f"{probe} is not printed")
+    for value in *(result["value"] for result in d["results"]), *(probe["u"] for probe in d["probes"]):
+        check(any(f"{value:.12g}" in line for line in printed), f"{value} is not printed")
 
 
 def keys(ranks):
@@ -260,14 +226,9 @@ def failures(ranks):
     """The status, and the line of standard error."""
     good = ["mesh.elements=3 2 2", "discretization.order=2", "problem.solution=sin(3*x)+y*z",
             "output.log=", "output.field="]
-    write("wrong.ini", "[mesh]\nelephants = 3\n")
     for arguments, code, status in (
-            (["absent.ini"], 1, "failed"), (["wrong.ini"], 1, "failed"),
-            ([*good, "discretization.order=99"], 1, "failed"),
-            ([*good, "boundary.lid=neumann"], 1, "failed"),
-            ([*good, "problem.lambda=1/(x-1)"], 1, "failed"),
-            ([*good, "output.log=absent/run.h5"], 1, "failed"),
-            ([*good, "mesh.file=absent.msh"], 1, "failed"),
+            (["absent.ini"], 1, "failed"), ([*good, "discretization.order=99"], 1, "failed"),
+            ([*good, "boundary.lid=neumann"], 1, "failed"), ([*good, "output.log=absent/run.h5"], 1, "failed"),
             ([*good, "result.bad=integral of log(u-1e9)"], 1, "failed"),
             ([*good, "solver.max_iterations=2"], 2, "not converged")):
         run = Run(ranks, [*arguments, "--json", "run.json"])
@@ -307,26 +268,17 @@ def streams():
     """Standard output and error that cannot be written."""
     case = ["mesh.elements=3 2 2", "problem.solution=x*y", "output.log=", "output.field=", "--json", "-"]
     # Tables, too: a file of a library must not take the place of standard output.
-    for redirection in ">&-", "<&- >&-":
-        done = subprocess.run(["sh", "-c", f'"$@" {redirection}', "sh", PROGRAM, *case[:-2]],
-                              stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                              timeout=driver.SECONDS, check=False)
-        check(done.returncode == 1 and "sp_solve: cannot write to standard output: Bad" in done.stderr,
-              f"{redirection}: {done.returncode}, {done.stderr!r}")
-    for redirection, code, word in ((">/dev/full", 1, "No space left"), (">&-", 1, "Bad file descriptor"),
-                                    ("2>&-", 0, ""), ("<&- 2>&-", 0, "")):
-        done = subprocess.run(["sh", "-c", f'"$@" {redirection}', "sh", PROGRAM, *case],
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              timeout=driver.SECONDS, check=False)
-        check(done.returncode == code and word in done.stderr,
-              f"{redirection}: {done.returncode}, {done.stderr!r}")
+    for redirection, code, word, more in (
+            (">&-", 1, "standard output: Bad file", case[:-2]), ("<&- >&-", 1, "standard output: Bad file", case[:-2]),
+            (">/dev/full", 1, "write json to standard output: No space left", case),
+            (">&-", 1, "write json to standard output: Bad file descriptor", case),
+            ("2>&-", 0, "", case), ("<&- 2>&-", 0, "", case)):
+        done = driver.command("sh", "-c", f'"$@" {redirection}', "sh", PROGRAM, *more)
+        check(done.returncode == code and word in done.stderr, f"{redirection}: {done.returncode}, {done.stderr!r}")
         check(not redirection.startswith(">&-") or "CONVERGED" not in done.stderr,
               f"{redirection}: found after the solve only")
         if code == 0:
             check(parse(done.stdout, redirection)["status"] == "converged", f"{done.stdout!r}")
-        else:
-            check(done.stderr.splitlines()[-1].startswith(
-                "sp_solve: cannot write json to standard output: "), f"{redirection}: {done.stderr!r}")
 
 
 def bad_use(ranks):
@@ -341,22 +293,16 @@ def bad_use(ranks):
     before = {name: os.lstat(name).st_mtime_ns for name in os.listdir()}
     for arguments, words in (
             ([*case, "--json"], ("--json: expected a file name",)),
-            ([*case, "--json", ""], ("--json: expected a file name",)),
-            (["--json", "-q", *case], ("--json: expected a file name",)),
             ([*case, "--json", "a.json", "--json", "b.json"], ("--json is given twice",)),
             ([*case, "--json", "a.json", "--dry-run"], ("--json", "--dry-run")),
             ([*case, "--json", "folder"], ("--json", "not a regular file", "folder")),
-            ([*case, "--json", "/dev/null"], ("--json", "not a regular file")),
             ([*case, "--json", "absent/a.json"], ("cannot write json absent/a.json", "No such file")),
-            ([*case, "--json", "/proc/a.json"], ("cannot write json /proc/a.json",)),
             ([*case, "--json", "loop"], ("cannot write json loop", "symbolic links")),
             ([*case, "--json", "run.h5"], ("--json", "log and --json are the same file")),
-            ([*case, "--json", "./run.h5"], ("--json", "same file")),
             ([*case, "output.field=a.hdf", "--json", "a.hdf"], ("--json", "same file")),
             ([*case, "output.field=a.hdf", "--json", "a.unconverged.hdf"],
              ("would overwrite --json with an unconverged solution",)),
             (["case.ini", "--json", "case.ini"], ("--json", "the case file")),
-            (["--json", "case.ini", *case], ("--json", "no JSON document", "case.ini")),
             (["wrong.ini", "--json", "cube.msh"], ("--json", "no JSON document", "cube.msh")),
             ([*case, "problem.initial=other.hdf", "--json", "other.hdf"],
              ("--json", "the initial field"))):
@@ -367,16 +313,11 @@ def bad_use(ranks):
 
 def while_it_runs():
     """A signal, and a folder that is gone at the end."""
-    long = ["mesh.elements=6 6 6", "mesh.map=kershaw", "mesh.epsilon=0.05", "problem.solution=sin(3*x)+y*z",
-            "solver.tolerance=1e-15", "solver.max_iterations=2000000000", "solver.preconditioner=none",
-            "output.field="]
     for gone in False, True:
         os.makedirs("disk")
-        process = subprocess.Popen([PROGRAM, *long, "--json", "disk/run.json"], stdin=subprocess.DEVNULL,
+        process = subprocess.Popen([PROGRAM, *driver.ENDLESS, "output.field=", "--json", "disk/run.json"], stdin=subprocess.DEVNULL,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        end = time.monotonic() + driver.SECONDS
-        while not os.path.exists("run.h5") and time.monotonic() < end:
-            time.sleep(0.01)
+        driver.wait_for("the log", lambda: os.path.exists("run.h5"))
         check(not os.path.exists("disk/run.json"), "a document before the end")
         if gone:
             shutil.rmtree("disk")

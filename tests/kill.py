@@ -44,13 +44,11 @@ def outputs(name):
 
 
 def read_log(name):
-    """(residuals by iteration, L2 error or None) after looking at every table."""
+    """Residuals by iteration, after looking at every table."""
     with h5py.File(name, "r") as log:
         for table in log:
             log[table][()]
-        rows = log["residual"] if "residual" in log else {"iteration": [], "absolute": []}
-        error = float(log["errors"]["L2"][0]) if "errors" in log else None
-        return dict(zip(map(int, rows["iteration"]), map(float, rows["absolute"]))), error
+        return dict(zip(map(int, log["residual"]["iteration"]), map(float, log["residual"]["absolute"])))
 
 
 def start(name):
@@ -59,15 +57,12 @@ def start(name):
     process = subprocess.Popen([*MPIEXEC, str(RANKS), "sh", "-c", SCRIPT, "sh", folder, PROGRAM,
                                 *CASE, *outputs(name)], stdin=subprocess.DEVNULL,
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    end = time.monotonic() + driver.SECONDS
-    while len(os.listdir(folder)) < RANKS and process.poll() is None and time.monotonic() < end:
-        time.sleep(0.001)
-    check(len(os.listdir(folder)) == RANKS, f"{name}: the ranks do not start")
+    driver.wait_for(f"{name}: ranks", lambda: len(os.listdir(folder)) == RANKS or process.poll() is not None, 0.001)
     return process, [int(pid) for pid in os.listdir(folder)]
 
 
 def alive(pid):
-    """Whether a process runs: neither gone nor a zombie."""
+    """True if a process is neither gone nor a zombie."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
             return file.read().rpartition(")")[2].split()[0] != "Z"
@@ -75,27 +70,19 @@ def alive(pid):
         return False
 
 
-def wait_until(condition, process):
-    """Poll without a pause: the awaited file may exist for a millisecond only."""
-    end = time.monotonic() + driver.SECONDS
-    while not condition() and process.poll() is None and time.monotonic() < end:
-        pass
-
-
 def await_moment(name, kind, process):
-    """Wait until the event happens or the run ends."""
-    if kind == "set-up":
+    """Wait until the event happens or the run ends; without a pause, because a temporary file may exist for a
+    millisecond only."""
+    # The log appears when the iteration begins.
+    files = {"iteration": f"{name}.h5", "log": f"{name}.h5.*.tmp", "field": f"{name}.hdf.*.tmp"}
+    if kind in files:
+        driver.wait_for(kind, lambda: glob.glob(files[kind]) or process.poll() is not None, 0)
+    if kind in ("set-up", "iteration"):
         time.sleep(moments.uniform(0, 0.3))
-    elif kind == "iteration":  # the log appears when the iteration begins
-        wait_until(lambda: os.path.exists(f"{name}.h5"), process)
-        time.sleep(moments.uniform(0, 0.3))
-    else:
-        files = f"{name}.h5.*.tmp" if kind == "log" else f"{name}.hdf.*.tmp"
-        wait_until(lambda: glob.glob(files), process)
 
 
 def kill(name, kind, everyone):
-    """Whether the run was killed: it may have ended before."""
+    """True if the run was killed: it may have ended before."""
     process, pids = start(name)
     await_moment(name, kind, process)
     for pid in pids if everyone else [moments.choice(pids)]:
@@ -103,10 +90,7 @@ def kill(name, kind, everyone):
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
             pass  # it has ended
-    end = time.monotonic() + driver.SECONDS
-    while any(map(alive, pids)) and time.monotonic() < end:
-        time.sleep(0.01)
-    check(not any(map(alive, pids)), f"{name}: a rank goes on after the kill of another")
+    driver.wait_for(f"{name}: the end of all ranks", lambda: not any(map(alive, pids)))
     try:
         return process.wait(LAUNCHER_SECONDS) != 0
     except subprocess.TimeoutExpired:
@@ -119,19 +103,15 @@ def kill(name, kind, everyone):
 def check_rests(name, whole):
     """Check what a killed run left; returns which of log and field exist."""
     log, field = (os.path.exists(f"{name}.{kind}") for kind in ("h5", "hdf"))
-    if log:
-        try:
-            got, _ = read_log(f"{name}.h5")
-            check(all(whole.get(n) == value for n, value in got.items()),
+    try:
+        if log:
+            check(all(whole.get(n) == value for n, value in read_log(f"{name}.h5").items()),
                   f"{name}: residuals of the killed run differ")
-        except OSError as failure:
-            check(False, f"{name}: the log cannot be read: {failure}")
-    if field:
-        try:
+        if field:
             with h5py.File(f"{name}.hdf", "r") as file:
                 check(file["VTKHDF/PointData/u"][()].size > 0, f"{name}: an empty field")
-        except (OSError, KeyError) as failure:
-            check(False, f"{name}: the field cannot be read: {failure}")
+    except (OSError, KeyError) as failure:
+        check(False, f"{name}: a file cannot be read: {failure}")
     return log, field
 
 
@@ -144,32 +124,27 @@ def check_next(name):
 
 def main():
     kinds = ["set-up", "iteration", "iteration", "log", "field"]
-    with tempfile.TemporaryDirectory() as directory:
-        os.chdir(directory)
-        begin = time.monotonic()
-        process, _ = start("whole")
-        check(process.wait(driver.SECONDS) == 0, "the run that is not killed")
-        whole, error = read_log("whole.h5")
-        check(len(whole) > 100 and error < 1e-3, f"{len(whole)} residuals, error {error}")
-        counts, kills, missed = [0, 0], 0, 0
-        while kills < KILLS and missed < KILLS + 10:
-            name, kind = f"killed{kills}", kinds[kills % len(kinds)]
-            if kill(name, kind, moments.random() < 0.5):
-                kills += 1
-                rests = check_rests(name, whole)
-                counts = [count + there for count, there in zip(counts, rests)]
-            else:
-                missed += 1
-            check_next(name)
-            for left in os.listdir():
-                if left.startswith((name, f".{name}")):
-                    os.remove(left)
-        print(f"kill: seed {SEED}, {kills} runs killed ({missed} more ended before): {counts[0]} leave a "
-              f"log, {counts[1]} a field ({time.monotonic() - begin:.0f} s)")
-        check(kills == KILLS, f"{kills} kills, not {KILLS}")
-        check(counts[0] >= KILLS / 2, f"{counts[0]} logs tell little")
-        os.chdir("/")
-    driver.finish()
+    process, _ = start("whole")
+    check(process.wait(driver.SECONDS) == 0, "the run that is not killed")
+    whole = read_log("whole.h5")
+    check(len(whole) > 100, f"{len(whole)} residuals")
+    counts, kills, missed = [0, 0], 0, 0
+    while kills < KILLS and missed < KILLS + 10:
+        name, kind = f"killed{kills}", kinds[kills % len(kinds)]
+        if kill(name, kind, moments.random() < 0.5):
+            kills += 1
+            rests = check_rests(name, whole)
+            counts = [count + there for count, there in zip(counts, rests)]
+        else:
+            missed += 1
+        check_next(name)
+        for left in glob.glob(f"{name}*") + glob.glob(f".{name}*"):
+            os.remove(left)
+    print(f"kill: seed {SEED}, {kills} runs killed ({missed} more ended before): {counts[0]} leave a log, "
+          f"{counts[1]} a field")
+    check(kills == KILLS, f"{kills} kills, not {KILLS}")
+    check(counts[0] >= KILLS / 2, f"{counts[0]} logs tell little")
 
 
-main()
+driver.in_folder(main)
+driver.finish()

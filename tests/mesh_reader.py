@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The program sp_mesh_reader, in which gmsh runs: it is found in the build tree and where cmake
---install puts it, gets nothing that it does not need, and its failure is an error like others.
+"""The program sp_mesh_reader, in which gmsh runs: it is found where cmake --install puts it (install.py) and
+through a link, gets nothing that it does not need, and its failure is an error like others.
 
-    mesh_reader.py CMAKE BUILD INPUTS MPIEXEC...   ... ends with the flag for the number of ranks"""
+    mesh_reader.py SP_SOLVE SP_MESH_READER INPUTS MPIEXEC...   ... ends with the flag for the number of ranks"""
 
 import os
 import re
@@ -10,17 +10,15 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
-import time
 
 import driver
 from driver import Run, check
 
-CMAKE, BUILD, INPUTS = sys.argv[1], *(os.path.abspath(path) for path in sys.argv[2:4])
+SOLVE, READER, INPUTS = (os.path.abspath(path) for path in sys.argv[1:4])
 MPIEXEC = sys.argv[4:]
 GEOMETRY = os.path.join(INPUTS, "cube.geo")
 CASE = ["discretization.order=1", "problem.solution=x+y", "output.log=", "output.field="]
-SECONDS = 60
+SECONDS = driver.SECONDS
 
 
 def use(program):
@@ -31,24 +29,6 @@ def solve():
     for ranks in 1, 2:
         run = Run(ranks, [f"mesh.file={GEOMETRY}", *CASE]).expect(ranks, 0)
         check("512 elements" in run.out, f"{run.name}: {run.out!r}")
-
-
-def install(prefix):
-    """The installed program and its reader."""
-    done = subprocess.run([CMAKE, "--install", BUILD, "--prefix", prefix], capture_output=True,
-                          text=True, check=False)
-    check(done.returncode == 0, f"cmake --install: {done.stderr}")
-    cache = {}
-    with open(os.path.join(BUILD, "CMakeCache.txt"), encoding="utf-8") as file:
-        for line in file:
-            found = re.match(r"(CMAKE_INSTALL_\w+):\w+=(.+)", line)
-            if found:
-                cache[found.group(1)] = found.group(2)
-    program = os.path.join(prefix, cache.get("CMAKE_INSTALL_BINDIR", "bin"), "sp_solve")
-    reader = os.path.join(prefix, cache.get("CMAKE_INSTALL_LIBEXECDIR", "libexec"), "sp_solve",
-                          "sp_mesh_reader")
-    check(os.access(reader, os.X_OK), f"no {reader}")
-    return program, reader
 
 
 def refuse(*words):
@@ -68,7 +48,7 @@ def stand_in(reader, text, mode=0o755):
 def bad_readers(reader):
     os.unlink(reader)
     refuse("the program sp_mesh_reader, which reads mesh files, is missing",
-           "libexec/sp_solve/sp_mesh_reader" if "/libexec/" in reader else "sp_mesh_reader")
+           "libexec/sp_solve/sp_mesh_reader")
     version = Run(1, ["--version"]).expect(1, 0).out
     check("gmsh       unknown: the program sp_mesh_reader" in version, f"--version: {version!r}")
     stand_in(reader, "#!/bin/sh\nexit 0\n", mode=0o644)
@@ -103,17 +83,6 @@ def inherited(reader):
     check("SP_TEST_FILES" in names and "PATH" in names, f"variables: {names}")
     check(not [name for name in names if re.match("OMPI_|PMI_|PMIX_|HYDI_|MPI_", name)],
           f"variables: {names}")
-
-
-def wait_for(what, condition):
-    end = time.monotonic() + SECONDS
-    while time.monotonic() < end:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.02)
-    check(False, f"{what}: not within {SECONDS} s")
-    return None
 
 
 def status_of(process):
@@ -151,8 +120,8 @@ def begin_reading(program):
     """The program, its reader, and a pipe that the geometry includes, so that the reader waits for us."""
     run = subprocess.Popen([program, "mesh.file=slow.geo", *CASE], stdin=subprocess.DEVNULL,
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    reader = wait_for("a reader", lambda: reader_of(run.pid))
-    return run, reader, wait_for("the geometry open", lambda: try_to_write("wait"))
+    reader = driver.wait_for("a reader", lambda: reader_of(run.pid))
+    return run, reader, driver.wait_for("the geometry open", lambda: try_to_write("wait"))
 
 
 def ends(program):
@@ -175,28 +144,22 @@ def ends(program):
     run, reader, pipe = begin_reading(program)
     run.kill()
     run.communicate(timeout=SECONDS)
-    wait_for("the end of the reader", lambda: status_of(reader) is None)
+    driver.wait_for("the end of the reader", lambda: status_of(reader) is None)
     os.close(pipe)
 
 
 def main():
-    use(os.path.join(BUILD, "sp_solve"))
-    with tempfile.TemporaryDirectory() as directory:
-        os.chdir(directory)
-        solve()
-        program, reader = install(os.path.join(directory, "prefix"))
-        use(program)
-        solve()
-        os.symlink(program, "link")
-        use("link")
-        solve()
-        use(program)
-        ends(program)
-        bad_readers(reader)
-        inherited(reader)
-        shutil.rmtree("prefix")
-        os.chdir("/")
-    driver.finish()
+    os.makedirs("bin")
+    os.makedirs("libexec/sp_solve")
+    program, reader = shutil.copy(SOLVE, os.path.abspath("bin")), shutil.copy(READER, os.path.abspath("libexec/sp_solve"))
+    os.symlink(program, "link")
+    use("link")
+    solve()
+    use(program)
+    ends(program)
+    bad_readers(reader)
+    inherited(reader)
 
 
-main()
+driver.in_folder(main)
+driver.finish()

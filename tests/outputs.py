@@ -20,10 +20,6 @@ PROGRAM, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2:]
 driver.start("outputs", PROGRAM, MPIEXEC)
 
 QUICK = ["mesh.elements=3 2 2", "discretization.order=2", "problem.solution=sin(3*x)+y*z"]
-# Iterates until it is ended.
-LONG = ["mesh.elements=6 6 6", "mesh.map=kershaw", "mesh.epsilon=0.05", "discretization.order=7",
-        "problem.solution=sin(3*x)+y*z", "solver.tolerance=1e-15", "solver.max_iterations=2000000000",
-        "solver.preconditioner=none"]
 
 
 def read(path):
@@ -38,13 +34,6 @@ def state(*paths):
 
 def files():
     return sorted(os.listdir())
-
-
-def wait_for(condition, what):
-    end = time.monotonic() + driver.SECONDS
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.01)
-    return check(condition(), f"{what}: not within {driver.SECONDS} s")
 
 
 def start(arguments):
@@ -96,8 +85,8 @@ def initial_stays(ranks):
 def two_runs(ranks):
     """A second run on the same files is not refused, and its files are whole; nor are readers."""
     outputs = ["output.log=a.h5", "output.field=a.hdf"]
-    process = start([*LONG, *outputs])
-    wait_for(lambda: os.path.exists("a.h5"), "the first run")
+    process = start([*driver.ENDLESS, *outputs])
+    driver.wait_for("the first run", lambda: os.path.exists("a.h5"))
     Run(ranks, [*QUICK, *outputs]).expect(ranks, 0)
     with h5py.File("a.hdf", "r") as field:
         check(field["VTKHDF/NumberOfCells"][:].sum() == 12, "the field of the second run")
@@ -131,8 +120,6 @@ def good_stays(ranks):
     before = state("run.h5", "run.hdf")
     for wrong, word in (("boundary.lid=neumann", "boundary group 'lid'"),
                         ("problem.lambda=1/(x-1)", "problem.lambda"),
-                        ("boundary.xmin=dirichlet 1/x", "boundary.xmin"),
-                        ("probe.tip=2 2 2", "outside the mesh"),
                         ("problem.solution=1e-200*x", "right-hand side")):
         Run(ranks, [*QUICK, wrong]).expect_error(ranks, 1, word)
         check(state("run.h5", "run.hdf") == before, f"{wrong}: something good is replaced")
@@ -143,8 +130,6 @@ def good_stays(ranks):
     os.remove("start.hdf")
     Run(ranks, [*QUICK, "boundary.lid=neumann", "--study", "order=1:2"]).expect_error(
         ranks, 1, "boundary group 'lid'")
-    Run(ranks, [*QUICK, "boundary.xmin=dirichlet 1/x", "--study", "order=1:2"]).expect_error(
-        ranks, 1, "boundary.xmin")
     check(state("run.h5", "run.hdf") == before, "something good is replaced")
     check(files() == ["run.h5", "run.hdf"], f"left over: {files()}")
 
@@ -164,8 +149,8 @@ def good_stays(ranks):
 def interrupted():
     write("run.hdf", "good\n")
     write("run.h5", "good\n")
-    process = start(LONG)
-    wait_for(lambda: read("run.h5") != b"good\n", "the iteration")
+    process = start(driver.ENDLESS)
+    driver.wait_for("the iteration", lambda: read("run.h5") != b"good\n")
     check(end(process, signal.SIGTERM) == 5, f"exit code {process.returncode}")
     check(read("run.hdf") == b"good\n" and os.path.getsize("run.unconverged.hdf") > 1000,
           "the field of an interrupted run")
@@ -195,8 +180,8 @@ def links(ranks):
 
 def main():
     driver.side_by_side([
-        (inputs_stay, 4), (inputs_stay, 1), (initial_stays, 2), (two_runs, 4), (two_runs, 1), (runs_at_once,),
-        (good_stays, 4), (good_stays, 1), (interrupted,), (links, 4), (links, 1)])
+        (inputs_stay, 4), (initial_stays, 2), (two_runs, 4), (runs_at_once,), (good_stays, 4), (good_stays, 1),
+        (interrupted,), (links, 2)])
     driver.finish()
 
 

@@ -1,159 +1,241 @@
 #!/usr/bin/env python3
-"""Every figure of sp_plot from files of real runs, and its answers to wrong input.
+"""sp_plot on logs of real runs: every figure by its colours, tables and CSV against what the runs say
+themselves, wrong input, and what works without matplotlib and h5py.
 
-    plot.py SP_PLOT SP_SOLVE        exit code 77 (skipped) without matplotlib or h5py"""
+    plot.py SP_PLOT SP_SOLVE MPIEXEC...        exit code 77 (skipped) without matplotlib or h5py"""
 
-import argparse
+import csv
 import importlib
+import io
+import json
 import os
-import subprocess
+import shutil
 import sys
-import tempfile
 
 import driver
 import optional
 from driver import check
+from plotting import BLUE, BROWN, GREEN, INDIGO, ORANGE, YELLOW, draw, plot, refuse, refuse_unreadable, table
 
-PLOT, SOLVE = (os.path.abspath(path) for path in sys.argv[1:3])
-
-h5py, numpy, image = optional.need("h5py", "numpy", "matplotlib.image")
-
-BLUE, ORANGE, GREEN = (0x00, 0x72, 0xB2), (0xD5, 0x5E, 0x00), (0x00, 0x9E, 0x73)
-YELLOW, INDIGO, BROWN = (0xF0, 0xE4, 0x42), (0x33, 0x22, 0x88), (0x8C, 0x56, 0x4B)
-driver.start("plot", SOLVE, [])
+SOLVE, MPIEXEC = os.path.abspath(sys.argv[2]), sys.argv[3:]
+h5py, numpy, _ = optional.need("h5py", "numpy", "matplotlib.image")
+driver.start("plot", SOLVE, MPIEXEC)
 
 
-def solve(*arguments):
-    done = subprocess.run([SOLVE, "-q", *arguments], capture_output=True, text=True, timeout=100)
-    check(done.returncode == 0, f"{arguments}: {done.returncode}, {done.stderr}")
+def solve(ranks, code, *arguments):
+    done = driver.command(*MPIEXEC, str(ranks), SOLVE, "-q", *arguments)
+    check(done.returncode == code, f"{arguments}: {done.returncode}, {done.stderr}")
 
 
-def plot(*arguments):
-    return subprocess.run([sys.executable, PLOT, *arguments], capture_output=True, text=True,
-                          timeout=100)
+def read_csv(text):
+    return list(csv.DictReader(io.StringIO(text)))
 
 
-def draw(name, files, colours, absent=(), prints=False):
-    """The figure exists; it contains more than a trace of the colours in the first list, and none in the
-    second. `prints`: there is a table, too."""
-    done = plot(name, *files, "-o", "x.png")
-    check(done.returncode == 0 and not done.stderr and bool(done.stdout) == prints,
-          f"{name} {files}: {done.returncode} {done.stderr}")
-    if not os.path.exists("x.png"):
-        check(False, f"{name} {files}: no image")
-        return
-    pixels = numpy.round(image.imread("x.png")[:, :, :3] * 255)
-    check(min(pixels.shape[:2]) >= 200, f"{name} {files}: {pixels.shape}")
-    for colour in (*colours, *absent):
-        count = (abs(pixels - colour).max(axis=2) <= 2).sum()
-        check((count > 100) == (colour in colours), f"{name} {files}: {count} pixels of {colour}")
-    os.remove("x.png")
+def make_runs():
+    box = ["mesh.elements=3 3 3", "discretization.order=4", "problem.solution=sin(3*x)*exp(y)+z^3",
+           "output.field="]
+    solve(1, 0, *box, "output.log=a.h5", "--json", "a.json")
+    solve(2, 0, *box, "output.log=b.h5", "--json", "b.json", "solver.preconditioner=jacobi")
+    solve(1, 2, "mesh.elements=2 2 2", "problem.forcing=x", "boundary.default=dirichlet 0", "output.field=",
+          "solver.max_iterations=3", "output.log=c.h5", "--json", "c.json")
+    solve(1, 0, *box, "output.log=all.h5", "output.field=all.hdf")
+    solve(1, 0, *box, "output.log=orders.h5", "--study", "order=1:4")
+    solve(2, 0, *box, "output.log=study.h5", "--study", "order=1:2", "--study", "refine=0:1")
+    solve(1, 0, *box, "output.log=exact.h5", "problem.solution=x", "--study", "order=1:2", "--study", "refine=0:1")
 
 
-def refuse(words, *arguments):
-    done = plot(*arguments)
-    lines = done.stderr.splitlines()
-    check(done.returncode == 1 and len(lines) == 1 and lines[0].startswith("sp_plot: "),
-          f"{arguments}: {done.returncode} {done.stderr!r}")
-    for word in words:
-        check(word in done.stderr, f"{arguments}: no '{word}' in {done.stderr!r}")
-    check(not os.path.exists("x.png"), f"{arguments}: an image in spite of the error")
-
-
-def over_time():
-    """The residual over the seconds of the log, which one of an older program lacks."""
-    sys.path.insert(0, os.path.dirname(PLOT))
-    module = importlib.import_module("run_figures")
-    drawn = []
-    save, module.figures.save = module.figures.save, lambda figure, path: drawn.append(figure)
-    for against in "seconds", "iterations":
-        module.residual(argparse.Namespace(files=["a.h5", "b.h5"], output="x.png", against=against))
-    module.figures.save = save
-    for figure, column in zip(drawn, ("seconds", "iteration")):
-        for path, line in zip(("a.h5", "b.h5"), figure.axes[0].get_lines()):
-            with h5py.File(path) as log:
-                rows = log["residual"][:]
-            check((line.get_xdata() == rows[column]).all() and (line.get_ydata() == rows["relative"]).all(),
-                  f"{path} over {column}: {line.get_xydata()}")
-        module.pyplot.close(figure)
-    draw("residual", ["a.h5", "--against", "seconds"], [BLUE], [ORANGE])
-    with h5py.File("a.h5") as log, h5py.File("older.h5", "w") as older:
-        older.attrs.update(log.attrs)
-        older["residual"] = log["residual"][:][["iteration", "absolute", "relative"]]
-    draw("residual", ["a.h5", "older.h5"], [BLUE, ORANGE])
-    refuse(["older.h5", "no column seconds", "older program"], "residual", "a.h5", "older.h5", "--against",
-           "seconds", "-o", "x.png")
-
-
-def main():
-    box = ["mesh.elements=3 3 3", "discretization.order=4", "output.field=",
-           "problem.solution=sin(3*x)*exp(y)+z^3"]
-    solve(*box, "output.log=a.h5")
-    solve(*box, "output.log=b.h5", "solver.preconditioner=jacobi")
-    solve(*box, "output.log=all.h5", "output.field=all.hdf")
-    solve(*box, "output.log=orders.h5", "--study", "order=1:4")
-    solve(*box, "output.log=refined.h5", "--study", "order=1:3", "--study", "refine=0:1")
-    solve(*box, "output.log=exact.h5", "problem.solution=x", "--study", "order=1:2", "--study",
-          "refine=0:1")
-
-    draw("residual", ["a.h5"], [BLUE], [ORANGE])
-    draw("residual", ["a.h5", "b.h5"], [BLUE, ORANGE])
-    over_time()
-    draw("matvec", ["a.h5"], [BLUE], [ORANGE])
-    draw("matvec", ["a.h5", "b.h5"], [BLUE, ORANGE])
-    draw("phases", ["a.h5"], [BLUE, GREEN])
-    draw("phases", ["a.h5", "b.h5", "orders.h5"], [BLUE, GREEN])
-    draw("phases", ["all.h5"], [BLUE, GREEN, YELLOW, INDIGO, BROWN])
-    sys.path.insert(0, os.path.dirname(PLOT))
+def figures():
+    draw([BLUE], [ORANGE], "residual", "a.h5")
+    draw([BLUE, ORANGE], [], "residual", "a.h5", "b.h5")
+    draw([BLUE], [ORANGE], "residual", "a.h5", "--against", "seconds")
+    draw([BLUE], [ORANGE], "matvec", "a.h5")
+    draw([BLUE, GREEN], [], "phases", "a.h5", "b.h5", "orders.h5")
+    draw([BLUE, GREEN, YELLOW, INDIGO, BROWN], [], "phases", "all.h5")
+    draw([BLUE], [ORANGE], "study", "orders.h5")
+    draw([ORANGE], [], "study", "orders.h5", "orders.h5")
+    draw([BLUE, ORANGE], [], "study", "study.h5")
+    draw([BLUE, ORANGE], [GREEN], "study", "exact.h5")  # no slopes: all errors are at the floor
+    check(plot("study", "study.h5", "-o", "x.pdf").returncode == 0 and os.path.exists("x.pdf"), "a PDF")
     module = importlib.import_module("run_figures")
     check(len(set(module.PHASE_COLOURS.values())) == len(module.PHASE_COLOURS), "equal colours")
-    with h5py.File("all.h5") as log, h5py.File("old.h5", "w") as old:
+    with h5py.File("all.h5") as log:
         rows = log["phases"][:]
-        old.attrs.update(log.attrs)
-        old["phases"] = numpy.array([(row["name"], row["seconds_mean"]) for row in rows],
-                                    [("name", "S16"), ("seconds_mean", float)])
     for whole in b"total", b"solve":  # both bars show all of it, in colours that exist
         parts = module.parts_of(rows, whole.decode())
         seconds = rows["seconds_mean"][list(rows["name"]).index(whole)]
         check(abs(sum(parts.values()) - seconds) < 1e-9 * seconds and
               set(parts) <= set(module.PHASE_COLOURS), f"parts of {whole}, {seconds} s: {parts}")
-    refuse(["part_of", "older program"], "phases", "old.h5", "-o", "x.png")
-    draw("study", ["orders.h5"], [BLUE], [ORANGE])
-    draw("study", ["orders.h5", "orders.h5"], [ORANGE])
-    draw("study", ["refined.h5"], [BLUE, ORANGE, GREEN])
-    draw("study", ["exact.h5"], [BLUE, ORANGE], [GREEN])  # no slopes: all errors are at the floor
-    check(plot("study", "refined.h5", "-o", "x.pdf").returncode == 0 and os.path.exists("x.pdf"),
-          "a PDF")
 
-    for ranks in 2, 4:
-        with h5py.File("a.h5") as log, h5py.File(f"on{ranks}.h5", "w") as more:
-            for name in log:
-                log.copy(name, more)
-            more.attrs.update(log.attrs)
-            more.attrs.update({"ranks_with_elements": ranks, "solve_seconds": 0.8 / ranks})
-    draw("scaling", ["a.h5", "on2.h5", "on4.h5"], [BLUE], [ORANGE], prints=True)
-    refuse(["cannot write"], "scaling", "a.h5", "on2.h5", "-o", "absent/x.png")
 
-    with open("text.h5", "w", encoding="ascii") as file:
-        file.write("no HDF5\n")
-    with h5py.File("other.h5", "w") as file:
-        file["residual"] = numpy.zeros(3)
+# Column of the CSV file: where the JSON document of the run has it.
+SAME = {"order": ("order",), "elements": ("elements",), "dofs": ("dofs",), "ranks": ("ranks",),
+        "ranks_with_elements": ("ranks_with_elements",), "device": ("device",),
+        "preconditioner": ("preconditioner",), "iterations": ("iterations",),
+        "relative_residual": ("relative_residual",), "L2": ("errors", "L2"), "H1": ("errors", "H1"),
+        "max": ("errors", "max"), "solve_seconds": ("solve_seconds",), "total_seconds": ("total_seconds",),
+        "cg_gdofs_per_second": ("cg_gdofs_per_second",), "peak_memory": ("peak_memory",),
+        "status": ("status",), "operator": ("case", "discretization", "operator")}
+
+
+def check_single(name, row, mesh):
+    """A line of the CSV against the JSON document of the run."""
+    with open(f"{name}.json", encoding="utf-8") as file:
+        document = json.load(file)
+    for column, path in SAME.items():
+        value = document
+        for key in path:
+            value = value.get(key) if value else None
+        text = row[column]
+        mine = None if text == "" else text if isinstance(value, str) else type(value)(text)
+        check(mine == value, f"{name}: {column} = {text}, not {value}")
+    check(abs(float(row["matvec_gdofs_per_second"]) / document["matvec"]["gdofs_per_second"] - 1) < 1e-12,
+          f"{name}: matvec {row['matvec_gdofs_per_second']}, not {document['matvec']}")
+    check(row["path"] == f"{name}.h5" and row["mesh"] == mesh, f"{name}: {row}")
+
+
+def check_line(heading, line, row, label):
+    """A line of the table against that of the CSV. Columns end where those of numbers end."""
+    check(line.split()[0] == label and line.endswith(row["status"]), f"{label}: {line}")
+    for name, column in (("N", "order"), ("DOFs", "dofs"), ("elements", "elements"),
+                         ("ranks", "ranks_with_elements"), ("iterations", "iterations")):
+        end = heading.index(name) + len(name)
+        check(line[:end].split()[-1] == row[column], f"{name} of {line}, not {row[column]}")
+    for column, form in (("L2", ".3e"), ("solve_seconds", ".4g"), ("cg_gdofs_per_second", ".4g")):
+        shown = format(float(row[column]), form) if row[column] else "-"
+        check(shown in line.split(), f"{column} = {shown} is not in {line}")
+
+
+def check_study(rows):
+    with h5py.File("study.h5") as log:
+        study = log["study"][:]
+    check(len(rows) == len(study) == 4, f"{len(rows)} rows")
+    for row, logged in zip(rows, study):
+        for column, name in (("order", "order"), ("dofs", "dofs"), ("iterations", "iterations"), ("L2", "L2"),
+                             ("H1", "H1"), ("solve_seconds", "seconds")):
+            check(float(row[column]) == logged[name], f"{column} of {row}, not {logged}")
+        seconds = 1e-9 * logged["dofs"] / float(row["matvec_gdofs_per_second"]) * logged["iterations"]
+        check(abs(seconds / (logged["seconds"] * logged["matvec_share"]) - 1) < 1e-12, f"matvec of {row}")
+
+
+def unfinished():
+    """A log as a run leaves it that was killed."""
+    shutil.copy("a.h5", "killed.h5")
+    with h5py.File("killed.h5", "r+") as log:
+        last = log["residual"][-1]
+        for name in ("iterations", "absolute_residual", "relative_residual", "solve_seconds",
+                     "total_seconds", "cg_gdofs_per_second", "peak_memory"):
+            del log.attrs[name]
+        log.attrs["status"] = "running"
+        rows = log["phases"][:0]
+        del log["phases"], log["errors"]
+        log["phases"] = rows
+    killed, = read_csv(table("runs", "killed.h5", "--csv", "-"))
+    check(killed["iterations"] == str(last["iteration"]) and killed["L2"] == killed["solve_seconds"] == "" and
+          float(killed["relative_residual"]) == last["relative"] and killed["status"] == "running", f"{killed}")
+
+
+def tables():
+    files = ["a.h5", "b.h5", "c.h5", "study.h5"]
+    lines = table("runs", *files, "--csv", "runs.csv").splitlines()
+    with open("runs.csv", encoding="utf-8", newline="") as file:
+        text = file.read()
+    check(table("runs", *files, "--csv", "-") == text, "CSV on standard output differs")
+    rows = read_csv(text)
+    check(len(rows) == 7 and len(lines) == 8, f"{len(rows)} rows, {len(lines)} lines")
+    for name, row, mesh in zip("abc", rows, ("box 3 3 3", "box 3 3 3", "box 2 2 2")):
+        check_single(name, row, mesh)
+    check_study(rows[3:])
+    for line, row, label in zip(lines[1:], rows, ("a", "b", "c", *["study"] * 4)):
+        check_line(lines[0], line, row, label)
+    # Names that are not unique are shown as paths.
+    os.mkdir("more")
+    shutil.copy("a.h5", "more/a.h5")
+    labels = [line.split()[0] for line in table("runs", "a.h5", "more/a.h5").splitlines()[1:]]
+    check(labels == ["a.h5", "more/a.h5"], f"labels {labels}")
+    unfinished()
+
+
+def pretend(name, ranks, seconds, **attributes):
+    """a.h5 as it would be from another run; `attributes` may be replacements in the case, as text."""
+    old, new = attributes.pop("replace", ("", ""))
+    shutil.copy("a.h5", name)
+    with h5py.File(name, "r+") as log:
+        attributes["case"] = log.attrs["case"].replace(old, new)
+        check(not old or attributes["case"] != log.attrs["case"], f"'{old}' is not in the case")
+        log.attrs.update({"ranks_with_elements": ranks, "solve_seconds": seconds, **attributes})
+    return name
+
+
+def check_scaling(files, kind, rows):
+    lines = table("scaling", *files).splitlines()
+    check(lines[0].startswith(f"{kind} scaling of the solve: N = 4, bp3.5, multigrid, CPU"), f"{lines[0]}")
+    found = [line.replace(" %", "").split() for line in lines[3:]]
+    check(found == [row.split() for row in rows], f"{files}: {found}")
+
+
+def scaling():
+    """Efficiency by hand: t_1 p_1 / (t p) for as much work in all, t_1 / t for as much per rank."""
+    with h5py.File("a.h5") as log:
+        dofs, iterations = log.attrs["dofs"], log.attrs["iterations"]
+    strong = [pretend("s2.h5", 2, 8.0), pretend("s4.h5", 4, 5.0), pretend("s4_again.h5", 4, 4.5),
+              pretend("s8.h5", 8, 1.5)]
+    check_scaling([strong[2], strong[3], strong[1], strong[0]], "strong", [
+        f"2 1 {dofs} {dofs / 2:.0f} {iterations} 8 1.00 100.0",
+        f"4 2 {dofs} {dofs / 4:.0f} {iterations} 4.5 1.78 88.9",
+        f"8 1 {dofs} {dofs / 8:.0f} {iterations} 1.5 5.33 133.3"])
+    weak = [pretend("w1.h5", 1, 2.0), pretend("w2.h5", 2, 2.5, dofs=int(1.95 * dofs), iterations=9),
+            pretend("w8.h5", 8, 4.0, dofs=int(7.4 * dofs), replace=("elements = 3 3 3", "elements = 6 6 6"))]
+    check_scaling(weak, "weak", [
+        f"1 1 {dofs} {dofs} {iterations} 2 - 100.0",
+        f"2 1 {int(1.95 * dofs)} {int(1.95 * dofs) / 2:.0f} 9 2.5 - 80.0",
+        f"8 1 {int(7.4 * dofs)} {int(7.4 * dofs) / 8:.0f} {iterations} 4 - 50.0"])
+    draw([BLUE], [ORANGE], "scaling", *strong, prints=True)
+    neither = pretend("n8.h5", 8, 4.0, dofs=4 * int(dofs))
+    refuse(["DOFs on ranks", f"{dofs} on 1, {4 * dofs} on 8"], "scaling", "w1.h5", neither)
+    refuse(["same number of ranks, 4"], "scaling", "s4.h5", "s4_again.h5")
+    refuse(["s2.h5 and x.h5 differ in problem.solution"], "scaling", "s2.h5",
+           pretend("x.h5", 4, 1.0, replace=("sin(3*x)", "sin(4*x)")))
+    refuse(["differ in device: 'CPU", "'a GPU'"], "scaling", "s2.h5", pretend("x.h5", 4, 1.0, device="a GPU"))
+    refuse(["x.h5: its status is 'not converged'"], "scaling", "s2.h5",
+           pretend("x.h5", 4, 1.0, status="not converged"))
+    refuse(["study.h5: this is a study"], "scaling", "s2.h5", "study.h5")
+
+
+def wrong_input():
     to = ["-o", "x.png"]
-    for name in "residual", "matvec", "phases", "study":
-        refuse(["absent.h5", "no such file"], name, "absent.h5", *to)
-        refuse(["text.h5", "not an HDF5 file"], name, "text.h5", *to)
-        refuse(["cannot write"], name, "orders.h5" if name in ("phases", "study") else "a.h5",
-               "-o", "absent/x.png")
-    refuse(["other.h5", "not a run log"], "residual", "other.h5", *to)
+    refuse_unreadable("residual", "not a run log", "h5", *to)
+    refuse_unreadable("runs", "not a run log", "h5")
+    for name in "residual", "phases", "study":
+        refuse(["cannot write"], name, "a.h5" if name == "residual" else "orders.h5", "-o", "absent/x.png")
     refuse(["a.h5", "no study", "--study"], "study", "a.h5", *to)
     refuse(["orders.h5", "no rows", "/study"], "residual", "orders.h5", *to)
-    refuse(["refined.h5", "along refinements"], "study", "orders.h5", "refined.h5", *to)
+    refuse(["study.h5", "along refinements"], "study", "orders.h5", "study.h5", *to)
     refuse(["x.foo", "foo"], "residual", "a.h5", "-o", "x.foo")
-    check(plot().returncode == 2 and plot("nothing").returncode == 2, "usage")
+    refuse(["absent/x.csv", "cannot write", "No such file"], "runs", "a.h5", "--csv", "absent/x.csv")
+    size = os.path.getsize("a.h5")
+    refuse(["a.h5", "would be lost"], "runs", "--csv", "a.h5", "b.h5")
+    check(os.path.getsize("a.h5") == size, "a run log is overwritten")
+    check(plot().returncode == plot("nothing").returncode == plot("runs").returncode == 2, "usage")
 
 
-with tempfile.TemporaryDirectory() as directory:
-    os.chdir(directory)
-    main()
-    os.chdir("/")
+def missing_modules():
+    """Help needs no module, a table needs h5py alone."""
+    both = ("matplotlib", "h5py")
+    names = ("residual", "matvec", "phases", "study", "field", "bench", "paper", "runs", "scaling")
+    shown = table("--help", missing=both)
+    check(all(name in shown for name in names), f"sp_plot --help: {shown}")
+    check("sp_plot runs" in table("runs", "--help", missing=both), "sp_plot runs --help")
+    check("a" in table("runs", "a.h5", missing=("matplotlib",)), "a table without matplotlib")
+    refuse(["No module named 'h5py'", "install python3-h5py,"], "runs", "a.h5", missing=("h5py",))
+    for name, *files in ("residual", "a.h5"), ("scaling", "s2.h5", "s4.h5"):
+        refuse(["No module named 'matplotlib'", "python3-matplotlib"], name, *files, "-o", "x.png",
+               missing=("matplotlib",))
+
+
+def main():
+    for part in make_runs, figures, tables, scaling, wrong_input, missing_modules:
+        part()
+
+
+driver.in_folder(main)
 driver.finish()

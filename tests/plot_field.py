@@ -8,36 +8,26 @@ Exit code 77 (skipped) without matplotlib or h5py."""
 
 import math
 import os
-import subprocess
 import sys
-import tempfile
 
 import driver
 import optional
 from driver import check
+from plotting import BLUE, GREEN, ORANGE, PLOT, draw, plot, refuse_unreadable, refuse
 
-PLOT, SOLVE = (os.path.abspath(path) for path in sys.argv[1:3])
-MPIEXEC = sys.argv[3:]
+SOLVE, MPIEXEC = os.path.abspath(sys.argv[2]), sys.argv[3:]
 INPUTS = os.path.join(os.path.dirname(PLOT), "..", "..", "inputs")
-
-h5py, numpy, image = optional.need("h5py", "numpy", "matplotlib.image")
-
-sys.path.insert(0, os.path.dirname(PLOT))
-import commands
+h5py, numpy, _ = optional.need("h5py", "numpy", "matplotlib.image")
 import field_data
 import field_figures
-from failure import Failure
 
-BLUE, ORANGE, GREEN = (0x00, 0x72, 0xB2), (0xD5, 0x5E, 0x00), (0x00, 0x9E, 0x73)
 BOX = ["mesh.elements=3 4 2", "mesh.upper=1 2 1", "discretization.order=3", "problem.solution=x+2*y-3*z",
        "solver.tolerance=1e-13"]
 driver.start("plot_field", SOLVE, MPIEXEC)
 
 
 def solve(ranks, *arguments):
-    command = MPIEXEC + [str(ranks), SOLVE, "-q", "output.log=", *arguments]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)
-    check(done.returncode == 0, f"{arguments}: {done.returncode}, {done.stderr}")
+    driver.Run(ranks, ["-q", "output.log=", *arguments]).expect(ranks, 0)
 
 
 def area(triangles):
@@ -122,25 +112,6 @@ def check_shell():
     check(off < 5e-3, f"1/r is off by {off:.1e} in the slice")
 
 
-def plot(*arguments):
-    return subprocess.run([sys.executable, PLOT, "field", *arguments], capture_output=True, text=True, timeout=100)
-
-
-def draw(colours, absent, *arguments):
-    """The picture has more than a trace of the colours in the first list, and none of the second."""
-    done = plot(*arguments, "-o", "x.png")
-    check(done.returncode == 0 and not done.stdout + done.stderr, f"{arguments}: {done.returncode} {done.stderr}")
-    if not check(os.path.exists("x.png"), f"{arguments}: no picture"):
-        return numpy.zeros((1, 1, 3))
-    pixels = numpy.round(image.imread("x.png")[:, :, :3] * 255)
-    check(min(pixels.shape[:2]) >= 200, f"{arguments}: {pixels.shape}")
-    for colour in (*colours, *absent):
-        count = (abs(pixels - colour).max(axis=2) <= 2).sum()
-        check((count > 100) == (colour in colours), f"{arguments}: {count} pixels of {colour}")
-    os.remove("x.png")
-    return pixels
-
-
 def redness(pixels):
     """How much red exceeds blue, by column, without white and the scale on the right."""
     part = pixels[:, :int(0.7 * pixels.shape[1])]
@@ -153,69 +124,49 @@ def check_pictures():
     materials = ["mesh.elements=4 2 2", "discretization.order=2", "problem.solution=x", "output.flux=yes",
                  "region.left.upper=0.5 1 1", "region.right part.lower=0.5 0 0", "output.field=two.hdf"]
     solve(2, *materials)
-    draw([BLUE, ORANGE], [GREEN], "two.hdf", "--scalar", "region", "--slice", "z=0.25")
-    draw([BLUE], [ORANGE, GREEN], "two.hdf", "--scalar", "region", "--slice", "x=0.25")
-    draw([BLUE, ORANGE], [GREEN], "two.hdf", "--scalar", "rank")
-    draw([], [GREEN], "two.hdf", "--scalar", "error", "--elements", "--view", "30", "-20")
+    draw([BLUE, ORANGE], [GREEN], "field", "two.hdf", "--scalar", "region", "--slice", "z=0.25")
+    draw([BLUE], [ORANGE, GREEN], "field", "two.hdf", "--scalar", "region", "--slice", "x=0.25")
+    draw([BLUE, ORANGE], [GREEN], "field", "two.hdf", "--scalar", "rank")
+    draw([], [GREEN], "field", "two.hdf", "--scalar", "error", "--elements", "--view", "30", "-20")
     length = field_data.read("two.hdf", "kappa_grad_u")
     check(length.name == "|kappa_grad_u|" and abs(length.values - 1).max() < 1e-6, f"the length of {length.name}")
-    draw([], [GREEN], "two.hdf", "--scalar", "tag", "--slice", " y = 0.3", "--elements")
+    draw([], [GREEN], "field", "two.hdf", "--scalar", "tag", "--slice", " y = 0.3", "--elements")
     for arguments in ["--slice", "z=0.25"], ["--view", "-90", "89"]:  # u = x, from blue to red
-        left, right = redness(draw([], [GREEN], "two.hdf", *arguments))
+        left, right = redness(draw([], [GREEN], "field", "two.hdf", *arguments))
         check(left < -60 and right > 60, f"{arguments}: redness {left} on the left, {right} on the right")
-    done = plot("two.hdf", "-o", "x.pdf", "--slice", "x=0.5")
+    done = plot("field", "two.hdf", "-o", "x.pdf", "--slice", "x=0.5")
     check(done.returncode == 0 and os.path.exists("x.pdf"), f"a PDF: {done.stderr}")
     wide = ["mesh.elements=8 2 1", "mesh.upper=8 2 1", "discretization.order=1", "problem.solution=x"]
     solve(1, *wide, "output.field=wide.hdf")
-    pixels = draw([], [GREEN], "wide.hdf", "--slice", "y=1")
+    pixels = draw([], [GREEN], "field", "wide.hdf", "--slice", "y=1")
     check(pixels.shape[1] > 1.2 * pixels.shape[0], f"a wide picture of {pixels.shape}")
 
 
-def refuse(words, *arguments):
-    """In this process, which has imported matplotlib already."""
-    parsed = commands.parse(["field", *arguments])
-    try:
-        field_figures.draw(parsed)
-        check(False, f"{arguments}: not refused")
-    except Failure as failure:
-        for word in words:
-            check(word in str(failure), f"{arguments}: no '{word}' in {str(failure)!r}")
-    check(not os.path.exists("x.png"), f"{arguments}: a picture in spite of the error")
-
-
 def check_refused():
-    with open("text.hdf", "w", encoding="ascii") as file:
-        file.write("no HDF5\n")
-    with h5py.File("other.hdf", "w") as file:
-        file["residual"] = numpy.zeros(3)
-    with h5py.File("two.hdf") as old, h5py.File("nan.hdf", "w") as new:
-        old.copy("VTKHDF", new)
-        new["VTKHDF/PointData/u"][:] = math.nan
-    with h5py.File("two.hdf") as old, h5py.File("tets.hdf", "w") as new:
-        old.copy("VTKHDF", new)
-        new["VTKHDF/Types"][0] = 71
-    to = ["-o", "x.png"]
-    refuse(["absent.hdf", "no such file"], "absent.hdf", *to)
-    refuse(["text.hdf", "not an HDF5 file"], "text.hdf", *to)
-    refuse(["other.hdf", "not a field"], "other.hdf", *to)
-    refuse(["tets.hdf", "Lagrange hexahedra"], "tets.hdf", *to)
-    refuse(["u has values that are not finite"], "nan.hdf", *to)
-    refuse(["two.hdf", "no 'v'", "error, kappa_grad_u, u, octants, rank, region, tag"], "two.hdf", "--scalar", "v", *to)
-    for text in "w=1", "x", "x=", "x=a", "=1", "":
-        refuse(["--slice", "as in x=0.5"], "two.hdf", "--slice", text, *to)
-    refuse(["x = 2 misses the mesh", "from 0 to 1"], "two.hdf", "--slice", "x=2", *to)
-    refuse(["x = nan misses"], "two.hdf", "--slice", "x=nan", *to)
-    refuse(["--view", "--slice"], "two.hdf", "--slice", "x=0.5", "--view", "0", "0", *to)
-    refuse(["cannot write"], "two.hdf", "-o", "absent/x.png")
-    refuse(["x.foo", "foo"], "two.hdf", "-o", "x.foo")
-    check(plot().returncode == 2, "usage")
-    done = plot("two.hdf", "--slice", "x=2", *to)
-    check(done.returncode == 1 and done.stderr.startswith("sp_plot: the plane x = 2") and
-          len(done.stderr.splitlines()) == 1, f"one line and exit code 1: {done.returncode} {done.stderr!r}")
+    def changed(path, change):
+        with h5py.File("two.hdf") as old, h5py.File(path, "w") as new:
+            old.copy("VTKHDF", new)
+            change(new["VTKHDF"])
+
+    def refused(words, *arguments):
+        refuse(words, "field", *arguments, *(() if "-o" in arguments else ("-o", "x.png")))
+
+    changed("nan.hdf", lambda root: root["PointData/u"].write_direct(numpy.full(root["PointData/u"].shape, math.nan)))
+    changed("tets.hdf", lambda root: root["Types"].write_direct(numpy.full(root["Types"].shape, 71, numpy.uint8)))
+    refuse_unreadable("field", "not a field", "hdf", "-o", "x.png")
+    refused(["tets.hdf", "Lagrange hexahedra"], "tets.hdf")
+    refused(["u has values that are not finite"], "nan.hdf")
+    refused(["two.hdf", "no 'v'", "error, kappa_grad_u, u, octants, rank, region, tag"], "two.hdf", "--scalar", "v")
+    for text in "w=1", "x=a":
+        refused(["--slice", "as in x=0.5"], "two.hdf", "--slice", text)
+    refused(["x = 2 misses the mesh", "from 0 to 1"], "two.hdf", "--slice", "x=2")
+    refused(["x = nan misses"], "two.hdf", "--slice", "x=nan")
+    refused(["--view", "--slice"], "two.hdf", "--slice", "x=0.5", "--view", "0", "0")
+    refused(["cannot write"], "two.hdf", "-o", "absent/x.png")
+    check(plot("field").returncode == 2, "usage")
 
 
-with tempfile.TemporaryDirectory() as directory:
-    os.chdir(directory)
+def main():
     check_basis()
     for count in 1, 3:
         solve(count, *BOX, "output.field=box.hdf")
@@ -224,5 +175,7 @@ with tempfile.TemporaryDirectory() as directory:
     check_shell()
     check_pictures()
     check_refused()
-    os.chdir("/")
+
+
+driver.in_folder(main)
 driver.finish()

@@ -6,18 +6,15 @@ like a GPU's were added. What is plotted against the rows, and answers to wrong 
                                                FOLDER: keep the figures there, to look at"""
 
 import os
-import subprocess
 import sys
-import tempfile
 
 import driver
 import optional
 from driver import check
+from plotting import plot, refuse, refuse_unreadable
 
-PLOT, BENCH = (os.path.abspath(path) for path in sys.argv[1:3])
+BENCH = os.path.abspath(sys.argv[2])
 KEEP = os.path.abspath(sys.argv[3]) if len(sys.argv) > 3 else None
-sys.path.insert(0, os.path.dirname(PLOT))
-
 h5py, numpy = optional.need("h5py", "numpy")
 paper_figures, bench_figures = optional.need("paper_figures", "bench_figures")
 Study = optional.need("paper_data").Study
@@ -197,13 +194,8 @@ def check_unrolling(study, rows, draw):
 # ---- The program --------------------------------------------------------------------------------
 
 
-def plot(*arguments, command="paper"):
-    return subprocess.run([sys.executable, PLOT, command, *arguments], capture_output=True,
-                          text=True, timeout=200)
-
-
 def draw_all(path, folder, names, left_out=(), form="png", extra=()):
-    done = plot(path, "-o", folder, "--format", form, *extra)
+    done = plot("paper", path, "-o", folder, "--format", form, *extra, timeout=200)
     files = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     check(done.returncode == 0 and not done.stdout, f"{path}: {done.returncode} {done.stderr}")
     check(files == sorted(f"{name}.{form}" for name in names), f"{path}: {files}")
@@ -211,15 +203,6 @@ def draw_all(path, folder, names, left_out=(), form="png", extra=()):
     lines = done.stderr.splitlines()
     check([line.split()[:4] for line in lines] == [["sp_plot:", name, "left", "out:"]
                                                    for name in left_out], f"{path}: {lines}")
-
-
-def refuse(words, *arguments, command="paper"):
-    done = plot(*arguments, command=command)
-    lines = done.stderr.splitlines()
-    check(done.returncode == 1 and len(lines) == 1 and lines[0].startswith("sp_plot: "),
-          f"{arguments}: {done.returncode} {done.stderr!r}")
-    for word in words:
-        check(word in done.stderr, f"{arguments}: no '{word}' in {done.stderr!r}")
 
 
 # ---- sp_plot bench ------------------------------------------------------------------------------
@@ -250,9 +233,7 @@ def drawn_rates(axes):
 
 
 def run_bench(path, *arguments):
-    done = subprocess.run([BENCH, "-q", "--device", "host", "--order", "1,2", "--repeats", "3", "-o", path,
-                           *arguments], capture_output=True, text=True, timeout=100)
-    check(done.returncode == 0, f"sp_bench: {done.returncode} {done.stderr}")
+    driver.good(BENCH, "-q", "--device", "host", "--order", "1,2", "--repeats", "3", "-o", path, *arguments)
     with h5py.File(path) as file:
         return file["bench"][:], dict(file.attrs)
 
@@ -274,29 +255,8 @@ def rates():
         check("N = 2" in below.get_xlabel(), below.get_xlabel())
         styles = {(line.get_color(), line.get_marker(), line.get_linestyle()) for line in above.get_lines()}
         check(len(styles) == 12, f"curves of the same style: {styles}")
-    run_bench("orders.h5", "--elements", "27")
-    figure = bench_figures.draw(*bench_figures.read("orders.h5"))
-    check(len(figure.axes) == 1 and len(figure.axes[0].get_lines()) == 7, "one mesh, one panel")
-    for path in "rates.h5", "orders.h5":
-        done = plot(path, "-o", "rates.png", command="bench")
-        check(done.returncode == 0 and not done.stdout + done.stderr and os.path.getsize("rates.png") > 5000,
-              f"{path}: {done.returncode} {done.stderr}")
-        os.remove("rates.png")
-
-
-def refuse_rates(cold):
-    """`cold`: rows of the paper's kernels, and of production."""
-    to = ["-o", "refused.png"]
-    for path, words in (("absent.h5", "no such file"), ("text.h5", "not an HDF5 file"),
-                        ("other.h5", "not a file of sp_bench"), ("group.h5", "no column 'what'"),
-                        ("empty.h5", "no rates to draw")):
-        refuse([path, words], path, *to, command="bench")
-    with h5py.File("kernels.h5", "w") as file:
-        file.attrs["program"] = "sp_bench"
-        file["bench"] = cold[(cold["kernel"] > 0) | (cold["what"] == b"copy")]
-    refuse(["no rates to draw", "--measure"], "kernels.h5", *to, command="bench")
-    refuse(["cannot write"], "orders.h5", "-o", "absent/x.png", command="bench")
-    check(not os.path.exists("refused.png"), "an image in spite of errors")
+    check(plot("bench", "rates.h5", "-o", "rates.png").returncode == 0 and os.path.getsize("rates.png") > 5000,
+          "a picture of rates")
     # Of a GPU's file only production and copies are drawn; inputs in cache and not in cache apart.
     figure = bench_figures.draw(*bench_figures.read("bench.h5"))
     names = {line.get_label() for axes in figure.axes for line in axes.get_lines()}
@@ -306,14 +266,28 @@ def refuse_rates(cold):
     check(not any("kernel" in name for name in names), f"curves {names}")
 
 
+def refused(cold, attributes):
+    with h5py.File("group.h5", "w") as file:
+        file.attrs["program"] = "sp_bench"
+        file.create_group("bench")
+    write("old.h5", cold[["what", "problem", "tflops"]], attributes, RATES)
+    write("empty.h5", cold[:0], attributes, RATES)
+    for name, to in ("paper", ("-o", "refused")), ("bench", ("-o", "x.png")):
+        refuse_unreadable(name, "not a file of sp_bench", "h5", *to)
+        refuse(["group.h5", "no column 'what'"], name, "group.h5", *to)
+    refuse(["empty.h5", "no rates to draw"], "bench", "empty.h5", *to)
+    to = ["-o", "refused"]
+    refuse(["old.h5", "no column 'geometry'"], "paper", "old.h5", *to)
+    refuse(["empty.h5", "nothing to draw", "--kernel all"], "paper", "empty.h5", *to)
+    refuse(["nothing to draw"], "paper", "bench.h5", *to, "--elements", "9")
+    refuse(["--format", "found 'bmp'"], "paper", "bench.h5", *to, "--format", "bmp")
+    refuse(["--elements", "found '512,x'"], "paper", "bench.h5", *to, "--elements", "512,x")
+    refuse(["text.h5", "cannot make"], "paper", "bench.h5", "-o", "text.h5")
+    check(not os.path.exists("refused"), "a folder in spite of errors")
+
+
 def main():
-    rates()
-    done = subprocess.run([BENCH, "-q", "--device", "host", "--problem", "all", "--order", "1,2",
-                           "--elements", "27", "--repeats", "3", "-o", "host.h5"],
-                          capture_output=True, text=True, timeout=100)
-    check(done.returncode == 0, f"sp_bench: {done.returncode} {done.stderr}")
-    with h5py.File("host.h5") as file:
-        host, attributes = file["bench"][:], dict(file.attrs)
+    host, attributes = run_bench("host.h5", "--problem", "all", "--elements", "27")
     cold, warm = gpu_rows(host.dtype, 0), gpu_rows(host.dtype, 1)
     single = cold.copy()  # is not plotted
     single["precision"] = "single"
@@ -329,60 +303,23 @@ def main():
     check_shared(study, rows, draw, "bp10_shared", "mass", (6, 7, 8))
     check_shared(study, rows, draw, "bp30_shared", "bp3.0", (8, 9))
     check_unrolling(study, rows, draw)
+    figure = draw["bp10_2d"](study, [512])
+    check([axes.get_title() for axes in figure.axes] == ["512 elements"], "--elements")
 
     ladders = list(NAMES.values())
     draw_all("bench.h5", KEEP or "all/figures", ladders + OTHERS + [f"{n}_warm" for n in ladders])
-    write("cold.h5", cold, attributes, RATES)
-    before = [name for name in cold.dtype.names if name != "precision"]
-    write("older.h5", cold[before], attributes, RATES)
-    check(len(Study("older.h5").rows["what"]) == len(cold), "a file without precisions")
-    draw_all("cold.h5", "cold", ladders + OTHERS, form="pdf")
     only = cold[(cold["elements"] == 512) & (cold["problem"] == b"mass")
                 & numpy.isin(cold["order"], (1, 3))]
     write("mass.h5", only, attributes, {})
     draw_all("mass.h5", "mass", ["rooflines", "bp10_2d"],
              ["bp10_shared", "bp35_unrolling", "bp30_shared", "bp35_2d", "bp35_3d", "bp30_2d",
               "bp30_3d"], "svg")
-    figure = draw["rooflines"](Study("mass.h5"), [])
-    check(len(figure.axes) == 1 and figure.axes[0].get_xlim()[1] == 3.5, "one problem, one panel")
     lines = drawn_lines(draw["bp10_2d"](Study("mass.h5"), []).axes[0])
     check(len(lines) == 10 and all(set(line) == {1, 3} for line in lines.values()),
           f"what is missing is not drawn: {lines}")
-    figure = draw["bp10_2d"](study, [512])
-    check([axes.get_title() for axes in figure.axes] == ["512 elements"], "--elements")
-    many = numpy.concatenate([cold] * 3)
-    many["elements"] += numpy.repeat([0, 1, 2], len(cold))
-    write("many.h5", many, attributes, RATES)
-    draw_all("many.h5", "many", ladders + OTHERS, extra=["--elements", "512,4098"])
-
-    with open("text.h5", "w", encoding="ascii") as file:
-        file.write("no HDF5\n")
-    with h5py.File("other.h5", "w") as file:
-        file.attrs["program"] = "sp_solve"
-    with h5py.File("group.h5", "w") as file:
-        file.attrs["program"] = "sp_bench"
-        file.create_group("bench")
-    write("old.h5", cold[["what", "problem", "tflops"]], attributes, RATES)
-    write("empty.h5", cold[:0], attributes, RATES)
-    to = ["-o", "refused"]
-    refuse(["absent.h5", "no such file"], "absent.h5", *to)
-    refuse(["text.h5", "not an HDF5 file"], "text.h5", *to)
-    refuse(["other.h5", "not a file of sp_bench"], "other.h5", *to)
-    refuse(["group.h5", "no column 'what'"], "group.h5", *to)
-    refuse(["old.h5", "no column 'geometry'"], "old.h5", *to)
-    refuse(["empty.h5", "nothing to draw", "--kernel all"], "empty.h5", *to)
-    refuse(["host.h5", "nothing to draw"], "host.h5", *to)
-    refuse(["nothing to draw"], "bench.h5", *to, "--elements", "9")
-    refuse(["6 meshes", "--elements 4097,4098"], "many.h5", *to)
-    refuse(["--format", "found 'bmp'"], "bench.h5", *to, "--format", "bmp")
-    refuse(["--elements", "found '512,x'"], "bench.h5", *to, "--elements", "512,x")
-    refuse(["text.h5", "cannot make"], "bench.h5", "-o", "text.h5")
-    check(not os.path.exists("refused"), "a folder in spite of errors")
-    refuse_rates(cold)
+    rates()
+    refused(cold, attributes)
 
 
-with tempfile.TemporaryDirectory() as directory:
-    os.chdir(directory)
-    main()
-    os.chdir("/")
+driver.in_folder(main)
 driver.finish()

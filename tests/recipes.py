@@ -3,12 +3,11 @@
 stand-ins for Spack's modules, and what it passes to CMake exists there; the container copies what the build needs,
 installs what quickstart installs, and its scripts pass shellcheck. And the help of quickstart.
 
-    packaging.py SOURCE VERSION"""
+    recipes.py SOURCE VERSION"""
 
 import os
 import re
 import shutil
-import subprocess
 import sys
 import types
 
@@ -123,8 +122,8 @@ def apptainer():
         check(name in known, f"%post sets {name}, which CMake does not know")
     for (stage, head), text in found.items():
         if head in ("%post", "%runscript", "%test", "%environment") and shutil.which("shellcheck"):
-            done = subprocess.run(["shellcheck", "-s", "sh", "-"], text=True, capture_output=True, check=False,
-                                  input="set -e\n" * (head == "%post") + re.sub(r"\{\{ \w+ \}\}", "OFF", text))
+            driver.write("part", "set -e\n" * (head == "%post") + re.sub(r"\{\{ \w+ \}\}", "OFF", text))
+            done = driver.command("shellcheck", "-s", "sh", "part")
             check(done.returncode == 0, f"{stage} {head}: {done.stdout}")
     whole = read(FOLDER, "sp_solve.def")
     for name in re.findall(r"\{\{ (\w+) \}\}", whole):
@@ -136,7 +135,7 @@ def quickstart():
     script = os.path.join(SOURCE, "quickstart")
     for arguments, code, words in ((["--help"], 0, ("./quickstart test", "--cuda")), (["-h"], 0, ("usage:",)),
                                    (["tests"], 1, ("unknown argument 'tests'", "usage: ./quickstart [test] [--cuda]"))):
-        done = subprocess.run(["bash", script, *arguments], text=True, capture_output=True, check=False)
+        done = driver.command("bash", script, *arguments)
         said = done.stderr if code else done.stdout
         check(done.returncode == code and all(word in said for word in words), f"quickstart {arguments}: {done}")
 
@@ -145,8 +144,8 @@ def main():
     spack()
     apptainer()
     quickstart()
-    driver.finish()
 
 
 driver.start("packaging", "", [])
-main()
+driver.in_folder(main)
+driver.finish()

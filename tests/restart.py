@@ -185,25 +185,11 @@ class Live:
                     values.append(int(text))
         return sorted(values)
 
-    def wait_for(self, condition, what):
-        end = time.monotonic() + SECONDS
-        while not condition():
-            if not check(time.monotonic() < end and self.process.poll() is None, f"no {what}"):
-                return
-            time.sleep(0.01)
-
     def wait_for_handlers(self):
-        """Wait until all ranks iterate: they then catch SIGTERM (bit 14, counted from 0)."""
-        def caught():
+        def iterates():
             self.pids = self.read("pid")
-            if len(self.pids) != self.ranks:
-                return False
-            masks = []
-            for pid in self.pids:
-                with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
-                    masks += [line.split()[1] for line in file if line.startswith("SigCgt:")]
-            return all(int(mask, 16) >> (signal.SIGTERM - 1) & 1 for mask in masks)
-        self.wait_for(caught, "iteration")
+            return len(self.pids) == self.ranks and driver.iterate(self.pids)
+        driver.wait_for("iteration", iterates)
 
     def end(self):
         try:
@@ -215,12 +201,6 @@ class Live:
         return self.read("code")
 
 
-# A short set-up, then more than ten thousand iterations: several times what a test waits for on a fast machine.
-LONG = ["mesh.elements=6 6 6", "mesh.map=kershaw", "mesh.epsilon=0.001", "discretization.order=7",
-        "problem.solution=sin(3*x)*exp(y)+z^3", "solver.tolerance=1e-15", "solver.preconditioner=none",
-        "solver.max_iterations=1000000"]
-
-
 def check_interrupted(name):
     """All files are written, for the same iteration."""
     with h5py.File(f"{name}.h5", "r") as log:
@@ -229,7 +209,7 @@ def check_interrupted(name):
         check(last == log.attrs["iterations"] and last > 0, f"{name}: {last} iterations logged")
         check("errors" in log and log["phases"].shape[0] > 0, f"{name}: the log has no results")
         residual = float(log["residual"]["absolute"][-1])
-    solve(1, LONG, "again", f"problem.initial={name}.unconverged.hdf", "solver.max_iterations=1", code=2)
+    solve(1, driver.ENDLESS, "again", f"problem.initial={name}.unconverged.hdf", "solver.max_iterations=1", code=2)
     again = residuals("again.h5")[0]
     # Interpolation to the equispaced points of the field and back rounds.
     check(abs(again / residual - 1) < 1e-2, f"{name}: residual {residual}, of the field {again}")
@@ -239,7 +219,7 @@ def check_interrupted(name):
 
 def signalled(number, who, ranks):
     name = f"{who}{ranks}"
-    live = Live(ranks, [*LONG, *outputs(name)])
+    live = Live(ranks, [*driver.ENDLESS, *outputs(name)])
     live.wait_for_handlers()
     time.sleep(0.2)
     for pid in {"last": live.pids[-1:], "first": live.pids[:1], "all": live.pids}[who]:
@@ -264,7 +244,7 @@ def launcher_signalled():
     else:
         print("restart: what this launcher does with a signal is not known, so none is sent to it")
         return
-    live = Live(2, [*LONG, *outputs("launcher")], Live.DIRECT, patient)
+    live = Live(2, [*driver.ENDLESS, *outputs("launcher")], Live.DIRECT, patient)
     live.wait_for_handlers()
     live.process.terminate()
     live.end()
@@ -273,7 +253,7 @@ def launcher_signalled():
 
 def signalled_twice():
     """One rank is stopped, so the other cannot end its iteration: a second signal ends it."""
-    live = Live(2, [*LONG, *outputs("twice")])
+    live = Live(2, [*driver.ENDLESS, *outputs("twice")])
     live.wait_for_handlers()
     still, other = live.pids
     os.kill(still, signal.SIGSTOP)
@@ -282,9 +262,7 @@ def signalled_twice():
         time.sleep(0.5)
         os.kill(other, 0)  # fails if the process is gone
         os.kill(other, signal.SIGTERM)
-        end = time.monotonic() + SECONDS
-        while not live.read("code") and time.monotonic() < end:
-            time.sleep(0.01)
+        driver.wait_for("the end of one rank", lambda: live.read("code"))
         check(live.read("code") == [128 + signal.SIGTERM], f"second signal: {live.read('code')}")
     finally:
         os.kill(still, signal.SIGKILL)
@@ -292,7 +270,7 @@ def signalled_twice():
 
 
 def study_signalled():
-    live = Live(2, [*LONG, *outputs("study"), "--study", "refine=0:1"])
+    live = Live(2, [*driver.ENDLESS, *outputs("study"), "--study", "refine=0:1"])
     live.wait_for_handlers()
     os.kill(live.pids[0], signal.SIGTERM)
     codes = live.end()

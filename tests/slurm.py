@@ -10,7 +10,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 
 import h5py
 
@@ -70,27 +69,12 @@ class Job:
         self.process = subprocess.Popen(["bash", SCRIPT, "case.ini", *arguments], env=variables, text=True,
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
-    def wait_for(self, condition, what):
-        end = time.monotonic() + SECONDS
-        while not condition():
-            if not check(time.monotonic() < end and self.process.poll() is None, f"no {what}"):
-                return
-            time.sleep(0.01)
-
     def ranks(self):
         names = os.listdir("pids") if os.path.isdir("pids") else []
         return [int(name) for name in names]
 
-    def iterate(self):
-        """Whether all ranks iterate: they then catch SIGTERM."""
-        masks = []
-        for rank in self.ranks():
-            try:
-                with open(f"/proc/{rank}/status", encoding="ascii", errors="replace") as file:
-                    masks += re.findall(r"SigCgt:\s*(\w+)", file.read())
-            except FileNotFoundError:
-                pass
-        return len(masks) == RANKS and all(int(mask, 16) >> (signal.SIGTERM - 1) & 1 for mask in masks)
+    def wait_for_iteration(self):
+        driver.wait_for("iteration", lambda: len(self.ranks()) == RANKS and driver.iterate(self.ranks()))
 
     def signal(self, number):
         for rank in self.ranks():
@@ -125,7 +109,7 @@ def interrupted(requeue):
     count, left = whole(), ["case.unconverged.hdf"]
     for part, number in enumerate((2, 3 if requeue else 2)):
         job = Job(number, requeue=requeue)
-        job.wait_for(job.iterate, "iteration")
+        job.wait_for_iteration()
         job.signal(signal.SIGTERM)
         calls = job.end(5)
         check(calls == ["srun", f"scontrol requeue {number}"] and all(map(os.path.exists, left)),
@@ -144,7 +128,7 @@ def interrupted(requeue):
 def crashed():
     """All ranks are killed: the script starts them again in the same job."""
     job = Job(2)
-    job.wait_for(job.iterate, "iteration")
+    job.wait_for_iteration()
     job.signal(signal.SIGKILL)
     calls = job.end(0)
     check(calls == ["srun", "srun"] and "exit code 137" in job.out, f"crashed: {calls}, {job.out}")
