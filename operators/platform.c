@@ -10,25 +10,26 @@ const char *const sp_device_names[] = {
 const char *const sp_share_names[] = {[SP_SHARE_NO] = "no", [SP_SHARE_YES] = "yes", NULL};
 
 /* `view` is the same on all ranks, and so is the choice. */
-static sp_status choose_rank(const sp_gpu_view *view, int rank, sp_device_kind kind, bool *works) {
+static sp_status choose_rank(const sp_gpu_view *view, int rank, sp_device_kind kind,
+                             bool *has_elements) {
   int *choice;
   if (view->first[view->ranks] == 0) return SP_OK; /* sp_platform_open knows why */
   SP_TRY(sp_allocate((size_t)view->ranks, sizeof *choice, "GPUs", &choice));
   const sp_status status = sp_gpus_choose(view, choice);
-  if (!status) *works = choice[rank] >= 0;
+  if (!status) *has_elements = choice[rank] >= 0;
   free(choice);
   return status == SP_ERR_INPUT && kind == SP_DEVICE_AUTO ? SP_OK : status;
 }
 
-sp_status sp_platform_choose_ranks(MPI_Comm comm, sp_device_kind kind, bool *works) {
+sp_status sp_platform_choose_ranks(MPI_Comm comm, sp_device_kind kind, bool *has_elements) {
   int rank, size;
   sp_gpu_view view;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
-  *works = true;
+  *has_elements = true;
   if (size == 1 || kind == SP_DEVICE_HOST || !sp_backend_cuda) return SP_OK;
   sp_status status = sp_gpus_look(comm, sp_gpus_visible, &view);
-  if (!status) status = sp_agree(comm, choose_rank(&view, rank, kind, works));
+  if (!status) status = sp_agree(comm, choose_rank(&view, rank, kind, has_elements));
   sp_gpu_view_free(&view);
   return status;
 }

@@ -23,15 +23,15 @@ typedef struct sp_platform {
   const sp_backend *backend;
   sp_device *device;
   sp_reduction *reduction;
-  sp_transport transport; /* how values are to travel between devices */
+  sp_transport transport; /* how values travel between devices */
 } sp_platform;
 
-/* Whether this rank should have elements if no two ranks are to share a GPU: *works is true on one
+/* Choose which ranks have elements if no two ranks may share a GPU. *has_elements is true on one
  * rank for each GPU that a rank can see (operators/gpus.h), and on all ranks if they work on CPUs,
  * or if no rank sees a GPU. SP_DEVICE_AUTO takes GPUs if rank 0 and a rank of each machine see one.
  * No CUDA context is created. Errors: SP_ERR_INPUT for SP_DEVICE_CUDA if only some machines have
  * GPUs, or if rank 0 sees none; SP_ERR_SYSTEM. Collective. */
-sp_status sp_platform_choose_ranks(MPI_Comm comm, sp_device_kind kind, bool *works);
+sp_status sp_platform_choose_ranks(MPI_Comm comm, sp_device_kind kind, bool *has_elements);
 
 /* Open the backend that `kind` asks for. SP_DEVICE_AUTO takes a GPU if there is one; a device that
  * is asked for and missing is an error. `comm` must outlive *platform. Close it with the function

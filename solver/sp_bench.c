@@ -1,5 +1,5 @@
-/* Measures the operators, the paper's kernels and the program's own, by order and mesh, with the
- * rates for their rooflines, in one file; and whole solves. */
+/* The benchmark program: measures the paper's kernels and the program's own operators by order and
+ * mesh, the machine's rates for their rooflines, and whole solves; writes one file. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +57,8 @@ static sp_status measure(study *s, const sp_bench_step *step, sp_bench_row *row)
   return sp_bench_production_time(&s->production, step->what, row);
 }
 
-/* SP_ERR_INTERRUPTED if any rank got a signal; called between measurements. Collective. */
+/* Fail with SP_ERR_INTERRUPTED if any rank got a signal. Called between measurements.
+ * Collective. */
 static sp_status check_signals(MPI_Comm comm, int done, int planned) {
   int noted = sp_interrupt_noted();
   MPI_Allreduce(MPI_IN_PLACE, &noted, 1, MPI_INT, MPI_MAX, comm);
@@ -114,7 +115,7 @@ static void print_head(const sp_bench_provenance *p, sp_terminal *terminal) {
                     p->fp64_rate * 1e-12);
 }
 
-/* The whole study, on an open device. Collective. */
+/* Run the whole study on an open device. Collective. */
 static sp_status run_study(study *s, const sp_bench_options *o, sp_bench_provenance *provenance,
                            sp_terminal *terminal) {
   const sp_bench_clock *clock = &s->clock;
@@ -167,7 +168,7 @@ static sp_status run(const sp_bench_options *o, const char *command_line) {
   return status;
 }
 
-/* The arguments in one line, for the file; the caller frees it. */
+/* Join the arguments to one line, for the file; the caller frees it. */
 static sp_status join(int argc, char **argv, char **line) {
   size_t size = 1;
   for (int a = 1; a < argc; a++) size += strlen(argv[a]) + 1;
@@ -183,13 +184,14 @@ int main(int argc, char **argv) {
   int rank, level;
   sp_bench_options o;
   char *command_line = NULL;
-  /* A file that exceeds the size limit must be an error of the write, with a message. */
+  /* Ignore SIGXFSZ so that write() fails and can be reported. */
   signal(SIGXFSZ, SIG_IGN);
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level); /* for tasks (io/threads.h) */
   sp_terminal_start();
   sp_allocate_start();
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  sp_status status = join(argc, argv, &command_line); /* before parsing, which modifies the lists */
+  sp_status status =
+      join(argc, argv, &command_line); /* before parsing, which modifies lists in argv */
   if (!status) status = sp_bench_options_parse(argc, argv, &o);
   status = sp_agree(MPI_COMM_WORLD, status);
   if (!status && o.help && rank == 0) fputs(sp_bench_usage, stdout);

@@ -1,5 +1,4 @@
-/* The program: read the command line, run the case, and print an error in the one place that does.
- */
+/* The program: read the command line and run the case. Errors are printed only here. */
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -54,23 +53,23 @@ static sp_status parse_json(const char *file, const char **out) {
   return SP_OK;
 }
 
-/* Every rank sees the same arguments; `talks` marks the one that prints. */
-static sp_status parse_arguments(int argc, char **argv, bool talks, command *out) {
+/* Parse the arguments, which are the same on all ranks; only the root prints. */
+static sp_status parse_arguments(int argc, char **argv, bool is_root, command *out) {
   SP_TRY(sp_allocate((size_t)argc, sizeof *out->overrides, "arguments", &out->overrides));
   for (int a = 1; a < argc; a++) {
     const char *argument = argv[a];
     if (!strcmp(argument, "-q") || !strcmp(argument, "--quiet")) {
       out->quiet = true;
     } else if (!strcmp(argument, "--help") || !strcmp(argument, "-h")) {
-      if (talks) fputs(usage, stdout);
+      if (is_root) fputs(usage, stdout);
       out->done = true;
       return SP_OK;
     } else if (!strcmp(argument, "--version")) {
-      if (talks) sp_version_print();
+      if (is_root) sp_version_print();
       out->done = true;
       return SP_OK;
     } else if (!strcmp(argument, "--defaults")) {
-      if (talks) SP_TRY(sp_config_print_defaults(stdout));
+      if (is_root) SP_TRY(sp_config_print_defaults(stdout));
       out->done = true;
       return SP_OK;
     } else if (!strcmp(argument, "--dry-run")) {
@@ -104,7 +103,7 @@ static sp_status parse_arguments(int argc, char **argv, bool talks, command *out
   return SP_OK;
 }
 
-/* What the command line asks for, with the case read. */
+/* Run what the command line asks for, after the case has been read. */
 static sp_status run_config(const command *line, const sp_config *config, double at_start,
                             sp_summary *summary, sp_profile *profile) {
   sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, line->quiet);
@@ -122,7 +121,7 @@ static sp_status run_config(const command *line, const sp_config *config, double
   return status;
 }
 
-/* A case that cannot be read has a document, too. */
+/* Read and run the case. The JSON document is written also if the case cannot be read. */
 static sp_status run_line(const command *line, double at_start, double start, sp_profile *profile) {
   sp_summary *summary;
   sp_config *config = NULL;
@@ -152,7 +151,7 @@ static sp_status run(int argc, char **argv, int rank, sp_profile *profile) {
 
 int main(int argc, char **argv) {
   int rank, level;
-  /* A file beyond the limit on its size shall be an error of the write, with a message. */
+  /* Ignore SIGXFSZ so that write() fails and can be reported. */
   signal(SIGXFSZ, SIG_IGN);
   sp_terminal_reserve();
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level); /* for tasks (io/threads.h) */

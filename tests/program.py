@@ -261,7 +261,7 @@ DRY_RUNS = (
 def check_room(dry, least=0):
     """Check the line on memory: MB that the ranks still need (at least `least`), and MB available."""
     total = 1e-6 * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE")
-    room = re.search(r"^ *host +(\S+) MB more .* (\S+) MB are available(: too little)?$", dry.out,
+    room = re.search(r"^ *host +(\S+) MB more .* (\S+) MB available(: too little)?$", dry.out,
                      re.MULTILINE)
     check(room, f"{dry.name}: {dry.out!r}")
     if room:
@@ -278,9 +278,9 @@ def dry_run_of_too_much(ranks):
     if "too little" not in dry.out:
         dry.expect(ranks, 0)
         return
-    dry.expect_error(ranks, 1, "MB are available", "more machines")
+    dry.expect_error(ranks, 1, "MB available", "more machines")
     quiet = Run(ranks, ["-q", *arguments])
-    quiet.expect_error(ranks, 1, "MB are available", "more machines")
+    quiet.expect_error(ranks, 1, "MB available", "more machines")
     check(quiet.out == "", f"{quiet.name}: {quiet.out!r}")
 
 

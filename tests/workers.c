@@ -36,18 +36,19 @@ static sp_config *read_settings(const char *const *settings) {
   return config;
 }
 
-/* Run the case on the host on the ranks r with works[r] = '1'. */
-static sp_status run_on(const char *works, const char *const *settings, sp_results *results) {
+/* Run the case on the host on the ranks r with has_elements[r] = '1'. */
+static sp_status run_on(const char *has_elements, const char *const *settings,
+                        sp_results *results) {
   sp_config *config = read_settings(settings);
   sp_workers workers;
   sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, true);
   const sp_profile profile = sp_profile_from_now();
-  sp_status status = sp_workers_open_on(MPI_COMM_WORLD, works[rank] == '1', SP_DEVICE_HOST,
+  sp_status status = sp_workers_open_on(MPI_COMM_WORLD, has_elements[rank] == '1', SP_DEVICE_HOST,
                                         SP_TRANSPORT_AUTO, &workers);
   CHECK(status == SP_OK, "%s", sp_error_message());
-  CHECK((workers.comm != MPI_COMM_NULL) == (works[rank] == '1') &&
-            !workers.platform.device == (works[rank] != '1'),
-        "ranks %s", works);
+  CHECK((workers.comm != MPI_COMM_NULL) == (has_elements[rank] == '1') &&
+            !workers.platform.device == (has_elements[rank] != '1'),
+        "ranks %s", has_elements);
   status = sp_case_run_on(&workers, config, &profile, &terminal, results);
   sp_workers_close(&workers);
   sp_config_destroy(&config);
@@ -71,7 +72,7 @@ static void check_same_everywhere(sp_status status, const sp_results *results) {
 /* Both solutions differ from the discrete one by at most the tolerance times the condition of A,
  * some 1e-12 1e3. The errors are above 1e-6, so they agree to 1e-3; an element, face or node that
  * is wrong or missing changes them by more than they are. */
-static void check_same_solution(const char *name, const char *works, const sp_results *a,
+static void check_same_solution(const char *name, const char *has_elements, const sp_results *a,
                                 const sp_results *b) {
   CHECK(a->elements == b->elements && a->dofs == b->dofs, "%s: another mesh", name);
   CHECK(a->have_norms && b->have_norms && a->norms.l2 > 1e-6, "%s: L2 %g", name, a->norms.l2);
@@ -79,11 +80,11 @@ static void check_same_solution(const char *name, const char *works, const sp_re
       {a->norms.l2, b->norms.l2}, {a->norms.h1, b->norms.h1}, {a->norms.max, b->norms.max}};
   for (int n = 0; n < 3; n++)
     CHECK(fabs(errors[n][0] - errors[n][1]) <= 1e-3 * errors[n][0],
-          "%s on %s: error %d is %.12g, on all ranks %.12g", name, works, n, errors[n][1],
+          "%s on %s: error %d is %.12g, on all ranks %.12g", name, has_elements, n, errors[n][1],
           errors[n][0]);
   CHECK(llabs((long long)(a->cg.iterations - b->cg.iterations)) <= 2,
-        "%s on %s: %lld iterations, on all ranks %lld", name, works, (long long)b->cg.iterations,
-        (long long)a->cg.iterations);
+        "%s on %s: %lld iterations, on all ranks %lld", name, has_elements,
+        (long long)b->cg.iterations, (long long)a->cg.iterations);
 }
 
 #define COMMON "problem.solution=sin(1.3*x+0.2)*exp(0.7*y)*cos(0.9*z)", "solver.tolerance=1e-12"
@@ -186,7 +187,7 @@ static void test_failures(void) {
 
 static void test_description(void) {
   static const struct {
-    const char *works, *text;
+    const char *has_elements, *text;
   } expected[] = {{"1010", "2 of 4 have all elements, one rank per GPU on 1 machine: 0 2; the "
                            "others wait (backend.share = no)"},
                   {"1000", "1 of 4 has all elements, one rank per GPU on 1 machine: 0; the others "
@@ -194,7 +195,7 @@ static void test_description(void) {
                   {"1111", "all 4 have elements"}};
   for (size_t e = 0; e < sizeof expected / sizeof *expected; e++) {
     sp_workers workers;
-    CHECK(sp_workers_open_on(MPI_COMM_WORLD, expected[e].works[rank] == '1', SP_DEVICE_HOST,
+    CHECK(sp_workers_open_on(MPI_COMM_WORLD, expected[e].has_elements[rank] == '1', SP_DEVICE_HOST,
                              SP_TRANSPORT_AUTO, &workers) == SP_OK,
           "%s", sp_error_message());
     CHECK(strcmp(workers.description, expected[e].text) == 0, "'%s'", workers.description);

@@ -14,31 +14,30 @@
 #include "solver/problem/quantities.h"
 #include "solver/run/field.h"
 
-/* A fault of an element is a fault of the file that it came from. */
+/* Put the mesh file in front of the message of a faulty element. */
 static sp_status name_file(const sp_config *config, sp_status status) {
   if (status && config->mesh.shape == SP_SHAPE_FILE)
     return sp_fail(status, "%s: %s", config->mesh.file, sp_error_message());
   return status;
 }
 
-/* Refuse at once what cannot fit 32-bit local numbers after all refinements, not after the memory
- * is gone. */
+/* Refuse early a mesh that cannot fit 32-bit local numbers after all refinements, before memory
+ * runs out. */
 static sp_status check_size(MPI_Comm comm, const sp_config *config, double elements) {
   int ranks;
   MPI_Comm_size(comm, &ranks);
   elements *= pow(8, config->mesh.refine);
   const double dofs = elements * pow(config->discretization.order, 3);
   if (dofs / ranks > SP_LID_MAX)
-    return sp_fail(
-        SP_ERR_INPUT,
-        "%s: %.4g elements of order %d are about %.4g degrees of freedom a rank, at most "
-        "%.4g are possible: use more ranks, fewer elements or less refinement",
-        config->mesh.where, elements, config->discretization.order, dofs / ranks,
-        (double)SP_LID_MAX);
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: %.4g elements of order %d give about %.4g degrees of freedom per rank, but "
+                   "at most %.4g are possible; use more ranks, fewer elements or less refinement",
+                   config->mesh.where, elements, config->discretization.order, dofs / ranks,
+                   (double)SP_LID_MAX);
   return SP_OK;
 }
 
-/* The box with the regions of the case. */
+/* Make the box with the regions of the case. */
 static sp_status make_box(MPI_Comm comm, const sp_config *config, sp_box *box, sp_hexes **hexes) {
   sp_box_region *regions;
   const size_t count = (size_t)config->regions.count;
@@ -57,8 +56,8 @@ static sp_status make_box(MPI_Comm comm, const sp_config *config, sp_box *box, s
   return status;
 }
 
-/* The hexahedra of a file; where its number of parts is not that of the ranks with elements, the
- * message says how many these are. */
+/* Read the hexahedra of a file. If its number of parts is not that of the ranks with elements, the
+ * message gives the latter. */
 static sp_status read_file(const sp_workers *workers, const char *path, sp_hexes **hexes) {
   const sp_status status = sp_gmsh_hexes(workers->comm, path, hexes);
   if (!status || workers->count == workers->ranks || !sp_gmsh_is_split(path)) return status;
@@ -93,7 +92,7 @@ static sp_status make_mesh(const sp_workers *workers, const sp_config *config, s
   return SP_OK;
 }
 
-/* What the gmsh SDK took of the mesh phase. */
+/* Add the time of the gmsh SDK, a part of the mesh phase. */
 static void add_reader(const sp_hexes_file *file, sp_profile *profile) {
   sp_profile_add(profile, SP_PHASE_FILE, file->read_seconds > 0, file->read_seconds);
   sp_profile_add(profile, SP_PHASE_METIS, file->metis_seconds > 0, file->metis_seconds);

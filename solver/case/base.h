@@ -1,4 +1,4 @@
-/* What a case stands on: the ranks with elements, their device and a mesh. */
+/* Base of a case: the ranks with elements, their device and a mesh. */
 #ifndef SP_SOLVER_CASE_BASE_H
 #define SP_SOLVER_CASE_BASE_H
 
@@ -8,15 +8,15 @@
 #include "solver/run/profile.h"
 #include "solver/run/workers.h"
 
-/* What cases of a series share: the ranks with elements, their device and a mesh. */
+/* Base of a case, or shared by the cases of a series. */
 typedef struct sp_case_base {
   const sp_workers *workers; /* borrowed */
-  MPI_Comm comm;             /* of the workers, as the platform */
+  MPI_Comm comm;             /* that of the workers, like the platform */
   const sp_platform *platform;
   sp_mesh *mesh;
 } sp_case_base;
 
-/* Read or make the mesh that `config` names, with its refinements. `profile` gains the time. The
+/* Read or make the mesh that `config` names, with its refinements; add the time to `profile`. The
  * caller destroys *base. Errors: those of the mesh. Collective over workers->comm, like the
  * function below. */
 sp_status sp_case_base_create(const sp_workers *workers, const sp_config *config,

@@ -18,18 +18,18 @@
 #include "solver/run/report.h"
 #include "solver/run/vectors.h"
 
-/* State of a running case: what it stands on, then all that it owns. */
+/* State of a running case: first what it borrows, then what it owns. */
 typedef struct running {
   const sp_workers *workers;
   MPI_Comm comm; /* of the ranks with elements */
   const sp_config *config;
   const sp_mesh *mesh;
   const sp_platform *platform;
-  sp_terminal *terminal; /* for the names of phases; NULL for one of a series */
-  sp_terminal *series;   /* of one of a series; else NULL */
+  sp_terminal *terminal; /* shows names of phases; NULL in a series */
+  sp_terminal *series;   /* shows progress in a series; else NULL */
   sp_report *report;     /* NULL for one of a series */
   sp_results *results;
-  sp_phase phase; /* the current one, since phase_start; SP_PHASES: none */
+  sp_phase phase; /* current phase, since phase_start; SP_PHASES: none */
   double phase_start;
 
   sp_postprocess *postprocess; /* NULL for one of a series */
@@ -48,7 +48,7 @@ typedef struct running {
   /* L-vectors on the host. `load` becomes the right-hand side; `work` is scratch. */
   double *load, *solution, *work;
   sp_vector x, b, r; /* A x = b, and r = b - A x */
-  const char *field; /* the file that was written, NULL if there is none */
+  const char *field; /* the file that was written; NULL if none */
   char *unconverged; /* its path if the solution has not converged, else NULL */
 } running;
 
@@ -107,7 +107,7 @@ static sp_status choose_preconditioner(running *c) {
                                     (double)c->mesh->global_elements, &facts));
   c->kind = sp_precondition_choose(c->config, &facts, &c->kind_reason);
   setup->for_level = c->kind == SP_PRECONDITIONER_MULTIGRID;
-  setup->one_sweep = sp_precondition_leaves_one_sweep(c->config, &facts, setup->geometry);
+  setup->one_sweep = sp_precondition_prefers_fused_cg(c->config, &facts, setup->geometry);
   return SP_OK;
 }
 
@@ -118,7 +118,7 @@ static sp_status start_levels(running *c) {
                           &c->levels);
 }
 
-/* The sum of the load vector over all ranks. */
+/* Sum the load vector over all ranks. */
 static sp_status sum_load(const running *c, double *sum) {
   *sum = 0;
   for (sp_lid i = 0; i < c->space->numbering->owned; i++) *sum += c->load[i];
@@ -139,8 +139,8 @@ static sp_status make_load(running *c) {
   return SP_OK;
 }
 
-/* CG squares its vectors: keep r.r and p.Ap far from underflow, where a residual looks like zero,
- * and from overflow. */
+/* Check that the squares of CG's vectors stay far from overflow, and from underflow, which makes a
+ * residual look like zero. */
 static sp_status check_load(const running *c) {
   const double smallest = 1e-140, largest = 1e140;
   double size;
@@ -194,12 +194,12 @@ static bool is_interrupted(void *context) {
   return sp_interrupt_noted() || sp_workers_interrupted(c->workers);
 }
 
-/* True if there is a solution to look at. */
+/* True if there is a solution, converged or not. */
 static bool has_results(sp_status status) {
   return !status || status == SP_ERR_NOT_CONVERGED || status == SP_ERR_INTERRUPTED;
 }
 
-/* The means that the residual says little or nothing about. */
+/* Set the means of the solution, which the residual hardly controls. */
 static sp_status set_means(running *c) {
   const sp_null_space *exact = c->facts.exact, *weak = c->facts.weak;
   if (exact) SP_TRY(sp_null_space_match_means(exact, c->problem, c->space, c->solution));
@@ -209,7 +209,7 @@ static sp_status set_means(running *c) {
   return sp_null_space_correct_means(weak, c->space, residual, c->solution);
 }
 
-/* The whole solution on the host. */
+/* Copy the whole solution to the host. */
 static sp_status fetch_solution(running *c) {
   const size_t dofs = sp_space_dofs(c->space);
   SP_TRY(sp_agree(c->comm, sp_vector_read(&c->x, c->solution)));
@@ -217,7 +217,7 @@ static sp_status fetch_solution(running *c) {
   return set_means(c);
 }
 
-/* The iteration. */
+/* Run CG. */
 static sp_status iterate(running *c) {
   sp_cg_result *result = &c->results->cg;
   const sp_cg_options options = {.criterion = c->config->solver.criterion,
@@ -256,8 +256,8 @@ static sp_status report_setup(running *c) {
   return SP_OK;
 }
 
-/* The flow: mesh -> space -> system -> preconditioner -> CG -> solution and its errors, which are
- * computed converged or not. */
+/* The flow: mesh -> space -> system -> preconditioner -> CG -> solution and its errors, also if CG
+ * has not converged. */
 static sp_status solve(running *c) {
   enter(c, SP_PHASE_NUMBERING);
   SP_TRY(sp_space_create(c->platform, c->mesh, c->config->discretization.order, &c->space));
@@ -265,8 +265,8 @@ static sp_status solve(running *c) {
   SP_TRY(make_system(c));
   enter(c, SP_PHASE_PRECONDITIONER);
   SP_TRY(choose_preconditioner(c));
-  /* From here on hypre works in the background on a device. If lambda or alpha alone determines a
-   * mean, the operator comes first: it says how well. */
+  /* Start AMG early, in the background on a device, unless only lambda or alpha fixes a mean; then
+   * the operator comes first. */
   if (!c->facts.weak) SP_TRY(start_levels(c));
   enter(c, SP_PHASE_PROBLEM);
   SP_TRY(make_load(c));
@@ -294,7 +294,7 @@ static sp_status solve(running *c) {
 
 /* ---- Results ---- */
 
-/* A solution that has not converged does not take the place of one that has. */
+/* Write the field. A solution that has not converged never replaces one that has. */
 static sp_status write_field(running *c, sp_status solved) {
   const char *path = c->config->output.field;
   double seconds;
@@ -311,7 +311,7 @@ static sp_status write_field(running *c, sp_status solved) {
   return SP_OK;
 }
 
-/* Overwrites all L-vectors but the solution: nobody needs them any more. */
+/* Compute the results. All L-vectors except the solution are overwritten. */
 static sp_status postprocess(running *c) {
   const sp_solved solved = {.problem = c->problem,
                             .op = c->system->op,
@@ -323,7 +323,7 @@ static sp_status postprocess(running *c) {
 
 /* |1.r| = |1.A e| <= ||1||_A ||e||_A, or at most the root of the number of DOFs times ||r||. */
 static sp_status check_balance(const running *c) {
-  static const double MARGIN = 2;      /* for an error that is estimated */
+  static const double MARGIN = 2;      /* the error is only an estimate */
   static const double OPERATIONS = 64; /* roundings per entry of b and of the fluxes */
   const sp_cg_result *cg = &c->results->cg;
   if (!sp_operator_rows[c->problem->kind].has_stiffness) return SP_OK;
@@ -338,8 +338,8 @@ static sp_status check_balance(const running *c) {
   return status;
 }
 
-/* The field and the tables, converged or not (`solved`). Print the tables even if the field fails
- * or a result is not finite. */
+/* Write the field and the tables, also if CG has not converged (`solved`). Print the tables even if
+ * the field fails or a result is not finite. */
 static sp_status write_results(running *c, sp_status solved) {
   sp_preconditioner *p = c->preconditioner;
   sp_results *results = c->results;
@@ -381,7 +381,7 @@ sp_status sp_case_solve(const sp_case_base *base, const sp_config *config, sp_te
   return status;
 }
 
-/* The whole case, with its log open. */
+/* Run the whole case; its log is open. */
 static sp_status run(const sp_workers *workers, const sp_config *config, sp_report *report,
                      sp_terminal *terminal, sp_results *results) {
   sp_case_base base;
@@ -404,7 +404,7 @@ static sp_status run(const sp_workers *workers, const sp_config *config, sp_repo
   return status;
 }
 
-/* On the ranks with elements. */
+/* Run the case; only ranks with elements call this. */
 static sp_status run_reported(const sp_workers *workers, const sp_config *config,
                               sp_terminal *terminal, sp_results *results) {
   sp_report *report;
@@ -426,10 +426,10 @@ sp_status sp_case_run_on(const sp_workers *workers, const sp_config *config,
   const sp_workers *w = workers;
   *results = (sp_results){.profile = *profile};
   const sp_status status =
-      sp_workers_meet(w, w->works ? run_reported(w, config, terminal, results) : SP_OK);
+      sp_workers_meet(w, w->has_elements ? run_reported(w, config, terminal, results) : SP_OK);
   sp_results leaders = *results;
   if (w->count < w->ranks) MPI_Bcast(&leaders, (int)sizeof leaders, MPI_BYTE, w->leader, w->all);
-  if (!w->works) *results = leaders;
+  if (!w->has_elements) *results = leaders;
   return status;
 }
 
@@ -439,7 +439,7 @@ sp_status sp_case_run(MPI_Comm comm, const sp_config *config, const sp_profile *
   sp_profile begun = *profile;
   const double start = sp_profile_begin(terminal, SP_PHASE_DEVICE);
   sp_status status = sp_workers_open(comm, config, &workers);
-  sp_profile_end(&begun, NULL, SP_PHASE_DEVICE, start); /* no line before the heading */
+  sp_profile_end(&begun, NULL, SP_PHASE_DEVICE, start); /* print no line before the heading */
   *results = (sp_results){.profile = begun};
   if (!status) status = sp_case_run_on(&workers, config, &begun, terminal, results);
   sp_workers_close(&workers);

@@ -10,7 +10,7 @@
 #include "solver/run/profile.h"
 #include "solver/run/workers.h"
 
-/* What a case came to; filled as far as it got, also if it did not converge. */
+/* Results of a case; partial if it stopped early. */
 typedef struct sp_results {
   int64_t elements, dofs;
   sp_cg_result cg;
@@ -20,21 +20,21 @@ typedef struct sp_results {
 } sp_results;
 
 /* Read or make the mesh, number the unknowns, build the operator and the right-hand side, solve,
- * measure the errors, write the run log and the field, and print the tables. Log and
- * field are also written if the iteration does not converge, or is interrupted by a signal.
- * `profile` is what the program took before, and where its total begins. Errors: those of all
- * phases; the first one decides. Collective. */
+ * measure the errors, write the run log and the field, and print the tables. Log and field are also
+ * written if the iteration does not converge, or is interrupted by a signal. `profile` has the
+ * times before this call, and the start of the total. Errors: the first one of any phase.
+ * Collective. */
 sp_status sp_case_run(MPI_Comm comm, const sp_config *config, const sp_profile *profile,
                       sp_terminal *terminal, sp_results *results);
 
-/* The same on ranks that are chosen, whatever [backend] says. *results is the same on all ranks
- * without elements: that of the first rank with elements. Collective over workers->all. */
+/* Do the same on given ranks and ignore [backend]. Ranks without elements get the *results of the
+ * first rank with elements. Collective over workers->all. */
 sp_status sp_case_run_on(const sp_workers *workers, const sp_config *config,
                          const sp_profile *profile, sp_terminal *terminal, sp_results *results);
 
-/* Solve `config` on the ranks, the device and the mesh of `base`, whatever its own [mesh] and
- * [backend] say, and measure the errors; write and print nothing but the progress line. Errors as
- * above. Collective. */
+/* Solve `config` on the ranks, the device and the mesh of `base`, ignore its own [mesh] and
+ * [backend], and measure the errors. Only the progress line is printed; no file is written. Errors
+ * as above. Collective. */
 sp_status sp_case_solve(const sp_case_base *base, const sp_config *config, sp_terminal *terminal,
                         sp_results *results);
 

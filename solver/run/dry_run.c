@@ -24,7 +24,7 @@
 #include "solver/run/precondition.h"
 #include "solver/run/report.h"
 
-/* The largest resident size of this process until now. */
+/* Return the peak resident size of this process so far. */
 static double most_so_far(void) {
   struct rusage usage;
   getrusage(RUSAGE_SELF, &usage);
@@ -34,7 +34,7 @@ static double most_so_far(void) {
 double sp_memory_resident(void) {
   long pages = 0, resident = 0;
 #ifdef __GLIBC__
-  malloc_trim(0); /* what is free will be used again */
+  malloc_trim(0); /* free memory will be used again */
 #endif
   FILE *stream = fopen("/proc/self/statm", "r");
   if (stream) {
@@ -42,7 +42,7 @@ double sp_memory_resident(void) {
     fclose(stream);
   }
   if (resident > 0) return (double)resident * (double)sysconf(_SC_PAGESIZE);
-  return most_so_far(); /* elsewhere: little more, at the start */
+  return most_so_far(); /* without /proc: at the start the peak is close to it */
 }
 
 /* Pages of the program, MPI, HDF5 and MPI-IO that the start has not touched. Measured on tiny
@@ -52,7 +52,7 @@ static double libraries(const sp_config *config) {
   return 2e6 + (config->output.log[0] ? 2e6 : 0) + (parallel_files ? 4e6 : 0);
 }
 
-/* Multigrid as it will be: its options, and operator, geometry and sizes of its levels. */
+/* Describe multigrid: its options, and operator, geometry and sizes of its levels. */
 static sp_status describe_levels(const sp_config *config, const sp_mesh *mesh,
                                  const sp_precondition_facts *facts, sp_memory_case *c) {
   sp_extents extents;
@@ -60,7 +60,7 @@ static sp_status describe_levels(const sp_config *config, const sp_mesh *mesh,
   sp_multigrid_options *options = &c->multigrid;
   sp_precondition_options(config, facts->op.order, options);
   SP_TRY(sp_multigrid_check(facts->op.order, options));
-  SP_TRY(sp_separable_extents(mesh, &extents)); /* refinement leaves the stretch nearly as it is */
+  SP_TRY(sp_separable_extents(mesh, &extents)); /* refinement hardly changes the stretch */
   sp_multigrid_decide(facts->backend, &extents, options);
   for (int i = 1; i < options->levels; i++) {
     sp_geometry_facts level = facts->op;
@@ -110,12 +110,12 @@ static sp_status describe_operator(const sp_config *config, const sp_case_base *
   sp_sizes_count(base->mesh->topology, config->mesh.refine, order, &level->sizes);
   SP_TRY(sp_geometry_choose(facts.backend, &op, config->discretization.geometry, &level->geometry,
                             &reason));
-  c->one_sweep = sp_precondition_leaves_one_sweep(config, &facts, level->geometry);
+  c->one_sweep = sp_precondition_prefers_fused_cg(config, &facts, level->geometry);
   if (c->preconditioner != SP_PRECONDITIONER_MULTIGRID) return SP_OK;
   return describe_levels(config, base->mesh, &facts, c);
 }
 
-/* The part of a case that needs no refined mesh. */
+/* Check the part of a case that needs no refined mesh. */
 static sp_status check_case(const sp_config *config, const sp_case_base *base, sp_memory_case *c) {
   sp_problem *problem = NULL;
   sp_probes *probes = NULL;
@@ -139,7 +139,7 @@ static void print_row(sp_terminal *t, const char *name, const double row[COLUMNS
   sp_terminal_print(t, "\n");
 }
 
-/* Every rank where they are few, and in any case the largest and the sum. */
+/* Print all ranks if they are few, then the largest and the sum. */
 static sp_status print_table(MPI_Comm comm, sp_terminal *t, const double mine[COLUMNS],
                              bool on_device) {
   enum { FEW = 16 };
@@ -166,7 +166,7 @@ static sp_status print_table(MPI_Comm comm, sp_terminal *t, const double mine[CO
   return SP_OK;
 }
 
-/* What this machine could still give, or 0 where nothing tells. */
+/* Return the memory available on this machine; 0 if unknown. */
 static double memory_available(void) {
   FILE *stream = fopen("/proc/meminfo", "r");
   char line[128];
@@ -177,8 +177,8 @@ static double memory_available(void) {
   return 1024 * kilobytes;
 }
 
-/* Compare what the ranks of a machine will take besides what they have with what it could give; say
- * so for the machine where that is tightest, and fail on all ranks if that is too little. */
+/* Compare the memory that the ranks of each machine still need with the memory available there.
+ * Print both for the machine with the least room; fail on all ranks if it is too little. */
 static sp_status check_machine(MPI_Comm comm, sp_terminal *t, double host) {
   MPI_Comm machine;
   int rank;
@@ -197,18 +197,18 @@ static sp_status check_machine(MPI_Comm comm, sp_terminal *t, double host) {
   MPI_Bcast(memory, 2, MPI_DOUBLE, tightest.rank, comm);
   if (memory[1] <= 0) return SP_OK;
   sp_terminal_print(t,
-                    "\n  %-16s %.1f MB more on the machine with the least room, where %.1f MB "
-                    "are available%s\n",
+                    "\n  %-16s %.1f MB more on the machine with the least room, which has "
+                    "%.1f MB available%s\n",
                     "host", 1e-6 * memory[0], 1e-6 * memory[1],
                     memory[0] > memory[1] ? ": too little" : "");
   if (memory[0] <= memory[1]) return SP_OK;
   return sp_fail(SP_ERR_INPUT,
-                 "the case needs %.0f MB more on a machine where %.0f MB are available: use more "
+                 "the case needs %.0f MB more on a machine that has %.0f MB available; use more "
                  "machines, a lower order or fewer elements",
                  1e-6 * memory[0], 1e-6 * memory[1]);
 }
 
-/* The row of a rank with elements; `row` has what the rank took so far. */
+/* Predict the row of a rank with elements; on entry `row` has the memory used so far. */
 static sp_status predict(const sp_config *config, const sp_case_base *base, double at_start,
                          sp_terminal *terminal, double row[COLUMNS]) {
   sp_memory_case c;
@@ -220,13 +220,13 @@ static sp_status predict(const sp_config *config, const sp_case_base *base, doub
   SP_TRY(check_case(config, base, &c));
   if (c.backend != &sp_backend_host)
     SP_TRY(sp_agree(base->comm, sp_operator_device_numbers(order, later.elements, later.dofs)));
-  /* What the mesh's library and the device's driver have taken and keep. */
+  /* Memory that the mesh library and the device driver keep. */
   const double kept = sp_memory_resident() - sp_memory_of_mesh(&now, c.map_order);
   c.at_start = fmax(kept, at_start) + libraries(config);
   const sp_memory memory = sp_memory_predict(&c);
   row[ELEMENTS] = later.elements;
   row[DOFS] = later.dofs;
-  row[HOST] = fmax(memory.host, most_so_far()); /* a mesh file may take more to read */
+  row[HOST] = fmax(memory.host, most_so_far()); /* reading a mesh file may take more */
   row[DEVICE] = memory.device;
   sp_terminal_print(terminal, "dry run: the case is read and checked, nothing is solved\n\n");
   sp_report_device(base->workers, terminal);
@@ -236,7 +236,7 @@ static sp_status predict(const sp_config *config, const sp_case_base *base, doub
   return SP_OK;
 }
 
-/* On the ranks with elements. */
+/* Check and predict; only ranks with elements call this. */
 static sp_status check_and_predict(const sp_workers *workers, const sp_config *config,
                                    double at_start, sp_terminal *terminal, double row[COLUMNS]) {
   sp_case_base base;
@@ -255,9 +255,9 @@ sp_status sp_dry_run_on(const sp_workers *workers, const sp_config *config, doub
                         sp_terminal *terminal) {
   const sp_workers *w = workers;
   double row[COLUMNS] = {[HOST] = most_so_far()};
-  bool on_device = w->works && w->platform.backend != &sp_backend_host;
-  SP_TRY(
-      sp_workers_meet(w, w->works ? check_and_predict(w, config, at_start, terminal, row) : SP_OK));
+  bool on_device = w->has_elements && w->platform.backend != &sp_backend_host;
+  SP_TRY(sp_workers_meet(w, w->has_elements ? check_and_predict(w, config, at_start, terminal, row)
+                                            : SP_OK));
   MPI_Bcast(&on_device, 1, MPI_C_BOOL, w->leader, w->all);
   SP_TRY(print_table(w->all, terminal, row, on_device));
   return check_machine(w->all, terminal, row[HOST]);

@@ -13,14 +13,14 @@
 
 enum { POINT_FIELDS = 3, CELL_FIELDS = 4, NUMBER_LENGTH = 16 };
 
-/* The points of this rank: of each node of an element, [elements][nodes]. */
+/* The points of this rank: point of each node, [elements][nodes]. */
 typedef struct field_points {
   sp_lid count;
   const sp_lid *nodes;
 } field_points;
 
-/* Points [points][3], fields [points] or, of flux, [points][3], and cell data [elements]; of one
- * element at a time nodal values, coordinates, u and the exact solution: [nodes], [3][nodes],
+/* Points [points][3], fields [points] (flux: [points][3]), and cell data [elements]. For one
+ * element at a time: nodal values, coordinates, u and the exact solution: [nodes], [3][nodes],
  * [nodes], [nodes]. */
 typedef struct field_arrays {
   sp_numbering *separate; /* the points of a periodic mesh, else NULL */
@@ -65,8 +65,8 @@ static void lattice_matrix(int order, double *matrix) {
                           matrix);
 }
 
-/* On a periodic mesh a DOF is at two or more places. The same elements without the identification,
- * and without other ranks, have one DOF per place. */
+/* Number the places of a periodic mesh, on which a DOF is at two or more places. The same elements,
+ * without the identification and without other ranks, have one DOF per place. */
 static sp_status separate_places(const sp_mesh *mesh, int order, sp_numbering **out) {
   sp_mesh apart = {.comm = MPI_COMM_SELF, .hexes = mesh->hexes};
   SP_TRY(sp_topology_create(apart.comm, apart.hexes, NULL, &apart.topology));
@@ -75,13 +75,13 @@ static sp_status separate_places(const sp_mesh *mesh, int order, sp_numbering **
   return status;
 }
 
-/* Give each material points of its own: the first that has a point keeps it, others get new ones.
- */
+/* Give each material points of its own: the first material at a point keeps it, others get new
+ * ones. */
 static sp_status separate_materials(const sp_problem *problem, const sp_hexes *hexes, size_t nodes,
                                     field_points *points, field_arrays *arrays) {
   const size_t count = (size_t)points->count;
-  int *owner, *last; /* the first material that has a point, and the last one that got a new one */
-  sp_lid *copy;      /* that new one */
+  int *owner, *last; /* the first material at a point, and the last one that got a new point */
+  sp_lid *copy;      /* that new point */
   sp_status status = sp_allocate(count, sizeof *owner, "field points", &owner);
   last = NULL, copy = NULL;
   if (!status) status = sp_allocate(count, sizeof *last, "field points", &last);
@@ -112,7 +112,7 @@ static sp_status separate_materials(const sp_problem *problem, const sp_hexes *h
   return status;
 }
 
-/* kappa grad u: [points][3]. Collective. */
+/* Compute kappa grad u, [points][3]. Collective. */
 static sp_status fill_flux(const sp_problem *problem, const sp_space *space, const double *x,
                            const field_points *points, field_arrays *arrays) {
   const sp_hexes *hexes = space->mesh->hexes;
@@ -158,7 +158,7 @@ static sp_status fill_points(const sp_problem *problem, const sp_space *space, c
   double *nodal = arrays->nodal, *xyz = arrays->coordinates, *u = arrays->local;
   equispaced(order, lattice);
   lattice_matrix(order, matrix);
-  /* Backwards, so that the first element that has a point is the last to write it. */
+  /* Backwards, so that the first element at a point is the last to write it. */
   for (size_t e = (size_t)hexes->count; e-- > 0;) {
     const sp_lid *place = &points->nodes[e * nodes];
     for (size_t n = 0; n < nodes; n++) nodal[n] = x[dofs[e * nodes + n]];
@@ -210,7 +210,7 @@ static sp_status fill_cells(const sp_mesh *mesh, field_arrays *arrays) {
   return SP_OK;
 }
 
-/* Which points elements share. */
+/* Number the points; elements of a rank share them. */
 static sp_status number_points(const sp_problem *problem, const sp_space *space, bool flux,
                                field_points *points, field_arrays *arrays) {
   const sp_numbering *numbering = space->numbering;

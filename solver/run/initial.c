@@ -57,7 +57,7 @@ typedef struct source {
   double *values;
 } source;
 
-/* Refinements that lead to the octants of all elements: the last one is 8^refinements - 1. */
+/* Return the number of refinements: the last of all elements' octants is 8^refinements - 1. */
 static int refinements_of(MPI_Comm comm, int64_t largest) {
   int refinements = 0;
   MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_INT64_T, MPI_MAX, comm);
@@ -72,7 +72,7 @@ static int64_t largest_of(size_t count, const int64_t *values) {
   return largest;
 }
 
-/* This rank's share of the file's elements, and the names of its own elements in the file. */
+/* This rank's share of the file's elements, and the names in the file of its own elements. */
 typedef struct names {
   int64_t first;
   size_t shared, own;
@@ -120,8 +120,8 @@ static sp_status check_refinements(source *s, int of_file, int of_mesh) {
                    s->path, of_file, of_mesh, of_file);
   if (ldexp(there, 3 * s->below) != here)
     return sp_fail(SP_ERR_INPUT,
-                   "field %s is of another mesh: its %.0f elements refined %d times are not the "
-                   "%.0f elements here",
+                   "field %s is of another mesh: its %.0f elements, refined %d times, do not give "
+                   "the %.0f elements here",
                    s->path, there, s->below, here);
   return SP_OK;
 }
@@ -169,8 +169,8 @@ static sp_status find_elements(source *s) {
   return status;
 }
 
-/* matrices[d][Nq][n]: from the equispaced nodes of the file's element to the GLL nodes of the part
- * that its refinements `octants` lead to. */
+/* matrices[d][Nq][n] interpolate from the equispaced nodes of the file's element to the GLL nodes
+ * of the part of it at refinement path `octants`. */
 static void make_matrices(const source *s, int octants, double matrices[3][SP_MAX_NQ * SP_MAX_NQ]) {
   const int from = sp_field_reader_order(s->reader), order = s->space->numbering->order;
   const double *gll = sp_reference_get(order)->gll.nodes;
@@ -187,7 +187,7 @@ static void make_matrices(const source *s, int octants, double matrices[3][SP_MA
   }
 }
 
-/* Of the octants of a refined element, the refinements since the file. */
+/* Return the refinement path of an element below the file's element. */
 static int path_below(const source *s, sp_lid element) {
   return s->space->mesh->hexes->octants[element] & ((1 << (3 * s->below)) - 1);
 }
@@ -199,7 +199,7 @@ static bool is_outer_corner(const source *s, int path, int c) {
   return true;
 }
 
-/* Meshes are conforming to this part of an element's size (mesh/conformity.h). */
+/* Check that corners are where they are in the file, to the tolerance of mesh/conformity.h. */
 static sp_status check_corners(const source *s, sp_lid element, const double (*corners)[3]) {
   static const double TOLERANCE = 1e-6, ends[] = {-1, 1};
   const sp_hexes *hexes = s->space->mesh->hexes;
@@ -212,7 +212,7 @@ static sp_status check_corners(const source *s, sp_lid element, const double (*c
       if (!(fabs(corners[c][d] - xyz[d][c]) <= TOLERANCE * size))
         return sp_fail(SP_ERR_INPUT,
                        "field %s is of another mesh: a corner of element %lld is at (%.9g, %.9g, "
-                       "%.9g) there, at (%.9g, %.9g, %.9g) here",
+                       "%.9g) in the field, at (%.9g, %.9g, %.9g) here",
                        s->path, (long long)hexes->tags[element], corners[c][0], corners[c][1],
                        corners[c][2], xyz[0][c], xyz[1][c], xyz[2][c]);
   return SP_OK;
@@ -234,7 +234,7 @@ static sp_status interpolate(const source *s, sp_lid element, const double *u,
   return SP_OK;
 }
 
-/* Some elements of the file at a time. */
+/* A block of elements of the file, processed together. */
 typedef struct block {
   int64_t capacity, *elements; /* [capacity] */
   double *u;                   /* [capacity][(N+1)^3] */
@@ -254,7 +254,7 @@ static sp_status allocate_block(const source *s, block *b) {
                      "initial values", &b->work);
 }
 
-/* Matches [first, *end), as many as the block holds. */
+/* Read matches [first, *end), as many as the block holds. */
 static sp_status fill_block(const source *s, const block *b, sp_lid first, sp_lid *end) {
   const sp_lid count = s->space->mesh->hexes->count;
   const size_t nodes = sp_element_nodes(sp_field_reader_order(s->reader));

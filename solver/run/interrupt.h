@@ -4,13 +4,13 @@
 
 #include <stdbool.h>
 
-/* From now on the first of them is only noted, and the program ends itself where it asks
- * (sp_interrupt_noted, in an iteration as a wish of solver/linear/cg.h); the second one ends the
- * process at once. Before, the first one does: there is nothing to save. Calls after the first do
+/* Catch the signals from now on. The first signal is noted, and the program ends itself when it
+ * next asks (sp_interrupt_noted; is_interrupted of solver/linear/cg.h). The second ends the process
+ * at once. Before this call the first one does, because there is nothing to save. Repeated calls do
  * nothing. Local. */
 void sp_interrupt_watch(void);
 
-/* Whether this process has been asked to end. Local. */
+/* True if this process has been asked to end. Local. */
 bool sp_interrupt_noted(void);
 
 #endif

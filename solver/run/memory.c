@@ -6,8 +6,8 @@
 
 /* Symbols: E elements, D local DOFs, S shared DOFs (once per other rank that has them), N the
  * order, n = N + 1, r bytes of a number of the level; doubles and 64-bit integers have 8 bytes,
- * indices 4. Next to each term is what it is for; the arrays are those of the struct that is named.
- */
+ * indices 4. A comment names the struct and its arrays; a number after an array is its bytes per
+ * item. */
 
 static sp_memory sum(sp_memory a, sp_memory b) {
   return (sp_memory){a.host + b.host, a.device + b.device};
@@ -21,22 +21,22 @@ static bool has_device(const sp_memory_case *c) {
   return c->backend != &sp_backend_host;
 }
 
-/* `count` arrays of so many bytes in the backend's memory. On the host those of a huge page and
- * more have whole ones and begin up to 66 kB later (operators/host/memory.c). */
+/* Size of `count` arrays of `bytes` bytes in the backend's memory. On the host, arrays of at least
+ * a huge page take whole huge pages and begin up to 66 kB later (operators/host/memory.c). */
 static sp_memory arrays(const sp_memory_case *c, int count, double bytes) {
   const double page = 2 << 20;
   if (has_device(c)) return (sp_memory){0, count * bytes};
   return (sp_memory){count * (bytes < page ? bytes : page * ceil((bytes + 66e3) / page)), 0};
 }
 
-/* sp_hexes and sp_topology, per element: the lattice; vertices 64, surfaces 24, tag 8, octants 4,
+/* sp_hexes and sp_topology. Per element: the lattice; vertices 64, surfaces 24, tag 8, octants 4,
  * volume 4, and 26 entities 104. Per entity: keys 32, touching 4, start 4. */
 double sp_memory_of_mesh(const sp_sizes *s, int map_order) {
   return s->elements * (24 * pow(map_order + 1, 3) + 208) + 40 * s->entities + 4 * s->sharers;
 }
 
-/* Shared DOFs. sp_exchange: indices 20, sent and received 16. A device has the same, and received
- * values of peers 16; pinned on the host are sent and received 16. */
+/* Shared DOFs. sp_exchange: indices 20, sent and received 16. A device has the same, and 16 for
+ * values received from peers; its host has pinned buffers for sent and received, 16. */
 static sp_memory exchange_bytes(const sp_memory_case *c, double shared) {
   return (sp_memory){(36 + 16 * has_device(c)) * shared, 52 * has_device(c) * shared};
 }
@@ -48,9 +48,9 @@ static sp_memory space_bytes(const sp_memory_case *c, const sp_memory_level *l) 
   return sum(numbering, exchange_bytes(c, s->shared));
 }
 
-/* sp_host_seams, with several threads T: a target 4 for each of `width` nodes of every element on
- * the surface of a thread's share, as if that were a cube; every third such node has a slot r, and
- * half of the slots an index and a start 8. Elements are packed in groups. */
+/* sp_host_seams, with several threads T. Every element on the surface of a thread's share, taken as
+ * a cube, has a target 4 for each of `width` nodes. Every third such node has a slot r, and half of
+ * the slots an index and a start 8. Elements are packed in groups. */
 static double seam_bytes(const sp_memory_case *c, double elements, int group, double width,
                          double r) {
   const double T = c->threads, surface = group * 6 * T * pow(elements / T, 2.0 / 3);
@@ -58,8 +58,8 @@ static double seam_bytes(const sp_memory_case *c, double elements, int group, do
   return fmin(elements, surface) * width * (4 + (r + 4) / 3);
 }
 
-/* Bytes of an element's geometry: the map, or factors at M^3 points, on levels on a device 2 bytes
- * each. */
+/* Bytes of an element's geometry: the map, or factors at M^3 points; `rounded`: of 2 bytes each, as
+ * on a device's levels. */
 static double factor_bytes(const sp_memory_level *l, double r, bool rounded) {
   const sp_operator_row *row = &sp_operator_rows[l->kind];
   const double points = pow(sp_operator_rule(l->kind, l->order)->n, 3);
@@ -67,8 +67,8 @@ static double factor_bytes(const sp_memory_level *l, double r, bool rounded) {
   return row->factors * points * (rounded && row->has_stiffness ? 2 : r);
 }
 
-/* sp_host_layout: factors, 6 N^2 + 2 surface nodes 4, with threads and for one sweep runs 8 per
- * entity; and a thread's workspace. */
+/* sp_host_layout: factors; 6 N^2 + 2 surface nodes 4; with threads and for one sweep, runs 8 per
+ * entity; the workspace of each thread. */
 static sp_memory host_operator(const sp_memory_case *c, const sp_memory_level *l, double r,
                                bool one_sweep) {
   const sp_sizes *s = &l->sizes;
@@ -79,9 +79,9 @@ static sp_memory host_operator(const sp_memory_case *c, const sp_memory_level *l
   return m;
 }
 
-/* sp_local_operator on a device: factors, a sum r for each of 12 N - 4 nodes on edges, and lists:
- * the edges' nodes 4, surface nodes 4, shared DOFs 4. In double at orders 1 and 2 patches of
- * elements (operators/cuda/patches.h) take 96 and 450 bytes per element instead. */
+/* sp_local_operator on a device: factors; a sum r for each of 12 N - 4 nodes on edges; lists of
+ * edge nodes 4, surface nodes 4, shared DOFs 4. In double at orders 1 and 2 patches of elements
+ * (operators/cuda/patches.h) take 96 and 450 bytes per element instead. */
 static sp_memory device_operator(const sp_memory_level *l, double r, bool for_level, bool lists) {
   const sp_sizes *s = &l->sizes;
   const double edges = 12 * l->order - 4, surface = 6 * l->order * l->order + 2;
@@ -92,16 +92,17 @@ static sp_memory device_operator(const sp_memory_level *l, double r, bool for_le
                             lists * 4 * s->shared};
 }
 
-/* The operator of CG. */
+/* Bytes of the operator of CG. */
 static sp_memory operator_bytes(const sp_memory_case *c) {
   const bool for_level = c->preconditioner == SP_PRECONDITIONER_MULTIGRID;
   return has_device(c) ? device_operator(&c->levels[0], 8, for_level, true)
                        : host_operator(c, &c->levels[0], 8, c->one_sweep);
 }
 
-/* sp_coarse. On the host hypre takes about 570 bytes per row, as measured with boxes of 32^3 and
- * 60^3 elements on one rank and on four, and b, x 16. A device has all rows: an inverse, or 27
- * entries r + 4, half as many again on further levels, six vectors and an inverse of 1000 rows. */
+/* sp_coarse. On the host hypre takes about 570 bytes per row (measured with boxes of 32^3 and 60^3
+ * elements on one rank and on four), and b, x 16. A device has all rows: an inverse, or per row 27
+ * entries r + 4 and half of that again for further levels, six vectors, and an inverse of 1000
+ * rows. */
 static sp_memory coarse_bytes(const sp_memory_case *c, const sp_memory_level *l, double r) {
   const double rows = c->rows, dofs = l->sizes.dofs;
   if (!has_device(c)) return (sp_memory){586 * dofs, 0};
@@ -135,13 +136,15 @@ static sp_memory smoothed_bytes(const sp_memory_case *c, int index) {
 }
 
 /* While a level is created: the diagonal and a start vector in double, two vectors of Lanczos'
- * method; for Schwarz four more in double, and per element bases, weights and sp_separable in double. */
+ * method; for Schwarz four more in double, and per element bases, weights and sp_separable in
+ * double. */
 static sp_memory creation_bytes(const sp_memory_case *c, const sp_memory_level *l) {
   const sp_sizes *s = &l->sizes;
   const double n = l->order + 1;
   sp_memory m = arrays(c, 2, precision_bytes(c) * s->dofs);
   m.host += 16 * s->dofs;
-  if (has_schwarz(c, l)) m.host += 32 * s->dofs + s->elements * (24 * n * (n + 1) + 8 * n * n * n + 41);
+  if (has_schwarz(c, l))
+    m.host += 32 * s->dofs + s->elements * (24 * n * (n + 1) + 8 * n * n * n + 41);
   return m;
 }
 
@@ -158,8 +161,8 @@ static sp_memory transfer_bytes(const sp_memory_case *c, const sp_memory_level *
   return m;
 }
 
-/* Multigrid, *peak while it is created: the last level first, then from the finest on. All have b
- * and x, those below the finest a space. */
+/* Multigrid; *peak is its peak during creation: the last level first, then from the finest on. All
+ * levels have b and x; those below the finest have a space. */
 static sp_memory multigrid_bytes(const sp_memory_case *c, sp_memory *peak) {
   const int last = c->multigrid.levels - 1;
   const bool solved = c->multigrid.coarse != SP_COARSE_CHEBYSHEV && sp_coarse_is_available();
@@ -182,7 +185,8 @@ static sp_memory multigrid_bytes(const sp_memory_case *c, sp_memory *peak) {
   return held;
 }
 
-/* The preconditioner, and *peak while it is created. Jacobi: D^-1, and the diagonal on the host. */
+/* The preconditioner; *peak is its peak during creation. Jacobi: D^-1, and the diagonal on the
+ * host. */
 static sp_memory preconditioner_bytes(const sp_memory_case *c, sp_memory *peak) {
   const double dofs = c->levels[0].sizes.dofs;
   *peak = (sp_memory){0};
@@ -193,8 +197,8 @@ static sp_memory preconditioner_bytes(const sp_memory_case *c, sp_memory *peak) 
   return held;
 }
 
-/* The field file: its columns, cells' rank, tag and region, and up to 8 MB of connectivity; with a
- * flux, sums of it and its weight at the nodes. */
+/* The field file: columns; rank, tag and region of cells; up to 8 MB of connectivity. With a flux,
+ * its sums and weights at the nodes. */
 static double field_bytes(const sp_memory_case *c) {
   const sp_sizes *s = &c->levels[0].sizes;
   if (c->field_columns == 0) return 0;
@@ -218,7 +222,7 @@ sp_memory sp_memory_predict(const sp_memory_case *c) {
   /* The initial iterate: scratch and a diagonal, parts 4 per DOF. */
   sp_memory start = arrays(c, 2, 8 * s->dofs);
   start.host += coefficients + 4 * s->dofs;
-  /* CG: p, Ap; where neighbours read the old direction another p; with multigrid z. */
+  /* CG: p, Ap; another p if neighbours read the old direction; with multigrid z. */
   const int vectors =
       2 + c->backend->two_directions + (c->preconditioner == SP_PRECONDITIONER_MULTIGRID);
   const sp_memory solver = arrays(c, vectors, 8 * s->dofs);

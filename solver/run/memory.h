@@ -1,5 +1,5 @@
-/* Memory of a run on one rank, from its sizes: the formulas of the dry run. They name what grows
- * with elements or DOFs and are right to 15 %. */
+/* Memory of a run on one rank, predicted from its sizes for the dry run. The formulas count arrays
+ * that grow with elements or DOFs; they are accurate to 15 %. */
 #ifndef SP_SOLVER_RUN_MEMORY_H
 #define SP_SOLVER_RUN_MEMORY_H
 
@@ -7,7 +7,7 @@
 #include "operators/backend.h"
 #include "solver/linear/multigrid.h"
 
-/* Bytes in the memory of the host, and of a device that has its own. */
+/* Bytes of host memory, and of device memory if it is separate. */
 typedef struct sp_memory {
   double host, device;
 } sp_memory;
@@ -29,9 +29,9 @@ typedef struct sp_memory_case {
   int field_columns; /* doubles per node of the field file, coordinates included; 0: no file */
   bool flux;         /* the field file has the flux */
   bool null_space;   /* DOFs are numbered by connected component */
-  bool one_sweep;    /* the operator keeps what an iteration in one sweep needs */
+  bool one_sweep;    /* the operator is built for CG in one sweep */
   sp_preconditioner_kind preconditioner;     /* not auto */
-  sp_multigrid_options multigrid;            /* decided; only with multigrid, as `rows` */
+  sp_multigrid_options multigrid;            /* without auto; like `rows`, only with multigrid */
   double rows;                               /* DOFs of the last level on all ranks */
   sp_memory_level levels[SP_MULTIGRID_MOST]; /* the first one is the operator */
 } sp_memory_case;
@@ -39,7 +39,7 @@ typedef struct sp_memory_case {
 /* Host bytes of a mesh. Local. */
 double sp_memory_of_mesh(const sp_sizes *sizes, int map_order);
 
-/* The peak of the case on this rank. Local. */
+/* Return the peak of the case on this rank. Local. */
 sp_memory sp_memory_predict(const sp_memory_case *c);
 
 #endif

@@ -22,16 +22,17 @@ const char *sp_outcome_word(sp_status status) {
   return "failed";
 }
 
-/* `least` with a margin of a fifth of what is missing, rounded up to two digits. */
+/* Suggest a limit of iterations: `done` plus `left` plus 20 % of `left`, rounded up to two
+ * digits. */
 static double suggest_iterations(double done, double left) {
   const double least = done + 1.2 * left;
   const double unit = pow(10, fmax(0, floor(log10(fmax(1, least))) - 1));
   return unit * ceil(least / unit);
 }
 
-/* What to try besides another preconditioner. */
+/* Describe what to try besides another preconditioner. */
 static void describe_cure(const sp_outcome *o, size_t size, char *text) {
-  static const double MOST = 1e9; /* beyond that an estimate is not worth following */
+  static const double MOST = 1e9; /* larger estimates are not useful */
   const double left = sp_progress_iterations_left(&o->progress, o->tolerance);
   const double wanted = left < 0 ? -1 : suggest_iterations((double)o->iterations, left);
   const double smallest = sp_progress_smallest(&o->progress);

@@ -1,5 +1,5 @@
-/* The last line on standard output: what a run came to, and where it has not converged what to try.
- * Local. */
+/* The last line on standard output: the outcome of a run, and advice if it has not converged. All
+ * functions are Local. */
 #ifndef SP_SOLVER_RUN_OUTCOME_H
 #define SP_SOLVER_RUN_OUTCOME_H
 
@@ -7,10 +7,10 @@
 #include "solver/run/progress.h"
 
 typedef struct sp_outcome {
-  bool solved;        /* an iteration has ended, converged or not; else only failures have a line */
+  bool solved;        /* CG has ended, converged or not; else only failures are printed */
   int64_t iterations; /* of it */
   const char *better; /* preconditioner to try instead, NULL if this one is the best */
-  const char *cure;   /* what helps this one (solver/linear/preconditioner.h), or NULL */
+  const char *cure;   /* advice for this one (solver/linear/preconditioner.h), or NULL */
   bool unbalanced;    /* CG has converged, but the balance does not close */
   double tolerance;
   sp_progress progress;
@@ -20,8 +20,8 @@ typedef struct sp_outcome {
  * "interrupted", "fell short of its rate" or "failed". A constant string. */
 const char *sp_outcome_word(sp_status status);
 
-/* Print the line for the final `status` of the run. Numbers and messages of errors are not
- * repeated: main prints them on standard error. */
+/* Print the line for the final `status` of the run. It does not repeat error messages, which main
+ * prints on standard error. */
 void sp_outcome_print(const sp_outcome *outcome, sp_status status, sp_terminal *terminal);
 
 #endif

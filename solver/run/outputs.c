@@ -16,8 +16,8 @@ static sp_status check_part(const sp_output_path *outputs, int count, const char
   return status;
 }
 
-/* The other files that the run reads were checked with the case (solver/case/config.h), where it is
- * known which they are. */
+/* Check outputs against the parts of the mesh. The other files that the run reads were checked with
+ * the case (solver/case/config.h). */
 static sp_status check_parts(const sp_config *config, const sp_output_path *outputs, int count) {
   int parts = 0;
   if (config->mesh.shape == SP_SHAPE_FILE) SP_TRY(sp_gmsh_count_parts(config->mesh.file, &parts));

@@ -1,5 +1,5 @@
-/* What one case computes from its solution besides the error norms: the probes, the balance of
- * fluxes, and the quantities of [result]. */
+/* Results of a solution besides the error norms: probes, the balance of fluxes, and the quantities
+ * of [result]. */
 #ifndef SP_SOLVER_RUN_POSTPROCESS_H
 #define SP_SOLVER_RUN_POSTPROCESS_H
 
@@ -13,11 +13,11 @@ typedef struct sp_postprocess {
   const sp_config *config; /* borrowed, as is the mesh */
   const sp_mesh *mesh;
   sp_probes *probes;
-  sp_quantities *quantities; /* from sp_postprocess_prepare on */
-  sp_balance balance;        /* likewise; the set-up fills sums and removed, and calls keep */
+  sp_quantities *quantities; /* created by sp_postprocess_prepare */
+  sp_balance balance; /* likewise; the caller fills sums and removed, and calls sp_balance_keep */
 } sp_postprocess;
 
-/* Find the probes; `profile` gains the time if there are any. `config` and `mesh` must outlive
+/* Find the probes; add the time to `profile` if there are any. `config` and `mesh` must outlive
  * *out, which the caller destroys, also after an error. Errors: those of sp_probes_create;
  * SP_ERR_SYSTEM. Collective. */
 sp_status sp_postprocess_create(const sp_config *config, const sp_mesh *mesh, sp_profile *profile,
@@ -30,7 +30,7 @@ void sp_postprocess_destroy(sp_postprocess **postprocess);
  * those of sp_quantities_create and sp_balance_create. Collective. */
 sp_status sp_postprocess_prepare(sp_postprocess *postprocess, const sp_problem *problem);
 
-/* What a solve leaves behind. */
+/* Data of a completed solve. */
 typedef struct sp_solved {
   const sp_problem *problem;
   sp_operator *op;
@@ -39,12 +39,12 @@ typedef struct sp_solved {
   sp_vector *scratch[2];  /* L-vectors */
 } sp_solved;
 
-/* Evaluate probes, balance and quantities; `profile` gains the time. Errors: those of the three.
+/* Evaluate probes, balance and quantities; add the time to `profile`. Errors: those of the three.
  * Collective. */
 sp_status sp_postprocess_evaluate(sp_postprocess *postprocess, const sp_solved *solved,
                                   sp_terminal *terminal, sp_profile *profile);
 
-/* Their tables, on the terminal and in the run log. Local. */
+/* Print their tables on the terminal and write them to the run log. Local. */
 void sp_postprocess_report(const sp_postprocess *postprocess, const sp_problem *problem,
                            sp_report *report);
 

@@ -10,16 +10,16 @@
 #include "solver/linear/coarse.h"
 #include "solver/linear/jacobi.h"
 
-/* For a GPU, one core of each rank sets up algebraic multigrid with the rows of all ranks, 8 us per
- * row; at order 1 all DOFs are rows. With 2 M rows that took 16 s, where Jacobi's preconditioner
- * solved the system in 419 iterations and 0.1 s (operators/cuda/MEASUREMENTS.md). Iterations grow
- * with the number of elements per direction. The margin is what distortion and boundaries may add:
- * above MANY_ROWS set-up takes so long that the risk is worth more. */
+/* For a GPU, one core of each rank sets up algebraic multigrid for the rows of all ranks, at 8 us
+ * per row; at order 1 all DOFs are rows. 2 M rows took 16 s, while Jacobi's preconditioner solved
+ * the system in 419 iterations and 0.1 s (operators/cuda/MEASUREMENTS.md). Jacobi's iterations grow
+ * with the number of elements per direction; the factor leaves a margin for distortion and
+ * boundaries. */
 static const double MANY_ROWS = 2e6, ITERATIONS_PER_ELEMENT = 3.3;
 static const double MARGIN = 2, SMALL_MARGIN = 1.15;
 
-/* Where a small lambda or alpha alone determines the mean, rounding of the cycle in single
- * precision hides it. 4^3 elements, N = 7: 7 iterations in double precision, in single 9 at a
+/* If only a small lambda or alpha determines the mean, it may be lost in the rounding of a cycle in
+ * single precision. 4^3 elements, N = 7: 7 iterations in double precision; in single 9 at a
  * magnification of 7e7, 10 at 7e8, 30 at 7e10, 157 at 7e11. */
 static const double MOST_MAGNIFICATION = 1e8;
 
@@ -28,20 +28,20 @@ sp_preconditioner_kind sp_precondition_best(sp_operator_kind kind) {
                                               : SP_PRECONDITIONER_JACOBI;
 }
 
-/* Whether the case says how multigrid should be. */
+/* True if the case sets an option of multigrid. */
 static bool asks_for_multigrid(const sp_config *config) {
   return config->solver.coarse != SP_COARSE_AUTO || config->solver.smoother != SP_SMOOTHER_AUTO ||
          config->solver.precision != SP_CYCLE_AUTO || config->solver.orders.count > 0;
 }
 
-/* Whether all DOFs are rows of algebraic multigrid that one core sets up for a device. */
+/* True if AMG set-up is expensive: order 1, GPU, too large for a direct solve. */
 static bool has_long_set_up(const sp_backend *backend, const sp_geometry_facts *op,
                             double elements) {
   return backend->matrix_create && sp_coarse_is_available() && op->order == 1 &&
          elements > sp_coarse_direct_most(backend);
 }
 
-/* Whether Jacobi's preconditioner should converge before multigrid is set up. */
+/* True if Jacobi's preconditioner should converge before multigrid is set up. */
 static bool prefers_jacobi(const sp_config *config, const sp_precondition_facts *facts) {
   const double iterations = ITERATIONS_PER_ELEMENT * cbrt(facts->elements);
   const bool many = facts->elements > MANY_ROWS;
@@ -89,7 +89,7 @@ void sp_precondition_options(const sp_config *config, int order, sp_multigrid_op
   if (!sp_operator_rows[config->discretization.operator_kind].has_stiffness &&
       options->smoother == SP_SMOOTHER_AUTO)
     options->smoother = SP_SMOOTHER_JACOBI; /* a mass matrix is close to its diagonal */
-  if (orders->count < 2) {                  /* none given, or 1 alone */
+  if (orders->count < 2) {                  /* none given, or only 1 */
     sp_multigrid_choose_orders(order, options);
     return;
   }
@@ -102,25 +102,25 @@ bool sp_precondition_is_multigrid(const sp_config *config, const sp_precondition
   return sp_precondition_choose(config, facts, &reason) == SP_PRECONDITIONER_MULTIGRID;
 }
 
-bool sp_precondition_leaves_one_sweep(const sp_config *config, const sp_precondition_facts *facts,
+bool sp_precondition_prefers_fused_cg(const sp_config *config, const sp_precondition_facts *facts,
                                       sp_geometry_kind geometry) {
   return !sp_precondition_is_multigrid(config, facts) &&
          sp_cg_prefers_one_sweep(facts->backend, facts->op.kind, geometry, facts->op.order);
 }
 
-/* Single precision ends at 1e-38 and 3e38. In a cycle, entries of the operator are multiplied by
- * vectors that reach from 1, the size of the residual, to the inverse of its least eigenvalue,
- * which is to fit beside the entries: a condition number of 1e8, and 1e2 for sums. */
+/* Single precision ends at 1e-38 and 3e38. A cycle multiplies entries of the operator by vectors
+ * between 1, the size of the residual, and the inverse of the least eigenvalue. The room allows for
+ * a condition number of 1e8, and 1e2 for sums. */
 static const double SINGLE_ROOM = 1e10;
 
-/* The largest entry of alpha or lambda over the smallest of kappa, up to which cycles in single
+/* Largest ratio of an entry of alpha or lambda to the smallest of kappa for which cycles in single
  * precision stay definite. 4^3 elements, N = 2: alpha = 1e12, a ratio of 4e10, takes 7 iterations,
  * and 1e13 breaks down. */
 static const double MOST_STIFF = 1e11;
 
-/* *fits: the entries of element matrices are far enough from the ends of single precision. kappa
- * has entries of the size of a length, lambda of a volume. Lengths alone are sp_multigrid_decide's.
- * Collective. */
+/* *fits = true if the entries of element matrices are far enough from the ends of single precision.
+ * An entry of kappa's term scales with a length, of lambda's with a volume. sp_multigrid_decide
+ * checks lengths without coefficients. Collective. */
 static sp_status fits_single(const sp_operator_setup *s, bool *fits) {
   const int points = sp_operator_rule(s->kind, s->space->numbering->order)->n;
   const size_t each = s->by_element ? 1 : (size_t)(points * points * points);
@@ -148,14 +148,14 @@ static sp_status fits_single(const sp_operator_setup *s, bool *fits) {
   return SP_OK;
 }
 
-/* Precision in `auto` is single only if nothing asks for more. */
+/* Replace auto in the options; precision becomes single only if nothing needs double. */
 static sp_status decide(const sp_system *fine, double magnification,
                         sp_multigrid_options *options) {
   const bool has_stiffness = sp_operator_rows[fine->setup.kind].has_stiffness;
   bool fits = magnification <= MOST_MAGNIFICATION;
   if (options->smoother == SP_SMOOTHER_SCHWARZ && !has_stiffness)
-    return sp_fail(SP_ERR_INPUT, "solver.smoother = schwarz needs an operator with stiffness, and "
-                                 "mass has none: use jacobi");
+    return sp_fail(SP_ERR_INPUT, "solver.smoother = schwarz needs an operator with stiffness, but "
+                                 "mass has none; use jacobi");
   if (options->precision == SP_CYCLE_AUTO && fits) SP_TRY(fits_single(&fine->setup, &fits));
   if (options->precision == SP_CYCLE_AUTO && !fits) options->precision = SP_CYCLE_DOUBLE;
   return sp_multigrid_prepare(fine->space, options);

@@ -10,41 +10,40 @@
 
 /* Inputs to the choice of the preconditioner. */
 typedef struct sp_precondition_facts {
-  sp_geometry_facts op; /* of the operator */
+  sp_geometry_facts op; /* facts of the operator */
   const sp_backend *backend;
   double elements; /* of all ranks */
-  double stretch;  /* operators/separable.h; 0 where it does not matter */
+  double stretch;  /* largest stretch of an element (operators/separable.h); 0 if not needed */
 } sp_precondition_facts;
 
-/* *out = the facts of an operator on `mesh`, which is to be refined to so many elements.
- * Collective.
- */
+/* *out = the facts of an operator on `mesh`, which will be refined to `elements` elements.
+ * Collective. */
 sp_status sp_precondition_facts_find(const sp_geometry_facts *op, const sp_backend *backend,
                                      const sp_mesh *mesh, double elements,
                                      sp_precondition_facts *out);
 
-/* What `auto` becomes for an operator; other kinds stay. *reason says why, for the user; a constant
+/* Return the preconditioner of a case, with auto replaced. *reason tells the user why; a constant
  * string. Local. */
 sp_preconditioner_kind sp_precondition_choose(const sp_config *config,
                                               const sp_precondition_facts *facts,
                                               const char **reason);
 
-/* What needs the fewest iterations, whatever its set-up costs. Local. */
+/* Return the preconditioner with the fewest iterations, whatever its set-up costs. Local. */
 sp_preconditioner_kind sp_precondition_best(sp_operator_kind kind);
 
-/* Whether multigrid is chosen, whose finest level shares the operator's lists (for_level in
+/* True if multigrid is chosen; its finest level shares the operator's lists (for_level in
  * operators/backend.h). Local. */
 bool sp_precondition_is_multigrid(const sp_config *config, const sp_precondition_facts *facts);
 
-/* Whether an operator is to be built for CG in one sweep (linear/cg.h): with the preconditioner
- * that the case asks for it is possible, and it is faster. Local. */
-bool sp_precondition_leaves_one_sweep(const sp_config *config, const sp_precondition_facts *facts,
+/* True if an operator should be built for CG in one sweep (linear/cg.h): the chosen preconditioner
+ * allows it, and it is faster. Local. */
+bool sp_precondition_prefers_fused_cg(const sp_config *config, const sp_precondition_facts *facts,
                                       sp_geometry_kind geometry);
 
-/* The options of multigrid that the case asks for. Local. */
+/* Fill *options with the options of multigrid that the case asks for. Local. */
 void sp_precondition_options(const sp_config *config, int order, sp_multigrid_options *options);
 
-/* Multigrid's systems, finest first, and the coarse solver at work on the last; zero before. */
+/* Systems of multigrid, finest first, and the coarse solver of the last one. Zero-initialise it. */
 typedef struct sp_levels {
   sp_multigrid_options options;          /* prepared */
   sp_system *systems[SP_MULTIGRID_MOST]; /* the first is borrowed */
@@ -52,15 +51,15 @@ typedef struct sp_levels {
 } sp_levels;
 
 /* Make the levels for the system `fine`, whose operator need not exist yet, and start the coarse
- * solver: on a device hypre continues in the background. `exact` and `magnification` are of the
- * constants (solver/problem/null_space.h). sp_levels_free releases it, also after a failure, and
- * after the preconditioner. Errors: those of multigrid.h and of formulas. Collective. */
+ * solver: on a device hypre continues in the background. `exact` and `magnification` describe the
+ * constants (solver/problem/null_space.h). Call sp_levels_free after the preconditioner's end, also
+ * after a failure. Errors: those of multigrid.h and of formulas. Collective. */
 sp_status sp_levels_create(const sp_config *config, const sp_problem *problem, sp_system *fine,
                            const sp_null_space *exact, double magnification, sp_levels *levels);
 void sp_levels_free(sp_levels *levels);
 
-/* *out = the preconditioner of a kind other than auto for the system; NULL for none. `levels`, for
- * multigrid alone, and the system must outlive it. Errors: those of sp_jacobi_create and
+/* *out = the preconditioner of `kind`, which is not auto, for the system; NULL for none. The system
+ * and `levels` (used by multigrid only) must outlive it. Errors: those of sp_jacobi_create and
  * sp_multigrid_create. Collective. */
 sp_status sp_precondition_create(sp_preconditioner_kind kind, sp_system *system, sp_levels *levels,
                                  sp_preconditioner **out);

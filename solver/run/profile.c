@@ -37,7 +37,7 @@ static const struct {
     [SP_PHASE_WRITING] = {"writing", SP_PHASE_FIELD},
     [SP_PHASE_LOG] = {"log", SP_PHASE_TOTAL},
     [SP_PHASE_REST] = {"rest", SP_PHASE_TOTAL},
-    [SP_PHASE_TOTAL] = {"total", SP_PHASES}, /* part of nothing */
+    [SP_PHASE_TOTAL] = {"total", SP_PHASES}, /* not part of another phase */
 };
 
 static bool is_in_solve(sp_phase phase) {
@@ -59,7 +59,7 @@ sp_profile sp_profile_from_now(void) {
   return (sp_profile){.begun = MPI_Wtime()};
 }
 
-/* Seconds since the start of this process, or -1 where the system does not tell. */
+/* Return the seconds since the start of this process, or -1 if the system does not tell. */
 static double process_age(void) {
   static const int STATE = 3, STARTTIME = 22; /* numbers of fields in /proc/self/stat */
   char text[1024] = "";
@@ -68,7 +68,7 @@ static double process_age(void) {
     if (!fgets(text, sizeof text, stream)) text[0] = '\0';
     fclose(stream);
   }
-  const char *field = strrchr(text, ')'); /* the name of the program, field 2, may have blanks */
+  const char *field = strrchr(text, ')'); /* field 2, the program's name, may contain blanks */
   for (int f = STATE; f <= STARTTIME && field; f++) field = strchr(field + 1, ' ');
   unsigned long long ticks;
   struct timespec now;
@@ -133,7 +133,7 @@ void sp_profile_merge(sp_profile *profile, const sp_profile *other) {
     sp_profile_add(profile, (sp_phase)p, other->calls[p], other->seconds[p]);
 }
 
-/* What is left of `whole` beside its other parts. */
+/* Return the seconds of `whole` without those of its parts. */
 static double left_of(sp_phase whole, const double seconds[SP_PHASES]) {
   double left = seconds[whole];
   for (int p = 0; p < SP_PHASES; p++)

@@ -1,11 +1,11 @@
-/* Where the wall clock goes: the phases of a run, timed on every rank with MPI_Wtime.
+/* Profile of a run: its phases, timed on every rank with MPI_Wtime.
  *
  *     total = start + case + device + ... + solve + ... + log + rest
  *     solve = matvec + vectors + precondition + residual + reductions + rest of solve
  *
- * `file (gmsh)` and `parts (METIS)` are parts of `mesh`, and `writing` of `field`, but not all of
- * it. `rest` and `rest of solve` are what no other row names. The sums hold on every rank, hence
- * for the means over ranks, but not for minima and maxima. */
+ * `file (gmsh)` and `parts (METIS)` are some of the parts of `mesh`, `writing` is one of `field`.
+ * `rest` and `rest of solve` are the times in no other row. The sums hold on every rank, hence for
+ * the means over ranks, but not for minima and maxima. */
 #ifndef SP_SOLVER_RUN_PROFILE_H
 #define SP_SOLVER_RUN_PROFILE_H
 
@@ -18,24 +18,23 @@
 typedef enum sp_phase {
   SP_PHASE_START,  /* from the start of the process to the end of MPI_Init */
   SP_PHASE_CASE,   /* arguments, case file, checks of the outputs */
-  SP_PHASE_DEVICE, /* opening it; of a GPU its context */
+  SP_PHASE_DEVICE, /* opening it; for a GPU, creating its context */
   SP_PHASE_MESH,
   SP_PHASE_FILE,  /* of the mesh: the gmsh SDK reads the file, or meshes a geometry */
   SP_PHASE_METIS, /* of the mesh: the SDK partitions it; other ranks wait for rank 0 */
   SP_PHASE_NUMBERING,
   SP_PHASE_PROBLEM,
-  SP_PHASE_OPERATOR,       /* with b, and the vectors of the iteration */
+  SP_PHASE_OPERATOR,       /* its set-up, with b and the vectors of CG */
   SP_PHASE_PRECONDITIONER, /* its set-up */
   SP_PHASE_SOLVE,          /* the CG loop (solver/linear/cg.h) */
-  SP_PHASE_MATVEC,         /* of it: passes 1 with the exchange of values */
-  SP_PHASE_WAIT,           /* of the matvec: waiting for neighbours' values on the host; a GPU does
-                              not time it apart */
-  SP_PHASE_VECTORS,        /* of the solve: passes 2 */
-  SP_PHASE_PRECONDITION,   /* of the solve: applications of a preconditioner that is no diagonal */
-  SP_PHASE_RESIDUAL,       /* of the solve: b - A x before the first iteration and after the last */
-  SP_PHASE_REDUCTIONS,     /* of the solve: sums over ranks, with waiting for other ranks */
-  SP_PHASE_SOLVE_REST,     /* of the solve: the loop itself, rows and writes of the log, progress */
-  SP_PHASE_SOLUTION,       /* from the device, with boundary values and means */
+  SP_PHASE_MATVEC,         /* of the solve: passes 1 with the exchange of values */
+  SP_PHASE_WAIT, /* of the matvec: waiting for neighbours' values on the host; not timed on a GPU */
+  SP_PHASE_VECTORS,      /* of the solve: passes 2 */
+  SP_PHASE_PRECONDITION, /* of the solve: applications of a preconditioner that is not a diagonal */
+  SP_PHASE_RESIDUAL,     /* of the solve: b - A x before the first iteration and after the last */
+  SP_PHASE_REDUCTIONS,   /* of the solve: sums over ranks, with waiting for other ranks */
+  SP_PHASE_SOLVE_REST,   /* of the solve: the loop itself, rows and writes of the log, progress */
+  SP_PHASE_SOLUTION,     /* from the device, with boundary values and means */
   SP_PHASE_ERRORS,
   SP_PHASE_PROBES,  /* finding and evaluating them */
   SP_PHASE_RESULTS, /* the balance and [result] */
@@ -60,7 +59,7 @@ typedef struct sp_phase_row {
   double share, share_of_total;                  /* of the solve, 0..1; of the whole run */
 } sp_phase_row;
 
-/* A profile that begins now. Local. */
+/* Return a profile that begins now. Local. */
 sp_profile sp_profile_from_now(void);
 
 /* A profile that begins with the process, with `start` until now; call it right after MPI_Init.
@@ -72,25 +71,25 @@ sp_profile sp_profile_from_process(void);
 /* Add `seconds` and `calls` to a phase. Local. */
 void sp_profile_add(sp_profile *profile, sp_phase phase, int64_t calls, double seconds);
 
-/* Add what CG took, of `seconds` for all of sp_cg_solve. Local. */
+/* Add the times of CG; `seconds` is that of all of sp_cg_solve. Local. */
 void sp_profile_add_iteration(sp_profile *profile, const sp_cg_result *result, double seconds);
 
 /* Begin a phase: show its name as the progress line. Returns MPI_Wtime. `terminal` may be NULL:
  * nothing is shown. Local. */
 double sp_profile_begin(sp_terminal *terminal, sp_phase phase);
 
-/* End it: add the time since `start` as one call. A phase before the solve that took more than half
- * a second leaves a line where there is a progress line. Local. */
+/* End a phase: add the time since `start` as one call. A phase before the solve that took more than
+ * half a second leaves a line if there is a progress line. Local. */
 void sp_profile_end(sp_profile *profile, sp_terminal *terminal, sp_phase phase, double start);
 
-/* Add what the runs of a series took in `other` to the phases of the whole series. Local. */
+/* Add the phases of `other`, a run of a series, to those of the series. Local. */
 void sp_profile_merge(sp_profile *profile, const sp_profile *other);
 
-/* 0 for a part of the total, 1 for a part of one of these, and so on; 0 for the total. Local. */
+/* Return the depth: 0 for the total and its parts, 1 for parts of these, and so on. Local. */
 int sp_profile_depth(sp_phase phase);
 
-/* Rows for the log and the table: minimum, mean and maximum over ranks until now. Shares are those
- * of the means; the share of the solve is 0 for phases outside of it. Collective. */
+/* Compute rows for the log and the table: minimum, mean and maximum over ranks until now. Shares
+ * are those of the means; the share of the solve is 0 for phases outside of it. Collective. */
 void sp_profile_rows(MPI_Comm comm, const sp_profile *profile, sp_phase_row rows[SP_PHASES]);
 
 /* Record the rows, and from where the total counts. Local. */

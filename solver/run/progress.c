@@ -5,9 +5,9 @@
 
 #include <mpi.h>
 
-/* A line through the logarithms of the last residuals. */
+/* Straight line fitted to the logarithms of the last residuals. */
 typedef struct line {
-  double slope, last; /* per iteration; its value at the last residual */
+  double slope, last; /* per iteration; value at the last residual */
   double fall, scatter;
 } line;
 
@@ -15,7 +15,7 @@ static int window(const sp_progress *p) {
   return p->count < SP_PROGRESS_WINDOW ? (int)p->count : SP_PROGRESS_WINDOW;
 }
 
-/* Residual i = 0, 1, ... of the window, the oldest first. */
+/* Return residual i = 0, 1, ... of the window, oldest first. */
 static double residual(const sp_progress *p, int i) {
   return p->relative[(p->count - window(p) + i) % SP_PROGRESS_WINDOW];
 }
@@ -55,7 +55,8 @@ double sp_progress_iterations_left(const sp_progress *p, double tolerance) {
   if (n < SP_PROGRESS_LEAST) return -1;
   if (residual(p, n - 1) <= tolerance) return 0;
   const line l = fit(p);
-  /* Written so that residuals of zero and those that are not finite give no estimate. */
+  /* The conditions are negated so that residuals of zero, and those that are not finite, give no
+   * estimate. */
   if (!(l.fall > l.scatter) || !isfinite(l.fall) || !(tolerance > 0)) return -1;
   return fmax(0, ceil((l.last - log(tolerance)) / -l.slope));
 }

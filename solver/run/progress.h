@@ -1,7 +1,7 @@
-/* How fast an iteration runs and when it may end, from its last residuals.
+/* Speed of an iteration and estimate of its end, from its last residuals.
  *
- * A line y = a + b i is fitted to y_i = log(relative residual) of the last SP_PROGRESS_WINDOW
- * iterations i by least squares; the residual reaches the tolerance after
+ * A line y = a + b i is fitted by least squares to y_i = log(relative residual) of the last
+ * SP_PROGRESS_WINDOW iterations i. The residual reaches the tolerance after
  *
  *     (y_last - log(tolerance)) / -b   more iterations, with y_last of the line.
  *
@@ -17,31 +17,32 @@
 enum { SP_PROGRESS_WINDOW = 50, SP_PROGRESS_LEAST = 4 };
 
 typedef struct sp_progress {
-  double began;                        /* MPI_Wtime of the first residual */
-  int64_t first, count;                /* iteration of it; how many there are */
-  double smallest_before;              /* the window; infinite if nothing is */
+  double began;           /* MPI_Wtime of the first residual */
+  int64_t first, count;   /* iteration of the first residual; number of residuals */
+  double smallest_before; /* smallest residual before the window; infinite without one */
   double relative[SP_PROGRESS_WINDOW]; /* of residual number n at n mod SP_PROGRESS_WINDOW */
 } sp_progress;
 
-/* Take the relative residual after `iteration`; one call per iteration, from all zero. */
+/* Record the relative residual after `iteration`. Call it once per iteration; *progress is all zero
+ * at first. */
 void sp_progress_note(sp_progress *progress, int64_t iteration, double relative);
 
-/* More iterations until `tolerance`, at least 0; -1 if the residual does not fall, or there are
- * fewer than SP_PROGRESS_LEAST residuals. */
+/* Estimate how many more iterations reach `tolerance`, at least 0; -1 if the residual does not
+ * fall, or there are fewer than SP_PROGRESS_LEAST residuals. */
 double sp_progress_iterations_left(const sp_progress *progress, double tolerance);
 
-/* Iterations per second from the first residual until `now`; 0 without an iteration. */
+/* Return the iterations per second from the first residual until `now`; 0 without an iteration. */
 double sp_progress_rate(const sp_progress *progress, double now);
 
-/* True if there are SP_PROGRESS_WINDOW residuals, they do not fall, and none of them is below those
- * before by more than a tenth. */
+/* True if there are SP_PROGRESS_WINDOW residuals, they do not fall, and none of them is more than
+ * 10 % below all residuals before. */
 bool sp_progress_stagnates(const sp_progress *progress);
 
-/* The smallest of the last SP_PROGRESS_WINDOW residuals. */
+/* Return the smallest of the last SP_PROGRESS_WINDOW residuals. */
 double sp_progress_smallest(const sp_progress *progress);
 
-/* ", 45.6 it/s, about 12 s left", as far as it is known, into text[size]. Where
- * max_iterations comes before the tolerance, it says so. */
+/* Write ", 45.6 it/s, about 12 s left", as far as known, to text[size]. It says so if
+ * max_iterations comes before the tolerance. */
 void sp_progress_describe(const sp_progress *progress, double tolerance, int max_iterations,
                           double now, size_t size, char *text);
 

@@ -55,7 +55,7 @@ sp_status sp_list_hosts(MPI_Comm comm, char **hosts) {
   return status;
 }
 
-/* The rest of the line, without blanks around it. */
+/* Copy the rest of the line, without blanks around it. */
 static void copy_line(const char *line, size_t size, char *text) {
   line += strspn(line, " \t");
   size_t length = strcspn(line, "\n");
@@ -86,7 +86,7 @@ void sp_mpi_library(size_t size, char *text) {
 
 /* ---- Environment ---- */
 
-/* Length of the name in NAME=VALUE. */
+/* Return the length of the name in NAME=VALUE. */
 static size_t name_length(const char *entry) {
   return strcspn(entry, "=");
 }

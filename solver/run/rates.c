@@ -46,10 +46,10 @@ bool sp_rates_at_floor(int count, const sp_study_row *rows, sp_norm norm) {
   return at_floor;
 }
 
-/* Where an error has not got going, the cure is another mesh and not a search for a bug. */
+/* Advise a finer mesh if the solution is not resolved yet: a low rate is then no bug. */
 static const char *hint(const sp_study_row *row, int norm) {
   return row->error[norm] > 0.05 * row->norm[norm]
-             ? "; the solution is hardly resolved there, refine further"
+             ? "; the solution is hardly resolved there; refine further"
              : "";
 }
 
@@ -87,7 +87,7 @@ static sp_status judge_refinement(sp_operator_kind kind, int count, const sp_stu
 }
 
 static sp_status judge_orders(int count, const sp_study_row *rows, int norm, int *judged) {
-  static const double FLAT = 1.1; /* under-integration lets a flat step rise a little */
+  static const double FLAT = 1.1; /* because of under-integration, a flat step may rise a little */
   int last = 1;
   while (last < count && is_clear(&rows[last - 1], norm)) last++;
   for (int i = 1; i < last; i++) {

@@ -1,13 +1,13 @@
-/* Observed rates of convergence, and whether they are what theory promises.
+/* Observed rates of convergence, compared with theory.
  *
  * Along refinements e = C h^p (1 + O(h)), with h halved from run to run:
  *     rate = log2(e_coarse / e_fine),   p = N + 1 in L2 and N in H1,
  * for the screened Poisson problem (solution and mesh smooth) and for the L2 projection alike. Both
- * are also upper bounds, odd and even N alike: no function that is not a polynomial of degree N is
- * approximated better (saturation); the superconvergence on uniform meshes is one at points.
+ * are also upper bounds, for odd and even N: only polynomials of degree N are approximated better
+ * (saturation). Superconvergence on uniform meshes occurs only at points.
  *
  * Along orders on one mesh the error of an analytic solution falls at least geometrically:
- *     rate = log10(e_N-1 / e_N),   digits an order.
+ *     rate = log10(e_N-1 / e_N),   digits per order.
  * A solution that is even (odd) about the centre of every element gains nothing from an odd (even)
  * order, so that single steps may be flat but no two in a row.
  *
@@ -22,8 +22,8 @@
 #include "io/error.h"
 #include "operators/kinds.h"
 
-/* Errors above this multiple of the solver's are the discretization's: the solver then changes a
- * rate by less than log2(1 + 1/10) = 0.14. */
+/* Errors above this multiple of the solver's error are due to the discretization: the solver then
+ * changes a rate by less than log2(1 + 1/10) = 0.14. */
 #define SP_RATES_CLEAR 10.0
 
 typedef enum sp_norm { SP_L2, SP_H1, SP_NORMS } sp_norm;
@@ -34,13 +34,13 @@ typedef struct sp_study_row {
   int64_t elements, dofs, iterations;
   double error[SP_NORMS];
   double norm[SP_NORMS];  /* of the exact solution */
-  double floor[SP_NORMS]; /* smaller errors may be those of the solver, sp_rates_floor */
-  double rate[SP_NORMS];  /* from the run before, NaN where there is none */
+  double floor[SP_NORMS]; /* smaller errors may be the solver's (sp_rates_floor) */
+  double rate[SP_NORMS];  /* from the run before; NaN without one */
   double seconds;         /* of the solve, longest of all ranks */
   double matvec_share;    /* of the solve */
 } sp_study_row;
 
-/* A domain of this diameter in elements of this width. */
+/* Diameter of the domain and width of its elements. */
 typedef struct sp_mesh_size {
   double diameter, width;
 } sp_mesh_size;
@@ -60,32 +60,31 @@ void sp_rates_floor(sp_operator_kind kind, double tolerance, const sp_mesh_size 
  * Local. */
 void sp_rates_observe(bool along_orders, int count, sp_study_row *rows);
 
-/* The rate that theory promises along refinements. Local. */
+/* Return the rate that theory promises along refinements. Local. */
 int sp_rates_expected(sp_operator_kind kind, int order, sp_norm norm);
 
-/* Whether the error of the last of `count` rows is at the floor: not above it,
- * and the row before is there already or no digit is gained from it (the floor is an estimate from
- * above). For the table alone: what is judged is below. Local. */
+/* True if the error of the last of `count` rows is at the floor: it is not above it, and the row
+ * before is at the floor too, or no digit was gained since (the floor is an upper estimate). Used
+ * only for the table; sp_rates_judge does not use it. Local. */
 bool sp_rates_at_floor(int count, const sp_study_row *rows, sp_norm norm);
 
-/* How far the rate from a mesh of `elements` elements to its refinement may fall short: 0.2,
- * because a lost order shows as 1 and what the O(h) hides on meshes that people can afford is less
- * than half of that. Operators with a boundary_layer (operators/kinds.h: the projection) have, at
- * even order, larger errors in a layer along the boundary; it is one element wide, so that its
- * share in the squared norm falls with 1 / n, n = elements^(1/3), and the rate approaches N + 1
- * from below: by 0.8 / n for N = 2 on cubes, for which 1 / n is added. Local.
- */
+/* Return how far the rate from a mesh of `elements` elements to its refinement may fall short: 0.2,
+ * because a lost order shows as 1, and the O(h) term is less than half of that on affordable
+ * meshes. Operators with a boundary_layer (operators/kinds.h: the projection) have, at even order,
+ * larger errors in a layer along the boundary. It is one element wide, so its share in the squared
+ * norm falls with 1 / n, n = elements^(1/3), and the rate approaches N + 1 from below. The gap is
+ * 0.8 / n for N = 2 on cubes, so 1 / n is added. Local. */
 double sp_rates_shortfall(sp_operator_kind kind, int order, int64_t elements);
 
-/* Judge a series. Along refinements the finest step that stands clear of the floor must have its
- * rate, less sp_rates_shortfall. Along orders the error must fall in every step until the floor, or
- * rise by 10 % at most and be below that of two orders before; steps from an error of half the
- * solution's norm or more, which resolve nothing yet, are let pass unless they are the last.
- * *judged is how many steps could be told. Errors: SP_ERR_STUDY with the step. Local. */
+/* Judge a series. Along refinements, the finest step above the floor must reach its rate, less
+ * sp_rates_shortfall. Along orders, the error must fall in every step until the floor, or rise by
+ * at most 10 % and be below that of two orders before. Steps from an error of half the solution's
+ * norm or more, which resolve nothing yet, are accepted unless they are the last. *judged = the
+ * number of steps that could be judged. Errors: SP_ERR_STUDY with the step. Local. */
 sp_status sp_rates_judge(sp_operator_kind kind, bool along_orders, int count,
                          const sp_study_row *rows, int *judged);
 
-/* The rule that sp_rates_judge applies, in one line for users. Local. */
+/* Return the rule of sp_rates_judge in one line for users. Local. */
 const char *sp_rates_rule(sp_operator_kind kind, bool along_orders);
 
 #endif

@@ -21,16 +21,16 @@ static const double TOLERANCE = 1e-13;
 typedef struct series {
   const sp_workers *workers;
   MPI_Comm comm;    /* of the workers */
-  sp_config config; /* the user's, with what the study changes */
+  sp_config config; /* the user's, with the changes of the study */
   sp_terminal *terminal;
   sp_report *report;
-  bool along_orders; /* what rates are taken along */
+  bool along_orders; /* rates are taken along orders, else along refinements */
   int first_order, last_order, first_refine, last_refine;
   sp_case_base base;               /* without a mesh of its own */
-  sp_mesh *meshes[MAX_REFINE + 1]; /* by refinement, NULL where it is not made yet */
+  sp_mesh *meshes[MAX_REFINE + 1]; /* by refinement; NULL if not made yet */
   sp_mesh_size sizes[MAX_REFINE + 1];
   sp_profile profile; /* of all runs */
-  int count;          /* of runs so far */
+  int count;          /* number of runs so far */
   sp_study_row rows[SP_MAX_ORDER * (MAX_REFINE + 1)];
 } series;
 
@@ -59,8 +59,8 @@ sp_status sp_study_parse(const char *text, sp_study *study) {
                  text);
 }
 
-/* A tolerance that does not hide the discretization error, and room for the iterations that it
- * takes: CG gains the same number of digits in every iteration. */
+/* Set a tolerance that does not hide the discretization error, and raise the limit of iterations
+ * with it: CG gains the same number of digits in every iteration. */
 static void tighten(sp_config *config) {
   const double given = config->solver.tolerance;
   if (given <= TOLERANCE) return;
@@ -69,7 +69,8 @@ static void tighten(sp_config *config) {
   config->solver.max_iterations = limit < INT_MAX ? (int)limit : INT_MAX;
 }
 
-/* Diameter of the bounding box, and the width of a cube of which that box would have as many. */
+/* Measure the diameter of the bounding box, and the width of elements if they were equal cubes that
+ * fill it. */
 static sp_mesh_size measure(const sp_mesh *mesh) {
   const sp_hexes *hexes = mesh->hexes;
   const size_t points = (size_t)hexes->count * sp_hexes_lattice_size(hexes);
@@ -161,7 +162,7 @@ static void print_rate(sp_terminal *t, double error, double rate) {
     sp_terminal_print(t, " %6s", "");
 }
 
-/* The last of `place` rows of a series. */
+/* Print the last of `place` rows of a series. */
 static void print_row(const series *s, int place, const sp_study_row *row) {
   sp_terminal *t = s->terminal;
   const sp_study_row *first = row - place + 1;
@@ -201,7 +202,7 @@ static void add_row(series *s, int order, int refine, const sp_results *results,
   sp_report_begin(s->report, &s->profile);
 }
 
-/* One run; `place` is its place in the series that rates are taken along, from 1. */
+/* Run one case; `place` is its place, from 1, in the series that rates are taken along. */
 static sp_status run_one(series *s, int order, int refine, int place) {
   SP_TRY(make_mesh(s, refine));
   sp_case_base base = s->base;
@@ -222,8 +223,8 @@ static sp_status run_one(series *s, int order, int refine, int place) {
   return status;
 }
 
-/* Every pair, and a judgement of each series; the first failure is kept, because the rest of the
- * table is still worth having. */
+/* Run every pair and judge each series. The first failure is kept, and the rest of the table still
+ * printed. */
 static sp_status run_all(series *s) {
   sp_kept_error verdict = {0};
   int all = 0;
@@ -279,7 +280,7 @@ static bool has_solution(const sp_config *config) {
   return has;
 }
 
-/* On the ranks with elements. */
+/* Run the study; only ranks with elements call this. */
 static sp_status run_on(const sp_workers *workers, const sp_config *config, const sp_study *study,
                         const sp_profile *profile, sp_terminal *terminal) {
   static char none[] = "";
@@ -322,7 +323,7 @@ sp_status sp_study_run_on(const sp_workers *workers, const sp_config *config, co
                    "%s: a study compares with the exact solution, and the case gives none",
                    config->problem.solution.where);
   const sp_workers *w = workers;
-  return sp_workers_meet(w, w->works ? run_on(w, config, study, profile, terminal) : SP_OK);
+  return sp_workers_meet(w, w->has_elements ? run_on(w, config, study, profile, terminal) : SP_OK);
 }
 
 sp_status sp_study_run(MPI_Comm comm, const sp_config *config, const sp_study *study,

@@ -6,13 +6,13 @@
  *
  * With both every pair is solved, and rates are taken along refinements.
  *
- * The log of a study has no rows in /matvec and /residual; instead it has, with one row a run,
+ * The log of a study has no rows in /matvec and /residual. It has, with one row per run,
  *
  *     /study   order, refine, elements, dofs, iterations, L2, L2_rate, L2_expected, L2_floor, H1,
  *              H1_rate, H1_expected, H1_floor, seconds, matvec_share
  *
- * where NaN stands for a rate that has no run before it and for expectations along orders. Rates
- * are those of solver/run/rates.h; the root attribute study_rate says along what, study_rule how
+ * NaN stands for a rate without a run before it, and for expectations along orders. Rates are those
+ * of solver/run/rates.h. The root attribute study_rate tells the direction of rates, study_rule how
  * they are judged. */
 #ifndef SP_SOLVER_RUN_STUDY_H
 #define SP_SOLVER_RUN_STUDY_H
@@ -31,20 +31,19 @@ typedef struct sp_study {
   sp_study_range order, refine;
 } sp_study;
 
-/* Take one argument of --study, "order=1:10" or "refine=0:3", into *study. Errors: SP_ERR_INPUT.
+/* Parse one argument of --study, "order=1:10" or "refine=0:3", into *study. Errors: SP_ERR_INPUT.
  * Local. */
 sp_status sp_study_parse(const char *text, sp_study *study);
 
 /* Solve the series, print and log its table, and judge the rates. The mesh is read once and refined
- * from run to run, the device opened once. The solver's tolerance becomes 1e-13 where the case asks
- * for less, and the limit of iterations grows with it; neither field nor probes are written.
- * `profile` is as for sp_case_run.
- * Errors: SP_ERR_INPUT for a case without solution, SP_ERR_STUDY with the first step that falls
- * short, and those of a case, which end the series. Collective. */
+ * from run to run; the device is opened once. The solver's tolerance becomes at most 1e-13, and the
+ * limit of iterations grows with it. Field and probes are not written. `profile` is as for
+ * sp_case_run. Errors: SP_ERR_INPUT for a case without solution, SP_ERR_STUDY with the first step
+ * that falls short, and those of a case, which end the series. Collective. */
 sp_status sp_study_run(MPI_Comm comm, const sp_config *config, const sp_study *study,
                        const sp_profile *profile, sp_terminal *terminal);
 
-/* The same on ranks that are chosen, whatever [backend] says. Collective over workers->all. */
+/* Do the same on given ranks and ignore [backend]. Collective over workers->all. */
 sp_status sp_study_run_on(const sp_workers *workers, const sp_config *config, const sp_study *study,
                           const sp_profile *profile, sp_terminal *terminal);
 

@@ -17,7 +17,7 @@ struct sp_summary {
   sp_output_path path;
   sp_record *record; /* on rank 0 */
   int stream;        /* where standard output was; -1 for a file */
-  bool refused;      /* FILE must not be written */
+  bool refused;      /* FILE may not be written */
 };
 
 static sp_status fail_write(const sp_summary *summary, sp_status status) {
@@ -26,7 +26,7 @@ static sp_status fail_write(const sp_summary *summary, sp_status status) {
                  sp_error_message());
 }
 
-/* Keep standard output for the document alone; libraries print, too. */
+/* Keep standard output for the document only; libraries print, too. */
 static sp_status take_standard_output(sp_summary *summary) {
   summary->stream = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   const int flags = fcntl(summary->stream, F_GETFL);
@@ -51,14 +51,14 @@ static sp_status check_file(sp_summary *summary, const char *case_file) {
 static sp_status begin_document(sp_summary *summary) {
   SP_TRY(sp_record_create(&summary->record));
   sp_record_program(summary->record);
-  /* In front, because readers look there first; sp_summary_write has the values. */
+  /* First, because readers look there; sp_summary_write sets the values. */
   sp_record_text(summary->record, "status", NULL);
   sp_record_text(summary->record, "exit_code", NULL);
   sp_record_text(summary->record, "message", NULL);
   return SP_OK;
 }
 
-/* A rank's part of opening. */
+/* Open the document on this rank. */
 static sp_status open_on_rank(sp_summary *summary, const char *case_file) {
   int rank;
   MPI_Comm_rank(summary->comm, &rank);
@@ -112,7 +112,7 @@ static sp_status write_stream(int stream, const char *text) {
   return SP_OK;
 }
 
-/* On rank 0. */
+/* Write the document; called on rank 0. */
 static sp_status write_document(sp_summary *summary, const sp_kept_error *outcome) {
   char *text;
   sp_record_text(summary->record, "status", sp_outcome_word(outcome->status));

@@ -1,8 +1,8 @@
-/* What a run came to, as one JSON document for programs: sp_solve --json FILE.
+/* Results of a run as one JSON document for programs: sp_solve --json FILE.
  *
  * The document exists from the end of the command line on. The report (solver/run/report.h) fills
- * its record through sp_terminal.record, as far as the run gets.
- * sp_summary_write adds the outcome and writes it: also for a case that cannot be read.
+ * its record through sp_terminal.record, as far as the run gets. sp_summary_write adds the outcome
+ * and writes it: also for a case that cannot be read.
  *
  * FILE is replaced as a whole (io/file.h). It must not be one of the run's other files. For "-" the
  * document goes to standard output, and everything else that any code of this process writes to
@@ -15,10 +15,10 @@
 
 typedef struct sp_summary sp_summary;
 
-/* `path` is FILE; NULL for no document, and then *out is NULL, which all functions here accept.
- * `case_file` is read by the run, NULL for none. Call it before anything is printed. `path` must
- * outlive *out. Errors: SP_ERR_INPUT for a FILE that the document must not replace, SP_ERR_SYSTEM
- * "cannot write json FILE: reason". Collective. */
+/* Open the document. `path` is FILE; NULL: no document, and *out is NULL, which all functions here
+ * accept. `case_file` is read by the run; NULL: none. Call it before anything is printed. `path`
+ * must outlive *out. Errors: SP_ERR_INPUT for a FILE that the document must not replace,
+ * SP_ERR_SYSTEM "cannot write json FILE: reason". Collective. */
 sp_status sp_summary_open(MPI_Comm comm, const char *path, const char *case_file, sp_summary **out);
 
 /* Its record, borrowed; NULL on ranks other than 0. Local. */

@@ -10,11 +10,12 @@
 /* y += x. Errors: SP_ERR_SYSTEM. */
 sp_status sp_vectors_add(size_t count, const double *x, double *y);
 
-/* y -= x, and y = 0 where constrained. Errors: SP_ERR_SYSTEM. */
+/* y -= x on free DOFs, y = 0 on constrained ones. Errors: SP_ERR_SYSTEM. */
 sp_status sp_vectors_subtract_unconstrained(size_t count, const bool *constrained, const double *x,
                                             double *y);
 
-/* The largest absolute value that is not NaN; 0 if there is none. Errors: SP_ERR_SYSTEM. */
+/* *largest = the largest absolute value that is not NaN; 0 if there is none. Errors:
+ * SP_ERR_SYSTEM. */
 sp_status sp_vectors_largest(size_t count, const double *x, double *largest);
 
 #endif

@@ -1,4 +1,4 @@
-/* What this program was built from and with. All functions Local; strings are constants. */
+/* Versions of this program and of its libraries. All functions are Local; strings are constants. */
 #ifndef SP_SOLVER_RUN_VERSION_H
 #define SP_SOLVER_RUN_VERSION_H
 

@@ -12,7 +12,7 @@
 
 enum { TAG_INTERRUPTED = 1 };
 
-/* Machines that have ranks with elements. Collective over them. */
+/* Count the machines that have ranks with elements. Collective over those ranks. */
 static int count_machines(MPI_Comm comm) {
   MPI_Comm machine;
   int rank;
@@ -24,8 +24,9 @@ static int count_machines(MPI_Comm comm) {
   return machines;
 }
 
-/* "4 of 16 have all elements, one rank per GPU on 2 machines: 0 4 8 12; ...", as far as it fits. */
-static void describe(sp_workers *w, const int *works, int machines) {
+/* Describe the choice, cut if it does not fit: "4 of 16 have all elements, one rank per GPU on 2
+ * machines: 0 4 8 12; ...". */
+static void describe(sp_workers *w, const int *has_elements, int machines) {
   static const char end[] = " ...; the others wait (backend.share = no)";
   enum { ALL = sizeof w->description, ROOM = ALL - sizeof end, NUMBER = 12 };
   char *text = w->description;
@@ -38,7 +39,7 @@ static void describe(sp_workers *w, const int *works, int machines) {
                w->ranks, w->count == 1 ? "has" : "have", machines, sp_plural(machines));
   int listed = 0;
   for (int r = 0; r < w->ranks && used + NUMBER < ROOM; r++) {
-    if (!works[r]) continue;
+    if (!has_elements[r]) continue;
     used += snprintf(text + used, (size_t)(ROOM - used), " %d", r);
     listed++;
   }
@@ -47,46 +48,51 @@ static void describe(sp_workers *w, const int *works, int machines) {
 
 /* Find the ranks with elements and connect them. */
 static sp_status join(sp_workers *w) {
-  int *works, mine = w->works, machines = 0, rank;
+  int *has_elements, mine = w->has_elements, machines = 0, rank;
   MPI_Comm_rank(w->all, &rank);
-  SP_TRY(sp_agree(w->all, sp_allocate((size_t)w->ranks, sizeof *works, "ranks", &works)));
-  MPI_Allgather(&mine, 1, MPI_INT, works, 1, MPI_INT, w->all);
+  SP_TRY(sp_agree(w->all,
+                  sp_allocate((size_t)w->ranks, sizeof *has_elements, "ranks", &has_elements)));
+  MPI_Allgather(&mine, 1, MPI_INT, has_elements, 1, MPI_INT, w->all);
   for (int r = w->ranks - 1; r >= 0; r--)
-    if (works[r]) {
+    if (has_elements[r]) {
       w->leader = r;
       w->count++;
     }
-  MPI_Comm_split(w->all, w->works ? 0 : MPI_UNDEFINED, rank, &w->comm);
-  if (w->works) machines = count_machines(w->comm);
+  MPI_Comm_split(w->all, w->has_elements ? 0 : MPI_UNDEFINED, rank, &w->comm);
+  if (w->has_elements) machines = count_machines(w->comm);
   MPI_Bcast(&machines, 1, MPI_INT, w->leader, w->all);
-  describe(w, works, machines);
-  free(works);
+  describe(w, has_elements, machines);
+  free(has_elements);
   return SP_OK;
 }
 
-sp_status sp_workers_open_on(MPI_Comm all, bool works, sp_device_kind kind, sp_transport transport,
-                             sp_workers *workers) {
+sp_status sp_workers_open_on(MPI_Comm all, bool has_elements, sp_device_kind kind,
+                             sp_transport transport, sp_workers *workers) {
   sp_workers *w = workers;
-  *w = (sp_workers){
-      .all = all, .works = works, .comm = MPI_COMM_NULL, .threads = {sp_threads(), sp_threads()}};
+  *w = (sp_workers){.all = all,
+                    .has_elements = has_elements,
+                    .comm = MPI_COMM_NULL,
+                    .threads = {sp_threads(), sp_threads()}};
   MPI_Comm_size(all, &w->ranks);
   SP_TRY(join(w));
-  return sp_workers_meet(w,
-                         works ? sp_platform_open(w->comm, kind, transport, &w->platform) : SP_OK);
+  return sp_workers_meet(w, has_elements ? sp_platform_open(w->comm, kind, transport, &w->platform)
+                                         : SP_OK);
 }
 
 static sp_status open_platform(MPI_Comm all, const sp_config *config, sp_workers *workers) {
   const sp_device_kind kind = config->backend.device;
   const sp_transport transport = config->backend.exchange;
-  bool works = true;
+  bool has_elements = true;
   *workers = (sp_workers){.all = all, .comm = MPI_COMM_NULL};
-  if (config->backend.share == SP_SHARE_NO) SP_TRY(sp_platform_choose_ranks(all, kind, &works));
-  bool all_work = works;
+  if (config->backend.share == SP_SHARE_NO)
+    SP_TRY(sp_platform_choose_ranks(all, kind, &has_elements));
+  bool all_work = has_elements;
   MPI_Allreduce(MPI_IN_PLACE, &all_work, 1, MPI_C_BOOL, MPI_LAND, all);
-  if (all_work) return sp_workers_open_on(all, works, kind, transport, workers);
-  const sp_status status = sp_workers_open_on(all, works, SP_DEVICE_CUDA, transport, workers);
+  if (all_work) return sp_workers_open_on(all, has_elements, kind, transport, workers);
+  const sp_status status =
+      sp_workers_open_on(all, has_elements, SP_DEVICE_CUDA, transport, workers);
   if (!status || kind == SP_DEVICE_CUDA) return status;
-  /* The GPUs that `auto` has found cannot be used: all ranks work on CPUs. */
+  /* The GPUs that `auto` has found cannot be used, so all ranks work on CPUs. */
   sp_workers_close(workers);
   return sp_workers_open_on(all, true, SP_DEVICE_HOST, transport, workers);
 }
@@ -95,12 +101,12 @@ sp_status sp_workers_open(MPI_Comm all, const sp_config *config, sp_workers *wor
   const int team = sp_cores_set_team(config->backend.threads);
   SP_TRY(open_platform(all, config, workers));
   workers->team = team;
-  return sp_cores_choose(all, workers->works, config->backend.threads, &workers->threads[0],
+  return sp_cores_choose(all, workers->has_elements, config->backend.threads, &workers->threads[0],
                          &workers->threads[1], &workers->idle_cores);
 }
 
-/* Sleep until all ranks have arrived. *message becomes the message to the leader, if there is one.
- */
+/* Sleep until all ranks have arrived. *message becomes the request of a message to the leader, if
+ * one was sent. */
 static void sleep_until(const sp_workers *w, MPI_Request *arrival, MPI_Request *message) {
   const struct timespec pause = {.tv_nsec = 1000000};
   int arrived = 0;
@@ -121,7 +127,7 @@ sp_status sp_workers_meet(const sp_workers *workers, sp_status status) {
   int rank;
   MPI_Comm_rank(w->all, &rank);
   MPI_Ibarrier(w->all, &arrival);
-  if (w->works)
+  if (w->has_elements)
     MPI_Wait(&arrival, MPI_STATUS_IGNORE);
   else
     sleep_until(w, &arrival, &message);
