@@ -17,20 +17,19 @@
  *     lap g(a, b) = g_a lap a + g_b lap b
  *                   + g_aa |grad a|^2 + 2 g_ab grad a . grad b + g_bb |grad b|^2.
  * Derivatives are formulas too. A common subexpression, also of the value and a derivative, is
- * computed once. What no requested output needs is not computed.
+ * computed once. Values that no requested output needs are not computed.
  *
  * A conditional has the derivatives of the branch taken; abs, sign, floor, min and max have those
- * of the smooth piece at the point. Where a derivative does not exist (sqrt at 0) the result is NaN
+ * of the smooth piece at the point. If a derivative does not exist (sqrt at 0), the result is NaN
  * or infinite, which callers check. Constant integer exponents up to 8 in size are multiplications
  * and a division, x^0.5 is sqrt(x): x^2 is exact at 0.
  *
  * Accuracy: each function is within 4 units in the last place of its exact value at the argument
  * that it gets; sin and cos within 1; sqrt, abs, sign, floor, min and max are exact or correctly
  * rounded. sin and cos are computed here (expression_vector.h); the others by libmvec, whose bound
- * is 4 units (sourceware.org/glibc/wiki/libmvec), or by libm where the build finds no libmvec. NaN,
+ * is 4 units (sourceware.org/glibc/wiki/libmvec), or by libm if the build finds no libmvec. NaN,
  * infinities and signed zeros are those of libm. The bits at a point depend on the instruction set
- * of the processor, but not on the other points, on n, or on the outputs asked for.
- */
+ * of the processor, but not on the other points, on n, or on the outputs asked for. */
 #ifndef SP_IO_EXPRESSION_H
 #define SP_IO_EXPRESSION_H
 
@@ -48,8 +47,8 @@ typedef struct sp_expression sp_expression;
  * SP_ERR_SYSTEM. */
 sp_status sp_expression_parse(const char *text, const char *where, sp_expression **out);
 
-/* The same for a formula that may contain a fourth variable, u, whose values are given with the
- * points. It has no derivatives: evaluate it with sp_expression_evaluate_of_u only. Local. */
+/* Parse a formula that may contain a fourth variable, u, whose values are given with the points. It
+ * has no derivatives: evaluate it with sp_expression_evaluate_of_u only. Local. */
 sp_status sp_expression_parse_of_u(const char *text, const char *where, sp_expression **out);
 
 /* NULL-safe; sets *expression to NULL. Local. */

@@ -127,7 +127,7 @@ static partials arc_partials(sp_graph *g, double sign, int a) {
   return (partials){.a = first, .aa = binary(g, SP_OP_MULTIPLY, cube, a)};
 }
 
-/* `scale` times log; NaN where the value is NaN. */
+/* `scale` times log; NaN if the value is NaN. */
 static partials log_partials(sp_graph *g, double scale, int a) {
   const int r = sp_graph_node(g, SP_OP_SELECT, binary(g, SP_OP_LESS, a, constant(g, 0)),
                               constant(g, NAN), inverse(g, a));
@@ -224,7 +224,7 @@ static partials atan2_partials(sp_graph *g, int a, int b) {
   return (partials){.a = p, .b = q, .aa = aa, .ab = ab, .bb = negative(g, aa)};
 }
 
-/* factor a^exponent; 0 where the factor is 0, also if the power is infinite there: x^1 and x^0 are
+/* factor a^exponent; 0 if the factor is 0, also if the power is infinite there: x^1 and x^0 are
  * smooth at 0. */
 static int power_term(sp_graph *g, int factor, int a, int exponent) {
   const int zero = constant(g, 0);

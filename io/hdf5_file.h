@@ -1,4 +1,4 @@
-/* What the writers of HDF5 files share: error handling of HDF5, attributes, and small files that
+/* Helpers of the writers of HDF5 files: error handling of HDF5, attributes, and small files that
  * are written in one piece.
  *
  * The messages recorded here are bare reasons ("No space left on device"); callers prefix them with

@@ -80,7 +80,7 @@ static bool is_same_node(const char *a, const char *b) {
          left.st_ino == right.st_ino;
 }
 
-/* The same name in the same folder. */
+/* True if both are the same name in the same folder. */
 static bool is_same_place(const char *a, const char *b) {
   char *left = NULL, *right = NULL;
   const char *left_name, *right_name;

@@ -6,7 +6,7 @@
 
 #include "io/hash.h"
 
-/* How many entries are sent to and received from each rank, and where they start, [size + 1]. */
+/* Numbers of entries sent to and received from each rank, and their starts, [size + 1]. */
 typedef struct routes {
   MPI_Comm comm;
   int size;

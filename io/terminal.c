@@ -17,8 +17,8 @@ static const double SECONDS_BETWEEN = 0.1;
 /* With the second between two looks, below ten. */
 static const double SECONDS_OF_SILENCE = 8;
 
-/* What runs, printed by a thread of its own: the main thread may be inside a library for minutes.
- */
+/* The progress line. A separate thread prints it, because the main thread may be inside a library
+ * for minutes. */
 static struct {
   pthread_mutex_t lock; /* of standard output and the rest */
   bool watched;

@@ -45,7 +45,8 @@ void sp_terminal_show(sp_terminal *terminal, const char *format, ...)
 /* True if the last progress line, or the text kept for one, is a tenth of a second old. */
 bool sp_terminal_is_due(const sp_terminal *terminal);
 
-/* True if this terminal prints to a pipe or a file, and has printed nothing for so many seconds. */
+/* True if this terminal prints to a pipe or a file, and has printed nothing for `seconds`
+ * seconds. */
 bool sp_terminal_is_silent(const sp_terminal *terminal, double seconds);
 
 /* Replace the progress line if it is due. */

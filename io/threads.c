@@ -26,9 +26,9 @@ size_t sp_loop_chunk(size_t count, size_t values) {
   return chunk > 0 ? chunk : 1;
 }
 
-/* What the threads of a loop share. A portion is one chunk, or several if there are no commits.
+/* Data shared by the threads of a loop. A portion is one chunk, or several if there are no commits.
  * Portions are taken and committed in the order of their items; portion p is computed in work space
- * p mod `spaces`. What is not constant is read and written with the lock held. */
+ * p mod `spaces`. Variable members are read and written with the lock held. */
 typedef struct state {
   const sp_loop *loop;
   size_t chunks_of_portion, portions; /* constant, as are the next three */

@@ -1,9 +1,9 @@
 /* Loops on several threads of a rank, with the same bits for any number of threads; and work on a
  * thread of its own.
  *
- * Set-up and diagnostics visit all elements of a rank. What is computed per element is independent
- * and runs in parallel; sums over elements are added in the order of the elements, by one thread at
- * a time. The threads of loops make no MPI calls. */
+ * Set-up and diagnostics visit all elements of a rank. Results per element are independent and runs
+ * in parallel; sums over elements are added in the order of the elements, by one thread at a time.
+ * The threads of loops make no MPI calls. */
 #ifndef SP_IO_THREADS_H
 #define SP_IO_THREADS_H
 
@@ -13,7 +13,7 @@
 #include "io/error.h"
 
 /* The number of threads of the loops below, in this process: 1 until it is set. They live as long
- * as a loop, and sleep when they have to wait. (Those of OpenMP poll: where other programs use the
+ * as a loop, and sleep when they have to wait. (Those of OpenMP poll: if other programs use the
  * cores, that is many times slower than one thread.) Local; not inside a loop. */
 void sp_threads_set(int count);
 int sp_threads(void);
@@ -29,8 +29,8 @@ typedef struct sp_loop {
   void *context;          /* passed on; shared by all threads */
 
   /* Work on items begin ... end - 1. Runs on several threads at a time: it writes to `workspace`,
-   * to what belongs to these items alone, or atomically to shared data whose final value does not
-   * depend on the order. */
+   * to data of these items only, or atomically to shared data whose final value does not depend on
+   * the order. */
   sp_status (*compute)(void *context, void *workspace, size_t begin, size_t end);
 
   /* After each `compute`, with its `workspace`, in the order of the items, one call at a time, on

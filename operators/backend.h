@@ -7,7 +7,7 @@
  *
  * Memory of a backend is reached only through its table. Vectors are L-vectors (mesh/numbering.h):
  * the rank's owned DOFs, then its copies, which always hold the same bits as their owners.
- * Functions are Local, except where they say otherwise.
+ * Functions are Local unless they say otherwise.
  *
  * Order: the device does its work in the order of the calls. These return when their work is done:
  * upload, download, dot, sums, sweep, iterate, finish, and functions that create or destroy. All
@@ -27,8 +27,8 @@
  *
  * Precision: vectors and operators are double or single (operators/precision.h). A vector passed to
  * an operator or a space has the precision that the function is told or that the operator was
- * created with. CG works in double alone, so its vectors are double *. Here vectors are addresses;
- * numerics use sp_vector (operators/vector.h). */
+ * created with. CG works only in double precision, so its vectors are double *. Here vectors are
+ * addresses; numerics use sp_vector (operators/vector.h). */
 #ifndef SP_OPERATORS_BACKEND_H
 #define SP_OPERATORS_BACKEND_H
 
@@ -43,7 +43,7 @@
 
 struct sp_space;
 
-/* What defines an operator. Everything except `space` and `alike` stays with the caller and is not
+/* Definition of an operator. Everything except `space` and `alike` stays with the caller and is not
  * used after creation; these two are borrowed and must outlive the operator. */
 typedef struct sp_operator_setup {
   const struct sp_space *space;
@@ -66,17 +66,17 @@ typedef struct sp_operator_setup {
    * lambda_values, `lambda` is 1 (operators/factors.h). */
   const double *kappa, *lambda_values;
   bool by_element;
-  /* A diagonal to add to A, of this rank's faces alone (Robin conditions): A gains
+  /* A diagonal to add to A, of this rank's faces only (Robin conditions): A gains
    * diagonal_values[i] at local DOF diagonal_dofs[i], which is listed once and not inside an
    * element; other ranks' parts come by the exchange. */
   sp_lid diagonal_count;
   const sp_lid *diagonal_dofs;
   const double *diagonal_values;
-  /* Keep what sp_backend.sweep needs. In double precision alone, on a backend that has a sweep. */
+  /* Keep what sp_backend.sweep needs. Only in double precision, on a backend that has a sweep. */
   bool one_sweep;
 } sp_operator_setup;
 
-/* What defines a transfer between two orders (operators/transfer.h). Everything except the spaces
+/* Definition of a transfer between two orders (operators/transfer.h). Everything except the spaces
  * and the operator stays with the caller and is not used after creation. */
 typedef struct sp_transfer_setup {
   const struct sp_space *fine, *coarse;
@@ -156,7 +156,7 @@ typedef struct sp_csr {
   double *values; /* [start[rows]] */
 } sp_csr;
 
-/* At most so many iterations between two looks of the host. */
+/* Largest number of iterations between two checks by the host. */
 enum { SP_CG_BATCH = 64 };
 
 typedef struct sp_device sp_device;                 /* one for each backend that is open */
@@ -181,7 +181,7 @@ typedef struct sp_backend {
   /* Wait until all queued work is done; returns what failed meanwhile. */
   sp_status (*finish)(sp_device *device);
 
-  /* The geometry that this backend applies faster where both are exact. */
+  /* The geometry that this backend applies faster if both are exact. */
   sp_geometry_kind (*faster_geometry)(sp_operator_kind kind, int order);
 
   /* ---- Vectors ---- */
@@ -225,9 +225,9 @@ typedef struct sp_backend {
 
   /* ---- Exchange: the sum over ranks in Z^T ---- */
 
-  /* What the device needs to sum over ranks by `exchange`, which must outlive it. *how says in
-   * words how values travel; *resident whether they and sums over all ranks do so without the host.
-   * Errors: SP_ERR_SYSTEM where `transport` is not possible. Collective over `comm`. */
+  /* What the device needs to sum over ranks by `exchange`, which must outlive it. *how describes
+   * how values travel; *resident is true if they and sums over all ranks travel without the host.
+   * Errors: SP_ERR_SYSTEM if `transport` is not possible. Collective over `comm`. */
   sp_status (*space_create)(sp_device *device, MPI_Comm comm, sp_exchange *exchange,
                             sp_transport transport, sp_device_space **out, const char **how,
                             bool *resident);
@@ -238,11 +238,11 @@ typedef struct sp_backend {
 
   /* ---- Local operators ---- */
 
-  /* Whether there are operators in single precision, with all functions of this group;
-   * sp_operator_create refuses them where there are none. */
+  /* True if there are operators in single precision, with all functions of this group; else
+   * sp_operator_create refuses them. */
   bool single_operators;
 
-  /* Whether those may store their factors in 16 bits. */
+  /* True if those may store their factors as bfloat16. */
   bool rounded_factors;
 
   sp_status (*operator_create)(sp_device *device, const sp_operator_setup *setup,
@@ -295,8 +295,8 @@ typedef struct sp_backend {
   sp_status (*schwarz_step)(sp_device_schwarz *schwarz, const void *r, void *z,
                             const sp_correction *step);
 
-  /* ---- Optional: matrices of this rank alone, for the coarsest problem of multigrid ----
-   * NULL, all four, on a backend where algebraic multigrid runs on the host. */
+  /* ---- Optional: matrices of this rank only, for the coarsest problem of multigrid ---- All four
+   * are NULL on a backend whose algebraic multigrid runs on the host. */
 
   /* From a matrix in the host's memory, which is not used afterwards: a copy in `precision`; or the
    * inverse of one that is symmetric positive definite, as a dense matrix. */
@@ -323,9 +323,9 @@ typedef struct sp_backend {
   sp_status (*replay)(sp_recording *recording);
   void (*recording_destroy)(sp_recording **recording);
 
-  /* ---- Passes of conjugate gradients, in double precision ----
-   * For operators in double precision alone: sp_operator_direction and sp_operator_update refuse
-   * others, and sp_operator.iterates is false for them. */
+  /* ---- Passes of conjugate gradients, in double precision ---- Only for operators in double
+   * precision: sp_operator_direction and sp_operator_update refuse others, and sp_operator.iterates
+   * is false for them. */
 
   /* Neighbours still read the old direction while the new one is formed. */
   bool two_directions;
@@ -346,7 +346,7 @@ typedef struct sp_backend {
   /* ---- Optional: an iteration of conjugate gradients in one sweep ----
    * NULL, both, on a backend that has none. For preconditioners that are none or a diagonal. */
 
-  /* Whether it is faster than the two passes. */
+  /* True if it is faster than the two passes. */
   bool (*faster_in_one_sweep)(sp_operator_kind kind, sp_geometry_kind geometry, int order);
 
   /* Pass 2 of the iteration before and pass 1 of this one: x += alpha p, r -= alpha ap, p = r +

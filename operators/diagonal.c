@@ -114,7 +114,7 @@ SP_CLONES static void collocated_diagonal(int n, const double *differentiation, 
 
 /* ---- All elements ---- */
 
-/* What all elements share. */
+/* Data shared by all elements. */
 typedef struct assembly {
   const sp_operator_setup *setup;
   const sp_rule *rule;

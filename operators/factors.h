@@ -42,7 +42,7 @@ static inline size_t sp_operator_rounded_words(size_t points) {
   return 3 * points + (points + 1) / 2;
 }
 
-/* What the kernels of this operator compute their factors from. Local. */
+/* Return the data from which the kernels of this operator compute their factors. Local. */
 sp_factor_kind sp_operator_factor_kind(const sp_operator_setup *setup);
 
 /* kappa and lambda of an element in which both are constant. Local. */

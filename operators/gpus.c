@@ -52,7 +52,8 @@ void sp_gpu_view_free(sp_gpu_view *view) {
   *view = (sp_gpu_view){0};
 }
 
-/* What decides which GPUs of its machine a process sees. Unreadable files count as empty. */
+/* Hash the files and variables that decide which GPUs of its machine a process sees. Unreadable
+ * files count as empty. */
 static uint64_t outlook(void) {
   char text[4096] = "";
   uint64_t key = 0;

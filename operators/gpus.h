@@ -10,8 +10,8 @@ typedef struct sp_gpu {
   char name[64];
 } sp_gpu;
 
-/* What ranks see: rank r, on machine[r], sees gpus[first[r]], ..., gpus[first[r + 1] - 1], which it
- * calls devices 0, 1, ... Ranks with equal numbers are on one machine. */
+/* GPUs that ranks see: rank r, on machine[r], sees gpus[first[r]], ..., gpus[first[r + 1] - 1],
+ * which it calls devices 0, 1, ... Ranks with equal numbers are on one machine. */
 typedef struct sp_gpu_view {
   int ranks;
   int *machine; /* [ranks] */
@@ -24,9 +24,9 @@ typedef struct sp_gpu_view {
  * The caller frees *gpus, also after an error. Errors: SP_ERR_SYSTEM. Local. */
 sp_status sp_gpus_visible(int *count, sp_gpu **gpus);
 
-/* What all ranks of `comm` see, from what each one sees, gpus[count]; the same on all ranks.
- * machine[r] is the lowest rank of the machine. sp_gpu_view_free frees it, also after an error.
- * Errors: SP_ERR_SYSTEM. Collective. */
+/* Gather the GPUs that all ranks of `comm` see; gpus[count] are those of this rank. The result is
+ * the same on all ranks. machine[r] is the lowest rank of the machine. sp_gpu_view_free frees it,
+ * also after an error. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_gpus_gather(MPI_Comm comm, int count, const sp_gpu *gpus, sp_gpu_view *view);
 void sp_gpu_view_free(sp_gpu_view *view);
 

@@ -41,7 +41,7 @@ typedef enum sp_geometry_kind {
   SP_GEOMETRY_TRILINEAR
 } sp_geometry_kind;
 
-/* What a kernel computes its factors from: numbers at every point; the coefficients of the
+/* Data from which a kernel computes its factors: numbers at every point; the coefficients of the
  * trilinear map, alone or with kappa and lambda of the element; or numbers of 16 bits at every
  * point (operators/factors.h). */
 typedef enum sp_factor_kind {

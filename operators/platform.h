@@ -1,4 +1,4 @@
-/* What a run computes with: the ranks, a device per rank, and the sums over all ranks. Opened once
+/* Platform of a run: the ranks, a device per rank, and the sums over all ranks. It is opened once
  * and borrowed by everything else. */
 #ifndef SP_OPERATORS_PLATFORM_H
 #define SP_OPERATORS_PLATFORM_H
@@ -11,8 +11,8 @@ typedef enum sp_device_kind { SP_DEVICE_AUTO, SP_DEVICE_HOST, SP_DEVICE_CUDA } s
 /* All names as in a case, by sp_device_kind; ends in NULL. */
 extern const char *const sp_device_names[];
 
-/* Whether several ranks share a GPU where there are fewer GPUs than ranks. Otherwise one rank for
- * each GPU has all elements. */
+/* SP_SHARE_YES: several ranks share a GPU if there are fewer GPUs than ranks. SP_SHARE_NO: one rank
+ * for each GPU has all elements. */
 typedef enum sp_share { SP_SHARE_NO, SP_SHARE_YES } sp_share;
 
 /* All names as in a case, by sp_share; ends in NULL. */

@@ -26,10 +26,11 @@ void sp_reduction_destroy(sp_reduction **reduction);
  * passes a status that is not SP_OK; values are then undefined. Collective. */
 sp_status sp_reduction_sum(sp_reduction *reduction, int count, double *values, sp_status status);
 
-/* What this rank requests from now on, >= 0; the caller gives the numbers a meaning. Local. */
+/* Set this rank's request from now on, >= 0; the caller gives the numbers a meaning. Local. */
 void sp_reduction_request(sp_reduction *reduction, int request);
 
-/* The largest request of all ranks at the last sum, the same on all of them; 0 before. Local. */
+/* Return the largest request of all ranks at the last sum, the same on all of them; 0 before.
+ * Local. */
 int sp_reduction_requested(const sp_reduction *reduction);
 
 /* Seconds so far of this rank in sp_reduction_sum and sp_reduction_gather, waiting for other ranks

@@ -39,7 +39,7 @@ SP_INLINE void rotate(const lanes c, const lanes s, lanes a, lanes b) {
   }
 }
 
-/* Whether all matrices are diagonal to 1e-13, more than single precision needs. */
+/* True if all matrices are diagonal to 1e-13, more than single precision needs. */
 SP_INLINE bool are_diagonal(int n, lanes *matrix) {
   lanes off = {0}, on = {0};
   for (int i = 0; i < n; i++)
@@ -79,7 +79,7 @@ SP_CLONES static void diagonalize(int n, lanes *matrix, lanes *vectors) {
 
 /* ---- The boxes and their ends ---- */
 
-/* What one direction of an element's box is made from. */
+/* Data of one direction of an element's box. */
 typedef struct interval {
   double length;
   double stiffness[2], mass[2]; /* added at the two ends, by kappa of the element */
@@ -214,7 +214,7 @@ static void find_end(const builder *b, sp_lid e, int f, interval *out) {
   double diagonal = 0;
   for (int i = 0; i < b->inside && b->setup->diagonal_count > 0; i++)
     diagonal += b->diagonal[nodes[b->nodes[f][i]]];
-  /* Rounding may leave a little where there is no neighbour. */
+  /* Without a neighbour rounding may leave a small value. */
   const double stiffness = b->end_stiffness[dof], mass = b->end_mass[dof];
   const double own = own_stiffness(b, box, d);
   const bool alone = stiffness - own <= 1e-14 * stiffness;
@@ -272,8 +272,8 @@ static void add_to_batch(builder *b, const interval *line, double *basis, double
   if (++open->count == LANES) solve_batch(b);
 }
 
-/* The eigenvalue of a box that stands alone, with natural ends all around and no mass term, may be
- * zero for constants: it becomes a thousandth of the next ones. */
+/* Replace zero eigenvalues. A box without neighbours, Dirichlet ends and mass term has one for
+ * constants; it becomes a thousandth of the next ones. */
 static void lift_constants(int n, double *values) {
   double least = 0, next = 0;
   for (int d = 0; d < 3; d++) {
@@ -329,7 +329,7 @@ static void solve_elements(builder *b, unsigned char *alike, double *basis, doub
 
 /* ---- Set-up ---- */
 
-/* What the backend gets. */
+/* Arrays for the backend. */
 typedef struct arrays {
   double *basis, *values, *weights, *sums;
   unsigned char *alike;

@@ -33,7 +33,7 @@ static sp_status fill_box(const sp_hexes *hexes, sp_lid e, const sp_rule *rule, 
   return SP_OK;
 }
 
-/* What all elements share. */
+/* Data shared by all elements. */
 typedef struct boxes {
   const sp_hexes *hexes;
   const sp_rule *rule;

@@ -1,5 +1,5 @@
-/* The operators on one element, written for reading: sum factorization line by line on the host,
- * from the matrices of mesh/reference.h and the factors of mesh/geometry.h alone. sp_bench compares
+/* The operators on one element, written for reading: sum factorization line by line on the host. It
+ * uses only the matrices of mesh/reference.h and the factors of mesh/geometry.h. sp_bench compares
  * every kernel's result with it before timing the kernel. All functions Local. */
 #ifndef SP_SOLVER_BENCH_CHECK_H
 #define SP_SOLVER_BENCH_CHECK_H

@@ -34,7 +34,7 @@ typedef sp_status sp_bench_call(const void *context, int turn);
 
 /* Time `call`: some calls to warm up, then clock->samples samples of `calls` calls each, queued
  * back to back. With calls = 0 their number is chosen: on a GPU one long call or up to ten short
- * ones, on the host as many as the clock's resolution needs. The slowest rank counts. Sets the
+ * ones, on the host the number that the clock's resolution needs. The slowest rank counts. Sets the
  * times and rates of *row; its dofs, flops and bytes must be set before. Errors: those of the
  * calls. Collective. */
 sp_status sp_bench_time(const sp_bench_clock *clock, sp_bench_call *call, const void *context,

@@ -388,7 +388,7 @@ static sp_status check_replaced(const sp_bench_file *f) {
                  "--output: %s exists and was not written by sp_bench; give another name", f->path);
 }
 
-/* On rank 0. */
+/* Check the path; called on rank 0. */
 static sp_status check_path(sp_bench_file *f) {
   if (!sp_path_is_replaceable(f->path))
     return sp_fail(SP_ERR_INPUT, "--output: %s is not a regular file; give another name", f->path);

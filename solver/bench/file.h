@@ -7,7 +7,7 @@
  * The attributes are program, version, git_revision, start_time (ISO 8601, UTC), hosts, ranks,
  * device, options (the command line; one line per run if resumed) and status ("running",
  * "complete", or the error); on a GPU cuda_driver and cuda_runtime (versions), multiprocessors and,
- * with their units as NAME_unit, clock, cache, memory_bandwidth_theoretical (absent where unknown),
+ * with their units as NAME_unit, clock, cache, memory_bandwidth_theoretical (absent if unknown),
  * shared_bandwidth_formula, shared_bandwidth_measured and fp64_measured; on CPUs
  * memory_bandwidth_measured and multiply_adds_measured, of all ranks together.
  *
@@ -56,7 +56,7 @@ typedef struct sp_bench_row {
   int64_t shared_traffic; /* bytes per element, s_r + s_w of the paper's shared-memory roofline */
 } sp_bench_row;
 
-/* What ran where. The file borrows it and its strings until it is closed. */
+/* Provenance of a measurement. The file borrows it and its strings until it is closed. */
 typedef struct sp_bench_provenance {
   const char *device, *exchange, *options;
   bool gpu; /* the members below are set */
@@ -82,13 +82,13 @@ sp_status sp_bench_file_open(MPI_Comm comm, const char *path, const sp_bench_pro
 sp_status sp_bench_file_read(MPI_Comm comm, const char *path, sp_bench_file **out);
 void sp_bench_file_forget(sp_bench_file **file); /* NULL-safe. Local. */
 
-/* The path. Local. */
+/* Return the path. Local. */
 const char *sp_bench_file_path(const sp_bench_file *file);
 
-/* The row of the same measurement as `key`, or NULL; valid until a row is added. Local. */
+/* Find the row of the same measurement as `key`, or NULL; valid until a row is added. Local. */
 const sp_bench_row *sp_bench_file_find(const sp_bench_file *file, const sp_bench_row *key);
 
-/* All rows, valid until one is added. Local. */
+/* Return all rows, valid until one is added. Local. */
 const sp_bench_row *sp_bench_file_rows(const sp_bench_file *file, int *count);
 
 /* Add a row, the same on every rank. May write the file. */

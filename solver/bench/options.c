@@ -120,7 +120,7 @@ static sp_status parse_words(const char *option, char *list, const word *words, 
   return SP_OK;
 }
 
-/* N or N:M, from 1 to `highest`. */
+/* Parse N or N:M, from 1 to `highest`. */
 static sp_status parse_range(const char *option, const char *text, long highest, long *first,
                              long *last) {
   char *end;
@@ -196,7 +196,7 @@ static sp_status parse_number(const char *option, const char *text, double low, 
   return SP_OK;
 }
 
-/* One word, not a list. */
+/* Parse one word, not a list. */
 static sp_status parse_word(const char *option, const char *text, const word *words, int *mark) {
   const word *found = find_word(words, text);
   if (!found) return unknown_word(option, words, text);

@@ -21,7 +21,7 @@ typedef enum sp_bench_what {
 /* Right-hand sides of solves. */
 typedef enum sp_bench_load { SP_BENCH_RANDOM, SP_BENCH_NEK } sp_bench_load;
 
-/* All names, by sp_bench_load; ends in NULL. */
+/* All names, by sp_bench_load; ends with NULL. */
 extern const char *const sp_bench_load_names[];
 
 /* "double", "single": by sp_precision; ends in NULL. */
@@ -62,7 +62,7 @@ extern const char sp_bench_usage[];
 /* "copy", "unassembled", "operator", "cg", "solve". */
 const char *sp_bench_what_name(sp_bench_what what);
 
-/* Whether it always uses the same operator and the same input. */
+/* True if `what` always uses the same operator and the same input. */
 bool sp_bench_what_is_warm(sp_bench_what what);
 
 /* Parse the command line. *out keeps pointers into argv, whose lists are modified. Errors:

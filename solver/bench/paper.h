@@ -1,4 +1,4 @@
-/* Measure the paper's kernels (operators/paper/paper.h), and copies of as many bytes. */
+/* Measure the paper's kernels (operators/paper/paper.h), and copies of the same number of bytes. */
 #ifndef SP_SOLVER_BENCH_PAPER_H
 #define SP_SOLVER_BENCH_PAPER_H
 

@@ -1,4 +1,4 @@
-/* What CPUs can do at most: the bounds of their rates. */
+/* Measured peak rates of CPUs, the bounds of all rates. */
 #ifndef SP_SOLVER_BENCH_PEAKS_H
 #define SP_SOLVER_BENCH_PEAKS_H
 
@@ -10,11 +10,10 @@
  */
 sp_status sp_bench_peaks(const sp_bench_clock *clock, double *bandwidth, double *multiply_adds);
 
-/* The least seconds that one call of a row takes by these rates: those of its bytes or those of its
- * arithmetic, whichever are more. The bytes are those of operators/counts.h; for an iteration of
+/* Return the least seconds that one call of a row takes at these rates: the larger of the times of
+ * its bytes and of its arithmetic. The bytes are those of operators/counts.h; for an iteration of
  * CG, 64 bytes of vectors per DOF in one sweep, else 80, instead of the operator's 16. The
- * arithmetic is what the kernels do; of twice as many numbers at a time in single precision. Local.
- */
+ * arithmetic is like the kernels'; single precision has twice the numbers per vector. Local. */
 double sp_bench_bound(const sp_bench_row *row, double bandwidth, double multiply_adds);
 
 #endif

@@ -106,7 +106,8 @@ static sp_status add_step(sp_bench_plan *plan, const sp_bench_options *o, const 
   return SP_OK;
 }
 
-/* Conjugate gradients, of which a solve consists, are in double precision. */
+/* True if a measurement exists; conjugate gradients, so also solves, exist only in double
+ * precision. */
 static bool exists(sp_bench_what what, sp_operator_kind kind, sp_precision precision) {
   if (precision != SP_DOUBLE && (what == SP_BENCH_CG || what == SP_BENCH_SOLVE)) return false;
   return what != SP_BENCH_SOLVE || sp_operator_rows[kind].has_stiffness;
@@ -150,7 +151,7 @@ static sp_status add_order(sp_bench_plan *plan, const sp_bench_options *o, int o
   return SP_OK;
 }
 
-/* Elements of a cube with about `dofs` degrees of freedom. */
+/* Return the number of elements of a cube with about `dofs` degrees of freedom. */
 static int64_t elements_for_dofs(double dofs, int order) {
   const int64_t side = (int64_t)fmax(1, round(cbrt(dofs) / order));
   return side * side * side;
@@ -171,7 +172,7 @@ sp_status sp_bench_plan_make(const sp_bench_options *options, const sp_bench_tar
           options->mesh_count > 0 ? options->elements[m] : elements_for_dofs(options->dofs, order);
       SP_TRY(add_order(plan, options, order, elements, target->warm_cache));
     }
-  bool any = false; /* copies alone are no study */
+  bool any = false; /* a study needs more than copies */
   for (int s = 0; s < plan->count; s++) any |= plan->steps[s].what != SP_BENCH_COPY;
   if (!any)
     return sp_fail(SP_ERR_INPUT, "nothing to measure: no kernel matches the problems, threads, "

@@ -23,7 +23,7 @@ typedef struct sp_bench_plan {
   sp_bench_step *steps;
 } sp_bench_plan;
 
-/* What the plan depends on besides the options. */
+/* Inputs of the plan besides the options. */
 typedef struct sp_bench_target {
   bool gpu;
   bool single_operators; /* of the backend */

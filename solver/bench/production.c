@@ -268,14 +268,14 @@ static sp_status check_operator(const sp_bench_production *p, double *error) {
 
 /* ---- Conjugate gradients ---- */
 
-/* Iterations of a solve that the device runs by itself: so many that the start is negligible. The
+/* Iterations of a solve that the device runs by itself: enough to make the start negligible. The
  * tolerance is unreachable, but its square does not underflow. */
 enum { ITERATIONS = 192, WARM_UP = 8 };
 static const double TOLERANCE = 1e-140;
 
 typedef struct solve {
   const sp_bench_production *production;
-  double *load;      /* [l_size], the right-hand side, zero where constrained */
+  double *load;      /* [l_size], the right-hand side, zero on constrained DOFs */
   double *work;      /* [l_size] */
   sp_vector b, x, r; /* x and r are those of production */
   int max_iterations;

@@ -118,7 +118,7 @@ static void print_names(const tables *t, const char *problem, const char *geomet
   if (t->precisions) sp_terminal_print(t->terminal, " %-9s", precision);
 }
 
-/* Shares of what CPUs can do are printed where that has been measured. */
+/* Shares of CPU peaks are printed if these have been measured. */
 static bool has_bounds(const tables *t) {
   return t->provenance->multiply_adds > 0;
 }
@@ -193,7 +193,7 @@ static void print_comparison_row(const tables *t, const sp_bench_step *step) {
   sp_terminal_print(t->terminal, "\n");
 }
 
-/* Whether it has a place in the table of operators. */
+/* True if a step has a place in the table of operators. */
 static bool is_production(const sp_bench_step *step) {
   return !step->kernel && step->what != SP_BENCH_COPY && step->what != SP_BENCH_SOLVE;
 }
