@@ -225,9 +225,9 @@ typedef struct sp_backend {
 
   /* ---- Exchange: the sum over ranks in Z^T ---- */
 
-  /* What the device needs to sum over ranks by `exchange`, which must outlive it. *how describes
-   * how values travel; *resident is true if they and sums over all ranks travel without the host.
-   * Errors: SP_ERR_SYSTEM if `transport` is not possible. Collective over `comm`. */
+  /* Create what the device needs to sum over ranks by `exchange`, which must outlive it. *how
+   * describes how values travel; *resident is true if they and sums over all ranks travel without
+   * the host. Errors: SP_ERR_SYSTEM if `transport` is not possible. Collective over `comm`. */
   sp_status (*space_create)(sp_device *device, MPI_Comm comm, sp_exchange *exchange,
                             sp_transport transport, sp_device_space **out, const char **how,
                             bool *resident);
