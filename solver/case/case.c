@@ -7,6 +7,7 @@
 #include "solver/linear/start.h"
 #include "solver/problem/contacts.h"
 #include "solver/problem/interfaces.h"
+#include "solver/problem/kinks.h"
 #include "solver/problem/load.h"
 #include "solver/problem/systems.h"
 #include "solver/run/field.h"
@@ -95,6 +96,7 @@ static sp_status make_system(running *c) {
   SP_TRY(sp_problem_system(c->problem, c->space, c->config->discretization.geometry, &c->facts,
                            &c->system));
   c->notes.parts = c->facts.parts;
+  c->notes.jump = c->facts.jump;
   if (!c->report || c->notes.parts <= 1) return SP_OK;
   return sp_problem_count_contacts(c->problem, c->mesh, &c->notes.contacts);
 }
@@ -125,11 +127,20 @@ static sp_status sum_load(const running *c, double *sum) {
   return sp_reduction_sum(c->platform->reduction, 1, sum, SP_OK);
 }
 
+/* For the notes: sources that the quadrature misses, and solutions that do not fit. */
+static sp_status examine_data(running *c) {
+  const sp_load_sums *sums = &c->postprocess->balance.sums;
+  SP_TRY(sp_problem_jumps(c->problem, c->space, &c->jumps));
+  SP_TRY(sp_problem_find_kink(c->problem, c->mesh, &c->notes.kink));
+  return sp_source_compare(c->problem, c->space, sums->source, sums->size, &sums->samples,
+                           &c->notes.source);
+}
+
 static sp_status make_load(running *c) {
   SP_TRY(sp_agree(c->comm, create_vectors(c)));
   SP_TRY(sp_problem_load(c->problem, c->space, c->load, &c->range,
                          c->postprocess ? &c->postprocess->balance.sums : NULL));
-  if (c->report) SP_TRY(sp_problem_jumps(c->problem, c->space, &c->jumps));
+  if (c->report) SP_TRY(examine_data(c));
   if (!c->facts.exact) return SP_OK;
   double imbalance, before, after;
   SP_TRY(sum_load(c, &before));
@@ -251,7 +262,7 @@ static sp_status report_setup(running *c) {
   SP_TRY(sp_report_setup(c->report, op, c->facts.geometry_reason, c->preconditioner, c->kind_reason,
                          c->problem, &c->range));
   sp_report_jumps(c->report, &c->jumps);
-  sp_report_notes(c->terminal, c->problem, c->mesh->hexes, &c->notes);
+  sp_report_notes(c->report, c->problem, c->mesh->hexes, &c->notes);
   if (c->facts.weak) sp_report_magnification(c->report, c->facts.weak->magnification);
   return SP_OK;
 }

@@ -15,6 +15,7 @@
 enum {
   POINTS = (SP_MAX_NQ + 1) * (SP_MAX_NQ + 1) * (SP_MAX_NQ + 1),
   BATCH = 512, /* points: few enough for the cache, enough to amortise a formula's overhead */
+  FACE_NODES = SP_MAX_NQ * SP_MAX_NQ,
   FACE_POINTS = (SP_MAX_NQ + 1) * (SP_MAX_NQ + 1)
 };
 
@@ -22,15 +23,15 @@ enum {
 
 /* A face's nodes: their indices in the element, and their coordinates. */
 typedef struct face_nodes {
-  int count, indices[FACE_POINTS];
-  double xyz[3 * FACE_POINTS];
+  int count, indices[FACE_NODES];
+  double xyz[3 * FACE_NODES];
 } face_nodes;
 
 static void locate_face(const sp_space *space, sp_lid e, int f, face_nodes *face) {
   const sp_mesh *mesh = space->mesh;
   const sp_numbering *numbering = space->numbering;
   const sp_rule *gll = &sp_reference_get(numbering->order)->gll;
-  double normal[3 * FACE_POINTS];
+  double normal[3 * FACE_NODES];
   face->count = gll->n * gll->n;
   sp_face_nodes(numbering->order, f, face->indices);
   sp_geometry_face(mesh->hexes, e, f, gll, face->xyz, normal);
@@ -72,7 +73,7 @@ static sp_status mark_some(void *constraints_, void *workspace, size_t begin, si
   (void)workspace;
   const constraints *c = constraints_;
   const int order = c->space->numbering->order, count = (order + 1) * (order + 1);
-  int indices[FACE_POINTS];
+  int indices[FACE_NODES];
   for (size_t k = begin; k < end; k++)
     for (int f = 0; f < SP_FACES; f++) {
       const sp_lid e = c->problem->outer[k];
@@ -84,17 +85,23 @@ static sp_status mark_some(void *constraints_, void *workspace, size_t begin, si
   return SP_OK;
 }
 
-/* Set each DOF to the least value that faces of its part give it; of 0 and -0, to 0. */
-static sp_status set_face(const constraints *c, sp_lid e, int f, int part) {
+/* The data of a Dirichlet part at the nodes of a face. */
+static sp_status evaluate_face(const constraints *c, sp_lid e, int f, int part, face_nodes *face,
+                               double *data) {
   const sp_problem *problem = c->problem;
   const sp_expression *formula = problem->parts[part].formula;
   const sp_material *material = sp_materials_of(&problem->materials, c->space->mesh->hexes, e);
+  locate_face(c->space, e, f, face);
+  const double *xyz[3] = {face->xyz, face->xyz + face->count, face->xyz + 2 * face->count};
+  return sp_problem_evaluate(formula ? formula : material->solution, (size_t)face->count, xyz, data,
+                             NULL, NULL);
+}
+
+/* Set each DOF to the least value that faces of its part give it; of 0 and -0, to 0. */
+static sp_status set_face(const constraints *c, sp_lid e, int f, int part) {
   face_nodes face;
-  double data[FACE_POINTS];
-  locate_face(c->space, e, f, &face);
-  const double *xyz[3] = {face.xyz, face.xyz + face.count, face.xyz + 2 * face.count};
-  SP_TRY(sp_problem_evaluate(formula ? formula : material->solution, (size_t)face.count, xyz, data,
-                             NULL, NULL));
+  double data[FACE_NODES];
+  SP_TRY(evaluate_face(c, e, f, part, &face, data));
   for (int n = 0; n < face.count; n++) {
     const sp_lid dof = dofs_of(c, e)[face.indices[n]];
     if (c->part_of_dof[dof] == part) lower(&c->values[dof], data[n] + 0.0);
@@ -124,8 +131,62 @@ static sp_status settle_some(void *constraints_, void *workspace, size_t begin, 
   return SP_OK;
 }
 
+/* A jump and its two parts, first * part_count + second; laid out for MPI_DOUBLE_INT. */
+typedef struct jump_at {
+  double size;
+  int parts;
+} jump_at;
+
+/* True if another Dirichlet part gives the value of a node of the face, which is of `part`. */
+static bool meets_another(const constraints *c, sp_lid e, const face_nodes *face, int part) {
+  for (int n = 0; n < face->count; n++)
+    if (c->part_of_dof[dofs_of(c, e)[face->indices[n]]] != part) return true;
+  return false;
+}
+
+/* Compare the data of each face with the values that other parts give to its nodes. Data that
+ * follow from the solution differ by rounding only. */
+static sp_status find_jump(const constraints *c, jump_at *most) {
+  const int order = c->space->numbering->order, count = (order + 1) * (order + 1);
+  const sp_boundary_part *parts = c->problem->parts;
+  face_nodes face;
+  double data[FACE_NODES];
+  for (sp_lid k = 0; k < c->problem->outer_count; k++)
+    for (int f = 0; f < SP_FACES; f++) {
+      const sp_lid e = c->problem->outer[k];
+      const int part = dirichlet_part(c, e, f);
+      face.count = count;
+      sp_face_nodes(order, f, face.indices);
+      if (part < 0 || !meets_another(c, e, &face, part)) continue;
+      SP_TRY(evaluate_face(c, e, f, part, &face, data));
+      for (int n = 0; n < face.count; n++) {
+        const sp_lid dof = dofs_of(c, e)[face.indices[n]];
+        const double size = fabs(data[n] - c->values[dof]);
+        const int owner = (int)c->part_of_dof[dof];
+        const bool derived = !parts[owner].formula && !parts[part].formula;
+        if (owner != part && !derived && size > most->size)
+          *most = (jump_at){size, owner * c->problem->part_count + part};
+      }
+    }
+  return SP_OK;
+}
+
+static sp_status measure_jump(const constraints *c, sp_data_jump *jump) {
+  const MPI_Comm comm = c->space->mesh->comm;
+  const int parts = c->problem->part_count;
+  jump_at most = {0, 0};
+  double largest = 0;
+  SP_TRY(sp_agree(comm, find_jump(c, &most)));
+  for (sp_lid i = 0; i < c->space->numbering->local; i++)
+    largest = fmax(largest, fabs(c->values[i]));
+  MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_DOUBLE_INT, MPI_MAXLOC, comm);
+  MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_DOUBLE, MPI_MAX, comm);
+  *jump = (sp_data_jump){most.size, largest, {most.parts / parts, most.parts % parts}};
+  return SP_OK;
+}
+
 sp_status sp_problem_constraints(const sp_problem *problem, const sp_space *space,
-                                 bool *constrained, double *values) {
+                                 bool *constrained, double *values, sp_data_jump *jump) {
   const MPI_Comm comm = space->mesh->comm;
   const size_t dofs = (size_t)space->numbering->local, outer = (size_t)problem->outer_count;
   constraints c = {problem, space, NULL, values, constrained};
@@ -144,6 +205,7 @@ sp_status sp_problem_constraints(const sp_problem *problem, const sp_space *spac
     sp_exchange_now(space->exchange, SP_MIN, values);
     status = sp_agree(comm, sp_loop_over("constraints", dofs, 1, &c, settle_some));
   }
+  if (!status && jump) status = measure_jump(&c, jump);
   free(c.part_of_dof);
   return status;
 }
@@ -155,6 +217,7 @@ typedef struct assembly {
   const sp_problem *problem;
   const sp_space *space;
   int order, surfaces; /* named surfaces, and one for the rest of the boundary */
+  size_t chunk;        /* elements per call */
   double *load;
   sp_jacobian_range *range;
   sp_load_sums *sums;
@@ -166,10 +229,11 @@ typedef struct workspace {
   double source, size; /* integrals of f and |f| */
   double wj[POINTS], coordinates[3 * POINTS], own_coordinates[3 * BATCH];
   double f[POINTS], integral[POINTS]; /* f: the source term; on a face, the flux */
+  double centre[BATCH];               /* f at the centres of a batch of elements */
   double laplacian[POINTS], lambda[POINTS], kappa[POINTS];
   double gradient[3][POINTS], kappa_gradient[3][POINTS];
   double normal[3 * FACE_POINTS], alpha[FACE_POINTS], values[(SP_MAX_NQ + 1) * SP_MAX_NQ];
-  double results[]; /* given[surfaces]; load[elements of the chunk][nodes] */
+  double results[]; /* given[surfaces]; variation[chunk]; load[elements of the chunk][nodes] */
 } workspace;
 
 /* Fill w->f at points of one material: the forcing, given or derived from the solution. */
@@ -231,10 +295,37 @@ static size_t batch_size(const assembly *s, size_t points, size_t begin, size_t 
   return count;
 }
 
+/* The variation of f in each element of a batch (solver/problem/source.h). w->f has f times wj. */
+static sp_status measure_variation(const assembly *s, size_t begin, size_t count,
+                                   const sp_expression *formula, workspace *w, double *variation) {
+  const sp_hexes *hexes = s->space->mesh->hexes;
+  const sp_rule *rule = sp_operator_rule(s->problem->kind, s->order);
+  const size_t points = sp_rule_points(rule);
+  const double centre = 0, *xyz[3] = {w->own_coordinates, w->own_coordinates + count,
+                                      w->own_coordinates + 2 * count};
+  for (size_t i = 0; i < count && rule->n % 2 == 0; i++) {
+    double point[3];
+    sp_hexes_coordinates(hexes, (sp_lid)(begin + i), 1, &centre, point);
+    for (size_t d = 0; d < 3; d++) w->own_coordinates[d * count + i] = point[d];
+  }
+  if (rule->n % 2 == 0)
+    SP_TRY(sp_expression_evaluate(formula, count, xyz[0], xyz[1], xyz[2], w->centre));
+  for (size_t i = 0; i < count; i++) {
+    const double *f = &w->f[i * points], *wj = &w->wj[i * points];
+    double integral = 0, volume = 0, sum = 0;
+    for (size_t p = 0; p < points; p++) integral += f[p];
+    for (size_t p = 0; p < points; p++) volume += wj[p];
+    for (size_t p = 0; p < points; p++) sum += fabs(f[p] - integral / volume * wj[p]);
+    const double at_centre = rule->n % 2 == 0 ? fabs(w->centre[i] * volume - integral) : 0;
+    variation[i] = isfinite(at_centre) ? fmax(sum, at_centre) : sum;
+  }
+  return SP_OK;
+}
+
 /* load[element][n] = the integral of f times the basis function n of the element, for the `count`
  * elements of a batch. */
 static sp_status load_volumes(const assembly *s, size_t begin, size_t count, workspace *w,
-                              double *load) {
+                              double *variation, double *load) {
   const sp_hexes *hexes = s->space->mesh->hexes;
   const sp_rule *rule = sp_operator_rule(s->problem->kind, s->order);
   const size_t points = sp_rule_points(rule), n = count * points;
@@ -253,7 +344,8 @@ static sp_status load_volumes(const assembly *s, size_t begin, size_t count, wor
   for (size_t p = 0; p < n; p++) w->size += fabs(w->f[p]);
   for (size_t i = 0; i < count; i++)
     project(s->problem, s->order, &w->f[i * points], &load[i * sp_element_nodes(s->order)]);
-  return SP_OK;
+  const sp_expression *formula = sp_source_formula(s->problem, material);
+  return s->sums && formula ? measure_variation(s, begin, count, formula, w, variation) : SP_OK;
 }
 
 /* Surface element times weight at point q of n. */
@@ -332,13 +424,13 @@ static sp_status load_elements(void *context, void *workspace_, size_t begin, si
   const assembly *s = context;
   workspace *w = workspace_;
   const size_t points = sp_rule_points(sp_operator_rule(s->problem->kind, s->order));
-  double *given = w->results, *load = w->results + s->surfaces;
+  double *given = w->results, *variation = given + s->surfaces, *load = variation + s->chunk;
   w->range = (sp_jacobian_range){DBL_MAX, 0};
   w->source = w->size = 0;
-  for (int i = 0; i < s->surfaces; i++) given[i] = 0;
+  for (size_t i = 0; i < (size_t)s->surfaces + s->chunk; i++) given[i] = 0;
   for (size_t k = begin; k < end;) {
     const size_t batch_end = k + batch_size(s, points, k, end);
-    SP_TRY(load_volumes(s, k, batch_end - k, w, load));
+    SP_TRY(load_volumes(s, k, batch_end - k, w, &variation[k - begin], load));
     for (; k < batch_end; k++, load += sp_element_nodes(s->order)) {
       SP_TRY(add_faces(s, (sp_lid)k, w, load, given));
       sp_numbering_add_inside(s->space->numbering, (sp_lid)k, load, s->load);
@@ -350,7 +442,7 @@ static sp_status load_elements(void *context, void *workspace_, size_t begin, si
 static void add_elements(void *context, void *workspace_, size_t begin, size_t end) {
   const assembly *s = context;
   const workspace *w = workspace_;
-  const double *given = w->results, *load = w->results + s->surfaces;
+  const double *given = w->results, *variation = given + s->surfaces, *load = variation + s->chunk;
   for (size_t e = begin; e < end; e++, load += sp_element_nodes(s->order))
     sp_numbering_add_surface(s->space->numbering, (sp_lid)e, load, s->load);
   s->range->smallest = fmin(s->range->smallest, w->range.smallest);
@@ -359,6 +451,8 @@ static void add_elements(void *context, void *workspace_, size_t begin, size_t e
   s->sums->source += w->source;
   s->sums->size += w->size;
   for (int i = 0; i < s->surfaces; i++) s->sums->given[i] += given[i];
+  for (size_t e = begin; e < end; e++)
+    sp_source_add(&s->sums->samples, s->space->mesh->hexes, (sp_lid)e, variation[e - begin]);
 }
 
 static sp_status clear_load(void *context, void *none, size_t begin, size_t end) {
@@ -373,15 +467,16 @@ sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, doub
   const sp_mesh *mesh = space->mesh;
   const sp_numbering *numbering = space->numbering;
   *range = (sp_jacobian_range){DBL_MAX, 0};
-  assembly s = {problem, space, numbering->order, mesh->hexes->surface_count + 1, load,
-                range,   sums};
   const size_t nodes = sp_element_nodes(numbering->order), count = (size_t)mesh->hexes->count;
   const size_t chunk = sp_loop_chunk(count, nodes);
+  assembly s = {problem, space, numbering->order, mesh->hexes->surface_count + 1, chunk, load,
+                range,   sums};
   const sp_loop loop = {.what = "load vector",
                         .count = count,
                         .chunk = chunk,
-                        .workspace_bytes = sizeof(workspace) +
-                                           ((size_t)s.surfaces + chunk * nodes) * sizeof(double),
+                        .workspace_bytes =
+                            sizeof(workspace) +
+                            ((size_t)s.surfaces + chunk * (nodes + 1)) * sizeof(double),
                         .context = &s,
                         .compute = load_elements,
                         .commit = add_elements};

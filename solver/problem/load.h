@@ -4,21 +4,30 @@
 
 #include "operators/space.h"
 #include "solver/problem/problem.h"
+#include "solver/problem/source.h"
 
 /* Largest and smallest |J| at the operator's quadrature points, over all ranks. */
 typedef struct sp_jacobian_range {
   double smallest, largest;
 } sp_jacobian_range;
 
+/* The largest difference between Dirichlet data of two parts at a common node, the largest value,
+ * and the two parts: first the one that gives the value. Over all ranks. */
+typedef struct sp_data_jump {
+  double size, largest;
+  int parts[2];
+} sp_data_jump;
+
 /* Dirichlet DOFs and their values, both [local DOFs] on the host. A DOF of several parts gets the
- * value of the part listed first in the case; all ranks that hold a DOF get the same bits. Errors:
- * SP_ERR_INPUT if a formula is not finite. Collective. */
+ * value of the part listed first in the case; all ranks that hold a DOF get the same bits. Fills
+ * *jump unless that is NULL. Errors: SP_ERR_INPUT if a formula is not finite. Collective. */
 sp_status sp_problem_constraints(const sp_problem *problem, const sp_space *space,
-                                 bool *constrained, double *values);
+                                 bool *constrained, double *values, sp_data_jump *jump);
 
 /* Integrals of the data, with the quadrature of the load vector, on this rank. */
 typedef struct sp_load_sums {
   double source, size; /* of f and |f| */
+  sp_source_samples samples;
   double *given; /* [surface_count + 1], of g over Neumann and Robin faces of each surface; last, of
                     faces that no surface covers. The caller allocates it, with zeros. */
 } sp_load_sums;

@@ -5,7 +5,6 @@
 #include "operators/counts.h"
 #include "operators/geometry_choice.h"
 #include "solver/problem/coefficients.h"
-#include "solver/problem/load.h"
 #include "solver/problem/robin.h"
 
 /* Parts of a system while it is put together. */
@@ -17,7 +16,7 @@ typedef struct parts {
 } parts;
 
 static sp_status fill(const sp_problem *problem, const sp_space *space, sp_operator_kind kind,
-                      parts *p) {
+                      parts *p, sp_data_jump *jump) {
   const size_t dofs = sp_space_dofs(space);
   const sp_rule *rule = sp_operator_rule(kind, space->numbering->order);
   sp_status status = sp_allocate(dofs, sizeof *p->constrained, "Dirichlet mask", &p->constrained);
@@ -26,7 +25,7 @@ static sp_status fill(const sp_problem *problem, const sp_space *space, sp_opera
   SP_TRY(sp_agree(space->platform->comm, status));
   SP_TRY(sp_coefficients_create(&problem->materials, space->mesh, rule, &p->coefficients));
   SP_TRY(sp_problem_robin(problem, space, &p->robin));
-  return sp_problem_constraints(problem, space, p->constrained, p->boundary_values);
+  return sp_problem_constraints(problem, space, p->constrained, p->boundary_values, jump);
 }
 
 static sp_operator_setup setup_of(const parts *p, const sp_space *space, sp_operator_kind kind) {
@@ -74,7 +73,7 @@ sp_status sp_problem_system(const sp_problem *problem, const sp_space *space,
   sp_constants constants = {0};
   *facts = (sp_problem_facts){0};
   *out = NULL;
-  sp_status status = fill(problem, space, problem->kind, &p);
+  sp_status status = fill(problem, space, problem->kind, &p, &facts->jump);
   facts->boundary_values = p.boundary_values;
   if (!status && sp_operator_rows[problem->kind].has_stiffness)
     status = sp_null_space_create(space, p.constrained, &p.coefficients, &p.robin, &facts->exact,
@@ -101,7 +100,7 @@ sp_status sp_problem_level(const sp_problem *problem, const sp_space *fine, int 
   const char *reason;
   *out = NULL;
   SP_TRY(sp_space_create(fine->platform, fine->mesh, order, &space));
-  sp_status status = fill(problem, space, kind, &p);
+  sp_status status = fill(problem, space, kind, &p, NULL);
   free(p.boundary_values);
   if (!status) status = copy_constants(exact, space, &constants);
   return finish(&p, space, space, kind, geometry, &constants, &reason, status, out);

@@ -3,12 +3,14 @@
 #define SP_SOLVER_PROBLEM_SYSTEMS_H
 
 #include "operators/system.h"
+#include "solver/problem/load.h"
 #include "solver/problem/null_space.h"
 #include "solver/problem/problem.h"
 
 /* Facts found while the fine system is made. */
 typedef struct sp_problem_facts {
   double *boundary_values;     /* [local DOFs] on the host, 0 on free DOFs */
+  sp_data_jump jump;           /* of the Dirichlet data */
   sp_null_space *exact, *weak; /* solver/problem/null_space.h; NULL for none */
   int parts;                   /* connected parts of the mesh */
   const char *geometry_reason;

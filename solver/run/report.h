@@ -13,6 +13,7 @@
 #include "solver/problem/balance.h"
 #include "solver/problem/errors.h"
 #include "solver/problem/interfaces.h"
+#include "solver/problem/kinks.h"
 #include "solver/problem/load.h"
 #include "solver/problem/probe.h"
 #include "solver/problem/problem.h"
@@ -92,10 +93,14 @@ void sp_report_jumps(sp_report *report, const sp_interface_jumps *jumps);
 typedef struct sp_notes {
   int parts;       /* connected parts of the mesh */
   sp_gid contacts; /* pairs of exterior faces that lie on each other */
+  sp_source_integral source;
+  sp_kink kink;
+  sp_data_jump jump;
 } sp_notes;
 
-/* Print the notes, also on groups that no line of [boundary] names. Local. */
-void sp_report_notes(sp_terminal *terminal, const sp_problem *problem, const sp_hexes *hexes,
+/* Print the notes, also on groups that no line of [boundary] names. The record gets those on the
+ * source, on a kink and on boundary data as note_source, note_kink and note_boundary. Local. */
+void sp_report_notes(sp_report *report, const sp_problem *problem, const sp_hexes *hexes,
                      const sp_notes *notes);
 
 /* How much larger errors of the data come in a mean that lambda and alpha alone determine

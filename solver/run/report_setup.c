@@ -1,5 +1,7 @@
 #include "solver/run/report.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "io/team.h"
@@ -255,8 +257,54 @@ static void note_default(sp_terminal *t, const sp_problem *problem, const sp_hex
         sp_condition_name(problem->parts[problem->part_count - 1].condition), names);
 }
 
-void sp_report_notes(sp_terminal *terminal, const sp_problem *problem, const sp_hexes *hexes,
+/* Print a note, and record it. */
+static void note(sp_report *report, const char *name, const char *text) {
+  sp_terminal_print(report->terminal, "  %-16s %s\n", "note", text);
+  sp_record_text(report->record, name, text);
+}
+
+static void note_source(sp_report *report, const sp_source_integral *source) {
+  static const double WORTH_A_NOTE = 0.01;
+  char text[300];
+  if (fabs(source->excess) <= WORTH_A_NOTE * source->size) return;
+  snprintf(text, sizeof text,
+           "the integral of f is %.4g by the operator's quadrature, %.4g with %d points per "
+           "direction: f varies within elements; refine there, or raise the order",
+           source->own, source->own + source->excess, source->points);
+  note(report, "note_source", text);
+}
+
+static void note_kink(sp_report *report, const sp_kink *kink) {
+  /* Of what is smooth, bisection leaves less than 1e-6. */
+  static const double WORTH_A_NOTE = 1e-3;
+  char text[300];
+  if (kink->jump <= WORTH_A_NOTE * kink->scale) return;
+  snprintf(
+      text, sizeof text,
+      "the solution or its derivative jumps, as near (%.4g, %.4g, %.4g): data that follow from "
+      "it miss what is concentrated there, errors and rates mislead",
+      kink->at[0], kink->at[1], kink->at[2]);
+  note(report, "note_kink", text);
+}
+
+static void note_jump(sp_report *report, const sp_problem *problem, const sp_data_jump *jump) {
+  /* sin(pi) is no jump from 0. */
+  static const double ROUNDING = 1e-8, ROUNDING_OF_ZERO = 1e-14;
+  char text[600];
+  if (jump->size <= ROUNDING * jump->largest + ROUNDING_OF_ZERO) return;
+  snprintf(
+      text, sizeof text,
+      "Dirichlet values differ by up to %.4g where '%.200s' and '%.200s' meet: the first gives "
+      "the value, and near there errors fall slowly",
+      jump->size, problem->parts[jump->parts[0]].group, problem->parts[jump->parts[1]].group);
+  note(report, "note_boundary", text);
+}
+
+void sp_report_notes(sp_report *report, const sp_problem *problem, const sp_hexes *hexes,
                      const sp_notes *notes) {
-  note_parts(terminal, notes);
-  note_default(terminal, problem, hexes);
+  note_parts(report->terminal, notes);
+  note_default(report->terminal, problem, hexes);
+  note_source(report, &notes->source);
+  note_kink(report, &notes->kink);
+  note_jump(report, problem, &notes->jump);
 }
