@@ -295,31 +295,42 @@ static size_t batch_size(const assembly *s, size_t points, size_t begin, size_t 
   return count;
 }
 
-/* The variation of f in each element of a batch (solver/problem/source.h). w->f has f times wj. */
-static sp_status measure_variation(const assembly *s, size_t begin, size_t count,
-                                   const sp_expression *formula, workspace *w, double *variation) {
-  const sp_hexes *hexes = s->space->mesh->hexes;
-  const sp_rule *rule = sp_operator_rule(s->problem->kind, s->order);
-  const size_t points = sp_rule_points(rule);
-  const double centre = 0, *xyz[3] = {w->own_coordinates, w->own_coordinates + count,
-                                      w->own_coordinates + 2 * count};
-  for (size_t i = 0; i < count && rule->n % 2 == 0; i++) {
-    double point[3];
-    sp_hexes_coordinates(hexes, (sp_lid)(begin + i), 1, &centre, point);
-    for (size_t d = 0; d < 3; d++) w->own_coordinates[d * count + i] = point[d];
+/* w->centre = f at the centres of a batch of elements: the means of the eight innermost points,
+ * exact for trilinear elements. Only if the rule has no point there. */
+static sp_status evaluate_centres(const sp_expression *formula, int rule_points, size_t count,
+                                  workspace *w) {
+  const size_t m = (size_t)rule_points, points = sp_grid_points(rule_points), n = count * points;
+  const size_t innermost = (m / 2 - 1) * (m * m + m + 1);
+  double *const xyz[3] = {w->own_coordinates, w->own_coordinates + count,
+                          w->own_coordinates + 2 * count};
+  for (size_t d = 0; d < 3; d++)
+    for (size_t i = 0; i < count; i++) {
+      const double *x = &w->coordinates[d * n + i * points + innermost];
+      xyz[d][i] = (x[0] + x[1] + x[m] + x[m + 1] + x[m * m] + x[m * m + 1] + x[m * m + m] +
+                   x[m * m + m + 1]) /
+                  8;
+    }
+  return sp_expression_evaluate(formula, count, xyz[0], xyz[1], xyz[2], w->centre);
+}
+
+/* Multiply f by wj at the points of an element, add to the integrals, and return the variation
+ * (solver/problem/source.h). */
+static double integrate_element(size_t points, const double *wj, double centre, double *f,
+                                workspace *w) {
+  double low = f[0], high = f[0], volume = 0, source = 0, size = 0;
+  if (centre < low && centre >= -DBL_MAX) low = centre;
+  if (centre > high && centre <= DBL_MAX) high = centre;
+  for (size_t p = 0; p < points; p++) {
+    low = f[p] < low ? f[p] : low;
+    high = f[p] > high ? f[p] : high;
+    f[p] *= wj[p];
+    volume += wj[p];
+    source += f[p];
+    size += fabs(f[p]);
   }
-  if (rule->n % 2 == 0)
-    SP_TRY(sp_expression_evaluate(formula, count, xyz[0], xyz[1], xyz[2], w->centre));
-  for (size_t i = 0; i < count; i++) {
-    const double *f = &w->f[i * points], *wj = &w->wj[i * points];
-    double integral = 0, volume = 0, sum = 0;
-    for (size_t p = 0; p < points; p++) integral += f[p];
-    for (size_t p = 0; p < points; p++) volume += wj[p];
-    for (size_t p = 0; p < points; p++) sum += fabs(f[p] - integral / volume * wj[p]);
-    const double at_centre = rule->n % 2 == 0 ? fabs(w->centre[i] * volume - integral) : 0;
-    variation[i] = isfinite(at_centre) ? fmax(sum, at_centre) : sum;
-  }
-  return SP_OK;
+  w->source += source;
+  w->size += size;
+  return (high - low) * volume;
 }
 
 /* load[element][n] = the integral of f times the basis function n of the element, for the `count`
@@ -339,13 +350,17 @@ static sp_status load_volumes(const assembly *s, size_t begin, size_t count, wor
   }
   const sp_material *material = sp_materials_of(&s->problem->materials, hexes, (sp_lid)begin);
   SP_TRY(evaluate_forcing(s->problem, material, n, xyz, w));
-  for (size_t p = 0; p < n; p++) w->f[p] *= w->wj[p];
-  for (size_t p = 0; p < n; p++) w->source += w->f[p];
-  for (size_t p = 0; p < n; p++) w->size += fabs(w->f[p]);
-  for (size_t i = 0; i < count; i++)
-    project(s->problem, s->order, &w->f[i * points], &load[i * sp_element_nodes(s->order)]);
   const sp_expression *formula = sp_source_formula(s->problem, material);
-  return s->sums && formula ? measure_variation(s, begin, count, formula, w, variation) : SP_OK;
+  const bool at_centre = s->sums && formula && rule->n % 2 == 0;
+  if (at_centre) SP_TRY(evaluate_centres(formula, rule->n, count, w));
+  for (size_t i = 0; i < count; i++) {
+    double *f = &w->f[i * points];
+    const double all =
+        integrate_element(points, &w->wj[i * points], at_centre ? w->centre[i] : f[0], f, w);
+    variation[i] = formula ? all : 0;
+    project(s->problem, s->order, f, &load[i * sp_element_nodes(s->order)]);
+  }
+  return SP_OK;
 }
 
 /* Surface element times weight at point q of n. */

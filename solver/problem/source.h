@@ -6,8 +6,8 @@
 #include "operators/space.h"
 #include "solver/problem/problem.h"
 
-/* The variation of f in an element is the integral of |f - its mean| by the operator's quadrature,
- * or |f(centre) - its mean| times the volume if that is larger. */
+/* The variation of f in an element is the largest minus the smallest value at the operator's points
+ * and at the centre, times the volume. */
 typedef struct sp_source_sample {
   double priority, variation;
   sp_lid element;
