@@ -5,6 +5,7 @@
 
 Needs Python alone."""
 
+import json
 import os
 import pty
 import re
@@ -212,9 +213,32 @@ def suggested():
         Run(1, [*case, f"{found.group(1)}={found.group(2)}"]).expect(1, 0)
 
 
+NOTES = (  # what a case adds, the name of the note, and what it says
+    (["problem.forcing=(x-0.125)^2+(y-0.125)^2+(z-0.125)^2<1e-3", "boundary.default=dirichlet 0"],
+     "note_source", "the integral of f is 0 by the operator's quadrature, 0.0003596 with 5 points"),
+    (["problem.solution=abs(x-0.3)"], "note_kink", "the solution or its derivative jumps, as near (0.3, "),
+    (["problem.forcing=0", "boundary.xmin=dirichlet 1", "boundary.ymin=dirichlet 3-x",
+      "boundary.default=neumann 0"], "note_boundary", "differ by up to 2 where 'xmin' and 'ymin' meet"),
+    (["problem.solution=x*y+3*z", "boundary.xmin=dirichlet y-y+3*z"], None, ""))
+
+
+def notes(ranks):
+    """A note is a line of the output and of the record, and only of cases that it applies to."""
+    for overrides, name, text in NOTES:
+        run = Run(ranks, ["mesh.elements=4 4 4", "discretization.order=1", "output.log=", "output.field=",
+                          *overrides, "--json", "run.json"]).expect(ranks, 0)
+        with open("run.json", encoding="utf-8") as file:
+            record = json.load(file)
+        for other in ("note_source", "note_kink", "note_boundary"):
+            said = f"  note             {record.get(other)}\n" in run.out
+            check(said == (other in record) == (other == name), f"{run.name}: {other}: {run.out!r}")
+        check(name is None or text in record.get(name, ""), f"{run.name}: {record.get(name)!r}")
+
+
 def main():
     driver.side_by_side([(watched, 2), (watched, 1), (watched_study,), (sums, 2), (sums, 1), (whole_process,),
-                         (last_line, 2), (last_line, 1), (suggested,), (silent,)])
+                         (last_line, 2), (last_line, 1), (suggested,), (silent,), (notes, 1),
+                         (notes, 4)])
     driver.finish()
 
 
