@@ -37,19 +37,26 @@
 #include <stddef.h>
 
 #include "io/error.h"
+#include "io/expression_scope.h"
 
 /* Constant after parsing: several threads may evaluate it at a time. */
 typedef struct sp_expression sp_expression;
 
 /* Parse `text`. `where` begins messages ("case.ini:12: problem.solution"), as in "WHERE: column 8:
  * expected ')', found 'y'"; columns count from 1 in `text`. For an unknown name the message lists
- * the known ones. Both texts are copied; the caller destroys *out. Local. Errors: SP_ERR_INPUT,
- * SP_ERR_SYSTEM. */
-sp_status sp_expression_parse(const char *text, const char *where, sp_expression **out);
+ * the known ones. Constants of `scope`, which may be NULL, become `used`. Both texts are copied;
+ * the caller destroys *out. Local. Errors: SP_ERR_INPUT, SP_ERR_SYSTEM. */
+sp_status sp_expression_parse(const char *text, const char *where, const sp_scope *scope,
+                              sp_expression **out);
 
 /* Parse a formula that may contain a fourth variable, u, whose values are given with the points. It
  * has no derivatives: evaluate it with sp_expression_evaluate_of_u only. Local. */
-sp_status sp_expression_parse_of_u(const char *text, const char *where, sp_expression **out);
+sp_status sp_expression_parse_of_u(const char *text, const char *where, const sp_scope *scope,
+                                   sp_expression **out);
+
+/* True if a constant may have this name: letters, digits and _, no digit first, and none of the
+ * names above. Local. */
+bool sp_expression_allows_name(const char *name);
 
 /* NULL-safe; sets *expression to NULL. Local. */
 void sp_expression_destroy(sp_expression **expression);

@@ -71,6 +71,7 @@ typedef struct token {
 
 typedef struct parser {
   sp_expression *expression;
+  const sp_scope *scope; /* NULL: none */
   sp_graph *graph;
   token next;
   int depth;
@@ -273,8 +274,37 @@ static sp_status parse_arguments(parser *p, const struct function *function, int
   return apply(p, function->operation, arguments, result);
 }
 
+static const char *const variables[SP_EXPRESSION_VARIABLES] = {"x", "y", "z", "u"};
+
+bool sp_expression_allows_name(const char *name) {
+  bool allowed = is_letter(*name) && strcmp(name, "pi") != 0 && strcmp(name, "e") != 0;
+  for (const char *c = name; *c; c++) allowed = allowed && (is_letter(*c) || is_digit(*c));
+  for (int v = 0; v < SP_EXPRESSION_VARIABLES; v++)
+    allowed = allowed && strcmp(name, variables[v]) != 0;
+  for (int k = 0; k < FUNCTIONS; k++) allowed = allowed && strcmp(name, functions[k].name) != 0;
+  return allowed;
+}
+
+static sp_status fail_unknown(const parser *p) {
+  char found[FOUND_SIZE], constants[200] = "";
+  size_t length = 0;
+  describe(&p->next, found);
+  for (int i = 0; p->scope && i < p->scope->count && length < sizeof constants; i++)
+    length += (size_t)snprintf(constants + length, sizeof constants - length, ", %s",
+                               p->scope->constants[i].name);
+  return sp_fail(SP_ERR_INPUT, "%s: column %d: unknown name %s; known names are x, y, z, %s%s%s",
+                 p->expression->where, column_of(p, &p->next), found,
+                 p->expression->is_of_u ? "u, " : "", known_names, constants);
+}
+
+/* The constant that the next token names; NULL if there is none. */
+static sp_constant *find_constant(const parser *p) {
+  for (int i = 0; p->scope && i < p->scope->count; i++)
+    if (token_is(&p->next, p->scope->constants[i].name)) return &p->scope->constants[i];
+  return NULL;
+}
+
 static sp_status parse_name(parser *p, int *result) {
-  static const char *const variables[SP_EXPRESSION_VARIABLES] = {"x", "y", "z", "u"};
   const token *name = &p->next;
   const int count = p->expression->is_of_u ? SP_EXPRESSION_VARIABLES : SP_VARIABLE_U;
   for (int v = 0; v < count; v++)
@@ -292,11 +322,12 @@ static sp_status parse_name(parser *p, int *result) {
   }
   for (int k = 0; k < FUNCTIONS; k++)
     if (token_is(name, functions[k].name)) return parse_arguments(p, &functions[k], result);
-  char found[FOUND_SIZE];
-  describe(name, found);
-  return sp_fail(SP_ERR_INPUT, "%s: column %d: unknown name %s; known names are x, y, z, %s%s",
-                 p->expression->where, column_of(p, name), found,
-                 p->expression->is_of_u ? "u, " : "", known_names);
+  sp_constant *known = find_constant(p);
+  if (!known) return fail_unknown(p);
+  known->used = true;
+  constant(p, known->value, result);
+  advance(p);
+  return SP_OK;
 }
 
 static sp_status parse_primary(parser *p, int *result) {
@@ -386,7 +417,8 @@ static sp_status parse_formula(parser *p) {
   return SP_OK;
 }
 
-static sp_status parse_into(sp_expression *expression, const char *text, const char *where) {
+static sp_status parse_into(sp_expression *expression, const char *text, const char *where,
+                            const sp_scope *scope) {
   const size_t text_size = strlen(text) + 1, where_size = strlen(where) + 1;
   SP_TRY(sp_allocate(text_size, 1, "the text of a formula", &expression->text));
   memcpy(expression->text, text, text_size);
@@ -399,7 +431,10 @@ static sp_status parse_into(sp_expression *expression, const char *text, const c
   if (!c_locale) return sp_fail(SP_ERR_SYSTEM, "%s: cannot make a C locale", where);
   const locale_t old_locale = uselocale(c_locale);
   sp_graph graph = {.count = 0};
-  parser p = {.expression = expression, .graph = &graph, .next = {.start = expression->text}};
+  parser p = {.expression = expression,
+              .scope = scope,
+              .graph = &graph,
+              .next = {.start = expression->text}};
   const sp_status status = parse_formula(&p);
   sp_graph_free(&graph);
   uselocale(old_locale);
@@ -407,12 +442,13 @@ static sp_status parse_into(sp_expression *expression, const char *text, const c
   return status;
 }
 
-static sp_status parse(const char *text, const char *where, bool is_of_u, sp_expression **out) {
+static sp_status parse(const char *text, const char *where, const sp_scope *scope, bool is_of_u,
+                       sp_expression **out) {
   *out = NULL;
   sp_expression *expression;
   SP_TRY(sp_allocate(1, sizeof *expression, "a formula", &expression));
   expression->is_of_u = is_of_u;
-  const sp_status status = parse_into(expression, text, where);
+  const sp_status status = parse_into(expression, text, where, scope);
   if (status == SP_OK)
     *out = expression;
   else
@@ -420,10 +456,12 @@ static sp_status parse(const char *text, const char *where, bool is_of_u, sp_exp
   return status;
 }
 
-sp_status sp_expression_parse(const char *text, const char *where, sp_expression **out) {
-  return parse(text, where, false, out);
+sp_status sp_expression_parse(const char *text, const char *where, const sp_scope *scope,
+                              sp_expression **out) {
+  return parse(text, where, scope, false, out);
 }
 
-sp_status sp_expression_parse_of_u(const char *text, const char *where, sp_expression **out) {
-  return parse(text, where, true, out);
+sp_status sp_expression_parse_of_u(const char *text, const char *where, const sp_scope *scope,
+                                   sp_expression **out) {
+  return parse(text, where, scope, true, out);
 }

@@ -60,7 +60,7 @@ int main(int argc, char **argv) {
          ELEMENT);
   for (size_t f = 0; f < sizeof formulas / sizeof formulas[0]; f++) {
     sp_expression *formula;
-    const sp_status status = sp_expression_parse(formulas[f], "formula", &formula);
+    const sp_status status = sp_expression_parse(formulas[f], "formula", NULL, &formula);
     CHECK(status == SP_OK, "%s", sp_error_message());
     if (status) continue;
     printf("%-42s", formulas[f]);

@@ -259,6 +259,7 @@ static void test_values(void) {
       {"discretization", "geometry", "auto, stored or trilinear", {"affine", ""}},
       {"problem", "lambda", "a formula", {""}},
       {"problem", "kappa", "a formula", {""}},
+      {"constants", "h", "a formula", {""}},
       {"boundary",
        "default",
        "dirichlet, neumann or robin",

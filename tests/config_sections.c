@@ -1,5 +1,7 @@
-/* [material NAME] and [region NAME]: in files, as arguments, written and read back. */
+/* [constants], [material NAME] and [region NAME]: in files, as arguments, written and read back. */
 #define _POSIX_C_SOURCE 200809L
+#include <float.h>
+
 #include "tests/config_case.h"
 
 static void check_round_trip(const sp_config *config) {
@@ -62,10 +64,59 @@ static void test_regions(void) {
   sp_config_destroy(&config);
 }
 
+/* Values of constants: a later one sees an override of an earlier one. */
+static void test_constants(void) {
+  sp_config *config =
+      read_case("[problem]\nforcing = h*x\n[constants]\nh = 10\nTamb_2 = 2*h + 1e-3 # K\nk = h^2 - "
+                "Tamb_2\nd = 1",
+                (const char *const[]){"constants.h=20", "constants.d=", "constants.new=k", NULL});
+  static const struct {
+    const char *name;
+    double value;
+    bool used;
+  } expected[] = {
+      {"h", 20, true}, {"Tamb_2", 40.001, true}, {"k", 359.999, true}, {"new", 359.999, false}};
+  if (!config) return;
+  CHECK(config->scope->count == 4, "%d constants", config->scope->count);
+  for (int i = 0; i < 4 && config->scope->count == 4; i++) {
+    const sp_constant *constant = &config->scope->constants[i];
+    CHECK_TEXT(constant->name, expected[i].name);
+    CHECK_CLOSE(constant->value, expected[i].value, 4 * DBL_EPSILON * expected[i].value);
+    CHECK(constant->used == expected[i].used, "%s: used", constant->name);
+  }
+  check_round_trip(config);
+  sp_config_destroy(&config);
+}
+
+#define BAD_NAME                                                                                   \
+  "expected a name of letters, digits and _ that begins with no digit and means nothing else in "  \
+  "formulas (as x, u, e, sin do)"
+
 static void test_errors(void) {
   static const struct {
     const char *text, *override, *message;
   } errors[] = {
+      {"[constants]\nx = 1", NULL, "case.ini:2: constants.x: " BAD_NAME},
+      {"[constants]\nu = 1", NULL, "case.ini:2: constants.u: " BAD_NAME},
+      {"[constants]\npi = 3", NULL, "case.ini:2: constants.pi: " BAD_NAME},
+      {"[constants]\nif = 3", NULL, "case.ini:2: constants.if: " BAD_NAME},
+      {"[constants]\n2h = 1", NULL, "case.ini:2: constants.2h: " BAD_NAME},
+      {NULL, "constants.a b=1", "argument 'constants.a b=1': " BAD_NAME},
+      {"[constants]\nh =", NULL, "case.ini:2: constants.h: expected a formula, found nothing"},
+      {"[constants]\nh = 1 +", NULL,
+       "case.ini:2: constants.h: column 4: expected a number, a name or '(', found end of formula"},
+      {"[constants]\nh = 2*x", NULL,
+       "case.ini:2: constants.h: expected a finite number or a formula of the constants above it, "
+       "found '2*x'"},
+      {"[constants]\nh = 1/0", NULL,
+       "case.ini:2: constants.h: expected a finite number or a formula of the constants above it, "
+       "found '1/0'"},
+      {"[constants]\na = 1\nh = g\ng = 1", NULL,
+       "case.ini:3: constants.h: column 1: unknown name 'g'; known names are x, y, z, pi, e, sin, "
+       "cos, tan, asin, acos, atan, sinh, cosh, tanh, exp, log, log10, sqrt, cbrt, abs, erf, sign, "
+       "floor, atan2, pow, min, max, if, a"},
+      {"[constants]\nh = 1\nh = 2", NULL,
+       "case.ini:3: key 'h' of [constants] is already given in line 2"},
       {"[material]\nkappa = 1", NULL,
        "case.ini:1: expected the name of a Physical Volume: [material NAME] in a file, "
        "material.NAME.KEY=VALUE as an argument"},
@@ -130,6 +181,7 @@ int main(int argc, char **argv) {
   enter_folder();
   test_materials();
   test_regions();
+  test_constants();
   test_errors();
   leave_folder();
   const int result = check_end(MPI_COMM_WORLD);

@@ -19,7 +19,7 @@ typedef struct jet {
 
 static sp_expression *parse(const char *text) {
   sp_expression *expression;
-  const sp_status status = sp_expression_parse(text, "f", &expression);
+  const sp_status status = sp_expression_parse(text, "f", NULL, &expression);
   CHECK(status == SP_OK, "'%.60s': %s", text, sp_error_message());
   return expression;
 }
@@ -392,7 +392,7 @@ static void check_smoothness(void) {
     const bool expected = k < sizeof smooth / sizeof *smooth;
     const char *text = expected ? smooth[k] : rough[k - sizeof smooth / sizeof *smooth];
     sp_expression *expression;
-    CHECK(sp_expression_parse(text, "test", &expression) == SP_OK, "%s", sp_error_message());
+    CHECK(sp_expression_parse(text, "test", NULL, &expression) == SP_OK, "%s", sp_error_message());
     if (expression) CHECK(sp_expression_is_smooth(expression) == expected, "%s", text);
     sp_expression_destroy(&expression);
   }
@@ -730,7 +730,7 @@ static void check_messages(void) {
     snprintf(expected, sizeof expected, "case.ini:12: problem.solution: %s", table[k].message);
     sp_expression *expression;
     const sp_status status =
-        sp_expression_parse(table[k].text, "case.ini:12: problem.solution", &expression);
+        sp_expression_parse(table[k].text, "case.ini:12: problem.solution", NULL, &expression);
     CHECK(status == SP_ERR_INPUT && !expression, "'%s' gave status %d", table[k].text, (int)status);
     CHECK(strcmp(sp_error_message(), expected) == 0, "'%s': %s", table[k].text, sp_error_message());
     sp_expression_destroy(&expression);
@@ -779,7 +779,7 @@ static void check_size(void) {
   for (size_t k = 0; k < sizeof deep / sizeof deep[0]; k++) {
     text = repeat("", deep[k].unit, 100000, "x");
     sp_expression *expression;
-    CHECK(sp_expression_parse(text, "f", &expression) == SP_ERR_INPUT, "%s", deep[k].unit);
+    CHECK(sp_expression_parse(text, "f", NULL, &expression) == SP_ERR_INPUT, "%s", deep[k].unit);
     CHECK(strstr(sp_error_message(), deep[k].message), "%s: %s", deep[k].unit, sp_error_message());
     free(text);
   }
@@ -830,7 +830,7 @@ static void check_fuzz(void) {
       random_formula(text);
     }
     sp_expression *expression;
-    const sp_status status = sp_expression_parse(text, "f", &expression);
+    const sp_status status = sp_expression_parse(text, "f", NULL, &expression);
     if (status == SP_OK) {
       accepted++;
       const double value = value_of(expression, 0.3, -1.2, 2);
@@ -868,7 +868,7 @@ static void check_of_u(void) {
   }
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
     sp_expression *expression;
-    const sp_status status = sp_expression_parse_of_u(cases[c].text, "f", &expression);
+    const sp_status status = sp_expression_parse_of_u(cases[c].text, "f", NULL, &expression);
     CHECK(!status, "%s: %s", cases[c].text, sp_error_message());
     if (status) continue;
     CHECK(sp_expression_is_constant(expression) == cases[c].constant &&
@@ -883,10 +883,10 @@ static void check_of_u(void) {
     sp_expression_destroy(&expression);
   }
   sp_expression *expression;
-  CHECK(sp_expression_parse("x + u", "f", &expression) == SP_ERR_INPUT &&
+  CHECK(sp_expression_parse("x + u", "f", NULL, &expression) == SP_ERR_INPUT &&
             strstr(sp_error_message(), "column 5: unknown name 'u'; known names are x, y, z, pi,"),
         "%s", sp_error_message());
-  CHECK(sp_expression_parse_of_u("x + v", "f", &expression) == SP_ERR_INPUT &&
+  CHECK(sp_expression_parse_of_u("x + v", "f", NULL, &expression) == SP_ERR_INPUT &&
             strstr(sp_error_message(), "known names are x, y, z, u, pi,"),
         "%s", sp_error_message());
 }

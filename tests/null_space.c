@@ -190,7 +190,7 @@ static void check_components(int count) {
         null_space->of_dof[i] % 2 ? -1 : 1 + sin((double)sp_numbering_global(numbering, (sp_lid)i));
   sp_material material = {.kappa = 1};
   p.problem.materials = (sp_materials){.count = 1, .list = &material, .of_volume = (int[]){0}};
-  require(sp_expression_parse("1", "test", &material.forcing));
+  require(sp_expression_parse("1", "test", NULL, &material.forcing));
   CHECK(sp_null_space_project(null_space, &p.problem, p.space, b, &imbalance) == SP_ERR_INPUT,
         "an incompatible component passes");
   CHECK(!strstr(sp_error_message(), "of 9 elements") == (count == 1), "%s", sp_error_message());
@@ -209,7 +209,7 @@ static void check_components(int count) {
   /* Means are matched in each component: constants become zero, or the solution's mean. */
   for (int with_solution = 0; with_solution < 2; with_solution++) {
     if (with_solution)
-      require(sp_expression_parse("4 + floor(y / 2.5)", "test", &material.solution));
+      require(sp_expression_parse("4 + floor(y / 2.5)", "test", NULL, &material.solution));
     for (size_t i = 0; i < dofs; i++) x[i] = 7 - 3 * null_space->of_dof[i];
     require(sp_null_space_match_means(null_space, &p.problem, p.space, x));
     for (sp_lid e = 0; e < p.mesh->hexes->count; e++)

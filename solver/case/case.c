@@ -95,6 +95,7 @@ static sp_status make_system(running *c) {
   if (c->postprocess) SP_TRY(sp_postprocess_prepare(c->postprocess, c->problem));
   SP_TRY(sp_problem_system(c->problem, c->space, c->config->discretization.geometry, &c->facts,
                            &c->system));
+  c->notes.scope = c->config->scope;
   c->notes.parts = c->facts.parts;
   c->notes.jump = c->facts.jump;
   if (!c->report || c->notes.parts <= 1) return SP_OK;

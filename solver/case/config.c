@@ -210,6 +210,7 @@ void sp_config_destroy(sp_config **config) {
   if (!*config) return;
   sp_keys_clear(*config);
   free((*config)->boundary.fallback.group);
+  sp_scope_destroy(&(*config)->scope);
   free((*config)->boundary.where);
   free((*config)->mesh.where);
   free((*config)->output.log_where);

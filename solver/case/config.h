@@ -21,6 +21,7 @@
 #include <stdio.h>
 
 #include "io/error.h"
+#include "io/expression_scope.h"
 #include "io/record.h"
 #include "mesh/box.h"
 #include "operators/kinds.h"
@@ -46,6 +47,13 @@ typedef struct sp_formula {
   char *text;
   char *where; /* "case.ini:12: problem.solution", prefix of messages */
 } sp_formula;
+
+/* One line of [constants]: name = number or formula of earlier constants. */
+typedef struct sp_constant_entry {
+  char *name;
+  char *where; /* "case.ini:12: constants.name", prefix of messages */
+  sp_formula value;
+} sp_constant_entry;
 
 /* One line of [boundary]: group = condition [formula], group = robin alpha[, formula], or group =
  * periodic partner. Lines keep the order of the file: where two Dirichlet groups meet, the first
@@ -108,6 +116,11 @@ typedef struct sp_region_entry {
 } sp_region_entry;
 
 typedef struct sp_config {
+  struct {
+    sp_constant_entry *entries; /* in the order of the file */
+    int count;
+  } constants;
+  sp_scope *scope; /* the constants, for the formulas of the case */
   struct {
     sp_shape shape;  /* box, unless mesh.file is given */
     char *file;      /* NULL for a box; path as the program opens it */

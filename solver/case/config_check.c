@@ -147,10 +147,21 @@ static sp_status resolve_regions(sp_config *config) {
   return SP_OK;
 }
 
+/* Evaluate the constants in the order of the case. */
+static sp_status define_constants(sp_config *config) {
+  SP_TRY(sp_allocate(1, sizeof *config->scope, "constants", &config->scope));
+  for (int i = 0; i < config->constants.count; i++) {
+    const sp_constant_entry *entry = &config->constants.entries[i];
+    SP_TRY(sp_scope_define(config->scope, entry->name, entry->value.text, entry->where));
+  }
+  return SP_OK;
+}
+
 sp_status sp_config_check(const sp_config_origin *origin, sp_config *config) {
   config->problem.lambda_given = sp_config_where(origin, "problem", "lambda");
   config->boundary.fallback_given = sp_config_where(origin, "boundary", "default");
   config->problem.kappa_given = sp_config_where(origin, "problem", "kappa");
+  SP_TRY(define_constants(config));
   SP_TRY(resolve_shape(origin, config));
   SP_TRY(resolve_initial(origin, config));
   for (int k = 0; k < sp_key_count; k++)

@@ -73,12 +73,11 @@ static bool may_be_multigrid(const sp_config *config) {
     .what = #member                                                                                \
   }
 
-enum { BOUNDARIES, PROBES, RESULTS, MATERIALS, REGIONS };
-const sp_key_list sp_key_lists[] = {[BOUNDARIES] = LIST_OF(boundary, boundary),
-                                    [PROBES] = LIST_OF(probes, probe),
-                                    [RESULTS] = LIST_OF(results, result),
-                                    [MATERIALS] = LIST_OF(materials, material),
-                                    [REGIONS] = LIST_OF(regions, region)};
+enum { CONSTANTS, BOUNDARIES, PROBES, RESULTS, MATERIALS, REGIONS };
+const sp_key_list sp_key_lists[] = {
+    [CONSTANTS] = LIST_OF(constants, constant), [BOUNDARIES] = LIST_OF(boundary, boundary),
+    [PROBES] = LIST_OF(probes, probe),          [RESULTS] = LIST_OF(results, result),
+    [MATERIALS] = LIST_OF(materials, material), [REGIONS] = LIST_OF(regions, region)};
 const int sp_key_list_count = sizeof sp_key_lists / sizeof *sp_key_lists;
 
 /* Places: a key of the case, lines with a free name, a key of [material NAME] or [region NAME]. */
@@ -118,6 +117,9 @@ const int sp_key_list_count = sizeof sp_key_lists / sizeof *sp_key_lists;
   .applies = is_kershaw, .misfit = "valid only with map = kershaw; remove it or set the map"
 
 const sp_key sp_keys[] = {
+    {LINES("constants", CONSTANTS, offsetof(sp_constant_entry, value)), FORMULA,
+     .help = "NAME = a number or a formula of constants above it, for all formulas of the case"},
+
     {KEY("mesh", "file", mesh.file), TEXT(""),
      .help = "mesh of hexahedra, .msh or .geo; relative to the case file that names it"},
     {KEY("mesh", "shape", mesh.shape), WORDS(shapes), .fallback = "box",

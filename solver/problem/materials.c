@@ -21,15 +21,15 @@ static bool is_list_of_numbers(const char *text) {
 }
 
 /* Parse a coefficient. A constant is evaluated and checked, and *formula is NULL. */
-static sp_status parse_coefficient(const sp_formula *text, bool zero_allowed, double *constant,
-                                   sp_expression **formula) {
+static sp_status parse_coefficient(const sp_config *config, const sp_formula *text,
+                                   bool zero_allowed, double *constant, sp_expression **formula) {
   const double origin = 0;
   if (is_list_of_numbers(text->text))
     return sp_fail(SP_ERR_INPUT,
                    "%s: expected one number or one formula, found '%s'; kappa and lambda are the "
                    "same in all directions",
                    text->where, text->text);
-  SP_TRY(sp_expression_parse(text->text, text->where, formula));
+  SP_TRY(sp_expression_parse(text->text, text->where, config->scope, formula));
   if (!sp_expression_is_constant(*formula)) return SP_OK;
   SP_TRY(sp_expression_evaluate(*formula, 1, &origin, &origin, &origin, constant));
   sp_expression_destroy(formula);
@@ -40,8 +40,9 @@ static sp_status parse_coefficient(const sp_formula *text, bool zero_allowed, do
   return SP_OK;
 }
 
-static sp_status parse(const sp_formula *formula, sp_expression **out) {
-  return formula->text ? sp_expression_parse(formula->text, formula->where, out) : SP_OK;
+static sp_status parse(const sp_config *config, const sp_formula *formula, sp_expression **out) {
+  return formula->text ? sp_expression_parse(formula->text, formula->where, config->scope, out)
+                       : SP_OK;
 }
 
 static sp_status fail_mass(const sp_config *config, const sp_formula *formula, const char *name) {
@@ -53,15 +54,15 @@ static sp_status fail_mass(const sp_config *config, const sp_formula *formula, c
 static sp_status parse_common(const sp_config *config, sp_material *m) {
   const sp_operator_row *row = &sp_operator_rows[config->discretization.operator_kind];
   *m = (sp_material){.kappa = 1};
-  SP_TRY(parse(&config->problem.solution, &m->solution));
-  SP_TRY(parse(&config->problem.forcing, &m->forcing));
+  SP_TRY(parse(config, &config->problem.solution, &m->solution));
+  SP_TRY(parse(config, &config->problem.forcing, &m->forcing));
   if (!row->has_stiffness) {
     if (config->problem.lambda_given) return fail_mass(config, &config->problem.lambda, "lambda");
     if (config->problem.kappa_given) return fail_mass(config, &config->problem.kappa, "kappa");
     return SP_OK;
   }
-  SP_TRY(parse_coefficient(&config->problem.lambda, true, &m->lambda, &m->lambda_formula));
-  return parse_coefficient(&config->problem.kappa, false, &m->kappa, &m->kappa_formula);
+  SP_TRY(parse_coefficient(config, &config->problem.lambda, true, &m->lambda, &m->lambda_formula));
+  return parse_coefficient(config, &config->problem.kappa, false, &m->kappa, &m->kappa_formula);
 }
 
 /* Parse a section [material NAME]; missing formulas come from [problem]. */
@@ -72,12 +73,12 @@ static sp_status parse_material(const sp_config *config, const sp_material_entry
   m->name = entry->name;
   if (!row->has_stiffness && entry->lambda.text) return fail_mass(config, &entry->lambda, "lambda");
   if (!row->has_stiffness && entry->kappa.text) return fail_mass(config, &entry->kappa, "kappa");
-  if (entry->solution.text) SP_TRY(parse(&entry->solution, &m->solution));
-  if (entry->forcing.text) SP_TRY(parse(&entry->forcing, &m->forcing));
+  if (entry->solution.text) SP_TRY(parse(config, &entry->solution, &m->solution));
+  if (entry->forcing.text) SP_TRY(parse(config, &entry->forcing, &m->forcing));
   if (entry->lambda.text)
-    SP_TRY(parse_coefficient(&entry->lambda, true, &m->lambda, &m->lambda_formula));
+    SP_TRY(parse_coefficient(config, &entry->lambda, true, &m->lambda, &m->lambda_formula));
   if (entry->kappa.text)
-    SP_TRY(parse_coefficient(&entry->kappa, false, &m->kappa, &m->kappa_formula));
+    SP_TRY(parse_coefficient(config, &entry->kappa, false, &m->kappa, &m->kappa_formula));
   return SP_OK;
 }
 

@@ -6,16 +6,17 @@
 #include "solver/problem/boundary.h"
 #include "solver/problem/groups.h"
 
-static sp_status parse(const sp_formula *formula, sp_expression **out) {
-  return formula->text ? sp_expression_parse(formula->text, formula->where, out) : SP_OK;
+static sp_status parse(const sp_config *config, const sp_formula *formula, sp_expression **out) {
+  return formula->text ? sp_expression_parse(formula->text, formula->where, config->scope, out)
+                       : SP_OK;
 }
 
-static sp_status parse_part(const sp_problem *problem, const sp_boundary_entry *entry,
-                            sp_boundary_part *part) {
+static sp_status parse_part(const sp_config *config, const sp_problem *problem,
+                            const sp_boundary_entry *entry, sp_boundary_part *part) {
   *part = (sp_boundary_part){.group = entry->group, .condition = entry->condition};
   if (entry->condition == SP_PERIODIC) return SP_OK;
-  SP_TRY(parse(&entry->alpha, &part->alpha));
-  SP_TRY(parse(&entry->formula, &part->formula));
+  SP_TRY(parse(config, &entry->alpha, &part->alpha));
+  SP_TRY(parse(config, &entry->formula, &part->formula));
   if (!part->formula && !sp_materials_have_solution(&problem->materials))
     return sp_fail(SP_ERR_INPUT,
                    "%s: '%s = %s' needs a formula%s, because there is no problem.solution to take "
@@ -37,7 +38,7 @@ static sp_status parse_boundary(const sp_config *config, sp_problem *problem) {
   SP_TRY(sp_allocate((size_t)problem->part_count, sizeof *problem->parts, "boundary",
                      &problem->parts));
   for (int p = 0; p < config->boundary.count; p++)
-    SP_TRY(parse_part(problem, &config->boundary.entries[p], &problem->parts[p]));
+    SP_TRY(parse_part(config, problem, &config->boundary.entries[p], &problem->parts[p]));
   return SP_OK;
 }
 
@@ -173,7 +174,7 @@ static sp_status check_faces(const sp_config *config, const sp_mesh *mesh, sp_pr
                          config->boundary.entries[p].formula.where, problem->parts[p].group);
     if (!status && faces[fallback] > 0) {
       const sp_boundary_entry *entry = &config->boundary.fallback;
-      status = parse_part(problem, entry, &problem->parts[fallback]);
+      status = parse_part(config, problem, entry, &problem->parts[fallback]);
       if (status && !entry->formula.text)
         status = fail_default(status, mesh, problem, faces[fallback]);
     }

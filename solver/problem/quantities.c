@@ -97,7 +97,8 @@ sp_status sp_quantities_check(const sp_config *config, const sp_mesh *mesh) {
     bool on_surface;
     SP_TRY(choose_kind(entry, mesh->hexes, &on_surface));
     sp_expression *formula = NULL;
-    if (entry->formula) SP_TRY(sp_expression_parse_of_u(entry->formula, entry->where, &formula));
+    if (entry->formula)
+      SP_TRY(sp_expression_parse_of_u(entry->formula, entry->where, config->scope, &formula));
     sp_expression_destroy(&formula);
     if (entry->kind == SP_RESULT_FLUX && !sp_operator_rows[kind].has_stiffness)
       return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no flux; ask for another result",
@@ -115,7 +116,8 @@ static sp_status fill(const sp_config *config, const sp_hexes *hexes, const sp_p
     const sp_result_entry *entry = &config->results.entries[r];
     sp_quantity *q = &quantities->list[r];
     *q = (sp_quantity){.name = entry->name, .group = entry->group, .kind = entry->kind};
-    if (entry->formula) SP_TRY(sp_expression_parse_of_u(entry->formula, entry->where, &q->formula));
+    if (entry->formula)
+      SP_TRY(sp_expression_parse_of_u(entry->formula, entry->where, config->scope, &q->formula));
     SP_TRY(choose_kind(entry, hexes, &q->on_surface));
     const int count = q->on_surface ? hexes->surface_count : hexes->volume_count;
     SP_TRY(sp_allocate((size_t)count, sizeof *q->members, "results", &q->members));

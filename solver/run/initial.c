@@ -32,9 +32,10 @@ static sp_status fill_from_formula(const sp_expression *formula, const sp_space 
   return status;
 }
 
-static sp_status evaluate(const sp_formula *initial, const sp_space *space, double *values) {
+static sp_status evaluate(const sp_formula *initial, const sp_scope *scope, const sp_space *space,
+                          double *values) {
   sp_expression *formula;
-  SP_TRY(sp_expression_parse(initial->text, initial->where, &formula));
+  SP_TRY(sp_expression_parse(initial->text, initial->where, scope, &formula));
   const sp_status status = fill_from_formula(formula, space, values);
   sp_expression_destroy(&formula);
   return status;
@@ -316,7 +317,7 @@ static sp_status check(const sp_config *config) {
   sp_field_reader *reader = NULL;
   if (!initial->text) return SP_OK;
   if (!path) {
-    SP_TRY(sp_expression_parse(initial->text, initial->where, &formula));
+    SP_TRY(sp_expression_parse(initial->text, initial->where, config->scope, &formula));
     sp_expression_destroy(&formula);
     return SP_OK;
   }
@@ -335,8 +336,9 @@ sp_status sp_initial_load(const sp_config *config, const sp_space *space, double
   const sp_formula *initial = &config->problem.initial;
   const char *path = sp_config_initial_file(config);
   if (!initial->text) return SP_OK;
-  sp_status status = path ? load_field(path, space, values)
-                          : sp_agree(space->mesh->comm, evaluate(initial, space, values));
+  sp_status status =
+      path ? load_field(path, space, values)
+           : sp_agree(space->mesh->comm, evaluate(initial, config->scope, space, values));
   if (status && path) status = sp_fail(status, "%s: %s", initial->where, sp_error_message());
   /* Elements of different ranks may differ by rounding. */
   if (!status) sp_exchange_now(space->exchange, SP_MIN, values);

@@ -91,15 +91,17 @@ void sp_report_jumps(sp_report *report, const sp_interface_jumps *jumps);
 
 /* What users forget: a line each, only if it applies. Zeros: nothing to tell. */
 typedef struct sp_notes {
-  int parts;       /* connected parts of the mesh */
-  sp_gid contacts; /* pairs of exterior faces that lie on each other */
+  const sp_scope *scope; /* after all formulas have been parsed */
+  int parts;             /* connected parts of the mesh */
+  sp_gid contacts;       /* pairs of exterior faces that lie on each other */
   sp_source_integral source;
   sp_kink kink;
   sp_data_jump jump;
 } sp_notes;
 
-/* Print the notes, also on groups that no line of [boundary] names. The record gets those on the
- * source, on a kink and on boundary data as note_source, note_kink and note_boundary. Local. */
+/* Print the notes, also on constants without a use and on groups that no line of [boundary] names.
+ * The record gets those on the source, on a kink and on boundary data as note_source, note_kink and
+ * note_boundary. Local. */
 void sp_report_notes(sp_report *report, const sp_problem *problem, const sp_hexes *hexes,
                      const sp_notes *notes);
 

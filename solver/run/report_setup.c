@@ -257,6 +257,13 @@ static void note_default(sp_terminal *t, const sp_problem *problem, const sp_hex
         sp_condition_name(problem->parts[problem->part_count - 1].condition), names);
 }
 
+static void note_constants(sp_terminal *t, const sp_scope *scope) {
+  for (int i = 0; i < scope->count; i++)
+    if (!scope->constants[i].used)
+      sp_terminal_print(t, "  %-16s no formula uses constants.%s\n", "note",
+                        scope->constants[i].name);
+}
+
 /* Print a note, and record it. */
 static void note(sp_report *report, const char *name, const char *text) {
   sp_terminal_print(report->terminal, "  %-16s %s\n", "note", text);
@@ -303,6 +310,7 @@ static void note_jump(sp_report *report, const sp_problem *problem, const sp_dat
 void sp_report_notes(sp_report *report, const sp_problem *problem, const sp_hexes *hexes,
                      const sp_notes *notes) {
   note_parts(report->terminal, notes);
+  note_constants(report->terminal, notes->scope);
   note_default(report->terminal, problem, hexes);
   note_source(report, &notes->source);
   note_kink(report, &notes->kink);

@@ -50,7 +50,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   require(text != NULL, "out of memory");
   memcpy(text, data, size);
   text[size] = '\0';
-  const sp_status status = sp_expression_parse(text, "case.ini:1: problem.solution", &expression);
+  const sp_status status =
+      sp_expression_parse(text, "case.ini:1: problem.solution", NULL, &expression);
   if (status) {
     require_message(status);
     require(strstr(sp_error_message(), "column") != NULL, "a message without a column");

@@ -1,0 +1,45 @@
+#include "io/expression_scope.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "io/expression.h"
+
+static sp_status evaluate(const sp_scope *scope, const char *text, const char *where,
+                          double *value) {
+  const double origin = 0;
+  sp_expression *formula;
+  SP_TRY(sp_expression_parse(text, where, scope, &formula));
+  const bool constant = sp_expression_is_constant(formula);
+  sp_status status = sp_expression_evaluate(formula, 1, &origin, &origin, &origin, value);
+  sp_expression_destroy(&formula);
+  if (!status && (!constant || !isfinite(*value)))
+    status = sp_fail(SP_ERR_INPUT,
+                     "%s: expected a finite number or a formula of the constants above it, found "
+                     "'%s'",
+                     where, text);
+  return status;
+}
+
+sp_status sp_scope_define(sp_scope *scope, const char *name, const char *text, const char *where) {
+  double value;
+  if (!sp_expression_allows_name(name))
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: expected a name of letters, digits and _ that begins with no digit and "
+                   "means nothing else in formulas (as x, u, e, sin do)",
+                   where);
+  SP_TRY(evaluate(scope, text, where, &value));
+  sp_constant *larger =
+      realloc(scope->constants, ((size_t)scope->count + 1) * sizeof *scope->constants);
+  if (!larger) return sp_fail(SP_ERR_SYSTEM, "out of memory: %d constants", scope->count + 1);
+  scope->constants = larger;
+  larger[scope->count++] = (sp_constant){name, value, false};
+  return SP_OK;
+}
+
+void sp_scope_destroy(sp_scope **scope) {
+  if (!*scope) return;
+  free((*scope)->constants);
+  free(*scope);
+  *scope = NULL;
+}
