@@ -219,7 +219,8 @@ NOTES = (  # what a case adds, the name of the note, and what it says
     (["problem.solution=abs(x-0.3)"], "note_kink", "the solution or its derivative jumps, as near (0.3, "),
     (["problem.forcing=0", "boundary.xmin=dirichlet 1", "boundary.ymin=dirichlet 3-x",
       "boundary.default=neumann 0"], "note_boundary", "differ by up to 2 where 'xmin' and 'ymin' meet"),
-    (["problem.solution=x*y+3*z", "boundary.xmin=dirichlet y-y+3*z"], None, ""))
+    (["problem.solution=x*y+3*z", "boundary.xmin=dirichlet y-y+3*z"], None, ""),
+    (["problem.solution=x*y+3*z", "discretization.operator=mass"], None, ""))
 
 
 def notes(ranks):

@@ -176,6 +176,8 @@ static sp_status measure_jump(const constraints *c, sp_data_jump *jump) {
   const int parts = c->problem->part_count;
   jump_at most = {0, 0};
   double largest = 0;
+  *jump = (sp_data_jump){0};
+  if (!c->problem->has_dirichlet) return SP_OK;
   SP_TRY(sp_agree(comm, find_jump(c, &most)));
   for (sp_lid i = 0; i < c->space->numbering->local; i++)
     largest = fmax(largest, fabs(c->values[i]));
