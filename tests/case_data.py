@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""Constants of a case: a run equals the run with numbers, bit by bit.
+"""Constants and scales of a case: a run equals the run with numbers bit by bit, and the run in other units.
 
-    case_data.py SP_SOLVE MPIEXEC...      MPIEXEC... ends with the flag for the number of ranks"""
+    case_data.py SP_SOLVE INPUTS MPIEXEC...      MPIEXEC... ends with the flag for the number of ranks"""
 
 import json
+import os
 import sys
 
 import driver
 from driver import Run, check, write
 
-driver.start("case_data", sys.argv[1], sys.argv[2:])
+INPUTS = os.path.abspath(sys.argv[2])
+driver.start("case_data", sys.argv[1], sys.argv[3:])
 RANKS = (1, 2, 4)
 QUIET = ["output.log=", "output.field=", "solver.tolerance=1e-12"]
 
@@ -60,5 +62,39 @@ rise = average of u - {t}
               == [True, True, False], f"notes on constants: {out}")
 
 
-driver.side_by_side([(constants,)])
+def scale():
+    """-lap u = 1 with u = 0 on a body of size s: u is s^2 times that of s = 1, integrals s^3 times. With powers of
+    two, coordinates and integrals of x are the same bits; u is within the tolerance of CG."""
+    case = """[mesh]
+file = %s/cube.msh
+scale = {0}
+[discretization]
+order = 2
+[problem]
+forcing = 1
+[boundary]
+default = dirichlet 0
+[probe]
+centre = {1} {1} {1}
+[result]
+volume = integral of 1
+moment = integral of x*y
+top = maximum
+""" % INPUTS
+    for ranks in RANKS:
+        write("one.ini", case.format(1, 0.5))
+        one, _ = results(ranks, ["one.ini"])
+        for s, exact in (0.25, True), (1e-3, False):
+            write("scaled.ini", case.format(s, s * 0.5))
+            scaled, _ = results(ranks, ["scaled.ini"])
+            check(scaled["case"]["mesh"]["scale"] == s, f"case: {scaled['case']['mesh']}")
+            for a, b, power in zip(one["results"], scaled["results"], (3, 5, 2)):
+                ratio = b["value"] / a["value"] / s**power
+                same = ratio == 1 if exact and power > 2 else abs(ratio - 1) < 1e-9
+                check(same, f"{a['name']} on {ranks} ranks, scale {s}: ratio {ratio!r}")
+            a, b = (record["probes"][0]["u"] for record in (one, scaled))
+            check(abs(b / a / s**2 - 1) < 1e-9, f"probe on {ranks} ranks, scale {s}: {a}, {b}")
+
+
+driver.side_by_side([(constants,), (scale,)])
 driver.finish()

@@ -246,6 +246,7 @@ static void test_values(void) {
        "a number above 0 and at most 1",
        {"0", "-0.1", "1.0000001", "x", "0.3 0.3", "1e-999", ""}},
       {"mesh", "step", "quintic or linear", {"cubic", ""}},
+      {"mesh", "scale", "a number above 0", {"0", "-1", "1e999", "1e-999", "nan", "mm", "1 1", ""}},
       {"mesh",
        "refine",
        "an integer from 0 to 10",

@@ -117,6 +117,8 @@ static void test_errors(void) {
        "floor, atan2, pow, min, max, if, a"},
       {"[constants]\nh = 1\nh = 2", NULL,
        "case.ini:3: key 'h' of [constants] is already given in line 2"},
+      {"[mesh]\nscale = 2", NULL,
+       "case.ini:2: mesh.scale: valid only with mesh.file; a box has its corners, lower and upper"},
       {"[material]\nkappa = 1", NULL,
        "case.ini:1: expected the name of a Physical Volume: [material NAME] in a file, "
        "material.NAME.KEY=VALUE as an argument"},

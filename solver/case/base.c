@@ -64,11 +64,18 @@ static sp_status read_file(const sp_workers *workers, const char *path, sp_hexes
   return sp_fail(status, "%s; %s", sp_error_message(), workers->description);
 }
 
+/* Take the coordinates of a file to the unit of the case. */
+static void scale(double factor, sp_hexes *hexes) {
+  const size_t count = 3 * (size_t)hexes->count * sp_hexes_lattice_size(hexes);
+  for (size_t i = 0; i < count; i++) hexes->lattice[i] *= factor;
+}
+
 static sp_status make_mesh(const sp_workers *workers, const sp_config *config, sp_mesh **mesh) {
   MPI_Comm comm = workers->comm;
   sp_hexes *hexes;
   if (config->mesh.shape == SP_SHAPE_FILE) {
     SP_TRY(read_file(workers, config->mesh.file, &hexes));
+    scale(config->mesh.scale, hexes);
   } else {
     sp_box box = {
         .map = config->mesh.map, .epsilon = config->mesh.epsilon, .step = config->mesh.step};

@@ -125,6 +125,7 @@ typedef struct sp_config {
     sp_shape shape;  /* box, unless mesh.file is given */
     char *file;      /* NULL for a box; path as the program opens it */
     char *where;     /* where mesh.file or mesh.shape was given, for messages */
+    double scale;    /* > 0, factor on the coordinates of the file */
     int elements[3]; /* each >= 1 */
     double lower[3], upper[3];
     sp_map map;

@@ -42,6 +42,10 @@ static bool is_box(const sp_config *config) {
   return config->mesh.shape == SP_SHAPE_BOX;
 }
 
+static bool is_file(const sp_config *config) {
+  return config->mesh.shape == SP_SHAPE_FILE;
+}
+
 static bool is_kershaw(const sp_config *config) {
   return is_box(config) && config->mesh.map == SP_MAP_KERSHAW;
 }
@@ -113,6 +117,9 @@ const int sp_key_list_count = sizeof sp_key_lists / sizeof *sp_key_lists;
 #define BOX_ONLY                                                                                   \
   .applies = is_box, .misfit = "valid only for a box, but mesh.file is given; remove one of the "  \
                                "two"
+#define FILE_ONLY                                                                                  \
+  .applies = is_file, .misfit = "valid only with mesh.file; a box has its corners, lower and "     \
+                                "upper"
 #define KERSHAW_ONLY                                                                               \
   .applies = is_kershaw, .misfit = "valid only with map = kershaw; remove it or set the map"
 
@@ -122,6 +129,9 @@ const sp_key sp_keys[] = {
 
     {KEY("mesh", "file", mesh.file), TEXT(""),
      .help = "mesh of hexahedra, .msh or .geo; relative to the case file that names it"},
+    {KEY("mesh", "scale", mesh.scale), NUMBER(0, DBL_MAX), .minimum_excluded = true,
+     .fallback = "1", FILE_ONLY,
+     .help = "factor on the coordinates of file: 1e-3 takes a mesh in mm to m"},
     {KEY("mesh", "shape", mesh.shape), WORDS(shapes), .fallback = "box",
      .help = "file where file is given, otherwise box"},
     {KEY("mesh", "elements", mesh.elements), INTEGERS(3, 1, INT_MAX), .fallback = "8 8 8", BOX_ONLY,
