@@ -99,7 +99,7 @@ static sp_status check_passes(const sp_operator *op) {
 }
 
 sp_status sp_operator_direction(sp_operator *op, double beta, sp_cg_vectors *vectors,
-                                sp_status status, double *p_ap) {
+                                sp_status status, double *p_ap, sp_pass_times *times) {
   double sums[2] = {0};
   SP_TRY(check_passes(op));
   const double waited = sp_exchange_waited(op->space->exchange);
@@ -108,8 +108,8 @@ sp_status sp_operator_direction(sp_operator *op, double beta, sp_cg_vectors *vec
   status = sp_first_failure(status, op->backend->direction(op->local, beta, &arrays));
   swap_directions(vectors);
   status = sp_first_failure(status, op->backend->sums(op->local, sums)); /* waits for the device */
-  op->seconds = MPI_Wtime() - start;
-  op->waited = sp_exchange_waited(op->space->exchange) - waited;
+  *times = (sp_pass_times){.matvec = MPI_Wtime() - start,
+                           .waited = sp_exchange_waited(op->space->exchange) - waited};
   SP_TRY(sp_reduction_sum(op->reduction, 1, sums, status));
   *p_ap = sums[0];
   return SP_OK;
@@ -129,15 +129,16 @@ sp_status sp_operator_update(sp_operator *op, double alpha, const sp_cg_vectors 
 }
 
 sp_status sp_operator_sweep(sp_operator *op, double alpha, double beta,
-                            const sp_cg_vectors *vectors, sp_status status,
-                            double sums[SP_CG_SUMS]) {
+                            const sp_cg_vectors *vectors, sp_status status, double sums[SP_CG_SUMS],
+                            sp_pass_times *times) {
   const double waited = sp_exchange_waited(op->space->exchange);
   const double start = MPI_Wtime();
   const sp_cg_arrays arrays = arrays_of(vectors);
+  *times = (sp_pass_times){0};
   status = sp_first_failure(
-      status, op->backend->sweep(op->local, alpha, beta, &arrays, sums, &op->updating));
-  op->seconds = MPI_Wtime() - start - op->updating;
-  op->waited = sp_exchange_waited(op->space->exchange) - waited;
+      status, op->backend->sweep(op->local, alpha, beta, &arrays, sums, &times->updating));
+  times->matvec = MPI_Wtime() - start - times->updating;
+  times->waited = sp_exchange_waited(op->space->exchange) - waited;
   return sp_reduction_sum(op->reduction, SP_CG_SUMS, sums, status);
 }
 

@@ -25,12 +25,14 @@ typedef struct sp_operator {
   double flops, bytes;
   bool iterates; /* the backend does whole iterations without the host */
   bool sweeps;   /* sp_operator_sweep is possible */
-  /* Of the last sp_operator_direction or sp_operator_sweep on this rank, without its reduction and
-   * without `updating`; and the part of it in which the host waited for neighbours' values (0 where
-   * a device exchanges them). */
-  double seconds, waited;
-  double updating; /* in a sweep: of vector updates and sums */
 } sp_operator;
+
+/* Seconds of a pass on this rank, without its reduction. */
+typedef struct sp_pass_times {
+  double matvec;   /* the operator with its exchange */
+  double waited;   /* of it: the host waits for neighbours' values; 0 if a device exchanges them */
+  double updating; /* in a sweep: vector updates and sums */
+} sp_pass_times;
 
 /* Build the operator that `setup` describes. The caller destroys *out. Errors: SP_ERR_INPUT for an
  * element with a non-positive Jacobian and for single precision or rounded factors where the
@@ -69,7 +71,7 @@ typedef struct sp_cg_vectors {
  * rank brings along: the reduction makes a failure known to all ranks. SP_ERR_INPUT for an operator
  * in single precision, here and in pass 2. Collective. */
 sp_status sp_operator_direction(sp_operator *op, double beta, sp_cg_vectors *vectors,
-                                sp_status status, double *p_ap);
+                                sp_status status, double *p_ap, sp_pass_times *times);
 
 /* Pass 2: x += alpha p, r -= alpha ap, then *rr = r.r and *rz = r.D^-1 r over all ranks.
  * Collective. */
@@ -81,8 +83,8 @@ sp_status sp_operator_update(sp_operator *op, double alpha, const sp_cg_vectors 
  * and the sums over all ranks. With alpha = 0, x and r stay as they are. z of `vectors` is r.
  * Collective. */
 sp_status sp_operator_sweep(sp_operator *op, double alpha, double beta,
-                            const sp_cg_vectors *vectors, sp_status status,
-                            double sums[SP_CG_SUMS]);
+                            const sp_cg_vectors *vectors, sp_status status, double sums[SP_CG_SUMS],
+                            sp_pass_times *times);
 
 /* *sum = x.y over the owned DOFs of all ranks; `status` as above. Collective. */
 sp_status sp_operator_dot(sp_operator *op, const sp_vector *x, const sp_vector *y, sp_status status,

@@ -425,7 +425,8 @@ static void check_sweep(system_t *s, sp_operator *op, const double *inverse) {
                                  .next_p = &on[2],
                                  .ap = &on[3],
                                  .inverse_diagonal = inverse ? &on_inverse : NULL};
-  CHECK(sp_operator_sweep(op, ALPHA, BETA, &vectors, SP_OK, sums) == SP_OK, "%s",
+  sp_pass_times times;
+  CHECK(sp_operator_sweep(op, ALPHA, BETA, &vectors, SP_OK, sums, &times) == SP_OK, "%s",
         sp_error_message());
   for (int v = 0; v < 4; v++) bench_download(&on[v], &all[(size_t)v * n]);
   for (size_t i = 0; i < n; i++) { /* a few roundings of numbers up to 2, D^-1 of any size */

@@ -226,8 +226,9 @@ static inline sp_status iterate(sp_local_operator *local, sp_cg_arrays *arrays,
   CHECK(local == iterated->local && count >= 1 && count <= SP_CG_BATCH, "%d iterations", count);
   for (*done = 0; *done < count && *done < 7;) {
     sp_cg_record *made = &records[(*done)++];
-    require(sp_operator_direction(iterated, beta, &vectors, SP_OK, &made->p_ap));
-    made->seconds = iterated->seconds;
+    sp_pass_times times;
+    require(sp_operator_direction(iterated, beta, &vectors, SP_OK, &made->p_ap, &times));
+    made->seconds = times.matvec;
     if (!(made->p_ap > 0) || isinf(made->p_ap)) break;
     require(sp_operator_update(iterated, rz / made->p_ap, &vectors, &made->rr, &made->rz));
     const double step = rz / made->p_ap * rz;

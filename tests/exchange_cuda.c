@@ -80,7 +80,9 @@ static bool apply_by(const bench *b, const deformed_box *box, const bool *mask, 
             p = bench_upload(b, n, zero);
   sp_vector next_p = bench_upload(b, n, zero), ap = bench_upload(b, n, zero);
   sp_cg_vectors vectors = {.x = &on_x, .r = &r, .z = &r, .p = &p, .next_p = &next_p, .ap = &ap};
-  CHECK(sp_operator_direction(op, 0, &vectors, SP_OK, &o->p_ap) == SP_OK, "%s", sp_error_message());
+  sp_pass_times times;
+  CHECK(sp_operator_direction(op, 0, &vectors, SP_OK, &o->p_ap, &times) == SP_OK, "%s",
+        sp_error_message());
   bench_download(&ap, o->ap);
   sp_vector *const all[] = {&on_x, &r, &p, &next_p, &ap};
   for (int v = 0; v < 5; v++) sp_vector_destroy(all[v]);

@@ -247,7 +247,8 @@ static void check_passes(const bench *b, const deformed_box *box, sp_operator *o
 static void check_refused_passes(sp_operator *op) {
   sp_cg_vectors vectors = {0};
   double sums[2];
-  CHECK(sp_operator_direction(op, 0, &vectors, SP_OK, sums) == SP_ERR_INPUT &&
+  sp_pass_times times;
+  CHECK(sp_operator_direction(op, 0, &vectors, SP_OK, sums, &times) == SP_ERR_INPUT &&
             sp_operator_update(op, 0, &vectors, &sums[0], &sums[1]) == SP_ERR_INPUT &&
             strstr(sp_error_message(), "double precision"),
         "passes of CG in single precision: %s", sp_error_message());

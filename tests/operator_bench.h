@@ -121,7 +121,9 @@ static inline double bench_passes(const bench *b, sp_operator *op, const double 
                            .p = &p,
                            .next_p = b->backend->two_directions ? &next_p : &p,
                            .ap = &ap};
-  CHECK(sp_operator_direction(op, 0, &vectors, SP_OK, &p_ap) == SP_OK, "%s", sp_error_message());
+  sp_pass_times times;
+  CHECK(sp_operator_direction(op, 0, &vectors, SP_OK, &p_ap, &times) == SP_OK, "%s",
+        sp_error_message());
   CHECK(sp_operator_update(op, -1, &vectors, &rr, &rz) == SP_OK, "%s", sp_error_message());
   bench_download(&on_r, sum);
   sp_vector_destroy(&on_x);

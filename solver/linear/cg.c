@@ -165,9 +165,10 @@ static sp_status iterate(solve *s) {
   while (!is_converged(s)) {
     SP_TRY(before_next(s));
     double p_ap, rr, rz;
-    SP_TRY(sp_operator_direction(op, s->beta, &s->vectors, s->reported, &p_ap));
-    s->result->matvec_seconds += op->seconds;
-    s->result->wait_seconds += op->waited;
+    sp_pass_times times;
+    SP_TRY(sp_operator_direction(op, s->beta, &s->vectors, s->reported, &p_ap, &times));
+    s->result->matvec_seconds += times.matvec;
+    s->result->wait_seconds += times.waited;
     s->result->iterations++;
     if (!(p_ap > 0) || isinf(p_ap)) return breakdown(s, "p.Ap", p_ap);
 
@@ -176,7 +177,7 @@ static sp_status iterate(solve *s) {
     request_end(s);
     SP_TRY(sp_operator_update(op, alpha, &s->vectors, &rr, &rz));
     see_requests(s);
-    if (s->options->on_iteration) sp_reduction_gather(op->reduction, 1, &op->seconds, s->seconds);
+    if (s->options->on_iteration) sp_reduction_gather(op->reduction, 1, &times.matvec, s->seconds);
     s->result->update_seconds += since(s, start);
     s->known = s->last_time;
     SP_TRY(note_step(s, alpha * s->rz, rr));
@@ -184,7 +185,7 @@ static sp_status iterate(solve *s) {
       SP_TRY(precondition(s, s->residual, &rz));
       set_direction(s, rz);
     }
-    report(s, true, op->seconds, s->seconds);
+    report(s, true, times.matvec, s->seconds);
   }
   return SP_OK;
 }
@@ -210,17 +211,18 @@ static sp_status iterate_in_sweeps(solve *s) {
     request_end(s);
     const double pending = s->pending;
     s->pending = 0;
-    SP_TRY(sp_operator_sweep(op, pending, s->beta, &s->vectors, s->reported, sums));
+    sp_pass_times times;
+    SP_TRY(sp_operator_sweep(op, pending, s->beta, &s->vectors, s->reported, sums, &times));
     see_requests(s);
-    s->result->matvec_seconds += op->seconds;
-    s->result->wait_seconds += op->waited;
-    s->result->update_seconds += op->updating;
+    s->result->matvec_seconds += times.matvec;
+    s->result->wait_seconds += times.waited;
+    s->result->update_seconds += times.updating;
     s->result->iterations++;
     const double p_ap = sums[SP_CG_P_AP];
     if (!(p_ap > 0) || isinf(p_ap)) return breakdown(s, "p.Ap", p_ap);
 
     const moment start = look(s);
-    if (s->options->on_iteration) sp_reduction_gather(op->reduction, 1, &op->seconds, s->seconds);
+    if (s->options->on_iteration) sp_reduction_gather(op->reduction, 1, &times.matvec, s->seconds);
     s->result->update_seconds += since(s, start);
     s->known = s->last_time;
     bool exact = true;
@@ -232,7 +234,7 @@ static sp_status iterate_in_sweeps(solve *s) {
     if (!exact) SP_TRY(settle(s, &rr, &rz));
     SP_TRY(note_step(s, alpha * s->rz, rr));
     set_direction(s, rz);
-    report(s, true, op->seconds, s->seconds);
+    report(s, true, times.matvec, s->seconds);
   }
   double unused[2];
   return s->pending != 0 ? settle(s, &unused[0], &unused[1]) : SP_OK;
