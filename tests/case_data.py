@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Constants and scales of a case: a run equals the run with numbers bit by bit, and the run in other units.
+"""Constants, scales and sources of a case: a run equals the run with numbers bit by bit, and the run in
+other units; totals are exact.
 
     case_data.py SP_SOLVE INPUTS MPIEXEC...      MPIEXEC... ends with the flag for the number of ranks"""
 
@@ -96,5 +97,54 @@ top = maximum
             check(abs(b / a / s**2 - 1) < 1e-9, f"probe on {ranks} ranks, scale {s}: {a}, {b}")
 
 
-driver.side_by_side([(constants,), (scale,)])
+def sources():
+    """The total of a source is in the balance exactly, however curved or coarse its volume is; a problem's
+    source is shared by the elements without one of their own."""
+    case = """[constants]
+watts = 2
+[mesh]
+elements = {0}
+map = sine
+[discretization]
+order = {1}
+[problem]
+source = watts + 1
+[boundary]
+default = dirichlet 0
+[material core]
+source = watts
+[material cold]
+forcing = 0
+[material other]
+kappa = 3
+[region core]
+upper = 0.5 0.5 0.5
+[region cold]
+lower = 0.5 0.5 0.5
+[region other]
+upper = 0.5 1 1
+lower = 0 0.5 0
+[result]
+top = maximum
+"""
+    for ranks in RANKS:
+        for mesh, order in ("2 2 2", 1), ("2 2 2", 3), ("4 2 6", 2):
+            write("source.ini", case.format(mesh, order))
+            record, _ = results(ranks, ["source.ini"])
+            total = record["balance"][0]["value"]
+            # Rounding of a sum over at most 48 elements of 64 points.
+            check(abs(total - 5) < 48 * 64 * 2.3e-16 * 5, f"{mesh}, order {order} on {ranks} ranks: total {total!r}")
+    write("source.ini", case.format("2 2 2", 2))
+    for arguments, words in (
+            (["material.core.forcing=1"], ["source.ini:13: material.core.source", "exclude each other"]),
+            (["problem.source=x"], ["problem.source=x", "expected a finite number"]),
+            (["material.core.source=foo"], ["unknown name 'foo'"]),
+            (["discretization.operator=mass"], ["problem.source", "has no source"]),
+            (["problem.forcing=1"], ["problem.source", "exclude each other"]),
+            (["material.default.source=1", "material.other.source=1"], ["no elements are left for it"])):
+        for ranks in (1, 2):
+            Run(ranks, ["source.ini", *arguments]).expect_error(ranks, 1, *words)
+
+
+driver.side_by_side([(constants,), (scale,), (sources,)])
 driver.finish()

@@ -165,6 +165,9 @@ const sp_key sp_keys[] = {
      .help = "exact solution u(x, y, z), where one is known"},
     {KEY("problem", "forcing", problem.forcing), FORMULA, OPTIONAL,
      .help = "right-hand side f; derived from solution if empty"},
+    {KEY("problem", "source", problem.source), FORMULA, OPTIONAL,
+     .help =
+         "instead of forcing: the integral of f, a constant over all elements without their own"},
     {KEY("problem", "initial", problem.initial), FORMULA, OPTIONAL,
      .help = "what CG starts from: a formula, or a field (.hdf) of this mesh; path as mesh.file"},
 
@@ -230,6 +233,8 @@ const sp_key sp_keys[] = {
     {MATERIAL(solution), .help = "exact solution there; problem.solution if empty"},
     {MATERIAL(forcing),
      .help = "right-hand side there; problem.forcing if empty, or derived from the solution"},
+    {MATERIAL(source),
+     .help = "instead of forcing: the integral of a constant f, as watts of a volume"},
 
     {REGION(lower), .help = "corner of a region of the undeformed box, on planes between elements; "
                             "that of the box if it is not given"},

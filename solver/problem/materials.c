@@ -4,7 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mesh/geometry.h"
+#include "mesh/reference.h"
+#include "operators/counts.h"
 #include "operators/kinds.h"
+#include "operators/reduction.h"
 #include "solver/problem/evaluate.h"
 #include "solver/problem/groups.h"
 
@@ -50,12 +54,39 @@ static sp_status fail_mass(const sp_config *config, const sp_formula *formula, c
                  sp_operator_name(config->discretization.operator_kind), name);
 }
 
+/* Read a source, which replaces a forcing. */
+static sp_status parse_source(const sp_config *config, const sp_formula *source,
+                              const sp_formula *forcing, sp_material *m) {
+  const double origin = 0;
+  sp_expression *formula;
+  if (!sp_operator_rows[config->discretization.operator_kind].has_stiffness)
+    return fail_mass(config, source, "source");
+  if (forcing->text)
+    return sp_fail(SP_ERR_INPUT, "%s: source and forcing (%s) exclude each other; remove one",
+                   source->where, forcing->where);
+  SP_TRY(sp_expression_parse(source->text, source->where, config->scope, &formula));
+  const bool constant = sp_expression_is_constant(formula);
+  const sp_status status = sp_expression_evaluate(formula, 1, &origin, &origin, &origin, &m->total);
+  sp_expression_destroy(&formula);
+  SP_TRY(status);
+  if (!constant || !isfinite(m->total))
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: expected a finite number, the integral of f, found '%s'; a formula of x, y "
+                   "and z is a forcing",
+                   source->where, source->text);
+  m->source = source;
+  m->forcing = NULL;
+  return SP_OK;
+}
+
 /* Parse the formulas of [problem]. */
 static sp_status parse_common(const sp_config *config, sp_material *m) {
   const sp_operator_row *row = &sp_operator_rows[config->discretization.operator_kind];
   *m = (sp_material){.kappa = 1};
   SP_TRY(parse(config, &config->problem.solution, &m->solution));
   SP_TRY(parse(config, &config->problem.forcing, &m->forcing));
+  if (config->problem.source.text)
+    SP_TRY(parse_source(config, &config->problem.source, &config->problem.forcing, m));
   if (!row->has_stiffness) {
     if (config->problem.lambda_given) return fail_mass(config, &config->problem.lambda, "lambda");
     if (config->problem.kappa_given) return fail_mass(config, &config->problem.kappa, "kappa");
@@ -74,7 +105,11 @@ static sp_status parse_material(const sp_config *config, const sp_material_entry
   if (!row->has_stiffness && entry->lambda.text) return fail_mass(config, &entry->lambda, "lambda");
   if (!row->has_stiffness && entry->kappa.text) return fail_mass(config, &entry->kappa, "kappa");
   if (entry->solution.text) SP_TRY(parse(config, &entry->solution, &m->solution));
-  if (entry->forcing.text) SP_TRY(parse(config, &entry->forcing, &m->forcing));
+  if (entry->forcing.text) {
+    SP_TRY(parse(config, &entry->forcing, &m->forcing));
+    m->source = NULL;
+  }
+  if (entry->source.text) SP_TRY(parse_source(config, &entry->source, &entry->forcing, m));
   if (entry->lambda.text)
     SP_TRY(parse_coefficient(config, &entry->lambda, true, &m->lambda, &m->lambda_formula));
   if (entry->kappa.text)
@@ -220,6 +255,72 @@ static sp_status check_elements(const sp_config *config, const sp_materials *mat
   return SP_OK;
 }
 
+/* measures[m] = the measure of the elements with the source of material m. */
+static sp_status measure_sources(const sp_config *config, const sp_mesh *mesh,
+                                 const sp_materials *materials, double *measures) {
+  const sp_rule *rule =
+      sp_operator_rule(config->discretization.operator_kind, config->discretization.order);
+  const size_t points = sp_rule_points(rule);
+  double *coordinates;
+  SP_TRY(sp_allocate(4 * points, sizeof *coordinates, "sources", &coordinates));
+  sp_status status = SP_OK;
+  for (sp_lid e = 0; e < mesh->hexes->count && !status; e++) {
+    const sp_material *material = sp_materials_of(materials, mesh->hexes, e);
+    double measure = 0, *wj = coordinates + 3 * points;
+    if (!material->source) continue;
+    status = sp_geometry_volume(mesh->hexes, e, rule, coordinates, wj);
+    for (size_t p = 0; p < points; p++) measure += wj[p];
+    for (int m = 0; m < materials->count; m++)
+      if (materials->list[m].source == material->source) measures[m] += measure;
+  }
+  free(coordinates);
+  return status;
+}
+
+/* Make the forcing of each material with a source. */
+static sp_status make_forcing(const sp_config *config, const double *measures,
+                              sp_materials *materials) {
+  const sp_formula *common = materials->common.source;
+  bool used = !common;
+  for (int m = 0; m < materials->count; m++) {
+    sp_material *material = &materials->list[m];
+    char *text = NULL;
+    if (!material->source || material->elements == 0) continue;
+    used = used || material->source == common;
+    SP_TRY(sp_format(&text, "%.17g", material->total / measures[m]));
+    const sp_status status =
+        sp_expression_parse(text, material->source->where, config->scope, &material->forcing);
+    free(text);
+    SP_TRY(status);
+  }
+  if (used) return SP_OK;
+  return sp_fail(SP_ERR_INPUT,
+                 "%s: no elements are left for it: all have a forcing or source of their own",
+                 common->where);
+}
+
+static sp_status apply_sources(const sp_config *config, const sp_mesh *mesh,
+                               sp_materials *materials) {
+  double *measures;
+  sp_reduction *reduction = NULL;
+  const size_t count = (size_t)materials->count;
+  SP_TRY(sp_agree(mesh->comm, sp_allocate(count, sizeof *measures, "sources", &measures)));
+  sp_status status = sp_reduction_create(mesh->comm, &reduction);
+  if (!status)
+    status = sp_reduction_sum(reduction, materials->count, measures,
+                              measure_sources(config, mesh, materials, measures));
+  sp_reduction_destroy(&reduction);
+  if (!status) status = sp_agree(mesh->comm, make_forcing(config, measures, materials));
+  free(measures);
+  return status;
+}
+
+static bool have_source(const sp_materials *materials) {
+  bool found = materials->common.source;
+  for (int m = 0; m < materials->count; m++) found = found || materials->list[m].source;
+  return found;
+}
+
 sp_status sp_materials_count(const sp_config *config, const sp_mesh *mesh,
                              sp_materials *materials) {
   sp_gid *elements;
@@ -230,6 +331,7 @@ sp_status sp_materials_count(const sp_config *config, const sp_mesh *mesh,
   MPI_Allreduce(MPI_IN_PLACE, elements, materials->count, SP_MPI_GID, MPI_SUM, mesh->comm);
   for (size_t m = 0; m < count; m++) materials->list[m].elements = elements[m];
   free(elements);
+  if (have_source(materials)) SP_TRY(apply_sources(config, mesh, materials));
   return check_elements(config, materials);
 }
 

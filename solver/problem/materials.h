@@ -15,7 +15,9 @@ typedef struct sp_material {
   double lambda, kappa; /* values of constant coefficients */
   sp_expression *lambda_formula, *kappa_formula; /* NULL if constant */
   sp_expression *solution, *forcing;             /* NULL if not given */
-  sp_gid elements;                               /* over all ranks */
+  const sp_formula *source;                      /* in place of a forcing; NULL if not given */
+  double total;    /* its value, the integral of f over all elements with this source */
+  sp_gid elements; /* over all ranks */
 } sp_material;
 
 typedef struct sp_materials {
@@ -33,9 +35,10 @@ typedef struct sp_materials {
 sp_status sp_materials_create(const sp_config *config, const sp_hexes *hexes, sp_materials *out);
 void sp_materials_free(sp_materials *materials);
 
-/* Count the elements of each material. Errors: SP_ERR_INPUT for a section without elements, for
- * elements with neither solution nor forcing, and for a solution in a part of the mesh only.
- * Collective. */
+/* Count the elements of each material. A source becomes a constant forcing, its total divided by
+ * the measure of its elements with the operator's quadrature, so that the load has that total on
+ * any mesh. Errors: SP_ERR_INPUT for a section or a source without elements, for elements with
+ * neither solution nor forcing, and for a solution in a part of the mesh only. Collective. */
 sp_status sp_materials_count(const sp_config *config, const sp_mesh *mesh, sp_materials *materials);
 
 /* The material of an element. Local. */
