@@ -1,7 +1,6 @@
-/* Cases written and read back are the same; also random ones. */
+/* Cases written and read back are the same. Random ones are those of tests/fuzz/case.c. */
 #define _POSIX_C_SOURCE 200809L
 #include <locale.h>
-#include <stdint.h>
 
 #include "tests/config_case.h"
 
@@ -187,128 +186,6 @@ static void test_locale(void) {
   setlocale(LC_ALL, "C");
 }
 
-/* ---- Random cases: nothing crashes, and whatever is accepted can be written and read back ---- */
-
-static uint32_t next_random(uint64_t *state, uint32_t below) {
-  *state = *state * 6364136223846793005u + 1442695040888963407u;
-  return (uint32_t)(*state >> 33) % below;
-}
-
-enum { FUZZ_SIZE = 2048 };
-
-/* Insert or delete at a random position. */
-static size_t mutate(uint64_t *state, char *text, size_t length) {
-  static const char *const pieces[] = {"[",
-                                       "]",
-                                       "=",
-                                       "\n",
-                                       "#",
-                                       " ;",
-                                       "\r\n",
-                                       "\xEF\xBB\xBF",
-                                       ".",
-                                       "[mesh]",
-                                       "[boundary]",
-                                       "a = neumann x\n",
-                                       "d = robin 1, x\n",
-                                       "e = periodic d\n",
-                                       "b c=dirichlet\n",
-                                       "refine = 1\n",
-                                       "file = a\n",
-                                       "order = 3\n",
-                                       " ",
-                                       "\t",
-                                       "-",
-                                       "1e9",
-                                       "99999999999",
-                                       "\xC3",
-                                       "[output]\nlog =#\n",
-                                       "\v",
-                                       "default = dirichlet 1 #2\n"};
-  const size_t at = next_random(state, (uint32_t)length + 1);
-  size_t count;
-  switch (next_random(state, 4)) {
-  case 0: /* one byte becomes any other */
-    if (at < length) text[at] = (char)next_random(state, 256);
-    return length;
-  case 1: /* delete a few bytes */
-    count = next_random(state, 12);
-    if (count > length - at) count = length - at;
-    memmove(text + at, text + at + count, length - at - count);
-    return length - count;
-  default: { /* insert a piece */
-    const char *piece = pieces[next_random(state, sizeof pieces / sizeof pieces[0])];
-    count = strlen(piece);
-    if (length + count > FUZZ_SIZE) return length;
-    memmove(text + at + count, text + at, length - at);
-    memcpy(text + at, piece, count);
-    return length + count;
-  }
-  }
-}
-
-static void fuzz_one(const char *path, const char *text, size_t length, const char *argument,
-                     int *accepted) {
-  write_bytes(path, text, length);
-  sp_config *config = NULL;
-  if (sp_config_read(MPI_COMM_SELF, path, argument ? 1 : 0, &argument, &config) != SP_OK) {
-    CHECK(!config && *sp_error_message(), "a failure without a message");
-    return;
-  }
-  ++*accepted;
-  char *first = format(config);
-  sp_config_destroy(&config);
-  if (!first) return;
-  write_bytes(path, first, strlen(first));
-  CHECK(sp_config_read(MPI_COMM_SELF, path, 0, NULL, &config) == SP_OK, "%s of\n%s",
-        sp_error_message(), first);
-  if (config) {
-    char *second = format(config);
-    CHECK(second && strcmp(first, second) == 0, "first\n%s\nthen\n%s", first, second);
-    free(second);
-  }
-  sp_config_destroy(&config);
-  free(first);
-}
-
-static void test_random(void) {
-  enum { CASES = 10000 }; /* tests/fuzz/case.c tries many more */
-  static const char *const seeds[] = {
-      every_key, "", "[boundary]\nleft = neumann\nright = dirichlet x # comment\n",
-      "[mesh]\nfile = a.msh\n[problem]\nsolution = x\n[output]\nlog = b.h5\nfield =\n",
-      "[mesh]\nelements = 1 2 3\nlower = 0 0 0\nupper = 0.1 .2 3e-1\n[solver]\ntolerance=1e-5\n"};
-  char path[32], text[FUZZ_SIZE + 1];
-  snprintf(path, sizeof path, "random-%d.ini", rank);
-  uint64_t state = 20240611u + (uint64_t)rank;
-  int accepted = 0;
-  for (int c = rank; c < CASES; c += size) {
-    const uint32_t kind = next_random(&state, 12);
-    const char *seed = seeds[kind % 5];
-    size_t length = strlen(seed);
-    memcpy(text, seed, length);
-    if (kind == 10) { /* noise */
-      length = next_random(&state, 200);
-      for (size_t i = 0; i < length; i++) text[i] = (char)next_random(&state, 256);
-    }
-    const uint32_t mutations = 1 + next_random(&state, 4);
-    for (uint32_t m = 0; m < mutations; m++) length = mutate(&state, text, length);
-    if (kind <= 10) {
-      fuzz_one(path, text, length, NULL, &accepted);
-    } else { /* an argument that is itself such a text */
-      char argument[FUZZ_SIZE + 16];
-      text[length] = '\0';
-      const size_t from = next_random(&state, (uint32_t)length + 1);
-      text[from + strcspn(text + from, next_random(&state, 2) ? "\n" : "")] = '\0';
-      static const char *const heads[] = {"boundary.", "output.log=", "mesh.file=", ""};
-      snprintf(argument, sizeof argument, "%s%s", heads[next_random(&state, 4)], text + from);
-      fuzz_one(path, "", 0, argument, &accepted);
-    }
-  }
-  /* Otherwise the checks of accepted cases have tested nothing. */
-  CHECK(accepted > CASES / size / 20, "only %d accepted", accepted);
-  CHECK(unlink(path) == 0, "cannot remove %s", path);
-}
-
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -318,7 +195,6 @@ int main(int argc, char **argv) {
   test_results();
   test_round_trip();
   test_locale();
-  test_random();
   leave_folder();
   const int result = check_end(MPI_COMM_WORLD);
   MPI_Finalize();

@@ -1,5 +1,5 @@
 /* Formulas: values compared with libm, derivatives with differences in long double;
- * messages; random input. */
+ * messages. Random input is that of tests/fuzz/formula.c. */
 #include "io/expression_internal.h"
 
 #include <float.h>
@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "tests/check.h"
-#include "tests/random.h"
 
 static const double PI = 3.14159265358979323846, E = 2.71828182845904523536;
 
@@ -795,60 +794,6 @@ static void check_locale(void) {
   setlocale(LC_ALL, "C");
 }
 
-enum { FUZZ_SIZE = 160 };
-
-/* Random tokens. Most are chosen to fit the one before, otherwise few texts would be formulas. */
-static void random_formula(char text[FUZZ_SIZE]) {
-  static const char *const begins[] = {"x",     "y",    "z",    "pi",     "1",      "2",    ".5",
-                                       "3e2",   "x",    "-",    "!",      "(",      "sin(", "log(",
-                                       "sqrt(", "pow(", "min(", "if(",    "atan2(", "abs(", "sign(",
-                                       "+",     "e",    "-2",   "floor(", "cbrt(",  "acos("};
-  static const char *const continues[] = {"+",  "-",  "*", "/",  "^", "**", "<", "<=", "==", "!=",
-                                          "&&", "||", ">", ">=", "?", ":",  ",", ")",  ")",  ")"};
-  static const char *const anything[] = {"1e999", "=", " ", "x^", "()", ",", ":", "y", "*", "3 4"};
-  char *end = text;
-  bool begin = true;
-  for (size_t k = 1 + random_below(12); k > 0; k--) {
-    const char *token = begin ? begins[random_below(sizeof begins / sizeof begins[0])]
-                              : continues[random_below(sizeof continues / sizeof continues[0])];
-    if (random_below(20) == 0) token = anything[random_below(sizeof anything / sizeof anything[0])];
-    end = stpcpy(end, token);
-    begin = strchr("+-*/^<>=&|?:,(!", end[-1]) != NULL;
-  }
-}
-
-/* Nothing crashes, a refusal always names a column of the text. */
-static void check_fuzz(void) {
-  size_t accepted = 0, bad = 0;
-  for (int trial = 0; trial < 200000; trial++) {
-    char text[FUZZ_SIZE] = "";
-    if (trial % 2 == 0) {
-      const size_t length = random_below(13);
-      for (size_t k = 0; k < length; k++) text[k] = (char)(1 + random_below(255));
-      text[length] = '\0';
-    } else {
-      random_formula(text);
-    }
-    sp_expression *expression;
-    const sp_status status = sp_expression_parse(text, "f", NULL, &expression);
-    if (status == SP_OK) {
-      accepted++;
-      const double value = value_of(expression, 0.3, -1.2, 2);
-      const double with_jet = jet_of(expression, 0.3, -1.2, 2).value;
-      bad += !same_bits(value, with_jet);
-      sp_expression_destroy(&expression);
-    } else {
-      unsigned column = 0;
-      bad += status != SP_ERR_INPUT || expression ||
-             sscanf(sp_error_message(), "f: column %u:", &column) != 1 || column < 1 ||
-             column > strlen(text) + 1;
-    }
-  }
-  CHECK(bad == 0, "%zu of 200000 random texts misbehave", bad);
-  CHECK(accepted > 5000, "only %zu random texts are formulas: the fuzz reaches too little",
-        accepted);
-}
-
 /* u is a variable in formulas of u only; its values are given. More points than a chunk has. */
 static void check_of_u(void) {
   enum { N = 1000 };
@@ -903,7 +848,6 @@ int main(int argc, char **argv) {
   check_messages();
   check_size();
   check_locale();
-  check_fuzz();
   check_of_u();
   const int result = check_end(MPI_COMM_WORLD);
   MPI_Finalize();

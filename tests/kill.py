@@ -72,11 +72,12 @@ def alive(pid):
 
 def await_moment(name, kind, process):
     """Wait until the event happens or the run ends; without a pause, because a temporary file may exist for a
-    millisecond only."""
-    # The log appears when the iteration begins.
-    files = {"iteration": f"{name}.h5", "log": f"{name}.h5.*.tmp", "field": f"{name}.hdf.*.tmp"}
-    if kind in files:
-        driver.wait_for(kind, lambda: glob.glob(files[kind]) or process.poll() is not None, 0)
+    millisecond only. The log appears when the iteration begins; temporary files before that test if a file can
+    be written."""
+    log, temporary = f"{name}.h5", {"log": f"{name}.h5.*.tmp", "field": f"{name}.hdf.*.tmp"}.get(kind)
+    if kind != "set-up":
+        driver.wait_for(kind, lambda: os.path.exists(log) and (not temporary or glob.glob(temporary)) or
+                        process.poll() is not None, 0)
     if kind in ("set-up", "iteration"):
         time.sleep(moments.uniform(0, 0.3))
 
