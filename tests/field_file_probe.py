@@ -6,12 +6,11 @@
 Exit code 0: all agree, 1: a cell differs, 77: no VTK with vtkHDFReader."""
 
 import math
-import os
-import subprocess
 import sys
-import tempfile
 
+import driver
 import optional
+from driver import check
 
 vtk = optional.need_vtk()
 np, support = optional.need("numpy", "vtk.util.numpy_support")
@@ -23,17 +22,6 @@ TEXTS = ["first", "the second one", ""]
 # the boundary, where interpolation in equispaced points amplifies rounding.
 POINTS = ((0.5, 0.5, 0.5), (0.34375, 0.5625, 0.65625), (0.03125, 0.40625, 0.53125),
           (0.59375, 0.96875, 0.46875), (0.4375, 0.65625, 0.0625))
-
-failures = 0
-
-
-def check(condition, text):
-    global failures
-    if not condition:
-        failures += 1
-        if failures <= 20:
-            print("field_file_probe:", text)
-
 
 # The formulas of field_file.c.
 def vertex(a, b, c):
@@ -146,17 +134,14 @@ def check_file(path, order):
 def main():
     messages = vtk.vtkStringOutputWindow()
     vtk.vtkOutputWindow.SetInstance(messages)
-    with tempfile.TemporaryDirectory(prefix="test_field_file_probe_", dir=".") as folder:
-        written = subprocess.run(sys.argv[1:], cwd=folder).returncode
-        check(written == 0, f"the files were not written: exit code {written}")
-        if written == 0:
-            for order in range(1, HIGHEST_ORDER + 1):
-                check_file(os.path.join(folder, f"order_{order}.hdf"), order)
+    written = driver.command(*sys.argv[1:])
+    if check(written.returncode == 0, f"the files were not written: {written}"):
+        for order in range(1, HIGHEST_ORDER + 1):
+            check_file(f"order_{order}.hdf", order)
     check(not messages.GetOutput(), f"VTK says: {messages.GetOutput()}")
-    print(f"field_file_probe: VTK {vtk.vtkVersion.GetVTKVersion()}, orders 1 to {HIGHEST_ORDER}: "
-          + (f"{failures} differences" if failures else "all cells agree"))
-    return 1 if failures else 0
+    print(f"field_file_probe: VTK {vtk.vtkVersion.GetVTKVersion()}, orders 1 to {HIGHEST_ORDER}")
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+driver.start("field_file_probe", "", [])
+driver.in_folder(main)
+driver.finish()
