@@ -5,6 +5,7 @@
 #include "io/expression_vector.h"
 
 #include <assert.h>
+#include <stdbool.h>
 
 sp_expression_kernel SP_EXPRESSION_KERNEL;
 

@@ -137,6 +137,7 @@ static sp_cg_result solve(const char *name, const char *smoother, const char *de
   const char *const common[] = {"discretization.order=7",
                                 "solver.preconditioner=multigrid",
                                 "solver.tolerance=1e-8",
+                                "solver.criterion=residual", /* as in the prototype */
                                 "solver.max_iterations=200",
                                 smoother,
                                 degree,
