@@ -185,7 +185,8 @@ static void test_refused(void) {
   elements[0] = 5;
   write_on(1, 1, 0, 2, 1);
   elements[0] = 4;
-  check_refused(&p, "initial.hdf", "its 30 elements refined 0 times are not the 24 elements here");
+  check_refused(&p, "initial.hdf",
+                "its 30 elements, refined 0 times, do not give the 24 elements here");
   write_on(1, 1, 0, 2, 2000); /* infinite */
   check_refused(&p, "initial.hdf", "not finite");
   write_on(1, 1, 0, 2, 1);
