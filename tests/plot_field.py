@@ -83,7 +83,7 @@ def check_canvas(path):
     """What is painted: a convex body without gaps, of the right size, with the value of the nearest point."""
     field = field_data.read(path, "u")
     faces, elements, sides = field_data.exterior_faces(field)
-    field_figures.PIXELS = 300
+    pixels, field_figures.PIXELS = field_figures.PIXELS, 300
     for view in (-60, 25), (200, -50), (0, 90):
         canvas = field_figures.Canvas(field.points, *view)
         field_figures.paint(canvas, field, faces, elements, sides)
@@ -98,6 +98,7 @@ def check_canvas(path):
         points = flat @ [canvas.right, canvas.up] - canvas.depth[at, None] * canvas.toward
         off = abs(canvas.values[at] - linear(*points.T)).max()
         check(off < 6 * canvas.pixel, f"view {view}: values are off by {off / canvas.pixel:.1f} pixels")
+    field_figures.PIXELS = pixels
 
 
 def check_shell():

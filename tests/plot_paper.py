@@ -195,7 +195,7 @@ def check_unrolling(study, rows, draw):
 
 
 def draw_all(path, folder, names, left_out=(), form="png", extra=()):
-    done = plot("paper", path, "-o", folder, "--format", form, *extra, timeout=200)
+    done = plot("paper", path, "-o", folder, "--format", form, *extra)
     files = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     check(done.returncode == 0 and not done.stdout, f"{path}: {done.returncode} {done.stderr}")
     check(files == sorted(f"{name}.{form}" for name in names), f"{path}: {files}")

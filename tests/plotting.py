@@ -1,6 +1,9 @@
 """sp_plot from a test: pictures by their colours, and errors of one line."""
 
+import contextlib
+import io
 import os
+import subprocess
 import sys
 
 import driver
@@ -12,16 +15,30 @@ PLOT = os.path.abspath(sys.argv[1])
 sys.path.insert(0, os.path.dirname(PLOT))
 
 
-def plot(*arguments, missing=(), **options):
-    """sp_plot, with modules that cannot be imported."""
-    os.makedirs("missing", exist_ok=True)
-    for name in missing:
-        driver.write(f"missing/{name}.py",
-                     f"raise ModuleNotFoundError(\"No module named '{name}'\", name='{name}')\n")
-    done = driver.command(sys.executable, PLOT, *arguments, env={**os.environ, "PYTHONPATH": "missing"}, **options)
-    for name in missing:
-        os.remove(f"missing/{name}.py")
-    return done
+def plot(*arguments, missing=()):
+    """sp_plot, in this process, which has imported matplotlib already; in one of its own if modules cannot be
+    imported."""
+    if missing:
+        for name in missing:
+            driver.write(f"{name}.py", f"raise ModuleNotFoundError(\"No module named '{name}'\", name='{name}')\n")
+        done = driver.command(sys.executable, PLOT, *arguments, env={**os.environ, "PYTHONPATH": os.getcwd()})
+        for name in missing:
+            os.remove(f"{name}.py")
+        return done
+    import sp_plot
+    from matplotlib import pyplot
+    out, err, given, code = io.StringIO(), io.StringIO(), sys.argv, 0
+    sys.argv = [PLOT, *arguments]
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            sp_plot.main()
+    except SystemExit as end:  # with a message or a code
+        code = 1 if isinstance(end.code, str) else end.code or 0
+        err.write(f"{end.code}\n" if isinstance(end.code, str) else "")
+    finally:
+        sys.argv = given
+        pyplot.close("all")
+    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
 
 def table(*arguments, **options):

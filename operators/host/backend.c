@@ -380,8 +380,7 @@ static bool host_faster_in_one_sweep(sp_operator_kind kind, sp_geometry_kind geo
 }
 
 static sp_status host_sweep(sp_local_operator *local, double alpha, double beta,
-                            const sp_cg_arrays *vectors, double sums[SP_CG_SUMS],
-                            double *seconds) {
+                            const sp_cg_arrays *vectors, double sums[SP_CG_SUMS], double *seconds) {
   const int threads = local->layout.threads;
   const sp_host_cg cg = cg_of(local, alpha, beta, vectors);
   const sp_host_sweep sweep = {.x = cg.p,
