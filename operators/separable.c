@@ -109,3 +109,29 @@ sp_status sp_separable_extents(const sp_mesh *mesh, sp_extents *out) {
   *out = (sp_extents){b.largest[0], 1 / b.largest[2], b.largest[1]};
   return SP_OK;
 }
+
+sp_status sp_separable_magnitudes(const sp_operator_setup *s, sp_magnitudes *out) {
+  const int points = sp_operator_rule(s->kind, s->space->numbering->order)->n;
+  const size_t each = s->by_element ? 1 : (size_t)(points * points * points);
+  const bool constant = !s->kappa && !s->lambda_values;
+  const size_t count = constant ? 1 : (size_t)s->space->mesh->hexes->count * each;
+  sp_extents extents;
+  SP_TRY(sp_separable_extents(s->space->mesh, &extents));
+  const double thin = extents.shortest * extents.shortest / extents.longest;
+  const double wide = extents.longest * extents.longest / extents.shortest;
+  const double smallest_volume = pow(extents.shortest, 3), largest_volume = pow(extents.longest, 3);
+  double most[4] = {0, 0, 0, 0}; /* largest, 1 / smallest, absorbing, 1 / conducting */
+  for (size_t i = 0; i < count; i++) {
+    const double kappa = s->kappa ? s->kappa[i] : 1;
+    const double lambda = s->lambda * (s->lambda_values ? s->lambda_values[i] : 1);
+    most[0] = fmax(most[0], fmax(kappa * wide, lambda * largest_volume));
+    most[1] = fmax(most[1], 1 / fmax(kappa * thin, lambda * smallest_volume));
+    most[2] = fmax(most[2], lambda * largest_volume);
+    most[3] = fmax(most[3], 1 / (kappa * thin));
+  }
+  for (sp_lid i = 0; i < s->diagonal_count; i++) most[2] = fmax(most[2], s->diagonal_values[i]);
+  MPI_Allreduce(MPI_IN_PLACE, most, 4, MPI_DOUBLE, MPI_MAX, s->space->platform->comm);
+  *out = (sp_magnitudes){
+      .largest = most[0], .smallest = 1 / most[1], .absorbing = most[2], .conducting = 1 / most[3]};
+  return SP_OK;
+}

@@ -32,4 +32,15 @@ typedef struct sp_extents {
 /* Errors: SP_ERR_INPUT for an element with a non-positive Jacobian. Collective. */
 sp_status sp_separable_extents(const sp_mesh *mesh, sp_extents *out);
 
+/* Bounds for the sizes of entries of element matrices, over all ranks; of kappa they are of the
+ * size of a length, of lambda of a volume. */
+typedef struct sp_magnitudes {
+  double largest, smallest; /* of kappa and lambda; the smallest on a diagonal */
+  double absorbing;         /* the largest of lambda and the setup's diagonal */
+  double conducting;        /* the smallest of kappa */
+} sp_magnitudes;
+
+/* For an operator with stiffness or mass. Errors: as above. Collective. */
+sp_status sp_separable_magnitudes(const sp_operator_setup *setup, sp_magnitudes *out);
+
 #endif

@@ -184,8 +184,8 @@ static sp_status make_right_hand_side(running *c) {
 static sp_status make_start(running *c) {
   const bool given = c->config->problem.initial.text != NULL;
   if (given) SP_TRY(sp_initial_load(c->config, c->space, c->solution));
-  SP_TRY(sp_start_find(c->system, c->preconditioner, given ? c->solution : NULL, &c->b, &c->x,
-                       &c->r, c->work, &c->start));
+  SP_TRY(sp_start_find(c->system, c->preconditioner, c->facts.parts, given ? c->solution : NULL,
+                       &c->b, &c->x, &c->r, c->work, &c->start));
   sp_system_forget_coefficients(c->system);
   return SP_OK;
 }

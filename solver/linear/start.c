@@ -3,8 +3,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "io/threads.h"
 #include "mesh/components.h"
 #include "mesh/reference.h"
+#include "operators/separable.h"
 
 /* The connected parts of the mesh, for their constants. */
 typedef struct parts {
@@ -21,13 +23,15 @@ typedef struct finder {
   double *host;
 } finder;
 
-static sp_status find_parts(const sp_system *system, parts *out) {
+static sp_status find_parts(const sp_system *system, int count_known, parts *out) {
   const sp_space *space = system->space;
   const sp_numbering *numbering = space->numbering;
   const int *null_of_dof = system->constants.of_dof;
   const size_t nodes = sp_element_nodes(numbering->order);
   const size_t count = (size_t)space->mesh->hexes->count;
   sp_components *components;
+  out->count = count_known;
+  if (count_known == 1 && !null_of_dof) return SP_OK;
   SP_TRY(sp_components_create(space->mesh->comm, space->mesh->topology, &components));
   out->count = components->count;
   sp_status status = SP_OK;
@@ -88,18 +92,30 @@ static sp_status scale_parts(finder *f, double *weight) {
   return status;
 }
 
+static sp_status fill_ones(void *finder_, void *none, size_t begin, size_t end) {
+  const finder *f = finder_;
+  (void)none;
+  for (size_t i = begin; i < end; i++) f->host[i] = part_of(f, (sp_lid)i) < 0 ? 0 : 1;
+  return SP_OK;
+}
+
 static sp_status set_constants(finder *f, double *weight) {
-  for (sp_lid i = 0; i < f->op->dofs; i++) f->host[i] = part_of(f, i) < 0 ? 0 : 1;
+  SP_TRY(sp_agree(f->op->comm, sp_loop_over("start", (size_t)f->op->dofs, 1, f, fill_ones)));
   SP_TRY(sp_agree(f->op->comm, sp_vector_write(f->host, f->x)));
   SP_TRY(sp_agree(f->op->comm, sp_operator_apply(f->op, true, f->x, f->y)));
   return f->parts.of_dof ? scale_parts(f, weight) : scale_one(f, weight);
 }
 
-/* True if lambda or alpha may rule a row of A. Collective. */
-static bool may_be_stiff(const sp_operator_setup *setup) {
-  bool stiff = setup->lambda > 0 || setup->lambda_values || setup->diagonal_count > 0;
-  MPI_Allreduce(MPI_IN_PLACE, &stiff, 1, MPI_C_BOOL, MPI_LOR, setup->space->platform->comm);
-  return stiff && sp_operator_rows[setup->kind].has_stiffness;
+/* *stiff: lambda or alpha may rule a row of A: its entries are larger than those of kappa. */
+static sp_status may_be_stiff(const sp_operator_setup *setup, bool *stiff) {
+  sp_magnitudes m;
+  *stiff = setup->lambda > 0 || setup->lambda_values || setup->diagonal_count > 0;
+  MPI_Allreduce(MPI_IN_PLACE, stiff, 1, MPI_C_BOOL, MPI_LOR, setup->space->platform->comm);
+  *stiff = *stiff && sp_operator_rows[setup->kind].has_stiffness;
+  if (!*stiff) return SP_OK;
+  SP_TRY(sp_separable_magnitudes(setup, &m));
+  *stiff = m.absorbing > m.conducting;
+  return SP_OK;
 }
 
 /* z = D^-1 y */
@@ -148,15 +164,17 @@ static sp_status replace(finder *f, const double *given, double *gain) {
   return SP_OK;
 }
 
-sp_status sp_start_find(sp_system *system, const sp_preconditioner *preconditioner,
+sp_status sp_start_find(sp_system *system, const sp_preconditioner *preconditioner, int parts_known,
                         const double *given, const sp_vector *b, sp_vector *x, sp_vector *y,
                         double *host, sp_start *start) {
+  bool stiff = false;
   finder f = {.system = system, .op = system->op, .b = b, .x = x, .y = y, .host = host};
   *start = (sp_start){0};
   sp_status status = sp_agree(f.op->comm, sp_space_vector(system->space, SP_DOUBLE, &f.z));
-  if (!status) status = find_parts(system, &f.parts);
+  if (!status) status = find_parts(system, parts_known, &f.parts);
   if (!status) status = set_constants(&f, &start->weight);
-  if (!status && may_be_stiff(&system->setup))
+  if (!status) status = may_be_stiff(&system->setup, &stiff);
+  if (!status && stiff)
     status = descend(&f, preconditioner ? preconditioner->inverse_diagonal : NULL);
   if (!status && given) status = replace(&f, given, &start->energy);
   sp_vector_destroy(&f.z);

@@ -118,33 +118,13 @@ static const double SINGLE_ROOM = 1e10;
  * and 1e13 breaks down. */
 static const double MOST_STIFF = 1e11;
 
-/* *fits = true if the entries of element matrices are far enough from the ends of single precision.
- * An entry of kappa's term scales with a length, of lambda's with a volume. sp_multigrid_decide
- * checks lengths without coefficients. Collective. */
-static sp_status fits_single(const sp_operator_setup *s, bool *fits) {
-  const int points = sp_operator_rule(s->kind, s->space->numbering->order)->n;
-  const size_t each = s->by_element ? 1 : (size_t)(points * points * points);
-  const bool constant = !s->kappa && !s->lambda_values;
-  const size_t count = constant ? 1 : (size_t)s->space->mesh->hexes->count * each;
-  sp_extents extents;
-  SP_TRY(sp_separable_extents(s->space->mesh, &extents));
-  const double thin = extents.shortest * extents.shortest / extents.longest;
-  const double wide = extents.longest * extents.longest / extents.shortest;
-  /* The largest entry, the inverse of the smallest on the diagonal; the largest of alpha and
-   * lambda, the inverse of the smallest of kappa. */
-  double most[4] = {0, 0, 0, 0};
-  for (size_t i = 0; i < count; i++) {
-    const double kappa = s->kappa ? s->kappa[i] : 1;
-    const double lambda = s->lambda * (s->lambda_values ? s->lambda_values[i] : 1);
-    most[0] = fmax(most[0], fmax(kappa * wide, lambda * pow(extents.longest, 3)));
-    most[1] = fmax(most[1], 1 / fmax(kappa * thin, lambda * pow(extents.shortest, 3)));
-    most[2] = fmax(most[2], lambda * pow(extents.longest, 3));
-    most[3] = fmax(most[3], 1 / (kappa * thin));
-  }
-  for (sp_lid i = 0; i < s->diagonal_count; i++) most[2] = fmax(most[2], s->diagonal_values[i]);
-  MPI_Allreduce(MPI_IN_PLACE, most, 4, MPI_DOUBLE, MPI_MAX, s->space->platform->comm);
-  *fits = fmax(most[0], most[2]) < FLT_MAX / SINGLE_ROOM && most[1] < 1 / (FLT_MIN * SINGLE_ROOM) &&
-          most[2] * most[3] < MOST_STIFF;
+/* *fits: the entries of element matrices are far enough from the ends of single precision, and not
+ * too different. Lengths alone are sp_multigrid_decide's. Collective. */
+static sp_status fits_single(const sp_operator_setup *setup, bool *fits) {
+  sp_magnitudes m;
+  SP_TRY(sp_separable_magnitudes(setup, &m));
+  *fits = fmax(m.largest, m.absorbing) < FLT_MAX / SINGLE_ROOM &&
+          m.smallest > FLT_MIN * SINGLE_ROOM && m.absorbing < MOST_STIFF * m.conducting;
   return SP_OK;
 }
 
