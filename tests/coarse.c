@@ -51,14 +51,14 @@ static int iterations(const char *name, const char *const *own) {
   return (int)results.cg.iterations;
 }
 
-/* Another unit of kappa changes no count. */
+/* Another unit of kappa changes counts by one at most: the cycle is in double precision then. */
 static void check_units(const char *order) {
   static const char *const units[] = {"problem.kappa=1", "problem.kappa=1e-36",
                                       "problem.kappa=1e36"};
   int counts[3];
   for (int u = 0; u < 3; u++)
     counts[u] = iterations(units[u], (const char *const[]){POISSON, order, units[u], NULL});
-  CHECK(counts[1] == counts[0] && counts[2] == counts[0],
+  CHECK(abs(counts[1] - counts[0]) <= 1 && abs(counts[2] - counts[0]) <= 1,
         "%s: %d iterations, with kappa = 1e-36 %d, with 1e36 %d", order, counts[0], counts[1],
         counts[2]);
 }

@@ -6,6 +6,7 @@
 
 #include "mesh/box.h"
 #include "mesh/mesh.h"
+#include "tests/folders.h"
 #include "tests/check.h"
 #include "tests/cubes.h"
 #include "tests/rates.h"
@@ -394,8 +395,8 @@ static void check_determined_by_coefficients(void) {
 }
 
 /* Two cubes without common nodes, bodies A and B of 2^3 elements each, B at x = 2. */
-#define BODIES                                                                                     \
-  "mesh.file=" SP_FIXTURES "/two_bodies.msh", "problem.lambda=0", "solver.tolerance=1e-12"
+static char bodies_file[4096]; /* mesh.file=... */
+#define BODIES bodies_file, "problem.lambda=0", "solver.tolerance=1e-12"
 
 /* The solution x + y^2 is in the space at order 2, on both bodies, and B is compared after its mean
  * is matched. The errors: tolerance times a condition number below 1e4. */
@@ -410,6 +411,7 @@ static void check_bodies(void) {
        "material.A.lambda=1"},
       {"boundary.outB=robin 2", "boundary.outA=robin x, 1+x", "solver.preconditioner=jacobi"}};
   sp_results results;
+  snprintf(bodies_file, sizeof bodies_file, "mesh.file=%s/two_bodies.msh", test_fixtures());
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
     const char *const own[] = {cases[c][0], cases[c][1], cases[c][2], cases[c][3], NULL};
     CHECK(run_case(MPI_COMM_WORLD, common, own, &results) == SP_OK, "case %zu: %s", c,
