@@ -55,7 +55,7 @@ static inline bool sp_graph_is_constant(const sp_graph *graph, int node) {
  * accurate. */
 enum { SP_SMALL_POWER_MAX = 8 };
 
-/* The same as sp_graph_node, and the jet of the node is known afterwards. Local. */
+/* Add a node as sp_graph_node does, and its jet. Local. */
 int sp_graph_apply(sp_graph *graph, sp_operation operation, const int operand[3]);
 
 #endif

@@ -1,5 +1,4 @@
-/* What formulas of one case may use besides their own names: constants, defined one after another.
- */
+/* Constants of a case, which its formulas may use; each may use those before it. */
 #ifndef SP_IO_EXPRESSION_SCOPE_H
 #define SP_IO_EXPRESSION_SCOPE_H
 

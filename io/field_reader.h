@@ -28,9 +28,9 @@ int64_t sp_field_reader_elements(const sp_field_reader *reader);
 sp_status sp_field_reader_cells(const sp_field_reader *reader, const char *name, int64_t first,
                                 int64_t count, int64_t *values);
 
-/* Of the elements elements[count], in strictly ascending order, with N = order: the point field
- * `name` on the equispaced lattice, values[count][N+1][N+1][N+1], i fastest, and the corners of the
- * lattice, corners[count][8][3], corner a + 2 b + 4 c at i = a N, j = b N, k = c N. */
+/* Read the point field `name` of the elements elements[count], in strictly ascending order, with N
+ * = order: on the equispaced lattice, values[count][N+1][N+1][N+1], i fastest; and the lattice's
+ * corners, corners[count][8][3], corner a + 2 b + 4 c at i = a N, j = b N, k = c N. */
 sp_status sp_field_reader_values(const sp_field_reader *reader, const char *name, int64_t count,
                                  const int64_t *elements, double *values, double (*corners)[8][3]);
 

@@ -58,12 +58,12 @@ void sp_record_text(sp_record *record, const char *name, const char *value);
 void sp_record_integer(sp_record *record, const char *name, int64_t value);
 void sp_record_real(sp_record *record, const char *name, double value, const char *unit);
 
-/* What is added until the matching sp_record_close belongs to this member. At most 7 are open at a
- * time. */
+/* Open a member: all that is added until the matching sp_record_close belongs to it. At most 7 are
+ * open at a time. */
 void sp_record_open(sp_record *record, sp_record_kind kind, const char *name);
 void sp_record_close(sp_record *record);
 
-/* What the log has, as an attribute, for the object or list that is open. */
+/* Set the attribute that the log has for the object or list that is open. */
 void sp_record_log_text(sp_record *record, const char *text);
 
 /* Errors: SP_ERR_SYSTEM if memory was lacking since sp_record_create. */

@@ -42,7 +42,7 @@ typedef struct sp_gmsh_format2 {
  * number that is used twice, anything that gmsh would skip. Local. */
 sp_status sp_gmsh_format2_read(const char *path, sp_gmsh_node_counter nodes, sp_gmsh_format2 *out);
 
-/* The same for the `size` bytes of a file; `path` is for messages. Local. */
+/* Read the `size` bytes of a file, likewise; `path` is for messages. Local. */
 sp_status sp_gmsh_format2_parse(const char *path, const char *bytes, size_t size,
                                 sp_gmsh_node_counter nodes, sp_gmsh_format2 *out);
 

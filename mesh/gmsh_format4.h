@@ -25,7 +25,7 @@ typedef struct sp_gmsh_format4 {
  * file gives, an unknown type. Local. */
 sp_status sp_gmsh_format4_read(const char *path, sp_gmsh_node_counter nodes, sp_gmsh_format4 *out);
 
-/* The same for the `size` bytes of a file; `path` is for messages. Local. */
+/* Read the `size` bytes of a file, likewise; `path` is for messages. Local. */
 sp_status sp_gmsh_format4_parse(const char *path, const char *bytes, size_t size,
                                 sp_gmsh_node_counter nodes, sp_gmsh_format4 *out);
 

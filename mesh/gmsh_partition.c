@@ -18,7 +18,7 @@ static void mark_partitions(int dimension, int entity, int size, bool *there, in
   gmshFree(list);
 }
 
-/* The same for format 2, whose parts the SDK ignores (gmsh_read.c). */
+/* Mark the parts of a file of format 2, which the SDK ignores (gmsh_read.c). */
 static void mark_parts(const sp_gmsh_format2 *format2, int size, bool *there, int *highest) {
   for (int p = 0; p < format2->part_room && p < size; p++) there[p] = format2->has_part[p];
   *highest = format2->part_count;

@@ -33,7 +33,7 @@ static void centre_of(const sp_hexes *hexes, sp_lid e, double centre[3]) {
     sp_hexes_coordinates(hexes, e, 1, &middle, centre);
     return;
   }
-  /* The same bits as sp_hexes_coordinates: halves are exact. */
+  /* Halves are exact, so this gives the bits of sp_hexes_coordinates. */
   const double *p = sp_hexes_lattice(hexes, e);
   for (int d = 0; d < 3; d++) {
     double x[4];

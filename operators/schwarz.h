@@ -9,9 +9,9 @@
  *     a neighbour:   + the neighbour's entries there, times kappa_neighbour / kappa
  *     Dirichlet:     the node is left out
  *     Robin:         + alpha / kappa
- * P_e^2 is the element's share of the diagonal of the assembled boxes at a node: where elements
- * meet, the stiffer one decides, so thin layers and jumps of kappa take no more iterations than
- * cubes. W = Delta^(-1/2) with Delta = diagonal of A / diagonal of the assembled boxes. */
+ * P_e^2 is the element's share of the diagonal of the assembled boxes at a node: if elements meet,
+ * the stiffer one decides (counts: solver/README.md). W = Delta^(-1/2) with Delta = diagonal of A /
+ * diagonal of the assembled boxes. */
 #ifndef SP_OPERATORS_SCHWARZ_H
 #define SP_OPERATORS_SCHWARZ_H
 

@@ -47,6 +47,14 @@ static void check_films(void) {
   }
 }
 
+/* A start that is far from the solution changes nothing: the error is not measured by it. */
+static void check_poor_start(void) {
+  char own[5][LENGTH] = {0};
+  make_film(1e4, 300, own);
+  snprintf(own[3], LENGTH, "problem.initial=1e6*x");
+  check_error(NULL, own, 1);
+}
+
 /* A temperature of 180 written as a large alpha, a film of 8 to 20 at the other end: in series, the
  * flux is 160 / (1 / alpha + 1 + 1 / 8). */
 static void check_series(void) {
@@ -123,6 +131,7 @@ int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   run_case_begin(argc, argv);
   check_films();
+  check_poor_start();
   check_series();
   check_core();
   check_shifts();

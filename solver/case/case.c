@@ -80,11 +80,14 @@ static void enter(running *c, sp_phase phase) {
 
 /* ---- Set-up ---- */
 
-static sp_status create_vectors(running *c) {
+static sp_status create_host_vectors(running *c) {
   const size_t dofs = sp_space_dofs(c->space);
   SP_TRY(sp_allocate(dofs, sizeof(double), "load vector", &c->load));
   SP_TRY(sp_allocate(dofs, sizeof(double), "solution", &c->solution));
-  SP_TRY(sp_allocate(dofs, sizeof(double), "work vector", &c->work));
+  return sp_allocate(dofs, sizeof(double), "work vector", &c->work);
+}
+
+static sp_status create_device_vectors(running *c) {
   SP_TRY(sp_space_vector(c->space, SP_DOUBLE, &c->x));
   SP_TRY(sp_space_vector(c->space, SP_DOUBLE, &c->b));
   return sp_space_vector(c->space, SP_DOUBLE, &c->r);
@@ -128,7 +131,7 @@ static sp_status sum_load(const running *c, double *sum) {
   return sp_reduction_sum(c->platform->reduction, 1, sum, SP_OK);
 }
 
-/* For the notes: sources that the quadrature misses, and solutions that do not fit. */
+/* Find sources that the quadrature misses, and solutions that do not fit, for the notes. */
 static sp_status examine_data(running *c) {
   const sp_load_sums *sums = &c->postprocess->balance.sums;
   SP_TRY(sp_problem_jumps(c->problem, c->space, &c->jumps));
@@ -138,7 +141,7 @@ static sp_status examine_data(running *c) {
 }
 
 static sp_status make_load(running *c) {
-  SP_TRY(sp_agree(c->comm, create_vectors(c)));
+  SP_TRY(sp_agree(c->comm, create_host_vectors(c)));
   SP_TRY(sp_problem_load(c->problem, c->space, c->load, &c->range,
                          c->postprocess ? &c->postprocess->balance.sums : NULL));
   if (c->report) SP_TRY(examine_data(c));
@@ -170,6 +173,7 @@ static sp_status check_load(const running *c) {
 /* b = load - A u_D on free DOFs, where u_D has the Dirichlet values and is zero elsewhere. */
 static sp_status make_right_hand_side(running *c) {
   const bool *constrained = c->system->setup.constrained;
+  SP_TRY(sp_agree(c->comm, create_device_vectors(c)));
   if (c->facts.weak)
     SP_TRY(sp_null_space_weigh(c->facts.weak, c->system->op, &c->x, &c->b, c->work));
   if (c->problem->has_dirichlet && c->postprocess)

@@ -71,11 +71,11 @@ typedef struct sp_cg_result {
   bool rounding;  /* converged as far as rounding allows, not to the tolerance */
   double seconds; /* of the loop, on this rank */
   /* Parts of `seconds` on this rank, which do not overlap; the rest is the loop itself and
-   * `on_iteration`. matvec: all passes 1. update: all passes 2, also the one before the first
-   * iteration; if a device does whole iterations, all that is not pass 1; in one sweep, all vector
-   * updates (also of p) and their sums, timed block by block. preconditioner: all applications of
-   * B. residual: b - A x at the start and the end. reduction: all sums over ranks and gathers of
-   * times (operators/reduction.h). */
+   * `on_iteration`. matvec: all passes 1. update: all passes 2; if a device does whole iterations,
+   * all that is not pass 1; in one sweep, all vector updates (also of p) and their sums, timed
+   * block by block. preconditioner: all applications of B. residual: b - A x at the start and the
+   * end, with its sums, and ||b||. reduction: all sums over ranks and gathers of times
+   * (operators/reduction.h). */
   double matvec_seconds, update_seconds, preconditioner_seconds, residual_seconds;
   double reduction_seconds;
   double wait_seconds; /* part of matvec_seconds: waiting for neighbours' values (operator.h) */
@@ -89,11 +89,10 @@ bool sp_cg_prefers_one_sweep(const sp_backend *backend, sp_operator_kind kind,
 /* True if sp_cg_solve works in one sweep. Local. */
 bool sp_cg_is_in_one_sweep(const sp_operator *op, const sp_preconditioner *preconditioner);
 
-/* Solve A x = b from the iterate in `x`, which is zero on constrained DOFs. r
- * becomes b - A x. With `from_zero`, x is zero.
- * `preconditioner` may be NULL: none. *result is filled also after an error; x holds the last
- * iterate. Errors: SP_ERR_NOT_CONVERGED; SP_ERR_INTERRUPTED; SP_ERR_BREAKDOWN if p.Ap or r.z is not
- * positive or anything is not a number. Collective. */
+/* Solve A x = b from the iterate in `x`, which is zero on constrained DOFs; with `from_zero`, all
+ * of x is. r becomes b - A x. `preconditioner` may be NULL: none. *result is filled also after an
+ * error; x holds the last iterate. Errors: SP_ERR_NOT_CONVERGED; SP_ERR_INTERRUPTED;
+ * SP_ERR_BREAKDOWN if p.Ap or r.z is not positive or anything is not a number. Collective. */
 sp_status sp_cg_solve(sp_operator *op, sp_preconditioner *preconditioner,
                       const sp_cg_options *options, bool from_zero, const sp_vector *b,
                       sp_vector *x, sp_vector *r, sp_cg_result *result);

@@ -24,7 +24,7 @@ typedef enum sp_phase {
   SP_PHASE_METIS, /* of the mesh: the SDK partitions it; other ranks wait for rank 0 */
   SP_PHASE_NUMBERING,
   SP_PHASE_PROBLEM,
-  SP_PHASE_OPERATOR,       /* its set-up, with b and the vectors of CG */
+  SP_PHASE_OPERATOR,       /* its set-up, with b and the start of CG */
   SP_PHASE_PRECONDITIONER, /* its set-up */
   SP_PHASE_SOLVE,          /* the CG loop (solver/linear/cg.h) */
   SP_PHASE_MATVEC,         /* of the solve: passes 1 with the exchange of values */
