@@ -36,14 +36,12 @@ static sp_status launch(int number, const sp_paper_arguments *arguments) {
   if (launches < 64) seen[launches] = arguments->q;
   launches++;
   for (size_t e = 0; e < last; e++) {
-    CHECK(sp_geometry_factors(fake_case->mesh->hexes, (sp_lid)e, rule, factors) == SP_OK, "%s",
-          sp_error_message());
+    CHECK_OK(sp_geometry_factors(fake_case->mesh->hexes, (sp_lid)e, rule, factors));
     const double *sent = &arguments->factors[e * stored * points];
     CHECK(memcmp(sent, &factors[first * points], stored * points * sizeof *sent) == 0,
           "factors of element %zu", e);
-    CHECK(sp_bench_reference(fake_kind, ORDER, arguments->lambda, fake_case->mesh->hexes, (sp_lid)e,
-                             &arguments->q[e * NP], &arguments->aq[e * NP]) == SP_OK,
-          "%s", sp_error_message());
+    CHECK_OK(sp_bench_reference(fake_kind, ORDER, arguments->lambda, fake_case->mesh->hexes,
+                                (sp_lid)e, &arguments->q[e * NP], &arguments->aq[e * NP]));
     if (arguments->workspace) arguments->workspace[e] = 1;
   }
   double *result = &arguments->aq[last * NP - 1];
@@ -131,8 +129,7 @@ static void check_reference(void) {
     for (size_t i = 0; i < np; i++) x[i] = sp_bench_random((sp_gid)i);
     for (sp_operator_kind kind = 0; kind < SP_OPERATORS; kind++) {
       reference_apply(kind, order, 1.5, box.mesh->hexes, 3, x, expected, expected + np);
-      CHECK(sp_bench_reference(kind, order, 1.5, box.mesh->hexes, 3, x, y) == SP_OK, "%s",
-            sp_error_message());
+      CHECK_OK(sp_bench_reference(kind, order, 1.5, box.mesh->hexes, 3, x, y));
       const double difference = sp_bench_difference(np, y, expected);
       const double tolerance = sp_bench_tolerance(order, SP_DOUBLE);
       CHECK(difference <= tolerance, "%s at N = %d: %g > %g", sp_operator_name(kind), order,
@@ -168,9 +165,8 @@ static void check_summary(void) {
 
 /* A clock on the host that needs several input sets: its cache holds a fraction of one. */
 static void open_clock(sp_platform *platform, sp_bench_clock *clock) {
-  CHECK(sp_platform_open(MPI_COMM_SELF, SP_DEVICE_HOST, SP_TRANSPORT_AUTO, platform) == SP_OK, "%s",
-        sp_error_message());
-  CHECK(sp_bench_clock_create(platform, 2, false, clock) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_platform_open(MPI_COMM_SELF, SP_DEVICE_HOST, SP_TRANSPORT_AUTO, platform));
+  CHECK_OK(sp_bench_clock_create(platform, 2, false, clock));
   CHECK(clock->warm_cache && sp_bench_input_sets(clock, 1) == 1, "the host takes one set");
   clock->warm_cache = false;
   clock->gpu.cache_bytes = 1000;
@@ -183,17 +179,17 @@ static void check_paper_kernels(void) {
   open_clock(&platform, &clock);
   CHECK(sp_bench_input_sets(&clock, 1e9) == 2 && sp_bench_input_sets(&clock, 1000) == 5,
         "sets exceed the cache by four");
-  CHECK(sp_bench_case_set(&c, 12, ORDER) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_bench_case_set(&c, 12, ORDER));
   for (int k = 0; k < FAKES; k++) {
     sp_bench_paper paper;
     sp_bench_row row = {.order = ORDER, .elements = 12};
     fake_case = &c;
     fake_kind = fakes[k].problem;
     launches = 0;
-    CHECK(sp_bench_paper_create(&clock, &c, fake_kind, &paper) == SP_OK, "%s", sp_error_message());
+    CHECK_OK(sp_bench_paper_create(&clock, &c, fake_kind, &paper));
     const sp_status status = sp_bench_paper_time(&paper, &fakes[k], &row);
     if (fakes[k].number == RIGHT) {
-      CHECK(status == SP_OK, "%s", sp_error_message());
+      CHECK_OK(status);
       CHECK(paper.sets == 2 && row.sets == 2, "%d sets", paper.sets);
       CHECK(row.registers == 11 && row.shared_bytes == 22 && row.local_bytes == 33 &&
                 row.block_threads == 44,
@@ -221,7 +217,7 @@ static void check_paper_kernels(void) {
 static void check_sets(size_t sets, const sp_vector *vectors) {
   const size_t size = vectors->count / sets;
   double *values = test_allocate(vectors->count, sizeof *values);
-  CHECK(sp_vector_read(vectors, values) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_vector_read(vectors, values));
   for (size_t s = 1; s < sets; s++)
     CHECK(memcmp(values, &values[s * size], size * sizeof *values) == 0, "set %zu of %zu", s, sets);
   free(values);
@@ -234,7 +230,7 @@ static void check_production(void) {
   sp_bench_clock clock;
   sp_bench_case c = {.platform = &platform};
   open_clock(&platform, &clock);
-  CHECK(sp_bench_case_set(&c, 12, ORDER) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_bench_case_set(&c, 12, ORDER));
   for (sp_operator_kind kind = 0; kind < SP_OPERATORS; kind++)
     for (sp_precision precision = SP_DOUBLE; precision < SP_PRECISIONS; precision++) {
       sp_bench_production p;
@@ -269,7 +265,7 @@ static void check_copy(void) {
   sp_bench_clock clock;
   sp_bench_case c = {.platform = &platform};
   open_clock(&platform, &clock);
-  CHECK(sp_bench_case_set(&c, 12, ORDER) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_bench_case_set(&c, 12, ORDER));
   const double nodes = 12 * NP, points = 12 * 125,
                doubles[] = {[SP_MASS] = 2 * nodes + points,
                             [SP_BP35] = 9 * nodes,
@@ -277,8 +273,7 @@ static void check_copy(void) {
   for (sp_operator_kind kind = SP_MASS; kind <= SP_BP30; kind++)
     for (sp_precision precision = SP_DOUBLE; precision < SP_PRECISIONS; precision++) {
       sp_bench_row row = {.order = ORDER, .elements = 12};
-      CHECK(sp_bench_copy_time(&clock, &c, kind, precision, &row) == SP_OK, "%s",
-            sp_error_message());
+      CHECK_OK(sp_bench_copy_time(&clock, &c, kind, precision, &row));
       CHECK(row.bytes == (precision == SP_SINGLE ? 4 : 8) * doubles[kind], "%g bytes", row.bytes);
       CHECK(row.calls == 10 && row.sets == 2, "%d calls, %d sets", (int)row.calls, (int)row.sets);
       const double roofline = row.gbytes_per_second * 1e-3 * row.flops / row.bytes;
@@ -358,7 +353,7 @@ static void check_plan(void) {
   sp_bench_options o;
   sp_bench_plan plan;
   const sp_bench_target target = {.single_operators = false};
-  CHECK(parse("--precision double,single", &o) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(parse("--precision double,single", &o));
   CHECK(sp_bench_plan_make(&o, &target, &terminal, &plan) == SP_ERR_INPUT &&
             strstr(sp_error_message(), "no operators in single precision"),
         "a device without single precision: %s", sp_error_message());
@@ -383,10 +378,9 @@ static void check_file(void) {
                       .seconds = 0.1,
                       .error = NAN};
   sp_bench_file *file;
-  CHECK(sp_bench_file_open(MPI_COMM_WORLD, path, &here, true, &file) == SP_OK, "%s",
-        sp_error_message());
+  CHECK_OK(sp_bench_file_open(MPI_COMM_WORLD, path, &here, true, &file));
   for (row.elements = 1; row.elements <= ROWS; row.elements++)
-    CHECK(sp_bench_file_add(file, &row) == SP_OK, "%s", sp_error_message());
+    CHECK_OK(sp_bench_file_add(file, &row));
   sp_fail(SP_ERR_SYSTEM, "cut short");
   CHECK(sp_bench_file_close(&file, SP_ERR_SYSTEM) == SP_ERR_SYSTEM && !file, "the outcome stays");
   CHECK(strcmp(sp_error_message(), "cut short") == 0, "%s", sp_error_message());
@@ -396,8 +390,7 @@ static void check_file(void) {
   CHECK(strstr(sp_error_message(), "'a device', here it is 'another'"), "%s", sp_error_message());
   CHECK(!file, "no file after an error");
 
-  CHECK(sp_bench_file_open(MPI_COMM_WORLD, path, &here, true, &file) == SP_OK, "%s",
-        sp_error_message());
+  CHECK_OK(sp_bench_file_open(MPI_COMM_WORLD, path, &here, true, &file));
   const sp_bench_row *rows = sp_bench_file_rows(file, &count);
   CHECK(count == ROWS, "%d rows", count);
   for (int r = 0; r < count; r++) {
@@ -411,13 +404,12 @@ static void check_file(void) {
   other = row;
   snprintf(other.precision, sizeof other.precision, "double");
   CHECK(sp_bench_file_find(file, &other) == NULL, "a row of the other precision");
-  CHECK(sp_bench_file_close(&file, SP_OK) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_bench_file_close(&file, SP_OK));
 
-  CHECK(sp_bench_file_open(MPI_COMM_WORLD, path, &elsewhere, false, &file) == SP_OK, "%s",
-        sp_error_message());
+  CHECK_OK(sp_bench_file_open(MPI_COMM_WORLD, path, &elsewhere, false, &file));
   sp_bench_file_rows(file, &count);
   CHECK(count == 0, "%d rows of an old file", count);
-  CHECK(sp_bench_file_close(&file, SP_OK) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_bench_file_close(&file, SP_OK));
   int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 0) CHECK(unlink(path) == 0, "the file was written");
@@ -434,7 +426,5 @@ int main(int argc, char **argv) {
   check_copy();
   check_plan();
   check_file();
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

@@ -34,12 +34,10 @@ static double rate(const sp_expression *formula, int level, size_t n, long calls
     const double start = seconds();
     for (long k = 0; k < calls; k++)
       if (level == 0)
-        CHECK(sp_expression_evaluate(formula, n, a->x, a->y, a->z, a->value) == SP_OK, "%s",
-              sp_error_message());
+        CHECK_OK(sp_expression_evaluate(formula, n, a->x, a->y, a->z, a->value));
       else
-        CHECK(sp_expression_evaluate_jet(formula, n, a->x, a->y, a->z, a->value, gradient,
-                                         level == 1 ? NULL : a->laplacian) == SP_OK,
-              "%s", sp_error_message());
+        CHECK_OK(sp_expression_evaluate_jet(formula, n, a->x, a->y, a->z, a->value, gradient,
+                                            level == 1 ? NULL : a->laplacian));
     best = fmin(best, seconds() - start);
   }
   CHECK(isfinite(a->value[n - 1]), "%s", sp_expression_text(formula));
@@ -61,7 +59,7 @@ int main(int argc, char **argv) {
   for (size_t f = 0; f < sizeof formulas / sizeof formulas[0]; f++) {
     sp_expression *formula;
     const sp_status status = sp_expression_parse(formulas[f], "formula", NULL, &formula);
-    CHECK(status == SP_OK, "%s", sp_error_message());
+    CHECK_OK(status);
     if (status) continue;
     printf("%-42s", formulas[f]);
     for (int level = 0; level < 3; level++)
@@ -71,7 +69,5 @@ int main(int argc, char **argv) {
     printf("\n");
     sp_expression_destroy(&formula);
   }
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

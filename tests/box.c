@@ -98,7 +98,7 @@ static sp_gid check_bricks(const int elements[3], int size) {
   if (!seen) abort();
   for (int rank = 0; rank < size; rank++) {
     sp_brick brick;
-    CHECK(sp_partition_brick(elements, size, rank, &brick) == SP_OK, "%s", sp_error_message());
+    CHECK_OK(sp_partition_brick(elements, size, rank, &brick));
     for (int d = 0; d < 3; d++)
       CHECK(0 <= brick.first[d] && brick.first[d] < brick.last[d] && brick.last[d] <= elements[d],
             "%d x %d x %d over %d: rank %d has [%d, %d) in direction %d", elements[0], elements[1],
@@ -150,7 +150,7 @@ static void check_balance(void) {
 static void check_box(const sp_box *box, double volume, double tolerance) {
   const int *n = box->elements;
   sp_hexes *hexes;
-  CHECK(sp_box_hexes(MPI_COMM_WORLD, box, &hexes) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_box_hexes(MPI_COMM_WORLD, box, &hexes));
   if (!hexes) return;
   CHECK(hexes->count > 0 && hexes->map_order == 1, "%d elements", hexes->count);
 
@@ -163,7 +163,7 @@ static void check_box(const sp_box *box, double volume, double tolerance) {
     double factors[SP_FACTORS * 8], xyz[12], normal[12];
     sums[1] += hexes->tags[e];
     for (int c = 0; c < SP_CORNERS; c++) sums[2] += hexes->vertices[e][c];
-    CHECK(sp_geometry_factors(hexes, e, &rule, factors) == SP_OK, "%s", sp_error_message());
+    CHECK_OK(sp_geometry_factors(hexes, e, &rule, factors));
     for (int q = 0; q < 8; q++) local += factors[SP_G_WJ * 8 + q];
     for (int f = 0; f < SP_FACES; f++) {
       const int surface = hexes->surfaces[e][f];
@@ -222,12 +222,12 @@ static void check_boxes(void) {
   sp_hexes *fine;
   const sp_box finer = {{24, 24, 24}, {0, 0, 0},       {2, 1, 1}, SP_MAP_SINE,
                         0.3,          SP_STEP_QUINTIC, 0,         NULL};
-  CHECK(sp_box_hexes(MPI_COMM_SELF, &finer, &fine) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_box_hexes(MPI_COMM_SELF, &finer, &fine));
   double volume = 0, factors[SP_FACTORS * 8];
   sp_rule rule;
   sp_rule_gl(2, &rule);
   for (sp_lid e = 0; fine && e < fine->count; e++) {
-    CHECK(sp_geometry_factors(fine, e, &rule, factors) == SP_OK, "%s", sp_error_message());
+    CHECK_OK(sp_geometry_factors(fine, e, &rule, factors));
     for (int q = 0; q < 8; q++) volume += factors[SP_G_WJ * 8 + q];
   }
   sp_hexes_destroy(&fine);
@@ -247,7 +247,7 @@ static void check_regions(void) {
                       .region_count = 2,
                       .regions = regions};
   sp_hexes *hexes;
-  CHECK(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes));
   if (!hexes) return;
   CHECK(hexes->volume_group_count == 2 && hexes->volume_count == 3, "%d groups of %d volumes",
         hexes->volume_group_count, hexes->volume_count);
@@ -316,7 +316,5 @@ int main(int argc, char **argv) {
   check_regions();
   check_wrong_regions();
   check_too_many_ranks();
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

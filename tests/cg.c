@@ -71,7 +71,7 @@ static void check_callback(system_t *s) {
 
   reset(s);
   const double norm_b = norm(s, s->b);
-  CHECK(solve(s, s->by[JACOBI], &options, &result) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(solve(s, s->by[JACOBI], &options, &result));
   memcpy(x, s->x, (size_t)s->op->dofs * sizeof *x);
   CHECK(first.calls == result.iterations + 1, "%d calls in %d iterations", first.calls,
         (int)result.iterations);
@@ -98,7 +98,7 @@ static void check_callback(system_t *s) {
   /* The same bits again. */
   reset(s);
   options.context = &second;
-  CHECK(solve(s, s->by[JACOBI], &options, &result) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(solve(s, s->by[JACOBI], &options, &result));
   CHECK(second.calls == first.calls &&
             memcmp(first.residual, second.residual, sizeof first.residual) == 0,
         "the residuals of a second run differ");
@@ -203,7 +203,7 @@ static void check_termination(void) {
     system_t s;
     sp_cg_result result;
     system_create(&backend, &box, 1, 1, &s);
-    CHECK(solve(&s, s.by[p], &options, &result) == SP_OK, "%s", sp_error_message());
+    CHECK_OK(solve(&s, s.by[p], &options, &result));
     CHECK(true_residual(&s) <= 2e-12, "the residual is %g", true_residual(&s));
     system_destroy(&s);
   }
@@ -220,10 +220,10 @@ static void check_jacobi(void) {
   system_create(&backend, &box, 4, 1, &s);
   const size_t n = (size_t)s.op->dofs;
   double *x = test_allocate(n, sizeof *x);
-  CHECK(solve(&s, NULL, &options, &plain) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(solve(&s, NULL, &options, &plain));
   memcpy(x, s.x, n * sizeof *x);
   reset(&s);
-  CHECK(solve(&s, s.by[JACOBI], &options, &jacobi) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(solve(&s, s.by[JACOBI], &options, &jacobi));
   CHECK(4 * jacobi.iterations < 3 * plain.iterations, "%d iterations with Jacobi, %d without",
         (int)jacobi.iterations, (int)plain.iterations);
   /* |x1 - x2| <= |A^-1| (|r1| + |r2|) <= 2 cond(A) 1e-12 |x|, and cond(A) is below the square of
@@ -247,7 +247,7 @@ static void check_jacobi_applied(system_t *s) {
   for (size_t i = 0; i < n; i++) z[i] = NAN;
   reset(s);
   sp_vector r = bench_upload(s->bench, n, s->b), on_z = bench_upload(s->bench, n, z);
-  CHECK(jacobi->apply(jacobi, 1, &r, &on_z) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(jacobi->apply(jacobi, 1, &r, &on_z));
   bench_download(&on_z, z);
   bench_download(jacobi->inverse_diagonal, inverse);
   CHECK(memcmp(inverse, s->inverse_diagonal, n * sizeof *inverse) == 0, "another diagonal");
@@ -283,7 +283,7 @@ static void measure_spread(system_t *s, double change, const history *base, doub
     reset(s);
     for (sp_lid i = 0; i < s->op->dofs; i++)
       s->b[i] *= 1 + change * random_value(50 + time, sp_numbering_global(s->space->numbering, i));
-    CHECK(solve_with_history(s, JACOBI, &other, &result) == SP_OK, "%s", sp_error_message());
+    CHECK_OK(solve_with_history(s, JACOBI, &other, &result));
     for (int k = 0; k < base->calls && k < other.calls; k++)
       spread[k] = fmax(spread[k], fabs(other.residual[k] / base->residual[k] - 1));
   }
@@ -300,14 +300,13 @@ static void check_applied(system_t *s) {
   sp_cg_result result;
   check_jacobi_applied(s);
   reset(s);
-  CHECK(solve_with_history(s, JACOBI, &expected, &result) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(solve_with_history(s, JACOBI, &expected, &result));
   CHECK(result.preconditioner_seconds == 0, "%g s beside the passes",
         result.preconditioner_seconds);
   measure_spread(s, (double)s->op->global_dofs * DBL_EPSILON, &expected, spread);
   reset(s);
   const applied *a = applied_reset(s, NO_FAULT, 0);
-  CHECK(solve_with_history(s, APPLIED, &applied_history, &result) == SP_OK, "%s",
-        sp_error_message());
+  CHECK_OK(solve_with_history(s, APPLIED, &applied_history, &result));
   CHECK(applied_history.consistent, "iteration numbers and times");
   /* Before the first iteration and after each but the last one. */
   CHECK(a->applications == result.iterations, "%d applications in %d iterations", a->applications,
@@ -426,8 +425,7 @@ static void check_sweep(system_t *s, sp_operator *op, const double *inverse) {
                                  .ap = &on[3],
                                  .inverse_diagonal = inverse ? &on_inverse : NULL};
   sp_pass_times times;
-  CHECK(sp_operator_sweep(op, ALPHA, BETA, &vectors, SP_OK, sums, &times) == SP_OK, "%s",
-        sp_error_message());
+  CHECK_OK(sp_operator_sweep(op, ALPHA, BETA, &vectors, SP_OK, sums, &times));
   for (int v = 0; v < 4; v++) bench_download(&on[v], &all[(size_t)v * n]);
   for (size_t i = 0; i < n; i++) { /* a few roundings of numbers up to 2, D^-1 of any size */
     const double scale = 1 + (inverse ? inverse[i] : 0);
@@ -500,7 +498,7 @@ static void check_energy(system_t *s) {
   sp_cg_result result;
   sp_cg_options options = {.criterion = SP_CG_RESIDUAL, .tolerance = 1e-14, .max_iterations = 1000};
   reset(s);
-  CHECK(solve(s, s->by[JACOBI], &options, &result) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(solve(s, s->by[JACOBI], &options, &result));
   memcpy(exact, s->x, n * sizeof *exact);
   options.criterion = SP_CG_ENERGY;
   for (preconditioning p = PLAIN; p < PRECONDITIONINGS; p++)
@@ -508,7 +506,7 @@ static void check_energy(system_t *s) {
       options.tolerance = pow(10, -digits);
       applied_reset(s, NO_FAULT, 0);
       reset(s);
-      CHECK(solve(s, s->by[p], &options, &result) == SP_OK, "%s", sp_error_message());
+      CHECK_OK(solve(s, s->by[p], &options, &result));
       const double norm_x = energy_norm(s, s->x);
       for (size_t i = 0; i < n; i++) s->x[i] -= exact[i];
       const double error = energy_norm(s, s->x) / norm_x;
@@ -539,8 +537,7 @@ static void check_true_residual(system_t *s) {
         s->x[i] = FAR * random_value(9, sp_numbering_global(s->space->numbering, i));
     sp_vector b = bench_upload(bn, n, s->b), x = bench_upload(bn, n, s->x);
     sp_vector r = bench_upload(bn, n, s->b);
-    CHECK(sp_cg_solve(s->op, s->by[JACOBI], &options, false, &b, &x, &r, &result) == SP_OK, "%s",
-          sp_error_message());
+    CHECK_OK(sp_cg_solve(s->op, s->by[JACOBI], &options, false, &b, &x, &r, &result));
     bench_download(&x, s->x);
     CHECK(result.restarts >= 1, "no restart from the true residual");
     CHECK_CLOSE(true_residual(s), result.relative, 1e-14);
@@ -565,8 +562,7 @@ static void check_applied_between(system_t *s) {
     stand_in(s, by_device);
     reset(s);
     const applied *a = applied_reset(s, NO_FAULT, 0);
-    CHECK(solve(s, s->by[APPLIED], &options, &results[by_device]) == SP_OK, "%s",
-          sp_error_message());
+    CHECK_OK(solve(s, s->by[APPLIED], &options, &results[by_device]));
     CHECK(a->applications == results[by_device].iterations, "%d applications", a->applications);
     if (!by_device) memcpy(x, s->x, n * sizeof *x);
   }
@@ -587,8 +583,7 @@ static void check_iterating(system_t *s) {
     for (int by_device = 0; by_device < 2; by_device++) {
       stand_in(s, by_device);
       reset(s);
-      CHECK(solve(s, s->by[JACOBI], &options, &results[by_device]) == SP_OK, "%s",
-            sp_error_message());
+      CHECK_OK(solve(s, s->by[JACOBI], &options, &results[by_device]));
       if (!by_device) memcpy(x, s->x, n * sizeof *x);
     }
     CHECK(memcmp(x, s->x, n * sizeof *x) == 0 && results[0].iterations == results[1].iterations &&
@@ -633,7 +628,5 @@ int main(int argc, char **argv) {
     for (int order = 1; order <= 8; order++) check_sweeps(order);
   }
   bench_close(&backend);
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

@@ -44,12 +44,6 @@ typedef struct applied {
   int fault_at; /* the application, counted from zero, that has it */
 } applied;
 
-/* Abort after an error that the test does not expect. */
-static inline void require(sp_status status) {
-  CHECK(status == SP_OK, "%s", sp_error_message());
-  if (status) MPI_Abort(MPI_COMM_WORLD, 1);
-}
-
 static sp_status applied_apply(sp_preconditioner *self, double norm, const sp_vector *r,
                                sp_vector *z) {
   (void)norm;

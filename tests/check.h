@@ -1,6 +1,6 @@
 /* Checks for tests. A failed check prints one line and is counted. The program continues, so that
  * no rank skips a collective call in which others wait; common test frameworks jump out of a test
- * and cannot be used. main ends with `return check_end(MPI_COMM_WORLD)`. */
+ * and cannot be used. main begins with MPI_Init and ends with `return check_end()`. */
 #ifndef SP_TESTS_CHECK_H
 #define SP_TESTS_CHECK_H
 
@@ -8,6 +8,8 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "io/error.h"
 
 static int check_failures = 0;
 static int check_count = 0;
@@ -33,19 +35,29 @@ static int check_count = 0;
           check_a, check_b, fabs(check_a - check_b), check_tolerance);                             \
   } while (0)
 
-/* Sum the counts over ranks, print them on rank 0; 0 if all checks passed and there was one. CTest
- * says in SP_TEST_RANKS how many ranks it asked for: the launcher of another MPI starts as many
- * programs of one rank. */
-static inline int check_end(MPI_Comm comm) {
+/* The call succeeds. */
+#define CHECK_OK(call) CHECK((call) == SP_OK, "%s", sp_error_message())
+
+/* A set-up without which nothing is left to test. */
+static inline void require(sp_status status) {
+  CHECK_OK(status);
+  if (status) MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+/* Sum the counts over all ranks, print them on rank 0, and end MPI; 0 if all checks passed and
+ * there was one. CTest says in SP_TEST_RANKS how many ranks it asked for: the launcher of another
+ * MPI starts as many programs of one rank. Collective. */
+static inline int check_end(void) {
   const char *wanted = getenv("SP_TEST_RANKS");
   int rank, size, all[2];
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (wanted && atoi(wanted) != size)
     CHECK(0, "%d of %s ranks: does mpiexec belong to this MPI?", size, wanted);
   const int local[2] = {check_count, check_failures};
-  MPI_Allreduce(local, all, 2, MPI_INT, MPI_SUM, comm);
+  MPI_Allreduce(local, all, 2, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (rank == 0) printf("%d checks, %d failed\n", all[0], all[1]);
+  MPI_Finalize();
   return all[0] == 0 || all[1] > 0;
 }
 

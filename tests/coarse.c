@@ -73,7 +73,5 @@ int main(int argc, char **argv) {
   }
   check_units("discretization.order=1");
   check_units("discretization.order=3");
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

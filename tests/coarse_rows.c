@@ -107,7 +107,7 @@ static void check_rows(const bench *b, const int elements[3], int periods) {
                                    .diagonal_dofs = diagonal_dofs,
                                    .diagonal_values = diagonal};
   sp_free_rows rows;
-  CHECK(!sp_free_rows_create(&setup, &(sp_constants){0}, &rows), "%s", sp_error_message());
+  CHECK_OK(sp_free_rows_create(&setup, &(sp_constants){0}, &rows));
   check_product(b, &setup, &rows);
   check_bits(&rows.matrix);
   sp_free_rows_free(&rows);
@@ -126,8 +126,7 @@ static void check_pinned(const bench *b) {
   int *component = allocate(sp_space_dofs(space), sizeof *component);
   const sp_operator_setup setup = {.space = space, .kind = SP_BP35, .geometry = SP_GEOMETRY_STORED};
   sp_free_rows rows;
-  CHECK(!sp_free_rows_create(&setup, &(sp_constants){1, component}, &rows), "%s",
-        sp_error_message());
+  CHECK_OK(sp_free_rows_create(&setup, &(sp_constants){1, component}, &rows));
   double *ones = allocate((size_t)rows.matrix.rows, sizeof *ones);
   for (int i = 0; i < rows.matrix.rows; i++) ones[i] = 1;
   for (int i = 0; i < rows.matrix.rows; i++) {
@@ -154,7 +153,5 @@ int main(int argc, char **argv) {
   check_rows(&b, (int[]){2, 3, 2}, 3);
   check_pinned(&b);
   bench_close(&b);
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

@@ -91,7 +91,5 @@ int main(int argc, char **argv) {
     check_agreement(KINDS[k]);
   }
   check_refused();
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

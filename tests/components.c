@@ -9,11 +9,6 @@
 
 static int rank, size;
 
-static void require(sp_status status) {
-  CHECK(status == SP_OK, "%s", sp_error_message());
-  if (status) MPI_Abort(MPI_COMM_WORLD, 1);
-}
-
 static void check(const cubes *all, uint64_t seed) {
   sp_hexes *hexes;
   sp_topology *topology;
@@ -89,7 +84,5 @@ int main(int argc, char **argv) {
   check_cubes(1, 100, size); /* all of them */
   check_chain();
   check_periodic();
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

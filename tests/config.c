@@ -75,7 +75,7 @@ static void test_defaults(void) {
   FILE *stream = open_memstream(&text, &length);
   CHECK(stream, "no stream in memory");
   if (!stream) return;
-  CHECK(sp_config_print_defaults(stream) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_config_print_defaults(stream));
   fclose(stream);
   config = read_case(text, NULL);
   if (config) check_defaults(config);
@@ -452,7 +452,5 @@ int main(int argc, char **argv) {
   test_multigrid();
   test_outputs();
   leave_folder();
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

@@ -162,7 +162,7 @@ static void test_round_trip(void) {
   for (size_t f = 0; f < sizeof files / sizeof files[0]; f++) {
     const sp_status status =
         sp_config_read(MPI_COMM_WORLD, files[f].path, 1, &files[f].override, &config);
-    CHECK(status == SP_OK, "%s", sp_error_message());
+    CHECK_OK(status);
     if (!config) continue;
     CHECK_TEXT(config->mesh.file, files[f].file);
     CHECK_TEXT(config->problem.initial.text, files[f].initial);
@@ -196,7 +196,5 @@ int main(int argc, char **argv) {
   test_round_trip();
   test_locale();
   leave_folder();
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

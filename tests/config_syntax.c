@@ -172,8 +172,7 @@ static void test_unset(void) {
   enum { ARGUMENTS = sizeof arguments / sizeof *arguments };
   sp_config *config;
   if (rank == 0) write_bytes("unset.ini", text, sizeof text - 1);
-  CHECK(sp_config_read(MPI_COMM_WORLD, "unset.ini", ARGUMENTS - 1, arguments, &config) == SP_OK,
-        "%s", sp_error_message());
+  CHECK_OK(sp_config_read(MPI_COMM_WORLD, "unset.ini", ARGUMENTS - 1, arguments, &config));
   if (!config) return;
   CHECK(config->boundary.count == 1 && config->boundary.where, "%d groups", config->boundary.count);
   CHECK_TEXT(config->boundary.entries[0].group, "right");
@@ -182,8 +181,7 @@ static void test_unset(void) {
   CHECK_TEXT(config->probes.entries[0].name, "b");
   sp_config_destroy(&config);
 
-  CHECK(sp_config_read(MPI_COMM_WORLD, "unset.ini", ARGUMENTS, arguments, &config) == SP_OK, "%s",
-        sp_error_message());
+  CHECK_OK(sp_config_read(MPI_COMM_WORLD, "unset.ini", ARGUMENTS, arguments, &config));
   if (!config) return;
   CHECK(!config->boundary.where && config->boundary.count == 0, "boundary is still given");
   CHECK(!config->problem.lambda_given, "lambda is still given");
@@ -232,7 +230,5 @@ int main(int argc, char **argv) {
   test_files();
   test_unset();
   leave_folder();
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

@@ -59,7 +59,5 @@ int main(int argc, char **argv) {
     check_moved(world_size - 1, p, 1e-7);
     if (world_size > 1) check_moved(world_size - 1, p, 1e-5);
   }
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

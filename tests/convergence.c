@@ -118,7 +118,5 @@ int main(int argc, char **argv) {
       if (all) check_decay(kind, boundary, kind == SP_MASS ? "" : names[c]);
       check_polynomials(kind, all ? 8 : 3, boundary);
     }
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

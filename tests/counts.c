@@ -84,12 +84,10 @@ int main(int argc, char **argv) {
 
   check_shared_bytes();
   /* 2^30 - 1 numbers: eight vertices per element at order 1; DOFs at order 7. */
-  CHECK(sp_operator_device_numbers(1, 134217727, 1e6) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_operator_device_numbers(1, 134217727, 1e6));
   CHECK(sp_operator_device_numbers(1, 134217728, 1e6) == SP_ERR_INPUT, "too many edge nodes");
-  CHECK(sp_operator_device_numbers(7, 3e6, 1073741823) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_operator_device_numbers(7, 3e6, 1073741823));
   CHECK(sp_operator_device_numbers(7, 3e6, 1073741824) == SP_ERR_INPUT, "too many DOFs");
 
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

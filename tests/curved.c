@@ -18,11 +18,6 @@
 static int world_rank;
 static char path[] = "/tmp/sp_test_curved_XXXXXX.geo";
 
-static void require(sp_status status) {
-  CHECK(status == SP_OK, "%s", sp_error_message());
-  if (status) MPI_Abort(MPI_COMM_WORLD, 1);
-}
-
 /* Write a file that meshes a geometry of inputs/ with elements of a given order. */
 static void write_geometry(const char *name, int order) {
   MPI_Barrier(MPI_COMM_WORLD); /* wait until all ranks have read the previous one */
@@ -186,7 +181,5 @@ int main(int argc, char **argv) {
     check_nested("discretization.operator=bp3.0", order, variable);
   }
   if (world_rank == 0) unlink(path);
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

@@ -49,7 +49,5 @@ int main(int argc, char **argv) {
   CHECK(sp_allocate(SIZE_MAX / 4, sizeof *array, "test", &array) == SP_ERR_SYSTEM, "overflow");
   CHECK(array == NULL, "no memory after a failure");
 
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

@@ -161,7 +161,7 @@ static void check_box(const int elements[3], int order) {
   deformed_box_create(comm, elements, 1, order, &box);
   CHECK(box.conflicts == 0, "%d nodes are numbered inconsistently", box.conflicts);
   sp_exchange *exchange;
-  CHECK(sp_exchange_create(comm, box.numbering, &exchange) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_exchange_create(comm, box.numbering, &exchange));
   unsigned char *holders = gather_holders(&box);
   for (int round = 0; round < 4; round++) {
     check_now(&box, exchange, holders, SP_SUM, round);
@@ -188,7 +188,7 @@ static void test_gather(sp_precision precision) {
     all += counts[r];
   }
   sp_exchange *exchange;
-  CHECK(sp_exchange_create_gather(comm, counts, &exchange) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_exchange_create_gather(comm, counts, &exchange));
   vector values = make_vector(precision, all);
   for (int round = 0; round < 2; round++) {
     for (sp_lid i = 0; i < all; i++)
@@ -215,7 +215,5 @@ int main(int argc, char **argv) {
   check_box((const int[3]){2, 2, 1}, 9);
   test_gather(SP_DOUBLE);
   test_gather(SP_SINGLE);
-  const int result = check_end(comm);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

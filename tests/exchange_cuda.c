@@ -36,14 +36,10 @@ static void free_outcome(outcome *o) {
 static void assemble(const bench *b, const sp_space *space, sp_precision precision, size_t n,
                      void *values) {
   void *vector = NULL;
-  CHECK(b->backend->vector_create(b->device, precision, n, &vector) == SP_OK, "%s",
-        sp_error_message());
-  CHECK(b->backend->upload(b->device, precision, n, values, vector) == SP_OK, "%s",
-        sp_error_message());
-  CHECK(b->backend->assemble(space->on_device, precision, vector) == SP_OK, "%s",
-        sp_error_message());
-  CHECK(b->backend->download(b->device, precision, n, vector, values) == SP_OK, "%s",
-        sp_error_message());
+  CHECK_OK(b->backend->vector_create(b->device, precision, n, &vector));
+  CHECK_OK(b->backend->upload(b->device, precision, n, values, vector));
+  CHECK_OK(b->backend->assemble(space->on_device, precision, vector));
+  CHECK_OK(b->backend->download(b->device, precision, n, vector, values));
   b->backend->vector_destroy(b->device, &vector);
 }
 
@@ -81,8 +77,7 @@ static bool apply_by(const bench *b, const deformed_box *box, const bool *mask, 
   sp_vector next_p = bench_upload(b, n, zero), ap = bench_upload(b, n, zero);
   sp_cg_vectors vectors = {.x = &on_x, .r = &r, .z = &r, .p = &p, .next_p = &next_p, .ap = &ap};
   sp_pass_times times;
-  CHECK(sp_operator_direction(op, 0, &vectors, SP_OK, &o->p_ap, &times) == SP_OK, "%s",
-        sp_error_message());
+  CHECK_OK(sp_operator_direction(op, 0, &vectors, SP_OK, &o->p_ap, &times));
   bench_download(&ap, o->ap);
   sp_vector *const all[] = {&on_x, &r, &p, &next_p, &ap};
   for (int v = 0; v < 5; v++) sp_vector_destroy(all[v]);
@@ -152,7 +147,5 @@ int main(int argc, char **argv) {
   free(whole_mask);
   deformed_box_destroy(&box);
   bench_close(&b);
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

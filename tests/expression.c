@@ -23,21 +23,16 @@ static sp_expression *parse(const char *text) {
   return expression;
 }
 
-/* An evaluation cannot fail but for want of memory. */
-static void must(sp_status status) {
-  CHECK(status == SP_OK, "%s", sp_error_message());
-}
-
 static double value_of(const sp_expression *expression, double x, double y, double z) {
   double value;
-  must(sp_expression_evaluate(expression, 1, &x, &y, &z, &value));
+  CHECK_OK(sp_expression_evaluate(expression, 1, &x, &y, &z, &value));
   return value;
 }
 
 static jet jet_of(const sp_expression *expression, double x, double y, double z) {
   jet j;
   double *const gradient[3] = {&j.gradient[0], &j.gradient[1], &j.gradient[2]};
-  must(sp_expression_evaluate_jet(expression, 1, &x, &y, &z, &j.value, gradient, &j.laplacian));
+  CHECK_OK(sp_expression_evaluate_jet(expression, 1, &x, &y, &z, &j.value, gradient, &j.laplacian));
   return j;
 }
 
@@ -391,7 +386,7 @@ static void check_smoothness(void) {
     const bool expected = k < sizeof smooth / sizeof *smooth;
     const char *text = expected ? smooth[k] : rough[k - sizeof smooth / sizeof *smooth];
     sp_expression *expression;
-    CHECK(sp_expression_parse(text, "test", NULL, &expression) == SP_OK, "%s", sp_error_message());
+    CHECK_OK(sp_expression_parse(text, "test", NULL, &expression));
     if (expression) CHECK(sp_expression_is_smooth(expression) == expected, "%s", text);
     sp_expression_destroy(&expression);
   }
@@ -517,15 +512,15 @@ static void check_subsets(const sp_expression *expression, size_t n, const doubl
                           const double *y, const double *z) {
   enum { MOST = 1000, OUTPUTS = SP_EXPRESSION_OUTPUTS };
   static double all[OUTPUTS][MOST], some[OUTPUTS][MOST];
-  must(sp_expression_evaluate_jet(expression, n, x, y, z, all[0],
-                                  (double *const[]){all[1], all[2], all[3]}, all[4]));
+  CHECK_OK(sp_expression_evaluate_jet(expression, n, x, y, z, all[0],
+                                      (double *const[]){all[1], all[2], all[3]}, all[4]));
   for (unsigned set = 0; set < 1u << OUTPUTS; set++) {
     double *out[OUTPUTS];
     for (size_t k = 0; k < OUTPUTS; k++) {
       out[k] = set & 1u << k ? some[k] : NULL;
       for (size_t i = 0; i < n; i++) some[k][i] = 7;
     }
-    must(sp_expression_evaluate_jet(expression, n, x, y, z, out[0], &out[1], out[4]));
+    CHECK_OK(sp_expression_evaluate_jet(expression, n, x, y, z, out[0], &out[1], out[4]));
     size_t differing = 0;
     for (size_t k = 0; k < OUTPUTS; k++)
       for (size_t i = 0; i < n; i++) differing += !same_bits(some[k][i], out[k] ? all[k][i] : 7);
@@ -562,8 +557,8 @@ static void check_chunks(void) {
       double *const gradient[3] = {gradient_store[0], gradient_store[1], gradient_store[2]};
       value[n] = value_only[n] = laplacian[n] = gradient[0][n] = gradient[1][n] = gradient[2][n] =
           7;
-      must(sp_expression_evaluate(expression, n, x, y, z, value_only));
-      must(sp_expression_evaluate_jet(expression, n, x, y, z, value, gradient, laplacian));
+      CHECK_OK(sp_expression_evaluate(expression, n, x, y, z, value_only));
+      CHECK_OK(sp_expression_evaluate_jet(expression, n, x, y, z, value, gradient, laplacian));
       size_t differing = 0;
       for (size_t i = 0; i < n; i++) {
         const jet j = jet_of(expression, x[i], y[i], z[i]);
@@ -819,7 +814,7 @@ static void check_of_u(void) {
     CHECK(sp_expression_is_constant(expression) == cases[c].constant &&
               sp_expression_is_smooth(expression) == cases[c].smooth,
           "%s: constant or smooth", cases[c].text);
-    must(sp_expression_evaluate_of_u(expression, N, x, y, z, u, value));
+    CHECK_OK(sp_expression_evaluate_of_u(expression, N, x, y, z, u, value));
     for (int p = 0; p < N; p++) {
       const double expected[] = {u[p] * x[p] + y[p] - z[p] / 2, u[p],
                                  u[p] > 0.5 ? u[p] * u[p] : -u[p], 2 * PI};
@@ -849,7 +844,5 @@ int main(int argc, char **argv) {
   check_size();
   check_locale();
   check_of_u();
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

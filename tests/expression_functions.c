@@ -234,7 +234,5 @@ static void check_sets(void) {
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   check_sets();
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

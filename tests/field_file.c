@@ -312,7 +312,7 @@ static void test_failures(const char *path, const char *temporary) {
   snprintf(beside, sizeof beside, "..%s.tmp", sp_file_tag());
   CHECK(rank > 0 || access(beside, F_OK) != 0, "the file beside it is gone");
 
-  CHECK(write_field(path, 2, small_box) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(write_field(path, 2, small_box));
   if (size > 1) {
     char folder[PATH_MAX];
     CHECK(getcwd(folder, sizeof folder), "working directory");
@@ -333,8 +333,8 @@ static void test_failures(const char *path, const char *temporary) {
       const sp_status status = write_field(path, 7, small_box);
       setrlimit(RLIMIT_FSIZE, &before);
       if (failing > 0 && first_element(12, failing) == first_element(12, failing + 1)) {
-        CHECK(status == SP_OK, "%s", sp_error_message());
-        CHECK(write_field(path, 2, small_box) == SP_OK, "%s", sp_error_message());
+        CHECK_OK(status);
+        CHECK_OK(write_field(path, 2, small_box));
       } else {
         check_failure(status, path, failing == 0 ? "File too large" : "");
         CHECK(access(temporary, F_OK) != 0, "the file beside it is gone");
@@ -361,23 +361,21 @@ int main(int argc, char **argv) {
 
   for (int order = 1; order <= HIGHEST_ORDER; order++) {
     if (keep) snprintf(path, sizeof path, "order_%d.hdf", order);
-    CHECK(write_field(path, order, small_box) == SP_OK, "%s", sp_error_message());
+    CHECK_OK(write_field(path, order, small_box));
     if (rank == 0) check_file(path, order, small_box);
     MPI_Barrier(MPI_COMM_WORLD);
   }
   if (!keep) {
     test_order();
     /* Several blocks per rank, a different number on each. */
-    CHECK(write_field(path, 7, large_box) == SP_OK, "%s", sp_error_message());
+    CHECK_OK(write_field(path, 7, large_box));
     if (rank == 0) check_file(path, 7, large_box);
     MPI_Barrier(MPI_COMM_WORLD);
     const int empty[3] = {0, 0, 0};
-    CHECK(write_field(path, 3, empty) == SP_OK, "%s", sp_error_message());
+    CHECK_OK(write_field(path, 3, empty));
     MPI_Barrier(MPI_COMM_WORLD);
     test_failures(path, temporary);
     if (rank == 0) unlink(path);
   }
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

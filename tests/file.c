@@ -68,7 +68,7 @@ static void check_tags(void) {
   sp_file_names names;
   char expected[64];
   snprintf(expected, sizeof expected, "run.h5.%s.tmp", tag);
-  CHECK(sp_file_names_create("run.h5", &names) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_file_names_create("run.h5", &names));
   CHECK(strcmp(names.target, "run.h5") == 0 && strcmp(names.temporary, expected) == 0, "%s, %s",
         names.target, names.temporary);
   sp_file_names_free(&names);
@@ -143,7 +143,5 @@ int main(int argc, char **argv) {
   check_unconverged("a.b/.run", "a.b/.run.unconverged");
   check_unconverged("run.2.hdf", "run.2.unconverged.hdf");
   if (chdir("/") == 0) rmdir(folder);
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

@@ -27,9 +27,7 @@ static void check_records(int rank, int size, bool gaps) {
     mine[n] = (record){rank, (int)n, "abcd"};
     mine[n].text[0] = (char)('0' + rank);
   }
-  CHECK(sp_gather_records(MPI_COMM_WORLD, mine, count, sizeof *mine, "records", &all, &total) ==
-            SP_OK,
-        "%s", sp_error_message());
+  CHECK_OK(sp_gather_records(MPI_COMM_WORLD, mine, count, sizeof *mine, "records", &all, &total));
   for (int r = 0; r < size && all; r++)
     for (size_t n = 0; n < count_of(r, gaps) && at < total; n++, at++)
       CHECK(all[at].rank == r && all[at].index == (int)n && all[at].text[0] == '0' + r &&
@@ -62,7 +60,5 @@ int main(int argc, char **argv) {
   check_records(rank, size, false);
   check_records(rank, size, true);
   check_too_many(size);
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

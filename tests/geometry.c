@@ -133,8 +133,8 @@ static void check_factors(const polynomial_map *map, const sp_hexes *hexes, cons
   static double factors[SP_FACTORS * POINTS], inverse[9 * POINTS], jacobian[POINTS],
       xyz[3 * POINTS], again[3 * POINTS], wj[POINTS];
   const int n = rule->n, points = n * n * n;
-  CHECK(sp_geometry_factors(hexes, 0, rule, factors) == SP_OK, "%s", sp_error_message());
-  CHECK(sp_geometry_volume(hexes, 0, rule, again, wj) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_geometry_factors(hexes, 0, rule, factors));
+  CHECK_OK(sp_geometry_volume(hexes, 0, rule, again, wj));
   CHECK(memcmp(wj, &factors[SP_G_WJ * points], (size_t)points * sizeof *wj) == 0, "wJ");
   sp_geometry_inverse(hexes, 0, n, rule->nodes, again, inverse, jacobian);
   sp_hexes_coordinates(hexes, 0, n, rule->nodes, xyz);
@@ -344,7 +344,7 @@ static void check_flat_faces(void) {
                 (const double[3]){0, 0, 0}, &map);
     sp_hexes *hexes = make_element(&map);
     for (int k = 0; k < 3 * SP_CORNERS; k++) hexes->lattice[k] = hexes->lattice[k] < 0 ? low : high;
-    CHECK(sp_geometry_volume(hexes, 0, &rule, points, wj) == SP_OK, "%s", sp_error_message());
+    CHECK_OK(sp_geometry_volume(hexes, 0, &rule, points, wj));
     for (int f = 0; f < SP_FACES; f++) {
       sp_geometry_face(hexes, 0, f, &rule, xyz, normal);
       for (int q = 0; q < N * N; q++)
@@ -365,7 +365,7 @@ static void check_thin(void) {
   double factors[SP_FACTORS * 8];
   sp_rule rule;
   sp_rule_gl(2, &rule);
-  CHECK(sp_geometry_factors(hexes, 0, &rule, factors) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_geometry_factors(hexes, 0, &rule, factors));
   double volume = 0;
   for (int q = 0; q < 8; q++) volume += factors[SP_G_WJ * 8 + q];
   /* With coordinates of order one, the relative error of the thin direction is EPSILON / 1e-6. */
@@ -396,7 +396,5 @@ int main(int argc, char **argv) {
   check_refusals();
   check_thin();
   check_flat_faces();
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

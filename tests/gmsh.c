@@ -80,7 +80,7 @@ static void check_cube(const char *path, int order) {
   CHECK(size.faces[7] == 36 && mesh->unnamed_faces == 36, "%s: %lld and %lld faces in no group",
         path, (long long)size.faces[7], (long long)mesh->unnamed_faces);
   sp_numbering *numbering;
-  CHECK(sp_numbering_create(mesh, 3, &numbering) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_numbering_create(mesh, 3, &numbering));
   if (numbering)
     CHECK(numbering->global == 10 * 10 * 13, "%s: %lld DOFs", path, (long long)numbering->global);
   sp_numbering_destroy(&numbering);
@@ -114,7 +114,7 @@ static void check_two_blocks(const char *path) {
   CHECK_CLOSE(size.area[left], 1, TOLERANCE);
   CHECK_CLOSE(size.area[right], 1, TOLERANCE);
   sp_numbering *numbering;
-  CHECK(sp_numbering_create(mesh, 4, &numbering) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_numbering_create(mesh, 4, &numbering));
   if (numbering)
     CHECK(numbering->global == 25 * 13 * 9, "%s: %lld DOFs", path, (long long)numbering->global);
   sp_numbering_destroy(&numbering);
@@ -166,7 +166,7 @@ static void check_volumes_of(const char *path) {
   if (!mesh) return;
   CHECK(mesh->global_elements == 12, "%s: %lld elements", path, (long long)mesh->global_elements);
   check_slab_groups(path, mesh->hexes);
-  CHECK(sp_mesh_refine(&mesh) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_mesh_refine(&mesh));
   if (mesh) check_slab_groups(path, mesh->hexes);
   sp_mesh_destroy(&mesh);
 }
@@ -201,7 +201,7 @@ static void check_named(const char *path, int order, sp_gid left_out) {
   const int bottom = find_group(hexes, "bottom", 0), between = find_group(hexes, "between", 0);
   CHECK(size.faces[bottom] == 4 && size.faces[between] == 4, "%s: %lld and %lld faces", path,
         (long long)size.faces[bottom], (long long)size.faces[between]);
-  CHECK(sp_mesh_refine(&mesh) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_mesh_refine(&mesh));
   if (mesh)
     CHECK(mesh->hexes->file.left_out == left_out, "%s: %lld left out after refinement", path,
           (long long)mesh->hexes->file.left_out);
@@ -445,7 +445,5 @@ int main(int argc, char **argv) {
       "ring.msh", "sparse.msh",       "shared.msh",     "doubled.msh"};
   remove_folder(
       sizeof made / sizeof *made - 2 * (size_t)(world_size > 2) - (size_t)(world_size > 1), made);
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

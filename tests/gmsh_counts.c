@@ -96,7 +96,7 @@ static void check_mesh(const char *path, sp_gid elements, double volume, sp_gid 
   CHECK_CLOSE(measure(mesh).volume, volume, TOLERANCE);
   CHECK(largest(mesh, true) == vertex, "%s: vertex %lld", path, (long long)largest(mesh, true));
   CHECK(largest(mesh, false) == tag, "%s: element %lld", path, (long long)largest(mesh, false));
-  CHECK(sp_numbering_create(mesh, 1, &numbering) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_numbering_create(mesh, 1, &numbering));
   if (numbering) CHECK(numbering->global == dofs, "%lld DOFs", (long long)numbering->global);
   sp_numbering_destroy(&numbering);
   sp_mesh_destroy(&mesh);
@@ -209,7 +209,5 @@ int main(int argc, char **argv) {
   check_format2();
   static const char *const made[] = {"edited.msh"};
   remove_folder(1, made);
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

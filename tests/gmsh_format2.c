@@ -284,7 +284,5 @@ int main(int argc, char **argv) {
   check_binary_faults(SWAPPED);
   static const char *const made[] = {"row.msh"};
   remove_folder(1, made);
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

@@ -16,11 +16,6 @@ enum { PATH_SIZE = 128 };
 static int world_rank, world_size;
 static char folder[] = "/tmp/sp_test_split_XXXXXX";
 
-static void require(sp_status status) {
-  CHECK(status == SP_OK, "%s", sp_error_message());
-  if (status) MPI_Abort(MPI_COMM_WORLD, 1);
-}
-
 /* Rank 0 writes whole.msh, split_1.msh ... split_<files>.msh, and the parts in one file,
  * parted.msh; with `all` including elements in no group. */
 static void generate_all(const char *geometry, int order, int binary, int ghosts, double version,
@@ -278,7 +273,5 @@ int main(int argc, char **argv) {
   for (int ghosts = 0; ghosts < 2; ghosts++) check_pieces(ghosts);
   check_refused();
   if (world_rank == 0) rmdir(folder);
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

@@ -121,7 +121,7 @@ static void test_any_view(void) {
     int choice[RANKS], workers = 0;
     bool taken[256] = {false}, used[256] = {false};
     set(&s, machines, lists);
-    CHECK(sp_gpus_choose(&s.view, choice) == SP_OK, "%s", sp_error_message());
+    CHECK_OK(sp_gpus_choose(&s.view, choice));
     for (int r = 0; r < ranks; r++) {
       if (choice[r] < 0) continue;
       workers++;
@@ -145,7 +145,7 @@ static void test_gather(void) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   for (int g = 0; g < rank; g++) snprintf(mine[g].name, sizeof mine[g].name, "%d of %d", g, rank);
-  CHECK(sp_gpus_gather(MPI_COMM_WORLD, rank, mine, &view) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_gpus_gather(MPI_COMM_WORLD, rank, mine, &view));
   CHECK(view.ranks == size, "%d ranks", view.ranks);
   for (int r = 0; r < size; r++) {
     CHECK(view.machine[r] == 0, "rank %d on machine %d", r, view.machine[r]);
@@ -191,7 +191,7 @@ static void look(const char *const *letters_of, int expected) {
   else
     unsetenv("CUDA_VISIBLE_DEVICES");
   looks = 0;
-  CHECK(sp_gpus_look(MPI_COMM_WORLD, made_up, &view) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_gpus_look(MPI_COMM_WORLD, made_up, &view));
   MPI_Allreduce(MPI_IN_PLACE, &looks, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   CHECK(size < 4 || looks == expected, "%d ranks asked, expected %d", looks, expected);
   for (int r = 0; r < size; r++) {
@@ -224,7 +224,5 @@ int main(int argc, char **argv) {
   test_any_view();
   test_gather();
   test_look();
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

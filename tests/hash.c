@@ -49,7 +49,5 @@ int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   check_values();
   check_spread();
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

@@ -94,7 +94,7 @@ int main(int argc, char **argv) {
   sp_csr matrix;
   sp_hierarchy h;
   make_laplacian(&matrix);
-  CHECK(!sp_hierarchy_create(&matrix, DIRECT, &h), "%s", sp_error_message());
+  CHECK_OK(sp_hierarchy_create(&matrix, DIRECT, &h));
   CHECK(h.levels > 2, "%d levels", h.levels);
   for (int i = 0; i + 1 < h.levels; i++) {
     CHECK(h.level[i].matrix.rows > DIRECT, "level %d has %d rows", i, h.level[i].matrix.rows);
@@ -105,7 +105,5 @@ int main(int argc, char **argv) {
         h.level[h.levels - 1].matrix.rows);
   sp_hierarchy_free(&h);
   sp_csr_free(&matrix);
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

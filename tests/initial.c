@@ -31,10 +31,9 @@ typedef struct place {
 
 static void place_create(MPI_Comm comm, int map_order, int refine, int order, place *p) {
   deformed_box_create(comm, elements, map_order, 1, &p->box);
-  CHECK(!sp_platform_open(comm, SP_DEVICE_HOST, SP_TRANSPORT_AUTO, &p->platform), "%s",
-        sp_error_message());
-  for (int r = 0; r < refine; r++) CHECK(!sp_mesh_refine(&p->box.mesh), "%s", sp_error_message());
-  CHECK(!sp_space_create(&p->platform, p->box.mesh, order, &p->space), "%s", sp_error_message());
+  CHECK_OK(sp_platform_open(comm, SP_DEVICE_HOST, SP_TRANSPORT_AUTO, &p->platform));
+  for (int r = 0; r < refine; r++) CHECK_OK(sp_mesh_refine(&p->box.mesh));
+  CHECK_OK(sp_space_create(&p->platform, p->box.mesh, order, &p->space));
 }
 
 static void place_destroy(place *p) {
@@ -48,7 +47,7 @@ static sp_config *read_config(MPI_Comm comm, const char *initial) {
   snprintf(text, sizeof text, "problem.initial=%s", initial);
   const char *const overrides[] = {"problem.forcing=1", "boundary.default=dirichlet 0", text};
   sp_config *config;
-  CHECK(!sp_config_read(comm, NULL, 3, overrides, &config), "%s", sp_error_message());
+  CHECK_OK(sp_config_read(comm, NULL, 3, overrides, &config));
   return config;
 }
 
@@ -71,9 +70,8 @@ static void write_field(const place *p, const char *path, const double *values) 
   sp_config *config = read_config(p->box.mesh->comm, "");
   sp_problem *problem;
   double seconds;
-  CHECK(!sp_problem_create(config, p->box.mesh, &problem), "%s", sp_error_message());
-  CHECK(!sp_field_write(path, problem, p->space, false, values, &seconds), "%s",
-        sp_error_message());
+  CHECK_OK(sp_problem_create(config, p->box.mesh, &problem));
+  CHECK_OK(sp_field_write(path, problem, p->space, false, values, &seconds));
   sp_problem_destroy(&problem);
   sp_config_destroy(&config);
 }
@@ -126,7 +124,7 @@ static void check_step(const step *s, int writers) {
   write_on(writers, s->map_order, s->refined, s->from, s->degree);
   place_create(MPI_COMM_WORLD, s->map_order, s->refine, s->to, &p);
   double *values = test_allocate(sp_space_dofs(p.space), sizeof *values);
-  CHECK(!load(&p, "initial.hdf", values), "%s", sp_error_message());
+  CHECK_OK(load(&p, "initial.hdf", values));
   check_values(&p, s->degree, values, rounding(s->from));
   free(values);
   place_destroy(&p);
@@ -147,10 +145,10 @@ static void test_formula(void) {
   place p;
   place_create(MPI_COMM_WORLD, 3, 0, 4, &p);
   double *values = test_allocate(sp_space_dofs(p.space), sizeof *values);
-  CHECK(!load(&p, "(1.5 + x/2 - y/3 + z/4)^2", values), "%s", sp_error_message());
+  CHECK_OK(load(&p, "(1.5 + x/2 - y/3 + z/4)^2", values));
   check_values(&p, 2, values, 32 * DBL_EPSILON);
   fill(p.space, 1, values);
-  CHECK(!load(&p, "", values), "%s", sp_error_message());
+  CHECK_OK(load(&p, "", values));
   check_values(&p, 1, values, 0);
   CHECK(load(&p, "log(x - 100)", values) == SP_ERR_INPUT &&
             strstr(sp_error_message(), "problem.initial") &&
@@ -215,7 +213,5 @@ int main(int argc, char **argv) {
   if (rank == 0) (void)unlink("initial.hdf");
   CHECK(chdir("..") == 0, "cannot leave %s", folder);
   if (rank == 0) (void)rmdir(folder);
-  const int failed = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return failed;
+  return check_end();
 }

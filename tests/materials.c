@@ -20,11 +20,6 @@ static const char *const KINDS[] = {"discretization.operator=bp3.5",
 static int world_rank;
 static char folder[] = "/tmp/sp_test_materials_XXXXXX";
 
-static void require(sp_status status) {
-  CHECK(status == SP_OK, "%s", sp_error_message());
-  if (status) MPI_Abort(MPI_COMM_WORLD, 1);
-}
-
 /* ---- A slab of two materials ---- */
 
 /* How a mesh of the unit cube is made whose halves x < 1/2 and x > 1/2 are called soft and hard. */
@@ -459,7 +454,5 @@ int main(int argc, char **argv) {
   check_jumps(SP_BP30);
   check_jumps(SP_MASS);
   if (world_rank == 0) CHECK(rmdir(folder) == 0, "%s is left", folder);
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

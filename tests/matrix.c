@@ -8,11 +8,6 @@
 
 static bench tested;
 
-static void require(sp_status status) {
-  CHECK(status == SP_OK, "%s", sp_error_message());
-  if (status) MPI_Abort(MPI_COMM_WORLD, 1); /* nothing left to test */
-}
-
 /* ---- Vectors, rounded to the precision ---- */
 
 static double *random_numbers(sp_precision precision, int seed, int count) {
@@ -226,7 +221,5 @@ int main(int argc, char **argv) {
   }
   if (b->record) check_recording();
   bench_close(&tested);
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

@@ -39,7 +39,7 @@ static inline sizes measure(const sp_mesh *mesh) {
   sp_rule_gl(2 * hexes->map_order, &rule);
   const int n = rule.n;
   for (sp_lid e = 0; e < hexes->count; e++) {
-    CHECK(sp_geometry_factors(hexes, e, &rule, factors) == SP_OK, "%s", sp_error_message());
+    CHECK_OK(sp_geometry_factors(hexes, e, &rule, factors));
     for (int q = 0; q < n * n * n; q++) local.volume += factors[SP_G_WJ * n * n * n + q];
     for (int f = 0; f < SP_FACES; f++) {
       const int surface = hexes->surfaces[e][f];
@@ -79,7 +79,7 @@ static inline int find_group(const sp_hexes *hexes, const char *name, int number
 static inline sp_mesh *read_mesh(const char *path) {
   sp_hexes *hexes = NULL;
   sp_mesh *mesh = NULL;
-  CHECK(sp_gmsh_hexes(MPI_COMM_WORLD, path, &hexes) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_gmsh_hexes(MPI_COMM_WORLD, path, &hexes));
   if (!hexes) return NULL;
   CHECK(hexes->count > 0, "rank %d has no elements of %s", world_rank, path);
   CHECK(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh) == SP_OK, "%s: %s", path, sp_error_message());

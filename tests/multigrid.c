@@ -407,7 +407,5 @@ int main(int argc, char **argv) {
     }
   }
   sp_platform_close(&tested.platform);
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

@@ -216,7 +216,5 @@ int main(int argc, char **argv) {
       check_refinement();
     }
   }
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

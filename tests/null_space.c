@@ -19,11 +19,6 @@ static int rank, size;
 static sp_platform platform; /* stays open */
 static int mesh_parts;       /* of the last sp_null_space_create */
 
-static void require(sp_status status) {
-  CHECK(status == SP_OK, "%s", sp_error_message());
-  if (status) MPI_Abort(MPI_COMM_WORLD, 1);
-}
-
 /* If means were not matched, the error would be about 5, the solution's mean. */
 static void check_convergence(void) {
   static const char *const operators[] = {"discretization.operator=bp3.5",
@@ -308,7 +303,7 @@ static void check_small_lambda(void) {
   for (int jacobi = 0; jacobi < 2; jacobi++) {
     sp_results results;
     const char *const own[] = {jacobi ? "solver.preconditioner=jacobi" : NULL, NULL};
-    CHECK(run_case(MPI_COMM_WORLD, common, own, &results) == SP_OK, "%s", sp_error_message());
+    CHECK_OK(run_case(MPI_COMM_WORLD, common, own, &results));
     CHECK(results.norms.max < 1e-3, "max %g", results.norms.max);
   }
 }
@@ -502,7 +497,5 @@ int main(int argc, char **argv) {
   check_bodies();
   check_compatibility();
   check_convergence();
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

@@ -217,7 +217,7 @@ static void check_face_nodes(const sp_mesh *mesh, int order) {
 
 static void check_numbering(const sp_mesh *mesh, const int n[3], int order) {
   sp_numbering *numbering;
-  CHECK(sp_numbering_create(mesh, order, &numbering) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_numbering_create(mesh, order, &numbering));
   if (!numbering) return;
   sp_gid global = 1;
   for (int d = 0; d < 3; d++) global *= (sp_gid)n[d] * order + 1;
@@ -241,7 +241,7 @@ static sp_mesh *make_mesh(const int n[3], int map_order, unsigned seed) {
                       SP_STEP_QUINTIC,    0,         NULL};
   sp_hexes *hexes;
   sp_mesh *mesh = NULL;
-  CHECK(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes));
   if (hexes && map_order > 1) {
     sp_hexes *curved;
     if (sp_hexes_create(hexes->count, map_order, SP_FACES, SP_FACES, &curved)) abort();
@@ -268,7 +268,7 @@ static sp_mesh *make_mesh(const int n[3], int map_order, unsigned seed) {
     free(xyz);
   }
   if (hexes && seed) rotate_elements(hexes, seed);
-  CHECK(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
   if (!mesh) MPI_Abort(MPI_COMM_WORLD, 1);
   return mesh;
 }
@@ -283,7 +283,7 @@ static double measure(const sp_mesh *mesh, sp_gid faces[SP_FACES]) {
   sp_rule rule;
   sp_rule_gl(n, &rule);
   for (sp_lid e = 0; e < hexes->count; e++) {
-    CHECK(sp_geometry_factors(hexes, e, &rule, factors) == SP_OK, "%s", sp_error_message());
+    CHECK_OK(sp_geometry_factors(hexes, e, &rule, factors));
     for (int q = 0; q < points; q++) local += factors[SP_G_WJ * points + q];
     for (int f = 0; f < SP_FACES; f++)
       if (hexes->surfaces[e][f] >= 0) local_faces[hexes->surfaces[e][f]]++;
@@ -301,7 +301,7 @@ static void check_refinement(const int n[3], int map_order, unsigned seed) {
   for (int level = 1; level <= 2; level++) {
     const sp_lid before = mesh->hexes->count;
     const sp_gid global = mesh->global_elements;
-    CHECK(sp_mesh_refine(&mesh) == SP_OK, "%s", sp_error_message());
+    CHECK_OK(sp_mesh_refine(&mesh));
     if (!mesh) MPI_Abort(MPI_COMM_WORLD, 1);
     CHECK(mesh->hexes->count == 8 * before && mesh->global_elements == 8 * global,
           "%d elements from %d", mesh->hexes->count, before);
@@ -350,7 +350,5 @@ int main(int argc, char **argv) {
     check_refinement((const int[3]){2, 3, 2}, map_order, 0);
     check_refinement((const int[3]){2, 3, 2}, map_order, 7);
   }
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

@@ -107,8 +107,7 @@ static void check_kernels(const sp_host_kernels *kernels, const sp_operator_setu
   const sp_factor_kind factors = sp_operator_factor_kind(setup);
   const sp_host_operators *operators = kernels->operators[setup->precision];
   double *work = NULL;
-  CHECK(sp_host_allocate(SP_HOST_WORK, sizeof *work, "test", &work) == SP_OK, "%s",
-        sp_error_message());
+  CHECK_OK(sp_host_allocate(SP_HOST_WORK, sizeof *work, "test", &work));
   const sp_lid n = setup->space->numbering->local;
   double *y = test_allocate((size_t)n, sizeof *y);
   for (sp_lid i = 0; i < n; i++) y[i] = NAN; /* old contents must not matter */
@@ -148,7 +147,7 @@ static void check_instruction_sets(const sp_operator_setup *setup, const double 
     sp_host_layout layout;
     sp_host_tables_fill(usable[k], setup->kind, setup->space->numbering->order, setup->precision,
                         &tables);
-    CHECK(!sp_host_layout_create(usable[k], setup, &tables, &layout), "%s", sp_error_message());
+    CHECK_OK(sp_host_layout_create(usable[k], setup, &tables, &layout));
     check_kernels(usable[k], setup, &tables, &layout, x, want);
     sp_host_layout_free(&layout);
   }
@@ -209,8 +208,7 @@ static void check_unassembled(const bench *b, const deformed_box *box, sp_operat
   sp_vector from = bench_upload_as(b, op->precision, size, vector);
   for (size_t i = 0; i < size; i++) vector[i] = NAN;
   sp_vector to = bench_upload_as(b, op->precision, size, vector);
-  CHECK(backend->apply_unassembled(op->local, from.data, to.data) == SP_OK, "%s",
-        sp_error_message());
+  CHECK_OK(backend->apply_unassembled(op->local, from.data, to.data));
   bench_download(&to, vector);
   for (size_t i = 0; i < count; i++)
     y[i] = ldexp(vector[entry(b, mesh, op->precision, np, (sp_lid)(i / np), i % np)],
@@ -474,8 +472,7 @@ int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   bench b;
   bench_open(argc, argv, &b);
-  CHECK(!sp_platform_open(MPI_COMM_WORLD, SP_DEVICE_HOST, SP_TRANSPORT_AUTO, &host.platform), "%s",
-        sp_error_message());
+  CHECK_OK(sp_platform_open(MPI_COMM_WORLD, SP_DEVICE_HOST, SP_TRANSPORT_AUTO, &host.platform));
 
   /* 27 and 11 elements: blocks that are full and blocks that are not. */
   const int cube[3] = {3, 3, 3}, bar[3] = {11, 1, 1}, curved[3] = {2, 2, 3};
@@ -492,7 +489,5 @@ int main(int argc, char **argv) {
 
   bench_close(&host);
   bench_close(&b);
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

@@ -36,8 +36,7 @@ static inline void bench_close(bench *b) {
 static inline void bench_open_alone(const bench *b, bench *alone) {
   *alone = *b;
   alone->comm = alone->platform.comm = MPI_COMM_SELF;
-  CHECK(sp_reduction_create(MPI_COMM_SELF, &alone->platform.reduction) == SP_OK, "%s",
-        sp_error_message());
+  CHECK_OK(sp_reduction_create(MPI_COMM_SELF, &alone->platform.reduction));
 }
 
 static inline void bench_close_alone(bench *alone) {
@@ -47,7 +46,7 @@ static inline void bench_close_alone(bench *alone) {
 /* Collective over b->comm. */
 static inline sp_space *bench_space(const bench *b, const sp_mesh *mesh, int order) {
   sp_space *space = NULL;
-  CHECK(sp_space_create(&b->platform, mesh, order, &space) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_space_create(&b->platform, mesh, order, &space));
   if (!space) MPI_Abort(MPI_COMM_WORLD, 1); /* nothing left to test */
   int ranks;
   MPI_Comm_size(b->comm, &ranks);
@@ -59,7 +58,7 @@ static inline sp_space *bench_space(const bench *b, const sp_mesh *mesh, int ord
 /* Collective over the communicator of the setup's space. */
 static inline sp_operator *bench_operator(const sp_operator_setup *setup) {
   sp_operator *op = NULL;
-  CHECK(sp_operator_create(setup, &op) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_operator_create(setup, &op));
   if (!op) MPI_Abort(MPI_COMM_WORLD, 1);
   return op;
 }
@@ -78,8 +77,8 @@ static inline double bench_epsilon(sp_precision precision) {
 static inline sp_vector bench_upload_as(const bench *b, sp_precision precision, size_t count,
                                         const double *values) {
   sp_vector vector;
-  CHECK(!sp_vector_create(&b->platform, precision, count, &vector), "%s", sp_error_message());
-  CHECK(!sp_vector_write(values, &vector), "%s", sp_error_message());
+  CHECK_OK(sp_vector_create(&b->platform, precision, count, &vector));
+  CHECK_OK(sp_vector_write(values, &vector));
   return vector;
 }
 
@@ -88,7 +87,7 @@ static inline sp_vector bench_upload(const bench *b, size_t count, const double 
 }
 
 static inline void bench_download(const sp_vector *vector, double *values) {
-  CHECK(!sp_vector_read(vector, values), "%s", sp_error_message());
+  CHECK_OK(sp_vector_read(vector, values));
 }
 
 /* y = A x in the operator's precision, through the backend's memory, where y, another vector,
@@ -99,7 +98,7 @@ static inline void bench_apply(const bench *b, sp_operator *op, bool constrained
   for (size_t i = 0; i < n; i++) y[i] = NAN;
   sp_vector on_x = bench_upload_as(b, op->precision, n, x);
   sp_vector on_y = bench_upload_as(b, op->precision, n, y);
-  CHECK(sp_operator_apply(op, constrained, &on_x, &on_y) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_operator_apply(op, constrained, &on_x, &on_y));
   bench_download(&on_y, y);
   sp_vector_destroy(&on_x);
   sp_vector_destroy(&on_y);
@@ -122,9 +121,8 @@ static inline double bench_passes(const bench *b, sp_operator *op, const double 
                            .next_p = b->backend->two_directions ? &next_p : &p,
                            .ap = &ap};
   sp_pass_times times;
-  CHECK(sp_operator_direction(op, 0, &vectors, SP_OK, &p_ap, &times) == SP_OK, "%s",
-        sp_error_message());
-  CHECK(sp_operator_update(op, -1, &vectors, &rr, &rz) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_operator_direction(op, 0, &vectors, SP_OK, &p_ap, &times));
+  CHECK_OK(sp_operator_update(op, -1, &vectors, &rr, &rz));
   bench_download(&on_r, sum);
   sp_vector_destroy(&on_x);
   sp_vector_destroy(&on_r);

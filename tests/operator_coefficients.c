@@ -186,7 +186,7 @@ static void check_diagonal(const deformed_box *box, const sp_operator_setup *set
   const size_t n = (size_t)box->numbering->local;
   double *inverse = test_allocate(4 * n, sizeof *inverse), *x = inverse + n, *y = x + n,
          *scale = y + n;
-  CHECK(sp_operator_inverse_diagonal(setup, inverse) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_operator_inverse_diagonal(setup, inverse));
   for (sp_lid unit = 0; unit < box->whole_numbering->local; unit++) {
     for (size_t i = 0; i < n; i++) x[i] = box->whole_dof[i] == unit;
     apply_reference(box, setup, x, y, scale);
@@ -279,7 +279,5 @@ int main(int argc, char **argv) {
   check_box(&b, small, 1, 3, true);
   check_box(&b, small, 2, 2, true);
   bench_close(&b);
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

@@ -171,17 +171,15 @@ static void run_fused(const bench *b, sp_operator *op, preconditioning with,
                            .inverse_diagonal = with == DIAGONAL ? &d : NULL};
   sp_pass_times times;
   const double start = MPI_Wtime();
-  CHECK(sp_operator_direction(op, BETA, &vectors, SP_OK, &s->p_ap, &times) == SP_OK, "%s",
-        sp_error_message());
+  CHECK_OK(sp_operator_direction(op, BETA, &vectors, SP_OK, &s->p_ap, &times));
   const double elapsed = MPI_Wtime() - start;
   CHECK(times.matvec >= 0 && times.matvec <= elapsed, "%g s of %g s", times.matvec, elapsed);
-  CHECK(sp_operator_update(op, ALPHA, &vectors, &s->rr, &s->rz) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_operator_update(op, ALPHA, &vectors, &s->rr, &s->rz));
   bench_download(&x, s->x);
   bench_download(&r, s->r);
   bench_download(vectors.p, s->p);
   if (with == APART) bench_download(&z, s->z);
-  CHECK(sp_operator_direction(op, BETA, &vectors, SP_OK, &s->next_p_ap, &times) == SP_OK, "%s",
-        sp_error_message());
+  CHECK_OK(sp_operator_direction(op, BETA, &vectors, SP_OK, &s->next_p_ap, &times));
   sp_vector *const all[] = {&x, &r, &p, &ap, &d, &z, &next_p};
   for (size_t v = 0; v < sizeof all / sizeof *all; v++) sp_vector_destroy(all[v]);
 }
@@ -349,12 +347,10 @@ static void check_application_steps(const bench *b, const deformed_box *box,
   for (int from = X; from <= SOLUTION; from++) {
     if (!steps[from]) continue;
     bench_apply(b, op, true, values[from], ax);
-    CHECK(sp_operator_apply_step(op, &on[from], &on[ZERO], &step) == SP_OK, "%s",
-          sp_error_message());
+    CHECK_OK(sp_operator_apply_step(op, &on[from], &on[ZERO], &step));
     check_step(b, box, op, on, values, ax, &step, steps[from]);
     bench_apply(b, op, true, values[X], ax);
-    CHECK(sp_operator_apply_step(op, &on[X], &on[ZERO], &residual) == SP_OK, "%s",
-          sp_error_message());
+    CHECK_OK(sp_operator_apply_step(op, &on[X], &on[ZERO], &residual));
     check_step(b, box, op, on, values, ax, &residual, "a residual");
   }
   for (int v = 0; v < STEP_VECTORS; v++) {
@@ -394,7 +390,7 @@ static void check_diagonal(const bench *b, const deformed_box *box, sp_operator 
   double *inverse = test_allocate(5 * n, sizeof *inverse), *bounds = inverse + n,
          *diagonal = bounds + n, *x = diagonal + n, *y = x + n;
   error_bounds(box, op->kind, bounds);
-  CHECK(sp_operator_inverse_diagonal(setup, inverse) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_operator_inverse_diagonal(setup, inverse));
   CHECK(count_different_bits(b->comm, box, inverse) == 0, "holders differ");
   for (sp_lid unit = 0; unit < box->whole_numbering->local; unit++) {
     for (size_t i = 0; i < n; i++) x[i] = box->whole_dof[i] == unit;
@@ -482,7 +478,5 @@ int main(int argc, char **argv) {
   check_diagonals(&b, 2, 3);
 
   bench_close(&b);
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

@@ -35,7 +35,7 @@ static void fill_factors(const deformed_box *box, sp_operator_kind kind, const s
   const sp_hexes *hexes = box->mesh->hexes;
   double *all = test_allocate(points * SP_FACTORS, sizeof *all);
   for (sp_lid e = 0; e < hexes->count; e++) {
-    CHECK(sp_geometry_factors(hexes, e, rule, all) == SP_OK, "%s", sp_error_message());
+    CHECK_OK(sp_geometry_factors(hexes, e, rule, all));
     if (kind == SP_MASS)
       memcpy(&factors[(size_t)e * points], &all[SP_G_WJ * points], points * sizeof *all);
     else
@@ -88,7 +88,7 @@ static void run(const bench *b, const sp_paper_kernel *kernel, const data *d, si
                                         .aq = aq.data,
                                         .workspace = workspace.data,
                                         .lambda = LAMBDA};
-  CHECK(kernel->order[d->order].launch(b->device, &arguments) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(kernel->order[d->order].launch(b->device, &arguments));
   bench_download(&aq, result);
   sp_vector_destroy(&aq);
   sp_vector_destroy(&workspace);
@@ -97,7 +97,7 @@ static void run(const bench *b, const sp_paper_kernel *kernel, const data *d, si
 
 static void check_resources(const sp_paper_kernel *kernel, int order) {
   sp_paper_resources r;
-  CHECK(kernel->order[order].resources(&r) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(kernel->order[order].resources(&r));
   const int n = kernel->problem == SP_BP35 ? order + 1 : order + 2;
   CHECK(r.threads == (kernel->threads == 2 ? n * n : n * n * n), "%d threads", r.threads);
   /* 48 KB, and what some drivers reserve. */
@@ -166,7 +166,7 @@ static void check_order(const bench *b, const sp_paper_kernel *kernels, int coun
   const int elements[3] = {3, 3, 3}; /* 27: the last block is only partly filled */
   deformed_box box;
   deformed_box_create(MPI_COMM_WORLD, elements, 2, order, &box);
-  CHECK(sp_paper_prepare(b->device, order) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_paper_prepare(b->device, order));
   for (sp_operator_kind kind = SP_MASS; kind <= SP_BP30; kind++) {
     data d;
     data_create(b, &box, kind, &d);
@@ -190,7 +190,5 @@ int main(int argc, char **argv) {
     if (count > 0 && kernels[0].order[order].launch) check_order(&b, kernels, count, order);
 
   bench_close(&b);
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

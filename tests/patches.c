@@ -142,12 +142,12 @@ static void check_box(const bench *b, const int elements[3], int periods, int or
   sp_mesh *mesh = periodic_box(elements, periods, SEED);
   sp_space *space = bench_space(b, mesh, order);
   bool *constrained;
-  CHECK(!sp_allocate(sp_space_dofs(space), 1, "mask", &constrained), "%s", sp_error_message());
+  CHECK_OK(sp_allocate(sp_space_dofs(space), 1, "mask", &constrained));
   for (size_t d = 0; d < sp_space_dofs(space); d++) constrained[d] = d % 7 == 3;
   const size_t count = (size_t)mesh->hexes->count;
   double *kappa, *lambda;
-  CHECK(!sp_allocate(count, sizeof *kappa, "kappa", &kappa), "%s", sp_error_message());
-  CHECK(!sp_allocate(count, sizeof *lambda, "lambda", &lambda), "%s", sp_error_message());
+  CHECK_OK(sp_allocate(count, sizeof *kappa, "kappa", &kappa));
+  CHECK_OK(sp_allocate(count, sizeof *lambda, "lambda", &lambda));
   for (size_t e = 0; e < count; e++) {
     kappa[e] = 1 + (double)(e % 3);
     lambda[e] = 2 + (double)(e % 5);
@@ -162,7 +162,7 @@ static void check_box(const bench *b, const int elements[3], int periods, int or
                                      .lambda_values = scaled ? lambda : NULL,
                                      .by_element = true};
     sp_patches patches;
-    CHECK(!sp_patches_create(&setup, &patches), "%s", sp_error_message());
+    CHECK_OK(sp_patches_create(&setup, &patches));
     check_sums(&setup, &patches);
     sp_patches_free(&patches);
   }
@@ -185,7 +185,5 @@ int main(int argc, char **argv) {
       for (int order = 1; order <= SP_CUDA_PATCH_MOST_ORDER; order++)
         check_box(&b, boxes[n], periods, order);
   bench_close(&b);
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

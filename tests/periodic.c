@@ -19,11 +19,6 @@
 
 static int world_rank, world_size;
 
-static void require(sp_status status) {
-  CHECK(status == SP_OK, "%s", sp_error_message());
-  if (status) MPI_Abort(MPI_COMM_WORLD, 1);
-}
-
 /* ---- The numbering ---- */
 
 typedef struct node {
@@ -371,7 +366,5 @@ int main(int argc, char **argv) {
   check_file();
   check_honeycomb();
   check_refused();
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

@@ -71,7 +71,5 @@ int main(int argc, char **argv) {
   check(JACOBI, SP_COARSE_AUTO, SP_BP35, 3, false, 1e3, JACOBI);
   CHECK(sp_precondition_best(SP_BP35) == MULTIGRID && sp_precondition_best(SP_MASS) == JACOBI,
         "the best preconditioners");
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

@@ -70,8 +70,7 @@ static sp_config *read_probes(int count, const double (*points)[3]) {
              points[p][2]);
   for (int p = 0; p <= count; p++) overrides[p] = texts[p];
   sp_config *config;
-  CHECK(!sp_config_read(MPI_COMM_WORLD, NULL, count + 1, overrides, &config), "%s",
-        sp_error_message());
+  CHECK_OK(sp_config_read(MPI_COMM_WORLD, NULL, count + 1, overrides, &config));
   free(texts);
   free(overrides);
   return config;
@@ -87,7 +86,7 @@ static void check_values(const sp_platform *platform, const deformed_box *box, b
   sp_config *config = read_probes(count, (const double(*)[3])points);
 
   sp_space *space;
-  CHECK(!sp_space_create(platform, box->mesh, ORDER, &space), "%s", sp_error_message());
+  CHECK_OK(sp_space_create(platform, box->mesh, ORDER, &space));
   if (!space) return;
   const size_t nodes = element_nodes(box);
   double *x = test_allocate((size_t)box->numbering->local, sizeof *x);
@@ -102,9 +101,9 @@ static void check_values(const sp_platform *platform, const deformed_box *box, b
   const sp_problem problem = {
       .kind = SP_BP35, .materials = {.count = 1, .list = &material, .of_volume = (int[]){0}}};
   sp_probes *probes;
-  CHECK(!sp_probes_create(config, box->mesh, &probes), "%s", sp_error_message());
+  CHECK_OK(sp_probes_create(config, box->mesh, &probes));
   if (!probes) return;
-  CHECK(!sp_probes_evaluate(probes, &problem, space, x), "%s", sp_error_message());
+  CHECK_OK(sp_probes_evaluate(probes, &problem, space, x));
   int answers = 0;
   for (int p = 0; p < count; p++) {
     CHECK_CLOSE(probes->list[p].value, polynomial(curved, points[p]), 1e-10);
@@ -135,7 +134,7 @@ static void check_outside(const deformed_box *box) {
 static void check_edge(void) {
   sp_hexes *hexes;
   double reference[3];
-  CHECK(!sp_hexes_create(1, 1, 0, 0, &hexes), "%s", sp_error_message());
+  CHECK_OK(sp_hexes_create(1, 1, 0, 0, &hexes));
   for (int c = 0; c < SP_CORNERS; c++)
     for (int d = 0; d < 3; d++) hexes->lattice[3 * c + d] = 2 * (c >> d & 1) - 1;
   CHECK(sp_locate(hexes, (double[3]){1 + 5e-9, 0, 0}, reference) == 0 && reference[0] == 1,
@@ -186,7 +185,5 @@ int main(int argc, char **argv) {
   }
   check_edge();
   sp_platform_close(&platform);
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

@@ -22,11 +22,6 @@
 static int rank;
 static sp_platform platform; /* stays open */
 
-static void require(sp_status status) {
-  CHECK(status == SP_OK, "%s", sp_error_message());
-  if (status) MPI_Abort(MPI_COMM_WORLD, 1);
-}
-
 static sp_config *read_config(const char *const *overrides) {
   int count = 0;
   sp_config *config;
@@ -788,7 +783,5 @@ int main(int argc, char **argv) {
   check_kinks();
   check_data_jumps();
   sp_platform_close(&platform);
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

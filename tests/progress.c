@@ -106,7 +106,5 @@ int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   test_estimates();
   test_texts();
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

@@ -11,14 +11,14 @@
 
 static void expect(sp_record *record, const char *expected) {
   char *text;
-  CHECK(sp_record_format(record, &text) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_record_format(record, &text));
   if (text) CHECK(strcmp(text, expected) == 0, "'%s' instead of '%s'", text, expected);
   free(text);
 }
 
 static sp_record *create(void) {
   sp_record *record;
-  CHECK(sp_record_create(&record) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_record_create(&record));
   return record;
 }
 
@@ -64,7 +64,7 @@ static void test_digits(void) {
     sp_record *record = create();
     char *text = NULL;
     sp_record_real(record, "x", values[v], NULL);
-    CHECK(sp_record_format(record, &text) == SP_OK, "%s", sp_error_message());
+    CHECK_OK(sp_record_format(record, &text));
     const char *number = text ? strstr(text, ": ") : NULL;
     CHECK(number, "no value");
     const double read = number ? strtod(number + 2, NULL) : 0;
@@ -153,7 +153,7 @@ static void test_none(void) {
   sp_record_close(NULL);
   sp_record_print(NULL, &terminal, "{a:d}");
   sp_record_print_rows(NULL, &terminal, "a", "{a:d}");
-  CHECK(sp_record_check(NULL) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_record_check(NULL));
   CHECK(sp_error_message()[0] == '\0', "%s", sp_error_message());
 }
 
@@ -265,7 +265,5 @@ int main(int argc, char **argv) {
   test_growth();
   test_terminal();
   test_target();
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

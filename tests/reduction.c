@@ -66,8 +66,7 @@ static void check_sums(const ring *g) {
       double values[SP_REDUCTION_MOST], first[SP_REDUCTION_MOST];
       /* Entries beyond `count` are not touched. */
       for (int c = 0; c < most; c++) values[c] = contribution(g->rank, seed, c);
-      CHECK(sp_reduction_sum(g->reduction, count, count ? values : NULL, SP_OK) == SP_OK, "%s",
-            sp_error_message());
+      CHECK_OK(sp_reduction_sum(g->reduction, count, count ? values : NULL, SP_OK));
       for (int c = 0; c < most; c++) {
         const double mine = contribution(g->rank, seed, c);
         MPI_Allgather(&mine, 1, MPI_DOUBLE, all, 1, MPI_DOUBLE, g->comm);
@@ -90,7 +89,7 @@ static void check_apart(const ring *g) {
   double mine = 100 + g->rank, received = 0, value = 1;
   MPI_Request request;
   MPI_Irecv(&received, 1, MPI_DOUBLE, MPI_ANY_SOURCE, MPI_ANY_TAG, g->comm, &request);
-  CHECK(sp_reduction_sum(g->reduction, 1, &value, SP_OK) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_reduction_sum(g->reduction, 1, &value, SP_OK));
   CHECK_CLOSE(value, g->size, 0);
   MPI_Send(&mine, 1, MPI_DOUBLE, next, 0, g->comm);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -107,8 +106,7 @@ static void check_requests(const ring *g) {
     sp_reduction_request(g->reduction, g->rank == requesting ? 2 : g->rank == 0);
     CHECK(sp_reduction_requested(g->reduction) == (requesting > 0 ? 2 : 0),
           "a request is known before the sum");
-    CHECK(sp_reduction_sum(g->reduction, requesting % 5, values, SP_OK) == SP_OK, "%s",
-          sp_error_message());
+    CHECK_OK(sp_reduction_sum(g->reduction, requesting % 5, values, SP_OK));
     CHECK(sp_reduction_requested(g->reduction) == 2, "rank %d's request is %d", requesting,
           sp_reduction_requested(g->reduction));
   }
@@ -172,7 +170,7 @@ static void check_ring(MPI_Comm comm) {
   ring g = {.comm = comm};
   MPI_Comm_rank(comm, &g.rank);
   MPI_Comm_size(comm, &g.size);
-  CHECK(sp_reduction_create(comm, &g.reduction) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_reduction_create(comm, &g.reduction));
   check_requests(&g);
   check_sums(&g);
   check_apart(&g);
@@ -197,7 +195,5 @@ int main(int argc, char **argv) {
       MPI_Comm_free(&comm);
     }
   check_ring(MPI_COMM_WORLD);
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

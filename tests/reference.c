@@ -335,7 +335,5 @@ int main(int argc, char **argv) {
   check_matrices();
   check_interpolation();
   check_tensor();
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

@@ -71,13 +71,11 @@ int main(int argc, char **argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   static const int64_t counts[] = {0, 1, 2, 100, 4099};
   for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
-    CHECK(look_up(counts[c], -1, false) == SP_OK, "%s", sp_error_message());
+    CHECK_OK(look_up(counts[c], -1, false));
   CHECK(look_up(100, 41, false) == SP_ERR_INPUT &&
             strstr(sp_error_message(), "two rows have the name"),
         "a duplicate row: %s", sp_error_message());
   CHECK(look_up(100, -1, true) == SP_ERR_INPUT && strstr(sp_error_message(), "no row has the name"),
         "a missing row: %s", sp_error_message());
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

@@ -235,7 +235,5 @@ int main(int argc, char **argv) {
     }
     outcome_destroy(&serial);
   }
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

@@ -537,7 +537,5 @@ int main(int argc, char **argv) {
   check_infinite();
   check_ranks();
   check_refused();
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

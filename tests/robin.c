@@ -97,7 +97,5 @@ int main(int argc, char **argv) {
   }
   check_limits();
   check_regular();
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

@@ -176,8 +176,7 @@ static void check_ranks(void) {
  * 2 elements along the arc, 2 along the axis. */
 static void check_file(void) {
   sp_hexes *hexes;
-  CHECK(sp_gmsh_hexes(MPI_COMM_WORLD, SP_FIXTURES "/rough.msh", &hexes) == SP_OK, "%s",
-        sp_error_message());
+  CHECK_OK(sp_gmsh_hexes(MPI_COMM_WORLD, SP_FIXTURES "/rough.msh", &hexes));
   if (hexes)
     CHECK(hexes->file.rough == 4 && hexes->file.roughest > 0,
           "%lld rough elements, the worst is %lld", (long long)hexes->file.rough,
@@ -193,7 +192,5 @@ int main(int argc, char **argv) {
   check_scattered();
   check_ranks();
   check_file();
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

@@ -81,7 +81,7 @@ static sp_status append(sp_run_log *log, int64_t i) {
 
 static sp_record *new_record(void) {
   sp_record *record;
-  CHECK(sp_record_create(&record) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_record_create(&record));
   sp_record_text(record, "status", "running");
   return record;
 }
@@ -192,9 +192,9 @@ static double error_l2(int i) {
 static void test_contents(void) {
   sp_run_log *log = NULL;
   sp_record *record = new_record();
-  CHECK(create(path, record, &log) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(create(path, record, &log));
   CHECK(access(path, F_OK) != 0, "a log that has not begun");
-  CHECK(sp_run_log_flush(log) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_run_log_flush(log));
   hid_t file = open_log();
   CHECK(file >= 0, "a log is readable as soon as it has begun");
   CHECK(row_count(file, "matvec") == 0, "a new log is empty");
@@ -319,8 +319,8 @@ static void test_pace(void) {
   sp_run_log *log = NULL;
   sp_record *record = new_record();
   const double start = monotonic_seconds();
-  CHECK(create(path, record, &log) == SP_OK, "%s", sp_error_message());
-  CHECK(sp_run_log_flush(log) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(create(path, record, &log));
+  CHECK_OK(sp_run_log_flush(log));
   for (int i = 0; i < 5; i++) CHECK(append(log, i) == SP_OK, "row %d", i);
   hid_t file = open_log();
   const hsize_t early = row_count(file, "residual");
@@ -330,14 +330,13 @@ static void test_pace(void) {
   hsize_t late = 0;
   while (late == 0 && monotonic_seconds() - start < 30) {
     sleep_milliseconds(100);
-    CHECK(sp_run_log_append(log, RESIDUAL, &(residual_row){5, 1, 1, 1, 1}) == SP_OK, "%s",
-          sp_error_message());
+    CHECK_OK(sp_run_log_append(log, RESIDUAL, &(residual_row){5, 1, 1, 1, 1}));
     file = open_log();
     late = row_count(file, "residual");
     H5Fclose(file);
   }
   CHECK(late > 5 && monotonic_seconds() - start >= 1, "%d rows", (int)late);
-  CHECK(sp_run_log_close(&log) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_run_log_close(&log));
   sp_record_destroy(&record);
 }
 
@@ -347,10 +346,10 @@ static void test_set_up_that_fails(void) {
   sp_record *record = new_record();
   struct stat before, after;
   CHECK(stat(path, &before) == 0, "no log to begin with");
-  CHECK(create(path, record, &log) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(create(path, record, &log));
   CHECK(append(log, 0) == SP_OK && sp_run_log_flush_if_due(log) == SP_OK, "%s", sp_error_message());
   sleep_milliseconds(1100); /* a log that has begun would be due */
-  CHECK(append(log, 1) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(append(log, 1));
   CHECK(sp_run_log_close(&log) == SP_OK && !log, "%s", sp_error_message());
   CHECK(stat(path, &after) == 0 && after.st_ino == before.st_ino &&
             after.st_mtim.tv_sec == before.st_mtim.tv_sec &&
@@ -371,9 +370,9 @@ static void test_failures(void) {
   CHECK(create(".", record, &log) == SP_ERR_SYSTEM && !log, "a folder");
   CHECK(access(beside, F_OK) != 0, "the file beside it is gone");
 
-  CHECK(create(path, record, &log) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(create(path, record, &log));
   for (int i = 0; i < 10; i++) CHECK(append(log, i) == SP_OK, "row %d", i);
-  CHECK(sp_run_log_flush(log) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_run_log_flush(log));
   for (int i = 10; i < ROWS; i++) CHECK(append(log, i) == SP_OK, "row %d", i);
 
   struct rlimit before;
@@ -394,12 +393,12 @@ static void test_failures(void) {
     CHECK(row_count(file, "matvec") == 10, "the old file stays");
     H5Fclose(file);
   }
-  CHECK(sp_run_log_flush(log) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_run_log_flush(log));
   hid_t file = open_log();
   CHECK(row_count(file, "matvec") == ROWS, "no row is lost");
   H5Fclose(file);
 
-  CHECK(append(log, ROWS) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(append(log, ROWS));
   setrlimit(RLIMIT_FSIZE, &(struct rlimit){1000, before.rlim_max});
   const sp_status status = sp_run_log_close(&log);
   setrlimit(RLIMIT_FSIZE, &before);
@@ -461,7 +460,5 @@ int main(int argc, char **argv) {
   test_kill();
   unlink(path);
   unlink(temporary);
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

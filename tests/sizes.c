@@ -39,7 +39,7 @@ static void check_mesh(const char *name, sp_mesh *mesh, int most) {
     for (int o = 0; o < 3; o++) {
       const sp_sizes *p = &predicted[r][o];
       sp_numbering *numbering;
-      CHECK(!sp_numbering_create(mesh, orders[o], &numbering), "%s", sp_error_message());
+      CHECK_OK(sp_numbering_create(mesh, orders[o], &numbering));
       CHECK(p->elements == mesh->hexes->count, "%s refine %d: %g elements, not %d", name, r,
             p->elements, mesh->hexes->count);
       CHECK(p->entities == topology->entities, "%s refine %d: %g entities, not %d", name, r,
@@ -62,7 +62,7 @@ static void check_mesh(const char *name, sp_mesh *mesh, int most) {
 static void test_limits(void) {
   sp_sizes sizes = {
       .elements = SP_LID_MAX, .entities = SP_LID_MAX / 2, .dofs = SP_LID_MAX, .shared = SP_LID_MAX};
-  CHECK(!sp_sizes_check(&sizes, "here"), "%s", sp_error_message());
+  CHECK_OK(sp_sizes_check(&sizes, "here"));
   double *const counts[] = {&sizes.elements, &sizes.entities, &sizes.dofs, &sizes.shared};
   static const char *const words[] = {"elements on", "faces on", "degrees of freedom on",
                                       "shared degrees"};
@@ -86,7 +86,5 @@ int main(int argc, char **argv) {
   check_mesh("periodic box", make_mesh(NULL, true), 2);
   check_mesh("blocks", make_mesh(SP_FIXTURES "/two_blocks.geo", false), 1);
   test_limits();
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

@@ -47,14 +47,10 @@ static void check_assembly(const bench *b, const sp_space *space, const deformed
   memcpy(want, values, n * size);
   sp_exchange_begin(space->exchange, precision, want);
   sp_exchange_end(space->exchange, precision, want);
-  CHECK(b->backend->vector_create(b->device, precision, n, &vector) == SP_OK, "%s",
-        sp_error_message());
-  CHECK(b->backend->upload(b->device, precision, n, values, vector) == SP_OK, "%s",
-        sp_error_message());
-  CHECK(b->backend->assemble(space->on_device, precision, vector) == SP_OK, "%s",
-        sp_error_message());
-  CHECK(b->backend->download(b->device, precision, n, vector, values) == SP_OK, "%s",
-        sp_error_message());
+  CHECK_OK(b->backend->vector_create(b->device, precision, n, &vector));
+  CHECK_OK(b->backend->upload(b->device, precision, n, values, vector));
+  CHECK_OK(b->backend->assemble(space->on_device, precision, vector));
+  CHECK_OK(b->backend->download(b->device, precision, n, vector, values));
   size_t wrong = 0;
   for (size_t i = 0; i < n; i++) wrong += memcmp(&values[i * size], &want[i * size], size) != 0;
   CHECK(wrong == 0, "%s, order %d: %zu of %zu entries differ from the sum in host memory",
@@ -93,7 +89,5 @@ int main(int argc, char **argv) {
   check_spaces(&b, 2, 1, (const int[]){4});
   check_spaces(&b, 1, 2, (const int[]){1, 15});
   bench_close(&b);
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

@@ -135,7 +135,5 @@ int main(int argc, char **argv) {
   check_series();
   check_core();
   check_shifts();
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

@@ -206,7 +206,7 @@ static void check_rows(const char *const *overrides, int expected) {
     snprintf(refine, sizeof refine, "mesh.refine=%d", (int)rows[r].refine);
     const char *const own[] = {order, refine, "solver.tolerance=1e-13", NULL};
     sp_results results;
-    CHECK(!run_case(MPI_COMM_WORLD, overrides, own, &results), "%s", sp_error_message());
+    CHECK_OK(run_case(MPI_COMM_WORLD, overrides, own, &results));
     CHECK(results.dofs == rows[r].dofs && results.cg.iterations == rows[r].iterations &&
               results.norms.l2 == rows[r].l2 && results.norms.h1 == rows[r].h1,
           "order %d refine %d: %g %g against %g %g", (int)rows[r].order, (int)rows[r].refine,
@@ -229,7 +229,7 @@ static void test_studies(void) {
   /* In the space of every order: nothing to judge, and the estimate of the floor covers what is
    * left. */
   const char *const linear[] = {"problem.solution=1+x-2*y+3*z", "mesh.elements=3 3 3", NULL};
-  CHECK(!run_study(linear, "order=1:4", "refine=0:1"), "%s", sp_error_message());
+  CHECK_OK(run_study(linear, "order=1:4", "refine=0:1"));
 }
 
 static void test_failures(void) {
@@ -269,7 +269,5 @@ int main(int argc, char **argv) {
   test_studies();
   test_failures();
   if (rank == 0) unlink(path);
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

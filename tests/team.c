@@ -43,22 +43,21 @@ static void compute(const bench *b, const sp_operator_setup *setup, const sp_spa
   sp_schwarz *schwarz = NULL;
   double *inverse = test_allocate(n, sizeof *inverse);
   sp_separable *boxes = test_allocate(elements, sizeof *boxes);
-  CHECK(!sp_transfer_create(op, coarse, setup->constrained, NULL, &transfer), "%s",
-        sp_error_message());
-  CHECK(!sp_operator_inverse_diagonal(setup, inverse), "%s", sp_error_message());
-  CHECK(!sp_separable_fill(setup, boxes), "%s", sp_error_message());
-  CHECK(!sp_schwarz_create(op, setup, boxes, inverse, &schwarz), "%s", sp_error_message());
+  CHECK_OK(sp_transfer_create(op, coarse, setup->constrained, NULL, &transfer));
+  CHECK_OK(sp_operator_inverse_diagonal(setup, inverse));
+  CHECK_OK(sp_separable_fill(setup, boxes));
+  CHECK_OK(sp_schwarz_create(op, setup, boxes, inverse, &schwarz));
 
   enum { X, Y, FINE, COARSE, Z, VECTORS };
   sp_vector v[VECTORS];
   for (int i = 0; i < VECTORS; i++) v[i] = bench_upload_as(b, precision, i == COARSE ? nc : n, x);
-  CHECK(!sp_operator_apply(op, true, &v[X], &v[Y]), "%s", sp_error_message());
+  CHECK_OK(sp_operator_apply(op, true, &v[X], &v[Y]));
   keep(&v[Y], 0, r);
-  CHECK(!sp_transfer_prolong(transfer, &v[COARSE], &v[FINE]), "%s", sp_error_message());
+  CHECK_OK(sp_transfer_prolong(transfer, &v[COARSE], &v[FINE]));
   keep(&v[FINE], 1, r);
-  CHECK(!sp_transfer_restrict(transfer, &v[X], &v[COARSE]), "%s", sp_error_message());
+  CHECK_OK(sp_transfer_restrict(transfer, &v[X], &v[COARSE]));
   keep(&v[COARSE], 2, r);
-  CHECK(!sp_schwarz_apply(schwarz, &v[X], &v[Z]), "%s", sp_error_message());
+  CHECK_OK(sp_schwarz_apply(schwarz, &v[X], &v[Z]));
   keep(&v[Z], 3, r);
   for (int i = 0; i < VECTORS; i++) sp_vector_destroy(&v[i]);
 
@@ -173,7 +172,5 @@ int main(int argc, char **argv) {
   for (size_t o = 0; o < sizeof orders / sizeof *orders; o++)
     for (sp_precision p = SP_DOUBLE; p < SP_PRECISIONS; p++) check_order(&b, orders[o], p);
   bench_close(&b);
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

@@ -62,11 +62,11 @@ static sp_status run(size_t count, size_t chunk, size_t failing, record *r) {
 static void test_sums(size_t chunk) {
   static record one, many;
   sp_threads_set(1);
-  CHECK(run(ITEMS, chunk, ITEMS, &one) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(run(ITEMS, chunk, ITEMS, &one));
   for (int threads = 2; threads <= 5; threads++)
     for (int k = 0; k < RUNS; k++) {
       sp_threads_set(threads);
-      CHECK(run(ITEMS, chunk, ITEMS, &many) == SP_OK, "%s", sp_error_message());
+      CHECK_OK(run(ITEMS, chunk, ITEMS, &many));
       CHECK(many.next == ITEMS, "%zu items", many.next);
       CHECK(memcmp(&many.sum, &one.sum, sizeof one.sum) == 0, "%d threads: %.17g, not %.17g",
             threads, many.sum, one.sum);
@@ -101,7 +101,7 @@ static void test_without_commits(void) {
     for (int k = 0; k < RUNS; k++) {
       sp_threads_set(threads);
       r = (record){.count = ITEMS, .chunk = 3, .failing = ITEMS};
-      CHECK(sp_loop_run(&loop) == SP_OK, "%s", sp_error_message());
+      CHECK_OK(sp_loop_run(&loop));
       int wrong = 0;
       for (int i = 0; i < ITEMS; i++) wrong += r.computed[i] != 1;
       CHECK(wrong == 0, "%d items not computed once", wrong);
@@ -222,7 +222,5 @@ int main(int argc, char **argv) {
   test_edges();
   test_tasks();
   test_shares();
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

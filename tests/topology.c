@@ -112,12 +112,12 @@ static void check_same(const char *what, const sp_topology *a, const sp_topology
 /* The same topology for 1 and 3 threads, and for vertex numbers that are far apart. */
 static void check_threads(sp_hexes *hexes) {
   sp_topology *one, *three, *apart;
-  CHECK(sp_topology_create(MPI_COMM_WORLD, hexes, NULL, &one) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_topology_create(MPI_COMM_WORLD, hexes, NULL, &one));
   sp_threads_set(3);
-  CHECK(sp_topology_create(MPI_COMM_WORLD, hexes, NULL, &three) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_topology_create(MPI_COMM_WORLD, hexes, NULL, &three));
   for (sp_lid e = 0; e < hexes->count; e++)
     for (int c = 0; c < SP_CORNERS; c++) hexes->vertices[e][c] *= 1000003;
-  CHECK(sp_topology_create(MPI_COMM_WORLD, hexes, NULL, &apart) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_topology_create(MPI_COMM_WORLD, hexes, NULL, &apart));
   sp_threads_set(1);
   if (one && three && apart) {
     check_order(one);
@@ -138,7 +138,7 @@ static void check_mesh_threads(const int n[3], unsigned seed,
   for (int i = 0; i < 2; i++) {
     sp_threads_set(1 + 2 * i);
     sp_hexes *hexes = make(n, seed);
-    CHECK(sp_mesh_create(MPI_COMM_WORLD, &hexes, &meshes[i]) == SP_OK, "%s", sp_error_message());
+    CHECK_OK(sp_mesh_create(MPI_COMM_WORLD, &hexes, &meshes[i]));
   }
   sp_threads_set(1);
   if (meshes[0] && meshes[1]) {
@@ -258,7 +258,7 @@ static sp_hexes *make_box(const int n[3], unsigned seed) {
   const sp_box box = {{n[0], n[1], n[2]}, {0, 0, 0}, {1, 1, 1}, SP_MAP_NONE, 1,
                       SP_STEP_QUINTIC,    0,         NULL};
   sp_hexes *hexes;
-  CHECK(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes));
   if (!hexes) MPI_Abort(MPI_COMM_WORLD, 1);
   if (seed) rotate_elements(hexes, seed);
   return hexes;
@@ -271,12 +271,12 @@ static sp_hexes *make_scattered(const int n[3], unsigned seed) {
   sp_hexes *hexes = NULL;
   int *parts = NULL;
   if (world_rank == 0) {
-    CHECK(sp_box_hexes(MPI_COMM_SELF, &box, &hexes) == SP_OK, "%s", sp_error_message());
+    CHECK_OK(sp_box_hexes(MPI_COMM_SELF, &box, &hexes));
     parts = malloc((size_t)hexes->count * sizeof *parts);
     if (!parts) abort();
     for (sp_lid e = 0; e < hexes->count; e++) parts[e] = (e * e + e / 3) % world_size;
   }
-  CHECK(sp_partition_distribute(MPI_COMM_WORLD, &hexes, parts) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_partition_distribute(MPI_COMM_WORLD, &hexes, parts));
   free(parts);
   if (!hexes) MPI_Abort(MPI_COMM_WORLD, 1);
   for (sp_lid e = 0; e < hexes->count; e++) {
@@ -295,8 +295,7 @@ static sp_hexes *make_scattered(const int n[3], unsigned seed) {
 static void check_mesh(sp_hexes *hexes, const int n[3]) {
   everything all = gather(hexes);
   sp_topology *topology;
-  CHECK(sp_topology_create(MPI_COMM_WORLD, hexes, NULL, &topology) == SP_OK, "%s",
-        sp_error_message());
+  CHECK_OK(sp_topology_create(MPI_COMM_WORLD, hexes, NULL, &topology));
   if (topology) {
     check_slots(hexes, topology);
     check_order(topology);
@@ -306,7 +305,7 @@ static void check_mesh(sp_hexes *hexes, const int n[3]) {
   sp_topology_destroy(&topology);
 
   sp_mesh *mesh;
-  CHECK(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
   CHECK(!hexes, "elements were not taken over");
   if (mesh) {
     CHECK(mesh->global_elements == (sp_gid)n[0] * n[1] * n[2], "%lld elements",
@@ -361,13 +360,13 @@ static void check_foreign_overlap(const int n[3], int mask) {
   int parts[16] = {0};
   if (world_size < 2) return;
   if (world_rank == 0) {
-    CHECK(sp_box_hexes(MPI_COMM_SELF, &box, &hexes) == SP_OK, "%s", sp_error_message());
+    CHECK_OK(sp_box_hexes(MPI_COMM_SELF, &box, &hexes));
     if (!hexes) MPI_Abort(MPI_COMM_WORLD, 1);
     for (int c = 0; c < SP_CORNERS; c++)
       hexes->vertices[count - 1][c] = mask >> c & 1 ? hexes->vertices[0][c] : 1000 + c;
     parts[count - 1] = world_size - 1;
   }
-  CHECK(sp_partition_distribute(MPI_COMM_WORLD, &hexes, parts) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_partition_distribute(MPI_COMM_WORLD, &hexes, parts));
   sp_mesh *mesh;
   CHECK(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh) == SP_ERR_INPUT, "overlap of %x", mask);
   CHECK(strstr(sp_error_message(), "overlap"), "'%s'", sp_error_message());
@@ -377,7 +376,7 @@ static void check_foreign_overlap(const int n[3], int mask) {
 static void check_empty(void) {
   sp_hexes *hexes;
   sp_mesh *mesh;
-  CHECK(sp_hexes_create(0, 1, 0, 0, &hexes) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_hexes_create(0, 1, 0, 0, &hexes));
   CHECK(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh) == SP_ERR_INPUT, "a mesh without elements");
   CHECK(strstr(sp_error_message(), "no elements"), "'%s'", sp_error_message());
   CHECK(!hexes && !mesh, "something is left after a failure");
@@ -419,7 +418,5 @@ int main(int argc, char **argv) {
   check_foreign_overlap((const int[]){4, 2, 2}, 1 << 7);
   check_empty();
   check_one_rank_fails();
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

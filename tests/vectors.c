@@ -58,18 +58,15 @@ static void *make(const subject *s, int seed, double behind) {
 static void *upload(const subject *s, const void *host) {
   const bench *b = s->bench;
   void *vector = NULL;
-  CHECK(b->backend->vector_create(b->device, s->precision, s->n + BEHIND, &vector) == SP_OK, "%s",
-        sp_error_message());
-  CHECK(b->backend->upload(b->device, s->precision, s->n + BEHIND, host, vector) == SP_OK, "%s",
-        sp_error_message());
+  CHECK_OK(b->backend->vector_create(b->device, s->precision, s->n + BEHIND, &vector));
+  CHECK_OK(b->backend->upload(b->device, s->precision, s->n + BEHIND, host, vector));
   return vector;
 }
 
 /* Download into `host`, and destroy. */
 static void take(const subject *s, void *vector, void *host) {
   const bench *b = s->bench;
-  CHECK(b->backend->download(b->device, s->precision, s->n + BEHIND, vector, host) == SP_OK, "%s",
-        sp_error_message());
+  CHECK_OK(b->backend->download(b->device, s->precision, s->n + BEHIND, vector, host));
   b->backend->vector_destroy(b->device, &vector);
   CHECK(vector == NULL, "destroyed");
 }
@@ -83,8 +80,7 @@ static void axpby(const subject *s, double a, const void *x, double b, void *y) 
   if (s->host)
     s->host->axpby[s->precision](s->n, a, x, b, y);
   else
-    CHECK(on->backend->axpby(on->device, s->precision, s->n, a, x, b, y) == SP_OK, "%s",
-          sp_error_message());
+    CHECK_OK(on->backend->axpby(on->device, s->precision, s->n, a, x, b, y));
 }
 
 static void multiply(const subject *s, const void *x, const void *y, void *z) {
@@ -92,8 +88,7 @@ static void multiply(const subject *s, const void *x, const void *y, void *z) {
   if (s->host)
     s->host->multiply[s->precision](s->n, x, y, z);
   else
-    CHECK(on->backend->multiply(on->device, s->precision, s->n, x, y, z) == SP_OK, "%s",
-          sp_error_message());
+    CHECK_OK(on->backend->multiply(on->device, s->precision, s->n, x, y, z));
 }
 
 static double dot_product(const subject *s, const void *x, const void *y) {
@@ -102,8 +97,7 @@ static double dot_product(const subject *s, const void *x, const void *y) {
   if (s->host)
     sum = s->host->dot[s->precision](s->n, x, y);
   else
-    CHECK(on->backend->dot(on->device, s->precision, s->n, x, y, &sum) == SP_OK, "%s",
-          sp_error_message());
+    CHECK_OK(on->backend->dot(on->device, s->precision, s->n, x, y, &sum));
   return sum;
 }
 
@@ -112,8 +106,7 @@ static void correct(const subject *s, const sp_correction *step) {
   if (s->host)
     s->host->correct[s->precision](s->n, step);
   else
-    CHECK(on->backend->correct(on->device, s->precision, s->n, step) == SP_OK, "%s",
-          sp_error_message());
+    CHECK_OK(on->backend->correct(on->device, s->precision, s->n, step));
 }
 
 /* ---- Checks ---- */
@@ -132,36 +125,30 @@ static void check_storage(const subject *s) {
   void *vector = NULL, *other = NULL;
   for (size_t i = 0; i < total * size; i++) bits[i] = (unsigned char)(i * 131 % 251);
   for (int again = 0; again < 2; again++) {
-    CHECK(b->backend->vector_create(b->device, s->precision, total, &vector) == SP_OK, "%s",
-          sp_error_message());
-    CHECK(b->backend->vector_create(b->device, s->precision, total, &other) == SP_OK, "%s",
-          sp_error_message());
+    CHECK_OK(b->backend->vector_create(b->device, s->precision, total, &vector));
+    CHECK_OK(b->backend->vector_create(b->device, s->precision, total, &other));
     for (int part = 0; part < 4; part++) {
       const size_t n = part == 0 ? 0 : part == 3 ? total : s->n;
       if (part == 2) {
-        CHECK(b->backend->copy(b->device, s->precision, n, vector, other) == SP_OK, "%s",
-              sp_error_message());
+        CHECK_OK(b->backend->copy(b->device, s->precision, n, vector, other));
       } else {
-        CHECK(b->backend->upload(b->device, s->precision, n, bits, vector) == SP_OK, "%s",
-              sp_error_message());
+        CHECK_OK(b->backend->upload(b->device, s->precision, n, bits, vector));
       }
       memset(want, 0, total * size);
       memcpy(want, bits, n * size);
       memset(got, 1, total * size);
-      CHECK(b->backend->download(b->device, s->precision, total, part == 2 ? other : vector, got) ==
-                SP_OK,
-            "%s", sp_error_message());
+      CHECK_OK(
+          b->backend->download(b->device, s->precision, total, part == 2 ? other : vector, got));
       CHECK(memcmp(got, want, total * size) == 0, "%s, %zu of %zu entries, part %d: other bits",
             name_of(s), n, total, part);
     }
     /* No more than requested. */
     memset(got, 1, total * size);
-    CHECK(b->backend->download(b->device, s->precision, s->n, vector, got) == SP_OK, "%s",
-          sp_error_message());
+    CHECK_OK(b->backend->download(b->device, s->precision, s->n, vector, got));
     CHECK(memcmp(got, bits, s->n * size) == 0, "%s: the first %zu entries", name_of(s), s->n);
     for (size_t i = s->n * size; i < total * size; i++)
       CHECK(got[i] == 1, "%s: %zu entries are asked for, and byte %zu comes", name_of(s), s->n, i);
-    CHECK(b->backend->finish(b->device) == SP_OK, "%s", sp_error_message());
+    CHECK_OK(b->backend->finish(b->device));
     b->backend->vector_destroy(b->device, &vector);
     b->backend->vector_destroy(b->device, &other);
     CHECK(!vector && !other, "destroyed");
@@ -460,7 +447,5 @@ int main(int argc, char **argv) {
     for (int k = 0; k < count; k++) check_operations(&b, usable[k]->vectors);
   }
   bench_close(&b);
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }

@@ -30,8 +30,7 @@ static sp_config *read_settings(const char *const *settings) {
   int count = 2;
   sp_config *config = NULL;
   for (; *settings && count < MOST; settings++) overrides[count++] = *settings;
-  CHECK(sp_config_read(MPI_COMM_WORLD, NULL, count, overrides, &config) == SP_OK, "%s",
-        sp_error_message());
+  CHECK_OK(sp_config_read(MPI_COMM_WORLD, NULL, count, overrides, &config));
   if (!config) MPI_Abort(MPI_COMM_WORLD, 1);
   return config;
 }
@@ -45,7 +44,7 @@ static sp_status run_on(const char *has_elements, const char *const *settings,
   const sp_profile profile = sp_profile_from_now();
   sp_status status = sp_workers_open_on(MPI_COMM_WORLD, has_elements[rank] == '1', SP_DEVICE_HOST,
                                         SP_TRANSPORT_AUTO, &workers);
-  CHECK(status == SP_OK, "%s", sp_error_message());
+  CHECK_OK(status);
   CHECK((workers.comm != MPI_COMM_NULL) == (has_elements[rank] == '1') &&
             !workers.platform.device == (has_elements[rank] != '1'),
         "ranks %s", has_elements);
@@ -133,7 +132,7 @@ static void test_solutions(void) {
 static void test_study(void) {
   static const char *const settings[] = {COMMON, "mesh.elements=2 2 2", NULL};
   sp_study study = {.order = {.given = false}};
-  CHECK(sp_study_parse("refine=0:1", &study) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_study_parse("refine=0:1", &study));
   sp_config *config = read_settings(settings);
   config->discretization.order = 2;
   sp_workers workers;
@@ -141,9 +140,9 @@ static void test_study(void) {
   const sp_profile profile = sp_profile_from_now();
   sp_status status = sp_workers_open_on(MPI_COMM_WORLD, rank == 0 || rank == 3, SP_DEVICE_HOST,
                                         SP_TRANSPORT_AUTO, &workers);
-  CHECK(status == SP_OK, "%s", sp_error_message());
+  CHECK_OK(status);
   status = sp_study_run_on(&workers, config, &study, &profile, &terminal);
-  CHECK(status == SP_OK, "%s", sp_error_message());
+  CHECK_OK(status);
   sp_workers_close(&workers);
   sp_config_destroy(&config);
 }
@@ -176,7 +175,7 @@ static void test_failures(void) {
   sp_status status = run_on("1010", many, &results);
   CHECK(status == SP_ERR_INPUT && strstr(sp_error_message(), "2 ranks for a mesh of 1"), "%d: %s",
         status, sp_error_message());
-  CHECK(run_on("1000", many, &results) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(run_on("1000", many, &results));
   status = run_on("1001", few, &results);
   CHECK(status == SP_ERR_NOT_CONVERGED && strstr(sp_error_message(), "after 2 iterations"),
         "%d: %s", status, sp_error_message());
@@ -195,9 +194,8 @@ static void test_description(void) {
                   {"1111", "all 4 have elements"}};
   for (size_t e = 0; e < sizeof expected / sizeof *expected; e++) {
     sp_workers workers;
-    CHECK(sp_workers_open_on(MPI_COMM_WORLD, expected[e].has_elements[rank] == '1', SP_DEVICE_HOST,
-                             SP_TRANSPORT_AUTO, &workers) == SP_OK,
-          "%s", sp_error_message());
+    CHECK_OK(sp_workers_open_on(MPI_COMM_WORLD, expected[e].has_elements[rank] == '1',
+                                SP_DEVICE_HOST, SP_TRANSPORT_AUTO, &workers));
     CHECK(strcmp(workers.description, expected[e].text) == 0, "'%s'", workers.description);
     sp_workers_close(&workers);
   }
@@ -242,7 +240,7 @@ static void test_files(void) {
                                          "output.field=" FIELD,
                                          NULL};
   sp_results results;
-  CHECK(run_on("1010", settings, &results) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(run_on("1010", settings, &results));
   if (rank != 0) return;
   hid_t file = H5Fopen(LOG, H5F_ACC_RDONLY, H5P_DEFAULT);
   CHECK(attribute(file, "ranks") == 4, "ranks");
@@ -275,7 +273,7 @@ static void test_dry_run(void) {
   fflush(stdout);
   dup2(kept, STDOUT_FILENO);
   close(kept);
-  CHECK(status == SP_OK, "%s", sp_error_message());
+  CHECK_OK(status);
   if (rank != 0) return;
   FILE *stream = fopen(OUTPUT, "r");
   char line[512];
@@ -367,7 +365,7 @@ static void test_gpus(void) {
   int count = 0;
   CHECK(sp_gpus_visible(&count, &gpus) == SP_OK && count > 0, "%d GPUs", count);
   free(gpus);
-  CHECK(sp_workers_open(MPI_COMM_WORLD, config, &workers) == SP_OK, "%s", sp_error_message());
+  CHECK_OK(sp_workers_open(MPI_COMM_WORLD, config, &workers));
   /* All ranks of this run are on one machine and see the same GPUs. */
   const int expected = count < RANKS ? count : RANKS;
   CHECK(workers.count == expected && workers.leader == 0, "%d ranks work on %d GPUs", workers.count,
@@ -379,7 +377,7 @@ static void test_gpus(void) {
   sp_terminal terminal = sp_terminal_open(MPI_COMM_WORLD, true);
   const sp_profile profile = sp_profile_from_now();
   sp_status status = sp_case_run_on(&workers, config, &profile, &terminal, &chosen);
-  CHECK(status == SP_OK, "%s", sp_error_message());
+  CHECK_OK(status);
   check_same_everywhere(status, &chosen);
   if (rank == 0) {
     const hid_t file = H5Fopen(LOG, H5F_ACC_RDONLY, H5P_DEFAULT);
@@ -390,7 +388,7 @@ static void test_gpus(void) {
   sp_workers_close(&workers);
   config->backend.share = SP_SHARE_YES;
   status = sp_case_run(MPI_COMM_WORLD, config, &profile, &terminal, &shared);
-  CHECK(status == SP_OK, "%s", sp_error_message());
+  CHECK_OK(status);
   check_same_solution("sine box", "the GPUs' ranks", &shared, &chosen);
   if (rank == 0) unlink(LOG);
   sp_config_destroy(&config);
@@ -416,7 +414,5 @@ int main(int argc, char **argv) {
     test_sleep();
     test_signal();
   }
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }
