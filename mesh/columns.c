@@ -1,0 +1,236 @@
+#include "mesh/columns.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double wanted_ratio = 2, kept_share = 0.5;
+
+/* An element that wants a column. */
+typedef struct candidate {
+  double ratio;
+  sp_lid element;
+} candidate;
+
+typedef struct search {
+  const sp_topology *topology;
+  const double (*couplings)[3];
+  sp_lid (*across)[SP_FACES]; /* 6 * neighbour + its face, or -1 */
+  candidate *candidates;
+  sp_lid candidate_count;
+  signed char *axis;    /* [elements], -1 if the element stands alone */
+  bool *wants, *placed; /* [elements] */
+  sp_lid *queue;        /* [elements] */
+} search;
+
+static int compare_candidates(const void *a, const void *b) {
+  const candidate *x = a, *y = b;
+  if (x->ratio != y->ratio) return x->ratio > y->ratio ? -1 : 1;
+  return (x->element > y->element) - (x->element < y->element);
+}
+
+static double largest_coupling(const double a[3]) {
+  return fmax(a[0], fmax(a[1], a[2]));
+}
+
+/* ---- Neighbours ---- */
+
+static void find_neighbours(search *s, sp_lid *holder) {
+  const sp_topology *t = s->topology;
+  for (sp_lid i = 0; i < t->entities; i++) holder[i] = -1;
+  for (sp_lid e = 0; e < t->elements; e++)
+    for (int f = 0; f < SP_FACES; f++) {
+      sp_lid *first = &holder[t->slots[e][SP_FACE_SLOT + f]];
+      s->across[e][f] = *first;
+      if (*first < 0)
+        *first = SP_FACES * e + f;
+      else
+        s->across[*first / SP_FACES][*first % SP_FACES] = SP_FACES * e + f;
+    }
+}
+
+/* The corner of element e at a vertex, or -1 if e has the vertex more than once, as in a periodic
+ * mesh of one element. */
+static int find_corner(const search *s, sp_lid e, sp_lid vertex) {
+  int found = -1, count = 0;
+  for (int c = 0; c < SP_CORNERS; c++)
+    if (s->topology->slots[e][c] == vertex) {
+      found = c;
+      count++;
+    }
+  return count == 1 ? found : -1;
+}
+
+/* Continue a frame of element e in its neighbour over face f; false if that is not possible. */
+static bool continue_frame(const search *s, sp_lid e, int f, const sp_frame *frame, sp_frame *out) {
+  const sp_lid other = s->across[e][f];
+  if (other < 0 || other / SP_FACES == e) return false;
+  const sp_lid n = other / SP_FACES;
+  const int g = (int)(other % SP_FACES), across = f / 2;
+  int origin = (f & 1) << across; /* the corner of f at the frame's lower ends */
+  for (int d = 0; d < 3; d++)
+    if (frame->axis[d] != across) origin |= frame->flip[d] << frame->axis[d];
+  const int start = find_corner(s, n, s->topology->slots[e][origin]);
+  if (start < 0) return false;
+  for (int d = 0; d < 3; d++) {
+    if (frame->axis[d] == across) {
+      out->axis[d] = (unsigned char)(g / 2);
+      out->flip[d] = (unsigned char)((f & 1) == frame->flip[d] ? 1 - (g & 1) : g & 1);
+      continue;
+    }
+    const int end = find_corner(s, n, s->topology->slots[e][origin ^ 1 << frame->axis[d]]);
+    const int step = start ^ end;
+    if (end < 0 || (step != 1 && step != 2 && step != 4)) return false;
+    out->axis[d] = (unsigned char)(step == 4 ? 2 : step - 1);
+    out->flip[d] = (unsigned char)((start & step) != 0);
+  }
+  return true;
+}
+
+/* ---- Directions ---- */
+
+static sp_frame frame_along(int axis) {
+  return (sp_frame){
+      {(unsigned char)axis, (unsigned char)((axis + 1) % 3), (unsigned char)((axis + 2) % 3)},
+      {0, 0, 0}};
+}
+
+static void spread(search *s, sp_lid seed) {
+  sp_lid first = 0, last = 0;
+  s->queue[last++] = seed;
+  while (first < last) {
+    const sp_lid e = s->queue[first++];
+    const sp_frame frame = frame_along(s->axis[e]);
+    for (int f = 0; f < SP_FACES; f++) {
+      sp_frame next;
+      const sp_lid n = s->across[e][f] / SP_FACES;
+      if (s->across[e][f] < 0 || s->axis[n] >= 0 || !s->wants[n]) continue;
+      if (!continue_frame(s, e, f, &frame, &next)) continue;
+      const double *a = s->couplings[n];
+      if (a[next.axis[0]] < kept_share * largest_coupling(a)) continue;
+      s->axis[n] = (signed char)next.axis[0];
+      s->queue[last++] = n;
+    }
+  }
+}
+
+static void choose_directions(search *s) {
+  for (sp_lid e = 0; e < s->topology->elements; e++) {
+    const double *a = s->couplings[e];
+    const double ratio = sqrt(largest_coupling(a) / fmin(a[0], fmin(a[1], a[2])));
+    s->axis[e] = -1;
+    s->wants[e] = ratio >= wanted_ratio;
+    if (s->wants[e]) s->candidates[s->candidate_count++] = (candidate){ratio, e};
+  }
+  if (s->candidate_count > 0)
+    qsort(s->candidates, (size_t)s->candidate_count, sizeof *s->candidates, compare_candidates);
+  for (sp_lid i = 0; i < s->candidate_count; i++) {
+    const sp_lid e = s->candidates[i].element;
+    if (s->axis[e] >= 0) continue;
+    const double *a = s->couplings[e];
+    s->axis[e] = (signed char)(a[0] >= a[1] && a[0] >= a[2] ? 0 : a[1] >= a[2] ? 1 : 2);
+    spread(s, e);
+  }
+}
+
+/* ---- Columns ---- */
+
+/* The next element of a column and its frame; false at the column's end. */
+static bool step_up(const search *s, sp_lid e, const sp_frame *frame, sp_lid *next, sp_frame *out) {
+  const int axis = frame->axis[0], face = 2 * axis + 1 - frame->flip[0];
+  *next = s->across[e][face] < 0 ? -1 : s->across[e][face] / SP_FACES;
+  return *next >= 0 && s->axis[*next] >= 0 && continue_frame(s, e, face, frame, out) &&
+         out->axis[0] == s->axis[*next];
+}
+
+/* Walk down from e, with a frame of e, to the lowest element; closed: back to e. */
+static bool find_bottom(const search *s, sp_lid *e, sp_frame *frame) {
+  const sp_lid from = *e;
+  sp_frame down = *frame, next;
+  sp_lid n;
+  down.flip[0] ^= 1;
+  const sp_frame first = down;
+  while (step_up(s, *e, &down, &n, &next) && !s->placed[n]) {
+    if (n == from) {
+      if (memcmp(&first, &next, sizeof next) != 0) break;
+      *e = from;
+      return true;
+    }
+    *e = n;
+    down = next;
+  }
+  down.flip[0] ^= 1;
+  *frame = down;
+  return false;
+}
+
+static void add_column(search *s, sp_lid e, sp_columns *c) {
+  sp_lid *last = &c->start[c->count + 1];
+  sp_frame frame = frame_along(s->axis[e]), next;
+  sp_lid n = e;
+  const bool closed = find_bottom(s, &e, &frame);
+  *last = c->start[c->count];
+  for (bool on = true; on; e = n, frame = next) {
+    c->elements[*last] = e;
+    c->frames[(*last)++] = frame;
+    s->placed[e] = true;
+    on = step_up(s, e, &frame, &n, &next) && !s->placed[n];
+  }
+  if (*last - c->start[c->count] == 1) return;
+  c->closed[c->count++] = closed;
+}
+
+/* ---- Set-up ---- */
+
+static sp_status allocate(search *s, sp_lid **holder, sp_columns *c) {
+  const size_t elements = (size_t)s->topology->elements;
+  SP_TRY(sp_allocate((size_t)s->topology->entities, sizeof **holder, "columns", holder));
+  SP_TRY(sp_allocate(elements, sizeof *s->across, "columns", &s->across));
+  SP_TRY(sp_allocate(elements, sizeof *s->candidates, "columns", &s->candidates));
+  SP_TRY(sp_allocate(elements, sizeof *s->axis, "columns", &s->axis));
+  SP_TRY(sp_allocate(elements, sizeof *s->wants, "columns", &s->wants));
+  SP_TRY(sp_allocate(elements, sizeof *s->placed, "columns", &s->placed));
+  SP_TRY(sp_allocate(elements, sizeof *s->queue, "columns", &s->queue));
+  SP_TRY(sp_allocate(elements + 2, sizeof *c->start, "columns", &c->start));
+  SP_TRY(sp_allocate(elements, sizeof *c->elements, "columns", &c->elements));
+  SP_TRY(sp_allocate(elements, sizeof *c->frames, "columns", &c->frames));
+  return sp_allocate(elements, sizeof *c->closed, "columns", &c->closed);
+}
+
+sp_status sp_columns_create(const sp_topology *topology, const double (*couplings)[3],
+                            sp_columns **out) {
+  search s = {.topology = topology, .couplings = couplings};
+  sp_lid *holder = NULL;
+  sp_columns *c = NULL;
+  *out = NULL;
+  sp_status status = sp_allocate(1, sizeof *c, "columns", &c);
+  if (!status) status = allocate(&s, &holder, c);
+  if (!status) {
+    find_neighbours(&s, holder);
+    choose_directions(&s);
+    for (sp_lid e = 0; e < topology->elements; e++)
+      if (s.axis[e] >= 0 && !s.placed[e]) add_column(&s, e, c);
+  }
+  free(holder);
+  free(s.across);
+  free(s.candidates);
+  free(s.axis);
+  free(s.wants);
+  free(s.placed);
+  free(s.queue);
+  if (status)
+    sp_columns_destroy(&c);
+  else
+    *out = c;
+  return status;
+}
+
+void sp_columns_destroy(sp_columns **columns) {
+  if (!*columns) return;
+  free((*columns)->start);
+  free((*columns)->elements);
+  free((*columns)->frames);
+  free((*columns)->closed);
+  free(*columns);
+  *columns = NULL;
+}

@@ -1,0 +1,38 @@
+/* Columns of elements along directions in which the elements are strongly coupled: layers that are
+ * thin, or conduct much better across than along.
+ *
+ * The coupling of an element in direction d is a_d = the integral of |J| kappa |grad r_d|^2 / 8.
+ * An element wants a column if sqrt(largest a / smallest a) is at least 2. Directions: the element
+ * with the largest such ratio takes the direction of its largest a. Its neighbours over all faces
+ * take the corresponding direction if they want a column and their a there is at least half their
+ * largest one; so do their neighbours; then the next element without a direction begins. Elements
+ * that meet at faces across the direction of both form a column. Its elements have a common frame:
+ * direction 0 runs along the column, directions 1 and 2 are lateral. */
+#ifndef SP_MESH_COLUMNS_H
+#define SP_MESH_COLUMNS_H
+
+#include "mesh/topology.h"
+
+/* The column's frame in an element: direction d is the element's direction axis[d], and reversed if
+ * flip[d] is 1. */
+typedef struct sp_frame {
+  unsigned char axis[3], flip[3];
+} sp_frame;
+
+typedef struct sp_columns {
+  sp_lid count;     /* columns of two or more elements; the other elements stand alone */
+  sp_lid *start;    /* [count + 1] */
+  sp_lid *elements; /* [start[count]], column by column, each from its lower end to its upper end */
+  sp_frame *frames; /* [start[count]] */
+  bool *closed;     /* [count]; true if the upper end is the lower end of the same column */
+} sp_columns;
+
+/* The columns of this rank's elements, given couplings[topology->elements][3]. A column ends where
+ * the rank's elements end. The caller destroys *out. Errors: SP_ERR_SYSTEM. Local. */
+sp_status sp_columns_create(const sp_topology *topology, const double (*couplings)[3],
+                            sp_columns **out);
+
+/* NULL-safe; sets *columns to NULL. Local. */
+void sp_columns_destroy(sp_columns **columns);
+
+#endif
