@@ -6,7 +6,9 @@
  * + -, * /, unary - + !, ^ and its synonym ** (right to left; -x^2 is -(x^2)). A condition is true
  * if it is not zero; comparisons give 1 or 0. Functions: sin cos tan asin acos atan sinh cosh tanh
  * exp log log10 sqrt cbrt abs erf sign floor (one argument), atan2 pow min max (two), if(c, a, b)
- * (three). Constants: pi, e. Numbers as in C (1, .5, 1e-3). No implicit multiplication.
+ * (three); table("FILE", a), straight lines between the points of a table of the scope
+ * (io/expression_table.h), and its end values outside. Constants: pi, e. Numbers as in C (1, .5,
+ * 1e-3). No implicit multiplication.
  *
  * A condition that is NaN makes the result NaN: callers that refuse values that are not finite
  * report the point. Comparisons with NaN, !NaN and NaN ? a : b are NaN. As in C, the right operand
@@ -19,10 +21,10 @@
  * Derivatives are formulas too. A common subexpression, also of the value and a derivative, is
  * computed once. Values that no requested output needs are not computed.
  *
- * A conditional has the derivatives of the branch taken; abs, sign, floor, min and max have those
- * of the smooth piece at the point. If a derivative does not exist (sqrt at 0), the result is NaN
- * or infinite, which callers check. Constant integer exponents up to 8 in size are multiplications
- * and a division, x^0.5 is sqrt(x): x^2 is exact at 0.
+ * A conditional has the derivatives of the branch taken; abs, sign, floor, min, max and table have
+ * those of the smooth piece at the point. If a derivative does not exist (sqrt at 0), the result is
+ * NaN or infinite, which callers check. Constant integer exponents up to 8 in size are
+ * multiplications and a division, x^0.5 is sqrt(x): x^2 is exact at 0.
  *
  * Accuracy: each function is within 4 units in the last place of its exact value at the argument
  * that it gets; sin and cos within 1; sqrt, abs, sign, floor, min and max are exact or correctly
@@ -44,8 +46,9 @@ typedef struct sp_expression sp_expression;
 
 /* Parse `text`. `where` begins messages ("case.ini:12: problem.solution"), as in "WHERE: column 8:
  * expected ')', found 'y'"; columns count from 1 in `text`. For an unknown name the message lists
- * the known ones. Constants of `scope`, which may be NULL, become `used`. Both texts are copied;
- * the caller destroys *out. Local. Errors: SP_ERR_INPUT, SP_ERR_SYSTEM. */
+ * the known ones. Constants of `scope`, which may be NULL, become `used`; its tables must outlive
+ * *out. Both texts are copied; the caller destroys *out. Local. Errors: SP_ERR_INPUT,
+ * SP_ERR_SYSTEM. */
 sp_status sp_expression_parse(const char *text, const char *where, const sp_scope *scope,
                               sp_expression **out);
 
@@ -65,8 +68,8 @@ void sp_expression_destroy(sp_expression **expression);
 const char *sp_expression_where(const sp_expression *expression);
 const char *sp_expression_text(const sp_expression *expression);
 
-/* False if it may jump or have a kink: it contains a condition, a comparison, abs, sign, floor, min
- * or max of something that varies. Local. */
+/* False if it may jump or have a kink: it contains a condition, a comparison, abs, sign, floor,
+ * min, max or table of something that varies. Local. */
 bool sp_expression_is_smooth(const sp_expression *expression);
 
 /* True if neither x, y, z nor u occur in it. Local. */

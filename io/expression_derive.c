@@ -319,6 +319,9 @@ static sp_jet binary_jet(sp_graph *g, const sp_node *node, int v, const sp_jet *
   case SP_OP_POWER:
     p = power_partials(g, o[0], varies(a), o[1], varies(b), v);
     break;
+  case SP_OP_TABLE:
+    p.a = binary(g, SP_OP_TABLE_SLOPE, o[0], o[1]);
+    break;
   case SP_OP_MIN:
     return choose(g, binary(g, SP_OP_MIN_IS_FIRST, o[0], o[1]), a, b);
   case SP_OP_MAX:

@@ -39,11 +39,11 @@ static uint64_t bits_of(double value) {
 /* Place of the node in the table, or the free place where it belongs. Constants are compared by
  * their bits, since 0 and -0 differ and NaN is not equal to itself. */
 static size_t position(const sp_graph *graph, const sp_node *node) {
-  const uint64_t words[5] = {(uint64_t)node->operation, (uint64_t)node->operand[0],
+  const uint64_t words[6] = {(uint64_t)node->operation,  (uint64_t)node->operand[0],
                              (uint64_t)node->operand[1], (uint64_t)node->operand[2],
-                             bits_of(node->constant)};
+                             bits_of(node->constant),    (uintptr_t)node->table};
   uint64_t hash = 0;
-  for (int k = 0; k < 5; k++) {
+  for (int k = 0; k < 6; k++) {
     hash = (hash ^ words[k]) * 0x9E3779B97F4A7C15u; /* 2^64 over the golden ratio */
     hash ^= hash >> 32;
   }
@@ -53,7 +53,7 @@ static size_t position(const sp_graph *graph, const sp_node *node) {
     const sp_node *other = &graph->nodes[graph->table[at]];
     if (other->operation == node->operation &&
         memcmp(other->operand, node->operand, sizeof node->operand) == 0 &&
-        bits_of(other->constant) == bits_of(node->constant))
+        bits_of(other->constant) == bits_of(node->constant) && other->table == node->table)
       break;
   }
   return at;
@@ -92,13 +92,17 @@ static int intern(sp_graph *graph, const sp_node *node) {
   }
   graph->nodes[graph->count] = *node;
   graph->jets[graph->count] = (sp_jet){false, {SP_ZERO, SP_ZERO, SP_ZERO}, SP_ZERO};
-  graph->jets[graph->count].known = node->operation == SP_OP_CONSTANT;
+  graph->jets[graph->count].known = sp_operation_arity(node->operation) == 0;
   graph->table[at] = graph->count;
   return graph->count++;
 }
 
 int sp_graph_constant(sp_graph *graph, double value) {
   return intern(graph, &(sp_node){.operation = SP_OP_CONSTANT, .constant = value});
+}
+
+int sp_graph_table(sp_graph *graph, const double *table) {
+  return intern(graph, &(sp_node){.operation = SP_OP_TABLE_DATA, .table = table});
 }
 
 /* With the same bits as at evaluation. */

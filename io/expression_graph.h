@@ -16,6 +16,7 @@ typedef struct sp_node {
   sp_operation operation;
   int operand[3];
   double constant;
+  const double *table; /* of SP_OP_TABLE_DATA, else NULL */
 } sp_node;
 
 /* The derivatives of a node are nodes too, or SP_ZERO if they vanish everywhere. */
@@ -38,9 +39,10 @@ typedef struct sp_graph {
 sp_status sp_graph_create(sp_graph *graph);
 void sp_graph_free(sp_graph *graph);
 
-/* The node of a constant, or of an operation, simplified without a change of its value. They return
- * 0 and set graph->failed if memory is short. Local. */
+/* The node of a constant, of the data of a table, or of an operation, simplified without a change
+ * of its value. They return 0 and set graph->failed if memory is short. Local. */
 int sp_graph_constant(sp_graph *graph, double value);
+int sp_graph_table(sp_graph *graph, const double *table);
 int sp_graph_node(sp_graph *graph, sp_operation operation, int a, int b, int c);
 
 /* The node of an operation with one or two operands (b = 0 for one) if it exists, else -1. Local.

@@ -7,6 +7,7 @@
 typedef enum sp_operation {
   SP_OP_VARIABLE,
   SP_OP_CONSTANT,
+  SP_OP_TABLE_DATA, /* an operand of the next two: {n, x[n], y[n]}, with the step 0 */
   /* one operand */
   SP_OP_NEGATE,
   SP_OP_NOT,
@@ -46,6 +47,8 @@ typedef enum sp_operation {
   SP_OP_LESS_EQUAL,
   SP_OP_GREATER,
   SP_OP_GREATER_EQUAL,
+  SP_OP_TABLE,       /* a table at a: straight lines between its points, end values outside */
+  SP_OP_TABLE_SLOPE, /* its derivative, at x[k] that of the line to the right; 0 outside */
   SP_OP_AND,
   SP_OP_OR,
   /* three operands */

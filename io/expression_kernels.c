@@ -80,6 +80,21 @@ static void sincos_kernel(size_t n, const double *x, double *sine, double *cosin
   }
 }
 
+/* Value or slope of the table {n, x[n], y[n]} at `at`. */
+static double look_up(const double *table, bool slope, double at) {
+  const size_t n = (size_t)table[0];
+  const double *x = table + 1, *y = x + n;
+  size_t low = 0, high = n; /* x[low] <= at < x[high] */
+  if (isnan(at)) return at;
+  if (at < x[0] || at >= x[n - 1]) return slope ? 0 : at < x[0] ? y[0] : y[n - 1];
+  while (high - low > 1) {
+    const size_t middle = low + (high - low) / 2;
+    *(at < x[middle] ? &high : &low) = middle;
+  }
+  const double rise = (y[high] - y[low]) / (x[high] - x[low]);
+  return slope ? rise : y[low] + (at - x[low]) * rise;
+}
+
 static void kernel_1(sp_operation operation, size_t n, sp_operand a, double *restrict out) {
   switch (operation) {
   case SP_OP_NEGATE:
@@ -161,6 +176,11 @@ static void kernel_2(sp_operation operation, size_t n, sp_operand a, sp_operand 
     LOOP_2(compared(u, v, (mask)(u > v)));
   case SP_OP_GREATER_EQUAL:
     LOOP_2(compared(u, v, (mask)(u >= v)));
+  case SP_OP_TABLE:
+  case SP_OP_TABLE_SLOPE:
+    for (size_t p = 0; p < n; p++)
+      out[p] = look_up(b.data, operation == SP_OP_TABLE_SLOPE, a.data[p * a.step]);
+    break;
   case SP_OP_AND:
     LOOP_2(select_lanes((mask)(u == 0), splat(0), select_lanes(is_nan(u), u, condition(v))));
   case SP_OP_OR:

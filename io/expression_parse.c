@@ -31,7 +31,7 @@ enum { FUNCTIONS = sizeof functions / sizeof functions[0] };
 
 static const char known_names[] =
     "pi, e, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, exp, log, log10, sqrt, "
-    "cbrt, abs, erf, sign, floor, atan2, pow, min, max, if";
+    "cbrt, abs, erf, sign, floor, atan2, pow, min, max, if, table";
 
 /* The binary operators that associate to the left, weakest first. */
 enum { WEAKEST = 1, EQUALITY = 3, ORDER = 4, STRONGEST = 6 };
@@ -59,6 +59,7 @@ typedef enum token_kind {
   TOKEN_END,
   TOKEN_NUMBER,
   TOKEN_NAME,
+  TOKEN_TEXT, /* with its quotes */
   TOKEN_SYMBOL,
   TOKEN_STRAY
 } token_kind;
@@ -142,7 +143,10 @@ static void advance(parser *p) {
     while (is_letter(s[length]) || is_digit(s[length])) length++;
   } else if ((length = number_length(s)) > 0)
     kind = TOKEN_NUMBER;
-  else if (*s != '\0' && (length = symbol_length(s)) > 0)
+  else if (*s == '"' && strchr(s + 1, '"')) {
+    kind = TOKEN_TEXT;
+    length = (size_t)(strchr(s + 1, '"') - s) + 1;
+  } else if (*s != '\0' && (length = symbol_length(s)) > 0)
     kind = TOKEN_SYMBOL;
   else if (*s != '\0') {
     kind = TOKEN_STRAY;
@@ -219,6 +223,7 @@ static bool is_rough(sp_operation operation) {
   case SP_OP_FLOOR:
   case SP_OP_MIN:
   case SP_OP_MAX:
+  case SP_OP_TABLE:
     return true;
   default:
     return operation >= SP_OP_EQUAL && operation <= SP_OP_SELECT;
@@ -274,6 +279,23 @@ static sp_status parse_arguments(parser *p, const struct function *function, int
   return apply(p, function->operation, arguments, result);
 }
 
+/* table("FILE", argument) */
+static sp_status parse_table(parser *p, int *result) {
+  int o[2];
+  advance(p);
+  SP_TRY(expect(p, "(", "'(' after table", ""));
+  if (p->next.kind != TOKEN_TEXT) return unexpected(p, "the name of a file in quotes", "");
+  const double *data =
+      p->scope ? sp_tables_find(&p->scope->tables, p->next.start + 1, p->next.length - 2) : NULL;
+  if (!data) return unexpected(p, "a table that has been read", "");
+  o[1] = sp_graph_table(p->graph, data);
+  advance(p);
+  SP_TRY(expect(p, ",", "',' and the argument of the table", ""));
+  SP_TRY(parse_conditional(p, &o[0]));
+  SP_TRY(expect(p, ")", "')'", ""));
+  return apply(p, SP_OP_TABLE, o, result);
+}
+
 static const char *const variables[SP_EXPRESSION_VARIABLES] = {"x", "y", "z", "u"};
 
 bool sp_expression_allows_name(const char *name) {
@@ -282,7 +304,7 @@ bool sp_expression_allows_name(const char *name) {
   for (int v = 0; v < SP_EXPRESSION_VARIABLES; v++)
     allowed = allowed && strcmp(name, variables[v]) != 0;
   for (int k = 0; k < FUNCTIONS; k++) allowed = allowed && strcmp(name, functions[k].name) != 0;
-  return allowed;
+  return allowed && strcmp(name, "table") != 0;
 }
 
 static sp_status fail_unknown(const parser *p) {
@@ -322,6 +344,7 @@ static sp_status parse_name(parser *p, int *result) {
   }
   for (int k = 0; k < FUNCTIONS; k++)
     if (token_is(name, functions[k].name)) return parse_arguments(p, &functions[k], result);
+  if (token_is(name, "table")) return parse_table(p, result);
   sp_constant *known = find_constant(p);
   if (!known) return fail_unknown(p);
   known->used = true;

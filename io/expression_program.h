@@ -9,7 +9,7 @@ enum { SP_EXPRESSION_OUTPUTS = 5, SP_EXPRESSION_VALUE = 1, SP_EXPRESSION_LAPLACI
 
 /* Place of an operand: a constant of the program, or a slot. */
 typedef struct sp_source {
-  const double *constant; /* NULL for a slot */
+  const double *constant; /* of the program, or a table; NULL for a slot */
   size_t slot;
 } sp_source;
 

@@ -1,4 +1,5 @@
-/* Constants of a case, which its formulas may use; each may use those before it. */
+/* Constants and tables of a case, which its formulas may use; a constant may use those before it.
+ */
 #ifndef SP_IO_EXPRESSION_SCOPE_H
 #define SP_IO_EXPRESSION_SCOPE_H
 
@@ -6,6 +7,7 @@
 #include <stddef.h>
 
 #include "io/error.h"
+#include "io/expression_table.h"
 
 typedef struct sp_constant {
   const char *name; /* owned by the caller of sp_scope_define */
@@ -16,6 +18,7 @@ typedef struct sp_constant {
 typedef struct sp_scope {
   int count;
   sp_constant *constants;
+  sp_tables tables;
 } sp_scope;
 
 /* Append a constant: a number, or a formula of the constants before it. `where` begins messages.

@@ -146,5 +146,42 @@ top = maximum
             Run(ranks, ["source.ini", *arguments]).expect_error(ranks, 1, *words)
 
 
-driver.side_by_side([(constants,), (scale,), (sources,)])
+def tables():
+    """A table whose points are on a line is that line, with its derivative: u = 2x is the solution with a
+    constant kappa, as flux and as boundary value. One beside the case file is found from any folder."""
+    case = """[mesh]
+elements = 3 2 2
+[discretization]
+order = 2
+[constants]
+k = table("tables/k.csv", 350)
+[problem]
+kappa = k
+solution = table("tables/u.csv", x)
+[boundary]
+xmin = dirichlet
+xmax = robin 2
+default = neumann
+[result]
+out = flux over xmax
+"""
+    os.makedirs("cases/tables")
+    write("cases/case.ini", case)
+    write("cases/tables/u.csv", "# x u\n-1 -2\n0.3, 0.6\n2 4\n")
+    write("cases/tables/k.csv", "300, 4\n400, 2\n")
+    for ranks in RANKS:
+        record, _ = results(ranks, ["cases/case.ini"])
+        check(abs(record["results"][0]["value"] + 6) < 1e-10, f"flux on {ranks} ranks: {record['results']}")
+        check(record["errors"]["max"] < 1e-10, f"error on {ranks} ranks: {record['errors']}")
+    write("cases/tables/bad.csv", "300, 4\n300, 2\n")
+    for arguments, words in (
+            (['problem.forcing=table("no.csv", x)'], ["argument ", "cannot open the table 'cases/no.csv': No such"]),
+            (['problem.forcing=table("tables/bad.csv", x)'],
+             ["argument ", "cases/tables/bad.csv:2: expected x above 300, found 300"]),
+            (["output.log=cases/tables/k.csv"], ["output.log", "would overwrite a table"])):
+        for ranks in (1, 2):
+            Run(ranks, ["cases/case.ini", *arguments]).expect_error(ranks, 1, *words)
+
+
+driver.side_by_side([(constants,), (scale,), (sources,), (tables,)])
 driver.finish()

@@ -114,7 +114,7 @@ static void test_errors(void) {
       {"[constants]\na = 1\nh = g\ng = 1", NULL,
        "case.ini:3: constants.h: column 1: unknown name 'g'; known names are x, y, z, pi, e, sin, "
        "cos, tan, asin, acos, atan, sinh, cosh, tanh, exp, log, log10, sqrt, cbrt, abs, erf, sign, "
-       "floor, atan2, pow, min, max, if, a"},
+       "floor, atan2, pow, min, max, if, table, a"},
       {"[constants]\nh = 1\nh = 2", NULL,
        "case.ini:3: key 'h' of [constants] is already given in line 2"},
       {"[mesh]\nscale = 2", NULL,

@@ -655,7 +655,7 @@ static void check_programs(void) {
 
 #define NAMES                                                                                      \
   "known names are x, y, z, pi, e, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, exp, log, "  \
-  "log10, sqrt, cbrt, abs, erf, sign, floor, atan2, pow, min, max, if"
+  "log10, sqrt, cbrt, abs, erf, sign, floor, atan2, pow, min, max, if, table"
 
 static void check_messages(void) {
   const struct {

@@ -50,8 +50,21 @@ static sp_status unset(struct reader *reader, const sp_key *key, const char *nam
   return SP_OK;
 }
 
+/* Read the tables that a value names, relative to the folder of the case file. */
+static sp_status read_tables(struct reader *reader, const char *location,
+                             const sp_ini_entry *entry) {
+  const char *path = reader->origin.path, *slash = path ? strrchr(path, '/') : NULL;
+  char *folder = NULL;
+  SP_TRY(sp_format(&folder, "%.*s", slash ? (int)(slash + 1 - path) : 0, path ? path : ""));
+  const sp_status status =
+      sp_tables_read(&reader->config->scope->tables, entry->value, folder, location);
+  free(folder);
+  return status;
+}
+
 static sp_status assign(struct reader *reader, const char *location, const sp_ini_entry *entry) {
   sp_config *config = reader->config;
+  if (entry->key) SP_TRY(read_tables(reader, location, entry));
   if (sp_section_is_titled(entry)) return sp_section_assign(config, location, entry);
   const sp_key *key = sp_key_find(entry->section, entry->key);
   if (!key) return sp_key_fail_unknown(location, entry->section, entry->key);
@@ -117,6 +130,7 @@ static sp_status assign_defaults(sp_config *config) {
 
 static sp_status fill(struct reader *reader, const sp_ini *ini, int override_count,
                       const char *const *overrides) {
+  SP_TRY(sp_allocate(1, sizeof *reader->config->scope, "constants", &reader->config->scope));
   SP_TRY(assign_defaults(reader->config));
   if (ini) SP_TRY(assign_file(reader, ini));
   for (int i = 0; i < override_count; i++) SP_TRY(assign_argument(reader, overrides[i]));

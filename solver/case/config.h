@@ -12,7 +12,8 @@
  * names are lower case; names of boundary groups are free text, or "default". Sections [material
  * NAME] and [region NAME] may occur once for each NAME, which is free text too; as arguments
  * material.NAME.key=value. A relative mesh.file or problem.initial is relative to the case file
- * that names it or, on the command line, to the working directory. */
+ * that names it or, on the command line, to the working directory. The file of a table in a formula
+ * is always relative to the case file, if there is one; every rank reads it. */
 #ifndef SP_SOLVER_CASE_CONFIG_H
 #define SP_SOLVER_CASE_CONFIG_H
 
@@ -120,7 +121,7 @@ typedef struct sp_config {
     sp_constant_entry *entries; /* in the order of the file */
     int count;
   } constants;
-  sp_scope *scope; /* the constants, for the formulas of the case */
+  sp_scope *scope; /* the constants and tables, for the formulas of the case */
   struct {
     sp_shape shape;  /* box, unless mesh.file is given */
     char *file;      /* NULL for a box; path as the program opens it */

@@ -94,7 +94,12 @@ static sp_status check_outputs(const sp_config_origin *origin, sp_config *config
       {.what = "the case file", .path = origin->path},
       {.what = "the mesh", .path = config->mesh.file},
       {.what = "the initial field", .path = sp_config_initial_file(config)}};
-  return sp_output_paths_check(outputs, SP_OUTPUTS, inputs, sizeof inputs / sizeof *inputs);
+  SP_TRY(sp_output_paths_check(outputs, SP_OUTPUTS, inputs, sizeof inputs / sizeof *inputs));
+  const sp_tables *tables = &config->scope->tables;
+  for (int t = 0; t < tables->count; t++)
+    SP_TRY(sp_output_paths_check(
+        outputs, SP_OUTPUTS, &(sp_input_path){.what = "a table", .path = tables->list[t].path}, 1));
+  return SP_OK;
 }
 
 /* b itself is rounded to half of this, so a smaller relative residual is meaningless. */
@@ -149,7 +154,6 @@ static sp_status resolve_regions(sp_config *config) {
 
 /* Evaluate the constants in the order of the case. */
 static sp_status define_constants(sp_config *config) {
-  SP_TRY(sp_allocate(1, sizeof *config->scope, "constants", &config->scope));
   for (int i = 0; i < config->constants.count; i++) {
     const sp_constant_entry *entry = &config->constants.entries[i];
     SP_TRY(sp_scope_define(config->scope, entry->name, entry->value.text, entry->where));

@@ -1,0 +1,127 @@
+#define _POSIX_C_SOURCE 200809L /* getline */
+#include "io/expression_table.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A table while it is read: pairs x, y. */
+typedef struct reading {
+  const char *path, *where;
+  size_t count, capacity;
+  double *pairs;
+} reading;
+
+/* Read the number at *at, which then points behind it. */
+static bool read_number(char **at, double *value) {
+  char *end;
+  *value = strtod(*at, &end);
+  const bool good = end != *at && isfinite(*value);
+  *at = end + strspn(end, " \t\r\n");
+  return good;
+}
+
+/* Append the pair of a line; `number` counts lines from 1. */
+static sp_status add_line(reading *r, char *line, long number) {
+  double pair[2];
+  line[strcspn(line, "#\r\n")] = '\0';
+  char *at = line + strspn(line, " \t");
+  if (!*at) return SP_OK;
+  bool good = read_number(&at, &pair[0]);
+  if (*at == ',') at++;
+  good = good && read_number(&at, &pair[1]) && !*at;
+  if (!good)
+    return sp_fail(SP_ERR_INPUT, "%s: %s:%ld: expected two numbers, x and y, found '%.40s'",
+                   r->where, r->path, number, line);
+  if (r->count > 0 && !(pair[0] > r->pairs[2 * r->count - 2]))
+    return sp_fail(SP_ERR_INPUT, "%s: %s:%ld: expected x above %.12g, found %.12g", r->where,
+                   r->path, number, r->pairs[2 * r->count - 2], pair[0]);
+  if (r->count == r->capacity) {
+    r->capacity = r->capacity ? 2 * r->capacity : 64;
+    double *larger = realloc(r->pairs, r->capacity * sizeof pair);
+    if (!larger) return sp_fail(SP_ERR_SYSTEM, "out of memory: %s: %ld lines", r->path, number);
+    r->pairs = larger;
+  }
+  memcpy(&r->pairs[2 * r->count++], pair, sizeof pair);
+  return SP_OK;
+}
+
+static sp_status read_lines(reading *r, FILE *stream) {
+  char *line = NULL;
+  size_t size = 0;
+  sp_status status = SP_OK;
+  for (long number = 1; !status && getline(&line, &size, stream) >= 0; number++)
+    status = add_line(r, line, number);
+  free(line);
+  if (!status && ferror(stream))
+    return sp_fail(SP_ERR_SYSTEM, "%s: %s: cannot read: %s", r->where, r->path, strerror(errno));
+  if (!status && r->count < 2)
+    return sp_fail(SP_ERR_INPUT, "%s: %s: expected two lines or more with x and y, found %zu",
+                   r->where, r->path, r->count);
+  return status;
+}
+
+static sp_status read_table(sp_table *table, const char *where) {
+  reading r = {.path = table->path, .where = where};
+  FILE *stream = fopen(table->path, "r");
+  if (!stream)
+    return sp_fail(SP_ERR_INPUT, "%s: cannot open the table '%s': %s", where, table->path,
+                   strerror(errno));
+  sp_status status = read_lines(&r, stream);
+  fclose(stream); /* opened for reading: closing cannot lose data */
+  if (!status) status = sp_allocate(1 + 2 * r.count, sizeof(double), table->path, &table->data);
+  if (!status) table->data[0] = (double)r.count;
+  for (size_t k = 0; k < 2 * r.count && !status; k++)
+    table->data[1 + k / 2 + k % 2 * r.count] = r.pairs[k];
+  free(r.pairs);
+  return status;
+}
+
+static sp_status add_table(sp_tables *tables, const char *name, int length, const char *folder,
+                           const char *where) {
+  if (sp_tables_find(tables, name, (size_t)length)) return SP_OK;
+  sp_table *larger = realloc(tables->list, ((size_t)tables->count + 1) * sizeof *tables->list);
+  if (!larger) return sp_fail(SP_ERR_SYSTEM, "out of memory: %d tables", tables->count + 1);
+  tables->list = larger;
+  sp_table *table = &larger[tables->count++];
+  *table = (sp_table){0};
+  SP_TRY(sp_format(&table->name, "%.*s", length, name));
+  SP_TRY(sp_format(&table->path, "%s%s", *name == '/' ? "" : folder, table->name));
+  return read_table(table, where);
+}
+
+sp_status sp_tables_read(sp_tables *tables, const char *text, const char *folder,
+                         const char *where) {
+  static const char word[] = "table";
+  for (const char *at = strstr(text, word); at; at = strstr(at, word)) {
+    at += strlen(word);
+    const char *open = at + strspn(at, " \t");
+    if (*open != '(') continue;
+    open += 1 + strspn(open + 1, " \t");
+    const char *close = *open == '"' ? strchr(open + 1, '"') : NULL;
+    if (!close) continue;
+    SP_TRY(add_table(tables, open + 1, (int)(close - open - 1), folder, where));
+    at = close;
+  }
+  return SP_OK;
+}
+
+const double *sp_tables_find(const sp_tables *tables, const char *name, size_t length) {
+  for (int t = 0; t < tables->count; t++)
+    if (strlen(tables->list[t].name) == length && strncmp(tables->list[t].name, name, length) == 0)
+      return tables->list[t].data;
+  return NULL;
+}
+
+void sp_tables_free(sp_tables *tables) {
+  for (int t = 0; t < tables->count; t++) {
+    free(tables->list[t].name);
+    free(tables->list[t].path);
+    free(tables->list[t].data);
+  }
+  free(tables->list);
+  *tables = (sp_tables){0};
+}
