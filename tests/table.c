@@ -144,7 +144,5 @@ int main(int argc, char **argv) {
   snprintf(path, sizeof path, "%st.csv", folder);
   unlink(path);
   rmdir(folder);
-  const int result = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return result;
+  return check_end();
 }
