@@ -20,10 +20,10 @@ static inline uint64_t sp_hash_fold(uint64_t hash, uint64_t word) {
   return sp_hash(hash ^ word);
 }
 
-/* Fold in the bits of a double: 0 and -0 differ. */
-uint64_t sp_hash_fold_double(uint64_t hash, double value);
-
 /* Fold in the characters of a text. */
-uint64_t sp_hash_fold_text(uint64_t hash, const char *text);
+static inline uint64_t sp_hash_fold_text(uint64_t hash, const char *text) {
+  for (; *text; text++) hash = sp_hash_fold(hash, (unsigned char)*text);
+  return hash;
+}
 
 #endif

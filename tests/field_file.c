@@ -1,8 +1,5 @@
 /* The field file contains what was written, in VTK's order, for every order and any distribution of
- * elements; and if one rank fails, all fail.
- *
- * With the argument "keep" it only writes order_N.hdf for N = 1..15 into the working directory, for
- * field_file_probe.py to open with VTK. */
+ * elements; and if one rank fails, all fail. */
 #include "io/field_file.h"
 
 #include <limits.h>
@@ -23,7 +20,7 @@ enum { HIGHEST_ORDER = 15 };
 static int rank, size;
 
 /* A box of elements with trilinear geometry: vertex (a, b, c) is displaced by less than a quarter
- * of an element. field_file_probe.py has the same formulas. */
+ * of an element. */
 static const int small_box[3] = {2, 2, 3}, large_box[3] = {8, 8, 24};
 
 static void vertex(int a, int b, int c, double *x) {
@@ -267,8 +264,8 @@ static void check_file(const char *path, int order, const int *box) {
   H5Fclose(file);
 }
 
-/* Each lattice index occurs once. The order is checked with VTK itself (field_file_probe.py), and
- * here for the 27 points of order 2 as drawn in VTK's description of file formats. */
+/* Each lattice index occurs once; the order of the 27 points of order 2 is that drawn in VTK's
+ * description of file formats. field_sharing.py has VTK itself interpolate in cells. */
 static void test_order(void) {
   for (int order = 1; order <= HIGHEST_ORDER; order++) {
     const int np = (order + 1) * (order + 1) * (order + 1);
@@ -350,7 +347,6 @@ int main(int argc, char **argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-  const bool keep = argc == 2 && strcmp(argv[1], "keep") == 0;
 
   long unique = (long)getpid();
   MPI_Bcast(&unique, 1, MPI_LONG, 0, MPI_COMM_WORLD);
@@ -360,22 +356,19 @@ int main(int argc, char **argv) {
   MPI_Bcast(temporary, sizeof temporary, MPI_CHAR, 0, MPI_COMM_WORLD); /* of rank 0 */
 
   for (int order = 1; order <= HIGHEST_ORDER; order++) {
-    if (keep) snprintf(path, sizeof path, "order_%d.hdf", order);
     CHECK_OK(write_field(path, order, small_box));
     if (rank == 0) check_file(path, order, small_box);
     MPI_Barrier(MPI_COMM_WORLD);
   }
-  if (!keep) {
-    test_order();
-    /* Several blocks per rank, a different number on each. */
-    CHECK_OK(write_field(path, 7, large_box));
-    if (rank == 0) check_file(path, 7, large_box);
-    MPI_Barrier(MPI_COMM_WORLD);
-    const int empty[3] = {0, 0, 0};
-    CHECK_OK(write_field(path, 3, empty));
-    MPI_Barrier(MPI_COMM_WORLD);
-    test_failures(path, temporary);
-    if (rank == 0) unlink(path);
-  }
+  test_order();
+  /* Several blocks per rank, a different number on each. */
+  CHECK_OK(write_field(path, 7, large_box));
+  if (rank == 0) check_file(path, 7, large_box);
+  MPI_Barrier(MPI_COMM_WORLD);
+  const int empty[3] = {0, 0, 0};
+  CHECK_OK(write_field(path, 3, empty));
+  MPI_Barrier(MPI_COMM_WORLD);
+  test_failures(path, temporary);
+  if (rank == 0) unlink(path);
   return check_end();
 }
