@@ -63,9 +63,8 @@ static sp_status check_signals(MPI_Comm comm, int done, int planned) {
   int noted = sp_interrupt_noted();
   MPI_Allreduce(MPI_IN_PLACE, &noted, 1, MPI_INT, MPI_MAX, comm);
   if (!noted) return SP_OK;
-  return sp_fail(SP_ERR_INTERRUPTED,
-                 "interrupted by a signal, %d of %d measurements done; continue with --resume",
-                 done, planned);
+  return sp_fail(SP_ERR_INTERRUPTED, "interrupted by a signal, %d of %d measurements done", done,
+                 planned);
 }
 
 static sp_status run_plan(study *s, const sp_bench_plan *plan, sp_bench_file *file,
@@ -76,7 +75,6 @@ static sp_status run_plan(study *s, const sp_bench_plan *plan, sp_bench_file *fi
     const sp_bench_step *step = &plan->steps[n];
     char text[128];
     sp_bench_row row;
-    if (sp_bench_file_find(file, &step->key)) continue;
     sp_bench_step_describe(step, sizeof text, text);
     sp_terminal_progress(terminal, "%d of %d: %s", n + 1, plan->count, text);
     status = check_signals(s->clock.comm, n, plan->count);
@@ -135,7 +133,7 @@ static sp_status run_study(study *s, const sp_bench_options *o, sp_bench_provena
     status = sp_bench_plan_make(o, &target, terminal, &plan);
     status = sp_agree(clock->comm, status);
   }
-  if (!status) status = sp_bench_file_open(clock->comm, o->output, provenance, o->resume, &file);
+  if (!status) status = sp_bench_file_open(clock->comm, o->output, provenance, &file);
   if (!status) {
     status = run_plan(s, &plan, file, terminal);
     if (!status || status == SP_ERR_INTERRUPTED) {

@@ -5,14 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <hdf5.h>
 
 #include "io/file.h"
 #include "io/hdf5_file.h"
 #include "io/path.h"
-#include "solver/bench/options.h"
 #include "solver/run/provenance.h"
 #include "solver/run/version.h"
 
@@ -22,11 +20,9 @@ enum { DEFLATE_LEVEL = 6 };
 struct sp_bench_file {
   MPI_Comm comm;
   int rank, ranks;
-  const char *purpose; /* of reading: "resume", "compare with" */
   char *path, *hosts;
   const sp_bench_provenance *provenance;
   char start_time[SP_TIME_SIZE];
-  char *options; /* of all runs that measured the rows, one line per run */
   const char *status;
   int count, capacity;
   sp_bench_row *rows;
@@ -123,7 +119,7 @@ static void write_attributes(int64_t file, const sp_bench_file *f) {
   sp_hdf5_attribute_integer(file, "ranks", f->ranks);
   sp_hdf5_attribute_text(file, "device", p->device);
   sp_hdf5_attribute_text(file, "exchange", p->exchange);
-  sp_hdf5_attribute_text(file, "options", f->options);
+  sp_hdf5_attribute_text(file, "options", p->options);
   sp_hdf5_attribute_text(file, "status", f->status);
   if (!p->gpu) {
     write_real(file, "memory_bandwidth_measured", p->bandwidth, "B/s");
@@ -184,7 +180,7 @@ static sp_status write_file(sp_bench_file *f) {
   return sp_agree(f->comm, status);
 }
 
-/* ---- Reading a file to resume ---- */
+/* ---- Reading ---- */
 
 /* A text attribute of the file's root; the caller frees it. NULL after an error of HDF5. */
 static sp_status read_text(hid_t file, const char *name, char **text) {
@@ -201,66 +197,13 @@ static sp_status read_text(hid_t file, const char *name, char **text) {
   return status;
 }
 
-static sp_status check_text(const sp_bench_file *f, hid_t file, const char *name,
-                            const char *expected) {
-  char *found;
-  SP_TRY(read_text(file, name, &found));
-  sp_status status = SP_OK;
-  if (!sp_hdf5_failed() && (!found || strcmp(found, expected) != 0))
-    status =
-        sp_fail(SP_ERR_INPUT, "cannot %s %s: its %s is '%s', here it is '%s'; give another file",
-                f->purpose, f->path, name, found ? found : "", expected);
-  free(found);
+/* True if sp_bench wrote the file. */
+static sp_status check_program(hid_t file, bool *ours) {
+  char *program;
+  const sp_status status = read_text(file, "program", &program);
+  *ours = program && strcmp(program, "sp_bench") == 0;
+  free(program);
   return status;
-}
-
-static sp_status check_same(const sp_bench_file *f, hid_t file) {
-  SP_TRY(check_text(f, file, "program", "sp_bench"));
-  SP_TRY(check_text(f, file, "version", sp_version()));
-  SP_TRY(check_text(f, file, "git_revision", sp_revision()));
-  SP_TRY(check_text(f, file, "device", f->provenance->device));
-  SP_TRY(check_text(f, file, "exchange", f->provenance->exchange));
-  int64_t ranks = 0;
-  const hid_t id = H5Aopen(file, "ranks", H5P_DEFAULT);
-  H5Aread(id, H5T_NATIVE_INT64, &ranks);
-  H5Aclose(id);
-  if (!sp_hdf5_failed() && ranks != f->ranks)
-    return sp_fail(SP_ERR_INPUT,
-                   "cannot resume %s: it was written by %lld ranks, this run has %d; "
-                   "use another --output",
-                   f->path, (long long)ranks, f->ranks);
-  return SP_OK;
-}
-
-/* Add this run's options as a line to those before. */
-static sp_status add_options(sp_bench_file *f, const char *before) {
-  const char *now = f->provenance->options;
-  const size_t size = strlen(before) + strlen(now) + 2;
-  SP_TRY(sp_allocate(size, 1, "options", &f->options));
-  snprintf(f->options, size, "%s%s%s", before, *before ? "\n" : "", now);
-  return SP_OK;
-}
-
-static sp_status read_history(sp_bench_file *f, hid_t file) {
-  char *before, *start;
-  SP_TRY(read_text(file, "options", &before));
-  sp_status status = add_options(f, before ? before : "");
-  free(before);
-  if (status) return status;
-  SP_TRY(read_text(file, "start_time", &start));
-  if (start) snprintf(f->start_time, sizeof f->start_time, "%s", start);
-  free(start);
-  return SP_OK;
-}
-
-/* Files of version 0.1 say neither precision nor map: there was one of each. */
-static void complete_rows(sp_bench_file *f) {
-  for (int r = 0; r < f->count; r++) {
-    sp_bench_row *row = &f->rows[r];
-    if (!*row->precision)
-      snprintf(row->precision, sizeof row->precision, "%s", sp_bench_precision_names[SP_DOUBLE]);
-    if (!*row->map) snprintf(row->map, sizeof row->map, "%s", sp_map_names[SP_MAP_SINE]);
-  }
 }
 
 static sp_status read_rows(sp_bench_file *f, hid_t file) {
@@ -272,7 +215,6 @@ static sp_status read_rows(sp_bench_file *f, hid_t file) {
   if (count > 0 && !status) {
     H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, f->rows);
     f->count = f->capacity = (int)count;
-    complete_rows(f);
   }
   H5Tclose(type);
   H5Sclose(space);
@@ -280,27 +222,19 @@ static sp_status read_rows(sp_bench_file *f, hid_t file) {
   return status;
 }
 
-static sp_status read_to_resume(sp_bench_file *f, hid_t file) {
-  SP_TRY(check_same(f, file));
-  SP_TRY(read_history(f, file));
-  return read_rows(f, file);
-}
-
-static sp_status read_to_compare(sp_bench_file *f, hid_t file) {
-  SP_TRY(check_text(f, file, "program", "sp_bench"));
-  return read_rows(f, file);
-}
-
-static sp_status read_file(sp_bench_file *f, sp_status (*read)(sp_bench_file *, hid_t)) {
+static sp_status read_file(sp_bench_file *f) {
+  bool ours = true;
   sp_hdf5_begin();
   const hid_t file = H5Fopen(f->path, H5F_ACC_RDONLY, H5P_DEFAULT);
-  sp_status status = sp_hdf5_failed() ? SP_OK : read(f, file);
+  sp_status status = sp_hdf5_failed() ? SP_OK : check_program(file, &ours);
+  if (!status && ours && !sp_hdf5_failed()) status = read_rows(f, file);
   if (file >= 0) H5Fclose(file);
-  /* Return errors about the contents first: sp_hdf5_end would replace their message. */
+  const sp_status ended = sp_hdf5_end();
   if (status) return status;
-  status = sp_hdf5_end();
-  if (status)
-    return sp_fail(SP_ERR_INPUT, "cannot %s %s: %s", f->purpose, f->path, sp_error_message());
+  if (!ours)
+    return sp_fail(SP_ERR_INPUT, "cannot compare with %s: it was not written by sp_bench", f->path);
+  if (ended)
+    return sp_fail(SP_ERR_INPUT, "cannot compare with %s: %s", f->path, sp_error_message());
   return SP_OK;
 }
 
@@ -318,11 +252,6 @@ const sp_bench_row *sp_bench_file_find(const sp_bench_file *file, const sp_bench
   for (int r = 0; r < file->count; r++)
     if (same_measurement(&file->rows[r], key)) return &file->rows[r];
   return NULL;
-}
-
-const sp_bench_row *sp_bench_file_rows(const sp_bench_file *file, int *count) {
-  *count = file->count;
-  return file->rows;
 }
 
 static sp_status append(sp_bench_file *f, const sp_bench_row *row) {
@@ -349,7 +278,6 @@ sp_status sp_bench_file_add(sp_bench_file *file, const sp_bench_row *row) {
 static void destroy(sp_bench_file *f) {
   free(f->path);
   free(f->hosts);
-  free(f->options);
   free(f->rows);
   free(f);
 }
@@ -374,15 +302,13 @@ static sp_status share_rows(sp_bench_file *f) {
  */
 static sp_status check_replaced(const sp_bench_file *f) {
   struct stat found;
-  char *program = NULL;
+  bool ours = false;
   if (stat(f->path, &found) != 0 || found.st_size == 0) return SP_OK;
   sp_hdf5_begin();
   const hid_t file = H5Fopen(f->path, H5F_ACC_RDONLY, H5P_DEFAULT);
-  const sp_status status = file >= 0 ? read_text(file, "program", &program) : SP_OK;
+  const sp_status status = file >= 0 ? check_program(file, &ours) : SP_OK;
   if (file >= 0) H5Fclose(file);
-  const bool ours = program && strcmp(program, "sp_bench") == 0;
   (void)sp_hdf5_end(); /* an error means: no HDF5 file, or one without this attribute */
-  free(program);
   if (status || ours) return status;
   return sp_fail(SP_ERR_INPUT,
                  "--output: %s exists and was not written by sp_bench; give another name", f->path);
@@ -393,29 +319,22 @@ static sp_status check_path(sp_bench_file *f) {
   if (!sp_path_is_replaceable(f->path))
     return sp_fail(SP_ERR_INPUT, "--output: %s is not a regular file; give another name", f->path);
   const sp_status status = sp_file_try(f->path);
-  return status ? sp_fail(status, "cannot write %s: %s", f->path, sp_error_message()) : SP_OK;
+  if (status) return sp_fail(status, "cannot write %s: %s", f->path, sp_error_message());
+  return check_replaced(f);
 }
 
-static sp_status initialise(sp_bench_file *f, const char *path, bool resume) {
+static sp_status initialise(sp_bench_file *f, const char *path) {
   sp_status status = sp_allocate(strlen(path) + 1, 1, "a file name", &f->path);
   if (!status) strcpy(f->path, path);
   if (!status && f->rank == 0) status = check_path(f);
   SP_TRY(sp_agree(f->comm, status));
   SP_TRY(sp_list_hosts(f->comm, &f->hosts));
   sp_time_now(f->start_time);
-  if (resume) {
-    const bool exists = f->rank == 0 && access(f->path, F_OK) == 0;
-    SP_TRY(sp_agree(f->comm, exists ? read_file(f, read_to_resume) : SP_OK));
-    SP_TRY(share_rows(f));
-  } else {
-    SP_TRY(sp_agree(f->comm, f->rank == 0 ? check_replaced(f) : SP_OK));
-  }
-  SP_TRY(sp_agree(f->comm, f->options ? SP_OK : add_options(f, "")));
   return write_file(f);
 }
 
 sp_status sp_bench_file_open(MPI_Comm comm, const char *path, const sp_bench_provenance *provenance,
-                             bool resume, sp_bench_file **out) {
+                             sp_bench_file **out) {
   *out = NULL;
   sp_bench_file *f;
   sp_status status = sp_agree(comm, sp_allocate(1, sizeof *f, "results", &f));
@@ -426,10 +345,9 @@ sp_status sp_bench_file_open(MPI_Comm comm, const char *path, const sp_bench_pro
   f->comm = comm;
   f->provenance = provenance;
   f->status = "running";
-  f->purpose = "resume";
   MPI_Comm_rank(comm, &f->rank);
   MPI_Comm_size(comm, &f->ranks);
-  status = initialise(f, path, resume);
+  status = initialise(f, path);
   if (status)
     destroy(f);
   else
@@ -443,12 +361,11 @@ sp_status sp_bench_file_read(MPI_Comm comm, const char *path, sp_bench_file **ou
   sp_status status = sp_allocate(1, sizeof *f, "results", &f);
   if (!status) {
     f->comm = comm;
-    f->purpose = "compare with";
     MPI_Comm_rank(comm, &f->rank);
     status = sp_allocate(strlen(path) + 1, 1, "a file name", &f->path);
   }
   if (!status) strcpy(f->path, path);
-  if (!status && f->rank == 0) status = read_file(f, read_to_compare);
+  if (!status && f->rank == 0) status = read_file(f);
   status = sp_agree(comm, status);
   if (!status) status = share_rows(f);
   if (status)

@@ -5,14 +5,14 @@
  *              "units" lists the unit of each column in order
  *
  * The attributes are program, version, git_revision, start_time (ISO 8601, UTC), hosts, ranks,
- * device, options (the command line; one line per run if resumed) and status ("running",
+ * device, options (the command line) and status ("running",
  * "complete", or the error); on a GPU cuda_driver and cuda_runtime (versions), multiprocessors and,
  * with their units as NAME_unit, clock, cache, memory_bandwidth_theoretical (absent if unknown),
  * shared_bandwidth_formula, shared_bandwidth_measured and fp64_measured; on CPUs
  * memory_bandwidth_measured and multiply_adds_measured, of all ranks together.
  *
  * About once a second the file is written anew beside the old one and renamed (io/file.h), so that
- * it is readable at every moment and an interrupted study can be resumed. Every rank holds all
+ * it is readable at every moment. Every rank holds all
  * rows, rank 0 writes them. */
 #ifndef SP_SOLVER_BENCH_FILE_H
 #define SP_SOLVER_BENCH_FILE_H
@@ -69,13 +69,11 @@ typedef struct sp_bench_provenance {
 
 typedef struct sp_bench_file sp_bench_file;
 
-/* Create the file `path`. With `resume`, keep the rows of an existing file; without, replace it.
- * The caller closes *out. Errors: SP_ERR_INPUT if `path` is not a regular file, if
- * sp_bench did not write the file that would be replaced, and if the file to resume is from another
- * program, version, revision, device, exchange or number of ranks; SP_ERR_SYSTEM "cannot write
+/* Create the file `path`, or replace an older one. The caller closes *out. Errors: SP_ERR_INPUT if
+ * `path` is not a regular file, or one that sp_bench did not write; SP_ERR_SYSTEM "cannot write
  * PATH: reason". Collective over `comm`, as are all functions below unless marked Local. */
 sp_status sp_bench_file_open(MPI_Comm comm, const char *path, const sp_bench_provenance *provenance,
-                             bool resume, sp_bench_file **out);
+                             sp_bench_file **out);
 
 /* Read the rows of an earlier file, to compare with; sp_bench_file_forget frees *out. Errors:
  * SP_ERR_INPUT if sp_bench did not write it. Collective. */
@@ -87,9 +85,6 @@ const char *sp_bench_file_path(const sp_bench_file *file);
 
 /* Find the row of the same measurement as `key`, or NULL; valid until a row is added. Local. */
 const sp_bench_row *sp_bench_file_find(const sp_bench_file *file, const sp_bench_row *key);
-
-/* Return all rows, valid until one is added. Local. */
-const sp_bench_row *sp_bench_file_rows(const sp_bench_file *file, int *count);
 
 /* Add a row, the same on every rank. May write the file. */
 sp_status sp_bench_file_add(sp_bench_file *file, const sp_bench_row *row);

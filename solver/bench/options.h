@@ -52,7 +52,7 @@ typedef struct sp_bench_options {
   sp_device_kind device;
   sp_transport exchange;
   int repeats;
-  bool warm_cache, resume, quiet, help;
+  bool warm_cache, quiet, help;
   const char *output;
 } sp_bench_options;
 
