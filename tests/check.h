@@ -8,6 +8,7 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "io/error.h"
 
@@ -42,6 +43,20 @@ static int check_count = 0;
 static inline void require(sp_status status) {
   CHECK_OK(status);
   if (status) MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+/* Wrong input was refused with one line, the same on all ranks, in which each of `parts` occurs,
+ * whose list ends with NULL. Collective over MPI_COMM_WORLD. */
+static inline void check_refusal(const char *what, sp_status status, const char *const *parts) {
+  char first[1024] = "";
+  CHECK(status == SP_ERR_INPUT, "%s: status %d", what, (int)status);
+  for (; *parts; parts++)
+    CHECK(strstr(sp_error_message(), *parts), "%s: '%s' is not in '%s'", what, *parts,
+          sp_error_message());
+  CHECK(!strchr(sp_error_message(), '\n'), "two lines: %s", sp_error_message());
+  snprintf(first, sizeof first, "%s", sp_error_message());
+  MPI_Bcast(first, sizeof first, MPI_CHAR, 0, MPI_COMM_WORLD);
+  CHECK(strcmp(first, sp_error_message()) == 0, "'%s', on rank 0 '%s'", sp_error_message(), first);
 }
 
 /* Sum the counts over all ranks, print them on rank 0, and end MPI; 0 if all checks passed and

@@ -37,11 +37,7 @@ static void check_convergence(void) {
  */
 static void check_refused(const char *const *own, const char *const *parts) {
   static const char *const common[] = {BOX, NULL};
-  sp_results results;
-  const sp_status status = run_case(MPI_COMM_WORLD, common, own, &results);
-  CHECK(status == SP_ERR_INPUT, "status %d for %s", (int)status, own[0]);
-  for (; *parts; parts++)
-    CHECK(strstr(sp_error_message(), *parts), "'%s' is not in '%s'", *parts, sp_error_message());
+  run_case_refused(common, own, parts);
 }
 
 static void check_accepted(const char *const *own, sp_results *results) {

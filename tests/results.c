@@ -6,10 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <hdf5.h>
-
-#include "tests/check.h"
 #include "tests/folders.h"
+#include "tests/log_table.h"
 #include "tests/run_case.h"
 
 enum { ROWS = 24, LENGTH = 256 };
@@ -32,31 +30,14 @@ typedef struct logged {
   sp_error_norms norms;
 } logged;
 
-/* Read the `count` columns of doubles of a table; returns its number of rows. */
-static int read_table(hid_t file, const char *name, int count, const char *const *columns,
-                      double *rows) {
-  if (H5Lexists(file, name, H5P_DEFAULT) <= 0) return -1;
-  const hid_t set = H5Dopen2(file, name, H5P_DEFAULT), space = H5Dget_space(set);
-  const hid_t type = H5Tcreate(H5T_COMPOUND, (size_t)count * sizeof *rows);
-  for (int c = 0; c < count; c++)
-    H5Tinsert(type, columns[c], (size_t)c * sizeof *rows, H5T_NATIVE_DOUBLE);
-  const int found = (int)H5Sget_simple_extent_npoints(space);
-  CHECK(found <= ROWS && H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows) >= 0,
-        "cannot read /%s", name);
-  H5Tclose(type);
-  H5Sclose(space);
-  H5Dclose(set);
-  return found;
-}
-
 static void read_log(const char *path, logged *out) {
   static const char *const of_result[] = {"value", "size", "x", "y", "z"};
   static const char *const of_term[] = {"value"};
   const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
   CHECK(file >= 0, "cannot open %s", path);
   if (file < 0) return;
-  out->result_count = read_table(file, "results", 5, of_result, &out->results[0].value);
-  out->term_count = read_table(file, "balance", 1, of_term, out->terms);
+  out->result_count = log_table(file, "results", 5, of_result, ROWS, &out->results[0].value);
+  out->term_count = log_table(file, "balance", 1, of_term, ROWS, out->terms);
   H5Fclose(file);
 }
 
@@ -506,16 +487,9 @@ static void check_refused(void) {
       {{"boundary.xmin=periodic xmax", "result.a=flux over xmax"},
        {"result.a", "'xmax' is periodic, so it has no flux"}},
   };
-  for (size_t r = 0; r < sizeof refusals / sizeof *refusals; r++) {
-    static const char *const common[] = {"mesh.elements=2 2 2", "problem.solution=1+y", NULL};
-    sp_results results;
-    const sp_status status = run_case(MPI_COMM_WORLD, common, refusals[r].overrides, &results);
-    CHECK(status == SP_ERR_INPUT, "%s: status %d", refusals[r].overrides[0], (int)status);
-    for (const char *const *part = refusals[r].parts; *part; part++)
-      CHECK(strstr(sp_error_message(), *part), "%s: '%s' is not in '%s'", refusals[r].overrides[0],
-            *part, sp_error_message());
-    CHECK(!strchr(sp_error_message(), '\n'), "two lines: %s", sp_error_message());
-  }
+  static const char *const common[] = {"mesh.elements=2 2 2", "problem.solution=1+y", NULL};
+  for (size_t r = 0; r < sizeof refusals / sizeof *refusals; r++)
+    run_case_refused(common, refusals[r].overrides, refusals[r].parts);
 }
 
 int main(int argc, char **argv) {

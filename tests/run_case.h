@@ -44,4 +44,12 @@ static inline sp_status run_case(MPI_Comm comm, const char *const *common, const
   return status;
 }
 
+/* Check that a case is refused with all of `parts` in the message. Collective over MPI_COMM_WORLD.
+ */
+static inline void run_case_refused(const char *const *common, const char *const *own,
+                                    const char *const *parts) {
+  sp_results results;
+  check_refusal(own[0], run_case(MPI_COMM_WORLD, common, own, &results), parts);
+}
+
 #endif

@@ -14,12 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <hdf5.h>
-
 #include "io/file.h"
-#include "tests/check.h"
+#include "tests/log_table.h"
 
-enum { RANKS = 3, ROWS = 3000, KILLS = 20 };
+enum { RANKS = 3, ROWS = 3000, KILLS = 20, MOST = 100000 };
 
 extern char **environ;
 
@@ -52,26 +50,32 @@ static matvec_row matvec_row_of(int64_t i) {
   return (matvec_row){i, 1e-3 / (x + 1), x / 3, x / 7, x / 11};
 }
 
+static residual_row residual_row_of(int64_t i) {
+  const double x = exp(-(double)i);
+  return (residual_row){i, x, x / 5, x / 7, (double)i / 13};
+}
+
 static double rank_seconds(int64_t i, int rank) {
   return 1 / (1 + (double)i + rank / 10.0);
 }
 
 enum { MATVEC, BY_RANK, RESIDUAL, SERIES };
 
+static const char *const of_matvec[] = {"iteration", "seconds", "gflops", "gbytes_per_second",
+                                        "gdofs_per_second"};
+static const char *const of_residual[] = {"iteration", "absolute", "relative", "error", "seconds"};
+
 static sp_status create(const char *name, const sp_record *record, sp_run_log **log) {
-  static const char *const matvec[] = {"iteration", "seconds", "gflops", "gbytes_per_second",
-                                       "gdofs_per_second"};
-  static const char *const residual[] = {"iteration", "absolute", "relative", "error", "seconds"};
-  static const sp_log_series series[SERIES] = {{"matvec", "1, s, GFLOP/s, GB/s, GDOF/s", 5, matvec},
-                                               {"matvec_seconds_by_rank", "s", RANKS, NULL},
-                                               {"residual", "1, 1, 1, 1, s", 5, residual}};
+  static const sp_log_series series[SERIES] = {
+      {"matvec", "1, s, GFLOP/s, GB/s, GDOF/s", 5, of_matvec},
+      {"matvec_seconds_by_rank", "s", RANKS, NULL},
+      {"residual", "1, 1, 1, 1, s", 5, of_residual}};
   return sp_run_log_create(name, record, SERIES, series, log);
 }
 
 static sp_status append(sp_run_log *log, int64_t i) {
   const matvec_row row = matvec_row_of(i);
-  const double x = exp(-(double)i);
-  const residual_row residual = {i, x, x / 5, x / 7, (double)i / 13};
+  const residual_row residual = residual_row_of(i);
   double by_rank[RANKS];
   for (int rank = 0; rank < RANKS; rank++) by_rank[rank] = rank_seconds(i, rank);
   SP_TRY(sp_run_log_append(log, MATVEC, &row));
@@ -99,34 +103,39 @@ static hsize_t row_count(hid_t file, const char *name) {
   return shape[0];
 }
 
-/* One column of a compound dataset; the caller frees it. */
-static void *read_column(hid_t file, const char *table, const char *name, hid_t type) {
-  const size_t size = H5Tget_size(type);
-  const hid_t memory = H5Tcreate(H5T_COMPOUND, size);
-  H5Tinsert(memory, name, 0, type);
+/* All rows that there are; residual may be one short of matvec. */
+static void check_series(hid_t file) {
+  static double rows[MOST][5];
+  const int count = log_table(file, "matvec", 5, of_matvec, MOST, rows[0]);
+  for (int i = 0; i < count; i++) {
+    const matvec_row row = matvec_row_of(i);
+    CHECK(rows[i][0] == i && memcmp(&rows[i][1], &row.seconds, 4 * sizeof(double)) == 0,
+          "row %d of matvec", i);
+  }
+  const int residuals = log_table(file, "residual", 5, of_residual, MOST, rows[0]);
+  CHECK(residuals == count || residuals + 1 == count, "%d and %d rows", count, residuals);
+  for (int i = 0; i < residuals; i++) {
+    const residual_row row = residual_row_of(i);
+    CHECK(rows[i][0] == i && memcmp(&rows[i][1], &row.absolute, 4 * sizeof(double)) == 0,
+          "row %d of residual", i);
+  }
+}
+
+/* A column of texts of 32 bytes. */
+static void check_names(hid_t file, const char *table, const char *column, int count,
+                        const char *const *expected) {
+  char names[8][32];
+  const hid_t text = H5Tcopy(H5T_C_S1), type = H5Tcreate(H5T_COMPOUND, sizeof names[0]);
+  H5Tset_size(text, sizeof names[0]);
+  H5Tset_cset(text, H5T_CSET_UTF8);
+  H5Tinsert(type, column, 0, text);
   const hid_t set = H5Dopen2(file, table, H5P_DEFAULT);
-  void *values = calloc(row_count(file, table) + 1, size);
-  CHECK(H5Dread(set, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0, "%s.%s", table, name);
+  CHECK(H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, names) >= 0, "%s.%s", table, column);
+  for (int row = 0; row < count; row++)
+    CHECK(strcmp(names[row], expected[row]) == 0, "%s %d is '%s'", column, row, names[row]);
   H5Dclose(set);
-  H5Tclose(memory);
-  return values;
-}
-
-static void check_reals(hid_t file, const char *table, const char *name, int count,
-                        double (*expected)(int row)) {
-  double *values = read_column(file, table, name, H5T_NATIVE_DOUBLE);
-  for (int row = 0; row < count; row++)
-    CHECK(values[row] == expected(row), "%s.%s[%d] is %g", table, name, row, values[row]);
-  free(values);
-}
-
-static void check_integers(hid_t file, const char *table, const char *name, int count,
-                           int64_t factor) {
-  int64_t *values = read_column(file, table, name, H5T_NATIVE_INT64);
-  for (int row = 0; row < count; row++)
-    CHECK(values[row] == factor * row, "%s.%s[%d] is %lld", table, name, row,
-          (long long)values[row]);
-  free(values);
+  H5Tclose(type);
+  H5Tclose(text);
 }
 
 static void check_text(hid_t object, const char *name, const char *expected) {
@@ -152,41 +161,6 @@ static void check_number(hid_t file, const char *name, double expected) {
   H5Aread(id, H5T_NATIVE_DOUBLE, &value);
   CHECK(value == expected, "%s is %.17g", name, value);
   H5Aclose(id);
-}
-
-static double matvec_seconds(int i) {
-  return matvec_row_of(i).seconds;
-}
-static double matvec_gflops(int i) {
-  return matvec_row_of(i).gflops;
-}
-static double matvec_gbytes(int i) {
-  return matvec_row_of(i).gbytes_per_second;
-}
-static double matvec_gdofs(int i) {
-  return matvec_row_of(i).gdofs_per_second;
-}
-static double residual_absolute(int i) {
-  return exp(-(double)i);
-}
-static double residual_relative(int i) {
-  return exp(-(double)i) / 5;
-}
-static double residual_error(int i) {
-  return exp(-(double)i) / 7;
-}
-
-static double residual_seconds(int i) {
-  return (double)i / 13;
-}
-static double phase_min(int i) {
-  return i + 0.25;
-}
-static double phase_share(int i) {
-  return 1 / (i + 3.0);
-}
-static double error_l2(int i) {
-  return i + 1e-9;
 }
 
 static void test_contents(void) {
@@ -227,15 +201,17 @@ static void test_contents(void) {
   sp_record_real(record, "unknown", INFINITY, "1");
 
   for (int i = 0; i < ROWS; i++) CHECK(append(log, i) == SP_OK, "row %d", i);
-  static const char *const names[] = {"setup", "gather-scatter", ""};
+  static const char *const names[] = {"setup", "gather-scatter", ""}, *const wholes[] = {
+                                                                          "", "gather-scatter",
+                                                                          "setup"};
   sp_record_open(record, SP_RECORD_TABLE, "phases");
   for (int i = 0; i < 3; i++) {
     sp_record_open(record, SP_RECORD_ROW, NULL);
     sp_record_text(record, "name", names[i]);
     sp_record_integer(record, "calls", 7 * i);
-    sp_record_real(record, "seconds_min", phase_min(i), "s");
-    sp_record_real(record, "share", phase_share(i), NULL);
-    sp_record_text(record, "part_of", names[2 - i]);
+    sp_record_real(record, "seconds_min", i + 0.25, "s");
+    sp_record_real(record, "share", 1 / (i + 3.0), NULL);
+    sp_record_text(record, "part_of", wholes[i]);
     sp_record_close(record);
   }
   sp_record_close(record);
@@ -249,39 +225,22 @@ static void test_contents(void) {
   CHECK(sp_run_log_close(&log) == SP_OK, "closing nothing");
 
   file = open_log();
-  CHECK(row_count(file, "matvec") == ROWS, "rows");
-  CHECK(row_count(file, "residual") == ROWS, "rows");
-  CHECK(row_count(file, "matvec_seconds_by_rank") == ROWS, "rows");
-  CHECK(row_count(file, "phases") == 3 && row_count(file, "errors") == 1, "rows");
-  check_integers(file, "matvec", "iteration", ROWS, 1);
-  check_reals(file, "matvec", "seconds", ROWS, matvec_seconds);
-  check_reals(file, "matvec", "gflops", ROWS, matvec_gflops);
-  check_reals(file, "matvec", "gbytes_per_second", ROWS, matvec_gbytes);
-  check_reals(file, "matvec", "gdofs_per_second", ROWS, matvec_gdofs);
-  check_integers(file, "residual", "iteration", ROWS, 1);
-  check_reals(file, "residual", "absolute", ROWS, residual_absolute);
-  check_reals(file, "residual", "relative", ROWS, residual_relative);
-  check_reals(file, "residual", "error", ROWS, residual_error);
-  check_reals(file, "residual", "seconds", ROWS, residual_seconds);
-  check_integers(file, "phases", "calls", 3, 7);
-  check_reals(file, "phases", "seconds_min", 3, phase_min);
-  check_reals(file, "phases", "share", 3, phase_share);
-  check_reals(file, "errors", "L2", 1, error_l2);
-  double *most = read_column(file, "errors", "max", H5T_NATIVE_DOUBLE);
-  CHECK(isnan(most[0]), "%g", most[0]);
-  free(most);
-
-  const hid_t name_type = H5Tcopy(H5T_C_S1);
-  H5Tset_size(name_type, 32);
-  H5Tset_cset(name_type, H5T_CSET_UTF8);
-  char(*read)[32] = read_column(file, "phases", "name", name_type);
-  char(*wholes)[32] = read_column(file, "phases", "part_of", name_type);
-  for (int row = 0; row < 3; row++)
-    CHECK(strcmp(read[row], names[row]) == 0 && strcmp(wholes[row], names[2 - row]) == 0,
-          "phase %d is '%s', a part of '%s'", row, read[row], wholes[row]);
-  free(read);
-  free(wholes);
-  H5Tclose(name_type);
+  CHECK(row_count(file, "matvec") == ROWS && row_count(file, "residual") == ROWS &&
+            row_count(file, "matvec_seconds_by_rank") == ROWS,
+        "rows");
+  check_series(file);
+  double phases[3][3], errors[2];
+  CHECK(log_table(file, "phases", 3, (const char *const[]){"calls", "seconds_min", "share"}, 3,
+                  phases[0]) == 3,
+        "phases");
+  for (int i = 0; i < 3; i++)
+    CHECK(phases[i][0] == 7 * i && phases[i][1] == i + 0.25 && phases[i][2] == 1 / (i + 3.0),
+          "phase %d", i);
+  check_names(file, "phases", "name", 3, names);
+  check_names(file, "phases", "part_of", 3, wholes);
+  CHECK(log_table(file, "errors", 2, (const char *const[]){"L2", "max"}, 1, errors) == 1 &&
+            errors[0] == 1e-9 && isnan(errors[1]),
+        "errors %g, %g", errors[0], errors[1]);
 
   double(*by_rank)[RANKS] = malloc(sizeof *by_rank * ROWS);
   const hid_t set = H5Dopen2(file, "matvec_seconds_by_rank", H5P_DEFAULT);
@@ -418,12 +377,8 @@ static void check_readable(const char *when) {
   const hid_t file = open_log();
   CHECK(file >= 0, "readable %s", when);
   if (file < 0) return;
-  const hsize_t rows = row_count(file, "matvec");
-  check_integers(file, "matvec", "iteration", (int)rows, 1);
-  check_reals(file, "matvec", "seconds", (int)rows, matvec_seconds);
   /* A file is written after both tables got their row, or by the timer in between. */
-  const hsize_t residuals = row_count(file, "residual");
-  CHECK(residuals == rows || residuals + 1 == rows, "%d and %d rows", (int)rows, (int)residuals);
+  check_series(file);
   H5Fclose(file);
 }
 

@@ -1,0 +1,27 @@
+/* Tables of a run log or of a field file, read as doubles. */
+#ifndef SP_TESTS_LOG_TABLE_H
+#define SP_TESTS_LOG_TABLE_H
+
+#include <hdf5.h>
+
+#include "tests/check.h"
+
+/* Read the named columns of a table: rows[row][columns]; integers become doubles. Returns the
+ * number of rows, or -1 if there is no such table. Local. */
+static inline int log_table(hid_t file, const char *table, int columns, const char *const *names,
+                            int most, double *rows) {
+  if (H5Lexists(file, table, H5P_DEFAULT) <= 0) return -1;
+  const hid_t set = H5Dopen2(file, table, H5P_DEFAULT), space = H5Dget_space(set);
+  const hid_t type = H5Tcreate(H5T_COMPOUND, (size_t)columns * sizeof *rows);
+  for (int c = 0; c < columns; c++)
+    H5Tinsert(type, names[c], (size_t)c * sizeof *rows, H5T_NATIVE_DOUBLE);
+  const int count = (int)H5Sget_simple_extent_npoints(space);
+  CHECK(count <= most && H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows) >= 0,
+        "cannot read the %d rows of %s", count, table);
+  H5Tclose(type);
+  H5Sclose(space);
+  H5Dclose(set);
+  return count;
+}
+
+#endif
