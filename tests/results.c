@@ -190,8 +190,6 @@ static void check_flux_rate(const char *kind, int order, const char *const *boun
         "%s N = %d: errors %.2e, %.2e, rate %.2f instead of %.0f", kind, order, largest[0],
         largest[1], observed, rate);
   CHECK(largest[1] < 0.02, "%s N = %d: an error of %.2e", kind, order, largest[1]);
-  if (getenv("SHOW") && world_rank == 0)
-    printf("  %s N = %d: %.2e %.2e rate %.2f\n", kind, order, largest[0], largest[1], observed);
 }
 
 /* Opposite Dirichlet faces meet no other one: rate 2 N. Where all faces are Dirichlet, every edge
@@ -235,8 +233,6 @@ static void check_shell(void) {
   const logged log = run(MPI_COMM_WORLD, common, NULL);
   CHECK_CLOSE(log.results[0].value, -exact, 1e-3 * exact);
   CHECK_CLOSE(log.results[1].value, exact, 1e-3 * exact);
-  if (getenv("SHOW") && world_rank == 0)
-    printf("  shell: %.3e %.3e\n", log.results[0].value + exact, log.results[1].value - exact);
 }
 
 /* Two materials in layers, kappa = 1 | 10, radii 1 to 1.5 and 1.5 to 2. */
@@ -298,9 +294,6 @@ static void check_layered(const layered *c, const char *kind, int order) {
   CHECK(flux[1] < 2e-3, "%s %s N = %d: an error of %.2e", c->mesh, kind, order, flux[1]);
   CHECK(fabs(l2 - (order + 1)) <= 0.2 && fabs(h1 - order) <= 0.2,
         "%s %s N = %d: rates %.2f in L2 and %.2f in H1", c->mesh, kind, order, l2, h1);
-  if (getenv("SHOW") && world_rank == 0)
-    printf("  %s %s N = %d: fluxes %.2e %.2e rate %.2f, L2 %.2e rate %.2f, H1 rate %.2f\n", c->mesh,
-           kind, order, flux[0], flux[1], rate, norms[1].l2, l2, h1);
 }
 
 /* Cylinders: kappa du/dr is 1 / r, so pi / 2 flows through a quarter of height 1, outwards on the
@@ -351,8 +344,7 @@ static void check_balance(const char *what, int terms, const char *const *own) {
     const double imbalance = log.terms[log.term_count - 1];
     CHECK(largest > 0.1 && fabs(imbalance) <= 1e-10 * largest, "%s, %s: %g of %g", what,
           KINDS[kind], imbalance, largest);
-    if (getenv("SHOW") && world_rank == 0) printf("  %s: %.1e of %.3g\n", what, imbalance, largest);
-  }
+    }
 }
 
 #define CUBE "mesh.elements=3 2 2"
