@@ -42,6 +42,8 @@ def make_runs():
     solve(1, 0, *box, "output.log=orders.h5", "--study", "order=1:4")
     solve(2, 0, *box, "output.log=study.h5", "--study", "order=1:2", "--study", "refine=0:1")
     solve(1, 0, *box, "output.log=exact.h5", "problem.solution=x", "--study", "order=1:2", "--study", "refine=0:1")
+    solve(1, 0, "mesh.elements=2 1 1", "problem.forcing=exp(x)", "boundary.default=neumann 0",
+          "boundary.xmin=dirichlet 0", "result.a=average", "output.log=answers.h5", "--study", "order=1:4")
 
 
 def figures():
@@ -54,6 +56,8 @@ def figures():
     draw([ORANGE], [], "study", "orders.h5", "orders.h5")
     draw([BLUE, ORANGE], [], "study", "study.h5")
     draw([BLUE, ORANGE], [GREEN], "study", "exact.h5")  # no slopes: all errors are at the floor
+    draw([BLUE, ORANGE], [YELLOW], "study", "answers.h5")
+    driver.check_line(plot("study", "answers.h5", "orders.h5", "-o", "x.png"), "sp_plot", "answers.h5", "figure of its own")
     module = importlib.import_module("run_figures")
     check(len(set(module.PHASE_COLOURS.values())) == len(module.PHASE_COLOURS), "equal colours")
     with h5py.File("all.h5") as log:

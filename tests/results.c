@@ -141,6 +141,33 @@ static void check_integrals(void) {
   CHECK_CLOSE(mass.results[1].value, 2, 1e-11);
 }
 
+/* Parabolas with their top between nodes, in an element, on a face and in a deformed element: the
+ * polynomials are exact, Newton's last step leaves rounding. */
+static void check_extrema(void) {
+  static const char *const top[] = {
+      "problem.solution=1-(x-0.3)^2-2*(y-0.4)^2-3*(z-0.61)^2+(x-0.3)*(y-0.4)",
+      "discretization.order=2",
+      "mesh.elements=2 2 3",
+      "solver.tolerance=1e-14",
+      "discretization.operator=bp3.0",
+      "result.top=maximum",
+      "result.face=maximum over zmin",
+      "result.corner=minimum",
+      "result.nodes=maximum of u",
+      NULL};
+  const logged log = run(MPI_COMM_WORLD, top, NULL);
+  const double side = 1 - 3 * 0.61 * 0.61;
+  const result_row expected[] = {
+      {1, 1, {0.3, 0.4, 0.61}}, {side, 1, {0.3, 0.4, 0}}, {0, 1, {1, 0, 0}}};
+  for (int r = 0; r < 2; r++) {
+    CHECK_CLOSE(log.results[r].value, expected[r].value, 1e-12);
+    for (int d = 0; d < 3; d++) CHECK_CLOSE(log.results[r].place[d], expected[r].place[d], 1e-6);
+  }
+  CHECK_CLOSE(log.results[2].value, 1 - 0.49 - 2 * 0.16 - 3 * 0.3721 - 0.28, 1e-12);
+  CHECK(log.results[3].value < 1 - 1e-3, "a formula is searched at the nodes: %.15g",
+        log.results[3].value);
+}
+
 /* ---- Fluxes ---- */
 
 /* u = sin(1.3 x + 0.2) exp(0.7 y) cos(0.9 z): out of the unit cube through xmin, xmax and zmax. */
@@ -492,6 +519,7 @@ int main(int argc, char **argv) {
   MPI_Bcast(&process, 1, MPI_INT, 0, MPI_COMM_WORLD);
   snprintf(world_log, sizeof world_log, "/tmp/sp_test_results_%d.h5", process);
   check_integrals();
+  check_extrema();
   check_fluxes();
   check_shell();
   check_layers(device_sweeps(argc, argv));

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "solver/run/convergence.h"
 #include "solver/run/rates.h"
 #include "tests/log_table.h"
 #include "tests/run_case.h"
@@ -134,6 +135,34 @@ static void test_parse(void) {
   CHECK(sp_study_parse("order=1:3", &study) == SP_ERR_INPUT, "a second range of orders");
 }
 
+/* f = 2 + c 2^-pk and f = 2 + c rho^k have their limit, rate and index in closed form. */
+static void test_convergence(void) {
+  const double third[3] = {2.512, 2.064, 2.008}, alternating[3] = {2.09, 1.973, 2.0081};
+  sp_convergence c = sp_convergence_judge(false, false, third, 1e-9);
+  CHECK(c.passes && strcmp(c.verdict, "monotone") == 0, "%s", c.verdict);
+  CHECK_CLOSE(c.rate, 3, 1e-12);
+  CHECK_CLOSE(c.limit, 2, 1e-14);
+  CHECK_CLOSE(c.gci, 1.25 * 0.008, 1e-14);
+  c = sp_convergence_judge(true, false, third, 1e-9);
+  CHECK_CLOSE(c.rate, log10(8), 1e-12);
+  CHECK_CLOSE(c.limit, 2, 1e-14);
+  c = sp_convergence_judge(true, false, alternating, 1e-9);
+  CHECK(c.passes && strcmp(c.verdict, "alternating") == 0, "%s", c.verdict);
+  CHECK_CLOSE(c.limit, 2, 1e-14);
+  CHECK_CLOSE(c.gci, 1.25 * 0.0351 * 0.3 / 0.7, 1e-14);
+  c = sp_convergence_judge(false, false, alternating, 1e-9);
+  CHECK(!c.passes && strcmp(c.verdict, "oscillating") == 0, "%s", c.verdict);
+  CHECK(sp_convergence_judge(false, true, alternating, 1e-9).passes, "an answer at a point");
+  const double growing[3] = {1, 1.1, 1.3}, flat[3] = {1, 1.1, 1.1 + 1e-10}, same[3] = {1, 1, 1.1},
+               lost[3] = {1, 1.1, NAN};
+  c = sp_convergence_judge(true, true, growing, 1e-9);
+  CHECK(!c.passes && isnan(c.limit) && strcmp(c.verdict, "diverging") == 0, "%s", c.verdict);
+  CHECK(!sp_convergence_judge(false, false, same, 1e-9).passes, "a difference after none");
+  CHECK(!sp_convergence_judge(false, false, lost, 1e-9).passes, "not a number");
+  c = sp_convergence_judge(false, false, flat, 1e-9);
+  CHECK(c.passes && strcmp(c.verdict, "at the floor") == 0 && c.limit == flat[2], "%s", c.verdict);
+}
+
 /* ---- Whole studies ---- */
 
 enum { ROWS = 12 };
@@ -217,16 +246,70 @@ static void test_studies(void) {
   CHECK_OK(run_study(linear, "order=1:4", "refine=0:1"));
 }
 
+typedef struct limit_row {
+  double rate, limit, gci;
+} limit_row;
+
+static int read_limits(int most, limit_row *rows) {
+  static const char *const columns[] = {"rate", "limit", "gci"};
+  const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+  const int count = log_table(file, "limits", 3, columns, most, &rows->rate);
+  H5Fclose(file);
+  return count;
+}
+
+/* u = sin(pi x), from its data: all answers of order 2 converge at rate 4, and the exact values are
+ * within the indices. */
+static void test_answers(void) {
+  const char *const sine[] = {"mesh.elements=2 2 1",
+                              "problem.forcing=pi^2*sin(pi*x)",
+                              "boundary.default=neumann 0",
+                              "boundary.xmin=dirichlet 0",
+                              "boundary.xmax=dirichlet 0",
+                              "discretization.order=2",
+                              "result.mean=average",
+                              "result.norm=norm over volume 1",
+                              "region.all.lower=0 0 0",
+                              "probe.quarter=0.25 0.5 0.5",
+                              NULL};
+  const double pi = acos(-1);
+  const struct {
+    double exact, rate;
+  } expected[] = {{2 / pi, 4}, {sqrt(0.5), 4}, {0, NAN}, {1, 4}, {pi, 4}, {pi, 4}, {0, NAN}};
+  enum { COUNT = sizeof expected / sizeof *expected };
+  CHECK_OK(run_study(sine, NULL, "refine=0:3"));
+  limit_row rows[COUNT + 1] = {0};
+  if (rank == 0) CHECK(read_limits(COUNT + 1, rows) == COUNT + 1, "not all answers");
+  for (int i = 0; i < COUNT && rank == 0; i++) {
+    CHECK(fabs(rows[i].limit - expected[i].exact) <= rows[i].gci, "answer %d: %.12g +- %.2g", i,
+          rows[i].limit, rows[i].gci);
+    if (isfinite(expected[i].rate)) CHECK_CLOSE(rows[i].rate, expected[i].rate, 0.1);
+  }
+  /* Along orders, with digits that fall alternately, and for several orders at once. */
+  CHECK_OK(run_study(sine, "order=2:5", NULL));
+  CHECK_OK(run_study(sine, "order=2:3", "refine=0:2"));
+  limit_row twice[2 * (COUNT + 1)];
+  if (rank == 0) CHECK(read_limits(2 * (COUNT + 1), twice) == 2 * (COUNT + 1), "two series");
+
+  CHECK(run_study(sine, NULL, "refine=1:2") == SP_ERR_INPUT &&
+            strstr(sp_error_message(), "give refine=1:3"),
+        "%s", sp_error_message());
+  /* f jumps inside elements, now here and now there. */
+  const char *const jump[] = {"mesh.elements=2 2 1",           "problem.forcing=x < 0.37 ? 0 : 1",
+                              "boundary.default=neumann 0",    "boundary.xmin=dirichlet 0",
+                              "discretization.operator=bp3.0", "result.mean=average",
+                              "discretization.order=1",        NULL};
+  CHECK(run_study(jump, NULL, "refine=0:3") == SP_ERR_STUDY &&
+            strstr(sp_error_message(), "average mean, order 1, refine 3: oscillating"),
+        "%s", sp_error_message());
+}
+
 static void test_failures(void) {
   /* A kink in the middle of elements: rates 1.5 and 0.5 at best, whatever the order. */
   const char *const kink[] = {"problem.solution=abs(x-0.4)^1.5", "mesh.elements=4 2 2",
                               "discretization.order=3", "solver.max_iterations=4000", NULL};
   CHECK(run_study(kink, NULL, "refine=0:2") == SP_ERR_STUDY &&
             strstr(sp_error_message(), "order 3, refine 1 to 2"),
-        "%s", sp_error_message());
-  const char *const unknown[] = {"problem.forcing=1", "boundary.default=dirichlet 0", NULL};
-  CHECK(run_study(unknown, NULL, "refine=0:1") == SP_ERR_INPUT &&
-            strstr(sp_error_message(), "problem.solution"),
         "%s", sp_error_message());
   const char *const short_of_iterations[] = {SMOOTH,
                                              "mesh.elements=4 4 4",
@@ -251,7 +334,9 @@ int main(int argc, char **argv) {
   test_orders();
   test_floor();
   test_parse();
+  test_convergence();
   test_studies();
+  test_answers();
   test_failures();
   if (rank == 0) unlink(path);
   return check_end();

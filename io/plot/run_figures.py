@@ -216,9 +216,37 @@ def along_orders(axes, rows, norm, label, n):
     axes.set_xlabel("order N")
 
 
+def answers(path, refined):
+    """Differences of each answer from run to run, where there is no solution to compare with."""
+    rows, attributes = read(path, "answers")
+    rows = rows[rows["difference"] != 0]  # also the first runs: not a number
+    rows = rows[numpy.isfinite(rows["difference"])]
+    if len(rows) == 0:
+        raise Failure(f"{path}: the answers of all runs are equal")
+    figure, axes = pyplot.subplots()
+    names = sorted({(row["kind"], row["name"], 0 if not refined else row["order"]) for row in rows})
+    for n, (kind, name, order) in enumerate(names):
+        part = rows[(rows["kind"] == kind) & (rows["name"] == name)]
+        part = part[part["order"] == order] if refined else part
+        axes.semilogy(part["refine" if refined else "order"], abs(part["difference"]), **figures.style(n),
+                      label=f"{kind.decode()} {name.decode()}" + (f", N = {order}" if refined else ""))
+    axes.set_xlabel("refinement" if refined else "order N")
+    axes.set_ylabel("difference from the run before")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_title(describe(attributes), fontsize=9)
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return figure
+
+
 def study(arguments):
     """Both norms side by side. Several studies over orders may be overlaid, but only one over refinements."""
     runs = read_all(arguments, "study")
+    lacks = [path for path, (_, rows, _) in zip(arguments.files, runs) if "L2" not in rows.dtype.names]
+    if lacks and len(runs) > 1:
+        raise Failure(f"{lacks[0]}: a study without a solution has a figure of its own")
+    if lacks:
+        figures.save(answers(lacks[0], "refinements" in runs[0][2]["study_rate"]), arguments.output)
+        return
     refined = ["refinements" in attributes.get("study_rate", "") for _, _, attributes in runs]
     if any(refined) and len(runs) > 1:
         raise Failure("several studies in one figure must all be along orders; "

@@ -387,12 +387,28 @@ static running begin(const sp_case_base *base, const sp_config *config, sp_resul
                    .phase = SP_PHASES};
 }
 
+/* Evaluate the answers of a solution, converged or not. */
+static sp_status find_answers(running *c, sp_answers *answers) {
+  SP_TRY(postprocess(c));
+  SP_TRY(sp_quantities_check_finite(c->postprocess->quantities));
+  return sp_agree(c->comm, sp_answers_collect(c->postprocess, c->problem, answers));
+}
+
 sp_status sp_case_solve(const sp_case_base *base, const sp_config *config, sp_terminal *terminal,
-                        sp_results *results) {
+                        sp_answers *answers, sp_results *results) {
   running c = begin(base, config, results);
   c.series = terminal;
   *results = (sp_results){.profile = sp_profile_from_now()};
-  const sp_status status = solve(&c);
+  sp_status status = SP_OK;
+  if (answers)
+    status = sp_postprocess_create(config, base->mesh, &results->profile, &c.postprocess);
+  if (!status) status = solve(&c);
+  if (answers && has_results(status)) {
+    sp_kept_error kept;
+    sp_error_keep(status, &kept);
+    const sp_status found = find_answers(&c, answers);
+    status = found ? found : sp_error_restore(&kept);
+  }
   release(&c);
   return status;
 }

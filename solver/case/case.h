@@ -7,6 +7,7 @@
 #include "solver/linear/cg.h"
 #include "solver/problem/errors.h"
 #include "solver/case/base.h"
+#include "solver/run/answers.h"
 #include "solver/run/profile.h"
 #include "solver/run/workers.h"
 
@@ -33,9 +34,10 @@ sp_status sp_case_run_on(const sp_workers *workers, const sp_config *config,
                          const sp_profile *profile, sp_terminal *terminal, sp_results *results);
 
 /* Solve `config` on the ranks, the device and the mesh of `base`, ignore its own [mesh] and
- * [backend], and measure the errors. Only the progress line is printed; no file is written. Errors
- * as above. Collective. */
+ * [backend], and measure the errors. If `answers` is not NULL, evaluate the answers too; the caller
+ * ends with sp_answers_free, also after a failure. Only the progress line is printed; no file is
+ * written. Errors as above. Collective. */
 sp_status sp_case_solve(const sp_case_base *base, const sp_config *config, sp_terminal *terminal,
-                        sp_results *results);
+                        sp_answers *answers, sp_results *results);
 
 #endif

@@ -391,6 +391,22 @@ sp_status sp_balance_compute(sp_balance *balance, const sp_problem *problem, con
   return sum_up(balance, problem, space);
 }
 
+bool sp_balance_has_part(const sp_balance *balance, const sp_problem *problem, int part) {
+  if (problem->parts[part].condition == SP_PERIODIC) return false;
+  return part < problem->part_count - 1 || balance->has_default;
+}
+
+double sp_balance_part(const sp_balance *balance, const sp_problem *problem, int part) {
+  double flux = part == problem->part_count - 1 ? balance->flux[balance->surfaces - 1] : 0;
+  for (int s = 0; s < balance->surfaces - 1; s++)
+    if (problem->part_of_surface[s] == part) flux += balance->flux[s];
+  return flux;
+}
+
+const char *sp_balance_part_name(const sp_problem *problem, int part) {
+  return part == problem->part_count - 1 ? "default" : problem->parts[part].group;
+}
+
 sp_status sp_balance_check(const sp_balance *balance, double explained, double rounding) {
   static const double VISIBLE = 1e-4; /* of the largest term */
   const double imbalance = fabs(balance->imbalance);

@@ -60,6 +60,12 @@ sp_status sp_balance_keep(sp_balance *balance, const sp_space *space, const bool
 sp_status sp_balance_compute(sp_balance *balance, const sp_problem *problem, const sp_space *space,
                              const double *x, double *ax, double *scratch);
 
+/* The flux through all faces of a line of [boundary], or of the default; false for a part without
+ * faces but periodic ones. Local. */
+bool sp_balance_has_part(const sp_balance *balance, const sp_problem *problem, int part);
+double sp_balance_part(const sp_balance *balance, const sp_problem *problem, int part);
+const char *sp_balance_part_name(const sp_problem *problem, int part); /* "default" for the last */
+
 /* Check that the balance closes as well as the solution was asked for: `explained` is the imbalance
  * that the tolerance allows, `rounding` that of the terms if no heat flows and no data ask for any.
  * Errors: SP_ERR_NOT_CONVERGED. Local, with the same answer on all ranks. */

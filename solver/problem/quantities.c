@@ -8,6 +8,7 @@
 #include "mesh/geometry.h"
 #include "mesh/reference.h"
 #include "mesh/tensor.h"
+#include "solver/problem/extremum.h"
 #include "solver/problem/groups.h"
 
 enum {
@@ -129,6 +130,14 @@ static sp_status fill(const sp_config *config, const sp_hexes *hexes, const sp_p
                        entry->where, entry->group);
     }
   }
+  for (int r = quantities->count; r < quantities->all; r++) {
+    sp_quantity *q = &quantities->list[r];
+    const int count = hexes->volume_count;
+    *q = (sp_quantity){.name = "u",
+                       .kind = r == quantities->count ? SP_RESULT_MINIMUM : SP_RESULT_MAXIMUM};
+    SP_TRY(sp_allocate((size_t)count, sizeof *q->members, "results", &q->members));
+    for (int v = 0; v < count; v++) q->members[v] = true;
+  }
   return SP_OK;
 }
 
@@ -162,9 +171,9 @@ sp_status sp_quantities_create(const sp_config *config, const sp_mesh *mesh,
   *out = NULL;
   sp_status status = sp_allocate(1, sizeof *quantities, "results", &quantities);
   if (!status) {
-    const size_t count = (size_t)config->results.count;
-    status = sp_allocate(count, sizeof *quantities->list, "results", &quantities->list);
-    if (!status) quantities->count = (int)count;
+    const int count = config->results.count;
+    status = sp_allocate((size_t)count + 2, sizeof *quantities->list, "results", &quantities->list);
+    if (!status) quantities->count = count, quantities->all = count + 2;
     if (!status) status = fill(config, mesh->hexes, problem, quantities);
   }
   status = sp_agree(mesh->comm, status);
@@ -179,7 +188,7 @@ sp_status sp_quantities_create(const sp_config *config, const sp_mesh *mesh,
 
 void sp_quantities_destroy(sp_quantities **quantities) {
   if (!*quantities) return;
-  for (int r = 0; r < (*quantities)->count; r++) {
+  for (int r = 0; r < (*quantities)->all; r++) {
     sp_expression_destroy(&(*quantities)->list[r].formula);
     free((*quantities)->list[r].members);
   }
@@ -236,32 +245,57 @@ static void add_integrals(const sp_quantity *q, size_t points, workspace *w, par
   }
 }
 
-/* Search `count` nodes of an element: `indices`, or all if that is NULL. */
-static void find_extremum(const sp_quantity *q, const sp_space *space, sp_lid e, size_t count,
-                          const int *indices, workspace *w, partial *p) {
-  if (!is_extremum(q->kind) || p->infinite) return;
+/* Values of v at the nodes of an element, or at `indices`. False if v is not finite at one. */
+static bool find_candidates(const sp_quantity *q, const sp_space *space, sp_lid e, size_t count,
+                            const int *indices, workspace *w, partial *p) {
   const sp_rule *gll = &sp_reference_get(space->numbering->order)->gll;
   const size_t nodes = sp_rule_points(gll);
-  const double sign = q->kind == SP_RESULT_MAXIMUM ? -1 : 1;
-  size_t best = count;
   for (size_t i = 0; i < count; i++) w->candidates[i] = w->nodal[indices ? (size_t)indices[i] : i];
-  if (q->formula) {
-    sp_hexes_coordinates(space->mesh->hexes, e, gll->n, gll->nodes, w->place);
-    for (size_t d = 0; d < 3; d++)
-      for (size_t i = 0; i < count; i++)
-        w->selected[d * count + i] = w->place[d * nodes + (indices ? (size_t)indices[i] : i)];
-    evaluate_formula(q->formula, count, w->selected, w->candidates, w->formula, p);
-    if (p->infinite) return;
-    memcpy(w->candidates, w->formula, count * sizeof *w->candidates);
+  if (!q->formula) return true;
+  sp_hexes_coordinates(space->mesh->hexes, e, gll->n, gll->nodes, w->place);
+  for (size_t d = 0; d < 3; d++)
+    for (size_t i = 0; i < count; i++)
+      w->selected[d * count + i] = w->place[d * nodes + (indices ? (size_t)indices[i] : i)];
+  evaluate_formula(q->formula, count, w->selected, w->candidates, w->formula, p);
+  memcpy(w->candidates, w->formula, count * sizeof *w->candidates);
+  return !p->infinite;
+}
+
+/* Search an element, or its face f if that is not -1: a formula at the nodes, u between them too.
+ */
+static void find_extremum(const sp_quantity *q, const sp_space *space, sp_lid e, int f,
+                          workspace *w, partial *p) {
+  static const double VISIBLE = 1e-12; /* of the range */
+  const int order = space->numbering->order;
+  const sp_rule *gll = &sp_reference_get(order)->gll;
+  const size_t nodes = sp_rule_points(gll), nq = (size_t)gll->n;
+  const size_t count = f < 0 ? nodes : nq * nq;
+  const int *indices = f < 0 ? NULL : w->indices;
+  const double sign = q->kind == SP_RESULT_MAXIMUM ? -1 : 1;
+  double range[2] = {DBL_MAX, -DBL_MAX}, place[3]; /* of sign * v */
+  size_t best = 0;
+  if (!is_extremum(q->kind) || p->infinite) return;
+  if (!find_candidates(q, space, e, count, indices, w, p)) return;
+  for (size_t i = 0; i < count; i++) {
+    const double value = sign * w->candidates[i];
+    if (value < range[0]) best = i;
+    range[0] = fmin(range[0], value);
+    range[1] = fmax(range[1], value);
   }
-  for (size_t i = 0; i < count; i++)
-    if (sign * w->candidates[i] < p->extremum) {
-      p->extremum = sign * w->candidates[i];
-      best = i;
-    }
-  if (best == count) return;
-  if (!q->formula) sp_hexes_coordinates(space->mesh->hexes, e, gll->n, gll->nodes, w->place);
   const size_t node = indices ? (size_t)indices[best] : best;
+  const double apart = q->formula ? 0 : range[1] - range[0];
+  if (!(range[0] - SP_EXTREMUM_MARGIN * apart < p->extremum)) return;
+  if (apart > 0) {
+    const double value =
+        sp_extremum_find(space->mesh->hexes, e, order, f, (int)node, sign, w->nodal, apart, place);
+    if (value < range[0] - VISIBLE * apart && value < p->extremum) {
+      p->extremum = value;
+      memcpy(p->place, place, sizeof place);
+    }
+  }
+  if (!(range[0] < p->extremum)) return;
+  p->extremum = range[0];
+  sp_hexes_coordinates(space->mesh->hexes, e, gll->n, gll->nodes, w->place);
   for (size_t d = 0; d < 3; d++) p->place[d] = w->place[d * nodes + node];
 }
 
@@ -297,28 +331,27 @@ static void add_element(const sp_quantities *quantities, const sp_space *space, 
                         workspace *w, partial *partials) {
   const sp_hexes *hexes = space->mesh->hexes;
   bool prepared = false;
-  for (int r = 0; r < quantities->count; r++) {
+  for (int r = 0; r < quantities->all; r++) {
     const sp_quantity *q = &quantities->list[r];
     if (!has_element(q, hexes, e)) continue;
-    if (!prepared) prepare_element(space, e, w);
+    if (!prepared && r < quantities->count) prepare_element(space, e, w);
     prepared = true;
-    add_integrals(q, sp_rule_points(&w->rule), w, &partials[r]);
-    find_extremum(q, space, e, sp_element_nodes(space->numbering->order), NULL, w, &partials[r]);
+    if (r < quantities->count) add_integrals(q, sp_rule_points(&w->rule), w, &partials[r]);
+    find_extremum(q, space, e, -1, w, &partials[r]);
   }
 }
 
 static void add_face(const sp_quantities *quantities, const sp_space *space, sp_lid e, int f,
                      workspace *w, partial *partials) {
   const size_t points = (size_t)(w->rule.n * w->rule.n);
-  const size_t nq = (size_t)space->numbering->order + 1;
   bool prepared = false;
-  for (int r = 0; r < quantities->count; r++) {
+  for (int r = 0; r < quantities->all; r++) {
     const sp_quantity *q = &quantities->list[r];
     if (!has_face(q, space->mesh->hexes, e, f)) continue;
     if (!prepared) prepare_face(space, e, f, w);
     prepared = true;
     add_integrals(q, points, w, &partials[r]);
-    find_extremum(q, space, e, nq * nq, w->indices, w, &partials[r]);
+    find_extremum(q, space, e, f, w, &partials[r]);
   }
 }
 
@@ -326,7 +359,7 @@ static void add_elements(const sp_quantities *quantities, const sp_space *space,
                          workspace *w, partial *partials) {
   const sp_numbering *numbering = space->numbering;
   const size_t nodes = sp_element_nodes(numbering->order);
-  for (int r = 0; r < quantities->count; r++) partials[r].extremum = DBL_MAX;
+  for (int r = 0; r < quantities->all; r++) partials[r].extremum = DBL_MAX;
   sp_rule_gl(numbering->order + 4, &w->rule);
   sp_interpolation_matrix(numbering->order + 1, sp_reference_get(numbering->order)->gll.nodes,
                           w->rule.n, w->rule.nodes, w->basis);
@@ -377,11 +410,11 @@ sp_status sp_quantities_evaluate(sp_quantities *quantities, const sp_space *spac
                                  const sp_balance *balance, const double *x) {
   workspace *w = NULL;
   partial *partials;
-  sp_status status = sp_allocate((size_t)quantities->count, sizeof *partials, "results", &partials);
+  sp_status status = sp_allocate((size_t)quantities->all, sizeof *partials, "results", &partials);
   if (!status) status = sp_allocate(1, sizeof *w, "results", &w);
   status = sp_agree(space->mesh->comm, status);
   if (!status) add_elements(quantities, space, x, w, partials);
-  for (int r = 0; r < quantities->count && !status; r++)
+  for (int r = 0; r < quantities->all && !status; r++)
     status = finish(space, balance, &partials[r], &quantities->list[r]);
   free(w);
   free(partials);

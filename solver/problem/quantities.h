@@ -2,7 +2,8 @@
  * surface group. With v the solution u_h, or a formula of u_h and of x, y and z:
  *
  *     integral of v,   average = integral of v / size,   norm = (integral of v^2)^1/2,
- *     minimum and maximum of v at the nodes, and the node,
+ *     minimum and maximum of u over the elements' polynomials (solver/problem/extremum.h), or of a
+ *     formula at the nodes, and the place,
  *     flux = integral of -kappa du/dn (solver/problem/balance.h),
  *     size = integral of 1: a volume or an area
  *
@@ -26,8 +27,8 @@ typedef struct sp_quantity {
 } sp_quantity;
 
 typedef struct sp_quantities {
-  int count;
-  sp_quantity *list; /* [count], in the order of the case */
+  int count, all;
+  sp_quantity *list; /* [all]: count in the order of the case, then the minimum and maximum of u */
 } sp_quantities;
 
 /* Check that the groups of [result] exist, and that none has faces between elements. Call it before

@@ -64,7 +64,6 @@ static bool has_balance(const sp_problem *problem) {
 
 static sp_status evaluate_results(sp_postprocess *p, const sp_solved *solved, sp_terminal *terminal,
                                   sp_profile *profile) {
-  if (!has_balance(solved->problem) && p->quantities->count == 0) return SP_OK;
   const double start = sp_profile_begin(terminal, SP_PHASE_RESULTS);
   if (has_balance(solved->problem)) SP_TRY(compute_balance(&p->balance, solved));
   SP_TRY(sp_quantities_evaluate(p->quantities, solved->op->space, &p->balance, solved->solution));

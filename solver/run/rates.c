@@ -5,10 +5,14 @@
 
 static const char *const norm_names[SP_NORMS] = {[SP_L2] = "L2", [SP_H1] = "H1"};
 
+double sp_rates_relative_floor(double tolerance, int64_t iterations) {
+  const double root = fmax(1, 2 * (double)iterations / log(2 / tolerance)); /* sqrt(kappa) */
+  return SP_RATES_CLEAR * (tolerance * root + DBL_EPSILON * root * root);
+}
+
 void sp_rates_floor(sp_operator_kind kind, double tolerance, const sp_mesh_size *size,
                     sp_study_row *row) {
-  const double root = fmax(1, 2 * (double)row->iterations / log(2 / tolerance)); /* sqrt(kappa) */
-  const double relative = SP_RATES_CLEAR * (tolerance * root + DBL_EPSILON * root * root);
+  const double relative = sp_rates_relative_floor(tolerance, row->iterations);
   if (!sp_operator_rows[kind].has_stiffness) { /* the energy norm is L2 */
     row->floor[SP_L2] = relative * row->norm[SP_L2];
     row->floor[SP_H1] = row->floor[SP_L2] * sqrt(12) * row->order * row->order / size->width;

@@ -45,6 +45,10 @@ typedef struct sp_mesh_size {
   double diameter, width;
 } sp_mesh_size;
 
+/* Return SP_RATES_CLEAR times the relative error in the energy norm that the solver may leave after
+ * so many iterations, see below. Local. */
+double sp_rates_relative_floor(double tolerance, int64_t iterations);
+
 /* Set row->floor to SP_RATES_CLEAR times an estimate of the error that the solver's tolerance and
  * rounding cause. CG needs k = sqrt(kappa) / 2 ln(2 / tolerance) iterations at most, which
  * gives the condition number kappa from the iterations that it took; then, relative to u in the

@@ -36,20 +36,6 @@ static void add_term(sp_record *record, const char *name, const char *kind, doub
   sp_record_close(record);
 }
 
-/* A part without faces but periodic ones has no flux. */
-static bool has_flux(const sp_problem *problem, const sp_balance *balance, int part) {
-  const int fallback = problem->part_count - 1;
-  if (problem->parts[part].condition == SP_PERIODIC) return false;
-  return part < fallback || balance->has_default;
-}
-
-static double flux_of(const sp_problem *problem, const sp_balance *balance, int part) {
-  double flux = part == problem->part_count - 1 ? balance->flux[balance->surfaces - 1] : 0;
-  for (int s = 0; s < balance->surfaces - 1; s++)
-    if (problem->part_of_surface[s] == part) flux += balance->flux[s];
-  return flux;
-}
-
 void sp_report_balance(sp_report *report, const sp_problem *problem, const sp_balance *balance) {
   sp_record *record = report->record;
   sp_terminal *t = report->terminal;
@@ -57,9 +43,9 @@ void sp_report_balance(sp_report *report, const sp_problem *problem, const sp_ba
   add_term(record, "f", "source", balance->source);
   if (balance->absorbed != 0) add_term(record, "lambda u", "absorbed", balance->absorbed);
   for (int p = 0; p < problem->part_count; p++)
-    if (has_flux(problem, balance, p))
-      add_term(record, p == problem->part_count - 1 ? "default" : problem->parts[p].group, "flux",
-               flux_of(problem, balance, p));
+    if (sp_balance_has_part(balance, problem, p))
+      add_term(record, sp_balance_part_name(problem, p), "flux",
+               sp_balance_part(balance, problem, p));
   if (balance->removed != 0) add_term(record, "projection", "removed", balance->removed);
   sp_terminal_print(t, "\n  %-16s %-10s %20s\n", "balance", "", "integral");
   sp_record_print_rows(record, t, "balance", "  {name:-16s} {kind:-10s} {value:20.12g}\n");

@@ -32,6 +32,8 @@ typedef struct series {
   sp_profile profile; /* of all runs */
   int count;          /* number of runs so far */
   sp_study_row rows[SP_MAX_ORDER * (MAX_REFINE + 1)];
+  bool by_answers;                                      /* there is no solution to compare with */
+  sp_answers_run runs[SP_MAX_ORDER * (MAX_REFINE + 1)]; /* the answers, then */
 } series;
 
 sp_status sp_study_parse(const char *text, sp_study *study) {
@@ -116,7 +118,7 @@ static void record_row(series *s, const sp_study_row *row) {
   sp_record_integer(record, "elements", row->elements);
   sp_record_integer(record, "dofs", row->dofs);
   sp_record_integer(record, "iterations", row->iterations);
-  for (int n = 0; n < SP_NORMS; n++) {
+  for (int n = 0; n < SP_NORMS && !s->by_answers; n++) {
     const double expected =
         sp_rates_expected(s->config.discretization.operator_kind, row->order, (sp_norm)n);
     sp_record_real(record, names[n][0], row->error[n], NULL);
@@ -144,14 +146,12 @@ static void print_heading(const series *s, double case_tolerance) {
   if (s->config.solver.tolerance < case_tolerance)
     sp_terminal_print(t, " instead of %.3g", case_tolerance);
   sp_terminal_print(t, ", at most %d iterations\n", s->config.solver.max_iterations);
-  sp_terminal_print(t, "  %-16s %s\n", "rates",
-                    s->along_orders ? "log10(e_N-1 / e_N), digits an order"
-                                    : "log2(e_h / e_h/2), expected N+1 in L2 and N in H1");
-  sp_terminal_print(t, "  %-16s %s\n\n", "rule",
-                    sp_rates_rule(s->config.discretization.operator_kind, s->along_orders));
-  sp_terminal_print(t, "  %2s %6s %10s %12s %10s %11s %6s %11s %6s %10s %7s\n", "N", "refine",
-                    "elements", "DOFs", "iterations", "L2 error", "rate", "H1 error", "rate",
-                    "solve [s]", "matvec");
+  sp_record_print(s->report->record, t,
+                  "  rates            {study_rate:s}\n  rule             {study_rule:s}\n\n");
+  sp_terminal_print(t, "  %2s %6s %10s %12s %10s", "N", "refine", "elements", "DOFs", "iterations");
+  if (!s->by_answers)
+    sp_terminal_print(t, " %11s %6s %11s %6s", "L2 error", "rate", "H1 error", "rate");
+  sp_terminal_print(t, " %10s %7s\n", "solve [s]", "matvec");
 }
 
 static void print_rate(sp_terminal *t, double error, double rate) {
@@ -170,13 +170,14 @@ static void print_row(const series *s, int place, const sp_study_row *row) {
   const bool h1 = sp_rates_at_floor(place, first, SP_H1);
   sp_terminal_print(t, "  %2d %6d %10lld %12lld %10lld", row->order, row->refine,
                     (long long)row->elements, (long long)row->dofs, (long long)row->iterations);
-  for (int n = 0; n < SP_NORMS; n++) print_rate(t, row->error[n], row->rate[n]);
+  for (int n = 0; n < SP_NORMS && !s->by_answers; n++) print_rate(t, row->error[n], row->rate[n]);
   sp_terminal_print(t, " %10.4f %5.1f %%", row->seconds, 100 * row->matvec_share);
   sp_terminal_print(t, "%s\n",
-                    l2 && h1 ? "  at the floor"
-                    : l2     ? "  L2 at the floor"
-                    : h1     ? "  H1 at the floor"
-                             : "");
+                    s->by_answers ? ""
+                    : l2 && h1    ? "  at the floor"
+                    : l2          ? "  L2 at the floor"
+                    : h1          ? "  H1 at the floor"
+                                  : "");
 }
 
 static void add_row(series *s, int order, int refine, const sp_results *results, int place) {
@@ -211,7 +212,12 @@ static sp_status run_one(series *s, int order, int refine, int place) {
   s->config.mesh.refine = refine;
   sp_terminal_show(s->terminal, "  order %d, refine %d ...", order, refine);
   sp_results results;
-  const sp_status status = sp_case_solve(&base, &s->config, s->terminal, &results);
+  sp_answers_run *run = &s->runs[s->count];
+  run->order = order;
+  run->refine = refine;
+  const sp_status status =
+      sp_case_solve(&base, &s->config, s->terminal, s->by_answers ? &run->answers : NULL, &results);
+  run->floor = sp_rates_relative_floor(s->config.solver.tolerance, results.cg.iterations);
   if (!status || status == SP_ERR_NOT_CONVERGED) {
     sp_kept_error kept;
     sp_error_keep(status, &kept);
@@ -223,29 +229,41 @@ static sp_status run_one(series *s, int order, int refine, int place) {
   return status;
 }
 
+/* Judge the series of `count` runs from `first` on. *judged gains the number of steps, or of
+ * answers. */
+static sp_status judge(series *s, int first, int count, int *judged) {
+  int steps;
+  if (s->by_answers) {
+    *judged += s->runs[first].answers.count;
+    return sp_answers_judge(s->report, s->along_orders, count, &s->runs[first]);
+  }
+  const sp_status status = sp_rates_judge(s->config.discretization.operator_kind, s->along_orders,
+                                          count, &s->rows[first], &steps);
+  *judged += steps;
+  return status;
+}
+
 /* Run every pair and judge each series. The first failure is kept, and the rest of the table still
  * printed. */
 static sp_status run_all(series *s) {
   sp_kept_error verdict = {0};
-  int all = 0;
-  const int refinements = s->last_refine - s->first_refine + 1;
-  for (int order = s->first_order; order <= s->last_order; order++) {
+  const int length =
+      1 + (s->along_orders ? s->last_order - s->first_order : s->last_refine - s->first_refine);
+  int judged = 0;
+  for (int order = s->first_order; order <= s->last_order; order++)
     for (int refine = s->first_refine; refine <= s->last_refine; refine++)
-      SP_TRY(
-          run_one(s, order, refine, s->along_orders ? s->count + 1 : refine - s->first_refine + 1));
-    if (s->along_orders && order < s->last_order) continue;
-    const int length = s->along_orders ? s->count : refinements;
-    int judged;
-    const sp_status status = sp_rates_judge(s->config.discretization.operator_kind, s->along_orders,
-                                            length, &s->rows[s->count - length], &judged);
-    all += judged;
+      SP_TRY(run_one(s, order, refine, s->count % length + 1));
+  for (int first = 0; first < s->count; first += length) {
+    const sp_status status = judge(s, first, length, &judged);
     if (!verdict.status) sp_error_keep(status, &verdict);
   }
   sp_report_phases(s->report, &s->profile);
   if (verdict.status) return sp_error_restore(&verdict);
-  if (all > 0)
+  if (s->by_answers)
+    sp_terminal_print(s->terminal, "\n  %-16s all %d converge\n", "answers", judged);
+  else if (judged > 0)
     sp_terminal_print(s->terminal, "\n  %-16s as expected in all %d steps that tell\n", "rates",
-                      all);
+                      judged);
   else
     sp_terminal_print(s->terminal,
                       "\n  %-16s no step tells: all errors are at the floor of tolerance and "
@@ -256,6 +274,7 @@ static sp_status run_all(series *s) {
 
 static void release(series *s) {
   for (int r = 0; r <= MAX_REFINE; r++) sp_mesh_destroy(&s->meshes[r]);
+  for (int r = 0; r < SP_MAX_ORDER * (MAX_REFINE + 1); r++) sp_answers_free(&s->runs[r].answers);
   sp_case_base_destroy(&s->base);
   sp_report_close(&s->report);
 }
@@ -264,11 +283,26 @@ static sp_status run(series *s, double case_tolerance) {
   SP_TRY(open_base(s));
   sp_record_text(s->report->record, "device",
                  s->base.platform->backend->describe(s->base.platform->device));
-  sp_record_text(s->report->record, "study_rate",
-                 s->along_orders ? "along orders: log10(e_N-1 / e_N)"
-                                 : "along refinements: log2(e_h / e_h/2)");
-  sp_record_text(s->report->record, "study_rule",
-                 sp_rates_rule(s->config.discretization.operator_kind, s->along_orders));
+  sp_record *record = s->report->record;
+  if (s->by_answers) {
+    sp_record_text(record, "study_rate",
+                   s->along_orders
+                       ? "along orders: log10(|f2 - f3| / |f1 - f2|), f1 the finest"
+                       : "along refinements: log2(|f2 - f3| / |f1 - f2|), f1 the finest");
+    sp_record_text(
+        record, "study_rule",
+        s->along_orders
+            ? "differences of all answers must fall; limit and grid convergence index "
+              "after ASME V&V 20"
+            : "all answers must converge monotonically; limit and grid convergence index "
+              "after ASME V&V 20");
+  } else {
+    sp_record_text(record, "study_rate",
+                   s->along_orders ? "along orders: log10(e_N-1 / e_N)"
+                                   : "along refinements: log2(e_h / e_h/2)");
+    sp_record_text(record, "study_rule",
+                   sp_rates_rule(s->config.discretization.operator_kind, s->along_orders));
+  }
   print_heading(s, case_tolerance);
   return run_all(s);
 }
@@ -295,6 +329,7 @@ static sp_status run_on(const sp_workers *workers, const sp_config *config, cons
                 .terminal = terminal,
                 .profile = *profile,
                 .along_orders = !refine->given,
+                .by_answers = !has_solution(config),
                 .first_order = order->given ? order->first : n,
                 .last_order = order->given ? order->last : n,
                 .first_refine = refine->given ? refine->first : r,
@@ -318,10 +353,12 @@ static sp_status run_on(const sp_workers *workers, const sp_config *config, cons
 
 sp_status sp_study_run_on(const sp_workers *workers, const sp_config *config, const sp_study *study,
                           const sp_profile *profile, sp_terminal *terminal) {
-  if (!has_solution(config))
+  const sp_study_range *along = study->refine.given ? &study->refine : &study->order;
+  if (!has_solution(config) && along->last < along->first + 2)
     return sp_fail(SP_ERR_INPUT,
-                   "%s: a study compares with the exact solution, and the case gives none",
-                   config->problem.solution.where);
+                   "--study: without problem.solution the answers of three runs or more are "
+                   "compared: give %s=%d:%d",
+                   study->refine.given ? "refine" : "order", along->first, along->first + 2);
   const sp_workers *w = workers;
   return sp_workers_meet(w, w->has_elements ? run_on(w, config, study, profile, terminal) : SP_OK);
 }

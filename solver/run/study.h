@@ -12,8 +12,9 @@
  *              H1_rate, H1_expected, H1_floor, seconds, matvec_share
  *
  * NaN stands for a rate without a run before it, and for expectations along orders. Rates are those
- * of solver/run/rates.h. The root attribute study_rate tells the direction of rates, study_rule how
- * they are judged. */
+ * of solver/run/rates.h. Without a solution the columns of L2 and H1 are missing, and /answers and
+ * /limits (solver/run/answers.h) judge the series of at least three runs. The root attribute
+ * study_rate tells the direction of rates, study_rule how they are judged. */
 #ifndef SP_SOLVER_RUN_STUDY_H
 #define SP_SOLVER_RUN_STUDY_H
 
@@ -38,8 +39,8 @@ sp_status sp_study_parse(const char *text, sp_study *study);
 /* Solve the series, print and log its table, and judge the rates. The mesh is read once and refined
  * from run to run; the device is opened once. The solver's tolerance becomes at most 1e-13, and the
  * limit of iterations grows with it. Field and probes are not written. `profile` is as for
- * sp_case_run. Errors: SP_ERR_INPUT for a case without solution, SP_ERR_STUDY with the first step
- * that falls short, and those of a case, which end the series. Collective. */
+ * sp_case_run. Errors: SP_ERR_INPUT for fewer than three runs without a solution, SP_ERR_STUDY with
+ * the first step that falls short, and those of a case, which end the series. Collective. */
 sp_status sp_study_run(MPI_Comm comm, const sp_config *config, const sp_study *study,
                        const sp_profile *profile, sp_terminal *terminal);
 

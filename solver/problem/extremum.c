@@ -1,0 +1,122 @@
+#include "solver/problem/extremum.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "mesh/reference.h"
+
+/* Value, gradient and Hessian of a polynomial at a point. */
+typedef struct expansion {
+  double value, gradient[3], hessian[3][3];
+} expansion;
+
+/* The basis of an element at a point, with its first and second derivatives:
+ * [direction][derivative][node]. */
+typedef struct basis {
+  double at[3][3][SP_MAX_NQ];
+} basis;
+
+/* One sum over the nodes: u with derivatives of order d[0], d[1], d[2]. */
+static double contract(int nq, const basis *b, const int d[3], const double *nodal, int stride) {
+  double sum = 0;
+  for (int k = 0; k < nq; k++)
+    for (int j = 0; j < nq; j++)
+      for (int i = 0; i < nq; i++, nodal += stride)
+        sum += b->at[0][d[0]][i] * b->at[1][d[1]][j] * b->at[2][d[2]][k] * *nodal;
+  return sum;
+}
+
+static void fill_basis(int nq, const double *nodes, const double r[3], basis *b) {
+  double slopes[SP_MAX_NQ * SP_MAX_NQ];
+  sp_derivative_matrix(nq, nodes, nq, nodes, slopes);
+  for (int d = 0; d < 3; d++) {
+    sp_interpolation_matrix(nq, nodes, 1, &r[d], b->at[d][0]);
+    sp_derivative_matrix(nq, nodes, 1, &r[d], b->at[d][1]);
+    for (int i = 0; i < nq; i++) {
+      b->at[d][2][i] = 0;
+      for (int m = 0; m < nq; m++) b->at[d][2][i] += b->at[d][1][m] * slopes[m * nq + i];
+    }
+  }
+}
+
+static expansion expand(int nq, const double *nodes, double sign, const double *nodal,
+                        const double r[3]) {
+  basis b;
+  fill_basis(nq, nodes, r, &b);
+  expansion e = {.value = sign * contract(nq, &b, (const int[]){0, 0, 0}, nodal, 1)};
+  for (int a = 0; a < 3; a++) {
+    e.gradient[a] = sign * contract(nq, &b, (const int[]){a == 0, a == 1, a == 2}, nodal, 1);
+    for (int c = 0; c < 3; c++) {
+      const int d[3] = {(a == 0) + (c == 0), (a == 1) + (c == 1), (a == 2) + (c == 2)};
+      e.hessian[a][c] = sign * contract(nq, &b, d, nodal, 1);
+    }
+  }
+  return e;
+}
+
+/* Solve (H + damping) step = -gradient on the free directions, with Cholesky's factors. False if
+ * the matrix is not positive definite. */
+static bool solve(const expansion *e, const bool free[3], double damping, double step[3]) {
+  double l[3][3] = {{0}};
+  for (int a = 0; a < 3; a++) {
+    step[a] = free[a] ? -e->gradient[a] : 0;
+    for (int b = 0; b <= a; b++) {
+      double sum = a == b ? (free[a] ? e->hessian[a][a] + damping : 1)
+                          : (free[a] && free[b] ? e->hessian[a][b] : 0);
+      for (int c = 0; c < b; c++) sum -= l[a][c] * l[b][c];
+      if (a == b && !(sum > 0)) return false;
+      l[a][b] = a == b ? sqrt(sum) : sum / l[b][b];
+    }
+    for (int c = 0; c < a; c++) step[a] -= l[a][c] * step[c];
+    step[a] /= l[a][a];
+  }
+  for (int a = 2; a >= 0; a--) {
+    for (int c = a + 1; c < 3; c++) step[a] -= l[c][a] * step[c];
+    step[a] /= l[a][a];
+  }
+  return true;
+}
+
+/* Mark the directions that may change: not the face's, and none that leads out of the element. */
+static void find_free(const expansion *e, int f, const double r[3], bool free[3]) {
+  for (int d = 0; d < 3; d++) {
+    const bool leaves = (r[d] >= 1 && e->gradient[d] < 0) || (r[d] <= -1 && e->gradient[d] > 0);
+    free[d] = !leaves && !(f >= 0 && f / 2 == d);
+  }
+}
+
+double sp_extremum_find(const sp_hexes *hexes, sp_lid element, int order, int f, int node,
+                        double sign, const double *nodal, double range, double place[3]) {
+  static const double SMALL = 1e-14; /* of the range: the last step, and the first damping */
+  const int nq = order + 1, n = hexes->map_order + 1;
+  const double *nodes = sp_reference_get(order)->gll.nodes;
+  double r[3] = {nodes[node % nq], nodes[node / nq % nq], nodes[node / (nq * nq)]};
+  expansion e = expand(nq, nodes, sign, nodal, r);
+  double damping = 0;
+  for (int trial = 0; trial < 60; trial++) {
+    double next[3], step[3];
+    bool free[3];
+    find_free(&e, f, r, free);
+    const bool solved = solve(&e, free, damping, step);
+    for (int d = 0; d < 3; d++) next[d] = fmax(-1, fmin(1, r[d] + step[d]));
+    if (solved && memcmp(next, r, sizeof r) == 0) break;
+    const expansion there = solved ? expand(nq, nodes, sign, nodal, next) : e;
+    if (there.value < e.value) {
+      const bool is_last = e.value - there.value <= SMALL * range;
+      memcpy(r, next, sizeof r);
+      e = there;
+      damping *= 0.1;
+      if (is_last) break;
+    } else {
+      damping = fmax(10 * damping, SMALL * range);
+      if (damping > 1e6 * range) break;
+    }
+  }
+  basis b;
+  double lattice[SP_MAX_NQ];
+  for (int i = 0; i < n; i++) lattice[i] = -1 + 2.0 * i / hexes->map_order;
+  fill_basis(n, lattice, r, &b);
+  for (int d = 0; d < 3; d++)
+    place[d] = contract(n, &b, (const int[]){0, 0, 0}, sp_hexes_lattice(hexes, element) + d, 3);
+  return e.value;
+}

@@ -1,0 +1,139 @@
+#include "solver/run/answers.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "solver/run/convergence.h"
+
+/* The size of a result of u if u is as large as `largest`. */
+static double scale_of(const sp_quantity *q, double largest, double flux) {
+  if (q->kind == SP_RESULT_FLUX) return flux;
+  if (q->formula) return fabs(q->value);
+  if (q->kind == SP_RESULT_INTEGRAL) return largest * q->size;
+  return q->kind == SP_RESULT_NORM ? largest * sqrt(q->size) : largest;
+}
+
+sp_status sp_answers_collect(const sp_postprocess *postprocess, const sp_problem *problem,
+                             sp_answers *out) {
+  const sp_quantities *quantities = postprocess->quantities;
+  const sp_probes *probes = postprocess->probes;
+  const sp_balance *balance = &postprocess->balance;
+  const int most = quantities->all + problem->part_count + probes->count;
+  *out = (sp_answers){0};
+  SP_TRY(sp_allocate((size_t)most, sizeof *out->list, "answers", &out->list));
+  double largest = 0;
+  for (int r = quantities->count; r < quantities->all; r++)
+    largest = fmax(largest, fabs(quantities->list[r].value));
+  for (int r = 0; r < quantities->all; r++) {
+    const sp_quantity *q = &quantities->list[r];
+    out->list[out->count++] =
+        (sp_answer){.name = q->name,
+                    .kind = sp_result_kind_name(q->kind),
+                    .table = r < quantities->count ? "results" : "extrema",
+                    .pointwise = q->kind == SP_RESULT_MINIMUM || q->kind == SP_RESULT_MAXIMUM,
+                    .value = q->value,
+                    .scale = scale_of(q, largest, balance->largest)};
+  }
+  for (int p = 0; p < problem->part_count; p++)
+    if (sp_balance_has_part(balance, problem, p))
+      out->list[out->count++] = (sp_answer){.name = sp_balance_part_name(problem, p),
+                                            .kind = sp_result_kind_name(SP_RESULT_FLUX),
+                                            .table = "balance",
+                                            .value = sp_balance_part(balance, problem, p),
+                                            .scale = balance->largest};
+  for (int p = 0; p < probes->count; p++)
+    out->list[out->count++] = (sp_answer){.name = probes->list[p].name,
+                                          .kind = "probe",
+                                          .table = "probes",
+                                          .pointwise = true,
+                                          .value = probes->list[p].value,
+                                          .scale = largest};
+  return SP_OK;
+}
+
+void sp_answers_free(sp_answers *answers) {
+  free(answers->list);
+  *answers = (sp_answers){0};
+}
+
+/* ---- Series ---- */
+
+static void name_answer(sp_record *record, const sp_answer *a, const sp_answers_run *run) {
+  sp_record_text(record, "name", a->name);
+  sp_record_text(record, "kind", a->kind);
+  sp_record_text(record, "table", a->table);
+  sp_record_integer(record, "order", run->order);
+  sp_record_integer(record, "refine", run->refine);
+}
+
+/* Print and record the values of answer `i`. */
+static void add_values(sp_report *report, bool along_orders, int i, int count,
+                       const sp_answers_run *runs) {
+  sp_record *record = report->record;
+  sp_terminal *t = report->terminal;
+  for (int r = 0; r < count; r++) {
+    const sp_answer *a = &runs[r].answers.list[i];
+    double f[3] = {NAN, NAN, a->value};
+    for (int k = 1; k <= 2 && k <= r; k++) f[2 - k] = runs[r - k].answers.list[i].value;
+    const double difference = f[2] - f[1], rate = sp_convergence_rate(along_orders, f);
+    sp_record_open(record, SP_RECORD_ROW, NULL);
+    name_answer(record, a, &runs[r]);
+    sp_record_real(record, "value", a->value, NULL);
+    sp_record_real(record, "difference", difference, NULL);
+    sp_record_real(record, "rate", rate, NULL);
+    sp_record_close(record);
+    sp_terminal_print(t, "  %-16s %-10s %2d %6d %20.12g", r == 0 ? a->name : "",
+                      r == 0 ? a->kind : "", runs[r].order, runs[r].refine, a->value);
+    if (r >= 1) sp_terminal_print(t, " %11.3e", difference);
+    if (r >= 2 && isfinite(rate)) sp_terminal_print(t, " %6.2f", rate);
+    sp_terminal_print(t, "\n");
+  }
+}
+
+static void add_limit(sp_report *report, const sp_answer *a, const sp_answers_run *finest,
+                      const sp_convergence *c) {
+  sp_record *record = report->record;
+  sp_terminal *t = report->terminal;
+  sp_record_open(record, SP_RECORD_ROW, NULL);
+  name_answer(record, a, finest);
+  sp_record_real(record, "rate", c->rate, NULL);
+  sp_record_real(record, "limit", c->limit, NULL);
+  sp_record_real(record, "gci", c->gci, NULL);
+  sp_record_text(record, "verdict", c->verdict);
+  sp_record_close(record);
+  sp_terminal_print(t, "  %-16s %-20s", "", c->verdict);
+  if (isfinite(c->limit)) sp_terminal_print(t, " %20.12g limit, +- %.2e", c->limit, c->gci);
+  if (isfinite(c->limit) && a->value != 0)
+    sp_terminal_print(t, ", %.1e of the value", c->gci / fabs(a->value));
+  sp_terminal_print(t, "\n");
+}
+
+sp_status sp_answers_judge(sp_report *report, bool along_orders, int count,
+                           const sp_answers_run *runs) {
+  sp_record *record = report->record;
+  const sp_answers_run *finest = &runs[count - 1];
+  const double floor = fmax(finest->floor, finest[-1].floor);
+  sp_kept_error first = {0};
+  sp_terminal_print(report->terminal, "\n  %-16s %-10s %2s %6s %20s %11s %6s\n", "answer", "", "N",
+                    "refine", "value", "difference", "rate");
+  for (int i = 0; i < finest->answers.count; i++) {
+    const sp_answer *a = &finest->answers.list[i];
+    double f[3];
+    for (int k = 0; k < 3; k++) f[k] = finest[k - 2].answers.list[i].value;
+    const sp_convergence c = sp_convergence_judge(along_orders, a->pointwise, f, floor * a->scale);
+    sp_record_open(record, SP_RECORD_TABLE, "answers");
+    add_values(report, along_orders, i, count, runs);
+    sp_record_close(record);
+    sp_record_open(record, SP_RECORD_TABLE, "limits");
+    add_limit(report, a, finest, &c);
+    sp_record_close(record);
+    if (c.passes || first.status) continue;
+    sp_error_keep(sp_fail(SP_ERR_STUDY,
+                          "%s %s, order %d, refine %d: %s, as it went from %.9g to %.9g and %.9g; "
+                          "refine further, or look for a corner or jump where u is not smooth",
+                          a->kind, a->name, finest->order, finest->refine, c.verdict, f[0], f[1],
+                          f[2]),
+                  &first);
+  }
+  return first.status ? sp_error_restore(&first) : SP_OK;
+}

@@ -1,0 +1,43 @@
+/* The numbers that a case is solved for, in one list, so that those of two runs can be compared:
+ * each [result], the minimum and maximum of u, the flux through each line of [boundary] and the
+ * default, and each probe. */
+#ifndef SP_SOLVER_RUN_ANSWERS_H
+#define SP_SOLVER_RUN_ANSWERS_H
+
+#include "solver/run/postprocess.h"
+
+typedef struct sp_answer {
+  const char *name;  /* of the result or probe; the group of a flux; "u" */
+  const char *kind;  /* "average", "flux" ... (sp_result_kind_name), or "probe" */
+  const char *table; /* where a run reports it: "results", "extrema", "balance" or "probes" */
+  bool pointwise;    /* of one point, whose place in its element changes from run to run */
+  double value;
+  double scale; /* size of the terms that it is the sum of, for rounding */
+} sp_answer;
+
+typedef struct sp_answers {
+  int count;
+  sp_answer *list; /* [count]; names are owned by the configuration */
+} sp_answers;
+
+/* Fill *out from evaluated results. Two runs of a case have the same answers in the same order.
+ * The caller ends with sp_answers_free, also after a failure. Errors: SP_ERR_SYSTEM. Local; the
+ * same on all ranks. */
+sp_status sp_answers_collect(const sp_postprocess *postprocess, const sp_problem *problem,
+                             sp_answers *out);
+
+/* One of a series of runs. */
+typedef struct sp_answers_run {
+  int order, refine;
+  double floor; /* relative error that the solver may leave (solver/run/rates.h) */
+  sp_answers answers;
+} sp_answers_run;
+
+/* Print and record the answers of at least three runs, along orders or refinements: rows in
+ * /answers, a row per answer in /limits, and judge them (solver/run/convergence.h). Errors:
+ * SP_ERR_STUDY with the first answer that does not converge. Local; the same on all ranks. */
+sp_status sp_answers_judge(sp_report *report, bool along_orders, int count,
+                           const sp_answers_run *runs);
+void sp_answers_free(sp_answers *answers);
+
+#endif
