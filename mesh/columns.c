@@ -33,19 +33,48 @@ static double largest_coupling(const double a[3]) {
   return fmax(a[0], fmax(a[1], a[2]));
 }
 
+/* ---- Couplings ---- */
+
+void sp_columns_couple(const sp_hexes *hexes, sp_lid element, double a[3]) {
+  const double *lattice = sp_hexes_lattice(hexes, element);
+  const sp_gid *vertices = hexes->vertices[element];
+  double edge[3][3] = {{0}}, normal[3][3], volume = 0; /* mean edges, their cross products */
+  for (int d = 0; d < 3; d++) {
+    int corners[4], count = 0;
+    for (int q = 0; q < 4; q++) {
+      sp_slot_corners(SP_EDGE_SLOT + 4 * d + q, corners);
+      if (vertices[corners[0]] < 0 || vertices[corners[1]] < 0) continue;
+      const double *low = &lattice[3 * sp_corner_node(hexes->map_order, corners[0])];
+      const double *high = &lattice[3 * sp_corner_node(hexes->map_order, corners[1])];
+      for (int m = 0; m < 3; m++) edge[d][m] += high[m] - low[m];
+      count++;
+    }
+    for (int m = 0; m < 3; m++) edge[d][m] /= count;
+  }
+  for (int d = 0; d < 3; d++) {
+    const double *e = edge[(d + 1) % 3], *f = edge[(d + 2) % 3];
+    for (int m = 0; m < 3; m++)
+      normal[d][m] = e[(m + 1) % 3] * f[(m + 2) % 3] - e[(m + 2) % 3] * f[(m + 1) % 3];
+  }
+  for (int m = 0; m < 3; m++) volume += edge[0][m] * normal[0][m];
+  for (int d = 0; d < 3; d++) {
+    a[d] = 0;
+    for (int m = 0; m < 3; m++) a[d] += normal[d][m] * normal[d][m] / volume;
+  }
+}
+
 /* ---- Neighbours ---- */
 
+/* Elements beyond the second at a face have no neighbour there. */
 static void find_neighbours(search *s, sp_lid *holder) {
   const sp_topology *t = s->topology;
   for (sp_lid i = 0; i < t->entities; i++) holder[i] = -1;
   for (sp_lid e = 0; e < t->elements; e++)
     for (int f = 0; f < SP_FACES; f++) {
       sp_lid *first = &holder[t->slots[e][SP_FACE_SLOT + f]];
-      s->across[e][f] = *first;
-      if (*first < 0)
-        *first = SP_FACES * e + f;
-      else
-        s->across[*first / SP_FACES][*first % SP_FACES] = SP_FACES * e + f;
+      s->across[e][f] = *first < 0 ? -1 : *first;
+      if (*first >= 0) s->across[*first / SP_FACES][*first % SP_FACES] = SP_FACES * e + f;
+      *first = *first == -1 ? SP_FACES * e + f : -2;
     }
 }
 

@@ -5,8 +5,8 @@
 #include "mesh/hexes.h"
 
 /* Read the hexahedra of `path` (.msh 2.2 or 4.1, ASCII or binary, or .geo, which is meshed first)
- * on rank 0, partition them over the ranks of `comm` with the SDK's METIS, and send each rank its
- * part. The caller destroys *out.
+ * on rank 0, divide them among the ranks of `comm` (mesh/metis.h), and send each rank its part. The
+ * caller destroys *out.
  *
  * - Hexahedra must all have the same order and a full lattice of nodes (8, 27, 64 ...). Surfaces
  *   come from two-dimensional physical groups. An element that is listed twice is read once.

@@ -187,9 +187,4 @@ int sp_gmsh_boundary_find(const sp_gmsh_boundary *b, const size_t nodes[4]);
 sp_status sp_gmsh_check_complete(const sp_gmsh_file *file, int files, size_t count,
                                  const int *volumes);
 
-/* Divide `hexes`, which were read from the open model, into `size` parts with METIS: parts[e] is
- * the part of element e. This replaces the open model, so call it after everything is read. Errors:
- * SP_ERR_INPUT if there are fewer elements than parts. */
-sp_status sp_gmsh_partition(const sp_gmsh_file *file, const sp_hexes *hexes, int size, int *parts);
-
 #endif

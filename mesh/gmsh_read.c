@@ -14,6 +14,7 @@
 
 #include "mesh/entity.h"
 #include "mesh/gmsh_model.h"
+#include "mesh/metis.h"
 
 static void initialize(int *error) {
 #ifdef SP_GMSH_INITIALIZE_RUN
@@ -177,7 +178,9 @@ sp_status sp_gmsh_read(const char *path, int size, sp_hexes **hexes, int **parts
   if (!status && parts) {
     const double start = seconds();
     status = sp_allocate((size_t)(*hexes)->count, sizeof **parts, "partition", parts);
-    if (!status) status = sp_gmsh_partition(&file, *hexes, size, *parts);
+    gmshClear(&error);
+    if (!status) status = sp_metis_divide(*hexes, size, *parts);
+    if (status) status = sp_fail(status, "%s: %s", path, sp_error_message());
     if (size > 1) (*hexes)->file.metis_seconds = seconds() - start;
   }
   sp_gmsh_file_free(&file);

@@ -48,7 +48,7 @@ typedef struct sp_hexes_file {
   sp_gid roughest; /* ... and the tag of the worst one */
   /* Time of the gmsh SDK while this rank read a file or waited for rank 0. Unit: s. */
   double read_seconds;  /* to read the file, or to mesh a geometry */
-  double metis_seconds; /* to partition the elements; 0 if there was nothing to do */
+  double metis_seconds; /* to divide the elements among ranks; 0 if there was nothing to do */
 } sp_hexes_file;
 
 typedef struct sp_hexes {

@@ -29,7 +29,8 @@ class SpSolve(CMakePackage, CudaPackage):
 
     depends_on("mpi")
     depends_on("hdf5@1.10:+mpi")
-    depends_on("gmsh@4.8:+shared~fltk+opencascade+metis")
+    depends_on("gmsh@4.8:+shared~fltk+opencascade")
+    depends_on("metis@5.1:")
     depends_on("hypre@2.26:2+mpi~int64~mixedint~complex~cuda precision=double", when="+hypre")
     depends_on("nccl", when="+nccl")
     depends_on("python@3.9:", type="run", when="+plot")

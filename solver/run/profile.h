@@ -21,7 +21,7 @@ typedef enum sp_phase {
   SP_PHASE_DEVICE, /* opening it; for a GPU, creating its context */
   SP_PHASE_MESH,
   SP_PHASE_FILE,  /* of the mesh: the gmsh SDK reads the file, or meshes a geometry */
-  SP_PHASE_METIS, /* of the mesh: the SDK partitions it; other ranks wait for rank 0 */
+  SP_PHASE_METIS, /* of the mesh: METIS divides it; other ranks wait for rank 0 */
   SP_PHASE_NUMBERING,
   SP_PHASE_PROBLEM,
   SP_PHASE_OPERATOR,       /* its set-up, with b and the start of CG */

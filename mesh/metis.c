@@ -1,0 +1,247 @@
+#include "mesh/metis.h"
+
+#include <math.h>
+#include <metis.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mesh/columns.h"
+#include "mesh/vertices.h"
+
+/* Size of the largest part, in means, up to which columns stay whole. */
+static const double LARGEST = 2;
+
+/* The pieces to be divided, and the piece of each element. */
+typedef struct graph {
+  idx_t count, *sizes;       /* [count] */
+  idx_t *start, *neighbours; /* of piece p: neighbours[start[p]] to neighbours[start[p + 1] - 1] */
+  idx_t *weights;            /* like neighbours, the number of common faces; NULL: all are 1 */
+} graph;
+
+static sp_status check_metis(int code) {
+  if (code == METIS_OK) return SP_OK;
+  return sp_fail(SP_ERR_SYSTEM, "METIS cannot divide the mesh: %s",
+                 code == METIS_ERROR_MEMORY ? "out of memory" : "error in its input");
+}
+
+/* ---- Elements that share faces ---- */
+
+/* The graph of elements; two with three common corners share a face. METIS allocates start and
+ * neighbours. `elements`: elements, entities, and the corners of slots. */
+static sp_status connect(const sp_hexes *hexes, const sp_topology *elements, graph *g) {
+  idx_t *start = NULL, *corners = NULL, vertices = elements->entities, common = 3, base = 0;
+  const size_t count = (size_t)hexes->count;
+  g->count = hexes->count;
+  sp_status status = sp_allocate(count, sizeof *g->sizes, "parts", &g->sizes);
+  if (!status) status = sp_allocate(count + 1, sizeof *start, "parts", &start);
+  if (!status) status = sp_allocate(SP_CORNERS * count, sizeof *corners, "parts", &corners);
+  for (size_t e = 0; e < count && !status; e++) {
+    start[e + 1] = start[e];
+    for (int c = 0; c < SP_CORNERS; c++)
+      if (hexes->vertices[e][c] >= 0) corners[start[e + 1]++] = elements->slots[e][c];
+    g->sizes[e] = start[e + 1] - start[e];
+  }
+  if (!status)
+    status = check_metis(METIS_MeshToDual(&g->count, &vertices, start, corners, &common, &base,
+                                          &g->start, &g->neighbours));
+  free(start);
+  free(corners);
+  return status;
+}
+
+/* The face of element a whose corners are those that b has too, -1 if there is none. */
+static int find_face(const sp_hexes *hexes, sp_lid a, sp_lid b) {
+  const sp_gid *of_a = hexes->vertices[a], *of_b = hexes->vertices[b];
+  unsigned there = 0, common = 0;
+  for (int c = 0; c < SP_CORNERS; c++) {
+    there |= (unsigned)(of_a[c] >= 0) << c;
+    for (int d = 0; d < SP_CORNERS && of_a[c] >= 0; d++)
+      common |= (unsigned)(of_a[c] == of_b[d]) << c;
+  }
+  for (int f = 0; f < SP_FACES; f++) {
+    int corners[4];
+    unsigned face = 0;
+    sp_slot_corners(SP_FACE_SLOT + f, corners);
+    for (int c = 0; c < 4; c++) face |= 1u << corners[c];
+    if ((face & there) == common) return f;
+  }
+  return -1;
+}
+
+/* Number the faces as entities of their own. */
+static void number_faces(const sp_hexes *hexes, const graph *g, sp_topology *elements) {
+  for (sp_lid e = 0; e < hexes->count; e++) {
+    for (int f = 0; f < SP_FACES; f++) elements->slots[e][SP_FACE_SLOT + f] = elements->entities++;
+    for (idx_t n = g->start[e]; n < g->start[e + 1]; n++) {
+      const sp_lid other = (sp_lid)g->neighbours[n];
+      const int f = other < e ? find_face(hexes, e, other) : -1;
+      const int there = f >= 0 ? find_face(hexes, other, e) : -1;
+      if (there >= 0)
+        elements->slots[e][SP_FACE_SLOT + f] = elements->slots[other][SP_FACE_SLOT + there];
+    }
+  }
+}
+
+/* ---- Columns ---- */
+
+static sp_status find_columns(const sp_hexes *hexes, const sp_topology *elements,
+                              sp_columns **columns) {
+  double(*couplings)[3];
+  SP_TRY(sp_allocate((size_t)hexes->count, sizeof *couplings, "parts", &couplings));
+  for (sp_lid e = 0; e < hexes->count; e++) sp_columns_couple(hexes, e, couplings[e]);
+  const sp_status status = sp_columns_create(elements, (const double(*)[3])couplings, columns);
+  free(couplings);
+  return status;
+}
+
+/* Make a piece of each column, and one of each other element: piece[elements]. `columns` may be
+ * NULL. */
+static idx_t number_pieces(const sp_columns *columns, idx_t elements, idx_t *piece) {
+  idx_t count = columns ? columns->count : 0;
+  for (idx_t e = 0; e < elements; e++) piece[e] = -1;
+  for (sp_lid c = 0; c < count; c++)
+    for (sp_lid n = columns->start[c]; n < columns->start[c + 1]; n++)
+      piece[columns->elements[n]] = c;
+  for (idx_t e = 0; e < elements; e++)
+    if (piece[e] < 0) piece[e] = count++;
+  return count;
+}
+
+/* Sort the elements by piece: those of piece p are order[start[p]] up to order[start[p + 1] - 1].
+ */
+static void sort_by_piece(const graph *pieces, idx_t elements, const idx_t *piece, idx_t *start,
+                          idx_t *order) {
+  for (idx_t e = 0; e < elements; e++) start[piece[e] + 1]++;
+  for (idx_t p = 0; p < pieces->count; p++) start[p + 1] += start[p];
+  for (idx_t e = elements; e-- > 0;) order[--start[piece[e] + 1]] = e;
+  memmove(start, start + 1, (size_t)pieces->count * sizeof *start);
+  start[pieces->count] = elements;
+}
+
+/* `edge`: work space, [pieces], all -1. */
+static void join_edges(const graph *g, const idx_t *piece, const idx_t *start, const idx_t *order,
+                       idx_t *edge, graph *pieces) {
+  idx_t used = 0;
+  for (idx_t p = 0; p < pieces->count; p++) {
+    const idx_t first = pieces->start[p] = used;
+    for (idx_t n = start[p]; n < start[p + 1]; n++) {
+      const idx_t e = order[n];
+      pieces->sizes[p] += g->sizes[e];
+      for (idx_t m = g->start[e]; m < g->start[e + 1]; m++) {
+        const idx_t other = piece[g->neighbours[m]];
+        if (other == p) continue;
+        if (edge[other] < first) {
+          edge[other] = used;
+          pieces->neighbours[used++] = other;
+        }
+        pieces->weights[edge[other]]++;
+      }
+    }
+  }
+  pieces->start[pieces->count] = used;
+}
+
+static sp_status contract(const graph *g, const sp_columns *columns, idx_t *piece, graph *pieces) {
+  idx_t *start = NULL, *order = NULL, *edge = NULL;
+  pieces->count = number_pieces(columns, g->count, piece);
+  const size_t count = (size_t)pieces->count, edges = (size_t)g->start[g->count];
+  sp_status status = sp_allocate(count, sizeof *pieces->sizes, "parts", &pieces->sizes);
+  if (!status) status = sp_allocate(count + 1, sizeof *pieces->start, "parts", &pieces->start);
+  if (!status) status = sp_allocate(edges, sizeof(idx_t), "parts", &pieces->neighbours);
+  if (!status) status = sp_allocate(edges, sizeof(idx_t), "parts", &pieces->weights);
+  if (!status) status = sp_allocate(count + 1, sizeof *start, "parts", &start);
+  if (!status) status = sp_allocate((size_t)g->count, sizeof *order, "parts", &order);
+  if (!status) status = sp_allocate(count, sizeof *edge, "parts", &edge);
+  if (!status) {
+    for (size_t p = 0; p < count; p++) edge[p] = -1;
+    sort_by_piece(pieces, g->count, piece, start, order);
+    join_edges(g, piece, start, order, edge, pieces);
+  }
+  free(start);
+  free(order);
+  free(edge);
+  return status;
+}
+
+/* ---- Division ---- */
+
+/* Find part[count], and the size of the largest part in means; infinite if a part is empty. */
+static sp_status divide(graph *g, int size, idx_t *part, double *largest) {
+  idx_t constraints = 1, parts = size, cut, *sums;
+  double all = 0;
+  *largest = INFINITY;
+  if (g->count < size) return SP_OK;
+  SP_TRY(sp_allocate((size_t)size, sizeof *sums, "parts", &sums));
+  const sp_status status = check_metis(
+      METIS_PartGraphRecursive(&g->count, &constraints, g->start, g->neighbours, g->sizes, NULL,
+                               g->weights, &parts, NULL, NULL, NULL, &cut, part));
+  for (idx_t p = 0; p < g->count && !status; p++) sums[part[p]] += g->sizes[p];
+  idx_t least = IDX_MAX, most = 0;
+  for (int r = 0; r < size; r++) {
+    if (sums[r] < least) least = sums[r];
+    if (sums[r] > most) most = sums[r];
+    all += (double)sums[r];
+  }
+  if (least > 0) *largest = (double)most * size / all;
+  free(sums);
+  return status;
+}
+
+/* Set `parts` with columns whole or, if `columns` is NULL, as single elements. */
+static sp_status divide_pieces(const graph *g, const sp_columns *columns, int size, int *parts,
+                               double *largest) {
+  graph pieces = {0};
+  idx_t *piece = NULL, *part = NULL;
+  sp_status status = sp_allocate((size_t)g->count, sizeof *piece, "parts", &piece);
+  if (!status) status = contract(g, columns, piece, &pieces);
+  if (!status) status = sp_allocate((size_t)pieces.count, sizeof *part, "parts", &part);
+  if (!status) status = divide(&pieces, size, part, largest);
+  for (idx_t e = 0; e < g->count && !status; e++) parts[e] = (int)part[piece[e]];
+  free(pieces.sizes);
+  free(pieces.start);
+  free(pieces.neighbours);
+  free(pieces.weights);
+  free(piece);
+  free(part);
+  return status;
+}
+
+/* `elements` has room for slots. */
+static sp_status divide_elements(const sp_hexes *hexes, sp_topology *elements, graph *g, int size,
+                                 int *parts) {
+  sp_columns *columns = NULL;
+  double largest = INFINITY;
+  SP_TRY(sp_vertices_number(hexes, elements->slots, &elements->entities));
+  SP_TRY(connect(hexes, elements, g));
+  number_faces(hexes, g, elements);
+  SP_TRY(find_columns(hexes, elements, &columns));
+  sp_status status = SP_OK;
+  if (columns->count > 0) status = divide_pieces(g, columns, size, parts, &largest);
+  if (!status && largest > LARGEST) status = divide_pieces(g, NULL, size, parts, &largest);
+  sp_columns_destroy(&columns);
+  return status;
+}
+
+sp_status sp_metis_divide(const sp_hexes *hexes, int size, int *parts) {
+  const sp_lid count = hexes->count;
+  sp_topology elements = {.elements = count};
+  graph g = {0};
+  for (sp_lid e = 0; e < count; e++) parts[e] = 0;
+  if (size == 1) return SP_OK;
+  if (count < size)
+    return sp_fail(SP_ERR_INPUT,
+                   "%d ranks for a mesh of %d element%s: use at most one rank per "
+                   "element",
+                   size, count, sp_plural(count));
+  if (count > SP_LID_MAX / SP_SLOTS)
+    return sp_fail(SP_ERR_INPUT,
+                   "%d elements in one file, at most %d can be divided: split the mesh", count,
+                   SP_LID_MAX / SP_SLOTS);
+  sp_status status = sp_allocate((size_t)count, sizeof *elements.slots, "parts", &elements.slots);
+  if (!status) status = divide_elements(hexes, &elements, &g, size, parts);
+  free(elements.slots);
+  free(g.sizes);
+  METIS_Free(g.start);
+  METIS_Free(g.neighbours);
+  return status;
+}
