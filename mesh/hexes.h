@@ -14,10 +14,11 @@
  *          |/      |/           +---- r
  *          0-------1
  *
- * Surfaces are the parts into which a mesh divides its boundary; a group (gmsh: physical group) is
- * a named set of surfaces. Volumes are the parts into which a mesh divides its elements, and a
- * volume group (gmsh: Physical Volume) is a named set of volumes. All elements of a volume are in
- * the same groups. Surfaces, volumes and groups are the same on all ranks. */
+ * Surfaces are the parts into which a mesh divides its boundary, and surfaces between elements; a
+ * group (gmsh: physical group) is a named set of surfaces. Volumes are the parts into which a mesh
+ * divides its elements, and a volume group (gmsh: Physical Volume) is a named set of volumes. All
+ * elements of a volume are in the same groups. Surfaces, volumes and groups are the same on all
+ * ranks. */
 #ifndef SP_MESH_HEXES_H
 #define SP_MESH_HEXES_H
 
@@ -30,9 +31,20 @@
 enum {
   SP_CORNERS = 8,
   SP_FACES = 6,
-  SP_SURFACE_INTERIOR = -1, /* not on the boundary */
-  SP_SURFACE_UNNAMED = -2   /* an exterior face that is on no surface */
+  SP_SURFACE_INTERIOR = -1, /* between elements, on no surface */
+  SP_SURFACE_UNNAMED = -2,  /* an exterior face that is on no surface */
+  SP_SURFACE_INNER = -3     /* SP_SURFACE_INNER - s: between elements, on surface s */
 };
+
+/* The surface of a face, also of one between elements; -1 if it is on none. Local. */
+static inline int sp_surface_of(int face) {
+  return face >= 0 ? face : face <= SP_SURFACE_INNER ? SP_SURFACE_INNER - face : -1;
+}
+
+/* True for a face that has one element. Local. */
+static inline bool sp_surface_is_exterior(int face) {
+  return face >= 0 || face == SP_SURFACE_UNNAMED;
+}
 
 typedef struct sp_group {
   char *name;    /* "" if the mesh gives only a number */
@@ -56,8 +68,11 @@ typedef struct sp_hexes {
   int map_order;
   double *lattice;                /* [count][(g+1)^3][3] */
   sp_gid (*vertices)[SP_CORNERS]; /* [count] */
-  int (*surfaces)[SP_FACES];      /* [count]; surface; SP_SURFACE_INTERIOR if none is known */
-  sp_gid *tags;                   /* [count], number of the element in the file */
+  /* [count]; the surface of a face, or one of the negative values above. Before a mesh is made of
+   * them, s or SP_SURFACE_INNER - s on surface s, else SP_SURFACE_INTERIOR or SP_SURFACE_UNNAMED.
+   */
+  int (*surfaces)[SP_FACES];
+  sp_gid *tags; /* [count], number of the element in the file */
   /* [count], refinement path: one octal digit per refinement of the file's element, the latest one
    * lowest; 0 without refinement. Tag and octants together identify an element on any
    * number of ranks. */

@@ -13,8 +13,8 @@ static void centre_of(const sp_hexes *hexes, sp_lid e, double centre[3]) {
   sp_hexes_coordinates(hexes, e, 1, &middle, centre);
 }
 
-/* Exterior faces and those of periodic groups keep the surface that the mesh gave them; other
- * interior faces have none. */
+/* All faces keep the surface that the mesh gave them, faces between elements as inner ones, unless
+ * they are periodic. */
 static sp_status mark_some(void *mesh_, void *workspace, size_t begin, size_t end) {
   sp_mesh *mesh = mesh_;
   const sp_hexes *hexes = mesh->hexes;
@@ -24,13 +24,14 @@ static sp_status mark_some(void *mesh_, void *workspace, size_t begin, size_t en
     for (int f = 0; f < SP_FACES; f++) {
       int *surface = &hexes->surfaces[e][f];
       if (sp_periodic_has_surface(mesh->periodic, hexes, *surface)) continue;
-      if (!sp_topology_is_exterior(mesh->topology, mesh->topology->slots[e][SP_FACE_SLOT + f])) {
-        if (*surface >= 0) __atomic_store_n(&mesh->buried[*surface], true, __ATOMIC_RELAXED);
-        *surface = SP_SURFACE_INTERIOR;
-      } else if (*surface < 0) {
-        *surface = SP_SURFACE_UNNAMED;
+      const int known = sp_surface_of(*surface);
+      if (sp_topology_is_exterior(mesh->topology, mesh->topology->slots[e][SP_FACE_SLOT + f])) {
+        *surface = known < 0 ? SP_SURFACE_UNNAMED : known;
+      } else {
+        if (known >= 0) __atomic_store_n(&mesh->buried[known], true, __ATOMIC_RELAXED);
+        *surface = known < 0 ? SP_SURFACE_INTERIOR : SP_SURFACE_INNER - known;
       }
-      bool named = *surface == SP_SURFACE_INTERIOR;
+      bool named = !sp_surface_is_exterior(*surface);
       for (int g = 0; g < hexes->group_count && !named; g++)
         named = *surface >= 0 && hexes->groups[g].members[*surface];
       *unnamed += !named;

@@ -16,11 +16,10 @@ typedef struct sp_mesh {
   sp_lid halo_elements;
   sp_gid global_elements;
   sp_gid unnamed_faces; /* exterior faces that no group contains, over all ranks */
-  /* [surface_count], the same on all ranks: true if the surface has faces between elements. In a
-   * refined mesh this is unknown, and all are false. */
+  /* [surface_count], the same on all ranks: true if the surface has faces between elements. */
   bool *buried;
-  /* hexes->surfaces holds the surfaces of exterior faces, and of periodic faces, which `topology`
-   * regards as interior. */
+  /* In hexes->surfaces, faces between elements have SP_SURFACE_INTERIOR or SP_SURFACE_INNER - s;
+   * periodic faces, which `topology` regards as interior, have their surface. */
 } sp_mesh;
 
 /* Take over *hexes (NULL afterwards, also after an error), find the topology, order the elements,

@@ -65,7 +65,7 @@ sp_status sp_bench_boundary(const sp_space *space, bool **boundary) {
   SP_TRY(sp_allocate(sp_space_dofs(space), sizeof **boundary, "boundary mask", boundary));
   for (sp_lid e = 0; e < hexes->count; e++)
     for (int f = 0; f < SP_FACES; f++) {
-      if (hexes->surfaces[e][f] == SP_SURFACE_INTERIOR) continue;
+      if (!sp_surface_is_exterior(hexes->surfaces[e][f])) continue;
       sp_face_nodes(numbering->order, f, indices);
       for (size_t n = 0; n < nq * nq; n++)
         (*boundary)[numbering->nodes[(size_t)e * nodes + (size_t)indices[n]]] = true;

@@ -27,9 +27,9 @@ typedef struct workspace {
 
 sp_status sp_balance_create(const sp_mesh *mesh, sp_balance *balance) {
   *balance = (sp_balance){.surfaces = mesh->hexes->surface_count + 1};
-  const size_t count = (size_t)balance->surfaces;
-  SP_TRY(sp_allocate(count, sizeof(double), "balance", &balance->sums.given));
-  return sp_allocate(count, sizeof(double), "balance", &balance->flux);
+  balance->terms = balance->surfaces + mesh->hexes->volume_count;
+  SP_TRY(sp_allocate((size_t)balance->surfaces, sizeof(double), "balance", &balance->sums.given));
+  return sp_allocate((size_t)balance->terms, sizeof(double), "balance", &balance->flux);
 }
 
 void sp_balance_free(sp_balance *balance) {
@@ -139,7 +139,7 @@ static sp_status find_absorbed(const sp_problem *problem, const sp_space *space,
 }
 
 static int surface_of(const sp_balance *balance, const sp_hexes *hexes, sp_lid e, int f) {
-  const int surface = hexes->surfaces[e][f];
+  const int surface = sp_surface_of(hexes->surfaces[e][f]);
   return surface >= 0 ? surface : balance->surfaces - 1;
 }
 
@@ -216,7 +216,8 @@ typedef struct faces {
   const sp_space *space;
   const double *x;
   double *weights, *direct; /* [local DOFs] */
-  const double *correction; /* [local DOFs], (r_i - D_i) / W_i at Dirichlet DOFs */
+  const double *
+      correction; /* [local DOFs], (r_i - D_i) / W_i at Dirichlet DOFs, r_i inside fixed elements */
 } faces;
 
 /* The arrays of one element, and the results of the faces of a chunk of elements. */
@@ -229,6 +230,11 @@ typedef struct faces_workspace {
 static size_t results_of_face(const faces *s) {
   const size_t nq = (size_t)s->space->numbering->order + 1;
   return 1 + 2 * nq * nq;
+}
+
+/* True if a line fixes the n-th outer element. */
+static bool is_fixed(const faces *s, size_t n) {
+  return sp_problem_volume_part(s->problem, s->space->mesh->hexes, s->problem->outer[n]) >= 0;
 }
 
 /* Find the condition of face f of the n-th outer element; NULL if there is none. */
@@ -252,6 +258,11 @@ static sp_status compute_faces(void *faces_, void *workspace_, size_t begin, siz
       if (part && part->condition == SP_DIRICHLET)
         SP_TRY(weigh_direct(s->problem, s->space, e, f, s->x, &w->w, result + 1, result + 1 + n,
                             result));
+      else
+        memset(result + 1, 0, 2 * n * sizeof *result);
+      if (!is_fixed(s, k)) continue;
+      weigh_face(s->space, e, f, &w->w);
+      for (size_t q = 0; q < n; q++) result[1 + q] += w->w.values[q];
     }
   return SP_OK;
 }
@@ -267,10 +278,9 @@ static void add_faces(void *faces_, void *workspace_, size_t begin, size_t end) 
     for (int f = 0; f < SP_FACES; f++, result += size) {
       const sp_boundary_part *part = condition_of(s, k, f);
       const sp_lid e = s->problem->outer[k];
-      if (!part) continue;
       if (part == last) s->balance->has_default = true;
-      s->balance->flux[surface_of(s->balance, s->space->mesh->hexes, e, f)] += result[0];
-      if (part->condition != SP_DIRICHLET) continue;
+      if (part) s->balance->flux[surface_of(s->balance, s->space->mesh->hexes, e, f)] += result[0];
+      if (!is_fixed(s, k) && (!part || part->condition != SP_DIRICHLET)) continue;
       sp_face_nodes(s->space->numbering->order, f, indices);
       for (size_t q = 0; q < n; q++) {
         const sp_lid dof = nodes_of(s->space, e)[indices[q]];
@@ -280,34 +290,54 @@ static void add_faces(void *faces_, void *workspace_, size_t begin, size_t end) 
     }
 }
 
-/* Add to each Dirichlet face its part of r_i - D_i. */
+/* The sum of r_i inside an element. */
+static double sum_inside(const faces *s, sp_lid e) {
+  const int nq = s->space->numbering->order + 1;
+  double sum = 0;
+  for (int k = 1; k < nq - 1; k++)
+    for (int j = 1; j < nq - 1; j++)
+      for (int i = 1; i < nq - 1; i++)
+        sum += s->correction[nodes_of(s->space, e)[(k * nq + j) * nq + i]];
+  return sum;
+}
+
+/* Parts of r_i - D_i: those of the faces of an element, then that of its volume if it is fixed. */
+enum { CORRECTIONS = SP_FACES + 1 };
+
 static sp_status correct_faces(void *faces_, void *workspace_, size_t begin, size_t end) {
   const faces *s = faces_;
   faces_workspace *w = workspace_;
   const int nq = s->space->numbering->order + 1;
   double *result = w->results;
-  for (size_t k = begin; k < end; k++)
-    for (int f = 0; f < SP_FACES; f++, result++) {
+  for (size_t k = begin; k < end; k++, result += CORRECTIONS) {
+    const sp_lid e = s->problem->outer[k];
+    const bool fixed = is_fixed(s, k);
+    result[SP_FACES] = fixed ? sum_inside(s, e) : 0;
+    for (int f = 0; f < SP_FACES; f++) {
       const sp_boundary_part *part = condition_of(s, k, f);
-      const sp_lid e = s->problem->outer[k];
-      *result = 0;
-      if (!part || part->condition != SP_DIRICHLET) continue;
-      weigh_face(s->space, e, f, &w->w);
-      for (int q = 0; q < nq * nq; q++)
-        *result += w->w.values[q] * s->correction[nodes_of(s->space, e)[w->w.indices[q]]];
+      const bool dirichlet = part && part->condition == SP_DIRICHLET;
+      double sum = 0;
+      if (dirichlet || fixed) weigh_face(s->space, e, f, &w->w);
+      for (int q = 0; q < nq * nq && (dirichlet || fixed); q++)
+        sum += w->w.values[q] * s->correction[nodes_of(s->space, e)[w->w.indices[q]]];
+      result[f] = dirichlet ? sum : 0;
+      if (fixed) result[SP_FACES] += sum;
     }
+  }
   return SP_OK;
 }
 
 static void add_corrections(void *faces_, void *workspace_, size_t begin, size_t end) {
   const faces *s = faces_;
   const faces_workspace *w = workspace_;
+  const sp_hexes *hexes = s->space->mesh->hexes;
   const double *result = w->results;
-  for (size_t k = begin; k < end; k++)
-    for (int f = 0; f < SP_FACES; f++, result++)
-      if (condition_of(s, k, f))
-        s->balance->flux[surface_of(s->balance, s->space->mesh->hexes, s->problem->outer[k], f)] +=
-            *result;
+  for (size_t k = begin; k < end; k++, result += CORRECTIONS) {
+    const sp_lid e = s->problem->outer[k];
+    for (int f = 0; f < SP_FACES; f++)
+      if (condition_of(s, k, f)) s->balance->flux[surface_of(s->balance, hexes, e, f)] += result[f];
+    s->balance->flux[s->balance->surfaces + hexes->volumes[e]] += result[SP_FACES];
+  }
 }
 
 static sp_status visit_faces(faces *s, sp_status (*compute)(void *, void *, size_t, size_t),
@@ -353,13 +383,13 @@ static sp_status sum_up(sp_balance *balance, const sp_problem *problem, const sp
                       balance->sums.size};
   SP_TRY(sum(space, 4, volume));
   balance->has_default = volume[2] > 0;
-  SP_TRY(sum(space, balance->surfaces, balance->flux));
+  SP_TRY(sum(space, balance->terms, balance->flux));
   balance->source = volume[0];
   balance->absorbed = volume[1];
   balance->data = volume[3] + neumann_fluxes(balance, problem);
   balance->imbalance = balance->source - balance->removed - balance->absorbed;
   balance->largest = fmax(volume[3], fabs(balance->absorbed));
-  for (int s = 0; s < balance->surfaces; s++) {
+  for (int s = 0; s < balance->terms; s++) {
     balance->imbalance -= balance->flux[s];
     balance->largest = fmax(balance->largest, fabs(balance->flux[s]));
   }
@@ -384,7 +414,8 @@ sp_status sp_balance_compute(sp_balance *balance, const sp_problem *problem, con
     sp_exchange_now(space->exchange, SP_SUM, s.direct);
     for (sp_lid k = 0; k < balance->dirichlet_count; k++) {
       const sp_lid i = balance->dirichlet_dofs[k];
-      correction[i] = s.weights[i] > 0 ? (residual[k] - s.direct[i]) / s.weights[i] : 0;
+      const double left = residual[k] - s.direct[i];
+      correction[i] = s.weights[i] > 0 ? left / s.weights[i] : left;
     }
     SP_TRY(sp_agree(comm, visit_faces(&s, correct_faces, add_corrections)));
   }
@@ -400,6 +431,8 @@ double sp_balance_part(const sp_balance *balance, const sp_problem *problem, int
   double flux = part == problem->part_count - 1 ? balance->flux[balance->surfaces - 1] : 0;
   for (int s = 0; s < balance->surfaces - 1; s++)
     if (problem->part_of_surface[s] == part) flux += balance->flux[s];
+  for (int v = 0; v < balance->terms - balance->surfaces; v++)
+    if (problem->part_of_volume[v] == part) flux += balance->flux[balance->surfaces + v];
   return flux;
 }
 

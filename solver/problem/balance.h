@@ -17,9 +17,10 @@
  *     q_i(F) = d_i(F) + w_i(F) / W_i (r_i - D_i),   W_i, D_i = sums of w_i, d_i over all faces at
  * i.
  *
- * So each face has its own flux, also at an edge, and the sum over all surfaces stays exact. For
- * smooth data, the flux through a Dirichlet surface converges at rate 2 N if it meets no other one;
- * else the division adds an error of rate N + 1 or more. */
+ * A volume in which a line fixes u takes r_i inside its elements; the faces of these count in W_i
+ * with d_i = 0. So each face has its own flux, also at an edge, and the sum over all surfaces stays
+ * exact. For smooth data, the flux through a Dirichlet surface converges at rate 2 N if it meets no
+ * other one; else the division adds an error of rate N + 1 or more. */
 #ifndef SP_SOLVER_PROBLEM_BALANCE_H
 #define SP_SOLVER_PROBLEM_BALANCE_H
 
@@ -30,6 +31,7 @@
 typedef struct sp_balance {
   bool has_default; /* a face that is not periodic has the default condition */
   int surfaces;     /* those of the mesh, then one for faces that no surface covers */
+  int terms;        /* surfaces, then the volumes of the mesh */
   /* Until sp_balance_compute: integrals of the data on this rank, and the load at Dirichlet DOFs.
    */
   sp_load_sums sums;
@@ -40,10 +42,12 @@ typedef struct sp_balance {
                              (solver/problem/null_space.h); set by the caller */
   /* Afterwards, over all ranks. */
   double source, absorbed; /* integrals of f and lambda u */
-  double *flux;            /* [surfaces], integral of q; 0 for periodic ones */
-  double imbalance;        /* source - removed - absorbed - sum of flux */
-  double data;    /* integrals of |f| and of the given fluxes' absolute values, by surface */
-  double largest; /* absolute value of the largest of these terms, and the integral of |f| */
+  double
+      *flux; /* [terms], integral of q, on surfaces between elements out of both sides; the sum of
+                r_i that a volume takes; 0 for periodic surfaces and volumes that are not fixed */
+  double imbalance; /* source - removed - absorbed - sum of flux */
+  double data;      /* integrals of |f| and of the given fluxes' absolute values, by surface */
+  double largest;   /* absolute value of the largest of these terms, and the integral of |f| */
 } sp_balance;
 
 /* Fill *balance with zeros. sp_balance_free releases its memory, also after a failure. Errors:

@@ -18,8 +18,22 @@ static int find_group(const char *name, const sp_hexes *hexes, int *matches) {
   return found;
 }
 
+bool sp_boundary_is_volume(const char *name, const sp_hexes *hexes) {
+  return !sp_groups_have(hexes->group_count, hexes->groups, name) &&
+         sp_groups_have(hexes->volume_group_count, hexes->volume_groups, name);
+}
+
 sp_status sp_boundary_check_group(const sp_boundary_entry *entry, const char *name,
                                   const sp_hexes *hexes) {
+  if (sp_boundary_is_volume(name, hexes)) {
+    if (entry->condition == SP_DIRICHLET)
+      return sp_groups_check(entry->formula.where, "volume group", name, hexes->volume_group_count,
+                             hexes->volume_groups);
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: expected a boundary group or, for a volume, dirichlet; found "
+                   "the volume '%s' and %s",
+                   entry->formula.where, name, sp_condition_name(entry->condition));
+  }
   return sp_groups_check(entry->formula.where, "boundary group", name, hexes->group_count,
                          hexes->groups);
 }
@@ -41,7 +55,7 @@ static sp_status find_pair(const sp_boundary_entry *entry, const sp_hexes *hexes
   return SP_OK;
 }
 
-/* A face between elements is no boundary: a condition there would have no effect. */
+/* Between elements only dirichlet has a meaning. */
 static sp_status check_exterior(const sp_boundary_entry *entry, const char *name,
                                 const sp_mesh *mesh) {
   const sp_hexes *hexes = mesh->hexes;
@@ -49,10 +63,10 @@ static sp_status check_exterior(const sp_boundary_entry *entry, const char *name
     if (!sp_group_is_called(&hexes->groups[g], name)) continue;
     for (int s = 0; s < hexes->surface_count; s++)
       if (hexes->groups[g].members[s] && mesh->buried[s])
-        return sp_fail(SP_ERR_INPUT,
-                       "%s: group '%s' has faces between elements; a boundary group must have "
-                       "exterior faces only",
-                       entry->formula.where, name);
+        return sp_fail(
+            SP_ERR_INPUT,
+            "%s: group '%s' has faces between elements; expected dirichlet there, found %s",
+            entry->formula.where, name, sp_condition_name(entry->condition));
   }
   return SP_OK;
 }
@@ -60,6 +74,7 @@ static sp_status check_exterior(const sp_boundary_entry *entry, const char *name
 static sp_status check_all_exterior(const sp_config *config, const sp_mesh *mesh) {
   for (int p = 0; p < config->boundary.count; p++) {
     const sp_boundary_entry *entry = &config->boundary.entries[p];
+    if (entry->condition == SP_DIRICHLET) continue;
     SP_TRY(check_exterior(entry, entry->group, mesh));
     if (entry->partner) SP_TRY(check_exterior(entry, entry->partner, mesh));
   }

@@ -5,15 +5,20 @@
 #include "mesh/mesh.h"
 #include "solver/case/config.h"
 
-/* Check that `name`, in the line `entry`, means a boundary group of the mesh. Errors: those of
- * sp_groups_check. Local. */
+/* True if `name` means volumes: no surface group has this name or number, but a volume group has.
+ * Local. */
+bool sp_boundary_is_volume(const char *name, const sp_hexes *hexes);
+
+/* Check that `name`, in the line `entry`, means a boundary group of the mesh, or volumes that the
+ * line fixes. Errors: those of sp_groups_check; SP_ERR_INPUT for volumes with another condition
+ * than dirichlet. Local. */
 sp_status sp_boundary_check_group(const sp_boundary_entry *entry, const char *name,
                                   const sp_hexes *hexes);
 
 /* Identify the periodic groups of the case. Errors: SP_ERR_INPUT with the line: groups of the case
- * that have faces between elements, unknown groups, a group paired with itself, a name that several
- * groups have, and the errors of sp_mesh_identify. After an error the mesh can only be destroyed.
- * Collective over the mesh's communicator. */
+ * that have faces between elements and are not dirichlet, unknown groups, a group paired with
+ * itself, a name that several groups have, and the errors of sp_mesh_identify. After an error the
+ * mesh can only be destroyed. Collective over the mesh's communicator. */
 sp_status sp_boundary_identify(const sp_config *config, sp_mesh *mesh);
 
 #endif

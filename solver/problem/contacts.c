@@ -84,7 +84,7 @@ static sp_status name_faces(const sp_problem *problem, const sp_hexes *hexes, co
   SP_TRY(sp_allocate(most, sizeof *all, "contacts", &all));
   for (sp_lid n = 0; n < problem->outer_count; n++)
     for (int f = 0; f < SP_FACES; f++)
-      if (sp_problem_face_part(problem, hexes, problem->outer[n], f) >= 0) {
+      if (sp_surface_is_exterior(hexes->surfaces[problem->outer[n]][f])) {
         all[count] = name_face(g, hexes, problem->outer[n], f);
         t->sent[owner_of(&all[count++], t->ranks)]++;
       }

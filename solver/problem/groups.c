@@ -13,6 +13,12 @@ bool sp_group_is_called(const sp_group *group, const char *name) {
   return strcmp(name, group->name) == 0 || is_number_of(name, group);
 }
 
+bool sp_groups_have(int count, const sp_group *groups, const char *name) {
+  bool found = false;
+  for (int g = 0; g < count; g++) found = found || sp_group_is_called(&groups[g], name);
+  return found;
+}
+
 /* Refuse `name` if it is one group's name and another group's number. */
 static sp_status check_one_meaning(const char *where, const char *name, int count,
                                    const sp_group *groups) {
@@ -69,9 +75,7 @@ sp_status sp_groups_check_default(const char *where, const char *what, int count
 sp_status sp_groups_check(const char *where, const char *what, const char *name, int count,
                           const sp_group *groups) {
   char known[512];
-  bool found = false;
-  for (int g = 0; g < count; g++) found = found || sp_group_is_called(&groups[g], name);
-  if (found) return check_one_meaning(where, name, count, groups);
+  if (sp_groups_have(count, groups, name)) return check_one_meaning(where, name, count, groups);
   return sp_fail(SP_ERR_INPUT, "%s: the mesh has no %s '%s'; %s%s", where, what, name,
                  count ? "it has: " : "it names none",
                  sp_groups_list(count, groups, NULL, sizeof known, known));

@@ -7,6 +7,9 @@
 /* True if `name` is the group's name or its number. Local. */
 bool sp_group_is_called(const sp_group *group, const char *name);
 
+/* True if `name` means one of the groups. Local. */
+bool sp_groups_have(int count, const sp_group *groups, const char *name);
+
 /* Check that `name` means one of the groups. `where` begins messages, `what` is the kind of group
  * ("boundary group"). Errors: SP_ERR_INPUT with a list of all groups if there is none of that name
  * or number; with both groups if it is the name of one and the number of another. Local. */

@@ -60,7 +60,7 @@ static sp_status add_faces(const sp_problem *problem, const sp_space *space, wor
   const sp_hexes *hexes = space->mesh->hexes;
   for (sp_lid e = 0; e < hexes->count; e++)
     for (int f = 0; f < SP_FACES; f++)
-      if (hexes->surfaces[e][f] == SP_SURFACE_INTERIOR)
+      if (!sp_surface_is_exterior(hexes->surfaces[e][f]))
         SP_TRY(add_face(problem, space, e, f, w, jumps));
   return SP_OK;
 }

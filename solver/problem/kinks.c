@@ -36,7 +36,7 @@ static int find_lines(const sp_problem *problem, const sp_hexes *hexes, sp_lid e
   *size = sqrt(square);
   for (int f = 0; f < SP_FACES && problem->materials.count == 1; f++) {
     static const int STEPS[3] = {1, 3, 9};
-    if (hexes->surfaces[e][f] != SP_SURFACE_INTERIOR) continue;
+    if (sp_surface_is_exterior(hexes->surfaces[e][f])) continue;
     for (int d = 0; d < 3; d++) {
       const double centre = xyz[d][13], face = xyz[d][13 + (f % 2 ? 1 : -1) * STEPS[f / 2]];
       a->x[d][lines] = centre + 0.999 * (face - centre);

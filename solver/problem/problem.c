@@ -42,33 +42,43 @@ static sp_status parse_boundary(const sp_config *config, sp_problem *problem) {
   return SP_OK;
 }
 
-/* Assign the surfaces of all groups called `name` to part p. */
-static sp_status claim_group(const sp_boundary_entry *entry, const char *name, int p, int fallback,
+/* Assign the surfaces, or the volumes, of all groups called `name` to part p; `unclaimed` have no
+ * part yet. */
+static sp_status claim_group(const sp_boundary_entry *entry, const char *name, int p, int unclaimed,
                              const sp_hexes *hexes, sp_problem *problem) {
+  const bool volume = sp_boundary_is_volume(name, hexes);
+  const sp_group *groups = volume ? hexes->volume_groups : hexes->groups;
+  const int count = volume ? hexes->volume_group_count : hexes->group_count;
+  const int members = volume ? hexes->volume_count : hexes->surface_count;
   SP_TRY(sp_boundary_check_group(entry, name, hexes));
-  for (int g = 0; g < hexes->group_count; g++) {
-    if (!sp_group_is_called(&hexes->groups[g], name)) continue;
-    for (int s = 0; s < hexes->surface_count; s++) {
-      if (!hexes->groups[g].members[s]) continue;
-      int *part = &problem->part_of_surface[s];
-      if (*part != fallback && *part != p)
+  for (int g = 0; g < count; g++) {
+    if (!sp_group_is_called(&groups[g], name)) continue;
+    for (int m = 0; m < members; m++) {
+      if (!groups[g].members[m]) continue;
+      int *part = volume ? &problem->part_of_volume[m] : &problem->part_of_surface[m];
+      if (*part != (volume ? -1 : unclaimed) && *part != p)
         return sp_fail(SP_ERR_INPUT,
-                       "%s: group '%s' has a surface in common with group '%s'; a surface can have "
-                       "only one condition",
-                       entry->formula.where, name, problem->parts[*part].group);
+                       "%s: group '%s' has a %s in common with group '%s'; a %s can have only one "
+                       "condition",
+                       entry->formula.where, name, volume ? "volume" : "surface",
+                       problem->parts[*part].group, volume ? "volume" : "surface");
       *part = p;
     }
   }
   return SP_OK;
 }
 
-/* Find the part that each surface belongs to: the default if no line claims it. */
+/* Find the part that each surface belongs to, the default if no line claims it, and the volumes
+ * that lines fix. */
 static sp_status claim_surfaces(const sp_config *config, const sp_hexes *hexes,
                                 sp_problem *problem) {
   const int fallback = config->boundary.count;
   SP_TRY(sp_allocate((size_t)hexes->surface_count, sizeof(int), "surfaces",
                      &problem->part_of_surface));
+  SP_TRY(
+      sp_allocate((size_t)hexes->volume_count, sizeof(int), "volumes", &problem->part_of_volume));
   for (int s = 0; s < hexes->surface_count; s++) problem->part_of_surface[s] = fallback;
+  for (int v = 0; v < hexes->volume_count; v++) problem->part_of_volume[v] = -1;
   for (int p = 0; p < fallback; p++) {
     const sp_boundary_entry *entry = &config->boundary.entries[p];
     SP_TRY(claim_group(entry, entry->group, p, fallback, hexes, problem));
@@ -82,10 +92,16 @@ static sp_status claim_surfaces(const sp_config *config, const sp_hexes *hexes,
 
 int sp_problem_face_part(const sp_problem *problem, const sp_hexes *hexes, sp_lid element,
                          int face) {
-  const int surface = hexes->surfaces[element][face];
-  if (surface == SP_SURFACE_INTERIOR || problem->part_count == 0) return -1;
-  return surface == SP_SURFACE_UNNAMED ? problem->part_count - 1
-                                       : problem->part_of_surface[surface];
+  const int fallback = problem->part_count - 1,
+            surface = sp_surface_of(hexes->surfaces[element][face]);
+  const bool exterior = sp_surface_is_exterior(hexes->surfaces[element][face]);
+  if (problem->part_count == 0 || (surface < 0 && !exterior)) return -1;
+  const int part = surface < 0 ? fallback : problem->part_of_surface[surface];
+  return exterior || part != fallback ? part : -1;
+}
+
+int sp_problem_volume_part(const sp_problem *problem, const sp_hexes *hexes, sp_lid element) {
+  return problem->part_of_volume ? problem->part_of_volume[hexes->volumes[element]] : -1;
 }
 
 typedef struct outer_search {
@@ -97,9 +113,11 @@ typedef struct outer_search {
 static sp_status search_some(void *search_, void *workspace, size_t begin, size_t end) {
   (void)workspace;
   const outer_search *s = search_;
-  for (size_t e = begin; e < end; e++)
+  for (size_t e = begin; e < end; e++) {
+    s->found[e] = sp_problem_volume_part(s->problem, s->hexes, (sp_lid)e) >= 0;
     for (int f = 0; f < SP_FACES && !s->found[e]; f++)
       s->found[e] = sp_problem_face_part(s->problem, s->hexes, (sp_lid)e, f) >= 0;
+  }
   return SP_OK;
 }
 
@@ -119,15 +137,18 @@ static sp_status find_outer(const sp_hexes *hexes, sp_problem *problem) {
   return status;
 }
 
-/* Count exterior faces of this rank: faces[part], faces[part_count + surface]. */
+/* Count faces and fixed elements of this rank: faces[part], faces[part_count + surface]. */
 static void count_faces(const sp_hexes *hexes, const sp_problem *problem, sp_gid *faces) {
-  for (sp_lid n = 0; n < problem->outer_count; n++)
+  for (sp_lid n = 0; n < problem->outer_count; n++) {
+    const int fixed = sp_problem_volume_part(problem, hexes, problem->outer[n]);
+    if (fixed >= 0) faces[fixed]++;
     for (int f = 0; f < SP_FACES; f++) {
       const int part = sp_problem_face_part(problem, hexes, problem->outer[n], f);
       const int surface = hexes->surfaces[problem->outer[n]][f];
       if (part >= 0) faces[part]++;
       if (part >= 0 && surface >= 0) faces[problem->part_count + surface]++;
     }
+  }
 }
 
 static void find_groups_by_default(const sp_hexes *hexes, const sp_gid *faces_of_surface,
@@ -170,8 +191,10 @@ static sp_status check_faces(const sp_config *config, const sp_mesh *mesh, sp_pr
     const int fallback = problem->part_count - 1;
     for (int p = 0; p < fallback && !status; p++)
       if (faces[p] == 0)
-        status = sp_fail(SP_ERR_INPUT, "%s: boundary group '%s' has no exterior faces",
-                         config->boundary.entries[p].formula.where, problem->parts[p].group);
+        status = sp_fail(SP_ERR_INPUT, "%s: group '%s' has no %s",
+                         config->boundary.entries[p].formula.where, problem->parts[p].group,
+                         sp_boundary_is_volume(problem->parts[p].group, hexes) ? "elements"
+                                                                               : "exterior faces");
     if (!status && faces[fallback] > 0) {
       const sp_boundary_entry *entry = &config->boundary.fallback;
       status = parse_part(config, problem, entry, &problem->parts[fallback]);
@@ -218,6 +241,7 @@ void sp_problem_destroy(sp_problem **problem) {
   }
   free((*problem)->parts);
   free((*problem)->part_of_surface);
+  free((*problem)->part_of_volume);
   free((*problem)->groups_by_default);
   free((*problem)->outer);
   free(*problem);

@@ -31,25 +31,31 @@ typedef struct sp_problem {
   int part_count;
   sp_boundary_part *parts; /* in the order of the case; the last one is the default */
   int *part_of_surface;    /* [surface_count], index into parts */
+  int *part_of_volume;     /* [volume_count], the line that fixes u in all elements, or -1 */
   bool *groups_by_default; /* [group_count]: the default claims some of its exterior faces */
-  bool has_dirichlet;      /* an exterior face has a Dirichlet condition */
+  bool has_dirichlet;      /* a face or a volume has a Dirichlet condition */
   sp_lid outer_count;
-  sp_lid *outer; /* elements of this rank with a face that belongs to a part, ascending */
+  sp_lid
+      *outer; /* elements of this rank that belong to a part or have a face that does, ascending */
 } sp_problem;
 
 /* Parse the formulas, give every element a material and every exterior face a condition. `config`
  * must outlive *out, which the caller destroys. Errors: those of sp_materials_create and
  * sp_materials_count; SP_ERR_INPUT for formulas, for missing data, for groups that the
- * mesh does not have (its groups are listed) or that have no exterior face, for faces that two
+ * mesh does not have (its groups are listed) or that are empty, for faces and volumes that two
  * lines claim, and for boundary conditions or coefficients with the mass problem. Collective. */
 sp_status sp_problem_create(const sp_config *config, const sp_mesh *mesh, sp_problem **out);
 
 /* NULL-safe; sets *problem to NULL. Local. */
 void sp_problem_destroy(sp_problem **problem);
 
-/* Return the part, in [0, part_count), that face f of an element belongs to; -1 for an interior
- * face. A periodic face belongs to the part of its line. Local. */
+/* Return the part, in [0, part_count), that face f of an element belongs to; -1 for a face between
+ * elements, unless a line names its surface: that is dirichlet then. A periodic face belongs to the
+ * part of its line. Local. */
 int sp_problem_face_part(const sp_problem *problem, const sp_hexes *hexes, sp_lid element,
                          int face);
+
+/* Return the part that fixes u in an element; -1 if none does. Local. */
+int sp_problem_volume_part(const sp_problem *problem, const sp_hexes *hexes, sp_lid element);
 
 #endif

@@ -20,12 +20,6 @@ enum {
 
 /* ---- Groups ---- */
 
-static bool has_group(int count, const sp_group *groups, const char *name) {
-  bool found = false;
-  for (int g = 0; g < count; g++) found = found || sp_group_is_called(&groups[g], name);
-  return found;
-}
-
 static sp_status fail_unknown(const sp_result_entry *entry, const sp_hexes *hexes) {
   char surfaces[LIST_SIZE], volumes[LIST_SIZE];
   return sp_fail(SP_ERR_INPUT, "%s: the mesh has no group '%s'; surfaces: %s; volumes: %s",
@@ -44,8 +38,8 @@ static sp_status choose_kind(const sp_result_entry *entry, const sp_hexes *hexes
                              bool *on_surface) {
   *on_surface = entry->over == SP_OVER_SURFACE || entry->kind == SP_RESULT_FLUX;
   if (entry->over == SP_OVER_DOMAIN) return SP_OK;
-  const bool surface = has_group(hexes->group_count, hexes->groups, entry->group);
-  const bool volume = has_group(hexes->volume_group_count, hexes->volume_groups, entry->group);
+  const bool surface = sp_groups_have(hexes->group_count, hexes->groups, entry->group);
+  const bool volume = sp_groups_have(hexes->volume_group_count, hexes->volume_groups, entry->group);
   if (entry->over == SP_OVER_GROUP && !surface && !volume) return fail_unknown(entry, hexes);
   if (entry->kind == SP_RESULT_FLUX && !surface && volume)
     return sp_fail(SP_ERR_INPUT,
