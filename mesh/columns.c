@@ -14,7 +14,7 @@ typedef struct candidate {
 
 typedef struct search {
   const sp_topology *topology;
-  const double (*couplings)[3];
+  double (*couplings)[3];
   sp_lid (*across)[SP_FACES]; /* 6 * neighbour + its face, or -1 */
   candidate *candidates;
   sp_lid candidate_count;
@@ -226,7 +226,7 @@ static sp_status allocate(search *s, sp_lid **holder, sp_columns *c) {
   return sp_allocate(elements, sizeof *c->closed, "columns", &c->closed);
 }
 
-sp_status sp_columns_create(const sp_topology *topology, const double (*couplings)[3],
+sp_status sp_columns_create(const sp_topology *topology, double (*couplings)[3],
                             sp_columns **out) {
   search s = {.topology = topology, .couplings = couplings};
   sp_lid *holder = NULL;
@@ -252,6 +252,13 @@ sp_status sp_columns_create(const sp_topology *topology, const double (*coupling
   else
     *out = c;
   return status;
+}
+
+size_t sp_frame_node(const sp_frame *frame, int n, int i, int j, int k) {
+  const int index[3] = {i, j, k};
+  int own[3];
+  for (int d = 0; d < 3; d++) own[frame->axis[d]] = frame->flip[d] ? n - 1 - index[d] : index[d];
+  return ((size_t)own[2] * (size_t)n + (size_t)own[1]) * (size_t)n + (size_t)own[0];
 }
 
 void sp_columns_destroy(sp_columns **columns) {

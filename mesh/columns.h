@@ -37,6 +37,10 @@ void sp_columns_couple(const sp_hexes *hexes, sp_lid element, double couplings[3
 sp_status sp_columns_create(const sp_topology *topology, const double (*couplings)[3],
                             sp_columns **out);
 
+/* The element's node of n^3 at index i along the column and j, k in the lateral directions. Local.
+ */
+size_t sp_frame_node(const sp_frame *frame, int n, int i, int j, int k);
+
 /* NULL-safe; sets *columns to NULL. Local. */
 void sp_columns_destroy(sp_columns **columns);
 

@@ -89,8 +89,8 @@ typedef struct sp_transfer_setup {
   const bool *coarse_constrained; /* [coarse local DOFs]; NULL: none */
 } sp_transfer_setup;
 
-/* Additive Schwarz (operators/schwarz.h). Everything except the space stays with the caller and is
- * not used after creation. */
+/* Additive Schwarz (operators/schwarz.h). The space, the columns and the interfaces outlive it; the
+ * arrays are not used after creation. */
 typedef struct sp_schwarz_setup {
   const struct sp_space *space;
   /* Of the operator, on this space, created for_level; it must outlive Schwarz too. */
@@ -99,6 +99,14 @@ typedef struct sp_schwarz_setup {
   const double *basis;    /* [elements][3][n][n], V of each direction; columns are eigenvectors */
   const double *values;   /* [elements][3][n], whose sums are the eigenvalues */
   const double *weights;  /* W_e, [elements][n][n][n], 0 at constrained nodes */
+  /* In a column, directions are those of the element's frame. Along the column the basis is that of
+   * the interior nodes, and a unit vector for each end; the rest is as in column_factors.h. An
+   * interface belongs to the element below: the one above has weights 0 there. */
+  const struct sp_columns *columns;
+  const sp_lid *interface;     /* [elements], index of the lower one; -1: not in a column */
+  const double *conductances;  /* kappa_k, [columns->start[columns->count]] */
+  const double *end_couplings; /* b, [2][n] */
+  const double *inverse, *ratio, *ring; /* [interfaces][n][n]; column c begins at start[c] + c */
 } sp_schwarz_setup;
 
 /* The arrays of sp_cg_vectors (operators/operator.h). */

@@ -19,28 +19,83 @@ INLINE void multiply(int n, int inner, int outer, bool transposed, const vec *ba
       }
 }
 
-/* u = A_e^-1 u; `a` is workspace. */
-INLINE void solve_box(int n, const vec *basis, const vec *values, vec *u, vec *a) {
+/* a = coefficients of u in the bases of the three directions. */
+INLINE void transform(int n, const vec *basis, vec *u, vec *a) {
   const int area = n * n;
   const vec *x = basis, *y = x + area, *z = y + area;
   multiply(n, 1, area, true, x, u, a);
   multiply(n, n, n, true, y, a, u);
   multiply(n, area, 1, true, z, u, a);
-  for (int k = 0; k < n; k++)
-    for (int j = 0; j < n; j++)
-      for (int i = 0; i < n; i++)
-        a[(k * n + j) * n + i] /= values[i] + values[n + j] + values[2 * n + k];
+}
+
+/* u = the sum of the bases with coefficients a, which becomes scratch. */
+INLINE void transform_back(int n, const vec *basis, vec *u, vec *a) {
+  const int area = n * n;
+  const vec *x = basis, *y = x + area, *z = y + area;
   multiply(n, area, 1, false, z, a, u);
   multiply(n, n, n, false, y, u, a);
   multiply(n, 1, area, false, x, a, u);
 }
 
+INLINE void divide_by_values(int n, const vec *values, vec *a) {
+  for (int k = 0; k < n; k++)
+    for (int j = 0; j < n; j++)
+      for (int i = 0; i < n; i++)
+        a[(k * n + j) * n + i] /= values[i] + values[n + j] + values[2 * n + k];
+}
+
+/* What the lanes of a block leave on the right-hand side of their interfaces: below[n^2] at the
+ * lower ends, above[n^2] at the upper ends. `a` holds the coefficients, and then those of the
+ * interiors without their ends. */
+INLINE void condense(int n, const vec *values, vec kappa, const real *couplings, vec *a, vec *low,
+                     vec *high) {
+  for (int line = 0; line < n * n; line++) {
+    const vec rest = values[n + line % n] + values[2 * n + line / n];
+    vec *own = &a[line * n];
+    vec from_low = {0}, from_high = {0};
+    for (int j = 1; j < n - 1; j++) {
+      own[j] /= values[j] + rest;
+      from_low += couplings[j] * own[j];
+      from_high += couplings[n + j] * own[j];
+    }
+    low[line] = own[0] - kappa * from_low;
+    high[line] = own[n - 1] - kappa * from_high;
+    own[0] /= values[0] + rest;
+    own[n - 1] /= values[n - 1] + rest;
+  }
+}
+
+/* Add to the interiors what the values at the ends cause. */
+INLINE void expand(int n, const vec *values, vec kappa, const real *couplings, vec *a) {
+  for (int line = 0; line < n * n; line++) {
+    const vec rest = values[n + line % n] + values[2 * n + line / n];
+    vec *own = &a[line * n];
+    const vec low = kappa * own[0], high = kappa * own[n - 1];
+    for (int j = 1; j < n - 1; j++)
+      own[j] -= (couplings[j] * low + couplings[n + j] * high) / (values[j] + rest);
+  }
+}
+
+/* The parts of a pass for one block: u = A^-1 u; u to coefficients a and right-hand sides of
+ * interfaces; a with the solutions at interfaces to u. */
+typedef enum part { SOLVE, REDUCE, EXPAND } part;
+
+INLINE void run_part(int n, part what, const vec *basis, const vec *values, vec kappa,
+                     const real *couplings, vec *u, vec *a) {
+  if (what != EXPAND) transform(n, basis, u, a);
+  if (what == SOLVE) divide_by_values(n, values, a);
+  if (what == REDUCE) condense(n, values, kappa, couplings, a, u, u + n * n);
+  if (what == EXPAND) expand(n, values, kappa, couplings, a);
+  if (what != REDUCE) transform_back(n, basis, u, a);
+}
+
 /* Make the number of nodes a constant, so that loops unroll. */
-static void solve(int n, const vec *basis, const vec *values, vec *u, vec *a) {
+static void run(int n, part what, const vec *basis, const vec *values, vec kappa,
+                const real *couplings, vec *u, vec *a) {
   switch (n) {
 #define CASE(N)                                                                                    \
   case N:                                                                                          \
-    solve_box(N, basis, values, u, a);                                                             \
+    run_part(N, what, basis, values, kappa, couplings, u, a);                                      \
     return
     CASE(3);
     CASE(4);
@@ -80,25 +135,137 @@ static void add_lane(const sp_host_boxes *b, sp_lid element, const vec *u, int l
   for (int p = 0; p < points; p++) z[nodes[p]] += u[p][l];
 }
 
-void SP_HOST_BOXES(const sp_host_boxes *b, const sp_host_elements *share, const void *from,
-                   void *to) {
-  const size_t n = (size_t)b->n, points = n * n * n;
-  const real *r = from;
-  real *z = to;
-  vec *u = share->work, *a = u + points;
+/* One block of elements. */
+typedef struct block {
+  sp_lid first, end; /* of its elements */
+  size_t index;
+  const vec *basis, *values, *weights;
+  vec kappa;      /* of elements in columns, else 0 */
+  bool in_column; /* any of them */
+} block;
+
+static block block_at(const sp_host_boxes *b, sp_lid first, sp_lid last) {
+  const size_t n = (size_t)b->n, points = n * n * n, index = (size_t)first / LANES;
+  block at = {.first = first,
+              .end = first + LANES < last ? first + LANES : last,
+              .index = index,
+              .basis = (const vec *)b->basis + index * 3 * n * n,
+              .values = (const vec *)b->values + index * 3 * n,
+              .weights = (const vec *)b->weights + index * points};
+  for (sp_lid e = first; e < at.end && b->columns.list->count > 0; e++)
+    at.in_column = at.in_column || b->columns.interface[e] >= 0;
+  if (at.in_column) at.kappa = ((const vec *)b->columns.conductances)[index];
+  return at;
+}
+
+static vec *coefficients(const sp_host_boxes *b, const block *at) {
+  const size_t n = (size_t)b->n;
+  return (vec *)b->columns.modal + at->index * n * n * n;
+}
+
+static void gather(const sp_host_boxes *b, const block *at, const real *r, vec *u) {
+  const size_t points = (size_t)(b->n * b->n * b->n);
+  for (int l = 0; l < LANES; l++) {
+    const sp_lid e = at->first + l < at->end ? at->first + l : at->end - 1;
+    const sp_lid *nodes = &b->nodes[(size_t)e * points];
+    for (size_t p = 0; p < points; p++) u[p][l] = r[nodes[p]];
+  }
+  for (size_t p = 0; p < points; p++) u[p] *= at->weights[p];
+}
+
+static void scatter(const sp_host_boxes *b, const block *at, vec *u, real *z) {
+  const size_t points = (size_t)(b->n * b->n * b->n);
+  for (size_t p = 0; p < points; p++) u[p] *= at->weights[p];
+  for (sp_lid e = at->first; e < at->end; e++) add_lane(b, e, u, e - at->first, z);
+}
+
+static void solve_boxes(const sp_host_boxes *b, const sp_host_elements *share, const void *r,
+                        void *z) {
+  const size_t area = (size_t)(b->n * b->n), points = area * (size_t)b->n;
+  const sp_host_columns *columns = &b->columns;
+  vec *u = share->work, *scratch = u + points;
   for (sp_lid first = share->first; first < share->last; first += LANES) {
-    const size_t block = (size_t)first / LANES;
-    const vec *basis = (const vec *)b->basis + block * 3 * n * n;
-    const vec *values = (const vec *)b->values + block * 3 * n;
-    const vec *weights = (const vec *)b->weights + block * points;
-    for (int l = 0; l < LANES; l++) {
-      const sp_lid e = first + l < share->last ? first + l : share->last - 1;
-      const sp_lid *nodes = &b->nodes[(size_t)e * points];
-      for (size_t p = 0; p < points; p++) u[p][l] = r[nodes[p]];
+    const block at = block_at(b, first, share->last);
+    gather(b, &at, r, u);
+    if (!at.in_column) {
+      run(b->n, SOLVE, at.basis, at.values, at.kappa, NULL, u, scratch);
+      scatter(b, &at, u, z);
+      continue;
     }
-    for (size_t p = 0; p < points; p++) u[p] *= weights[p];
-    solve(b->n, basis, values, u, a);
-    for (size_t p = 0; p < points; p++) u[p] *= weights[p];
-    for (int l = 0; l < LANES && first + l < share->last; l++) add_lane(b, first + l, u, l, z);
+    run(b->n, REDUCE, at.basis, at.values, at.kappa, columns->end_couplings, u,
+        coefficients(b, &at));
+    for (sp_lid e = at.first; e < at.end; e++) {
+      if (columns->interface[e] < 0) continue;
+      real *low = (real *)columns->above + (size_t)columns->interface[e] * area;
+      real *high = (real *)columns->below + ((size_t)columns->interface[e] + 1) * area;
+      for (size_t m = 0; m < area; m++) {
+        low[m] = u[m][e - at.first];
+        high[m] = u[area + m][e - at.first];
+      }
+    }
   }
 }
+
+static void finish_boxes(const sp_host_boxes *b, const sp_host_elements *share, void *z) {
+  const size_t n = (size_t)b->n, area = n * n;
+  const sp_host_columns *columns = &b->columns;
+  vec *u = share->work;
+  for (sp_lid first = share->first; first < share->last; first += LANES) {
+    const block at = block_at(b, first, share->last);
+    vec *a = coefficients(b, &at);
+    if (!at.in_column) continue;
+    for (sp_lid e = at.first; e < at.end; e++) {
+      if (columns->interface[e] < 0) continue;
+      const real *low = (const real *)columns->above + (size_t)columns->interface[e] * area;
+      for (size_t m = 0; m < area; m++) {
+        a[m * n][e - at.first] = low[m];
+        a[m * n + n - 1][e - at.first] = low[area + m];
+      }
+    }
+    run(b->n, EXPAND, at.basis, at.values, at.kappa, columns->end_couplings, u, a);
+    scatter(b, &at, u, z);
+  }
+}
+
+/* Solve for interfaces first .. last of a column. */
+static void sweep_open(int first, int last, int area, const real *inverse, const real *ratio,
+                       const real *below, real *u) {
+  for (int k = first; k <= last; k++) {
+    real *own = &u[k * area];
+    for (int m = 0; m < area; m++) own[m] += below[k * area + m];
+    for (int m = 0; m < area && k > first; m++) own[m] -= ratio[(k - 1) * area + m] * own[m - area];
+  }
+  for (int k = last; k >= first; k--) {
+    real *own = &u[k * area];
+    for (int m = 0; m < area; m++) own[m] *= inverse[k * area + m];
+    for (int m = 0; m < area && k < last; m++) own[m] -= ratio[k * area + m] * own[m + area];
+  }
+}
+
+static void sweep_columns(const sp_host_boxes *b, sp_lid first, sp_lid last) {
+  const sp_host_columns *columns = &b->columns;
+  const sp_columns *list = columns->list;
+  const int area = b->n * b->n;
+  for (sp_lid c = first; c < last; c++) {
+    const size_t at = (size_t)(list->start[c] + c) * (size_t)area;
+    const int length = list->start[c + 1] - list->start[c], top = length * area;
+    const real *inverse = (const real *)columns->inverse + at;
+    const real *ratio = (const real *)columns->ratio + at;
+    const real *ring = (const real *)columns->ring + at;
+    real *below = (real *)columns->below + at, *u = (real *)columns->above + at;
+    const bool closed = list->closed[c];
+    for (int m = 0; m < area; m++) {
+      below[m] = closed ? below[top + m] : 0;
+      if (!closed) u[top + m] = 0;
+    }
+    sweep_open(closed, length - closed, area, inverse, ratio, below, u);
+    if (!closed) continue;
+    for (int m = 0; m < area; m++)
+      u[m] = u[top + m] = inverse[m] * (u[m] + below[m] - ratio[m] * u[area + m] -
+                                        ratio[top + m] * u[top - area + m]);
+    for (int k = 1; k < length; k++)
+      for (int m = 0; m < area; m++) u[k * area + m] += ring[k * area + m] * u[m];
+  }
+}
+
+const sp_host_box_kernels SP_HOST_BOXES = {solve_boxes, sweep_columns, finish_boxes};

@@ -196,7 +196,7 @@ typedef struct sp_host_kernels {
   const sp_host_operators *operators[SP_PRECISIONS];
   const sp_host_vectors *vectors;
   const sp_host_interpolate *interpolate[SP_PRECISIONS];
-  sp_host_boxes_function *solve_boxes[SP_PRECISIONS];
+  const sp_host_box_kernels *boxes[SP_PRECISIONS];
 } sp_host_kernels;
 
 /* Lanes of a vector, elements of a block. Local. */

@@ -17,7 +17,8 @@ struct sp_device_schwarz {
   int lanes, threads;
   sp_host_boxes boxes;
   void *basis, *values, *weights;
-  char *work; /* [threads][work_bytes] */
+  sp_lid *nodes; /* NULL without columns: those of the numbering */
+  char *work;    /* [threads][work_bytes] */
 };
 
 static size_t work_bytes(int order) {
@@ -25,38 +26,104 @@ static size_t work_bytes(int order) {
   return 2 * n * n * n * SP_VECTOR_BYTES;
 }
 
-/* Copy from[elements][width] to to[blocks][width][lanes]; lanes without an element repeat the last.
- * */
-static void pack(sp_precision precision, size_t lanes, size_t elements, size_t width,
-                 const double *from, void *to) {
-  const size_t bytes = sp_precision_bytes(precision);
+/* Allocate to[blocks][width][lanes] and pack from[elements][width]; lanes without an element repeat
+ * the last. */
+static sp_status pack(const sp_device_schwarz *s, size_t width, const double *from, void *out) {
+  const size_t elements = (size_t)s->space->mesh->hexes->count, lanes = (size_t)s->lanes;
+  const size_t bytes = sp_precision_bytes(s->precision);
   double row[SP_VECTOR_BYTES / sizeof(float)];
+  char *to;
+  SP_TRY(sp_host_allocate((elements + lanes - 1) / lanes * lanes * width, bytes, "Schwarz", &to));
   for (size_t first = 0; first < elements; first += lanes)
     for (size_t i = 0; i < width; i++) {
       for (size_t l = 0; l < lanes; l++)
         row[l] = from[(first + l < elements ? first + l : elements - 1) * width + i];
-      sp_host_round(precision, lanes, row, (char *)to + (first * width + i * lanes) * bytes);
+      sp_host_round(s->precision, lanes, row, to + (first * width + i * lanes) * bytes);
     }
+  *(void **)out = to;
+  return SP_OK;
+}
+
+static sp_status copy(const sp_device_schwarz *s, size_t count, const double *from, void **out) {
+  SP_TRY(sp_host_allocate(count, sp_precision_bytes(s->precision), "Schwarz", out));
+  sp_host_round(s->precision, count, from, *out);
+  return SP_OK;
+}
+
+/* Nodes and weights of all elements, those of columns in their frames; conductances by element. */
+typedef struct framed {
+  double *weights, *conductances;
+} framed;
+
+static void use_frames(const sp_schwarz_setup *setup, sp_lid *nodes, const framed *to) {
+  const sp_columns *columns = setup->columns;
+  const sp_numbering *numbering = setup->space->numbering;
+  const int n = numbering->order + 1;
+  const size_t points = sp_grid_points(n),
+               count = (size_t)setup->space->mesh->hexes->count * points;
+  memcpy(nodes, numbering->nodes, count * sizeof *nodes);
+  memcpy(to->weights, setup->weights, count * sizeof *to->weights);
+  for (sp_lid c = 0; c < columns->start[columns->count]; c++) {
+    const size_t first = (size_t)columns->elements[c] * points;
+    size_t index = first;
+    for (int k = 0; k < n; k++)
+      for (int j = 0; j < n; j++)
+        for (int i = 0; i < n; i++, index++) {
+          const size_t from = first + sp_frame_node(&columns->frames[c], n, i, j, k);
+          nodes[index] = numbering->nodes[from];
+          to->weights[index] = setup->weights[from];
+        }
+    to->conductances[columns->elements[c]] = setup->conductances[c];
+  }
+}
+
+static sp_status build_columns(const sp_schwarz_setup *setup, const framed *by_element,
+                               sp_device_schwarz *s) {
+  const sp_columns *list = setup->columns;
+  const size_t n = (size_t)setup->space->numbering->order + 1, count = (size_t)list->count;
+  const size_t elements = (size_t)setup->space->mesh->hexes->count, lanes = (size_t)s->lanes;
+  const size_t values = ((size_t)list->start[count] + count) * n * n;
+  const size_t padded = (elements + lanes - 1) / lanes * lanes;
+  const size_t bytes = sp_precision_bytes(s->precision);
+  sp_host_columns *columns = &s->boxes.columns;
+  SP_TRY(sp_host_allocate(elements * n * n * n, sizeof *s->nodes, "Schwarz", &s->nodes));
+  use_frames(setup, s->nodes, by_element);
+  SP_TRY(pack(s, n * n * n, by_element->weights, &s->weights));
+  SP_TRY(pack(s, 1, by_element->conductances, &columns->conductances));
+  SP_TRY(copy(s, 2 * n, setup->end_couplings, &columns->end_couplings));
+  SP_TRY(copy(s, values, setup->inverse, &columns->inverse));
+  SP_TRY(copy(s, values, setup->ratio, &columns->ratio));
+  SP_TRY(copy(s, values, setup->ring, &columns->ring));
+  SP_TRY(sp_host_allocate(padded * n * n * n, bytes, "Schwarz", &columns->modal));
+  SP_TRY(sp_host_allocate(values, bytes, "Schwarz", &columns->above));
+  return sp_host_allocate(values, bytes, "Schwarz", &columns->below);
 }
 
 static sp_status build(const sp_schwarz_setup *setup, sp_device_schwarz *s) {
   const size_t elements = (size_t)setup->space->mesh->hexes->count;
   const size_t n = (size_t)setup->space->numbering->order + 1, dofs = sp_space_dofs(setup->space);
-  const size_t bytes = sp_precision_bytes(s->precision);
-  const size_t lanes = (size_t)s->lanes;
-  const size_t padded = (elements + lanes - 1) / lanes * lanes;
-  SP_TRY(sp_host_allocate(padded * 3 * n * n, bytes, "Schwarz", &s->basis));
-  SP_TRY(sp_host_allocate(padded * 3 * n, bytes, "Schwarz", &s->values));
-  SP_TRY(sp_host_allocate(padded * n * n * n, bytes, "Schwarz", &s->weights));
+  s->boxes.columns.list = setup->columns;
+  s->boxes.columns.interface = setup->interface;
   SP_TRY(sp_host_allocate((size_t)s->threads, work_bytes((int)n - 1), "Schwarz", &s->work));
-  pack(s->precision, lanes, elements, 3 * n * n, setup->basis, s->basis);
-  pack(s->precision, lanes, elements, 3 * n, setup->values, s->values);
-  pack(s->precision, lanes, elements, n * n * n, setup->weights, s->weights);
-  s->boxes = (sp_host_boxes){.n = (int)n,
-                             .nodes = setup->space->numbering->nodes,
-                             .basis = s->basis,
-                             .values = s->values,
-                             .weights = s->weights};
+  SP_TRY(pack(s, 3 * n * n, setup->basis, &s->basis));
+  SP_TRY(pack(s, 3 * n, setup->values, &s->values));
+  if (setup->columns->count > 0) {
+    framed by_element = {0};
+    sp_status status =
+        sp_allocate(elements, n * n * n * sizeof(double), "Schwarz", &by_element.weights);
+    if (!status)
+      status = sp_allocate(elements, sizeof(double), "Schwarz", &by_element.conductances);
+    if (!status) status = build_columns(setup, &by_element, s);
+    free(by_element.weights);
+    free(by_element.conductances);
+    SP_TRY(status);
+  } else
+    SP_TRY(pack(s, n * n * n, setup->weights, &s->weights));
+  s->boxes.n = (int)n;
+  s->boxes.nodes = s->nodes ? s->nodes : setup->space->numbering->nodes;
+  s->boxes.basis = s->basis;
+  s->boxes.values = s->values;
+  s->boxes.weights = s->weights;
   const sp_lid part_end[SP_SEAM_PARTS] = {(sp_lid)elements, (sp_lid)elements};
   return s->threads == 1
              ? SP_OK
@@ -87,6 +154,12 @@ void sp_host_schwarz_destroy(sp_device_schwarz **schwarz) {
   sp_host_free((*schwarz)->basis);
   sp_host_free((*schwarz)->values);
   sp_host_free((*schwarz)->weights);
+  sp_host_free((*schwarz)->nodes);
+  sp_host_columns *columns = &(*schwarz)->boxes.columns;
+  void *const arrays[] = {columns->conductances, columns->end_couplings, columns->inverse,
+                          columns->ratio,        columns->ring,          columns->modal,
+                          columns->above,        columns->below};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) sp_host_free(arrays[i]);
   sp_host_free((*schwarz)->work);
   sp_host_seams_free(&(*schwarz)->boxes.seams);
   free(*schwarz);
@@ -108,8 +181,17 @@ static void solve_share(void *context, int thread) {
   const sp_host_elements mine = {sp_host_share(elements, s->lanes, thread, s->threads),
                                  sp_host_share(elements, s->lanes, thread + 1, s->threads),
                                  s->work + (size_t)thread * work_bytes(s->space->numbering->order)};
-  s->device->kernels->solve_boxes[s->precision](&s->boxes, &mine, team->r, team->z);
+  const sp_host_box_kernels *kernels = s->device->kernels->boxes[s->precision];
+  const sp_lid columns = s->boxes.columns.list->count;
+  kernels->solve(&s->boxes, &mine, team->r, team->z);
   sp_team_wait();
+  if (columns > 0) {
+    kernels->sweep(&s->boxes, sp_host_share(columns, 1, thread, s->threads),
+                   sp_host_share(columns, 1, thread + 1, s->threads));
+    sp_team_wait();
+    kernels->finish(&s->boxes, &mine, team->z);
+    sp_team_wait();
+  }
   sp_host_seams_sum(seams, s->precision, sp_host_share(seams->count, 1, thread, s->threads),
                     sp_host_share(seams->count, 1, thread + 1, s->threads), team->z);
 }

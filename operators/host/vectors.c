@@ -223,7 +223,7 @@ static const sp_host_vectors vectors = {
 
 extern const sp_host_operators SP_HOST_OPERATORS_DOUBLE, SP_HOST_OPERATORS_SINGLE;
 extern const sp_host_interpolate SP_HOST_INTERPOLATE_DOUBLE, SP_HOST_INTERPOLATE_SINGLE;
-extern sp_host_boxes_function SP_HOST_BOXES_DOUBLE, SP_HOST_BOXES_SINGLE;
+extern const sp_host_box_kernels SP_HOST_BOXES_DOUBLE, SP_HOST_BOXES_SINGLE;
 
 const sp_host_kernels SP_HOST_KERNELS = {
     .instruction_set = SP_HOST_INSTRUCTION_SET,
@@ -232,5 +232,5 @@ const sp_host_kernels SP_HOST_KERNELS = {
     .vectors = &vectors,
     .interpolate =
         {[SP_DOUBLE] = &SP_HOST_INTERPOLATE_DOUBLE, [SP_SINGLE] = &SP_HOST_INTERPOLATE_SINGLE},
-    .solve_boxes = {[SP_DOUBLE] = SP_HOST_BOXES_DOUBLE, [SP_SINGLE] = SP_HOST_BOXES_SINGLE},
+    .boxes = {[SP_DOUBLE] = &SP_HOST_BOXES_DOUBLE, [SP_SINGLE] = &SP_HOST_BOXES_SINGLE},
 };
