@@ -121,10 +121,22 @@ typedef struct sp_cuda_kernel {
 } sp_cuda_kernel;
 
 /* Additive Schwarz (operators/backend.h), arrays on the device in the operator's precision. */
+/* Passes of Schwarz over the elements: the whole, or the halves before and after the columns. */
+typedef enum sp_cuda_box_pass { SP_CUDA_SOLVE, SP_CUDA_REDUCE, SP_CUDA_EXPAND } sp_cuda_box_pass;
+
 typedef struct sp_cuda_boxes {
   const void *basis;   /* [elements][3][Nq][Nq] */
   const void *values;  /* [elements][3][Nq] */
   const void *weights; /* [elements][Nq^3], in sp_cuda_node_order */
+  /* Of columns (sp_schwarz_setup). */
+  sp_cuda_box_pass pass;
+  const int *interface;      /* [elements] */
+  const int *frames;         /* [elements][4]: offset of node 0 in the cube, steps along r, s, t */
+  const void *conductances;  /* [elements], 0 for an element that is in no column */
+  const void *end_couplings; /* [2][Nq] */
+  /* Scratch: coefficients [elements][Nq][Nq^2]; what the element above an interface, and the one
+   * below it, leaves on the right-hand side, [interfaces][Nq^2]. The solution replaces `above`. */
+  void *modal, *above, *below;
 } sp_cuda_boxes;
 
 typedef struct sp_cuda_order {

@@ -323,9 +323,10 @@ constexpr int BOX_REGISTERS = (SP_FLOAT ? 48 : 64) + (Nq <= 3   ? 0
                                                                 : 100);
 constexpr int BOX_BLOCKS = 65536 / (BOX_THREADS * BOX_REGISTERS);
 
-cudaError_t launch_boxes(const sp_cuda_arguments *arguments, const sp_cuda_boxes *boxes,
-                         cudaStream_t stream) {
-  constexpr auto KERNEL = solve_boxes<BOX_ELEMENTS, BOX_BLOCKS>;
+template <sp_cuda_box_pass PASS>
+cudaError_t launch_pass(const sp_cuda_arguments *arguments, const sp_cuda_boxes *boxes,
+                        cudaStream_t stream) {
+  constexpr auto KERNEL = solve_boxes<BOX_ELEMENTS, BOX_BLOCKS, PASS>;
   constexpr size_t BYTES = BOX_ELEMENTS * BOX_SIZE * sizeof(real);
   const int count = (arguments->last - arguments->first + BOX_ELEMENTS - 1) / BOX_ELEMENTS;
   if (count == 0) return cudaSuccess;
@@ -334,6 +335,13 @@ cudaError_t launch_boxes(const sp_cuda_arguments *arguments, const sp_cuda_boxes
   if (error != cudaSuccess) return error;
   return start(!arguments->forks, nullptr, KERNEL, count, BOX_THREADS, BYTES, stream, *arguments,
                *boxes);
+}
+
+cudaError_t launch_boxes(const sp_cuda_arguments *arguments, const sp_cuda_boxes *boxes,
+                         cudaStream_t stream) {
+  return (boxes->pass == SP_CUDA_SOLVE    ? launch_pass<SP_CUDA_SOLVE>
+          : boxes->pass == SP_CUDA_REDUCE ? launch_pass<SP_CUDA_REDUCE>
+                                          : launch_pass<SP_CUDA_EXPAND>)(arguments, boxes, stream);
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 extern "C" {
 #include "operators/cuda/schwarz.h"
+#include "mesh/columns.h"
 #include "operators/space.h"
 }
 
@@ -7,9 +8,20 @@ extern "C" {
 
 #include <cstdlib>
 
+namespace {
+
+#include "operators/cuda/queue.cuh"
+
+} // namespace
+
 struct sp_device_schwarz {
-  sp_local_operator *local;       /* borrowed */
+  sp_local_operator *local; /* borrowed */
+  sp_precision precision;
+  int columns, nq;
   void *basis, *values, *weights; /* as in sp_cuda_boxes */
+  /* Of columns: sp_cuda_boxes, and the arrays of sp_schwarz_setup. */
+  void *interface, *frames, *conductances, *end_couplings, *modal, *above, *below;
+  void *start, *closed, *inverse, *ratio, *ring;
 };
 
 /* Copy to the device, rounded if the operator is in single precision. */
@@ -42,12 +54,61 @@ static sp_status send_weights(const sp_schwarz_setup *setup, size_t elements, si
   return status;
 }
 
+// Places of nodes in the cube of boxes.cuh, whose direction 0 runs along the column.
+static void fill_frames(const sp_schwarz_setup *setup, size_t elements, int *frames) {
+  const int n = setup->space->numbering->order + 1, steps[3] = {1, n + 1, n * (n + 1)};
+  const sp_columns *columns = setup->columns;
+  for (size_t e = 0; e < elements; e++)
+    for (int d = 0; d < 3; d++) frames[4 * e + 1 + (size_t)d] = steps[d];
+  for (sp_lid i = 0; i < columns->start[columns->count]; i++) {
+    int *own = &frames[4 * (size_t)columns->elements[i]];
+    for (int d = 0; d < 3; d++) {
+      const bool flip = columns->frames[i].flip[d];
+      own[1 + columns->frames[i].axis[d]] = flip ? -steps[d] : steps[d];
+      if (flip) own[0] += (n - 1) * steps[d];
+    }
+  }
+}
+
+template <class T>
+static sp_status build_columns(const sp_schwarz_setup *setup, size_t elements,
+                               sp_device_schwarz *s) {
+  const sp_columns *columns = setup->columns;
+  const size_t n = (size_t)setup->space->numbering->order + 1, count = (size_t)columns->count;
+  const size_t values = ((size_t)columns->start[count] + count) * n * n;
+  int *frames = nullptr;
+  double *conductances = nullptr;
+  sp_status status = sp_allocate(elements, 4 * sizeof *frames, "Schwarz", &frames);
+  if (!status) status = sp_allocate(elements, sizeof *conductances, "Schwarz", &conductances);
+  if (!status) {
+    fill_frames(setup, elements, frames);
+    for (sp_lid i = 0; i < columns->start[count]; i++)
+      conductances[columns->elements[i]] = setup->conductances[i];
+    status = sp_cuda_copy_of(frames, 4 * elements, sizeof *frames, "Schwarz", &s->frames);
+  }
+  if (!status) status = send<T>(elements, conductances, &s->conductances);
+  free(frames);
+  free(conductances);
+  SP_TRY(status);
+  SP_TRY(sp_cuda_copy_of(setup->interface, elements, sizeof(int), "Schwarz", &s->interface));
+  SP_TRY(sp_cuda_copy_of(columns->start, count + 1, sizeof(int), "Schwarz", &s->start));
+  SP_TRY(sp_cuda_copy_of(columns->closed, count, sizeof(bool), "Schwarz", &s->closed));
+  SP_TRY(send<T>(2 * n, setup->end_couplings, &s->end_couplings));
+  SP_TRY(send<T>(values, setup->inverse, &s->inverse));
+  SP_TRY(send<T>(values, setup->ratio, &s->ratio));
+  SP_TRY(send<T>(values, setup->ring, &s->ring));
+  SP_TRY(sp_cuda_allocate(elements * n * n * n, sizeof(T), "Schwarz", &s->modal));
+  SP_TRY(sp_cuda_allocate(values, sizeof(T), "Schwarz", &s->above));
+  return sp_cuda_allocate(values, sizeof(T), "Schwarz", &s->below);
+}
+
 template <class T> static sp_status build(const sp_schwarz_setup *setup, sp_device_schwarz *s) {
   const size_t elements = (size_t)setup->space->mesh->hexes->count;
   const size_t n = (size_t)setup->space->numbering->order + 1;
   SP_TRY(send<T>(elements * 3 * n * n, setup->basis, &s->basis));
   SP_TRY(send<T>(elements * 3 * n, setup->values, &s->values));
-  return send_weights<T>(setup, elements, n * n * n, &s->weights);
+  SP_TRY(send_weights<T>(setup, elements, n * n * n, &s->weights));
+  return s->columns > 0 ? build_columns<T>(setup, elements, s) : SP_OK;
 }
 
 sp_status sp_cuda_schwarz_create(sp_device *, const sp_schwarz_setup *setup,
@@ -56,6 +117,9 @@ sp_status sp_cuda_schwarz_create(sp_device *, const sp_schwarz_setup *setup,
   *out = nullptr;
   SP_TRY(sp_allocate(1, sizeof *s, "Schwarz", &s));
   s->local = setup->local;
+  s->precision = setup->precision;
+  s->columns = setup->columns->count;
+  s->nq = setup->space->numbering->order + 1;
   const sp_status status = (setup->precision == SP_SINGLE ? build<float> : build<double>)(setup, s);
   if (status)
     sp_cuda_schwarz_destroy(&s);
@@ -67,18 +131,93 @@ sp_status sp_cuda_schwarz_create(sp_device *, const sp_schwarz_setup *setup,
 void sp_cuda_schwarz_destroy(sp_device_schwarz **schwarz) {
   sp_device_schwarz *s = *schwarz;
   if (!s) return;
-  (void)cudaFree(s->basis);
-  (void)cudaFree(s->values);
-  (void)cudaFree(s->weights);
+  void *const arrays[] = {s->basis,        s->values,        s->weights, s->interface, s->frames,
+                          s->conductances, s->end_couplings, s->modal,   s->above,     s->below,
+                          s->start,        s->closed,        s->inverse, s->ratio,     s->ring};
+  for (void *array : arrays) (void)cudaFree(array);
   free(s);
   *schwarz = nullptr;
 }
 
+/* Solve the interfaces of columns (operators/column_factors.h); a thread per lateral mode. */
+template <class T>
+static __global__ void sweep_columns(int columns, int area, const int *start, const bool *closed,
+                                     const T *inverse, const T *ratio, const T *ring,
+                                     const T *below, T *u) {
+  const size_t thread = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+  const int column = (int)(thread / (size_t)area);
+  if (column >= columns) return;
+  const int length = start[column + 1] - start[column];
+  const bool ends_meet = closed[column];
+  const size_t at = (size_t)(start[column] + column) * (size_t)area + thread % (size_t)area;
+  inverse += at;
+  ratio += at;
+  ring += at;
+  below += at;
+  u += at;
+  follow();
+  const int first = ends_meet, last = length - ends_meet;
+  T carry = 0;
+#pragma unroll 4
+  for (int k = first; k <= last; k++) {
+    const size_t own = (size_t)k * area;
+    const T from_above = k < length ? u[own] : (T)0, from_below = k > 0 ? below[own] : (T)0;
+    carry = from_above + from_below - (k > first ? ratio[own - area] * carry : (T)0);
+    u[own] = carry;
+  }
+  carry = 0;
+#pragma unroll 4
+  for (int k = last; k >= first; k--) {
+    const size_t own = (size_t)k * area;
+    carry = inverse[own] * u[own] - (k < last ? ratio[own] * carry : (T)0);
+    u[own] = carry;
+  }
+  if (!ends_meet) return;
+  const size_t top = (size_t)length * area;
+  T sum = u[0] + below[top];
+  if (length > 1) sum -= ratio[0] * u[area] + ratio[top] * u[top - area];
+  const T base = inverse[0] * sum;
+  u[0] = u[top] = base;
+  for (int k = 1; k < length; k++) u[(size_t)k * area] += ring[(size_t)k * area] * base;
+}
+
+template <class T> static cudaError_t sweep(const sp_device_schwarz *s) {
+  const int area = s->nq * s->nq, threads = 128;
+  const size_t modes = (size_t)s->columns * (size_t)area;
+  return queue(sweep_columns<T>, (int)((modes + threads - 1) / threads), threads, 0,
+               s->local->device->stream, s->columns, area, (const int *)s->start,
+               (const bool *)s->closed, (const T *)s->inverse, (const T *)s->ratio,
+               (const T *)s->ring, (const T *)s->below, (T *)s->above);
+}
+
+/* The first half of an application with columns: their interfaces. */
+static sp_status solve_interfaces(sp_device_schwarz *s, sp_cuda_boxes *boxes, const void *r) {
+  sp_cuda_arguments arguments = sp_cuda_arguments_of(s->local, WHOLE);
+  arguments.x = r;
+  boxes->pass = SP_CUDA_REDUCE;
+  SP_CUDA(s->local->order->boxes(&arguments, boxes, s->local->device->stream));
+  SP_CUDA(s->precision == SP_SINGLE ? sweep<float>(s) : sweep<double>(s));
+  boxes->pass = SP_CUDA_EXPAND;
+  return SP_OK;
+}
+
 static sp_status apply(sp_device_schwarz *s, const void *r, void *z, const sp_correction *step) {
   const range named("Schwarz");
-  const sp_cuda_boxes boxes = {s->basis, s->values, s->weights};
+  sp_cuda_boxes boxes = {};
+  boxes.basis = s->basis;
+  boxes.values = s->values;
+  boxes.weights = s->weights;
+  boxes.interface = (const int *)s->interface;
+  boxes.frames = (const int *)s->frames;
+  boxes.conductances = s->conductances;
+  boxes.end_couplings = s->end_couplings;
+  boxes.modal = s->modal;
+  boxes.above = s->above;
+  boxes.below = s->below;
+  sp_status status = SP_OK;
+  if (s->columns > 0) status = solve_interfaces(s, &boxes, r);
   const sp_cuda_application application = {&boxes, true, r, z, step};
-  return sp_cuda_apply_elements(s->local, &application);
+  return sp_first_failure(status, sp_cuda_apply_elements(s->local, &application));
 }
 
 sp_status sp_cuda_schwarz_apply(sp_device_schwarz *s, const void *r, void *z) {
