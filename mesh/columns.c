@@ -90,12 +90,24 @@ static int find_corner(const search *s, sp_lid e, sp_lid vertex) {
   return count == 1 ? found : -1;
 }
 
+/* True if the two faces of element e in direction d are the same, corner by corner. */
+static bool meets_itself(const search *s, sp_lid e, int d) {
+  const sp_lid *vertices = s->topology->slots[e];
+  for (int c = 0; c < SP_CORNERS; c++)
+    if (vertices[c] != vertices[c ^ 1 << d]) return false;
+  return true;
+}
+
 /* Continue a frame of element e in its neighbour over face f; false if that is not possible. */
 static bool continue_frame(const search *s, sp_lid e, int f, const sp_frame *frame, sp_frame *out) {
   const sp_lid other = s->across[e][f];
-  if (other < 0 || other / SP_FACES == e) return false;
+  if (other < 0) return false;
   const sp_lid n = other / SP_FACES;
   const int g = (int)(other % SP_FACES), across = f / 2;
+  if (n == e) {
+    *out = *frame;
+    return meets_itself(s, e, across);
+  }
   int origin = (f & 1) << across; /* the corner of f at the frame's lower ends */
   for (int d = 0; d < 3; d++)
     if (frame->axis[d] != across) origin |= frame->flip[d] << frame->axis[d];
@@ -205,7 +217,7 @@ static void add_column(search *s, sp_lid e, sp_columns *c) {
     s->placed[e] = true;
     on = step_up(s, e, &frame, &n, &next) && !s->placed[n];
   }
-  if (*last - c->start[c->count] == 1) return;
+  if (*last - c->start[c->count] == 1 && !closed) return;
   c->closed[c->count++] = closed;
 }
 
@@ -226,8 +238,7 @@ static sp_status allocate(search *s, sp_lid **holder, sp_columns *c) {
   return sp_allocate(elements, sizeof *c->closed, "columns", &c->closed);
 }
 
-sp_status sp_columns_create(const sp_topology *topology, double (*couplings)[3],
-                            sp_columns **out) {
+sp_status sp_columns_create(const sp_topology *topology, double (*couplings)[3], sp_columns **out) {
   search s = {.topology = topology, .couplings = couplings};
   sp_lid *holder = NULL;
   sp_columns *c = NULL;

@@ -20,7 +20,7 @@ typedef struct sp_frame {
 } sp_frame;
 
 typedef struct sp_columns {
-  sp_lid count;     /* columns of two or more elements; the other elements stand alone */
+  sp_lid count;     /* columns of two or more elements, or closed; other elements stand alone */
   sp_lid *start;    /* [count + 1] */
   sp_lid *elements; /* [start[count]], column by column, each from its lower end to its upper end */
   sp_frame *frames; /* [start[count]] */

@@ -95,8 +95,9 @@ static void factorize_closed(const mode *m, size_t stride, const sp_column_facto
   const double pivot =
       bottom.row[0] + below.row[1] + bottom.coupling * ring[stride] + below.coupling * ring[last];
   inverse[0] = 1 / lift(m->column, pivot);
-  ratio[0] = -bottom.coupling;
-  ratio[last + stride] = -below.coupling;
+  /* A single element couples its end to itself, which cancels. */
+  ratio[0] = length > 1 ? -bottom.coupling : 0;
+  ratio[last + stride] = length > 1 ? -below.coupling : 0;
   for (int k = 1; k < length; k++) ring[(size_t)k * stride] = 1 - ring[(size_t)k * stride];
 }
 
