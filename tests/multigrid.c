@@ -262,7 +262,7 @@ static void check_exact(const stack *s, int order, sp_precision precision) {
     error = fmax(error, fabs(y[i] - x[i]));
     largest = fmax(largest, fabs(x[i]));
   }
-  CHECK(error <= 6 * nq * FLT_EPSILON * largest, "%d elements, order %d: S r is off by %g of %g",
+  CHECK(error <= 6.0 * nq * FLT_EPSILON * largest, "%d elements, order %d: S r is off by %g of %g",
         s->length, order, error, largest);
   sp_schwarz_destroy(&exact);
   sp_vector *const vectors[] = {&from, &scratch, &t, &d, &r, &z, &r_exact, &z_exact};

@@ -1,0 +1,296 @@
+#include "operators/schwarz_builder.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mesh/entity.h"
+
+/* K and M of [-1, 1] times a_d: the coupling of a box in direction d (mesh/columns.h). */
+static double coupling(const sp_separable *box, int d) {
+  return box->kappa * box->length[(d + 1) % 3] * box->length[(d + 2) % 3] / (2 * box->length[d]);
+}
+
+/* ---- Columns and edges ---- */
+
+static sp_status find_columns(sp_schwarz_builder *b) {
+  const sp_lid count = b->setup->space->mesh->hexes->count;
+  double(*couplings)[3];
+  SP_TRY(sp_allocate((size_t)count, sizeof *couplings, "Schwarz", &couplings));
+  for (sp_lid e = 0; e < count; e++)
+    for (int d = 0; d < 3; d++) couplings[e][d] = coupling(&b->boxes[e], d);
+  const sp_status status =
+      sp_columns_create(b->setup->space->mesh->topology, couplings, &b->columns);
+  free(couplings);
+  return status;
+}
+
+static sp_status find_edges(sp_schwarz_builder *b) {
+  const sp_topology *t = b->setup->space->mesh->topology;
+  enum { EDGES = SP_FACE_SLOT - SP_EDGE_SLOT };
+  SP_TRY(sp_allocate((size_t)t->entities + 2, sizeof *b->edge_start, "Schwarz", &b->edge_start));
+  SP_TRY(sp_allocate((size_t)t->elements, EDGES * sizeof *b->edge_elements, "Schwarz",
+                     &b->edge_elements));
+  sp_lid *next = b->edge_start + 1; /* becomes the start of the next edge */
+  for (sp_lid e = 0; e < t->elements; e++)
+    for (int s = SP_EDGE_SLOT; s < SP_FACE_SLOT; s++) next[t->slots[e][s] + 1]++;
+  for (sp_lid i = 0; i < t->entities; i++) next[i + 1] += next[i];
+  for (sp_lid e = 0; e < t->elements; e++)
+    for (int s = SP_EDGE_SLOT; s < SP_FACE_SLOT; s++) b->edge_elements[next[t->slots[e][s]]++] = e;
+  return SP_OK;
+}
+
+sp_status sp_schwarz_find_columns(sp_schwarz_builder *b) {
+  SP_TRY(find_columns(b));
+  SP_TRY(find_edges(b));
+  for (sp_lid e = 0; e < b->setup->space->mesh->hexes->count; e++) b->interface[e] = -1;
+  for (sp_lid c = 0; c < b->columns->count; c++)
+    for (sp_lid i = b->columns->start[c]; i < b->columns->start[c + 1]; i++)
+      b->interface[b->columns->elements[i]] = i + c;
+  return SP_OK;
+}
+
+void sp_schwarz_join_weights(sp_schwarz_builder *b) {
+  const sp_columns *columns = b->columns;
+  const size_t nodes = sp_grid_points(b->n);
+  for (sp_lid c = 0; c < columns->count; c++) {
+    const sp_lid first = columns->start[c], end = columns->start[c + 1];
+    for (sp_lid low = first; low < end - !columns->closed[c]; low++) {
+      const sp_lid high = low + 1 < end ? low + 1 : first;
+      double *below = &b->weights[(size_t)columns->elements[low] * nodes];
+      double *above = &b->weights[(size_t)columns->elements[high] * nodes];
+      for (int k = 0; k < b->n; k++)
+        for (int j = 0; j < b->n; j++) {
+          double *shared = &above[sp_frame_node(&columns->frames[high], b->n, 0, j, k)];
+          below[sp_frame_node(&columns->frames[low], b->n, b->n - 1, j, k)] += *shared;
+          *shared = 0;
+        }
+    }
+  }
+}
+
+/* ---- Ties ---- */
+
+/* An element that touches a column's lateral side by an edge alone, and a Dirichlet node there,
+ * hold the column as a stiff neighbour does. The vector that is 1 along the column on that side
+ * feels them: its energy raises the entry of K at the side's end. Without it the largest eigenvalue
+ * of S A is 27 on a board with a die, not 2. */
+
+/* Slot of the edge between two faces. */
+static int edge_between(int f, int g) {
+  const int low = f < g ? f : g, high = f < g ? g : f, d = 3 - f / 2 - g / 2;
+  return SP_EDGE_SLOT + 4 * d + (low & 1) + 2 * (high & 1);
+}
+
+static bool has_face(const sp_lid *slots, int count, const sp_lid *faces) {
+  for (int f = SP_FACE_SLOT; f < SP_SLOTS; f++)
+    for (int i = 0; i < count; i++)
+      if (slots[f] == faces[i]) return true;
+  return false;
+}
+
+/* The mean over the nodes j inside an edge of (K_jj / K_00) (w_0 / w_j) w_0. */
+static double edge_share(const sp_schwarz_builder *b) {
+  const double *w = b->gll->weights;
+  double sum = 0;
+  for (int j = 1; j < b->n - 1; j++)
+    sum += b->stiffness[j * b->n + j] / b->stiffness[0] * (w[0] / w[j]) * w[0];
+  return sum / (b->n - 2);
+}
+
+/* The energy of a unit value inside an edge in all elements that touch the edge but have none of
+ * the faces, by K_00 w_j. */
+static double tie_at(const sp_schwarz_builder *b, sp_lid edge, int face_count,
+                     const sp_lid *faces) {
+  const sp_topology *topology = b->setup->space->mesh->topology;
+  double sum = 0;
+  for (sp_lid i = b->edge_start[edge]; i < b->edge_start[edge + 1]; i++) {
+    const sp_lid e = b->edge_elements[i], *slots = topology->slots[e];
+    if (has_face(slots, face_count, faces)) continue;
+    int slot = SP_EDGE_SLOT;
+    while (slots[slot] != edge) slot++;
+    const int d = (slot - SP_EDGE_SLOT) / 4;
+    sum += coupling(&b->boxes[e], d) * edge_share(b);
+    for (int side = 1; side < 3; side++)
+      sum += coupling(&b->boxes[e], (d + side) % 3) * b->gll->weights[0];
+  }
+  return sum;
+}
+
+/* The lateral face of an element in a column, and its face at the lower or upper end. */
+typedef struct corner {
+  sp_lid element;
+  int lateral, end;
+} corner;
+
+static corner corner_of(const sp_columns *columns, sp_lid i, int t, int side, int end) {
+  const sp_frame *frame = &columns->frames[i];
+  return (corner){columns->elements[i], 2 * frame->axis[t] + (side ^ frame->flip[t]),
+                  2 * frame->axis[0] + (end ^ frame->flip[0])};
+}
+
+/* True if the edge of a corner is fixed, but neither of its faces is. */
+static bool is_fixed_by_edge(const sp_schwarz_builder *b, const corner *c) {
+  if (!b->setup->constrained || sp_schwarz_find_end(b, c->element, c->lateral).fixed ||
+      sp_schwarz_find_end(b, c->element, c->end).fixed)
+    return false;
+  int index[3] = {1, 1, 1};
+  index[c->lateral / 2] = c->lateral % 2 * (b->n - 1);
+  index[c->end / 2] = c->end % 2 * (b->n - 1);
+  const int node = (index[2] * b->n + index[1]) * b->n + index[0];
+  return b->setup->constrained[sp_schwarz_nodes(b, c->element)[node]];
+}
+
+/* The ties of column c at a side of lateral direction t, by K_00 w_j. */
+static double sum_ties(const sp_schwarz_builder *b, sp_lid c, int t, int side) {
+  const sp_columns *columns = b->columns;
+  const sp_topology *topology = b->setup->space->mesh->topology;
+  const sp_lid first = columns->start[c], last = columns->start[c + 1] - 1;
+  double sum = 0;
+  for (sp_lid i = first; i <= last + !columns->closed[c]; i++) {
+    const bool bottom = i == first && !columns->closed[c], top = i > last;
+    sp_lid faces[4], edge = -1;
+    int count = 0;
+    for (int end = 0; end < 2; end++) {
+      if (end == 0 ? top : bottom) continue;
+      const sp_lid own = end == 0 ? i : i == first ? last : i - 1;
+      const corner at = corner_of(columns, own, t, side, end);
+      const sp_lid *slots = topology->slots[at.element];
+      faces[count++] = slots[SP_FACE_SLOT + at.lateral];
+      faces[count++] = slots[SP_FACE_SLOT + at.end];
+      edge = slots[edge_between(at.lateral, at.end)];
+      if (is_fixed_by_edge(b, &at))
+        sum += coupling(&b->boxes[at.element], at.end / 2) * b->gll->weights[0];
+    }
+    sum += tie_at(b, edge, count, faces);
+  }
+  return sum;
+}
+
+/* ---- Solution ---- */
+
+/* The common interval [-1, 1] of a column in lateral direction t = 1, 2, by the elements' own
+ * entries. Neighbours add the geometric mean over the elements that have one, or to K the mean of
+ * their energy if it is larger. */
+static sp_interval find_lateral(const sp_schwarz_builder *b, sp_lid c, int t) {
+  const sp_columns *columns = b->columns;
+  const double length = columns->start[c + 1] - columns->start[c];
+  sp_interval line = {.length = 2, .fixed = {1, 1}};
+  for (int side = 0; side < 2; side++) {
+    double neighbours = 0, stiffness = 0, mass = 0, robin = 0, energy = 0, own = 0;
+    for (sp_lid i = columns->start[c]; i < columns->start[c + 1]; i++) {
+      const sp_lid e = columns->elements[i];
+      const int d = columns->frames[i].axis[t];
+      const sp_schwarz_end end =
+          sp_schwarz_find_end(b, e, 2 * d + (side ^ columns->frames[i].flip[t]));
+      const double half = b->boxes[e].length[d] / 2, a = coupling(&b->boxes[e], d);
+      own += a;
+      energy += a * end.stiffness * half;
+      robin += end.robin * half;
+      if (!end.fixed) line.fixed[side] = 0;
+      if (end.stiffness == 0) continue;
+      neighbours++;
+      stiffness += log(end.stiffness * half);
+      mass += log(end.mass / half);
+    }
+    if (neighbours > 0) {
+      line.stiffness[side] = fmax(exp(stiffness / neighbours), energy / own);
+      line.mass[side] = exp(mass / neighbours);
+    }
+    line.stiffness[side] += robin / length;
+    line.stiffness[side] += b->stiffness[0] * sum_ties(b, c, t, side) / (2 * own);
+  }
+  return line;
+}
+
+/* Fill the basis and the values of a column's elements: first the direction along the column, with
+ * the unit vectors of the two ends and the eigenvectors of the interior. */
+static void fill_column(const sp_schwarz_builder *b, const sp_column *column, sp_lid c,
+                        const double *lateral_basis) {
+  const int n = b->n;
+  const size_t area = (size_t)(n * n);
+  for (int k = 0; k < column->length; k++) {
+    const sp_lid e = b->columns->elements[b->columns->start[c] + k];
+    double *own_basis = &b->basis[3 * (size_t)e * area];
+    double *own = &b->values[3 * (size_t)e * (size_t)n];
+    memcpy(own_basis, b->interior, area * sizeof *own_basis);
+    own_basis[0] = own_basis[area - 1] = 1;
+    memcpy(own_basis + area, lateral_basis, 2 * area * sizeof *own_basis);
+    for (int i = 0; i < n; i++) {
+      own[i] = column->kappa[k] * b->modes.theta[i] + column->reaction[k];
+      for (int t = 0; t < 2; t++)
+        own[(t + 1) * n + i] = column->lateral[t][k] * column->eigenvalues[t][i];
+    }
+  }
+}
+
+static void fill_modes(sp_schwarz_builder *b) {
+  const int n = b->n;
+  sp_intervals_solve(b->intervals, &(sp_interval){.length = 2, .fixed = {1, 1}}, b->interior,
+                     b->theta);
+  sp_intervals_finish(b->intervals);
+  for (int side = 0; side < 2; side++)
+    for (int j = 0; j < n; j++) {
+      double sum = 0;
+      for (int i = 1; i < n - 1; i++)
+        sum += b->stiffness[side * (n - 1) * n + i] * b->interior[i * n + j];
+      b->end_couplings[side * n + j] = sum;
+    }
+  b->modes = (sp_column_modes){
+      .n = n, .theta = b->theta, .couplings = b->end_couplings, .end_weight = b->gll->weights[0]};
+}
+
+/* Solve column c with its lateral basis[2][n][n] and eigenvalues[2][n]. */
+static void solve_column(const sp_schwarz_builder *b, sp_lid c, const double *lateral_basis,
+                         const double *eigenvalues) {
+  const sp_columns *columns = b->columns;
+  const sp_lid first = columns->start[c];
+  const int length = (int)(columns->start[c + 1] - first);
+  double *kappa = b->room, *lateral[2] = {kappa + length, kappa + 2 * length};
+  double *reaction = kappa + 3 * length;
+  for (int k = 0; k < length; k++) {
+    const sp_separable *box = &b->boxes[columns->elements[first + k]];
+    const unsigned char *axis = columns->frames[first + k].axis;
+    kappa[k] = coupling(box, axis[0]);
+    for (int t = 0; t < 2; t++) lateral[t][k] = coupling(box, axis[t + 1]);
+    reaction[k] = box->lambda * box->length[0] * box->length[1] * box->length[2] / 8;
+    b->conductances[first + k] = kappa[k];
+  }
+  sp_column column = {.length = length,
+                      .closed = columns->closed[c],
+                      .kappa = kappa,
+                      .lateral = {lateral[0], lateral[1]},
+                      .reaction = reaction,
+                      .eigenvalues = {eigenvalues, eigenvalues + b->n}};
+  for (int side = 0; side < 2; side++) {
+    const sp_lid i = side == 0 ? first : columns->start[c + 1] - 1, e = columns->elements[i];
+    const sp_frame *frame = &columns->frames[i];
+    const sp_schwarz_end found =
+        sp_schwarz_find_end(b, e, 2 * frame->axis[0] + (side ^ frame->flip[0]));
+    const double half = b->boxes[e].length[frame->axis[0]] / 2;
+    column.stiffness[side] = (found.stiffness + found.robin) * half;
+    column.mass[side] = found.mass / half;
+    column.fixed[side] = found.fixed;
+  }
+  fill_column(b, &column, c, lateral_basis);
+  const size_t at = (size_t)(first + c) * (size_t)(b->n * b->n);
+  sp_column_factorize(&b->modes, &column,
+                      &(sp_column_factors){b->inverse + at, b->ratio + at, b->ring + at});
+}
+
+void sp_schwarz_solve_columns(sp_schwarz_builder *b) {
+  const int n = b->n;
+  const size_t area = (size_t)(n * n), each = 2 * (area + (size_t)n);
+  fill_modes(b);
+  for (sp_lid c = 0; c < b->columns->count; c++)
+    for (int t = 0; t < 2; t++) {
+      const sp_interval line = find_lateral(b, c, t + 1);
+      double *own = &b->lateral[(size_t)c * each];
+      sp_intervals_solve(b->intervals, &line, own + (size_t)t * area, own + 2 * area + t * n);
+    }
+  sp_intervals_finish(b->intervals);
+  for (sp_lid c = 0; c < b->columns->count; c++) {
+    const double *own = &b->lateral[(size_t)c * each];
+    solve_column(b, c, own, own + 2 * area);
+  }
+}
