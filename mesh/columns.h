@@ -34,8 +34,7 @@ void sp_columns_couple(const sp_hexes *hexes, sp_lid element, double couplings[3
 /* The columns of this rank's elements, given couplings[topology->elements][3]; of `topology` it
  * uses elements, entities, and the corners and faces of slots. A column ends where the rank's
  * elements end. The caller destroys *out. Errors: SP_ERR_SYSTEM. Local. */
-sp_status sp_columns_create(const sp_topology *topology, const double (*couplings)[3],
-                            sp_columns **out);
+sp_status sp_columns_create(const sp_topology *topology, double (*couplings)[3], sp_columns **out);
 
 /* The element's node of n^3 at index i along the column and j, k in the lateral directions. Local.
  */
