@@ -35,365 +35,155 @@ __global__ __launch_bounds__((N + 2) * (N + 2)) void bp10_2d_1(input I, input J,
   for (int k = 0; k < M; k++) {
     if (node)
       work_1[at<M>(k, j, i)] =
-          rolled_sum<Nq>([&](int c) { return s_I[k][c] * q[at<Nq>(c, j, i)]; });
+          sum<Nq, false>([&](int c) { return s_I[k][c] * q[at<Nq>(c, j, i)]; });
     __syncthreads();
     if (i < Nq)
       work_2[at<M>(k, j, i)] =
-          rolled_sum<Nq>([&](int b) { return s_I[j][b] * work_1[at<M>(k, b, i)]; });
+          sum<Nq, false>([&](int b) { return s_I[j][b] * work_1[at<M>(k, b, i)]; });
     __syncthreads();
-    work_1[at<M>(k, j, i)] = J[at<M>(k, j, i)] * rolled_sum<Nq>([&](int a) {
+    work_1[at<M>(k, j, i)] = J[at<M>(k, j, i)] * sum<Nq, false>([&](int a) {
                                return s_I[i][a] * work_2[at<M>(k, j, a)];
                              });
     __syncthreads();
     if (i < Nq)
       work_2[at<M>(k, j, i)] =
-          rolled_sum<M>([&](int n) { return s_I[n][i] * work_1[at<M>(k, j, n)]; });
+          sum<M, false>([&](int n) { return s_I[n][i] * work_1[at<M>(k, j, n)]; });
     __syncthreads();
     if (node) {
-      const double value = rolled_sum<M>([&](int n) { return s_I[n][j] * work_2[at<M>(k, n, i)]; });
+      const double value = sum<M, false>([&](int n) { return s_I[n][j] * work_2[at<M>(k, n, i)]; });
 #pragma unroll 1
       for (int c = 0; c < Nq; c++) aq[at<Nq>(c, j, i)] += s_I[k][c] * value;
     }
     __syncthreads();
+  }
+}
+
+#define KERNEL(number, in, ...)                                                                    \
+  template <int N>                                                                                 \
+  __global__ __launch_bounds__((N + 2) * (N + 2)) void bp10_2d_##number(in I, in J, in q,          \
+                                                                        double *aq) {              \
+    __VA_ARGS__(I, J, q, aq);                                                                      \
+  }
+
+// Kernels 2 to 6: the two auxiliary arrays are slices in shared memory.
+template <int N, bool cached, bool padded, bool unrolled, class Input>
+__device__ __forceinline__ void by_slices(Input I, Input J, Input q, double *aq) {
+  constexpr int Nq = N + 1, M = N + 2, PAD = padded && (conflicts<Nq> || conflicts<M>);
+  constexpr int turns = unrolled ? M : 1;
+  __shared__ double s_I[M][Nq + PAD], s_1[M][M + PAD], s_2[M][M + PAD];
+  [[maybe_unused]] double r_q[Nq], r_aq[Nq];
+  const int i = threadIdx.x, j = threadIdx.y;
+  const bool node = i < Nq && j < Nq;
+  q += (size_t)blockIdx.x * Nq * Nq * Nq;
+  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
+  J += (size_t)blockIdx.x * M * M * M;
+
+  if (i < Nq) s_I[j][i] = I[j * Nq + i];
+  if constexpr (cached) {
+#pragma unroll turns
+    for (int c = 0; c < Nq; c++) {
+      r_q[c] = node ? q[at<Nq>(c, j, i)] : 0;
+      r_aq[c] = 0;
+    }
+  } else if (node) {
+#pragma unroll turns
+    for (int c = 0; c < Nq; c++) aq[at<Nq>(c, j, i)] = 0;
+  }
+  const auto value_of_q = [&](int c) {
+    if constexpr (cached)
+      return r_q[c];
+    else
+      return q[at<Nq>(c, j, i)];
+  };
+  __syncthreads();
+#pragma unroll turns
+  for (int k = 0; k < M; k++) {
+    if (node) s_1[j][i] = sum<Nq, unrolled>([&](int c) { return s_I[k][c] * value_of_q(c); });
+    __syncthreads();
+    if (i < Nq) s_2[j][i] = sum<Nq, unrolled>([&](int b) { return s_I[j][b] * s_1[b][i]; });
+    __syncthreads();
+    s_1[j][i] = J[at<M>(k, j, i)] * sum<Nq, unrolled>([&](int a) { return s_I[i][a] * s_2[j][a]; });
+    __syncthreads();
+    if (i < Nq) s_2[j][i] = sum<M, unrolled>([&](int n) { return s_I[n][i] * s_1[j][n]; });
+    __syncthreads();
+    if (node) {
+      const double value = sum<M, unrolled>([&](int n) { return s_I[n][j] * s_2[n][i]; });
+#pragma unroll turns
+      for (int c = 0; c < Nq; c++) {
+        if constexpr (cached)
+          r_aq[c] += s_I[k][c] * value;
+        else
+          aq[at<Nq>(c, j, i)] += s_I[k][c] * value;
+      }
+    }
+    __syncthreads();
+  }
+  if constexpr (cached) {
+    if (!node) return;
+#pragma unroll turns
+    for (int c = 0; c < Nq; c++) aq[at<Nq>(c, j, i)] = r_aq[c];
   }
 }
 
 // The two auxiliary arrays become slices in shared memory, which removes most of the traffic to
 // global memory; q is still read from global memory whenever it is needed.
-template <int N>
-__global__ __launch_bounds__((N + 2) * (N + 2)) void bp10_2d_2(input I, input J, input q,
-                                                               double *aq) {
-  constexpr int Nq = N + 1, M = N + 2;
-  __shared__ double s_I[M][Nq], s_1[M][M], s_2[M][M];
-  const int i = threadIdx.x, j = threadIdx.y;
-  const bool node = i < Nq && j < Nq;
-  q += (size_t)blockIdx.x * Nq * Nq * Nq;
-  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
-  J += (size_t)blockIdx.x * M * M * M;
-
-  if (i < Nq) s_I[j][i] = I[j * Nq + i];
-  if (node) {
-#pragma unroll 1
-    for (int c = 0; c < Nq; c++) aq[at<Nq>(c, j, i)] = 0;
-  }
-  __syncthreads();
-#pragma unroll 1
-  for (int k = 0; k < M; k++) {
-    if (node) s_1[j][i] = rolled_sum<Nq>([&](int c) { return s_I[k][c] * q[at<Nq>(c, j, i)]; });
-    __syncthreads();
-    if (i < Nq) s_2[j][i] = rolled_sum<Nq>([&](int b) { return s_I[j][b] * s_1[b][i]; });
-    __syncthreads();
-    s_1[j][i] = J[at<M>(k, j, i)] * rolled_sum<Nq>([&](int a) { return s_I[i][a] * s_2[j][a]; });
-    __syncthreads();
-    if (i < Nq) s_2[j][i] = rolled_sum<M>([&](int n) { return s_I[n][i] * s_1[j][n]; });
-    __syncthreads();
-    if (node) {
-      const double value = rolled_sum<M>([&](int n) { return s_I[n][j] * s_2[n][i]; });
-#pragma unroll 1
-      for (int c = 0; c < Nq; c++) aq[at<Nq>(c, j, i)] += s_I[k][c] * value;
-    }
-    __syncthreads();
-  }
-}
+KERNEL(2, input, by_slices<N, false, false, false>)
 
 // Each thread copies its column of q to an array of its own at the beginning. The column of the
 // result gets one too, which the paper does not mention: without it the sums would still be read
 // from and written to global memory once per slice, as in kernels 1 and 2. (Arrays that are indexed
 // in loops become registers only if the loops are unrolled, from kernel 6 on.)
-template <int N>
-__global__ __launch_bounds__((N + 2) * (N + 2)) void bp10_2d_3(input I, input J, input q,
-                                                               double *aq) {
-  constexpr int Nq = N + 1, M = N + 2;
-  __shared__ double s_I[M][Nq], s_1[M][M], s_2[M][M];
-  double r_q[Nq], r_aq[Nq];
-  const int i = threadIdx.x, j = threadIdx.y;
-  const bool node = i < Nq && j < Nq;
-  q += (size_t)blockIdx.x * Nq * Nq * Nq;
-  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
-  J += (size_t)blockIdx.x * M * M * M;
-
-  if (i < Nq) s_I[j][i] = I[j * Nq + i];
-#pragma unroll 1
-  for (int c = 0; c < Nq; c++) {
-    r_q[c] = node ? q[at<Nq>(c, j, i)] : 0;
-    r_aq[c] = 0;
-  }
-  __syncthreads();
-#pragma unroll 1
-  for (int k = 0; k < M; k++) {
-    if (node) s_1[j][i] = rolled_sum<Nq>([&](int c) { return s_I[k][c] * r_q[c]; });
-    __syncthreads();
-    if (i < Nq) s_2[j][i] = rolled_sum<Nq>([&](int b) { return s_I[j][b] * s_1[b][i]; });
-    __syncthreads();
-    s_1[j][i] = J[at<M>(k, j, i)] * rolled_sum<Nq>([&](int a) { return s_I[i][a] * s_2[j][a]; });
-    __syncthreads();
-    if (i < Nq) s_2[j][i] = rolled_sum<M>([&](int n) { return s_I[n][i] * s_1[j][n]; });
-    __syncthreads();
-    if (node) {
-      const double value = rolled_sum<M>([&](int n) { return s_I[n][j] * s_2[n][i]; });
-#pragma unroll 1
-      for (int c = 0; c < Nq; c++) r_aq[c] += s_I[k][c] * value;
-    }
-    __syncthreads();
-  }
-  if (node) {
-#pragma unroll 1
-    for (int c = 0; c < Nq; c++) aq[at<Nq>(c, j, i)] = r_aq[c];
-  }
-}
+KERNEL(3, input, by_slices<N, true, false, false>)
 
 // All inputs are declared const, so that loads may go through the read-only cache and be moved
 // ahead of stores.
-template <int N>
-__global__ __launch_bounds__((N + 2) * (N + 2)) void bp10_2d_4(const_input I, const_input J,
-                                                               const_input q, double *aq) {
-  constexpr int Nq = N + 1, M = N + 2;
-  __shared__ double s_I[M][Nq], s_1[M][M], s_2[M][M];
-  double r_q[Nq], r_aq[Nq];
-  const int i = threadIdx.x, j = threadIdx.y;
-  const bool node = i < Nq && j < Nq;
-  q += (size_t)blockIdx.x * Nq * Nq * Nq;
-  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
-  J += (size_t)blockIdx.x * M * M * M;
-
-  if (i < Nq) s_I[j][i] = I[j * Nq + i];
-#pragma unroll 1
-  for (int c = 0; c < Nq; c++) {
-    r_q[c] = node ? q[at<Nq>(c, j, i)] : 0;
-    r_aq[c] = 0;
-  }
-  __syncthreads();
-#pragma unroll 1
-  for (int k = 0; k < M; k++) {
-    if (node) s_1[j][i] = rolled_sum<Nq>([&](int c) { return s_I[k][c] * r_q[c]; });
-    __syncthreads();
-    if (i < Nq) s_2[j][i] = rolled_sum<Nq>([&](int b) { return s_I[j][b] * s_1[b][i]; });
-    __syncthreads();
-    s_1[j][i] = J[at<M>(k, j, i)] * rolled_sum<Nq>([&](int a) { return s_I[i][a] * s_2[j][a]; });
-    __syncthreads();
-    if (i < Nq) s_2[j][i] = rolled_sum<M>([&](int n) { return s_I[n][i] * s_1[j][n]; });
-    __syncthreads();
-    if (node) {
-      const double value = rolled_sum<M>([&](int n) { return s_I[n][j] * s_2[n][i]; });
-#pragma unroll 1
-      for (int c = 0; c < Nq; c++) r_aq[c] += s_I[k][c] * value;
-    }
-    __syncthreads();
-  }
-  if (node) {
-#pragma unroll 1
-    for (int c = 0; c < Nq; c++) aq[at<Nq>(c, j, i)] = r_aq[c];
-  }
-}
+KERNEL(4, const_input, by_slices<N, true, false, false>)
 
 // If Nq or M is 8 or 16, rows of the shared arrays get one more double, so that neighbouring rows
 // start in different banks.
-template <int N>
-__global__ __launch_bounds__((N + 2) * (N + 2)) void bp10_2d_5(const_input I, const_input J,
-                                                               const_input q, double *aq) {
-  constexpr int Nq = N + 1, M = N + 2, PAD = conflicts<Nq> || conflicts<M>;
-  __shared__ double s_I[M][Nq + PAD], s_1[M][M + PAD], s_2[M][M + PAD];
-  double r_q[Nq], r_aq[Nq];
-  const int i = threadIdx.x, j = threadIdx.y;
-  const bool node = i < Nq && j < Nq;
-  q += (size_t)blockIdx.x * Nq * Nq * Nq;
-  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
-  J += (size_t)blockIdx.x * M * M * M;
-
-  if (i < Nq) s_I[j][i] = I[j * Nq + i];
-#pragma unroll 1
-  for (int c = 0; c < Nq; c++) {
-    r_q[c] = node ? q[at<Nq>(c, j, i)] : 0;
-    r_aq[c] = 0;
-  }
-  __syncthreads();
-#pragma unroll 1
-  for (int k = 0; k < M; k++) {
-    if (node) s_1[j][i] = rolled_sum<Nq>([&](int c) { return s_I[k][c] * r_q[c]; });
-    __syncthreads();
-    if (i < Nq) s_2[j][i] = rolled_sum<Nq>([&](int b) { return s_I[j][b] * s_1[b][i]; });
-    __syncthreads();
-    s_1[j][i] = J[at<M>(k, j, i)] * rolled_sum<Nq>([&](int a) { return s_I[i][a] * s_2[j][a]; });
-    __syncthreads();
-    if (i < Nq) s_2[j][i] = rolled_sum<M>([&](int n) { return s_I[n][i] * s_1[j][n]; });
-    __syncthreads();
-    if (node) {
-      const double value = rolled_sum<M>([&](int n) { return s_I[n][j] * s_2[n][i]; });
-#pragma unroll 1
-      for (int c = 0; c < Nq; c++) r_aq[c] += s_I[k][c] * value;
-    }
-    __syncthreads();
-  }
-  if (node) {
-#pragma unroll 1
-    for (int c = 0; c < Nq; c++) aq[at<Nq>(c, j, i)] = r_aq[c];
-  }
-}
+KERNEL(5, const_input, by_slices<N, true, true, false>)
 
 // All loops are unrolled, also the one over slices: the scheduler can choose among independent
 // instructions, and the columns become registers.
-template <int N>
-__global__ __launch_bounds__((N + 2) * (N + 2)) void bp10_2d_6(const_input I, const_input J,
-                                                               const_input q, double *aq) {
+KERNEL(6, const_input, by_slices<N, true, true, true>)
+
+// Kernels 7 and 8. The lines along c come in the middle and are interpolated, scaled and projected
+// within one thread.
+template <int N, bool symmetric>
+__device__ __forceinline__ void by_lines(const_input I, const_input J, const_input q, double *aq) {
   constexpr int Nq = N + 1, M = N + 2, PAD = conflicts<Nq> || conflicts<M>;
-  __shared__ double s_I[M][Nq + PAD], s_1[M][M + PAD], s_2[M][M + PAD];
-  double r_q[Nq], r_aq[Nq];
-  const int i = threadIdx.x, j = threadIdx.y;
-  const bool node = i < Nq && j < Nq;
+  __shared__ double s_I[M][Nq + PAD], s_q[Nq][M][M + PAD];
+  double line[Nq], fine[M];
+  const int x = threadIdx.x, y = threadIdx.y;
   q += (size_t)blockIdx.x * Nq * Nq * Nq;
   aq += (size_t)blockIdx.x * Nq * Nq * Nq;
   J += (size_t)blockIdx.x * M * M * M;
 
-  if (i < Nq) s_I[j][i] = I[j * Nq + i];
+  if (x < Nq) s_I[y][x] = I[y * Nq + x];
+  if (x < Nq && y < Nq) {
 #pragma unroll
-  for (int c = 0; c < Nq; c++) {
-    r_q[c] = node ? q[at<Nq>(c, j, i)] : 0;
-    r_aq[c] = 0;
+    for (int c = 0; c < Nq; c++) s_q[c][y][x] = q[at<Nq>(c, y, x)];
   }
   __syncthreads();
+  interpolate_lines<Nq, symmetric>(s_I, s_q, y, x);
 #pragma unroll
-  for (int k = 0; k < M; k++) {
-    if (node) s_1[j][i] = sum<Nq>([&](int c) { return s_I[k][c] * r_q[c]; });
-    __syncthreads();
-    if (i < Nq) s_2[j][i] = sum<Nq>([&](int b) { return s_I[j][b] * s_1[b][i]; });
-    __syncthreads();
-    s_1[j][i] = J[at<M>(k, j, i)] * sum<Nq>([&](int a) { return s_I[i][a] * s_2[j][a]; });
-    __syncthreads();
-    if (i < Nq) s_2[j][i] = sum<M>([&](int n) { return s_I[n][i] * s_1[j][n]; });
-    __syncthreads();
-    if (node) {
-      const double value = sum<M>([&](int n) { return s_I[n][j] * s_2[n][i]; });
-#pragma unroll
-      for (int c = 0; c < Nq; c++) r_aq[c] += s_I[k][c] * value;
-    }
-    __syncthreads();
-  }
-  if (node) {
-#pragma unroll
-    for (int c = 0; c < Nq; c++) aq[at<Nq>(c, j, i)] = r_aq[c];
-  }
+  for (int c = 0; c < Nq; c++) line[c] = s_q[c][y][x];
+  interpolate_line<Nq, symmetric>(s_I, line,
+                                  [&](int k, double v) { fine[k] = J[at<M>(k, y, x)] * v; });
+  forget();
+  project_line<Nq, symmetric>(s_I, fine, [&](int c, double v) { s_q[c][y][x] = v; });
+  __syncthreads();
+  project_lines<Nq, symmetric>(s_I, s_q, aq, y, x);
 }
 
 // All of q^e is loaded to shared memory instead of slice by slice. A thread loads a whole line to
 // registers, contracts it and writes the result back in place: no other thread uses this line
-// before the next barrier. That leaves five barriers. The lines along c come in the middle and are
-// interpolated, scaled and projected within one thread.
-template <int N>
-__global__ __launch_bounds__((N + 2) * (N + 2)) void bp10_2d_7(const_input I, const_input J,
-                                                               const_input q, double *aq) {
-  constexpr int Nq = N + 1, M = N + 2, PAD = conflicts<Nq> || conflicts<M>;
-  __shared__ double s_I[M][Nq + PAD], s_q[Nq][M][M + PAD];
-  double line[Nq], fine[M];
-  const int x = threadIdx.x, y = threadIdx.y;
-  q += (size_t)blockIdx.x * Nq * Nq * Nq;
-  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
-  J += (size_t)blockIdx.x * M * M * M;
-
-  if (x < Nq) s_I[y][x] = I[y * Nq + x];
-  if (x < Nq && y < Nq) {
-#pragma unroll
-    for (int c = 0; c < Nq; c++) s_q[c][y][x] = q[at<Nq>(c, y, x)];
-  }
-  __syncthreads();
-  if (x < Nq && y < Nq) { // along b, at c = y, a = x
-#pragma unroll
-    for (int b = 0; b < Nq; b++) line[b] = s_q[y][b][x];
-#pragma unroll
-    for (int j = 0; j < M; j++) s_q[y][j][x] = sum<Nq>([&](int b) { return s_I[j][b] * line[b]; });
-  }
-  __syncthreads();
-  if (y < Nq) { // along a, at c = y, j = x
-#pragma unroll
-    for (int a = 0; a < Nq; a++) line[a] = s_q[y][x][a];
-#pragma unroll
-    for (int i = 0; i < M; i++) s_q[y][x][i] = sum<Nq>([&](int a) { return s_I[i][a] * line[a]; });
-  }
-  __syncthreads();
-  { // along c, at j = y, i = x, and back
-#pragma unroll
-    for (int c = 0; c < Nq; c++) line[c] = s_q[c][y][x];
-#pragma unroll
-    for (int k = 0; k < M; k++)
-      fine[k] = J[at<M>(k, y, x)] * sum<Nq>([&](int c) { return s_I[k][c] * line[c]; });
-    forget();
-#pragma unroll
-    for (int c = 0; c < Nq; c++) s_q[c][y][x] = sum<M>([&](int k) { return s_I[k][c] * fine[k]; });
-  }
-  __syncthreads();
-  if (y < Nq) { // back along a, at c = y, j = x
-#pragma unroll
-    for (int i = 0; i < M; i++) fine[i] = s_q[y][x][i];
-#pragma unroll
-    for (int a = 0; a < Nq; a++) s_q[y][x][a] = sum<M>([&](int i) { return s_I[i][a] * fine[i]; });
-  }
-  __syncthreads();
-  if (x < Nq && y < Nq) { // back along b, at c = y, a = x
-#pragma unroll
-    for (int j = 0; j < M; j++) fine[j] = s_q[y][j][x];
-#pragma unroll
-    for (int b = 0; b < Nq; b++)
-      aq[at<Nq>(y, b, x)] = sum<M>([&](int j) { return s_I[j][b] * fine[j]; });
-  }
-}
+// before the next barrier. That leaves five barriers.
+KERNEL(7, const_input, by_lines<N, false>)
 
 // With the symmetry of I, every entry that is read from shared memory is used in two products: half
 // as many reads of I.
-template <int N>
-__global__ __launch_bounds__((N + 2) * (N + 2)) void bp10_2d_8(const_input I, const_input J,
-                                                               const_input q, double *aq) {
-  constexpr int Nq = N + 1, M = N + 2, PAD = conflicts<Nq> || conflicts<M>;
-  __shared__ double s_I[M][Nq + PAD], s_q[Nq][M][M + PAD];
-  double line[Nq], fine[M];
-  const int x = threadIdx.x, y = threadIdx.y;
-  q += (size_t)blockIdx.x * Nq * Nq * Nq;
-  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
-  J += (size_t)blockIdx.x * M * M * M;
-
-  if (x < Nq) s_I[y][x] = I[y * Nq + x];
-  if (x < Nq && y < Nq) {
-#pragma unroll
-    for (int c = 0; c < Nq; c++) s_q[c][y][x] = q[at<Nq>(c, y, x)];
-  }
-  __syncthreads();
-  if (x < Nq && y < Nq) { // along b, at c = y, a = x
-#pragma unroll
-    for (int b = 0; b < Nq; b++) line[b] = s_q[y][b][x];
-    interpolate_line<Nq>(s_I, line, [&](int j, double value) { s_q[y][j][x] = value; });
-  }
-  __syncthreads();
-  if (y < Nq) { // along a, at c = y, j = x
-#pragma unroll
-    for (int a = 0; a < Nq; a++) line[a] = s_q[y][x][a];
-    interpolate_line<Nq>(s_I, line, [&](int i, double value) { s_q[y][x][i] = value; });
-  }
-  __syncthreads();
-  { // along c, at j = y, i = x, and back
-#pragma unroll
-    for (int c = 0; c < Nq; c++) line[c] = s_q[c][y][x];
-    interpolate_line<Nq>(s_I, line,
-                         [&](int k, double value) { fine[k] = J[at<M>(k, y, x)] * value; });
-    forget();
-    project_line<Nq>(s_I, fine, line);
-#pragma unroll
-    for (int c = 0; c < Nq; c++) s_q[c][y][x] = line[c];
-  }
-  __syncthreads();
-  if (y < Nq) { // back along a, at c = y, j = x
-#pragma unroll
-    for (int i = 0; i < M; i++) fine[i] = s_q[y][x][i];
-    project_line<Nq>(s_I, fine, line);
-#pragma unroll
-    for (int a = 0; a < Nq; a++) s_q[y][x][a] = line[a];
-  }
-  __syncthreads();
-  if (x < Nq && y < Nq) { // back along b, at c = y, a = x
-#pragma unroll
-    for (int j = 0; j < M; j++) fine[j] = s_q[y][j][x];
-    project_line<Nq>(s_I, fine, line);
-#pragma unroll
-    for (int b = 0; b < Nq; b++) aq[at<Nq>(y, b, x)] = line[b];
-  }
-}
+KERNEL(8, const_input, by_lines<N, true>)
 
 static const dim3 block(SP_ORDER + 2, SP_ORDER + 2);
 

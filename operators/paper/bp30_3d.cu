@@ -11,33 +11,56 @@
 
 static_assert((SP_ORDER + 2) * (SP_ORDER + 2) * (SP_ORDER + 2) <= 1024, "threads of a block");
 
+#define LAUNCH_BOUNDS __launch_bounds__((N + 2) * (N + 2) * (N + 2))
+
+// The three parts of kernels 1 to 6, whose partial results are in global memory; v_* are those of
+// the element.
+template <int N, bool unrolled, class Matrix>
+__device__ __forceinline__ void interpolate(const Matrix &s_I, const double *q, double *v_0,
+                                            double *v_1, double *v_2) {
+  constexpr int Nq = N + 1, M = N + 2;
+  const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z, point = at<M>(k, j, i);
+  if (k < Nq && i < Nq)
+    v_1[point] = sum<Nq, unrolled>([&](int b) { return s_I[j][b] * q[at<Nq>(k, b, i)]; });
+  __syncthreads();
+  if (k < Nq)
+    v_2[point] = sum<Nq, unrolled>([&](int a) { return s_I[i][a] * v_1[at<M>(k, j, a)]; });
+  __syncthreads();
+  v_0[point] = sum<Nq, unrolled>([&](int c) { return s_I[k][c] * v_2[at<M>(c, j, i)]; });
+}
+
+template <int N, bool unrolled, class Matrix>
+__device__ __forceinline__ void project(const Matrix &s_I, double *aq, double *v_0, double *v_1,
+                                        double *v_2) {
+  constexpr int Nq = N + 1, M = N + 2;
+  const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z, point = at<M>(k, j, i);
+  if (j < Nq) v_1[point] = sum<M, unrolled>([&](int n) { return s_I[n][j] * v_2[at<M>(k, n, i)]; });
+  __syncthreads();
+  if (j < Nq && i < Nq)
+    v_0[point] = sum<M, unrolled>([&](int n) { return s_I[n][i] * v_1[at<M>(k, j, n)]; });
+  __syncthreads();
+  if (k < Nq && j < Nq && i < Nq)
+    aq[at<Nq>(k, j, i)] = sum<M, unrolled>([&](int n) { return s_I[n][k] * v_0[at<M>(n, j, i)]; });
+}
+
 // Starting point: Algorithm 4 as three launches. I and D are in shared memory; q and all partial
 // results are in global memory.
 template <int N>
-__global__ __launch_bounds__((N + 2) * (N + 2) *
-                             (N + 2)) void bp30_3d_1_interpolate(input I, input q, double *v_0,
-                                                                 double *v_1, double *v_2) {
-  constexpr int Nq = N + 1, M = N + 2, Mp = M * M * M;
+__global__ LAUNCH_BOUNDS void bp30_3d_1_interpolate(input I, input q, double *v_0, double *v_1,
+                                                    double *v_2) {
+  constexpr int Nq = N + 1, M = N + 2;
+  const size_t first = (size_t)blockIdx.x * M * M * M;
   __shared__ double s_I[M][Nq];
-  const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z, point = at<M>(k, j, i);
-  q += (size_t)blockIdx.x * Nq * Nq * Nq;
-  v_0 += (size_t)blockIdx.x * Mp;
-  v_1 += (size_t)blockIdx.x * Mp;
-  v_2 += (size_t)blockIdx.x * Mp;
-
-  if (k == 0 && i < Nq) s_I[j][i] = I[j * Nq + i];
+  if (threadIdx.z == 0 && threadIdx.x < Nq)
+    s_I[threadIdx.y][threadIdx.x] = I[threadIdx.y * Nq + threadIdx.x];
   __syncthreads();
-  if (k < Nq && i < Nq)
-    v_1[point] = rolled_sum<Nq>([&](int b) { return s_I[j][b] * q[at<Nq>(k, b, i)]; });
-  __syncthreads();
-  if (k < Nq) v_2[point] = rolled_sum<Nq>([&](int a) { return s_I[i][a] * v_1[at<M>(k, j, a)]; });
-  __syncthreads();
-  v_0[point] = rolled_sum<Nq>([&](int c) { return s_I[k][c] * v_2[at<M>(c, j, i)]; });
+  interpolate<N, false>(s_I, q + (size_t)blockIdx.x * Nq * Nq * Nq, v_0 + first, v_1 + first,
+                        v_2 + first);
 }
 
 template <int N>
-__global__ __launch_bounds__((N + 2) * (N + 2) * (N + 2)) void bp30_3d_1_differentiate(
-    input D, input G, double lambda, double *v_0, double *v_1, double *v_2) {
+__global__ LAUNCH_BOUNDS void bp30_3d_1_differentiate(input D, input G, double lambda, double *v_0,
+                                                      double *v_1, double *v_2) {
   constexpr int M = N + 2, Mp = M * M * M;
   __shared__ double s_D[M][M];
   const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z, point = at<M>(k, j, i);
@@ -45,351 +68,96 @@ __global__ __launch_bounds__((N + 2) * (N + 2) * (N + 2)) void bp30_3d_1_differe
   v_0 += (size_t)blockIdx.x * Mp;
   v_1 += (size_t)blockIdx.x * Mp;
   v_2 += (size_t)blockIdx.x * Mp;
-
   if (k == 0) s_D[j][i] = D[j * M + i];
   __syncthreads();
-  const double GwJ = G[SP_G_WJ * Mp + point];
-  const double qr = rolled_sum<M>([&](int n) { return s_D[i][n] * v_0[at<M>(k, j, n)]; });
-  const double qs = rolled_sum<M>([&](int n) { return s_D[j][n] * v_0[at<M>(k, n, i)]; });
-  const double qt = rolled_sum<M>([&](int n) { return s_D[k][n] * v_0[at<M>(n, j, i)]; });
-  v_2[point] = GwJ * lambda * v_0[point];
-  const double G00 = G[SP_G_RR * Mp + point], G01 = G[SP_G_RS * Mp + point];
-  const double G02 = G[SP_G_RT * Mp + point];
-  v_1[point] = G00 * qr + G01 * qs + G02 * qt;
-  __syncthreads();
-  v_2[point] += rolled_sum<M>([&](int n) { return s_D[n][i] * v_1[at<M>(k, j, n)]; });
-  __syncthreads();
-  const double G10 = G[SP_G_RS * Mp + point], G11 = G[SP_G_SS * Mp + point];
-  const double G12 = G[SP_G_ST * Mp + point];
-  v_1[point] = G10 * qr + G11 * qs + G12 * qt;
-  __syncthreads();
-  v_2[point] += rolled_sum<M>([&](int n) { return s_D[n][j] * v_1[at<M>(k, n, i)]; });
-  __syncthreads();
-  const double G20 = G[SP_G_RT * Mp + point], G21 = G[SP_G_ST * Mp + point];
-  const double G22 = G[SP_G_TT * Mp + point];
-  v_1[point] = G20 * qr + G21 * qs + G22 * qt;
-  __syncthreads();
-  v_2[point] += rolled_sum<M>([&](int n) { return s_D[n][k] * v_1[at<M>(n, j, i)]; });
+  differentiate<M, false, false, false>(
+      s_D, G, lambda, [&](int c, int b, int a) { return v_0[at<M>(c, b, a)]; },
+      [&](int c, int b, int a) -> double & { return v_1[at<M>(c, b, a)]; }, v_2, point);
 }
 
 template <int N>
-__global__ __launch_bounds__((N + 2) * (N + 2) *
-                             (N + 2)) void bp30_3d_1_project(input I, double *aq, double *v_0,
-                                                             double *v_1, double *v_2) {
-  constexpr int Nq = N + 1, M = N + 2, Mp = M * M * M;
+__global__ LAUNCH_BOUNDS void bp30_3d_1_project(input I, double *aq, double *v_0, double *v_1,
+                                                double *v_2) {
+  constexpr int Nq = N + 1, M = N + 2;
+  const size_t first = (size_t)blockIdx.x * M * M * M;
   __shared__ double s_I[M][Nq];
+  if (threadIdx.z == 0 && threadIdx.x < Nq)
+    s_I[threadIdx.y][threadIdx.x] = I[threadIdx.y * Nq + threadIdx.x];
+  __syncthreads();
+  project<N, false>(s_I, aq + (size_t)blockIdx.x * Nq * Nq * Nq, v_0 + first, v_1 + first,
+                    v_2 + first);
+}
+
+// Kernels 2 to 6.
+enum place { GLOBAL, SHARED, REGISTER };
+template <int N, bool unrolled, bool once, place values, place result>
+__device__ __forceinline__ void with_global_sums(input I, input D, input G, input q, double *aq,
+                                                 double lambda, double *v_0, double *v_1,
+                                                 double *v_2) {
+  constexpr int Nq = N + 1, M = N + 2, Mp = M * M * M;
+  __shared__ double s_I[M][Nq], s_D[M][M], s_q[M][M][M];
   const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z, point = at<M>(k, j, i);
+  q += (size_t)blockIdx.x * Nq * Nq * Nq;
   aq += (size_t)blockIdx.x * Nq * Nq * Nq;
+  G += (size_t)blockIdx.x * 7 * Mp;
   v_0 += (size_t)blockIdx.x * Mp;
   v_1 += (size_t)blockIdx.x * Mp;
   v_2 += (size_t)blockIdx.x * Mp;
 
   if (k == 0 && i < Nq) s_I[j][i] = I[j * Nq + i];
+  if (k == 0) s_D[j][i] = D[j * M + i];
   __syncthreads();
-  if (j < Nq) v_1[point] = rolled_sum<M>([&](int n) { return s_I[n][j] * v_2[at<M>(k, n, i)]; });
+  interpolate<N, unrolled>(s_I, q, v_0, v_1, v_2);
+  if constexpr (values == SHARED) s_q[k][j][i] = v_0[point];
   __syncthreads();
-  if (j < Nq && i < Nq)
-    v_0[point] = rolled_sum<M>([&](int n) { return s_I[n][i] * v_1[at<M>(k, j, n)]; });
+  const auto value = [&](int c, int b, int a) {
+    if constexpr (values == SHARED)
+      return s_q[c][b][a];
+    else
+      return v_0[at<M>(c, b, a)];
+  };
+  const auto partial = [&](int c, int b, int a) -> double & { return v_1[at<M>(c, b, a)]; };
+  if constexpr (result == REGISTER) {
+    double r_Aq;
+    differentiate<M, unrolled, once, false>(s_D, G, lambda, value, partial, &r_Aq);
+    v_2[point] = r_Aq;
+  } else {
+    differentiate<M, unrolled, once, false>(s_D, G, lambda, value, partial, v_2, point);
+  }
   __syncthreads();
-  if (k < Nq && j < Nq && i < Nq)
-    aq[at<Nq>(k, j, i)] = rolled_sum<M>([&](int n) { return s_I[n][k] * v_0[at<M>(n, j, i)]; });
+  project<N, unrolled>(s_I, aq, v_0, v_1, v_2);
 }
+
+#define KERNEL_WITH_VECTORS(number, ...)                                                           \
+  template <int N>                                                                                 \
+  __global__ LAUNCH_BOUNDS void bp30_3d_##number(input I, input D, input G, input q, double *aq,   \
+                                                 double lambda, double *v_0, double *v_1,          \
+                                                 double *v_2) {                                    \
+    __VA_ARGS__(I, D, G, q, aq, lambda, v_0, v_1, v_2);                                            \
+  }
 
 // The three launches become one.
-template <int N>
-__global__ __launch_bounds__((N + 2) * (N + 2) * (N + 2)) void bp30_3d_2(input I, input D, input G,
-                                                                         input q, double *aq,
-                                                                         double lambda, double *v_0,
-                                                                         double *v_1, double *v_2) {
-  constexpr int Nq = N + 1, M = N + 2, Mp = M * M * M;
-  __shared__ double s_I[M][Nq], s_D[M][M];
-  const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z, point = at<M>(k, j, i);
-  q += (size_t)blockIdx.x * Nq * Nq * Nq;
-  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
-  G += (size_t)blockIdx.x * 7 * Mp;
-  v_0 += (size_t)blockIdx.x * Mp;
-  v_1 += (size_t)blockIdx.x * Mp;
-  v_2 += (size_t)blockIdx.x * Mp;
-
-  if (k == 0 && i < Nq) s_I[j][i] = I[j * Nq + i];
-  if (k == 0) s_D[j][i] = D[j * M + i];
-  __syncthreads();
-  if (k < Nq && i < Nq)
-    v_1[point] = rolled_sum<Nq>([&](int b) { return s_I[j][b] * q[at<Nq>(k, b, i)]; });
-  __syncthreads();
-  if (k < Nq) v_2[point] = rolled_sum<Nq>([&](int a) { return s_I[i][a] * v_1[at<M>(k, j, a)]; });
-  __syncthreads();
-  v_0[point] = rolled_sum<Nq>([&](int c) { return s_I[k][c] * v_2[at<M>(c, j, i)]; });
-  __syncthreads();
-
-  const double GwJ = G[SP_G_WJ * Mp + point];
-  const double qr = rolled_sum<M>([&](int n) { return s_D[i][n] * v_0[at<M>(k, j, n)]; });
-  const double qs = rolled_sum<M>([&](int n) { return s_D[j][n] * v_0[at<M>(k, n, i)]; });
-  const double qt = rolled_sum<M>([&](int n) { return s_D[k][n] * v_0[at<M>(n, j, i)]; });
-  v_2[point] = GwJ * lambda * v_0[point];
-  const double G00 = G[SP_G_RR * Mp + point], G01 = G[SP_G_RS * Mp + point];
-  const double G02 = G[SP_G_RT * Mp + point];
-  v_1[point] = G00 * qr + G01 * qs + G02 * qt;
-  __syncthreads();
-  v_2[point] += rolled_sum<M>([&](int n) { return s_D[n][i] * v_1[at<M>(k, j, n)]; });
-  __syncthreads();
-  const double G10 = G[SP_G_RS * Mp + point], G11 = G[SP_G_SS * Mp + point];
-  const double G12 = G[SP_G_ST * Mp + point];
-  v_1[point] = G10 * qr + G11 * qs + G12 * qt;
-  __syncthreads();
-  v_2[point] += rolled_sum<M>([&](int n) { return s_D[n][j] * v_1[at<M>(k, n, i)]; });
-  __syncthreads();
-  const double G20 = G[SP_G_RT * Mp + point], G21 = G[SP_G_ST * Mp + point];
-  const double G22 = G[SP_G_TT * Mp + point];
-  v_1[point] = G20 * qr + G21 * qs + G22 * qt;
-  __syncthreads();
-  v_2[point] += rolled_sum<M>([&](int n) { return s_D[n][k] * v_1[at<M>(n, j, i)]; });
-  __syncthreads();
-
-  if (j < Nq) v_1[point] = rolled_sum<M>([&](int n) { return s_I[n][j] * v_2[at<M>(k, n, i)]; });
-  __syncthreads();
-  if (j < Nq && i < Nq)
-    v_0[point] = rolled_sum<M>([&](int n) { return s_I[n][i] * v_1[at<M>(k, j, n)]; });
-  __syncthreads();
-  if (k < Nq && j < Nq && i < Nq)
-    aq[at<Nq>(k, j, i)] = rolled_sum<M>([&](int n) { return s_I[n][k] * v_0[at<M>(n, j, i)]; });
-}
+KERNEL_WITH_VECTORS(2, with_global_sums<N, false, false, GLOBAL, GLOBAL>)
 
 // All internal loops are unrolled.
-template <int N>
-__global__ __launch_bounds__((N + 2) * (N + 2) * (N + 2)) void bp30_3d_3(input I, input D, input G,
-                                                                         input q, double *aq,
-                                                                         double lambda, double *v_0,
-                                                                         double *v_1, double *v_2) {
-  constexpr int Nq = N + 1, M = N + 2, Mp = M * M * M;
-  __shared__ double s_I[M][Nq], s_D[M][M];
-  const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z, point = at<M>(k, j, i);
-  q += (size_t)blockIdx.x * Nq * Nq * Nq;
-  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
-  G += (size_t)blockIdx.x * 7 * Mp;
-  v_0 += (size_t)blockIdx.x * Mp;
-  v_1 += (size_t)blockIdx.x * Mp;
-  v_2 += (size_t)blockIdx.x * Mp;
-
-  if (k == 0 && i < Nq) s_I[j][i] = I[j * Nq + i];
-  if (k == 0) s_D[j][i] = D[j * M + i];
-  __syncthreads();
-  if (k < Nq && i < Nq) v_1[point] = sum<Nq>([&](int b) { return s_I[j][b] * q[at<Nq>(k, b, i)]; });
-  __syncthreads();
-  if (k < Nq) v_2[point] = sum<Nq>([&](int a) { return s_I[i][a] * v_1[at<M>(k, j, a)]; });
-  __syncthreads();
-  v_0[point] = sum<Nq>([&](int c) { return s_I[k][c] * v_2[at<M>(c, j, i)]; });
-  __syncthreads();
-
-  const double GwJ = G[SP_G_WJ * Mp + point];
-  const double qr = sum<M>([&](int n) { return s_D[i][n] * v_0[at<M>(k, j, n)]; });
-  const double qs = sum<M>([&](int n) { return s_D[j][n] * v_0[at<M>(k, n, i)]; });
-  const double qt = sum<M>([&](int n) { return s_D[k][n] * v_0[at<M>(n, j, i)]; });
-  v_2[point] = GwJ * lambda * v_0[point];
-  const double G00 = G[SP_G_RR * Mp + point], G01 = G[SP_G_RS * Mp + point];
-  const double G02 = G[SP_G_RT * Mp + point];
-  v_1[point] = G00 * qr + G01 * qs + G02 * qt;
-  __syncthreads();
-  v_2[point] += sum<M>([&](int n) { return s_D[n][i] * v_1[at<M>(k, j, n)]; });
-  __syncthreads();
-  const double G10 = G[SP_G_RS * Mp + point], G11 = G[SP_G_SS * Mp + point];
-  const double G12 = G[SP_G_ST * Mp + point];
-  v_1[point] = G10 * qr + G11 * qs + G12 * qt;
-  __syncthreads();
-  v_2[point] += sum<M>([&](int n) { return s_D[n][j] * v_1[at<M>(k, n, i)]; });
-  __syncthreads();
-  const double G20 = G[SP_G_RT * Mp + point], G21 = G[SP_G_ST * Mp + point];
-  const double G22 = G[SP_G_TT * Mp + point];
-  v_1[point] = G20 * qr + G21 * qs + G22 * qt;
-  __syncthreads();
-  v_2[point] += sum<M>([&](int n) { return s_D[n][k] * v_1[at<M>(n, j, i)]; });
-  __syncthreads();
-
-  if (j < Nq) v_1[point] = sum<M>([&](int n) { return s_I[n][j] * v_2[at<M>(k, n, i)]; });
-  __syncthreads();
-  if (j < Nq && i < Nq) v_0[point] = sum<M>([&](int n) { return s_I[n][i] * v_1[at<M>(k, j, n)]; });
-  __syncthreads();
-  if (k < Nq && j < Nq && i < Nq)
-    aq[at<Nq>(k, j, i)] = sum<M>([&](int n) { return s_I[n][k] * v_0[at<M>(n, j, i)]; });
-}
+KERNEL_WITH_VECTORS(3, with_global_sums<N, true, false, GLOBAL, GLOBAL>)
 
 // The geometric factors are loaded once. (The paper says that this is the difference to kernel 2;
 // here the unrolling of kernel 3 stays, as earlier changes do in all ladders.)
-template <int N>
-__global__ __launch_bounds__((N + 2) * (N + 2) * (N + 2)) void bp30_3d_4(input I, input D, input G,
-                                                                         input q, double *aq,
-                                                                         double lambda, double *v_0,
-                                                                         double *v_1, double *v_2) {
-  constexpr int Nq = N + 1, M = N + 2, Mp = M * M * M;
-  __shared__ double s_I[M][Nq], s_D[M][M];
-  const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z, point = at<M>(k, j, i);
-  q += (size_t)blockIdx.x * Nq * Nq * Nq;
-  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
-  G += (size_t)blockIdx.x * 7 * Mp;
-  v_0 += (size_t)blockIdx.x * Mp;
-  v_1 += (size_t)blockIdx.x * Mp;
-  v_2 += (size_t)blockIdx.x * Mp;
-
-  if (k == 0 && i < Nq) s_I[j][i] = I[j * Nq + i];
-  if (k == 0) s_D[j][i] = D[j * M + i];
-  __syncthreads();
-  if (k < Nq && i < Nq) v_1[point] = sum<Nq>([&](int b) { return s_I[j][b] * q[at<Nq>(k, b, i)]; });
-  __syncthreads();
-  if (k < Nq) v_2[point] = sum<Nq>([&](int a) { return s_I[i][a] * v_1[at<M>(k, j, a)]; });
-  __syncthreads();
-  v_0[point] = sum<Nq>([&](int c) { return s_I[k][c] * v_2[at<M>(c, j, i)]; });
-  __syncthreads();
-
-  const double G00 = G[SP_G_RR * Mp + point], G01 = G[SP_G_RS * Mp + point];
-  const double G02 = G[SP_G_RT * Mp + point], G11 = G[SP_G_SS * Mp + point];
-  const double G12 = G[SP_G_ST * Mp + point], G22 = G[SP_G_TT * Mp + point];
-  const double GwJ = G[SP_G_WJ * Mp + point];
-  const double qr = sum<M>([&](int n) { return s_D[i][n] * v_0[at<M>(k, j, n)]; });
-  const double qs = sum<M>([&](int n) { return s_D[j][n] * v_0[at<M>(k, n, i)]; });
-  const double qt = sum<M>([&](int n) { return s_D[k][n] * v_0[at<M>(n, j, i)]; });
-  v_2[point] = GwJ * lambda * v_0[point];
-  v_1[point] = G00 * qr + G01 * qs + G02 * qt;
-  __syncthreads();
-  v_2[point] += sum<M>([&](int n) { return s_D[n][i] * v_1[at<M>(k, j, n)]; });
-  __syncthreads();
-  v_1[point] = G01 * qr + G11 * qs + G12 * qt;
-  __syncthreads();
-  v_2[point] += sum<M>([&](int n) { return s_D[n][j] * v_1[at<M>(k, n, i)]; });
-  __syncthreads();
-  v_1[point] = G02 * qr + G12 * qs + G22 * qt;
-  __syncthreads();
-  v_2[point] += sum<M>([&](int n) { return s_D[n][k] * v_1[at<M>(n, j, i)]; });
-  __syncthreads();
-
-  if (j < Nq) v_1[point] = sum<M>([&](int n) { return s_I[n][j] * v_2[at<M>(k, n, i)]; });
-  __syncthreads();
-  if (j < Nq && i < Nq) v_0[point] = sum<M>([&](int n) { return s_I[n][i] * v_1[at<M>(k, j, n)]; });
-  __syncthreads();
-  if (k < Nq && j < Nq && i < Nq)
-    aq[at<Nq>(k, j, i)] = sum<M>([&](int n) { return s_I[n][k] * v_0[at<M>(n, j, i)]; });
-}
+KERNEL_WITH_VECTORS(4, with_global_sums<N, true, true, GLOBAL, GLOBAL>)
 
 // For the differentiation, q at the Gauss points is loaded to a shared array; interpolation and
 // projection still read global memory.
-template <int N>
-__global__ __launch_bounds__((N + 2) * (N + 2) * (N + 2)) void bp30_3d_5(input I, input D, input G,
-                                                                         input q, double *aq,
-                                                                         double lambda, double *v_0,
-                                                                         double *v_1, double *v_2) {
-  constexpr int Nq = N + 1, M = N + 2, Mp = M * M * M;
-  __shared__ double s_I[M][Nq], s_D[M][M], s_q[M][M][M];
-  const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z, point = at<M>(k, j, i);
-  q += (size_t)blockIdx.x * Nq * Nq * Nq;
-  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
-  G += (size_t)blockIdx.x * 7 * Mp;
-  v_0 += (size_t)blockIdx.x * Mp;
-  v_1 += (size_t)blockIdx.x * Mp;
-  v_2 += (size_t)blockIdx.x * Mp;
-
-  if (k == 0 && i < Nq) s_I[j][i] = I[j * Nq + i];
-  if (k == 0) s_D[j][i] = D[j * M + i];
-  __syncthreads();
-  if (k < Nq && i < Nq) v_1[point] = sum<Nq>([&](int b) { return s_I[j][b] * q[at<Nq>(k, b, i)]; });
-  __syncthreads();
-  if (k < Nq) v_2[point] = sum<Nq>([&](int a) { return s_I[i][a] * v_1[at<M>(k, j, a)]; });
-  __syncthreads();
-  v_0[point] = sum<Nq>([&](int c) { return s_I[k][c] * v_2[at<M>(c, j, i)]; });
-  s_q[k][j][i] = v_0[point];
-  __syncthreads();
-
-  const double G00 = G[SP_G_RR * Mp + point], G01 = G[SP_G_RS * Mp + point];
-  const double G02 = G[SP_G_RT * Mp + point], G11 = G[SP_G_SS * Mp + point];
-  const double G12 = G[SP_G_ST * Mp + point], G22 = G[SP_G_TT * Mp + point];
-  const double GwJ = G[SP_G_WJ * Mp + point];
-  const double qr = sum<M>([&](int n) { return s_D[i][n] * s_q[k][j][n]; });
-  const double qs = sum<M>([&](int n) { return s_D[j][n] * s_q[k][n][i]; });
-  const double qt = sum<M>([&](int n) { return s_D[k][n] * s_q[n][j][i]; });
-  v_2[point] = GwJ * lambda * s_q[k][j][i];
-  v_1[point] = G00 * qr + G01 * qs + G02 * qt;
-  __syncthreads();
-  v_2[point] += sum<M>([&](int n) { return s_D[n][i] * v_1[at<M>(k, j, n)]; });
-  __syncthreads();
-  v_1[point] = G01 * qr + G11 * qs + G12 * qt;
-  __syncthreads();
-  v_2[point] += sum<M>([&](int n) { return s_D[n][j] * v_1[at<M>(k, n, i)]; });
-  __syncthreads();
-  v_1[point] = G02 * qr + G12 * qs + G22 * qt;
-  __syncthreads();
-  v_2[point] += sum<M>([&](int n) { return s_D[n][k] * v_1[at<M>(n, j, i)]; });
-  __syncthreads();
-
-  if (j < Nq) v_1[point] = sum<M>([&](int n) { return s_I[n][j] * v_2[at<M>(k, n, i)]; });
-  __syncthreads();
-  if (j < Nq && i < Nq) v_0[point] = sum<M>([&](int n) { return s_I[n][i] * v_1[at<M>(k, j, n)]; });
-  __syncthreads();
-  if (k < Nq && j < Nq && i < Nq)
-    aq[at<Nq>(k, j, i)] = sum<M>([&](int n) { return s_I[n][k] * v_0[at<M>(n, j, i)]; });
-}
+KERNEL_WITH_VECTORS(5, with_global_sums<N, true, true, SHARED, GLOBAL>)
 
 // The differentiation adds its result up in a register.
-template <int N>
-__global__ __launch_bounds__((N + 2) * (N + 2) * (N + 2)) void bp30_3d_6(input I, input D, input G,
-                                                                         input q, double *aq,
-                                                                         double lambda, double *v_0,
-                                                                         double *v_1, double *v_2) {
-  constexpr int Nq = N + 1, M = N + 2, Mp = M * M * M;
-  __shared__ double s_I[M][Nq], s_D[M][M], s_q[M][M][M];
-  const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z, point = at<M>(k, j, i);
-  q += (size_t)blockIdx.x * Nq * Nq * Nq;
-  aq += (size_t)blockIdx.x * Nq * Nq * Nq;
-  G += (size_t)blockIdx.x * 7 * Mp;
-  v_0 += (size_t)blockIdx.x * Mp;
-  v_1 += (size_t)blockIdx.x * Mp;
-  v_2 += (size_t)blockIdx.x * Mp;
-
-  if (k == 0 && i < Nq) s_I[j][i] = I[j * Nq + i];
-  if (k == 0) s_D[j][i] = D[j * M + i];
-  __syncthreads();
-  if (k < Nq && i < Nq) v_1[point] = sum<Nq>([&](int b) { return s_I[j][b] * q[at<Nq>(k, b, i)]; });
-  __syncthreads();
-  if (k < Nq) v_2[point] = sum<Nq>([&](int a) { return s_I[i][a] * v_1[at<M>(k, j, a)]; });
-  __syncthreads();
-  v_0[point] = sum<Nq>([&](int c) { return s_I[k][c] * v_2[at<M>(c, j, i)]; });
-  s_q[k][j][i] = v_0[point];
-  __syncthreads();
-
-  const double G00 = G[SP_G_RR * Mp + point], G01 = G[SP_G_RS * Mp + point];
-  const double G02 = G[SP_G_RT * Mp + point], G11 = G[SP_G_SS * Mp + point];
-  const double G12 = G[SP_G_ST * Mp + point], G22 = G[SP_G_TT * Mp + point];
-  const double GwJ = G[SP_G_WJ * Mp + point];
-  const double qr = sum<M>([&](int n) { return s_D[i][n] * s_q[k][j][n]; });
-  const double qs = sum<M>([&](int n) { return s_D[j][n] * s_q[k][n][i]; });
-  const double qt = sum<M>([&](int n) { return s_D[k][n] * s_q[n][j][i]; });
-  double r_Aq = GwJ * lambda * s_q[k][j][i];
-  v_1[point] = G00 * qr + G01 * qs + G02 * qt;
-  __syncthreads();
-  r_Aq += sum<M>([&](int n) { return s_D[n][i] * v_1[at<M>(k, j, n)]; });
-  __syncthreads();
-  v_1[point] = G01 * qr + G11 * qs + G12 * qt;
-  __syncthreads();
-  r_Aq += sum<M>([&](int n) { return s_D[n][j] * v_1[at<M>(k, n, i)]; });
-  __syncthreads();
-  v_1[point] = G02 * qr + G12 * qs + G22 * qt;
-  __syncthreads();
-  r_Aq += sum<M>([&](int n) { return s_D[n][k] * v_1[at<M>(n, j, i)]; });
-  v_2[point] = r_Aq;
-  __syncthreads();
-
-  if (j < Nq) v_1[point] = sum<M>([&](int n) { return s_I[n][j] * v_2[at<M>(k, n, i)]; });
-  __syncthreads();
-  if (j < Nq && i < Nq) v_0[point] = sum<M>([&](int n) { return s_I[n][i] * v_1[at<M>(k, j, n)]; });
-  __syncthreads();
-  if (k < Nq && j < Nq && i < Nq)
-    aq[at<Nq>(k, j, i)] = sum<M>([&](int n) { return s_I[n][k] * v_0[at<M>(n, j, i)]; });
-}
+KERNEL_WITH_VECTORS(6, with_global_sums<N, true, true, SHARED, REGISTER>)
 
 // Partial results are in shared memory and registers, except between interpolation, first
 // differentiation, second differentiation and projection: three vectors go through global memory.
 template <int N>
-__global__ __launch_bounds__((N + 2) * (N + 2) * (N + 2)) void bp30_3d_7(input I, input D, input G,
-                                                                         input q, double *aq,
-                                                                         double lambda, double *v_0,
-                                                                         double *v_1, double *v_2) {
+__global__ LAUNCH_BOUNDS void bp30_3d_7(input I, input D, input G, input q, double *aq,
+                                        double lambda, double *v_0, double *v_1, double *v_2) {
   constexpr int Nq = N + 1, M = N + 2, Mp = M * M * M;
   __shared__ double s_I[M][Nq], s_D[M][M], s_q[M][M][M];
   const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z, point = at<M>(k, j, i);
@@ -416,25 +184,10 @@ __global__ __launch_bounds__((N + 2) * (N + 2) * (N + 2)) void bp30_3d_7(input I
   s_q[k][j][i] = v_0[point];
   __syncthreads();
 
-  const double G00 = G[SP_G_RR * Mp + point], G01 = G[SP_G_RS * Mp + point];
-  const double G02 = G[SP_G_RT * Mp + point], G11 = G[SP_G_SS * Mp + point];
-  const double G12 = G[SP_G_ST * Mp + point], G22 = G[SP_G_TT * Mp + point];
-  const double GwJ = G[SP_G_WJ * Mp + point];
-  const double qr = sum<M>([&](int n) { return s_D[i][n] * s_q[k][j][n]; });
-  const double qs = sum<M>([&](int n) { return s_D[j][n] * s_q[k][n][i]; });
-  const double qt = sum<M>([&](int n) { return s_D[k][n] * s_q[n][j][i]; });
-  double r_Aq = GwJ * lambda * s_q[k][j][i];
-  v_1[point] = G00 * qr + G01 * qs + G02 * qt;
-  __syncthreads();
-  r_Aq += sum<M>([&](int n) { return s_D[n][i] * v_1[at<M>(k, j, n)]; });
-  __syncthreads();
-  v_1[point] = G01 * qr + G11 * qs + G12 * qt;
-  __syncthreads();
-  r_Aq += sum<M>([&](int n) { return s_D[n][j] * v_1[at<M>(k, n, i)]; });
-  __syncthreads();
-  v_1[point] = G02 * qr + G12 * qs + G22 * qt;
-  __syncthreads();
-  r_Aq += sum<M>([&](int n) { return s_D[n][k] * v_1[at<M>(n, j, i)]; });
+  double r_Aq;
+  differentiate<M, true, true, false>(
+      s_D, G, lambda, [&](int c, int b, int a) { return s_q[c][b][a]; },
+      [&](int c, int b, int a) -> double & { return v_1[at<M>(c, b, a)]; }, &r_Aq);
   v_2[point] = r_Aq;
   __syncthreads();
 
@@ -451,12 +204,11 @@ __global__ __launch_bounds__((N + 2) * (N + 2) * (N + 2)) void bp30_3d_7(input I
 // No partial result is in global memory any more: the cube in shared memory holds each of them in
 // turn, with barriers before and after.
 template <int N>
-__global__ __launch_bounds__((N + 2) * (N + 2) * (N + 2)) void bp30_3d_8(input I, input D, input G,
-                                                                         input q, double *aq,
-                                                                         double lambda) {
+__global__ LAUNCH_BOUNDS void bp30_3d_8(input I, input D, input G, input q, double *aq,
+                                        double lambda) {
   constexpr int Nq = N + 1, M = N + 2, Mp = M * M * M;
   __shared__ double s_I[M][Nq], s_D[M][M], s_q[M][M][M];
-  const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z, point = at<M>(k, j, i);
+  const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z;
   q += (size_t)blockIdx.x * Nq * Nq * Nq;
   aq += (size_t)blockIdx.x * Nq * Nq * Nq;
   G += (size_t)blockIdx.x * 7 * Mp;
@@ -476,26 +228,9 @@ __global__ __launch_bounds__((N + 2) * (N + 2) * (N + 2)) void bp30_3d_8(input I
   s_q[k][j][i] = value;
   __syncthreads();
 
-  const double G00 = G[SP_G_RR * Mp + point], G01 = G[SP_G_RS * Mp + point];
-  const double G02 = G[SP_G_RT * Mp + point], G11 = G[SP_G_SS * Mp + point];
-  const double G12 = G[SP_G_ST * Mp + point], G22 = G[SP_G_TT * Mp + point];
-  const double GwJ = G[SP_G_WJ * Mp + point];
-  const double qr = sum<M>([&](int n) { return s_D[i][n] * s_q[k][j][n]; });
-  const double qs = sum<M>([&](int n) { return s_D[j][n] * s_q[k][n][i]; });
-  const double qt = sum<M>([&](int n) { return s_D[k][n] * s_q[n][j][i]; });
-  double r_Aq = GwJ * lambda * s_q[k][j][i];
-  __syncthreads();
-  s_q[k][j][i] = G00 * qr + G01 * qs + G02 * qt;
-  __syncthreads();
-  r_Aq += sum<M>([&](int n) { return s_D[n][i] * s_q[k][j][n]; });
-  __syncthreads();
-  s_q[k][j][i] = G01 * qr + G11 * qs + G12 * qt;
-  __syncthreads();
-  r_Aq += sum<M>([&](int n) { return s_D[n][j] * s_q[k][n][i]; });
-  __syncthreads();
-  s_q[k][j][i] = G02 * qr + G12 * qs + G22 * qt;
-  __syncthreads();
-  r_Aq += sum<M>([&](int n) { return s_D[n][k] * s_q[n][j][i]; });
+  double r_Aq;
+  const auto cube = [&](int c, int b, int a) -> double & { return s_q[c][b][a]; };
+  differentiate<M, true, true, true>(s_D, G, lambda, cube, cube, &r_Aq);
   __syncthreads();
   s_q[k][j][i] = r_Aq;
   __syncthreads();
@@ -515,13 +250,12 @@ __global__ __launch_bounds__((N + 2) * (N + 2) * (N + 2)) void bp30_3d_8(input I
 // Three more cubes in shared memory, so that a result need not wait until the previous one has been
 // read: every pass except the last ends with a single barrier.
 template <int N>
-__global__ __launch_bounds__((N + 2) * (N + 2) * (N + 2)) void bp30_3d_9(input I, input D, input G,
-                                                                         input q, double *aq,
-                                                                         double lambda) {
+__global__ LAUNCH_BOUNDS void bp30_3d_9(input I, input D, input G, input q, double *aq,
+                                        double lambda) {
   constexpr int Nq = N + 1, M = N + 2, Mp = M * M * M;
   __shared__ double s_I[M][Nq], s_D[M][M], s_q[M][M][M];
   __shared__ double s_r[M][M][M], s_s[M][M][M], s_t[M][M][M];
-  const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z, point = at<M>(k, j, i);
+  const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z;
   q += (size_t)blockIdx.x * Nq * Nq * Nq;
   aq += (size_t)blockIdx.x * Nq * Nq * Nq;
   G += (size_t)blockIdx.x * 7 * Mp;
@@ -537,22 +271,7 @@ __global__ __launch_bounds__((N + 2) * (N + 2) * (N + 2)) void bp30_3d_9(input I
   s_q[k][j][i] = sum<Nq>([&](int c) { return s_I[k][c] * s_s[c][j][i]; });
   __syncthreads();
 
-  const double G00 = G[SP_G_RR * Mp + point], G01 = G[SP_G_RS * Mp + point];
-  const double G02 = G[SP_G_RT * Mp + point], G11 = G[SP_G_SS * Mp + point];
-  const double G12 = G[SP_G_ST * Mp + point], G22 = G[SP_G_TT * Mp + point];
-  const double GwJ = G[SP_G_WJ * Mp + point];
-  const double qr = sum<M>([&](int n) { return s_D[i][n] * s_q[k][j][n]; });
-  const double qs = sum<M>([&](int n) { return s_D[j][n] * s_q[k][n][i]; });
-  const double qt = sum<M>([&](int n) { return s_D[k][n] * s_q[n][j][i]; });
-  s_r[k][j][i] = G00 * qr + G01 * qs + G02 * qt;
-  s_s[k][j][i] = G01 * qr + G11 * qs + G12 * qt;
-  s_t[k][j][i] = G02 * qr + G12 * qs + G22 * qt;
-  double r_Aq = GwJ * lambda * s_q[k][j][i];
-  __syncthreads();
-  r_Aq += sum<M>([&](int n) { return s_D[n][i] * s_r[k][j][n]; });
-  r_Aq += sum<M>([&](int n) { return s_D[n][j] * s_s[k][n][i]; });
-  r_Aq += sum<M>([&](int n) { return s_D[n][k] * s_t[n][j][i]; });
-  s_q[k][j][i] = r_Aq;
+  s_q[k][j][i] = differentiate_at_once<M>(s_D, G, lambda, s_q, s_r, s_s, s_t);
   __syncthreads();
 
   if (j < Nq) s_r[k][j][i] = sum<M>([&](int n) { return s_I[n][j] * s_q[k][n][i]; });

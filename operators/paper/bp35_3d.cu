@@ -10,13 +10,16 @@
 
 static_assert((SP_ORDER + 1) * (SP_ORDER + 1) * (SP_ORDER + 1) <= 1024, "threads of a block");
 
-// Starting point, Algorithm 6: only D is in shared memory; q is read from global memory, partial
-// sums go through a global array Sqtemp [elements][Np], and the result is added up in global
-// memory.
-template <int N>
-__global__ __launch_bounds__((N + 1) * (N + 1) * (N + 1)) void bp35_3d_1(input D, input G, input q,
-                                                                         double *aq, double lambda,
-                                                                         double *Sqtemp) {
+#define KERNEL(number, in)                                                                         \
+  template <int N>                                                                                 \
+  __global__ __launch_bounds__((N + 1) * (N + 1) * (N + 1)) void bp35_3d_##number(                 \
+      in D, in G, in q, double *aq, double lambda
+
+// Kernels 1 to 4: only D is in shared memory; q is read from global memory, partial sums go through
+// a global array Sqtemp [elements][Np].
+template <int N, bool unrolled, bool once, bool in_register, class Input>
+__device__ __forceinline__ void with_global_sums(Input D, Input G, Input q, double *aq,
+                                                 double lambda, double *Sqtemp) {
   constexpr int Nq = N + 1, Np = Nq * Nq * Nq;
   __shared__ double s_D[Nq][Nq];
   const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z, node = at<Nq>(k, j, i);
@@ -27,152 +30,41 @@ __global__ __launch_bounds__((N + 1) * (N + 1) * (N + 1)) void bp35_3d_1(input D
 
   if (k == 0) s_D[j][i] = D[j * Nq + i];
   __syncthreads();
-  const double GwJ = G[SP_G_WJ * Np + node];
-  const double qr = rolled_sum<Nq>([&](int n) { return s_D[i][n] * q[at<Nq>(k, j, n)]; });
-  const double qs = rolled_sum<Nq>([&](int n) { return s_D[j][n] * q[at<Nq>(k, n, i)]; });
-  const double qt = rolled_sum<Nq>([&](int n) { return s_D[k][n] * q[at<Nq>(n, j, i)]; });
-  aq[node] = GwJ * lambda * q[node];
-  __syncthreads();
-  const double G00 = G[SP_G_RR * Np + node], G01 = G[SP_G_RS * Np + node];
-  const double G02 = G[SP_G_RT * Np + node];
-  Sqtemp[node] = G00 * qr + G01 * qs + G02 * qt;
-  __syncthreads();
-  aq[node] += rolled_sum<Nq>([&](int n) { return s_D[n][i] * Sqtemp[at<Nq>(k, j, n)]; });
-  __syncthreads();
-  const double G10 = G[SP_G_RS * Np + node], G11 = G[SP_G_SS * Np + node];
-  const double G12 = G[SP_G_ST * Np + node];
-  Sqtemp[node] = G10 * qr + G11 * qs + G12 * qt;
-  __syncthreads();
-  aq[node] += rolled_sum<Nq>([&](int n) { return s_D[n][j] * Sqtemp[at<Nq>(k, n, i)]; });
-  __syncthreads();
-  const double G20 = G[SP_G_RT * Np + node], G21 = G[SP_G_ST * Np + node];
-  const double G22 = G[SP_G_TT * Np + node];
-  Sqtemp[node] = G20 * qr + G21 * qs + G22 * qt;
-  __syncthreads();
-  aq[node] += rolled_sum<Nq>([&](int n) { return s_D[n][k] * Sqtemp[at<Nq>(n, j, i)]; });
+  const auto value = [&](int c, int b, int a) { return q[at<Nq>(c, b, a)]; };
+  const auto partial = [&](int c, int b, int a) -> double & { return Sqtemp[at<Nq>(c, b, a)]; };
+  if constexpr (in_register) {
+    double r_Aq;
+    differentiate<Nq, unrolled, once, false>(s_D, G, lambda, value, partial, &r_Aq);
+    aq[node] = r_Aq;
+  } else {
+    differentiate<Nq, unrolled, once, true>(s_D, G, lambda, value, partial, aq, node);
+  }
+}
+
+// Starting point, Algorithm 6: the result is added up in global memory.
+KERNEL(1, input), double *Sqtemp) {
+  with_global_sums<N, false, false, false>(D, G, q, aq, lambda, Sqtemp);
 }
 
 // All inputs are declared const, and the loops over n are unrolled. (const tells the compiler that
 // a second load of a factor is redundant; again() keeps it.)
-template <int N>
-__global__ __launch_bounds__((N + 1) * (N + 1) *
-                             (N + 1)) void bp35_3d_2(const_input D, const_input G, const_input q,
-                                                     double *aq, double lambda, double *Sqtemp) {
-  constexpr int Nq = N + 1, Np = Nq * Nq * Nq;
-  __shared__ double s_D[Nq][Nq];
-  const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z, node = at<Nq>(k, j, i);
-  q += (size_t)blockIdx.x * Np;
-  aq += (size_t)blockIdx.x * Np;
-  G += (size_t)blockIdx.x * 7 * Np;
-  Sqtemp += (size_t)blockIdx.x * Np;
-
-  if (k == 0) s_D[j][i] = D[j * Nq + i];
-  __syncthreads();
-  const double GwJ = G[SP_G_WJ * Np + node];
-  const double qr = sum<Nq>([&](int n) { return s_D[i][n] * q[at<Nq>(k, j, n)]; });
-  const double qs = sum<Nq>([&](int n) { return s_D[j][n] * q[at<Nq>(k, n, i)]; });
-  const double qt = sum<Nq>([&](int n) { return s_D[k][n] * q[at<Nq>(n, j, i)]; });
-  aq[node] = GwJ * lambda * q[node];
-  __syncthreads();
-  const double G00 = G[SP_G_RR * Np + node], G01 = G[SP_G_RS * Np + node];
-  const double G02 = G[SP_G_RT * Np + node];
-  Sqtemp[node] = G00 * qr + G01 * qs + G02 * qt;
-  __syncthreads();
-  aq[node] += sum<Nq>([&](int n) { return s_D[n][i] * Sqtemp[at<Nq>(k, j, n)]; });
-  __syncthreads();
-  const double G10 = G[SP_G_RS * Np + node + again()], G11 = G[SP_G_SS * Np + node];
-  const double G12 = G[SP_G_ST * Np + node];
-  Sqtemp[node] = G10 * qr + G11 * qs + G12 * qt;
-  __syncthreads();
-  aq[node] += sum<Nq>([&](int n) { return s_D[n][j] * Sqtemp[at<Nq>(k, n, i)]; });
-  __syncthreads();
-  const double G20 = G[SP_G_RT * Np + node + again()], G21 = G[SP_G_ST * Np + node + again()];
-  const double G22 = G[SP_G_TT * Np + node];
-  Sqtemp[node] = G20 * qr + G21 * qs + G22 * qt;
-  __syncthreads();
-  aq[node] += sum<Nq>([&](int n) { return s_D[n][k] * Sqtemp[at<Nq>(n, j, i)]; });
+KERNEL(2, const_input), double *Sqtemp) {
+  with_global_sums<N, true, false, false>(D, G, q, aq, lambda, Sqtemp);
 }
 
 // The geometric factors are loaded once, to registers: seven loads.
-template <int N>
-__global__ __launch_bounds__((N + 1) * (N + 1) *
-                             (N + 1)) void bp35_3d_3(const_input D, const_input G, const_input q,
-                                                     double *aq, double lambda, double *Sqtemp) {
-  constexpr int Nq = N + 1, Np = Nq * Nq * Nq;
-  __shared__ double s_D[Nq][Nq];
-  const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z, node = at<Nq>(k, j, i);
-  q += (size_t)blockIdx.x * Np;
-  aq += (size_t)blockIdx.x * Np;
-  G += (size_t)blockIdx.x * 7 * Np;
-  Sqtemp += (size_t)blockIdx.x * Np;
-
-  if (k == 0) s_D[j][i] = D[j * Nq + i];
-  __syncthreads();
-  const double G00 = G[SP_G_RR * Np + node], G01 = G[SP_G_RS * Np + node];
-  const double G02 = G[SP_G_RT * Np + node], G11 = G[SP_G_SS * Np + node];
-  const double G12 = G[SP_G_ST * Np + node], G22 = G[SP_G_TT * Np + node];
-  const double GwJ = G[SP_G_WJ * Np + node];
-  const double qr = sum<Nq>([&](int n) { return s_D[i][n] * q[at<Nq>(k, j, n)]; });
-  const double qs = sum<Nq>([&](int n) { return s_D[j][n] * q[at<Nq>(k, n, i)]; });
-  const double qt = sum<Nq>([&](int n) { return s_D[k][n] * q[at<Nq>(n, j, i)]; });
-  aq[node] = GwJ * lambda * q[node];
-  __syncthreads();
-  Sqtemp[node] = G00 * qr + G01 * qs + G02 * qt;
-  __syncthreads();
-  aq[node] += sum<Nq>([&](int n) { return s_D[n][i] * Sqtemp[at<Nq>(k, j, n)]; });
-  __syncthreads();
-  Sqtemp[node] = G01 * qr + G11 * qs + G12 * qt;
-  __syncthreads();
-  aq[node] += sum<Nq>([&](int n) { return s_D[n][j] * Sqtemp[at<Nq>(k, n, i)]; });
-  __syncthreads();
-  Sqtemp[node] = G02 * qr + G12 * qs + G22 * qt;
-  __syncthreads();
-  aq[node] += sum<Nq>([&](int n) { return s_D[n][k] * Sqtemp[at<Nq>(n, j, i)]; });
+KERNEL(3, const_input), double *Sqtemp) {
+  with_global_sums<N, true, true, false>(D, G, q, aq, lambda, Sqtemp);
 }
 
 // The result is added up in a register and written once.
-template <int N>
-__global__ __launch_bounds__((N + 1) * (N + 1) *
-                             (N + 1)) void bp35_3d_4(const_input D, const_input G, const_input q,
-                                                     double *aq, double lambda, double *Sqtemp) {
-  constexpr int Nq = N + 1, Np = Nq * Nq * Nq;
-  __shared__ double s_D[Nq][Nq];
-  const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z, node = at<Nq>(k, j, i);
-  q += (size_t)blockIdx.x * Np;
-  aq += (size_t)blockIdx.x * Np;
-  G += (size_t)blockIdx.x * 7 * Np;
-  Sqtemp += (size_t)blockIdx.x * Np;
-
-  if (k == 0) s_D[j][i] = D[j * Nq + i];
-  __syncthreads();
-  const double G00 = G[SP_G_RR * Np + node], G01 = G[SP_G_RS * Np + node];
-  const double G02 = G[SP_G_RT * Np + node], G11 = G[SP_G_SS * Np + node];
-  const double G12 = G[SP_G_ST * Np + node], G22 = G[SP_G_TT * Np + node];
-  const double GwJ = G[SP_G_WJ * Np + node];
-  const double qr = sum<Nq>([&](int n) { return s_D[i][n] * q[at<Nq>(k, j, n)]; });
-  const double qs = sum<Nq>([&](int n) { return s_D[j][n] * q[at<Nq>(k, n, i)]; });
-  const double qt = sum<Nq>([&](int n) { return s_D[k][n] * q[at<Nq>(n, j, i)]; });
-  double r_Aq = GwJ * lambda * q[node];
-  Sqtemp[node] = G00 * qr + G01 * qs + G02 * qt;
-  __syncthreads();
-  r_Aq += sum<Nq>([&](int n) { return s_D[n][i] * Sqtemp[at<Nq>(k, j, n)]; });
-  __syncthreads();
-  Sqtemp[node] = G01 * qr + G11 * qs + G12 * qt;
-  __syncthreads();
-  r_Aq += sum<Nq>([&](int n) { return s_D[n][j] * Sqtemp[at<Nq>(k, n, i)]; });
-  __syncthreads();
-  Sqtemp[node] = G02 * qr + G12 * qs + G22 * qt;
-  __syncthreads();
-  r_Aq += sum<Nq>([&](int n) { return s_D[n][k] * Sqtemp[at<Nq>(n, j, i)]; });
-  aq[node] = r_Aq;
+KERNEL(4, const_input), double *Sqtemp) {
+  with_global_sums<N, true, true, true>(D, G, q, aq, lambda, Sqtemp);
 }
 
 // q is cached in shared memory. Once it is differentiated, its array holds the partial sums, and
 // Sqtemp is no longer needed.
-template <int N>
-__global__ __launch_bounds__((N + 1) * (N + 1) *
-                             (N + 1)) void bp35_3d_5(const_input D, const_input G, const_input q,
-                                                     double *aq, double lambda) {
+KERNEL(5, const_input)) {
   constexpr int Nq = N + 1, Np = Nq * Nq * Nq;
   __shared__ double s_D[Nq][Nq], s_q[Nq][Nq][Nq];
   const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z, node = at<Nq>(k, j, i);
@@ -183,35 +75,15 @@ __global__ __launch_bounds__((N + 1) * (N + 1) *
   if (k == 0) s_D[j][i] = D[j * Nq + i];
   s_q[k][j][i] = q[node];
   __syncthreads();
-  const double G00 = G[SP_G_RR * Np + node], G01 = G[SP_G_RS * Np + node];
-  const double G02 = G[SP_G_RT * Np + node], G11 = G[SP_G_SS * Np + node];
-  const double G12 = G[SP_G_ST * Np + node], G22 = G[SP_G_TT * Np + node];
-  const double GwJ = G[SP_G_WJ * Np + node];
-  const double qr = sum<Nq>([&](int n) { return s_D[i][n] * s_q[k][j][n]; });
-  const double qs = sum<Nq>([&](int n) { return s_D[j][n] * s_q[k][n][i]; });
-  const double qt = sum<Nq>([&](int n) { return s_D[k][n] * s_q[n][j][i]; });
-  double r_Aq = GwJ * lambda * s_q[k][j][i];
-  __syncthreads();
-  s_q[k][j][i] = G00 * qr + G01 * qs + G02 * qt;
-  __syncthreads();
-  r_Aq += sum<Nq>([&](int n) { return s_D[n][i] * s_q[k][j][n]; });
-  __syncthreads();
-  s_q[k][j][i] = G01 * qr + G11 * qs + G12 * qt;
-  __syncthreads();
-  r_Aq += sum<Nq>([&](int n) { return s_D[n][j] * s_q[k][n][i]; });
-  __syncthreads();
-  s_q[k][j][i] = G02 * qr + G12 * qs + G22 * qt;
-  __syncthreads();
-  r_Aq += sum<Nq>([&](int n) { return s_D[n][k] * s_q[n][j][i]; });
+  const auto cube = [&](int c, int b, int a) -> double & { return s_q[c][b][a]; };
+  double r_Aq;
+  differentiate<Nq, true, true, true>(s_D, G, lambda, cube, cube, &r_Aq);
   aq[node] = r_Aq;
 }
 
 // The partial sums have three arrays of their own in shared memory, so that two barriers are
 // enough.
-template <int N>
-__global__ __launch_bounds__((N + 1) * (N + 1) *
-                             (N + 1)) void bp35_3d_6(const_input D, const_input G, const_input q,
-                                                     double *aq, double lambda) {
+KERNEL(6, const_input)) {
   constexpr int Nq = N + 1, Np = Nq * Nq * Nq;
   __shared__ double s_D[Nq][Nq], s_q[Nq][Nq][Nq];
   __shared__ double s_r[Nq][Nq][Nq], s_s[Nq][Nq][Nq], s_t[Nq][Nq][Nq];
@@ -223,22 +95,7 @@ __global__ __launch_bounds__((N + 1) * (N + 1) *
   if (k == 0) s_D[j][i] = D[j * Nq + i];
   s_q[k][j][i] = q[node];
   __syncthreads();
-  const double G00 = G[SP_G_RR * Np + node], G01 = G[SP_G_RS * Np + node];
-  const double G02 = G[SP_G_RT * Np + node], G11 = G[SP_G_SS * Np + node];
-  const double G12 = G[SP_G_ST * Np + node], G22 = G[SP_G_TT * Np + node];
-  const double GwJ = G[SP_G_WJ * Np + node];
-  const double qr = sum<Nq>([&](int n) { return s_D[i][n] * s_q[k][j][n]; });
-  const double qs = sum<Nq>([&](int n) { return s_D[j][n] * s_q[k][n][i]; });
-  const double qt = sum<Nq>([&](int n) { return s_D[k][n] * s_q[n][j][i]; });
-  s_r[k][j][i] = G00 * qr + G01 * qs + G02 * qt;
-  s_s[k][j][i] = G01 * qr + G11 * qs + G12 * qt;
-  s_t[k][j][i] = G02 * qr + G12 * qs + G22 * qt;
-  double r_Aq = GwJ * lambda * s_q[k][j][i];
-  __syncthreads();
-  r_Aq += sum<Nq>([&](int n) { return s_D[n][i] * s_r[k][j][n]; });
-  r_Aq += sum<Nq>([&](int n) { return s_D[n][j] * s_s[k][n][i]; });
-  r_Aq += sum<Nq>([&](int n) { return s_D[n][k] * s_t[n][j][i]; });
-  aq[node] = r_Aq;
+  aq[node] = differentiate_at_once<Nq>(s_D, G, lambda, s_q, s_r, s_s, s_t);
 }
 
 static const dim3 block(SP_ORDER + 1, SP_ORDER + 1, SP_ORDER + 1);
