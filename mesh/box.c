@@ -243,12 +243,40 @@ static sp_status fill_elements(const sp_box *box, const sp_brick *brick, const r
                                 .compute = fill_layers});
 }
 
+/* Find this rank's brick. Directions in which elements are strongly coupled, as in mesh/columns.h,
+ * are not cut if the others have enough elements for the ranks: the strongest one first. */
+static sp_status divide(const sp_box *box, int size, int rank, sp_brick *brick) {
+  int units[3]; /* what a brick is made of: elements, or columns of them */
+  double width[3], widest = 0, narrowest = INFINITY, count = 1;
+  for (int d = 0; d < 3; d++) {
+    units[d] = box->elements[d];
+    count *= units[d];
+    width[d] = (box->upper[d] - box->lower[d]) / units[d];
+    widest = fmax(widest, width[d]);
+    narrowest = fmin(narrowest, width[d]);
+  }
+  /* The coupling in direction d is proportional to width[d]^-2. */
+  for (int n = 0; n < 2 && widest >= 2 * narrowest; n++) {
+    int d = 0;
+    for (int c = 1; c < 3; c++)
+      if (width[c] < width[d]) d = c;
+    if (width[d] * width[d] > 2 * narrowest * narrowest || count / units[d] < size) break;
+    count /= units[d];
+    units[d] = 1;
+    width[d] = INFINITY;
+  }
+  SP_TRY(sp_partition_brick(units, size, rank, brick));
+  for (int d = 0; d < 3; d++)
+    if (isinf(width[d])) brick->last[d] = box->elements[d];
+  return SP_OK;
+}
+
 static sp_status make_brick(MPI_Comm comm, const sp_box *box, sp_hexes **out) {
   int rank, size;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
   sp_brick brick;
-  SP_TRY(sp_partition_brick(box->elements, size, rank, &brick));
+  SP_TRY(divide(box, size, rank, &brick));
   double count = 1; /* the product of three ints may overflow an integer */
   for (int d = 0; d < 3; d++) count *= brick.last[d] - brick.first[d];
   SP_TRY(sp_hexes_create(count < 9e15 ? (sp_gid)count : INT64_MAX, 1, SP_FACES, SP_FACES, out));

@@ -33,9 +33,12 @@ typedef struct sp_box {
   const sp_box_region *regions; /* [region_count] */
 } sp_box;
 
-/* The elements of this rank's brick. The caller destroys *out. Errors: SP_ERR_INPUT if there are
- * more ranks than elements, if a region has no elements, if its sides cut elements (the message
- * names the nearest planes), or if two regions overlap. Collective over `comm`. */
+/* The elements of this rank's brick (mesh/partition.h). Columns of strongly coupled elements
+ * (mesh/columns.h), found before the map deforms them, stay whole if there are as many as ranks; no
+ * brick has more than twice the mean number of elements. The caller destroys *out. Errors:
+ * SP_ERR_INPUT if there are more ranks than elements, if a region has no elements, if its sides cut
+ * elements (the message names the nearest planes), or if two regions overlap. Collective over
+ * `comm`. */
 sp_status sp_box_hexes(MPI_Comm comm, const sp_box *box, sp_hexes **out);
 
 /* Deform a point of the unit cube in place, by the map, epsilon and step of `box`.

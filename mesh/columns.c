@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/hash.h"
+#include "io/rendezvous.h"
+
 static const double wanted_ratio = 2, kept_share = 0.5;
 
 /* An element that wants a column. */
@@ -33,6 +36,10 @@ static double largest_coupling(const double a[3]) {
   return fmax(a[0], fmax(a[1], a[2]));
 }
 
+static double ratio_of(const double a[3]) {
+  return sqrt(largest_coupling(a) / fmin(a[0], fmin(a[1], a[2])));
+}
+
 /* ---- Couplings ---- */
 
 void sp_columns_couple(const sp_hexes *hexes, sp_lid element, double a[3]) {
@@ -59,7 +66,7 @@ void sp_columns_couple(const sp_hexes *hexes, sp_lid element, double a[3]) {
   for (int m = 0; m < 3; m++) volume += edge[0][m] * normal[0][m];
   for (int d = 0; d < 3; d++) {
     a[d] = 0;
-    for (int m = 0; m < 3; m++) a[d] += normal[d][m] * normal[d][m] / volume;
+    for (int m = 0; m < 3; m++) a[d] += normal[d][m] * normal[d][m] / (2 * volume);
   }
 }
 
@@ -158,7 +165,7 @@ static void spread(search *s, sp_lid seed) {
 static void choose_directions(search *s) {
   for (sp_lid e = 0; e < s->topology->elements; e++) {
     const double *a = s->couplings[e];
-    const double ratio = sqrt(largest_coupling(a) / fmin(a[0], fmin(a[1], a[2])));
+    const double ratio = ratio_of(a);
     s->axis[e] = -1;
     s->wants[e] = ratio >= wanted_ratio;
     if (s->wants[e]) s->candidates[s->candidate_count++] = (candidate){ratio, e};
@@ -270,6 +277,79 @@ size_t sp_frame_node(const sp_frame *frame, int n, int i, int j, int k) {
   int own[3];
   for (int d = 0; d < 3; d++) own[frame->axis[d]] = frame->flip[d] ? n - 1 - index[d] : index[d];
   return ((size_t)own[2] * (size_t)n + (size_t)own[1]) * (size_t)n + (size_t)own[0];
+}
+
+/* ---- Cuts ---- */
+
+/* True if the direction across face f is the only one for a column of the element. */
+static bool is_strong_across(const sp_hexes *hexes, sp_lid e, int f) {
+  double a[3];
+  bool only = true;
+  sp_columns_couple(hexes, e, a);
+  for (int d = 0; d < 3; d++) only = only && (d == f / 2 || a[d] < kept_share * a[f / 2]);
+  return only && ratio_of(a) >= wanted_ratio;
+}
+
+/* Faces between ranks. The lower rank gives each a row, which the higher one looks up. */
+typedef struct interfaces {
+  sp_gid row_count, wanted_count, strong;
+  sp_row *rows;
+  sp_row_name *wanted;
+  bool *strong_here; /* [wanted_count] */
+  double (*there)[SP_ROW_VALUES];
+} interfaces;
+
+static sp_status list_interfaces(int rank, const sp_hexes *hexes, const sp_topology *t,
+                                 interfaces *list) {
+  const size_t faces = (size_t)(t->sharer_start[t->start[3]] - t->sharer_start[t->start[2]]);
+  SP_TRY(sp_allocate(faces, sizeof *list->rows, "columns", &list->rows));
+  SP_TRY(sp_allocate(faces, sizeof *list->wanted, "columns", &list->wanted));
+  SP_TRY(sp_allocate(faces, sizeof *list->strong_here, "columns", &list->strong_here));
+  SP_TRY(sp_allocate(faces, sizeof *list->there, "columns", &list->there));
+  for (sp_lid e = 0; e < t->elements; e++)
+    for (int f = 0; f < SP_FACES; f++) {
+      const sp_lid face = t->slots[e][SP_FACE_SLOT + f], sharer = t->sharer_start[face];
+      if (sharer == t->sharer_start[face + 1]) continue;
+      const bool strong = is_strong_across(hexes, e, f);
+      const sp_gid *key = t->keys[face];
+      uint64_t hash = 0;
+      for (int c = 1; c < 4; c++) hash = sp_hash_fold(hash, (uint64_t)key[c]);
+      const sp_row_name name = {{key[0], (int64_t)hash}};
+      list->strong += strong;
+      if (rank < t->sharers[sharer]) {
+        list->rows[list->row_count++] = (sp_row){name, {strong}};
+      } else {
+        list->strong_here[list->wanted_count] = strong;
+        list->wanted[list->wanted_count++] = name;
+      }
+    }
+  return SP_OK;
+}
+
+static sp_status count_cuts(MPI_Comm comm, interfaces *list, sp_gid *cuts) {
+  MPI_Allreduce(MPI_IN_PLACE, &list->strong, 1, SP_MPI_GID, MPI_SUM, comm);
+  if (list->strong == 0) return SP_OK;
+  SP_TRY(sp_rendezvous(comm, list->row_count, list->rows, list->wanted_count, list->wanted,
+                       list->there));
+  for (sp_gid n = 0; n < list->wanted_count; n++)
+    *cuts += list->strong_here[n] && list->there[n][0] > 0;
+  MPI_Allreduce(MPI_IN_PLACE, cuts, 1, SP_MPI_GID, MPI_SUM, comm);
+  return SP_OK;
+}
+
+sp_status sp_columns_count_cuts(MPI_Comm comm, const sp_hexes *hexes, const sp_topology *topology,
+                                sp_gid *cuts) {
+  int rank;
+  interfaces list = {0};
+  *cuts = 0;
+  MPI_Comm_rank(comm, &rank);
+  sp_status status = sp_agree(comm, list_interfaces(rank, hexes, topology, &list));
+  if (!status) status = count_cuts(comm, &list, cuts);
+  free(list.rows);
+  free(list.wanted);
+  free(list.strong_here);
+  free(list.there);
+  return status;
 }
 
 void sp_columns_destroy(sp_columns **columns) {

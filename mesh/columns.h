@@ -40,6 +40,12 @@ sp_status sp_columns_create(const sp_topology *topology, double (*couplings)[3],
  */
 size_t sp_frame_node(const sp_frame *frame, int n, int i, int j, int k);
 
+/* *cuts = the number of places in which two ranks cut a column of the mesh: faces between ranks
+ * across which both elements, by sp_columns_couple, want a column in no other direction.
+ * Collective over `comm`, that of `topology`. */
+sp_status sp_columns_count_cuts(MPI_Comm comm, const sp_hexes *hexes, const sp_topology *topology,
+                                sp_gid *cuts);
+
 /* NULL-safe; sets *columns to NULL. Local. */
 void sp_columns_destroy(sp_columns **columns);
 

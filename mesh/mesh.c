@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "io/threads.h"
+#include "mesh/columns.h"
 #include "mesh/conformity.h"
 #include "mesh/geometry.h"
 #include "mesh/order.h"
@@ -102,7 +103,7 @@ static sp_status connect(sp_mesh *mesh) {
       sp_agree(mesh->comm, sp_order_halo_first(mesh->hexes, mesh->topology, &mesh->halo_elements)));
   SP_TRY(sp_agree(mesh->comm, mark_surfaces(mesh)));
   MPI_Allreduce(MPI_IN_PLACE, &mesh->unnamed_faces, 1, SP_MPI_GID, MPI_SUM, mesh->comm);
-  return SP_OK;
+  return sp_columns_count_cuts(mesh->comm, mesh->hexes, mesh->topology, &mesh->cut_columns);
 }
 
 static sp_status build(sp_mesh *mesh) {

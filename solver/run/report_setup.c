@@ -148,6 +148,13 @@ static void report_mesh(sp_report *report, const sp_mesh *mesh, bool has_boundar
                       "note", (long long)mesh->hexes->file.rough,
                       sp_plural(mesh->hexes->file.rough), (long long)mesh->hexes->file.roughest,
                       "");
+  if (mesh->cut_columns > 0)
+    sp_terminal_print(
+        t,
+        "  %-16s ranks cut %lld column%s of thin elements; multigrid may take several "
+        "times as many\n  %-16s iterations: use %s\n",
+        "note", (long long)mesh->cut_columns, sp_plural(mesh->cut_columns), "",
+        split ? "the mesh before the split" : "fewer ranks");
   if (has_boundary && mesh->hexes->group_count > 0 && mesh->unnamed_faces > 0)
     sp_terminal_print(
         t,
