@@ -192,21 +192,14 @@ static void *run_task(void *task_) {
   return NULL;
 }
 
-static bool mpi_takes_threads(void) {
-  int level;
-  MPI_Query_thread(&level);
-  return level == MPI_THREAD_MULTIPLE;
-}
-
-sp_status sp_task_start(bool calls_mpi, sp_status (*run_)(void *), void *context, sp_task **out) {
+sp_status sp_task_start(sp_status (*run_)(void *), void *context, sp_task **out) {
   sp_task *task;
   *out = NULL;
   task = calloc(1, sizeof *task);
   if (!task) return sp_fail(SP_ERR_SYSTEM, "out of memory: a task");
   task->run = run_;
   task->context = context;
-  task->started = threads > 1 && (!calls_mpi || mpi_takes_threads()) &&
-                  pthread_create(&task->thread, NULL, run_task, task) == 0;
+  task->started = threads > 1 && pthread_create(&task->thread, NULL, run_task, task) == 0;
   if (!task->started) run_task(task);
   *out = task;
   return SP_OK;

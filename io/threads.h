@@ -55,15 +55,13 @@ sp_status sp_loop_fill(size_t count, double value, double *x);
  * not depend on the number of threads. Local. */
 size_t sp_loop_chunk(size_t count, size_t values);
 
-/* run(context) on a thread of its own, beside what its caller does. If there is one thread only, or
- * if it calls MPI and MPI does not take calls from several threads at a time, it runs in
- * sp_task_start. A task that calls MPI uses no communicator that others use meanwhile. */
+/* run(context) on a thread of its own, beside what its caller does; if there is one thread only, in
+ * sp_task_start. It makes no MPI calls. */
 typedef struct sp_task sp_task;
 
 /* Errors: SP_ERR_SYSTEM, those of `run` come later. The caller finishes *out. Local; not inside a
  * loop. */
-sp_status sp_task_start(bool calls_mpi, sp_status (*run)(void *context), void *context,
-                        sp_task **out);
+sp_status sp_task_start(sp_status (*run)(void *context), void *context, sp_task **out);
 
 /* Wait for the task and free it. Returns the status of `run`; SP_OK if *task is NULL. Local. */
 sp_status sp_task_finish(sp_task **task);

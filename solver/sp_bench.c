@@ -184,7 +184,7 @@ int main(int argc, char **argv) {
   char *command_line = NULL;
   /* Ignore SIGXFSZ so that write() fails and can be reported. */
   signal(SIGXFSZ, SIG_IGN);
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level); /* for tasks (io/threads.h) */
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
   sp_terminal_start();
   sp_allocate_start();
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

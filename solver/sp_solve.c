@@ -155,7 +155,7 @@ int main(int argc, char **argv) {
   /* Ignore SIGXFSZ so that write() fails and can be reported. */
   signal(SIGXFSZ, SIG_IGN);
   sp_terminal_reserve();
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level); /* for tasks (io/threads.h) */
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
   sp_profile profile = sp_profile_from_process();
   sp_terminal_start();
   sp_allocate_start();

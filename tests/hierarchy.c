@@ -1,10 +1,12 @@
-/* The levels of algebraic multigrid (solver/linear/hierarchy.h) for the seven-point Laplacian:
- * coarse matrices are R A P, R is P^T, and the bound is one. */
+/* The levels of algebraic multigrid (solver/linear/hierarchy.h) for seven-point Laplacians with and
+ * without jumps: coarse matrices are R A P, R is P^T, P keeps constants, the bound is one, and the
+ * bits are the same on any number of threads. Dominated rows; tiny matrices. */
 #include "solver/linear/hierarchy.h"
 
 #include <float.h>
+#include <string.h>
 
-#include "solver/linear/coarse_rows.h"
+#include "io/threads.h"
 #include "tests/check.h"
 
 enum { SIDE = 14, DIRECT = 60 };
@@ -19,18 +21,42 @@ static void fill_random(int count, int seed, double *x) {
   for (int i = 0; i < count; i++) x[i] = sin(12.9898 * (i + 1) + 78.233 * seed);
 }
 
-static void make_laplacian(sp_csr *out) {
+/* The conductivity between two nodes of a lattice: one; jumps by 1e6 between blocks of 3^3 nodes;
+ * or 1, 0.1 and 0.001 along x, y and z. */
+typedef enum kind { UNIFORM, JUMPS, STRETCHED, KINDS } kind;
+
+static double block_of(int i) {
+  return (i % SIDE / 3 + i / SIDE % SIDE / 3 + i / SIDE / SIDE / 3) % 2 == 0 ? 1 : 1e6;
+}
+
+static double conductivity(kind k, int i, int j, int direction) {
+  static const double along[] = {1, 0.1, 0.001};
+  if (k == STRETCHED) return along[direction];
+  return k == JUMPS ? 2 / (1 / block_of(i) + 1 / block_of(j)) : 1;
+}
+
+/* The seven-point Laplacian on SIDE^3 nodes. Nodes of the side x = 0 have a fixed neighbour.
+ * Without `joined`, the planes z < SIDE / 2 are another component, without one; its first row is
+ * pinned. */
+static void make_laplacian(kind k, bool joined, sp_csr *out) {
   const int rows = SIDE * SIDE * SIDE, strides[3] = {1, SIDE, SIDE * SIDE};
   if (sp_csr_create(rows, rows, 7 * (size_t)rows, out)) MPI_Abort(MPI_COMM_WORLD, 1);
   int n = 0;
   for (int i = 0; i < rows; i++) {
-    for (int c = -3; c <= 3; c++) {
-      const int d = c < 0 ? -c - 1 : c - 1, step = c < 0 ? -1 : 1;
-      const int at = c == 0 ? 0 : i / strides[d] % SIDE + step;
-      if (at < 0 || at >= SIDE) continue;
-      out->column[n] = c == 0 ? i : i + step * strides[d];
-      out->values[n++] = c == 0 ? 6 : -1;
+    const bool upper = joined || i / strides[2] >= SIDE / 2;
+    const int first = n++;
+    out->column[first] = i;
+    out->values[first] = upper && i % SIDE == 0 ? conductivity(k, i, i, 0) : 0;
+    for (int c = 0; c < 6; c++) {
+      const int d = c / 2, at = i / strides[d] % SIDE + (c % 2 ? 1 : -1);
+      const int j = i + (c % 2 ? strides[d] : -strides[d]);
+      if (at < 0 || at >= SIDE || (!joined && (j / strides[2] >= SIDE / 2) != upper)) continue;
+      const double a = conductivity(k, i, j, d);
+      out->column[n] = j;
+      out->values[n++] = -a;
+      out->values[first] += a;
     }
+    if (!joined && i == 0) out->values[first] *= 2;
     out->start[i + 1] = n;
   }
 }
@@ -89,21 +115,125 @@ static void check_bound(const sp_hierarchy_level *l) {
   free(ax);
 }
 
-int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
+/* P e is one where A e is zero, e = (1, ..., 1), but on dominated rows, and smaller elsewhere.
+ * Weights are positive. */
+static void check_constants(const sp_hierarchy_level *l) {
+  for (int i = 0; i < l->matrix.rows; i++) {
+    double sum = 0, size = 0, negative = 0, weights = 0;
+    const sp_csr *p = &l->interpolation;
+    for (int n = l->matrix.start[i]; n < l->matrix.start[i + 1]; n++) {
+      sum += l->matrix.values[n];
+      size += fabs(l->matrix.values[n]);
+      negative += fmax(-l->matrix.values[n], 0);
+    }
+    for (int n = p->start[i]; n < p->start[i + 1]; n++) {
+      CHECK(p->values[n] > 0, "row %d: weight %g", i, p->values[n]);
+      weights += p->values[n];
+    }
+    const bool conserves = fabs(sum) <= 1e-12 * size;
+    const bool dominated = negative < 0.1 / l->inverse_diagonal[i];
+    CHECK(dominated   ? weights == 0
+          : conserves ? fabs(weights - 1) < 1e-11
+                      : weights > 0 && weights < 1 + 1e-11,
+          "row %d with the sum %g of %g: weights add up to %.17g", i, sum, size, weights);
+  }
+}
+
+static double complexity(const sp_hierarchy *h) {
+  double entries = 0;
+  for (int i = 0; i < h->levels; i++) entries += h->level[i].matrix.start[h->level[i].matrix.rows];
+  return entries / h->level[0].matrix.start[h->level[0].matrix.rows];
+}
+
+static void check_same(const sp_csr *a, const sp_csr *b, int threads) {
+  const size_t entries = a->rows > 0 ? (size_t)a->start[a->rows] : 0;
+  CHECK(a->rows == b->rows && a->columns == b->columns, "%d threads: shape", threads);
+  if (a->rows != b->rows || a->rows == 0) return;
+  CHECK(memcmp(a->start, b->start, ((size_t)a->rows + 1) * sizeof *a->start) == 0 &&
+            memcmp(a->column, b->column, entries * sizeof *a->column) == 0 &&
+            memcmp(a->values, b->values, entries * sizeof *a->values) == 0,
+        "%d threads: other bits", threads);
+}
+
+/* Two and three threads give the bits of one. */
+static void check_threads(const sp_csr *matrix, const sp_hierarchy *one) {
+  for (int threads = 2; threads <= 3; threads++) {
+    sp_hierarchy h;
+    sp_threads_set(threads);
+    CHECK(!sp_hierarchy_create(matrix, DIRECT, &h), "%s", sp_error_message());
+    sp_threads_set(1);
+    CHECK(h.levels == one->levels, "%d levels", h.levels);
+    for (int i = 0; i < h.levels; i++) {
+      check_same(&h.level[i].matrix, &one->level[i].matrix, threads);
+      check_same(&h.level[i].interpolation, &one->level[i].interpolation, threads);
+      CHECK(h.level[i].bound == one->level[i].bound, "%d threads: another bound", threads);
+    }
+    sp_hierarchy_free(&h);
+  }
+}
+
+static void check_levels(kind k, bool joined) {
   sp_csr matrix;
   sp_hierarchy h;
-  make_laplacian(&matrix);
-  CHECK_OK(sp_hierarchy_create(&matrix, DIRECT, &h));
+  make_laplacian(k, joined, &matrix);
+  CHECK(!sp_hierarchy_create(&matrix, DIRECT, &h), "%s", sp_error_message());
   CHECK(h.levels > 2, "%d levels", h.levels);
   for (int i = 0; i + 1 < h.levels; i++) {
     CHECK(h.level[i].matrix.rows > DIRECT, "level %d has %d rows", i, h.level[i].matrix.rows);
     check_products(&h.level[i], &h.level[i + 1].matrix);
     check_bound(&h.level[i]);
+    check_constants(&h.level[i]);
   }
   CHECK(h.level[h.levels - 1].matrix.rows <= DIRECT, "the last level has %d rows",
         h.level[h.levels - 1].matrix.rows);
+  CHECK(complexity(&h) < 2.5, "%g times the entries of the first level", complexity(&h));
+  check_threads(&matrix, &h);
   sp_hierarchy_free(&h);
   sp_csr_free(&matrix);
+}
+
+/* A diagonal of `shift` is added to the uniform matrix on the first `ruled` rows. If it dominates
+ * all rows there is one level; else these rows, but for those beside others, take no part in the
+ * next. */
+static void check_dominated(int ruled) {
+  sp_csr matrix;
+  sp_hierarchy h;
+  make_laplacian(UNIFORM, true, &matrix);
+  for (int i = 0; i < ruled; i++) matrix.values[matrix.start[i]] += 1e3;
+  CHECK(!sp_hierarchy_create(&matrix, DIRECT, &h), "%s", sp_error_message());
+  CHECK((h.levels == 1) == (ruled == matrix.rows), "%d levels", h.levels);
+  for (int i = 0; i < ruled && h.levels > 1; i++)
+    CHECK(h.level[0].interpolation.start[i + 1] == 0, "row %d is interpolated", i);
+  sp_hierarchy_free(&h);
+  sp_csr_free(&matrix);
+}
+
+/* Chains of 0 to 4 rows. */
+static void check_tiny(int rows) {
+  sp_csr matrix;
+  sp_hierarchy h;
+  if (sp_csr_create(rows, rows, 3 * (size_t)rows, &matrix)) MPI_Abort(MPI_COMM_WORLD, 1);
+  int n = 0;
+  for (int i = 0; i < rows; i++) {
+    for (int j = i - 1; j <= i + 1; j++) {
+      if (j < 0 || j >= rows) continue;
+      matrix.column[n] = j;
+      matrix.values[n++] = j == i ? 2 : -1;
+    }
+    matrix.start[i + 1] = n;
+  }
+  CHECK(!sp_hierarchy_create(&matrix, 1, &h), "%s", sp_error_message());
+  CHECK((h.levels == 1) == (rows <= 1), "%d rows: %d levels", rows, h.levels);
+  sp_hierarchy_free(&h);
+  sp_csr_free(&matrix);
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  for (kind k = 0; k < KINDS; k++) check_levels(k, true);
+  check_levels(UNIFORM, false);
+  check_dominated(SIDE * SIDE * SIDE);
+  check_dominated(SIDE * SIDE * SIDE / 2);
+  for (int rows = 0; rows <= 4; rows++) check_tiny(rows);
   return check_end();
 }

@@ -191,25 +191,22 @@ static sp_status count_run(void *count) {
   return SP_OK;
 }
 
-/* A task runs beside its caller, and its error comes with sp_task_finish; but it is done at once
- * with one thread, or if it calls MPI, which here takes calls from one thread only. */
+/* A task runs beside its caller, and its error comes with sp_task_finish; with one
+ * thread it is done at once. */
 static void test_tasks(void) {
   sp_task *task;
   meeting m = {0};
   int runs = 0;
   sp_threads_set(2);
-  CHECK(!sp_task_start(false, meet, &m, &task), "start");
+  CHECK(!sp_task_start(meet, &m, &task), "start");
   while (!__atomic_load_n(&m.task, __ATOMIC_ACQUIRE)) sched_yield();
   __atomic_store_n(&m.caller, 1, __ATOMIC_RELEASE);
   CHECK(sp_task_finish(&task) == SP_ERR_INPUT, "status");
   CHECK(strcmp(sp_error_message(), "met") == 0, "%s", sp_error_message());
   CHECK(!task && sp_task_finish(&task) == SP_OK, "no task");
-  CHECK(!sp_task_start(true, count_run, &runs, &task), "start");
-  CHECK(runs == 1, "%d runs of a task that calls MPI", runs);
-  CHECK(sp_task_finish(&task) == SP_OK, "finish");
   sp_threads_set(1);
-  CHECK(!sp_task_start(false, count_run, &runs, &task), "start");
-  CHECK(runs == 2, "%d runs with one thread", runs);
+  CHECK(!sp_task_start(count_run, &runs, &task), "start");
+  CHECK(runs == 1, "%d runs with one thread", runs);
   CHECK(sp_task_finish(&task) == SP_OK, "finish");
 }
 

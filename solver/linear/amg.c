@@ -6,11 +6,12 @@
 #include "solver/linear/chebyshev.h"
 #include "solver/linear/hierarchy.h"
 
-enum { DEGREE = 2 };
+/* Degrees of the smoother, of the first level and of the others, which cost less. */
+enum { DEGREE_FIRST = 2, DEGREE = 3 };
 
 /* A level. The last one has no transfer; with an inverse, it has no smoother. */
 typedef struct level {
-  int rows;
+  int rows, degree;
   sp_device_matrix *matrix, *prolongation, *restriction; /* to the next level and from it */
   sp_device_matrix *inverse;
   double bound;
@@ -50,13 +51,13 @@ static sp_status find_residual(level *l, const sp_vector *b, const sp_vector *x)
 static sp_status smooth(level *l, bool from_zero, const sp_vector *b, sp_vector *x) {
   sp_status status = SP_OK;
   if (!from_zero) status = find_residual(l, b, x);
-  for (int i = 0; i < DEGREE; i++) {
+  for (int i = 0; i < l->degree; i++) {
     const sp_vector *t = from_zero && i < 2 ? b : &l->r; /* the residual of the step before */
     if (i > 0) {
       status = sp_first_failure(status, find_residual(l, t, &l->d));
       t = &l->r;
     }
-    sp_smoothing step = sp_chebyshev_step(DEGREE, i, l->bound, from_zero);
+    sp_smoothing step = sp_chebyshev_step(l->degree, i, l->bound, from_zero);
     step.s = &l->inverse_diagonal;
     step.t = t;
     step.d = &l->d;
@@ -99,6 +100,7 @@ static sp_status create_matrix(const sp_amg *a, const sp_csr *matrix, sp_device_
 static sp_status add_level(sp_amg *a, const sp_csr *matrix) {
   level *l = &a->level[a->levels++];
   l->rows = matrix->rows;
+  l->degree = a->levels > 1 ? DEGREE : DEGREE_FIRST;
   if (a->levels > 1) {
     SP_TRY(create_vector(a, l->rows, &l->b));
     SP_TRY(create_vector(a, l->rows, &l->x));
@@ -146,9 +148,8 @@ sp_status sp_amg_create(const sp_platform *platform, sp_precision precision, con
   *out = NULL;
   SP_TRY(sp_allocate(1, sizeof *a, "algebraic multigrid", &a));
   *a = (sp_amg){.platform = platform, .precision = precision, .matrix = matrix, .direct = direct};
-  const sp_status status = matrix->rows <= direct
-                               ? add_last(a, matrix)
-                               : sp_task_start(true, make_hierarchy, a, &a->task);
+  const sp_status status =
+      matrix->rows <= direct ? add_last(a, matrix) : sp_task_start(make_hierarchy, a, &a->task);
   if (status)
     sp_amg_destroy(&a);
   else

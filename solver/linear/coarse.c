@@ -304,9 +304,8 @@ static void describe(sp_coarse *c) {
     snprintf(c->description, sizeof c->description, "BoomerAMG (hypre %s), %lld rows",
              HYPRE_RELEASE_VERSION, rows);
   else if (c->amg && sp_amg_levels(c->amg) > 1)
-    snprintf(c->description, sizeof c->description,
-             "algebraic multigrid (%d levels of hypre %s), %lld rows", sp_amg_levels(c->amg),
-             HYPRE_RELEASE_VERSION, rows);
+    snprintf(c->description, sizeof c->description, "algebraic multigrid (%d levels), %lld rows",
+             sp_amg_levels(c->amg), rows);
   else
     snprintf(c->description, sizeof c->description, "direct, %lld rows", rows);
 }

@@ -40,8 +40,8 @@ const char *sp_coarse_hypre(void);
 int sp_coarse_direct_most(const sp_backend *backend);
 
 /* Start the solver for a system of order 1; only its space is used afterwards. `kind` is not
- * SP_COARSE_CHEBYSHEV. Vectors have `precision`. On a device hypre continues in the background, and
- * nothing else may call hypre until sp_coarse_complete. The caller destroys *out. Errors:
+ * SP_COARSE_CHEBYSHEV. Vectors have `precision`. On a device the set-up of the levels
+ * continues in the background until sp_coarse_complete. The caller destroys *out. Errors:
  * SP_ERR_INPUT for more DOFs than hypre's integers count, and for a direct solution of too many;
  * SP_ERR_SYSTEM. Collective. */
 sp_status sp_coarse_create(const sp_system *system, sp_coarse_kind kind, sp_precision precision,

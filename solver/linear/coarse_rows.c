@@ -4,24 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/threads.h"
 #include "solver/linear/coarse_elements.h"
 
 enum { NODES = SP_COARSE_NODES };
-
-sp_status sp_csr_create(int rows, int columns, size_t entries, sp_csr *out) {
-  *out = (sp_csr){.rows = rows, .columns = columns};
-  SP_TRY(sp_allocate((size_t)rows + 1, sizeof *out->start, "a matrix", &out->start));
-  SP_TRY(sp_allocate(entries, sizeof *out->column, "a matrix", &out->column));
-  return sp_allocate(entries, sizeof *out->values, "a matrix", &out->values);
-}
-
-void sp_csr_free(sp_csr *matrix) {
-  free(matrix->start);
-  free(matrix->column);
-  free(matrix->values);
-  *matrix = (sp_csr){0};
-}
 
 void sp_free_rows_free(sp_free_rows *rows) {
   sp_csr_free(&rows->matrix);
@@ -100,134 +85,44 @@ static sp_status number_rows(const sp_operator_setup *setup, sp_free_rows *rows)
 /* ---- Rows as sums of pieces ---- */
 
 /* Rows of a matrix as sums of pieces, which come from elements or from ranks. The pieces of row i
- * are pieces[start[i] .. start[i + 1]). */
-typedef struct sums {
-  size_t rows;
-  int *start;  /* [rows + 1] */
-  int *pieces; /* [start[rows]] */
-  int most;    /* largest number of entries in all pieces of a row */
-  bool sorted; /* sort by column; false: keep the order of first entries */
-  /* Adds a piece to a row, with add_entry for each entry. */
-  void (*add)(const void *context, int piece, void *row);
+ * are list[start[i] .. start[i + 1]). */
+typedef struct pieces {
+  int *start, *list;
+  /* Adds a piece to a row, with sp_row_add for each entry. */
+  void (*add)(const void *context, int piece, sp_row *row);
   const void *context;
-  sp_csr *out;
-} sums;
+} pieces;
 
-/* A row while it is summed. */
-typedef struct entry {
-  int column;
-  double value;
-} entry;
-typedef struct row {
-  int count;
-  entry entries[]; /* [sums.most] */
-} row;
-
-/* Search linearly: a row has few columns. */
-static void add_entry(row *r, int column, double value) {
-  int n = 0;
-  while (n < r->count && r->entries[n].column != column) n++;
-  if (n == r->count) r->entries[r->count++] = (entry){column, 0};
-  r->entries[n].value += value;
-}
-
-static void sum_row(const sums *s, size_t i, row *r) {
-  r->count = 0;
-  for (int p = s->start[i]; p < s->start[i + 1]; p++) s->add(s->context, s->pieces[p], r);
-}
-
-static sp_status count_some(void *sums_, void *workspace, size_t begin, size_t end) {
-  const sums *s = sums_;
-  row *r = workspace;
-  for (size_t i = begin; i < end; i++) {
-    sum_row(s, i, r);
-    s->out->start[i + 1] = r->count;
-  }
-  return SP_OK;
-}
-
-/* Sort by column. */
-static void sort_row(row *r) {
-  for (int n = 1; n < r->count; n++) {
-    const entry moved = r->entries[n];
-    int to = n;
-    for (; to > 0 && r->entries[to - 1].column > moved.column; to--)
-      r->entries[to] = r->entries[to - 1];
-    r->entries[to] = moved;
-  }
-}
-
-static sp_status write_some(void *sums_, void *workspace, size_t begin, size_t end) {
-  const sums *s = sums_;
-  row *r = workspace;
-  for (size_t i = begin; i < end; i++) {
-    sum_row(s, i, r);
-    if (s->sorted) sort_row(r);
-    for (int n = 0; n < r->count; n++) {
-      s->out->column[s->out->start[i] + n] = r->entries[n].column;
-      s->out->values[s->out->start[i] + n] = r->entries[n].value;
-    }
-  }
-  return SP_OK;
-}
-
-static sp_status visit_rows(sums *s, sp_status (*compute)(void *, void *, size_t, size_t)) {
-  return sp_loop_run(&(sp_loop){.what = "coarse rows",
-                                .count = s->rows,
-                                .chunk = sp_loop_chunk(s->rows, 64),
-                                .workspace_bytes = sizeof(row) + (size_t)s->most * sizeof(entry),
-                                .context = s,
-                                .compute = compute});
-}
-
-/* *s->out = the matrix. A piece has at most `longest` entries. */
-static sp_status sum_listed(sums *s, int columns, int longest) {
-  sp_csr *out = s->out;
-  int *counts, most = 0;
-  for (size_t i = 0; i < s->rows; i++)
-    if (s->start[i + 1] - s->start[i] > most) most = s->start[i + 1] - s->start[i];
-  s->most = longest * most;
-  SP_TRY(sp_allocate(s->rows + 1, sizeof *counts, "coarse rows", &counts));
-  *out = (sp_csr){.start = counts}; /* count_some writes there */
-  sp_status status = visit_rows(s, count_some);
-  size_t entries = 0;
-  for (size_t i = 0; i < s->rows; i++) entries += (size_t)counts[i + 1];
-  if (!status && entries > INT_MAX)
-    status = sp_fail(SP_ERR_INPUT,
-                     "a rank's part of the coarsest problem has %zu entries, but at most %d are "
-                     "possible; use more ranks",
-                     entries, INT_MAX);
-  if (!status) status = sp_csr_create((int)s->rows, columns, entries, out);
-  if (!status) {
-    for (size_t i = 0; i < s->rows; i++) out->start[i + 1] = out->start[i] + counts[i + 1];
-    status = visit_rows(s, write_some);
-  } else if (out->start == counts) {
-    *out = (sp_csr){0};
-  }
-  free(counts);
-  return status;
+static void sum_pieces(const void *pieces_, int i, sp_row *row) {
+  const pieces *s = pieces_;
+  for (int p = s->start[i]; p < s->start[i + 1]; p++) s->add(s->context, s->list[p], row);
 }
 
 /* List `count` pieces by their rows, in their order; row_of[piece] < 0: none. */
-static sp_status list_pieces(size_t count, const int *row_of, sums *s) {
-  SP_TRY(sp_allocate(s->rows + 1, sizeof *s->start, "coarse rows", &s->start));
-  SP_TRY(sp_allocate(count, sizeof *s->pieces, "coarse rows", &s->pieces));
+static sp_status list_pieces(size_t count, const int *row_of, size_t rows, pieces *s) {
+  SP_TRY(sp_allocate(rows + 1, sizeof *s->start, "coarse rows", &s->start));
+  SP_TRY(sp_allocate(count, sizeof *s->list, "coarse rows", &s->list));
   for (size_t p = 0; p < count; p++)
     if (row_of[p] >= 0) s->start[row_of[p] + 1]++;
-  for (size_t i = 0; i < s->rows; i++) s->start[i + 1] += s->start[i];
+  for (size_t i = 0; i < rows; i++) s->start[i + 1] += s->start[i];
   for (size_t p = 0; p < count; p++)
-    if (row_of[p] >= 0) s->pieces[s->start[row_of[p]]++] = (int)p;
-  for (size_t i = s->rows; i > 0; i--) s->start[i] = s->start[i - 1];
+    if (row_of[p] >= 0) s->list[s->start[row_of[p]]++] = (int)p;
+  for (size_t i = rows; i > 0; i--) s->start[i] = s->start[i - 1];
   s->start[0] = 0;
   return SP_OK;
 }
 
-/* List `count` pieces and sum them. */
-static sp_status sum_rows(sums *s, size_t count, const int *row_of, int columns, int longest) {
-  sp_status status = list_pieces(count, row_of, s);
-  if (!status) status = sum_listed(s, columns, longest);
+/* *out[rows][columns] = the sum of `count` pieces with at most `longest` entries each. */
+static sp_status sum_rows(pieces *s, size_t count, const int *row_of, int rows, int columns,
+                          int longest, sp_csr *out) {
+  int most = 0;
+  sp_status status = list_pieces(count, row_of, (size_t)rows, s);
+  for (int i = 0; i < rows && !status; i++)
+    if (s->start[i + 1] - s->start[i] > most) most = s->start[i + 1] - s->start[i];
+  if (!status)
+    status = sp_csr_sum(rows, columns, (size_t)longest * (size_t)most, s, sum_pieces, out);
   free(s->start);
-  free(s->pieces);
+  free(s->list);
   return status;
 }
 
@@ -240,14 +135,14 @@ typedef struct elements {
 } elements;
 
 /* Piece NODES * element + i: row i of the element's matrix. */
-static void add_element(const void *elements_, int piece, void *row_) {
+static void add_element(const void *elements_, int piece, sp_row *row) {
   const elements *s = elements_;
   const int element = piece / NODES;
   const double *values = s->matrices[element][piece % NODES];
   const sp_lid *nodes = &s->nodes[(size_t)element * NODES];
   if (sp_coarse_is_constrained(s->setup, s->nodes[piece])) return;
   for (int j = 0; j < NODES; j++)
-    if (!sp_coarse_is_constrained(s->setup, nodes[j])) add_entry(row_, nodes[j], values[j]);
+    if (!sp_coarse_is_constrained(s->setup, nodes[j])) sp_row_add(row, nodes[j], values[j]);
 }
 
 /* Find the diagonal entry of a row; NULL if the row is empty. */
@@ -285,10 +180,10 @@ static sp_status sum_elements(const sp_operator_setup *setup, sp_csr *out) {
   const size_t count = (size_t)setup->space->mesh->hexes->count;
   const size_t dofs = sp_space_dofs(setup->space);
   elements e = {.setup = setup, .nodes = setup->space->numbering->nodes};
-  sums s = {.rows = dofs, .add = add_element, .context = &e, .out = out};
+  pieces s = {.add = add_element, .context = &e};
   SP_TRY(sp_allocate(count, sizeof *e.matrices, "element matrices", &e.matrices));
   sp_status status = sp_coarse_elements(setup, count, e.matrices);
-  if (!status) status = sum_rows(&s, count * NODES, e.nodes, (int)dofs, NODES);
+  if (!status) status = sum_rows(&s, count * NODES, e.nodes, (int)dofs, (int)dofs, NODES, out);
   free(e.matrices);
   for (sp_lid n = 0; n < setup->diagonal_count && !status; n++) {
     double *diagonal = diagonal_of(out, setup->diagonal_dofs[n]);
@@ -306,10 +201,10 @@ sp_status sp_coarse_assemble(const sp_operator_setup *setup, const sp_constants 
 
 /* ---- All ranks ---- */
 
-static void add_part(const void *parts_, int piece, void *row_) {
+static void add_part(const void *parts_, int piece, sp_row *row) {
   const sp_csr *m = parts_;
   for (int e = m->start[piece]; e < m->start[piece + 1]; e++)
-    add_entry(row_, m->column[e], m->values[e]);
+    sp_row_add(row, m->column[e], m->values[e]);
 }
 
 /* Gather the rows of all ranks, in the order of ranks, and their numbers. */
@@ -342,23 +237,16 @@ static sp_status gather_all(MPI_Comm comm, const int *number, const sp_csr *own,
 /* out->matrix = the sum of the ranks' parts. The columns of `own` become numbers of free rows. */
 static sp_status join_ranks(MPI_Comm comm, sp_csr *own, sp_free_rows *out) {
   sp_csr all = {0};
-  int ranks, *numbers = NULL, longest = 0;
+  int ranks, *numbers = NULL;
   sp_status status = SP_OK;
   MPI_Comm_size(comm, &ranks);
   for (int e = 0; e < own->start[own->rows]; e++) own->column[e] = out->of_dof[own->column[e]];
   if (ranks > 1) status = gather_all(comm, out->of_dof, own, &all, &numbers);
   if (status) return status;
   const sp_csr *listed = ranks > 1 ? &all : own;
-  for (int i = 0; i < listed->rows; i++)
-    if (listed->start[i + 1] - listed->start[i] > longest)
-      longest = listed->start[i + 1] - listed->start[i];
-  sums s = {.rows = (size_t)out->total,
-            .sorted = true,
-            .add = add_part,
-            .context = listed,
-            .out = &out->matrix};
-  status =
-      sum_rows(&s, (size_t)listed->rows, ranks > 1 ? numbers : out->of_dof, out->total, longest);
+  pieces s = {.add = add_part, .context = listed};
+  status = sum_rows(&s, (size_t)listed->rows, ranks > 1 ? numbers : out->of_dof, out->total,
+                    out->total, sp_csr_longest(listed), &out->matrix);
   sp_csr_free(&all);
   free(numbers);
   return sp_agree(comm, status);

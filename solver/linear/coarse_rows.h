@@ -4,11 +4,7 @@
 #define SP_SOLVER_LINEAR_COARSE_ROWS_H
 
 #include "solver/linear/coarse.h"
-
-/* Allocate a matrix; all entries of `start` are zero. sp_csr_free may be called after an error.
- * Local. */
-sp_status sp_csr_create(int rows, int columns, size_t entries, sp_csr *out);
-void sp_csr_free(sp_csr *matrix);
+#include "solver/linear/sparse.h"
 
 /* Assemble this rank's part, [local DOFs][local DOFs]: the sum over its elements and the setup's
  * diagonal, in this order. The sum over ranks is the matrix. Rows and columns of constrained DOFs

@@ -1,165 +1,262 @@
 #include "solver/linear/hierarchy.h"
 
-#include <_hypre_parcsr_ls.h>
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "solver/linear/coarse_rows.h"
-#include "solver/linear/hypre.h"
+#include "io/threads.h"
 #include "solver/linear/lanczos.h"
+
+static const double STRONG = 0.25, DOMINATED = 0.1, WEIGHT = 0.8, LEAST_DIAGONAL = 0.5;
 
 /* ---- The largest eigenvalue of D^-1 A ---- */
 
-static void multiply(const sp_csr *m, const double *x, double *y) {
-  for (int i = 0; i < m->rows; i++) {
-    double sum = 0;
-    for (int n = m->start[i]; n < m->start[i + 1]; n++) sum += m->values[n] * x[m->column[n]];
-    y[i] = sum;
-  }
+/* Vectors and scalars of Lanczos' method (lanczos.h). */
+typedef struct iteration {
+  const sp_csr *matrix;
+  const double *inverse;
+  double *r, *p, *q; /* [rows] */
+  double alpha, beta, sum;
+} iteration;
+
+static void add_sum(void *iteration_, void *sum, size_t begin, size_t end) {
+  (void)begin, (void)end;
+  iteration *it = iteration_;
+  it->sum += *(const double *)sum;
 }
 
-/* Return a bound on it. `work` has room for four vectors. */
-static double find_bound(const sp_csr *m, const double *inverse, double *work) {
-  const int rows = m->rows;
-  double *r = work, *p = r + rows, *q = p + rows, *z = q + rows;
+/* r -= alpha q; sum r.D^-1 r. */
+static sp_status update_some(void *iteration_, void *sum, size_t begin, size_t end) {
+  const iteration *it = iteration_;
+  double rz = 0;
+  for (size_t i = begin; i < end; i++) {
+    it->r[i] -= it->alpha * it->q[i];
+    rz += it->inverse[i] * it->r[i] * it->r[i];
+  }
+  *(double *)sum = rz;
+  return SP_OK;
+}
+
+/* p = D^-1 r + beta p. */
+static sp_status direct_some(void *iteration_, void *none, size_t begin, size_t end) {
+  (void)none;
+  const iteration *it = iteration_;
+  for (size_t i = begin; i < end; i++) it->p[i] = it->inverse[i] * it->r[i] + it->beta * it->p[i];
+  return SP_OK;
+}
+
+/* q = A p; sum p.q. */
+static sp_status multiply_some(void *iteration_, void *sum, size_t begin, size_t end) {
+  const iteration *it = iteration_;
+  const sp_csr *m = it->matrix;
+  double pq = 0;
+  for (size_t i = begin; i < end; i++) {
+    double q = 0;
+    for (int n = m->start[i]; n < m->start[i + 1]; n++) q += m->values[n] * it->p[m->column[n]];
+    it->q[i] = q;
+    pq += it->p[i] * q;
+  }
+  *(double *)sum = pq;
+  return SP_OK;
+}
+
+static sp_status visit_rows(iteration *it, bool sums,
+                            sp_status (*compute)(void *, void *, size_t, size_t)) {
+  it->sum = 0;
+  return sp_loop_run(&(sp_loop){.what = "algebraic multigrid",
+                                .count = (size_t)it->matrix->rows,
+                                .chunk = SP_CSR_CHUNK,
+                                .workspace_bytes = sizeof(double),
+                                .context = it,
+                                .compute = compute,
+                                .commit = sums ? add_sum : NULL});
+}
+
+static sp_status iterate(iteration *it, double *bound) {
   sp_lanczos lanczos = {0};
   unsigned long long seed = 1;
-  for (int i = 0; i < rows; i++) { /* values without a pattern: Knuth's linear congruences */
+  for (int i = 0; i < it->matrix->rows; i++) { /* values without a pattern: Knuth's congruences */
     seed = seed * 6364136223846793005u + 1442695040888963407u;
-    r[i] = (double)(seed >> 11) * 0x1p-52 - 1;
-    p[i] = 0;
+    it->r[i] = (double)(seed >> 11) * 0x1p-52 - 1;
   }
-  while (lanczos.steps < SP_LANCZOS_STEPS && lanczos.steps < rows) {
-    double rz = 0, pq = 0;
-    for (int i = 0; i < rows; i++) rz += r[i] * (z[i] = inverse[i] * r[i]);
-    const double beta = sp_lanczos_beta(&lanczos, rz);
-    for (int i = 0; i < rows; i++) p[i] = z[i] + beta * p[i];
-    multiply(m, p, q);
-    for (int i = 0; i < rows; i++) pq += p[i] * q[i];
-    if (!(rz > 0 && pq > 0)) break; /* r is at rounding level */
-    const double alpha = sp_lanczos_add(&lanczos, rz, pq);
-    for (int i = 0; i < rows; i++) r[i] -= alpha * q[i];
+  while (lanczos.steps < SP_LANCZOS_STEPS && lanczos.steps < it->matrix->rows) {
+    SP_TRY(visit_rows(it, true, update_some));
+    const double rz = it->sum;
+    it->beta = sp_lanczos_beta(&lanczos, rz);
+    SP_TRY(visit_rows(it, false, direct_some));
+    SP_TRY(visit_rows(it, true, multiply_some));
+    if (!(rz > 0 && it->sum > 0)) break; /* r is at rounding level */
+    it->alpha = sp_lanczos_add(&lanczos, rz, it->sum);
   }
-  return sp_lanczos_bound(&lanczos);
-}
-
-/* The inverse diagonal of a level, and the smoother's bound. */
-static sp_status prepare_smoother(sp_hierarchy_level *l) {
-  const sp_csr *matrix = &l->matrix;
-  const size_t rows = (size_t)matrix->rows;
-  double *work;
-  SP_TRY(
-      sp_allocate(rows, sizeof *l->inverse_diagonal, "algebraic multigrid", &l->inverse_diagonal));
-  SP_TRY(sp_allocate(4 * rows, sizeof *work, "algebraic multigrid", &work));
-  for (int i = 0; i < matrix->rows; i++)
-    for (int n = matrix->start[i]; n < matrix->start[i + 1]; n++)
-      if (matrix->column[n] == i) l->inverse_diagonal[i] = 1 / matrix->values[n];
-  l->bound = find_bound(matrix, l->inverse_diagonal, work);
-  free(work);
+  *bound = sp_lanczos_bound(&lanczos);
   return SP_OK;
 }
 
-static sp_status transpose(const sp_csr *m, sp_csr *out) {
-  SP_TRY(sp_csr_create(m->columns, m->rows, (size_t)m->start[m->rows], out));
-  int *start = out->start;
-  for (int n = 0; n < m->start[m->rows]; n++) start[m->column[n] + 1]++;
-  for (int i = 0; i < out->rows; i++) start[i + 1] += start[i];
-  for (int i = 0; i < m->rows; i++)
+static sp_status find_bound(sp_hierarchy_level *l) {
+  const size_t rows = (size_t)l->matrix.rows;
+  iteration it = {.matrix = &l->matrix, .inverse = l->inverse_diagonal};
+  SP_TRY(sp_allocate(3 * rows, sizeof *it.r, "algebraic multigrid", &it.r));
+  it.p = it.r + rows;
+  it.q = it.p + rows;
+  const sp_status status = iterate(&it, &l->bound);
+  free(it.r);
+  return status;
+}
+
+/* ---- Coarsening ---- */
+
+typedef struct coarsening {
+  sp_hierarchy_level *level;
+  double *largest; /* [rows], m_i; zero if the row is dominated */
+  sp_csr smoother; /* I - 0.8 D^-1 A_F */
+  int *aggregate;  /* [rows], or -1 */
+  int aggregates;
+} coarsening;
+
+/* The inverse diagonal and m_i. */
+static sp_status measure_some(void *coarsening_, void *none, size_t begin, size_t end) {
+  (void)none;
+  const coarsening *c = coarsening_;
+  const sp_csr *m = &c->level->matrix;
+  for (size_t i = begin; i < end; i++) {
+    double sum = 0, largest = 0, diagonal = 0;
     for (int n = m->start[i]; n < m->start[i + 1]; n++) {
-      const int at = start[m->column[n]]++; /* becomes the start of the next row */
-      out->column[at] = i;
-      out->values[at] = m->values[n];
+      if (m->column[n] == (int)i) diagonal = m->values[n];
+      sum += fmax(-m->values[n], 0);
+      largest = fmax(largest, -m->values[n]);
     }
-  for (int i = out->rows; i > 0; i--) start[i] = start[i - 1];
-  start[0] = 0;
-  return SP_OK;
-}
-
-/* ---- hypre's levels ---- */
-
-typedef struct boomer {
-  HYPRE_IJMatrix matrix;
-  HYPRE_IJVector vector;
-  HYPRE_Solver amg;
-} boomer;
-
-/* Set up hypre as in coarse_boomer.c, but with levels that end earlier. */
-static sp_status set_up(const sp_csr *matrix, const HYPRE_BigInt *numbers, int direct, boomer *h) {
-  const sp_hypre_rows rows = {.comm = MPI_COMM_SELF, .owned = matrix->rows, .numbers = numbers};
-  HYPRE_ParCSRMatrix par_matrix;
-  HYPRE_ParVector par_vector;
-  SP_TRY(sp_hypre_matrix_create(&rows, matrix, &h->matrix));
-  sp_hypre_vector_create(&rows, &h->vector);
-  HYPRE_IJMatrixGetObject(h->matrix, (void **)&par_matrix);
-  HYPRE_IJVectorGetObject(h->vector, (void **)&par_vector);
-  HYPRE_BoomerAMGCreate(&h->amg);
-  sp_hypre_set_levels(h->amg);
-  HYPRE_BoomerAMGSetMaxCoarseSize(h->amg, direct);
-  HYPRE_BoomerAMGSetMaxLevels(h->amg, SP_HIERARCHY_MOST);
-  HYPRE_BoomerAMGSetRelaxType(h->amg, 0); /* Jacobi: nothing to prepare, since we smooth */
-  HYPRE_BoomerAMGSetup(h->amg, par_matrix, par_vector, par_vector);
-  return sp_hypre_check("BoomerAMG's set-up");
-}
-
-static void release(boomer *h) {
-  if (h->amg) HYPRE_BoomerAMGDestroy(h->amg);
-  if (h->matrix) HYPRE_IJMatrixDestroy(h->matrix);
-  if (h->vector) HYPRE_IJVectorDestroy(h->vector);
-  HYPRE_ClearAllErrors();
-}
-
-/* Copy a matrix that is on one rank. */
-static sp_status copy(hypre_ParCSRMatrix *matrix, sp_csr *out) {
-  const hypre_CSRMatrix *from = hypre_ParCSRMatrixDiag(matrix);
-  const int rows = (int)hypre_CSRMatrixNumRows(from), columns = (int)hypre_CSRMatrixNumCols(from);
-  const HYPRE_Int *start = hypre_CSRMatrixI(from), *column = hypre_CSRMatrixJ(from);
-  const double *values = hypre_CSRMatrixData(from);
-  if (start[rows] > INT_MAX)
-    return sp_fail(SP_ERR_INPUT, "a level of algebraic multigrid has more than %d entries",
-                   INT_MAX);
-  SP_TRY(sp_csr_create(rows, columns, (size_t)start[rows], out));
-  for (int i = 0; i <= rows; i++) out->start[i] = (int)start[i];
-  for (int n = 0; n < out->start[rows]; n++) {
-    out->column[n] = (int)column[n];
-    out->values[n] = values[n];
+    c->level->inverse_diagonal[i] = 1 / diagonal;
+    c->largest[i] = sum < DOMINATED * diagonal ? 0 : largest;
   }
   return SP_OK;
 }
 
-static sp_status read_level(hypre_ParAMGData *data, int index, bool last, sp_hierarchy_level *l) {
-  SP_TRY(copy(hypre_ParAMGDataAArray(data)[index], &l->matrix));
-  SP_TRY(prepare_smoother(l));
-  if (last) return SP_OK;
-  SP_TRY(copy(hypre_ParAMGDataPArray(data)[index], &l->interpolation));
-  return transpose(&l->interpolation, &l->restriction);
+/* A row of the smoother. */
+static void smooth_row(const void *coarsening_, int i, sp_row *row) {
+  const coarsening *c = coarsening_;
+  const sp_csr *m = &c->level->matrix;
+  const double limit = STRONG * STRONG * c->largest[i];
+  double strong = 0, all = 0;
+  for (int n = m->start[i]; n < m->start[i + 1]; n++) {
+    const double a = m->values[n], other = c->largest[m->column[n]];
+    all += a;
+    if (!(a < 0 && limit * other > 0 && a * a >= limit * other)) continue;
+    sp_row_add(row, m->column[n], -a);
+    strong -= a;
+  }
+  const double diagonal = strong + fmax(all, 0);
+  const double scale = WEIGHT / fmax(diagonal, LEAST_DIAGONAL / c->level->inverse_diagonal[i]);
+  for (int n = 0; n < row->count; n++) row->entries[n].value *= scale;
+  sp_row_add(row, i, 1 - scale * diagonal);
 }
 
-static sp_status read_levels(const boomer *h, sp_hierarchy *out) {
-  hypre_ParAMGData *data = (hypre_ParAMGData *)h->amg;
-  const int levels = (int)hypre_ParAMGDataNumLevels(data);
-  for (; out->levels < levels; out->levels++)
-    SP_TRY(read_level(data, out->levels, out->levels + 1 == levels, &out->level[out->levels]));
-  return SP_OK;
+/* Make aggregates of rows whose strong neighbours are in none, in the order of rows. */
+static void aggregate_neighbours(coarsening *c) {
+  const sp_csr *s = &c->smoother;
+  for (int i = 0; i < s->rows; i++) c->aggregate[i] = -1;
+  for (int i = 0; i < s->rows; i++) {
+    const int first = s->start[i], last = s->start[i + 1];
+    int n = first;
+    while (n < last && c->aggregate[s->column[n]] < 0) n++;
+    if (n < last || last - first == 1) continue;
+    for (n = first; n < last; n++) c->aggregate[s->column[n]] = c->aggregates;
+    c->aggregates++;
+  }
+}
+
+/* Return the aggregate of the neighbour with the largest value * sign in row i, or -1. */
+static int strongest(const coarsening *c, const sp_csr *m, int i, double sign) {
+  double largest = 0;
+  int found = -1;
+  for (int n = m->start[i]; n < m->start[i + 1]; n++) {
+    const int j = m->column[n];
+    if (j == i || c->aggregate[j] < 0 || !(sign * m->values[n] > largest)) continue;
+    largest = sign * m->values[n];
+    found = c->aggregate[j];
+  }
+  return found;
+}
+
+/* Let the other rows join: those with strong neighbours first, as if at the same time. The rest
+ * takes what it has. */
+static void join(coarsening *c) {
+  const int rows = c->smoother.rows;
+  int *const of = c->aggregate;
+  for (int i = 0; i < rows; i++)
+    if (of[i] < 0) of[i] = -2 - strongest(c, &c->smoother, i, 1);
+  for (int i = 0; i < rows; i++)
+    if (of[i] < 0) of[i] = -2 - of[i];
+  for (int i = 0; i < rows; i++)
+    if (of[i] < 0 && c->largest[i] > 0) of[i] = strongest(c, &c->level->matrix, i, -1);
+}
+
+/* A row of P: the smoother's, with aggregates as columns. */
+static void interpolate_row(const void *coarsening_, int i, sp_row *row) {
+  const coarsening *c = coarsening_;
+  for (int n = c->smoother.start[i]; n < c->smoother.start[i + 1]; n++) {
+    const int aggregate = c->aggregate[c->smoother.column[n]];
+    if (aggregate >= 0) sp_row_add(row, aggregate, c->smoother.values[n]);
+  }
+}
+
+/* Find the aggregates, and P if there are any. */
+static sp_status aggregate(coarsening *c) {
+  sp_hierarchy_level *l = c->level;
+  const int rows = l->matrix.rows;
+  SP_TRY(sp_csr_sum(rows, rows, (size_t)sp_csr_longest(&l->matrix), c, smooth_row, &c->smoother));
+  aggregate_neighbours(c);
+  join(c);
+  if (c->aggregates == 0) return SP_OK;
+  const size_t most = (size_t)sp_csr_longest(&c->smoother);
+  return sp_csr_sum(rows, c->aggregates, most, c, interpolate_row, &l->interpolation);
+}
+
+/* Prepare the smoother of a level, and the transfer to the next one if it has more than `direct`
+ * rows that need one. */
+static sp_status prepare(sp_hierarchy_level *l, int direct) {
+  const size_t rows = (size_t)l->matrix.rows;
+  coarsening c = {.level = l};
+  sp_status status =
+      sp_allocate(rows, sizeof *l->inverse_diagonal, "algebraic multigrid", &l->inverse_diagonal);
+  if (!status) status = sp_allocate(rows, sizeof *c.largest, "algebraic multigrid", &c.largest);
+  if (!status) status = sp_allocate(rows, sizeof *c.aggregate, "aggregates", &c.aggregate);
+  if (!status)
+    status = sp_loop_run(&(sp_loop){.what = "algebraic multigrid",
+                                    .count = rows,
+                                    .chunk = SP_CSR_CHUNK,
+                                    .context = &c,
+                                    .compute = measure_some});
+  if (!status) status = find_bound(l);
+  if (!status && l->matrix.rows > direct) status = aggregate(&c);
+  sp_csr_free(&c.smoother);
+  free(c.largest);
+  free(c.aggregate);
+  return status;
+}
+
+/* *coarse = P^T A P. */
+static sp_status project(sp_hierarchy_level *l, sp_csr *coarse) {
+  sp_csr product;
+  SP_TRY(sp_csr_transpose(&l->interpolation, &l->restriction));
+  sp_status status = sp_csr_product(&l->matrix, &l->interpolation, &product);
+  if (!status) status = sp_csr_product(&l->restriction, &product, coarse);
+  sp_csr_free(&product);
+  return status;
 }
 
 sp_status sp_hierarchy_create(const sp_csr *matrix, int direct, sp_hierarchy *out) {
-  boomer h = {0};
-  HYPRE_BigInt *numbers;
-  *out = (sp_hierarchy){0};
-  SP_TRY(sp_allocate((size_t)matrix->rows, sizeof *numbers, "algebraic multigrid", &numbers));
-  for (int i = 0; i < matrix->rows; i++) numbers[i] = i;
-  sp_status status = set_up(matrix, numbers, direct, &h);
-  if (!status) status = read_levels(&h, out);
-  release(&h);
-  free(numbers);
-  return status;
+  *out = (sp_hierarchy){.level[0].matrix = *matrix};
+  for (;;) {
+    sp_hierarchy_level *l = &out->level[out->levels++];
+    SP_TRY(prepare(l, out->levels < SP_HIERARCHY_MOST ? direct : l->matrix.rows));
+    if (l->interpolation.rows == 0) return SP_OK;
+    SP_TRY(project(l, &l[1].matrix));
+  }
 }
 
 void sp_hierarchy_free(sp_hierarchy *hierarchy) {
   for (int i = 0; i < SP_HIERARCHY_MOST; i++) {
     sp_hierarchy_level *l = &hierarchy->level[i];
-    sp_csr_free(&l->matrix);
+    if (i > 0) sp_csr_free(&l->matrix);
     sp_csr_free(&l->interpolation);
     sp_csr_free(&l->restriction);
     free(l->inverse_diagonal);

@@ -1,15 +1,30 @@
-/* The levels of algebraic multigrid in host memory, made by hypre's BoomerAMG. This rank has the
- * whole matrix. All functions are Local. */
+/* The levels of algebraic multigrid in host memory, by smoothed aggregation (P. Vanek, J. Mandel,
+ * M. Brezina, Computing 56, 1996). This rank has the whole matrix A, with diagonal d.
+ *
+ * - m_i is the largest -a_ij of row i. Rows i and j are strongly coupled if -a_ij is at least a
+ *   quarter of sqrt(m_i m_j). A row is dominated if its negative entries add up to less than a
+ * tenth of d_i; it has no strong coupling, and smoothing solves it.
+ * - Row by row, a row and its strong neighbours become an aggregate if none of them is in one. Then
+ *   each other row joins the aggregate of its strongest neighbour.
+ * - T has a one in row i at the aggregate of i; rows of dominated ones are empty.
+ *   P = (I - 0.8 D^-1 A_F) T and A_coarse = P^T A P. A_F has the strong entries of A, and on its
+ *   diagonal what gives the row sums of A, where these are positive. D is its diagonal, but at
+ * least d / 2. So away from conditions P interpolates with positive weights whose sum is one: a
+ * fifth from the own aggregate, the rest from those of the strong neighbours.
+ *
+ * With strong couplings by size and weights by rows, jumps of coefficients and stretched elements
+ * need no parameter. The work runs on threads (io/threads.h), with the same bits for any number of
+ * them. All functions are Local. */
 #ifndef SP_SOLVER_LINEAR_HIERARCHY_H
 #define SP_SOLVER_LINEAR_HIERARCHY_H
 
-#include "operators/backend.h"
+#include "solver/linear/sparse.h"
 
 enum { SP_HIERARCHY_MOST = 25 };
 
 /* The last level has no transfer. */
 typedef struct sp_hierarchy_level {
-  sp_csr matrix;
+  sp_csr matrix; /* of the first level: borrowed */
   sp_csr interpolation,
       restriction;          /* from the next level and to it; each is the transpose of the other */
   double *inverse_diagonal; /* [rows] */
@@ -21,10 +36,10 @@ typedef struct sp_hierarchy {
   sp_hierarchy_level level[SP_HIERARCHY_MOST];
 } sp_hierarchy;
 
-/* Build the levels of a symmetric positive definite matrix. Coarsening ends at a level with at most
- * `direct` rows, or if hypre finds no coarser one because the diagonal dominates. It calls MPI on
- * MPI_COMM_SELF, and hypre; only one thread at a time may use hypre. sp_hierarchy_free frees *out,
- * also after an error. Errors: SP_ERR_SYSTEM; SP_ERR_INPUT for more entries than int counts. */
+/* Build the levels of a symmetric positive definite matrix, which must outlive *out. Coarsening
+ * ends at a level with at most `direct` rows, or if all rows are dominated. sp_hierarchy_free frees
+ * *out, also after an error. Errors: SP_ERR_SYSTEM; SP_ERR_INPUT for more entries than int counts.
+ */
 sp_status sp_hierarchy_create(const sp_csr *matrix, int direct, sp_hierarchy *out);
 void sp_hierarchy_free(sp_hierarchy *hierarchy);
 

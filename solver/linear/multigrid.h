@@ -66,7 +66,7 @@ sp_status sp_multigrid_check(int order, const sp_multigrid_options *options);
 sp_status sp_multigrid_prepare(const sp_space *fine, sp_multigrid_options *options);
 
 /* Start the coarse solver on the last system; *out is NULL if the options smooth there instead. On
- * a device hypre then continues in the background (coarse.h). Errors: SP_ERR_INPUT for amg or
+ * a device its set-up continues in the background (coarse.h). Errors: SP_ERR_INPUT for amg or
  * direct in a program without hypre; those of sp_coarse_create. Collective. */
 sp_status sp_multigrid_start_coarse(const sp_system *last, const sp_multigrid_options *options,
                                     sp_coarse **out);

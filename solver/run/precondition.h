@@ -51,7 +51,7 @@ typedef struct sp_levels {
 } sp_levels;
 
 /* Make the levels for the system `fine`, whose operator need not exist yet, and start the coarse
- * solver: on a device hypre continues in the background. `exact` and `magnification` describe the
+ * solver: on a device its set-up continues in the background. `exact` and `magnification` describe the
  * constants (solver/problem/null_space.h). Call sp_levels_free after the preconditioner's end, also
  * after a failure. Errors: those of multigrid.h and of formulas. Collective. */
 sp_status sp_levels_create(const sp_config *config, const sp_problem *problem, sp_system *fine,

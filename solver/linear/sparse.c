@@ -1,0 +1,140 @@
+#include "solver/linear/sparse.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+#include "io/threads.h"
+
+sp_status sp_csr_create(int rows, int columns, size_t entries, sp_csr *out) {
+  *out = (sp_csr){.rows = rows, .columns = columns};
+  SP_TRY(sp_allocate((size_t)rows + 1, sizeof *out->start, "a matrix", &out->start));
+  SP_TRY(sp_allocate(entries, sizeof *out->column, "a matrix", &out->column));
+  return sp_allocate(entries, sizeof *out->values, "a matrix", &out->values);
+}
+
+void sp_csr_free(sp_csr *matrix) {
+  free(matrix->start);
+  free(matrix->column);
+  free(matrix->values);
+  *matrix = (sp_csr){0};
+}
+
+int sp_csr_longest(const sp_csr *m) {
+  int longest = 0;
+  for (int i = 0; i < m->rows; i++)
+    if (m->start[i + 1] - m->start[i] > longest) longest = m->start[i + 1] - m->start[i];
+  return longest;
+}
+
+/* ---- Sums of rows ---- */
+
+typedef struct sums {
+  const void *context;
+  void (*sum)(const void *context, int i, sp_row *row);
+  size_t slots; /* of a row's table, a power of two */
+  int *counts;  /* [rows], NULL while *out is filled */
+  sp_csr *out;
+} sums;
+
+static void sort(sp_row *row) {
+  for (int n = 1; n < row->count; n++) {
+    const sp_row_entry moved = row->entries[n];
+    int to = n;
+    for (; to > 0 && row->entries[to - 1].column > moved.column; to--)
+      row->entries[to] = row->entries[to - 1];
+    row->entries[to] = moved;
+  }
+}
+
+static sp_status sum_some(void *sums_, void *workspace, size_t begin, size_t end) {
+  const sums *s = sums_;
+  sp_row row = {.mask = (unsigned)(s->slots - 1), .slots = workspace};
+  row.entries = (sp_row_entry *)(row.slots + s->slots);
+  for (size_t i = begin; i < end; i++) {
+    row.number = (int)i + 1;
+    row.count = 0;
+    s->sum(s->context, (int)i, &row);
+    if (s->counts) {
+      s->counts[i] = row.count;
+      continue;
+    }
+    sort(&row);
+    for (int n = 0, at = s->out->start[i]; n < row.count; n++, at++) {
+      s->out->column[at] = row.entries[n].column;
+      s->out->values[at] = row.entries[n].value;
+    }
+  }
+  return SP_OK;
+}
+
+static sp_status visit_rows(sums *s, int rows, size_t most) {
+  const size_t bytes = s->slots * sizeof(sp_row_slot) + most * sizeof(sp_row_entry);
+  return sp_loop_run(&(sp_loop){.what = "a matrix",
+                                .count = (size_t)rows,
+                                .chunk = SP_CSR_CHUNK,
+                                .workspace_bytes = bytes,
+                                .context = s,
+                                .compute = sum_some});
+}
+
+sp_status sp_csr_sum(int rows, int columns, size_t most, const void *context,
+                     void (*sum)(const void *, int, sp_row *), sp_csr *out) {
+  sums s = {.context = context, .sum = sum, .slots = 1, .out = out};
+  *out = (sp_csr){0};
+  if (most > (size_t)columns) most = (size_t)columns;
+  while (s.slots < 2 * most + 1) s.slots *= 2;
+  SP_TRY(sp_allocate((size_t)rows, sizeof *s.counts, "a matrix", &s.counts));
+  int *const counts = s.counts;
+  sp_status status = visit_rows(&s, rows, most);
+  size_t entries = 0;
+  for (int i = 0; i < rows; i++) entries += (size_t)counts[i];
+  if (!status && entries > INT_MAX)
+    status = sp_fail(SP_ERR_INPUT,
+                     "a rank's part of the coarsest problem has %zu entries, but at most %d are "
+                     "possible; use more ranks",
+                     entries, INT_MAX);
+  if (!status) status = sp_csr_create(rows, columns, entries, out);
+  if (!status) {
+    for (int i = 0; i < rows; i++) out->start[i + 1] = out->start[i] + counts[i];
+    s.counts = NULL;
+    status = visit_rows(&s, rows, most);
+  }
+  free(counts);
+  return status;
+}
+
+/* ---- Products and transposes ---- */
+
+typedef struct factors {
+  const sp_csr *a, *b;
+} factors;
+
+static void multiply_row(const void *factors_, int i, sp_row *row) {
+  const factors *f = factors_;
+  for (int n = f->a->start[i]; n < f->a->start[i + 1]; n++) {
+    const int k = f->a->column[n];
+    for (int m = f->b->start[k]; m < f->b->start[k + 1]; m++)
+      sp_row_add(row, f->b->column[m], f->a->values[n] * f->b->values[m]);
+  }
+}
+
+sp_status sp_csr_product(const sp_csr *a, const sp_csr *b, sp_csr *out) {
+  const size_t most = (size_t)sp_csr_longest(a) * (size_t)sp_csr_longest(b);
+  return sp_csr_sum(a->rows, b->columns, most, &(factors){a, b}, multiply_row, out);
+}
+
+sp_status sp_csr_transpose(const sp_csr *m, sp_csr *out) {
+  SP_TRY(sp_csr_create(m->columns, m->rows, (size_t)m->start[m->rows], out));
+  int *start = out->start;
+  for (int n = 0; n < m->start[m->rows]; n++) start[m->column[n] + 1]++;
+  for (int i = 0; i < out->rows; i++) start[i + 1] += start[i];
+  for (int i = 0; i < m->rows; i++)
+    for (int n = m->start[i]; n < m->start[i + 1]; n++) {
+      const int at = start[m->column[n]]++; /* becomes the start of the next row */
+      out->column[at] = i;
+      out->values[at] = m->values[n];
+    }
+  for (int i = out->rows; i > 0; i--) start[i] = start[i - 1];
+  start[0] = 0;
+  return SP_OK;
+}
