@@ -141,15 +141,6 @@ static sp_status run_line(const command *line, double at_start, double start, sp
   return status;
 }
 
-static sp_status run(int argc, char **argv, int rank, sp_profile *profile) {
-  const double at_start = sp_memory_resident(), start = MPI_Wtime();
-  command line = {0};
-  sp_status status = sp_agree(MPI_COMM_WORLD, parse_arguments(argc, argv, rank == 0, &line));
-  if (!status && !line.done) status = run_line(&line, at_start, start, profile);
-  free(line.overrides);
-  return status;
-}
-
 int main(int argc, char **argv) {
   int rank, level;
   /* Ignore SIGXFSZ so that write() fails and can be reported. */
@@ -160,7 +151,11 @@ int main(int argc, char **argv) {
   sp_terminal_start();
   sp_allocate_start();
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  sp_status status = run(argc, argv, rank, &profile);
+  const double at_start = sp_memory_resident(), start = MPI_Wtime();
+  command line = {0};
+  sp_status status = sp_agree(MPI_COMM_WORLD, parse_arguments(argc, argv, rank == 0, &line));
+  if (!status && !line.done) status = run_line(&line, at_start, start, &profile);
+  free(line.overrides);
   if (!status) status = sp_agree(MPI_COMM_WORLD, sp_terminal_check());
   if (status && rank == 0) fprintf(stderr, "sp_solve: %s\n", sp_error_message());
   MPI_Finalize();

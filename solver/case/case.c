@@ -233,23 +233,14 @@ static sp_status fetch_solution(running *c) {
   return set_means(c);
 }
 
-/* Run CG. */
-static sp_status iterate(running *c) {
-  sp_cg_result *result = &c->results->cg;
-  const sp_cg_options options = {.criterion = c->config->solver.criterion,
-                                 .tolerance = c->config->solver.tolerance,
-                                 .energy = c->start.energy,
-                                 .max_iterations = c->config->solver.max_iterations,
-                                 .on_iteration = on_iteration,
-                                 .is_interrupted = is_interrupted,
-                                 .context = c};
-  if (c->report) sp_report_begin(c->report, &c->results->profile);
-  sp_interrupt_watch();
-  const double begun = sp_profile_begin(c->terminal, SP_PHASE_SOLVE);
-  const sp_status status =
-      sp_cg_solve(c->system->op, c->preconditioner, &options, false, &c->b, &c->x, &c->r, result);
-  sp_profile_add_iteration(&c->results->profile, result, MPI_Wtime() - begun);
-  return status;
+static sp_cg_options cg_options(running *c) {
+  return (sp_cg_options){.criterion = c->config->solver.criterion,
+                         .tolerance = c->config->solver.tolerance,
+                         .energy = c->start.energy,
+                         .max_iterations = c->config->solver.max_iterations,
+                         .on_iteration = on_iteration,
+                         .is_interrupted = is_interrupted,
+                         .context = c};
 }
 
 static sp_status measure_errors(running *c) {
@@ -269,6 +260,7 @@ static sp_status report_setup(running *c) {
   sp_report_jumps(c->report, &c->jumps);
   sp_report_notes(c->report, c->problem, c->mesh->hexes, &c->notes);
   if (c->facts.weak) sp_report_magnification(c->report, c->facts.weak->magnification);
+  sp_report_begin(c->report, &c->results->profile);
   return SP_OK;
 }
 
@@ -296,8 +288,14 @@ static sp_status solve(running *c) {
   SP_TRY(make_start(c));
   enter(c, SP_PHASES);
   SP_TRY(report_setup(c));
+  sp_interrupt_watch();
 
-  const sp_status solved = iterate(c);
+  sp_cg_result *result = &c->results->cg;
+  const sp_cg_options options = cg_options(c);
+  const double begun = sp_profile_begin(c->terminal, SP_PHASE_SOLVE);
+  const sp_status solved =
+      sp_cg_solve(c->system->op, c->preconditioner, &options, false, &c->b, &c->x, &c->r, result);
+  sp_profile_add_iteration(&c->results->profile, result, MPI_Wtime() - begun);
   if (!has_results(solved)) return solved;
   sp_kept_error kept;
   sp_error_keep(solved, &kept);
@@ -413,32 +411,21 @@ sp_status sp_case_solve(const sp_case_base *base, const sp_config *config, sp_te
   return status;
 }
 
-/* Run the whole case; its log is open. */
-static sp_status run(const sp_workers *workers, const sp_config *config, sp_report *report,
-                     sp_terminal *terminal, sp_results *results) {
-  sp_case_base base;
-  SP_TRY(sp_case_base_create(workers, config, &results->profile, terminal, &base));
-  running c = begin(&base, config, results);
-  c.report = report;
-  c.terminal = terminal;
-  sp_status status = sp_postprocess_create(config, base.mesh, &results->profile, &c.postprocess);
-  if (!status) status = solve(&c);
-  if (has_results(status)) {
-    sp_kept_error kept;
-    sp_error_keep(status, &kept);
-    const sp_status written = write_results(&c, status);
-    status = written ? written : sp_error_restore(&kept);
-    if (status && !written && c.field)
-      status = sp_fail(status, "%s; its field is %s", sp_error_message(), c.field);
-  }
-  release(&c);
-  sp_case_base_destroy(&base);
-  return status;
+/* Write the results of a solve, if it has any; the message of its status names the field. */
+static sp_status finish(running *c, sp_status solved) {
+  if (!has_results(solved)) return solved;
+  sp_kept_error kept;
+  sp_error_keep(solved, &kept);
+  SP_TRY(write_results(c, solved));
+  const sp_status status = sp_error_restore(&kept);
+  if (!status || !c->field) return status;
+  return sp_fail(status, "%s; its field is %s", sp_error_message(), c->field);
 }
 
 /* Run the case; only ranks with elements call this. */
-static sp_status run_reported(const sp_workers *workers, const sp_config *config,
-                              sp_terminal *terminal, sp_results *results) {
+static sp_status run(const sp_workers *workers, const sp_config *config, sp_terminal *terminal,
+                     sp_results *results) {
+  sp_case_base base = {.workers = workers, .comm = workers->comm, .platform = &workers->platform};
   sp_report *report;
   const double start = MPI_Wtime();
   SP_TRY(sp_outputs_check(workers->comm, config));
@@ -447,7 +434,14 @@ static sp_status run_reported(const sp_workers *workers, const sp_config *config
     status = sp_initial_check(workers->comm, config);
     sp_profile_add(&results->profile, SP_PHASE_CASE, 0, MPI_Wtime() - start);
   }
-  if (!status) status = run(workers, config, report, terminal, results);
+  if (!status) status = sp_case_base_create(workers, config, &results->profile, terminal, &base);
+  running c = begin(&base, config, results);
+  c.report = report;
+  c.terminal = terminal;
+  if (!status) status = sp_postprocess_create(config, base.mesh, &results->profile, &c.postprocess);
+  if (!status) status = finish(&c, solve(&c));
+  release(&c);
+  sp_case_base_destroy(&base);
   status = sp_report_finish(report, status);
   sp_report_close(&report);
   return status;
@@ -458,7 +452,7 @@ sp_status sp_case_run_on(const sp_workers *workers, const sp_config *config,
   const sp_workers *w = workers;
   *results = (sp_results){.profile = *profile};
   const sp_status status =
-      sp_workers_meet(w, w->has_elements ? run_reported(w, config, terminal, results) : SP_OK);
+      sp_workers_meet(w, w->has_elements ? run(w, config, terminal, results) : SP_OK);
   sp_results leaders = *results;
   if (w->count < w->ranks) MPI_Bcast(&leaders, (int)sizeof leaders, MPI_BYTE, w->leader, w->all);
   if (!w->has_elements) *results = leaders;
