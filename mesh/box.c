@@ -281,6 +281,7 @@ static sp_status make_brick(MPI_Comm comm, const sp_box *box, sp_hexes **out) {
   for (int d = 0; d < 3; d++) count *= brick.last[d] - brick.first[d];
   SP_TRY(sp_hexes_create(count < 9e15 ? (sp_gid)count : INT64_MAX, 1, SP_FACES, SP_FACES, out));
   sp_hexes *hexes = *out;
+  memcpy(hexes->box, box->elements, sizeof hexes->box);
 
   static const char *const names[SP_FACES] = {"xmin", "xmax", "ymin", "ymax", "zmin", "zmax"};
   for (int g = 0; g < SP_FACES; g++) {

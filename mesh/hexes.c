@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "io/threads.h"
+#include "mesh/entity.h"
 #include "mesh/reference.h"
 #include "mesh/tensor.h"
 
@@ -13,6 +14,20 @@ size_t sp_hexes_lattice_size(const sp_hexes *hexes) {
 
 const double *sp_hexes_lattice(const sp_hexes *hexes, sp_lid element) {
   return &hexes->lattice[(size_t)element * sp_hexes_lattice_size(hexes) * 3];
+}
+
+double sp_hexes_mean_map(const sp_hexes *hexes, sp_lid element, double m[3][3]) {
+  const double *points = sp_hexes_lattice(hexes, element);
+  memset(m, 0, 9 * sizeof(double));
+  for (int c = 0; c < SP_CORNERS; c++)
+    for (int a = 0; a < 3; a++)
+      for (int b = 0; b < 3; b++) {
+        const double x = points[3 * sp_corner_node(hexes->map_order, c) + (size_t)a];
+        m[a][b] += c >> b & 1 ? x / 8 : -x / 8;
+      }
+  return m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1]) +
+         m[0][1] * (m[1][2] * m[2][0] - m[1][0] * m[2][2]) +
+         m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0]);
 }
 
 sp_status sp_hexes_create(sp_gid count, int map_order, int surface_count, int group_count,
@@ -65,6 +80,7 @@ void sp_hexes_destroy(sp_hexes **hexes) {
   free((*hexes)->surfaces);
   free((*hexes)->tags);
   free((*hexes)->octants);
+  free((*hexes)->children);
   free((*hexes)->volumes);
   free(*hexes);
   *hexes = NULL;
@@ -94,6 +110,23 @@ sp_status sp_hexes_create_volumes(sp_hexes *hexes, int volume_count, int group_c
 
 sp_status sp_hexes_set_volume_group(sp_hexes *hexes, int g, const char *name, int number) {
   return set_group(&hexes->volume_groups[g], name, number, hexes->volume_count);
+}
+
+sp_status sp_hexes_copy_groups(const sp_hexes *from, sp_hexes *to) {
+  for (int g = 0; g < from->group_count; g++) {
+    const sp_group *group = &from->groups[g];
+    SP_TRY(sp_hexes_set_group(to, g, group->name, group->number));
+    memcpy(to->groups[g].members, group->members,
+           (size_t)from->surface_count * sizeof *group->members);
+  }
+  SP_TRY(sp_hexes_create_volumes(to, from->volume_count, from->volume_group_count));
+  for (int g = 0; g < from->volume_group_count; g++) {
+    const sp_group *group = &from->volume_groups[g];
+    SP_TRY(sp_hexes_set_volume_group(to, g, group->name, group->number));
+    memcpy(to->volume_groups[g].members, group->members,
+           (size_t)from->volume_count * sizeof *group->members);
+  }
+  return SP_OK;
 }
 
 /* Rows of one array in another order. */
@@ -135,6 +168,8 @@ sp_status sp_hexes_permute(sp_hexes *hexes, const sp_lid *order) {
   SP_TRY(sp_permute_rows(&hexes->surfaces, sizeof *hexes->surfaces, hexes->count, order));
   SP_TRY(sp_permute_rows(&hexes->tags, sizeof *hexes->tags, hexes->count, order));
   SP_TRY(sp_permute_rows(&hexes->octants, sizeof *hexes->octants, hexes->count, order));
+  if (hexes->children)
+    SP_TRY(sp_permute_rows(&hexes->children, sizeof *hexes->children, hexes->count, order));
   return sp_permute_rows(&hexes->volumes, sizeof *hexes->volumes, hexes->count, order);
 }
 

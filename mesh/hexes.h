@@ -77,6 +77,13 @@ typedef struct sp_hexes {
    * lowest; 0 without refinement. Tag and octants together identify an element on any
    * number of ranks. */
   int *octants;
+  int refinements; /* number of digits in octants */
+  /* Elements per direction of the box that tags number, x fastest, from 1; 0 for a file. This rank
+   * has a brick of it. */
+  int box[3];
+  /* [count], elements of a finer mesh that form this one, by octant (mesh/coarsen.h), -1 for none;
+   * NULL in a mesh that was not coarsened. */
+  sp_lid (*children)[SP_CORNERS];
   int *volumes; /* [count], in [0, volume_count) */
   int surface_count;
   int group_count;
@@ -91,6 +98,10 @@ size_t sp_hexes_lattice_size(const sp_hexes *hexes);
 
 /* The lattice points of one element, [g+1][g+1][g+1][3]. Local. */
 const double *sp_hexes_lattice(const sp_hexes *hexes, sp_lid element);
+
+/* The mean derivatives of the trilinear map of an element's corners, map[a][b] = d x_a / d r_b.
+ * Returns their determinant, an eighth of the volume of a parallelepiped. Local. */
+double sp_hexes_mean_map(const sp_hexes *hexes, sp_lid element, double map[3][3]);
 
 /* Allocate zeroed arrays for `count` elements, `surface_count` surfaces and `group_count` groups,
  * which sp_hexes_set_group fills. All elements are in one volume, which is in no group. The caller
@@ -110,6 +121,9 @@ sp_status sp_permute_rows(void *array, size_t row, sp_lid count, const sp_lid *o
 
 /* Give group `g` a copy of `name`, its number, and no members. Local. */
 sp_status sp_hexes_set_group(sp_hexes *hexes, int g, const char *name, int number);
+
+/* Give `to`, which has as many surfaces and groups, copies of all groups of `from`. Local. */
+sp_status sp_hexes_copy_groups(const sp_hexes *from, sp_hexes *to);
 
 /* Replace the volumes and volume groups by `volume_count` volumes and `group_count` groups, which
  * sp_hexes_set_volume_group fills. hexes->volumes is unchanged. Local. */

@@ -42,30 +42,17 @@ static void refine_element(const sp_hexes *coarse, const sp_numbering *numbering
   }
 }
 
-static sp_status copy_groups(const sp_hexes *from, sp_hexes *to) {
-  for (int g = 0; g < from->group_count; g++) {
-    const sp_group *group = &from->groups[g];
-    SP_TRY(sp_hexes_set_group(to, g, group->name, group->number));
-    memcpy(to->groups[g].members, group->members,
-           (size_t)from->surface_count * sizeof *group->members);
-  }
-  SP_TRY(sp_hexes_create_volumes(to, from->volume_count, from->volume_group_count));
-  for (int g = 0; g < from->volume_group_count; g++) {
-    const sp_group *group = &from->volume_groups[g];
-    SP_TRY(sp_hexes_set_volume_group(to, g, group->name, group->number));
-    memcpy(to->volume_groups[g].members, group->members,
-           (size_t)from->volume_count * sizeof *group->members);
-  }
-  return SP_OK;
-}
-
 static sp_status refine_hexes(const sp_mesh *mesh, const sp_numbering *numbering, sp_hexes **out) {
   const sp_hexes *coarse = mesh->hexes;
   double *xyz = NULL;
   sp_status status = sp_hexes_create(8 * (sp_gid)coarse->count, coarse->map_order,
                                      coarse->surface_count, coarse->group_count, out);
-  if (!status) (*out)->file = coarse->file;
-  if (!status) status = copy_groups(coarse, *out);
+  if (!status) {
+    (*out)->file = coarse->file;
+    (*out)->refinements = coarse->refinements + 1;
+    memcpy((*out)->box, coarse->box, sizeof coarse->box);
+    status = sp_hexes_copy_groups(coarse, *out);
+  }
   if (!status)
     status = sp_allocate(sp_element_nodes(2 * coarse->map_order), 3 * sizeof *xyz, "refined points",
                          &xyz);

@@ -76,17 +76,21 @@ typedef struct sp_operator_setup {
   bool one_sweep;
 } sp_operator_setup;
 
-/* Definition of a transfer between two orders (operators/transfer.h). Everything except the spaces
- * and the operator stays with the caller and is not used after creation. */
+/* Definition of a transfer between two orders, or between order 1 on two meshes
+ * (operators/transfer.h). Everything except the spaces and the operator stays with the caller and
+ * is not used after creation. */
 typedef struct sp_transfer_setup {
   const struct sp_space *fine, *coarse;
+  /* For two meshes: the fine DOFs at the nodes of degree 2 of each coarse element, [coarse
+   * elements][27], or the number of fine local DOFs at a node without one. Else NULL. */
+  const sp_lid *nodes;
   /* Of an operator on the fine space that was created for_level; it must outlive the transfer. */
   struct sp_local_operator *local;
   sp_precision precision; /* the operator's */
-  /* [fine local DOFs]: 1 / elements that share it, 0 where constrained; NULL unless the backend has
-   * a weighted_transfer. */
+  /* [fine local DOFs]: 1 / coarse elements that share it, 0 where constrained; NULL unless the
+   * backend has a weighted_transfer. */
   const double *weights;
-  const bool *coarse_constrained; /* [coarse local DOFs]; NULL: none */
+  const bool *fine_constrained, *coarse_constrained; /* [local DOFs]; NULL: none */
 } sp_transfer_setup;
 
 /* Additive Schwarz (operators/schwarz.h). The space, the columns and the interfaces outlive it; the
@@ -268,7 +272,7 @@ typedef struct sp_backend {
   size_t (*e_vector_size)(const sp_local_operator *local);
   sp_status (*apply_unassembled)(sp_local_operator *local, const void *x, void *y);
 
-  /* ---- Transfer between two orders ---- */
+  /* ---- Transfer between two orders or meshes ---- */
 
   bool weighted_transfer; /* it reads the setup's weights */
   sp_status (*transfer_create)(sp_device *device, const sp_transfer_setup *setup,

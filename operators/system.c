@@ -41,6 +41,7 @@ void sp_system_destroy(sp_system **system) {
   sp_operator_destroy(&s->op);
   free_arrays(&s->setup, &s->constants);
   sp_space_destroy(&s->own_space);
+  sp_mesh_destroy(&s->own_mesh);
   free(s);
   *system = NULL;
 }

@@ -17,6 +17,7 @@ typedef struct sp_constants {
 typedef struct sp_system {
   const sp_space *space;
   sp_space *own_space;     /* the same if the system owns it, else NULL */
+  sp_mesh *own_mesh;       /* the space's if the system owns it, else NULL */
   sp_operator_setup setup; /* the definition, with arrays that the system owns */
   sp_constants constants;  /* with an array that the system owns */
   sp_operator *op;         /* in double precision; NULL before sp_system_build */
@@ -27,6 +28,14 @@ typedef struct sp_system {
  * is NULL. The caller destroys *out. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_system_create(const sp_operator_setup *setup, sp_space *own_space,
                            const sp_constants *constants, sp_system **out);
+
+/* Make the same system at order 1 with GLL quadrature on a coarser mesh (mesh/coarsen.h). Take over
+ * *mesh, made from the mesh of `fine`, a system of order 1. DOFs are constrained, and in a
+ * component, as in `fine`; kappa and lambda are means over children, weighted by volume; the Robin
+ * diagonal is P^T times the fine one. So the energies of coarse functions are close to those of
+ * `fine`. `geometry` may be auto. The caller destroys *out. Errors: SP_ERR_SYSTEM. Collective. */
+sp_status sp_system_coarsen(const sp_system *fine, sp_geometry_kind geometry, sp_mesh **mesh,
+                            sp_system **out);
 
 /* NULL-safe; sets *system to NULL. Collective if the system owns its space. */
 void sp_system_destroy(sp_system **system);

@@ -2,13 +2,34 @@
 
 #include <stdlib.h>
 
-/* One over the number of elements that share each fine DOF, zero where it is constrained. */
-static void make_weights(const sp_space *fine, const bool *constrained, double *weights) {
+#include "mesh/coarsen.h"
+#include "mesh/reference.h"
+
+enum { PATCH = 27 }; /* nodes of degree 2 of a coarse element */
+
+sp_status sp_transfer_nodes(const sp_space *fine, const sp_space *coarse, sp_lid **out) {
+  const sp_hexes *parents = coarse->mesh->hexes;
+  const size_t count = (size_t)parents->count;
   const sp_numbering *numbering = fine->numbering;
-  const size_t nq = (size_t)numbering->order + 1;
-  const size_t nodes = (size_t)fine->mesh->hexes->count * nq * nq * nq;
-  for (size_t n = 0; n < nodes; n++) weights[numbering->nodes[n]] += 1;
-  sp_exchange_now(fine->exchange, SP_SUM, weights);
+  SP_TRY(sp_allocate(count * PATCH, sizeof **out, "transfer", out));
+  for (size_t e = 0; e < count; e++) {
+    sp_lid *nodes = &(*out)[e * PATCH];
+    sp_coarse_nodes(parents, (sp_lid)e, nodes);
+    for (int n = 0; n < PATCH; n++)
+      nodes[n] = nodes[n] < 0 ? numbering->local : numbering->nodes[nodes[n]];
+  }
+  return SP_OK;
+}
+
+/* One over the number of coarse elements that share each fine DOF, zero where it is constrained. */
+static void make_weights(const sp_transfer_setup *setup, const bool *constrained, double *weights) {
+  const sp_numbering *numbering = setup->fine->numbering;
+  const size_t elements = (size_t)setup->coarse->mesh->hexes->count;
+  const size_t count = elements * (setup->nodes ? PATCH : sp_element_nodes(numbering->order));
+  const sp_lid *nodes = setup->nodes ? setup->nodes : numbering->nodes;
+  for (size_t n = 0; n < count; n++)
+    if (nodes[n] < numbering->local) weights[nodes[n]] += 1;
+  sp_exchange_now(setup->fine->exchange, SP_SUM, weights);
   for (sp_lid i = 0; i < numbering->local; i++)
     weights[i] = constrained && constrained[i] ? 0 : 1 / weights[i];
 }
@@ -21,24 +42,29 @@ sp_status sp_transfer_create(const sp_operator *op, const sp_space *coarse,
   const bool weighted = platform->backend->weighted_transfer;
   sp_transfer *transfer = NULL;
   double *weights = NULL;
+  sp_lid *nodes = NULL;
   *out = NULL;
   sp_status status = sp_allocate(1, sizeof *transfer, "transfer", &transfer);
   if (!status && weighted)
     status = sp_allocate(sp_space_dofs(fine), sizeof *weights, "transfer weights", &weights);
+  if (!status && coarse->mesh != fine->mesh) status = sp_transfer_nodes(fine, coarse, &nodes);
   status = sp_agree(platform->comm, status);
   if (!status) {
     *transfer = (sp_transfer){.fine = fine, .coarse = coarse};
-    if (weighted) make_weights(fine, fine_constrained, weights);
-    const sp_transfer_setup setup = {.fine = fine,
-                                     .coarse = coarse,
-                                     .local = op->local,
-                                     .precision = op->precision,
-                                     .weights = weights,
-                                     .coarse_constrained = coarse_constrained};
+    sp_transfer_setup setup = {.fine = fine,
+                               .coarse = coarse,
+                               .nodes = nodes,
+                               .local = op->local,
+                               .precision = op->precision,
+                               .fine_constrained = fine_constrained,
+                               .coarse_constrained = coarse_constrained};
+    if (weighted) make_weights(&setup, fine_constrained, weights);
+    setup.weights = weights;
     status = platform->backend->transfer_create(platform->device, &setup, &transfer->on_device);
     status = sp_agree(platform->comm, status);
   }
   free(weights);
+  free(nodes);
   if (status)
     sp_transfer_destroy(&transfer);
   else

@@ -12,9 +12,10 @@ extern "C" {
 struct sp_device_transfer {
   const sp_local_operator *local; /* of the fine space, borrowed */
   sp_device_space *coarse;        /* borrowed */
-  int nf, nc, fine_owned, coarse_dofs;
+  int elements, nf, nc, fine_owned, coarse_dofs;
   sp_cuda_gather_lists coarse_lists; /* lists of coarse nodes, for the sums of restriction */
   unsigned short *places;            /* [nf^3], sp_cuda_node_order */
+  unsigned *codes;                   /* between two meshes: [elements][nf^3]; else NULL */
   void *matrix;                      /* [nf][nc] */
   void *correction;                  /* [fine DOFs]; NULL on one rank */
   void *sums;                        /* [elements][nc^3] */
@@ -49,7 +50,8 @@ __host__ __device__ constexpr int cube_of(int nf) {
   return nf * nf * row_of(nf);
 }
 
-// Fine nodes with their codes (launch.h). A DOF is active at its first node, on the rank that owns
+// Fine nodes with their codes (launch.h): of the operator, on the surface of its elements, or of
+// two meshes, for all nodes. A DOF is active at its first node, on the rank that owns
 // it, unless it is constrained: only one of the elements that share it reads or writes it, so there
 // are no weights.
 struct fine_nodes {
@@ -234,7 +236,7 @@ template <class T, class... Parameters, class... Values>
 cudaError_t queue_elements(const sp_device_transfer *t, void (*kernel)(Parameters...),
                            const Values &...values) {
   const int together = elements_for(t->nf), bytes = (int)shared_bytes<T>(t);
-  const int elements = t->local->elements;
+  const int elements = t->elements;
   const cudaError_t error =
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
   if (error != cudaSuccess) return error;
@@ -243,13 +245,14 @@ cudaError_t queue_elements(const sp_device_transfer *t, void (*kernel)(Parameter
 }
 
 fine_nodes nodes_of(const sp_device_transfer *t) {
+  if (t->codes) return {t->codes, t->places, t->nf * t->nf * t->nf, t->fine_owned};
   return {t->local->nodes, t->places, sp_cuda_surface_nodes(t->nf - 1), t->fine_owned};
 }
 
 template <class T>
 cudaError_t queue_prolong(sp_device_transfer *t, bool add, const void *coarse, void *fine) {
   return with_sizes(t, [&](auto sizes) {
-    return queue_elements<T>(t, prolong<T, decltype(sizes)>, sizes, t->local->elements,
+    return queue_elements<T>(t, prolong<T, decltype(sizes)>, sizes, t->elements,
                              (const T *)t->matrix, t->coarse_lists.nodes, nodes_of(t), add,
                              (const T *)coarse, (T *)fine);
   });
@@ -258,7 +261,7 @@ cudaError_t queue_prolong(sp_device_transfer *t, bool add, const void *coarse, v
 template <class T>
 cudaError_t queue_restrict(sp_device_transfer *t, const void *fine, void *coarse) {
   const cudaError_t error = with_sizes(t, [&](auto sizes) {
-    return queue_elements<T>(t, restrict_elements<T, decltype(sizes)>, sizes, t->local->elements,
+    return queue_elements<T>(t, restrict_elements<T, decltype(sizes)>, sizes, t->elements,
                              (const T *)t->matrix, nodes_of(t), (const T *)fine, (T *)t->sums);
   });
   if (error != cudaSuccess) return error;
@@ -284,6 +287,38 @@ sp_status send_rounded(sp_precision precision, size_t count, const double *value
   return status;
 }
 
+/* Nodes without a DOF are the first of none, so they are not active. */
+void make_codes(const sp_transfer_setup *setup, size_t elements, size_t nodes,
+                const unsigned short *places, bool *seen, unsigned *codes) {
+  const sp_lid dofs = setup->fine->numbering->local;
+  for (size_t e = 0; e < elements; e++)
+    for (size_t q = 0; q < nodes; q++) {
+      const sp_lid dof = setup->nodes[e * nodes + places[q]];
+      unsigned code = dof < dofs ? (unsigned)dof : 0;
+      if (dof < dofs && !seen[dof]) code |= SP_CUDA_FIRST;
+      if (dof < dofs && setup->fine_constrained && setup->fine_constrained[dof])
+        code |= SP_CUDA_CONSTRAINED;
+      if (dof < dofs) seen[dof] = true;
+      codes[e * nodes + q] = code;
+    }
+}
+
+sp_status send_codes(const sp_transfer_setup *setup, const unsigned short *places,
+                     sp_device_transfer *t) {
+  const size_t elements = (size_t)t->elements, nodes = (size_t)(t->nf * t->nf * t->nf);
+  bool *seen = nullptr;
+  unsigned *codes = nullptr;
+  sp_status status = sp_allocate(sp_space_dofs(setup->fine), sizeof *seen, "transfer", &seen);
+  if (!status) status = sp_allocate(elements * nodes, sizeof *codes, "transfer", &codes);
+  if (!status) make_codes(setup, elements, nodes, places, seen, codes);
+  if (!status)
+    status =
+        sp_cuda_copy_of(codes, elements * nodes, sizeof *codes, "transfer", (void **)&t->codes);
+  free(seen);
+  free(codes);
+  return status;
+}
+
 sp_status build(const sp_transfer_setup *setup, sp_device_transfer *t) {
   double matrix[SP_MAX_NQ * SP_MAX_NQ];
   unsigned short places[SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ];
@@ -295,10 +330,11 @@ sp_status build(const sp_transfer_setup *setup, sp_device_transfer *t) {
   SP_TRY(send_rounded(local->precision, (size_t)(t->nf * t->nc), matrix, &t->matrix));
   sp_cuda_node_order(t->nf - 1, places);
   SP_TRY(sp_cuda_copy_of(places, fine, sizeof *places, "transfer", (void **)&t->places));
+  if (setup->nodes) SP_TRY(send_codes(setup, places, t));
   SP_TRY(sp_cuda_gather_lists_create(setup->coarse, setup->coarse_constrained, &t->coarse_lists));
   if (local->space->ranks > 1)
     SP_TRY(sp_cuda_allocate((size_t)local->dofs, bytes, "transfer", &t->correction));
-  return sp_cuda_allocate((size_t)local->elements * coarse, bytes, "transfer", &t->sums);
+  return sp_cuda_allocate((size_t)t->elements * coarse, bytes, "transfer", &t->sums);
 }
 
 } // namespace
@@ -310,7 +346,8 @@ sp_status sp_cuda_transfer_create(sp_device *, const sp_transfer_setup *setup,
   SP_TRY(sp_allocate(1, sizeof *t, "transfer", &t));
   t->local = setup->local;
   t->coarse = setup->coarse->on_device;
-  t->nf = setup->fine->numbering->order + 1;
+  t->elements = setup->coarse->mesh->hexes->count;
+  t->nf = setup->nodes ? 3 : setup->fine->numbering->order + 1;
   t->nc = setup->coarse->numbering->order + 1;
   t->fine_owned = setup->fine->numbering->owned;
   t->coarse_dofs = setup->coarse->numbering->local;
@@ -327,6 +364,7 @@ void sp_cuda_transfer_destroy(sp_device_transfer **transfer) {
   if (!t) return;
   sp_cuda_gather_lists_free(&t->coarse_lists);
   (void)cudaFree(t->places);
+  (void)cudaFree(t->codes);
   (void)cudaFree(t->matrix);
   (void)cudaFree(t->correction);
   (void)cudaFree(t->sums);

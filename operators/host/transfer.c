@@ -20,7 +20,9 @@ struct sp_device_transfer {
   void *matrix, *weights;
   int threads;
   char *work;               /* [threads][bytes of one thread] */
-  void *correction;         /* [fine local DOFs] */
+  sp_lid elements;          /* of the coarse space */
+  sp_lid *nodes;            /* sp_transfer_setup, or NULL */
+  void *correction;         /* [fine local DOFs], and one for nodes without DOF */
   bool *coarse_constrained; /* [coarse local DOFs], or NULL */
   sp_device *device;
 };
@@ -33,22 +35,24 @@ static sp_status copy_rounded(sp_precision precision, size_t count, const double
   return SP_OK;
 }
 
-static sp_status find_seams(const sp_device_transfer *t, const sp_space *space,
+static sp_status find_seams(const sp_device_transfer *t, int n, const sp_lid *nodes, size_t dofs,
                             sp_host_seams *seams) {
-  const sp_lid elements = space->mesh->hexes->count, n = space->numbering->order + 1;
-  const sp_lid part_end[SP_SEAM_PARTS] = {elements, elements};
-  return sp_host_seams_create(t->threads, t->lanes, part_end, n * n * n, space->numbering->nodes,
-                              space->numbering->local, t->precision, seams);
+  const sp_lid part_end[SP_SEAM_PARTS] = {t->elements, t->elements};
+  return sp_host_seams_create(t->threads, t->lanes, part_end, n * n * n, nodes, (sp_lid)dofs,
+                              t->precision, seams);
 }
 
 static sp_status build(const sp_transfer_setup *setup, sp_device_transfer *t) {
-  const int nf = setup->fine->numbering->order + 1, nc = setup->coarse->numbering->order + 1;
-  const size_t fine_dofs = sp_space_dofs(setup->fine), coarse_dofs = sp_space_dofs(setup->coarse);
+  const int nf = setup->nodes ? 3 : setup->fine->numbering->order + 1;
+  const int nc = setup->coarse->numbering->order + 1;
+  const size_t fine_dofs = sp_space_dofs(setup->fine) + 1;
+  const size_t coarse_dofs = sp_space_dofs(setup->coarse);
   double matrix[SP_MAX_NQ * SP_MAX_NQ];
   sp_interpolation_matrix(nc, sp_reference_get(nc - 1)->gll.nodes, nf,
                           sp_reference_get(nf - 1)->gll.nodes, matrix);
   SP_TRY(copy_rounded(t->precision, (size_t)(nf * nc), matrix, &t->matrix));
-  SP_TRY(copy_rounded(t->precision, fine_dofs, setup->weights, &t->weights));
+  SP_TRY(sp_host_allocate(fine_dofs, sp_precision_bytes(t->precision), "transfer", &t->weights));
+  sp_host_round(t->precision, fine_dofs - 1, setup->weights, t->weights);
   SP_TRY(sp_host_allocate((size_t)t->threads * sp_host_interpolation_work(nf), 1, "transfer",
                           &t->work));
   SP_TRY(sp_host_allocate(fine_dofs, sp_precision_bytes(t->precision), "transfer", &t->correction));
@@ -56,15 +60,22 @@ static sp_status build(const sp_transfer_setup *setup, sp_device_transfer *t) {
     SP_TRY(sp_allocate(coarse_dofs, sizeof(bool), "transfer", &t->coarse_constrained));
     memcpy(t->coarse_constrained, setup->coarse_constrained, coarse_dofs * sizeof(bool));
   }
+  if (setup->nodes) {
+    const size_t nodes = (size_t)t->elements * (size_t)(nf * nf * nf);
+    SP_TRY(sp_allocate(nodes, sizeof *t->nodes, "transfer", &t->nodes));
+    memcpy(t->nodes, setup->nodes, nodes * sizeof *t->nodes);
+  }
+  const sp_lid *fine_nodes = t->nodes ? t->nodes : setup->fine->numbering->nodes;
   t->interpolation = (sp_host_interpolation){.nc = nc,
                                              .nf = nf,
                                              .coarse_nodes = setup->coarse->numbering->nodes,
-                                             .fine_nodes = setup->fine->numbering->nodes,
+                                             .fine_nodes = fine_nodes,
                                              .matrix = t->matrix,
                                              .weights = t->weights};
   if (t->threads == 1) return SP_OK;
-  SP_TRY(find_seams(t, setup->coarse, &t->interpolation.coarse_seams));
-  return find_seams(t, setup->fine, &t->interpolation.fine_seams);
+  SP_TRY(find_seams(t, nc, setup->coarse->numbering->nodes, coarse_dofs,
+                    &t->interpolation.coarse_seams));
+  return find_seams(t, nf, fine_nodes, fine_dofs, &t->interpolation.fine_seams);
 }
 
 sp_status sp_host_transfer_create(sp_device *device, const sp_transfer_setup *setup,
@@ -77,6 +88,7 @@ sp_status sp_host_transfer_create(sp_device *device, const sp_transfer_setup *se
                             .precision = setup->precision,
                             .lanes = sp_host_lanes(device->kernels, setup->precision),
                             .threads = sp_team_size(),
+                            .elements = setup->coarse->mesh->hexes->count,
                             .kernels = device->kernels->interpolate[setup->precision],
                             .device = device};
   const sp_status status = build(setup, t);
@@ -96,6 +108,7 @@ void sp_host_transfer_destroy(sp_device_transfer **transfer) {
   sp_host_seams_free(&(*transfer)->interpolation.coarse_seams);
   sp_host_seams_free(&(*transfer)->interpolation.fine_seams);
   free((*transfer)->coarse_constrained);
+  free((*transfer)->nodes);
   free(*transfer);
   *transfer = NULL;
 }
@@ -113,9 +126,8 @@ typedef struct team_transfer {
 } team_transfer;
 
 static sp_host_elements share(const sp_device_transfer *t, int thread) {
-  const sp_lid elements = t->fine->mesh->hexes->count;
-  return (sp_host_elements){sp_host_share(elements, t->lanes, thread, t->threads),
-                            sp_host_share(elements, t->lanes, thread + 1, t->threads),
+  return (sp_host_elements){sp_host_share(t->elements, t->lanes, thread, t->threads),
+                            sp_host_share(t->elements, t->lanes, thread + 1, t->threads),
                             t->work +
                                 (size_t)thread * sp_host_interpolation_work(t->interpolation.nf)};
 }
@@ -155,6 +167,12 @@ sp_status sp_host_prolong(sp_device_transfer *t, const void *coarse, void *fine)
 sp_status sp_host_restrict(sp_device_transfer *t, const void *fine, void *coarse) {
   const size_t bytes = sp_precision_bytes(t->precision), dofs = sp_space_dofs(t->coarse);
   memset(coarse, 0, dofs * bytes);
+  if (t->nodes) { /* the entry of nodes without DOF is read */
+    const size_t fine_dofs = sp_space_dofs(t->fine);
+    memcpy(t->correction, fine, fine_dofs * bytes);
+    memset((char *)t->correction + fine_dofs * bytes, 0, bytes);
+    fine = t->correction;
+  }
   sp_team_run(t->threads, restrict_share, &(team_transfer){t, fine, coarse});
   assemble(t->coarse, t->precision, coarse);
   for (size_t i = 0; i < dofs && t->coarse_constrained; i++)

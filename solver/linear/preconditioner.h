@@ -30,7 +30,7 @@ typedef struct sp_level_time {
   int64_t dofs;   /* over all ranks */
   double seconds; /* per application of B, on the slowest rank */
 } sp_level_time;
-enum { SP_LEVELS_MOST = 16 };
+enum { SP_LEVELS_MOST = 32 };
 
 typedef struct sp_preconditioner sp_preconditioner;
 struct sp_preconditioner {

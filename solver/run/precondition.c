@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "mesh/coarsen.h"
 #include "operators/counts.h"
 #include "operators/separable.h"
 #include "solver/linear/cg.h"
@@ -141,21 +142,57 @@ static sp_status decide(const sp_system *fine, double magnification,
   return sp_multigrid_prepare(fine->space, options);
 }
 
+/* Largest number of rows that are left to the coarse solver if there is a coarser mesh. */
+static const sp_gid FEW_ROWS = 2000;
+
+/* Add order 1 on coarser meshes, as long as there are any. */
+static sp_status add_meshes(const sp_config *config, sp_levels *levels) {
+  sp_multigrid_options *o = &levels->options;
+  while (o->levels < SP_MULTIGRID_MOST) {
+    const sp_system *last = levels->systems[o->levels - 1];
+    sp_mesh *mesh;
+    if (last->space->numbering->global <= FEW_ROWS) break;
+    SP_TRY(sp_mesh_coarser(last->space->mesh, &mesh));
+    if (!mesh) break;
+    SP_TRY(sp_system_coarsen(last, config->discretization.geometry, &mesh,
+                             &levels->systems[o->levels]));
+    o->orders[o->levels++] = 1;
+  }
+  return SP_OK;
+}
+
+/* Add the systems below the finest one. If order 1 is listed twice, its second system is the coarse
+ * solver's, which coarser meshes replace. */
+static sp_status add_systems(const sp_config *config, const sp_problem *problem,
+                             const sp_null_space *exact, sp_levels *levels) {
+  sp_multigrid_options *o = &levels->options;
+  const sp_space *fine = levels->systems[0]->space;
+  const int orders = o->levels, smoothed = orders - (o->orders[orders - 2] == 1);
+  for (int i = 1; i < smoothed; i++)
+    SP_TRY(sp_problem_level(problem, fine, o->orders[i], config->discretization.geometry, exact,
+                            &levels->systems[i]));
+  o->levels = smoothed;
+  if (o->coarse == SP_COARSE_AUTO && sp_operator_rows[problem->kind].has_stiffness)
+    SP_TRY(add_meshes(config, levels));
+  if (o->levels >= orders) return SP_OK;
+  o->levels = orders;
+  return sp_problem_level(problem, fine, 1, config->discretization.geometry, exact,
+                          &levels->systems[orders - 1]);
+}
+
 sp_status sp_levels_create(const sp_config *config, const sp_problem *problem, sp_system *fine,
                            const sp_null_space *exact, double magnification, sp_levels *levels) {
   sp_multigrid_options *options = &levels->options;
   sp_precondition_options(config, fine->space->numbering->order, options);
   SP_TRY(decide(fine, magnification, options));
   levels->systems[0] = fine;
-  for (int i = 1; i < options->levels; i++)
-    SP_TRY(sp_problem_level(problem, fine->space, options->orders[i],
-                            config->discretization.geometry, exact, &levels->systems[i]));
+  SP_TRY(add_systems(config, problem, exact, levels));
   return sp_multigrid_start_coarse(levels->systems[options->levels - 1], options, &levels->coarse);
 }
 
 void sp_levels_free(sp_levels *levels) {
   sp_coarse_destroy(&levels->coarse);
-  for (int i = 1; i < SP_MULTIGRID_MOST; i++) sp_system_destroy(&levels->systems[i]);
+  for (int i = SP_MULTIGRID_MOST - 1; i > 0; i--) sp_system_destroy(&levels->systems[i]);
   levels->systems[0] = NULL;
 }
 

@@ -1,0 +1,304 @@
+#include "mesh/coarsen.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/threads.h"
+#include "mesh/geometry.h"
+#include "mesh/refine.h"
+
+/* Smallest ratio of couplings of two strong directions, and of the determinants of an element that
+ * is not skew. */
+static const double STRONG = 0.2, UPRIGHT = 0.5;
+
+/* How the elements of this rank form parents. */
+typedef struct plan {
+  const sp_mesh *fine;
+  bool is_box;
+  bool along[3]; /* directions with two children */
+  /* Of a box: its elements with all refinements, the first and last index of this rank, and a
+   * shift: parent = (index + shift) / 2. */
+  int elements[3], first[3], last[3], shift[3];
+  sp_hexes *coarse;
+} plan;
+
+/* ---- Directions ---- */
+
+/* Index in the refined box, or the octant of the last refinement. */
+static void index_of(const plan *p, sp_lid e, int index[3]) {
+  const sp_hexes *h = p->fine->hexes;
+  sp_gid tag = h->tags[e] - 1;
+  for (int d = 0; d < 3; d++) {
+    index[d] = p->is_box ? (int)(tag % h->box[d]) : 0;
+    if (p->is_box) tag /= h->box[d];
+    for (int r = p->is_box ? h->refinements - 1 : 0; r >= 0; r--)
+      index[d] = 2 * index[d] + (h->octants[e] >> (3 * r + d) & 1);
+  }
+}
+
+/* Find this rank's brick. Parents must not be cut: an odd cut shifts them, odd and even ones leave
+ * no choice. Collective. */
+static void find_cuts(plan *p) {
+  const sp_hexes *h = p->fine->hexes;
+  bool cuts[3][2] = {{false}}; /* at even and odd indices */
+  for (int d = 0; d < 3; d++) {
+    p->elements[d] = h->box[d] << h->refinements;
+    p->first[d] = p->elements[d];
+    p->last[d] = -1;
+  }
+  for (sp_lid e = 0; e < h->count; e++) {
+    int index[3];
+    index_of(p, e, index);
+    for (int d = 0; d < 3; d++) {
+      if (index[d] < p->first[d]) p->first[d] = index[d];
+      if (index[d] > p->last[d]) p->last[d] = index[d];
+    }
+  }
+  for (int d = 0; d < 3; d++) {
+    if (p->first[d] > 0) cuts[d][p->first[d] & 1] = true;
+    if (p->last[d] + 1 < p->elements[d]) cuts[d][(p->last[d] + 1) & 1] = true;
+  }
+  MPI_Allreduce(MPI_IN_PLACE, cuts, 6, MPI_C_BOOL, MPI_LOR, p->fine->comm);
+  for (int d = 0; d < 3; d++) {
+    p->shift[d] = cuts[d][1];
+    p->along[d] = !(cuts[d][0] && cuts[d][1]) && p->elements[d] > 1 + p->shift[d];
+  }
+}
+
+/* The smallest values over elements. */
+typedef struct qualities {
+  const sp_hexes *hexes;
+  double strength[3], upright;
+} qualities;
+
+/* |J|^2 G_dd is the square of the area spanned by the other two columns of J. */
+static void examine(const sp_hexes *hexes, sp_lid e, qualities *q) {
+  double j[3][3], g[3] = {0}, most = 0;
+  const double jacobian = sp_hexes_mean_map(hexes, e, j);
+  for (int d = 0; d < 3; d++) {
+    const int s = (d + 1) % 3, t = (d + 2) % 3;
+    for (int a = 0; a < 3; a++) {
+      const int b = (a + 1) % 3, c = (a + 2) % 3;
+      const double area = j[b][s] * j[c][t] - j[c][s] * j[b][t];
+      g[d] += area * area;
+    }
+    most = fmax(most, g[d]);
+  }
+  for (int d = 0; d < 3; d++) q->strength[d] = fmin(q->strength[d], g[d] / most);
+  /* det G = |J|^-2. */
+  q->upright = fmin(q->upright, pow(jacobian, 4) / (g[0] * g[1] * g[2]));
+}
+
+static sp_status examine_some(void *context, void *workspace, size_t begin, size_t end) {
+  qualities *q = workspace;
+  *q = (qualities){.strength = {1, 1, 1}, .upright = 1};
+  for (size_t e = begin; e < end; e++) examine(((const qualities *)context)->hexes, (sp_lid)e, q);
+  return SP_OK;
+}
+
+static void join(void *context, void *workspace, size_t begin, size_t end) {
+  qualities *all = context;
+  const qualities *q = workspace;
+  (void)begin, (void)end;
+  for (int d = 0; d < 3; d++) all->strength[d] = fmin(all->strength[d], q->strength[d]);
+  all->upright = fmin(all->upright, q->upright);
+}
+
+/* Choose the directions; *any is false if there is none. */
+static sp_status choose(plan *p, bool *any) {
+  const size_t count = (size_t)p->fine->hexes->count;
+  qualities q = {.hexes = p->fine->hexes, .strength = {1, 1, 1}, .upright = 1};
+  SP_TRY(sp_agree(p->fine->comm, sp_loop_run(&(sp_loop){.what = "couplings",
+                                                        .count = count,
+                                                        .chunk = sp_loop_chunk(count, 24),
+                                                        .workspace_bytes = sizeof q,
+                                                        .context = &q,
+                                                        .compute = examine_some,
+                                                        .commit = join})));
+  double least[4] = {q.strength[0], q.strength[1], q.strength[2], q.upright};
+  MPI_Allreduce(MPI_IN_PLACE, least, 4, MPI_DOUBLE, MPI_MIN, p->fine->comm);
+  bool all = true;
+  *any = false;
+  for (int d = 0; d < 3; d++) {
+    p->along[d] = p->along[d] && least[d] >= STRONG;
+    *any = *any || p->along[d];
+    all = all && p->along[d];
+  }
+  *any = *any && (all || p->is_box) && least[3] >= UPRIGHT;
+  return SP_OK;
+}
+
+/* ---- Parents ---- */
+
+static int parent_index(const plan *p, int d, int index) {
+  return p->along[d] ? (index + p->shift[d]) / 2 : index;
+}
+
+static int parent_extent(const plan *p, int d) {
+  return parent_index(p, d, p->last[d]) - parent_index(p, d, p->first[d]) + 1;
+}
+
+/* The parent of an element of a box, and its octant. */
+static sp_lid place_in_box(const plan *p, sp_lid e, int *octant) {
+  int index[3];
+  sp_lid parent = 0;
+  *octant = 0;
+  index_of(p, e, index);
+  for (int d = 2; d >= 0; d--) {
+    const int side = (index[d] + p->shift[d]) & 1;
+    /* An element without a sibling is on side 0. */
+    if (p->along[d] && side == 1 && index[d] > 0) *octant |= 1 << d;
+    parent = parent * parent_extent(p, d) + parent_index(p, d, index[d]) -
+             parent_index(p, d, p->first[d]);
+  }
+  return parent;
+}
+
+/* All children of an element meet in its centre, a vertex of no other element: number parents in
+ * the order in which elements first touch it. */
+static sp_status place_refined(const plan *p, sp_lid (*children)[SP_CORNERS]) {
+  const sp_mesh *fine = p->fine;
+  sp_lid *of_vertex, count = 0;
+  const size_t vertices = (size_t)fine->topology->start[1];
+  SP_TRY(sp_allocate(vertices, sizeof *of_vertex, "coarser mesh", &of_vertex));
+  for (sp_lid e = 0; e < fine->hexes->count; e++) {
+    const int octant = fine->hexes->octants[e] & 7;
+    sp_lid *parent = &of_vertex[fine->topology->slots[e][7 - octant]];
+    if (*parent == 0) *parent = ++count;
+    children[*parent - 1][octant] = e;
+  }
+  free(of_vertex);
+  return SP_OK;
+}
+
+static sp_status place_children(const plan *p, sp_hexes *coarse) {
+  const size_t count = (size_t)coarse->count;
+  SP_TRY(sp_allocate(count, sizeof *coarse->children, "coarser mesh", &coarse->children));
+  for (size_t n = 0; n < count; n++)
+    for (int c = 0; c < SP_CORNERS; c++) coarse->children[n][c] = -1;
+  if (!p->is_box) return place_refined(p, coarse->children);
+  for (sp_lid e = 0; e < p->fine->hexes->count; e++) {
+    int octant;
+    const sp_lid parent = place_in_box(p, e, &octant);
+    coarse->children[parent][octant] = e;
+  }
+  return SP_OK;
+}
+
+/* Directions in which a parent has two children, as bits. */
+static int split_of(const sp_lid children[SP_CORNERS]) {
+  return (children[1] >= 0) | (children[2] >= 0) << 1 | (children[4] >= 0) << 2;
+}
+
+void sp_coarse_nodes(const sp_hexes *coarse, sp_lid parent, sp_lid nodes[27]) {
+  const sp_lid *children = coarse->children[parent];
+  const int split = split_of(children);
+  for (int n = 0; n < 27; n++) {
+    const int at[3] = {n % 3, n / 3 % 3, n / 9};
+    int octant = 0, corner = 0;
+    bool between = false;
+    for (int d = 0; d < 3; d++) {
+      const bool two = split >> d & 1;
+      between = between || (at[d] == 1 && !two);
+      octant |= (two && at[d] == 2) << d;
+      corner |= (at[d] == 2 || (two && at[d] == 1)) << d;
+    }
+    nodes[n] = between ? -1 : 8 * children[octant] + corner;
+  }
+}
+
+/* Copy the lattice of a parent from its children's. */
+static void fill_lattice(const sp_hexes *fine, const sp_lid children[SP_CORNERS], double *point) {
+  const int g = fine->map_order, n = g + 1, split = split_of(children);
+  for (int q = 0; q < n * n * n; q++, point += 3) {
+    int at[3] = {q % n, q / n % n, q / (n * n)}, octant = 0;
+    for (int d = 0; d < 3; d++)
+      if (split >> d & 1) {
+        octant |= (2 * at[d] > g) << d;
+        at[d] = 2 * at[d] > g ? 2 * at[d] - g : 2 * at[d];
+      }
+    memcpy(point,
+           sp_hexes_lattice(fine, children[octant]) +
+               (ptrdiff_t)3 * ((at[2] * n + at[1]) * n + at[0]),
+           3 * sizeof *point);
+  }
+}
+
+static void fill_parent(const plan *p, sp_hexes *coarse, sp_lid parent) {
+  const sp_hexes *fine = p->fine->hexes;
+  const sp_lid *children = coarse->children[parent], first = children[0];
+  const int split = split_of(children);
+  fill_lattice(fine, children,
+               &coarse->lattice[(size_t)parent * sp_hexes_lattice_size(coarse) * 3]);
+  for (int c = 0; c < SP_CORNERS; c++)
+    coarse->vertices[parent][c] = fine->vertices[children[c & split]][c];
+  for (int f = 0; f < SP_FACES; f++)
+    coarse->surfaces[parent][f] = fine->surfaces[children[f & 1 ? split & 1 << f / 2 : 0]][f];
+  coarse->volumes[parent] = fine->volumes[first];
+  coarse->tags[parent] = fine->tags[first];
+  coarse->octants[parent] = fine->octants[first] >> 3;
+  if (!p->is_box) return;
+  int index[3];
+  sp_gid tag = 0;
+  index_of(p, first, index);
+  for (int d = 2; d >= 0; d--) tag = tag * coarse->box[d] + parent_index(p, d, index[d]);
+  coarse->tags[parent] = 1 + tag;
+  coarse->octants[parent] = 0;
+}
+
+static sp_status fill_some(void *context, void *workspace, size_t begin, size_t end) {
+  const plan *p = context;
+  (void)workspace;
+  for (size_t n = begin; n < end; n++) fill_parent(p, p->coarse, (sp_lid)n);
+  return SP_OK;
+}
+
+static sp_status make_parents(plan *p) {
+  const sp_hexes *fine = p->fine->hexes;
+  sp_gid count = fine->count / 8;
+  if (p->is_box) count = 1;
+  for (int d = 0; d < 3 && p->is_box; d++) count *= parent_extent(p, d);
+  SP_TRY(
+      sp_hexes_create(count, fine->map_order, fine->surface_count, fine->group_count, &p->coarse));
+  sp_hexes *coarse = p->coarse;
+  SP_TRY(sp_hexes_copy_groups(fine, coarse));
+  coarse->refinements = p->is_box ? 0 : fine->refinements - 1;
+  for (int d = 0; d < 3 && p->is_box; d++)
+    coarse->box[d] = parent_index(p, d, p->elements[d] - 1) + 1;
+  SP_TRY(place_children(p, coarse));
+  return sp_loop_over("coarser mesh", (size_t)count, 24, p, fill_some);
+}
+
+/* The elements of a file were proper before they were refined; a parent in a deformed box may be
+ * inverted. Collective. */
+static bool are_proper(const plan *p) {
+  bool proper = true;
+  for (sp_lid e = 0; e < p->coarse->count && p->is_box && proper; e++)
+    proper = sp_geometry_is_surely_proper(p->coarse, e);
+  MPI_Allreduce(MPI_IN_PLACE, &proper, 1, MPI_C_BOOL, MPI_LAND, p->fine->comm);
+  return proper;
+}
+
+sp_status sp_mesh_coarser(const sp_mesh *fine, sp_mesh **out) {
+  const sp_hexes *h = fine->hexes;
+  plan p = {.fine = fine, .is_box = h->box[0] > 0, .along = {true, true, true}};
+  bool any;
+  *out = NULL;
+  if (!p.is_box && h->refinements == 0) return SP_OK;
+  if (p.is_box) find_cuts(&p);
+  SP_TRY(choose(&p, &any));
+  if (!any) return SP_OK;
+  sp_status status = sp_agree(fine->comm, make_parents(&p));
+  if (status || !are_proper(&p)) {
+    sp_hexes_destroy(&p.coarse);
+    return status;
+  }
+  const sp_periodic_pair *pairs;
+  const int count = sp_periodic_pairs(fine->periodic, &pairs);
+  SP_TRY(sp_mesh_create(fine->comm, &p.coarse, out));
+  status = sp_mesh_identify(*out, count, pairs);
+  if (status) sp_mesh_destroy(out);
+  return status;
+}

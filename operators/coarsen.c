@@ -1,0 +1,164 @@
+#include <stdlib.h>
+
+#include "mesh/coarsen.h"
+#include "operators/counts.h"
+#include "operators/geometry_choice.h"
+#include "operators/system.h"
+#include "operators/transfer.h"
+
+enum { PATCH = 27 };
+
+/* Arrays of the coarse system, or NULL if the fine one has none. */
+typedef struct arrays {
+  bool *constrained;
+  int *of_dof;
+  double *kappa, *lambda;
+  sp_lid count, *dofs; /* of the Robin diagonal */
+  double *diagonal;
+} arrays;
+
+/* The node of degree 2 at a corner. */
+static int corner_of_patch(int corner) {
+  return 2 * (corner & 1) + 6 * (corner >> 1 & 1) + 18 * (corner >> 2);
+}
+
+/* Coarse vertices are fine vertices. */
+static void inject(const sp_system *fine, const sp_space *space, const sp_lid *nodes, arrays *a) {
+  const size_t count = (size_t)space->mesh->hexes->count;
+  for (size_t e = 0; e < count; e++)
+    for (int c = 0; c < SP_CORNERS; c++) {
+      const sp_lid from = nodes[e * PATCH + (size_t)corner_of_patch(c)];
+      const sp_lid to = space->numbering->nodes[e * SP_CORNERS + (size_t)c];
+      if (a->constrained) a->constrained[to] = fine->setup.constrained[from];
+      if (a->of_dof) a->of_dof[to] = fine->constants.of_dof[from];
+    }
+}
+
+/* coarse[e] = the mean of values[elements][points] over the children of e, weighted by volume. */
+static void average(const sp_hexes *fine, const sp_hexes *coarse, size_t points,
+                    const double *values, double *means) {
+  for (sp_lid e = 0; e < coarse->count && means; e++) {
+    double sum = 0, volume = 0, map[3][3];
+    for (int c = 0; c < SP_CORNERS; c++) {
+      const sp_lid child = coarse->children[e][c];
+      if (child < 0) continue;
+      const double weight = sp_hexes_mean_map(fine, child, map) / (double)points;
+      volume += weight * (double)points;
+      for (size_t p = 0; p < points; p++) sum += weight * values[(size_t)child * points + p];
+    }
+    means[e] = sum / volume;
+  }
+}
+
+/* total = P^T diagonal, where each rank has its own part. `shares`: how many coarse elements of
+ * this rank have a DOF. */
+static void restrict_diagonal(const sp_space *space, const sp_lid *nodes, const double *diagonal,
+                              const double *shares, double *total) {
+  const size_t count = (size_t)space->mesh->hexes->count;
+  for (size_t n = 0; n < count * PATCH; n++) {
+    const sp_lid dof = nodes[n];
+    if (!(diagonal[dof] > 0)) continue;
+    const size_t at = n % PATCH;
+    const double t[3] = {0.5 * (double)(at % 3), 0.5 * (double)(at / 3 % 3),
+                         0.5 * (double)(at / 9)};
+    for (int c = 0; c < SP_CORNERS; c++) {
+      double weight = diagonal[dof] / shares[dof];
+      for (int d = 0; d < 3; d++) weight *= c >> d & 1 ? t[d] : 1 - t[d];
+      total[space->numbering->nodes[n / PATCH * SP_CORNERS + (size_t)c]] += weight;
+    }
+  }
+}
+
+static sp_status coarsen_diagonal(const sp_system *fine, const sp_space *space, const sp_lid *nodes,
+                                  arrays *a) {
+  const sp_operator_setup *setup = &fine->setup;
+  const size_t dofs = sp_space_dofs(fine->space) + 1, coarse_dofs = sp_space_dofs(space);
+  const size_t count = PATCH * (size_t)space->mesh->hexes->count;
+  double *diagonal = NULL, *shares = NULL, *total = NULL;
+  sp_status status = sp_allocate(dofs, sizeof *diagonal, "Robin", &diagonal);
+  if (!status) status = sp_allocate(dofs, sizeof *shares, "Robin", &shares);
+  if (!status) status = sp_allocate(coarse_dofs, sizeof *total, "Robin", &total);
+  if (!status) status = sp_allocate(coarse_dofs, sizeof *a->dofs, "Robin", &a->dofs);
+  if (!status) status = sp_allocate(coarse_dofs, sizeof *a->diagonal, "Robin", &a->diagonal);
+  if (!status) {
+    for (sp_lid i = 0; i < setup->diagonal_count; i++)
+      diagonal[setup->diagonal_dofs[i]] = setup->diagonal_values[i];
+    for (size_t n = 0; n < count; n++) shares[nodes[n]] += 1;
+    restrict_diagonal(space, nodes, diagonal, shares, total);
+    for (size_t i = 0; i < coarse_dofs; i++)
+      if (total[i] > 0) {
+        a->dofs[a->count] = (sp_lid)i;
+        a->diagonal[a->count++] = total[i];
+      }
+  }
+  free(diagonal);
+  free(shares);
+  free(total);
+  return status;
+}
+
+static sp_status fill(const sp_system *fine, const sp_space *space, arrays *a) {
+  const sp_operator_setup *setup = &fine->setup;
+  const size_t elements = (size_t)space->mesh->hexes->count, dofs = sp_space_dofs(space);
+  const size_t points = setup->by_element ? 1 : sp_rule_points(sp_operator_rule(setup->kind, 1));
+  const sp_hexes *hexes = fine->space->mesh->hexes, *coarse = space->mesh->hexes;
+  sp_lid *nodes = NULL;
+  sp_status status = sp_transfer_nodes(fine->space, space, &nodes);
+  if (!status && setup->constrained)
+    status = sp_allocate(dofs, sizeof *a->constrained, "Dirichlet mask", &a->constrained);
+  if (!status && fine->constants.components > 0)
+    status = sp_allocate(dofs, sizeof *a->of_dof, "components", &a->of_dof);
+  if (!status && setup->kappa) status = sp_allocate(elements, sizeof *a->kappa, "kappa", &a->kappa);
+  if (!status && setup->lambda_values)
+    status = sp_allocate(elements, sizeof *a->lambda, "lambda", &a->lambda);
+  if (!status) {
+    inject(fine, space, nodes, a);
+    average(hexes, coarse, points, setup->kappa, a->kappa);
+    average(hexes, coarse, points, setup->lambda_values, a->lambda);
+  }
+  if (!status && setup->diagonal_count > 0) status = coarsen_diagonal(fine, space, nodes, a);
+  free(nodes);
+  return status;
+}
+
+static sp_status create(const sp_system *fine, sp_geometry_kind geometry, sp_space *space,
+                        sp_system **out) {
+  const bool has_stiffness = sp_operator_rows[fine->setup.kind].has_stiffness;
+  arrays a = {0};
+  const char *reason;
+  sp_status status = fill(fine, space, &a);
+  sp_operator_setup setup = {.space = space,
+                             .kind = has_stiffness ? SP_BP35 : SP_MASS,
+                             .lambda = fine->setup.lambda,
+                             .constrained = a.constrained,
+                             .kappa = a.kappa,
+                             .lambda_values = a.lambda,
+                             .by_element = true,
+                             .diagonal_count = a.count,
+                             .diagonal_dofs = a.dofs,
+                             .diagonal_values = a.diagonal};
+  const sp_constants constants = {fine->constants.components, a.of_dof};
+  const sp_geometry_facts facts = sp_geometry_facts_of(&setup);
+  if (!status)
+    status =
+        sp_geometry_choose(space->platform->backend, &facts, geometry, &setup.geometry, &reason);
+  status = sp_agree(space->platform->comm, status);
+  const sp_status made = sp_system_create(&setup, space, &constants, out);
+  if (!status) return made;
+  sp_system_destroy(out);
+  return status;
+}
+
+sp_status sp_system_coarsen(const sp_system *fine, sp_geometry_kind geometry, sp_mesh **mesh,
+                            sp_system **out) {
+  sp_space *space;
+  *out = NULL;
+  sp_status status = sp_space_create(fine->space->platform, *mesh, 1, &space);
+  if (!status) status = create(fine, geometry, space, out);
+  if (status)
+    sp_mesh_destroy(mesh);
+  else
+    (*out)->own_mesh = *mesh;
+  *mesh = NULL;
+  return status;
+}
