@@ -59,7 +59,7 @@ typedef struct sp_operator_setup {
    * `alike` of another one. */
   bool for_level;
   /* NULL, or an operator created for_level on the same space, with the same entries of
-   * `constrained`: a backend may use its lists of DOFs instead of its own ones. */
+   * `constrained` and coefficients: its lists of DOFs and its factors may be used. */
   struct sp_local_operator *alike;
   /* Coefficients, not for mass; NULL: one. At the operator's quadrature points, [elements][points],
    * which needs stored geometry; or with `by_element` one number per element, [elements]. With
@@ -261,6 +261,10 @@ typedef struct sp_backend {
                                sp_local_operator **out);
   void (*operator_destroy)(sp_local_operator **local);
   size_t (*operator_bytes)(const sp_local_operator *local); /* held on the device */
+
+  /* NULL, or: copy the factors of an element, [SP_FACTORS][points] (operators/factors.h), from the
+   * setup's `alike`. False if that does not store them, or rounds them. */
+  bool (*read_factors)(const sp_operator_setup *setup, sp_lid element, double *factors);
 
   /* y = Z^T A Z x with the sum over ranks and the setup's diagonal. With `constrained`, constrained
    * DOFs count as zero in x and become zero in y; without, the operator is that of the

@@ -10,7 +10,7 @@
 #include "operators/space.h"
 
 /* Coefficients that are constant in each element need no more points than the geometry. */
-enum { GEOMETRY_POINTS = 3 };
+enum { GEOMETRY_POINTS = 3, EXTENT_POINTS = 2 };
 
 /* `weighted` has coefficients, by element or at the points of `rule`; NULL: there are none.
  * `factors` has room for the points. */
@@ -102,7 +102,7 @@ sp_status sp_separable_fill(const sp_operator_setup *setup, sp_separable *list) 
 
 sp_status sp_separable_extents(const sp_mesh *mesh, sp_extents *out) {
   sp_rule rule;
-  sp_rule_gl(GEOMETRY_POINTS, &rule);
+  sp_rule_gl(EXTENT_POINTS, &rule);
   boxes b = {.hexes = mesh->hexes, .rule = &rule, .largest = {1, 0, 0}};
   SP_TRY(sp_agree(mesh->comm, visit(&b)));
   MPI_Allreduce(MPI_IN_PLACE, b.largest, 3, MPI_DOUBLE, MPI_MAX, mesh->comm);
@@ -131,7 +131,10 @@ sp_status sp_separable_magnitudes(const sp_operator_setup *s, sp_magnitudes *out
   }
   for (sp_lid i = 0; i < s->diagonal_count; i++) most[2] = fmax(most[2], s->diagonal_values[i]);
   MPI_Allreduce(MPI_IN_PLACE, most, 4, MPI_DOUBLE, MPI_MAX, s->space->platform->comm);
-  *out = (sp_magnitudes){
-      .largest = most[0], .smallest = 1 / most[1], .absorbing = most[2], .conducting = 1 / most[3]};
+  *out = (sp_magnitudes){.extents = extents,
+                         .largest = most[0],
+                         .smallest = 1 / most[1],
+                         .absorbing = most[2],
+                         .conducting = 1 / most[3]};
   return SP_OK;
 }

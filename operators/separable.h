@@ -35,6 +35,7 @@ sp_status sp_separable_extents(const sp_mesh *mesh, sp_extents *out);
 /* Bounds for the sizes of entries of element matrices, over all ranks; of kappa they are of the
  * size of a length, of lambda of a volume. */
 typedef struct sp_magnitudes {
+  sp_extents extents;       /* of the mesh */
   double largest, smallest; /* of kappa and lambda; the smallest on a diagonal */
   double absorbing;         /* the largest of lambda and the setup's diagonal */
   double conducting;        /* the smallest of kappa */

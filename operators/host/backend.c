@@ -200,6 +200,10 @@ static sp_status host_operator_create(sp_device *device, const sp_operator_setup
   return SP_OK;
 }
 
+static bool host_read_factors(const sp_operator_setup *setup, sp_lid element, double *factors) {
+  return sp_host_layout_factors(&setup->alike->layout, setup, element, factors);
+}
+
 static size_t host_operator_bytes(const sp_local_operator *local) {
   return local->bytes;
 }
@@ -444,6 +448,7 @@ const sp_backend sp_backend_host = {
     .operator_create = host_operator_create,
     .operator_destroy = host_operator_destroy,
     .operator_bytes = host_operator_bytes,
+    .read_factors = host_read_factors,
     .apply = host_apply,
     .e_vector_size = host_e_vector_size,
     .apply_unassembled = host_apply_unassembled,

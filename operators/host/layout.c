@@ -80,6 +80,25 @@ static void pack_dofs(const sp_operator_setup *setup, const sp_host_tables *tabl
          sizeof *layout->touched);
 }
 
+bool sp_host_layout_factors(const sp_host_layout *layout, const sp_operator_setup *setup, sp_lid e,
+                            double *factors) {
+  const sp_mesh *mesh = setup->space->mesh;
+  const size_t points =
+      sp_rule_points(sp_operator_rule(setup->kind, setup->space->numbering->order));
+  const size_t lanes = (size_t)layout->lanes;
+  if (layout->precision != SP_DOUBLE || sp_operator_rows[setup->kind].factors != SP_FACTORS ||
+      (size_t)layout->block_factors != lanes * SP_FACTORS * points)
+    return false;
+  const sp_lid halo = mesh->halo_elements, inside = e < halo ? e : e - halo;
+  const size_t block = (size_t)((e < halo ? 0 : layout->halo_blocks) + inside / layout->lanes);
+  const double *from = (const double *)layout->factors + block * (size_t)layout->block_factors +
+                       inside % layout->lanes;
+  for (size_t p = 0; p < points; p++)
+    for (size_t f = 0; f < SP_FACTORS; f++)
+      factors[f * points + p] = from[(p * SP_FACTORS + f) * lanes];
+  return true;
+}
+
 /* Compute the factors of one block, at layout->factors[at]. Lanes without an element repeat the
  * last one, so that they do not divide by zero. */
 static void pack_trilinear(const sp_operator_setup *setup, sp_lid begin, sp_lid end,

@@ -16,6 +16,10 @@ sp_status sp_host_layout_create(const sp_host_kernels *kernels, const sp_operato
                                 const sp_host_tables *tables, sp_host_layout *layout);
 void sp_host_layout_free(sp_host_layout *layout);
 
+/* Copy the stored factors of an element: sp_backend.read_factors. Local. */
+bool sp_host_layout_factors(const sp_host_layout *layout, const sp_operator_setup *setup, sp_lid e,
+                            double *factors);
+
 /* Bytes that the layout holds. Local. */
 size_t sp_host_layout_bytes(const sp_host_tables *tables, const sp_host_layout *layout);
 

@@ -119,27 +119,27 @@ static const double SINGLE_ROOM = 1e10;
  * and 1e13 breaks down. */
 static const double MOST_STIFF = 1e11;
 
-/* *fits: the entries of element matrices are far enough from the ends of single precision, and not
- * too different. Lengths alone are sp_multigrid_decide's. Collective. */
-static sp_status fits_single(const sp_operator_setup *setup, bool *fits) {
-  sp_magnitudes m;
-  SP_TRY(sp_separable_magnitudes(setup, &m));
-  *fits = fmax(m.largest, m.absorbing) < FLT_MAX / SINGLE_ROOM &&
-          m.smallest > FLT_MIN * SINGLE_ROOM && m.absorbing < MOST_STIFF * m.conducting;
-  return SP_OK;
+/* True if the entries of element matrices are far enough from the ends of single precision, and not
+ * too different. Lengths alone are sp_multigrid_decide's. */
+static bool fits_single(const sp_magnitudes *m) {
+  return fmax(m->largest, m->absorbing) < FLT_MAX / SINGLE_ROOM &&
+         m->smallest > FLT_MIN * SINGLE_ROOM && m->absorbing < MOST_STIFF * m->conducting;
 }
 
 /* Replace auto in the options; precision becomes single only if nothing needs double. */
 static sp_status decide(const sp_system *fine, double magnification,
                         sp_multigrid_options *options) {
   const bool has_stiffness = sp_operator_rows[fine->setup.kind].has_stiffness;
-  bool fits = magnification <= MOST_MAGNIFICATION;
+  sp_magnitudes magnitudes;
   if (options->smoother == SP_SMOOTHER_SCHWARZ && !has_stiffness)
     return sp_fail(SP_ERR_INPUT, "solver.smoother = schwarz needs an operator with stiffness, but "
                                  "mass has none; use jacobi");
-  if (options->precision == SP_CYCLE_AUTO && fits) SP_TRY(fits_single(&fine->setup, &fits));
+  SP_TRY(sp_multigrid_check(fine->space->numbering->order, options));
+  SP_TRY(sp_separable_magnitudes(&fine->setup, &magnitudes));
+  const bool fits = magnification <= MOST_MAGNIFICATION && fits_single(&magnitudes);
   if (options->precision == SP_CYCLE_AUTO && !fits) options->precision = SP_CYCLE_DOUBLE;
-  return sp_multigrid_prepare(fine->space, options);
+  sp_multigrid_decide(fine->space->platform->backend, &magnitudes.extents, options);
+  return SP_OK;
 }
 
 /* Largest number of rows that are left to the coarse solver if there is a coarser mesh. */
