@@ -6,6 +6,9 @@
  * hexes->children[parent][c], and -1 in octants of side 1 along directions in which it has one
  * child only.
  *
+ * Midpoints of a parent's edges are vertices of children. They are the middle, except in a box with
+ * odd numbers of elements, where a parent at the end may have unequal children.
+ *
  * Directions of a box: those in which all elements are strongly coupled, because a smoother leaves
  * smooth errors only there. With G = J^-1 J^-T at an element's centre, d is strong if G_dd >= S max
  * G, and no element may be skew: det G >= S' G_11 G_22 G_33. */

@@ -1,0 +1,191 @@
+/* Coarser meshes: parents are the elements that were refined, their vertices and faces are those of
+ * their children, directions are those in which elements are strongly coupled, and ranks that are
+ * cut between children have none. Systems on them keep the energies of linear functions. */
+#include "mesh/coarsen.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "mesh/box.h"
+#include "mesh/refine.h"
+#include "operators/system.h"
+#include "tests/deformed_box.h"
+#include "tests/operator_bench.h"
+
+static bench tested;
+
+static sp_mesh *box_mesh(const sp_box *box) {
+  sp_hexes *hexes;
+  sp_mesh *mesh;
+  require(sp_box_hexes(MPI_COMM_WORLD, box, &hexes));
+  require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
+  return mesh;
+}
+
+static sp_mesh *coarser(const sp_mesh *mesh) {
+  sp_mesh *coarse;
+  require(sp_mesh_coarser(mesh, &coarse));
+  return coarse;
+}
+
+/* Each element has one parent. Points of the parent's lattice are vertices of children: at corners
+ * with the same number, and between them at the same place, if children are of one size (`even`).
+ */
+static void check_parents(const sp_mesh *fine, const sp_mesh *coarse, bool even) {
+  static const double at[3] = {-1, 0, 1};
+  const sp_hexes *h = coarse->hexes, *children = fine->hexes;
+  int *seen = test_allocate((size_t)children->count, sizeof *seen);
+  for (sp_lid e = 0; e < h->count; e++) {
+    sp_lid nodes[27];
+    double xyz[81];
+    for (int c = 0; c < SP_CORNERS; c++)
+      if (h->children[e][c] >= 0) seen[h->children[e][c]]++;
+    sp_coarse_nodes(h, e, nodes);
+    sp_hexes_coordinates(h, e, 3, at, xyz);
+    for (int n = 0; n < 27; n++) {
+      if (nodes[n] < 0) continue;
+      const sp_lid child = nodes[n] / SP_CORNERS;
+      const int corner = nodes[n] % SP_CORNERS;
+      const double *point = &sp_hexes_lattice(children, child)[3 * corner];
+      const bool is_corner = n % 3 != 1 && n / 3 % 3 != 1 && n / 9 != 1;
+      for (int d = 0; d < 3 && (even || is_corner); d++)
+        CHECK_CLOSE(xyz[27 * d + n], point[d], 1e-14);
+      if (is_corner) {
+        const int c = (n % 3) / 2 + n / 3 % 3 + 2 * (n / 9);
+        CHECK(h->vertices[e][c] == children->vertices[child][corner], "another vertex");
+      }
+    }
+  }
+  for (sp_lid e = 0; e < children->count; e++) CHECK(seen[e] == 1, "%d parents", seen[e]);
+  free(seen);
+}
+
+/* The numbers of elements of the coarser meshes of a box, until there is none. */
+static void check_box(sp_box box, int refine, const sp_gid *elements) {
+  sp_mesh *mesh = box_mesh(&box);
+  for (int r = 0; r < refine; r++) require(sp_mesh_refine(&mesh));
+  for (int level = 0;; level++) {
+    sp_mesh *coarse = coarser(mesh);
+    CHECK((coarse ? coarse->global_elements : 0) == elements[level],
+          "%d x %d x %d, level %d: %lld elements, expected %lld", box.elements[0], box.elements[1],
+          box.elements[2], level, (long long)(coarse ? coarse->global_elements : 0),
+          (long long)elements[level]);
+    if (coarse) check_parents(mesh, coarse, level == 0 || box.elements[0] % 2 == 0);
+    sp_mesh_destroy(&mesh);
+    if (!coarse || elements[level] == 0) {
+      sp_mesh_destroy(&coarse);
+      return;
+    }
+    mesh = coarse;
+  }
+}
+
+static void check_boxes(void) {
+  int size;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const sp_box cube = {.elements = {8, 8, 8}, .upper = {1, 1, 1}};
+  const sp_box flat = {.elements = {4, 4, 16}, .upper = {1, 1, 0.4}}, /* ratios 10, 5, 2.5, 1.25 */
+      skew = {.elements = {12, 12, 12}, .upper = {1, 1, 1}, .map = SP_MAP_KERSHAW, .epsilon = 0.3};
+  check_box(skew, 0, (const sp_gid[]){0});
+  if (size == 1) {
+    check_box(cube, 0, (const sp_gid[]){64, 8, 1, 0});
+    check_box((sp_box){.elements = {7, 5, 1}, .upper = {7, 5, 1}}, 0, (const sp_gid[]){12, 4, 0});
+    check_box((sp_box){.elements = {2, 1, 1}, .upper = {2, 1, 1}}, 2,
+              (const sp_gid[]){16, 2, 1, 0});
+    check_box(flat, 0, (const sp_gid[]){128, 64, 32, 4, 1, 0});
+  } else { /* cuts remain */
+    check_box(cube, 0, (const sp_gid[]){64, 8, size, 0});
+  }
+}
+
+/* Children of a period stay children of one: no face of the coarse mesh is exterior. */
+static void check_periodic(void) {
+  static const sp_periodic_pair pairs[] = {{{0, 1}}, {{2, 3}}, {{4, 5}}};
+  const sp_box box = {.elements = {8, 4, 4}, .upper = {2, 1, 1}};
+  sp_mesh *mesh = box_mesh(&box);
+  require(sp_mesh_identify(mesh, 3, pairs));
+  sp_mesh *coarse = coarser(mesh);
+  CHECK(coarse && coarse->global_elements == 16, "no coarse mesh of 16 elements");
+  for (sp_lid e = 0; coarse && e < coarse->hexes->count; e++)
+    for (int f = 0; f < SP_FACES; f++)
+      CHECK(
+          !sp_topology_is_exterior(coarse->topology, coarse->topology->slots[e][SP_FACE_SLOT + f]),
+          "an exterior face");
+  sp_mesh_destroy(&coarse);
+  sp_mesh_destroy(&mesh);
+}
+
+/* ---- Systems ---- */
+
+/* x.A x for the values 1 + x - 2 y + 3 z, or 1. */
+static double energy(const sp_system *s, bool linear) {
+  const sp_space *space = s->space;
+  const sp_hexes *h = space->mesh->hexes;
+  const size_t n = sp_space_dofs(space);
+  double *x = test_allocate(2 * n, sizeof *x), *y = x + n, sum = 0;
+  sp_operator *op;
+  for (sp_lid e = 0; e < h->count; e++)
+    for (int c = 0; c < SP_CORNERS; c++) {
+      const double *p = &sp_hexes_lattice(h, e)[3 * c];
+      x[space->numbering->nodes[SP_CORNERS * e + c]] = linear ? 1 + p[0] - 2 * p[1] + 3 * p[2] : 1;
+    }
+  require(sp_operator_create(&s->setup, &op));
+  bench_apply(&tested, op, false, x, y);
+  for (sp_lid i = 0; i < space->numbering->owned; i++) sum += x[i] * y[i];
+  MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  sp_operator_destroy(&op);
+  free(x);
+  return sum;
+}
+
+/* kappa jumps from one element to the next; or lambda does, and some DOFs have a diagonal. */
+static void check_energies(bool by_kappa) {
+  const sp_box box = {.elements = {8, 5, 6}, .upper = {1, 1, 1}};
+  sp_mesh *mesh = box_mesh(&box), *coarse = coarser(mesh);
+  sp_space *space = bench_space(&tested, mesh, 1);
+  const size_t n = sp_space_dofs(space), elements = (size_t)mesh->hexes->count;
+  double *values = test_allocate(elements, sizeof *values);
+  double *kappa = test_allocate(elements, sizeof *kappa);
+  bool *constrained = test_allocate(n, sizeof *constrained);
+  sp_lid *dofs = test_allocate(n, sizeof *dofs);
+  double *diagonal = test_allocate(n, sizeof *diagonal);
+  for (size_t e = 0; e < elements; e++) {
+    values[e] = exp(7 * random_value(1, mesh->hexes->tags[e]));
+    kappa[e] = by_kappa ? values[e] : 1;
+  }
+  for (size_t i = 0; i < n; i++) {
+    dofs[i] = (sp_lid)i;
+    diagonal[i] = 1 + random_value(2, (sp_gid)i);
+  }
+  const sp_operator_setup setup = {.space = space,
+                                   .kind = SP_BP35,
+                                   .geometry = SP_GEOMETRY_STORED,
+                                   .lambda = by_kappa ? 0 : 1,
+                                   .constrained = constrained,
+                                   .kappa = kappa,
+                                   .lambda_values = by_kappa ? NULL : values,
+                                   .by_element = true,
+                                   .diagonal_count = by_kappa ? 0 : (sp_lid)n,
+                                   .diagonal_dofs = dofs,
+                                   .diagonal_values = diagonal};
+  sp_system *fine, *half;
+  require(sp_system_create(&setup, space, NULL, &fine));
+  if (by_kappa) free(values);
+  require(sp_system_coarsen(fine, SP_GEOMETRY_AUTO, &coarse, &half));
+  const double want = energy(fine, by_kappa), have = energy(half, by_kappa);
+  CHECK_CLOSE(have, want, 1e-12 * want);
+  sp_system_destroy(&half);
+  sp_system_destroy(&fine);
+  sp_mesh_destroy(&mesh);
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  bench_open(argc, argv, &tested);
+  check_boxes();
+  check_periodic();
+  check_energies(true);
+  check_energies(false);
+  sp_platform_close(&tested.platform);
+  return check_end();
+}
