@@ -130,6 +130,11 @@ static sp_status choose(plan *p, bool *any) {
   return SP_OK;
 }
 
+sp_status sp_mesh_is_upright(const sp_mesh *mesh, bool *all) {
+  plan p = {.fine = mesh, .along = {true, true, true}};
+  return choose(&p, all);
+}
+
 /* ---- Parents ---- */
 
 static int parent_index(const plan *p, int d, int index) {

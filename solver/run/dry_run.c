@@ -10,6 +10,7 @@
 #endif
 
 #include "io/team.h"
+#include "mesh/coarsen.h"
 #include "mesh/reference.h"
 #include "mesh/sizes.h"
 #include "operators/counts.h"
@@ -52,29 +53,84 @@ static double libraries(const sp_config *config) {
   return 2e6 + (config->output.log[0] ? 2e6 : 0) + (parallel_files ? 4e6 : 0);
 }
 
+/* What describes a level of multigrid, and its mesh with refinements to come. */
+typedef struct outline {
+  sp_geometry_facts facts;
+  sp_geometry_kind geometry;
+  const sp_mesh *mesh;
+  sp_mesh *own_mesh; /* the same if it is a coarser one, else NULL */
+  int refine;
+} outline;
+
+/* Add level `index`. */
+static sp_status add_level(const outline *o, int index, bool coarser, sp_memory_case *c) {
+  sp_memory_level *l = &c->levels[index];
+  sp_geometry_facts facts = o->facts;
+  const char *reason;
+  facts.order = c->multigrid.orders[index];
+  facts.by_element = facts.by_element || coarser;
+  *l = (sp_memory_level){.kind = facts.kind, .order = facts.order, .coarser = coarser};
+  sp_sizes_count(o->mesh->topology, o->refine, facts.order, &l->sizes);
+  return sp_geometry_choose(c->backend, &facts, o->geometry, &l->geometry, &reason);
+}
+
+/* Go to the next coarser mesh: undo a refinement, or coarsen. A refined box with weak directions
+ * counts as if it had none, which predicts too much. Collective. */
+static sp_status coarsen(outline *o, bool *found) {
+  sp_mesh *coarser;
+  if (o->refine > 0) {
+    SP_TRY(sp_mesh_is_upright(o->mesh, found));
+    o->refine -= *found;
+    return SP_OK;
+  }
+  SP_TRY(sp_mesh_coarser(o->mesh, &coarser));
+  *found = coarser != NULL;
+  if (!coarser) return SP_OK;
+  sp_mesh_destroy(&o->own_mesh);
+  o->mesh = o->own_mesh = coarser;
+  return SP_OK;
+}
+
+/* DOFs of the last level. Copies of shared DOFs count more than once: a few per cent. */
+static void count_rows(MPI_Comm comm, sp_memory_case *c) {
+  c->rows = c->levels[c->multigrid.levels - 1].sizes.dofs;
+  MPI_Allreduce(MPI_IN_PLACE, &c->rows, 1, MPI_DOUBLE, MPI_SUM, comm);
+}
+
+/* Add levels as sp_levels_create does. */
+static sp_status add_levels(outline *o, sp_memory_case *c) {
+  sp_multigrid_options *options = &c->multigrid;
+  const int orders = options->levels, smoothed = orders - (options->orders[orders - 2] == 1);
+  bool found;
+  for (int i = 1; i < smoothed; i++) SP_TRY(add_level(o, i, false, c));
+  options->levels = smoothed;
+  count_rows(o->mesh->comm, c);
+  while (sp_precondition_wants_mesh(options, o->facts.kind, c->rows)) {
+    SP_TRY(coarsen(o, &found));
+    if (!found) break;
+    options->orders[options->levels] = 1;
+    SP_TRY(add_level(o, options->levels++, true, c));
+    count_rows(o->mesh->comm, c);
+  }
+  if (options->levels >= orders) return SP_OK;
+  options->levels = orders;
+  return add_level(o, orders - 1, false, c);
+}
+
 /* Describe multigrid: its options, and operator, geometry and sizes of its levels. */
 static sp_status describe_levels(const sp_config *config, const sp_mesh *mesh,
                                  const sp_precondition_facts *facts, sp_memory_case *c) {
   sp_extents extents;
-  const char *reason;
   sp_multigrid_options *options = &c->multigrid;
+  outline o = {facts->op, config->discretization.geometry, mesh, NULL, config->mesh.refine};
+  o.facts.kind = sp_operator_rows[facts->op.kind].has_stiffness ? SP_BP35 : SP_MASS;
   sp_precondition_options(config, facts->op.order, options);
   SP_TRY(sp_multigrid_check(facts->op.order, options));
   SP_TRY(sp_separable_extents(mesh, &extents)); /* refinement hardly changes the stretch */
   sp_multigrid_decide(facts->backend, &extents, options);
-  for (int i = 1; i < options->levels; i++) {
-    sp_geometry_facts level = facts->op;
-    level.kind = SP_BP35;
-    level.order = options->orders[i];
-    c->levels[i] = (sp_memory_level){.kind = level.kind, .order = level.order};
-    sp_sizes_count(mesh->topology, config->mesh.refine, level.order, &c->levels[i].sizes);
-    SP_TRY(sp_geometry_choose(facts->backend, &level, config->discretization.geometry,
-                              &c->levels[i].geometry, &reason));
-  }
-  /* Copies of shared DOFs count more than once: a few per cent. */
-  c->rows = c->levels[options->levels - 1].sizes.dofs;
-  MPI_Allreduce(MPI_IN_PLACE, &c->rows, 1, MPI_DOUBLE, MPI_SUM, mesh->comm);
-  return SP_OK;
+  const sp_status status = add_levels(&o, c);
+  sp_mesh_destroy(&o.own_mesh);
+  return status;
 }
 
 static sp_status describe_operator(const sp_config *config, const sp_case_base *base,

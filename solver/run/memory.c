@@ -149,15 +149,16 @@ static sp_memory creation_bytes(const sp_memory_case *c, const sp_memory_level *
 }
 
 /* sp_transfer, on the host: weights and correction. On a device: correction; at each coarse node a
- * sum r and lists 8, and 4 per coarse DOF. */
+ * sum r and lists 8, and 4 per coarse DOF. Between meshes 27 nodes 4 per coarse element. */
 static sp_memory transfer_bytes(const sp_memory_case *c, const sp_memory_level *fine,
                                 const sp_memory_level *coarse) {
   const double r = precision_bytes(c), dofs = fine->sizes.dofs, elements = coarse->sizes.elements;
-  const double fine_nodes = pow(fine->order + 1, 3), nodes = pow(coarse->order + 1, 3);
+  const double nodes = pow(coarse->order + 1, 3), list = coarse->coarser ? 4 * 27 * elements : 0;
+  const double fine_nodes = coarse->coarser ? 27 : pow(fine->order + 1, 3);
   if (has_device(c))
-    return (sp_memory){0, r * dofs + elements * nodes * (r + 8) + 4 * coarse->sizes.dofs};
+    return (sp_memory){0, r * dofs + elements * nodes * (r + 8) + 4 * coarse->sizes.dofs + list};
   sp_memory m = arrays(c, 2, r * dofs);
-  m.host += seam_bytes(c, elements, 1, fine_nodes, r) + seam_bytes(c, elements, 1, nodes, r);
+  m.host += list + seam_bytes(c, elements, 1, fine_nodes, r) + seam_bytes(c, elements, 1, nodes, r);
   return m;
 }
 
@@ -173,6 +174,8 @@ static sp_memory multigrid_bytes(const sp_memory_case *c, sp_memory *peak) {
     const sp_memory_level *l = &c->levels[i];
     held = sum(held, arrays(c, 2, precision_bytes(c) * l->sizes.dofs));
     if (i > 0) held = sum(held, space_bytes(c, l));
+    if (l->coarser)
+      held.host += sp_memory_of_mesh(&l->sizes, c->map_order) + 32 * l->sizes.elements;
     if (i == last && solved) {
       held = sum(held, coarse_bytes(c, l, precision_bytes(c)));
     } else {

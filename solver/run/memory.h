@@ -17,6 +17,7 @@ typedef struct sp_memory_level {
   sp_operator_kind kind;
   sp_geometry_kind geometry; /* stored or trilinear */
   int order;
+  bool coarser; /* on a coarser mesh, which the level owns */
   sp_sizes sizes;
 } sp_memory_level;
 

@@ -142,23 +142,27 @@ static sp_status decide(const sp_system *fine, double magnification,
   return SP_OK;
 }
 
-/* Largest number of rows that are left to the coarse solver if there is a coarser mesh. */
-static const sp_gid FEW_ROWS = 2000;
+bool sp_precondition_wants_mesh(const sp_multigrid_options *options, sp_operator_kind kind,
+                                double rows) {
+  static const double FEW = 2000; /* rows that the coarse solver may have */
+  return options->coarse == SP_COARSE_AUTO && options->levels < SP_MULTIGRID_MOST &&
+         sp_operator_rows[kind].has_stiffness && rows > FEW;
+}
 
 /* Add order 1 on coarser meshes, as long as there are any. */
 static sp_status add_meshes(const sp_config *config, sp_levels *levels) {
   sp_multigrid_options *o = &levels->options;
-  while (o->levels < SP_MULTIGRID_MOST) {
+  for (;;) {
     const sp_system *last = levels->systems[o->levels - 1];
     sp_mesh *mesh;
-    if (last->space->numbering->global <= FEW_ROWS) break;
+    if (!sp_precondition_wants_mesh(o, last->setup.kind, (double)last->space->numbering->global))
+      return SP_OK;
     SP_TRY(sp_mesh_coarser(last->space->mesh, &mesh));
-    if (!mesh) break;
+    if (!mesh) return SP_OK;
     SP_TRY(sp_system_coarsen(last, config->discretization.geometry, &mesh,
                              &levels->systems[o->levels]));
     o->orders[o->levels++] = 1;
   }
-  return SP_OK;
 }
 
 /* Add the systems below the finest one. If order 1 is listed twice, its second system is the coarse
@@ -172,8 +176,7 @@ static sp_status add_systems(const sp_config *config, const sp_problem *problem,
     SP_TRY(sp_problem_level(problem, fine, o->orders[i], config->discretization.geometry, exact,
                             &levels->systems[i]));
   o->levels = smoothed;
-  if (o->coarse == SP_COARSE_AUTO && sp_operator_rows[problem->kind].has_stiffness)
-    SP_TRY(add_meshes(config, levels));
+  SP_TRY(add_meshes(config, levels));
   if (o->levels >= orders) return SP_OK;
   o->levels = orders;
   return sp_problem_level(problem, fine, 1, config->discretization.geometry, exact,
