@@ -220,9 +220,17 @@ static void destroy(sp_preconditioner *self) {
 
 static void describe(const sp_preconditioner *self, size_t room, char *text) {
   const multigrid *m = (const multigrid *)self;
+  const sp_mesh *mesh = m->levels[0].space->mesh;
   size_t used = (size_t)snprintf(text, room, "orders");
+  int meshes = 0;
   for (int i = 0; i < m->options.levels && used < room; i++)
-    used += (size_t)snprintf(text + used, room - used, " %d", m->options.orders[i]);
+    if (m->levels[i].space->mesh != mesh)
+      meshes++;
+    else
+      used += (size_t)snprintf(text + used, room - used, " %d", m->options.orders[i]);
+  if (meshes > 0 && used < room)
+    used += (size_t)snprintf(text + used, room - used, " and %d coarser mesh%s", meshes,
+                             meshes > 1 ? "es" : "");
   if (used < room)
     snprintf(text + used, room - used, ", Chebyshev-%s of degree %d, %s precision%s, %s",
              m->options.smoother == SP_SMOOTHER_SCHWARZ ? "Schwarz" : "Jacobi", m->options.degree,
