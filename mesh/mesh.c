@@ -8,6 +8,7 @@
 #include "mesh/geometry.h"
 #include "mesh/order.h"
 #include "mesh/reference.h"
+#include "mesh/surfaces.h"
 
 static void centre_of(const sp_hexes *hexes, sp_lid e, double centre[3]) {
   const double middle = 0;
@@ -101,6 +102,7 @@ static sp_status connect(sp_mesh *mesh) {
   SP_TRY(sp_topology_create(mesh->comm, mesh->hexes, mesh->periodic, &mesh->topology));
   SP_TRY(
       sp_agree(mesh->comm, sp_order_halo_first(mesh->hexes, mesh->topology, &mesh->halo_elements)));
+  SP_TRY(sp_surfaces_share(mesh->comm, mesh->topology, mesh->hexes));
   SP_TRY(sp_agree(mesh->comm, mark_surfaces(mesh)));
   MPI_Allreduce(MPI_IN_PLACE, &mesh->unnamed_faces, 1, SP_MPI_GID, MPI_SUM, mesh->comm);
   return sp_columns_count_cuts(mesh->comm, mesh->hexes, mesh->topology, &mesh->cut_columns);

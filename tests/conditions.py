@@ -4,6 +4,7 @@
     conditions.py SP_SOLVE FIXTURES MPIEXEC...      MPIEXEC... ends with the flag for the number of ranks"""
 
 import json
+import math
 import os
 import sys
 
@@ -127,5 +128,78 @@ b = 2 0.3 0.5
             Run(ranks, ["sandwich.ini", *arguments]).expect_error(ranks, 1, *words)
 
 
-driver.side_by_side([(volumes,), (surfaces,)])
+def crossings():
+    """Fluxes and averages over surfaces between elements. With kappa 1, 0.1 and 1, a bar of resistances 1, 10 and
+    2 carries 10/13. Fluxes converge, also over half of a surface, whose rim is inside a surface. Each block is
+    balanced: what flows out of one is what flows into the next."""
+    case = f"""[mesh]
+file = {SANDWICH}
+[problem]
+forcing = 0
+[boundary]
+left = dirichlet 0
+right = dirichlet 10
+default = neumann 0
+[material two]
+kappa = 0.1
+[result]
+left = flux over left
+right = flux over right
+near = flux over near
+far = flux over far
+half = flux over half
+area = integral of 1 over mixed
+mean = average over near
+norm = norm of 2*u over half
+most = maximum over far
+"""
+    write("bar.ini", case)
+    write("blocks.ini", "[problem]\nforcing = 1\n[boundary]\ndefault = dirichlet 0\n")
+    carried = 10 / 13
+    for ranks in RANKS:
+        for arguments in (["discretization.order=1"], ["discretization.order=4"], ["mesh.refine=1"],
+                          ["discretization.operator=bp3.0"]):
+            record = record_of(ranks, ["bar.ini", *arguments])
+            expect(record, "results", {"left": carried, "near": -carried, "far": -carried, "right": -carried,
+                                       "half": -carried / 2, "area": 2, "mean": carried,
+                                       "norm": 2 * carried * 0.5**0.5, "most": 11 * carried},
+                   f"{arguments} on {ranks} ranks")
+        # The flux into a block that a line fixes is that of its neighbour.
+        record = record_of(ranks, ["bar.ini", "boundary.left=", "boundary.one=dirichlet 4", "material.two.kappa=1"])
+        expect(record, "results", {"near": -2, "far": -2, "half": -1, "mean": 4}, f"a fixed block on {ranks} ranks")
+        # A surface that a line names takes what flows there from both sides.
+        record = record_of(ranks, ["bar.ini", "boundary.near=dirichlet 4", "material.two.kappa=1"])
+        expect(record, "results", {"near": -2, "left": 4, "right": -2}, f"a fixed surface on {ranks} ranks")
+
+        arguments = ["bar.ini", "problem.forcing=x*y^3", "problem.lambda=1+x", "discretization.order=3",
+                     "boundary.left=dirichlet z"]
+        sums = [f"result.f{b}=integral of x*y^3-(1+x)*u over {b}" for b in ("one", "two", "three")]
+        for kind in "bp3.5", "bp3.0":
+            record = record_of(ranks, [*arguments, *sums, "discretization.operator=" + kind])
+            v = values(record, "results")
+            # The integrals of [result] are exact, those of the operator at order 3 are for bp3.0 only.
+            close = CLOSE if kind == "bp3.0" else 1e-2
+            for block, out in (("one", v["left"] + v["near"]), ("two", v["far"] - v["near"]),
+                               ("three", v["right"] - v["far"])):
+                check(abs(v["f" + block] - out) < close, f"{kind}, block {block} on {ranks} ranks: {v}")
+
+        # The derivative of e^x is off by at most e^4 (1/2)^6 / (2^5 6!) on elements of length 1 at order 6.
+        for condition in "dirichlet", "neumann", "robin 1+y":
+            record = record_of(ranks, ["bar.ini", "boundary.left=dirichlet", "boundary.right=dirichlet",
+                                       "boundary.default=" + condition, "material.two.kappa=1",
+                                       "discretization.order=6", "problem.forcing=", "problem.lambda=2",
+                                       "problem.solution=exp(x)*cos(y)*(1+z^2)"])
+            v = values(record, "results")
+            for name, exact in (("near", math.e * math.sin(1) * 4 / 3), ("half", math.e * math.sin(0.5) * 4 / 3),
+                                ("far", math.e**2 * math.sin(1) * 4 / 3)):
+                check(abs(v[name] + exact) < 4e-5, f"{name}, {condition} on {ranks} ranks: {v[name]}, not {-exact}")
+    for arguments, words in (
+            (["result.near=flux over mixed"], ["result.near", "expected faces of the boundary or faces between "
+                                               "elements, found 4 of the first and 4 of the second"]),
+            (["mesh.file=" + os.path.join(FIXTURES, "two_blocks.geo"), "result.b=flux over between"], ["result.b", "goes from the Physical Volume of the lower number"])):
+        for ranks in (1, 2):
+            Run(ranks, ["bar.ini" if len(arguments) == 1 else "blocks.ini", *arguments]).expect_error(ranks, 1, *words)
+
+
+driver.side_by_side([(volumes,), (surfaces,), (crossings,)])
 driver.finish()

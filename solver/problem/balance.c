@@ -11,19 +11,7 @@
 #include "operators/counts.h"
 #include "solver/problem/robin.h"
 
-enum {
-  NODES = SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ,
-  POINTS = SP_MAX_M * SP_MAX_M * SP_MAX_M,
-  FACE_NODES = SP_MAX_NQ * SP_MAX_NQ
-};
-
-/* The arrays of one element or face; too large for the stack. */
-typedef struct workspace {
-  double nodal[NODES], u[POINTS], lambda[POINTS], coordinates[3 * POINTS];
-  double wj[POINTS], inverse[9 * NODES], jacobian[NODES];
-  double xyz[3 * FACE_NODES], normal[3 * FACE_NODES], kappa[FACE_NODES], values[FACE_NODES];
-  int indices[FACE_NODES];
-} workspace;
+typedef sp_face_workspace workspace;
 
 sp_status sp_balance_create(const sp_mesh *mesh, sp_balance *balance) {
   *balance = (sp_balance){.surfaces = mesh->hexes->surface_count + 1};
@@ -175,10 +163,9 @@ static void slopes_at(const sp_reference *reference, const workspace *w, int nod
   }
 }
 
-/* w_i and d_i at the nodes of a Dirichlet face, and the sum of d_i. */
-static sp_status weigh_direct(const sp_problem *problem, const sp_space *space, sp_lid e, int f,
-                              const double *x, workspace *w, double *weights, double *direct,
-                              double *flux) {
+sp_status sp_face_direct(const sp_problem *problem, const sp_space *space, sp_lid e, int f,
+                         const double *x, sp_face_workspace *w, double *weights, double *direct,
+                         double *flux) {
   const sp_hexes *hexes = space->mesh->hexes;
   const sp_reference *reference = sp_reference_get(space->numbering->order);
   const int nq = reference->order + 1, n = nq * nq;
@@ -256,8 +243,8 @@ static sp_status compute_faces(void *faces_, void *workspace_, size_t begin, siz
       if (part && part->condition == SP_ROBIN)
         SP_TRY(add_robin(part, s->space, e, f, s->x, &w->w, result));
       if (part && part->condition == SP_DIRICHLET)
-        SP_TRY(weigh_direct(s->problem, s->space, e, f, s->x, &w->w, result + 1, result + 1 + n,
-                            result));
+        SP_TRY(sp_face_direct(s->problem, s->space, e, f, s->x, &w->w, result + 1, result + 1 + n,
+                              result));
       else
         memset(result + 1, 0, 2 * n * sizeof *result);
       if (!is_fixed(s, k)) continue;
@@ -273,7 +260,7 @@ static void add_faces(void *faces_, void *workspace_, size_t begin, size_t end) 
   const sp_boundary_part *last = &s->problem->parts[s->problem->part_count - 1];
   const size_t size = results_of_face(s), n = size / 2;
   const double *result = w->results;
-  int indices[FACE_NODES];
+  int indices[SP_FACE_NODES];
   for (size_t k = begin; k < end; k++)
     for (int f = 0; f < SP_FACES; f++, result += size) {
       const sp_boundary_part *part = condition_of(s, k, f);

@@ -24,6 +24,7 @@
 #ifndef SP_SOLVER_PROBLEM_BALANCE_H
 #define SP_SOLVER_PROBLEM_BALANCE_H
 
+#include "mesh/reference.h"
 #include "operators/space.h"
 #include "solver/problem/load.h"
 #include "solver/problem/problem.h"
@@ -49,6 +50,27 @@ typedef struct sp_balance {
   double data;      /* integrals of |f| and of the given fluxes' absolute values, by surface */
   double largest;   /* absolute value of the largest of these terms, and the integral of |f| */
 } sp_balance;
+
+/* The arrays of an element and one of its faces; too large for the stack. */
+enum {
+  SP_FACE_NODES = SP_MAX_NQ * SP_MAX_NQ,
+  SP_ELEMENT_NODES = SP_MAX_NQ * SP_FACE_NODES,
+  SP_ELEMENT_POINTS = SP_MAX_M * SP_MAX_M * SP_MAX_M
+};
+typedef struct sp_face_workspace {
+  double nodal[SP_ELEMENT_NODES], u[SP_ELEMENT_POINTS], lambda[SP_ELEMENT_POINTS];
+  double coordinates[3 * SP_ELEMENT_POINTS], wj[SP_ELEMENT_POINTS];
+  double inverse[9 * SP_ELEMENT_NODES], jacobian[SP_ELEMENT_NODES];
+  double xyz[3 * SP_FACE_NODES], normal[3 * SP_FACE_NODES];
+  double kappa[SP_FACE_NODES], values[SP_FACE_NODES];
+  int indices[SP_FACE_NODES];
+} sp_face_workspace;
+
+/* w_i and d_i at the nodes of a face, weights and direct [Nq][Nq], whose indices in the element
+ * become w->indices; adds the sum of d_i to *flux. Errors: those of kappa. Local. */
+sp_status sp_face_direct(const sp_problem *problem, const sp_space *space, sp_lid e, int f,
+                         const double *x, sp_face_workspace *w, double *weights, double *direct,
+                         double *flux);
 
 /* Fill *balance with zeros. sp_balance_free releases its memory, also after a failure. Errors:
  * SP_ERR_SYSTEM. Local. */

@@ -234,6 +234,7 @@ sp_status sp_problem_constraints(const sp_problem *problem, const sp_space *spac
 typedef struct assembly {
   const sp_problem *problem;
   const sp_space *space;
+  const bool *volumes; /* NULL: all */
   int order, surfaces; /* named surfaces, and one for the rest of the boundary */
   size_t chunk;        /* elements per call */
   double *load;
@@ -462,6 +463,12 @@ static sp_status load_elements(void *context, void *workspace_, size_t begin, si
   w->source = w->size = 0;
   for (size_t i = 0; i < (size_t)s->surfaces + s->chunk; i++) given[i] = 0;
   for (size_t k = begin; k < end;) {
+    if (s->volumes && !s->volumes[s->space->mesh->hexes->volumes[k]]) {
+      variation[k++ - begin] = 0;
+      memset(load, 0, sp_element_nodes(s->order) * sizeof *load);
+      load += sp_element_nodes(s->order);
+      continue;
+    }
     const size_t batch_end = k + batch_size(s, points, k, end);
     SP_TRY(load_volumes(s, k, batch_end - k, w, &variation[k - begin], load));
     for (; k < batch_end; k++, load += sp_element_nodes(s->order)) {
@@ -495,15 +502,15 @@ static sp_status clear_load(void *context, void *none, size_t begin, size_t end)
   return SP_OK;
 }
 
-sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, double *load,
-                          sp_jacobian_range *range, sp_load_sums *sums) {
+static sp_status make_load(const sp_problem *problem, const sp_space *space, const bool *volumes,
+                           double *load, sp_jacobian_range *range, sp_load_sums *sums) {
   const sp_mesh *mesh = space->mesh;
   const sp_numbering *numbering = space->numbering;
   *range = (sp_jacobian_range){DBL_MAX, 0};
   const size_t nodes = sp_element_nodes(numbering->order), count = (size_t)mesh->hexes->count;
   const size_t chunk = sp_loop_chunk(count, nodes);
-  assembly s = {problem, space, numbering->order, mesh->hexes->surface_count + 1, chunk, load,
-                range,   sums};
+  assembly s = {problem, space, volumes, numbering->order, mesh->hexes->surface_count + 1, chunk,
+                load,    range, sums};
   const sp_loop loop = {.what = "load vector",
                         .count = count,
                         .chunk = chunk,
@@ -520,4 +527,15 @@ sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, doub
   MPI_Allreduce(MPI_IN_PLACE, &range->largest, 1, MPI_DOUBLE, MPI_MAX, mesh->comm);
   sp_exchange_now(space->exchange, SP_SUM, load);
   return SP_OK;
+}
+
+sp_status sp_problem_load(const sp_problem *problem, const sp_space *space, double *load,
+                          sp_jacobian_range *range, sp_load_sums *sums) {
+  return make_load(problem, space, NULL, load, range, sums);
+}
+
+sp_status sp_problem_load_of(const sp_problem *problem, const sp_space *space, const bool *volumes,
+                             double *load) {
+  sp_jacobian_range range;
+  return make_load(problem, space, volumes, load, &range, NULL);
 }

@@ -9,6 +9,7 @@
 #include "mesh/reference.h"
 #include "mesh/tensor.h"
 #include "solver/problem/extremum.h"
+#include "solver/problem/crossing.h"
 #include "solver/problem/groups.h"
 
 enum {
@@ -72,19 +73,6 @@ static void mark_members(const sp_result_entry *entry, const sp_hexes *hexes, bo
       members[m] = members[m] || list[g].members[m];
 }
 
-static sp_status check_buried(const sp_result_entry *entry, const sp_mesh *mesh) {
-  const sp_hexes *hexes = mesh->hexes;
-  for (int g = 0; g < hexes->group_count; g++)
-    for (int s = 0; s < hexes->surface_count; s++)
-      if (sp_group_is_called(&hexes->groups[g], entry->group) && hexes->groups[g].members[s] &&
-          mesh->buried[s])
-        return sp_fail(SP_ERR_INPUT,
-                       "%s: group '%s' has faces between elements; results are over exterior faces "
-                       "or over volumes",
-                       entry->where, entry->group);
-  return SP_OK;
-}
-
 sp_status sp_quantities_check(const sp_config *config, const sp_mesh *mesh) {
   const sp_operator_kind kind = config->discretization.operator_kind;
   for (int r = 0; r < config->results.count; r++) {
@@ -98,7 +86,6 @@ sp_status sp_quantities_check(const sp_config *config, const sp_mesh *mesh) {
     if (entry->kind == SP_RESULT_FLUX && !sp_operator_rows[kind].has_stiffness)
       return sp_fail(SP_ERR_INPUT, "%s: the %s problem has no flux; ask for another result",
                      entry->where, sp_operator_name(kind));
-    if (on_surface) SP_TRY(check_buried(entry, mesh));
   }
   return SP_OK;
 }
@@ -136,7 +123,7 @@ static sp_status fill(const sp_config *config, const sp_hexes *hexes, const sp_p
 }
 
 static bool has_face(const sp_quantity *q, const sp_hexes *hexes, sp_lid e, int f) {
-  const int surface = hexes->surfaces[e][f];
+  const int surface = sp_surface_of(hexes->surfaces[e][f]);
   return q->on_surface && surface >= 0 && q->members[surface];
 }
 
@@ -144,7 +131,7 @@ static bool has_element(const sp_quantity *q, const sp_hexes *hexes, sp_lid e) {
   return !q->on_surface && q->members[hexes->volumes[e]];
 }
 
-/* A group without elements or exterior faces has no average. */
+/* A group without elements or faces has no average. */
 static sp_status check_size(const sp_config *config, const sp_mesh *mesh, const sp_quantity *q,
                             int r) {
   int some = 0;
@@ -156,7 +143,7 @@ static sp_status check_size(const sp_config *config, const sp_mesh *mesh, const 
   if (some) return SP_OK;
   return sp_fail(SP_ERR_INPUT, "%s: %s '%s' has no %s", config->results.entries[r].where,
                  q->on_surface ? "boundary group" : "volume group", q->group,
-                 q->on_surface ? "exterior faces" : "elements");
+                 q->on_surface ? "faces" : "elements");
 }
 
 sp_status sp_quantities_create(const sp_config *config, const sp_mesh *mesh,
@@ -173,6 +160,10 @@ sp_status sp_quantities_create(const sp_config *config, const sp_mesh *mesh,
   status = sp_agree(mesh->comm, status);
   for (int r = 0; r < config->results.count && !status; r++)
     status = check_size(config, mesh, &quantities->list[r], r);
+  for (int r = 0; r < config->results.count && !status; r++)
+    if (quantities->list[r].kind == SP_RESULT_FLUX)
+      status = sp_crossing_check(config->results.entries[r].where, problem, mesh,
+                                 quantities->list[r].members, &quantities->list[r].crosses);
   if (status)
     sp_quantities_destroy(&quantities);
   else
@@ -305,14 +296,16 @@ static void prepare_element(const sp_space *space, sp_lid e, workspace *w) {
     w->weight[p] = weights[p % n] * weights[p / n % n] * weights[p / (n * n)] * w->jacobian[p];
 }
 
+/* A face between elements counts half from each side. */
 static void prepare_face(const sp_space *space, sp_lid e, int f, workspace *w) {
   const int n = w->rule.n, nq = space->numbering->order + 1, points = n * n;
+  const double half = sp_surface_is_exterior(space->mesh->hexes->surfaces[e][f]) ? 1 : 0.5;
   sp_geometry_face(space->mesh->hexes, e, f, &w->rule, w->xyz, w->normal);
   sp_face_nodes(space->numbering->order, f, w->indices);
   for (int p = 0; p < points; p++) {
     const double *normal = w->normal;
-    w->weight[p] = sqrt(normal[p] * normal[p] + normal[points + p] * normal[points + p] +
-                        normal[2 * points + p] * normal[2 * points + p]);
+    w->weight[p] = half * sqrt(normal[p] * normal[p] + normal[points + p] * normal[points + p] +
+                               normal[2 * points + p] * normal[2 * points + p]);
     w->u[p] = 0;
     for (int j = 0; j < nq; j++)
       for (int i = 0; i < nq; i++)
@@ -377,8 +370,8 @@ static double find_place(MPI_Comm comm, double value, const partial *mine, sp_qu
   return best.value;
 }
 
-static sp_status finish(const sp_space *space, const sp_balance *balance, partial *mine,
-                        sp_quantity *q) {
+static sp_status finish(const sp_problem *problem, const sp_space *space, const sp_balance *balance,
+                        const double *x, partial *mine, sp_quantity *q) {
   SP_TRY(sp_reduction_sum(space->platform->reduction, 2, mine->integrals, SP_OK));
   q->size = mine->integrals[1];
   q->value = mine->integrals[0];
@@ -392,6 +385,7 @@ static sp_status finish(const sp_space *space, const sp_balance *balance, partia
     const double least = find_place(space->mesh->comm, mine->extremum, mine, q);
     q->value = q->kind == SP_RESULT_MAXIMUM ? -least : least;
   }
+  if (q->crosses) return sp_crossing_flux(problem, space, q->members, x, &q->value);
   if (q->kind == SP_RESULT_FLUX) {
     q->value = 0;
     for (int s = 0; s < space->mesh->hexes->surface_count; s++)
@@ -400,8 +394,9 @@ static sp_status finish(const sp_space *space, const sp_balance *balance, partia
   return SP_OK;
 }
 
-sp_status sp_quantities_evaluate(sp_quantities *quantities, const sp_space *space,
-                                 const sp_balance *balance, const double *x) {
+sp_status sp_quantities_evaluate(sp_quantities *quantities, const sp_problem *problem,
+                                 const sp_space *space, const sp_balance *balance,
+                                 const double *x) {
   workspace *w = NULL;
   partial *partials;
   sp_status status = sp_allocate((size_t)quantities->all, sizeof *partials, "results", &partials);
@@ -409,7 +404,7 @@ sp_status sp_quantities_evaluate(sp_quantities *quantities, const sp_space *spac
   status = sp_agree(space->mesh->comm, status);
   if (!status) add_elements(quantities, space, x, w, partials);
   for (int r = 0; r < quantities->all && !status; r++)
-    status = finish(space, balance, &partials[r], &quantities->list[r]);
+    status = finish(problem, space, balance, x, &partials[r], &quantities->list[r]);
   free(w);
   free(partials);
   return status;

@@ -4,7 +4,7 @@
  *     integral of v,   average = integral of v / size,   norm = (integral of v^2)^1/2,
  *     minimum and maximum of u over the elements' polynomials (solver/problem/extremum.h), or of a
  *     formula at the nodes, and the place,
- *     flux = integral of -kappa du/dn (solver/problem/balance.h),
+ *     flux = integral of -kappa du/dn (solver/problem/balance.h, crossing.h),
  *     size = integral of 1: a volume or an area
  *
  * with N + 4 Gauss points per direction. */
@@ -20,6 +20,7 @@ typedef struct sp_quantity {
   sp_result_kind kind;
   sp_expression *formula; /* v as a function of u; NULL: u itself */
   bool on_surface;
+  bool crosses;       /* a flux between elements (solver/problem/crossing.h) */
   bool *members;      /* [surface_count] or, unless on_surface, [volume_count] */
   double value, size; /* on all ranks; value is NaN if v is not finite at a point */
   double place[3]; /* the place of the minimum or maximum, or of a v that is not finite; the lowest
@@ -31,15 +32,15 @@ typedef struct sp_quantities {
   sp_quantity *list; /* [all]: count in the order of the case, then the minimum and maximum of u */
 } sp_quantities;
 
-/* Check that the groups of [result] exist, and that none has faces between elements. Call it before
- * refinement, which forgets such faces. Errors: SP_ERR_INPUT with the line: groups that the mesh
- * does not have (its groups are listed) or that may be a surface or a volume; formulas; a flux
- * through a volume, or of the mass problem. Local; the same on all ranks. */
+/* Check that the groups of [result] exist, before anything is refined. Errors: SP_ERR_INPUT with
+ * the line: groups that the mesh does not have (its groups are listed) or that may be a surface or
+ * a volume; formulas; a flux through a volume, or of the mass problem. Local; the same on all
+ * ranks. */
 sp_status sp_quantities_check(const sp_config *config, const sp_mesh *mesh);
 
 /* Find the groups, after sp_quantities_check has passed. `config` must outlive *out, which the
- * caller destroys. Errors: SP_ERR_INPUT for groups without elements or exterior faces, and for
- * fluxes through periodic faces. Collective. */
+ * caller destroys. Errors: SP_ERR_INPUT for groups without elements or faces, and for
+ * fluxes through periodic faces; those of sp_crossing_check. Collective. */
 sp_status sp_quantities_create(const sp_config *config, const sp_mesh *mesh,
                                const sp_problem *problem, sp_quantities **out);
 
@@ -48,8 +49,8 @@ void sp_quantities_destroy(sp_quantities **quantities);
 
 /* Fill value, size and place for the host L-vector x and its balance, which may be NULL if no flux
  * is asked for. Errors: SP_ERR_SYSTEM; no error for formulas that are not finite. Collective. */
-sp_status sp_quantities_evaluate(sp_quantities *quantities, const sp_space *space,
-                                 const sp_balance *balance, const double *x);
+sp_status sp_quantities_evaluate(sp_quantities *quantities, const sp_problem *problem,
+                                 const sp_space *space, const sp_balance *balance, const double *x);
 
 /* Check the result of sp_quantities_evaluate. Errors: SP_ERR_INPUT with the line and a point for
  * the first formula that is not finite. Local; the same on all ranks. */

@@ -66,7 +66,8 @@ static sp_status evaluate_results(sp_postprocess *p, const sp_solved *solved, sp
                                   sp_profile *profile) {
   const double start = sp_profile_begin(terminal, SP_PHASE_RESULTS);
   if (has_balance(solved->problem)) SP_TRY(compute_balance(&p->balance, solved));
-  SP_TRY(sp_quantities_evaluate(p->quantities, solved->op->space, &p->balance, solved->solution));
+  SP_TRY(sp_quantities_evaluate(p->quantities, solved->problem, solved->op->space, &p->balance,
+                                solved->solution));
   sp_profile_end(profile, terminal, SP_PHASE_RESULTS, start);
   return SP_OK;
 }

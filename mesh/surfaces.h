@@ -1,0 +1,11 @@
+/* Surfaces of faces between two ranks: parts of a split file may list such a face once only. */
+#ifndef SP_MESH_SURFACES_H
+#define SP_MESH_SURFACES_H
+
+#include "mesh/topology.h"
+
+/* Give each face that another rank has, too, the surface that it has there, unless it has one.
+ * Collective over `comm`. Errors: SP_ERR_SYSTEM. */
+sp_status sp_surfaces_share(MPI_Comm comm, const sp_topology *topology, sp_hexes *hexes);
+
+#endif

@@ -1,0 +1,32 @@
+/* The flux through surfaces between elements, from one Physical Volume to another: q = -kappa du/dn
+ * out of the side whose number is lower, integrated over faces S. It is that of the discrete
+ * equations (solver/problem/balance.h): of the elements of one side,
+ *
+ *     r_i = load_i - (A u)_i = integral of q l_i over all its faces where q is not given,
+ *     flux = sum over DOFs i of S of  d_i + c_i (r_i - D_i),   c_i = w_i / W_i,
+ *
+ * where w_i and d_i are the weights and the derivatives of u_h of the faces of S at DOF i, and W_i
+ * and D_i those of S and of Dirichlet faces. So what flows into a volume through such surfaces and
+ * the boundary is what it absorbs, to the residual of CG and to rounding, and both sides agree. If
+ * the side has other faces towards other volumes at a DOF, which is seen from the sum of the
+ * normals of its elements, c_i = 0: only the derivative counts there. The side is that of the lower
+ * number, unless a line of [boundary] fixes u in it. */
+#ifndef SP_SOLVER_PROBLEM_CROSSING_H
+#define SP_SOLVER_PROBLEM_CROSSING_H
+
+#include "operators/space.h"
+#include "solver/problem/problem.h"
+
+/* Decide if a flux over the surfaces members[surface_count] crosses them. False, if they are
+ * exterior or a line of [boundary] names them: then it is in the balance. `where` begins messages.
+ * Errors: SP_ERR_INPUT for faces of both kinds, and for surfaces between elements that do not have
+ * one Physical Volume on one side and another on the other; SP_ERR_SYSTEM. Collective. */
+sp_status sp_crossing_check(const char *where, const sp_problem *problem, const sp_mesh *mesh,
+                            const bool *members, bool *crosses);
+
+/* *flux = the flux, on all ranks, for the host L-vector x; after sp_crossing_check has passed.
+ * Errors: those of formulas, SP_ERR_SYSTEM. Collective. */
+sp_status sp_crossing_flux(const sp_problem *problem, const sp_space *space, const bool *members,
+                           const double *x, double *flux);
+
+#endif
