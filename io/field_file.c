@@ -69,7 +69,8 @@ typedef struct dataset {
 } dataset;
 
 static int dataset_count(const piece *p) {
-  return POINT_FIELD + p->data->point_field_count + p->data->cell_field_count;
+  return POINT_FIELD + p->data->point_field_count + p->data->cell_field_count +
+         p->data->cell_real_count;
 }
 
 static dataset describe(const piece *p, int index) {
@@ -121,8 +122,14 @@ static dataset describe(const piece *p, int index) {
     break;
   case CELL_FIELD:
     d.group = "/VTKHDF/CellData";
-    d.name = data->cell_names[cell];
-    d.values = data->cell_fields[cell];
+    if (cell < data->cell_field_count) {
+      d.name = data->cell_names[cell];
+      d.values = data->cell_fields[cell];
+    } else {
+      d.name = data->cell_real_names[cell - data->cell_field_count];
+      d.type = H5T_NATIVE_DOUBLE;
+      d.values = data->cell_reals[cell - data->cell_field_count];
+    }
     break;
   }
   return d;

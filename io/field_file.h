@@ -28,7 +28,10 @@ typedef struct sp_field_data {
   int cell_field_count;
   const char *const *cell_names;     /* [cell_field_count] */
   const int64_t *const *cell_fields; /* [cell_field_count][elements] */
-  int text_count;                    /* 0: no texts in the file */
+  int cell_real_count;
+  const char *const *cell_real_names; /* [cell_real_count] */
+  const double *const *cell_reals;    /* [cell_real_count][elements] */
+  int text_count;                     /* 0: no texts in the file */
   const char *text_name;
   const char *const *texts; /* [text_count], field data: not of a point or cell */
 } sp_field_data;

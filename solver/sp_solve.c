@@ -28,6 +28,7 @@ static const char usage[] =
     "                solve for every order (--study order=1:8) or refinement (--study refine=0:3)\n"
     "                and judge the convergence against the case's solution, or without one that\n"
     "                of its results; both: every pair\n"
+    "  --accuracy    print error bars of all results, from another solve of two orders more\n"
     "  --json FILE   also write the results as JSON, for programs; - is standard output, and the\n"
     "                tables then go to standard error (-q: nowhere)\n"
     "  --dry-run     read and check the case, print the memory that it will take, and stop\n"
@@ -38,7 +39,7 @@ static const char usage[] =
     "            4 a study fell short of its expected rate, 5 interrupted by a signal\n";
 
 typedef struct command {
-  bool quiet, dry, done; /* done: the command line asked for information only */
+  bool quiet, dry, accuracy, done; /* done: the command line asked for information only */
   const char *file, *json;
   int override_count;
   const char **overrides;
@@ -75,6 +76,8 @@ static sp_status parse_arguments(int argc, char **argv, bool is_root, command *o
       return SP_OK;
     } else if (!strcmp(argument, "--dry-run")) {
       out->dry = true;
+    } else if (!strcmp(argument, "--accuracy")) {
+      out->accuracy = true;
     } else if (!strcmp(argument, "--study")) {
       if (++a == argc)
         return sp_fail(SP_ERR_INPUT, "--study: expected order=A:B or refine=A:B after it");
@@ -101,6 +104,10 @@ static sp_status parse_arguments(int argc, char **argv, bool is_root, command *o
     return sp_fail(SP_ERR_INPUT, "--json is for a run or a study: --dry-run has no results");
   if (!out->file && out->override_count == 0)
     return sp_fail(SP_ERR_INPUT, "no case given; see sp_solve --help");
+  if (!out->accuracy) return SP_OK;
+  if (out->dry || out->study.order.given || out->study.refine.given)
+    return sp_fail(SP_ERR_INPUT, "--accuracy is for a run: a study has its own error bars");
+  out->overrides[out->override_count++] = "output.accuracy=yes";
   return SP_OK;
 }
 

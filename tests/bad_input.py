@@ -111,6 +111,9 @@ def command_line():
     refuse([*SMALL, "--study"], "order=A:B", ranks=(1,))
     refuse([*SMALL, "problem.solution=", "problem.forcing=1", "boundary.default=neumann 0",
             "--study", "order=1:2"], "problem.solution", "give order=1:3")
+    refuse(["--accuracy"], "no case given", ranks=(1,))
+    for option in ["--dry-run"], ["--study", "order=1:3"]:
+        refuse([*SMALL, "--accuracy", *option], "--accuracy is for a run", ranks=(1,))
     refuse([*SMALL, "--dry-run", "--study", "order=1:2"], "--dry-run is for one", ranks=(1,))
     if "cuda" not in Run(1, ["--version"]).expect(1, 0).out.split("backends", 1)[-1]:
         refuse([*SMALL, "backend.device=cuda"], "cuda")

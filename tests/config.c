@@ -57,7 +57,7 @@ static void check_defaults(const sp_config *config) {
   CHECK(config->backend.threads == 0, "threads");
   CHECK_TEXT(config->output.log, "run.h5");
   CHECK_TEXT(config->output.field, "run.hdf");
-  CHECK(config->output.flux == 0, "flux");
+  CHECK(config->output.flux == 0 && config->output.accuracy == 0, "flux, accuracy");
 }
 
 static void test_defaults(void) {
@@ -147,7 +147,7 @@ static void test_every_key(void) {
   CHECK(config->backend.threads == 3, "threads");
   CHECK_TEXT(config->output.log, "a b.h5");
   CHECK_TEXT(config->output.field, "");
-  CHECK(config->output.flux == 1, "flux");
+  CHECK(config->output.flux == 1 && config->output.accuracy == 1, "flux, accuracy");
   CHECK(config->boundary.count == 5, "%d groups", config->boundary.count);
   if (config->boundary.count == 5) {
     const sp_boundary_entry *entries = config->boundary.entries;
@@ -290,6 +290,7 @@ static void test_values(void) {
       {"solver", "criterion", "energy or residual", {"norm", ""}},
       {"probe", "tip", "3 numbers", {"0 0", "0 0 0 0", "0 0 0x1", ""}},
       {"output", "flux", "no or yes", {"true", "1", "Yes"}},
+      {"output", "accuracy", "no or yes", {"true", "1", ""}},
       {"result", "heat", "integral, average, minimum, maximum, norm or flux", {"mean", "u", ""}},
   };
   enum { LISTED = sizeof keys / sizeof keys[0] };

@@ -121,6 +121,7 @@ static const char every_key[] = "\xEF\xBB\xBF# a case\r\n"
                                 "log = a b.h5\n"
                                 "field =\n"
                                 "flux = yes\n"
+                                "accuracy = yes\n"
                                 "[mesh]";
 
 static inline void leave_folder(void) {

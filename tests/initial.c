@@ -71,7 +71,7 @@ static void write_field(const place *p, const char *path, const double *values) 
   sp_problem *problem;
   double seconds;
   CHECK_OK(sp_problem_create(config, p->box.mesh, &problem));
-  CHECK_OK(sp_field_write(path, problem, p->space, false, values, &seconds));
+  CHECK_OK(sp_field_write(path, problem, p->space, false, values, NULL, &seconds));
   sp_problem_destroy(&problem);
   sp_config_destroy(&config);
 }

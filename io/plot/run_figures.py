@@ -99,7 +99,7 @@ PHASE_COLOURS = {
     "numbering": "#CC79A7", "problem": "#117733", "operator": "#D55E00",
     "preconditioner": "#8C564B", "solve": "#009E73", "residual": "#BCBD22",
     "solution": "#AA4499", "errors": "#332288", "probes": "#44AA99", "field": "#6699CC",
-    "results": "#AAAA00", "log": "#661100", "rest": "#BBBBBB",
+    "results": "#AAAA00", "error bars": "#88CCEE", "log": "#661100", "rest": "#BBBBBB",
     "matvec": "#0072B2", "vectors": "#F0E442", "precondition": "#999933", "reductions": "#000000",
     "rest of solve": "#777777"}
 

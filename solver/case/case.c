@@ -10,6 +10,7 @@
 #include "solver/problem/kinks.h"
 #include "solver/problem/load.h"
 #include "solver/problem/systems.h"
+#include "solver/run/accuracy.h"
 #include "solver/run/field.h"
 #include "solver/run/initial.h"
 #include "solver/run/interrupt.h"
@@ -30,7 +31,9 @@ typedef struct running {
   sp_terminal *series;   /* shows progress in a series; else NULL */
   sp_report *report;     /* NULL for one of a series */
   sp_results *results;
-  sp_phase phase; /* current phase, since phase_start; SP_PHASES: none */
+  const sp_case_base *base;
+  const sp_case_start *given; /* the solution of another order, or NULL */
+  sp_phase phase;             /* current phase, since phase_start; SP_PHASES: none */
   double phase_start;
 
   sp_postprocess *postprocess; /* NULL for one of a series */
@@ -50,17 +53,26 @@ typedef struct running {
   double *load, *solution, *work;
   sp_vector x, b, r; /* A x = b, and r = b - A x */
   const char *field; /* the file that was written; NULL if none */
+  double *indicator; /* [elements] with error bars, else NULL */
+  sp_accuracy accuracy;
   char *unconverged; /* its path if the solution has not converged, else NULL */
 } running;
 
-static void release(running *c) {
+/* Release what only the iteration and the results need. */
+static void release_system(running *c) {
   sp_vector_destroy(&c->x);
   sp_vector_destroy(&c->b);
   sp_vector_destroy(&c->r);
   sp_preconditioner_destroy(&c->preconditioner);
   sp_levels_free(&c->levels);
   sp_system_destroy(&c->system);
+}
+
+static void release(running *c) {
+  release_system(c);
   sp_problem_facts_free(&c->facts);
+  sp_accuracy_free(&c->accuracy);
+  free(c->indicator);
   free(c->unconverged);
   free(c->load);
   free(c->solution);
@@ -186,8 +198,11 @@ static sp_status make_right_hand_side(running *c) {
 }
 
 static sp_status make_start(running *c) {
-  const bool given = c->config->problem.initial.text != NULL;
-  if (given) SP_TRY(sp_initial_load(c->config, c->space, c->solution));
+  const bool given = c->given || c->config->problem.initial.text;
+  if (c->given)
+    SP_TRY(sp_initial_interpolate(c->given->space, c->given->values, c->space, c->solution));
+  else if (given)
+    SP_TRY(sp_initial_load(c->config, c->space, c->solution));
   SP_TRY(sp_start_find(c->system, c->preconditioner, c->facts.parts, given ? c->solution : NULL,
                        &c->b, &c->x, &c->r, c->work, &c->start));
   sp_system_forget_coefficients(c->system);
@@ -244,7 +259,7 @@ static sp_cg_options cg_options(running *c) {
 }
 
 static sp_status measure_errors(running *c) {
-  c->results->have_norms = sp_materials_have_solution(&c->problem->materials);
+  c->results->have_norms = !c->given && sp_materials_have_solution(&c->problem->materials);
   if (!c->results->have_norms) return SP_OK;
   enter(c, SP_PHASE_ERRORS);
   return sp_errors_compute(c->problem, c->space, c->solution, &c->results->norms);
@@ -308,17 +323,26 @@ static sp_status solve(running *c) {
 
 /* ---- Results ---- */
 
+static sp_status find_indicator(running *c) {
+  sp_status status =
+      sp_allocate((size_t)c->mesh->hexes->count, sizeof(double), "error indicator", &c->indicator);
+  if (!status) status = sp_resolution_indicate(c->space, c->solution, c->indicator);
+  return sp_agree(c->comm, status);
+}
+
 /* Write the field. A solution that has not converged never replaces one that has. */
 static sp_status write_field(running *c, sp_status solved) {
   const char *path = c->config->output.field;
   double seconds;
+  if (c->config->output.accuracy) SP_TRY(find_indicator(c));
   if (!path[0]) return SP_OK;
   enter(c, SP_PHASE_FIELD);
   if (solved) {
     SP_TRY(sp_agree(c->comm, sp_output_unconverged_path(path, &c->unconverged)));
     path = c->unconverged;
   }
-  SP_TRY(sp_field_write(path, c->problem, c->space, c->config->output.flux, c->solution, &seconds));
+  SP_TRY(sp_field_write(path, c->problem, c->space, c->config->output.flux, c->solution,
+                        c->indicator, &seconds));
   sp_profile_add(&c->results->profile, SP_PHASE_WRITING, 1, seconds);
   c->field = path;
   sp_record_text(c->report->record, "field", path);
@@ -352,6 +376,36 @@ static sp_status check_balance(const running *c) {
   return status;
 }
 
+/* Solve the case at another order and compare the answers. */
+static sp_status solve_again(running *c, sp_answers *others) {
+  sp_accuracy *a = &c->accuracy;
+  const sp_case_start start = {.space = c->space, .values = c->solution};
+  sp_config config = *c->config;
+  sp_results results;
+  config.discretization.order = a->order = sp_answers_other_order(config.discretization.order);
+  config.solver.orders.count = 0;
+  sp_status status = sp_case_solve(c->base, &config, &start, c->terminal, others, &results);
+  if (status) return sp_fail(status, "error bars, order %d: %s", a->order, sp_error_message());
+  a->iterations = results.cg.iterations;
+  return sp_agree(c->comm, sp_accuracy_compare(config.solver.tolerance, others, a));
+}
+
+/* Estimate the errors of the answers. The system is released first, for memory. */
+static sp_status find_accuracy(running *c) {
+  const sp_quantity *extrema = &c->postprocess->quantities->list[c->postprocess->quantities->count];
+  sp_accuracy *a = &c->accuracy;
+  sp_answers others = {0};
+  SP_TRY(sp_agree(c->comm, sp_answers_collect(c->postprocess, c->problem, &a->answers)));
+  a->range = extrema[1].value - extrema[0].value;
+  a->resolution = sp_resolution_find(c->mesh, c->indicator, SP_ACCURACY_COARSE * a->range);
+  release_system(c);
+  enter(c, SP_PHASE_ACCURACY);
+  const sp_status status = solve_again(c, &others);
+  enter(c, SP_PHASES);
+  sp_answers_free(&others);
+  return status;
+}
+
 /* Write the field and the tables, also if CG has not converged (`solved`). Print the tables even if
  * the field fails or a result is not finite. */
 static sp_status write_results(running *c, sp_status solved) {
@@ -366,17 +420,22 @@ static sp_status write_results(running *c, sp_status solved) {
   sp_kept_error kept;
   sp_error_keep(written, &kept);
   SP_TRY(postprocess(c));
+  sp_kept_error bars = {0};
+  if (c->config->output.accuracy && !written && !solved) sp_error_keep(find_accuracy(c), &bars);
   SP_TRY(sp_report_results(c->report, &results->profile, &results->cg,
                            results->have_norms ? &results->norms : NULL));
   sp_report_levels(c->report, results->cg.iterations, level_count, levels);
   sp_postprocess_report(c->postprocess, c->problem, c->report);
+  if (c->accuracy.order && !bars.status) sp_accuracy_report(&c->accuracy, c->report);
   if (written) return sp_error_restore(&kept);
+  if (bars.status) return sp_error_restore(&bars);
   SP_TRY(sp_quantities_check_finite(c->postprocess->quantities));
   return solved ? SP_OK : check_balance(c);
 }
 
 static running begin(const sp_case_base *base, const sp_config *config, sp_results *results) {
-  return (running){.workers = base->workers,
+  return (running){.base = base,
+                   .workers = base->workers,
                    .comm = base->comm,
                    .config = config,
                    .mesh = base->mesh,
@@ -392,9 +451,11 @@ static sp_status find_answers(running *c, sp_answers *answers) {
   return sp_agree(c->comm, sp_answers_collect(c->postprocess, c->problem, answers));
 }
 
-sp_status sp_case_solve(const sp_case_base *base, const sp_config *config, sp_terminal *terminal,
-                        sp_answers *answers, sp_results *results) {
+sp_status sp_case_solve(const sp_case_base *base, const sp_config *config,
+                        const sp_case_start *start, sp_terminal *terminal, sp_answers *answers,
+                        sp_results *results) {
   running c = begin(base, config, results);
+  c.given = start;
   c.series = terminal;
   *results = (sp_results){.profile = sp_profile_from_now()};
   sp_status status = SP_OK;

@@ -33,11 +33,19 @@ sp_status sp_case_run(MPI_Comm comm, const sp_config *config, const sp_profile *
 sp_status sp_case_run_on(const sp_workers *workers, const sp_config *config,
                          const sp_profile *profile, sp_terminal *terminal, sp_results *results);
 
+/* A solution of the same mesh at another order to start from. */
+typedef struct sp_case_start {
+  const sp_space *space;
+  const double *values; /* L-vector on the host */
+} sp_case_start;
+
 /* Solve `config` on the ranks, the device and the mesh of `base`, ignore its own [mesh] and
- * [backend], and measure the errors. If `answers` is not NULL, evaluate the answers too; the caller
- * ends with sp_answers_free, also after a failure. Only the progress line is printed; no file is
- * written. Errors as above. Collective. */
-sp_status sp_case_solve(const sp_case_base *base, const sp_config *config, sp_terminal *terminal,
-                        sp_answers *answers, sp_results *results);
+ * [backend], and measure the errors. `start`
+ * takes the place of problem.initial; NULL: none. If `answers` is not NULL, evaluate them too; the
+ * caller ends with sp_answers_free, also after a failure. Only the progress line is printed; no
+ * file is written. Errors as above. Collective. */
+sp_status sp_case_solve(const sp_case_base *base, const sp_config *config,
+                        const sp_case_start *start, sp_terminal *terminal, sp_answers *answers,
+                        sp_results *results);
 
 #endif

@@ -174,7 +174,8 @@ typedef struct sp_config {
     char *log, *field;
     /* Places in the case, for messages; NULL for defaults. */
     char *log_where, *field_where, *flux_where;
-    int flux; /* 1: the field holds kappa grad u, too; else 0 */
+    int accuracy; /* 1: error bars (solver/run/accuracy.h) */
+    int flux;     /* 1: the field holds kappa grad u, too; else 0 */
   } output;
   struct {
     sp_probe_entry *entries; /* in the order of the file */

@@ -56,6 +56,11 @@ void sp_answers_free(sp_answers *answers) {
   *answers = (sp_answers){0};
 }
 
+int sp_answers_other_order(int order) {
+  if (order == SP_MAX_ORDER) return order - 2;
+  return order + 2 < SP_MAX_ORDER ? order + 2 : SP_MAX_ORDER;
+}
+
 /* ---- Series ---- */
 
 static void name_answer(sp_record *record, const sp_answer *a, const sp_answers_run *run) {

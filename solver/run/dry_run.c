@@ -20,6 +20,7 @@
 #include "solver/problem/quantities.h"
 #include "solver/case/base.h"
 #include "solver/run/initial.h"
+#include "solver/run/answers.h"
 #include "solver/run/memory.h"
 #include "solver/run/outputs.h"
 #include "solver/run/precondition.h"
@@ -292,17 +293,22 @@ static sp_status predict(const sp_config *config, const sp_case_base *base, doub
   return SP_OK;
 }
 
-/* Check and predict; only ranks with elements call this. */
+/* Check and predict, with error bars at the order that they come from; only ranks with elements
+ * call this. */
 static sp_status check_and_predict(const sp_workers *workers, const sp_config *config,
                                    double at_start, sp_terminal *terminal, double row[COLUMNS]) {
   sp_case_base base;
   sp_profile profile = sp_profile_from_now();
-  sp_config coarse = *config;
+  sp_config coarse = *config, larger = *config;
   coarse.mesh.refine = 0;
+  if (config->output.accuracy && config->discretization.order < SP_MAX_ORDER) {
+    larger.discretization.order = sp_answers_other_order(config->discretization.order);
+    larger.solver.orders.count = 0;
+  }
   SP_TRY(sp_outputs_check(workers->comm, config));
   SP_TRY(sp_initial_check(workers->comm, config));
   SP_TRY(sp_case_base_create(workers, &coarse, &profile, terminal, &base));
-  const sp_status status = predict(config, &base, at_start, terminal, row);
+  const sp_status status = predict(&larger, &base, at_start, terminal, row);
   sp_case_base_destroy(&base);
   return status;
 }

@@ -232,7 +232,7 @@ sp_status sp_field_check(const sp_config *config) {
 }
 
 sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_space *space,
-                         bool flux, const double *x, double *seconds) {
+                         bool flux, const double *x, const double *indicator, double *seconds) {
   const sp_mesh *mesh = space->mesh;
   field_points points = {0};
   field_arrays arrays = {0};
@@ -270,6 +270,9 @@ sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_s
         .cell_names = (const char *const[CELL_FIELDS]){"rank", "tag", "octants", "region"},
         .cell_fields = (const int64_t *const[CELL_FIELDS]){arrays.rank, arrays.tag, arrays.octants,
                                                            arrays.region},
+        .cell_real_count = indicator ? 1 : 0,
+        .cell_real_names = (const char *const[]){"error_indicator"},
+        .cell_reals = (const double *const[]){indicator},
         .text_count = regions,
         .text_name = "regions",
         .texts = arrays.names};

@@ -20,9 +20,10 @@
  * Local. */
 sp_status sp_field_check(const sp_config *config);
 
-/* Write the host L-vector x; *seconds = time of the file, without that of computing values. Errors:
- * SP_ERR_SYSTEM. Collective. */
+/* Write the host L-vector x, and "error_indicator" per element if indicator[elements]
+ * (solver/problem/resolution.h) is not NULL; *seconds = time of the file, without that of computing
+ * values. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_field_write(const char *path, const sp_problem *problem, const sp_space *space,
-                         bool flux, const double *x, double *seconds);
+                         bool flux, const double *x, const double *indicator, double *seconds);
 
 #endif

@@ -344,3 +344,23 @@ sp_status sp_initial_load(const sp_config *config, const sp_space *space, double
   if (!status) sp_exchange_now(space->exchange, SP_MIN, values);
   return status;
 }
+
+sp_status sp_initial_interpolate(const sp_space *from, const double *x, const sp_space *space,
+                                 double *values) {
+  const sp_numbering *old = from->numbering, *new = space->numbering;
+  const size_t old_nodes = sp_element_nodes(old->order), new_nodes = sp_element_nodes(new->order);
+  double matrix[SP_MAX_NQ * SP_MAX_NQ], *work;
+  sp_interpolation_matrix(old->order + 1, sp_reference_get(old->order)->gll.nodes, new->order + 1,
+                          sp_reference_get(new->order)->gll.nodes, matrix);
+  SP_TRY(sp_agree(space->mesh->comm,
+                  sp_allocate(old_nodes + new_nodes, sizeof *work, "interpolation", &work)));
+  for (size_t e = 0; e < (size_t)space->mesh->hexes->count; e++) {
+    for (size_t n = 0; n < old_nodes; n++) work[n] = x[old->nodes[e * old_nodes + n]];
+    sp_tensor_apply(new->order + 1, old->order + 1, matrix, matrix, matrix, work, work + old_nodes);
+    for (size_t n = 0; n < new_nodes; n++)
+      values[new->nodes[e * new_nodes + n]] = work[old_nodes + n];
+  }
+  free(work);
+  sp_exchange_now(space->exchange, SP_MIN, values); /* elements may differ by rounding */
+  return SP_OK;
+}

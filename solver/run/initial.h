@@ -24,4 +24,9 @@ sp_status sp_initial_check(MPI_Comm comm, const sp_config *config);
  * finite. Collective. */
 sp_status sp_initial_load(const sp_config *config, const sp_space *space, double *values);
 
+/* Fill values[local DOFs of `space`] with the L-vector x of another order on the same mesh,
+ * interpolated; the same bits on all copies. Errors: SP_ERR_SYSTEM. Collective. */
+sp_status sp_initial_interpolate(const sp_space *from, const double *x, const sp_space *space,
+                                 double *values);
+
 #endif

@@ -33,6 +33,7 @@ static const struct {
     [SP_PHASE_ERRORS] = {"errors", SP_PHASE_TOTAL},
     [SP_PHASE_PROBES] = {"probes", SP_PHASE_TOTAL},
     [SP_PHASE_RESULTS] = {"results", SP_PHASE_TOTAL},
+    [SP_PHASE_ACCURACY] = {"error bars", SP_PHASE_TOTAL},
     [SP_PHASE_FIELD] = {"field", SP_PHASE_TOTAL},
     [SP_PHASE_WRITING] = {"writing", SP_PHASE_FIELD},
     [SP_PHASE_LOG] = {"log", SP_PHASE_TOTAL},

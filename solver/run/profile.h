@@ -36,8 +36,9 @@ typedef enum sp_phase {
   SP_PHASE_SOLVE_REST,   /* of the solve: the loop itself, rows and writes of the log, progress */
   SP_PHASE_SOLUTION,     /* from the device, with boundary values and means */
   SP_PHASE_ERRORS,
-  SP_PHASE_PROBES,  /* finding and evaluating them */
-  SP_PHASE_RESULTS, /* the balance and [result] */
+  SP_PHASE_PROBES,   /* finding and evaluating them */
+  SP_PHASE_RESULTS,  /* the balance and [result] */
+  SP_PHASE_ACCURACY, /* error bars: the solve at another order */
   SP_PHASE_FIELD,
   SP_PHASE_WRITING, /* of the field: writing the file, with the order of its points */
   SP_PHASE_LOG,     /* writing it before and after the iteration */

@@ -215,8 +215,8 @@ static sp_status run_one(series *s, int order, int refine, int place) {
   sp_answers_run *run = &s->runs[s->count];
   run->order = order;
   run->refine = refine;
-  const sp_status status =
-      sp_case_solve(&base, &s->config, s->terminal, s->by_answers ? &run->answers : NULL, &results);
+  const sp_status status = sp_case_solve(&base, &s->config, NULL, s->terminal,
+                                         s->by_answers ? &run->answers : NULL, &results);
   run->floor = sp_rates_relative_floor(s->config.solver.tolerance, results.cg.iterations);
   if (!status || status == SP_ERR_NOT_CONVERGED) {
     sp_kept_error kept;

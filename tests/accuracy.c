@@ -1,0 +1,204 @@
+/* Error bars: over random problems with a known solution the estimates are compared with the true
+ * errors; the indicator per element with the true error in the field. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "solver/case/case.h"
+#include "tests/log_table.h"
+#include "tests/run_case.h"
+
+enum { MOST = 32, CASES = 60, TEXT = 400 };
+
+static int rank;
+static char path[64];
+
+/* The same numbers on all ranks and machines (Knuth's MMIX generator). */
+static uint64_t state = 20251125;
+static double uniform(double low, double high) {
+  state = state * 6364136223846793005u + 1442695040888963407u;
+  return low + (high - low) * (double)(state >> 11) * 0x1p-53;
+}
+
+/* u = s (2 + sin(a x + b)) exp(c y) (2 + cos(d z + e)): its factors are positive, so that extrema
+ * and fluxes on the unit cube are products of those of the factors. */
+typedef struct solution {
+  double s, a, b, c, d, e;
+} solution;
+
+static double of_x(const solution *u, double x) {
+  return 2 + sin(u->a * x + u->b);
+}
+static double of_y(const solution *u, double y) {
+  return exp(u->c * y);
+}
+static double of_z(const solution *u, double z) {
+  return 2 + cos(u->d * z + u->e);
+}
+
+/* The greatest (sign 1) or least (-1) value of a factor on a fine grid, then by golden section. */
+static double extreme(const solution *u, double (*f)(const solution *, double), double sign) {
+  double best = 0;
+  for (int i = 0; i <= 1000; i++)
+    if (sign * f(u, i / 1000.) > sign * f(u, best)) best = i / 1000.;
+  double low = fmax(0, best - 1e-3), high = fmin(1, best + 1e-3);
+  for (int i = 0; i < 60; i++) {
+    const double left = low + 0.382 * (high - low), right = high - 0.382 * (high - low);
+    if (sign * f(u, left) > sign * f(u, right))
+      high = right;
+    else
+      low = left;
+  }
+  return f(u, 0.5 * (low + high));
+}
+
+static void exact_values(const solution *u, double flux[2], double extrema[2]) {
+  const double y = (exp(u->c) - 1) / u->c, z = 2 + (sin(u->d + u->e) - sin(u->e)) / u->d;
+  flux[0] = u->s * u->a * cos(u->b) * y * z; /* out of x = 0, kappa = 1 */
+  flux[1] = -u->s * u->a * cos(u->a + u->b) * y * z;
+  for (int i = 0; i < 2; i++) {
+    const double sign = i == 0 ? -1 : 1;
+    extrema[i] = u->s * extreme(u, of_x, sign) * extreme(u, of_y, sign) * extreme(u, of_z, sign);
+  }
+}
+
+typedef struct tally {
+  int count, close, low, high; /* within a factor of 3; below a tenth; above ten times */
+  double least, most;
+} tally;
+
+static void judge(tally *t, double error, double estimate, double scale) {
+  if (fabs(error) < 1e-11 * scale) return; /* the solver's part, or exact */
+  const double ratio = estimate / fabs(error);
+  t->count++;
+  t->close += ratio >= 1. / 3 && ratio <= 3;
+  t->low += ratio < 0.1;
+  t->high += ratio > 10;
+  t->least = fmin(t->least, ratio);
+  t->most = fmax(t->most, ratio);
+}
+
+/* Run a problem; the results of formulas are true errors themselves. */
+static void add_case(int n, tally *t) {
+  static const char *const conditions[] = {"dirichlet", "neumann", "robin 2"};
+  static const char *const kinds[] = {"bp3.5", "bp3.0"};
+  const solution u = {pow(10, uniform(-3, 3)), uniform(0.5, 4), uniform(0, 6),
+                      uniform(-1.5, 1.5),      uniform(0.5, 4), uniform(0, 6)};
+  const bool deformed = n % 3 == 2;
+  char formula[256], texts[12][TEXT];
+  snprintf(formula, sizeof formula,
+           "%.17g*(2+sin(%.17g*x+%.17g))*exp(%.17g*y)*(2+cos(%.17g*z+%.17g))", u.s, u.a, u.b, u.c,
+           u.d, u.e);
+  snprintf(texts[0], TEXT, "problem.solution=%s", formula);
+  snprintf(texts[1], TEXT, "mesh.elements=%d %d %d", 2 + n % 2, 2, 1 + (int)uniform(0, 3));
+  snprintf(texts[2], TEXT, "discretization.order=%d", 2 + (int)uniform(0, 5));
+  snprintf(texts[3], TEXT, "discretization.operator=%s", kinds[n % 2]);
+  snprintf(texts[4], TEXT, "boundary.default=%s", conditions[(int)uniform(0, 3)]);
+  snprintf(texts[5], TEXT, "boundary.ymin=%s", conditions[(int)uniform(0, 3)]);
+  snprintf(texts[6], TEXT, "result.mean=average of u-%s", formula);
+  snprintf(texts[7], TEXT, "result.moment=integral of (u-%s)*x*y", formula);
+  snprintf(texts[8], TEXT, "result.face=average of u-%s over xmax", formula);
+  snprintf(texts[9], TEXT, "probe.p=%.17g %.17g %.17g", uniform(0.2, 0.8), uniform(0.2, 0.8),
+           uniform(0.2, 0.8));
+  snprintf(texts[10], TEXT, "output.log=%s", path);
+  snprintf(texts[11], TEXT, "mesh.map=%s", deformed ? "sine" : "none");
+  const char *overrides[20] = {"boundary.xmin=dirichlet", "solver.tolerance=1e-13",
+                               "output.accuracy=yes", "problem.lambda=0.5"};
+  for (int i = 0; i < 12; i++) overrides[4 + i] = texts[i];
+  sp_results results;
+  CHECK_OK(run_case(MPI_COMM_WORLD, overrides, NULL, &results));
+  if (rank > 0) return;
+  double rows[MOST][2], probe[1][1], flux[2], extrema[2];
+  static const char *const columns[] = {"value", "error"}, *const of_probe[] = {"error"};
+  const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+  const int count = log_table(file, "accuracy", 2, columns, MOST, &rows[0][0]);
+  CHECK(log_table(file, "probes", 1, of_probe, 1, &probe[0][0]) == 1, "no probe");
+  H5Fclose(file);
+  CHECK(count == 9, "%d answers", count); /* 3 results, 2 extrema, xmin, ymin, default, probe */
+  const double scale = fmax(fabs(rows[3][0]), fabs(rows[4][0]));
+  for (int r = 0; r < 3; r++) judge(t, rows[r][0], rows[r][1], scale);
+  judge(t, probe[0][0], rows[8][1], scale);
+  if (deformed) return;
+  exact_values(&u, flux, extrema);
+  for (int i = 0; i < 2; i++) judge(t, rows[3 + i][0] - extrema[i], rows[3 + i][1], scale);
+  judge(t, rows[5][0] - flux[0], rows[5][1], fmax(scale, fabs(flux[0])));
+}
+
+/* Nine of ten within a factor of 3, none below a tenth. */
+static void test_estimates(void) {
+  tally t = {.least = INFINITY};
+  for (int n = 0; n < CASES; n++) add_case(n, &t);
+  if (rank > 0) return;
+  if (getenv("SHOW"))
+    printf("  %d results: %d within a factor of 3, %d below 1/10, %d above 10, from %.2g to %.2g\n",
+           t.count, t.close, t.low, t.high, t.least, t.most);
+  CHECK(t.count >= 200, "%d results", t.count);
+  CHECK(t.close >= 0.9 * t.count, "%d of %d within a factor of 3", t.close, t.count);
+  CHECK(t.low == 0, "%d estimates below a tenth, the least %.2g times the error", t.low, t.least);
+}
+
+/* Legendre coefficients in y of an element [-1, 1]: alpha P_5 + 0.02 P_4 + 0.3 P_3 + 0.5 P_2 + 100.
+ */
+static double indicate(double alpha, bool *coarse) {
+  char formula[TEXT], log[TEXT], field[TEXT], indicator[80];
+  snprintf(indicator, sizeof indicator, "%s.hdf", path);
+  snprintf(log, TEXT, "output.log=%s", path);
+  snprintf(field, TEXT, "output.field=%s", indicator);
+  snprintf(formula, TEXT,
+           "problem.solution=%g*(63*y^5-70*y^3+15*y)/8+0.02*(35*y^4-30*y^2+3)/8+0.3*(5*y^3-3*y)/2"
+           "+0.5*(3*y^2-1)/2+100",
+           alpha);
+  const char *const overrides[] = {formula,
+                                   log,
+                                   field,
+                                   "mesh.elements=4 1 1",
+                                   "mesh.lower=0 -1 0",
+                                   "mesh.upper=4 1 1",
+                                   "region.core.upper=1 1 1",
+                                   "discretization.order=5",
+                                   "discretization.operator=bp3.0",
+                                   "solver.tolerance=1e-14",
+                                   "output.accuracy=yes",
+                                   NULL};
+  sp_results results;
+  double values[4] = {NAN, NAN, NAN, NAN};
+  CHECK_OK(run_case(MPI_COMM_WORLD, overrides, NULL, &results));
+  if (rank > 0) return NAN;
+  const hid_t file = H5Fopen(indicator, H5F_ACC_RDONLY, H5P_DEFAULT);
+  const hid_t set = H5Dopen2(file, "/VTKHDF/CellData/error_indicator", H5P_DEFAULT);
+  CHECK(H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0, "no field");
+  H5Dclose(set);
+  H5Fclose(file);
+  const hid_t run = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+  *coarse = H5Aexists(run, "note_coarse") > 0;
+  H5Fclose(run);
+  unlink(indicator);
+  for (int e = 1; e < 4; e++) CHECK_CLOSE(values[e], values[0], 1e-9);
+  return values[0];
+}
+
+static void test_indicator(void) {
+  const double before = 0.3 * 0.3 / 7 + 0.5 * 0.5 / 5;
+  for (int i = 0; i < 2; i++) {
+    bool coarse = false;
+    const double alpha = i == 0 ? 0.01 : 2, found = indicate(alpha, &coarse);
+    const double last = alpha * alpha / 11 + 0.02 * 0.02 / 9, q = fmin(last / before, 0.8);
+    if (rank > 0) continue;
+    CHECK_CLOSE(found, sqrt(last * q / (1 - q)), 1e-8);
+    CHECK(coarse == (i == 1), "alpha = %g: a note: %d", alpha, coarse);
+  }
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  run_case_begin(argc, argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  long id = (long)getpid();
+  MPI_Bcast(&id, 1, MPI_LONG, 0, MPI_COMM_WORLD);
+  snprintf(path, sizeof path, "test_accuracy_%ld.h5", id);
+  test_estimates();
+  test_indicator();
+  if (rank == 0) unlink(path);
+  return check_end();
+}
