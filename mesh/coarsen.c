@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "io/threads.h"
+#include "mesh/columns.h"
 #include "mesh/geometry.h"
 #include "mesh/refine.h"
 
@@ -73,22 +74,15 @@ typedef struct qualities {
   double strength[3], upright;
 } qualities;
 
-/* |J|^2 G_dd is the square of the area spanned by the other two columns of J. */
+/* The couplings are |J| G_dd. */
 static void examine(const sp_hexes *hexes, sp_lid e, qualities *q) {
-  double j[3][3], g[3] = {0}, most = 0;
+  double j[3][3], a[3];
   const double jacobian = sp_hexes_mean_map(hexes, e, j);
-  for (int d = 0; d < 3; d++) {
-    const int s = (d + 1) % 3, t = (d + 2) % 3;
-    for (int a = 0; a < 3; a++) {
-      const int b = (a + 1) % 3, c = (a + 2) % 3;
-      const double area = j[b][s] * j[c][t] - j[c][s] * j[b][t];
-      g[d] += area * area;
-    }
-    most = fmax(most, g[d]);
-  }
-  for (int d = 0; d < 3; d++) q->strength[d] = fmin(q->strength[d], g[d] / most);
+  sp_columns_couple(hexes, e, a);
+  const double most = fmax(a[0], fmax(a[1], a[2]));
+  for (int d = 0; d < 3; d++) q->strength[d] = fmin(q->strength[d], a[d] / most);
   /* det G = |J|^-2. */
-  q->upright = fmin(q->upright, pow(jacobian, 4) / (g[0] * g[1] * g[2]));
+  q->upright = fmin(q->upright, jacobian / (a[0] * a[1] * a[2]));
 }
 
 static sp_status examine_some(void *context, void *workspace, size_t begin, size_t end) {

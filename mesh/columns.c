@@ -42,31 +42,17 @@ static double ratio_of(const double a[3]) {
 
 /* ---- Couplings ---- */
 
-void sp_columns_couple(const sp_hexes *hexes, sp_lid element, double a[3]) {
-  const double *lattice = sp_hexes_lattice(hexes, element);
-  const sp_gid *vertices = hexes->vertices[element];
-  double edge[3][3] = {{0}}, normal[3][3], volume = 0; /* mean edges, their cross products */
+void sp_columns_couple(const sp_hexes *hexes, sp_lid element, double couplings[3]) {
+  double j[3][3];
+  const double jacobian = sp_hexes_mean_map(hexes, element, j);
   for (int d = 0; d < 3; d++) {
-    int corners[4], count = 0;
-    for (int q = 0; q < 4; q++) {
-      sp_slot_corners(SP_EDGE_SLOT + 4 * d + q, corners);
-      if (vertices[corners[0]] < 0 || vertices[corners[1]] < 0) continue;
-      const double *low = &lattice[3 * sp_corner_node(hexes->map_order, corners[0])];
-      const double *high = &lattice[3 * sp_corner_node(hexes->map_order, corners[1])];
-      for (int m = 0; m < 3; m++) edge[d][m] += high[m] - low[m];
-      count++;
+    const int s = (d + 1) % 3, t = (d + 2) % 3;
+    couplings[d] = 0;
+    for (int a = 0; a < 3; a++) {
+      const int b = (a + 1) % 3, c = (a + 2) % 3;
+      const double area = j[b][s] * j[c][t] - j[c][s] * j[b][t]; /* |J| d r_d / d x_a */
+      couplings[d] += area * area / jacobian;
     }
-    for (int m = 0; m < 3; m++) edge[d][m] /= count;
-  }
-  for (int d = 0; d < 3; d++) {
-    const double *e = edge[(d + 1) % 3], *f = edge[(d + 2) % 3];
-    for (int m = 0; m < 3; m++)
-      normal[d][m] = e[(m + 1) % 3] * f[(m + 2) % 3] - e[(m + 2) % 3] * f[(m + 1) % 3];
-  }
-  for (int m = 0; m < 3; m++) volume += edge[0][m] * normal[0][m];
-  for (int d = 0; d < 3; d++) {
-    a[d] = 0;
-    for (int m = 0; m < 3; m++) a[d] += normal[d][m] * normal[d][m] / (2 * volume);
   }
 }
 

@@ -27,8 +27,8 @@ typedef struct sp_columns {
   bool *closed;     /* [count]; true if the upper end is the lower end of the same column */
 } sp_columns;
 
-/* The couplings of an element by the map at its centre, for kappa = 1. Missing corners (vertex -1)
- * and curved edges are ignored. If kappa is a scalar, it changes no direction. Local. */
+/* The couplings of an element for kappa = 1, by sp_hexes_mean_map. If kappa is a scalar, it changes
+ * no direction. Local. */
 void sp_columns_couple(const sp_hexes *hexes, sp_lid element, double couplings[3]);
 
 /* The columns of this rank's elements, given couplings[topology->elements][3]; of `topology` it

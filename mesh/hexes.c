@@ -17,14 +17,20 @@ const double *sp_hexes_lattice(const sp_hexes *hexes, sp_lid element) {
 }
 
 double sp_hexes_mean_map(const sp_hexes *hexes, sp_lid element, double m[3][3]) {
-  const double *points = sp_hexes_lattice(hexes, element), *p[SP_CORNERS];
-  for (int c = 0; c < SP_CORNERS; c++) p[c] = &points[3 * sp_corner_node(hexes->map_order, c)];
-  for (int a = 0; a < 3; a++) {
-    const double low = p[3][a] - p[0][a], high = p[7][a] - p[4][a];
-    const double across = p[1][a] - p[2][a], above = p[5][a] - p[6][a];
-    m[a][0] = (low + high + across + above) / 8;
-    m[a][1] = (low + high - across - above) / 8;
-    m[a][2] = (p[4][a] - p[0][a] + p[5][a] - p[1][a] + p[6][a] - p[2][a] + p[7][a] - p[3][a]) / 8;
+  const double *points = sp_hexes_lattice(hexes, element);
+  const sp_gid *vertices = hexes->vertices[element];
+  memset(m, 0, 9 * sizeof m[0][0]);
+  for (int d = 0; d < 3; d++) {
+    int corners[4], count = 0;
+    for (int q = 0; q < 4; q++) {
+      sp_slot_corners(SP_EDGE_SLOT + 4 * d + q, corners);
+      if (vertices[corners[0]] < 0 || vertices[corners[1]] < 0) continue;
+      const double *low = &points[3 * sp_corner_node(hexes->map_order, corners[0])];
+      const double *high = &points[3 * sp_corner_node(hexes->map_order, corners[1])];
+      for (int a = 0; a < 3; a++) m[a][d] += high[a] - low[a];
+      count++;
+    }
+    for (int a = 0; a < 3; a++) m[a][d] /= 2 * count;
   }
   return m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1]) +
          m[0][1] * (m[1][2] * m[2][0] - m[1][0] * m[2][2]) +

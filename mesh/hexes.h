@@ -99,8 +99,9 @@ size_t sp_hexes_lattice_size(const sp_hexes *hexes);
 /* The lattice points of one element, [g+1][g+1][g+1][3]. Local. */
 const double *sp_hexes_lattice(const sp_hexes *hexes, sp_lid element);
 
-/* The mean derivatives of the trilinear map of an element's corners, map[a][b] = d x_a / d r_b.
- * Returns their determinant, an eighth of the volume of a parallelepiped. Local. */
+/* The mean derivatives of the trilinear map of an element's corners, map[a][b] = d x_a / d r_b:
+ * half the mean edge in direction b, without edges that lack a corner (vertex -1). Returns their
+ * determinant, an eighth of the volume of a parallelepiped. Local. */
 double sp_hexes_mean_map(const sp_hexes *hexes, sp_lid element, double map[3][3]);
 
 /* Allocate zeroed arrays for `count` elements, `surface_count` surfaces and `group_count` groups,

@@ -12,6 +12,7 @@
 #include "mesh/partition.h"
 #include "tests/mesh_files.h"
 #include "tests/rotate.h"
+#include "tests/run_case.h"
 
 enum { SEED = 7 };
 
@@ -312,6 +313,41 @@ static void check_metis(void) {
   sp_hexes_destroy(&hexes);
 }
 
+/* Prisms in thin layers, and tetrahedra that count half as much as hexahedra: missing corners. */
+static void check_other_cells(void) {
+  sp_hexes *hexes = make_star(6, 5);
+  int parts[512];
+  for (sp_lid e = 0; e < hexes->count; e++) {
+    const int q = e % 6, k = e / 6;
+    for (int c = 0; c < SP_CORNERS; c++) {
+      const int rim = q + (c >> 1 & 1), angle = rim % 6;
+      const bool centre = (c & 3) == 0;
+      double *x = &hexes->lattice[3 * (SP_CORNERS * e + c)];
+      hexes->vertices[e][c] = (c & 3) == 3 ? -1 : 7 * (k + (c >> 2)) + (centre ? 6 : angle);
+      x[0] = centre ? 0 : cos(3.14159265358979 / 3 * angle);
+      x[1] = centre ? 0 : sin(3.14159265358979 / 3 * angle);
+      x[2] = 0.01 * (k + (c >> 2));
+    }
+  }
+  for (int size = 2; size <= 6; size++) {
+    CHECK_OK(sp_metis_divide(hexes, size, parts));
+    for (sp_lid e = 6; e < hexes->count; e++)
+      CHECK(parts[e] == parts[e - 6], "over %d: the column of prism %d is cut", size, e);
+  }
+  sp_hexes_destroy(&hexes);
+  /* Of 64 cells apart from each other half have four corners: parts of equal weight. */
+  require(sp_hexes_create(64, 1, 0, 0, &hexes));
+  for (sp_lid e = 0; e < 64; e++)
+    for (int c = 0; c < SP_CORNERS; c++)
+      hexes->vertices[e][c] = e % 2 == 0 || c == 0 || c == 1 || c == 2 || c == 4 ? 8 * e + c : -1;
+  CHECK_OK(sp_metis_divide(hexes, 4, parts));
+  int weight[4] = {0};
+  for (sp_lid e = 0; e < 64; e++) weight[parts[e]] += e % 2 == 0 ? 2 : 1;
+  for (int r = 0; r < 4; r++)
+    CHECK(abs(weight[r] - 24) <= 2, "rank %d has %d of 96 halves", r, weight[r]);
+  sp_hexes_destroy(&hexes);
+}
+
 /* The number of cuts is found, for columns of 8 elements in world_size slabs. */
 static void check_cuts(void) {
   sp_hexes *hexes = NULL;
@@ -357,6 +393,24 @@ static void check_boxes(void) {
   }
 }
 
+/* A column that is whole needs few iterations on any number of ranks; the solution is exact. Cut,
+ * such a plate takes 15. */
+static void check_solution(const char *path) {
+  char file[PATH_SIZE + 16];
+  snprintf(file, sizeof file, "mesh.file=%s", path);
+  const char *const overrides[] = {file,
+                                   "discretization.order=2",
+                                   "problem.lambda=1e-3",
+                                   "problem.solution=x*y+z*z",
+                                   "boundary.default=neumann",
+                                   "solver.preconditioner=multigrid",
+                                   NULL};
+  sp_results results;
+  CHECK_OK(run_case(MPI_COMM_WORLD, NULL, overrides, &results));
+  CHECK(results.cg.iterations <= 9, "%d iterations", (int)results.cg.iterations);
+  CHECK(results.have_norms && results.norms.max < 1e-6, "the error is %g", results.norms.max);
+}
+
 /* A plate with a hole, of unstructured quadrilaterals in layers of two heights. */
 static void check_file(void) {
   static const char geometry[] =
@@ -383,6 +437,7 @@ static void check_file(void) {
     check_lengths("plate", columns, (int)mine / 6, 6);
     sp_columns_destroy(&columns);
     sp_mesh_destroy(&mesh);
+    check_solution(path);
   }
   remove_folder(1, names);
 }
@@ -399,6 +454,7 @@ int main(int argc, char **argv) {
     check_ring(2, 0);
     check_stars();
     check_metis();
+    check_other_cells();
   }
   for (int layers = 1; layers <= 5; layers++) check_periodic(layers);
   check_cuts();
