@@ -13,6 +13,7 @@
 #include "operators/counts.h"
 #include "solver/problem/coefficients.h"
 #include "solver/problem/contacts.h"
+#include "solver/problem/dirichlet.h"
 #include "solver/problem/errors.h"
 #include "solver/problem/kinks.h"
 #include "solver/problem/load.h"

@@ -1,4 +1,4 @@
-/* Load vector and Dirichlet data: the problem's formulas become L-vectors. */
+/* The load vector: the formulas of f and g become an L-vector. */
 #ifndef SP_SOLVER_PROBLEM_LOAD_H
 #define SP_SOLVER_PROBLEM_LOAD_H
 
@@ -10,19 +10,6 @@
 typedef struct sp_jacobian_range {
   double smallest, largest;
 } sp_jacobian_range;
-
-/* The largest difference between Dirichlet data of two parts at a common node, the largest value,
- * and the two parts: first the one that gives the value. Over all ranks. */
-typedef struct sp_data_jump {
-  double size, largest;
-  int parts[2];
-} sp_data_jump;
-
-/* Dirichlet DOFs and their values, both [local DOFs] on the host. A DOF of several parts gets the
- * value of the part listed first in the case; all ranks that hold a DOF get the same bits. Fills
- * *jump unless that is NULL. Errors: SP_ERR_INPUT if a formula is not finite. Collective. */
-sp_status sp_problem_constraints(const sp_problem *problem, const sp_space *space,
-                                 bool *constrained, double *values, sp_data_jump *jump);
 
 /* Integrals of the data, with the quadrature of the load vector, on this rank. */
 typedef struct sp_load_sums {

@@ -3,7 +3,7 @@
 #define SP_SOLVER_PROBLEM_SYSTEMS_H
 
 #include "operators/system.h"
-#include "solver/problem/load.h"
+#include "solver/problem/dirichlet.h"
 #include "solver/problem/null_space.h"
 #include "solver/problem/problem.h"
 

@@ -11,6 +11,7 @@
 #include "operators/operator.h"
 #include "solver/linear/cg.h"
 #include "solver/problem/balance.h"
+#include "solver/problem/dirichlet.h"
 #include "solver/problem/errors.h"
 #include "solver/problem/interfaces.h"
 #include "solver/problem/kinks.h"

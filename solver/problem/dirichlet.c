@@ -1,0 +1,221 @@
+#include "solver/problem/dirichlet.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "io/threads.h"
+#include "mesh/geometry.h"
+#include "mesh/reference.h"
+#include "solver/problem/evaluate.h"
+
+enum {
+  FACE_NODES = SP_MAX_NQ * SP_MAX_NQ,
+  NODES = SP_MAX_NQ * FACE_NODES,
+  INSIDE = SP_FACES /* in place of a face: all nodes of an element, which a line fixes */
+};
+
+/* The nodes of a face, or of an element: their indices in the element, their coordinates, and the
+ * data of a Dirichlet part there. Too large for the stack. */
+typedef struct face_nodes {
+  int count, indices[NODES];
+  double xyz[3 * NODES], data[NODES];
+} face_nodes;
+
+static void list_nodes(int order, int f, face_nodes *face) {
+  face->count = (order + 1) * (order + 1) * (f == INSIDE ? order + 1 : 1);
+  for (int n = 0; n < face->count && f == INSIDE; n++) face->indices[n] = n;
+  if (f != INSIDE) sp_face_nodes(order, f, face->indices);
+}
+
+static void locate_face(const sp_space *space, sp_lid e, int f, face_nodes *face) {
+  const sp_mesh *mesh = space->mesh;
+  const sp_numbering *numbering = space->numbering;
+  const sp_rule *gll = &sp_reference_get(numbering->order)->gll;
+  double normal[3 * FACE_NODES];
+  list_nodes(numbering->order, f, face);
+  if (f == INSIDE)
+    sp_hexes_coordinates(mesh->hexes, e, gll->n, gll->nodes, face->xyz);
+  else
+    sp_geometry_face(mesh->hexes, e, f, gll, face->xyz, normal);
+}
+
+/* Data shared by threads. The arrays over all DOFs are long, so threads share their first touch,
+ * too. */
+typedef struct constraints {
+  const sp_problem *problem;
+  const sp_space *space;
+  double *part_of_dof, *values;
+  bool *constrained;
+} constraints;
+
+static const double NO_PART = DBL_MAX;
+
+/* *shared = min(*shared, value), atomically. */
+static void lower(double *shared, double value) {
+  double now;
+  __atomic_load(shared, &now, __ATOMIC_RELAXED);
+  while (value < now && !__atomic_compare_exchange(shared, &now, &value, true, __ATOMIC_RELAXED,
+                                                   __ATOMIC_RELAXED)) {
+  }
+}
+
+/* Return the Dirichlet part of a face or an element, or -1. */
+static int dirichlet_part(const constraints *c, sp_lid e, int f) {
+  if (f == INSIDE) return sp_problem_volume_part(c->problem, c->space->mesh->hexes, e);
+  const int part = sp_problem_face_part(c->problem, c->space->mesh->hexes, e, f);
+  return part >= 0 && c->problem->parts[part].condition == SP_DIRICHLET ? part : -1;
+}
+
+static const sp_lid *dofs_of(const constraints *c, sp_lid e) {
+  const sp_numbering *numbering = c->space->numbering;
+  return &numbering->nodes[(size_t)e * sp_element_nodes(numbering->order)];
+}
+
+/* Find for each DOF the lowest index of a Dirichlet part that contains it. */
+static sp_status mark_some(void *constraints_, void *workspace, size_t begin, size_t end) {
+  const constraints *c = constraints_;
+  face_nodes *face = workspace;
+  for (size_t k = begin; k < end; k++)
+    for (int f = 0; f <= INSIDE; f++) {
+      const sp_lid e = c->problem->outer[k];
+      const int part = dirichlet_part(c, e, f);
+      if (part < 0) continue;
+      list_nodes(c->space->numbering->order, f, face);
+      for (int n = 0; n < face->count; n++)
+        lower(&c->part_of_dof[dofs_of(c, e)[face->indices[n]]], part);
+    }
+  return SP_OK;
+}
+
+static sp_status evaluate_face(const constraints *c, sp_lid e, int f, int part, face_nodes *face) {
+  const sp_problem *problem = c->problem;
+  const sp_expression *formula = problem->parts[part].formula;
+  const sp_material *material = sp_materials_of(&problem->materials, c->space->mesh->hexes, e);
+  locate_face(c->space, e, f, face);
+  const double *xyz[3] = {face->xyz, face->xyz + face->count, face->xyz + 2 * face->count};
+  return sp_problem_evaluate(formula ? formula : material->solution, (size_t)face->count, xyz,
+                             face->data, NULL, NULL);
+}
+
+/* Set each DOF to the least value that faces of its part give it; of 0 and -0, to 0. */
+static sp_status set_face(const constraints *c, sp_lid e, int f, int part, face_nodes *face) {
+  SP_TRY(evaluate_face(c, e, f, part, face));
+  for (int n = 0; n < face->count; n++) {
+    const sp_lid dof = dofs_of(c, e)[face->indices[n]];
+    if (c->part_of_dof[dof] == part) lower(&c->values[dof], face->data[n] + 0.0);
+  }
+  return SP_OK;
+}
+
+static sp_status set_some(void *constraints_, void *workspace, size_t begin, size_t end) {
+  const constraints *c = constraints_;
+  for (size_t k = begin; k < end; k++)
+    for (int f = 0; f <= INSIDE; f++) {
+      const sp_lid e = c->problem->outer[k];
+      const int part = dirichlet_part(c, e, f);
+      if (part >= 0) SP_TRY(set_face(c, e, f, part, workspace));
+    }
+  return SP_OK;
+}
+
+static sp_status settle_some(void *constraints_, void *workspace, size_t begin, size_t end) {
+  (void)workspace;
+  const constraints *c = constraints_;
+  for (size_t i = begin; i < end; i++) {
+    c->constrained[i] = c->part_of_dof[i] < NO_PART;
+    if (!c->constrained[i]) c->values[i] = 0;
+  }
+  return SP_OK;
+}
+
+/* A jump and its two parts, first * part_count + second; laid out for MPI_DOUBLE_INT. */
+typedef struct jump_at {
+  double size;
+  int parts;
+} jump_at;
+
+/* True if another Dirichlet part gives the value of one of the nodes, which are of `part`. */
+static bool meets_another(const constraints *c, sp_lid e, const face_nodes *face, int part) {
+  for (int n = 0; n < face->count; n++)
+    if (c->part_of_dof[dofs_of(c, e)[face->indices[n]]] != part) return true;
+  return false;
+}
+
+/* Compare the data of each face with the values that other parts give to its nodes. Data that
+ * follow from the solution differ by rounding only. */
+static sp_status find_jump(const constraints *c, face_nodes *face, jump_at *most) {
+  const sp_boundary_part *parts = c->problem->parts;
+  for (sp_lid k = 0; k < c->problem->outer_count; k++)
+    for (int f = 0; f <= INSIDE; f++) {
+      const sp_lid e = c->problem->outer[k];
+      const int part = dirichlet_part(c, e, f);
+      list_nodes(c->space->numbering->order, f, face);
+      if (part < 0 || !meets_another(c, e, face, part)) continue;
+      SP_TRY(evaluate_face(c, e, f, part, face));
+      for (int n = 0; n < face->count; n++) {
+        const sp_lid dof = dofs_of(c, e)[face->indices[n]];
+        const double size = fabs(face->data[n] - c->values[dof]);
+        const int owner = (int)c->part_of_dof[dof];
+        const bool derived = !parts[owner].formula && !parts[part].formula;
+        if (owner != part && !derived && size > most->size)
+          *most = (jump_at){size, owner * c->problem->part_count + part};
+      }
+    }
+  return SP_OK;
+}
+
+static sp_status measure_jump(const constraints *c, sp_data_jump *jump) {
+  const MPI_Comm comm = c->space->mesh->comm;
+  const int parts = c->problem->part_count;
+  jump_at most = {0, 0};
+  double largest = 0;
+  *jump = (sp_data_jump){0};
+  if (!c->problem->has_dirichlet) return SP_OK;
+  face_nodes *face;
+  sp_status status = sp_allocate(1, sizeof *face, "Dirichlet values", &face);
+  if (!status) status = find_jump(c, face, &most);
+  free(face);
+  SP_TRY(sp_agree(comm, status));
+  for (sp_lid i = 0; i < c->space->numbering->local; i++)
+    largest = fmax(largest, fabs(c->values[i]));
+  MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_DOUBLE_INT, MPI_MAXLOC, comm);
+  MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_DOUBLE, MPI_MAX, comm);
+  *jump = (sp_data_jump){most.size, largest, {most.parts / parts, most.parts % parts}};
+  return SP_OK;
+}
+
+static sp_status visit_outer(constraints *c, sp_status (*compute)(void *, void *, size_t, size_t)) {
+  const size_t count = (size_t)c->problem->outer_count;
+  return sp_loop_run(&(sp_loop){.what = "constraints",
+                                .count = count,
+                                .chunk = sp_loop_chunk(count, SP_FACES),
+                                .workspace_bytes = sizeof(face_nodes),
+                                .context = c,
+                                .compute = compute});
+}
+
+sp_status sp_problem_constraints(const sp_problem *problem, const sp_space *space,
+                                 bool *constrained, double *values, sp_data_jump *jump) {
+  const MPI_Comm comm = space->mesh->comm;
+  const size_t dofs = (size_t)space->numbering->local;
+  constraints c = {problem, space, NULL, values, constrained};
+  sp_status status = sp_allocate(dofs, sizeof *c.part_of_dof, "Dirichlet parts", &c.part_of_dof);
+  if (!status) status = sp_loop_fill(dofs, NO_PART, c.part_of_dof);
+  if (!status) status = sp_loop_fill(dofs, NO_PART, values);
+  if (!status) status = visit_outer(&c, mark_some);
+  status = sp_agree(comm, status);
+  if (!status) {
+    sp_exchange_now(space->exchange, SP_MIN, c.part_of_dof);
+    status = sp_agree(comm, visit_outer(&c, set_some));
+  }
+  if (!status) {
+    /* A node's coordinates, and so its value, differ by rounding between elements: take the
+     * minimum, which is the same on all ranks. */
+    sp_exchange_now(space->exchange, SP_MIN, values);
+    status = sp_agree(comm, sp_loop_over("constraints", dofs, 1, &c, settle_some));
+  }
+  if (!status && jump) status = measure_jump(&c, jump);
+  free(c.part_of_dof);
+  return status;
+}
