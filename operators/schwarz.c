@@ -11,6 +11,7 @@ struct sp_schwarz {
   const sp_space *space;
   sp_columns *columns;
   sp_lid *interface;
+  sp_column_counts counts; /* over all ranks */
   sp_device_schwarz *on_device;
 };
 
@@ -282,6 +283,9 @@ sp_status sp_schwarz_create(const sp_operator *op, const sp_operator_setup *setu
   if (!status) {
     fill(b, inverse);
     schwarz->space = space;
+    sp_gid counts[2] = {b->columns->count, b->columns->start[b->columns->count]};
+    MPI_Allreduce(MPI_IN_PLACE, counts, 2, SP_MPI_GID, MPI_SUM, platform->comm);
+    schwarz->counts = (sp_column_counts){counts[0], counts[1]};
     const sp_schwarz_setup on_device = {.space = space,
                                         .local = op->local,
                                         .precision = op->precision,
@@ -305,6 +309,10 @@ sp_status sp_schwarz_create(const sp_operator *op, const sp_operator_setup *setu
   else
     *out = schwarz;
   return status;
+}
+
+sp_column_counts sp_schwarz_columns(const sp_schwarz *schwarz) {
+  return schwarz->counts;
 }
 
 void sp_schwarz_destroy(sp_schwarz **schwarz) {

@@ -1,16 +1,19 @@
-/* Additive Schwarz on the elements, a symmetric and positive definite approximation S of the
+/* Additive Schwarz on blocks of elements, a symmetric and positive definite approximation S of the
  * inverse of an operator with stiffness, for smoothers:
  *
- *     z = W sum over elements of R_e^T P_e A_e^-1 P_e R_e W r
+ *     z = W sum over blocks of R_B^T P_B A_B^-1 P_B R_B W r
  *
- * A_e is the element as a box (operators/separable.h), whose inverse is three small matrix products
- * per direction (fast diagonalization, Lynch, Rice and Thomas 1964). Ends of its one-dimensional
- * matrices:
+ * A block is a column of strongly coupled elements (mesh/columns.h), or an element that is in none.
+ * A_B consists of the elements as boxes (operators/separable.h). Of an element the inverse is three
+ * small matrix products per direction (fast diagonalization, Lynch, Rice and Thomas 1964); a column
+ * costs as much per element, by static condensation (operators/column_factors.h). Ends of the
+ * one-dimensional matrices:
  *     a neighbour:   + the neighbour's entries there, times kappa_neighbour / kappa
  *     Dirichlet:     the node is left out
  *     Robin:         + alpha / kappa
- * P_e^2 is the element's share of the diagonal of the assembled boxes at a node: if elements meet,
- * the stiffer one decides (counts: solver/README.md). W = Delta^(-1/2) with Delta = diagonal of A /
+ * A column has one lateral matrix per direction, with means over its elements.
+ * P_B^2 is the block's share of the diagonal of the assembled boxes at a node: if blocks meet, the
+ * stiffer one decides (counts: solver/README.md). W = Delta^(-1/2) with Delta = diagonal of A /
  * diagonal of the assembled boxes. */
 #ifndef SP_OPERATORS_SCHWARZ_H
 #define SP_OPERATORS_SCHWARZ_H
@@ -27,6 +30,13 @@ typedef struct sp_schwarz sp_schwarz;
  * SP_ERR_SYSTEM. Collective. */
 sp_status sp_schwarz_create(const sp_operator *op, const sp_operator_setup *setup,
                             const sp_separable *boxes, const double *inverse, sp_schwarz **out);
+
+/* Columns (mesh/columns.h) and their elements, over all ranks. */
+typedef struct sp_column_counts {
+  sp_gid columns, elements;
+} sp_column_counts;
+
+sp_column_counts sp_schwarz_columns(const sp_schwarz *schwarz);
 
 /* NULL-safe; sets *schwarz to NULL. Local. */
 void sp_schwarz_destroy(sp_schwarz **schwarz);

@@ -27,6 +27,7 @@ sp_status sp_separable_fill(const sp_operator_setup *setup, sp_separable *boxes)
 typedef struct sp_extents {
   double stretch;           /* the largest ratio of two lengths of an element */
   double shortest, longest; /* lengths */
+  bool bars;                /* true if an element is thin in two directions (mesh/columns.h) */
 } sp_extents;
 
 /* Errors: SP_ERR_INPUT for an element with a non-positive Jacobian. Collective. */

@@ -48,7 +48,7 @@ static void check_defaults(const sp_config *config) {
   CHECK(config->solver.tolerance == 1e-8, "tolerance %g", config->solver.tolerance);
   CHECK(config->solver.max_iterations == 1000, "max_iterations");
   CHECK(config->solver.preconditioner == SP_PRECONDITIONER_AUTO, "preconditioner");
-  CHECK(config->solver.smoother_degree == 3 && config->solver.orders.count == 0 &&
+  CHECK(config->solver.smoother_degree == 0 && config->solver.orders.count == 0 &&
             config->solver.coarse == SP_COARSE_AUTO,
         "multigrid");
   CHECK(config->backend.device == SP_DEVICE_AUTO, "device");
@@ -276,7 +276,7 @@ static void test_values(void) {
        {"0", "-5", "2147483648", "1e3", "many", ""}},
       {"solver", "preconditioner", "auto, none, jacobi or multigrid", {"ilu", ""}},
       {"solver", "smoother", "auto, jacobi or schwarz", {"ilu", ""}},
-      {"solver", "smoother_degree", "an integer from 1 to 6", {"0", "7", "3 3", ""}},
+      {"solver", "smoother_degree", "an integer from 0 to 6", {"-1", "7", "3 3", ""}},
       {"solver",
        "orders",
        "at most 16 integers from 1 to 15",

@@ -158,7 +158,7 @@ typedef struct sp_config {
     sp_preconditioner_kind preconditioner;
     /* Of multigrid. */
     sp_smoother_kind smoother;
-    int smoother_degree; /* 1..6 */
+    int smoother_degree; /* 1..6; 0: chosen */
     sp_list orders;      /* of its levels, decreasing from N to 1; empty: the program chooses */
     sp_coarse_kind coarse;
     sp_cycle_precision precision;

@@ -192,10 +192,10 @@ const sp_key sp_keys[] = {
          "auto: multigrid; jacobi (the diagonal) for mass and for large meshes of order 1 on GPUs"},
     {KEY("solver", "smoother", solver.smoother), WORDS(sp_smoother_names), .fallback = "auto",
      MULTIGRID_ONLY, .help = "of multigrid; auto: schwarz if elements are stretched, else jacobi"},
-    {KEY("solver", "smoother_degree", solver.smoother_degree), INTEGERS(1, 1, 6), .fallback = "3",
+    {KEY("solver", "smoother_degree", solver.smoother_degree), INTEGERS(1, 0, 6), .fallback = "0",
      MULTIGRID_ONLY,
      .help = "of multigrid's Chebyshev smoother: a higher degree gives fewer, more expensive "
-             "iterations"},
+             "iterations; 0: 3, or 4 if elements are thin in two directions"},
     {KEY("solver", "orders", solver.orders), LIST(SP_LIST_MOST, 1, 15), OPTIONAL, MULTIGRID_ONLY,
      .help = "of multigrid's levels, from order down to 1, as 7 4 2 1; empty: chosen"},
     {KEY("solver", "coarse", solver.coarse), WORDS(sp_coarse_names), .fallback = "auto",

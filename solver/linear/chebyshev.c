@@ -210,3 +210,7 @@ sp_status sp_chebyshev_residual(sp_chebyshev *c, const sp_vector *b, const sp_ve
   *r = &c->r;
   return sp_operator_apply_step(c->op, x, &c->product, &step);
 }
+
+sp_column_counts sp_chebyshev_columns(const sp_chebyshev *chebyshev) {
+  return chebyshev->schwarz ? sp_schwarz_columns(chebyshev->schwarz) : (sp_column_counts){0, 0};
+}

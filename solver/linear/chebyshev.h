@@ -43,6 +43,9 @@ sp_status sp_chebyshev_residual(sp_chebyshev *chebyshev, const sp_vector *b, con
  * from_zero. Vectors are NULL. Local. */
 sp_smoothing sp_chebyshev_step(int degree, int i, double bound, bool from_zero);
 
+/* Return the columns of Schwarz; none without it. Local. */
+sp_column_counts sp_chebyshev_columns(const sp_chebyshev *chebyshev);
+
 /* Return the bound L. Local. */
 double sp_chebyshev_bound(const sp_chebyshev *chebyshev);
 

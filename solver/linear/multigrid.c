@@ -232,8 +232,15 @@ static void describe(const sp_preconditioner *self, size_t room, char *text) {
     used += (size_t)snprintf(text + used, room - used, " and %d coarser mesh%s", meshes,
                              meshes > 1 ? "es" : "");
   if (used < room)
-    snprintf(text + used, room - used, ", Chebyshev-%s of degree %d, %s precision%s, %s",
-             m->options.smoother == SP_SMOOTHER_SCHWARZ ? "Schwarz" : "Jacobi", m->options.degree,
+    used += (size_t)snprintf(text + used, room - used, ", Chebyshev-%s of degree %d",
+                             m->options.smoother == SP_SMOOTHER_SCHWARZ ? "Schwarz" : "Jacobi",
+                             m->options.degree);
+  const sp_column_counts columns = sp_chebyshev_columns(m->levels[0].smoother);
+  if (used < room && columns.columns > 0)
+    used += (size_t)snprintf(text + used, room - used, " on %lld columns of %lld elements",
+                             (long long)columns.columns, (long long)columns.elements);
+  if (used < room)
+    snprintf(text + used, room - used, ", %s precision%s, %s",
              m->precision == SP_SINGLE ? "single" : "double",
              m->rounded ? ", factors of 16 bits" : "",
              m->coarse ? sp_coarse_describe(m->coarse) : "order 1 smoothed");
@@ -247,6 +254,8 @@ void sp_multigrid_decide(const sp_backend *backend, const sp_extents *extents,
   if (options->smoother == SP_SMOOTHER_AUTO)
     options->smoother =
         extents->stretch > SP_SMOOTHER_STRETCH ? SP_SMOOTHER_SCHWARZ : SP_SMOOTHER_JACOBI;
+  if (options->degree == 0)
+    options->degree = options->smoother == SP_SMOOTHER_SCHWARZ && extents->bars ? 4 : 3;
   if (options->precision == SP_CYCLE_AUTO)
     options->precision = backend->single_operators && in_range ? SP_CYCLE_SINGLE : SP_CYCLE_DOUBLE;
 }

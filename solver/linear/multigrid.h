@@ -29,7 +29,7 @@ typedef enum sp_smoother_kind {
 /* Names in a case, by sp_smoother_kind; ends with NULL. */
 extern const char *const sp_smoother_names[];
 
-#define SP_SMOOTHER_STRETCH 4.0 /* the largest ratio of two lengths of an element */
+#define SP_SMOOTHER_STRETCH 2.0 /* the largest ratio of two lengths of an element */
 
 /* Precision of the cycle. Single moves half the bytes, and CG, in double, takes the same number of
  * iterations. */
@@ -46,7 +46,7 @@ typedef struct sp_multigrid_options {
   int levels;
   int orders[SP_MULTIGRID_MOST]; /* falling; the first is the operator's, the last 1 */
   sp_smoother_kind smoother;
-  int degree;                   /* of the smoother, 1 .. SP_CHEBYSHEV_MOST */
+  int degree;                   /* of the smoother, 1 .. SP_CHEBYSHEV_MOST; 0: chosen */
   sp_cycle_precision precision; /* of the cycle; hypre on the host always works in double */
   sp_coarse_kind coarse;
 } sp_multigrid_options;
@@ -55,7 +55,7 @@ typedef struct sp_multigrid_options {
  * that is above 8, else half (7 4 2 1; 15 11 7 4 2 1). Local. */
 void sp_multigrid_choose_orders(int order, sp_multigrid_options *options);
 
-/* Replace an auto smoother or precision, given the extents of the mesh. Local. */
+/* Replace an auto smoother, precision or degree, given the extents of the mesh. Local. */
 void sp_multigrid_decide(const sp_backend *backend, const sp_extents *extents,
                          sp_multigrid_options *options);
 
