@@ -170,22 +170,20 @@ static double sum_ties(const sp_schwarz_builder *b, sp_lid c, int t, int side) {
 /* ---- Solution ---- */
 
 /* The common interval [-1, 1] of a column in lateral direction t = 1, 2, by the elements' own
- * entries. Neighbours add the geometric mean over the elements that have one, or to K the mean of
- * their energy if it is larger. */
+ * entries. Neighbours add the geometric mean over the elements that have one. */
 static sp_interval find_lateral(const sp_schwarz_builder *b, sp_lid c, int t) {
   const sp_columns *columns = b->columns;
   const double length = columns->start[c + 1] - columns->start[c];
   sp_interval line = {.length = 2, .fixed = {1, 1}};
   for (int side = 0; side < 2; side++) {
-    double neighbours = 0, stiffness = 0, mass = 0, robin = 0, energy = 0, own = 0;
+    double neighbours = 0, stiffness = 0, mass = 0, robin = 0, own = 0;
     for (sp_lid i = columns->start[c]; i < columns->start[c + 1]; i++) {
       const sp_lid e = columns->elements[i];
       const int d = columns->frames[i].axis[t];
       const sp_schwarz_end end =
           sp_schwarz_find_end(b, e, 2 * d + (side ^ columns->frames[i].flip[t]));
-      const double half = b->boxes[e].length[d] / 2, a = coupling(&b->boxes[e], d);
-      own += a;
-      energy += a * end.stiffness * half;
+      const double half = b->boxes[e].length[d] / 2;
+      own += coupling(&b->boxes[e], d);
       robin += end.robin * half;
       if (!end.fixed) line.fixed[side] = 0;
       if (end.stiffness == 0) continue;
@@ -194,7 +192,7 @@ static sp_interval find_lateral(const sp_schwarz_builder *b, sp_lid c, int t) {
       mass += log(end.mass / half);
     }
     if (neighbours > 0) {
-      line.stiffness[side] = fmax(exp(stiffness / neighbours), energy / own);
+      line.stiffness[side] = exp(stiffness / neighbours);
       line.mass[side] = exp(mass / neighbours);
     }
     line.stiffness[side] += robin / length;
