@@ -49,20 +49,18 @@ typedef struct sp_schwarz_end {
   bool fixed; /* Dirichlet */
 } sp_schwarz_end;
 
+/* Choose the nodes inside faces. Local. */
+void sp_schwarz_choose_nodes(sp_schwarz_builder *b);
+
+/* Sum the entries at the ends of neighbours. Collective. */
+void sp_schwarz_sum_ends(sp_schwarz_builder *b);
+
+/* Local. */
 sp_schwarz_end sp_schwarz_find_end(const sp_schwarz_builder *b, sp_lid element, int face);
 
-/* The DOFs of an element, [n^3]. */
+/* The DOFs of an element, [n^3]. Local. */
 static inline const sp_lid *sp_schwarz_nodes(const sp_schwarz_builder *b, sp_lid element) {
   return &b->setup->space->numbering->nodes[(size_t)element * sp_grid_points(b->n)];
 }
-
-/* Find the columns and the elements at edges. Errors: SP_ERR_SYSTEM. */
-sp_status sp_schwarz_find_columns(sp_schwarz_builder *b);
-
-/* Give an interface between two elements of a column to the lower one, with the shares of both. */
-void sp_schwarz_join_weights(sp_schwarz_builder *b);
-
-/* Fill the arrays of elements in columns. */
-void sp_schwarz_solve_columns(sp_schwarz_builder *b);
 
 #endif

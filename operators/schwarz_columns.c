@@ -1,4 +1,4 @@
-#include "operators/schwarz_builder.h"
+#include "operators/schwarz_columns.h"
 
 #include <math.h>
 #include <stdlib.h>
