@@ -6,8 +6,11 @@ answers to wrong input.
 
 Exit code 77 (skipped) without matplotlib or h5py."""
 
+import base64
+import html.parser
 import math
 import os
+import re
 import sys
 
 import driver
@@ -20,6 +23,7 @@ INPUTS = os.path.join(os.path.dirname(PLOT), "..", "..", "inputs")
 h5py, numpy, _ = optional.need("h5py", "numpy", "matplotlib.image")
 import field_data
 import field_figures
+import figures
 
 BOX = ["mesh.elements=3 4 2", "mesh.upper=1 2 1", "discretization.order=3", "problem.solution=x+2*y-3*z",
        "solver.tolerance=1e-13"]
@@ -137,6 +141,54 @@ def check_pictures():
         check(left < -60 and right > 60, f"{arguments}: redness {left} on the left, {right} on the right")
 
 
+def check_stretch():
+    """A box of 1 x 2 x 1 from the side, and its slice: four times as high, at the same place of x, y and z."""
+    shapes, aspects, canvas, save = [], [], field_figures.Canvas, figures.save
+
+    class Watched(canvas):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            shapes.append(self.height / self.width)
+
+    field_figures.Canvas = Watched
+    figures.save = lambda figure, path: aspects.append(figure.axes[0].get_aspect())
+    for stretch in "1", "4":
+        for arguments in ["--view", "-90", "0"], ["--slice", "y=0.5"], ["--slice", "z=0.5"]:
+            done = plot("field", "box.hdf", "--z-stretch", stretch, *arguments, "-o", "y.png")
+            check(done.returncode == 0, f"{arguments}: {done.stderr}")
+    field_figures.Canvas, figures.save = canvas, save
+    check(aspects == [1, 1, 1, 1, 4, 1], f"aspects {aspects}")
+    check(len(shapes) == 2 and abs(shapes[1] / shapes[0] - 4) < 0.1, f"heights by widths {shapes}")
+    for wrong in "0", "-1", "nan", "x":
+        check(plot("field", "box.hdf", "-o", "y.png", "--z-stretch", wrong).returncode == 2, f"--z-stretch {wrong}")
+
+
+def check_report():
+    """All numbers of a run and its pictures in one file, which needs no other."""
+    driver.Run(2, ["-q", *BOX, "problem.solution=exp(x)*y+z", "output.log=r.h5", "output.field=r.hdf", "--accuracy",
+                   "result.<hot>=maximum", "probe.a & b=0.5 0.5 0.5"]).expect(2, 0)
+    done = plot("report", "r.h5", "r.hdf", "-o", "r.html")
+    check(done.returncode == 0 and not done.stderr, f"report: {done.stderr}")
+    with open("r.html", encoding="utf-8") as file:
+        page = file.read()
+    html.parser.HTMLParser().feed(page)
+    images = re.findall(r'src="data:image/png;base64,([^"]*)"', page)
+    check(len(images) == 5 and all(base64.b64decode(i)[:4] == b"\x89PNG" for i in images), f"{len(images)} images")
+    check(not re.search(r"https?://|<script|<link|src=\"(?!data:)", page), "the report needs other files")
+    with h5py.File("r.h5") as log:
+        bars = {(r["table"], r["name"], r["kind"]): r["error"] for r in log["accuracy"][:]}
+        value = log["results"]["value"][0]
+        probe = bars[(b"probes", b"a & b", b"probe")]
+    hot = f"<td>&lt;hot&gt;</td><td>maximum</td><td>u</td><td class=\"n\">{value:.9g}</td>" \
+          f"<td class=\"n\">± {bars[(b'results', b'<hot>', b'maximum')]:.1e}</td>"
+    for words in hot, "a &amp; b", f"± {probe:.1e}", "<h2>Balance</h2>", "Error indicator", "map = none":
+        check(words in page, f"no {words} in the report")
+    refuse(["x.txt", ".html"], "report", "r.h5", "-o", "x.txt")
+    refuse(["absent.h5", "no such file"], "report", "absent.h5", "-o", "x.html")
+    refuse(["absent/x.html", "cannot write"], "report", "r.h5", "-o", "absent/x.html")
+    check(plot("report", "r.h5", "-o", "r.html").returncode == 0, "a report without a field")
+
+
 def check_refused():
     def changed(path, change):
         with h5py.File("two.hdf") as old, h5py.File(path, "w") as new:
@@ -169,6 +221,8 @@ def main():
     check_canvas("box.hdf")
     check_shell()
     check_pictures()
+    check_stretch()
+    check_report()
     check_refused()
 
 

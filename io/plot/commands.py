@@ -17,17 +17,40 @@ def add_image(command, required=True):
                          help="name.png, name.pdf or name.svg")
 
 
+def positive(text):
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise ValueError
+    return value
+
+
+def add_stretch(command):
+    command.add_argument("--z-stretch", type=positive, default=1.0, metavar="FACTOR",
+                         help="draw z that many times as long, for thin boards; a number above 0")
+
+
+def add_report(commands):
+    text = "one HTML file about a run: tables, pictures, figures"
+    command = commands.add_parser("report", help=text, description=text.capitalize() + ".")
+    command.add_argument("log", metavar="RUN.H5")
+    command.add_argument("field", nargs="?", metavar="RUN.HDF", help="for pictures of the solution")
+    command.add_argument("-o", "--output", required=True, metavar="RUN.HTML")
+    add_stretch(command)
+    command.set_defaults(function="report.report")
+
+
 def add_field(commands):
     text = "a picture of the solution: the surface of the mesh, or a slice"
     command = commands.add_parser("field", help=text, description=text.capitalize() + ".")
     command.add_argument("file", metavar="RUN.HDF")
     add_image(command)
     command.add_argument("--scalar", default="u", metavar="NAME",
-                         help="point or cell data: u (default), error, region, rank, tag")
+                         help="point or cell data: u (default), error, error_indicator, region, rank, tag")
     command.add_argument("--slice", metavar="x=0.5", help="the plane to draw; default: the surface")
     command.add_argument("--view", nargs=2, type=float, metavar=("AZIMUTH", "ELEVATION"),
                          help="from where the surface is seen, in degrees; default: -60 25")
     command.add_argument("--elements", action="store_true", help="draw the edges of elements")
+    add_stretch(command)
     command.set_defaults(function="field_figures.draw")
 
 
@@ -70,6 +93,7 @@ def parse(arguments=None):
                        ("study", "the convergence of a study, with reference slopes")):
         add_image(add_logs(commands, name, f"run_figures.{name}", text))
     add_field(commands)
+    add_report(commands)
     add_bench(commands)
     add_paper(commands)
     return parser.parse_args(arguments)

@@ -18,6 +18,7 @@ import field_data
 import figures
 from failure import Failure
 from field_data import AXES
+from files import open_file
 from figures import pyplot
 
 PIXELS = 800       # of the longer side of a picture of a surface
@@ -86,7 +87,8 @@ def draw_slice(field, arguments):
     part = field_data.slice_field(field, axis, position)
     colours = Colours(field, part.values)
     extent = numpy.ptp(part.corners, axis=(0, 1))
-    wide = extent[0] > 2 * extent[1]
+    stretch = arguments.z_stretch if axis < 2 else 1  # z is upwards then
+    wide = extent[0] > 2 * stretch * extent[1]
     figure, axes = pyplot.subplots()
     corners = part.corners.reshape(-1, 2)
     triangles = numpy.arange(len(corners)).reshape(-1, 3)
@@ -101,7 +103,7 @@ def draw_slice(field, arguments):
     painted.set_rasterized(True)  # a PDF of many triangles is slow
     if arguments.elements:
         axes.add_collection(LineCollection(part.outlines, colors="black", linewidths=0.3, alpha=0.6))
-    axes.set_aspect("equal")
+    axes.set_aspect(stretch)
     axes.grid(False)
     horizontal, vertical = (name for name in AXES if name != AXES[axis])
     axes.set_xlabel(horizontal)
@@ -246,6 +248,19 @@ def draw_surface(field, arguments):
     figures.save(figure, arguments.output)
 
 
+def middle_of(path):
+    """A y that a slice through the middle has."""
+    points = field_data.read(path, "u").points
+    return float((points[:, 1].min() + points[:, 1].max()) / 2)
+
+
+def has(path, name):
+    with open_file(path) as file:
+        return any(name in file.get(f"VTKHDF/{group}", ()) for group in ("PointData", "CellData"))
+
+
 def draw(arguments):
     field = field_data.read(arguments.file, arguments.scalar)
+    if arguments.slice is None:
+        field.points = field.points * [1, 1, arguments.z_stretch]
     (draw_slice if arguments.slice is not None else draw_surface)(field, arguments)
