@@ -176,3 +176,66 @@ sp_status sp_rendezvous(MPI_Comm comm, int64_t row_count, const sp_row *rows, in
   free(m.answered);
   return status;
 }
+
+/* ---- Numbers ---- */
+
+typedef struct numbered {
+  sp_row_name name;
+  int64_t *number;
+} numbered;
+
+/* Number the names that arrived, each at `numbers` of its place. Collective. */
+static sp_status number_arrived(MPI_Comm comm, size_t count, const sp_row_name *names,
+                                int64_t *numbers) {
+  numbered *sorted;
+  int64_t different = 0, first = 0;
+  sp_status status = sp_allocate(count, sizeof *sorted, "names", &sorted);
+  SP_TRY(sp_agree(comm, status));
+  for (size_t n = 0; n < count; n++) sorted[n] = (numbered){names[n], &numbers[n]};
+  qsort(sorted, count, sizeof *sorted, compare);
+  for (size_t n = 0; n < count; n++) {
+    if (n > 0 && compare(&sorted[n - 1], &sorted[n]) != 0) different++;
+    *sorted[n].number = different;
+  }
+  different += count > 0;
+  MPI_Exscan(&different, &first, 1, MPI_INT64_T, MPI_SUM, comm);
+  for (size_t n = 0; n < count; n++) numbers[n] += first;
+  free(sorted);
+  return SP_OK;
+}
+
+sp_status sp_rendezvous_number(MPI_Comm comm, int64_t count, const sp_row_name *names,
+                               int64_t *numbers) {
+  routes t = {.comm = comm};
+  sp_row_name *sent = NULL, *received = NULL;
+  int64_t *found = NULL, *back = NULL;
+  int *order = NULL;
+  MPI_Comm_size(comm, &t.size);
+  sp_status status = make_routes(&t, count, names, sizeof *names);
+  if (!status) {
+    const size_t arrived = (size_t)t.received_start[t.size];
+    status = sp_allocate((size_t)count, sizeof *sent, "names", &sent);
+    if (!status) status = sp_allocate((size_t)count, sizeof *order, "names", &order);
+    if (!status) status = sp_allocate((size_t)count, sizeof *back, "numbers", &back);
+    if (!status) status = sp_allocate(arrived, sizeof *received, "names", &received);
+    if (!status) status = sp_allocate(arrived, sizeof *found, "numbers", &found);
+    status = sp_agree(comm, status);
+    if (!status) {
+      order_entries(&t, count, names, sizeof *names, order);
+      for (int64_t n = 0; n < count; n++) sent[order[n]] = names[n];
+      exchange(&t, false, NAME_WORDS, sent, received);
+      status = number_arrived(comm, arrived, received, found);
+    }
+    if (!status) {
+      exchange(&t, true, 1, found, back);
+      for (int64_t n = 0; n < count; n++) numbers[n] = back[order[n]];
+    }
+  }
+  free(t.memory);
+  free(sent);
+  free(received);
+  free(found);
+  free(back);
+  free(order);
+  return status;
+}

@@ -1,5 +1,5 @@
-/* Look up values by name on any rank. The hash of a name selects the rank to which owners send
- * their rows and other ranks their requests. */
+/* Look up values by name on any rank, and number names. The hash of a name selects the rank to
+ * which owners send their rows and other ranks their requests. */
 #ifndef SP_IO_RENDEZVOUS_H
 #define SP_IO_RENDEZVOUS_H
 
@@ -24,5 +24,11 @@ typedef struct sp_row {
  * Collective over `comm`; all ranks return the same status. */
 sp_status sp_rendezvous(MPI_Comm comm, int64_t row_count, const sp_row *rows, int64_t wanted_count,
                         const sp_row_name *wanted, double (*values)[SP_ROW_VALUES]);
+
+/* Number the different names of all ranks 0, 1 ... without gaps: numbers[n] becomes the number of
+ * names[n], the same wherever a name occurs. Collective over `comm`; all ranks return the same
+ * status. */
+sp_status sp_rendezvous_number(MPI_Comm comm, int64_t count, const sp_row_name *names,
+                               int64_t *numbers);
 
 #endif

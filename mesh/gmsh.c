@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "mesh/divide.h"
 #include "mesh/gmsh_child.h"
 #include "mesh/gmsh_parts.h"
 #include "mesh/partition.h"
@@ -64,6 +65,7 @@ sp_status sp_gmsh_hexes(MPI_Comm comm, const char *path, sp_hexes **out) {
   SP_TRY(sp_agree(comm, status));
   MPI_Bcast(&files, 1, MPI_INT, 0, comm);
   status = files > 0 ? read_split(comm, path, files, out) : read_whole(comm, path, out);
+  if (!status) status = sp_divide(comm, out);
   if (status)
     sp_hexes_destroy(out);
   else

@@ -62,7 +62,10 @@ static sp_status append_faces(sp_gmsh_file *file, int entity, sp_gmsh_boundary *
   sp_status status = SP_OK;
   for (size_t t = 0; t < quads.type_count && taken && !status; t++) {
     const size_t count = quads.tag_counts[t], nodes = quads.node_counts[t] / (count ? count : 1);
-    if (nodes < 4) continue; /* a triangle is no face of a hexahedron */
+    sp_gmsh_type type;
+    status = sp_gmsh_type_get(file->path, quads.types[t], &type);
+    if (status) break;
+    const size_t corners = type.corners == 3 ? 3 : 4;
     void *faces = realloc(b->faces, (b->face_count + count) * sizeof *b->faces);
     if (!faces) {
       status = sp_fail(SP_ERR_SYSTEM, "out of memory: %zu boundary faces", count);
@@ -73,7 +76,8 @@ static sp_status append_faces(sp_gmsh_file *file, int entity, sp_gmsh_boundary *
       const int surface = surface_of(b, format2, entity, quads.tags[t][q]);
       if (surface < 0) continue;
       sp_gmsh_face *face = &b->faces[b->face_count++];
-      memcpy(face->nodes, &quads.nodes[t][q * nodes], sizeof face->nodes); /* corners come first */
+      face->nodes[3] = 0;
+      memcpy(face->nodes, &quads.nodes[t][q * nodes], corners * sizeof(size_t)); /* these first */
       qsort(face->nodes, 4, sizeof(size_t), compare_sizes);
       face->surface = surface;
     }

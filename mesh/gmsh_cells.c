@@ -1,4 +1,4 @@
-/* The hexahedra of the model. */
+/* The cells of the model. */
 #include <gmshc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,11 +97,20 @@ static sp_status volume_of(const choice *c, size_t tag, int of_entity, sp_gmsh_v
   return sp_gmsh_volumes_of_group(volumes, physical, volume);
 }
 
+static size_t lattice_size(int order) {
+  return (size_t)((order + 1) * (order + 1) * (order + 1));
+}
+
+static sp_status no_node(const char *path, sp_gid element, size_t node) {
+  return sp_fail(SP_ERR_INPUT, "%s: element %lld refers to node %zu, which does not exist", path,
+                 (long long)element, node);
+}
+
 /* Append the `added` elements of type t that the choice takes. */
-static sp_status append_cells(const choice *c, const sp_gmsh_block *b, size_t t, size_t added,
-                              const sp_gmsh_type *type, int of_entity, sp_gmsh_volumes *volumes,
-                              sp_gmsh_cells *all) {
-  const size_t n = (size_t)type->nodes;
+static sp_status append_cells(const char *path, const choice *c, const sp_gmsh_block *b, size_t t,
+                              size_t added, const sp_gmsh_type *type, int of_entity,
+                              sp_gmsh_volumes *volumes, sp_gmsh_cells *all) {
+  const size_t n = lattice_size(type->order), own = (size_t)type->nodes;
   void *nodes = realloc(all->nodes, (all->count + added) * n * sizeof *all->nodes);
   if (nodes) all->nodes = nodes;
   void *tags = realloc(all->tags, (all->count + added) * sizeof *all->tags);
@@ -113,8 +122,13 @@ static sp_status append_cells(const choice *c, const sp_gmsh_block *b, size_t t,
   all->order = type->order;
   for (size_t e = 0; e < b->tag_counts[t]; e++) {
     if (!takes_element(c, b->tags[t][e])) continue;
-    for (size_t p = 0; p < n; p++)
-      all->nodes[all->count * n + (size_t)type->lattice[p]] = b->nodes[t][e * n + p];
+    size_t *cell = &all->nodes[all->count * n];
+    memset(cell, 0, n * sizeof *cell);
+    for (size_t p = 0; p < own; p++) {
+      const size_t node = b->nodes[t][e * own + p];
+      if (node == 0) return no_node(path, (sp_gid)b->tags[t][e], node);
+      cell[type->lattice[p]] = node;
+    }
     SP_TRY(volume_of(c, b->tags[t][e], of_entity, volumes, &all->volumes[all->count]));
     all->tags[all->count++] = (sp_gid)b->tags[t][e];
   }
@@ -134,19 +148,20 @@ static sp_status append_type(const char *path, const choice *c, const sp_gmsh_bl
   if (taken == 0) return SP_OK;
   sp_status status = sp_gmsh_type_get(path, b->types[t], &type);
   if (!status && !type.lattice)
-    status =
-        sp_fail(SP_ERR_INPUT,
-                "%s: %zu element%s of type '%s' (the first is element %zu); only hexahedra with "
-                "a full lattice of nodes (8, 27, 64 ...) can be used: %s",
-                path, taken, sp_plural((long long)taken), type.name, first,
-                type.corners == 4 ? "Mesh.SubdivisionAlgorithm = 2 divides each tetrahedron "
-                                    "into four hexahedra"
-                                  : "mesh all volumes with transfinite or recombined hexahedra");
+    status = sp_fail(
+        SP_ERR_INPUT,
+        "%s: %zu element%s of type '%s' (the first is element %zu); only tetrahedra, prisms "
+        "and hexahedra with all their nodes can be used: %s",
+        path, taken, sp_plural((long long)taken), type.name, first,
+        type.corners == 5 ? "gmsh puts pyramids between quadrilaterals and tetrahedra: "
+                            "take Recombine and Transfinite off the surfaces of volumes "
+                            "that have tetrahedra"
+                          : "set Mesh.SecondOrderIncomplete = 0");
   else if (!status && all->count > 0 && all->order != type.order)
     status = sp_fail(SP_ERR_INPUT, "%s: hexahedra of order %d and %d; all must have the same order",
                      path, all->order, type.order);
   else if (!status)
-    status = append_cells(c, b, t, taken, &type, of_entity, volumes, all);
+    status = append_cells(path, c, b, t, taken, &type, of_entity, volumes, all);
   free(type.lattice);
   return status;
 }
@@ -176,7 +191,7 @@ static sp_status no_hexahedra(const char *path, const choice *c) {
       c->groups && !c->volumes
           ? "; it names physical groups but no Physical Volume, and gmsh saves only what "
             "is named: add one, or set Mesh.SaveAll = 1"
-          : "; expected a mesh of three-dimensional hexahedra");
+          : "; expected a mesh of hexahedra, tetrahedra or prisms");
 }
 
 static sp_status read_entities(sp_gmsh_file *file, const choice *c, int files,
@@ -224,7 +239,7 @@ static bool has_nodes_of(const sp_gmsh_cells *all, size_t n, size_t a, size_t b,
  * its volume; the one that is kept is in all these groups. Refuse other elements with the same
  * corners: they are curved, and would be connected on all sides, because vertices name faces. */
 static sp_status drop_repeated(const char *path, sp_gmsh_volumes *volumes, sp_gmsh_cells *all) {
-  const size_t n = (size_t)((all->order + 1) * (all->order + 1) * (all->order + 1));
+  const size_t n = lattice_size(all->order);
   corner_set *sets;
   bool *repeated = NULL;
   size_t *room = NULL;
@@ -273,11 +288,10 @@ static sp_status drop_repeated(const char *path, sp_gmsh_volumes *volumes, sp_gm
 /* The SDK accepts nodes that do not exist. */
 sp_status sp_gmsh_cells_check(const char *path, const sp_gmsh_cells *all,
                               const sp_gmsh_points *points) {
-  const size_t n = (size_t)((all->order + 1) * (all->order + 1) * (all->order + 1));
+  const size_t n = lattice_size(all->order);
   for (size_t i = 0; i < all->count * n; i++)
-    if (sp_gmsh_points_find(points, all->nodes[i]) == points->count)
-      return sp_fail(SP_ERR_INPUT, "%s: element %lld refers to node %zu, which does not exist",
-                     path, (long long)all->tags[i / n], all->nodes[i]);
+    if (all->nodes[i] > 0 && sp_gmsh_points_find(points, all->nodes[i]) == points->count)
+      return no_node(path, all->tags[i / n], all->nodes[i]);
   return SP_OK;
 }
 
@@ -297,10 +311,11 @@ static sp_status check_tags(const char *path, const sp_gmsh_cells *all) {
   qsort(sorted, all->count, sizeof *sorted, compare_tags);
   for (size_t e = 1; e < all->count && !status; e++)
     if (sorted[e] == sorted[e - 1])
-      status = sp_fail(SP_ERR_INPUT,
-                       "%s: two hexahedra have the number %lld: give every element a number of its "
-                       "own",
-                       path, (long long)sorted[e]);
+      status = sp_fail(
+          SP_ERR_INPUT,
+          "%s: two volume elements have the number %lld: give every element a number of its "
+          "own",
+          path, (long long)sorted[e]);
   free(sorted);
   return status;
 }

@@ -111,7 +111,9 @@ static sp_status refuse_loss(const sp_gmsh_file *file, const size_t *listed, int
     const bool lower = lost.order < other.order;
     return sp_fail(SP_ERR_INPUT,
                    "%s: %s of order %d and %d in one entity; all must have the same order",
-                   file->path, lost.corners == 8 ? "hexahedra" : "elements of a surface",
+                   file->path,
+                   lost.dimension == 3 ? lost.corners == 8 ? "hexahedra" : "volume elements"
+                                       : "elements of a surface",
                    lower ? lost.order : other.order, lower ? other.order : lost.order);
   }
   return sp_fail(SP_ERR_INPUT,

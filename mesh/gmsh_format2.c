@@ -233,7 +233,7 @@ static sp_status unknown_type(const sp_scan *s, int number, int type) {
   char where[24];
   return sp_fail(SP_ERR_INPUT,
                  "%s%s: element %d has the type %d, which is no point, line, surface or volume "
-                 "element of gmsh (polygons and polyhedra are not read)",
+                 "element of gmsh (polyhedra, and prisms above order 2, are not read)",
                  s->path, sp_scan_where(s, s->line, where), number, type);
 }
 

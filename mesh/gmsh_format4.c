@@ -229,7 +229,7 @@ static sp_status read_elements(reader *r, section *sec) {
   if (nodes < 1)
     return sp_fail(SP_ERR_INPUT,
                    "%s%s: a block of elements has the type %lld, which is no point, line, surface "
-                   "or volume element of gmsh (polygons and polyhedra are not read)",
+                   "or volume element of gmsh (polyhedra, and prisms above order 2, are not read)",
                    r->s.path, sp_scan_where(&r->s, line, where), type);
   for (long long e = 0; e < count; e++) {
     if (!take_number(r, width, &number)) return expect_item(r, sec, e, count, line);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mesh/divide.h"
+
 sp_status sp_gmsh_failed(const char *path, const char *what) {
   char *reason = NULL;
   int error;
@@ -29,14 +31,19 @@ sp_status sp_gmsh_type_get(const char *path, int type, sp_gmsh_type *out) {
                                     &coordinates, &coordinate_count, &out->corners, &error);
   if (error) return sp_gmsh_failed(path, "describe an element type");
   snprintf(out->name, sizeof out->name, "%s", name);
-  const int n = out->order + 1;
+  const int n = out->order + 1, c = out->corners;
   sp_status status = SP_OK;
-  if (out->dimension == 3 && out->corners == SP_CORNERS && out->nodes == n * n * n) {
+  const bool known = out->dimension == 3 && (c == 4 || c == 6 || c == SP_CORNERS);
+  const sp_cell_shape shape = c == 4 ? SP_TETRAHEDRON : c == 6 ? SP_PRISM : SP_HEXAHEDRON;
+  if (known && out->nodes == sp_cell_nodes(shape, out->order)) {
     status = sp_allocate((size_t)out->nodes, sizeof *out->lattice, "element type", &out->lattice);
     for (int p = 0; p < out->nodes && !status; p++) {
       int place[3];
-      for (int d = 0; d < 3; d++)
-        place[d] = (int)lround((coordinates[3 * p + d] + 1) / 2 * out->order);
+      for (int d = 0; d < 3; d++) { /* from 0, or of an interval from -1 to 1 */
+        const bool interval = shape == SP_HEXAHEDRON || (shape == SP_PRISM && d == 2);
+        const double at = coordinates[3 * p + d];
+        place[d] = (int)lround((interval ? (at + 1) / 2 : at) * out->order);
+      }
       out->lattice[p] = (place[2] * n + place[1]) * n + place[0];
     }
   }

@@ -20,7 +20,9 @@ sp_status sp_gmsh_failed(const char *path, const char *what);
 typedef struct sp_gmsh_type {
   char name[64];
   int dimension, corners, order, nodes;
-  int *lattice; /* [nodes], each node's place in the full lattice of nodes; NULL if there is none */
+  /* [nodes], each node's place in the lattice of (order+1)^3 nodes (mesh/divide.h); NULL if this is
+   * no tetrahedron, prism or hexahedron with all its nodes. */
+  int *lattice;
 } sp_gmsh_type;
 
 /* Describe a type that exists. The caller frees out->lattice. Errors: SP_ERR_INPUT with `path`. */
@@ -120,7 +122,8 @@ sp_status sp_gmsh_volumes_set_groups(const sp_gmsh_file *file, const sp_gmsh_vol
 
 /* ---- gmsh_cells.c ---- */
 
-/* The hexahedra of the model as node tags (from 1) in lattice order (mesh/hexes.h). */
+/* The cells of the model as node tags (from 1) in lattice order; 0 where a tetrahedron or prism has
+ * no node (mesh/divide.h). */
 typedef struct sp_gmsh_cells {
   int order;
   size_t count;
@@ -145,7 +148,8 @@ sp_status sp_gmsh_cells_check(const char *path, const sp_gmsh_cells *cells,
 
 /* ---- gmsh_boundary.c ---- */
 
-/* A face in a physical group: its corner nodes in ascending order, and its surface. */
+/* A face in a physical group: its corner nodes in ascending order, 0 before those of a triangle,
+ * and its surface. */
 typedef struct sp_gmsh_face {
   size_t nodes[4];
   int surface;
@@ -176,7 +180,8 @@ void sp_gmsh_boundary_free(sp_gmsh_boundary *b);
 sp_status sp_gmsh_boundary_set_groups(const sp_gmsh_file *file, const sp_gmsh_boundary *b,
                                       sp_hexes *hexes);
 
-/* The surface of the face with these corner nodes, SP_SURFACE_INTERIOR if it has none. */
+/* The surface of the face with these corner nodes, one of them 0 for a triangle;
+ * SP_SURFACE_INTERIOR if it has none. */
 int sp_gmsh_boundary_find(const sp_gmsh_boundary *b, const size_t nodes[4]);
 
 /* ---- gmsh_partition.c ---- */

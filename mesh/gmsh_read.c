@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "mesh/divide.h"
 #include "mesh/entity.h"
 #include "mesh/gmsh_model.h"
 #include "mesh/metis.h"
@@ -92,21 +93,23 @@ static void fill_hexes(const sp_gmsh_cells *all, const sp_gmsh_points *points,
     const size_t *nodes = &all->nodes[e * n];
     bool corner_named[SP_CORNERS];
     for (size_t p = 0; p < n; p++)
-      memcpy(&hexes->lattice[3 * (e * n + p)],
-             points->list[sp_gmsh_points_find(points, nodes[p])].xyz, 3 * sizeof(double));
+      if (nodes[p] > 0)
+        memcpy(&hexes->lattice[3 * (e * n + p)],
+               points->list[sp_gmsh_points_find(points, nodes[p])].xyz, 3 * sizeof(double));
     for (int c = 0; c < SP_CORNERS; c++) {
       const size_t tag = nodes[sp_corner_node(all->order, c)];
       hexes->vertices[e][c] = (sp_gid)tag - 1;
-      corner_named[c] = named[sp_gmsh_points_find(points, tag)];
+      corner_named[c] = tag > 0 && named[sp_gmsh_points_find(points, tag)];
     }
+    const sp_cell_shape shape = sp_cell_shape_of(hexes->vertices[e]);
     hexes->tags[e] = all->tags[e];
     hexes->volumes[e] = all->volumes[e];
     for (int f = 0; f < SP_FACES; f++) {
       int corners[4];
-      bool candidate = true;
-      size_t face[4];
-      sp_slot_corners(SP_FACE_SLOT + f, corners);
-      for (int c = 0; c < 4; c++) {
+      size_t face[4] = {0};
+      const int count = sp_cell_face(shape, f, corners);
+      bool candidate = count > 0;
+      for (int c = 0; c < count; c++) {
         face[c] = nodes[sp_corner_node(all->order, corners[c])];
         candidate = candidate && corner_named[corners[c]];
       }

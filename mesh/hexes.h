@@ -56,6 +56,8 @@ typedef struct sp_group {
 typedef struct sp_hexes_file {
   /* The same on all ranks. */
   sp_gid left_out; /* volume elements that no Physical Volume names; they are not here */
+  /* Tetrahedra, prisms and hexahedra that were divided (mesh/divide.h). */
+  sp_gid divided[3];
   sp_gid rough;    /* elements whose map is not smooth (mesh/roughness.h) ... */
   sp_gid roughest; /* ... and the tag of the worst one */
   /* Time of the gmsh SDK while this rank read a file or waited for rank 0. Unit: s. */
@@ -74,10 +76,11 @@ typedef struct sp_hexes {
   int (*surfaces)[SP_FACES];
   sp_gid *tags; /* [count], number of the element in the file */
   /* [count], refinement path: one octal digit per refinement of the file's element, the latest one
-   * lowest; 0 without refinement. Tag and octants together identify an element on any
-   * number of ranks. */
+   * lowest, after the corner if it was divided (mesh/divide.h); 0 without both. Tag and octants
+   * together identify an element on any number of ranks. Ten digits fit; eleven would be more than
+   * 2^31 elements of one cell, which sp_sizes_check refuses. */
   int *octants;
-  int refinements; /* number of digits in octants */
+  int refinements; /* digits in octants, without that of a corner */
   /* Elements per direction of the box that tags number, x fastest, from 1; 0 for a file. This rank
    * has a brick of it. */
   int box[3];

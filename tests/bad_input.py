@@ -203,8 +203,9 @@ def meshes():
     bad("folder.msh", "directory")
     bad(os.path.join(FIXTURES, "garbage.msh"))
     bad(os.path.join(FIXTURES, "garbage.geo"))
-    bad(os.path.join(FIXTURES, "tetrahedra.geo"), "Tetrahedron", "hexahedra")
-    bad(os.path.join(FIXTURES, "mixed.geo"), "hexahedra")
+    write("pyramid.msh", "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n5\n1 0 0 0\n2 1 0 0\n3 1 1 0\n"
+          "4 0 1 0\n5 0 0 1\n$EndNodes\n$Elements\n1\n1 7 2 1 1 1 2 3 4 5\n$EndElements\n")
+    bad("pyramid.msh", "Pyramid", "Recombine")
     bad(os.path.join(FIXTURES, "surface_only.geo"), "Physical Volume")
     bad(os.path.join(FIXTURES, "inverted.msh"), "element", "inverted")
     write("open.geo", "Point(1) = {0, 0, 0};\nLine(1) = {1, 7};\n")

@@ -335,7 +335,8 @@ static void check_twins(void) {
   char text[1024], path[PATH_SIZE];
   path_in_folder("twins.msh", path);
   write_file("twins.msh", text, (size_t)snprintf(text, sizeof text, format, 0, 7));
-  check_refused(path, "two hexahedra have the number 7: give every element a number of its own");
+  check_refused(path,
+                "two volume elements have the number 7: give every element a number of its own");
   write_file("twins.msh", text, (size_t)snprintf(text, sizeof text, format, 3, 8));
   check_refused(path, "node 3 is both at");
 }
@@ -386,10 +387,6 @@ static void check_refusals(void) {
   truncate_copy("cube.msh", 0.3, "cut.msh");
   check_refused(path, "expected node 2 of the 3 of the block of line 106, but the file ends");
 
-  fixture("tetrahedra.geo", path);
-  check_refused(path, "only hexahedra with a full lattice of nodes");
-  fixture("mixed.geo", path);
-  check_refused(path, "only hexahedra with a full lattice of nodes");
   generate("surface_only.geo", 2.2, 0, 1, "surface_only.msh");
   path_in_folder("surface_only.msh", path);
   check_refused(path, "no Physical Volume");

@@ -266,6 +266,7 @@ int main(int argc, char **argv) {
       check_same(SP_FIXTURES "/cube.geo", 1 + ghosts, binary, ghosts);
       check_same(SP_FIXTURES "/two_blocks.geo", 1, binary, ghosts);
       check_same(SP_FIXTURES "/slab.geo", 1, binary, ghosts);
+      check_same(SP_FIXTURES "/cells.geo", 1 + binary, binary, ghosts);
     }
   for (int binary = 0; binary < 2 && world_size > 1; binary++)
     for (int ghosts = 0; ghosts < 2; ghosts++) check_save_all(binary, ghosts);

@@ -65,6 +65,30 @@ static sp_status look_up(int64_t count, int64_t twice, bool missing) {
   return status;
 }
 
+/* Every rank names the rows that are multiples of rank + 1, twice: a name has one number
+ * everywhere, and the numbers are 0 to count - 1. */
+static void number_names(int64_t count) {
+  sp_row_name *names = allocate(2 * (size_t)count, sizeof *names);
+  int64_t *numbers = allocate(2 * (size_t)count, sizeof *numbers), n = 0;
+  int64_t *of_row = allocate(2 * (size_t)count, sizeof *of_row), *owners = of_row + count;
+  for (int twice = 0; twice < 2; twice++)
+    for (int64_t row = 0; row < count; row += rank + 1) names[n++] = name_of(row);
+  CHECK_OK(sp_rendezvous_number(MPI_COMM_WORLD, n, names, numbers));
+  for (int64_t row = 0; row < count; row++) of_row[row] = -1;
+  for (int64_t i = 0; i < n; i++) of_row[i % (n / 2) * (rank + 1)] = numbers[i];
+  MPI_Allreduce(MPI_IN_PLACE, of_row, (int)count, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+  for (int64_t i = 0; i < n; i++)
+    CHECK(numbers[i] == of_row[i % (n / 2) * (rank + 1)], "a name has two numbers");
+  for (int64_t row = 0; row < count; row++) {
+    const bool in = of_row[row] >= 0 && of_row[row] < count;
+    CHECK(in && owners[of_row[row]]++ == 0, "row %lld has the number %lld", (long long)row,
+          (long long)of_row[row]);
+  }
+  free(names);
+  free(numbers);
+  free(of_row);
+}
+
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -72,6 +96,7 @@ int main(int argc, char **argv) {
   static const int64_t counts[] = {0, 1, 2, 100, 4099};
   for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
     CHECK_OK(look_up(counts[c], -1, false));
+  for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) number_names(counts[c]);
   CHECK(look_up(100, 41, false) == SP_ERR_INPUT &&
             strstr(sp_error_message(), "two rows have the name"),
         "a duplicate row: %s", sp_error_message());

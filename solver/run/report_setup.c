@@ -6,6 +6,7 @@
 
 #include "io/team.h"
 #include "mesh/box.h"
+#include "mesh/divide.h"
 #include "mesh/gmsh.h"
 #include "solver/case/config.h"
 #include "solver/problem/groups.h"
@@ -277,6 +278,27 @@ static void note(sp_report *report, const char *name, const char *text) {
   sp_record_text(report->record, name, text);
 }
 
+static void note_divided(sp_report *report, const sp_hexes_file *file) {
+  static const struct {
+    const char *one, *many;
+    int hexahedra;
+  } shapes[SP_CELL_SHAPES] = {[SP_TETRAHEDRON] = {"tetrahedron", "tetrahedra", 4},
+                              [SP_PRISM] = {"prism", "prisms", 6},
+                              [SP_HEXAHEDRON] = {"hexahedron", "hexahedra", 8}};
+  char text[200] = "";
+  size_t used = 0;
+  sp_gid hexahedra = 0;
+  for (int s = 0; s < SP_CELL_SHAPES; s++) {
+    const sp_gid count = file->divided[s];
+    hexahedra += count * shapes[s].hexahedra;
+    if (count > 0)
+      used += (size_t)snprintf(text + used, sizeof text - used, "%s%lld %s", used ? ", " : "",
+                               (long long)count, count == 1 ? shapes[s].one : shapes[s].many);
+  }
+  snprintf(text + used, sizeof text - used, " divided into %lld hexahedra", (long long)hexahedra);
+  if (hexahedra > 0) note(report, "note_divided", text);
+}
+
 static void note_source(sp_report *report, const sp_source_integral *source) {
   static const double WORTH_A_NOTE = 0.01;
   char text[300];
@@ -316,6 +338,7 @@ static void note_jump(sp_report *report, const sp_problem *problem, const sp_dat
 
 void sp_report_notes(sp_report *report, const sp_problem *problem, const sp_hexes *hexes,
                      const sp_notes *notes) {
+  note_divided(report, &hexes->file);
   note_parts(report->terminal, notes);
   note_constants(report->terminal, notes->scope);
   note_default(report->terminal, problem, hexes);

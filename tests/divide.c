@@ -1,0 +1,262 @@
+/* Tetrahedra, prisms and hexahedra become hexahedra: the same domain, groups and elements from
+ * every format, exactly the shape of curved cells, solutions that converge as on any mesh. Rank 0
+ * makes the files with the SDK from fixtures/cells.geo: three cubes of side 1, one of each shape.
+ */
+#include "mesh/divide.h"
+
+#include "io/rendezvous.h"
+#include "mesh/numbering.h"
+#include "tests/mesh_files.h"
+#include "tests/rates.h"
+#include "tests/start_gmsh.h"
+
+static const double PI = 3.14159265358979323846;
+
+/* Cells of a file by shape, and the volume of its tetrahedra, from the SDK on rank 0. */
+typedef struct cells {
+  long long count[SP_CELL_SHAPES], hexahedra;
+  double volume;
+} cells;
+
+/* |J| of a tetrahedron of order g is of degree 3 (g - 1). */
+static void count_cells(int order, cells *out) {
+  static const char *const families[] = {"Tetrahedron", "Prism", "Hexahedron"};
+  static const int children[] = {4, 6, 8};
+  char rule[16];
+  int error;
+  *out = (cells){0};
+  snprintf(rule, sizeof rule, "Gauss%d", 3 * order - 2);
+  for (int s = 0; s < SP_CELL_SHAPES; s++) {
+    size_t count, nodes, n, jacobians, points;
+    size_t *tags = NULL, *node_tags = NULL;
+    double *at = NULL, *weights = NULL, *j = NULL, *det = NULL, *xyz = NULL;
+    const int type = gmshModelMeshGetElementType(families[s], order, 0, &error);
+    gmshModelMeshGetElementsByType(type, &tags, &count, &node_tags, &nodes, -1, 0, 1, &error);
+    out->count[s] = (long long)count;
+    out->hexahedra += children[s] * (long long)count;
+    gmshFree(tags);
+    gmshFree(node_tags);
+    if (s != SP_TETRAHEDRON) continue;
+    gmshModelMeshGetIntegrationPoints(type, rule, &at, &n, &weights, &points, &error);
+    gmshModelMeshGetJacobians(type, at, n, &j, &jacobians, &det, &n, &xyz, &nodes, -1, 0, 1,
+                              &error);
+    for (size_t p = 0; p < n && !error; p++) out->volume += det[p] * weights[p % points];
+    gmshFree(at);
+    gmshFree(weights);
+    gmshFree(j);
+    gmshFree(det);
+    gmshFree(xyz);
+  }
+}
+
+/* Rank 0 meshes a fixture, or a ball of radius 1 if `geometry` is NULL, with cells of at most this
+ * size (0: as the fixture says), and writes it. */
+static void generate(const char *geometry, double version, int binary, int order, double size,
+                     const char *name, cells *all) {
+  char from[PATH_SIZE], to[PATH_SIZE];
+  path_in_folder(name, to);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (world_rank == 0) {
+    int error, failed = 0;
+    start_gmsh();
+    gmshOptionSetNumber("Mesh.MshFileVersion", version, &error);
+    gmshOptionSetNumber("Mesh.Binary", binary, &error);
+    if (geometry) {
+      fixture(geometry, from);
+      gmshOpen(from, &error);
+    } else {
+      gmshModelOccAddSphere(0, 0, 0, 1, 7, -PI / 2, PI / 2, 2 * PI, &error);
+      gmshModelOccSynchronize(&error);
+    }
+    if (size > 0) gmshOptionSetNumber("Mesh.MeshSizeMax", size, &error);
+    if (size > 0) gmshOptionSetNumber("Mesh.MeshSizeMin", size, &error);
+    gmshOptionSetNumber("Mesh.ElementOrder", order, &error);
+    gmshOptionSetNumber("Mesh.HighOrderOptimize", 1, &error);
+    gmshModelMeshGenerate(3, &error);
+    failed += error != 0;
+    gmshWrite(to, &error);
+    failed += error != 0;
+    count_cells(order, all);
+    gmshFinalize(&error);
+    CHECK(failed == 0, "gmsh could not make %s", to);
+  }
+  MPI_Bcast(all, (int)sizeof *all, MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+
+/* Volumes of the three groups of cells.geo, if the mesh has them, and of the whole mesh. */
+static void find_volumes(const sp_mesh *mesh, double volumes[4]) {
+  static const char *const names[] = {"prisms", "hexahedra", "tetrahedra"};
+  static double wj[SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE], xyz[3 * sizeof wj / sizeof *wj];
+  const sp_hexes *hexes = mesh->hexes;
+  sp_rule rule;
+  sp_rule_gl(2 * hexes->map_order, &rule);
+  for (int n = 0; n < 4; n++) volumes[n] = 0;
+  for (sp_lid e = 0; e < hexes->count; e++) {
+    double volume = 0;
+    CHECK(sp_geometry_volume(hexes, e, &rule, xyz, wj) == SP_OK, "%s", sp_error_message());
+    for (int q = 0; q < rule.n * rule.n * rule.n; q++) volume += wj[q];
+    volumes[3] += volume;
+    for (int g = 0; g < hexes->volume_group_count; g++)
+      for (int n = 0; n < 3; n++)
+        if (strcmp(hexes->volume_groups[g].name, names[n]) == 0 &&
+            hexes->volume_groups[g].members[hexes->volumes[e]])
+          volumes[n] += volume;
+  }
+  MPI_Allreduce(MPI_IN_PLACE, volumes, 4, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+/* Each (tag, corner) occurs once. */
+static void check_names(const sp_hexes *hexes) {
+  sp_row_name *names = calloc((size_t)hexes->count + 1, sizeof *names);
+  int64_t *numbers = calloc((size_t)hexes->count + 1, sizeof *numbers), largest = -1;
+  sp_gid count = hexes->count;
+  for (sp_lid e = 0; e < hexes->count; e++)
+    names[e] = (sp_row_name){{hexes->tags[e], hexes->octants[e]}};
+  CHECK(sp_rendezvous_number(MPI_COMM_WORLD, hexes->count, names, numbers) == SP_OK, "%s",
+        sp_error_message());
+  for (sp_lid e = 0; e < hexes->count; e++) largest = numbers[e] > largest ? numbers[e] : largest;
+  MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+  MPI_Allreduce(MPI_IN_PLACE, &count, 1, SP_MPI_GID, MPI_SUM, MPI_COMM_WORLD);
+  CHECK(largest + 1 == count, "%lld names of %lld elements", (long long)largest + 1,
+        (long long)count);
+  free(names);
+  free(numbers);
+}
+
+static void check_cubes(const char *path, const cells *all) {
+  double volumes[4];
+  sp_mesh *mesh = read_mesh(path);
+  if (!mesh) return;
+  const sp_hexes *hexes = mesh->hexes;
+  for (int s = 0; s < SP_CELL_SHAPES; s++)
+    CHECK(hexes->file.divided[s] == all->count[s], "shape %d: %lld cells", s,
+          (long long)hexes->file.divided[s]);
+  CHECK(mesh->global_elements == all->hexahedra, "%lld elements", (long long)mesh->global_elements);
+  find_volumes(mesh, volumes);
+  for (int n = 0; n < 3; n++) CHECK_CLOSE(volumes[n], 1, TOLERANCE);
+  check_names(hexes);
+  const sizes size = measure(mesh);
+  CHECK_CLOSE(size.area[find_group(hexes, "bottom", 0)], 1, TOLERANCE);
+  CHECK_CLOSE(size.area[find_group(hexes, "top", 0)], 2, TOLERANCE);
+  CHECK_CLOSE(size.area[find_group(hexes, "sides", 0)], 11, 4 * TOLERANCE);
+  CHECK(mesh->unnamed_faces == 0, "%lld unnamed faces", (long long)mesh->unnamed_faces);
+  sp_mesh_destroy(&mesh);
+}
+
+/* Linear solutions are exact if N is at least the geometric order g and the quadrature is exact for
+ * the products of cofactors of J, of degree 2 g, and of a derivative, N - 1: N + 2 GL points are up
+ * to 2 N + 3. */
+static void check_linear(const char *path, int order) {
+  char file[PATH_SIZE + 16], n[64];
+  snprintf(n, sizeof n, "discretization.order=%d", order);
+  snprintf(file, sizeof file, "mesh.file=%s", path);
+  const char *const common[] = {file,
+                                "problem.solution=x-2*y+3*z+1",
+                                RATES_SOLVER,
+                                n,
+                                "discretization.operator=bp3.0",
+                                "problem.lambda=0",
+                                "boundary.top=neumann",
+                                NULL};
+  const sp_error_norms norms = rates_solve(common, NULL);
+  /* The solver's error by tests/rates.h, for a solution of size 10. */
+  CHECK(norms.max < 1e-8, "a linear solution is off by %.3g", norms.max);
+}
+
+static void check_formats(void) {
+  char path[PATH_SIZE];
+  cells all;
+  path_in_folder("cells.msh", path);
+  for (int format = 0; format < 8; format++) {
+    const int order = 1 + format / 4;
+    generate("cells.geo", format & 2 ? 2.2 : 4.1, format & 1, order, 0, "cells.msh", &all);
+    CHECK(all.count[SP_TETRAHEDRON] && all.count[SP_PRISM] && all.count[SP_HEXAHEDRON],
+          "the mesh has all shapes");
+    check_cubes(path, &all);
+    if (format & 1) check_linear(path, order);
+  }
+  fixture("cells.geo", path); /* meshed by the program */
+  generate("cells.geo", 4.1, 1, 1, 0, "cells.msh", &all);
+  check_cubes(path, &all);
+}
+
+/* Errors on a divided mesh and its refinements fall as on any other. */
+static void check_convergence(void) {
+  char path[PATH_SIZE], file[PATH_SIZE + 16];
+  cells all;
+  generate("cells.geo", 4.1, 1, 1, 0, "cells.msh", &all);
+  path_in_folder("cells.msh", path);
+  snprintf(file, sizeof file, "mesh.file=%s", path);
+  const char *const common[] = {file, RATES_SMOOTH, RATES_SOLVER, "problem.lambda=1", NULL};
+  for (int order = 1; order <= 2; order++) check_rates(order, 0, common, NULL);
+}
+
+/* The hexahedra of curved tetrahedra have their volume. With order 2 it converges to that of the
+ * ball: the sphere is interpolated to h^3, and errors of odd order cancel, which gives h^4. Sizes
+ * of unstructured meshes are halved only on average: h^3 is asked for. */
+static void check_ball(int order) {
+  char path[PATH_SIZE];
+  const double exact = 4.0 / 3 * PI;
+  double error[2], volumes[4];
+  path_in_folder("ball.msh", path);
+  for (int level = 0; level < 2; level++) {
+    cells all;
+    generate(NULL, 4.1, 1, order, level ? 0.4 : 0.8, "ball.msh", &all);
+    sp_mesh *mesh = read_mesh(path);
+    if (!mesh) return;
+    CHECK(mesh->hexes->map_order == order, "order %d", mesh->hexes->map_order);
+    CHECK(mesh->global_elements == 4 * all.count[SP_TETRAHEDRON], "%lld elements",
+          (long long)mesh->global_elements);
+    find_volumes(mesh, volumes);
+    CHECK_CLOSE(volumes[3], all.volume, 1e-10); /* gmsh's weights have eleven digits */
+    error[level] = fabs(volumes[3] - exact);
+    sp_mesh_destroy(&mesh);
+  }
+  CHECK(order > 2 || log2(error[0] / error[1]) > 3, "errors of the volume %.3g and %.3g", error[0],
+        error[1]);
+}
+
+#define NODES                                                                                      \
+  "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n6\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n5 1 1 0\n" \
+  "6 1 0 1\n$EndNodes\n$Elements\n"
+
+static void check_refusals(void) {
+  static const struct {
+    const char *elements, *phrase;
+  } files[] = {
+      {"1\n7 7 2 1 1 1 2 5 3 4\n$EndElements\n", "'Pyramid 5' (the first is element 7)"},
+      {"1\n7 7 2 1 1 1 2 5 3 4\n$EndElements\n", "take Recombine and Transfinite off the surfaces"},
+      {"1\n7 18 2 1 1 1 2 3 4 5 6 1 2 3 4 5 6 1 2 3\n$EndElements\n",
+       "set Mesh.SecondOrderIncomplete = 0"},
+      {"1\n7 4 2 1 1 1 3 2 4\n$EndElements\n", "element 7 has a Jacobian of"},
+      {"1\n7 4 2 1 1 1 2 2 4\n$EndElements\n", "is degenerate"},
+      {"1\n7 4 2 1 1 1 2 3 9\n$EndElements\n", "Wrong node index 9"},
+      {"2\n7 4 2 1 1 1 2 3 4\n$EndElements\n", "says 2 elements, but only 1 follow"},
+      {"1\n7 4 2 1 1 1 2 3\n$EndElements\n", "expected element 7 to have 2 tags and 4 nodes"},
+      {"1\n7 99 2 1 1 1 2 3 4\n$EndElements\n", "expected element 7 to have"},
+      {"2\n7 4 2 1 1 1 2 3 4\n7 4 2 1 1 2 5 3 6\n$EndElements\n",
+       "element 7 is in line 15 already"},
+  };
+  char path[PATH_SIZE], text[1024];
+  path_in_folder("bad.msh", path);
+  for (size_t f = 0; f < sizeof files / sizeof *files && world_size == 1; f++) {
+    snprintf(text, sizeof text, "%s%s", NODES, files[f].elements);
+    write_file("bad.msh", text, strlen(text));
+    check_refused(path, files[f].phrase);
+  }
+  if (world_size == 1) unlink(path);
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  run_case_begin(argc, argv);
+  make_folder();
+  check_formats();
+  check_convergence();
+  for (int order = 2; order <= 3; order++) check_ball(order);
+  check_refusals();
+  remove_folder(2, (const char *const[]){"cells.msh", "ball.msh"});
+  const int failed = check_end(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return failed;
+}
