@@ -93,7 +93,7 @@ static void find_volumes(const sp_mesh *mesh, double volumes[4]) {
   for (int n = 0; n < 4; n++) volumes[n] = 0;
   for (sp_lid e = 0; e < hexes->count; e++) {
     double volume = 0;
-    CHECK(sp_geometry_volume(hexes, e, &rule, xyz, wj) == SP_OK, "%s", sp_error_message());
+    CHECK_OK(sp_geometry_volume(hexes, e, &rule, xyz, wj));
     for (int q = 0; q < rule.n * rule.n * rule.n; q++) volume += wj[q];
     volumes[3] += volume;
     for (int g = 0; g < hexes->volume_group_count; g++)
@@ -112,8 +112,7 @@ static void check_names(const sp_hexes *hexes) {
   sp_gid count = hexes->count;
   for (sp_lid e = 0; e < hexes->count; e++)
     names[e] = (sp_row_name){{hexes->tags[e], hexes->octants[e]}};
-  CHECK(sp_rendezvous_number(MPI_COMM_WORLD, hexes->count, names, numbers) == SP_OK, "%s",
-        sp_error_message());
+  CHECK_OK(sp_rendezvous_number(MPI_COMM_WORLD, hexes->count, names, numbers));
   for (sp_lid e = 0; e < hexes->count; e++) largest = numbers[e] > largest ? numbers[e] : largest;
   MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
   MPI_Allreduce(MPI_IN_PLACE, &count, 1, SP_MPI_GID, MPI_SUM, MPI_COMM_WORLD);
@@ -256,7 +255,5 @@ int main(int argc, char **argv) {
   for (int order = 2; order <= 3; order++) check_ball(order);
   check_refusals();
   remove_folder(2, (const char *const[]){"cells.msh", "ball.msh"});
-  const int failed = check_end(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return failed;
+  return check_end();
 }
