@@ -128,7 +128,7 @@ const sp_key sp_keys[] = {
      .help = "NAME = a number or a formula of constants above it, for all formulas of the case"},
 
     {KEY("mesh", "file", mesh.file), TEXT(""),
-     .help = "mesh of hexahedra, .msh or .geo; relative to the case file that names it"},
+     .help = "mesh, .msh or .geo; relative to the case file that names it"},
     {KEY("mesh", "scale", mesh.scale), NUMBER(0, DBL_MAX), .minimum_excluded = true,
      .fallback = "1", FILE_ONLY,
      .help = "factor on the coordinates of file: 1e-3 takes a mesh in mm to m"},
