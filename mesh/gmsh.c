@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
 #include "mesh/divide.h"
 #include "mesh/gmsh_child.h"
@@ -10,7 +12,8 @@
 #include "mesh/roughness.h"
 
 /* Every rank reads its own file. */
-static sp_status read_split(MPI_Comm comm, const char *path, int files, sp_hexes **out) {
+static sp_status read_split(MPI_Comm comm, const char *path, const sp_gmsh_sizes *sizes, int files,
+                            sp_hexes **out) {
   int rank, size;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
@@ -27,7 +30,7 @@ static sp_status read_split(MPI_Comm comm, const char *path, int files, sp_hexes
   }
   sp_status status = sp_gmsh_part_path(path, rank + 1, &part);
   if (!status) status = sp_gmsh_check_part(part);
-  if (!status) status = sp_gmsh_in_child(part, files, out, NULL);
+  if (!status) status = sp_gmsh_in_child(part, sizes, files, out, NULL);
   free(part);
   status = sp_agree(comm, status);
   return status ? status : sp_gmsh_unify(comm, path, *out);
@@ -39,12 +42,13 @@ bool sp_gmsh_is_split(const char *path) {
 }
 
 /* Rank 0 reads the file for all. */
-static sp_status read_whole(MPI_Comm comm, const char *path, sp_hexes **out) {
+static sp_status read_whole(MPI_Comm comm, const char *path, const sp_gmsh_sizes *sizes,
+                            sp_hexes **out) {
   int rank, size, *parts = NULL;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
   sp_status status = SP_OK;
-  if (rank == 0) status = sp_gmsh_in_child(path, size, out, &parts);
+  if (rank == 0) status = sp_gmsh_in_child(path, sizes, size, out, &parts);
   status = sp_agree(comm, status);
   if (!status) {
     sp_hexes_file file = *out ? (*out)->file : (sp_hexes_file){0};
@@ -56,7 +60,20 @@ static sp_status read_whole(MPI_Comm comm, const char *path, sp_hexes **out) {
   return status;
 }
 
+bool sp_gmsh_is_cad(const char *path) {
+  static const char *const endings[] = {".step", ".stp", ".brep", ".iges", ".igs"};
+  const char *dot = strrchr(path, '.');
+  for (size_t n = 0; dot && n < sizeof endings / sizeof *endings; n++)
+    if (strcasecmp(dot, endings[n]) == 0) return true;
+  return false;
+}
+
 sp_status sp_gmsh_hexes(MPI_Comm comm, const char *path, sp_hexes **out) {
+  return sp_gmsh_cad_hexes(comm, path, &(sp_gmsh_sizes){0}, out);
+}
+
+sp_status sp_gmsh_cad_hexes(MPI_Comm comm, const char *path, const sp_gmsh_sizes *sizes,
+                            sp_hexes **out) {
   int rank, files = 0;
   MPI_Comm_rank(comm, &rank);
   *out = NULL;
@@ -64,7 +81,8 @@ sp_status sp_gmsh_hexes(MPI_Comm comm, const char *path, sp_hexes **out) {
   if (rank == 0) status = sp_gmsh_count_parts(path, &files);
   SP_TRY(sp_agree(comm, status));
   MPI_Bcast(&files, 1, MPI_INT, 0, comm);
-  status = files > 0 ? read_split(comm, path, files, out) : read_whole(comm, path, out);
+  status =
+      files > 0 ? read_split(comm, path, sizes, files, out) : read_whole(comm, path, sizes, out);
   if (!status) status = sp_divide(comm, out);
   if (status)
     sp_hexes_destroy(out);

@@ -24,6 +24,22 @@
  * number of ranks, missing parts. Collective over `comm`. */
 sp_status sp_gmsh_hexes(MPI_Comm comm, const char *path, sp_hexes **out);
 
+/* Sizes of the tetrahedra into which a geometry from CAD is meshed, in its unit of length. */
+typedef struct sp_gmsh_sizes {
+  double largest;    /* 0: a tenth of the diagonal of the bounding box */
+  double smallest;   /* 0: no limit */
+  double per_circle; /* elements along a full circle; 0: sizes do not depend on curvature */
+} sp_gmsh_sizes;
+
+/* As sp_gmsh_hexes for a CAD file. Bodies that touch share nodes. Tetrahedra have order 2 if a face
+ * is curved. Each body is a group of volumes, and each face one of surfaces, with the names of the
+ * file; without a name they are "volume N" and "surface N", counted from 1. Collective. */
+sp_status sp_gmsh_cad_hexes(MPI_Comm comm, const char *path, const sp_gmsh_sizes *sizes,
+                            sp_hexes **out);
+
+/* True for the name of a CAD file: .step, .stp, .brep, .iges, .igs, also in capitals. Local. */
+bool sp_gmsh_is_cad(const char *path);
+
 /* True if sp_gmsh_hexes would read parts. Local. */
 bool sp_gmsh_is_split(const char *path);
 

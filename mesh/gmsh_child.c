@@ -119,7 +119,7 @@ static int spawn(const char *path, char *const *argv, char *const *environment, 
 
 /* `end`: the reader's end of the pipe. */
 static sp_status start_program(const char *const *arguments, int end, pid_t *id) {
-  enum { MOST = 3 };
+  enum { MOST = 6 };
   char path[PATH_MAX], parent[24], **environment = NULL, *argv[MOST + 3] = {path, parent};
   snprintf(parent, sizeof parent, "%ld", (long)getpid());
   for (int a = 0; a < MOST && arguments[a]; a++) argv[a + 2] = (char *)arguments[a];
@@ -179,12 +179,16 @@ static sp_status unusable(const char *cause) {
 
 /* ---- The answers ---- */
 
-sp_status sp_gmsh_in_child(const char *path, int size, sp_hexes **hexes, int **parts) {
-  char sizes[24], cause[64];
+sp_status sp_gmsh_in_child(const char *path, const sp_gmsh_sizes *sizes, int size, sp_hexes **hexes,
+                           int **parts) {
+  char count[24], numbers[3][32], cause[64];
   reader_process process;
   *hexes = NULL;
-  snprintf(sizes, sizeof sizes, "%d", size);
-  const char *const arguments[] = {parts ? "whole" : "part", sizes, path, NULL};
+  snprintf(count, sizeof count, "%d", size);
+  const double of_sizes[3] = {sizes->largest, sizes->smallest, sizes->per_circle};
+  for (int n = 0; n < 3; n++) snprintf(numbers[n], sizeof numbers[n], "%.17g", of_sizes[n]);
+  const char *const arguments[] = {
+      parts ? "whole" : "part", count, path, numbers[0], numbers[1], numbers[2], NULL};
   SP_TRY(start(arguments, &process));
   const bool greeted = sp_gmsh_receive_greeting(&process.wire);
   sp_status status = greeted ? sp_gmsh_receive(&process.wire, hexes, parts) : SP_OK;

@@ -11,13 +11,14 @@
 #ifndef SP_MESH_GMSH_CHILD_H
 #define SP_MESH_GMSH_CHILD_H
 
-#include "mesh/hexes.h"
+#include "mesh/gmsh.h"
 
 /* Run sp_gmsh_read (mesh/gmsh_read.h) in the reader. If `parts` is not NULL, the file is the whole
  * mesh, and (*parts)[e] is the part of element e, of `size` parts. If `parts` is NULL, the file is
  * one of `size` files. The caller destroys *hexes and frees *parts. Errors: those of sp_gmsh_read;
  * SP_ERR_INPUT if the process dies, for example because it runs out of memory; SP_ERR_SYSTEM if it
  * cannot be started. Local. */
-sp_status sp_gmsh_in_child(const char *path, int size, sp_hexes **hexes, int **parts);
+sp_status sp_gmsh_in_child(const char *path, const sp_gmsh_sizes *sizes, int size, sp_hexes **hexes,
+                           int **parts);
 
 #endif

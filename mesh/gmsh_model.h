@@ -1,12 +1,14 @@
 /* Internal to mesh/gmsh*.c: access to the model that the SDK has open in this process, which must
  * be sp_mesh_reader. Each file calls only files to its right:
  *
- *     gmsh_read | gmsh_cells, gmsh_boundary | gmsh_partition, gmsh_volumes | gmsh_file | gmsh_model
+ *     gmsh_read | gmsh_cells, gmsh_boundary | gmsh_partition, gmsh_volumes, gmsh_cad | gmsh_file |
+ * gmsh_model
  *
  * All functions are Local. */
 #ifndef SP_MESH_GMSH_MODEL_H
 #define SP_MESH_GMSH_MODEL_H
 
+#include "mesh/gmsh.h"
 #include "mesh/gmsh_format2.h"
 #include "mesh/gmsh_format4.h"
 #include "mesh/hexes.h"
@@ -88,6 +90,11 @@ sp_status sp_gmsh_group_name(const sp_gmsh_file *file, int dimension, int number
 /* Check that the SDK returned all elements of dimensions 2 and 3 that the file lists: if an
  * entity has several orders, it returns only one. Errors: SP_ERR_INPUT. */
 sp_status sp_gmsh_file_check_returned(const sp_gmsh_file *file);
+
+/* ---- gmsh_cad.c ---- */
+
+/* Open and mesh a CAD file: see sp_gmsh_sizes (mesh/gmsh.h). Errors: SP_ERR_INPUT with the path. */
+sp_status sp_gmsh_cad_mesh(const char *path, const sp_gmsh_sizes *sizes);
 
 /* ---- gmsh_volumes.c ---- */
 

@@ -63,11 +63,12 @@ static sp_status open_copy(const sp_gmsh_file *file, int *error) {
   return status;
 }
 
-static sp_status open_model(const sp_gmsh_file *file) {
+static sp_status open_model(const sp_gmsh_file *file, const sp_gmsh_sizes *sizes) {
   const char *path = file->path;
   int error;
   /* Parts of format 2 are not used, and the SDK fails if all elements are in one. */
   gmshOptionSetNumber("Mesh.PartitionConvertMsh2", 0, &error);
+  if (sp_gmsh_is_cad(path)) return sp_gmsh_cad_mesh(path, sizes);
   if (file->format4.copy)
     SP_TRY(open_copy(file, &error));
   else
@@ -152,12 +153,13 @@ static double seconds(void) {
 }
 
 /* Read one part of a split mesh; files = 0: unsplit. */
-static sp_status read_model(sp_gmsh_file *file, int files, sp_hexes **hexes) {
+static sp_status read_model(sp_gmsh_file *file, const sp_gmsh_sizes *sizes, int files,
+                            sp_hexes **hexes) {
   sp_gmsh_cells all = {0};
   sp_gmsh_volumes volumes = {0};
   sp_gmsh_boundary b = {0};
   const double start = seconds();
-  sp_status status = open_model(file);
+  sp_status status = open_model(file, sizes);
   const double read_seconds = seconds() - start;
   if (!status) status = sp_gmsh_volumes_read(file->path, &volumes);
   if (!status) status = sp_gmsh_cells_read(file, files, &volumes, &all);
@@ -171,13 +173,14 @@ static sp_status read_model(sp_gmsh_file *file, int files, sp_hexes **hexes) {
   return status;
 }
 
-sp_status sp_gmsh_read(const char *path, int size, sp_hexes **hexes, int **parts) {
+sp_status sp_gmsh_read(const char *path, const sp_gmsh_sizes *sizes, int size, sp_hexes **hexes,
+                       int **parts) {
   sp_gmsh_file file;
   int error;
   initialize(&error);
   if (error) return sp_fail(SP_ERR_SYSTEM, "gmsh could not be initialized");
   sp_status status = sp_gmsh_file_read(path, &file);
-  if (!status) status = read_model(&file, parts ? 0 : size, hexes);
+  if (!status) status = read_model(&file, sizes, parts ? 0 : size, hexes);
   if (!status && parts) {
     const double start = seconds();
     status = sp_allocate((size_t)(*hexes)->count, sizeof **parts, "partition", parts);
@@ -210,11 +213,12 @@ static void limit_memory(const char *path) {
   setrlimit(RLIMIT_AS, &limit);
 }
 
-void sp_gmsh_serve(sp_gmsh_wire *wire, bool whole, int size, const char *path) {
+void sp_gmsh_serve(sp_gmsh_wire *wire, bool whole, int size, const char *path,
+                   const sp_gmsh_sizes *sizes) {
   sp_hexes *hexes = NULL;
   int *parts = NULL;
   setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* a crash is expected */
   limit_memory(path);
-  const sp_status status = sp_gmsh_read(path, size, &hexes, whole ? &parts : NULL);
+  const sp_status status = sp_gmsh_read(path, sizes, size, &hexes, whole ? &parts : NULL);
   sp_gmsh_send(wire, status, hexes, parts);
 }

@@ -2,16 +2,19 @@
 #ifndef SP_MESH_GMSH_READ_H
 #define SP_MESH_GMSH_READ_H
 
+#include "mesh/gmsh.h"
 #include "mesh/gmsh_wire.h"
 
 /* Read `path` with the SDK. If `parts` is not NULL, the file is the whole mesh, and (*parts)[e] is
  * the part of element e, of `size` parts. If `parts` is NULL, the file is one of `size` files. */
-sp_status sp_gmsh_read(const char *path, int size, sp_hexes **hexes, int **parts);
+sp_status sp_gmsh_read(const char *path, const sp_gmsh_sizes *sizes, int size, sp_hexes **hexes,
+                       int **parts);
 
 /* Read `path` by sp_gmsh_read, as a whole mesh with `size` parts or as one of `size` files, and
  * send the answer. For a .msh this process may allocate 1 GB plus 300 times the size of the file.
  * It leaves no core file. */
-void sp_gmsh_serve(sp_gmsh_wire *wire, bool whole, int size, const char *path);
+void sp_gmsh_serve(sp_gmsh_wire *wire, bool whole, int size, const char *path,
+                   const sp_gmsh_sizes *sizes);
 
 /* Version of the SDK, "4.8.4". */
 const char *sp_gmsh_sdk_version(void);

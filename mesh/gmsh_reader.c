@@ -2,7 +2,7 @@
  * because io/error needs it, but never initialized.
  *
  *     sp_mesh_reader PARENT version
- *     sp_mesh_reader PARENT whole|part SIZE PATH
+ *     sp_mesh_reader PARENT whole|part SIZE PATH LARGEST SMALLEST PER_CIRCLE
  *
  * PARENT is the number of the process that started it. That process receives the answer through
  * descriptor 3 (mesh/gmsh_wire.h). If it ends, this process ends too. */
@@ -17,8 +17,8 @@
 
 int main(int argc, char **argv) {
   const bool version = argc == 3 && strcmp(argv[2], "version") == 0;
-  const bool whole = argc == 5 && strcmp(argv[2], "whole") == 0;
-  const bool part = argc == 5 && strcmp(argv[2], "part") == 0;
+  const bool whole = argc == 8 && strcmp(argv[2], "whole") == 0;
+  const bool part = argc == 8 && strcmp(argv[2], "part") == 0;
   if (!version && !whole && !part) {
     fprintf(stderr, "sp_mesh_reader: sp_solve starts this program to read meshes; do not run it "
                     "by hand\n");
@@ -31,6 +31,7 @@ int main(int argc, char **argv) {
   if (version)
     sp_gmsh_send_text(&wire, sp_gmsh_sdk_version());
   else
-    sp_gmsh_serve(&wire, whole, atoi(argv[3]), argv[4]);
+    sp_gmsh_serve(&wire, whole, atoi(argv[3]), argv[4],
+                  &(sp_gmsh_sizes){atof(argv[5]), atof(argv[6]), atof(argv[7])});
   _exit(wire.failed); /* frees all memory at once */
 }

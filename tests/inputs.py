@@ -30,6 +30,7 @@ LIMITS = {
     "kershaw_bps5.ini": None,
     "mass.ini": 7.1e-8,
     "neumann.ini": 2.6e-10,
+    "part.ini": None,
     "periodic.ini": 2.8e-6,
     "robin.ini": 1e-9,
     "shell.ini": 8.3e-6,
@@ -49,6 +50,8 @@ RESULTS = {
     "heat_sink.ini": {"hottest": (108.502487, 0.019), "heater": (106.856752, 0.020),
                       "sink": (100.121455, 1.5e-3), "through fins": (16.1076845, 2.3e-4),
                       "through base": (3.8923155, 2.3e-4)},
+    # Of half the size and order 4; the area of the pin's top is known
+    "part.ini": {"hottest": (90.54404, 0.062), "pin": (87.998247, 0.061), "out": (30.787608, 9.6e-3)},
     "robin.ini": {"loss": (1.6, 1e-9), "wall": (1.8, 1e-9)},
     "slab_jump.ini": {"heat": (2000 / 1001, 1e-11), "insulator": (1 - 500 / 1001, 1e-12),
                       "metal": (0.5 / 1001, 1e-14)},  # 12 digits are printed

@@ -58,8 +58,9 @@ static sp_status make_box(MPI_Comm comm, const sp_config *config, sp_box *box, s
 
 /* Read the hexahedra of a file. If its number of parts is not that of the ranks with elements, the
  * message gives the latter. */
-static sp_status read_file(const sp_workers *workers, const char *path, sp_hexes **hexes) {
-  const sp_status status = sp_gmsh_hexes(workers->comm, path, hexes);
+static sp_status read_file(const sp_workers *workers, const sp_config *config, sp_hexes **hexes) {
+  const char *path = config->mesh.file;
+  const sp_status status = sp_gmsh_cad_hexes(workers->comm, path, &config->mesh.sizes, hexes);
   if (!status || workers->count == workers->ranks || !sp_gmsh_is_split(path)) return status;
   return sp_fail(status, "%s; %s", sp_error_message(), workers->description);
 }
@@ -74,7 +75,7 @@ static sp_status make_mesh(const sp_workers *workers, const sp_config *config, s
   MPI_Comm comm = workers->comm;
   sp_hexes *hexes;
   if (config->mesh.shape == SP_SHAPE_FILE) {
-    SP_TRY(read_file(workers, config->mesh.file, &hexes));
+    SP_TRY(read_file(workers, config, &hexes));
     scale(config->mesh.scale, hexes);
   } else {
     sp_box box = {

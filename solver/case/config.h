@@ -25,6 +25,7 @@
 #include "io/expression_scope.h"
 #include "io/record.h"
 #include "mesh/box.h"
+#include "mesh/gmsh.h"
 #include "operators/kinds.h"
 #include "operators/platform.h"
 #include "operators/transport.h"
@@ -123,11 +124,12 @@ typedef struct sp_config {
   } constants;
   sp_scope *scope; /* the constants and tables, for the formulas of the case */
   struct {
-    sp_shape shape;  /* box, unless mesh.file is given */
-    char *file;      /* NULL for a box; path as the program opens it */
-    char *where;     /* where mesh.file or mesh.shape was given, for messages */
-    double scale;    /* > 0, factor on the coordinates of the file */
-    int elements[3]; /* each >= 1 */
+    sp_shape shape;      /* box, unless mesh.file is given */
+    char *file;          /* NULL for a box; path as the program opens it */
+    char *where;         /* where mesh.file or mesh.shape was given, for messages */
+    double scale;        /* > 0, factor on the coordinates of the file */
+    sp_gmsh_sizes sizes; /* of a geometry from CAD */
+    int elements[3];     /* each >= 1 */
     double lower[3], upper[3];
     sp_map map;
     double epsilon; /* of Kershaw's map, in (0, 1] */

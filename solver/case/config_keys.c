@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "io/threads.h"
+#include "mesh/gmsh.h"
 
 _Static_assert(sizeof(sp_shape) == sizeof(int), "enums are written and read as int");
 
@@ -44,6 +45,10 @@ static bool is_box(const sp_config *config) {
 
 static bool is_file(const sp_config *config) {
   return config->mesh.shape == SP_SHAPE_FILE;
+}
+
+static bool is_cad(const sp_config *config) {
+  return is_file(config) && sp_gmsh_is_cad(config->mesh.file);
 }
 
 static bool is_kershaw(const sp_config *config) {
@@ -120,6 +125,9 @@ const int sp_key_list_count = sizeof sp_key_lists / sizeof *sp_key_lists;
 #define FILE_ONLY                                                                                  \
   .applies = is_file, .misfit = "valid only with mesh.file; a box has its corners, lower and "     \
                                 "upper"
+#define CAD_ONLY                                                                                   \
+  .applies = is_cad,                                                                               \
+  .misfit = "valid only if mesh.file is a geometry from CAD (.step, .brep, .iges)"
 #define KERSHAW_ONLY                                                                               \
   .applies = is_kershaw, .misfit = "valid only with map = kershaw; remove it or set the map"
 
@@ -128,7 +136,14 @@ const sp_key sp_keys[] = {
      .help = "NAME = a number or a formula of constants above it, for all formulas of the case"},
 
     {KEY("mesh", "file", mesh.file), TEXT(""),
-     .help = "mesh, .msh or .geo; relative to the case file that names it"},
+     .help =
+         "mesh (.msh, .geo) or CAD (.step, .brep, .iges); relative to the case file that names it"},
+    {KEY("mesh", "size", mesh.sizes.largest), NUMBER(0, DBL_MAX), .fallback = "0", CAD_ONLY,
+     .help = "largest tetrahedron, in the unit of file (STEP: mm); 0: a tenth of the diagonal"},
+    {KEY("mesh", "size_min", mesh.sizes.smallest), NUMBER(0, DBL_MAX), .fallback = "0", CAD_ONLY,
+     .help = "smallest tetrahedron, in the same unit"},
+    {KEY("mesh", "curvature", mesh.sizes.per_circle), NUMBER(0, 1000), .fallback = "12", CAD_ONLY,
+     .help = "tetrahedra along a full circle; 0: sizes do not depend on curvature"},
     {KEY("mesh", "scale", mesh.scale), NUMBER(0, DBL_MAX), .minimum_excluded = true,
      .fallback = "1", FILE_ONLY,
      .help = "factor on the coordinates of file: 1e-3 takes a mesh in mm to m"},

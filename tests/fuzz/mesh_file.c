@@ -50,7 +50,8 @@ static void wait_for(pid_t child) {
   require(ended == child, "the child is lost");
 }
 
-sp_status sp_gmsh_in_child(const char *file, int size, sp_hexes **hexes, int **parts) {
+sp_status sp_gmsh_in_child(const char *file, const sp_gmsh_sizes *sizes, int size, sp_hexes **hexes,
+                           int **parts) {
   int ends[2];
   *hexes = NULL;
   require(pipe(ends) == 0, "no pipe");
