@@ -308,6 +308,9 @@ def sizes():
     refuse([*SMALL, "mesh.elements=2000 2000 2000", "discretization.order=15"],
            "degrees of freedom", "at most")
     refuse([*SMALL, "mesh.refine=10", "discretization.order=15"], "degrees of freedom", "refinement")
+    refuse([*SMALL, "mesh.size=3"], "mesh.size", "only if mesh.file is a geometry from CAD")
+    refuse(["mesh.file=a.step", "mesh.size_min=-3"], "mesh.size_min", "at least 0")
+    refuse(["mesh.file=a.step", "mesh.curvature=x"], "mesh.curvature", "number")
     refuse([f"mesh.file={os.path.join(INPUTS, 'cube.msh')}", *SMALL[1:], "mesh.refine=9"],
            "elements on one rank", "refinement")
     # 1200^3 elements of order 1 have DOFs in range for one rank, but their corners need memory.
