@@ -254,6 +254,8 @@ void sp_multigrid_decide(const sp_backend *backend, const sp_extents *extents,
   if (options->smoother == SP_SMOOTHER_AUTO)
     options->smoother =
         extents->stretch > SP_SMOOTHER_STRETCH ? SP_SMOOTHER_SCHWARZ : SP_SMOOTHER_JACOBI;
+  /* At order 1 with 24^3 elements degree 2 takes 0 to 2 iterations more, each a third shorter. */
+  if (options->degree == 0 && options->orders[0] == 1) options->degree = 2;
   if (options->degree == 0)
     options->degree = options->smoother == SP_SMOOTHER_SCHWARZ && extents->bars ? 4 : 3;
   if (options->precision == SP_CYCLE_AUTO)
