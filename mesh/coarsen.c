@@ -100,33 +100,30 @@ static void join(void *context, void *workspace, size_t begin, size_t end) {
   all->upright = fmin(all->upright, q->upright);
 }
 
-/* Choose the directions; *any is false if there is none. */
-static sp_status choose(plan *p, bool *any) {
-  const size_t count = (size_t)p->fine->hexes->count;
-  qualities q = {.hexes = p->fine->hexes, .strength = {1, 1, 1}, .upright = 1};
-  SP_TRY(sp_agree(p->fine->comm, sp_loop_run(&(sp_loop){.what = "couplings",
-                                                        .count = count,
-                                                        .chunk = sp_loop_chunk(count, 24),
-                                                        .workspace_bytes = sizeof q,
-                                                        .context = &q,
-                                                        .compute = examine_some,
-                                                        .commit = join})));
+sp_status sp_mesh_strong_directions(const sp_mesh *mesh, bool strong[3]) {
+  const size_t count = (size_t)mesh->hexes->count;
+  qualities q = {.hexes = mesh->hexes, .strength = {1, 1, 1}, .upright = 1};
+  SP_TRY(sp_agree(mesh->comm, sp_loop_run(&(sp_loop){.what = "couplings",
+                                                     .count = count,
+                                                     .chunk = sp_loop_chunk(count, 24),
+                                                     .workspace_bytes = sizeof q,
+                                                     .context = &q,
+                                                     .compute = examine_some,
+                                                     .commit = join})));
   double least[4] = {q.strength[0], q.strength[1], q.strength[2], q.upright};
-  MPI_Allreduce(MPI_IN_PLACE, least, 4, MPI_DOUBLE, MPI_MIN, p->fine->comm);
-  bool all = true;
-  *any = false;
-  for (int d = 0; d < 3; d++) {
-    p->along[d] = p->along[d] && least[d] >= STRONG;
-    *any = *any || p->along[d];
-    all = all && p->along[d];
-  }
-  *any = *any && (all || p->is_box) && least[3] >= UPRIGHT;
+  MPI_Allreduce(MPI_IN_PLACE, least, 4, MPI_DOUBLE, MPI_MIN, mesh->comm);
+  for (int d = 0; d < 3; d++) strong[d] = least[d] >= STRONG && least[3] >= UPRIGHT;
   return SP_OK;
 }
 
-sp_status sp_mesh_is_upright(const sp_mesh *mesh, bool *all) {
-  plan p = {.fine = mesh, .along = {true, true, true}};
-  return choose(&p, all);
+/* Choose the directions; *any is false if there is none. */
+static sp_status choose(plan *p, bool *any) {
+  bool strong[3];
+  SP_TRY(sp_mesh_strong_directions(p->fine, strong));
+  for (int d = 0; d < 3; d++) p->along[d] = p->along[d] && strong[d];
+  *any = p->is_box ? p->along[0] || p->along[1] || p->along[2]
+                   : p->along[0] && p->along[1] && p->along[2];
+  return SP_OK;
 }
 
 /* ---- Parents ---- */

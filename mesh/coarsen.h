@@ -23,9 +23,9 @@
  * caller destroys *out. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_mesh_coarser(const sp_mesh *fine, sp_mesh **out);
 
-/* *all = true if all directions are strong and no element is skew, as sp_mesh_coarser requires of a
- * refined file. Collective. */
-sp_status sp_mesh_is_upright(const sp_mesh *mesh, bool *all);
+/* strong[d] = true if direction d is strong in all elements, which sp_mesh_coarser requires of one
+ * direction of a box and of all of a refined file; all false if an element is skew. Collective. */
+sp_status sp_mesh_strong_directions(const sp_mesh *mesh, bool strong[3]);
 
 /* The 27 points of a parent's lattice of degree 2: nodes[k][j][i] = 8 child + corner of the child,
  * at which the point is a vertex; -1 for a point between the ends of a direction with one child.

@@ -80,7 +80,9 @@ static sp_status add_level(const outline *o, int index, bool coarser, sp_memory_
 static sp_status coarsen(outline *o, bool *found) {
   sp_mesh *coarser;
   if (o->refine > 0) {
-    SP_TRY(sp_mesh_is_upright(o->mesh, found));
+    bool strong[3];
+    SP_TRY(sp_mesh_strong_directions(o->mesh, strong));
+    *found = strong[0] && strong[1] && strong[2];
     o->refine -= *found;
     return SP_OK;
   }

@@ -12,12 +12,16 @@
 #include "solver/linear/jacobi.h"
 
 /* For a GPU, one core of each rank sets up algebraic multigrid for the rows of all ranks, at 8 us
- * per row; at order 1 all DOFs are rows. 2 M rows took 16 s, while Jacobi's preconditioner solved
- * the system in 419 iterations and 0.1 s (operators/cuda/MEASUREMENTS.md). Jacobi's iterations grow
- * with the number of elements per direction; the factor leaves a margin for distortion and
- * boundaries. */
+ * per row; at order 1 without coarser meshes all DOFs are rows. Coarser meshes take 1.5 us per
+ * element and core, Jacobi's iterations on n^3 elements 0.4 n ns per element. 2 M rows took 16 s,
+ * while Jacobi's preconditioner solved the system in 419 iterations and 0.1 s
+ * (operators/cuda/MEASUREMENTS.md). Jacobi's iterations grow with the number of elements per
+ * direction; the factor leaves a margin for distortion and boundaries. */
 static const double MANY_ROWS = 2e6, ITERATIONS_PER_ELEMENT = 3.3;
 static const double MARGIN = 2, SMALL_MARGIN = 1.15;
+
+/* Rows that the coarse solver may have if there are coarser meshes. */
+static const double FEW_ROWS = 2000;
 
 /* If only a small lambda or alpha determines the mean, it may be lost in the rounding of a cycle in
  * single precision. 4^3 elements, N = 7: 7 iterations in double precision; in single 9 at a
@@ -45,19 +49,35 @@ static bool has_long_set_up(const sp_backend *backend, const sp_geometry_facts *
 /* True if Jacobi's preconditioner should converge before multigrid is set up. */
 static bool prefers_jacobi(const sp_config *config, const sp_precondition_facts *facts) {
   const double iterations = ITERATIONS_PER_ELEMENT * cbrt(facts->elements);
-  const bool many = facts->elements > MANY_ROWS;
+  const bool many = facts->rows > MANY_ROWS;
   return has_long_set_up(facts->backend, &facts->op, facts->elements) &&
          (many || facts->stretch <= SP_SMOOTHER_STRETCH) && !facts->op.coefficients &&
          !asks_for_multigrid(config) &&
          (many ? SMALL_MARGIN : MARGIN) * iterations < config->solver.max_iterations;
 }
 
+/* *rows: those of the coarse solver at order 1, after all refinements. A box halves until few are
+ * left. */
+static sp_status count_rows(const sp_mesh *mesh, double elements, double *rows) {
+  const sp_hexes *h = mesh->hexes;
+  bool strong[3];
+  SP_TRY(sp_mesh_strong_directions(mesh, strong));
+  *rows = elements;
+  if (h->box[0] > 0 && (strong[0] || strong[1] || strong[2]))
+    *rows = fmin(elements, FEW_ROWS);
+  else if (strong[0] && strong[1] && strong[2])
+    *rows = (double)mesh->global_elements / pow(8, h->refinements);
+  return SP_OK;
+}
+
 sp_status sp_precondition_facts_find(const sp_geometry_facts *op, const sp_backend *backend,
                                      const sp_mesh *mesh, double elements,
                                      sp_precondition_facts *out) {
-  const bool matters = has_long_set_up(backend, op, elements) && elements <= MANY_ROWS;
-  *out = (sp_precondition_facts){.op = *op, .backend = backend, .elements = elements};
-  if (!matters) return SP_OK;
+  *out = (sp_precondition_facts){
+      .op = *op, .backend = backend, .elements = elements, .rows = elements};
+  if (!has_long_set_up(backend, op, elements)) return SP_OK;
+  SP_TRY(count_rows(mesh, elements, &out->rows));
+  if (out->rows > MANY_ROWS) return SP_OK;
   sp_extents extents;
   SP_TRY(sp_separable_extents(mesh, &extents));
   out->stretch = extents.stretch;
@@ -144,9 +164,8 @@ static sp_status decide(const sp_system *fine, double magnification,
 
 bool sp_precondition_wants_mesh(const sp_multigrid_options *options, sp_operator_kind kind,
                                 double rows) {
-  static const double FEW = 2000; /* rows that the coarse solver may have */
   return options->coarse == SP_COARSE_AUTO && options->levels < SP_MULTIGRID_MOST &&
-         sp_operator_rows[kind].has_stiffness && rows > FEW;
+         sp_operator_rows[kind].has_stiffness && rows > FEW_ROWS;
 }
 
 /* Add order 1 on coarser meshes, as long as there are any. */

@@ -13,6 +13,7 @@ typedef struct sp_precondition_facts {
   sp_geometry_facts op; /* facts of the operator */
   const sp_backend *backend;
   double elements; /* of all ranks */
+  double rows;     /* of the coarse solver at order 1 (an estimate) */
   double stretch;  /* largest stretch of an element (operators/separable.h); 0 if not needed */
 } sp_precondition_facts;
 
@@ -56,9 +57,9 @@ typedef struct sp_levels {
 } sp_levels;
 
 /* Make the levels for the system `fine`, whose operator need not exist yet, and start the coarse
- * solver: on a device its set-up continues in the background. `exact` and `magnification` describe the
- * constants (solver/problem/null_space.h). Call sp_levels_free after the preconditioner's end, also
- * after a failure. Errors: those of multigrid.h and of formulas. Collective. */
+ * solver: on a device its set-up continues in the background. `exact` and `magnification` describe
+ * the constants (solver/problem/null_space.h). Call sp_levels_free after the preconditioner's end,
+ * also after a failure. Errors: those of multigrid.h and of formulas. Collective. */
 sp_status sp_levels_create(const sp_config *config, const sp_problem *problem, sp_system *fine,
                            const sp_null_space *exact, double magnification, sp_levels *levels);
 void sp_levels_free(sp_levels *levels);
