@@ -7,6 +7,7 @@
 
 #include "mesh/geometry.h"
 #include "mesh/partition.h"
+#include "mesh/quality.h"
 #include "tests/check.h"
 
 static const double EPSILON = DBL_EPSILON;
@@ -307,12 +308,31 @@ static void check_too_many_ranks(void) {
   CHECK(strstr(sp_error_message(), "ranks for a mesh of 1 element:"), "'%s'", sp_error_message());
 }
 
+/* Sheared boxes: the columns of J are (1, 0, 0), (a, 1, 0) and (0, 0, 1) times lengths. */
+static void check_quality(void) {
+  const double a = 0.75;
+  const sp_box box = {.elements = {3, 2, 4}, .upper = {3, 1, 1}};
+  sp_hexes *hexes;
+  sp_mesh *mesh;
+  double quality;
+  for (int sheared = 0; sheared < 2; sheared++) {
+    require(sp_box_hexes(MPI_COMM_WORLD, &box, &hexes));
+    for (size_t p = 0; p < SP_CORNERS * (size_t)hexes->count && sheared; p++)
+      hexes->lattice[3 * p] += a * hexes->lattice[3 * p + 1];
+    require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &mesh));
+    require(sp_mesh_quality(mesh, &quality));
+    CHECK_CLOSE(quality, sheared ? 1 / sqrt(1 + a * a) : 1, 100 * DBL_EPSILON);
+    sp_mesh_destroy(&mesh);
+  }
+}
+
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   check_maps();
   check_partitions();
   check_balance();
   check_boxes();
+  check_quality();
   check_regions();
   check_wrong_regions();
   check_too_many_ranks();

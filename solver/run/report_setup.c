@@ -8,6 +8,7 @@
 #include "mesh/box.h"
 #include "mesh/divide.h"
 #include "mesh/gmsh.h"
+#include "mesh/quality.h"
 #include "solver/case/config.h"
 #include "solver/problem/groups.h"
 #include "solver/problem/materials.h"
@@ -137,7 +138,7 @@ static void report_mesh(sp_report *report, const sp_mesh *mesh, bool has_boundar
                     split ? ", one part a rank" : "");
   sp_record_print(report->record, t,
                   "{elements:d} element{elements?s}, |J| from {smallest_jacobian:.3g} to "
-                  "{largest_jacobian:.3g}\n");
+                  "{largest_jacobian:.3g}, scaled from {smallest_scaled_jacobian:.3g}\n");
   if (mesh->hexes->file.left_out > 0)
     sp_terminal_print(t, "  %-16s %lld volume element%s in no Physical Volume left out\n", "note",
                       (long long)mesh->hexes->file.left_out, sp_plural(mesh->hexes->file.left_out));
@@ -175,6 +176,8 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
   if (preconditioner) preconditioner->describe(preconditioner, sizeof described, described);
   const sp_operator_row *row = &sp_operator_rows[op->kind];
   const char *name = preconditioner ? preconditioner->name : "none";
+  double quality;
+  SP_TRY(sp_mesh_quality(op->space->mesh, &quality));
   report->flops = op->flops;
   report->bytes = op->bytes;
   report->dofs = (double)op->global_dofs;
@@ -197,6 +200,7 @@ sp_status sp_report_setup(sp_report *report, const sp_operator *op, const char *
   sp_record_real(record, "bytes_per_matvec", op->bytes, "B");
   sp_record_real(record, "smallest_jacobian", range->smallest, "1");
   sp_record_real(record, "largest_jacobian", range->largest, "1");
+  sp_record_real(record, "smallest_scaled_jacobian", quality, "1");
 
   sp_report_device(report->workers, t);
   if (report->workers->count > 1) sp_record_print(record, t, "  exchange         {exchange:s}\n");
