@@ -311,8 +311,7 @@ typedef struct sp_backend {
   sp_status (*schwarz_step)(sp_device_schwarz *schwarz, const void *r, void *z,
                             const sp_correction *step);
 
-  /* ---- Optional: matrices of this rank only, for the coarsest problem of multigrid ---- All four
-   * are NULL on a backend whose algebraic multigrid runs on the host. */
+  /* ---- Matrices of this rank only, for the coarsest problem of multigrid ---- */
 
   /* From a matrix in the host's memory, which is not used afterwards: a copy in `precision`; or the
    * inverse of one that is symmetric positive definite, as a dense matrix. */

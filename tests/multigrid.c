@@ -497,25 +497,23 @@ int main(int argc, char **argv) {
   check_nested_transfers();
   for (int order = 2; order <= SP_MAX_ORDER; order++)
     for (sp_precision p = SP_DOUBLE; p < SP_PRECISIONS; p++) check_stacks(order, p);
-  if (sp_coarse_is_available()) {
-    const sp_box sine = {.elements = {4, 4, 4}, .upper = {1, 1, 1}, .map = SP_MAP_SINE};
-    const sp_box flat = {.elements = {4, 3, 3}, .upper = {10, 1, 1}, .map = SP_MAP_SINE};
-    const sp_box nested[] = {{.elements = {12, 9, 10}, .upper = {1, 1, 1}, .map = SP_MAP_SINE},
-                             {.elements = {8, 8, 16}, .upper = {1, 1, 0.8}}};
-    const problem_t dirichlet = {.lambda = 1, .dirichlet = true};
-    for (sp_precision p = SP_DOUBLE; p < SP_PRECISIONS; p++) {
-      if (!bench_has(&tested, p)) continue;
-      for (sp_smoother_kind s = SP_SMOOTHER_JACOBI; s <= SP_SMOOTHER_SCHWARZ; s++) {
-        for (int order = 1; order <= 9; order += 2)
-          check_cycle(&sine, false, order, dirichlet, s, p, 12);
-        check_cycle(&sine, false, 4, (problem_t){.lambda = 0}, s, p, 12);
-        check_cycle(&sine, false, 7, (problem_t){.lambda = 1e6}, s, p, 12);
-      }
-      check_cycle(&flat, false, 7, dirichlet, SP_SMOOTHER_AUTO, p, 14);
-      for (size_t b = 0; b < sizeof nested / sizeof *nested; b++) {
-        check_cycle(&nested[b], true, 1, dirichlet, SP_SMOOTHER_JACOBI, p, 12);
-        check_cycle(&nested[b], true, 2, (problem_t){.lambda = 0}, SP_SMOOTHER_SCHWARZ, p, 12);
-      }
+  const sp_box sine = {.elements = {4, 4, 4}, .upper = {1, 1, 1}, .map = SP_MAP_SINE};
+  const sp_box flat = {.elements = {4, 3, 3}, .upper = {10, 1, 1}, .map = SP_MAP_SINE};
+  const sp_box nested[] = {{.elements = {12, 9, 10}, .upper = {1, 1, 1}, .map = SP_MAP_SINE},
+                           {.elements = {8, 8, 16}, .upper = {1, 1, 0.8}}};
+  const problem_t dirichlet = {.lambda = 1, .dirichlet = true};
+  for (sp_precision p = SP_DOUBLE; p < SP_PRECISIONS; p++) {
+    if (!bench_has(&tested, p)) continue;
+    for (sp_smoother_kind s = SP_SMOOTHER_JACOBI; s <= SP_SMOOTHER_SCHWARZ; s++) {
+      for (int order = 1; order <= 9; order += 2)
+        check_cycle(&sine, false, order, dirichlet, s, p, 12);
+      check_cycle(&sine, false, 4, (problem_t){.lambda = 0}, s, p, 12);
+      check_cycle(&sine, false, 7, (problem_t){.lambda = 1e6}, s, p, 12);
+    }
+    check_cycle(&flat, false, 7, dirichlet, SP_SMOOTHER_AUTO, p, 14);
+    for (size_t b = 0; b < sizeof nested / sizeof *nested; b++) {
+      check_cycle(&nested[b], true, 1, dirichlet, SP_SMOOTHER_JACOBI, p, 12);
+      check_cycle(&nested[b], true, 2, (problem_t){.lambda = 0}, SP_SMOOTHER_SCHWARZ, p, 12);
     }
   }
   sp_platform_close(&tested.platform);

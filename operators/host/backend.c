@@ -9,6 +9,7 @@
 #include "operators/factors.h"
 #include "operators/host/device.h"
 #include "operators/host/layout.h"
+#include "operators/host/matrix.h"
 #include "operators/host/memory.h"
 #include "operators/host/schwarz.h"
 #include "operators/host/sets.h"
@@ -460,6 +461,10 @@ const sp_backend sp_backend_host = {
     .schwarz_create = sp_host_schwarz_create,
     .schwarz_destroy = sp_host_schwarz_destroy,
     .schwarz_apply = sp_host_schwarz_apply,
+    .matrix_create = sp_host_matrix_create,
+    .inverse_create = sp_host_inverse_create,
+    .matrix_destroy = sp_host_matrix_destroy,
+    .matrix_apply = sp_host_matrix_apply,
     .direction = host_direction,
     .update = host_update,
     .faster_in_one_sweep = host_faster_in_one_sweep,

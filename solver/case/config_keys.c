@@ -215,7 +215,7 @@ const sp_key sp_keys[] = {
      .help = "of multigrid's levels, from order down to 1, as 7 4 2 1; empty: chosen"},
     {KEY("solver", "coarse", solver.coarse), WORDS(sp_coarse_names), .fallback = "auto",
      MULTIGRID_ONLY,
-     .help = "multigrid below order 1; auto: coarser meshes, then direct or amg (hypre)"},
+     .help = "multigrid below order 1; auto: coarser meshes, then direct or amg"},
     {KEY("solver", "precision", solver.precision), WORDS(sp_cycle_precision_names),
      .fallback = "auto", MULTIGRID_ONLY,
      .help = "of multigrid's cycle; auto: single where the device has such operators"},

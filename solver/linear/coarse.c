@@ -5,8 +5,13 @@
 
 #include "solver/linear/amg.h"
 #include "solver/linear/coarse_boomer.h"
-#include "solver/linear/coarse_direct.h"
-#include "solver/linear/hypre.h"
+#include "solver/linear/coarse_rows.h"
+
+const char *const sp_coarse_names[] = {[SP_COARSE_AUTO] = "auto",
+                                       [SP_COARSE_AMG] = "amg",
+                                       [SP_COARSE_DIRECT] = "direct",
+                                       [SP_COARSE_CHEBYSHEV] = "chebyshev",
+                                       NULL};
 
 /* Largest problem solved directly, in rows. On the host a factor of 1000 rows takes 8 MB, and a
  * solution 1 ms on every rank. */
@@ -23,16 +28,15 @@ struct sp_coarse {
   size_t dofs;
   sp_free_rows
       rows; /* of all ranks, if every rank has them; its matrix is freed in sp_coarse_complete */
-  /* On the host. */
+  /* With hypre. */
   sp_boomer *boomer;
-  sp_direct *direct;
   double *b, *x;  /* [local DOFs] */
   sp_vector full; /* copy of it, in double precision */
   int components;
   int *of_dof;   /* [owned], component of each DOF or -1 */
   double *sizes; /* [components], DOFs of each over all ranks */
   double *sums;  /* [components] */
-  /* On a device. */
+  /* With all rows on every rank. */
   sp_amg *amg;
   sp_device_matrix *select;  /* [own rows][DOFs], b at the rank's free rows */
   sp_exchange *exchange;     /* of all_b: every rank gets all rows; NULL with one rank */
@@ -47,18 +51,18 @@ struct sp_coarse {
 };
 
 const char *sp_coarse_hypre(void) {
-  return HYPRE_RELEASE_VERSION;
+  return sp_boomer_hypre() ? sp_boomer_hypre() : "none";
 }
 
-bool sp_coarse_is_available(void) {
-  return true;
+static bool is_host(const sp_backend *backend) {
+  return backend == &sp_backend_host;
 }
 
 int sp_coarse_direct_most(const sp_backend *backend) {
-  return backend->matrix_create ? DIRECT_ON_DEVICE : DIRECT_ON_HOST;
+  return is_host(backend) ? DIRECT_ON_HOST : DIRECT_ON_DEVICE;
 }
 
-/* ---- On the host ---- */
+/* ---- hypre ---- */
 
 static sp_status sum_components(sp_coarse *c, double *sums) {
   for (int first = 0; first < c->components; first += SP_REDUCTION_MOST) {
@@ -70,7 +74,7 @@ static sp_status sum_components(sp_coarse *c, double *sums) {
   return SP_OK;
 }
 
-static sp_status allocate_on_host(sp_coarse *c) {
+static sp_status allocate_for_hypre(sp_coarse *c) {
   const size_t components = (size_t)c->components, owned = (size_t)c->space->numbering->owned;
   SP_TRY(sp_allocate(c->dofs, sizeof *c->b, "coarse level", &c->b));
   SP_TRY(sp_allocate(c->dofs, sizeof *c->x, "coarse level", &c->x));
@@ -80,19 +84,15 @@ static sp_status allocate_on_host(sp_coarse *c) {
   return sp_allocate(components, sizeof *c->sums, "components", &c->sums);
 }
 
-static sp_status create_on_host(sp_coarse *c, const sp_operator_setup *setup,
-                                const sp_constants *constants, sp_gid rows) {
+static sp_status create_hypre(sp_coarse *c, const sp_operator_setup *setup,
+                              const sp_constants *constants) {
   c->components = constants->components;
-  SP_TRY(sp_agree(c->space->platform->comm, allocate_on_host(c)));
+  SP_TRY(sp_agree(c->space->platform->comm, allocate_for_hypre(c)));
   for (sp_lid i = 0; i < c->space->numbering->owned && c->components > 0; i++) {
     c->of_dof[i] = constants->of_dof[i];
     if (c->of_dof[i] >= 0) c->sizes[c->of_dof[i]] += 1;
   }
   SP_TRY(sum_components(c, c->sizes));
-  if (rows <= (c->kind == SP_COARSE_DIRECT ? DIRECT_ON_HOST : LAST_LEVEL_ON_HOST)) {
-    SP_TRY(sp_free_rows_create(setup, constants, &c->rows));
-    return sp_direct_create(c->space, &c->rows, &c->direct);
-  }
   sp_csr part;
   sp_status status = sp_coarse_assemble(setup, constants, &part);
   if (!status) status = sp_boomer_create(setup, &part, &c->boomer);
@@ -101,7 +101,7 @@ static sp_status create_on_host(sp_coarse *c, const sp_operator_setup *setup,
 }
 
 /* Remove from v its mean over each component. */
-static sp_status project_on_host(sp_coarse *c, double *v) {
+static sp_status project_for_hypre(sp_coarse *c, double *v) {
   const sp_lid owned = c->space->numbering->owned;
   if (c->components == 0) return SP_OK;
   for (int k = 0; k < c->components; k++) c->sums[k] = 0;
@@ -114,16 +114,13 @@ static sp_status project_on_host(sp_coarse *c, double *v) {
 }
 
 /* Apply B. All ranks take part, so they agree on failures first. */
-static sp_status apply_on_host(sp_coarse *c, sp_status status, const sp_vector *b, sp_vector *x) {
+static sp_status apply_hypre(sp_coarse *c, sp_status status, const sp_vector *b, sp_vector *x) {
   status = sp_first_failure(status, sp_vector_convert(1, b, &c->full));
   status = sp_first_failure(status, sp_vector_read(&c->full, c->b));
   SP_TRY(sp_reduction_sum(c->space->platform->reduction, 0, NULL, status));
-  SP_TRY(project_on_host(c, c->b));
-  if (c->direct)
-    sp_direct_solve(c->direct, c->b, c->x);
-  else
-    SP_TRY(sp_boomer_solve(c->boomer, c->b, c->x));
-  SP_TRY(project_on_host(c, c->x));
+  SP_TRY(project_for_hypre(c, c->b));
+  SP_TRY(sp_boomer_solve(c->boomer, c->b, c->x));
+  SP_TRY(project_for_hypre(c, c->x));
   /* Copies get their owners' values: the exchange sums those and zeros. */
   for (size_t i = (size_t)c->space->numbering->owned; i < c->dofs; i++) c->x[i] = 0;
   sp_exchange_now(c->space->exchange, SP_SUM, c->x);
@@ -131,7 +128,7 @@ static sp_status apply_on_host(sp_coarse *c, sp_status status, const sp_vector *
   return sp_first_failure(status, sp_vector_convert(1, &c->full, x));
 }
 
-/* ---- On a device ---- */
+/* ---- All rows on every rank ---- */
 
 static sp_status create_matrix(const sp_coarse *c, const sp_csr *matrix, sp_device_matrix **out) {
   const sp_platform *p = c->space->platform;
@@ -235,13 +232,20 @@ static sp_status create_vectors(sp_coarse *c, int rows) {
   return create_selection(c, (int)c->dofs, rows, c->rows.of_dof, &c->scatter);
 }
 
-static sp_status create_on_device(sp_coarse *c, const sp_operator_setup *setup,
-                                  const sp_constants *constants) {
+/* Rows of the largest last level. */
+static int last_level(const sp_coarse *c) {
+  if (is_host(c->space->platform->backend))
+    return c->kind == SP_COARSE_DIRECT ? DIRECT_ON_HOST : LAST_LEVEL_ON_HOST;
+  return c->kind == SP_COARSE_AMG || c->rows.total > DIRECT_ON_DEVICE ? LAST_LEVEL_ON_DEVICE
+                                                                      : DIRECT_ON_DEVICE;
+}
+
+static sp_status create_with_all_rows(sp_coarse *c, const sp_operator_setup *setup,
+                                      const sp_constants *constants) {
   SP_TRY(sp_free_rows_create(setup, constants, &c->rows));
   const int rows = c->rows.total;
-  const bool direct = rows <= DIRECT_ON_DEVICE && c->kind != SP_COARSE_AMG;
-  sp_status status = sp_amg_create(c->space->platform, c->precision, &c->rows.matrix,
-                                   direct ? DIRECT_ON_DEVICE : LAST_LEVEL_ON_DEVICE, &c->amg);
+  sp_status status =
+      sp_amg_create(c->space->platform, c->precision, &c->rows.matrix, last_level(c), &c->amg);
   if (!status) status = create_vectors(c, rows);
   SP_TRY(sp_agree(c->space->platform->comm, status));
   SP_TRY(create_gather(c));
@@ -264,7 +268,8 @@ static sp_status gather_rows(sp_coarse *c, sp_status status, const sp_vector *b)
                           b->platform->backend->assemble(c->gather, c->precision, c->all_b.data));
 }
 
-static sp_status apply_on_device(sp_coarse *c, sp_status status, const sp_vector *b, sp_vector *x) {
+static sp_status apply_with_all_rows(sp_coarse *c, sp_status status, const sp_vector *b,
+                                     sp_vector *x) {
   status = gather_rows(c, status, b);
   status = sp_first_failure(status, project(c, &c->all_b));
   status = sp_first_failure(status, sp_amg_apply(c->amg, &c->all_b, &c->all_x));
@@ -272,7 +277,7 @@ static sp_status apply_on_device(sp_coarse *c, sp_status status, const sp_vector
   return sp_first_failure(status, multiply(c->scatter, &c->all_x, x));
 }
 
-/* ---- Both ---- */
+/* ---- Either ---- */
 
 static sp_gid count_rows(const sp_operator_setup *setup) {
   sp_gid rows = 0;
@@ -292,18 +297,20 @@ static sp_status create(sp_coarse *c, const sp_operator_setup *setup,
                    "solver.coarse = direct: the coarsest problem has %lld rows, but this device "
                    "allows at most %d; use amg",
                    (long long)rows, most);
-  HYPRE_Init();
-  HYPRE_ClearAllErrors();
-  return backend->matrix_create ? create_on_device(c, setup, constants)
-                                : create_on_host(c, setup, constants, rows);
+  const bool few = rows <= (c->kind == SP_COARSE_DIRECT ? DIRECT_ON_HOST : LAST_LEVEL_ON_HOST);
+  int ranks;
+  MPI_Comm_size(c->space->platform->comm, &ranks);
+  return ranks > 1 && is_host(backend) && !few && sp_boomer_hypre()
+             ? create_hypre(c, setup, constants)
+             : create_with_all_rows(c, setup, constants);
 }
 
 static void describe(sp_coarse *c) {
   const long long rows = (long long)c->space->numbering->global;
   if (c->boomer)
     snprintf(c->description, sizeof c->description, "BoomerAMG (hypre %s), %lld rows",
-             HYPRE_RELEASE_VERSION, rows);
-  else if (c->amg && sp_amg_levels(c->amg) > 1)
+             sp_boomer_hypre(), rows);
+  else if (sp_amg_levels(c->amg) > 1)
     snprintf(c->description, sizeof c->description, "algebraic multigrid (%d levels), %lld rows",
              sp_amg_levels(c->amg), rows);
   else
@@ -341,14 +348,13 @@ void sp_coarse_destroy(sp_coarse **coarse) {
   const sp_backend *backend = c->space->platform->backend;
   sp_device_matrix **const matrices[] = {&c->select, &c->scatter, &c->mean, &c->spread};
   sp_vector *const vectors[] = {&c->full, &c->all_b, &c->all_x, &c->means};
-  for (size_t m = 0; m < sizeof matrices / sizeof *matrices && backend->matrix_create; m++)
+  for (size_t m = 0; m < sizeof matrices / sizeof *matrices; m++)
     backend->matrix_destroy(matrices[m]);
   for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) sp_vector_destroy(vectors[v]);
   backend->space_destroy(&c->gather);
   sp_exchange_destroy(&c->exchange);
   sp_amg_destroy(&c->amg);
   sp_boomer_destroy(&c->boomer);
-  sp_direct_destroy(&c->direct);
   sp_free_rows_free(&c->rows);
   free(c->b);
   free(c->x);
@@ -360,7 +366,7 @@ void sp_coarse_destroy(sp_coarse **coarse) {
 }
 
 sp_status sp_coarse_apply(sp_coarse *c, sp_status status, const sp_vector *b, sp_vector *x) {
-  return c->amg ? apply_on_device(c, status, b, x) : apply_on_host(c, status, b, x);
+  return c->amg ? apply_with_all_rows(c, status, b, x) : apply_hypre(c, status, b, x);
 }
 
 bool sp_coarse_only_queues(const sp_coarse *coarse) {

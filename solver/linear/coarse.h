@@ -2,11 +2,11 @@
  * sparse matrix A, and an approximate inverse of it: symmetric, and the same from one application
  * to the next.
  *
- * - On a backend with matrices (operators/backend.h) every rank has the whole problem on its device
- *   and solves it: by a dense inverse, or by a cycle of algebraic multigrid (amg.h) if A has more
- *   rows. Right-hand sides travel like shared DOFs (operators/exchange.h).
- * - On other backends all ranks take part in one V-cycle of hypre's BoomerAMG, or in an
- *   elimination.
+ * - Every rank has the whole problem and solves it: by an inverse, or by a cycle of algebraic
+ *   multigrid (amg.h) if A has more rows. Right-hand sides travel like shared DOFs
+ *   (operators/exchange.h).
+ * - But if there are several ranks on CPUs, more rows than an inverse takes, and hypre in this
+ *   program, all ranks take part in one V-cycle of its BoomerAMG (coarse_boomer.h).
  *
  * If the operator has a null space of constants, one per connected component, the right-hand side
  * and the solution are projected. The matrix is made definite by doubling the diagonal of one row
@@ -18,7 +18,7 @@
 
 /* Solver of multigrid's last level, order 1. */
 typedef enum sp_coarse_kind {
-  SP_COARSE_AUTO,     /* direct or amg, if this program has hypre */
+  SP_COARSE_AUTO,     /* direct or amg */
   SP_COARSE_AMG,      /* a cycle of algebraic multigrid */
   SP_COARSE_DIRECT,   /* an inverse, for at most sp_coarse_direct_most() rows */
   SP_COARSE_CHEBYSHEV /* only the smoother; iterations then grow with refinement */
@@ -29,21 +29,18 @@ extern const char *const sp_coarse_names[];
 
 typedef struct sp_coarse sp_coarse;
 
-/* True if this program was built with hypre, and so has a coarse solver. Local. */
-bool sp_coarse_is_available(void);
-
 /* Return the version of hypre, or "none": a constant string. Local. */
 const char *sp_coarse_hypre(void);
 
 /* Return the largest number of rows, without constrained ones, for which a direct solution is
- * possible. Up to there SP_COARSE_AUTO takes it on a backend with matrices. Local. */
+ * possible. Up to there SP_COARSE_AUTO takes it on a device. Local. */
 int sp_coarse_direct_most(const sp_backend *backend);
 
 /* Start the solver for a system of order 1; only its space is used afterwards. `kind` is not
- * SP_COARSE_CHEBYSHEV. Vectors have `precision`. On a device the set-up of the levels
- * continues in the background until sp_coarse_complete. The caller destroys *out. Errors:
- * SP_ERR_INPUT for more DOFs than hypre's integers count, and for a direct solution of too many;
- * SP_ERR_SYSTEM. Collective. */
+ * SP_COARSE_CHEBYSHEV. Vectors have `precision`. With several threads the set-up
+ * of the levels continues in the background until sp_coarse_complete. The caller destroys *out.
+ * Errors: SP_ERR_INPUT for more DOFs than hypre's integers count, and for a direct solution of too
+ * many; SP_ERR_SYSTEM. Collective. */
 sp_status sp_coarse_create(const sp_system *system, sp_coarse_kind kind, sp_precision precision,
                            sp_coarse **out);
 
@@ -55,14 +52,14 @@ sp_status sp_coarse_complete(sp_coarse *coarse);
 void sp_coarse_destroy(sp_coarse **coarse);
 
 /* x = B b, L-vectors; x is zero at constrained DOFs, and b counts as zero there. Returns `status`
- * if that is a failure, else a failure of this rank, or on CPUs of any rank. A rank that fails
+ * if that is a failure, else a failure of this rank, or with hypre of any rank. A rank that fails
  * still takes part. Collective over all ranks: the coarsest problem couples all of them. */
 sp_status sp_coarse_apply(sp_coarse *coarse, sp_status status, const sp_vector *b, sp_vector *x);
 
 /* True if sp_coarse_apply only queues work, so that it can be recorded. Local. */
 bool sp_coarse_only_queues(const sp_coarse *coarse);
 
-/* Describe the solver: "BoomerAMG (hypre 2.26.0), 729 rows". Local. */
+/* Describe the solver: "algebraic multigrid (3 levels), 35937 rows". Local. */
 const char *sp_coarse_describe(const sp_coarse *coarse);
 
 #endif

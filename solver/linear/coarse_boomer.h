@@ -1,11 +1,14 @@
 /* One V-cycle of hypre's BoomerAMG on the host, in which all ranks take part: the coarsest problem
- * (coarse.h) on a backend without matrices. All functions are Collective. */
+ * (coarse.h) of several ranks on CPUs. All functions are Collective. */
 #ifndef SP_SOLVER_LINEAR_COARSE_BOOMER_H
 #define SP_SOLVER_LINEAR_COARSE_BOOMER_H
 
 #include "operators/operator.h"
 
 typedef struct sp_boomer sp_boomer;
+
+/* Return the version of hypre: a constant string, NULL in a program built without it. Local. */
+const char *sp_boomer_hypre(void);
 
 /* `part` comes from sp_coarse_assemble for `setup` and is not used afterwards. The caller destroys
  * *out. Errors: SP_ERR_INPUT for more DOFs than hypre's integers count; SP_ERR_SYSTEM. */

@@ -234,19 +234,25 @@ static sp_status gather_all(MPI_Comm comm, const int *number, const sp_csr *own,
   return status;
 }
 
-/* out->matrix = the sum of the ranks' parts. The columns of `own` become numbers of free rows. */
+/* out->matrix = the sum of the ranks' parts. The columns of `own` become numbers of free rows. One
+ * rank's part is the matrix but for its empty rows, those of constrained DOFs. */
 static sp_status join_ranks(MPI_Comm comm, sp_csr *own, sp_free_rows *out) {
   sp_csr all = {0};
   int ranks, *numbers = NULL;
-  sp_status status = SP_OK;
   MPI_Comm_size(comm, &ranks);
   for (int e = 0; e < own->start[own->rows]; e++) own->column[e] = out->of_dof[own->column[e]];
-  if (ranks > 1) status = gather_all(comm, out->of_dof, own, &all, &numbers);
-  if (status) return status;
-  const sp_csr *listed = ranks > 1 ? &all : own;
-  pieces s = {.add = add_part, .context = listed};
-  status = sum_rows(&s, (size_t)listed->rows, ranks > 1 ? numbers : out->of_dof, out->total,
-                    out->total, sp_csr_longest(listed), &out->matrix);
+  if (ranks == 1) {
+    for (int d = 0; d < own->rows; d++)
+      if (out->of_dof[d] >= 0) own->start[out->of_dof[d] + 1] = own->start[d + 1];
+    own->rows = own->columns = out->total;
+    out->matrix = *own;
+    *own = (sp_csr){0};
+    return SP_OK;
+  }
+  SP_TRY(gather_all(comm, out->of_dof, own, &all, &numbers));
+  pieces s = {.add = add_part, .context = &all};
+  const sp_status status = sum_rows(&s, (size_t)all.rows, numbers, out->total, out->total,
+                                    sp_csr_longest(&all), &out->matrix);
   sp_csr_free(&all);
   free(numbers);
   return sp_agree(comm, status);

@@ -152,11 +152,6 @@ void sp_multigrid_choose_orders(int order, sp_multigrid_options *options) {
         1; /* one level is smoothed, the next is the coarse solver's */
 }
 
-static bool has_coarse(const sp_multigrid_options *options) {
-  return options->coarse == SP_COARSE_AMG || options->coarse == SP_COARSE_DIRECT ||
-         (options->coarse == SP_COARSE_AUTO && sp_coarse_is_available());
-}
-
 static sp_status create_vectors(const multigrid *m, level *l) {
   SP_TRY(sp_space_vector(l->space, m->precision, &l->b));
   return sp_space_vector(l->space, m->precision, &l->x);
@@ -283,7 +278,7 @@ sp_status sp_multigrid_prepare(const sp_space *fine, sp_multigrid_options *optio
 sp_status sp_multigrid_start_coarse(const sp_system *last, const sp_multigrid_options *options,
                                     sp_coarse **out) {
   *out = NULL;
-  if (!has_coarse(options)) return SP_OK;
+  if (options->coarse == SP_COARSE_CHEBYSHEV) return SP_OK;
   return sp_coarse_create(last, options->coarse, precision_of(options), out);
 }
 

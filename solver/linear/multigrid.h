@@ -47,7 +47,7 @@ typedef struct sp_multigrid_options {
   int orders[SP_MULTIGRID_MOST]; /* falling; the first is the operator's, the last 1 */
   sp_smoother_kind smoother;
   int degree;                   /* of the smoother, 1 .. SP_CHEBYSHEV_MOST; 0: chosen */
-  sp_cycle_precision precision; /* of the cycle; hypre on the host always works in double */
+  sp_cycle_precision precision; /* of the cycle; hypre always works in double */
   sp_coarse_kind coarse;
 } sp_multigrid_options;
 
@@ -66,8 +66,8 @@ sp_status sp_multigrid_check(int order, const sp_multigrid_options *options);
 sp_status sp_multigrid_prepare(const sp_space *fine, sp_multigrid_options *options);
 
 /* Start the coarse solver on the last system; *out is NULL if the options smooth there instead. On
- * a device its set-up continues in the background (coarse.h). Errors: SP_ERR_INPUT for amg or
- * direct in a program without hypre; those of sp_coarse_create. Collective. */
+ * a device its set-up continues in the background (coarse.h). Errors: those of
+ * sp_coarse_create. Collective. */
 sp_status sp_multigrid_start_coarse(const sp_system *last, const sp_multigrid_options *options,
                                     sp_coarse **out);
 

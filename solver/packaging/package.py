@@ -16,7 +16,7 @@ class SpSolve(CMakePackage, CudaPackage):
 
     version("0.2.0")
 
-    variant("hypre", default=True, description="Multigrid, whose order 1 hypre solves")
+    variant("hypre", default=True, description="Coarsest level of multigrid with hypre on several CPU ranks")
     variant("nccl", default=False, when="+cuda", description="Exchange between GPUs through NCCL")
     variant("plot", default=False, description="Python modules of sp_plot")
 

@@ -99,18 +99,25 @@ static sp_memory operator_bytes(const sp_memory_case *c) {
                        : host_operator(c, &c->levels[0], 8, c->one_sweep);
 }
 
-/* sp_coarse. On the host hypre takes about 570 bytes per row (measured with boxes of 32^3 and 60^3
- * elements on one rank and on four), and b, x 16. A device has all rows: an inverse, or per row 27
- * entries r + 4 and half of that again for further levels, six vectors, and an inverse of 1000
- * rows. */
-static sp_memory coarse_bytes(const sp_memory_case *c, const sp_memory_level *l, double r) {
-  const double rows = c->rows, dofs = l->sizes.dofs;
-  if (!has_device(c)) return (sp_memory){586 * dofs, 0};
+/* sp_coarse; creation->host becomes what else its creation needs until multigrid is complete. On
+ * several CPU ranks hypre takes about 570 bytes per row (measured with boxes of 32^3 and 60^3
+ * elements on four), and b, x 16. Otherwise a rank has all rows: a factor or an inverse, or for
+ * each row 27 entries and a third of that again for further levels, six of transfers, six vectors;
+ * an entry has 12 bytes during creation, then r + 4. A device has an inverse of 1000 rows. */
+static sp_memory coarse_bytes(const sp_memory_case *c, const sp_memory_level *l, double r,
+                              sp_memory *creation) {
+  const double rows = c->rows, dofs = l->sizes.dofs, entries = rows * (1.35 * 27 + 6);
+  *creation = (sp_memory){0};
+  if (!has_device(c) && dofs < rows) return (sp_memory){586 * dofs, 0};
   const bool direct =
       c->multigrid.coarse != SP_COARSE_AMG && rows <= sp_coarse_direct_most(c->backend);
-  const double matrix = direct ? rows * rows * r : rows * (1.5 * 27 * (r + 4) + 6 * r) + 1e6 * r;
+  creation->host = 12 * entries;
+  const double matrix = direct ? rows * rows * (has_device(c) ? r : 8)
+                               : entries * (r + 4) + 6 * rows * r + has_device(c) * 1e6 * r;
   const sp_memory gathered = exchange_bytes(c, dofs < rows ? rows : 0);
-  return sum(gathered, (sp_memory){0, dofs * (r + 4) + matrix});
+  sp_memory m = arrays(c, 1, dofs * (r + 4) + matrix);
+  m.host += 4 * dofs;
+  return sum(gathered, m);
 }
 
 static double precision_bytes(const sp_memory_case *c) {
@@ -166,8 +173,8 @@ static sp_memory transfer_bytes(const sp_memory_case *c, const sp_memory_level *
  * levels have b and x; those below the finest have a space. */
 static sp_memory multigrid_bytes(const sp_memory_case *c, sp_memory *peak) {
   const int last = c->multigrid.levels - 1;
-  const bool solved = c->multigrid.coarse != SP_COARSE_CHEBYSHEV && sp_coarse_is_available();
-  sp_memory held = {0};
+  const bool solved = c->multigrid.coarse != SP_COARSE_CHEBYSHEV;
+  sp_memory held = {0}, creation = {0};
   *peak = held;
   for (int k = 0; k <= last; k++) {
     const int i = k == 0 ? last : k - 1;
@@ -177,14 +184,14 @@ static sp_memory multigrid_bytes(const sp_memory_case *c, sp_memory *peak) {
     if (l->coarser)
       held.host += sp_memory_of_mesh(&l->sizes, c->map_order) + 32 * l->sizes.elements;
     if (i == last && solved) {
-      held = sum(held, coarse_bytes(c, l, precision_bytes(c)));
+      held = sum(held, coarse_bytes(c, l, precision_bytes(c), &creation));
     } else {
       held = sum(held, smoothed_bytes(c, i));
       *peak = larger(*peak, sum(held, creation_bytes(c, l)));
     }
     if (k > 0) held = sum(held, transfer_bytes(c, l, l + 1));
   }
-  *peak = larger(*peak, held);
+  *peak = larger(*peak, sum(held, creation));
   return held;
 }
 

@@ -11,12 +11,11 @@
 #include "solver/linear/coarse.h"
 #include "solver/linear/jacobi.h"
 
-/* For a GPU, one core of each rank sets up algebraic multigrid for the rows of all ranks, at 8 us
- * per row; at order 1 without coarser meshes all DOFs are rows. Coarser meshes take 1.5 us per
- * element and core, Jacobi's iterations on n^3 elements 0.4 n ns per element. 2 M rows took 16 s,
- * while Jacobi's preconditioner solved the system in 419 iterations and 0.1 s
- * (operators/cuda/MEASUREMENTS.md). Jacobi's iterations grow with the number of elements per
- * direction; the factor leaves a margin for distortion and boundaries. */
+/* For a GPU, the threads of each rank set up algebraic multigrid for the rows of all ranks, at some
+ * 5 us of a core per row; at order 1 without coarser meshes all DOFs are rows. Coarser meshes take
+ * 1.5 us per element and core, Jacobi's iterations on n^3 elements 0.4 n ns per element: 2 M rows
+ * take 419 iterations and 0.1 s (operators/cuda/MEASUREMENTS.md). Jacobi's iterations grow with the
+ * number of elements per direction; the factor leaves a margin for distortion and boundaries. */
 static const double MANY_ROWS = 2e6, ITERATIONS_PER_ELEMENT = 3.3;
 static const double MARGIN = 2, SMALL_MARGIN = 1.15;
 
@@ -42,8 +41,7 @@ static bool asks_for_multigrid(const sp_config *config) {
 /* True if AMG set-up is expensive: order 1, GPU, too large for a direct solve. */
 static bool has_long_set_up(const sp_backend *backend, const sp_geometry_facts *op,
                             double elements) {
-  return backend->matrix_create && sp_coarse_is_available() && op->order == 1 &&
-         elements > sp_coarse_direct_most(backend);
+  return backend != &sp_backend_host && op->order == 1 && elements > sp_coarse_direct_most(backend);
 }
 
 /* True if Jacobi's preconditioner should converge before multigrid is set up. */
