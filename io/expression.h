@@ -57,6 +57,15 @@ sp_status sp_expression_parse(const char *text, const char *where, const sp_scop
 sp_status sp_expression_parse_of_u(const char *text, const char *where, const sp_scope *scope,
                                    sp_expression **out);
 
+/* Parse a formula whose second derivatives are wanted as
+ *
+ *     K : grad grad u = K_xx u_xx + K_yy u_yy + K_zz u_zz + 2 (K_xy u_xy + K_xz u_xz + K_yz u_yz)
+ *
+ * in place of the Laplacian, with a tensor K that is given with the points. Jets (u, grad u,
+ * K : grad grad u) are closed as above, with grad a . K grad b for grad a . grad b. Local. */
+sp_status sp_expression_parse_anisotropic(const char *text, const char *where,
+                                          const sp_scope *scope, sp_expression **out);
+
 /* True if a constant may have this name: letters, digits and _, no digit first, and none of the
  * names above. Local. */
 bool sp_expression_allows_name(const char *name);
@@ -92,5 +101,12 @@ sp_status sp_expression_evaluate_of_u(const sp_expression *expression, size_t n,
 sp_status sp_expression_evaluate_jet(const sp_expression *expression, size_t n, const double *x,
                                      const double *y, const double *z, double *value,
                                      double *const gradient[3], double *laplacian);
+
+/* The same for a formula of sp_expression_parse_anisotropic; curvature[p] = K : grad grad u, with
+ * k[6][n], the xx, yy, zz, xy, xz and yz of K. Local. */
+sp_status sp_expression_evaluate_anisotropic(const sp_expression *expression, size_t n,
+                                             const double *x, const double *y, const double *z,
+                                             const double *k, double *value,
+                                             double *const gradient[3], double *curvature);
 
 #endif

@@ -91,10 +91,20 @@ static int select_node(sp_graph *g, int condition, int a, int b) {
   return known_zero(g, sp_graph_node(g, SP_OP_SELECT, condition, a, b));
 }
 
-/* grad a . grad b. */
+/* Component d of grad a, or of K grad a. */
+static int conducted(sp_graph *g, const sp_jet *a, int d) {
+  static const int component[3][3] = {{0, 3, 4}, {3, 1, 5}, {4, 5, 2}};
+  int result = SP_ZERO;
+  if (!g->anisotropic) return a->gradient[d];
+  for (int e = 0; e < 3; e++)
+    result = product_sum(g, SP_VARIABLE_K + component[d][e], a->gradient[e], result);
+  return result;
+}
+
+/* grad a . grad b, or grad a . K grad b. */
 static int dot(sp_graph *g, const sp_jet *a, const sp_jet *b) {
   int result = SP_ZERO;
-  for (int d = 0; d < 3; d++) result = product_sum(g, a->gradient[d], b->gradient[d], result);
+  for (int d = 0; d < 3; d++) result = product_sum(g, a->gradient[d], conducted(g, b, d), result);
   return result;
 }
 

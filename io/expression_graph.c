@@ -7,11 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-sp_status sp_graph_create(sp_graph *graph) {
+sp_status sp_graph_create(bool anisotropic, sp_graph *graph) {
   enum { FIRST = 64 };
   sp_expression_kernel *usable[SP_EXPRESSION_SETS];
   sp_expression_usable_kernels(usable);
-  *graph = (sp_graph){.kernel = usable[0], .capacity = FIRST, .count = SP_EXPRESSION_VARIABLES};
+  *graph = (sp_graph){.kernel = usable[0],
+                      .capacity = FIRST,
+                      .count = SP_EXPRESSION_VARIABLES,
+                      .anisotropic = anisotropic};
   SP_TRY(sp_allocate(FIRST, sizeof *graph->nodes, "a formula", &graph->nodes));
   SP_TRY(sp_allocate(FIRST, sizeof *graph->jets, "a formula", &graph->jets));
   SP_TRY(sp_allocate(2 * (size_t)FIRST, sizeof *graph->table, "a formula", &graph->table));
@@ -19,7 +22,7 @@ sp_status sp_graph_create(sp_graph *graph) {
   for (int v = 0; v < SP_EXPRESSION_VARIABLES; v++) {
     graph->nodes[v] = (sp_node){.operation = SP_OP_VARIABLE, .constant = v};
     graph->jets[v] = (sp_jet){true, {SP_ZERO, SP_ZERO, SP_ZERO}, SP_ZERO};
-    if (v != SP_VARIABLE_U) graph->jets[v].gradient[v] = sp_graph_constant(graph, 1);
+    if (v < SP_VARIABLE_U) graph->jets[v].gradient[v] = sp_graph_constant(graph, 1);
   }
   return SP_OK;
 }

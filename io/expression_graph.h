@@ -8,8 +8,9 @@
 #include "io/error.h"
 #include "io/expression_kernel.h"
 
-/* x, y, z and u, which only formulas of sp_expression_parse_of_u have. */
-enum { SP_VARIABLE_U = 3, SP_EXPRESSION_VARIABLES };
+/* x, y, z; u, which only formulas of sp_expression_parse_of_u have; and the components of K, which
+ * have no name: only derivatives of formulas of sp_expression_parse_anisotropic have them. */
+enum { SP_VARIABLE_U = 3, SP_VARIABLE_K, SP_EXPRESSION_VARIABLES = SP_VARIABLE_K + 6 };
 
 /* Unused operands are 0. Operands have smaller indices than the node. */
 typedef struct sp_node {
@@ -31,12 +32,13 @@ typedef struct sp_graph {
   int count, capacity;
   sp_node *nodes; /* the first are the variables */
   sp_jet *jets;
-  int *table;  /* open hashing: [2 * capacity], node or -1 */
-  bool failed; /* out of memory: nodes are wrong from then on */
+  int *table;       /* open hashing: [2 * capacity], node or -1 */
+  bool failed;      /* out of memory: nodes are wrong from then on */
+  bool anisotropic; /* `laplacian` of jets is K : grad grad */
 } sp_graph;
 
 /* sp_graph_free releases *graph, also after a failure. Local. Errors: SP_ERR_SYSTEM. */
-sp_status sp_graph_create(sp_graph *graph);
+sp_status sp_graph_create(bool anisotropic, sp_graph *graph);
 void sp_graph_free(sp_graph *graph);
 
 /* The node of a constant, of the data of a table, or of an operation, simplified without a change

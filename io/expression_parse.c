@@ -296,13 +296,12 @@ static sp_status parse_table(parser *p, int *result) {
   return apply(p, SP_OP_TABLE, o, result);
 }
 
-static const char *const variables[SP_EXPRESSION_VARIABLES] = {"x", "y", "z", "u"};
+static const char *const variables[SP_VARIABLE_K] = {"x", "y", "z", "u"};
 
 bool sp_expression_allows_name(const char *name) {
   bool allowed = is_letter(*name) && strcmp(name, "pi") != 0 && strcmp(name, "e") != 0;
   for (const char *c = name; *c; c++) allowed = allowed && (is_letter(*c) || is_digit(*c));
-  for (int v = 0; v < SP_EXPRESSION_VARIABLES; v++)
-    allowed = allowed && strcmp(name, variables[v]) != 0;
+  for (int v = 0; v < SP_VARIABLE_K; v++) allowed = allowed && strcmp(name, variables[v]) != 0;
   for (int k = 0; k < FUNCTIONS; k++) allowed = allowed && strcmp(name, functions[k].name) != 0;
   return allowed && strcmp(name, "table") != 0;
 }
@@ -328,7 +327,7 @@ static sp_constant *find_constant(const parser *p) {
 
 static sp_status parse_name(parser *p, int *result) {
   const token *name = &p->next;
-  const int count = p->expression->is_of_u ? SP_EXPRESSION_VARIABLES : SP_VARIABLE_U;
+  const int count = p->expression->is_of_u ? SP_VARIABLE_K : SP_VARIABLE_U;
   for (int v = 0; v < count; v++)
     if (token_is(name, variables[v])) {
       *result = v;
@@ -428,7 +427,7 @@ static sp_status parse_conditional(parser *p, int *result) {
 static sp_status parse_formula(parser *p) {
   static const unsigned outputs[SP_EXPRESSION_PROGRAMS] = {SP_EXPRESSION_VALUE, 15, 31};
   int result;
-  SP_TRY(sp_graph_create(p->graph));
+  SP_TRY(sp_graph_create(p->expression->is_anisotropic, p->graph));
   advance(p);
   if (p->next.kind == TOKEN_END) return unexpected(p, "a formula", "");
   SP_TRY(parse_conditional(p, &result));
@@ -466,11 +465,12 @@ static sp_status parse_into(sp_expression *expression, const char *text, const c
 }
 
 static sp_status parse(const char *text, const char *where, const sp_scope *scope, bool is_of_u,
-                       sp_expression **out) {
+                       bool is_anisotropic, sp_expression **out) {
   *out = NULL;
   sp_expression *expression;
   SP_TRY(sp_allocate(1, sizeof *expression, "a formula", &expression));
   expression->is_of_u = is_of_u;
+  expression->is_anisotropic = is_anisotropic;
   const sp_status status = parse_into(expression, text, where, scope);
   if (status == SP_OK)
     *out = expression;
@@ -481,10 +481,15 @@ static sp_status parse(const char *text, const char *where, const sp_scope *scop
 
 sp_status sp_expression_parse(const char *text, const char *where, const sp_scope *scope,
                               sp_expression **out) {
-  return parse(text, where, scope, false, out);
+  return parse(text, where, scope, false, false, out);
 }
 
 sp_status sp_expression_parse_of_u(const char *text, const char *where, const sp_scope *scope,
                                    sp_expression **out) {
-  return parse(text, where, scope, true, out);
+  return parse(text, where, scope, true, false, out);
+}
+
+sp_status sp_expression_parse_anisotropic(const char *text, const char *where,
+                                          const sp_scope *scope, sp_expression **out) {
+  return parse(text, where, scope, false, true, out);
 }

@@ -351,25 +351,38 @@ SP_INLINE bool trilinear_factors(const element_map *map, const sp_rule *rule, do
   return all_proper(&proper);
 }
 
-SP_CLONES sp_status sp_geometry_factors(const sp_hexes *hexes, sp_lid element, const sp_rule *rule,
-                                        double *factors) {
-  element_map map;
-  make_map(hexes, element, &map);
-  if (map.g == 2 && trilinear_factors(&map, rule, factors)) return SP_OK;
+/* out = K adjugate on a line of points, where `first` is the line's first point. */
+SP_INLINE void conduct_line(int n, const sp_geometry_tensor *k, ptrdiff_t first,
+                            double adjugate[3][3][SP_MAX_RULE], double out[3][3][SP_MAX_RULE]) {
+  static const int component[3][3] = {{0, 3, 4}, {3, 1, 5}, {4, 5, 2}};
+  for (int p = 0; p < 3; p++)
+    for (int d = 0; d < 3; d++)
+      for (int a = 0; a < n; a++) {
+        const double *at = &k->values[k->point * (first + a)];
+        double sum = 0;
+        for (int e = 0; e < 3; e++) sum += at[k->component * component[d][e]] * adjugate[p][e][a];
+        out[p][d][a] = sum;
+      }
+}
+
+/* The factors of any element; K = 1 if `k` is NULL. */
+SP_INLINE sp_status any_factors(const sp_hexes *hexes, sp_lid element, const element_map *map,
+                                const sp_rule *rule, const sp_geometry_tensor *k, double *factors) {
   map_table table;
   make_table(hexes->map_order, rule->n, rule->nodes, &table);
   const int n = rule->n;
   const ptrdiff_t points = (ptrdiff_t)sp_rule_points(rule);
   map_line line;
   line_inverse inverse;
-  double weight[SP_MAX_RULE], scale[SP_MAX_RULE];
+  double weight[SP_MAX_RULE], scale[SP_MAX_RULE], conducted[3][3][SP_MAX_RULE];
   for (int c = 0; c < n; c++)
     for (int b = 0; b < n; b++) {
-      evaluate_line(&map, &table, &table, b, &table, c, &line);
+      evaluate_line(map, &table, &table, b, &table, c, &line);
       invert_line(n, &line, &inverse);
       const double *jacobian = inverse.jacobian;
       const int bad = find_improper(n, &line, jacobian);
       if (bad < n) return inverted(hexes, element, &line, bad, jacobian[bad]);
+      if (k) conduct_line(n, k, (c * n + b) * n, inverse.adjugate, conducted);
       for (int a = 0; a < n; a++) {
         weight[a] = rule->weights[b] * rule->weights[c] * rule->weights[a];
         scale[a] = weight[a] / jacobian[a];
@@ -378,7 +391,7 @@ SP_CLONES sp_status sp_geometry_factors(const sp_hexes *hexes, sp_lid element, c
       for (int p = 0, q = 0; p < 3; p++)
         for (int m = p; m < 3; m++, q++) {
           double(*u)[SP_MAX_RULE] = inverse.adjugate[p];
-          double(*v)[SP_MAX_RULE] = inverse.adjugate[m];
+          double(*v)[SP_MAX_RULE] = k ? conducted[m] : inverse.adjugate[m];
           double *restrict out = &row[q * points];
           for (int a = 0; a < n; a++)
             out[a] = scale[a] * (u[0][a] * v[0][a] + u[1][a] * v[1][a] + u[2][a] * v[2][a]);
@@ -386,6 +399,22 @@ SP_CLONES sp_status sp_geometry_factors(const sp_hexes *hexes, sp_lid element, c
       for (int a = 0; a < n; a++) row[SP_G_WJ * points + a] = weight[a] * jacobian[a];
     }
   return SP_OK;
+}
+
+SP_CLONES sp_status sp_geometry_factors(const sp_hexes *hexes, sp_lid element, const sp_rule *rule,
+                                        double *factors) {
+  element_map map;
+  make_map(hexes, element, &map);
+  if (map.g == 2 && trilinear_factors(&map, rule, factors)) return SP_OK;
+  return any_factors(hexes, element, &map, rule, NULL, factors);
+}
+
+SP_CLONES sp_status sp_geometry_tensor_factors(const sp_hexes *hexes, sp_lid element,
+                                               const sp_rule *rule, const sp_geometry_tensor *k,
+                                               double *factors) {
+  element_map map;
+  make_map(hexes, element, &map);
+  return any_factors(hexes, element, &map, rule, k, factors);
 }
 
 /* Points and wJ of a trilinear element, as above. */

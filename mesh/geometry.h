@@ -22,6 +22,17 @@ enum { SP_G_RR, SP_G_RS, SP_G_RT, SP_G_SS, SP_G_ST, SP_G_TT, SP_G_WJ, SP_FACTORS
 sp_status sp_geometry_factors(const sp_hexes *hexes, sp_lid element, const sp_rule *rule,
                               double *factors);
 
+/* A symmetric tensor K at the points of an element: number c of xx, yy, zz, xy, xz, yz at point p
+ * is values[component * c + point * p]. */
+typedef struct sp_geometry_tensor {
+  const double *values;
+  ptrdiff_t component, point;
+} sp_geometry_tensor;
+
+/* The same with G = w |J| J^-1 K J^-T. Local. */
+sp_status sp_geometry_tensor_factors(const sp_hexes *hexes, sp_lid element, const sp_rule *rule,
+                                     const sp_geometry_tensor *k, double *factors);
+
 /* True if a quick evaluation proves that a trilinear element (map_order 1) passes the check of
  * sp_geometry_factors at its corners, edge mid-points, face centres and centre. False if only that
  * function can decide. Local. */

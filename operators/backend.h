@@ -63,9 +63,10 @@ typedef struct sp_operator_setup {
   struct sp_local_operator *alike;
   /* Coefficients, not for mass; NULL: one. At the operator's quadrature points, [elements][points],
    * which needs stored geometry; or with `by_element` one number per element, [elements]. With
-   * lambda_values, `lambda` is 1 (operators/factors.h). */
+   * lambda_values, `lambda` is 1 (operators/factors.h). With is_tensor, kappa is a symmetric
+   * positive definite tensor, xx, yy, zz, xy, xz, yz: [elements][6][points] or [elements][6]. */
   const double *kappa, *lambda_values;
-  bool by_element;
+  bool by_element, is_tensor;
   /* A diagonal to add to A, of this rank's faces only (Robin conditions): A gains
    * diagonal_values[i] at local DOF diagonal_dofs[i], which is listed once and not inside an
    * element; other ranks' parts come by the exchange. */

@@ -34,19 +34,22 @@ static void inject(const sp_system *fine, const sp_space *space, const sp_lid *n
     }
 }
 
-/* coarse[e] = the mean of values[elements][points] over the children of e, weighted by volume. */
-static void average(const sp_hexes *fine, const sp_hexes *coarse, size_t points,
+/* means[coarse elements][components] = means of values[elements][components][points] over children,
+ * weighted by volume. */
+static void average(const sp_hexes *fine, const sp_hexes *coarse, size_t components, size_t points,
                     const double *values, double *means) {
-  for (sp_lid e = 0; e < coarse->count && means; e++) {
+  for (size_t i = 0; i < (size_t)coarse->count * components && means; i++) {
+    const size_t e = i / components;
     double sum = 0, volume = 0, map[3][3];
     for (int c = 0; c < SP_CORNERS; c++) {
       const sp_lid child = coarse->children[e][c];
       if (child < 0) continue;
       const double weight = sp_hexes_mean_map(fine, child, map) / (double)points;
       volume += weight * (double)points;
-      for (size_t p = 0; p < points; p++) sum += weight * values[(size_t)child * points + p];
+      const double *own = &values[((size_t)child * components + i % components) * points];
+      for (size_t p = 0; p < points; p++) sum += weight * own[p];
     }
-    means[e] = sum / volume;
+    means[i] = sum / volume;
   }
 }
 
@@ -100,6 +103,7 @@ static sp_status coarsen_diagonal(const sp_system *fine, const sp_space *space, 
 static sp_status fill(const sp_system *fine, const sp_space *space, arrays *a) {
   const sp_operator_setup *setup = &fine->setup;
   const size_t elements = (size_t)space->mesh->hexes->count, dofs = sp_space_dofs(space);
+  const size_t components = setup->is_tensor ? 6 : 1;
   const size_t points = setup->by_element ? 1 : sp_rule_points(sp_operator_rule(setup->kind, 1));
   const sp_hexes *hexes = fine->space->mesh->hexes, *coarse = space->mesh->hexes;
   sp_lid *nodes = NULL;
@@ -108,13 +112,14 @@ static sp_status fill(const sp_system *fine, const sp_space *space, arrays *a) {
     status = sp_allocate(dofs, sizeof *a->constrained, "Dirichlet mask", &a->constrained);
   if (!status && fine->constants.components > 0)
     status = sp_allocate(dofs, sizeof *a->of_dof, "components", &a->of_dof);
-  if (!status && setup->kappa) status = sp_allocate(elements, sizeof *a->kappa, "kappa", &a->kappa);
+  if (!status && setup->kappa)
+    status = sp_allocate(elements * components, sizeof *a->kappa, "kappa", &a->kappa);
   if (!status && setup->lambda_values)
     status = sp_allocate(elements, sizeof *a->lambda, "lambda", &a->lambda);
   if (!status) {
     inject(fine, space, nodes, a);
-    average(hexes, coarse, points, setup->kappa, a->kappa);
-    average(hexes, coarse, points, setup->lambda_values, a->lambda);
+    average(hexes, coarse, components, points, setup->kappa, a->kappa);
+    average(hexes, coarse, 1, points, setup->lambda_values, a->lambda);
   }
   if (!status && setup->diagonal_count > 0) status = coarsen_diagonal(fine, space, nodes, a);
   free(nodes);
@@ -134,6 +139,7 @@ static sp_status create(const sp_system *fine, sp_geometry_kind geometry, sp_spa
                              .kappa = a.kappa,
                              .lambda_values = a.lambda,
                              .by_element = true,
+                             .is_tensor = fine->setup.is_tensor,
                              .diagonal_count = a.count,
                              .diagonal_dofs = a.dofs,
                              .diagonal_values = a.diagonal};

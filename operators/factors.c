@@ -18,9 +18,17 @@ sp_status sp_operator_factors(const sp_operator_setup *setup, sp_lid element, co
   const size_t points = (size_t)(rule->n * rule->n * rule->n);
   const size_t first = (size_t)element * (setup->by_element ? 1 : points);
   const size_t step = setup->by_element ? 0 : 1;
-  SP_TRY(sp_geometry_factors(setup->space->mesh->hexes, element, rule, factors));
-  for (size_t f = SP_G_RR; f < SP_G_WJ && setup->kappa; f++)
-    for (size_t p = 0; p < points; p++) factors[f * points + p] *= setup->kappa[first + step * p];
+  const sp_hexes *hexes = setup->space->mesh->hexes;
+  if (setup->is_tensor) {
+    const sp_geometry_tensor k = {.values = &setup->kappa[6 * first],
+                                  .component = setup->by_element ? 1 : (ptrdiff_t)points,
+                                  .point = (ptrdiff_t)step};
+    SP_TRY(sp_geometry_tensor_factors(hexes, element, rule, &k, factors));
+  } else {
+    SP_TRY(sp_geometry_factors(hexes, element, rule, factors));
+    for (size_t f = SP_G_RR; f < SP_G_WJ && setup->kappa; f++)
+      for (size_t p = 0; p < points; p++) factors[f * points + p] *= setup->kappa[first + step * p];
+  }
   for (size_t p = 0; p < points && setup->lambda_values; p++)
     factors[SP_G_WJ * points + p] *= setup->lambda_values[first + step * p];
   return SP_OK;
@@ -68,8 +76,25 @@ sp_factor_kind sp_operator_factor_kind(const sp_operator_setup *setup) {
 }
 
 void sp_operator_scales(const sp_operator_setup *setup, sp_lid element, double scales[2]) {
+  assert(!setup->is_tensor);
   scales[0] = setup->kappa ? setup->kappa[element] : 1;
   scales[1] = setup->lambda * (setup->lambda_values ? setup->lambda_values[element] : 1);
+}
+
+/* Replace the map x by L^-1 x, with K = L L^T, and set the scales. */
+static void transform(const sp_operator_setup *setup, sp_lid element, double coefficients[24]) {
+  const double *k = &setup->kappa[6 * (size_t)element];
+  const double xx = sqrt(k[0]), yx = k[3] / xx, zx = k[4] / xx;
+  const double yy = sqrt(k[1] - yx * yx), zy = (k[5] - zx * yx) / yy;
+  const double zz = sqrt(k[2] - zx * zx - zy * zy);
+  for (double *c = coefficients; c < coefficients + 24; c += 3) {
+    c[0] /= xx;
+    c[1] = (c[1] - yx * c[0]) / yy;
+    c[2] = (c[2] - zx * c[0] - zy * c[1]) / zz;
+  }
+  coefficients[0] = xx * yy * zz;
+  coefficients[1] =
+      coefficients[0] * setup->lambda * (setup->lambda_values ? setup->lambda_values[element] : 1);
 }
 
 void sp_operator_trilinear(const sp_operator_setup *setup, sp_lid element,
@@ -77,5 +102,8 @@ void sp_operator_trilinear(const sp_operator_setup *setup, sp_lid element,
   sp_geometry_trilinear(setup->space->mesh->hexes, element, coefficients);
   if (sp_operator_factor_kind(setup) != SP_FACTORS_SCALED) return;
   assert(setup->by_element);
-  sp_operator_scales(setup, element, coefficients);
+  if (setup->is_tensor)
+    transform(setup, element, coefficients);
+  else
+    sp_operator_scales(setup, element, coefficients);
 }

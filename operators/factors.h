@@ -1,15 +1,17 @@
 /* The factors of an operator: geometry (mesh/geometry.h) and the coefficients of
  *
- *     -div(kappa grad u) + lambda u
+ *     -div(kappa grad u) + lambda u,      kappa a number or a symmetric positive definite tensor.
  *
  * Stored factors hold the coefficients, so that at every quadrature point the operator needs
  * nothing else:
  *
- *     G <- kappa G,      wJ <- lambda wJ   where lambda has values (setup->lambda is 1 then).
+ *     G <- kappa G  or  w |J| J^-1 kappa J^-T,
+ *     wJ <- lambda wJ   where lambda has values (setup->lambda is 1 then).
  *
  * Recomputed factors come from the 24 coefficients of the trilinear map. Kernels do not need the
  * first three, the element's position. Where kappa and lambda are constant in each element, they
- * are stored in the first two instead.
+ * are stored in the first two instead. For a tensor L L^T the map is L^-1 x: with factors G' of
+ * that map, w |J| J^-1 L L^T J^-T = (det L) G', so kappa is det L and lambda is det L times lambda.
  *
  * Rounded factors are stored factors in 16 bits: wJ, and the lower triangle L of G = L L^T, as
  * bfloat16, which is the upper half of a float. L' = L + E with |E_ij| <= 2^-8 |L_ij| gives an
@@ -45,7 +47,7 @@ static inline size_t sp_operator_rounded_words(size_t points) {
 /* Return the data from which the kernels of this operator compute their factors. Local. */
 sp_factor_kind sp_operator_factor_kind(const sp_operator_setup *setup);
 
-/* kappa and lambda of an element in which both are constant. Local. */
+/* kappa, which is no tensor, and lambda of an element in which both are constant. Local. */
 void sp_operator_scales(const sp_operator_setup *setup, sp_lid element, double scales[2]);
 
 /* Fill coefficients[8][3] of the element's trilinear map (mesh/geometry.h). For SP_FACTORS_SCALED

@@ -1,5 +1,6 @@
 #include "operators/separable.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -118,6 +119,20 @@ sp_status sp_separable_extents(const sp_mesh *mesh, sp_extents *out) {
   return SP_OK;
 }
 
+/* Bounds of the eigenvalues of kappa: trace of it, and of its inverse. A scalar is its own. */
+static void bound_kappa(const sp_operator_setup *s, size_t i, size_t each, double bounds[2]) {
+  bounds[0] = bounds[1] = s->kappa && !s->is_tensor ? s->kappa[i] : 1;
+  if (!s->is_tensor) return;
+  double k[6];
+  for (size_t c = 0; c < 6; c++) k[c] = s->kappa[(i / each * 6 + c) * each + i % each];
+  const double minors[3] = {k[1] * k[2] - k[5] * k[5], k[0] * k[2] - k[4] * k[4],
+                            k[0] * k[1] - k[3] * k[3]};
+  const double determinant =
+      k[0] * minors[0] - k[3] * (k[3] * k[2] - k[4] * k[5]) + k[4] * (k[3] * k[5] - k[4] * k[1]);
+  bounds[1] = k[0] + k[1] + k[2];
+  bounds[0] = fmax(determinant / (minors[0] + minors[1] + minors[2]), DBL_EPSILON * bounds[1]);
+}
+
 sp_status sp_separable_magnitudes(const sp_operator_setup *s, sp_magnitudes *out) {
   const int points = sp_operator_rule(s->kind, s->space->numbering->order)->n;
   const size_t each = s->by_element ? 1 : (size_t)(points * points * points);
@@ -130,12 +145,13 @@ sp_status sp_separable_magnitudes(const sp_operator_setup *s, sp_magnitudes *out
   const double smallest_volume = pow(extents.shortest, 3), largest_volume = pow(extents.longest, 3);
   double most[4] = {0, 0, 0, 0}; /* largest, 1 / smallest, absorbing, 1 / conducting */
   for (size_t i = 0; i < count; i++) {
-    const double kappa = s->kappa ? s->kappa[i] : 1;
+    double kappa[2];
+    bound_kappa(s, i, each, kappa);
     const double lambda = s->lambda * (s->lambda_values ? s->lambda_values[i] : 1);
-    most[0] = fmax(most[0], fmax(kappa * wide, lambda * largest_volume));
-    most[1] = fmax(most[1], 1 / fmax(kappa * thin, lambda * smallest_volume));
+    most[0] = fmax(most[0], fmax(kappa[1] * wide, lambda * largest_volume));
+    most[1] = fmax(most[1], 1 / fmax(kappa[0] * thin, lambda * smallest_volume));
     most[2] = fmax(most[2], lambda * largest_volume);
-    most[3] = fmax(most[3], 1 / (kappa * thin));
+    most[3] = fmax(most[3], 1 / (kappa[0] * thin));
   }
   for (sp_lid i = 0; i < s->diagonal_count; i++) most[2] = fmax(most[2], s->diagonal_values[i]);
   MPI_Allreduce(MPI_IN_PLACE, most, 4, MPI_DOUBLE, MPI_MAX, s->space->platform->comm);

@@ -138,20 +138,24 @@ static double energy(const sp_system *s, bool linear) {
   return sum;
 }
 
-/* kappa jumps from one element to the next; or lambda does, and some DOFs have a diagonal. */
-static void check_energies(bool by_kappa) {
+/* kappa, a number or a tensor, jumps from one element to the next; or lambda does, and some DOFs
+ * have a diagonal. */
+static void check_energies(bool by_kappa, bool is_tensor) {
+  static const double shape[6] = {2, 3, 1, 0.5, -0.3, 0.2};
+  const size_t components = is_tensor ? 6 : 1;
   const sp_box box = {.elements = {8, 5, 6}, .upper = {1, 1, 1}};
   sp_mesh *mesh = box_mesh(&box), *coarse = coarser(mesh);
   sp_space *space = bench_space(&tested, mesh, 1);
   const size_t n = sp_space_dofs(space), elements = (size_t)mesh->hexes->count;
   double *values = test_allocate(elements, sizeof *values);
-  double *kappa = test_allocate(elements, sizeof *kappa);
+  double *kappa = test_allocate(elements * components, sizeof *kappa);
   bool *constrained = test_allocate(n, sizeof *constrained);
   sp_lid *dofs = test_allocate(n, sizeof *dofs);
   double *diagonal = test_allocate(n, sizeof *diagonal);
   for (size_t e = 0; e < elements; e++) {
     values[e] = exp(7 * random_value(1, mesh->hexes->tags[e]));
-    kappa[e] = by_kappa ? values[e] : 1;
+    for (size_t c = 0; c < components; c++)
+      kappa[e * components + c] = shape[c] * (by_kappa ? values[e] : 1);
   }
   for (size_t i = 0; i < n; i++) {
     dofs[i] = (sp_lid)i;
@@ -165,6 +169,7 @@ static void check_energies(bool by_kappa) {
                                    .kappa = kappa,
                                    .lambda_values = by_kappa ? NULL : values,
                                    .by_element = true,
+                                   .is_tensor = is_tensor,
                                    .diagonal_count = by_kappa ? 0 : (sp_lid)n,
                                    .diagonal_dofs = dofs,
                                    .diagonal_values = diagonal};
@@ -184,8 +189,9 @@ int main(int argc, char **argv) {
   bench_open(argc, argv, &tested);
   check_boxes();
   check_periodic();
-  check_energies(true);
-  check_energies(false);
+  check_energies(true, false);
+  check_energies(true, true);
+  check_energies(false, false);
   sp_platform_close(&tested.platform);
   return check_end();
 }

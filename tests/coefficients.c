@@ -1,5 +1,5 @@
-/* Variable kappa and lambda through the whole program: rates, agreement with the constant path, and
- * the pure Neumann problem. */
+/* Variable kappa, also as a tensor, and lambda through the whole program: rates, agreement with the
+ * constant path, and the pure Neumann problem. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -17,7 +17,18 @@ static const char *const MIXED[] = {"boundary.default=neumann", "boundary.xmin=d
 /* Entire functions of size one; kappa varies by a factor of three, so that a solver for a constant
  * one would not converge at all. */
 #define KAPPA "problem.kappa=1+0.5*sin(2*x+y)*cos(1.5*z)"
+/* Positive definite, since the diagonal dominates; in axes of its own. */
+#define TENSOR                                                                                     \
+  "problem.kappa=1+0.4*sin(2*x+y), 2+cos(y*z), 1.5+0.5*x*y, 0.3*cos(x+z), 0.2*sin(3*y), -0.3*x*z"
+#define AXES "problem.axes=1,2,0, -1,1,1"
 #define LAMBDA "problem.lambda=2+cos(3*x)*sin(2*y+z)"
+
+static const char *const ROBIN[] = {"boundary.default=neumann",
+                                    "boundary.xmin=dirichlet",
+                                    "boundary.ymax=robin 1+x",
+                                    TENSOR,
+                                    AXES,
+                                    NULL};
 
 static void check_smooth(const char *kind, int order, const char *lambda,
                          const char *const *boundary) {
@@ -27,21 +38,37 @@ static void check_smooth(const char *kind, int order, const char *lambda,
   check_rates(order, rates_coarse(order), common, boundary);
 }
 
-/* A formula of x with a constant value gives the same discrete problem as the constant; both u have
- * errors of the solver's 1e-13 times the condition number, below 1e4 here (tests/rates.h). The same
- * holds for a multiple of the whole equation. */
-static void check_agreement(const char *kind) {
-  static const char *const variants[][3] = {
-      {"problem.kappa=3", "problem.lambda=1.5", "discretization.geometry=auto"},
-      {"problem.kappa=3", "problem.lambda=1.5", "discretization.geometry=trilinear"},
-      {"problem.kappa=3", "problem.lambda=1.5", "discretization.geometry=stored"},
-      {"problem.kappa=3+0*x", "problem.lambda=1.5", "discretization.geometry=stored"},
-      {"problem.kappa=3", "problem.lambda=1.5+0*y", "discretization.geometry=auto"},
-      {"problem.kappa=3+0*z", "problem.lambda=1.5+0*z", "discretization.geometry=auto"},
-      {"problem.kappa=1", "problem.lambda=0.5", "discretization.geometry=trilinear"},
-  };
+/* Three coefficients and a geometry, each of which gives the same discrete problem. */
+typedef const char *const variant[4];
+
+/* A formula of x with a constant value is the constant; a multiple of the whole equation. */
+static variant SCALARS[] = {
+    {"problem.kappa=3", "problem.lambda=1.5", "discretization.geometry=auto"},
+    {"problem.kappa=3", "problem.lambda=1.5", "discretization.geometry=trilinear"},
+    {"problem.kappa=3", "problem.lambda=1.5", "discretization.geometry=stored"},
+    {"problem.kappa=3+0*x", "problem.lambda=1.5", "discretization.geometry=stored"},
+    {"problem.kappa=3", "problem.lambda=1.5+0*y", "discretization.geometry=auto"},
+    {"problem.kappa=3+0*z", "problem.lambda=1.5+0*z", "discretization.geometry=auto"},
+    {"problem.kappa=1", "problem.lambda=0.5", "discretization.geometry=trilinear"},
+    {"problem.kappa=3,3,3", "problem.lambda=1.5", "discretization.geometry=auto"},
+};
+
+/* 2 e_1 e_1^T + 5 e_2 e_2^T + e_3 e_3^T with e_1 = (0.6, 0.8, 0), e_2 = (-0.8, 0.6, 0). */
+#define TURNED "problem.axes=6,8,0, -1,7,0"
+static variant TENSORS[] = {
+    {"problem.kappa=3.92,3.08,1,-1.44,0,0", "problem.lambda=1.5", "discretization.geometry=auto"},
+    {"problem.kappa=2,5,1", "problem.lambda=1.5", "discretization.geometry=stored", TURNED},
+    {"problem.kappa=2,5,1", "problem.lambda=1.5", "discretization.geometry=trilinear", TURNED},
+    {"problem.kappa=2,5+0*x,1", "problem.lambda=1.5", "discretization.geometry=stored", TURNED},
+    {"problem.kappa=2,5,1,0,0,0", "problem.lambda=1.5+0*y", "discretization.geometry=auto", TURNED},
+    {"problem.kappa=4,10,2", "problem.lambda=3", "discretization.geometry=trilinear", TURNED},
+};
+
+/* Both u have errors of the solver's 1e-13 times the condition number, below 1e4 here
+ * (tests/rates.h). */
+static void check_agreement(const char *kind, size_t count, variant *variants) {
   sp_error_norms first = {0};
-  for (size_t v = 0; v < sizeof variants / sizeof variants[0]; v++) {
+  for (size_t v = 0; v < count; v++) {
     const char *const common[] = {kind,
                                   "discretization.order=3",
                                   "mesh.elements=2 3 2",
@@ -51,6 +78,7 @@ static void check_agreement(const char *kind) {
                                   variants[v][0],
                                   variants[v][1],
                                   variants[v][2],
+                                  variants[v][3],
                                   NULL};
     const sp_error_norms norms = rates_solve(common, MIXED);
     if (v == 0) first = norms;
@@ -63,8 +91,9 @@ static void check_agreement(const char *kind) {
 /* Trilinear geometry is refused with coefficients that vary inside elements; the message names the
  * cure. */
 static void check_refused(void) {
-  static const char *const coefficients[] = {"problem.kappa=1+x", "problem.lambda=1+x"};
-  for (int c = 0; c < 2; c++) {
+  static const char *const coefficients[] = {"problem.kappa=1+x", "problem.lambda=1+x",
+                                             "problem.kappa=1,2+x,3"};
+  for (int c = 0; c < 3; c++) {
     const char *const overrides[] = {"problem.solution=x",     "mesh.elements=2 2 2",
                                      "discretization.order=2", "discretization.geometry=trilinear",
                                      coefficients[c],          NULL};
@@ -84,11 +113,13 @@ int main(int argc, char **argv) {
     for (int order = 1; order <= 4; order += all ? 1 : 2) {
       check_smooth(KINDS[k], order, LAMBDA, DIRICHLET);
       check_smooth(KINDS[k], order, LAMBDA, MIXED);
+      check_smooth(KINDS[k], order, LAMBDA, ROBIN);
     }
     check_smooth(KINDS[k], 2, LAMBDA, NEUMANN);
     /* A formula that is zero everywhere: the null space is found although lambda is no constant. */
     check_smooth(KINDS[k], 3, "problem.lambda=0*x", NEUMANN);
-    check_agreement(KINDS[k]);
+    check_agreement(KINDS[k], sizeof SCALARS / sizeof *SCALARS, SCALARS);
+    check_agreement(KINDS[k], sizeof TENSORS / sizeof *TENSORS, TENSORS);
   }
   check_refused();
   return check_end();

@@ -146,7 +146,7 @@ static void test_errors(void) {
       {"[material a]\n\nkapa = 1", NULL,
        "case.ini:3: unknown key 'kapa' in [material]; did you mean 'kappa'?"},
       {NULL, "material.a.b=1",
-       "argument 'material.a.b=1': unknown key 'b' in [material]; known are kappa, lambda, "
+       "argument 'material.a.b=1': unknown key 'b' in [material]; known are kappa, axes, lambda, "
        "solution, forcing, source"},
       {"[materials a]\nkappa = 1", NULL,
        "case.ini:1: unknown section [materials a]; did you mean [material]?"},

@@ -277,23 +277,23 @@ static const char *outer(size_t k, real g, real h, real *value) {
   return table[k].text;
 }
 
-static real composite(size_t k, const double point[3], int d, real shift) {
+static real composite(size_t k, const double point[3], const double v[3], real shift) {
   real r[3] = {point[0], point[1], point[2]}, value;
-  r[d] += shift;
+  for (int d = 0; d < 3; d++) r[d] += shift * v[d];
   outer(k, inner_g(r), inner_h(r), &value);
   return value;
 }
 
-/* First and second derivative along d: central differences with steps h / 2^k, extrapolated to
+/* First and second derivative along v: central differences with steps h / 2^k, extrapolated to
  * O(h^10). The change in the last extrapolation bounds the truncation error; rounding adds at most
  * about 100 eps |f| / step and 100 eps |f| / step^2. */
-static void differences(size_t formula, const double point[3], int d, real derivative[2],
-                        real error[2]) {
+static void differences(size_t formula, const double point[3], const double v[3],
+                        real derivative[2], real error[2]) {
   enum { LEVELS = 5 };
   real table[2][LEVELS], step = 0.1L;
-  const real middle = composite(formula, point, d, 0);
+  const real middle = composite(formula, point, v, 0);
   for (int k = 0; k < LEVELS; k++, step /= 2) {
-    const real up = composite(formula, point, d, step), down = composite(formula, point, d, -step);
+    const real up = composite(formula, point, v, step), down = composite(formula, point, v, -step);
     table[0][k] = (up - down) / (2 * step);
     table[1][k] = (up - 2 * middle + down) / (step * step);
   }
@@ -346,6 +346,41 @@ static void check_smoothness(void) {
   }
 }
 
+static const double UNIT[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+
+/* K : grad grad u is the sum of c times the second derivative along v for K = sum of c v v^T. Six
+ * directions, so that no component of K is zero. Returns the error. */
+static double check_curvature(const char *text, size_t formula, const double point[3]) {
+  static const double along[6][3] = {{1, 0, 0},     {0, 1, 0},      {0, 0, 1},
+                                     {0.6, 0.6, 0}, {0.7, 0, -0.5}, {0, 0.4, 0.8}};
+  static const double weights[6] = {1, 0.7, 1.3, 0.9, 0.8, 0.6};
+  static const int pairs[6][2] = {{0, 0}, {1, 1}, {2, 2}, {0, 1}, {0, 2}, {1, 2}};
+  double k[6] = {0}, value = NAN, gradient[3], curvature = NAN;
+  double *const slopes[3] = {&gradient[0], &gradient[1], &gradient[2]};
+  real sum = 0, error_sum = 0, scale = 1;
+  for (int i = 0; i < 6; i++) {
+    real derivative[2], error[2];
+    differences(formula, point, along[i], derivative, error);
+    for (int c = 0; c < 6; c++) k[c] += weights[i] * along[i][pairs[c][0]] * along[i][pairs[c][1]];
+    sum += weights[i] * derivative[1];
+    error_sum += weights[i] * error[1];
+    scale += fabsl(derivative[1]);
+  }
+  sp_expression *expression;
+  CHECK_OK(sp_expression_parse_anisotropic(text, "f", NULL, &expression));
+  CHECK_OK(sp_expression_evaluate_anisotropic(expression, 1, &point[0], &point[1], &point[2], k,
+                                              &value, slopes, &curvature));
+  sp_expression_destroy(&expression);
+  const jet j = jet_at(text, point[0], point[1], point[2]);
+  CHECK(same_bits(j.value, value), "%s: value %.17g", text, value);
+  for (int d = 0; d < 3; d++)
+    CHECK_CLOSE(gradient[d], j.gradient[d], 1e-14 * (1 + fabs(gradient[d])));
+  const real off = fabsl((real)curvature - sum);
+  CHECK(off <= error_sum + 2500 * DBL_EPSILON * scale, "%s: K : grad grad u %.15g, not %.15Lg",
+        text, curvature, sum);
+  return (double)off;
+}
+
 /* The evaluator's own rounding: some 50 operations, each of relative error eps times terms that are
  * at most 50 times the largest derivative here: 2500 eps times (1 + that derivative). */
 static void check_derivatives(void) {
@@ -358,13 +393,13 @@ static void check_derivatives(void) {
     for (size_t q = 0; q < 3; q++) {
       const double *point = points[q];
       const jet j = jet_at(text, point[0], point[1], point[2]);
-      const real value = composite(k, point, 0, 0);
+      const real value = composite(k, point, UNIT[0], 0);
       CHECK(fabsl((real)j.value - value) <= rounding * (1 + fabsl(value)), "%s: value %.17g", text,
             j.value);
       real laplacian = 0, laplacian_error = 0, scale = 1;
       for (int d = 0; d < 3; d++) {
         real derivative[2], error[2];
-        differences(k, point, d, derivative, error);
+        differences(k, point, UNIT[d], derivative, error);
         CHECK(error[0] < 1e-9L && error[1] < 1e-9L, "%s: weak reference %Lg %Lg", text, error[0],
               error[1]);
         const real off = fabsl((real)j.gradient[d] - derivative[0]);
@@ -379,6 +414,7 @@ static void check_derivatives(void) {
       CHECK(off <= laplacian_error + rounding * scale, "%s: Laplacian %.15g, not %.15Lg", text,
             j.laplacian, laplacian);
       worst = fmax(worst, (double)off);
+      worst = fmax(worst, check_curvature(text, k, point));
     }
   }
   printf("derivatives agree with differences to %.1e\n", worst);

@@ -218,13 +218,16 @@ def run_flux(label, count, arguments):
     return cells, points, support.vtk_to_numpy(array), u, regions
 
 
-def check_exact_flux(count):
-    label = f"exact flux, {count} ranks"
-    solutions = ["material.soft.solution=y*(x-0.5)/2+y", "material.hard.solution=y*(x-0.5)/50+y"]
-    cells, points, flux, _, regions = run_flux(label, count, ["discretization.order=4", *solutions])
+def check_exact_flux(count, kappa, yy, yz):
+    """kappa of the hard material, with kappa_xx = 50, kappa_yy and kappa_yz."""
+    label = f"exact flux, {kappa}, {count} ranks"
+    data = ["material.soft.solution=y*(x-0.5)/2+y", "material.hard.solution=y*(x-0.5)/50+y",
+            f"material.hard.kappa={kappa}"]
+    cells, points, flux, _, regions = run_flux(label, count, ["discretization.order=4", *data])
     for ids, region in zip(cells, regions):
         x, y = points[ids, 0], points[ids, 1]
-        exact = np.stack([y, x - 0.5 + (2 if region == 0 else 50), 0 * x], axis=1)
+        slope = 1 + (x - 0.5) / (2 if region == 0 else 50)
+        exact = np.stack([y, slope * (2 if region == 0 else yy), slope * (0 if region == 0 else yz)], axis=1)
         off = abs(flux[ids] - exact).max()
         check(off < 1e-9, f"{label}: off by {off:.1e}")
 
@@ -259,7 +262,8 @@ def main():
     for count in 1, 3:
         for case in cases():
             check_case(case, count)
-        check_exact_flux(count)
+        check_exact_flux(count, "50", 50, 0)
+        check_exact_flux(count, "50, 30, 20, 0, 0, 7", 30, 7)
         check_averages(count)
     check(not messages.GetOutput(), f"VTK says: {messages.GetOutput()}")
     print(f"field_sharing: VTK {vtk.vtkVersion.GetVTKVersion()}")

@@ -1,6 +1,6 @@
-/* Operators with kappa and lambda at the quadrature points or by element, and with a diagonal: in
- * both precisions against the plain reference, constrained and not, through a step of conjugate
- * gradients, and with their diagonal.
+/* Operators with kappa (a number or a tensor) and lambda at the quadrature points or by element,
+ * and with a diagonal: in both precisions against the plain reference, constrained and not, through
+ * a step of conjugate gradients, and with their diagonal.
  */
 #include <float.h>
 #include <stdlib.h>
@@ -77,13 +77,36 @@ static fields make_fields(const deformed_box *box, sp_operator_kind kind, conten
   return f;
 }
 
+/* K = kappa (1 + v v^T / 2 + diag(0, 0, 2)) with v in [-1, 1]^3: no two components are equal, and
+ * the smallest eigenvalue is at least kappa. [elements][6][points]. */
+static double *make_tensors(const deformed_box *box, const double *kappa, size_t points) {
+  const size_t count = (size_t)box->mesh->hexes->count;
+  double *tensors = test_allocate(6 * count * points, sizeof *tensors);
+  for (size_t e = 0; e < count; e++)
+    for (size_t p = 0; p < points; p++) {
+      const double scale = kappa[e * points + p];
+      const sp_gid number = (sp_gid)box->whole_element[e] * (sp_gid)points + (sp_gid)p;
+      double v[3], *k = &tensors[6 * e * points + p];
+      for (int d = 0; d < 3; d++) v[d] = random_value(31 + d, number);
+      for (size_t d = 0; d < 3; d++) k[d * points] = scale * (1 + v[d] * v[d] / 2 + (d == 2) * 2);
+      k[3 * points] = scale * v[0] * v[1] / 2;
+      k[4 * points] = scale * v[0] * v[2] / 2;
+      k[5 * points] = scale * v[1] * v[2] / 2;
+    }
+  return tensors;
+}
+
 /* kappa and lambda at the points of an element, as the reference takes them. */
 static void coefficients_at_points(const sp_operator_setup *setup, sp_lid e, int points,
                                    double *kappa, double *lambda) {
+  const int components = setup->is_tensor ? 6 : 1, each = setup->by_element ? 1 : points;
   for (int p = 0; p < points; p++) {
-    const ptrdiff_t i = setup->by_element ? e : (ptrdiff_t)e * points + p;
-    kappa[p] = setup->kappa ? setup->kappa[i] : 1;
-    lambda[p] = setup->lambda * (setup->lambda_values ? setup->lambda_values[i] : 1);
+    const ptrdiff_t i = setup->by_element ? 0 : p;
+    for (int c = 0; c < components; c++)
+      kappa[c * points + p] =
+          setup->kappa ? setup->kappa[((ptrdiff_t)e * components + c) * each + i] : 1;
+    lambda[p] =
+        setup->lambda * (setup->lambda_values ? setup->lambda_values[(ptrdiff_t)e * each + i] : 1);
   }
 }
 
@@ -95,13 +118,13 @@ static void apply_reference(const deformed_box *box, const sp_operator_setup *se
   const int order = box->numbering->order, points = points_of(setup->kind, order);
   double *sums = test_allocate(2 * whole, sizeof *sums), *sum_scale = sums + whole;
   double *work = test_allocate(3 * np, sizeof *work), *ye = work + np, *se = ye + np;
-  double *kappa = test_allocate(2 * (size_t)points, sizeof *kappa), *lambda = kappa + points;
+  double *kappa = test_allocate(7 * (size_t)points, sizeof *kappa), *lambda = kappa + 6 * points;
   for (sp_lid e = 0; e < box->mesh->hexes->count; e++) {
     const sp_lid *nodes = &box->numbering->nodes[(size_t)e * np];
     for (size_t p = 0; p < np; p++) work[p] = x[nodes[p]];
     coefficients_at_points(setup, e, points, kappa, lambda);
-    reference_apply_coefficients(setup->kind, order, kappa, lambda, box->mesh->hexes, e, work, ye,
-                                 se);
+    reference_apply_coefficients(setup->kind, order, kappa, setup->is_tensor, lambda,
+                                 box->mesh->hexes, e, work, ye, se);
     for (size_t p = 0; p < np; p++) {
       sums[box->whole_dof[nodes[p]]] += ye[p];
       sum_scale[box->whole_dof[nodes[p]]] += se[p];
@@ -226,6 +249,16 @@ static void check_box(const bench *b, const int elements[3], int map_order, int 
           check_diagonal(&box, &setup);
         else
           check_operator(b, &box, setup, mask);
+        if (!(which & 1)) continue;
+        double *tensors =
+            make_tensors(&box, f.kappa, c == POINTS ? (size_t)points_of(kind, order) : 1);
+        setup.kappa = tensors;
+        setup.is_tensor = true;
+        if (diagonal)
+          check_diagonal(&box, &setup);
+        else
+          check_operator(b, &box, setup, mask);
+        free(tensors);
       }
       free(f.kappa);
       free(f.lambda);

@@ -99,10 +99,9 @@ static void fill_point(int nq, const double *nodes, const double at[3], double i
       }
 }
 
-/* Add one point's part of the sum: weight (kappa grad l_i . grad u + lambda l_i u), and its scale.
- */
-static void add_point(int nodes, double weight, double kappa, double lambda, const point_basis *at,
-                      const double *x, double *y, double *scale) {
+/* Add one point's part of the sum: weight (grad l_i . K grad u + lambda l_i u), and its scale. */
+static void add_point(int nodes, double weight, double k[3][3], double lambda,
+                      const point_basis *at, const double *x, double *y, double *scale) {
   double u = 0, u_terms = 0;
   for (int j = 0; j < nodes; j++) {
     u += at->value[j] * x[j];
@@ -112,16 +111,17 @@ static void add_point(int nodes, double weight, double kappa, double lambda, con
     y[i] += weight * lambda * at->value[i] * u;
     scale[i] += weight * lambda * fabs(at->value[i]) * u_terms;
   }
-  for (int a = 0; a < 3 && kappa > 0; a++) {
+  for (int a = 0; a < 3; a++) {
     double slope = 0, slope_terms = 0;
     for (int j = 0; j < nodes; j++) {
       slope += at->gradient[a][j] * x[j];
       slope_terms += at->terms[a][j];
     }
-    for (int i = 0; i < nodes; i++) {
-      y[i] += weight * kappa * at->gradient[a][i] * slope;
-      scale[i] += weight * kappa * at->terms[a][i] * slope_terms;
-    }
+    for (int b = 0; b < 3; b++)
+      for (int i = 0; i < nodes && k[b][a] != 0; i++) {
+        y[i] += weight * k[b][a] * at->gradient[b][i] * slope;
+        scale[i] += weight * fabs(k[b][a]) * at->terms[b][i] * slope_terms;
+      }
   }
 }
 
@@ -129,10 +129,19 @@ static void add_point(int nodes, double weight, double kappa, double lambda, con
 typedef struct coefficient {
   double constant;
   const double *values;
+  bool is_tensor;
 } coefficient;
 
 static double value_of(coefficient c, int point) {
   return c.values ? c.values[point] : c.constant;
+}
+
+static void matrix_of(coefficient c, int points, int point, double k[3][3]) {
+  static const int pairs[6][2] = {{0, 0}, {1, 1}, {2, 2}, {0, 1}, {0, 2}, {1, 2}};
+  for (int i = 0; i < 6; i++) {
+    const int a = pairs[i][0], b = pairs[i][1];
+    k[a][b] = k[b][a] = c.is_tensor ? c.values[i * points + point] : i < 3 ? value_of(c, point) : 0;
+  }
 }
 
 static void apply(sp_operator_kind kind, int order, coefficient kappa, coefficient lambda,
@@ -157,7 +166,9 @@ static void apply(sp_operator_kind kind, int order, coefficient kappa, coefficie
         invert(jacobian, inverse);
         fill_point(nq, gll.nodes, rst, inverse, &at);
         const int p = (c * rule.n + b) * rule.n + a;
-        add_point(nodes, weight, value_of(kappa, p), value_of(lambda, p), &at, x, y, scale);
+        double k[3][3];
+        matrix_of(kappa, rule.n * rule.n * rule.n, p, k);
+        add_point(nodes, weight, k, value_of(lambda, p), &at, x, y, scale);
       }
 }
 
@@ -169,10 +180,10 @@ void reference_apply(sp_operator_kind kind, int order, double lambda, const sp_h
 }
 
 void reference_apply_coefficients(sp_operator_kind kind, int order, const double *kappa,
-                                  const double *lambda, const sp_hexes *hexes, sp_lid element,
-                                  const double *x, double *y, double *scale) {
-  apply(kind, order, (coefficient){1, kappa}, (coefficient){1, lambda}, hexes, element, x, y,
-        scale);
+                                  bool is_tensor, const double *lambda, const sp_hexes *hexes,
+                                  sp_lid element, const double *x, double *y, double *scale) {
+  apply(kind, order, (coefficient){1, kappa, is_tensor}, (coefficient){1, lambda, false}, hexes,
+        element, x, y, scale);
 }
 
 double reference_tolerance(int order, double epsilon) {

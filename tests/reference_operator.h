@@ -24,10 +24,11 @@ void reference_apply(sp_operator_kind kind, int order, double lambda, const sp_h
 /* The same with coefficients at the points, in the order of the rule's tensor grid (the first
  * direction fastest):
  *     y_i = sum over points q of w_q |J| (kappa_q grad l_i . grad u + lambda_q l_i u)
- * kappa or lambda may be NULL: one. */
+ * kappa or lambda may be NULL: one. With is_tensor, kappa_q is a symmetric matrix, and kappa has
+ * its components xx, yy, zz, xy, xz, yz one after another, [6][points]; scale has their sizes. */
 void reference_apply_coefficients(sp_operator_kind kind, int order, const double *kappa,
-                                  const double *lambda, const sp_hexes *hexes, sp_lid element,
-                                  const double *x, double *y, double *scale);
+                                  bool is_tensor, const double *lambda, const sp_hexes *hexes,
+                                  sp_lid element, const double *x, double *y, double *scale);
 
 /* Relative error against `scale` of operators in a precision with this machine epsilon (DBL_EPSILON
  * or FLT_EPSILON), which matrices, factors and x are rounded to: in each of the passes along a line

@@ -18,10 +18,12 @@ extern "C" {
 #include <cstring>
 
 /* The kernels by patches, or NULL if the operator works element by element. Lists of transfers and
- * Schwarz are by elements. */
+ * Schwarz are by elements. At order 1 elements share corners, which a tensor transforms differently
+ * in each. */
 static const sp_cuda_kernel *patch_kernel(const sp_operator_setup *setup,
                                           const sp_local_operator *local) {
   if (setup->kind != SP_BP35 || setup->for_level) return nullptr;
+  if (setup->is_tensor && setup->space->numbering->order == 1) return nullptr;
   const sp_cuda_kernel *kernel = &local->order->patched[sp_operator_factor_kind(setup)];
   return kernel->launch ? kernel : nullptr;
 }

@@ -107,7 +107,7 @@ typedef struct sp_result_entry {
 typedef struct sp_material_entry {
   char *name;  /* of the group, its number, or "default": elements that no other section names */
   char *where; /* "case.ini:12: [material NAME]", prefix of messages */
-  sp_formula kappa, lambda, solution, forcing, source;
+  sp_formula kappa, axes, lambda, solution, forcing, source;
 } sp_material_entry;
 
 /* One section [region NAME]: the elements of a box between two corners, as a volume group. */
@@ -142,7 +142,7 @@ typedef struct sp_config {
     sp_geometry_kind geometry;
   } discretization;
   struct {
-    sp_formula lambda, kappa, solution, forcing, source;
+    sp_formula lambda, kappa, axes, solution, forcing, source;
     sp_formula initial;             /* a formula, or the path of a field as the program opens it */
     bool lambda_given, kappa_given; /* by the user, so that the mass problem can refuse them */
   } problem;

@@ -175,7 +175,10 @@ const sp_key sp_keys[] = {
     {KEY("problem", "lambda", problem.lambda), FORMULA, .fallback = "0", .applies = is_lambda_given,
      .help = "formula >= 0 in -div(kappa grad u) + lambda u = f; not for the mass operator"},
     {KEY("problem", "kappa", problem.kappa), FORMULA, .fallback = "1", .applies = is_kappa_given,
-     .help = "formula > 0, the diffusion coefficient; not for the mass operator"},
+     .help = "formula > 0, the diffusion coefficient; or a tensor: xx, yy, zz[, xy, xz, yz]; not "
+             "for the mass operator"},
+    {KEY("problem", "axes", problem.axes), FORMULA, OPTIONAL,
+     .help = "of such a tensor: x1, x2, x3, y1, y2, y3, two vectors; orthonormalized"},
     {KEY("problem", "solution", problem.solution), FORMULA, OPTIONAL,
      .help = "exact solution u(x, y, z), where one is known"},
     {KEY("problem", "forcing", problem.forcing), FORMULA, OPTIONAL,
@@ -206,7 +209,9 @@ const sp_key sp_keys[] = {
      .help =
          "auto: multigrid; jacobi (the diagonal) for mass and for large meshes of order 1 on GPUs"},
     {KEY("solver", "smoother", solver.smoother), WORDS(sp_smoother_names), .fallback = "auto",
-     MULTIGRID_ONLY, .help = "of multigrid; auto: schwarz if elements are stretched, else jacobi"},
+     MULTIGRID_ONLY,
+     .help =
+         "of multigrid; auto: schwarz if elements are stretched or kappa is a tensor, else jacobi"},
     {KEY("solver", "smoother_degree", solver.smoother_degree), INTEGERS(1, 0, 6), .fallback = "0",
      MULTIGRID_ONLY,
      .help = "of multigrid's Chebyshev smoother: a higher degree gives fewer, more expensive "
@@ -247,6 +252,7 @@ const sp_key sp_keys[] = {
 
     {MATERIAL(kappa), .help = "in the Physical Volume or region NAME, a name, a number, or "
                               "default; problem.kappa if empty"},
+    {MATERIAL(axes), .help = "of a tensor kappa there; problem.axes if empty"},
     {MATERIAL(lambda), .help = "likewise; problem.lambda if empty"},
     {MATERIAL(solution), .help = "exact solution there; problem.solution if empty"},
     {MATERIAL(forcing),

@@ -21,7 +21,8 @@ enum { SP_MULTIGRID_MOST = SP_LEVELS_MOST };
 
 /* S of the smoother on levels of order 2 or more; order 1 uses the diagonal. */
 typedef enum sp_smoother_kind {
-  SP_SMOOTHER_AUTO, /* schwarz if an element is stretched more than SP_SMOOTHER_STRETCH */
+  /* schwarz if an element is stretched more than SP_SMOOTHER_STRETCH or kappa is a tensor */
+  SP_SMOOTHER_AUTO,
   SP_SMOOTHER_JACOBI,
   SP_SMOOTHER_SCHWARZ
 } sp_smoother_kind;

@@ -176,7 +176,8 @@ sp_status sp_face_direct(const sp_problem *problem, const sp_space *space, sp_li
   weigh_face(space, e, f, w);
   const double *xyz[3] = {w->xyz, w->xyz + n, w->xyz + 2 * n};
   const sp_material *material = sp_materials_of(&problem->materials, hexes, e);
-  SP_TRY(sp_material_kappa(material, (size_t)n, xyz, w->kappa, NULL));
+  double *const normal[3] = {w->normal, w->normal + n, w->normal + 2 * n};
+  SP_TRY(sp_material_conduct(material, (size_t)n, xyz, w->kappa, 1, normal));
   for (int q = 0; q < n; q++) {
     double slopes[3], normal_slope = 0;
     const size_t node = (size_t)w->indices[q];

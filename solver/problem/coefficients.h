@@ -8,10 +8,12 @@
 
 /* For sp_operator_setup. */
 typedef struct sp_coefficients {
-  /* [elements][points], or with `by_element` [elements]; NULL if sp_materials_have_... is false */
+  /* [elements][points], or with `by_element` [elements]; NULL if sp_materials_have_... is false.
+   * With is_tensor kappa is [elements][6][points] or [elements][6] (operators/backend.h). */
   double *kappa, *lambda;
   bool by_element;       /* sp_materials_are_constant */
-  size_t per_element;    /* values of an array: 1 with by_element, else points */
+  bool is_tensor;        /* sp_materials_have_tensor */
+  size_t per_element;    /* values of lambda: 1 with by_element, else points */
   double scale;          /* factor of the mass term: 1 if `lambda` is set, else the constant */
   double largest_lambda; /* over all ranks */
 } sp_coefficients;

@@ -130,7 +130,7 @@ typedef struct workspace {
   double nodal[2][SP_ELEMENT_NODES], at[2][SP_ELEMENT_POINTS],
       slopes[2][3][SP_ELEMENT_POINTS]; /* of u and of sum c_i l_i */
   double xyz[3 * SP_ELEMENT_POINTS], wj[SP_ELEMENT_POINTS], factors[SP_FACTORS * SP_ELEMENT_POINTS];
-  double kappa[SP_ELEMENT_POINTS], lambda[SP_ELEMENT_POINTS];
+  double kappa[SP_TENSOR * SP_ELEMENT_POINTS], lambda[SP_ELEMENT_POINTS];
   double tensor[];
 } workspace;
 
@@ -210,6 +210,22 @@ static void find_shares(side *s) {
   }
 }
 
+/* Fill w->factors and w->kappa, whose product is that of the operator. */
+static sp_status fill_factors(const sp_hexes *hexes, sp_lid e, const sp_rule *rule,
+                              const sp_material *material, workspace *w) {
+  const size_t points = sp_rule_points(rule);
+  const double *xyz[3] = {w->xyz, w->xyz + points, w->xyz + 2 * points};
+  const sp_geometry_tensor k = {.values = w->kappa, .component = (ptrdiff_t)points, .point = 1};
+  if (!material->tensor) {
+    SP_TRY(sp_geometry_factors(hexes, e, rule, w->factors));
+    return sp_material_kappa(material, points, xyz, w->kappa, NULL);
+  }
+  SP_TRY(sp_material_tensor(material, points, xyz, w->kappa));
+  SP_TRY(sp_geometry_tensor_factors(hexes, e, rule, &k, w->factors));
+  for (size_t p = 0; p < points; p++) w->kappa[p] = 1;
+  return SP_OK;
+}
+
 /* Subtract the integral of kappa grad u . grad v + lambda u v over an element from the flux, with v
  * = sum of c_i l_i and the operator's quadrature, and of alpha u v over its Robin faces. */
 static sp_status subtract_element(side *s, sp_lid e, workspace *w) {
@@ -225,9 +241,8 @@ static sp_status subtract_element(side *s, sp_lid e, workspace *w) {
                        (double *const[]){w->slopes[k][0], w->slopes[k][1], w->slopes[k][2]});
   }
   SP_TRY(sp_geometry_volume(hexes, e, rule, w->xyz, w->wj));
-  SP_TRY(sp_geometry_factors(hexes, e, rule, w->factors));
+  SP_TRY(fill_factors(hexes, e, rule, material, w));
   const double *xyz[3] = {w->xyz, w->xyz + points, w->xyz + 2 * points};
-  SP_TRY(sp_material_kappa(material, points, xyz, w->kappa, NULL));
   SP_TRY(sp_material_lambda(material, points, xyz, w->lambda));
   for (size_t p = 0; p < points; p++) {
     double product = 0;

@@ -26,6 +26,17 @@ static size_t find_infinite(size_t n, const double *value, double *const gradien
   return n;
 }
 
+static sp_status check_finite(const sp_expression *formula, size_t n, const double *xyz[3],
+                              const double *value, double *const gradient[3],
+                              const double *laplacian) {
+  const size_t p = find_infinite(n, value, gradient, laplacian);
+  if (p < n)
+    return sp_fail(
+        SP_ERR_INPUT, "%s: '%s' or a derivative of it is not finite at (%.12g, %.12g, %.12g)",
+        sp_expression_where(formula), sp_expression_text(formula), xyz[0][p], xyz[1][p], xyz[2][p]);
+  return SP_OK;
+}
+
 sp_status sp_problem_evaluate(const sp_expression *formula, size_t n, const double *xyz[3],
                               double *value, double *const gradient[3], double *laplacian) {
   static double *const no_gradient[3] = {NULL, NULL, NULL};
@@ -34,12 +45,15 @@ sp_status sp_problem_evaluate(const sp_expression *formula, size_t n, const doub
                                       gradient ? gradient : no_gradient, laplacian));
   else
     SP_TRY(sp_expression_evaluate(formula, n, xyz[0], xyz[1], xyz[2], value));
-  const size_t p = find_infinite(n, value, gradient, laplacian);
-  if (p < n)
-    return sp_fail(
-        SP_ERR_INPUT, "%s: '%s' or a derivative of it is not finite at (%.12g, %.12g, %.12g)",
-        sp_expression_where(formula), sp_expression_text(formula), xyz[0][p], xyz[1][p], xyz[2][p]);
-  return SP_OK;
+  return check_finite(formula, n, xyz, value, gradient, laplacian);
+}
+
+sp_status sp_problem_evaluate_anisotropic(const sp_expression *formula, size_t n,
+                                          const double *xyz[3], const double *k, double *value,
+                                          double *const gradient[3], double *curvature) {
+  SP_TRY(sp_expression_evaluate_anisotropic(formula, n, xyz[0], xyz[1], xyz[2], k, value, gradient,
+                                            curvature));
+  return check_finite(formula, n, xyz, value, gradient, curvature);
 }
 
 sp_status sp_problem_evaluate_coefficient(const sp_expression *formula, bool zero_allowed, size_t n,

@@ -38,7 +38,9 @@ static sp_status add_element(const sp_material *material, const sp_space *space,
   sp_geometry_inverse(space->mesh->hexes, e, reference->order + 1, reference->gll.nodes,
                       w->coordinates, w->inverse, w->jacobian);
   const double *xyz[3] = {w->coordinates, w->coordinates + nodes, w->coordinates + 2 * nodes};
-  SP_TRY(sp_material_kappa(material, nodes, xyz, w->kappa, NULL));
+  double *rows[9];
+  for (size_t i = 0; i < 9; i++) rows[i] = &w->inverse[i * nodes];
+  SP_TRY(sp_material_conduct(material, nodes, xyz, w->kappa, 3, rows));
   for (size_t n = 0; n < nodes; n++) {
     if (!(w->jacobian[n] > 0)) continue; /* on a collapsed edge the other elements give the value */
     weights[dofs[n]] += 1;

@@ -72,8 +72,7 @@ static void copy_point(const row *from, int l, row *to) {
 
 /* Where kappa may jump, a kink may be right. */
 static bool may_have_kink(const sp_material *m) {
-  return m->solution && !sp_expression_is_smooth(m->solution) &&
-         (!m->kappa_formula || sp_expression_is_smooth(m->kappa_formula));
+  return m->solution && !sp_expression_is_smooth(m->solution) && !sp_material_rough_kappa(m);
 }
 
 /* Halve each line HALVINGS times, and keep the half with the larger difference. */

@@ -37,8 +37,8 @@ typedef struct workspace {
   double wj[POINTS], coordinates[3 * POINTS], own_coordinates[3 * BATCH];
   double f[POINTS], integral[POINTS]; /* f: the source term; on a face, the flux */
   double centre[BATCH];               /* f at the centres of a batch of elements */
-  double laplacian[POINTS], lambda[POINTS], kappa[POINTS];
-  double gradient[3][POINTS], kappa_gradient[3][POINTS];
+  double laplacian[POINTS], lambda[POINTS], kappa[SP_TENSOR * POINTS];
+  double gradient[3][POINTS], kappa_gradient[3][POINTS]; /* of a tensor the divergence */
   double normal[3 * FACE_POINTS], alpha[FACE_POINTS], values[(SP_MAX_NQ + 1) * SP_MAX_NQ];
   double results[]; /* given[surfaces]; variation[chunk]; load[elements of the chunk][nodes] */
 } workspace;
@@ -54,8 +54,15 @@ static sp_status evaluate_forcing(const sp_problem *problem, const sp_material *
   if (!sp_operator_rows[problem->kind].has_stiffness)
     return sp_problem_evaluate(material->solution, n, xyz, f, NULL, NULL);
   SP_TRY(sp_material_lambda(material, n, xyz, w->lambda));
-  SP_TRY(sp_material_kappa(material, n, xyz, w->kappa, kappa_gradient));
-  SP_TRY(sp_problem_evaluate(material->solution, n, xyz, f, gradient, w->laplacian));
+  if (material->tensor) {
+    SP_TRY(sp_conductivity_evaluate(material->tensor, n, xyz, w->kappa, kappa_gradient));
+    SP_TRY(sp_problem_evaluate_anisotropic(material->curvature, n, xyz, w->kappa, f, gradient,
+                                           w->laplacian));
+    for (size_t p = 0; p < n; p++) w->kappa[p] = 1; /* it is in the second derivatives */
+  } else {
+    SP_TRY(sp_material_kappa(material, n, xyz, w->kappa, kappa_gradient));
+    SP_TRY(sp_problem_evaluate(material->solution, n, xyz, f, gradient, w->laplacian));
+  }
   for (size_t p = 0; p < n; p++) {
     f[p] = w->lambda[p] * f[p] - w->kappa[p] * w->laplacian[p];
     for (int d = 0; d < 3; d++) f[p] -= kappa_gradient[d][p] * gradient[d][p];
@@ -188,11 +195,11 @@ static sp_status evaluate_flux(const sp_material *material, const sp_boundary_pa
     return SP_OK;
   }
   double *const slopes[3] = {w->gradient[0], w->gradient[1], w->gradient[2]};
-  SP_TRY(sp_material_kappa(material, count, xyz, w->kappa, NULL));
   for (int q = 0; q < n; q++) w->alpha[q] = 0;
   if (part->alpha)
     SP_TRY(sp_problem_evaluate_coefficient(part->alpha, true, count, xyz, w->alpha, NULL));
   SP_TRY(sp_problem_evaluate(material->solution, count, xyz, flux, slopes, NULL));
+  SP_TRY(sp_material_conduct(material, count, xyz, w->kappa, 1, slopes));
   for (int q = 0; q < n; q++)
     flux[q] = w->alpha[q] * flux[q] * area_element(normal, n, q) +
               w->kappa[q] * (slopes[0][q] * normal[q] + slopes[1][q] * normal[n + q] +

@@ -1,5 +1,6 @@
 #include "solver/problem/materials.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,10 +30,9 @@ static sp_status parse_coefficient(const sp_config *config, const sp_formula *te
                                    bool zero_allowed, double *constant, sp_expression **formula) {
   const double origin = 0;
   if (is_list_of_numbers(text->text))
-    return sp_fail(SP_ERR_INPUT,
-                   "%s: expected one number or one formula, found '%s'; kappa and lambda are the "
-                   "same in all directions",
-                   text->where, text->text);
+    return sp_fail(SP_ERR_INPUT, "%s: expected one number or one formula%s, found '%s'",
+                   text->where, zero_allowed ? "" : ", or three or six with commas between",
+                   text->text);
   SP_TRY(sp_expression_parse(text->text, text->where, config->scope, formula));
   if (!sp_expression_is_constant(*formula)) return SP_OK;
   SP_TRY(sp_expression_evaluate(*formula, 1, &origin, &origin, &origin, constant));
@@ -79,6 +79,22 @@ static sp_status parse_source(const sp_config *config, const sp_formula *source,
   return SP_OK;
 }
 
+/* Parse kappa, a scalar or a tensor in `axes`. */
+static sp_status parse_kappa(const sp_config *config, const sp_formula *kappa,
+                             const sp_formula *axes, sp_material *m) {
+  m->tensor = NULL;
+  if (!sp_conductivity_is_tensor(kappa->text))
+    return parse_coefficient(config, kappa, false, &m->kappa, &m->kappa_formula);
+  m->kappa_formula = NULL;
+  return sp_conductivity_create(kappa, axes, config->scope, &m->tensor);
+}
+
+static sp_status fail_axes(const sp_formula *axes) {
+  return sp_fail(SP_ERR_INPUT,
+                 "%s: no kappa has three or six components, which axes are for; remove it",
+                 axes->where);
+}
+
 /* Parse the formulas of [problem]. */
 static sp_status parse_common(const sp_config *config, sp_material *m) {
   const sp_operator_row *row = &sp_operator_rows[config->discretization.operator_kind];
@@ -90,10 +106,11 @@ static sp_status parse_common(const sp_config *config, sp_material *m) {
   if (!row->has_stiffness) {
     if (config->problem.lambda_given) return fail_mass(config, &config->problem.lambda, "lambda");
     if (config->problem.kappa_given) return fail_mass(config, &config->problem.kappa, "kappa");
+    if (config->problem.axes.text) return fail_mass(config, &config->problem.axes, "axes");
     return SP_OK;
   }
   SP_TRY(parse_coefficient(config, &config->problem.lambda, true, &m->lambda, &m->lambda_formula));
-  return parse_coefficient(config, &config->problem.kappa, false, &m->kappa, &m->kappa_formula);
+  return parse_kappa(config, &config->problem.kappa, &config->problem.axes, m);
 }
 
 /* Parse a section [material NAME]; missing formulas come from [problem]. */
@@ -104,6 +121,7 @@ static sp_status parse_material(const sp_config *config, const sp_material_entry
   m->name = entry->name;
   if (!row->has_stiffness && entry->lambda.text) return fail_mass(config, &entry->lambda, "lambda");
   if (!row->has_stiffness && entry->kappa.text) return fail_mass(config, &entry->kappa, "kappa");
+  if (!row->has_stiffness && entry->axes.text) return fail_mass(config, &entry->axes, "axes");
   if (entry->solution.text) SP_TRY(parse(config, &entry->solution, &m->solution));
   if (entry->forcing.text) {
     SP_TRY(parse(config, &entry->forcing, &m->forcing));
@@ -112,9 +130,24 @@ static sp_status parse_material(const sp_config *config, const sp_material_entry
   if (entry->source.text) SP_TRY(parse_source(config, &entry->source, &entry->forcing, m));
   if (entry->lambda.text)
     SP_TRY(parse_coefficient(config, &entry->lambda, true, &m->lambda, &m->lambda_formula));
-  if (entry->kappa.text)
-    SP_TRY(parse_coefficient(config, &entry->kappa, false, &m->kappa, &m->kappa_formula));
-  return SP_OK;
+  if (entry->kappa.text || entry->axes.text)
+    SP_TRY(parse_kappa(config, entry->kappa.text ? &entry->kappa : &config->problem.kappa,
+                       entry->axes.text ? &entry->axes : &config->problem.axes, m));
+  return entry->axes.text && !m->tensor ? fail_axes(&entry->axes) : SP_OK;
+}
+
+/* What follows from tensors, after all sections. */
+static sp_status finish_tensors(const sp_config *config, sp_materials *materials) {
+  bool used = !config->problem.axes.text || materials->common.tensor;
+  for (int i = 0; i < materials->count; i++) {
+    sp_material *m = &materials->list[i];
+    used = used || (m->tensor && m->tensor->axes_text == &config->problem.axes);
+    if (m->tensor && m->solution)
+      SP_TRY(sp_expression_parse_anisotropic(sp_expression_text(m->solution),
+                                             sp_expression_where(m->solution), config->scope,
+                                             &m->curvature));
+  }
+  return used ? SP_OK : fail_axes(&config->problem.axes);
 }
 
 static void free_own(sp_expression *common, sp_expression **formula) {
@@ -175,6 +208,7 @@ sp_status sp_materials_create(const sp_config *config, const sp_hexes *hexes, sp
     const sp_material_entry *entry = &config->materials.entries[i];
     if (!is_default(entry)) SP_TRY(claim(config, entry, m++, hexes, out));
   }
+  SP_TRY(finish_tensors(config, out));
   if (!other) return SP_OK;
   return sp_groups_check_default(other->where, "Physical Volume", hexes->volume_group_count,
                                  hexes->volume_groups, volumes, out->of_volume, count - 1);
@@ -188,7 +222,10 @@ void sp_materials_free(sp_materials *materials) {
     free_own(common->kappa_formula, &material->kappa_formula);
     free_own(common->solution, &material->solution);
     free_own(common->forcing, &material->forcing);
+    if (material->tensor != common->tensor) sp_conductivity_destroy(&material->tensor);
+    sp_expression_destroy(&material->curvature);
   }
+  sp_conductivity_destroy(&common->tensor);
   sp_expression_destroy(&common->lambda_formula);
   sp_expression_destroy(&common->kappa_formula);
   sp_expression_destroy(&common->solution);
@@ -338,8 +375,15 @@ sp_status sp_materials_count(const sp_config *config, const sp_mesh *mesh,
 bool sp_materials_have_kappa(const sp_materials *materials) {
   for (int m = 0; m < materials->count; m++) {
     const sp_material *material = &materials->list[m];
-    if (material->elements > 0 && (material->kappa_formula || material->kappa != 1)) return true;
+    const bool given = material->tensor || material->kappa_formula || material->kappa != 1;
+    if (material->elements > 0 && given) return true;
   }
+  return false;
+}
+
+bool sp_materials_have_tensor(const sp_materials *materials) {
+  for (int m = 0; m < materials->count; m++)
+    if (materials->list[m].elements > 0 && materials->list[m].tensor) return true;
   return false;
 }
 
@@ -362,7 +406,8 @@ bool sp_materials_have_lambda(const sp_materials *materials) {
 bool sp_materials_are_constant(const sp_materials *materials) {
   for (int m = 0; m < materials->count; m++) {
     const sp_material *material = &materials->list[m];
-    if (material->elements > 0 && (material->kappa_formula || material->lambda_formula))
+    const bool varies = material->tensor && !material->tensor->is_constant;
+    if (material->elements > 0 && (varies || material->kappa_formula || material->lambda_formula))
       return false;
   }
   return true;
@@ -376,8 +421,48 @@ bool sp_materials_have_solution(const sp_materials *materials) {
 
 /* ---- Values ---- */
 
+const sp_expression *sp_material_rough_kappa(const sp_material *material) {
+  if (material->tensor) return sp_conductivity_rough(material->tensor);
+  const sp_expression *formula = material->kappa_formula;
+  return formula && !sp_expression_is_smooth(formula) ? formula : NULL;
+}
+
+sp_status sp_material_conduct(const sp_material *material, size_t n, const double *xyz[3],
+                              double *factor, int count, double *const vectors[]) {
+  enum { BATCH = 256 };
+  double k[SP_TENSOR * BATCH];
+  if (!material->tensor) return sp_material_kappa(material, n, xyz, factor, NULL);
+  for (size_t first = 0, size; first < n; first += size) {
+    size = n - first < BATCH ? n - first : BATCH;
+    const double *at[3] = {xyz[0] + first, xyz[1] + first, xyz[2] + first};
+    SP_TRY(sp_conductivity_evaluate(material->tensor, size, at, k, NULL));
+    for (size_t p = 0; p < size; p++) {
+      factor[first + p] = 1;
+      for (double *const *v = vectors; v < vectors + 3 * count; v += 3) {
+        const double x = v[0][first + p], y = v[1][first + p], z = v[2][first + p];
+        v[0][first + p] = k[p] * x + k[3 * size + p] * y + k[4 * size + p] * z;
+        v[1][first + p] = k[3 * size + p] * x + k[size + p] * y + k[5 * size + p] * z;
+        v[2][first + p] = k[4 * size + p] * x + k[5 * size + p] * y + k[2 * size + p] * z;
+      }
+    }
+  }
+  return SP_OK;
+}
+
+sp_status sp_material_tensor(const sp_material *material, size_t n, const double *xyz[3],
+                             double *k) {
+  if (material->tensor) return sp_conductivity_evaluate(material->tensor, n, xyz, k, NULL);
+  SP_TRY(sp_material_kappa(material, n, xyz, k, NULL));
+  for (size_t p = 0; p < n; p++) {
+    k[n + p] = k[2 * n + p] = k[p];
+    k[3 * n + p] = k[4 * n + p] = k[5 * n + p] = 0;
+  }
+  return SP_OK;
+}
+
 sp_status sp_material_kappa(const sp_material *material, size_t n, const double *xyz[3],
                             double *value, double *const gradient[3]) {
+  assert(!material->tensor);
   if (material->kappa_formula)
     return sp_problem_evaluate_coefficient(material->kappa_formula, false, n, xyz, value, gradient);
   for (size_t p = 0; p < n; p++) {

@@ -8,16 +8,21 @@
 #include "io/expression.h"
 #include "mesh/mesh.h"
 #include "solver/case/config.h"
+#include "solver/problem/conductivity.h"
 
 /* One section [material NAME], completed from [problem]; or [problem] itself. */
 typedef struct sp_material {
   const char *name;     /* of the section, NULL for [problem]; owned by the configuration */
   double lambda, kappa; /* values of constant coefficients */
   sp_expression *lambda_formula, *kappa_formula; /* NULL if constant */
+  sp_conductivity *tensor;                       /* in place of kappa; NULL if kappa is a scalar */
   sp_expression *solution, *forcing;             /* NULL if not given */
-  const sp_formula *source;                      /* in place of a forcing; NULL if not given */
-  double total;    /* its value, the integral of f over all elements with this source */
-  sp_gid elements; /* over all ranks */
+  /* The solution again, for K : grad grad u with the tensor (io/expression.h); NULL without both.
+   */
+  sp_expression *curvature;
+  const sp_formula *source; /* in place of a forcing; NULL if not given */
+  double total;             /* its value, the integral of f over all elements with this source */
+  sp_gid elements;          /* over all ranks */
 } sp_material;
 
 typedef struct sp_materials {
@@ -48,6 +53,7 @@ const sp_material *sp_materials_of(const sp_materials *materials, const sp_hexes
 /* True if the operator needs an array of kappa (kappa is not 1 everywhere), or of lambda (lambda is
  * not one constant). Local. */
 bool sp_materials_have_kappa(const sp_materials *materials);
+bool sp_materials_have_tensor(const sp_materials *materials); /* kappa is a tensor somewhere */
 bool sp_materials_have_lambda(const sp_materials *materials);
 
 /* True if kappa and lambda are constant in each material, and so in each element. Local. */
@@ -59,9 +65,23 @@ double sp_materials_lambda(const sp_materials *materials);
 /* True if there is an exact solution. Local. */
 bool sp_materials_have_solution(const sp_materials *materials);
 
-/* Compute values at the n points (xyz[0][p], xyz[1][p], xyz[2][p]). value and each gradient[d] are
- * [n]; `gradient` may be NULL. Errors: SP_ERR_INPUT with a point at which kappa is not positive,
- * lambda is negative, or one of them is not finite. Local. */
+/* Return the first formula of kappa that may jump; NULL if there is none. Local. */
+const sp_expression *sp_material_rough_kappa(const sp_material *material);
+
+/* Compute values at the n points (xyz[0][p], xyz[1][p], xyz[2][p]); all arrays are [n] or [6][n].
+ * Errors: SP_ERR_INPUT with a point at which kappa is not positive (definite), lambda is negative,
+ * or one of them is not finite. Local.
+ *
+ * conduct makes vectors w of v, such that factor w = kappa v: for a scalar, factor = kappa and w =
+ * v stays as it is; for a tensor, factor = 1. Vector i has the components vectors[3 i + d]. */
+sp_status sp_material_conduct(const sp_material *material, size_t n, const double *xyz[3],
+                              double *factor, int count, double *const vectors[]);
+
+/* kappa as a tensor, k[6][n]: xx, yy, zz, xy, xz, yz. */
+sp_status sp_material_tensor(const sp_material *material, size_t n, const double *xyz[3],
+                             double *k);
+
+/* value = kappa, which is a scalar; gradient[d] may be NULL. */
 sp_status sp_material_kappa(const sp_material *material, size_t n, const double *xyz[3],
                             double *value, double *const gradient[3]);
 sp_status sp_material_lambda(const sp_material *material, size_t n, const double *xyz[3],

@@ -36,6 +36,7 @@ static sp_operator_setup setup_of(const parts *p, const sp_space *space, sp_oper
                              .kappa = p->coefficients.kappa,
                              .lambda_values = p->coefficients.lambda,
                              .by_element = p->coefficients.by_element,
+                             .is_tensor = p->coefficients.is_tensor,
                              .diagonal_count = p->robin.count,
                              .diagonal_dofs = p->robin.dofs,
                              .diagonal_values = p->robin.values};

@@ -122,7 +122,8 @@ static sp_status add_levels(outline *o, sp_memory_case *c) {
 
 /* Describe multigrid: its options, and operator, geometry and sizes of its levels. */
 static sp_status describe_levels(const sp_config *config, const sp_mesh *mesh,
-                                 const sp_precondition_facts *facts, sp_memory_case *c) {
+                                 const sp_precondition_facts *facts, bool is_tensor,
+                                 sp_memory_case *c) {
   sp_extents extents;
   sp_multigrid_options *options = &c->multigrid;
   outline o = {facts->op, config->discretization.geometry, mesh, NULL, config->mesh.refine};
@@ -130,6 +131,7 @@ static sp_status describe_levels(const sp_config *config, const sp_mesh *mesh,
   sp_precondition_options(config, facts->op.order, options);
   SP_TRY(sp_multigrid_check(facts->op.order, options));
   SP_TRY(sp_separable_extents(mesh, &extents)); /* refinement hardly changes the stretch */
+  if (options->smoother == SP_SMOOTHER_AUTO && is_tensor) options->smoother = SP_SMOOTHER_SCHWARZ;
   sp_multigrid_decide(facts->backend, &extents, options);
   const sp_status status = add_levels(&o, c);
   sp_mesh_destroy(&o.own_mesh);
@@ -143,6 +145,7 @@ static sp_status describe_operator(const sp_config *config, const sp_case_base *
   const bool kappa = sp_materials_have_kappa(materials);
   const bool lambda = sp_materials_have_lambda(materials);
   const bool by_element = sp_materials_are_constant(materials);
+  const bool is_tensor = sp_materials_have_tensor(materials);
   const sp_rule *rule = sp_operator_rule(problem->kind, order);
   const sp_geometry_facts op = {.kind = problem->kind,
                                 .order = order,
@@ -153,14 +156,15 @@ static sp_status describe_operator(const sp_config *config, const sp_case_base *
   sp_precondition_facts facts;
   const char *reason;
   SP_TRY(sp_precondition_facts_find(&op, base->platform->backend, base->mesh, elements, &facts));
-  *c = (sp_memory_case){
-      .backend = base->platform->backend,
-      .threads = sp_team_size(),
-      .map_order = op.map_order,
-      .coefficients = (kappa + lambda) * (by_element ? 1 : (int)sp_rule_points(rule)),
-      .null_space = sp_operator_rows[op.kind].has_stiffness && !problem->has_dirichlet,
-      .preconditioner = sp_precondition_choose(config, &facts, &reason),
-      .levels[0] = {.kind = op.kind, .order = order}};
+  *c = (sp_memory_case){.backend = base->platform->backend,
+                        .threads = sp_team_size(),
+                        .map_order = op.map_order,
+                        .coefficients = (kappa * (is_tensor ? SP_TENSOR : 1) + lambda) *
+                                        (by_element ? 1 : (int)sp_rule_points(rule)),
+                        .null_space =
+                            sp_operator_rows[op.kind].has_stiffness && !problem->has_dirichlet,
+                        .preconditioner = sp_precondition_choose(config, &facts, &reason),
+                        .levels[0] = {.kind = op.kind, .order = order, .is_tensor = is_tensor}};
   /* Coordinates, u, error, flux. */
   if (config->output.field[0])
     c->field_columns = 4 + sp_materials_have_solution(materials) + 3 * config->output.flux;
@@ -171,7 +175,7 @@ static sp_status describe_operator(const sp_config *config, const sp_case_base *
                             &reason));
   c->one_sweep = sp_precondition_prefers_fused_cg(config, &facts, level->geometry);
   if (c->preconditioner != SP_PRECONDITIONER_MULTIGRID) return SP_OK;
-  return describe_levels(config, base->mesh, &facts, c);
+  return describe_levels(config, base->mesh, &facts, is_tensor, c);
 }
 
 /* Check the part of a case that needs no refined mesh. */

@@ -85,7 +85,8 @@ static sp_memory host_operator(const sp_memory_case *c, const sp_memory_level *l
 static sp_memory device_operator(const sp_memory_level *l, double r, bool for_level, bool lists) {
   const sp_sizes *s = &l->sizes;
   const double edges = 12 * l->order - 4, surface = 6 * l->order * l->order + 2;
-  if (l->kind == SP_BP35 && l->geometry == SP_GEOMETRY_TRILINEAR && l->order <= 2 && !for_level)
+  if (l->kind == SP_BP35 && l->geometry == SP_GEOMETRY_TRILINEAR && !for_level && l->order <= 2 &&
+      !(l->is_tensor && l->order == 1))
     return (sp_memory){0, s->elements * (l->order == 1 ? 96 : 450)};
   const double element = factor_bytes(l, r, for_level && r < 8) + edges * r;
   return (sp_memory){0, s->elements * (element + lists * 4 * (edges + surface)) +

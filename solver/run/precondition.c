@@ -152,6 +152,8 @@ static sp_status decide(const sp_system *fine, double magnification,
   if (options->smoother == SP_SMOOTHER_SCHWARZ && !has_stiffness)
     return sp_fail(SP_ERR_INPUT, "solver.smoother = schwarz needs an operator with stiffness, but "
                                  "mass has none; use jacobi");
+  if (options->smoother == SP_SMOOTHER_AUTO && fine->setup.is_tensor)
+    options->smoother = SP_SMOOTHER_SCHWARZ;
   SP_TRY(sp_multigrid_check(fine->space->numbering->order, options));
   SP_TRY(sp_separable_magnitudes(&fine->setup, &magnitudes));
   const bool fits = magnification <= MOST_MAGNIFICATION && fits_single(&magnitudes);

@@ -55,7 +55,11 @@ static void print_coefficient(sp_terminal *t, const char *name, double constant,
 
 static void print_coefficients(sp_terminal *t, const sp_materials *all, const sp_material *m) {
   print_coefficient(t, "lambda", m->lambda, m->lambda_formula);
-  if (sp_materials_have_kappa(all)) print_coefficient(t, "kappa", m->kappa, m->kappa_formula);
+  if (m->tensor) {
+    sp_terminal_print(t, ", kappa = (%s)", m->tensor->text->text);
+    if (m->tensor->axes_text) sp_terminal_print(t, " along (%s)", m->tensor->axes_text->text);
+  } else if (sp_materials_have_kappa(all))
+    print_coefficient(t, "kappa", m->kappa, m->kappa_formula);
 }
 
 /* A line for each section, and a note on the elements that none names. */
@@ -76,10 +80,11 @@ static void print_materials(sp_terminal *t, const sp_config *config, const sp_ma
   }
 }
 
-/* kappa, lambda and forcing of a material, NULL where there is no formula or no element. */
+/* A formula of kappa that may jump, lambda and forcing of a material, NULL where there is no
+ * formula or no element. */
 enum { FORMULAS = 3 };
 static const sp_expression *formula_of(const sp_material *material, int which) {
-  const sp_expression *const formulas[FORMULAS] = {material->kappa_formula,
+  const sp_expression *const formulas[FORMULAS] = {sp_material_rough_kappa(material),
                                                    material->lambda_formula, material->forcing};
   return material->elements > 0 ? formulas[which] : NULL;
 }

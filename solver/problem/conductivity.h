@@ -1,0 +1,46 @@
+/* kappa of a material as a symmetric positive definite tensor K: three components (xx, yy, zz) or
+ * six (xx, yy, zz, xy, xz, yz), numbers or formulas of x, y and z, in axes of the material. With
+ * the axes e_1, e_2, e_3, unit vectors, and the components k_ab,
+ *
+ *     K = sum over a and b of k_ab e_a e_b^T.
+ *
+ * `axes = x1, x2, x3, y1, y2, y3` gives e_1 along (x1, x2, x3) and e_2 in the plane of both vectors
+ * (Gram-Schmidt); e_3 = e_1 x e_2. */
+#ifndef SP_SOLVER_PROBLEM_CONDUCTIVITY_H
+#define SP_SOLVER_PROBLEM_CONDUCTIVITY_H
+
+#include "io/expression.h"
+#include "solver/case/config.h"
+
+enum { SP_TENSOR = 6 }; /* components xx, yy, zz, xy, xz, yz */
+
+typedef struct sp_conductivity {
+  const sp_formula *text, *axes_text; /* owned by the configuration; axes_text may be NULL */
+  sp_expression *formulas[SP_TENSOR]; /* NULL: the constant */
+  double constants[SP_TENSOR], axes[3][3];
+  bool is_constant;
+} sp_conductivity;
+
+/* True if the text has several formulas: commas outside of parentheses. Local. */
+bool sp_conductivity_is_tensor(const char *text);
+
+/* Parse kappa and its axes; axes->text may be NULL. Both must outlive *out, which the caller
+ * destroys. Errors: SP_ERR_INPUT for formulas, for another number of them, for axes that are not
+ * constant, zero or parallel, and for a constant K that is not positive definite. Local. */
+sp_status sp_conductivity_create(const sp_formula *kappa, const sp_formula *axes,
+                                 const sp_scope *scope, sp_conductivity **out);
+
+/* NULL-safe; sets *conductivity to NULL. Local. */
+void sp_conductivity_destroy(sp_conductivity **conductivity);
+
+/* k[6][n] = K at n points, and divergence[j][p] = sum over i of d K_ij / d x_i, [3][n], unless
+ * NULL. Errors: SP_ERR_INPUT with the first point at which a value is not finite or K is not
+ * positive definite. Local. */
+sp_status sp_conductivity_evaluate(const sp_conductivity *conductivity, size_t n,
+                                   const double *const xyz[3], double *k,
+                                   double *const divergence[3]);
+
+/* Return the first formula that may jump; NULL if there is none. Local. */
+const sp_expression *sp_conductivity_rough(const sp_conductivity *conductivity);
+
+#endif

@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+"""kappa as a tensor through the whole program: exact fluxes, the rotated problem, the stretched problem, and a board
+of orthotropic layers against its exact solution. Rates are tests/coefficients.c's.
+
+    conductivity.py SP_SOLVE MPIEXEC...      MPIEXEC... ends with the flag for the number of ranks"""
+
+import json
+import math
+import os
+import sys
+
+import driver
+from driver import Run, check, write
+
+driver.start("conductivity", os.path.abspath(sys.argv[1]), sys.argv[2:])
+FACES = "xmin", "xmax", "ymin", "ymax", "zmin", "zmax", "middle"
+
+
+def solve(ranks, *arguments):
+    """The JSON of a run."""
+    Run(ranks, [*arguments, "solver.tolerance=1e-14", "output.log=", "output.field=", "--json",
+                "run.json"]).expect(ranks, 0)
+    with open("run.json", encoding="utf-8") as file:
+        return json.load(file)
+
+
+def values(document):
+    return {row["name"]: row["value"] for row in document["results"]}
+
+
+def close(label, value, exact, allowed):
+    check(abs(value - exact) <= allowed, f"{label}: {value!r} instead of {exact!r}, {abs(value - exact):.1e} off")
+
+
+def fluxes(ranks):
+    """u = x y + 2 y z + x^2 lies in the space, and grad u = (y + 2 x, x + 2 z, 2 y) is linear: its mean over a face of
+    the unit cube, or over the plane x = 1/2, is its value at the centre. Faces with Dirichlet values share edges. Rounding: sums of some hundred
+    terms of size one, and the solver's 1e-14 times a condition number below 1e4."""
+    kappa = {"xx": 2, "yy": 3, "zz": 1, "xy": 0.5, "xz": -0.3, "yz": 0.7}
+    expected = {}
+    for face, name in enumerate(FACES):
+        d, at = face // 2 % 3, [0.5, 0.5, 0.5]
+        if name != "middle":
+            at[d] = face % 2
+        x, y, z = at
+        slope = y + 2 * x, x + 2 * z, 2 * y
+        row = [kappa["".join(sorted("xyz"[d] + "xyz"[e]))] for e in range(3)]
+        expected[name] = (-1 if face % 2 or name == "middle" else 1) * sum(k * s for k, s in zip(row, slope))
+    write_box("cube.msh", 2, lambda x, y, z: [x, y, z])
+    for operator in "bp3.5", "bp3.0":
+        run = solve(ranks, f"problem.kappa={', '.join(map(str, kappa.values()))}", "mesh.file=cube.msh",
+                    "problem.solution=x*y+2*y*z+x^2", f"discretization.operator={operator}", "discretization.order=4",
+                    "boundary.xmin=robin 2+y", "boundary.zmax=neumann", "boundary.ymin=neumann",
+                    *(f"result.{name}=flux over {name}" for name in FACES))
+        for name, flux in values(run).items():
+            close(f"{operator}, {ranks} ranks, flux over {name}", flux, expected[name], 1e-9)
+        close(f"{operator}, {ranks} ranks, imbalance", run["balance"][-1]["value"], 0, 1e-9)
+        close(f"{operator}, {ranks} ranks, error", run["errors"]["max"], 0, 1e-10)
+
+
+def cross(a, b):
+    return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+
+
+def write_box(name, n, point):
+    """n^3 elements with corners point(x, y, z), x, y, z in [0, 1]; its faces and the plane x = 1/2, between two volumes,
+    as groups."""
+    def node(i, j, k):
+        return 1 + i + (n + 1) * (j + (n + 1) * k)
+    grid = range(n + 1)
+    nodes = [f"{node(i, j, k)} {' '.join(map(repr, point(i / n, j / n, k / n)))}"
+             for k in grid for j in grid for i in grid]
+    square = [(0, 0), (1, 0), (1, 1), (0, 1)]
+    cells = [(5, 8 + (2 * i >= n), [node(i + a, j + b, k + c) for c in (0, 1) for a, b in square])
+             for k in range(n) for j in range(n) for i in range(n)]
+    for face in range(7):
+        for i in range(n):
+            for j in range(n):
+                corners = []
+                for a, b in square:
+                    at = [i + a, j + b]
+                    at.insert(face // 2 % 3, n // 2 if face == 6 else n * (face % 2))
+                    corners.append(node(*at))
+                cells.append((3, face + 1, corners))
+    names = [f'2 {face + 1} "{text}"' for face, text in enumerate(FACES)] + ['3 8 "low"', '3 9 "high"']
+    elements = [f"{i + 1} {kind} 2 {tag} {tag} {' '.join(map(str, corners))}"
+                for i, (kind, tag, corners) in enumerate(cells)]
+    sections = {"MeshFormat": ["2.2 0 8"], "PhysicalNames": ["9", *names], "Nodes": [str(len(nodes)), *nodes],
+                "Elements": [str(len(elements)), *elements]}
+    write(name, "".join(f"${key}\n" + "\n".join(lines) + f"\n$End{key}\n" for key, lines in sections.items()))
+
+
+def rotated(ranks):
+    """Rotate the mesh and the solution: kappa along rotated axes must give the same numbers. Rounding of coordinates
+    changes u by 1e-16 times a gradient of size 10; the solver adds 1e-14 times a condition number below 1e4."""
+    e1 = [c / math.sqrt(14) for c in (1, 2, 3)]
+    e2 = [c / math.sqrt(21) for c in (4, 1, -2)]
+    axes = [e1, e2, cross(e1, e2)]
+
+    def bent(x, y, z):
+        return [x + 0.1 * y * z, y - 0.07 * x * z, z + 0.05 * math.sin(3 * x + y)]
+
+    def turned(x, y, z):
+        own = bent(x, y, z)
+        return [sum(axes[d][c] * own[d] for d in range(3)) for c in range(3)]
+    write_box("own.msh", 2, bent)
+    write_box("turned.msh", 2, turned)
+    own = {d: "xyz"[d] for d in range(3)}
+    back = {d: "(" + "+".join(f"{axes[d][c]!r}*{'xyz'[c]}" for c in range(3)).replace("+-", "-") + ")"
+            for d in range(3)}
+    first = ", ".join(map(repr, (*(2 * c for c in e1), *(e2[c] + 0.3 * e1[c] for c in range(3)))))
+    kappas = {"constant": "3, 0.5, 1, 0.4, -0.2, 0.1", "formulas": "3+{0}, 0.5+{1}^2, 1, 0.4*{2}, -0.2, 0.1*{0}"}
+    for label, kappa in kappas.items():
+        found = []
+        for mesh, at, more in ("own.msh", own, []), ("turned.msh", back, [f"problem.axes={first}"]):
+            places = [at[d] for d in range(3)]
+            found.append(solve(
+                ranks, f"mesh.file={mesh}", "discretization.order=4", "problem.lambda=0.7", *more,
+                "problem.solution=sin(2*{0}+{1})*cos(1.5*{2})+{0}*{1}*{2}".format(*places),
+                "problem.kappa=" + kappa.format(*places), "boundary.xmin=neumann",
+                "boundary.ymax=robin 1.5", "result.mean=average", "result.high=maximum over zmax",
+                *(f"result.{name}=flux over {name}" for name in FACES)))
+        for norm, value in found[0]["errors"].items():
+            check(value > 1e-7, f"{label}: an error of {value} says nothing")
+            close(f"{label}, {ranks} ranks, {norm}", found[1]["errors"][norm], value, 1e-10)
+        for name, value in values(found[0]).items():
+            close(f"{label}, {ranks} ranks, {name}", values(found[1])[name], value, 1e-9)
+
+
+def stretched(ranks):
+    """x_d = k_d^(1/2) X_d takes -div(kappa grad u) with kappa = diag(k) to the Laplacian: u and the flux of a face
+    divided by the determinant of the stretch stay. An independent path: the second run has no tensor."""
+    k, sides = (4, 0.25, 9), (1, 1, 1)
+    stretch = [1 / math.sqrt(component) for component in k]
+    common = ["mesh.elements=3 2 3", "discretization.order=4", "problem.lambda=0.5", "boundary.xmin=dirichlet 1",
+              "boundary.xmax=dirichlet 0", "result.mean=average", "result.in=flux over xmin",
+              "result.out=flux over xmax", "result.total=integral of u over xmin"]
+    forcing = "problem.forcing=1+{0}*{1}-{2}^2"
+    for geometry in "stored", "trilinear":
+        tensor = solve(ranks, *common, forcing.format(*"xyz"), f"problem.kappa={', '.join(map(str, k))}",
+                       "boundary.zmax=robin 2, 1", "boundary.default=neumann 0", f"discretization.geometry={geometry}")
+        upper = " ".join(repr(side * s) for side, s in zip(sides, stretch))
+        places = [f"({axis}/{s!r})" for axis, s in zip("xyz", stretch)]
+        # kappa du/dn = k_z du/dz = k_z^(1/2) du/dZ.
+        plain = solve(ranks, *common, forcing.format(*places), f"mesh.upper={upper}",
+                      f"boundary.zmax=robin {2 * stretch[2]!r}, {stretch[2]!r}", "boundary.default=neumann 0")
+        mine, other, volume = values(tensor), values(plain), math.prod(stretch)
+        close(f"{geometry}, {ranks} ranks, mean", mine["mean"], other["mean"], 1e-10)
+        for name in "in", "out":
+            close(f"{geometry}, {ranks} ranks, flux {name}", mine[name], other[name] / volume, 1e-9)
+
+
+# From below: thickness [mm], kappa_x, kappa_y, kappa_z [W/(mm K)].
+LAYERS = (0.6, 0.020, 0.020, 0.00035), (0.4, 0.0008, 0.0008, 0.0003), (0.6, 0.060, 0.035, 0.0004)
+SIDES, FILM, HEAT, AIR = (60, 40), 2e-4, 2, 25  # mm, W/(mm^2 K), W, degrees
+
+
+def board_peak(layers):
+    """The temperature at the corner above the chip of a board with insulated sides, a film below, and the heat
+    q = HEAT / (a b) (1 + cos(pi x / a)) (1 + cos(pi y / b)) from above. For each of the four cosine modes, u in a layer
+    solves kappa_z u'' = s u with s = kappa_x (pi / a)^2 + kappa_y (pi / b)^2, or without one of the two: (u, kappa_z u')
+    at the top of a layer are a linear function of those at its bottom, and below it is (1, FILM) times a number that
+    kappa_z u' = q at the top gives."""
+    peak = AIR
+    for i in 0, 1:
+        for j in 0, 1:
+            u, flux = 1.0, FILM
+            for thickness, kx, ky, kz in layers:
+                s = kx * (i * math.pi / SIDES[0])**2 + ky * (j * math.pi / SIDES[1])**2
+                if s == 0:
+                    u, flux = u + flux * thickness / kz, flux
+                    continue
+                root = math.sqrt(s / kz)
+                c, h = math.cosh(root * thickness), math.sinh(root * thickness)
+                u, flux = u * c + flux * h / (kz * root), u * kz * root * h + flux * c
+            peak += HEAT / (SIDES[0] * SIDES[1]) * u / flux
+    return peak
+
+
+def board(ranks):
+    """At N = 6 the half waves and exponentials of this board are exact to 1e-8; the mean of the three conductivities in
+    place of the tensor is far off. The upper layer is given along axes that are turned by 90 degrees."""
+    common = ["mesh.elements=3 3 8", "discretization.order=6", f"mesh.upper={SIDES[0]} {SIDES[1]} 1.6",
+              "problem.forcing=0", "boundary.default=neumann 0", f"boundary.zmin=robin {FILM}, {FILM * AIR}",
+              f"boundary.zmax=neumann {HEAT / (SIDES[0] * SIDES[1])!r}*(1+cos(pi*x/{SIDES[0]}))*(1+cos(pi*y/{SIDES[1]}))",
+              "result.peak=maximum", "result.loss=flux over zmin"]
+    ends = [0, *(sum(layer[0] for layer in LAYERS[:i + 1]) for i in range(3))]
+    for i in range(3):
+        common += [f"region.layer{i}.lower=0 0 {ends[i]!r}",
+                   f"region.layer{i}.upper={SIDES[0]} {SIDES[1]} {ends[i + 1]!r}"]
+    mean = [(t, *[(kx + ky + kz) / 3] * 3) for t, kx, ky, kz in LAYERS]
+    tensors = [f"material.layer{i}.kappa={kx}, {ky}, {kz}" for i, (_, kx, ky, kz) in enumerate(LAYERS[:2])]
+    _, kx, ky, kz = LAYERS[2]
+    tensors += [f"material.layer2.kappa={ky}, {kx}, {kz}", "material.layer2.axes=0,1,0, -1,0,0"]
+    cases = {"orthotropic": (LAYERS, tensors),
+             "isotropic": (mean, [f"material.layer{i}.kappa={layer[1]!r}" for i, layer in enumerate(mean)])}
+    for label, (layers, materials) in cases.items():
+        run = solve(ranks, *common, *materials)
+        close(f"{label} board, {ranks} ranks", values(run)["peak"], board_peak(layers), 1e-5)
+        close(f"{label} board, {ranks} ranks, loss", values(run)["loss"], HEAT, 1e-9)
+        print(f"conductivity: {label} board, {ranks} ranks: {values(run)['peak']:.6f}, exact "
+              f"{board_peak(layers):.6f} degrees, {run['iterations']} iterations")
+
+
+driver.side_by_side([(job, ranks) for ranks in (1, 2, 4) for job in (fluxes, rotated, stretched, board)])
+driver.finish()
