@@ -9,6 +9,7 @@
 #include "solver/case/config.h"
 #include "solver/case/case.h"
 #include "solver/run/dry_run.h"
+#include "solver/run/group_table.h"
 #include "solver/run/profile.h"
 #include "solver/run/study.h"
 #include "solver/run/summary.h"
@@ -32,6 +33,7 @@ static const char usage[] =
     "  --json FILE   also write the results as JSON, for programs; - is standard output, and the\n"
     "                tables then go to standard error (-q: nowhere)\n"
     "  --dry-run     read and check the case, print the memory that it will take, and stop\n"
+    "  --groups      list the groups of the mesh with volume or area, centre and normal, and stop\n"
     "  --defaults    print a commented case file with every key and its default\n"
     "  --version     print version, revision, libraries and backends\n"
     "\n"
@@ -39,7 +41,7 @@ static const char usage[] =
     "            4 a study fell short of its expected rate, 5 interrupted by a signal\n";
 
 typedef struct command {
-  bool quiet, dry, accuracy, done; /* done: the command line asked for information only */
+  bool quiet, dry, groups, accuracy, done; /* done: the command line asked for information only */
   const char *file, *json;
   int override_count;
   const char **overrides;
@@ -76,6 +78,8 @@ static sp_status parse_arguments(int argc, char **argv, bool is_root, command *o
       return SP_OK;
     } else if (!strcmp(argument, "--dry-run")) {
       out->dry = true;
+    } else if (!strcmp(argument, "--groups")) {
+      out->groups = true;
     } else if (!strcmp(argument, "--accuracy")) {
       out->accuracy = true;
     } else if (!strcmp(argument, "--study")) {
@@ -98,6 +102,9 @@ static sp_status parse_arguments(int argc, char **argv, bool is_root, command *o
       out->file = argument;
     }
   }
+  if (out->groups &&
+      (out->dry || out->accuracy || out->study.order.given || out->study.refine.given))
+    return sp_fail(SP_ERR_INPUT, "--groups solves nothing: give it without other actions");
   if (out->dry && (out->study.order.given || out->study.refine.given))
     return sp_fail(SP_ERR_INPUT, "--dry-run is for one case: give the largest of the study's");
   if (out->dry && out->json)
@@ -119,6 +126,8 @@ static sp_status run_config(const command *line, const sp_config *config, double
   terminal.record = sp_summary_record(summary);
   if (line->study.order.given || line->study.refine.given) {
     status = sp_study_run(MPI_COMM_WORLD, config, &line->study, profile, &terminal);
+  } else if (line->groups) {
+    status = sp_group_table_run(MPI_COMM_WORLD, config, &terminal);
   } else if (line->dry) {
     status = sp_dry_run(MPI_COMM_WORLD, config, at_start, &terminal);
   } else {

@@ -54,6 +54,16 @@ def add_field(commands):
     command.set_defaults(function="field_figures.draw")
 
 
+def add_groups(commands):
+    text = "the boundary groups of a mesh, from sp_solve CASE --groups --json FILE"
+    command = commands.add_parser("groups", help=text, description=text.capitalize() + ".")
+    command.add_argument("file", metavar="GROUPS.JSON")
+    add_image(command)
+    command.add_argument("--view", nargs=2, type=float, metavar=("AZIMUTH", "ELEVATION"),
+                         help="from where it is seen, in degrees; default: -60 25, and from the other side")
+    command.set_defaults(function="group_figures.draw")
+
+
 def add_paper(commands):
     text = "the figures of the paper, from a file of sp_bench"
     command = commands.add_parser("paper", help=text, description=text.capitalize() + ".")
@@ -93,6 +103,7 @@ def parse(arguments=None):
                        ("study", "the convergence of a study, with reference slopes")):
         add_image(add_logs(commands, name, f"run_figures.{name}", text))
     add_field(commands)
+    add_groups(commands)
     add_report(commands)
     add_bench(commands)
     add_paper(commands)

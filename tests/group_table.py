@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""sp_solve --groups: volumes, areas, centres and normals of the groups of a box and of a part from CAD, on several
+numbers of ranks; sp_plot groups draws them; wrong use.
+
+    group_table.py SP_PLOT SP_SOLVE INPUTS MPIEXEC...      MPIEXEC... ends with the flag for the number of ranks
+
+The picture needs matplotlib; without it exit code 77 (skipped)."""
+
+import json
+import os
+import sys
+
+import driver
+import optional
+from driver import Run, check
+from plotting import draw, refuse
+
+INPUTS = os.path.abspath(sys.argv[3])
+optional.need("numpy", "matplotlib.image")
+driver.start("group_table", sys.argv[2], sys.argv[4:])
+
+
+def near(found, expected, label, relative=1e-12):
+    size = max(abs(value) for value in expected)
+    check(all(abs(a - b) <= relative * size for a, b in zip(found, expected)), f"{label}: {found}, not {expected}")
+
+
+def document_of(ranks, *arguments):
+    done = Run(ranks, [*arguments, "--groups", "--json", "groups.json"]).expect(ranks, 0)
+    check(done.out.count("surface") >= 6, done.out)
+    with open("groups.json", encoding="utf-8") as file:
+        return json.load(file)
+
+
+def box(ranks):
+    document = document_of(ranks, "mesh.elements=4 2 3", "mesh.lower=1 0 -1", "mesh.upper=3 1 2")
+    groups = {group["name"]: group for group in document["groups"]}
+    for axis, (name, faces, area) in enumerate((("x", 6, 3), ("y", 12, 6), ("z", 8, 2))):
+        for side, end in enumerate(("min", "max")):
+            group = groups[name + end]
+            centre, normal = [2, 0.5, 0.5], [0, 0, 0]
+            centre[axis] = ((1, 0, -1), (3, 1, 2))[side][axis]
+            normal[axis] = 2 * side - 1
+            check(group["count"] == faces and group["kind"] == "surface", f"{group}")
+            near([group["measure"]], [area], group["name"])
+            near([group[key] for key in "xyz"], centre, group["name"])
+            near([group[key] for key in ("nx", "ny", "nz")], normal, group["name"])
+    check(len(document["faces"]) == 13 * 2 * (6 + 12 + 8), f"{len(document['faces'])} numbers of faces")
+    draw([], [], "groups", "groups.json")
+
+
+def part(ranks):
+    document = document_of(ranks, os.path.join(INPUTS, "part.ini"), "mesh.size=8")
+    groups = {group["name"]: group for group in document["groups"]}
+    check(list(groups) == ["base", "pin", *(f"surface {n}" for n in range(1, 11))], f"{list(groups)}")
+    # Planes are exact; the hole and the pin are curved elements of order 2.
+    flat = sorted(group["measure"] for group in groups.values() if abs(abs(group["nx"]) + abs(group["ny"]) - 1) < 1e-9)
+    near(flat, [1.8e-4, 1.8e-4, 2.4e-4, 2.4e-4], "sides")
+    near([groups["pin"][key] for key in "xyz"], [0.012, 0.015, 0.011], "pin", 1e-3)
+    between = [group for group in groups.values() if group["kind"] == "surface"
+               and abs(group["z"] - 0.006) < 1e-9 and group["nz"] == 0]
+    check(len(between) == 1, f"surfaces between the bodies: {between}")
+    check(not os.path.exists("run.h5"), "a log of what was not run")
+
+
+def wrong_use():
+    Run(1, ["mesh.elements=1 1 1", "--groups", "--dry-run"]).expect_error(1, 1, "--groups solves nothing")
+    with open("text.json", "w", encoding="utf-8") as file:
+        file.write("{}\n")
+    refuse(["text.json", "--groups --json"], "groups", "text.json", "-o", "x.png")
+    refuse(["absent.json", "No such file"], "groups", "absent.json", "-o", "x.png")
+
+
+for number in 1, 2, 4:
+    driver.in_folder(box, number)
+    driver.in_folder(part, number)
+driver.in_folder(wrong_use)
+driver.finish()
