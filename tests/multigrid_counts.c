@@ -187,6 +187,46 @@ static void check_orders(void) {
   }
 }
 
+/* A thin layer between two others, with heat that flows across: as many iterations whatever the
+ * aspect ratio, the jump of kappa and the order. Prints the table. */
+static void check_layers(void) {
+  static const char *const kappa[] = {"1e-4", "1", "1e4"}; /* up to 1e8 between the layers */
+  static const char *const upper[] = {"1 1 0.6", "1 1 0.06", "1 1 0.006", "1 1 0.0006"};
+  static const int orders[] = {2, 4, 8};
+  for (size_t o = 0; o < sizeof orders / sizeof *orders; o++)
+    for (size_t u = 0; u < sizeof upper / sizeof *upper; u++) {
+      printf("N = %d, %s:", orders[o], upper[u]);
+      for (size_t k = 0; k < sizeof kappa / sizeof *kappa; k++) {
+        char order[64], size[64], lower_part[64], upper_part[64], jump[64];
+        const double height = strtod(strrchr(upper[u], ' '), NULL);
+        snprintf(order, sizeof order, "discretization.order=%d", orders[o]);
+        snprintf(size, sizeof size, "mesh.upper=%s", upper[u]);
+        snprintf(lower_part, sizeof lower_part, "region.thin.lower=0 0 %g", height / 2);
+        snprintf(upper_part, sizeof upper_part, "region.thin.upper=1 1 %g",
+                 height / 2 + height / 6);
+        snprintf(jump, sizeof jump, "material.thin.kappa=%s", kappa[k]);
+        const char *const own[] = {"mesh.elements=6 6 6",
+                                   POISSON,
+                                   "problem.forcing=1+sin(9*x*y)",
+                                   "boundary.default=neumann 0",
+                                   "boundary.zmin=robin 1, 0",
+                                   order,
+                                   size,
+                                   lower_part,
+                                   upper_part,
+                                   jump,
+                                   NULL};
+        const int count =
+            (int)solve(upper[u], "solver.smoother=schwarz", "solver.smoother_degree=3", own)
+                .iterations;
+        printf(" %d", count);
+        CHECK(count <= 10, "layer of kappa %s, %s, %s: %d iterations, limit 10", kappa[k], upper[u],
+              order, count);
+      }
+      printf("\n");
+    }
+}
+
 static void check_refinement(void) {
   int least = INT_MAX, most = 0;
   for (int level = 0; level <= 2; level++) {
@@ -212,6 +252,7 @@ int main(int argc, char **argv) {
   if (all) {
     check_choices();
     check_orders();
+    check_layers();
     check_refinement();
   }
   return check_end();
