@@ -404,6 +404,7 @@ static const sp_backend table = {
     .operator_create = sp_cuda_operator_create,
     .operator_destroy = sp_cuda_operator_destroy,
     .operator_bytes = cuda_operator_bytes,
+    .read_factors = NULL,
     .apply = cuda_apply,
     .e_vector_size = cuda_e_vector_size,
     .apply_unassembled = cuda_apply_unassembled,

@@ -9,7 +9,7 @@
 #include "solver/linear/multigrid.h"
 
 static const double TOLERANCE = 1e-8, MOST_SECONDS = 10, PI = 3.14159265358979323846;
-enum { MOST_ITERATIONS = 500, DEGREE = 3 /* of the smoother, as in a case */ };
+enum { MOST_ITERATIONS = 500 };
 
 typedef struct solve {
   const sp_bench_clock *clock;
@@ -57,10 +57,14 @@ static sp_status make_level(solve *s, int i) {
 }
 
 static sp_status make_multigrid(solve *s) {
-  s->options = (sp_multigrid_options){.degree = DEGREE};
+  s->options = (sp_multigrid_options){0};
   sp_multigrid_choose_orders(s->c->order, &s->options);
   SP_TRY(sp_multigrid_prepare(s->c->space, &s->options));
-  for (int i = 1; i < s->options.levels; i++) SP_TRY(make_level(s, i));
+  const int orders = s->options.levels, smoothed = sp_multigrid_smoothed(&s->options);
+  for (int i = 1; i < smoothed; i++) SP_TRY(make_level(s, i));
+  s->options.levels = smoothed;
+  SP_TRY(sp_multigrid_add_meshes(SP_GEOMETRY_AUTO, &s->options, s->systems));
+  if (s->options.levels < orders) SP_TRY(make_level(s, s->options.levels++));
   SP_TRY(sp_multigrid_start_coarse(s->systems[s->options.levels - 1], &s->options, &s->coarse));
   return sp_multigrid_create(&s->options, s->systems, &s->coarse, &s->preconditioner);
 }

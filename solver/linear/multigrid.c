@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "mesh/coarsen.h"
 #include "operators/transfer.h"
 #include "solver/linear/chebyshev.h"
 
@@ -273,6 +274,30 @@ sp_status sp_multigrid_prepare(const sp_space *fine, sp_multigrid_options *optio
   SP_TRY(sp_separable_extents(fine->mesh, &extents));
   sp_multigrid_decide(fine->platform->backend, &extents, options);
   return SP_OK;
+}
+
+int sp_multigrid_smoothed(const sp_multigrid_options *options) {
+  return options->levels - (options->orders[options->levels - 2] == 1);
+}
+
+bool sp_multigrid_wants_mesh(const sp_multigrid_options *options, sp_operator_kind kind,
+                             double rows) {
+  return options->coarse == SP_COARSE_AUTO && options->levels < SP_MULTIGRID_MOST &&
+         sp_operator_rows[kind].has_stiffness && rows > SP_MULTIGRID_FEW_ROWS;
+}
+
+sp_status sp_multigrid_add_meshes(sp_geometry_kind geometry, sp_multigrid_options *options,
+                                  sp_system *systems[]) {
+  for (;;) {
+    const sp_system *last = systems[options->levels - 1];
+    const double rows = (double)last->space->numbering->global;
+    sp_mesh *mesh;
+    if (!sp_multigrid_wants_mesh(options, last->setup.kind, rows)) return SP_OK;
+    SP_TRY(sp_mesh_coarser(last->space->mesh, &mesh));
+    if (!mesh) return SP_OK;
+    SP_TRY(sp_system_coarsen(last, geometry, &mesh, &systems[options->levels]));
+    options->orders[options->levels++] = 1;
+  }
 }
 
 sp_status sp_multigrid_start_coarse(const sp_system *last, const sp_multigrid_options *options,

@@ -66,6 +66,23 @@ sp_status sp_multigrid_check(int order, const sp_multigrid_options *options);
 /* Check the options for a fine space, and replace auto. Errors: as above. Collective. */
 sp_status sp_multigrid_prepare(const sp_space *fine, sp_multigrid_options *options);
 
+/* Return the number of orders without a second system of order 1, which is only the coarse solver's
+ * and which coarser meshes replace. Local. */
+int sp_multigrid_smoothed(const sp_multigrid_options *options);
+
+enum { SP_MULTIGRID_FEW_ROWS = 2000 }; /* the coarse solver may have them beside a coarser mesh */
+
+/* True if order 1 on the next coarser mesh (mesh/coarsen.h) is wanted below a level of order 1 with
+ * so many rows. Local. */
+bool sp_multigrid_wants_mesh(const sp_multigrid_options *options, sp_operator_kind kind,
+                             double rows);
+
+/* Add systems of order 1 on coarser meshes to systems[options->levels], the last of which has order
+ * 1, as long as they are wanted and there are any. The caller destroys them, also after an error.
+ * Errors: SP_ERR_SYSTEM. Collective. */
+sp_status sp_multigrid_add_meshes(sp_geometry_kind geometry, sp_multigrid_options *options,
+                                  sp_system *systems[]);
+
 /* Start the coarse solver on the last system; *out is NULL if the options smooth there instead. On
  * a device its set-up continues in the background (coarse.h). Errors: those of
  * sp_coarse_create. Collective. */

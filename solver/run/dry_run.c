@@ -103,12 +103,12 @@ static void count_rows(MPI_Comm comm, sp_memory_case *c) {
 /* Add levels as sp_levels_create does. */
 static sp_status add_levels(outline *o, sp_memory_case *c) {
   sp_multigrid_options *options = &c->multigrid;
-  const int orders = options->levels, smoothed = orders - (options->orders[orders - 2] == 1);
+  const int orders = options->levels, smoothed = sp_multigrid_smoothed(options);
   bool found;
   for (int i = 1; i < smoothed; i++) SP_TRY(add_level(o, i, false, c));
   options->levels = smoothed;
   count_rows(o->mesh->comm, c);
-  while (sp_precondition_wants_mesh(options, o->facts.kind, c->rows)) {
+  while (sp_multigrid_wants_mesh(options, o->facts.kind, c->rows)) {
     SP_TRY(coarsen(o, &found));
     if (!found) break;
     options->orders[options->levels] = 1;

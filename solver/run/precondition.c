@@ -19,9 +19,6 @@
 static const double MANY_ROWS = 2e6, ITERATIONS_PER_ELEMENT = 3.3;
 static const double MARGIN = 2, SMALL_MARGIN = 1.15;
 
-/* Rows that the coarse solver may have if there are coarser meshes. */
-static const double FEW_ROWS = 2000;
-
 /* If only a small lambda or alpha determines the mean, it may be lost in the rounding of a cycle in
  * single precision. 4^3 elements, N = 7: 7 iterations in double precision; in single 9 at a
  * magnification of 7e7, 10 at 7e8, 30 at 7e10, 157 at 7e11. */
@@ -62,7 +59,7 @@ static sp_status count_rows(const sp_mesh *mesh, double elements, double *rows) 
   SP_TRY(sp_mesh_strong_directions(mesh, strong));
   *rows = elements;
   if (h->box[0] > 0 && (strong[0] || strong[1] || strong[2]))
-    *rows = fmin(elements, FEW_ROWS);
+    *rows = fmin(elements, SP_MULTIGRID_FEW_ROWS);
   else if (strong[0] && strong[1] && strong[2])
     *rows = (double)mesh->global_elements / pow(8, h->refinements);
   return SP_OK;
@@ -162,40 +159,17 @@ static sp_status decide(const sp_system *fine, double magnification,
   return SP_OK;
 }
 
-bool sp_precondition_wants_mesh(const sp_multigrid_options *options, sp_operator_kind kind,
-                                double rows) {
-  return options->coarse == SP_COARSE_AUTO && options->levels < SP_MULTIGRID_MOST &&
-         sp_operator_rows[kind].has_stiffness && rows > FEW_ROWS;
-}
-
-/* Add order 1 on coarser meshes, as long as there are any. */
-static sp_status add_meshes(const sp_config *config, sp_levels *levels) {
-  sp_multigrid_options *o = &levels->options;
-  for (;;) {
-    const sp_system *last = levels->systems[o->levels - 1];
-    sp_mesh *mesh;
-    if (!sp_precondition_wants_mesh(o, last->setup.kind, (double)last->space->numbering->global))
-      return SP_OK;
-    SP_TRY(sp_mesh_coarser(last->space->mesh, &mesh));
-    if (!mesh) return SP_OK;
-    SP_TRY(sp_system_coarsen(last, config->discretization.geometry, &mesh,
-                             &levels->systems[o->levels]));
-    o->orders[o->levels++] = 1;
-  }
-}
-
-/* Add the systems below the finest one. If order 1 is listed twice, its second system is the coarse
- * solver's, which coarser meshes replace. */
+/* Add the systems below the finest one. */
 static sp_status add_systems(const sp_config *config, const sp_problem *problem,
                              const sp_null_space *exact, sp_levels *levels) {
   sp_multigrid_options *o = &levels->options;
   const sp_space *fine = levels->systems[0]->space;
-  const int orders = o->levels, smoothed = orders - (o->orders[orders - 2] == 1);
+  const int orders = o->levels, smoothed = sp_multigrid_smoothed(o);
   for (int i = 1; i < smoothed; i++)
     SP_TRY(sp_problem_level(problem, fine, o->orders[i], config->discretization.geometry, exact,
                             &levels->systems[i]));
   o->levels = smoothed;
-  SP_TRY(add_meshes(config, levels));
+  SP_TRY(sp_multigrid_add_meshes(config->discretization.geometry, o, levels->systems));
   if (o->levels >= orders) return SP_OK;
   o->levels = orders;
   return sp_problem_level(problem, fine, 1, config->discretization.geometry, exact,

@@ -44,11 +44,6 @@ bool sp_precondition_prefers_fused_cg(const sp_config *config, const sp_precondi
 /* Fill *options with the options of multigrid that the case asks for. Local. */
 void sp_precondition_options(const sp_config *config, int order, sp_multigrid_options *options);
 
-/* True if levels below order 1 are wanted: order 1 on the next coarser mesh (mesh/coarsen.h), after
- * a level with so many rows. Local. */
-bool sp_precondition_wants_mesh(const sp_multigrid_options *options, sp_operator_kind kind,
-                                double rows);
-
 /* Systems of multigrid, finest first, and the coarse solver of the last one. Zero-initialise it. */
 typedef struct sp_levels {
   sp_multigrid_options options;          /* prepared */
