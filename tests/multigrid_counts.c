@@ -78,6 +78,15 @@ static const count_case CASES[] = {
      false,
      {SMALL, POISSON, CONSTANT,
       "problem.kappa=x > 0.5 ? (y > 0.5 ? (z > 0.5 ? 1000 : 1) : 1) : 1"}},
+    /* Our own, 26 and 8, 24 and 13. */
+    {"a tensor along the elements",
+     {28, 9},
+     true,
+     {CUBE, SINE, POISSON, ROUGH, "problem.kappa=20, 20, 0.35"}},
+    {"a tensor askew",
+     {26, 15},
+     true,
+     {CUBE, SINE, POISSON, ROUGH, "problem.kappa=20, 20, 0.35", "problem.axes=1,2,3, -1,1,2"}},
     {"lambda 1e8", {6, 6}, false, {CUBE, SINE, SMOOTH, "problem.lambda=1e8"}}, /* our own */
 
     /* Shapes. */

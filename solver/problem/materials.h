@@ -81,7 +81,7 @@ sp_status sp_material_conduct(const sp_material *material, size_t n, const doubl
 sp_status sp_material_tensor(const sp_material *material, size_t n, const double *xyz[3],
                              double *k);
 
-/* value = kappa, which is a scalar; gradient[d] may be NULL. */
+/* value = kappa, which is a scalar; `gradient` may be NULL. */
 sp_status sp_material_kappa(const sp_material *material, size_t n, const double *xyz[3],
                             double *value, double *const gradient[3]);
 sp_status sp_material_lambda(const sp_material *material, size_t n, const double *xyz[3],
