@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "io/threads.h"
-#include "tests/check.h"
+#include "solver/linear/amg.h"
+#include "tests/operator_bench.h"
 
 enum { SIDE = 14, DIRECT = 60 };
 
@@ -172,6 +173,67 @@ static void check_threads(const sp_csr *matrix, const sp_hierarchy *one) {
   }
 }
 
+/* ---- The cycle ---- */
+
+static bench tested;
+
+/* z = B r. */
+static void cycle(sp_amg *amg, int rows, const double *r, double *z) {
+  sp_vector on_r = bench_upload(&tested, (size_t)rows, r), on_z;
+  require(sp_vector_create(&tested.platform, SP_DOUBLE, (size_t)rows, &on_z));
+  CHECK_OK(sp_amg_apply(amg, &on_r, &on_z));
+  bench_download(&on_z, z);
+  sp_vector_destroy(&on_r);
+  sp_vector_destroy(&on_z);
+}
+
+/* Iterations of CG with B until the residual has fallen to 1e-8. */
+static int iterations(sp_amg *amg, const sp_csr *m, int most) {
+  const int rows = m->rows;
+  double *r = allocate(rows), *z = allocate(rows), *p = allocate(rows), *q = allocate(rows);
+  double rz = 0, alpha;
+  int count = 0;
+  fill_random(rows, 4, r);
+  const double start = sqrt(dot(rows, r, r));
+  while (sqrt(dot(rows, r, r)) > 1e-8 * start && count <= most) {
+    cycle(amg, rows, r, z);
+    const double beta = count++ ? dot(rows, r, z) / rz : 0;
+    rz = dot(rows, r, z);
+    CHECK(rz > 0, "r.B r = %g", rz);
+    for (int i = 0; i < rows; i++) p[i] = z[i] + beta * p[i];
+    multiply(m, p, q);
+    alpha = rz / dot(rows, p, q);
+    for (int i = 0; i < rows; i++) r[i] -= alpha * q[i];
+  }
+  double *const vectors[] = {r, z, p, q};
+  for (int v = 0; v < 4; v++) free(vectors[v]);
+  return count;
+}
+
+/* B is symmetric, positive where CG tries it, and takes few iterations: limits are counts plus two.
+ */
+static void check_cycle(kind k, bool joined, int most) {
+  sp_csr m;
+  sp_amg *amg;
+  make_laplacian(k, joined, &m);
+  double *x = allocate(m.rows), *y = allocate(m.rows), *bx = allocate(m.rows),
+         *by = allocate(m.rows);
+  require(sp_amg_create(&tested.platform, SP_DOUBLE, &m, DIRECT, &amg));
+  require(sp_amg_complete(amg));
+  fill_random(m.rows, 5, x);
+  fill_random(m.rows, 6, y);
+  cycle(amg, m.rows, x, bx);
+  cycle(amg, m.rows, y, by);
+  CHECK_CLOSE(dot(m.rows, y, bx), dot(m.rows, x, by),
+              1e-11 * sqrt(dot(m.rows, x, bx) * dot(m.rows, y, by)));
+  const int count = iterations(amg, &m, most);
+  CHECK(count <= most, "matrix %d: %d iterations, limit %d", k, count, most);
+  sp_amg_destroy(&amg);
+  double *const vectors[] = {x, y, bx, by};
+  for (int v = 0; v < 4; v++) free(vectors[v]);
+  sp_csr_free(&m);
+}
+
 static void check_levels(kind k, bool joined) {
   sp_csr matrix;
   sp_hierarchy h;
@@ -230,10 +292,16 @@ static void check_tiny(int rows) {
 
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
+  bench_open(argc, argv, &tested);
   for (kind k = 0; k < KINDS; k++) check_levels(k, true);
   check_levels(UNIFORM, false);
   check_dominated(SIDE * SIDE * SIDE);
   check_dominated(SIDE * SIDE * SIDE / 2);
   for (int rows = 0; rows <= 4; rows++) check_tiny(rows);
+  check_cycle(UNIFORM, true, 10);
+  check_cycle(JUMPS, true, 15);
+  check_cycle(STRETCHED, true, 10);
+  check_cycle(UNIFORM, false, 10);
+  bench_close(&tested);
   return check_end();
 }

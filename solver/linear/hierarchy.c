@@ -120,9 +120,10 @@ static sp_status measure_some(void *coarsening_, void *none, size_t begin, size_
   for (size_t i = begin; i < end; i++) {
     double sum = 0, largest = 0, diagonal = 0;
     for (int n = m->start[i]; n < m->start[i + 1]; n++) {
-      if (m->column[n] == (int)i) diagonal = m->values[n];
-      sum += fmax(-m->values[n], 0);
-      largest = fmax(largest, -m->values[n]);
+      const double a = m->values[n];
+      if (m->column[n] == (int)i) diagonal = a;
+      if (a < 0) sum -= a;
+      if (-a > largest) largest = -a;
     }
     c->level->inverse_diagonal[i] = 1 / diagonal;
     c->largest[i] = sum < DOMINATED * diagonal ? 0 : largest;
