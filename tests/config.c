@@ -291,7 +291,10 @@ static void test_values(void) {
       {"probe", "tip", "3 numbers", {"0 0", "0 0 0 0", "0 0 0x1", ""}},
       {"output", "flux", "no or yes", {"true", "1", "Yes"}},
       {"output", "accuracy", "no or yes", {"true", "1", ""}},
-      {"result", "heat", "integral, average, minimum, maximum, norm or flux", {"mean", "u", ""}},
+      {"result",
+       "heat",
+       "integral, average, minimum, maximum, norm, resistance or flux",
+       {"mean", "u", ""}},
   };
   enum { LISTED = sizeof keys / sizeof keys[0] };
   for (int k = 0; k < sp_key_count; k++) {

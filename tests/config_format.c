@@ -73,13 +73,22 @@ static void test_results(void) {
       {"norm of over left", "expected a formula after 'of', found nothing"},
       {"norm of u over", "expected a group after 'over', found nothing"},
       {"flux of u over left", "a flux is that of u: expected flux over GROUP"},
+      {"resistance", "expected resistance over GROUP, OTHER, from where heat flows to where"},
+      {"resistance over left",
+       "expected resistance over GROUP, OTHER, from where heat flows to where"},
+      {"resistance over left,",
+       "expected resistance over GROUP, OTHER, from where heat flows to where"},
+      {"resistance over surface left, right",
+       "expected resistance over GROUP, OTHER, from where heat flows to where"},
+      {"resistance of u over left, right",
+       "expected resistance over GROUP, OTHER, found a formula"},
       {"maximum over", "expected a group after 'over', found nothing"},
       {"flux", "a flux goes through a surface: expected flux over GROUP"},
       {"flux left", "expected over GROUP, found 'left' after 'flux'"},
       {"flux over volume core",
        "a flux goes through a surface: expected flux over GROUP, found a volume"},
-      {"mean over left",
-       "expected integral, average, minimum, maximum, norm or flux, found 'mean over left'"},
+      {"mean over left", "expected integral, average, minimum, maximum, norm, resistance or flux, "
+                         "found 'mean over left'"},
   };
   for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
     char text[128], message[256];
@@ -93,17 +102,18 @@ static void test_results(void) {
       "[result]\nheat = flux over the left side\nmean = average\nlow = minimum over surface 3\n"
       "odd = norm over volume\nall = integral over\tvolume  core\n"
       "heavy = average of u * x ?  1 : z  over of over over\nwhole = norm of\tu^2\n"
-      "of = integral over of\n",
+      "of = integral over of\nchip, to air = resistance over chip, top , air\n",
       (const char *const[]){"result.mean=maximum over volume 2", "result.heat=", NULL});
   if (config) {
     static const sp_result_entry expected[] = {
-        {"mean", NULL, SP_RESULT_MAXIMUM, SP_OVER_VOLUME, NULL, "2"},
-        {"low", NULL, SP_RESULT_MINIMUM, SP_OVER_SURFACE, NULL, "3"},
-        {"odd", NULL, SP_RESULT_NORM, SP_OVER_GROUP, NULL, "volume"},
-        {"all", NULL, SP_RESULT_INTEGRAL, SP_OVER_VOLUME, NULL, "core"},
-        {"heavy", NULL, SP_RESULT_AVERAGE, SP_OVER_GROUP, "u * x ?  1 : z", "of over over"},
-        {"whole", NULL, SP_RESULT_NORM, SP_OVER_DOMAIN, "u^2", NULL},
-        {"of", NULL, SP_RESULT_INTEGRAL, SP_OVER_GROUP, NULL, "of"}};
+        {"mean", NULL, SP_RESULT_MAXIMUM, SP_OVER_VOLUME, NULL, "2", NULL},
+        {"low", NULL, SP_RESULT_MINIMUM, SP_OVER_SURFACE, NULL, "3", NULL},
+        {"odd", NULL, SP_RESULT_NORM, SP_OVER_GROUP, NULL, "volume", NULL},
+        {"all", NULL, SP_RESULT_INTEGRAL, SP_OVER_VOLUME, NULL, "core", NULL},
+        {"heavy", NULL, SP_RESULT_AVERAGE, SP_OVER_GROUP, "u * x ?  1 : z", "of over over", NULL},
+        {"whole", NULL, SP_RESULT_NORM, SP_OVER_DOMAIN, "u^2", NULL, NULL},
+        {"of", NULL, SP_RESULT_INTEGRAL, SP_OVER_GROUP, NULL, "of", NULL},
+        {"chip, to air", NULL, SP_RESULT_RESISTANCE, SP_OVER_GROUP, NULL, "chip, top", "air"}};
     enum { COUNT = sizeof expected / sizeof *expected };
     CHECK(config->results.count == COUNT, "%d results", config->results.count);
     for (int r = 0; r < COUNT && r < config->results.count; r++) {
@@ -111,6 +121,7 @@ static void test_results(void) {
       CHECK_TEXT(entry->name, expected[r].name);
       CHECK_TEXT(entry->formula, expected[r].formula);
       CHECK_TEXT(entry->group, expected[r].group);
+      CHECK_TEXT(entry->other, expected[r].other);
       CHECK(entry->kind == expected[r].kind && entry->over == expected[r].over, "%s: %d, %d",
             entry->name, (int)entry->kind, (int)entry->over);
     }

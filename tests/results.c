@@ -168,6 +168,54 @@ static void check_extrema(void) {
         log.results[3].value);
 }
 
+/* Two slabs of kappa 2 and 1/2 between 10 and 0: u falls to 8 and to 0, 8 W flow, and the
+ * resistance is 0.5 / 2 + 0.5 / 0.5. All is in the space; the solver leaves 1e-14 times a condition
+ * number. */
+static void check_materials(void) {
+  static const char *const slabs[] = {"mesh.elements=4 2 2",
+                                      "region.low.upper=0.5 1 1",
+                                      "region.high.lower=0.5 0 0",
+                                      "material.low.kappa=2",
+                                      "material.high.kappa=0.5",
+                                      "problem.forcing=0",
+                                      "boundary.default=neumann 0",
+                                      "boundary.xmin=dirichlet 10",
+                                      "boundary.xmax=dirichlet 0",
+                                      "discretization.order=3",
+                                      "solver.tolerance=1e-14",
+                                      "result.slabs=resistance over xmin, xmax",
+                                      "result.from volume=resistance over low, xmax",
+                                      "result.to volume=resistance over xmin, high",
+                                      NULL};
+  static const char *const of_material[] = {"minimum", "average", "maximum", "volume"};
+  static const char *const of_extremum[] = {"value", "x"};
+  static const double resistances[] = {1.25, 9. / 8, 0.75};
+  static const double materials[2][4] = {{8, 9, 10, 0.5}, {0, 4, 8, 0.5}};
+  char log[96];
+  snprintf(log, sizeof log, "output.log=%s", world_log);
+  sp_results results;
+  CHECK_OK(run_case(MPI_COMM_WORLD, slabs, (const char *const[]){log, NULL}, &results));
+  if (world_rank > 0) return;
+  double found[4][4] = {{0}}, extrema[2][2], values[4][2] = {{0}};
+  static const char *const of_result[] = {"value", "size"};
+  const hid_t file = H5Fopen(world_log, H5F_ACC_RDONLY, H5P_DEFAULT);
+  CHECK(log_table(file, "materials", 4, of_material, 4, &found[0][0]) == 2, "not two materials");
+  CHECK(log_table(file, "extrema", 2, of_extremum, 2, &extrema[0][0]) == 2, "not two extrema");
+  CHECK(log_table(file, "results", 2, of_result, 4, &values[0][0]) == 3, "not three results");
+  H5Fclose(file);
+  unlink(world_log);
+  for (int m = 0; m < 2; m++)
+    for (int c = 0; c < 4; c++) CHECK_CLOSE(found[m][c], materials[m][c], 1e-10);
+  for (int i = 0; i < 2; i++) {
+    CHECK_CLOSE(extrema[i][0], i == 0 ? 0 : 10, 1e-10);
+    CHECK_CLOSE(extrema[i][1], i == 0 ? 1 : 0, 1e-14);
+  }
+  for (int i = 0; i < 3; i++) {
+    CHECK_CLOSE(values[i][0], resistances[i], 1e-10);
+    CHECK_CLOSE(values[i][1], 8, 1e-10);
+  }
+}
+
 /* ---- Fluxes ---- */
 
 /* u = sin(1.3 x + 0.2) exp(0.7 y) cos(0.9 z): out of the unit cube through xmin, xmax and zmax. */
@@ -371,7 +419,7 @@ static void check_balance(const char *what, int terms, const char *const *own) {
     const double imbalance = log.terms[log.term_count - 1];
     CHECK(largest > 0.1 && fabs(imbalance) <= 1e-10 * largest, "%s, %s: %g of %g", what,
           KINDS[kind], imbalance, largest);
-    }
+  }
 }
 
 #define CUBE "mesh.elements=3 2 2"
@@ -520,6 +568,7 @@ int main(int argc, char **argv) {
   snprintf(world_log, sizeof world_log, "/tmp/sp_test_results_%d.h5", process);
   check_integrals();
   check_extrema();
+  check_materials();
   check_fluxes();
   check_shell();
   check_layers(device_sweeps(argc, argv));

@@ -84,7 +84,8 @@ typedef enum sp_result_kind {
   SP_RESULT_MINIMUM,
   SP_RESULT_MAXIMUM,
   SP_RESULT_NORM,
-  SP_RESULT_FLUX /* of no formula, and not over SP_OVER_DOMAIN or SP_OVER_VOLUME */
+  SP_RESULT_RESISTANCE, /* of no formula; over two groups */
+  SP_RESULT_FLUX        /* of no formula, and not over SP_OVER_DOMAIN or SP_OVER_VOLUME */
 } sp_result_kind;
 typedef enum sp_result_over {
   SP_OVER_DOMAIN,
@@ -100,6 +101,7 @@ typedef struct sp_result_entry {
   sp_result_over over;
   char *formula; /* of x, y, z and u; NULL: u itself */
   char *group;   /* NULL: the whole domain */
+  char *other;   /* of a resistance: the group that heat flows to; else NULL */
 } sp_result_entry;
 
 /* One section [material NAME]: the equation in a volume group of the mesh. Formulas whose text is

@@ -23,13 +23,11 @@ static const char *const default_conditions[] = {
 
 static const char *const no_or_yes[] = {"no", "yes", NULL};
 
-static const char *const result_kinds[] = {[SP_RESULT_INTEGRAL] = "integral",
-                                           [SP_RESULT_AVERAGE] = "average",
-                                           [SP_RESULT_MINIMUM] = "minimum",
-                                           [SP_RESULT_MAXIMUM] = "maximum",
-                                           [SP_RESULT_NORM] = "norm",
-                                           [SP_RESULT_FLUX] = "flux",
-                                           NULL};
+static const char *const result_kinds[] = {
+    [SP_RESULT_INTEGRAL] = "integral", [SP_RESULT_AVERAGE] = "average",
+    [SP_RESULT_MINIMUM] = "minimum",   [SP_RESULT_MAXIMUM] = "maximum",
+    [SP_RESULT_NORM] = "norm",         [SP_RESULT_RESISTANCE] = "resistance",
+    [SP_RESULT_FLUX] = "flux",         NULL};
 
 const char *sp_result_kind_name(sp_result_kind kind) {
   return result_kinds[kind];
@@ -247,8 +245,10 @@ const sp_key sp_keys[] = {
      .help = "NAME = x y z, one line for each point at which the solution is wanted"},
 
     {LINES("result", RESULTS, 0), .type = SP_KEY_RESULT, .choices = result_kinds,
-     .help = "NAME = integral | average | minimum | maximum | norm [of FORMULA] [over GROUP], of u "
-             "without a formula of x, y, z and u, or NAME = flux over GROUP, one line each"},
+     .help =
+         "NAME = integral | average | minimum | maximum | norm [of FORMULA] [over GROUP], of u "
+         "without a formula of x, y, z and u, or NAME = flux over GROUP, or NAME = resistance over "
+         "GROUP, OTHER, one line each"},
 
     {MATERIAL(kappa), .help = "in the Physical Volume or region NAME, a name, a number, or "
                               "default; problem.kappa if empty"},

@@ -242,6 +242,9 @@ static sp_status copy_result_formula(sp_result_kind kind, const char **text, con
   if (!skip_word(&formula, "of")) return SP_OK;
   if (kind == SP_RESULT_FLUX)
     return sp_fail(SP_ERR_INPUT, "%s: a flux is that of u: expected flux over GROUP", where);
+  if (kind == SP_RESULT_RESISTANCE)
+    return sp_fail(SP_ERR_INPUT, "%s: expected resistance over GROUP, OTHER, found a formula",
+                   where);
   *text = find_over(formula);
   size_t length = (size_t)(*text - formula);
   while (length > 0 && strchr(SP_INI_SPACE, formula[length - 1])) length--;
@@ -283,7 +286,23 @@ static sp_status find_result_group(sp_result_kind kind, const char *text, const 
 static void clear_result(sp_result_entry *entry) {
   free(entry->formula);
   free(entry->group);
-  entry->formula = entry->group = NULL;
+  free(entry->other);
+  entry->formula = entry->group = entry->other = NULL;
+}
+
+/* Split "GROUP, OTHER" at its last comma. */
+static sp_status set_pair(const char *text, const char *where, sp_result_entry *entry) {
+  const char *comma = text ? strrchr(text, ',') : NULL;
+  const char *other = comma ? comma + 1 + strspn(comma + 1, SP_INI_SPACE) : "";
+  size_t length = comma ? (size_t)(comma - text) : 0;
+  while (length > 0 && strchr(SP_INI_SPACE, text[length - 1])) length--;
+  if (length == 0 || *other == '\0' || entry->over != SP_OVER_GROUP)
+    return sp_fail(SP_ERR_INPUT,
+                   "%s: expected resistance over GROUP, OTHER, from where heat flows to "
+                   "where",
+                   where);
+  SP_TRY(sp_format(&entry->other, "%s", other));
+  return sp_format(&entry->group, "%.*s", (int)length, text);
 }
 
 /* Parse what follows the kind of a result: [of formula] [over group]. */
@@ -294,6 +313,7 @@ static sp_status set_result(sp_result_kind kind, const char *text, const char *w
   entry->kind = kind;
   SP_TRY(copy_result_formula(kind, &text, where, &entry->formula));
   SP_TRY(find_result_group(kind, text, where, &entry->over, &group));
+  if (kind == SP_RESULT_RESISTANCE) return set_pair(group, where, entry);
   return entry->over == SP_OVER_DOMAIN ? SP_OK : sp_format(&entry->group, "%s", group);
 }
 
@@ -396,6 +416,7 @@ void sp_key_print(const sp_key *key, const void *field, FILE *stream) {
     fputs(key->choices[entry->kind], stream);
     if (entry->formula) fprintf(stream, " of %s", entry->formula);
     if (entry->group) fprintf(stream, " %s %s", over[entry->over], entry->group);
+    if (entry->other) fprintf(stream, ", %s", entry->other);
     return;
   }
   }

@@ -5,6 +5,8 @@
  *     minimum and maximum of u over the elements' polynomials (solver/problem/extremum.h), or of a
  *     formula at the nodes, and the place,
  *     flux = integral of -kappa du/dn (solver/problem/balance.h, crossing.h),
+ *     resistance = (average of u over one group - that over another) / heat that flows out of the
+ *     second one or, if only the first is a surface, into that; for it size is this heat,
  *     size = integral of 1: a volume or an area
  *
  * with N + 4 Gauss points per direction. */
@@ -21,6 +23,8 @@ typedef struct sp_quantity {
   sp_expression *formula; /* v as a function of u; NULL: u itself */
   bool on_surface;
   bool crosses;       /* a flux between elements (solver/problem/crossing.h) */
+  const char *other;  /* of a resistance, the second group */
+  int parts;          /* of a resistance: index of its two averages and its flux */
   bool *members;      /* [surface_count] or, unless on_surface, [volume_count] */
   double value, size; /* on all ranks; value is NaN if v is not finite at a point */
   double place[3]; /* the place of the minimum or maximum, or of a v that is not finite; the lowest
@@ -29,13 +33,31 @@ typedef struct sp_quantity {
 
 typedef struct sp_quantities {
   int count, all;
-  sp_quantity *list; /* [all]: count in the order of the case, then the minimum and maximum of u */
+  /* [all]: count in the order of the case; the minimum and maximum of u; from `materials` on,
+   * minimum, average and maximum of each of material_count materials, none if there is one material
+   * only; the parts of resistances. */
+  sp_quantity *list;
+  int materials, material_count;
 } sp_quantities;
+
+/* True if the face f of an element, or the element, belongs to the quantity. Local. */
+static inline bool sp_quantity_has_face(const sp_quantity *q, const sp_hexes *hexes, sp_lid e,
+                                        int f) {
+  const int surface = sp_surface_of(hexes->surfaces[e][f]);
+  return q->on_surface && surface >= 0 && q->members[surface];
+}
+static inline bool sp_quantity_has_element(const sp_quantity *q, const sp_hexes *hexes, sp_lid e) {
+  return !q->on_surface && q->members[hexes->volumes[e]];
+}
+
+static inline bool sp_quantity_is_extremum(sp_result_kind kind) {
+  return kind == SP_RESULT_MINIMUM || kind == SP_RESULT_MAXIMUM;
+}
 
 /* Check that the groups of [result] exist, before anything is refined. Errors: SP_ERR_INPUT with
  * the line: groups that the mesh does not have (its groups are listed) or that may be a surface or
- * a volume; formulas; a flux through a volume, or of the mass problem. Local; the same on all
- * ranks. */
+ * a volume; formulas; a flux through a volume, or of the mass problem; a resistance without a
+ * boundary group. Local; the same on all ranks. */
 sp_status sp_quantities_check(const sp_config *config, const sp_mesh *mesh);
 
 /* Find the groups, after sp_quantities_check has passed. `config` must outlive *out, which the

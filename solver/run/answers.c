@@ -8,7 +8,7 @@
 /* The size of a result of u if u is as large as `largest`. */
 static double scale_of(const sp_quantity *q, double largest, double flux) {
   if (q->kind == SP_RESULT_FLUX) return flux;
-  if (q->formula) return fabs(q->value);
+  if (q->formula || q->kind == SP_RESULT_RESISTANCE) return fabs(q->value);
   if (q->kind == SP_RESULT_INTEGRAL) return largest * q->size;
   return q->kind == SP_RESULT_NORM ? largest * sqrt(q->size) : largest;
 }
@@ -18,13 +18,13 @@ sp_status sp_answers_collect(const sp_postprocess *postprocess, const sp_problem
   const sp_quantities *quantities = postprocess->quantities;
   const sp_probes *probes = postprocess->probes;
   const sp_balance *balance = &postprocess->balance;
-  const int most = quantities->all + problem->part_count + probes->count;
+  const int most = quantities->materials + problem->part_count + probes->count;
   *out = (sp_answers){0};
   SP_TRY(sp_allocate((size_t)most, sizeof *out->list, "answers", &out->list));
   double largest = 0;
-  for (int r = quantities->count; r < quantities->all; r++)
+  for (int r = quantities->count; r < quantities->materials; r++)
     largest = fmax(largest, fabs(quantities->list[r].value));
-  for (int r = 0; r < quantities->all; r++) {
+  for (int r = 0; r < quantities->materials; r++) {
     const sp_quantity *q = &quantities->list[r];
     out->list[out->count++] =
         (sp_answer){.name = q->name,

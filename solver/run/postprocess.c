@@ -81,6 +81,7 @@ sp_status sp_postprocess_evaluate(sp_postprocess *postprocess, const sp_solved *
 void sp_postprocess_report(const sp_postprocess *postprocess, const sp_problem *problem,
                            sp_report *report) {
   if (has_balance(problem)) sp_report_balance(report, problem, &postprocess->balance);
+  sp_report_extrema(report, postprocess->quantities);
   sp_report_quantities(report, postprocess->quantities);
   sp_report_probes(report, postprocess->probes, sp_materials_have_solution(&problem->materials));
 }

@@ -1,6 +1,7 @@
 #include "solver/run/report.h"
 
 #include <math.h>
+#include <stdio.h>
 
 void sp_report_levels(sp_report *report, int64_t applications, int count,
                       const sp_level_time *times) {
@@ -67,18 +68,74 @@ static const char *formula_of(const sp_quantity *q) {
   return q->formula ? sp_expression_text(q->formula) : "u";
 }
 
+/* The group of a result; both groups of a resistance. */
+static const char *over_of(const sp_quantity *q, size_t size, char *text) {
+  snprintf(text, size, "%s%s%s", q->group ? q->group : "", q->other ? ", " : "",
+           q->other ? q->other : "");
+  return text;
+}
+
 static void record_quantity(sp_record *record, const sp_quantity *q) {
   sp_record_open(record, SP_RECORD_ROW, NULL);
   sp_record_text(record, "name", q->name);
   sp_record_text(record, "kind", sp_result_kind_name(q->kind));
   sp_record_text(record, "formula", formula_of(q));
-  sp_record_text(record, "group", q->group ? q->group : "");
+  char over[256];
+  sp_record_text(record, "group", over_of(q, sizeof over, over));
   sp_record_real(record, "value", q->value, NULL);
   sp_record_real(record, "size", q->size, NULL);
   for (int d = 0; d < 3; d++)
     sp_record_real(record, (const char *const[]){"x", "y", "z"}[d],
                    has_place(q) ? q->place[d] : NAN, NULL);
   sp_record_close(record);
+}
+
+/* The material that has the extremum of u; empty if there is one material only. */
+static const char *material_at(const sp_quantities *quantities, const sp_quantity *extremum) {
+  for (int k = 0; k < 3 * quantities->material_count; k++) {
+    const sp_quantity *q = &quantities->list[quantities->materials + k];
+    if (q->kind == extremum->kind && q->value == extremum->value) return q->name;
+  }
+  return "";
+}
+
+void sp_report_extrema(sp_report *report, const sp_quantities *quantities) {
+  sp_record *record = report->record;
+  sp_record_open(record, SP_RECORD_TABLE, "extrema");
+  for (int r = quantities->count; r < quantities->materials; r++) {
+    const sp_quantity *q = &quantities->list[r];
+    sp_record_open(record, SP_RECORD_ROW, NULL);
+    sp_record_text(record, "name", q->name);
+    sp_record_text(record, "kind", sp_result_kind_name(q->kind));
+    sp_record_text(record, "material", material_at(quantities, q));
+    sp_record_real(record, "value", q->value, NULL);
+    for (int d = 0; d < 3; d++)
+      sp_record_real(record, (const char *const[]){"x", "y", "z"}[d], q->place[d], NULL);
+    sp_record_close(record);
+  }
+  sp_record_close(record);
+  sp_terminal_print(report->terminal, "\n");
+  sp_record_print_rows(record, report->terminal, "extrema",
+                       "  {kind:-16s} {value:20.12g}  at ({x:.12g}, {y:.12g}, {z:.12g})"
+                       "[ in {material:s}]\n");
+  if (quantities->material_count == 0) return;
+  sp_record_open(record, SP_RECORD_TABLE, "materials");
+  for (int k = 0; k < quantities->material_count; k++) {
+    const sp_quantity *q = &quantities->list[quantities->materials + 3 * k];
+    sp_record_open(record, SP_RECORD_ROW, NULL);
+    sp_record_text(record, "name", q->name);
+    sp_record_real(record, "minimum", q[0].value, NULL);
+    sp_record_real(record, "average", q[1].value, NULL);
+    sp_record_real(record, "maximum", q[2].value, NULL);
+    sp_record_real(record, "volume", q[1].size, NULL);
+    sp_record_close(record);
+  }
+  sp_record_close(record);
+  sp_terminal_print(report->terminal, "\n  %-16s %14s %14s %14s %14s\n", "material", "minimum",
+                    "average", "maximum", "volume");
+  sp_record_print_rows(record, report->terminal, "materials",
+                       "  {name:-16s} {minimum:14.8g} {average:14.8g} {maximum:14.8g} "
+                       "{volume:14.6g}\n");
 }
 
 void sp_report_quantities(sp_report *report, const sp_quantities *quantities) {
@@ -88,10 +145,13 @@ void sp_report_quantities(sp_report *report, const sp_quantities *quantities) {
   sp_terminal_print(t, "\n  %-16s %-10s %-16s %20s\n", "result", "", "over", "value");
   for (int r = 0; r < quantities->count; r++) {
     const sp_quantity *q = &quantities->list[r];
+    char over[256];
     record_quantity(report->record, q);
     sp_terminal_print(t, "  %-16s %-10s %-16s %20.12g", q->name, sp_result_kind_name(q->kind),
-                      q->group ? q->group : "all elements", q->value);
-    if (has_place(q))
+                      q->group ? over_of(q, sizeof over, over) : "all elements", q->value);
+    if (q->kind == SP_RESULT_RESISTANCE)
+      sp_terminal_print(t, "  heat %g", q->size);
+    else if (has_place(q))
       sp_terminal_print(t, "  at (%.12g, %.12g, %.12g)", q->place[0], q->place[1], q->place[2]);
     else
       sp_terminal_print(t, "  %s %g", q->on_surface ? "area" : "volume", q->size);

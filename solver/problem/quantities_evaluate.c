@@ -1,0 +1,311 @@
+#include "solver/problem/quantities.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/threads.h"
+#include "mesh/geometry.h"
+#include "mesh/reference.h"
+#include "mesh/tensor.h"
+#include "solver/problem/crossing.h"
+#include "solver/problem/extremum.h"
+
+enum {
+  POINTS = SP_MAX_RULE * SP_MAX_RULE * SP_MAX_RULE,
+  FACE_POINTS = SP_MAX_RULE * SP_MAX_RULE,
+  NODES = SP_MAX_NQ * SP_MAX_NQ * SP_MAX_NQ
+};
+
+/* The rule, the basis at its points, and one element; too large for the stack. */
+typedef struct workspace {
+  sp_rule rule;
+  double basis[SP_MAX_RULE * SP_MAX_NQ]; /* [rule.n][Nq] */
+  double nodal[NODES], place[3 * NODES]; /* u at the nodes, and their coordinates */
+  double candidates[NODES], selected[3 * NODES];
+  double u[POINTS], formula[POINTS], weight[POINTS], jacobian[POINTS], inverse[9 * POINTS];
+  double xyz[3 * POINTS], normal[3 * FACE_POINTS];
+  int indices[SP_MAX_NQ * SP_MAX_NQ];
+} workspace;
+
+/* Results of one rank for a quantity. */
+typedef struct partial {
+  double integrals[2]; /* of v, or v^2 for a norm, and of 1 */
+  double extremum;     /* the least v; of a maximum the least -v */
+  double place[3];
+  bool infinite; /* v is not finite at `place` */
+} partial;
+
+/* Evaluate the formula at n points, xyz [3][n], and look for values that are not finite. */
+static void evaluate_formula(const sp_expression *formula, size_t n, const double *xyz,
+                             const double *u, double *value, partial *p) {
+  sp_expression_evaluate_of_u(formula, n, xyz, xyz + n, xyz + 2 * n, u, value);
+  for (size_t i = 0; i < n && !p->infinite; i++) {
+    if (isfinite(value[i])) continue;
+    p->infinite = true;
+    for (size_t d = 0; d < 3; d++) p->place[d] = xyz[d * n + i];
+  }
+}
+
+static void add_integrals(const sp_quantity *q, size_t points, workspace *w, partial *p) {
+  const double *v = w->u;
+  if (q->formula && !sp_quantity_is_extremum(q->kind)) {
+    evaluate_formula(q->formula, points, w->xyz, w->u, w->formula, p);
+    v = w->formula;
+  }
+  for (size_t i = 0; i < points; i++) {
+    p->integrals[0] += w->weight[i] * v[i] * (q->kind == SP_RESULT_NORM ? v[i] : 1);
+    p->integrals[1] += w->weight[i];
+  }
+}
+
+/* Values of v at the nodes of an element, or at `indices`. False if v is not finite at one. */
+static bool find_candidates(const sp_quantity *q, const sp_space *space, sp_lid e, size_t count,
+                            const int *indices, workspace *w, partial *p) {
+  const sp_rule *gll = &sp_reference_get(space->numbering->order)->gll;
+  const size_t nodes = sp_rule_points(gll);
+  for (size_t i = 0; i < count; i++) w->candidates[i] = w->nodal[indices ? (size_t)indices[i] : i];
+  if (!q->formula) return true;
+  sp_hexes_coordinates(space->mesh->hexes, e, gll->n, gll->nodes, w->place);
+  for (size_t d = 0; d < 3; d++)
+    for (size_t i = 0; i < count; i++)
+      w->selected[d * count + i] = w->place[d * nodes + (indices ? (size_t)indices[i] : i)];
+  evaluate_formula(q->formula, count, w->selected, w->candidates, w->formula, p);
+  memcpy(w->candidates, w->formula, count * sizeof *w->candidates);
+  return !p->infinite;
+}
+
+/* Search an element, or its face f if that is not -1: a formula at the nodes, u between them too.
+ */
+static void find_extremum(const sp_quantity *q, const sp_space *space, sp_lid e, int f,
+                          workspace *w, partial *p) {
+  static const double VISIBLE = 1e-12; /* of the range */
+  const int order = space->numbering->order;
+  const sp_rule *gll = &sp_reference_get(order)->gll;
+  const size_t nodes = sp_rule_points(gll), nq = (size_t)gll->n;
+  const size_t count = f < 0 ? nodes : nq * nq;
+  const int *indices = f < 0 ? NULL : w->indices;
+  const double sign = q->kind == SP_RESULT_MAXIMUM ? -1 : 1;
+  double range[2] = {DBL_MAX, -DBL_MAX}, place[3]; /* of sign * v */
+  size_t best = 0;
+  if (!sp_quantity_is_extremum(q->kind) || p->infinite) return;
+  if (!find_candidates(q, space, e, count, indices, w, p)) return;
+  for (size_t i = 0; i < count; i++) {
+    const double value = sign * w->candidates[i];
+    if (value < range[0]) best = i;
+    range[0] = fmin(range[0], value);
+    range[1] = fmax(range[1], value);
+  }
+  const size_t node = indices ? (size_t)indices[best] : best;
+  const double apart = q->formula ? 0 : range[1] - range[0];
+  if (!(range[0] - SP_EXTREMUM_MARGIN * apart < p->extremum)) return;
+  if (apart > 0) {
+    const double value =
+        sp_extremum_find(space->mesh->hexes, e, order, f, (int)node, sign, w->nodal, apart, place);
+    if (value < range[0] - VISIBLE * apart && value < p->extremum) {
+      p->extremum = value;
+      memcpy(p->place, place, sizeof place);
+    }
+  }
+  if (!(range[0] < p->extremum)) return;
+  p->extremum = range[0];
+  sp_hexes_coordinates(space->mesh->hexes, e, gll->n, gll->nodes, w->place);
+  for (size_t d = 0; d < 3; d++) p->place[d] = w->place[d * nodes + node];
+}
+
+/* Compute u and the weights at the points of an element. */
+static void prepare_element(const sp_space *space, sp_lid e, workspace *w) {
+  const size_t n = (size_t)w->rule.n, points = sp_rule_points(&w->rule);
+  const double *weights = w->rule.weights;
+  sp_tensor_apply(w->rule.n, space->numbering->order + 1, w->basis, w->basis, w->basis, w->nodal,
+                  w->u);
+  sp_geometry_inverse(space->mesh->hexes, e, w->rule.n, w->rule.nodes, w->xyz, w->inverse,
+                      w->jacobian);
+  for (size_t p = 0; p < points; p++)
+    w->weight[p] = weights[p % n] * weights[p / n % n] * weights[p / (n * n)] * w->jacobian[p];
+}
+
+/* A face between elements counts half from each side. */
+static void prepare_face(const sp_space *space, sp_lid e, int f, workspace *w) {
+  const int n = w->rule.n, nq = space->numbering->order + 1, points = n * n;
+  const double half = sp_surface_is_exterior(space->mesh->hexes->surfaces[e][f]) ? 1 : 0.5;
+  sp_geometry_face(space->mesh->hexes, e, f, &w->rule, w->xyz, w->normal);
+  sp_face_nodes(space->numbering->order, f, w->indices);
+  for (int p = 0; p < points; p++) {
+    const double *normal = w->normal;
+    w->weight[p] = half * sqrt(normal[p] * normal[p] + normal[points + p] * normal[points + p] +
+                               normal[2 * points + p] * normal[2 * points + p]);
+    w->u[p] = 0;
+    for (int j = 0; j < nq; j++)
+      for (int i = 0; i < nq; i++)
+        w->u[p] +=
+            w->basis[p % n * nq + i] * w->basis[p / n * nq + j] * w->nodal[w->indices[j * nq + i]];
+  }
+}
+
+static void add_element(const sp_quantities *quantities, const sp_space *space, sp_lid e,
+                        workspace *w, partial *partials) {
+  const sp_hexes *hexes = space->mesh->hexes;
+  bool prepared = false;
+  for (int r = 0; r < quantities->all; r++) {
+    const sp_quantity *q = &quantities->list[r];
+    if (!sp_quantity_has_element(q, hexes, e)) continue;
+    const bool integrates = r < quantities->count || !sp_quantity_is_extremum(q->kind);
+    if (!prepared && integrates) prepare_element(space, e, w);
+    prepared = prepared || integrates;
+    if (integrates) add_integrals(q, sp_rule_points(&w->rule), w, &partials[r]);
+    find_extremum(q, space, e, -1, w, &partials[r]);
+  }
+}
+
+static void add_face(const sp_quantities *quantities, const sp_space *space, sp_lid e, int f,
+                     workspace *w, partial *partials) {
+  const size_t points = (size_t)(w->rule.n * w->rule.n);
+  bool prepared = false;
+  for (int r = 0; r < quantities->all; r++) {
+    const sp_quantity *q = &quantities->list[r];
+    if (!sp_quantity_has_face(q, space->mesh->hexes, e, f)) continue;
+    if (!prepared) prepare_face(space, e, f, w);
+    prepared = true;
+    add_integrals(q, points, w, &partials[r]);
+    find_extremum(q, space, e, f, w, &partials[r]);
+  }
+}
+
+/* Evaluation of all quantities, in chunks of elements. */
+typedef struct evaluation {
+  const sp_quantities *quantities;
+  const sp_space *space;
+  const double *x;
+  partial *partials; /* [quantities->all], of this rank */
+} evaluation;
+
+typedef struct chunk {
+  workspace w;
+  partial partials[]; /* [quantities->all], of these elements */
+} chunk;
+
+static void clear_partials(int count, partial *partials) {
+  for (int r = 0; r < count; r++) partials[r] = (partial){.extremum = DBL_MAX};
+}
+
+static sp_status add_elements(void *context, void *workspace_, size_t begin, size_t end) {
+  const evaluation *s = context;
+  chunk *c = workspace_;
+  workspace *w = &c->w;
+  const sp_numbering *numbering = s->space->numbering;
+  const size_t nodes = sp_element_nodes(numbering->order);
+  clear_partials(s->quantities->all, c->partials);
+  sp_rule_gl(numbering->order + 4, &w->rule);
+  sp_interpolation_matrix(numbering->order + 1, sp_reference_get(numbering->order)->gll.nodes,
+                          w->rule.n, w->rule.nodes, w->basis);
+  for (size_t e = begin; e < end; e++) {
+    for (size_t n = 0; n < nodes; n++) w->nodal[n] = s->x[numbering->nodes[e * nodes + n]];
+    add_element(s->quantities, s->space, (sp_lid)e, w, c->partials);
+    for (int f = 0; f < SP_FACES; f++)
+      add_face(s->quantities, s->space, (sp_lid)e, f, w, c->partials);
+  }
+  return SP_OK;
+}
+
+/* Add the results of a chunk, in the order of the elements: the first place of several counts. */
+static void add_chunk(void *context, void *workspace_, size_t begin, size_t end) {
+  const evaluation *s = context;
+  const chunk *c = workspace_;
+  (void)begin, (void)end;
+  for (int r = 0; r < s->quantities->all; r++) {
+    const partial *more = &c->partials[r];
+    partial *all = &s->partials[r];
+    for (int i = 0; i < 2; i++) all->integrals[i] += more->integrals[i];
+    if (!all->infinite && (more->infinite || more->extremum < all->extremum))
+      memcpy(all->place, more->place, sizeof all->place);
+    all->extremum = fmin(all->extremum, more->extremum);
+    all->infinite = all->infinite || more->infinite;
+  }
+}
+
+static sp_status add_all(evaluation *s) {
+  const size_t count = (size_t)s->space->mesh->hexes->count;
+  const size_t points = sp_element_nodes(s->space->numbering->order + 3);
+  clear_partials(s->quantities->all, s->partials);
+  return sp_loop_run(
+      &(sp_loop){.what = "results",
+                 .count = count,
+                 .chunk = sp_loop_chunk(count, points),
+                 .workspace_bytes = sizeof(chunk) + (size_t)s->quantities->all * sizeof(partial),
+                 .context = s,
+                 .compute = add_elements,
+                 .commit = add_chunk});
+}
+
+/* Find the least `value` of all ranks; the place is that of the lowest rank that has it. */
+static double find_place(MPI_Comm comm, double value, const partial *mine, sp_quantity *q) {
+  struct {
+    double value;
+    int rank;
+  } best = {.value = value};
+  MPI_Comm_rank(comm, &best.rank);
+  MPI_Allreduce(MPI_IN_PLACE, &best, 1, MPI_DOUBLE_INT, MPI_MINLOC, comm);
+  memcpy(q->place, mine->place, sizeof q->place);
+  MPI_Bcast(q->place, 3, MPI_DOUBLE, best.rank, comm);
+  return best.value;
+}
+
+static sp_status finish(const sp_problem *problem, const sp_space *space, const sp_balance *balance,
+                        const double *x, partial *mine, sp_quantity *q) {
+  SP_TRY(sp_reduction_sum(space->platform->reduction, 2, mine->integrals, SP_OK));
+  q->size = mine->integrals[1];
+  q->value = mine->integrals[0];
+  if (q->kind == SP_RESULT_AVERAGE) q->value /= q->size;
+  if (q->kind == SP_RESULT_NORM) q->value = sqrt(q->value);
+  if (q->formula && find_place(space->mesh->comm, mine->infinite ? 0 : 1, mine, q) == 0) {
+    q->value = NAN;
+    return SP_OK;
+  }
+  if (sp_quantity_is_extremum(q->kind)) {
+    const double least = find_place(space->mesh->comm, mine->extremum, mine, q);
+    q->value = q->kind == SP_RESULT_MAXIMUM ? -least : least;
+  }
+  if (q->crosses) return sp_crossing_flux(problem, space, q->members, x, &q->value);
+  if (q->kind == SP_RESULT_FLUX) {
+    q->value = 0;
+    for (int s = 0; s < space->mesh->hexes->surface_count; s++)
+      if (q->members[s]) q->value += balance->flux[s];
+  }
+  return SP_OK;
+}
+
+/* The resistance from its parts; the heat is that into the first surface or out of the second. */
+static void divide(const sp_quantities *quantities, sp_quantity *q) {
+  const sp_quantity *part = &quantities->list[q->parts];
+  q->size = part[2].group == part[1].group ? part[2].value : -part[2].value;
+  q->value = (part[0].value - part[1].value) / q->size;
+}
+
+sp_status sp_quantities_evaluate(sp_quantities *quantities, const sp_problem *problem,
+                                 const sp_space *space, const sp_balance *balance,
+                                 const double *x) {
+  evaluation s = {quantities, space, x, NULL};
+  sp_status status =
+      sp_allocate((size_t)quantities->all, sizeof *s.partials, "results", &s.partials);
+  if (!status) status = add_all(&s);
+  status = sp_agree(space->mesh->comm, status);
+  for (int r = 0; r < quantities->all && !status; r++)
+    status = finish(problem, space, balance, x, &s.partials[r], &quantities->list[r]);
+  free(s.partials);
+  for (int r = 0; r < quantities->count && !status; r++)
+    if (quantities->list[r].kind == SP_RESULT_RESISTANCE) divide(quantities, &quantities->list[r]);
+  return status;
+}
+
+sp_status sp_quantities_check_finite(const sp_quantities *quantities) {
+  for (int r = 0; r < quantities->count; r++) {
+    const sp_quantity *q = &quantities->list[r];
+    if (q->formula && isnan(q->value))
+      return sp_fail(SP_ERR_INPUT, "%s: '%s' is not finite at (%.12g, %.12g, %.12g)",
+                     sp_expression_where(q->formula), sp_expression_text(q->formula), q->place[0],
+                     q->place[1], q->place[2]);
+  }
+  return SP_OK;
+}
