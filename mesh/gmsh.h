@@ -8,9 +8,10 @@
  * on rank 0, divide them among the ranks of `comm` (mesh/metis.h), and send each rank its part. The
  * caller destroys *out.
  *
- * - Hexahedra must all have the same order and a full lattice of nodes (8, 27, 64 ...). Surfaces
- *   come from two-dimensional physical groups. An element that is listed twice is read once.
- * - If there are physical volumes, only their hexahedra are read, and left_out counts the other
+ * - Volume elements are hexahedra, prisms and tetrahedra of one order with all their nodes. If not
+ *   all are hexahedra, they are divided into hexahedra (mesh/divide.h). Surfaces come from
+ *   two-dimensional physical groups. An element that is listed twice is read once.
+ * - If there are physical volumes, only their elements are read, and left_out counts the other
  *   volume elements. A .geo that has only groups of other dimensions gives no hexahedra, as with
  *   `gmsh -3`.
  * - If NAME.msh does not exist but NAME_1.msh does, gmsh has split the mesh (gmsh -part N
@@ -20,8 +21,8 @@
  * - Elements whose map is not smooth are counted (mesh/roughness.h).
  *
  * Errors: SP_ERR_INPUT or SP_ERR_SYSTEM with the path: no such file, gmsh's own message, no
- * hexahedra, volume elements that are no hexahedra, more ranks than elements, a split for another
- * number of ranks, missing parts. Collective over `comm`. */
+ * elements, pyramids or elements without all their nodes, more ranks than elements, a split for
+ * another number of ranks, missing parts. Collective over `comm`. */
 sp_status sp_gmsh_hexes(MPI_Comm comm, const char *path, sp_hexes **out);
 
 /* Sizes of the tetrahedra into which a geometry from CAD is meshed, in its unit of length. */

@@ -69,7 +69,7 @@ typedef struct sp_hexes {
   sp_lid count; /* elements on this rank */
   int map_order;
   double *lattice;                /* [count][(g+1)^3][3] */
-  sp_gid (*vertices)[SP_CORNERS]; /* [count] */
+  sp_gid (*vertices)[SP_CORNERS]; /* [count]; -1: no corner of a cell to divide (mesh/divide.h) */
   /* [count]; the surface of a face, or one of the negative values above. Before a mesh is made of
    * them, s or SP_SURFACE_INNER - s on surface s, else SP_SURFACE_INTERIOR or SP_SURFACE_UNNAMED.
    */

@@ -33,12 +33,12 @@ static void leave_libfuzzer(void) {
   __sanitizer_set_death_callback(NULL);
 }
 
-static void be_child(int pipe, const char *file, int size, bool whole) {
+static void be_child(int pipe, const char *file, const sp_gmsh_sizes *sizes, int size, bool whole) {
   sp_gmsh_wire wire = {.file = pipe, .writes = true};
   const int nowhere = open("/dev/null", O_WRONLY);
   dup2(nowhere, STDOUT_FILENO);
   dup2(nowhere, STDERR_FILENO);
-  sp_gmsh_serve(&wire, whole, size, file);
+  sp_gmsh_serve(&wire, whole, size, file, sizes);
   _exit(wire.failed);
 }
 
@@ -57,7 +57,7 @@ sp_status sp_gmsh_in_child(const char *file, const sp_gmsh_sizes *sizes, int siz
   require(pipe(ends) == 0, "no pipe");
   const pid_t child = fork();
   require(child >= 0, "no process");
-  if (child == 0) be_child(ends[1], file, size, parts != NULL);
+  if (child == 0) be_child(ends[1], file, sizes, size, parts != NULL);
   close(ends[1]);
   sp_gmsh_wire wire = {.file = ends[0]};
   sp_status status = sp_gmsh_receive(&wire, hexes, parts);
