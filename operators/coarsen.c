@@ -143,7 +143,7 @@ static sp_status create(const sp_system *fine, sp_geometry_kind geometry, sp_spa
                              .diagonal_count = a.count,
                              .diagonal_dofs = a.dofs,
                              .diagonal_values = a.diagonal};
-  const sp_constants constants = {fine->constants.components, a.of_dof};
+  const sp_constants constants = {.components = fine->constants.components, .of_dof = a.of_dof};
   const sp_geometry_facts facts = sp_geometry_facts_of(&setup);
   if (!status)
     status =

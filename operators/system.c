@@ -15,7 +15,9 @@ static void free_arrays(const sp_operator_setup *setup, const sp_constants *cons
   release(setup->lambda_values);
   release(setup->diagonal_dofs);
   release(setup->diagonal_values);
-  if (constants) release(constants->of_dof);
+  if (!constants) return;
+  release(constants->of_dof);
+  release(constants->part_of_dof);
 }
 
 sp_status sp_system_create(const sp_operator_setup *setup, sp_space *own_space,

@@ -8,10 +8,13 @@
 
 #include "operators/operator.h"
 
-/* The constants in the null space: component of each local DOF, or -1. components = 0: none. */
+/* The constants in the null space: component of each local DOF, or -1. components = 0: none. The
+ * finest system also has the connected parts of the mesh, whether in the null space or not. */
 typedef struct sp_constants {
   int components;
   const int *of_dof; /* [local DOFs] of the space in question; NULL without components */
+  int parts;
+  const int *part_of_dof; /* [local DOFs]; NULL: all are in part 0 */
 } sp_constants;
 
 typedef struct sp_system {
@@ -19,11 +22,11 @@ typedef struct sp_system {
   sp_space *own_space;     /* the same if the system owns it, else NULL */
   sp_mesh *own_mesh;       /* the space's if the system owns it, else NULL */
   sp_operator_setup setup; /* the definition, with arrays that the system owns */
-  sp_constants constants;  /* with an array that the system owns */
+  sp_constants constants;  /* with arrays that the system owns */
   sp_operator *op;         /* in double precision; NULL before sp_system_build */
 } sp_system;
 
-/* Take over the arrays of `setup` (allocated by sp_allocate) and constants->of_dof, also after a
+/* Take over the arrays of `setup` (allocated by sp_allocate) and the constants, also after a
  * failure. The space of the setup is borrowed, unless it is `own_space`, which may be NULL; `alike`
  * is NULL. The caller destroys *out. Errors: SP_ERR_SYSTEM. Collective. */
 sp_status sp_system_create(const sp_operator_setup *setup, sp_space *own_space,

@@ -143,14 +143,24 @@ static int row_of(const parts *p, sp_lid e) {
   return (int)((p->mesh->hexes->tags[e] - 1) / 9);
 }
 
+/* Set mesh_parts, too. */
+static void find_null_space(const parts *p, const bool *constrained,
+                            const sp_coefficients *coefficients, const sp_robin *robin,
+                            sp_null_space **exact, sp_null_space **weak) {
+  sp_constants constants;
+  require(
+      sp_null_space_create(p->space, constrained, coefficients, robin, exact, weak, &constants));
+  mesh_parts = constants.parts;
+  free((void *)constants.part_of_dof);
+}
+
 static void check_components(int count) {
   enum { NODES = 64 };
   parts p;
   sp_null_space *null_space, *weak;
   parts_create(count, &p);
   const sp_numbering *numbering = p.space->numbering;
-  require(sp_null_space_create(p.space, p.free_dofs, &no_lambda, &no_alpha, &null_space, &weak,
-                               &mesh_parts));
+  find_null_space(&p, p.free_dofs, &no_lambda, &no_alpha, &null_space, &weak);
   CHECK(null_space->components == count && mesh_parts == count && !weak, "%d components",
         null_space->components);
 
@@ -228,8 +238,7 @@ static void check_weights(double lambda, bool second_row) {
   parts_create(2, &p);
   const sp_lid *nodes = p.space->numbering->nodes;
   const size_t dofs = sp_space_dofs(p.space), elements = (size_t)p.mesh->hexes->count;
-  require(sp_null_space_create(p.space, p.free_dofs, &some_lambda, &no_alpha, &exact, &null_space,
-                               &mesh_parts));
+  find_null_space(&p, p.free_dofs, &some_lambda, &no_alpha, &exact, &null_space);
   CHECK(!exact, "a mean is determined");
   double *at_points, *host;
   require(sp_allocate(elements * POINTS, sizeof *at_points, "test", &at_points));
@@ -321,8 +330,7 @@ static void check_determined_parts(int count) {
       for (int n = 0; n < NODES; n++) least[numbering->nodes[e * NODES + n]] = -1;
   sp_exchange_now(p.space->exchange, SP_MIN, least);
   for (size_t i = 0; i < dofs; i++) constrained[i] = least[i] < 0;
-  require(sp_null_space_create(p.space, constrained, &no_lambda, &no_alpha, &null_space, &weak,
-                               &mesh_parts));
+  find_null_space(&p, constrained, &no_lambda, &no_alpha, &null_space, &weak);
   CHECK(!weak && null_space->components == (count + 1) / 2, "%d components",
         null_space->components);
   CHECK(null_space->of_parts == (count > 1), "of parts");
@@ -332,8 +340,7 @@ static void check_determined_parts(int count) {
             "element %d", (int)e);
   sp_null_space_destroy(&null_space);
   for (size_t i = 0; i < dofs; i++) constrained[i] = true;
-  require(sp_null_space_create(p.space, constrained, &no_lambda, &no_alpha, &null_space, &weak,
-                               &mesh_parts));
+  find_null_space(&p, constrained, &no_lambda, &no_alpha, &null_space, &weak);
   CHECK(!null_space && !weak, "all is determined");
   free(constrained);
   free(least);
@@ -362,8 +369,7 @@ static void check_determined_by_coefficients(void) {
       robin.count = 1;
     }
   }
-  require(sp_null_space_create(p.space, p.free_dofs, &coefficients, &robin, &sets[0], &sets[1],
-                               &mesh_parts));
+  find_null_space(&p, p.free_dofs, &coefficients, &robin, &sets[0], &sets[1]);
   require(sp_space_create(&platform, p.mesh, 1, &coarse));
   require(sp_null_space_copy(sets[0], coarse, &sets[2]));
   for (int s = 0; s < 3; s++) {
@@ -427,8 +433,7 @@ static void check_cubes(const cubes *all) {
   require(sp_mesh_create(MPI_COMM_WORLD, &hexes, &p.mesh));
   require(sp_space_create(&platform, p.mesh, 1, &p.space));
   require(sp_allocate(sp_space_dofs(p.space), sizeof *p.free_dofs, "test", &p.free_dofs));
-  require(sp_null_space_create(p.space, p.free_dofs, &no_lambda, &no_alpha, &null_space, &weak,
-                               &mesh_parts));
+  find_null_space(&p, p.free_dofs, &no_lambda, &no_alpha, &null_space, &weak);
   CHECK(null_space->components == all->components, "%d components, expected %d",
         null_space->components, all->components);
   require(sp_allocate((size_t)p.mesh->hexes->count, sizeof *found, "test", &found));

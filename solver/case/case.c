@@ -111,7 +111,7 @@ static sp_status make_system(running *c) {
   SP_TRY(sp_problem_system(c->problem, c->space, c->config->discretization.geometry, &c->facts,
                            &c->system));
   c->notes.scope = c->config->scope;
-  c->notes.parts = c->facts.parts;
+  c->notes.parts = c->system->constants.parts;
   c->notes.jump = c->facts.jump;
   if (!c->report || c->notes.parts <= 1) return SP_OK;
   return sp_problem_count_contacts(c->problem, c->mesh, &c->notes.contacts);
@@ -125,7 +125,7 @@ static sp_status choose_preconditioner(running *c) {
                                     (double)c->mesh->global_elements, &facts));
   c->kind = sp_precondition_choose(c->config, &facts, &c->kind_reason);
   setup->for_level = c->kind == SP_PRECONDITIONER_MULTIGRID;
-  setup->one_sweep = sp_precondition_prefers_fused_cg(c->config, &facts, setup->geometry);
+  setup->one_sweep = sp_precondition_prefers_fused_cg(c->kind, &facts, setup->geometry);
   return SP_OK;
 }
 
@@ -203,8 +203,8 @@ static sp_status make_start(running *c) {
     SP_TRY(sp_initial_interpolate(c->given->space, c->given->values, c->space, c->solution));
   else if (given)
     SP_TRY(sp_initial_load(c->config, c->space, c->solution));
-  SP_TRY(sp_start_find(c->system, c->preconditioner, c->facts.parts, given ? c->solution : NULL,
-                       &c->b, &c->x, &c->r, c->work, &c->start));
+  SP_TRY(sp_start_find(c->system, c->preconditioner, given ? c->solution : NULL, &c->b, &c->x,
+                       &c->r, c->work, &c->start));
   sp_system_forget_coefficients(c->system);
   return SP_OK;
 }

@@ -4,53 +4,22 @@
 #include <stdlib.h>
 
 #include "io/threads.h"
-#include "mesh/components.h"
-#include "mesh/reference.h"
 #include "operators/separable.h"
-
-/* The connected parts of the mesh, for their constants. */
-typedef struct parts {
-  int count;
-  int *of_dof; /* [local DOFs]: -1 in the null space of A; NULL: all are in part 0 */
-} parts;
 
 typedef struct finder {
   sp_system *system;
   sp_operator *op;
-  parts parts;
   const sp_vector *b;
   sp_vector *x, *y, z;
   double *host;
 } finder;
 
-static sp_status find_parts(const sp_system *system, int count_known, parts *out) {
-  const sp_space *space = system->space;
-  const sp_numbering *numbering = space->numbering;
-  const int *null_of_dof = system->constants.of_dof;
-  const size_t nodes = sp_element_nodes(numbering->order);
-  const size_t count = (size_t)space->mesh->hexes->count;
-  sp_components *components;
-  out->count = count_known;
-  if (count_known == 1 && !null_of_dof) return SP_OK;
-  SP_TRY(sp_components_create(space->mesh->comm, space->mesh->topology, &components));
-  out->count = components->count;
-  sp_status status = SP_OK;
-  if (components->count > 1 || null_of_dof)
-    status = sp_allocate(sp_space_dofs(space), sizeof *out->of_dof, "parts", &out->of_dof);
-  if (!status && out->of_dof) {
-    for (size_t n = 0; n < count * nodes; n++)
-      out->of_dof[numbering->nodes[n]] = components->of_element[n / nodes];
-    for (sp_lid i = 0; i < numbering->local && null_of_dof; i++)
-      if (null_of_dof[i] >= 0) out->of_dof[i] = -1;
-  }
-  sp_components_destroy(&components);
-  return sp_agree(space->mesh->comm, status);
-}
-
 /* Return the part of a DOF, or -1 if it gets no constant. */
 static int part_of(const finder *f, sp_lid i) {
+  const sp_constants *constants = &f->system->constants;
   if (f->system->setup.constrained[i]) return -1;
-  return f->parts.of_dof ? f->parts.of_dof[i] : 0;
+  if (constants->of_dof && constants->of_dof[i] >= 0) return -1;
+  return constants->part_of_dof ? constants->part_of_dof[i] : 0;
 }
 
 /* Return the constant of a part; 0 if it is not finite or the part has no free DOFs. */
@@ -77,11 +46,12 @@ static sp_status add_to_sums(const finder *f, const sp_vector *from, int which, 
 
 static sp_status scale_parts(finder *f, double *weight) {
   double(*sums)[2];
-  sp_status status = sp_allocate((size_t)f->parts.count, sizeof *sums, "sums of parts", &sums);
+  const int parts = f->system->constants.parts;
+  sp_status status = sp_allocate((size_t)parts, sizeof *sums, "sums of parts", &sums);
   if (!status) status = add_to_sums(f, f->b, 0, sums);
   if (!status) status = add_to_sums(f, f->y, 1, sums);
   status = sp_agree(f->op->comm, status);
-  for (int k = 0; k < f->parts.count && !status; k++) {
+  for (int k = 0; k < parts && !status; k++) {
     status = sp_reduction_sum(f->op->reduction, 2, sums[k], SP_OK);
     *weight += sums[k][1];
   }
@@ -103,7 +73,7 @@ static sp_status set_constants(finder *f, double *weight) {
   SP_TRY(sp_agree(f->op->comm, sp_loop_over("start", (size_t)f->op->dofs, 1, f, fill_ones)));
   SP_TRY(sp_agree(f->op->comm, sp_vector_write(f->host, f->x)));
   SP_TRY(sp_agree(f->op->comm, sp_operator_apply(f->op, true, f->x, f->y)));
-  return f->parts.of_dof ? scale_parts(f, weight) : scale_one(f, weight);
+  return f->system->constants.part_of_dof ? scale_parts(f, weight) : scale_one(f, weight);
 }
 
 /* *stiff: lambda or alpha may rule a row of A: its entries are larger than those of kappa. */
@@ -164,20 +134,18 @@ static sp_status replace(finder *f, const double *given, double *gain) {
   return SP_OK;
 }
 
-sp_status sp_start_find(sp_system *system, const sp_preconditioner *preconditioner, int parts_known,
+sp_status sp_start_find(sp_system *system, const sp_preconditioner *preconditioner,
                         const double *given, const sp_vector *b, sp_vector *x, sp_vector *y,
                         double *host, sp_start *start) {
   bool stiff = false;
   finder f = {.system = system, .op = system->op, .b = b, .x = x, .y = y, .host = host};
   *start = (sp_start){0};
   sp_status status = sp_agree(f.op->comm, sp_space_vector(system->space, SP_DOUBLE, &f.z));
-  if (!status) status = find_parts(system, parts_known, &f.parts);
   if (!status) status = set_constants(&f, &start->weight);
   if (!status) status = may_be_stiff(&system->setup, &stiff);
   if (!status && stiff)
     status = descend(&f, preconditioner ? preconditioner->inverse_diagonal : NULL);
   if (!status && given) status = replace(&f, given, &start->energy);
   sp_vector_destroy(&f.z);
-  free(f.parts.of_dof);
   return status;
 }

@@ -22,12 +22,11 @@ typedef struct sp_start {
 } sp_start;
 
 /* Fill x for a system with an operator. Parts in the null space of A get no constant. If a diagonal
- * is needed, it is the preconditioner's (NULL: none), else a new one. parts_known is the number of
- * connected parts of the mesh, 0 if it is not known. With given[local DOFs], x = given, 0 on
- * Dirichlet DOFs, if that is closer to the solution than the start above in the energy norm;
- * start->energy then counts in the norm of CG's steps. y and host[local DOFs] are scratch. Errors:
- * SP_ERR_SYSTEM. Collective. */
-sp_status sp_start_find(sp_system *system, const sp_preconditioner *preconditioner, int parts_known,
+ * is needed, it is the preconditioner's (NULL: none), else a new one. With given[local DOFs], x =
+ * given, 0 on Dirichlet DOFs, if that is closer to the solution than the start above in the energy
+ * norm; start->energy then counts in the norm of CG's steps. y and host[local DOFs] are scratch.
+ * Errors: SP_ERR_SYSTEM. Collective. */
+sp_status sp_start_find(sp_system *system, const sp_preconditioner *preconditioner,
                         const double *given, const sp_vector *b, sp_vector *x, sp_vector *y,
                         double *host, sp_start *start);
 

@@ -175,12 +175,22 @@ static sp_status create(const sp_space *space, sp_null_space **out) {
 }
 
 /* Give each DOF the component of any of its elements; they agree. */
-static void fill_dofs(const sp_space *space, sp_null_space *null_space) {
+static void fill_dofs(const sp_space *space, const int *of_element, int *of_dof) {
   const size_t nodes = sp_element_nodes(space->numbering->order);
   for (sp_lid e = 0; e < space->mesh->hexes->count; e++)
     for (size_t n = 0; n < nodes; n++)
-      null_space->of_dof[space->numbering->nodes[(size_t)e * nodes + n]] =
-          null_space->of_element[e];
+      of_dof[space->numbering->nodes[(size_t)e * nodes + n]] = of_element[e];
+}
+
+static sp_status keep_parts(const sp_space *space, const sp_components *components,
+                            sp_constants *out) {
+  int *of_dof;
+  out->parts = components->count;
+  if (components->count == 1) return SP_OK;
+  SP_TRY(sp_allocate(sp_space_dofs(space), sizeof *of_dof, "parts", &of_dof));
+  fill_dofs(space, components->of_element, of_dof);
+  out->part_of_dof = of_dof;
+  return SP_OK;
 }
 
 /* Choose the components without Dirichlet DOFs whose mean is, or is not, determined by the
@@ -200,7 +210,7 @@ static sp_status choose(const sp_space *space, const sp_components *components,
     (*out)->of_parts = count > 1;
     for (sp_lid e = 0; e < space->mesh->hexes->count; e++)
       (*out)->of_element[e] = number[components->of_element[e]];
-    fill_dofs(space, *out);
+    fill_dofs(space, (*out)->of_element, (*out)->of_dof);
   }
   free(number);
   return status;
@@ -215,16 +225,18 @@ static sp_status mark_alpha(const sp_space *space, const sp_robin *robin, bool *
 
 sp_status sp_null_space_create(const sp_space *space, const bool *constrained,
                                const sp_coefficients *coefficients, const sp_robin *robin,
-                               sp_null_space **exact, sp_null_space **weak, int *parts) {
+                               sp_null_space **exact, sp_null_space **weak,
+                               sp_constants *constants) {
   const sp_mesh *mesh = space->mesh;
   sp_components *components = NULL;
   bool(*determined)[WAYS] = NULL, *has_alpha = NULL;
   *exact = *weak = NULL;
+  *constants = (sp_constants){0};
   SP_TRY(sp_components_create(mesh->comm, mesh->topology, &components));
-  *parts = components->count;
   sp_status status =
       sp_allocate((size_t)components->count, sizeof *determined, "components", &determined);
   if (!status) status = mark_alpha(space, robin, &has_alpha);
+  if (!status) status = keep_parts(space, components, constants);
   status = sp_agree(mesh->comm, status);
   if (!status) {
     find_determined(space, components, constrained, has_alpha, coefficients, determined);
@@ -253,7 +265,7 @@ sp_status sp_null_space_copy(const sp_null_space *null_space, const sp_space *sp
   (*out)->of_parts = null_space->of_parts;
   memcpy((*out)->of_element, null_space->of_element,
          (size_t)space->mesh->hexes->count * sizeof *null_space->of_element);
-  fill_dofs(space, *out);
+  fill_dofs(space, (*out)->of_element, (*out)->of_dof);
   return SP_OK;
 }
 

@@ -4,7 +4,7 @@
 #ifndef SP_SOLVER_PROBLEM_NULL_SPACE_H
 #define SP_SOLVER_PROBLEM_NULL_SPACE_H
 
-#include "operators/operator.h"
+#include "operators/system.h"
 #include "solver/problem/coefficients.h"
 #include "solver/problem/problem.h"
 #include "solver/problem/robin.h"
@@ -24,11 +24,13 @@ typedef struct sp_null_space {
  * *exact have no lambda > 0 in any element and no alpha > 0 on any face: A 1_c = 0. The others are
  * in *weak. `constrained`, [local DOFs], marks the Dirichlet DOFs, the same on all ranks that hold
  * a DOF; coefficients and robin are the operator's. A set without components is NULL; the caller
- * destroys both. *parts = the number of components of the mesh. The mass problem has no null space:
- * do not call it there. Errors: SP_ERR_SYSTEM. Collective. */
+ * destroys both. *constants = the parts of the mesh, with an array (part_of_dof) that the caller
+ * frees. The mass problem has no null space: do not call it there. Errors: SP_ERR_SYSTEM.
+ * Collective. */
 sp_status sp_null_space_create(const sp_space *space, const bool *constrained,
                                const sp_coefficients *coefficients, const sp_robin *robin,
-                               sp_null_space **exact, sp_null_space **weak, int *parts);
+                               sp_null_space **exact, sp_null_space **weak,
+                               sp_constants *constants);
 
 /* Copy the components, without weights, to another space of the same mesh. *out is NULL if
  * null_space is. The caller destroys it. Errors: SP_ERR_SYSTEM. Collective. */

@@ -62,7 +62,8 @@ static sp_status copy_constants(const sp_null_space *null_space, const sp_space 
   sp_null_space *copy = NULL;
   SP_TRY(sp_null_space_copy(null_space, space, &copy));
   if (!copy) return SP_OK;
-  *out = (sp_constants){.components = copy->components, .of_dof = copy->of_dof};
+  out->components = copy->components;
+  out->of_dof = copy->of_dof;
   copy->of_dof = NULL;
   sp_null_space_destroy(&copy);
   return SP_OK;
@@ -78,7 +79,7 @@ sp_status sp_problem_system(const sp_problem *problem, const sp_space *space,
   facts->boundary_values = p.boundary_values;
   if (!status && sp_operator_rows[problem->kind].has_stiffness)
     status = sp_null_space_create(space, p.constrained, &p.coefficients, &p.robin, &facts->exact,
-                                  &facts->weak, &facts->parts);
+                                  &facts->weak, &constants);
   if (!status) status = copy_constants(facts->exact, space, &constants);
   return finish(&p, space, NULL, problem->kind, geometry, &constants, &facts->geometry_reason,
                 status, out);

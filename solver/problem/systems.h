@@ -12,7 +12,6 @@ typedef struct sp_problem_facts {
   double *boundary_values;     /* [local DOFs] on the host, 0 on free DOFs */
   sp_data_jump jump;           /* of the Dirichlet data */
   sp_null_space *exact, *weak; /* solver/problem/null_space.h; NULL for none */
-  int parts;                   /* connected parts of the mesh */
   const char *geometry_reason;
 } sp_problem_facts;
 

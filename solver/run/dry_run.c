@@ -173,7 +173,7 @@ static sp_status describe_operator(const sp_config *config, const sp_case_base *
   sp_sizes_count(base->mesh->topology, config->mesh.refine, order, &level->sizes);
   SP_TRY(sp_geometry_choose(facts.backend, &op, config->discretization.geometry, &level->geometry,
                             &reason));
-  c->one_sweep = sp_precondition_prefers_fused_cg(config, &facts, level->geometry);
+  c->one_sweep = sp_precondition_prefers_fused_cg(c->preconditioner, &facts, level->geometry);
   if (c->preconditioner != SP_PRECONDITIONER_MULTIGRID) return SP_OK;
   return describe_levels(config, base->mesh, &facts, is_tensor, c);
 }

@@ -113,14 +113,10 @@ void sp_precondition_options(const sp_config *config, int order, sp_multigrid_op
   for (int i = 0; i < orders->count; i++) options->orders[i] = orders->values[i];
 }
 
-bool sp_precondition_is_multigrid(const sp_config *config, const sp_precondition_facts *facts) {
-  const char *reason;
-  return sp_precondition_choose(config, facts, &reason) == SP_PRECONDITIONER_MULTIGRID;
-}
-
-bool sp_precondition_prefers_fused_cg(const sp_config *config, const sp_precondition_facts *facts,
+bool sp_precondition_prefers_fused_cg(sp_preconditioner_kind chosen,
+                                      const sp_precondition_facts *facts,
                                       sp_geometry_kind geometry) {
-  return !sp_precondition_is_multigrid(config, facts) &&
+  return chosen != SP_PRECONDITIONER_MULTIGRID &&
          sp_cg_prefers_one_sweep(facts->backend, facts->op.kind, geometry, facts->op.order);
 }
 

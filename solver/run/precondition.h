@@ -32,13 +32,10 @@ sp_preconditioner_kind sp_precondition_choose(const sp_config *config,
 /* Return the preconditioner with the fewest iterations, whatever its set-up costs. Local. */
 sp_preconditioner_kind sp_precondition_best(sp_operator_kind kind);
 
-/* True if multigrid is chosen; its finest level shares the operator's lists (for_level in
- * operators/backend.h). Local. */
-bool sp_precondition_is_multigrid(const sp_config *config, const sp_precondition_facts *facts);
-
 /* True if an operator should be built for CG in one sweep (linear/cg.h): the chosen preconditioner
  * allows it, and it is faster. Local. */
-bool sp_precondition_prefers_fused_cg(const sp_config *config, const sp_precondition_facts *facts,
+bool sp_precondition_prefers_fused_cg(sp_preconditioner_kind chosen,
+                                      const sp_precondition_facts *facts,
                                       sp_geometry_kind geometry);
 
 /* Fill *options with the options of multigrid that the case asks for. Local. */
